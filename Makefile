@@ -1,0 +1,231 @@
+# plimsoll: `make run` and `make test` are all that is needed; `make help` lists the rest.
+#
+# Two halves.  The front half is what a person types: each target calls this file again with VARIANT set.  The back half
+# builds one variant in one folder: build/ (release), build/asan, build/tsan, build/fuzz, build/cov, and build/clang
+# for another compiler.  A change of flags rebuilds.  tests/setup.sh finds the libraries, and installs what is missing,
+# when build/setup-*.mk is not there yet; make re-reads itself after that.
+#
+# Variables: BUILD=folder  CC=clang  CFLAGS=more  V=1 (show commands)  T=part (tests with it in their name)
+#            MODEL=file.gguf and ARGS=... (make run)  ARGS=... (make bench)  FUZZ_SECONDS=600 (make fuzz)
+
+BUILD ?= build
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+CFLAGS ?=
+LDFLAGS ?=
+FUZZ_SECONDS ?= 600
+T ?=
+export BUILD
+
+compiler := $(notdir $(lastword $(CC)))
+other    := $(filter-out gcc cc,$(compiler))
+empty    :=
+space    := $(empty) $(empty)
+# The folder of variant $1: build itself for release with gcc, else build/VARIANT, build/COMPILER, build/COMPILER-VARIANT.
+folder    = $(BUILD)$(addprefix /,$(subst $(space),-,$(strip $(if $(filter fuzz,$1),,$(other)) $(filter-out release,$1))))
+
+tests    := $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
+helpers  := $(filter-out $(tests:%=tests/%.c),$(sort $(wildcard tests/*.c)))
+fuzzers  := $(sort $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))
+benches  := $(sort $(wildcard tests/bench/*.c))
+program  := $(if $(wildcard app/main.c),program)
+
+# Programs that have threads in them, judged by their names.
+TSAN_TESTS ?= $(foreach t,$(tests),$(if $(strip $(foreach word,thread engine local,$(findstring $(word),$t))),$t))
+
+ifneq ($(origin VARIANT),command line)
+# ------------------------------------------------------------------------------------------------ what a person types
+
+.DEFAULT_GOAL := build
+.NOTPARALLEL:
+.PHONY: all build run test asan tsan clang fuzz fuzz-replay coverage bench fresh arrows clean help setup-clang
+
+# As many jobs as cores, unless -j was given; MAKEFLAGS knows that only once recipes run.
+cores = $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
+again = +@$(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(cores))
+
+wanted      = $(if $(T),$(foreach t,$1,$(if $(findstring $(T),$t),$t)),$1)
+as_release  = $(addprefix release:$(call folder,release)/tests/,$(call wanted,$(tests)))
+as_asan     = $(addprefix asan:$(call folder,asan)/tests/,$(call wanted,$(tests)))
+as_tsan     = $(addprefix tsan:$(call folder,tsan)/tests/,$(call wanted,$(TSAN_TESTS)))
+as_replay   = $(addprefix replay:$(call folder,asan)/tests/,$(call wanted,$(fuzzers)))
+
+build: ## build build/plimsoll (the default)
+	$(again) VARIANT=release STAGE=build program
+
+all: ## build the program, the tests, the fuzz replays and the bench
+	$(again) VARIANT=release STAGE=test everything
+
+# The program gets the terminal as a process group of its own (set -m): Ctrl-C is for it, not for make.
+run: ## start plimsoll: MODEL=file.gguf make run
+	$(again) VARIANT=release STAGE=build program >&2 </dev/null
+	@if [ -t 0 ] && [ -t 1 ]; then set -m; fi; \
+	$(call folder,release)/plimsoll $${MODEL:+-m "$$MODEL"} $(ARGS)
+
+test: ## all tests: release, ASan+UBSan, TSan (threads), fuzz replay; T=part for some of them
+	$(again) VARIANT=release STAGE=test $(program) tests
+	$(again) VARIANT=asan STAGE=test $(program) tests replays
+	$(again) VARIANT=tsan STAGE=test tsan-tests
+	@bash tests/run.sh script:tests/arrows.sh $(as_release) $(as_asan) $(as_replay) $(as_tsan)
+
+asan: ## the tests and the fuzz replay with ASan and UBSan only
+	$(again) VARIANT=asan STAGE=test $(program) tests replays
+	@bash tests/run.sh $(as_asan) $(as_replay)
+
+tsan: ## the tests of threads with TSan only (TSAN_TESTS)
+	$(again) VARIANT=tsan STAGE=test tsan-tests
+	@bash tests/run.sh $(as_tsan)
+
+clang: ## compile everything with clang (into build/clang)
+	$(again) CC=clang VARIANT=release STAGE=clang everything
+
+fuzz: ## libFuzzer on every tests/fuzz/fuzz_*.c for FUZZ_SECONDS each (needs clang); finds go to build/fuzz/finds
+	$(again) CC=clang VARIANT=fuzz STAGE=fuzz fuzzing
+
+fuzz-replay: ## run the fuzz targets once over their corpora, with ASan and UBSan
+	$(again) VARIANT=asan STAGE=test replays
+	@bash tests/run.sh $(as_replay)
+
+coverage: ## line coverage of the parsers of outside bytes by the fuzz corpora
+	$(again) CC=gcc VARIANT=cov STAGE=test cover
+
+bench: ## speed figures; ARGS=... goes to the bench program
+	$(again) VARIANT=release STAGE=build bench-program
+	@$(call folder,release)/tests/bench $(ARGS)
+
+fresh: ## prove the two commands in a bare Debian 12 root made by debootstrap (needs root and network)
+	@sh tests/fresh/run.sh
+
+arrows: ## check that includes point only downwards
+	@sh tests/arrows.sh
+
+clean: ## remove what was built
+	rm -rf $(BUILD)
+
+setup-clang:
+	$(again) CC=clang VARIANT=release STAGE=clang nothing
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+else
+# --------------------------------------------------------------------------------------------------- one variant built
+
+STAGE ?= build
+setup := $(BUILD)/setup-$(STAGE).mk
+SETUP_FILES :=
+include $(setup)
+$(setup): tests/setup.sh $(SETUP_FILES)
+	@sh tests/setup.sh $(STAGE) $@
+$(SETUP_FILES):
+
+# What a sanitizer adds to the code makes gcc guess wrongly about what is initialised.
+sanitized    := -fno-omit-frame-pointer $(if $(filter gcc%,$(compiler)),-Wno-maybe-uninitialized)
+O            := $(call folder,$(VARIANT))
+opt_release  := -O2 -g
+opt_asan     := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(sanitized)
+opt_tsan     := -O1 -g -fsanitize=thread $(sanitized)
+opt_fuzz     := -O1 -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all $(sanitized)
+opt_cov      := -O0 -g --coverage
+opt          := $(opt_$(VARIANT))
+$(if $(opt),,$(error VARIANT is release, asan, tsan, fuzz or cov, not "$(VARIANT)"))
+
+# Flags that change what the compiled code does, as --version shows them; then all of them.
+facts := $(strip $(opt) -std=gnu17 -ffp-contract=off $(CFLAGS))
+flags := $(facts) -Wall -Wextra -Wshadow -Wconversion -Werror -D_GNU_SOURCE -I. -I$(O) $(PKG_CFLAGS) -pthread
+libs  := $(PKG_LIBS) -lpthread -lm
+
+# Kernels are worth -O3 (half of it where a sanitizer runs along), and files named for an instruction set get it.
+kernel_opt := $(if $(filter release,$(VARIANT)),-O3,$(if $(filter cov,$(VARIANT)),,-O2))
+machine    := $(shell $(CC) -dumpmachine 2>/dev/null)
+ifneq ($(filter x86_64% amd64% i386% i486% i586% i686%,$(machine)),)
+isa_avx2   := -mavx2 -mfma -mf16c -mbmi2
+isa_avx512 := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma -mf16c -mbmi2
+endif
+own_flags = $(if $(filter kernels/%,$1),$(kernel_opt)) $(if $(filter %_avx2.c,$1),$(kernel_opt) $(isa_avx2)) \
+            $(if $(filter %_avx512.c,$1),$(kernel_opt) $(isa_avx512))
+
+tree      = $(sort $(shell find $(wildcard $1) -name '*.c' 2>/dev/null))
+lib_src  := $(sort $(wildcard kernels/*.c kernels/cpu/*.c)) $(filter-out app/main.c,$(call tree,engine memory tools app))
+object    = $(patsubst %.c,$(O)/obj/%.o,$1)
+lib      := $(O)/libplimsoll.a
+main_obj := $(call object,app/main.c)
+test_bin := $(addprefix $(O)/tests/,$(tests))
+fuzz_bin := $(addprefix $(O)/tests/,$(fuzzers))
+
+Q   := $(if $(V),,@)
+say  = @printf '  %-4s %s%s\n' $1 '$2' '$(if $(filter $(BUILD),$(O)),, ($(notdir $(O))))'
+
+.PHONY: program tests tsan-tests replays fuzzing cover bench-program everything nothing always
+.DELETE_ON_ERROR:
+
+nothing: ; @:
+program: $(O)/plimsoll ; @:
+tests: $(test_bin) ; @:
+tsan-tests: $(addprefix $(O)/tests/,$(TSAN_TESTS)) ; @:
+replays: $(if $(filter fuzz,$(VARIANT)),,$(fuzz_bin)) ; @:
+bench-program: $(O)/tests/bench ; @:
+everything: $(program) tests replays $(if $(benches),bench-program) ; @:
+
+# A file rewritten only when what it says has changed, so that its dependents wait for that alone.
+rewrite = mkdir -p $(@D) && cat >$@.new && if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+quoted  = $(shell printf '%s' '$(subst ','\'',$1)' | sed 's/[\\"]/\\&/g')
+
+compiler_version := $(shell $(CC) --version 2>/dev/null | head -n 1)
+$(O)/flags: always
+	@printf '%s\n' '$(CC) $(compiler_version)' '$(flags) $(LDFLAGS) $(libs)' '$(kernel_opt) $(isa_avx2) $(isa_avx512)' | { $(rewrite); }
+$(O)/objects: always
+	@printf '%s\n' $(lib_src) | { $(rewrite); }
+$(O)/version.h: always
+	@printf '#define %s "%s"\n' \
+	    PLIMSOLL_VERSION '$(shell git describe --always --dirty --tags 2>/dev/null || echo unknown)' \
+	    PLIMSOLL_COMPILER '$(call quoted,$(compiler_version))' \
+	    PLIMSOLL_CFLAGS '$(call quoted,$(facts))' | { $(rewrite); }
+
+$(O)/obj/%.o: %.c $(O)/flags | $(O)/version.h
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(flags) $(call own_flags,$<) -MMD -MP -c -o $@ $<
+
+$(lib): $(call object,$(lib_src)) $(O)/objects
+	$(call say,AR,$@)
+	$(Q)rm -f $@
+	$(Q)ar rcs $@ $(filter %.o,$^)
+
+# $1: libraries or flags of this link beside the common ones.
+define link
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(flags) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $1 $(libs)
+endef
+
+$(O)/plimsoll: $(main_obj) $(lib)
+	$(call link)
+$(test_bin): $(O)/tests/%: $(O)/obj/tests/%.o $(call object,$(helpers)) $(lib)
+	$(call link,$(TEST_LIBS))
+$(O)/tests/bench: $(call object,$(benches)) $(lib)
+	$(if $(benches),,$(error no bench: tests/bench has no C file))
+	$(call link)
+
+# A fuzz target is linked to libFuzzer, or to a small main that replays files.
+ifeq ($(VARIANT),fuzz)
+$(fuzz_bin): $(O)/tests/%: $(O)/obj/tests/fuzz/%.o $(lib)
+	$(call link,-fsanitize=fuzzer)
+else
+$(fuzz_bin): $(O)/tests/%: $(O)/obj/tests/fuzz/%.o $(call object,tests/fuzz/replay.c) $(lib)
+	$(call link)
+endif
+
+fuzz_runs := $(fuzzers:%=run-%)
+.PHONY: $(fuzz_runs)
+fuzzing: $(fuzz_runs) ; @:
+$(fuzz_runs): run-%: $(O)/tests/%
+	@sh tests/fuzz/run.sh $< $* $(FUZZ_SECONDS) $(O)
+
+cover: $(fuzz_bin)
+	@sh tests/fuzz/coverage.sh $(O) $(fuzzers)
+
+-include $(patsubst %.o,%.d,$(call object,$(lib_src) app/main.c $(helpers) $(tests:%=tests/%.c) $(benches)) \
+    $(call object,$(fuzzers:%=tests/fuzz/%.c) tests/fuzz/replay.c))
+endif

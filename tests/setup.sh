@@ -1,0 +1,125 @@
+#!/bin/sh
+# setup.sh - finds what a build needs, installs what is missing where that is apt's to do, and writes down for make
+# how to compile against it.
+#
+#   sh tests/setup.sh STAGE FILE.mk      STAGE: build | test (and cmocka) | clang (test and clang) | fuzz (and libFuzzer)
+#
+# FILE.mk is the mark that this was done: make calls again only when it, or a header named in it, is gone or newer.
+# On Debian and its children apt-get installs, as root or through sudo; elsewhere this names the packages and stops.
+set -eu
+
+stage=$1
+out=$2
+cc=${CC:-gcc}
+
+# A row: the need, then its package for apt, dnf, pacman, zypper, apk, brew ("-": nothing to install there).
+table='
+libc        libc6-dev       glibc-devel        glibc    glibc-devel        musl-dev     -
+pkg-config  pkg-config      pkgconf-pkg-config pkgconf  pkg-config         pkgconf      pkgconf
+libpcre2-8  libpcre2-dev    pcre2-devel        pcre2    pcre2-devel        pcre2-dev    pcre2
+jansson     libjansson-dev  jansson-devel      jansson  libjansson-devel   jansson-dev  jansson
+cmocka      libcmocka-dev   libcmocka-devel    cmocka   libcmocka-devel    cmocka-dev   cmocka
+clang       clang           clang              clang    clang              clang        llvm
+libfuzzer   libclang-rt-dev compiler-rt        -        -                  compiler-rt  -
+'
+libraries='libpcre2-8 jansson'
+needs="libc pkg-config $libraries"
+case $stage in
+build) ;;
+test)  needs="$needs cmocka" ;;
+clang) needs="$needs cmocka clang" ;;
+fuzz)  needs="$needs clang libfuzzer" ;;
+*)     echo "setup.sh: no stage \"$stage\"" >&2; exit 2 ;;
+esac
+
+have() {
+    case $1 in
+    libc)             printf '#include <stdio.h>\n' | "$cc" -E - >/dev/null 2>&1 ;;
+    pkg-config|clang) command -v "$1" >/dev/null ;;
+    libfuzzer)        printf 'int LLVMFuzzerTestOneInput(const char *p, unsigned long n) { return !p && n; }\n' |
+                          clang -x c -fsanitize=fuzzer,address -o "$out.probe" - >/dev/null 2>&1 ;;
+    *)                command -v pkg-config >/dev/null && pkg-config --exists "$1" ;;
+    esac
+}
+
+missing() {
+    for need in $needs; do
+        have "$need" || printf '%s ' "$need"
+    done
+    rm -f "$out.probe"
+}
+
+# Their names for the package manager in column $1 of the table.
+packages() {
+    column=$1
+    shift
+    for need in "$@"; do
+        printf '%s\n' "$table" | awk -v need="$need" -v c="$column" '$1 == need && $c != "-" { printf "%s ", $c }'
+    done
+}
+
+stop() {
+    echo "plimsoll needs some packages that are not here.  Install them and run make again:" >&2
+    echo "    $1" >&2
+    exit 1
+}
+
+apt_install() {
+    as_root=
+    if [ "$(id -u)" != 0 ]; then
+        as_root=sudo
+        command -v sudo >/dev/null || stop "apt-get install $*      (as root; there is no sudo here)"
+        sudo -n true 2>/dev/null || [ -t 2 ] || stop "sudo apt-get install $*"
+    fi
+    echo "installing with apt-get: $*" >&2
+    log=$out.log
+    set -- -y --no-install-recommends -o DPkg::Lock::Timeout=120 "$@"
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install "$@" </dev/null >"$log" 2>&1 && return
+    echo "the package lists are old or missing: apt-get update" >&2
+    if ! { $as_root apt-get update && $as_root env DEBIAN_FRONTEND=noninteractive apt-get install "$@"; } \
+        </dev/null >>"$log" 2>&1; then
+        tail -n 20 "$log" >&2
+        echo "apt-get could not install them; the whole log is $log" >&2
+        exit 1
+    fi
+}
+
+mkdir -p "$(dirname "$out")"
+if ! command -v "$cc" >/dev/null && [ "$cc" != clang ]; then
+    echo "plimsoll needs a C compiler: there is no \"$cc\" (Debian: apt-get install gcc)" >&2
+    exit 1
+fi
+lack=$(missing)
+if [ -n "$lack" ]; then
+    # $lack is a list of words, split on purpose.
+    if   command -v apt-get >/dev/null; then apt_install $(packages 2 $lack)
+    elif command -v dnf     >/dev/null; then stop "sudo dnf install $(packages 3 $lack)"
+    elif command -v pacman  >/dev/null; then stop "sudo pacman -S $(packages 4 $lack)"
+    elif command -v zypper  >/dev/null; then stop "sudo zypper install $(packages 5 $lack)"
+    elif command -v apk     >/dev/null; then stop "sudo apk add $(packages 6 $lack)"
+    elif command -v brew    >/dev/null; then stop "brew install $(packages 7 $lack)"
+    else stop "(as Debian names them) $(packages 2 $lack)"
+    fi
+    lack=$(missing)
+    if [ -n "$lack" ]; then
+        echo "installed, but still not found: $lack(is pkg-config looking in the right place?)" >&2
+        exit 1
+    fi
+fi
+
+# A header of each library: where one is gone (another machine, same folder) make comes here again.
+headers=
+for pair in libpcre2-8/pcre2.h jansson/jansson.h cmocka/cmocka.h; do
+    case " $needs " in *" ${pair%/*} "*) ;; *) continue ;; esac
+    folder=$(pkg-config --variable=includedir "${pair%/*}")
+    file=${folder:-/usr/include}/${pair#*/}
+    [ ! -f "$file" ] || headers="$headers $file"
+done
+{
+    echo "# written by tests/setup.sh"
+    echo "PKG_CFLAGS := $(pkg-config --cflags $libraries)"
+    echo "PKG_LIBS := $(pkg-config --libs $libraries)"
+    case $needs in *cmocka*) echo "TEST_LIBS := $(pkg-config --libs cmocka)" ;; esac
+    echo "SETUP_FILES :=$headers"
+} >"$out.new"
+mv "$out.new" "$out"
