@@ -1,0 +1,473 @@
+/* ref.c - the reference backend: each step of kernels.h put together from the most obvious parts there are.
+ *
+ * One thread, one row after the other, no cleverness: this is what the other backends are judged by.  Weights stay in
+ * the file's layout and are decoded row by row as they are used.  Inside a step all sums and intermediate values are
+ * double; what the interface calls float (x, q, att, h, logits) and the normalised row, which rounding to int8 starts
+ * from, is rounded to float once, when it is written down.
+ *
+ * A KV page:  [layer][k, v][token 0..15][kv head][head_dim]  of float or half. */
+#include "kernels/kernels.h"
+#include <math.h>
+
+struct kdev {
+    bool round_activations;
+};
+
+/* ------------------------------------------------------------------ the device */
+
+static struct kdev *ref_open(const struct kern_config *cfg, struct err *err)
+{
+    struct kdev *d = calloc(1, sizeof *d);
+    if (!d) {
+        err_set(err, -1, "ref: out of memory at open");
+        return NULL;
+    }
+    d->round_activations = cfg && cfg->round_activations;
+    return d;
+}
+
+static void ref_close(struct kdev *d)
+{
+    free(d);
+}
+
+static const char *ref_describe(const struct kdev *d)
+{
+    if (d->round_activations) return "reference (double sums, activations rounded to int8), 1 thread";
+    return "reference (double sums), 1 thread";
+}
+
+static bool is_integer(enum ktype type)
+{
+    return type != KT_F32 && type != KT_F16 && type != KT_BF16;
+}
+
+static const char *ref_mat_kernel(const struct kdev *d, enum ktype type)
+{
+    const struct ktype_info *t = ktype_info(type);
+    if (!t || !t->usable) return "none";
+    return d->round_activations && is_integer(type) ? "double sums, int8 activations" : "double sums";
+}
+
+static void *ref_take(struct kdev *d, size_t bytes, struct err *err)
+{
+    (void)d;
+    size_t whole = bytes > SIZE_MAX - 64 ? 0 : size_align(MAX(bytes, 1), 64);
+    void *slab = whole ? aligned_alloc(64, whole) : NULL;
+    if (!slab) {
+        err_set(err, -1, "ref: cannot take %zu bytes of memory; use a smaller model, context or budget", bytes);
+        return NULL;
+    }
+    return memset(slab, 0, whole);
+}
+
+static void ref_give(struct kdev *d, void *slab, size_t bytes)
+{
+    (void)d, (void)bytes;
+    free(slab);
+}
+
+static int ref_upload(struct kdev *d, struct kstream *st, void *dst, const void *src, size_t bytes, struct err *err)
+{
+    (void)d, (void)st, (void)err;
+    if (bytes) memcpy(dst, src, bytes);
+    return 0;
+}
+
+/* All work is done when a step returns, so there is nothing to wait for. */
+static int ref_fetch(struct kdev *d, struct kstream *st, void *dst, const void *src, size_t bytes, struct err *err)
+{
+    return ref_upload(d, st, dst, src, bytes, err);
+}
+
+/* ----------------------------------------------------------------------- sizes */
+
+static size_t row_bytes(enum ktype type, int cols)
+{
+    const struct ktype_info *t = ktype_info(type);
+    return (size_t)(cols / t->block) * (size_t)t->bytes;
+}
+
+static size_t ref_mat_bytes(enum ktype type, int rows, int cols)
+{
+    const struct ktype_info *t = ktype_info(type);
+    uint64_t bytes;
+    if (!t || !t->usable || rows <= 0 || cols <= 0 || cols % t->block) return 0;
+    return size_mul((uint64_t)rows, row_bytes(type, cols), &bytes) || bytes > SIZE_MAX ? 0 : (size_t)bytes;
+}
+
+static size_t kv_value_bytes(enum ktype type)
+{
+    return type == KT_F16 ? 2 : 4;
+}
+
+static size_t kv_token_values(const struct kern_group *g)
+{
+    return (size_t)g->kv_heads * (size_t)g->head_dim;
+}
+
+static size_t ref_kv_page_bytes(const struct kern_group *g)
+{
+    if (g->kv_type != KT_F32 && g->kv_type != KT_F16) return 0;
+    return size_align((size_t)g->layers * 2 * KERN_PAGE * kv_token_values(g) * kv_value_bytes(g->kv_type), 64);
+}
+
+/* What a step with matrices needs of dev_work; attn keeps its scores there instead, and sample its scratch. */
+struct work {
+    float *norm;    /* (cols) */
+    double *act;    /* (cols) activations as one matrix sees them */
+    float *weights; /* (cols) one row of a matrix, decoded */
+    double *out;    /* (out) all rows of one matrix, where a step needs them together */
+};
+
+static void *cut(void *slab, size_t *at, size_t n, size_t size)
+{
+    void *p = slab ? (char *)slab + *at : NULL;
+    *at += size_align(n * size, 64);
+    return p;
+}
+
+/* Cut dev_work for a step whose matrices have at most cols columns and out rows; returns the bytes of it. */
+static size_t work_cut(struct work *w, void *slab, int cols, int out)
+{
+    size_t at = 0;
+    w->norm = cut(slab, &at, (size_t)cols, sizeof *w->norm);
+    w->act = cut(slab, &at, (size_t)cols, sizeof *w->act);
+    w->weights = cut(slab, &at, (size_t)cols, sizeof *w->weights);
+    w->out = cut(slab, &at, (size_t)out, sizeof *w->out);
+    return at;
+}
+
+static size_t ref_work_bytes(const struct kern_dims *n)
+{
+    struct work w;
+    int heads = MAX(n->heads, n->kv_heads) * n->head_dim, widest = MAX(MAX(n->embd, n->ff), heads);
+    size_t matmul = work_cut(&w, NULL, widest, widest);
+    size_t scores = (size_t)n->max_ctx * sizeof(double), sample = (size_t)n->vocab * sizeof(struct kern_scratch);
+    return size_align(MAX(matmul, MAX(scores, sample)), 64);
+}
+
+static int ref_mat_load(struct kdev *d, const struct kmat *m, int row0, int n, const void *src, struct err *err)
+{
+    (void)d, (void)err;
+    assert(row0 >= 0 && row0 % 32 == 0 && n >= 0 && n <= m->rows - row0 && (n % 32 == 0 || row0 + n == m->rows));
+    size_t one = row_bytes(m->type, m->cols);
+    if (n) memcpy((char *)m->dev_data + (size_t)row0 * one, src, (size_t)n * one);
+    return 0;
+}
+
+/* ----------------------------------------------------------------------- parts */
+
+static void rms_norm(const float *x, const float *weight, int n, float eps, float *y)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += (double)x[i] * x[i];
+    double scale = 1 / sqrt(sum / n + (double)eps);
+    for (int i = 0; i < n; i++) y[i] = (float)(x[i] * scale * weight[i]);
+}
+
+/* The same in place on one head of q or k, which is still in double. */
+static void head_norm(double *x, const float *weight, int n, float eps)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += x[i] * x[i];
+    double scale = 1 / sqrt(sum / n + (double)eps);
+    for (int i = 0; i < n; i++) x[i] *= scale * weight[i];
+}
+
+/* A row of activations as a matrix of this type sees it. */
+static void activations(const struct kdev *d, enum ktype type, const float *x, int n, double *y)
+{
+    if (d->round_activations && is_integer(type)) {
+        int8_t q[32];
+        for (int b = 0; b < n; b += 32) {
+            double scale = quant_act32(x + b, q);
+            for (int i = 0; i < 32; i++) y[b + i] = q[i] * scale;
+        }
+    } else {
+        for (int i = 0; i < n; i++) y[i] = x[i];
+    }
+}
+
+static const void *mat_row(const struct kmat *m, int row)
+{
+    return (const char *)m->dev_data + (size_t)row * row_bytes(m->type, m->cols);
+}
+
+/* One row of a matrix times activations. */
+static double dot(const struct kmat *m, int row, const double *act, float *weights)
+{
+    double sum = 0;
+    quant_decode(m->type, mat_row(m, row), weights, m->cols);
+    for (int i = 0; i < m->cols; i++) sum += weights[i] * act[i];
+    return sum;
+}
+
+/* w->out = m x + bias. */
+static void matmul(const struct kdev *d, const struct kmat *m, const float *bias, const float *x, struct work *w)
+{
+    activations(d, m->type, x, m->cols, w->act);
+    for (int r = 0; r < m->rows; r++) w->out[r] = dot(m, r, w->act, w->weights) + (bias ? (double)bias[r] : 0.0);
+}
+
+/* Each pair of one head is a complex number, turned by its angle. */
+static void rope_turn(const struct kern_rope *rope, int pos, double *x)
+{
+    for (int i = 0; i < rope->dims / 2; i++) {
+        double angle = pos * rope->inv_freq[i], c = cos(angle), s = sin(angle);
+        double *re = rope->neox ? &x[i] : &x[2 * i], *im = rope->neox ? &x[i + rope->dims / 2] : &x[2 * i + 1];
+        double turned = *re * c - *im * s;
+        *im = *re * s + *im * c;
+        *re = turned;
+    }
+}
+
+static double softcapped(double x, float cap)
+{
+    return cap > 0 ? cap * tanh(x / cap) : x;
+}
+
+/* GELU in its usual tanh form, the one that models which name it were trained with. */
+static double activate(enum kern_act act, double z)
+{
+    if (act == KERN_SILU) return z / (1 + exp(-z));
+    return 0.5 * z * (1 + tanh(0.79788456080286535588 * (z + 0.044715 * z * z * z)));
+}
+
+/* v[n] becomes its softmax. */
+static void softmax(double *v, int n)
+{
+    double top = v[0], sum = 0;
+    for (int i = 1; i < n; i++) top = MAX(top, v[i]);
+    for (int i = 0; i < n; i++) sum += v[i] = exp(v[i] - top);
+    for (int i = 0; i < n; i++) v[i] /= sum;
+}
+
+/* ------------------------------------------------------------------- KV memory */
+
+enum kv_half { KV_K, KV_V };
+
+/* One layer of a group, as the block tables of a batch reach it. */
+struct kv_where {
+    const struct kern_batch *b;
+    const struct kern_group *g;
+    int group, layer;
+};
+
+static struct kv_where kv_where(const struct kern_batch *b, const struct kern_group *g, int group, int layer)
+{
+    assert(group >= 0 && group < b->groups && b->groups <= KERN_GROUPS && layer >= 0 && layer < g->layers);
+    return (struct kv_where){b, g, group, layer};
+}
+
+/* Where the token of a row's sequence at position pos lies: the first value of its kv head 0. */
+static char *kv_at(const struct kv_where *a, enum kv_half half, int row, int pos)
+{
+    const struct kern_batch *b = a->b;
+    const struct kern_group *g = a->g;
+    assert(pos >= 0 && pos / KERN_PAGE < b->stride && b->seq[row] >= 0 && b->seq[row] < b->seqs);
+    int page = b->table[a->group][(size_t)b->seq[row] * (size_t)b->stride + (size_t)(pos / KERN_PAGE)];
+    assert(page >= 0 && page < g->pages);
+    size_t token = ((size_t)a->layer * 2 + half) * KERN_PAGE + (size_t)(pos % KERN_PAGE);
+    return (char *)g->dev_slab + (size_t)page * g->page_bytes + token * kv_token_values(g) * kv_value_bytes(g->kv_type);
+}
+
+static double kv_value(const char *at, enum ktype type, size_t i)
+{
+    float f;
+    quant_decode(type, at + i * kv_value_bytes(type), &f, 1);
+    return f;
+}
+
+static void kv_write(char *at, enum ktype type, const double *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        float f = (float)v[i];
+        uint16_t h = quant_to_f16(f);
+        memcpy(at + i * kv_value_bytes(type), type == KT_F16 ? (void *)&h : (void *)&f, kv_value_bytes(type));
+    }
+}
+
+/* ------------------------------------------------------------------- the steps */
+
+static int ref_embed(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kmat *table,
+                     float scale, float *x, struct err *err)
+{
+    (void)d, (void)st, (void)err;
+    for (int r = 0; r < b->rows; r++) {
+        float *y = x + (size_t)r * (size_t)table->cols;
+        assert(b->token[r] >= 0 && b->token[r] < table->rows);
+        quant_decode(table->type, mat_row(table, b->token[r]), y, table->cols);
+        for (int i = 0; i < table->cols; i++) y[i] *= scale;
+    }
+    return 0;
+}
+
+/* What happens to each head of q and of k after its projection. */
+static void finish_heads(const struct kern_attn_in *w, const float *norm, int heads, int head_dim, int pos, double *x)
+{
+    for (int h = 0; h < heads; h++) {
+        double *head = x + (size_t)h * (size_t)head_dim;
+        if (norm) head_norm(head, norm, head_dim, w->eps);
+        rope_turn(&w->rope, pos, head);
+    }
+}
+
+static int ref_attn_in(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_attn_in *w,
+                       const struct kern_group *g, int group, int layer, const float *x, float *q, void *dev_work,
+                       struct err *err)
+{
+    (void)st, (void)err;
+    int embd = w->q.cols, wide = w->heads * g->head_dim, kv_wide = g->kv_heads * g->head_dim;
+    struct kv_where at = kv_where(b, g, group, layer);
+    struct work s;
+    assert(w->q.rows == wide && w->k.rows == kv_wide && w->v.rows == kv_wide && w->k.cols == embd && w->v.cols == embd);
+    assert(w->rope.dims % 2 == 0 && w->rope.dims <= g->head_dim);
+    work_cut(&s, dev_work, embd, MAX(wide, kv_wide));
+
+    for (int r = 0; r < b->rows; r++) {
+        int pos = b->pos[r];
+        rms_norm(x + (size_t)r * (size_t)embd, w->dev_norm, embd, w->eps, s.norm);
+
+        matmul(d, &w->q, w->dev_bq, s.norm, &s);
+        finish_heads(w, w->dev_q_norm, w->heads, g->head_dim, pos, s.out);
+        for (int i = 0; i < wide; i++) q[(size_t)r * (size_t)wide + (size_t)i] = (float)s.out[i];
+
+        matmul(d, &w->k, w->dev_bk, s.norm, &s);
+        finish_heads(w, w->dev_k_norm, g->kv_heads, g->head_dim, pos, s.out);
+        kv_write(kv_at(&at, KV_K, r, pos), g->kv_type, s.out, kv_token_values(g));
+
+        matmul(d, &w->v, w->dev_bv, s.norm, &s);
+        kv_write(kv_at(&at, KV_V, r, pos), g->kv_type, s.out, kv_token_values(g));
+    }
+    return 0;
+}
+
+static double q_dot_k(const float *q, const char *k, const struct kern_group *g, size_t head)
+{
+    double sum = 0;
+    for (int i = 0; i < g->head_dim; i++) sum += q[i] * kv_value(k, g->kv_type, head + (size_t)i);
+    return sum;
+}
+
+/* att = the v of one head at positions from .. pos, weighted.  head: its first value in a token's v. */
+static void weighted_v(const struct kv_where *a, int row, int from, int pos, size_t head, const double *weights,
+                       float *att)
+{
+    for (int i = 0; i < a->g->head_dim; i++) {
+        double sum = 0;
+        for (int p = from; p <= pos; p++)
+            sum += weights[p - from] * kv_value(kv_at(a, KV_V, row, p), a->g->kv_type, head + (size_t)i);
+        att[i] = (float)sum;
+    }
+}
+
+static int ref_attn(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_group *g,
+                    int group, int layer, int heads, float scale, float softcap, const float *dev_q, float *dev_att,
+                    void *dev_work, struct err *err)
+{
+    (void)d, (void)st, (void)err;
+    struct kv_where a = kv_where(b, g, group, layer);
+    double *scores = dev_work;
+    assert(heads % g->kv_heads == 0);
+
+    for (int r = 0; r < b->rows; r++) {
+        int pos = b->pos[r], from = g->window > 0 ? MAX(0, pos - g->window + 1) : 0;
+        for (int h = 0; h < heads; h++) {
+            size_t at = ((size_t)r * (size_t)heads + (size_t)h) * (size_t)g->head_dim;
+            size_t kv_head = (size_t)(h / (heads / g->kv_heads)) * (size_t)g->head_dim;
+            for (int p = from; p <= pos; p++) {
+                double s = q_dot_k(dev_q + at, kv_at(&a, KV_K, r, p), g, kv_head);
+                scores[p - from] = softcapped(scale * s, softcap);
+            }
+            softmax(scores, pos - from + 1);
+            weighted_v(&a, r, from, pos, kv_head, scores, dev_att + at);
+        }
+    }
+    return 0;
+}
+
+static int ref_project(struct kdev *d, struct kstream *st, int rows, const struct kmat *m, const float *bias,
+                       const float *y, float *x, void *dev_work, struct err *err)
+{
+    (void)st, (void)err;
+    struct work w;
+    work_cut(&w, dev_work, m->cols, m->rows);
+    for (int r = 0; r < rows; r++) {
+        float *to = x + (size_t)r * (size_t)m->rows;
+        matmul(d, m, bias, y + (size_t)r * (size_t)m->cols, &w);
+        for (int i = 0; i < m->rows; i++) to[i] = (float)(to[i] + w.out[i]);
+    }
+    return 0;
+}
+
+static int ref_ffn_in(struct kdev *d, struct kstream *st, int rows, const float *norm, float eps,
+                      const struct kmat *gate, const struct kmat *up, enum kern_act act, const float *x, float *h,
+                      void *dev_work, struct err *err)
+{
+    (void)st, (void)err;
+    struct work w;
+    assert(gate->rows == up->rows && gate->cols == up->cols);
+    work_cut(&w, dev_work, gate->cols, gate->rows);
+    for (int r = 0; r < rows; r++) {
+        float *to = h + (size_t)r * (size_t)gate->rows;
+        rms_norm(x + (size_t)r * (size_t)gate->cols, norm, gate->cols, eps, w.norm);
+        matmul(d, gate, NULL, w.norm, &w);
+        activations(d, up->type, w.norm, up->cols, w.act);
+        for (int i = 0; i < up->rows; i++) to[i] = (float)(activate(act, w.out[i]) * dot(up, i, w.act, w.weights));
+    }
+    return 0;
+}
+
+static int ref_output(struct kdev *d, struct kstream *st, const struct kern_batch *b, const float *norm, float eps,
+                      const struct kmat *m, float softcap, const float *x, float *logits, void *dev_work,
+                      struct err *err)
+{
+    (void)st, (void)err;
+    struct work w;
+    work_cut(&w, dev_work, m->cols, 0); /* vocab rows go straight to the logits */
+    for (int o = 0; o < b->outs; o++) {
+        float *to = logits + (size_t)o * (size_t)m->rows;
+        assert(b->out_row[o] >= 0 && b->out_row[o] < b->rows);
+        rms_norm(x + (size_t)b->out_row[o] * (size_t)m->cols, norm, m->cols, eps, w.norm);
+        activations(d, m->type, w.norm, m->cols, w.act);
+        for (int i = 0; i < m->rows; i++) to[i] = (float)softcapped(dot(m, i, w.act, w.weights), softcap);
+    }
+    return 0;
+}
+
+static int ref_sample(struct kdev *d, struct kstream *st, int outs, int vocab, const struct kern_sample *params,
+                      const float *logits, struct kern_choice *choice, void *dev_work, struct err *err)
+{
+    (void)d, (void)st, (void)err;
+    for (int o = 0; o < outs; o++)
+        kern_choose(&params[o], logits + (size_t)o * (size_t)vocab, vocab, dev_work, &choice[o]);
+    return 0;
+}
+
+const struct kern *kern_ref(void)
+{
+    static const struct kern ref = {
+        .name = "ref",
+        .open = ref_open,
+        .close = ref_close,
+        .describe = ref_describe,
+        .mat_kernel = ref_mat_kernel,
+        .take = ref_take,
+        .give = ref_give,
+        .upload = ref_upload,
+        .fetch = ref_fetch,
+        .mat_bytes = ref_mat_bytes,
+        .kv_page_bytes = ref_kv_page_bytes,
+        .work_bytes = ref_work_bytes,
+        .mat_load = ref_mat_load,
+        .embed = ref_embed,
+        .attn_in = ref_attn_in,
+        .attn = ref_attn,
+        .project = ref_project,
+        .ffn_in = ref_ffn_in,
+        .output = ref_output,
+        .sample = ref_sample,
+    };
+    return &ref;
+}
