@@ -1,0 +1,230 @@
+/* bpe.c - byte-level BPE ("gpt2"): within a word, the neighbours whose merge has the lowest rank are joined, leftmost
+ * first, until no merge is left.
+ *
+ * A file spells the 256 bytes as printable characters: those that are printable in Latin-1 as themselves, the other 68
+ * as U+0100 and on, in order.  (The format of GPT-2's vocab.json.) */
+#include "engine/vocab_impl.h"
+
+/* ---------------------------------------------------------------- bytes and their spellings */
+
+static unsigned spell_byte(unsigned b)
+{
+    if (b <= 32) return 256 + b;
+    if (b >= 127 && b <= 160) return 256 + 33 + (b - 127);
+    return b == 173 ? 256 + 67 : b;
+}
+
+/* The byte that a character spells; -1: none. */
+static int spelled_byte(unsigned c)
+{
+    if (c >= 256 && c < 256 + 33) return (int)(c - 256);
+    if (c >= 256 + 33 && c < 256 + 67) return (int)(c - 256 - 33 + 127);
+    if (c == 256 + 67) return 173;
+    return c < 256 && spell_byte(c) == c ? (int)c : -1;
+}
+
+static void put_spelled(struct buf *out, unsigned char byte)
+{
+    unsigned c = spell_byte(byte);
+    char utf8[2] = {(char)(0xc0 | c >> 6), (char)(0x80 | (c & 0x3f))};
+    if (c < 0x80) buf_put(out, &(char){(char)c}, 1);
+    else buf_put(out, utf8, 2);
+}
+
+/* What spells no byte stands for itself: tokens that were added to a vocabulary later are written plainly. */
+size_t bpe_piece(const struct token *t, char *out)
+{
+    const unsigned char *s = (const unsigned char *)t->spelling;
+    size_t n = 0;
+    for (uint32_t i = 0; i < t->n_spelling; i++) {
+        int byte = -1;
+        if (s[i] >= 0xc2 && s[i] <= 0xc5 && i + 1 < t->n_spelling && (s[i + 1] & 0xc0) == 0x80)
+            byte = spelled_byte((s[i] & 0x1fu) << 6 | (s[i + 1] & 0x3fu));
+        if (byte >= 0) i++;
+        out[n++] = byte >= 0 ? (char)byte : (char)s[i];
+    }
+    return n;
+}
+
+/* ---------------------------------------------------------------- the merges */
+
+static int32_t find_merge(const struct vocab *v, int32_t left, int32_t right)
+{
+    uint64_t key = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
+    for (uint32_t i = (uint32_t)vocab_mix(key, v->seed);; i++) {
+        int32_t rank = v->by_pair[i & v->by_pair_mask];
+        if (rank < 0) return -1;
+        if (v->merge[rank].left == left && v->merge[rank].right == right) return rank;
+    }
+}
+
+static void add_merge(struct vocab *v, struct merge m)
+{
+    uint64_t key = (uint64_t)(uint32_t)m.left << 32 | (uint32_t)m.right;
+    uint32_t i = (uint32_t)vocab_mix(key, v->seed);
+    while (v->by_pair[i & v->by_pair_mask] >= 0) i++;
+    v->by_pair[i & v->by_pair_mask] = (int32_t)v->n_merges;
+    v->merge[v->n_merges++] = m;
+}
+
+/* Read "left right" into *m.  Whatever the halves or the whole are, they have to be tokens: the tokenizers library,
+ * which wrote the files' sources, refuses anything else too. */
+static int read_merge(const struct vocab *v, const struct gguf *g, struct gguf_str s, uint64_t index, struct buf *whole,
+                      struct merge *m, struct err *err)
+{
+    char shown[QUOTE_ROOM];
+    const char *space = s.len > 1 ? memchr(s.data + 1, ' ', s.len - 1) : NULL; /* a half is never empty */
+    size_t n_left = space ? (size_t)(space - s.data) : 0, n_right = space ? s.len - n_left - 1 : 0;
+    if (n_right == 0)
+        return vocab_fail(g, err,
+                          "tokenizer.ggml.merges[%llu] is %s; it has to be two tokens with a space between them",
+                          (unsigned long long)index, vocab_quote(shown, s.data, s.len));
+    m->left = vocab_find(v, s.data, n_left);
+    m->right = vocab_find(v, space + 1, n_right);
+    whole->len = 0;
+    buf_put(whole, s.data, n_left);
+    buf_put(whole, space + 1, n_right);
+    if (whole->failed) return vocab_fail(g, err, "out of memory for tokenizer.ggml.merges");
+    m->made = vocab_find(v, whole->data, whole->len);
+    if (m->left < 0 || m->right < 0 || m->made < 0)
+        return vocab_fail(g, err, "tokenizer.ggml.merges[%llu] is %s: %s is not in tokenizer.ggml.tokens",
+                          (unsigned long long)index, vocab_quote(shown, s.data, s.len),
+                          m->left < 0 ? "the left half" : m->right < 0 ? "the right half" : "what it makes");
+    return 0;
+}
+
+static int open_merges(struct vocab *v, const struct gguf *g, struct err *err)
+{
+    static const char key[] = "tokenizer.ggml.merges";
+    const struct gguf_str *merges;
+    uint64_t n;
+    int rc = gguf_string_array(g, key, &merges, &n, err);
+    if (rc == GGUF_MISSING) return vocab_fail(g, err, "key %s is missing; a gpt2 vocabulary has it", key);
+    if (rc) return -1;
+    uint32_t slots = vocab_slots(n);
+    v->merge = malloc((size_t)MAX(n, 1) * sizeof *v->merge);
+    v->by_pair = malloc((size_t)slots * sizeof *v->by_pair);
+    if (!v->merge || !v->by_pair) return vocab_fail(g, err, "out of memory for %llu merges", (unsigned long long)n);
+    memset(v->by_pair, 0xff, (size_t)slots * sizeof *v->by_pair);
+    v->by_pair_mask = slots - 1;
+    struct buf whole = {0};
+    for (uint64_t i = 0; i < n && rc == 0; i++) {
+        struct merge m = {0};
+        rc = read_merge(v, g, merges[i], i, &whole, &m, err);
+        /* What makes a control token is left out: plain text must not become it.  Of equal ones the first counts. */
+        if (rc == 0 && vocab_is_plain(v, m.made) && find_merge(v, m.left, m.right) < 0) add_merge(v, m);
+    }
+    buf_free(&whole);
+    return rc;
+}
+
+/* The family that the file names.  No guess: a wrong cut gives slightly wrong ids for ever, and nobody sees it. */
+static int open_family(struct vocab *v, const struct gguf *g, struct err *err)
+{
+    struct gguf_str name;
+    char shown[QUOTE_ROOM];
+    int rc = gguf_string(g, "tokenizer.ggml.pre", &name, err);
+    if (rc == GGUF_MISSING)
+        return vocab_fail(g, err, "key tokenizer.ggml.pre is missing, so how text is to be cut into words is unknown: "
+                          "convert the model again with a newer converter (known are %s)", pretok_known());
+    if (rc) return -1;
+    v->family = pretok_find(name.data, name.len);
+    if (!v->family)
+        return vocab_fail(g, err, "key tokenizer.ggml.pre is %s; known are %s",
+                          vocab_quote(shown, name.data, name.len), pretok_known());
+    snprintf(v->pre, sizeof v->pre, "%.*s", (int)name.len, name.data);
+    v->pretok = pretok_open(v->family, err);
+    return v->pretok ? 0 : -1;
+}
+
+int bpe_open(struct vocab *v, const struct gguf *g, struct err *err)
+{
+    if (open_family(v, g, err) || open_merges(v, g, err)) return -1;
+    struct buf one = {0};
+    for (int b = 0; b < 256; b++) {
+        one.len = 0;
+        put_spelled(&one, (unsigned char)b);
+        int32_t id = one.failed ? -1 : vocab_find(v, one.data, one.len);
+        v->byte_id[b] = id >= 0 && vocab_is_plain(v, id) ? id : -1;
+    }
+    bool failed = one.failed;
+    buf_free(&one);
+    return failed ? vocab_fail(g, err, "out of memory for the byte tokens") : 0;
+}
+
+/* ---------------------------------------------------------------- encoding */
+
+/* The merge of symbol `left` with its right neighbour, if there is one, to the heap. */
+static int offer(const struct vocab *v, struct work *w, int32_t left)
+{
+    if (left < 0 || w->sym[left].next < 0) return 0;
+    int32_t l = w->sym[left].id, r = w->sym[w->sym[left].next].id;
+    int32_t rank = l < 0 || r < 0 ? -1 : find_merge(v, l, r);
+    if (rank < 0) return 0;
+    return heap_push(&w->heap, (uint64_t)(uint32_t)rank << 32 | (uint32_t)left, v->merge[rank].made);
+}
+
+static int merge_word(const struct vocab *v, struct work *w)
+{
+    struct heap_entry e;
+    while (heap_pop(&w->heap, &e)) {
+        struct symbol *left = &w->sym[(uint32_t)e.key];
+        const struct merge *m = &v->merge[e.key >> 32];
+        if (left->n == 0 || left->next < 0) continue;
+        struct symbol *right = &w->sym[left->next];
+        if (left->id != m->left || right->id != m->right) continue; /* stale */
+        left->id = e.made;
+        left->next = right->next;
+        right->n = 0;
+        if (left->next >= 0) w->sym[left->next].prev = (int32_t)(uint32_t)e.key;
+        if (offer(v, w, left->prev) || offer(v, w, (int32_t)(uint32_t)e.key)) return -1;
+    }
+    return 0;
+}
+
+/* The whole word, where it is a token; -1: it is none. */
+static int32_t whole_word(const struct vocab *v, struct work *w, const char *word, size_t n)
+{
+    if (n > v->max_spelling) return -1;
+    w->text.len = 0;
+    for (size_t i = 0; i < n; i++) put_spelled(&w->text, (unsigned char)word[i]);
+    int32_t id = w->text.failed ? -1 : vocab_find(v, w->text.data, w->text.len);
+    return id >= 0 && vocab_is_plain(v, id) ? id : -1;
+}
+
+static int encode_word(const struct vocab *v, struct work *w, const char *word, size_t n, struct ids *out)
+{
+    if (v->family->ignore_merges) {
+        int32_t id = whole_word(v, w, word, n);
+        if (w->text.failed) return -1;
+        if (id >= 0) {
+            ids_put(out, id);
+            return 0;
+        }
+    }
+    if (work_symbols(w, n)) return -1;
+    w->heap.n = 0;
+    for (size_t i = 0; i < n; i++) {
+        int32_t next = i + 1 < n ? (int32_t)(i + 1) : -1;
+        w->sym[i] = (struct symbol){(uint32_t)i, 1, (int32_t)i - 1, next, v->byte_id[(unsigned char)word[i]]};
+    }
+    for (size_t i = 0; i + 1 < n; i++)
+        if (offer(v, w, (int32_t)i)) return -1;
+    if (merge_word(v, w)) return -1;
+    for (int32_t i = 0; i >= 0; i = w->sym[i].next) {
+        /* A byte that the vocabulary cannot say: the unknown token, or nothing, as the reference tokenizers have it. */
+        int32_t id = w->sym[i].id >= 0 ? w->sym[i].id : v->unknown;
+        if (id >= 0) ids_put(out, id);
+    }
+    return 0;
+}
+
+int bpe_encode(const struct vocab *v, struct work *w, const char *text, size_t n, struct ids *out, struct err *err)
+{
+    size_t at = 0;
+    if (pretok_cut(v->pretok, w, text, n, err)) return -1;
+    for (size_t i = 0; i < w->words.n; at += w->words.s[i++].n)
+        if (encode_word(v, w, text + at, w->words.s[i].n, out) || out->failed)
+            return err_set(err, -1, "out of memory for encoding a text of %zu bytes", n);
+    return 0;
+}
