@@ -1,0 +1,184 @@
+/* engine.h - the one face of every engine: messages go in, text comes out.
+ *
+ *     const struct engine_ops *ops = &engine_local;
+ *     struct engine *e = ops->open(&config, &err);
+ *     int id;
+ *     if (ops->submit(e, &request, &id, &err) == 0) {
+ *         while ((n = ops->step(e, events, 64, &err)) > 0)   // one pass over all running requests
+ *             ...                                            // ENGINE_ADVANCED: answer->text grew
+ *         ops->drop(e, id);
+ *     }
+ *
+ * Makers: engine_local (a GGUF model on one of kernels/'s backends) and engine_scripted (answers, timings and faults from a file, tokens counted
+ * with a real vocabulary; the same scheduler, pages and text path, only the forward pass left out).  app/, memory/ and
+ * their tests know only this table.
+ *
+ * Text does not travel in events: a request owns an answer, sized when it is submitted, that grows in place; an event says only
+ * that it did.  A reader takes what is new by offset, whenever it likes, until drop().
+ *
+ * Threads: one thread calls the operations.  struct answer may be read by another while it grows: its counters are atomic, and
+ * what they cover never moves or changes.
+ * Errors: 0, or one of enum engine_error with err filled.  After a refusal the engine is as it was before. */
+#ifndef ENGINE_H
+#define ENGINE_H
+#include "engine/template.h"
+#include "kernels/kernels.h"
+#include "plimsoll.h"
+#include <stdatomic.h>
+
+struct engine; /* opaque; each maker has its own */
+
+enum engine_error {
+    ENGINE_OK = 0,
+    ENGINE_FAULT = -1,       /* the engine failed: model file, backend, memory at open */
+    ENGINE_BAD_REQUEST = -2, /* a field is out of its range: err names it */
+    ENGINE_NEVER_FITS = -3,  /* prompt + max_tokens exceed the context or the whole pool: err has the figures */
+    ENGINE_QUEUE_FULL = -4,  /* too many requests wait: try again when one ended */
+    ENGINE_NO_MEMORY = -5    /* host memory for the request was refused by the system */
+};
+
+struct engine_config {
+    const char *model;  /* GGUF file: the model, or (scripted) the vocabulary */
+    const char *script; /* scripted only: the file of answers */
+    const char *backend; /* "cpu" (NULL means it) or "ref" */
+    struct kern_config kern;
+    int ctx;      /* most tokens a sequence may hold; 0: the model's own context, at most 4096 */
+    int max_seqs; /* sequences that run at once; 0: 8 */
+    int max_rows; /* tokens in one pass; 0: 128 */
+    uint64_t pool_tokens; /* tokens that the KV pool holds; 0: ctx * max_seqs */
+    enum ktype kv_type;   /* KT_F16 or KT_F32 */
+    int template; /* enum template_kind, or -1: what the file asks for */
+    /* Called while the model loads, from open(): bytes done and in all.  NULL: silent. */
+    void (*progress)(void *self, uint64_t done, uint64_t all);
+    void *progress_self;
+};
+
+/* What was opened: constant until close. */
+struct engine_info {
+    char maker[16], arch[32], name[64], template[16], types[96]; /* types: "Q4_K 120, Q6_K 21, F32 61" */
+    char backend[128];   /* the device in words */
+    char kernels[160];   /* which kernel serves which weight type */
+    uint64_t parameters, weight_bytes, kv_bytes, work_bytes; /* bytes as taken from the device */
+    uint64_t kv_bytes_per_token;
+    int ctx, ctx_trained, vocab, layers, max_seqs, max_rows;
+};
+
+/* How tokens are chosen; struct kern_sample says what each does and in which order. */
+struct sampling {
+    float temp; /* 0: greedy */
+    int top_k;
+    float top_p, min_p;
+    float repeat, frequency, presence;
+    int recent; /* how many of the last tokens penalties look at; 0: none, -1: all */
+    const struct kern_bias *bias;
+    int n_bias;
+    uint64_t seed;
+};
+#define SAMPLING_GREEDY ((struct sampling){.temp = 0, .top_p = 1, .repeat = 1, .recent = 64})
+
+enum { ENGINE_MAX_BIAS = 64, ENGINE_STOPS = 8 };
+
+struct request {
+    const struct msg *msgs; /* rendered by the model's template, the assistant's turn opened ... */
+    int n_msgs;
+    const int32_t *ids; /* ... or, if not NULL, the prompt as ready tokens */
+    int n_ids;
+    int max_tokens; /* most tokens to generate; 0 only with score */
+    struct sampling sampling;
+    const char *const *stop; /* text that ends the answer, itself left out */
+    int n_stop;
+    const uint32_t *allowed; /* bitset over the vocabulary; NULL: all; the caller keeps it until the request ended */
+    int top_n;               /* also keep the N likeliest tokens of each step, <= KERN_TOP */
+    bool score;              /* also keep the log-probability of every prompt token */
+    bool ignore_end;         /* do not end at an end-of-turn token (measurements) */
+};
+
+enum engine_end {
+    END_NONE,      /* still running or waiting */
+    END_STOP,      /* the model ended its turn, or a stop string was met */
+    END_LENGTH,    /* max_tokens were generated */
+    END_CANCELLED,
+    END_NO_TOKEN,  /* `allowed` and bias left no token to choose */
+    END_FAULT      /* a pass failed; err of step() said why */
+};
+const char *engine_end_name(enum engine_end end); /* "stop", "length", ... */
+
+struct engine_token {
+    int32_t id;
+    float logprob;
+    uint32_t text_end; /* length of the answer's text when this token had been added */
+};
+struct engine_top {
+    int32_t id[KERN_TOP];
+    float logprob[KERN_TOP];
+};
+
+/* A request's result.  Everything but the counters is set at submit(); arrays are as long as the request allows. */
+struct answer {
+    int id;
+    const int32_t *prompt;
+    int n_prompt;
+    int n_shared; /* prompt tokens that needed no pre-fill */
+    const char *text;
+    const struct engine_token *token;
+    const struct engine_top *top; /* a token; NULL without top_n */
+    const float *prompt_logprob;  /* (n_prompt); [0] is 0; NULL without score */
+    int max_tokens, top_n;
+    atomic_size_t text_len;
+    atomic_int n_tokens, n_prefilled;
+    atomic_int end; /* enum engine_end */
+    char fault[240]; /* END_FAULT: why */
+};
+
+enum engine_event_kind { ENGINE_ADMITTED, ENGINE_PREFILL, ENGINE_ADVANCED, ENGINE_END };
+struct engine_event {
+    enum engine_event_kind kind;
+    int id;
+    int n;    /* PREFILL: prompt tokens done; ADVANCED, END: tokens generated so far */
+    int of;   /* PREFILL: prompt tokens in all */
+    enum engine_end end; /* END */
+};
+
+/* Figures at this moment.  KV words: pool (taken at start) >= reserved (promised to admitted requests) >= filled (holding tokens). */
+struct engine_snapshot {
+    uint64_t pool_tokens, reserved_tokens, filled_tokens; /* whole pages, in tokens (filled: tokens) */
+    int running, waiting;
+    uint64_t prefilled, generated; /* tokens since open */
+    uint64_t passes;
+    uint64_t weight_bytes, kv_bytes, work_bytes;
+};
+
+struct engine_count {
+    int tokens;
+    bool exact; /* false: an upper bound (a remote server's count, say) */
+};
+
+struct engine_ops {
+    const char *name;
+    struct engine *(*open)(const struct engine_config *cfg, struct err *err);
+    void (*close)(struct engine *e); /* ends everything; answers are gone */
+    const struct engine_info *(*info)(const struct engine *e);
+    const struct vocab *(*vocab)(const struct engine *e); /* for dumps; lives as long as e */
+
+    /* What msgs would weigh as a prompt. */
+    int (*count_tokens)(struct engine *e, const struct msg *msgs, int n, struct engine_count *out, struct err *err);
+
+    /* Admit, or queue, or refuse.  Everything in r is copied but `allowed`.  *id > 0 names the request until drop(). */
+    int (*submit)(struct engine *e, const struct request *r, int *id, struct err *err);
+    const struct answer *(*answer)(struct engine *e, int id); /* NULL: no such */
+    int (*cancel)(struct engine *e, int id); /* its pages are free when this returns; END follows in the next step(). -1: no such or ended */
+    void (*drop)(struct engine *e, int id);  /* forget the request (cancelling it if it runs); its answer is gone */
+
+    /* One pass: choose rows of running requests, compute, append text.  Returns the events written to ev; 0: nothing is left to do.
+     * cap >= 4 suffices for every END to come, sooner or later; cap >= 3 * max_seqs + 8 never loses an event.  A pass that fails ends every
+     * request in it with END_FAULT (answer->fault and err say why); the engine lives and serves the next. */
+    int (*step)(struct engine *e, struct engine_event *ev, int cap, struct err *err);
+    void (*snapshot)(const struct engine *e, struct engine_snapshot *out);
+};
+
+extern const struct engine_ops engine_local;
+extern const struct engine_ops engine_scripted;
+
+/* 0, or ENGINE_BAD_REQUEST naming the field that is out of range (NaN included). */
+int sampling_check(const struct sampling *s, int vocab, struct err *err);
+#endif

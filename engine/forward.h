@@ -1,0 +1,32 @@
+/* forward.h - one pass of a transformer: the order in which kernels.h's steps are called, and the workspace between them.
+ *
+ *     one slab:  x | q | att | h | logits | choices | the steps' own scratch
+ *
+ * Everything is sized at forward_plan() for the largest pass allowed; forward_run() allocates nothing.  It takes rows of any
+ * sequences and knows nothing of requests.  One thread drives it. */
+#ifndef FORWARD_H
+#define FORWARD_H
+#include "engine/model.h"
+#include "engine/sched.h"
+
+struct forward {
+    const struct model *m;
+    const struct kern *k;
+    struct kdev *d;
+    struct kern_dims dims;
+    struct kern_group group; /* llama and qwen2 have one: all layers alike */
+    size_t work_bytes, kv_bytes; /* of the two slabs */
+    size_t at_x, at_q, at_att, at_h, at_logits, at_choice, at_work; /* offsets in the workspace slab */
+    char *dev_work;
+};
+
+/* Sizes only: pure.  0, or -1: they overflow (err has the figures). */
+int forward_plan(struct forward *f, const struct model *m, const struct kern *k, int ctx, int max_rows, int max_outs, int pages,
+                 enum ktype kv_type, struct err *err);
+
+/* The slabs (work_bytes, kv_bytes) are the caller's, from k->take. */
+void forward_attach(struct forward *f, struct kdev *d, void *dev_work, void *dev_kv);
+
+/* Compute p: its choices are filled when this returns.  0, or negative: err says which step failed. */
+int forward_run(struct forward *f, const struct pass *p, struct err *err);
+#endif

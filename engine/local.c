@@ -1,0 +1,110 @@
+/* local.c - engine_local: a GGUF model on one of the backends of kernels/. */
+#include "engine/forward.h"
+#include "engine/hostmem.h"
+#include "engine/maker.h"
+
+struct maker {
+    struct model model;
+    struct forward forward;
+    const struct kern *k;
+    struct kdev *d;
+    void *weights, *work, *kv; /* device slabs: model.bytes, forward.work_bytes, forward.kv_bytes */
+};
+
+static int run(void *self, const struct pass *p, struct err *err)
+{
+    struct maker *l = self;
+    return forward_run(&l->forward, p, err);
+}
+
+static void local_close(struct engine *e)
+{
+    if (!e) return;
+    struct maker *l = e->own;
+    if (l && l->d) {
+        if (l->kv) l->k->give(l->d, l->kv, l->forward.kv_bytes);
+        if (l->work) l->k->give(l->d, l->work, l->forward.work_bytes);
+        if (l->weights) l->k->give(l->d, l->weights, l->model.bytes);
+        l->k->close(l->d);
+    }
+    if (l) model_free(&l->model);
+    free(l);
+    maker_free(e);
+}
+
+static int pick_backend(struct maker *l, const char *name, struct err *err)
+{
+    if (!name || strcmp(name, "cpu") == 0) l->k = kern_cpu();
+    else if (strcmp(name, "ref") == 0) l->k = kern_ref();
+    else return err_set(err, ENGINE_FAULT, "backend \"%s\" is not known; cpu and ref are", name);
+    return 0;
+}
+
+/* The three slabs, if the machine has room for them: asking the system would not tell, since it promises more memory than there is. */
+static int take_slabs(struct maker *l, const struct engine_config *cfg, struct err *err)
+{
+    uint64_t need = (uint64_t)l->model.bytes + l->forward.work_bytes + l->forward.kv_bytes, have = hostmem_available();
+    if (need > have)
+        return err_set(err, ENGINE_FAULT, "%s: needs %.1f MiB (weights %.1f, KV pool %.1f, workspace %.1f), the machine has %.1f MiB free: a smaller --ctx "
+                       "or a smaller model would fit", cfg->model, (double)need / 1048576, (double)l->model.bytes / 1048576,
+                       (double)l->forward.kv_bytes / 1048576, (double)l->forward.work_bytes / 1048576, (double)have / 1048576);
+    l->d = l->k->open(&cfg->kern, err);
+    if (!l->d) return ENGINE_FAULT;
+    l->weights = l->k->take(l->d, l->model.bytes, err);
+    if (l->weights) l->work = l->k->take(l->d, l->forward.work_bytes, err);
+    if (l->work) l->kv = l->k->take(l->d, l->forward.kv_bytes, err);
+    return l->kv ? 0 : ENGINE_FAULT;
+}
+
+/* "Q8_0: avx512 vnni, F32: ...": which kernel serves which type of matrix. */
+static void list_kernels(const struct maker *l, const struct gguf *g, char *out, size_t n)
+{
+    bool seen[KT_END] = {false};
+    size_t at = 0;
+    for (uint64_t i = 0; i < gguf_n_tensors(g) && at < n; i++) {
+        const struct gguf_tensor *t = gguf_tensor_at(g, i);
+        if (t->n_dims < 2 || seen[t->type]) continue;
+        seen[t->type] = true;
+        at += (size_t)snprintf(out + at, n - at, "%s%s: %s", at ? ", " : "", ktype_info(t->type)->name, l->k->mat_kernel(l->d, t->type));
+    }
+}
+
+static void describe(struct engine *e, const struct gguf *g)
+{
+    struct engine_info *i = &e->info;
+    const struct maker *l = e->own;
+    snprintf(i->maker, sizeof i->maker, "local");
+    snprintf(i->arch, sizeof i->arch, "%s", l->model.arch);
+    snprintf(i->name, sizeof i->name, "%s", l->model.name);
+    snprintf(i->backend, sizeof i->backend, "%s", l->k->describe(l->d));
+    model_types(g, i->types, sizeof i->types);
+    list_kernels(l, g, i->kernels, sizeof i->kernels);
+    i->layers = l->model.layers;
+    i->parameters = l->model.parameters;
+    i->weight_bytes = l->model.bytes;
+    i->work_bytes = l->forward.work_bytes;
+    i->kv_bytes = l->forward.kv_bytes;
+    i->kv_bytes_per_token = l->forward.group.page_bytes / KERN_PAGE;
+}
+
+/* Every size is known, and every refusal spoken, before a byte is taken. */
+static int open_model(struct engine *e, const struct engine_config *cfg, const struct gguf *g, struct err *err)
+{
+    enum template_kind kind;
+    int pages;
+    struct maker *l = e->own = calloc(1, sizeof *l);
+    if (!l) return err_set(err, ENGINE_FAULT, "no memory to open an engine");
+    if (pick_backend(l, cfg->backend, err) || maker_vocab_open(e, cfg, g, &kind, err)) return ENGINE_FAULT;
+    if (model_plan(&l->model, g, e->info.vocab, l->k, err)) return ENGINE_FAULT;
+    if (maker_sizes(e, cfg, l->model.ctx_trained, &pages, err)) return ENGINE_FAULT;
+    if (forward_plan(&l->forward, &l->model, l->k, e->info.ctx, e->info.max_rows, maker_outs(e), pages, cfg->kv_type, err)) return ENGINE_FAULT;
+    if (take_slabs(l, cfg, err)) return ENGINE_FAULT;
+    if (model_load(&l->model, g, l->k, l->d, l->weights, cfg->progress, cfg->progress_self, err)) return ENGINE_FAULT;
+    forward_attach(&l->forward, l->d, l->work, l->kv);
+    describe(e, g);
+    return maker_sched_open(e, kind, pages, &(struct runner){.self = l, .run = run}, err);
+}
+
+static struct engine *local_open(const struct engine_config *cfg, struct err *err) { return maker_open(cfg, open_model, local_close, err); }
+
+const struct engine_ops engine_local = {.name = "local", .open = local_open, .close = local_close, MAKER_OPS};

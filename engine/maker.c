@@ -1,0 +1,89 @@
+/* maker.c - the shared part of engine_local and engine_scripted. */
+#include "engine/maker.h"
+
+struct engine *maker_open(const struct engine_config *cfg, int (*open)(struct engine *, const struct engine_config *, const struct gguf *, struct err *),
+                          void (*close)(struct engine *), struct err *err)
+{
+    struct engine *e = calloc(1, sizeof *e);
+    if (!e) {
+        err_set(err, ENGINE_FAULT, "no memory to open an engine");
+        return NULL;
+    }
+    struct gguf *g = gguf_open(cfg->model, err);
+    int rc = g ? open(e, cfg, g, err) : ENGINE_FAULT;
+    gguf_close(g);
+    if (rc == 0) return e;
+    close(e);
+    return NULL;
+}
+
+void maker_free(struct engine *e)
+{
+    sched_close(e->sched);
+    vocab_close(e->vocab);
+    free(e);
+}
+
+int maker_vocab_open(struct engine *e, const struct engine_config *cfg, const struct gguf *g, enum template_kind *kind, struct err *err)
+{
+    e->vocab = vocab_open(g, err);
+    if (!e->vocab) return ENGINE_FAULT;
+    e->info.vocab = vocab_size(e->vocab);
+    if (cfg->template < 0) {
+        if (template_detect(g, e->vocab, kind, err)) return ENGINE_FAULT;
+    } else {
+        *kind = (enum template_kind)cfg->template;
+        if (template_check(*kind, e->vocab, err)) return ENGINE_FAULT;
+    }
+    snprintf(e->info.template, sizeof e->info.template, "%s", template_name(*kind));
+    return 0;
+}
+
+int maker_sizes(struct engine *e, const struct engine_config *cfg, int ctx_trained, int *pages, struct err *err)
+{
+    struct engine_info *i = &e->info;
+    i->ctx_trained = ctx_trained;
+    i->ctx = cfg->ctx > 0 ? cfg->ctx : MIN(ctx_trained, 4096);
+    i->max_seqs = cfg->max_seqs > 0 ? cfg->max_seqs : 8;
+    i->max_rows = MAX(cfg->max_rows > 0 ? cfg->max_rows : 128, i->max_seqs + 1);
+    /* Each sequence rounds up to whole pages by itself, unless the pool's size was named. */
+    uint64_t n = cfg->pool_tokens ? (cfg->pool_tokens - 1) / KERN_PAGE + 1 : (uint64_t)kv_pages_for(i->ctx) * (uint64_t)i->max_seqs;
+    if (i->ctx > INT32_MAX / 2 || i->max_seqs > SCHED_REQUESTS || i->max_rows > 1 << 20 || n > INT32_MAX / KERN_PAGE)
+        return err_set(err, ENGINE_FAULT, "%d sequences of %d tokens in a KV pool of %llu pages are more than can be counted", i->max_seqs, i->ctx,
+                       (unsigned long long)n);
+    *pages = (int)n;
+    return 0;
+}
+
+int maker_outs(const struct engine *e) { return MAX(e->info.max_seqs, 16); }
+
+int maker_sched_open(struct engine *e, enum template_kind kind, int pages, const struct runner *runner, struct err *err)
+{
+    struct sched_config cfg = {.vocab = e->vocab, .template = kind, .ctx = e->info.ctx, .max_seqs = e->info.max_seqs, .max_rows = e->info.max_rows,
+                               .max_outs = maker_outs(e), .groups = 1, .pages = pages, .runner = *runner};
+    e->sched = sched_open(&cfg, err);
+    return e->sched ? 0 : ENGINE_FAULT;
+}
+
+/* ------------------------------------------------------------------ operations */
+
+const struct engine_info *maker_info(const struct engine *e) { return &e->info; }
+const struct vocab *maker_vocab(const struct engine *e) { return e->vocab; }
+const struct answer *maker_answer(struct engine *e, int id) { return sched_answer(e->sched, id); }
+int maker_cancel(struct engine *e, int id) { return sched_cancel(e->sched, id); }
+void maker_drop(struct engine *e, int id) { sched_drop(e->sched, id); }
+
+int maker_count_tokens(struct engine *e, const struct msg *msgs, int n, struct engine_count *out, struct err *err)
+{
+    return sched_count_tokens(e->sched, msgs, n, out, err);
+}
+
+int maker_submit(struct engine *e, const struct request *r, int *id, struct err *err) { return sched_submit(e->sched, r, id, err); }
+
+int maker_step(struct engine *e, struct engine_event *ev, int cap, struct err *err) { return sched_step(e->sched, ev, cap, err); }
+
+void maker_snapshot(const struct engine *e, struct engine_snapshot *out)
+{
+    *out = (struct engine_snapshot){.weight_bytes = e->info.weight_bytes, .kv_bytes = e->info.kv_bytes, .work_bytes = e->info.work_bytes};
+    sched_snapshot(e->sched, out);
+}

@@ -1,0 +1,360 @@
+/* model.c - keys to sizes, names to weights, then bytes to the device. */
+#include "engine/model.h"
+#include <math.h>
+
+/* One tensor of the file and where it goes: a matrix, or a vector of floats. */
+struct model_part {
+    const struct gguf_tensor *t;
+    struct kmat *mat;      /* matrix, or NULL ... */
+    const float **vec;     /* ... then this vector */
+    size_t offset, bytes;  /* in the slab */
+};
+
+struct planner {
+    struct model *m;
+    const struct gguf *g;
+    const struct kern *k;
+    struct err *err;
+    bool *used; /* (tensors of the file) */
+    int room;   /* of m->part */
+};
+
+/* ------------------------------------------------------------------ keys */
+
+/* arch.suffix as an integer in [min, max]; a missing one is `absent`, or an error if absent < 0. */
+static int key_int(const struct planner *p, const char *suffix, int64_t absent, int64_t min, int64_t max, int *out)
+{
+    char key[96];
+    uint64_t v = 0;
+    snprintf(key, sizeof key, "%s.%s", p->m->arch, suffix);
+    int rc = gguf_uint(p->g, key, UINT32_MAX, &v, p->err);
+    if (rc == GGUF_WRONG) return -1;
+    if (rc == GGUF_MISSING) {
+        if (absent < 0) return err_set(p->err, -1, "%s: key %s is missing; architecture %s needs it", gguf_path(p->g), key, p->m->arch);
+        v = (uint64_t)absent;
+    }
+    if ((int64_t)v < min || (int64_t)v > max)
+        return err_set(p->err, -1, "%s: key %s is %lld; allowed is %lld to %lld", gguf_path(p->g), key, (long long)v, (long long)min, (long long)max);
+    *out = (int)v;
+    return 0;
+}
+
+static int key_real(const struct planner *p, const char *suffix, double absent, double min, double max, double *out)
+{
+    char key[96];
+    double v = absent;
+    snprintf(key, sizeof key, "%s.%s", p->m->arch, suffix);
+    if (gguf_float(p->g, key, &v, p->err) == GGUF_WRONG) return -1;
+    if (!(min <= v && v <= max))
+        return err_set(p->err, -1, "%s: key %s is %g; allowed is %g to %g", gguf_path(p->g), key, v, min, max);
+    *out = v;
+    return 0;
+}
+
+static int read_arch(struct planner *p)
+{
+    struct gguf_str s;
+    int rc = gguf_string(p->g, "general.architecture", &s, p->err);
+    if (rc == GGUF_WRONG) return -1;
+    if (rc == GGUF_MISSING) return err_set(p->err, -1, "%s: key general.architecture is missing: this file names no model", gguf_path(p->g));
+    struct model *m = p->m;
+    snprintf(m->arch, sizeof m->arch, "%.*s", (int)MIN(s.len, sizeof m->arch - 1), s.data);
+    for (char *c = m->arch; *c; c++)
+        if (*c < 0x21 || *c > 0x7e) *c = '?';
+    if (strcmp(m->arch, "llama") != 0 && strcmp(m->arch, "qwen2") != 0)
+        return err_set(p->err, -1, "%s: architecture \"%s\" is not supported; llama and qwen2 are", gguf_path(p->g), m->arch);
+    if (gguf_string(p->g, "general.name", &s, NULL) == GGUF_OK) {
+        snprintf(m->name, sizeof m->name, "%.*s", (int)MIN(s.len, sizeof m->name - 1), s.data);
+        for (char *c = m->name; *c; c++)
+            if ((unsigned char)*c < 0x20 || (unsigned char)*c > 0x7e) *c = '?'; /* goes to screens */
+    }
+    return 0;
+}
+
+static int read_sizes(struct planner *p)
+{
+    struct model *m = p->m;
+    int experts = 0, value_dim = 0;
+    double eps = 0;
+    if (key_int(p, "block_count", -1, 1, MODEL_MAX_LAYERS, &m->layers)) return -1;
+    if (key_int(p, "embedding_length", -1, 1, MODEL_MAX_EMBD, &m->embd)) return -1;
+    if (key_int(p, "feed_forward_length", -1, 1, MODEL_MAX_FF, &m->ff)) return -1;
+    if (key_int(p, "attention.head_count", -1, 1, MODEL_MAX_HEADS, &m->heads)) return -1;
+    if (key_int(p, "attention.head_count_kv", m->heads, 1, m->heads, &m->kv_heads)) return -1;
+    if (key_int(p, "context_length", -1, 1, 1 << 24, &m->ctx_trained)) return -1;
+    if (key_int(p, "expert_count", 0, 0, 0, &experts)) return -1;
+    if (m->heads % m->kv_heads)
+        return err_set(p->err, -1, "%s: %d attention heads are not a multiple of %d key/value heads", gguf_path(p->g), m->heads, m->kv_heads);
+    if (key_int(p, "attention.key_length", m->embd / m->heads, 2, KERN_HEAD_MAX, &m->head_dim)) return -1;
+    if (key_int(p, "attention.value_length", m->head_dim, 2, KERN_HEAD_MAX, &value_dim)) return -1;
+    if (value_dim != m->head_dim || m->head_dim % 2)
+        return err_set(p->err, -1, "%s: heads have keys of %d and values of %d; equal and even ones are supported", gguf_path(p->g), m->head_dim, value_dim);
+    if (!gguf_has(p->g, m->arch[0] == 'l' ? "llama.attention.key_length" : "qwen2.attention.key_length") && m->embd % m->heads)
+        return err_set(p->err, -1, "%s: a width of %d does not divide into %d heads", gguf_path(p->g), m->embd, m->heads);
+    if (key_real(p, "attention.layer_norm_rms_epsilon", -1, 1e-12, 1e-1, &eps)) return -1;
+    m->eps = (float)eps;
+    return 0;
+}
+
+/* Angles a position: base^(-2i/dims), divided by a linear scale and by Llama 3's factors where the file has them. */
+static int read_rope(struct planner *p)
+{
+    struct model *m = p->m;
+    char key[96];
+    double base = 0, factor = 1, attn_factor = 1;
+    struct gguf_str type;
+    m->rope.neox = strcmp(m->arch, "llama") != 0;
+    if (key_int(p, "rope.dimension_count", m->head_dim, 2, m->head_dim, &m->rope.dims)) return -1;
+    if (m->rope.dims % 2) return err_set(p->err, -1, "%s: key %s.rope.dimension_count is %d; an even number is allowed", gguf_path(p->g), m->arch, m->rope.dims);
+    if (key_real(p, "rope.freq_base", 10000, 1, 1e12, &base)) return -1;
+    snprintf(key, sizeof key, "%s.rope.scaling.type", m->arch);
+    int rc = gguf_string(p->g, key, &type, p->err);
+    if (rc == GGUF_WRONG) return -1;
+    if (rc == GGUF_OK && strncmp(type.data, "linear", type.len + 1) == 0) {
+        if (key_real(p, "rope.scaling.factor", 1, 1e-3, 1e6, &factor)) return -1;
+    } else if (rc == GGUF_OK && type.len && strcmp(type.data, "none") != 0) {
+        return err_set(p->err, -1, "%s: key %s is \"%.20s\"; none and linear are supported", gguf_path(p->g), key, type.data);
+    }
+    if (key_real(p, "rope.scaling.attn_factor", 1, 1, 1, &attn_factor)) return -1;
+    int pairs = m->rope.dims / 2;
+    m->inv_freq = malloc((size_t)pairs * sizeof *m->inv_freq);
+    if (!m->inv_freq) return err_set(p->err, -1, "no memory for %d rope frequencies", pairs);
+    for (int i = 0; i < pairs; i++) m->inv_freq[i] = pow(base, -2.0 * i / m->rope.dims) / factor;
+    m->rope.inv_freq = m->inv_freq;
+    return 0;
+}
+
+/* ------------------------------------------------------------------ tensors */
+
+/* The tensor of this name with exactly this shape; NULL and *rc 0: it is absent and may be; *rc -1: an error. */
+static const struct gguf_tensor *find(struct planner *p, const char *name, int64_t cols, int64_t rows, bool optional, int *rc)
+{
+    *rc = 0;
+    const struct gguf_tensor *t = gguf_tensor(p->g, name);
+    if (!t) {
+        if (!optional) *rc = err_set(p->err, -1, "%s: tensor %s is missing; architecture %s needs it", gguf_path(p->g), name, p->m->arch);
+        return NULL;
+    }
+    const struct ktype_info *info = ktype_info(t->type);
+    if (t->dim[0] != cols || t->dim[1] != rows || t->dim[2] != 1 || t->dim[3] != 1)
+        *rc = err_set(p->err, -1, "%s: tensor %s is %lld x %lld x %lld x %lld; it must be %lld x %lld", gguf_path(p->g), name, (long long)t->dim[0],
+                      (long long)t->dim[1], (long long)t->dim[2], (long long)t->dim[3], (long long)cols, (long long)rows);
+    else if (!info->usable)
+        *rc = err_set(p->err, -1, "%s: tensor %s has type %s, which is not supported; F32 F16 BF16 Q8_0 Q4_0 Q4_1 Q5_0 Q5_1 Q4_K Q5_K Q6_K are",
+                      gguf_path(p->g), name, info->name);
+    if (*rc) return NULL;
+    p->used[t - gguf_tensor_at(p->g, 0)] = true;
+    return t;
+}
+
+static int add_part(struct planner *p, struct model_part part)
+{
+    struct model *m = p->m;
+    assert(m->n_parts < p->room);
+    uint64_t end;
+    if (part.bytes == 0) return err_set(p->err, -1, "%s: tensor %s cannot be held by backend %s", gguf_path(p->g), part.t->name, p->k->name);
+    if (size_add(m->bytes, size_align(part.bytes, 64), &end)) return err_set(p->err, -1, "%s: the weights' sizes overflow", gguf_path(p->g));
+    part.offset = m->bytes;
+    m->bytes = end;
+    m->part[m->n_parts++] = part;
+    m->parameters += (uint64_t)(part.t->dim[0] * part.t->dim[1]);
+    return 0;
+}
+
+static int want_mat(struct planner *p, const char *name, struct kmat *out, int rows, int cols, bool optional)
+{
+    int rc;
+    const struct gguf_tensor *t = find(p, name, cols, rows, optional, &rc);
+    *out = (struct kmat){0};
+    if (!t) return rc;
+    *out = (struct kmat){.type = t->type, .rows = rows, .cols = cols};
+    return add_part(p, (struct model_part){.t = t, .mat = out, .bytes = p->k->mat_bytes(t->type, rows, cols)});
+}
+
+static int want_vec(struct planner *p, const char *name, const float **out, int n, bool optional)
+{
+    int rc;
+    const struct gguf_tensor *t = find(p, name, n, 1, optional, &rc);
+    *out = NULL;
+    if (!t) return rc;
+    return add_part(p, (struct model_part){.t = t, .vec = out, .bytes = (size_t)n * sizeof(float)});
+}
+
+static int plan_layer(struct planner *p, int i)
+{
+    struct model *m = p->m;
+    struct model_layer *l = &m->layer[i];
+    int q = m->heads * m->head_dim, kv = m->kv_heads * m->head_dim;
+    bool bias = strcmp(m->arch, "qwen2") == 0; /* there the three biases must be */
+    struct { const char *name; struct kmat *mat; const float **vec; int rows, cols; bool optional; } want[] = {
+        {"attn_norm.weight", NULL, &l->attn.dev_norm, m->embd, 1, false},
+        {"attn_q.weight", &l->attn.q, NULL, q, m->embd, false},
+        {"attn_k.weight", &l->attn.k, NULL, kv, m->embd, false},
+        {"attn_v.weight", &l->attn.v, NULL, kv, m->embd, false},
+        {"attn_q.bias", NULL, &l->attn.dev_bq, q, 1, !bias},
+        {"attn_k.bias", NULL, &l->attn.dev_bk, kv, 1, !bias},
+        {"attn_v.bias", NULL, &l->attn.dev_bv, kv, 1, !bias},
+        {"attn_output.weight", &l->wo, NULL, m->embd, q, false},
+        {"attn_output.bias", NULL, &l->dev_bo, m->embd, 1, true},
+        {"ffn_norm.weight", NULL, &l->dev_ffn_norm, m->embd, 1, false},
+        {"ffn_gate.weight", &l->gate, NULL, m->ff, m->embd, false},
+        {"ffn_up.weight", &l->up, NULL, m->ff, m->embd, false},
+        {"ffn_down.weight", &l->down, NULL, m->embd, m->ff, false},
+    };
+    for (size_t k = 0; k < COUNT_OF(want); k++) {
+        char name[64];
+        snprintf(name, sizeof name, "blk.%d.%s", i, want[k].name);
+        int rc = want[k].mat ? want_mat(p, name, want[k].mat, want[k].rows, want[k].cols, want[k].optional)
+                             : want_vec(p, name, want[k].vec, want[k].rows, want[k].optional);
+        if (rc) return rc;
+    }
+    l->attn.eps = m->eps;
+    l->attn.heads = m->heads;
+    l->attn.rope = m->rope;
+    return 0;
+}
+
+/* Llama 3's rope_freqs.weight: each pair's frequency is divided by its factor.  Read at once: it is small, and is used on the host. */
+static int apply_rope_factors(struct planner *p)
+{
+    struct model *m = p->m;
+    int rc, pairs = m->rope.dims / 2;
+    const struct gguf_tensor *t = find(p, "rope_freqs.weight", pairs, 1, true, &rc);
+    if (!t) return rc;
+    float factor[KERN_HEAD_MAX / 2];
+    if (t->type != KT_F32) return err_set(p->err, -1, "%s: tensor rope_freqs.weight has type %s; F32 is allowed", gguf_path(p->g), ktype_info(t->type)->name);
+    if (gguf_read(p->g, t, 0, factor, (size_t)pairs * sizeof *factor, p->err)) return -1;
+    for (int i = 0; i < pairs; i++) {
+        if (!(factor[i] >= 1e-6f && factor[i] <= 1e6f))
+            return err_set(p->err, -1, "%s: rope_freqs.weight[%d] is %g; allowed is 1e-6 to 1e6", gguf_path(p->g), i, (double)factor[i]);
+        m->inv_freq[i] /= (double)factor[i];
+    }
+    return 0;
+}
+
+static int plan_tensors(struct planner *p, int n_vocab)
+{
+    struct model *m = p->m;
+    m->vocab = n_vocab;
+    if (want_mat(p, "token_embd.weight", &m->embed, n_vocab, m->embd, false)) return -1;
+    if (want_vec(p, "output_norm.weight", &m->dev_norm, m->embd, false)) return -1;
+    if (want_mat(p, "output.weight", &m->output, n_vocab, m->embd, true)) return -1;
+    m->tied = m->output.cols == 0;
+    for (int i = 0; i < m->layers; i++)
+        if (plan_layer(p, i)) return -1;
+    if (apply_rope_factors(p)) return -1;
+    for (uint64_t i = 0; i < gguf_n_tensors(p->g); i++)
+        if (!p->used[i])
+            return err_set(p->err, -1, "%s: tensor %s is not part of architecture %s as plimsoll knows it; without it answers would be wrong",
+                           gguf_path(p->g), gguf_tensor_at(p->g, i)->name, m->arch);
+    return 0;
+}
+
+int model_plan(struct model *m, const struct gguf *g, int n_vocab, const struct kern *k, struct err *err)
+{
+    struct planner p = {.m = m, .g = g, .k = k, .err = err};
+    *m = (struct model){0};
+    if (read_arch(&p) || read_sizes(&p) || read_rope(&p)) return -1;
+    p.room = (int)MIN(gguf_n_tensors(g), (uint64_t)INT32_MAX);
+    m->layer = calloc((size_t)m->layers, sizeof *m->layer);
+    m->part = calloc((size_t)p.room + 1, sizeof *m->part);
+    p.used = calloc((size_t)p.room + 1, sizeof *p.used);
+    int rc = m->layer && m->part && p.used ? plan_tensors(&p, n_vocab) : err_set(err, -1, "no memory for %d layers", m->layers);
+    free(p.used);
+    return rc;
+}
+
+void model_free(struct model *m)
+{
+    free(m->layer);
+    free(m->part);
+    free(m->inv_freq);
+    *m = (struct model){0};
+}
+
+/* ------------------------------------------------------------------ load */
+
+enum { STAGE = 8 << 20 };
+
+struct loader {
+    const struct gguf *g;
+    const struct kern *k;
+    struct kdev *d;
+    unsigned char *stage;
+    size_t stage_bytes;
+    void (*progress)(void *, uint64_t, uint64_t);
+    void *self;
+    uint64_t done, all;
+    struct err *err;
+};
+
+static int load_mat(struct loader *l, const struct model_part *part)
+{
+    const struct ktype_info *info = ktype_info(part->t->type);
+    struct kmat *m = part->mat;
+    size_t row = (size_t)(m->cols / info->block) * (size_t)info->bytes;
+    int step = (int)MIN(MAX(l->stage_bytes / row / 32 * 32, 32), (size_t)size_align((uint64_t)m->rows, 32));
+    for (int r = 0; r < m->rows; r += step) {
+        int n = MIN(step, m->rows - r);
+        if (gguf_read(l->g, part->t, (uint64_t)r * row, l->stage, (size_t)n * row, l->err)) return -1;
+        if (l->k->mat_load(l->d, m, r, n, l->stage, l->err)) return -1;
+        l->done += (uint64_t)n * row;
+        if (l->progress) l->progress(l->self, l->done, l->all);
+    }
+    return 0;
+}
+
+static int load_vec(struct loader *l, const struct model_part *part, float *dev)
+{
+    int64_t n = part->t->dim[0];
+    float *floats = (float *)(void *)(l->stage + size_align(part->t->bytes, 64));
+    if (gguf_read(l->g, part->t, 0, l->stage, (size_t)part->t->bytes, l->err)) return -1;
+    quant_decode(part->t->type, l->stage, floats, n);
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(floats[i])) return err_set(l->err, -1, "%s: tensor %s[%lld] is not a finite number", gguf_path(l->g), part->t->name, (long long)i);
+    l->done += part->t->bytes;
+    return l->k->upload(l->d, NULL, dev, floats, (size_t)n * sizeof(float), l->err);
+}
+
+/* Rows go in groups of 32, so the stage holds at least that many of the widest, and a vector twice (file's type, float). */
+static size_t stage_size(const struct model *m)
+{
+    size_t most = STAGE;
+    for (int i = 0; i < m->n_parts; i++) {
+        const struct gguf_tensor *t = m->part[i].t;
+        const struct ktype_info *info = ktype_info(t->type);
+        size_t row = (size_t)(t->dim[0] / info->block) * (size_t)info->bytes;
+        most = MAX(most, m->part[i].mat ? 32 * row : (size_t)size_align(t->bytes, 64) + (size_t)t->dim[0] * sizeof(float));
+    }
+    return most;
+}
+
+int model_load(struct model *m, const struct gguf *g, const struct kern *k, struct kdev *d, void *dev_slab,
+               void (*progress)(void *self, uint64_t done, uint64_t all), void *self, struct err *err)
+{
+    struct loader l = {.g = g, .k = k, .d = d, .progress = progress, .self = self, .err = err, .stage_bytes = stage_size(m)};
+    for (int i = 0; i < m->n_parts; i++) l.all += m->part[i].t->bytes;
+    l.stage = aligned_alloc(64, size_align(l.stage_bytes, 64));
+    if (!l.stage) return err_set(err, -1, "no memory for %zu bytes to load through", l.stage_bytes);
+    int rc = 0;
+    for (int i = 0; i < m->n_parts && rc == 0; i++) {
+        struct model_part *part = &m->part[i];
+        void *dev = (char *)dev_slab + part->offset;
+        if (part->mat) part->mat->dev_data = dev;
+        else *part->vec = dev;
+        rc = part->mat ? load_mat(&l, part) : load_vec(&l, part, dev);
+    }
+    free(l.stage);
+    if (m->tied) m->output = m->embed;
+    return rc ? rc : gguf_unchanged(g, err);
+}
+
+void model_types(const struct gguf *g, char *out, size_t n)
+{
+    int count[KT_END] = {0};
+    for (uint64_t i = 0; i < gguf_n_tensors(g); i++) count[gguf_tensor_at(g, i)->type]++;
+    size_t at = 0;
+    out[0] = '\0';
+    for (uint32_t t = 0; t < KT_END; t++)
+        if (count[t] && at < n) at += (size_t)snprintf(out + at, n - at, "%s%s %d", at ? ", " : "", ktype_info(t)->name, count[t]);
+}

@@ -1,0 +1,56 @@
+/* model.h - what a GGUF file says a transformer is: its sizes, and which tensor is which weight of which layer.
+ *
+ * Two steps, so that a refusal costs nothing: model_plan() reads keys and tensor infos, checks every shape and type, and knows how
+ * many bytes the weights take on a backend; model_load() reads the data into one slab that the caller took.
+ *
+ * Architectures: llama (also Llama 3's rope factors) and qwen2; metadata keys and tensor names are those of the GGUF
+ * specification and of llama.cpp's converters.  A tensor that the architecture as we know it does not use is refused by name: to
+ * leave it out would give plausible wrong answers.
+ *
+ * Owner: struct model owns its arrays; the slab is the caller's.  Threads: one; read-only after load. */
+#ifndef MODEL_H
+#define MODEL_H
+#include "engine/gguf.h"
+#include "kernels/kernels.h"
+#include "plimsoll.h"
+
+enum { MODEL_MAX_LAYERS = 512, MODEL_MAX_EMBD = 65536, MODEL_MAX_FF = 1 << 20, MODEL_MAX_HEADS = 1024, MODEL_MAX_VOCAB = 1 << 22 };
+
+struct model_layer {
+    struct kern_attn_in attn; /* norm, q, k, v, biases, rope */
+    struct kmat wo;           /* (embd, heads * head_dim) */
+    const float *dev_bo;      /* or NULL */
+    const float *dev_ffn_norm;
+    struct kmat gate, up, down; /* (ff, embd) twice, (embd, ff) */
+};
+
+struct model {
+    char arch[32], name[64];
+    int layers, embd, heads, kv_heads, head_dim, ff, vocab, ctx_trained;
+    float eps;
+    struct kern_rope rope; /* inv_freq is the model's */
+    struct model_layer *layer; /* (layers) */
+    struct kmat embed;         /* (vocab, embd) */
+    struct kmat output;        /* (vocab, embd); the same as embed where the file ties them */
+    const float *dev_norm;
+    bool tied;
+    uint64_t parameters;
+
+    struct model_part *part; /* what to load: every tensor once, with its place */
+    int n_parts;
+    size_t bytes; /* of the slab, for the backend of model_plan() */
+    double *inv_freq;
+};
+
+/* n_vocab: tokens in the tokenizer; the embedding must have as many rows.  0, or -1: err names key or tensor, found, allowed. */
+int model_plan(struct model *m, const struct gguf *g, int n_vocab, const struct kern *k, struct err *err);
+
+/* Fill dev_slab (m->bytes, from k->take).  progress may be NULL. */
+int model_load(struct model *m, const struct gguf *g, const struct kern *k, struct kdev *d, void *dev_slab,
+               void (*progress)(void *self, uint64_t done, uint64_t all), void *self, struct err *err);
+
+void model_free(struct model *m); /* after a failed plan too */
+
+/* "Q4_K 120, F32 61": tensors by type. */
+void model_types(const struct gguf *g, char *out, size_t n);
+#endif

@@ -1,0 +1,156 @@
+/* request.c - checks, copies and grows one request. */
+#include "engine/request.h"
+#include <math.h>
+
+const char *engine_end_name(enum engine_end end)
+{
+    static const char *const name[] = {"none", "stop", "length", "cancelled", "no_token", "fault"};
+    assert((size_t)end < COUNT_OF(name));
+    return name[end];
+}
+
+/* !(a <= x) is also true for NaN: one comparison refuses both. */
+static int check_range(const char *field, double x, double from, double to, struct err *err)
+{
+    if (from <= x && x <= to) return 0;
+    return err_set(err, ENGINE_BAD_REQUEST, "%s is %g; allowed is %g to %g", field, x, from, to);
+}
+
+int sampling_check(const struct sampling *s, int vocab, struct err *err)
+{
+    if (check_range("temperature", (double)s->temp, 0, 100, err)) return ENGINE_BAD_REQUEST;
+    if (check_range("top-k", s->top_k, 0, INT32_MAX, err)) return ENGINE_BAD_REQUEST;
+    if (check_range("top-p", (double)s->top_p, 0, 1, err)) return ENGINE_BAD_REQUEST;
+    if (check_range("min-p", (double)s->min_p, 0, 1, err)) return ENGINE_BAD_REQUEST;
+    if (check_range("repetition penalty", (double)s->repeat, 0.01, 100, err)) return ENGINE_BAD_REQUEST;
+    if (check_range("frequency penalty", (double)s->frequency, -100, 100, err)) return ENGINE_BAD_REQUEST;
+    if (check_range("presence penalty", (double)s->presence, -100, 100, err)) return ENGINE_BAD_REQUEST;
+    if (check_range("penalty window", s->recent, -1, INT32_MAX, err)) return ENGINE_BAD_REQUEST;
+    if (check_range("number of logit biases", s->n_bias, 0, ENGINE_MAX_BIAS, err)) return ENGINE_BAD_REQUEST;
+    for (int i = 0; i < s->n_bias; i++) {
+        if (check_range("token id of a logit bias", s->bias[i].id, 0, vocab - 1, err)) return ENGINE_BAD_REQUEST;
+        if (s->bias[i].add == -INFINITY) continue; /* a ban */
+        if (check_range("logit bias", (double)s->bias[i].add, -1e4, 1e4, err)) return ENGINE_BAD_REQUEST;
+    }
+    return 0;
+}
+
+static int check_request(const struct request *r, const int32_t *prompt, int n, const struct vocab *v, struct err *err)
+{
+    int least = r->score ? 0 : 1;
+    if (check_range("max_tokens", r->max_tokens, least, INT32_MAX / 2, err)) return ENGINE_BAD_REQUEST;
+    if (check_range("top_n", r->top_n, 0, KERN_TOP, err)) return ENGINE_BAD_REQUEST;
+    if (check_range("number of stop strings", r->n_stop, 0, ENGINE_STOPS, err)) return ENGINE_BAD_REQUEST;
+    if (n < 1) return err_set(err, ENGINE_BAD_REQUEST, "the prompt is empty: there is nothing to continue");
+    for (int i = 0; i < n; i++)
+        if (prompt[i] < 0 || prompt[i] >= vocab_size(v))
+            return err_set(err, ENGINE_BAD_REQUEST, "prompt token %d has id %d; the vocabulary has 0 to %d", i, prompt[i], vocab_size(v) - 1);
+    return sampling_check(&r->sampling, vocab_size(v), err);
+}
+
+static bool allocate(struct request_live *q, const struct request *r, int n, const struct vocab *v)
+{
+    size_t tokens = (size_t)n + (size_t)r->max_tokens, answer = (size_t)r->max_tokens;
+    size_t text = text_room(MAX(vocab_max_piece(v), 1) * answer);
+    q->ids = malloc(tokens * sizeof *q->ids);
+    q->text_buf = malloc(text + 1);
+    q->token = malloc((answer + 1) * sizeof *q->token);
+    if (r->top_n > 0) q->top = malloc((answer + 1) * sizeof *q->top);
+    if (r->score) q->prompt_logprob = calloc((size_t)n, sizeof *q->prompt_logprob);
+    return q->ids && q->text_buf && q->token && (q->top || r->top_n == 0) && (q->prompt_logprob || !r->score);
+}
+
+struct request_live *request_make(const struct request *r, const int32_t *prompt, int n, const struct vocab *v, int *code, struct err *err)
+{
+    *code = check_request(r, prompt, n, v, err);
+    if (*code) return NULL;
+    struct request_live *q = calloc(1, sizeof *q);
+    if (!q || !allocate(q, r, n, v)) {
+        request_free(q);
+        *code = err_set(err, ENGINE_NO_MEMORY, "no host memory for a request of %d + %d tokens", n, r->max_tokens);
+        return NULL;
+    }
+    if (text_init(&q->text, r->stop, r->n_stop, err)) {
+        request_free(q);
+        *code = ENGINE_BAD_REQUEST;
+        return NULL;
+    }
+    memcpy(q->ids, prompt, (size_t)n * sizeof *prompt);
+    q->n_ids = n;
+    q->sampling = r->sampling;
+    for (int i = 0; i < r->sampling.n_bias; i++) q->bias[i] = r->sampling.bias[i];
+    q->sampling.bias = q->bias;
+    q->allowed = r->allowed;
+    q->score = r->score;
+    q->ignore_end = r->ignore_end;
+    q->text_buf[0] = '\0';
+    q->a = (struct answer){.prompt = q->ids, .n_prompt = n, .text = q->text_buf, .token = q->token, .top = q->top,
+                           .prompt_logprob = q->prompt_logprob, .max_tokens = r->max_tokens, .top_n = r->top_n};
+    return q;
+}
+
+void request_free(struct request_live *q)
+{
+    if (!q) return;
+    free(q->ids);
+    free(q->text_buf);
+    free(q->token);
+    free(q->top);
+    free(q->prompt_logprob);
+    free(q);
+}
+
+struct kern_sample request_sample(const struct request_live *q)
+{
+    const struct sampling *s = &q->sampling;
+    int recent = s->recent < 0 ? q->n_ids : MIN(s->recent, q->n_ids);
+    return (struct kern_sample){
+        .temp = s->temp, .top_k = s->top_k, .top_p = s->top_p, .min_p = s->min_p,
+        .repeat = s->repeat, .frequency = s->frequency, .presence = s->presence,
+        .recent = q->ids + q->n_ids - recent, .n_recent = recent,
+        .bias = q->bias, .n_bias = s->n_bias, .allowed = q->allowed,
+        .seed = s->seed, .step = (uint64_t)atomic_load_explicit(&q->a.n_tokens, memory_order_relaxed),
+        .top_n = q->a.top_n, .target = -1,
+    };
+}
+
+static void add_text(struct request_live *q, const char *bytes, size_t n, bool last)
+{
+    size_t len = atomic_load_explicit(&q->a.text_len, memory_order_relaxed);
+    len += text_feed(&q->text, bytes, n, q->text_buf + len);
+    if (last) len += text_finish(&q->text, q->text_buf + len);
+    atomic_store_explicit(&q->a.text_len, len, memory_order_release);
+}
+
+void request_end(struct request_live *q, enum engine_end why, const char *fault)
+{
+    if (q->text.stopped < 0) add_text(q, "", 0, true);
+    if (fault) snprintf(q->a.fault, sizeof q->a.fault, "%s", fault);
+    atomic_store_explicit(&q->a.end, (int)why, memory_order_release);
+}
+
+void request_add(struct request_live *q, const struct kern_choice *c, const struct vocab *v)
+{
+    if (c->id < 0) {
+        request_end(q, END_NO_TOKEN, NULL);
+        return;
+    }
+    if (!q->ignore_end && vocab_is_end(v, c->id)) {
+        request_end(q, END_STOP, NULL);
+        return;
+    }
+    const char *piece;
+    size_t n_piece = vocab_piece(v, c->id, &piece);
+    int n = atomic_load_explicit(&q->a.n_tokens, memory_order_relaxed);
+    q->ids[q->n_ids++] = c->id;
+    add_text(q, piece, n_piece, false);
+    size_t text_end = atomic_load_explicit(&q->a.text_len, memory_order_relaxed);
+    q->token[n] = (struct engine_token){.id = c->id, .logprob = c->logprob, .text_end = (uint32_t)text_end};
+    if (q->top) {
+        memcpy(q->top[n].id, c->top_id, sizeof c->top_id);
+        memcpy(q->top[n].logprob, c->top_logprob, sizeof c->top_logprob);
+    }
+    atomic_store_explicit(&q->a.n_tokens, n + 1, memory_order_release);
+    if (q->text.stopped >= 0) request_end(q, END_STOP, NULL);
+    else if (n + 1 == q->a.max_tokens) request_end(q, END_LENGTH, NULL);
+}

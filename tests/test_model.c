@@ -1,0 +1,166 @@
+/* Hyper-parameters and tensors that would hurt: each is refused with its name before anything is taken. */
+#include "engine/engine.h"
+#include "tests/check.h"
+#include "tests/tiny_model.h"
+
+static const struct engine_ops *const ops = &engine_local;
+
+static void refuse(const char *path, const char *word)
+{
+    struct err err = {0};
+    struct engine_config cfg = {.model = path, .backend = "ref", .template = -1, .kv_type = KT_F16};
+    struct engine *e = ops->open(&cfg, &err);
+    if (e) check_fail(__FILE__, __LINE__, "opened, but should say %s", word);
+    if (!strstr(err.text, word)) CHECK_STR(err.text, word);
+    CHECK(!strchr(err.text, '\n'));
+}
+
+/* The tiny llama with one integer key replaced. */
+static const char *with_key(const char *suffix, uint64_t value)
+{
+    struct tiny t = TINY_LLAMA;
+    struct gguf_make m;
+    char key[96];
+    static const char *const all[] = {"block_count", "context_length", "embedding_length", "feed_forward_length", "attention.head_count", "attention.head_count_kv"};
+    static const uint32_t usual[] = {2, 512, 64, 96, 4, 2};
+    gguf_make_begin(&m);
+    gguf_make_str(&m, "general.architecture", "llama");
+    gguf_make_f32(&m, "llama.attention.layer_norm_rms_epsilon", 1e-5f);
+    bool replaced = false;
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        snprintf(key, sizeof key, "llama.%s", all[i]);
+        bool this = strcmp(suffix, all[i]) == 0;
+        replaced |= this;
+        if (this) gguf_make_u64(&m, key, value);
+        else gguf_make_u32(&m, key, usual[i]);
+    }
+    snprintf(key, sizeof key, "llama.%s", suffix);
+    if (!replaced) gguf_make_u64(&m, key, value);
+    tiny_vocab(&m, NULL);
+    tiny_tensors(&m, &t);
+    return gguf_make_file(&m, "key.gguf");
+}
+
+TEST(model_refuses_sizes_that_are_zero_huge_or_do_not_divide)
+{
+    static const struct { const char *key; uint64_t value; const char *word; } bad[] = {
+        {"block_count", 0, "llama.block_count is 0"},
+        {"block_count", 513, "llama.block_count is 513"},
+        {"block_count", 1ull << 31, "llama.block_count"},
+        {"block_count", UINT64_MAX, "llama.block_count"},
+        {"block_count", 3, "blk.2.attn_norm.weight is missing"},
+        {"block_count", 1, "blk.1."},
+        {"embedding_length", 0, "embedding_length is 0"},
+        {"embedding_length", 32, "token_embd.weight is"},
+        {"feed_forward_length", 0, "feed_forward_length"},
+        {"feed_forward_length", 1ull << 40, "feed_forward_length"},
+        {"attention.head_count", 0, "head_count is 0"},
+        {"attention.head_count", 1, "head_count_kv is 2"},
+        {"attention.head_count", 7, "not a multiple"},
+        {"attention.head_count_kv", 0, "head_count_kv is 0"},
+        {"attention.head_count_kv", 3, "not a multiple"},
+        {"attention.head_count_kv", 5, "head_count_kv is 5"},
+        {"attention.key_length", 0, "key_length is 0"},
+        {"attention.key_length", 100000, "key_length is 100000"},
+        {"attention.key_length", 17, "even"},
+        {"attention.value_length", 32, "values of 32"},
+        {"rope.dimension_count", 0, "rope.dimension_count is 0"},
+        {"rope.dimension_count", 64, "rope.dimension_count is 64"},
+        {"rope.dimension_count", 7, "even"},
+        {"context_length", 0, "context_length is 0"},
+        {"expert_count", 8, "expert_count is 8"},
+    };
+    for (size_t i = 0; i < COUNT_OF(bad); i++) refuse(with_key(bad[i].key, bad[i].value), bad[i].word);
+}
+
+static const char *with_text_keys(const char *arch, const char *key, const char *text, float eps)
+{
+    struct tiny t = TINY_LLAMA;
+    struct gguf_make m;
+    gguf_make_begin(&m);
+    gguf_make_str(&m, "general.architecture", arch);
+    gguf_make_f32(&m, "llama.attention.layer_norm_rms_epsilon", eps);
+    static const char *const all[] = {"block_count", "context_length", "embedding_length", "feed_forward_length", "attention.head_count"};
+    static const uint32_t usual[] = {2, 512, 64, 96, 4};
+    char name[96];
+    for (size_t i = 0; i < COUNT_OF(all); i++) {
+        snprintf(name, sizeof name, "llama.%s", all[i]);
+        gguf_make_u32(&m, name, usual[i]);
+    }
+    if (key) gguf_make_str(&m, key, text);
+    tiny_vocab(&m, NULL);
+    tiny_tensors(&m, &t);
+    return gguf_make_file(&m, "text.gguf");
+}
+
+TEST(model_refuses_what_it_does_not_know_by_name)
+{
+    refuse(with_text_keys("mamba", NULL, NULL, 1e-5f), "architecture \"mamba\" is not supported");
+    refuse(with_text_keys("ev\033[31mil", NULL, NULL, 1e-5f), "architecture \"ev?[31mil\"");
+    refuse(with_text_keys("llama", "llama.rope.scaling.type", "yarn", 1e-5f), "\"yarn\"; none and linear");
+    refuse(with_text_keys("llama", "llama.rope.freq_base", "ten", 1e-5f), "rope.freq_base");
+    refuse(with_text_keys("llama", NULL, NULL, 0), "rms_epsilon is 0");
+    refuse(with_text_keys("llama", NULL, NULL, -1), "rms_epsilon is -1");
+    refuse(with_text_keys("llama", NULL, NULL, NAN), "rms_epsilon");
+}
+
+static const char *with_tensor(const char *name, enum ktype type, int n_dims, const int64_t *dim, const void *data)
+{
+    struct tiny t = TINY_LLAMA;
+    struct gguf_make m;
+    gguf_make_begin(&m);
+    tiny_keys(&m, &t);
+    tiny_vocab(&m, NULL);
+    tiny_tensors(&m, &t);
+    gguf_make_tensor(&m, name, type, n_dims, dim, data);
+    return gguf_make_file(&m, "tensor.gguf");
+}
+
+TEST(model_refuses_tensors_of_wrong_shape_type_or_meaning)
+{
+    float factor[8] = {1, 1, 1, 0, 1, 1, 1, 1};
+    refuse(with_tensor("blk.0.attn_q_norm.weight", KT_F32, 1, (int64_t[]){16}, NULL), "blk.0.attn_q_norm.weight is not part of architecture llama");
+    refuse(with_tensor("blk.0.attn_q.bias", KT_F32, 1, (int64_t[]){63}, NULL), "blk.0.attn_q.bias is 63 x 1");
+    refuse(with_tensor("blk.0.attn_k.bias", KT_IQ4_NL, 1, (int64_t[]){32}, NULL), "has type IQ4_NL, which is not supported");
+    refuse(with_tensor("rope_freqs.weight", KT_F32, 1, (int64_t[]){8}, factor), "rope_freqs.weight[3] is 0");
+    refuse(with_tensor("rope_freqs.weight", KT_F32, 1, (int64_t[]){7}, NULL), "rope_freqs.weight is 7");
+    factor[3] = NAN;
+    refuse(with_tensor("rope_freqs.weight", KT_F32, 1, (int64_t[]){8}, factor), "rope_freqs.weight[3]");
+    float bias[64] = {0};
+    bias[5] = INFINITY;
+    refuse(with_tensor("blk.1.attn_q.bias", KT_F32, 1, (int64_t[]){64}, bias), "blk.1.attn_q.bias[5] is not a finite number");
+}
+
+TEST(model_that_does_not_fit_the_machine_is_refused_with_the_arithmetic)
+{
+    struct tiny t = TINY_LLAMA;
+    struct err err = {0};
+    struct engine_config cfg = {.model = tiny_file(&t, NULL, "fits.gguf"), .template = -1, .kv_type = KT_F16, .pool_tokens = 1ull << 30};
+    CHECK(!ops->open(&cfg, &err));
+    CHECK(strstr(err.text, "MiB") && strstr(err.text, "KV pool"));
+    cfg.pool_tokens = 0;
+    cfg.ctx = INT32_MAX;
+    CHECK(!ops->open(&cfg, &err));
+    CHECK(strstr(err.text, "more than can be counted"));
+    cfg.ctx = 64;
+    struct engine *e = ops->open(&cfg, &err);
+    CHECK(e);
+    CHECK_EQ(ops->info(e)->ctx, 64);
+    ops->close(e);
+}
+
+TEST(model_file_without_weights_or_vocabulary_is_refused)
+{
+    struct tiny t = TINY_LLAMA;
+    struct gguf_make m;
+    gguf_make_begin(&m);
+    tiny_keys(&m, &t);
+    tiny_vocab(&m, NULL);
+    refuse(gguf_make_file(&m, "empty.gguf"), "token_embd.weight is missing");
+    gguf_make_begin(&m);
+    tiny_keys(&m, &t);
+    tiny_tensors(&m, &t);
+    refuse(gguf_make_file(&m, "mute.gguf"), "tokenizer.ggml.model");
+}
+
+CHECK_MAIN

@@ -1,0 +1,132 @@
+/* tiny_model.c - a byte vocabulary and random weights. */
+#include "tests/tiny_model.h"
+#include <math.h>
+
+uint32_t tiny_random(uint32_t *state)
+{
+    uint64_t s = (uint64_t)*state * 747796405u + 2891336453u; /* PCG, O'Neill 2014: one 32-bit state is enough here */
+    *state = (uint32_t)s;
+    uint32_t w = ((*state >> ((*state >> 28) + 4)) ^ *state) * 277803737u;
+    return (w >> 22) ^ w;
+}
+
+int tiny_below(uint32_t *state, int n) { return (int)(tiny_random(state) % (uint32_t)n); }
+
+static float uniform(uint32_t *state) { return (float)(tiny_random(state) >> 8) / 8388608.0f - 1.0f; }
+
+void tiny_vocab(struct gguf_make *m, const char *chat_template)
+{
+    static char bytes[256][8];
+    const char *token[TINY_VOCAB] = {"<unk>", "<s>", "</s>"};
+    float score[TINY_VOCAB] = {0};
+    int32_t type[TINY_VOCAB] = {2, 3, 3};
+    for (int i = 0; i < 256; i++) {
+        snprintf(bytes[i], sizeof bytes[i], "<0x%02X>", (unsigned)i);
+        token[TINY_BYTE0 + i] = bytes[i];
+        type[TINY_BYTE0 + i] = 6;
+    }
+    token[TINY_SPACE] = "\xe2\x96\x81";
+    token[TINY_SPACE + 1] = "<|im_start|>";
+    token[TINY_IM_END] = "<|im_end|>";
+    type[TINY_SPACE] = 1;
+    type[TINY_SPACE + 1] = type[TINY_IM_END] = 3;
+    gguf_make_str(m, "tokenizer.ggml.model", "llama");
+    gguf_make_strs(m, "tokenizer.ggml.tokens", token, TINY_VOCAB);
+    gguf_make_f32s(m, "tokenizer.ggml.scores", score, TINY_VOCAB);
+    gguf_make_i32s(m, "tokenizer.ggml.token_type", type, TINY_VOCAB);
+    gguf_make_u32(m, "tokenizer.ggml.bos_token_id", 1);
+    gguf_make_u32(m, "tokenizer.ggml.eos_token_id", 2);
+    gguf_make_bool(m, "tokenizer.ggml.add_space_prefix", false);
+    if (chat_template) gguf_make_str(m, "tokenizer.chat_template", chat_template);
+}
+
+static void key_u32(struct gguf_make *m, const char *arch, const char *suffix, int v)
+{
+    char key[96];
+    snprintf(key, sizeof key, "%s.%s", arch, suffix);
+    gguf_make_u32(m, key, (uint32_t)v);
+}
+
+void tiny_keys(struct gguf_make *m, const struct tiny *t)
+{
+    char key[96];
+    gguf_make_str(m, "general.architecture", t->arch);
+    gguf_make_str(m, "general.name", "tiny");
+    key_u32(m, t->arch, "block_count", t->layers);
+    key_u32(m, t->arch, "context_length", 512);
+    key_u32(m, t->arch, "embedding_length", t->embd);
+    key_u32(m, t->arch, "feed_forward_length", t->ff);
+    key_u32(m, t->arch, "attention.head_count", t->heads);
+    key_u32(m, t->arch, "attention.head_count_kv", t->kv_heads);
+    snprintf(key, sizeof key, "%s.attention.layer_norm_rms_epsilon", t->arch);
+    gguf_make_f32(m, key, 1e-5f);
+}
+
+/* Random weights whose products neither vanish nor grow: uniform, of deviation 1/sqrt(cols). */
+static void matrix(struct gguf_make *m, const char *name, enum ktype type, int cols, int rows, uint32_t *seed)
+{
+    struct buf b = {0};
+    float amp = 1.7f / sqrtf((float)cols);
+    for (int i = 0; i < rows * cols; i++) {
+        if (type == KT_F32) {
+            float v = amp * uniform(seed);
+            buf_put(&b, &v, sizeof v);
+        } else if (type == KT_F16 || i % 32 == 0) { /* a half: the weight itself, or the scale of a Q8_0 block */
+            uint16_t v = quant_to_f16(type == KT_F16 ? amp * uniform(seed) : amp / 127.0f);
+            buf_put(&b, &v, sizeof v);
+        }
+        if (type == KT_Q8_0) {
+            int8_t q = (int8_t)(127.0f * uniform(seed));
+            buf_put(&b, &q, 1);
+        }
+    }
+    gguf_make_tensor(m, name, type, 2, (int64_t[]){cols, rows}, b.data);
+    buf_free(&b);
+}
+
+static void vector(struct gguf_make *m, const char *name, int n, float mean, float spread, uint32_t *seed)
+{
+    float v[4096];
+    for (int i = 0; i < n; i++) v[i] = mean + spread * uniform(seed);
+    gguf_make_tensor(m, name, KT_F32, 1, (int64_t[]){n}, v);
+}
+
+void tiny_tensors(struct gguf_make *m, const struct tiny *t)
+{
+    uint32_t seed = t->seed;
+    int q = t->embd, kv = t->embd / t->heads * t->kv_heads;
+    matrix(m, "token_embd.weight", t->type, t->embd, TINY_VOCAB, &seed);
+    vector(m, "output_norm.weight", t->embd, 1, 0.1f, &seed);
+    if (!t->tied) matrix(m, "output.weight", t->type, t->embd, TINY_VOCAB, &seed);
+    for (int i = 0; i < t->layers; i++) {
+        char name[64];
+#define NAME(suffix) (snprintf(name, sizeof name, "blk.%d.%s", i, suffix), name)
+        vector(m, NAME("attn_norm.weight"), t->embd, 1, 0.1f, &seed);
+        matrix(m, NAME("attn_q.weight"), t->type, t->embd, q, &seed);
+        matrix(m, NAME("attn_k.weight"), t->type, t->embd, kv, &seed);
+        matrix(m, NAME("attn_v.weight"), t->type, t->embd, kv, &seed);
+        if (strcmp(t->arch, "qwen2") == 0) {
+            vector(m, NAME("attn_q.bias"), q, 0, 0.5f, &seed);
+            vector(m, NAME("attn_k.bias"), kv, 0, 0.5f, &seed);
+            vector(m, NAME("attn_v.bias"), kv, 0, 0.5f, &seed);
+        }
+        matrix(m, NAME("attn_output.weight"), t->type, q, t->embd, &seed);
+        vector(m, NAME("ffn_norm.weight"), t->embd, 1, 0.1f, &seed);
+        matrix(m, NAME("ffn_gate.weight"), t->type, t->embd, t->ff, &seed);
+        matrix(m, NAME("ffn_up.weight"), t->type, t->embd, t->ff, &seed);
+        matrix(m, NAME("ffn_down.weight"), t->type, t->ff, t->embd, &seed);
+#undef NAME
+    }
+}
+
+const char *tiny_file(const struct tiny *t, const char *chat_template, const char *name)
+{
+    struct gguf_make m;
+    gguf_make_begin(&m);
+    tiny_keys(&m, t);
+    tiny_vocab(&m, chat_template);
+    tiny_tensors(&m, t);
+    return gguf_make_file(&m, name);
+}
+
+const char *tiny_text_file(const char *name, const char *text) { return gguf_make_write(name, text, strlen(text)); }

@@ -1,0 +1,29 @@
+/* tiny_model.h - GGUF files of a few kilobytes for tests: a byte vocabulary with ChatML's marks, and random models on it. */
+#ifndef TINY_MODEL_H
+#define TINY_MODEL_H
+#include "tests/gguf_make.h"
+
+/* ids: 0 <unk>, 1 <s>, 2 </s>, 3 .. 258 the bytes, 259 U+2581 (space), 260 <|im_start|>, 261 <|im_end|> */
+enum { TINY_BYTE0 = 3, TINY_SPACE = 259, TINY_IM_END = 261, TINY_VOCAB = 262 };
+void tiny_vocab(struct gguf_make *m, const char *chat_template); /* NULL: no template */
+
+struct tiny {
+    const char *arch; /* "llama" or "qwen2" */
+    int layers, embd, heads, kv_heads, ff;
+    enum ktype type;  /* of all matrices: KT_F32, KT_F16 or KT_Q8_0 */
+    bool tied;
+    uint32_t seed;
+};
+#define TINY_LLAMA ((struct tiny){.arch = "llama", .layers = 2, .embd = 64, .heads = 4, .kv_heads = 2, .ff = 96, .type = KT_F32, .seed = 1})
+
+void tiny_keys(struct gguf_make *m, const struct tiny *t);    /* architecture and sizes */
+void tiny_tensors(struct gguf_make *m, const struct tiny *t); /* all weights, random */
+const char *tiny_file(const struct tiny *t, const char *chat_template, const char *name);
+
+/* A file with this text, in the test's folder. */
+const char *tiny_text_file(const char *name, const char *text);
+
+/* The tests' random numbers: the same everywhere. */
+uint32_t tiny_random(uint32_t *state);
+int tiny_below(uint32_t *state, int n); /* 0 .. n - 1 */
+#endif
