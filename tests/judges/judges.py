@@ -1,0 +1,174 @@
+"""judges.py - the two judges: HF transformers (float32, eager attention) and llama.cpp (its C library, through
+llama-cpp-python).
+
+Both answer logits(ids): float32 array (len(ids), vocabulary), every position's.  llama.cpp reads the GGUF file as any
+program would; HF computes with the weights that tiny.read() found in the same file."""
+import ctypes
+
+import numpy as np
+
+KV_TYPES = {"F32": 0, "F16": 1}  # GGML_TYPE_*
+
+
+def error(got, want):
+    """max|d| / max|logit|, row by row; the worst row's."""
+    got, want = np.asarray(got, np.float64), np.asarray(want, np.float64)
+    worst = np.abs(got - want).max(axis=-1) / np.abs(want).max(axis=-1)
+    return float(worst.max()) if np.isfinite(got).all() else float("inf")
+
+
+def logprobs(logits):
+    """log softmax of each row, in double."""
+    x = np.asarray(logits, np.float64)
+    x = x - x.max(axis=-1, keepdims=True)
+    return x - np.log(np.exp(x).sum(axis=-1, keepdims=True))
+
+
+def next_logprobs(logits, ids):
+    """log p(ids[i + 1] | ids[0 .. i]) for each i."""
+    return logprobs(logits)[np.arange(len(ids) - 1), ids[1:]]
+
+
+class HF:
+    """s: a tiny.Spec; weights in HF's names.  To see what a mistake would do: lost, that many first positions that no
+    later row sees; base, eps, llama3 in place of what s says."""
+
+    def __init__(self, s, weights, vocab, context, lost=0, **other):
+        import torch
+        import transformers
+        transformers.logging.set_verbosity_error()
+        torch.set_num_threads(1)
+        base, eps, llama3 = (other.get(k, getattr(s, k)) for k in ("base", "eps", "llama3"))
+        config = dict(vocab_size=vocab, hidden_size=s.embd, intermediate_size=s.ff, num_hidden_layers=s.layers,
+                      num_attention_heads=s.heads, num_key_value_heads=s.kv_heads, max_position_embeddings=context,
+                      rms_norm_eps=eps, rope_theta=base, tie_word_embeddings=s.tied, hidden_act="silu",
+                      attn_implementation="eager", pad_token_id=None, bos_token_id=None, eos_token_id=None)
+        if s.arch == "llama":
+            kind, config_kind = transformers.LlamaForCausalLM, transformers.LlamaConfig
+            config.update(head_dim=s.head_dim, attention_bias=s.attn_bias)
+        else:
+            kind, config_kind = transformers.Qwen2ForCausalLM, transformers.Qwen2Config
+        if llama3:
+            config["rope_scaling"] = dict(zip(("factor", "low_freq_factor", "high_freq_factor",
+                                               "original_max_position_embeddings"), llama3), rope_type="llama3")
+        model = kind(config_kind(**config)).float().eval()
+        weights = {k: torch.from_numpy(np.ascontiguousarray(v)) for k, v in weights.items()}
+        missing, unknown = model.load_state_dict(weights, strict=False)
+        assert not unknown and set(missing) <= ({"lm_head.weight"} if s.tied else set()), (missing, unknown)
+        model.tie_weights()
+        assert model.config._attn_implementation == "eager" and next(model.parameters()).dtype == torch.float32
+        # Does the configuration mean what we meant?  Versions differ in how they spell it; the slowest pair tells.
+        slowest = float(model.model.rotary_emb.inv_freq[-1])
+        want = base ** -((s.head_dim - 2) / s.head_dim) / (llama3[0] if llama3 else 1)
+        assert abs(slowest / want - 1) < 1e-5, (slowest, want)
+        self.torch, self.model, self.lost = torch, model, lost
+
+    def logits(self, ids):
+        mask = None
+        if self.lost:
+            n = len(ids)
+            seen = self.torch.ones(n, n, dtype=self.torch.bool).tril()
+            seen[self.lost:, :self.lost] = False
+            mask = self.torch.zeros(1, 1, n, n).masked_fill(~seen, self.torch.finfo(self.torch.float32).min)
+        with self.torch.no_grad():
+            out = self.model(self.torch.tensor([list(ids)]), attention_mask=mask, use_cache=False)
+        return out.logits[0].float().numpy()
+
+
+class Llama:
+    """kv: "F32" or "F16".  Flash attention is off: it is another order of sums and may be another precision."""
+
+    def __init__(self, path, kv="F32", context=512):
+        import llama_cpp
+        self.c = c = llama_cpp
+        quiet()
+        c.llama_backend_init()
+        params = c.llama_model_default_params()
+        params.n_gpu_layers = 0
+        self.model = c.llama_model_load_from_file(str(path).encode(), params)
+        if not self.model:
+            raise RuntimeError("%s: llama.cpp does not load it" % path)
+        params = c.llama_context_default_params()
+        params.n_ctx = params.n_batch = params.n_ubatch = context
+        params.n_threads = params.n_threads_batch = 1
+        params.type_k = params.type_v = KV_TYPES[kv]
+        params.flash_attn_type = c.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        self.ctx = c.llama_init_from_model(self.model, params)
+        if not self.ctx:
+            raise RuntimeError("%s: llama.cpp makes no context" % path)
+        self.vocab = c.llama_model_get_vocab(self.model)
+        self.n_vocab = c.llama_vocab_n_tokens(self.vocab)
+        self.batch = c.llama_batch_init(context, 0, 1)
+
+    def close(self):
+        self.c.llama_batch_free(self.batch)
+        self.c.llama_free(self.ctx)
+        self.c.llama_model_free(self.model)
+
+    def _decode(self, ids, start):
+        for i, token in enumerate(ids):
+            self.batch.token[i] = int(token)
+            self.batch.pos[i] = start + i
+            self.batch.n_seq_id[i] = 1
+            self.batch.seq_id[i][0] = 0
+            self.batch.logits[i] = 1
+        self.batch.n_tokens = len(ids)
+        if self.c.llama_decode(self.ctx, self.batch):
+            raise RuntimeError("llama_decode failed")
+        rows = [self.c.llama_get_logits_ith(self.ctx, i) for i in range(len(ids))]
+        return np.array([np.ctypeslib.as_array(row, (self.n_vocab,)) for row in rows], np.float32)
+
+    def logits(self, ids):
+        self.c.llama_memory_clear(self.c.llama_get_memory(self.ctx), True)
+        return self._decode(ids, 0)
+
+    def greedy(self, ids, n):
+        """The prompt in one batch, then n tokens one by one: (their ids, the logits each was chosen from)."""
+        out, rows = [], [self.logits(ids)[-1]]
+        while True:
+            out.append(int(rows[-1].argmax()))
+            if len(out) == n:
+                return out, np.array(rows)
+            rows.append(self._decode(out[-1:], len(ids) + len(out) - 1)[0])
+
+    def tokens(self, text, bos=True):
+        """The ids of a plain text (bytes): bos as the file says, no special tokens parsed."""
+        out = (self.c.llama_token * (len(text) + 8))()
+        n = self.c.llama_tokenize(self.vocab, text, len(text), out, len(out), bos, False)
+        assert n >= 0
+        return list(out[:n])
+
+
+_keep = []
+
+
+def quiet():
+    """llama.cpp says nothing but errors."""
+    import llama_cpp
+    if _keep:
+        return
+
+    @llama_cpp.llama_log_callback
+    def log(level, text, _):
+        if level == 4:  # GGML_LOG_LEVEL_ERROR
+            print("llama.cpp:", text.decode(errors="replace").rstrip())
+
+    _keep.append(log)
+    llama_cpp.llama_log_set(log, ctypes.c_void_p(0))
+
+
+def versions():
+    """{name: version} of everything that has a say."""
+    from importlib.metadata import version
+    import platform
+    import llama_cpp
+    out = {"Python": platform.python_version()}
+    for name in ("torch", "transformers", "llama-cpp-python", "gguf", "numpy"):
+        out[name] = version(name)
+    lib = llama_cpp.llama_cpp._lib
+    for name in ("ggml_version", "ggml_commit"):
+        say = getattr(lib, name)
+        say.restype = ctypes.c_char_p
+        out[name] = say().decode()
+    out["llama.cpp system info"] = llama_cpp.llama_print_system_info().decode().strip()
+    return out

@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+"""make_fixtures.py - the tiny models of tests/fixtures and what two judges say about them.
+
+    python3 -m venv DIR && DIR/bin/pip install -r tests/judges/requirements.txt
+    DIR/bin/python tests/judges/make_fixtures.py            all fixtures, and the table in their README
+    DIR/bin/python tests/judges/make_fixtures.py NAME ...   these only; the README stays
+
+For each Spec: write NAME.gguf, let HF transformers and llama.cpp read it, compare all logits of all sequences, and only
+if they agree write NAME.ref (format: tests/fixtures/README.md).  A fixture is refused, and nothing of it kept, when
+  - a pair of judges differs by more than the tolerance: then the file is wrong, or a judge is;
+  - a likely mistake (MISTAKES below) would not move the logits by 20 tolerances: then it judges nothing;
+  - no prompts are found whose greedy continuations have margins of 20 tolerances at each step.
+All is a function of the seeds: a second run writes the same bytes, but for the last digits that another CPU may round
+otherwise."""
+import argparse
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import judges
+import tiny
+from specs import SPECS
+
+FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
+MARK = "<!-- Below: written by tests/judges/make_fixtures.py -->\n"
+TOL_F32, TOL_F16 = 1e-3, 5e-3   # K/V in F32, in F16
+MARGIN = 20 * TOL_F32
+LENGTHS = {1: [0], 17: [15, 16], 40: [31, 39], 70: [16, 63, 64, 69]}  # sequence -> rows whose logits are kept
+GREEDY = (17, 40)               # these are also continued greedily
+SEEDS, TRIES = 8, 6000          # models; prompts a model and length
+
+
+class Refused(Exception):
+    pass
+
+
+# --------------------------------------------------------------------- what a mistaken engine would compute
+
+def by_head(a, order, dim, axis=0):
+    """a with its heads along the axis in another order."""
+    return np.concatenate([np.take(a, range(h * dim, (h + 1) * dim), axis) for h in order], axis)
+
+
+def wrong_head_map(s, weights):
+    """Head h reading KV head h % kv_heads: the same as reading h / group with the heads reordered."""
+    order = [h for g in range(s.kv_heads) for h in range(s.heads) if h % s.kv_heads == g]
+    out = dict(weights)
+    for k, v in weights.items():
+        if ".q_proj." in k:
+            out[k] = by_head(v, order, s.head_dim)
+        elif k.endswith(".o_proj.weight"):
+            out[k] = by_head(v, order, s.head_dim, axis=1)
+    return out
+
+
+def wrong_rotation(s, weights):
+    """Rotating halves where neighbours belong together, or the other way round."""
+    heads = {".q_proj.": s.heads, ".k_proj.": s.kv_heads}
+    out = dict(weights)
+    for k, v in weights.items():
+        for part, n in heads.items():
+            if part in k:
+                out[k] = tiny.permute(v, n)
+    return out
+
+
+def zeroed(weights, part):
+    """All weights whose name has this part, zero."""
+    return {k: np.zeros_like(v) if part in k else v for k, v in weights.items()}
+
+
+def mistakes(s, weights):
+    """[(what the engine got wrong, weights, other settings of judges.HF)] as far as they apply to s."""
+    out = [("rotation of the wrong pairs", wrong_rotation(s, weights), {}),
+           ("another rope base", weights, {"base": 10000.0 if s.base != 10000 else 20000.0}),
+           ("attention lost", zeroed(weights, ".v_proj."), {}),
+           ("first 16 positions lost", weights, {"lost": 16})]
+    if s.kv_heads > 1 and s.group > 1:
+        out.append(("KV head h % kv_heads", wrong_head_map(s, weights), {}))
+    out += [("no %s bias" % b, zeroed(weights, b + "_proj.bias"), {}) for b in s.biases]
+    if s.llama3:
+        out.append(("no rope factors", weights, {"llama3": ()}))
+    if s.eps > 1e-3:
+        out.append(("eps of 1e-5", weights, {"eps": 1e-5}))
+    return out
+
+
+# ------------------------------------------------------------------------------------- prompts and greedy runs
+
+def greedy(hf, ids, n, need):
+    """(continuation, margins), or None as soon as a step's margin over max|logit| is below need, or a special token
+    would be chosen (a program would stop there).  One that runs in a circle judges little: half must be different."""
+    out, margins = [], []
+    for _ in range(n):
+        row = hf.logits(ids + out)[-1].astype(np.float64)
+        second, first = np.argsort(row)[-2:]
+        margins.append(float((row[first] - row[second]) / np.abs(row).max()))
+        if margins[-1] < need or first >= tiny.NORMAL:
+            return None
+        out.append(int(first))
+    return (out, margins) if len(set(out)) >= n // 2 else None
+
+
+def sequences(s, hf, seed):
+    """[(ids, continuation or None, margins or None)], or None when some prompt is not found."""
+    need, out = max(MARGIN, 2.5 * s.rounded), []
+    for length in LENGTHS:
+        for attempt in range(TRIES):
+            rng = tiny.stream("prompt", s.name, seed, length, attempt)
+            ids = [int(i) for i in rng.randint(0, tiny.NORMAL if length in GREEDY else tiny.VOCAB, length)]
+            found = greedy(hf, ids, s.greedy, need) if length in GREEDY else (None, None)
+            if found:
+                out.append((ids, *found))
+                break
+        else:
+            return None
+    return out
+
+
+# ---------------------------------------------------------------------------------------------- judging
+
+def compare(s, path, seqs, logits):
+    """The worst error of each pair of judges over all sequences, prompts continued; Refused if one is too large."""
+    tol = {"F32": max(TOL_F32, s.rounded), "F16": max(TOL_F16, s.rounded)}
+    worst = {"HF / F32": 0.0, "HF / F16": 0.0, "F32 / F16": 0.0}
+    said = {}
+    for kv in ("F32", "F16"):
+        llama = judges.Llama(path, kv, tiny.CONTEXT)
+        try:
+            assert llama.n_vocab == tiny.VOCAB
+            for i, (ids, more, _) in enumerate(seqs):
+                said[kv, i] = llama.logits(ids + (more or []))
+                if more and llama.greedy(ids, len(more))[0] != more:
+                    raise Refused("llama.cpp (%s K/V) continues sequence %d otherwise" % (kv, i))
+        finally:
+            llama.close()
+    for i, want in enumerate(logits):
+        worst["HF / F32"] = max(worst["HF / F32"], judges.error(said["F32", i], want))
+        worst["HF / F16"] = max(worst["HF / F16"], judges.error(said["F16", i], want))
+        worst["F32 / F16"] = max(worst["F32 / F16"], judges.error(said["F16", i], said["F32", i]))
+    if worst["HF / F32"] > tol["F32"] or max(worst["HF / F16"], worst["F32 / F16"]) > tol["F16"]:
+        raise Refused("the fixture is wrong: the judges differ, %s" % worst)
+    return worst
+
+
+def sensitivity(s, weights, seqs, logits):
+    """{mistake: how far it moves the kept rows}; Refused if one moves them less than 20 tolerances of exact engines."""
+    out = {}
+    for what, other_weights, settings in mistakes(s, weights):
+        hf = judges.HF(s, other_weights, tiny.VOCAB, tiny.CONTEXT, **settings)
+        out[what] = max(judges.error(hf.logits(ids)[LENGTHS[len(ids)]], want[LENGTHS[len(ids)]])
+                        for (ids, _, _), want in zip(seqs, logits))
+        if out[what] < max(20 * TOL_F32, 2 * s.rounded):
+            raise Refused("the mistake '%s' moves the logits by %.1e only" % (what, out[what]))
+    return out
+
+
+def ref_text(s, seqs, logits):
+    def line(key, values, form):
+        return " ".join([key, *(form % v for v in values)]) + "\n"
+
+    out = ["# Reference for %s.gguf; the format is in README.md.\n" % s.name, "vocab %d\n" % tiny.VOCAB,
+           "tolerance %g %g %g\n" % (TOL_F32, TOL_F16, s.rounded)]
+    for (ids, more, margins), rows in zip(seqs, logits):
+        n = len(ids)
+        rows = rows[:n]
+        out.append(line("seq %d" % n, ids, "%d"))
+        if n > 1:
+            lp = judges.next_logprobs(rows, ids)
+            out.append("nll %.12g\n" % -lp.mean())
+            out.append(line("logprob %d" % (n - 1), lp, "%.7g"))
+        for row in LENGTHS[n]:
+            out.append(line("logits %d" % row, rows[row], "%.7g"))
+        if more:
+            out.append(line("greedy %d" % len(more), more, "%d"))
+            out.append(line("margin %d" % len(more), margins, "%.4g"))
+    return "".join(out)
+
+
+def make(s, folder):
+    """Write s.name.gguf and .ref into the folder; returns its line of the README's table."""
+    path = folder / (s.name + ".gguf")
+    for seed in range(1, SEEDS + 1):
+        tiny.write(s, seed, path)
+        weights = tiny.read(s, path)
+        hf = judges.HF(s, weights, tiny.VOCAB, tiny.CONTEXT)
+        seqs = sequences(s, hf, seed)
+        if seqs:
+            break
+    else:
+        raise Refused("no prompts with wide enough margins in %d models" % SEEDS)
+    logits = [hf.logits(ids + (more or [])) for ids, more, _ in seqs]
+    for (ids, more, _), rows in zip(seqs, logits):
+        if more and [int(i) for i in rows[len(ids) - 1:-1].argmax(axis=1)] != more:
+            raise Refused("HF chooses otherwise when it sees the continuation whole")
+    worst = compare(s, path, seqs, logits)
+    moved = sensitivity(s, weights, seqs, logits)
+    ref = folder / (s.name + ".ref")
+    ref.write_text(ref_text(s, seqs, logits))
+    margin = min(min(m) for _, _, m in seqs if m)
+    least = "%s: %.2f" % min(moved.items(), key=lambda m: m[1])
+    print("%-15s %d + %d bytes; HF/F32 %.1e, HF/F16 %.1e, F32/F16 %.1e; margins from %.3f; %s" % (
+        s.name, path.stat().st_size, ref.stat().st_size, *worst.values(), margin, least), flush=True)
+    return "| %s | %d | %g | %.1e | %.1e | %.1e | %.3f | %s |\n" % (
+        s.name, seed, s.rounded, *worst.values(), margin, least)
+
+
+def measured(lines):
+    """The README's measured part."""
+    out = ["""
+## Measured when they were made
+
+Worst row of all sequences, continuations included; llama.cpp with F32 and with F16 K/V.
+
+| fixture | seed | C | HF / llama F32 | HF / llama F16 | llama F32 / F16 | least margin | least visible mistake |
+|---|---|---|---|---|---|---|---|
+""", *lines, """
+## The models
+
+| fixture | width | heads / KV heads x size | ff | layers | what for |
+|---|---|---|---|---|---|
+"""]
+    out += ["| %s | %d | %d / %d x %d | %d | %d | %s |\n" % (
+        s.name, s.embd, s.heads, s.kv_heads, s.head_dim, s.ff, s.layers, s.why) for s in SPECS]
+    out.append("\n## Made with\n\n")
+    out += ["- %s: %s\n" % item for item in judges.versions().items()]
+    return "".join(out)
+
+
+def main():
+    p = argparse.ArgumentParser(description="Make tests/fixtures: tiny models and what two judges say about them.")
+    p.add_argument("name", nargs="*", help="only these: " + ", ".join(s.name for s in SPECS))
+    p.add_argument("--out", type=Path, default=FIXTURES, help="another folder")
+    a = p.parse_args()
+    unknown = set(a.name) - {s.name for s in SPECS}
+    if unknown:
+        p.error("no such fixture: " + ", ".join(sorted(unknown)))
+    a.out.mkdir(parents=True, exist_ok=True)
+    done, refused = [], 0
+    for s in SPECS:
+        if a.name and s.name not in a.name:
+            continue
+        with tempfile.TemporaryDirectory() as d:
+            try:
+                done.append(make(s, Path(d)))
+            except Refused as e:
+                print("%-15s REFUSED: %s" % (s.name, e), flush=True)
+                refused += 1
+                continue
+            for suffix in (".gguf", ".ref"):
+                shutil.copyfile(Path(d, s.name + suffix), a.out / (s.name + suffix))
+    readme = a.out / "README.md"
+    if not a.name and not refused and readme.exists():
+        head = readme.read_text().split(MARK)[0]
+        readme.write_text(head + MARK + measured(done))
+    print("%d made, %d refused" % (len(done), refused))
+    return 1 if refused else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

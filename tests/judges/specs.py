@@ -1,0 +1,38 @@
+"""specs.py - the fixtures: what each is there to catch.
+
+`rounded` is the tolerance for an engine that multiplies in the weights' companion type; llama.cpp is one: before an F16
+matrix it rounds activations to F16, before BF16 to BF16 (8 bits of mantissa), before Q8_0 to int8 per 32.  Those
+models have a louder embedding and flatter attention, so that rounding is not amplified out of all proportion, and the
+Q8_0 ones continue for fewer tokens, since each needs a wider margin."""
+from tiny import Spec
+
+CALM = dict(embd_std=2.0, gains=(1.2, 1.0))
+
+# name, architecture, width, heads, KV heads, size of a head, ff, layers, what for
+SPECS = [
+    Spec("llama-defaults", "llama", 32, 2, 2, 16, 48, 2,
+         "plain heads; optional keys left out (KV heads, base, rope dimensions, vocabulary size)",
+         pre="gpt-2", omit=("head_count_kv", "freq_base", "dimension_count", "vocab_size")),
+    Spec("llama-gqa", "llama", 32, 4, 2, 8, 64, 2, "grouped-query attention, own output matrix"),
+    Spec("llama-heads3", "llama", 33, 3, 1, 20, 53, 2,
+         "3 heads on 1, heads x size (60) unlike the width (33), odd sizes, tied, eps 0.01 that matters",
+         tied=True, eps=1e-2, embd_std=0.3),
+    Spec("llama-heads9", "llama", 36, 9, 3, 8, 50, 2,
+         "9 heads on 3, heads x size (72) twice the width, tied", tied=True),
+    Spec("llama-rope3", "llama", 32, 4, 2, 16, 32, 2,
+         "Llama 3 rope factors: pairs in each of the three ranges; base 500000",
+         base=500000.0, llama3=(8.0, 1.0, 4.0, 64)),
+    Spec("llama-bias", "llama", 32, 4, 2, 8, 48, 2,
+         "biases on q, k, v and the attention's output (q, k permuted like their rows)", attn_bias=True),
+    Spec("qwen2-gqa", "qwen2", 36, 6, 2, 6, 40, 2,
+         "q, k, v biases, rotation of halves, 3 pairs a head, base 1000000", base=1e6, pre="qwen2"),
+    Spec("qwen2-tied", "qwen2", 40, 5, 1, 8, 56, 2,
+         "5 heads on 1, biases, tied", base=1e6, eps=1e-6, pre="qwen2", tied=True),
+    Spec("llama-f16", "llama", 48, 4, 2, 12, 72, 2, "F16 weights", type="F16", **CALM),
+    Spec("qwen2-bf16", "qwen2", 56, 7, 1, 8, 80, 2,
+         "BF16 weights, 7 heads on 1, tied", base=1e6, type="BF16", pre="qwen2", tied=True, rounded=1e-2, **CALM),
+    Spec("llama-q8_0", "llama", 64, 4, 2, 16, 96, 2, "Q8_0 weights", type="Q8_0", rounded=3e-2, greedy=12, **CALM),
+    Spec("qwen2-q8_0", "qwen2", 64, 4, 2, 16, 96, 2,
+         "Q8_0 weights with biases, tied", base=1e6, type="Q8_0", pre="qwen2", tied=True, rounded=3e-2, greedy=12,
+         **CALM),
+]

@@ -1,0 +1,250 @@
+"""tiny.py - tiny random models as GGUF files, and their weights read back from the file.
+
+A model here is some thirty thousand random numbers in the shape of a real architecture, drawn so that every part of the
+forward pass matters: attention is peaked (large q and k), biases are large, the norms' weights differ.
+
+Weights are drawn in the order and layout of HF transformers and written as the converter of llama.cpp would: for the
+architecture llama the rows of q and k (weights and biases) are permuted within each head from (0 .. d/2-1 | d/2 .. d-1)
+to (0, d/2, 1, d/2+1, ...), since GGUF's llama rotates neighbours where HF rotates halves; qwen2 keeps HF's order.
+
+Random numbers: numpy's RandomState, whose streams are frozen: same seed, same file, on any version."""
+import dataclasses
+import hashlib
+import math
+
+import gguf
+import numpy as np
+from gguf import GGMLQuantizationType as Q
+
+TYPES = {"F32": Q.F32, "F16": Q.F16, "BF16": Q.BF16, "Q8_0": Q.Q8_0}
+CONTEXT = 512
+
+
+@dataclasses.dataclass(frozen=True)
+class Spec:
+    name: str
+    arch: str              # "llama" or "qwen2"
+    embd: int
+    heads: int
+    kv_heads: int
+    head_dim: int          # heads * head_dim may differ from embd (llama only: key_length is written then)
+    ff: int
+    layers: int
+    why: str               # one line for the README
+    tied: bool = False     # no output.weight: the embedding is used
+    base: float = 10000.0  # of the rotary embedding
+    eps: float = 1e-5
+    type: str = "F32"
+    pre: str = "llama-bpe"
+    attn_bias: bool = False   # llama: q, k, v and output biases; qwen2 always has q, k, v
+    llama3: tuple = ()        # rope factors: (factor, low, high, original context)
+    embd_std: float = 1.0
+    gains: tuple = (1.6, 1.5) # of q and k; of ffn_down.  Peaked attention shows mistakes, and amplifies rounding too
+    omit: tuple = ()          # optional keys that the file leaves out
+    greedy: int = 24          # tokens of each greedy continuation
+    rounded: float = 1e-3     # tolerance for engines that round activations before multiplying by this type
+
+    @property
+    def biases(self):
+        if self.arch == "qwen2":
+            return ("q", "k", "v")
+        return ("q", "k", "v", "o") if self.attn_bias else ()
+
+    @property
+    def group(self):
+        return self.heads // self.kv_heads
+
+
+# ------------------------------------------------------------------------------------- vocabulary
+
+SPECIALS = ["<|begin_of_text|>", "<|im_start|>", "<|im_end|>"]
+JOINS = ["th", "the", "an", "and", "in", "ing", "er", "re", "on", " t", " the", " a", " and", " s", " w", " o", "of",
+         " of", "  ", "\n\n", "he", " I", "ou", "at"]
+CHATML = ("{% for message in messages %}{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + "
+          "'<|im_end|>' + '\\n'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}")
+
+
+def byte_chars():
+    """The printable stand-in of each byte in byte-level BPE."""
+    keep = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    chars = {b: chr(b) for b in keep}
+    for b in range(256):
+        if b not in chars:
+            chars[b] = chr(256 + len(chars) - len(keep))
+    return chars
+
+
+def vocabulary():
+    """(tokens, types, merges): 256 bytes, the joins above, the specials; types 1 normal, 3 control."""
+    chars = byte_chars()
+    tokens = sorted(chars.values(), key=ord)
+    merges = []
+    for join in JOINS:
+        text = "".join(chars[b] for b in join.encode())
+        cut = max(i for i in range(1, len(text)) if text[:i] in tokens and text[i:] in tokens)
+        merges.append(text[:cut] + " " + text[cut:])
+        tokens.append(text)
+    return tokens + SPECIALS, [1] * len(tokens) + [3] * len(SPECIALS), merges
+
+
+VOCAB = 256 + len(JOINS) + len(SPECIALS)
+NORMAL = VOCAB - len(SPECIALS)  # ids below are plain text
+
+
+# ---------------------------------------------------------------------------------------- weights
+
+def stream(*words):
+    """A random stream that depends on the words alone."""
+    seed = hashlib.sha256(" ".join(map(str, words)).encode()).digest()[:4]
+    return np.random.RandomState(int.from_bytes(seed, "little"))
+
+
+def matrix_shapes(s):
+    """GGUF's name of each matrix in a layer -> (HF's name, rows, columns, gain)."""
+    q, kv = s.heads * s.head_dim, s.kv_heads * s.head_dim
+    peak, down = s.gains
+    return {
+        "attn_q": ("self_attn.q_proj", q, s.embd, peak),
+        "attn_k": ("self_attn.k_proj", kv, s.embd, peak),
+        "attn_v": ("self_attn.v_proj", kv, s.embd, 1.0),
+        "attn_output": ("self_attn.o_proj", s.embd, q, 1.0),
+        "ffn_gate": ("mlp.gate_proj", s.ff, s.embd, 1.0),
+        "ffn_up": ("mlp.up_proj", s.ff, s.embd, 1.0),
+        "ffn_down": ("mlp.down_proj", s.embd, s.ff, down),
+    }
+
+
+def draw(s, seed):
+    """All weights in HF's names and layout: {name: float32 array}."""
+    rng = stream("weights", s.name, seed)
+
+    def normal(*shape, std):
+        return (rng.standard_normal(shape) * std).astype(np.float32)
+
+    def norm():
+        return (1 + 0.3 * rng.uniform(-1, 1, s.embd)).astype(np.float32)
+
+    w = {"model.embed_tokens.weight": normal(VOCAB, s.embd, std=s.embd_std)}
+    for i in range(s.layers):
+        p = "model.layers.%d." % i
+        w[p + "input_layernorm.weight"] = norm()
+        for name, (hf, rows, cols, gain) in matrix_shapes(s).items():
+            w[p + hf + ".weight"] = normal(rows, cols, std=gain / math.sqrt(cols))
+            if name.startswith("attn_") and name[5] in s.biases:
+                w[p + hf + ".bias"] = normal(rows, std=0.5)
+        w[p + "post_attention_layernorm.weight"] = norm()
+    w["model.norm.weight"] = norm()
+    if s.tied:
+        # A random tied model says the token it has just read for ever: its embedding is still in the residual.  Random
+        # signs in the last norm take that away; its size makes logits as wide as an untied model's.
+        size = 3 / (math.sqrt(s.embd) * s.embd_std)
+        w["model.norm.weight"] *= (size * rng.choice([-1, 1], s.embd)).astype(np.float32)
+    else:
+        w["lm_head.weight"] = normal(VOCAB, s.embd, std=3 / math.sqrt(s.embd))
+    return w
+
+
+def permute(rows, heads, undo=False):
+    """HF's order of a head's rows (halves) to GGUF llama's (neighbouring pairs), or back."""
+    cut = (heads, rows.shape[0] // heads // 2, 2) if undo else (heads, 2, rows.shape[0] // heads // 2)
+    return np.ascontiguousarray(rows.reshape(*cut, *rows.shape[1:]).swapaxes(1, 2).reshape(rows.shape))
+
+
+def names(s):
+    """(GGUF name, HF name, heads to permute by or 0) of every tensor but rope_freqs, in the file's order."""
+    out = [("token_embd.weight", "model.embed_tokens.weight", 0)]
+    for i in range(s.layers):
+        g, h = "blk.%d." % i, "model.layers.%d." % i
+        out.append((g + "attn_norm.weight", h + "input_layernorm.weight", 0))
+        for name, (hf, _, _, _) in matrix_shapes(s).items():
+            heads = {"attn_q": s.heads, "attn_k": s.kv_heads}.get(name, 0) if s.arch == "llama" else 0
+            out.append((g + name + ".weight", h + hf + ".weight", heads))
+            if name.startswith("attn_") and name[5] in s.biases:
+                out.append((g + name + ".bias", h + hf + ".bias", heads))
+        out.append((g + "ffn_norm.weight", h + "post_attention_layernorm.weight", 0))
+    out.append(("output_norm.weight", "model.norm.weight", 0))
+    if not s.tied:
+        out.append(("output.weight", "lm_head.weight", 0))
+    return out
+
+
+def rope_factors(s):
+    """Llama 3's divisor of each pair's frequency: 1 for short waves, `factor` for long ones, between them a blend."""
+    factor, low, high, original = s.llama3
+    out = []
+    for i in range(0, s.head_dim, 2):
+        wave = 2 * math.pi * s.base ** (i / s.head_dim)
+        if wave < original / high:
+            out.append(1.0)
+        elif wave > original / low:
+            out.append(factor)
+        else:
+            smooth = (original / wave - low) / (high - low)
+            out.append(1 / ((1 - smooth) / factor + smooth))
+    return np.array(out, np.float32)
+
+
+# ------------------------------------------------------------------------------------ GGUF, both ways
+
+def write(s, seed, path):
+    w = gguf.GGUFWriter(path, s.arch)
+
+    def key(name, add, value):
+        if name not in s.omit:
+            add(value)
+
+    w.add_name("random weights, " + s.name)
+    w.add_block_count(s.layers)
+    w.add_context_length(CONTEXT)
+    w.add_embedding_length(s.embd)
+    w.add_feed_forward_length(s.ff)
+    w.add_head_count(s.heads)
+    key("head_count_kv", w.add_head_count_kv, s.kv_heads)
+    w.add_layer_norm_rms_eps(s.eps)
+    key("freq_base", w.add_rope_freq_base, s.base)
+    key("vocab_size", w.add_vocab_size, VOCAB)
+    if s.arch == "llama":
+        key("dimension_count", w.add_rope_dimension_count, s.head_dim)
+    if s.heads * s.head_dim != s.embd:
+        w.add_key_length(s.head_dim)
+        w.add_value_length(s.head_dim)
+    tokens, types, merges = vocabulary()
+    w.add_tokenizer_model("gpt2")
+    w.add_tokenizer_pre(s.pre)
+    w.add_token_list(tokens)
+    w.add_token_types(types)
+    w.add_token_merges(merges)
+    w.add_bos_token_id(NORMAL)
+    w.add_eos_token_id(NORMAL + 2)
+    w.add_add_bos_token(s.pre == "llama-bpe")
+    w.add_chat_template(CHATML)
+
+    weights = draw(s, seed)
+    for name, hf, heads in names(s):
+        a = weights[hf]
+        if heads:
+            a = permute(a, heads)
+        if a.ndim == 2 and s.type != "F32":
+            w.add_tensor(name, gguf.quants.quantize(a, TYPES[s.type]), raw_dtype=TYPES[s.type])
+        else:
+            w.add_tensor(name, a)
+    if s.llama3:
+        w.add_tensor("rope_freqs.weight", rope_factors(s))
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
+
+
+def read(s, path):
+    """The file's weights, dequantised to float32, in HF's names and layout: what the HF judge computes with."""
+    tensors = {t.name: t for t in gguf.GGUFReader(path).tensors}
+    out = {}
+    for name, hf, heads in names(s):
+        t = tensors.pop(name)
+        a = np.array(gguf.quants.dequantize(t.data, t.tensor_type), np.float32)
+        a = a.reshape([int(n) for n in reversed(t.shape)])
+        out[hf] = permute(a, heads, undo=True) if heads else a
+    tensors.pop("rope_freqs.weight", None)  # HF computes these itself from its configuration
+    assert not tensors, sorted(tensors)
+    return out
