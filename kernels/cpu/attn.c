@@ -1,0 +1,185 @@
+/* attn.c - what happens to heads: projection, rotation, the KV pages, and attention over them.
+ *
+ * A KV page:  [layer][kv head]{ K (head_dim, 16 tokens), V (16 tokens, head_dim rounded up to 16) }  of float or half.
+ * K lies across tokens so that one vector holds the same dim of 8 or 16 tokens, and scores need no sum across lanes. */
+#include "kernels/cpu/cpu.h"
+#include <math.h>
+
+/* ------------------------------------------------------------------------ pages */
+
+static size_t value_bytes(enum ktype type)
+{
+    return type == KT_F16 ? 2 : 4;
+}
+
+/* Bytes of K and of V of one head of one layer. */
+static size_t k_bytes(const struct kern_group *g)
+{
+    return KERN_PAGE * (size_t)g->head_dim * value_bytes(g->kv_type);
+}
+
+static size_t v_bytes(const struct kern_group *g)
+{
+    return KERN_PAGE * (size_t)size_align((uint64_t)g->head_dim, 16) * value_bytes(g->kv_type);
+}
+
+/* Where K of a head begins inside a page. */
+static size_t head_at(const struct kern_group *g, int layer, int kv_head)
+{
+    return ((size_t)layer * (size_t)g->kv_heads + (size_t)kv_head) * (k_bytes(g) + v_bytes(g));
+}
+
+size_t cpu_kv_page_bytes(const struct kern_group *g)
+{
+    uint64_t bytes;
+    if (g->kv_type != KT_F32 && g->kv_type != KT_F16) return 0;
+    if (g->layers <= 0 || g->kv_heads <= 0 || g->head_dim <= 0 || g->head_dim > KERN_HEAD_MAX) return 0;
+    if (size_mul((uint64_t)g->layers * (uint64_t)g->kv_heads, k_bytes(g) + v_bytes(g), &bytes)) return 0;
+    return bytes > SIZE_MAX - 64 ? 0 : (size_t)size_align(bytes, 64);
+}
+
+static const int32_t *table_of(const struct kern_batch *b, int group, int row)
+{
+    assert(b->seq[row] >= 0 && b->seq[row] < b->seqs && b->pos[row] >= 0 && b->pos[row] / KERN_PAGE < b->stride);
+    return b->table[group] + (size_t)b->seq[row] * (size_t)b->stride;
+}
+
+static void check_group(const struct kern_batch *b, const struct kern_group *g, int group, int layer)
+{
+    assert(group >= 0 && group < b->groups && b->groups <= KERN_GROUPS && layer >= 0 && layer < g->layers);
+    assert(g->head_dim > 0 && g->head_dim <= KERN_HEAD_MAX && g->kv_heads > 0);
+    (void)b, (void)g, (void)group, (void)layer;
+}
+
+/* ---------------------------------------------------------------------- attn_in */
+
+struct heads_job {
+    const struct kdev *d;
+    const struct kern_batch *b;
+    const struct kern_attn_in *w;
+    const struct kern_group *g;
+    int group, layer;
+    float *q, *k, *v;
+};
+
+/* cos, then sin, of all pairs at a position; in double, since positions are large numbers of turns. */
+static void turn_at(const struct kern_rope *rope, int pos, float *turn)
+{
+    int half = rope->dims / 2;
+    for (int i = 0; i < half; i++) {
+        double angle = pos * rope->inv_freq[i];
+        turn[i] = (float)cos(angle);
+        turn[half + i] = (float)sin(angle);
+    }
+}
+
+static void finish_heads(const struct heads_job *j, float *x, int heads, const float *bias, const float *norm,
+                         const float *turn)
+{
+    const int dim = j->g->head_dim;
+    const struct kern_rope *rope = turn ? &j->w->rope : NULL;
+    if (!bias && !norm && !rope) return;
+    for (int h = 0; h < heads; h++)
+        j->d->isa->head(x + (size_t)h * (size_t)dim, dim, bias ? bias + h * dim : NULL, norm, j->w->eps, rope, turn);
+}
+
+static void finish_rows(void *arg, int first, int end, int who)
+{
+    const struct heads_job *j = arg;
+    const struct kern_attn_in *w = j->w;
+    const struct kern_group *g = j->g;
+    const size_t q_wide = (size_t)w->heads * (size_t)g->head_dim, wide = (size_t)g->kv_heads * (size_t)g->head_dim;
+    float turns[KERN_HEAD_MAX], *turn = w->rope.dims ? turns : NULL;
+    (void)who;
+
+    for (int r = first; r < end; r++) {
+        float *k = j->k + (size_t)r * wide, *v = j->v + (size_t)r * wide;
+        int pos = j->b->pos[r], page = table_of(j->b, j->group, r)[pos / KERN_PAGE];
+        assert(page >= 0 && page < g->pages);
+        uint8_t *to = (uint8_t *)g->dev_slab + (size_t)page * g->page_bytes;
+
+        if (turn) turn_at(&w->rope, pos, turn);
+        finish_heads(j, j->q + (size_t)r * q_wide, w->heads, w->dev_bq, w->dev_q_norm, turn);
+        finish_heads(j, k, g->kv_heads, w->dev_bk, w->dev_k_norm, turn);
+        finish_heads(j, v, g->kv_heads, w->dev_bv, NULL, NULL);
+        for (int h = 0; h < g->kv_heads; h++) {
+            uint8_t *page_k = to + head_at(g, j->layer, h);
+            j->d->isa->kv_write(k + (size_t)h * (size_t)g->head_dim, v + (size_t)h * (size_t)g->head_dim, g->head_dim,
+                                g->kv_type == KT_F16, page_k, page_k + k_bytes(g), pos % KERN_PAGE);
+        }
+    }
+}
+
+int cpu_attn_in(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_attn_in *w,
+                const struct kern_group *g, int group, int layer, const float *x, float *q, void *dev_work, struct err *err)
+{
+    (void)st, (void)err;
+    uint8_t *work = dev_work;
+    const bool any_int = cpu_is_int(w->q.type) || cpu_is_int(w->k.type) || cpu_is_int(w->v.type);
+    check_group(b, g, group, layer);
+    assert(w->q.rows == w->heads * g->head_dim && w->k.rows == g->kv_heads * g->head_dim && w->v.rows == w->k.rows);
+    assert(w->rope.dims >= 0 && w->rope.dims % 2 == 0 && w->rope.dims <= g->head_dim);
+
+    struct cpu_input in = cpu_input(d, b->rows, NULL, w->q.cols, x, w->dev_norm, w->eps, any_int, &work);
+    struct heads_job j = {d, b, w, g, group, layer, q, NULL, NULL};
+    j.k = cpu_cut(&work, (size_t)b->rows * (size_t)w->k.rows, sizeof *j.k);
+    j.v = cpu_cut(&work, (size_t)b->rows * (size_t)w->v.rows, sizeof *j.v);
+    const struct cpu_out out[] = {{&w->q, q}, {&w->k, j.k}, {&w->v, j.v}};
+    cpu_mul(d, &in, out, (int)COUNT_OF(out), 0);
+    crew_run(d->crew, b->rows, finish_rows, &j);
+    return 0;
+}
+
+/* ------------------------------------------------------------------------- attn */
+
+struct attn_job {
+    const struct kdev *d;
+    const struct kern_batch *b;
+    const struct kern_group *g;
+    int group, layer, heads; /* heads: query heads of one kv head */
+    float scale, softcap;
+    const float *q;
+    float *att;
+};
+
+/* Item: a kv head and a row; all rows of a head follow one another, so that its K and V stay in the cache. */
+static void attend_items(void *arg, int first, int end, int who)
+{
+    const struct attn_job *j = arg;
+    const struct kern_group *g = j->g;
+    const size_t wide = (size_t)j->heads * (size_t)g->head_dim; /* values of one kv head's queries */
+    (void)who;
+    for (int i = first; i < end; i++) {
+        int kv_head = i / j->b->rows, row = i % j->b->rows, pos = j->b->pos[row];
+        size_t at = ((size_t)row * (size_t)g->kv_heads + (size_t)kv_head) * wide;
+        size_t k_off = head_at(g, j->layer, kv_head);
+        struct isa_attend a = {
+            .q = j->q + at,
+            .att = j->att + at,
+            .heads = j->heads,
+            .dim = g->head_dim,
+            .f16 = g->kv_type == KT_F16,
+            .slab = g->dev_slab,
+            .page_bytes = g->page_bytes,
+            .k_off = k_off,
+            .v_off = k_off + k_bytes(g),
+            .table = table_of(j->b, j->group, row),
+            .from = g->window > 0 ? MAX(0, pos - g->window + 1) : 0,
+            .pos = pos,
+            .scale = j->scale,
+            .softcap = j->softcap,
+        };
+        j->d->isa->attend(&a);
+    }
+}
+
+int cpu_attn(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_group *g, int group,
+             int layer, int heads, float scale, float softcap, const float *q, float *att, void *work, struct err *err)
+{
+    (void)st, (void)work, (void)err;
+    check_group(b, g, group, layer);
+    assert(heads > 0 && heads % g->kv_heads == 0);
+    struct attn_job j = {d, b, g, group, layer, heads / g->kv_heads, scale, softcap, q, att};
+    crew_run(d->crew, b->rows * g->kv_heads, attend_items, &j);
+    return 0;
+}

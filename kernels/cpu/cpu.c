@@ -1,0 +1,187 @@
+/* cpu.c - the CPU backend: its table, opening and closing, memory, weights. */
+#include "kernels/cpu/cpu.h"
+#include <errno.h>
+#include <sys/mman.h>
+
+enum { HUGE = 2 << 20 };
+
+/* ----------------------------------------------------------------------- memory */
+
+/* Pages of the system: aligned, zeroed when first touched, and given back whole.  From one huge page on, the slab begins
+ * at a huge page's boundary, so that the system may use huge pages for all of it: weights are read from end to end, and
+ * small pages cost a walk of the page table every 4 KiB. */
+static size_t mapped_bytes(size_t bytes)
+{
+    return bytes >= HUGE ? (size_t)size_align(bytes, HUGE) : (size_t)size_align(MAX(bytes, 1), 4096);
+}
+
+static void *map_pages(size_t bytes)
+{
+    if (bytes > SIZE_MAX / 2) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    size_t size = mapped_bytes(bytes), spare = size >= HUGE ? HUGE : 0;
+    uint8_t *p = mmap(NULL, size + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return NULL;
+    if (!spare) return p;
+    uint8_t *slab = (uint8_t *)(uintptr_t)size_align((uintptr_t)p, HUGE);
+    if (slab > p) munmap(p, (size_t)(slab - p));
+    if (p + spare > slab) munmap(slab + size, (size_t)(p + spare - slab));
+    madvise(slab, size, MADV_HUGEPAGE); /* a system without them works too */
+    return slab;
+}
+
+static void *cpu_take(struct kdev *d, size_t bytes, struct err *err)
+{
+    (void)d;
+    void *slab = map_pages(bytes);
+    if (!slab)
+        err_set(err, -1, "cannot take %zu bytes (%.1f MiB) of memory: %s; use a smaller model, context or budget", bytes,
+                (double)bytes / (1 << 20), strerror(errno));
+    return slab;
+}
+
+static void cpu_give(struct kdev *d, void *slab, size_t bytes)
+{
+    (void)d;
+    if (slab) munmap(slab, mapped_bytes(bytes));
+}
+
+/* Steps are done when they return, so copies need not wait. */
+static int cpu_upload(struct kdev *d, struct kstream *st, void *dst, const void *src, size_t bytes, struct err *err)
+{
+    (void)d, (void)st, (void)err;
+    if (bytes) memcpy(dst, src, bytes);
+    return 0;
+}
+
+static int cpu_fetch(struct kdev *d, struct kstream *st, void *dst, const void *src, size_t bytes, struct err *err)
+{
+    return cpu_upload(d, st, dst, src, bytes, err);
+}
+
+/* --------------------------------------------------------------- opening, closing */
+
+static void cpu_close(struct kdev *d)
+{
+    if (!d) return;
+    crew_close(d->crew);
+    cpu_give(d, d->scratch, d->scratch_bytes);
+    free(d);
+}
+
+static struct kdev *cpu_open(const struct kern_config *cfg, struct err *err)
+{
+    static const struct kern_config plain = {.pin = true};
+    if (!cfg) cfg = &plain;
+    const struct cpu_isa *isa = isa_choose(cfg->isa, err);
+    if (!isa) return NULL;
+
+    struct kdev *d = calloc(1, sizeof *d);
+    if (!d) {
+        err_set(err, -1, "out of memory at opening the CPU backend");
+        return NULL;
+    }
+    d->isa = isa;
+    d->crew = crew_open(cfg->threads, cfg->pin, err);
+    if (d->crew) {
+        d->scratch_bytes = (size_t)crew_threads(d->crew) * sizeof *d->scratch;
+        d->scratch = cpu_take(d, d->scratch_bytes, err);
+    }
+    if (!d->crew || !d->scratch) {
+        cpu_close(d);
+        return NULL;
+    }
+    int at = snprintf(d->said, sizeof d->said, "%s, ", isa->said);
+    crew_describe(d->crew, d->said + at, sizeof d->said - (size_t)at);
+    return d;
+}
+
+static const char *cpu_describe(const struct kdev *d)
+{
+    return d->said;
+}
+
+static const char *cpu_mat_kernel(const struct kdev *d, enum ktype type)
+{
+    if (type < 0 || type >= KT_END || !d->isa->mul[type][1]) return "none";
+    return cpu_is_int(type) ? d->isa->int_name : d->isa->float_name;
+}
+
+/* ------------------------------------------------------------------------- sizes */
+
+/* SIZE_MAX where sizes overflow: nobody can take that. */
+static size_t cpu_work_bytes(const struct kern_dims *n)
+{
+    const int rows = MAX(n->max_rows, n->max_outs), samplers = MIN(n->max_outs, CPU_SAMPLERS);
+    uint64_t wide = (uint64_t)n->heads * (uint64_t)n->head_dim, kv_wide = (uint64_t)n->kv_heads * (uint64_t)n->head_dim;
+    uint64_t cols = MAX(MAX((uint64_t)n->embd, (uint64_t)n->ff), wide), input, kv, sample;
+
+    if (cols > INT32_MAX || kv_wide > INT32_MAX) return SIZE_MAX;
+    if (cpu_input_bytes(rows, n->embd, (int)cols, &input)) return SIZE_MAX;
+    if (size_mul((uint64_t)rows * kv_wide, 2 * sizeof(float), &kv) || size_add(kv, 2 * 64, &kv)) return SIZE_MAX;
+    if (size_mul((uint64_t)samplers * (uint64_t)n->vocab, sizeof(struct kern_scratch), &sample)) return SIZE_MAX;
+    if (size_add(input, kv, &input) || MAX(input, sample) > SIZE_MAX - 64) return SIZE_MAX;
+    return (size_t)size_align(MAX(input, sample), 64);
+}
+
+/* ----------------------------------------------------------------------- weights */
+
+struct load_job {
+    const struct kmat *m;
+    int n;
+    const uint8_t *src;
+    size_t row_bytes;
+    uint8_t *dst;
+};
+
+static void load_groups(void *arg, int first, int end, int who)
+{
+    const struct load_job *j = arg;
+    const size_t group = pack_group_bytes(j->m->type, j->m->cols);
+    (void)who;
+    for (int i = first; i < end; i++)
+        pack_group(j->m->type, MIN(ISA_GROUP, j->n - i * ISA_GROUP), j->m->cols,
+                   j->src + (size_t)i * ISA_GROUP * j->row_bytes, j->row_bytes, j->dst + (size_t)i * group);
+}
+
+static int cpu_mat_load(struct kdev *d, const struct kmat *m, int row0, int n, const void *src, struct err *err)
+{
+    (void)err;
+    const size_t group = pack_group_bytes(m->type, m->cols);
+    assert(group && m->dev_data && row0 >= 0 && row0 % ISA_GROUP == 0 && n >= 0 && n <= m->rows - row0);
+    assert(n % ISA_GROUP == 0 || row0 + n == m->rows);
+    struct load_job j = {m, n, src, group / ISA_GROUP, (uint8_t *)m->dev_data + (size_t)(row0 / ISA_GROUP) * group};
+    crew_run(d->crew, (n + ISA_GROUP - 1) / ISA_GROUP, load_groups, &j);
+    return 0;
+}
+
+/* ------------------------------------------------------------------------- table */
+
+const struct kern *kern_cpu(void)
+{
+    static const struct kern cpu = {
+        .name = "cpu",
+        .open = cpu_open,
+        .close = cpu_close,
+        .describe = cpu_describe,
+        .mat_kernel = cpu_mat_kernel,
+        .take = cpu_take,
+        .give = cpu_give,
+        .upload = cpu_upload,
+        .fetch = cpu_fetch,
+        .mat_bytes = pack_bytes,
+        .kv_page_bytes = cpu_kv_page_bytes,
+        .work_bytes = cpu_work_bytes,
+        .mat_load = cpu_mat_load,
+        .embed = cpu_embed,
+        .attn_in = cpu_attn_in,
+        .attn = cpu_attn,
+        .project = cpu_project,
+        .ffn_in = cpu_ffn_in,
+        .output = cpu_output,
+        .sample = cpu_sample,
+    };
+    return &cpu;
+}

@@ -1,0 +1,92 @@
+/* cpu.h - the CPU backend's own parts: what its files share.
+ *
+ *     cpu.c     the table; opening, memory, weights        mat.c     matrix products on the crew
+ *     steps.c   embed ... sample                           attn.c    what happens to heads, KV pages and attention
+ *     isa.h     instruction sets    pack.h  weights' layout    crew.h  threads */
+#ifndef CPU_H
+#define CPU_H
+#include "kernels/cpu/crew.h"
+#include "kernels/cpu/isa.h"
+#include "kernels/cpu/pack.h"
+#include "kernels/kernels.h"
+
+enum {
+    CPU_ROWS = 252,     /* token rows that a thread sums up at a time: whole tiles of 4 and of 6, 32 KB of sums */
+    CPU_SAMPLERS = 8    /* rows that sample() works on at a time: that many scratches are in the workspace */
+};
+
+/* What one worker needs beside the workspace; taken at open. */
+struct cpu_scratch {
+    _Alignas(64) float acc[2][CPU_ROWS * ISA_GROUP];
+};
+
+struct kdev {
+    const struct cpu_isa *isa;
+    struct crew *crew;
+    struct cpu_scratch *scratch; /* (threads) */
+    size_t scratch_bytes;
+    char said[2048];
+};
+
+/* ------------------------------------------------------------------- workspace */
+
+/* The next count pieces of size bytes, on a cache line of its own. */
+static inline void *cpu_cut(uint8_t **work, size_t count, size_t size)
+{
+    void *p = *work;
+    *work += size_align(count * size, 64);
+    return p;
+}
+
+/* ------------------------------------------------------------- matrix products */
+
+/* Rows of activations as products want them: int8 tile by tile for integer types, floats for the others. */
+struct cpu_input {
+    int rows, cols, tiles;
+    const float *x;  /* (rows, cols) */
+    struct act *act; /* (tile, block of 32, token of the tile); NULL if no matrix of the step is of an integer type */
+};
+
+/* y (rows, m->rows) = m x */
+struct cpu_out {
+    const struct kmat *m;
+    float *y;
+};
+
+bool cpu_is_int(enum ktype type);
+
+/* Rows of x (those that pick names, if it is not NULL), normed if norm is not NULL, and rounded if any_int; what is made goes to
+ * new workspace. */
+struct cpu_input cpu_input(struct kdev *d, int rows, const int32_t *pick, int cols, const float *x, const float *norm,
+                           float eps, bool any_int, uint8_t **work);
+
+/* The most that it takes of the workspace, for any cols up to these; true: overflow. */
+bool cpu_input_bytes(int rows, int norm_cols, int cols, uint64_t *bytes);
+
+/* Up to 3 products of one input; softcap > 0 is laid on all of them. */
+void cpu_mul(struct kdev *d, const struct cpu_input *in, const struct cpu_out *out, int outs, float softcap);
+/* y += m x + bias, bias may be NULL. */
+void cpu_mul_add(struct kdev *d, const struct cpu_input *in, const struct kmat *m, const float *bias, float *y);
+/* h = act(gate x) * (up x) */
+void cpu_mul_gate(struct kdev *d, const struct cpu_input *in, const struct kmat *gate, const struct kmat *up,
+                  enum kern_act act, float *h);
+
+/* ------------------------------------------------------------------------ steps */
+
+size_t cpu_kv_page_bytes(const struct kern_group *g);
+
+int cpu_attn_in(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_attn_in *w,
+                const struct kern_group *g, int group, int layer, const float *x, float *q, void *work, struct err *err);
+int cpu_attn(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_group *g, int group,
+             int layer, int heads, float scale, float softcap, const float *q, float *att, void *work, struct err *err);
+int cpu_embed(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kmat *table, float scale,
+              float *x, struct err *err);
+int cpu_project(struct kdev *d, struct kstream *st, int rows, const struct kmat *w, const float *bias, const float *y,
+                float *x, void *work, struct err *err);
+int cpu_ffn_in(struct kdev *d, struct kstream *st, int rows, const float *norm, float eps, const struct kmat *gate,
+               const struct kmat *up, enum kern_act act, const float *x, float *h, void *work, struct err *err);
+int cpu_output(struct kdev *d, struct kstream *st, const struct kern_batch *b, const float *norm, float eps,
+               const struct kmat *w, float softcap, const float *x, float *logits, void *work, struct err *err);
+int cpu_sample(struct kdev *d, struct kstream *st, int outs, int vocab, const struct kern_sample *params,
+               const float *logits, struct kern_choice *choice, void *work, struct err *err);
+#endif

@@ -1,0 +1,76 @@
+/* isa.c - which instruction sets this processor and its operating system have. */
+#include "kernels/cpu/isa.h"
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+
+enum { XMM_YMM = 0x06, XMM_YMM_ZMM = 0xe6 };
+
+/* Which register files the system saves at a switch (XCR0); 0: it does not say. */
+static uint32_t saved_registers(void)
+{
+    uint32_t a, b, c, d, low, high;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return 0;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return low;
+}
+
+static bool has_avx2(void)
+{
+    uint32_t a, b, c, d, wanted = bit_AVX | bit_FMA | bit_F16C;
+    if ((saved_registers() & XMM_YMM) != XMM_YMM) return false;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & wanted) != wanted) return false;
+    wanted = bit_AVX2 | bit_BMI2;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & wanted) == wanted;
+}
+
+static bool has_avx512(void)
+{
+    uint32_t a, b, c, d, wanted = bit_AVX512F | bit_AVX512BW | bit_AVX512VL | bit_AVX512DQ;
+    if (!has_avx2() || (saved_registers() & XMM_YMM_ZMM) != XMM_YMM_ZMM) return false;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & wanted) == wanted && (c & bit_AVX512VNNI);
+}
+#else
+static bool has_avx2(void)
+{
+    return false;
+}
+
+static bool has_avx512(void)
+{
+    return false;
+}
+#endif
+
+static bool has_all(void)
+{
+    return true;
+}
+
+/* Best first. */
+static const struct choice {
+    const char *name, *needs;
+    bool (*has)(void);
+    const struct cpu_isa *(*table)(void);
+} choices[] = {
+    {"avx512", "AVX-512 F, BW, VL, DQ and VNNI", has_avx512, isa_avx512},
+    {"avx2", "AVX2, FMA and F16C", has_avx2, isa_avx2},
+    {"portable", "nothing", has_all, isa_portable},
+};
+
+const struct cpu_isa *isa_choose(const char *name, struct err *err)
+{
+    bool any = !name || strcmp(name, "auto") == 0;
+    for (size_t i = 0; i < COUNT_OF(choices); i++) {
+        const struct choice *c = &choices[i];
+        if (!any && strcmp(name, c->name) != 0) continue;
+        if (c->has() && c->table()) return c->table();
+        if (any) continue;
+        err_set(err, -1, c->has() ? "the %s kernels (%s) are not in this build; use \"auto\""
+                                  : "this processor or system lacks what the %s kernels need: %s; use \"auto\"",
+                c->name, c->needs);
+        return NULL;
+    }
+    err_set(err, -1, "no instruction set is named \"%s\": use auto, avx512, avx2 or portable", name ? name : "");
+    return NULL;
+}

@@ -1,0 +1,74 @@
+/* isa.h - what one instruction set does for the steps: a table of functions over single rows and packed groups of rows.
+ *
+ * The same source (mul.h, rows.h, attend.h) is compiled three times, so all tables give the same bits for the same
+ * arguments; they differ in speed.  Nothing here knows of threads. */
+#ifndef ISA_H
+#define ISA_H
+#include "kernels/kernels.h"
+
+enum {
+    ISA_GROUP = 32, /* matrix rows that lie interleaved: pack.h */
+    ISA_TILE = 8,   /* most tokens that one call of a mul works on */
+    ISA_CHUNK = 64  /* tokens of one step of the online softmax */
+};
+
+/* 32 activations as integer kernels want them: x ~ q * dx.  A tile of T tokens keeps block b of its token t at [b * T + t]. */
+struct act {
+    int8_t q[32];
+    float dx;     /* the scale of quant_act32() */
+    float mdx;    /* dx * -(sum of q), for formats with a minimum */
+    int32_t ns;   /* -(sum of q) */
+    int32_t ns0;  /* -(sum of q[0..15]) */
+};
+
+/* acc[t][32] += one packed group of rows times T tokens, over n units of k.
+ *   integer types: n blocks of the type; x: struct act of the tile; stride is not used
+ *   float types:   n values of k, a multiple of 32 unless the row ends there; x: float, token t at x + t * stride
+ * far: 0, or how many bytes ahead of w to prefetch. */
+typedef void isa_mul(const uint8_t *w, int n, const void *x, size_t stride, float *acc, size_t far);
+
+/* One row and one KV head: all query heads that share it. */
+struct isa_attend {
+    const float *q;           /* (heads, dim) */
+    float *att;               /* (heads, dim) */
+    int heads, dim;
+    bool f16;                 /* K and V are halves, else floats */
+    const uint8_t *slab;
+    size_t page_bytes, k_off, v_off; /* inside a page: K (dim, 16 tokens), V (16 tokens, dim rounded up to 16) */
+    const int32_t *table;
+    int from, pos;            /* first and last position seen */
+    float scale, softcap;
+};
+
+struct cpu_isa {
+    const char *name;                 /* "avx512" */
+    const char *said;                 /* for describe() */
+    const char *int_name, *float_name; /* for mat_kernel() */
+    int tile;                         /* tiles of this many tokens or less ... */
+    int tile_alone;                   /* ... but up to so many in one tile if they are all */
+    isa_mul *mul[KT_END][ISA_TILE + 1]; /* by type and tokens; NULL where there is none */
+
+    /* y = x * w / rms(x), sums in double. */
+    void (*norm)(const float *x, const float *w, int n, float eps, float *y);
+    /* n blocks of 32 values to act[b * T]. */
+    void (*quantise)(const float *x, int n, struct act *act, int T);
+    /* h = act(gate) * up */
+    void (*gate)(enum kern_act act, const float *gate, const float *up, int n, float *h);
+    /* y = cap * tanh(y / cap) */
+    void (*softcap)(float *y, int n, float cap);
+    /* One head after its projection, in place: + bias, norm, rotation; each may be NULL.  turn: (dims / 2) cos, then sin. */
+    void (*head)(float *x, int dim, const float *bias, const float *norm, float eps, const struct kern_rope *rope,
+                 const float *turn);
+    /* One token's k and v of one head to a page; token is 0..15 in it. */
+    void (*kv_write)(const float *k, const float *v, int dim, bool f16, uint8_t *page_k, uint8_t *page_v, int token);
+    void (*attend)(const struct isa_attend *a);
+};
+
+/* NULL: not compiled for this machine.  They may be called only where the processor has the instructions: isa_choose(). */
+const struct cpu_isa *isa_avx512(void);
+const struct cpu_isa *isa_avx2(void);
+const struct cpu_isa *isa_portable(void);
+
+/* By name; NULL or "auto" is the best that processor and operating system have.  NULL: err says what is missing. */
+const struct cpu_isa *isa_choose(const char *name, struct err *err);
+#endif

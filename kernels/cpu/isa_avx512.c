@@ -1,0 +1,43 @@
+/* isa_avx512.c - the kernels with AVX-512 and VNNI.  Compiled with those instructions on; elsewhere it says NULL. */
+#include "kernels/cpu/isa.h"
+
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512DQ__) && \
+    defined(__AVX512VNNI__) && defined(__FMA__) && defined(__F16C__)
+#include "kernels/cpu/simd_avx512.h"
+
+/* 32 registers: 2 vectors (all 32 rows) and up to 6 tokens leave room for weights; 7 and 8 spill the float sums, which still beats
+ * reading the weights twice. */
+enum { NV_ALONE = 2, NV_TILE = 2, SCORE_VECS = 4, VALUE_VECS = 4 };
+#include "kernels/cpu/mul.h"
+#include "kernels/cpu/rows.h"
+#include "kernels/cpu/attend.h"
+
+MUL_ALL(1)
+MUL_ALL(2)
+MUL_ALL(3)
+MUL_ALL(4)
+MUL_ALL(5)
+MUL_ALL(6)
+MUL_ALL(7)
+MUL_ALL(8)
+
+const struct cpu_isa *isa_avx512(void)
+{
+    static const struct cpu_isa isa = {
+        .name = "avx512",
+        .said = "avx512 (VNNI)",
+        .int_name = "avx512 vnni int8",
+        .float_name = "avx512 fp32 fma",
+        .tile = 6,
+        .tile_alone = 8,
+        .mul = {MUL_ROW(1), MUL_ROW(2), MUL_ROW(3), MUL_ROW(4), MUL_ROW(5), MUL_ROW(6), MUL_ROW(7), MUL_ROW(8)},
+        ROW_FUNCTIONS,
+    };
+    return &isa;
+}
+#else
+const struct cpu_isa *isa_avx512(void)
+{
+    return NULL;
+}
+#endif

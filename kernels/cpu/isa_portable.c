@@ -1,0 +1,26 @@
+/* isa_portable.c - the kernels in plain C, for processors and machines that the other two do not know. */
+#include "kernels/cpu/isa.h"
+#include "kernels/cpu/simd_portable.h"
+
+enum { NV_ALONE = 2, NV_TILE = 1, SCORE_VECS = 4, VALUE_VECS = 4 };
+#include "kernels/cpu/mul.h"
+#include "kernels/cpu/rows.h"
+#include "kernels/cpu/attend.h"
+
+MUL_ALL(1)
+MUL_ALL(2)
+
+const struct cpu_isa *isa_portable(void)
+{
+    static const struct cpu_isa isa = {
+        .name = "portable",
+        .said = "portable",
+        .int_name = "portable int8",
+        .float_name = "portable fp32",
+        .tile = 2,
+        .tile_alone = 2,
+        .mul = {MUL_ROW(1), MUL_ROW(2)},
+        ROW_FUNCTIONS,
+    };
+    return &isa;
+}

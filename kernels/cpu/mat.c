@@ -1,0 +1,209 @@
+/* mat.c - matrix products on the crew: groups of 32 matrix rows are shared out, k never is.
+ *
+ * A worker sums one group for up to CPU_ROWS tokens in its own scratch, tile of tokens by tile of tokens, and then puts
+ * the sums where they belong.  With more tiles than one, k goes in chunks whose weights fit the first cache, and all
+ * tiles run over a chunk before the next; the float sums wait in the scratch between chunks, which changes no bit. */
+#include "kernels/cpu/cpu.h"
+
+enum { CHUNK_BYTES = 36 * 1024 };
+
+bool cpu_is_int(enum ktype type)
+{
+    return type != KT_F32 && type != KT_F16 && type != KT_BF16;
+}
+
+/* ------------------------------------------------------------------------ tiles */
+
+/* Tokens are cut into tiles of as equal widths as can be; tile i begins at tile_start(i). */
+static int tile_count(const struct cpu_isa *isa, int rows)
+{
+    return rows <= isa->tile_alone ? 1 : (rows + isa->tile - 1) / isa->tile;
+}
+
+static int tile_start(int rows, int tiles, int i)
+{
+    return (int)((int64_t)i * rows / tiles);
+}
+
+static int tile_of(int rows, int tiles, int row)
+{
+    return (int)((((int64_t)row + 1) * tiles + rows - 1) / rows) - 1;
+}
+
+/* ------------------------------------------------------------------- activations */
+
+struct input_job {
+    const struct kdev *d;
+    const struct cpu_input *in;
+    const float *raw, *norm;
+    const int32_t *pick;
+    float eps;
+    float *normed; /* in->x, to be written; NULL: in->x is raw */
+};
+
+static void input_rows(void *arg, int first, int end, int who)
+{
+    const struct input_job *j = arg;
+    const struct cpu_input *in = j->in;
+    const size_t cols = (size_t)in->cols, blocks = cols / 32;
+    (void)who;
+    for (int r = first; r < end; r++) {
+        const float *raw = j->raw + (size_t)(j->pick ? j->pick[r] : r) * cols;
+        if (j->norm) j->d->isa->norm(raw, j->norm, in->cols, j->eps, j->normed + (size_t)r * cols);
+        else if (j->normed) memcpy(j->normed + (size_t)r * cols, raw, cols * sizeof *raw);
+        if (!in->act) continue;
+        int tile = tile_of(in->rows, in->tiles, r), start = tile_start(in->rows, in->tiles, tile);
+        int T = tile_start(in->rows, in->tiles, tile + 1) - start;
+        struct act *to = in->act + (size_t)start * blocks + (size_t)(r - start);
+        j->d->isa->quantise(in->x + (size_t)r * cols, (int)blocks, to, T);
+    }
+}
+
+struct cpu_input cpu_input(struct kdev *d, int rows, const int32_t *pick, int cols, const float *x, const float *norm,
+                           float eps, bool any_int, uint8_t **work)
+{
+    struct cpu_input in = {rows, cols, tile_count(d->isa, rows), x, NULL};
+    struct input_job job = {d, &in, x, norm, pick, eps, NULL};
+    if (norm || pick) in.x = job.normed = cpu_cut(work, (size_t)rows * (size_t)cols, sizeof *in.x);
+    if (any_int) in.act = cpu_cut(work, (size_t)rows * (size_t)(cols / 32), sizeof *in.act);
+    if (job.normed || any_int) crew_run(d->crew, rows, input_rows, &job);
+    return in;
+}
+
+bool cpu_input_bytes(int rows, int norm_cols, int cols, uint64_t *bytes)
+{
+    uint64_t normed, act;
+    if (size_mul((uint64_t)rows * (uint64_t)norm_cols, sizeof(float), &normed)) return true;
+    if (size_mul((uint64_t)rows * (uint64_t)(cols / 32), sizeof(struct act), &act)) return true;
+    return size_add(normed, act, bytes) || size_add(*bytes, 2 * 64, bytes);
+}
+
+/* ---------------------------------------------------------------------- products */
+
+enum mul_end { END_STORE, END_ADD, END_GATE };
+
+struct mul_job {
+    const struct kdev *d;
+    const struct cpu_input *in;
+    struct cpu_out out[3];
+    int outs;
+    enum mul_end end;
+    float softcap;
+    const float *bias;
+    enum kern_act act;
+};
+
+static int group_count(const struct kmat *m)
+{
+    return (m->rows + ISA_GROUP - 1) / ISA_GROUP;
+}
+
+/* How far ahead to prefetch when weights come from memory, as measured; the other types like their nearest kin. */
+static size_t prefetch_far(enum ktype type)
+{
+    if (type == KT_Q4_K || type == KT_Q5_K) return 8192;
+    return type == KT_Q6_K ? 6144 : 4096;
+}
+
+/* acc (tokens of tiles tile0 .. tile1 - 1, 32) = their sums with one group of rows. */
+static void mul_group(const struct mul_job *j, const struct kmat *m, int group, int tile0, int tile1, float *acc)
+{
+    const struct cpu_input *in = j->in;
+    const struct ktype_info *type = ktype_info(m->type);
+    const bool whole = in->tiles == 1;
+    const int units = m->cols / type->block, acts = type->block / 32;
+    const size_t unit = (size_t)ISA_GROUP * (size_t)type->bytes, cols = (size_t)in->cols;
+    const uint8_t *w = (const uint8_t *)m->dev_data + (size_t)group * unit * (size_t)units;
+    const int start0 = tile_start(in->rows, in->tiles, tile0), end0 = tile_start(in->rows, in->tiles, tile1);
+    int chunk = whole ? units : MAX((int)(CHUNK_BYTES / unit), 1);
+    if (!whole && !acts) chunk = chunk / 32 * 32; /* where the kernels' partial sums end */
+
+    memset(acc, 0, (size_t)(end0 - start0) * ISA_GROUP * sizeof *acc);
+    for (int u = 0; u < units; u += chunk) {
+        const uint8_t *at = w + (size_t)u * unit;
+        const int n = MIN(chunk, units - u);
+        for (int i = tile0; i < tile1; i++) {
+            const int start = tile_start(in->rows, in->tiles, i), T = tile_start(in->rows, in->tiles, i + 1) - start;
+            float *to = acc + (start - start0) * ISA_GROUP;
+            const void *x = in->x + (size_t)start * cols + (size_t)u;
+            if (acts) x = in->act + (size_t)start * (cols / 32) + (size_t)u * (size_t)acts * (size_t)T;
+            j->d->isa->mul[m->type][T](at, n, x, cols, to, whole ? prefetch_far(m->type) : 0);
+        }
+    }
+}
+
+/* The first n sums of a token's group to y.  other: END_GATE's second factor. */
+static void put_sums(const struct mul_job *j, float *sum, const float *other, int at, int n, float *y)
+{
+    const struct cpu_isa *isa = j->d->isa;
+    if (j->end == END_GATE) {
+        isa->gate(j->act, sum, other, n, y);
+    } else if (j->end == END_ADD) {
+        for (int i = 0; i < n; i++) y[i] += j->bias ? sum[i] + j->bias[at + i] : sum[i];
+    } else {
+        if (j->softcap > 0) isa->softcap(sum, n, j->softcap);
+        memcpy(y, sum, (size_t)n * sizeof *y);
+    }
+}
+
+static void finish_group(const struct mul_job *j, const struct cpu_out *out, int group, int who)
+{
+    const struct cpu_input *in = j->in;
+    const struct kmat *m = out->m;
+    const int at = group * ISA_GROUP, n = MIN(ISA_GROUP, m->rows - at), most = CPU_ROWS / j->d->isa->tile;
+    float *sum = j->d->scratch[who].acc[0], *other = j->d->scratch[who].acc[1];
+
+    for (int tile0 = 0; tile0 < in->tiles; tile0 += most) {
+        const int tile1 = MIN(tile0 + most, in->tiles), start = tile_start(in->rows, in->tiles, tile0);
+        const int tokens = tile_start(in->rows, in->tiles, tile1) - start;
+        mul_group(j, m, group, tile0, tile1, sum);
+        if (j->end == END_GATE) mul_group(j, j->out[1].m, group, tile0, tile1, other);
+        for (int t = 0; t < tokens; t++)
+            put_sums(j, sum + t * ISA_GROUP, other + t * ISA_GROUP, at, n,
+                     out->y + (size_t)(start + t) * (size_t)m->rows + at);
+    }
+}
+
+static void mul_groups(void *arg, int first, int end, int who)
+{
+    const struct mul_job *j = arg;
+    for (int i = first; i < end; i++) {
+        const struct cpu_out *out = j->out;
+        int group = i;
+        while (group >= group_count(out->m)) group -= group_count(out++->m);
+        finish_group(j, out, group, who);
+    }
+}
+
+static void run_mul(struct mul_job *j)
+{
+    int groups = 0;
+    for (int i = 0; i < j->outs; i++) {
+        const struct kmat *m = j->out[i].m;
+        assert(m->dev_data && m->rows > 0 && m->cols == j->in->cols && (j->in->act || !cpu_is_int(m->type)));
+        groups += group_count(m);
+    }
+    crew_run(j->d->crew, groups, mul_groups, j);
+}
+
+void cpu_mul(struct kdev *d, const struct cpu_input *in, const struct cpu_out *out, int outs, float softcap)
+{
+    struct mul_job j = {.d = d, .in = in, .outs = outs, .end = END_STORE, .softcap = softcap};
+    assert(outs > 0 && outs <= (int)COUNT_OF(j.out));
+    memcpy(j.out, out, (size_t)outs * sizeof *out);
+    run_mul(&j);
+}
+
+void cpu_mul_add(struct kdev *d, const struct cpu_input *in, const struct kmat *m, const float *bias, float *y)
+{
+    struct mul_job j = {.d = d, .in = in, .out = {{m, y}}, .outs = 1, .end = END_ADD, .bias = bias};
+    run_mul(&j);
+}
+
+void cpu_mul_gate(struct kdev *d, const struct cpu_input *in, const struct kmat *gate, const struct kmat *up,
+                  enum kern_act act, float *h)
+{
+    struct mul_job j = {.d = d, .in = in, .out = {{gate, h}, {up, NULL}}, .outs = 1, .end = END_GATE, .act = act};
+    assert(up->dev_data && up->rows == gate->rows && up->cols == gate->cols && (in->act || !cpu_is_int(up->type)));
+    run_mul(&j);
+}

@@ -1,0 +1,347 @@
+/* mul.h - packed weights times activations: the inner loops of every matrix product.  Source, not interface: an isa_*.c
+ * includes it after its simd_*.h and gets mul_table().
+ *
+ * Lanes are rows (pack.h).  A function takes T tokens (a constant) and goes over the 32 rows in strips of NV vectors,
+ * so that NV * T integer sums and NV * T float sums fit the registers.  Weights are unsigned, activations signed; the
+ * offset of a format (8, 16, 32, 128) is undone by starting the integer sum at -offset * sum(x).
+ *
+ * The order of a row's float sum is the same for every T, strip, chunk of k and instruction set:
+ *     acc = 0; for blocks in rising k:   acc = fma(isum, dw * dx, acc), isum exact
+ *         formats with a minimum:        then acc = fma(m, dx * sum(x), acc)   (K formats: fma(dmin * m, dx * -sum(x), acc))
+ *         Q6_K, per half of 128:         u = fma(s0 * i0 + s1 * i1, dx, u) over its 4 runs of 32, then acc = fma(u, d, acc)
+ *     floats: per 32 k: s = fma(w, x, s) in rising k from 0, then acc = acc + s */
+
+enum { NV_MAX = 32 / LANES, VB = 4 * LANES /* bytes of a vector */, LINE = 4 * ISA_GROUP /* a dword of each row */ };
+
+typedef vf vf_tile[ISA_TILE][NV_MAX];
+typedef vi vi_tile[ISA_TILE][NV_MAX];
+
+/* ---------------------------------------------------------------------- pieces */
+
+INLINE vi bcast32(const void *p)
+{
+    int32_t v;
+    memcpy(&v, p, sizeof v);
+    return vi_set1(v);
+}
+
+/* Part `part` of `parts` of the `bytes` that lie far ahead of w. */
+INLINE void prefetch_part(const uint8_t *w, size_t far, const int bytes, const int part, const int parts)
+{
+    const int lines = bytes / 64, end = lines * (part + 1) / parts;
+    uintptr_t p = (uintptr_t)w + far;
+    if (!far) return;
+    UNROLL for (int i = lines * part / parts; i < end; i++) __builtin_prefetch((const void *)(p + 64 * (uintptr_t)i), 0, 3);
+}
+
+/* The same pointer, which the compiler no longer knows to be the same: else it keeps what one run has loaded for the next
+ * that reads it too, and has to put it on the stack for that. */
+INLINE const uint8_t *anew(const uint8_t *p)
+{
+    __asm__("" : "+r"(p));
+    return p;
+}
+
+/* How the bytes of a step are got from memory.  q: the first line of quants; h: the high bits. */
+enum form { F8, F4, F5, K4, K5, K6 };
+
+/* Weights of step s (0..7) of run `run`, rows from byte `lane` of a line on. */
+INLINE vi weights(const enum form form, const uint8_t *q, const uint8_t *h, const int run, const int s, const int lane)
+{
+    const vi low = vi_set1(0x0f0f0f0f);
+    switch (form) {
+    case F8: return vi_load(q + s * LINE + lane);
+    case F4:
+    case F5: {
+        vi w = vi_load(q + s % 4 * LINE + lane);
+        w = vi_and(s < 4 ? w : vi_srl(w, 4), low);
+        return form == F4 ? w : vi_add16_where(w, h + 16 * s + lane / 8);
+    }
+    case K4:
+    case K5: {
+        vi w = vi_load(q + (run / 2 * 8 + s) * LINE + lane);
+        w = vi_and(run % 2 ? vi_srl(w, 4) : w, low);
+        if (form == K4) return w;
+        vi top = vi_load(h + s * LINE + lane);
+        top = run < 4 ? vi_sll(top, (4 - run) & 7) : vi_srl(top, (run - 4) & 7);
+        return vi_or(w, vi_and(top, vi_set1(0x10101010)));
+    }
+    default: { /* K6: run is 0..3 of a half, q its first line */
+        vi w = vi_load(q + (3 * s + run % 2) * LINE + lane), top = vi_load(q + (3 * s + 2) * LINE + lane);
+        w = vi_and(run / 2 ? vi_srl(w, 4) : w, low);
+        top = run < 2 ? vi_sll(top, 4 - 2 * (run & 1)) : run == 2 ? top : vi_srl(top, 2);
+        return vi_or(w, vi_and(top, vi_set1(0x30303030)));
+    }
+    }
+}
+
+/* isum = sum over steps first .. last - 1 of weights times activations; it starts at start[t].  A lone token's odd steps
+ * have sums of their own, since each product waits for the one before it. */
+INLINE void dot_steps(const int T, const int NV, const enum form form, const uint8_t *q, const uint8_t *h, const int run,
+                      const int first, const int last, const int lane, const struct act *x, const vi *start,
+                      vi_tile isum)
+{
+    const int spill = form == K6 ? 2 : form == F5 || form == K5 ? 4 : 8, chains = T * NV <= 2 ? 2 : 1;
+    vacc a[2][ISA_TILE][NV_MAX];
+
+    UNROLL for (int c = 0; c < chains; c++)
+        UNROLL for (int t = 0; t < T; t++)
+            UNROLL for (int v = 0; v < NV; v++)
+                a[c][t][v] = c ? vacc_start(vi_set1(0)) : form == F8 ? vacc_start8(start[t]) : vacc_start(start[t]);
+    UNROLL for (int s = first; s < last; s++) {
+        const int c = s % chains;
+        vi w[NV_MAX];
+        UNROLL for (int v = 0; v < NV; v++) w[v] = weights(form, q, h, run, s, lane + v * VB);
+        UNROLL for (int t = 0; t < T; t++) {
+            vi xs = bcast32(x[t].q + 4 * s);
+            UNROLL for (int v = 0; v < NV; v++) {
+                a[c][t][v] = form == F8 ? vacc_dot8(a[c][t][v], w[v], xs) : vacc_dot(a[c][t][v], w[v], xs);
+                if ((s + 1 - first) % spill == 0 && s + 1 < last) a[c][t][v] = vacc_spill(a[c][t][v]);
+            }
+        }
+    }
+    UNROLL for (int t = 0; t < T; t++)
+        UNROLL for (int v = 0; v < NV; v++) {
+            isum[t][v] = vacc_end(a[0][t][v]);
+            if (chains == 2) isum[t][v] = vi_add(isum[t][v], vacc_end(a[1][t][v]));
+        }
+}
+
+/* All 8 steps of a run; the sums start at -(sum of x) << shift, or at 0 where shift is negative. */
+INLINE void dot_run(const int T, const int NV, const enum form form, const int shift, const uint8_t *q, const uint8_t *h,
+                    const int run, const int lane, const struct act *x, vi_tile isum)
+{
+    vi start[ISA_TILE];
+    UNROLL for (int t = 0; t < T; t++)
+        start[t] = shift < 0 ? vi_set1(0) : vi_sll(bcast32(&x[t].ns), shift < 0 ? 0 : shift);
+    dot_steps(T, NV, form, q, h, run, 0, 8, lane, x, start, isum);
+}
+
+INLINE void load_halves(const int NV, const uint8_t *p, const int lane, vf *d)
+{
+    UNROLL for (int v = 0; v < NV; v++) d[v] = vf_f16(p + lane / 2 + v * VB / 2);
+}
+
+/* ------------------------------------------------------ formats of 32 a block */
+
+/* w: the packed block; x: its T activations. */
+INLINE void block32(const int T, const int NV, const enum ktype type, const uint8_t *w, const int lane,
+                    const struct act *x, vf_tile acc)
+{
+    const bool has_min = type == KT_Q4_1 || type == KT_Q5_1, five = type == KT_Q5_0 || type == KT_Q5_1;
+    const enum form form = type == KT_Q8_0 ? F8 : five ? F5 : F4;
+    const int shift = has_min ? -1 : five ? 4 : 3; /* 16 or 8; F8 has its own */
+    const uint8_t *h = w + (has_min ? 128 : 64), *q = five ? h + LINE : h;
+    vi_tile isum;
+    vf d[NV_MAX], m[NV_MAX];
+
+    dot_run(T, NV, form, form == F8 ? 0 : shift, q, h, 0, lane, x, isum);
+    load_halves(NV, w, lane, d);
+    if (has_min) load_halves(NV, w + 64, lane, m);
+    UNROLL for (int t = 0; t < T; t++) {
+        vf dx = vf_set1(x[t].dx), mdx = vf_set1(x[t].mdx);
+        UNROLL for (int v = 0; v < NV; v++) {
+            acc[t][v] = vf_fma(vf_from(isum[t][v]), vf_mul(d[v], dx), acc[t][v]);
+            if (has_min) acc[t][v] = vf_fnma(m[v], mdx, acc[t][v]);
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- Q4_K and Q5_K */
+
+/* The 6-bit scale and minimum of run j from the three dwords of scales (quant.c draws them), as floats times d and dmin. */
+INLINE void scales_k(const uint8_t *sc, const int lane, const int j, vf d, vf dmin, vf *scale, vf *min)
+{
+    const int at = 8 * (j & 3);
+    vi a = vi_load(sc + lane), b = vi_load(sc + LINE + lane), s, m;
+    if (j < 4) {
+        s = vi_and(vi_srl(a, at), vi_set1(63));
+        m = vi_and(vi_srl(b, at), vi_set1(63));
+    } else {
+        vi c = vi_srl(vi_load(sc + 2 * LINE + lane), at);
+        vi top = vi_set1(0x30), low = vi_set1(15);
+        s = vi_or(vi_and(c, low), vi_and(vi_srl(a, at + 2), top));
+        m = vi_or(vi_and(vi_srl(c, 4), low), vi_and(vi_srl(b, at + 2), top));
+    }
+    *scale = vf_mul(d, vf_from(s));
+    *min = vf_mul(dmin, vf_from(m));
+}
+
+INLINE void block_k45(const int T, const int NV, const enum ktype type, const uint8_t *w, const int lane,
+                      const struct act *x, vf_tile acc, size_t far)
+{
+    const int bytes = ISA_GROUP * (type == KT_Q5_K ? 176 : 144);
+    const uint8_t *sc = w + 128, *h = sc + 3 * LINE, *q = type == KT_Q5_K ? h + 8 * LINE : h;
+    vf d[NV_MAX], dmin[NV_MAX];
+
+    load_halves(NV, w, lane, d);
+    load_halves(NV, w + 64, lane, dmin);
+    UNROLL for (int run = 0; run < 8; run++, x += T) {
+        vi_tile isum;
+        vf scale[NV_MAX], min[NV_MAX];
+        prefetch_part(w, far, bytes, run, 8);
+        dot_run(T, NV, type == KT_Q5_K ? K5 : K4, -1, anew(q), anew(h), run, lane, x, isum);
+        UNROLL for (int v = 0; v < NV; v++) scales_k(sc, lane + v * VB, run, d[v], dmin[v], &scale[v], &min[v]);
+        UNROLL for (int t = 0; t < T; t++) {
+            vf dx = vf_set1(x[t].dx), mdx = vf_set1(x[t].mdx);
+            UNROLL for (int v = 0; v < NV; v++) {
+                acc[t][v] = vf_fma(vf_from(isum[t][v]), vf_mul(scale[v], dx), acc[t][v]);
+                acc[t][v] = vf_fma(min[v], mdx, acc[t][v]);
+            }
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------- Q6_K */
+
+/* One run of 32: i0 and i1 of its halves, times their scales, exact; u = fma(that, dx, u). */
+INLINE void run_k6(const int T, const int NV, const uint8_t *sc, const uint8_t *q, const int run, const int lane,
+                   const struct act *x, vf_tile u)
+{
+    vi_tile i0, i1;
+    vi start0[ISA_TILE], start1[ISA_TILE];
+
+    UNROLL for (int t = 0; t < T; t++) {
+        vi first = bcast32(&x[t].ns0);
+        start0[t] = vi_sll(first, 5);
+        start1[t] = vi_sll(vi_sub(bcast32(&x[t].ns), first), 5);
+    }
+    dot_steps(T, NV, K6, q, NULL, run, 0, 4, lane, x, start0, i0);
+    dot_steps(T, NV, K6, q, NULL, run, 4, 8, lane, x, start1, i1);
+    UNROLL for (int v = 0; v < NV; v++) {
+        vi s = vi_load(sc + run / 2 * LINE + lane + v * VB); /* 4 signed scales: two runs */
+        vi s0 = vi_sra(run % 2 ? vi_sll(s, 8) : vi_sll(s, 24), 24);
+        vi s1 = run % 2 ? vi_sra(s, 24) : vi_sra(vi_sll(s, 16), 24);
+        UNROLL for (int t = 0; t < T; t++) {
+            vi both = vi_add(vi_mul(s0, i0[t][v]), vi_mul(s1, i1[t][v]));
+            u[t][v] = vf_fma(vf_from(both), vf_set1(x[t].dx), u[t][v]);
+        }
+    }
+}
+
+INLINE void block_k6(const int T, const int NV, const uint8_t *w, const int lane, const struct act *x, vf_tile acc,
+                     size_t far)
+{
+    vf d[NV_MAX];
+    load_halves(NV, w, lane, d);
+    UNROLL for (int half = 0; half < 2; half++) {
+        vf_tile u;
+        UNROLL for (int t = 0; t < T; t++)
+            UNROLL for (int v = 0; v < NV; v++) u[t][v] = vf_zero();
+        UNROLL for (int run = 0; run < 4; run++, x += T) {
+            prefetch_part(w, far, ISA_GROUP * 210, 4 * half + run, 8);
+            run_k6(T, NV, w + 64 + 2 * half * LINE, anew(w + 64 + (4 + 24 * half) * LINE), run, lane, x, u);
+        }
+        UNROLL for (int t = 0; t < T; t++)
+            UNROLL for (int v = 0; v < NV; v++) acc[t][v] = vf_fma(u[t][v], d[v], acc[t][v]);
+    }
+}
+
+/* ----------------------------------------------------------------------- strips */
+
+INLINE void acc_load(const int T, const int NV, const float *from, vf_tile acc)
+{
+    UNROLL for (int t = 0; t < T; t++)
+        UNROLL for (int v = 0; v < NV; v++) acc[t][v] = vf_load(from + t * ISA_GROUP + v * LANES);
+}
+
+INLINE void acc_store(const int T, const int NV, float *to, vf_tile acc)
+{
+    UNROLL for (int t = 0; t < T; t++)
+        UNROLL for (int v = 0; v < NV; v++) vf_store(to + t * ISA_GROUP + v * LANES, acc[t][v]);
+}
+
+/* Rows of strip [lane / 4, lane / 4 + NV * LANES) of n packed blocks. */
+INLINE void strip_int(const int T, const int NV, const enum ktype type, const int bytes, const uint8_t *w, int n,
+                      const struct act *x, const int lane, float *out, size_t far)
+{
+    vf_tile acc;
+    acc_load(T, NV, out, acc);
+    for (; n > 0; n--, w += bytes) {
+        if (type == KT_Q4_K || type == KT_Q5_K) {
+            block_k45(T, NV, type, w, lane, x, acc, far);
+            x += 8 * T;
+        } else if (type == KT_Q6_K) {
+            block_k6(T, NV, w, lane, x, acc, far);
+            x += 8 * T;
+        } else {
+            prefetch_part(w, far, bytes, 0, 1);
+            block32(T, NV, type, w, lane, x, acc);
+            x += T;
+        }
+    }
+    acc_store(T, NV, out, acc);
+}
+
+INLINE vf load_float(const enum ktype type, const uint8_t *w, const int at)
+{
+    if (type == KT_F16) return vf_f16(w + 2 * at);
+    if (type == KT_BF16) return vf_bf16(w + 2 * at);
+    return vf_of_bits(vi_load(w + 4 * at));
+}
+
+/* n values of k; w is at the first of them. */
+INLINE void strip_float(const int T, const int NV, const enum ktype type, const uint8_t *w, int n, const float *x,
+                        size_t stride, const int row, float *out, size_t far)
+{
+    const int size = type == KT_F32 ? 4 : 2, line = ISA_GROUP * size;
+    vf_tile acc;
+    acc_load(T, NV, out, acc);
+    for (int k0 = 0; k0 < n; k0 += 32) {
+        vf_tile s;
+        UNROLL for (int t = 0; t < T; t++)
+            UNROLL for (int v = 0; v < NV; v++) s[t][v] = vf_zero();
+        for (int k = k0; k < MIN(k0 + 32, n); k++, w += line) {
+            vf f[NV_MAX];
+            prefetch_part(w, far, line, 0, 1);
+            UNROLL for (int v = 0; v < NV; v++) f[v] = load_float(type, w, row + v * LANES);
+            UNROLL for (int t = 0; t < T; t++) {
+                vf xk = vf_set1(x[(size_t)t * stride + (size_t)k]);
+                UNROLL for (int v = 0; v < NV; v++) s[t][v] = vf_fma(f[v], xk, s[t][v]);
+            }
+        }
+        UNROLL for (int t = 0; t < T; t++)
+            UNROLL for (int v = 0; v < NV; v++) acc[t][v] = vf_add(acc[t][v], s[t][v]);
+    }
+    acc_store(T, NV, out, acc);
+}
+
+/* --------------------------------------------------------------------- functions */
+
+/* How many of 32 / LANES vectors a strip has. */
+#define NV_OF(T) ((T) == 1 ? NV_ALONE : NV_TILE)
+
+#define MUL_INT(type, bytes, T)                                                                                        \
+    static void mul_##type##_##T(const uint8_t *w, int n, const void *x, size_t stride, float *acc, size_t far)        \
+    {                                                                                                                  \
+        (void)stride;                                                                                                  \
+        for (int row = 0; row < ISA_GROUP; row += NV_OF(T) * LANES)                                                    \
+            strip_int(T, NV_OF(T), KT_##type, ISA_GROUP *(bytes), w, n, x, 4 * row, acc + row, row ? 0 : far);         \
+    }
+
+#define MUL_FLOAT(type, T)                                                                                             \
+    static void mul_##type##_##T(const uint8_t *w, int n, const void *x, size_t stride, float *acc, size_t far)        \
+    {                                                                                                                  \
+        for (int row = 0; row < ISA_GROUP; row += NV_OF(T) * LANES)                                                    \
+            strip_float(T, NV_OF(T), KT_##type, w, n, x, stride, row, acc + row, row ? 0 : far);                       \
+    }
+
+/* All types for one T; an isa_*.c asks for the T that its registers hold. */
+#define MUL_ALL(T)                                                                                                     \
+    MUL_INT(Q8_0, 34, T)                                                                                               \
+    MUL_INT(Q4_0, 18, T)                                                                                               \
+    MUL_INT(Q4_1, 20, T)                                                                                               \
+    MUL_INT(Q5_0, 22, T)                                                                                               \
+    MUL_INT(Q5_1, 24, T)                                                                                               \
+    MUL_INT(Q4_K, 144, T)                                                                                              \
+    MUL_INT(Q5_K, 176, T)                                                                                              \
+    MUL_INT(Q6_K, 210, T)                                                                                              \
+    MUL_FLOAT(F32, T)                                                                                                  \
+    MUL_FLOAT(F16, T)                                                                                                  \
+    MUL_FLOAT(BF16, T)
+
+#define MUL_ROW(T)                                                                                                     \
+    [KT_Q8_0][T] = mul_Q8_0_##T, [KT_Q4_0][T] = mul_Q4_0_##T, [KT_Q4_1][T] = mul_Q4_1_##T,                             \
+    [KT_Q5_0][T] = mul_Q5_0_##T, [KT_Q5_1][T] = mul_Q5_1_##T, [KT_Q4_K][T] = mul_Q4_K_##T,                             \
+    [KT_Q5_K][T] = mul_Q5_K_##T, [KT_Q6_K][T] = mul_Q6_K_##T, [KT_F32][T] = mul_F32_##T,                               \
+    [KT_F16][T] = mul_F16_##T, [KT_BF16][T] = mul_BF16_##T

@@ -1,0 +1,185 @@
+/* rows.h - what happens to single rows between the matrices.  Source, not interface: an isa_*.c includes it after its simd_*.h.
+ *
+ * Plain loops here are left to the compiler's vectoriser: no operation in them may be contracted or reordered, so they
+ * give the same bits everywhere.  Sums over a row are 16 partial sums in double (by index modulo 16), folded in halves. */
+#include <math.h>
+
+/* ------------------------------------------------------------------------- norm */
+
+INLINE double fold16(const double *part)
+{
+    double sum[8];
+    for (int i = 0; i < 8; i++) sum[i] = part[i] + part[i + 8];
+    for (int i = 0; i < 4; i++) sum[i] += sum[i + 4];
+    return (sum[0] + sum[2]) + (sum[1] + sum[3]);
+}
+
+/* Squares of floats are exact in double, so a compiler that fused them into the sum would change nothing. */
+INLINE double inverse_rms(const float *x, int n, float eps)
+{
+    double part[16] = {0};
+    int i = 0;
+    for (; i + 16 <= n; i += 16)
+        for (int j = 0; j < 16; j++) part[j] += (double)x[i + j] * (double)x[i + j];
+    for (int j = 0; i + j < n; j++) part[j] += (double)x[i + j] * (double)x[i + j];
+    return 1 / sqrt(fold16(part) / n + (double)eps);
+}
+
+static void row_norm(const float *x, const float *w, int n, float eps, float *y)
+{
+    double scale = inverse_rms(x, n, eps);
+    for (int i = 0; i < n; i++) y[i] = (float)((double)x[i] * scale * (double)w[i]);
+}
+
+static void row_quantise(const float *x, int n, struct act *act, int T)
+{
+    for (int b = 0; b < n; b++, x += 32, act += T) {
+        int32_t sum0 = 0, sum1 = 0;
+        uint32_t top = act_top(x);
+        float amax, dx;
+        memcpy(&amax, &top, sizeof amax);
+        if (top >= 0x7f800000u || amax < 0x1p-100f) { /* the two ends of quant_act32() */
+            memset(act->q, 0, sizeof act->q);
+            dx = top >= 0x7f800000u ? NAN : 0.0f;
+        } else {
+            dx = amax / 127.0f;
+            act_round(x, 127.0f / amax, act->q, &sum0, &sum1);
+        }
+        act->dx = dx;
+        act->mdx = dx * (float)-(sum0 + sum1);
+        act->ns = -(sum0 + sum1);
+        act->ns0 = -sum0;
+    }
+}
+
+/* ------------------------------------------------------------------- functions */
+
+/* e^x within 1.5 units in the last place for -87.3 < x < 88.3; below that 0, above it stays at e^88.37.  x = n ln 2 + r
+ * with |r| <= ln 2 / 2; the polynomial is that of Cephes' expf (S. Moshier). */
+INLINE vf vf_exp(vf x)
+{
+    const vf round = vf_set1(0x1.8p23f), floor = vf_set1(-87.3f);
+    vf a = vf_min(vf_set1(88.37f), vf_max(floor, x));
+    vf shifted = vf_fma(a, vf_set1(0x1.715476p+0f), round), n = vf_sub(shifted, round);
+    vf r = vf_fnma(n, vf_set1(0x1.62e43p-1f), a);
+    r = vf_fnma(n, vf_set1(-0x1.05c61p-29f), r);
+    vf p = vf_set1(1.9875691500e-4f);
+    p = vf_fma(p, r, vf_set1(1.3981999507e-3f));
+    p = vf_fma(p, r, vf_set1(8.3334519073e-3f));
+    p = vf_fma(p, r, vf_set1(4.1665795894e-2f));
+    p = vf_fma(p, r, vf_set1(1.6666665459e-1f));
+    p = vf_fma(p, r, vf_set1(5.0000001201e-1f));
+    p = vf_add(vf_fma(p, vf_mul(r, r), r), vf_set1(1.0f));
+    vf two_n = vf_of_bits(vi_sll(vi_add(vi_of_bits(shifted), vi_set1(127)), 23)); /* n is in the low bits of shifted */
+    return vf_select_lt(x, floor, vf_zero(), vf_mul(p, two_n));
+}
+
+/* tanh within 3 units in the last place: by e^-2|x|, near 0 by an odd polynomial (Cephes' tanhf). */
+INLINE vf vf_tanh(vf x)
+{
+    vf a = vf_abs(x), z = vf_mul(x, x), one = vf_set1(1.0f);
+    vf t = vf_exp(vf_mul(a, vf_set1(-2.0f)));
+    vf far = vf_copysign(vf_div(vf_sub(one, t), vf_add(one, t)), x);
+    vf p = vf_set1(-5.70498872745e-3f);
+    p = vf_fma(p, z, vf_set1(2.06390887954e-2f));
+    p = vf_fma(p, z, vf_set1(-5.37397155531e-2f));
+    p = vf_fma(p, z, vf_set1(1.33314422036e-1f));
+    p = vf_fma(p, z, vf_set1(-3.33332819422e-1f));
+    return vf_select_lt(a, vf_set1(0.625f), vf_fma(vf_mul(p, z), x, x), far);
+}
+
+INLINE vf vf_silu(vf x)
+{
+    return vf_div(x, vf_add(vf_set1(1.0f), vf_exp(vf_sub(vf_zero(), x))));
+}
+
+/* The tanh form: x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))). */
+INLINE vf vf_gelu(vf x)
+{
+    vf in = vf_mul(vf_set1(0.79788456f), vf_fma(vf_mul(vf_set1(0.044715f), vf_mul(x, x)), x, x));
+    return vf_mul(vf_mul(vf_set1(0.5f), x), vf_add(vf_set1(1.0f), vf_tanh(in)));
+}
+
+INLINE vf load_some(const float *p, int n)
+{
+    float some[LANES] = {0};
+    if (n >= LANES) return vf_load(p);
+    memcpy(some, p, (size_t)n * sizeof *p);
+    return vf_load(some);
+}
+
+INLINE void store_some(float *p, int n, vf v)
+{
+    float some[LANES];
+    if (n >= LANES) {
+        vf_store(p, v);
+    } else {
+        vf_store(some, v);
+        memcpy(p, some, (size_t)n * sizeof *p);
+    }
+}
+
+static void row_gate(enum kern_act act, const float *gate, const float *up, int n, float *h)
+{
+    for (int i = 0; i < n; i += LANES) {
+        vf g = load_some(gate + i, n - i);
+        g = act == KERN_SILU ? vf_silu(g) : vf_gelu(g);
+        store_some(h + i, n - i, vf_mul(g, load_some(up + i, n - i)));
+    }
+}
+
+static void row_softcap(float *y, int n, float cap)
+{
+    vf c = vf_set1(cap);
+    for (int i = 0; i < n; i += LANES) {
+        vf v = vf_tanh(vf_div(load_some(y + i, n - i), c));
+        store_some(y + i, n - i, vf_mul(c, v));
+    }
+}
+
+/* ------------------------------------------------------------------- heads, KV */
+
+static void row_head(float *x, int dim, const float *bias, const float *norm, float eps, const struct kern_rope *rope,
+                     const float *turn)
+{
+    if (bias)
+        for (int i = 0; i < dim; i++) x[i] += bias[i];
+    if (norm) {
+        double scale = inverse_rms(x, dim, eps);
+        for (int i = 0; i < dim; i++) x[i] = (float)((double)x[i] * scale * (double)norm[i]);
+    }
+    if (!rope) return;
+    int half = rope->dims / 2;
+    const float *c = turn, *s = turn + half;
+    float *re = x, *im = rope->neox ? x + half : x + 1;
+    int step = rope->neox ? 1 : 2;
+    for (int i = 0; i < half; i++, re += step, im += step) {
+        float a = *re, b = *im;
+        *re = a * c[i] - b * s[i];
+        *im = a * s[i] + b * c[i];
+    }
+}
+
+static void kv_write_f16(const float *k, const float *v, int dim, uint8_t *page_k, uint8_t *page_v, int token)
+{
+    uint16_t h[LANES];
+    uint8_t *to_k = page_k + 2 * token, *to_v = page_v + (size_t)token * size_align((uint64_t)dim, 16) * 2;
+    for (int i = 0; i < dim; i += LANES) {
+        int n = MIN(LANES, dim - i);
+        vf_to_f16((uint8_t *)h, load_some(k + i, n));
+        for (int j = 0; j < n; j++) memcpy(to_k + (i + j) * 2 * KERN_PAGE, &h[j], 2);
+        vf_to_f16((uint8_t *)h, load_some(v + i, n));
+        memcpy(to_v + 2 * i, h, 2 * (size_t)n);
+    }
+}
+
+static void row_kv_write(const float *k, const float *v, int dim, bool f16, uint8_t *page_k, uint8_t *page_v, int token)
+{
+    if (f16) {
+        kv_write_f16(k, v, dim, page_k, page_v, token);
+        return;
+    }
+    uint8_t *to_v = page_v + (size_t)token * size_align((uint64_t)dim, 16) * 4;
+    memcpy(to_v, v, (size_t)dim * 4);
+    for (int i = 0; i < dim; i++) memcpy(page_k + 4 * token + i * 4 * KERN_PAGE, k + i, 4);
+}

@@ -1,0 +1,39 @@
+/* simd.h - the words that the kernels are written in.  Each instruction set defines all of them (simd_avx512.h, simd_avx2.h,
+ * simd_portable.h), and each isa_*.c compiles the same kernels with its own.
+ *
+ *     vf    LANES floats                     vi    LANES 32-bit integers, or 4 * LANES bytes
+ *     vacc  LANES running 32-bit sums of products of bytes
+ *
+ * Every word is exactly defined, so that kernels give the same bits in all three:
+ *     vf_fma(a, b, c) = a * b + c and vf_fnma(a, b, c) = c - a * b, rounded once
+ *     vf_max(a, b) = a > b ? a : b and vf_min(a, b) = a < b ? a : b: the second when either is not a number
+ *     vf_select_lt(a, b, yes, no) = a < b ? yes : no
+ *     vf_f16, vf_bf16, vf_to_f16: LANES 16-bit floats in memory; to f16 rounds to nearest even
+ *     vf_from(vi): integers to floats; vf_of_bits, vi_of_bits: the same bits
+ *     vacc_dot(a, w, x): each lane adds its 4 products of unsigned bytes of w and signed bytes of x (-127 .. 127).  The sum
+ *         starts with vacc_start(first) and is read with vacc_end().  Between, vacc_spill() after every 2 steps if w < 64,
+ *         4 if w < 32; none is needed for 8 steps if w < 16
+ *     vacc_start8(-sum of all x), vacc_dot8: the same for any w, and the sum is of (w - 128) * x
+ *     vi_add16_where(bytes, bits): adds 16 to byte i where bit i at `bits` is set (all bytes are below 16)
+ *     act_top, act_round: the two halves of quant_act32() (kernels/quant.h), to the bit */
+#ifndef SIMD_H
+#define SIMD_H
+#include "kernels/quant.h"
+#include "plimsoll.h"
+
+#define INLINE static inline __attribute__((always_inline, unused))
+
+/* Loops over tokens, vectors and steps are unrolled whole: their arrays are meant to be registers, and their counters
+ * immediate operands.  Not where a sanitizer runs along: it would turn each unrolled function into a small book. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define UNROLL
+#elif defined(__clang__)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define UNROLL
+#else
+#define UNROLL _Pragma("clang loop unroll(full)")
+#endif
+#else
+#define UNROLL _Pragma("GCC unroll 32")
+#endif
+#endif

@@ -1,0 +1,112 @@
+/* simd_avx512.h - the vector words of AVX-512 (F, BW, VL, DQ, VNNI): 16 lanes.  One of three files that define the same words;
+ * simd.h says what they mean. */
+#ifndef SIMD_AVX512_H
+#define SIMD_AVX512_H
+#include "kernels/cpu/simd.h"
+#include <immintrin.h>
+
+enum { LANES = 16 };
+typedef __m512 vf;
+typedef __m512i vi;
+typedef uint32_t vu __attribute__((vector_size(64)));
+typedef int32_t vs __attribute__((vector_size(64)));
+
+/* ---------------------------------------------------------------------- floats */
+
+INLINE vf vf_load(const float *p) { return _mm512_loadu_ps(p); }
+INLINE void vf_store(float *p, vf v) { _mm512_storeu_ps(p, v); }
+INLINE vf vf_set1(float x) { return _mm512_set1_ps(x); }
+INLINE vf vf_zero(void) { return _mm512_setzero_ps(); }
+INLINE vf vf_add(vf a, vf b) { return _mm512_add_ps(a, b); }
+INLINE vf vf_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
+INLINE vf vf_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }
+INLINE vf vf_div(vf a, vf b) { return _mm512_div_ps(a, b); }
+INLINE vf vf_max(vf a, vf b) { return _mm512_max_ps(a, b); }
+INLINE vf vf_min(vf a, vf b) { return _mm512_min_ps(a, b); }
+INLINE vf vf_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
+INLINE vf vf_fnma(vf a, vf b, vf c) { return _mm512_fnmadd_ps(a, b, c); }
+INLINE vf vf_abs(vf a) { return _mm512_abs_ps(a); }
+INLINE vf vf_select_lt(vf a, vf b, vf yes, vf no)
+{
+    return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), no, yes);
+}
+INLINE vf vf_copysign(vf magnitude, vf sign)
+{
+    __m512i bit = _mm512_set1_epi32(INT32_MIN);
+    return _mm512_castsi512_ps(_mm512_ternarylogic_epi32(bit, _mm512_castps_si512(sign),
+                                                         _mm512_castps_si512(magnitude), 0xca));
+}
+INLINE vf vf_f16(const uint8_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i_u *)p)); }
+INLINE vf vf_bf16(const uint8_t *p)
+{
+    return _mm512_castsi512_ps(
+        _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i_u *)p)), 16));
+}
+INLINE void vf_to_f16(uint8_t *p, vf v)
+{
+    _mm256_storeu_si256((__m256i_u *)p, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+
+/* -------------------------------------------------------------------- integers */
+
+INLINE vi vi_load(const uint8_t *p) { return _mm512_loadu_si512(p); }
+INLINE vi vi_set1(int32_t x) { return _mm512_set1_epi32(x); }
+INLINE vi vi_and(vi a, vi b) { return _mm512_and_si512(a, b); }
+INLINE vi vi_or(vi a, vi b) { return _mm512_or_si512(a, b); }
+INLINE vi vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); }
+INLINE vi vi_sub(vi a, vi b) { return _mm512_sub_epi32(a, b); }
+INLINE vi vi_mul(vi a, vi b) { return _mm512_mullo_epi32(a, b); }
+INLINE vi vi_sll(vi a, const int n) { return (vi)((vu)a << (unsigned)n); }
+INLINE vi vi_srl(vi a, const int n) { return (vi)((vu)a >> (unsigned)n); }
+INLINE vi vi_sra(vi a, const int n) { return (vi)((vs)a >> n); }
+INLINE vf vf_from(vi a) { return _mm512_cvtepi32_ps(a); }
+INLINE vf vf_of_bits(vi a) { return _mm512_castsi512_ps(a); }
+INLINE vi vi_of_bits(vf a) { return _mm512_castps_si512(a); }
+
+/* ----------------------------------------------------- sums of byte products */
+
+typedef struct { __m512i sum; } vacc;
+
+/* Assembly, because gcc 12 copies the accumulator before each _mm512_dpbusd_epi32 of a loop. */
+INLINE vacc vacc_dot(vacc a, vi w, vi x)
+{
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(a.sum) : "v"(w), "v"(x));
+    return a;
+}
+INLINE vacc vacc_start(vi first) { return (vacc){first}; }
+INLINE vacc vacc_spill(vacc a) { return a; }
+INLINE vi vacc_end(vacc a) { return a.sum; }
+
+/* w - 128 times x: the sum starts at -128 * sum(x). */
+INLINE vacc vacc_start8(vi minus_sum) { return (vacc){vi_sll(minus_sum, 7)}; }
+INLINE vacc vacc_dot8(vacc a, vi w, vi x) { return vacc_dot(a, w, x); }
+
+INLINE vi vi_add16_where(vi bytes, const uint8_t *bits)
+{
+    uint64_t mask;
+    memcpy(&mask, bits, sizeof mask);
+    return _mm512_mask_add_epi8(bytes, mask, bytes, _mm512_set1_epi8(16));
+}
+
+/* ----------------------------------------------------------- 32 activations */
+
+/* The largest |bits| of 32 floats. */
+INLINE uint32_t act_top(const float *x)
+{
+    __m512i drop = _mm512_set1_epi32(INT32_MAX);
+    __m512i a = _mm512_and_si512(_mm512_loadu_si512(x), drop), b = _mm512_and_si512(_mm512_loadu_si512(x + 16), drop);
+    return _mm512_reduce_max_epu32(_mm512_max_epu32(a, b));
+}
+
+/* q = nearest integers to x * id; the sums of both halves. */
+INLINE void act_round(const float *x, float id, int8_t *q, int32_t *sum0, int32_t *sum1)
+{
+    __m512 m = _mm512_set1_ps(id);
+    __m512i a = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x), m));
+    __m512i b = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x + 16), m));
+    _mm_storeu_si128((__m128i_u *)q, _mm512_cvtepi32_epi8(a));
+    _mm_storeu_si128((__m128i_u *)(q + 16), _mm512_cvtepi32_epi8(b));
+    *sum0 = _mm512_reduce_add_epi32(a);
+    *sum1 = _mm512_reduce_add_epi32(b);
+}
+#endif

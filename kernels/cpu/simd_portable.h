@@ -1,0 +1,138 @@
+/* simd_portable.h - the vector words in plain C, with the compiler's own 16-byte vectors: 4 lanes.  simd.h says what
+ * they mean.  fmaf is called where the machine has no such instruction, so that results are the same to the bit. */
+#ifndef SIMD_PORTABLE_H
+#define SIMD_PORTABLE_H
+#include "kernels/cpu/simd.h"
+
+enum { LANES = 4 };
+typedef float vf __attribute__((vector_size(16)));
+typedef int32_t vi __attribute__((vector_size(16)));
+typedef uint32_t vu __attribute__((vector_size(16)));
+typedef int16_t vs __attribute__((vector_size(16)));
+typedef uint16_t vus __attribute__((vector_size(16)));
+
+/* ---------------------------------------------------------------------- floats */
+
+INLINE vf vf_load(const float *p)
+{
+    vf v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+INLINE void vf_store(float *p, vf v) { memcpy(p, &v, sizeof v); }
+INLINE vf vf_set1(float x) { return (vf){x, x, x, x}; }
+INLINE vf vf_zero(void) { return (vf){0, 0, 0, 0}; }
+INLINE vf vf_add(vf a, vf b) { return a + b; }
+INLINE vf vf_sub(vf a, vf b) { return a - b; }
+INLINE vf vf_mul(vf a, vf b) { return a * b; }
+INLINE vf vf_div(vf a, vf b) { return a / b; }
+INLINE vf vf_of_bits(vi a) { return (vf)a; }
+INLINE vi vi_of_bits(vf a) { return (vi)a; }
+INLINE vf vf_blend(vi where, vf yes, vf no) { return (vf)((where & (vi)yes) | (~where & (vi)no)); }
+INLINE vf vf_select_lt(vf a, vf b, vf yes, vf no) { return vf_blend(a < b, yes, no); }
+INLINE vf vf_max(vf a, vf b) { return vf_blend(a > b, a, b); }
+INLINE vf vf_min(vf a, vf b) { return vf_blend(a < b, a, b); }
+INLINE vf vf_fma(vf a, vf b, vf c)
+{
+    return (vf){__builtin_fmaf(a[0], b[0], c[0]), __builtin_fmaf(a[1], b[1], c[1]), __builtin_fmaf(a[2], b[2], c[2]),
+                __builtin_fmaf(a[3], b[3], c[3])};
+}
+INLINE vf vf_fnma(vf a, vf b, vf c) { return vf_fma(-a, b, c); }
+INLINE vf vf_abs(vf a) { return (vf)((vi)a & INT32_MAX); }
+INLINE vf vf_copysign(vf magnitude, vf sign)
+{
+    return (vf)(((vi)magnitude & INT32_MAX) | ((vi)sign & INT32_MIN));
+}
+
+INLINE vf vf_f16(const uint8_t *p)
+{
+    uint16_t h[LANES];
+    memcpy(h, p, sizeof h);
+    return (vf){quant_f16(h[0]), quant_f16(h[1]), quant_f16(h[2]), quant_f16(h[3])};
+}
+INLINE vf vf_bf16(const uint8_t *p)
+{
+    uint16_t h[LANES];
+    memcpy(h, p, sizeof h);
+    return (vf)((vu){h[0], h[1], h[2], h[3]} << 16);
+}
+INLINE void vf_to_f16(uint8_t *p, vf v)
+{
+    uint16_t h[LANES] = {quant_to_f16(v[0]), quant_to_f16(v[1]), quant_to_f16(v[2]), quant_to_f16(v[3])};
+    memcpy(p, h, sizeof h);
+}
+
+/* -------------------------------------------------------------------- integers */
+
+INLINE vi vi_load(const uint8_t *p)
+{
+    vi v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+INLINE vi vi_set1(int32_t x) { return (vi){x, x, x, x}; }
+INLINE vi vi_and(vi a, vi b) { return a & b; }
+INLINE vi vi_or(vi a, vi b) { return a | b; }
+INLINE vi vi_add(vi a, vi b) { return (vi)((vu)a + (vu)b); }
+INLINE vi vi_sub(vi a, vi b) { return (vi)((vu)a - (vu)b); }
+INLINE vi vi_mul(vi a, vi b) { return (vi)((vu)a * (vu)b); }
+INLINE vi vi_sll(vi a, const int n) { return (vi)((vu)a << (unsigned)n); }
+INLINE vi vi_srl(vi a, const int n) { return (vi)((vu)a >> (unsigned)n); }
+INLINE vi vi_sra(vi a, const int n) { return a >> n; }
+INLINE vf vf_from(vi a) { return __builtin_convertvector(a, vf); }
+
+/* ----------------------------------------------------- sums of byte products */
+
+typedef struct { vi sum; } vacc;
+
+INLINE vacc vacc_start(vi first) { return (vacc){first}; }
+INLINE vacc vacc_spill(vacc a) { return a; }
+INLINE vi vacc_end(vacc a) { return a.sum; }
+
+/* A product of a weight byte (0 .. 255) and an activation (-127 .. 127) fits 16 bits; a sum of two does not. */
+INLINE vacc vacc_dot(vacc a, vi w, vi x)
+{
+    vs even = (vs)((vus)w & 255) * ((vs)((vus)x << 8) >> 8), odd = (vs)((vus)w >> 8) * ((vs)x >> 8);
+    a.sum += (vi_sll((vi)even, 16) >> 16) + ((vi)even >> 16) + (vi_sll((vi)odd, 16) >> 16) + ((vi)odd >> 16);
+    return a;
+}
+INLINE vacc vacc_start8(vi minus_sum) { return (vacc){vi_sll(minus_sum, 7)}; }
+INLINE vacc vacc_dot8(vacc a, vi w, vi x) { return vacc_dot(a, w, x); }
+
+/* 16 bits for 16 bytes: each lane takes its four. */
+INLINE vi vi_add16_where(vi bytes, const uint8_t *bits)
+{
+    int32_t lane[LANES];
+    for (int i = 0; i < LANES; i++) {
+        uint32_t m = (uint32_t)bits[i / 2] >> i % 2 * 4 & 15u;
+        lane[i] = (int32_t)((m * 0x00204081u & 0x01010101u) << 4);
+    }
+    return bytes | (vi){lane[0], lane[1], lane[2], lane[3]};
+}
+
+/* ----------------------------------------------------------- 32 activations */
+
+INLINE uint32_t act_top(const float *x)
+{
+    uint32_t top = 0;
+    for (int i = 0; i < 32; i++) {
+        uint32_t u;
+        memcpy(&u, x + i, sizeof u);
+        u &= INT32_MAX;
+        top = MAX(top, u);
+    }
+    return top;
+}
+
+INLINE void act_round(const float *x, float id, int8_t *q, int32_t *sum0, int32_t *sum1)
+{
+    int32_t sum[2] = {0, 0};
+    for (int i = 0; i < 32; i++) {
+        float v = x[i] * id;
+        q[i] = (int8_t)(int)((v + 0x1.8p23f) - 0x1.8p23f);
+        sum[i / 16] += q[i];
+    }
+    *sum0 = sum[0];
+    *sum1 = sum[1];
+}
+#endif

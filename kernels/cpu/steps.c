@@ -1,0 +1,103 @@
+/* steps.c - the steps of kernels.h that are not about heads. */
+#include "kernels/cpu/cpu.h"
+
+/* ------------------------------------------------------------------------ embed */
+
+struct embed_job {
+    const struct kern_batch *b;
+    const struct kmat *table;
+    float scale, *x;
+};
+
+static void embed_rows(void *arg, int first, int end, int who)
+{
+    const struct embed_job *j = arg;
+    const struct kmat *t = j->table;
+    (void)who;
+    for (int r = first; r < end; r++) {
+        int token = j->b->token[r];
+        assert(token >= 0 && token < t->rows);
+        const uint8_t *group = (const uint8_t *)t->dev_data + (size_t)(token / ISA_GROUP) * pack_group_bytes(t->type, t->cols);
+        float *x = j->x + (size_t)r * (size_t)t->cols;
+        pack_row(t->type, t->cols, group, token % ISA_GROUP, x);
+        for (int i = 0; i < t->cols; i++) x[i] *= j->scale;
+    }
+}
+
+int cpu_embed(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kmat *table, float scale,
+              float *x, struct err *err)
+{
+    (void)st, (void)err;
+    struct embed_job j = {b, table, scale, x};
+    crew_run(d->crew, b->rows, embed_rows, &j);
+    return 0;
+}
+
+/* --------------------------------------------------------------------- products */
+
+int cpu_project(struct kdev *d, struct kstream *st, int rows, const struct kmat *w, const float *bias, const float *y,
+                float *x, void *dev_work, struct err *err)
+{
+    (void)st, (void)err;
+    uint8_t *work = dev_work;
+    if (rows <= 0) return 0;
+    struct cpu_input in = cpu_input(d, rows, NULL, w->cols, y, NULL, 0, cpu_is_int(w->type), &work);
+    cpu_mul_add(d, &in, w, bias, x);
+    return 0;
+}
+
+int cpu_ffn_in(struct kdev *d, struct kstream *st, int rows, const float *norm, float eps, const struct kmat *gate,
+               const struct kmat *up, enum kern_act act, const float *x, float *h, void *dev_work, struct err *err)
+{
+    (void)st, (void)err;
+    uint8_t *work = dev_work;
+    if (rows <= 0) return 0;
+    bool any_int = cpu_is_int(gate->type) || cpu_is_int(up->type);
+    struct cpu_input in = cpu_input(d, rows, NULL, gate->cols, x, norm, eps, any_int, &work);
+    cpu_mul_gate(d, &in, gate, up, act, h);
+    return 0;
+}
+
+int cpu_output(struct kdev *d, struct kstream *st, const struct kern_batch *b, const float *norm, float eps,
+               const struct kmat *w, float softcap, const float *x, float *logits, void *dev_work, struct err *err)
+{
+    (void)st, (void)err;
+    uint8_t *work = dev_work;
+    if (b->outs <= 0) return 0;
+    for (int i = 0; i < b->outs; i++) assert(b->out_row[i] >= 0 && b->out_row[i] < b->rows);
+    struct cpu_input in = cpu_input(d, b->outs, b->out_row, w->cols, x, norm, eps, cpu_is_int(w->type), &work);
+    const struct cpu_out out = {w, logits};
+    cpu_mul(d, &in, &out, 1, softcap);
+    return 0;
+}
+
+/* ----------------------------------------------------------------------- sample */
+
+struct sample_job {
+    int outs, lanes, vocab;
+    const struct kern_sample *params;
+    const float *logits;
+    struct kern_choice *choice;
+    struct kern_scratch *scratch; /* (lanes, vocab) */
+};
+
+/* Item: a lane of the scratch, which takes every lanes-th row. */
+static void sample_lanes(void *arg, int first, int end, int who)
+{
+    const struct sample_job *j = arg;
+    const size_t vocab = (size_t)j->vocab;
+    (void)who;
+    for (int i = first; i < end; i++)
+        for (int o = i; o < j->outs; o += j->lanes)
+            kern_choose(&j->params[o], j->logits + (size_t)o * vocab, j->vocab, j->scratch + (size_t)i * vocab,
+                        &j->choice[o]);
+}
+
+int cpu_sample(struct kdev *d, struct kstream *st, int outs, int vocab, const struct kern_sample *params,
+               const float *logits, struct kern_choice *choice, void *work, struct err *err)
+{
+    (void)st, (void)err;
+    struct sample_job j = {outs, MIN(outs, CPU_SAMPLERS), vocab, params, logits, choice, work};
+    crew_run(d->crew, j.lanes, sample_lanes, &j);
+    return 0;
+}

@@ -1,0 +1,319 @@
+#include "tests/rig.h"
+#include "tests/check.h"
+#include <math.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------------- dice */
+
+uint32_t dice_roll(struct dice *d)
+{
+    d->state = d->state * 6364136223846793005u + 1442695040888963407u;
+    uint64_t x = d->state ^ d->state >> 31;
+    return (uint32_t)((x * 0x9e3779b97f4a7c15u) >> 32);
+}
+
+int dice_below(struct dice *d, int n)
+{
+    return (int)(dice_roll(d) % (uint32_t)n);
+}
+
+float dice_float(struct dice *d, float scale)
+{
+    float sum = 0;
+    for (int i = 0; i < 6; i++) sum += (float)(dice_roll(d) >> 8) * 0x1p-24f - 0.5f;
+    return sum * 1.4142f * scale * (dice_below(d, 100) ? 1.0f : 10.0f);
+}
+
+/* ----------------------------------------------------------------------- memory */
+
+static size_t whole_pages(size_t size)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return (size + page - 1) / page * page;
+}
+
+void *rig_memory(size_t size)
+{
+    size_t whole = whole_pages(size), page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *p = mmap(NULL, whole + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(p != MAP_FAILED);
+    memset(p, 0xff, whole);
+    CHECK_EQ(mprotect(p + whole, page, PROT_NONE), 0);
+    return p + (whole - size);
+}
+
+void rig_release(void *memory, size_t size)
+{
+    size_t whole = whole_pages(size);
+    if (memory) munmap((uint8_t *)memory - (whole - size), whole + (size_t)sysconf(_SC_PAGESIZE));
+}
+
+static float *random_floats(struct dice *d, int n, float scale, float add)
+{
+    float *f = rig_memory((size_t)n * sizeof *f);
+    for (int i = 0; i < n; i++) f[i] = dice_float(d, scale) + add;
+    return f;
+}
+
+/* ---------------------------------------------------------------------- weights */
+
+size_t rig_file_bytes(enum ktype type, int rows, int cols)
+{
+    const struct ktype_info *t = ktype_info(type);
+    CHECK_EQ(cols % t->block, 0);
+    return (size_t)rows * (size_t)(cols / t->block) * (size_t)t->bytes;
+}
+
+/* Where a block has its scale, and its minimum (-1: none); the integers' deviation is about `spread` scales. */
+static void scale_places(enum ktype type, int *d, int *m, float *spread)
+{
+    *d = 0;
+    *m = -1;
+    *spread = 74; /* Q8_0 */
+    switch (type) {
+    case KT_Q4_0: *spread = 4.6f; break;
+    case KT_Q4_1: *m = 2, *spread = 4.6f; break;
+    case KT_Q5_0: *spread = 9.2f; break;
+    case KT_Q5_1: *m = 2, *spread = 9.2f; break;
+    case KT_Q4_K: *m = 2, *spread = 4.6f * 32; break;
+    case KT_Q5_K: *m = 2, *spread = 9.2f * 32; break;
+    case KT_Q6_K: *d = 208, *spread = 18.5f * 74; break;
+    default: break;
+    }
+}
+
+static void random_block(struct dice *d, enum ktype type, const struct ktype_info *t, float scale, uint8_t *b)
+{
+    int at_d, at_m;
+    float spread;
+    for (int i = 0; i < t->bytes; i++) b[i] = (uint8_t)(dice_roll(d) >> 24);
+    scale_places(type, &at_d, &at_m, &spread);
+    float sign = dice_below(d, 4) ? 1.0f : -1.0f;
+    uint16_t h = quant_to_f16(sign * scale / spread);
+    memcpy(b + at_d, &h, 2);
+    if (at_m < 0) return;
+    bool k = type == KT_Q4_K || type == KT_Q5_K; /* minima of 0..63 that are subtracted; the others' is added */
+    h = quant_to_f16(sign * 1.65f * scale / (k ? 32.0f : -1.0f)); /* about the mean of the integers, so that y's is 0 */
+    memcpy(b + at_m, &h, 2);
+}
+
+void rig_weights(struct dice *d, enum ktype type, int rows, int cols, uint8_t *file)
+{
+    const struct ktype_info *t = ktype_info(type);
+    float scale = 1 / sqrtf((float)cols);
+    size_t values = (size_t)rows * (size_t)cols;
+
+    for (size_t i = 0; i < values; i += (size_t)t->block, file += t->bytes) {
+        float f = dice_float(d, scale);
+        uint32_t bits;
+        memcpy(&bits, &f, sizeof bits);
+        uint16_t half = type == KT_F16 ? quant_to_f16(f) : (uint16_t)(bits >> 16);
+        if (t->block > 1) random_block(d, type, t, scale, file);
+        else if (type == KT_F32) memcpy(file, &f, sizeof f);
+        else memcpy(file, &half, sizeof half);
+    }
+}
+
+/* ------------------------------------------------------------------------ model */
+
+static void model_mat(struct rig_model *m, struct dice *d, int which, enum ktype type, int rows, int cols)
+{
+    m->type[which] = type;
+    m->rows[which] = rows;
+    m->cols[which] = cols;
+    m->file[which] = rig_memory(rig_file_bytes(type, rows, cols));
+    rig_weights(d, type, rows, cols, m->file[which]);
+}
+
+static int widest(const struct rig_model *m)
+{
+    int most = 0;
+    for (int i = 0; i < RIG_MATS; i++) most = MAX(most, m->rows[i]);
+    return most;
+}
+
+struct rig_model *rig_model(struct dice *d, const struct rig_shape *s)
+{
+    struct rig_model *m = calloc(1, sizeof *m);
+    CHECK(m);
+    m->s = *s;
+    model_mat(m, d, RIG_Q, s->q, s->heads * s->head_dim, s->embd);
+    model_mat(m, d, RIG_K, s->k, s->kv_heads * s->head_dim, s->embd);
+    model_mat(m, d, RIG_V, s->v, s->kv_heads * s->head_dim, s->embd);
+    model_mat(m, d, RIG_O, s->o, s->embd, s->heads * s->head_dim);
+    model_mat(m, d, RIG_GATE, s->gate, s->ff, s->embd);
+    model_mat(m, d, RIG_UP, s->up, s->ff, s->embd);
+    model_mat(m, d, RIG_DOWN, s->down, s->embd, s->ff);
+    model_mat(m, d, RIG_TABLE, s->table, s->vocab, s->embd);
+    m->norm = random_floats(d, s->embd, 0.2f, 1.0f);
+    m->bias = random_floats(d, widest(m), 0.5f, 0);
+    m->head_norm = random_floats(d, s->head_dim, 0.2f, 1.0f);
+    for (int i = 0; i < s->rope / 2; i++) m->inv_freq[i] = pow(10000, -2.0 * i / s->rope);
+    return m;
+}
+
+void rig_model_free(struct rig_model *m)
+{
+    for (int i = 0; i < RIG_MATS; i++) rig_release(m->file[i], rig_file_bytes(m->type[i], m->rows[i], m->cols[i]));
+    rig_release(m->norm, (size_t)m->s.embd * sizeof(float));
+    rig_release(m->bias, (size_t)widest(m) * sizeof(float));
+    rig_release(m->head_norm, (size_t)m->s.head_dim * sizeof(float));
+    free(m);
+}
+
+/* -------------------------------------------------------------------------- rig */
+
+/* In pieces of a random number of groups, as a loader would. */
+static void load_mat(struct rig *r, struct dice *d, int which)
+{
+    const struct rig_model *m = r->model;
+    struct kmat *mat = &r->mat[which];
+    size_t row = rig_file_bytes(m->type[which], 1, m->cols[which]);
+
+    *mat = (struct kmat){m->type[which], m->rows[which], m->cols[which], NULL};
+    r->mat_bytes[which] = r->k->mat_bytes(mat->type, mat->rows, mat->cols);
+    CHECK(r->mat_bytes[which] > 0);
+    mat->dev_data = rig_memory(r->mat_bytes[which]);
+    for (int at = 0; at < mat->rows;) {
+        int groups = 1 + dice_below(d, 4), n = MIN(32 * groups, mat->rows - at);
+        CHECK_EQ(r->k->mat_load(r->d, mat, at, n, m->file[which] + (size_t)at * row, NULL), 0);
+        at += n;
+    }
+}
+
+static void open_pages(struct rig *r, struct dice *d, int ctx)
+{
+    const struct rig_shape *s = &r->model->s;
+    r->stride = (ctx + KERN_PAGE - 1) / KERN_PAGE + 1;
+    int pages = r->seqs * r->stride;
+    r->group = (struct kern_group){s->layers, s->kv_heads, s->head_dim, s->kv, s->window, NULL, 0, pages};
+    r->group.page_bytes = r->k->kv_page_bytes(&r->group);
+    CHECK(r->group.page_bytes > 0);
+    r->slab_bytes = r->group.page_bytes * (size_t)pages;
+    r->group.dev_slab = rig_memory(r->slab_bytes);
+    r->table = malloc((size_t)pages * sizeof *r->table);
+    CHECK(r->table);
+    for (int i = 0; i < pages; i++) {
+        int j = dice_below(d, i + 1);
+        r->table[i] = r->table[j];
+        r->table[j] = i;
+    }
+}
+
+struct rig *rig_open(struct dice *d, const struct rig_model *m, const struct kern *k, const struct kern_config *cfg,
+                     int max_rows, int seqs, int ctx)
+{
+    const struct rig_shape *s = &m->s;
+    struct rig *r = calloc(1, sizeof *r);
+    struct err err = {0};
+    CHECK(r && max_rows <= 64);
+    *r = (struct rig){.model = m, .k = k, .max_rows = max_rows, .seqs = seqs};
+    r->d = k->open(cfg, &err);
+    CHECK_STR(err.text, "");
+    CHECK(r->d);
+    for (int i = 0; i < RIG_MATS; i++) load_mat(r, d, i);
+    open_pages(r, d, ctx);
+    const struct kern_dims dims = {s->embd, s->heads, s->kv_heads, s->head_dim, s->ff, s->vocab, max_rows, max_rows, ctx};
+    r->work_bytes = k->work_bytes(&dims);
+    r->work = rig_memory(r->work_bytes);
+    size_t rows = (size_t)max_rows;
+    r->x = rig_memory(rows * (size_t)s->embd * 4);
+    r->q = rig_memory(rows * (size_t)(s->heads * s->head_dim) * 4);
+    r->att = rig_memory(rows * (size_t)(s->heads * s->head_dim) * 4);
+    r->h = rig_memory(rows * (size_t)s->ff * 4);
+    r->logits = rig_memory(rows * (size_t)s->vocab * 4);
+    r->choice = rig_memory(rows * sizeof *r->choice);
+    return r;
+}
+
+void rig_close(struct rig *r)
+{
+    const struct rig_shape *s = &r->model->s;
+    size_t rows = (size_t)r->max_rows;
+    for (int i = 0; i < RIG_MATS; i++) rig_release(r->mat[i].dev_data, r->mat_bytes[i]);
+    rig_release(r->group.dev_slab, r->slab_bytes);
+    rig_release(r->work, r->work_bytes);
+    rig_release(r->x, rows * (size_t)s->embd * 4);
+    rig_release(r->q, rows * (size_t)(s->heads * s->head_dim) * 4);
+    rig_release(r->att, rows * (size_t)(s->heads * s->head_dim) * 4);
+    rig_release(r->h, rows * (size_t)s->ff * 4);
+    rig_release(r->logits, rows * (size_t)s->vocab * 4);
+    rig_release(r->choice, rows * sizeof *r->choice);
+    free(r->table);
+    r->k->close(r->d);
+    free(r);
+}
+
+/* ------------------------------------------------------------------------ steps */
+
+struct kern_batch rig_batch(const struct rig *r, const struct rig_rows *rows)
+{
+    CHECK(rows->n <= r->max_rows);
+    return (struct kern_batch){.rows = rows->n, .token = rows->token, .pos = rows->pos, .seq = rows->seq,
+                               .seqs = r->seqs, .groups = 1, .table = {r->table}, .stride = r->stride,
+                               .outs = rows->n, .out_row = rows->out};
+}
+
+static struct kern_attn_in attn_weights(const struct rig *r)
+{
+    const struct rig_model *m = r->model;
+    struct kern_attn_in w = {.dev_norm = m->norm, .eps = 1e-5f, .q = r->mat[RIG_Q], .k = r->mat[RIG_K],
+                             .v = r->mat[RIG_V], .heads = m->s.heads, .rope = {m->s.rope, m->s.neox, m->inv_freq}};
+    if (m->s.bias) w.dev_bq = w.dev_bk = w.dev_bv = m->bias;
+    if (m->s.qk_norm) w.dev_q_norm = w.dev_k_norm = m->head_norm;
+    return w;
+}
+
+void rig_do(struct rig *r, enum rig_step step, int layer, const struct kern_batch *b)
+{
+    const struct rig_model *m = r->model;
+    const struct rig_shape *s = &m->s;
+    const struct kern *k = r->k;
+    const struct kern_attn_in w = attn_weights(r);
+    const float *bias = s->bias ? m->bias : NULL;
+    struct kdev *d = r->d;
+    struct err err = {0};
+    int code = 0;
+
+    memset(r->work, 0xff, r->work_bytes); /* nothing is kept there between steps */
+    switch (step) {
+    case STEP_EMBED: code = k->embed(d, NULL, b, &r->mat[RIG_TABLE], 3.5f, r->x, &err); break;
+    case STEP_ATTN_IN: code = k->attn_in(d, NULL, b, &w, &r->group, 0, layer, r->x, r->q, r->work, &err); break;
+    case STEP_ATTN:
+        code = k->attn(d, NULL, b, &r->group, 0, layer, s->heads, s->scale, s->attn_cap, r->q, r->att, r->work, &err);
+        break;
+    case STEP_O: code = k->project(d, NULL, b->rows, &r->mat[RIG_O], bias, r->att, r->x, r->work, &err); break;
+    case STEP_FFN_IN:
+        code = k->ffn_in(d, NULL, b->rows, m->norm, 1e-5f, &r->mat[RIG_GATE], &r->mat[RIG_UP], s->act, r->x, r->h,
+                         r->work, &err);
+        break;
+    case STEP_DOWN: code = k->project(d, NULL, b->rows, &r->mat[RIG_DOWN], bias, r->h, r->x, r->work, &err); break;
+    case STEP_OUTPUT:
+        code = k->output(d, NULL, b, m->norm, 1e-5f, &r->mat[RIG_TABLE], s->out_cap, r->x, r->logits, r->work, &err);
+        break;
+    }
+    CHECK_STR(err.text, "");
+    CHECK_EQ(code, 0);
+}
+
+float *rig_result(struct rig *r, enum rig_step step, int rows, size_t *n)
+{
+    const struct rig_shape *s = &r->model->s;
+    int wide = s->embd;
+    float *at = r->x;
+    if (step == STEP_ATTN_IN) at = r->q, wide = s->heads * s->head_dim;
+    if (step == STEP_ATTN) at = r->att, wide = s->heads * s->head_dim;
+    if (step == STEP_FFN_IN) at = r->h, wide = s->ff;
+    if (step == STEP_OUTPUT) at = r->logits, wide = s->vocab;
+    *n = (size_t)rows * (size_t)wide;
+    return at;
+}
+
+void rig_forward(struct rig *r, const struct kern_batch *b)
+{
+    rig_do(r, STEP_EMBED, 0, b);
+    for (int layer = 0; layer < r->model->s.layers; layer++)
+        for (int step = STEP_ATTN_IN; step <= STEP_DOWN; step++) rig_do(r, (enum rig_step)step, layer, b);
+    rig_do(r, STEP_OUTPUT, 0, b);
+}

@@ -1,0 +1,80 @@
+/* rig.h - a tiny model with random weights on one backend, for tests of kernels: judge and judged run the same steps.
+ *
+ * All memory that a backend is given ends at a page that may not be touched, and starts out as 0xff bytes (a NaN as
+ * float and as half), so that reading too far or reading what nobody wrote shows. */
+#ifndef RIG_H
+#define RIG_H
+#include "kernels/kernels.h"
+
+/* A small generator: deterministic, good enough for tests. */
+struct dice {
+    uint64_t state;
+};
+uint32_t dice_roll(struct dice *d);
+int dice_below(struct dice *d, int n);            /* 0 .. n - 1 */
+float dice_float(struct dice *d, float scale);    /* about normal, deviation scale; now and then 10 times that */
+
+/* size bytes of 0xff that end at a forbidden page; aligned to 64 if size is a multiple of 64. */
+void *rig_memory(size_t size);
+void rig_release(void *memory, size_t size);
+
+/* Random bytes of a matrix file of this type, with sane scales: weights of deviation about 1 / sqrt(cols). */
+void rig_weights(struct dice *d, enum ktype type, int rows, int cols, uint8_t *file);
+size_t rig_file_bytes(enum ktype type, int rows, int cols);
+
+struct rig_shape {
+    int embd, heads, kv_heads, head_dim, ff, vocab, layers;
+    enum ktype table, q, k, v, o, gate, up, down, kv; /* table is the output matrix too */
+    int rope, window;
+    bool neox, bias, qk_norm;
+    enum kern_act act;
+    float attn_cap, out_cap, scale;
+};
+
+enum { RIG_Q, RIG_K, RIG_V, RIG_O, RIG_GATE, RIG_UP, RIG_DOWN, RIG_TABLE, RIG_MATS };
+
+/* The model as a file has it; layers share their weights. */
+struct rig_model {
+    struct rig_shape s;
+    uint8_t *file[RIG_MATS];
+    int rows[RIG_MATS], cols[RIG_MATS];
+    enum ktype type[RIG_MATS];
+    float *norm, *bias, *head_norm; /* (embd), (widest matrix), (head_dim) */
+    double inv_freq[KERN_HEAD_MAX / 2];
+};
+struct rig_model *rig_model(struct dice *d, const struct rig_shape *s);
+void rig_model_free(struct rig_model *m);
+
+/* The model opened on a backend, with room for max_rows rows in pages of seqs sequences of up to ctx tokens. */
+struct rig {
+    const struct rig_model *model;
+    const struct kern *k;
+    struct kdev *d;
+    struct kmat mat[RIG_MATS];
+    struct kern_group group;
+    size_t mat_bytes[RIG_MATS], slab_bytes, work_bytes;
+    void *work;
+    int max_rows, seqs, stride;
+    int32_t *table;                  /* (seqs, stride), pages in a random order */
+    float *x, *q, *att, *h, *logits; /* (max_rows, ...) */
+    struct kern_choice *choice;
+};
+struct rig *rig_open(struct dice *d, const struct rig_model *m, const struct kern *k, const struct kern_config *cfg,
+                     int max_rows, int seqs, int ctx);
+void rig_close(struct rig *r);
+
+/* Rows of a batch: (token, pos, seq) each; all rows are out rows. */
+struct rig_rows {
+    int n;
+    int32_t token[64], pos[64], seq[64], out[64];
+};
+struct kern_batch rig_batch(const struct rig *r, const struct rig_rows *rows);
+
+/* The steps of a forward pass, one by one, so that two rigs can be compared after each. */
+enum rig_step { STEP_EMBED, STEP_ATTN_IN, STEP_ATTN, STEP_O, STEP_FFN_IN, STEP_DOWN, STEP_OUTPUT };
+void rig_do(struct rig *r, enum rig_step step, int layer, const struct kern_batch *b);
+/* What the step has written: n floats. */
+float *rig_result(struct rig *r, enum rig_step step, int rows, size_t *n);
+/* embed, layers, output. */
+void rig_forward(struct rig *r, const struct kern_batch *b);
+#endif

@@ -1,0 +1,514 @@
+/* test_kernels_cpu.c - the CPU backend: every step against the reference, every instruction set against the others,
+ * and a row's bits in any company.
+ *
+ * Tolerances.  Against the reference with rounded activations both see the same integers; what is left is this
+ * backend's float sums (reference: double) of up to a few hundred terms, each rounded to 2^-24, and its own exp and
+ * tanh (3 units in the last place): 1e-5 of the result's rms holds ten times that.  Against float activations the int8 rounding itself
+ * shows, up to 127 steps for the largest of 32: 1 % of rms on data with outliers, 6 % is the bound for a single value.
+ * In attention a score of size s carries an error of some s * 2^-24, which is a relative error of its weight: 1e-4 there.
+ * With F16 pages a K or V that differs in a float's last bit may round to the next half, 2^-11 away: 1e-3. */
+#include "kernels/cpu/isa.h"
+#include "kernels/cpu/pack.h"
+#include "tests/check.h"
+#include "tests/rig.h"
+#include <errno.h>
+
+static const char *const isas[] = {"portable", "avx2", "avx512"};
+static const enum ktype types[] = {KT_F32, KT_F16, KT_BF16, KT_Q8_0, KT_Q4_0, KT_Q4_1,
+                                   KT_Q5_0, KT_Q5_1, KT_Q4_K, KT_Q5_K, KT_Q6_K};
+
+/* NULL: not on this machine. */
+static const struct cpu_isa *isa_here(size_t i)
+{
+    return isa_choose(isas[i], NULL);
+}
+
+/* -------------------------------------------------------------------- the layout */
+
+TEST(a_packed_matrix_gives_back_every_row_of_the_file)
+{
+    struct dice dice = {1};
+    static const int rows[] = {1, 31, 32, 33, 70, 96};
+    for (size_t t = 0; t < COUNT_OF(types); t++)
+        for (size_t i = 0; i < COUNT_OF(rows); i++) {
+            int block = ktype_info(types[t])->block, n = rows[i], cols = (block > 1 ? block : 1 + dice_below(&dice, 70));
+            if (block > 1) cols *= 1 + dice_below(&dice, 3);
+            size_t size = rig_file_bytes(types[t], n, cols), row = rig_file_bytes(types[t], 1, cols);
+            size_t group = pack_group_bytes(types[t], cols), packed = pack_bytes(types[t], n, cols);
+            CHECK_EQ(group, 32 * row);
+            CHECK_EQ(packed, (size_t)((n + 31) / 32) * group);
+            uint8_t *file = rig_memory(size), *to = rig_memory(packed);
+            float *a = rig_memory((size_t)cols * 4), *b = rig_memory((size_t)cols * 4);
+            rig_weights(&dice, types[t], n, cols, file);
+            for (int r = 0; r < n; r += 32)
+                pack_group(types[t], MIN(32, n - r), cols, file + (size_t)r * row, row, to + (size_t)(r / 32) * group);
+            for (int r = 0; r < n; r++) {
+                quant_decode(types[t], file + (size_t)r * row, a, cols);
+                pack_row(types[t], cols, to + (size_t)(r / 32) * group, r % 32, b);
+                CHECK_MEM(a, b, (size_t)cols * 4);
+            }
+            rig_release(file, size), rig_release(to, packed);
+            rig_release(a, (size_t)cols * 4), rig_release(b, (size_t)cols * 4);
+        }
+}
+
+TEST(sizes_say_0_for_what_cannot_be_multiplied_and_do_not_wrap)
+{
+    const struct kern *k = kern_cpu();
+    CHECK_EQ(k->mat_bytes(KT_Q8_0, 64, 96), 64 * 96 / 32 * 34);
+    CHECK_EQ(k->mat_bytes(KT_Q4_K, 32, 512), 32 * 2 * 144);
+    CHECK_EQ(k->mat_bytes(KT_F16, 33, 20), 64 * 20 * 2);
+    CHECK_EQ(k->mat_bytes(KT_Q8_0, 64, 20), 0);
+    CHECK_EQ(k->mat_bytes(KT_Q8_0, 0, 32), 0);
+    CHECK_EQ(k->mat_bytes(KT_Q8_0, -1, 32), 0);
+    CHECK_EQ(k->mat_bytes(KT_Q2_K, 32, 256), 0);
+    CHECK_EQ(k->mat_bytes((enum ktype)1000, 32, 256), 0);
+    CHECK_EQ(k->mat_bytes(KT_F32, INT32_MAX, INT32_MAX) / 4 / INT32_MAX, (size_t)INT32_MAX + 1);
+    struct kern_group g = {.layers = 2, .kv_heads = 3, .head_dim = 20, .kv_type = KT_F16};
+    CHECK_EQ(k->kv_page_bytes(&g), 2 * 3 * 16 * (20 + 32) * 2);
+    g.kv_type = KT_Q8_0;
+    CHECK_EQ(k->kv_page_bytes(&g), 0);
+    const struct kern_dims huge = {INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX,
+                                   INT32_MAX, INT32_MAX, INT32_MAX};
+    CHECK_EQ(k->work_bytes(&huge), SIZE_MAX);
+}
+
+/* -------------------------------------------------- instruction sets, face to face */
+
+TEST(activations_round_as_quant_act32_says_on_every_instruction_set)
+{
+    struct dice dice = {2};
+    for (size_t i = 0; i < COUNT_OF(isas); i++) {
+        const struct cpu_isa *isa = isa_here(i);
+        if (!isa) continue;
+        for (int round = 0; round < 3000; round++) {
+            float *x = rig_memory(64 * 4);
+            struct act act[2 * 3];
+            for (int k = 0; k < 64; k++) x[k] = dice_float(&dice, ldexpf(1, dice_below(&dice, 60) - 30));
+            if (round % 7 == 0) x[dice_below(&dice, 64)] = round % 2 ? INFINITY : NAN;
+            if (round % 11 == 0) memset(x, 0, 128);
+            if (round % 13 == 0)
+                for (int k = 0; k < 32; k++) x[k] = (float)(dice_below(&dice, 255) - 127) * 0.5f; /* ties */
+            if (round % 17 == 0)
+                for (int k = 0; k < 32; k++) x[k] = dice_float(&dice, 0x1p-102f);
+            isa->quantise(x, 2, act + 1, 3);
+            for (int b = 0; b < 2; b++) {
+                const struct act *a = &act[1 + 3 * b];
+                int8_t q[32];
+                float dx = quant_act32(x + 32 * b, q);
+                int sum = 0, sum0 = 0;
+                for (int k = 0; k < 32; k++) sum += q[k], sum0 += k < 16 ? q[k] : 0;
+                CHECK_MEM(a->q, q, 32);
+                CHECK(a->dx == dx || (isnan(dx) && isnan(a->dx)));
+                CHECK_EQ(a->ns, -sum);
+                CHECK_EQ(a->ns0, -sum0);
+                CHECK(a->mdx == dx * (float)-sum || isnan(dx));
+            }
+            rig_release(x, 64 * 4);
+        }
+    }
+}
+
+/* One group times T tokens from every instruction set, tokens in tiles as each of them likes. */
+static void products_of(enum ktype type, const struct cpu_isa *isa, int T, int cols, const uint8_t *w, const float *x,
+                        float *acc)
+{
+    const struct ktype_info *t = ktype_info(type);
+    for (int at = 0; at < T;) {
+        int n = MIN(T - at, 1);
+        while (n < ISA_TILE && at + n < T && isa->mul[type][n + 1]) n++;
+        struct act *act = rig_memory((size_t)(n * (cols / 32 + 1)) * sizeof *act);
+        for (int i = 0; i < n && t->block > 1; i++) isa->quantise(x + (at + i) * cols, cols / 32, act + i, n);
+        const void *in = t->block > 1 ? (const void *)act : x + at * cols;
+        isa->mul[type][n](w, cols / t->block, in, (size_t)cols, acc + at * 32, (size_t)(at ? 0 : 4096));
+        rig_release(act, (size_t)(n * (cols / 32 + 1)) * sizeof *act);
+        at += n;
+    }
+}
+
+/* Weights and activations at the ends of their ranges too, where 16-bit sums would saturate. */
+TEST(products_have_the_same_bits_on_every_instruction_set_and_in_every_tile)
+{
+    struct dice dice = {3};
+    for (size_t t = 0; t < COUNT_OF(types); t++)
+        for (int round = 0; round < 12; round++) {
+            enum { MOST = 8 };
+            int block = ktype_info(types[t])->block, cols = block > 1 ? block * 2 : 77;
+            size_t size = pack_bytes(types[t], 32, cols), row = rig_file_bytes(types[t], 1, cols);
+            uint8_t *file = rig_memory(32 * row), *w = rig_memory(size);
+            float *x = rig_memory((size_t)(MOST * cols) * 4), one[MOST * 32], other[MOST * 32];
+            rig_weights(&dice, types[t], 32, cols, file);
+            if (round % 4 == 1 && types[t] == KT_Q8_0)
+                for (size_t i = 0; i < 32 * row; i++)
+                    if (i % 34 > 1) file[i] = dice_below(&dice, 2) ? 0x80 : 0x7f;
+            if (round % 4 == 2 && block > 1)
+                for (size_t i = 0; i < 32 * row; i++)
+                    if (i % (size_t)ktype_info(types[t])->bytes > 15 && i % 210 < 192) file[i] = 0xff;
+            pack_group(types[t], 32, cols, file, row, w);
+            for (int i = 0; i < MOST * cols; i++) x[i] = round % 3 ? dice_float(&dice, 1) : dice_below(&dice, 2) ? 1 : 0.999f;
+            memset(one, 0, sizeof one);
+            for (int i = 0; i < MOST; i++) products_of(types[t], isa_here(0), 1, cols, w, x + i * cols, one + i * 32);
+            for (size_t i = 0; i < COUNT_OF(isas); i++)
+                for (int T = 1; T <= MOST && isa_here(i); T++) {
+                    memset(other, 0, sizeof other);
+                    products_of(types[t], isa_here(i), T, cols, w, x, other);
+                    CHECK_MEM(one, other, (size_t)T * 32 * 4);
+                }
+            rig_release(file, 32 * row), rig_release(w, size), rig_release(x, (size_t)(MOST * cols) * 4);
+        }
+}
+
+/* In units of the last place of the right answer. */
+static double ulps(float got, double right)
+{
+    int e;
+    frexp(right, &e);
+    return fabs(got - right) / ldexp(1, MAX(e - 24, -149));
+}
+
+TEST(exp_and_tanh_are_as_near_as_they_say_and_the_same_everywhere)
+{
+    enum { N = 4003 };
+    static float x[N], one[N], y[N], first[N];
+    for (size_t i = 0; i < COUNT_OF(isas); i++) {
+        const struct cpu_isa *isa = isa_here(i);
+        if (!isa) continue;
+        for (int k = 0; k < N; k++) x[k] = (float)(k - N / 2) * 0.0437f, one[k] = 1, y[k] = x[k];
+        isa->softcap(y, N, 1);
+        for (int k = 0; k < N; k++) CHECK(ulps(y[k], tanh(x[k])) <= 3);
+        if (i == 0) memcpy(first, y, sizeof y);
+        CHECK_MEM(first, y, sizeof y);
+        isa->gate(KERN_SILU, x, one, N, y); /* x / (1 + e^-x): its relative error is e^-x's and two roundings */
+        for (int k = 0; k < N; k++) CHECK(x[k] < -87 ? fabsf(y[k]) < 1e-35f : ulps(y[k], x[k] / (1 + exp(-(double)x[k]))) <= 4);
+    }
+}
+
+/* ------------------------------------------------------------ against the reference */
+
+/* All floats of a result that must be finite and near. */
+static void compare(const char *what, enum rig_step step, const float *ref, const float *got, size_t n, double tol)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += (double)ref[i] * ref[i];
+    double rms = sqrt(sum / (double)n);
+    for (size_t i = 0; i < n; i++)
+        if (!(fabs((double)got[i] - ref[i]) <= tol * (rms + fabs((double)ref[i]))))
+            check_fail(__FILE__, __LINE__, "%s, step %d, value %zu of %zu: %.9g is not near %.9g (rms %.3g, bound %.1e)",
+                       what, (int)step, i, n, (double)got[i], (double)ref[i], rms, tol);
+}
+
+/* Rows that continue some of the sequences, whose lengths are in len. */
+static struct rig_rows draw_rows(struct dice *dice, const struct rig *r, int most, int *len)
+{
+    struct rig_rows rows = {0};
+    for (int s = 0; s < r->seqs; s++) {
+        int room = MIN(most - rows.n, (r->stride - 1) * KERN_PAGE - len[s]);
+        for (int n = dice_below(dice, MAX(room, 0) + 1); n > 0; n--, rows.n++) {
+            rows.token[rows.n] = dice_below(dice, r->model->s.vocab);
+            rows.pos[rows.n] = len[s]++;
+            rows.seq[rows.n] = s;
+            rows.out[rows.n] = rows.n;
+        }
+    }
+    return rows;
+}
+
+/* Both do a step, are compared, and go on from what the reference has. */
+static void lockstep(struct dice *dice, const struct rig_shape *s, const char *isa, int threads, bool rounded, int batches,
+                     double tol)
+{
+    enum { ROWS = 40, SEQS = 3, CTX = 150 };
+    const struct kern_config judge = {.round_activations = rounded}, judged = {.threads = threads, .isa = isa};
+    struct rig_model *m = rig_model(dice, s);
+    struct dice same = *dice;
+    struct rig *a = rig_open(dice, m, kern_ref(), &judge, ROWS, SEQS, CTX);
+    struct rig *b = rig_open(&same, m, kern_cpu(), &judged, ROWS, SEQS, CTX);
+    char what[160];
+    int len[SEQS] = {0};
+    snprintf(what, sizeof what, "%s, table %s q %s k %s v %s o %s gate %s up %s down %s kv %s", isa,
+             ktype_info(s->table)->name, ktype_info(s->q)->name, ktype_info(s->k)->name, ktype_info(s->v)->name,
+             ktype_info(s->o)->name, ktype_info(s->gate)->name, ktype_info(s->up)->name, ktype_info(s->down)->name,
+             ktype_info(s->kv)->name);
+
+    for (int i = 0; i < batches; i++) {
+        struct rig_rows rows = draw_rows(dice, a, i ? ROWS : 1 + dice_below(dice, 2), len);
+        if (!rows.n) continue;
+        struct kern_batch ba = rig_batch(a, &rows), bb = rig_batch(b, &rows);
+        for (int at = -1; at < s->layers * 6 + 1; at++) {
+            enum rig_step step = at < 0 ? STEP_EMBED : at == s->layers * 6 ? STEP_OUTPUT : (enum rig_step)(1 + at % 6);
+            size_t n;
+            rig_do(a, step, MAX(at, 0) / 6, &ba);
+            rig_do(b, step, MAX(at, 0) / 6, &bb);
+            float *right = rig_result(a, step, rows.n, &n), *got = rig_result(b, step, rows.n, &n);
+            double attn_tol = MAX(tol, s->kv == KT_F16 ? 1e-3 : 1e-4);
+            compare(what, step, right, got, n, step == STEP_ATTN ? attn_tol : tol);
+            memcpy(got, right, n * sizeof *got);
+        }
+    }
+    rig_close(a), rig_close(b);
+    rig_model_free(m);
+}
+
+/* Shapes: integer types need whole blocks of cols; rows are odd. */
+static struct rig_shape draw_shape(struct dice *d, bool floats)
+{
+    static const int dims[] = {32, 48, 64, 20, 128, 256}, blocks[] = {KT_Q8_0, KT_Q4_0, KT_Q4_1, KT_Q5_0, KT_Q5_1},
+                     ks[] = {KT_Q4_K, KT_Q5_K, KT_Q6_K}, plain[] = {KT_F32, KT_F16, KT_BF16};
+    struct rig_shape s = {.layers = 1 + dice_below(d, 2), .kv_heads = 1 + dice_below(d, 3)};
+    bool k = !floats && dice_below(d, 2);
+    s.head_dim = k ? 128 << dice_below(d, 2) : floats ? dims[dice_below(d, 6)] : 32 << dice_below(d, 3);
+    s.heads = s.kv_heads * (1 + dice_below(d, s.head_dim > 64 ? 2 : 9));
+    if (k && s.heads * s.head_dim % 256) s.heads *= 2;
+    s.embd = floats ? 4 + dice_below(d, 90) : k ? 256 * (1 + dice_below(d, 2)) : 32 * (1 + dice_below(d, 8));
+    s.ff = floats ? 1 + dice_below(d, 90) : k ? 256 * (1 + dice_below(d, 3)) : 32 * (1 + dice_below(d, 9));
+    s.vocab = 33 + dice_below(d, 300);
+    enum ktype *t[] = {&s.table, &s.q, &s.k, &s.v, &s.o, &s.gate, &s.up, &s.down};
+    for (size_t i = 0; i < COUNT_OF(t); i++) {
+        int pick = dice_below(d, 10);
+        if (floats || pick == 0) *t[i] = (enum ktype)plain[dice_below(d, 3)];
+        else if (k && pick < 7) *t[i] = (enum ktype)ks[dice_below(d, 3)];
+        else *t[i] = (enum ktype)blocks[dice_below(d, 5)];
+    }
+    s.kv = dice_below(d, 2) ? KT_F16 : KT_F32;
+    s.rope = dice_below(d, 4) ? s.head_dim / (1 + dice_below(d, 2)) / 2 * 2 : 0;
+    s.window = dice_below(d, 3) ? 0 : 1 + dice_below(d, 90);
+    s.neox = dice_below(d, 2), s.bias = dice_below(d, 2), s.qk_norm = dice_below(d, 3) == 0;
+    s.act = dice_below(d, 2) ? KERN_SILU : KERN_GELU;
+    s.attn_cap = dice_below(d, 3) ? 0 : 5;
+    s.out_cap = dice_below(d, 3) ? 0 : 3;
+    s.scale = 1 / sqrtf((float)s.head_dim);
+    return s;
+}
+
+TEST(every_step_agrees_with_the_reference_when_that_rounds_activations_too)
+{
+    struct dice dice = {4};
+    for (size_t i = 0; i < COUNT_OF(isas); i++)
+        for (int round = 0; round < 14 && isa_here(i); round++) {
+            struct rig_shape s = draw_shape(&dice, round % 3 == 0);
+            lockstep(&dice, &s, isas[i], 1 + round % 4, true, 3, 1e-5);
+        }
+}
+
+TEST(every_type_agrees_with_the_reference_in_every_place)
+{
+    struct dice dice = {5};
+    for (size_t i = 0; i < COUNT_OF(isas); i++)
+        for (size_t t = 0; t < COUNT_OF(types) && isa_here(i); t++) {
+            enum ktype y = types[t];
+            struct rig_shape s = {.embd = 256, .heads = 4, .kv_heads = 2, .head_dim = 64, .ff = 512, .vocab = 70, .layers = 1,
+                                  .table = y, .q = y, .k = y, .v = y, .o = y, .gate = y, .up = y, .down = y,
+                                  .kv = KT_F32, .rope = 64, .neox = true, .scale = 0.125f};
+            lockstep(&dice, &s, isas[i], 2, true, 2, 1e-5);
+        }
+}
+
+TEST(int8_activations_cost_no_more_than_a_few_percent_of_a_single_value)
+{
+    struct dice dice = {6};
+    for (int round = 0; round < 6; round++) {
+        struct rig_shape s = draw_shape(&dice, false);
+        s.bias = false;
+        lockstep(&dice, &s, NULL, 2, false, 2, 0.06);
+    }
+}
+
+/* ------------------------------------------------------- a row's bits in any company */
+
+enum { SAME_SEQS = 3, SAME_LEN = 100, SAME_CTX = 112 };
+
+/* Logits of every token of every sequence. */
+struct said {
+    int vocab;
+    float *logits; /* (seqs, len, vocab) */
+};
+
+static int token_at(int seq, int pos, int vocab)
+{
+    return (seq * 7919 + pos * 104729 + 13) % vocab;
+}
+
+/* Pages that a window has left behind, and those of the future, are nobody's: their numbers must not be used. */
+static void hide_pages(struct rig *r, int32_t *all, const struct rig_rows *rows)
+{
+    memcpy(r->table, all, (size_t)(r->seqs * r->stride) * sizeof *all);
+    for (int s = 0; s < r->seqs; s++) {
+        int first = SAME_CTX, last = -1;
+        for (int i = 0; i < rows->n; i++)
+            if (rows->seq[i] == s) first = MIN(first, rows->pos[i]), last = rows->pos[i];
+        int seen = r->model->s.window ? MAX(0, first - r->model->s.window + 1) : 0;
+        for (int p = 0; p < r->stride; p++)
+            if (p < seen / KERN_PAGE || p > last / KERN_PAGE) r->table[s * r->stride + p] = INT32_MAX - p;
+    }
+}
+
+/* Forward passes over all sequences; the rows of each batch are drawn, or (dice NULL) one token at a time. */
+static struct said say_all(struct rig *r, struct dice *dice)
+{
+    struct said said = {r->model->s.vocab, NULL};
+    int len[SAME_SEQS] = {0}, left = SAME_SEQS * SAME_LEN;
+    size_t table = (size_t)(r->seqs * r->stride) * sizeof *r->table;
+    int32_t *all = malloc(table);
+    said.logits = malloc((size_t)left * (size_t)said.vocab * sizeof(float));
+    CHECK(all && said.logits);
+    memcpy(all, r->table, table);
+    while (left > 0) {
+        struct rig_rows rows = {0};
+        int only = dice && dice_below(dice, 3) ? -1 : dice ? dice_below(dice, SAME_SEQS) : left % SAME_SEQS;
+        for (int s = 0; s < SAME_SEQS; s++) {
+            int n = dice ? dice_below(dice, dice_below(dice, 2) ? 3 : 40) : 1;
+            for (n = MIN(n, SAME_LEN - len[s]); n > 0 && rows.n < r->max_rows && (only < 0 || only == s); n--, rows.n++) {
+                rows.token[rows.n] = token_at(s, len[s], said.vocab);
+                rows.pos[rows.n] = len[s]++, rows.seq[rows.n] = s, rows.out[rows.n] = rows.n;
+            }
+        }
+        if (!rows.n) continue;
+        hide_pages(r, all, &rows);
+        struct kern_batch b = rig_batch(r, &rows);
+        rig_forward(r, &b);
+        for (int i = 0; i < rows.n; i++)
+            memcpy(said.logits + ((size_t)rows.seq[i] * SAME_LEN + (size_t)rows.pos[i]) * (size_t)said.vocab,
+                   r->logits + (size_t)i * (size_t)said.vocab, (size_t)said.vocab * sizeof(float));
+        left -= rows.n;
+    }
+    free(all);
+    return said;
+}
+
+/* One token at a time with one thread is the measure; then batches of all kinds, 1 to 4 threads, every instruction set. */
+TEST(a_row_has_the_same_bits_alone_or_in_company_on_any_threads_and_instruction_set)
+{
+    struct dice dice = {7};
+    for (int round = 0; round < 6; round++) {
+        struct rig_shape s = draw_shape(&dice, round % 3 == 2);
+        if (round % 2) s.window = 20 + dice_below(&dice, 40);
+        struct rig_model *m = rig_model(&dice, &s);
+        size_t size = (size_t)(SAME_SEQS * SAME_LEN * s.vocab) * sizeof(float);
+        struct said first = {0};
+        for (size_t i = COUNT_OF(isas); i-- > 0;)
+            for (int variant = 0; variant < 4 && isa_here(i); variant++) {
+                bool alone = !first.logits;
+                const struct kern_config cfg = {.threads = alone ? 1 : 1 + dice_below(&dice, 4), .isa = isas[i]};
+                struct rig *r = rig_open(&dice, m, kern_cpu(), &cfg, alone ? 1 : 1 + dice_below(&dice, 40), SAME_SEQS, SAME_CTX);
+                struct said now = say_all(r, alone ? NULL : &dice);
+                rig_close(r);
+                if (alone) {
+                    first = now;
+                    continue;
+                }
+                CHECK_MEM(first.logits, now.logits, size);
+                free(now.logits);
+            }
+        for (size_t i = 0; i < size / sizeof(float); i++) CHECK(isfinite(first.logits[i]));
+        free(first.logits);
+        rig_model_free(m);
+    }
+}
+
+TEST(a_row_that_is_not_a_number_says_so_and_spoils_no_other)
+{
+    struct dice dice = {8};
+    struct rig_shape s = {.embd = 64, .heads = 2, .kv_heads = 1, .head_dim = 32, .ff = 96, .vocab = 50, .layers = 1,
+                          .table = KT_Q8_0, .q = KT_Q8_0, .k = KT_Q4_1, .v = KT_Q8_0, .o = KT_Q8_0, .gate = KT_Q5_1,
+                          .up = KT_Q4_0, .down = KT_Q8_0, .kv = KT_F16, .scale = 0.2f};
+    struct rig_model *m = rig_model(&dice, &s);
+    const struct kern_config cfg = {.threads = 2};
+    struct rig *r = rig_open(&dice, m, kern_cpu(), &cfg, 12, 12, 16);
+    struct rig_rows rows = {.n = 12};
+    for (int i = 0; i < rows.n; i++) rows.seq[i] = rows.out[i] = i, rows.token[i] = i;
+    struct kern_batch b = rig_batch(r, &rows);
+    rig_do(r, STEP_EMBED, 0, &b);
+    r->x[5 * 64 + 40] = NAN;
+    r->x[7 * 64 + 1] = -INFINITY;
+    for (int step = STEP_ATTN_IN; step <= STEP_OUTPUT; step++) rig_do(r, (enum rig_step)step, 0, &b);
+    for (int i = 0; i < rows.n * s.vocab; i++)
+        CHECK(i / s.vocab == 5 || i / s.vocab == 7 ? isnan(r->logits[i]) : isfinite(r->logits[i]));
+    rig_close(r);
+    rig_model_free(m);
+}
+
+/* ----------------------------------------------------------------- sample, odds and ends */
+
+TEST(sample_chooses_for_each_row_what_kern_choose_would)
+{
+    enum { OUTS = 19, VOCAB = 301 };
+    struct dice dice = {9};
+    const struct kern *k = kern_cpu();
+    const struct kern_config cfg = {.threads = 3};
+    const struct kern_dims dims = {.vocab = VOCAB, .max_outs = OUTS, .max_rows = 1};
+    struct kdev *d = k->open(&cfg, NULL);
+    size_t size = k->work_bytes(&dims);
+    void *work = rig_memory(size);
+    static float logits[OUTS * VOCAB];
+    static struct kern_sample params[OUTS];
+    static struct kern_choice got[OUTS], right;
+    static struct kern_scratch scratch[VOCAB];
+    for (int i = 0; i < OUTS * VOCAB; i++) logits[i] = dice_float(&dice, 3);
+    for (int i = 0; i < OUTS; i++)
+        params[i] = (struct kern_sample){.temp = i % 3 ? 0.8f : 0, .top_k = i * 2, .top_p = 0.95f, .repeat = 1,
+                                         .seed = 5, .step = (uint64_t)i, .top_n = i, .target = -1};
+    for (int outs = 0; outs <= OUTS; outs++) {
+        memset(got, 0xff, sizeof got);
+        CHECK_EQ(k->sample(d, NULL, outs, VOCAB, params, logits, got, work, NULL), 0);
+        for (int i = 0; i < outs; i++) {
+            kern_choose(&params[i], logits + i * VOCAB, VOCAB, scratch, &right);
+            CHECK_EQ(got[i].id, right.id);
+            CHECK(got[i].logprob == right.logprob);
+            CHECK_MEM(got[i].top_id, right.top_id, (size_t)params[i].top_n * 4);
+        }
+    }
+    rig_release(work, size);
+    k->close(d);
+}
+
+TEST(a_slab_is_zero_and_aligned_and_one_that_cannot_be_says_how_much_was_asked)
+{
+    const struct kern *k = kern_cpu();
+    struct kdev *d = k->open(NULL, NULL);
+    static const size_t sizes[] = {1, 4096, 100000, (2u << 20) - 1, 2u << 20, (6u << 20) + 5};
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+        uint8_t *slab = k->take(d, sizes[i], NULL), text[8] = "plimsoll", back[8];
+        CHECK(slab && (uintptr_t)slab % 64 == 0);
+        CHECK_EQ(slab[0] | slab[sizes[i] / 2] | slab[sizes[i] - 1], 0);
+        CHECK_EQ(k->upload(d, NULL, slab, text, sizes[i] < 8 ? 1 : 8, NULL), 0);
+        CHECK_EQ(k->fetch(d, NULL, back, slab, sizes[i] < 8 ? 1 : 8, NULL), 0);
+        CHECK_EQ(back[0], 'p');
+        k->give(d, slab, sizes[i]);
+    }
+    static const size_t huge[] = {SIZE_MAX, SIZE_MAX / 2, (size_t)1 << 60};
+    for (size_t i = 0; i < COUNT_OF(huge); i++) {
+        struct err err = {0};
+        char figure[32];
+        snprintf(figure, sizeof figure, "%zu bytes", huge[i]);
+        CHECK(k->take(d, huge[i], &err) == NULL);
+        CHECK(strstr(err.text, figure) != NULL);
+    }
+    k->close(d);
+}
+
+TEST(open_says_what_it_runs_on_and_refuses_what_is_not_there)
+{
+    const struct kern *k = kern_cpu();
+    struct err err = {0};
+    struct kern_config cfg = {.threads = 1, .isa = "portable"};
+    struct kdev *d = k->open(&cfg, &err);
+    CHECK_STR(k->describe(d), "portable, 1 thread, not pinned");
+    CHECK_STR(k->mat_kernel(d, KT_Q4_K), "portable int8");
+    CHECK_STR(k->mat_kernel(d, KT_F16), "portable fp32");
+    CHECK_STR(k->mat_kernel(d, KT_IQ3_S), "none");
+    CHECK_STR(k->mat_kernel(d, (enum ktype)77), "none");
+    k->close(d);
+    cfg.isa = "mmx";
+    CHECK(k->open(&cfg, &err) == NULL);
+    CHECK_STR(err.text, "no instruction set is named \"mmx\": use auto, avx512, avx2 or portable");
+    cfg.isa = "auto";
+    cfg.threads = -3;
+    CHECK(k->open(&cfg, &err) == NULL);
+    CHECK(strstr(err.text, "-3 threads"));
+    cfg.threads = 0;
+    d = k->open(&cfg, &err);
+    CHECK(d && strlen(k->describe(d)) > 0);
+    k->close(d);
+}
+
+CHECK_MAIN

@@ -1,0 +1,151 @@
+/* test_kernels_thread.c - the crew: every item once, more threads than cores, idle crews; and products under it. */
+#include "kernels/cpu/crew.h"
+#include "tests/check.h"
+#include "tests/rig.h"
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ITEMS = 1000 };
+
+struct tally {
+    atomic_int times[ITEMS];
+    int plain[ITEMS]; /* written without locks: a race shows under TSan */
+    int threads;
+};
+
+static void count_items(void *job, int first, int end, int who)
+{
+    struct tally *t = job;
+    CHECK(who >= 0 && who < t->threads && first < end);
+    for (int i = first; i < end; i++) {
+        atomic_fetch_add(&t->times[i], 1);
+        t->plain[i] += i;
+    }
+}
+
+TEST(every_item_of_a_loop_is_done_once_and_before_the_loop_returns)
+{
+    static const int threads[] = {1, 2, 3, 8};
+    struct dice dice = {1};
+    for (size_t k = 0; k < COUNT_OF(threads); k++)
+        for (int pin = 0; pin < 2; pin++) {
+            struct crew *c = crew_open(threads[k], pin, NULL);
+            static struct tally t;
+            CHECK(c);
+            CHECK_EQ(crew_threads(c), threads[k]);
+            for (int round = 0; round < 300; round++) {
+                int n = round % 5 ? dice_below(&dice, 20) : dice_below(&dice, ITEMS + 1);
+                memset(&t, 0, sizeof t);
+                t.threads = threads[k];
+                crew_run(c, n, count_items, &t);
+                for (int i = 0; i < ITEMS; i++) {
+                    CHECK_EQ(atomic_load(&t.times[i]), i < n);
+                    CHECK_EQ(t.plain[i], i < n ? i : 0);
+                }
+            }
+            crew_close(c);
+        }
+}
+
+/* Workers fall asleep after a while; a loop must wake them, and one that comes just then too. */
+TEST(a_crew_that_slept_works_again)
+{
+    struct crew *c = crew_open(4, true, NULL);
+    static struct tally t;
+    t.threads = 4;
+    for (int round = 0; round < 60; round++) {
+        usleep((unsigned)(round % 20 * 7));
+        crew_run(c, ITEMS, count_items, &t);
+    }
+    for (int i = 0; i < ITEMS; i++) CHECK_EQ(atomic_load(&t.times[i]), 60);
+    crew_close(c);
+}
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Processor time, not the clock's: it does not depend on how busy the machine is. */
+TEST(an_idle_crew_takes_no_processor_time)
+{
+    struct crew *c = crew_open(0, true, NULL);
+    static struct tally t;
+    t.threads = crew_threads(c);
+    crew_run(c, ITEMS, count_items, &t);
+    double before = cpu_seconds();
+    usleep(400000);
+    CHECK(cpu_seconds() - before < 0.1);
+    crew_close(c);
+}
+
+TEST(the_calling_thread_gets_its_cores_back)
+{
+    cpu_set_t before, within, after;
+    static struct tally t;
+    CHECK_EQ(pthread_getaffinity_np(pthread_self(), sizeof before, &before), 0);
+    struct crew *c = crew_open(2, true, NULL);
+    t.threads = 2;
+    crew_run(c, ITEMS, count_items, &t);
+    CHECK_EQ(pthread_getaffinity_np(pthread_self(), sizeof within, &within), 0);
+    CHECK_EQ(CPU_COUNT(&within), 1);
+    crew_close(c);
+    CHECK_EQ(pthread_getaffinity_np(pthread_self(), sizeof after, &after), 0);
+    CHECK(CPU_EQUAL(&before, &after));
+}
+
+TEST(a_crew_says_how_many_it_is_and_refuses_foolish_numbers)
+{
+    struct err err = {0};
+    char text[64];
+    struct crew *c = crew_open(1, true, NULL);
+    crew_describe(c, text, sizeof text);
+    CHECK_STR(text, "1 thread, not pinned");
+    crew_close(c);
+    c = crew_open(3, false, NULL);
+    crew_describe(c, text, sizeof text);
+    CHECK_STR(text, "3 threads, not pinned");
+    crew_close(c);
+    CHECK(crew_open(100000, true, &err) == NULL);
+    CHECK_STR(err.text, "100000 threads were asked for: use 1 to 512, or 0 for one a core");
+    crew_close(NULL);
+}
+
+/* A whole forward pass: what threads share (workspace, pages, logits) is written by one and read by others between loops. */
+TEST(a_forward_pass_has_the_same_bits_on_any_number_of_threads)
+{
+    struct dice dice = {2};
+    struct rig_shape s = {.embd = 256, .heads = 6, .kv_heads = 3, .head_dim = 128, .ff = 320, .vocab = 130, .layers = 2,
+                          .table = KT_Q6_K, .q = KT_Q4_K, .k = KT_Q8_0, .v = KT_F16, .o = KT_Q4_K, .gate = KT_Q5_0,
+                          .up = KT_Q8_0, .down = KT_Q8_0, .kv = KT_F16, .rope = 128, .neox = true, .bias = true,
+                          .scale = 0.1f};
+    static const int threads[] = {1, 2, 5, 8};
+    struct rig_model *m = rig_model(&dice, &s);
+    struct rig_rows rows = {.n = 30};
+    float *first = NULL;
+    for (int i = 0; i < rows.n; i++)
+        rows.token[i] = i * 4, rows.pos[i] = i % 15, rows.seq[i] = i / 15, rows.out[i] = i;
+    size_t size = (size_t)(rows.n * s.vocab) * sizeof(float);
+    for (size_t k = 0; k < COUNT_OF(threads); k++) {
+        const struct kern_config cfg = {.threads = threads[k], .pin = k % 2};
+        struct rig *r = rig_open(&dice, m, kern_cpu(), &cfg, rows.n, 2, 16);
+        struct kern_batch b = rig_batch(r, &rows);
+        rig_forward(r, &b);
+        if (!first) {
+            first = malloc(size);
+            CHECK(first);
+            memcpy(first, r->logits, size);
+        }
+        CHECK_MEM(first, r->logits, size);
+        rig_close(r);
+    }
+    free(first);
+    rig_model_free(m);
+}
+
+CHECK_MAIN
