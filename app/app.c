@@ -1,0 +1,180 @@
+/* app.c - opening and closing. */
+#include "app/app.h"
+#include "app/progress.h"
+#include "app/say.h"
+#include "app/signals.h"
+#include "version.h"
+#include <errno.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+/* ---------------------------------------------------------------- words for outcomes */
+
+int app_exit(int engine_error)
+{
+    switch (engine_error) {
+    case ENGINE_OK: return EXIT_DONE;
+    case ENGINE_BAD_REQUEST: return EXIT_USAGE;
+    case ENGINE_NEVER_FITS:
+    case ENGINE_QUEUE_FULL:
+    case ENGINE_NO_MEMORY: return EXIT_REFUSED;
+    default: return EXIT_ENGINE;
+    }
+}
+
+const char *app_refusal(int engine_error)
+{
+    switch (engine_error) {
+    case ENGINE_BAD_REQUEST: return "input_error";
+    case ENGINE_NEVER_FITS:
+    case ENGINE_QUEUE_FULL: return "refused_kv";
+    case ENGINE_NO_MEMORY: return "refused_host";
+    default: return "internal";
+    }
+}
+
+static const char *reason_of(int code)
+{
+    if (code == EXIT_DONE) return "completed";
+    if (code == EXIT_USAGE) return "input_error";
+    if (code == EXIT_REFUSED) return "refused_kv";
+    return code > 128 ? "cancelled" : "internal";
+}
+
+/* ---------------------------------------------------------------- opening */
+
+struct loading {
+    struct progress bar;
+};
+
+static void on_load(void *self, uint64_t done, uint64_t all)
+{
+    progress_update(&((struct loading *)self)->bar, done, all, progress_clock());
+}
+
+static int random_seed(int64_t *seed, struct err *err)
+{
+    uint64_t r;
+    if (getrandom(&r, sizeof r, 0) != (ssize_t)sizeof r)
+        return err_set(err, -1, "no random seed: %s; give one with --seed", strerror(errno));
+    *seed = (int64_t)(r >> 11); /* 53 bits: every reader of JSON can hold it exactly */
+    return 0;
+}
+
+static int set_sampling(struct app *a, struct err *err)
+{
+    const struct opts *o = a->o;
+    int64_t seed = o->seed;
+    if (seed < 0 && random_seed(&seed, err)) return -1;
+    a->sampling = (struct sampling){
+        .temp = (float)o->temp, .top_k = (int)o->top_k, .top_p = (float)o->top_p, .min_p = (float)o->min_p,
+        .repeat = (float)o->repeat, .frequency = (float)o->frequency, .presence = (float)o->presence, .recent = 64,
+        .bias = o->bias, .n_bias = o->n_bias, .seed = (uint64_t)seed,
+    };
+    return 0;
+}
+
+static int open_engine(struct app *a, struct err *err)
+{
+    const struct opts *o = a->o;
+    struct loading loading;
+    enum template_kind kind;
+    struct engine_config cfg = {
+        .model = o->model, .script = o->script_file, .backend = o->backend,
+        .kern = {.threads = (int)o->threads, .isa = o->isa, .pin = !o->no_pin},
+        .ctx = (int)o->ctx, .max_seqs = 1, .template = -1,
+        .kv_type = strcmp(o->kv_type, "f32") == 0 ? KT_F32 : KT_F16,
+        .progress = on_load, .progress_self = &loading,
+    };
+    if (o->template_name) {
+        if (template_by_name(o->template_name, &kind))
+            return err_set(err, EXIT_USAGE, "--template: no such form: %.60s", o->template_name);
+        cfg.template = (int)kind;
+    }
+    progress_start(&loading.bar, "loading the model", say_on_terminal(), progress_clock());
+    a->engine = a->ops->open(&cfg, err);
+    progress_end(&loading.bar);
+    if (!a->engine) return EXIT_ENGINE;
+    a->info = a->ops->info(a->engine);
+    return EXIT_DONE;
+}
+
+static void say_opened(struct app *a)
+{
+    const struct engine_info *i = a->info;
+    struct event e = {.kind = EV_SESSION_OPEN, .session_open = {
+        .version = event_str(PLIMSOLL_VERSION), .engine = event_str(i->maker), .file = event_str(a->o->model),
+        .model = event_str(i->name), .arch = event_str(i->arch), .types = event_str(i->types),
+        .template = event_str(i->template), .parameters = (int64_t)i->parameters, .vocab = i->vocab, .ctx = i->ctx,
+        .seed = (int64_t)a->sampling.seed, .temperature = a->o->temp,
+        .backend = event_str(i->backend), .kernels = event_str(i->kernels),
+    }};
+    trace_put(&a->trace, &e);
+    app_memory(a);
+}
+
+int app_open(struct app *a, const struct opts *o, const struct engine_ops *ops, struct err *err)
+{
+    *a = (struct app){.o = o, .ops = ops};
+    out_init(&a->answers, STDOUT_FILENO);
+    const char *keep[] = {o->model, o->script_file, o->nll};
+    if (trace_open(&a->trace, o->json ? &a->answers : NULL, o->trace, keep, COUNT_OF(keep), err)) return EXIT_USAGE;
+    int code = set_sampling(a, err) ? EXIT_INTERNAL : open_engine(a, err);
+    if (code == EXIT_DONE && signals_open(err)) code = EXIT_INTERNAL;
+    if (code == EXIT_DONE && a->info->ctx_trained > 0 && a->info->ctx > a->info->ctx_trained)
+        say("--ctx %d is more than the %d tokens that the model was trained on: beyond them it may talk nonsense",
+            a->info->ctx, a->info->ctx_trained);
+    if (code == EXIT_DONE) say_opened(a);
+    return code;
+}
+
+/* ---------------------------------------------------------------- while it runs */
+
+void app_memory(struct app *a)
+{
+    struct engine_snapshot s;
+    if (!trace_on(&a->trace)) return;
+    a->ops->snapshot(a->engine, &s);
+    struct event e = {.kind = EV_MEMORY, .memory = {
+        .pool_tokens = (int64_t)s.pool_tokens, .reserved_tokens = (int64_t)s.reserved_tokens,
+        .filled_tokens = (int64_t)s.filled_tokens, .running = s.running, .waiting = s.waiting,
+        .weight_bytes = (int64_t)s.weight_bytes, .kv_bytes = (int64_t)s.kv_bytes, .work_bytes = (int64_t)s.work_bytes,
+    }};
+    trace_put(&a->trace, &e);
+}
+
+void app_error(struct app *a, const char *where, const char *text)
+{
+    struct event e = {.kind = EV_ERROR, .error = {.where = event_str(where), .text = event_str(text)}};
+    trace_put(&a->trace, &e);
+    say_error("%s", text);
+}
+
+/* ---------------------------------------------------------------- closing */
+
+/* What the exit status owes to a stream; *told: its failure was spoken of. */
+static int stream_status(struct app *a, const struct out *o, const char *name, int code, bool *told)
+{
+    struct err err = {0};
+    int status = out_status(o, name, &err);
+    if (!status || *told) return code;
+    *told = true;
+    if (status != EXIT_INTERNAL && o != &a->answers) status = err_set(&err, EXIT_INTERNAL, "%s lost its reader", name);
+    if (status == EXIT_INTERNAL) app_error(a, "output", err.text);
+    return code < 128 ? status : code;
+}
+
+int app_close(struct app *a, int code)
+{
+    bool told_answers = false, told_trace = false;
+    code = stream_status(a, &a->answers, "stdout", code, &told_answers);
+    code = stream_status(a, &a->trace.file, "the --trace file", code, &told_trace);
+    const char *reason = a->reason ? a->reason : reason_of(code);
+    struct event e = {.kind = EV_SESSION_CLOSE, .session_close = {
+        .turns = a->turns, .exit_code = code, .termination_reason = event_str(reason)}};
+    trace_put(&a->trace, &e);
+    trace_close(&a->trace);
+    if (a->engine) a->ops->close(a->engine);
+    code = stream_status(a, &a->answers, "stdout", code, &told_answers);
+    return stream_status(a, &a->trace.file, "the --trace file", code, &told_trace);
+}

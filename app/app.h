@@ -1,0 +1,35 @@
+/* app.h - what every face of the program shares: the options, an open engine, where answers and events go. */
+#ifndef APP_H
+#define APP_H
+#include "app/opts.h"
+#include "app/out.h"
+#include "app/trace.h"
+#include "engine/engine.h"
+
+/* The program's exit status (signals: 128 + number; 141: the reader of stdout left). */
+enum { EXIT_DONE = 0, EXIT_INTERNAL = 1, EXIT_USAGE = 2, EXIT_REFUSED = 3, EXIT_ENGINE = 4 };
+
+struct app {
+    const struct opts *o;
+    const struct engine_ops *ops;
+    struct engine *engine;
+    const struct engine_info *info;
+    struct sampling sampling; /* the seed of the first turn in it */
+    struct out answers;       /* stdout */
+    struct trace trace;
+    int turns;                /* admitted so far */
+    const char *reason;       /* why it ends, if not for what the exit status says: "refused_kv", ... */
+};
+
+/* Open the engine and the streams.  EXIT_DONE, or the exit status with err filled; app_close() is due in both cases. */
+int app_open(struct app *a, const struct opts *o, const struct engine_ops *ops, struct err *err);
+
+/* Say goodbye on the streams, close all, and return the exit status: `code`, or what a stream that failed makes of
+ * it. */
+int app_close(struct app *a, int code);
+
+void app_memory(struct app *a);                                    /* a memory event, if one is due */
+void app_error(struct app *a, const char *where, const char *text); /* an error event, and the line on stderr */
+int app_exit(int engine_error);                                    /* of enum engine_error: the exit status */
+const char *app_refusal(int engine_error);                         /* ... and the termination_reason */
+#endif

@@ -1,0 +1,20 @@
+/* faces.h - the ways to use an open engine.  Each returns the program's exit status and has said on stderr what went
+ * wrong. */
+#ifndef FACES_H
+#define FACES_H
+#include "app/app.h"
+
+int console_run(struct app *a);       /* console.c: a person types lines at a terminal */
+int lines_run(struct app *a);         /* lines.c: each line of stdin is a turn */
+int oneshot_run(struct app *a);       /* oneshot.c: -p, with data from stdin */
+int dump_tokens_run(struct app *a);   /* dump.c: --dump-tokens */
+int dump_logprobs_run(struct app *a); /* dump.c: --dump-logprobs */
+int nll_run(struct app *a);           /* nll.c: --nll */
+
+/* The prompt of -p with stdin's data (if stdin is no terminal) after a blank line; without -p the data alone.  An
+ * exit status. */
+int oneshot_prompt(struct app *a, struct buf *prompt);
+
+/* Say what went wrong in a turn that ended with this status, if anything did. */
+void face_complain(struct app *a, int status, const struct err *err);
+#endif

@@ -1,0 +1,80 @@
+/* input.c - see input.h. */
+#include "app/input.h"
+#include "app/say.h"
+#include "app/signals.h"
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
+
+enum { CHUNK = 65536, SILENCE_MS = 2000 };
+
+void input_open(struct input *in, int fd)
+{
+    *in = (struct input){.fd = fd};
+}
+
+void input_close(struct input *in)
+{
+    buf_free(&in->bytes);
+}
+
+/* Append what one read brings.  INPUT_END: nothing more will come.  say_waiting: told once, when it takes long; NULL:
+ * never. */
+static enum input_result more(int fd, const char *what, struct buf *b, const char **say_waiting, struct err *err)
+{
+    char chunk[CHUNK];
+    for (;;) {
+        struct pollfd p[2] = {{.fd = fd, .events = POLLIN}, {.fd = signals_fd(), .events = POLLIN}};
+        if (signals_pending()) return INPUT_SIGNAL;
+        int n = poll(p, 2, say_waiting && *say_waiting ? SILENCE_MS : -1);
+        if (n == 0) {
+            if (say_on_terminal()) say_dim("%s", *say_waiting);
+            *say_waiting = NULL;
+        }
+        if (n <= 0 || !p[0].revents) continue;
+        ssize_t got = read(fd, chunk, sizeof chunk);
+        if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+        if (got < 0) return (void)err_set(err, -1, "%s could not be read: %s", what, strerror(errno)), INPUT_FAILED;
+        if (got == 0) return INPUT_END;
+        buf_put(b, chunk, (size_t)got);
+        if (b->failed) return (void)err_set(err, -1, "no memory for %s", what), INPUT_FAILED;
+        return INPUT_OK;
+    }
+}
+
+enum input_result input_line(struct input *in, const char **line, size_t *n, struct err *err)
+{
+    struct buf *b = &in->bytes;
+    if (in->given > 0) memmove(b->data, b->data + in->given, b->len - in->given);
+    b->len -= in->given;
+    in->given = 0;
+    for (size_t seen = 0;;) {
+        const char *newline = b->len > seen ? memchr(b->data + seen, '\n', b->len - seen) : NULL;
+        size_t len = newline ? (size_t)(newline - b->data) : b->len;
+        if (len > INPUT_LIMIT)
+            return (void)err_set(err, -1, "a line of stdin is longer than %d MiB", INPUT_LIMIT >> 20), INPUT_FAILED;
+        if (newline || (in->ended && len > 0)) {
+            in->given = len + (newline != NULL);
+            *n = newline && len > 0 && b->data[len - 1] == '\r' ? len - 1 : len;
+            *line = b->data;
+            return INPUT_OK;
+        }
+        if (in->ended) return INPUT_END;
+        seen = b->len;
+        enum input_result r = more(in->fd, "stdin", b, NULL, err);
+        if (r == INPUT_END) in->ended = true;
+        else if (r != INPUT_OK) return r;
+    }
+}
+
+enum input_result input_all(int fd, size_t limit, const char *what, bool patient, struct buf *out, struct err *err)
+{
+    const char *waiting = "waiting for data on stdin (none to come? add </dev/null)";
+    enum input_result r;
+    while ((r = more(fd, what, out, patient ? &waiting : NULL, err)) == INPUT_OK) {
+        waiting = NULL;
+        if (out->len > limit)
+            return (void)err_set(err, -1, "%s is longer than %zu MiB", what, limit >> 20), INPUT_FAILED;
+    }
+    return r == INPUT_END ? INPUT_OK : r;
+}

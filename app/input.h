@@ -1,0 +1,28 @@
+/* input.h - lines and whole texts from a descriptor: any bytes, NUL and invalid UTF-8 too, with a limit on each.
+ * A signal (signals.h) ends a wait. */
+#ifndef INPUT_H
+#define INPUT_H
+#include "plimsoll.h"
+
+enum { INPUT_LIMIT = 16 << 20 }; /* bytes of a line, or of data for a prompt */
+
+enum input_result { INPUT_OK = 0, INPUT_END = 1, INPUT_SIGNAL = 2, INPUT_FAILED = -1 };
+
+struct input {
+    int fd;
+    struct buf bytes; /* read and not yet given */
+    size_t given;     /* of them, the front that the last line used */
+    bool ended;
+};
+
+void input_open(struct input *in, int fd);
+void input_close(struct input *in);
+
+/* The next line without its newline (and without a carriage return before that); a last one needs none.  *line is
+ * valid until the next call.  INPUT_FAILED: err says why (a line over the limit, a read that failed). */
+enum input_result input_line(struct input *in, const char **line, size_t *n, struct err *err);
+
+/* All bytes up to the end.  patient: a terminal on stderr is told what is waited for, after two seconds
+ * without a byte. */
+enum input_result input_all(int fd, size_t limit, const char *what, bool patient, struct buf *out, struct err *err);
+#endif

@@ -1,0 +1,78 @@
+/* main.c - read the options, choose the face, return its status. */
+#include "app/about.h"
+#include "app/faces.h"
+#include "app/say.h"
+#include "app/signals.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+/* A descriptor 0, 1 or 2 that is closed would be given to the next file opened, and answers would go into a model or
+ * a trace. What is put there instead fails when used. */
+static void fill_standard_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+        if (open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) return; /* then nothing else will open */
+    }
+}
+
+static int print(void (*write_to)(struct buf *))
+{
+    struct out out;
+    struct buf text = {0};
+    struct err err = {0};
+    write_to(&text);
+    out_init(&out, STDOUT_FILENO);
+    out_put(&out, text.data, text.len);
+    buf_free(&text);
+    int status = out_status(&out, "stdout", &err);
+    if (status == EXIT_INTERNAL) say_error("%s", err.text);
+    return status;
+}
+
+static int without_model(void)
+{
+    say_error("no model is given.  Point at a GGUF file:");
+    say("    plimsoll -m model.gguf        or set PLIMSOLL_MODEL=model.gguf");
+    say("    MODEL=model.gguf make run     in the source folder");
+    say("plimsoll --help lists all flags");
+    return EXIT_USAGE;
+}
+
+static int run_face(struct app *a)
+{
+    const struct opts *o = a->o;
+    if (o->nll) return nll_run(a);
+    if (o->dump_tokens) return dump_tokens_run(a);
+    if (o->top_logprobs >= 0) return dump_logprobs_run(a);
+    if (o->prompt) return oneshot_run(a);
+    return isatty(STDIN_FILENO) ? console_run(a) : lines_run(a);
+}
+
+int main(int argc, char **argv)
+{
+    struct opts o;
+    struct app a;
+    struct err err = {0};
+    fill_standard_descriptors();
+    signals_ignore_pipe();
+    int bad = opts_parse(&o, argc, argv, NULL, &err);
+    say_plainly(o.plain);
+    if (bad) {
+        say_error("%s", err.text);
+        return EXIT_USAGE;
+    }
+    if (o.help) return print(opts_help);
+    if (o.help_events) return print(event_doc);
+    if (o.version) return print(about);
+    if (!o.model) return without_model();
+    if ((o.dump_tokens || o.top_logprobs >= 0) && !o.prompt && isatty(STDIN_FILENO)) {
+        say_error("%s needs a prompt: -p, or text on stdin", o.dump_tokens ? "--dump-tokens" : "--dump-logprobs");
+        return EXIT_USAGE;
+    }
+    int status = app_open(&a, &o, strcmp(o.engine, "scripted") == 0 ? &engine_scripted : &engine_local, &err);
+    if (status == EXIT_DONE) status = run_face(&a);
+    else app_error(&a, "open", err.text);
+    return app_close(&a, status);
+}

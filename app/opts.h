@@ -1,0 +1,41 @@
+/* opts.h - what the command line and the environment ask for.
+ *
+ * One table in opts.c holds every flag, its variable, range, default and help: it parses, checks and prints itself. 
+ * Nothing else in the project calls getenv().
+ *
+ *     struct opts o;
+ *     if (opts_parse(&o, argc, argv, NULL, &err)) ...      // one clear line, exit 2
+ *
+ * Strings point into argv and the environment.  A flag wins over its variable; of a flag given twice the last counts,
+ * but --stop and --logit-bias collect.  Threads: before any other starts. */
+#ifndef OPTS_H
+#define OPTS_H
+#include "engine/engine.h"
+#include "plimsoll.h"
+
+struct opts {
+    const char *model, *prompt, *system, *template_name; /* NULL: not given */
+    const char *engine, *script_file, *backend, *isa, *kv_type;
+    const char *nll, *trace;
+    int64_t max_tokens; /* 0: not given */
+    int64_t ctx;        /* 0: the model's own, at most 4096 */
+    int64_t threads;    /* 0: one a core */
+    int64_t top_k, top_logprobs; /* -1: --dump-logprobs was not given */
+    int64_t seed;                /* -1: a random one */
+    double temp, top_p, min_p, repeat, frequency, presence;
+    const char *stop[ENGINE_STOPS];
+    struct kern_bias bias[ENGINE_MAX_BIAS];
+    int n_stop, n_bias;
+    bool no_pin, dump_tokens, json;
+    bool version, help, help_events;
+    bool plain; /* no colour: NO_COLOR is set, or the terminal is a dumb one */
+};
+
+/* How a variable is looked up; NULL in opts_parse() is getenv(). */
+typedef const char *opts_env(const char *name);
+
+/* 0, or -1 with one line in err that names the flag or variable, what was found and what is allowed. */
+int opts_parse(struct opts *o, int argc, char *const *argv, opts_env *env, struct err *err);
+
+void opts_help(struct buf *out); /* the text of --help, from the same table */
+#endif

@@ -1,0 +1,50 @@
+/* progress.c - see progress.h. */
+#include "app/progress.h"
+#include "app/say.h"
+#include <time.h>
+
+enum { CELLS = 30 };
+static const double silence = 1.0, between_bars = 0.1, between_lines = 3.0;
+
+void progress_start(struct progress *p, const char *what, bool terminal, double now)
+{
+    *p = (struct progress){.what = what, .start = now, .shown = now, .terminal = terminal};
+}
+
+void progress_text(struct progress *p, uint64_t done, uint64_t all, double now, struct buf *out)
+{
+    double wait = p->terminal ? between_bars : between_lines;
+    if (all == 0 || now - p->start < silence || now - p->shown < wait) return;
+    double part = MIN((double)done / (double)all, 1.0), left = part > 0 ? (now - p->start) * (1 / part - 1) : 0;
+    p->shown = now;
+    if (!p->terminal) {
+        buf_printf(out, "%s: %d %%\n", p->what, (int)(100 * part));
+        return;
+    }
+    int full = (int)(part * CELLS);
+    buf_printf(out, "\r\033[K%s [%.*s%.*s] %3d %%", p->what, full, "##############################", CELLS - full,
+               "..............................", (int)(100 * part));
+    if (part > 0 && part < 1) buf_printf(out, "  about %.0f s left", left);
+    p->drawn = true;
+}
+
+void progress_update(struct progress *p, uint64_t done, uint64_t all, double now)
+{
+    struct buf b = {0};
+    progress_text(p, done, all, now, &b);
+    say_bytes(b.data, b.len);
+    buf_free(&b);
+}
+
+void progress_end(struct progress *p)
+{
+    if (p->drawn) say_bytes("\r\033[K", 4);
+    p->drawn = false;
+}
+
+double progress_clock(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}

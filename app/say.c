@@ -1,0 +1,66 @@
+/* say.c - see say.h. */
+#include "app/say.h"
+#include "app/term_filter.h"
+#include <errno.h>
+#include <unistd.h>
+
+static bool is_plain = true;
+
+void say_plainly(bool plain)
+{
+    is_plain = plain;
+}
+
+bool say_on_terminal(void)
+{
+    return !is_plain && isatty(STDERR_FILENO) == 1;
+}
+
+void say_bytes(const char *bytes, size_t n)
+{
+    while (n > 0) { /* nobody can be told that stderr failed */
+        ssize_t done = write(STDERR_FILENO, bytes, n);
+        if (done < 0 && errno == EINTR) continue;
+        if (done <= 0) return;
+        bytes += done;
+        n -= (size_t)done;
+    }
+}
+
+__attribute__((format(printf, 3, 0)))
+static void put(const char *before, const char *after, const char *fmt, va_list ap)
+{
+    char text[2048];
+    struct buf line = {0};
+    vsnprintf(text, sizeof text, fmt, ap);
+    buf_puts(&line, before);
+    term_filter_text(text, strlen(text), true, &line);
+    buf_puts(&line, after);
+    say_bytes(line.data, line.len); /* one write: lines of two writers do not mix */
+    buf_free(&line);
+}
+
+void say(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    put("", "\n", fmt, ap);
+    va_end(ap);
+}
+
+void say_error(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    put("plimsoll: ", "\n", fmt, ap);
+    va_end(ap);
+}
+
+void say_dim(const char *fmt, ...)
+{
+    bool colour = say_on_terminal();
+    va_list ap;
+    va_start(ap, fmt);
+    put(colour ? "\033[2m" : "", colour ? "\033[0m\n" : "\n", fmt, ap);
+    va_end(ap);
+}

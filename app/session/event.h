@@ -1,0 +1,182 @@
+/* event.h - the one list of things that happen in a session.
+ *
+ * EVENT_TABLE below makes the enum, a struct for each kind, the JSON Lines that --json and --trace write, the reader
+ * that checks them, and the text of --help-events.  Faces only consume events; a new one is a list of fields and a
+ * line in the table.
+ *
+ *     {"schema_version":1,"seq":7,"time":0.512,"event":"turn_end","turn":1,"end":"stop",...}
+ *
+ * Class: DURABLE is worth keeping for ever, a dozen a turn; LIVE may be joined for a slow reader; SAMPLE is a figure
+ * at a moment, at most ten a second.  VOLATILE marks fields that two runs of the same session may differ in (times,
+ * rates, what a device takes); so are `time` everywhere and whether and when a SAMPLE comes.
+ *
+ * Strings are bytes with a length.  Written, what is not UTF-8 becomes U+FFFD; NUL and controls are escaped.
+ * Owner: an event to be written borrows its strings; one that was read owns them until event_free(). */
+#ifndef EVENT_H
+#define EVENT_H
+#include "plimsoll.h"
+
+enum { EVENT_SCHEMA = 1, EVENT_MAX_LINE = 128 << 20 };
+
+struct event_str {
+    const char *data;
+    size_t len;
+};
+
+static inline struct event_str event_str(const char *s) { return (struct event_str){s, strlen(s)}; }
+
+enum { STABLE, VOLATILE };
+
+/* ---------------------------------------------------------------- fields: F(S, type, name, mark, "what it says") */
+
+#define EVENT_SESSION_OPEN(F, S)                                                                          \
+    F(S, STR, version, STABLE, "of plimsoll")                                                             \
+    F(S, STR, engine, STABLE, "local or scripted")                                                        \
+    F(S, STR, file, STABLE, "the model file as it was given")                                             \
+    F(S, STR, model, STABLE, "the name inside the file")                                                  \
+    F(S, STR, arch, STABLE, "architecture")                                                               \
+    F(S, STR, types, STABLE, "tensor types and how many of each")                                         \
+    F(S, STR, template, STABLE, "how turns are written")                                                  \
+    F(S, INT, parameters, STABLE, "of the model")                                                         \
+    F(S, INT, vocab, STABLE, "tokens in the vocabulary")                                                  \
+    F(S, INT, ctx, STABLE, "tokens that the conversation may hold")                                       \
+    F(S, INT, seed, STABLE, "of sampling; turn t uses seed + t - 1")                                      \
+    F(S, REAL, temperature, STABLE, "0: always the likeliest token")                                      \
+    F(S, STR, backend, VOLATILE, "the device in words")                                                   \
+    F(S, STR, kernels, VOLATILE, "what multiplies which tensor type")
+
+#define EVENT_TURN_USER(F, S)                                                                             \
+    F(S, INT, turn, STABLE, "1, 2, ...")                                                                  \
+    F(S, STR, text, STABLE, "what the user said")
+
+#define EVENT_TURN_START(F, S)                                                                            \
+    F(S, INT, turn, STABLE, "")                                                                           \
+    F(S, INT, prompt_tokens, STABLE, "the conversation so far with this turn")                            \
+    F(S, INT, shared_tokens, STABLE, "of them, those that need no pre-fill")                              \
+    F(S, INT, max_tokens, STABLE, "most tokens of the answer")                                            \
+    F(S, INT, reserved_tokens, STABLE, "prompt_tokens + max_tokens: what this turn may hold at most")
+
+#define EVENT_PREFILL(F, S)                                                                               \
+    F(S, INT, turn, STABLE, "")                                                                           \
+    F(S, INT, done, STABLE, "prompt tokens that the model has read")                                      \
+    F(S, INT, of, STABLE, "prompt tokens in all")
+
+#define EVENT_TEXT(F, S)                                                                                  \
+    F(S, INT, turn, STABLE, "")                                                                           \
+    F(S, STR, text, STABLE, "what the answer grew by")
+
+#define EVENT_TOKEN(F, S)                                                                                 \
+    F(S, INT, turn, STABLE, "")                                                                           \
+    F(S, INT, index, STABLE, "0, 1, ...")                                                                 \
+    F(S, INT, id, STABLE, "in the vocabulary")                                                            \
+    F(S, STR, text, STABLE, "its bytes, or its spelling if it stands for no text")                        \
+    F(S, REAL, logprob, STABLE, "natural logarithm of its probability, before any sampling rule")
+
+#define EVENT_TURN_END(F, S)                                                                              \
+    F(S, INT, turn, STABLE, "")                                                                           \
+    F(S, STR, end, STABLE, "stop, length, cancelled, no_token or fault")                                  \
+    F(S, STR, termination_reason, STABLE, "completed, cancelled, input_error or internal")                \
+    F(S, STR, text, STABLE, "the whole answer")                                                           \
+    F(S, INT, prompt_tokens, STABLE, "")                                                                  \
+    F(S, INT, tokens, STABLE, "generated")                                                                \
+    F(S, REAL, first_token_s, VOLATILE, "seconds from the request to its first token")                    \
+    F(S, REAL, total_s, VOLATILE, "seconds from the request to its end")                                  \
+    F(S, REAL, prefill_rate, VOLATILE, "prompt tokens a second; null: unknown")                           \
+    F(S, REAL, decode_rate, VOLATILE, "tokens a second after the first; null: unknown")
+
+#define EVENT_REFUSAL(F, S)                                                                               \
+    F(S, INT, turn, STABLE, "the number that the turn would have had")                                    \
+    F(S, STR, termination_reason, STABLE, "refused_kv, refused_host, input_error or internal")            \
+    F(S, STR, text, STABLE, "the figures, in words")
+
+#define EVENT_MEMORY(F, S)                                                                                \
+    F(S, INT, pool_tokens, STABLE, "tokens that the KV pool can hold")                                    \
+    F(S, INT, reserved_tokens, STABLE, "promised to admitted requests")                                   \
+    F(S, INT, filled_tokens, STABLE, "holding tokens")                                                    \
+    F(S, INT, running, STABLE, "requests")                                                                \
+    F(S, INT, waiting, STABLE, "requests")                                                                \
+    F(S, INT, weight_bytes, VOLATILE, "on the device")                                                    \
+    F(S, INT, kv_bytes, VOLATILE, "on the device")                                                        \
+    F(S, INT, work_bytes, VOLATILE, "on the device")
+
+#define EVENT_ERROR(F, S)                                                                                 \
+    F(S, STR, where, STABLE, "open, turn, input, output or trace")                                        \
+    F(S, STR, text, STABLE, "one line for a person")
+
+#define EVENT_SESSION_CLOSE(F, S)                                                                         \
+    F(S, INT, turns, STABLE, "that were answered")                                                        \
+    F(S, INT, exit_code, STABLE, "of the program")                                                        \
+    F(S, STR, termination_reason, STABLE, "completed, cancelled, refused_kv, refused_host, input_error or internal")
+
+/* ---------------------------------------------------------------- kinds: E(kind, name, class, fields, "what
+ * happened") */
+
+#define EVENT_TABLE(E)                                                                                    \
+    E(EV_SESSION_OPEN, session_open, DURABLE, EVENT_SESSION_OPEN, "an engine was opened")                 \
+    E(EV_TURN_USER, turn_user, DURABLE, EVENT_TURN_USER, "a user's turn was admitted")                    \
+    E(EV_TURN_START, turn_start, DURABLE, EVENT_TURN_START, "its answer was begun")                       \
+    E(EV_PREFILL, prefill, LIVE, EVENT_PREFILL, "the model read a part of the prompt")                    \
+    E(EV_TEXT, text, LIVE, EVENT_TEXT, "the answer grew")                                                 \
+    E(EV_TOKEN, token, LIVE, EVENT_TOKEN, "a token was chosen (only in --trace)")                         \
+    E(EV_TURN_END, turn_end, DURABLE, EVENT_TURN_END, "the answer ended")                                 \
+    E(EV_REFUSAL, refusal, DURABLE, EVENT_REFUSAL, "a turn was refused; the conversation is as before")   \
+    E(EV_MEMORY, memory, SAMPLE, EVENT_MEMORY, "the engine's memory at this moment")                      \
+    E(EV_ERROR, error, DURABLE, EVENT_ERROR, "something failed")                                          \
+    E(EV_SESSION_CLOSE, session_close, DURABLE, EVENT_SESSION_CLOSE, "the program leaves")
+
+/* ---------------------------------------------------------------- what the table makes */
+
+#define EVENT_ENUM_(kind, name, class, fields, doc) kind,
+enum event_kind { EVENT_TABLE(EVENT_ENUM_) EVENT_KINDS };
+#undef EVENT_ENUM_
+
+enum event_class { EVENT_DURABLE, EVENT_LIVE, EVENT_SAMPLE };
+enum event_type { EVENT_INT, EVENT_REAL, EVENT_STR, EVENT_BOOL };
+
+#define EVENT_C_INT int64_t
+#define EVENT_C_REAL double /* 15 digits in JSON; not finite: null there, and NaN when read */
+#define EVENT_C_STR struct event_str
+#define EVENT_C_BOOL bool
+#define EVENT_MEMBER_(S, type, name, mark, doc) EVENT_C_##type name;
+#define EVENT_STRUCT_(kind, name, class, fields, doc) struct event_##name { fields(EVENT_MEMBER_, name) };
+EVENT_TABLE(EVENT_STRUCT_)
+
+struct event {
+    enum event_kind kind;
+    int64_t seq; /* of this stream: 1, 2, ... */
+    double time; /* seconds since the stream began; volatile */
+#define EVENT_UNION_(kind, name, class, fields, doc) struct event_##name name;
+    union {
+        EVENT_TABLE(EVENT_UNION_)
+    };
+#undef EVENT_UNION_
+    void *owner; /* of the strings, for event_free(); NULL: borrowed */
+};
+#undef EVENT_STRUCT_
+#undef EVENT_MEMBER_
+
+struct event_field {
+    const char *name, *doc;
+    enum event_type type;
+    bool is_volatile;
+    size_t at; /* in struct event */
+};
+
+struct event_info {
+    const char *name, *doc;
+    enum event_class class;
+    const struct event_field *fields;
+    size_t n_fields;
+};
+const struct event_info *event_info(enum event_kind kind);
+
+/* Append the event as one JSON line with its newline.  0, or -1: no memory (out is as it was). */
+int event_write(const struct event *e, struct buf *out);
+
+/* One line back into an event.  Every field must be there with its type, and none that the table does not know.
+ * 0, or -1: err names what is wrong, and *e owns nothing. */
+int event_read(const char *line, size_t n, struct event *e, struct err *err);
+void event_free(struct event *e);
+
+void event_doc(struct buf *out); /* the text of --help-events */
+#endif

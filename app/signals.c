@@ -1,0 +1,63 @@
+/* signals.c - flags and a wake pipe. */
+#include "app/signals.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+enum { LAST_INTERRUPT = 3 };
+
+static atomic_int interrupts, ending;
+static int wake[2] = {-1, -1};
+
+static void on_signal(int sig)
+{
+    int saved = errno;
+    if (sig != SIGINT) atomic_store(&ending, sig);
+    else if (atomic_fetch_add(&interrupts, 1) + 1 >= LAST_INTERRUPT) _exit(128 + SIGINT);
+    if (write(wake[1], "!", 1) < 0) { /* full: then it is readable already */
+    }
+    errno = saved;
+}
+
+static void install(int sig)
+{
+    struct sigaction was, now = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&now.sa_mask);
+    sigaction(sig, NULL, &was);
+    if (was.sa_handler != SIG_IGN) sigaction(sig, &now, NULL);
+}
+
+int signals_open(struct err *err)
+{
+    if (wake[0] < 0 && pipe2(wake, O_CLOEXEC | O_NONBLOCK)) return err_set(err, -1, "no pipe: %s", strerror(errno));
+    install(SIGINT);
+    install(SIGTERM);
+    install(SIGHUP);
+    return 0;
+}
+
+void signals_ignore_pipe(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+}
+
+int signals_fd(void)
+{
+    return wake[0];
+}
+
+int signals_pending(void)
+{
+    int end = atomic_load(&ending);
+    return end ? end : atomic_load(&interrupts) ? SIGINT : 0;
+}
+
+void signals_forget_interrupt(void)
+{
+    char drop[64];
+    atomic_store(&interrupts, 0);
+    while (!atomic_load(&ending) && wake[0] >= 0 && read(wake[0], drop, sizeof drop) > 0) {
+    }
+}

@@ -1,0 +1,18 @@
+/* signals.h - Ctrl-C, termination and hang-up as facts to ask for, not as jumps.
+ *
+ * A handler only sets a flag and makes signals_fd() readable, so that a wait for input or for room in a pipe ends
+ * too, whichever thread the system chose to run the handler on.  Who sees an interrupt pending acts on it and forgets
+ * it; the third one that nobody acted on ends the process at once with status 130, so there is always a way out.
+ *
+ * Signals that were ignored when the program started (nohup, a shell's background job) stay ignored.  SIGPIPE is
+ * ignored: a reader that left shows as an error of write().  Threads: any may ask. */
+#ifndef SIGNALS_H
+#define SIGNALS_H
+#include "plimsoll.h"
+
+int signals_open(struct err *err);     /* once, after the engine was opened: until then Ctrl-C just ends the program */
+void signals_ignore_pipe(void);        /* at the start */
+int signals_fd(void);                  /* readable while something is pending; -1 before signals_open() */
+int signals_pending(void);             /* 0, SIGINT, SIGTERM or SIGHUP; those that end the program first */
+void signals_forget_interrupt(void);   /* SIGINT was acted on */
+#endif

@@ -1,0 +1,24 @@
+/* trace.h - where events go: to stdout as JSON Lines (--json), to a file with a line a token more (--trace), or
+ * nowhere. Each stream counts its own lines.  Threads: one. */
+#ifndef TRACE_H
+#define TRACE_H
+#include "app/out.h"
+#include "app/session/event.h"
+
+struct trace {
+    struct out *json; /* NULL: no --json */
+    struct out file;
+    bool has_file;
+    int64_t json_seq, file_seq;
+    double start, sampled; /* clock at the start, and at the last SAMPLE */
+};
+
+/* json: where --json writes, or NULL.  path: a file to make anew (readable by its owner only: conversations are in
+ * it), or NULL; not one of the files in `keep` (n of them, NULL entries allowed), which would be lost.  0, or -1. */
+int trace_open(struct trace *t, struct out *json, const char *path, const char *const *keep, int n, struct err *err);
+void trace_close(struct trace *t);
+
+bool trace_on(const struct trace *t);
+/* Stamps and writes it; a SAMPLE too soon after the last is left out. */
+void trace_put(struct trace *t, struct event *e);
+#endif

@@ -1,0 +1,31 @@
+/* turn.h - one request from its submission to its end: text streams to stdout, events to the streams, progress to
+ * stderr. A pending signal, or a reader of stdout that left, cancels it within one pass of the engine. */
+#ifndef TURN_H
+#define TURN_H
+#include "app/app.h"
+
+struct turn_ask {
+    const struct msg *msgs; /* the conversation, the user's turn last */
+    int n_msgs;
+    int top_n;   /* also keep the likeliest tokens */
+    bool silent; /* the text does not go to stdout */
+    /* Called whenever the answer grew, and at its end.  NULL: nobody. */
+    void (*grew)(void *self, const struct answer *ans);
+    void *self;
+};
+
+struct turn_result {
+    enum engine_end end;
+    int n_prompt, n_tokens, max_tokens;
+    double first_s, total_s;        /* seconds to the first token (0: there was none), and in all */
+    double prefill_rate, decode_rate; /* tokens a second; NaN: unknown */
+    struct buf text;                /* the answer, as far as it came */
+};
+
+/* 0: it was admitted and ended as result->end says (END_FAULT: err says why).  Else an enum engine_error: it was
+ * refused with err filled, and nothing has changed.  result->text is the caller's to free either way. */
+int turn_run(struct app *a, const struct turn_ask *ask, struct turn_result *result, struct err *err);
+
+/* The exit status that a turn stands for: code is what turn_run() returned. */
+int turn_exit(int code, const struct turn_result *result);
+#endif

@@ -1,0 +1,178 @@
+/* The line chat at a terminal of its own: typing, Ctrl-C, Ctrl-D, and text that would like to command the terminal. */
+#include "tests/check.h"
+#include "tests/child.h"
+#include <unistd.h>
+
+#define MODEL "tests/fixtures/llama-gqa.gguf"
+
+static struct child c;
+
+static void start(const char *script, const char *ctx, const char *trace)
+{
+    static char path[512];
+    snprintf(path, sizeof path, "%s/script.jsonl", check_tmpdir());
+    FILE *f = fopen(path, "w");
+    CHECK(f && fputs(script, f) >= 0 && fclose(f) == 0);
+    const char *const args[] = {"-m", MODEL, "--engine", "scripted", "--script-file", path, "--ctx", ctx,
+                                trace ? "--trace" : NULL, trace, NULL};
+    child_free(&c);
+    child_start_at_terminal(&c, args);
+    child_wait_for(&c, "Ctrl-D leaves");
+    child_wait_for(&c, "> ");
+}
+
+static void type(const char *text) { child_type(&c, text, strlen(text)); }
+
+static void turn(const char *line, const char *answer)
+{
+    type(line);
+    child_wait_for(&c, answer);
+    child_wait_for(&c, "> ");
+}
+
+static int leave(void)
+{
+    type("\x04");
+    int status = child_end(&c);
+    child_free(&c);
+    return status;
+}
+
+static const char hello[] = "{\"answer\":\"Hello there\"}\n{\"answer\":\"Second answer\"}\n";
+static const char singer[] = "{\"answer\":\"la \",\"token_ms\":5,\"end\":false}\n{\"answer\":\"Quiet now\"}\n";
+
+TEST(terminal_chat_streams_answers_and_ctrl_d_leaves)
+{
+    start(hello, "512", NULL);
+    type("one\n");
+    child_wait_for(&c, "Hello there\r\n");
+    child_wait_for(&c, "tokens, context ");
+    child_wait_for(&c, " of 512");
+    child_wait_for(&c, "> ");
+    turn("two\n", "Second answer\r\n");
+    CHECK_EQ(leave(), 0);
+}
+
+TEST(terminal_ctrl_c_interrupts_the_answer_and_the_next_prompt_works)
+{
+    start(singer, "4000", NULL);
+    type("sing\n");
+    child_wait_for(&c, "la la la");
+    type("\x03");
+    child_wait_for(&c, "interrupted]");
+    child_wait_for(&c, "> ");
+    turn("thanks\n", "Quiet now");
+    CHECK_EQ(leave(), 0);
+}
+
+TEST(terminal_ctrl_c_at_the_prompt_warns_first_and_leaves_at_the_second)
+{
+    start(hello, "512", NULL);
+    type("half a li\x03");
+    child_wait_for(&c, "Ctrl-C again leaves");
+    child_wait_for(&c, "> ");
+    turn("one\n", "Hello there"); /* and a turn between makes the next one the first again */
+    type("\x03");
+    child_wait_for(&c, "Ctrl-C again leaves");
+    child_wait_for(&c, "> ");
+    type("\x03");
+    CHECK_EQ(child_end(&c), 130);
+    child_free(&c);
+}
+
+TEST(terminal_gets_no_control_character_of_the_model)
+{
+    start("{\"answer\":\"\\u001b[2J\\u009b31m\\u202egood\\u007f\\r\\ttab\\nline\"}\n", "512", NULL);
+    type("go\n");
+    child_wait_for(&c, "^[[2J\xef\xbf\xbd" "31m\xef\xbf\xbdgood^?^M");
+    child_wait_for(&c, "tab\r\nline\r\n"); /* the terminal itself may show a tab as blanks */
+    child_wait_for(&c, "> ");
+    CHECK_EQ(leave(), 0);
+}
+
+TEST(terminal_commands_do_what_help_says)
+{
+    start(hello, "512", NULL);
+    turn("/help\n", "/system");
+    turn("/frobnicate now\n", "no such command: /frobnicate");
+    turn("/system\n", "there is no system message");
+    turn("/system be brief\n", "system message is set");
+    turn("/system\n", "be brief");
+    turn("one\n", "Hello there");
+    turn("/stats\n", "turns    written as chatml");
+    turn("/clear\n", "a new conversation; the system message stays");
+    turn("/stats\n", "context  0 of 512");
+    turn("\n", "");
+    type("/quit\n");
+    CHECK_EQ(child_end(&c), 0);
+    child_free(&c);
+}
+
+TEST(terminal_three_quotes_hold_a_turn_of_several_lines)
+{
+    char trace[512], text[1 << 15];
+    snprintf(trace, sizeof trace, "%s/trace.jsonl", check_tmpdir());
+    start(hello, "512", trace);
+    type("\"\"\"first\n");
+    child_wait_for(&c, ". ");
+    type("/clear\n");
+    child_wait_for(&c, ". ");
+    turn("last\"\"\"\n", "Hello there");
+    turn("\"\"\"/help\"\"\"\n", "Second answer");
+    CHECK_EQ(leave(), 0);
+    FILE *f = fopen(trace, "r");
+    CHECK(f);
+    text[fread(text, 1, sizeof text - 1, f)] = '\0';
+    fclose(f);
+    CHECK(strstr(text, "\"text\":\"first\\n/clear\\nlast\""));
+    CHECK(strstr(text, "\"text\":\"/help\""));
+}
+
+TEST(terminal_refused_turn_says_what_to_do_and_the_chat_goes_on)
+{
+    char line[202];
+    memset(line, 'x', 200);
+    strcpy(line + 200, "\n");
+    start(hello, "128", NULL);
+    type(line);
+    child_wait_for(&c, "plimsoll: ");
+    child_wait_for(&c, "128");
+    child_wait_for(&c, "the conversation is as before; /clear");
+    child_wait_for(&c, "> ");
+    turn("short\n", "Hello there");
+    CHECK_EQ(leave(), 0);
+}
+
+TEST(terminal_line_that_the_terminal_cut_is_refused)
+{
+    char *line = malloc(5002);
+    CHECK(line);
+    memset(line, 'x', 5000);
+    strcpy(line + 5000, "\n");
+    start(hello, "4096", NULL);
+    turn(line, "a terminal hands over at most 4095 bytes");
+    free(line);
+    CHECK_EQ(leave(), 0);
+}
+
+TEST(terminal_fault_of_the_engine_is_told_and_the_chat_goes_on)
+{
+    start("{\"answer\":\"Hello\"}\n{\"fault\":{\"pass\":3,\"text\":\"device lost\"}}\n", "512", NULL);
+    turn("one\n", "plimsoll: device lost");
+    turn("two\n", "Hello");
+    CHECK_EQ(leave(), 0);
+}
+
+TEST(terminal_that_is_hung_up_ends_the_program)
+{
+    start(singer, "4000", NULL);
+    type("sing\n");
+    child_wait_for(&c, "la la la");
+    child_stop_reading(&c);
+    c.in = -1;
+    int status = child_end(&c);
+    CHECK(status == 129 || status == 1); /* the signal, or the write that failed before it */
+    child_free(&c);
+}
+
+CHECK_MAIN
