@@ -1,0 +1,205 @@
+/* ours.c - the engine's own figures, through the face that everybody uses. */
+#include "engine/engine.h"
+#include "engine/gguf.h"
+#include "tests/bench/bench.h"
+#include "tests/bench/limits.h"
+
+static const struct engine_ops *const ops = &engine_local;
+
+/* What one token costs at least, counted from the file: a step reads every weight once (the embedding table only where
+ * it is the output matrix too), and multiplies with every matrix. */
+struct cost {
+    double bytes;  /* a step must read */
+    double body;   /* multiply-adds of a token in the layers */
+    double output; /* ... and of a row of logits */
+};
+
+struct bench {
+    const struct options *o;
+    struct engine *e;
+    struct probe *probe;
+    struct cost cost;
+    double wait_left;
+    uint32_t random;
+    int32_t *ids; /* as many as the longest prompt */
+    int id[64];   /* requests of the repetition that runs */
+};
+
+static int cost_of(const char *path, struct cost *c, struct err *err)
+{
+    struct gguf *g = gguf_open(path, err);
+    if (!g) return -1;
+    const char *output = gguf_tensor(g, "output.weight") ? "output.weight" : "token_embd.weight";
+    *c = (struct cost){0};
+    for (uint64_t i = 0; i < gguf_n_tensors(g); i++) {
+        const struct gguf_tensor *t = gguf_tensor_at(g, i);
+        bool is_output = strcmp(t->name, output) == 0;
+        if (!is_output && strcmp(t->name, "token_embd.weight") == 0) continue;
+        double size = (double)t->dim[0] * (double)t->dim[1];
+        c->bytes += (double)t->bytes;
+        if (is_output) c->output += size;
+        else if (t->n_dims == 2) c->body += size;
+    }
+    gguf_close(g);
+    return 0;
+}
+
+/* ------------------------------------------------------------ one repetition */
+
+static int submit(struct bench *b, int n_ids, int max_tokens, int *id, struct err *err)
+{
+    int vocab = ops->info(b->e)->vocab;
+    for (int i = 0; i < n_ids; i++) { /* other ones every time, so that no cache of prefixes ever helps */
+        b->random = b->random * 1664525u + 1013904223u;
+        b->ids[i] = (int32_t)((b->random >> 8) % (uint32_t)vocab);
+    }
+    struct request r = {.ids = b->ids, .n_ids = n_ids, .max_tokens = max_tokens, .sampling = SAMPLING_GREEDY,
+                        .ignore_end = true};
+    return ops->submit(b->e, &r, id, err);
+}
+
+static int step(struct bench *b, struct err *err)
+{
+    static struct engine_event ev[3 * 64 + 8];
+    struct err why = {0};
+    int n = ops->step(b->e, ev, (int)COUNT_OF(ev), &why);
+    if (why.code) return err_set(err, -1, "a pass failed: %s", why.text);
+    if (n == 0) return err_set(err, -1, "the engine stopped before the test was over");
+    return 0;
+}
+
+static bool all_started(struct bench *b, int seqs)
+{
+    for (int i = 0; i < seqs; i++)
+        if (atomic_load(&ops->answer(b->e, b->id[i])->n_tokens) == 0) return false;
+    return true;
+}
+
+/* A prompt of n tokens, from submit to its one token. */
+static int prefill(struct bench *b, int n, double *seconds, struct err *err)
+{
+    double begin = bench_now();
+    if (submit(b, n, 1, &b->id[0], err)) return -1;
+    int rc = 0;
+    while (!rc && !all_started(b, 1)) rc = step(b, err);
+    *seconds = bench_now() - begin;
+    ops->drop(b->e, b->id[0]);
+    return rc;
+}
+
+/* n passes of seqs sequences, all of them past their prompts.  Every pass before that ends one prompt at least, so with
+ * seqs tokens to spare none ends meanwhile. */
+static int decode(struct bench *b, int seqs, int n, double *seconds, struct err *err)
+{
+    int rc = 0, sent = 0;
+    while (!rc && sent < seqs) {
+        rc = submit(b, BENCH_PROMPT, n + 1 + seqs, &b->id[sent], err);
+        if (!rc) sent++;
+    }
+    while (!rc && !all_started(b, seqs)) rc = step(b, err);
+    struct engine_snapshot before, after;
+    ops->snapshot(b->e, &before);
+    double begin = bench_now();
+    for (int i = 0; !rc && i < n; i++) rc = step(b, err);
+    *seconds = bench_now() - begin;
+    ops->snapshot(b->e, &after);
+    while (sent > 0) ops->drop(b->e, b->id[--sent]);
+    if (rc) return rc;
+    uint64_t tokens = after.generated - before.generated, passes = after.passes - before.passes;
+    if (tokens != (uint64_t)seqs * (uint64_t)n || passes != (uint64_t)n)
+        return err_set(err, -1, "%llu tokens were made in %llu passes instead of %d in %d", (unsigned long long)tokens,
+                       (unsigned long long)passes, seqs * n, n);
+    return 0;
+}
+
+static int once(struct bench *b, const struct test *t, bool short_one, double *seconds, struct err *err)
+{
+    if (t->prefill) return prefill(b, t->n, seconds, err);
+    return decode(b, t->seqs, short_one ? MIN(t->n, 2) : t->n, seconds, err);
+}
+
+/* ------------------------------------------------------------------- a test */
+
+static double share_of(const struct cost *c, const struct test *t, double seconds, const struct limits *l)
+{
+    if (t->prefill) return 2 * (c->body * t->n + c->output) / seconds * 1e-9 / l->int8;
+    return c->bytes * t->n / seconds * 1e-9 / l->read;
+}
+
+static int run_test(struct bench *b, const struct test *t, struct figure *f, struct err *err)
+{
+    double rate[BENCH_REPS], share[BENCH_REPS], limit[BENCH_REPS], foreign[BENCH_REPS], seconds;
+    int reps = b->o->reps;
+    if (once(b, t, true, &seconds, err)) return -1;
+    for (int r = 0; r < reps;) {
+        struct noise noise;
+        quiet_wait(&b->wait_left);
+        struct limits l = probe_limits(b->probe);
+        noise_start(&noise);
+        if (once(b, t, false, &seconds, err)) return -1;
+        foreign[r] = noise_end(&noise);
+        if (foreign[r] > NOISE_MOST && f->thrown < reps) {
+            f->thrown++;
+            continue;
+        }
+        rate[r] = t->seqs * t->n / seconds;
+        share[r] = share_of(&b->cost, t, seconds, &l);
+        limit[r++] = t->prefill ? l.int8 : l.read;
+    }
+    f->rate = spread_of(rate, reps);
+    f->share = spread_of(share, reps).median;
+    f->limit = spread_of(limit, reps).median;
+    f->noise = spread_of(foreign, reps).median;
+    f->there = true;
+    return 0;
+}
+
+/* -------------------------------------------------------------------- a file */
+
+static struct engine_config config_for(const struct options *o, const char *path)
+{
+    struct engine_config c = {.model = path, .backend = o->backend, .kv_type = KT_F16, .template = -1,
+                              .ctx = 64, .max_seqs = 8,
+                              .kern = {.threads = o->threads, .isa = o->isa, .pin = true}};
+    for (int i = 0; i < o->tests; i++) {
+        const struct test *t = &o->test[i];
+        c.ctx = MAX(c.ctx, t->prefill ? t->n + 1 : BENCH_PROMPT + t->n + 1 + t->seqs);
+        c.max_seqs = MAX(c.max_seqs, t->seqs);
+    }
+    return c;
+}
+
+static int measure_all(struct bench *b, struct subject *s, struct err *err)
+{
+    for (int i = 0; i < b->o->tests; i++) {
+        if (run_test(b, &b->o->test[i], &s->ours.figure[i], err)) return -1;
+        table_progress("ours", s, &b->o->test[i], &s->ours.figure[i]);
+    }
+    return 0;
+}
+
+int ours_measure(const struct options *o, struct subject *s, struct buf *about, struct err *err)
+{
+    struct engine_config cfg = config_for(o, s->path);
+    struct bench b = {.o = o, .wait_left = o->wait_s, .random = 1};
+    int rc = -1;
+    if (cost_of(s->path, &b.cost, err)) return -1;
+    b.ids = calloc((size_t)cfg.ctx, sizeof *b.ids);
+    if (!b.ids) return err_set(err, -1, "no memory for a prompt of %d tokens", cfg.ctx);
+    b.probe = probe_open(o->threads, err); /* before the engine pins this thread: it asks which cores there are */
+    if (b.probe) {
+        double begin = bench_now();
+        b.e = ops->open(&cfg, err);
+        s->ours.load_s = bench_now() - begin;
+    }
+    if (b.e) {
+        const struct engine_info *i = ops->info(b.e);
+        if (about->len == 0)
+            buf_printf(about, "%s, passes of at most %d rows; limits by %s", i->backend, i->max_rows, probe_isa());
+        rc = measure_all(&b, s, err);
+        ops->close(b.e);
+    }
+    probe_close(b.probe);
+    free(b.ids);
+    return rc;
+}
