@@ -120,8 +120,10 @@ $(setup): tests/setup.sh $(SETUP_FILES)
 	@sh tests/setup.sh $(STAGE) $@
 $(SETUP_FILES):
 
+is_gcc := $(filter gcc% cc,$(compiler))
+
 # What a sanitizer adds to the code makes gcc guess wrongly about what is initialised.
-sanitized    := -fno-omit-frame-pointer $(if $(filter gcc%,$(compiler)),-Wno-maybe-uninitialized)
+sanitized    := -fno-omit-frame-pointer $(if $(is_gcc),-Wno-maybe-uninitialized)
 O            := $(call folder,$(VARIANT))
 opt_release  := -O2 -g
 opt_asan     := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(sanitized)
@@ -136,15 +138,19 @@ facts := $(strip $(opt) -std=gnu17 -ffp-contract=off $(CFLAGS))
 flags := $(facts) -Wall -Wextra -Wshadow -Wconversion -Werror -D_GNU_SOURCE -I. -I$(O) $(PKG_CFLAGS) -pthread
 libs  := $(PKG_LIBS) -lpthread -lm
 
-# Kernels are worth -O3 (half of it where a sanitizer runs along), and files named for an instruction set get it.
-kernel_opt := $(if $(filter release,$(VARIANT)),-O3,$(if $(filter cov,$(VARIANT)),,-O2))
+# Kernels are worth -O3.  Files named for an instruction set get it; they unroll so much that some passes of a compiler
+# would take minutes over them: where variables live (gcc's debug information), and checks written out in place instead
+# of called (ASan).  The fuzz targets do not reach kernels.
 machine    := $(shell $(CC) -dumpmachine 2>/dev/null)
 ifneq ($(filter x86_64% amd64% i386% i486% i586% i686%,$(machine)),)
 isa_avx2   := -mavx2 -mfma -mf16c -mbmi2
 isa_avx512 := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma -mf16c -mbmi2
 endif
-own_flags = $(if $(filter kernels/%,$1),$(kernel_opt)) $(if $(filter %_avx2.c,$1),$(kernel_opt) $(isa_avx2)) \
-            $(if $(filter %_avx512.c,$1),$(kernel_opt) $(isa_avx512))
+kernel      = $(if $(filter release,$(VARIANT)),-O3) $(if $(is_gcc),-fno-var-tracking) $(kernel_$(VARIANT))
+kernel_asan = $(if $(is_gcc),--param,-mllvm) $(if $(is_gcc),,-)asan-instrumentation-with-call-threshold=0
+kernel_fuzz = -fno-sanitize=all
+own_flags   = $(if $(filter kernels/% %_avx2.c %_avx512.c,$1),$(kernel)) \
+              $(if $(filter %_avx2.c,$1),$(isa_avx2)) $(if $(filter %_avx512.c,$1),$(isa_avx512))
 
 tree      = $(sort $(shell find $(wildcard $1) -name '*.c' 2>/dev/null))
 lib_src  := $(sort $(wildcard kernels/*.c kernels/cpu/*.c)) $(filter-out app/main.c,$(call tree,engine memory tools app))
@@ -174,7 +180,7 @@ quoted  = $(shell printf '%s' '$(subst ','\'',$1)' | sed 's/[\\"]/\\&/g')
 
 compiler_version := $(shell $(CC) --version 2>/dev/null | head -n 1)
 $(O)/flags: always
-	@printf '%s\n' '$(CC) $(compiler_version)' '$(flags) $(LDFLAGS) $(libs)' '$(kernel_opt) $(isa_avx2) $(isa_avx512)' | { $(rewrite); }
+	@printf '%s\n' '$(CC) $(compiler_version)' '$(flags) $(LDFLAGS) $(libs)' '$(kernel) $(isa_avx2) $(isa_avx512)' | { $(rewrite); }
 $(O)/objects: always
 	@printf '%s\n' $(lib_src) | { $(rewrite); }
 $(O)/version.h: always
