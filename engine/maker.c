@@ -46,11 +46,11 @@ int maker_sizes(struct engine *e, const struct engine_config *cfg, int ctx_train
     i->ctx = cfg->ctx > 0 ? cfg->ctx : MIN(ctx_trained, 4096);
     i->max_seqs = cfg->max_seqs > 0 ? cfg->max_seqs : 8;
     i->max_rows = MAX(cfg->max_rows > 0 ? cfg->max_rows : 128, i->max_seqs + 1);
+    if (i->ctx > 1 << 27 || i->max_seqs > SCHED_REQUESTS || i->max_rows > 1 << 20)
+        return err_set(err, ENGINE_FAULT, "%d sequences of %d tokens in passes of %d are more than can be counted", i->max_seqs, i->ctx, i->max_rows);
     /* Each sequence rounds up to whole pages by itself, unless the pool's size was named. */
     uint64_t n = cfg->pool_tokens ? (cfg->pool_tokens - 1) / KERN_PAGE + 1 : (uint64_t)kv_pages_for(i->ctx) * (uint64_t)i->max_seqs;
-    if (i->ctx > INT32_MAX / 2 || i->max_seqs > SCHED_REQUESTS || i->max_rows > 1 << 20 || n > INT32_MAX / KERN_PAGE)
-        return err_set(err, ENGINE_FAULT, "%d sequences of %d tokens in a KV pool of %llu pages are more than can be counted", i->max_seqs, i->ctx,
-                       (unsigned long long)n);
+    if (n > INT32_MAX / KERN_PAGE) return err_set(err, ENGINE_FAULT, "a KV pool of %llu pages is more than can be counted", (unsigned long long)n);
     *pages = (int)n;
     return 0;
 }

@@ -3,10 +3,11 @@
  *
  * Tolerances.  Against the reference with rounded activations both see the same integers; what is left is this
  * backend's float sums (reference: double) of up to a few hundred terms, each rounded to 2^-24, and its own exp and
- * tanh (3 units in the last place): 1e-5 of the result's rms holds ten times that.  Against float activations the int8 rounding itself
- * shows, up to 127 steps for the largest of 32: 1 % of rms on data with outliers, 6 % is the bound for a single value.
- * In attention a score of size s carries an error of some s * 2^-24, which is a relative error of its weight: 1e-4 there.
- * With F16 pages a K or V that differs in a float's last bit may round to the next half, 2^-11 away: 1e-3. */
+ * tanh (3 units in the last place): 1e-5 of the result's rms holds ten times that.  Against float activations the
+ * int8 rounding itself shows, up to 127 steps for the largest of 32: 1 % of rms on data with outliers, 6 % is the
+ * bound for a single value. In attention a score of size s carries an error of some s * 2^-24, which is a relative
+ * error of its weight: 1e-4 there. With F16 pages a K or V that differs in a float's last bit may round to the next
+ * half, 2^-11 away: 1e-3. */
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/pack.h"
 #include "tests/check.h"
@@ -46,6 +47,10 @@ TEST(a_packed_matrix_gives_back_every_row_of_the_file)
                 quant_decode(types[t], file + (size_t)r * row, a, cols);
                 pack_row(types[t], cols, to + (size_t)(r / 32) * group, r % 32, b);
                 CHECK_MEM(a, b, (size_t)cols * 4);
+            }
+            for (int r = n; r < (n + 31) / 32 * 32; r++) {
+                pack_row(types[t], cols, to + (size_t)(r / 32) * group, r % 32, b);
+                for (int k = 0; k < cols; k++) CHECK(b[k] == 0);
             }
             rig_release(file, size), rig_release(to, packed);
             rig_release(a, (size_t)cols * 4), rig_release(b, (size_t)cols * 4);
@@ -375,7 +380,8 @@ static struct said say_all(struct rig *r, struct dice *dice)
     return said;
 }
 
-/* One token at a time with one thread is the measure; then batches of all kinds, 1 to 4 threads, every instruction set. */
+/* One token at a time with one thread is the measure; then batches of all kinds, 1 to 4 threads, every instruction
+ * set. */
 TEST(a_row_has_the_same_bits_alone_or_in_company_on_any_threads_and_instruction_set)
 {
     struct dice dice = {7};
@@ -402,6 +408,48 @@ TEST(a_row_has_the_same_bits_alone_or_in_company_on_any_threads_and_instruction_
         for (size_t i = 0; i < size / sizeof(float); i++) CHECK(isfinite(first.logits[i]));
         free(first.logits);
         rig_model_free(m);
+    }
+}
+
+/* Enough tokens for several rounds of sums and enough cols for several chunks of k, against one token at a time. */
+TEST(a_product_of_many_rows_has_the_bits_of_each_row_alone)
+{
+    enum { ROWS = 530, OUT = 70 };
+    static const struct { enum ktype type; int cols; } cases[] = {
+        {KT_Q8_0, 2240}, {KT_Q4_0, 4128}, {KT_Q5_1, 3104}, {KT_Q4_K, 4608}, {KT_Q6_K, 2816}, {KT_F16, 1301}, {KT_F32, 613}};
+    const struct kern *k = kern_cpu();
+    struct dice dice = {10};
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        const struct kern_config cfg = {.threads = 1 + (int)c % 3};
+        const int cols = cases[c].cols;
+        struct kmat m = {cases[c].type, OUT, cols, NULL};
+        const struct kern_dims dims = {.embd = cols, .ff = cols, .max_rows = ROWS, .max_outs = 1};
+        size_t file_size = rig_file_bytes(m.type, OUT, cols), size = k->mat_bytes(m.type, OUT, cols);
+        size_t work_size = k->work_bytes(&dims), y_size = (size_t)ROWS * (size_t)cols * 4;
+        uint8_t *file = rig_memory(file_size), *work = rig_memory(work_size);
+        float *y = rig_memory(y_size), *x = rig_memory(ROWS * OUT * 4), one[OUT];
+        struct kdev *d = k->open(&cfg, NULL);
+        m.dev_data = rig_memory(size);
+        rig_weights(&dice, m.type, OUT, cols, file);
+        CHECK_EQ(k->mat_load(d, &m, 0, OUT, file, NULL), 0);
+        for (int i = 0; i < ROWS * cols; i++) y[i] = dice_float(&dice, 1);
+        memset(x, 0, ROWS * OUT * 4);
+        CHECK_EQ(k->project(d, NULL, ROWS, &m, NULL, y, x, work, NULL), 0);
+        for (int r = 0; r < ROWS; r++) {
+            memset(one, 0, sizeof one);
+            CHECK_EQ(k->project(d, NULL, 1, &m, NULL, y + (size_t)r * (size_t)cols, one, work, NULL), 0);
+            CHECK_MEM(x + r * OUT, one, sizeof one);
+        }
+        const float *norm = y; /* any numbers will do */
+        CHECK_EQ(k->ffn_in(d, NULL, ROWS, norm, 1e-5f, &m, &m, KERN_SILU, y, x, work, NULL), 0);
+        for (int r = 0; r < ROWS; r += 7) {
+            const float *row = y + (size_t)r * (size_t)cols;
+            CHECK_EQ(k->ffn_in(d, NULL, 1, norm, 1e-5f, &m, &m, KERN_SILU, row, one, work, NULL), 0);
+            CHECK_MEM(x + r * OUT, one, sizeof one);
+        }
+        k->close(d);
+        rig_release(m.dev_data, size), rig_release(file, file_size), rig_release(work, work_size);
+        rig_release(y, y_size), rig_release(x, ROWS * OUT * 4);
     }
 }
 

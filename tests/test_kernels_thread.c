@@ -116,7 +116,8 @@ TEST(a_crew_says_how_many_it_is_and_refuses_foolish_numbers)
     crew_close(NULL);
 }
 
-/* A whole forward pass: what threads share (workspace, pages, logits) is written by one and read by others between loops. */
+/* A whole forward pass: what threads share (workspace, pages, logits) is written by one and read by others between
+ * loops. */
 TEST(a_forward_pass_has_the_same_bits_on_any_number_of_threads)
 {
     struct dice dice = {2};

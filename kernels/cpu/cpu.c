@@ -7,9 +7,9 @@ enum { HUGE = 2 << 20 };
 
 /* ----------------------------------------------------------------------- memory */
 
-/* Pages of the system: aligned, zeroed when first touched, and given back whole.  From one huge page on, the slab begins
- * at a huge page's boundary, so that the system may use huge pages for all of it: weights are read from end to end, and
- * small pages cost a walk of the page table every 4 KiB. */
+/* Pages of the system: aligned, zeroed when first touched, and given back whole.  From one huge page on, the slab
+ * begins at a huge page's boundary, so that the system may use huge pages for all of it: weights are read from end
+ * to end, and small pages cost a walk of the page table every 4 KiB. */
 static size_t mapped_bytes(size_t bytes)
 {
     return bytes >= HUGE ? (size_t)size_align(bytes, HUGE) : (size_t)size_align(MAX(bytes, 1), 4096);

@@ -92,8 +92,8 @@ static void work_off(struct crew *c, int who)
     }
 }
 
-/* Until the loop's number is no longer `seen`, or the crew ends.  The sleeper announces itself before it looks a last time, the
- * caller publishes before it looks for sleepers: one of them sees the other. */
+/* Until the loop's number is no longer `seen`, or the crew ends.  The sleeper announces itself before it looks a
+ * last time, the caller publishes before it looks for sleepers: one of them sees the other. */
 static void wait_for_work(struct crew *c, uint64_t seen)
 {
     int turn = 0;

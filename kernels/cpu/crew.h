@@ -2,17 +2,17 @@
  *
  *     crew_run(crew, 4008, work, &job)      work(&job, first, end, who) is called for ranges that cover 0 .. 4007 once
  *
- * The caller is worker 0 and works too; crew_run returns when all of it is done.  Ranges are taken as workers get to them, large
- * ones first, so a worker that another process keeps from its core delays little.  Which worker takes what is chance:
- * results must not depend on it.
+ * The caller is worker 0 and works too; crew_run returns when all of it is done.  Ranges are taken as workers get to
+ * them, large ones first, so a worker that another process keeps from its core delays little.  Which worker takes
+ * what is chance: results must not depend on it.
  *
- * Between loops workers spin for a moment (a forward pass is some hundred loops a few microseconds apart), then sleep;
- * an idle crew uses no processor time.  With more threads than cores nobody spins.
+ * Between loops workers spin for a moment (a forward pass is some hundred loops a few microseconds apart), then
+ * sleep; an idle crew uses no processor time.  With more threads than cores nobody spins.
  *
- * Pinned: worker i stays on the i-th core that the process may use.  That includes the calling thread, from its first
- * crew_run() on; it gets its old cores back in crew_close() if that runs in the same thread.  (Threads and processes
- * that a pinned thread starts inherit its one core: start them before, or from another thread.)  A crew of one is not
- * pinned: it waits for nobody.
+ * Pinned: worker i stays on the i-th core that the process may use.  That includes the calling thread, from its
+ * first crew_run() on; it gets its old cores back in crew_close() if that runs in the same thread.  (Threads and
+ * processes that a pinned thread starts inherit its one core: start them before, or from another thread.)  A crew of
+ * one is not pinned: it waits for nobody.
  *
  * One thread at a time may call in.  Nothing is allocated after crew_open(). */
 #ifndef CREW_H

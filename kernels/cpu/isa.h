@@ -12,7 +12,8 @@ enum {
     ISA_CHUNK = 64  /* tokens of one step of the online softmax */
 };
 
-/* 32 activations as integer kernels want them: x ~ q * dx.  A tile of T tokens keeps block b of its token t at [b * T + t]. */
+/* 32 activations as integer kernels want them: x ~ q * dx.  A tile of T tokens keeps block b of its token t at [b *
+ * T + t]. */
 struct act {
     int8_t q[32];
     float dx;     /* the scale of quant_act32() */
@@ -56,7 +57,8 @@ struct cpu_isa {
     void (*gate)(enum kern_act act, const float *gate, const float *up, int n, float *h);
     /* y = cap * tanh(y / cap) */
     void (*softcap)(float *y, int n, float cap);
-    /* One head after its projection, in place: + bias, norm, rotation; each may be NULL.  turn: (dims / 2) cos, then sin. */
+    /* One head after its projection, in place: + bias, norm, rotation; each may be NULL.  turn: (dims / 2) cos, then
+     * sin. */
     void (*head)(float *x, int dim, const float *bias, const float *norm, float eps, const struct kern_rope *rope,
                  const float *turn);
     /* One token's k and v of one head to a page; token is 0..15 in it. */
@@ -64,7 +66,8 @@ struct cpu_isa {
     void (*attend)(const struct isa_attend *a);
 };
 
-/* NULL: not compiled for this machine.  They may be called only where the processor has the instructions: isa_choose(). */
+/* NULL: not compiled for this machine.  They may be called only where the processor has the instructions:
+ * isa_choose(). */
 const struct cpu_isa *isa_avx512(void);
 const struct cpu_isa *isa_avx2(void);
 const struct cpu_isa *isa_portable(void);

@@ -5,8 +5,8 @@
     defined(__AVX512VNNI__) && defined(__FMA__) && defined(__F16C__)
 #include "kernels/cpu/simd_avx512.h"
 
-/* 32 registers: 2 vectors (all 32 rows) and up to 6 tokens leave room for weights; 7 and 8 spill the float sums, which still beats
- * reading the weights twice. */
+/* 32 registers: 2 vectors (all 32 rows) and up to 6 tokens leave room for weights; 7 and 8 spill the float sums,
+ * which still beats reading the weights twice. */
 enum { NV_ALONE = 2, NV_TILE = 2, SCORE_VECS = 4, VALUE_VECS = 4 };
 #include "kernels/cpu/mul.h"
 #include "kernels/cpu/rows.h"

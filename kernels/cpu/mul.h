@@ -1,14 +1,16 @@
-/* mul.h - packed weights times activations: the inner loops of every matrix product.  Source, not interface: an isa_*.c
- * includes it after its simd_*.h and gets mul_table().
+/* mul.h - packed weights times activations: the inner loops of every matrix product.  Source, not interface: an
+ * isa_*.c includes it after its simd_*.h and gets mul_table().
  *
- * Lanes are rows (pack.h).  A function takes T tokens (a constant) and goes over the 32 rows in strips of NV vectors,
- * so that NV * T integer sums and NV * T float sums fit the registers.  Weights are unsigned, activations signed; the
- * offset of a format (8, 16, 32, 128) is undone by starting the integer sum at -offset * sum(x).
+ * Lanes are rows (pack.h).  A function takes T tokens (a constant) and goes over the 32 rows in strips of NV
+ * vectors, so that NV * T integer sums and NV * T float sums fit the registers.  Weights are unsigned, activations
+ * signed; the offset of a format (8, 16, 32, 128) is undone by starting the integer sum at -offset * sum(x).
  *
  * The order of a row's float sum is the same for every T, strip, chunk of k and instruction set:
  *     acc = 0; for blocks in rising k:   acc = fma(isum, dw * dx, acc), isum exact
- *         formats with a minimum:        then acc = fma(m, dx * sum(x), acc)   (K formats: fma(dmin * m, dx * -sum(x), acc))
- *         Q6_K, per half of 128:         u = fma(s0 * i0 + s1 * i1, dx, u) over its 4 runs of 32, then acc = fma(u, d, acc)
+ *         formats with a minimum:        then acc = fma(m, dx * sum(x), acc)   (K formats: fma(dmin * m, dx *
+ *             -sum(x), acc))
+ *         Q6_K, per half of 128:         u = fma(s0 * i0 + s1 * i1, dx, u) over its 4 runs of 32, then acc = fma(u,
+ *             d, acc)
  *     floats: per 32 k: s = fma(w, x, s) in rising k from 0, then acc = acc + s */
 
 enum { NV_MAX = 32 / LANES, VB = 4 * LANES /* bytes of a vector */, LINE = 4 * ISA_GROUP /* a dword of each row */ };
@@ -34,8 +36,8 @@ INLINE void prefetch_part(const uint8_t *w, size_t far, const int bytes, const i
     UNROLL for (int i = lines * part / parts; i < end; i++) __builtin_prefetch((const void *)(p + 64 * (uintptr_t)i), 0, 3);
 }
 
-/* The same pointer, which the compiler no longer knows to be the same: else it keeps what one run has loaded for the next
- * that reads it too, and has to put it on the stack for that. */
+/* The same pointer, which the compiler no longer knows to be the same: else it keeps what one run has loaded for the
+ * next that reads it too, and has to put it on the stack for that. */
 INLINE const uint8_t *anew(const uint8_t *p)
 {
     __asm__("" : "+r"(p));
@@ -75,8 +77,8 @@ INLINE vi weights(const enum form form, const uint8_t *q, const uint8_t *h, cons
     }
 }
 
-/* isum = sum over steps first .. last - 1 of weights times activations; it starts at start[t].  A lone token's odd steps
- * have sums of their own, since each product waits for the one before it. */
+/* isum = sum over steps first .. last - 1 of weights times activations; it starts at start[t].  A lone token's odd
+ * steps have sums of their own, since each product waits for the one before it. */
 INLINE void dot_steps(const int T, const int NV, const enum form form, const uint8_t *q, const uint8_t *h, const int run,
                       const int first, const int last, const int lane, const struct act *x, const vi *start,
                       vi_tile isum)
@@ -149,7 +151,8 @@ INLINE void block32(const int T, const int NV, const enum ktype type, const uint
 
 /* ---------------------------------------------------------------- Q4_K and Q5_K */
 
-/* The 6-bit scale and minimum of run j from the three dwords of scales (quant.c draws them), as floats times d and dmin. */
+/* The 6-bit scale and minimum of run j from the three dwords of scales (quant.c draws them), as floats times d and
+ * dmin. */
 INLINE void scales_k(const uint8_t *sc, const int lane, const int j, vf d, vf dmin, vf *scale, vf *min)
 {
     const int at = 8 * (j & 3);

@@ -77,7 +77,8 @@ static const struct form *form_of(enum ktype type)
     }
 }
 
-/* Q6_K's low and high bits: 48 lines behind the scales.  Step s of a half takes 3 of them, from these bytes of the file's block. */
+/* Q6_K's low and high bits: 48 lines behind the scales.  Step s of a half takes 3 of them, from these bytes of the
+ * file's block. */
 static void q6_from(int half, int step, int from[3])
 {
     from[0] = 64 * half + 4 * step;
@@ -129,7 +130,8 @@ static void pack_block(enum ktype type, const struct form *f, int n, const uint8
     if (f->bits_at) pack_bits(bits, lines);
 }
 
-/* Values of 4 bytes: k goes from along the row to across the rows.  In strips of 16 k, so that lines stay in the cache. */
+/* Values of 4 bytes: k goes from along the row to across the rows.  In strips of 16 k, so that lines stay in the
+ * cache. */
 static void pack_f32(int n, int cols, const uint8_t *src, size_t stride, uint8_t *dst)
 {
     for (int k0 = 0; k0 < cols; k0 += 16)

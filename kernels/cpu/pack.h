@@ -1,8 +1,8 @@
 /* pack.h - weights as the kernels want them: 32 rows of a matrix interleaved by dwords.
  *
  * A group is 32 rows and all k.  It is a run of packed blocks, one a block of the type, each of exactly 32 times the
- * file's bytes a block.  In a packed block the fields of the file's block follow one another, each for all 32 rows; so
- * one vector register holds the same 4 consecutive k (a dword) of 8 or 16 rows, and lanes are rows:
+ * file's bytes a block.  In a packed block the fields of the file's block follow one another, each for all 32 rows;
+ * so one vector register holds the same 4 consecutive k (a dword) of 8 or 16 rows, and lanes are rows:
  *
  *     Q8_0   d f16[32] | 8 steps x dword[32]          step s: k = 4 s .. 4 s + 3, each byte xor 0x80 (unsigned)
  *     Q4_0   d f16[32] | 4 steps x dword[32]          nibbles as in the file: lo is step s, hi is step s + 4
@@ -15,7 +15,8 @@
  *     Q6_K   d f16[32] | scales 4 x dword[32] | for each half of 128 and step s = 0..7: low s, low 8 + s, high s
  *     F32    one k: float[32]       F16, BF16    one k: 16-bit[32]
  *
- * All fields are whole 64-byte lines.  Rows that are missing in the last group are zeros.  Pure functions, any thread. */
+ * All fields are whole 64-byte lines.  Rows that are missing in the last group are zeros.  Pure functions, any
+ * thread. */
 #ifndef PACK_H
 #define PACK_H
 #include "kernels/quant.h"

@@ -1,7 +1,9 @@
-/* rows.h - what happens to single rows between the matrices.  Source, not interface: an isa_*.c includes it after its simd_*.h.
+/* rows.h - what happens to single rows between the matrices.  Source, not interface: an isa_*.c includes it after
+ * its simd_*.h.
  *
- * Plain loops here are left to the compiler's vectoriser: no operation in them may be contracted or reordered, so they
- * give the same bits everywhere.  Sums over a row are 16 partial sums in double (by index modulo 16), folded in halves. */
+ * Plain loops here are left to the compiler's vectoriser: no operation in them may be contracted or reordered, so
+ * they give the same bits everywhere.  Sums over a row are 16 partial sums in double (by index modulo 16), folded in
+ * halves. */
 #include <math.h>
 
 /* ------------------------------------------------------------------------- norm */

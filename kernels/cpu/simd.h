@@ -1,5 +1,5 @@
-/* simd.h - the words that the kernels are written in.  Each instruction set defines all of them (simd_avx512.h, simd_avx2.h,
- * simd_portable.h), and each isa_*.c compiles the same kernels with its own.
+/* simd.h - the words that the kernels are written in.  Each instruction set defines all of them (simd_avx512.h,
+ * simd_avx2.h, simd_portable.h), and each isa_*.c compiles the same kernels with its own.
  *
  *     vf    LANES floats                     vi    LANES 32-bit integers, or 4 * LANES bytes
  *     vacc  LANES running 32-bit sums of products of bytes
@@ -10,9 +10,9 @@
  *     vf_select_lt(a, b, yes, no) = a < b ? yes : no
  *     vf_f16, vf_bf16, vf_to_f16: LANES 16-bit floats in memory; to f16 rounds to nearest even
  *     vf_from(vi): integers to floats; vf_of_bits, vi_of_bits: the same bits
- *     vacc_dot(a, w, x): each lane adds its 4 products of unsigned bytes of w and signed bytes of x (-127 .. 127).  The sum
- *         starts with vacc_start(first) and is read with vacc_end().  Between, vacc_spill() after every 2 steps if w < 64,
- *         4 if w < 32; none is needed for 8 steps if w < 16
+ *     vacc_dot(a, w, x): each lane adds its 4 products of unsigned bytes of w and signed bytes of x (-127 .. 127).
+ *         The sum starts with vacc_start(first) and is read with vacc_end().  Between, vacc_spill() after every 2
+ *         steps if w < 64, 4 if w < 32; none is needed for 8 steps if w < 16
  *     vacc_start8(-sum of all x), vacc_dot8: the same for any w, and the sum is of (w - 128) * x
  *     vi_add16_where(bytes, bits): adds 16 to byte i where bit i at `bits` is set (all bytes are below 16)
  *     act_top, act_round: the two halves of quant_act32() (kernels/quant.h), to the bit */
