@@ -152,11 +152,11 @@ kernel_release := -O3
 kernel_asan    := -O2
 kernel_tsan    := -O2
 kernel_fuzz    := -fno-sanitize=all
+kernel_cov     := -O1 -fno-profile-arcs -fno-test-coverage
 isa_release    := -O3
 isa_asan       := -O1 $(if $(is_gcc),--param asan-instrumentation-with-call-threshold=0 --param asan-use-after-return=0,\
                       -mllvm -asan-instrumentation-with-call-threshold=0 -fsanitize-address-use-after-return=never)
 isa_tsan       := -O1
-isa_fuzz       := -fno-sanitize=all
 is_isa          = $(filter %_avx2.c %_avx512.c %/isa_portable.c,$1)
 own_flags       = $(if $(filter kernels/%,$1),$(kernel_$(VARIANT))) \
                   $(if $(is_isa),$(isa_$(VARIANT)) $(if $(is_gcc),-fno-var-tracking)) \

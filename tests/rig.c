@@ -214,7 +214,8 @@ struct rig *rig_open(struct dice *d, const struct rig_model *m, const struct ker
     CHECK(r->d);
     for (int i = 0; i < RIG_MATS; i++) load_mat(r, d, i);
     open_pages(r, d, ctx);
-    const struct kern_dims dims = {s->embd, s->heads, s->kv_heads, s->head_dim, s->ff, s->vocab, max_rows, max_rows, ctx};
+    const struct kern_dims dims = {s->embd, s->heads, s->kv_heads, s->head_dim, s->ff, s->vocab,
+                                   max_rows, max_rows, ctx};
     r->work_bytes = k->work_bytes(&dims);
     r->work = rig_memory(r->work_bytes);
     size_t rows = (size_t)max_rows;

@@ -111,10 +111,12 @@ static void finish_rows(void *arg, int first, int end, int who)
 }
 
 int cpu_attn_in(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_attn_in *w,
-                const struct kern_group *g, int group, int layer, const float *x, float *q, void *dev_work, struct err *err)
+                const struct kern_group *g, int group, int layer, const float *x, float *q, void *dev_work,
+                struct err *err)
 {
     (void)st, (void)err;
     uint8_t *work = dev_work;
+    if (b->rows <= 0) return 0;
     const bool any_int = cpu_is_int(w->q.type) || cpu_is_int(w->k.type) || cpu_is_int(w->v.type);
     check_group(b, g, group, layer);
     assert(w->q.rows == w->heads * g->head_dim && w->k.rows == g->kv_heads * g->head_dim && w->v.rows == w->k.rows);

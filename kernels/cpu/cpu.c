@@ -37,8 +37,8 @@ static void *cpu_take(struct kdev *d, size_t bytes, struct err *err)
     (void)d;
     void *slab = map_pages(bytes);
     if (!slab)
-        err_set(err, -1, "cannot take %zu bytes (%.1f MiB) of memory: %s; use a smaller model, context or budget", bytes,
-                (double)bytes / (1 << 20), strerror(errno));
+        err_set(err, -1, "cannot take %zu bytes (%.1f MiB) of memory: %s; use a smaller model, context or budget",
+                bytes, (double)bytes / (1 << 20), strerror(errno));
     return slab;
 }
 

@@ -76,7 +76,8 @@ void cpu_mul_gate(struct kdev *d, const struct cpu_input *in, const struct kmat 
 size_t cpu_kv_page_bytes(const struct kern_group *g);
 
 int cpu_attn_in(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_attn_in *w,
-                const struct kern_group *g, int group, int layer, const float *x, float *q, void *work, struct err *err);
+                const struct kern_group *g, int group, int layer, const float *x, float *q, void *work,
+                struct err *err);
 int cpu_attn(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_group *g, int group,
              int layer, int heads, float scale, float softcap, const float *q, float *att, void *work, struct err *err);
 int cpu_embed(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kmat *table, float scale,

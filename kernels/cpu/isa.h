@@ -12,8 +12,8 @@ enum {
     ISA_CHUNK = 64  /* tokens of one step of the online softmax */
 };
 
-/* 32 activations as integer kernels want them: x ~ q * dx.  A tile of T tokens keeps block b of its token t at [b *
- * T + t]. */
+/* 32 activations as integer kernels want them: x ~ q * dx.  A tile of T tokens keeps block b of its token t
+ * at [b * T + t]. */
 struct act {
     int8_t q[32];
     float dx;     /* the scale of quant_act32() */

@@ -1,5 +1,5 @@
 /* mul.h - packed weights times activations: the inner loops of every matrix product.  Source, not interface: an
- * isa_*.c includes it after its simd_*.h and gets mul_table().
+ * isa_*.c includes it after its simd_*.h and calls MUL_ALL.
  *
  * Lanes are rows (pack.h).  A function takes T tokens (a constant) and goes over the 32 rows in strips of NV
  * vectors, so that NV * T integer sums and NV * T float sums fit the registers.  Weights are unsigned, activations
@@ -7,10 +7,8 @@
  *
  * The order of a row's float sum is the same for every T, strip, chunk of k and instruction set:
  *     acc = 0; for blocks in rising k:   acc = fma(isum, dw * dx, acc), isum exact
- *         formats with a minimum:        then acc = fma(m, dx * sum(x), acc)   (K formats: fma(dmin * m, dx *
- *             -sum(x), acc))
- *         Q6_K, per half of 128:         u = fma(s0 * i0 + s1 * i1, dx, u) over its 4 runs of 32, then acc = fma(u,
- *             d, acc)
+ *         with a minimum:          then acc = fma(m, dx * sum(x), acc); K formats fma(dmin * m, dx * -sum(x), acc)
+ *         Q6_K, a half of 128:     u = fma(s0 * i0 + s1 * i1, dx, u) over its 4 runs, then acc = fma(u, d, acc)
  *     floats: per 32 k: s = fma(w, x, s) in rising k from 0, then acc = acc + s */
 
 enum { NV_MAX = 32 / LANES, VB = 4 * LANES /* bytes of a vector */, LINE = 4 * ISA_GROUP /* a dword of each row */ };
@@ -33,7 +31,8 @@ INLINE void prefetch_part(const uint8_t *w, size_t far, const int bytes, const i
     const int lines = bytes / 64, end = lines * (part + 1) / parts;
     uintptr_t p = (uintptr_t)w + far;
     if (!far) return;
-    UNROLL for (int i = lines * part / parts; i < end; i++) __builtin_prefetch((const void *)(p + 64 * (uintptr_t)i), 0, 3);
+    UNROLL for (int i = lines * part / parts; i < end; i++)
+        __builtin_prefetch((const void *)(p + 64 * (uintptr_t)i), 0, 3);
 }
 
 /* The same pointer, which the compiler no longer knows to be the same: else it keeps what one run has loaded for the
@@ -79,9 +78,9 @@ INLINE vi weights(const enum form form, const uint8_t *q, const uint8_t *h, cons
 
 /* isum = sum over steps first .. last - 1 of weights times activations; it starts at start[t].  A lone token's odd
  * steps have sums of their own, since each product waits for the one before it. */
-INLINE void dot_steps(const int T, const int NV, const enum form form, const uint8_t *q, const uint8_t *h, const int run,
-                      const int first, const int last, const int lane, const struct act *x, const vi *start,
-                      vi_tile isum)
+INLINE void dot_steps(const int T, const int NV, const enum form form, const uint8_t *q, const uint8_t *h,
+                      const int run, const int first, const int last, const int lane, const struct act *x,
+                      const vi *start, vi_tile isum)
 {
     const int spill = form == K6 ? 2 : form == F5 || form == K5 ? 4 : 8, chains = T * NV <= 2 ? 2 : 1;
     vacc a[2][ISA_TILE][NV_MAX];
@@ -110,8 +109,8 @@ INLINE void dot_steps(const int T, const int NV, const enum form form, const uin
 }
 
 /* All 8 steps of a run; the sums start at -(sum of x) << shift, or at 0 where shift is negative. */
-INLINE void dot_run(const int T, const int NV, const enum form form, const int shift, const uint8_t *q, const uint8_t *h,
-                    const int run, const int lane, const struct act *x, vi_tile isum)
+INLINE void dot_run(const int T, const int NV, const enum form form, const int shift, const uint8_t *q,
+                    const uint8_t *h, const int run, const int lane, const struct act *x, vi_tile isum)
 {
     vi start[ISA_TILE];
     UNROLL for (int t = 0; t < T; t++)

@@ -111,7 +111,8 @@ INLINE uint32_t act_top(const float *x)
 {
     const __m256i drop = _mm256_set1_epi32(INT32_MAX);
     __m256i top = _mm256_setzero_si256();
-    for (int i = 0; i < 32; i += 8) top = _mm256_max_epu32(top, _mm256_and_si256(vi_load((const uint8_t *)(x + i)), drop));
+    for (int i = 0; i < 32; i += 8)
+        top = _mm256_max_epu32(top, _mm256_and_si256(vi_load((const uint8_t *)(x + i)), drop));
     __m128i t = _mm_max_epu32(_mm256_castsi256_si128(top), _mm256_extracti128_si256(top, 1));
     t = _mm_max_epu32(t, _mm_shuffle_epi32(t, 0x4e));
     t = _mm_max_epu32(t, _mm_shuffle_epi32(t, 0xb1));
@@ -129,7 +130,8 @@ INLINE int32_t act_sum(__m256i v)
 INLINE void act_round(const float *x, float id, int8_t *q, int32_t *sum0, int32_t *sum1)
 {
     __m256 m = _mm256_set1_ps(id);
-    __m256i a = _mm256_cvtps_epi32(_mm256_mul_ps(vf_load(x), m)), b = _mm256_cvtps_epi32(_mm256_mul_ps(vf_load(x + 8), m));
+    __m256i a = _mm256_cvtps_epi32(_mm256_mul_ps(vf_load(x), m));
+    __m256i b = _mm256_cvtps_epi32(_mm256_mul_ps(vf_load(x + 8), m));
     __m256i c = _mm256_cvtps_epi32(_mm256_mul_ps(vf_load(x + 16), m));
     __m256i d = _mm256_cvtps_epi32(_mm256_mul_ps(vf_load(x + 24), m));
     /* Packing works in 128-bit halves: dwords come out as a0 b0 c0 d0 a1 b1 c1 d1. */

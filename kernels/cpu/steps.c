@@ -17,7 +17,8 @@ static void embed_rows(void *arg, int first, int end, int who)
     for (int r = first; r < end; r++) {
         int token = j->b->token[r];
         assert(token >= 0 && token < t->rows);
-        const uint8_t *group = (const uint8_t *)t->dev_data + (size_t)(token / ISA_GROUP) * pack_group_bytes(t->type, t->cols);
+        const size_t bytes = pack_group_bytes(t->type, t->cols);
+        const uint8_t *group = (const uint8_t *)t->dev_data + (size_t)(token / ISA_GROUP) * bytes;
         float *x = j->x + (size_t)r * (size_t)t->cols;
         pack_row(t->type, t->cols, group, token % ISA_GROUP, x);
         for (int i = 0; i < t->cols; i++) x[i] *= j->scale;
