@@ -162,7 +162,7 @@ own_flags       = $(if $(filter kernels/%,$1),$(kernel_$(VARIANT))) \
                   $(if $(is_isa),$(isa_$(VARIANT)) $(if $(is_gcc),-fno-var-tracking)) \
                   $(if $(filter %_avx2.c,$1),$(isa_avx2)) $(if $(filter %_avx512.c,$1),$(isa_avx512))
 
-tree      = $(sort $(shell find $(wildcard $1) -name '*.c' 2>/dev/null))
+tree      = $(if $(wildcard $1),$(sort $(shell find $(wildcard $1) -name '*.c')))
 lib_src  := $(sort $(wildcard kernels/*.c kernels/cpu/*.c)) $(filter-out app/main.c,$(call tree,engine memory tools app))
 object    = $(patsubst %.c,$(O)/obj/%.o,$1)
 lib      := $(O)/libplimsoll.a

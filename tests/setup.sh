@@ -31,10 +31,15 @@ clang) needs="$needs cmocka clang" ;;
 fuzz)  needs="$needs clang libfuzzer" ;;
 *)     echo "setup.sh: no stage \"$stage\"" >&2; exit 2 ;;
 esac
+case "$cc: $needs " in
+*:*" clang "*) ;;
+*clang:*)      needs="$needs clang" ;;
+esac
 
+# The compiler may be several words (ccache gcc): $cc is split on purpose.
 have() {
     case $1 in
-    libc)             printf '#include <stdio.h>\n' | "$cc" -E - >/dev/null 2>&1 ;;
+    libc)             printf '#include <stdio.h>\n' | $cc -E - >/dev/null 2>&1 ;;
     pkg-config|clang) command -v "$1" >/dev/null ;;
     libfuzzer)        printf 'int LLVMFuzzerTestOneInput(const char *p, unsigned long n) { return !p && n; }\n' |
                           clang -x c -fsanitize=fuzzer,address -o "$out.probe" - >/dev/null 2>&1 ;;
@@ -85,8 +90,8 @@ apt_install() {
 }
 
 mkdir -p "$(dirname "$out")"
-if ! command -v "$cc" >/dev/null && [ "$cc" != clang ]; then
-    echo "plimsoll needs a C compiler: there is no \"$cc\" (Debian: apt-get install gcc)" >&2
+if ! command -v "${cc%% *}" >/dev/null && [ "$cc" != clang ]; then
+    echo "plimsoll needs a C compiler: there is no \"${cc%% *}\" (Debian: apt-get install gcc)" >&2
     exit 1
 fi
 lack=$(missing)

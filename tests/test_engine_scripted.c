@@ -109,8 +109,11 @@ TEST(engine_refuses_what_can_never_fit_with_the_figures)
     struct err err = {0};
     struct engine *e = open_with("{\"answer\": \"a\"}\n", (struct engine_config){.ctx = 100, .pool_tokens = 64});
     CHECK_EQ(submit(e, "hello", 90, &err), ENGINE_NEVER_FITS); /* 16 of prompt: past the context */
-    CHECK(strstr(err.text, "needs 106 tokens") || strstr(err.text, "tokens (") );
-    CHECK(strstr(err.text, "100"));
+    CHECK(strstr(err.text, "up to 90 in the answer") && strstr(err.text, "the context holds 100"));
+    struct msg msg = {.role = ROLE_USER, .text = "hello", .len = 5};
+    struct engine_count c = {0};
+    CHECK_EQ(ops->count_tokens(e, &msg, 1, &c, NULL), 0);
+    CHECK_EQ(submit(e, "hello", 101 - c.tokens, &err), ENGINE_NEVER_FITS); /* one token too many */
     CHECK_EQ(submit(e, "hello", 60, &err), ENGINE_NEVER_FITS); /* within it, past the pool of four pages */
     CHECK(strstr(err.text, "whole pool has 4"));
     struct engine_snapshot s;
@@ -231,6 +234,20 @@ TEST(engine_counts_a_prompt_as_it_would_send_it)
     int ends = 0;
     for (int i = 0; i < a->n_prompt; i++) ends += a->prompt[i] == TINY_IM_END;
     CHECK_EQ(ends, 2); /* the template's own; the user's is plain text */
+    ops->close(e);
+}
+
+TEST(engine_fills_a_context_to_the_last_token)
+{
+    struct engine *e = open_with("{\"answer\": \"x\", \"end\": false}\n", (struct engine_config){.ctx = 100});
+    struct msg msg = {.role = ROLE_USER, .text = "hello", .len = 5};
+    struct engine_count c = {0};
+    CHECK_EQ(ops->count_tokens(e, &msg, 1, &c, NULL), 0);
+    int id = submit(e, "hello", 100 - c.tokens, NULL);
+    CHECK(id > 0);
+    run_all(e);
+    CHECK_EQ(end_of(e, id), END_LENGTH);
+    CHECK_EQ(ops->answer(e, id)->n_prompt + atomic_load(&ops->answer(e, id)->n_tokens), 100);
     ops->close(e);
 }
 

@@ -1,7 +1,10 @@
 /* Hyper-parameters and tensors that would hurt: each is refused with its name before anything is taken. */
 #include "engine/engine.h"
+#include "engine/model.h"
 #include "tests/check.h"
 #include "tests/tiny_model.h"
+#include <math.h>
+#include <unistd.h>
 
 static const struct engine_ops *const ops = &engine_local;
 
@@ -161,6 +164,59 @@ TEST(model_file_without_weights_or_vocabulary_is_refused)
     tiny_keys(&m, &t);
     tiny_tensors(&m, &t);
     refuse(gguf_make_file(&m, "mute.gguf"), "tokenizer.ggml.model");
+}
+
+/* Linear scaling divides every angle: what position interpolation is. */
+TEST(model_divides_rope_frequencies_by_a_linear_scale)
+{
+    struct tiny t = TINY_LLAMA;
+    struct gguf_make w;
+    struct model m;
+    struct err err = {0};
+    gguf_make_begin(&w);
+    tiny_keys(&w, &t);
+    gguf_make_str(&w, "llama.rope.scaling.type", "linear");
+    gguf_make_f32(&w, "llama.rope.scaling.factor", 4);
+    gguf_make_f32(&w, "llama.rope.freq_base", 500);
+    tiny_vocab(&w, NULL);
+    tiny_tensors(&w, &t);
+    struct gguf *g = gguf_open(gguf_make_file(&w, "linear.gguf"), &err);
+    CHECK_EQ(model_plan(&m, g, TINY_VOCAB, kern_ref(), &err), 0);
+    for (int i = 0; i < 8; i++) CHECK_NEAR(m.inv_freq[i], pow(500, -2.0 * i / 16) / 4, 1e-12);
+    model_free(&m);
+    gguf_close(g);
+}
+
+static const char *growing;
+
+static void grow_file(void *self, uint64_t done, uint64_t all)
+{
+    (void)self, (void)done, (void)all;
+    FILE *out = fopen(growing, "ab");
+    CHECK(out);
+    fputc('x', out);
+    fclose(out);
+}
+
+static void cut_file(void *self, uint64_t done, uint64_t all)
+{
+    (void)self, (void)done;
+    CHECK_EQ(truncate(growing, (off_t)(all / 2)), 0);
+}
+
+TEST(model_file_that_changes_while_it_loads_is_refused)
+{
+    struct tiny t = TINY_LLAMA;
+    struct err err = {0};
+    growing = tiny_file(&t, NULL, "grows.gguf");
+    struct engine_config cfg = {.model = growing, .backend = "ref", .template = -1, .kv_type = KT_F16, .progress = grow_file};
+    CHECK(!ops->open(&cfg, &err));
+    CHECK(strstr(err.text, "written while being read"));
+    growing = cfg.model = tiny_file(&t, NULL, "shrinks.gguf");
+    cfg.progress = cut_file;
+    err = (struct err){0};
+    CHECK(!ops->open(&cfg, &err));
+    CHECK(strstr(err.text, "shrinks.gguf"));
 }
 
 CHECK_MAIN

@@ -85,7 +85,9 @@ if [ -f "$model" ]; then
     printf '%s\n' "$answer"
     [ -n "$answer" ] || die "make run said nothing"
 else
-    inside make -C /root/plimsoll --no-print-directory run </dev/null
+    answer=$(inside make -C /root/plimsoll --no-print-directory run </dev/null 2>&1) || true
+    printf '%s\n' "$answer"
+    case $answer in *MODEL=*) ;; *) die "make run did not say how to point at a model" ;; esac
 fi
 
 say "make test"

@@ -1,0 +1,103 @@
+/* One request by itself: how its next token is to be chosen, and how its text grows. */
+#include "engine/request.h"
+#include "tests/check.h"
+#include "tests/tiny_model.h"
+
+static struct vocab *open_vocab(void)
+{
+    struct gguf_make m;
+    struct err err = {0};
+    gguf_make_begin(&m);
+    tiny_vocab(&m, NULL);
+    struct gguf *g = gguf_open(gguf_make_file(&m, "vocab.gguf"), &err);
+    struct vocab *v = vocab_open(g, &err);
+    gguf_close(g);
+    CHECK_STR(err.text, "");
+    return v;
+}
+
+static void add(struct request_live *q, const struct vocab *v, int c)
+{
+    struct kern_choice choice = {.id = c < 0 ? c : TINY_BYTE0 + c, .logprob = -0.5f};
+    request_add(q, &choice, v);
+}
+
+TEST(request_hands_the_sampler_what_it_was_asked)
+{
+    static const struct kern_bias bias = {.id = 7, .add = -3};
+    static const int32_t prompt[] = {1, 40, 41, 42};
+    static const uint32_t allowed[(TINY_VOCAB + 31) / 32];
+    int code;
+    struct vocab *v = open_vocab();
+    struct request r = {.max_tokens = 8, .top_n = 3, .allowed = allowed, .sampling = {.temp = 0.5f, .top_k = 9, .top_p = 0.25f, .min_p = 0.125f,
+                        .repeat = 1.5f, .frequency = 0.75f, .presence = -0.5f, .recent = 3, .bias = &bias, .n_bias = 1, .seed = 99}};
+    struct request_live *q = request_make(&r, prompt, 4, v, &code, NULL);
+    struct kern_sample s = request_sample(q);
+    CHECK(s.temp == 0.5f && s.top_k == 9 && s.top_p == 0.25f && s.min_p == 0.125f && s.repeat == 1.5f && s.frequency == 0.75f && s.presence == -0.5f);
+    CHECK_EQ(s.n_bias, 1);
+    CHECK_EQ(s.bias[0].id, 7);
+    CHECK(s.bias != &bias); /* copied: the caller's may be gone */
+    CHECK(s.allowed == allowed);
+    CHECK_EQ(s.top_n, 3);
+    CHECK_EQ(s.target, -1);
+    CHECK_EQ(s.seed, 99);
+    CHECK_EQ(s.step, 0);
+    CHECK_EQ(s.n_recent, 3);
+    CHECK_EQ(s.recent[0], 40);
+    add(q, v, 'a');
+    add(q, v, 'b');
+    s = request_sample(q);
+    CHECK_EQ(s.step, 2); /* each draw has numbers of its own */
+    CHECK_EQ(s.n_recent, 3);
+    CHECK_EQ(s.recent[0], 42);
+    CHECK_EQ(s.recent[2], TINY_BYTE0 + 'b');
+    request_free(q);
+    r.sampling.recent = -1;
+    q = request_make(&r, prompt, 4, v, &code, NULL);
+    CHECK_EQ(request_sample(q).n_recent, 4);
+    r.sampling.recent = 0;
+    request_free(q);
+    q = request_make(&r, prompt, 4, v, &code, NULL);
+    CHECK_EQ(request_sample(q).n_recent, 0);
+    request_free(q);
+    vocab_close(v);
+}
+
+TEST(request_says_where_each_token_ended_in_the_text)
+{
+    static const int32_t prompt[] = {1};
+    static const char bytes[] = "a\xc3\xa9z";
+    static const unsigned end[] = {1, 1, 3, 4}; /* the first half of a character shows nothing */
+    int code;
+    struct vocab *v = open_vocab();
+    struct request r = {.max_tokens = 4, .sampling = SAMPLING_GREEDY};
+    struct request_live *q = request_make(&r, prompt, 1, v, &code, NULL);
+    for (int i = 0; i < 4; i++) {
+        CHECK_EQ(atomic_load(&q->a.end), END_NONE);
+        add(q, v, (unsigned char)bytes[i]);
+        CHECK_EQ(q->a.token[i].text_end, end[i]);
+        CHECK_EQ(q->a.token[i].id, TINY_BYTE0 + (unsigned char)bytes[i]);
+        CHECK(q->a.token[i].logprob == -0.5f);
+    }
+    CHECK_EQ(atomic_load(&q->a.end), END_LENGTH);
+    request_free(q);
+    vocab_close(v);
+}
+
+TEST(request_shows_half_a_character_at_the_end_as_a_replacement)
+{
+    static const int32_t prompt[] = {1};
+    int code;
+    struct vocab *v = open_vocab();
+    struct request r = {.max_tokens = 9, .sampling = SAMPLING_GREEDY};
+    struct request_live *q = request_make(&r, prompt, 1, v, &code, NULL);
+    add(q, v, 0xe2);
+    add(q, v, -1); /* no token was allowed */
+    CHECK_EQ(atomic_load(&q->a.end), END_NO_TOKEN);
+    CHECK_EQ(atomic_load(&q->a.text_len), 3);
+    CHECK_MEM(q->a.text, "\xef\xbf\xbd", 3);
+    request_free(q);
+    vocab_close(v);
+}
+
+CHECK_MAIN
