@@ -22,8 +22,9 @@ compiler := $(notdir $(lastword $(CC)))
 other    := $(filter-out gcc cc,$(compiler))
 empty    :=
 space    := $(empty) $(empty)
-# The folder of variant $1: build itself for release with gcc, else build/VARIANT, build/COMPILER, build/COMPILER-VARIANT.
-folder    = $(BUILD)$(addprefix /,$(subst $(space),-,$(strip $(if $(filter fuzz,$1),,$(other)) $(filter-out release,$1))))
+# The folder of variant $1: build itself for release with gcc, else build/VARIANT or build/COMPILER or both with a dash.
+tag       = $(strip $(if $(filter fuzz,$1),,$(other)) $(filter-out release,$1))
+folder    = $(BUILD)$(addprefix /,$(subst $(space),-,$(tag)))
 
 tests    := $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 helpers  := $(filter-out $(tests:%=tests/%.c),$(sort $(wildcard tests/*.c)))
@@ -139,10 +140,10 @@ facts := $(strip $(opt) -std=gnu17 -ffp-contract=off $(CFLAGS))
 flags := $(facts) -Wall -Wextra -Wshadow -Wconversion -Werror -D_GNU_SOURCE -I. -I$(O) $(PKG_CFLAGS) -pthread
 libs  := $(PKG_LIBS) -lpthread -lm
 
-# Kernels are worth -O3, and -O2 under a sanitizer.  Files named for an instruction set unroll so much that some passes of
-# a compiler would take minutes over them: where variables live (gcc's debug information), -O2 with checks, and checks
-# written out in place instead of called (ASan).  gcc 12's ASan misaligns vectors on its fake stack (its bug 110027), so
-# those files do without that one.  The fuzz targets do not reach kernels.
+# Kernels are worth -O3, and -O2 under a sanitizer.  Files named for an instruction set unroll so much that some passes
+# of a compiler would take minutes over them: where variables live (gcc's debug information), -O2 with checks, and
+# checks written out in place instead of called (ASan).  gcc 12's ASan misaligns wide vectors on its fake stack (for
+# use after return), so those files do without it.  The fuzz targets do not reach kernels.
 machine    := $(shell $(CC) -dumpmachine 2>/dev/null)
 ifneq ($(filter x86_64% amd64% i386% i486% i586% i686%,$(machine)),)
 isa_avx2   := -mavx2 -mfma -mf16c -mbmi2
@@ -154,8 +155,9 @@ kernel_tsan    := -O2
 kernel_fuzz    := -fno-sanitize=all
 kernel_cov     := -O1 -fno-profile-arcs -fno-test-coverage
 isa_release    := -O3
-isa_asan       := -O1 $(if $(is_gcc),--param asan-instrumentation-with-call-threshold=0 --param asan-use-after-return=0,\
-                      -mllvm -asan-instrumentation-with-call-threshold=0 -fsanitize-address-use-after-return=never)
+isa_asan       := -O1 $(if $(is_gcc),\
+    --param asan-instrumentation-with-call-threshold=0 --param asan-use-after-return=0,\
+    -mllvm -asan-instrumentation-with-call-threshold=0 -fsanitize-address-use-after-return=never)
 isa_tsan       := -O1
 is_isa          = $(filter %_avx2.c %_avx512.c %/isa_portable.c,$1)
 own_flags       = $(if $(filter kernels/%,$1),$(kernel_$(VARIANT))) \
@@ -163,7 +165,8 @@ own_flags       = $(if $(filter kernels/%,$1),$(kernel_$(VARIANT))) \
                   $(if $(filter %_avx2.c,$1),$(isa_avx2)) $(if $(filter %_avx512.c,$1),$(isa_avx512))
 
 tree      = $(if $(wildcard $1),$(sort $(shell find $(wildcard $1) -name '*.c')))
-lib_src  := $(sort $(wildcard kernels/*.c kernels/cpu/*.c)) $(filter-out app/main.c,$(call tree,engine memory tools app))
+lib_src  := $(sort $(wildcard kernels/*.c kernels/cpu/*.c)) \
+            $(filter-out app/main.c,$(call tree,engine memory tools app))
 object    = $(patsubst %.c,$(O)/obj/%.o,$1)
 lib      := $(O)/libplimsoll.a
 main_obj := $(call object,app/main.c)
@@ -190,7 +193,8 @@ quoted  = $(shell printf '%s' '$(subst ','\'',$1)' | sed 's/[\\"]/\\&/g')
 
 compiler_version := $(shell $(CC) --version 2>/dev/null | head -n 1)
 $(O)/flags: always
-	@printf '%s\n' '$(CC) $(compiler_version)' '$(flags) $(LDFLAGS) $(libs)' '$(kernel_$(VARIANT)) $(isa_$(VARIANT)) $(isa_avx2) $(isa_avx512)' | { $(rewrite); }
+	@printf '%s\n' '$(CC) $(compiler_version)' '$(flags) $(LDFLAGS) $(libs)' \
+	    '$(kernel_$(VARIANT)) $(isa_$(VARIANT)) $(isa_avx2) $(isa_avx512)' | { $(rewrite); }
 $(O)/objects: always
 	@printf '%s\n' $(lib_src) | { $(rewrite); }
 $(O)/version.h: always

@@ -9,15 +9,15 @@
  *         ops->drop(e, id);
  *     }
  *
- * Makers: engine_local (a GGUF model on one of kernels/'s backends) and engine_scripted (answers, timings and faults from a file, tokens counted
- * with a real vocabulary; the same scheduler, pages and text path, only the forward pass left out).  app/, memory/ and
- * their tests know only this table.
+ * Makers: engine_local (a GGUF model on one of kernels/'s backends) and engine_scripted (answers, timings and faults
+ * from a file, tokens counted with a real vocabulary; the same scheduler, pages and text path, only the forward pass
+ * left out).  app/, memory/ and their tests know only this table.
  *
- * Text does not travel in events: a request owns an answer, sized when it is submitted, that grows in place; an event says only
- * that it did.  A reader takes what is new by offset, whenever it likes, until drop().
+ * Text does not travel in events: a request owns an answer, sized when it is submitted, that grows in place; an event
+ * says only that it did.  A reader takes what is new by offset, whenever it likes, until drop().
  *
- * Threads: one thread calls the operations.  struct answer may be read by another while it grows: its counters are atomic, and
- * what they cover never moves or changes.
+ * Threads: one thread calls the operations.  struct answer may be read by another while it grows: its counters are
+ * atomic, and what they cover never moves or changes.
  * Errors: 0, or one of enum engine_error with err filled.  After a refusal the engine is as it was before. */
 #ifndef ENGINE_H
 #define ENGINE_H
@@ -139,7 +139,8 @@ struct engine_event {
     enum engine_end end; /* END */
 };
 
-/* Figures at this moment.  KV words: pool (taken at start) >= reserved (promised to admitted requests) >= filled (holding tokens). */
+/* Figures at this moment.  KV words: pool (taken at start) >= reserved (promised to admitted requests) >= filled
+ * (holding tokens). */
 struct engine_snapshot {
     uint64_t pool_tokens, reserved_tokens, filled_tokens; /* whole pages, in tokens (filled: tokens) */
     int running, waiting;
@@ -166,12 +167,14 @@ struct engine_ops {
     /* Admit, or queue, or refuse.  Everything in r is copied but `allowed`.  *id > 0 names the request until drop(). */
     int (*submit)(struct engine *e, const struct request *r, int *id, struct err *err);
     const struct answer *(*answer)(struct engine *e, int id); /* NULL: no such */
-    int (*cancel)(struct engine *e, int id); /* its pages are free when this returns; END follows in the next step(). -1: no such or ended */
+    /* its pages are free when this returns; END follows in the next step(). -1: no such or ended */
+    int (*cancel)(struct engine *e, int id);
     void (*drop)(struct engine *e, int id);  /* forget the request (cancelling it if it runs); its answer is gone */
 
-    /* One pass: choose rows of running requests, compute, append text.  Returns the events written to ev; 0: nothing is left to do.
-     * cap >= 4 suffices for every END to come, sooner or later; cap >= 3 * max_seqs + 8 never loses an event.  A pass that fails ends every
-     * request in it with END_FAULT (answer->fault and err say why); the engine lives and serves the next. */
+    /* One pass: choose rows of running requests, compute, append text.  Returns the events written to ev; 0: nothing is
+     * left to do. cap >= 4 suffices for every END to come, sooner or later; cap >= 3 * max_seqs + 8 never loses an
+     * event.  A pass that fails ends every request in it with END_FAULT (answer->fault and err say why); the engine
+     * lives and serves the next. */
     int (*step)(struct engine *e, struct engine_event *ev, int cap, struct err *err);
     void (*snapshot)(const struct engine *e, struct engine_snapshot *out);
 };

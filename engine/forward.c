@@ -12,19 +12,31 @@ static bool place(struct forward *f, size_t *at, uint64_t rows, uint64_t cols, u
     return true;
 }
 
-int forward_plan(struct forward *f, const struct model *m, const struct kern *k, int ctx, int max_rows, int max_outs, int pages,
-                 enum ktype kv_type, struct err *err)
+int forward_plan(struct forward *f, const struct model *m, const struct kern *k, int ctx, int max_rows, int max_outs,
+                 int pages, enum ktype kv_type, struct err *err)
 {
     *f = (struct forward){.m = m, .k = k};
-    f->dims = (struct kern_dims){.embd = m->embd, .heads = m->heads, .kv_heads = m->kv_heads, .head_dim = m->head_dim, .ff = m->ff,
-                                 .vocab = m->vocab, .max_rows = max_rows, .max_outs = max_outs, .max_ctx = ctx};
-    f->group = (struct kern_group){.layers = m->layers, .kv_heads = m->kv_heads, .head_dim = m->head_dim, .kv_type = kv_type, .pages = pages};
+    f->dims = (struct kern_dims){.embd = m->embd,
+                                 .heads = m->heads,
+                                 .kv_heads = m->kv_heads,
+                                 .head_dim = m->head_dim,
+                                 .ff = m->ff,
+                                 .vocab = m->vocab,
+                                 .max_rows = max_rows,
+                                 .max_outs = max_outs,
+                                 .max_ctx = ctx};
+    f->group = (struct kern_group){
+        .layers = m->layers, .kv_heads = m->kv_heads, .head_dim = m->head_dim, .kv_type = kv_type, .pages = pages};
     f->group.page_bytes = k->kv_page_bytes(&f->group);
-    uint64_t rows = (uint64_t)max_rows, outs = (uint64_t)max_outs, heads = (uint64_t)m->heads * (uint64_t)m->head_dim, kv;
-    bool ok = place(f, &f->at_x, rows, (uint64_t)m->embd, sizeof(float)) && place(f, &f->at_q, rows, heads, sizeof(float)) &&
-              place(f, &f->at_att, rows, heads, sizeof(float)) && place(f, &f->at_h, rows, (uint64_t)m->ff, sizeof(float)) &&
-              place(f, &f->at_logits, outs, (uint64_t)m->vocab, sizeof(float)) && place(f, &f->at_choice, outs, 1, sizeof(struct kern_choice)) &&
-              place(f, &f->at_work, 1, 1, k->work_bytes(&f->dims)) && !size_mul(f->group.page_bytes, (uint64_t)pages, &kv) && kv <= PTRDIFF_MAX;
+    uint64_t rows = (uint64_t)max_rows, outs = (uint64_t)max_outs, heads = (uint64_t)m->heads * (uint64_t)m->head_dim,
+             kv;
+    bool ok = place(f, &f->at_x, rows, (uint64_t)m->embd, sizeof(float)) &&
+              place(f, &f->at_q, rows, heads, sizeof(float)) && place(f, &f->at_att, rows, heads, sizeof(float)) &&
+              place(f, &f->at_h, rows, (uint64_t)m->ff, sizeof(float)) &&
+              place(f, &f->at_logits, outs, (uint64_t)m->vocab, sizeof(float)) &&
+              place(f, &f->at_choice, outs, 1, sizeof(struct kern_choice)) &&
+              place(f, &f->at_work, 1, 1, k->work_bytes(&f->dims)) &&
+              !size_mul(f->group.page_bytes, (uint64_t)pages, &kv) && kv <= PTRDIFF_MAX;
     if (!ok) return err_set(err, -1, "a workspace for %d rows and %d KV pages overflows", max_rows, pages);
     f->kv_bytes = kv;
     return 0;
@@ -48,7 +60,8 @@ static int run_layer(struct forward *f, const struct kern_batch *b, int i, float
     int rc = k->attn_in(f->d, NULL, b, &l->attn, &f->group, 0, i, x, q, work, err);
     if (!rc) rc = k->attn(f->d, NULL, b, &f->group, 0, i, f->m->heads, scale, 0, q, att, work, err);
     if (!rc) rc = k->project(f->d, NULL, b->rows, &l->wo, l->dev_bo, att, x, work, err);
-    if (!rc) rc = k->ffn_in(f->d, NULL, b->rows, l->dev_ffn_norm, f->m->eps, &l->gate, &l->up, KERN_SILU, x, h, work, err);
+    if (!rc)
+        rc = k->ffn_in(f->d, NULL, b->rows, l->dev_ffn_norm, f->m->eps, &l->gate, &l->up, KERN_SILU, x, h, work, err);
     if (!rc) rc = k->project(f->d, NULL, b->rows, &l->down, NULL, h, x, work, err);
     return rc;
 }

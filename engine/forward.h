@@ -1,9 +1,10 @@
-/* forward.h - one pass of a transformer: the order in which kernels.h's steps are called, and the workspace between them.
+/* forward.h - one pass of a transformer: the order in which kernels.h's steps are called, and the workspace between
+ * them.
  *
  *     one slab:  x | q | att | h | logits | choices | the steps' own scratch
  *
- * Everything is sized at forward_plan() for the largest pass allowed; forward_run() allocates nothing.  It takes rows of any
- * sequences and knows nothing of requests.  One thread drives it. */
+ * Everything is sized at forward_plan() for the largest pass allowed; forward_run() allocates nothing.  It takes rows
+ * of any sequences and knows nothing of requests.  One thread drives it. */
 #ifndef FORWARD_H
 #define FORWARD_H
 #include "engine/model.h"
@@ -21,7 +22,8 @@ struct forward {
 };
 
 /* Sizes only: pure.  0, or -1: they overflow (err has the figures). */
-int forward_plan(struct forward *f, const struct model *m, const struct kern *k, int ctx, int max_rows, int max_outs, int pages,
+int forward_plan(struct forward *f, const struct model *m, const struct kern *k, int ctx, int max_rows, int max_outs,
+                 int pages,
                  enum ktype kv_type, struct err *err);
 
 /* The slabs (work_bytes, kv_bytes) are the caller's, from k->take. */

@@ -2,15 +2,17 @@
  *
  *     magic "GGUF" | version | tensor count | key count | keys ... | tensor infos ... | pad | tensor data ...
  *
- * Format: the GGUF specification in the ggml project's docs/gguf.md.  Every count, length and offset is compared with what the
- * file can hold before a byte is allocated for it; after gguf_open() succeeded, every key is well-formed, every tensor
- * lies inside the file, overlaps no other, and its dimensions' product fits.
+ * Format: the GGUF specification in the ggml project's docs/gguf.md.  Every count, length and offset is compared with
+ * what the file can hold before a byte is allocated for it; after gguf_open() succeeded, every key is well-formed,
+ * every tensor lies inside the file, overlaps no other, and its dimensions' product fits.
  *
- * Nothing is mapped: a file that shrinks under a mapping kills the process.  Data is read with pread() from the descriptor that
- * was checked, and gguf_unchanged() tells after loading whether size or modification time moved meanwhile.
+ * Nothing is mapped: a file that shrinks under a mapping kills the process.  Data is read with pread() from the
+ * descriptor that was checked, and gguf_unchanged() tells after loading whether size or modification time moved
+ * meanwhile.
  *
  * Owner: the handle owns all strings, arrays and tensor infos that it returns; they live until gguf_close().
- * Threads: any number may read one handle.  Errors: one line that names file, key or tensor, byte offset, what was found, what is allowed. */
+ * Threads: any number may read one handle.  Errors: one line that names file, key or tensor, byte offset, what was
+ * found, what is allowed. */
 #ifndef GGUF_H
 #define GGUF_H
 #include "kernels/quant.h"
@@ -33,7 +35,8 @@ struct gguf_tensor {
 };
 
 enum gguf_type { /* value types, numbers of the format */
-    GGUF_U8, GGUF_I8, GGUF_U16, GGUF_I16, GGUF_U32, GGUF_I32, GGUF_F32, GGUF_BOOL, GGUF_STR, GGUF_ARRAY, GGUF_U64, GGUF_I64, GGUF_F64
+    GGUF_U8, GGUF_I8, GGUF_U16, GGUF_I16, GGUF_U32, GGUF_I32, GGUF_F32, GGUF_BOOL, GGUF_STR, GGUF_ARRAY, GGUF_U64,
+        GGUF_I64, GGUF_F64
 };
 
 /* Limits of ours, each far above what real files hold.  Exceeding one is an error that names it. */
@@ -64,11 +67,12 @@ int gguf_float(const struct gguf *g, const char *key, double *out, struct err *e
 int gguf_bool(const struct gguf *g, const char *key, bool *out, struct err *err);
 int gguf_string(const struct gguf *g, const char *key, struct gguf_str *out, struct err *err);
 
-/* Arrays: *out points into the handle.  The element type must be exactly the one named: a narrower one, read wider, is a known
- * way to read past the end.  Values are as the file has them: gguf_float_array may hand out NaN. */
+/* Arrays: *out points into the handle.  The element type must be exactly the one named: a narrower one, read wider, is
+ * a known way to read past the end.  Values are as the file has them: gguf_float_array may hand out NaN. */
 int gguf_string_array(const struct gguf *g, const char *key, const struct gguf_str **out, uint64_t *n, struct err *err);
 int gguf_float_array(const struct gguf *g, const char *key, const float **out, uint64_t *n, struct err *err);
-int gguf_int_array(const struct gguf *g, const char *key, const int32_t **out, uint64_t *n, struct err *err); /* I32 or U32 */
+/* I32 or U32 */
+int gguf_int_array(const struct gguf *g, const char *key, const int32_t **out, uint64_t *n, struct err *err);
 
 /* The i-th key, for listing: name, type, and (arrays) element type and count.  i < gguf_n_keys(). */
 struct gguf_key {
@@ -84,8 +88,8 @@ uint64_t gguf_n_tensors(const struct gguf *g);
 const struct gguf_tensor *gguf_tensor_at(const struct gguf *g, uint64_t i);
 const struct gguf_tensor *gguf_tensor(const struct gguf *g, const char *name); /* NULL: no such */
 
-/* Read n bytes of t's data from byte `from` of it into dst.  0, or -1 (the file ended early, an I/O error: err says which).
- * from + n <= t->bytes is the caller's duty. */
+/* Read n bytes of t's data from byte `from` of it into dst.  0, or -1 (the file ended early, an I/O error: err says
+ * which). from + n <= t->bytes is the caller's duty. */
 int gguf_read(const struct gguf *g, const struct gguf_tensor *t, uint64_t from, void *dst, size_t n, struct err *err);
 
 /* 0, or -1 when the file's size or modification time is no longer what it was at gguf_open(). */

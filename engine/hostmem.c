@@ -62,7 +62,8 @@ uint64_t hostmem_available_in(const char *root)
             here = groups_room(mount, group + 1, "memory.max", "memory.current", "inactive_file");
         } else if (v1) {
             snprintf(mount, sizeof mount, "%s/sys/fs/cgroup/memory", root);
-            here = groups_room(mount, group + 1, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file");
+            here =
+                groups_room(mount, group + 1, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file");
         }
         room = MIN(room, here);
     }

@@ -3,9 +3,9 @@
 #define HOSTMEM_H
 #include "plimsoll.h"
 
-/* Bytes: the least of MemAvailable (/proc/meminfo: free plus what the page cache can give back; see proc(5)) and what the limits of the
- * control groups above us leave (version 2: memory.max less memory.current less the reclaimable file cache; version 1 the same by
- * its names).  UINT64_MAX where the system does not say. Any thread. */
+/* Bytes: the least of MemAvailable (/proc/meminfo: free plus what the page cache can give back; see proc(5)) and what
+ * the limits of the control groups above us leave (version 2: memory.max less memory.current less the reclaimable file
+ * cache; version 1 the same by its names).  UINT64_MAX where the system does not say. Any thread. */
 uint64_t hostmem_available(void);
 
 /* The same from given files, so that it can be tested: root is put before /proc and /sys. */

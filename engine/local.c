@@ -40,14 +40,19 @@ static int pick_backend(struct maker *l, const char *name, struct err *err)
     return 0;
 }
 
-/* The three slabs, if the machine has room for them: asking the system would not tell, since it promises more memory than there is. */
+/* The three slabs, if the machine has room for them: asking the system would not tell, since it promises more memory
+ * than there is. */
 static int take_slabs(struct maker *l, const struct engine_config *cfg, struct err *err)
 {
     uint64_t need = (uint64_t)l->model.bytes + l->forward.work_bytes + l->forward.kv_bytes, have = hostmem_available();
     if (need > have)
-        return err_set(err, ENGINE_FAULT, "%s: needs %.1f MiB (weights %.1f, KV pool %.1f, workspace %.1f), the machine has %.1f MiB free: a smaller --ctx "
-                       "or a smaller model would fit", cfg->model, (double)need / 1048576, (double)l->model.bytes / 1048576,
-                       (double)l->forward.kv_bytes / 1048576, (double)l->forward.work_bytes / 1048576, (double)have / 1048576);
+        return err_set(err, ENGINE_FAULT,
+                       "%s: needs %.1f MiB (weights %.1f, KV pool %.1f, workspace %.1f), the machine has %.1f MiB "
+                       "free: a smaller --ctx "
+                       "or a smaller model would fit",
+                       cfg->model, (double)need / 1048576, (double)l->model.bytes / 1048576,
+                       (double)l->forward.kv_bytes / 1048576, (double)l->forward.work_bytes / 1048576,
+                       (double)have / 1048576);
     l->d = l->k->open(&cfg->kern, err);
     if (!l->d) return ENGINE_FAULT;
     l->weights = l->k->take(l->d, l->model.bytes, err);
@@ -65,7 +70,8 @@ static void list_kernels(const struct maker *l, const struct gguf *g, char *out,
         const struct gguf_tensor *t = gguf_tensor_at(g, i);
         if (t->n_dims < 2 || seen[t->type]) continue;
         seen[t->type] = true;
-        at += (size_t)snprintf(out + at, n - at, "%s%s: %s", at ? ", " : "", ktype_info(t->type)->name, l->k->mat_kernel(l->d, t->type));
+        at += (size_t)snprintf(out + at, n - at, "%s%s: %s", at ? ", " : "", ktype_info(t->type)->name,
+                               l->k->mat_kernel(l->d, t->type));
     }
 }
 
@@ -97,7 +103,9 @@ static int open_model(struct engine *e, const struct engine_config *cfg, const s
     if (pick_backend(l, cfg->backend, err) || maker_vocab_open(e, cfg, g, &kind, err)) return ENGINE_FAULT;
     if (model_plan(&l->model, g, e->info.vocab, l->k, err)) return ENGINE_FAULT;
     if (maker_sizes(e, cfg, l->model.ctx_trained, &pages, err)) return ENGINE_FAULT;
-    if (forward_plan(&l->forward, &l->model, l->k, e->info.ctx, e->info.max_rows, maker_outs(e), pages, cfg->kv_type, err)) return ENGINE_FAULT;
+    if (forward_plan(&l->forward, &l->model, l->k, e->info.ctx, e->info.max_rows, maker_outs(e), pages, cfg->kv_type,
+                     err))
+        return ENGINE_FAULT;
     if (take_slabs(l, cfg, err)) return ENGINE_FAULT;
     if (model_load(&l->model, g, l->k, l->d, l->weights, cfg->progress, cfg->progress_self, err)) return ENGINE_FAULT;
     forward_attach(&l->forward, l->d, l->work, l->kv);
@@ -105,6 +113,9 @@ static int open_model(struct engine *e, const struct engine_config *cfg, const s
     return maker_sched_open(e, kind, pages, &(struct runner){.self = l, .run = run}, err);
 }
 
-static struct engine *local_open(const struct engine_config *cfg, struct err *err) { return maker_open(cfg, open_model, local_close, err); }
+static struct engine *local_open(const struct engine_config *cfg, struct err *err)
+{
+    return maker_open(cfg, open_model, local_close, err);
+}
 
 const struct engine_ops engine_local = {.name = "local", .open = local_open, .close = local_close, MAKER_OPS};

@@ -1,7 +1,8 @@
 /* maker.c - the shared part of engine_local and engine_scripted. */
 #include "engine/maker.h"
 
-struct engine *maker_open(const struct engine_config *cfg, int (*open)(struct engine *, const struct engine_config *, const struct gguf *, struct err *),
+struct engine *maker_open(const struct engine_config *cfg,
+                          int (*open)(struct engine *, const struct engine_config *, const struct gguf *, struct err *),
                           void (*close)(struct engine *), struct err *err)
 {
     struct engine *e = calloc(1, sizeof *e);
@@ -24,7 +25,8 @@ void maker_free(struct engine *e)
     free(e);
 }
 
-int maker_vocab_open(struct engine *e, const struct engine_config *cfg, const struct gguf *g, enum template_kind *kind, struct err *err)
+int maker_vocab_open(struct engine *e, const struct engine_config *cfg, const struct gguf *g, enum template_kind *kind,
+                     struct err *err)
 {
     e->vocab = vocab_open(g, err);
     if (!e->vocab) return ENGINE_FAULT;
@@ -47,10 +49,13 @@ int maker_sizes(struct engine *e, const struct engine_config *cfg, int ctx_train
     i->max_seqs = cfg->max_seqs > 0 ? cfg->max_seqs : 8;
     i->max_rows = MAX(cfg->max_rows > 0 ? cfg->max_rows : 128, i->max_seqs + 1);
     if (i->ctx > 1 << 27 || i->max_seqs > SCHED_REQUESTS || i->max_rows > 1 << 20)
-        return err_set(err, ENGINE_FAULT, "%d sequences of %d tokens in passes of %d are more than can be counted", i->max_seqs, i->ctx, i->max_rows);
+        return err_set(err, ENGINE_FAULT, "%d sequences of %d tokens in passes of %d are more than can be counted",
+                       i->max_seqs, i->ctx, i->max_rows);
     /* Each sequence rounds up to whole pages by itself, unless the pool's size was named. */
-    uint64_t n = cfg->pool_tokens ? (cfg->pool_tokens - 1) / KERN_PAGE + 1 : (uint64_t)kv_pages_for(i->ctx) * (uint64_t)i->max_seqs;
-    if (n > INT32_MAX / KERN_PAGE) return err_set(err, ENGINE_FAULT, "a KV pool of %llu pages is more than can be counted", (unsigned long long)n);
+    uint64_t n = cfg->pool_tokens ? (cfg->pool_tokens - 1) / KERN_PAGE + 1
+                                  : (uint64_t)kv_pages_for(i->ctx) * (uint64_t)i->max_seqs;
+    if (n > INT32_MAX / KERN_PAGE)
+        return err_set(err, ENGINE_FAULT, "a KV pool of %llu pages is more than can be counted", (unsigned long long)n);
     *pages = (int)n;
     return 0;
 }
@@ -59,8 +64,15 @@ int maker_outs(const struct engine *e) { return MAX(e->info.max_seqs, 16); }
 
 int maker_sched_open(struct engine *e, enum template_kind kind, int pages, const struct runner *runner, struct err *err)
 {
-    struct sched_config cfg = {.vocab = e->vocab, .template = kind, .ctx = e->info.ctx, .max_seqs = e->info.max_seqs, .max_rows = e->info.max_rows,
-                               .max_outs = maker_outs(e), .groups = 1, .pages = pages, .runner = *runner};
+    struct sched_config cfg = {.vocab = e->vocab,
+                               .template = kind,
+                               .ctx = e->info.ctx,
+                               .max_seqs = e->info.max_seqs,
+                               .max_rows = e->info.max_rows,
+                               .max_outs = maker_outs(e),
+                               .groups = 1,
+                               .pages = pages,
+                               .runner = *runner};
     e->sched = sched_open(&cfg, err);
     return e->sched ? 0 : ENGINE_FAULT;
 }
@@ -78,12 +90,19 @@ int maker_count_tokens(struct engine *e, const struct msg *msgs, int n, struct e
     return sched_count_tokens(e->sched, msgs, n, out, err);
 }
 
-int maker_submit(struct engine *e, const struct request *r, int *id, struct err *err) { return sched_submit(e->sched, r, id, err); }
+int maker_submit(struct engine *e, const struct request *r, int *id, struct err *err)
+{
+    return sched_submit(e->sched, r, id, err);
+}
 
-int maker_step(struct engine *e, struct engine_event *ev, int cap, struct err *err) { return sched_step(e->sched, ev, cap, err); }
+int maker_step(struct engine *e, struct engine_event *ev, int cap, struct err *err)
+{
+    return sched_step(e->sched, ev, cap, err);
+}
 
 void maker_snapshot(const struct engine *e, struct engine_snapshot *out)
 {
-    *out = (struct engine_snapshot){.weight_bytes = e->info.weight_bytes, .kv_bytes = e->info.kv_bytes, .work_bytes = e->info.work_bytes};
+    *out = (struct engine_snapshot){
+        .weight_bytes = e->info.weight_bytes, .kv_bytes = e->info.kv_bytes, .work_bytes = e->info.work_bytes};
     sched_snapshot(e->sched, out);
 }

@@ -1,5 +1,5 @@
-/* maker.h - what the makers of engines that run in this process have in common: an engine is a vocabulary, a scheduler, and a runner of
- * its own.  A maker writes open and close; all other operations are these. */
+/* maker.h - what the makers of engines that run in this process have in common: an engine is a vocabulary, a scheduler,
+ * and a runner of its own.  A maker writes open and close; all other operations are these. */
 #ifndef MAKER_H
 #define MAKER_H
 #include "engine/engine.h"
@@ -12,19 +12,22 @@ struct engine {
     struct maker *own; /* the maker's part */
 };
 
-/* Allocate an engine; open(e, g) fills it from the GGUF file, and close() takes back what it took, also when it failed half way
- * (e->own may be NULL then).  vocabulary and scheduler are freed here. */
-struct engine *maker_open(const struct engine_config *cfg, int (*open)(struct engine *, const struct engine_config *, const struct gguf *, struct err *),
+/* Allocate an engine; open(e, g) fills it from the GGUF file, and close() takes back what it took, also when it failed
+ * half way (e->own may be NULL then).  vocabulary and scheduler are freed here. */
+struct engine *maker_open(const struct engine_config *cfg, int (*open)(struct engine *, const struct engine_config *,
+    const struct gguf *, struct err *),
                           void (*close)(struct engine *), struct err *err);
 void maker_free(struct engine *e);
 
 /* Open e->vocab and decide on the template. */
-int maker_vocab_open(struct engine *e, const struct engine_config *cfg, const struct gguf *g, enum template_kind *kind, struct err *err);
+int maker_vocab_open(struct engine *e, const struct engine_config *cfg, const struct gguf *g, enum template_kind *kind,
+                     struct err *err);
 
 /* The sizes that the configuration leaves open, into e->info; and the KV pool's pages. */
 int maker_sizes(struct engine *e, const struct engine_config *cfg, int ctx_trained, int *pages, struct err *err);
 int maker_outs(const struct engine *e); /* rows of a pass that may want logits */
-int maker_sched_open(struct engine *e, enum template_kind kind, int pages, const struct runner *runner, struct err *err);
+int maker_sched_open(struct engine *e, enum template_kind kind, int pages, const struct runner *runner,
+                     struct err *err);
 
 /* The operations of struct engine_ops. */
 const struct engine_info *maker_info(const struct engine *e);
@@ -37,7 +40,8 @@ void maker_drop(struct engine *e, int id);
 int maker_step(struct engine *e, struct engine_event *ev, int cap, struct err *err);
 void maker_snapshot(const struct engine *e, struct engine_snapshot *out);
 
-#define MAKER_OPS                                                                                                                       \
-    .info = maker_info, .vocab = maker_vocab, .count_tokens = maker_count_tokens, .submit = maker_submit, .answer = maker_answer,       \
-    .cancel = maker_cancel, .drop = maker_drop, .step = maker_step, .snapshot = maker_snapshot
+#define MAKER_OPS                                                                                            \
+    .info = maker_info, .vocab = maker_vocab, .count_tokens = maker_count_tokens, .submit = maker_submit,    \
+    .answer = maker_answer, .cancel = maker_cancel, .drop = maker_drop, .step = maker_step,                  \
+    .snapshot = maker_snapshot
 #endif

@@ -30,11 +30,14 @@ static int key_int(const struct planner *p, const char *suffix, int64_t absent, 
     int rc = gguf_uint(p->g, key, UINT32_MAX, &v, p->err);
     if (rc == GGUF_WRONG) return -1;
     if (rc == GGUF_MISSING) {
-        if (absent < 0) return err_set(p->err, -1, "%s: key %s is missing; architecture %s needs it", gguf_path(p->g), key, p->m->arch);
+        if (absent < 0)
+            return err_set(p->err, -1, "%s: key %s is missing; architecture %s needs it", gguf_path(p->g), key,
+                           p->m->arch);
         v = (uint64_t)absent;
     }
     if ((int64_t)v < min || (int64_t)v > max)
-        return err_set(p->err, -1, "%s: key %s is %lld; allowed is %lld to %lld", gguf_path(p->g), key, (long long)v, (long long)min, (long long)max);
+        return err_set(p->err, -1, "%s: key %s is %lld; allowed is %lld to %lld", gguf_path(p->g), key, (long long)v,
+                       (long long)min, (long long)max);
     *out = (int)v;
     return 0;
 }
@@ -56,13 +59,16 @@ static int read_arch(struct planner *p)
     struct gguf_str s;
     int rc = gguf_string(p->g, "general.architecture", &s, p->err);
     if (rc == GGUF_WRONG) return -1;
-    if (rc == GGUF_MISSING) return err_set(p->err, -1, "%s: key general.architecture is missing: this file names no model", gguf_path(p->g));
+    if (rc == GGUF_MISSING)
+        return err_set(p->err, -1, "%s: key general.architecture is missing: this file names no model",
+                       gguf_path(p->g));
     struct model *m = p->m;
     snprintf(m->arch, sizeof m->arch, "%.*s", (int)MIN(s.len, sizeof m->arch - 1), s.data);
     for (char *c = m->arch; *c; c++)
         if (*c < 0x21 || *c > 0x7e) *c = '?';
     if (strcmp(m->arch, "llama") != 0 && strcmp(m->arch, "qwen2") != 0)
-        return err_set(p->err, -1, "%s: architecture \"%s\" is not supported; llama and qwen2 are", gguf_path(p->g), m->arch);
+        return err_set(p->err, -1, "%s: architecture \"%s\" is not supported; llama and qwen2 are", gguf_path(p->g),
+                       m->arch);
     if (gguf_string(p->g, "general.name", &s, NULL) == GGUF_OK) {
         snprintf(m->name, sizeof m->name, "%.*s", (int)MIN(s.len, sizeof m->name - 1), s.data);
         for (char *c = m->name; *c; c++)
@@ -84,13 +90,17 @@ static int read_sizes(struct planner *p)
     if (key_int(p, "context_length", -1, 1, 1 << 24, &m->ctx_trained)) return -1;
     if (key_int(p, "expert_count", 0, 0, 0, &experts)) return -1;
     if (m->heads % m->kv_heads)
-        return err_set(p->err, -1, "%s: %d attention heads are not a multiple of %d key/value heads", gguf_path(p->g), m->heads, m->kv_heads);
+        return err_set(p->err, -1, "%s: %d attention heads are not a multiple of %d key/value heads", gguf_path(p->g),
+                       m->heads, m->kv_heads);
     if (key_int(p, "attention.key_length", m->embd / m->heads, 2, KERN_HEAD_MAX, &m->head_dim)) return -1;
     if (key_int(p, "attention.value_length", m->head_dim, 2, KERN_HEAD_MAX, &value_dim)) return -1;
     if (value_dim != m->head_dim || m->head_dim % 2)
-        return err_set(p->err, -1, "%s: heads have keys of %d and values of %d; equal and even ones are supported", gguf_path(p->g), m->head_dim, value_dim);
-    if (!gguf_has(p->g, m->arch[0] == 'l' ? "llama.attention.key_length" : "qwen2.attention.key_length") && m->embd % m->heads)
-        return err_set(p->err, -1, "%s: a width of %d does not divide into %d heads", gguf_path(p->g), m->embd, m->heads);
+        return err_set(p->err, -1, "%s: heads have keys of %d and values of %d; equal and even ones are supported",
+                       gguf_path(p->g), m->head_dim, value_dim);
+    if (!gguf_has(p->g, m->arch[0] == 'l' ? "llama.attention.key_length" : "qwen2.attention.key_length") &&
+        m->embd % m->heads)
+        return err_set(p->err, -1, "%s: a width of %d does not divide into %d heads", gguf_path(p->g), m->embd,
+                       m->heads);
     if (key_real(p, "attention.layer_norm_rms_epsilon", -1, 1e-12, 1e-1, &eps)) return -1;
     m->eps = (float)eps;
     return 0;
@@ -105,7 +115,9 @@ static int read_rope(struct planner *p)
     struct gguf_str type;
     m->rope.neox = strcmp(m->arch, "llama") != 0;
     if (key_int(p, "rope.dimension_count", m->head_dim, 2, m->head_dim, &m->rope.dims)) return -1;
-    if (m->rope.dims % 2) return err_set(p->err, -1, "%s: key %s.rope.dimension_count is %d; an even number is allowed", gguf_path(p->g), m->arch, m->rope.dims);
+    if (m->rope.dims % 2)
+        return err_set(p->err, -1, "%s: key %s.rope.dimension_count is %d; an even number is allowed", gguf_path(p->g),
+                       m->arch, m->rope.dims);
     if (key_real(p, "rope.freq_base", 10000, 1, 1e12, &base)) return -1;
     snprintf(key, sizeof key, "%s.rope.scaling.type", m->arch);
     int rc = gguf_string(p->g, key, &type, p->err);
@@ -113,7 +125,8 @@ static int read_rope(struct planner *p)
     if (rc == GGUF_OK && strncmp(type.data, "linear", type.len + 1) == 0) {
         if (key_real(p, "rope.scaling.factor", 1, 1e-3, 1e6, &factor)) return -1;
     } else if (rc == GGUF_OK && type.len && strcmp(type.data, "none") != 0) {
-        return err_set(p->err, -1, "%s: key %s is \"%.20s\"; none and linear are supported", gguf_path(p->g), key, type.data);
+        return err_set(p->err, -1, "%s: key %s is \"%.20s\"; none and linear are supported", gguf_path(p->g), key,
+                       type.data);
     }
     if (key_real(p, "rope.scaling.attn_factor", 1, 1, 1, &attn_factor)) return -1;
     int pairs = m->rope.dims / 2;
@@ -127,20 +140,26 @@ static int read_rope(struct planner *p)
 /* ------------------------------------------------------------------ tensors */
 
 /* The tensor of this name with exactly this shape; NULL and *rc 0: it is absent and may be; *rc -1: an error. */
-static const struct gguf_tensor *find(struct planner *p, const char *name, int64_t cols, int64_t rows, bool optional, int *rc)
+static const struct gguf_tensor *find(struct planner *p, const char *name, int64_t cols, int64_t rows, bool optional,
+                                      int *rc)
 {
     *rc = 0;
     const struct gguf_tensor *t = gguf_tensor(p->g, name);
     if (!t) {
-        if (!optional) *rc = err_set(p->err, -1, "%s: tensor %s is missing; architecture %s needs it", gguf_path(p->g), name, p->m->arch);
+        if (!optional)
+            *rc = err_set(p->err, -1, "%s: tensor %s is missing; architecture %s needs it", gguf_path(p->g), name,
+                          p->m->arch);
         return NULL;
     }
     const struct ktype_info *info = ktype_info(t->type);
     if (t->dim[0] != cols || t->dim[1] != rows || t->dim[2] != 1 || t->dim[3] != 1)
-        *rc = err_set(p->err, -1, "%s: tensor %s is %lld x %lld x %lld x %lld; it must be %lld x %lld", gguf_path(p->g), name, (long long)t->dim[0],
-                      (long long)t->dim[1], (long long)t->dim[2], (long long)t->dim[3], (long long)cols, (long long)rows);
+        *rc = err_set(p->err, -1, "%s: tensor %s is %lld x %lld x %lld x %lld; it must be %lld x %lld", gguf_path(p->g),
+                      name, (long long)t->dim[0], (long long)t->dim[1], (long long)t->dim[2], (long long)t->dim[3],
+                      (long long)cols, (long long)rows);
     else if (!info->usable)
-        *rc = err_set(p->err, -1, "%s: tensor %s has type %s, which is not supported; F32 F16 BF16 Q8_0 Q4_0 Q4_1 Q5_0 Q5_1 Q4_K Q5_K Q6_K are",
+        *rc = err_set(p->err, -1,
+                      "%s: tensor %s has type %s, which is not supported; F32 F16 BF16 Q8_0 Q4_0 Q4_1 Q5_0 Q5_1 Q4_K "
+                      "Q5_K Q6_K are",
                       gguf_path(p->g), name, info->name);
     if (*rc) return NULL;
     p->used[t - gguf_tensor_at(p->g, 0)] = true;
@@ -152,8 +171,11 @@ static int add_part(struct planner *p, struct model_part part)
     struct model *m = p->m;
     assert(m->n_parts < p->room);
     uint64_t end;
-    if (part.bytes == 0) return err_set(p->err, -1, "%s: tensor %s cannot be held by backend %s", gguf_path(p->g), part.t->name, p->k->name);
-    if (size_add(m->bytes, size_align(part.bytes, 64), &end)) return err_set(p->err, -1, "%s: the weights' sizes overflow", gguf_path(p->g));
+    if (part.bytes == 0)
+        return err_set(p->err, -1, "%s: tensor %s cannot be held by backend %s", gguf_path(p->g), part.t->name,
+                       p->k->name);
+    if (size_add(m->bytes, size_align(part.bytes, 64), &end))
+        return err_set(p->err, -1, "%s: the weights' sizes overflow", gguf_path(p->g));
     part.offset = m->bytes;
     m->bytes = end;
     m->part[m->n_parts++] = part;
@@ -214,7 +236,8 @@ static int plan_layer(struct planner *p, int i)
     return 0;
 }
 
-/* Llama 3's rope_freqs.weight: each pair's frequency is divided by its factor.  Read at once: it is small, and is used on the host. */
+/* Llama 3's rope_freqs.weight: each pair's frequency is divided by its factor.  Read at once: it is small, and is used
+ * on the host. */
 static int apply_rope_factors(struct planner *p)
 {
     struct model *m = p->m;
@@ -222,11 +245,14 @@ static int apply_rope_factors(struct planner *p)
     const struct gguf_tensor *t = find(p, "rope_freqs.weight", pairs, 1, true, &rc);
     if (!t) return rc;
     float factor[KERN_HEAD_MAX / 2];
-    if (t->type != KT_F32) return err_set(p->err, -1, "%s: tensor rope_freqs.weight has type %s; F32 is allowed", gguf_path(p->g), ktype_info(t->type)->name);
+    if (t->type != KT_F32)
+        return err_set(p->err, -1, "%s: tensor rope_freqs.weight has type %s; F32 is allowed", gguf_path(p->g),
+                       ktype_info(t->type)->name);
     if (gguf_read(p->g, t, 0, factor, (size_t)pairs * sizeof *factor, p->err)) return -1;
     for (int i = 0; i < pairs; i++) {
         if (!(factor[i] >= 1e-6f && factor[i] <= 1e6f))
-            return err_set(p->err, -1, "%s: rope_freqs.weight[%d] is %g; allowed is 1e-6 to 1e6", gguf_path(p->g), i, (double)factor[i]);
+            return err_set(p->err, -1, "%s: rope_freqs.weight[%d] is %g; allowed is 1e-6 to 1e6", gguf_path(p->g), i,
+                           (double)factor[i]);
         m->inv_freq[i] /= (double)factor[i];
     }
     return 0;
@@ -245,8 +271,10 @@ static int plan_tensors(struct planner *p, int n_vocab)
     if (apply_rope_factors(p)) return -1;
     for (uint64_t i = 0; i < gguf_n_tensors(p->g); i++)
         if (!p->used[i])
-            return err_set(p->err, -1, "%s: tensor %s is not part of architecture %s as plimsoll knows it; without it answers would be wrong",
-                           gguf_path(p->g), gguf_tensor_at(p->g, i)->name, m->arch);
+            return err_set(
+                p->err, -1,
+                "%s: tensor %s is not part of architecture %s as plimsoll knows it; without it answers would be wrong",
+                gguf_path(p->g), gguf_tensor_at(p->g, i)->name, m->arch);
     return 0;
 }
 
@@ -259,7 +287,8 @@ int model_plan(struct model *m, const struct gguf *g, int n_vocab, const struct 
     m->layer = calloc((size_t)m->layers, sizeof *m->layer);
     m->part = calloc((size_t)p.room + 1, sizeof *m->part);
     p.used = calloc((size_t)p.room + 1, sizeof *p.used);
-    int rc = m->layer && m->part && p.used ? plan_tensors(&p, n_vocab) : err_set(err, -1, "no memory for %d layers", m->layers);
+    int rc = m->layer && m->part && p.used ? plan_tensors(&p, n_vocab)
+                                           : err_set(err, -1, "no memory for %d layers", m->layers);
     free(p.used);
     return rc;
 }
@@ -311,12 +340,15 @@ static int load_vec(struct loader *l, const struct model_part *part, float *dev)
     if (gguf_read(l->g, part->t, 0, l->stage, (size_t)part->t->bytes, l->err)) return -1;
     quant_decode(part->t->type, l->stage, floats, n);
     for (int64_t i = 0; i < n; i++)
-        if (!isfinite(floats[i])) return err_set(l->err, -1, "%s: tensor %s[%lld] is not a finite number", gguf_path(l->g), part->t->name, (long long)i);
+        if (!isfinite(floats[i]))
+            return err_set(l->err, -1, "%s: tensor %s[%lld] is not a finite number", gguf_path(l->g), part->t->name,
+                           (long long)i);
     l->done += part->t->bytes;
     return l->k->upload(l->d, NULL, dev, floats, (size_t)n * sizeof(float), l->err);
 }
 
-/* Rows go in groups of 32, so the stage holds at least that many of the widest, and a vector twice (file's type, float). */
+/* Rows go in groups of 32, so the stage holds at least that many of the widest, and a vector twice (file's type,
+ * float). */
 static size_t stage_size(const struct model *m)
 {
     size_t most = STAGE;
@@ -324,7 +356,8 @@ static size_t stage_size(const struct model *m)
         const struct gguf_tensor *t = m->part[i].t;
         const struct ktype_info *info = ktype_info(t->type);
         size_t row = (size_t)(t->dim[0] / info->block) * (size_t)info->bytes;
-        most = MAX(most, m->part[i].mat ? 32 * row : (size_t)size_align(t->bytes, 64) + (size_t)t->dim[0] * sizeof(float));
+        most =
+            MAX(most, m->part[i].mat ? 32 * row : (size_t)size_align(t->bytes, 64) + (size_t)t->dim[0] * sizeof(float));
     }
     return most;
 }
@@ -332,7 +365,8 @@ static size_t stage_size(const struct model *m)
 int model_load(struct model *m, const struct gguf *g, const struct kern *k, struct kdev *d, void *dev_slab,
                void (*progress)(void *self, uint64_t done, uint64_t all), void *self, struct err *err)
 {
-    struct loader l = {.g = g, .k = k, .d = d, .progress = progress, .self = self, .err = err, .stage_bytes = stage_size(m)};
+    struct loader l = {
+        .g = g, .k = k, .d = d, .progress = progress, .self = self, .err = err, .stage_bytes = stage_size(m)};
     for (int i = 0; i < m->n_parts; i++) l.all += m->part[i].t->bytes;
     l.stage = aligned_alloc(64, size_align(l.stage_bytes, 64));
     if (!l.stage) return err_set(err, -1, "no memory for %zu bytes to load through", l.stage_bytes);
@@ -356,5 +390,6 @@ void model_types(const struct gguf *g, char *out, size_t n)
     size_t at = 0;
     out[0] = '\0';
     for (uint32_t t = 0; t < KT_END; t++)
-        if (count[t] && at < n) at += (size_t)snprintf(out + at, n - at, "%s%s %d", at ? ", " : "", ktype_info(t)->name, count[t]);
+        if (count[t] && at < n)
+            at += (size_t)snprintf(out + at, n - at, "%s%s %d", at ? ", " : "", ktype_info(t)->name, count[t]);
 }

@@ -1,11 +1,12 @@
 /* model.h - what a GGUF file says a transformer is: its sizes, and which tensor is which weight of which layer.
  *
- * Two steps, so that a refusal costs nothing: model_plan() reads keys and tensor infos, checks every shape and type, and knows how
- * many bytes the weights take on a backend; model_load() reads the data into one slab that the caller took.
+ * Two steps, so that a refusal costs nothing: model_plan() reads keys and tensor infos, checks every shape and type,
+ * and knows how many bytes the weights take on a backend; model_load() reads the data into one slab that the caller
+ * took.
  *
  * Architectures: llama (also Llama 3's rope factors) and qwen2; metadata keys and tensor names are those of the GGUF
- * specification and of llama.cpp's converters.  A tensor that the architecture as we know it does not use is refused by name: to
- * leave it out would give plausible wrong answers.
+ * specification and of llama.cpp's converters.  A tensor that the architecture as we know it does not use is refused by
+ * name: to leave it out would give plausible wrong answers.
  *
  * Owner: struct model owns its arrays; the slab is the caller's.  Threads: one; read-only after load. */
 #ifndef MODEL_H
@@ -14,7 +15,8 @@
 #include "kernels/kernels.h"
 #include "plimsoll.h"
 
-enum { MODEL_MAX_LAYERS = 512, MODEL_MAX_EMBD = 65536, MODEL_MAX_FF = 1 << 20, MODEL_MAX_HEADS = 1024, MODEL_MAX_VOCAB = 1 << 22 };
+enum { MODEL_MAX_LAYERS = 512, MODEL_MAX_EMBD = 65536, MODEL_MAX_FF = 1 << 20, MODEL_MAX_HEADS = 1024,
+    MODEL_MAX_VOCAB = 1 << 22 };
 
 struct model_layer {
     struct kern_attn_in attn; /* norm, q, k, v, biases, rope */
@@ -42,7 +44,8 @@ struct model {
     double *inv_freq;
 };
 
-/* n_vocab: tokens in the tokenizer; the embedding must have as many rows.  0, or -1: err names key or tensor, found, allowed. */
+/* n_vocab: tokens in the tokenizer; the embedding must have as many rows.  0, or -1: err names key or tensor, found,
+ * allowed. */
 int model_plan(struct model *m, const struct gguf *g, int n_vocab, const struct kern *k, struct err *err);
 
 /* Fill dev_slab (m->bytes, from k->take).  progress may be NULL. */

@@ -44,7 +44,8 @@ static int check_request(const struct request *r, const int32_t *prompt, int n, 
     if (n < 1) return err_set(err, ENGINE_BAD_REQUEST, "the prompt is empty: there is nothing to continue");
     for (int i = 0; i < n; i++)
         if (prompt[i] < 0 || prompt[i] >= vocab_size(v))
-            return err_set(err, ENGINE_BAD_REQUEST, "prompt token %d has id %d; the vocabulary has 0 to %d", i, prompt[i], vocab_size(v) - 1);
+            return err_set(err, ENGINE_BAD_REQUEST, "prompt token %d has id %d; the vocabulary has 0 to %d", i,
+                           prompt[i], vocab_size(v) - 1);
     return sampling_check(&r->sampling, vocab_size(v), err);
 }
 
@@ -60,7 +61,8 @@ static bool allocate(struct request_live *q, const struct request *r, int n, con
     return q->ids && q->text_buf && q->token && (q->top || r->top_n == 0) && (q->prompt_logprob || !r->score);
 }
 
-struct request_live *request_make(const struct request *r, const int32_t *prompt, int n, const struct vocab *v, int *code, struct err *err)
+struct request_live *request_make(const struct request *r, const int32_t *prompt, int n, const struct vocab *v,
+                                  int *code, struct err *err)
 {
     *code = check_request(r, prompt, n, v, err);
     if (*code) return NULL;

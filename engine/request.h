@@ -35,13 +35,15 @@ struct request_live {
 };
 
 /* prompt: n tokens, copied.  NULL: *code says ENGINE_BAD_REQUEST or ENGINE_NO_MEMORY and err why. */
-struct request_live *request_make(const struct request *r, const int32_t *prompt, int n, const struct vocab *v, int *code, struct err *err);
+struct request_live *request_make(const struct request *r, const int32_t *prompt, int n, const struct vocab *v,
+                                  int *code, struct err *err);
 void request_free(struct request_live *q);
 
 /* How the next token is to be chosen; points into q. */
 struct kern_sample request_sample(const struct request_live *q);
 
-/* The pass chose a token: append it and its text, and end if it ends the answer.  Sets q->a.end then (state is the scheduler's). */
+/* The pass chose a token: append it and its text, and end if it ends the answer.  Sets q->a.end then (state is the
+ * scheduler's). */
 void request_add(struct request_live *q, const struct kern_choice *c, const struct vocab *v);
 
 /* End for another reason; text that was held back comes out. */

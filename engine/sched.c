@@ -88,14 +88,18 @@ static int check_fits(const struct sched *s, int prompt, int max_tokens, struct 
 {
     int64_t need = (int64_t)prompt + max_tokens;
     if (need > s->cfg.ctx)
-        return err_set(err, ENGINE_NEVER_FITS, "the request needs %lld tokens (%d in the prompt, up to %d in the answer), the context holds %d: "
-                       "shorten the conversation, ask for a shorter answer (-n) or open a larger context (--ctx)",
-                       (long long)need, prompt, max_tokens, s->cfg.ctx);
+        return err_set(
+            err, ENGINE_NEVER_FITS,
+            "the request needs %lld tokens (%d in the prompt, up to %d in the answer), the context holds %d: "
+            "shorten the conversation, ask for a shorter answer (-n) or open a larger context (--ctx)",
+            (long long)need, prompt, max_tokens, s->cfg.ctx);
     int64_t pool = (int64_t)s->cfg.pages * KERN_PAGE;
     if (kv_pages_for((int)need) > s->cfg.pages)
-        return err_set(err, ENGINE_NEVER_FITS, "the request needs %d KV pages of %d tokens (%d in the prompt, up to %d in the answer), the whole pool "
-                       "has %d (%lld tokens): shorten it or open a larger pool",
-                       kv_pages_for((int)need), KERN_PAGE, prompt, max_tokens, s->cfg.pages, (long long)pool);
+        return err_set(
+            err, ENGINE_NEVER_FITS,
+            "the request needs %d KV pages of %d tokens (%d in the prompt, up to %d in the answer), the whole pool "
+            "has %d (%lld tokens): shorten it or open a larger pool",
+            kv_pages_for((int)need), KERN_PAGE, prompt, max_tokens, s->cfg.pages, (long long)pool);
     return 0;
 }
 
@@ -107,7 +111,8 @@ static int enqueue(struct sched *s, const struct request *r, const int32_t *prom
     for (int i = 0; i < SCHED_REQUESTS && !place; i++)
         if (!s->all[i]) place = &s->all[i];
     if (!place) return err_set(err, ENGINE_QUEUE_FULL, "%d answers are kept: drop some", SCHED_REQUESTS);
-    if (n > INT32_MAX / 2) return err_set(err, ENGINE_NEVER_FITS, "the prompt has %zu tokens, the context holds %d", n, s->cfg.ctx);
+    if (n > INT32_MAX / 2)
+        return err_set(err, ENGINE_NEVER_FITS, "the prompt has %zu tokens, the context holds %d", n, s->cfg.ctx);
     if (r->max_tokens >= 0) { /* a negative one is a bad request: request_make says so */
         int rc = check_fits(s, (int)n, r->max_tokens, err);
         if (rc) return rc;
@@ -130,8 +135,9 @@ int sched_submit(struct sched *s, const struct request *r, int *id, struct err *
         return enqueue(s, r, r->ids, (size_t)r->n_ids, id, err);
     }
     struct ids ids = {0};
-    int rc = template_render(s->cfg.template, s->cfg.vocab, r->msgs, r->n_msgs, true, &ids, err) ? ENGINE_NO_MEMORY
-                                                                                                 : enqueue(s, r, ids.id, ids.n, id, err);
+    int rc = template_render(s->cfg.template, s->cfg.vocab, r->msgs, r->n_msgs, true, &ids, err)
+                 ? ENGINE_NO_MEMORY
+                 : enqueue(s, r, ids.id, ids.n, id, err);
     ids_free(&ids);
     return rc;
 }
@@ -183,8 +189,11 @@ static bool tell(struct events *e, enum engine_event_kind kind, const struct req
 {
     if (e->n == e->cap) return false;
     e->ev[e->n++] = (struct engine_event){
-        .kind = kind, .id = q->a.id, .of = q->a.n_prompt,
-        .n = kind == ENGINE_PREFILL ? MIN(q->computed, q->a.n_prompt) : atomic_load_explicit(&q->a.n_tokens, memory_order_relaxed),
+        .kind = kind,
+        .id = q->a.id,
+        .of = q->a.n_prompt,
+        .n = kind == ENGINE_PREFILL ? MIN(q->computed, q->a.n_prompt)
+                                    : atomic_load_explicit(&q->a.n_tokens, memory_order_relaxed),
         .end = (enum engine_end)atomic_load_explicit(&q->a.end, memory_order_relaxed),
     };
     return true;
@@ -277,8 +286,13 @@ static struct request_live *next_prefill(struct sched *s, uint64_t after)
 static void make_pass(struct sched *s)
 {
     struct kern_batch *b = &s->pass.batch;
-    *b = (struct kern_batch){.token = s->token, .pos = s->pos, .seq = s->seq, .out_row = s->out_row, .seqs = s->cfg.max_seqs,
-                             .groups = s->cfg.groups, .stride = kv_stride(s->kv)};
+    *b = (struct kern_batch){.token = s->token,
+                             .pos = s->pos,
+                             .seq = s->seq,
+                             .out_row = s->out_row,
+                             .seqs = s->cfg.max_seqs,
+                             .groups = s->cfg.groups,
+                             .stride = kv_stride(s->kv)};
     for (int g = 0; g < b->groups; g++) b->table[g] = kv_table(s->kv, g);
     s->pass.sample = s->sample;
     s->pass.choice = s->choice;

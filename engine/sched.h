@@ -1,9 +1,12 @@
-/* sched.h - requests in, passes out: admission, batches, text.  What every maker of engine.h that runs in this process shares.
+/* sched.h - requests in, passes out: admission, batches, text.  What every maker of engine.h that runs in this process
+ * shares.
  *
- *     submit -> waiting (FIFO) -> admitted when its pages are promised -> pre-fill in chunks -> one token a pass -> ended
+ *     submit -> waiting (FIFO) -> admitted when its pages are promised -> pre-fill in chunks -> one token a pass ->
+ *     ended
  *
- * A pass holds one row of every sequence that generates, then pre-fill rows of the admitted in order of admission, up to
- * max_rows.  The scheduler knows nothing of weights: a runner computes the pass, and says which token each out row chose.
+ * A pass holds one row of every sequence that generates, then pre-fill rows of the admitted in order of admission, up
+ * to max_rows.  The scheduler knows nothing of weights: a runner computes the pass, and says which token each out row
+ * chose.
  *
  * Admission: a request gets all the pages that prompt + max_tokens can need, or waits; the queue keeps its order, so a
  * big request is not overtaken for ever.  What can never fit is refused at submit. */
@@ -24,7 +27,8 @@ struct pass {
 struct runner {
     void *self;
     void (*start)(void *self, int slot, const struct answer *a); /* a request was admitted to a slot; may be NULL */
-    int (*run)(void *self, const struct pass *p, struct err *err); /* 0, or negative: every request in the pass ends with END_FAULT */
+    /* 0, or negative: every request in the pass ends with END_FAULT */
+    int (*run)(void *self, const struct pass *p, struct err *err);
 };
 
 struct sched_config {

@@ -1,13 +1,15 @@
-/* scripted.c - engine_scripted: answers, timings and faults from a file; the scheduler, pages and text path of the real engine.
+/* scripted.c - engine_scripted: answers, timings and faults from a file; the scheduler, pages and text path of the real
+ * engine.
  *
  * The file is JSON Lines, one object a line; blank lines and lines that begin with # are skipped:
  *
- *     {"answer": "text", "prefill_ms": 20, "token_ms": 5, "end": false}   one a request, in the order of their admission; the
- *                                                                        last one is followed by the first
+ *     {"answer": "text", "prefill_ms": 20, "token_ms": 5, "end": false}   one a request, in the order of their
+ * admission; the last one is followed by the first
  *     {"fault": {"pass": 3, "text": "device lost"}}                       the third pass fails with this text
  *
- * prefill_ms is slept once, when the prompt is done, token_ms at each token; "end": false goes on with the same answer again instead of ending
- * the turn (an endless talker).  Tokens are those of the vocabulary of the GGUF file config.model. */
+ * prefill_ms is slept once, when the prompt is done, token_ms at each token; "end": false goes on with the same answer
+ * again instead of ending the turn (an endless talker).  Tokens are those of the vocabulary of the GGUF file
+ * config.model. */
 #include "engine/maker.h"
 #include <jansson.h>
 #include <errno.h>
@@ -63,7 +65,8 @@ static int add_answer(struct maker *m, const struct vocab *v, const json_t *o, c
     struct line *more = realloc(m->line, ((size_t)m->n_lines + 1) * sizeof *more);
     if (!more) return bad_line(path, n, "no memory", err);
     m->line = more;
-    if (vocab_encode(v, json_string_value(text), json_string_length(text), VOCAB_NO_PREFIX, &l.ids, err)) return ENGINE_FAULT;
+    if (vocab_encode(v, json_string_value(text), json_string_length(text), VOCAB_NO_PREFIX, &l.ids, err))
+        return ENGINE_FAULT;
     if (!l.ends && l.ids.n == 0) return bad_line(path, n, "an answer that never ends must say something", err);
     m->line[m->n_lines++] = l;
     return 0;
@@ -81,7 +84,8 @@ static int add_fault(struct maker *m, const json_t *o, const char *path, int n, 
     return 0;
 }
 
-static int read_line(struct maker *m, const struct vocab *v, const char *text, size_t len, const char *path, int n, struct err *err)
+static int read_line(struct maker *m, const struct vocab *v, const char *text, size_t len, const char *path, int n,
+                     struct err *err)
 {
     size_t blank = strspn(text, " \t\r\n");
     if (text[blank] == '\0' || text[blank] == '#') return 0;
@@ -107,7 +111,8 @@ static int read_script(struct maker *m, const struct vocab *v, const char *path,
     int rc = 0;
     ssize_t len;
     for (int n = 1; rc == 0 && (len = getline(&text, &cap, in)) > 0; n++)
-        rc = len > MAX_LINE ? bad_line(path, n, "longer than 1 MiB", err) : read_line(m, v, text, (size_t)len, path, n, err);
+        rc = len > MAX_LINE ? bad_line(path, n, "longer than 1 MiB", err)
+                            : read_line(m, v, text, (size_t)len, path, n, err);
     if (rc == 0 && ferror(in)) rc = err_set(err, ENGINE_FAULT, "%s: %s", path, strerror(errno));
     free(text);
     fclose(in);
@@ -179,7 +184,9 @@ static int find_end(struct maker *m, const struct vocab *v, const char *path, st
     m->end_id = vocab_eos(v);
     for (int32_t id = 0; m->end_id < 0 && id < vocab_size(v); id++)
         if (vocab_is_end(v, id)) m->end_id = id;
-    return m->end_id >= 0 && vocab_is_end(v, m->end_id) ? 0 : err_set(err, ENGINE_FAULT, "%s: the vocabulary has no token that ends a turn", path);
+    return m->end_id >= 0 && vocab_is_end(v, m->end_id)
+               ? 0
+               : err_set(err, ENGINE_FAULT, "%s: the vocabulary has no token that ends a turn", path);
 }
 
 static int open_script(struct engine *e, const struct engine_config *cfg, const struct gguf *g, struct err *err)
@@ -200,6 +207,10 @@ static int open_script(struct engine *e, const struct engine_config *cfg, const 
     return maker_sched_open(e, kind, pages, &(struct runner){.self = m, .start = start, .run = run}, err);
 }
 
-static struct engine *scripted_open(const struct engine_config *cfg, struct err *err) { return maker_open(cfg, open_script, scripted_close, err); }
+static struct engine *scripted_open(const struct engine_config *cfg, struct err *err)
+{
+    return maker_open(cfg, open_script, scripted_close, err);
+}
 
-const struct engine_ops engine_scripted = {.name = "scripted", .open = scripted_open, .close = scripted_close, MAKER_OPS};
+const struct engine_ops engine_scripted = {
+    .name = "scripted", .open = scripted_open, .close = scripted_close, MAKER_OPS};

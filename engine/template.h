@@ -1,7 +1,8 @@
 /* template.h - from a list of messages to the token ids that a model was trained to see.
  *
- * Families known: ChatML and Llama 3.  A file's tokenizer.chat_template is recognised by the marks it uses; it is never executed.  A family
- * that is not known is refused by name.  A file without a template is a plain text model: messages are joined as they stand (RAW).
+ * Families known: ChatML and Llama 3.  A file's tokenizer.chat_template is recognised by the marks it uses; it is never
+ * executed.  A family that is not known is refused by name.  A file without a template is a plain text model: messages
+ * are joined as they stand (RAW).
  *
  * What the template itself writes is encoded with special tokens; what a message says is encoded without, so a pasted
  * `<|im_end|>` stays plain text.  Threads: pure. */
@@ -23,12 +24,14 @@ enum template_kind { TEMPLATE_RAW, TEMPLATE_CHATML, TEMPLATE_LLAMA3, TEMPLATE_KI
 const char *template_name(enum template_kind k); /* "raw", "chatml", "llama3" */
 int template_by_name(const char *name, enum template_kind *out); /* 0, or -1 */
 
-/* What the file asks for.  0; or -1: err names the family found ("gemma", "mistral", "phi3", ... or "unknown") and the known ones.
+/* What the file asks for.  0; or -1: err names the family found ("gemma", "mistral", "phi3", ... or "unknown") and the
+ * known ones.
  * Also checked: the special tokens that the family needs are in the vocabulary. */
 int template_detect(const struct gguf *g, const struct vocab *v, enum template_kind *out, struct err *err);
 int template_check(enum template_kind k, const struct vocab *v, struct err *err); /* the vocabulary has what k needs */
 
-/* Append the prompt of msgs to out: bos if the vocabulary adds one (and the template does not write it), every message, and with `open` the head of the
- * assistant's turn that the model is to write.  0 or -1 (out unchanged). */
-int template_render(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, bool open, struct ids *out, struct err *err);
+/* Append the prompt of msgs to out: bos if the vocabulary adds one (and the template does not write it), every message,
+ * and with `open` the head of the assistant's turn that the model is to write.  0 or -1 (out unchanged). */
+int template_render(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, bool open,
+                    struct ids *out, struct err *err);
 #endif

@@ -1,13 +1,14 @@
 /* vocab.h - the tokenizer that a GGUF file describes: text to token ids and back.
  *
- * Two kinds: SPM ("llama": scores, byte tokens, U+2581 for space) and byte-level BPE ("gpt2": ranked merges after a pre-tokenizer's
- * cut).  The pre-tokenizer families are a table of PCRE2 patterns; a `tokenizer.ggml.pre` that is not in it is an error, since a guess would
- * cut text slightly wrong, for ever and silently.
+ * Two kinds: SPM ("llama": scores, byte tokens, U+2581 for space) and byte-level BPE ("gpt2": ranked merges after a
+ * pre-tokenizer's cut).  The pre-tokenizer families are a table of PCRE2 patterns; a `tokenizer.ggml.pre` that is not
+ * in it is an error, since a guess would cut text slightly wrong, for ever and silently.
  *
- * Special tokens are parsed only where the caller says so (VOCAB_SPECIAL): in text that a template made, never in what a
- * user, a tool or a file said: there `<|im_end|>` is ten plain characters.
+ * Special tokens are parsed only where the caller says so (VOCAB_SPECIAL): in text that a template made, never in what
+ * a user, a tool or a file said: there `<|im_end|>` is ten plain characters.
  *
- * Owner: the handle copies what it needs; the gguf may be closed after.  Threads: encode and piece are pure; any number at once. */
+ * Owner: the handle copies what it needs; the gguf may be closed after.  Threads: encode and piece are pure; any number
+ * at once. */
 #ifndef VOCAB_H
 #define VOCAB_H
 #include "engine/gguf.h"
@@ -16,7 +17,8 @@
 struct vocab;
 
 enum vocab_kind { VOCAB_SPM, VOCAB_BPE };
-enum vocab_attr { VOCAB_NORMAL = 1, VOCAB_UNKNOWN = 2, VOCAB_CONTROL = 3, VOCAB_USER_DEFINED = 4, VOCAB_UNUSED = 5, VOCAB_BYTE = 6 };
+enum vocab_attr { VOCAB_NORMAL = 1, VOCAB_UNKNOWN = 2, VOCAB_CONTROL = 3, VOCAB_USER_DEFINED = 4, VOCAB_UNUSED = 5,
+    VOCAB_BYTE = 6 };
 
 /* NULL: err names the key (tokenizer.ggml.model, .pre, .tokens, ...), what was found and what is known. */
 struct vocab *vocab_open(const struct gguf *g, struct err *err);
@@ -27,20 +29,23 @@ const char *vocab_pre(const struct vocab *v); /* "llama-bpe", ...; "" for SPM */
 int vocab_size(const struct vocab *v);        /* ids are 0 .. size - 1 */
 int32_t vocab_bos(const struct vocab *v);     /* -1: none */
 int32_t vocab_eos(const struct vocab *v);
-bool vocab_adds_bos(const struct vocab *v);   /* whether a text starts with bos (the file's word, else the kind's custom) */
+/* whether a text starts with bos (the file's word, else the kind's custom) */
+bool vocab_adds_bos(const struct vocab *v);
 enum vocab_attr vocab_attr(const struct vocab *v, int32_t id);
 bool vocab_is_end(const struct vocab *v, int32_t id); /* eos, eot, eom and what the known families end a turn with */
-int32_t vocab_find(const struct vocab *v, const char *text, size_t n); /* the token of exactly this spelling; -1: none */
+/* the token of exactly this spelling; -1: none */
+int32_t vocab_find(const struct vocab *v, const char *text, size_t n);
 
 /* Append the ids of text to out.  Neither bos nor eos is added.  Any bytes are allowed, invalid UTF-8 and NUL too.
- * VOCAB_SPECIAL: control and user-defined tokens' spellings become their ids (longest first); else only user-defined ones of kinds
- * whose reference tokenizer always parses them.  VOCAB_NO_PREFIX (SPM): no space is put before the text (the continuation of a text).
- * 0, or -1: out of memory or a pattern's match limit; out then holds what it held before. */
+ * VOCAB_SPECIAL: control and user-defined tokens' spellings become their ids (longest first); else only user-defined
+ * ones of kinds whose reference tokenizer always parses them.  VOCAB_NO_PREFIX (SPM): no space is put before the text
+ * (the continuation of a text). 0, or -1: out of memory or a pattern's match limit; out then holds what it held
+ * before. */
 enum { VOCAB_SPECIAL = 1, VOCAB_NO_PREFIX = 2 };
 int vocab_encode(const struct vocab *v, const char *text, size_t n, unsigned flags, struct ids *out, struct err *err);
 
-/* The bytes that token id stands for in a text (SPM's U+2581 is a space, a byte token one byte); control and unknown tokens are
- * empty.  May be a part of a UTF-8 character.  Valid as long as v.  id outside the vocabulary: empty. */
+/* The bytes that token id stands for in a text (SPM's U+2581 is a space, a byte token one byte); control and unknown
+ * tokens are empty.  May be a part of a UTF-8 character.  Valid as long as v.  id outside the vocabulary: empty. */
 size_t vocab_piece(const struct vocab *v, int32_t id, const char **bytes);
 /* The token's spelling as the file has it ("<|im_end|>", U+2581 kept), for dumps. */
 size_t vocab_spelling(const struct vocab *v, int32_t id, const char **bytes);

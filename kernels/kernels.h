@@ -11,14 +11,16 @@
  * What every backend promises
  *   - A row's result is a function of that row's tokens and positions only: the same bits alone or in company, for
  *     every cut of a prompt into batches, on any number of threads (for one backend and instruction set).
- *   - It allocates nothing after open(): weights, KV slab and workspace are slabs that the caller takes with take() and cuts up
- *     by the size functions below, which are pure and may be asked before anything is opened.
- *   - Steps are asynchronous and in order on a stream; host arrays in a batch must stay until the next fetch() returned.
+ *   - It allocates nothing after open(): weights, KV slab and workspace are slabs that the caller takes with take() and
+ *     cuts up by the size functions below, which are pure and may be asked before anything is opened.
+ *   - Steps are asynchronous and in order on a stream; host arrays in a batch must stay until the next fetch()
+ *     returned.
  *
  * Pointers named dev_* below are device memory (for the CPU backends ordinary memory, 64-byte aligned); all else is
- * host memory.  Matrices are (rows, cols), row-major in the file, and multiply as y[row] = sum over cols of w[row][col] * x[col].
- * Threads: one thread drives a kdev.  Errors: 0, or negative with err filled; after an error the batch's results are undefined
- * but the device stays usable unless the text says otherwise. */
+ * host memory.  Matrices are (rows, cols), row-major in the file, and multiply as
+ * y[row] = sum over cols of w[row][col] * x[col].
+ * Threads: one thread drives a kdev.  Errors: 0, or negative with err filled; after an error the batch's results are
+ * undefined but the device stays usable unless the text says otherwise. */
 #ifndef KERNELS_H
 #define KERNELS_H
 #include "kernels/quant.h"
@@ -44,8 +46,8 @@ struct kmat {
     void *dev_data; /* NULL: this matrix is absent */
 };
 
-/* One layer group: layers whose KV has the same shape, type and window share pages.  A page holds KERN_PAGE tokens of all
- * layers of the group; its inside is the backend's affair. */
+/* One layer group: layers whose KV has the same shape, type and window share pages.  A page holds KERN_PAGE tokens of
+ * all layers of the group; its inside is the backend's affair. */
 struct kern_group {
     int layers, kv_heads, head_dim;
     enum ktype kv_type; /* KT_F32 or KT_F16 */
@@ -55,15 +57,17 @@ struct kern_group {
     int pages;
 };
 
-/* Rotary position embedding.  Angle of pair i at position p is p * inv_freq[i] (scaling and Llama-3 factors already in it). */
+/* Rotary position embedding.  Angle of pair i at position p is p * inv_freq[i] (scaling and Llama-3 factors already in
+ * it). */
 struct kern_rope {
     int dims;              /* rotated dimensions of a head, even, <= head_dim; 0: none */
     bool neox;             /* pairs are (i, i + dims/2); else (2i, 2i + 1) */
     const double *inv_freq; /* host, (dims / 2) */
 };
 
-/* What is computed in one pass: rows of any number of sequences, each a token at a position.  Rows of one sequence are in rising
- * position order; a row sees all of its sequence at positions <= its own, those earlier in this batch included. */
+/* What is computed in one pass: rows of any number of sequences, each a token at a position.  Rows of one sequence are
+ * in rising position order; a row sees all of its sequence at positions <= its own, those earlier in this batch
+ * included. */
 struct kern_batch {
     int rows;
     const int32_t *token;          /* (rows) */
@@ -71,7 +75,8 @@ struct kern_batch {
     const int32_t *seq;            /* (rows) which block table */
     int seqs;
     int groups;
-    const int32_t *table[KERN_GROUPS]; /* per group: (seqs, stride) page numbers; position p is in page table[g][seq * stride + p / 16] */
+    /* per group: (seqs, stride) page numbers; position p is in page table[g][seq * stride + p / 16] */
+    const int32_t *table[KERN_GROUPS];
     int stride;
     int outs;
     const int32_t *out_row; /* (outs) rows whose logits are wanted, rising */
@@ -92,14 +97,15 @@ enum kern_act { KERN_SILU, KERN_GELU };
 /* How one row's next token is chosen.  The order is fixed and is the field's usual one:
  *   bias -> allowed mask -> penalties -> top-k -> top-p -> min-p -> temperature -> draw
  * temp <= 0 is greedy: the largest after bias, mask and penalties, lowest id on a tie.
- * Random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011), key = seed, counter =
- * (step, 0); one 53-bit uniform from the first two words.  So a draw depends on nothing but logits, these
+ * Random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011), key = seed,
+ * counter = (step, 0); one 53-bit uniform from the first two words.  So a draw depends on nothing but logits, these
  * fields, seed and step. */
 struct kern_sample {
     float temp;
     int top_k;          /* 0: off */
     float top_p, min_p; /* 1 and 0: off */
-    float repeat, frequency, presence; /* 1, 0, 0: off.  repeat: logits > 0 are divided by it, others multiplied; once a token */
+    /* 1, 0, 0: off.  repeat: logits > 0 are divided by it, others multiplied; once a token */
+    float repeat, frequency, presence;
     const int32_t *recent; /* tokens that penalties look at */
     int n_recent;
     const struct kern_bias { int32_t id; float add; } *bias;
@@ -110,7 +116,8 @@ struct kern_sample {
     int32_t target; /* >= 0: report this token's log-probability and choose it (scoring); -1: choose */
 };
 
-/* What sample() leaves on the device for each out row, and fetch() brings.  Log-probabilities are of the raw logits, before any rule. */
+/* What sample() leaves on the device for each out row, and fetch() brings.  Log-probabilities are of the raw logits,
+ * before any rule. */
 struct kern_choice {
     int32_t id; /* -1: no token was allowed */
     float logprob;
@@ -138,7 +145,8 @@ struct kern {
     void *(*take)(struct kdev *d, size_t bytes, struct err *err);
     void (*give)(struct kdev *d, void *dev_slab, size_t bytes);
     int (*upload)(struct kdev *d, struct kstream *st, void *dev_dst, const void *src, size_t bytes, struct err *err);
-    int (*fetch)(struct kdev *d, struct kstream *st, void *dst, const void *dev_src, size_t bytes, struct err *err); /* waits for all before it */
+    /* waits for all before it */
+    int (*fetch)(struct kdev *d, struct kstream *st, void *dst, const void *dev_src, size_t bytes, struct err *err);
 
     /* Sizes: pure, never touch a device. 0 from mat_bytes: the backend cannot multiply this type. */
     size_t (*mat_bytes)(enum ktype type, int rows, int cols);
@@ -148,33 +156,42 @@ struct kern {
     /* Rows [row0, row0 + n) of m from the file's bytes.  row0 is a multiple of 32; n too unless it ends the matrix. */
     int (*mat_load)(struct kdev *d, const struct kmat *m, int row0, int n, const void *src, struct err *err);
 
-    /* The steps.  x: (rows, embd) residual; q and att: (rows, heads * head_dim); h: (rows, ff); logits: (outs, vocab); all float. */
+    /* The steps.  x: (rows, embd) residual; q and att: (rows, heads * head_dim); h: (rows, ff); logits: (outs, vocab);
+     * all float. */
 
     /* x = rows of table (vocab, embd) by token, times scale. */
-    int (*embed)(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kmat *table, float scale, float *dev_x, struct err *err);
+    int (*embed)(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kmat *table, float scale,
+                 float *dev_x, struct err *err);
 
     /* q = rope(q_norm(Wq norm(x) + bq)); k the same and v into the pages of group g, layer `layer` of it. */
-    int (*attn_in)(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_attn_in *w, const struct kern_group *g,
+    int (*attn_in)(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_attn_in *w,
+                   const struct kern_group *g,
                    int group, int layer, const float *dev_x, float *dev_q, void *dev_work, struct err *err);
 
-    /* att = softmax(scale * q k^T [, softcapped: cap * tanh(s / cap) if cap > 0]) v over the row's pages.  heads is a multiple of kv_heads. */
-    int (*attn)(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_group *g, int group, int layer, int heads,
+    /* att = softmax(scale * q k^T [, softcapped: cap * tanh(s / cap) if cap > 0]) v over the row's pages.  heads is a
+     * multiple of kv_heads. */
+    int (*attn)(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_group *g, int group,
+                int layer, int heads,
                 float scale, float softcap, const float *dev_q, float *dev_att, void *dev_work, struct err *err);
 
     /* x += W y + bias: the attention projection (y = att) and the feed-forward's way down (y = h). */
-    int (*project)(struct kdev *d, struct kstream *st, int rows, const struct kmat *w, const float *dev_bias, const float *dev_y, float *dev_x,
+    int (*project)(struct kdev *d, struct kstream *st, int rows, const struct kmat *w, const float *dev_bias,
+                   const float *dev_y, float *dev_x,
                    void *dev_work, struct err *err);
 
     /* h = act(Wgate norm(x)) * (Wup norm(x)). */
-    int (*ffn_in)(struct kdev *d, struct kstream *st, int rows, const float *dev_norm, float eps, const struct kmat *gate, const struct kmat *up,
+    int (*ffn_in)(struct kdev *d, struct kstream *st, int rows, const float *dev_norm, float eps,
+                  const struct kmat *gate, const struct kmat *up,
                   enum kern_act act, const float *dev_x, float *dev_h, void *dev_work, struct err *err);
 
     /* logits of the out rows = W norm(x), softcapped if cap > 0. */
-    int (*output)(struct kdev *d, struct kstream *st, const struct kern_batch *b, const float *dev_norm, float eps, const struct kmat *w,
+    int (*output)(struct kdev *d, struct kstream *st, const struct kern_batch *b, const float *dev_norm, float eps,
+                  const struct kmat *w,
                   float softcap, const float *dev_x, float *dev_logits, void *dev_work, struct err *err);
 
     /* One choice an out row.  params: (outs) host. */
-    int (*sample)(struct kdev *d, struct kstream *st, int outs, int vocab, const struct kern_sample *params, const float *dev_logits,
+    int (*sample)(struct kdev *d, struct kstream *st, int outs, int vocab, const struct kern_sample *params,
+                  const float *dev_logits,
                   struct kern_choice *dev_choice, void *dev_work, struct err *err);
 };
 
@@ -184,5 +201,6 @@ const struct kern *kern_cpu(void);
 /* The choice of one row from its logits (vocab): plain C that ref and CPU share, and that a GPU's sampler is judged by.
  * scratch: vocab struct kern_scratch entries. */
 struct kern_scratch { float value; int32_t id; };
-void kern_choose(const struct kern_sample *s, const float *logits, int vocab, struct kern_scratch *scratch, struct kern_choice *out);
+void kern_choose(const struct kern_sample *s, const float *logits, int vocab, struct kern_scratch *scratch,
+                 struct kern_choice *out);
 #endif

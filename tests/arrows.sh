@@ -40,7 +40,8 @@ forbid 'tools/ includes upward or sideways'          '(app|memory|engine|kernels
 forbid 'app/ includes tests/'                        'tests/'                       app
 forbid 'kernels/ includes upward'                    '(app|engine|memory|tools|tests)/' kernels
 forbid 'an include is not written from the root'     '\.\.?/|[^">]*/\.\./'          $rooms
-others=$(includes kernels | grep -E 'include[[:space:]]*"' | grep -vE 'include[[:space:]]*"(kernels/[^"]*|plimsoll\.h)"' || true)
+others=$(includes kernels | grep -E 'include[[:space:]]*"' |
+    grep -vE 'include[[:space:]]*"(kernels/[^"]*|plimsoll\.h)"' || true)
 if [ -n "$others" ]; then
     echo 'kernels/ includes something but kernels/ and plimsoll.h:'
     printf '%s\n' "$others" | sed 's/^/    /'

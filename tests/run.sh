@@ -14,7 +14,7 @@ build=${BUILD:-build}
 logs=$build/logs
 limit=${TEST_TIMEOUT:-300}
 # A size from a hostile file may ask malloc for anything: NULL is the answer that the code has to live with.
-asan=allocator_may_return_null=1:handle_abort=1:
+asan=detect_stack_use_after_return=1:strict_string_checks=1:handle_abort=1:allocator_may_return_null=1
 passed=0 failed=0 skipped=0 ran=0 leaks=1 unshuffled=
 mkdir -p "$logs"
 scratch=$(mktemp -d)
@@ -30,7 +30,7 @@ launch() {
     export TMPDIR=$scratch/tmp
     rm -rf "$TMPDIR"
     mkdir "$TMPDIR"
-    export ASAN_OPTIONS="detect_leaks=$leaks:detect_stack_use_after_return=1:strict_string_checks=1:$asan${ASAN_OPTIONS:-}"
+    export ASAN_OPTIONS="detect_leaks=$leaks:$asan:${ASAN_OPTIONS:-}"
     export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1:${UBSAN_OPTIONS:-}"
     export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1:${TSAN_OPTIONS:-}"
     unset PLIMSOLL_BIN

@@ -2,7 +2,7 @@
 # setup.sh - finds what a build needs, installs what is missing where that is apt's to do, and writes down for make
 # how to compile against it.
 #
-#   sh tests/setup.sh STAGE FILE.mk      STAGE: build | test (and cmocka) | clang (test and clang) | fuzz (and libFuzzer)
+#   sh tests/setup.sh STAGE FILE.mk    STAGE: build | test (cmocka too) | clang (test, clang) | fuzz (clang, libFuzzer)
 #
 # FILE.mk is the mark that this was done: make calls again only when it, or a header named in it, is gone or newer.
 # On Debian and its children apt-get installs, as root or through sudo; elsewhere this names the packages and stops.

@@ -3,7 +3,8 @@
 #include "tests/check.h"
 #include "tests/tiny_model.h"
 
-static const char *const CHATML = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}";
+static const char *const CHATML =
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}";
 
 static struct engine *open_with(const char *answers, struct engine_config cfg)
 {
@@ -39,7 +40,10 @@ static void run_all(struct engine *e)
     while (ops->step(e, ev, 64, NULL) > 0) continue;
 }
 
-static enum engine_end end_of(struct engine *e, int id) { return (enum engine_end)atomic_load(&ops->answer(e, id)->end); }
+static enum engine_end end_of(struct engine *e, int id)
+{
+    return (enum engine_end)atomic_load(&ops->answer(e, id)->end);
+}
 
 TEST(engine_streams_the_answer_and_ends_with_the_turn)
 {
@@ -74,7 +78,8 @@ TEST(engine_ends_at_max_tokens_and_at_a_stop_string)
     CHECK_EQ(atomic_load(&ops->answer(e, id)->text_len), 3);
     const char *stop = "de";
     struct msg msg = {.role = ROLE_USER, .text = "x", .len = 1};
-    struct request r = {.msgs = &msg, .n_msgs = 1, .max_tokens = 9, .sampling = SAMPLING_GREEDY, .stop = &stop, .n_stop = 1};
+    struct request r = {
+        .msgs = &msg, .n_msgs = 1, .max_tokens = 9, .sampling = SAMPLING_GREEDY, .stop = &stop, .n_stop = 1};
     CHECK_EQ(ops->submit(e, &r, &id, NULL), 0);
     run_all(e);
     const struct answer *a = ops->answer(e, id);
@@ -136,7 +141,8 @@ TEST(engine_bounds_its_queue)
 TEST(engine_cancel_frees_the_pages_at_once_and_tells_once)
 {
     struct engine_event ev[16];
-    struct engine *e = open_with("{\"answer\": \"never ends\", \"end\": false}\n", (struct engine_config){.ctx = 200, .pool_tokens = 200});
+    struct engine *e = open_with("{\"answer\": \"never ends\", \"end\": false}\n",
+                                 (struct engine_config){.ctx = 200, .pool_tokens = 200});
     int running = submit(e, "x", 100, NULL), waiting = submit(e, "y", 100, NULL);
     for (int i = 0; i < 5; i++) CHECK(ops->step(e, ev, 16, NULL) > 0);
     CHECK_EQ(ops->cancel(e, waiting), 0);
@@ -159,7 +165,8 @@ TEST(engine_survives_a_failed_pass_and_serves_the_next)
 {
     struct err err = {0};
     struct engine_event ev[16];
-    struct engine *e = open_with("{\"answer\": \"abcdef\"}\n{\"fault\": {\"pass\": 3, \"text\": \"device lost\"}}\n", (struct engine_config){.ctx = 200});
+    struct engine *e = open_with("{\"answer\": \"abcdef\"}\n{\"fault\": {\"pass\": 3, \"text\": \"device lost\"}}\n",
+                                 (struct engine_config){.ctx = 200});
     int id = submit(e, "x", 50, NULL);
     while (ops->step(e, ev, 16, &err) > 0) continue;
     CHECK_EQ(end_of(e, id), END_FAULT);
@@ -196,7 +203,8 @@ TEST(engine_names_the_field_that_is_out_of_range)
     static const int32_t outside[] = {1, TINY_VOCAB};
     struct request good = {.ids = (const int32_t[]){1, 5}, .n_ids = 2, .max_tokens = 5, .sampling = SAMPLING_GREEDY};
     struct request bad[10];
-    const char *word[] = {"temperature", "temperature", "top-p", "top-k", "min-p", "repetition", "logit bias", "token 1", "max_tokens", "empty"};
+    const char *word[] = {"temperature", "temperature", "top-p",   "top-k",      "min-p",
+                          "repetition",  "logit bias",  "token 1", "max_tokens", "empty"};
     for (size_t i = 0; i < COUNT_OF(bad); i++) bad[i] = good;
     bad[0].sampling.temp = -1;
     bad[1].sampling.temp = NAN;
@@ -259,8 +267,9 @@ TEST(engine_keeps_its_books_under_random_use)
     int id[LIVE] = {0}, ended[LIVE] = {0};
     struct engine_event ev[64];
     struct engine_snapshot s;
-    struct engine *e = open_with("{\"answer\": \"abc\"}\n{\"answer\": \"a much longer answer than that\", \"end\": false}\n{\"answer\": \"\"}\n",
-                                 (struct engine_config){.ctx = 120, .max_seqs = 4, .pool_tokens = 200, .max_rows = 9});
+    struct engine *e = open_with(
+        "{\"answer\": \"abc\"}\n{\"answer\": \"a much longer answer than that\", \"end\": false}\n{\"answer\": \"\"}\n",
+        (struct engine_config){.ctx = 120, .max_seqs = 4, .pool_tokens = 200, .max_rows = 9});
     for (int round = 0; round < 20000; round++) {
         int i = tiny_below(&seed, LIVE), what = tiny_below(&seed, 8);
         if (what < 3 && !id[i]) {
@@ -293,9 +302,14 @@ TEST(engine_keeps_its_books_under_random_use)
 
 TEST(scripted_engine_says_what_is_wrong_with_its_file)
 {
-    static const struct { const char *text, *word; } bad[] = {
-        {"{\"answer\": 3}\n", "line 1: \"answer\" must be a text"}, {"\n{\"anser\": \"x\"}\n", "line 2: neither"}, {"{\"answer\": \n", "line 1, column"},
-        {"{\"answer\": \"x\", \"token_ms\": -1}\n", "token_ms"},     {"", "no answers"},                             {"{\"fault\": {\"pass\": 0}}\n", "pass"},
+    static const struct { const char *text, *word;
+    } bad[] = {
+        {"{\"answer\": 3}\n", "line 1: \"answer\" must be a text"},
+        {"\n{\"anser\": \"x\"}\n", "line 2: neither"},
+        {"{\"answer\": \n", "line 1, column"},
+        {"{\"answer\": \"x\", \"token_ms\": -1}\n", "token_ms"},
+        {"", "no answers"},
+        {"{\"fault\": {\"pass\": 0}}\n", "pass"},
         {"{\"answer\": \"\", \"end\": false}\n", "must say something"},
     };
     struct gguf_make m;

@@ -6,8 +6,9 @@
 
 enum { ROWS = 80, CTX = 128, MAX_IDS = 256 };
 
-static const char *const fixture[] = {"llama-defaults", "llama-gqa",  "llama-heads3", "llama-heads9", "llama-rope3", "llama-bias",
-                                      "qwen2-gqa",      "qwen2-tied", "llama-f16",    "qwen2-bf16",   "llama-q8_0",  "qwen2-q8_0"};
+static const char *const fixture[] = {"llama-defaults", "llama-gqa",  "llama-heads3", "llama-heads9",
+                                      "llama-rope3",    "llama-bias", "qwen2-gqa",    "qwen2-tied",
+                                      "llama-f16",      "qwen2-bf16", "llama-q8_0",   "qwen2-q8_0"};
 
 /* ------------------------------------------------------------------ a model on a backend, without a scheduler */
 
@@ -21,7 +22,8 @@ struct lab {
     int32_t table[CTX / KERN_PAGE];
 };
 
-static void lab_open(struct lab *l, const char *name, const struct kern *k, const struct kern_config *cfg, enum ktype kv_type)
+static void lab_open(struct lab *l, const char *name, const struct kern *k, const struct kern_config *cfg,
+                     enum ktype kv_type)
 {
     char path[256];
     struct err err = {0};
@@ -70,8 +72,18 @@ static float *lab_run(struct lab *l, const int32_t *ids, int n, int from)
         row[i] = i;
         sample[i] = (struct kern_sample){.top_p = 1, .repeat = 1, .target = -1};
     }
-    struct pass p = {.batch = {.rows = n, .token = ids, .pos = pos, .seq = zeros, .seqs = 1, .groups = 1, .table = {l->table}, .stride = CTX / KERN_PAGE,
-                               .outs = n, .out_row = row}, .sample = sample, .choice = choice};
+    struct pass p = {.batch = {.rows = n,
+                               .token = ids,
+                               .pos = pos,
+                               .seq = zeros,
+                               .seqs = 1,
+                               .groups = 1,
+                               .table = {l->table},
+                               .stride = CTX / KERN_PAGE,
+                               .outs = n,
+                               .out_row = row},
+                     .sample = sample,
+                     .choice = choice};
     CHECK_EQ(forward_run(&l->f, &p, &err), 0);
     size_t bytes = (size_t)n * (size_t)l->m.vocab * sizeof(float);
     float *logits = malloc(bytes);
@@ -143,7 +155,8 @@ struct judged {
     int rows, greedy;
 };
 
-static void check_record(struct words *w, struct lab *l, const int32_t *ids, int n, const float *logits, struct judged *j)
+static void check_record(struct words *w, struct lab *l, const int32_t *ids, int n, const float *logits,
+                         struct judged *j)
 {
     int vocab = l->m.vocab;
     if (strcmp(w->name, "logits") == 0) {
@@ -153,7 +166,9 @@ static void check_record(struct words *w, struct lab *l, const int32_t *ids, int
     } else if (strcmp(w->name, "logprob") == 0) {
         int m = (int)number(w);
         CHECK_EQ(m, n - 1);
-        for (int i = 0; i < m; i++) CHECK_NEAR(log_prob(logits + (size_t)i * (size_t)vocab, vocab, ids[i + 1]), number(w), 2 * j->tolerance * j->most_logit);
+        for (int i = 0; i < m; i++)
+            CHECK_NEAR(log_prob(logits + (size_t)i * (size_t)vocab, vocab, ids[i + 1]), number(w),
+                       2 * j->tolerance * j->most_logit);
     } else if (strcmp(w->name, "greedy") == 0) {
         int32_t want[64];
         int m = (int)number(w);
@@ -166,7 +181,8 @@ static void check_record(struct words *w, struct lab *l, const int32_t *ids, int
     }
 }
 
-static void judge(const char *name, const struct kern *k, const struct kern_config *cfg, enum ktype kv_type, bool rounds)
+static void judge(const char *name, const struct kern *k, const struct kern_config *cfg, enum ktype kv_type,
+                  bool rounds)
 {
     char path[256];
     struct lab l;
@@ -194,8 +210,8 @@ static void judge(const char *name, const struct kern *k, const struct kern_conf
         }
     }
     CHECK(j.rows >= 4 && j.greedy >= 8);
-    printf("  %-14s %-8s kv %s  worst error %.2g of %.2g allowed\n", name, cfg->isa ? cfg->isa : k->name, kv_type == KT_F32 ? "F32" : "F16", j.worst,
-           j.tolerance);
+    printf("  %-14s %-8s kv %s  worst error %.2g of %.2g allowed\n", name, cfg->isa ? cfg->isa : k->name,
+           kv_type == KT_F32 ? "F32" : "F16", j.worst, j.tolerance);
     free(logits);
     lab_close(&l);
     fclose(w.in);

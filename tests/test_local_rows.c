@@ -1,5 +1,5 @@
-/* A row's result is a function of that row's tokens and positions only: the same bits alone or in company, for every cut of
- * the prompt, as pre-fill or as decode, on any number of threads. */
+/* A row's result is a function of that row's tokens and positions only: the same bits alone or in company, for every
+ * cut of the prompt, as pre-fill or as decode, on any number of threads. */
 #include "engine/engine.h"
 #include "tests/check.h"
 #include "tests/tiny_model.h"
@@ -29,10 +29,16 @@ static int submit(struct engine *e, int s)
 {
     int id;
     struct err err = {0};
-    struct request r = {.ids = prompt[s], .n_ids = n_prompt[s], .max_tokens = NEW, .sampling = SAMPLING_GREEDY, .top_n = KERN_TOP, .score = true,
+    struct request r = {.ids = prompt[s],
+                        .n_ids = n_prompt[s],
+                        .max_tokens = NEW,
+                        .sampling = SAMPLING_GREEDY,
+                        .top_n = KERN_TOP,
+                        .score = true,
                         .ignore_end = true};
     if (s % 2) { /* half of them by drawing: the generator must not know about company either */
-        r.sampling = (struct sampling){.temp = 0.9f, .top_p = 0.95f, .top_k = 40, .repeat = 1.1f, .recent = 16, .seed = (uint64_t)s};
+        r.sampling = (struct sampling){
+            .temp = 0.9f, .top_p = 0.95f, .top_k = 40, .repeat = 1.1f, .recent = 16, .seed = (uint64_t)s};
     }
     CHECK_EQ(ops->submit(e, &r, &id, &err), 0);
     return id;
@@ -50,11 +56,18 @@ static void read_answer(struct engine *e, int id, struct said *out)
 }
 
 /* All prompts through one engine; company: all at once (some joining late), else one after the other. */
-static void say_all(const char *path, const struct kern_config *kern, enum ktype kv, int max_rows, bool company, uint32_t *seed, struct said out[SEQS])
+static void say_all(const char *path, const struct kern_config *kern, enum ktype kv, int max_rows, bool company,
+                    uint32_t *seed, struct said out[SEQS])
 {
     struct err err = {0};
     struct engine_event ev[64];
-    struct engine_config cfg = {.model = path, .kern = *kern, .kv_type = kv, .max_rows = max_rows, .ctx = 128, .max_seqs = SEQS, .template = -1};
+    struct engine_config cfg = {.model = path,
+                                .kern = *kern,
+                                .kv_type = kv,
+                                .max_rows = max_rows,
+                                .ctx = 128,
+                                .max_seqs = SEQS,
+                                .template = -1};
     struct engine *e = ops->open(&cfg, &err);
     CHECK_STR(err.text, "");
     int id[SEQS];
@@ -76,7 +89,10 @@ static void check_same(const struct said *a, const struct said *b)
 
 static void check_isa(const char *isa)
 {
-    static const struct { const char *arch; enum ktype type; } kind[] = {{"llama", KT_F32}, {"llama", KT_F16}, {"qwen2", KT_Q8_0}};
+    static const struct {
+        const char *arch;
+        enum ktype type;
+    } kind[] = {{"llama", KT_F32}, {"llama", KT_F16}, {"qwen2", KT_Q8_0}};
     static struct said alone[SEQS], now[SEQS];
     struct err err = {0};
     struct kern_config cfg = {.isa = isa, .threads = 1};

@@ -24,7 +24,8 @@ static const char *with_key(const char *suffix, uint64_t value)
     struct tiny t = TINY_LLAMA;
     struct gguf_make m;
     char key[96];
-    static const char *const all[] = {"block_count", "context_length", "embedding_length", "feed_forward_length", "attention.head_count", "attention.head_count_kv"};
+    static const char *const all[] = {"block_count",         "context_length",       "embedding_length",
+                                      "feed_forward_length", "attention.head_count", "attention.head_count_kv"};
     static const uint32_t usual[] = {2, 512, 64, 96, 4, 2};
     gguf_make_begin(&m);
     gguf_make_str(&m, "general.architecture", "llama");
@@ -83,7 +84,8 @@ static const char *with_text_keys(const char *arch, const char *key, const char 
     gguf_make_begin(&m);
     gguf_make_str(&m, "general.architecture", arch);
     gguf_make_f32(&m, "llama.attention.layer_norm_rms_epsilon", eps);
-    static const char *const all[] = {"block_count", "context_length", "embedding_length", "feed_forward_length", "attention.head_count"};
+    static const char *const all[] = {"block_count", "context_length", "embedding_length", "feed_forward_length",
+                                      "attention.head_count"};
     static const uint32_t usual[] = {2, 512, 64, 96, 4};
     char name[96];
     for (size_t i = 0; i < COUNT_OF(all); i++) {
@@ -122,23 +124,27 @@ static const char *with_tensor(const char *name, enum ktype type, int n_dims, co
 TEST(model_refuses_tensors_of_wrong_shape_type_or_meaning)
 {
     float factor[8] = {1, 1, 1, 0, 1, 1, 1, 1};
-    refuse(with_tensor("blk.0.attn_q_norm.weight", KT_F32, 1, (int64_t[]){16}, NULL), "blk.0.attn_q_norm.weight is not part of architecture llama");
+    refuse(with_tensor("blk.0.attn_q_norm.weight", KT_F32, 1, (int64_t[]){16}, NULL),
+           "blk.0.attn_q_norm.weight is not part of architecture llama");
     refuse(with_tensor("blk.0.attn_q.bias", KT_F32, 1, (int64_t[]){63}, NULL), "blk.0.attn_q.bias is 63 x 1");
-    refuse(with_tensor("blk.0.attn_k.bias", KT_IQ4_NL, 1, (int64_t[]){32}, NULL), "has type IQ4_NL, which is not supported");
+    refuse(with_tensor("blk.0.attn_k.bias", KT_IQ4_NL, 1, (int64_t[]){32}, NULL),
+           "has type IQ4_NL, which is not supported");
     refuse(with_tensor("rope_freqs.weight", KT_F32, 1, (int64_t[]){8}, factor), "rope_freqs.weight[3] is 0");
     refuse(with_tensor("rope_freqs.weight", KT_F32, 1, (int64_t[]){7}, NULL), "rope_freqs.weight is 7");
     factor[3] = NAN;
     refuse(with_tensor("rope_freqs.weight", KT_F32, 1, (int64_t[]){8}, factor), "rope_freqs.weight[3]");
     float bias[64] = {0};
     bias[5] = INFINITY;
-    refuse(with_tensor("blk.1.attn_q.bias", KT_F32, 1, (int64_t[]){64}, bias), "blk.1.attn_q.bias[5] is not a finite number");
+    refuse(with_tensor("blk.1.attn_q.bias", KT_F32, 1, (int64_t[]){64}, bias),
+           "blk.1.attn_q.bias[5] is not a finite number");
 }
 
 TEST(model_that_does_not_fit_the_machine_is_refused_with_the_arithmetic)
 {
     struct tiny t = TINY_LLAMA;
     struct err err = {0};
-    struct engine_config cfg = {.model = tiny_file(&t, NULL, "fits.gguf"), .template = -1, .kv_type = KT_F16, .pool_tokens = 1ull << 30};
+    struct engine_config cfg = {
+        .model = tiny_file(&t, NULL, "fits.gguf"), .template = -1, .kv_type = KT_F16, .pool_tokens = 1ull << 30};
     CHECK(!ops->open(&cfg, &err));
     CHECK(strstr(err.text, "MiB") && strstr(err.text, "KV pool"));
     cfg.pool_tokens = 0;
@@ -209,7 +215,8 @@ TEST(model_file_that_changes_while_it_loads_is_refused)
     struct tiny t = TINY_LLAMA;
     struct err err = {0};
     growing = tiny_file(&t, NULL, "grows.gguf");
-    struct engine_config cfg = {.model = growing, .backend = "ref", .template = -1, .kv_type = KT_F16, .progress = grow_file};
+    struct engine_config cfg = {
+        .model = growing, .backend = "ref", .template = -1, .kv_type = KT_F16, .progress = grow_file};
     CHECK(!ops->open(&cfg, &err));
     CHECK(strstr(err.text, "written while being read"));
     growing = cfg.model = tiny_file(&t, NULL, "shrinks.gguf");

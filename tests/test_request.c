@@ -29,11 +29,24 @@ TEST(request_hands_the_sampler_what_it_was_asked)
     static const uint32_t allowed[(TINY_VOCAB + 31) / 32];
     int code;
     struct vocab *v = open_vocab();
-    struct request r = {.max_tokens = 8, .top_n = 3, .allowed = allowed, .sampling = {.temp = 0.5f, .top_k = 9, .top_p = 0.25f, .min_p = 0.125f,
-                        .repeat = 1.5f, .frequency = 0.75f, .presence = -0.5f, .recent = 3, .bias = &bias, .n_bias = 1, .seed = 99}};
+    struct request r = {.max_tokens = 8,
+                        .top_n = 3,
+                        .allowed = allowed,
+                        .sampling = {.temp = 0.5f,
+                                     .top_k = 9,
+                                     .top_p = 0.25f,
+                                     .min_p = 0.125f,
+                                     .repeat = 1.5f,
+                                     .frequency = 0.75f,
+                                     .presence = -0.5f,
+                                     .recent = 3,
+                                     .bias = &bias,
+                                     .n_bias = 1,
+                                     .seed = 99}};
     struct request_live *q = request_make(&r, prompt, 4, v, &code, NULL);
     struct kern_sample s = request_sample(q);
-    CHECK(s.temp == 0.5f && s.top_k == 9 && s.top_p == 0.25f && s.min_p == 0.125f && s.repeat == 1.5f && s.frequency == 0.75f && s.presence == -0.5f);
+    CHECK(s.temp == 0.5f && s.top_k == 9 && s.top_p == 0.25f && s.min_p == 0.125f && s.repeat == 1.5f &&
+          s.frequency == 0.75f && s.presence == -0.5f);
     CHECK_EQ(s.n_bias, 1);
     CHECK_EQ(s.bias[0].id, 7);
     CHECK(s.bias != &bias); /* copied: the caller's may be gone */

@@ -1,4 +1,5 @@
-/* tiny_model.h - GGUF files of a few kilobytes for tests: a byte vocabulary with ChatML's marks, and random models on it. */
+/* tiny_model.h - GGUF files of a few kilobytes for tests: a byte vocabulary with ChatML's marks, and random models on
+ * it. */
 #ifndef TINY_MODEL_H
 #define TINY_MODEL_H
 #include "tests/gguf_make.h"
@@ -14,7 +15,8 @@ struct tiny {
     bool tied;
     uint32_t seed;
 };
-#define TINY_LLAMA ((struct tiny){.arch = "llama", .layers = 2, .embd = 64, .heads = 4, .kv_heads = 2, .ff = 96, .type = KT_F32, .seed = 1})
+#define TINY_LLAMA ((struct tiny){.arch = "llama", .layers = 2, .embd = 64, .heads = 4, .kv_heads = 2, .ff = 96,
+                    .type = KT_F32, .seed = 1})
 
 void tiny_keys(struct gguf_make *m, const struct tiny *t);    /* architecture and sizes */
 void tiny_tensors(struct gguf_make *m, const struct tiny *t); /* all weights, random */

@@ -1,6 +1,6 @@
 #!/bin/sh
-# run.sh - the proof that `make run` and `make test` are enough: a bare Debian 12 made by debootstrap, with git, make and
-# gcc in it and nothing else, a clean clone of HEAD, and both commands there.  `make fresh` calls it; by hand, not in CI.
+# run.sh - the proof that `make run` and `make test` are enough: a bare Debian 12 made by debootstrap, with git, make
+# and gcc in it and nothing else, a clean clone of HEAD, and both commands.  `make fresh` calls it; by hand, not in CI.
 #
 # Where Debian comes from is asked of this machine's own apt when this runs: mirror, proxy and the like.  The model and
 # the vectors are those of ../shared, where that folder is.  Needs root, a network, about 1.5 GB and some minutes.
@@ -23,7 +23,7 @@ if ! command -v debootstrap >/dev/null; then
     DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends debootstrap >/dev/null
 fi
 
-# One line a source of that Debian: URI, release (bookworm, bookworm-updates, bookworm-security), whatever form it is in.
+# One line a source of that Debian: URI and release (bookworm, bookworm-updates, bookworm-security).
 sources=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
     awk -v suite=$suite '$3 == "main" && ($2 == suite || $2 == suite "-updates" || $2 == suite "-security")' | sort -u)
 mirror=$(printf '%s\n' "$sources" | awk -v suite=$suite '$2 == suite { print $1; exit }')
@@ -53,8 +53,9 @@ rm -f "$root.log"
 # The new machine reaches its packages as this one does: sources, proxies, names, certificates.
 printf '%s\n' "$sources" | awk '{ print "deb", $1, $2, $3 }' >"$root/etc/apt/sources.list"
 apt-config dump | grep -E '^Acquire::(http|https|Check-|Retries|ForceIPv)' >"$root/etc/apt/apt.conf.d/00host" || true
-for path in /etc/apt/auth.conf /etc/apt/auth.conf.d /etc/apt/keyrings /etc/apt/trusted.gpg.d /etc/resolv.conf /etc/hosts \
-    /etc/ssl/certs/ca-certificates.crt $(apt-config dump --format '%v%n' Acquire::https::CAInfo); do
+for path in /etc/apt/auth.conf /etc/apt/auth.conf.d /etc/apt/keyrings /etc/apt/trusted.gpg.d \
+    /etc/resolv.conf /etc/hosts /etc/ssl/certs/ca-certificates.crt \
+    $(apt-config dump --format '%v%n' Acquire::https::CAInfo); do
     [ -e "$path" ] || continue
     mkdir -p "$root$(dirname "$path")"
     cp -rL "$path" "$root$(dirname "$path")/"

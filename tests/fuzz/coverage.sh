@@ -29,7 +29,8 @@ for target in "$@"; do
             awk -v file="$file" -F "[:% ]+" '$0 == "File \047" file "\047" { ours = 1; next }
                 ours && /^Lines executed/ { print $3, $5; exit }')
         [ -n "$percent" ] || percent='0.00 ?'
-        echo "$percent" | awk -v f="$file" -v t="$target" '{ printf "  %6s %% of %4s lines  %-28s (%s)\n", $1, $2, f, t }'
+        echo "$percent" |
+            awk -v f="$file" -v t="$target" '{ printf "  %6s %% of %4s lines  %-28s (%s)\n", $1, $2, f, t }'
         echo "$percent" | awk -v least="$least" '{ exit !($1 >= least) }' || low=1
     done
 done

@@ -3,8 +3,8 @@
 #
 #   sh tests/fuzz/run.sh PROGRAM NAME SECONDS FOLDER
 #
-# Starts from tests/fuzz/corpus/TARGET and what earlier runs found new (FOLDER/corpus/TARGET, where new inputs go too; the
-# committed corpus is not written).  A finding lies in FOLDER/finds, its report at the end of FOLDER/NAME.log.
+# Starts from tests/fuzz/corpus/TARGET and what earlier runs found new (FOLDER/corpus/TARGET, where new inputs go too;
+# the committed corpus is not written).  A finding lies in FOLDER/finds, its report at the end of FOLDER/NAME.log.
 set -eu
 
 program=$1
