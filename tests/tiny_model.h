@@ -15,8 +15,9 @@ struct tiny {
     bool tied;
     uint32_t seed;
 };
-#define TINY_LLAMA ((struct tiny){.arch = "llama", .layers = 2, .embd = 64, .heads = 4, .kv_heads = 2, .ff = 96,
-                    .type = KT_F32, .seed = 1})
+#define TINY_LLAMA                                                                                        \
+    ((struct tiny){.arch = "llama", .layers = 2, .embd = 64, .heads = 4, .kv_heads = 2, .ff = 96,         \
+                   .type = KT_F32, .seed = 1})
 
 void tiny_keys(struct gguf_make *m, const struct tiny *t);    /* architecture and sizes */
 void tiny_tensors(struct gguf_make *m, const struct tiny *t); /* all weights, random */
