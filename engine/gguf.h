@@ -35,8 +35,8 @@ struct gguf_tensor {
 };
 
 enum gguf_type { /* value types, numbers of the format */
-    GGUF_U8, GGUF_I8, GGUF_U16, GGUF_I16, GGUF_U32, GGUF_I32, GGUF_F32, GGUF_BOOL, GGUF_STR, GGUF_ARRAY, GGUF_U64,
-        GGUF_I64, GGUF_F64
+    GGUF_U8, GGUF_I8, GGUF_U16, GGUF_I16, GGUF_U32, GGUF_I32, GGUF_F32, GGUF_BOOL, GGUF_STR, GGUF_ARRAY,
+    GGUF_U64, GGUF_I64, GGUF_F64
 };
 
 /* Limits of ours, each far above what real files hold.  Exceeding one is an error that names it. */
@@ -71,7 +71,7 @@ int gguf_string(const struct gguf *g, const char *key, struct gguf_str *out, str
  * a known way to read past the end.  Values are as the file has them: gguf_float_array may hand out NaN. */
 int gguf_string_array(const struct gguf *g, const char *key, const struct gguf_str **out, uint64_t *n, struct err *err);
 int gguf_float_array(const struct gguf *g, const char *key, const float **out, uint64_t *n, struct err *err);
-/* I32 or U32 */
+/* Elements I32, or U32 that fit. */
 int gguf_int_array(const struct gguf *g, const char *key, const int32_t **out, uint64_t *n, struct err *err);
 
 /* The i-th key, for listing: name, type, and (arrays) element type and count.  i < gguf_n_keys(). */

@@ -10,8 +10,21 @@ struct model_part {
     size_t offset, bytes;  /* in the slab */
 };
 
+/* What sets one architecture apart from another. */
+struct arch {
+    const char *name;
+    bool neox;     /* which pairs are rotated together: struct kern_rope */
+    bool qkv_bias; /* q, k and v must have biases; else they may */
+};
+
+static const struct arch archs[] = {
+    {"llama", false, false},
+    {"qwen2", true, true},
+};
+
 struct planner {
     struct model *m;
+    const struct arch *arch;
     const struct gguf *g;
     const struct kern *k;
     struct err *err;
@@ -66,7 +79,9 @@ static int read_arch(struct planner *p)
     snprintf(m->arch, sizeof m->arch, "%.*s", (int)MIN(s.len, sizeof m->arch - 1), s.data);
     for (char *c = m->arch; *c; c++)
         if (*c < 0x21 || *c > 0x7e) *c = '?';
-    if (strcmp(m->arch, "llama") != 0 && strcmp(m->arch, "qwen2") != 0)
+    for (size_t i = 0; i < COUNT_OF(archs); i++)
+        if (strcmp(m->arch, archs[i].name) == 0) p->arch = &archs[i];
+    if (!p->arch)
         return err_set(p->err, -1, "%s: architecture \"%s\" is not supported; llama and qwen2 are", gguf_path(p->g),
                        m->arch);
     if (gguf_string(p->g, "general.name", &s, NULL) == GGUF_OK) {
@@ -81,6 +96,7 @@ static int read_sizes(struct planner *p)
 {
     struct model *m = p->m;
     int experts = 0, value_dim = 0;
+    char key[96];
     double eps = 0;
     if (key_int(p, "block_count", -1, 1, MODEL_MAX_LAYERS, &m->layers)) return -1;
     if (key_int(p, "embedding_length", -1, 1, MODEL_MAX_EMBD, &m->embd)) return -1;
@@ -97,8 +113,8 @@ static int read_sizes(struct planner *p)
     if (value_dim != m->head_dim || m->head_dim % 2)
         return err_set(p->err, -1, "%s: heads have keys of %d and values of %d; equal and even ones are supported",
                        gguf_path(p->g), m->head_dim, value_dim);
-    if (!gguf_has(p->g, m->arch[0] == 'l' ? "llama.attention.key_length" : "qwen2.attention.key_length") &&
-        m->embd % m->heads)
+    snprintf(key, sizeof key, "%s.attention.key_length", m->arch);
+    if (!gguf_has(p->g, key) && m->embd % m->heads)
         return err_set(p->err, -1, "%s: a width of %d does not divide into %d heads", gguf_path(p->g), m->embd,
                        m->heads);
     if (key_real(p, "attention.layer_norm_rms_epsilon", -1, 1e-12, 1e-1, &eps)) return -1;
@@ -113,7 +129,7 @@ static int read_rope(struct planner *p)
     char key[96];
     double base = 0, factor = 1, attn_factor = 1;
     struct gguf_str type;
-    m->rope.neox = strcmp(m->arch, "llama") != 0;
+    m->rope.neox = p->arch->neox;
     if (key_int(p, "rope.dimension_count", m->head_dim, 2, m->head_dim, &m->rope.dims)) return -1;
     if (m->rope.dims % 2)
         return err_set(p->err, -1, "%s: key %s.rope.dimension_count is %d; an even number is allowed", gguf_path(p->g),
@@ -207,7 +223,7 @@ static int plan_layer(struct planner *p, int i)
     struct model *m = p->m;
     struct model_layer *l = &m->layer[i];
     int q = m->heads * m->head_dim, kv = m->kv_heads * m->head_dim;
-    bool bias = strcmp(m->arch, "qwen2") == 0; /* there the three biases must be */
+    bool bias = p->arch->qkv_bias;
     struct { const char *name; struct kmat *mat; const float **vec; int rows, cols; bool optional; } want[] = {
         {"attn_norm.weight", NULL, &l->attn.dev_norm, m->embd, 1, false},
         {"attn_q.weight", &l->attn.q, NULL, q, m->embd, false},

@@ -15,8 +15,9 @@
 #include "kernels/kernels.h"
 #include "plimsoll.h"
 
-enum { MODEL_MAX_LAYERS = 512, MODEL_MAX_EMBD = 65536, MODEL_MAX_FF = 1 << 20, MODEL_MAX_HEADS = 1024,
-    MODEL_MAX_VOCAB = 1 << 22 };
+enum {
+    MODEL_MAX_LAYERS = 512, MODEL_MAX_EMBD = 65536, MODEL_MAX_FF = 1 << 20, MODEL_MAX_HEADS = 1024
+};
 
 struct model_layer {
     struct kern_attn_in attn; /* norm, q, k, v, biases, rope */

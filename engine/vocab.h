@@ -17,8 +17,9 @@
 struct vocab;
 
 enum vocab_kind { VOCAB_SPM, VOCAB_BPE };
-enum vocab_attr { VOCAB_NORMAL = 1, VOCAB_UNKNOWN = 2, VOCAB_CONTROL = 3, VOCAB_USER_DEFINED = 4, VOCAB_UNUSED = 5,
-    VOCAB_BYTE = 6 };
+enum vocab_attr {
+    VOCAB_NORMAL = 1, VOCAB_UNKNOWN = 2, VOCAB_CONTROL = 3, VOCAB_USER_DEFINED = 4, VOCAB_UNUSED = 5, VOCAB_BYTE = 6
+};
 
 /* NULL: err names the key (tokenizer.ggml.model, .pre, .tokens, ...), what was found and what is known. */
 struct vocab *vocab_open(const struct gguf *g, struct err *err);

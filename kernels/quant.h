@@ -12,7 +12,7 @@ enum ktype {
     KT_F32 = 0, KT_F16 = 1, KT_Q4_0 = 2, KT_Q4_1 = 3, KT_Q5_0 = 6, KT_Q5_1 = 7, KT_Q8_0 = 8, KT_Q8_1 = 9,
     KT_Q2_K = 10, KT_Q3_K = 11, KT_Q4_K = 12, KT_Q5_K = 13, KT_Q6_K = 14, KT_Q8_K = 15,
     KT_IQ2_XXS = 16, KT_IQ2_XS = 17, KT_IQ3_XXS = 18, KT_IQ1_S = 19, KT_IQ4_NL = 20, KT_IQ3_S = 21, KT_IQ2_S = 22,
-        KT_IQ4_XS = 23,
+    KT_IQ4_XS = 23,
     KT_I8 = 24, KT_I16 = 25, KT_I32 = 26, KT_I64 = 27, KT_F64 = 28, KT_IQ1_M = 29, KT_BF16 = 30,
     KT_TQ1_0 = 34, KT_TQ2_0 = 35, KT_MXFP4 = 39, KT_NVFP4 = 40, KT_Q1_0 = 41, KT_Q2_0 = 42,
     KT_END = 43
