@@ -228,6 +228,9 @@ $(O)/tests/bench: $(call object,$(benches)) $(lib)
 	$(if $(benches),,$(error no bench: tests/bench has no C file))
 	$(call link)
 
+# Files that are put into the program as they are (.incbin).
+$(call object,memory/forms.c): $(wildcard assets/forms/*)
+
 # A fuzz target is linked to libFuzzer, or to a small main that replays files.
 ifeq ($(VARIANT),fuzz)
 $(fuzz_bin): $(O)/tests/%: $(O)/obj/tests/fuzz/%.o $(lib)

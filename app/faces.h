@@ -10,6 +10,7 @@ int oneshot_run(struct app *a);       /* oneshot.c: -p, with data from stdin */
 int dump_tokens_run(struct app *a);   /* dump.c: --dump-tokens */
 int dump_logprobs_run(struct app *a); /* dump.c: --dump-logprobs */
 int nll_run(struct app *a);           /* nll.c: --nll */
+int forms_run(int argc, char **argv); /* forms.c: `plimsoll forms ...`, argv[0] being "forms"; needs no engine */
 
 /* The prompt of -p with stdin's data (if stdin is no terminal) after a blank line; without -p the data alone.  An
  * exit status. */

@@ -57,6 +57,7 @@ int main(int argc, char **argv)
     struct err err = {0};
     fill_standard_descriptors();
     signals_ignore_pipe();
+    if (argc > 1 && strcmp(argv[1], "forms") == 0) return forms_run(argc - 1, argv + 1);
     int bad = opts_parse(&o, argc, argv, NULL, &err);
     say_plainly(o.plain);
     if (bad) {

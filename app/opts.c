@@ -304,6 +304,9 @@ static const char help_head[] =
     "  plimsoll -m model.gguf -p \"why is the sky blue\" one answer\n"
     "  git diff | plimsoll -p \"review this\"           one answer; stdin is appended after a blank line\n"
     "  plimsoll < questions.txt                       each line is a turn of one conversation\n"
+    "  plimsoll forms                                 the texts it shares with its own model; no model is needed\n"
+    "                 --hash                          one number for all of them\n"
+    "                 --render                        dialogues on stdin, a JSON object a line, as messages\n"
     "\n"
     "Flags, their defaults in brackets, their variables in [brackets]:\n";
 

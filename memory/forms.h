@@ -1,0 +1,174 @@
+/* forms.h - the texts that the program and its own model share: role prompts, tool lines, calls, results, records,
+ * hand-overs.  A model learns them by heart, so they are written here and nowhere else.
+ *
+ *     assets/forms/(name).txt ──.incbin──> the program      nothing is read when it runs
+ *
+ *     Hand-over from {from} to {to}        {from}: a place.  Its value is put in as it is and never looked at again,
+ *     Task: {task}                         so a value that reads "{to}" stays "{to}".  {"name"... is no place: only
+ *     ...                                  {[a-z_]+} is.  One newline at the end of the file is not part of the form.
+ *
+ * Writers append to a buffer.  They return nothing: memory that ran out shows in out->failed, and a form without a
+ * place for what they have to say is a bug of this folder that the tests find.
+ *
+ * What becomes an item or a field of a line comes from outside, so it is flattened first: blanks with a line break or
+ * another control character among them become one space, those at the ends go, and an item of which nothing is left
+ * is left out.  Lists without items are the line "none".
+ *
+ * Readers take what a model wrote: any bytes.  What they give points into the text read, which must outlive it, except
+ * for a call's two strings.
+ *
+ * Threads: any; nothing here is changed after the first use. */
+#ifndef FORMS_H
+#define FORMS_H
+#include "plimsoll.h"
+
+/* Every form and its file, once.  The hash follows this order. */
+#define FORMS(X)                                 \
+    X(CALL, "call.txt")                          \
+    X(CLIP, "clip.txt")                          \
+    X(DRAFT, "draft.txt")                        \
+    X(END, "end.txt")                            \
+    X(FINDING, "finding.txt")                    \
+    X(FINDINGS, "findings.txt")                  \
+    X(HANDOVER, "handover.txt")                  \
+    X(HANDOVER_REQUEST, "handover_request.txt")  \
+    X(ITEM, "item.txt")                          \
+    X(NONE, "none.txt")                          \
+    X(PLAN, "plan.txt")                          \
+    X(ROLE_ASSISTANT, "role_assistant.txt")      \
+    X(ROLE_CRITIC, "role_critic.txt")            \
+    X(ROLE_PLANNER, "role_planner.txt")          \
+    X(ROLE_RESEARCHER, "role_researcher.txt")    \
+    X(ROLE_WRITER, "role_writer.txt")            \
+    X(STEP, "step.txt")                          \
+    X(SUMMARY, "summary.txt")                    \
+    X(SUMMARY_CONTEXT, "summary_context.txt")    \
+    X(SUMMARY_REQUEST, "summary_request.txt")    \
+    X(TOOL, "tool.txt")                          \
+    X(TOOLS, "tools.txt")                        \
+    X(TOOL_LIST, "tools.json")                   \
+    X(VERDICT, "verdict.txt")
+
+#define FORMS_ENUM(id, file) FORM_##id,
+enum form { FORMS(FORMS_ENUM) FORM_COUNT };
+
+struct form_text { /* any bytes, not NUL-terminated */
+    const char *text;
+    size_t len;
+};
+struct form_list {
+    const struct form_text *item;
+    size_t n;
+};
+static inline struct form_text form_text(const char *s) { return (struct form_text){s, strlen(s)}; }
+
+/* ------------------------------------------------------------------ any form */
+
+struct form_value {
+    const char *name; /* of the place, without braces */
+    struct form_text text;
+};
+
+const char *form_file(enum form f);          /* "call.txt" */
+struct form_text form_source(enum form f);   /* as it is in the file, less the newline at its end */
+void forms_hash(char hex[17]);               /* of every file's name and bytes: what a model file says it learned */
+
+/* 0, or -1: out is unchanged, err names the place without a value, or the value without a place. */
+int form_render(enum form f, const struct form_value *values, int n, struct buf *out, struct err *err);
+
+/* ------------------------------------------------------------------ tools */
+
+enum { FORMS_TOOL_ARGS = 4 };
+
+struct form_tool { /* a line of tools.json; "path, from:int?" is a string path and an integer that may be absent */
+    const char *name, *about, *arguments;
+    struct form_arg { char name[24]; bool is_int, optional; } arg[FORMS_TOOL_ARGS];
+    int n_args;
+};
+
+const struct form_tool *forms_tools(int *n);            /* all of them */
+const struct form_tool *forms_tool(const char *name);   /* NULL: none of that name */
+
+/* The lines of these tools, a newline between them.  0, or -1: err names the one that is not there; out is
+ * unchanged. */
+int forms_tool_lines(const char *const *names, int n, struct buf *out, struct err *err);
+
+/* ------------------------------------------------------------------ what the program says */
+
+enum { RECORD_FACTS, RECORD_DECISIONS, RECORD_DONE, RECORD_OPEN, RECORD_SECTIONS };
+
+struct form_record {
+    struct form_list section[RECORD_SECTIONS];
+    struct form_text *items; /* of a record that was read: what the sections point into; NULL otherwise */
+};
+
+struct form_system { /* each part may be absent; between two that are there is a blank line */
+    const char *role;                  /* "planner" is role_planner.txt; NULL: none */
+    const char *const *tools;
+    int n_tools;
+    const struct form_record *summary; /* NULL: none */
+    struct form_text artifact;         /* where the whole of what it sums up is kept */
+};
+
+/* 0, or -1: err names the role or tool that is not there; out is unchanged. */
+int forms_system(const struct form_system *s, struct buf *out, struct err *err);
+
+struct form_rest { /* why a tool's result is not all there */
+    struct form_text id; /* of the artifact */
+    bool end;            /* its last part; else it goes on: */
+    int64_t shown, total, offset; /* tokens, tokens, bytes */
+};
+void forms_result(struct form_text text, const struct form_rest *rest, struct buf *out); /* NULL: it is all there */
+void forms_summary_request(struct buf *out);
+void forms_handover_request(struct form_text to, struct buf *out);
+
+/* ------------------------------------------------------------------ what the model says */
+
+struct form_handover {
+    struct form_text from, to, task, result;
+    struct form_list artifacts;  /* names without commas */
+    struct form_text *items;     /* as in a record */
+};
+struct form_finding { struct form_text text, source; };
+
+/* arguments: a JSON object as text; written compactly, its keys in their order.  0, or -1 (out is unchanged). */
+int forms_call(const char *name, struct form_text arguments, struct buf *out, struct err *err);
+void forms_record(const struct form_record *r, struct buf *out);
+void forms_handover(const struct form_handover *h, struct buf *out);
+void forms_plan(struct form_list steps, struct buf *out);
+void forms_findings(const struct form_finding *finding, size_t n, struct buf *out);
+void forms_verdict(bool accept, struct form_list reasons, struct buf *out);
+void forms_draft(struct form_text text, struct buf *out); /* its lines as they are */
+
+/* ------------------------------------------------------------------ reading what a model said */
+
+enum { FORMS_READ_LIMIT = 1 << 20 }; /* bytes */
+
+/* What a reader returns: 0, or one of these with err saying what is wrong; nothing is to be freed then. */
+enum forms_error {
+    FORMS_OTHER = -1,    /* it is something else: a call without <tool_call>, a record without its first heading */
+    FORMS_BAD = -2,      /* it is meant to be one and is not */
+    FORMS_NO_MEMORY = -3
+};
+
+struct form_call {
+    char *name;      /* NUL-terminated, at least one byte */
+    char *arguments; /* a JSON object, compact, keys in their order */
+};
+
+/* Exactly one call with nothing but blanks around it. */
+int forms_read_call(const char *text, size_t len, struct form_call *out, struct err *err);
+void forms_call_free(struct form_call *c);
+
+/* 0, or -1: err says what tools.json does not allow: the tool, an argument of it, its type, or one that lacks. */
+int forms_check_call(const struct form_call *c, struct err *err);
+
+/* All four headings, each on a line of its own, once and in order; under each "- item" lines or "none".  Blanks at the
+ * ends of lines and blank lines are passed over.  Items are given as they are, control characters too. */
+int forms_read_record(const char *text, size_t len, struct form_record *out, struct err *err);
+void forms_record_free(struct form_record *r);
+
+/* The four lines of a hand-over, in order.  No field is empty; artifacts may be "none". */
+int forms_read_handover(const char *text, size_t len, struct form_handover *out, struct err *err);
+void forms_handover_free(struct form_handover *h);
+#endif

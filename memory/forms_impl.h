@@ -1,0 +1,28 @@
+/* forms_impl.h - what the files of forms share among themselves. */
+#ifndef FORMS_IMPL_H
+#define FORMS_IMPL_H
+#include "memory/forms.h"
+#include <jansson.h>
+
+/* The next place {name} in s at or after `at`: true, *name is in s, and *from and *to are where its braces begin and
+ * end. */
+bool form_next_place(struct form_text s, size_t at, struct form_text *name, size_t *from, size_t *to);
+
+/* A form that the tests know to have these places. */
+void form_put(enum form f, const struct form_value *values, int n, struct buf *out);
+
+void form_flat(struct form_text t, struct buf *out);        /* for one line: see forms.h */
+void form_json_string(struct form_text t, struct buf *out); /* with its quotes; t is UTF-8 */
+void form_json_compact(const json_t *v, struct buf *out);
+void forms_call_json(const char *name, const json_t *arguments, struct buf *out);
+int forms_check_json(const char *name, const json_t *arguments, struct err *err); /* as forms_check_call() */
+
+/* Outside text for an error message: one short line of it. */
+struct form_quote { char s[84]; };
+struct form_quote form_quote(const char *s);
+
+static inline struct form_text form_text_of(const struct buf *b)
+{
+    return (struct form_text){b->data ? b->data : "", b->len};
+}
+#endif

@@ -1,0 +1,131 @@
+/* forms_tools.c - tools.json as a table, made at its first use, and calls judged by it. */
+#include "memory/forms.h"
+#include "memory/forms_impl.h"
+#include <pthread.h>
+
+enum { MAX_TOOLS = 32 };
+
+static struct {
+    json_t *json; /* the strings live in it, for as long as the program does */
+    struct form_tool tool[MAX_TOOLS];
+    int n;
+} list;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* One of "path, from:int?": false if it is not written so. */
+static bool read_argument(const char *s, size_t n, struct form_arg *out)
+{
+    static const char integer[] = ":int";
+    if (n > 0 && s[n - 1] == '?') {
+        out->optional = true;
+        n--;
+    }
+    if (n > strlen(integer) && memcmp(s + n - strlen(integer), integer, strlen(integer)) == 0) {
+        out->is_int = true;
+        n -= strlen(integer);
+    }
+    if (n == 0 || n >= sizeof out->name) return false;
+    memcpy(out->name, s, n);
+    for (const char *c = out->name; *c; c++)
+        if ((*c < 'a' || *c > 'z') && *c != '_') return false;
+    return true;
+}
+
+static bool read_arguments(struct form_tool *t)
+{
+    for (const char *s = t->arguments; *s;) {
+        size_t n = strcspn(s, ",");
+        if (t->n_args == FORMS_TOOL_ARGS || !read_argument(s, n, &t->arg[t->n_args++])) return false;
+        s += n;
+        if (*s && *++s == ' ') s++;
+    }
+    return true;
+}
+
+static void read_list(void)
+{
+    struct form_text s = form_source(FORM_TOOL_LIST);
+    json_error_t e = {0};
+    json_t *row;
+    size_t i;
+    list.json = json_loadb(s.text, s.len, JSON_REJECT_DUPLICATES, &e);
+    bool good = json_is_array(list.json) && json_array_size(list.json) <= MAX_TOOLS;
+    json_array_foreach(list.json, i, row) {
+        struct form_tool *t = &list.tool[i];
+        good = good && json_unpack_ex(row, &e, JSON_STRICT, "{s:s, s:s, s:s}", "name", &t->name, "arguments",
+                                      &t->arguments, "about", &t->about) == 0 && read_arguments(t);
+        if (!good) break;
+        list.n++;
+    }
+    if (good) return;
+    fprintf(stderr, "plimsoll: %s, tool %d: not a list of tools: %s\n", form_file(FORM_TOOL_LIST), list.n + 1, e.text);
+    abort(); /* the file is compiled in: a bug, and the tests start here */
+}
+
+const struct form_tool *forms_tools(int *n)
+{
+    pthread_once(&once, read_list);
+    *n = list.n;
+    return list.tool;
+}
+
+const struct form_tool *forms_tool(const char *name)
+{
+    int n;
+    const struct form_tool *t = forms_tools(&n);
+    for (int i = 0; i < n; i++)
+        if (strcmp(t[i].name, name) == 0) return &t[i];
+    return NULL;
+}
+
+int forms_tool_lines(const char *const *names, int n, struct buf *out, struct err *err)
+{
+    for (int i = 0; i < n; i++)
+        if (!forms_tool(names[i])) return err_set(err, -1, "no tool \"%s\"", form_quote(names[i]).s);
+    for (int i = 0; i < n; i++) {
+        const struct form_tool *t = forms_tool(names[i]);
+        struct form_value v[] = {{"name", form_text(t->name)}, {"arguments", form_text(t->arguments)},
+                                 {"about", form_text(t->about)}};
+        if (i > 0) buf_put(out, "\n", 1);
+        form_put(FORM_TOOL, v, 3, out);
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------ calls */
+
+static const struct form_arg *find_arg(const struct form_tool *t, const char *name)
+{
+    for (int i = 0; i < t->n_args; i++)
+        if (strcmp(t->arg[i].name, name) == 0) return &t->arg[i];
+    return NULL;
+}
+
+int forms_check_json(const char *name, const json_t *arguments, struct err *err)
+{
+    const struct form_tool *t = forms_tool(name);
+    const char *key;
+    json_t *value;
+    if (!t) return err_set(err, -1, "no tool \"%s\"", form_quote(name).s);
+    for (int i = 0; i < t->n_args; i++)
+        if (!t->arg[i].optional && !json_object_get(arguments, t->arg[i].name))
+            return err_set(err, -1, "%s: the argument \"%s\" lacks", t->name, t->arg[i].name);
+    json_object_foreach((json_t *)arguments, key, value) {
+        const struct form_arg *a = find_arg(t, key);
+        if (!a) return err_set(err, -1, "%s: it has no argument \"%s\"", t->name, form_quote(key).s);
+        if (a->is_int ? !json_is_integer(value) : !json_is_string(value))
+            return err_set(err, -1, "%s: \"%s\" must be %s", t->name, a->name, a->is_int ? "an integer" : "a text");
+    }
+    return 0;
+}
+
+int forms_check_call(const struct form_call *c, struct err *err)
+{
+    json_error_t e;
+    json_t *arguments = json_loads(c->arguments, 0, &e);
+    int rc = json_is_object(arguments) ? forms_check_json(c->name, arguments, err)
+                                       : err_set(err, -1, "%s: the arguments are no object", form_quote(c->name).s);
+    json_decref(arguments);
+    return rc;
+}
