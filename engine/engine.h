@@ -90,6 +90,7 @@ struct request {
     const uint32_t *allowed; /* bitset over the vocabulary; NULL: all; the caller keeps it until the request ended */
     int top_n;               /* also keep the N likeliest tokens of each step, <= KERN_TOP */
     bool score;              /* also keep the log-probability of every prompt token */
+    bool fresh;              /* pre-fill the whole prompt, though pages of its front may be known (measurements) */
     bool ignore_end;         /* do not end at an end-of-turn token (measurements) */
 };
 
@@ -113,12 +114,13 @@ struct engine_top {
     float logprob[KERN_TOP];
 };
 
-/* A request's result.  Everything but the counters is set at submit(); arrays are as long as the request allows. */
+/* A request's result.  Everything but the counters is set at submit(), n_shared before the ADMITTED event; arrays are
+ * as long as the request allows. */
 struct answer {
     int id;
     const int32_t *prompt;
     int n_prompt;
-    int n_shared; /* prompt tokens that needed no pre-fill */
+    int n_shared; /* prompt tokens whose pages were known when it was admitted: they needed no pre-fill */
     const char *text;
     const struct engine_token *token;
     const struct engine_top *top; /* a token; NULL without top_n */
@@ -143,8 +145,9 @@ struct engine_event {
  * (holding tokens). */
 struct engine_snapshot {
     uint64_t pool_tokens, reserved_tokens, filled_tokens; /* whole pages, in tokens (filled: tokens) */
+    uint64_t shared_tokens, cached_tokens; /* in pages that two or more hold; kept for a prompt that begins like them */
     int running, waiting;
-    uint64_t prefilled, generated; /* tokens since open */
+    uint64_t prefilled, generated, reused; /* tokens since open; reused: of prompts, that needed no pre-fill */
     uint64_t passes;
     uint64_t weight_bytes, kv_bytes, work_bytes;
 };

@@ -84,6 +84,7 @@ struct request_live *request_make(const struct request *r, const int32_t *prompt
     q->sampling.bias = q->bias;
     q->allowed = r->allowed;
     q->score = r->score;
+    q->fresh = r->fresh;
     q->ignore_end = r->ignore_end;
     q->text_buf[0] = '\0';
     q->a = (struct answer){.prompt = q->ids, .n_prompt = n, .text = q->text_buf, .token = q->token, .top = q->top,

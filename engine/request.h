@@ -25,7 +25,7 @@ struct request_live {
     struct sampling sampling; /* bias points to `bias` */
     struct kern_bias bias[ENGINE_MAX_BIAS];
     const uint32_t *allowed;
-    bool score, ignore_end;
+    bool score, fresh, ignore_end;
     struct text text;
 
     char *text_buf; /* what a.text, a.token ... point to, writable */

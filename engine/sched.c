@@ -209,30 +209,59 @@ static void tell_ends(struct sched *s, struct events *e)
 
 /* ------------------------------------------------------------------ admission */
 
-static struct request_live *first_waiting(struct sched *s)
+static struct request_live *next_waiting(struct sched *s, uint64_t after)
 {
-    struct request_live *first = NULL;
+    struct request_live *next = NULL;
     for (int i = 0; i < SCHED_REQUESTS; i++) {
         struct request_live *q = s->all[i];
-        if (q && q->state == REQUEST_WAITING && (!first || q->order < first->order)) first = q;
+        if (q && q->state == REQUEST_WAITING && q->order > after && (!next || q->order < next->order)) next = q;
     }
-    return first;
+    return next;
 }
 
+static bool may_share(const struct request_live *q) { return !q->score && !q->fresh; } /* scores want every row */
+
+/* Is a running request computing pages that q begins with?  Then q waits for them: computing them twice in the same
+ * passes would take as long, and twice the room. */
+static bool front_is_coming(const struct sched *s, const struct request_live *q)
+{
+    for (int i = 0; i < s->cfg.max_seqs; i++) {
+        const struct request_live *r = s->slot[i];
+        if (!r || r->computed >= r->a.n_prompt) continue;
+        int most = MIN(r->a.n_prompt, q->a.n_prompt - 1), same = 0;
+        while (same < most && r->ids[same] == q->ids[same]) same++;
+        if (same / KERN_PAGE > r->computed / KERN_PAGE) return true;
+    }
+    return false;
+}
+
+/* false: there is no room for it now. */
+static bool admit_one(struct sched *s, struct request_live *q)
+{
+    int slot = 0, shared;
+    while (s->slot[slot]) slot++;
+    if (!kv_admit(s->kv, slot, q->a.n_prompt + q->a.max_tokens, may_share(q) ? q->ids : NULL, q->a.n_prompt, &shared))
+        return false;
+    s->slot[slot] = q;
+    s->waiting--;
+    s->running++;
+    q->state = REQUEST_RUNNING;
+    q->slot = slot;
+    q->order = ++s->pass_order;
+    q->computed = q->a.n_shared = shared;
+    atomic_store_explicit(&q->a.n_prefilled, shared, memory_order_release);
+    if (s->cfg.runner.start) s->cfg.runner.start(s->cfg.runner.self, slot, &q->a);
+    return true;
+}
+
+/* In order of submission: who lacks room holds up those behind it; who waits for a front that is coming does not. */
 static void admit(struct sched *s, struct events *e)
 {
-    while (s->waiting > 0 && s->running < s->cfg.max_seqs) {
-        struct request_live *q = first_waiting(s);
-        int slot = 0;
-        while (s->slot[slot]) slot++;
-        if (!kv_admit(s->kv, slot, q->a.n_prompt + q->a.max_tokens)) return; /* the queue keeps its order */
-        s->slot[slot] = q;
-        s->waiting--;
-        s->running++;
-        q->state = REQUEST_RUNNING;
-        q->slot = slot;
-        q->order = ++s->pass_order;
-        if (s->cfg.runner.start) s->cfg.runner.start(s->cfg.runner.self, slot, &q->a);
+    uint64_t after = 0;
+    for (struct request_live *q; s->running < s->cfg.max_seqs && (q = next_waiting(s, after));) {
+        after = q->order;
+        if (may_share(q) && front_is_coming(s, q)) continue;
+        if (!admit_one(s, q)) return;
         tell(e, ENGINE_ADMITTED, q);
     }
 }
@@ -327,6 +356,7 @@ static void take_results(struct sched *s, struct events *e)
         if (rows == 0) continue;
         bool was_prefill = q->computed < q->a.n_prompt;
         q->computed += rows;
+        kv_know(s->kv, i, q->ids, q->computed);
         if (was_prefill) {
             s->prefilled += (uint64_t)rows;
             atomic_store_explicit(&q->a.n_prefilled, MIN(q->computed, q->a.n_prompt), memory_order_release);
@@ -374,6 +404,9 @@ void sched_snapshot(const struct sched *s, struct engine_snapshot *out)
     out->pool_tokens = (uint64_t)c.pages * KERN_PAGE;
     out->reserved_tokens = (uint64_t)c.reserved * KERN_PAGE;
     out->filled_tokens = c.tokens;
+    out->shared_tokens = (uint64_t)c.shared * KERN_PAGE;
+    out->cached_tokens = (uint64_t)c.cached * KERN_PAGE;
+    out->reused = c.reused;
     out->running = s->running;
     out->waiting = s->waiting;
     out->prefilled = s->prefilled;

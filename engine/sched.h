@@ -8,8 +8,9 @@
  * to max_rows.  The scheduler knows nothing of weights: a runner computes the pass, and says which token each out row
  * chose.
  *
- * Admission: a request gets all the pages that prompt + max_tokens can need, or waits; the queue keeps its order, so a
- * big request is not overtaken for ever.  What can never fit is refused at submit. */
+ * Admission: a request gets all the pages that prompt + max_tokens can need, less those that it shares, or waits; the
+ * queue keeps its order, so a big request is not overtaken for ever.  One whose prompt begins with what a running one
+ * is just computing waits for that, and those behind it need not.  What can never fit is refused at submit. */
 #ifndef SCHED_H
 #define SCHED_H
 #include "engine/engine.h"

@@ -1,78 +1,246 @@
+/* Pages: promised, held, shared, cached; never lost, never in two hands by mistake. */
 #include "engine/kv.h"
+#include "engine/siphash.h"
 #include "tests/check.h"
 #include "tests/tiny_model.h"
+
+enum { P = KERN_PAGE };
+
+static void sound(const struct kv *kv)
+{
+    struct err err = {0};
+    if (kv_check(kv, &err)) check_fail(__FILE__, __LINE__, "%s", err.text);
+}
+
+/* n tokens that begin with `common` equal ones and go on in a way of their own. */
+static const int32_t *text(int common, int own, int n)
+{
+    static int32_t ids[64 * P];
+    for (int i = 0; i < n; i++) ids[i] = i < common ? 1000 + i : 5000 + own * 31 + i;
+    return ids;
+}
+
+static bool admit(struct kv *kv, int slot, int tokens, const int32_t *ids, int n, int want_shared)
+{
+    int shared = -1;
+    bool ok = kv_admit(kv, slot, tokens, ids, n, &shared);
+    CHECK_EQ(shared, want_shared);
+    sound(kv);
+    return ok;
+}
+
+/* As a pass does: room, then the tokens are there. */
+static void fill(struct kv *kv, int slot, const int32_t *ids, int n)
+{
+    kv_grow(kv, slot, n);
+    kv_know(kv, slot, ids, n);
+    sound(kv);
+}
+
+/* ------------------------------------------------------------------ promises */
 
 TEST(kv_admit_promises_whole_pages_and_refuses_beyond_the_pool)
 {
     struct kv *kv = kv_open(1, 4, 3, 4, NULL);
-    CHECK(kv_admit(kv, 0, 2 * KERN_PAGE + 1)); /* three pages */
-    CHECK(!kv_admit(kv, 1, KERN_PAGE + 1));    /* two more than are left */
-    CHECK(kv_admit(kv, 1, KERN_PAGE));
+    CHECK(admit(kv, 0, 2 * P + 1, NULL, 0, 0)); /* three pages */
+    CHECK(!admit(kv, 1, P + 1, NULL, 0, 0));    /* two more than are left */
+    CHECK(admit(kv, 1, P, NULL, 0, 0));
     CHECK_EQ(kv_count(kv).reserved, 4);
-    CHECK_EQ(kv_count(kv).taken, 0);
+    CHECK_EQ(kv_count(kv).held, 0);
     kv_drop(kv, 0);
-    CHECK(kv_admit(kv, 2, 3 * KERN_PAGE));
+    CHECK(admit(kv, 2, 3 * P, NULL, 0, 0));
     kv_close(kv);
 }
 
 TEST(kv_grow_takes_a_page_only_when_a_token_needs_it)
 {
     struct kv *kv = kv_open(1, 4, 1, 4, NULL);
-    CHECK(kv_admit(kv, 0, 40));
+    CHECK(admit(kv, 0, 40, NULL, 0, 0));
     kv_grow(kv, 0, 16);
-    CHECK_EQ(kv_count(kv).taken, 1);
+    CHECK_EQ(kv_count(kv).held, 1);
     kv_grow(kv, 0, 17);
-    CHECK_EQ(kv_count(kv).taken, 2);
+    CHECK_EQ(kv_count(kv).held, 2);
     CHECK_EQ(kv_count(kv).tokens, 17);
     const int32_t *t = kv_table(kv, 0);
     CHECK(t[0] >= 0 && t[1] >= 0 && t[0] != t[1] && t[2] == -1);
     kv_drop(kv, 0);
-    CHECK_EQ(kv_count(kv).taken + kv_count(kv).reserved + (int)kv_count(kv).tokens, 0);
+    CHECK_EQ(kv_count(kv).held + kv_count(kv).reserved + (int)kv_count(kv).tokens, 0);
     kv_close(kv);
 }
 
-/* Random admissions, growth and drops in two groups: no page is in two places, the counts are the sums. */
-TEST(kv_pages_are_never_shared_by_mistake_nor_lost)
+/* ------------------------------------------------------------------ sharing */
+
+TEST(kv_a_prompt_that_begins_like_a_known_one_holds_its_pages)
 {
-    enum { PAGES = 23, SLOTS = 5, ROW = 9 };
+    struct kv *kv = kv_open(1, 16, 3, 8, NULL);
+    CHECK(admit(kv, 0, 5 * P, text(3 * P + 5, 0, 4 * P), 4 * P, 0));
+    fill(kv, 0, text(3 * P + 5, 0, 4 * P), 4 * P);
+    CHECK(admit(kv, 1, 5 * P, text(3 * P + 5, 1, 4 * P), 4 * P, 3 * P)); /* whole pages alone */
+    const int32_t *t = kv_table(kv, 0), *u = t + kv_stride(kv);
+    for (int i = 0; i < 3; i++) CHECK_EQ(t[i], u[i]);
+    CHECK_EQ(u[3], -1);
+    struct kv_count c = kv_count(kv);
+    CHECK_EQ(c.held, 4);
+    CHECK_EQ(c.shared, 3);
+    CHECK_EQ(c.reserved, 4 + 1 + 2); /* the shared ones count once */
+    CHECK_EQ(c.tokens, 4 * P);
+    CHECK_EQ(c.reused, 3 * P);
+    fill(kv, 1, text(3 * P + 5, 1, 4 * P), 4 * P);
+    CHECK(t[3] != u[3]);
+    kv_drop(kv, 0);
+    sound(kv);
+    CHECK_EQ(kv_count(kv).cached, 1); /* the fourth page of the first; three are held still */
+    kv_close(kv);
+}
+
+TEST(kv_the_last_token_is_always_computed)
+{
+    struct kv *kv = kv_open(1, 16, 2, 8, NULL);
+    const int32_t *ids = text(2 * P, 0, 2 * P);
+    CHECK(admit(kv, 0, 2 * P, ids, 2 * P, 0));
+    fill(kv, 0, ids, 2 * P);
+    CHECK(admit(kv, 1, 3 * P, ids, 2 * P, P)); /* its logits are wanted, so its page is computed again */
+    kv_drop(kv, 1);
+    CHECK(admit(kv, 1, 3 * P, text(2 * P, 0, 2 * P + 1), 2 * P + 1, 2 * P));
+    kv_close(kv);
+}
+
+TEST(kv_what_was_not_computed_is_not_known)
+{
+    struct kv *kv = kv_open(1, 16, 2, 8, NULL);
+    const int32_t *ids = text(4 * P, 0, 4 * P);
+    CHECK(admit(kv, 0, 4 * P, ids, 4 * P, 0));
+    kv_grow(kv, 0, 3 * P);
+    kv_know(kv, 0, ids, 2 * P); /* the pass over the third page failed, say */
+    CHECK(admit(kv, 1, 4 * P, ids, 4 * P, 2 * P));
+    kv_close(kv);
+}
+
+TEST(kv_a_turn_that_goes_on_finds_the_last_one_and_its_answer)
+{
+    struct kv *kv = kv_open(2, 16, 1, 8, NULL);
+    const int32_t *ids = text(7 * P, 0, 7 * P);
+    CHECK(admit(kv, 0, 4 * P, ids, 2 * P + 3, 0));
+    fill(kv, 0, ids, 2 * P + 3);
+    for (int n = 2 * P + 4; n <= 3 * P + 2; n++) fill(kv, 0, ids, n); /* its answer */
+    kv_drop(kv, 0);
+    CHECK_EQ(kv_count(kv).cached, 3);
+    CHECK(admit(kv, 0, 7 * P, ids, 5 * P, 3 * P));
+    kv_close(kv);
+}
+
+TEST(kv_two_that_compute_the_same_at_once_end_with_one_page)
+{
+    struct kv *kv = kv_open(1, 8, 2, 4, NULL);
+    const int32_t *ids = text(3 * P, 0, 3 * P);
+    CHECK(admit(kv, 0, 3 * P, ids, 3 * P, 0));
+    CHECK(admit(kv, 1, 3 * P, ids, 3 * P, 0)); /* nothing is known yet */
+    kv_grow(kv, 0, 2 * P);
+    kv_grow(kv, 1, 2 * P);
+    CHECK_EQ(kv_count(kv).held, 4);
+    kv_know(kv, 0, ids, 2 * P);
+    kv_know(kv, 1, ids, 2 * P);
+    sound(kv);
+    CHECK_EQ(kv_count(kv).held, 2);
+    CHECK_EQ(kv_count(kv).shared, 2);
+    CHECK_EQ(kv_table(kv, 0)[1], kv_table(kv, 0)[kv_stride(kv) + 1]);
+    kv_close(kv);
+}
+
+TEST(kv_room_comes_from_the_longest_unused_and_from_the_end_of_a_sequence)
+{
+    struct kv *kv = kv_open(1, 6, 1, 6, NULL);
+    for (int own = 0; own < 2; own++) { /* two sequences of three pages, one after the other: the pool is full */
+        CHECK(admit(kv, 0, 3 * P, text(0, own, 3 * P), 3 * P, 0));
+        fill(kv, 0, text(0, own, 3 * P), 3 * P);
+        kv_drop(kv, 0);
+    }
+    CHECK_EQ(kv_count(kv).cached, 6);
+    CHECK(admit(kv, 0, 2 * P, text(0, 9, 2 * P), 2 * P, 0)); /* the first one's last two pages go */
+    fill(kv, 0, text(0, 9, 2 * P), 2 * P);
+    kv_drop(kv, 0);
+    CHECK_EQ(kv_count(kv).evicted, 2);
+    CHECK(admit(kv, 0, 6 * P, text(0, 0, 3 * P), 3 * P, P));
+    kv_drop(kv, 0);
+    CHECK(admit(kv, 0, 6 * P, text(0, 1, 3 * P + 1), 3 * P + 1, 3 * P));
+    kv_drop(kv, 0);
+    kv_forget(kv);
+    sound(kv);
+    CHECK_EQ(kv_count(kv).cached, 0);
+    CHECK(admit(kv, 0, 6 * P, text(0, 1, 3 * P + 1), 3 * P + 1, 0));
+    kv_close(kv);
+}
+
+TEST(kv_pages_that_sleep_are_counted_when_they_are_woken)
+{
+    struct kv *kv = kv_open(1, 4, 2, 4, NULL);
+    const int32_t *ids = text(3 * P + 1, 0, 3 * P + 1);
+    CHECK(admit(kv, 0, 3 * P, ids, 3 * P, 0));
+    fill(kv, 0, ids, 3 * P);
+    kv_drop(kv, 0);
+    CHECK(admit(kv, 0, 2 * P, NULL, 0, 0)); /* promised two of four, where three are cached */
+    CHECK(!admit(kv, 1, 3 * P + 1, ids, 3 * P + 1, 0)); /* three to wake and one new: no */
+    CHECK_EQ(kv_count(kv).cached, 3);
+    kv_grow(kv, 0, 2 * P);
+    sound(kv);
+    CHECK_EQ(kv_count(kv).evicted, 1);
+    kv_close(kv);
+}
+
+/* ------------------------------------------------------------------ chance */
+
+/* A random life of a small pool.  Every sequence's text is one of a few that begin alike, so that pages are shared,
+ * cached, woken and evicted all the time; after each step everything is counted anew. */
+TEST(kv_is_sound_whatever_happens)
+{
+    enum { PAGES = 19, SLOTS = 5, ROW = 9, ROUNDS = 40000 };
     uint32_t seed = 7;
-    int promised[SLOTS] = {0}, filled[SLOTS] = {0};
+    struct { int promised, prompt, filled, own, common; } q[SLOTS] = {{0}};
     struct kv *kv = kv_open(2, PAGES, SLOTS, ROW, NULL);
-    for (int round = 0; round < 20000; round++) {
-        int s = tiny_below(&seed, SLOTS);
-        if (promised[s] == 0) {
-            int want = 1 + tiny_below(&seed, ROW * KERN_PAGE);
-            if (kv_admit(kv, s, want)) promised[s] = want;
+    uint64_t shared_ever = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        int s = tiny_below(&seed, SLOTS), shared;
+        if (q[s].promised == 0) {
+            int want = 1 + tiny_below(&seed, ROW * P);
+            q[s].prompt = 1 + tiny_below(&seed, want);
+            q[s].common = tiny_below(&seed, 3) * 2 * P;
+            q[s].own = tiny_below(&seed, 3);
+            if (!kv_admit(kv, s, want, tiny_below(&seed, 8) ? text(q[s].common, q[s].own, q[s].prompt) : NULL,
+                          q[s].prompt, &shared))
+                continue;
+            CHECK(shared < q[s].prompt && shared % P == 0);
+            shared_ever += (uint64_t)shared;
+            q[s].promised = want;
+            q[s].filled = shared;
         } else if (tiny_below(&seed, 4) == 0) {
             kv_drop(kv, s);
-            promised[s] = filled[s] = 0;
+            q[s].promised = 0;
         } else {
-            filled[s] += tiny_below(&seed, promised[s] - filled[s] + 1);
-            kv_grow(kv, s, filled[s]);
+            q[s].filled += tiny_below(&seed, q[s].promised - q[s].filled + 1);
+            kv_grow(kv, s, q[s].filled);
+            if (tiny_below(&seed, 8)) kv_know(kv, s, text(q[s].common, q[s].own, q[s].filled), q[s].filled);
         }
-        int reserved = 0, taken = 0;
-        uint64_t tokens = 0;
-        bool seen[2][PAGES] = {{false}};
-        for (int i = 0; i < SLOTS; i++) {
-            reserved += kv_pages_for(promised[i]);
-            taken += kv_pages_for(filled[i]);
-            tokens += (uint64_t)filled[i];
-            for (int g = 0; g < 2; g++)
-                for (int p = 0; p < ROW; p++) {
-                    int32_t page = kv_table(kv, g)[i * ROW + p];
-                    CHECK_EQ(page >= 0, p < kv_pages_for(filled[i]));
-                    if (page < 0) continue;
-                    CHECK(page < PAGES && !seen[g][page]);
-                    seen[g][page] = true;
-                }
-        }
-        struct kv_count c = kv_count(kv);
-        CHECK_EQ(c.reserved, reserved);
-        CHECK_EQ(c.taken, taken);
-        CHECK_EQ(c.tokens, tokens);
-        CHECK(c.taken <= c.reserved && c.reserved <= c.pages);
+        if (tiny_below(&seed, 2000) == 0) kv_forget(kv);
+        sound(kv);
+        for (int i = 0; i < SLOTS; i++)
+            for (int p = 0; p < ROW; p++)
+                CHECK_EQ(kv_table(kv, 1)[i * ROW + p] >= 0, q[i].promised && p < kv_pages_for(q[i].filled));
     }
+    struct kv_count c = kv_count(kv);
+    CHECK(shared_ever > 1000 && c.reused == shared_ever && c.evicted > 1000);
     kv_close(kv);
+}
+
+TEST(siphash_gives_its_authors_results)
+{
+    static const unsigned char want[2][16] = {
+        {0xa3, 0x81, 0x7f, 0x04, 0xba, 0x25, 0xa8, 0xe6, 0x6d, 0xf6, 0x72, 0x14, 0xc7, 0x55, 0x02, 0x93},
+        {0xda, 0x87, 0xc1, 0xd8, 0x6b, 0x99, 0xaf, 0x44, 0x34, 0x76, 0x59, 0x11, 0x9b, 0x22, 0xfc, 0x45}};
+    struct sip128 key = {UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)};
+    for (size_t n = 0; n < 2; n++) { /* of no bytes, and of the byte 0 */
+        struct sip128 got = siphash128(key, "", n);
+        CHECK_MEM(&got, want[n], 16);
+    }
 }
 
 CHECK_MAIN

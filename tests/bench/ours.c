@@ -54,7 +54,8 @@ static int submit(struct bench *b, int n_ids, int max_tokens, int *id, struct er
         b->ids[i] = (int32_t)((b->random >> 8) % (uint32_t)vocab);
     }
     struct request r = {.ids = b->ids, .n_ids = n_ids, .max_tokens = max_tokens, .sampling = SAMPLING_GREEDY,
-                        .ignore_end = true};
+                        .ignore_end = true,
+                        .fresh = true};
     return ops->submit(b->e, &r, id, err);
 }
 
