@@ -18,9 +18,11 @@
  *
  * Threads: one thread calls the operations.  struct answer may be read by another while it grows: its counters are
  * atomic, and what they cover never moves or changes.
- * Errors: 0, or one of enum engine_error with err filled.  After a refusal the engine is as it was before. */
+ * Errors: 0, or one of enum engine_error with err filled (open: in err's code).  After a refusal the engine is as it
+ * was before. */
 #ifndef ENGINE_H
 #define ENGINE_H
+#include "engine/ledger.h"
 #include "engine/template.h"
 #include "kernels/kernels.h"
 #include "plimsoll.h"
@@ -48,6 +50,9 @@ struct engine_config {
     uint64_t pool_tokens; /* tokens that the KV pool holds; 0: ctx * max_seqs */
     enum ktype kv_type;   /* KT_F16 or KT_F32 */
     int template; /* enum template_kind, or -1: what the file asks for */
+    uint64_t vram; /* most bytes that all of it may take; 0: half of what the machine has free */
+    bool fit;      /* take the largest context up to ctx that fits, instead of refusing */
+    struct buf *fits; /* when open() refuses for want of memory: what would fit, as a table; NULL: not wanted */
     /* Called while the model loads, from open(): bytes done and in all.  NULL: silent. */
     void (*progress)(void *self, uint64_t done, uint64_t all);
     void *progress_self;
@@ -60,6 +65,7 @@ struct engine_info {
     char kernels[160];   /* which kernel serves which weight type */
     uint64_t parameters, weight_bytes, kv_bytes, work_bytes; /* bytes as taken from the device */
     uint64_t kv_bytes_per_token;
+    struct ledger ledger; /* the same bytes by class, under their ceiling */
     int ctx, ctx_trained, vocab, layers, max_seqs, max_rows;
 };
 

@@ -7,6 +7,7 @@
  * of any sequences and knows nothing of requests.  One thread drives it. */
 #ifndef FORWARD_H
 #define FORWARD_H
+#include "engine/ledger.h"
 #include "engine/model.h"
 #include "engine/sched.h"
 
@@ -25,6 +26,9 @@ struct forward {
 int forward_plan(struct forward *f, const struct model *m, const struct kern *k, int ctx, int max_rows, int max_outs,
                  int pages,
                  enum ktype kv_type, struct err *err);
+
+/* The plan's bytes by class, weights included; the ceiling is left. */
+void forward_ledger(const struct forward *f, struct ledger *out);
 
 /* The slabs (work_bytes, kv_bytes) are the caller's, from k->take. */
 void forward_attach(struct forward *f, struct kdev *d, void *dev_work, void *dev_kv);

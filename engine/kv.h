@@ -10,12 +10,12 @@
  * kv_admit() promises all the pages that a sequence can ever need, so kv_grow() cannot fail: a request that was
  * admitted can finish.  A page that several sequences hold counts once.
  *
- * Prefix sharing.  A full page whose tokens were computed is known by the chain of hashes over all tokens up to its end.
- * A sequence whose prompt begins with known pages holds those instead of computing them again, all but its last token,
- * whose logits are wanted.  A known page that nobody holds stays until its room is needed; the longest unused goes
- * first, and of one sequence's pages the last.  The hash is SipHash-2-4 with 128 bits (Aumasson and Bernstein, 2012)
- * under a key that the process drew by chance, so that no text from outside can be made to collide; the page's own
- * tokens are compared as well.
+ * Prefix sharing.  A full page whose tokens were computed is known by the chain of hashes over all tokens up to its
+ * end.  A sequence whose prompt begins with known pages holds those instead of computing them again, all but its last
+ * token, whose logits are wanted.  A known page that nobody holds stays until its room is needed; the longest unused
+ * goes first, and of one sequence's pages the last.  The hash is SipHash-2-4 with 128 bits (Aumasson and Bernstein,
+ * 2012) under a key that the process drew by chance, so that no text from outside can be made to collide; the page's
+ * own tokens are compared as well.
  *
  * All groups have as many pages and use the same numbers: no model that is served yet has a group with a window, whose
  * pages would end earlier than the others'.
@@ -40,7 +40,7 @@ bool kv_admit(struct kv *kv, int slot, int tokens, const int32_t *ids, int n, in
 /* The slot shall hold `tokens` in all, at most what it was promised. */
 void kv_grow(struct kv *kv, int slot, int tokens);
 
-/* The slot's first n tokens, ids, are computed: its full pages are known from now on.  Not called: they stay private. */
+/* The slot's first n tokens, ids, are computed: its full pages are known from now on.  Else they stay its own. */
 void kv_know(struct kv *kv, int slot, const int32_t *ids, int n);
 
 void kv_drop(struct kv *kv, int slot); /* gives all back; an empty slot is fine */

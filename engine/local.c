@@ -1,4 +1,5 @@
 /* local.c - engine_local: a GGUF model on one of the backends of kernels/. */
+#include "engine/fit.h"
 #include "engine/forward.h"
 #include "engine/hostmem.h"
 #include "engine/maker.h"
@@ -40,25 +41,60 @@ static int pick_backend(struct maker *l, const char *name, struct err *err)
     return 0;
 }
 
-/* The three slabs, if the machine has room for them: asking the system would not tell, since it promises more memory
- * than there is. */
 static int take_slabs(struct maker *l, const struct engine_config *cfg, struct err *err)
 {
-    uint64_t need = (uint64_t)l->model.bytes + l->forward.work_bytes + l->forward.kv_bytes, have = hostmem_available();
-    if (need > have)
-        return err_set(err, ENGINE_FAULT,
-                       "%s: needs %.1f MiB (weights %.1f, KV pool %.1f, workspace %.1f), the machine has %.1f MiB "
-                       "free: a smaller --ctx "
-                       "or a smaller model would fit",
-                       cfg->model, (double)need / 1048576, (double)l->model.bytes / 1048576,
-                       (double)l->forward.kv_bytes / 1048576, (double)l->forward.work_bytes / 1048576,
-                       (double)have / 1048576);
     l->d = l->k->open(&cfg->kern, err);
     if (!l->d) return ENGINE_FAULT;
     l->weights = l->k->take(l->d, l->model.bytes, err);
     if (l->weights) l->work = l->k->take(l->d, l->forward.work_bytes, err);
     if (l->work) l->kv = l->k->take(l->d, l->forward.kv_bytes, err);
     return l->kv ? 0 : ENGINE_FAULT;
+}
+
+/* ------------------------------------------------------------------ does it fit? */
+
+static void ceiling_words(const struct engine_config *cfg, uint64_t ceiling, uint64_t have, char *out, size_t n)
+{
+    if (cfg->vram && ceiling == cfg->vram) snprintf(out, n, "--vram allows %.1f MiB", (double)ceiling / 0x1p20);
+    else if (cfg->vram) snprintf(out, n, "the machine has %.1f MiB free", (double)have / 0x1p20);
+    else snprintf(out, n, "half of the machine's %.1f MiB free is allowed", (double)have / 0x1p20);
+}
+
+static int refuse(const struct engine_config *cfg, const struct fit *f, const struct ledger *l, uint64_t have,
+                  struct err *err)
+{
+    const char *who = *f->m->name ? f->m->name : cfg->model;
+    struct buf words = {0};
+    char allowed[96];
+    ceiling_words(cfg, l->ceiling, have, allowed, sizeof allowed);
+    ledger_words(l, &words);
+    if (cfg->fits) fit_table(f, cfg->fits);
+    err_set(err, ENGINE_NEVER_FITS, "%s: needs %.1f MiB (%s), %s: a smaller --ctx, --fit, or another --vram",
+            who, (double)ledger_total(l) / 0x1p20, words.data ? words.data : "", allowed);
+    buf_free(&words);
+    return ENGINE_NEVER_FITS;
+}
+
+/* Plan everything for e->info's sizes, or, with cfg->fit, for the largest context that fits.  Asking the system for the
+ * memory would not tell: it promises more than there is. */
+static int plan_under_ceiling(struct engine *e, const struct engine_config *cfg, int *pages, struct err *err)
+{
+    struct maker *l = e->own;
+    struct engine_info *i = &e->info;
+    uint64_t have = hostmem_available();
+    struct fit f = {.m = &l->model, .k = l->k, .kv_type = cfg->kv_type, .max_rows = i->max_rows,
+                    .ceiling = cfg->vram ? MIN(cfg->vram, have) : have / 2};
+    if (cfg->fit && !cfg->pool_tokens) {
+        struct engine_config smaller = *cfg;
+        int ctx = fit_ctx(&f, l->model.bytes, i->max_seqs, i->ctx);
+        if (ctx > 0) smaller.ctx = ctx; /* else refused below, with figures */
+        if (maker_sizes(e, &smaller, i->ctx_trained, pages, err)) return ENGINE_FAULT;
+    }
+    if (forward_plan(&l->forward, &l->model, l->k, i->ctx, i->max_rows, maker_outs(e), *pages, cfg->kv_type, err))
+        return ENGINE_FAULT;
+    i->ledger.ceiling = f.ceiling;
+    forward_ledger(&l->forward, &i->ledger);
+    return ledger_total(&i->ledger) <= f.ceiling ? 0 : refuse(cfg, &f, &i->ledger, have, err);
 }
 
 /* "Q8_0: avx512 vnni, F32: ...": which kernel serves which type of matrix. */
@@ -103,9 +139,8 @@ static int open_model(struct engine *e, const struct engine_config *cfg, const s
     if (pick_backend(l, cfg->backend, err) || maker_vocab_open(e, cfg, g, &kind, err)) return ENGINE_FAULT;
     if (model_plan(&l->model, g, e->info.vocab, l->k, err)) return ENGINE_FAULT;
     if (maker_sizes(e, cfg, l->model.ctx_trained, &pages, err)) return ENGINE_FAULT;
-    if (forward_plan(&l->forward, &l->model, l->k, e->info.ctx, e->info.max_rows, maker_outs(e), pages, cfg->kv_type,
-                     err))
-        return ENGINE_FAULT;
+    int rc = plan_under_ceiling(e, cfg, &pages, err);
+    if (rc) return rc;
     if (take_slabs(l, cfg, err)) return ENGINE_FAULT;
     if (model_load(&l->model, g, l->k, l->d, l->weights, cfg->progress, cfg->progress_self, err)) return ENGINE_FAULT;
     forward_attach(&l->forward, l->d, l->work, l->kv);

@@ -309,6 +309,18 @@ int model_plan(struct model *m, const struct gguf *g, int n_vocab, const struct 
     return rc;
 }
 
+uint64_t model_bytes_as(const struct model *m, const struct kern *k, enum ktype type)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < m->n_parts; i++) {
+        const struct kmat *mat = m->part[i].mat;
+        uint64_t bytes = m->part[i].bytes;
+        if (mat && mat->cols % ktype_info(type)->block == 0) bytes = k->mat_bytes(type, mat->rows, mat->cols);
+        if (bytes == 0 || size_add(sum, size_align(bytes, 64), &sum)) return 0;
+    }
+    return sum;
+}
+
 void model_free(struct model *m)
 {
     free(m->layer);

@@ -53,6 +53,10 @@ int model_plan(struct model *m, const struct gguf *g, int n_vocab, const struct 
 int model_load(struct model *m, const struct gguf *g, const struct kern *k, struct kdev *d, void *dev_slab,
                void (*progress)(void *self, uint64_t done, uint64_t all), void *self, struct err *err);
 
+/* What the weights would take if every matrix were of this type (one whose columns are no whole number of its blocks
+ * stays as it is).  0: the backend cannot hold the type. */
+uint64_t model_bytes_as(const struct model *m, const struct kern *k, enum ktype type);
+
 void model_free(struct model *m); /* after a failed plan too */
 
 /* "Q4_K 120, F32 61": tensors by type. */

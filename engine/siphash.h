@@ -1,7 +1,7 @@
-/* siphash.h - SipHash-2-4 with 128 bits of result: a short keyed hash that who does not know the key cannot make collide.
+/* siphash.h - SipHash-2-4 with 128 bits of result: a short keyed hash that nobody can make collide without its key.
  *
- * Source: J.-P. Aumasson and D. J. Bernstein, "SipHash: a fast short-input PRF" (INDOCRYPT 2012); the 128-bit variant is
- * that of the authors' reference implementation.  Little-endian words.  Threads: pure. */
+ * Source: J.-P. Aumasson and D. J. Bernstein, "SipHash: a fast short-input PRF" (INDOCRYPT 2012); the 128-bit variant
+ * is that of the authors' reference implementation.  Little-endian words.  Threads: pure. */
 #ifndef SIPHASH_H
 #define SIPHASH_H
 #include "plimsoll.h"

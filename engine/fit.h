@@ -1,0 +1,25 @@
+/* fit.h - what fits under a ceiling, from sizes alone: nothing is opened and nothing is taken. */
+#ifndef FIT_H
+#define FIT_H
+#include "engine/forward.h"
+#include "engine/ledger.h"
+
+struct fit {
+    const struct model *m; /* planned for k */
+    const struct kern *k;
+    enum ktype kv_type;
+    int max_rows;
+    uint64_t ceiling;
+};
+
+/* The ledger of seqs sequences of ctx tokens in passes of at most max_rows rows (more, if a pass of all sequences needs
+ * it), weights being that many bytes.  0, or -1: the sizes overflow. */
+int fit_ledger(const struct fit *f, uint64_t weights, int ctx, int seqs, struct ledger *out, struct err *err);
+
+/* The largest context of at most `most` tokens, in whole pages (or `most` itself), that seqs sequences can have each;
+ * 0: not even one page. */
+int fit_ctx(const struct fit *f, uint64_t weights, int seqs, int most);
+
+/* For a person: the largest context for some numbers of sequences, with the weights as they are and in other types. */
+void fit_table(const struct fit *f, struct buf *out);
+#endif
