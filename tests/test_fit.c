@@ -1,6 +1,7 @@
 /* The ledger's figures are what is taken, and what is said to fit does. */
 #include "engine/engine.h"
 #include "engine/fit.h"
+#include "engine/hostmem.h"
 #include "tests/check.h"
 #include "tests/tiny_model.h"
 
@@ -39,7 +40,7 @@ TEST(fit_says_byte_for_byte_what_the_engine_takes)
     uint32_t seed = 5;
     plan(&f, &m, &g);
     for (int round = 0; round < 12; round++) {
-        int ctx = 1 + tiny_below(&seed, 700), seqs = 1 + tiny_below(&seed, 20);
+        int ctx = 1 + tiny_below(&seed, 700), seqs = round == 0 ? 150 : 1 + tiny_below(&seed, 20);
         struct engine *e = open_under(1 << 30, false, ctx, seqs, NULL, &err);
         CHECK_STR(err.text, "");
         const struct engine_info *i = ops->info(e);
@@ -105,6 +106,21 @@ TEST(fit_refuses_with_figures_and_a_table)
     buf_free(&fits);
 }
 
+TEST(fit_the_ceiling_is_never_above_what_the_machine_has)
+{
+    struct err err = {0};
+    struct engine_config cfg = {.model = tiny_path(), .kv_type = KT_F16, .template = -1, .vram = (uint64_t)1 << 60,
+                                .pool_tokens = 1 << 30};
+    uint64_t have = hostmem_available();
+    CHECK(!ops->open(&cfg, &err));
+    CHECK_EQ(err.code, ENGINE_NEVER_FITS);
+    CHECK(strstr(err.text, "the machine has"));
+    struct engine *e = open_under(0, false, 64, 1, NULL, &err); /* not named: half of it, give or take what others do */
+    uint64_t ceiling = ops->info(e)->ledger.ceiling;
+    CHECK(ceiling > have / 4 && ceiling < have / 4 * 3);
+    ops->close(e);
+}
+
 TEST(fit_weights_in_the_type_of_the_file_are_the_files)
 {
     struct model m;
@@ -113,6 +129,7 @@ TEST(fit_weights_in_the_type_of_the_file_are_the_files)
     plan(&f, &m, &g);
     CHECK_EQ(model_bytes_as(&m, f.k, KT_Q8_0), m.bytes);
     CHECK(model_bytes_as(&m, f.k, KT_F16) > m.bytes);
+    CHECK_EQ(model_bytes_as(&m, f.k, KT_Q4_K), m.bytes); /* no matrix has a whole number of its blocks in a row */
     model_free(&m);
     gguf_close(g);
 }

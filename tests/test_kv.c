@@ -105,6 +105,27 @@ TEST(kv_the_last_token_is_always_computed)
     kv_close(kv);
 }
 
+/* The same page after another one is another page: the small pool has few buckets, so that they meet in one. */
+TEST(kv_equal_pages_after_different_ones_are_not_shared)
+{
+    int32_t one[2 * P], two[2 * P + 1];
+    for (int round = 0; round < 64; round++) {
+        struct kv *kv = kv_open(1, 4, 3, 4, NULL);
+        for (int i = 0; i < 2 * P; i++) {
+            one[i] = i < P ? round * P + i : 7;
+            two[i] = i < P ? 50000 + round * P + i : 7;
+        }
+        two[2 * P] = 8;
+        CHECK(admit(kv, 0, 2 * P, one, 2 * P, 0));
+        fill(kv, 0, one, 2 * P);
+        kv_drop(kv, 0);
+        CHECK(admit(kv, 1, P, two, P, 0));
+        fill(kv, 1, two, P);
+        CHECK(admit(kv, 2, 2 * P + 1, two, 2 * P + 1, P));
+        kv_close(kv);
+    }
+}
+
 TEST(kv_what_was_not_computed_is_not_known)
 {
     struct kv *kv = kv_open(1, 16, 2, 8, NULL);
