@@ -30,6 +30,7 @@ tests    := $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 helpers  := $(filter-out $(tests:%=tests/%.c),$(sort $(wildcard tests/*.c)))
 fuzzers  := $(sort $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))
 benches  := $(sort $(wildcard tests/bench/*.c))
+evals    := $(sort $(wildcard tests/eval/*.c)) tests/judge.c
 program  := $(if $(wildcard app/main.c),program)
 
 # Programs that have threads in them, judged by their names; the reference vectors judge figures and take minutes there.
@@ -41,7 +42,7 @@ ifneq ($(origin VARIANT),command line)
 
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: all build run test asan tsan clang fuzz fuzz-replay coverage bench fresh arrows clean help setup-clang
+.PHONY: all build run test asan tsan clang fuzz fuzz-replay coverage bench eval-model fresh arrows clean help setup-clang
 
 # As many jobs as cores, unless -j was given; MAKEFLAGS knows that only once recipes run.
 cores = $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
@@ -51,6 +52,7 @@ wanted      = $(if $(T),$(foreach t,$1,$(if $(findstring $(T),$t),$t)),$1)
 as_release  = $(addprefix release:$(call folder,release)/tests/,$(call wanted,$(tests)))
 as_asan     = $(addprefix asan:$(call folder,asan)/tests/,$(call wanted,$(tests)))
 as_tsan     = $(addprefix tsan:$(call folder,tsan)/tests/,$(call wanted,$(TSAN_TESTS)))
+wanted_script = $(addsuffix .sh,$(addprefix script:tests/,$(call wanted,$1)))
 as_replay   = $(addprefix replay:$(call folder,asan)/tests/,$(call wanted,$(fuzzers)))
 
 build: ## build build/plimsoll (the default)
@@ -66,10 +68,10 @@ run: ## start plimsoll: MODEL=file.gguf make run
 	$(call folder,release)/plimsoll $${MODEL:+-m "$$MODEL"} $(ARGS)
 
 test: ## all tests: release, ASan+UBSan, TSan (threads), fuzz replay; T=part for some of them
-	$(again) VARIANT=release STAGE=test $(program) tests
+	$(again) VARIANT=release STAGE=test $(program) tests eval-program
 	$(again) VARIANT=asan STAGE=test $(program) tests replays
 	$(again) VARIANT=tsan STAGE=test tsan-tests
-	@bash tests/run.sh script:tests/arrows.sh $(as_release) $(as_asan) $(as_replay) $(as_tsan)
+	@bash tests/run.sh $(call wanted_script,arrows train) $(as_release) $(as_asan) $(as_replay) $(as_tsan)
 
 asan: ## the tests and the fuzz replay with ASan and UBSan only
 	$(again) VARIANT=asan STAGE=test $(program) tests replays
@@ -92,9 +94,14 @@ fuzz-replay: ## run the fuzz targets once over their corpora, with ASan and UBSa
 coverage: ## line coverage of the parsers of outside bytes by the fuzz corpora
 	$(again) CC=gcc VARIANT=cov STAGE=test cover
 
-bench: ## speed figures; ARGS=... goes to the bench program
+bench: ## speed figures: two real shapes, then the embedded model; ARGS=... goes to the bench program instead
 	$(again) VARIANT=release STAGE=build bench-program
 	@$(call folder,release)/tests/bench $(ARGS)
+	$(if $(ARGS),,@$(call folder,release)/tests/bench --models assets/plimsoll-tiny.gguf --tests pp1500,tg256,b8x64)
+
+eval-model: ## judge the embedded model on held-out cases and print the table; ARGS=... goes to the judge
+	$(again) VARIANT=release STAGE=build program eval-program
+	@sh assets/model/evaluate.sh $(call folder,release) $(ARGS)
 
 fresh: ## prove the two commands in a bare Debian 12 root made by debootstrap (needs root and network)
 	@sh tests/fresh/run.sh
@@ -176,7 +183,7 @@ fuzz_bin := $(addprefix $(O)/tests/,$(fuzzers))
 Q   := $(if $(V),,@)
 say  = @printf '  %-4s %s%s\n' $1 '$2' '$(if $(filter $(BUILD),$(O)),, ($(notdir $(O))))'
 
-.PHONY: program tests tsan-tests replays fuzzing cover bench-program everything nothing always
+.PHONY: program tests tsan-tests replays fuzzing cover bench-program eval-program everything nothing always
 .DELETE_ON_ERROR:
 
 nothing: ; @:
@@ -185,7 +192,8 @@ tests: $(test_bin) ; @:
 tsan-tests: $(addprefix $(O)/tests/,$(TSAN_TESTS)) ; @:
 replays: $(if $(filter fuzz,$(VARIANT)),,$(fuzz_bin)) ; @:
 bench-program: $(O)/tests/bench ; @:
-everything: $(program) tests replays $(if $(benches),bench-program) ; @:
+eval-program: $(O)/tests/eval ; @:
+everything: $(program) tests replays $(if $(benches),bench-program) eval-program ; @:
 
 # A file rewritten only when what it says has changed, so that its dependents wait for that alone.
 rewrite = mkdir -p $(@D) && cat >$@.new && if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
@@ -228,8 +236,12 @@ $(O)/tests/bench: $(call object,$(benches)) $(lib)
 	$(if $(benches),,$(error no bench: tests/bench has no C file))
 	$(call link)
 
+$(O)/tests/eval: $(call object,$(evals)) $(lib)
+	$(call link)
+
 # Files that are put into the program as they are (.incbin).
 $(call object,memory/forms.c): $(wildcard assets/forms/*)
+$(call object,app/embedded.c): assets/plimsoll-tiny.gguf
 
 # A fuzz target is linked to libFuzzer, or to a small main that replays files.
 ifeq ($(VARIANT),fuzz)
@@ -249,6 +261,6 @@ $(fuzz_runs): run-%: $(O)/tests/%
 cover: $(fuzz_bin)
 	@sh tests/fuzz/coverage.sh $(O) $(fuzzers)
 
--include $(patsubst %.o,%.d,$(call object,$(lib_src) app/main.c $(helpers) $(tests:%=tests/%.c) $(benches)) \
+-include $(patsubst %.o,%.d,$(call object,$(lib_src) app/main.c $(helpers) $(tests:%=tests/%.c) $(benches) $(evals)) \
     $(call object,$(fuzzers:%=tests/fuzz/%.c) tests/fuzz/replay.c))
 endif

@@ -4,7 +4,7 @@
 #   bash tests/run.sh KIND:PROGRAM...
 #
 # KIND says how: release, asan (ASan and UBSan), tsan, replay (a fuzz target over its corpus, under ASan; one test) or
-# script (a check; one test).  A program that crashes, hangs (TEST_TIMEOUT seconds, 300), leaks, races or says nothing
+# script (a check; one test, unless it counts for itself).  A program that crashes, hangs (TEST_TIMEOUT seconds, 300), leaks, races or says nothing
 # counts as one failed test more.  Whole logs are in build/logs.  Exit: 0 all well, 1 something failed or nothing ran.
 # PLIMSOLL_BIN tells a test the program of its own variant, where there is one.
 set -eu
@@ -76,7 +76,7 @@ why() {
 count() {
     line=$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' "$log" | tail -n 1)
     problem=
-    if [ "$kind" = script ] || [ "$kind" = replay ]; then
+    if [ "$kind" = replay ] || { [ "$kind" = script ] && [ -z "$line" ]; }; then
         p=1 f=0 s=0
         [ $status = 0 ] || { p=0 f=1; problem=" ($(why))"; }
     elif [ -z "$line" ]; then

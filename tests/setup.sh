@@ -20,6 +20,8 @@ libpcre2-8  libpcre2-dev    pcre2-devel        pcre2    pcre2-devel        pcre2
 jansson     libjansson-dev  jansson-devel      jansson  libjansson-devel   jansson-dev  jansson
 cmocka      libcmocka-dev   libcmocka-devel    cmocka   libcmocka-devel    cmocka-dev   cmocka
 clang       clang           clang              clang    clang              clang        llvm
+torch       python3-torch   -                  -        -                  -            -
+numpy       python3-numpy   -                  -        -                  -            -
 libfuzzer   libclang-rt-dev compiler-rt        -        -                  compiler-rt  -
 '
 libraries='libpcre2-8 jansson'
@@ -31,6 +33,8 @@ clang) needs="$needs cmocka clang" ;;
 fuzz)  needs="$needs clang libfuzzer" ;;
 *)     echo "setup.sh: no stage \"$stage\"" >&2; exit 2 ;;
 esac
+# What tests/train.sh needs is large, and without it that test says that it is skipped: only CI gets it unasked.
+if [ "$stage" = test ] && [ "${CI:-}" = true ] && command -v apt-get >/dev/null; then needs="$needs torch numpy"; fi
 case "$cc: $needs " in
 *:*" clang "*) ;;
 *clang:*)      needs="$needs clang" ;;
@@ -40,6 +44,7 @@ esac
 have() {
     case $1 in
     libc)             printf '#include <stdio.h>\n' | $cc -E - >/dev/null 2>&1 ;;
+    torch|numpy)      /usr/bin/python3 -c "import $1" 2>/dev/null ;;
     pkg-config|clang) command -v "$1" >/dev/null ;;
     libfuzzer)        printf 'int LLVMFuzzerTestOneInput(const char *p, unsigned long n) { return !p && n; }\n' |
                           clang -x c -fsanitize=fuzzer,address -o "$out.probe" - >/dev/null 2>&1 ;;

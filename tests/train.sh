@@ -1,0 +1,45 @@
+#!/bin/sh
+# train.sh - the one-minute version of how the embedded model is made: every step of assets/model/, on a model too small
+# to be of use.  That the figures of the real one are reached is for `make eval-model`.
+set -eu
+build=${BUILD:-build}
+program=$build/plimsoll
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export PYTHONPATH=assets/model PYTHONDONTWRITEBYTECODE=1 OMP_WAIT_POLICY=PASSIVE
+
+python=
+for p in "${PYTHON:-python3}" /usr/bin/python3; do
+    if "$p" -c 'import torch, numpy' 2>/dev/null; then python=$p; break; fi
+done
+if [ -z "$python" ]; then
+    [ "${CI:-}" != true ] || { echo "train.sh: no Python with torch and numpy, which CI must have" >&2; exit 1; }
+    echo "skipped: train: no Python with torch and numpy (Debian: apt-get install python3-torch python3-numpy)"
+    echo "0 passed, 0 failed, 1 skipped"
+    exit 0
+fi
+
+fail() { echo "train.sh: $*" >&2; exit 1; }
+
+echo "# dialogues: every module's own check"
+for module in clipped crew field recall summary talk toolcalls; do
+    "$python" -m dialogues.$module >"$work/log" 2>&1 || { tail -n 20 "$work/log"; fail "dialogues.$module"; }
+done
+
+echo "# cases: each expected answer satisfies its own check"
+"$python" assets/model/cases.py --program "$program" --per-row 40 >"$work/cases.jsonl"
+"$build/tests/eval" --check "$work/cases.jsonl"
+
+echo "# train, be stopped, go on, export"
+small="--work $work/run --program $program --dialogues 1200 --dim 64 --layers 2 --heads 2 --ffn 128 --rows 2048 --device cpu"
+"$python" assets/model/train.py $small --minutes 0.1
+"$python" assets/model/train.py $small --minutes 0.3 | tee "$work/log"
+grep -q '^goes on from step [1-9]' "$work/log" || fail "the second run did not go on from the first one's checkpoint"
+for f in model.gguf loss.csv loss.svg run.json; do [ -s "$work/run/$f" ] || fail "no $f"; done
+awk -F, 'END { exit !($4 < 6) }' "$work/run/loss.csv" || fail "the loss did not fall" # 8.3 is chance
+
+echo "# the tokenizer in Python cuts as the one in C does"
+"$python" assets/model/same_tokens.py --program "$program" --model "$work/run/model.gguf" --tokenizer "$work/run/tokenizer.json"
+
+echo "# plimsoll speaks it"
+"$build/tests/eval" -m "$work/run/model.gguf" --max-tokens 16 "$work/cases.jsonl" | grep -q 'field.facts' || fail "no table"
