@@ -3,6 +3,7 @@
 #include "app/progress.h"
 #include "app/say.h"
 #include "app/signals.h"
+#include "engine/hostmem.h"
 #include "version.h"
 #include <errno.h>
 #include <sys/random.h>
@@ -67,11 +68,27 @@ static int set_sampling(struct app *a, struct err *err)
     int64_t seed = o->seed;
     if (seed < 0 && random_seed(&seed, err)) return -1;
     a->sampling = (struct sampling){
-        .temp = (float)o->temp, .top_k = (int)o->top_k, .top_p = (float)o->top_p, .min_p = (float)o->min_p,
+        .temp = (float)TEMPERATURE(o), .top_k = (int)o->top_k, .top_p = (float)o->top_p, .min_p = (float)o->min_p,
         .repeat = (float)o->repeat, .frequency = (float)o->frequency, .presence = (float)o->presence, .recent = 64,
         .bias = o->bias, .n_bias = o->n_bias, .seed = (uint64_t)seed,
     };
     return 0;
+}
+
+/* --vram in bytes; 0: not given. */
+static uint64_t vram(const struct opts *o)
+{
+    if (o->vram >= 0) return (uint64_t)o->vram;
+    return (uint64_t)((double)hostmem_available() * -o->vram / 100);
+}
+
+/* What would have fitted, under the line that says what did not. */
+static int refuse(struct app *a, const struct buf *fits, const struct err *err)
+{
+    if (err->code != ENGINE_NEVER_FITS) return EXIT_ENGINE;
+    a->reason = "refused_weights";
+    a->advice = fits->failed ? NULL : fits->data;
+    return EXIT_REFUSED;
 }
 
 static int open_engine(struct app *a, struct err *err)
@@ -79,11 +96,13 @@ static int open_engine(struct app *a, struct err *err)
     const struct opts *o = a->o;
     struct loading loading;
     enum template_kind kind;
+    struct buf fits = {0};
     struct engine_config cfg = {
         .model = o->model, .script = o->script_file, .backend = o->backend,
         .kern = {.threads = (int)o->threads, .isa = o->isa, .pin = !o->no_pin},
         .ctx = (int)o->ctx, .max_seqs = 1, .template = -1,
         .kv_type = strcmp(o->kv_type, "f32") == 0 ? KT_F32 : KT_F16,
+        .vram = vram(o), .fit = o->fit, .fits = &fits,
         .progress = on_load, .progress_self = &loading,
     };
     if (o->template_name) {
@@ -94,7 +113,7 @@ static int open_engine(struct app *a, struct err *err)
     progress_start(&loading.bar, "loading the model", say_on_terminal(), progress_clock());
     a->engine = a->ops->open(&cfg, err);
     progress_end(&loading.bar);
-    if (!a->engine) return EXIT_ENGINE;
+    if (!a->engine) return refuse(a, &fits, err);
     a->info = a->ops->info(a->engine);
     return EXIT_DONE;
 }
@@ -103,10 +122,10 @@ static void say_opened(struct app *a)
 {
     const struct engine_info *i = a->info;
     struct event e = {.kind = EV_SESSION_OPEN, .session_open = {
-        .version = event_str(PLIMSOLL_VERSION), .engine = event_str(i->maker), .file = event_str(a->o->model),
+        .version = event_str(PLIMSOLL_VERSION), .engine = event_str(i->maker), .file = event_str(a->o->embedded ? "embedded" : a->o->model),
         .model = event_str(i->name), .arch = event_str(i->arch), .types = event_str(i->types),
         .template = event_str(i->template), .parameters = (int64_t)i->parameters, .vocab = i->vocab, .ctx = i->ctx,
-        .seed = (int64_t)a->sampling.seed, .temperature = a->o->temp,
+        .seed = (int64_t)a->sampling.seed, .temperature = TEMPERATURE(a->o),
         .backend = event_str(i->backend), .kernels = event_str(i->kernels),
     }};
     trace_put(&a->trace, &e);
@@ -137,7 +156,8 @@ void app_memory(struct app *a)
     a->ops->snapshot(a->engine, &s);
     struct event e = {.kind = EV_MEMORY, .memory = {
         .pool_tokens = (int64_t)s.pool_tokens, .reserved_tokens = (int64_t)s.reserved_tokens,
-        .filled_tokens = (int64_t)s.filled_tokens, .running = s.running, .waiting = s.waiting,
+        .filled_tokens = (int64_t)s.filled_tokens, .shared_tokens = (int64_t)s.shared_tokens,
+        .cached_tokens = (int64_t)s.cached_tokens, .ceiling_bytes = (int64_t)a->info->ledger.ceiling, .running = s.running, .waiting = s.waiting,
         .weight_bytes = (int64_t)s.weight_bytes, .kv_bytes = (int64_t)s.kv_bytes, .work_bytes = (int64_t)s.work_bytes,
     }};
     trace_put(&a->trace, &e);
@@ -175,6 +195,7 @@ int app_close(struct app *a, int code)
     trace_put(&a->trace, &e);
     trace_close(&a->trace);
     if (a->engine) a->ops->close(a->engine);
+    free(a->advice);
     code = stream_status(a, &a->answers, "stdout", code, &told_answers);
     return stream_status(a, &a->trace.file, "the --trace file", code, &told_trace);
 }

@@ -18,6 +18,7 @@ struct app {
     struct out answers;       /* stdout */
     struct trace trace;
     int turns;                /* admitted so far */
+    char *advice;             /* lines for stderr after the one that says why it did not open; owned */
     const char *reason;       /* why it ends, if not for what the exit status says: "refused_kv", ... */
 };
 

@@ -30,17 +30,24 @@ static void say_stats(struct console *c)
     const struct engine_info *i = c->a->info;
     const struct turn_result *t = &c->chat.last;
     struct engine_snapshot s;
+    struct buf words = {0};
     c->a->ops->snapshot(c->a->engine, &s);
     say("model    %s, %s, %.1f M parameters, %s", *i->name ? i->name : "(no name)", i->arch,
         (double)i->parameters / 1e6, i->types);
     say("turns    written as %s; seed %llu", i->template, (unsigned long long)c->a->sampling.seed);
     say("engine   %s; %s; %s", i->maker, i->backend, i->kernels);
-    say("memory   weights %.1f MiB, kv pool %.1f MiB for %llu tokens, work %.1f MiB", (double)s.weight_bytes / 0x1p20,
-        (double)s.kv_bytes / 0x1p20, (unsigned long long)s.pool_tokens, (double)s.work_bytes / 0x1p20);
+    ledger_words(&i->ledger, &words);
+    say("memory   %.1f of %.1f MiB allowed: %s", (double)ledger_total(&i->ledger) / 0x1p20,
+        (double)i->ledger.ceiling / 0x1p20, words.failed ? "" : words.data);
+    say("kv pool  %llu tokens: %llu reserved, %llu filled, %llu kept for prompts that begin alike",
+        (unsigned long long)s.pool_tokens, (unsigned long long)s.reserved_tokens, (unsigned long long)s.filled_tokens,
+        (unsigned long long)s.cached_tokens);
+    buf_free(&words);
     if (c->chat.any) say("context  %d of %d tokens after the last turn", t->n_prompt + t->n_tokens, i->ctx);
     else say("context  0 of %d tokens", i->ctx);
-    say("since    start: %llu tokens read, %llu written, %llu passes", (unsigned long long)s.prefilled,
-        (unsigned long long)s.generated, (unsigned long long)s.passes);
+    say("since    start: %llu tokens read, %llu more were in memory already, %llu written, %llu passes",
+        (unsigned long long)s.prefilled, (unsigned long long)s.reused, (unsigned long long)s.generated,
+        (unsigned long long)s.passes);
 }
 
 static void do_help(struct console *c, const char *arg, size_t n);
@@ -222,6 +229,10 @@ int console_run(struct app *a)
     input_open(&c.in, STDIN_FILENO);
     say_dim("%s (%s), context %d tokens, %s", *a->info->name ? a->info->name : a->o->model, a->info->arch,
             a->info->ctx, a->info->backend);
+    if (a->o->embedded) {
+        say_dim("This is a tiny demonstration model, trained on made-up dialogues: it knows plimsoll and little else.");
+        say_dim("For real work point at a model of your own: plimsoll -m model.gguf");
+    }
     if (strcmp(a->info->template, "raw") == 0) say_dim("a model without a chat form: it continues the text");
     say_dim("/help lists the commands; Ctrl-C interrupts an answer, Ctrl-D leaves");
     while (!c.quit && !a->answers.failed) one_turn(&c);

@@ -1,8 +1,10 @@
 /* main.c - read the options, choose the face, return its status. */
 #include "app/about.h"
+#include "app/embedded.h"
 #include "app/faces.h"
 #include "app/say.h"
 #include "app/signals.h"
+#include "memory/forms.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -31,13 +33,23 @@ static int print(void (*write_to)(struct buf *))
     return status;
 }
 
-static int without_model(void)
+/* Without -m: the model that is part of the program, under the role that it was trained with.  *fd keeps it open. */
+static int take_embedded(struct opts *o, struct buf *role, int *fd)
 {
-    say_error("no model is given.  Point at a GGUF file:");
-    say("    plimsoll -m model.gguf        or set PLIMSOLL_MODEL=model.gguf");
-    say("    MODEL=model.gguf make run     in the source folder");
-    say("plimsoll --help lists all flags");
-    return EXIT_USAGE;
+    struct err err = {0};
+    o->model = embedded_open(fd, &err);
+    if (!o->model) {
+        say_error("%s", err.text);
+        return EXIT_ENGINE;
+    }
+    o->embedded = true;
+    if (o->system) return EXIT_DONE;
+    if (forms_system(&(struct form_system){.role = "assistant"}, role, &err) || role->failed) {
+        say_error("%s", role->failed ? "out of memory" : err.text);
+        return EXIT_INTERNAL;
+    }
+    o->system = role->data;
+    return EXIT_DONE;
 }
 
 static int run_face(struct app *a)
@@ -67,13 +79,23 @@ int main(int argc, char **argv)
     if (o.help) return print(opts_help);
     if (o.help_events) return print(event_doc);
     if (o.version) return print(about);
-    if (!o.model) return without_model();
     if ((o.dump_tokens || o.top_logprobs >= 0) && !o.prompt && isatty(STDIN_FILENO)) {
         say_error("%s needs a prompt: -p, or text on stdin", o.dump_tokens ? "--dump-tokens" : "--dump-logprobs");
         return EXIT_USAGE;
     }
-    int status = app_open(&a, &o, strcmp(o.engine, "scripted") == 0 ? &engine_scripted : &engine_local, &err);
+    struct buf role = {0};
+    int fd = -1, status = o.model ? EXIT_DONE : take_embedded(&o, &role, &fd);
+    if (status != EXIT_DONE) return status;
+    status = app_open(&a, &o, strcmp(o.engine, "scripted") == 0 ? &engine_scripted : &engine_local, &err);
     if (status == EXIT_DONE) status = run_face(&a);
     else app_error(&a, "open", err.text);
-    return app_close(&a, status);
+    for (char *line = a.advice, *rest; line && *line; line = rest) {
+        rest = line + strcspn(line, "\n");
+        say("%.*s", (int)(rest - line), line);
+        rest += *rest == '\n';
+    }
+    status = app_close(&a, status);
+    buf_free(&role);
+    if (fd >= 0) close(fd);
+    return status;
 }

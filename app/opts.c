@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <math.h>
 
-enum kind { ON, TEXT, INT, REAL, CHOICE, STOP, BIAS };
+enum kind { ON, TEXT, INT, REAL, SIZE, CHOICE, STOP, BIAS };
 
 struct opt {
     const char *letter, *name, *env; /* "-m", "--model", "PLIMSOLL_MODEL"; NULL: has none */
@@ -20,19 +20,24 @@ struct opt {
 #define AT(field) offsetof(struct opts, field)
 
 static const struct opt table[] = {
-    {"-m", "--model", "PLIMSOLL_MODEL", TEXT, AT(model), "FILE", 0, 0, NULL, NULL, "the model, a GGUF file"},
+    {"-m", "--model", "PLIMSOLL_MODEL", TEXT, AT(model), "FILE", 0, 0, NULL, NULL,
+     "the model, a GGUF file (a tiny demonstration model that is part of the program)"},
     {"-p", "--prompt", NULL, TEXT, AT(prompt), "PROMPT", 0, 0, NULL, NULL,
      "answer this once and leave; data on stdin is appended to it"},
     {"-n", "--max-tokens", NULL, INT, AT(max_tokens), "N", 1, 1e6, NULL, NULL,
      "most tokens of an answer (512, or what the context leaves; if given, it must fit)"},
     {NULL, "--ctx", "PLIMSOLL_CTX", INT, AT(ctx), "N", 1, 1 << 24, NULL, NULL,
      "tokens that a conversation may hold (the model's own, at most 4096)"},
+    {NULL, "--vram", "PLIMSOLL_VRAM", SIZE, AT(vram), "SIZE", 0, 0, NULL, NULL,
+     "ceiling for model, KV pool and workspace: 512M, 1.5G, or 60% of what is free (half of it)"},
+    {NULL, "--fit", NULL, ON, AT(fit), NULL, 0, 0, NULL, NULL,
+     "take the largest context, up to --ctx, that fits under the ceiling"},
     {NULL, "--system", "PLIMSOLL_SYSTEM", TEXT, AT(system), "TEXT", 0, 0, NULL, NULL, "the system message"},
     {NULL, "--template", NULL, CHOICE, AT(template_name), "NAME", 0, 0, "chatml|llama3|raw", NULL,
      "write turns in this form (what the model file asks for)"},
 
-    {NULL, "--temp", "PLIMSOLL_TEMP", REAL, AT(temp), "T", 0, 100, NULL, "0.7",
-     "temperature; 0 takes the likeliest token"},
+    {NULL, "--temp", "PLIMSOLL_TEMP", REAL, AT(temp), "T", 0, 100, NULL, NULL,
+     "temperature; 0 takes the likeliest token (0.7, the embedded model 0)"},
     {NULL, "--top-k", NULL, INT, AT(top_k), "K", 0, INT32_MAX, NULL, "40", "choose among the K likeliest; 0: all"},
     {NULL, "--top-p", NULL, REAL, AT(top_p), "P", 0, 1, NULL, "0.95",
      "choose among the likeliest that make up P; 1: all"},
@@ -95,6 +100,27 @@ static bool int_parse(const char *s, int64_t *out)
     errno = 0;
     *out = strtoll(s, &end, 10);
     return end != s && !*end && errno == 0;
+}
+
+/* "512M", "1.5G", "4096K", "100000" (bytes), "60%": bytes, or less than 0 for percent. */
+static bool size_parse(const char *s, double *out)
+{
+    static const char units[] = "KMGT";
+    char digits[32];
+    size_t n = strspn(s, "0123456789.");
+    if (n == 0 || n >= sizeof digits) return false;
+    memcpy(digits, s, n);
+    digits[n] = '\0';
+    const char *unit = s[n] ? strchr(units, s[n]) : NULL;
+    if (!real_parse(digits, out) || *out <= 0) return false;
+    if (strcmp(s + n, "%") == 0) {
+        *out = -*out;
+        return *out >= -100;
+    }
+    if (s[n] && !unit) return false;
+    *out *= unit ? ldexp(1, 10 * (int)(unit - units + 1)) : 1;
+    if (unit && s[n + 1] && strcmp(s + n + 1, "B") && strcmp(s + n + 1, "iB")) return false;
+    return *out >= 1 && *out < 0x1p60;
 }
 
 static bool in_choices(const char *choices, const char *s)
@@ -172,6 +198,9 @@ static int set(const struct opt *o, struct opts *out, const char *who, const cha
     case INT:
     case REAL:
         return set_number(o, out, who, s, err);
+    case SIZE:
+        if (size_parse(s, (double *)(void *)((char *)out + o->at))) return 0;
+        return err_set(err, -1, "%s: \"%.60s\" is not a size: 512M, 1.5G, a number of bytes, or 60%%", who, s);
     case STOP:
         return add_stop(out, who, s, err);
     case BIAS:
@@ -286,7 +315,7 @@ static const char *from_environment(const char *name)
 
 int opts_parse(struct opts *o, int argc, char *const *argv, opts_env *env, struct err *err)
 {
-    *o = (struct opts){.seed = -1, .top_logprobs = -1};
+    *o = (struct opts){.seed = -1, .top_logprobs = -1, .temp = -1};
     for (size_t i = 0; i < COUNT_OF(table); i++)
         if (table[i].initial && set(&table[i], o, table[i].name, table[i].initial, err)) return -1;
     if (parse_environment(o, env ? env : from_environment, err)) return -1;

@@ -20,16 +20,22 @@ struct opts {
     int64_t max_tokens; /* 0: not given */
     int64_t ctx;        /* 0: the model's own, at most 4096 */
     int64_t threads;    /* 0: one a core */
+    double vram;        /* bytes; under 0: percent of what is free; 0: not given */
     int64_t top_k, top_logprobs; /* -1: --dump-logprobs was not given */
     int64_t seed;                /* -1: a random one */
-    double temp, top_p, min_p, repeat, frequency, presence;
+    double temp;                 /* -1: the model's own, see TEMPERATURE */
+    double top_p, min_p, repeat, frequency, presence;
     const char *stop[ENGINE_STOPS];
     struct kern_bias bias[ENGINE_MAX_BIAS];
     int n_stop, n_bias;
-    bool no_pin, dump_tokens, json;
+    bool no_pin, dump_tokens, json, fit;
     bool version, help, help_events;
+    bool embedded; /* no -m: model names the embedded one; main.c sets it */
     bool plain; /* no colour: NO_COLOR is set, or the terminal is a dumb one */
 };
+
+/* Without --temp: the embedded model says what it learned, others are left some freedom. */
+#define TEMPERATURE(o) ((o)->temp >= 0 ? (o)->temp : (o)->embedded ? 0 : 0.7)
 
 /* How a variable is looked up; NULL in opts_parse() is getenv(). */
 typedef const char *opts_env(const char *name);

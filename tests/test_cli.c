@@ -77,12 +77,29 @@ static void check_complaint(const char *part)
 
 /* ---------------------------------------------------------------- without a model */
 
-TEST(cli_without_a_model_says_how_to_point_at_one)
+TEST(cli_without_a_model_the_embedded_one_answers)
 {
-    CHECK_EQ(RUN(NULL, "", "-n", "5"), 2);
-    CHECK_STR(out(), "");
-    check_has(err(), "plimsoll -m model.gguf");
-    check_has(err(), "MODEL=model.gguf make run");
+    CHECK_EQ(RUN(NULL, "", "-p", "Hello"), 0);
+    check_has(out(), "Hello");
+    CHECK_EQ(RUN(NULL, "Hello\nThank you\n", "-n", "40"), 0);
+    check_has(out(), "You are welcome");
+    CHECK_EQ(RUN(NULL, "", "--json", "-p", "Hello"), 0); /* its own temperature: it says what it learned */
+    check_has(out(), "\"temperature\":0");
+    CHECK_EQ(RUN(NULL, "", "--temp", "0.5", "--json", "-p", "Hello"), 0);
+    check_has(out(), "\"temperature\":0.5");
+    CHECK_EQ(RUN(NULL, "", "--help"), 0);
+    check_has(out(), "a tiny demonstration model");
+}
+
+TEST(cli_a_model_over_the_ceiling_is_refused_with_what_would_fit)
+{
+    CHECK_EQ(RUN(NULL, "", "-m", MODEL, "-p", "x", "--json", "--vram", "64K"), 3);
+    check_has(out(), "\"termination_reason\":\"refused_weights\"");
+    check_has(err(), "--vram allows 0.1 MiB");
+    check_has(err(), "what fits in 0.1 MiB");
+    check_has(err(), "as in the file");
+    CHECK_EQ(RUN(NULL, "", "-m", MODEL, "-p", "x", "-n", "2", "--json", "--vram", "4M", "--ctx", "100000", "--fit"), 0);
+    check_has(out(), "\"ceiling_bytes\":4194304");
 }
 
 TEST(cli_tells_about_itself_on_stdout)

@@ -33,7 +33,9 @@ TEST(opts_defaults_are_those_of_the_table)
 {
     CHECK_EQ(parse_list(NULL, 0), 0);
     CHECK(!o.model && !o.prompt && !o.system && !o.template_name && !o.trace && !o.nll);
-    CHECK_NEAR(o.temp, 0.7, 0);
+    CHECK_NEAR(TEMPERATURE(&o), 0.7, 0);
+    o.embedded = true;
+    CHECK_NEAR(TEMPERATURE(&o), 0, 0);
     CHECK_NEAR(o.top_p, 0.95, 0);
     CHECK_NEAR(o.min_p, 0.05, 0);
     CHECK_NEAR(o.repeat, 1, 0);
@@ -157,11 +159,27 @@ TEST(opts_that_do_not_go_together_are_refused)
     CHECK(o.help);
 }
 
+TEST(opts_take_sizes_and_shares)
+{
+    static const struct { const char *text; double want; } good[] = {
+        {"512M", 512 * 0x1p20}, {"1.5G", 1.5 * 0x1p30}, {"64K", 65536}, {"2GiB", 0x1p31}, {"3MB", 3 * 0x1p20},
+        {"1000000", 1e6}, {"60%", -60}, {"100%", -100}, {"0.5%", -0.5}};
+    for (size_t i = 0; i < COUNT_OF(good); i++) {
+        CHECK_EQ(PARSE("--vram", good[i].text), 0);
+        CHECK_NEAR(o.vram, good[i].want, 0);
+    }
+    static const char *const bad[] = {"", "0", "-1M", "M", "5x", "5Mx", "101%", "0%", "1e3", "0x10", " 5M", "5 M", "1..5M",
+                                      "99999999999999999999T", "0.1"};
+    for (size_t i = 0; i < COUNT_OF(bad); i++) REFUSED("is not a size", "--vram", bad[i]);
+    CHECK_EQ(PARSE("--fit"), 0);
+    CHECK(o.fit && o.vram == 0);
+}
+
 TEST(opts_help_shows_every_flag_variable_and_default)
 {
     struct buf b = {0};
     opts_help(&b);
-    static const char *const parts[] = {"-m, --model FILE", "[PLIMSOLL_MODEL]", "--temp T", "(0.7)",
+    static const char *const parts[] = {"-m, --model FILE", "[PLIMSOLL_MODEL]", "--temp T", "(0.7, ", "(0.95)",
                                         "auto|portable|avx2|avx512", "--nll FILE", "--help-events", "Exit status"};
     for (size_t i = 0; i < COUNT_OF(parts); i++) CHECK(strstr(b.data, parts[i]));
     buf_free(&b);

@@ -93,11 +93,14 @@ enum { STABLE, VOLATILE };
     F(S, INT, pool_tokens, STABLE, "tokens that the KV pool can hold")                                    \
     F(S, INT, reserved_tokens, STABLE, "promised to admitted requests")                                   \
     F(S, INT, filled_tokens, STABLE, "holding tokens")                                                    \
+    F(S, INT, shared_tokens, STABLE, "in pages that two or more requests hold")                           \
+    F(S, INT, cached_tokens, STABLE, "in pages that nobody holds, kept for prompts that begin so")        \
     F(S, INT, running, STABLE, "requests")                                                                \
     F(S, INT, waiting, STABLE, "requests")                                                                \
     F(S, INT, weight_bytes, VOLATILE, "on the device")                                                    \
     F(S, INT, kv_bytes, VOLATILE, "on the device")                                                        \
-    F(S, INT, work_bytes, VOLATILE, "on the device")
+    F(S, INT, work_bytes, VOLATILE, "on the device")                                                      \
+    F(S, INT, ceiling_bytes, VOLATILE, "that all of it may take; 0: this engine takes none")
 
 #define EVENT_ERROR(F, S)                                                                                 \
     F(S, STR, where, STABLE, "open, turn, input, output or trace")                                        \
@@ -106,7 +109,8 @@ enum { STABLE, VOLATILE };
 #define EVENT_SESSION_CLOSE(F, S)                                                                         \
     F(S, INT, turns, STABLE, "that were answered")                                                        \
     F(S, INT, exit_code, STABLE, "of the program")                                                        \
-    F(S, STR, termination_reason, STABLE, "completed, cancelled, refused_kv, refused_host, input_error or internal")
+    F(S, STR, termination_reason, STABLE,                                                                 \
+      "completed, cancelled, refused_weights, refused_kv, refused_host, input_error or internal")
 
 /* ---------------------------------------------------------------- kinds: E(kind, name, class, fields, "what
  * happened") */

@@ -63,6 +63,13 @@ static void rate_cell(const struct figure *f, char *out)
                   f->rate.max);
 }
 
+/* What a person feels of it: the wait for the first token after a fresh prompt. */
+static void wait_cell(const struct test *t, const struct figure *f, char *out)
+{
+    if (!f->there || !t->prefill) snprintf(out, CELL, "-");
+    else snprintf(out, CELL, "%.1f ms", 1000 * t->n / f->rate.median);
+}
+
 static void share_cell(const struct test *t, const struct figure *f, char *out)
 {
     if (!f->there) snprintf(out, CELL, "-");
@@ -77,13 +84,14 @@ static void speed_row(const struct subject *s, const struct test *t, int i, bool
     snprintf(row[2], CELL, "%s", t->name);
     rate_cell(ours, row[3]);
     share_cell(t, ours, row[4]);
+    wait_cell(t, ours, row[5]);
     if (!with_peer) return;
-    rate_cell(peer, row[5]);
-    share_cell(t, peer, row[6]);
+    rate_cell(peer, row[6]);
+    share_cell(t, peer, row[7]);
     bool noisy = MAX(ours->noise, peer->noise) > NOISE_MOST;
     if (ours->there && peer->there)
-        snprintf(row[7], CELL, "%.2f%s", ours->rate.median / peer->rate.median, noisy ? "*" : "");
-    else snprintf(row[7], CELL, "-");
+        snprintf(row[8], CELL, "%.2f%s", ours->rate.median / peer->rate.median, noisy ? "*" : "");
+    else snprintf(row[8], CELL, "-");
 }
 
 static void load_row(const struct subject *s, bool with_peer, char row[COLUMNS][CELL])
@@ -98,9 +106,9 @@ static void load_row(const struct subject *s, bool with_peer, char row[COLUMNS][
 void table_print(const struct options *o, const struct subject *s, int n, bool with_peer, FILE *out)
 {
     int most = MAX(n * o->tests, 1);
-    struct table speed = {.head = {"model", "type", "test", "ours tok/s", "share of limit", "peer tok/s",
+    struct table speed = {.head = {"model", "type", "test", "ours tok/s", "share of limit", "first token", "peer tok/s",
                                    "share of limit", "ours/peer"},
-                          .columns = with_peer ? 8 : 5, .cell = calloc((size_t)most, sizeof *speed.cell)};
+                          .columns = with_peer ? 9 : 6, .cell = calloc((size_t)most, sizeof *speed.cell)};
     struct table load = {.head = {"model", "type", "file MB", "ours load s", "peer load s"},
                          .columns = with_peer ? 5 : 4, .cell = calloc((size_t)most, sizeof *load.cell)};
     if (speed.cell && load.cell) {

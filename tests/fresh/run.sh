@@ -79,17 +79,9 @@ inside() {
 }
 
 say "make run"
-model=../shared/vectors/models/stories260K/stories260K-f16.gguf
-if [ -f "$model" ]; then
-    answer=$(echo "Once upon a time" |
-        inside MODEL="$model" make -C /root/plimsoll --no-print-directory run)
-    printf '%s\n' "$answer"
-    [ -n "$answer" ] || die "make run said nothing"
-else
-    answer=$(inside make -C /root/plimsoll --no-print-directory run </dev/null 2>&1) || true
-    printf '%s\n' "$answer"
-    case $answer in *MODEL=*) ;; *) die "make run did not say how to point at a model" ;; esac
-fi
+answer=$(echo "Hello" | inside make -C /root/plimsoll --no-print-directory run)
+printf '%s\n' "$answer"
+case $answer in Hello*) ;; *) die "the embedded model did not greet back" ;; esac
 
 say "make test"
 if [ -d "$root/root/shared/vectors" ]; then strict=CI=true; else strict=CI=; fi
