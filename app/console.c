@@ -230,7 +230,7 @@ int console_run(struct app *a)
     say_dim("%s (%s), context %d tokens, %s", *a->info->name ? a->info->name : a->o->model, a->info->arch,
             a->info->ctx, a->info->backend);
     if (a->o->embedded) {
-        say_dim("This is a tiny demonstration model, trained on made-up dialogues: it knows plimsoll and little else.");
+        say_dim("This is a tiny demonstration model: it knows plimsoll and little else.");
         say_dim("For real work point at a model of your own: plimsoll -m model.gguf");
     }
     if (strcmp(a->info->template, "raw") == 0) say_dim("a model without a chat form: it continues the text");

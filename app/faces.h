@@ -16,6 +16,12 @@ int forms_run(int argc, char **argv); /* forms.c: `plimsoll forms ...`, argv[0] 
  * exit status. */
 int oneshot_prompt(struct app *a, struct buf *prompt);
 
+/* A text for stdout, and the exit status that this gives. */
+int face_print(void (*write_to)(struct buf *));
+
+/* The exit status when nothing more goes to stdout: `status`, or what a stream that failed makes of EXIT_DONE. */
+int face_finish(const struct out *out, int status);
+
 /* Say what went wrong in a turn that ended with this status, if anything did. */
 void face_complain(struct app *a, int status, const struct err *err);
 #endif

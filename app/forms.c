@@ -93,25 +93,6 @@ static void put_hash(struct buf *out)
     buf_printf(out, "%s\n", hash);
 }
 
-static int finish(struct out *out, int status)
-{
-    struct err err = {0};
-    int bad = out_status(out, "stdout", &err);
-    if (bad == EXIT_INTERNAL) say_error("%s", err.text);
-    return bad && status == EXIT_DONE ? bad : status;
-}
-
-static int print(void (*write_to)(struct buf *))
-{
-    struct out out;
-    struct buf text = {0};
-    write_to(&text);
-    out_init(&out, STDOUT_FILENO);
-    out_put(&out, text.data, text.len);
-    buf_free(&text);
-    return finish(&out, EXIT_DONE);
-}
-
 /* ------------------------------------------------------------------ --render */
 
 static void flush(struct out *out, struct buf *text)
@@ -158,13 +139,13 @@ static int render_run(void)
     flush(&out, &text);
     input_close(&in);
     buf_free(&text);
-    return finish(&out, status);
+    return face_finish(&out, status);
 }
 
 int forms_run(int argc, char **argv)
 {
-    if (argc == 1) return print(put_all);
-    if (argc == 2 && strcmp(argv[1], "--hash") == 0) return print(put_hash);
+    if (argc == 1) return face_print(put_all);
+    if (argc == 2 && strcmp(argv[1], "--hash") == 0) return face_print(put_hash);
     if (argc == 2 && strcmp(argv[1], "--render") == 0) return render_run();
     say_error("plimsoll forms takes nothing, or --hash, or --render with dialogues on stdin");
     return EXIT_USAGE;

@@ -19,20 +19,6 @@ static void fill_standard_descriptors(void)
     }
 }
 
-static int print(void (*write_to)(struct buf *))
-{
-    struct out out;
-    struct buf text = {0};
-    struct err err = {0};
-    write_to(&text);
-    out_init(&out, STDOUT_FILENO);
-    out_put(&out, text.data, text.len);
-    buf_free(&text);
-    int status = out_status(&out, "stdout", &err);
-    if (status == EXIT_INTERNAL) say_error("%s", err.text);
-    return status;
-}
-
 /* Without -m: the model that is part of the program, under the role that it was trained with.  *fd keeps it open. */
 static int take_embedded(struct opts *o, struct buf *role, int *fd)
 {
@@ -76,9 +62,9 @@ int main(int argc, char **argv)
         say_error("%s", err.text);
         return EXIT_USAGE;
     }
-    if (o.help) return print(opts_help);
-    if (o.help_events) return print(event_doc);
-    if (o.version) return print(about);
+    if (o.help) return face_print(opts_help);
+    if (o.help_events) return face_print(event_doc);
+    if (o.version) return face_print(about);
     if ((o.dump_tokens || o.top_logprobs >= 0) && !o.prompt && isatty(STDIN_FILENO)) {
         say_error("%s needs a prompt: -p, or text on stdin", o.dump_tokens ? "--dump-tokens" : "--dump-logprobs");
         return EXIT_USAGE;

@@ -6,13 +6,6 @@
 #include "app/signals.h"
 #include <unistd.h>
 
-void face_complain(struct app *a, int status, const struct err *err)
-{
-    if (status == EXIT_DONE || status > 128 || !*err->text) return;
-    if (status == EXIT_INTERNAL) app_error(a, "turn", err->text);
-    else say_error("%s", err->text); /* an event of the turn's own has it */
-}
-
 int oneshot_prompt(struct app *a, struct buf *prompt)
 {
     struct err err = {0};

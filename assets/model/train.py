@@ -1,6 +1,6 @@
 """Train the embedded model.
 
-    python3 train.py --work DIR --program build/plimsoll [--minutes 60] [--dialogues 130000] [--seed 1]
+    python3 train.py --work DIR --program build/plimsoll [--minutes 70] [--dialogues 120000] [--seed 1]
 
 Makes the training set in DIR if it is not there, trains until the time is used up (the learning rate follows the
 clock, so that a slow machine ends with a finished, if weaker, model), writes DIR/checkpoint.pt every five minutes and
@@ -35,7 +35,7 @@ def options():
     p.add_argument("--work", required=True, help="folder of this run: training set, checkpoint, results")
     p.add_argument("--program", required=True, help="the built plimsoll, which renders the forms")
     p.add_argument("--minutes", type=float, default=70, help="time for the training steps")
-    p.add_argument("--dialogues", type=int, default=130000)
+    p.add_argument("--dialogues", type=int, default=120000)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--dim", type=int, default=256)
     p.add_argument("--layers", type=int, default=6)
