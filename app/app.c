@@ -78,16 +78,17 @@ static int set_sampling(struct app *a, struct err *err)
 /* --vram in bytes; 0: not given. */
 static uint64_t vram(const struct opts *o)
 {
+    uint64_t have = hostmem_available();
     if (o->vram >= 0) return (uint64_t)o->vram;
-    return (uint64_t)((double)hostmem_available() * -o->vram / 100);
+    return have == UINT64_MAX ? have : (uint64_t)((double)have * -o->vram / 100); /* not known: no ceiling */
 }
 
 /* What would have fitted, under the line that says what did not. */
 static int refuse(struct app *a, const struct buf *fits, const struct err *err)
 {
+    a->advice = fits->data;
     if (err->code != ENGINE_NEVER_FITS) return EXIT_ENGINE;
     a->reason = "refused_weights";
-    a->advice = fits->failed ? NULL : fits->data;
     return EXIT_REFUSED;
 }
 
@@ -122,7 +123,8 @@ static void say_opened(struct app *a)
 {
     const struct engine_info *i = a->info;
     struct event e = {.kind = EV_SESSION_OPEN, .session_open = {
-        .version = event_str(PLIMSOLL_VERSION), .engine = event_str(i->maker), .file = event_str(a->o->embedded ? "embedded" : a->o->model),
+        .version = event_str(PLIMSOLL_VERSION), .engine = event_str(i->maker),
+        .file = event_str(a->o->embedded ? "embedded" : a->o->model),
         .model = event_str(i->name), .arch = event_str(i->arch), .types = event_str(i->types),
         .template = event_str(i->template), .parameters = (int64_t)i->parameters, .vocab = i->vocab, .ctx = i->ctx,
         .seed = (int64_t)a->sampling.seed, .temperature = TEMPERATURE(a->o),
@@ -157,7 +159,9 @@ void app_memory(struct app *a)
     struct event e = {.kind = EV_MEMORY, .memory = {
         .pool_tokens = (int64_t)s.pool_tokens, .reserved_tokens = (int64_t)s.reserved_tokens,
         .filled_tokens = (int64_t)s.filled_tokens, .shared_tokens = (int64_t)s.shared_tokens,
-        .cached_tokens = (int64_t)s.cached_tokens, .ceiling_bytes = (int64_t)a->info->ledger.ceiling, .running = s.running, .waiting = s.waiting,
+        .cached_tokens = (int64_t)s.cached_tokens,
+        .ceiling_bytes = (int64_t)MIN(a->info->ledger.ceiling, (uint64_t)INT64_MAX),
+        .running = s.running, .waiting = s.waiting,
         .weight_bytes = (int64_t)s.weight_bytes, .kv_bytes = (int64_t)s.kv_bytes, .work_bytes = (int64_t)s.work_bytes,
     }};
     trace_put(&a->trace, &e);

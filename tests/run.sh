@@ -4,8 +4,9 @@
 #   bash tests/run.sh KIND:PROGRAM...
 #
 # KIND says how: release, asan (ASan and UBSan), tsan, replay (a fuzz target over its corpus, under ASan; one test) or
-# script (a check; one test, unless it counts for itself).  A program that crashes, hangs (TEST_TIMEOUT seconds, 300), leaks, races or says nothing
-# counts as one failed test more.  Whole logs are in build/logs.  Exit: 0 all well, 1 something failed or nothing ran.
+# script (a check; one test, unless it counts for itself).  A program that crashes, hangs (TEST_TIMEOUT seconds, 300),
+# leaks, races or says nothing counts as one failed test more.  Whole logs are in build/logs.  Exit: 0 all well,
+# 1 something failed or nothing ran.
 # PLIMSOLL_BIN tells a test the program of its own variant, where there is one.
 set -eu
 set -m          # a test is a job with a process group of its own: Ctrl-C ends this at once, and the test with it

@@ -17,8 +17,8 @@ static const struct engine_ops *const ops = &engine_local;
 static struct engine *open_model(const char *path)
 {
     struct err err = {0};
-    struct engine *e = ops->open(&(struct engine_config){.model = path, .max_seqs = 1, .template = -1, .kv_type = KT_F16},
-                                 &err);
+    struct engine *e = ops->open(
+        &(struct engine_config){.model = path, .max_seqs = 1, .template = -1, .kv_type = KT_F16}, &err);
     CHECK_STR(err.text, "");
     return e;
 }

@@ -168,8 +168,8 @@ TEST(opts_take_sizes_and_shares)
         CHECK_EQ(PARSE("--vram", good[i].text), 0);
         CHECK_NEAR(o.vram, good[i].want, 0);
     }
-    static const char *const bad[] = {"", "0", "-1M", "M", "5x", "5Mx", "101%", "0%", "1e3", "0x10", " 5M", "5 M", "1..5M",
-                                      "99999999999999999999T", "0.1"};
+    static const char *const bad[] = {"", "0", "-1M", "M", "5x", "5Mx", "101%", "0%", "1e3", "0x10", " 5M", "5 M",
+                                      "1..5M", "99999999999999999999T", "0.1"};
     for (size_t i = 0; i < COUNT_OF(bad); i++) REFUSED("is not a size", "--vram", bad[i]);
     CHECK_EQ(PARSE("--fit"), 0);
     CHECK(o.fit && o.vram == 0);

@@ -2,8 +2,8 @@
 # run.sh - the proof that `make run` and `make test` are enough: a bare Debian 12 made by debootstrap, with git, make
 # and gcc in it and nothing else, a clean clone of HEAD, and both commands.  `make fresh` calls it; by hand, not in CI.
 #
-# Where Debian comes from is asked of this machine's own apt when this runs: mirror, proxy and the like.  The model and
-# the vectors are those of ../shared, where that folder is.  Needs root, a network, about 1.5 GB and some minutes.
+# Where Debian comes from is asked of this machine's own apt when this runs: mirror, proxy and the like.  The vectors
+# are those of ../shared, where that folder is.  Needs root, a network, about 1.5 GB and some minutes.
 # FRESH_DIR: where the root is made (/var/tmp).  FRESH_KEEP=1: leave it there.
 set -eu
 
