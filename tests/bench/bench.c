@@ -1,6 +1,8 @@
-/* bench.c - `make bench`: pre-fill, decode, batched decode, ours and the peer's in turn, beside the machine's limits.
+/* bench.c - `make bench`: pre-fill, decode, batched decode, ours and the peer's in turn, beside the machine's limits;
+ * what known pages save, and what the ledger is worth.
  *
- * See SPEED.md for what the figures mean and for those that were taken.  Nothing here passes or fails by a figure. */
+ * See SPEED.md for what the figures mean and for those that were taken.  Nothing here passes or fails by how fast it
+ * was. */
 #include "tests/bench/bench.h"
 #include "tests/bench/limits.h"
 #include "version.h"
@@ -44,22 +46,23 @@ static void print_head(const struct options *o, int argc, char **argv, const str
     fprintf(out, "%sPeer: %s%s\n\n", item, peer ? "llama.cpp " : "none", peer ? peer->version : "");
 }
 
+static int failed(const struct subject *s, const struct err *err)
+{
+    fprintf(stderr, "bench: %s %s: %s\n", s->name, s->type, err->text);
+    return 1;
+}
+
 /* All files, ours then the peer's; the number of measurements that failed. */
 static int measure(const struct options *o, struct subject *s, int n, struct peer *peer, struct buf *about)
 {
-    int failed = 0;
+    int bad = 0;
     for (int i = 0; i < n; i++) {
         struct err err = {0};
-        if (ours_measure(o, &s[i], about, &err)) {
-            fprintf(stderr, "bench: %s %s: %s\n", s[i].name, s[i].type, err.text);
-            failed++;
-        }
-        if (peer && peer_measure(peer, o, &s[i], &err)) {
-            fprintf(stderr, "bench: %s %s: %s\n", s[i].name, s[i].type, err.text);
-            failed++;
-        }
+        if (ours_measure(o, &s[i], about, &err)) bad += failed(&s[i], &err);
+        if (o->weigh_seqs && weigh_measure(o, &s[i], &err)) bad += failed(&s[i], &err);
+        if (peer && o->tests && peer_measure(peer, o, &s[i], &err)) bad += failed(&s[i], &err);
     }
-    return failed;
+    return bad;
 }
 
 int main(int argc, char **argv)
@@ -69,6 +72,7 @@ int main(int argc, char **argv)
     struct err err = {0};
     struct peer found, *peer = NULL;
     struct buf about = {0};
+    if (argc > 1 && strcmp(argv[1], "weigh") == 0) return weigh_main(argc - 1, argv + 1);
     int rc = options_read(&o, argc, argv, &err);
     if (rc > 0) return 0;
     int n = rc < 0 ? -1 : files_ready(&o, s, (int)COUNT_OF(s), &err);
@@ -80,10 +84,10 @@ int main(int argc, char **argv)
     else if (!o.no_peer) fprintf(stderr, "bench: %s: ours only\n", err.text);
 
     double begin = bench_now();
-    int failed = measure(&o, s, n, peer, &about);
+    int bad = measure(&o, s, n, peer, &about);
     print_head(&o, argc, argv, &about, peer, stdout);
-    table_print(&o, s, n, peer != NULL, stdout);
-    fprintf(stderr, "bench: %.0f s%s\n", bench_now() - begin, failed ? "; some of it failed, see above" : "");
+    report_print(&o, s, n, peer != NULL, stdout);
+    fprintf(stderr, "bench: %.0f s%s\n", bench_now() - begin, bad ? "; some of it failed, see above" : "");
     buf_free(&about);
-    return failed ? 1 : 0;
+    return bad ? 1 : 0;
 }

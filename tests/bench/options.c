@@ -2,11 +2,15 @@
 #include "tests/bench/bench.h"
 #include <getopt.h>
 
+const int bench_sweep[BENCH_SWEEP] = {1, 2, 4, 8, 16};
+
 static const char help[] =
     "usage: make bench ARGS=\"...\"      (or the program itself, from the repository's root)\n"
     "  --models A,B    shapes for which model files are made, or files that end in .gguf (llama3.2-1b,qwen2.5-0.5b)\n"
     "  --types A,B     weight types of the files that are made (q8_0,q4_0,q4_k)\n"
-    "  --tests A,B     ppN, tgN, bBxN: pre-fill, decode, B sequences together (pp512,tg128,b8x32)\n"
+    "  --tests A,B     ppN, tgN, bBxN: pre-fill, decode, B sequences together; sweepN: b1xN to b16xN;\n"
+    "                  agentsN, resume: what known pages save; ledgerBxN: memory, B sequences of N tokens\n"
+    "                  (pp512,tg128,b8x32,sweep32,agents8,resume,ledger8x1024; sweep and ledger mean these)\n"
     "  --reps R        repetitions after one warm-up (3)\n"
     "  --threads N     pinned threads, for both sides (2)\n"
     "  --wait S        most seconds to wait for a quiet machine, per model file and side (10)\n"
@@ -46,18 +50,63 @@ static int number(const char *text, int most, int *out, struct err *err, const c
     return 0;
 }
 
-static int read_test(const char *name, struct test *t, struct err *err)
+enum { STEPS = 1 << 20, SEQS = 64 };
+
+/* Append a test of speed, once; swept: for the sweep's table. */
+static int add_test(struct options *o, const char *name, bool swept, struct err *err)
 {
-    enum { STEPS = 1 << 20, SEQS = 64 };
+    struct test t = {.seqs = 1, .swept = swept};
     int used = 0;
-    *t = (struct test){.seqs = 1};
-    snprintf(t->name, sizeof t->name, "%.*s", (int)sizeof t->name - 1, name);
-    if (sscanf(name, "pp%7d%n", &t->n, &used) == 1 && !name[used]) t->prefill = true;
-    else if (sscanf(name, "tg%7d%n", &t->n, &used) == 1 && !name[used]) t->prefill = false;
-    else if (sscanf(name, "b%3dx%7d%n", &t->seqs, &t->n, &used) == 2 && !name[used]) t->prefill = false;
+    for (int i = 0; i < o->tests; i++) {
+        if (strcmp(o->test[i].name, name)) continue;
+        o->test[i].swept &= swept;
+        return 0;
+    }
+    if (o->tests == BENCH_TESTS) return err_set(err, -1, "more than %d tests", BENCH_TESTS);
+    snprintf(t.name, sizeof t.name, "%.*s", (int)sizeof t.name - 1, name);
+    if (sscanf(name, "pp%7d%n", &t.n, &used) == 1 && !name[used]) t.prefill = true;
+    else if (sscanf(name, "tg%7d%n", &t.n, &used) == 1 && !name[used]) t.prefill = false;
+    else if (sscanf(name, "b%3dx%7d%n", &t.seqs, &t.n, &used) == 2 && !name[used]) t.prefill = false;
     else return bad(err, "no such test", name);
-    if (t->n < 1 || t->n > STEPS || t->seqs < 1 || t->seqs > SEQS)
+    if (t.n < 1 || t.n > STEPS || t.seqs < 1 || t.seqs > SEQS)
         return bad(err, "out of range (at most 64 sequences)", name);
+    o->test[o->tests++] = t;
+    return 0;
+}
+
+static int add_sweep(struct options *o, int n, const char *said, struct err *err)
+{
+    char name[24];
+    if (n < 1 || n > STEPS || (o->sweep && o->sweep != n)) return bad(err, "out of range, or the second sweep:", said);
+    o->sweep = n;
+    for (int i = 0; i < BENCH_SWEEP; i++) {
+        snprintf(name, sizeof name, "b%dx%d", bench_sweep[i], n);
+        if (add_test(o, name, true, err)) return -1;
+    }
+    return 0;
+}
+
+static int read_test(struct options *o, const char *name, struct err *err)
+{
+    int n = 0, seqs = 0, used = 0;
+    if (strcmp(name, "sweep") == 0) return add_sweep(o, 32, name, err);
+    if (sscanf(name, "sweep%7d%n", &n, &used) == 1 && !name[used]) return add_sweep(o, n, name, err);
+    if (strcmp(name, "resume") == 0) {
+        o->resume = true;
+    } else if (sscanf(name, "agents%3d%n", &n, &used) == 1 && !name[used]) {
+        if (n < 1 || n > SEQS) return bad(err, "from 1 to 64 agents, not", name);
+        o->agents = n;
+    } else if (strcmp(name, "ledger") == 0) {
+        o->weigh_seqs = 8;
+        o->weigh_ctx = 1024;
+    } else if (sscanf(name, "ledger%3dx%7d%n", &seqs, &n, &used) == 2 && !name[used]) {
+        if (seqs < 1 || seqs > SEQS || n < 64 || n > STEPS)
+            return bad(err, "from 1 to 64 sequences of 64 tokens or more, not", name);
+        o->weigh_seqs = seqs;
+        o->weigh_ctx = n;
+    } else {
+        return add_test(o, name, false, err);
+    }
     return 0;
 }
 
@@ -68,13 +117,15 @@ static int complete(struct options *o, bool quick, const char *models, const cha
     char names[BENCH_LIST][24];
     if (!models) models = quick ? "qwen2.5-0.5b" : "llama3.2-1b,qwen2.5-0.5b";
     if (!types) types = "q8_0,q4_0,q4_k";
-    if (!tests) tests = quick ? "pp64,tg16,b8x8" : "pp512,tg128,b8x32";
+    if (!tests)
+        tests = quick ? "pp64,tg16,b8x8,sweep8,agents8,resume,ledger4x256"
+                      : "pp512,tg128,b8x32,sweep,agents8,resume,ledger";
     o->models = split(models, o->model[0], sizeof o->model[0], err, "--models");
     o->types = split(types, o->type[0], sizeof o->type[0], err, "--types");
-    o->tests = split(tests, names[0], sizeof names[0], err, "--tests");
-    if (o->models < 0 || o->types < 0 || o->tests < 0) return -1;
-    for (int i = 0; i < o->tests; i++)
-        if (read_test(names[i], &o->test[i], err)) return -1;
+    int named = split(tests, names[0], sizeof names[0], err, "--tests");
+    if (o->models < 0 || o->types < 0 || named < 0) return -1;
+    for (int i = 0; i < named; i++)
+        if (read_test(o, names[i], err)) return -1;
     if (o->reps == 0) o->reps = quick ? 1 : 3;
     if (o->wait_s < 0) o->wait_s = quick ? 1 : 10;
     return 0;

@@ -1,29 +1,7 @@
 /* ours.c - the engine's own figures, through the face that everybody uses. */
-#include "engine/engine.h"
 #include "engine/gguf.h"
-#include "tests/bench/bench.h"
 #include "tests/bench/limits.h"
-
-static const struct engine_ops *const ops = &engine_local;
-
-/* What one token costs at least, counted from the file: a step reads every weight once (the embedding table only where
- * it is the output matrix too), and multiplies with every matrix. */
-struct cost {
-    double bytes;  /* a step must read */
-    double body;   /* multiply-adds of a token in the layers */
-    double output; /* ... and of a row of logits */
-};
-
-struct bench {
-    const struct options *o;
-    struct engine *e;
-    struct probe *probe;
-    struct cost cost;
-    double wait_left;
-    uint32_t random;
-    int32_t *ids; /* as many as the longest prompt */
-    int id[64];   /* requests of the repetition that runs */
-};
+#include "tests/bench/ours.h"
 
 static int cost_of(const char *path, struct cost *c, struct err *err)
 {
@@ -46,45 +24,65 @@ static int cost_of(const char *path, struct cost *c, struct err *err)
 
 /* ------------------------------------------------------------ one repetition */
 
-static int submit(struct bench *b, int n_ids, int max_tokens, int *id, struct err *err)
+void ours_random(struct bench *b, int from, int n)
 {
-    int vocab = ops->info(b->e)->vocab;
-    for (int i = 0; i < n_ids; i++) { /* other ones every time, so that no cache of prefixes ever helps */
+    uint32_t vocab = (uint32_t)b->ops->info(b->e)->vocab;
+    for (int i = from; i < from + n; i++) {
         b->random = b->random * 1664525u + 1013904223u;
-        b->ids[i] = (int32_t)((b->random >> 8) % (uint32_t)vocab);
+        b->ids[i] = (int32_t)((b->random >> 8) % vocab);
     }
-    struct request r = {.ids = b->ids, .n_ids = n_ids, .max_tokens = max_tokens, .sampling = SAMPLING_GREEDY,
-                        .ignore_end = true,
-                        .fresh = true};
-    return ops->submit(b->e, &r, id, err);
 }
 
-static int step(struct bench *b, struct err *err)
+int ours_submit(struct bench *b, int n, int max_tokens, bool fresh, int *id, struct err *err)
+{
+    struct request r = {.ids = b->ids, .n_ids = n, .max_tokens = max_tokens, .sampling = SAMPLING_GREEDY,
+                        .ignore_end = true, .fresh = fresh};
+    return b->ops->submit(b->e, &r, id, err);
+}
+
+int ours_step(struct bench *b, struct err *err)
 {
     static struct engine_event ev[3 * 64 + 8];
     struct err why = {0};
-    int n = ops->step(b->e, ev, (int)COUNT_OF(ev), &why);
+    int n = b->ops->step(b->e, ev, (int)COUNT_OF(ev), &why);
     if (why.code) return err_set(err, -1, "a pass failed: %s", why.text);
     if (n == 0) return err_set(err, -1, "the engine stopped before the test was over");
     return 0;
 }
 
-static bool all_started(struct bench *b, int seqs)
+bool ours_started(struct bench *b, int requests)
 {
-    for (int i = 0; i < seqs; i++)
-        if (atomic_load(&ops->answer(b->e, b->id[i])->n_tokens) == 0) return false;
+    for (int i = 0; i < requests; i++)
+        if (atomic_load(&b->ops->answer(b->e, b->id[i])->n_tokens) == 0) return false;
     return true;
+}
+
+int ours_finish(struct bench *b, int requests, struct err *err)
+{
+    for (int i = 0; i < requests; i++) {
+        const struct answer *a = b->ops->answer(b->e, b->id[i]);
+        while (atomic_load(&a->end) == END_NONE)
+            if (ours_step(b, err)) return -1;
+        enum engine_end end = (enum engine_end)atomic_load(&a->end);
+        if (end != END_LENGTH) return err_set(err, -1, "an answer ended by \"%s\"", engine_end_name(end));
+    }
+    return 0;
+}
+
+void ours_drop(struct bench *b, int requests)
+{
+    while (requests > 0) b->ops->drop(b->e, b->id[--requests]);
 }
 
 /* A prompt of n tokens, from submit to its one token. */
 static int prefill(struct bench *b, int n, double *seconds, struct err *err)
 {
+    ours_random(b, 0, n);
     double begin = bench_now();
-    if (submit(b, n, 1, &b->id[0], err)) return -1;
-    int rc = 0;
-    while (!rc && !all_started(b, 1)) rc = step(b, err);
+    if (ours_submit(b, n, 1, true, &b->id[0], err)) return -1;
+    int rc = ours_finish(b, 1, err);
     *seconds = bench_now() - begin;
-    ops->drop(b->e, b->id[0]);
+    ours_drop(b, 1);
     return rc;
 }
 
@@ -94,17 +92,18 @@ static int decode(struct bench *b, int seqs, int n, double *seconds, struct err 
 {
     int rc = 0, sent = 0;
     while (!rc && sent < seqs) {
-        rc = submit(b, BENCH_PROMPT, n + 1 + seqs, &b->id[sent], err);
+        ours_random(b, 0, BENCH_PROMPT);
+        rc = ours_submit(b, BENCH_PROMPT, n + 1 + seqs, true, &b->id[sent], err);
         if (!rc) sent++;
     }
-    while (!rc && !all_started(b, seqs)) rc = step(b, err);
+    while (!rc && !ours_started(b, seqs)) rc = ours_step(b, err);
     struct engine_snapshot before, after;
-    ops->snapshot(b->e, &before);
+    b->ops->snapshot(b->e, &before);
     double begin = bench_now();
-    for (int i = 0; !rc && i < n; i++) rc = step(b, err);
+    for (int i = 0; !rc && i < n; i++) rc = ours_step(b, err);
     *seconds = bench_now() - begin;
-    ops->snapshot(b->e, &after);
-    while (sent > 0) ops->drop(b->e, b->id[--sent]);
+    b->ops->snapshot(b->e, &after);
+    ours_drop(b, sent);
     if (rc) return rc;
     uint64_t tokens = after.generated - before.generated, passes = after.passes - before.passes;
     if (tokens != (uint64_t)seqs * (uint64_t)n || passes != (uint64_t)n)
@@ -157,32 +156,40 @@ static int run_test(struct bench *b, const struct test *t, struct figure *f, str
 
 /* -------------------------------------------------------------------- a file */
 
+struct engine_config ours_config(const struct options *o, const char *path, int ctx, int seqs)
+{
+    return (struct engine_config){.model = path, .backend = o->backend, .kv_type = KT_F16, .template = -1,
+                                  .ctx = ctx, .max_seqs = seqs,
+                                  .kern = {.threads = o->threads, .isa = o->isa, .pin = true}};
+}
+
+/* Room for the longest and the widest of the tests. */
 static struct engine_config config_for(const struct options *o, const char *path)
 {
-    struct engine_config c = {.model = path, .backend = o->backend, .kv_type = KT_F16, .template = -1,
-                              .ctx = 64, .max_seqs = 8,
-                              .kern = {.threads = o->threads, .isa = o->isa, .pin = true}};
+    int ctx = 64, seqs = MAX(8, o->agents);
     for (int i = 0; i < o->tests; i++) {
         const struct test *t = &o->test[i];
-        c.ctx = MAX(c.ctx, t->prefill ? t->n + 1 : BENCH_PROMPT + t->n + 1 + t->seqs);
-        c.max_seqs = MAX(c.max_seqs, t->seqs);
+        ctx = MAX(ctx, t->prefill ? t->n + 1 : BENCH_PROMPT + t->n + 1 + t->seqs);
+        seqs = MAX(seqs, t->seqs);
     }
-    return c;
+    if (o->agents) ctx = MAX(ctx, AGENT_FRONT + AGENT_TAIL + AGENT_ANSWER);
+    if (o->resume) ctx = MAX(ctx, TALK + TALK_TURN + 1);
+    return ours_config(o, path, ctx, seqs);
 }
 
 static int measure_all(struct bench *b, struct subject *s, struct err *err)
 {
     for (int i = 0; i < b->o->tests; i++) {
         if (run_test(b, &b->o->test[i], &s->ours.figure[i], err)) return -1;
-        table_progress("ours", s, &b->o->test[i], &s->ours.figure[i]);
+        report_progress("ours", s, &b->o->test[i], &s->ours.figure[i]);
     }
-    return 0;
+    return agents_measure(b, s, err);
 }
 
 int ours_measure(const struct options *o, struct subject *s, struct buf *about, struct err *err)
 {
     struct engine_config cfg = config_for(o, s->path);
-    struct bench b = {.o = o, .wait_left = o->wait_s, .random = 1};
+    struct bench b = {.o = o, .ops = &engine_local, .wait_left = o->wait_s, .random = 1};
     int rc = -1;
     if (cost_of(s->path, &b.cost, err)) return -1;
     b.ids = calloc((size_t)cfg.ctx, sizeof *b.ids);
@@ -190,15 +197,15 @@ int ours_measure(const struct options *o, struct subject *s, struct buf *about, 
     b.probe = probe_open(o->threads, err); /* before the engine pins this thread: it asks which cores there are */
     if (b.probe) {
         double begin = bench_now();
-        b.e = ops->open(&cfg, err);
+        b.e = b.ops->open(&cfg, err);
         s->ours.load_s = bench_now() - begin;
     }
     if (b.e) {
-        const struct engine_info *i = ops->info(b.e);
+        const struct engine_info *i = b.ops->info(b.e);
         if (about->len == 0)
             buf_printf(about, "%s, passes of at most %d rows; limits by %s", i->backend, i->max_rows, probe_isa());
         rc = measure_all(&b, s, err);
-        ops->close(b.e);
+        b.ops->close(b.e);
     }
     probe_close(b.probe);
     free(b.ids);

@@ -66,7 +66,7 @@ static void read_figure(const struct reader *r, const char *line)
                              .share = value(line, t->prefill ? "int8" : "bw"),
                              .limit = value(line, t->prefill ? "i8" : "rd"),
                              .noise = value(line, "noise"), .thrown = (int)value(line, "thrown")};
-        if (f->there) table_progress("peer", r->s, t, f);
+        if (f->there) report_progress("peer", r->s, t, f);
         return;
     }
 }
