@@ -94,10 +94,11 @@ fuzz-replay: ## run the fuzz targets once over their corpora, with ASan and UBSa
 coverage: ## line coverage of the parsers of outside bytes by the fuzz corpora
 	$(again) CC=gcc VARIANT=cov STAGE=test cover
 
-bench: ## speed figures: two real shapes, then the embedded model; ARGS=... goes to the bench program instead
+bench: ## speed and memory: two real shapes, then the embedded model; ARGS=... goes to the bench program instead
 	$(again) VARIANT=release STAGE=build bench-program
 	@$(call folder,release)/tests/bench $(ARGS)
-	$(if $(ARGS),,@$(call folder,release)/tests/bench --models assets/plimsoll-tiny.gguf --tests pp1500,tg256,b8x64)
+	$(if $(ARGS),,@$(call folder,release)/tests/bench --models assets/plimsoll-tiny.gguf \
+	    --tests pp1500,tg256,b8x64,sweep64,agents8,resume,ledger8x4096)
 
 eval-model: ## judge the embedded model on held-out cases and print the table; ARGS=... goes to the judge
 	$(again) VARIANT=release STAGE=build program eval-program
