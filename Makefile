@@ -98,7 +98,7 @@ bench: ## speed and memory: two real shapes, then the embedded model; ARGS=... g
 	$(again) VARIANT=release STAGE=build bench-program
 	@$(call folder,release)/tests/bench $(ARGS)
 	$(if $(ARGS),,@$(call folder,release)/tests/bench --models assets/plimsoll-tiny.gguf \
-	    --tests pp1500,tg256,b8x64,sweep64,agents8,resume,ledger8x4096)
+	    --tests pp1500,tg256,b8x64,sweep256,agents8,resume,ledger8x4096)
 
 eval-model: ## judge the embedded model on held-out cases and print the table; ARGS=... goes to the judge
 	$(again) VARIANT=release STAGE=build program eval-program
