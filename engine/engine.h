@@ -16,7 +16,13 @@
  * Text does not travel in events: a request owns an answer, sized when it is submitted, that grows in place; an event
  * says only that it did.  A reader takes what is new by offset, whenever it likes, until drop().
  *
- * Threads: one thread calls the operations.  struct answer may be read by another while it grows: its counters are
+ * Who goes first: parked requests, then by priority, then by age.  A request that finds no room may be overtaken by
+ * smaller or more important ones, but 16 times at most: then nobody is admitted before it.  A request that was admitted
+ * can finish: its pages are promised to it for prompt + max_tokens (without overcommit), and are given back when it
+ * ends; then they are cache, and whoever comes next may have them.  So an agent that waits for a tool holds nothing.
+ *
+ * Threads: one thread calls the operations, but snapshot(); step(), cancel(), drop(), and submit() of ready tokens
+ * allocate nothing.  struct answer may be read by another while it grows: its counters are
  * atomic, and what they cover never moves or changes.
  * Errors: 0, or one of enum engine_error with err filled (open: in err's code).  After a refusal the engine is as it
  * was before. */
@@ -36,20 +42,29 @@ enum engine_error {
     ENGINE_BAD_REQUEST = -2, /* a field is out of its range: err names it */
     ENGINE_NEVER_FITS = -3,  /* prompt + max_tokens exceed the context or the whole pool: err has the figures */
     ENGINE_QUEUE_FULL = -4,  /* too many requests wait: try again when one ended */
-    ENGINE_NO_MEMORY = -5    /* host memory for the request was refused by the system */
+    ENGINE_NO_MEMORY = -5,   /* the room for requests and their answers is taken: err says by how many; drop some */
+    ENGINE_NOT_NOW = -6      /* no_wait, and it would have to: err says for what, and for whose end */
 };
+
+enum { ENGINE_AGENTS = 64 }; /* agents that figures tell apart */
 
 struct engine_config {
     const char *model;  /* GGUF file: the model, or (scripted) the vocabulary */
     const char *script; /* scripted only: the file of answers */
     const char *backend; /* "cpu" (NULL means it) or "ref" */
+    const struct kern *kernels; /* a backend of one's own instead; NULL: by name */
     struct kern_config kern;
     int ctx;      /* most tokens a sequence may hold; 0: the model's own context, at most 4096 */
     int max_seqs; /* sequences that run at once; 0: 8 */
-    int max_rows; /* tokens in one pass; 0: 128 */
+    int max_rows; /* tokens in one pass; 0: by backend and size of the model (chunk.h) */
     uint64_t pool_tokens; /* tokens that the KV pool holds; 0: ctx * max_seqs */
     enum ktype kv_type;   /* KT_F16 or KT_F32 */
     int template; /* enum template_kind, or -1: what the file asks for */
+    /* Room for requests and their answers, until they are dropped; 0: twice max_seqs of the largest. */
+    uint64_t text_bytes;
+    /* Admit on expectation instead of the worst case; when pages run out, the last in rank is parked. */
+    bool overcommit;
+    uint64_t park_bytes; /* host memory for the pages of the parked; what finds no room there is computed again */
     uint64_t vram; /* most bytes that all of it may take; 0: half of what the machine has free */
     bool fit;      /* take the largest context up to ctx that fits, instead of refusing */
     struct buf *fits; /* when open() refuses for want of memory: what would fit, as a table; NULL: not wanted */
@@ -89,6 +104,10 @@ struct request {
     int n_msgs;
     const int32_t *ids; /* ... or, if not NULL, the prompt as ready tokens */
     int n_ids;
+    const uint8_t *segment; /* with ids: (n_ids) enum segment of each; NULL: all history */
+    int agent;    /* whose it is, for the figures: 0 .. ENGINE_AGENTS - 1 */
+    int priority; /* the higher goes first; but see engine.h's word on fairness */
+    bool no_wait; /* refuse with ENGINE_NOT_NOW rather than let it wait */
     int max_tokens; /* most tokens to generate; 0 only with score */
     struct sampling sampling;
     const char *const *stop; /* text that ends the answer, itself left out */
@@ -138,7 +157,7 @@ struct answer {
     char fault[240]; /* END_FAULT: why */
 };
 
-enum engine_event_kind { ENGINE_ADMITTED, ENGINE_PREFILL, ENGINE_ADVANCED, ENGINE_END };
+enum engine_event_kind { ENGINE_ADMITTED, ENGINE_PREFILL, ENGINE_ADVANCED, ENGINE_PARKED, ENGINE_RESUMED, ENGINE_END };
 struct engine_event {
     enum engine_event_kind kind;
     int id;
@@ -147,15 +166,52 @@ struct engine_event {
     enum engine_end end; /* END */
 };
 
-/* Figures at this moment.  KV words: pool (taken at start) >= reserved (promised to admitted requests) >= filled
- * (holding tokens). */
+/* Tokens in pages, by what they are.  Of an agent: in pages that its requests hold alone. */
+struct engine_agent {
+    int64_t running, waiting, parked; /* requests */
+    uint64_t tokens[SEGMENTS];
+    uint64_t shared_tokens; /* that it reads in pages which others hold too: counted at each of them */
+};
+
+/* Figures of one moment, all of the same: between two operations.  KV words: pool (taken at start) >= reserved
+ * (promised to admitted requests) >= filled (holding tokens).  Of eight-byte fields alone. */
 struct engine_snapshot {
-    uint64_t pool_tokens, reserved_tokens, filled_tokens; /* whole pages, in tokens (filled: tokens) */
+    uint64_t pool_tokens, usable_tokens;     /* whole pages, in tokens; usable: backed by memory so far */
+    uint64_t reserved_tokens, filled_tokens; /* filled: tokens, each once */
     uint64_t shared_tokens, cached_tokens; /* in pages that two or more hold; kept for a prompt that begins like them */
-    int running, waiting;
+    uint64_t shared_segment[SEGMENTS];     /* the tokens of the shared pages; with all agents' own: filled_tokens */
+    int64_t running, waiting, parked;
     uint64_t prefilled, generated, reused; /* tokens since open; reused: of prompts, that needed no pre-fill */
+    uint64_t recomputed;                   /* of the parked, computed a second time */
+    uint64_t parkings, resumes, evicted_pages;
     uint64_t passes;
+    uint64_t text_bytes, text_used, text_requests; /* room for requests, taken of it, by how many not yet dropped */
+    uint64_t park_bytes, park_used;
     uint64_t weight_bytes, kv_bytes, work_bytes;
+    struct engine_agent agent[ENGINE_AGENTS];
+};
+
+/* Why a request waits. */
+enum engine_wait_for {
+    WAIT_NOTHING, /* it runs, or has ended */
+    WAIT_SLOT,    /* max_seqs sequences run */
+    WAIT_PAGES,   /* its pages do not fit now */
+    WAIT_FRONT,   /* `after` is computing pages that it begins with */
+    WAIT_TURN     /* `after` goes first: parked, or overtaken often enough */
+};
+struct engine_wait {
+    enum engine_wait_for what;
+    int pages, free;   /* PAGES: that it needs, and that nobody was promised */
+    int after, others; /* request whose end makes room, if `others` running before it in rank have ended too; 0: none */
+};
+
+/* One cell of a page map: the pages [i * pages / n, (i + 1) * pages / n). */
+enum engine_cell_state { CELL_FREE, CELL_CACHED, CELL_HELD, CELL_SHARED };
+struct engine_cell {
+    uint8_t state;   /* of most of its pages */
+    uint8_t agent;   /* HELD, CACHED: whose most of those are (of the last holder) */
+    uint8_t segment; /* most of their tokens */
+    bool mixed;      /* others are among them */
 };
 
 struct engine_count {
@@ -185,7 +241,11 @@ struct engine_ops {
      * event.  A pass that fails ends every request in it with END_FAULT (answer->fault and err say why); the engine
      * lives and serves the next. */
     int (*step)(struct engine *e, struct engine_event *ev, int cap, struct err *err);
+
+    /* From any thread, at any time: the figures after the last operation, in one piece. */
     void (*snapshot)(const struct engine *e, struct engine_snapshot *out);
+    void (*waits)(struct engine *e, int id, struct engine_wait *out);
+    void (*page_map)(struct engine *e, struct engine_cell *cell, int n); /* the pool in n cells */
 };
 
 extern const struct engine_ops engine_local;

@@ -1,54 +1,64 @@
-/* kv.c - pages with reference counts, a row of page numbers a slot, and a table of the pages that are known.
+/* kv.c - pages with reference counts, and a row of page numbers a slot.
  *
- * A page is free (on the stack), held (refs > 0), or cached (known, refs 0, in the list by age):
+ * A page is free (on the stack), held (refs > 0), or cached (known, refs 0, resting in prefix.c's list):
  *
  *     free -- kv_grow --> held -- kv_drop --> free, or if known --> cached -- kv_admit --> held
  *                                                                     '---- room is needed --> free */
 #include "engine/kv.h"
-#include "engine/siphash.h"
-#include <errno.h>
-#include <sys/random.h>
+#include "engine/prefix.h"
 
 enum { NONE = -1 };
 
 struct kv_page {
-    int refs, fill;        /* sequences that hold it; tokens in it while it is held */
-    bool known;
-    struct sip128 hash;    /* known: of all tokens up to its end */
-    int32_t id[KERN_PAGE]; /* known: its own */
-    int next;              /* known: in its bucket */
-    int older, newer;      /* cached: in the list */
+    int refs, fill;         /* sequences that hold it; tokens in it while it is held */
+    int agent;              /* of the last holder */
+    int holder;             /* the slot, while refs is 1 */
+    int free_at;            /* where on the stack, while it is free; else NONE */
+    uint8_t kind[KV_KINDS]; /* tokens of each; they stay while it is cached */
 };
 
 struct kv_slot {
-    int reserved, taken, tokens;
+    int promised, most, taken, tokens, agent; /* pages, pages, pages, tokens */
+    const uint8_t *kind;
+    const int *first;
+    int run;            /* with `first`: where the run begins */
     int known;          /* pages of it that kv_know() has seen */
     struct sip128 hash; /* of its tokens up to there */
+    uint64_t own[KV_KINDS];
 };
 
 struct kv {
-    int groups, pages, slots, stride, buckets;
-    int promised, held, shared, cached, free;
-    uint64_t tokens, reused, evicted;
-    struct sip128 key;
+    int groups, pages, usable, slots, stride;
+    int promised, held, shared, free; /* promised: and not taken yet */
+    uint64_t tokens, shared_kind[KV_KINDS], reused, evicted;
+    struct prefix *prefix;
     struct kv_page *page;  /* (pages) */
     int *free_page;        /* (pages) the first `free` are */
-    int *bucket;           /* (buckets) first known page, or NONE */
-    int oldest, newest;    /* cached pages */
     int32_t *table;        /* (slots, stride); -1: none, so that a wrong read is seen */
     struct kv_slot *slot;
 };
 
 /* ------------------------------------------------------------------ open */
 
-static bool draw_key(struct sip128 *key, struct err *err)
+size_t kv_bytes(int pages, int slots, int slot_pages)
 {
-    ssize_t n;
-    do n = getrandom(key, sizeof *key, 0);
-    while (n < 0 && errno == EINTR);
-    if (n == (ssize_t)sizeof *key) return true;
-    err_set(err, -1, "no random key for the table of KV pages: %s", strerror(errno));
-    return false;
+    return sizeof(struct kv) + prefix_bytes(pages) + (size_t)pages * (sizeof(struct kv_page) + sizeof(int)) +
+           (size_t)slots * ((size_t)slot_pages * sizeof(int32_t) + sizeof(struct kv_slot));
+}
+
+static void put_free(struct kv *kv, int number)
+{
+    kv->page[number].free_at = kv->free;
+    kv->free_page[kv->free++] = number;
+}
+
+static void take_free(struct kv *kv, int number)
+{
+    int at = kv->page[number].free_at, last = kv->free_page[--kv->free];
+    assert(at != NONE);
+    kv->free_page[at] = last;
+    kv->page[last].free_at = at;
+    kv->page[number].free_at = NONE;
 }
 
 struct kv *kv_open(int groups, int pages, int slots, int slot_pages, struct err *err)
@@ -60,22 +70,19 @@ struct kv *kv_open(int groups, int pages, int slots, int slot_pages, struct err 
         err_set(err, -1, "no memory for a table of KV pages");
         return NULL;
     }
-    *kv = (struct kv){.groups = groups, .pages = pages, .slots = slots, .stride = slot_pages, .buckets = 1,
-                      .oldest = NONE, .newest = NONE};
-    while (kv->buckets < pages) kv->buckets *= 2;
+    *kv = (struct kv){.groups = groups, .pages = pages, .usable = pages, .slots = slots, .stride = slot_pages};
     kv->page = calloc((size_t)pages, sizeof *kv->page);
     kv->free_page = malloc((size_t)pages * sizeof *kv->free_page);
-    kv->bucket = malloc((size_t)kv->buckets * sizeof *kv->bucket);
     kv->table = malloc(cells * sizeof *kv->table);
     kv->slot = calloc((size_t)slots, sizeof *kv->slot);
-    bool ok = kv->page && kv->free_page && kv->bucket && kv->table && kv->slot;
+    bool ok = kv->page && kv->free_page && kv->table && kv->slot;
     if (!ok) err_set(err, -1, "no memory for the tables of %d KV pages and %d sequences", pages, slots);
-    if (!ok || !draw_key(&kv->key, err)) {
+    if (!ok || !(kv->prefix = prefix_open(pages, err))) {
         kv_close(kv);
         return NULL;
     }
-    for (int i = 0; i < pages; i++) kv->free_page[kv->free++] = pages - 1 - i; /* page 0 is handed out first */
-    for (int i = 0; i < kv->buckets; i++) kv->bucket[i] = NONE;
+    for (int i = 0; i < pages; i++) kv->page[i].agent = kv->page[i].holder = NONE;
+    for (int i = pages - 1; i >= 0; i--) put_free(kv, i); /* page 0 is handed out first */
     memset(kv->table, 0xff, cells * sizeof *kv->table);
     return kv;
 }
@@ -83,165 +90,205 @@ struct kv *kv_open(int groups, int pages, int slots, int slot_pages, struct err 
 void kv_close(struct kv *kv)
 {
     if (!kv) return;
+    prefix_close(kv->prefix);
     free(kv->page);
     free(kv->free_page);
-    free(kv->bucket);
     free(kv->table);
     free(kv->slot);
     free(kv);
 }
 
-/* ------------------------------------------------------------------ pages that are known */
-
-/* The chain's next link: over the hash before it and the tokens of one page. */
-static struct sip128 chain(const struct kv *kv, struct sip128 before, const int32_t *ids)
+/* Pages beyond the limit are neither free nor held: they are not there yet. */
+void kv_limit(struct kv *kv, int n)
 {
-    struct { struct sip128 before; int32_t id[KERN_PAGE]; } link = {.before = before};
-    memcpy(link.id, ids, sizeof link.id);
-    return siphash128(kv->key, &link, sizeof link);
-}
-
-static int *bucket_of(const struct kv *kv, struct sip128 hash)
-{
-    return &kv->bucket[hash.a & (uint64_t)(kv->buckets - 1)];
-}
-
-static int find_page(const struct kv *kv, struct sip128 hash, const int32_t *ids)
-{
-    for (int i = *bucket_of(kv, hash); i != NONE; i = kv->page[i].next) {
-        const struct kv_page *p = &kv->page[i];
-        if (p->hash.a == hash.a && p->hash.b == hash.b && memcmp(p->id, ids, sizeof p->id) == 0) return i;
-    }
-    return NONE;
-}
-
-static void make_known(struct kv *kv, int number, struct sip128 hash, const int32_t *ids)
-{
-    struct kv_page *p = &kv->page[number];
-    int *bucket = bucket_of(kv, hash);
-    p->known = true;
-    p->hash = hash;
-    memcpy(p->id, ids, sizeof p->id);
-    p->next = *bucket;
-    *bucket = number;
-}
-
-static void make_unknown(struct kv *kv, int number)
-{
-    int *at = bucket_of(kv, kv->page[number].hash);
-    while (*at != number) at = &kv->page[*at].next;
-    *at = kv->page[number].next;
-    kv->page[number].known = false;
-}
-
-static void link_newest(struct kv *kv, int number)
-{
-    struct kv_page *p = &kv->page[number];
-    p->older = kv->newest;
-    p->newer = NONE;
-    *(kv->newest == NONE ? &kv->oldest : &kv->page[kv->newest].newer) = number;
-    kv->newest = number;
-    kv->cached++;
-}
-
-static void unlink_cached(struct kv *kv, int number)
-{
-    struct kv_page *p = &kv->page[number];
-    *(p->older == NONE ? &kv->oldest : &kv->page[p->older].newer) = p->newer;
-    *(p->newer == NONE ? &kv->newest : &kv->page[p->newer].older) = p->older;
-    kv->cached--;
+    assert(n >= 0 && n <= kv->pages && (n >= kv->usable || kv->free == kv->pages));
+    for (int i = kv->usable - 1; i >= n; i--) take_free(kv, i);
+    for (int i = n - 1; i >= kv->usable; i--) put_free(kv, i);
+    kv->usable = n;
 }
 
 /* ------------------------------------------------------------------ holding pages */
-
-static void hold(struct kv *kv, int number)
-{
-    struct kv_page *p = &kv->page[number];
-    if (p->refs == 0) {
-        if (p->known) unlink_cached(kv, number);
-        kv->held++;
-        kv->tokens += (uint64_t)p->fill;
-    }
-    kv->shared += ++p->refs == 2;
-}
-
-static void let_go(struct kv *kv, int number)
-{
-    struct kv_page *p = &kv->page[number];
-    kv->shared -= p->refs == 2;
-    if (--p->refs > 0) return;
-    kv->held--;
-    kv->tokens -= (uint64_t)p->fill;
-    if (p->known) link_newest(kv, number);
-    else kv->free_page[kv->free++] = number;
-}
-
-/* A page for new tokens.  There is one: it was promised. */
-static int take_page(struct kv *kv)
-{
-    if (kv->free == 0) {
-        int oldest = kv->oldest;
-        assert(oldest != NONE);
-        unlink_cached(kv, oldest);
-        make_unknown(kv, oldest);
-        kv->free_page[kv->free++] = oldest;
-        kv->evicted++;
-    }
-    int number = kv->free_page[--kv->free];
-    kv->page[number].fill = 0;
-    hold(kv, number);
-    return number;
-}
 
 static int32_t *cell(const struct kv *kv, int slot, int i)
 {
     return &kv->table[(size_t)slot * (size_t)kv->stride + (size_t)i];
 }
 
-bool kv_admit(struct kv *kv, int slot, int tokens, const int32_t *ids, int n, int *shared)
+static void add_kinds(uint64_t *to, const struct kv_page *p)
 {
-    assert(slot >= 0 && slot < kv->slots && tokens > 0 && n <= tokens);
-    struct kv_slot *s = &kv->slot[slot];
-    struct sip128 hash = {0}, next;
-    int need = kv_pages_for(tokens), found = 0, woken = 0;
-    assert(s->reserved == 0 && need <= kv->stride);
-    for (int most = ids ? (n - 1) / KERN_PAGE : 0; found < most; found++, hash = next) {
-        next = chain(kv, hash, ids + found * KERN_PAGE);
-        int number = find_page(kv, next, ids + found * KERN_PAGE);
+    for (int k = 0; k < KV_KINDS; k++) to[k] += p->kind[k];
+}
+
+static void sub_kinds(uint64_t *from, const struct kv_page *p)
+{
+    for (int k = 0; k < KV_KINDS; k++) from[k] -= p->kind[k];
+}
+
+/* `slot` takes hold of a page, at place i of its table. */
+static void hold(struct kv *kv, int slot, int i, int number)
+{
+    struct kv_page *p = &kv->page[number];
+    if (p->refs == 0) {
+        if (prefix_knows(kv->prefix, number)) prefix_wake(kv->prefix, number);
+        kv->held++;
+        kv->tokens += (uint64_t)p->fill;
+        p->holder = slot;
+        add_kinds(kv->slot[slot].own, p);
+    } else if (p->refs == 1) {
+        sub_kinds(kv->slot[p->holder].own, p);
+        add_kinds(kv->shared_kind, p);
+        kv->shared++;
+    }
+    p->refs++;
+    p->agent = kv->slot[slot].agent;
+    *cell(kv, slot, i) = number;
+}
+
+/* Who else has it at place i?  Pages are shared as fronts: all holders have a page at the same place. */
+static int other_holder(const struct kv *kv, int slot, int i, int number)
+{
+    for (int s = 0; s < kv->slots; s++)
+        if (s != slot && i < kv->slot[s].taken && *cell(kv, s, i) == number) return s;
+    return NONE;
+}
+
+/* `slot` lets go of what it has at place i. */
+static void let_go(struct kv *kv, int slot, int i)
+{
+    int number = *cell(kv, slot, i);
+    struct kv_page *p = &kv->page[number];
+    *cell(kv, slot, i) = NONE;
+    p->refs--;
+    if (p->refs > 1) return;
+    if (p->refs == 1) {
+        p->holder = other_holder(kv, slot, i, number);
+        assert(p->holder != NONE);
+        p->agent = kv->slot[p->holder].agent;
+        sub_kinds(kv->shared_kind, p);
+        add_kinds(kv->slot[p->holder].own, p);
+        kv->shared--;
+        return;
+    }
+    sub_kinds(kv->slot[slot].own, p);
+    p->holder = NONE;
+    kv->held--;
+    kv->tokens -= (uint64_t)p->fill;
+    if (prefix_knows(kv->prefix, number)) prefix_rest(kv->prefix, number);
+    else put_free(kv, number);
+}
+
+static void forget_page(struct kv *kv, int number)
+{
+    prefix_forget(kv->prefix, number);
+    if (kv->page[number].refs > 0) return;
+    prefix_wake(kv->prefix, number);
+    put_free(kv, number);
+}
+
+/* A page for new tokens at place i of a slot.  There is one: it was promised. */
+static void take_page(struct kv *kv, int slot, int i)
+{
+    const struct kv_slot *s = &kv->slot[slot];
+    if (kv->free == 0) {
+        int oldest = prefix_oldest(kv->prefix);
+        assert(oldest != NONE);
+        prefix_wake(kv->prefix, oldest);
+        prefix_forget(kv->prefix, oldest);
+        put_free(kv, oldest);
+        kv->evicted++;
+    }
+    int number = s->first ? s->run + i : kv->free_page[kv->free - 1];
+    struct kv_page *p = &kv->page[number];
+    take_free(kv, number);
+    p->fill = 0;
+    memset(p->kind, 0, sizeof p->kind);
+    hold(kv, slot, i, number);
+}
+
+/* ------------------------------------------------------------------ what a sequence does */
+
+/* The known pages that a prompt begins with, into the slot's table: found, but not held yet. */
+static int find_front(const struct kv *kv, int slot, const struct kv_ask *a, struct sip128 *hash, int *woken)
+{
+    int found = 0;
+    struct sip128 next;
+    for (int most = a->ids ? (a->n - 1) / KERN_PAGE : 0; found < most; found++, *hash = next) {
+        next = prefix_chain(kv->prefix, *hash, a->ids + found * KERN_PAGE);
+        int number = prefix_find(kv->prefix, next, a->ids + found * KERN_PAGE);
         if (number == NONE) break;
         *cell(kv, slot, found) = number;
-        woken += kv->page[number].refs == 0;
+        *woken += kv->page[number].refs == 0;
     }
-    bool fits = kv->held + kv->promised + woken + need - found <= kv->pages;
-    for (int i = 0; i < found; i++) {
-        if (fits) hold(kv, *cell(kv, slot, i));
-        else *cell(kv, slot, i) = NONE;
-    }
+    return found;
+}
+
+bool kv_admit(struct kv *kv, int slot, const struct kv_ask *a, int *shared)
+{
+    assert(slot >= 0 && slot < kv->slots && a->tokens > 0 && a->n <= a->tokens && (!a->most || a->most >= a->tokens));
+    struct kv_slot *s = &kv->slot[slot];
+    struct sip128 hash = {0};
+    int need = kv_pages_for(a->tokens), woken = 0, found = find_front(kv, slot, a, &hash, &woken);
+    assert(s->promised == 0 && kv_pages_for(MAX(a->most, a->tokens)) <= kv->stride);
+    int64_t wanted = (int64_t)kv->held + kv->promised + woken + need - found + a->spare;
+    bool fits = wanted <= kv->usable;
     *shared = fits ? found * KERN_PAGE : 0;
-    if (!fits) return false;
+    if (!fits) {
+        for (int i = 0; i < found; i++) *cell(kv, slot, i) = NONE;
+        return false;
+    }
+    *s = (struct kv_slot){.promised = need, .most = MAX(need, kv_pages_for(a->most)), .tokens = *shared,
+                          .agent = a->agent, .kind = a->kind, .first = a->first, .known = found, .hash = hash,
+                          .run = a->first ? *a->first : NONE};
+    for (int i = 0; i < found; i++) {
+        hold(kv, slot, i, *cell(kv, slot, i));
+        s->taken++;
+    }
     kv->promised += need - found;
     kv->reused += (uint64_t)*shared;
-    *s = (struct kv_slot){.reserved = need, .taken = found, .tokens = *shared, .known = found, .hash = hash};
     return true;
+}
+
+bool kv_promise(struct kv *kv, int slot, int tokens)
+{
+    struct kv_slot *s = &kv->slot[slot];
+    int more = kv_pages_for(tokens) - s->promised;
+    assert(s->promised > 0 && s->promised + more <= s->most);
+    if (more <= 0) return true;
+    if (kv->held + kv->promised + more > kv->usable) return false;
+    s->promised += more;
+    kv->promised += more;
+    return true;
+}
+
+/* Tokens [from, to) of the slot, all in page i of it. */
+static void fill_page(struct kv *kv, int slot, int i, int from, int to)
+{
+    struct kv_slot *s = &kv->slot[slot];
+    struct kv_page *p = &kv->page[*cell(kv, slot, i)];
+    assert(p->refs == 1); /* nobody else: shared pages are full */
+    for (int t = from; t < to; t++) {
+        int kind = s->kind ? s->kind[t] : 0;
+        p->kind[kind]++;
+        s->own[kind]++;
+    }
+    kv->tokens += (uint64_t)(to - from);
+    p->fill += to - from;
 }
 
 void kv_grow(struct kv *kv, int slot, int tokens)
 {
     struct kv_slot *s = &kv->slot[slot];
-    int need = kv_pages_for(tokens);
-    assert(tokens >= s->tokens && need <= s->reserved);
-    for (int i = s->tokens / KERN_PAGE; i < need; i++) {
+    assert(tokens >= s->tokens && kv_pages_for(tokens) <= s->promised);
+    while (s->tokens < tokens) {
+        int i = s->tokens / KERN_PAGE, to = MIN(tokens, (i + 1) * KERN_PAGE);
         if (i == s->taken) {
-            *cell(kv, slot, i) = take_page(kv);
+            take_page(kv, slot, i);
             s->taken++;
             kv->promised--;
         }
-        struct kv_page *p = &kv->page[*cell(kv, slot, i)];
-        int fill = MIN(tokens - i * KERN_PAGE, KERN_PAGE);
-        kv->tokens += (uint64_t)(fill - p->fill);
-        p->fill = fill;
+        fill_page(kv, slot, i, s->tokens, to);
+        s->tokens = to;
     }
-    s->tokens = tokens;
 }
 
 void kv_know(struct kv *kv, int slot, const int32_t *ids, int n)
@@ -250,41 +297,30 @@ void kv_know(struct kv *kv, int slot, const int32_t *ids, int n)
     assert(n <= s->tokens);
     for (; s->known < n / KERN_PAGE; s->known++) {
         const int32_t *own = ids + s->known * KERN_PAGE;
-        int32_t *at = cell(kv, slot, s->known);
-        s->hash = chain(kv, s->hash, own);
-        int twin = find_page(kv, s->hash, own);
+        s->hash = prefix_chain(kv->prefix, s->hash, own);
+        int twin = prefix_find(kv->prefix, s->hash, own);
         if (twin == NONE) {
-            make_known(kv, *at, s->hash, own);
+            prefix_learn(kv->prefix, *cell(kv, slot, s->known), s->hash, own);
             continue;
         }
         /* Another sequence computed the same at the same time: the same bits, so one page will do. */
-        hold(kv, twin);
-        let_go(kv, *at);
-        *at = twin;
+        let_go(kv, slot, s->known);
+        hold(kv, slot, s->known, twin);
     }
 }
 
 void kv_drop(struct kv *kv, int slot)
 {
     struct kv_slot *s = &kv->slot[slot];
-    kv->promised -= s->reserved - s->taken;
-    while (s->taken > 0) { /* the last first: it is the oldest of them then, and goes first */
-        int32_t *at = cell(kv, slot, --s->taken);
-        let_go(kv, *at);
-        *at = NONE;
-    }
+    kv->promised -= s->promised - s->taken;
+    while (s->taken > 0) let_go(kv, slot, --s->taken); /* the last first: it is the oldest of them then, and goes first */
     *s = (struct kv_slot){0};
 }
 
 void kv_forget(struct kv *kv)
 {
-    for (int i = 0; i < kv->pages; i++) {
-        if (!kv->page[i].known) continue;
-        make_unknown(kv, i);
-        if (kv->page[i].refs > 0) continue;
-        unlink_cached(kv, i);
-        kv->free_page[kv->free++] = i;
-    }
+    for (int i = 0; i < kv->pages; i++)
+        if (prefix_knows(kv->prefix, i)) forget_page(kv, i);
 }
 
 /* ------------------------------------------------------------------ figures */
@@ -299,10 +335,31 @@ int kv_stride(const struct kv *kv) { return kv->stride; }
 
 struct kv_count kv_count(const struct kv *kv)
 {
-    return (struct kv_count){.pages = kv->pages, .reserved = kv->held + kv->promised, .held = kv->held,
-                             .shared = kv->shared, .cached = kv->cached, .tokens = kv->tokens, .reused = kv->reused,
-                             .evicted = kv->evicted};
+    struct kv_count c = {.pages = kv->pages, .usable = kv->usable, .reserved = kv->held + kv->promised,
+                         .held = kv->held, .shared = kv->shared, .cached = prefix_resting(kv->prefix),
+                         .tokens = kv->tokens, .reused = kv->reused, .evicted = kv->evicted};
+    memcpy(c.shared_kind, kv->shared_kind, sizeof c.shared_kind);
+    return c;
 }
+
+struct kv_slot_count kv_slot_count(const struct kv *kv, int slot)
+{
+    const struct kv_slot *s = &kv->slot[slot];
+    struct kv_slot_count c = {.promised = s->promised, .held = s->taken, .tokens = s->tokens};
+    memcpy(c.own, s->own, sizeof c.own);
+    return c;
+}
+
+struct kv_page_info kv_page_info(const struct kv *kv, int page)
+{
+    const struct kv_page *p = &kv->page[page];
+    struct kv_page_info i = {.refs = p->refs, .cached = p->refs == 0 && prefix_knows(kv->prefix, page),
+                             .agent = p->agent};
+    if (p->refs > 0 || i.cached) memcpy(i.kind, p->kind, sizeof i.kind);
+    return i;
+}
+
+/* ------------------------------------------------------------------ checks */
 
 static int count_refs(const struct kv *kv, int number)
 {
@@ -312,34 +369,72 @@ static int count_refs(const struct kv *kv, int number)
     return refs;
 }
 
+/* One page against the tables, and into the counts that are made anew. */
+static int check_page(const struct kv *kv, int i, struct kv_count *c, uint64_t (*own)[KV_KINDS], struct err *err)
+{
+    const struct kv_page *p = &kv->page[i];
+    int refs = count_refs(kv, i), kinds = 0;
+    bool known = prefix_knows(kv->prefix, i);
+    for (int k = 0; k < KV_KINDS; k++) kinds += p->kind[k];
+    if (refs != p->refs) return err_set(err, -1, "page %d is in %d tables and says %d", i, refs, p->refs);
+    if (known && !prefix_consistent(kv->prefix, i)) return err_set(err, -1, "page %d is known and not found", i);
+    if (refs > 0 && kinds != p->fill) return err_set(err, -1, "page %d: %d tokens, kinds of %d", i, p->fill, kinds);
+    bool is_free = refs == 0 && !known && i < kv->usable;
+    bool listed = p->free_at != NONE;
+    if (is_free != listed || (listed && kv->free_page[p->free_at] != i))
+        return err_set(err, -1, "page %d is %son the free stack", i, listed ? "" : "not ");
+    c->held += refs > 0;
+    c->shared += refs > 1;
+    c->cached += refs == 0 && known;
+    c->tokens += refs > 0 ? (uint64_t)p->fill : 0;
+    if (refs > 1) add_kinds(c->shared_kind, p);
+    if (refs == 1) add_kinds(own[p->holder], p);
+    return 0;
+}
+
+static int check_sums(const struct kv *kv, const struct kv_count *c, struct err *err)
+{
+    struct kv_count said = kv_count(kv);
+    int listed = 0;
+    for (int i = prefix_oldest(kv->prefix); i != NONE && listed <= kv->pages; i = prefix_newer(kv->prefix, i)) listed++;
+    if (c->held != said.held || c->reserved != said.reserved || c->shared != said.shared || c->cached != said.cached ||
+        c->tokens != said.tokens || memcmp(c->shared_kind, said.shared_kind, sizeof said.shared_kind) != 0)
+        return err_set(err, -1, "held %d %d, reserved %d %d, shared %d %d, cached %d %d, tokens %llu %llu", c->held,
+                       said.held, c->reserved, said.reserved, c->shared, said.shared, c->cached, said.cached,
+                       (unsigned long long)c->tokens, (unsigned long long)said.tokens);
+    if (listed != c->cached || kv->free + c->held + c->cached != kv->usable)
+        return err_set(err, -1, "%d listed of %d cached, %d free, %d held, %d usable", listed, c->cached, kv->free,
+                       c->held, kv->usable);
+    if (c->reserved > kv->usable) return err_set(err, -1, "%d reserved of %d pages", c->reserved, kv->usable);
+    return 0;
+}
+
+/* The last page of a sequence alone may be partly filled, so its tokens follow from its pages. */
+static int check_slot(const struct kv *kv, int slot, const uint64_t *own, struct kv_count *c, struct err *err)
+{
+    const struct kv_slot *s = &kv->slot[slot];
+    if (s->taken > s->promised || s->promised > s->most || s->taken != kv_pages_for(s->tokens))
+        return err_set(err, -1, "slot %d: %d tokens in %d pages of %d promised", slot, s->tokens, s->taken,
+                       s->promised);
+    if (memcmp(own, s->own, sizeof s->own) != 0) return err_set(err, -1, "slot %d: tokens of its own", slot);
+    for (int i = s->taken; i < kv->stride; i++)
+        if (*cell(kv, slot, i) != NONE) return err_set(err, -1, "slot %d has a page past its end", slot);
+    c->reserved += s->promised - s->taken;
+    return 0;
+}
+
+enum { CHECK_SLOTS = 1024 };
+
 int kv_check(const struct kv *kv, struct err *err)
 {
-    struct kv_count c = {.pages = kv->pages, .reused = kv->reused, .evicted = kv->evicted}, said = kv_count(kv);
-    int listed = 0, promised = 0;
-    for (int i = 0; i < kv->pages; i++) {
-        const struct kv_page *p = &kv->page[i];
-        int refs = count_refs(kv, i);
-        if (refs != p->refs) return err_set(err, -1, "page %d is in %d tables and says %d", i, refs, p->refs);
-        if (p->known && find_page(kv, p->hash, p->id) != i)
-            return err_set(err, -1, "page %d is known and not found", i);
-        c.held += refs > 0;
-        c.shared += refs > 1;
-        c.cached += refs == 0 && p->known;
-        c.tokens += refs > 0 ? (uint64_t)p->fill : 0;
-    }
-    for (int i = kv->oldest; i != NONE; i = kv->page[i].newer, listed++)
-        if (kv->page[i].refs || !kv->page[i].known) return err_set(err, -1, "page %d is cached and should not be", i);
-    for (int s = 0; s < kv->slots; s++) promised += kv->slot[s].reserved - kv->slot[s].taken;
-    c.reserved = c.held + promised;
-    if (c.held != said.held || c.shared != said.shared || c.cached != said.cached || c.tokens != said.tokens ||
-        c.reserved != said.reserved || listed != c.cached)
-        return err_set(err, -1, "counted held %d, shared %d, cached %d (%d in the list), reserved %d, %llu tokens; "
-                       "said %d, %d, %d, %d, %llu", c.held, c.shared, c.cached, listed, c.reserved,
-                       (unsigned long long)c.tokens, said.held, said.shared, said.cached, said.reserved,
-                       (unsigned long long)said.tokens);
-    if (c.held + c.cached + kv->free != kv->pages)
-        return err_set(err, -1, "%d held + %d cached + %d free are not %d pages", c.held, c.cached, kv->free,
-                       kv->pages);
-    if (c.reserved > kv->pages) return err_set(err, -1, "%d pages are reserved of %d", c.reserved, kv->pages);
-    return 0;
+    struct kv_count c = {.pages = kv->pages};
+    static _Thread_local uint64_t own[CHECK_SLOTS][KV_KINDS];
+    assert(kv->slots <= CHECK_SLOTS);
+    memset(own, 0, (size_t)kv->slots * sizeof own[0]);
+    for (int i = 0; i < kv->pages; i++)
+        if (check_page(kv, i, &c, own, err)) return -1;
+    c.reserved = c.held;
+    for (int s = 0; s < kv->slots; s++)
+        if (check_slot(kv, s, own[s], &c, err)) return -1;
+    return check_sums(kv, &c, err);
 }

@@ -3,7 +3,8 @@
 
 const char *ledger_name(enum ledger_class c)
 {
-    static const char *const name[] = {"weights", "KV pool", "activations", "attention scratch", "logits"};
+    static const char *const name[] = {"weights", "KV pool", "activations", "attention scratch", "logits",
+                                       "text", "parked pages", "tables"};
     assert((size_t)c < LEDGER_CLASSES);
     return name[c];
 }

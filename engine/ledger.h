@@ -1,13 +1,21 @@
-/* ledger.h - who holds which byte of the device, and the ceiling that their sum may not pass.
+/* ledger.h - who holds which byte, and the ceiling that their sum may not pass.
  *
- *     ceiling >= weights + KV pool + activations + attention scratch + logits      all taken before the first request
+ *     ceiling >= weights + KV pool + activations + attention scratch + logits       on the device
+ *                + requests' text + parked pages + tables                           on the host
  *
- * The figures are those of the size functions that the slabs are then taken by, byte for byte. */
+ * All of it is taken before the first request; nothing is taken after.  The figures are those of the size functions
+ * that the memory is then taken by, byte for byte.  On the CPU device and host are one. */
 #ifndef LEDGER_H
 #define LEDGER_H
 #include "plimsoll.h"
 
-enum ledger_class { LEDGER_WEIGHTS, LEDGER_KV, LEDGER_ACTIVATIONS, LEDGER_SCRATCH, LEDGER_LOGITS, LEDGER_CLASSES };
+enum ledger_class {
+    LEDGER_WEIGHTS, LEDGER_KV, LEDGER_ACTIVATIONS, LEDGER_SCRATCH, LEDGER_LOGITS,
+    LEDGER_TEXT,   /* requests: their tokens, their answers */
+    LEDGER_PARK,   /* pages of parked sequences */
+    LEDGER_TABLES, /* vocabulary, block tables, batches */
+    LEDGER_CLASSES
+};
 
 struct ledger {
     uint64_t ceiling, bytes[LEDGER_CLASSES];

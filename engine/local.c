@@ -18,6 +18,23 @@ static int run(void *self, const struct pass *p, struct err *err)
     return forward_run(&l->forward, p, err);
 }
 
+static char *page_at(const struct maker *l, int page)
+{
+    return (char *)l->kv + (size_t)page * l->forward.group.page_bytes;
+}
+
+static int save_page(void *self, int page, void *host, struct err *err)
+{
+    const struct maker *l = self;
+    return l->k->fetch(l->d, NULL, host, page_at(l, page), l->forward.group.page_bytes, err);
+}
+
+static int load_page(void *self, int page, const void *host, struct err *err)
+{
+    const struct maker *l = self;
+    return l->k->upload(l->d, NULL, page_at(l, page), host, l->forward.group.page_bytes, err);
+}
+
 static void local_close(struct engine *e)
 {
     if (!e) return;
@@ -33,9 +50,11 @@ static void local_close(struct engine *e)
     maker_free(e);
 }
 
-static int pick_backend(struct maker *l, const char *name, struct err *err)
+static int pick_backend(struct maker *l, const struct engine_config *cfg, struct err *err)
 {
-    if (!name || strcmp(name, "cpu") == 0) l->k = kern_cpu();
+    const char *name = cfg->backend;
+    if (cfg->kernels) l->k = cfg->kernels;
+    else if (!name || strcmp(name, "cpu") == 0) l->k = kern_cpu();
     else if (strcmp(name, "ref") == 0) l->k = kern_ref();
     else return err_set(err, ENGINE_FAULT, "backend \"%s\" is not known; cpu and ref are", name);
     return 0;
@@ -77,13 +96,15 @@ static int refuse(const struct engine_config *cfg, const struct fit *f, const st
 
 /* Plan everything for e->info's sizes, or, with cfg->fit, for the largest context that fits.  Asking the system for the
  * memory would not tell: it promises more than there is. */
-static int plan_under_ceiling(struct engine *e, const struct engine_config *cfg, int *pages, struct err *err)
+static int plan_under_ceiling(struct engine *e, const struct engine_config *cfg, int *pages, struct sched_config *sched,
+                              struct err *err)
 {
     struct maker *l = e->own;
     struct engine_info *i = &e->info;
     uint64_t have = hostmem_available();
     struct fit f = {.m = &l->model, .k = l->k, .kv_type = cfg->kv_type, .max_rows = i->max_rows,
-                    .ceiling = cfg->vram ? MIN(cfg->vram, have) : have / 2};
+                    .ceiling = cfg->vram ? MIN(cfg->vram, have) : have / 2, .token_text = sched_token_text(e->vocab),
+                    .text_bytes = cfg->text_bytes, .park_bytes = cfg->park_bytes};
     if (cfg->fit && !cfg->pool_tokens) {
         struct engine_config smaller = *cfg;
         int ctx = fit_ctx(&f, l->model.bytes, i->max_seqs, i->ctx);
@@ -94,6 +115,8 @@ static int plan_under_ceiling(struct engine *e, const struct engine_config *cfg,
         return ENGINE_FAULT;
     i->ledger.ceiling = f.ceiling;
     forward_ledger(&l->forward, &i->ledger);
+    maker_sched_plan(e, cfg, *pages, sched);
+    sched_ledger(sched, &i->ledger);
     return ledger_total(&i->ledger) <= f.ceiling ? 0 : refuse(cfg, &f, &i->ledger, have, err);
 }
 
@@ -133,19 +156,23 @@ static void describe(struct engine *e, const struct gguf *g)
 static int open_model(struct engine *e, const struct engine_config *cfg, const struct gguf *g, struct err *err)
 {
     enum template_kind kind;
+    struct sched_config sched;
     int pages;
     struct maker *l = e->own = calloc(1, sizeof *l);
     if (!l) return err_set(err, ENGINE_FAULT, "no memory to open an engine");
-    if (pick_backend(l, cfg->backend, err) || maker_vocab_open(e, cfg, g, &kind, err)) return ENGINE_FAULT;
+    if (pick_backend(l, cfg, err) || maker_vocab_open(e, cfg, g, &kind, err)) return ENGINE_FAULT;
     if (model_plan(&l->model, g, e->info.vocab, l->k, err)) return ENGINE_FAULT;
     if (maker_sizes(e, cfg, l->model.ctx_trained, &pages, err)) return ENGINE_FAULT;
-    int rc = plan_under_ceiling(e, cfg, &pages, err);
+    int rc = plan_under_ceiling(e, cfg, &pages, &sched, err);
     if (rc) return rc;
     if (take_slabs(l, cfg, err)) return ENGINE_FAULT;
     if (model_load(&l->model, g, l->k, l->d, l->weights, cfg->progress, cfg->progress_self, err)) return ENGINE_FAULT;
     forward_attach(&l->forward, l->d, l->work, l->kv);
     describe(e, g);
-    return maker_sched_open(e, kind, pages, &(struct runner){.self = l, .run = run}, err);
+    sched.template = kind;
+    sched.runner = (struct runner){.self = l, .run = run, .page_bytes = l->forward.group.page_bytes,
+                                   .save_page = save_page, .load_page = load_page};
+    return maker_sched_open(e, &sched, err);
 }
 
 static struct engine *local_open(const struct engine_config *cfg, struct err *err)

@@ -62,18 +62,24 @@ int maker_sizes(struct engine *e, const struct engine_config *cfg, int ctx_train
 
 int maker_outs(const struct engine *e) { return MAX(e->info.max_seqs, 16); }
 
-int maker_sched_open(struct engine *e, enum template_kind kind, int pages, const struct runner *runner, struct err *err)
+void maker_sched_plan(const struct engine *e, const struct engine_config *cfg, int pages, struct sched_config *out)
 {
-    struct sched_config cfg = {.vocab = e->vocab,
-                               .template = kind,
-                               .ctx = e->info.ctx,
-                               .max_seqs = e->info.max_seqs,
-                               .max_rows = e->info.max_rows,
-                               .max_outs = maker_outs(e),
-                               .groups = 1,
-                               .pages = pages,
-                               .runner = *runner};
-    e->sched = sched_open(&cfg, err);
+    *out = (struct sched_config){.vocab = e->vocab,
+                                 .ctx = e->info.ctx,
+                                 .max_seqs = e->info.max_seqs,
+                                 .max_rows = e->info.max_rows,
+                                 .max_outs = maker_outs(e),
+                                 .groups = 1,
+                                 .pages = pages,
+                                 .park_bytes = cfg->park_bytes,
+                                 .overcommit = cfg->overcommit};
+    out->text_bytes = cfg->text_bytes ? cfg->text_bytes
+                                      : sched_text_bytes(sched_token_text(e->vocab), e->info.ctx, e->info.max_seqs);
+}
+
+int maker_sched_open(struct engine *e, const struct sched_config *cfg, struct err *err)
+{
+    e->sched = sched_open(cfg, err);
     return e->sched ? 0 : ENGINE_FAULT;
 }
 
@@ -102,7 +108,12 @@ int maker_step(struct engine *e, struct engine_event *ev, int cap, struct err *e
 
 void maker_snapshot(const struct engine *e, struct engine_snapshot *out)
 {
-    *out = (struct engine_snapshot){
-        .weight_bytes = e->info.weight_bytes, .kv_bytes = e->info.kv_bytes, .work_bytes = e->info.work_bytes};
     sched_snapshot(e->sched, out);
+    out->weight_bytes = e->info.weight_bytes;
+    out->kv_bytes = e->info.kv_bytes;
+    out->work_bytes = e->info.work_bytes;
 }
+
+void maker_waits(struct engine *e, int id, struct engine_wait *out) { sched_waits(e->sched, id, out); }
+
+void maker_page_map(struct engine *e, struct engine_cell *cell, int n) { sched_page_map(e->sched, cell, n); }

@@ -26,8 +26,9 @@ int maker_vocab_open(struct engine *e, const struct engine_config *cfg, const st
 /* The sizes that the configuration leaves open, into e->info; and the KV pool's pages (again, after ctx changed). */
 int maker_sizes(struct engine *e, const struct engine_config *cfg, int ctx_trained, int *pages, struct err *err);
 int maker_outs(const struct engine *e); /* rows of a pass that may want logits */
-int maker_sched_open(struct engine *e, enum template_kind kind, int pages, const struct runner *runner,
-                     struct err *err);
+/* What the scheduler will be, by e->info and cfg; runner and template are left. */
+void maker_sched_plan(const struct engine *e, const struct engine_config *cfg, int pages, struct sched_config *out);
+int maker_sched_open(struct engine *e, const struct sched_config *cfg, struct err *err);
 
 /* The operations of struct engine_ops. */
 const struct engine_info *maker_info(const struct engine *e);
@@ -39,9 +40,11 @@ int maker_cancel(struct engine *e, int id);
 void maker_drop(struct engine *e, int id);
 int maker_step(struct engine *e, struct engine_event *ev, int cap, struct err *err);
 void maker_snapshot(const struct engine *e, struct engine_snapshot *out);
+void maker_waits(struct engine *e, int id, struct engine_wait *out);
+void maker_page_map(struct engine *e, struct engine_cell *cell, int n);
 
 #define MAKER_OPS                                                                                            \
     .info = maker_info, .vocab = maker_vocab, .count_tokens = maker_count_tokens, .submit = maker_submit,    \
     .answer = maker_answer, .cancel = maker_cancel, .drop = maker_drop, .step = maker_step,                  \
-    .snapshot = maker_snapshot
+    .snapshot = maker_snapshot, .waits = maker_waits, .page_map = maker_page_map
 #endif

@@ -35,50 +35,98 @@ int sampling_check(const struct sampling *s, int vocab, struct err *err)
     return 0;
 }
 
-static int check_request(const struct request *r, const int32_t *prompt, int n, const struct vocab *v, struct err *err)
+int request_check(const struct request *r, const int32_t *prompt, int n, const struct vocab *v, struct err *err)
 {
+    struct text text;
     int least = r->score ? 0 : 1;
     if (check_range("max_tokens", r->max_tokens, least, INT32_MAX / 2, err)) return ENGINE_BAD_REQUEST;
     if (check_range("top_n", r->top_n, 0, KERN_TOP, err)) return ENGINE_BAD_REQUEST;
+    if (check_range("agent", r->agent, 0, ENGINE_AGENTS - 1, err)) return ENGINE_BAD_REQUEST;
     if (check_range("number of stop strings", r->n_stop, 0, ENGINE_STOPS, err)) return ENGINE_BAD_REQUEST;
     if (n < 1) return err_set(err, ENGINE_BAD_REQUEST, "the prompt is empty: there is nothing to continue");
     for (int i = 0; i < n; i++)
         if (prompt[i] < 0 || prompt[i] >= vocab_size(v))
             return err_set(err, ENGINE_BAD_REQUEST, "prompt token %d has id %d; the vocabulary has 0 to %d", i,
                            prompt[i], vocab_size(v) - 1);
+    for (int i = 0; r->ids && r->segment && i < n; i++)
+        if (r->segment[i] >= SEGMENTS)
+            return err_set(err, ENGINE_BAD_REQUEST, "prompt token %d is of segment %d; there are %d", i, r->segment[i],
+                           SEGMENTS);
+    if (text_init(&text, r->stop, r->n_stop, err)) return ENGINE_BAD_REQUEST;
     return sampling_check(&r->sampling, vocab_size(v), err);
 }
 
-static bool allocate(struct request_live *q, const struct request *r, int n, const struct vocab *v)
+/* ------------------------------------------------------------------ memory */
+
+size_t request_token_text(const struct vocab *v)
 {
-    size_t tokens = (size_t)n + (size_t)r->max_tokens, answer = (size_t)r->max_tokens;
-    size_t text = text_room(MAX(vocab_max_piece(v), 1) * answer);
-    q->ids = malloc(tokens * sizeof *q->ids);
-    q->text_buf = malloc(text + 1);
-    q->token = malloc((answer + 1) * sizeof *q->token);
-    if (r->top_n > 0) q->top = malloc((answer + 1) * sizeof *q->top);
-    if (r->score) q->prompt_logprob = calloc((size_t)n, sizeof *q->prompt_logprob);
-    return q->ids && q->text_buf && q->token && (q->top || r->top_n == 0) && (q->prompt_logprob || !r->score);
+    size_t most = 1;
+    for (int32_t id = 0; id < vocab_size(v); id++) {
+        const char *bytes;
+        size_t n = vocab_piece(v, id, &bytes), text = 0;
+        for (size_t i = 0; i < n; i++) text += (unsigned char)bytes[i] < 0x80 ? 1 : 3;
+        most = MAX(most, text);
+    }
+    return most;
 }
 
-struct request_live *request_make(const struct request *r, const int32_t *prompt, int n, const struct vocab *v,
-                                  int *code, struct err *err)
+/* The parts of the block, in order of their alignment. */
+struct layout {
+    size_t ids, token, top, prompt_logprob, kind, text, end;
+};
+
+static bool part(size_t *at, size_t *end, size_t n, size_t each)
 {
-    *code = check_request(r, prompt, n, v, err);
-    if (*code) return NULL;
-    struct request_live *q = calloc(1, sizeof *q);
-    if (!q || !allocate(q, r, n, v)) {
-        request_free(q);
-        *code = err_set(err, ENGINE_NO_MEMORY, "no host memory for a request of %d + %d tokens", n, r->max_tokens);
-        return NULL;
-    }
-    if (text_init(&q->text, r->stop, r->n_stop, err)) {
-        request_free(q);
-        *code = ENGINE_BAD_REQUEST;
-        return NULL;
-    }
+    uint64_t bytes, sum;
+    *at = *end;
+    if (size_mul(n, each, &bytes) || size_add(*end, bytes, &sum) || sum > PTRDIFF_MAX) return false;
+    *end = (size_t)size_align(sum, 8);
+    return true;
+}
+
+static bool lay_out(struct layout *l, const struct request *r, size_t n, size_t token_text)
+{
+    size_t answer = (size_t)MAX(r->max_tokens, 0), text;
+    *l = (struct layout){.end = (size_t)size_align(sizeof(struct request_live), 8)};
+    return n <= INT32_MAX && part(&l->ids, &l->end, n + answer, sizeof(int32_t)) &&
+           part(&l->token, &l->end, answer, sizeof(struct engine_token)) &&
+           part(&l->top, &l->end, r->top_n > 0 ? answer : 0, sizeof(struct engine_top)) &&
+           part(&l->prompt_logprob, &l->end, r->score ? n : 0, sizeof(float)) &&
+           part(&l->kind, &l->end, n + answer, 1) && part(&text, &l->end, answer, token_text) &&
+           part(&l->text, &l->end, text_room(0) + 1, 1) && (l->text = text, true);
+}
+
+size_t request_bytes(const struct request *r, size_t n, size_t token_text)
+{
+    struct layout l;
+    return lay_out(&l, r, n, token_text) ? l.end : SIZE_MAX;
+}
+
+struct request_live *request_make(const struct request *r, const int32_t *prompt, const uint8_t *segment, int n,
+                                  size_t token_text, void *mem)
+{
+    struct layout l;
+    struct request_live *q = mem;
+    char *at = mem;
+    bool ok = lay_out(&l, r, (size_t)n, token_text);
+    assert(ok);
+    memset(q, 0, sizeof *q);
+    q->ids = (int32_t *)(void *)(at + l.ids);
+    q->token = (struct engine_token *)(void *)(at + l.token);
+    q->top = r->top_n > 0 ? (struct engine_top *)(void *)(at + l.top) : NULL;
+    q->prompt_logprob = r->score ? (float *)(void *)(at + l.prompt_logprob) : NULL;
+    q->kind = (uint8_t *)at + l.kind;
+    q->text_buf = at + l.text;
+    text_init(&q->text, r->stop, r->n_stop, NULL);
     memcpy(q->ids, prompt, (size_t)n * sizeof *prompt);
+    if (segment) memcpy(q->kind, segment, (size_t)n);
+    else memset(q->kind, SEGMENT_HISTORY, (size_t)n);
+    memset(q->kind + n, SEGMENT_ANSWER, (size_t)r->max_tokens);
+    if (r->score) memset(q->prompt_logprob, 0, (size_t)n * sizeof *q->prompt_logprob);
     q->n_ids = n;
+    q->park_first = -1;
+    q->agent = r->agent;
+    q->priority = r->priority;
     q->sampling = r->sampling;
     for (int i = 0; i < r->sampling.n_bias; i++) q->bias[i] = r->sampling.bias[i];
     q->sampling.bias = q->bias;
@@ -92,16 +140,7 @@ struct request_live *request_make(const struct request *r, const int32_t *prompt
     return q;
 }
 
-void request_free(struct request_live *q)
-{
-    if (!q) return;
-    free(q->ids);
-    free(q->text_buf);
-    free(q->token);
-    free(q->top);
-    free(q->prompt_logprob);
-    free(q);
-}
+/* ------------------------------------------------------------------ growing */
 
 struct kern_sample request_sample(const struct request_live *q)
 {

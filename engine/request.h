@@ -4,24 +4,30 @@
  *     computed [ ............... ]                         of these, in the KV pages
  *
  * The next rows of a request are ids[computed .. n_ids): many while it pre-fills, one while it generates.
- * Everything is allocated by request_make() for the longest answer that the request allows; nothing grows after. */
+ * All of it lies in one block of memory, sized for the longest answer that the request allows; nothing grows after. */
 #ifndef REQUEST_H
 #define REQUEST_H
 #include "engine/engine.h"
 #include "engine/text.h"
 
-enum request_state { REQUEST_WAITING, REQUEST_RUNNING, REQUEST_ENDED };
+enum request_state { REQUEST_WAITING, REQUEST_RUNNING, REQUEST_PARKED, REQUEST_ENDED };
 
 struct request_live {
     struct answer a; /* what readers see */
     enum request_state state;
-    int slot;       /* while running */
-    uint64_t order; /* of submission, then of admission */
-    bool told_end;  /* the END event went out */
+    int place;                    /* in the scheduler's table, until it is dropped */
+    int slot;                     /* while running */
+    uint64_t submitted, admitted; /* order of the one and of the other; 0: never yet */
+    int overtaken;                /* times that a later one was admitted before it */
+    bool told_admitted, told_end; /* the events went out */
 
-    int32_t *ids; /* (n_prompt + max_tokens); a.prompt is its front */
+    int32_t *ids;  /* (n_prompt + max_tokens); a.prompt is its front */
+    uint8_t *kind; /* the same length: enum segment of each */
     int n_ids, computed;
+    int high; /* most of its tokens that were ever computed: what is below was computed before it was parked */
+    int park_first; /* parked: its pages in host memory; -1: none are */
 
+    int agent, priority;
     struct sampling sampling; /* bias points to `bias` */
     struct kern_bias bias[ENGINE_MAX_BIAS];
     const uint32_t *allowed;
@@ -34,10 +40,20 @@ struct request_live {
     float *prompt_logprob;
 };
 
-/* prompt: n tokens, copied.  NULL: *code says ENGINE_BAD_REQUEST or ENGINE_NO_MEMORY and err why. */
-struct request_live *request_make(const struct request *r, const int32_t *prompt, int n, const struct vocab *v,
-                                  int *code, struct err *err);
-void request_free(struct request_live *q);
+/* The most bytes of text that one token can add: what may not be shown as it is becomes U+FFFD, three bytes. */
+size_t request_token_text(const struct vocab *v);
+
+/* Bytes of a request with n prompt tokens, checked or not; token_text: from request_token_text().  SIZE_MAX: overflow.
+ * A negative field counts as 0. */
+size_t request_bytes(const struct request *r, size_t n, size_t token_text);
+
+/* 0, or ENGINE_BAD_REQUEST: err names the field. */
+int request_check(const struct request *r, const int32_t *prompt, int n, const struct vocab *v, struct err *err);
+
+/* A checked request, in the caller's memory: request_bytes() at a multiple of 64.  prompt: n tokens, copied; segment:
+ * (n) of each, or NULL. */
+struct request_live *request_make(const struct request *r, const int32_t *prompt, const uint8_t *segment, int n,
+                                  size_t token_text, void *mem);
 
 /* How the next token is to be chosen; points into q. */
 struct kern_sample request_sample(const struct request_live *q);

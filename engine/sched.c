@@ -1,25 +1,32 @@
-/* sched.c - the table of requests and the making of passes. */
-#include "engine/sched.h"
-#include "engine/request.h"
-
-struct sched {
-    struct sched_config cfg;
-    struct kv *kv;
-    struct request_live *all[SCHED_REQUESTS]; /* until dropped; NULL: free */
-    struct request_live **slot;               /* (max_seqs) running */
-    int next_id, waiting, running;
-    uint64_t next_order, prefilled, generated, passes;
-    uint64_t pass_order; /* of the last admission: earlier ones pre-fill first */
-
-    /* The pass being made; (max_rows) and (max_outs). */
-    int32_t *token, *pos, *seq, *out_row;
-    struct kern_sample *sample;
-    struct kern_choice *choice;
-    struct request_live **out_of; /* whose choice it is */
-    struct pass pass;
-};
+/* sched.c - the table of requests, and the operations on it. */
+#include "engine/sched_impl.h"
 
 /* ------------------------------------------------------------------ open */
+
+size_t sched_token_text(const struct vocab *v) { return request_token_text(v); }
+
+uint64_t sched_text_bytes(size_t token_text, int ctx, int max_seqs)
+{
+    enum { SMALL = 8 << 10 };
+    struct request r = {.max_tokens = ctx};
+    uint64_t bytes;
+    bool over = size_mul(arena_need(request_bytes(&r, 1, token_text)), 2 * (uint64_t)max_seqs, &bytes) ||
+                size_add(bytes, SCHED_QUEUE * SMALL, &bytes);
+    return over ? UINT64_MAX : bytes;
+}
+
+void sched_ledger(const struct sched_config *cfg, struct ledger *out)
+{
+    uint64_t rows = (uint64_t)cfg->max_rows, outs = (uint64_t)cfg->max_outs;
+    out->bytes[LEDGER_TEXT] = cfg->text_bytes;
+    out->bytes[LEDGER_PARK] = cfg->park_bytes;
+    out->bytes[LEDGER_TABLES] =
+        sizeof(struct sched) + sizeof(struct engine_snapshot) +
+        kv_bytes(cfg->pages, cfg->max_seqs, kv_pages_for(cfg->ctx)) +
+        (uint64_t)cfg->max_seqs * sizeof(struct request_live *) + rows * 3 * sizeof(int32_t) +
+        outs * (sizeof(int32_t) + sizeof(int) + sizeof(struct kern_sample) + sizeof(struct kern_choice) +
+                sizeof(struct request_live *));
+}
 
 static bool allocate(struct sched *s)
 {
@@ -29,20 +36,42 @@ static bool allocate(struct sched *s)
     s->pos = calloc(rows, sizeof *s->pos);
     s->seq = calloc(rows, sizeof *s->seq);
     s->out_row = calloc(outs, sizeof *s->out_row);
+    s->out_place = calloc(outs, sizeof *s->out_place);
     s->sample = calloc(outs, sizeof *s->sample);
     s->choice = calloc(outs, sizeof *s->choice);
     s->out_of = calloc(outs, sizeof *s->out_of);
-    return s->slot && s->token && s->pos && s->seq && s->out_row && s->sample && s->choice && s->out_of;
+    s->published = figures_open();
+    return s->slot && s->token && s->pos && s->seq && s->out_row && s->out_place && s->sample && s->choice && s->out_of &&
+           s->published;
+}
+
+/* The room for requests: touched here, so that the system cannot refuse it later. */
+static bool take_text(struct sched *s)
+{
+    size_t bytes = (size_t)s->cfg.text_bytes;
+    if (s->cfg.text_bytes > PTRDIFF_MAX || !(s->text_mem = malloc(bytes))) return false;
+    memset(s->text_mem, 0, bytes);
+    arena_open(&s->arena, s->text_mem, bytes);
+    return true;
 }
 
 struct sched *sched_open(const struct sched_config *cfg, struct err *err)
 {
-    assert(cfg->max_rows > cfg->max_seqs && cfg->max_outs >= cfg->max_seqs && cfg->ctx > 0);
+    assert(cfg->max_rows > cfg->max_seqs && cfg->max_outs >= cfg->max_seqs && cfg->ctx > 0 && cfg->text_bytes > 0);
     struct sched *s = calloc(1, sizeof *s);
     if (s) {
         s->cfg = *cfg;
+        s->token_text = request_token_text(cfg->vocab);
+        s->answer_mean = -1; /* nothing known */
         s->kv = kv_open(cfg->groups, cfg->pages, cfg->max_seqs, kv_pages_for(cfg->ctx), err);
-        if (s->kv && allocate(s)) return s;
+        if (s->kv && park_open(&s->park, cfg->park_bytes, cfg->runner.page_bytes, err)) {
+            sched_close(s);
+            return NULL;
+        }
+        if (s->kv && allocate(s) && take_text(s)) {
+            figures_publish(s);
+            return s;
+        }
     }
     if (!s || s->kv) err_set(err, ENGINE_FAULT, "no host memory for a scheduler of %d sequences", cfg->max_seqs);
     sched_close(s);
@@ -52,17 +81,27 @@ struct sched *sched_open(const struct sched_config *cfg, struct err *err)
 void sched_close(struct sched *s)
 {
     if (!s) return;
-    for (int i = 0; i < SCHED_REQUESTS; i++) request_free(s->all[i]);
     kv_close(s->kv);
+    park_close(&s->park);
+    free(s->text_mem);
     free(s->slot);
     free(s->token);
     free(s->pos);
     free(s->seq);
     free(s->out_row);
+    free(s->out_place);
     free(s->sample);
     free(s->choice);
     free(s->out_of);
+    figures_close(s->published);
     free(s);
+}
+
+void sched_limit_pages(struct sched *s, int n)
+{
+    kv_limit(s->kv, n);
+    s->look = true;
+    figures_publish(s);
 }
 
 /* ------------------------------------------------------------------ requests */
@@ -76,11 +115,17 @@ int sched_count_tokens(struct sched *s, const struct msg *msgs, int n, struct en
     return rc;
 }
 
-static struct request_live **find(struct sched *s, int id)
+static struct request_live **find(const struct sched *s, int id)
 {
     for (int i = 0; i < SCHED_REQUESTS; i++)
-        if (s->all[i] && s->all[i]->a.id == id) return &s->all[i];
+        if (s->all[i] && s->all[i]->a.id == id) return (struct request_live **)&s->all[i];
     return NULL;
+}
+
+struct request_live *sched_find(const struct sched *s, int id)
+{
+    struct request_live **q = find(s, id);
+    return q ? *q : NULL;
 }
 
 /* Can this ever be served?  The figures, if not. */
@@ -103,28 +148,81 @@ static int check_fits(const struct sched *s, int prompt, int max_tokens, struct 
     return 0;
 }
 
-static int enqueue(struct sched *s, const struct request *r, const int32_t *prompt, size_t n, int *id, struct err *err)
+/* Room for the request and its answer, or a refusal with the figures. */
+static int take_room(struct sched *s, const struct request *r, size_t n, void **mem, struct err *err)
 {
-    if (s->waiting >= SCHED_QUEUE)
+    size_t bytes = request_bytes(r, n, s->token_text);
+    if (bytes == SIZE_MAX || arena_need(bytes) > s->cfg.text_bytes)
+        return err_set(err, ENGINE_NEVER_FITS,
+                       "the request and its answer take %.1f KiB, all requests may take %.1f KiB: ask for a shorter "
+                       "answer or for fewer likeliest tokens", (double)bytes / 1024, (double)s->cfg.text_bytes / 1024);
+    *mem = arena_take(&s->arena, bytes);
+    if (*mem) return 0;
+    return err_set(err, ENGINE_NO_MEMORY,
+                   "the request and its answer take %.1f KiB; %d requests and answers hold %.1f of %.1f KiB: drop some "
+                   "that have ended, or try again when one has", (double)bytes / 1024, s->requests,
+                   (double)arena_used(&s->arena) / 1024, (double)s->cfg.text_bytes / 1024);
+}
+
+static struct request_live **free_place(struct sched *s)
+{
+    for (int i = 0; i < SCHED_REQUESTS; i++)
+        if (!s->all[i]) return &s->all[i];
+    return NULL;
+}
+
+static void forget(struct sched *s, struct request_live **q)
+{
+    arena_give(&s->arena, *q);
+    *q = NULL;
+    s->requests--;
+}
+
+/* A request that would not wait goes in now or not at all. */
+static int refuse_waiting(struct sched *s, struct request_live **place, struct err *err)
+{
+    struct engine_wait w;
+    char why[200];
+    s->waiting++;
+    (*place)->state = REQUEST_WAITING;
+    if (admit_now(s, *place)) return 0;
+    figures_wait(s, *place, &w);
+    figures_wait_words(s, *place, &w, why, sizeof why);
+    s->waiting--;
+    forget(s, place);
+    return err_set(err, ENGINE_NOT_NOW, "the request would have to wait: %s", why);
+}
+
+static int enqueue(struct sched *s, const struct request *r, const int32_t *prompt, const uint8_t *segment, size_t n,
+                   int *id, struct err *err)
+{
+    void *mem;
+    if (s->waiting >= SCHED_QUEUE && !r->no_wait)
         return err_set(err, ENGINE_QUEUE_FULL, "%d requests wait already: submit again when one has ended", s->waiting);
-    struct request_live **place = NULL;
-    for (int i = 0; i < SCHED_REQUESTS && !place; i++)
-        if (!s->all[i]) place = &s->all[i];
+    struct request_live **place = free_place(s);
     if (!place) return err_set(err, ENGINE_QUEUE_FULL, "%d answers are kept: drop some", SCHED_REQUESTS);
     if (n > INT32_MAX / 2)
         return err_set(err, ENGINE_NEVER_FITS, "the prompt has %zu tokens, the context holds %d", n, s->cfg.ctx);
-    if (r->max_tokens >= 0) { /* a negative one is a bad request: request_make says so */
-        int rc = check_fits(s, (int)n, r->max_tokens, err);
-        if (rc) return rc;
-    }
-    int code;
-    struct request_live *q = request_make(r, prompt, (int)n, s->cfg.vocab, &code, err);
-    if (!q) return code;
+    int rc = 0;
+    if (r->max_tokens >= 0) rc = check_fits(s, (int)n, r->max_tokens, err); /* below 0: request_check() says so */
+    if (!rc) rc = request_check(r, prompt, (int)n, s->cfg.vocab, err);
+    if (!rc) rc = take_room(s, r, n, &mem, err);
+    if (rc) return rc;
+    *place = request_make(r, prompt, segment, (int)n, s->token_text, mem);
+    s->requests++;
     s->next_id = s->next_id == INT32_MAX ? 1 : s->next_id + 1;
-    q->a.id = *id = s->next_id;
-    q->order = ++s->next_order;
-    *place = q;
-    s->waiting++;
+    (*place)->a.id = s->next_id;
+    (*place)->place = (int)(place - s->all);
+    (*place)->submitted = ++s->submissions;
+    if (r->no_wait) {
+        rc = refuse_waiting(s, place, err);
+        if (rc) return rc;
+    } else {
+        s->waiting++;
+        s->look = true;
+    }
+    *id = (*place)->a.id;
+    figures_publish(s);
     return 0;
 }
 
@@ -132,40 +230,54 @@ int sched_submit(struct sched *s, const struct request *r, int *id, struct err *
 {
     if (r->ids) {
         if (r->n_ids < 0) return err_set(err, ENGINE_BAD_REQUEST, "the prompt has %d tokens", r->n_ids);
-        return enqueue(s, r, r->ids, (size_t)r->n_ids, id, err);
+        return enqueue(s, r, r->ids, r->segment, (size_t)r->n_ids, id, err);
     }
     struct ids ids = {0};
     int rc = template_render(s->cfg.template, s->cfg.vocab, r->msgs, r->n_msgs, true, &ids, err)
                  ? ENGINE_NO_MEMORY
-                 : enqueue(s, r, ids.id, ids.n, id, err);
+                 : enqueue(s, r, ids.id, NULL, ids.n, id, err);
     ids_free(&ids);
     return rc;
 }
 
 const struct answer *sched_answer(struct sched *s, int id)
 {
-    struct request_live **q = find(s, id);
-    return q ? &(*q)->a : NULL;
+    struct request_live *q = sched_find(s, id);
+    return q ? &q->a : NULL;
 }
 
-/* q has ended: its slot and pages are free from now on. */
-static void leave(struct sched *s, struct request_live *q)
+/* What over-commit expects of an answer: a mean that follows slowly. */
+static void learn_length(struct sched *s, const struct request_live *q)
+{
+    int n = atomic_load_explicit(&q->a.n_tokens, memory_order_relaxed);
+    s->answer_mean = s->answer_mean < 0 ? n : s->answer_mean + (n - s->answer_mean) / 8;
+}
+
+void sched_leave(struct sched *s, struct request_live *q)
 {
     if (q->state == REQUEST_WAITING) s->waiting--;
+    if (q->state == REQUEST_PARKED) {
+        s->parked--;
+        park_give(&s->park, q->park_first);
+        q->park_first = -1;
+    }
     if (q->state == REQUEST_RUNNING) {
+        learn_length(s, q);
         kv_drop(s->kv, q->slot);
         s->slot[q->slot] = NULL;
         s->running--;
     }
     q->state = REQUEST_ENDED;
+    s->look = true;
 }
 
 int sched_cancel(struct sched *s, int id)
 {
-    struct request_live **q = find(s, id);
-    if (!q || (*q)->state == REQUEST_ENDED) return -1;
-    request_end(*q, END_CANCELLED, NULL);
-    leave(s, *q);
+    struct request_live *q = sched_find(s, id);
+    if (!q || q->state == REQUEST_ENDED) return -1;
+    request_end(q, END_CANCELLED, NULL);
+    sched_leave(s, q);
+    figures_publish(s);
     return 0;
 }
 
@@ -173,19 +285,14 @@ void sched_drop(struct sched *s, int id)
 {
     struct request_live **q = find(s, id);
     if (!q) return;
-    leave(s, *q);
-    request_free(*q);
-    *q = NULL;
+    sched_leave(s, *q);
+    forget(s, q);
+    figures_publish(s);
 }
 
 /* ------------------------------------------------------------------ events */
 
-struct events {
-    struct engine_event *ev;
-    int n, cap;
-};
-
-static bool tell(struct events *e, enum engine_event_kind kind, const struct request_live *q)
+bool sched_tell(struct events *e, enum engine_event_kind kind, const struct request_live *q)
 {
     if (e->n == e->cap) return false;
     e->ev[e->n++] = (struct engine_event){
@@ -199,217 +306,35 @@ static bool tell(struct events *e, enum engine_event_kind kind, const struct req
     return true;
 }
 
-static void tell_ends(struct sched *s, struct events *e)
+/* What happened outside a step, or found no room in the last one's events. */
+static void tell_rest(struct sched *s, struct events *e)
 {
     for (int i = 0; i < SCHED_REQUESTS; i++) {
         struct request_live *q = s->all[i];
-        if (q && q->state == REQUEST_ENDED && !q->told_end) q->told_end = tell(e, ENGINE_END, q);
-    }
-}
-
-/* ------------------------------------------------------------------ admission */
-
-static struct request_live *next_waiting(struct sched *s, uint64_t after)
-{
-    struct request_live *next = NULL;
-    for (int i = 0; i < SCHED_REQUESTS; i++) {
-        struct request_live *q = s->all[i];
-        if (q && q->state == REQUEST_WAITING && q->order > after && (!next || q->order < next->order)) next = q;
-    }
-    return next;
-}
-
-static bool may_share(const struct request_live *q) { return !q->score && !q->fresh; } /* scores want every row */
-
-/* Is a running request computing pages that q begins with?  Then q waits for them: computing them twice in the same
- * passes would take as long, and twice the room. */
-static bool front_is_coming(const struct sched *s, const struct request_live *q)
-{
-    for (int i = 0; i < s->cfg.max_seqs; i++) {
-        const struct request_live *r = s->slot[i];
-        if (!r || r->computed >= r->a.n_prompt) continue;
-        int most = MIN(r->a.n_prompt, q->a.n_prompt - 1), same = 0;
-        while (same < most && r->ids[same] == q->ids[same]) same++;
-        if (same / KERN_PAGE > r->computed / KERN_PAGE) return true;
-    }
-    return false;
-}
-
-/* false: there is no room for it now. */
-static bool admit_one(struct sched *s, struct request_live *q)
-{
-    int slot = 0, shared;
-    while (s->slot[slot]) slot++;
-    if (!kv_admit(s->kv, slot, q->a.n_prompt + q->a.max_tokens, may_share(q) ? q->ids : NULL, q->a.n_prompt, &shared))
-        return false;
-    s->slot[slot] = q;
-    s->waiting--;
-    s->running++;
-    q->state = REQUEST_RUNNING;
-    q->slot = slot;
-    q->order = ++s->pass_order;
-    q->computed = q->a.n_shared = shared;
-    atomic_store_explicit(&q->a.n_prefilled, shared, memory_order_release);
-    if (s->cfg.runner.start) s->cfg.runner.start(s->cfg.runner.self, slot, &q->a);
-    return true;
-}
-
-/* In order of submission: who lacks room holds up those behind it; who waits for a front that is coming does not. */
-static void admit(struct sched *s, struct events *e)
-{
-    uint64_t after = 0;
-    for (struct request_live *q; s->running < s->cfg.max_seqs && (q = next_waiting(s, after));) {
-        after = q->order;
-        if (may_share(q) && front_is_coming(s, q)) continue;
-        if (!admit_one(s, q)) return;
-        tell(e, ENGINE_ADMITTED, q);
-    }
-}
-
-/* ------------------------------------------------------------------ a pass */
-
-static bool generates(const struct request_live *q) { return q->n_ids - q->computed == 1 && q->n_ids > q->a.n_prompt; }
-
-/* Rows ids[computed .. computed + n) of q, with an out where a choice or a score is wanted. */
-static void add_rows(struct sched *s, struct request_live *q, int n)
-{
-    struct kern_batch *b = &s->pass.batch;
-    for (int i = 0; i < n; i++) {
-        int at = q->computed + i;
-        bool scored = q->score && at + 1 < q->a.n_prompt;
-        bool chosen = at + 1 == q->n_ids && q->a.max_tokens > 0;
-        if (scored || chosen) {
-            s->out_row[b->outs] = b->rows;
-            s->out_of[b->outs] = q;
-            s->sample[b->outs] = request_sample(q);
-            if (scored) s->sample[b->outs].target = q->ids[at + 1];
-            b->outs++;
-        }
-        s->token[b->rows] = q->ids[at];
-        s->pos[b->rows] = at;
-        s->seq[b->rows] = q->slot;
-        b->rows++;
-    }
-    kv_grow(s->kv, q->slot, q->computed + n);
-}
-
-/* How many rows of q still go into the pass: scoring wants an out for each. */
-static int room_for(const struct sched *s, const struct request_live *q)
-{
-    const struct kern_batch *b = &s->pass.batch;
-    int room = MIN(s->cfg.max_rows - b->rows, q->n_ids - q->computed);
-    if (b->outs == s->cfg.max_outs) return 0;
-    return q->score ? MIN(room, s->cfg.max_outs - b->outs) : room;
-}
-
-static struct request_live *next_prefill(struct sched *s, uint64_t after)
-{
-    struct request_live *next = NULL;
-    for (int i = 0; i < s->cfg.max_seqs; i++) {
-        struct request_live *q = s->slot[i];
-        if (q && !generates(q) && q->order > after && (!next || q->order < next->order)) next = q;
-    }
-    return next;
-}
-
-static void make_pass(struct sched *s)
-{
-    struct kern_batch *b = &s->pass.batch;
-    *b = (struct kern_batch){.token = s->token,
-                             .pos = s->pos,
-                             .seq = s->seq,
-                             .out_row = s->out_row,
-                             .seqs = s->cfg.max_seqs,
-                             .groups = s->cfg.groups,
-                             .stride = kv_stride(s->kv)};
-    for (int g = 0; g < b->groups; g++) b->table[g] = kv_table(s->kv, g);
-    s->pass.sample = s->sample;
-    s->pass.choice = s->choice;
-    for (int i = 0; i < s->cfg.max_seqs; i++)
-        if (s->slot[i] && generates(s->slot[i])) add_rows(s, s->slot[i], 1);
-    uint64_t after = 0;
-    for (struct request_live *q; (q = next_prefill(s, after)); after = q->order) {
-        int n = room_for(s, q);
-        if (n == 0) break;
-        add_rows(s, q, n);
-    }
-}
-
-/* The pass was computed: give every request its choices and scores. */
-static void take_results(struct sched *s, struct events *e)
-{
-    const struct kern_batch *b = &s->pass.batch;
-    for (int i = 0; i < b->outs; i++) {
-        struct request_live *q = s->out_of[i];
-        int at = s->pos[s->out_row[i]];
-        if (s->sample[i].target >= 0) {
-            q->prompt_logprob[at + 1] = s->choice[i].logprob;
-        } else {
-            request_add(q, &s->choice[i], s->cfg.vocab);
-            s->generated++;
-        }
-    }
-    for (int i = 0; i < s->cfg.max_seqs; i++) {
-        struct request_live *q = s->slot[i];
-        int rows = 0;
-        for (int r = 0; q && r < b->rows; r++) rows += s->seq[r] == i;
-        if (rows == 0) continue;
-        bool was_prefill = q->computed < q->a.n_prompt;
-        q->computed += rows;
-        kv_know(s->kv, i, q->ids, q->computed);
-        if (was_prefill) {
-            s->prefilled += (uint64_t)rows;
-            atomic_store_explicit(&q->a.n_prefilled, MIN(q->computed, q->a.n_prompt), memory_order_release);
-            tell(e, ENGINE_PREFILL, q);
-        }
-        if (q->n_ids > q->a.n_prompt && q->n_ids > q->computed) tell(e, ENGINE_ADVANCED, q);
-        if (q->a.max_tokens == 0 && q->computed == q->a.n_prompt) request_end(q, END_LENGTH, NULL);
-        if (atomic_load_explicit(&q->a.end, memory_order_relaxed) != END_NONE) leave(s, q);
-    }
-}
-
-static void fail_pass(struct sched *s, const struct err *why)
-{
-    const struct kern_batch *b = &s->pass.batch;
-    for (int r = 0; r < b->rows; r++) {
-        struct request_live *q = s->slot[s->seq[r]];
         if (!q) continue;
-        request_end(q, END_FAULT, why->text);
-        leave(s, q);
+        if (q->state == REQUEST_RUNNING && !q->told_admitted) q->told_admitted = sched_tell(e, ENGINE_ADMITTED, q);
+        if (q->state == REQUEST_ENDED && !q->told_end) q->told_end = sched_tell(e, ENGINE_END, q);
     }
 }
 
 int sched_step(struct sched *s, struct engine_event *ev, int cap, struct err *err)
 {
     struct events e = {.ev = ev, .cap = cap};
-    tell_ends(s, &e);
-    admit(s, &e);
-    make_pass(s);
-    if (s->pass.batch.rows == 0) return e.n;
-    struct err why = {0};
-    s->passes++;
-    if (s->cfg.runner.run(s->cfg.runner.self, &s->pass, &why)) {
-        fail_pass(s, &why);
-        err_set(err, ENGINE_FAULT, "%s", why.text);
-    } else {
-        take_results(s, &e);
+    tell_rest(s, &e);
+    admit_all(s, &e);
+    admit_make_room(s, &e);
+    batch_make(s);
+    if (s->pass.batch.rows > 0) {
+        struct err why = {0};
+        s->passes++;
+        if (s->cfg.runner.run(s->cfg.runner.self, &s->pass, &why)) {
+            batch_fail(s, &why);
+            err_set(err, ENGINE_FAULT, "%s", why.text);
+        } else {
+            batch_take_results(s, &e);
+        }
+        tell_rest(s, &e);
     }
-    tell_ends(s, &e);
+    figures_publish(s);
     return e.n;
-}
-
-void sched_snapshot(const struct sched *s, struct engine_snapshot *out)
-{
-    struct kv_count c = kv_count(s->kv);
-    out->pool_tokens = (uint64_t)c.pages * KERN_PAGE;
-    out->reserved_tokens = (uint64_t)c.reserved * KERN_PAGE;
-    out->filled_tokens = c.tokens;
-    out->shared_tokens = (uint64_t)c.shared * KERN_PAGE;
-    out->cached_tokens = (uint64_t)c.cached * KERN_PAGE;
-    out->reused = c.reused;
-    out->running = s->running;
-    out->waiting = s->waiting;
-    out->prefilled = s->prefilled;
-    out->generated = s->generated;
-    out->passes = s->passes;
 }

@@ -1,35 +1,50 @@
 /* sched.h - requests in, passes out: admission, batches, text.  What every maker of engine.h that runs in this process
  * shares.
  *
- *     submit -> waiting (FIFO) -> admitted when its pages are promised -> pre-fill in chunks -> one token a pass ->
- *     ended
+ *     submit -> waiting -> admitted when its pages are promised -> pre-fill in chunks -> one token a pass -> ended
+ *                              ^                                          |
+ *                              '-- parked, when pages run out (overcommit alone)
  *
  * A pass holds one row of every sequence that generates, then pre-fill rows of the admitted in order of admission, up
  * to max_rows.  The scheduler knows nothing of weights: a runner computes the pass, and says which token each out row
  * chose.
  *
- * Admission: a request gets all the pages that prompt + max_tokens can need, less those that it shares, or waits; the
- * queue keeps its order, so a big request is not overtaken for ever.  One whose prompt begins with what a running one
- * is just computing waits for that, and those behind it need not.  What can never fit is refused at submit. */
+ * Admission (admit.c): a request gets all the pages that prompt + max_tokens can need, less those that it shares, or
+ * waits.  A later one that finds room may pass it, SCHED_OVERTAKEN times; then all wait for it.  One whose prompt
+ * begins with what a running one is just computing waits for that.  What can never fit is refused at submit.
+ *
+ * Over-commit (park.h): a request is promised what it is expected to need.  When a running one needs a page and there
+ * is none, the last in rank is parked: its pages are copied to host memory, or dropped and computed again (a row's
+ * result depends on nothing but the row, so the same bits come out).  Parked ones are resumed before anyone is
+ * admitted.  The first in rank is never parked, and alone it fits the pool: it ends, and so does everyone in turn.
+ *
+ * Memory: requests lie in one block of text_bytes, taken at open; nothing is allocated after, but by a submit() of
+ * messages. */
 #ifndef SCHED_H
 #define SCHED_H
 #include "engine/engine.h"
 #include "engine/kv.h"
 
-enum { SCHED_QUEUE = 64, SCHED_REQUESTS = 1024 };
+enum { SCHED_QUEUE = 64, SCHED_REQUESTS = 1024, SCHED_OVERTAKEN = 16 };
 
-/* One forward pass.  Slot numbers (batch.seq) stay a request's own from start to end. */
+/* One forward pass. */
 struct pass {
     struct kern_batch batch;
+    const int *place;                 /* (batch.outs) whose it is: a request's own number from start to end */
     const struct kern_sample *sample; /* (batch.outs) */
     struct kern_choice *choice;       /* (batch.outs) to be filled */
 };
 
 struct runner {
     void *self;
-    void (*start)(void *self, int slot, const struct answer *a); /* a request was admitted to a slot; may be NULL */
+    /* A request was admitted; place < SCHED_REQUESTS.  May be NULL. */
+    void (*start)(void *self, int place, const struct answer *a);
     /* 0, or negative: every request in the pass ends with END_FAULT */
     int (*run)(void *self, const struct pass *p, struct err *err);
+    /* A KV page to and from host memory, page_bytes; NULL: pages have no content. */
+    size_t page_bytes;
+    int (*save_page)(void *self, int page, void *host, struct err *err);
+    int (*load_page)(void *self, int page, const void *host, struct err *err);
 };
 
 struct sched_config {
@@ -37,6 +52,8 @@ struct sched_config {
     enum template_kind template;
     int ctx, max_seqs, max_rows, max_outs; /* max_rows > max_seqs, max_outs >= max_seqs */
     int groups, pages;                     /* KV pool */
+    uint64_t text_bytes, park_bytes;
+    bool overcommit;
     struct runner runner;
 };
 
@@ -52,5 +69,21 @@ const struct answer *sched_answer(struct sched *s, int id);
 int sched_cancel(struct sched *s, int id);
 void sched_drop(struct sched *s, int id);
 int sched_step(struct sched *s, struct engine_event *ev, int cap, struct err *err);
-void sched_snapshot(const struct sched *s, struct engine_snapshot *out); /* all but the byte figures, which it leaves */
+void sched_snapshot(const struct sched *s, struct engine_snapshot *out); /* all but weight, KV and work bytes: 0 */
+void sched_waits(struct sched *s, int id, struct engine_wait *out);
+void sched_page_map(struct sched *s, struct engine_cell *cell, int n);
+
+/* The first n pages of the pool are backed by memory now; all are from open on, unless this is called before the
+ * first request. */
+void sched_limit_pages(struct sched *s, int n);
+
+/* The most text that one token of an answer can be, and the text_bytes that suit so many sequences: two requests of ctx
+ * tokens for each, and a full queue of small ones. */
+size_t sched_token_text(const struct vocab *v);
+uint64_t sched_text_bytes(size_t token_text, int ctx, int max_seqs);
+/* The host memory that open takes, by class; the other classes are left. */
+void sched_ledger(const struct sched_config *cfg, struct ledger *out);
+
+/* Every count made anew and compared: for tests.  0, or -1 and err. */
+int sched_check(const struct sched *s, struct err *err);
 #endif

@@ -24,7 +24,7 @@ struct line { /* an answer of the file */
     bool ends;
 };
 
-struct turn { /* what a slot is saying */
+struct turn { /* what a request is being told */
     const struct line *line;
     size_t next;
 };
@@ -36,7 +36,7 @@ struct maker {
     int n_faults;
     long long passes;
     int32_t end_id;
-    struct turn *turn; /* (max_seqs) */
+    struct turn turn[SCHED_REQUESTS];
 };
 
 /* ------------------------------------------------------------------ the file */
@@ -122,11 +122,11 @@ static int read_script(struct maker *m, const struct vocab *v, const char *path,
 
 /* ------------------------------------------------------------------ the runner */
 
-static void start(void *self, int slot, const struct answer *a)
+static void start(void *self, int place, const struct answer *a)
 {
     struct maker *m = self;
     (void)a;
-    m->turn[slot] = (struct turn){.line = &m->line[m->next_line]};
+    m->turn[place] = (struct turn){.line = &m->line[m->next_line]};
     m->next_line = (m->next_line + 1) % m->n_lines;
 }
 
@@ -151,7 +151,7 @@ static int run(void *self, const struct pass *p, struct err *err)
         if (m->fault[i].pass == m->passes) return err_set(err, ENGINE_FAULT, "%s", m->fault[i].text);
     for (int i = 0; i < p->batch.outs; i++) {
         const struct kern_sample *s = &p->sample[i];
-        struct turn *t = &m->turn[p->batch.seq[p->batch.out_row[i]]];
+        struct turn *t = &m->turn[p->place[i]];
         struct kern_choice *c = &p->choice[i];
         memset(c, 0, sizeof *c);
         for (int k = 0; k < KERN_TOP; k++) c->top_id[k] = -1;
@@ -174,7 +174,6 @@ static void scripted_close(struct engine *e)
     struct maker *m = e->own;
     for (int i = 0; m && i < m->n_lines; i++) ids_free(&m->line[i].ids);
     if (m) free(m->line);
-    if (m) free(m->turn);
     free(m);
     maker_free(e);
 }
@@ -198,13 +197,17 @@ static int open_script(struct engine *e, const struct engine_config *cfg, const 
     if (!m) return err_set(err, ENGINE_FAULT, "no memory to open an engine");
     if (maker_vocab_open(e, cfg, g, &kind, err) || find_end(m, e->vocab, cfg->model, err)) return ENGINE_FAULT;
     if (read_script(m, e->vocab, cfg->script, err) || maker_sizes(e, cfg, 4096, &pages, err)) return ENGINE_FAULT;
-    m->turn = calloc((size_t)i->max_seqs, sizeof *m->turn);
-    if (!m->turn) return err_set(err, ENGINE_FAULT, "no memory for %d sequences", i->max_seqs);
     snprintf(i->maker, sizeof i->maker, "scripted");
     snprintf(i->arch, sizeof i->arch, "none");
     snprintf(i->name, sizeof i->name, "%d scripted answers", m->n_lines);
     snprintf(i->backend, sizeof i->backend, "none: answers come from a file");
-    return maker_sched_open(e, kind, pages, &(struct runner){.self = m, .start = start, .run = run}, err);
+    struct sched_config sched;
+    maker_sched_plan(e, cfg, pages, &sched);
+    sched.template = kind;
+    sched.runner = (struct runner){.self = m, .start = start, .run = run};
+    sched_ledger(&sched, &i->ledger);
+    i->ledger.ceiling = UINT64_MAX; /* no device */
+    return maker_sched_open(e, &sched, err);
 }
 
 static struct engine *scripted_open(const struct engine_config *cfg, struct err *err)

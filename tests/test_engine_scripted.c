@@ -134,20 +134,6 @@ TEST(engine_bounds_its_queue)
     ops->close(e);
 }
 
-TEST(engine_does_not_let_a_small_request_pass_a_big_one)
-{
-    struct engine_event ev[16];
-    struct engine *e = open_with("{\"answer\": \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}\n",
-                                 (struct engine_config){.ctx = 112, .pool_tokens = 7 * KERN_PAGE});
-    int x = submit(e, "x", 40, NULL), y = submit(e, "y", 80, NULL), z = submit(e, "z", 10, NULL);
-    int id[] = {x, y, z}, admitted = 0, n;
-    while ((n = ops->step(e, ev, 16, NULL)) > 0) /* four pages of seven; seven, so it waits; two, which would fit */
-        for (int i = 0; i < n; i++)
-            if (ev[i].kind == ENGINE_ADMITTED) CHECK_EQ(ev[i].id, id[admitted++]);
-    CHECK_EQ(admitted, 3);
-    ops->close(e);
-}
-
 TEST(engine_cancel_frees_the_pages_at_once_and_tells_once)
 {
     struct engine_event ev[16];

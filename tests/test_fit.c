@@ -27,7 +27,9 @@ static void plan(struct fit *f, struct model *m, struct gguf **g)
     *g = gguf_open(tiny_path(), &err);
     CHECK_STR(err.text, "");
     CHECK_EQ(model_plan(m, *g, TINY_VOCAB, kern_cpu(), &err), 0);
-    *f = (struct fit){.m = m, .k = kern_cpu(), .kv_type = KT_F16, .max_rows = 128};
+    struct vocab *v = vocab_open(*g, &err);
+    *f = (struct fit){.m = m, .k = kern_cpu(), .kv_type = KT_F16, .max_rows = 128, .token_text = sched_token_text(v)};
+    vocab_close(v);
 }
 
 TEST(fit_says_byte_for_byte_what_the_engine_takes)
@@ -49,7 +51,8 @@ TEST(fit_says_byte_for_byte_what_the_engine_takes)
         CHECK_MEM(&l, &i->ledger, sizeof l);
         CHECK_EQ(l.bytes[LEDGER_WEIGHTS], i->weight_bytes);
         CHECK_EQ(l.bytes[LEDGER_KV], i->kv_bytes);
-        CHECK_EQ(ledger_total(&l), i->weight_bytes + i->kv_bytes + i->work_bytes);
+        CHECK_EQ(ledger_total(&l), i->weight_bytes + i->kv_bytes + i->work_bytes + l.bytes[LEDGER_TEXT] +
+                                       l.bytes[LEDGER_PARK] + l.bytes[LEDGER_TABLES]);
         ops->close(e);
     }
     model_free(&m);

@@ -23,7 +23,7 @@ static const int32_t *text(int common, int own, int n)
 static bool admit(struct kv *kv, int slot, int tokens, const int32_t *ids, int n, int want_shared)
 {
     int shared = -1;
-    bool ok = kv_admit(kv, slot, tokens, ids, n, &shared);
+    bool ok = kv_admit(kv, slot, &(struct kv_ask){.tokens = tokens, .ids = ids, .n = n}, &shared);
     CHECK_EQ(shared, want_shared);
     sound(kv);
     return ok;
@@ -212,43 +212,158 @@ TEST(kv_pages_that_sleep_are_counted_when_they_are_woken)
 
 /* A random life of a small pool.  Every sequence's text is one of a few that begin alike, so that pages are shared,
  * cached, woken and evicted all the time; after each step everything is counted anew. */
+enum { PAGES = 19, SLOTS = 5, ROW = 9 };
+
+struct life {
+    int promised, most, prompt, filled, own, common;
+    uint8_t kind[ROW * P];
+};
+
+/* Into an empty slot: true, if it went in. */
+static bool begin_life(struct kv *kv, int slot, struct life *q, uint32_t *seed, uint64_t *shared_ever)
+{
+    int shared;
+    q->most = 1 + tiny_below(seed, ROW * P);
+    q->prompt = 1 + tiny_below(seed, q->most);
+    q->promised = tiny_below(seed, 2) ? q->most : q->prompt + tiny_below(seed, q->most - q->prompt + 1);
+    q->common = tiny_below(seed, 3) * 2 * P;
+    q->own = tiny_below(seed, 3);
+    const int32_t *ids = text(q->common, q->own, ROW * P);
+    for (int i = 0; i < ROW * P; i++) q->kind[i] = (uint8_t)(ids[i] % KV_KINDS);
+    struct kv_ask ask = {.tokens = q->promised, .most = q->most, .ids = tiny_below(seed, 8) ? ids : NULL, .n = q->prompt,
+                         .kind = q->kind, .agent = slot, .spare = tiny_below(seed, 8) ? 0 : tiny_below(seed, 4)};
+    struct kv_count before = kv_count(kv);
+    if (!kv_admit(kv, slot, &ask, &shared)) {
+        struct kv_count after = kv_count(kv);
+        CHECK_MEM(&before, &after, sizeof before);
+        q->promised = 0;
+        return false;
+    }
+    CHECK(shared < q->prompt && shared % P == 0 && kv_count(kv).reserved + ask.spare <= kv_count(kv).usable);
+    *shared_ever += (uint64_t)shared;
+    q->filled = shared;
+    return true;
+}
+
+static void go_on_with_life(struct kv *kv, int slot, struct life *q, uint32_t *seed)
+{
+    if (tiny_below(seed, 4) == 0) {
+        int wants = q->promised + tiny_below(seed, q->most - q->promised + 1);
+        if (kv_promise(kv, slot, wants)) q->promised = wants;
+    }
+    q->filled += tiny_below(seed, q->promised - q->filled + 1);
+    kv_grow(kv, slot, q->filled);
+    if (tiny_below(seed, 8)) kv_know(kv, slot, text(q->common, q->own, q->filled), q->filled);
+}
+
 TEST(kv_is_sound_whatever_happens)
 {
-    enum { PAGES = 19, SLOTS = 5, ROW = 9, ROUNDS = 40000 };
     uint32_t seed = 7;
-    struct { int promised, prompt, filled, own, common; } q[SLOTS] = {{0}};
-    struct kv *kv = kv_open(2, PAGES, SLOTS, ROW, NULL);
+    static struct life q[SLOTS];
     uint64_t shared_ever = 0;
-    for (int round = 0; round < ROUNDS; round++) {
-        int s = tiny_below(&seed, SLOTS), shared;
+    int usable = 4;
+    struct kv *kv = kv_open(2, PAGES, SLOTS, ROW, NULL);
+    kv_limit(kv, usable);
+    for (int round = 0; round < 40000; round++) {
+        int s = tiny_below(&seed, SLOTS);
         if (q[s].promised == 0) {
-            int want = 1 + tiny_below(&seed, ROW * P);
-            q[s].prompt = 1 + tiny_below(&seed, want);
-            q[s].common = tiny_below(&seed, 3) * 2 * P;
-            q[s].own = tiny_below(&seed, 3);
-            if (!kv_admit(kv, s, want, tiny_below(&seed, 8) ? text(q[s].common, q[s].own, q[s].prompt) : NULL,
-                          q[s].prompt, &shared))
-                continue;
-            CHECK(shared < q[s].prompt && shared % P == 0);
-            shared_ever += (uint64_t)shared;
-            q[s].promised = want;
-            q[s].filled = shared;
+            if (!begin_life(kv, s, &q[s], &seed, &shared_ever)) continue;
         } else if (tiny_below(&seed, 4) == 0) {
             kv_drop(kv, s);
             q[s].promised = 0;
         } else {
-            q[s].filled += tiny_below(&seed, q[s].promised - q[s].filled + 1);
-            kv_grow(kv, s, q[s].filled);
-            if (tiny_below(&seed, 8)) kv_know(kv, s, text(q[s].common, q[s].own, q[s].filled), q[s].filled);
+            go_on_with_life(kv, s, &q[s], &seed);
         }
         if (tiny_below(&seed, 2000) == 0) kv_forget(kv);
+        if (usable < PAGES && tiny_below(&seed, 500) == 0) kv_limit(kv, ++usable);
         sound(kv);
         for (int i = 0; i < SLOTS; i++)
             for (int p = 0; p < ROW; p++)
                 CHECK_EQ(kv_table(kv, 1)[i * ROW + p] >= 0, q[i].promised && p < kv_pages_for(q[i].filled));
     }
     struct kv_count c = kv_count(kv);
-    CHECK(shared_ever > 1000 && c.reused == shared_ever && c.evicted > 1000);
+    CHECK(shared_ever > 1000 && c.reused == shared_ever && c.evicted > 1000 && usable == PAGES);
+    kv_close(kv);
+}
+
+/* ------------------------------------------------------------------ promises in parts, owners */
+
+TEST(kv_promise_adds_what_is_free_and_refuses_what_is_not)
+{
+    struct kv *kv = kv_open(1, 5, 2, 5, NULL);
+    int shared;
+    CHECK(kv_admit(kv, 0, &(struct kv_ask){.tokens = P, .most = 5 * P}, &shared));
+    CHECK(admit(kv, 1, 2 * P, NULL, 0, 0));
+    CHECK(kv_promise(kv, 0, 3 * P) && kv_promise(kv, 0, P)); /* the second asks for less than it has */
+    sound(kv);
+    CHECK_EQ(kv_count(kv).reserved, 5);
+    CHECK(!kv_promise(kv, 0, 3 * P + 1));
+    sound(kv);
+    kv_drop(kv, 1);
+    CHECK(kv_promise(kv, 0, 5 * P));
+    kv_grow(kv, 0, 5 * P);
+    sound(kv);
+    kv_close(kv);
+}
+
+TEST(kv_pages_beyond_the_limit_are_not_there_yet)
+{
+    struct kv *kv = kv_open(1, 8, 2, 8, NULL);
+    kv_limit(kv, 2);
+    CHECK_EQ(kv_count(kv).usable, 2);
+    CHECK(!admit(kv, 0, 3 * P, NULL, 0, 0));
+    CHECK(admit(kv, 0, 2 * P, NULL, 0, 0));
+    kv_grow(kv, 0, 2 * P);
+    CHECK(kv_table(kv, 0)[0] < 2 && kv_table(kv, 0)[1] < 2);
+    kv_limit(kv, 8);
+    sound(kv);
+    CHECK(admit(kv, 1, 6 * P, NULL, 0, 0));
+    kv_close(kv);
+}
+
+/* Four pages in common and one of its own each; the kinds are counted where the pages are. */
+TEST(kv_counts_tokens_for_who_holds_them_alone_and_once_where_several_do)
+{
+    struct kv *kv = kv_open(1, 16, 2, 8, NULL);
+    uint8_t kind[5 * P];
+    int shared;
+    for (int i = 0; i < 5 * P; i++) kind[i] = i < 2 * P ? 0 : i < 4 * P ? 2 : 3;
+    const struct kv_ask ask = {.tokens = 5 * P, .ids = text(4 * P, 0, 5 * P), .n = 4 * P + 1, .kind = kind, .agent = 7};
+    CHECK(kv_admit(kv, 0, &ask, &shared));
+    fill(kv, 0, text(4 * P, 0, 5 * P), 4 * P + 5);
+    struct kv_slot_count one = kv_slot_count(kv, 0), two;
+    CHECK(one.own[0] == 2 * P && one.own[2] == 2 * P && one.own[3] == 5 && one.tokens == 4 * P + 5);
+    CHECK_EQ(kv_page_info(kv, kv_table(kv, 0)[0]).agent, 7);
+    struct kv_ask other = ask;
+    other.ids = text(4 * P, 1, 5 * P);
+    other.agent = 9;
+    CHECK(kv_admit(kv, 1, &other, &shared));
+    CHECK_EQ(shared, 4 * P);
+    one = kv_slot_count(kv, 0);
+    CHECK(one.own[0] == 0 && one.own[2] == 0 && one.own[3] == 5);
+    CHECK(kv_count(kv).shared_kind[0] == 2 * P && kv_count(kv).shared_kind[2] == 2 * P);
+    kv_drop(kv, 0); /* what they shared is the other's alone now */
+    two = kv_slot_count(kv, 1);
+    CHECK(two.own[0] == 2 * P && two.own[2] == 2 * P && two.own[3] == 0);
+    CHECK_EQ(kv_page_info(kv, kv_table(kv, 0)[kv_stride(kv)]).agent, 9);
+    sound(kv);
+    kv_drop(kv, 1);
+    CHECK_EQ(kv_count(kv).tokens, 0);
+    CHECK(kv_page_info(kv, 0).cached && kv_page_info(kv, 0).agent == 9); /* remembered for the page map */
+    kv_close(kv);
+}
+
+TEST(kv_a_run_takes_the_pages_it_was_given_in_their_order)
+{
+    struct kv *kv = kv_open(1, 10, 2, 8, NULL);
+    int first = 4, shared;
+    CHECK(kv_admit(kv, 0, &(struct kv_ask){.tokens = 3 * P, .first = &first}, &shared));
+    kv_grow(kv, 0, 3 * P);
+    for (int i = 0; i < 3; i++) CHECK_EQ(kv_table(kv, 0)[i], 4 + i);
+    sound(kv);
+    kv_drop(kv, 0);
+    sound(kv);
+    CHECK_EQ(kv_count(kv).held, 0);
     kv_close(kv);
 }
 

@@ -16,6 +16,17 @@ static struct vocab *open_vocab(void)
     return v;
 }
 
+static struct request_live *make(const struct request *r, const int32_t *prompt, int n, const struct vocab *v)
+{
+    struct err err = {0};
+    size_t bytes = request_bytes(r, (size_t)n, request_token_text(v));
+    char *mem = aligned_alloc(64, (size_t)size_align(bytes, 64));
+    CHECK(mem && bytes < SIZE_MAX);
+    memset(mem, 0xa5, bytes); /* what was there before does not matter */
+    CHECK_EQ(request_check(r, prompt, n, v, &err), 0);
+    return request_make(r, prompt, NULL, n, request_token_text(v), mem);
+}
+
 static void add(struct request_live *q, const struct vocab *v, int c)
 {
     struct kern_choice choice = {.id = c < 0 ? c : TINY_BYTE0 + c, .logprob = -0.5f};
@@ -27,7 +38,6 @@ TEST(request_hands_the_sampler_what_it_was_asked)
     static const struct kern_bias bias = {.id = 7, .add = -3};
     static const int32_t prompt[] = {1, 40, 41, 42};
     static const uint32_t allowed[(TINY_VOCAB + 31) / 32];
-    int code;
     struct vocab *v = open_vocab();
     struct request r = {.max_tokens = 8,
                         .top_n = 3,
@@ -43,7 +53,7 @@ TEST(request_hands_the_sampler_what_it_was_asked)
                                      .bias = &bias,
                                      .n_bias = 1,
                                      .seed = 99}};
-    struct request_live *q = request_make(&r, prompt, 4, v, &code, NULL);
+    struct request_live *q = make(&r, prompt, 4, v);
     struct kern_sample s = request_sample(q);
     CHECK(s.temp == 0.5f && s.top_k == 9 && s.top_p == 0.25f && s.min_p == 0.125f && s.repeat == 1.5f &&
           s.frequency == 0.75f && s.presence == -0.5f);
@@ -64,15 +74,15 @@ TEST(request_hands_the_sampler_what_it_was_asked)
     CHECK_EQ(s.n_recent, 3);
     CHECK_EQ(s.recent[0], 42);
     CHECK_EQ(s.recent[2], TINY_BYTE0 + 'b');
-    request_free(q);
+    free(q);
     r.sampling.recent = -1;
-    q = request_make(&r, prompt, 4, v, &code, NULL);
+    q = make(&r, prompt, 4, v);
     CHECK_EQ(request_sample(q).n_recent, 4);
     r.sampling.recent = 0;
-    request_free(q);
-    q = request_make(&r, prompt, 4, v, &code, NULL);
+    free(q);
+    q = make(&r, prompt, 4, v);
     CHECK_EQ(request_sample(q).n_recent, 0);
-    request_free(q);
+    free(q);
     vocab_close(v);
 }
 
@@ -81,10 +91,9 @@ TEST(request_says_where_each_token_ended_in_the_text)
     static const int32_t prompt[] = {1};
     static const char bytes[] = "a\xc3\xa9z";
     static const unsigned end[] = {1, 1, 3, 4}; /* the first half of a character shows nothing */
-    int code;
     struct vocab *v = open_vocab();
     struct request r = {.max_tokens = 4, .sampling = SAMPLING_GREEDY};
-    struct request_live *q = request_make(&r, prompt, 1, v, &code, NULL);
+    struct request_live *q = make(&r, prompt, 1, v);
     for (int i = 0; i < 4; i++) {
         CHECK_EQ(atomic_load(&q->a.end), END_NONE);
         add(q, v, (unsigned char)bytes[i]);
@@ -93,24 +102,50 @@ TEST(request_says_where_each_token_ended_in_the_text)
         CHECK(q->a.token[i].logprob == -0.5f);
     }
     CHECK_EQ(atomic_load(&q->a.end), END_LENGTH);
-    request_free(q);
+    free(q);
     vocab_close(v);
 }
 
 TEST(request_shows_half_a_character_at_the_end_as_a_replacement)
 {
     static const int32_t prompt[] = {1};
-    int code;
     struct vocab *v = open_vocab();
     struct request r = {.max_tokens = 9, .sampling = SAMPLING_GREEDY};
-    struct request_live *q = request_make(&r, prompt, 1, v, &code, NULL);
+    struct request_live *q = make(&r, prompt, 1, v);
     add(q, v, 0xe2);
     add(q, v, -1); /* no token was allowed */
     CHECK_EQ(atomic_load(&q->a.end), END_NO_TOKEN);
     CHECK_EQ(atomic_load(&q->a.text_len), 3);
     CHECK_MEM(q->a.text, "\xef\xbf\xbd", 3);
-    request_free(q);
+    free(q);
     vocab_close(v);
+}
+
+/* The worst answer for its block: every byte becomes three.  ASan sees a byte too many. */
+TEST(request_has_room_for_the_worst_text)
+{
+    static const int32_t prompt[] = {1, 2, 3};
+    struct vocab *v = open_vocab();
+    for (int n = 1; n < 40; n++) {
+        struct request r = {.max_tokens = n, .score = n % 2, .top_n = n % 3, .sampling = SAMPLING_GREEDY};
+        struct request_live *q = make(&r, prompt, 3, v);
+        for (int i = 0; i < n; i++) add(q, v, 0xff);
+        CHECK_EQ(atomic_load(&q->a.end), END_LENGTH);
+        CHECK_EQ(atomic_load(&q->a.text_len), 3 * n);
+        for (int i = 0; i < n; i++) CHECK_MEM(q->a.text + 3 * i, "\xef\xbf\xbd", 3);
+        CHECK(q->kind[2] == SEGMENT_HISTORY && q->kind[3] == SEGMENT_ANSWER && q->kind[2 + n] == SEGMENT_ANSWER);
+        free(q);
+    }
+    vocab_close(v);
+}
+
+TEST(request_sizes_that_overflow_are_said_to)
+{
+    struct request r = {.max_tokens = INT32_MAX / 2};
+    CHECK_EQ(request_bytes(&r, SIZE_MAX / 2, 8), SIZE_MAX);
+    CHECK_EQ(request_bytes(&r, 1, SIZE_MAX / 64), SIZE_MAX);
+    r.max_tokens = -5; /* a bad request, but nothing to fall over */
+    CHECK(request_bytes(&r, 1, 8) < 8192);
 }
 
 CHECK_MAIN

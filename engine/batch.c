@@ -1,0 +1,132 @@
+/* batch.c - a pass: which rows of which requests, and what its results mean to them. */
+#include "engine/sched_impl.h"
+
+bool batch_generates(const struct request_live *q)
+{
+    return q->n_ids - q->computed == 1 && q->n_ids > q->a.n_prompt;
+}
+
+/* Rows ids[computed .. computed + n) of q, with an out where a choice or a score is wanted. */
+static void add_rows(struct sched *s, struct request_live *q, int n)
+{
+    struct kern_batch *b = &s->pass.batch;
+    for (int i = 0; i < n; i++) {
+        int at = q->computed + i;
+        bool scored = q->score && at + 1 < q->a.n_prompt;
+        bool chosen = at + 1 == q->n_ids && q->a.max_tokens > 0;
+        if (scored || chosen) {
+            s->out_row[b->outs] = b->rows;
+            s->out_of[b->outs] = q;
+            s->out_place[b->outs] = q->place;
+            s->sample[b->outs] = request_sample(q);
+            if (scored) s->sample[b->outs].target = q->ids[at + 1];
+            b->outs++;
+        }
+        s->token[b->rows] = q->ids[at];
+        s->pos[b->rows] = at;
+        s->seq[b->rows] = q->slot;
+        b->rows++;
+    }
+    kv_grow(s->kv, q->slot, q->computed + n);
+}
+
+/* How many rows of q still go into the pass: scoring wants an out for each. */
+static int room_for(const struct sched *s, const struct request_live *q)
+{
+    const struct kern_batch *b = &s->pass.batch;
+    int room = MIN(s->cfg.max_rows - b->rows, q->n_ids - q->computed);
+    if (b->outs == s->cfg.max_outs) return 0;
+    return q->score ? MIN(room, s->cfg.max_outs - b->outs) : room;
+}
+
+static struct request_live *next_prefill(struct sched *s, uint64_t after)
+{
+    struct request_live *next = NULL;
+    for (int i = 0; i < s->cfg.max_seqs; i++) {
+        struct request_live *q = s->slot[i];
+        if (q && !batch_generates(q) && q->admitted > after && (!next || q->admitted < next->admitted)) next = q;
+    }
+    return next;
+}
+
+void batch_make(struct sched *s)
+{
+    struct kern_batch *b = &s->pass.batch;
+    *b = (struct kern_batch){.token = s->token,
+                             .pos = s->pos,
+                             .seq = s->seq,
+                             .out_row = s->out_row,
+                             .seqs = s->cfg.max_seqs,
+                             .groups = s->cfg.groups,
+                             .stride = kv_stride(s->kv)};
+    for (int g = 0; g < b->groups; g++) b->table[g] = kv_table(s->kv, g);
+    s->pass.place = s->out_place;
+    s->pass.sample = s->sample;
+    s->pass.choice = s->choice;
+    for (int i = 0; i < s->cfg.max_seqs; i++)
+        if (s->slot[i] && batch_generates(s->slot[i])) add_rows(s, s->slot[i], 1);
+    uint64_t after = 0;
+    for (struct request_live *q; (q = next_prefill(s, after)); after = q->admitted) {
+        int n = room_for(s, q);
+        if (n == 0) break;
+        add_rows(s, q, n);
+    }
+}
+
+static void take_choices(struct sched *s)
+{
+    const struct kern_batch *b = &s->pass.batch;
+    for (int i = 0; i < b->outs; i++) {
+        struct request_live *q = s->out_of[i];
+        int at = s->pos[s->out_row[i]];
+        if (s->sample[i].target >= 0) {
+            q->prompt_logprob[at + 1] = s->choice[i].logprob;
+        } else {
+            request_add(q, &s->choice[i], s->cfg.vocab);
+            s->generated++;
+        }
+    }
+}
+
+/* `rows` of q were computed, its choice among them if there was one. */
+static void take_rows(struct sched *s, struct request_live *q, int rows, struct events *e)
+{
+    int from = q->computed, again = MIN(rows, MAX(q->high - from, 0)), prompt = q->a.n_prompt;
+    q->computed += rows;
+    kv_know(s->kv, q->slot, q->ids, q->computed);
+    s->recomputed += (uint64_t)again;
+    if (from < prompt) {
+        s->prefilled += (uint64_t)MAX(MIN(q->computed, prompt) - MAX(from, q->high), 0);
+        s->look = true; /* who waits for this front may have it now */
+        if (q->computed > q->high) {
+            atomic_store_explicit(&q->a.n_prefilled, MIN(q->computed, prompt), memory_order_release);
+            sched_tell(e, ENGINE_PREFILL, q);
+        }
+    }
+    q->high = MAX(q->high, q->computed);
+    if (q->n_ids > prompt && q->n_ids > q->computed) sched_tell(e, ENGINE_ADVANCED, q);
+    if (q->a.max_tokens == 0 && q->computed == prompt) request_end(q, END_LENGTH, NULL);
+    if (atomic_load_explicit(&q->a.end, memory_order_relaxed) != END_NONE) sched_leave(s, q);
+}
+
+void batch_take_results(struct sched *s, struct events *e)
+{
+    const struct kern_batch *b = &s->pass.batch;
+    take_choices(s);
+    for (int i = 0; i < s->cfg.max_seqs; i++) {
+        int rows = 0;
+        for (int r = 0; s->slot[i] && r < b->rows; r++) rows += s->seq[r] == i;
+        if (rows > 0) take_rows(s, s->slot[i], rows, e);
+    }
+}
+
+void batch_fail(struct sched *s, const struct err *why)
+{
+    const struct kern_batch *b = &s->pass.batch;
+    for (int r = 0; r < b->rows; r++) {
+        struct request_live *q = s->slot[s->seq[r]];
+        if (!q) continue;
+        request_end(q, END_FAULT, why->text);
+        sched_leave(s, q);
+    }
+}

@@ -1,0 +1,76 @@
+/* sched_impl.h - what the scheduler's files share; no one else includes it.
+ *
+ *     sched.c    the table of requests, the operations, a step
+ *     admit.c    who is next; promises; parking and resuming
+ *     batch.c    the making of a pass and what its results mean
+ *     figures.c  snapshot, waits, page map, check */
+#ifndef SCHED_IMPL_H
+#define SCHED_IMPL_H
+#include "engine/arena.h"
+#include "engine/park.h"
+#include "engine/request.h"
+#include "engine/sched.h"
+
+struct published; /* figures.c: the last snapshot, for readers in other threads */
+
+struct sched {
+    struct sched_config cfg;
+    struct kv *kv;
+    void *text_mem;
+    struct arena arena; /* requests, in text_mem */
+    struct park park;
+    size_t token_text;
+    struct request_live *all[SCHED_REQUESTS]; /* until dropped; NULL: free */
+    struct request_live **slot;               /* (max_seqs) running */
+    int next_id, requests, waiting, running, parked;
+    uint64_t submissions, admissions;
+    bool look; /* something changed that may let someone in */
+    double answer_mean; /* tokens that an answer took lately: what over-commit expects */
+    uint64_t prefilled, generated, recomputed, parkings, resumes, passes;
+    struct published *published;
+
+    /* The pass being made; (max_rows) and (max_outs). */
+    int32_t *token, *pos, *seq, *out_row;
+    int *out_place;
+    struct kern_sample *sample;
+    struct kern_choice *choice;
+    struct request_live **out_of; /* whose choice it is */
+    struct pass pass;
+};
+
+/* Events of one step. */
+struct events {
+    struct engine_event *ev;
+    int n, cap;
+};
+bool sched_tell(struct events *e, enum engine_event_kind kind, const struct request_live *q);
+
+struct request_live *sched_find(const struct sched *s, int id); /* NULL: no such */
+/* q has ended: its slot and pages are free from now on. */
+void sched_leave(struct sched *s, struct request_live *q);
+
+/* Let in whom there is room for. */
+void admit_all(struct sched *s, struct events *e);
+/* no_wait: in at once, or false. */
+bool admit_now(struct sched *s, struct request_live *q);
+/* Before anyone in the queue or on the slots: parked, then overtaken often, then priority, then age. */
+bool admit_before(const struct request_live *a, const struct request_live *b);
+/* The running request that computes pages which q begins with, or NULL. */
+const struct request_live *admit_front_of(const struct sched *s, const struct request_live *q);
+struct request_live *admit_first(const struct sched *s);      /* of those who want in; NULL: nobody does */
+bool admit_must_go_first(const struct request_live *q);       /* parked, or overtaken as often as may be */
+/* Every running request has the pages for its next rows promised: over-commit parks others for it. */
+void admit_make_room(struct sched *s, struct events *e);
+
+bool batch_generates(const struct request_live *q);
+void batch_make(struct sched *s);
+void batch_take_results(struct sched *s, struct events *e);
+void batch_fail(struct sched *s, const struct err *why);
+
+struct published *figures_open(void);
+void figures_close(struct published *p);
+void figures_publish(struct sched *s);
+void figures_wait_words(const struct sched *s, const struct request_live *q, const struct engine_wait *w, char *out,
+                        size_t n);
+void figures_wait(const struct sched *s, const struct request_live *q, struct engine_wait *out);
+#endif
