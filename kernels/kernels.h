@@ -50,7 +50,7 @@ struct kmat {
  * all layers of the group; its inside is the backend's affair. */
 struct kern_group {
     int layers, kv_heads, head_dim;
-    enum ktype kv_type; /* KT_F32 or KT_F16 */
+    enum ktype kv_type; /* KT_F32, KT_F16, or KT_Q8_0 if head_dim is a whole number of its 32 */
     int window;         /* 0: attention sees all; else: the last `window` positions, own included */
     void *dev_slab;     /* pages * page_bytes */
     size_t page_bytes;  /* from kv_page_bytes() */
@@ -150,7 +150,7 @@ struct kern {
 
     /* Sizes: pure, never touch a device. 0 from mat_bytes: the backend cannot multiply this type. */
     size_t (*mat_bytes)(enum ktype type, int rows, int cols);
-    size_t (*kv_page_bytes)(const struct kern_group *g);
+    size_t (*kv_page_bytes)(const struct kern_group *g); /* 0: no such pages: type, head_dim, overflow */
     size_t (*work_bytes)(const struct kern_dims *dims); /* scratch that every step below is given as dev_work */
 
     /* Rows [row0, row0 + n) of m from the file's bytes.  row0 is a multiple of 32; n too unless it ends the matrix. */

@@ -315,3 +315,12 @@ float quant_act32(const float *x, int8_t *q)
     }
     return amax / 127.0f;
 }
+
+void quant_to_q8_0(const float *x, uint8_t *block)
+{
+    int8_t q[32];
+    uint16_t d = quant_to_f16(quant_act32(x, q));
+    block[0] = (uint8_t)(d & 255);
+    block[1] = (uint8_t)(d >> 8);
+    memcpy(block + 2, q, sizeof q);
+}

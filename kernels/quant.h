@@ -41,4 +41,7 @@ float quant_bf16(uint16_t h);
  * scale NaN and q 0, so that the fault shows in the row's result.  The one definition that every CPU kernel shares, so
  * that all see the same integers. */
 float quant_act32(const float *x, int8_t *q);
+
+/* 32 floats to a block of Q8_0 (34 bytes): those integers, and that scale rounded to half. */
+void quant_to_q8_0(const float *x, uint8_t *block);
 #endif

@@ -5,7 +5,7 @@
  * double; what the interface calls float (x, q, att, h, logits) and the normalised row, which rounding to int8 starts
  * from, is rounded to float once, when it is written down.
  *
- * A KV page:  [layer][k, v][token 0..15][kv head][head_dim]  of float or half. */
+ * A KV page:  [layer][k, v][token 0..15][kv head][head_dim]  of float, half, or blocks of Q8_0 as in a file. */
 #include "kernels/kernels.h"
 #include <math.h>
 
@@ -96,20 +96,20 @@ static size_t ref_mat_bytes(enum ktype type, int rows, int cols)
     return size_mul((uint64_t)rows, row_bytes(type, cols), &bytes) || bytes > SIZE_MAX ? 0 : (size_t)bytes;
 }
 
-static size_t kv_value_bytes(enum ktype type)
+/* K, or V, of one token in one layer: all heads. */
+static size_t kv_token_bytes(const struct kern_group *g)
 {
-    return type == KT_F16 ? 2 : 4;
-}
-
-static size_t kv_token_values(const struct kern_group *g)
-{
-    return (size_t)g->kv_heads * (size_t)g->head_dim;
+    return (size_t)g->kv_heads * row_bytes(g->kv_type, g->head_dim);
 }
 
 static size_t ref_kv_page_bytes(const struct kern_group *g)
 {
-    if (g->kv_type != KT_F32 && g->kv_type != KT_F16) return 0;
-    return size_align((size_t)g->layers * 2 * KERN_PAGE * kv_token_values(g) * kv_value_bytes(g->kv_type), 64);
+    uint64_t bytes;
+    if (g->kv_type != KT_F32 && g->kv_type != KT_F16 && g->kv_type != KT_Q8_0) return 0;
+    if (g->layers <= 0 || g->kv_heads <= 0 || g->head_dim <= 0 || g->head_dim > KERN_HEAD_MAX) return 0;
+    if (g->head_dim % ktype_info(g->kv_type)->block) return 0;
+    if (size_mul((uint64_t)g->layers * 2 * KERN_PAGE, kv_token_bytes(g), &bytes) || bytes > SIZE_MAX - 64) return 0;
+    return (size_t)size_align(bytes, 64);
 }
 
 /* What a step with matrices needs of dev_work; attn keeps its scores there instead, and sample its scratch. */
@@ -260,8 +260,8 @@ static struct kv_where kv_where(const struct kern_batch *b, const struct kern_gr
     return (struct kv_where){b, g, group, layer};
 }
 
-/* Where the token of a row's sequence at position pos lies: the first value of its kv head 0. */
-static char *kv_at(const struct kv_where *a, enum kv_half half, int row, int pos)
+/* Where kv head `head` of the token of a row's sequence at position pos lies. */
+static char *kv_at(const struct kv_where *a, enum kv_half half, int row, int pos, int head)
 {
     const struct kern_batch *b = a->b;
     const struct kern_group *g = a->g;
@@ -269,22 +269,20 @@ static char *kv_at(const struct kv_where *a, enum kv_half half, int row, int pos
     int page = b->table[a->group][(size_t)b->seq[row] * (size_t)b->stride + (size_t)(pos / KERN_PAGE)];
     assert(page >= 0 && page < g->pages);
     size_t token = ((size_t)a->layer * 2 + half) * KERN_PAGE + (size_t)(pos % KERN_PAGE);
-    return (char *)g->dev_slab + (size_t)page * g->page_bytes + token * kv_token_values(g) * kv_value_bytes(g->kv_type);
+    return (char *)g->dev_slab + (size_t)page * g->page_bytes + token * kv_token_bytes(g) +
+           (size_t)head * row_bytes(g->kv_type, g->head_dim);
 }
 
-static double kv_value(const char *at, enum ktype type, size_t i)
+/* n values, a whole number of blocks, to the bytes at `at`. */
+static void kv_write(char *at, enum ktype type, const double *v, int n)
 {
-    float f;
-    quant_decode(type, at + i * kv_value_bytes(type), &f, 1);
-    return f;
-}
-
-static void kv_write(char *at, enum ktype type, const double *v, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        float f = (float)v[i];
-        uint16_t h = quant_to_f16(f);
-        memcpy(at + i * kv_value_bytes(type), type == KT_F16 ? (void *)&h : (void *)&f, kv_value_bytes(type));
+    const struct ktype_info *t = ktype_info(type);
+    for (int i = 0; i < n; i += t->block, at += t->bytes) {
+        float f[32];
+        for (int k = 0; k < t->block; k++) f[k] = (float)v[i + k];
+        uint16_t half = quant_to_f16(f[0]);
+        if (type == KT_Q8_0) quant_to_q8_0(f, (uint8_t *)at);
+        else memcpy(at, type == KT_F16 ? (void *)&half : (void *)f, (size_t)t->bytes);
     }
 }
 
@@ -335,31 +333,34 @@ static int ref_attn_in(struct kdev *d, struct kstream *st, const struct kern_bat
 
         matmul(d, &w->k, w->dev_bk, s.norm, &s);
         finish_heads(w, w->dev_k_norm, g->kv_heads, g->head_dim, pos, s.out);
-        kv_write(kv_at(&at, KV_K, r, pos), g->kv_type, s.out, kv_token_values(g));
+        kv_write(kv_at(&at, KV_K, r, pos, 0), g->kv_type, s.out, kv_wide);
 
         matmul(d, &w->v, w->dev_bv, s.norm, &s);
-        kv_write(kv_at(&at, KV_V, r, pos), g->kv_type, s.out, kv_token_values(g));
+        kv_write(kv_at(&at, KV_V, r, pos, 0), g->kv_type, s.out, kv_wide);
     }
     return 0;
 }
 
-static double q_dot_k(const float *q, const char *k, const struct kern_group *g, size_t head)
+static double q_dot_k(const float *q, const struct kv_where *a, int row, int pos, int head)
 {
+    float k[KERN_HEAD_MAX];
     double sum = 0;
-    for (int i = 0; i < g->head_dim; i++) sum += q[i] * kv_value(k, g->kv_type, head + (size_t)i);
+    quant_decode(a->g->kv_type, kv_at(a, KV_K, row, pos, head), k, a->g->head_dim);
+    for (int i = 0; i < a->g->head_dim; i++) sum += (double)q[i] * k[i];
     return sum;
 }
 
-/* att = the v of one head at positions from .. pos, weighted.  head: its first value in a token's v. */
-static void weighted_v(const struct kv_where *a, int row, int from, int pos, size_t head, const double *weights,
+/* att = the v of one kv head at positions from .. pos, weighted. */
+static void weighted_v(const struct kv_where *a, int row, int from, int pos, int head, const double *weights,
                        float *att)
 {
-    for (int i = 0; i < a->g->head_dim; i++) {
-        double sum = 0;
-        for (int p = from; p <= pos; p++)
-            sum += weights[p - from] * kv_value(kv_at(a, KV_V, row, p), a->g->kv_type, head + (size_t)i);
-        att[i] = (float)sum;
+    float v[KERN_HEAD_MAX];
+    double sum[KERN_HEAD_MAX] = {0};
+    for (int p = from; p <= pos; p++) {
+        quant_decode(a->g->kv_type, kv_at(a, KV_V, row, p, head), v, a->g->head_dim);
+        for (int i = 0; i < a->g->head_dim; i++) sum[i] += weights[p - from] * v[i];
     }
+    for (int i = 0; i < a->g->head_dim; i++) att[i] = (float)sum[i];
 }
 
 static int ref_attn(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_group *g,
@@ -375,9 +376,9 @@ static int ref_attn(struct kdev *d, struct kstream *st, const struct kern_batch 
         int pos = b->pos[r], from = g->window > 0 ? MAX(0, pos - g->window + 1) : 0;
         for (int h = 0; h < heads; h++) {
             size_t at = ((size_t)r * (size_t)heads + (size_t)h) * (size_t)g->head_dim;
-            size_t kv_head = (size_t)(h / (heads / g->kv_heads)) * (size_t)g->head_dim;
+            int kv_head = h / (heads / g->kv_heads);
             for (int p = from; p <= pos; p++) {
-                double s = q_dot_k(dev_q + at, kv_at(&a, KV_K, r, p), g, kv_head);
+                double s = q_dot_k(dev_q + at, &a, r, p, kv_head);
                 scores[p - from] = softcapped(scale * s, softcap);
             }
             softmax(scores, pos - from + 1);

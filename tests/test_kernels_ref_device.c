@@ -104,6 +104,11 @@ TEST(sizes_are_those_of_the_file_and_nothing_for_what_cannot_be_multiplied)
     g.kv_type = KT_F32;
     CHECK_EQ(k->kv_page_bytes(&g), 3 * 2 * KERN_PAGE * 2 * 64 * 4);
     g.kv_type = KT_Q8_0;
+    CHECK_EQ(k->kv_page_bytes(&g), 3 * 2 * KERN_PAGE * 2 * 2 * 34);
+    g.head_dim = 80;
+    CHECK_EQ(k->kv_page_bytes(&g), 0);
+    g.kv_type = KT_Q4_0;
+    g.head_dim = 64;
     CHECK_EQ(k->kv_page_bytes(&g), 0);
 }
 
