@@ -1,26 +1,31 @@
 /* attn.c - what happens to heads: projection, rotation, the KV pages, and attention over them.
  *
- * A KV page:  [layer][kv head]{ K (head_dim, 16 tokens), V (16 tokens, head_dim rounded up to 16) }  of float or half.
- * K lies across tokens so that one vector holds the same dim of 8 or 16 tokens, and scores need no sum across lanes. */
+ * A KV page:  [layer][kv head]{ K (head_dim, 16 tokens), V (16 tokens, head_dim rounded up to 16) }
+ *     F32, F16   of float or half
+ *     Q8_0       each of K and V is  d half (head_dim / 32, 16 tokens) | q int8 (as above)
+ * K lies across tokens so that one vector holds the same dim of 8 or 16 tokens, and scores need no sum across lanes.
+ * So do the scales of both, as weights are multiplied by V's before they meet its integers. */
 #include "kernels/cpu/cpu.h"
 #include <math.h>
 
 /* ------------------------------------------------------------------------ pages */
 
-static size_t value_bytes(enum ktype type)
+/* Bytes of 16 tokens of a head of so many values, a whole number of the type's blocks. */
+static size_t head_bytes(enum ktype type, size_t dim)
 {
-    return type == KT_F16 ? 2 : 4;
+    const struct ktype_info *t = ktype_info(type);
+    return KERN_PAGE * dim / (size_t)t->block * (size_t)t->bytes;
 }
 
 /* Bytes of K and of V of one head of one layer. */
 static size_t k_bytes(const struct kern_group *g)
 {
-    return KERN_PAGE * (size_t)g->head_dim * value_bytes(g->kv_type);
+    return head_bytes(g->kv_type, (size_t)g->head_dim);
 }
 
 static size_t v_bytes(const struct kern_group *g)
 {
-    return KERN_PAGE * (size_t)size_align((uint64_t)g->head_dim, 16) * value_bytes(g->kv_type);
+    return head_bytes(g->kv_type, (size_t)size_align((uint64_t)g->head_dim, 16));
 }
 
 /* Where K of a head begins inside a page. */
@@ -32,7 +37,8 @@ static size_t head_at(const struct kern_group *g, int layer, int kv_head)
 size_t cpu_kv_page_bytes(const struct kern_group *g)
 {
     uint64_t bytes;
-    if (g->kv_type != KT_F32 && g->kv_type != KT_F16) return 0;
+    if (g->kv_type != KT_F32 && g->kv_type != KT_F16 && g->kv_type != KT_Q8_0) return 0;
+    if (g->head_dim % ktype_info(g->kv_type)->block) return 0;
     if (g->layers <= 0 || g->kv_heads <= 0 || g->head_dim <= 0 || g->head_dim > KERN_HEAD_MAX) return 0;
     if (size_mul((uint64_t)g->layers * (uint64_t)g->kv_heads, k_bytes(g) + v_bytes(g), &bytes)) return 0;
     return bytes > SIZE_MAX - 64 ? 0 : (size_t)size_align(bytes, 64);
@@ -105,7 +111,7 @@ static void finish_rows(void *arg, int first, int end, int who)
         for (int h = 0; h < g->kv_heads; h++) {
             uint8_t *page_k = to + head_at(g, j->layer, h);
             j->d->isa->kv_write(k + (size_t)h * (size_t)g->head_dim, v + (size_t)h * (size_t)g->head_dim, g->head_dim,
-                                g->kv_type == KT_F16, page_k, page_k + k_bytes(g), pos % KERN_PAGE);
+                                g->kv_type, page_k, page_k + k_bytes(g), pos % KERN_PAGE);
         }
     }
 }
@@ -160,7 +166,7 @@ static void attend_items(void *arg, int first, int end, int who)
             .att = j->att + at,
             .heads = j->heads,
             .dim = g->head_dim,
-            .f16 = g->kv_type == KT_F16,
+            .kv = g->kv_type,
             .slab = g->dev_slab,
             .page_bytes = g->page_bytes,
             .k_off = k_off,

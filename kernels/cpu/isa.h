@@ -33,9 +33,9 @@ struct isa_attend {
     const float *q;           /* (heads, dim) */
     float *att;               /* (heads, dim) */
     int heads, dim;
-    bool f16;                 /* K and V are halves, else floats */
+    enum ktype kv;            /* of K and V: KT_F32, KT_F16 or KT_Q8_0 */
     const uint8_t *slab;
-    size_t page_bytes, k_off, v_off; /* inside a page: K (dim, 16 tokens), V (16 tokens, dim rounded up to 16) */
+    size_t page_bytes, k_off, v_off; /* where K and V begin inside a page: attn.c draws them */
     const int32_t *table;
     int from, pos;            /* first and last position seen */
     float scale, softcap;
@@ -62,7 +62,8 @@ struct cpu_isa {
     void (*head)(float *x, int dim, const float *bias, const float *norm, float eps, const struct kern_rope *rope,
                  const float *turn);
     /* One token's k and v of one head to a page; token is 0..15 in it. */
-    void (*kv_write)(const float *k, const float *v, int dim, bool f16, uint8_t *page_k, uint8_t *page_v, int token);
+    void (*kv_write)(const float *k, const float *v, int dim, enum ktype kv, uint8_t *page_k, uint8_t *page_v,
+                     int token);
     void (*attend)(const struct isa_attend *a);
 };
 

@@ -175,13 +175,38 @@ static void kv_write_f16(const float *k, const float *v, int dim, uint8_t *page_
     }
 }
 
-static void row_kv_write(const float *k, const float *v, int dim, bool f16, uint8_t *page_k, uint8_t *page_v, int token)
+/* The scales come first, (dim / 32, 16 tokens) halves: dim bytes. */
+INLINE void put_scale(uint8_t *page, int block, int token, float scale)
 {
-    if (f16) {
-        kv_write_f16(k, v, dim, page_k, page_v, token);
-        return;
+    uint16_t h = quant_to_f16(scale);
+    memcpy(page + 2 * (block * KERN_PAGE + token), &h, 2);
+}
+
+static void kv_write_q8_0(const float *k, const float *v, int dim, uint8_t *page_k, uint8_t *page_v, int token)
+{
+    uint8_t *to_k = page_k + dim + token, *to_v = page_v + dim + token * dim;
+    struct act act;
+    for (int b = 0; b < dim / 32; b++) {
+        row_quantise(k + 32 * b, 1, &act, 1);
+        put_scale(page_k, b, token, act.dx);
+        for (int i = 0; i < 32; i++) to_k[(32 * b + i) * KERN_PAGE] = (uint8_t)act.q[i];
+        row_quantise(v + 32 * b, 1, &act, 1);
+        put_scale(page_v, b, token, act.dx);
+        memcpy(to_v + 32 * b, act.q, 32);
     }
+}
+
+static void kv_write_f32(const float *k, const float *v, int dim, uint8_t *page_k, uint8_t *page_v, int token)
+{
     uint8_t *to_v = page_v + (size_t)token * size_align((uint64_t)dim, 16) * 4;
     memcpy(to_v, v, (size_t)dim * 4);
     for (int i = 0; i < dim; i++) memcpy(page_k + 4 * token + i * 4 * KERN_PAGE, k + i, 4);
+}
+
+static void row_kv_write(const float *k, const float *v, int dim, enum ktype kv, uint8_t *page_k, uint8_t *page_v,
+                         int token)
+{
+    if (kv == KT_Q8_0) kv_write_q8_0(k, v, dim, page_k, page_v, token);
+    else if (kv == KT_F16) kv_write_f16(k, v, dim, page_k, page_v, token);
+    else kv_write_f32(k, v, dim, page_k, page_v, token);
 }

@@ -9,6 +9,7 @@
  *     vf_max(a, b) = a > b ? a : b and vf_min(a, b) = a < b ? a : b: the second when either is not a number
  *     vf_select_lt(a, b, yes, no) = a < b ? yes : no
  *     vf_f16, vf_bf16, vf_to_f16: LANES 16-bit floats in memory; to f16 rounds to nearest even
+ *     vf_i8: LANES signed bytes in memory
  *     vf_from(vi): integers to floats; vf_of_bits, vi_of_bits: the same bits
  *     vacc_dot(a, w, x): each lane adds its 4 products of unsigned bytes of w and signed bytes of x (-127 .. 127).
  *         The sum starts with vacc_start(first) and is read with vacc_end().  Between, vacc_spill() after every 2

@@ -37,6 +37,10 @@ INLINE vf vf_copysign(vf magnitude, vf sign)
                                                          _mm512_castps_si512(magnitude), 0xca));
 }
 INLINE vf vf_f16(const uint8_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i_u *)p)); }
+INLINE vf vf_i8(const uint8_t *p)
+{
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i_u *)p)));
+}
 INLINE vf vf_bf16(const uint8_t *p)
 {
     return _mm512_castsi512_ps(

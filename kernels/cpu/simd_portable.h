@@ -10,6 +10,7 @@ typedef int32_t vi __attribute__((vector_size(16)));
 typedef uint32_t vu __attribute__((vector_size(16)));
 typedef int16_t vs __attribute__((vector_size(16)));
 typedef uint16_t vus __attribute__((vector_size(16)));
+typedef int8_t vb __attribute__((vector_size(4)));
 
 /* ---------------------------------------------------------------------- floats */
 
@@ -49,6 +50,12 @@ INLINE vf vf_f16(const uint8_t *p)
     uint16_t h[LANES];
     memcpy(h, p, sizeof h);
     return (vf){quant_f16(h[0]), quant_f16(h[1]), quant_f16(h[2]), quant_f16(h[3])};
+}
+INLINE vf vf_i8(const uint8_t *p)
+{
+    vb b;
+    memcpy(&b, p, sizeof b);
+    return __builtin_convertvector(b, vf);
 }
 INLINE vf vf_bf16(const uint8_t *p)
 {
