@@ -83,6 +83,12 @@ static uint64_t vram(const struct opts *o)
     return have == UINT64_MAX ? have : (uint64_t)((double)have * -o->vram / 100); /* not known: no ceiling */
 }
 
+static enum ktype kv_type(const struct opts *o)
+{
+    if (strcmp(o->kv_type, "q8_0") == 0) return KT_Q8_0;
+    return strcmp(o->kv_type, "f32") == 0 ? KT_F32 : KT_F16;
+}
+
 /* What would have fitted, under the line that says what did not. */
 static int refuse(struct app *a, const struct buf *fits, const struct err *err)
 {
@@ -102,7 +108,7 @@ static int open_engine(struct app *a, struct err *err)
         .model = o->model, .script = o->script_file, .backend = o->backend,
         .kern = {.threads = (int)o->threads, .isa = o->isa, .pin = !o->no_pin},
         .ctx = (int)o->ctx, .max_seqs = 1, .template = -1,
-        .kv_type = strcmp(o->kv_type, "f32") == 0 ? KT_F32 : KT_F16,
+        .kv_type = kv_type(o),
         .vram = vram(o), .fit = o->fit, .fits = &fits,
         .progress = on_load, .progress_self = &loading,
     };

@@ -58,7 +58,7 @@ struct engine_config {
     int max_seqs; /* sequences that run at once; 0: 8 */
     int max_rows; /* tokens in one pass; 0: by backend and size of the model (chunk.h) */
     uint64_t pool_tokens; /* tokens that the KV pool holds; 0: ctx * max_seqs */
-    enum ktype kv_type;   /* KT_F16 or KT_F32 */
+    enum ktype kv_type;   /* KT_F16, KT_F32, or KT_Q8_0 where heads are a whole number of 32 values */
     int template; /* enum template_kind, or -1: what the file asks for */
     /* Room for requests and their answers, until they are dropped; 0: twice max_seqs of the largest. */
     uint64_t text_bytes;

@@ -51,9 +51,14 @@ static void put_row(const struct fit *f, const char *name, uint64_t weights, str
 void fit_table(const struct fit *f, struct buf *out)
 {
     static const enum ktype types[] = {KT_F16, KT_Q8_0, KT_Q4_K};
-    buf_printf(out, "what fits in %.1f MiB: the largest context, in tokens\n", (double)f->ceiling / 0x1p20);
+    struct fit q8_0 = *f;
+    q8_0.kv_type = KT_Q8_0;
+    buf_printf(out, "what fits in %.1f MiB: the largest context, in tokens, with KV in %s\n",
+               (double)f->ceiling / 0x1p20, ktype_info(f->kv_type)->name);
     buf_puts(out, "  weights                         1 sequence   4 sequences  16 sequences\n");
     put_row(f, "as in the file", f->m->bytes, out);
+    if (f->kv_type != KT_Q8_0 && f->m->head_dim % ktype_info(KT_Q8_0)->block == 0)
+        put_row(&q8_0, "as is, KV Q8_0", f->m->bytes, out);
     for (size_t i = 0; i < COUNT_OF(types); i++) {
         uint64_t weights = model_bytes_as(f->m, f->k, types[i]);
         if (weights > 0) put_row(f, ktype_info(types[i])->name, weights, out);

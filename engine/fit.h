@@ -15,13 +15,14 @@ struct fit {
 };
 
 /* The ledger of seqs sequences of ctx tokens in passes of at most max_rows rows (more, if a pass of all sequences needs
- * it), weights being that many bytes.  0, or -1: the sizes overflow. */
+ * it), weights being that many bytes.  0, or -1: as forward_plan(). */
 int fit_ledger(const struct fit *f, uint64_t weights, int ctx, int seqs, struct ledger *out, struct err *err);
 
 /* The largest context of at most `most` tokens, in whole pages (or `most` itself), that seqs sequences can have each;
  * 0: not even one page. */
 int fit_ctx(const struct fit *f, uint64_t weights, int seqs, int most);
 
-/* For a person: the largest context for some numbers of sequences, with the weights as they are and in other types. */
+/* For a person: the largest context for some numbers of sequences, with the weights as they are and in other types, and
+ * with KV pages of Q8_0 where those are not what was asked and the model's heads allow them. */
 void fit_table(const struct fit *f, struct buf *out);
 #endif

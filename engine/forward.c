@@ -12,6 +12,17 @@ static bool place(struct forward *f, size_t *at, uint64_t rows, uint64_t cols, u
     return true;
 }
 
+/* The backend has no pages for these heads, or of this type. */
+static int refuse_kv(const struct kern_group *g, struct err *err)
+{
+    const struct ktype_info *t = ktype_info(g->kv_type);
+    if (t && g->head_dim % t->block)
+        return err_set(err, -1, "KV pages of %s take a whole number of %d values a head, this model has %d: "
+                       "use --kv-type f16", t->name, t->block, g->head_dim);
+    return err_set(err, -1, "this backend has no KV pages of %s for heads of %d values: use --kv-type f16",
+                   t ? t->name : "this type", g->head_dim);
+}
+
 int forward_plan(struct forward *f, const struct model *m, const struct kern *k, int ctx, int max_rows, int max_outs,
                  int pages, enum ktype kv_type, struct err *err)
 {
@@ -28,6 +39,7 @@ int forward_plan(struct forward *f, const struct model *m, const struct kern *k,
     f->group = (struct kern_group){
         .layers = m->layers, .kv_heads = m->kv_heads, .head_dim = m->head_dim, .kv_type = kv_type, .pages = pages};
     f->group.page_bytes = k->kv_page_bytes(&f->group);
+    if (f->group.page_bytes == 0) return refuse_kv(&f->group, err);
     uint64_t rows = (uint64_t)max_rows, outs = (uint64_t)max_outs, heads = (uint64_t)m->heads * (uint64_t)m->head_dim,
              kv;
     bool ok = place(f, &f->at_x, rows, (uint64_t)m->embd, sizeof(float)) &&

@@ -22,7 +22,8 @@ struct forward {
     char *dev_work;
 };
 
-/* Sizes only: pure.  0, or -1: they overflow (err has the figures). */
+/* Sizes only: pure.  0, or -1: they overflow, or the backend has no pages of kv_type for the model's heads (err says
+ * it). */
 int forward_plan(struct forward *f, const struct model *m, const struct kern *k, int ctx, int max_rows, int max_outs,
                  int pages,
                  enum ktype kv_type, struct err *err);

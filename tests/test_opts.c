@@ -67,6 +67,19 @@ TEST(opts_take_each_flag_in_both_spellings)
     CHECK_NEAR(o.temp, 2, 0);
 }
 
+TEST(opts_name_the_type_of_the_attention_memory_by_flag_or_variable)
+{
+    static const char *const types[] = {"f16", "q8_0", "f32"};
+    for (size_t i = 0; i < COUNT_OF(types); i++) {
+        CHECK_EQ(PARSE("--kv-type", types[i]), 0);
+        CHECK_STR(o.kv_type, types[i]);
+        variable = "PLIMSOLL_KV_TYPE", value = types[i];
+        CHECK_EQ(parse_list(NULL, 0), 0);
+        CHECK_STR(o.kv_type, types[i]);
+        variable = NULL;
+    }
+}
+
 TEST(opts_refuse_numbers_that_are_none_or_out_of_range)
 {
     static const char *const bad[] = {"",   "nan", "NaN",   "inf",  "-inf",  "1e999", "0x1p3",
@@ -102,6 +115,7 @@ TEST(opts_a_flag_without_its_value_or_with_one_too_many_is_refused)
     REFUSED("--json takes no value", "--json=1");
     REFUSED("one of chatml|llama3|raw", "--template", "gemma");
     REFUSED("one of auto|portable|avx2|avx512", "--isa", "avx");
+    REFUSED("one of f16|q8_0|f32", "--kv-type", "q8");
     REFUSED("one of", "--isa", "auto|portable");
     REFUSED("one of", "--isa", "");
 }
@@ -180,7 +194,8 @@ TEST(opts_help_shows_every_flag_variable_and_default)
     struct buf b = {0};
     opts_help(&b);
     static const char *const parts[] = {"-m, --model FILE", "[PLIMSOLL_MODEL]", "--temp T", "(0.7, ", "(0.95)",
-                                        "auto|portable|avx2|avx512", "--nll FILE", "--help-events", "Exit status"};
+                                        "auto|portable|avx2|avx512", "f16|q8_0|f32", "--nll FILE", "--help-events",
+                                        "Exit status"};
     for (size_t i = 0; i < COUNT_OF(parts); i++) CHECK(strstr(b.data, parts[i]));
     buf_free(&b);
 }
