@@ -13,7 +13,7 @@ int fit_ledger(const struct fit *f, uint64_t weights, int ctx, int seqs, struct 
     s.text_bytes = f->text_bytes ? f->text_bytes : sched_text_bytes(f->token_text, ctx, seqs);
     sched_ledger(&s, out);
     out->ceiling = f->ceiling;
-    out->bytes[LEDGER_WEIGHTS] = weights;
+    out->bytes[LEDGER_WEIGHTS] = f->k->slab_bytes(weights);
     return 0;
 }
 

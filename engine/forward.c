@@ -56,11 +56,11 @@ int forward_plan(struct forward *f, const struct model *m, const struct kern *k,
 
 void forward_ledger(const struct forward *f, struct ledger *out)
 {
-    out->bytes[LEDGER_WEIGHTS] = f->m->bytes;
-    out->bytes[LEDGER_KV] = f->kv_bytes;
+    out->bytes[LEDGER_WEIGHTS] = f->k->slab_bytes(f->m->bytes);
+    out->bytes[LEDGER_KV] = f->k->slab_bytes(f->kv_bytes);
     out->bytes[LEDGER_ACTIVATIONS] = f->at_logits; /* x, q, att, h come before the logits, the steps' scratch last */
     out->bytes[LEDGER_LOGITS] = f->at_work - f->at_logits;
-    out->bytes[LEDGER_SCRATCH] = f->work_bytes - f->at_work;
+    out->bytes[LEDGER_SCRATCH] = f->k->slab_bytes(f->work_bytes) - f->at_work;
 }
 
 void forward_attach(struct forward *f, struct kdev *d, void *dev_work, void *dev_kv)

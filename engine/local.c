@@ -2,7 +2,9 @@
 #include "engine/fit.h"
 #include "engine/forward.h"
 #include "engine/hostmem.h"
+#include "engine/chunk.h"
 #include "engine/maker.h"
+#include "engine/touch.h"
 
 struct maker {
     struct model model;
@@ -10,6 +12,7 @@ struct maker {
     const struct kern *k;
     struct kdev *d;
     void *weights, *work, *kv; /* device slabs: model.bytes, forward.work_bytes, forward.kv_bytes */
+    struct touch touch; /* of kv, where the backend's memory is lazy */
 };
 
 static int run(void *self, const struct pass *p, struct err *err)
@@ -35,10 +38,18 @@ static int load_page(void *self, int page, const void *host, struct err *err)
     return l->k->upload(l->d, NULL, page_at(l, page), host, l->forward.group.page_bytes, err);
 }
 
+static int usable_pages(void *self, bool wait, int more)
+{
+    struct maker *l = self;
+    size_t page = l->forward.group.page_bytes;
+    return (int)((wait ? touch_wait(&l->touch, ((size_t)more + 1) * page - 1) : touch_done(&l->touch)) / page);
+}
+
 static void local_close(struct engine *e)
 {
     if (!e) return;
     struct maker *l = e->own;
+    if (l) touch_close(&l->touch);
     if (l && l->d) {
         if (l->kv) l->k->give(l->d, l->kv, l->forward.kv_bytes);
         if (l->work) l->k->give(l->d, l->work, l->forward.work_bytes);
@@ -67,6 +78,7 @@ static int take_slabs(struct maker *l, const struct engine_config *cfg, struct e
     l->weights = l->k->take(l->d, l->model.bytes, err);
     if (l->weights) l->work = l->k->take(l->d, l->forward.work_bytes, err);
     if (l->work) l->kv = l->k->take(l->d, l->forward.kv_bytes, err);
+    if (l->kv && l->k->lazy) memset(l->work, 0, l->forward.work_bytes); /* the pool follows beside the first requests */
     return l->kv ? 0 : ENGINE_FAULT;
 }
 
@@ -109,7 +121,7 @@ static int plan_under_ceiling(struct engine *e, const struct engine_config *cfg,
         struct engine_config smaller = *cfg;
         int ctx = fit_ctx(&f, l->model.bytes, i->max_seqs, i->ctx);
         if (ctx > 0) smaller.ctx = ctx; /* else refused below, with figures */
-        if (maker_sizes(e, &smaller, i->ctx_trained, pages, err)) return ENGINE_FAULT;
+        if (maker_sizes(e, &smaller, i->ctx_trained, i->max_rows, pages, err)) return ENGINE_FAULT;
     }
     if (forward_plan(&l->forward, &l->model, l->k, i->ctx, i->max_rows, maker_outs(e), *pages, cfg->kv_type, err))
         return ENGINE_FAULT;
@@ -146,9 +158,9 @@ static void describe(struct engine *e, const struct gguf *g)
     list_kernels(l, g, i->kernels, sizeof i->kernels);
     i->layers = l->model.layers;
     i->parameters = l->model.parameters;
-    i->weight_bytes = l->model.bytes;
-    i->work_bytes = l->forward.work_bytes;
-    i->kv_bytes = l->forward.kv_bytes;
+    i->weight_bytes = l->k->slab_bytes(l->model.bytes);
+    i->work_bytes = l->k->slab_bytes(l->forward.work_bytes);
+    i->kv_bytes = l->k->slab_bytes(l->forward.kv_bytes);
     i->kv_bytes_per_token = l->forward.group.page_bytes / KERN_PAGE;
 }
 
@@ -162,16 +174,19 @@ static int open_model(struct engine *e, const struct engine_config *cfg, const s
     if (!l) return err_set(err, ENGINE_FAULT, "no memory to open an engine");
     if (pick_backend(l, cfg, err) || maker_vocab_open(e, cfg, g, &kind, err)) return ENGINE_FAULT;
     if (model_plan(&l->model, g, e->info.vocab, l->k, err)) return ENGINE_FAULT;
-    if (maker_sizes(e, cfg, l->model.ctx_trained, &pages, err)) return ENGINE_FAULT;
+    int rows = chunk_rows(l->k->name, l->model.parameters);
+    if (maker_sizes(e, cfg, l->model.ctx_trained, rows, &pages, err)) return ENGINE_FAULT;
     int rc = plan_under_ceiling(e, cfg, &pages, &sched, err);
     if (rc) return rc;
     if (take_slabs(l, cfg, err)) return ENGINE_FAULT;
     if (model_load(&l->model, g, l->k, l->d, l->weights, cfg->progress, cfg->progress_self, err)) return ENGINE_FAULT;
     forward_attach(&l->forward, l->d, l->work, l->kv);
+    if (l->k->lazy && touch_open(&l->touch, l->kv, l->forward.kv_bytes, err)) return ENGINE_FAULT;
     describe(e, g);
     sched.template = kind;
     sched.runner = (struct runner){.self = l, .run = run, .page_bytes = l->forward.group.page_bytes,
-                                   .save_page = save_page, .load_page = load_page};
+                                   .save_page = save_page, .load_page = load_page,
+                                   .usable_pages = l->k->lazy ? usable_pages : NULL};
     return maker_sched_open(e, &sched, err);
 }
 

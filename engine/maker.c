@@ -1,5 +1,8 @@
 /* maker.c - the shared part of engine_local and engine_scripted. */
 #include "engine/maker.h"
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 struct engine *maker_open(const struct engine_config *cfg,
                           int (*open)(struct engine *, const struct engine_config *, const struct gguf *, struct err *),
@@ -13,6 +16,9 @@ struct engine *maker_open(const struct engine_config *cfg,
     struct gguf *g = gguf_open(cfg->model, err);
     int rc = g ? open(e, cfg, g, err) : ENGINE_FAULT;
     gguf_close(g);
+#ifdef __GLIBC__
+    malloc_trim(0); /* what reading the file took goes back to the system: the ledger does not count it */
+#endif
     if (rc == 0) return e;
     close(e);
     return NULL;
@@ -41,13 +47,14 @@ int maker_vocab_open(struct engine *e, const struct engine_config *cfg, const st
     return 0;
 }
 
-int maker_sizes(struct engine *e, const struct engine_config *cfg, int ctx_trained, int *pages, struct err *err)
+int maker_sizes(struct engine *e, const struct engine_config *cfg, int ctx_trained, int rows, int *pages,
+                struct err *err)
 {
     struct engine_info *i = &e->info;
     i->ctx_trained = ctx_trained;
     i->ctx = cfg->ctx > 0 ? cfg->ctx : MIN(ctx_trained, 4096);
     i->max_seqs = cfg->max_seqs > 0 ? cfg->max_seqs : 8;
-    i->max_rows = MAX(cfg->max_rows > 0 ? cfg->max_rows : 128, i->max_seqs + 1);
+    i->max_rows = MAX(cfg->max_rows > 0 ? cfg->max_rows : rows, i->max_seqs + 1);
     if (i->ctx > 1 << 27 || i->max_seqs > SCHED_REQUESTS || i->max_rows > 1 << 20)
         return err_set(err, ENGINE_FAULT, "%d sequences of %d tokens in passes of %d are more than can be counted",
                        i->max_seqs, i->ctx, i->max_rows);

@@ -68,6 +68,7 @@ struct sched *sched_open(const struct sched_config *cfg, struct err *err)
             sched_close(s);
             return NULL;
         }
+        if (s->kv && cfg->runner.usable_pages) kv_limit(s->kv, cfg->runner.usable_pages(cfg->runner.self, false, 0));
         if (s->kv && allocate(s) && take_text(s)) {
             figures_publish(s);
             return s;
@@ -95,13 +96,6 @@ void sched_close(struct sched *s)
     free(s->out_of);
     figures_close(s->published);
     free(s);
-}
-
-void sched_limit_pages(struct sched *s, int n)
-{
-    kv_limit(s->kv, n);
-    s->look = true;
-    figures_publish(s);
 }
 
 /* ------------------------------------------------------------------ requests */
@@ -317,11 +311,33 @@ static void tell_rest(struct sched *s, struct events *e)
     }
 }
 
+/* More pages may be there than at the last step. */
+static void find_pages(struct sched *s, bool wait)
+{
+    int usable = kv_count(s->kv).usable;
+    if (!s->cfg.runner.usable_pages || usable == s->cfg.pages) return;
+    int now = s->cfg.runner.usable_pages(s->cfg.runner.self, wait, usable);
+    if (now == usable) return;
+    kv_limit(s->kv, now);
+    s->look = true;
+}
+
+/* Who can be let in is; when nobody runs and someone wants to, that may need memory that is still on its way. */
+static void let_in(struct sched *s, struct events *e)
+{
+    find_pages(s, false);
+    admit_all(s, e);
+    while (s->running == 0 && s->waiting + s->parked > 0 && kv_count(s->kv).usable < s->cfg.pages) {
+        find_pages(s, true);
+        admit_all(s, e);
+    }
+}
+
 int sched_step(struct sched *s, struct engine_event *ev, int cap, struct err *err)
 {
     struct events e = {.ev = ev, .cap = cap};
     tell_rest(s, &e);
-    admit_all(s, &e);
+    let_in(s, &e);
     admit_make_room(s, &e);
     batch_make(s);
     if (s->pass.batch.rows > 0) {

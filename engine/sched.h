@@ -45,6 +45,9 @@ struct runner {
     size_t page_bytes;
     int (*save_page)(void *self, int page, void *host, struct err *err);
     int (*load_page)(void *self, int page, const void *host, struct err *err);
+    /* How many pages, from the first, are backed by memory by now; with `wait` only when there are more than so many,
+     * or all.  NULL: all are from the start. */
+    int (*usable_pages)(void *self, bool wait, int more);
 };
 
 struct sched_config {
@@ -72,10 +75,6 @@ int sched_step(struct sched *s, struct engine_event *ev, int cap, struct err *er
 void sched_snapshot(const struct sched *s, struct engine_snapshot *out); /* all but weight, KV and work bytes: 0 */
 void sched_waits(struct sched *s, int id, struct engine_wait *out);
 void sched_page_map(struct sched *s, struct engine_cell *cell, int n);
-
-/* The first n pages of the pool are backed by memory now; all are from open on, unless this is called before the
- * first request. */
-void sched_limit_pages(struct sched *s, int n);
 
 /* The most text that one token of an answer can be, and the text_bytes that suit so many sequences: two requests of ctx
  * tokens for each, and a full queue of small ones. */

@@ -144,11 +144,13 @@ struct kern {
     /* Device memory in big slabs, 64-byte aligned (or better), zeroed.  NULL: err says how much was asked. */
     void *(*take)(struct kdev *d, size_t bytes, struct err *err);
     void (*give)(struct kdev *d, void *dev_slab, size_t bytes);
+    bool lazy; /* memory from take() is there only when it has been touched: writing zeros to it does that */
     int (*upload)(struct kdev *d, struct kstream *st, void *dev_dst, const void *src, size_t bytes, struct err *err);
     /* waits for all before it */
     int (*fetch)(struct kdev *d, struct kstream *st, void *dst, const void *dev_src, size_t bytes, struct err *err);
 
-    /* Sizes: pure, never touch a device. 0 from mat_bytes: the backend cannot multiply this type. */
+    /* Sizes: pure, never touch a device.  slab_bytes: what take() really takes for so many.  0 from mat_bytes: the backend cannot multiply this type. */
+    size_t (*slab_bytes)(size_t bytes);
     size_t (*mat_bytes)(enum ktype type, int rows, int cols);
     size_t (*kv_page_bytes)(const struct kern_group *g); /* 0: no such pages: type, head_dim, overflow */
     size_t (*work_bytes)(const struct kern_dims *dims); /* scratch that every step below is given as dev_work */

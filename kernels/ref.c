@@ -49,11 +49,16 @@ static const char *ref_mat_kernel(const struct kdev *d, enum ktype type)
     return d->round_activations && is_integer(type) ? "double sums, int8 activations" : "double sums";
 }
 
+static size_t ref_slab_bytes(size_t bytes)
+{
+    return bytes > SIZE_MAX - 64 ? SIZE_MAX : (size_t)size_align(MAX(bytes, 1), 64);
+}
+
 static void *ref_take(struct kdev *d, size_t bytes, struct err *err)
 {
     (void)d;
-    size_t whole = bytes > SIZE_MAX - 64 ? 0 : size_align(MAX(bytes, 1), 64);
-    void *slab = whole ? aligned_alloc(64, whole) : NULL;
+    size_t whole = ref_slab_bytes(bytes);
+    void *slab = whole < SIZE_MAX ? aligned_alloc(64, whole) : NULL;
     if (!slab) {
         err_set(err, -1, "ref: cannot take %zu bytes of memory; use a smaller model, context or budget", bytes);
         return NULL;
@@ -458,6 +463,7 @@ const struct kern *kern_ref(void)
         .give = ref_give,
         .upload = ref_upload,
         .fetch = ref_fetch,
+        .slab_bytes = ref_slab_bytes,
         .mat_bytes = ref_mat_bytes,
         .kv_page_bytes = ref_kv_page_bytes,
         .work_bytes = ref_work_bytes,

@@ -16,7 +16,7 @@ static const char *tiny_path(void)
 
 static struct engine *open_under(uint64_t vram, bool fit, int ctx, int seqs, struct buf *fits, struct err *err)
 {
-    return ops->open(&(struct engine_config){.model = tiny_path(), .kern = {.threads = 1}, .kv_type = KT_F16,
+    return ops->open(&(struct engine_config){.model = tiny_path(), .kern = {.threads = 1}, .kv_type = KT_F16, .max_rows = 128,
                                              .ctx = ctx, .max_seqs = seqs, .template = -1, .vram = vram, .fit = fit, .fits = fits},
                      err);
 }
@@ -50,6 +50,7 @@ TEST(fit_says_byte_for_byte_what_the_engine_takes)
         CHECK_EQ(fit_ledger(&f, m.bytes, ctx, seqs, &l, &err), 0);
         CHECK_MEM(&l, &i->ledger, sizeof l);
         CHECK_EQ(l.bytes[LEDGER_WEIGHTS], i->weight_bytes);
+        CHECK(i->weight_bytes >= m.bytes && i->weight_bytes < m.bytes + (4 << 20));
         CHECK_EQ(l.bytes[LEDGER_KV], i->kv_bytes);
         CHECK_EQ(ledger_total(&l), i->weight_bytes + i->kv_bytes + i->work_bytes + l.bytes[LEDGER_TEXT] +
                                        l.bytes[LEDGER_PARK] + l.bytes[LEDGER_TABLES]);

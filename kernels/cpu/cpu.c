@@ -12,6 +12,7 @@ enum { HUGE = 2 << 20 };
  * to end, and small pages cost a walk of the page table every 4 KiB. */
 static size_t mapped_bytes(size_t bytes)
 {
+    if (bytes > SIZE_MAX / 2) return SIZE_MAX;
     return bytes >= HUGE ? (size_t)size_align(bytes, HUGE) : (size_t)size_align(MAX(bytes, 1), 4096);
 }
 
@@ -169,8 +170,10 @@ const struct kern *kern_cpu(void)
         .mat_kernel = cpu_mat_kernel,
         .take = cpu_take,
         .give = cpu_give,
+        .lazy = true,
         .upload = cpu_upload,
         .fetch = cpu_fetch,
+        .slab_bytes = mapped_bytes,
         .mat_bytes = pack_bytes,
         .kv_page_bytes = cpu_kv_page_bytes,
         .work_bytes = cpu_work_bytes,

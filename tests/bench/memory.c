@@ -93,11 +93,12 @@ int weigh_main(int argc, char **argv)
 static void read_weight(void *self, char *text)
 {
     struct weight *w = self;
-    uint64_t *b = w->ledger.bytes;
-    static_assert(LEDGER_CLASSES == 5, "the line has as many figures");
-    int read = sscanf(text, "WEIGHED %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-                      " %" SCNu64, &w->full, &w->heap, &w->ledger.ceiling, &b[0], &b[1], &b[2], &b[3], &b[4]);
-    if (read == 3 + LEDGER_CLASSES) w->there = true;
+    uint64_t *into[3 + LEDGER_CLASSES] = {&w->full, &w->heap, &w->ledger.ceiling};
+    int n = 0, at = 0, used;
+    for (int c = 0; c < LEDGER_CLASSES; c++) into[3 + c] = &w->ledger.bytes[c];
+    if (strncmp(text, "WEIGHED", 7) != 0) return;
+    for (at = 7; n < 3 + LEDGER_CLASSES && sscanf(text + at, " %" SCNu64 "%n", into[n], &used) == 1; n++) at += used;
+    w->there = n == 3 + LEDGER_CLASSES;
 }
 
 int weigh_measure(const struct options *o, struct subject *s, struct err *err)
