@@ -105,32 +105,41 @@ __attribute__((format(printf, 2, 3))) static inline void buf_printf(struct buf *
     }
 }
 
-/* A growing list of token ids; same habits as buf. */
+/* A growing list of token ids; same habits as buf.  One made by ids_fixed() lies in the caller's memory and never
+ * grows: what does not fit sets `failed` and is dropped, and nothing is allocated or freed. */
 struct ids {
     int32_t *id;
     size_t n, cap;
-    bool failed;
+    bool failed, fixed;
 };
+
+/* An empty list of at most cap ids, in mem, which the caller keeps. */
+static inline struct ids ids_fixed(int32_t *mem, size_t cap)
+{
+    return (struct ids){.id = mem, .cap = cap, .fixed = true};
+}
 
 static inline void ids_free(struct ids *v)
 {
-    free(v->id);
+    if (!v->fixed) free(v->id);
     *v = (struct ids){0};
 }
 
-static inline void ids_put(struct ids *v, int32_t id)
+/* 0, or -1 and `failed` is set: out of memory, or a fixed list is full. */
+static inline int ids_put(struct ids *v, int32_t id)
 {
-    if (v->failed) return;
+    if (v->failed) return -1;
     if (v->n == v->cap) {
         size_t cap = v->cap ? 2 * v->cap : 64;
-        int32_t *p = cap > SIZE_MAX / 2 / sizeof *p ? NULL : realloc(v->id, cap * sizeof *p);
+        int32_t *p = v->fixed || cap > SIZE_MAX / 2 / sizeof *p ? NULL : realloc(v->id, cap * sizeof *p);
         if (!p) {
             v->failed = true;
-            return;
+            return -1;
         }
         v->id = p;
         v->cap = cap;
     }
     v->id[v->n++] = id;
+    return 0;
 }
 #endif
