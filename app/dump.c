@@ -30,7 +30,7 @@ static int render(struct app *a, const struct chat *c, struct ids *ids, struct e
 {
     enum template_kind kind;
     if (template_by_name(a->info->template, &kind)) return err_set(err, -1, "no such form: %s", a->info->template);
-    return template_render(kind, a->ops->vocab(a->engine), c->msgs, c->n, true, ids, err);
+    return template_render(kind, a->ops->vocab(a->engine), NULL, c->msgs, c->n, true, ids, NULL, 0, err);
 }
 
 /* One message more, which nobody answers. */

@@ -41,7 +41,7 @@ static int read_text(struct nll *s, struct err *err)
     int status = r == INPUT_OK ? EXIT_DONE : r == INPUT_SIGNAL ? 128 + signals_pending() : EXIT_USAGE;
     const char *bytes = text.data ? text.data : "";
     const struct vocab *v = s->a->ops->vocab(s->a->engine);
-    if (status == EXIT_DONE && vocab_encode(v, bytes, text.len, 0, &s->text, err)) status = EXIT_ENGINE;
+    if (status == EXIT_DONE && vocab_encode(v, NULL, bytes, text.len, 0, &s->text, err)) status = EXIT_ENGINE;
     buf_free(&text);
     return status;
 }

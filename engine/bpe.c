@@ -23,12 +23,17 @@ static int spelled_byte(unsigned c)
     return c < 256 && spell_byte(c) == c ? (int)c : -1;
 }
 
-static void put_spelled(struct buf *out, unsigned char byte)
+/* 1 or 2 bytes to out; how many. */
+static size_t spell(char out[2], unsigned char byte)
 {
     unsigned c = spell_byte(byte);
-    char utf8[2] = {(char)(0xc0 | c >> 6), (char)(0x80 | (c & 0x3f))};
-    if (c < 0x80) buf_put(out, &(char){(char)c}, 1);
-    else buf_put(out, utf8, 2);
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    out[0] = (char)(0xc0 | c >> 6);
+    out[1] = (char)(0x80 | (c & 0x3f));
+    return 2;
 }
 
 /* What spells no byte stands for itself: tokens that were added to a vocabulary later are written plainly. */
@@ -140,91 +145,77 @@ static int open_family(struct vocab *v, const struct gguf *g, struct err *err)
 int bpe_open(struct vocab *v, const struct gguf *g, struct err *err)
 {
     if (open_family(v, g, err) || open_merges(v, g, err)) return -1;
-    struct buf one = {0};
     for (int b = 0; b < 256; b++) {
-        one.len = 0;
-        put_spelled(&one, (unsigned char)b);
-        int32_t id = one.failed ? -1 : vocab_find(v, one.data, one.len);
+        char one[2];
+        int32_t id = vocab_find(v, one, spell(one, (unsigned char)b));
         v->byte_id[b] = id >= 0 && vocab_is_plain(v, id) ? id : -1;
     }
-    bool failed = one.failed;
-    buf_free(&one);
-    return failed ? vocab_fail(g, err, "out of memory for the byte tokens") : 0;
+    return 0;
 }
 
 /* ---------------------------------------------------------------- encoding */
 
-/* The merge of symbol `left` with its right neighbour, if there is one, to the heap. */
-static int offer(const struct vocab *v, struct work *w, int32_t left)
+/* The rank of the merge, as it is: lower ones come first. */
+static uint32_t merge_key(const struct vocab *v, struct vocab_scratch *s, size_t at)
 {
-    if (left < 0 || w->sym[left].next < 0) return 0;
-    int32_t l = w->sym[left].id, r = w->sym[w->sym[left].next].id;
-    int32_t rank = l < 0 || r < 0 ? -1 : find_merge(v, l, r);
-    if (rank < 0) return 0;
-    return heap_push(&w->heap, (uint64_t)(uint32_t)rank << 32 | (uint32_t)left, v->merge[rank].made);
-}
-
-static int merge_word(const struct vocab *v, struct work *w)
-{
-    struct heap_entry e;
-    while (heap_pop(&w->heap, &e)) {
-        struct symbol *left = &w->sym[(uint32_t)e.key];
-        const struct merge *m = &v->merge[e.key >> 32];
-        if (left->n == 0 || left->next < 0) continue;
-        struct symbol *right = &w->sym[left->next];
-        if (left->id != m->left || right->id != m->right) continue; /* stale */
-        left->id = e.made;
-        left->next = right->next;
-        right->n = 0;
-        if (left->next >= 0) w->sym[left->next].prev = (int32_t)(uint32_t)e.key;
-        if (offer(v, w, left->prev) || offer(v, w, (int32_t)(uint32_t)e.key)) return -1;
-    }
-    return 0;
+    int32_t left = s->sym.id[at], right = s->sym.id[at + s->sym.len[at]];
+    int32_t rank = left < 0 || right < 0 ? -1 : find_merge(v, left, right);
+    return rank < 0 ? KEY_NONE : (uint32_t)rank;
 }
 
 /* The whole word, where it is a token; -1: it is none. */
-static int32_t whole_word(const struct vocab *v, struct work *w, const char *word, size_t n)
+static int32_t whole_word(const struct vocab *v, struct vocab_scratch *s, const char *word, size_t n)
 {
+    size_t len = 0;
     if (n > v->max_spelling) return -1;
-    w->text.len = 0;
-    for (size_t i = 0; i < n; i++) put_spelled(&w->text, (unsigned char)word[i]);
-    int32_t id = w->text.failed ? -1 : vocab_find(v, w->text.data, w->text.len);
+    for (size_t i = 0; i < n; i++) {
+        char one[2];
+        size_t m = spell(one, (unsigned char)word[i]);
+        if (len + m > v->max_spelling) return -1;
+        memcpy(s->spelled + len, one, m);
+        len += m;
+    }
+    int32_t id = vocab_find(v, s->spelled, len);
     return id >= 0 && vocab_is_plain(v, id) ? id : -1;
 }
 
-static int encode_word(const struct vocab *v, struct work *w, const char *word, size_t n, struct ids *out)
+/* What a run's words are encoded with. */
+struct words {
+    const struct vocab *v;
+    struct vocab_scratch *s;
+    const char *run;
+    struct sink *out;
+};
+
+static int encode_word(void *self, const char *word, size_t n)
 {
-    if (v->family->ignore_merges) {
-        int32_t id = whole_word(v, w, word, n);
-        if (w->text.failed) return -1;
-        if (id >= 0) {
-            ids_put(out, id);
-            return 0;
-        }
+    const struct words *w = self;
+    const struct vocab *v = w->v;
+    struct symbols *y = &w->s->sym;
+    size_t base = (size_t)(word - w->run);
+    int32_t whole = v->family->ignore_merges ? whole_word(v, w->s, word, n) : -1;
+    if (whole >= 0) {
+        sink_put(w->out, whole, base);
+        return w->out->ids->failed;
     }
-    if (work_symbols(w, n)) return -1;
-    w->heap.n = 0;
+    symbols_begin(y, n);
     for (size_t i = 0; i < n; i++) {
-        int32_t next = i + 1 < n ? (int32_t)(i + 1) : -1;
-        w->sym[i] = (struct symbol){(uint32_t)i, 1, (int32_t)i - 1, next, v->byte_id[(unsigned char)word[i]]};
+        y->len[i] = 1;
+        y->id[i] = v->byte_id[(unsigned char)word[i]];
     }
-    for (size_t i = 0; i + 1 < n; i++)
-        if (offer(v, w, (int32_t)i)) return -1;
-    if (merge_word(v, w)) return -1;
-    for (int32_t i = 0; i >= 0; i = w->sym[i].next) {
+    symbols_merge(v, w->s, merge_key);
+    for (size_t at = 0; at < n; at += y->len[at]) {
         /* A byte that the vocabulary cannot say: the unknown token, or nothing, as the reference tokenizers have it. */
-        int32_t id = w->sym[i].id >= 0 ? w->sym[i].id : v->unknown;
-        if (id >= 0) ids_put(out, id);
+        int32_t id = y->id[at] >= 0 ? y->id[at] : v->unknown;
+        if (id >= 0) sink_put(w->out, id, base + at);
     }
-    return 0;
+    return w->out->ids->failed; /* the words that are left would find no room either */
 }
 
-int bpe_encode(const struct vocab *v, struct work *w, const char *text, size_t n, struct ids *out, struct err *err)
+int bpe_encode(const struct vocab *v, struct vocab_scratch *s, const char *text, size_t n, struct sink *out,
+               struct err *err)
 {
-    size_t at = 0;
-    if (pretok_cut(v->pretok, w, text, n, err)) return -1;
-    for (size_t i = 0; i < w->words.n; at += w->words.s[i++].n)
-        if (encode_word(v, w, text + at, w->words.s[i].n, out) || out->failed)
-            return err_set(err, -1, "out of memory for encoding a text of %zu bytes", n);
-    return 0;
+    struct words w = {.v = v, .s = s, .run = text, .out = out};
+    int rc = pretok_cut(v->pretok, s->match, text, n, encode_word, &w, err);
+    return out->ids->failed ? 0 : rc;
 }

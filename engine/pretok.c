@@ -54,9 +54,16 @@ struct pretok {
     int n_steps;
 };
 
+/* PCRE2 matches in memory of ours.  Compiled patterns (JIT) take none while they match.  The interpreter, where there
+ * is no JIT, takes one block for its frames, which it doubles when they are many; the heap limit says no at its first
+ * size.  No pattern of ours repeats a group, so the depth of frames follows the pattern, not the text: a dozen. */
+enum { FRAMES_KIB = 20, BLOCK = (FRAMES_KIB + 4) << 10 };
+
 struct pretok_match {
     pcre2_match_data *data;
     pcre2_match_context *context;
+    size_t used, last; /* bytes of block; where the newest piece begins */
+    _Alignas(max_align_t) unsigned char block[BLOCK];
 };
 
 /* ---------------------------------------------------------------- families by name */
@@ -85,11 +92,11 @@ const char *pretok_known(void)
 
 /* ---------------------------------------------------------------- compiling */
 
-static int fail(struct err *err, int code, size_t at, const char *what)
+static int fail(struct err *err, int code, int pcre2, size_t at, const char *what)
 {
     unsigned char why[120];
-    pcre2_get_error_message(code, why, sizeof why);
-    return err_set(err, -1, "%s failed at byte %zu: %s", what, at, (char *)why);
+    pcre2_get_error_message(pcre2, why, sizeof why);
+    return err_set(err, code, "%s failed at byte %zu: %s", what, at, (char *)why);
 }
 
 /* Our own patterns: they can fail only where memory is short or PCRE2 was built without Unicode. */
@@ -100,7 +107,7 @@ static int compile(struct pretok *p, const struct pretok_family *f, struct err *
         PCRE2_SIZE at;
         pcre2_code *step = pcre2_compile((PCRE2_SPTR)f->step[p->n_steps], PCRE2_ZERO_TERMINATED,
                                          PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &code, &at, NULL);
-        if (!step) return fail(err, code, at, "compiling a pre-tokenizer's pattern (a PCRE2 with Unicode is needed)");
+        if (!step) return fail(err, -1, code, at, "compiling a pre-tokenizer's pattern (PCRE2 has to know Unicode)");
         pcre2_jit_compile(step, PCRE2_JIT_COMPLETE); /* where it is not possible, the interpreter gives the same */
         p->step[p->n_steps++] = step;
     }
@@ -123,96 +130,92 @@ void pretok_close(struct pretok *p)
     free(p);
 }
 
-/* What matching needs, made once for a text. */
-static int match_ready(struct work *w, struct err *err)
+/* ---------------------------------------------------------------- memory to match in */
+
+static void *take(size_t n, void *self)
 {
-    if (w->match) return 0;
-    struct pretok_match *m = w->match = calloc(1, sizeof *m);
-    if (m) m->data = pcre2_match_data_create(1, NULL);
-    if (m) m->context = pcre2_match_context_create(NULL);
-    return m && m->data && m->context ? 0 : err_set(err, -1, "out of memory for cutting a text into words");
+    struct pretok_match *m = self;
+    if (n > BLOCK - m->used) return NULL;
+    m->last = m->used;
+    m->used += MIN(size_align(n, _Alignof(max_align_t)), BLOCK - m->used);
+    return m->block + m->last;
 }
 
-void pretok_match_free(struct pretok_match *m)
+/* Only the newest piece comes back: frames that make place for larger ones. */
+static void give(void *piece, void *self)
 {
-    if (!m) return;
-    pcre2_match_data_free(m->data);
-    pcre2_match_context_free(m->context);
-    free(m);
+    struct pretok_match *m = self;
+    if (piece == m->block + m->last) m->used = m->last;
+}
+
+size_t pretok_match_bytes(void) { return sizeof(struct pretok_match); }
+
+struct pretok_match *pretok_match_open(void *mem)
+{
+    struct pretok_match *m = mem;
+    m->used = m->last = 0;
+    pcre2_general_context *ours = pcre2_general_context_create(take, give, m);
+    m->data = ours ? pcre2_match_data_create(1, ours) : NULL;
+    m->context = ours ? pcre2_match_context_create(ours) : NULL;
+    if (!m->data || !m->context) return NULL;
+    pcre2_set_heap_limit(m->context, FRAMES_KIB);
+    return m;
 }
 
 /* ---------------------------------------------------------------- cutting */
 
-static int put_span(struct spans *v, size_t n, bool fixed, struct err *err)
+/* A cut that is under way.  Each word that a step leaves is a subject of its own for the next: a pattern that looks
+ * ahead sees its end. */
+struct cut {
+    const struct pretok *p;
+    struct pretok_match *m;
+    pretok_word *word;
+    void *self;
+    struct err *err;
+};
+
+static int cut_word(const struct cut *c, int step, const char *text, size_t n);
+
+static int pass_on(const struct cut *c, int step, const char *text, size_t n)
 {
     if (n == 0) return 0;
-    if (v->n == v->cap) {
-        size_t cap = v->cap ? 2 * v->cap : 64;
-        struct span *s = realloc(v->s, cap * sizeof *s);
-        if (!s) return err_set(err, -1, "out of memory for the words of a text");
-        v->s = s;
-        v->cap = cap;
-    }
-    v->s[v->n++] = (struct span){n, fixed};
-    return 0;
+    return step < c->p->n_steps ? cut_word(c, step, text, n) : c->word(c->self, text, n);
 }
 
-/* The text's runs of valid UTF-8, and between them what is not. */
-static int cut_invalid(struct spans *out, const char *text, size_t n, struct err *err)
+/* One word by one pattern, its matches and what lies between by the next pattern: as deep as a family has patterns. */
+static int cut_word(const struct cut *c, int step, const char *text, size_t n)
 {
-    out->n = 0;
-    for (size_t at = 0; at < n;) {
-        size_t good = text_valid_utf8(text + at, n - at), bad = 0;
-        at += good;
-        while (at + bad < n && text_valid_utf8(text + at + bad, MIN(n - at - bad, 4)) == 0) bad++;
-        at += bad;
-        if (put_span(out, good, false, err) || put_span(out, bad, true, err)) return -1;
-    }
-    return 0;
-}
-
-/* One word, by one pattern: matches and what lies between.  The word is a subject of its own: a pattern that looks
- * ahead sees its end. */
-static int cut_word(pcre2_code *step, const struct pretok_match *m, const char *word, size_t n, struct spans *out,
-                    struct err *err)
-{
-    const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(m->data);
     for (size_t at = 0; at < n;) {
         /* NO_UTF_CHECK: else each match would check the whole rest again, and a long text take quadratic time */
-        int rc = pcre2_match(step, (PCRE2_SPTR)word, n, at, PCRE2_NO_UTF_CHECK | PCRE2_NOTEMPTY, m->data, m->context);
-        if (rc == PCRE2_ERROR_NOMATCH) return put_span(out, n - at, false, err);
-        if (rc < 0) return fail(err, rc, at, "cutting a text into words (give it in parts)");
-        if (put_span(out, ends[0] - at, false, err) || put_span(out, ends[1] - ends[0], false, err)) return -1;
-        at = ends[1];
+        int rc = pcre2_match(c->p->step[step], (PCRE2_SPTR)text, n, at, PCRE2_NO_UTF_CHECK | PCRE2_NOTEMPTY,
+                             c->m->data, c->m->context);
+        if (rc == PCRE2_ERROR_NOMATCH) return pass_on(c, step + 1, text + at, n - at);
+        if (rc < 0)
+            return fail(c->err, VOCAB_PATTERN_LIMIT, rc, at, "cutting a text into words (give it in parts)");
+        const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(c->m->data);
+        size_t from = ends[0], to = ends[1]; /* the next pattern's matches go to the same place */
+        if ((rc = pass_on(c, step + 1, text + at, from - at))) return rc;
+        if ((rc = pass_on(c, step + 1, text + from, to - from))) return rc;
+        at = to;
     }
     return 0;
 }
 
-static int cut_all(pcre2_code *step, const struct pretok_match *m, const char *text, const struct spans *in,
-                   struct spans *out, struct err *err)
+int pretok_cut(const struct pretok *p, struct pretok_match *m, const char *text, size_t n, pretok_word *word,
+               void *self, struct err *err)
 {
-    size_t at = 0;
-    out->n = 0;
-    for (size_t i = 0; i < in->n; at += in->s[i++].n) {
-        int rc = in->s[i].fixed ? put_span(out, in->s[i].n, true, err)
-                                : cut_word(step, m, text + at, in->s[i].n, out, err);
-        if (rc) return rc;
-    }
-    return 0;
-}
-
-int pretok_cut(const struct pretok *p, struct work *w, const char *text, size_t n, struct err *err)
-{
-    if (match_ready(w, err)) return -1;
+    const struct cut c = {.p = p, .m = m, .word = word, .self = self, .err = err};
     /* No pattern of ours goes back over a text more than a few times; a limit that follows its length bounds the time
      * for any text without refusing a long one. */
-    pcre2_set_match_limit(w->match->context, (uint32_t)(1000000 + 8 * MIN(n, (size_t)ENCODE_MAX)));
-    if (cut_invalid(&w->words, text, n, err)) return -1;
-    for (int i = 0; i < p->n_steps; i++) {
-        if (cut_all(p->step[i], w->match, text, &w->words, &w->cut, err)) return -1;
-        struct spans swap = w->words;
-        w->words = w->cut;
-        w->cut = swap;
+    pcre2_set_match_limit(m->context, (uint32_t)(1000000 + 8 * MIN(n, (size_t)ENCODE_MAX)));
+    for (size_t at = 0; at < n;) {
+        size_t good = text_valid_utf8(text + at, n - at), bad = 0;
+        int rc = pass_on(&c, 0, text + at, good);
+        if (rc) return rc;
+        at += good;
+        while (at + bad < n && text_valid_utf8(text + at + bad, MIN(n - at - bad, 4)) == 0) bad++;
+        if (bad > 0 && (rc = word(self, text + at, bad))) return rc;
+        at += bad;
     }
     return 0;
 }

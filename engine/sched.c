@@ -103,7 +103,9 @@ void sched_close(struct sched *s)
 int sched_count_tokens(struct sched *s, const struct msg *msgs, int n, struct engine_count *out, struct err *err)
 {
     struct ids ids = {0};
-    int rc = template_render(s->cfg.template, s->cfg.vocab, msgs, n, true, &ids, err) ? ENGINE_NO_MEMORY : 0;
+    int rc = template_render(s->cfg.template, s->cfg.vocab, NULL, msgs, n, true, &ids, NULL, 0, err)
+                 ? ENGINE_NO_MEMORY
+                 : 0;
     *out = (struct engine_count){.tokens = (int)MIN(ids.n, (size_t)INT32_MAX), .exact = true};
     ids_free(&ids);
     return rc;
@@ -227,7 +229,7 @@ int sched_submit(struct sched *s, const struct request *r, int *id, struct err *
         return enqueue(s, r, r->ids, r->segment, (size_t)r->n_ids, id, err);
     }
     struct ids ids = {0};
-    int rc = template_render(s->cfg.template, s->cfg.vocab, r->msgs, r->n_msgs, true, &ids, err)
+    int rc = template_render(s->cfg.template, s->cfg.vocab, NULL, r->msgs, r->n_msgs, true, &ids, NULL, 0, err)
                  ? ENGINE_NO_MEMORY
                  : enqueue(s, r, ids.id, NULL, ids.n, id, err);
     ids_free(&ids);

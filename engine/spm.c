@@ -88,99 +88,84 @@ size_t spm_piece(const struct token *t, char *out)
 
 /* ---------------------------------------------------------------- encoding */
 
-/* Low keys first: the highest score, then the leftmost. */
-static uint64_t heap_key(float score, int32_t left)
+/* Positions are those of the run's bytes, behind one for the space that is put before it, if one is.  A space is one
+ * position here and three bytes where it is spelled. */
+
+/* Low keys first: the highest score. */
+static uint32_t score_key(float score)
 {
     uint32_t bits;
     score += 0.0f; /* -0 and 0 are one score */
     memcpy(&bits, &score, sizeof bits);
     uint32_t rising = bits >> 31 ? ~bits : bits | 0x80000000u;
-    return (uint64_t)~rising << 32 | (uint32_t)left;
+    return ~rising; /* KEY_NONE would be a NaN, which no score is */
 }
 
-/* The merge of symbol `left` with its right neighbour, if they make a token, to the heap. */
-static int offer(const struct vocab *v, struct work *w, int32_t left)
+/* n positions from `at` on as a token would be spelled, to s->spelled; how many bytes, 0: more than any token has. */
+static size_t spell(const struct vocab *v, struct vocab_scratch *s, size_t at, size_t n)
 {
-    if (left < 0 || w->sym[left].next < 0) return 0;
-    size_t n = (size_t)w->sym[left].n + w->sym[w->sym[left].next].n;
-    if (n > v->max_spelling) return 0;
-    int32_t id = vocab_find(v, w->text.data + w->sym[left].start, n);
-    if (id < 0 || !vocab_is_plain(v, id)) return 0;
-    return heap_push(&w->heap, heap_key(v->token[id].score, left), id);
-}
-
-static int merge_all(const struct vocab *v, struct work *w)
-{
-    struct heap_entry e;
-    while (heap_pop(&w->heap, &e)) {
-        int32_t at = (int32_t)(uint32_t)e.key;
-        struct symbol *left = &w->sym[at];
-        if (left->n == 0 || left->next < 0) continue;
-        struct symbol *right = &w->sym[left->next];
-        if (left->n + right->n != v->token[e.made].n_spelling) continue; /* stale: same start, other length */
-        left->n += right->n;
-        left->id = e.made;
-        left->next = right->next;
-        right->n = 0;
-        if (left->next >= 0) w->sym[left->next].prev = at;
-        if (offer(v, w, left->prev) || offer(v, w, at)) return -1;
+    size_t len = 0, room = vocab_spelled_room(v);
+    for (size_t i = at; i < at + n; i++) {
+        char c = s->prefix && i == 0 ? ' ' : s->text[i - s->prefix];
+        size_t m = c == ' ' ? sizeof lower_block : 1;
+        if (len + m > room) return 0;
+        if (c == ' ') memcpy(s->spelled + len, lower_block, sizeof lower_block);
+        else s->spelled[len] = c;
+        len += m;
     }
-    return 0;
+    return len;
 }
 
-/* The text's characters, bytes that are none one by one, as symbols.  0, or -1: out of memory. */
-static int split(const struct vocab *v, struct work *w)
+/* The plain token of this spelling; -1: none. */
+static int32_t find_plain(const struct vocab *v, const char *spelled, size_t n)
 {
-    const char *text = w->text.data;
-    size_t n = w->text.len, count = 0;
-    if (work_symbols(w, n)) return -1;
-    for (size_t at = 0; at < n;) {
-        size_t len = 1;
-        while (len < 4 && len < n - at && text_valid_utf8(text + at, len) == 0) len++;
-        if (text_valid_utf8(text + at, len) == 0) len = 1;
-        int32_t id = vocab_find(v, text + at, len);
-        if (id >= 0 && !vocab_is_plain(v, id)) id = -1;
-        w->sym[count] = (struct symbol){(uint32_t)at, (uint32_t)len, (int32_t)count - 1, (int32_t)count + 1, id};
-        count++;
-        at += len;
+    int32_t id = vocab_find(v, spelled, n);
+    return id >= 0 && vocab_is_plain(v, id) ? id : -1;
+}
+
+static uint32_t merge_key(const struct vocab *v, struct vocab_scratch *s, size_t at)
+{
+    const uint16_t *len = s->sym.len;
+    int32_t id = find_plain(v, s->spelled, spell(v, s, at, (size_t)len[at] + len[at + len[at]]));
+    return id < 0 ? KEY_NONE : score_key(v->token[id].score);
+}
+
+/* The run's characters, bytes that are none one by one, as symbols. */
+static void split(struct vocab_scratch *s, size_t n)
+{
+    uint16_t *len = s->sym.len;
+    size_t first = s->prefix;
+    symbols_begin(&s->sym, first + n);
+    len[0] = 1;
+    for (size_t at = 0, m; at < n; at += m) {
+        for (m = 1; m < 4 && m < n - at && text_valid_utf8(s->text + at, m) == 0; m++) continue;
+        if (text_valid_utf8(s->text + at, m) == 0) m = 1;
+        len[first + at] = len[first + at + m - 1] = (uint16_t)m;
     }
-    w->sym[count - 1].next = -1;
-    w->heap.n = 0;
-    for (size_t i = 0; i + 1 < count; i++)
-        if (offer(v, w, (int32_t)i)) return -1;
-    return 0;
 }
 
 /* A character that is no token: its bytes, or, in a vocabulary that does not have them all, the unknown token once. */
-static void put_bytes(const struct vocab *v, const char *bytes, size_t n, struct ids *out)
+static void put_bytes(const struct vocab *v, const char *bytes, size_t n, struct sink *out, size_t at)
 {
     for (size_t i = 0; i < n; i++) {
         if (v->byte_id[(unsigned char)bytes[i]] >= 0) continue;
-        if (v->unknown >= 0) ids_put(out, v->unknown);
+        if (v->unknown >= 0) sink_put(out, v->unknown, at);
         return;
     }
-    for (size_t i = 0; i < n; i++) ids_put(out, v->byte_id[(unsigned char)bytes[i]]);
+    for (size_t i = 0; i < n; i++) sink_put(out, v->byte_id[(unsigned char)bytes[i]], at);
 }
 
-int spm_encode(const struct vocab *v, struct work *w, const char *text, size_t n, bool prefix, struct ids *out,
-               struct err *err)
+void spm_encode(const struct vocab *v, struct vocab_scratch *s, const char *text, size_t n, bool prefix,
+                struct sink *out)
 {
-    if (n == 0) return 0;
-    w->text.len = 0;
-    if (prefix) buf_put(&w->text, lower_block, 3);
-    for (size_t at = 0; at < n; at++) {
-        const char *space = memchr(text + at, ' ', n - at);
-        size_t len = space ? (size_t)(space - text) - at : n - at;
-        buf_put(&w->text, text + at, len);
-        if (space) buf_put(&w->text, lower_block, 3);
-        at += len;
+    s->text = text;
+    s->prefix = prefix;
+    split(s, n);
+    symbols_merge(v, s, merge_key);
+    for (size_t at = 0; at < s->sym.n && !out->ids->failed; at += s->sym.len[at]) {
+        size_t spelled = spell(v, s, at, s->sym.len[at]), from = at > 0 ? at - prefix : 0;
+        int32_t id = find_plain(v, s->spelled, spelled);
+        if (id >= 0) sink_put(out, id, from);
+        else put_bytes(v, s->spelled, spelled, out, from);
     }
-    if (w->text.failed || split(v, w) || merge_all(v, w))
-        return err_set(err, -1, "out of memory for encoding a text of %zu bytes", n);
-    for (int32_t i = 0; i >= 0; i = w->sym[i].next) {
-        const struct symbol *s = &w->sym[i];
-        if (s->id >= 0) ids_put(out, s->id);
-        else put_bytes(v, w->text.data + s->start, s->n, out);
-    }
-    return out->failed ? err_set(err, -1, "out of memory for the ids of a text of %zu bytes", n) : 0;
 }

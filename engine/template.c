@@ -5,12 +5,13 @@
  * saw them so: merges cross that border. */
 #include "engine/template.h"
 
-#include "engine/vocab_impl.h" /* for vocab_fail() and vocab_quote() alone */
+#include "engine/vocab_impl.h" /* vocab_fail(), vocab_encode_to() and the scratch's place for a run */
 
 /* ---------------------------------------------------------------- names */
 
 static const char *const role_names[ROLE_COUNT] = {"system", "user", "assistant", "tool"};
 static const char *const template_names[TEMPLATE_KINDS] = {"raw", "chatml", "llama3"};
+static const char *const segment_names[SEGMENTS] = {"system", "summary", "history", "tool", "answer"};
 
 const char *segment_name(enum segment s)
 {
@@ -29,6 +30,12 @@ const char *template_name(enum template_kind k)
 {
     assert(k >= 0 && k < TEMPLATE_KINDS);
     return template_names[k];
+}
+
+const char *segment_name(enum segment s)
+{
+    assert(s >= 0 && s < SEGMENTS);
+    return segment_names[s];
 }
 
 int template_by_name(const char *name, enum template_kind *out)
@@ -117,27 +124,46 @@ int template_detect(const struct gguf *g, const struct vocab *v, enum template_k
 
 /* ---------------------------------------------------------------- writing runs */
 
+enum { AROUND = 40 }; /* most bytes that a template writes around a message in one run with it: those of a tool */
+
 struct prompt {
     const struct vocab *v;
-    struct ids *out;
+    struct vocab_scratch *s;
+    struct sink sink;
     struct err *err;
-    struct buf run; /* plain text since the last special id */
-    int rc;         /* the first failure; nothing is written after */
+    size_t run;             /* bytes of s->run: plain text since the last special id */
+    int rc;                 /* the first failure; nothing is written after */
+    uint8_t *segment;       /* NULL: not wanted */
+    size_t n_segment, used; /* entries; of them written, or wanted where there are too few */
+    const struct msg *msg;  /* what is being written; NULL: the opened head, or nothing yet */
+    int more;               /* RAW: messages behind msg whose texts follow in the same run */
+    size_t text_at;         /* where msg's text begins in the run */
 };
 
-static void put_plain(struct prompt *p, const char *text, size_t n) { buf_put(&p->run, text, n); }
+static void put_plain(struct prompt *p, const char *text, size_t n)
+{
+    if (p->rc || n == 0) return;
+    if (n > p->s->text_bytes - p->run) {
+        p->rc = err_set(p->err, VOCAB_TOO_LONG, "a prompt has a run of text of more than %zu bytes, which is too long",
+                        p->s->text_bytes);
+        return;
+    }
+    memcpy(p->s->run + p->run, text, n);
+    p->run += n;
+}
 
 static void end_run(struct prompt *p)
 {
-    if (p->rc == 0 && p->run.failed) p->rc = err_set(p->err, -1, "out of memory for a prompt");
-    if (p->rc == 0 && p->run.len > 0) p->rc = vocab_encode(p->v, p->run.data, p->run.len, 0, p->out, p->err);
-    p->run.len = 0;
+    if (p->rc == 0 && p->run > 0)
+        p->rc = vocab_encode_to(p->v, p->s, p->s->run, p->run, 0, &p->sink, p->err);
+    p->run = 0;
 }
 
 static void put_id(struct prompt *p, int32_t id)
 {
     end_run(p);
-    ids_put(p->out, id);
+    p->text_at = SIZE_MAX; /* the id is no part of the message's text */
+    if (p->rc == 0) sink_put(&p->sink, id, 0);
 }
 
 /* What the template writes itself: the token where the vocabulary has it as a special one, else its spelling. */
@@ -149,6 +175,45 @@ static void put_mark(struct prompt *p, const char *mark)
     else put_plain(p, mark, strlen(mark));
 }
 
+/* ---------------------------------------------------------------- whose a token is */
+
+/* What is written from here on is m's.  (Tool messages in one turn may share a run too: they are one segment.) */
+static void begin(struct prompt *p, const struct msg *m)
+{
+    end_run(p);
+    p->msg = m;
+}
+
+static void put_text(struct prompt *p, const struct msg *m)
+{
+    p->text_at = p->run;
+    put_plain(p, m->text, m->len);
+}
+
+/* The segment of byte `at` of the run.  Asked in rising order. */
+static enum segment segment_at(struct prompt *p, size_t at)
+{
+    static const enum segment of[ROLE_COUNT] = {
+        [ROLE_SYSTEM] = SEGMENT_SYSTEM,
+        [ROLE_USER] = SEGMENT_HISTORY,
+        [ROLE_ASSISTANT] = SEGMENT_HISTORY,
+        [ROLE_TOOL] = SEGMENT_TOOL,
+    };
+    for (; p->more > 0 && at - p->text_at >= p->msg->len; p->more--) p->text_at += p->msg++->len;
+    const struct msg *m = p->msg;
+    if (!m) return SEGMENT_HISTORY;
+    bool text = at >= p->text_at && at - p->text_at < m->len;
+    bool summary = m->role == ROLE_SYSTEM && text && m->len - (at - p->text_at) <= m->summary;
+    return summary ? SEGMENT_SUMMARY : of[m->role];
+}
+
+static void began(void *self, size_t at)
+{
+    struct prompt *p = self;
+    if (p->used < p->n_segment) p->segment[p->used] = (uint8_t)segment_at(p, at);
+    p->used++;
+}
+
 /* ---------------------------------------------------------------- ChatML
  *
  *     <|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n
@@ -158,13 +223,14 @@ static void put_mark(struct prompt *p, const char *mark)
 static void chatml_tool(struct prompt *p, const struct msg *m, bool first, bool last)
 {
     if (first) {
+        begin(p, m);
         put_mark(p, "<|im_start|>");
         put_plain(p, "user", 4);
     }
     put_plain(p, "\n", 1);
     put_mark(p, "<tool_response>");
     put_plain(p, "\n", 1);
-    put_plain(p, m->text, m->len);
+    put_text(p, m);
     put_plain(p, "\n", 1);
     put_mark(p, "</tool_response>");
     if (!last) return;
@@ -188,12 +254,15 @@ static void chatml(struct prompt *p, const struct msg *msgs, int n, bool open)
                         i + 1 == n || msgs[i + 1].role != ROLE_TOOL);
             continue;
         }
+        begin(p, &msgs[i]);
         chatml_head(p, msgs[i].role);
-        put_plain(p, msgs[i].text, msgs[i].len);
+        put_text(p, &msgs[i]);
         put_mark(p, "<|im_end|>");
         put_plain(p, "\n", 1);
     }
-    if (open) chatml_head(p, ROLE_ASSISTANT);
+    if (!open) return;
+    begin(p, NULL);
+    chatml_head(p, ROLE_ASSISTANT);
 }
 
 /* ---------------------------------------------------------------- Llama 3
@@ -230,6 +299,7 @@ static struct msg stripped(struct msg m)
         for (size_t len = 1; len <= MIN(m.len, 3) && !more; len++) {
             if (space_len(m.text + m.len - len, len) != len) continue;
             m.len -= len;
+            m.summary -= MIN(m.summary, len);
             more = true;
         }
     }
@@ -249,39 +319,71 @@ static void llama3(struct prompt *p, const struct msg *msgs, int n, bool open)
     put_mark(p, "<|begin_of_text|>");
     for (int i = 0; i < n; i++) {
         struct msg m = stripped(msgs[i]);
+        begin(p, &m);
         llama3_head(p, m.role == ROLE_TOOL ? "ipython" : role_name(m.role));
-        put_plain(p, m.text, m.len);
+        put_text(p, &m);
         put_mark(p, "<|eot_id|>");
     }
+    begin(p, NULL); /* m is gone */
     if (open) llama3_head(p, role_name(ROLE_ASSISTANT));
 }
 
-/* ---------------------------------------------------------------- the whole */
+/* ---------------------------------------------------------------- raw, and the whole */
 
 static void raw(struct prompt *p, const struct msg *msgs, int n)
 {
     if (vocab_adds_bos(p->v)) put_id(p, vocab_bos(p->v));
+    p->text_at = 0;
     for (int i = 0; i < n; i++) put_plain(p, msgs[i].text, msgs[i].len);
+    p->more = MAX(n, 1) - 1;
 }
 
-int template_render(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, bool open,
-                    struct ids *out, struct err *err)
+size_t template_text_bytes(size_t text_bytes, int n)
 {
-    struct prompt p = {.v = v, .out = out, .err = err};
-    size_t n_before = out->n;
-    if (template_check(k, v, err)) return -1;
+    uint64_t bytes;
+    bool over = size_add(text_bytes, AROUND * ((uint64_t)MAX(n, 0) + 1), &bytes);
+    return over || bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes;
+}
+
+/* Enough for msgs, or for as much of a run as can be encoded at once: what is longer is then refused. */
+static struct vocab_scratch *own_scratch(const struct vocab *v, const struct msg *msgs, int n, struct err *err)
+{
+    uint64_t text = 0;
+    for (int i = 0; i < n; i++)
+        if (size_add(text, msgs[i].len, &text) || text > ENCODE_MAX) text = ENCODE_MAX;
+    return vocab_scratch_new(v, MIN(template_text_bytes((size_t)text, n), (size_t)ENCODE_MAX), err);
+}
+
+static void write_all(struct prompt *p, enum template_kind k, const struct msg *msgs, int n, bool open)
+{
+    p->msg = n > 0 ? &msgs[0] : NULL;
     switch (k) {
-    case TEMPLATE_RAW: raw(&p, msgs, n); break;
-    case TEMPLATE_CHATML: chatml(&p, msgs, n, open); break;
-    case TEMPLATE_LLAMA3: llama3(&p, msgs, n, open); break;
+    case TEMPLATE_RAW: raw(p, msgs, n); break;
+    case TEMPLATE_CHATML: chatml(p, msgs, n, open); break;
+    case TEMPLATE_LLAMA3: llama3(p, msgs, n, open); break;
     case TEMPLATE_KINDS: assert(k < TEMPLATE_KINDS); break;
     }
-    end_run(&p);
-    buf_free(&p.run);
-    if (p.rc == 0 && out->failed) p.rc = err_set(err, -1, "out of memory for a prompt's ids");
+    end_run(p);
+}
+
+int template_render(enum template_kind k, const struct vocab *v, struct vocab_scratch *scratch, const struct msg *msgs,
+                    int n, bool open, struct ids *out, uint8_t *segment, size_t n_segment, struct err *err)
+{
+    size_t n_before = out->n;
+    assert(!scratch || scratch->v == v);
+    if (template_check(k, v, err)) return -1;
+    struct vocab_scratch *s = scratch ? scratch : own_scratch(v, msgs, n, err);
+    if (!s) return VOCAB_NO_MEMORY;
+    struct prompt p = {.v = v, .s = s, .err = err, .segment = segment, .n_segment = n_segment, .text_at = SIZE_MAX};
+    p.sink = (struct sink){.ids = out, .began = segment ? began : NULL, .self = &p};
+    write_all(&p, k, msgs, n, open);
+    if (p.rc == 0 && out->failed) p.rc = vocab_no_room(out, err);
+    if (p.rc == 0 && p.used > n_segment)
+        p.rc = err_set(err, VOCAB_FULL, "a prompt of %zu tokens, and segments for %zu", p.used, n_segment);
     if (p.rc) {
         out->n = n_before;
         out->failed = false;
     }
+    if (!scratch) free(s);
     return p.rc;
 }

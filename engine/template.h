@@ -22,7 +22,12 @@ struct msg {
     enum role role;
     const char *text; /* any bytes; not NUL-terminated */
     size_t len;
+    size_t summary; /* of a system message: how many of its last bytes are a summary; more than len means len */
 };
+
+/* What a token of a sequence belongs to: what was said and by whom, or what the model says now (ANSWER: not render's). */
+enum segment { SEGMENT_SYSTEM, SEGMENT_SUMMARY, SEGMENT_HISTORY, SEGMENT_TOOL, SEGMENT_ANSWER, SEGMENTS };
+const char *segment_name(enum segment s); /* "system", "summary", "history", "tool", "answer" */
 
 enum template_kind { TEMPLATE_RAW, TEMPLATE_CHATML, TEMPLATE_LLAMA3, TEMPLATE_KINDS };
 const char *template_name(enum template_kind k); /* "raw", "chatml", "llama3" */
@@ -35,7 +40,21 @@ int template_detect(const struct gguf *g, const struct vocab *v, enum template_k
 int template_check(enum template_kind k, const struct vocab *v, struct err *err); /* the vocabulary has what k needs */
 
 /* Append the prompt of msgs to out: bos if the vocabulary adds one (and the template does not write it), every message,
- * and with `open` the head of the assistant's turn that the model is to write.  0 or -1 (out unchanged). */
-int template_render(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, bool open,
-                    struct ids *out, struct err *err);
+ * and with `open` the head of the assistant's turn that the model is to write.
+ *
+ * segment (NULL: not wanted; n_segment entries) gets an enum segment for each id that is appended, the first at [0]:
+ * that of the text in which the token begins, so SYSTEM where it begins before a summary and ends in it.  What the
+ * template writes around a message is the message's (never SUMMARY), bos the first message's, the opened head HISTORY.
+ *
+ * scratch: see vocab_scratch_bytes(); with it nothing is allocated.  NULL: as much as is needed, from the heap.
+ *
+ * 0; -1: the vocabulary lacks what k needs; or an enum vocab_error: TOO_LONG where a run of plain text is longer than
+ * what the scratch was made for (template_text_bytes()), FULL also where the ids are more than n_segment.  out is
+ * unchanged then, and segment's entries mean nothing. */
+int template_render(enum template_kind k, const struct vocab *v, struct vocab_scratch *scratch, const struct msg *msgs,
+                    int n, bool open, struct ids *out, uint8_t *segment, size_t n_segment, struct err *err);
+
+/* The text_bytes of a scratch in which any n messages of at most text_bytes bytes together can be rendered: what a
+ * template writes around messages can be in one run with them.  SIZE_MAX: too many. */
+size_t template_text_bytes(size_t text_bytes, int n);
 #endif

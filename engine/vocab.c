@@ -136,6 +136,7 @@ static int open_tokens(struct vocab *v, const struct gguf *g, struct err *err)
     const struct gguf_str *s;
     uint64_t n;
     size_t total = 0;
+    _Static_assert(TOKEN_MAX <= UINT16_MAX, "a symbol's length has 16 bits");
     int rc = gguf_string_array(g, key, &s, &n, err);
     if (rc == GGUF_MISSING) return vocab_fail(g, err, "key %s is missing", key);
     if (rc) return -1;

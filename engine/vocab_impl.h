@@ -1,13 +1,19 @@
-/* vocab_impl.h - what the vocabulary's files share.  No one else includes it, but template.c for vocab_fail().
+/* vocab_impl.h - what the vocabulary's files share.  No one else includes it, but template.c for its runs of text.
  *
  *     file -> [vocab.c] -> struct vocab          (spm.c and bpe.c read their kind's keys)
  *
  *     text -> [encode.c: special tokens are cut out] -> runs of plain text -> [spm.c]               -> ids
  *                                                                          -> [pretok.c] -> [bpe.c] ->
  *
- * Both kinds merge neighbours, best first, in a linked list of symbols with a heap of possible merges: n log n, no
- * recursion.  A heap entry is not removed when a merge elsewhere takes one of its symbols: it is found stale when it
- * comes up. */
+ * Both kinds merge neighbours, best first, until none is left.  A symbol is known by the position of its first byte, so
+ * that its neighbours need no links: its length stands at its first and at its last position.
+ *
+ *     text     l o w e r            key[0]   how early the symbol that begins here merges with its right neighbour
+ *     len      2 2 1 2 2            key[1]   the lowest of 16 of key[0]
+ *     symbol   lo  w er             key[2]   the lowest of 16 of key[1], ...
+ *
+ * The next merge is found from the top down and a change of a key goes from the bottom up: n log n in all, with no
+ * recursion, in memory that depends on the text's length alone. */
 #ifndef VOCAB_IMPL_H
 #define VOCAB_IMPL_H
 #include "engine/vocab.h"
@@ -53,34 +59,56 @@ struct vocab {
     bool special_start[2][256];                 /* [with VOCAB_SPECIAL][first byte]: quick no */
 };
 
-/* A merge that might be done: at symbol `key & 0xffffffff`, low keys first.  `made`: the token it would make. */
-struct heap_entry { uint64_t key; int32_t made; };
-struct heap { struct heap_entry *e; size_t n, cap; };
+enum {
+    KEY_FAN = 16,
+    KEY_LEVELS = 8,             /* KEY_FAN to the power of it is more than ENCODE_MAX */
+};
+#define KEY_NONE UINT32_MAX
 
-struct symbol {
-    uint32_t start, n;          /* its bytes in the run; n = 0: merged into its left neighbour */
-    int32_t prev, next;         /* -1: none */
-    int32_t id;                 /* -1: no token */
+/* The symbols of one word (BPE) or of one run (SPM).  What stands at positions inside a symbol is not read, but for
+ * key[0], which is KEY_NONE there. */
+struct symbols {
+    uint16_t *len;              /* in positions */
+    int32_t *id;                /* BPE: the token at a symbol's first position; -1: none */
+    uint32_t *key[KEY_LEVELS];  /* low keys merge first, of equal ones the leftmost; rows are padded to KEY_FAN */
+    size_t n;                   /* positions */
+    int levels;
 };
 
-struct span { size_t n; bool fixed; };          /* the next n bytes; fixed: not UTF-8, no pattern looks at it */
-struct spans { struct span *s; size_t n, cap; };
-
-/* Scratch memory of one vocab_encode(): starts as zeros, grows, is freed by work_free(). */
-struct work {
-    struct symbol *sym;
-    size_t sym_cap;
-    struct heap heap;
-    struct spans words, cut;
-    struct buf text;
-    struct pretok_match *match;
+struct vocab_scratch {
+    const struct vocab *v;
+    size_t text_bytes;          /* the longest text that it was made for */
+    struct symbols sym;         /* room for text_bytes + 1 positions */
+    struct pretok_match *match; /* BPE */
+    char *spelled;              /* one token's spelling as it would be: vocab_spelled_room() bytes */
+    char *run;                  /* (text_bytes): for template.c; encoding does not touch it */
+    const char *text;           /* SPM: the run that is being encoded, and whether a space is put before it */
+    bool prefix;
 };
-void work_free(struct work *w);
-int work_symbols(struct work *w, size_t n);     /* room for n symbols; -1: out of memory */
+size_t vocab_spelled_room(const struct vocab *v);
 
-/* The heap; push is -1 when out of memory. */
-int heap_push(struct heap *h, uint64_t key, int32_t made);
-bool heap_pop(struct heap *h, struct heap_entry *out);
+/* All symbols start apart: the caller says how many positions there are, sets len (and id) of each symbol, and merges.
+ * key() is of the symbol that begins at `at` with its right neighbour, which exists. */
+typedef uint32_t symbol_key(const struct vocab *v, struct vocab_scratch *s, size_t at);
+void symbols_begin(struct symbols *y, size_t n);
+void symbols_merge(const struct vocab *v, struct vocab_scratch *s, symbol_key *key);
+
+/* Where ids go, and who wants to know at which byte of the text each of them begins (told in order; NULL: nobody). */
+struct sink {
+    struct ids *ids;
+    void (*began)(void *self, size_t at);
+    void *self;
+    size_t base;                /* where the run that is being encoded begins in the text */
+};
+void sink_put(struct sink *out, int32_t id, size_t at); /* at: in the run */
+
+/* vocab_encode() to a sink. */
+int vocab_encode_to(const struct vocab *v, struct vocab_scratch *scratch, const char *text, size_t n, unsigned flags,
+                    struct sink *out, struct err *err);
+/* A scratch in a block of the heap's; free() it.  text_bytes <= ENCODE_MAX.  NULL: VOCAB_NO_MEMORY with err set. */
+struct vocab_scratch *vocab_scratch_new(const struct vocab *v, size_t text_bytes, struct err *err);
+/* The error of a list that took no more. */
+int vocab_no_room(const struct ids *out, struct err *err);
 
 /* Whether plain text may become this token by merging or as a whole word. */
 bool vocab_is_plain(const struct vocab *v, int32_t id);
@@ -95,10 +123,11 @@ const char *vocab_quote(char out[QUOTE_ROOM], const char *bytes, size_t n);
 /* err becomes "FILE: what ...".  -1. */
 int vocab_fail(const struct gguf *g, struct err *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* One run of plain text to ids.  0, or -1 with err set. */
-int spm_encode(const struct vocab *v, struct work *w, const char *text, size_t n, bool prefix, struct ids *out,
+/* One run of plain text, not empty, to ids.  0, or an error with err set; whether out took all is for the caller. */
+void spm_encode(const struct vocab *v, struct vocab_scratch *s, const char *text, size_t n, bool prefix,
+                struct sink *out);
+int bpe_encode(const struct vocab *v, struct vocab_scratch *s, const char *text, size_t n, struct sink *out,
                struct err *err);
-int bpe_encode(const struct vocab *v, struct work *w, const char *text, size_t n, struct ids *out, struct err *err);
 
 /* The kind's own keys and pieces, after tokens, types and the table of spellings stand.  0, or -1 with err set. */
 int spm_open(struct vocab *v, const struct gguf *g, struct err *err);
@@ -118,6 +147,13 @@ const struct pretok_family *pretok_find(const char *name, size_t n); /* NULL: no
 const char *pretok_known(void);                                      /* the families' names, for an error */
 struct pretok *pretok_open(const struct pretok_family *f, struct err *err);
 void pretok_close(struct pretok *p);
-int pretok_cut(const struct pretok *p, struct work *w, const char *text, size_t n, struct err *err); /* to w->words */
-void pretok_match_free(struct pretok_match *m);
+
+/* What matching needs, in memory of the caller's that is aligned for anything; NULL: PCRE2 found no place in it. */
+size_t pretok_match_bytes(void);
+struct pretok_match *pretok_match_open(void *mem);
+/* Each word in turn goes to word(), which ends the cutting with what it returns, unless that is 0.  0, that, or
+ * VOCAB_PATTERN_LIMIT with err set. */
+typedef int pretok_word(void *self, const char *word, size_t n);
+int pretok_cut(const struct pretok *p, struct pretok_match *m, const char *text, size_t n, pretok_word *word,
+               void *self, struct err *err);
 #endif

@@ -96,7 +96,7 @@ TEST(embedded_vocabulary_reaches_every_byte_and_knows_tools_briefly)
         struct ids ids = {0};
         struct buf back = {0};
         char byte = (char)b;
-        CHECK_EQ(vocab_encode(v, &byte, 1, 0, &ids, &err), 0);
+        CHECK_EQ(vocab_encode(v, NULL, &byte, 1, 0, &ids, &err), 0);
         for (size_t i = 0; i < ids.n; i++) {
             const char *piece;
             size_t len = vocab_piece(v, ids.id[i], &piece);
@@ -113,7 +113,7 @@ TEST(embedded_vocabulary_reaches_every_byte_and_knows_tools_briefly)
         struct ids ids = {0};
         struct buf line = {0};
         CHECK_EQ(forms_tool_lines(&tool[i].name, 1, &line, &err), 0);
-        CHECK_EQ(vocab_encode(v, line.data, line.len, 0, &ids, &err), 0);
+        CHECK_EQ(vocab_encode(v, NULL, line.data, line.len, 0, &ids, &err), 0);
         if (ids.n > TOOL_TOKENS) check_fail(__FILE__, __LINE__, "%s: %zu tokens", tool[i].name, ids.n);
         ids_free(&ids);
         buf_free(&line);
@@ -140,7 +140,7 @@ static int messages_of(const json_t *array, struct msg *out, int cap)
         const char *role = json_string_value(json_object_get(m, "role"));
         enum role r = 0;
         while (strcmp(role_name(r), role) != 0) r++;
-        out[i] = (struct msg){r, json_string_value(text), json_string_length(text)};
+        out[i] = (struct msg){.role = r, .text = json_string_value(text), .len = json_string_length(text)};
     }
     return n;
 }
@@ -188,7 +188,8 @@ static void ask(struct engine *e, const struct form_system *system, const char *
     struct err err = {0};
     int id;
     CHECK_EQ(forms_system(system, &head, &err), 0);
-    struct msg m[] = {{ROLE_SYSTEM, head.data, head.len}, {ROLE_USER, user, strlen(user)}};
+    struct msg m[] = {{.role = ROLE_SYSTEM, .text = head.data, .len = head.len},
+                      {.role = ROLE_USER, .text = user, .len = strlen(user)}};
     const struct answer *a = answer_of(
         e, &(struct request){.msgs = m, .n_msgs = 2, .max_tokens = ANSWER, .sampling = SAMPLING_GREEDY}, &id);
     CHECK_EQ(atomic_load(&a->end), END_STOP);

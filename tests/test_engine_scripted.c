@@ -226,7 +226,8 @@ TEST(engine_names_the_field_that_is_out_of_range)
 TEST(engine_counts_a_prompt_as_it_would_send_it)
 {
     struct engine *e = open_with("{\"answer\": \"abc\"}\n", (struct engine_config){.ctx = 300});
-    struct msg msgs[] = {{ROLE_SYSTEM, "be brief", 8}, {ROLE_USER, "<|im_end|> \xff\x00 plain", 19}};
+    struct msg msgs[] = {{.role = ROLE_SYSTEM, .text = "be brief", .len = 8},
+                         {.role = ROLE_USER, .text = "<|im_end|> \xff\x00 plain", .len = 19}};
     struct engine_count c = {0};
     int id;
     CHECK_EQ(ops->count_tokens(e, msgs, 2, &c, NULL), 0);

@@ -64,13 +64,16 @@ static struct vocab *open_vector(const char *name)
     return v;
 }
 
-static struct msg say(enum role role, const char *text) { return (struct msg){role, text, strlen(text)}; }
+static struct msg say(enum role role, const char *text)
+{
+    return (struct msg){.role = role, .text = text, .len = strlen(text)};
+}
 
 static struct ids render(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, bool open)
 {
     struct ids ids = {0};
     struct err err = {0};
-    if (template_render(k, v, msgs, n, open, &ids, &err)) check_fail(__FILE__, __LINE__, "%s", err.text);
+    if (template_render(k, v, NULL, msgs, n, open, &ids, NULL, 0, &err)) check_fail(__FILE__, __LINE__, "%s", err.text);
     return ids;
 }
 
@@ -102,7 +105,7 @@ static void check_whole(enum template_kind k, const struct vocab *v, const struc
     struct ids whole = {0}, ids = render(k, v, msgs, n, open);
     struct err err = {0};
     CHECK_STR(spelled(v, &ids), text);
-    CHECK_EQ(vocab_encode(v, text, strlen(text), VOCAB_SPECIAL, &whole, &err), 0);
+    CHECK_EQ(vocab_encode(v, NULL, text, strlen(text), VOCAB_SPECIAL, &whole, &err), 0);
     CHECK_EQ(ids.n, whole.n);
     for (size_t i = 0; i < ids.n; i++) CHECK_EQ(ids.id[i], whole.id[i]);
     ids_free(&ids);
@@ -198,7 +201,7 @@ TEST(a_template_whose_tokens_are_missing_is_refused_with_their_name)
     struct vocab *v = open_made(&m);
     struct msg msg = say(ROLE_USER, "a");
     ids_put(&ids, 5);
-    CHECK_EQ(template_render(TEMPLATE_LLAMA3, v, &msg, 1, true, &ids, &err), -1);
+    CHECK_EQ(template_render(TEMPLATE_LLAMA3, v, NULL, &msg, 1, true, &ids, NULL, 0, &err), -1);
     CHECK_EQ(ids.n, 1);
     CHECK_EQ(template_check(TEMPLATE_CHATML, v, &err), 0);
     CHECK_EQ(template_check(TEMPLATE_RAW, v, &err), 0);
@@ -375,6 +378,180 @@ TEST(raw_joins_the_messages_as_they_stand)
     ids = render(TEMPLATE_RAW, v, msgs, 3, true);
     CHECK_EQ(count(&ids, 2), 0);
     ids_free(&ids);
+    vocab_close(v);
+}
+
+/* ---------------------------------------------------------------- whose a token is */
+
+/* The segments of the prompt of msgs, a letter for each token: S system, U summary, H history, T tool. */
+static const char *segments(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, bool open)
+{
+    static char shown[400];
+    uint8_t segment[sizeof shown];
+    struct ids ids = {0};
+    struct err err = {0};
+    ids_put(&ids, 5); /* what was there has no entry */
+    memset(segment, 0xee, sizeof segment);
+    if (template_render(k, v, NULL, msgs, n, open, &ids, segment, sizeof segment, &err))
+        check_fail(__FILE__, __LINE__, "%s", err.text);
+    CHECK_EQ(segment[ids.n - 1], 0xee);
+    for (size_t i = 0; i + 1 < ids.n; i++) {
+        CHECK(segment[i] < SEGMENT_ANSWER);
+        shown[i] = "SUHT"[segment[i]];
+    }
+    shown[ids.n - 1] = '\0';
+    ids_free(&ids);
+    return shown;
+}
+
+static struct msg summed(const char *text, size_t summary)
+{
+    return (struct msg){.role = ROLE_SYSTEM, .text = text, .len = strlen(text), .summary = summary};
+}
+
+TEST(segments_have_names)
+{
+    static const char *const name[SEGMENTS] = {"system", "summary", "history", "tool", "answer"};
+    for (int i = 0; i < SEGMENTS; i++) CHECK_STR(segment_name((enum segment)i), name[i]);
+}
+
+/* In these vocabularies each byte is a token, and each mark. */
+TEST(chatml_s_tokens_belong_to_the_message_that_they_write)
+{
+    struct vocab_make m;
+    make_chatml(&m, "qwen2");
+    struct vocab *v = open_made(&m);
+    const struct msg msgs[] = {summed("abcde", 2), say(ROLE_USER, "fg"), say(ROLE_ASSISTANT, "h"), say(ROLE_USER, "")};
+    /* <start>system\n abc de <end>\n | <start>user\n fg <end>\n | <start>assistant\n h <end>\n | ... */
+    CHECK_STR(segments(TEMPLATE_CHATML, v, msgs, 1, false), "SSSSSSSS" "SSS" "UU" "SS");
+    CHECK_STR(segments(TEMPLATE_CHATML, v, msgs, 1, true), "SSSSSSSS" "SSS" "UU" "SS" "HHHHHHHHHHH");
+    CHECK_STR(segments(TEMPLATE_CHATML, v, msgs, 4, false),
+              "SSSSSSSS" "SSS" "UU" "SS" "HHHHHH" "HH" "HH" "HHHHHHHHHHH" "H" "HH" "HHHHHH" "HH");
+    CHECK_STR(segments(TEMPLATE_CHATML, v, NULL, 0, true), "HHHHHHHHHHH");
+    vocab_close(v);
+}
+
+TEST(chatml_s_tool_turns_are_tool_from_head_to_tail_with_marks_and_without)
+{
+    for (int marks = 0; marks < 2; marks++) {
+        struct vocab_make m;
+        make_chatml(&m, "qwen2");
+        if (marks) vocab_make_add(&m, "<tool_response>", VOCAB_CONTROL, 0);
+        if (marks) vocab_make_add(&m, "</tool_response>", VOCAB_CONTROL, 0);
+        struct vocab *v = open_made(&m);
+        const struct msg msgs[] = {summed("a", 1), say(ROLE_TOOL, "1"), say(ROLE_TOOL, "22"), summed("a", 0)};
+        const char *got = segments(TEMPLATE_CHATML, v, msgs, 4, false);
+        size_t tools = 5 + 2 + 3 + 2 * (size_t)(3 + (marks ? 2 : 31)); /* head, tail, texts, frames */
+        CHECK_EQ(strlen(got), 11 + tools + 11);
+        CHECK_EQ(strspn(got + 11, "T"), tools);
+        CHECK_MEM(got, "SSSSSSSSUSS", 11);
+        CHECK_STR(got + 11 + tools, "SSSSSSSSSSS");
+        vocab_close(v);
+    }
+}
+
+TEST(a_summary_is_the_last_bytes_of_a_system_message_and_of_no_other)
+{
+    struct vocab_make m;
+    make_chatml(&m, "qwen2");
+    struct vocab *v = open_made(&m);
+    struct msg msg = summed("abc", 0);
+    CHECK_STR(segments(TEMPLATE_CHATML, v, &msg, 1, false), "SSSSSSSS" "SSS" "SS");
+    msg.summary = 3;
+    CHECK_STR(segments(TEMPLATE_CHATML, v, &msg, 1, false), "SSSSSSSS" "UUU" "SS");
+    msg.summary = SIZE_MAX;
+    CHECK_STR(segments(TEMPLATE_CHATML, v, &msg, 1, false), "SSSSSSSS" "UUU" "SS");
+    msg.len = 0;
+    CHECK_STR(segments(TEMPLATE_CHATML, v, &msg, 1, false), "SSSSSSSS" "SS");
+    msg = (struct msg){.role = ROLE_USER, .text = "abc", .len = 3, .summary = 2};
+    CHECK_STR(segments(TEMPLATE_CHATML, v, &msg, 1, false), "HHHHHH" "HHH" "HH");
+    msg.role = ROLE_TOOL;
+    CHECK_EQ(strspn(segments(TEMPLATE_CHATML, v, &msg, 1, false), "T"), 5 + 16 + 1 + 3 + 1 + 16 + 2);
+    vocab_close(v);
+}
+
+TEST(bos_belongs_to_the_first_message)
+{
+    struct vocab_make m;
+    make_chatml(&m, "qwen2");
+    m.bos = vocab_make_add(&m, "<s>", VOCAB_CONTROL, 0);
+    m.add_bos = 1;
+    struct vocab *v = open_made(&m);
+    const struct msg msgs[] = {say(ROLE_TOOL, "a"), summed("a", 1)};
+    CHECK_EQ(segments(TEMPLATE_CHATML, v, msgs, 1, false)[0], 'T');
+    CHECK_STR(segments(TEMPLATE_CHATML, v, msgs + 1, 1, false), "S" "SSSSSSSS" "U" "SS");
+    CHECK_STR(segments(TEMPLATE_RAW, v, msgs, 2, false), "T" "T" "U");
+    CHECK_STR(segments(TEMPLATE_RAW, v, NULL, 0, false), "H");
+    vocab_close(v);
+}
+
+/* A text is stripped, and a summary at its end with it. */
+TEST(llama3_s_tokens_belong_to_the_message_that_they_write)
+{
+    struct vocab_make m;
+    make_llama3(&m);
+    struct vocab *v = open_made(&m);
+    const struct msg msgs[] = {summed(" abcd \n", 4), say(ROLE_USER, "e"), say(ROLE_TOOL, " f")};
+    CHECK_STR(segments(TEMPLATE_LLAMA3, v, msgs, 3, true), /* bos, <start>, name, <end>, \n\n, text, <eot> */
+              "S" "S" "SSSSSS" "S" "SS" "SS" "UU" "S" "H" "HHHH" "H" "HH" "H" "H" "T" "TTTTTTT" "T" "TT" "T" "T"
+              "H" "HHHHHHHHH" "H" "HH");
+    struct msg msg = summed("ab  ", 2);
+    CHECK_STR(segments(TEMPLATE_LLAMA3, v, &msg, 1, false), "S" "S" "SSSSSS" "S" "SS" "SS" "S");
+    msg = summed("  ab", 9);
+    CHECK_STR(segments(TEMPLATE_LLAMA3, v, &msg, 1, false), "S" "S" "SSSSSS" "S" "SS" "UU" "S");
+    msg = summed(" \n ", 2);
+    CHECK_STR(segments(TEMPLATE_LLAMA3, v, &msg, 1, false), "S" "S" "SSSSSS" "S" "SS" "S");
+    CHECK_STR(segments(TEMPLATE_LLAMA3, v, NULL, 0, true), "H" "H" "HHHHHHHHH" "H" "HH");
+    vocab_close(v);
+}
+
+TEST(raw_messages_are_told_apart_inside_their_one_run)
+{
+    struct vocab_make m;
+    vocab_make_bpe(&m, "qwen2");
+    struct vocab *v = open_made(&m);
+    const struct msg msgs[] = {summed("ab", 1), say(ROLE_USER, ""), say(ROLE_TOOL, "cde"), summed("", 4),
+                               say(ROLE_ASSISTANT, "f"), summed("ghi", 0), say(ROLE_TOOL, "")};
+    CHECK_STR(segments(TEMPLATE_RAW, v, msgs, 7, true), "SU" "TTT" "H" "SSS");
+    CHECK_STR(segments(TEMPLATE_RAW, v, msgs, 1, true), "SU");
+    CHECK_STR(segments(TEMPLATE_RAW, v, msgs + 1, 1, true), "");
+    vocab_close(v);
+}
+
+TEST(a_token_that_crosses_a_border_belongs_to_where_it_begins)
+{
+    struct vocab_make m;
+    make_chatml(&m, "qwen2");
+    vocab_make_merge(&m, "b", "c");
+    vocab_make_merge(&m, "\xc4\x8a", "\xc4\x8a"); /* "\n" "\n" */
+    struct vocab *v = open_made(&m);
+    const struct msg crossing = summed("abcd", 2), whole = summed("abcd", 3), head = summed("\nab", 3);
+    CHECK_STR(segments(TEMPLATE_CHATML, v, &crossing, 1, false), "SSSSSSSS" "S" "S" "U" "SS");
+    CHECK_STR(segments(TEMPLATE_CHATML, v, &whole, 1, false), "SSSSSSSS" "S" "U" "U" "SS");
+    CHECK_STR(segments(TEMPLATE_CHATML, v, &head, 1, false), "SSSSSSS" "S" "UU" "SS"); /* both "\n" in one */
+    vocab_close(v);
+}
+
+/* What is lost or stretched on the way to tokens does not shift what comes after: bytes are counted in the text. */
+TEST(a_segment_is_found_by_the_text_s_bytes_where_pieces_have_others)
+{
+    struct vocab_make m;
+    vocab_make_begin(&m, "llama");
+    m.no_merges = true;
+    m.unknown = vocab_make_add(&m, "<unk>", VOCAB_UNKNOWN, 0);
+    vocab_make_add(&m, "\xe2\x96\x81", VOCAB_NORMAL, -1);
+    vocab_make_add(&m, "a", VOCAB_NORMAL, -1);
+    struct vocab *v = open_made(&m);
+    /* a space before; then "a", U+2581, U+00E9 (unknown), a space | "a", U+1F999 (unknown) | "a" */
+    const struct msg msgs[] = {summed("a\xe2\x96\x81\xc3\xa9 a\xf0\x9f\xa6\x99", 5), say(ROLE_TOOL, "a")};
+    CHECK_STR(segments(TEMPLATE_RAW, v, msgs, 2, false), "S" "SSSS" "UU" "T");
+    vocab_close(v);
+
+    vocab_make_bpe(&m, "qwen2");
+    m.token['x'].n = 0; /* cannot be said, and there is no unknown token: it is dropped */
+    v = open_made(&m);
+    const struct msg dropped[] = {summed("axbxxc", 2), say(ROLE_TOOL, "xa")};
+    CHECK_STR(segments(TEMPLATE_RAW, v, dropped, 2, false), "SS" "U" "T");
     vocab_close(v);
 }
 

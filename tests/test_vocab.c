@@ -35,7 +35,7 @@ static const char *ids_text(const struct ids *ids)
     do {                                                                 \
         struct ids got_ = {0};                                           \
         struct err err_ = {0};                                           \
-        CHECK_EQ(vocab_encode(v, text, n, flags, &got_, &err_), 0);      \
+        CHECK_EQ(vocab_encode(v, NULL, text, n, flags, &got_, &err_), 0);      \
         CHECK_STR(ids_text(&got_), want);                                \
         ids_free(&got_);                                                 \
     } while (0)
@@ -56,7 +56,7 @@ static void check_round_trip(const struct vocab *v, const char *text, size_t n, 
     struct ids ids = {0};
     struct buf back = {0};
     struct err err = {0};
-    if (vocab_encode(v, text, n, flags, &ids, &err)) check_fail(__FILE__, __LINE__, "%s", err.text);
+    if (vocab_encode(v, NULL, text, n, flags, &ids, &err)) check_fail(__FILE__, __LINE__, "%s", err.text);
     decode(v, &ids, &back);
     CHECK_EQ(back.len, n);
     CHECK_MEM(back.data, text, n);
@@ -232,20 +232,25 @@ TEST(a_whole_word_is_taken_as_it_is_only_by_the_llama_3_family)
     }
 }
 
+static int show_word(void *self, const char *word, size_t n)
+{
+    buf_printf(self, "[%.*s]", (int)n, word);
+    return 0;
+}
+
 /* How one text is cut, as words in brackets. */
 static const char *cut(const char *pre, const char *text, struct buf *out)
 {
     struct err err = {0};
-    struct work w = {0};
+    struct pretok_match *m = aligned_alloc(64, size_align(pretok_match_bytes(), 64));
     const struct pretok_family *f = pretok_find(pre, strlen(pre));
     CHECK(f != NULL);
     struct pretok *p = pretok_open(f, &err);
     CHECK(p != NULL);
-    CHECK_EQ(pretok_cut(p, &w, text, strlen(text), &err), 0);
+    CHECK(m != NULL && pretok_match_open(m) == m);
     out->len = 0;
-    for (size_t i = 0; i < w.words.n; text += w.words.s[i++].n)
-        buf_printf(out, "[%.*s]", (int)w.words.s[i].n, text);
-    work_free(&w);
+    CHECK_EQ(pretok_cut(p, m, text, strlen(text), show_word, out, &err), 0);
+    free(m);
     pretok_close(p);
     return out->data;
 }
@@ -509,12 +514,12 @@ TEST(a_turn_mark_is_never_parsed_from_plain_text_whatever_type_the_file_gives_it
             int id = vocab_make_add(&m, mark[i], type, 0);
             struct vocab *v = open_made(&m);
             struct ids ids = {0};
-            CHECK_EQ(vocab_encode(v, mark[i], strlen(mark[i]), 0, &ids, NULL), 0);
+            CHECK_EQ(vocab_encode(v, NULL, mark[i], strlen(mark[i]), 0, &ids, NULL), 0);
             CHECK_EQ(ids.n, strlen(mark[i]));
             for (size_t k = 0; k < ids.n; k++) CHECK(ids.id[k] < 256);
             ids.n = 0;
             if (mark[i][1] == '|') {
-                CHECK_EQ(vocab_encode(v, mark[i], strlen(mark[i]), VOCAB_SPECIAL, &ids, NULL), 0);
+                CHECK_EQ(vocab_encode(v, NULL, mark[i], strlen(mark[i]), VOCAB_SPECIAL, &ids, NULL), 0);
                 CHECK_EQ(ids.n, 1);
                 CHECK_EQ(ids.id[0], id);
                 CHECK_EQ(vocab_attr(v, id), VOCAB_CONTROL);
@@ -575,9 +580,9 @@ TEST(ids_are_appended_and_a_refusal_leaves_the_list_as_it_was)
     vocab_make_bpe(&m, "gpt-2");
     struct vocab *v = open_made(&m);
     ids_put(&ids, 7);
-    CHECK_EQ(vocab_encode(v, "ab", 2, 0, &ids, &err), 0);
+    CHECK_EQ(vocab_encode(v, NULL, "ab", 2, 0, &ids, &err), 0);
     CHECK_STR(ids_text(&ids), "7 97 98");
-    CHECK_EQ(vocab_encode(v, "ab", ENCODE_MAX + (size_t)1, 0, &ids, &err), -1); /* not read: refused by its length */
+    CHECK_EQ(vocab_encode(v, NULL, "ab", ENCODE_MAX + (size_t)1, 0, &ids, &err), VOCAB_TOO_LONG); /* not read */
     CHECK_STR(ids_text(&ids), "7 97 98");
     CHECK(strstr(err.text, "too long") != NULL);
     ids_free(&ids);

@@ -50,7 +50,7 @@ static void check_ids(const struct vocab *v, const char *text, size_t n, unsigne
 {
     struct ids ids = {0};
     struct err err = {0};
-    CHECK_EQ(vocab_encode(v, text, n, flags, &ids, &err), 0);
+    CHECK_EQ(vocab_encode(v, NULL, text, n, flags, &ids, &err), 0);
     CHECK_EQ(ids.n, n_want);
     for (size_t i = 0; i < n_want; i++) CHECK_EQ(ids.id[i], want[i]);
     ids_free(&ids);
