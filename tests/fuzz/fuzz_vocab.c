@@ -4,7 +4,7 @@
  *
  * An input: kind and family, what is broken, flags, tokens to add, pairs of tokens to merge, and the rest is the text.
  * What must hold: a refusal has a message of one line; ids are the vocabulary's; plain text becomes no control token;
- * and the ids' pieces are the text again. */
+ * the ids' pieces are the text again; and a scratch of the stated size gives the same ids. */
 #include "tests/vocab_make.h"
 
 #include <math.h>
@@ -171,15 +171,33 @@ static void decode(const struct vocab *v, const struct ids *ids, bool plain, str
     }
 }
 
+/* In memory of exactly the stated size, and to a list of exactly as many ids: the same. */
+static void check_scratch(const struct vocab *v, const char *text, size_t n, unsigned flags, const struct ids *want)
+{
+    size_t bytes = vocab_scratch_bytes(v, n);
+    void *mem = malloc(bytes);
+    int32_t *room = malloc(want->n * sizeof *room + 1);
+    must(mem && room);
+    struct ids ids = ids_fixed(room, want->n);
+    struct vocab_scratch *scratch = vocab_scratch_open(v, mem, bytes, NULL);
+    must(scratch && vocab_encode(v, scratch, text, n, flags, &ids, NULL) == 0);
+    must(ids.n == want->n && (ids.n == 0 || memcmp(ids.id, want->id, ids.n * sizeof *room) == 0));
+    ids = ids_fixed(room, want->n - (want->n > 0));
+    must(vocab_encode(v, scratch, text, n, flags, &ids, NULL) == (want->n > 0 ? VOCAB_FULL : 0) && ids.n == 0);
+    free(room);
+    free(mem);
+}
+
 static void check_text(const struct vocab *v, const char *text, size_t n, unsigned flags, bool prefix)
 {
     struct ids ids = {0};
     struct err err = {0};
     struct buf back = {0}, got = {0}, want = {0};
     ids_put(&ids, 0); /* what was there stays */
-    must(vocab_encode(v, text, n, flags, &ids, &err) == 0);
+    must(vocab_encode(v, NULL, text, n, flags, &ids, &err) == 0);
     must(ids.n >= 1 && ids.id[0] == 0);
     memmove(ids.id, ids.id + 1, --ids.n * sizeof *ids.id);
+    check_scratch(v, text, n, flags, &ids);
     decode(v, &ids, !(flags & VOCAB_SPECIAL), &back);
     if (!(flags & VOCAB_SPECIAL) && sayable(v, prefix)) {
         bool spm = vocab_kind(v) == VOCAB_SPM;
