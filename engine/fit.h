@@ -10,7 +10,8 @@ struct fit {
     enum ktype kv_type;
     int max_rows;
     uint64_t ceiling;
-    size_t token_text; /* of its vocabulary: sched_token_text() */
+    const struct vocab *vocab;
+    size_t token_text; /* of it: sched_token_text() */
     uint64_t text_bytes, park_bytes; /* text_bytes 0: by the number of sequences */
 };
 

@@ -72,6 +72,7 @@ int maker_outs(const struct engine *e) { return MAX(e->info.max_seqs, 16); }
 void maker_sched_plan(const struct engine *e, const struct engine_config *cfg, int pages, struct sched_config *out)
 {
     *out = (struct sched_config){.vocab = e->vocab,
+                                 .token_text = sched_token_text(e->vocab),
                                  .ctx = e->info.ctx,
                                  .max_seqs = e->info.max_seqs,
                                  .max_rows = e->info.max_rows,
@@ -81,7 +82,7 @@ void maker_sched_plan(const struct engine *e, const struct engine_config *cfg, i
                                  .park_bytes = cfg->park_bytes,
                                  .overcommit = cfg->overcommit};
     out->text_bytes = cfg->text_bytes ? cfg->text_bytes
-                                      : sched_text_bytes(sched_token_text(e->vocab), e->info.ctx, e->info.max_seqs);
+                                      : sched_text_bytes(out->token_text, e->info.ctx, e->info.max_seqs);
 }
 
 int maker_sched_open(struct engine *e, const struct sched_config *cfg, struct err *err)

@@ -123,6 +123,18 @@ struct pretok *pretok_open(const struct pretok_family *f, struct err *err)
     return NULL;
 }
 
+size_t pretok_bytes(const struct pretok *p)
+{
+    size_t sum = p ? sizeof *p : 0;
+    for (int i = 0; p && i < p->n_steps; i++) {
+        size_t code = 0, jit = 0;
+        pcre2_pattern_info(p->step[i], PCRE2_INFO_SIZE, &code);
+        pcre2_pattern_info(p->step[i], PCRE2_INFO_JITSIZE, &jit);
+        sum += code + jit;
+    }
+    return sum;
+}
+
 void pretok_close(struct pretok *p)
 {
     if (!p) return;

@@ -15,13 +15,33 @@ uint64_t sched_text_bytes(size_t token_text, int ctx, int max_seqs)
     return over ? UINT64_MAX : bytes;
 }
 
+/* Ids of a prompt that are counted exactly, so that a refusal has figures; of more it is known that there are more. */
+static size_t prompt_room(int ctx) { return 4 * (size_t)ctx; }
+
+/* A text of more bytes than this has more tokens than a context. */
+static size_t longest_text(const struct sched_config *cfg)
+{
+    enum { MESSAGES = 512 };
+    return template_text_bytes((size_t)cfg->ctx * MAX(vocab_max_piece(cfg->vocab), 4), MESSAGES);
+}
+
+static size_t scratch_bytes(const struct sched_config *cfg)
+{
+    return (size_t)size_align(vocab_scratch_bytes(cfg->vocab, longest_text(cfg)), 64);
+}
+
+static uint64_t prompt_bytes(const struct sched_config *cfg)
+{
+    return scratch_bytes(cfg) + prompt_room(cfg->ctx) * (sizeof(int32_t) + 1);
+}
+
 void sched_ledger(const struct sched_config *cfg, struct ledger *out)
 {
     uint64_t rows = (uint64_t)cfg->max_rows, outs = (uint64_t)cfg->max_outs;
     out->bytes[LEDGER_TEXT] = cfg->text_bytes;
     out->bytes[LEDGER_PARK] = cfg->park_bytes;
     out->bytes[LEDGER_TABLES] =
-        sizeof(struct sched) + sizeof(struct engine_snapshot) +
+        sizeof(struct sched) + sizeof(struct engine_snapshot) + vocab_bytes(cfg->vocab) + prompt_bytes(cfg) +
         kv_bytes(cfg->pages, cfg->max_seqs, kv_pages_for(cfg->ctx)) +
         (uint64_t)cfg->max_seqs * sizeof(struct request_live *) + rows * 3 * sizeof(int32_t) +
         outs * (sizeof(int32_t) + sizeof(int) + sizeof(struct kern_sample) + sizeof(struct kern_choice) +
@@ -55,13 +75,25 @@ static bool take_text(struct sched *s)
     return true;
 }
 
+/* Where prompts are made: the scratch, their ids, the segments of these. */
+static bool take_prompt(struct sched *s, struct err *err)
+{
+    size_t scratch = scratch_bytes(&s->cfg), room = prompt_room(s->cfg.ctx);
+    char *mem = s->prompt_mem = malloc(prompt_bytes(&s->cfg));
+    if (!mem) return false;
+    memset(mem, 0, prompt_bytes(&s->cfg));
+    s->scratch = vocab_scratch_open(s->cfg.vocab, mem, scratch, err);
+    s->prompt = (int32_t *)(void *)(mem + scratch);
+    s->segment = (uint8_t *)(s->prompt + room);
+    return s->scratch != NULL;
+}
+
 struct sched *sched_open(const struct sched_config *cfg, struct err *err)
 {
     assert(cfg->max_rows > cfg->max_seqs && cfg->max_outs >= cfg->max_seqs && cfg->ctx > 0 && cfg->text_bytes > 0);
     struct sched *s = calloc(1, sizeof *s);
     if (s) {
         s->cfg = *cfg;
-        s->token_text = request_token_text(cfg->vocab);
         s->answer_mean = -1; /* nothing known */
         s->kv = kv_open(cfg->groups, cfg->pages, cfg->max_seqs, kv_pages_for(cfg->ctx), err);
         if (s->kv && park_open(&s->park, cfg->park_bytes, cfg->runner.page_bytes, err)) {
@@ -69,7 +101,7 @@ struct sched *sched_open(const struct sched_config *cfg, struct err *err)
             return NULL;
         }
         if (s->kv && cfg->runner.usable_pages) kv_limit(s->kv, cfg->runner.usable_pages(cfg->runner.self, false, 0));
-        if (s->kv && allocate(s) && take_text(s)) {
+        if (s->kv && allocate(s) && take_text(s) && take_prompt(s, err)) {
             figures_publish(s);
             return s;
         }
@@ -85,6 +117,7 @@ void sched_close(struct sched *s)
     kv_close(s->kv);
     park_close(&s->park);
     free(s->text_mem);
+    free(s->prompt_mem);
     free(s->slot);
     free(s->token);
     free(s->pos);
@@ -100,15 +133,18 @@ void sched_close(struct sched *s)
 
 /* ------------------------------------------------------------------ requests */
 
+/* A long text is counted in memory from the system: that is for looking ahead, not for serving. */
 int sched_count_tokens(struct sched *s, const struct msg *msgs, int n, struct engine_count *out, struct err *err)
 {
-    struct ids ids = {0};
-    int rc = template_render(s->cfg.template, s->cfg.vocab, NULL, msgs, n, true, &ids, NULL, 0, err)
-                 ? ENGINE_NO_MEMORY
-                 : 0;
+    struct ids ids = ids_fixed(s->prompt, prompt_room(s->cfg.ctx));
+    int rc = template_render(s->cfg.template, s->cfg.vocab, s->scratch, msgs, n, true, &ids, NULL, 0, err);
+    if (rc == VOCAB_FULL || rc == VOCAB_TOO_LONG) {
+        ids = (struct ids){0};
+        rc = template_render(s->cfg.template, s->cfg.vocab, NULL, msgs, n, true, &ids, NULL, 0, err);
+    }
     *out = (struct engine_count){.tokens = (int)MIN(ids.n, (size_t)INT32_MAX), .exact = true};
     ids_free(&ids);
-    return rc;
+    return rc ? ENGINE_NO_MEMORY : 0;
 }
 
 static struct request_live **find(const struct sched *s, int id)
@@ -147,7 +183,7 @@ static int check_fits(const struct sched *s, int prompt, int max_tokens, struct 
 /* Room for the request and its answer, or a refusal with the figures. */
 static int take_room(struct sched *s, const struct request *r, size_t n, void **mem, struct err *err)
 {
-    size_t bytes = request_bytes(r, n, s->token_text);
+    size_t bytes = request_bytes(r, n, s->cfg.token_text);
     if (bytes == SIZE_MAX || arena_need(bytes) > s->cfg.text_bytes)
         return err_set(err, ENGINE_NEVER_FITS,
                        "the request and its answer take %.1f KiB, all requests may take %.1f KiB: ask for a shorter "
@@ -204,7 +240,7 @@ static int enqueue(struct sched *s, const struct request *r, const int32_t *prom
     if (!rc) rc = request_check(r, prompt, (int)n, s->cfg.vocab, err);
     if (!rc) rc = take_room(s, r, n, &mem, err);
     if (rc) return rc;
-    *place = request_make(r, prompt, segment, (int)n, s->token_text, mem);
+    *place = request_make(r, prompt, segment, (int)n, s->cfg.token_text, mem);
     s->requests++;
     s->next_id = s->next_id == INT32_MAX ? 1 : s->next_id + 1;
     (*place)->a.id = s->next_id;
@@ -228,12 +264,15 @@ int sched_submit(struct sched *s, const struct request *r, int *id, struct err *
         if (r->n_ids < 0) return err_set(err, ENGINE_BAD_REQUEST, "the prompt has %d tokens", r->n_ids);
         return enqueue(s, r, r->ids, r->segment, (size_t)r->n_ids, id, err);
     }
-    struct ids ids = {0};
-    int rc = template_render(s->cfg.template, s->cfg.vocab, NULL, r->msgs, r->n_msgs, true, &ids, NULL, 0, err)
-                 ? ENGINE_NO_MEMORY
-                 : enqueue(s, r, ids.id, NULL, ids.n, id, err);
-    ids_free(&ids);
-    return rc;
+    size_t room = prompt_room(s->cfg.ctx);
+    struct ids ids = ids_fixed(s->prompt, room);
+    int rc = template_render(s->cfg.template, s->cfg.vocab, s->scratch, r->msgs, r->n_msgs, true, &ids, s->segment, room,
+                             err);
+    if (rc == VOCAB_FULL || rc == VOCAB_TOO_LONG)
+        return err_set(err, ENGINE_NEVER_FITS,
+                       "the prompt has more than %zu tokens, the context holds %d: shorten the conversation or open a "
+                       "larger context (--ctx)", rc == VOCAB_FULL ? room : (size_t)s->cfg.ctx, s->cfg.ctx);
+    return rc ? ENGINE_NO_MEMORY : enqueue(s, r, ids.id, s->segment, ids.n, id, err);
 }
 
 const struct answer *sched_answer(struct sched *s, int id)

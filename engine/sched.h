@@ -18,8 +18,8 @@
  * result depends on nothing but the row, so the same bits come out).  Parked ones are resumed before anyone is
  * admitted.  The first in rank is never parked, and alone it fits the pool: it ends, and so does everyone in turn.
  *
- * Memory: requests lie in one block of text_bytes, taken at open; nothing is allocated after, but by a submit() of
- * messages. */
+ * Memory: requests lie in one block of text_bytes, and prompts are made in a scratch that suits the longest text which
+ * can fit a context; both are taken at open, and nothing is allocated after. */
 #ifndef SCHED_H
 #define SCHED_H
 #include "engine/engine.h"
@@ -52,6 +52,7 @@ struct runner {
 
 struct sched_config {
     const struct vocab *vocab;
+    size_t token_text; /* of it: sched_token_text(), which looks at every token */
     enum template_kind template;
     int ctx, max_seqs, max_rows, max_outs; /* max_rows > max_seqs, max_outs >= max_seqs */
     int groups, pages;                     /* KV pool */

@@ -19,7 +19,10 @@ struct sched {
     void *text_mem;
     struct arena arena; /* requests, in text_mem */
     struct park park;
-    size_t token_text;
+    void *prompt_mem;
+    struct vocab_scratch *scratch; /* in prompt_mem, and after it: */
+    int32_t *prompt;               /* (prompt_room(ctx)) ids of the messages that are submitted */
+    uint8_t *segment;              /* the same */
     struct request_live *all[SCHED_REQUESTS]; /* until dropped; NULL: free */
     struct request_live **slot;               /* (max_seqs) running */
     int next_id, requests, waiting, running, parked;

@@ -13,13 +13,6 @@ static const char *const role_names[ROLE_COUNT] = {"system", "user", "assistant"
 static const char *const template_names[TEMPLATE_KINDS] = {"raw", "chatml", "llama3"};
 static const char *const segment_names[SEGMENTS] = {"system", "summary", "history", "tool", "answer"};
 
-const char *segment_name(enum segment s)
-{
-    static const char *const name[SEGMENTS] = {"system", "summary", "history", "tool", "answer"};
-    assert((size_t)s < SEGMENTS);
-    return name[s];
-}
-
 const char *role_name(enum role r)
 {
     assert(r >= 0 && r < ROLE_COUNT);

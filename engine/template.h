@@ -14,10 +14,6 @@
 enum role { ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT, ROLE_TOOL, ROLE_COUNT };
 const char *role_name(enum role r); /* "system", "user", "assistant", "tool" */
 
-/* What a token of a context is to its agent. */
-enum segment { SEGMENT_SYSTEM, SEGMENT_SUMMARY, SEGMENT_HISTORY, SEGMENT_TOOL, SEGMENT_ANSWER, SEGMENTS };
-const char *segment_name(enum segment s); /* "system", "summary", "history", "tool", "answer" */
-
 struct msg {
     enum role role;
     const char *text; /* any bytes; not NUL-terminated */

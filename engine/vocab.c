@@ -151,7 +151,8 @@ static int open_tokens(struct vocab *v, const struct gguf *g, struct err *err)
     }
     v->n = (int)n;
     v->token = calloc((size_t)n, sizeof *v->token);
-    v->pool = malloc(2 * total + 1); /* a piece is never longer than its spelling */
+    v->n_pool = 2 * total + 1; /* a piece is never longer than its spelling */
+    v->pool = malloc(v->n_pool);
     if (!v->token || !v->pool) return vocab_fail(g, err, "out of memory for a vocabulary of %d tokens", v->n);
     char *at = v->pool;
     for (int i = 0; i < v->n; i++) {
@@ -366,6 +367,13 @@ int vocab_size(const struct vocab *v) { return v->n; }
 int32_t vocab_bos(const struct vocab *v) { return v->bos; }
 int32_t vocab_eos(const struct vocab *v) { return v->eos; }
 bool vocab_adds_bos(const struct vocab *v) { return v->adds_bos; }
+size_t vocab_bytes(const struct vocab *v)
+{
+    return sizeof *v + (size_t)v->n * sizeof *v->token + v->n_pool + ((size_t)v->by_text_mask + 1) * sizeof *v->by_text +
+           (v->merge ? (size_t)v->n_merges * sizeof *v->merge + ((size_t)v->by_pair_mask + 1) * sizeof *v->by_pair : 0) +
+           ((size_t)v->n_special + 1) * sizeof *v->special + pretok_bytes(v->pretok);
+}
+
 size_t vocab_max_piece(const struct vocab *v) { return v->max_piece; }
 
 static bool has(const struct vocab *v, int32_t id) { return id >= 0 && id < v->n; }

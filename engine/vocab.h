@@ -72,5 +72,6 @@ int vocab_encode(const struct vocab *v, struct vocab_scratch *scratch, const cha
 size_t vocab_piece(const struct vocab *v, int32_t id, const char **bytes);
 /* The token's spelling as the file has it ("<|im_end|>", U+2581 kept), for dumps. */
 size_t vocab_spelling(const struct vocab *v, int32_t id, const char **bytes);
+size_t vocab_bytes(const struct vocab *v); /* host memory that it holds */
 size_t vocab_max_piece(const struct vocab *v); /* longest piece, bytes: what a request's text ring is sized by */
 #endif

@@ -43,6 +43,7 @@ struct vocab {
     int n;
     struct token *token;
     char *pool;                                 /* spellings and pieces */
+    size_t n_pool;                              /* its bytes */
     size_t max_spelling, max_piece;
     int32_t bos, eos, unknown;
     bool adds_bos, space_prefix;
@@ -147,6 +148,7 @@ const struct pretok_family *pretok_find(const char *name, size_t n); /* NULL: no
 const char *pretok_known(void);                                      /* the families' names, for an error */
 struct pretok *pretok_open(const struct pretok_family *f, struct err *err);
 void pretok_close(struct pretok *p);
+size_t pretok_bytes(const struct pretok *p); /* host memory; NULL: 0 */
 
 /* What matching needs, in memory of the caller's that is aligned for anything; NULL: PCRE2 found no place in it. */
 size_t pretok_match_bytes(void);

@@ -27,9 +27,10 @@ static void plan(struct fit *f, struct model *m, struct gguf **g)
     *g = gguf_open(tiny_path(), &err);
     CHECK_STR(err.text, "");
     CHECK_EQ(model_plan(m, *g, TINY_VOCAB, kern_cpu(), &err), 0);
-    struct vocab *v = vocab_open(*g, &err);
-    *f = (struct fit){.m = m, .k = kern_cpu(), .kv_type = KT_F16, .max_rows = 128, .token_text = sched_token_text(v)};
-    vocab_close(v);
+    static struct vocab *v; /* the same file each time */
+    if (!v) v = vocab_open(*g, &err);
+    *f = (struct fit){.m = m, .k = kern_cpu(), .kv_type = KT_F16, .max_rows = 128, .vocab = v,
+                      .token_text = sched_token_text(v)};
 }
 
 TEST(fit_says_byte_for_byte_what_the_engine_takes)
