@@ -110,6 +110,7 @@ static int open_engine(struct app *a, struct err *err)
         .ctx = (int)o->ctx, .max_seqs = 1, .template = -1,
         .kv_type = kv_type(o),
         .vram = vram(o), .fit = o->fit, .fits = &fits,
+        .overcommit = o->overcommit, .park_bytes = (uint64_t)o->park,
         .progress = on_load, .progress_self = &loading,
     };
     if (o->template_name) {
@@ -167,7 +168,8 @@ void app_memory(struct app *a)
         .filled_tokens = (int64_t)s.filled_tokens, .shared_tokens = (int64_t)s.shared_tokens,
         .cached_tokens = (int64_t)s.cached_tokens,
         .ceiling_bytes = (int64_t)MIN(a->info->ledger.ceiling, (uint64_t)INT64_MAX),
-        .running = s.running, .waiting = s.waiting,
+        .running = s.running, .waiting = s.waiting, .parked = s.parked,
+        .text_bytes = (int64_t)s.text_bytes, .text_used_bytes = (int64_t)s.text_used,
         .weight_bytes = (int64_t)s.weight_bytes, .kv_bytes = (int64_t)s.kv_bytes, .work_bytes = (int64_t)s.work_bytes,
     }};
     trace_put(&a->trace, &e);

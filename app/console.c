@@ -45,6 +45,10 @@ static void say_stats(struct console *c)
     buf_free(&words);
     if (c->chat.any) say("context  %d of %d tokens after the last turn", t->n_prompt + t->n_tokens, i->ctx);
     else say("context  0 of %d tokens", i->ctx);
+    if (c->a->o->overcommit)
+        say("parked   %lld now, %llu times in all; %llu tokens computed again; %.1f of %.1f MiB for their pages",
+            (long long)s.parked, (unsigned long long)s.parkings, (unsigned long long)s.recomputed,
+            (double)s.park_used / 0x1p20, (double)s.park_bytes / 0x1p20);
     say("since    start: %llu tokens read, %llu more were in memory already, %llu written, %llu passes",
         (unsigned long long)s.prefilled, (unsigned long long)s.reused, (unsigned long long)s.generated,
         (unsigned long long)s.passes);
@@ -123,7 +127,9 @@ static void say_figures(struct console *c)
     buf_printf(&b, "[%d tokens, context %d of %d", t->n_tokens, used, ctx);
     if (isfinite(t->prefill_rate)) buf_printf(&b, ", read %.0f/s", t->prefill_rate);
     if (isfinite(t->decode_rate)) buf_printf(&b, ", wrote %.1f/s", t->decode_rate);
-    if (t->end == END_CANCELLED) buf_puts(&b, "; interrupted");
+    if (t->end == END_CANCELLED && isfinite(t->cancel_s))
+        buf_printf(&b, "; interrupted, its memory was free after %.0f ms", 1e3 * t->cancel_s);
+    else if (t->end == END_CANCELLED) buf_puts(&b, "; interrupted");
     if (t->end == END_LENGTH && used >= ctx) buf_puts(&b, "; the context is full: /clear, or a larger --ctx");
     else if (t->end == END_LENGTH) buf_printf(&b, "; cut at %d tokens, -n allows more", t->max_tokens);
     buf_puts(&b, "]");

@@ -11,7 +11,7 @@ struct opt {
     enum kind kind;
     size_t at;              /* where in struct opts */
     const char *arg;        /* what help calls its value */
-    double min, max;        /* INT, REAL: range allowed */
+    double min, max;        /* INT, REAL: range allowed; SIZE: min under 0 allows percent */
     const char *choices;    /* CHOICE: "a|b|c" */
     const char *initial;    /* default, in the flag's own spelling; NULL: none */
     const char *help;
@@ -28,10 +28,14 @@ static const struct opt table[] = {
      "most tokens of an answer (512, or what the context leaves; if given, it must fit)"},
     {NULL, "--ctx", "PLIMSOLL_CTX", INT, AT(ctx), "N", 1, 1 << 24, NULL, NULL,
      "tokens that a conversation may hold (the model's own, at most 4096)"},
-    {NULL, "--vram", "PLIMSOLL_VRAM", SIZE, AT(vram), "SIZE", 0, 0, NULL, NULL,
+    {NULL, "--vram", "PLIMSOLL_VRAM", SIZE, AT(vram), "SIZE", -100, 0, NULL, NULL,
      "ceiling for model, KV pool and workspace: 512M, 1.5G, or 60% of what is free (half of it)"},
     {NULL, "--fit", NULL, ON, AT(fit), NULL, 0, 0, NULL, NULL,
      "take the largest context, up to --ctx, that fits under the ceiling"},
+    {NULL, "--overcommit", "PLIMSOLL_OVERCOMMIT", ON, AT(overcommit), NULL, 0, 0, NULL, NULL,
+     "promise requests what they may be expected to need; park the last when it was too little"},
+    {NULL, "--park", "PLIMSOLL_PARK", SIZE, AT(park), "SIZE", 0, 0, NULL, NULL,
+     "host memory for the KV pages of the parked: 64M (none: they are computed again)"},
     {NULL, "--system", "PLIMSOLL_SYSTEM", TEXT, AT(system), "TEXT", 0, 0, NULL, NULL, "the system message"},
     {NULL, "--template", NULL, CHOICE, AT(template_name), "NAME", 0, 0, "chatml|llama3|raw", NULL,
      "write turns in this form (what the model file asks for)"},
@@ -184,6 +188,7 @@ static int add_stop(struct opts *out, const char *who, const char *s, struct err
 /* who: the flag or variable, for the message. */
 static int set(const struct opt *o, struct opts *out, const char *who, const char *s, struct err *err)
 {
+    double real;
     switch (o->kind) {
     case ON:
         *((bool *)((char *)out + o->at)) = true;
@@ -199,8 +204,12 @@ static int set(const struct opt *o, struct opts *out, const char *who, const cha
     case REAL:
         return set_number(o, out, who, s, err);
     case SIZE:
-        if (size_parse(s, (double *)(void *)((char *)out + o->at))) return 0;
-        return err_set(err, -1, "%s: \"%.60s\" is not a size: 512M, 1.5G, a number of bytes, or 60%%", who, s);
+        if (size_parse(s, &real) && real >= o->min) {
+            *(double *)(void *)((char *)out + o->at) = real;
+            return 0;
+        }
+        return err_set(err, -1, "%s: \"%.60s\" is not a size: 512M, 1.5G, a number of bytes%s", who, s,
+                       o->min < 0 ? ", or 60%" : "");
     case STOP:
         return add_stop(out, who, s, err);
     case BIAS:

@@ -28,7 +28,8 @@ struct opts {
     const char *stop[ENGINE_STOPS];
     struct kern_bias bias[ENGINE_MAX_BIAS];
     int n_stop, n_bias;
-    bool no_pin, dump_tokens, json, fit;
+    double park;                 /* bytes; 0: not given */
+    bool no_pin, dump_tokens, json, fit, overcommit;
     bool version, help, help_events;
     bool embedded; /* no -m: model names the embedded one; main.c sets it */
     bool plain; /* no colour: NO_COLOR is set, or the terminal is a dumb one */

@@ -4,16 +4,22 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { LAST_INTERRUPT = 3 };
 
 static atomic_int interrupts, ending;
+static atomic_llong since; /* nanoseconds, of the first that is pending; 0: nothing is */
 static int wake[2] = {-1, -1};
 
 static void on_signal(int sig)
 {
     int saved = errno;
+    struct timespec now;
+    long long none = 0;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    atomic_compare_exchange_strong(&since, &none, now.tv_sec * 1000000000LL + now.tv_nsec);
     if (sig != SIGINT) atomic_store(&ending, sig);
     else if (atomic_fetch_add(&interrupts, 1) + 1 >= LAST_INTERRUPT) _exit(128 + SIGINT);
     if (write(wake[1], "!", 1) < 0) { /* full: then it is readable already */
@@ -54,10 +60,13 @@ int signals_pending(void)
     return end ? end : atomic_load(&interrupts) ? SIGINT : 0;
 }
 
+double signals_since(void) { return (double)atomic_load(&since) * 1e-9; }
+
 void signals_forget_interrupt(void)
 {
     char drop[64];
     atomic_store(&interrupts, 0);
+    if (!atomic_load(&ending)) atomic_store(&since, 0);
     while (!atomic_load(&ending) && wake[0] >= 0 && read(wake[0], drop, sizeof drop) > 0) {
     }
 }

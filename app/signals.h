@@ -14,5 +14,6 @@ int signals_open(struct err *err);     /* once, after the engine was opened: unt
 void signals_ignore_pipe(void);        /* at the start */
 int signals_fd(void);                  /* readable while something is pending; -1 before signals_open() */
 int signals_pending(void);             /* 0, SIGINT, SIGTERM or SIGHUP; those that end the program first */
+double signals_since(void);            /* when the first of them came, by progress_clock(); 0: nothing is pending */
 void signals_forget_interrupt(void);   /* SIGINT was acted on */
 #endif

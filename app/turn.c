@@ -14,7 +14,7 @@ struct run {
     struct progress bar;
     size_t shown; /* bytes of the answer's text that went out */
     int told;     /* tokens that went into the trace */
-    double start, first;
+    double start, first, cancel_s;
 };
 
 /* ---------------------------------------------------------------- before */
@@ -113,6 +113,7 @@ static int step_to_end(struct run *r, int id, struct err *err)
     for (int faults = 0; !has_ended(r);) {
         if (!cancelled && (signals_pending() || a->answers.failed)) {
             a->ops->cancel(a->engine, id);
+            if (signals_pending()) r->cancel_s = progress_clock() - signals_since();
             cancelled = true;
         }
         int n = a->ops->step(a->engine, ev, EVENTS, err);
@@ -140,6 +141,7 @@ static void sum_up(struct run *r, struct turn_result *res)
     res->n_prompt = r->ans->n_prompt;
     res->max_tokens = r->ans->max_tokens;
     res->n_tokens = atomic_load(&r->ans->n_tokens);
+    res->cancel_s = r->cancel_s;
     res->first_s = r->first > 0 ? prefill : 0;
     res->total_s = end - r->start;
     bool read = r->first > 0 && prefill > 0, wrote = res->n_tokens > 1 && decode > 0;
@@ -167,13 +169,13 @@ static void finish(struct run *r, struct turn_result *res, const struct err *err
         .turn = a->turns, .end = event_str(engine_end_name(res->end)),
         .termination_reason = event_str(reason_of(res->end)), .text = {r->ans->text, r->shown},
         .prompt_tokens = res->n_prompt, .tokens = res->n_tokens, .first_token_s = res->first_s, .total_s = res->total_s,
-        .prefill_rate = res->prefill_rate, .decode_rate = res->decode_rate}};
+        .prefill_rate = res->prefill_rate, .decode_rate = res->decode_rate, .cancel_s = res->cancel_s}};
     trace_put(&a->trace, &e);
 }
 
 int turn_run(struct app *a, const struct turn_ask *ask, struct turn_result *result, struct err *err)
 {
-    struct run r = {.a = a, .ask = ask, .start = progress_clock()};
+    struct run r = {.a = a, .ask = ask, .start = progress_clock(), .cancel_s = (double)NAN};
     struct request q = {
         .msgs = ask->msgs, .n_msgs = ask->n_msgs, .sampling = a->sampling, .stop = a->o->stop, .n_stop = a->o->n_stop,
         .top_n = ask->top_n,

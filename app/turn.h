@@ -18,6 +18,7 @@ struct turn_result {
     enum engine_end end;
     int n_prompt, n_tokens, max_tokens;
     double first_s, total_s;        /* seconds to the first token (0: there was none), and in all */
+    double cancel_s;                /* from the signal until its memory was free; NaN: not cancelled by one */
     double prefill_rate, decode_rate; /* tokens a second; NaN: unknown */
     struct buf text;                /* the answer, as far as it came */
 };

@@ -206,7 +206,6 @@ static int open_script(struct engine *e, const struct engine_config *cfg, const 
     sched.template = kind;
     sched.runner = (struct runner){.self = m, .start = start, .run = run};
     sched_ledger(&sched, &i->ledger);
-    i->ledger.ceiling = UINT64_MAX; /* no device */
     return maker_sched_open(e, &sched, err);
 }
 

@@ -59,7 +59,8 @@ TEST(terminal_ctrl_c_interrupts_the_answer_and_the_next_prompt_works)
     type("sing\n");
     child_wait_for(&c, "la la la");
     type("\x03");
-    child_wait_for(&c, "interrupted]");
+    child_wait_for(&c, "interrupted, its memory was free after ");
+    child_wait_for(&c, " ms]");
     child_wait_for(&c, "> ");
     turn("thanks\n", "Quiet now");
     CHECK_EQ(leave(), 0);

@@ -187,6 +187,9 @@ TEST(opts_take_sizes_and_shares)
     for (size_t i = 0; i < COUNT_OF(bad); i++) REFUSED("is not a size", "--vram", bad[i]);
     CHECK_EQ(PARSE("--fit"), 0);
     CHECK(o.fit && o.vram == 0);
+    CHECK_EQ(PARSE("--overcommit", "--park", "64M"), 0);
+    CHECK(o.overcommit && o.park == 0x1p26);
+    REFUSED("is not a size: 512M, 1.5G, a number of bytes", "--park", "10%"); /* of what? */
 }
 
 TEST(opts_help_shows_every_flag_variable_and_default)

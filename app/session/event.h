@@ -82,7 +82,8 @@ enum { STABLE, VOLATILE };
     F(S, REAL, first_token_s, VOLATILE, "seconds from the request to its first token")                    \
     F(S, REAL, total_s, VOLATILE, "seconds from the request to its end")                                  \
     F(S, REAL, prefill_rate, VOLATILE, "prompt tokens a second; null: unknown")                           \
-    F(S, REAL, decode_rate, VOLATILE, "tokens a second after the first; null: unknown")
+    F(S, REAL, decode_rate, VOLATILE, "tokens a second after the first; null: unknown")                   \
+    F(S, REAL, cancel_s, VOLATILE, "seconds from the signal until its memory was free; null: not cancelled")
 
 #define EVENT_REFUSAL(F, S)                                                                               \
     F(S, INT, turn, STABLE, "the number that the turn would have had")                                    \
@@ -97,6 +98,9 @@ enum { STABLE, VOLATILE };
     F(S, INT, cached_tokens, STABLE, "in pages that nobody holds, kept for prompts that begin so")        \
     F(S, INT, running, STABLE, "requests")                                                                \
     F(S, INT, waiting, STABLE, "requests")                                                                \
+    F(S, INT, parked, STABLE, "requests whose pages others needed (--overcommit)")                        \
+    F(S, INT, text_bytes, VOLATILE, "host memory for requests and their answers")                         \
+    F(S, INT, text_used_bytes, VOLATILE, "of it, by requests that are not forgotten yet")                 \
     F(S, INT, weight_bytes, VOLATILE, "on the device")                                                    \
     F(S, INT, kv_bytes, VOLATILE, "on the device")                                                        \
     F(S, INT, work_bytes, VOLATILE, "on the device")                                                      \
