@@ -171,7 +171,9 @@ void admit_all(struct sched *s, struct events *e)
 
 bool admit_now(struct sched *s, struct request_live *q)
 {
-    return next_in_rank(s, NULL) == q && !admit_front_of(s, q) && admit_one(s, q);
+    if (next_in_rank(s, NULL) != q || admit_front_of(s, q) || !admit_one(s, q)) return false;
+    count_overtaken(s, q);
+    return true;
 }
 
 /* ------------------------------------------------------------------ making room */
