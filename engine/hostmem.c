@@ -1,17 +1,34 @@
 /* hostmem.c - /proc/meminfo and the control groups' limits. */
 #include "engine/hostmem.h"
+#include <fcntl.h>
 #include <inttypes.h>
+#include <unistd.h>
+
+enum { MOST = 8 << 10 }; /* bytes of a file that are read; what is wanted stands well before that */
+
+/* Without stdio, which allocates: where that failed, a machine without memory would seem to have no limit. */
+static bool read_text(const char *path, char text[MOST])
+{
+    size_t len = 0;
+    ssize_t got = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    while (len < MOST - 1 && (got = read(fd, text + len, MOST - 1 - len)) > 0) len += (size_t)got;
+    close(fd);
+    text[len] = '\0';
+    return got >= 0;
+}
 
 /* The number after `key` at the start of a line of a file; false: no file or no such line ("max" is no number). */
 static bool read_number(const char *path, const char *key, uint64_t *out)
 {
-    FILE *in = fopen(path, "r");
-    if (!in) return false;
-    char line[256];
+    char text[MOST];
     bool found = false;
-    while (!found && fgets(line, sizeof line, in))
+    if (!read_text(path, text)) return false;
+    for (char *line = text; !found && line; line = strchr(line, '\n')) {
+        line += *line == '\n';
         found = strncmp(line, key, strlen(key)) == 0 && sscanf(line + strlen(key), "%" SCNu64, out) == 1;
-    fclose(in);
+    }
     return found;
 }
 
@@ -46,14 +63,14 @@ static uint64_t groups_room(const char *mount, char *group, const char *max, con
 
 uint64_t hostmem_available_in(const char *root)
 {
-    char path[256], line[600], mount[300];
+    char path[256], text[MOST], mount[300];
     uint64_t kib, room = UINT64_MAX;
     snprintf(path, sizeof path, "%s/proc/meminfo", root);
     if (read_number(path, "MemAvailable:", &kib)) room = kib * 1024;
     snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
-    FILE *in = fopen(path, "r");
-    while (in && fgets(line, sizeof line, in)) { /* "0::/a/b" in version 2, "5:memory:/a/b" in version 1 */
-        line[strcspn(line, "\n")] = '\0';
+    char *rest = text;
+    if (!read_text(path, text)) return room;
+    for (char *line; (line = strsep(&rest, "\n"));) { /* "0::/a/b" in version 2, "5:memory:/a/b" in version 1 */
         char *group = strstr(line, ":/"), *v1 = strstr(line, ":memory:");
         if (!group) continue;
         uint64_t here = UINT64_MAX;
@@ -67,7 +84,6 @@ uint64_t hostmem_available_in(const char *root)
         }
         room = MIN(room, here);
     }
-    if (in) fclose(in);
     return room;
 }
 
