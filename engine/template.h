@@ -21,7 +21,7 @@ struct msg {
     size_t summary; /* of a system message: how many of its last bytes are a summary; more than len means len */
 };
 
-/* What a token of a sequence belongs to: what was said and by whom, or what the model says now (ANSWER: not render's). */
+/* What a token of a sequence belongs to: what was said and by whom, or what the model says now (never by render). */
 enum segment { SEGMENT_SYSTEM, SEGMENT_SUMMARY, SEGMENT_HISTORY, SEGMENT_TOOL, SEGMENT_ANSWER, SEGMENTS };
 const char *segment_name(enum segment s); /* "system", "summary", "history", "tool", "answer" */
 

@@ -112,7 +112,7 @@ static void add_marks(struct vocab_make *m)
 static struct vocab *open_spm(void)
 {
     static const char *const s[] = {
-        "\xe2\x96\x81", "a", "aa", "aaaa", "aaaaaaaa", "b", "ab", "ba", "\xe2\x96\x81" "a",
+        "\xe2\x96\x81", "a", "aa", "aaaa", "aaaaaaaa", "b", "ab", "ba", "b\xe2\x96\x81",
         "\xe2\x96\x81\xe2\x96\x81", "a\xe2\x96\x81", "\xe4\xbd\xa0", "\xe4\xbd\xa0\xe5\xa5\xbd",
     };
     struct vocab_make m;
