@@ -102,6 +102,21 @@ TEST(cli_a_model_over_the_ceiling_is_refused_with_what_would_fit)
     check_has(out(), "\"ceiling_bytes\":4194304");
 }
 
+TEST(cli_the_kv_type_is_what_the_pool_is_made_of)
+{
+    static const char *const types[] = {"f16", "q8_0", "f32"};
+    long long bytes[3];
+    for (int i = 0; i < 3; i++) {
+        CHECK_EQ(RUN(NULL, "", "-p", "Hello", "-n", "1", "--json", "--kv-type", types[i]), 0);
+        const char *at = strstr(out(), "\"kv_bytes\":");
+        CHECK(at && sscanf(at, "\"kv_bytes\":%lld", &bytes[i]) == 1);
+    }
+    CHECK_EQ(bytes[1] * 64, bytes[0] * 34);
+    CHECK_EQ(bytes[2], bytes[0] * 2);
+    CHECK_EQ(RUN(NULL, "", "-m", MODEL, "-p", "x", "--kv-type", "q8_0"), 4);
+    check_complaint("KV pages of Q8_0 take a whole number of 32 values a head");
+}
+
 TEST(cli_tells_about_itself_on_stdout)
 {
     CHECK_EQ(RUN(NULL, "", "--help"), 0);
