@@ -60,7 +60,7 @@ static struct crew crew_of(const struct forecast_agent *a, int n, const struct f
 /* Tokens of an agent's context at a turn: it grows until no call would go any more. */
 static int64_t context_at(const struct forecast_agent *a, int64_t turn)
 {
-    int64_t most = MAX((int64_t)MAX(a->ctx, 0) - MAX(a->max_tokens, 0), 0);
+    int64_t most = MAX(MAX(a->ctx, 0) - MAX(a->max_tokens, 0), 0);
     return MIN(MAX(a->prompt, 0) + (turn - 1) * a->largest, most);
 }
 

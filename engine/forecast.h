@@ -16,8 +16,8 @@
  *   - and none by less than that largest less s, where (turn named) * s <= largest: it is at most one turn too early.
  *     With more jitter it is too early by more, and comes right as the turn comes near.
  * What it cannot know: growth that speeds up, or a turn larger than all of the last eight (jitter may bring one, most
- * of all while few turns were noted).  The truth can then be earlier than what was named; the next note corrects it.  One
- * large turn in the past makes the forecast early until it has left the ring.
+ * of all while few turns were noted).  The truth can then be earlier than what was named; the next note corrects it.
+ * One large turn in the past makes the forecast early until it has left the ring.
  *
  * The whole: an agent whose context is full stays full (its calls are refused, and it grows no more).  The common front
  * is held once, in whole pages, as engine/kv.h shares it; how much of it an agent shares is taken from its present

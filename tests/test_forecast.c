@@ -274,7 +274,8 @@ TEST(forecast_of_growth_with_jitter_is_never_later_and_at_most_one_turn_early)
         struct tally own = {0}, whole = {0};
         jitter(part[i], &own, &whole);
         printf("  growth +- 1/%d: %d + %d named ahead, of them %d + %d within one turn (%d + %d exact); "
-               "later than the truth when growth outgrew the last eight: %d + %d\n", part[i], own.kept, whole.kept, own.near, whole.near,
+               "later than the truth when growth outgrew the last eight: %d + %d\n",
+               part[i], own.kept, whole.kept, own.near, whole.near,
                own.exact, whole.exact, own.late, whole.late);
         CHECK(own.kept > CREWS && whole.kept > CREWS / 2 && own.near > CREWS && whole.near > CREWS / 10);
     }
@@ -317,6 +318,8 @@ TEST(forecast_knows_nothing_of_growth_before_the_second_note)
     CHECK_EQ(f.at[FORECAST_ALONE].turn, FORECAST_NEVER); /* however it grows */
     CHECK_EQ(f.at[FORECAST_CALLS].turn, FORECAST_UNKNOWN);
     CHECK_EQ(f.at[FORECAST_CACHE].turn, FORECAST_UNKNOWN);
+    pool.tokens = 90;
+    CHECK_EQ(forecast_make(a, 1, &pool).at[FORECAST_ALONE].turn, FORECAST_UNKNOWN);
     forecast_note(&a[0], 50);
     CHECK_EQ(forecast_turn(&a[0]), FORECAST_NEVER);
     forecast_note(&a[0], 91);
@@ -379,6 +382,22 @@ TEST(forecast_of_one_agent_waits_for_no_one)
     CHECK_EQ(f.at[FORECAST_ALONE].turn, 6);
     CHECK_EQ(f.at[FORECAST_CALLS].turn, 6);
     CHECK_EQ(f.first, FORECAST_ALONE); /* the graver of the two */
+}
+
+TEST(forecast_counts_a_call_at_most_as_long_as_a_context)
+{
+    struct forecast_agent a[2] = {grown(50, 10, 500, 100), grown(50, 0, 0, 100)};
+    struct forecast_pool pool = {.tokens = 11 * 16, .page = 16, .seqs = 2};
+    CHECK_EQ(forecast_turn(&a[0]), 1);
+    struct forecast f = forecast_make(a, 2, &pool);
+    CHECK_EQ(f.at[FORECAST_CALLS].turn, FORECAST_NEVER); /* 100 and 50 tokens: 7 and 4 pages */
+    CHECK_EQ(f.at[FORECAST_ALONE].turn, FORECAST_NEVER);
+    pool.tokens = 10 * 16;
+    CHECK_EQ(forecast_make(a, 2, &pool).at[FORECAST_CALLS].turn, 1);
+    pool.tokens = 4 * 16;
+    CHECK_EQ(forecast_make(a, 2, &pool).at[FORECAST_CACHE].turn, FORECAST_NEVER); /* the first never was computed */
+    pool.tokens = 3 * 16;
+    CHECK_EQ(forecast_make(a, 2, &pool).at[FORECAST_CACHE].turn, 1);
 }
 
 /* ------------------------------------------------------------------ hostile numbers */
@@ -497,7 +516,7 @@ TEST(forecast_words_of_the_whole)
     static const char *const names[] = {"writer", NULL};
     struct forecast_agent a[2] = {grown(100, 10, 20, 200), grown(100, 20, 20, 200)};
     struct forecast_pool pool = {.tokens = 1000, .page = 16, .seqs = 2};
-    char out[300], small[12];
+    char out[300];
     struct forecast f = forecast_make(a, 2, &pool);
     forecast_words(&f, names, out, sizeof out);
     CHECK_STR(out, "after 5 turns agent 2's context is full: its call is refused");
@@ -515,12 +534,28 @@ TEST(forecast_words_of_the_whole)
     f = forecast_make(a, 1, &pool);
     forecast_words(&f, names, out, sizeof out);
     CHECK_STR(out, "now writer's call needs more than the whole pool: it is refused");
-    forecast_words(&f, names, small, sizeof small);
-    CHECK_STR(small, "now writer'");
-    forecast_words(&f, names, NULL, 0);
     f = forecast_make(a, 0, &pool);
     forecast_words(&f, names, out, sizeof out);
     CHECK_STR(out, "at this growth nothing runs full");
+}
+
+TEST(forecast_words_are_cut_where_their_room_ends)
+{
+    struct forecast_agent a[2] = {grown(100, 10, 20, 200), grown(100, 20, 20, 200)};
+    struct forecast_pool pool = {.tokens = 320, .page = 16, .seqs = 2};
+    struct forecast f = forecast_make(a, 2, &pool);
+    char all[300], cut[300];
+    forecast_words(&f, NULL, all, sizeof all);
+    for (size_t n = 0; n < strlen(all) + 8; n++) {
+        memset(cut, '#', sizeof cut);
+        forecast_words(&f, NULL, cut, n);
+        CHECK_EQ(cut[n], '#');
+        if (n == 0) continue;
+        CHECK(strlen(cut) < n && strlen(cut) + 3 >= MIN(n, strlen(all)));
+        CHECK_MEM(cut, all, strlen(cut));
+    }
+    forecast_agent_words(a, "writer", cut, 9);
+    CHECK_STR(cut, "writer: ");
 }
 
 TEST(forecast_words_say_when_growth_is_not_known)
