@@ -8,6 +8,7 @@
 #include "app/input.h"
 #include "app/say.h"
 #include "app/signals.h"
+#include "engine/forecast.h"
 #include <math.h>
 #include <signal.h>
 #include <unistd.h>
@@ -18,6 +19,8 @@ struct console {
     struct app *a;
     struct chat chat;
     struct input in;
+    struct forecast_agent growth; /* of the conversation, turn by turn */
+    int most_asked;               /* tokens of its longest question */
     bool warned; /* the last thing that happened was a first Ctrl-C at the prompt */
     bool quit;
     int status;
@@ -30,6 +33,8 @@ static void say_stats(struct console *c)
     const struct engine_info *i = c->a->info;
     const struct turn_result *t = &c->chat.last;
     struct engine_snapshot s;
+    struct engine_memory m;
+    char line[200];
     struct buf words = {0};
     c->a->ops->snapshot(c->a->engine, &s);
     say("model    %s, %s, %.1f M parameters, %s", *i->name ? i->name : "(no name)", i->arch,
@@ -39,12 +44,18 @@ static void say_stats(struct console *c)
     ledger_words(&i->ledger, &words);
     say("memory   %.1f of %.1f MiB allowed: %s", (double)ledger_total(&i->ledger) / 0x1p20,
         (double)i->ledger.ceiling / 0x1p20, words.failed ? "" : words.data);
+    c->a->ops->memory(c->a->engine, &m);
+    if (m.total)
+        say("machine  %.1f MiB: %.1f ours, %.1f others, %.1f free", (double)m.total / 0x1p20, (double)m.ours / 0x1p20,
+            (double)m.outside / 0x1p20, (double)m.free / 0x1p20);
     say("kv pool  %llu tokens: %llu reserved, %llu filled, %llu kept for prompts that begin alike",
         (unsigned long long)s.pool_tokens, (unsigned long long)s.reserved_tokens, (unsigned long long)s.filled_tokens,
         (unsigned long long)s.cached_tokens);
     buf_free(&words);
     if (c->chat.any) say("context  %d of %d tokens after the last turn", t->n_prompt + t->n_tokens, i->ctx);
     else say("context  0 of %d tokens", i->ctx);
+    forecast_agent_words(&c->growth, "at this growth", line, sizeof line);
+    if (c->chat.any) say("ahead    %s", line);
     if (c->a->o->overcommit)
         say("parked   %lld now, %llu times in all; %llu tokens computed again; %.1f of %.1f MiB for their pages",
             (long long)s.parked, (unsigned long long)s.parkings, (unsigned long long)s.recomputed,
@@ -60,6 +71,8 @@ static void do_clear(struct console *c, const char *arg, size_t n)
 {
     (void)arg, (void)n;
     chat_clear(&c->chat);
+    c->growth = (struct forecast_agent){0};
+    c->most_asked = 0;
     say_dim("a new conversation%s", chat_has_system(&c->chat) ? "; the system message stays" : "");
 }
 
@@ -130,6 +143,8 @@ static void say_figures(struct console *c)
     if (t->end == END_CANCELLED && isfinite(t->cancel_s))
         buf_printf(&b, "; interrupted, its memory was free after %.0f ms", 1e3 * t->cancel_s);
     else if (t->end == END_CANCELLED) buf_puts(&b, "; interrupted");
+    int turn = forecast_turn(&c->growth);
+    if (turn != FORECAST_UNKNOWN && turn <= 5) buf_printf(&b, "; at this growth %d more fit", turn - 1);
     if (t->end == END_LENGTH && used >= ctx) buf_puts(&b, "; the context is full: /clear, or a larger --ctx");
     else if (t->end == END_LENGTH) buf_printf(&b, "; cut at %d tokens, -n allows more", t->max_tokens);
     buf_puts(&b, "]");
@@ -137,11 +152,25 @@ static void say_figures(struct console *c)
     buf_free(&b);
 }
 
+/* A turn needs room for a question like the longest so far, and for its answer. */
+static void note_growth(struct console *c)
+{
+    const struct turn_result *t = &c->chat.last;
+    int before = c->growth.prompt;
+    c->most_asked = MAX(c->most_asked, t->n_prompt - before);
+    c->growth.ctx = c->a->info->ctx;
+    c->growth.max_tokens = c->most_asked + (int)MAX(c->a->o->max_tokens, 1);
+    forecast_note(&c->growth, t->n_prompt + t->n_tokens);
+}
+
 static void ask(struct console *c, const char *text, size_t n)
 {
     struct err err = {0};
     int before = c->chat.n, status = chat_ask(&c->chat, text, n, &err);
-    if (status == EXIT_DONE || status == 128 + SIGINT) say_figures(c);
+    if (status == EXIT_DONE || status == 128 + SIGINT) {
+        note_growth(c);
+        say_figures(c);
+    }
     if (status == 128 + SIGINT) {
         if (c->chat.n == before) say_dim("nothing was said yet: your turn was withdrawn");
         signals_forget_interrupt();

@@ -191,6 +191,15 @@ struct engine_snapshot {
     struct engine_agent agent[ENGINE_AGENTS];
 };
 
+/* The device that the engine is on, as it is now: total = ours + context + outside + free, exactly.  On the CPU it is the
+ * machine's memory, or what the process's control groups allow of it. */
+struct engine_memory {
+    uint64_t total, free; /* 0: the system does not say */
+    uint64_t ours;        /* all classes of the ledger */
+    uint64_t context;     /* what the backend itself takes: a driver's context; none on the CPU */
+    int64_t outside;      /* others; under 0 while memory that was promised to us is not taken yet */
+};
+
 /* Why a request waits. */
 enum engine_wait_for {
     WAIT_NOTHING, /* it runs, or has ended */
@@ -244,6 +253,7 @@ struct engine_ops {
 
     /* From any thread, at any time: the figures after the last operation, in one piece. */
     void (*snapshot)(const struct engine *e, struct engine_snapshot *out);
+    void (*memory)(const struct engine *e, struct engine_memory *out); /* the same; reads /proc */
     void (*waits)(struct engine *e, int id, struct engine_wait *out);
     void (*page_map)(struct engine *e, struct engine_cell *cell, int n); /* the pool in n cells */
 };

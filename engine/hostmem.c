@@ -32,28 +32,32 @@ static bool read_number(const char *path, const char *key, uint64_t *out)
     return found;
 }
 
-static uint64_t group_room(const char *dir, const char *max, const char *current, const char *inactive)
+/* What a group's limit leaves, or with `whole` the limit itself. */
+struct ask { bool whole; const char *max, *current, *inactive; };
+
+static uint64_t group_room(const char *dir, const struct ask *ask)
 {
     char path[768];
     uint64_t limit, used, cache = 0;
-    snprintf(path, sizeof path, "%s/%s", dir, max);
+    snprintf(path, sizeof path, "%s/%s", dir, ask->max);
     if (!read_number(path, "", &limit)) return UINT64_MAX;
-    snprintf(path, sizeof path, "%s/%s", dir, current);
+    if (ask->whole) return limit;
+    snprintf(path, sizeof path, "%s/%s", dir, ask->current);
     if (!read_number(path, "", &used)) return UINT64_MAX;
     snprintf(path, sizeof path, "%s/memory.stat", dir);
-    read_number(path, inactive, &cache);
+    read_number(path, ask->inactive, &cache);
     used -= MIN(cache, used);
     return limit > used ? limit - used : 0;
 }
 
 /* A limit counts wherever it stands between our group and the root. */
-static uint64_t groups_room(const char *mount, char *group, const char *max, const char *current, const char *inactive)
+static uint64_t groups_room(const char *mount, char *group, const struct ask *ask)
 {
     uint64_t room = UINT64_MAX;
     for (;;) {
         char dir[700];
         snprintf(dir, sizeof dir, "%s%s", mount, group);
-        uint64_t here = group_room(dir, max, current, inactive);
+        uint64_t here = group_room(dir, ask);
         room = MIN(room, here);
         char *slash = strrchr(group, '/');
         if (!slash) return room;
@@ -61,30 +65,40 @@ static uint64_t groups_room(const char *mount, char *group, const char *max, con
     }
 }
 
-uint64_t hostmem_available_in(const char *root)
+static uint64_t room_in(const char *root, const char *key, bool whole)
 {
+    const struct ask two = {whole, "memory.max", "memory.current", "inactive_file"},
+                     one = {whole, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"};
     char path[256], text[MOST], mount[300];
     uint64_t kib, room = UINT64_MAX;
     snprintf(path, sizeof path, "%s/proc/meminfo", root);
-    if (read_number(path, "MemAvailable:", &kib)) room = kib * 1024;
+    if (read_number(path, key, &kib)) room = kib * 1024;
     snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
     char *rest = text;
     if (!read_text(path, text)) return room;
     for (char *line; (line = strsep(&rest, "\n"));) { /* "0::/a/b" in version 2, "5:memory:/a/b" in version 1 */
-        char *group = strstr(line, ":/"), *v1 = strstr(line, ":memory:");
-        if (!group) continue;
+        char *group = strstr(line, ":/");
         uint64_t here = UINT64_MAX;
+        if (!group) continue;
         if (strncmp(line, "0::", 3) == 0) {
             snprintf(mount, sizeof mount, "%s/sys/fs/cgroup", root);
-            here = groups_room(mount, group + 1, "memory.max", "memory.current", "inactive_file");
-        } else if (v1) {
+            here = groups_room(mount, group + 1, &two);
+        } else if (strstr(line, ":memory:")) {
             snprintf(mount, sizeof mount, "%s/sys/fs/cgroup/memory", root);
-            here =
-                groups_room(mount, group + 1, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file");
+            here = groups_room(mount, group + 1, &one);
         }
         room = MIN(room, here);
     }
     return room;
 }
 
+uint64_t hostmem_available_in(const char *root) { return room_in(root, "MemAvailable:", false); }
 uint64_t hostmem_available(void) { return hostmem_available_in(""); }
+
+uint64_t hostmem_total_in(const char *root)
+{
+    uint64_t room = room_in(root, "MemTotal:", true);
+    return room == UINT64_MAX ? 0 : room;
+}
+
+uint64_t hostmem_total(void) { return hostmem_total_in(""); }

@@ -8,6 +8,10 @@
  * cache; version 1 the same by its names).  UINT64_MAX where the system does not say. Any thread. */
 uint64_t hostmem_available(void);
 
+/* Bytes that there are in all: the least of MemTotal and the limits of the control groups above us.  0: unknown. */
+uint64_t hostmem_total(void);
+uint64_t hostmem_total_in(const char *root);
+
 /* The same from given files, so that it can be tested: root is put before /proc and /sys. */
 uint64_t hostmem_available_in(const char *root);
 #endif

@@ -1,5 +1,6 @@
 /* maker.c - the shared part of engine_local and engine_scripted. */
 #include "engine/maker.h"
+#include "engine/hostmem.h"
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -120,6 +121,14 @@ void maker_snapshot(const struct engine *e, struct engine_snapshot *out)
     out->weight_bytes = e->info.weight_bytes;
     out->kv_bytes = e->info.kv_bytes;
     out->work_bytes = e->info.work_bytes;
+}
+
+void maker_memory(const struct engine *e, struct engine_memory *out)
+{
+    uint64_t available = hostmem_available();
+    *out = (struct engine_memory){.total = hostmem_total(), .ours = ledger_total(&e->info.ledger)};
+    if (out->total) out->free = MIN(available, out->total);
+    out->outside = (int64_t)(out->total - out->free) - (int64_t)out->ours;
 }
 
 void maker_waits(struct engine *e, int id, struct engine_wait *out) { sched_waits(e->sched, id, out); }

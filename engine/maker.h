@@ -42,11 +42,12 @@ int maker_cancel(struct engine *e, int id);
 void maker_drop(struct engine *e, int id);
 int maker_step(struct engine *e, struct engine_event *ev, int cap, struct err *err);
 void maker_snapshot(const struct engine *e, struct engine_snapshot *out);
+void maker_memory(const struct engine *e, struct engine_memory *out);
 void maker_waits(struct engine *e, int id, struct engine_wait *out);
 void maker_page_map(struct engine *e, struct engine_cell *cell, int n);
 
 #define MAKER_OPS                                                                                            \
     .info = maker_info, .vocab = maker_vocab, .count_tokens = maker_count_tokens, .submit = maker_submit,    \
     .answer = maker_answer, .cancel = maker_cancel, .drop = maker_drop, .step = maker_step,                  \
-    .snapshot = maker_snapshot, .waits = maker_waits, .page_map = maker_page_map
+    .snapshot = maker_snapshot, .memory = maker_memory, .waits = maker_waits, .page_map = maker_page_map
 #endif

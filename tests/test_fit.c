@@ -126,6 +126,18 @@ TEST(fit_the_ceiling_is_never_above_what_the_machine_has)
     ops->close(e);
 }
 
+TEST(fit_the_machine_is_ours_others_and_free_to_the_byte)
+{
+    struct err err = {0};
+    struct engine_memory m;
+    struct engine *e = open_under(0, false, 64, 1, NULL, &err);
+    ops->memory(e, &m);
+    CHECK(m.total > 0 && m.free > 0 && m.free <= m.total);
+    CHECK_EQ(m.ours, ledger_total(&ops->info(e)->ledger));
+    CHECK_EQ((int64_t)m.total, (int64_t)(m.ours + m.context + m.free) + m.outside);
+    ops->close(e);
+}
+
 TEST(fit_weights_in_the_type_of_the_file_are_the_files)
 {
     struct model m;

@@ -62,4 +62,17 @@ TEST(hostmem_says_unlimited_where_nothing_is_known)
     CHECK(hostmem_available() > 0);
 }
 
+TEST(hostmem_total_is_the_machine_or_the_smallest_limit)
+{
+    fresh_root();
+    CHECK_EQ(hostmem_total_in(root), 0);
+    put("proc/meminfo", "MemTotal:  4000 kB\nMemAvailable: 3000 kB\n");
+    CHECK_EQ(hostmem_total_in(root), 4000 * 1024);
+    put("proc/self/cgroup", "0::/job\n");
+    put("sys/fs/cgroup/job/memory.max", "1000000\n");
+    put("sys/fs/cgroup/job/memory.current", "700000\n");
+    CHECK_EQ(hostmem_total_in(root), 1000000);
+    CHECK(hostmem_total() >= hostmem_available());
+}
+
 CHECK_MAIN
