@@ -133,6 +133,14 @@ void sched_close(struct sched *s)
 
 /* ------------------------------------------------------------------ requests */
 
+/* The template's word becomes ours; its text stays. */
+static int render_failed(int rc, struct err *err)
+{
+    int code = rc == VOCAB_PATTERN_LIMIT ? ENGINE_BAD_REQUEST : ENGINE_NO_MEMORY;
+    if (err) err->code = code;
+    return code;
+}
+
 /* A long text is counted in memory from the system: that is for looking ahead, not for serving. */
 int sched_count_tokens(struct sched *s, const struct msg *msgs, int n, struct engine_count *out, struct err *err)
 {
@@ -144,7 +152,7 @@ int sched_count_tokens(struct sched *s, const struct msg *msgs, int n, struct en
     }
     *out = (struct engine_count){.tokens = (int)MIN(ids.n, (size_t)INT32_MAX), .exact = true};
     ids_free(&ids);
-    return rc ? ENGINE_NO_MEMORY : 0;
+    return rc ? render_failed(rc, err) : 0;
 }
 
 static struct request_live **find(const struct sched *s, int id)
@@ -272,7 +280,7 @@ int sched_submit(struct sched *s, const struct request *r, int *id, struct err *
         return err_set(err, ENGINE_NEVER_FITS,
                        "the prompt has more than %zu tokens, the context holds %d: shorten the conversation or open a "
                        "larger context (--ctx)", rc == VOCAB_FULL ? room : (size_t)s->cfg.ctx, s->cfg.ctx);
-    return rc ? ENGINE_NO_MEMORY : enqueue(s, r, ids.id, s->segment, ids.n, id, err);
+    return rc ? render_failed(rc, err) : enqueue(s, r, ids.id, s->segment, ids.n, id, err);
 }
 
 const struct answer *sched_answer(struct sched *s, int id)

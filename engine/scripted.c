@@ -65,8 +65,10 @@ static int add_answer(struct maker *m, const struct vocab *v, const json_t *o, c
     struct line *more = realloc(m->line, ((size_t)m->n_lines + 1) * sizeof *more);
     if (!more) return bad_line(path, n, "no memory", err);
     m->line = more;
-    if (vocab_encode(v, NULL, json_string_value(text), json_string_length(text), VOCAB_NO_PREFIX, &l.ids, err))
+    if (vocab_encode(v, NULL, json_string_value(text), json_string_length(text), VOCAB_NO_PREFIX, &l.ids, err)) {
+        if (err) err->code = ENGINE_FAULT;
         return ENGINE_FAULT;
+    }
     if (!l.ends && l.ids.n == 0) return bad_line(path, n, "an answer that never ends must say something", err);
     m->line[m->n_lines++] = l;
     return 0;
