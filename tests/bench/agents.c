@@ -107,10 +107,12 @@ static int repeat(struct bench *b, int (*once)(struct bench *, bool, struct run 
         struct noise noise;
         quiet_wait(&b->wait_left);
         noise_start(&noise);
+        b->longest = 0;
         if (once(b, false, &r, err)) return -1;
         foreign[i] = noise_end(&noise);
         if (foreign[i] > NOISE_MOST && thrown++ < reps) continue;
         for (int way = 0; way < WAYS; way++) ms[way][i] = 1000 * r.seconds[way];
+        w->longest_ms = MAX(w->longest_ms, 1000 * b->longest);
         i++;
     }
     for (int way = 0; way < WAYS; way++) {

@@ -48,6 +48,7 @@ struct waits {
     bool there;
     struct spread ms[WAYS];
     int computed[WAYS]; /* prompt tokens, the same in every repetition */
+    double longest_ms;  /* pass of all, in the repetitions that count */
     double noise;
 };
 

@@ -44,7 +44,9 @@ int ours_step(struct bench *b, struct err *err)
 {
     static struct engine_event ev[3 * 64 + 8];
     struct err why = {0};
+    double begin = bench_now();
     int n = b->ops->step(b->e, ev, (int)COUNT_OF(ev), &why);
+    b->longest = MAX(b->longest, bench_now() - begin);
     if (why.code) return err_set(err, -1, "a pass failed: %s", why.text);
     if (n == 0) return err_set(err, -1, "the engine stopped before the test was over");
     return 0;

@@ -20,6 +20,7 @@ struct bench {
     struct cost cost;
     double wait_left;
     uint32_t random;
+    double longest; /* seconds of the longest pass since it was set to 0 */
     int32_t *ids; /* the prompt to submit: a context's tokens */
     int id[64];   /* requests of the repetition that runs */
 };

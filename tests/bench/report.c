@@ -134,6 +134,8 @@ static void waits_row(const struct subject *s, const char *test, const struct wa
         if (w->there) snprintf(row[4 + 2 * way], CELL, "%d", w->computed[way]);
         else snprintf(row[4 + 2 * way], CELL, "-");
     }
+    if (w->there) snprintf(row[8], CELL, "%.0f", w->longest_ms);
+    else snprintf(row[8], CELL, "-");
     if (!w->there) snprintf(row[7], CELL, "-");
     else snprintf(row[7], CELL, "%.2f%s", w->ms[WAY_FRESH].median / w->ms[WAY_SHARED].median, star(w->noise));
 }
@@ -141,7 +143,7 @@ static void waits_row(const struct subject *s, const char *test, const struct wa
 static void print_waits(const struct options *o, const struct subject *s, int n, FILE *out)
 {
     struct table table = {.head = {"model", "type", "test", "first token, known ms", "computed", "fresh ms", "computed",
-                                   "fresh/known"}};
+                                   "fresh/known", "longest pass ms"}};
     char name[24];
     snprintf(name, sizeof name, "agents%d", o->agents);
     if (!table_open(&table, 2 * n)) return;
