@@ -191,8 +191,8 @@ struct engine_snapshot {
     struct engine_agent agent[ENGINE_AGENTS];
 };
 
-/* The device that the engine is on, as it is now: total = ours + context + outside + free, exactly.  On the CPU it is the
- * machine's memory, or what the process's control groups allow of it. */
+/* The device that the engine is on, as it is now: total = ours + context + outside + free, exactly.  On the CPU it is
+ * the machine's memory, or what the process's control groups allow of it. */
 struct engine_memory {
     uint64_t total, free; /* 0: the system does not say */
     uint64_t ours;        /* all classes of the ledger */

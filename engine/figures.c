@@ -232,7 +232,8 @@ int sched_check(const struct sched *s, struct err *err)
         all++;
         count[q->state]++;
         if (q->place != i || q->overtaken > SCHED_OVERTAKEN)
-            return err_set(err, -1, "request %d: place %d of %d, overtaken %d times", q->a.id, q->place, i, q->overtaken);
+            return err_set(err, -1, "request %d: place %d of %d, overtaken %d times", q->a.id, q->place, i,
+                           q->overtaken);
         if (q->state == REQUEST_RUNNING && s->slot[q->slot] != q)
             return err_set(err, -1, "request %d is not in its slot %d", q->a.id, q->slot);
         for (int p = q->park_first; p >= 0; p = s->park.next[p]) parked_places++;

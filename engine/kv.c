@@ -313,7 +313,7 @@ void kv_drop(struct kv *kv, int slot)
 {
     struct kv_slot *s = &kv->slot[slot];
     kv->promised -= s->promised - s->taken;
-    while (s->taken > 0) let_go(kv, slot, --s->taken); /* the last first: it is the oldest of them then, and goes first */
+    while (s->taken > 0) let_go(kv, slot, --s->taken); /* the last first: then it is the oldest, and goes first */
     *s = (struct kv_slot){0};
 }
 

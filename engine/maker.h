@@ -23,8 +23,8 @@ void maker_free(struct engine *e);
 int maker_vocab_open(struct engine *e, const struct engine_config *cfg, const struct gguf *g, enum template_kind *kind,
                      struct err *err);
 
-/* The sizes that the configuration leaves open, into e->info; and the KV pool's pages (again, after ctx changed).  rows:
- * of a pass, when it does not say. */
+/* The sizes that the configuration leaves open, into e->info; and the KV pool's pages (again, after ctx changed).
+ * rows: of a pass, when it does not say. */
 int maker_sizes(struct engine *e, const struct engine_config *cfg, int ctx_trained, int rows, int *pages,
                 struct err *err);
 int maker_outs(const struct engine *e); /* rows of a pass that may want logits */

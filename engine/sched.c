@@ -61,8 +61,8 @@ static bool allocate(struct sched *s)
     s->choice = calloc(outs, sizeof *s->choice);
     s->out_of = calloc(outs, sizeof *s->out_of);
     s->published = figures_open();
-    return s->slot && s->token && s->pos && s->seq && s->out_row && s->out_place && s->sample && s->choice && s->out_of &&
-           s->published;
+    return s->slot && s->token && s->pos && s->seq && s->out_row && s->out_place && s->sample && s->choice &&
+           s->out_of && s->published;
 }
 
 /* The room for requests: touched here, so that the system cannot refuse it later. */
@@ -274,8 +274,8 @@ int sched_submit(struct sched *s, const struct request *r, int *id, struct err *
     }
     size_t room = prompt_room(s->cfg.ctx);
     struct ids ids = ids_fixed(s->prompt, room);
-    int rc = template_render(s->cfg.template, s->cfg.vocab, s->scratch, r->msgs, r->n_msgs, true, &ids, s->segment, room,
-                             err);
+    int rc = template_render(s->cfg.template, s->cfg.vocab, s->scratch, r->msgs, r->n_msgs, true, &ids, s->segment,
+                             room, err);
     if (rc == VOCAB_FULL || rc == VOCAB_TOO_LONG)
         return err_set(err, ENGINE_NEVER_FITS,
                        "the prompt has more than %zu tokens, the context holds %d: shorten the conversation or open a "

@@ -369,9 +369,11 @@ int32_t vocab_eos(const struct vocab *v) { return v->eos; }
 bool vocab_adds_bos(const struct vocab *v) { return v->adds_bos; }
 size_t vocab_bytes(const struct vocab *v)
 {
-    return sizeof *v + (size_t)v->n * sizeof *v->token + v->n_pool + ((size_t)v->by_text_mask + 1) * sizeof *v->by_text +
-           (v->merge ? (size_t)v->n_merges * sizeof *v->merge + ((size_t)v->by_pair_mask + 1) * sizeof *v->by_pair : 0) +
-           ((size_t)v->n_special + 1) * sizeof *v->special + pretok_bytes(v->pretok);
+    size_t sum = sizeof *v + (size_t)v->n * sizeof *v->token + v->n_pool + pretok_bytes(v->pretok);
+    sum += ((size_t)v->by_text_mask + 1) * sizeof *v->by_text + ((size_t)v->n_special + 1) * sizeof *v->special;
+    if (v->merge)
+        sum += (size_t)v->n_merges * sizeof *v->merge + ((size_t)v->by_pair_mask + 1) * sizeof *v->by_pair;
+    return sum;
 }
 
 size_t vocab_max_piece(const struct vocab *v) { return v->max_piece; }
