@@ -98,11 +98,11 @@ static void take_rows(struct sched *s, struct request_live *q, int rows, struct 
     if (from < prompt) {
         s->prefilled += (uint64_t)MAX(MIN(q->computed, prompt) - MAX(from, q->high), 0);
         s->look = true; /* who waits for this front may have it now */
-        if (q->computed > q->high) {
+        if (q->computed > q->high)
             atomic_store_explicit(&q->a.n_prefilled, MIN(q->computed, prompt), memory_order_release);
-            sched_tell(e, ENGINE_PREFILL, q);
-        }
     }
+    /* Also of rows that are computed again: a step without an event would say that nothing is left to do. */
+    if (from < prompt || again > 0) sched_tell(e, ENGINE_PREFILL, q);
     q->high = MAX(q->high, q->computed);
     if (q->n_ids > prompt && q->n_ids > q->computed) sched_tell(e, ENGINE_ADVANCED, q);
     if (q->a.max_tokens == 0 && q->computed == prompt) request_end(q, END_LENGTH, NULL);
