@@ -77,7 +77,8 @@ static bool take_pages(struct sched *s, struct request_live *q, int slot, int *s
     return kv_admit(s->kv, slot, &ask, shared);
 }
 
-/* The pages of a parked request come back: those that are still known are shared, the others copied. */
+/* The pages of a parked request come back: those that are still known are shared, the others copied.  All are shared,
+ * and nothing is copied, if another computed the same front further meanwhile. */
 static void load_pages(struct sched *s, struct request_live *q, int shared)
 {
     int place = q->park_first, tokens = q->high, pages = kv_pages_for(tokens);
@@ -98,7 +99,7 @@ static void resume(struct sched *s, struct request_live *q, int shared)
 {
     s->parked--;
     s->resumes++;
-    if (q->park_first >= 0) load_pages(s, q, shared);
+    if (q->park_first >= 0 && q->high > shared) load_pages(s, q, shared);
     park_give(&s->park, q->park_first);
     q->park_first = -1;
 }
