@@ -42,6 +42,16 @@ static inline bool size_add(uint64_t a, uint64_t b, uint64_t *out) { return __bu
 /* n rounded up to a multiple of the power of two `to`.  The caller knows that n + to does not wrap. */
 static inline uint64_t size_align(uint64_t n, uint64_t to) { return (n + to - 1) & ~(to - 1); }
 
+/* Zeroed memory that is there: a system that promises more than it has would else find out at the first use.  For
+ * free(); NULL: none.  (Between malloc and memset the compiler must lose sight of the block: it would make calloc of
+ * them, which touches nothing.) */
+static inline void *take_touched(size_t n)
+{
+    void *mem = malloc(n);
+    __asm__ volatile("" : "+r"(mem) : : "memory");
+    return mem ? memset(mem, 0, n) : NULL;
+}
+
 /* A growing run of bytes.  Starts as all zeros; always NUL-terminated when data is not NULL; buf_free empties it.
  * A failed allocation sets `failed` and drops the new bytes, so that a writer may check once at its end. */
 struct buf {

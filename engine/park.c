@@ -8,14 +8,13 @@ int park_open(struct park *p, uint64_t bytes, size_t page_bytes, struct err *err
     if (places == 0) return 0;
     if (places > INT32_MAX || bytes > PTRDIFF_MAX)
         return err_set(err, -1, "%llu bytes for parked pages are more than can be counted", (unsigned long long)bytes);
-    p->mem = malloc((size_t)places * page_bytes);
+    p->mem = take_touched((size_t)places * page_bytes);
     p->next = malloc((size_t)places * sizeof *p->next);
     if (!p->mem || !p->next) {
         park_close(p);
         return err_set(err, -1, "no memory for %llu parked pages", (unsigned long long)places);
     }
     p->places = (int)places;
-    memset(p->mem, 0, (size_t)places * page_bytes);
     for (int i = p->places - 1; i >= 0; i--) {
         p->next[i] = p->free;
         p->free = i;

@@ -69,8 +69,7 @@ static bool allocate(struct sched *s)
 static bool take_text(struct sched *s)
 {
     size_t bytes = (size_t)s->cfg.text_bytes;
-    if (s->cfg.text_bytes > PTRDIFF_MAX || !(s->text_mem = malloc(bytes))) return false;
-    memset(s->text_mem, 0, bytes);
+    if (s->cfg.text_bytes > PTRDIFF_MAX || !(s->text_mem = take_touched(bytes))) return false;
     arena_open(&s->arena, s->text_mem, bytes);
     return true;
 }
@@ -79,9 +78,8 @@ static bool take_text(struct sched *s)
 static bool take_prompt(struct sched *s, struct err *err)
 {
     size_t scratch = scratch_bytes(&s->cfg), room = prompt_room(s->cfg.ctx);
-    char *mem = s->prompt_mem = malloc(prompt_bytes(&s->cfg));
+    char *mem = s->prompt_mem = take_touched(prompt_bytes(&s->cfg));
     if (!mem) return false;
-    memset(mem, 0, prompt_bytes(&s->cfg));
     s->scratch = vocab_scratch_open(s->cfg.vocab, mem, scratch, err);
     s->prompt = (int32_t *)(void *)(mem + scratch);
     s->segment = (uint8_t *)(s->prompt + room);
