@@ -117,7 +117,9 @@ int template_detect(const struct gguf *g, const struct vocab *v, enum template_k
 
 /* ---------------------------------------------------------------- writing runs */
 
-enum { AROUND = 40 }; /* most bytes that a template writes around a message in one run with it: those of a tool */
+/* The most that a template writes around a message in one run with it, but for a role: a tool's, where the marks are no
+ * tokens. */
+enum { AROUND = sizeof "\n<tool_response>\n\n</tool_response>" - 1 };
 
 struct prompt {
     const struct vocab *v;
@@ -334,7 +336,7 @@ static void raw(struct prompt *p, const struct msg *msgs, int n)
 size_t template_text_bytes(size_t text_bytes, int n)
 {
     uint64_t bytes;
-    bool over = size_add(text_bytes, AROUND * ((uint64_t)MAX(n, 0) + 1), &bytes);
+    bool over = size_add(text_bytes, AROUND * ((uint64_t)MAX(n, 0) + 1), &bytes); /* and one for the role */
     return over || bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes;
 }
 

@@ -470,6 +470,31 @@ TEST(a_summary_is_the_last_bytes_of_a_system_message_and_of_no_other)
     vocab_close(v);
 }
 
+/* Where the text of the message before began must not count here. */
+TEST(a_head_is_no_summary_though_all_of_the_text_is_one)
+{
+    struct vocab_make m;
+    make_chatml(&m, "qwen2");
+    struct vocab *v = open_made(&m);
+    const struct msg msgs[] = {say(ROLE_USER, "a"), summed("bcdefgh", 7)};
+    CHECK_STR(segments(TEMPLATE_CHATML, v, msgs, 2, false), "HHHHHH" "H" "HH" "SSSSSSSS" "UUUUUUU" "SS");
+    vocab_close(v);
+}
+
+/* A user-defined token cuts a run; positions go on behind it. */
+TEST(a_summary_is_found_behind_a_token_that_a_message_spells)
+{
+    struct vocab_make m;
+    make_chatml(&m, "qwen2");
+    vocab_make_add(&m, "<u>", VOCAB_USER_DEFINED, 0);
+    struct vocab *v = open_made(&m);
+    const struct msg behind = summed("a<u>bcd", 2), from = summed("a<u>b", 4), inside = summed("a<u>b", 3);
+    CHECK_STR(segments(TEMPLATE_CHATML, v, &behind, 1, false), "SSSSSSSS" "SSS" "UU" "SS");
+    CHECK_STR(segments(TEMPLATE_CHATML, v, &from, 1, false), "SSSSSSSS" "S" "UU" "SS");
+    CHECK_STR(segments(TEMPLATE_CHATML, v, &inside, 1, false), "SSSSSSSS" "SS" "U" "SS");
+    vocab_close(v);
+}
+
 TEST(bos_belongs_to_the_first_message)
 {
     struct vocab_make m;
