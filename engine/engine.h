@@ -29,6 +29,7 @@
 #ifndef ENGINE_H
 #define ENGINE_H
 #include "engine/ledger.h"
+#include "engine/naive.h"
 #include "engine/template.h"
 #include "kernels/kernels.h"
 #include "plimsoll.h"
@@ -65,6 +66,7 @@ struct engine_config {
     /* Admit on expectation instead of the worst case; when pages run out, the last in rank is parked. */
     bool overcommit;
     uint64_t park_bytes; /* host memory for the pages of the parked; what finds no room there is computed again */
+    enum naive_policy naive; /* a memory policy that fails, for teaching (naive.h); NAIVE_NONE: the sound one */
     uint64_t vram; /* most bytes that all of it may take; 0: half of what the machine has free */
     bool fit;      /* take the largest context up to ctx that fits, instead of refusing */
     struct buf *fits; /* when open() refuses for want of memory: what would fit, as a table; NULL: not wanted */
@@ -125,7 +127,8 @@ enum engine_end {
     END_LENGTH,    /* max_tokens were generated */
     END_CANCELLED,
     END_NO_TOKEN,  /* `allowed` and bias left no token to choose */
-    END_FAULT      /* a pass failed; err of step() said why */
+    END_FAULT,     /* a pass failed; err of step() said why */
+    END_OOM        /* a policy of naive.h had no memory for it: answer->oom and fault say why; the sound one never */
 };
 const char *engine_end_name(enum engine_end end); /* "stop", "length", ... */
 
@@ -154,7 +157,8 @@ struct answer {
     atomic_size_t text_len;
     atomic_int n_tokens, n_prefilled;
     atomic_int end; /* enum engine_end */
-    char fault[240]; /* END_FAULT: why */
+    char fault[240]; /* END_FAULT, END_OOM: why */
+    struct engine_oom oom; /* END_OOM */
 };
 
 enum engine_event_kind { ENGINE_ADMITTED, ENGINE_PREFILL, ENGINE_ADVANCED, ENGINE_PARKED, ENGINE_RESUMED, ENGINE_END };
@@ -188,6 +192,10 @@ struct engine_snapshot {
     uint64_t text_bytes, text_used, text_requests; /* room for requests, taken of it, by how many not yet dropped */
     uint64_t park_bytes, park_used;
     uint64_t weight_bytes, kv_bytes, work_bytes;
+    uint64_t naive_policy, naive_failures; /* in force, 0: the sound one; END_OOM since open */
+    /* While one is in force, in bytes of the KV pool, or of all under the ceiling where it is about other memory: taken,
+     * of that really filled (by tokens, or what requests have of their own), and the largest piece that is left. */
+    uint64_t naive_size, naive_reserved, naive_allocated, naive_hole;
     struct engine_agent agent[ENGINE_AGENTS];
 };
 
@@ -256,6 +264,8 @@ struct engine_ops {
     void (*memory)(const struct engine *e, struct engine_memory *out); /* the same; reads /proc */
     void (*waits)(struct engine *e, int id, struct engine_wait *out);
     void (*page_map)(struct engine *e, struct engine_cell *cell, int n); /* the pool in n cells */
+    /* Up to n of what a policy of naive.h took and gave, from number `from` on (the last 4096 are kept): how many. */
+    int (*naive_ops)(const struct engine *e, uint64_t from, struct naive_op *out, int n);
 };
 
 extern const struct engine_ops engine_local;

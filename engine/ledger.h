@@ -14,6 +14,7 @@ enum ledger_class {
     LEDGER_TEXT,   /* requests: their tokens, their answers */
     LEDGER_PARK,   /* pages of parked sequences */
     LEDGER_TABLES, /* vocabulary, block tables, batches */
+    LEDGER_NAIVE,  /* tables of a policy of naive.h; what its requests take is charged on top, below the ceiling */
     LEDGER_CLASSES
 };
 

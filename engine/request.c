@@ -4,7 +4,7 @@
 
 const char *engine_end_name(enum engine_end end)
 {
-    static const char *const name[] = {"none", "stop", "length", "cancelled", "no_token", "fault"};
+    static const char *const name[] = {"none", "stop", "length", "cancelled", "no_token", "fault", "out_of_memory"};
     assert((size_t)end < COUNT_OF(name));
     return name[end];
 }

@@ -48,6 +48,11 @@ struct runner {
     /* How many pages, from the first, are backed by memory by now; with `wait` only when there are more than so many,
      * or all.  NULL: all are from the start. */
     int (*usable_pages)(void *self, bool wait, int more);
+    /* Memory of a request's own, for the policies RELOAD and WHOLE_BATCH of naive.h alone: its bytes (`rows` of the
+     * prompt are to be computed), from the backend into a slot (0 or negative), and back. */
+    uint64_t (*own_bytes)(void *self, int rows);
+    int (*own_take)(void *self, int slot, int n_prompt, int rows, struct err *err);
+    void (*own_give)(void *self, int slot);
 };
 
 struct sched_config {
@@ -58,6 +63,7 @@ struct sched_config {
     int groups, pages;                     /* KV pool */
     uint64_t text_bytes, park_bytes;
     bool overcommit;
+    struct naive_config naive;
     struct runner runner;
 };
 
@@ -76,6 +82,7 @@ int sched_step(struct sched *s, struct engine_event *ev, int cap, struct err *er
 void sched_snapshot(const struct sched *s, struct engine_snapshot *out); /* all but weight, KV and work bytes: 0 */
 void sched_waits(struct sched *s, int id, struct engine_wait *out);
 void sched_page_map(struct sched *s, struct engine_cell *cell, int n);
+int sched_naive_ops(const struct sched *s, uint64_t from, struct naive_op *out, int n);
 
 /* The most text that one token of an answer can be, and the text_bytes that suit so many sequences: two requests of ctx
  * tokens for each, and a full queue of small ones. */

@@ -7,6 +7,7 @@
 #ifndef SCHED_IMPL_H
 #define SCHED_IMPL_H
 #include "engine/arena.h"
+#include "engine/naive_impl.h"
 #include "engine/park.h"
 #include "engine/request.h"
 #include "engine/sched.h"
@@ -31,6 +32,7 @@ struct sched {
     double answer_mean; /* tokens that an answer took lately: what over-commit expects */
     uint64_t prefilled, generated, recomputed, parkings, resumes, passes;
     struct published *published;
+    struct naive *naive; /* a policy that fails (naive_impl.h), or NULL */
 
     /* The pass being made; (max_rows) and (max_outs). */
     int32_t *token, *pos, *seq, *out_row;
