@@ -3,7 +3,7 @@
  * One is chosen by name at open (engine_config.naive), never by itself.  Each does what many servers do, for real:
  * the same forward pass reads and writes the same block tables, and where memory suffices the answers are the same to
  * the bit.  What lacks is the promise: a request asks when it needs, and if there is none it dies with END_OOM and
- * struct engine_oom.  No policy passes the ceiling; what a request takes from the backend is charged before it is taken.
+ * struct engine_oom.  No policy passes the ceiling: what a request takes from the backend is charged before it is had.
  *
  *     RESERVE      a run of pages for the whole context, whatever it needs, in batches: nobody joins one that runs
  *     NO_LIMIT     everyone is admitted; pages are taken as tokens come, and promised to no one
@@ -44,7 +44,9 @@ struct engine_oom {
     int id;                 /* the request that asked */
     int page;               /* KV: which page of its sequence was wanted first; else 0 */
     uint64_t wanted;
-    uint64_t at;            /* the lowest offset at which it would fit if there were more: at + wanted > size */
+    /* The lowest offset at which it would fit if there were more: at + wanted > size, unless it is the backend that had
+     * less than the ceiling says (answer->fault has its words). */
+    uint64_t at;
     uint64_t size, free;    /* of pool or ceiling; free: in all */
     uint64_t hole, hole_at; /* the largest piece, and its offset */
     int owners;             /* in all; the largest are below, by size, then by id */
@@ -55,8 +57,8 @@ struct engine_oom {
     } owner[OOM_OWNERS];
 };
 
-/* What the allocator did.  at: KV: an offset in the pool; else the bytes under the ceiling that were taken before (TAKE,
- * FAIL) or are after (GIVE). */
+/* What the allocator did.  at: KV: an offset in the pool; else the bytes under the ceiling that were taken before
+ * (TAKE, FAIL) or are after (GIVE). */
 enum naive_op_kind { NAIVE_TAKE, NAIVE_GIVE, NAIVE_FAIL };
 struct naive_op {
     uint64_t number; /* from 0 on */

@@ -1,4 +1,4 @@
-/* naive_impl.h - the places where the scheduler asks a policy of naive.h; only the scheduler's files include it.
+/* naive_impl.h - the places where the scheduler asks a policy of naive.h; its files and the makers include it.
  *
  * All of it does nothing, and says "as ever", where no policy was chosen or the sound one is in force again. */
 #ifndef NAIVE_IMPL_H
@@ -34,7 +34,7 @@ bool naive_admit(struct sched *s, struct request_live *q, int slot, struct kv_as
 bool naive_room(struct sched *s, struct request_live *q, int tokens);
 /* Rows that go into a pass that has `rows` so far; -1: as many as ever. */
 int naive_rows(const struct sched *s, const struct request_live *q, int rows);
-void naive_leave(struct sched *s, const struct request_live *q); /* before a running one gives its slot and pages back */
+void naive_leave(struct sched *s, const struct request_live *q); /* before it gives its slot and pages back */
 
 void naive_figures(const struct sched *s, struct engine_snapshot *out);
 bool naive_waits(const struct sched *s, struct engine_wait *out); /* true: the policy is why nobody is let in */
