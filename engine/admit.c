@@ -36,12 +36,16 @@ bool admit_must_go_first(const struct request_live *q) { return rank(q) > 0; }
 
 /* ------------------------------------------------------------------ fronts */
 
-static bool may_share(const struct request_live *q) { return !q->score && !q->fresh; } /* scores want every row */
+/* Scores want every row. */
+static bool may_share(const struct sched *s, const struct request_live *q)
+{
+    return !q->score && !q->fresh && !naive_pages(s);
+}
 
 /* Computing the same pages twice in the same passes would take as long as waiting, and twice the room. */
 const struct request_live *admit_front_of(const struct sched *s, const struct request_live *q)
 {
-    if (!may_share(q)) return NULL;
+    if (!may_share(s, q)) return NULL;
     for (int i = 0; i < s->cfg.max_seqs; i++) {
         const struct request_live *r = s->slot[i];
         if (!r || r->computed >= r->a.n_prompt) continue;
@@ -72,9 +76,9 @@ static int spare_pages(const struct sched *s)
 static bool take_pages(struct sched *s, struct request_live *q, int slot, int *shared)
 {
     struct kv_ask ask = {.tokens = promise_for(s, q), .most = q->a.n_prompt + q->a.max_tokens,
-                         .ids = may_share(q) ? q->ids : NULL, .n = q->n_ids, .kind = q->kind, .agent = q->agent,
+                         .ids = may_share(s, q) ? q->ids : NULL, .n = q->n_ids, .kind = q->kind, .agent = q->agent,
                          .spare = spare_pages(s)};
-    return kv_admit(s->kv, slot, &ask, shared);
+    return naive_on(s) ? naive_admit(s, q, slot, &ask, shared) : kv_admit(s->kv, slot, &ask, shared);
 }
 
 /* The pages of a parked request come back: those that are still known are shared, the others copied.  All are shared,
@@ -156,8 +160,9 @@ void admit_all(struct sched *s, struct events *e)
 {
     if (!s->look) return;
     s->look = false;
+    if (!naive_look(s)) return;
     struct request_live *last = NULL;
-    for (struct request_live *q; s->running < s->cfg.max_seqs && (q = next_in_rank(s, last));) {
+    for (struct request_live *q; !naive_closed(s) && s->running < s->cfg.max_seqs && (q = next_in_rank(s, last));) {
         bool first = rank(q) > 0;
         if (!first && admit_front_of(s, q)) {
             last = q;
@@ -172,7 +177,7 @@ void admit_all(struct sched *s, struct events *e)
 
 bool admit_now(struct sched *s, struct request_live *q)
 {
-    if (next_in_rank(s, NULL) != q || admit_front_of(s, q) || !admit_one(s, q)) return false;
+    if (!naive_look(s) || next_in_rank(s, NULL) != q || admit_front_of(s, q) || !admit_one(s, q)) return false;
     count_overtaken(s, q);
     return true;
 }

@@ -10,6 +10,7 @@ bool batch_generates(const struct request_live *q)
 static void add_rows(struct sched *s, struct request_live *q, int n)
 {
     struct kern_batch *b = &s->pass.batch;
+    if (!naive_room(s, q, q->computed + n)) return;
     for (int i = 0; i < n; i++) {
         int at = q->computed + i;
         bool scored = q->score && at + 1 < q->a.n_prompt;
@@ -34,7 +35,8 @@ static void add_rows(struct sched *s, struct request_live *q, int n)
 static int room_for(const struct sched *s, const struct request_live *q)
 {
     const struct kern_batch *b = &s->pass.batch;
-    int room = MIN(s->cfg.max_rows - b->rows, q->n_ids - q->computed);
+    int whole = naive_rows(s, q, b->rows);
+    int room = whole >= 0 ? whole : MIN(s->cfg.max_rows - b->rows, q->n_ids - q->computed);
     if (b->outs == s->cfg.max_outs) return 0;
     return q->score ? MIN(room, s->cfg.max_outs - b->outs) : room;
 }
@@ -93,7 +95,7 @@ static void take_rows(struct sched *s, struct request_live *q, int rows, struct 
 {
     int from = q->computed, again = MIN(rows, MAX(q->high - from, 0)), prompt = q->a.n_prompt;
     q->computed += rows;
-    kv_know(s->kv, q->slot, q->ids, q->computed);
+    if (!naive_pages(s)) kv_know(s->kv, q->slot, q->ids, q->computed);
     s->recomputed += (uint64_t)again;
     if (from < prompt) {
         s->prefilled += (uint64_t)MAX(MIN(q->computed, prompt) - MAX(from, q->high), 0);

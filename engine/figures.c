@@ -61,6 +61,7 @@ static void take_figures(const struct sched *s, struct engine_snapshot *out)
     };
     memcpy(out->shared_segment, c.shared_kind, sizeof out->shared_segment);
     count_agents(s, out);
+    naive_figures(s, out);
 }
 
 /* Release and acquire on every word order it against the count; on x86 they cost nothing. */
@@ -128,6 +129,7 @@ void figures_wait(const struct sched *s, const struct request_live *q, struct en
 {
     *out = (struct engine_wait){.what = WAIT_NOTHING};
     if (!q || (q->state != REQUEST_WAITING && q->state != REQUEST_PARKED)) return;
+    if (naive_waits(s, out)) return;
     const struct request_live *first = admit_first(s), *front = admit_front_of(s, q);
     struct kv_count c = kv_count(s->kv);
     out->pages = kv_pages_for(q->a.n_prompt + q->a.max_tokens);
@@ -254,5 +256,5 @@ int sched_check(const struct sched *s, struct err *err)
         now.reserved_tokens > now.usable_tokens)
         return err_set(err, -1, "tokens of all owners: %llu, filled %llu, reserved %llu", (unsigned long long)tokens,
                        (unsigned long long)now.filled_tokens, (unsigned long long)now.reserved_tokens);
-    return arena_check(&s->arena, err) ? -1 : kv_check(s->kv, err);
+    return arena_check(&s->arena, err) || naive_check(s, err) ? -1 : kv_check(s->kv, err);
 }

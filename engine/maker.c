@@ -81,7 +81,8 @@ void maker_sched_plan(const struct engine *e, const struct engine_config *cfg, i
                                  .groups = 1,
                                  .pages = pages,
                                  .park_bytes = cfg->park_bytes,
-                                 .overcommit = cfg->overcommit};
+                                 .overcommit = cfg->overcommit,
+                                 .naive = {.policy = cfg->naive}};
     out->text_bytes = cfg->text_bytes ? cfg->text_bytes
                                       : sched_text_bytes(out->token_text, e->info.ctx, e->info.max_seqs);
 }
@@ -132,5 +133,10 @@ void maker_memory(const struct engine *e, struct engine_memory *out)
 }
 
 void maker_waits(struct engine *e, int id, struct engine_wait *out) { sched_waits(e->sched, id, out); }
+
+int maker_naive_ops(const struct engine *e, uint64_t from, struct naive_op *out, int n)
+{
+    return sched_naive_ops(e->sched, from, out, n);
+}
 
 void maker_page_map(struct engine *e, struct engine_cell *cell, int n) { sched_page_map(e->sched, cell, n); }

@@ -3,6 +3,7 @@
 #ifndef MAKER_H
 #define MAKER_H
 #include "engine/engine.h"
+#include "engine/naive_impl.h"
 #include "engine/sched.h"
 
 struct engine {
@@ -45,9 +46,11 @@ void maker_snapshot(const struct engine *e, struct engine_snapshot *out);
 void maker_memory(const struct engine *e, struct engine_memory *out);
 void maker_waits(struct engine *e, int id, struct engine_wait *out);
 void maker_page_map(struct engine *e, struct engine_cell *cell, int n);
+int maker_naive_ops(const struct engine *e, uint64_t from, struct naive_op *out, int n);
 
 #define MAKER_OPS                                                                                            \
     .info = maker_info, .vocab = maker_vocab, .count_tokens = maker_count_tokens, .submit = maker_submit,    \
     .answer = maker_answer, .cancel = maker_cancel, .drop = maker_drop, .step = maker_step,                  \
-    .snapshot = maker_snapshot, .memory = maker_memory, .waits = maker_waits, .page_map = maker_page_map
+    .snapshot = maker_snapshot, .memory = maker_memory, .waits = maker_waits, .page_map = maker_page_map,    \
+    .naive_ops = maker_naive_ops
 #endif

@@ -37,9 +37,10 @@ static uint64_t prompt_bytes(const struct sched_config *cfg)
 
 void sched_ledger(const struct sched_config *cfg, struct ledger *out)
 {
-    uint64_t rows = (uint64_t)cfg->max_rows, outs = (uint64_t)cfg->max_outs;
+    uint64_t rows = (uint64_t)naive_pass_rows(cfg), outs = (uint64_t)cfg->max_outs;
     out->bytes[LEDGER_TEXT] = cfg->text_bytes;
     out->bytes[LEDGER_PARK] = cfg->park_bytes;
+    out->bytes[LEDGER_NAIVE] = naive_bytes(cfg);
     out->bytes[LEDGER_TABLES] =
         sizeof(struct sched) + sizeof(struct engine_snapshot) + vocab_bytes(cfg->vocab) + prompt_bytes(cfg) +
         kv_bytes(cfg->pages, cfg->max_seqs, kv_pages_for(cfg->ctx)) +
@@ -50,7 +51,7 @@ void sched_ledger(const struct sched_config *cfg, struct ledger *out)
 
 static bool allocate(struct sched *s)
 {
-    size_t rows = (size_t)s->cfg.max_rows, outs = (size_t)s->cfg.max_outs, seqs = (size_t)s->cfg.max_seqs;
+    size_t rows = (size_t)naive_pass_rows(&s->cfg), outs = (size_t)s->cfg.max_outs, seqs = (size_t)s->cfg.max_seqs;
     s->slot = calloc(seqs, sizeof *s->slot);
     s->token = calloc(rows, sizeof *s->token);
     s->pos = calloc(rows, sizeof *s->pos);
@@ -99,7 +100,7 @@ struct sched *sched_open(const struct sched_config *cfg, struct err *err)
             return NULL;
         }
         if (s->kv && cfg->runner.usable_pages) kv_limit(s->kv, cfg->runner.usable_pages(cfg->runner.self, false, 0));
-        if (s->kv && allocate(s) && take_text(s) && take_prompt(s, err)) {
+        if (s->kv && allocate(s) && take_text(s) && take_prompt(s, err) && !naive_open(s, err)) {
             figures_publish(s);
             return s;
         }
@@ -126,6 +127,7 @@ void sched_close(struct sched *s)
     free(s->choice);
     free(s->out_of);
     figures_close(s->published);
+    naive_close(s);
     free(s);
 }
 
@@ -223,7 +225,7 @@ static int refuse_waiting(struct sched *s, struct request_live **place, struct e
     char why[200];
     s->waiting++;
     (*place)->state = REQUEST_WAITING;
-    if (admit_now(s, *place)) return 0;
+    if (admit_now(s, *place) || (*place)->state == REQUEST_ENDED) return 0; /* ended: END_OOM */
     figures_wait(s, *place, &w);
     figures_wait_words(s, *place, &w, why, sizeof why);
     s->waiting--;
@@ -304,6 +306,7 @@ void sched_leave(struct sched *s, struct request_live *q)
     }
     if (q->state == REQUEST_RUNNING) {
         learn_length(s, q);
+        naive_leave(s, q);
         kv_drop(s->kv, q->slot);
         s->slot[q->slot] = NULL;
         s->running--;
@@ -396,8 +399,8 @@ int sched_step(struct sched *s, struct engine_event *ev, int cap, struct err *er
         } else {
             batch_take_results(s, &e);
         }
-        tell_rest(s, &e);
     }
+    tell_rest(s, &e);
     figures_publish(s);
     return e.n;
 }

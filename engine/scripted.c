@@ -197,6 +197,7 @@ static int open_script(struct engine *e, const struct engine_config *cfg, const 
     int pages;
     struct maker *m = e->own = calloc(1, sizeof *m);
     if (!m) return err_set(err, ENGINE_FAULT, "no memory to open an engine");
+    if (naive_check_config(cfg, false, err)) return ENGINE_FAULT;
     if (maker_vocab_open(e, cfg, g, &kind, err) || find_end(m, e->vocab, cfg->model, err)) return ENGINE_FAULT;
     if (read_script(m, e->vocab, cfg->script, err) || maker_sizes(e, cfg, 4096, 128, &pages, err)) return ENGINE_FAULT;
     snprintf(i->maker, sizeof i->maker, "scripted");
