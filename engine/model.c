@@ -321,6 +321,20 @@ uint64_t model_bytes_as(const struct model *m, const struct kern *k, enum ktype 
     return sum;
 }
 
+void model_widen(struct model *m, const struct kern *k)
+{
+    m->bytes = 0;
+    for (int i = 0; i < m->n_parts; i++) {
+        struct model_part *p = &m->part[i];
+        if (p->mat) {
+            p->mat->type = KT_F32;
+            p->bytes = k->mat_bytes(KT_F32, p->mat->rows, p->mat->cols);
+        }
+        p->offset = m->bytes;
+        m->bytes += size_align(p->bytes, 64); /* model_bytes_as() has seen that it does not wrap */
+    }
+}
+
 void model_free(struct model *m)
 {
     free(m->layer);
@@ -345,16 +359,28 @@ struct loader {
     struct err *err;
 };
 
+/* Bytes of a row as floats, if that is how it is to be held and the file has another type; else 0. */
+static size_t wide_row(const struct model_part *p)
+{
+    return p->mat->type == p->t->type ? 0 : (size_t)p->mat->cols * sizeof(float);
+}
+
 static int load_mat(struct loader *l, const struct model_part *part)
 {
     const struct ktype_info *info = ktype_info(part->t->type);
     struct kmat *m = part->mat;
-    size_t row = (size_t)(m->cols / info->block) * (size_t)info->bytes;
-    int step = (int)MIN(MAX(l->stage_bytes / row / 32 * 32, 32), (size_t)size_align((uint64_t)m->rows, 32));
+    size_t row = (size_t)(m->cols / info->block) * (size_t)info->bytes, wide = wide_row(part);
+    size_t most = MAX((l->stage_bytes - 64) / (row + wide) / 32 * 32, 32);
+    int step = (int)MIN(most, (size_t)size_align((uint64_t)m->rows, 32));
     for (int r = 0; r < m->rows; r += step) {
         int n = MIN(step, m->rows - r);
-        if (gguf_read(l->g, part->t, (uint64_t)r * row, l->stage, (size_t)n * row, l->err)) return -1;
-        if (l->k->mat_load(l->d, m, r, n, l->stage, l->err)) return -1;
+        unsigned char *src = l->stage;
+        if (gguf_read(l->g, part->t, (uint64_t)r * row, src, (size_t)n * row, l->err)) return -1;
+        if (wide) {
+            src += size_align((size_t)n * row, 64);
+            quant_decode(part->t->type, l->stage, (float *)(void *)src, (int64_t)n * m->cols);
+        }
+        if (l->k->mat_load(l->d, m, r, n, src, l->err)) return -1;
         l->done += (uint64_t)n * row;
         if (l->progress) l->progress(l->self, l->done, l->all);
     }
@@ -384,8 +410,8 @@ static size_t stage_size(const struct model *m)
         const struct gguf_tensor *t = m->part[i].t;
         const struct ktype_info *info = ktype_info(t->type);
         size_t row = (size_t)(t->dim[0] / info->block) * (size_t)info->bytes;
-        most =
-            MAX(most, m->part[i].mat ? 32 * row : (size_t)size_align(t->bytes, 64) + (size_t)t->dim[0] * sizeof(float));
+        if (m->part[i].mat) most = MAX(most, 32 * (row + wide_row(&m->part[i])) + 64);
+        else most = MAX(most, (size_t)size_align(t->bytes, 64) + (size_t)t->dim[0] * sizeof(float));
     }
     return most;
 }

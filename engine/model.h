@@ -57,6 +57,9 @@ int model_load(struct model *m, const struct gguf *g, const struct kern *k, stru
  * stays as it is).  0: the backend cannot hold the type. */
 uint64_t model_bytes_as(const struct model *m, const struct kern *k, enum ktype type);
 
+/* Plan every matrix as floats, whatever the file has; before model_load().  The backend holds floats: all do. */
+void model_widen(struct model *m, const struct kern *k);
+
 void model_free(struct model *m); /* after a failed plan too */
 
 /* "Q4_K 120, F32 61": tensors by type. */
