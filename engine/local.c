@@ -5,10 +5,12 @@
 #include "engine/chunk.h"
 #include "engine/maker.h"
 #include "engine/touch.h"
+#include "engine/naive_own.h"
 
 struct maker {
     struct model model;
     struct forward forward;
+    struct naive_own own; /* a policy of naive.h: requests have memory of their own */
     const struct kern *k;
     struct kdev *d;
     void *weights, *work, *kv; /* device slabs: model.bytes, forward.work_bytes, forward.kv_bytes */
@@ -18,7 +20,7 @@ struct maker {
 static int run(void *self, const struct pass *p, struct err *err)
 {
     struct maker *l = self;
-    return forward_run(&l->forward, p, err);
+    return l->own.slot ? naive_own_run(&l->own, p, err) : forward_run(&l->forward, p, err);
 }
 
 static char *page_at(const struct maker *l, int page)
@@ -45,11 +47,21 @@ static int usable_pages(void *self, bool wait, int more)
     return (int)((wait ? touch_wait(&l->touch, ((size_t)more + 1) * page - 1) : touch_done(&l->touch)) / page);
 }
 
+static uint64_t own_bytes(void *self, int rows) { return naive_own_need(&((struct maker *)self)->own, rows); }
+
+static int own_take(void *self, int slot, int n_prompt, int rows, struct err *err)
+{
+    return naive_own_take(&((struct maker *)self)->own, slot, n_prompt, rows, err);
+}
+
+static void own_give(void *self, int slot) { naive_own_give(&((struct maker *)self)->own, slot); }
+
 static void local_close(struct engine *e)
 {
     if (!e) return;
     struct maker *l = e->own;
     if (l) touch_close(&l->touch);
+    if (l) naive_own_close(&l->own);
     if (l && l->d) {
         if (l->kv) l->k->give(l->d, l->kv, l->forward.kv_bytes);
         if (l->work) l->k->give(l->d, l->work, l->forward.work_bytes);
@@ -130,6 +142,9 @@ static int plan_under_ceiling(struct engine *e, const struct engine_config *cfg,
     forward_ledger(&l->forward, &i->ledger);
     maker_sched_plan(e, cfg, *pages, sched);
     sched_ledger(sched, &i->ledger);
+    i->ledger.bytes[LEDGER_NAIVE] += naive_own_bytes(cfg->naive, &l->forward, i->max_seqs);
+    if (cfg->naive == NAIVE_F32) sched->naive.f32_refused = naive_widen(&l->model, l->k, &i->ledger);
+    sched->naive.ledger = i->ledger;
     return ledger_total(&i->ledger) <= f.ceiling ? 0 : refuse(cfg, &f, &i->ledger, have, err);
 }
 
@@ -173,6 +188,7 @@ static int open_model(struct engine *e, const struct engine_config *cfg, const s
     int pages;
     struct maker *l = e->own = calloc(1, sizeof *l);
     if (!l) return err_set(err, ENGINE_FAULT, "no memory to open an engine");
+    if (naive_check_config(cfg, true, err)) return ENGINE_FAULT;
     if (pick_backend(l, cfg, err) || maker_vocab_open(e, cfg, g, &kind, err)) return ENGINE_FAULT;
     if (model_plan(&l->model, g, e->info.vocab, l->k, err)) return ENGINE_FAULT;
     int rows = chunk_rows(l->k->name, l->model.parameters);
@@ -183,11 +199,13 @@ static int open_model(struct engine *e, const struct engine_config *cfg, const s
     if (model_load(&l->model, g, l->k, l->d, l->weights, cfg->progress, cfg->progress_self, err)) return ENGINE_FAULT;
     forward_attach(&l->forward, l->d, l->work, l->kv);
     if (l->k->lazy && touch_open(&l->touch, l->kv, l->forward.kv_bytes, err)) return ENGINE_FAULT;
+    if (naive_own_open(&l->own, cfg->naive, &l->forward, l->weights, e->info.max_seqs, err)) return ENGINE_FAULT;
     describe(e, g);
     sched.template = kind;
     sched.runner = (struct runner){.self = l, .run = run, .page_bytes = l->forward.group.page_bytes,
                                    .save_page = save_page, .load_page = load_page,
-                                   .usable_pages = l->k->lazy ? usable_pages : NULL};
+                                   .usable_pages = l->k->lazy ? usable_pages : NULL,
+                                   .own_bytes = own_bytes, .own_take = own_take, .own_give = own_give};
     return maker_sched_open(e, &sched, err);
 }
 
