@@ -193,8 +193,8 @@ struct engine_snapshot {
     uint64_t park_bytes, park_used;
     uint64_t weight_bytes, kv_bytes, work_bytes;
     uint64_t naive_policy, naive_failures; /* in force, 0: the sound one; END_OOM since open */
-    /* While one is in force, in bytes of the KV pool, or of all under the ceiling where it is about other memory: taken,
-     * of that really filled (by tokens, or what requests have of their own), and the largest piece that is left. */
+    /* While one is in force, in bytes of the KV pool, or of all under the ceiling where it is about other memory:
+     * taken, of that really filled (by tokens, or what requests have of their own), the largest piece that is left. */
     uint64_t naive_size, naive_reserved, naive_allocated, naive_hole;
     struct engine_agent agent[ENGINE_AGENTS];
 };

@@ -20,6 +20,7 @@ uint64_t ledger_total(const struct ledger *l)
 void ledger_words(const struct ledger *l, struct buf *out)
 {
     for (int c = 0; c < LEDGER_CLASSES; c++)
-        if (c != LEDGER_NAIVE || l->bytes[c] > 0) buf_printf(out, "%s%s %.1f MiB", c ? ", " : "", ledger_name((enum ledger_class)c),
-                   (double)l->bytes[c] / 0x1p20);
+        if (c != LEDGER_NAIVE || l->bytes[c] > 0)
+            buf_printf(out, "%s%s %.1f MiB", c ? ", " : "", ledger_name((enum ledger_class)c),
+                       (double)l->bytes[c] / 0x1p20);
 }

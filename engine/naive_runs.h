@@ -23,7 +23,7 @@ int naive_runs_find(const struct naive_runs *r, int n);                 /* where
 void naive_runs_take(struct naive_runs *r, int first, int n, int id);   /* in a hole, n <= what it has */
 struct naive_run naive_runs_give(struct naive_runs *r, int id);         /* what it had */
 int naive_runs_free(const struct naive_runs *r);                        /* pages in all holes */
-int naive_runs_hole(const struct naive_runs *r, int *at);               /* the largest (of equals the lowest); 0: none */
+int naive_runs_hole(const struct naive_runs *r, int *at);              /* the largest (of equals the lowest); 0: none */
 int naive_runs_end(const struct naive_runs *r);                         /* after the last run */
 
 /* The last NAIVE_TRACE operations. */
