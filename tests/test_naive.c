@@ -10,6 +10,8 @@ static const struct engine_ops *const ops = &engine_scripted;
 enum { P = KERN_PAGE, OPS = NAIVE_TRACE };
 
 static const char *const forever = "{\"answer\": \"again and again \", \"end\": false}\n";
+static const char *const faulty = "{\"fault\": {\"pass\": 9, \"text\": \"lost\"}}\n"
+                                  "{\"answer\": \"again and again \", \"end\": false}\n";
 
 static struct engine *open_with(const char *answers, struct engine_config cfg)
 {
@@ -428,6 +430,24 @@ TEST(naive_policies_are_chosen_with_care)
     ops->close(plain);
 }
 
+/* Pages that the system has not given yet are no reason to die. */
+TEST(naive_policies_wait_for_the_whole_pool_to_be_there)
+{
+    static const enum naive_policy policy[] = {NAIVE_RESERVE, NAIVE_NO_LIMIT, NAIVE_FIRST_FIT};
+    for (size_t i = 0; i < COUNT_OF(policy); i++) {
+        struct engine *e = open_with(forever, (struct engine_config){.ctx = 8 * P, .max_seqs = 4, .pool_tokens = 8 * P,
+                                                                     .naive = policy[i]});
+        sched_limit_pages(e->sched, 3);
+        int one = submit(e, 1, 3 * P, 2 * P);
+        run(e);
+        CHECK_EQ(end_of(e, one), END_NONE);
+        sched_limit_pages(e->sched, 8);
+        run(e);
+        CHECK_EQ(end_of(e, one), END_LENGTH);
+        ops->close(e);
+    }
+}
+
 /* ------------------------------------------------------------------ chance */
 
 /* A random life of an engine until somebody has died and the sound policy has come: true, if that happened.  After each
@@ -438,7 +458,7 @@ static bool live(enum naive_policy policy, uint32_t *seed, int *torn)
     static struct reader r;
     r = (struct reader){.p.pages = 24};
     int id[MOST], n = 0, died = 0;
-    struct engine *e = open_with(forever, (struct engine_config){.ctx = 8 * P, .max_seqs = SEQS, .max_rows = 20,
+    struct engine *e = open_with(faulty, (struct engine_config){.ctx = 8 * P, .max_seqs = SEQS, .max_rows = 20,
                                                                  .pool_tokens = 24 * P, .naive = policy});
     while (n < MOST) {
         if (tiny_below(seed, 3) == 0)
@@ -465,7 +485,7 @@ static bool live(enum naive_policy policy, uint32_t *seed, int *torn)
     run(e);
     for (int i = 0; i < n; i++) {
         enum engine_end end = end_of(e, id[i]);
-        CHECK(end == END_LENGTH || end == END_CANCELLED || end == END_OOM);
+        CHECK(end == END_LENGTH || end == END_CANCELLED || end == END_FAULT || end == END_OOM);
         died += end == END_OOM;
     }
     read_trace(e, &r);

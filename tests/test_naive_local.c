@@ -24,6 +24,8 @@ static const char *model_of(enum ktype type)
 {
     struct tiny t = TINY_LLAMA;
     t.type = type;
+    t.arch = type == KT_Q8_0 ? "qwen2" : "llama"; /* with biases; without */
+    t.tied = type == KT_F16;
     return tiny_file(&t, NULL, "naive.gguf");
 }
 
@@ -174,6 +176,7 @@ static struct {
     struct { char *at; size_t bytes; } slab[16];
     int slabs, at_open, rows, deny; /* rows: of the widest pass; deny: refuse the next take */
     uint64_t bytes, most, elsewhere; /* passes whose weights or rows lie in a slab taken after open */
+    uint64_t of_engine;              /* weights that a step read and that lie in no such slab */
 } back;
 
 static void *count_take(struct kdev *d, size_t bytes, struct err *err)
@@ -216,6 +219,43 @@ static int count_embed(struct kdev *d, struct kstream *st, const struct kern_bat
     return kern_cpu()->embed(d, st, b, table, scale, x, err);
 }
 
+static void see(const void *weights) { back.of_engine += weights && !is_own(weights); }
+
+static int count_attn_in(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_attn_in *w,
+                         const struct kern_group *g, int group, int layer, const float *x, float *q, void *work,
+                         struct err *err)
+{
+    const void *read[] = {w->q.dev_data, w->k.dev_data, w->v.dev_data, w->dev_norm, w->dev_bq, w->dev_bk, w->dev_bv};
+    for (size_t i = 0; i < COUNT_OF(read); i++) see(read[i]);
+    return kern_cpu()->attn_in(d, st, b, w, g, group, layer, x, q, work, err);
+}
+
+static int count_project(struct kdev *d, struct kstream *st, int rows, const struct kmat *w, const float *bias,
+                         const float *y, float *x, void *work, struct err *err)
+{
+    see(w->dev_data);
+    see(bias);
+    return kern_cpu()->project(d, st, rows, w, bias, y, x, work, err);
+}
+
+static int count_ffn_in(struct kdev *d, struct kstream *st, int rows, const float *norm, float eps,
+                        const struct kmat *gate, const struct kmat *up, enum kern_act act, const float *x, float *h,
+                        void *work, struct err *err)
+{
+    see(norm);
+    see(gate->dev_data);
+    see(up->dev_data);
+    return kern_cpu()->ffn_in(d, st, rows, norm, eps, gate, up, act, x, h, work, err);
+}
+
+static int count_output(struct kdev *d, struct kstream *st, const struct kern_batch *b, const float *norm, float eps,
+                        const struct kmat *w, float softcap, const float *x, float *logits, void *work, struct err *err)
+{
+    see(norm);
+    see(w->dev_data);
+    return kern_cpu()->output(d, st, b, norm, eps, w, softcap, x, logits, work, err);
+}
+
 static struct engine *open_counted(enum naive_policy policy, enum ktype type, uint64_t vram)
 {
     struct err err = {0};
@@ -224,6 +264,10 @@ static struct engine *open_counted(enum naive_policy policy, enum ktype type, ui
     back.k.take = count_take;
     back.k.give = count_give;
     back.k.embed = count_embed;
+    back.k.attn_in = count_attn_in;
+    back.k.project = count_project;
+    back.k.ffn_in = count_ffn_in;
+    back.k.output = count_output;
     struct engine *e = open_engine((struct engine_config){.model = model_of(type), .kernels = &back.k, .vram = vram,
                                                           .kv_type = KT_F16, .naive = policy}, &err);
     CHECK_STR(err.text, "");
@@ -335,9 +379,11 @@ TEST(naive_reload_takes_the_weights_again_for_each_request_and_fails_at_the_ceil
     CHECK(s.naive_allocated == 2 * weights && s.naive_reserved == total + 2 * weights && s.naive_hole == weights - 1);
     CHECK(s.running == 2 && s.waiting == 1 && s.naive_policy == NAIVE_RELOAD && s.naive_failures == 1);
     CHECK(end_of(e, id[2]) == END_OOM && end_of(e, id[3]) == END_NONE && back.slabs == back.at_open + 2);
+    while (figures(e).naive_policy) ops->step(e, ev, 64, NULL);
+    CHECK(back.of_engine == 0 && back.elsewhere > NEW); /* nothing was computed with the engine's weights */
     run(e);
     CHECK(end_of(e, id[0]) == END_LENGTH && end_of(e, id[1]) == END_LENGTH && end_of(e, id[3]) == END_LENGTH);
-    CHECK(back.elsewhere > NEW && back.most <= total + 2 * weights);
+    CHECK(back.of_engine > 0 && back.most <= total + 2 * weights);
     const struct engine_oom *o = &ops->answer(e, id[2])->oom;
     CHECK(o->policy == NAIVE_RELOAD && o->what == LEDGER_WEIGHTS && o->id == id[2] && o->wanted == weights);
     CHECK(o->size == total + 3 * weights - 1 && o->at == total + 2 * weights && o->free == weights - 1);
