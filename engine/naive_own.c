@@ -58,8 +58,9 @@ static int plan_rows(const struct naive_own *o, int rows, struct forward *out, s
 uint64_t naive_own_need(const struct naive_own *o, int rows)
 {
     struct forward plan;
-    if (o->policy == NAIVE_RELOAD) return o->base->m->bytes;
-    return plan_rows(o, rows, &plan, NULL) ? UINT64_MAX : plan.work_bytes;
+    const struct kern *k = o->base->k;
+    if (o->policy == NAIVE_RELOAD) return k->slab_bytes(o->base->m->bytes);
+    return plan_rows(o, rows, &plan, NULL) ? UINT64_MAX : k->slab_bytes(plan.work_bytes);
 }
 
 /* All that points into the slab at `from` points to the same place in the one at `to`. */
@@ -124,6 +125,7 @@ int naive_own_take(struct naive_own *o, int slot, int n_prompt, int rows, struct
     s->slab = f->k->take(f->d, s->bytes, err);
     if (!s->slab) return -1;
     if (o->policy == NAIVE_WHOLE_BATCH) {
+        if (f->k->lazy) memset(s->slab, 0, s->bytes); /* there before it is used; a copy is, by being made */
         forward_attach(&s->forward, f->d, s->slab, f->group.dev_slab);
         return 0;
     }
@@ -181,8 +183,10 @@ int naive_own_run(struct naive_own *o, const struct pass *p, struct err *err)
 uint64_t naive_widen(struct model *m, const struct kern *k, struct ledger *l)
 {
     uint64_t floats = model_bytes_as(m, k, KT_F32), total = ledger_total(l), own = l->bytes[LEDGER_WEIGHTS];
-    if (floats == 0 || size_add(total - own, floats, &total) || total > l->ceiling) return floats ? floats : UINT64_MAX;
+    if (floats == 0) return UINT64_MAX;
+    floats = k->slab_bytes(floats);
+    if (size_add(total - own, floats, &total) || total > l->ceiling) return floats;
     model_widen(m, k);
-    l->bytes[LEDGER_WEIGHTS] = m->bytes;
+    l->bytes[LEDGER_WEIGHTS] = floats;
     return 0;
 }

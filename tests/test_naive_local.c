@@ -189,7 +189,7 @@ static void *count_take(struct kdev *d, size_t bytes, struct err *err)
     CHECK(p && back.slabs < (int)COUNT_OF(back.slab));
     back.slab[back.slabs].at = p;
     back.slab[back.slabs++].bytes = bytes;
-    back.bytes += bytes;
+    back.bytes += kern_cpu()->slab_bytes(bytes);
     back.most = MAX(back.most, back.bytes);
     return p;
 }
@@ -200,7 +200,7 @@ static void count_give(struct kdev *d, void *p, size_t bytes)
     while (i < back.slabs && back.slab[i].at != p) i++;
     CHECK(i < back.slabs && back.slab[i].bytes == bytes);
     for (back.slabs--; i < back.slabs; i++) back.slab[i] = back.slab[i + 1];
-    back.bytes -= bytes;
+    back.bytes -= kern_cpu()->slab_bytes(bytes);
     kern_cpu()->give(d, p, bytes);
 }
 
@@ -437,7 +437,7 @@ static uint64_t work_of_rows(int rows)
     CHECK_EQ(forward_plan(&f, &m, kern_cpu(), CTX, rows, 16, SEQS * CTX / KERN_PAGE, KT_F16, &err), 0);
     model_free(&m);
     gguf_close(g);
-    return f.work_bytes;
+    return kern_cpu()->slab_bytes(f.work_bytes);
 }
 
 TEST(naive_whole_batch_takes_a_workspace_for_the_prompt_and_fails_at_the_ceiling)
