@@ -234,6 +234,7 @@ static void check_oom(const struct engine_oom *o, const struct reader *r, enum n
     CHECK_EQ(o->owners, owners);
     for (int k = 0; k < MIN(owners, OOM_OWNERS); k++) {
         CHECK(o->owner[k].bytes <= (uint64_t)last && o->owner[k].what == LEDGER_KV);
+        CHECK(k == 0 || o->owner[k].bytes < (uint64_t)last || o->owner[k].id > o->owner[k - 1].id);
         last = (int)o->owner[k].bytes;
     }
 }
@@ -334,6 +335,20 @@ TEST(naive_no_limit_lets_everyone_in_and_kills_who_asks_when_there_is_none)
     CHECK_EQ(ops->answer(e, three)->oom.page, 3);
     CHECK_EQ(figures(e).naive_failures, 2);
     check_sound_again(e, &r, 6);
+    ops->close(e);
+}
+
+TEST(naive_no_limit_asks_for_all_the_pages_of_a_piece_of_the_prompt)
+{
+    struct engine *e = open_with(forever, (struct engine_config){.ctx = 6 * P, .max_seqs = 2, .pool_tokens = 6 * P,
+                                                                 .naive = NAIVE_NO_LIMIT});
+    int one = submit(e, 1, 4 * P, P), two = submit(e, 2, 3 * P - 2, P);
+    CHECK(step(e) > 0);
+    const struct engine_oom *o = &ops->answer(e, two)->oom;
+    CHECK(end_of(e, two) == END_OOM && o->wanted == 3 * P && o->free == 2 * P && o->hole == 2 * P && o->page == 0);
+    CHECK(o->at == 4 * P && o->hole_at == 4 * P && o->owners == 1 && o->owner[0].id == one);
+    run(e);
+    CHECK_EQ(end_of(e, one), END_LENGTH);
     ops->close(e);
 }
 
