@@ -446,6 +446,25 @@ TEST(naive_policies_are_chosen_with_care)
     ops->close(plain);
 }
 
+/* Nobody waits for a front that another one computes: nothing of it would be shared. */
+TEST(naive_page_policies_let_equal_prompts_in_together_and_share_nothing)
+{
+    static const enum naive_policy policy[] = {NAIVE_RESERVE, NAIVE_NO_LIMIT, NAIVE_FIRST_FIT};
+    for (size_t i = 0; i < COUNT_OF(policy); i++) {
+        struct engine *e = open_with(forever, (struct engine_config){.ctx = 8 * P, .max_seqs = 2, .max_rows = 20,
+                                                                     .naive = policy[i]});
+        int one = submit(e, 1, 3 * P, P), two = submit(e, 1, 3 * P, P);
+        step(e);
+        CHECK_EQ(figures(e).running, 2);
+        run(e);
+        int three = submit(e, 1, 3 * P, P);
+        run(e);
+        CHECK(end_of(e, one) == END_LENGTH && end_of(e, two) == END_LENGTH && end_of(e, three) == END_LENGTH);
+        CHECK_EQ(ops->answer(e, two)->n_shared + ops->answer(e, three)->n_shared, 0);
+        ops->close(e);
+    }
+}
+
 /* Pages that the system has not given yet are no reason to die. */
 static int one_more_page(void *self, bool wait, int more)
 {
