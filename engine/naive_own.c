@@ -28,10 +28,9 @@ int naive_own_open(struct naive_own *o, enum naive_policy policy, struct forward
     o->slot = calloc((size_t)slots, sizeof *o->slot);
     o->layer = calloc((size_t)slots * (size_t)f->m->layers, sizeof *o->layer);
     o->out_row = calloc((size_t)f->dims.max_outs, sizeof *o->out_row);
-    o->stage = malloc(STAGE);
+    o->stage = take_touched(STAGE);
     if (!o->slot || !o->layer || !o->out_row || !o->stage)
         return err_set(err, -1, "no memory for the tables of a memory policy");
-    memset(o->stage, 0, STAGE); /* touched here, so that the system cannot refuse it later */
     return 0;
 }
 

@@ -75,8 +75,7 @@ size_t naive_trace_bytes(void) { return NAIVE_TRACE * sizeof(struct naive_op); }
 
 bool naive_trace_open(struct naive_trace *t)
 {
-    *t = (struct naive_trace){.op = malloc(naive_trace_bytes())};
-    if (t->op) memset(t->op, 0, naive_trace_bytes()); /* touched here, so that the system cannot refuse it later */
+    *t = (struct naive_trace){.op = take_touched(naive_trace_bytes())};
     return t->op != NULL;
 }
 
