@@ -51,7 +51,7 @@ static void *shim_take(struct kdev *d, size_t bytes, struct err *err)
     void *slab = fails(SHIM_TAKE, false, err) ? NULL : real->take(d, bytes, err);
     if (!slab) return NULL;
     shim.slabs++;
-    shim.taken += bytes;
+    shim.taken += real->slab_bytes(bytes);
     shim.most = MAX(shim.most, shim.taken);
     return slab;
 }
@@ -60,7 +60,7 @@ static void shim_give(struct kdev *d, void *slab, size_t bytes)
 {
     if (slab) {
         shim.slabs--;
-        shim.taken -= bytes;
+        shim.taken -= real->slab_bytes(bytes);
     }
     real->give(d, slab, bytes);
 }

@@ -26,7 +26,7 @@ struct shim {
     enum shim_call what;  /* the first that failed ... */
     bool what_watched;    /* ... was one that is watched */
     int devices, slabs;   /* open, taken and not given back */
-    uint64_t taken, most; /* bytes in slabs now; at most so far */
+    uint64_t taken, most; /* bytes that the slabs take now; at most so far */
     int most_rows, most_outs; /* in one batch */
 };
 extern struct shim shim;
