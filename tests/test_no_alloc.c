@@ -8,6 +8,9 @@
 
 enum { LIVE = 24, FRONTS = 3, FRONT = 2 * KERN_PAGE + 5, MOST = 48, CTX = 144, SEQS = 4, CELLS = 7, ROUNDS = 6000 };
 
+static const char *const CHATML =
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}";
+
 /* ------------------------------------------------------------------ what is asked of the engine */
 
 struct soak {
@@ -18,7 +21,7 @@ struct soak {
     uint8_t segment[MOST];
     uint32_t allowed[(TINY_VOCAB + 31) / 32];
     int id[LIVE];
-    long steps, ended, refused[8]; /* by -code */
+    long steps, ended, talked, refused[8]; /* refused: by -code */
     uint64_t most_parked;
     bool waited[WAIT_TURN + 1];
 };
@@ -43,13 +46,32 @@ static int make_prompt(struct soak *k)
     return n;
 }
 
+/* Messages: counted, and now and then rendered into a prompt of their own. */
+static void talk(struct soak *k, int at)
+{
+    static const char text[] = "Was it the butler? <|im_end|> \xff No: the gardener, with 3 rakes.";
+    struct msg msgs[3] = {{.role = ROLE_SYSTEM, .text = text, .len = 8, .summary = 3},
+                          {.role = ROLE_USER, .text = text},
+                          {.role = ROLE_USER, .text = text + 5, .len = 3}};
+    struct engine_count count;
+    struct err err;
+    msgs[1].len = (size_t)below(k, (int)sizeof text);
+    struct request r = {.msgs = msgs, .n_msgs = 3, .max_tokens = 1 + below(k, 8), .sampling = SAMPLING_GREEDY};
+    int rc = k->ops->count_tokens(k->e, msgs, 3, &count, &err);
+    if (!rc) rc = k->ops->submit(k->e, &r, &k->id[at], &err);
+    if (rc) k->id[at] = 0;
+    k->talked += rc == 0;
+    k->refused[-rc]++;
+}
+
 /* All that a request can ask for, now and then too much. */
 static void ask(struct soak *k, int at)
 {
     static const struct kern_bias bias[] = {{TINY_BYTE0 + 'a', 2}, {TINY_BYTE0 + 'b', -3}};
     static const char *const stop[] = {"never said", "e"};
     struct err err;
-    struct request r = {.ids = k->ids, .n_ids = make_prompt(k), /* mostly short: the long ones take over-commit by surprise */
+    /* Answers are mostly short: the long ones take over-commit by surprise. */
+    struct request r = {.ids = k->ids, .n_ids = make_prompt(k),
                         .max_tokens = below(k, 4) ? 1 + below(k, 8) : 60 + below(k, 30), .agent = below(k, 64),
                         .priority = below(k, 3), .sampling = SAMPLING_GREEDY};
     if (below(k, 2)) r.segment = k->segment;
@@ -103,7 +125,8 @@ static void one_round(struct soak *k)
     int at = below(k, LIVE), what = below(k, 32);
     const struct answer *a = k->id[at] ? k->ops->answer(k->e, k->id[at]) : NULL;
     if (what < 6) {
-        if (!a) ask(k, at);
+        if (!a && what > 0) ask(k, at);
+        else if (!a) talk(k, at);
     } else if (what < 12) {
         if (!a || (atomic_load(&a->end) == END_NONE && what > 6)) return; /* one that still runs: rarely */
         k->ops->drop(k->e, k->id[at]);
@@ -158,7 +181,7 @@ static uint64_t check_quiet(const struct engine_ops *ops, struct engine *e, int 
     CHECK_EQ(calls, 0);
     CHECK_EQ(address_space(), before);
     /* all that was meant to happen did */
-    CHECK(k.steps > rounds / 2 && k.ended > 20 && k.refused[-ENGINE_OK] > 20);
+    CHECK(k.steps > rounds / 2 && k.ended > 20 && k.talked > 20 && k.refused[-ENGINE_OK] > 100);
     CHECK(k.refused[-ENGINE_BAD_REQUEST] && k.refused[-ENGINE_NEVER_FITS] && k.refused[-ENGINE_NOT_NOW]);
     CHECK(k.refused[-ENGINE_NO_MEMORY]);
     CHECK(k.waited[WAIT_NOTHING] && k.waited[WAIT_SLOT] && k.waited[WAIT_PAGES] && k.waited[WAIT_TURN]);
@@ -182,11 +205,13 @@ static void check_local(const char *backend, enum ktype kv, bool overcommit, int
     if (!INTERPOSE_WORKS) SKIP("allocations cannot be counted in this build");
     struct tiny t = TINY_LLAMA;
     struct err err = {0};
-    struct engine_config cfg = small_pool(tiny_file(&t, NULL, "quiet.gguf"));
+    t.heads = 2; /* of 32 values, as Q8_0 needs */
+    t.kv_heads = 1;
+    struct engine_config cfg = small_pool(tiny_file(&t, CHATML, "quiet.gguf"));
     cfg.backend = backend;
     cfg.kv_type = kv;
     cfg.overcommit = overcommit;
-    if (kv == KT_F32) cfg.park_bytes *= 2; /* three pages */
+    if (kv != KT_F16) cfg.park_bytes = kv == KT_F32 ? 24 << 10 : 7 << 10; /* three pages each */
     struct engine *e = engine_local.open(&cfg, &err);
     CHECK_STR(err.text, "");
     uint64_t parked = check_quiet(&engine_local, e, rounds);
@@ -198,16 +223,18 @@ static void check_local(const char *backend, enum ktype kv, bool overcommit, int
 
 TEST(no_alloc_cpu_f16) { check_local("cpu", KT_F16, true, ROUNDS); }
 TEST(no_alloc_cpu_f32) { check_local("cpu", KT_F32, true, ROUNDS); }
+TEST(no_alloc_cpu_q8_0) { check_local("cpu", KT_Q8_0, true, ROUNDS); }
 TEST(no_alloc_cpu_without_overcommit) { check_local("cpu", KT_F16, false, ROUNDS); }
 TEST(no_alloc_ref_f16) { check_local("ref", KT_F16, true, ROUNDS); }
 TEST(no_alloc_ref_f32) { check_local("ref", KT_F32, true, ROUNDS); }
+TEST(no_alloc_ref_q8_0) { check_local("ref", KT_Q8_0, true, ROUNDS); }
 
 TEST(no_alloc_scripted)
 {
     if (!INTERPOSE_WORKS) SKIP("allocations cannot be counted in this build");
     struct tiny t = TINY_LLAMA;
     struct err err = {0};
-    struct engine_config cfg = small_pool(tiny_file(&t, NULL, "quiet.gguf"));
+    struct engine_config cfg = small_pool(tiny_file(&t, CHATML, "quiet.gguf"));
     cfg.script = tiny_text_file("quiet.jsonl", "{\"answer\": \"one\"}\n"
                                                "{\"answer\": \"and on and on \", \"end\": false}\n"
                                                "{\"fault\": {\"pass\": 700, \"text\": \"lost\"}}\n");
