@@ -98,6 +98,13 @@ static int refuse(struct app *a, const struct buf *fits, const struct err *err)
     return EXIT_REFUSED;
 }
 
+static enum naive_policy naive_policy(const struct opts *o)
+{
+    int p = 0;
+    while (strcmp(naive_name((enum naive_policy)p), o->naive) != 0) p++; /* opts.c lets no other name in */
+    return (enum naive_policy)p;
+}
+
 static int open_engine(struct app *a, struct err *err)
 {
     const struct opts *o = a->o;
@@ -110,7 +117,7 @@ static int open_engine(struct app *a, struct err *err)
         .ctx = (int)o->ctx, .max_seqs = 1, .template = -1,
         .kv_type = kv_type(o),
         .vram = vram(o), .fit = o->fit, .fits = &fits,
-        .overcommit = o->overcommit, .park_bytes = (uint64_t)o->park,
+        .naive = naive_policy(o), .overcommit = o->overcommit, .park_bytes = (uint64_t)o->park,
         .progress = on_load, .progress_self = &loading,
     };
     if (o->template_name) {

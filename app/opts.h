@@ -16,7 +16,7 @@
 struct opts {
     const char *model, *prompt, *system, *template_name; /* NULL: not given */
     const char *engine, *script_file, *backend, *isa, *kv_type;
-    const char *nll, *trace;
+    const char *nll, *trace, *naive;
     int64_t max_tokens; /* 0: not given */
     int64_t ctx;        /* 0: the model's own, at most 4096 */
     int64_t threads;    /* 0: one a core */

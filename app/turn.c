@@ -132,6 +132,7 @@ static const char *reason_of(enum engine_end end)
 {
     if (end == END_STOP || end == END_LENGTH) return "completed";
     if (end == END_CANCELLED) return "cancelled";
+    if (end == END_OOM) return "out_of_memory";
     return end == END_NO_TOKEN ? "input_error" : "internal";
 }
 
@@ -161,7 +162,7 @@ static void finish(struct run *r, struct turn_result *res, const struct err *err
         if (open_line && answered) out_put(&a->answers, "\n", 1);
         out_end(&a->answers);
     }
-    if (res->end == END_FAULT) {
+    if (res->end == END_FAULT || res->end == END_OOM) {
         struct event e = {.kind = EV_ERROR, .error = {.where = event_str("turn"), .text = event_str(err->text)}};
         trace_put(&a->trace, &e);
     }
@@ -195,7 +196,8 @@ int turn_run(struct app *a, const struct turn_ask *ask, struct turn_result *resu
     int bad = step_to_end(&r, id, err);
     tell_growth(&r);
     result->end = bad ? END_FAULT : (enum engine_end)atomic_load(&r.ans->end);
-    if (!bad && result->end == END_FAULT && *r.ans->fault) err_set(err, ENGINE_FAULT, "%s", r.ans->fault);
+    bool failed = result->end == END_FAULT || result->end == END_OOM;
+    if (!bad && failed && *r.ans->fault) err_set(err, ENGINE_FAULT, "%s", r.ans->fault);
     finish(&r, result, err);
     a->ops->drop(a->engine, id);
     app_memory(a);
@@ -207,6 +209,7 @@ int turn_exit(int code, const struct turn_result *result)
     if (code) return app_exit(code);
     switch (result->end) {
     case END_FAULT: return EXIT_ENGINE;
+    case END_OOM: return EXIT_REFUSED;
     case END_NO_TOKEN: return EXIT_USAGE;
     case END_CANCELLED: return signals_pending() ? 128 + signals_pending() : EXIT_INTERNAL;
     default: return EXIT_DONE;

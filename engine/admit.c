@@ -93,6 +93,7 @@ static void load_pages(struct sched *s, struct request_live *q, int shared)
         if (i < shared / KERN_PAGE) continue;
         if (!s->cfg.runner.load_page(s->cfg.runner.self, row[i], park_at(&s->park, place), &why)) continue;
         request_end(q, END_FAULT, why.text);
+        s->trouble = why;
         return;
     }
     q->computed = tokens;

@@ -293,6 +293,7 @@ const struct answer *sched_answer(struct sched *s, int id)
 static void learn_length(struct sched *s, const struct request_live *q)
 {
     int n = atomic_load_explicit(&q->a.n_tokens, memory_order_relaxed);
+    if (atomic_load_explicit(&q->a.end, memory_order_relaxed) == END_CANCELLED) return; /* it was not over */
     s->answer_mean = s->answer_mean < 0 ? n : s->answer_mean + (n - s->answer_mean) / 8;
 }
 
@@ -400,6 +401,8 @@ int sched_step(struct sched *s, struct engine_event *ev, int cap, struct err *er
             batch_take_results(s, &e);
         }
     }
+    if (s->trouble.code) err_set(err, ENGINE_FAULT, "%s", s->trouble.text);
+    s->trouble.code = 0;
     tell_rest(s, &e);
     figures_publish(s);
     return e.n;

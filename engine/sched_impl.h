@@ -32,6 +32,7 @@ struct sched {
     double answer_mean; /* tokens that an answer took lately: what over-commit expects */
     uint64_t prefilled, generated, recomputed, parkings, resumes, passes;
     struct published *published;
+    struct err trouble; /* of this step, outside its pass */
     struct naive *naive; /* a policy that fails (naive_impl.h), or NULL */
 
     /* The pass being made; (max_rows) and (max_outs). */

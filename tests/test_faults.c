@@ -6,7 +6,7 @@
 #include "tests/kern_shim.h"
 #include "tests/tiny_model.h"
 
-enum { REQUESTS = 8, FRONT = 17, MOST = 32, NEW = 36, CTX = 96, PARK_PAGES = 3, POOL = 14 };
+enum { REQUESTS = 8, FRONT = 17, MOST = 32, NEW = 60, CTX = 96, PARK_PAGES = 4, POOL = 14 };
 
 static const struct engine_ops *const ops = &engine_local;
 
@@ -65,11 +65,15 @@ static struct engine *open_scene(struct err *err)
                      err);
 }
 
+/* Some answers are short: over-commit learns from them to promise less than the others need. */
+static int answer_of(int r) { return r % 4 == 0 ? NEW / 6 : NEW; }
+
 static int submit(struct engine *e, int r)
 {
     int id;
     struct err err = {0};
-    struct request q = {.ids = prompt[r], .n_ids = prompt_len[r], .max_tokens = NEW, .agent = r, .ignore_end = true,
+    struct request q = {.ids = prompt[r], .n_ids = prompt_len[r], .max_tokens = answer_of(r), .agent = r,
+                        .ignore_end = true,
                         .sampling = {.temp = 0.8f, .top_p = 0.95f, .repeat = 1.1f, .recent = 16, .seed = 3}};
     int rc = ops->submit(e, &q, &id, &err);
     CHECK_STR(err.text, "");
@@ -99,8 +103,8 @@ static void read_outcome(struct engine *e, int id, struct outcome *out)
     ops->drop(e, id);
 }
 
-/* All requests, some late; one is cancelled in its pre-fill (over-commit then expects short answers, and lets more in
- * than there is room for), one while it generates. */
+/* All requests, some late; one is cancelled in its pre-fill, one while it generates.  The first to end are short, so
+ * that over-commit then expects short answers and lets more in than there is room for. */
 static void play(struct engine *e, struct outcome out[REQUESTS])
 {
     int id[REQUESTS] = {0}, steps = 0;
@@ -159,7 +163,7 @@ static void check_outcomes(const struct outcome *out)
         } else {
             CHECK_EQ(out[r].end, cancelled[r] ? END_CANCELLED : END_LENGTH);
             CHECK_STR(out[r].fault, "");
-            CHECK(cancelled[r] || out[r].n == NEW);
+            CHECK(cancelled[r] || out[r].n == answer_of(r));
         }
     }
 }

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-enum { LIVE = 24, FRONTS = 3, FRONT = 2 * KERN_PAGE + 5, MOST = 48, CTX = 144, SEQS = 4, CELLS = 7, ROUNDS = 6000 };
+enum { LIVE = 24, FRONTS = 3, FRONT = 2 * KERN_PAGE + 5, MOST = 48, CTX = 144, SEQS = 3, CELLS = 7, ROUNDS = 6000 };
 
 static const char *const CHATML =
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}";
@@ -196,7 +196,7 @@ static uint64_t check_quiet(const struct engine_ops *ops, struct engine *e, int 
 static struct engine_config small_pool(const char *model)
 {
     return (struct engine_config){.model = model, .kern = {.threads = 2}, .ctx = CTX, .max_seqs = SEQS, .max_rows = 24,
-                                  .pool_tokens = 14 * KERN_PAGE, .template = -1, .text_bytes = 72 << 10,
+                                  .pool_tokens = 11 * KERN_PAGE, .template = -1, .text_bytes = 72 << 10,
                                   .overcommit = true, .park_bytes = 12 << 10};
 }
 

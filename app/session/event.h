@@ -74,8 +74,8 @@ enum { STABLE, VOLATILE };
 
 #define EVENT_TURN_END(F, S)                                                                              \
     F(S, INT, turn, STABLE, "")                                                                           \
-    F(S, STR, end, STABLE, "stop, length, cancelled, no_token or fault")                                  \
-    F(S, STR, termination_reason, STABLE, "completed, cancelled, input_error or internal")                \
+    F(S, STR, end, STABLE, "stop, length, cancelled, no_token, fault or out_of_memory (--naive)")                                  \
+    F(S, STR, termination_reason, STABLE, "completed, cancelled, input_error, out_of_memory or internal")                \
     F(S, STR, text, STABLE, "the whole answer")                                                           \
     F(S, INT, prompt_tokens, STABLE, "")                                                                  \
     F(S, INT, tokens, STABLE, "generated")                                                                \
