@@ -7,6 +7,7 @@
 #
 # Variables: BUILD=folder  CC=clang  CFLAGS=more  V=1 (show commands)  T=part (tests with it in their name)
 #            MODEL=file.gguf and ARGS=... (make run)  ARGS=... (make bench)  FUZZ_SECONDS=600 (make fuzz)
+#            SOAK_SECONDS=60 (make soak)
 
 BUILD ?= build
 ifeq ($(origin CC),default)
@@ -15,6 +16,7 @@ endif
 CFLAGS ?=
 LDFLAGS ?=
 FUZZ_SECONDS ?= 600
+SOAK_SECONDS ?= 60
 T ?=
 export BUILD
 
@@ -30,11 +32,12 @@ tests    := $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 helpers  := $(filter-out $(tests:%=tests/%.c),$(sort $(wildcard tests/*.c)))
 fuzzers  := $(sort $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))
 benches  := $(sort $(wildcard tests/bench/*.c))
+soaks    := $(sort $(wildcard tests/soak/*.c))
 evals    := $(sort $(wildcard tests/eval/*.c)) tests/judge.c
 program  := $(if $(wildcard app/main.c),program)
 
 # Programs that have threads in them, judged by their names; the reference vectors judge figures and take minutes there.
-threaded    = $(strip $(foreach word,thread engine local,$(findstring $(word),$1)))
+threaded    = $(strip $(foreach word,thread engine local random adversarial,$(findstring $(word),$1)))
 TSAN_TESTS ?= $(filter-out %_vectors,$(foreach t,$(tests),$(if $(call threaded,$t),$t)))
 
 ifneq ($(origin VARIANT),command line)
@@ -42,7 +45,7 @@ ifneq ($(origin VARIANT),command line)
 
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: all build run test asan tsan clang fuzz fuzz-replay coverage bench eval-model fresh arrows clean help setup-clang
+.PHONY: all build run test asan tsan clang fuzz fuzz-replay coverage bench soak eval-model fresh arrows clean help setup-clang
 
 # As many jobs as cores, unless -j was given; MAKEFLAGS knows that only once recipes run.
 cores = $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
@@ -99,6 +102,10 @@ bench: ## speed and memory: two real shapes, then the embedded model; ARGS=... g
 	@$(call folder,release)/tests/bench $(ARGS)
 	$(if $(ARGS),,@$(call folder,release)/tests/bench --models assets/plimsoll-tiny.gguf \
 	    --tests pp1500,tg256,b8x64,sweep256,agents8,resume,ledger8x4096)
+
+soak: ## 64 clients without manners on four engines for SOAK_SECONDS: ends, books, memory, a stopped stdout
+	$(again) VARIANT=release STAGE=test soak-program
+	@$(call folder,release)/tests/soak $(SOAK_SECONDS)
 
 eval-model: ## judge the embedded model on held-out cases and print the table; ARGS=... goes to the judge
 	$(again) VARIANT=release STAGE=build program eval-program
@@ -184,7 +191,7 @@ fuzz_bin := $(addprefix $(O)/tests/,$(fuzzers))
 Q   := $(if $(V),,@)
 say  = @printf '  %-4s %s%s\n' $1 '$2' '$(if $(filter $(BUILD),$(O)),, ($(notdir $(O))))'
 
-.PHONY: program tests tsan-tests replays fuzzing cover bench-program eval-program everything nothing always
+.PHONY: program tests tsan-tests replays fuzzing cover bench-program soak-program eval-program everything nothing always
 .DELETE_ON_ERROR:
 
 nothing: ; @:
@@ -193,8 +200,9 @@ tests: $(test_bin) ; @:
 tsan-tests: $(addprefix $(O)/tests/,$(TSAN_TESTS)) ; @:
 replays: $(if $(filter fuzz,$(VARIANT)),,$(fuzz_bin)) ; @:
 bench-program: $(O)/tests/bench ; @:
+soak-program: $(O)/tests/soak ; @:
 eval-program: $(O)/tests/eval ; @:
-everything: $(program) tests replays $(if $(benches),bench-program) eval-program ; @:
+everything: $(program) tests replays $(if $(benches),bench-program) soak-program eval-program ; @:
 
 # A file rewritten only when what it says has changed, so that its dependents wait for that alone.
 rewrite = mkdir -p $(@D) && cat >$@.new && if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
@@ -237,6 +245,9 @@ $(O)/tests/bench: $(call object,$(benches)) $(lib)
 	$(if $(benches),,$(error no bench: tests/bench has no C file))
 	$(call link)
 
+$(O)/tests/soak: $(call object,$(soaks) $(helpers)) $(lib)
+	$(call link,$(TEST_LIBS))
+
 $(O)/tests/eval: $(call object,$(evals)) $(lib)
 	$(call link)
 
@@ -262,6 +273,6 @@ $(fuzz_runs): run-%: $(O)/tests/%
 cover: $(fuzz_bin)
 	@sh tests/fuzz/coverage.sh $(O) $(fuzzers)
 
--include $(patsubst %.o,%.d,$(call object,$(lib_src) app/main.c $(helpers) $(tests:%=tests/%.c) $(benches) $(evals)) \
+-include $(patsubst %.o,%.d,$(call object,$(lib_src) app/main.c $(helpers) $(tests:%=tests/%.c) $(benches) $(soaks) $(evals)) \
     $(call object,$(fuzzers:%=tests/fuzz/%.c) tests/fuzz/replay.c))
 endif

@@ -1,0 +1,727 @@
+/* A million random operations on the scheduler with tiny pools.  After each one: its books are made anew
+ * (sched_check()), compared with books that this test keeps by itself, and every answer is what it would be if the
+ * request had run alone.  The pages are fake ones that remember what was written (fake_pages.h).
+ *
+ *     test_sched_random [part of a name]      SEED=n in the environment: another history */
+#include "tests/check.h"
+#include "tests/fake_pages.h"
+#include "tests/tiny_model.h"
+#include <pthread.h>
+#include <sched.h>
+
+#if defined(__SANITIZE_THREAD__)
+enum { SLOWER = 10 }; /* one thread has no races: a small part of the history, and the test of threads */
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+enum { SLOWER = 10 };
+#else
+enum { SLOWER = 1 };
+#endif
+#else
+enum { SLOWER = 1 };
+#endif
+
+enum { LIVE = 96, STORIES = 6, STORY = 256, AGENTS = 5, MOST = FAKE_MOST, DRAIN = 3000, DRAIN_STEPS = 100000 };
+
+struct plan {
+    int pages, slots, rows, outs, ctx, park_pages, text, cap, fail_run, fail_save, fail_load;
+    bool overcommit, limited; /* limited: the pool's pages come one by one */
+};
+
+/* What this test knows of a request. */
+enum at { FREE, WAITS, IN, OVER };
+struct one {
+    enum at at;
+    int id, agent, overtaken, n, told_admitted, told_end;
+    uint64_t order;
+    bool score, may_fail;
+    const struct answer *a;
+    struct fake_ask ask;
+    int32_t ids[MOST];
+    uint8_t segment[MOST];
+};
+
+struct world {
+    struct plan plan;
+    uint32_t seed;
+    struct vocab *v;
+    struct sched *s;
+    struct fake f;
+    struct one one[LIVE];
+    struct engine_snapshot last;
+    uint64_t submitted, shared, first_time; /* of the dropped: n_shared, and prompt tokens computed for the first time */
+    int64_t op, ends, refused[7], usable, most_overtaken;
+    int32_t story[STORIES][STORY];
+    uint32_t letters[(TINY_VOCAB + 31) / 32]; /* all tokens but 'c' */
+    pthread_mutex_t *reading;                 /* not NULL: held while an answer is dropped */
+    const struct answer **shown;
+};
+
+static int below(struct world *w, int n) { return tiny_below(&w->seed, n); }
+static bool one_in(struct world *w, int n) { return below(w, n) == 0; }
+
+/* CHECK with the place in the history, so that it can be gone to again. */
+#define HOLDS(w, ...) ((__VA_ARGS__) ? (void)0 : check_fail(__FILE__, __LINE__, "op %lld: not so: %s", \
+                                                            (long long)(w)->op, #__VA_ARGS__))
+
+static struct one *find(struct world *w, int id)
+{
+    for (int i = 0; i < LIVE; i++)
+        if (w->one[i].at != FREE && w->one[i].id == id) return &w->one[i];
+    return NULL;
+}
+
+static int count(const struct world *w, enum at at, int agent)
+{
+    int n = 0;
+    for (int i = 0; i < LIVE; i++) n += w->one[i].at == at && (agent < 0 || w->one[i].agent == agent);
+    return n;
+}
+
+/* ------------------------------------------------------------------ open */
+
+static struct vocab *open_vocab(void)
+{
+    struct gguf_make m;
+    struct err err = {0};
+    gguf_make_begin(&m);
+    gguf_make_str(&m, "general.architecture", "llama");
+    tiny_vocab(&m, NULL);
+    struct gguf *g = gguf_open(gguf_make_file(&m, "vocab.gguf"), &err);
+    struct vocab *v = g ? vocab_open(g, &err) : NULL;
+    gguf_close(g);
+    CHECK_STR(err.text, "");
+    return v;
+}
+
+/* Whoever came before it and still waits was overtaken: the promise of engine.h, counted here. */
+static void admitted(void *self, int id)
+{
+    struct world *w = self;
+    struct one *q = find(w, id);
+    if (!q) return; /* no_wait: within submit(), which has not said yet how it is called */
+    HOLDS(w, q->at == WAITS);
+    q->at = IN;
+    for (int i = 0; i < LIVE; i++) {
+        struct one *r = &w->one[i];
+        if (r->at != WAITS || r->order > q->order) continue;
+        r->overtaken++;
+        w->most_overtaken = MAX(w->most_overtaken, r->overtaken);
+        HOLDS(w, r->overtaken <= SCHED_OVERTAKEN);
+    }
+}
+
+static uint32_t seed_of(const char *name)
+{
+    const char *given = getenv("SEED");
+    uint32_t seed = given ? (uint32_t)strtoul(given, NULL, 10) : 1;
+    for (; *name; name++) seed = seed * 31 + (unsigned char)*name;
+    return seed;
+}
+
+static struct world *begin(const struct plan *plan, const char *name)
+{
+    struct err err = {0};
+    struct world *w = calloc(1, sizeof *w);
+    CHECK(w);
+    w->plan = *plan;
+    w->seed = seed_of(name);
+    w->v = open_vocab();
+    fake_open(&w->f, plan->pages, vocab_eos(w->v), w->seed);
+    w->f.started = admitted;
+    w->f.started_self = w;
+    w->f.fail_run = plan->fail_run;
+    w->f.fail_save = plan->fail_save;
+    w->f.fail_load = plan->fail_load;
+    struct sched_config cfg = {.vocab = w->v, .ctx = plan->ctx, .max_seqs = plan->slots, .max_rows = plan->rows,
+                               .max_outs = plan->outs, .groups = 1, .pages = plan->pages,
+                               .text_bytes = (uint64_t)plan->text, .overcommit = plan->overcommit,
+                               .park_bytes = (uint64_t)plan->park_pages * sizeof(struct fake_page),
+                               .runner = fake_runner(&w->f, plan->park_pages > 0)};
+    w->s = w->f.s = sched_open(&cfg, &err);
+    CHECK_STR(err.text, "");
+    w->usable = plan->limited ? below(w, 3) : plan->pages;
+    if (plan->limited) sched_limit_pages(w->s, (int)w->usable);
+    for (int i = 0; i < STORIES * STORY; i++) w->story[i / STORY][i % STORY] = TINY_BYTE0 + 'a' + below(w, 26);
+    memset(w->letters, 0xff, sizeof w->letters);
+    w->letters[(TINY_BYTE0 + 'c') / 32] &= ~(1u << (TINY_BYTE0 + 'c') % 32);
+    sched_snapshot(w->s, &w->last);
+    return w;
+}
+
+/* ------------------------------------------------------------------ is an answer what it has to be? */
+
+static void check_scores(struct world *w, const struct one *q)
+{
+    uint64_t hash = 0;
+    int known = atomic_load(&q->a->n_prefilled);
+    for (int i = 0; i < q->n; i++) {
+        if (i > 0 && i < known) HOLDS(w, q->a->prompt_logprob[i] == fake_logprob(hash, q->ids[i]));
+        hash = fake_hash(hash, q->ids[i]);
+    }
+}
+
+static void check_answer(struct world *w, const struct one *q)
+{
+    static struct fake_answer want;
+    const struct answer *a = q->a;
+    int n = atomic_load(&a->n_tokens), end = atomic_load(&a->end), prefilled = atomic_load(&a->n_prefilled);
+    size_t len = atomic_load(&a->text_len);
+    fake_expect(&w->f, &q->ask, &want);
+    HOLDS(w, a->id == q->id && a->n_prompt == q->n && n <= want.n && (n == 0 || prefilled == q->n));
+    HOLDS(w, memcmp(a->prompt, q->ids, (size_t)q->n * sizeof *q->ids) == 0);
+    HOLDS(w, len <= strlen(want.text) || (q->ask.stop && end >= END_CANCELLED));
+    for (int i = 0; i < n; i++) {
+        HOLDS(w, a->token[i].id == want.token[i] && a->token[i].text_end <= len);
+        HOLDS(w, !a->top || a->top[i].id[0] == want.token[i]);
+    }
+    HOLDS(w, memcmp(a->text, want.text, MIN(len, strlen(want.text))) == 0);
+    HOLDS(w, (end != END_NONE) == (q->at == OVER) && prefilled >= 0 && prefilled <= q->n);
+    if (q->score) check_scores(w, q);
+    if (end == END_NONE || end == END_CANCELLED) return;
+    if (end == END_FAULT) {
+        HOLDS(w, q->may_fail && strstr(a->fault, "the pa") == a->fault);
+        return;
+    }
+    HOLDS(w, end == (int)want.end && n == want.n && len == strlen(want.text) && prefilled == q->n);
+    HOLDS(w, (a->fault[0] == '\0'));
+}
+
+/* ------------------------------------------------------------------ the books */
+
+static void check_agents(struct world *w, const struct engine_snapshot *s)
+{
+    uint64_t tokens = 0, shared = 0, held = 0;
+    int64_t running = 0, waiting = 0, parked = 0;
+    for (int a = 0; a < ENGINE_AGENTS; a++) {
+        const struct engine_agent *g = &s->agent[a];
+        uint64_t own = 0;
+        for (int k = 0; k < SEGMENTS; k++) own += g->tokens[k];
+        tokens += own;
+        held += own + g->shared_tokens;
+        running += g->running;
+        waiting += g->waiting;
+        parked += g->parked;
+        HOLDS(w, g->running > 0 || own + g->shared_tokens == 0); /* I7: it has given back what it took */
+        if (a >= AGENTS) continue;
+        HOLDS(w, g->waiting == count(w, WAITS, a) && g->running + g->parked == count(w, IN, a));
+    }
+    for (int k = 0; k < SEGMENTS; k++) shared += s->shared_segment[k];
+    HOLDS(w, tokens + shared == s->filled_tokens && shared == s->shared_tokens);
+    HOLDS(w, running == s->running && waiting == s->waiting && parked == s->parked);
+    uint64_t known = 0; /* that the requests in it have come to */
+    for (int i = 0; i < LIVE; i++) {
+        const struct one *q = &w->one[i];
+        if (q->at != IN) continue;
+        known += (uint64_t)(atomic_load(&q->a->n_prefilled) + MAX(atomic_load(&q->a->n_tokens) - 1, 0));
+    }
+    HOLDS(w, w->plan.overcommit || held == known);
+}
+
+/* Requests that have begun and not been dropped: their part of the sums. */
+static void check_sums(struct world *w, const struct engine_snapshot *s)
+{
+    uint64_t shared = w->shared, first = w->first_time;
+    for (int i = 0; i < LIVE; i++) {
+        const struct one *q = &w->one[i];
+        if (q->at == FREE || q->at == WAITS) continue;
+        shared += (uint64_t)q->a->n_shared;
+        first += (uint64_t)(atomic_load(&q->a->n_prefilled) - q->a->n_shared);
+    }
+    if (w->plan.overcommit) {
+        HOLDS(w, s->reused >= shared && s->prefilled <= first);
+        HOLDS(w, s->parked <= (int64_t)(s->parkings - s->resumes));
+    } else {
+        HOLDS(w, s->reused == shared && s->prefilled == first);
+        HOLDS(w, s->parkings + s->resumes + s->recomputed + (uint64_t)s->parked == 0);
+    }
+    HOLDS(w, s->generated == (uint64_t)w->f.chosen);
+}
+
+static void check_map(struct world *w, const struct engine_snapshot *s)
+{
+    struct engine_cell cell[64];
+    int n[CELL_SHARED + 1] = {0};
+    sched_page_map(w->s, cell, w->plan.pages);
+    for (int i = 0; i < w->plan.pages; i++) n[cell[i].state]++;
+    HOLDS(w, (uint64_t)n[CELL_SHARED] * KERN_PAGE == s->shared_tokens);
+    HOLDS(w, (uint64_t)n[CELL_CACHED] * KERN_PAGE == s->cached_tokens);
+    HOLDS(w, (uint64_t)(n[CELL_HELD] + n[CELL_SHARED]) * KERN_PAGE <= s->reserved_tokens);
+    HOLDS(w, (uint64_t)(n[CELL_HELD] + n[CELL_SHARED]) * KERN_PAGE < s->filled_tokens + (uint64_t)w->plan.slots * 16);
+}
+
+static void check_books(struct world *w)
+{
+    struct err err = {0};
+    struct engine_snapshot s, *last = &w->last;
+    if (sched_check(w->s, &err)) check_fail(__FILE__, __LINE__, "op %lld: %s", (long long)w->op, err.text);
+    sched_snapshot(w->s, &s);
+    HOLDS(w, s.filled_tokens <= s.reserved_tokens && s.reserved_tokens <= s.usable_tokens);
+    HOLDS(w, s.usable_tokens <= s.pool_tokens && s.pool_tokens == (uint64_t)w->plan.pages * KERN_PAGE);
+    HOLDS(w, s.usable_tokens == (uint64_t)w->usable * KERN_PAGE);
+    HOLDS(w, s.reserved_tokens + s.cached_tokens <= s.usable_tokens || s.cached_tokens > 0);
+    HOLDS(w, s.running <= w->plan.slots && s.waiting <= SCHED_QUEUE && (s.running > 0 || s.reserved_tokens == 0));
+    HOLDS(w, s.text_requests == (uint64_t)(LIVE - count(w, FREE, -1)) && s.text_used <= s.text_bytes);
+    HOLDS(w, s.park_used <= s.park_bytes && (s.parked > 0 || s.park_used == 0));
+    HOLDS(w, s.prefilled >= last->prefilled && s.generated >= last->generated && s.passes >= last->passes);
+    HOLDS(w, s.evicted_pages >= last->evicted_pages && s.parkings >= last->parkings && s.resumes >= last->resumes);
+    check_agents(w, &s);
+    check_sums(w, &s);
+    if (w->op % 8 == 0) check_map(w, &s);
+    *last = s;
+}
+
+/* ------------------------------------------------------------------ operations: submit */
+
+/* A prompt: a story's front, or what another request has come to, and sometimes words of its own. */
+static void make_prompt(struct world *w, struct one *q, int most)
+{
+    const struct one *of = &w->one[below(w, LIVE)];
+    q->n = 0;
+    if (of->at != FREE && of != q && !one_in(w, 3)) {
+        int answered = below(w, atomic_load(&of->a->n_tokens) + 1);
+        memcpy(q->ids, of->ids, (size_t)of->n * sizeof *q->ids);
+        for (int i = 0; i < answered; i++) q->ids[of->n + i] = of->a->token[i].id;
+        q->n = of->n + answered;
+    } else {
+        q->n = 1 + below(w, one_in(w, 4) ? most : 60);
+        memcpy(q->ids, w->story[below(w, STORIES)], (size_t)q->n * sizeof *q->ids);
+    }
+    for (int more = one_in(w, 2) ? below(w, 20) : 0; more > 0 && q->n < most; more--)
+        q->ids[q->n++] = TINY_BYTE0 + 'a' + below(w, 3);
+    for (int i = 0; i < q->n; i++) q->segment[i] = (uint8_t)below(w, SEGMENTS);
+}
+
+/* Over-commit learns that answers are short, and then they are long. */
+static int answer_length(struct world *w)
+{
+    if (one_in(w, 10)) return below(w, w->plan.ctx);
+    return 1 + below(w, !w->plan.overcommit ? 60 : w->op % 600 < 400 ? 3 : w->plan.ctx - 20);
+}
+
+static struct request make_request(struct world *w, struct one *q)
+{
+    static const char *const stop[] = {"ab", "c", "dea", "ee"};
+    static const char *one_stop;
+    make_prompt(w, q, MIN(w->plan.ctx + 8, STORY - 1));
+    q->agent = below(w, AGENTS);
+    q->score = one_in(w, 8);
+    q->ask = (struct fake_ask){.ids = q->ids, .n = q->n, .seed = (uint64_t)below(w, 2), .ignore_end = one_in(w, 4),
+                               .max_tokens = answer_length(w)};
+    if (q->ask.max_tokens == 0 && !q->score) q->ask.max_tokens = 1;
+    if (q->score && one_in(w, 2)) q->ask.max_tokens = 0;
+    q->ask.stop = one_stop = one_in(w, 4) ? stop[below(w, (int)COUNT_OF(stop))] : NULL;
+    q->ask.allowed = one_in(w, 12) ? w->letters : NULL;
+    struct sampling sampling = SAMPLING_GREEDY;
+    sampling.seed = q->ask.seed;
+    return (struct request){.ids = q->ids, .n_ids = q->n, .segment = one_in(w, 2) ? q->segment : NULL,
+                            .agent = q->agent, .priority = one_in(w, 2) ? 0 : below(w, 5) - 2, .no_wait = one_in(w, 6),
+                            .max_tokens = q->ask.max_tokens, .sampling = sampling, .stop = &one_stop,
+                            .n_stop = one_stop ? 1 : 0, .allowed = q->ask.allowed, .top_n = one_in(w, 4) ? 3 : 0,
+                            .score = q->score, .fresh = one_in(w, w->plan.overcommit ? 3 : 10),
+                            .ignore_end = q->ask.ignore_end};
+}
+
+/* One field out of its range. */
+static void spoil(struct world *w, struct request *r, struct one *q)
+{
+    switch (below(w, 12)) {
+    case 0: r->agent = one_in(w, 2) ? -1 : ENGINE_AGENTS; break;
+    case 1: r->max_tokens = one_in(w, 2) ? -1 : INT32_MIN; break;
+    case 2: r->max_tokens = INT32_MAX; break;
+    case 3: r->top_n = one_in(w, 2) ? -1 : KERN_TOP + 1; break;
+    case 4: r->n_ids = one_in(w, 2) ? 0 : -1; break;
+    case 5: q->ids[below(w, q->n)] = one_in(w, 2) ? -1 : TINY_VOCAB; break;
+    case 6:
+        r->segment = q->segment;
+        q->segment[below(w, q->n)] = SEGMENTS;
+        break;
+    case 7: r->sampling.temp = NAN; break;
+    case 8: r->n_stop = ENGINE_STOPS + 1; break;
+    case 9: r->sampling.n_bias = -1; break;
+    case 10: r->sampling.top_p = 1.01f; break;
+    case 11: r->sampling.repeat = -INFINITY; break;
+    }
+}
+
+/* May it be refused like this? */
+static bool refusal_is_just(struct world *w, const struct one *q, const struct request *r, bool bad, int rc)
+{
+    int need = q->n + q->ask.max_tokens;
+    bool never = need > w->plan.ctx || (need + KERN_PAGE - 1) / KERN_PAGE > w->plan.pages;
+    switch (rc) {
+    case ENGINE_BAD_REQUEST: return bad;
+    case ENGINE_NEVER_FITS: return bad || never;
+    case ENGINE_QUEUE_FULL: return w->last.waiting == SCHED_QUEUE && !r->no_wait;
+    case ENGINE_NOT_NOW: return r->no_wait && !bad && !never;
+    case ENGINE_NO_MEMORY: return !bad && !never && w->plan.text < 1 << 20;
+    default: return false;
+    }
+}
+
+static void enter(struct world *w, struct one *q, int id)
+{
+    HOLDS(w, id > 0 && !find(w, id));
+    q->at = WAITS;
+    q->id = id;
+    q->overtaken = q->told_admitted = q->told_end = 0;
+    q->may_fail = false;
+    q->order = ++w->submitted;
+    q->a = sched_answer(w->s, id);
+}
+
+static void submit(struct world *w)
+{
+    struct engine_snapshot now;
+    struct err err = {0};
+    int i = 0, id = 0;
+    while (i < LIVE && w->one[i].at != FREE) i++;
+    if (i == LIVE) return;
+    struct one *q = &w->one[i];
+    struct request r = make_request(w, q);
+    bool bad = one_in(w, 15);
+    if (bad) spoil(w, &r, q);
+    int rc = sched_submit(w->s, &r, &id, &err);
+    if (rc) {
+        sched_snapshot(w->s, &now); /* I6: as it was */
+        HOLDS(w, memcmp(&now, &w->last, sizeof now) == 0 && err.text[0] && rc >= ENGINE_NOT_NOW);
+        if (!refusal_is_just(w, q, &r, bad, rc))
+            check_fail(__FILE__, __LINE__, "op %lld: %s", (long long)w->op, err.text);
+        w->refused[-rc]++;
+        return;
+    }
+    HOLDS(w, !bad);
+    enter(w, q, id);
+    if (r.no_wait) admitted(w, id);
+}
+
+/* ------------------------------------------------------------------ the other operations */
+
+static void cancel(struct world *w)
+{
+    struct one *q = &w->one[below(w, LIVE)];
+    if (q->at == FREE) return;
+    HOLDS(w, sched_cancel(w->s, q->id) == (q->at == OVER ? -1 : 0));
+    if (q->at != OVER) HOLDS(w, atomic_load(&q->a->end) == END_CANCELLED);
+    q->at = OVER;
+}
+
+static void drop(struct world *w, struct one *q)
+{
+    if (q->at == FREE) return;
+    check_answer(w, q);
+    if (q->at != WAITS) {
+        w->shared += (uint64_t)q->a->n_shared;
+        w->first_time += (uint64_t)(atomic_load(&q->a->n_prefilled) - q->a->n_shared);
+    }
+    if (w->reading) {
+        pthread_mutex_lock(w->reading);
+        if (*w->shown == q->a) *w->shown = NULL;
+        pthread_mutex_unlock(w->reading);
+    }
+    sched_drop(w->s, q->id);
+    HOLDS(w, !sched_answer(w->s, q->id) && sched_cancel(w->s, q->id) == -1);
+    q->at = FREE;
+}
+
+static void take_event(struct world *w, const struct engine_event *ev)
+{
+    struct one *q = find(w, ev->id);
+    HOLDS(w, q && !q->told_end);
+    switch (ev->kind) {
+    case ENGINE_ADMITTED: HOLDS(w, q->at != WAITS && q->told_admitted++ == 0); break;
+    case ENGINE_PREFILL: HOLDS(w, ev->of == q->n && ev->n > 0 && ev->n <= q->n); break;
+    case ENGINE_ADVANCED: HOLDS(w, ev->n > 0); break;
+    case ENGINE_PARKED:
+    case ENGINE_RESUMED: HOLDS(w, w->plan.overcommit); break;
+    case ENGINE_END:
+        q->told_end++;
+        w->ends++;
+        HOLDS(w, q->at == OVER && ev->end != END_NONE && (int)ev->end == atomic_load(&q->a->end));
+        HOLDS(w, ev->n == atomic_load(&q->a->n_tokens));
+        check_answer(w, q);
+        break;
+    }
+}
+
+static int step(struct world *w)
+{
+    struct engine_event ev[256];
+    struct err err = {0};
+    int64_t failed = w->f.failed_runs + w->f.failed_loads;
+    int n = sched_step(w->s, ev, w->plan.cap, &err);
+    failed = w->f.failed_runs + w->f.failed_loads - failed;
+    HOLDS(w, n >= 0 && n <= w->plan.cap && (!err.text[0] || failed > 0));
+    for (int i = 0; i < LIVE; i++) {
+        struct one *q = &w->one[i];
+        if (q->at != FREE && q->at != OVER && atomic_load(&q->a->end) != END_NONE) {
+            HOLDS(w, q->at == IN);
+            q->may_fail = failed > 0;
+            q->at = OVER;
+        }
+    }
+    for (int i = 0; i < n; i++) take_event(w, &ev[i]);
+    return n;
+}
+
+static void check_wait(struct world *w)
+{
+    struct one *q = &w->one[below(w, LIVE)];
+    struct engine_wait why;
+    if (q->at == FREE) return;
+    sched_waits(w->s, q->id, &why);
+    HOLDS(w, q->at != WAITS || why.what != WAIT_NOTHING);
+    HOLDS(w, q->at != OVER || why.what == WAIT_NOTHING);
+    HOLDS(w, why.free >= 0 && why.others >= 0 && why.after != q->id);
+    if (why.after) HOLDS(w, find(w, why.after) && find(w, why.after)->at != OVER);
+    if (why.what == WAIT_SLOT || why.what == WAIT_FRONT || why.what == WAIT_TURN) HOLDS(w, why.after);
+}
+
+/* Until step() has nothing left to do: then nobody waits, nothing is held, and every end was told. */
+static void drain(struct world *w)
+{
+    int steps = 0;
+    if (w->usable < w->plan.pages) sched_limit_pages(w->s, (int)(w->usable = w->plan.pages));
+    while (step(w) > 0) {
+        w->op++;
+        check_books(w);
+        HOLDS(w, ++steps < DRAIN_STEPS);
+    }
+    check_books(w);
+    HOLDS(w, count(w, WAITS, -1) + count(w, IN, -1) == 0 && w->last.reserved_tokens + w->last.filled_tokens == 0);
+    for (int i = 0; i < LIVE; i++) HOLDS(w, w->one[i].at == FREE || w->one[i].told_end == 1);
+    for (int i = 0; i < LIVE; i++) drop(w, &w->one[i]);
+    check_books(w);
+    HOLDS(w, w->last.text_used == 0 && w->last.park_used == 0);
+}
+
+static void any_operation(struct world *w, int submits)
+{
+    int what = below(w, 100);
+    if (what < submits) submit(w);
+    else if (what < submits + 1) cancel(w);
+    else if (what < submits + 2) drop(w, &w->one[below(w, LIVE)]);
+    else if (what < submits + 12) {
+        struct one *q = &w->one[below(w, LIVE)];
+        if (q->at == OVER && (q->told_end || one_in(w, 4))) drop(w, q);
+    } else if (what < submits + 14) check_wait(w);
+    else if (what < submits + 15 && w->usable < w->plan.pages) sched_limit_pages(w->s, (int)++w->usable);
+    else step(w);
+}
+
+static void operate(struct world *w, int64_t n)
+{
+    int submits = 20;
+    for (int64_t end = w->op + n; w->op < end; w->op++) {
+        any_operation(w, submits);
+        check_books(w);
+        if (w->op % 400 == 0) submits = one_in(w, 4) ? 60 : 2 + below(w, 20); /* a full queue, or few at a time */
+        if (one_in(w, DRAIN)) drain(w);
+    }
+    drain(w);
+}
+
+static void finish(struct world *w)
+{
+    const struct engine_snapshot *s = &w->last;
+    printf("  %llu requests; refused: bad %lld, never %lld, queue %lld, room %lld, not now %lld\n",
+           (unsigned long long)w->submitted, (long long)w->refused[2], (long long)w->refused[3],
+           (long long)w->refused[4], (long long)w->refused[5], (long long)w->refused[6]);
+    printf("  %llu passes, reused %llu, evicted %llu, overtaken %lld\n", (unsigned long long)s->passes,
+           (unsigned long long)s->reused, (unsigned long long)s->evicted_pages, (long long)w->most_overtaken);
+    printf("  parked %llu, resumed %llu, computed again %llu, pages saved %lld, loaded %lld\n",
+           (unsigned long long)s->parkings, (unsigned long long)s->resumes, (unsigned long long)s->recomputed,
+           (long long)w->f.saved, (long long)w->f.loaded);
+    printf("  failed: passes %lld, saves %lld, loads %lld\n", (long long)w->f.failed_runs,
+           (long long)w->f.failed_saves, (long long)w->f.failed_loads);
+    sched_close(w->s);
+    fake_close(&w->f);
+    vocab_close(w->v);
+    free(w);
+}
+
+/* ------------------------------------------------------------------ the histories: a million operations */
+
+/* The history had in it what it is about. */
+static void check_history(const struct world *w)
+{
+    const struct plan plan = w->plan;
+    const struct engine_snapshot *s = &w->last;
+    CHECK(w->ends > 100 && s->reused > 0 && s->evicted_pages > 0 && w->refused[2] && w->refused[3] && w->refused[6]);
+    if (plan.overcommit) CHECK(s->parkings > 20 && s->resumes > 20 && (s->recomputed > 0 || plan.park_pages));
+    if (plan.park_pages) CHECK(w->f.saved > 20 && w->f.loaded > 20);
+    if (plan.text < 1 << 20) CHECK(w->refused[5]);
+    if (plan.fail_run) CHECK(w->f.failed_runs);
+    if (plan.fail_save) CHECK(w->f.failed_saves && w->f.failed_loads);
+}
+
+static void history(const char *name, struct plan plan, int64_t ops)
+{
+    struct world *w = begin(&plan, name);
+    operate(w, ops / SLOWER);
+    if (SLOWER == 1) check_history(w);
+    finish(w);
+}
+
+static const struct plan SOUND = {.pages = 20, .slots = 4, .rows = 12, .outs = 6, .ctx = 160, .text = 2 << 20,
+                                  .cap = 256};
+
+TEST(random_promises_for_the_worst_case)
+{
+    history("worst case", SOUND, 200000);
+}
+
+TEST(random_promises_of_pages_that_come_one_by_one)
+{
+    struct plan p = SOUND;
+    p.limited = true;
+    p.ctx = 200; /* more than the pool of 12 pages */
+    p.pages = 12;
+    p.text = 40 << 10;
+    p.cap = 4;
+    history("one by one", p, 150000);
+}
+
+TEST(random_overcommit_without_room_to_park)
+{
+    struct plan p = SOUND;
+    p.overcommit = true;
+    p.slots = 6;
+    history("computed again", p, 150000);
+}
+
+TEST(random_overcommit_with_little_room_to_park)
+{
+    struct plan p = SOUND;
+    p.overcommit = true;
+    p.park_pages = 6;
+    p.slots = 5;
+    p.rows = 40;
+    p.outs = 5;
+    history("little room", p, 150000);
+}
+
+TEST(random_overcommit_with_all_the_room_to_park)
+{
+    struct plan p = SOUND;
+    p.overcommit = true;
+    p.park_pages = 64;
+    p.pages = 14;
+    p.slots = 6;
+    p.rows = 7; /* pre-fill takes long, and is parked half way */
+    history("all room", p, 200000);
+}
+
+TEST(random_overcommit_where_everything_fails_now_and_then)
+{
+    struct plan p = SOUND;
+    p.overcommit = true;
+    p.park_pages = 30;
+    p.fail_run = 300;
+    p.fail_save = 40;
+    p.fail_load = 60;
+    p.cap = 4;
+    history("failures", p, 150000);
+}
+
+/* ------------------------------------------------------------------ readers in other threads */
+
+struct readers {
+    struct sched *s;
+    pthread_mutex_t lock;        /* around `shown` alone: an answer may grow while it is read, but not be dropped */
+    const struct answer *shown;
+    int shows;                   /* another answer may lie where the last one lay */
+    atomic_bool over;
+    atomic_long snapshots, answers;
+};
+
+/* Every copy is of one moment. */
+static void *read_figures(void *self)
+{
+    struct readers *r = self;
+    struct engine_snapshot s;
+    uint64_t passes = 0;
+    while (!atomic_load(&r->over)) {
+        uint64_t tokens = 0;
+        int64_t running = 0, waiting = 0, parked = 0;
+        sched_snapshot(r->s, &s);
+        for (int k = 0; k < SEGMENTS; k++) tokens += s.shared_segment[k];
+        CHECK_EQ(tokens, s.shared_tokens);
+        for (int a = 0; a < ENGINE_AGENTS; a++) {
+            for (int k = 0; k < SEGMENTS; k++) tokens += s.agent[a].tokens[k];
+            running += s.agent[a].running;
+            waiting += s.agent[a].waiting;
+            parked += s.agent[a].parked;
+        }
+        CHECK_EQ(tokens, s.filled_tokens);
+        CHECK(s.filled_tokens <= s.reserved_tokens && s.reserved_tokens <= s.usable_tokens);
+        CHECK(s.usable_tokens <= s.pool_tokens && s.passes >= passes);
+        CHECK(running == s.running && waiting == s.waiting && parked == s.parked);
+        passes = s.passes;
+        atomic_fetch_add(&r->snapshots, 1);
+        sched_yield();
+    }
+    return NULL;
+}
+
+/* What was read of an answer stays so, and is all that the counters say. */
+static void *read_answers(void *self)
+{
+    struct readers *r = self;
+    static char text[3 * FAKE_MOST];
+    size_t read = 0;
+    int shows = 0;
+    while (!atomic_load(&r->over)) {
+        pthread_mutex_lock(&r->lock);
+        const struct answer *a = r->shown;
+        if (r->shows != shows) read = 0;
+        shows = r->shows;
+        if (a) {
+            int end = atomic_load(&a->end), n = atomic_load(&a->n_tokens);
+            size_t len = atomic_load(&a->text_len);
+            CHECK(len >= read && len < sizeof text && memcmp(text, a->text, read) == 0);
+            CHECK(end == END_NONE || n <= a->max_tokens);
+            for (int i = 0; i < n; i++) CHECK(a->token[i].id >= 0 && a->token[i].id < TINY_VOCAB);
+            memcpy(text + read, a->text + read, len - read);
+            CHECK(memchr(text, 0, len) == NULL);
+            read = len;
+            atomic_fetch_add(&r->answers, 1);
+        }
+        pthread_mutex_unlock(&r->lock);
+        sched_yield();
+    }
+    return NULL;
+}
+
+TEST(random_readers_in_other_threads_see_consistent_copies)
+{
+    enum { OPS = 20000, EACH = 20, LEAST = 200 };
+    struct plan p = SOUND;
+    pthread_t thread[3];
+    p.overcommit = true;
+    p.park_pages = 8;
+    struct world *w = begin(&p, "readers");
+    struct readers r = {.s = w->s, .lock = PTHREAD_MUTEX_INITIALIZER};
+    w->reading = &r.lock;
+    w->shown = &r.shown;
+    for (int i = 0; i < 3; i++) CHECK_EQ(pthread_create(&thread[i], NULL, i < 2 ? read_figures : read_answers, &r), 0);
+    /* At least so many operations, and until the readers had their turns too. */
+    while (w->op < OPS || atomic_load(&r.snapshots) < LEAST || atomic_load(&r.answers) < LEAST) {
+        for (int i = 0; i < EACH; i++, w->op++) {
+            any_operation(w, 20);
+            check_books(w);
+        }
+        const struct one *q = &w->one[below(w, LIVE)];
+        if (q->at != IN || q->a == r.shown) continue;
+        pthread_mutex_lock(&r.lock);
+        r.shown = q->a;
+        r.shows++;
+        pthread_mutex_unlock(&r.lock);
+    }
+    drain(w);
+    atomic_store(&r.over, true);
+    for (int i = 0; i < 3; i++) pthread_join(thread[i], NULL);
+    finish(w);
+}
+
+CHECK_MAIN
