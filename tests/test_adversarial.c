@@ -58,50 +58,52 @@ static void crowd_twice(const struct engine_ops *ops, struct engine_config cfg, 
     CHECK_MEM(&read.sum, &stalled.sum, sizeof read.sum);
     CHECK_MEM(&read.last, &stalled.last, sizeof read.last);
     const struct crowd_sum *s = &read.sum;
-    CHECK(s->finished > 50 && s->cancelled > 5 && s->dropped > 5 && s->most_before > 0);
+    CHECK(s->finished > 40 && s->cancelled > 2 && s->dropped > 2 && s->most_before > 0);
     CHECK(s->refused[2] && s->refused[3] && s->refused[6]);
     CHECK(!cfg.overcommit || (read.last.parkings > 0 && read.last.resumes > 0));
     cfg.text_bytes = 50 << 10;
     struct outcome tight = run_crowd(ops, cfg, rounds, false);
-    CHECK(tight.sum.refused[5] > 5 && tight.sum.finished > 20);
+    CHECK(tight.sum.refused[5] > 5 && tight.sum.finished > 10);
 }
 
 TEST(adversarial_crowd_on_the_scripted_engine)
 {
     struct engine_config cfg = {.ctx = 200, .max_seqs = 8, .pool_tokens = 640, .max_rows = 40};
-    crowd_twice(&engine_scripted, cfg, 4000);
+    crowd_twice(&engine_scripted, cfg, 2000);
 }
 
 TEST(adversarial_crowd_on_the_scripted_engine_with_overcommit)
 {
     struct engine_config cfg = {.ctx = 200, .max_seqs = 8, .pool_tokens = 400, .max_rows = 40, .overcommit = true};
-    crowd_twice(&engine_scripted, cfg, 4000);
+    crowd_twice(&engine_scripted, cfg, 2000);
 }
 
 TEST(adversarial_crowd_on_a_model)
 {
     struct engine_config cfg = {.ctx = 160, .max_seqs = 6, .pool_tokens = 400, .max_rows = 40};
-    crowd_twice(&engine_local, cfg, 1000);
+    crowd_twice(&engine_local, cfg, 500);
 }
 
 TEST(adversarial_crowd_on_a_model_with_overcommit)
 {
     struct engine_config cfg = {.ctx = 200, .max_seqs = 6, .pool_tokens = 320, .max_rows = 40, .overcommit = true,
                                 .park_bytes = 1 << 20};
-    crowd_twice(&engine_local, cfg, 1000);
+    crowd_twice(&engine_local, cfg, 500);
 }
 
 /* ------------------------------------------------------------------ a supervisor and its workers */
 
 enum { WORKERS = 31, WHOLE = 256, ANSWER = 4 };
 
-/* Needs every page of the pool, whatever the prompt. */
+/* A worker is promised every page of the pool, whatever its prompt; the digits end it early. */
 static int ask(const struct engine_ops *ops, struct engine *e, const int32_t *ids, int n, int agent)
 {
+    static const char *const digit[] = {"0", "1", "2", "3", "4", "5", "6", "7"};
     struct err err = {0};
     int id;
     struct request r = {.ids = ids, .n_ids = n, .max_tokens = agent ? WHOLE - n : ANSWER, .agent = agent,
-                        .sampling = SAMPLING_GREEDY};
+                        .stop = digit, .n_stop = (int)COUNT_OF(digit),
+                        .sampling = {.temp = 1, .top_p = 1, .repeat = 1, .seed = (uint64_t)agent}};
     CHECK_EQ(ops->submit(e, &r, &id, &err), 0);
     return id;
 }
