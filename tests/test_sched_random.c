@@ -693,9 +693,21 @@ static void *read_answers(void *self)
     return NULL;
 }
 
+/* Figures that change as fast as they can, first and last words of them. */
+static void hammer(struct sched *s)
+{
+    struct request r = {.ids = (int32_t[]){TINY_BYTE0}, .n_ids = 1, .agent = ENGINE_AGENTS - 1, .max_tokens = 1,
+                        .sampling = SAMPLING_GREEDY};
+    int id;
+    for (int i = 0; i < 1000; i++) {
+        CHECK_EQ(sched_submit(s, &r, &id, NULL), 0);
+        sched_drop(s, id);
+    }
+}
+
 TEST(random_readers_in_other_threads_see_consistent_copies)
 {
-    enum { OPS = 20000, EACH = 20, LEAST = 200 };
+    enum { OPS = 20000, EACH = 20, LEAST = 200, HAMMERED = 40000 / SLOWER };
     struct plan p = SOUND;
     pthread_t thread[3];
     p.overcommit = true;
@@ -719,6 +731,7 @@ TEST(random_readers_in_other_threads_see_consistent_copies)
         pthread_mutex_unlock(&r.lock);
     }
     drain(w);
+    for (long from = atomic_load(&r.snapshots); atomic_load(&r.snapshots) < from + HAMMERED;) hammer(w->s);
     atomic_store(&r.over, true);
     for (int i = 0; i < 3; i++) pthread_join(thread[i], NULL);
     finish(w);
