@@ -3,10 +3,7 @@
  * request had run alone.  The pages are fake ones that remember what was written (fake_pages.h).
  *
  *     test_sched_random [part of a name]      SEED=n in the environment: another history */
-#include "tests/check.h"
-#include "tests/fake_pages.h"
-#include "tests/tiny_model.h"
-#include <pthread.h>
+#include "tests/sched_world.h"
 #include <sched.h>
 
 #if defined(__SANITIZE_THREAD__)
@@ -21,255 +18,7 @@ enum { SLOWER = 1 };
 enum { SLOWER = 1 };
 #endif
 
-enum { LIVE = 96, STORIES = 6, STORY = 256, AGENTS = 5, MOST = FAKE_MOST, DRAIN = 3000, DRAIN_STEPS = 100000 };
-
-struct plan {
-    int pages, slots, rows, outs, ctx, park_pages, text, cap, fail_run, fail_save, fail_load;
-    bool overcommit, limited; /* limited: the pool's pages come one by one */
-};
-
-/* What this test knows of a request. */
-enum at { FREE, WAITS, IN, OVER };
-struct one {
-    enum at at;
-    int id, agent, overtaken, n, told_admitted, told_end;
-    uint64_t order;
-    bool score, may_fail;
-    const struct answer *a;
-    struct fake_ask ask;
-    int32_t ids[MOST];
-    uint8_t segment[MOST];
-};
-
-struct world {
-    struct plan plan;
-    uint32_t seed;
-    struct vocab *v;
-    struct sched *s;
-    struct fake f;
-    struct one one[LIVE];
-    struct engine_snapshot last;
-    uint64_t submitted, shared, first_time; /* of the dropped: n_shared, and prompt tokens computed for the first time */
-    int64_t op, ends, refused[7], usable, most_overtaken;
-    int32_t story[STORIES][STORY];
-    uint32_t letters[(TINY_VOCAB + 31) / 32]; /* all tokens but 'c' */
-    pthread_mutex_t *reading;                 /* not NULL: held while an answer is dropped */
-    const struct answer **shown;
-};
-
-static int below(struct world *w, int n) { return tiny_below(&w->seed, n); }
-static bool one_in(struct world *w, int n) { return below(w, n) == 0; }
-
-/* CHECK with the place in the history, so that it can be gone to again. */
-#define HOLDS(w, ...) ((__VA_ARGS__) ? (void)0 : check_fail(__FILE__, __LINE__, "op %lld: not so: %s", \
-                                                            (long long)(w)->op, #__VA_ARGS__))
-
-static struct one *find(struct world *w, int id)
-{
-    for (int i = 0; i < LIVE; i++)
-        if (w->one[i].at != FREE && w->one[i].id == id) return &w->one[i];
-    return NULL;
-}
-
-static int count(const struct world *w, enum at at, int agent)
-{
-    int n = 0;
-    for (int i = 0; i < LIVE; i++) n += w->one[i].at == at && (agent < 0 || w->one[i].agent == agent);
-    return n;
-}
-
-/* ------------------------------------------------------------------ open */
-
-static struct vocab *open_vocab(void)
-{
-    struct gguf_make m;
-    struct err err = {0};
-    gguf_make_begin(&m);
-    gguf_make_str(&m, "general.architecture", "llama");
-    tiny_vocab(&m, NULL);
-    struct gguf *g = gguf_open(gguf_make_file(&m, "vocab.gguf"), &err);
-    struct vocab *v = g ? vocab_open(g, &err) : NULL;
-    gguf_close(g);
-    CHECK_STR(err.text, "");
-    return v;
-}
-
-/* Whoever came before it and still waits was overtaken: the promise of engine.h, counted here. */
-static void admitted(void *self, int id)
-{
-    struct world *w = self;
-    struct one *q = find(w, id);
-    if (!q) return; /* no_wait: within submit(), which has not said yet how it is called */
-    HOLDS(w, q->at == WAITS);
-    q->at = IN;
-    for (int i = 0; i < LIVE; i++) {
-        struct one *r = &w->one[i];
-        if (r->at != WAITS || r->order > q->order) continue;
-        r->overtaken++;
-        w->most_overtaken = MAX(w->most_overtaken, r->overtaken);
-        HOLDS(w, r->overtaken <= SCHED_OVERTAKEN);
-    }
-}
-
-static uint32_t seed_of(const char *name)
-{
-    const char *given = getenv("SEED");
-    uint32_t seed = given ? (uint32_t)strtoul(given, NULL, 10) : 1;
-    for (; *name; name++) seed = seed * 31 + (unsigned char)*name;
-    return seed;
-}
-
-static struct world *begin(const struct plan *plan, const char *name)
-{
-    struct err err = {0};
-    struct world *w = calloc(1, sizeof *w);
-    CHECK(w);
-    w->plan = *plan;
-    w->seed = seed_of(name);
-    w->v = open_vocab();
-    fake_open(&w->f, plan->pages, vocab_eos(w->v), w->seed);
-    w->f.started = admitted;
-    w->f.started_self = w;
-    w->f.fail_run = plan->fail_run;
-    w->f.fail_save = plan->fail_save;
-    w->f.fail_load = plan->fail_load;
-    struct sched_config cfg = {.vocab = w->v, .ctx = plan->ctx, .max_seqs = plan->slots, .max_rows = plan->rows,
-                               .max_outs = plan->outs, .groups = 1, .pages = plan->pages,
-                               .text_bytes = (uint64_t)plan->text, .overcommit = plan->overcommit,
-                               .park_bytes = (uint64_t)plan->park_pages * sizeof(struct fake_page),
-                               .runner = fake_runner(&w->f, plan->park_pages > 0)};
-    w->s = w->f.s = sched_open(&cfg, &err);
-    CHECK_STR(err.text, "");
-    w->usable = plan->limited ? below(w, 3) : plan->pages;
-    if (plan->limited) sched_limit_pages(w->s, (int)w->usable);
-    for (int i = 0; i < STORIES * STORY; i++) w->story[i / STORY][i % STORY] = TINY_BYTE0 + 'a' + below(w, 26);
-    memset(w->letters, 0xff, sizeof w->letters);
-    w->letters[(TINY_BYTE0 + 'c') / 32] &= ~(1u << (TINY_BYTE0 + 'c') % 32);
-    sched_snapshot(w->s, &w->last);
-    return w;
-}
-
-/* ------------------------------------------------------------------ is an answer what it has to be? */
-
-static void check_scores(struct world *w, const struct one *q)
-{
-    uint64_t hash = 0;
-    int known = atomic_load(&q->a->n_prefilled);
-    for (int i = 0; i < q->n; i++) {
-        if (i > 0 && i < known) HOLDS(w, q->a->prompt_logprob[i] == fake_logprob(hash, q->ids[i]));
-        hash = fake_hash(hash, q->ids[i]);
-    }
-}
-
-static void check_answer(struct world *w, const struct one *q)
-{
-    static struct fake_answer want;
-    const struct answer *a = q->a;
-    int n = atomic_load(&a->n_tokens), end = atomic_load(&a->end), prefilled = atomic_load(&a->n_prefilled);
-    size_t len = atomic_load(&a->text_len);
-    fake_expect(&w->f, &q->ask, &want);
-    HOLDS(w, a->id == q->id && a->n_prompt == q->n && n <= want.n && (n == 0 || prefilled == q->n));
-    HOLDS(w, memcmp(a->prompt, q->ids, (size_t)q->n * sizeof *q->ids) == 0);
-    HOLDS(w, len <= strlen(want.text) || (q->ask.stop && end >= END_CANCELLED));
-    for (int i = 0; i < n; i++) {
-        HOLDS(w, a->token[i].id == want.token[i] && a->token[i].text_end <= len);
-        HOLDS(w, !a->top || a->top[i].id[0] == want.token[i]);
-    }
-    HOLDS(w, memcmp(a->text, want.text, MIN(len, strlen(want.text))) == 0);
-    HOLDS(w, (end != END_NONE) == (q->at == OVER) && prefilled >= 0 && prefilled <= q->n);
-    if (q->score) check_scores(w, q);
-    if (end == END_NONE || end == END_CANCELLED) return;
-    if (end == END_FAULT) {
-        HOLDS(w, q->may_fail && strstr(a->fault, "the pa") == a->fault);
-        return;
-    }
-    HOLDS(w, end == (int)want.end && n == want.n && len == strlen(want.text) && prefilled == q->n);
-    HOLDS(w, (a->fault[0] == '\0'));
-}
-
-/* ------------------------------------------------------------------ the books */
-
-static void check_agents(struct world *w, const struct engine_snapshot *s)
-{
-    uint64_t tokens = 0, shared = 0, held = 0;
-    int64_t running = 0, waiting = 0, parked = 0;
-    for (int a = 0; a < ENGINE_AGENTS; a++) {
-        const struct engine_agent *g = &s->agent[a];
-        uint64_t own = 0;
-        for (int k = 0; k < SEGMENTS; k++) own += g->tokens[k];
-        tokens += own;
-        held += own + g->shared_tokens;
-        running += g->running;
-        waiting += g->waiting;
-        parked += g->parked;
-        HOLDS(w, g->running > 0 || own + g->shared_tokens == 0); /* I7: it has given back what it took */
-        if (a >= AGENTS) continue;
-        HOLDS(w, g->waiting == count(w, WAITS, a) && g->running + g->parked == count(w, IN, a));
-    }
-    for (int k = 0; k < SEGMENTS; k++) shared += s->shared_segment[k];
-    HOLDS(w, tokens + shared == s->filled_tokens && shared == s->shared_tokens);
-    HOLDS(w, running == s->running && waiting == s->waiting && parked == s->parked);
-    uint64_t known = 0; /* that the requests in it have come to */
-    for (int i = 0; i < LIVE; i++) {
-        const struct one *q = &w->one[i];
-        if (q->at != IN) continue;
-        known += (uint64_t)(atomic_load(&q->a->n_prefilled) + MAX(atomic_load(&q->a->n_tokens) - 1, 0));
-    }
-    HOLDS(w, w->plan.overcommit || held == known);
-}
-
-/* Requests that have begun and not been dropped: their part of the sums. */
-static void check_sums(struct world *w, const struct engine_snapshot *s)
-{
-    uint64_t shared = w->shared, first = w->first_time;
-    for (int i = 0; i < LIVE; i++) {
-        const struct one *q = &w->one[i];
-        if (q->at == FREE || q->at == WAITS) continue;
-        shared += (uint64_t)q->a->n_shared;
-        first += (uint64_t)(atomic_load(&q->a->n_prefilled) - q->a->n_shared);
-    }
-    if (w->plan.overcommit) {
-        HOLDS(w, s->reused >= shared && s->prefilled <= first);
-        HOLDS(w, s->parked <= (int64_t)(s->parkings - s->resumes));
-    } else {
-        HOLDS(w, s->reused == shared && s->prefilled == first);
-        HOLDS(w, s->parkings + s->resumes + s->recomputed + (uint64_t)s->parked == 0);
-    }
-    HOLDS(w, s->generated == (uint64_t)w->f.chosen);
-}
-
-static void check_map(struct world *w, const struct engine_snapshot *s)
-{
-    struct engine_cell cell[64];
-    int n[CELL_SHARED + 1] = {0};
-    sched_page_map(w->s, cell, w->plan.pages);
-    for (int i = 0; i < w->plan.pages; i++) n[cell[i].state]++;
-    HOLDS(w, (uint64_t)n[CELL_SHARED] * KERN_PAGE == s->shared_tokens);
-    HOLDS(w, (uint64_t)n[CELL_CACHED] * KERN_PAGE == s->cached_tokens);
-    HOLDS(w, (uint64_t)(n[CELL_HELD] + n[CELL_SHARED]) * KERN_PAGE <= s->reserved_tokens);
-    HOLDS(w, (uint64_t)(n[CELL_HELD] + n[CELL_SHARED]) * KERN_PAGE < s->filled_tokens + (uint64_t)w->plan.slots * 16);
-}
-
-static void check_books(struct world *w)
-{
-    struct err err = {0};
-    struct engine_snapshot s, *last = &w->last;
-    if (sched_check(w->s, &err)) check_fail(__FILE__, __LINE__, "op %lld: %s", (long long)w->op, err.text);
-    sched_snapshot(w->s, &s);
-    HOLDS(w, s.filled_tokens <= s.reserved_tokens && s.reserved_tokens <= s.usable_tokens);
-    HOLDS(w, s.usable_tokens <= s.pool_tokens && s.pool_tokens == (uint64_t)w->plan.pages * KERN_PAGE);
-    HOLDS(w, s.usable_tokens == (uint64_t)w->usable * KERN_PAGE);
-    HOLDS(w, s.reserved_tokens + s.cached_tokens <= s.usable_tokens || s.cached_tokens > 0);
-    HOLDS(w, s.running <= w->plan.slots && s.waiting <= SCHED_QUEUE && (s.running > 0 || s.reserved_tokens == 0));
-    HOLDS(w, s.text_requests == (uint64_t)(LIVE - count(w, FREE, -1)) && s.text_used <= s.text_bytes);
-    HOLDS(w, s.park_used <= s.park_bytes && (s.parked > 0 || s.park_used == 0));
-    HOLDS(w, s.prefilled >= last->prefilled && s.generated >= last->generated && s.passes >= last->passes);
-    HOLDS(w, s.evicted_pages >= last->evicted_pages && s.parkings >= last->parkings && s.resumes >= last->resumes);
-    check_agents(w, &s);
-    check_sums(w, &s);
-    if (w->op % 8 == 0) check_map(w, &s);
-    *last = s;
-}
+enum { DRAIN = 3000, DRAIN_STEPS = 100000 };
 
 /* ------------------------------------------------------------------ operations: submit */
 
@@ -361,7 +110,7 @@ static bool refusal_is_just(struct world *w, const struct one *q, const struct r
 
 static void enter(struct world *w, struct one *q, int id)
 {
-    HOLDS(w, id > 0 && !find(w, id));
+    HOLDS(w, id > 0 && !world_find(w, id));
     q->at = WAITS;
     q->id = id;
     q->overtaken = q->told_admitted = q->told_end = 0;
@@ -392,7 +141,7 @@ static void submit(struct world *w)
     }
     HOLDS(w, !bad);
     enter(w, q, id);
-    if (r.no_wait) admitted(w, id);
+    if (r.no_wait) world_admitted(w, id);
 }
 
 /* ------------------------------------------------------------------ the other operations */
@@ -409,7 +158,7 @@ static void cancel(struct world *w)
 static void drop(struct world *w, struct one *q)
 {
     if (q->at == FREE) return;
-    check_answer(w, q);
+    world_check_answer(w, q);
     if (q->at != WAITS) {
         w->shared += (uint64_t)q->a->n_shared;
         w->first_time += (uint64_t)(atomic_load(&q->a->n_prefilled) - q->a->n_shared);
@@ -426,7 +175,7 @@ static void drop(struct world *w, struct one *q)
 
 static void take_event(struct world *w, const struct engine_event *ev)
 {
-    struct one *q = find(w, ev->id);
+    struct one *q = world_find(w, ev->id);
     HOLDS(w, q && !q->told_end);
     switch (ev->kind) {
     case ENGINE_ADMITTED: HOLDS(w, q->at != WAITS && q->told_admitted++ == 0); break;
@@ -439,7 +188,7 @@ static void take_event(struct world *w, const struct engine_event *ev)
         w->ends++;
         HOLDS(w, q->at == OVER && ev->end != END_NONE && (int)ev->end == atomic_load(&q->a->end));
         HOLDS(w, ev->n == atomic_load(&q->a->n_tokens));
-        check_answer(w, q);
+        world_check_answer(w, q);
         break;
     }
 }
@@ -473,7 +222,7 @@ static void check_wait(struct world *w)
     HOLDS(w, q->at != WAITS || why.what != WAIT_NOTHING);
     HOLDS(w, q->at != OVER || why.what == WAIT_NOTHING);
     HOLDS(w, why.free >= 0 && why.others >= 0 && why.after != q->id);
-    if (why.after) HOLDS(w, find(w, why.after) && find(w, why.after)->at != OVER);
+    if (why.after) HOLDS(w, world_find(w, why.after) && world_find(w, why.after)->at != OVER);
     if (why.what == WAIT_SLOT || why.what == WAIT_FRONT || why.what == WAIT_TURN) HOLDS(w, why.after);
 }
 
@@ -484,14 +233,15 @@ static void drain(struct world *w)
     if (w->usable < w->plan.pages) sched_limit_pages(w->s, (int)(w->usable = w->plan.pages));
     while (step(w) > 0) {
         w->op++;
-        check_books(w);
+        world_check(w);
         HOLDS(w, ++steps < DRAIN_STEPS);
     }
-    check_books(w);
-    HOLDS(w, count(w, WAITS, -1) + count(w, IN, -1) == 0 && w->last.reserved_tokens + w->last.filled_tokens == 0);
+    world_check(w);
+    HOLDS(w, world_count(w, WAITS, -1) + world_count(w, IN, -1) == 0);
+    HOLDS(w, w->last.reserved_tokens + w->last.filled_tokens == 0);
     for (int i = 0; i < LIVE; i++) HOLDS(w, w->one[i].at == FREE || w->one[i].told_end == 1);
     for (int i = 0; i < LIVE; i++) drop(w, &w->one[i]);
-    check_books(w);
+    world_check(w);
     HOLDS(w, w->last.text_used == 0 && w->last.park_used == 0);
 }
 
@@ -514,7 +264,7 @@ static void operate(struct world *w, int64_t n)
     int submits = 20;
     for (int64_t end = w->op + n; w->op < end; w->op++) {
         any_operation(w, submits);
-        check_books(w);
+        world_check(w);
         if (w->op % 400 == 0) submits = one_in(w, 4) ? 60 : 2 + below(w, 20); /* a full queue, or few at a time */
         if (one_in(w, DRAIN)) drain(w);
     }
@@ -534,10 +284,7 @@ static void finish(struct world *w)
            (long long)w->f.saved, (long long)w->f.loaded);
     printf("  failed: passes %lld, saves %lld, loads %lld\n", (long long)w->f.failed_runs,
            (long long)w->f.failed_saves, (long long)w->f.failed_loads);
-    sched_close(w->s);
-    fake_close(&w->f);
-    vocab_close(w->v);
-    free(w);
+    world_close(w);
 }
 
 /* ------------------------------------------------------------------ the histories: a million operations */
@@ -557,7 +304,7 @@ static void check_history(const struct world *w)
 
 static void history(const char *name, struct plan plan, int64_t ops)
 {
-    struct world *w = begin(&plan, name);
+    struct world *w = world_open(&plan, name);
     operate(w, ops / SLOWER);
     if (SLOWER == 1) check_history(w);
     finish(w);
@@ -712,7 +459,7 @@ TEST(random_readers_in_other_threads_see_consistent_copies)
     pthread_t thread[3];
     p.overcommit = true;
     p.park_pages = 8;
-    struct world *w = begin(&p, "readers");
+    struct world *w = world_open(&p, "readers");
     struct readers r = {.s = w->s, .lock = PTHREAD_MUTEX_INITIALIZER};
     w->reading = &r.lock;
     w->shown = &r.shown;
@@ -721,7 +468,7 @@ TEST(random_readers_in_other_threads_see_consistent_copies)
     while (w->op < OPS || atomic_load(&r.snapshots) < LEAST || atomic_load(&r.answers) < LEAST) {
         for (int i = 0; i < EACH; i++, w->op++) {
             any_operation(w, 20);
-            check_books(w);
+            world_check(w);
         }
         const struct one *q = &w->one[below(w, LIVE)];
         if (q->at != IN || q->a == r.shown) continue;
