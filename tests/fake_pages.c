@@ -176,19 +176,27 @@ static int load_page(void *self, int page, const void *host, struct err *err)
     return 0;
 }
 
-struct runner fake_runner(struct fake *f, bool parks)
+static int usable_pages(void *self, bool wait, int more)
+{
+    struct fake *f = self;
+    if (wait) f->there = MAX(f->there, more + 1);
+    return f->there;
+}
+
+struct runner fake_runner(struct fake *f, bool parks, bool limited)
 {
     struct runner r = {.self = f, .start = start, .run = run, .page_bytes = sizeof(struct fake_page)};
     if (parks) {
         r.save_page = save_page;
         r.load_page = load_page;
     }
+    if (limited) r.usable_pages = usable_pages;
     return r;
 }
 
 void fake_open(struct fake *f, int pages, int32_t end_id, uint32_t seed)
 {
-    *f = (struct fake){.pages = pages, .end_id = end_id, .seed = seed};
+    *f = (struct fake){.pages = pages, .there = pages, .end_id = end_id, .seed = seed};
     f->page = malloc((size_t)pages * sizeof *f->page);
     f->writer = malloc((size_t)pages * sizeof *f->writer);
     f->cell = malloc((size_t)pages * sizeof *f->cell);

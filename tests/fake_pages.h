@@ -17,7 +17,7 @@ struct fake_page {
 struct fake {
     struct sched *s; /* set by the caller when it is open */
     struct fake_page *page;
-    int pages;
+    int pages, there; /* there: backed by memory so far */
     int32_t *writer; /* (pages) which sequence writes it in this pass; -1: none */
     struct engine_cell *cell;
     int32_t end_id;
@@ -30,7 +30,8 @@ struct fake {
 
 void fake_open(struct fake *f, int pages, int32_t end_id, uint32_t seed);
 void fake_close(struct fake *f);
-struct runner fake_runner(struct fake *f, bool parks); /* parks: with save_page and load_page */
+/* parks: with save_page and load_page; limited: f->there pages can be used, one more when it has to be waited for */
+struct runner fake_runner(struct fake *f, bool parks, bool limited);
 
 /* What a request's answer has to be. */
 struct fake_ask {

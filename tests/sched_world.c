@@ -70,15 +70,16 @@ struct world *world_open(const struct plan *plan, const char *name)
     w->f.fail_run = plan->fail_run;
     w->f.fail_save = plan->fail_save;
     w->f.fail_load = plan->fail_load;
-    struct sched_config cfg = {.vocab = w->v, .ctx = plan->ctx, .max_seqs = plan->slots, .max_rows = plan->rows,
+    if (plan->limited) w->f.there = below(w, 3);
+    w->usable = w->f.there;
+    struct sched_config cfg = {.vocab = w->v, .token_text = sched_token_text(w->v),
+                               .ctx = plan->ctx, .max_seqs = plan->slots, .max_rows = plan->rows,
                                .max_outs = plan->outs, .groups = 1, .pages = plan->pages,
                                .text_bytes = (uint64_t)plan->text, .overcommit = plan->overcommit,
                                .park_bytes = (uint64_t)plan->park_pages * sizeof(struct fake_page),
-                               .runner = fake_runner(&w->f, plan->park_pages > 0)};
+                               .runner = fake_runner(&w->f, plan->park_pages > 0, plan->limited)};
     w->s = w->f.s = sched_open(&cfg, &err);
     CHECK_STR(err.text, "");
-    w->usable = plan->limited ? below(w, 3) : plan->pages;
-    if (plan->limited) sched_limit_pages(w->s, (int)w->usable);
     for (int i = 0; i < STORIES * STORY; i++) w->story[i / STORY][i % STORY] = TINY_BYTE0 + 'a' + below(w, 26);
     memset(w->letters, 0xff, sizeof w->letters);
     w->letters[(TINY_BYTE0 + 'c') / 32] &= ~(1u << (TINY_BYTE0 + 'c') % 32);

@@ -199,6 +199,7 @@ static int step(struct world *w)
     struct err err = {0};
     int64_t failed = w->f.failed_runs + w->f.failed_loads;
     int n = sched_step(w->s, ev, w->plan.cap, &err);
+    w->usable = w->f.there;
     failed = w->f.failed_runs + w->f.failed_loads - failed;
     HOLDS(w, n >= 0 && n <= w->plan.cap && (!err.text[0] || failed > 0));
     for (int i = 0; i < LIVE; i++) {
@@ -230,7 +231,7 @@ static void check_wait(struct world *w)
 static void drain(struct world *w)
 {
     int steps = 0;
-    if (w->usable < w->plan.pages) sched_limit_pages(w->s, (int)(w->usable = w->plan.pages));
+    w->f.there = w->plan.pages;
     while (step(w) > 0) {
         w->op++;
         world_check(w);
@@ -255,7 +256,7 @@ static void any_operation(struct world *w, int submits)
         struct one *q = &w->one[below(w, LIVE)];
         if (q->at == OVER && (q->told_end || one_in(w, 4))) drop(w, q);
     } else if (what < submits + 14) check_wait(w);
-    else if (what < submits + 15 && w->usable < w->plan.pages) sched_limit_pages(w->s, (int)++w->usable);
+    else if (what < submits + 15 && w->f.there < w->plan.pages) w->f.there++;
     else step(w);
 }
 
