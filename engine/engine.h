@@ -254,9 +254,10 @@ struct engine_ops {
     void (*drop)(struct engine *e, int id);  /* forget the request (cancelling it if it runs); its answer is gone */
 
     /* One pass: choose rows of running requests, compute, append text.  Returns the events written to ev; 0: nothing is
-     * left to do. cap >= 4 suffices for every END to come, sooner or later; cap >= 3 * max_seqs + 8 never loses an
-     * event.  A pass that fails ends every request in it with END_FAULT (answer->fault and err say why); the engine
-     * lives and serves the next. */
+     * left to do.  cap >= 4 suffices for every ADMITTED and END to come, sooner or later; others may be lost where more
+     * happens than cap holds: what they say is in the answer.  PREFILL also tells of tokens that a resumed request
+     * computes again.  A pass that fails ends every request in it with END_FAULT (answer->fault and err say why); the
+     * engine lives and serves the next. */
     int (*step)(struct engine *e, struct engine_event *ev, int cap, struct err *err);
 
     /* From any thread, at any time: the figures after the last operation, in one piece. */
