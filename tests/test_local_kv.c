@@ -249,7 +249,7 @@ TEST(what_would_fit_is_told_for_q8_0_pages_too)
     struct buf fits = {0};
     struct err err = {0};
     struct engine_config cfg = {.model = tiny_path(2), .kern = {.threads = 1}, .kv_type = KT_F16, .max_seqs = 64,
-                                .template = -1, .vram = 5 << 19, .fits = &fits};
+                                .template = -1, .vram = 6 << 20, .fits = &fits};
     int half[3], rounded[3];
     CHECK(!ops->open(&cfg, &err));
     CHECK_EQ(err.code, ENGINE_NEVER_FITS);
