@@ -315,6 +315,9 @@ static int check_together(const struct opts *o, struct err *err)
     if (modes > 1) return err_set(err, -1, "--dump-tokens, --dump-logprobs and --nll: one at a time");
     if (o->nll && o->prompt) return err_set(err, -1, "--nll reads its text from the file: -p does not go with it");
     if (modes && o->json) return err_set(err, -1, "--json does not go with --dump-tokens, --dump-logprobs or --nll");
+    bool naive = strcmp(o->naive, "none") != 0;
+    if (naive && (o->overcommit || o->fit))
+        return err_set(err, -1, "--naive %s fails on purpose: it does not go with --overcommit or --fit", o->naive);
     if (o->script_file && !scripted) return err_set(err, -1, "--script-file goes with --engine scripted");
     if (scripted && !o->script_file) return err_set(err, -1, "--engine scripted needs --script-file FILE");
     return 0;

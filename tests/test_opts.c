@@ -190,6 +190,12 @@ TEST(opts_take_sizes_and_shares)
     CHECK_EQ(PARSE("--overcommit", "--park", "64M"), 0);
     CHECK(o.overcommit && o.park == 0x1p26);
     REFUSED("is not a size: 512M, 1.5G, a number of bytes", "--park", "10%"); /* of what? */
+    CHECK_EQ(PARSE("--naive", "first-fit"), 0);
+    CHECK_STR(o.naive, "first-fit");
+    REFUSED("does not go with --overcommit or --fit", "--naive", "first-fit", "--overcommit");
+    REFUSED("does not go with --overcommit or --fit", "--fit", "--naive", "f32");
+    CHECK_EQ(PARSE("--fit", "--naive", "none"), 0);
+    REFUSED("is not one of none|reserve", "--naive", "hope");
 }
 
 TEST(opts_help_shows_every_flag_variable_and_default)
