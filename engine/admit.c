@@ -97,7 +97,6 @@ static void load_pages(struct sched *s, struct request_live *q, int shared)
         return;
     }
     q->computed = tokens;
-    kv_know(s->kv, q->slot, q->ids, tokens);
 }
 
 static void resume(struct sched *s, struct request_live *q, int shared)

@@ -263,6 +263,40 @@ TEST(overcommit_parks_the_last_in_rank_and_everyone_ends)
     ops->close(e);
 }
 
+/* One that is alone may have all; with another running, a sixteenth of the pool stays free for what they still need. */
+TEST(overcommit_leaves_a_watermark_for_those_who_run)
+{
+    struct engine *e = open_with(ENDLESS, (struct engine_config){.ctx = 32 * P, .pool_tokens = 32 * P, .max_seqs = 3,
+                                                                 .overcommit = true});
+    int a = submit(e, ask(0, 14 * P, 4)); /* promised: its prompt and a page */
+    int b = submit(e, ask(1, 15 * P, 4)); /* 16 pages: 31 of 32 */
+    step(e, a);
+    CHECK(runs(e, a) && !runs(e, b));
+    int c = submit(e, ask(2, 14 * P, 4)); /* 30 of 32: two are left */
+    step(e, c);
+    CHECK(runs(e, c));
+    ops->close(e);
+}
+
+TEST(overcommit_one_long_answer_does_not_change_what_is_expected)
+{
+    char script[4096] = "";
+    for (int i = 0; i < 40; i++) strcat(script, "{\"answer\": \"ab\"}\n");
+    strcat(script, "{\"answer\": \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+                   "aaaaaaaaaaaaaa\"}\n");
+    struct engine *e = open_with(script, (struct engine_config){.ctx = 10 * P, .pool_tokens = 26 * P, .max_seqs = 8,
+                                                                .overcommit = true});
+    for (int i = 0; i < 41; i++) {
+        ops->drop(e, submit(e, ask(i, P, 9 * P)));
+        submit(e, ask(i, P, 9 * P));
+        run_all(e);
+    }
+    for (int i = 41; i < 49; i++) submit(e, ask(i, P, 9 * P));
+    step(e, 1);
+    CHECK_EQ(figures(e).running, 8);
+    ops->close(e);
+}
+
 TEST(overcommit_cancels_a_parked_request)
 {
     struct engine *e = open_with(ENDLESS, (struct engine_config){.ctx = 6 * P, .pool_tokens = 9 * P, .max_seqs = 2,
@@ -331,13 +365,30 @@ TEST(figures_tell_agents_and_segments_apart)
     ops->page_map(e, map, 1); /* the pool in one cell: most of it is free */
     CHECK(map[0].state == CELL_FREE && map[0].mixed);
     ops->page_map(e, map, 4 * 8);
-    CHECK(map[2].state == CELL_CACHED && map[2].agent == 5 && map[0].state == CELL_HELD && map[0].agent == 6);
+    CHECK(map[2].state == CELL_CACHED && map[2].agent == 5 && map[2].segment == SEGMENT_TOOL && map[0].state == CELL_HELD && map[0].agent == 6);
     r = ask(1, 2, 2);
     r.segment = (const uint8_t[]){0, SEGMENTS};
     CHECK_EQ(ops->submit(e, &r, &b, NULL), ENGINE_BAD_REQUEST);
     r = ask(1, 2, 2);
     r.agent = ENGINE_AGENTS;
     CHECK_EQ(ops->submit(e, &r, &b, NULL), ENGINE_BAD_REQUEST);
+    ops->close(e);
+}
+
+TEST(figures_a_cell_of_two_agents_is_mixed_and_the_majoritys)
+{
+    struct engine *e = open_with(ENDLESS, (struct engine_config){.ctx = 4 * P, .max_seqs = 2, .pool_tokens = 4 * P});
+    struct engine_cell map[2];
+    struct request r = ask(0, 2 * P + 1, 9);
+    r.agent = 3;
+    step(e, submit(e, r));
+    r = ask(1, P - 9, 9);
+    r.agent = 4;
+    step(e, submit(e, r));
+    ops->page_map(e, map, 1);
+    CHECK(map[0].state == CELL_HELD && map[0].agent == 3 && map[0].mixed);
+    ops->page_map(e, map, 2);
+    CHECK(map[0].agent == 3 && !map[0].mixed && map[1].mixed);
     ops->close(e);
 }
 

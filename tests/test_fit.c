@@ -126,6 +126,23 @@ TEST(fit_the_ceiling_is_never_above_what_the_machine_has)
     ops->close(e);
 }
 
+TEST(fit_leaves_room_for_the_pages_of_the_parked)
+{
+    struct err err = {0};
+    struct engine_config cfg = {.model = tiny_path(), .kern = {.threads = 1}, .kv_type = KT_F16, .max_rows = 128,
+                                .ctx = 1 << 16, .max_seqs = 2, .template = -1, .vram = 12 << 20, .fit = true};
+    struct engine *e = ops->open(&cfg, &err);
+    CHECK_STR(err.text, "");
+    int ctx = ops->info(e)->ctx;
+    ops->close(e);
+    cfg.park_bytes = 2 << 20;
+    e = ops->open(&cfg, &err);
+    CHECK_STR(err.text, "");
+    CHECK(ops->info(e)->ctx < ctx);
+    CHECK_EQ(ops->info(e)->ledger.bytes[LEDGER_PARK], 2 << 20);
+    ops->close(e);
+}
+
 TEST(fit_the_machine_is_ours_others_and_free_to_the_byte)
 {
     struct err err = {0};
