@@ -16,8 +16,9 @@ static const char *tiny_path(void)
 
 static struct engine *open_under(uint64_t vram, bool fit, int ctx, int seqs, struct buf *fits, struct err *err)
 {
-    return ops->open(&(struct engine_config){.model = tiny_path(), .kern = {.threads = 1}, .kv_type = KT_F16, .max_rows = 128,
-                                             .ctx = ctx, .max_seqs = seqs, .template = -1, .vram = vram, .fit = fit, .fits = fits},
+    return ops->open(&(struct engine_config){.model = tiny_path(), .kern = {.threads = 1}, .kv_type = KT_F16,
+                                             .max_rows = 128, .ctx = ctx, .max_seqs = seqs, .template = -1,
+                                             .vram = vram, .fit = fit, .fits = fits},
                      err);
 }
 

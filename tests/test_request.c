@@ -2,6 +2,7 @@
 #include "engine/request.h"
 #include "tests/check.h"
 #include "tests/tiny_model.h"
+#include "tests/vocab_make.h"
 
 static struct vocab *open_vocab(void)
 {
@@ -137,6 +138,25 @@ TEST(request_has_room_for_the_worst_text)
         free(q);
     }
     vocab_close(v);
+}
+
+/* A model may break its longest token off in the middle again and again: each byte of it may become U+FFFD. */
+TEST(request_counts_three_bytes_for_one_that_may_not_be_shown)
+{
+    struct vocab_make m;
+    struct err err = {0};
+    vocab_make_spm(&m);
+    vocab_make_add(&m, "plain ascii of twenty", VOCAB_NORMAL, -1);
+    vocab_make_add(&m, "\xe8\xa1\x8c\xe8\xa1\x8c\xe8\xa1\x8c", VOCAB_NORMAL, -2);
+    struct buf file = vocab_make_bytes(&m);
+    struct gguf *g = gguf_open(gguf_make_write("text.gguf", file.data, file.len), &err);
+    buf_free(&file);
+    struct vocab *v = vocab_open(g, &err);
+    CHECK_STR(err.text, "");
+    CHECK_EQ(vocab_max_piece(v), 21);
+    CHECK_EQ(request_token_text(v), 27);
+    vocab_close(v);
+    gguf_close(g);
 }
 
 TEST(request_sizes_that_overflow_are_said_to)
