@@ -102,9 +102,8 @@ static void take_rows(struct sched *s, struct request_live *q, int rows, struct 
         s->look = true; /* who waits for this front may have it now */
         if (q->computed > q->high)
             atomic_store_explicit(&q->a.n_prefilled, MIN(q->computed, prompt), memory_order_release);
+        sched_tell(e, ENGINE_PREFILL, q); /* also of what is computed again: no event would say that all is done */
     }
-    /* Also of rows that are computed again: a step without an event would say that nothing is left to do. */
-    if (from < prompt || again > 0) sched_tell(e, ENGINE_PREFILL, q);
     q->high = MAX(q->high, q->computed);
     if (q->n_ids > prompt && q->n_ids > q->computed) sched_tell(e, ENGINE_ADVANCED, q);
     if (q->a.max_tokens == 0 && q->computed == prompt) request_end(q, END_LENGTH, NULL);

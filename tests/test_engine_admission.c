@@ -236,7 +236,7 @@ TEST(admission_answers_have_room_until_they_are_dropped)
 
 /* ------------------------------------------------------------------ over-commit */
 
-/* Four that may need six pages each on a pool of ten: all run at once, some are parked, all end, each with its text. */
+/* Four that may need six pages each on a pool of ten: three run at once, some are parked, all end, each with its text. */
 TEST(overcommit_parks_the_last_in_rank_and_everyone_ends)
 {
     struct engine *e = open_with(ENDLESS, (struct engine_config){.ctx = 6 * P, .pool_tokens = 10 * P, .max_seqs = 4,
@@ -260,6 +260,22 @@ TEST(overcommit_parks_the_last_in_rank_and_everyone_ends)
         CHECK_EQ(atomic_load(&a->end), END_LENGTH);
         for (int k = 0; k < 5 * P; k++) CHECK_EQ(a->text[k], 'a' + k % 26);
     }
+    ops->close(e);
+}
+
+/* Parked half way through its prompt, and all its pages taken by the first: when it goes on alone, several passes
+ * compute what it had before.  None of them may look like the end of all work. */
+TEST(overcommit_who_computes_again_for_long_is_not_forgotten)
+{
+    struct engine *e = open_with(ENDLESS, (struct engine_config){.ctx = 13 * P, .pool_tokens = 13 * P, .max_seqs = 2,
+                                                                 .max_rows = 3, .overcommit = true});
+    int a = submit(e, ask(0, P, 12 * P));
+    while (atomic_load(&ops->answer(e, a)->n_tokens) < 60) step(e, a);
+    int b = submit(e, ask(1, 5 * P, P));
+    run_all(e);
+    CHECK(figures(e).parkings == 1 && figures(e).recomputed > P);
+    CHECK_EQ(atomic_load(&ops->answer(e, a)->end), END_LENGTH);
+    CHECK_EQ(atomic_load(&ops->answer(e, b)->end), END_LENGTH);
     ops->close(e);
 }
 
