@@ -146,6 +146,17 @@ def schedule(done):
     return min(1.0, done / 0.02) * min(1.0, (1 - done) / 0.5) if done < 1 else 0.0
 
 
+@torch.no_grad()
+def part_twins(embed):
+    """Draw anew the rows of tokens that an earlier run never saw: what they got there was the same push, which leaves
+    them all alike, and nothing can tell or copy them."""
+    rows = F.normalize(embed, dim=1)
+    alike = (rows @ rows.T > 0.95).sum(1) > 20
+    scale = embed[~alike].norm(dim=1).mean() / embed.shape[1] ** 0.5
+    embed[alike] = torch.randn_like(embed[alike]) * scale
+    return int(alike.sum())
+
+
 def loss_of(model, ids, weights, device):
     """Mean loss over the tokens that the model says, and how many they are."""
     ids, weights = ids.to(device), weights.to(device)
@@ -183,6 +194,7 @@ def main():
         print(f"goes on from step {steps}", flush=True)
     elif o.init:
         model.load_state_dict(torch.load(o.init, map_location=o.device)["model"])
+        print(f"starts from {o.init}, {part_twins(model.embed.weight)} rows of the embedding anew", flush=True)
     if o.compile:
         transformer.PLAIN = 256
         torch._dynamo.config.cache_size_limit = 2 * len(LENGTHS)

@@ -7,7 +7,7 @@ there is no more, it says "It is not in there."  A researcher gives the same sen
 An Item is one line of a text that can be asked for.  Its marks are the words that tell it from all other lines: no
 other line of a text has all of them, so whether the answer is shown can be seen from the marks alone.
 """
-from .clipped_texts import KINDS_OF_TEXT, Matches, Table, Text, _TABLE
+from .clipped_texts import KINDS_OF_TEXT, Matches, Table, Text, _TABLE, _bare, _has
 from .clipped_words import (AGAIN, LIST, MORE, NOT_THERE, NO_MORE, ON, ON_NAMED, OPENERS, READ, SEARCH, SHELL,
                             THE_END, TOOLS, _cap, _words)
 from .grammar import FILE_STEMS, World
@@ -48,8 +48,8 @@ def _command(w, path):
 
 
 def _size(w, short):
-    if short:
-        return w.between(25, 70)
+    if short or w.side == "train" and w.chance(0.5):
+        return w.between(12, 70)
     r = w.rng.random()
     return w.between(40, 100) if r < 0.6 else w.between(100, 150) if r < 0.9 else w.between(150, 400)
 
@@ -89,6 +89,7 @@ class Talk:
                 arguments, wrappers, more = {"command": command}, SHELL, {"p": command}
             else:
                 tool, arguments, more = "read", {"path": path}, {"p": path}
+        self.state = state
         self.kind, self.path, self.end, self.clipped, self.at, self.done = kind, path, end, clipped, 0, 0
         sizes = [_size(w, short or k > 0) if k == 0 or w.chance(0.3) else w.between(15, 60) for k in range(parts)]
         self.text = Text(w, kind, state, sizes, places, end or not clipped)
@@ -226,8 +227,10 @@ def _role(w):
 
 
 def dialogue(w):
+    if w.chance(0.5):
+        return _several(w)
     t = Talk(w, _role(w))
-    if w.chance(0.33):
+    if w.chance(0.25):
         _before(t)
     kind = w.rng.random()
     more = w.rng.random()
@@ -287,6 +290,40 @@ def dialogue(w):
             t.again(1)
             t.answer(1)
     return _finish(t)
+
+
+def _several(w):
+    """Several questions on one text: what is learned of a text grows with them, and what it costs does not."""
+    t = Talk(w, "assistant" if w.chance(0.9) else None)
+    parts, clipped = w.free([1, 1, 1, 2, 2, 3]), w.chance(0.85)
+    end = not clipped or w.chance(0.5)
+    parts = parts if clipped else 1
+    if parts == 1 and clipped:
+        end = False
+    places = [w.between(0, parts - 1) for _ in range(w.between(2, 6))]
+    if end and w.chance(0.2):
+        places[-1] = -1
+    t.open(places, parts, end, clipped=clipped, short=w.chance(0.8))
+    t.answer(0)
+    for k in range(1, len(places)):
+        t.again(k)
+        t.answer(k)
+    if not t.over() and t.at == len(t.text.texts) - 1 and w.chance(0.5):
+        missed = _elsewhere(t)
+        if missed:
+            t.turns.append({"user": _loose(w, _ask(w, AGAIN, t.kind, missed))})
+            t.call()
+    return _finish(t)
+
+
+def _elsewhere(t):
+    """An item that the text so far has not: its question is answered by reading on."""
+    for _ in range(8):
+        item = t.kind.item(t.w, t.state, True)
+        shown = [_bare(line) for text in t.text.texts for line in text.replace(". ", ".\n").split("\n")]
+        if not any(_has(line, item.marks) for line in shown) and not _has(" ".join(shown), item.marks):
+            return item
+    return None
 
 
 def segment(w):

@@ -241,7 +241,7 @@ class States:
             form = "{x} {h}"
         line = form.format(k=k, x=x, z=z, h=h or "is " + z)
         marks = (z,) if h else (x, z)
-        return Item(line, marks, f"The {z} {k} is {x}.", x, z, k=k, z=z, h=h)
+        return Item(line, marks, f"The {k} that {h or 'is ' + z} is {x}.", x, z, k=k, z=z, h=h)
 
 
 class Who:
@@ -348,7 +348,7 @@ class Counts:
 
     def item(self, w, state, asked):
         k, v = PLURALS.pick(w, asked), str(w.number(12, 9999))
-        return Item(state[0].format(k=k, v=v), (k,), f"There are {v} {k}.", v, k, k=k)
+        return Item(state[0].format(k=k, v=v), (k,), f"The number of {k} is {v}.", v, k, k=k)
 
 
 class Dates:

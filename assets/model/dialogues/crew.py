@@ -800,9 +800,7 @@ WORK = {"planner": work_planner, "researcher": work_researcher, "critic": work_c
 # ---------------------------------------------------------------------------------------------- the module's face
 
 def dialogue(w):
-    role = w.free(["planner", "planner", "planner", "researcher", "researcher", "researcher", "critic", "critic",
-                   "critic",
-                   "critic", "writer", "writer", "assistant"])
+    role = w.free(["planner"] * 4 + ["researcher"] * 4 + ["critic"] * 5 + ["writer"] * 2 + ["assistant"])
     turns, tools, t, result, _ = WORK[role](w)
     if role != "researcher" and w.chance(0.2):              # tools that this work does not need
         tools = more_tools(w, w.sample(TOOL_ORDER, w.between(1, 3)))

@@ -59,6 +59,29 @@ FILE_STEMS = ("notes report main config data readme build parser table index dra
               "list").split()
 FOLDERS = ("src docs tests build logs data tools app engine lib include assets scripts old tmp work reports archive "
            "notes samples").split()
+# Words of which some value or phrasing is held out.  Training has them in longer names ("tests4", "film_dro"): their
+# tokens must have been copied at times, though the values themselves stay unseen.
+COMMON_WORDS = sorted(set(COLOURS + FOODS + DRINKS + ANIMALS + HOBBIES + JOBS + FILE_STEMS + FOLDERS + FILE_ENDS + """
+about account again alarm annual answer arm attic audio auction backup badge band banner barrel basket battery bell big
+bicycle board boat boiler book boss bottle box branch break bridge broken bucket budget bus business cable calendar
+camera canary candle card careful cargo carpet cellar chair channel chapter chat city clean clock cold column common
+company copied core corner cost cousin crew cupboard curtain customer damaged dark daughter day deadline delay dentist
+desk diary dinner disk doctor dog door down drawer driver drop drum dry dusty early editor elder empty event exam exit
+expired failed far fast fault fence ferry festival field film filter finished first flag flat floor flushed folder
+forest format friend front full game garden gate goat good great group guest hall hamster harbour hat heater heavy help
+hill home horse host hotel hour house hung index inspected item job kettle key kilo kitchen ladder lamp large late
+launch leak letter level library lift light limit line list local lock logo loud lunch machine mail manager map market
+match mean measured meeting member message metal milk minute mirror missing mode module month morning mother mouth much
+museum name narrow navy neighbour new newsletter night node noon note number nurse office old open option orange order
+other outer oven over own owner page painted paper parcel parrot part party pass path pattern person photo piano picnic
+picture pillow pipe place plan platform pocket polished pony pool port press price print prize project pump query queue
+quick quiet rabbit rack radio rain range ready record red release rename repair request review river road roof room
+rope route sail sale same saved screw season seat sensor serial server set shed shelf ship shoe shop short signal sister
+size skipped slow small song sorted source spare spec sport spring stage stamp star station stem step stone stopped
+store stove street strange studio summer survey switch table tank task teacher team temperature test thing ticket time
+timer tired tool torch total tour tower train translated tree trip turn type under user value verdict vice video village
+visitor voltage wall warm wash water weather week wet wheel white wide wind window winter wood word worker wrong yellow
+zone""".split()))
 
 
 class World:
@@ -153,6 +176,8 @@ class World:
 
     def word(self):
         """A made-up lower-case word."""
+        if self.side == "train" and self.rng.random() < 0.12:
+            return self._open(self._common)
         return self._open(lambda: self._word(2, 3) + self.rng.choice(_OFF))
 
     def artifact(self):
@@ -163,12 +188,19 @@ class World:
         def make():
             stem = self.rng.choice(FILE_STEMS) if self.rng.random() < 0.6 else self._word(1, 3)
             if self.rng.random() < 0.25:
+                stem = stem if self.side == "held" or self.rng.random() < 0.7 else self.rng.choice(COMMON_WORDS)
                 stem += self.rng.choice("_-") + self.rng.choice([self._word(1, 2), str(self.rng.randint(1, 99))])
             return stem + "." + self.rng.choice(FILE_ENDS)
         return self._open(make)
 
     def folder(self):
+        if self.side == "train" and self.rng.random() < 0.15:
+            return self._open(self._common)
         return self._open(lambda: self.rng.choice(FOLDERS) if self.rng.random() < 0.5 else self._word(1, 3))
+
+    def _common(self):
+        return self.rng.choice(COMMON_WORDS) + self.rng.choice(
+            [str(self.rng.randint(2, 99)), "_" + self._word(1, 2), str(self.rng.randint(2, 9))])
 
     def path(self):
         return (self.folder() + "/" if self.chance(0.5) else "") + self.filename()

@@ -490,10 +490,10 @@ def distance(w):
     x = w.rng.random()
     if x < .12:
         return 0
-    if x < .62:
-        return int(10 * 20 ** w.rng.random())              # 10 to 200
-    if x < .86:
-        return int(200 * 3 ** w.rng.random())              # 200 to 600
+    if x < .72:
+        return int(10 * 15 ** w.rng.random())              # 10 to 150
+    if x < .93:
+        return int(150 * 4 ** w.rng.random())              # 150 to 600
     return int(600 * 2.5 ** w.rng.random())                # 600 to 1500
 
 
@@ -573,7 +573,7 @@ def main_talk(w, d, train):
 def finale(w, t, f, second):
     """Training: the question for f among questions for other facts."""
     others = [g for g in t.told if g is not f and g is not second]
-    asks = [(f, second) if second else (f,)] + [(g,) for g in w.sample(others, min(len(others), w.between(0, 3)))]
+    asks = [(f, second) if second else (f,)] + [(g,) for g in w.sample(others, min(len(others), w.between(1, 6)))]
     for q in w.shuffle(asks):
         t.question(*q)
         if w.rng.random() < .06:
@@ -738,7 +738,7 @@ def from_file(w):
 def from_summary(w):
     t = Talk(w)
     facts = thirds(w, w.between(2, 8))
-    summary = {"facts": [colon_line(f) for f in facts], "decisions": [], "done": [], "open": [],
+    summary = {"facts": [f.echo() for f in facts], "decisions": [], "done": [], "open": [],
                "artifact": w.artifact()}
     t.know(*facts)
     if w.rng.random() < .4:

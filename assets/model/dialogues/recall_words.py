@@ -4,7 +4,7 @@ import re
 from .grammar import COLOURS, DRINKS, FOODS, HOBBIES, JOBS, LANGUAGES, MONTHS, WEEKDAYS, is_held
 
 UNSAID = "You have not told me."
-PER_CHAR, PER_TURN = 0.27, 4          # a rough count of tokens: of a text's characters, and of a turn's frame
+PER_CHAR, PER_TURN = 0.34, 4          # a rough count of tokens: of a text's characters, and of a turn's frame
 
 # ---------------------------------------------------------------- patterns, compiled once
 

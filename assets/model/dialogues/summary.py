@@ -3,13 +3,15 @@
 A conversation plants items (facts, decisions, tasks done, tasks open) among small talk and tool calls.  Each item has
 one canonical line that follows from the user's words:
 
-    fact      "The port is 8080."                  port: 8080            "My dog is called Rufo."  user's dog: Rufo
+    fact      "Take 8080 as the port."             the port is 8080
+              "My dog goes by the name Rufo."      user's dog is called Rufo
     decision  "Let's go with Lua for the parser."  use Lua for the parser
     done      "The invoice has been paid."         paid the invoice
     open      "Don't forget to call Viktor."       call Viktor
 
-What the model says is fixed by the kind: "Noted." to a fact or to several kinds at once, "Understood." to a decision,
-"Good." to a task done, "I will remember." to a task left open.
+The model answers each item with its line, in the order of the items: "Noted: your dog is called Rufo.", "Decided: use
+Lua for the parser.", "Done: paid the invoice.", "Open: call Viktor.", several as "Noted: a; b. Open: c.".  So the record
+has only to copy such lines, in the order in which they were last said.
 """
 import re
 
@@ -35,14 +37,21 @@ class Fact:
         self.key = k if own is None else (own + "'s " + k)
 
     def line(self):
-        return self.key + ": " + self.v
+        return ("the " + self.k if self.own is None else self.key) + self.verb() + self.v
+
+    def verb(self):
+        return " is called " if self.kind == "called" else " is "
+
+    def noted(self):
+        who = "the " + self.k if self.own is None else "your " + self.k if self.own == "user" else self.key
+        return "Noted: " + who + self.verb() + self.v + "."
 
     def subject(self):
         return "the " + self.k if self.own is None else "my " + self.k if self.own == "user" else self.key
 
     def answer(self):
         who = "The " + self.k if self.own is None else "Your " + self.k if self.own == "user" else self.key
-        return who + (" is called " if self.kind == "called" else " is ") + self.v + "."
+        return who + self.verb() + self.v + "."
 
     def words(self):
         me, s = self.own == "user", self.subject()
@@ -151,11 +160,20 @@ def make_decision(w, used, use=0.3):
 
 # ---------------------------------------------------------------------------------------------------- conversations
 
-ACK = dict(fact="Noted.", decision="Understood.", done="Good.", open="I will remember.", mixed="Noted.")
 SILENT = "The summary says nothing of that."
 UNSAID = "You have not told me."
 NOTHING = dict(decisions="Nothing is decided.", done="Nothing is done yet.", open="Nothing is open.")
 ALL_TOOLS = "read write edit list search shell calculator recall artifact ask".split()
+
+
+def echoes(answers):
+    """Answers in their order; one that starts like that before it is joined to it: "Noted: a; b. Open: c."."""
+    out, head = "", None
+    for answer in answers:
+        mine, line = answer.split(": ", 1)
+        out = out[:-1] + "; " + line if mine == head else out + (" " if out else "") + answer
+        head = mine
+    return out
 
 
 def lower_start(form):
@@ -188,7 +206,7 @@ class Talk:
                     done=[a.done_line() if isinstance(a, Act) else a for a in self.done],
                     open=[a.open_line() for a in self.open])
 
-    # ---- planting: each changes the state and returns (kind, phrasing, values)
+    # ---- planting: each changes the state and returns (phrasing, values, answer)
     def plant(self, kind):
         w = self.w
         if kind == "fact":
@@ -196,28 +214,28 @@ class Talk:
             self.facts.append(f)
             values = f.words()
             if f.kind == "name":
-                return kind, w.pattern(FACT_NAME), values
+                return w.pattern(FACT_NAME), values, f.noted()
             if f.kind == "called":
-                return kind, w.pattern(FACT_CALLED), values
+                return w.pattern(FACT_CALLED), values, f.noted()
             if f.k in SPECIAL and w.chance(0.5):
-                return kind, w.pattern(SPECIAL[f.k]), values
+                return w.pattern(SPECIAL[f.k]), values, f.noted()
             if f.own is None and w.chance(0.25):
-                return kind, w.pattern(FACT_THING), values
-            return kind, w.pattern(FACT), values
+                return w.pattern(FACT_THING), values, f.noted()
+            return w.pattern(FACT), values, f.noted()
         if kind == "decision":
             d = make_decision(w, self.used)
             if d.x is not None and w.chance(0.8):
                 self.decisions.append((d.text, d))
-                return kind, w.pattern(DECIDE_USE), dict(x=d.x, y=d.topic)
+                return w.pattern(DECIDE_USE), dict(x=d.x, y=d.topic), f"Decided: {d.text}."
             if w.chance(0.12):
                 self.decisions.append(("do not " + d.text, d))
-                return kind, w.pattern(DECIDE_NOT), dict(a=d.text)
+                return w.pattern(DECIDE_NOT), dict(a=d.text), f"Decided: do not {d.text}."
             self.decisions.append((d.text, d))
-            return kind, w.pattern(DECIDE), dict(a=d.text, P=w.person())
+            return w.pattern(DECIDE), dict(a=d.text, P=w.person()), f"Decided: {d.text}."
         act = make_act(w, self.used)
         if kind == "done":
             self.done.append(act)
-            return kind, self.done_form(act), act.words(False)
+            return self.done_form(act), act.words(False), f"Done: {act.done_line()}."
         r = w.rng.random()
         if r < 0.12:
             form = w.pattern(OPEN_NOT_YET)
@@ -225,7 +243,7 @@ class Talk:
             act.when = make_when(w)
             form = w.pattern(OPEN_OBJECT if r < 0.30 else OPEN)
         self.open.append(act)
-        return kind, form, act.words()
+        return form, act.words(), f"Open: {act.open_line()}."
 
     def done_form(self, act):
         w = self.w
@@ -235,7 +253,7 @@ class Talk:
         act = act or self.w.free(self.open)
         self.open.remove(act)
         self.done.append(act)
-        return "done", self.done_form(act), act.words(False)
+        return self.done_form(act), act.words(False), f"Done: {act.done_line()}."
 
     def update(self, f=None):
         w = self.w
@@ -245,7 +263,9 @@ class Talk:
             return None
         f.v = v
         self.old[f.key] = old
-        return "fact", w.pattern(UPDATE), dict(f.words(), old=old)
+        self.facts.remove(f)
+        self.facts.append(f)
+        return w.pattern(UPDATE), dict(f.words(), old=old), f.noted()
 
     # ---- turns
     def tell(self, said):
@@ -253,7 +273,7 @@ class Talk:
         w, parts = self.w, []
         if w.chance(0.18):
             parts.append(self.chatter())
-        for i, (_, form, values) in enumerate(said):
+        for form, values, _ in said:
             lead = w.free(LEAD) if w.chance(0.3) else ""
             if lead.endswith(", ") or lead == "And ":
                 form = lower_start(form)
@@ -263,8 +283,7 @@ class Talk:
         text = " ".join(parts)
         if text.endswith(".") and w.chance(0.12):
             text = text[:-1]
-        kinds = {k for k, _, _ in said}
-        self.turns += [{"user": text}, {"assistant": ACK[kinds.pop() if len(kinds) == 1 else "mixed"]}]
+        self.turns += [{"user": text}, {"assistant": echoes([answer for _, _, answer in said])}]
 
     def chat_words(self):
         w = self.w
@@ -295,7 +314,7 @@ class Talk:
         elif kind == 2:
             f, files = w.folder(), [w.filename() for _ in range(w.between(1, 4))]
             self.call(w.say(w.pattern(ASK_LIST), f=f), "list", dict(path=f), "\n".join(files),
-                      "It holds " + ", ".join(files) + ".")
+                      "It holds " + " and ".join([", ".join(files[:-1])] * (len(files) > 1) + files[-1:]) + ".")
         elif kind <= 4:
             a, b = w.number(2, 900), w.number(2, 900)
             op = w.free("+-*")
@@ -320,14 +339,15 @@ class Talk:
         t = self.scrap()
         if w.chance(0.75):
             result = w.free([f"wrote {len(t)} bytes to {f}", f"wrote {f}", f"{len(t)} bytes written", "ok"])
-            self.call(w.say(w.pattern(ASK_WRITE), t=t, f=f), "write", dict(path=f, text=t), result, f"Wrote {f}.")
-            self.done.append("wrote " + f)
+            self.call(w.say(w.pattern(ASK_WRITE), t=t, f=f), "write", dict(path=f, text=t), result,
+                      f"Done: {f} is written.")
+            self.done.append(f + " is written")
         else:
             u = self.scrap()
             result = w.free([f"edited {f}", f"replaced 1 place in {f}", "1 replaced", "ok"])
             self.call(w.say(w.pattern(ASK_EDIT), t=t, u=u, f=f), "edit", dict(path=f, old=t, new=u), result,
-                      f"Edited {f}.")
-            self.done.append("edited " + f)
+                      f"Done: {f} is changed.")
+            self.done.append(f + " is changed")
 
     def scrap(self):
         w = self.w
@@ -426,8 +446,9 @@ class Talk:
         while self.count() < n:
             self.plant(w.free(weights))
             if w.chance(0.08):
-                self.done.append("wrote " + w.path())
-                self.used.add(self.done[-1][6:])
+                path = w.path()
+                self.done.append(path + " is written")
+                self.used.add(path)
         self.turns = []
 
     def weights(self, lean):
@@ -502,8 +523,8 @@ def length(w):
 def write_record(w, n=None, check=False):
     """(1) A conversation and its record; in training it may go on and be summed up again."""
     t = Talk(w)
-    n = n or w.between(1, 9)
-    t.converse(n, length(w), w.free([0.0, 0.0, 0.15, 0.3]))
+    n = n or w.free([1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 6, 7, 8, 9])
+    t.converse(n, length(w) if check or w.chance(0.5) else 0, w.free([0.0, 0.0, 0.15, 0.3]))
     if not check and w.chance(0.12) and len(t.turns) > 3:
         t.turns.append({"user": t.fact_question(t.facts[0])} if t.facts else {"user": w.say(w.pattern(ASK_OPEN))})
         answer = t.facts[0].answer() if t.facts else \
@@ -526,7 +547,7 @@ def write_record(w, n=None, check=False):
 def merge_record(w, n=None, check=False):
     """(2) An earlier record and a conversation that adds to it, changes and finishes."""
     t = Talk(w)
-    n = n or w.between(2, 9)
+    n = n or w.free([2, 2, 3, 3, 4, 4, 5, 6, 7, 8, 9])
     t.plant_up_to(max(1, n - w.between(1, max(1, min(5, n - 1)))))
     summary = t.as_summary()
     before, old = t.record(), list(t.open)
@@ -631,7 +652,7 @@ def goes_on(w, check=False):
 
 def dialogue(w):
     r = w.rng.random()
-    return write_record(w) if r < 0.45 else merge_record(w) if r < 0.60 else goes_on(w)
+    return write_record(w) if r < 0.45 else merge_record(w) if r < 0.65 else goes_on(w)
 
 
 def segment(w):

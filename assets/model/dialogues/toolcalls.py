@@ -992,6 +992,38 @@ def finish(w, turns, tools, ban=(), check=None):
     return d
 
 
+def lacks_tool(x, box):
+    """Is "I have no tool for that." the answer to this exchange's request?"""
+    need = set(x.tools)
+    return len(x.calls) == 1 and not need & {"calculator", "recall", "ask"} and not (need | {"shell"}) & set(box)
+
+
+def box_dialogue(w):
+    """Requests of all kinds to one small set of tools: each is served, or there is no tool for it."""
+    box, turns = w.sample(TOOLS, w.between(1, 5)), []
+    for _ in range(w.between(3, 6)):
+        r = w.rng.random()
+        if r < 0.12:
+            chat(w, turns)
+        elif r < 0.24 and "ask" not in box:
+            ask_in_words(w, turns, False)
+        else:
+            lacking_one = r > 0.7
+            for _ in range(12):
+                x = w.free(ALL_BAG)(w)
+                if lacking_one and lacks_tool(x, box):
+                    turns += [{"user": x.ask}, {"assistant": words.NO_TOOL}]
+                    break
+                if not lacking_one and set(x.tools) <= set(box):
+                    turns += x.turns()
+                    if x.again and w.chance(0.3):
+                        again(w, turns, x)
+                    break
+    if not turns:
+        return none_dialogue(w)
+    return {"role": "assistant", "tools": box, "summary": None, "turns": turns}
+
+
 def call_dialogue(w, check=False, chat_before=0.4):
     turns, tools = [], []
     if w.chance(chat_before):
@@ -1066,7 +1098,8 @@ def none_dialogue(w, check=False):
 
 def dialogue(w):
     x = w.rng.random()
-    return call_dialogue(w) if x < 0.25 else result_dialogue(w) if x < 0.75 else none_dialogue(w)
+    return (box_dialogue(w) if x < 0.35 else call_dialogue(w) if x < 0.45 else result_dialogue(w) if x < 0.75 else
+            none_dialogue(w))
 
 
 def segment(w):
