@@ -91,7 +91,8 @@ class Talk:
                 tool, arguments, more = "read", {"path": path}, {"p": path}
         self.state = state
         self.kind, self.path, self.end, self.clipped, self.at, self.done = kind, path, end, clipped, 0, 0
-        sizes = [_size(w, short or k > 0) if k == 0 or w.chance(0.3) else w.between(15, 60) for k in range(parts)]
+        sizes = sizes or [_size(w, short or k > 0) if k == 0 or w.chance(0.3) else w.between(15, 60)
+                          for k in range(parts)]
         self.text = Text(w, kind, state, sizes, places, end or not clipped)
         self.places = places
         self.id = w.artifact()
@@ -227,7 +228,7 @@ def _role(w):
 
 
 def dialogue(w):
-    if w.chance(0.5):
+    if w.chance(0.65):
         return _several(w)
     t = Talk(w, _role(w))
     if w.chance(0.25):
@@ -293,22 +294,24 @@ def dialogue(w):
 
 
 def _several(w):
-    """Several questions on one text: what is learned of a text grows with them, and what it costs does not."""
+    """A short text and many questions on it.  Looking things up is learned by looking up, and a question costs a tenth
+    of what a text does."""
     t = Talk(w, "assistant" if w.chance(0.9) else None)
-    parts, clipped = w.free([1, 1, 1, 2, 2, 3]), w.chance(0.85)
-    end = not clipped or w.chance(0.5)
-    parts = parts if clipped else 1
-    if parts == 1 and clipped:
-        end = False
-    places = [w.between(0, parts - 1) for _ in range(w.between(2, 6))]
-    if end and w.chance(0.2):
-        places[-1] = -1
-    t.open(places, parts, end, clipped=clipped, short=w.chance(0.8))
+    parts = w.free([1, 1, 1, 1, 2, 2, 2, 3])
+    clipped = parts > 1 or w.chance(0.6)
+    end = not clipped or parts > 1 and w.chance(0.5)
+    n = w.between(3, 9)
+    places = [w.between(0, parts - 1) for _ in range(n)]
+    if parts > 1 and w.chance(0.6):
+        places.sort()
+    if end:
+        places = [-1 if k and w.chance(0.2) else x for k, x in enumerate(places)]
+    t.open(places, parts, end, clipped=clipped, sizes=[w.between(6, w.free([15, 30, 30, 60])) for _ in range(parts)])
     t.answer(0)
-    for k in range(1, len(places)):
+    for k in range(1, n):
         t.again(k)
         t.answer(k)
-    if not t.over() and t.at == len(t.text.texts) - 1 and w.chance(0.5):
+    if not t.over() and t.at == parts - 1 and w.chance(0.6):
         missed = _elsewhere(t)
         if missed:
             t.turns.append({"user": _loose(w, _ask(w, AGAIN, t.kind, missed))})
