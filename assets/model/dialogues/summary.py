@@ -9,9 +9,9 @@ one canonical line that follows from the user's words:
     done      "The invoice has been paid."         paid the invoice
     open      "Don't forget to call Viktor."       call Viktor
 
-The model answers each item with its line, in the order of the items: "Noted: your dog is called Rufo.", "Decided: use
-Lua for the parser.", "Done: paid the invoice.", "Open: call Viktor.", several as "Noted: a; b. Open: c.".  So the record
-has only to copy such lines, in the order in which they were last said.
+The model answers each item with its line, in the order of the items: "Noted: your dog is called Rufo.", "Decided:
+use Lua for the parser.", "Done: paid the invoice.", "Open: call Viktor.", several as "Noted: a; b. Open: c.".  So the
+record has only to copy such lines, in the order in which they were last said.
 """
 import re
 
