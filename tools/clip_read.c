@@ -107,7 +107,7 @@ static int find_lines(const struct clip_source *s, const struct clip_request *r,
 static int read_lines(const struct clip_config *cfg, const struct clip_source *s, const struct clip_request *r,
                       struct buf *out, struct clip_figures *f, struct err *err)
 {
-    uint64_t from, to;
+    uint64_t from = 0, to = 0;
     if (r->from == 0 || (r->to && r->to < r->from))
         return err_set(err, -1, "lines %llu to %llu are no range: the first line is 1", (unsigned long long)r->from,
                        (unsigned long long)r->to);
