@@ -145,16 +145,25 @@ static inline const char *not_a_mark(const char *text, size_t from, size_t to, u
     if (!skip(&s, end, "[...")) return "what is shown between two ranges is no mark";
     if (!skip(&s, end, "]")) {
         uint64_t first, offset;
+        bool counted = false;
         if (!skip(&s, end, " ") || !skip_number(&s, end, &first)) return "a mark without figures";
-        if (skip(&s, end, " lines, ")) {
+        if (skip(&s, end, " lines")) {
             if (first != lines) return "a mark's lines are wrong";
-            if (!skip_number(&s, end, &first)) return "a mark without bytes";
-        } else if (skip(&s, end, " rows, ") || skip(&s, end, " items, ") || skip(&s, end, " members, ")) {
-            if (!skip_number(&s, end, &first)) return "a mark without bytes";
+            counted = true;
         }
-        if (!skip(&s, end, " bytes from offset ") || !skip_number(&s, end, &offset)) return "a mark without offset";
-        if (first != bytes || offset != at) return "a mark's bytes or offset are wrong";
-        if (!skip(&s, end, " left out ...]")) return "a mark that does not end";
+        counted = counted || skip(&s, end, " rows") || skip(&s, end, " items") || skip(&s, end, " members");
+        if (counted && skip(&s, end, " ...]")) {
+            if (!quoted || bytes >= 512) return "a mark without bytes";
+        } else {
+            if (counted && (!skip(&s, end, ", ") || !skip_number(&s, end, &first))) return "a mark without bytes";
+            if (!skip(&s, end, " bytes") || first != bytes) return "a mark's bytes are wrong";
+            if (skip(&s, end, " from offset ")) {
+                if (!skip_number(&s, end, &offset) || offset != at) return "a mark's offset is wrong";
+                if (!skip(&s, end, " left out ...]")) return "a mark that does not end";
+            } else if (counted || bytes >= 512 || !skip(&s, end, " ...]")) {
+                return "a mark without offset";
+            }
+        }
     }
     if (quoted && !skip(&s, end, "\": \"\"") && !skip(&s, end, "\"")) return "a mark's quotes";
     for (n = 0; skip(&s, end, "\n"); n++) {}
@@ -178,6 +187,19 @@ static inline uint64_t ref_lines(const char *s, size_t n, const struct clip_figu
         if (r < f->n_ranges && f->range[r].at < end) continue;
         ++*left;
         gap[r]++;
+    }
+    return lines;
+}
+
+/* Lines that lie wholly between two offsets. */
+static inline uint64_t clip_props_lines(const char *s, uint64_t from, uint64_t to)
+{
+    uint64_t lines = 0;
+    bool begun = from == 0 || s[from - 1] == '\n';
+    for (uint64_t i = from; i < to; i++) {
+        if (s[i] != '\n') continue;
+        lines += begun;
+        begun = true;
     }
     return lines;
 }

@@ -175,6 +175,14 @@ static bool best(struct clip *c, enum clip_kind kind, uint64_t max, bool brief, 
     return false;
 }
 
+/* With marks that say how much, or where that takes too much of the room, brief ones. */
+static bool best_marks(struct clip *c, enum clip_kind kind, uint64_t max, struct buf *out, struct clip_figures *f)
+{
+    enum { BRIEF_BELOW = 64 }; /* tokens; a long mark is 20 to 30 of them */
+    if (c->cfg.max_tokens >= BRIEF_BELOW && best(c, kind, max, false, out, f)) return true;
+    return best(c, kind, max, true, out, f);
+}
+
 /* What its kind has counted, where all of it is shown. */
 static void count_whole(const struct clip *c, struct clip_figures *f)
 {
@@ -197,15 +205,12 @@ static void say_least(struct clip *c, struct buf *out, struct clip_figures *f)
 /* A kind that does not hold what its beginning promised, or of whose form nothing fits, is text. */
 static void clip_it(struct clip *c, struct buf *out, struct clip_figures *f)
 {
-    enum { BRIEF_BELOW = 64 }; /* tokens; a long mark is 20 to 30 of them */
-    bool brief = c->cfg.max_tokens < BRIEF_BELOW;
     uint64_t kept = c->head + c->ring, levels = kept;
     if (c->kind == CLIP_JSON) levels = (uint64_t)c->json.max_rank;
     if (c->kind == CLIP_LOG) levels = 2 * kept + 2 * sizeof c->log;
-    if (c->kind != CLIP_TEXT && best(c, c->kind, levels, brief, out, f)) return;
+    if (c->kind != CLIP_TEXT && best_marks(c, c->kind, levels, out, f)) return;
     c->kind = CLIP_TEXT;
-    if (best(c, CLIP_TEXT, kept, brief, out, f) || best(c, CLIP_TEXT, kept, true, out, f)) return;
-    say_least(c, out, f);
+    if (!best_marks(c, CLIP_TEXT, kept, out, f)) say_least(c, out, f);
 }
 
 static void end_of_kind(struct clip *c)

@@ -5,6 +5,7 @@
  * The text is runs of the original in their order.  Where something lies between two runs a mark says so:
  *
  *     [... 120 lines, 4096 bytes from offset 5000 left out ...]        or, where N is small, [...]
+ *     [... 12 items ...]                                               in JSON, where little is left out
  *
  * By kind, told or found by a look at the first CLIP_LOOK bytes:
  *     text   the head and the tail

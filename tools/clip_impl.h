@@ -45,14 +45,14 @@ struct clip_writer {
 };
 
 void clip_put(struct clip_writer *w, struct clip_run run); /* by offset; what was shown already is passed over */
-/* Ends the text of an original of so many bytes and newlines; `ends` is its last byte. `items`: left out at the end. */
+/* Ends the text of an original of so many bytes and newlines; `ends` is its last byte, items are left out last. */
 void clip_put_end(struct clip_writer *w, uint64_t bytes, uint64_t newlines, char ends, enum clip_place place,
                   uint64_t items);
 
 /* Bytes to keep, from what the caller wants. */
 size_t clip_hold(const struct clip_config *cfg);
 
-/* The best text: the highest level of 0..max that fits, about.  draw() puts runs; the same level gives the same text. */
+/* The best text: about the highest level of 0..max that fits.  draw() puts runs; a level always gives the same text. */
 struct clip_drawing {
     void (*draw)(void *self, uint64_t level, struct clip_writer *w);
     void *self;

@@ -16,7 +16,7 @@
 
 enum {
     VALUE, FIRST_ITEM, FIRST_KEY, KEY, COLON, AFTER, STRING, ESCAPE, HEX, WORD, DONE,
-    DEPTH = 3, PART = 16, NUMBER = 64
+    DEPTH = 3, MEMBERS = 4, PART = 16, NUMBER = 64
 };
 
 /* ------------------------------------------------------------------ ranks */
@@ -33,14 +33,14 @@ static int cost(uint64_t i)
 static uint64_t cheapest(int v) { return v < 4 ? (uint64_t)MAX(v, 0) : (4 + (uint64_t)v % 4) << (v / 4 - 1); }
 
 /* A member costs less than an item: keys are structure. */
-static int child_cost(bool object, uint64_t i) { return cost(object ? i / 8 : i); }
+static int child_cost(bool object, uint64_t i) { return cost(object ? i / MEMBERS : i); }
 
 static uint64_t children_shown(const struct json_atom *close, uint64_t level)
 {
     int left = (int)level - close->base;
     if (left < 0) return 0;
     uint64_t n = cheapest(left + 1);
-    return MIN(close->items, close->place == PLACE_OBJECT ? 8 * n : n);
+    return MIN(close->items, close->place == PLACE_OBJECT ? MEMBERS * n : n);
 }
 
 /* ------------------------------------------------------------------ atoms */

@@ -102,6 +102,8 @@ static const struct clip_line *line_at(const struct clip_log *l, size_t i)
     return &l->last[(oldest + i - CLIP_FIRST) % CLIP_LAST];
 }
 
+enum { MARK = 64 }; /* bytes of a mark, about */
+
 /* Chooses lines of one sort from both ends in turn as long as they fit into *bytes. */
 static void choose(const struct clip_log *l, bool bad, uint64_t *bytes, bool *chosen)
 {
@@ -111,10 +113,24 @@ static void choose(const struct clip_log *l, bool bad, uint64_t *bytes, bool *ch
         while (front < back && line_at(l, back - 1)->bad != bad) back--;
         if (front == back) return;
         size_t i = from_front ? front++ : --back;
-        uint32_t len = line_at(l, i)->len;
+        uint32_t len = line_at(l, i)->len + (bad ? MARK : 0);
         if (len > *bytes) return;
         *bytes -= len;
         chosen[i] = true;
+    }
+}
+
+/* A mark would be longer than the few lines between two that are chosen: these are shown too, if they are known. */
+static void close_small_gaps(const struct clip_log *l, bool *chosen)
+{
+    size_t n = n_lines(l), last = n;
+    for (size_t i = 0; i < n; i++) {
+        const struct clip_line *line = line_at(l, i), *before = i ? line_at(l, i - 1) : NULL;
+        if (!before || before->cut || before->at + before->len != line->at) last = n;
+        if (!chosen[i]) continue;
+        if (last < n && line->at - line_at(l, last)->at - line_at(l, last)->len <= MARK)
+            for (size_t k = last + 1; k < i; k++) chosen[k] = true;
+        last = i;
     }
 }
 
@@ -150,6 +166,7 @@ void clip_log_draw(void *self, uint64_t level, struct clip_writer *w)
     uint64_t left = level / 2;
     choose(&c->log, true, &left, chosen);
     choose(&c->log, false, &left, chosen);
+    close_small_gaps(&c->log, chosen);
     uint64_t rest = level - level / 2 + left;
     struct clip_run tail = clip_tail_run(c, rest - rest / 3);
     clip_put_head(c, rest / 3, w);

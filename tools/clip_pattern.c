@@ -84,6 +84,7 @@ static int search(struct finder *d, const struct piece *p, struct err *err)
     for (size_t from = p->from, found = 0; from <= p->to;) {
         int rc = find(d, p, from, &found, err);
         if (rc <= 0) return rc;
+        if (!p->tail && found + CLIP_EXCERPT > p->to) return 0; /* the next block has more of what is behind it */
         from = keep_excerpt(d, p, from, found);
         d->begin = d->at + from;
         if (p->head && p->tail) return 0;
@@ -162,6 +163,7 @@ static void excerpts_draw(void *self, uint64_t level, struct clip_writer *w)
     int i = 0;
     for (; i < d->n_kept && left > 0; i++) {
         const struct excerpt *e = &d->kept[i];
+        if (i > 0 && left < e->len) break; /* only the first may be shown in part */
         size_t len = clip_border_before(e->bytes, e->len, true, (size_t)MIN(left, (uint64_t)e->len));
         clip_put(w, (struct clip_run){e->at, e->newlines, e->bytes, len, true, PLACE_LINES, 0});
         shown += len > 0;

@@ -7,23 +7,35 @@
 /* What lies in a gap. */
 struct gap { uint64_t at, bytes, lines, items; };
 
-static const char *noun(enum clip_place place)
+/* What was left out, in the place's own unit, as far as there is one and it counts anything. */
+static bool put_items(struct buf *out, const struct gap *g, enum clip_place place)
 {
-    return place == PLACE_ROWS ? "rows" : place == PLACE_ARRAY ? "items" : "members";
+    static const char *const noun[] = {[PLACE_LINES] = "lines", [PLACE_ROWS] = "rows", [PLACE_ARRAY] = "items",
+                                       [PLACE_OBJECT] = "members", [PLACE_STRING] = NULL};
+    uint64_t n = place == PLACE_LINES ? g->lines : g->items;
+    if (!noun[place] || n == 0) return false;
+    buf_printf(out, "%llu %s", (unsigned long long)n, noun[place]);
+    return true;
 }
 
+/* JSON may have many gaps: what is small is said shortly there. */
 static void put_mark_text(struct clip_writer *w, const struct gap *g, enum clip_place place)
 {
-    bool items = place == PLACE_ROWS || place == PLACE_ARRAY || place == PLACE_OBJECT;
+    enum { SMALL = 512 };
+    unsigned long long bytes = g->bytes, at = g->at;
+    bool json = place != PLACE_LINES && place != PLACE_ROWS;
     if (w->brief) {
         buf_puts(w->out, "[...]");
         return;
     }
     buf_puts(w->out, "[... ");
-    if (items && g->items) buf_printf(w->out, "%llu %s, ", (unsigned long long)g->items, noun(place));
-    if (!items && g->lines) buf_printf(w->out, "%llu lines, ", (unsigned long long)g->lines);
-    buf_printf(w->out, "%llu bytes from offset %llu left out ...]", (unsigned long long)g->bytes,
-               (unsigned long long)g->at);
+    bool items = put_items(w->out, g, place);
+    if (json && bytes < SMALL && items)
+        buf_puts(w->out, " ...]");
+    else if (json && bytes < SMALL)
+        buf_printf(w->out, "%llu bytes ...]", bytes);
+    else
+        buf_printf(w->out, "%s%llu bytes from offset %llu left out ...]", items ? ", " : "", bytes, at);
 }
 
 /* In JSON a mark is an item that is a string, or a member whose key is one, so that the text stays JSON. */
