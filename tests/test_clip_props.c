@@ -187,6 +187,26 @@ TEST(short_originals_of_every_sort_keep_all_promises) { rounds(1, 3000, 3000); }
 
 TEST(originals_longer_than_what_is_held_keep_all_promises) { rounds(100001, 500, 120000); }
 
+static size_t count_little(void *self, const char *text, size_t n)
+{
+    (void)self;
+    (void)text;
+    return n / 1000;
+}
+
+/* Then the ring's oldest byte is shown, which may lie in a character. */
+TEST(where_all_that_is_held_fits_all_of_it_is_shown)
+{
+    for (uint32_t round = 0; round < 10 * COUNT_OF(makers); round++) {
+        struct buf b = {0};
+        struct clip_config cfg = {.counter = {count_little, NULL}, .max_tokens = 100, .kind = CLIP_TEXT};
+        seed = round;
+        makers[round % COUNT_OF(makers)](&b, CLIP_HOLD_MIN + draw(20000));
+        holds(&cfg, &b, round);
+        buf_free(&b);
+    }
+}
+
 TEST(every_limit_from_nothing_on_is_kept)
 {
     for (uint32_t m = 0; m < COUNT_OF(makers); m++) {

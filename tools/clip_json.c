@@ -3,7 +3,7 @@
  * Every byte gets a rank: from which level on it is shown.
  *
  *     {"items": [{"id": 1}, {"id": 2}, ...], "note": "a long string ..."}
- *      0  3      3 6  9      7  10     ^higher        3 ^higher
+ *      0  1      1 2  3      3  4      ^higher        1 ^higher
  *
  * A container's children rank DEPTH above it, and higher the further back they stand, so that a level shows the first
  * few of each container, and fewer the deeper it lies; the parts of a long string rank higher one by one.  Bytes next
@@ -16,7 +16,7 @@
 
 enum {
     VALUE, FIRST_ITEM, FIRST_KEY, KEY, COLON, AFTER, STRING, ESCAPE, HEX, WORD, DONE,
-    DEPTH = 3, MEMBERS = 4, PART = 16, NUMBER = 64
+    DEPTH = 1, MEMBERS = 4, PART = 16, NUMBER = 64
 };
 
 /* ------------------------------------------------------------------ ranks */

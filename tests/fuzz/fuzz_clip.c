@@ -3,10 +3,10 @@
  * covers: tools/clip.c tools/clip_unit.c tools/clip_write.c tools/clip_log.c tools/clip_json.c tools/clip_csv.c
  * covers: tools/clip_kind.c tools/clip_read.c tools/clip_pattern.c
  *
- * An input: a letter for the kind (a t l j c: auto, text, log, JSON, CSV; o n p r: read by offset, line, text, pattern),
- * a letter for the limit (token counts from LIMITS), a letter for how it is cut; for p and r a line with the pattern;
- * then the original, of which "~" and a digit d repeat the bytes before d * 40 times (to make it longer than what is
- * held).  What must hold is in tests/clip_props.h; and the stream cut in another way gives the same. */
+ * An input: a letter for the kind (a t l j c: auto, text, log, JSON, CSV; o n p r: read by offset, line, text,
+ * pattern), a letter for the limit, a byte for how it is cut or where reading begins; for p and r a line with the
+ * pattern; then the original, in which "~" and a digit d repeat what is before it d * 40 times (to make it longer than
+ * what is held).  What must hold is in tests/clip_props.h; and the stream cut in another way gives the same. */
 #include "tests/clip_props.h"
 
 #include <jansson.h>
