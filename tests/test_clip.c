@@ -158,6 +158,17 @@ TEST(an_error_in_the_middle_of_a_log_is_shown_with_its_neighbours)
     buf_free(&b);
 }
 
+TEST(an_error_near_the_end_of_a_log_is_a_part_of_its_tail)
+{
+    struct buf b = {0};
+    log_of(&b, 20000, 19999);
+    CHECK_HAS(clip_n(b.data, b.len, 900, CLIP_AUTO), "19999 INFO ERROR disk full\n");
+    CHECK_EQ(f.n_ranges, 2);
+    CHECK_EQ(f.shown_count, 1);
+    CHECK(f.range[1].len > f.range[0].len);
+    buf_free(&b);
+}
+
 TEST(of_very_many_errors_the_first_and_the_last_are_shown)
 {
     struct buf b = {0};
