@@ -1,0 +1,206 @@
+/* window.h - what one model call carries: a list of messages that fits by construction, and lines that stand for what
+ * has left it.
+ *
+ *     system | tools | pinned | task | summary | reference | history and tool results ...      | request |
+ *     └────────── front: changes only when something leaves, or when told to ────┘              └ only to compact
+ *     └──────────────────────────── prompt <= limit ──────────────────────────────┘ answer + thinking ┘ = ctx
+ *
+ *     limit = ctx - max(answer + thinking, request + summary + WINDOW_SLACK)
+ *
+ * so that whatever was sent once can be sent again with the request for a summary behind it.
+ *
+ * How it is exact: each message is counted when it is appended, as a prompt of its own.  Parts do not add up under a
+ * template and a tokenizer, so their sum only plans; the list that is to be sent is then counted as a whole by the
+ * caller's function, and as long as that is over the limit, more leaves.  A list over its limit is never given out.
+ *
+ * What leaves: the oldest first, and whole: a message that calls tools leaves with all its results.  The message that
+ * opened the present turn and the newest message (with its call and the other results) go last; when even they do not
+ * fit, the largest of them stand as reference lines in their own places.  Nothing is asked of the model for that, so a
+ * call can always be made, unless the front alone is too large: then it is refused with the figures.
+ *
+ * Rarely and deeply: between two compactions the list of one call begins with the list of the call before.  Above the
+ * high mark window_due() asks for a compaction, which goes down to the low mark; a caller that does not compact has
+ * the oldest cut to the same low mark when the limit is met.  Marks are shares of the room beside system, tools and
+ * pins.  A task note is appended like a message, for the same reason; it moves to the front, in place of the one
+ * before, when something leaves.
+ *
+ * A compaction: window_propose() -> the caller sends the items, and gets a record -> window_commit(), or
+ * window_abandon().  The exchange is the front part of the list that was sent last, and the request: most of its pages
+ * are there.  window_undo() takes the last one back.
+ *
+ * The caller owns texts by id; here are figures alone.  Ids of messages grow.  Threads: one at a time.
+ * Errors: 0, or one of enum window_error with err filled; the window is then as it was, but for an event. */
+#ifndef WINDOW_H
+#define WINDOW_H
+#include "plimsoll.h"
+
+enum window_error {
+    WINDOW_OK = 0,
+    WINDOW_BAD = -1,         /* a limit, an id, an order of messages that cannot be: err says which */
+    WINDOW_NEVER_FITS = -2,  /* too large with everything out that may leave: err names the largest part */
+    WINDOW_UNANSWERED = -3,  /* results of the newest call lack */
+    WINDOW_NO_GAIN = -4,     /* nothing can leave, or the summary is empty or not smaller by the share asked for */
+    WINDOW_STALE = -5,       /* no proposal, or the list has changed since */
+    WINDOW_BUSY = -6,        /* a proposal is open: commit or abandon it first */
+    WINDOW_NO_ROOM = -7,     /* to undo: what left would not fit any more */
+    WINDOW_COUNT_FAILED = -8, /* the caller's function failed or gave a figure that cannot be */
+    WINDOW_NO_MEMORY = -9
+};
+
+enum window_part {
+    WINDOW_SYSTEM, WINDOW_TOOLS, WINDOW_PINNED, /* given by window_add() */
+    WINDOW_TASK, WINDOW_SUMMARY, WINDOW_REFERENCE, WINDOW_HISTORY, WINDOW_RESULTS,
+    WINDOW_REQUEST, /* for a summary: the last of a compaction's list alone */
+    WINDOW_PARTS
+};
+const char *window_part_name(enum window_part p); /* "system", "tools", ... */
+
+enum window_kind {
+    WINDOW_USER,   /* opens a turn */
+    WINDOW_ANSWER,
+    WINDOW_CALL,   /* of the model; its results follow at once */
+    WINDOW_RESULT,
+    WINDOW_NOTE    /* the whole task state, done and open, as data: takes the place of the note before */
+};
+
+enum {
+    WINDOW_SLACK = 16,          /* tokens that a request may weigh more behind a prompt than alone */
+    WINDOW_FRONT_ITEMS = 64,    /* of system, tools and pins together */
+    WINDOW_MESSAGES = 1 << 20,  /* in the window at once */
+    WINDOW_EVENTS = 32
+};
+#define WINDOW_MOST_TOKENS ((int64_t)1 << 40) /* of one text */
+
+struct window_ref { /* messages that are not there; all zero: none */
+    uint64_t first, last;    /* ids; between them may be some that are there still */
+    int64_t messages, tokens;
+};
+
+struct window_item { /* one text of a call */
+    enum window_part part;
+    uint64_t id;           /* of its text; 0: REFERENCE and REQUEST */
+    struct window_ref ref; /* messages > 0: SUMMARY: what it sums up; else the line of window_reference() is the text */
+    int64_t tokens;        /* alone; of a reference line the most that one can be */
+};
+
+struct window_count { /* Exact tokens of the prompt that these items make.  0, or not: it failed. */
+    int (*tokens)(void *self, const struct window_item *items, size_t n, int64_t *out);
+    void *self;
+};
+
+struct window_limits {
+    int64_t ctx;              /* the agent's limit, > 0 */
+    int64_t answer, thinking; /* reserved for what the model writes; answer > 0 */
+    int64_t closing;          /* tokens of the tag that ends thinking */
+    int64_t summary;          /* most tokens of a summary, > 0 */
+    int high, low;            /* marks in thousandths of the room beside the front: 0 < low < high <= 1000 */
+    int gain;                 /* thousandths by which a summary is smaller than what it takes the place of: 1 .. 999 */
+};
+
+struct window; /* opaque */
+
+int window_open(struct window **out, const struct window_limits *l, struct window_count count, struct err *err);
+void window_close(struct window *w); /* NULL is fine */
+size_t window_bytes(const struct window *w); /* of memory held */
+
+/* ------------------------------------------------------------------ what is said */
+
+/* A text of the front: SYSTEM, TOOLS or PINNED, behind those of its part.  From the next call on; the prompt changes
+ * from there on, which is an event. */
+int window_add(struct window *w, enum window_part part, uint64_t id, struct err *err);
+int window_remove(struct window *w, enum window_part part, uint64_t id, struct err *err);
+
+/* Ids grow.  results: of a CALL, how many follow, > 0; else 0.  Until they are there nothing else can be appended. */
+int window_append(struct window *w, enum window_kind kind, uint64_t id, int results, struct err *err);
+
+/* ------------------------------------------------------------------ one call */
+
+struct window_call {
+    const struct window_item *items; /* until the next call of any function with this window that is not const */
+    size_t n;
+    int64_t tokens, limit;         /* exact; tokens <= limit */
+    int64_t answer, thinking;      /* the most it may write: tokens + both <= ctx */
+    size_t kept;                   /* items from the front as in the call before */
+    int64_t kept_tokens;           /* what those weigh, counted as a prompt */
+    bool broke;                    /* the call before is not all there at the front */
+};
+
+/* Before every call of the model, in tool loops too. */
+int window_build(struct window *w, struct window_call *out, struct err *err);
+
+struct window_thinking { int64_t left; bool close; }; /* close: write the closing tag now */
+/* After `used` tokens of thinking in the call that was built last.  Says close once there is room for the tag alone;
+ * the first time is an event. */
+struct window_thinking window_thinking(struct window *w, int64_t used);
+
+/* The line that stands for what is not there; its name ("m12", "m12-57") is what a reader asks for. */
+void window_reference(const struct window_ref *r, struct buf *out);
+void window_ref_name(const struct window_ref *r, char name[48]);
+bool window_ref_read(const char *name, size_t len, uint64_t *first, uint64_t *last);
+
+/* ------------------------------------------------------------------ compaction */
+
+bool window_due(const struct window *w); /* above the high mark, and the last attempt was not in vain just now */
+
+struct window_proposal {
+    struct window_ref range;  /* what would leave */
+    struct window_ref cut;    /* left before without a summary: not in the list, the caller has the texts */
+    uint64_t summary;         /* id of the summary in force, which is to be merged; 0: none */
+    const struct window_item *items; /* the exchange, the request last; lives like those of a call */
+    size_t n;                 /* 0: too large for an exchange, only an extract will do */
+    int64_t tokens, prefill;  /* of the exchange; of these not in the call before */
+    int64_t max_tokens;       /* that the summary may have */
+    int64_t frees;            /* at least, with a summary of max_tokens; may be under 0 */
+};
+int window_propose(struct window *w, struct window_proposal *out, struct err *err);
+
+/* The proposal's range leaves and this text takes its place, and that of the summary before; all or nothing.  items:
+ * how many the parsed record has.  After a refusal the proposal stands, so that an extract may be tried. */
+int window_commit(struct window *w, uint64_t id, size_t items, bool extractive, struct err *err);
+void window_abandon(struct window *w); /* no more of this until the window has grown; nothing has changed */
+int window_undo(struct window *w, struct err *err); /* the state before the last commit, and what was said since */
+
+/* Everything but the newest leaves, and stands as one line. */
+int window_clear(struct window *w, struct err *err);
+
+/* ------------------------------------------------------------------ figures and events */
+
+struct window_figures {
+    int64_t part[WINDOW_PARTS];  /* tokens, as counted one by one */
+    int64_t count[WINDOW_PARTS]; /* items */
+    int64_t used, limit;         /* the sum of the parts */
+    int64_t high, low;           /* the marks, in tokens */
+    int64_t answer, thinking, compaction, reserve; /* reserve: the larger of answer + thinking and compaction */
+    int64_t by_compact;          /* freed by a compaction (a summary of the largest size), by window_clear(), */
+    int64_t by_clear, by_unpin;  /* by taking out all pins */
+    struct window_ref summed, cut; /* what the summary stands for; what only the reference line does */
+    uint64_t summary;
+    bool extractive, can_undo;
+    uint64_t calls, breaks, compactions; /* so far; breaks: calls that did not begin with the one before */
+    uint64_t kept_tokens, sent_tokens;   /* sums over all calls */
+};
+void window_figures(const struct window *w, struct window_figures *out);
+
+enum window_event_kind {
+    WINDOW_LEFT,          /* ref left for the reference line, without a summary */
+    WINDOW_STOOD_IN,      /* ref stands as a line in its own place: too large */
+    WINDOW_SUMMARY_LEFT,  /* the summary `id` did not fit any more */
+    WINDOW_COMPACTED,     /* ref left; `id` is the summary; tokens were freed */
+    WINDOW_EXTRACTED,     /* the same, with an extract */
+    WINDOW_UNDONE,        /* ref is back */
+    WINDOW_IN_VAIN,       /* a compaction that was given up, or left too much: none until the window has grown */
+    WINDOW_FRONT_CHANGED, /* the text `id` came or went: what stands behind it is pre-filled again */
+    WINDOW_THINKING_CLOSED,
+    WINDOW_REFUSED,       /* a call that cannot fit */
+    WINDOW_EVENT_KINDS
+};
+struct window_event {
+    enum window_event_kind kind;
+    int64_t times;         /* > 1: so many in one, since nobody took them: ref has them all, the rest is the last's */
+    struct window_ref ref; /* what, how much, and where the whole is */
+    uint64_t id;
+    int64_t tokens;
+};
+/* The oldest of those not yet taken; false: none. */
+bool window_next_event(struct window *w, struct window_event *out);
+#endif
