@@ -42,9 +42,8 @@ enum window_error {
     WINDOW_NO_GAIN = -4,     /* nothing can leave, or the summary is empty or not smaller by the share asked for */
     WINDOW_STALE = -5,       /* no proposal, or the list has changed since */
     WINDOW_BUSY = -6,        /* a proposal is open: commit or abandon it first */
-    WINDOW_NO_ROOM = -7,     /* to undo: what left would not fit any more */
-    WINDOW_COUNT_FAILED = -8, /* the caller's function failed or gave a figure that cannot be */
-    WINDOW_NO_MEMORY = -9
+    WINDOW_COUNT_FAILED = -7, /* the caller's function failed or gave a figure that cannot be */
+    WINDOW_NO_MEMORY = -8
 };
 
 enum window_part {
@@ -158,7 +157,9 @@ int window_propose(struct window *w, struct window_proposal *out, struct err *er
  * how many the parsed record has.  After a refusal the proposal stands, so that an extract may be tried. */
 int window_commit(struct window *w, uint64_t id, size_t items, bool extractive, struct err *err);
 void window_abandon(struct window *w); /* no more of this until the window has grown; nothing has changed */
-int window_undo(struct window *w, struct err *err); /* the state before the last commit, and what was said since */
+/* The state before the last commit, and what was said since; until something is cut.  No compaction is due at once
+ * again: where it is more than the limit, the next call cuts the oldest, without that summary. */
+int window_undo(struct window *w, struct err *err);
 
 /* Everything but the newest leaves, and stands as one line. */
 int window_clear(struct window *w, struct err *err);
@@ -187,7 +188,7 @@ enum window_event_kind {
     WINDOW_SUMMARY_LEFT,  /* the summary `id` did not fit any more */
     WINDOW_COMPACTED,     /* ref left; `id` is the summary; tokens were freed */
     WINDOW_EXTRACTED,     /* the same, with an extract */
-    WINDOW_UNDONE,        /* ref is back */
+    WINDOW_UNDONE,        /* the summary `id` of ref is out, what left for it is back: tokens are in use */
     WINDOW_IN_VAIN,       /* a compaction that was given up, or left too much: none until the window has grown */
     WINDOW_FRONT_CHANGED, /* the text `id` came or went: what stands behind it is pre-filled again */
     WINDOW_THINKING_CLOSED,

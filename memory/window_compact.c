@@ -219,23 +219,17 @@ static int restored(struct window *w, struct window_state *out, struct err *err)
 
 int window_undo(struct window *w, struct err *err)
 {
-    struct window_state back, now = w->now;
+    struct window_state back;
     if (!w->can_undo) return err_set(err, WINDOW_STALE, "no compaction is there to be undone");
     int rc = restored(w, &back, err);
     if (rc) return rc;
+    struct window_event e = {.kind = WINDOW_UNDONE, .ref = w->now.summed, .id = w->now.summary.id};
+    free(w->now.msg);
     w->now = back;
-    int64_t tokens = used(w);
-    if (tokens > w->limit) {
-        w->now = now;
-        free(back.msg);
-        return err_set(err, WINDOW_NO_ROOM, "undo needs %" PRId64 " tokens, and %" PRId64 " is the limit", tokens,
-                       w->limit);
-    }
-    struct window_ref range = now.summed;
-    free(now.msg);
     window_forget_undo(w);
     w->proposed = false;
     hold(w);
-    window_tell(w, (struct window_event){.kind = WINDOW_UNDONE, .ref = range, .id = now.summary.id, .tokens = tokens});
+    e.tokens = used(w);
+    window_tell(w, e);
     return 0;
 }

@@ -225,21 +225,14 @@ static void undo(struct world *x)
 {
     struct window_figures f;
     window_figures(x->w, &f);
-    int rc = window_undo(x->w, NULL);
-    if (!f.can_undo) {
-        CHECK_EQ(rc, WINDOW_STALE);
-        return;
-    }
-    CHECK(rc == 0 || rc == WINDOW_NO_ROOM);
-    undone += rc == 0;
+    CHECK_EQ(window_undo(x->w, NULL), f.can_undo ? 0 : WINDOW_STALE);
+    undone += f.can_undo;
 }
 
 static void undo_at_once(struct world *x, const struct window_figures *before)
 {
     struct window_figures f;
-    int rc = window_undo(x->w, NULL);
-    CHECK(rc == 0 || (rc == WINDOW_NO_ROOM && before->used > before->limit));
-    if (rc) return;
+    CHECK_EQ(window_undo(x->w, NULL), 0);
     undone++;
     window_figures(x->w, &f);
     CHECK_MEM(before->part, f.part, sizeof f.part);
