@@ -1,0 +1,321 @@
+/* Summaries: merged without loss, extracted where a model failed, compared; from any text. */
+#include "memory/summary.h"
+#include "tests/check.h"
+
+static struct err err;
+
+/* A token a word, and one a line. */
+static int words(void *self, const char *text, size_t len, int64_t *out)
+{
+    bool in = false;
+    *out = 0;
+    for (size_t i = 0; i < len; i++) {
+        bool blank = text[i] == ' ' || text[i] == '\n';
+        *out += (!blank && !in) + (text[i] == '\n');
+        in = !blank;
+    }
+    return self && *(bool *)self;
+}
+static struct summary_limit most(int64_t tokens) { return (struct summary_limit){words, NULL, tokens}; }
+
+static struct form_record read_record(const char *text)
+{
+    struct form_record r;
+    if (forms_read_record(text, strlen(text), &r, &err)) check_fail(__FILE__, __LINE__, "%s", err.text);
+    return r;
+}
+
+static const char before_text[] =
+    "Facts:\n- the port is 8080\n- the host is alba\nDecisions:\n- use LMDB\nDone:\n- write the parser\n"
+    "Open:\n- write the docs\n- run the tests\n";
+static const char now_text[] =
+    "Facts:\n- the host is alba\n- the user is Ines\nDecisions:\nnone\nDone:\n- run the tests\nOpen:\n- tag 1.0\n";
+
+static int merge(const char *a, const char *b, const struct summary_tasks *tasks, int64_t limit, struct buf *out,
+                 struct summary_result *res)
+{
+    struct form_record before = {0}, now = read_record(b);
+    struct summary_limit l = most(limit);
+    if (a) before = read_record(a);
+    int rc = summary_merge(a ? &before : NULL, &now, tasks, &l, out, res, &err);
+    forms_record_free(&before);
+    forms_record_free(&now);
+    return rc;
+}
+
+/* ------------------------------------------------------------------ merge */
+
+TEST(summary_merge_keeps_what_was_there_and_each_item_once)
+{
+    struct buf out = {0};
+    struct summary_result res;
+    CHECK_EQ(merge(before_text, now_text, NULL, 1000, &out, &res), 0);
+    CHECK_STR(out.data, "Facts:\n- the port is 8080\n- the host is alba\n- the user is Ines\nDecisions:\n- use LMDB\n"
+                        "Done:\n- write the parser\n- run the tests\nOpen:\n- write the docs\n- tag 1.0");
+    CHECK_EQ(res.items, 8);
+    CHECK_EQ(res.dropped, 0);
+    int64_t tokens;
+    words(NULL, out.data, out.len, &tokens);
+    CHECK_EQ(res.tokens, tokens);
+    buf_free(&out);
+}
+
+TEST(summary_f12_done_and_open_are_the_task_state_whatever_a_model_wrote)
+{
+    struct buf out = {0};
+    struct summary_result res;
+    struct form_text done[] = {form_text("ship it")}, open[] = {form_text("ask Ines"), form_text("use 8080")};
+    struct summary_tasks tasks = {{done, 1}, {open, 2}};
+    CHECK_EQ(merge(before_text, now_text, &tasks, 1000, &out, &res), 0);
+    CHECK(strstr(out.data, "Done:\n- ship it\nOpen:\n- ask Ines\n- use 8080"));
+    CHECK(!strstr(out.data, "run the tests"));
+    out.len = 0;
+    tasks = (struct summary_tasks){0};
+    CHECK_EQ(merge(before_text, now_text, &tasks, 1000, &out, &res), 0);
+    CHECK(strstr(out.data, "Done:\nnone\nOpen:\nnone"));
+    buf_free(&out);
+}
+
+TEST(summary_an_open_task_stays_until_it_is_done_and_may_be_opened_again)
+{
+    struct buf out = {0};
+    struct summary_result res;
+    CHECK_EQ(merge("Facts:\nnone\nDecisions:\nnone\nDone:\n- a\nOpen:\n- b\n- c\n",
+                   "Facts:\nnone\nDecisions:\nnone\nDone:\n- b\nOpen:\n- a\n- b\n", NULL, 1000, &out, &res), 0);
+    CHECK_STR(out.data, "Facts:\nnone\nDecisions:\nnone\nDone:\n- b\nOpen:\n- c\n- a");
+    buf_free(&out);
+}
+
+TEST(summary_too_large_drops_the_oldest_facts_first_and_says_how_many)
+{
+    struct buf out = {0};
+    struct summary_result res;
+    int64_t whole;
+    CHECK_EQ(merge(before_text, now_text, NULL, 1000, &out, &res), 0);
+    whole = res.tokens;
+    out.len = 0;
+    CHECK_EQ(merge(before_text, now_text, NULL, whole - 1, &out, &res), 0);
+    CHECK_EQ(res.dropped, 1);
+    CHECK(!strstr(out.data, "8080") && strstr(out.data, "alba")); /* said again: not the oldest */
+    CHECK(res.tokens <= whole - 1);
+    out.len = 0;
+    CHECK_EQ(merge(before_text, now_text, NULL, 24, &out, &res), 0);
+    CHECK(strstr(out.data, "Open:\n- write the docs\n- tag 1.0")); /* these never go by themselves */
+    CHECK(!strstr(out.data, "LMDB"));
+    CHECK_EQ(res.dropped + res.items, 8);
+    out.len = 0;
+    CHECK_EQ(merge(before_text, now_text, NULL, 10, &out, &res), SUMMARY_NO_ROOM);
+    CHECK_EQ(out.len, 0);
+    buf_free(&out);
+}
+
+TEST(summary_f10_an_empty_one_is_refused)
+{
+    struct buf out = {0};
+    struct summary_result res;
+    CHECK_EQ(merge(before_text, "Facts:\nnone\nDecisions:\nnone\nDone:\nnone\nOpen:\nnone\n", NULL, 1000, &out, &res),
+             SUMMARY_EMPTY);
+    struct form_text blank[] = {{"\x01\x02", 2}}; /* nothing is left of it in a line */
+    struct form_record r = {.section = {[RECORD_FACTS] = {blank, 1}}};
+    struct summary_limit l = most(1000);
+    CHECK_EQ(summary_merge(NULL, &r, NULL, &l, &out, &res, &err), SUMMARY_EMPTY);
+    CHECK_EQ(out.len, 0);
+    buf_free(&out);
+}
+
+TEST(summary_a_counter_that_fails_is_no_guess)
+{
+    struct buf out = {0};
+    struct summary_result res;
+    bool fails = true;
+    struct form_record now = read_record(now_text);
+    struct summary_limit l = {words, &fails, 1000};
+    CHECK_EQ(summary_merge(NULL, &now, NULL, &l, &out, &res, &err), SUMMARY_NOT_COUNTED);
+    CHECK_EQ(out.len, 0);
+    forms_record_free(&now);
+    buf_free(&out);
+}
+
+/* ------------------------------------------------------------------ extract */
+
+static struct summary_source says(const char *text, bool user)
+{
+    return (struct summary_source){form_text(text), user};
+}
+
+TEST(summary_extract_has_first_sentences_and_lines_with_facts_and_is_marked)
+{
+    struct buf out = {0};
+    struct summary_result res;
+    struct summary_source said[] = {
+        says("Please look at the server. It is slow. Thanks!", true),
+        says("\n  well well\nnothing here\nthe log is /var/log/app.log and port = 8080\nhm\n", false),
+    };
+    struct summary_limit l = most(1000);
+    CHECK_EQ(summary_extract(NULL, said, 2, NULL, &l, &out, &res, &err), 0);
+    CHECK_STR(out.data, "Facts:\n- " SUMMARY_MARK "\n- Please look at the server.\n- well well\n"
+                        "- the log is /var/log/app.log and port = 8080\nDecisions:\nnone\nDone:\nnone\nOpen:\nnone");
+    CHECK_EQ(res.items, 3);
+    struct form_record r = read_record(out.data);
+    CHECK(summary_is_extract(&r));
+    struct buf merged = {0}; /* a model's summary over it is one of a model */
+    CHECK_EQ(merge(out.data, now_text, NULL, 1000, &merged, &res), 0);
+    CHECK(!strstr(merged.data, SUMMARY_MARK) && strstr(merged.data, "/var/log/app.log"));
+    forms_record_free(&r);
+    buf_free(&merged);
+    buf_free(&out);
+}
+
+TEST(summary_extract_within_its_tokens_keeps_what_looks_most_like_facts)
+{
+    struct buf out = {0};
+    struct summary_result res;
+    enum { N = 300 };
+    static struct summary_source said[N];
+    static char text[N][64];
+    for (int i = 0; i < N; i++) {
+        snprintf(text[i], sizeof text[i], i % 10 ? "so it goes on and on" : "set limit_%d=%d in /etc/a.conf", i, i);
+        if (i % 10) text[i][0] = (char)('a' + i % 26); /* not all equal */
+        said[i] = says(text[i], false);
+    }
+    struct summary_limit l = most(150);
+    CHECK_EQ(summary_extract(NULL, said, N, NULL, &l, &out, &res, &err), 0);
+    CHECK(res.tokens <= 150);
+    CHECK(res.dropped > 0);
+    CHECK(!strstr(out.data, "goes on"));
+    CHECK(strstr(out.data, "limit_290=") && !strstr(out.data, "limit_0=")); /* of equal ones the newer */
+    buf_free(&out);
+}
+
+TEST(summary_extract_keeps_tasks_and_the_summary_before)
+{
+    struct buf out = {0};
+    struct summary_result res;
+    struct form_record before = read_record(before_text);
+    struct summary_source said[] = {says("Go on.", true)};
+    struct summary_limit l = most(1000);
+    CHECK_EQ(summary_extract(&before, said, 1, NULL, &l, &out, &res, &err), 0);
+    CHECK(strstr(out.data, "8080") && strstr(out.data, "use LMDB") && strstr(out.data, "- run the tests"));
+    CHECK_EQ(summary_extract(NULL, said, 0, NULL, &l, &out, &res, &err), SUMMARY_EMPTY);
+    forms_record_free(&before);
+    buf_free(&out);
+}
+
+TEST(summary_extract_cuts_long_lines_before_a_character)
+{
+    struct buf out = {0}, line = {0};
+    struct summary_result res;
+    buf_puts(&line, "x 1 ");
+    for (int i = 0; i < 300; i++) buf_puts(&line, "\xe2\x82\xac");
+    struct summary_source said[] = {{{line.data, line.len}, false}};
+    struct summary_limit l = most(1000);
+    CHECK_EQ(summary_extract(NULL, said, 1, NULL, &l, &out, &res, &err), 0);
+    char *end = strstr(out.data, "...\nDecisions");
+    CHECK(end != NULL);
+    CHECK_MEM(end - 3, "\xe2\x82\xac", 3);
+    CHECK(strlen(out.data) < 400);
+    buf_free(&line);
+    buf_free(&out);
+}
+
+/* Any bytes, any number: a record comes out that its own reader takes, within its tokens; or it is refused. */
+TEST(summary_extract_of_random_bytes_is_always_a_record_that_fits)
+{
+    uint64_t seed = 88172645463325252u;
+    int extracts = 0;
+    for (int round = 0; round < 3000; round++) {
+        static char bytes[4096];
+        struct summary_source said[64];
+        struct buf out = {0};
+        struct summary_result res;
+        size_t at = 0, n = 0;
+        for (size_t i = 0; i < sizeof bytes; i++) {
+            seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+            static const char often[] = "ab1 \n.=/:-A\xe2\x82\xac\xff\x00\x1b";
+            bytes[i] = seed >> 60 ? often[(seed >> 8) % sizeof often] : (char)(seed >> 16);
+        }
+        for (; n < 64 && at < sizeof bytes; n++) {
+            size_t len = MIN((size_t)(seed >> (n % 40)) % 200, sizeof bytes - at);
+            said[n] = (struct summary_source){{bytes + at, len}, n % 2 == 0};
+            at += len;
+        }
+        struct summary_limit l = most(40 + round % 400);
+        int rc = summary_extract(NULL, said, n, NULL, &l, &out, &res, &err);
+        if (rc == 0) {
+            struct form_record r;
+            int64_t tokens;
+            CHECK_EQ(forms_read_record(out.data, out.len, &r, &err), 0);
+            CHECK(summary_is_extract(&r));
+            CHECK_EQ(r.section[RECORD_FACTS].n, res.items + 1);
+            words(NULL, out.data, out.len, &tokens);
+            CHECK_EQ(tokens, res.tokens);
+            CHECK(tokens <= l.most);
+            forms_record_free(&r);
+            extracts++;
+        } else {
+            CHECK(rc == SUMMARY_EMPTY || rc == SUMMARY_NO_ROOM);
+            CHECK_EQ(out.len, 0);
+        }
+        buf_free(&out);
+    }
+    CHECK(extracts > 2000);
+}
+
+TEST(summary_extract_of_more_messages_than_items_takes_the_newest_and_says_so)
+{
+    enum { N = 20000 };
+    struct summary_source *said = calloc(N, sizeof *said);
+    char *text = calloc(N, 16);
+    struct buf out = {0};
+    struct summary_result res;
+    for (int i = 0; i < N; i++) {
+        snprintf(text + 16 * i, 16, "fact %d", i);
+        said[i] = says(text + 16 * i, true);
+    }
+    struct summary_limit l = most(200);
+    CHECK_EQ(summary_extract(NULL, said, N, NULL, &l, &out, &res, &err), 0);
+    CHECK(strstr(out.data, "fact 19999"));
+    CHECK_EQ(res.dropped + res.items, N);
+    buf_free(&out);
+    free(said);
+    free(text);
+}
+
+/* ------------------------------------------------------------------ diff */
+
+static struct summary_change diff(const char *a, const char *b, const char *want)
+{
+    struct buf out = {0};
+    struct summary_change c;
+    CHECK_EQ(summary_diff(form_text(a), form_text(b), &out, &c, &err), 0);
+    CHECK_STR(out.data ? out.data : "", want);
+    buf_free(&out);
+    return c;
+}
+
+TEST(summary_diff_tells_what_went_and_what_came)
+{
+    struct summary_change c = diff("a\nb\n\nc\nc\n", "c\nd\na\nz", "- b\n- c\n+ d\n+ z\n");
+    CHECK_EQ(c.removed, 2);
+    CHECK_EQ(c.added, 2);
+    c = diff("a\nb", "b\n \na\n", "");
+    CHECK_EQ(c.removed + c.added, 0);
+    diff("", "x", "+ x\n");
+    diff("x", "", "- x\n");
+    diff("", "", "");
+}
+
+TEST(summary_diff_of_too_many_lines_is_refused)
+{
+    struct buf many = {0}, out = {0};
+    struct summary_change c;
+    for (int i = 0; i <= SUMMARY_ITEMS; i++) buf_puts(&many, "x\n");
+    struct form_text all = {many.data, many.len}, less = {many.data, many.len - 2};
+    CHECK_EQ(summary_diff(all, less, &out, &c, &err), SUMMARY_TOO_MANY);
+    CHECK_EQ(summary_diff(less, less, &out, &c, &err), 0);
+    CHECK_EQ(out.len, 0);
+    buf_free(&many);
+    buf_free(&out);
+}
+
+CHECK_MAIN
