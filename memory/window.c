@@ -24,6 +24,14 @@ int window_count_items(const struct window *w, const struct window_item *items, 
     return 0;
 }
 
+int window_weigh(const struct window *w, struct window_item *it, struct err *err)
+{
+    int64_t t = 0;
+    int rc = window_count_items(w, it, 1, &t, err);
+    if (rc == 0) it->tokens = MAX(0, t - w->empty_tokens);
+    return rc;
+}
+
 /* ------------------------------------------------------------------ open and close */
 
 static int check_limits(const struct window_limits *l, struct err *err)
@@ -51,9 +59,12 @@ static int measure(struct window *w, struct err *err)
     struct window_item request = {.part = WINDOW_REQUEST};
     struct window_item line = {.part = WINDOW_REFERENCE,
                                .ref = {UINT64_MAX - 1, UINT64_MAX, INT64_MAX, INT64_MAX}};
-    int rc = window_count_items(w, &request, 1, &w->request_tokens, err);
-    if (rc == 0) rc = window_count_items(w, &line, 1, &w->line_tokens, err);
+    int rc = window_count_items(w, NULL, 0, &w->empty_tokens, err);
+    if (rc == 0) rc = window_weigh(w, &request, err);
+    if (rc == 0) rc = window_weigh(w, &line, err);
     if (rc) return rc;
+    w->request_tokens = request.tokens;
+    w->line_tokens = line.tokens;
     w->compaction = w->request_tokens + w->l.summary + WINDOW_SLACK;
     w->reserve = MAX(w->l.answer + w->l.thinking, w->compaction);
     w->limit = w->l.ctx - w->reserve;
@@ -150,7 +161,7 @@ int window_add(struct window *w, enum window_part part, uint64_t id, struct err 
         return err_set(err, WINDOW_BAD, "text %" PRIu64 " cannot be added to the front", id);
     if (w->n_front == WINDOW_FRONT_ITEMS)
         return err_set(err, WINDOW_BAD, "the front has %d texts, the most it can", WINDOW_FRONT_ITEMS);
-    int rc = window_count_items(w, &it, 1, &it.tokens, err);
+    int rc = window_weigh(w, &it, err);
     if (rc) return rc;
     size_t at = w->n_front++;
     for (; at > 0 && w->front[at - 1].part > part; at--) w->front[at] = w->front[at - 1];
@@ -193,7 +204,7 @@ int window_append(struct window *w, enum window_kind kind, uint64_t id, int resu
     if (rc == 0) rc = window_room(w, &w->now, w->now.n + 1, err);
     if (rc) return rc;
     struct window_item it = {.part = part[kind], .id = id};
-    rc = window_count_items(w, &it, 1, &it.tokens, err);
+    rc = window_weigh(w, &it, err);
     if (rc) return rc;
     w->now.msg[w->now.n++] = (struct window_message){.id = id, .tokens = it.tokens, .kind = (uint8_t)kind};
     w->last_id = id;

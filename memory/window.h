@@ -9,9 +9,10 @@
  *
  * so that whatever was sent once can be sent again with the request for a summary behind it.
  *
- * How it is exact: each message is counted when it is appended, as a prompt of its own.  Parts do not add up under a
- * template and a tokenizer, so their sum only plans; the list that is to be sent is then counted as a whole by the
- * caller's function, and as long as that is over the limit, more leaves.  A list over its limit is never given out.
+ * How it is exact: each message is counted when it is appended, as a prompt of its own, less an empty prompt.  Parts
+ * do not add up under a template and a tokenizer, so their sum only plans; the list that is to be sent is then counted
+ * as a whole by the caller's function, and as long as that is over the limit, more leaves.  A list over its limit is
+ * never given out.
  *
  * What leaves: the oldest first, and whole: a message that calls tools leaves with all its results.  The message that
  * opened the present turn and the newest message (with its call and the other results) go last; when even they do not
@@ -79,10 +80,10 @@ struct window_item { /* one text of a call */
     enum window_part part;
     uint64_t id;           /* of its text; 0: REFERENCE and REQUEST */
     struct window_ref ref; /* messages > 0: SUMMARY: what it sums up; else the line of window_reference() is the text */
-    int64_t tokens;        /* alone; of a reference line the most that one can be */
+    int64_t tokens;        /* by itself; of a reference line the most that one can be */
 };
 
-struct window_count { /* Exact tokens of the prompt that these items make.  0, or not: it failed. */
+struct window_count { /* Exact tokens of the prompt that these items make, none too.  0, or not: it failed. */
     int (*tokens)(void *self, const struct window_item *items, size_t n, int64_t *out);
     void *self;
 };
@@ -167,7 +168,7 @@ int window_clear(struct window *w, struct err *err);
 /* ------------------------------------------------------------------ figures and events */
 
 struct window_figures {
-    int64_t part[WINDOW_PARTS];  /* tokens, as counted one by one */
+    int64_t part[WINDOW_PARTS];  /* tokens, as counted one by one; what an empty prompt has is the system's */
     int64_t count[WINDOW_PARTS]; /* items */
     int64_t used, limit;         /* the sum of the parts */
     int64_t high, low;           /* the marks, in tokens */

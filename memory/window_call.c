@@ -12,7 +12,7 @@ size_t window_unit_end(const struct window_state *s, size_t i)
 
 static int64_t front_tokens(const struct window *w)
 {
-    int64_t sum = 0;
+    int64_t sum = w->empty_tokens;
     for (size_t i = 0; i < w->n_front; i++) sum += w->front[i].tokens;
     return sum;
 }
@@ -122,6 +122,13 @@ static void put_unit(const struct window *w, const struct window_plan *p, size_t
     }
 }
 
+int64_t window_unit_sum(const struct window *w, const struct window_plan *p, size_t i, size_t end)
+{
+    struct window_list unit = {0};
+    put_unit(w, p, i, end, &unit);
+    return unit.sum;
+}
+
 /* Task, summary and the reference line: what stands between the texts of the front and the messages. */
 static void put_middle(const struct window *w, const struct window_plan *p, struct window_list *l)
 {
@@ -150,7 +157,8 @@ static void put_middle(const struct window *w, const struct window_plan *p, stru
 struct window_list window_compose(const struct window *w, const struct window_plan *p, size_t upto,
                                   struct window_item *items)
 {
-    struct window_list l = {.items = items};
+    struct window_list l = {.items = items, .sum = w->empty_tokens};
+    l.part[WINDOW_SYSTEM] = w->empty_tokens;
     for (size_t i = 0; i < w->n_front; i++) put(&l, w->front[i]);
     put_middle(w, p, &l);
     for (size_t i = 0, end; i < upto; i = end) {
@@ -172,13 +180,7 @@ bool window_leave_more(const struct window *w, struct window_plan *p, int64_t ta
         end = window_unit_end(s, i);
         if (is_kept(p, i) || i == note || (any && s->msg[i].kind == WINDOW_NOTE)) continue;
         p->leave = end;
-        if (any) {
-            struct window_list unit = {0};
-            put_unit(w, p, i, end, &unit);
-            sum -= unit.sum;
-        } else {
-            sum = window_compose(w, p, s->n, NULL).sum;
-        }
+        sum = any ? sum - window_unit_sum(w, p, i, end) : window_compose(w, p, s->n, NULL).sum;
         any = true;
         if (sum <= target) break;
     }

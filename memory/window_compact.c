@@ -57,11 +57,19 @@ static struct window_list exchange(const struct window *w, size_t upto)
     return l;
 }
 
-static size_t unit_before(const struct window_state *s, size_t end)
+/* The end of the last message before `end` up to which such a list is at most so large by its parts. */
+static size_t longest(const struct window *w, size_t end, int64_t most)
 {
-    size_t i = end;
-    while (i > 0 && s->msg[--i].kind == WINDOW_RESULT) {}
-    return i;
+    struct window_plan p = window_plan(w);
+    int64_t sum = window_compose(w, &p, 0, NULL).sum + w->request_tokens;
+    size_t fits = 0;
+    for (size_t i = 0, next; i < end; i = next) {
+        next = window_unit_end(&w->now, i);
+        sum += window_unit_sum(w, &p, i, next);
+        if (sum > most) break;
+        fits = next;
+    }
+    return fits;
 }
 
 /* The longest list, of at most p->leave messages, that can be sent with room for a summary; p->leave is then its
@@ -71,18 +79,16 @@ static int fit_exchange(struct window *w, struct window_plan *p, struct window_l
 {
     int64_t most = w->l.ctx - w->l.summary, skew = 0;
     struct window_plan shorter = *p;
-    while (shorter.leave > 0 && window_gone_ref(w, &shorter).messages > 0) {
+    for (shorter.leave = longest(w, p->leave, most); window_gone_ref(w, &shorter).messages > 0;
+         shorter.leave = longest(w, shorter.leave, MIN(most - skew, l->sum - 1))) {
         *l = exchange(w, shorter.leave);
-        if (l->sum + skew <= most) {
-            int rc = window_count_items(w, l->items, l->n, tokens, err);
-            if (rc) return rc;
-            if (*tokens <= most) {
-                *p = shorter;
-                return 0;
-            }
-            skew = *tokens - l->sum;
+        int rc = window_count_items(w, l->items, l->n, tokens, err);
+        if (rc) return rc;
+        if (*tokens <= most) {
+            *p = shorter;
+            return 0;
         }
-        shorter.leave = unit_before(&w->now, shorter.leave);
+        skew = *tokens - l->sum;
     }
     *l = (struct window_list){0};
     *tokens = 0;
@@ -167,7 +173,7 @@ int window_commit(struct window *w, uint64_t id, size_t items, bool extractive, 
     window_ref_add(&summed, &s->cut);
     window_ref_add(&summed, &gone);
     struct window_item it = {.part = WINDOW_SUMMARY, .id = id, .ref = summed};
-    int rc = window_count_items(w, &it, 1, &it.tokens, err);
+    int rc = window_weigh(w, &it, err);
     if (rc == 0) rc = check_summary(w, it.tokens, items, err);
     if (rc == 0) rc = save(w, &copy, err);
     if (rc) return rc;

@@ -38,7 +38,8 @@ struct window_list {
 struct window {
     struct window_limits l;
     struct window_count counter;
-    int64_t limit, compaction, reserve, request_tokens, line_tokens; /* line: the longest reference line */
+    int64_t limit, compaction, reserve;
+    int64_t empty_tokens, request_tokens, line_tokens; /* of an empty prompt; the request; the longest reference line */
     struct window_item front[WINDOW_FRONT_ITEMS];
     size_t n_front;
     struct window_state now, saved;
@@ -60,6 +61,7 @@ struct window {
 /* window.c */
 int window_count_items(const struct window *w, const struct window_item *items, size_t n, int64_t *out,
                        struct err *err);
+int window_weigh(const struct window *w, struct window_item *it, struct err *err); /* sets its tokens */
 int window_room(struct window *w, struct window_state *s, size_t n_messages, struct err *err); /* s can hold so many */
 void window_tell(struct window *w, struct window_event e);
 void window_ref_add(struct window_ref *to, const struct window_ref *from);
@@ -68,6 +70,7 @@ void window_ref_add(struct window_ref *to, const struct window_ref *from);
 int64_t window_mark(const struct window *w, int thousandths);
 struct window_plan window_plan(const struct window *w);
 size_t window_unit_end(const struct window_state *s, size_t i); /* past the message at i and what leaves with it */
+int64_t window_unit_sum(const struct window *w, const struct window_plan *p, size_t i, size_t end); /* as listed */
 bool window_gone(const struct window *w, const struct window_plan *p, size_t i); /* i: a unit's first message */
 struct window_ref window_gone_ref(const struct window *w, const struct window_plan *p);
 struct window_list window_compose(const struct window *w, const struct window_plan *p, size_t upto,

@@ -7,7 +7,7 @@
 #include "tests/check.h"
 #include "tests/test_window_mock.h"
 
-/* limit = 2000 - max(100 + 100, 34 + 100 + 16) = 1800 */
+/* limit = 2000 - max(100 + 100, 30 + 100 + 16) = 1800 */
 static const struct window_limits usual = {
     .ctx = 2000, .answer = 100, .thinking = 100, .closing = 3, .summary = 100, .high = 800, .low = 400, .gain = 200};
 
@@ -118,7 +118,7 @@ TEST(window_refuses_what_can_never_fit_and_names_the_largest_part)
     struct window_call c;
     struct window_event e;
     CHECK_EQ(window_build(w, &c, &err), WINDOW_NEVER_FITS);
-    CHECK(strstr(err.text, "the largest part is pinned, 1794"));
+    CHECK(strstr(err.text, "the largest part is pinned, 1790"));
     CHECK(strstr(err.text, "1800 is the limit (context 2000 - 200)"));
     after = figures(w);
     CHECK_MEM(&before, &after, sizeof before);
@@ -171,7 +171,7 @@ TEST(window_a_result_too_large_stands_as_a_line_behind_its_call)
     struct window_call c = call(w);
     const struct window_item *r = item(&c, WINDOW_RESULTS, 7);
     CHECK(r && r->ref.messages == 1);
-    CHECK_EQ(r->ref.tokens, 600000 + MOCK_HEAD);
+    CHECK_EQ(r->ref.tokens, 600000);
     CHECK_EQ(item(&c, WINDOW_RESULTS, 6)->ref.messages, 0);
     CHECK(item(&c, WINDOW_HISTORY, 1)); /* nothing had to leave for it */
     CHECK(!c.broke);
@@ -325,8 +325,8 @@ TEST(window_figures_say_what_a_compaction_frees_before_it_is_made)
     struct window_figures f = figures(w);
     struct window_proposal p = propose(w);
     CHECK_EQ(f.by_compact, p.frees);
-    CHECK_EQ(f.by_unpin, 20 + MOCK_HEAD);
-    mock.size[SUMMARY] = usual.summary + MOCK_LINE; /* as large as one may be */
+    CHECK_EQ(f.by_unpin, 20);
+    mock.size[SUMMARY] = usual.summary + MOCK_LINE + 3; /* as large as one may be */
     CHECK_EQ(window_commit(w, SUMMARY, 1, false, &err), 0);
     CHECK(f.used - figures(w).used >= p.frees);
     CHECK(f.used - figures(w).used < p.frees + 10);
@@ -394,9 +394,9 @@ TEST(window_f2_a_message_counts_from_when_it_is_there)
 TEST(window_f3_system_and_tools_are_counted)
 {
     struct window *w = window(&usual);
-    CHECK_EQ(figures(w).used, 50 + 30 + 2 * MOCK_HEAD);
+    CHECK_EQ(figures(w).used, 50 + 30 + MOCK_HEAD);
     CHECK_EQ(figures(w).part[WINDOW_SYSTEM], 50 + MOCK_HEAD);
-    CHECK_EQ(figures(w).part[WINDOW_TOOLS], 30 + MOCK_HEAD);
+    CHECK_EQ(figures(w).part[WINDOW_TOOLS], 30);
     mock.size[OTHER] = 1500; /* many tools: less room for the rest */
     CHECK_EQ(window_add(w, WINDOW_TOOLS, OTHER, NULL), 0);
     talk(w, 1, 3, 400);
@@ -442,10 +442,11 @@ TEST(window_f5_a_context_of_unknown_size_is_refused_at_once)
 TEST(window_f6_the_exchange_for_a_summary_fits_however_much_is_there)
 {
     struct window *w = window(&usual);
-    for (uint64_t id = 1; id <= 999; id++) { /* no call in between */
-        say(w, id % 2 ? WINDOW_USER : WINDOW_ANSWER, id, 50);
+    mock.seam = 30;
+    for (uint64_t id = 1; id <= 4000; id++) { /* no call in between */
+        say(w, id % 2 ? WINDOW_USER : WINDOW_ANSWER, id, 50 + (int64_t)(id % 7));
         struct window_proposal p;
-        if (id % 97 || window_propose(w, &p, NULL)) continue;
+        if (id < 60 || id % 3 || window_propose(w, &p, NULL)) continue;
         int64_t exact;
         CHECK(p.n > 0);
         CHECK_EQ(p.items[p.n - 1].part, WINDOW_REQUEST);
@@ -498,7 +499,7 @@ TEST(window_f8_one_oversized_message_stands_as_a_line)
     say(w, WINDOW_USER, 5, 167000);
     struct window_call c = call(w);
     CHECK_EQ(item(&c, WINDOW_HISTORY, 5)->ref.messages, 1);
-    CHECK_EQ(item(&c, WINDOW_HISTORY, 5)->ref.tokens, 167000 + MOCK_HEAD);
+    CHECK_EQ(item(&c, WINDOW_HISTORY, 5)->ref.tokens, 167000);
     for (uint64_t id = 1; id <= 4; id++) CHECK_EQ(item(&c, WINDOW_HISTORY, id)->ref.messages, 0);
     window_close(w);
 }
@@ -611,10 +612,10 @@ TEST(window_f13_the_marks_that_a_person_set_are_kept)
         l.high = high;
         l.low = high / 2;
         struct window *w = window(&l);
-        int64_t mark = 88 + (1800 - 88) * high / 1000;
+        int64_t mark = 84 + (1800 - 84) * high / 1000;
         CHECK_EQ(figures(w).high, mark);
         uint64_t id = 0;
-        while (figures(w).used + 14 <= mark) {
+        while (figures(w).used + 10 <= mark) {
             say(w, WINDOW_ANSWER, ++id, 10);
             CHECK(!window_due(w));
         }

@@ -7,7 +7,7 @@
 enum { MOCK_IDS = 1 << 14, MOCK_HEAD = 4, MOCK_LINE = 20, MOCK_REQUEST = 30 };
 
 struct mock {
-    int64_t size[MOCK_IDS]; /* of each text, in tokens; alone it weighs MOCK_HEAD more */
+    int64_t size[MOCK_IDS]; /* of each text, in tokens; an empty prompt has MOCK_HEAD */
     int seam;               /* at each seam of two texts the prompt has up to so many tokens more or less */
     bool fails;
     uint64_t counted;       /* calls */

@@ -204,7 +204,7 @@ static void say(struct world *x, enum window_kind kind, int results, int64_t tok
     uint64_t id = x->n_said + 1;
     x->mock.size[id] = tokens;
     CHECK_EQ(window_append(x->w, kind, id, results, NULL), 0);
-    x->said[x->n_said++] = (struct said){kind, results, tokens + MOCK_HEAD};
+    x->said[x->n_said++] = (struct said){kind, results, tokens};
 }
 
 static void say_something(struct world *x)
