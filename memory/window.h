@@ -38,7 +38,7 @@
 enum window_error {
     WINDOW_OK = 0,
     WINDOW_BAD = -1,         /* a limit, an id, an order of messages that cannot be: err says which */
-    WINDOW_NEVER_FITS = -2,  /* too large with everything out that may leave: err names the largest part */
+    WINDOW_NEVER_FITS = -2,  /* too large with everything out that may leave: err names the largest part and text */
     WINDOW_UNANSWERED = -3,  /* results of the newest call lack */
     WINDOW_NO_GAIN = -4,     /* nothing can leave, or the summary is empty or not smaller by the share asked for */
     WINDOW_STALE = -5,       /* no proposal, or the list has changed since */
@@ -193,7 +193,7 @@ enum window_event_kind {
     WINDOW_IN_VAIN,       /* a compaction that was given up, or left too much: none until the window has grown */
     WINDOW_FRONT_CHANGED, /* the text `id` came or went: what stands behind it is pre-filled again */
     WINDOW_THINKING_CLOSED,
-    WINDOW_REFUSED,       /* a call that cannot fit */
+    WINDOW_REFUSED,       /* a call that cannot fit: it would have so many tokens; `id`: the front's largest text */
     WINDOW_EVENT_KINDS
 };
 struct window_event {

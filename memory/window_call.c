@@ -243,15 +243,18 @@ static int refuse(struct window *w, const struct window_list *l, int64_t exact, 
     enum window_part most = WINDOW_SYSTEM;
     for (enum window_part i = WINDOW_SYSTEM; i < WINDOW_REQUEST; i++)
         if (l->part[i] > l->part[most]) most = i;
-    window_tell(w, (struct window_event){.kind = WINDOW_REFUSED, .tokens = exact});
+    struct window_item text = {0};
+    for (size_t i = 0; i < w->n_front; i++)
+        if (w->front[i].tokens >= text.tokens) text = w->front[i];
+    window_tell(w, (struct window_event){.kind = WINDOW_REFUSED, .id = text.id, .tokens = exact});
     return err_set(err, WINDOW_NEVER_FITS,
                    "the prompt needs %" PRId64 " tokens with all out that may leave, and %" PRId64
                    " is the limit (context %" PRId64 " - %" PRId64 "): the largest part is %s, %" PRId64
                    " (system %" PRId64 ", tools %" PRId64 ", pinned %" PRId64 ", task %" PRId64
-                   ", the newest messages %" PRId64 ")",
+                   ", the newest messages %" PRId64 "); the largest text of the front is %" PRIu64 " with %" PRId64,
                    exact, w->limit, w->l.ctx, w->reserve, window_part_name(most), l->part[most],
                    l->part[WINDOW_SYSTEM], l->part[WINDOW_TOOLS], l->part[WINDOW_PINNED], l->part[WINDOW_TASK],
-                   l->part[WINDOW_HISTORY] + l->part[WINDOW_RESULTS]);
+                   l->part[WINDOW_HISTORY] + l->part[WINDOW_RESULTS], text.id, text.tokens);
 }
 
 /* A list in w->items that was counted and fits. */

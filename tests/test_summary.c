@@ -265,12 +265,12 @@ TEST(summary_extract_of_more_messages_than_items_takes_the_newest_and_says_so)
 {
     enum { N = 20000 };
     struct summary_source *said = calloc(N, sizeof *said);
-    char *text = calloc(N, 16);
+    char *text = calloc(N, 24);
     struct buf out = {0};
     struct summary_result res;
     for (int i = 0; i < N; i++) {
-        snprintf(text + 16 * i, 16, "fact %d", i);
-        said[i] = says(text + 16 * i, true);
+        snprintf(text + 24 * i, 24, "fact %d", i);
+        said[i] = says(text + 24 * i, true);
     }
     struct summary_limit l = most(200);
     CHECK_EQ(summary_extract(NULL, said, N, NULL, &l, &out, &res, &err), 0);

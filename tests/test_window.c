@@ -122,7 +122,9 @@ TEST(window_refuses_what_can_never_fit_and_names_the_largest_part)
     CHECK(strstr(err.text, "1800 is the limit (context 2000 - 200)"));
     after = figures(w);
     CHECK_MEM(&before, &after, sizeof before);
+    CHECK(strstr(err.text, "the largest text of the front is 10003 with 1790"));
     CHECK(event(w, WINDOW_REFUSED, &e));
+    CHECK_EQ(e.id, PIN);
     CHECK_EQ(window_remove(w, WINDOW_PINNED, PIN, NULL), 0); /* and it goes on */
     CHECK_EQ(call(w).n, 2 + 9);
     window_close(w);

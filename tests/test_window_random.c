@@ -333,7 +333,7 @@ TEST(window_never_breaks_its_bound_in_random_sessions)
 {
     static struct world x;
 #ifdef __SANITIZE_ADDRESS__
-    enum { SESSIONS = 2000 };
+    enum { SESSIONS = 6000 };
 #else
     enum { SESSIONS = 30000 };
 #endif
