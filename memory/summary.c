@@ -156,7 +156,9 @@ static int fit(struct fitting *f, const struct summary_limit *limit, struct buf 
 static int count_items(const struct buf *text, bool marked, struct summary_result *result, struct err *err)
 {
     struct form_record r;
-    if (forms_read_record(text->data, text->len, &r, err)) return err_set(err, SUMMARY_NO_ROOM, "too long a summary");
+    int rc = forms_read_record(text->data, text->len, &r, err);
+    if (rc == FORMS_NO_MEMORY) return err_set(err, SUMMARY_NO_MEMORY, "no memory for a summary");
+    if (rc) return err_set(err, SUMMARY_NO_ROOM, "a summary of %zu bytes is too long", text->len);
     result->items = 0;
     for (int s = 0; s < RECORD_SECTIONS; s++) result->items += r.section[s].n;
     forms_record_free(&r);
