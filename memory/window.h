@@ -167,7 +167,7 @@ int window_clear(struct window *w, struct err *err);
 
 /* ------------------------------------------------------------------ figures and events */
 
-struct window_figures {
+struct window_figures { /* of eight-byte fields alone, so that two can be compared as bytes */
     int64_t part[WINDOW_PARTS];  /* tokens, as counted one by one; what an empty prompt has is the system's */
     int64_t count[WINDOW_PARTS]; /* items */
     int64_t used, limit;         /* the sum of the parts */
@@ -177,7 +177,7 @@ struct window_figures {
     int64_t by_clear, by_unpin;  /* by taking out all pins */
     struct window_ref summed, cut; /* what the summary stands for; what only the reference line does */
     uint64_t summary;
-    bool extractive, can_undo;
+    uint64_t extractive, can_undo; /* 0 or 1 */
     uint64_t calls, breaks, compactions; /* so far; breaks: calls that did not begin with the one before */
     uint64_t kept_tokens, sent_tokens;   /* sums over all calls */
 };
