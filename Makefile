@@ -101,7 +101,7 @@ bench: ## speed and memory: two real shapes, then the embedded model; ARGS=... g
 	$(again) VARIANT=release STAGE=build bench-program
 	@$(call folder,release)/tests/bench $(ARGS)
 	$(if $(ARGS),,@$(call folder,release)/tests/bench --models assets/plimsoll-tiny.gguf \
-	    --tests pp1500,tg256,b8x64,sweep256,agents8,resume,ledger8x4096)
+	    --tests pp1500,tg256,b8x64,sweep256,agents8,resume,watch2048,ledger8x4096)
 
 soak: ## 64 clients without manners on four engines for SOAK_SECONDS: ends, books, memory, a stopped stdout
 	$(again) VARIANT=release STAGE=test soak-program

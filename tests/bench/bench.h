@@ -11,6 +11,7 @@
  * and, ours only:
  *     agentsN    N agents whose prompts begin alike: is the front computed once, and what does that save?
  *     resume     a turn that extends a conversation, against the same prompt fresh
+ *     watchN     N decode steps, and N while another thread reads the engine's figures 60 times a second
  *     ledgerBxN  B sequences of N tokens, full: the ledger against what the system says of the process */
 #ifndef BENCH_H
 #define BENCH_H
@@ -53,6 +54,12 @@ struct waits {
 };
 
 /* What a process that does nothing else holds.  RssAnon in bytes, less what it was before open(). */
+struct watched {
+    bool there;
+    struct spread rate[2]; /* tok/s: alone, watched */
+    double noise;
+};
+
 struct weight {
     bool there;
     struct ledger ledger;
@@ -71,6 +78,7 @@ struct subject {
     uint64_t file_bytes;
     struct side ours, peer;
     struct waits agents, resume;
+    struct watched watched;
     struct weight weight;
 };
 
@@ -81,6 +89,7 @@ struct options {
     int sweep;                 /* N of sweepN; 0: not asked for, as with those that follow */
     int agents;                /* N of agentsN */
     bool resume;
+    int watch;                 /* N of watchN */
     int weigh_seqs, weigh_ctx; /* of ledgerBxN */
     int reps, threads;
     double wait_s; /* most seconds spent waiting for quiet, per model file and side */

@@ -9,8 +9,9 @@ static const char help[] =
     "  --models A,B    shapes for which model files are made, or files that end in .gguf (llama3.2-1b,qwen2.5-0.5b)\n"
     "  --types A,B     weight types of the files that are made (q8_0,q4_0,q4_k)\n"
     "  --tests A,B     ppN, tgN, bBxN: pre-fill, decode, B sequences together; sweepN: b1xN to b16xN;\n"
-    "                  agentsN, resume: what known pages save; ledgerBxN: memory, B sequences of N tokens\n"
-    "                  (pp512,tg128,b8x32,sweep32,agents8,resume,ledger8x1024; sweep and ledger mean these)\n"
+    "                  agentsN, resume: what known pages save; watchN: what a display costs;\n"
+    "                  ledgerBxN: memory, B sequences of N tokens (pp512,tg128,b8x32,sweep32,agents8,resume,\n"
+    "                  watch128,ledger8x1024; sweep and ledger mean these)\n"
     "  --reps R        repetitions after one warm-up (3)\n"
     "  --threads N     pinned threads, for both sides (2)\n"
     "  --wait S        most seconds to wait for a quiet machine, per model file and side (10)\n"
@@ -93,6 +94,9 @@ static int read_test(struct options *o, const char *name, struct err *err)
     if (sscanf(name, "sweep%7d%n", &n, &used) == 1 && !name[used]) return add_sweep(o, n, name, err);
     if (strcmp(name, "resume") == 0) {
         o->resume = true;
+    } else if (sscanf(name, "watch%7d%n", &n, &used) == 1 && !name[used]) {
+        if (n < 1 || n > STEPS) return bad(err, "a number of steps from 1 on, not", name);
+        o->watch = n;
     } else if (sscanf(name, "agents%3d%n", &n, &used) == 1 && !name[used]) {
         if (n < 1 || n > SEQS) return bad(err, "from 1 to 64 agents, not", name);
         o->agents = n;
@@ -118,8 +122,8 @@ static int complete(struct options *o, bool quick, const char *models, const cha
     if (!models) models = quick ? "qwen2.5-0.5b" : "llama3.2-1b,qwen2.5-0.5b";
     if (!types) types = "q8_0,q4_0,q4_k";
     if (!tests)
-        tests = quick ? "pp64,tg16,b8x8,sweep8,agents8,resume,ledger4x256"
-                      : "pp512,tg128,b8x32,sweep,agents8,resume,ledger";
+        tests = quick ? "pp64,tg16,b8x8,sweep8,agents8,resume,watch16,ledger4x256"
+                      : "pp512,tg128,b8x32,sweep,agents8,resume,watch128,ledger";
     o->models = split(models, o->model[0], sizeof o->model[0], err, "--models");
     o->types = split(types, o->type[0], sizeof o->type[0], err, "--types");
     int named = split(tests, names[0], sizeof names[0], err, "--tests");

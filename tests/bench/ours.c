@@ -88,9 +88,9 @@ static int prefill(struct bench *b, int n, double *seconds, struct err *err)
     return rc;
 }
 
-/* n passes of seqs sequences, all of them past their prompts.  Every pass before that ends one prompt at least, so with
+/* Every pass before that ends one prompt at least, so with
  * seqs tokens to spare none ends meanwhile. */
-static int decode(struct bench *b, int seqs, int n, double *seconds, struct err *err)
+int ours_decode(struct bench *b, int seqs, int n, double *seconds, struct err *err)
 {
     int rc = 0, sent = 0;
     while (!rc && sent < seqs) {
@@ -117,7 +117,7 @@ static int decode(struct bench *b, int seqs, int n, double *seconds, struct err 
 static int once(struct bench *b, const struct test *t, bool short_one, double *seconds, struct err *err)
 {
     if (t->prefill) return prefill(b, t->n, seconds, err);
-    return decode(b, t->seqs, short_one ? MIN(t->n, 2) : t->n, seconds, err);
+    return ours_decode(b, t->seqs, short_one ? MIN(t->n, 2) : t->n, seconds, err);
 }
 
 /* ------------------------------------------------------------------- a test */
@@ -175,6 +175,7 @@ static struct engine_config config_for(const struct options *o, const char *path
         seqs = MAX(seqs, t->seqs);
     }
     if (o->agents) ctx = MAX(ctx, AGENT_FRONT + AGENT_TAIL + AGENT_ANSWER);
+    if (o->watch) ctx = MAX(ctx, BENCH_PROMPT + o->watch + 2);
     if (o->resume) ctx = MAX(ctx, TALK + TALK_TURN + 1);
     return ours_config(o, path, ctx, seqs);
 }
@@ -185,7 +186,7 @@ static int measure_all(struct bench *b, struct subject *s, struct err *err)
         if (run_test(b, &b->o->test[i], &s->ours.figure[i], err)) return -1;
         report_progress("ours", s, &b->o->test[i], &s->ours.figure[i]);
     }
-    return agents_measure(b, s, err);
+    return agents_measure(b, s, err) ? -1 : watch_measure(b, s, err);
 }
 
 int ours_measure(const struct options *o, struct subject *s, struct buf *about, struct err *err)

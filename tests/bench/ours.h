@@ -38,6 +38,12 @@ bool ours_started(struct bench *b, int requests);        /* has each of id[0 .. 
 int ours_finish(struct bench *b, int requests, struct err *err); /* step until each has ended by its length */
 void ours_drop(struct bench *b, int requests);
 
+/* n passes of seqs sequences, all of them past their prompts. */
+int ours_decode(struct bench *b, int seqs, int n, double *seconds, struct err *err);
+
+/* watch.c: s->watched, if it is asked for. */
+int watch_measure(struct bench *b, struct subject *s, struct err *err);
+
 /* agents.c: s->agents and s->resume, as far as they are asked for. */
 enum { AGENT_FRONT = 512, AGENT_TAIL = 64, AGENT_ANSWER = 32, TALK = 1024, TALK_TURN = 32 };
 int agents_measure(struct bench *b, struct subject *s, struct err *err);

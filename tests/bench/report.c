@@ -140,6 +140,21 @@ static void waits_row(const struct subject *s, const char *test, const struct wa
     else snprintf(row[7], CELL, "%.2f%s", w->ms[WAY_FRESH].median / w->ms[WAY_SHARED].median, star(w->noise));
 }
 
+static void print_watched(const struct options *o, const struct subject *s, int n, FILE *out)
+{
+    struct table table = {.head = {"model", "type", "test", "tok/s", "with a reader at 60 Hz", "ratio"}};
+    if (!table_open(&table, n)) return;
+    for (int i = 0; i < n; i++) {
+        const struct watched *w = &s[i].watched;
+        if (!w->there) continue;
+        cells *row = table_row(&table);
+        name_cells(&s[i], "watch", *row);
+        for (int k = 0; k < 2; k++) spread_cell(true, &w->rate[k], w->noise, (*row)[3 + k]);
+        snprintf((*row)[5], CELL, "%.3f%s", w->rate[1].median / w->rate[0].median, star(w->noise));
+    }
+    table_close(&table, o->markdown, out);
+}
+
 static void print_waits(const struct options *o, const struct subject *s, int n, FILE *out)
 {
     struct table table = {.head = {"model", "type", "test", "first token, known ms", "computed", "fresh ms", "computed",
@@ -207,6 +222,7 @@ void report_print(const struct options *o, const struct subject *s, int n, bool 
         print_sweep(o, s, n, with_peer, out);
     }
     print_waits(o, s, n, out);
+    print_watched(o, s, n, out);
     fputs("Median (least-most) of the repetitions.  *: others used more than 8 % of a CPU meanwhile; compare\n"
           "nothing with it.\n\n", out);
     print_weights(o, s, n, out);
