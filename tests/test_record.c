@@ -68,7 +68,8 @@ TEST(what_was_encoded_is_decoded)
 TEST(each_way_to_be_damaged_has_its_name)
 {
     struct buf out = sample();
-    for (size_t n = 0; n < REC_HEADER; n++) CHECK_EQ(rec_decode(out.data, n, REC_ANY, key, sizeof key, NULL), REC_SHORT);
+    for (size_t n = 0; n < REC_HEADER; n++)
+        CHECK_EQ(rec_decode(out.data, n, REC_ANY, key, sizeof key, NULL), REC_SHORT);
     for (size_t n = REC_HEADER; n < out.len; n++)
         CHECK_EQ(rec_decode(out.data, n, REC_ANY, key, sizeof key, NULL), REC_LENGTH);
     CHECK_EQ(decode(&out, REC_EVENT), REC_WRONG_KIND);

@@ -1,0 +1,94 @@
+/* store_read.c - records by key and in order; what is damaged is named and skipped. */
+#include "memory/store_impl.h"
+
+static int damaged(const void *key, size_t key_len, int why, struct err *err)
+{
+    char name[160];
+    store_key_text(key, key_len, name);
+    return err_set(err, STORE_DAMAGED, "%s is damaged: %s", name, rec_why(why));
+}
+
+int store_get(struct store *s, enum store_part part, const struct store_key *key, enum rec_kind kind, struct buf *out,
+              struct err *err)
+{
+    MDB_val k = {key->n, (void *)key->byte}, v;
+    MDB_txn *txn;
+    struct rec r;
+    int rc = store_begin_read(s, part, &txn, err);
+    if (rc) return rc;
+    int got = mdb_get(txn, s->part[part].dbi, &k, &v);
+    if (got == MDB_NOTFOUND) {
+        char name[160];
+        store_key_text(key->byte, key->n, name);
+        rc = err_set(err, STORE_NOT_FOUND, "%s is not in the store", name);
+    } else if (got) {
+        rc = store_lmdb(err, got, "read", s->dir);
+    } else if ((got = rec_decode(v.mv_data, v.mv_size, kind, key->byte, key->n, &r)) != 0) {
+        rc = damaged(key->byte, key->n, got, err);
+    } else {
+        buf_put(out, r.body, r.len);
+        if (out->failed) rc = err_set(err, STORE_NO_MEMORY, "no memory for a record of %zu bytes", r.len);
+    }
+    mdb_txn_abort(txn);
+    return rc;
+}
+
+/* ------------------------------------------------------------------ in order */
+
+struct range {
+    struct store_key first; /* where to begin; all keys with this many of its first bytes belong: */
+    size_t same, key_len;   /* and are this long */
+    bool (*is_kind)(enum rec_kind kind);
+};
+
+static bool is_message(enum rec_kind kind) { return kind == REC_MESSAGE || kind == REC_EVENT; }
+static bool is_session(enum rec_kind kind) { return kind == REC_SESSION; }
+
+/* One record given, or its damage told.  false: the visitor has enough. */
+static bool show(const struct range *range, MDB_val k, MDB_val v, const struct store_visit *visit)
+{
+    const uint8_t *key = k.mv_data;
+    struct rec r;
+    struct err err;
+    int why = rec_decode(v.mv_data, v.mv_size, REC_ANY, key, k.mv_size, &r);
+    if (!why && (k.mv_size != range->key_len || !range->is_kind(r.kind))) why = REC_WRONG_KIND;
+    if (why) {
+        damaged(key, k.mv_size, why, &err);
+        return !visit->damaged || visit->damaged(visit->user, err.text);
+    }
+    size_t front = 1 + STORE_SESSION_ID;
+    return visit->record(visit->user, key + 1, k.mv_size == front + 8 ? get_be(key + front, 8) : 0, &r);
+}
+
+static int each(struct store *s, const struct range *range, const struct store_visit *visit, struct err *err)
+{
+    MDB_val k = {range->first.n, (void *)range->first.byte}, v;
+    MDB_cursor *cursor;
+    MDB_txn *txn;
+    int rc = store_begin_read(s, STORE_JOURNAL, &txn, err);
+    if (rc) return rc;
+    int got = mdb_cursor_open(txn, s->part[STORE_JOURNAL].dbi, &cursor);
+    if (!got) {
+        for (got = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE); !got; got = mdb_cursor_get(cursor, &k, &v, MDB_NEXT))
+            if (k.mv_size < range->same || memcmp(k.mv_data, range->first.byte, range->same) != 0 ||
+                !show(range, k, v, visit))
+                break;
+        mdb_cursor_close(cursor);
+    }
+    mdb_txn_abort(txn);
+    return got && got != MDB_NOTFOUND ? store_lmdb(err, got, "read", s->dir) : 0;
+}
+
+int store_each_message(struct store *s, const uint8_t session[STORE_SESSION_ID], uint64_t from,
+                       const struct store_visit *v, struct err *err)
+{
+    size_t front = 1 + STORE_SESSION_ID;
+    const struct range range = {store_key_message(session, from), front, front + 8, is_message};
+    return each(s, &range, v, err);
+}
+
+int store_each_session(struct store *s, const struct store_visit *v, struct err *err)
+{
+    const struct range range = {{{'S'}, 1}, 1, 1 + STORE_SESSION_ID, is_session};
+    return each(s, &range, v, err);
+}

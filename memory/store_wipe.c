@@ -1,0 +1,162 @@
+/* store_wipe.c - a session forgotten: its records deleted, then the files written anew without their traces. */
+#include "memory/store_impl.h"
+#include <fcntl.h>
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { COPY_BATCH = 16 << 20 };
+
+/* ------------------------------------------------------------------ a file written anew */
+
+/* Records from the cursor on into one transaction of `to`, until it is large.  MDB_NOTFOUND: that was the last. */
+static int copy_batch(MDB_cursor *from, MDB_cursor_op *op, MDB_env *to)
+{
+    MDB_txn *txn;
+    MDB_dbi dbi;
+    MDB_val k, v;
+    size_t bytes = 0;
+    int rc = mdb_txn_begin(to, NULL, 0, &txn), next = 0;
+    if (rc) return rc;
+    rc = mdb_dbi_open(txn, NULL, 0, &dbi);
+    while (!rc && bytes < COPY_BATCH) {
+        next = mdb_cursor_get(from, &k, &v, *op);
+        if (next) break;
+        *op = MDB_NEXT;
+        bytes += k.mv_size + v.mv_size;
+        if (k.mv_size != 1 || *(char *)k.mv_data != 'W') rc = mdb_put(txn, dbi, &k, &v, MDB_APPEND);
+    }
+    if (!rc && (next == 0 || next == MDB_NOTFOUND)) {
+        rc = mdb_txn_commit(txn);
+        return rc ? rc : next;
+    }
+    mdb_txn_abort(txn);
+    return rc ? rc : next;
+}
+
+static int copy_all(struct store_env *from, MDB_env *to)
+{
+    MDB_cursor *cursor;
+    MDB_cursor_op op = MDB_FIRST;
+    MDB_txn *txn;
+    int rc = mdb_txn_begin(from->env, NULL, MDB_RDONLY, &txn);
+    if (rc) return rc;
+    rc = mdb_cursor_open(txn, from->dbi, &cursor);
+    if (!rc) {
+        while ((rc = copy_batch(cursor, &op, to)) == 0) continue;
+        mdb_cursor_close(cursor);
+    }
+    mdb_txn_abort(txn);
+    return rc == MDB_NOTFOUND ? 0 : rc;
+}
+
+/* The file at path, closed and durable. */
+static int write_anew(const char *path, struct store_env *from, struct err *err)
+{
+    MDB_env *env;
+    int fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600); /* whatever the umask */
+    if (fd < 0) return store_errno(err, errno, "make it", path);
+    int rc = fchmod(fd, 0600) ? errno : 0;
+    close(fd);
+    if (rc) return store_errno(err, rc, "make it", path);
+    rc = mdb_env_create(&env);
+    if (rc) return store_lmdb(err, rc, "write it", path);
+    if (from) rc = mdb_env_set_mapsize(env, from->map);
+    if (!rc) rc = mdb_env_open(env, path, MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC, 0600);
+    if (!rc && from) rc = copy_all(from, env);
+    if (!rc) rc = mdb_env_sync(env, 1);
+    mdb_env_close(env);
+    return store_lmdb(err, rc, "write it", path);
+}
+
+/* rename() puts the new file in the old one's place at once: a crash leaves one or the other, whole. */
+int store_env_make(const char *dir, enum store_part part, struct store_env *from, struct err *err)
+{
+    char folder[STORE_PATH_MAX], new_path[STORE_PATH_MAX], path[STORE_PATH_MAX];
+    int rc = store_path(folder, dir, store_part_name[part], err);
+    if (!rc) rc = store_path(new_path, folder, "new.mdb", err);
+    if (!rc) rc = store_path(path, folder, "data.mdb", err);
+    if (!rc) rc = store_erase_file(new_path, err); /* of one that did not finish */
+    if (!rc) rc = write_anew(new_path, from, err);
+    if (rc) {
+        struct err ignored;
+        store_erase_file(new_path, &ignored);
+        return rc;
+    }
+    if (from) store_env_close(from);
+    int old = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (rename(new_path, path)) rc = store_errno(err, errno, "put the new file in place of", path);
+    if (!rc) rc = store_sync_dir(folder, err);
+    if (!rc && old >= 0) rc = store_erase(old, path, err);
+    if (old >= 0) close(old);
+    return rc;
+}
+
+int store_wipe_alone(struct store *s, struct err *err)
+{
+    struct store_env *journal = &s->part[STORE_JOURNAL], *cache = &s->part[STORE_CACHE];
+    int rc = store_env_ready(s, STORE_JOURNAL, err);
+    store_env_close(cache);
+    if (!rc) rc = store_env_make(s->dir, STORE_CACHE, NULL, err);
+    if (!rc) rc = store_env_make(s->dir, STORE_JOURNAL, journal, err);
+    if (!rc) rc = store_env_ready(s, STORE_JOURNAL, err);
+    if (!rc) rc = store_env_ready(s, STORE_CACHE, err);
+    return rc;
+}
+
+int store_wipe(struct store *s, struct err *err)
+{
+    struct err ignored;
+    assert(!s->begun);
+    if (s->read_only) return err_set(err, STORE_READ_ONLY, "%s: the store is open for reading only", s->dir);
+    if (!store_users_alone(s->users_fd))
+        return err_set(err, STORE_BUSY, "%s: other processes have this store open; what was deleted is wiped when they "
+                       "have ended", s->dir);
+    int rc = store_wipe_alone(s, err);
+    store_users_share(s->users_fd, s->dir, &ignored); /* from alone to shared: always granted */
+    return rc;
+}
+
+/* ------------------------------------------------------------------ deleting */
+
+/* The key of every record of the session with this letter, each to be removed. */
+static int remove_letter(struct store *s, MDB_txn *txn, char letter, const uint8_t session[STORE_SESSION_ID],
+                         struct err *err)
+{
+    struct store_key key = store_key_session(session);
+    size_t same = key.n;
+    MDB_cursor *cursor;
+    MDB_val k = {key.n, key.byte}, v;
+    int rc = 0, got = mdb_cursor_open(txn, s->part[STORE_JOURNAL].dbi, &cursor);
+    if (got) return store_lmdb(err, got, "read", s->dir);
+    key.byte[0] = (uint8_t)letter;
+    MDB_cursor_op op = MDB_SET_RANGE;
+    for (; !rc && (got = mdb_cursor_get(cursor, &k, &v, op)) == 0; op = MDB_NEXT) {
+        if (k.mv_size < same || k.mv_size > STORE_KEY_MAX || memcmp(k.mv_data, key.byte, same) != 0) break;
+        struct store_key one = {.n = k.mv_size};
+        memcpy(one.byte, k.mv_data, k.mv_size);
+        rc = store_remove(s, &one, err);
+    }
+    mdb_cursor_close(cursor);
+    return !rc && got && got != MDB_NOTFOUND ? store_lmdb(err, got, "read", s->dir) : rc;
+}
+
+int store_delete_session(struct store *s, const uint8_t session[STORE_SESSION_ID], struct err *err)
+{
+    static const char letters[] = "SMPac";
+    const struct store_key mark = {{'W'}, 1};
+    MDB_txn *txn;
+    store_begin(s, STORE_JOURNAL);
+    int rc = store_begin_read(s, STORE_JOURNAL, &txn, err);
+    if (!rc) {
+        for (const char *c = letters; *c && !rc; c++) rc = remove_letter(s, txn, *c, session, err);
+        mdb_txn_abort(txn);
+    }
+    if (!rc) rc = store_put(s, &mark, REC_WIPE, "", 0, err);
+    if (!rc) rc = store_commit(s, err);
+    if (rc) {
+        store_abort(s);
+        return rc;
+    }
+    return store_wipe(s, err);
+}
