@@ -1,6 +1,7 @@
 /* store.c - opening and closing: environments, their maps, and what has to be looked at before. */
 #include "memory/store_impl.h"
 #include <errno.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -84,16 +85,25 @@ int store_env_ready(struct store *s, enum store_part part, struct err *err)
     return s->part[part].env ? 0 : store_env_open(&s->part[part], s->dir, part, s->read_only, err);
 }
 
+/* Whether `need` bytes more would not fit: no space, or the process's limit on a file. */
+bool store_is_full(const char *dir, enum store_part part, uint64_t need)
+{
+    char path[STORE_PATH_MAX];
+    struct statvfs vfs;
+    struct rlimit limit;
+    struct stat st;
+    if (statvfs(dir, &vfs) == 0 && vfs.f_bavail * (uint64_t)vfs.f_frsize < need) return true;
+    return store_path(path, dir, part == STORE_JOURNAL ? "journal/data.mdb" : "cache/data.mdb", NULL) == 0 &&
+           stat(path, &st) == 0 && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < (uint64_t)st.st_size + need;
+}
+
 /* The map doubled until `need` bytes more fit, as far as the limit and the free space go.  No transaction is open. */
 int store_env_grow(struct store_env *e, const char *dir, size_t need, struct err *err)
 {
-    struct statvfs vfs;
     size_t map = e->map;
     if (map >= e->map_limit) return store_lmdb(err, MDB_MAP_FULL, "grow", dir);
     do map = map > e->map_limit / 2 ? e->map_limit : 2 * map;
     while (map < e->map_limit && map - e->map < need);
-    if (statvfs(dir, &vfs) == 0 && vfs.f_bavail * (uint64_t)vfs.f_frsize < need)
-        return store_errno(err, ENOSPC, "grow", dir);
     int rc = mdb_env_set_mapsize(e->env, map);
     if (rc) return store_lmdb(err, rc, "grow", dir);
     e->map = map;

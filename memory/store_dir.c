@@ -35,7 +35,7 @@ int store_errno(struct err *err, int error, const char *what, const char *path)
     case ELOOP:
         return err_set(err, STORE_FOREIGN, "%s: is a symbolic link; the store follows none", path);
     case EIO:
-        return err_set(err, STORE_IO, "%s: cannot %s: the device failed", path, what);
+        return err_set(err, STORE_IO, "%s: cannot %s: a write failed (the device, or a quota)", path, what);
     case ENOMEM:
         return err_set(err, STORE_NO_MEMORY, "%s: cannot %s: no memory", path, what);
     default:

@@ -44,6 +44,7 @@ int store_env_open(struct store_env *e, const char *dir, enum store_part part, b
 void store_env_close(struct store_env *e);
 int store_env_ready(struct store *s, enum store_part part, struct err *err); /* opens again what a failure closed */
 int store_env_resized(struct store_env *e, struct err *err); /* another process made the map larger */
+bool store_is_full(const char *dir, enum store_part part, uint64_t need);
 int store_env_grow(struct store_env *e, const char *dir, size_t need, struct err *err);
 int store_lmdb(struct err *err, int rc, const char *what, const char *dir); /* a typed error for LMDB's */
 int store_begin_read(struct store *s, enum store_part part, MDB_txn **txn, struct err *err);

@@ -1,5 +1,6 @@
 /* store_write.c - keys; what is put waits in memory; a commit makes one transaction of it. */
 #include "memory/store_impl.h"
+#include <errno.h>
 
 /* ------------------------------------------------------------------ keys */
 
@@ -183,6 +184,8 @@ int store_commit(struct store *s, struct err *err)
             store_abort(s); /* nothing is pending any more */
             return 0;
         }
+        /* LMDB calls a write that was cut short EIO, which is how a disk begins to be full. */
+        if ((got == EIO || got == MDB_MAP_FULL) && store_is_full(s->dir, s->pending_part, s->pending.len)) got = ENOSPC;
         if (got == MDB_MAP_FULL) {
             rc = store_env_grow(e, s->dir, 2 * s->pending.len, err);
         } else if (got == MDB_MAP_RESIZED) {
