@@ -6,7 +6,9 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <lmdb.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -636,6 +638,70 @@ TEST(a_store_that_is_read_only_reads_and_refuses_to_write)
     CHECK_EQ(store_lock_session(s, ada, &lock, &err), STORE_READ_ONLY);
     CHECK_EQ(store_wipe(s, &err), STORE_READ_ONLY);
     store_close(s);
+}
+
+/* 77: mounting is not allowed here. */
+static int on_a_read_only_file_system(const char *dir)
+{
+    const struct store_options o = {.read_only = true};
+    struct store *s;
+    struct buf seen = {0};
+    const struct store_visit visit = {note_record, note_damage, &seen};
+    if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL)) return 77;
+    if (mount(dir, dir, NULL, MS_BIND, NULL)) return 77;
+    if (mount("none", dir, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL)) return 77;
+    if (store_open(&s, dir, NULL, &err) != STORE_READ_ONLY || !strstr(err.text, "read-only")) return 1;
+    if (store_open(&s, dir, &o, &err)) return 2;
+    if (store_each_message(s, ada, 0, &visit, &err) || strcmp(seen.data, "a0:there\n") != 0) return 3;
+    store_close(s);
+    buf_free(&seen);
+    return 0;
+}
+
+TEST(on_a_read_only_file_system_a_store_is_read_and_writing_is_refused)
+{
+    const char *dir = fresh_dir();
+    struct store *s = open_at(dir);
+    commit_message(s, ada, 0, "there");
+    store_close(s);
+    int rc = in_child(on_a_read_only_file_system, dir);
+    if (rc == 77) SKIP("needs the right to mount");
+    CHECK_EQ(rc, 0);
+}
+
+/* 77: mounting is not allowed here. */
+static int on_a_small_disk(const char *dir)
+{
+    static char text[20001];
+    struct store *s;
+    uint64_t n = 0;
+    memset(text, 'd', sizeof text - 1);
+    if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL)) return 77;
+    if (mkdir(dir, 0700) || mount("none", dir, "tmpfs", 0, "size=1m")) return 77;
+    if (store_open(&s, dir, NULL, &err)) return 1;
+    for (; n < 100; n++) {
+        struct store_key key = store_key_message(ada, n);
+        store_begin(s, STORE_JOURNAL);
+        if (store_put(s, &key, REC_MESSAGE, text, sizeof text - 1, &err)) return 2;
+        if (store_commit(s, &err)) break;
+    }
+    if (n < 10 || n == 100 || err.code != STORE_DISK_FULL) return 3;
+    store_abort(s);
+    for (uint64_t i = 0; i < n; i++) {
+        struct store_key key = store_key_message(ada, i);
+        struct buf out = {0};
+        if (store_get(s, STORE_JOURNAL, &key, REC_MESSAGE, &out, &err) || out.len != sizeof text - 1) return 4;
+        buf_free(&out);
+    }
+    store_close(s);
+    return store_check(dir, STORE_JOURNAL, 0, NULL, &err) ? 5 : 0;
+}
+
+TEST(a_small_disk_fills_and_what_was_committed_stays)
+{
+    int rc = in_child(on_a_small_disk, fresh_dir());
+    if (rc == 77) SKIP("needs the right to mount");
+    CHECK_EQ(rc, 0);
 }
 
 /* ---------------------------------------------------------------- forgetting */
