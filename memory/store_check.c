@@ -102,7 +102,12 @@ static void check_file(struct child *c, const char *dir, enum store_part part)
         tell_line(c, line);
         return;
     }
-    if (pages_walk(fd, mdb_txn_id(txn), &visit) == 0) walk_as_lmdb(c, txn);
+    int faults = 0;
+    while ((faults = pages_walk(fd, mdb_txn_id(txn), &visit)) == PAGES_CHANGED) {
+        mdb_txn_reset(txn);
+        if (mdb_txn_renew(txn)) _exit(2);
+    }
+    if (faults == 0) walk_as_lmdb(c, txn);
     mdb_txn_abort(txn);
     mdb_env_close(env);
 }

@@ -294,45 +294,72 @@ static bool read_meta(const struct walk *w, uint64_t at, uint8_t meta[META_BYTES
     return true;
 }
 
+struct metas {
+    uint8_t bytes[2][META_BYTES];
+    bool is_there[2];
+    size_t page_size;
+};
+
 /* Both meta pages; the second's place follows from the first's page size, or is tried. */
-static int read_metas(struct walk *w, uint8_t meta[2][META_BYTES], bool is_there[2])
+static struct metas read_both(const struct walk *w)
 {
+    struct metas m = {0};
     size_t size[2] = {0};
-    is_there[0] = read_meta(w, 0, meta[0], &size[0]);
-    for (size_t guess = is_there[0] ? size[0] : 512; guess <= PAGE_MAX && !is_there[1]; guess *= 2) {
-        is_there[1] = read_meta(w, guess, meta[1], &size[1]) && size[1] == guess;
-        if (is_there[0]) break;
+    m.is_there[0] = read_meta(w, 0, m.bytes[0], &size[0]);
+    for (size_t guess = m.is_there[0] ? size[0] : 512; guess <= PAGE_MAX && !m.is_there[1]; guess *= 2) {
+        m.is_there[1] = read_meta(w, guess, m.bytes[1], &size[1]) && size[1] == guess;
+        if (m.is_there[0]) break;
     }
-    w->page_size = is_there[0] ? size[0] : size[1];
+    m.page_size = m.is_there[0] ? size[0] : size[1];
+    return m;
+}
+
+/* As they were at one moment: a writer may be about, so until two readings agree. */
+static struct metas read_metas(struct walk *w)
+{
+    struct metas m = read_both(w);
+    for (int tries = 0; tries < 1000; tries++) {
+        struct metas again = read_both(w);
+        if (memcmp(m.bytes, again.bytes, sizeof m.bytes) == 0) break;
+        m = again;
+    }
+    w->page_size = m.page_size;
+    return m;
+}
+
+static void judge_metas(struct walk *w, struct metas *m)
+{
+    uint64_t t[2];
     for (int i = 0; i < 2; i++) {
-        if (is_there[i] && (get_le(meta[i] + 128, 8) & 1) != (unsigned)i && get_le(meta[i] + 128, 8) != 0) {
+        t[i] = get_le(m->bytes[i] + 128, 8);
+        if (m->is_there[i] && (t[i] & 1) != (unsigned)i && t[i] != 0) {
             fault(w, "meta page %d has a transaction number that is not its own", i);
-            is_there[i] = false;
-        } else if (!is_there[i]) {
+            m->is_there[i] = false;
+        } else if (!m->is_there[i]) {
             fault(w, "meta page %d is damaged", i);
         }
     }
-    return is_there[0] || is_there[1] ? 0 : -1;
-}
-
-/* Which meta page counts.  Each commit writes the other one: their numbers are neighbours, or one was not written. */
-static int choose_meta(struct walk *w, uint64_t txnid)
-{
-    uint8_t meta[2][META_BYTES];
-    bool is_there[2] = {false, false};
-    if (read_metas(w, meta, is_there)) return -1;
-    uint64_t t[2] = {get_le(meta[0] + 128, 8), get_le(meta[1] + 128, 8)};
-    if (is_there[0] && is_there[1] && t[0] + t[1] != 0 && t[0] != t[1] + 1 && t[1] != t[0] + 1)
+    /* Each commit writes the other one: their numbers are neighbours (or both 0, in a new file). */
+    if (m->is_there[0] && m->is_there[1] && t[0] + t[1] != 0 && t[0] != t[1] + 1 && t[1] != t[0] + 1)
         fault(w, "the meta pages do not belong to one file: transactions %llu and %llu", (unsigned long long)t[0],
               (unsigned long long)t[1]);
-    int chosen = is_there[1] && (!is_there[0] || t[1] > t[0]);
+}
+
+/* The meta page that counts.  0; PAGES_CHANGED; or 1: there is none. */
+static int choose_meta(struct walk *w, uint64_t txnid)
+{
+    struct metas m = read_metas(w);
+    uint64_t t[2] = {get_le(m.bytes[0] + 128, 8), get_le(m.bytes[1] + 128, 8)};
+    if (txnid && m.is_there[0] && m.is_there[1] && t[0] > txnid && t[1] > txnid) return PAGES_CHANGED;
+    judge_metas(w, &m);
+    if (!m.is_there[0] && !m.is_there[1]) return 1;
+    int chosen = m.is_there[1] && (!m.is_there[0] || t[1] > t[0]);
     for (int i = 0; i < 2 && txnid; i++)
-        if (is_there[i] && t[i] == txnid) chosen = i;
-    if (txnid && t[chosen] != txnid) fault(w, "the meta pages changed while they were read");
-    const uint8_t *m = meta[chosen];
-    w->tree[0] = read_tree(m + 24);
-    w->tree[1] = read_tree(m + 24 + TREE_BYTES);
-    w->last_page = get_le(m + 120, 8);
+        if (m.is_there[i] && t[i] == txnid) chosen = i;
+    if (txnid && t[chosen] != txnid) fault(w, "LMDB reads another transaction than the newest that is whole");
+    w->tree[0] = read_tree(m.bytes[chosen] + 24);
+    w->tree[1] = read_tree(m.bytes[chosen] + 24 + TREE_BYTES);
+    w->last_page = get_le(m.bytes[chosen] + 120, 8);
     w->txnid = t[chosen];
     return 0;
 }
@@ -341,7 +368,9 @@ int pages_walk(int fd, uint64_t txnid, const struct pages_visit *v)
 {
     struct walk w = {.fd = fd, .v = v};
     struct stat st;
-    if (fstat(fd, &st) || choose_meta(&w, txnid)) {
+    int rc = choose_meta(&w, txnid);
+    if (rc == PAGES_CHANGED) return rc;
+    if (rc || fstat(fd, &st)) {
         fault(&w, "the file has no meta page");
         return w.faults;
     }

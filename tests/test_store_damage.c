@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <lmdb.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { SWEEP = 300, MESSAGES = 120, ARTIFACT = 60000 };
@@ -257,7 +258,7 @@ static int check_journal(const char *dir, struct buf *lines)
     return store_check(dir, STORE_JOURNAL, 0, &report, &err);
 }
 
-TEST(a_clean_store_checks_clean_open_or_not)
+TEST(a_clean_store_checks_clean)
 {
     struct buf lines = {0};
     struct store *s = NULL;
@@ -272,6 +273,39 @@ TEST(a_clean_store_checks_clean_open_or_not)
     store_close(s);
     OK(store_check(dir, STORE_CACHE, 0, NULL, &err));
     buf_free(&lines);
+    remove_store(dir);
+}
+
+/* The checks of another process while this one writes, deletes and grows the map: every page changes its use. */
+TEST(a_store_in_use_checks_clean_all_the_while)
+{
+    const struct store_options small = {.map_start = {256 << 10}};
+    struct store *s = NULL;
+    static char text[12000];
+    int status = -1;
+    char dir[256];
+    snprintf(dir, sizeof dir, "%s", fresh_dir());
+    memset(text, 't', sizeof text);
+    OK(store_open(&s, dir, &small, &err));
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        for (int i = 0; i < 60; i++)
+            if (store_check(dir, STORE_JOURNAL, 0, NULL, &err)) check_fail(__FILE__, __LINE__, "%s", err.text);
+        _exit(0);
+    }
+    for (int i = 0; waitpid(pid, &status, WNOHANG) == 0; i++) {
+        store_begin(s, STORE_JOURNAL);
+        for (int k = 0; k < 12; k++) {
+            struct store_key key = store_key_message(ada, draw(60));
+            if (draw(3)) OK(store_put(s, &key, REC_MESSAGE, text, draw(draw(2) ? 300 : sizeof text), &err));
+            else OK(store_remove(s, &key, &err));
+        }
+        OK(store_commit(s, &err));
+    }
+    CHECK_EQ(status, 0);
+    store_close(s);
+    OK(store_check(dir, STORE_JOURNAL, 0, NULL, &err));
     remove_store(dir);
 }
 
