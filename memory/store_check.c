@@ -259,8 +259,8 @@ int store_check(const char *dir, enum store_part part, int seconds, const struct
     int rc = store_look(dir, part, seconds, report, &n, err);
     if (rc || n.structure + n.records == 0) return rc;
     return err_set(err, STORE_DAMAGED, "%s: the %s is damaged (%llu findings, %llu of them single records); "
-                   "recover with \"store salvage\"", dir, store_part_name[part], (unsigned long long)(n.structure + n.records),
-                   (unsigned long long)n.records);
+                   "recover with \"store salvage\"", dir, store_part_name[part],
+                   (unsigned long long)(n.structure + n.records), (unsigned long long)n.records);
 }
 
 /* ------------------------------------------------------------------ salvage */

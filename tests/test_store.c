@@ -124,8 +124,25 @@ static int in_child(int (*what)(const char *dir), const char *dir)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
-/* How many times the bytes occur in the files below dir. */
-static int occurrences(const char *dir, const char *bytes)
+/* How many times the text occurs in an open file. */
+static int occurrences_in(int fd, const char *text)
+{
+    struct stat st;
+    int n = 0;
+    CHECK_EQ(fstat(fd, &st), 0);
+    size_t left = (size_t)st.st_size;
+    char *bytes = malloc(left + 1);
+    CHECK(bytes && pread(fd, bytes, left, 0) == st.st_size);
+    for (char *at = bytes, *hit; (hit = memmem(at, left, text, strlen(text))); n++) {
+        left -= (size_t)(hit + 1 - at);
+        at = hit + 1;
+    }
+    free(bytes);
+    return n;
+}
+
+/* How many times the text occurs in the files below dir. */
+static int occurrences(const char *dir, const char *text)
 {
     struct dirent *e;
     int n = 0;
@@ -138,19 +155,13 @@ static int occurrences(const char *dir, const char *bytes)
         snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
         CHECK_EQ(lstat(path, &st), 0);
         if (S_ISDIR(st.st_mode)) {
-            n += occurrences(path, bytes);
+            n += occurrences(path, text);
             continue;
         }
-        char *text = malloc((size_t)st.st_size + 1);
         int fd = open(path, O_RDONLY);
-        CHECK(text && fd >= 0 && read(fd, text, (size_t)st.st_size) == st.st_size);
+        CHECK(fd >= 0);
+        n += occurrences_in(fd, text);
         close(fd);
-        size_t left = (size_t)st.st_size;
-        for (char *at = text, *hit; (hit = memmem(at, left, bytes, strlen(bytes))); n++) {
-            left -= (size_t)(hit + 1 - at);
-            at = hit + 1;
-        }
-        free(text);
     }
     closedir(d);
     return n;
@@ -603,19 +614,22 @@ static int write_much(const char *dir)
 
 TEST(another_process_grows_the_map_and_this_one_follows)
 {
-    const char *dir = fresh_dir();
     const struct store_options o = {.map_start = {256 << 10}};
-    struct store *s = NULL;
-    struct store_stat stat;
-    OK(store_open(&s, dir, &o, &err));
-    commit_message(s, ada, 0, "mine");
-    CHECK_EQ(in_child(write_much, dir), 0);
-    commit_message(s, ada, 1, "mine too");
-    check_messages(s, ada, 0, "a0:mine\na1:mine too\n");
-    OK(store_stat(s, STORE_JOURNAL, &stat, &err));
-    CHECK(stat.map_bytes >= 1000000);
-    CHECK_EQ(stat.messages, 22);
-    store_close(s);
+    for (int reads_first = 0; reads_first < 2; reads_first++) {
+        const char *dir = fresh_dir();
+        struct store *s = NULL;
+        struct store_stat stat;
+        OK(store_open(&s, dir, &o, &err));
+        commit_message(s, ada, 0, "mine");
+        CHECK_EQ(in_child(write_much, dir), 0);
+        if (reads_first) check_messages(s, ada, 0, "a0:mine\n");
+        commit_message(s, ada, 1, "mine too");
+        check_messages(s, ada, 0, "a0:mine\na1:mine too\n");
+        OK(store_stat(s, STORE_JOURNAL, &stat, &err));
+        CHECK(stat.map_bytes >= 1000000);
+        CHECK_EQ(stat.messages, 22);
+        store_close(s);
+    }
 }
 
 TEST(a_store_that_is_read_only_reads_and_refuses_to_write)
@@ -740,7 +754,11 @@ TEST(a_deleted_session_leaves_nothing_in_the_files)
     uint64_t n;
     fill_with_secrets(s);
     CHECK(occurrences(dir, SECRET) >= 304);
+    int old = open(under(dir, "journal/data.mdb"), O_RDONLY);
+    CHECK(old >= 0 && occurrences_in(old, SECRET) >= 303);
     OK(store_delete_session(s, ada, &err));
+    CHECK_EQ(occurrences_in(old, SECRET), 0); /* nor in the blocks that the old file gave back */
+    close(old);
     CHECK_EQ(occurrences(dir, SECRET), 0);
     CHECK_EQ(occurrences(dir, (const char *)ada), 0);
     check_messages(s, ada, 0, "");
