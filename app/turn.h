@@ -23,8 +23,8 @@ struct turn_result {
     struct buf text;                /* the answer, as far as it came */
 };
 
-/* 0: it was admitted and ended as result->end says (END_FAULT, END_OOM: err says why).  Else an enum engine_error: it was
- * refused with err filled, and nothing has changed.  result->text is the caller's to free either way. */
+/* 0: it was admitted and ended as result->end says (END_FAULT, END_OOM: err says why).  Else an enum engine_error: it
+ * was refused with err filled, and nothing has changed.  result->text is the caller's to free either way. */
 int turn_run(struct app *a, const struct turn_ask *ask, struct turn_result *result, struct err *err);
 
 /* The exit status that a turn stands for: code is what turn_run() returned. */

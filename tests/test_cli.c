@@ -105,7 +105,7 @@ TEST(cli_a_model_over_the_ceiling_is_refused_with_what_would_fit)
 /* The request dies with the figures, and the process says how; 24 MiB hold the model, but not its weights as floats. */
 TEST(cli_a_policy_that_fails_ends_with_its_figures_and_status_3)
 {
-    CHECK_EQ(RUN(NULL, "", "-p", "Hello.", "-n", "20", "--json", "--ctx", "2048", "--vram", "24M", "--naive", "f32"), 3);
+    CHECK_EQ(RUN(NULL, "", "-p", "Hello.", "-n", "9", "--json", "--ctx", "2048", "--vram", "24M", "--naive", "f32"), 3);
     check_has(out(), "\"end\":\"out_of_memory\",\"termination_reason\":\"out_of_memory\"");
     check_has(err(), "out of memory (f32): request 1 wanted");
     check_has(err(), "bytes of weights; of 25165824 bytes under the ceiling");

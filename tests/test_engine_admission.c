@@ -236,7 +236,8 @@ TEST(admission_answers_have_room_until_they_are_dropped)
 
 /* ------------------------------------------------------------------ over-commit */
 
-/* Four that may need six pages each on a pool of ten: three run at once, some are parked, all end, each with its text. */
+/* Four that may need six pages each on a pool of ten: three run at once, some are parked, all end, each with its
+ * text. */
 TEST(overcommit_parks_the_last_in_rank_and_everyone_ends)
 {
     struct engine *e = open_with(ENDLESS, (struct engine_config){.ctx = 6 * P, .pool_tokens = 10 * P, .max_seqs = 4,

@@ -231,7 +231,8 @@ static bool begin_life(struct kv *kv, int slot, struct life *q, uint32_t *seed, 
     const int32_t *ids = text(q->common, q->own, ROW * P);
     for (int i = 0; i < ROW * P; i++) q->kind[i] = (uint8_t)(ids[i] % KV_KINDS);
     struct kv_ask ask = {.tokens = q->promised, .most = q->most,
-                         .ids = tiny_below(seed, 8) ? ids : NULL, .n = q->prompt, .kind = q->kind, .agent = slot, .spare = tiny_below(seed, 8) ? 0 : tiny_below(seed, 4)};
+                         .ids = tiny_below(seed, 8) ? ids : NULL, .n = q->prompt, .kind = q->kind,
+                         .agent = slot, .spare = tiny_below(seed, 8) ? 0 : tiny_below(seed, 4)};
     struct kv_count before = kv_count(kv);
     if (!kv_admit(kv, slot, &ask, &shared)) {
         struct kv_count after = kv_count(kv);

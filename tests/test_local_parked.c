@@ -1,5 +1,5 @@
-/* Over-commit on a real model: whoever was parked says to the bit what it would have said undisturbed, whether its pages
- * were copied to host memory or computed again. */
+/* Over-commit on a real model: whoever was parked says to the bit what it would have said undisturbed, whether its
+ * pages were copied to host memory or computed again. */
 #include "engine/maker.h"
 #include "tests/check.h"
 #include "tests/tiny_model.h"
