@@ -1,28 +1,9 @@
 /* test_store_artifact.c - big texts in chunks: any part of them back, and nothing of one that is damaged or a bomb. */
-#include "memory/store.h"
-
-#include "tests/check.h"
-
+#include "tests/store_rig.h"
 #include <zstd.h>
 
-static struct err err;
-static const uint8_t ada[STORE_SESSION_ID] = "ada's session..";
 
-#define OK(call)                                                                                        \
-    do {                                                                                                \
-        int ok_rc = (call);                                                                             \
-        if (ok_rc) check_fail(__FILE__, __LINE__, "%s: %d, %s", #call, ok_rc, err.text);                \
-    } while (0)
-
-static struct store *fresh(void)
-{
-    static int n;
-    char dir[256];
-    struct store *s = NULL;
-    snprintf(dir, sizeof dir, "%s/store%d", check_tmpdir(), n++);
-    OK(store_open(&s, dir, NULL, &err));
-    return s;
-}
+static struct store *fresh(void) { return open_at(fresh_dir()); }
 
 static char *noise(size_t n)
 {

@@ -3,10 +3,7 @@
  *
  * The sweep's damage is drawn from a fixed seed; its store has sessions, messages of many sizes, artifacts, replaced
  * and removed records, so that all kinds of pages are hit. */
-#include "memory/store.h"
-
-#include "tests/check.h"
-
+#include "tests/store_rig.h"
 #include <fcntl.h>
 #include <lmdb.h>
 #include <sys/stat.h>
@@ -15,24 +12,10 @@
 
 enum { SWEEP = 300, MESSAGES = 120, ARTIFACT = 60000 };
 
-static struct err err;
-static const uint8_t ada[STORE_SESSION_ID] = "ada's session..", bob[STORE_SESSION_ID] = "bob's session..";
-
-#define OK(call)                                                                                        \
-    do {                                                                                                \
-        int ok_rc = (call);                                                                             \
-        if (ok_rc) check_fail(__FILE__, __LINE__, "%s: %d, %s", #call, ok_rc, err.text);                \
-    } while (0)
 
 static uint64_t seed = 20240611;
 
-static uint64_t draw(uint64_t below)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed % below;
-}
+static uint64_t draw(uint64_t below) { return rig_draw(&seed, below); }
 
 /* ---------------------------------------------------------------- a store whose every byte can be told */
 
@@ -110,14 +93,6 @@ static void write_file(const char *path, const void *bytes, size_t n)
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     CHECK(fd >= 0 && write(fd, bytes, n) == (ssize_t)n);
     close(fd);
-}
-
-static const char *fresh_dir(void)
-{
-    static char dir[256];
-    static int n;
-    snprintf(dir, sizeof dir, "%s/store%d", check_tmpdir(), n++);
-    return dir;
 }
 
 static void path_in(char path[512], const char *dir, const char *name) { snprintf(path, 512, "%s/%s", dir, name); }

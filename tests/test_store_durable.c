@@ -3,10 +3,7 @@
  *
  * LMDB's system calls pass through here: a program's own definitions go before those of its libraries.  They are
  * counted, made to fail, or written down so that the disk can be built as it was when the power went. */
-#include "memory/store.h"
-
-#include "tests/check.h"
-
+#include "tests/store_rig.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -20,25 +17,11 @@
 
 enum { KILLS = 100, POWER_CUTS = 100, SECTOR = 512, TEXT_MAX = 30000 };
 
-static struct err err;
-static const uint8_t ada[STORE_SESSION_ID] = "ada's session..", bob[STORE_SESSION_ID] = "bob's session..";
 static const struct store_options small = {.map_start = {256 << 10}};
-
-#define OK(call)                                                                                        \
-    do {                                                                                                \
-        int ok_rc = (call);                                                                             \
-        if (ok_rc) check_fail(__FILE__, __LINE__, "%s: %d, %s", #call, ok_rc, err.text);                \
-    } while (0)
 
 static uint64_t seed = 20240612;
 
-static uint64_t draw(uint64_t below)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed % below;
-}
+static uint64_t draw(uint64_t below) { return rig_draw(&seed, below); }
 
 /* ---------------------------------------------------------------- the system calls */
 
@@ -179,14 +162,6 @@ static int64_t turns_in(const char *dir)
     store_close(s);
     buf_free(&t.text);
     return t.wrong ? -1 : (int64_t)t.n;
-}
-
-static const char *fresh_dir(void)
-{
-    static char dir[256];
-    static int n;
-    snprintf(dir, sizeof dir, "%s/store%d", check_tmpdir(), n++);
-    return dir;
 }
 
 /* ---------------------------------------------------------------- SIGKILL */
