@@ -119,7 +119,7 @@ static void send_file(struct child *c, const char *dir)
     int rc = store_path(path, dir, "journal/data.mdb", NULL);
     int fd = rc ? -1 : open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) _exit(2);
-    pages_walk(fd, 0, &visit);
+    pages_walk(fd, PAGES_NEWEST, &visit);
 }
 
 /* ------------------------------------------------------------------ the parent */

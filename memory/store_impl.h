@@ -67,9 +67,11 @@ struct pages_visit {
     void (*damaged)(void *user, const char *line);
     void *user;
 };
-/* Reads fd; believes nothing.  txnid: the snapshot that the caller pinned, or 0: the newest that is there.  0, or
- * the number of faults found (each was reported; the rest was still visited); PAGES_CHANGED, and nothing was done:
- * writers have gone on so far that the pinned one's meta page is gone; pin a newer one. */
+/* Reads fd; believes nothing.  txnid: the snapshot that the caller pinned (0 in a file that was never written to), or
+ * PAGES_NEWEST: the newest that is there.  0, or the number of faults found (each was reported; the rest was still
+ * visited); PAGES_CHANGED, and nothing was done: writers have gone on so far that the pinned one's meta page is gone;
+ * pin a newer one. */
 enum { PAGES_CHANGED = -1 };
+#define PAGES_NEWEST UINT64_MAX
 int pages_walk(int fd, uint64_t txnid, const struct pages_visit *v);
 #endif

@@ -350,13 +350,14 @@ static int choose_meta(struct walk *w, uint64_t txnid)
 {
     struct metas m = read_metas(w);
     uint64_t t[2] = {get_le(m.bytes[0] + 128, 8), get_le(m.bytes[1] + 128, 8)};
-    if (txnid && m.is_there[0] && m.is_there[1] && t[0] > txnid && t[1] > txnid) return PAGES_CHANGED;
+    const bool pinned = txnid != PAGES_NEWEST;
+    if (pinned && m.is_there[0] && m.is_there[1] && t[0] > txnid && t[1] > txnid) return PAGES_CHANGED;
     judge_metas(w, &m);
     if (!m.is_there[0] && !m.is_there[1]) return 1;
     int chosen = m.is_there[1] && (!m.is_there[0] || t[1] > t[0]);
-    for (int i = 0; i < 2 && txnid; i++)
+    for (int i = 0; i < 2 && pinned; i++)
         if (m.is_there[i] && t[i] == txnid) chosen = i;
-    if (txnid && t[chosen] != txnid) fault(w, "LMDB reads another transaction than the newest that is whole");
+    if (pinned && t[chosen] != txnid) fault(w, "LMDB reads another transaction than the newest that is whole");
     w->tree[0] = read_tree(m.bytes[chosen] + 24);
     w->tree[1] = read_tree(m.bytes[chosen] + 24 + TREE_BYTES);
     w->last_page = get_le(m.bytes[chosen] + 120, 8);

@@ -103,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         else file[where % base.len] = (char)data[4];
     }
     must(len == 0 || write(fd, file, len) == (ssize_t)len);
-    int faults = pages_walk(fd, 0, &visit);
+    int faults = pages_walk(fd, PAGES_NEWEST, &visit);
     must(faults >= 0 && (faults == 0 || changes > 0) && (faults > 0 || len > base.len / 2));
     pages_walk(fd, 2, &visit);
     close(fd);
