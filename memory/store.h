@@ -146,6 +146,10 @@ int store_artifact_size(struct store *s, const uint8_t session[STORE_SESSION_ID]
 int store_read_artifact(struct store *s, const uint8_t session[STORE_SESSION_ID], uint64_t artifact, uint64_t offset,
                         size_t n, struct buf *out, struct err *err);
 
+/* A copy of it in another session under the same id, in commits of its own (nothing may be pending). */
+int store_copy_artifact(struct store *s, const uint8_t from[STORE_SESSION_ID], const uint8_t to[STORE_SESSION_ID],
+                        uint64_t artifact, struct err *err);
+
 /* ------------------------------------------------------------------ forgetting */
 
 /* Deletes every record of the session (durable when it returns), then wipes: the journal is written anew without what

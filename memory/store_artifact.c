@@ -114,3 +114,38 @@ int store_read_artifact(struct store *s, const uint8_t session[STORE_SESSION_ID]
     if (rc) out->len = before;
     return rc;
 }
+
+/* ------------------------------------------------------------------ a copy */
+
+enum { COPY_PART = 4 << 20 };
+
+static int copy_record(struct store *s, const struct store_key *from, const struct store_key *to, enum rec_kind kind,
+                       struct err *err)
+{
+    struct buf body = {0};
+    int rc = store_get(s, STORE_JOURNAL, from, kind, &body, err);
+    if (!rc) rc = store_put(s, to, kind, body.len ? body.data : "", body.len, err);
+    buf_free(&body);
+    return rc;
+}
+
+int store_copy_artifact(struct store *s, const uint8_t from[STORE_SESSION_ID], const uint8_t to[STORE_SESSION_ID],
+                        uint64_t artifact, struct err *err)
+{
+    struct head h;
+    int rc = get_head(s, from, artifact, &h, err);
+    if (rc) return rc;
+    store_begin(s, STORE_JOURNAL);
+    for (uint32_t i = 0; !rc && i < n_chunks(h.bytes); i++) {
+        struct store_key a = store_key_chunk(from, artifact, i), b = store_key_chunk(to, artifact, i);
+        rc = copy_record(s, &a, &b, REC_CHUNK, err);
+        if (rc || s->pending.len < COPY_PART) continue;
+        rc = store_commit(s, err);
+        if (!rc) store_begin(s, STORE_JOURNAL);
+    }
+    struct store_key a = store_key_artifact(from, artifact), b = store_key_artifact(to, artifact);
+    if (!rc) rc = copy_record(s, &a, &b, REC_ARTIFACT, err);
+    if (!rc) rc = store_commit(s, err);
+    if (rc) store_abort(s);
+    return rc;
+}

@@ -41,7 +41,7 @@ static int check_limits(const struct window_limits *l, struct err *err)
         {"the reserve for the answer", l->answer, 1, WINDOW_MOST_TOKENS},
         {"the reserve for thinking", l->thinking, 0, WINDOW_MOST_TOKENS},
         {"the tag that ends thinking", l->closing, 0, l->thinking > 0 ? l->thinking - 1 : WINDOW_MOST_TOKENS},
-        {"the size of a summary", l->summary, 1, WINDOW_MOST_TOKENS},
+        {"the size of a summary", l->summary, 0, WINDOW_MOST_TOKENS},
         {"the low mark", l->low, 1, 999},
         {"the high mark", l->high, l->low + (int64_t)1, 1000},
         {"the gain of a compaction", l->gain, 1, 999},
@@ -59,13 +59,14 @@ static int measure(struct window *w, struct err *err)
     struct window_item request = {.part = WINDOW_REQUEST};
     struct window_item line = {.part = WINDOW_REFERENCE,
                                .ref = {UINT64_MAX - 1, UINT64_MAX, INT64_MAX, INT64_MAX}};
+    bool compacts = w->l.summary > 0;
     int rc = window_count_items(w, NULL, 0, &w->empty_tokens, err);
-    if (rc == 0) rc = window_weigh(w, &request, err);
+    if (rc == 0 && compacts) rc = window_weigh(w, &request, err);
     if (rc == 0) rc = window_weigh(w, &line, err);
     if (rc) return rc;
     w->request_tokens = request.tokens;
     w->line_tokens = line.tokens;
-    w->compaction = w->request_tokens + w->l.summary + WINDOW_SLACK;
+    w->compaction = compacts ? w->request_tokens + w->l.summary + WINDOW_SLACK : 0;
     w->reserve = MAX(w->l.answer + w->l.thinking, w->compaction);
     w->limit = w->l.ctx - w->reserve;
     if (w->limit > 0) return 0;

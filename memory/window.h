@@ -92,7 +92,7 @@ struct window_limits {
     int64_t ctx;              /* the agent's limit, > 0 */
     int64_t answer, thinking; /* reserved for what the model writes; answer > 0 */
     int64_t closing;          /* tokens of the tag that ends thinking */
-    int64_t summary;          /* most tokens of a summary, > 0 */
+    int64_t summary;          /* most tokens of a summary; 0: it never compacts, the oldest are cut */
     int high, low;            /* marks in thousandths of the room beside the front: 0 < low < high <= 1000 */
     int gain;                 /* thousandths by which a summary is smaller than what it takes the place of: 1 .. 999 */
 };
@@ -164,6 +164,22 @@ int window_undo(struct window *w, struct err *err);
 
 /* Everything but the newest leaves, and stands as one line. */
 int window_clear(struct window *w, struct err *err);
+
+/* ------------------------------------------------------------------ as bytes */
+
+/* The state but for what could be undone, to be kept or gone back to.  vocabulary: a number that another tokenizer or
+ * template does not have.  Failure shows in out->failed. */
+void window_save(const struct window *w, uint64_t vocabulary, struct buf *out);
+/* In place of what the window has, but for what it sent last.  Any bytes: WINDOW_BAD when they are not such a state.
+ * Under another vocabulary each text is counted again. */
+int window_load(struct window *w, const void *bytes, size_t n, uint64_t vocabulary, struct err *err);
+
+/* An empty window begins with this summary of what was said before. */
+int window_begin(struct window *w, uint64_t id, const struct window_ref *summed, bool extractive, struct err *err);
+uint64_t window_last_id(const struct window *w); /* of the newest message that was appended; 0: none */
+
+/* The ids of all texts that stand in the window; of those that stand as a line, none.  false: text() said so. */
+bool window_each(const struct window *w, bool (*text)(void *self, uint64_t id), void *self);
 
 /* ------------------------------------------------------------------ figures and events */
 

@@ -31,7 +31,7 @@ void window_hold(struct window *w, const struct window_ref *range)
 bool window_due(const struct window *w)
 {
     int64_t u = used(w);
-    return !w->proposed && u > window_mark(w, w->l.high) && u > w->hold;
+    return w->l.summary > 0 && !w->proposed && u > window_mark(w, w->l.high) && u > w->hold;
 }
 
 /* ------------------------------------------------------------------ propose */
@@ -42,6 +42,8 @@ static int64_t summary_room(const struct window *w) { return w->l.summary + w->l
 struct window_plan window_compaction_plan(const struct window *w, bool *any)
 {
     struct window_plan p = window_plan(w);
+    *any = false;
+    if (w->l.summary == 0) return p;
     p.summary_tokens = summary_room(w);
     *any = window_leave_more(w, &p, window_target(w, &p)) && window_gone_ref(w, &p).messages > 0;
     return p;
@@ -109,6 +111,7 @@ int window_propose(struct window *w, struct window_proposal *out, struct err *er
     bool any;
     struct window_list l;
     struct window_proposal o = {.cut = w->now.cut, .summary = w->now.summary.id, .max_tokens = w->l.summary};
+    if (w->l.summary == 0) return err_set(err, WINDOW_NO_GAIN, "this window is too small for summaries");
     if (w->proposed) return err_set(err, WINDOW_BUSY, "a compaction is under way");
     if (w->awaited > 0) return err_set(err, WINDOW_UNANSWERED, "%d results of the newest call lack", w->awaited);
     struct window_plan p = window_compaction_plan(w, &any);

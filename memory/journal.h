@@ -1,0 +1,136 @@
+/* journal.h - what a session is in the store: its head, and everything that was said and done in it, in order.
+ *
+ *     number   0  EVENT     the session was opened          every text is here once, under its number; the window
+ *              1  SYSTEM    "You are ..."                   (window.h) knows it by that number
+ *              2  USER      "Why does ..."      turn 1
+ *              3  EVENT     turn_start          turn 1
+ *              4  ANSWER    "Because ..."       turn 1
+ *              5  MARK      turn 1 is taken back: 2 to 4 are out, and stay readable
+ *
+ *     head     title, model, when, how many numbers are taken, where it was forked from: JSON
+ *     piece "window.0" .. "window.15": the window after turn t, in slot t mod 16, with t before it
+ *
+ * A message's record is a fixed head and its text; an event's is its line of JSON.  What a turn adds, its window and
+ * the head are written by one commit: all of a turn, or nothing.
+ *
+ * What is read comes from outside: each field is checked, and what is wrong is a STORE_DAMAGED that names the record.
+ * Threads: all but the batch functions run where the store lives (keeper.h). */
+#ifndef JOURNAL_H
+#define JOURNAL_H
+#include "memory/store.h"
+
+enum journal_kind { /* stored: numbers are never given anew */
+    JOURNAL_SYSTEM = 1, JOURNAL_USER = 2, JOURNAL_ANSWER = 3, JOURNAL_CALL = 4, JOURNAL_RESULT = 5,
+    JOURNAL_NOTE = 6,    /* the task state */
+    JOURNAL_SUMMARY = 7, /* first to last: the numbers that it stands for */
+    JOURNAL_PIN = 8,
+    JOURNAL_MARK = 9,    /* what (enum journal_mark) happened to first .. last */
+    JOURNAL_KINDS
+};
+const char *journal_kind_name(enum journal_kind k); /* "user", ... */
+
+enum journal_mark { JOURNAL_UNDONE = 1, JOURNAL_UNPINNED = 2, JOURNAL_UNCOMPACTED = 3, JOURNAL_MARKS }; /* stored */
+
+enum { JOURNAL_CUT = 1, JOURNAL_EXTRACT = 2, JOURNAL_FLAGS = 3 }; /* cut: the answer was interrupted or met its limit */
+
+struct journal_message {
+    enum journal_kind kind;
+    unsigned flags;
+    uint32_t turn;        /* 0: before the first */
+    int64_t time_ms;      /* since 1970 */
+    uint64_t first, last; /* SUMMARY, MARK */
+    uint64_t artifact;    /* RESULT: where the whole of it is; 0: it is all here */
+    uint32_t results;     /* CALL: how many follow; SUMMARY: how many messages it stands for; MARK: enum journal_mark */
+    const char *text;     /* any bytes */
+    size_t len;
+};
+
+enum { JOURNAL_TITLE = 120, JOURNAL_SLOTS = 16 };
+
+struct journal_head {
+    uint8_t id[STORE_SESSION_ID];
+    char title[JOURNAL_TITLE + 1], model[JOURNAL_TITLE + 1]; /* UTF-8, without control characters */
+    int64_t created_ms, updated_ms;
+    uint64_t next;           /* the first number that is free */
+    uint64_t artifacts;      /* the first free number of an artifact; from 1 on */
+    uint32_t turns;          /* that were answered and not taken back */
+    uint8_t parent[STORE_SESSION_ID]; /* all zero: none */
+    uint32_t parent_turn;
+};
+
+/* ------------------------------------------------------------------ what one turn adds: any thread */
+
+struct journal_batch {
+    uint8_t session[STORE_SESSION_ID];
+    struct buf records; /* kind:1 number:8 bytes:4 body, one after another */
+    size_t n_records;
+    struct buf head, window;
+    uint32_t window_turn;
+    struct journal_artifact { uint64_t id; struct buf bytes; } *artifact;
+    size_t n_artifacts;
+    bool failed; /* no memory */
+};
+
+/* Failures show when it is written: STORE_NO_MEMORY, and nothing of it is. */
+void journal_add(struct journal_batch *b, uint64_t number, const struct journal_message *m);
+void journal_add_event(struct journal_batch *b, uint64_t number, const char *json, size_t n);
+void journal_add_head(struct journal_batch *b, const struct journal_head *h);
+void journal_add_window(struct journal_batch *b, uint32_t turn, const void *bytes, size_t n);
+/* The bytes become the batch's. */
+void journal_add_artifact(struct journal_batch *b, uint64_t id, struct buf *bytes);
+void journal_batch_free(struct journal_batch *b); /* as empty as one of all zeros */
+
+/* ------------------------------------------------------------------ the store's thread */
+
+/* One commit, durable when it returns 0; else nothing is pending and nothing is acknowledged.  *bytes: of records. */
+int journal_write(struct store *s, const struct journal_batch *b, uint64_t *bytes, struct err *err);
+
+int journal_head(struct store *s, const uint8_t id[STORE_SESSION_ID], struct journal_head *out, struct err *err);
+
+/* All heads, newest first, at most `most` (the newest).  *out is for free(); damaged ones are lines of report. */
+int journal_heads(struct store *s, size_t most, struct journal_head **out, size_t *n,
+                  const struct store_report *report, struct err *err);
+
+/* The sessions whose id in hex begins so, or the newest for "last".  0: exactly one; STORE_NOT_FOUND; STORE_BUSY: more
+ * than one, err names some. */
+int journal_find(struct store *s, const char *prefix, struct journal_head *out, struct err *err);
+void journal_id_text(const uint8_t id[STORE_SESSION_ID], char text[2 * STORE_SESSION_ID + 1]);
+
+/* One message; its text is appended to *text and m->text points into that. */
+int journal_get(struct store *s, const uint8_t id[STORE_SESSION_ID], uint64_t number, struct journal_message *m,
+                struct buf *text, struct err *err);
+
+/* Messages and events from a number on, until visit() returns false. json: of an event, m is NULL then. */
+struct journal_visit {
+    bool (*message)(void *self, uint64_t number, const struct journal_message *m);
+    bool (*event)(void *self, uint64_t number, const char *json, size_t n); /* NULL: passed over */
+    bool (*damaged)(void *self, const char *line);                          /* NULL: passed over */
+    void *self;
+};
+int journal_each(struct store *s, const uint8_t id[STORE_SESSION_ID], uint64_t from, const struct journal_visit *v,
+                 struct err *err);
+
+/* The window after a turn, if its slot still has it: else STORE_NOT_FOUND. */
+int journal_window(struct store *s, const uint8_t id[STORE_SESSION_ID], uint32_t turn, struct buf *out,
+                   struct err *err);
+
+/* A copy of a session as it was after a turn: its records up to there under the same numbers, artifacts and windows, and
+ * a head that says where it comes from.  In commits of a few MiB; the head is in the last, so half a copy is no
+ * session.  to: the new id is drawn. */
+struct journal_fork {
+    uint8_t from[STORE_SESSION_ID], to[STORE_SESSION_ID];
+    uint32_t turn;
+};
+int journal_fork(struct store *s, struct journal_fork *f, struct err *err);
+
+/* Which numbers are out: taken back by a mark.  For a transcript: fed with all messages in order. */
+struct journal_span { uint64_t first, last; };
+struct journal_spans {
+    struct journal_span *span; /* by first, apart */
+    size_t n, cap;
+    bool failed; /* no memory */
+};
+void journal_span_add(struct journal_spans *v, uint64_t first, uint64_t last);
+bool journal_span_has(const struct journal_spans *v, uint64_t number);
+void journal_span_free(struct journal_spans *v);
+#endif

@@ -1,0 +1,133 @@
+/* journal_fork.c - a copy of a session up to the end of a turn. */
+#include "memory/journal_impl.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <sys/random.h>
+
+/* ------------------------------------------------------------------ where the turn ends */
+
+struct ends {
+    uint32_t turn;
+    struct journal_spans out;
+    uint64_t upto; /* the last number before the next turn begins */
+    bool found;
+};
+
+static bool mark(void *self, uint64_t number, const struct journal_message *m)
+{
+    struct ends *e = self;
+    (void)number;
+    if (m->kind == JOURNAL_MARK) journal_span_add(&e->out, m->first, m->last);
+    return !e->out.failed;
+}
+
+static bool look(void *self, uint64_t number, const struct journal_message *m)
+{
+    struct ends *e = self;
+    if (journal_span_has(&e->out, number)) return true;
+    if (m->turn > e->turn) return false;
+    if (m->kind == JOURNAL_ANSWER && m->turn == e->turn) e->found = true;
+    e->upto = number;
+    return true;
+}
+
+static int find_end(struct store *s, const struct journal_fork *f, uint64_t *upto, struct err *err)
+{
+    struct ends e = {.turn = f->turn};
+    struct journal_visit marks = {.message = mark, .self = &e}, texts = {.message = look, .self = &e};
+    int rc = journal_each(s, f->from, 0, &marks, err);
+    if (rc == 0) rc = journal_each(s, f->from, 0, &texts, err);
+    if (rc == 0 && e.out.failed) rc = err_set(err, STORE_NO_MEMORY, "no memory for a copy");
+    journal_span_free(&e.out);
+    if (rc == 0 && !e.found && f->turn > 0) rc = err_set(err, STORE_NOT_FOUND, "turn %" PRIu32 " is not in the session", f->turn);
+    *upto = e.upto;
+    return rc;
+}
+
+/* ------------------------------------------------------------------ records */
+
+struct part {
+    struct journal_batch b;
+    uint64_t next, upto;
+    uint64_t artifact[256];
+    size_t n_artifacts;
+    bool more;
+};
+
+static bool enough(struct part *p, uint64_t number)
+{
+    p->more = p->b.records.len >= JOURNAL_PART || p->n_artifacts == COUNT_OF(p->artifact);
+    p->next = number + 1;
+    return p->more;
+}
+
+static bool take_message(void *self, uint64_t number, const struct journal_message *m)
+{
+    struct part *p = self;
+    if (number > p->upto) return false;
+    journal_add(&p->b, number, m);
+    if (m->kind == JOURNAL_RESULT && m->artifact) p->artifact[p->n_artifacts++] = m->artifact;
+    return !enough(p, number);
+}
+
+static bool take_event(void *self, uint64_t number, const char *json, size_t n)
+{
+    struct part *p = self;
+    if (number > p->upto) return false;
+    journal_add_event(&p->b, number, json, n);
+    return !enough(p, number);
+}
+
+/* What is damaged in the one is not there in the other. */
+static int copy_records(struct store *s, const struct journal_fork *f, uint64_t upto, struct err *err)
+{
+    struct part p = {.upto = upto, .more = true};
+    struct journal_visit v = {.message = take_message, .event = take_event, .self = &p};
+    int rc = 0;
+    while (rc == 0 && p.more) {
+        p.more = false;
+        p.n_artifacts = 0;
+        memcpy(p.b.session, f->to, sizeof p.b.session);
+        rc = journal_each(s, f->from, p.next, &v, err);
+        if (rc == 0 && p.b.n_records > 0) rc = journal_write(s, &p.b, NULL, err);
+        for (size_t i = 0; i < p.n_artifacts && rc == 0; i++) {
+            rc = store_copy_artifact(s, f->from, f->to, p.artifact[i], err);
+            if (rc == STORE_NOT_FOUND || rc == STORE_DAMAGED) rc = 0;
+        }
+        journal_batch_free(&p.b);
+    }
+    return rc;
+}
+
+/* ------------------------------------------------------------------ windows and the head */
+
+static void take_windows(struct store *s, const struct journal_fork *f, struct journal_batch *b)
+{
+    struct buf w = {0};
+    if (journal_window(s, f->from, f->turn, &w, NULL) == 0) journal_add_window(b, f->turn, w.data, w.len);
+    buf_free(&w);
+}
+
+int journal_fork(struct store *s, struct journal_fork *f, struct err *err)
+{
+    struct journal_head h;
+    struct journal_batch b = {0};
+    uint64_t upto;
+    int rc = journal_head(s, f->from, &h, err);
+    if (rc == 0) rc = find_end(s, f, &upto, err);
+    if (rc) return rc;
+    if (getrandom(f->to, sizeof f->to, 0) != (ssize_t)sizeof f->to)
+        return err_set(err, STORE_FAILED, "no random number for a session: %s", strerror(errno));
+    rc = copy_records(s, f, upto, err);
+    if (rc) return rc;
+    memcpy(h.parent, h.id, sizeof h.parent);
+    memcpy(h.id, f->to, sizeof h.id);
+    h.parent_turn = h.turns = f->turn;
+    h.next = upto + 1;
+    memcpy(b.session, f->to, sizeof b.session);
+    take_windows(s, f, &b);
+    journal_add_head(&b, &h);
+    rc = journal_write(s, &b, NULL, err);
+    journal_batch_free(&b);
+    return rc;
+}
