@@ -133,6 +133,27 @@ static int open_engine(struct app *a, struct err *err)
     return EXIT_DONE;
 }
 
+/* A conversation is saved unless that was not wanted.  Before the engine: opening the store forks. */
+static int open_store(struct app *a, struct err *err)
+{
+    const struct opts *o = a->o;
+    bool chat = !o->nll && !o->dump_tokens && o->top_logprobs < 0 && !o->prompt, asked = o->store || o->resume;
+    struct buf dir = {0};
+    struct store *s = NULL;
+    if (!chat || o->no_save) return EXIT_DONE;
+    int rc = 0;
+    if (o->store) buf_puts(&dir, o->store);
+    else rc = store_default_dir(opts_getenv, &dir, err);
+    if (!rc) rc = store_open(&s, dir.data ? dir.data : "", NULL, err);
+    if (!rc) rc = keeper_open(&a->keeper, s, err);
+    buf_free(&dir);
+    if (!rc) return EXIT_DONE;
+    if (asked) return rc == STORE_FOREIGN ? EXIT_USAGE : EXIT_INTERNAL;
+    say("this session is not saved: %s", err->text);
+    *err = (struct err){0};
+    return EXIT_DONE;
+}
+
 static void say_opened(struct app *a)
 {
     const struct engine_info *i = a->info;
@@ -154,7 +175,8 @@ int app_open(struct app *a, const struct opts *o, const struct engine_ops *ops, 
     out_init(&a->answers, STDOUT_FILENO);
     const char *keep[] = {o->model, o->script_file, o->nll};
     if (trace_open(&a->trace, o->json ? &a->answers : NULL, o->trace, keep, COUNT_OF(keep), err)) return EXIT_USAGE;
-    int code = set_sampling(a, err) ? EXIT_INTERNAL : open_engine(a, err);
+    int code = set_sampling(a, err) ? EXIT_INTERNAL : open_store(a, err);
+    if (code == EXIT_DONE) code = open_engine(a, err);
     if (code == EXIT_DONE && signals_open(err)) code = EXIT_INTERNAL;
     if (code == EXIT_DONE && a->info->ctx_trained > 0 && a->info->ctx > a->info->ctx_trained)
         say("--ctx %d is more than the %d tokens that the model was trained on: beyond them it may talk nonsense",
@@ -213,6 +235,7 @@ int app_close(struct app *a, int code)
         .turns = a->turns, .exit_code = code, .termination_reason = event_str(reason)}};
     trace_put(&a->trace, &e);
     trace_close(&a->trace);
+    keeper_close(a->keeper);
     if (a->engine) a->ops->close(a->engine);
     free(a->advice);
     code = stream_status(a, &a->answers, "stdout", code, &told_answers);

@@ -5,6 +5,7 @@
 #include "app/out.h"
 #include "app/trace.h"
 #include "engine/engine.h"
+#include "memory/keeper.h"
 
 /* The program's exit status (signals: 128 + number; 141: the reader of stdout left). */
 enum { EXIT_DONE = 0, EXIT_INTERNAL = 1, EXIT_USAGE = 2, EXIT_REFUSED = 3, EXIT_ENGINE = 4 };
@@ -19,6 +20,7 @@ struct app {
     struct trace trace;
     int turns;                /* admitted so far */
     char *advice;             /* lines for stderr after the one that says why it did not open; owned */
+    struct keeper *keeper;    /* where sessions are saved; NULL: they are not */
     const char *reason;       /* why it ends, if not for what the exit status says: "refused_kv", ... */
 };
 

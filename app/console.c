@@ -3,138 +3,20 @@
  * The terminal itself edits the line (its canonical mode), so it hands over at most 4095 bytes of one; a longer one
  * would come cut, and is refused instead.  Ctrl-C ends an answer; at the prompt a second one leaves.  Prompt and
  * figures go to stderr. */
-#include "app/chat.h"
-#include "app/faces.h"
-#include "app/input.h"
+#include "app/console.h"
 #include "app/say.h"
 #include "app/signals.h"
-#include "engine/forecast.h"
 #include <math.h>
 #include <signal.h>
 #include <unistd.h>
 
 enum { TTY_LINE = 4095 };
 
-struct console {
-    struct app *a;
-    struct chat chat;
-    struct input in;
-    struct forecast_agent growth; /* of the conversation, turn by turn */
-    int most_asked;               /* tokens of its longest question */
-    bool warned; /* the last thing that happened was a first Ctrl-C at the prompt */
-    bool quit;
-    int status;
-};
-
-/* ---------------------------------------------------------------- commands */
-
-static void say_stats(struct console *c)
-{
-    const struct engine_info *i = c->a->info;
-    const struct turn_result *t = &c->chat.last;
-    struct engine_snapshot s;
-    struct engine_memory m;
-    char line[200];
-    struct buf words = {0};
-    c->a->ops->snapshot(c->a->engine, &s);
-    say("model    %s, %s, %.1f M parameters, %s", *i->name ? i->name : "(no name)", i->arch,
-        (double)i->parameters / 1e6, i->types);
-    say("turns    written as %s; seed %llu", i->template, (unsigned long long)c->a->sampling.seed);
-    say("engine   %s; %s; %s", i->maker, i->backend, i->kernels);
-    ledger_words(&i->ledger, &words);
-    say("memory   %.1f of %.1f MiB allowed: %s", (double)ledger_total(&i->ledger) / 0x1p20,
-        (double)i->ledger.ceiling / 0x1p20, words.failed ? "" : words.data);
-    c->a->ops->memory(c->a->engine, &m);
-    if (m.total)
-        say("machine  %.1f MiB: %.1f ours, %.1f others, %.1f free", (double)m.total / 0x1p20, (double)m.ours / 0x1p20,
-            (double)m.outside / 0x1p20, (double)m.free / 0x1p20);
-    say("kv pool  %llu tokens: %llu reserved, %llu filled, %llu kept for prompts that begin alike",
-        (unsigned long long)s.pool_tokens, (unsigned long long)s.reserved_tokens, (unsigned long long)s.filled_tokens,
-        (unsigned long long)s.cached_tokens);
-    buf_free(&words);
-    if (c->chat.any) say("context  %d of %d tokens after the last turn", t->n_prompt + t->n_tokens, i->ctx);
-    else say("context  0 of %d tokens", i->ctx);
-    forecast_agent_words(&c->growth, "at this growth", line, sizeof line);
-    if (c->chat.any) say("ahead    %s", line);
-    if (c->a->o->overcommit)
-        say("parked   %lld now, %llu times in all; %llu tokens computed again; %.1f of %.1f MiB for their pages",
-            (long long)s.parked, (unsigned long long)s.parkings, (unsigned long long)s.recomputed,
-            (double)s.park_used / 0x1p20, (double)s.park_bytes / 0x1p20);
-    say("since    start: %llu tokens read, %llu more were in memory already, %llu written, %llu passes",
-        (unsigned long long)s.prefilled, (unsigned long long)s.reused, (unsigned long long)s.generated,
-        (unsigned long long)s.passes);
-}
-
-static void do_help(struct console *c, const char *arg, size_t n);
-
-static void do_clear(struct console *c, const char *arg, size_t n)
-{
-    (void)arg, (void)n;
-    chat_clear(&c->chat);
-    c->growth = (struct forecast_agent){0};
-    c->most_asked = 0;
-    say_dim("a new conversation%s", chat_has_system(&c->chat) ? "; the system message stays" : "");
-}
-
-static void do_system(struct console *c, const char *arg, size_t n)
-{
-    struct err err = {0};
-    if (n == 0 && chat_has_system(&c->chat)) say("%.*s", (int)MIN(c->chat.msgs[0].len, 1000), c->chat.msgs[0].text);
-    else if (n == 0) say("there is no system message; /system TEXT sets one");
-    else if (chat_system(&c->chat, arg, n, &err)) say_error("%s", err.text);
-    else say_dim("the system message is set; the conversation goes on under it");
-}
-
-static void do_stats(struct console *c, const char *arg, size_t n)
-{
-    (void)arg, (void)n;
-    say_stats(c);
-}
-
-static void do_quit(struct console *c, const char *arg, size_t n)
-{
-    (void)arg, (void)n;
-    c->quit = true;
-}
-
-static const struct command {
-    const char *name, *help;
-    void (*run)(struct console *c, const char *arg, size_t n);
-} commands[] = {
-    {"/help", "this list", do_help},
-    {"/clear", "forget the conversation", do_clear},
-    {"/system", "TEXT: set the system message; alone: show it", do_system},
-    {"/stats", "model, memory, context", do_stats},
-    {"/quit", "leave (so does Ctrl-D)", do_quit},
-};
-
-static void do_help(struct console *c, const char *arg, size_t n)
-{
-    (void)c, (void)arg, (void)n;
-    for (size_t i = 0; i < COUNT_OF(commands); i++) say("  %-9s %s", commands[i].name, commands[i].help);
-    say("  \"\"\"       begins and ends a turn of several lines");
-    say("  Ctrl-C    interrupts the answer; what was said stays in the conversation");
-}
-
-static void run_command(struct console *c, const char *line, size_t n)
-{
-    size_t name = 0, arg;
-    while (name < n && line[name] != ' ' && line[name] != '\t') name++;
-    for (arg = name; arg < n && (line[arg] == ' ' || line[arg] == '\t'); arg++) {
-    }
-    for (size_t i = 0; i < COUNT_OF(commands); i++) {
-        if (strlen(commands[i].name) != name || memcmp(commands[i].name, line, name)) continue;
-        commands[i].run(c, line + arg, n - arg);
-        return;
-    }
-    say_error("no such command: %.*s (/help lists them; \"\"\" sends any text)", (int)MIN(name, 60), line);
-}
-
 /* ---------------------------------------------------------------- turns */
 
 static void say_figures(struct console *c)
 {
-    const struct turn_result *t = &c->chat.last;
+    const struct turn_result *t = &c->s.last;
     struct buf b = {0};
     int used = t->n_prompt + t->n_tokens, ctx = c->a->info->ctx;
     buf_printf(&b, "[%d tokens, context %d of %d", t->n_tokens, used, ctx);
@@ -144,35 +26,41 @@ static void say_figures(struct console *c)
         buf_printf(&b, "; interrupted, its memory was free after %.0f ms", 1e3 * t->cancel_s);
     else if (t->end == END_CANCELLED) buf_puts(&b, "; interrupted");
     int turn = forecast_turn(&c->growth);
-    if (turn != FORECAST_UNKNOWN && turn <= 5) buf_printf(&b, "; at this growth %d more fit", turn - 1);
-    if (t->end == END_LENGTH && used >= ctx) buf_puts(&b, "; the context is full: /clear, or a larger --ctx");
-    else if (t->end == END_LENGTH) buf_printf(&b, "; cut at %d tokens, -n allows more", t->max_tokens);
+    if (turn != FORECAST_UNKNOWN && turn <= 5)
+        buf_printf(&b, "; at this growth the oldest leaves in %d turn%s", turn, turn == 1 ? "" : "s");
+    if (t->end == END_LENGTH) buf_printf(&b, "; cut at %d tokens%s", t->max_tokens,
+                                         used >= ctx ? ", the context's end" : ", -n allows more");
     buf_puts(&b, "]");
     if (!b.failed) say_dim("%s", b.data);
     buf_free(&b);
 }
 
-/* A turn needs room for a question like the longest so far, and for its answer. */
+/* The oldest leaves when the prompt passes the mark. */
 static void note_growth(struct console *c)
 {
-    const struct turn_result *t = &c->chat.last;
-    int before = c->growth.prompt;
-    c->most_asked = MAX(c->most_asked, t->n_prompt - before);
-    c->growth.ctx = c->a->info->ctx;
-    c->growth.max_tokens = c->most_asked + (int)MAX(c->a->o->max_tokens, 1);
-    forecast_note(&c->growth, t->n_prompt + t->n_tokens);
+    struct window_figures f;
+    window_figures(c->s.w, &f);
+    if (f.used < c->growth.prompt) c->growth = (struct forecast_agent){0}; /* something has left */
+    c->growth.ctx = (int)(f.compaction > 0 ? f.high : f.limit);
+    forecast_note(&c->growth, (int)f.used);
 }
 
-static void ask(struct console *c, const char *text, size_t n)
+void console_anew(struct console *c)
+{
+    c->growth = (struct forecast_agent){0};
+}
+
+void console_ask(struct console *c, const char *text, size_t n)
 {
     struct err err = {0};
-    int before = c->chat.n, status = chat_ask(&c->chat, text, n, &err);
+    uint32_t before = c->s.keep.head.turns;
+    int status = session_ask(&c->s, text, n, &err);
     if (status == EXIT_DONE || status == 128 + SIGINT) {
-        note_growth(c);
-        say_figures(c);
+        if (status == EXIT_DONE) note_growth(c);
+        if (status == EXIT_DONE || c->s.keep.head.turns > before) say_figures(c);
     }
     if (status == 128 + SIGINT) {
-        if (c->chat.n == before) say_dim("nothing was said yet: your turn was withdrawn");
+        if (c->s.keep.head.turns == before) say_dim("nothing was said yet: your turn was withdrawn");
         signals_forget_interrupt();
         return;
     }
@@ -244,24 +132,19 @@ static void one_turn(struct console *c)
     if (n == 0) return;
     if (n >= 3 && memcmp(line, "\"\"\"", 3) == 0) {
         struct buf block = {0};
-        if (get_block(c, line + 3, n - 3, &block) && block.len > 0) ask(c, block.data, block.len);
+        if (get_block(c, line + 3, n - 3, &block) && block.len > 0) console_ask(c, block.data, block.len);
         buf_free(&block);
     } else if (line[0] == '/') {
-        run_command(c, line, n);
+        console_command(c, line, n);
     } else {
-        ask(c, line, n);
+        console_ask(c, line, n);
     }
 }
 
-int console_run(struct app *a)
+static void greet(struct console *c)
 {
-    struct console c = {.a = a};
-    struct err err = {0};
-    if (chat_open(&c.chat, a, a->o->system, &err)) {
-        app_error(a, "open", err.text);
-        return EXIT_INTERNAL;
-    }
-    input_open(&c.in, STDIN_FILENO);
+    struct app *a = c->a;
+    char id[2 * STORE_SESSION_ID + 1];
     say_dim("%s (%s), context %d tokens, %s", *a->info->name ? a->info->name : a->o->model, a->info->arch,
             a->info->ctx, a->info->backend);
     if (a->o->embedded) {
@@ -269,9 +152,23 @@ int console_run(struct app *a)
         say_dim("For real work point at a model of your own: plimsoll -m model.gguf");
     }
     if (strcmp(a->info->template, "raw") == 0) say_dim("a model without a chat form: it continues the text");
+    journal_id_text(c->s.keep.head.id, id);
+    if (c->s.keep.head.turns > 0)
+        say_dim("session %.8s goes on after %u turns: %s", id, c->s.keep.head.turns, c->s.keep.head.title);
     say_dim("/help lists the commands; Ctrl-C interrupts an answer, Ctrl-D leaves");
-    while (!c.quit && !a->answers.failed) one_turn(&c);
+}
+
+int console_run(struct app *a)
+{
+    struct console c = {.a = a};
+    c.status = face_session(a, &c.s);
+    input_open(&c.in, STDIN_FILENO);
+    if (c.status == EXIT_DONE) greet(&c);
+    c.quit = c.status != EXIT_DONE;
+    while (!c.quit && !a->answers.failed) {
+        session_poll(&c.s);
+        one_turn(&c);
+    }
     input_close(&c.in);
-    chat_close(&c.chat);
-    return c.status;
+    return face_leave(a, &c.s, c.status);
 }

@@ -1,5 +1,4 @@
 /* dump.c - looking inside: the prompt's tokens, and the probabilities of the generated ones. */
-#include "app/chat.h"
 #include "app/faces.h"
 #include "app/say.h"
 #include <jansson.h>
@@ -26,29 +25,23 @@ static void escape(const char *s, size_t n, struct buf *out)
     }
 }
 
-static int render(struct app *a, const struct chat *c, struct ids *ids, struct err *err)
+static int render(struct app *a, const struct buf *prompt, struct ids *ids, struct err *err)
 {
     enum template_kind kind;
+    struct msg msgs[ONESHOT_MESSAGES];
+    int n = oneshot_messages(a, prompt, msgs);
     if (template_by_name(a->info->template, &kind)) return err_set(err, -1, "no such form: %s", a->info->template);
-    return template_render(kind, a->ops->vocab(a->engine), NULL, c->msgs, c->n, true, ids, NULL, 0, err);
-}
-
-/* One message more, which nobody answers. */
-static int with_prompt(struct app *a, struct chat *c, const struct buf *prompt, struct err *err)
-{
-    if (chat_open(c, a, a->o->system, err)) return -1;
-    return chat_add_user(c, prompt->data ? prompt->data : "", prompt->len, err);
+    return template_render(kind, a->ops->vocab(a->engine), NULL, msgs, n, true, ids, NULL, 0, err);
 }
 
 int dump_tokens_run(struct app *a)
 {
-    struct chat c = {0};
     struct ids ids = {0};
     struct err err = {0};
     struct buf prompt = {0}, out = {0};
     const struct vocab *v = a->ops->vocab(a->engine);
     int status = oneshot_prompt(a, &prompt);
-    if (status == EXIT_DONE && (with_prompt(a, &c, &prompt, &err) || render(a, &c, &ids, &err))) {
+    if (status == EXIT_DONE && render(a, &prompt, &ids, &err)) {
         app_error(a, "turn", err.text);
         status = EXIT_INTERNAL;
     }
@@ -64,7 +57,6 @@ int dump_tokens_run(struct app *a)
     buf_free(&out);
     buf_free(&prompt);
     ids_free(&ids);
-    chat_close(&c);
     return status;
 }
 
@@ -137,15 +129,14 @@ static void on_growth(void *self, const struct answer *ans)
 
 int dump_logprobs_run(struct app *a)
 {
-    struct chat c = {0};
+    struct msg msgs[ONESHOT_MESSAGES];
     struct err err = {0};
     struct buf prompt = {0};
     struct logprobs l = {.a = a};
     struct turn_result r = {0};
     int status = oneshot_prompt(a, &prompt);
-    if (status == EXIT_DONE && with_prompt(a, &c, &prompt, &err)) status = EXIT_INTERNAL;
     if (status == EXIT_DONE) {
-        struct turn_ask ask = {.msgs = c.msgs, .n_msgs = c.n, .top_n = (int)a->o->top_logprobs, .silent = true,
+        struct turn_ask ask = {.msgs = msgs, .n_msgs = oneshot_messages(a, &prompt, msgs), .top_n = (int)a->o->top_logprobs, .silent = true,
                                .grew = on_growth, .self = &l};
         int code = turn_run(a, &ask, &r, &err);
         status = turn_exit(code, &r);
@@ -158,6 +149,5 @@ int dump_logprobs_run(struct app *a)
     face_complain(a, status, &err);
     buf_free(&r.text);
     buf_free(&prompt);
-    chat_close(&c);
     return status;
 }

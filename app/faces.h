@@ -3,6 +3,7 @@
 #ifndef FACES_H
 #define FACES_H
 #include "app/app.h"
+#include "app/session/session.h"
 
 int console_run(struct app *a);       /* console.c: a person types lines at a terminal */
 int lines_run(struct app *a);         /* lines.c: each line of stdin is a turn */
@@ -16,11 +17,20 @@ int forms_run(int argc, char **argv); /* forms.c: `plimsoll forms ...`, argv[0] 
  * exit status. */
 int oneshot_prompt(struct app *a, struct buf *prompt);
 
+/* The messages of one call: the system message, if there is one, and the prompt.  How many. */
+enum { ONESHOT_MESSAGES = 2 };
+int oneshot_messages(const struct app *a, const struct buf *prompt, struct msg msgs[ONESHOT_MESSAGES]);
+
 /* A text for stdout, and the exit status that this gives. */
 int face_print(void (*write_to)(struct buf *));
 
 /* The exit status when nothing more goes to stdout: `status`, or what a stream that failed makes of EXIT_DONE. */
 int face_finish(const struct out *out, int status);
+
+/* The session that the options ask for, new or resumed; an exit status, told.  face_leave() is due in both cases: it waits
+ * for what is being saved, and is the exit status then. */
+int face_session(struct app *a, struct session *s);
+int face_leave(struct app *a, struct session *s, int status);
 
 /* Say what went wrong in a turn that ended with this status, if anything did. */
 void face_complain(struct app *a, int status, const struct err *err);

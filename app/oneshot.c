@@ -1,5 +1,4 @@
 /* oneshot.c - one prompt, one answer. */
-#include "app/chat.h"
 #include "app/faces.h"
 #include "app/input.h"
 #include "app/say.h"
@@ -25,18 +24,30 @@ int oneshot_prompt(struct app *a, struct buf *prompt)
     return EXIT_USAGE;
 }
 
+int oneshot_messages(const struct app *a, const struct buf *prompt, struct msg msgs[ONESHOT_MESSAGES])
+{
+    int n = 0;
+    const char *system = a->o->system;
+    if (system && *system) msgs[n++] = (struct msg){.role = ROLE_SYSTEM, .text = system, .len = strlen(system)};
+    msgs[n++] = (struct msg){.role = ROLE_USER, .text = prompt->data ? prompt->data : "", .len = prompt->len};
+    return n;
+}
+
 int oneshot_run(struct app *a)
 {
-    struct chat c;
     struct err err = {0};
     struct buf prompt = {0};
+    struct msg msgs[ONESHOT_MESSAGES];
+    struct turn_result r = {0};
     int status = oneshot_prompt(a, &prompt);
     if (status == EXIT_DONE) {
-        if (chat_open(&c, a, a->o->system, &err)) status = EXIT_INTERNAL;
-        else status = chat_ask(&c, prompt.data ? prompt.data : "", prompt.len, &err);
+        struct turn_ask ask = {.msgs = msgs, .n_msgs = oneshot_messages(a, &prompt, msgs)};
+        int code = turn_run(a, &ask, &r, &err);
+        status = turn_exit(code, &r);
+        if (!code && r.end == END_NO_TOKEN) err_set(&err, -1, "the rules (--logit-bias) left no token to choose");
         face_complain(a, status, &err);
-        chat_close(&c);
     }
+    buf_free(&r.text);
     buf_free(&prompt);
     return status;
 }

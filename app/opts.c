@@ -39,6 +39,12 @@ static const struct opt table[] = {
     {NULL, "--naive", NULL, CHOICE, AT(naive), "POLICY", 0, 0,
      "none|reserve|no-limit|first-fit|f32|reload|whole-batch", "none",
      "a memory policy that fails, for teaching; after it did, the sound one is in force"},
+    {NULL, "--resume", NULL, TEXT, AT(resume), "SESSION", 0, 0, NULL, NULL,
+     "go on with a saved session: the first letters of its id, or last (plimsoll sessions lists them)"},
+    {NULL, "--store", "PLIMSOLL_STORE", TEXT, AT(store), "DIR", 0, 0, NULL, NULL,
+     "where sessions are saved ($XDG_DATA_HOME/plimsoll, else ~/.local/share/plimsoll)"},
+    {NULL, "--no-save", "PLIMSOLL_NO_SAVE", ON, AT(no_save), NULL, 0, 0, NULL, NULL,
+     "do not save the session: what has left the context is gone"},
     {NULL, "--system", "PLIMSOLL_SYSTEM", TEXT, AT(system), "TEXT", 0, 0, NULL, NULL, "the system message"},
     {NULL, "--template", NULL, CHOICE, AT(template_name), "NAME", 0, 0, "chatml|llama3|raw", NULL,
      "write turns in this form (what the model file asks for)"},
@@ -318,12 +324,15 @@ static int check_together(const struct opts *o, struct err *err)
     bool naive = strcmp(o->naive, "none") != 0;
     if (naive && (o->overcommit || o->fit))
         return err_set(err, -1, "--naive %s fails on purpose: it does not go with --overcommit or --fit", o->naive);
+    if (o->no_save && o->resume) return err_set(err, -1, "--resume and --no-save do not go together");
+    if (o->resume && (modes || o->prompt))
+        return err_set(err, -1, "--resume is for a chat or lines on stdin: it does not go with -p, --nll or a dump");
     if (o->script_file && !scripted) return err_set(err, -1, "--script-file goes with --engine scripted");
     if (scripted && !o->script_file) return err_set(err, -1, "--engine scripted needs --script-file FILE");
     return 0;
 }
 
-static const char *from_environment(const char *name)
+const char *opts_getenv(const char *name)
 {
     return getenv(name);
 }
@@ -333,9 +342,10 @@ int opts_parse(struct opts *o, int argc, char *const *argv, opts_env *env, struc
     *o = (struct opts){.seed = -1, .top_logprobs = -1, .temp = -1};
     for (size_t i = 0; i < COUNT_OF(table); i++)
         if (table[i].initial && set(&table[i], o, table[i].name, table[i].initial, err)) return -1;
-    if (parse_environment(o, env ? env : from_environment, err)) return -1;
+    if (parse_environment(o, env ? env : opts_getenv, err)) return -1;
     if (parse_flags(o, argc, argv, err)) return -1;
     if (o->help || o->version || o->help_events) return 0;
+    o->own_system = o->system != NULL;
     return check_together(o, err);
 }
 

@@ -29,8 +29,10 @@ struct opts {
     struct kern_bias bias[ENGINE_MAX_BIAS];
     int n_stop, n_bias;
     double park;                 /* bytes; 0: not given */
-    bool no_pin, dump_tokens, json, fit, overcommit;
+    const char *store, *resume;  /* NULL: not given */
+    bool no_pin, dump_tokens, json, fit, overcommit, no_save;
     bool version, help, help_events;
+    bool own_system; /* the system message was given by a person */
     bool embedded; /* no -m: model names the embedded one; main.c sets it */
     bool plain; /* no colour: NO_COLOR is set, or the terminal is a dumb one */
 };
@@ -40,6 +42,8 @@ struct opts {
 
 /* How a variable is looked up; NULL in opts_parse() is getenv(). */
 typedef const char *opts_env(const char *name);
+
+const char *opts_getenv(const char *name); /* getenv(): the one place that calls it */
 
 /* 0, or -1 with one line in err that names the flag or variable, what was found and what is allowed. */
 int opts_parse(struct opts *o, int argc, char *const *argv, opts_env *env, struct err *err);

@@ -52,12 +52,15 @@ static void put(struct out *o, struct event *e, int64_t *seq)
 
 void trace_put(struct trace *t, struct event *e)
 {
-    if (!trace_on(t)) return;
+    enum event_class class = event_info(e->kind)->class;
+    bool journal = t->durable && class == EVENT_DURABLE;
+    if (!trace_on(t) && !journal) return;
     e->time = round((progress_clock() - t->start) * 1e6) / 1e6;
-    if (event_info(e->kind)->class == EVENT_SAMPLE) {
+    if (class == EVENT_SAMPLE) {
         if (t->sampled >= 0 && e->time - t->sampled < between_samples) return;
         t->sampled = e->time;
     }
     if (t->json && e->kind != EV_TOKEN) put(t->json, e, &t->json_seq);
     if (t->has_file) put(&t->file, e, &t->file_seq);
+    if (journal) t->durable(t->durable_self, e);
 }

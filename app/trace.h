@@ -11,6 +11,8 @@ struct trace {
     bool has_file;
     int64_t json_seq, file_seq;
     double start, sampled; /* clock at the start, and at the last SAMPLE */
+    void (*durable)(void *self, struct event *e); /* who else wants the DURABLE ones, stamped; NULL: nobody */
+    void *durable_self;
 };
 
 /* json: where --json writes, or NULL.  path: a file to make anew (readable by its owner only: conversations are in

@@ -14,6 +14,7 @@ struct run {
     struct progress bar;
     size_t shown; /* bytes of the answer's text that went out */
     int told;     /* tokens that went into the trace */
+    bool started; /* turn_start was told */
     double start, first, cancel_s;
 };
 
@@ -24,16 +25,16 @@ struct run {
 static int choose_max(struct app *a, const struct turn_ask *ask, int *max, struct err *err)
 {
     struct engine_count count = {0};
-    *max = (int)a->o->max_tokens;
+    *max = ask->max_tokens ? ask->max_tokens : (int)a->o->max_tokens;
     if (*max > 0) return 0;
     int code = a->ops->count_tokens(a->engine, ask->msgs, ask->n_msgs, &count, err);
     *max = MAX(1, MIN(DEFAULT_TOKENS, a->info->ctx - count.tokens));
     return code;
 }
 
-static int refuse(struct app *a, int code, const struct err *err)
+int turn_refuse(struct app *a, int code, const char *reason, const struct err *err)
 {
-    a->reason = app_refusal(code);
+    a->reason = reason;
     struct event e = {.kind = EV_REFUSAL, .refusal = {
         .turn = a->turns + 1, .termination_reason = event_str(a->reason), .text = event_str(err->text)}};
     trace_put(&a->trace, &e);
@@ -45,12 +46,20 @@ static void announce(struct run *r)
     struct app *a = r->a;
     const struct msg *user = &r->ask->msgs[r->ask->n_msgs - 1];
     struct event said = {.kind = EV_TURN_USER, .turn_user = {.turn = a->turns, .text = {user->text, user->len}}};
-    struct event start = {.kind = EV_TURN_START, .turn_start = {
-        .turn = a->turns, .prompt_tokens = r->ans->n_prompt, .shared_tokens = r->ans->n_shared,
-        .max_tokens = r->ans->max_tokens, .reserved_tokens = (int64_t)r->ans->n_prompt + r->ans->max_tokens}};
+    progress_start(&r->bar, r->ask->aside ? "summing up" : "reading the prompt", say_on_terminal(), r->start);
+    if (r->ask->aside) return;
     trace_put(&a->trace, &said);
-    trace_put(&a->trace, &start);
-    progress_start(&r->bar, "reading the prompt", say_on_terminal(), r->start);
+}
+
+/* Once the engine has admitted it: what is shared is known then. */
+static void tell_start(struct run *r)
+{
+    if (r->started || r->ask->aside) return;
+    r->started = true;
+    struct event e = {.kind = EV_TURN_START, .turn_start = {
+        .turn = r->a->turns, .prompt_tokens = r->ans->n_prompt, .shared_tokens = r->ans->n_shared,
+        .max_tokens = r->ans->max_tokens, .reserved_tokens = (int64_t)r->ans->n_prompt + r->ans->max_tokens}};
+    trace_put(&r->a->trace, &e);
 }
 
 /* ---------------------------------------------------------------- while it runs */
@@ -86,6 +95,11 @@ static void tell_text(struct run *r)
 static void tell_growth(struct run *r)
 {
     if (r->first == 0 && atomic_load_explicit(&r->ans->n_tokens, memory_order_acquire) > 0) r->first = progress_clock();
+    if (r->ask->aside) {
+        r->shown = atomic_load_explicit(&r->ans->text_len, memory_order_acquire);
+        app_memory(r->a);
+        return;
+    }
     tell_tokens(r);
     tell_text(r);
     if (r->ask->grew) r->ask->grew(r->ask->self, r->ans);
@@ -95,7 +109,7 @@ static void tell_growth(struct run *r)
 static void tell_prefill(struct run *r, const struct engine_event *ev)
 {
     struct event e = {.kind = EV_PREFILL, .prefill = {.turn = r->a->turns, .done = ev->n, .of = ev->of}};
-    trace_put(&r->a->trace, &e);
+    if (!r->ask->aside) trace_put(&r->a->trace, &e);
     progress_update(&r->bar, (uint64_t)ev->n, (uint64_t)ev->of, progress_clock());
 }
 
@@ -119,8 +133,10 @@ static int step_to_end(struct run *r, int id, struct err *err)
         int n = a->ops->step(a->engine, ev, EVENTS, err);
         if (n < 0 && ++faults == FAULTS) return -1;
         if (n == 0 && !has_ended(r)) return err_set(err, -1, "the engine stopped without ending the answer");
-        for (int i = 0; i < n; i++)
+        for (int i = 0; i < n; i++) {
+            if (ev[i].id == id) tell_start(r);
             if (ev[i].kind == ENGINE_PREFILL && ev[i].id == id) tell_prefill(r, &ev[i]);
+        }
         tell_growth(r);
     }
     return 0;
@@ -156,6 +172,7 @@ static void finish(struct run *r, struct turn_result *res, const struct err *err
     struct app *a = r->a;
     progress_end(&r->bar);
     sum_up(r, res);
+    if (r->ask->aside) return;
     if (!a->o->json && !r->ask->silent) {
         bool open_line = r->shown == 0 || r->ans->text[r->shown - 1] != '\n';
         bool answered = r->shown > 0 || res->end == END_STOP || res->end == END_LENGTH || a->answers.terminal;
@@ -184,16 +201,23 @@ int turn_run(struct app *a, const struct turn_ask *ask, struct turn_result *resu
     int id;
     *result = (struct turn_result){0};
     q.sampling.seed += (uint64_t)a->turns; /* else every turn would draw the same numbers */
+    if (ask->aside) {
+        q.sampling = SAMPLING_GREEDY;
+        q.n_stop = 0;
+    }
     int code = choose_max(a, ask, &q.max_tokens, err);
     if (!code) code = a->ops->submit(a->engine, &q, &id, err);
-    if (code) return refuse(a, code, err);
+    if (code) return ask->aside ? code : turn_refuse(a, code, app_refusal(code), err);
 
-    a->turns++;
-    a->reason = NULL;
+    if (!ask->aside) {
+        a->turns++;
+        a->reason = NULL;
+    }
     r.ans = a->ops->answer(a->engine, id);
     assert(r.ans);
     announce(&r);
     int bad = step_to_end(&r, id, err);
+    tell_start(&r);
     tell_growth(&r);
     result->end = bad ? END_FAULT : (enum engine_end)atomic_load(&r.ans->end);
     bool failed = result->end == END_FAULT || result->end == END_OOM;

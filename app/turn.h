@@ -9,6 +9,8 @@ struct turn_ask {
     int n_msgs;
     int top_n;   /* also keep the likeliest tokens */
     bool silent; /* the text does not go to stdout */
+    bool aside;  /* no turn of the user's, but a question of the program's own: greedy, silent, no events */
+    int max_tokens; /* of the answer; 0: what -n says, or else what the context leaves */
     /* Called whenever the answer grew, and at its end.  NULL: nobody. */
     void (*grew)(void *self, const struct answer *ans);
     void *self;
@@ -26,6 +28,9 @@ struct turn_result {
 /* 0: it was admitted and ended as result->end says (END_FAULT, END_OOM: err says why).  Else an enum engine_error: it
  * was refused with err filled, and nothing has changed.  result->text is the caller's to free either way. */
 int turn_run(struct app *a, const struct turn_ask *ask, struct turn_result *result, struct err *err);
+
+/* A refusal that comes before the engine is asked: the event and a->reason.  Returns code (an enum engine_error). */
+int turn_refuse(struct app *a, int code, const char *reason, const struct err *err);
 
 /* The exit status that a turn stands for: code is what turn_run() returned. */
 int turn_exit(int code, const struct turn_result *result);

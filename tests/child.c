@@ -36,11 +36,13 @@ extern char **environ;
 
 static char **clean_environment(void)
 {
-    static char *env[512], dumb[] = "TERM=dumb";
+    static char *env[512], dumb[] = "TERM=dumb", data[512]; /* sessions are saved in the test's own folder */
+    snprintf(data, sizeof data, "XDG_DATA_HOME=%s/data", check_tmpdir());
     size_t n = 0;
-    for (char **e = environ; *e && n < COUNT_OF(env) - 2; e++)
-        if (strncmp(*e, "PLIMSOLL_", 9) && strncmp(*e, "TERM=", 5)) env[n++] = *e;
+    for (char **e = environ; *e && n < COUNT_OF(env) - 3; e++)
+        if (strncmp(*e, "PLIMSOLL_", 9) && strncmp(*e, "TERM=", 5) && strncmp(*e, "XDG_DATA_HOME=", 14)) env[n++] = *e;
     env[n++] = dumb;
+    env[n++] = data;
     env[n] = NULL;
     return env;
 }

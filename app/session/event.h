@@ -87,8 +87,47 @@ enum { STABLE, VOLATILE };
 
 #define EVENT_REFUSAL(F, S)                                                                               \
     F(S, INT, turn, STABLE, "the number that the turn would have had")                                    \
-    F(S, STR, termination_reason, STABLE, "refused_kv, refused_host, input_error or internal")            \
+    F(S, STR, termination_reason, STABLE, "refused_kv, refused_host, refused_store, input_error or internal")                   \
     F(S, STR, text, STABLE, "the figures, in words")
+
+#define EVENT_CONTEXT(F, S)                                                                               \
+    F(S, INT, turn, STABLE, "")                                                                           \
+    F(S, STR, change, STABLE,                                                                             \
+      "left, stood_in, summary_left, compacted, extracted, undone, in_vain, front_changed, "              \
+      "thinking_closed or refused")                                                                       \
+    F(S, STR, what, STABLE, "the messages, by the name that a reader asks for: m12 or m12-57; or nothing") \
+    F(S, INT, messages, STABLE, "how many of them")                                                       \
+    F(S, INT, tokens, STABLE, "that they had in the context, or that were freed")                         \
+    F(S, INT, times, STABLE, "more than 1: so many of the kind in one")
+
+#define EVENT_SUMMARY(F, S)                                                                               \
+    F(S, INT, turn, STABLE, "of the user's turn that it came before")                                     \
+    F(S, STR, by, STABLE, "model, extract (the model's was of no use), or nobody: nothing was summed up") \
+    F(S, STR, reason, STABLE, "why it is no summary of the model's; or nothing")                          \
+    F(S, STR, what, STABLE, "the messages that it stands for: m2-m41")                                    \
+    F(S, INT, prompt_tokens, STABLE, "of the exchange")                                                   \
+    F(S, INT, prefill_tokens, STABLE, "of them, those that were expected to need pre-fill")               \
+    F(S, INT, tokens, STABLE, "of the summary")                                                           \
+    F(S, INT, items, STABLE, "in it")                                                                     \
+    F(S, INT, dropped, STABLE, "items of the summary before that found no room")                          \
+    F(S, STR, text, STABLE, "the summary")
+
+#define EVENT_SAVED(F, S)                                                                                 \
+    F(S, INT, turn, STABLE, "")                                                                           \
+    F(S, INT, records, STABLE, "messages and events")                                                     \
+    F(S, INT, bytes, VOLATILE, "of records, as stored")                                                   \
+    F(S, REAL, seconds, VOLATILE, "until they were durable")
+
+#define EVENT_RESUMED(F, S)                                                                               \
+    F(S, STR, session, VOLATILE, "its id")                                                                \
+    F(S, STR, title, STABLE, "")                                                                          \
+    F(S, INT, turns, STABLE, "that it has")                                                               \
+    F(S, INT, tokens, STABLE, "in its context")                                                           \
+    F(S, STR, parent, VOLATILE, "the session that it was forked from; or nothing")
+
+#define EVENT_UNDONE(F, S)                                                                                \
+    F(S, INT, turn, STABLE, "that was taken back")                                                        \
+    F(S, STR, what, STABLE, "its messages: m41-m44")
 
 #define EVENT_MEMORY(F, S)                                                                                \
     F(S, INT, pool_tokens, STABLE, "tokens that the KV pool can hold")                                    \
@@ -114,7 +153,7 @@ enum { STABLE, VOLATILE };
     F(S, INT, turns, STABLE, "that were answered")                                                        \
     F(S, INT, exit_code, STABLE, "of the program")                                                        \
     F(S, STR, termination_reason, STABLE,                                                                 \
-      "completed, cancelled, refused_weights, refused_kv, refused_host, input_error or internal")
+      "completed, cancelled, refused_weights, refused_kv, refused_host, refused_store, input_error or internal")
 
 /* ---------------------------------------------------------------- kinds: E(kind, name, class, fields, "what
  * happened") */
@@ -128,6 +167,11 @@ enum { STABLE, VOLATILE };
     E(EV_TOKEN, token, LIVE, EVENT_TOKEN, "a token was chosen (only in --trace)")                         \
     E(EV_TURN_END, turn_end, DURABLE, EVENT_TURN_END, "the answer ended")                                 \
     E(EV_REFUSAL, refusal, DURABLE, EVENT_REFUSAL, "a turn was refused; the conversation is as before")   \
+    E(EV_CONTEXT, context, DURABLE, EVENT_CONTEXT, "what a call carries has changed")                     \
+    E(EV_SUMMARY, summary, DURABLE, EVENT_SUMMARY, "messages were summed up, or could not be")             \
+    E(EV_SAVED, saved, LIVE, EVENT_SAVED, "a turn is durable: acknowledged by the store")                 \
+    E(EV_RESUMED, resumed, DURABLE, EVENT_RESUMED, "a saved session goes on")                             \
+    E(EV_UNDONE, undone, DURABLE, EVENT_UNDONE, "a turn was taken back; its messages stay in the store")  \
     E(EV_MEMORY, memory, SAMPLE, EVENT_MEMORY, "the engine's memory at this moment")                      \
     E(EV_ERROR, error, DURABLE, EVENT_ERROR, "something failed")                                          \
     E(EV_SESSION_CLOSE, session_close, DURABLE, EVENT_SESSION_CLOSE, "the program leaves")

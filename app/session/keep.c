@@ -1,0 +1,208 @@
+/* keep.c - see keep.h. */
+#include "app/session/keep.h"
+#include "app/progress.h"
+#include <errno.h>
+#include <sys/random.h>
+#include <time.h>
+
+struct keep_job {
+    struct keeper_job base;
+    struct keep_job *next;
+    struct journal_batch batch;
+    struct keep_saved result;
+    double since;
+    bool submitted;
+};
+
+/* ---------------------------------------------------------------- saving */
+
+static int write_batch(struct keeper_job *base, struct store *s, struct err *err)
+{
+    struct keep_job *job = (struct keep_job *)base;
+    return journal_write(s, &job->batch, &job->result.bytes, err);
+}
+
+static void tell(struct keep *k, struct keep_job *job)
+{
+    job->result.err = job->base.err;
+    job->result.err.code = job->base.code;
+    job->result.seconds = progress_clock() - job->since;
+    if (k->saved) k->saved(k->self, &job->result);
+}
+
+/* They are committed in their order: one whose predecessor failed waits, and fails with it. */
+static void took_back(struct keep *k, struct keep_job *job)
+{
+    tell(k, job);
+    job->submitted = false;
+    if (job->base.code) return;
+    assert(job == k->unsaved);
+    k->unsaved = job->next;
+    k->n_unsaved--;
+    journal_batch_free(&job->batch);
+    free(job);
+}
+
+/* The oldest is in the keeper's hands; the others follow one by one. */
+static void go_on(struct keep *k)
+{
+    if (!k->unsaved || k->unsaved->submitted) return;
+    k->unsaved->submitted = keeper_submit(k->keeper, &k->unsaved->base, NULL) == 0;
+}
+
+bool keep_is_full(const struct keep *k) { return k->n_unsaved >= KEEP_UNSAVED; }
+
+int keep_save(struct keep *k, struct journal_batch *b, uint32_t turn, struct err *err)
+{
+    struct keep_job *job = keep_is_full(k) ? NULL : calloc(1, sizeof *job), **end = &k->unsaved;
+    if (keep_is_full(k)) return err_set(err, STORE_BUSY, "%d turns could not be saved yet", k->n_unsaved);
+    if (!job) return err_set(err, STORE_NO_MEMORY, "no memory to save a turn");
+    memcpy(b->session, k->head.id, sizeof b->session);
+    journal_add_head(b, &k->head);
+    *job = (struct keep_job){.base = {.run = write_batch}, .batch = *b, .since = progress_clock(),
+                             .result = {.turn = turn, .records = b->n_records, .upto = k->head.next - 1}};
+    *b = (struct journal_batch){0};
+    while (*end) end = &(*end)->next;
+    *end = job;
+    k->n_unsaved++;
+    go_on(k);
+    return 0;
+}
+
+/* One was taken back: it is told, and the next is begun, unless it failed: that waits for the next keep_save(). */
+static void next_one(struct keep *k, struct keeper_job *base)
+{
+    struct keep_job *job = (struct keep_job *)base;
+    bool failed = base->code != 0;
+    took_back(k, job);
+    if (!failed) go_on(k);
+}
+
+void keep_poll(struct keep *k)
+{
+    for (struct keeper_job *job; k->keeper && (job = keeper_done(k->keeper)) != NULL;) next_one(k, job);
+}
+
+void keep_settle(struct keep *k)
+{
+    if (!k->keeper) return;
+    keep_poll(k);
+    while (k->unsaved && k->unsaved->submitted) {
+        struct keeper_job *job = keeper_wait(k->keeper, NULL, NULL);
+        if (job) next_one(k, job);
+    }
+}
+
+/* ---------------------------------------------------------------- calls */
+
+struct call {
+    struct keeper_job base;
+    int (*fn)(struct store *s, void *arg, struct err *err);
+    void *arg;
+};
+
+static int run_call(struct keeper_job *base, struct store *s, struct err *err)
+{
+    struct call *c = (struct call *)base;
+    return c->fn(s, c->arg, err);
+}
+
+int keep_call(struct keep *k, int (*fn)(struct store *s, void *arg, struct err *err), void *arg, struct err *err)
+{
+    struct call c = {.base = {.run = run_call}, .fn = fn, .arg = arg};
+    int rc = keeper_submit(k->keeper, &c.base, err);
+    if (rc) return rc;
+    for (;;) {
+        struct keeper_job *job = keeper_wait(k->keeper, NULL, NULL);
+        if (job == &c.base) break;
+        if (job) next_one(k, job);
+    }
+    if (c.base.code && err) {
+        *err = c.base.err;
+        err->code = c.base.code;
+    }
+    return c.base.code;
+}
+
+/* ---------------------------------------------------------------- open and close */
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int lock(struct store *s, void *arg, struct err *err)
+{
+    struct keep *k = arg;
+    return store_lock_session(s, k->head.id, &k->lock, err);
+}
+
+int keep_new(struct keep *k, struct keeper *keeper, const char *model, struct err *err)
+{
+    *k = (struct keep){.keeper = keeper};
+    k->head.created_ms = k->head.updated_ms = now_ms();
+    k->head.artifacts = 1;
+    snprintf(k->head.model, sizeof k->head.model, "%s", model);
+    if (getrandom(k->head.id, sizeof k->head.id, 0) != (ssize_t)sizeof k->head.id)
+        return err_set(err, STORE_FAILED, "no random number for a session: %s", strerror(errno));
+    return keep_call(k, lock, k, err);
+}
+
+struct found {
+    struct keep *k;
+    const char *name;
+};
+
+static int find(struct store *s, void *arg, struct err *err)
+{
+    struct found *f = arg;
+    struct keep *k = f->k;
+    int rc = journal_find(s, f->name, &k->head, err);
+    if (rc == 0) rc = store_lock_session(s, k->head.id, &k->lock, err);
+    if (rc == 0) rc = journal_head(s, k->head.id, &k->head, err); /* as its last writer left it */
+    if (rc) store_unlock_session(&k->lock);
+    return rc;
+}
+
+int keep_open(struct keep *k, struct keeper *keeper, const char *name, struct err *err)
+{
+    *k = (struct keep){.keeper = keeper};
+    return keep_call(k, find, &(struct found){k, name}, err);
+}
+
+int keep_close(struct keep *k)
+{
+    if (!k->keeper) return 0;
+    keep_settle(k);
+    int lost = k->n_unsaved;
+    for (struct keep_job *job = k->unsaved, *next; job; job = next) {
+        next = job->next;
+        journal_batch_free(&job->batch);
+        free(job);
+    }
+    store_unlock_session(&k->lock);
+    *k = (struct keep){0};
+    return lost;
+}
+
+/* ---------------------------------------------------------------- texts */
+
+struct wanted {
+    const uint8_t *id;
+    uint64_t number;
+    struct journal_message *m;
+    struct buf *text;
+};
+
+static int get(struct store *s, void *arg, struct err *err)
+{
+    struct wanted *w = arg;
+    return journal_get(s, w->id, w->number, w->m, w->text, err);
+}
+
+int keep_message(struct keep *k, uint64_t number, struct journal_message *m, struct buf *text, struct err *err)
+{
+    return keep_call(k, get, &(struct wanted){k->head.id, number, m, text}, err);
+}

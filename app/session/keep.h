@@ -1,0 +1,52 @@
+/* keep.h - one session's place in the store, over the keeper's thread: what a turn adds is handed over and acknowledged
+ * later, or said not to be.
+ *
+ *     keep_save(batch) ──> keeper's thread: one commit ──> keep_poll(): saved(turn) ... or failed, and tried again with
+ *                                                          the next one, in order; nothing is dropped
+ *
+ * Texts that are wanted back are read there too, while the caller waits: the faces that call this are lines, and no
+ * screen.  Threads: the app's. */
+#ifndef KEEP_H
+#define KEEP_H
+#include "memory/journal.h"
+#include "memory/keeper.h"
+
+enum { KEEP_UNSAVED = 32 }; /* turns that could not be saved yet; then a turn is refused */
+
+struct keep_saved {
+    uint32_t turn;
+    uint64_t upto;  /* the last number that it has */
+    size_t records;
+    uint64_t bytes;
+    double seconds; /* from keep_save() until its commit was durable */
+    struct err err; /* code 0: it is saved */
+};
+
+struct keep {
+    struct keeper *keeper;
+    struct store_lock lock;
+    struct journal_head head;
+    struct keep_job *unsaved; /* the oldest first: in the keeper's hands, or failed */
+    int n_unsaved;
+    void (*saved)(void *self, const struct keep_saved *what); /* from keep_poll() and keep_settle() */
+    void *self;
+};
+
+/* Work for the store's thread, and wait for it.  What fn returns, or KEEPER_FULL. */
+int keep_call(struct keep *k, int (*fn)(struct store *s, void *arg, struct err *err), void *arg, struct err *err);
+
+/* A new session; nothing is written yet.  0, or an error of the store's or of the system's. */
+int keep_new(struct keep *k, struct keeper *keeper, const char *model, struct err *err);
+/* One that is there, by the beginning of its id or "last": locked for us.  STORE_BUSY: another process has it. */
+int keep_open(struct keep *k, struct keeper *keeper, const char *name, struct err *err);
+/* Waits for what is being saved, and tells; unlocks.  How many turns could not be saved. */
+int keep_close(struct keep *k);
+
+/* The batch becomes the session's (and is empty after it), with a copy of k->head.  0; or STORE_BUSY: KEEP_UNSAVED turns wait already. */
+int keep_save(struct keep *k, struct journal_batch *b, uint32_t turn, struct err *err);
+bool keep_is_full(const struct keep *k);
+void keep_poll(struct keep *k);   /* tells what has been saved; does not wait */
+void keep_settle(struct keep *k); /* waits until everything was saved or failed */
+
+int keep_message(struct keep *k, uint64_t number, struct journal_message *m, struct buf *text, struct err *err);
+#endif

@@ -1,0 +1,443 @@
+/* session.c - a session's turns: what enters the window, what is asked, what is saved. */
+#include "app/session/session.h"
+#include "app/progress.h"
+#include "app/say.h"
+#include "app/session/session_impl.h"
+#include "app/signals.h"
+#include "app/term_filter.h"
+#include <time.h>
+
+enum { ANSWER = 512, SUMMARY_CTX = 1024, SUMMARY = 512 };
+
+int64_t session_now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+bool session_saves(const struct session *s) { return s->keep.keeper != NULL; }
+
+/* ---------------------------------------------------------------- numbers */
+
+uint64_t session_note(struct session *s, const struct journal_message *m, struct err *err)
+{
+    struct journal_message stamped = *m;
+    uint64_t id = s->keep.head.next;
+    stamped.time_ms = session_now_ms();
+    if (texts_put(&s->texts, id, m->kind, m->text, m->len, err)) return 0;
+    if (session_saves(s)) journal_add(&s->batch, id, &stamped);
+    s->keep.head.next++;
+    return id;
+}
+
+void session_mark(struct session *s, enum journal_mark mark, uint64_t first, uint64_t last)
+{
+    struct journal_message m = {.kind = JOURNAL_MARK, .results = (uint32_t)mark, .first = first, .last = last,
+                                .turn = s->keep.head.turns, .time_ms = session_now_ms()};
+    if (session_saves(s)) journal_add(&s->batch, s->keep.head.next, &m);
+    s->keep.head.next++;
+}
+
+/* Events that last are saved between the messages; texts that a message has are not saved twice. */
+static void on_event(void *self, struct event *e)
+{
+    struct session *s = self;
+    struct buf line = {0};
+    struct event copy = *e;
+    if (!session_saves(s)) return;
+    if (e->kind == EV_TURN_USER) copy.turn_user.text = (struct event_str){0};
+    if (e->kind == EV_TURN_END) copy.turn_end.text = (struct event_str){0};
+    if (e->kind == EV_SUMMARY) copy.summary.text = (struct event_str){0};
+    copy.seq = (int64_t)s->keep.head.next;
+    if (event_write(&copy, &line)) s->batch.failed = true;
+    else journal_add_event(&s->batch, s->keep.head.next++, line.data, line.len - 1);
+    buf_free(&line);
+}
+
+/* ---------------------------------------------------------------- the window */
+
+int session_count(void *self, const struct window_item *items, size_t n, int64_t *out)
+{
+    struct session *s = self;
+    struct engine_count count = {0};
+    if (prompt_make(&s->prompt, &s->texts, items, n, NULL)) return -1;
+    int rc = s->a->ops->count_tokens(s->a->engine, s->prompt.msgs, s->prompt.n, &count, NULL);
+    *out = count.tokens;
+    return rc;
+}
+
+/* What is set aside of a context for the answer, and for summing up; a small one is too small for that. */
+static struct window_limits limits_of(const struct app *a)
+{
+    int64_t ctx = a->info->ctx, n = a->o->max_tokens;
+    return (struct window_limits){
+        .ctx = ctx, .answer = n > 0 ? n : MAX(1, MIN(ANSWER, ctx / 4)),
+        .summary = ctx >= SUMMARY_CTX ? MIN(SUMMARY, ctx / 8) : 0, .high = 850, .low = 400, .gain = 200,
+    };
+}
+
+static uint64_t vocabulary_of(const struct app *a)
+{
+    const struct vocab *v = a->ops->vocab(a->engine);
+    uint32_t low = crc32c(0, a->info->template, strlen(a->info->template)), high = crc32c(low, "other half", 10);
+    for (int32_t id = 0; v && id < vocab_size(v); id++) {
+        const char *bytes;
+        size_t n = vocab_spelling(v, id, &bytes);
+        low = crc32c(low, bytes, n);
+        high = crc32c(high ^ (uint32_t)n, bytes, n);
+    }
+    return (uint64_t)high << 32 | low;
+}
+
+int session_window(struct session *s, struct err *err)
+{
+    struct window_limits l = limits_of(s->a);
+    struct window_count count = {session_count, s};
+    int rc = window_open(&s->w, &l, count, err);
+    if (rc == 0) return EXIT_DONE;
+    return rc == WINDOW_NEVER_FITS || rc == WINDOW_BAD ? EXIT_REFUSED : EXIT_INTERNAL;
+}
+
+void session_tell(struct session *s)
+{
+    static const char *const name[WINDOW_EVENT_KINDS] = {"left", "stood_in", "summary_left", "compacted", "extracted",
+                                                         "undone", "in_vain", "front_changed", "thinking_closed",
+                                                         "refused"};
+    struct window_event w;
+    while (window_next_event(s->w, &w)) {
+        char what[48] = "";
+        if (w.ref.messages > 0) window_ref_name(&w.ref, what);
+        struct event e = {.kind = EV_CONTEXT, .context = {
+            .turn = s->a->turns, .change = event_str(name[w.kind]), .what = event_str(what),
+            .messages = w.ref.messages, .tokens = w.tokens ? w.tokens : w.ref.tokens, .times = w.times}};
+        trace_put(&s->a->trace, &e);
+        if (w.kind == WINDOW_LEFT)
+            say_dim("[%lld messages (%s, %lld tokens) left the context without a summary; /read %s shows them]",
+                    (long long)w.ref.messages, what, (long long)w.ref.tokens, what);
+        if (w.kind == WINDOW_STOOD_IN)
+            say_dim("[%s (%lld tokens) is too large for the context and stands as a line; /read %s shows it]", what,
+                    (long long)w.ref.tokens, what);
+        if (w.kind == WINDOW_SUMMARY_LEFT) say_dim("[the summary of %s did not fit any more and left]", what);
+    }
+}
+
+void session_remember(struct session *s)
+{
+    size_t slot = s->keep.head.turns % JOURNAL_SLOTS;
+    s->past[slot].len = 0;
+    window_save(s->w, s->vocabulary, &s->past[slot]);
+    s->past_turn[slot] = s->keep.head.turns;
+    if (s->past[slot].failed) buf_free(&s->past[slot]);
+}
+
+/* ---------------------------------------------------------------- saving */
+
+static void on_saved(void *self, const struct keep_saved *what)
+{
+    struct session *s = self;
+    if (what->err.code == 0) {
+        struct event e = {.kind = EV_SAVED, .saved = {.turn = what->turn, .records = (int64_t)what->records,
+                                                      .bytes = (int64_t)what->bytes, .seconds = what->seconds}};
+        s->acknowledged = MAX(s->acknowledged, what->upto);
+        trace_put(&s->a->trace, &e);
+        if (s->unsaved_told) say("the session is saved again, up to turn %u", (unsigned)what->turn);
+        s->unsaved_told = false;
+    } else if (!s->unsaved_told) {
+        s->unsaved_told = true;
+        app_error(s->a, "store", what->err.text);
+        say("turn %u is not saved yet; it is tried again with the next", (unsigned)what->turn);
+    }
+}
+
+int session_save(struct session *s, struct err *err)
+{
+    session_remember(s);
+    if (!session_saves(s)) return 0;
+    struct buf *window = &s->past[s->keep.head.turns % JOURNAL_SLOTS];
+    s->keep.head.updated_ms = session_now_ms();
+    journal_add_window(&s->batch, s->keep.head.turns, window->data ? window->data : "", window->len);
+    if (s->batch.failed) {
+        journal_batch_free(&s->batch);
+        return err_set(err, -1, "turn %u is too large to be saved, or there is no memory for it",
+                       (unsigned)s->keep.head.turns);
+    }
+    return keep_save(&s->keep, &s->batch, s->keep.head.turns, err);
+}
+
+void session_poll(struct session *s)
+{
+    keep_poll(&s->keep);
+    texts_sweep(&s->texts, s->w, s->acknowledged);
+}
+
+void session_settle(struct session *s)
+{
+    keep_settle(&s->keep);
+    texts_sweep(&s->texts, s->w, s->acknowledged);
+}
+
+/* ---------------------------------------------------------------- open and close */
+
+/* At most `most` characters of the first line that has any, controls as blanks. */
+void session_title(const char *text, size_t n, int most, char out[JOURNAL_TITLE + 1])
+{
+    struct buf line = {0};
+    size_t from = 0, to, used = 0;
+    while (from < n && (text[from] == '\n' || text[from] == ' ' || text[from] == '\r' || text[from] == '\t')) from++;
+    for (to = from; to < n && to < from + 4096 && text[to] != '\n';) to++;
+    term_filter_text(text + from, to - from, true, &line);
+    while (used < line.len && most > 0) { /* whole characters: the filter lets no others through */
+        size_t next = used + 1;
+        while (next < line.len && ((unsigned char)line.data[next] & 0xc0) == 0x80) next++;
+        if (next > JOURNAL_TITLE) break;
+        used = next;
+        most--;
+    }
+    memcpy(out, line.data ? line.data : "", used);
+    out[used] = '\0';
+    buf_free(&line);
+}
+
+/* The stream's own first event, which is before the session: number 0. */
+static void say_where(struct session *s)
+{
+    const struct engine_info *i = s->a->info;
+    struct event e = {.kind = EV_SESSION_OPEN, .session_open = {
+        .version = event_str(""), .engine = event_str(i->maker), .file = event_str(s->a->o->embedded ? "embedded" : ""),
+        .model = event_str(i->name), .arch = event_str(i->arch), .types = event_str(i->types),
+        .template = event_str(i->template), .backend = event_str(i->backend), .kernels = event_str(i->kernels),
+        .parameters = (int64_t)i->parameters, .vocab = i->vocab, .ctx = i->ctx, .seed = (int64_t)s->a->sampling.seed,
+        .temperature = (double)s->a->sampling.temp}};
+    on_event(s, &e);
+    if (!session_saves(s)) s->keep.head.next = 1;
+}
+
+void session_attach(struct session *s)
+{
+    s->vocabulary = vocabulary_of(s->a);
+    s->texts.keep = &s->keep;
+    s->keep.saved = on_saved;
+    s->keep.self = s;
+    s->a->trace.durable = on_event;
+    s->a->trace.durable_self = s;
+    s->a->turns = (int)s->keep.head.turns;
+}
+
+int session_new(struct session *s, struct app *a, const char *system, struct err *err)
+{
+    char model[JOURNAL_TITLE + 1];
+    *s = (struct session){.a = a};
+    session_title(a->info->name, strlen(a->info->name), JOURNAL_TITLE, model);
+    if (a->keeper && keep_new(&s->keep, a->keeper, model, err)) {
+        s->keep = (struct keep){0};
+        return EXIT_INTERNAL;
+    }
+    session_attach(s);
+    say_where(s);
+    int status = session_window(s, err);
+    if (status == EXIT_DONE && system && *system && session_system(s, system, strlen(system), err))
+        status = EXIT_REFUSED;
+    if (status == EXIT_DONE) session_remember(s);
+    return status;
+}
+
+int session_close(struct session *s)
+{
+    if (!s->a) return 0;
+    int lost = keep_close(&s->keep);
+    s->a->trace.durable = NULL;
+    window_close(s->w);
+    texts_close(&s->texts);
+    prompt_free(&s->prompt);
+    journal_batch_free(&s->batch);
+    for (size_t i = 0; i < COUNT_OF(s->past); i++) buf_free(&s->past[i]);
+    *s = (struct session){0};
+    return lost;
+}
+
+/* ---------------------------------------------------------------- one turn */
+
+/* The conversation as it was, with what was said meanwhile in the store alone, marked. */
+static void withdraw(struct session *s, struct buf *before, uint64_t first)
+{
+    struct err err = {0};
+    if (window_load(s->w, before->data, before->len, s->vocabulary, &err)) say_error("%s", err.text); /* no memory */
+    texts_cut(&s->texts, first);
+    session_mark(s, JOURNAL_UNDONE, first, s->keep.head.next - 1);
+}
+
+/* A user's own words are not cut: what would stand as a line is refused. */
+static int check_whole(struct session *s, const struct window_call *c, uint64_t user, struct err *err)
+{
+    struct window_figures f;
+    for (size_t i = 0; i < c->n; i++) {
+        const struct window_item *it = &c->items[i];
+        if (it->ref.messages == 0 || it->ref.first > user || it->ref.last < user || it->part == WINDOW_SUMMARY) continue;
+        window_figures(s->w, &f);
+        return err_set(err, WINDOW_NEVER_FITS,
+                       "this turn has %lld tokens: a prompt may have %lld (context %d less %lld for the answer%s), and "
+                       "%lld of them are the system message and pins",
+                       (long long)it->ref.tokens, (long long)f.limit, s->a->info->ctx, (long long)f.reserve,
+                       f.compaction > f.answer ? " or a summary" : "",
+                       (long long)(f.part[WINDOW_SYSTEM] + f.part[WINDOW_TOOLS] + f.part[WINDOW_PINNED]));
+    }
+    return 0;
+}
+
+/* An enum engine_error for what the window said. */
+static int refused(struct session *s, int rc, const struct err *err)
+{
+    int code = rc == WINDOW_NEVER_FITS ? ENGINE_NEVER_FITS : rc == WINDOW_NO_MEMORY ? ENGINE_NO_MEMORY : ENGINE_FAULT;
+    return turn_refuse(s->a, code, app_refusal(code), err);
+}
+
+static int call_model(struct session *s, uint64_t user, struct turn_result *r, struct err *err)
+{
+    struct window_call c;
+    int rc = window_build(s->w, &c, err);
+    if (rc == 0) rc = check_whole(s, &c, user, err);
+    session_tell(s);
+    if (rc == 0 && prompt_make(&s->prompt, &s->texts, c.items, c.n, err)) rc = WINDOW_NO_MEMORY;
+    if (rc) return refused(s, rc, err);
+    int64_t most = s->a->o->max_tokens > 0 ? c.answer : MAX(c.answer, MIN(ANSWER, s->a->info->ctx - c.tokens));
+    struct turn_ask ask = {.msgs = s->prompt.msgs, .n_msgs = s->prompt.n, .max_tokens = (int)most};
+    return turn_run(s->a, &ask, r, err);
+}
+
+/* Whether what was said stays: see the table in session.h. */
+static bool stays(const struct turn_result *r)
+{
+    return r->end == END_STOP || r->end == END_LENGTH || (r->end == END_CANCELLED && r->text.len > 0);
+}
+
+static int keep_answer(struct session *s, const struct turn_result *r, struct err *err)
+{
+    struct journal_message m = {.kind = JOURNAL_ANSWER, .flags = r->end == END_STOP ? 0 : JOURNAL_CUT,
+                                .turn = s->keep.head.turns + 1, .text = r->text.data ? r->text.data : "",
+                                .len = r->text.len};
+    uint64_t id = r->text.failed ? 0 : session_note(s, &m, err);
+    if (id == 0 || window_append(s->w, WINDOW_ANSWER, id, 0, err)) return -1;
+    s->keep.head.turns++;
+    return 0;
+}
+
+/* The user's words enter, the oldest is summed up if need be, and the model is asked. */
+static int try_turn(struct session *s, const char *text, size_t n, struct turn_result *r, int *code, struct err *err)
+{
+    struct journal_message m = {.kind = JOURNAL_USER, .turn = s->keep.head.turns + 1, .text = text, .len = n};
+    uint64_t user = session_note(s, &m, err);
+    *code = 0;
+    if (user == 0) return EXIT_INTERNAL;
+    int rc = window_append(s->w, WINDOW_USER, user, 0, err);
+    if (rc) *code = refused(s, rc, err);
+    if (!rc && window_due(s->w)) session_compact(s, NULL); /* what came of it is an event; the call goes on either way */
+    if (!rc && signals_pending()) {
+        r->end = END_CANCELLED;
+        return 128 + signals_pending();
+    }
+    if (!rc) *code = call_model(s, user, r, err);
+    return turn_exit(*code, r);
+}
+
+static int refuse_unsaved(struct session *s, struct err *err)
+{
+    err_set(err, -1, "%d turns could not be saved: make room for the store, then go on (or --no-save)", KEEP_UNSAVED);
+    turn_refuse(s->a, ENGINE_NO_MEMORY, "refused_store", err);
+    return EXIT_REFUSED;
+}
+
+int session_ask(struct session *s, const char *text, size_t n, struct err *err)
+{
+    struct turn_result r = {0};
+    struct buf before = {0};
+    int code = 0;
+    session_poll(s);
+    if (keep_is_full(&s->keep)) return refuse_unsaved(s, err);
+    uint64_t first = s->keep.head.next;
+    window_save(s->w, s->vocabulary, &before);
+    if (before.failed) return err_set(err, EXIT_INTERNAL, "no memory for a turn");
+    if (!*s->keep.head.title) session_title(text, n, 60, s->keep.head.title);
+
+    int status = try_turn(s, text, n, &r, &code, err);
+    bool keep = !code && status != EXIT_INTERNAL && stays(&r);
+    if (keep && keep_answer(s, &r, err)) {
+        keep = false;
+        status = EXIT_INTERNAL;
+        err_set(err, -1, "no memory to keep the answer: the turn was withdrawn");
+    }
+    if (!keep) withdraw(s, &before, first);
+    if (!code && r.end == END_NO_TOKEN)
+        err_set(err, -1, "the rules (--logit-bias) left no token to choose: the turn was withdrawn");
+    struct err save = {0};
+    if (session_save(s, &save)) app_error(s->a, "store", save.text);
+    buf_free(&r.text);
+    buf_free(&before);
+    if (!code && r.n_prompt > 0) {
+        s->last = r;
+        s->last.text = (struct buf){0};
+        s->any = true;
+    }
+    return status;
+}
+
+/* ---------------------------------------------------------------- texts of the front */
+
+static int add_front(struct session *s, enum window_part part, enum journal_kind kind, const char *text, size_t n,
+                     uint64_t *id, struct err *err)
+{
+    struct journal_message m = {.kind = kind, .turn = s->keep.head.turns, .text = text, .len = n};
+    *id = session_note(s, &m, err);
+    if (*id == 0) return -1;
+    int rc = window_add(s->w, part, *id, err);
+    if (rc) texts_cut(&s->texts, *id);
+    if (rc) session_mark(s, JOURNAL_UNPINNED, *id, *id);
+    return rc ? -1 : 0;
+}
+
+int session_system(struct session *s, const char *text, size_t n, struct err *err)
+{
+    uint64_t id = 0;
+    if (n > 0 && add_front(s, WINDOW_SYSTEM, JOURNAL_SYSTEM, text, n, &id, err)) return -1;
+    if (s->system) {
+        window_remove(s->w, WINDOW_SYSTEM, s->system, NULL);
+        session_mark(s, JOURNAL_UNPINNED, s->system, s->system);
+    }
+    s->system = id;
+    session_tell(s);
+    session_remember(s);
+    return 0;
+}
+
+const struct text_entry *session_system_text(struct session *s)
+{
+    return s->system ? texts_get(&s->texts, s->system, NULL) : NULL;
+}
+
+int session_pin(struct session *s, const char *text, size_t n, uint64_t *id, struct err *err)
+{
+    if (add_front(s, WINDOW_PINNED, JOURNAL_PIN, text, n, id, err)) return -1;
+    session_tell(s);
+    return session_save(s, err);
+}
+
+int session_unpin(struct session *s, uint64_t id, struct err *err)
+{
+    if (window_remove(s->w, WINDOW_PINNED, id, NULL))
+        return err_set(err, -1, "%llu is no pin; /context lists them", (unsigned long long)id);
+    session_mark(s, JOURNAL_UNPINNED, id, id);
+    session_tell(s);
+    return session_save(s, err);
+}
+
+const struct text_entry *session_text(struct session *s, uint64_t number, struct err *err)
+{
+    return texts_get(&s->texts, number, err);
+}
+
+int session_rename(struct session *s, const char *title, size_t n, struct err *err)
+{
+    session_title(title, n, JOURNAL_TITLE, s->keep.head.title);
+    if (!*s->keep.head.title) return err_set(err, -1, "a title needs a letter");
+    return session_save(s, err);
+}

@@ -1,0 +1,79 @@
+/* session.h - a conversation whose context is bounded by construction and whose words are kept: a window (window.h)
+ * over texts that the store has (journal.h).
+ *
+ *     refused or failed                  the conversation is as before; the store has what was said, marked as undone
+ *     cancelled before any text          as before: the user's turn is withdrawn
+ *     cancelled in the middle            the part that was said stays, as said
+ *     ended                              the user's turn and the answer stay, and are saved
+ *
+ * Before every call of the model the prompt is counted as a whole.  Above the high mark the oldest is summed up first;
+ * where that is of no use, it leaves for one line that says where it is.  What happened is an event and a line for the
+ * person.  A turn that is too large by itself is refused with the figures; nothing of it is cut.
+ *
+ * A session is saved when app->keeper is there; it begins to be with its first turn.  Threads: the app's. */
+#ifndef SESSION_H
+#define SESSION_H
+#include "app/session/keep.h"
+#include "app/session/prompt.h"
+#include "app/session/texts.h"
+#include "app/turn.h"
+#include "memory/window.h"
+
+struct session {
+    struct app *a;
+    struct window *w;
+    struct texts texts;
+    struct prompt prompt;
+    struct keep keep;            /* keep.keeper NULL: not saved; its head holds the figures all the same */
+    struct journal_batch batch;  /* of what happened since the last save */
+    uint64_t acknowledged;       /* numbers up to here are durable */
+    uint64_t system;             /* the number of the system message; 0: none */
+    uint64_t vocabulary;         /* tells tokenizer and template from others */
+    uint64_t summary_before;     /* the summary before the one in force, for a comparison; 0: none */
+    struct buf past[JOURNAL_SLOTS]; /* the window after turn t, in slot t mod 16; empty: not known */
+    uint32_t past_turn[JOURNAL_SLOTS];
+    struct turn_result last;     /* of the last turn that was admitted; its text is empty */
+    bool any;                    /* there was one since this session was opened */
+    bool unsaved_told;           /* that saving fails was said */
+};
+
+/* A new session.  system: NULL or its text.  An exit status, with err filled if it is not EXIT_DONE. */
+int session_new(struct session *s, struct app *a, const char *system, struct err *err);
+/* A saved one, by the beginning of its id or "last".  system: NULL (as it was), or another. */
+int session_resume(struct session *s, struct app *a, const char *name, const char *system, struct err *err);
+/* Waits for what is being saved.  Returns how many turns could not be. */
+int session_close(struct session *s);
+
+/* A user's turn and its answer.  An exit status: EXIT_DONE also if it was cut at its length; else err says why, except
+ * for a cancelled turn (128 + the signal's number). */
+int session_ask(struct session *s, const char *text, size_t n, struct err *err);
+
+void session_poll(struct session *s);   /* tells what has been saved since */
+void session_settle(struct session *s); /* waits for it */
+
+int session_system(struct session *s, const char *text, size_t n, struct err *err); /* n = 0: takes it away */
+/* The text, or NULL: there is none. */
+const struct text_entry *session_system_text(struct session *s);
+
+/* Sums the oldest up now.  -1: err says why not.  It is saved with the next turn, or by session_save(). */
+int session_compact(struct session *s, struct err *err);
+/* The window as it is after this turn is kept for going back, and everything is handed to the store. */
+int session_save(struct session *s, struct err *err);
+/* The last turn is taken back; *text (NULL: not wanted) is what the user had said in it.  -1: err says why not. */
+int session_undo(struct session *s, struct buf *text, struct err *err);
+/* The last compaction is taken back: what it summed up is in the context again. */
+int session_undo_summary(struct session *s, struct err *err);
+int session_pin(struct session *s, const char *text, size_t n, uint64_t *id, struct err *err);
+int session_unpin(struct session *s, uint64_t id, struct err *err);
+
+/* Goes on in a copy of this session as it was after `turn`; this one stays as it is, saved.  -1: err says why not; if
+ * then s->w is NULL, neither could be opened and the session is over. */
+int session_fork(struct session *s, uint32_t turn, struct err *err);
+int session_rename(struct session *s, const char *title, size_t n, struct err *err);
+
+/* Any message by its number, in the context or not.  NULL: err says why. */
+const struct text_entry *session_text(struct session *s, uint64_t number, struct err *err);
+
+/* What the summary in force says (NULL: none), and what has changed since the one before, appended to diff. */
+const struct text_entry *session_summary(struct session *s, struct buf *diff, struct err *err);
+#endif

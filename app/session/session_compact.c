@@ -1,0 +1,227 @@
+/* session_compact.c - summing up: the model is asked, its record is merged with the one before, and what comes of it is
+ * taken if it is smaller by enough; else an extract; else nothing, and nothing is lost. */
+#include "app/say.h"
+#include "app/session/session_impl.h"
+#include "app/signals.h"
+#include "memory/summary.h"
+
+enum { SOURCES = 256 }; /* messages that an extract looks at: the newest of them */
+
+struct compaction {
+    struct window_proposal p;
+    struct form_record before; /* parsed; points into `said_before` */
+    struct buf said_before;
+    bool has_before;
+    struct turn_result asked;
+    struct buf text;           /* the candidate */
+    struct summary_result result;
+    bool extract;
+    char reason[200];          /* why it is not the model's */
+};
+
+/* ---------------------------------------------------------------- tokens of a text */
+
+static int tokens_of(void *self, const char *text, size_t len, int64_t *out)
+{
+    struct session *s = self;
+    struct engine_count empty = {0}, whole = {0};
+    const struct msg m = {.role = ROLE_USER, .text = text, .len = len}, none = {.role = ROLE_USER, .text = "", .len = 0};
+    int rc = s->a->ops->count_tokens(s->a->engine, &none, 1, &empty, NULL);
+    if (rc == 0) rc = s->a->ops->count_tokens(s->a->engine, &m, 1, &whole, NULL);
+    *out = MAX(0, whole.tokens - empty.tokens);
+    return rc;
+}
+
+/* ---------------------------------------------------------------- what is merged */
+
+/* The record of the summary in force.  It may be one that a damaged store has lost: then there is none. */
+static void read_before(struct session *s, struct compaction *c)
+{
+    const struct text_entry *e = c->p.summary ? texts_get(&s->texts, c->p.summary, NULL) : NULL;
+    if (!e) return;
+    buf_put(&c->said_before, e->text, e->len);
+    c->has_before = !c->said_before.failed && e->len > 0 &&
+                    forms_read_record(c->said_before.data, c->said_before.len, &c->before, NULL) == 0;
+}
+
+static bool is_said(enum journal_kind kind)
+{
+    return kind == JOURNAL_USER || kind == JOURNAL_ANSWER || kind == JOURNAL_RESULT;
+}
+
+/* The newest messages of a range, those that can still be had.  Their texts stay where they are until texts change. */
+static size_t sources(struct session *s, const struct window_ref *range, struct summary_source *out, size_t cap)
+{
+    uint64_t id = range->last + 1;
+    size_t n = 0;
+    uint64_t first = range->last - range->first < 4 * SOURCES ? range->first : range->last - 4 * SOURCES;
+    if (range->messages == 0) return 0;
+    while (n < cap && id-- > first) {
+        const struct text_entry *e = texts_get(&s->texts, id, NULL);
+        if (e && is_said(e->kind)) out[n++] = (struct summary_source){{e->text, e->len}, e->kind == JOURNAL_USER};
+    }
+    for (size_t i = 0; i < n / 2; i++) { /* the oldest first */
+        struct summary_source t = out[i];
+        out[i] = out[n - 1 - i];
+        out[n - 1 - i] = t;
+    }
+    return n;
+}
+
+static struct summary_limit limit_of(struct session *s, const struct compaction *c)
+{
+    return (struct summary_limit){tokens_of, s, c->p.max_tokens};
+}
+
+/* Lines out of what was said: in place of a summary, or for what left earlier without one. */
+static int extract(struct session *s, struct compaction *c, bool all, struct err *err)
+{
+    struct summary_source said[2 * SOURCES];
+    struct summary_limit limit = limit_of(s, c);
+    size_t n = sources(s, &c->p.cut, said, SOURCES);
+    if (all) n += sources(s, &c->p.range, said + n, SOURCES);
+    c->text.len = 0;
+    return summary_extract(c->has_before ? &c->before : NULL, said, n, NULL, &limit, &c->text, &c->result, err);
+}
+
+/* What left earlier without a summary is not in the exchange: an extract of it goes before what the model says. */
+static void add_cut(struct session *s, struct compaction *c)
+{
+    if (c->p.cut.messages == 0 || extract(s, c, false, NULL)) return;
+    if (c->has_before) forms_record_free(&c->before);
+    buf_free(&c->said_before);
+    c->said_before = c->text;
+    c->text = (struct buf){0};
+    c->has_before = forms_read_record(c->said_before.data, c->said_before.len, &c->before, NULL) == 0;
+}
+
+/* ---------------------------------------------------------------- the model's */
+
+static int ask_model(struct session *s, struct compaction *c, struct err *err)
+{
+    if (c->p.n == 0) return err_set(err, -1, "what is to be summed up is too large for one exchange");
+    if (prompt_make(&s->prompt, &s->texts, c->p.items, c->p.n, err)) return -1;
+    struct turn_ask ask = {.msgs = s->prompt.msgs, .n_msgs = s->prompt.n, .max_tokens = (int)c->p.max_tokens,
+                           .silent = true, .aside = true};
+    if (turn_run(s->a, &ask, &c->asked, err)) return -1;
+    if (c->asked.end == END_STOP) return 0;
+    return err_set(err, -1, "the summary did not come to its end: %s", engine_end_name(c->asked.end));
+}
+
+static int merge(struct session *s, struct compaction *c, struct err *err)
+{
+    struct form_record now;
+    const struct buf *said = &c->asked.text;
+    int rc = forms_read_record(said->data ? said->data : "", said->len, &now, err);
+    if (rc) return rc;
+    add_cut(s, c);
+    struct summary_limit limit = limit_of(s, c);
+    c->text.len = 0;
+    rc = summary_merge(c->has_before ? &c->before : NULL, &now, NULL, &limit, &c->text, &c->result, err);
+    forms_record_free(&now);
+    return rc;
+}
+
+/* ---------------------------------------------------------------- the commit */
+
+static int commit(struct session *s, struct compaction *c, struct err *err)
+{
+    struct window_figures f;
+    struct journal_message m = {.kind = JOURNAL_SUMMARY, .flags = c->extract ? JOURNAL_EXTRACT : 0,
+                                .turn = s->keep.head.turns, .text = c->text.data ? c->text.data : "",
+                                .len = c->text.len};
+    uint64_t id = s->keep.head.next, before = c->p.summary;
+    if (texts_put(&s->texts, id, JOURNAL_SUMMARY, m.text, m.len, err)) return -1;
+    int rc = window_commit(s->w, id, c->result.items, c->extract, err);
+    texts_cut(&s->texts, id); /* as it was, or put again with its record */
+    if (rc) return rc;
+    window_figures(s->w, &f);
+    m.first = f.summed.first;
+    m.last = f.summed.last;
+    m.results = (uint32_t)MIN(f.summed.messages, (int64_t)UINT32_MAX);
+    s->summary_before = before;
+    return session_note(s, &m, err) == id ? 0 : -1;
+}
+
+static int by_extract(struct session *s, struct compaction *c, struct err *err)
+{
+    snprintf(c->reason, sizeof c->reason, "%.190s", err->text);
+    c->extract = true;
+    if (extract(s, c, true, err)) return -1;
+    return commit(s, c, err);
+}
+
+static void tell(struct session *s, const struct compaction *c, bool done)
+{
+    char what[48] = "";
+    struct window_figures f;
+    window_figures(s->w, &f);
+    const struct window_ref *ref = done ? &f.summed : &c->p.range;
+    if (ref->messages > 0) window_ref_name(ref, what);
+    const char *by = !done ? "nobody" : c->extract ? "extract" : "model";
+    struct event e = {.kind = EV_SUMMARY, .summary = {
+        .turn = s->a->turns + 1, .by = event_str(by), .reason = event_str(c->reason), .what = event_str(what),
+        .prompt_tokens = c->p.tokens, .prefill_tokens = c->p.prefill, .tokens = done ? c->result.tokens : 0,
+        .items = done ? (int64_t)c->result.items : 0, .dropped = done ? (int64_t)c->result.dropped : 0,
+        .text = {done && c->text.data ? c->text.data : "", done ? c->text.len : 0}}};
+    trace_put(&s->a->trace, &e);
+    if (done)
+        say_dim("[%lld messages (%s) are now %s of %lld tokens; /summary shows it, /undo summary brings them back]",
+                (long long)ref->messages, what, c->extract ? "an extract" : "a summary", (long long)c->result.tokens);
+    if (*c->reason) say_dim("[the model's summary was not taken: %s]", c->reason);
+}
+
+static void finish(struct compaction *c)
+{
+    if (c->has_before) forms_record_free(&c->before);
+    buf_free(&c->said_before);
+    buf_free(&c->asked.text);
+    buf_free(&c->text);
+}
+
+int session_compact(struct session *s, struct err *err)
+{
+    struct compaction c = {0};
+    struct err why = {0};
+    if (window_propose(s->w, &c.p, &why)) {
+        session_tell(s);
+        return err_set(err, -1, "%s", why.text);
+    }
+    say_dim("[summing up %lld messages: %lld tokens of prompt, about %lld of them to be read]",
+            (long long)c.p.range.messages, (long long)c.p.tokens, (long long)c.p.prefill);
+    read_before(s, &c);
+    int rc = ask_model(s, &c, &why);
+    bool stopped = signals_pending() != 0;
+    if (rc == 0) rc = merge(s, &c, &why);
+    if (rc == 0) rc = commit(s, &c, &why);
+    if (rc && !stopped) rc = by_extract(s, &c, &why);
+    if (rc) window_abandon(s->w);
+    tell(s, &c, rc == 0);
+    session_tell(s);
+    finish(&c);
+    return rc ? err_set(err, -1, "nothing was summed up: %s", stopped ? "interrupted" : why.text) : 0;
+}
+
+int session_undo_summary(struct session *s, struct err *err)
+{
+    struct window_figures f;
+    window_figures(s->w, &f);
+    if (window_undo(s->w, err)) return -1;
+    session_mark(s, JOURNAL_UNCOMPACTED, f.summary, f.summary);
+    session_tell(s);
+    return session_save(s, err);
+}
+
+const struct text_entry *session_summary(struct session *s, struct buf *diff, struct err *err)
+{
+    struct window_figures f;
+    struct summary_change change;
+    window_figures(s->w, &f);
+    const struct text_entry *e = f.summary ? texts_get(&s->texts, f.summary, err) : NULL;
+    if (f.summary == 0) err_set(err, -1, "nothing was summed up yet; /compact does it");
+    if (!e || !s->summary_before) return e;
+    struct form_text now = {e->text, e->len};
+    const struct text_entry *old = texts_get(&s->texts, s->summary_before, NULL);
+    if (old && summary_diff((struct form_text){old->text, old->len}, now, diff, &change, err)) return NULL;
+    return texts_get(&s->texts, f.summary, err);
+}

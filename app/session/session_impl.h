@@ -1,0 +1,17 @@
+/* session_impl.h - what the files of session share. */
+#ifndef SESSION_IMPL_H
+#define SESSION_IMPL_H
+#include "app/session/session.h"
+
+int64_t session_now_ms(void);
+/* The next number, for a message of this kind whose text is remembered and goes into the batch.  0: no memory. */
+uint64_t session_note(struct session *s, const struct journal_message *m, struct err *err);
+void session_mark(struct session *s, enum journal_mark mark, uint64_t first, uint64_t last);
+void session_remember(struct session *s); /* the window after head.turns turns, for undo */
+void session_tell(struct session *s);     /* the window's events, to the streams and the person */
+void session_title(const char *text, size_t n, int most, char out[JOURNAL_TITLE + 1]);
+int session_count(void *self, const struct window_item *items, size_t n, int64_t *out); /* for struct window_count */
+int session_window(struct session *s, struct err *err); /* an empty one; an exit status */
+void session_attach(struct session *s); /* it is the one that events go to */
+bool session_saves(const struct session *s);
+#endif

@@ -1,0 +1,100 @@
+/* texts.c - see texts.h. */
+#include "app/session/texts.h"
+#include "memory/window.h"
+
+static size_t place(const struct texts *t, uint64_t id) /* of the first with this id or a larger one */
+{
+    size_t low = 0, high = t->n;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (t->entry[mid].id < id) low = mid + 1;
+        else high = mid;
+    }
+    return low;
+}
+
+static struct text_entry *find(const struct texts *t, uint64_t id)
+{
+    size_t at = place(t, id);
+    return at < t->n && t->entry[at].id == id ? &t->entry[at] : NULL;
+}
+
+void texts_close(struct texts *t)
+{
+    texts_cut(t, 0);
+    free(t->entry);
+    *t = (struct texts){0};
+}
+
+void texts_cut(struct texts *t, uint64_t from)
+{
+    for (size_t at = place(t, from); t->n > at; t->n--) free(t->entry[t->n - 1].text);
+}
+
+int texts_put(struct texts *t, uint64_t id, enum journal_kind kind, const char *text, size_t n, struct err *err)
+{
+    size_t at = place(t, id);
+    char *copy = malloc(n + 1);
+    if (t->n == t->cap && copy) {
+        size_t cap = t->cap ? 2 * t->cap : 32;
+        struct text_entry *p = realloc(t->entry, cap * sizeof *p);
+        if (p) {
+            t->entry = p;
+            t->cap = cap;
+        } else {
+            free(copy);
+            copy = NULL;
+        }
+    }
+    if (!copy) return err_set(err, -1, "no memory for a message of %zu bytes", n);
+    if (n > 0) memcpy(copy, text, n);
+    copy[n] = '\0';
+    memmove(t->entry + at + 1, t->entry + at, (t->n - at) * sizeof *t->entry);
+    t->entry[at] = (struct text_entry){.id = id, .kind = kind, .text = copy, .len = n};
+    t->n++;
+    return 0;
+}
+
+const struct text_entry *texts_get(struct texts *t, uint64_t id, struct err *err)
+{
+    struct journal_message m;
+    struct buf body = {0};
+    const struct text_entry *e = find(t, id);
+    if (e) return e;
+    if (!t->keep || !t->keep->keeper) {
+        err_set(err, -1, "message %llu has left the context, and this session is not saved", (unsigned long long)id);
+        return NULL;
+    }
+    int rc = keep_message(t->keep, id, &m, &body, err);
+    if (rc == 0) rc = texts_put(t, id, m.kind, m.text, m.len, err);
+    buf_free(&body);
+    return rc == 0 ? find(t, id) : NULL;
+}
+
+/* ---------------------------------------------------------------- out of memory, on purpose */
+
+static bool mark(void *self, uint64_t id)
+{
+    struct text_entry *e = find(self, id);
+    if (e) e->used = true;
+    return true;
+}
+
+void texts_sweep(struct texts *t, const struct window *w, uint64_t saved)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < t->n; i++) t->entry[i].used = false;
+    window_each(w, mark, t);
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->entry[i].used || t->entry[i].id > saved) t->entry[kept++] = t->entry[i];
+        else free(t->entry[i].text);
+    }
+    t->n = kept;
+}
+
+size_t texts_bytes(const struct texts *t)
+{
+    size_t sum = t->cap * sizeof *t->entry;
+    for (size_t i = 0; i < t->n; i++) sum += t->entry[i].len + 1;
+    return sum;
+}

@@ -1,0 +1,35 @@
+/* texts.h - the texts that a window speaks of by number: in memory while a call may carry them, else in the store.
+ *
+ * Owner: the texts are copies.  Threads: the app's. */
+#ifndef TEXTS_H
+#define TEXTS_H
+#include "app/session/keep.h"
+
+struct text_entry {
+    uint64_t id;
+    enum journal_kind kind;
+    char *text; /* NULL: to be fetched; NUL-terminated */
+    size_t len;
+    bool used;  /* by texts_sweep() */
+};
+
+struct texts {
+    struct text_entry *entry; /* by id */
+    size_t n, cap;
+    struct keep *keep; /* where others are found; keep->keeper may be NULL: nowhere */
+};
+
+void texts_close(struct texts *t);
+
+/* Ids grow.  0, or -1: no memory. */
+int texts_put(struct texts *t, uint64_t id, enum journal_kind kind, const char *text, size_t n, struct err *err);
+void texts_cut(struct texts *t, uint64_t from); /* forgets those with ids from there on */
+
+/* The text, fetched if need be.  NULL: err says why; a damaged or lost one is named. */
+const struct text_entry *texts_get(struct texts *t, uint64_t id, struct err *err);
+
+/* Those that the window does not carry leave memory, if the store has them. */
+struct window;
+void texts_sweep(struct texts *t, const struct window *w, uint64_t saved); /* ids up to `saved` are in the store */
+size_t texts_bytes(const struct texts *t);
+#endif
