@@ -241,6 +241,62 @@ static void do_read(struct console *c, const char *arg, size_t n)
     session_poll(&c->s); /* they leave memory again */
 }
 
+static void do_attach(struct console *c, const char *arg, size_t n)
+{
+    struct err err = {0};
+    char path[4096];
+    if (n == 0 || n >= sizeof path || memchr(arg, 0, n)) {
+        say_error("/attach FILE puts a file into the conversation, clipped; the whole is kept");
+        return;
+    }
+    snprintf(path, sizeof path, "%.*s", (int)n, arg);
+    if (session_attach_file(&c->s, path, &err)) complain(&err);
+}
+
+/* "a3", "a3 4096", "a3 100-120", "a3 /out of memory/": from an offset, lines, lines with a pattern. */
+static bool read_request(const char *arg, size_t n, uint64_t *id, struct clip_request *r)
+{
+    size_t name = 0;
+    while (name < n && arg[name] != ' ') name++;
+    if (!session_artifact_name(arg, name, id)) return false;
+    while (name < n && arg[name] == ' ') name++;
+    const char *rest = arg + name, *dash = memchr(rest, '-', n - name);
+    size_t len = n - name;
+    *r = (struct clip_request){.by = CLIP_BY_OFFSET};
+    if (len == 0) return true;
+    if (len > 2 && rest[0] == '/' && rest[len - 1] == '/') {
+        *r = (struct clip_request){.by = CLIP_BY_REGEX, .pattern = rest + 1, .pattern_len = len - 2};
+        return true;
+    }
+    if (!dash) return number(rest, len, INT64_MAX, &r->from);
+    r->by = CLIP_BY_LINES;
+    return number(rest, (size_t)(dash - rest), INT64_MAX, &r->from) &&
+           number(dash + 1, len - (size_t)(dash + 1 - rest), INT64_MAX, &r->to);
+}
+
+static void do_artifact(struct console *c, const char *arg, size_t n)
+{
+    struct err err = {0};
+    struct clip_request r;
+    struct clip_figures f;
+    struct buf text = {0};
+    char head[120];
+    uint64_t id;
+    if (!read_request(arg, n, &id, &r)) {
+        say_error("/artifact a3, or a3 OFFSET, a3 FIRST-LAST (lines), a3 /PATTERN/");
+        return;
+    }
+    if (session_read_artifact(&c->s, id, &r, &text, &f, &err)) {
+        complain(&err);
+    } else {
+        snprintf(head, sizeof head, "artifact a%" PRIu64 ", %" PRIu64 " of %" PRIu64 " bytes:", id, f.shown_bytes,
+                 f.bytes);
+        say_text(head, text.data ? text.data : "", text.len);
+        if (f.next < f.bytes) say_dim("read on with /artifact a%" PRIu64 " %" PRIu64, id, f.next);
+    }
+    buf_free(&text);
+}
+
 /* ---------------------------------------------------------------- sessions */
 
 struct listing {
@@ -266,6 +322,7 @@ static void do_sessions(struct console *c, const char *arg, size_t n)
         say_error("sessions are not saved here");
         return;
     }
+    session_settle(&c->s);
     if (keep_call(&c->s.keep, list, &l, &err)) complain(&err);
     for (size_t i = 0; i < l.n; i++) {
         char id[2 * STORE_SESSION_ID + 1], when[32];
@@ -360,6 +417,8 @@ static const struct { const char *name, *help; command *run; } commands[] = {
     {"/pin", "TEXT: keep it in every call, word by word", do_pin},
     {"/unpin", "NUMBER: not any more", do_unpin},
     {"/read", "m12-57: messages, in the context or not", do_read},
+    {"/attach", "FILE: into the conversation, clipped; the whole is kept as an artifact", do_attach},
+    {"/artifact", "a3 [OFFSET, FIRST-LAST or /PATTERN/]: read one", do_artifact},
     {"/sessions", "those that are saved", do_sessions},
     {"/resume", "SESSION: go on with a saved one", do_resume},
     {"/fork", "TURN: go on in a copy of this session as it was after that turn", do_fork},
@@ -371,9 +430,9 @@ static const struct { const char *name, *help; command *run; } commands[] = {
 static void do_help(struct console *c, const char *arg, size_t n)
 {
     (void)c, (void)arg, (void)n;
-    for (size_t i = 0; i < COUNT_OF(commands); i++) say("  %-9s %s", commands[i].name, commands[i].help);
-    say("  \"\"\"       begins and ends a turn of several lines");
-    say("  Ctrl-C    interrupts the answer; what was said stays in the conversation");
+    for (size_t i = 0; i < COUNT_OF(commands); i++) say("  %-10s %s", commands[i].name, commands[i].help);
+    say("  \"\"\"        begins and ends a turn of several lines");
+    say("  Ctrl-C     interrupts the answer; what was said stays in the conversation");
 }
 
 void console_command(struct console *c, const char *line, size_t n)

@@ -3,6 +3,7 @@
 #include "app/progress.h"
 #include "app/say.h"
 #include "app/signals.h"
+#include "memory/forms.h"
 #include <math.h>
 
 enum { DEFAULT_TOKENS = 512, EVENTS = 64, FAULTS = 3 };
@@ -12,7 +13,8 @@ struct run {
     const struct turn_ask *ask;
     const struct answer *ans;
     struct progress bar;
-    size_t shown; /* bytes of the answer's text that went out */
+    size_t shown; /* bytes of the answer's text that were told */
+    size_t out;   /* ... that went to stdout */
     int told;     /* tokens that went into the trace */
     bool started; /* turn_start was told */
     double start, first, cancel_s;
@@ -47,7 +49,7 @@ static void announce(struct run *r)
     const struct msg *user = &r->ask->msgs[r->ask->n_msgs - 1];
     struct event said = {.kind = EV_TURN_USER, .turn_user = {.turn = a->turns, .text = {user->text, user->len}}};
     progress_start(&r->bar, r->ask->aside ? "summing up" : "reading the prompt", say_on_terminal(), r->start);
-    if (r->ask->aside) return;
+    if (r->ask->aside || r->ask->round > 0) return;
     trace_put(&a->trace, &said);
 }
 
@@ -57,7 +59,7 @@ static void tell_start(struct run *r)
     if (r->started || r->ask->aside) return;
     r->started = true;
     struct event e = {.kind = EV_TURN_START, .turn_start = {
-        .turn = r->a->turns, .prompt_tokens = r->ans->n_prompt, .shared_tokens = r->ans->n_shared,
+        .turn = r->a->turns, .call = r->ask->round + 1, .prompt_tokens = r->ans->n_prompt, .shared_tokens = r->ans->n_shared,
         .max_tokens = r->ans->max_tokens, .reserved_tokens = (int64_t)r->ans->n_prompt + r->ans->max_tokens}};
     trace_put(&r->a->trace, &e);
 }
@@ -79,6 +81,25 @@ static void tell_tokens(struct run *r)
     }
 }
 
+/* What may go to stdout of an answer's n bytes: none while it may become a call. */
+static size_t visible(const struct run *r, size_t n)
+{
+    static const char call[] = "<tool_call>";
+    size_t front = 0, same = 0;
+    if (!r->ask->tools) return n;
+    while (front < n && strchr(" \t\r\n", r->ans->text[front])) front++;
+    while (front + same < n && same < sizeof call - 1 && r->ans->text[front + same] == call[same]) same++;
+    return front + same == n || same == sizeof call - 1 ? 0 : n;
+}
+
+static void show(struct run *r, size_t upto)
+{
+    if (!r->a->o->json && !r->ask->silent && upto > r->out) {
+        out_put(&r->a->answers, r->ans->text + r->out, upto - r->out);
+        r->out = upto;
+    }
+}
+
 static void tell_text(struct run *r)
 {
     struct app *a = r->a;
@@ -88,7 +109,7 @@ static void tell_text(struct run *r)
     struct event e = {.kind = EV_TEXT, .text = {
         .turn = a->turns, .text = {r->ans->text + r->shown, len - r->shown}}};
     trace_put(&a->trace, &e);
-    if (!a->o->json && !r->ask->silent) out_put(&a->answers, r->ans->text + r->shown, len - r->shown);
+    show(r, visible(r, len));
     r->shown = len;
 }
 
@@ -174,9 +195,13 @@ static void finish(struct run *r, struct turn_result *res, const struct err *err
     sum_up(r, res);
     if (r->ask->aside) return;
     if (!a->o->json && !r->ask->silent) {
+        struct form_call call;
+        bool is_call = r->ask->tools && r->out == 0 && forms_read_call(r->ans->text, r->shown, &call, NULL) == 0;
+        if (is_call) forms_call_free(&call);
+        else show(r, r->shown); /* it only looked like one */
         bool open_line = r->shown == 0 || r->ans->text[r->shown - 1] != '\n';
         bool answered = r->shown > 0 || res->end == END_STOP || res->end == END_LENGTH || a->answers.terminal;
-        if (open_line && answered) out_put(&a->answers, "\n", 1);
+        if (open_line && answered && !is_call) out_put(&a->answers, "\n", 1);
         out_end(&a->answers);
     }
     if (res->end == END_FAULT || res->end == END_OOM) {
@@ -184,7 +209,7 @@ static void finish(struct run *r, struct turn_result *res, const struct err *err
         trace_put(&a->trace, &e);
     }
     struct event e = {.kind = EV_TURN_END, .turn_end = {
-        .turn = a->turns, .end = event_str(engine_end_name(res->end)),
+        .turn = a->turns, .call = r->ask->round + 1, .end = event_str(engine_end_name(res->end)),
         .termination_reason = event_str(reason_of(res->end)), .text = {r->ans->text, r->shown},
         .prompt_tokens = res->n_prompt, .tokens = res->n_tokens, .first_token_s = res->first_s, .total_s = res->total_s,
         .prefill_rate = res->prefill_rate, .decode_rate = res->decode_rate, .cancel_s = res->cancel_s}};
@@ -210,7 +235,7 @@ int turn_run(struct app *a, const struct turn_ask *ask, struct turn_result *resu
     if (code) return ask->aside ? code : turn_refuse(a, code, app_refusal(code), err);
 
     if (!ask->aside) {
-        a->turns++;
+        a->turns += ask->round == 0;
         a->reason = NULL;
     }
     r.ans = a->ops->answer(a->engine, id);

@@ -9,6 +9,8 @@ struct turn_ask {
     int n_msgs;
     int top_n;   /* also keep the likeliest tokens */
     bool silent; /* the text does not go to stdout */
+    int round;   /* 0: the turn's first call of the model; else it goes on after a tool's result */
+    bool tools;  /* an answer that begins as a call of a tool does not go to stdout */
     bool aside;  /* no turn of the user's, but a question of the program's own: greedy, silent, no events */
     int max_tokens; /* of the answer; 0: what -n says, or else what the context leaves */
     /* Called whenever the answer grew, and at its end.  NULL: nobody. */

@@ -290,6 +290,20 @@ TEST(prose_with_commas_is_no_table)
     CHECK_EQ(f.kind, CLIP_TEXT);
 }
 
+TEST(a_log_whose_sentences_have_commas_is_no_table)
+{
+    struct buf b = {0};
+    for (int i = 0; i < 50; i++) buf_printf(&b, "2024-05-01 10:00:%02d INFO step %d done, port %d\n", i, i, 7 * i);
+    clip_s(b.data, 100);
+    CHECK_EQ(f.kind, CLIP_LOG);
+    b.len = 0;
+    buf_puts(&b, "time,level,port\n");
+    for (int i = 0; i < 50; i++) buf_printf(&b, "2024-05-01 10:00:%02d,INFO,%d\n", i, 7 * i);
+    clip_s(b.data, 100);
+    CHECK_EQ(f.kind, CLIP_CSV);
+    buf_free(&b);
+}
+
 /* ---------------------------------------------------------------- the stream */
 
 struct counting { size_t calls, most; };

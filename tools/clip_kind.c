@@ -3,23 +3,29 @@
 
 static bool digit(char c) { return c >= '0' && c <= '9'; }
 
-/* A time or a date at the beginning (12:34, 2024-05, 2024/05), perhaps in brackets, or a level's name near it. */
-static bool log_line(const char *s, size_t n)
+/* A level's name near the beginning. */
+static bool level_line(const char *s, size_t n)
 {
     static const char *const levels[] = {"INFO", "DEBUG", "TRACE", "WARN", "ERROR", "FATAL", "NOTICE"};
     enum { NEAR = 64 };
-    size_t i = 0;
-    while (i < n && (s[i] == '[' || s[i] == '(' || s[i] == ' ')) i++;
-    size_t from = i;
-    while (i < n && digit(s[i])) i++;
-    if ((i == from + 2 || i == from + 4) && i + 1 < n && strchr(":-/", s[i]) && digit(s[i + 1])) return true;
     for (size_t k = 0; k < COUNT_OF(levels); k++)
         if (memmem(s, MIN(n, NEAR), levels[k], strlen(levels[k]))) return true;
     return false;
 }
 
+/* A time or a date at the beginning (12:34, 2024-05, 2024/05), perhaps in brackets, or a level's name near it. */
+static bool log_line(const char *s, size_t n)
+{
+    size_t i = 0;
+    while (i < n && (s[i] == '[' || s[i] == '(' || s[i] == ' ')) i++;
+    size_t from = i;
+    while (i < n && digit(s[i])) i++;
+    if ((i == from + 2 || i == from + 4) && i + 1 < n && strchr(":-/", s[i]) && digit(s[i + 1])) return true;
+    return level_line(s, n);
+}
+
 /* Of its whole lines at least three, and at least half, look so. */
-static bool is_log(const char *s, size_t n)
+static bool is_log(const char *s, size_t n, bool (*looks)(const char *s, size_t n))
 {
     int lines = 0, like = 0;
     while (n > 0) {
@@ -27,7 +33,7 @@ static bool is_log(const char *s, size_t n)
         if (!newline) break;
         size_t len = (size_t)(newline - s) + 1;
         lines++;
-        like += log_line(s, len - 1);
+        like += looks(s, len - 1);
         s += len;
         n -= len;
     }
@@ -53,7 +59,11 @@ enum clip_kind clip_look(struct clip *c, const char *s, size_t n, bool end)
     char delimiter = 0;
     if (kind == CLIP_AUTO && is_json(&c->json, s, n)) kind = CLIP_JSON;
     if (kind == CLIP_AUTO || kind == CLIP_CSV) delimiter = clip_csv_delimiter(s, n, end);
-    if (kind == CLIP_AUTO) kind = delimiter ? CLIP_CSV : is_log(s, n) ? CLIP_LOG : CLIP_TEXT;
+    /* Commas in the sentences of a log are no columns: levels tell, and a table has none in its header. */
+    const char *newline = memchr(s, '\n', n);
+    size_t first = newline ? (size_t)(newline - s) : n;
+    if (kind == CLIP_AUTO && delimiter && level_line(s, first) && is_log(s, n, level_line)) kind = CLIP_LOG;
+    if (kind == CLIP_AUTO) kind = delimiter ? CLIP_CSV : is_log(s, n, log_line) ? CLIP_LOG : CLIP_TEXT;
     if (kind == CLIP_LOG) memset(&c->log, 0, sizeof c->log);
     if (kind == CLIP_JSON) clip_json_begin(&c->json);
     if (kind == CLIP_CSV) clip_csv_begin(&c->csv, delimiter ? delimiter : ',');

@@ -51,6 +51,7 @@ enum { STABLE, VOLATILE };
 
 #define EVENT_TURN_START(F, S)                                                                            \
     F(S, INT, turn, STABLE, "")                                                                           \
+    F(S, INT, call, STABLE, "of the model in this turn: 1, and more where it used tools")                 \
     F(S, INT, prompt_tokens, STABLE, "the conversation so far with this turn")                            \
     F(S, INT, shared_tokens, STABLE, "of them, those that need no pre-fill")                              \
     F(S, INT, max_tokens, STABLE, "most tokens of the answer")                                            \
@@ -74,6 +75,7 @@ enum { STABLE, VOLATILE };
 
 #define EVENT_TURN_END(F, S)                                                                              \
     F(S, INT, turn, STABLE, "")                                                                           \
+    F(S, INT, call, STABLE, "as in turn_start; a tool event of this turn after it: the turn goes on")     \
     F(S, STR, end, STABLE, "stop, length, cancelled, no_token, fault or out_of_memory (--naive)")                                  \
     F(S, STR, termination_reason, STABLE, "completed, cancelled, input_error, out_of_memory or internal")                \
     F(S, STR, text, STABLE, "the whole answer")                                                           \
@@ -111,6 +113,17 @@ enum { STABLE, VOLATILE };
     F(S, INT, items, STABLE, "in it")                                                                     \
     F(S, INT, dropped, STABLE, "items of the summary before that found no room")                          \
     F(S, STR, text, STABLE, "the summary")
+
+#define EVENT_TOOL(F, S)                                                                                  \
+    F(S, INT, turn, STABLE, "")                                                                           \
+    F(S, STR, by, STABLE, "model, user, or plimsoll: found unasked, by recall")                           \
+    F(S, STR, name, STABLE, "of the tool")                                                                \
+    F(S, STR, arguments, STABLE, "a JSON object")                                                         \
+    F(S, BOOL, failed, STABLE, "the result is an error's text")                                           \
+    F(S, STR, artifact, STABLE, "where the whole result is, if it was clipped: a3; or nothing")           \
+    F(S, INT, bytes, STABLE, "of the whole result")                                                       \
+    F(S, INT, tokens, STABLE, "of what the model sees of it")                                             \
+    F(S, STR, text, STABLE, "that")
 
 #define EVENT_SAVED(F, S)                                                                                 \
     F(S, INT, turn, STABLE, "")                                                                           \
@@ -169,6 +182,7 @@ enum { STABLE, VOLATILE };
     E(EV_REFUSAL, refusal, DURABLE, EVENT_REFUSAL, "a turn was refused; the conversation is as before")   \
     E(EV_CONTEXT, context, DURABLE, EVENT_CONTEXT, "what a call carries has changed")                     \
     E(EV_SUMMARY, summary, DURABLE, EVENT_SUMMARY, "messages were summed up, or could not be")             \
+    E(EV_TOOL, tool, DURABLE, EVENT_TOOL, "a tool gave a result")                                         \
     E(EV_SAVED, saved, LIVE, EVENT_SAVED, "a turn is durable: acknowledged by the store")                 \
     E(EV_RESUMED, resumed, DURABLE, EVENT_RESUMED, "a saved session goes on")                             \
     E(EV_UNDONE, undone, DURABLE, EVENT_UNDONE, "a turn was taken back; its messages stay in the store")  \

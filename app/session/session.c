@@ -7,7 +7,7 @@
 #include "app/term_filter.h"
 #include <time.h>
 
-enum { ANSWER = 512, SUMMARY_CTX = 1024, SUMMARY = 512 };
+enum { ANSWER = 512, SUMMARY_CTX = 1024, SUMMARY = 512, ROUNDS = 5 };
 
 int64_t session_now_ms(void)
 {
@@ -49,6 +49,7 @@ static void on_event(void *self, struct event *e)
     if (e->kind == EV_TURN_USER) copy.turn_user.text = (struct event_str){0};
     if (e->kind == EV_TURN_END) copy.turn_end.text = (struct event_str){0};
     if (e->kind == EV_SUMMARY) copy.summary.text = (struct event_str){0};
+    if (e->kind == EV_TOOL) copy.tool.text = (struct event_str){0};
     copy.seq = (int64_t)s->keep.head.next;
     if (event_write(&copy, &line)) s->batch.failed = true;
     else journal_add_event(&s->batch, s->keep.head.next++, line.data, line.len - 1);
@@ -258,8 +259,7 @@ int session_close(struct session *s)
 
 /* ---------------------------------------------------------------- one turn */
 
-/* The conversation as it was, with what was said meanwhile in the store alone, marked. */
-static void withdraw(struct session *s, struct buf *before, uint64_t first)
+void session_withdraw(struct session *s, struct buf *before, uint64_t first)
 {
     struct err err = {0};
     if (window_load(s->w, before->data, before->len, s->vocabulary, &err)) say_error("%s", err.text); /* no memory */
@@ -292,16 +292,17 @@ static int refused(struct session *s, int rc, const struct err *err)
     return turn_refuse(s->a, code, app_refusal(code), err);
 }
 
-static int call_model(struct session *s, uint64_t user, struct turn_result *r, struct err *err)
+static int call_model(struct session *s, uint64_t user, int round, struct turn_result *r, struct err *err)
 {
     struct window_call c;
     int rc = window_build(s->w, &c, err);
-    if (rc == 0) rc = check_whole(s, &c, user, err);
+    if (rc == 0 && round == 0) rc = check_whole(s, &c, user, err);
     session_tell(s);
     if (rc == 0 && prompt_make(&s->prompt, &s->texts, c.items, c.n, err)) rc = WINDOW_NO_MEMORY;
     if (rc) return refused(s, rc, err);
     int64_t most = s->a->o->max_tokens > 0 ? c.answer : MAX(c.answer, MIN(ANSWER, s->a->info->ctx - c.tokens));
-    struct turn_ask ask = {.msgs = s->prompt.msgs, .n_msgs = s->prompt.n, .max_tokens = (int)most};
+    struct turn_ask ask = {.msgs = s->prompt.msgs, .n_msgs = s->prompt.n, .max_tokens = (int)most,
+                           .round = round, .tools = session_offers_tools(s)};
     return turn_run(s->a, &ask, r, err);
 }
 
@@ -322,6 +323,21 @@ static int keep_answer(struct session *s, const struct turn_result *r, struct er
     return 0;
 }
 
+/* The model is asked, and again as long as its answer is a call of a tool; the last time a call is its answer. */
+static int converse(struct session *s, uint64_t user, struct turn_result *r, struct err *err)
+{
+    int code = 0, called = 1;
+    for (int round = 0; round < ROUNDS && called == 1; round++) {
+        buf_free(&r->text);
+        code = call_model(s, user, round, r, err);
+        bool whole = !code && r->end == END_STOP && !r->text.failed && session_offers_tools(s);
+        called = whole && round + 1 < ROUNDS ? session_answer_call(s, &r->text, err) : 0;
+        if (called < 0) code = turn_refuse(s->a, ENGINE_NO_MEMORY, "refused_host", err);
+        if (signals_pending()) break;
+    }
+    return code;
+}
+
 /* The user's words enter, the oldest is summed up if need be, and the model is asked. */
 static int try_turn(struct session *s, const char *text, size_t n, struct turn_result *r, int *code, struct err *err)
 {
@@ -336,7 +352,7 @@ static int try_turn(struct session *s, const char *text, size_t n, struct turn_r
         r->end = END_CANCELLED;
         return 128 + signals_pending();
     }
-    if (!rc) *code = call_model(s, user, r, err);
+    if (!rc) *code = converse(s, user, r, err);
     return turn_exit(*code, r);
 }
 
@@ -366,7 +382,7 @@ int session_ask(struct session *s, const char *text, size_t n, struct err *err)
         status = EXIT_INTERNAL;
         err_set(err, -1, "no memory to keep the answer: the turn was withdrawn");
     }
-    if (!keep) withdraw(s, &before, first);
+    if (!keep) session_withdraw(s, &before, first);
     if (!code && r.end == END_NO_TOKEN)
         err_set(err, -1, "the rules (--logit-bias) left no token to choose: the turn was withdrawn");
     struct err save = {0};
@@ -383,8 +399,8 @@ int session_ask(struct session *s, const char *text, size_t n, struct err *err)
 
 /* ---------------------------------------------------------------- texts of the front */
 
-static int add_front(struct session *s, enum window_part part, enum journal_kind kind, const char *text, size_t n,
-                     uint64_t *id, struct err *err)
+int session_add_front(struct session *s, enum window_part part, enum journal_kind kind, const char *text, size_t n,
+                      uint64_t *id, struct err *err)
 {
     struct journal_message m = {.kind = kind, .turn = s->keep.head.turns, .text = text, .len = n};
     *id = session_note(s, &m, err);
@@ -398,7 +414,7 @@ static int add_front(struct session *s, enum window_part part, enum journal_kind
 int session_system(struct session *s, const char *text, size_t n, struct err *err)
 {
     uint64_t id = 0;
-    if (n > 0 && add_front(s, WINDOW_SYSTEM, JOURNAL_SYSTEM, text, n, &id, err)) return -1;
+    if (n > 0 && session_add_front(s, WINDOW_SYSTEM, JOURNAL_SYSTEM, text, n, &id, err)) return -1;
     if (s->system) {
         window_remove(s->w, WINDOW_SYSTEM, s->system, NULL);
         session_mark(s, JOURNAL_UNPINNED, s->system, s->system);
@@ -416,7 +432,7 @@ const struct text_entry *session_system_text(struct session *s)
 
 int session_pin(struct session *s, const char *text, size_t n, uint64_t *id, struct err *err)
 {
-    if (add_front(s, WINDOW_PINNED, JOURNAL_PIN, text, n, id, err)) return -1;
+    if (session_add_front(s, WINDOW_PINNED, JOURNAL_PIN, text, n, id, err)) return -1;
     session_tell(s);
     return session_save(s, err);
 }

@@ -18,6 +18,7 @@
 #include "app/session/texts.h"
 #include "app/turn.h"
 #include "memory/window.h"
+#include "tools/clip.h"
 
 struct session {
     struct app *a;
@@ -28,6 +29,7 @@ struct session {
     struct journal_batch batch;  /* of what happened since the last save */
     uint64_t acknowledged;       /* numbers up to here are durable */
     uint64_t system;             /* the number of the system message; 0: none */
+    uint64_t tools;              /* the number of the text that tells of tools; 0: none is offered */
     uint64_t vocabulary;         /* tells tokenizer and template from others */
     uint64_t summary_before;     /* the summary before the one in force, for a comparison; 0: none */
     struct buf past[JOURNAL_SLOTS]; /* the window after turn t, in slot t mod 16; empty: not known */
@@ -70,6 +72,14 @@ int session_unpin(struct session *s, uint64_t id, struct err *err);
  * then s->w is NULL, neither could be opened and the session is over. */
 int session_fork(struct session *s, uint32_t turn, struct err *err);
 int session_rename(struct session *s, const char *title, size_t n, struct err *err);
+
+/* A file into the conversation, as the result of reading it: clipped to what a call can carry, the whole an artifact.
+ * -1: err says why not, and nothing has changed. */
+int session_attach_file(struct session *s, const char *path, struct err *err);
+/* A part of an artifact, at most what a result may have. */
+int session_read_artifact(struct session *s, uint64_t id, const struct clip_request *ask, struct buf *out,
+                          struct clip_figures *f, struct err *err);
+bool session_artifact_name(const char *name, size_t n, uint64_t *id); /* "a3" */
 
 /* Any message by its number, in the context or not.  NULL: err says why. */
 const struct text_entry *session_text(struct session *s, uint64_t number, struct err *err);

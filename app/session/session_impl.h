@@ -13,5 +13,16 @@ void session_title(const char *text, size_t n, int most, char out[JOURNAL_TITLE 
 int session_count(void *self, const struct window_item *items, size_t n, int64_t *out); /* for struct window_count */
 int session_window(struct session *s, struct err *err); /* an empty one; an exit status */
 void session_attach(struct session *s); /* it is the one that events go to */
+/* A text of the front, its number in *id. */
+int session_add_front(struct session *s, enum window_part part, enum journal_kind kind, const char *text, size_t n,
+                      uint64_t *id, struct err *err);
+/* The conversation as it was, with what was said meanwhile in the store alone, marked. */
+void session_withdraw(struct session *s, struct buf *before, uint64_t first);
+
+/* session_tools.c */
+bool session_offers_tools(const struct session *s);
+int session_offer_tools(struct session *s, struct err *err); /* from the next call on */
+/* If the answer is a call of a tool: it and its result enter.  1: so it is; 0: it is no call; -1: err. */
+int session_answer_call(struct session *s, const struct buf *answer, struct err *err);
 bool session_saves(const struct session *s);
 #endif

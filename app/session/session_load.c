@@ -66,6 +66,9 @@ static int put_back(struct session *s, const struct replay_text *t, uint64_t sum
     case JOURNAL_SYSTEM:
         s->system = t->id;
         return window_add(s->w, WINDOW_SYSTEM, t->id, err);
+    case JOURNAL_TOOLS:
+        s->tools = t->id;
+        return window_add(s->w, WINDOW_TOOLS, t->id, err);
     case JOURNAL_PIN: return window_add(s->w, WINDOW_PINNED, t->id, err);
     default:
         if (t->id <= summed) return 0;
@@ -118,20 +121,21 @@ static bool have_past(struct session *s, uint32_t turn)
     return true;
 }
 
-static bool find_system(void *self, uint64_t id)
+static bool find_front(void *self, uint64_t id)
 {
     struct session *s = self;
     const struct text_entry *e = texts_get(&s->texts, id, NULL);
     if (e && e->kind == JOURNAL_SYSTEM) s->system = id;
-    return e && e->kind == JOURNAL_SYSTEM; /* it is the first, if there is one */
+    if (e && e->kind == JOURNAL_TOOLS) s->tools = id;
+    return e && (e->kind == JOURNAL_SYSTEM || e->kind == JOURNAL_TOOLS || e->kind == JOURNAL_PIN); /* the front */
 }
 
 static int load(struct session *s, uint32_t turn, struct err *err)
 {
     const struct buf *b = &s->past[turn % JOURNAL_SLOTS];
-    s->system = 0;
+    s->system = s->tools = 0;
     int rc = window_load(s->w, b->data, b->len, s->vocabulary, err);
-    if (rc == 0) window_each(s->w, find_system, s);
+    if (rc == 0) window_each(s->w, find_front, s);
     return rc;
 }
 

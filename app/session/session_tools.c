@@ -1,0 +1,380 @@
+/* session_tools.c - the tools that a conversation's own memory is read with, and the boundary that every result passes:
+ * clipped to what a call can carry, the whole kept as an artifact. */
+#include "app/say.h"
+#include "app/session/session_impl.h"
+#include "memory/forms.h"
+#include "tools/clip.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ATTACH_MOST = 64 << 20, COUNTED = 1 << 20, SHARE = 4, RESULT_LEAST = 32, RESULT_MOST = 2048 };
+
+/* ---------------------------------------------------------------- tokens */
+
+static size_t tokens_of(void *self, const char *text, size_t n)
+{
+    struct session *s = self;
+    struct engine_count empty = {0}, whole = {0};
+    const struct msg none = {.role = ROLE_TOOL, .text = "", .len = 0}, m = {.role = ROLE_TOOL, .text = text, .len = n};
+    if (s->a->ops->count_tokens(s->a->engine, &none, 1, &empty, NULL)) return SIZE_MAX;
+    if (s->a->ops->count_tokens(s->a->engine, &m, 1, &whole, NULL)) return SIZE_MAX;
+    return (size_t)MAX(0, whole.tokens - empty.tokens);
+}
+
+/* Of a large text two figures are exact, from its first MiB. */
+static int64_t tokens_about(struct session *s, const struct buf *b)
+{
+    size_t counted = MIN(b->len, (size_t)COUNTED), n = tokens_of(s, b->data ? b->data : "", counted);
+    if (counted == b->len || n == SIZE_MAX) return (int64_t)MIN(n, (size_t)INT64_MAX);
+    double all = (double)n * ((double)b->len / (double)counted), unit = 1;
+    while (all / unit >= 100) unit *= 10;
+    return (int64_t)((double)(int64_t)(all / unit) * unit);
+}
+
+/* A share of the room beside the front, so that a result never drives the conversation out. */
+static size_t room_of(struct session *s)
+{
+    struct window_figures f;
+    window_figures(s->w, &f);
+    int64_t front = f.part[WINDOW_SYSTEM] + f.part[WINDOW_TOOLS] + f.part[WINDOW_PINNED];
+    return (size_t)MAX(RESULT_LEAST, MIN(RESULT_MOST, (f.limit - front) / SHARE));
+}
+
+/* ---------------------------------------------------------------- the boundary */
+
+struct result {
+    const char *by, *name;
+    struct buf text;      /* what the model sees */
+    uint64_t artifact;    /* 0: all of it is in text */
+    uint64_t bytes;
+    bool failed;
+};
+
+static void fail(struct result *r, const struct err *err)
+{
+    r->failed = true;
+    r->text.len = 0;
+    buf_printf(&r->text, "error: %s", err->text);
+}
+
+static void name_artifact(uint64_t id, char name[24]) { snprintf(name, 24, "a%" PRIu64, id); }
+
+static void put_notice(uint64_t id, const struct clip_figures *f, int64_t total, const struct buf *shown,
+                       struct result *r)
+{
+    char name[24];
+    name_artifact(id, name);
+    const struct form_rest rest = {.id = form_text(name), .shown = (int64_t)f->tokens, .total = total,
+                                   .offset = (int64_t)f->next};
+    forms_result((struct form_text){shown->data ? shown->data : "", shown->len}, &rest, &r->text);
+}
+
+/* Clips the whole, which becomes an artifact if anything is left out; bytes is emptied. */
+static int clip_result(struct session *s, struct buf *bytes, enum clip_kind kind, struct result *r, struct err *err)
+{
+    struct clip_config cfg = {.counter = {tokens_of, s}, .max_tokens = room_of(s), .kind = kind};
+    struct clip_figures f;
+    struct buf shown = {0};
+    r->bytes = bytes->len;
+    int rc = clip_whole(&cfg, bytes->data ? bytes->data : "", bytes->len, &shown, &f, err);
+    if (rc == 0 && f.whole) {
+        r->text = shown;
+        buf_free(bytes);
+        return 0;
+    }
+    if (rc == 0) {
+        uint64_t id = s->keep.head.artifacts;
+        put_notice(id, &f, tokens_about(s, bytes), &shown, r);
+        if (session_saves(s)) {
+            journal_add_artifact(&s->batch, id, bytes);
+            s->keep.head.artifacts++;
+            r->artifact = id;
+        }
+    }
+    buf_free(&shown);
+    buf_free(bytes);
+    return rc;
+}
+
+/* ---------------------------------------------------------------- into the conversation */
+
+static void tell(struct session *s, const struct result *r, const char *arguments)
+{
+    char name[24] = "";
+    size_t tokens = tokens_of(s, r->text.data ? r->text.data : "", r->text.len);
+    if (r->artifact) name_artifact(r->artifact, name);
+    struct event e = {.kind = EV_TOOL, .tool = {
+        .turn = s->keep.head.turns + 1, .by = event_str(r->by), .name = event_str(r->name),
+        .arguments = event_str(arguments), .failed = r->failed, .artifact = event_str(name),
+        .bytes = (int64_t)r->bytes, .tokens = (int64_t)tokens,
+        .text = {r->text.data ? r->text.data : "", r->text.len}}};
+    trace_put(&s->a->trace, &e);
+    say_dim("[%s %s: %s%zu tokens%s%s]", r->name, arguments, r->failed ? "failed, " : "", tokens,
+            *name ? ", clipped; the whole is artifact " : "", name);
+}
+
+/* A call and its result enter together. */
+static int append(struct session *s, const char *call, size_t n_call, const struct result *r, struct err *err)
+{
+    struct journal_message m = {.kind = JOURNAL_CALL, .turn = s->keep.head.turns + 1, .results = 1, .text = call,
+                                .len = n_call};
+    uint64_t id = session_note(s, &m, err);
+    if (id == 0 || window_append(s->w, WINDOW_CALL, id, 1, err)) return -1;
+    m = (struct journal_message){.kind = JOURNAL_RESULT, .turn = s->keep.head.turns + 1, .artifact = r->artifact,
+                                 .text = r->text.data ? r->text.data : "", .len = r->text.len};
+    id = r->text.failed ? 0 : session_note(s, &m, err);
+    if (id == 0) return err_set(err, -1, "no memory for a result");
+    return window_append(s->w, WINDOW_RESULT, id, 0, err);
+}
+
+/* As the model would have written it. */
+static int append_ours(struct session *s, const char *arguments, const struct result *r, struct err *err)
+{
+    struct buf call = {0};
+    int rc = forms_call(r->name, form_text(arguments), &call, err);
+    if (rc == 0) rc = append(s, call.data, call.len, r, err);
+    buf_free(&call);
+    return rc;
+}
+
+/* ---------------------------------------------------------------- artifacts */
+
+struct piece {
+    const uint8_t *session;
+    uint64_t id, at;
+    size_t n;
+    struct buf *out;
+    uint64_t bytes;
+};
+
+static int read_piece(struct store *st, void *arg, struct err *err)
+{
+    struct piece *p = arg;
+    p->out->len = 0;
+    return store_read_artifact(st, p->session, p->id, p->at, p->n, p->out, err);
+}
+
+static int read_size(struct store *st, void *arg, struct err *err)
+{
+    struct piece *p = arg;
+    return store_artifact_size(st, p->session, p->id, &p->bytes, err);
+}
+
+struct artifact_source {
+    struct session *s;
+    struct piece p;
+    struct buf bytes;
+};
+
+static int get_bytes(void *self, uint64_t at, char *out, size_t n, struct err *err)
+{
+    struct artifact_source *a = self;
+    a->p.at = at;
+    a->p.n = n;
+    if (keep_call(&a->s->keep, read_piece, &a->p, err)) return -1;
+    if (a->bytes.len != n) return err_set(err, -1, "artifact a%" PRIu64 " ends early", a->p.id);
+    memcpy(out, a->bytes.data, n);
+    return 0;
+}
+
+int session_read_artifact(struct session *s, uint64_t id, const struct clip_request *ask, struct buf *out,
+                          struct clip_figures *f, struct err *err)
+{
+    struct artifact_source a = {.s = s, .p = {.session = s->keep.head.id, .id = id}};
+    if (!session_saves(s)) return err_set(err, -1, "this session is not saved: it has no artifacts");
+    session_settle(s); /* it may be on its way there */
+    a.p.out = &a.bytes;
+    int rc = keep_call(&s->keep, read_size, &a.p, err);
+    if (rc) return rc == STORE_NOT_FOUND ? err_set(err, -1, "no such artifact: a%" PRIu64, id) : rc;
+    struct clip_source source = {get_bytes, &a, a.p.bytes};
+    struct clip_config cfg = {.counter = {tokens_of, s}, .max_tokens = room_of(s), .kind = CLIP_TEXT};
+    rc = clip_read(&cfg, &source, ask, out, f, err);
+    buf_free(&a.bytes);
+    return rc;
+}
+
+bool session_artifact_name(const char *name, size_t n, uint64_t *id)
+{
+    *id = 0;
+    if (n < 2 || n > 12 || name[0] != 'a') return false;
+    for (size_t i = 1; i < n; i++) {
+        if (name[i] < '0' || name[i] > '9') return false;
+        *id = *id * 10 + (uint64_t)(name[i] - '0');
+    }
+    return true;
+}
+
+/* A message that left, as a text to read on in: its reference line names it like an artifact. */
+static int read_messages(struct session *s, const char *name, size_t n, uint64_t offset, struct result *r,
+                         struct err *err)
+{
+    uint64_t first, last;
+    struct buf all = {0};
+    if (!window_ref_read(name, n, &first, &last)) return err_set(err, -1, "no such artifact: %.*s", (int)MIN(n, (size_t)40), name);
+    for (uint64_t id = first; id <= last && id < s->keep.head.next && all.len < COUNTED; id++) {
+        const struct text_entry *e = texts_get(&s->texts, id, NULL);
+        if (!e || e->kind == JOURNAL_MARK) continue;
+        buf_printf(&all, "%s: ", journal_kind_name(e->kind));
+        buf_put(&all, e->text, e->len);
+        buf_puts(&all, "\n");
+    }
+    if (all.len == 0 || offset >= all.len) {
+        buf_free(&all);
+        return err_set(err, -1, "the offset is past the end of %.*s", (int)MIN(n, (size_t)40), name);
+    }
+    struct clip_figures f;
+    struct buf shown = {0};
+    struct clip_config cfg = {.counter = {tokens_of, s}, .max_tokens = room_of(s), .kind = CLIP_TEXT};
+    int rc = clip_whole(&cfg, all.data + offset, all.len - offset, &shown, &f, err);
+    struct form_rest rest = {.id = {name, n}, .end = f.whole, .shown = (int64_t)f.tokens,
+                             .total = tokens_about(s, &all), .offset = (int64_t)(offset + f.next)};
+    r->bytes = all.len - offset;
+    if (rc == 0) forms_result((struct form_text){shown.data ? shown.data : "", shown.len}, &rest, &r->text);
+    buf_free(&shown);
+    buf_free(&all);
+    return rc;
+}
+
+static int tool_artifact(struct session *s, const json_t *args, struct result *r, struct err *err)
+{
+    const char *name = json_string_value(json_object_get(args, "id"));
+    json_int_t offset = json_integer_value(json_object_get(args, "offset"));
+    size_t n = json_string_length(json_object_get(args, "id"));
+    struct clip_figures f;
+    struct buf shown = {0};
+    uint64_t id;
+    if (offset < 0) return err_set(err, -1, "the offset is negative");
+    if (n > 0 && name[0] == 'm') return read_messages(s, name, n, (uint64_t)offset, r, err);
+    if (!session_artifact_name(name, n, &id)) return err_set(err, -1, "no such artifact: %.40s", name);
+    struct clip_request ask = {.by = CLIP_BY_OFFSET, .from = (uint64_t)offset};
+    int rc = session_read_artifact(s, id, &ask, &shown, &f, err);
+    if (rc == 0) {
+        struct form_rest rest = {.id = {name, n}, .end = f.next >= f.bytes, .shown = (int64_t)f.tokens,
+                                 .total = (int64_t)(f.shown_bytes ? f.tokens * (f.bytes - (uint64_t)offset) / f.shown_bytes : 0),
+                                 .offset = (int64_t)f.next};
+        r->bytes = f.bytes;
+        forms_result((struct form_text){shown.data ? shown.data : "", shown.len}, &rest, &r->text);
+    }
+    buf_free(&shown);
+    return rc;
+}
+
+/* ---------------------------------------------------------------- calls of the model */
+
+static const struct memory_tool {
+    const char *name;
+    int (*run)(struct session *s, const json_t *args, struct result *r, struct err *err);
+} tools[] = {
+    {"artifact", tool_artifact},
+};
+
+static void run_call(struct session *s, const struct form_call *call, struct result *r)
+{
+    struct err err = {0};
+    json_t *args = json_loads(call->arguments, JSON_REJECT_DUPLICATES, NULL);
+    const struct memory_tool *tool = NULL;
+    for (size_t i = 0; i < COUNT_OF(tools); i++)
+        if (strcmp(tools[i].name, call->name) == 0) tool = &tools[i];
+    if (!tool) err_set(&err, -1, "no such tool: %.60s", call->name);
+    else if (args && forms_check_call(call, &err) == 0 && tool->run(s, args, r, &err) == 0) err.code = 0;
+    if (err.code || !args) fail(r, &err);
+    json_decref(args);
+}
+
+bool session_offers_tools(const struct session *s) { return s->tools != 0; }
+
+int session_offer_tools(struct session *s, struct err *err)
+{
+    const char *name[COUNT_OF(tools)];
+    struct buf lines = {0}, text = {0};
+    if (s->tools || strcmp(s->a->info->template, "raw") == 0) return 0;
+    for (size_t i = 0; i < COUNT_OF(tools); i++) name[i] = tools[i].name;
+    int rc = forms_tool_lines(name, (int)COUNT_OF(tools), &lines, err);
+    const struct form_value v[] = {{"tools", {lines.data ? lines.data : "", lines.len}}};
+    if (rc == 0) rc = form_render(FORM_TOOLS, v, 1, &text, err);
+    if (rc == 0) rc = session_add_front(s, WINDOW_TOOLS, JOURNAL_TOOLS, text.data, text.len, &s->tools, err);
+    buf_free(&lines);
+    buf_free(&text);
+    return rc;
+}
+
+int session_answer_call(struct session *s, const struct buf *answer, struct err *err)
+{
+    struct form_call call;
+    struct result r = {.by = "model"};
+    if (forms_read_call(answer->data ? answer->data : "", answer->len, &call, NULL)) return 0;
+    r.name = call.name;
+    run_call(s, &call, &r);
+    tell(s, &r, call.arguments);
+    int rc = append(s, answer->data, answer->len, &r, err);
+    buf_free(&r.text);
+    forms_call_free(&call);
+    return rc ? -1 : 1;
+}
+
+/* ---------------------------------------------------------------- attach */
+
+static int read_file(const char *path, struct buf *out, struct err *err)
+{
+    char part[1 << 16];
+    struct stat st;
+    ssize_t n = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return err_set(err, -1, "%.200s: %s", path, strerror(errno));
+    int rc = fstat(fd, &st) || !S_ISREG(st.st_mode) ? err_set(err, -1, "%.200s is no regular file", path) : 0;
+    while (rc == 0 && (n = read(fd, part, sizeof part)) > 0) {
+        buf_put(out, part, (size_t)n);
+        if (out->len > ATTACH_MOST) rc = err_set(err, -1, "%.200s is over %d MiB", path, ATTACH_MOST >> 20);
+        if (out->failed) rc = err_set(err, -1, "%.200s: no memory for it", path);
+    }
+    if (rc == 0 && n < 0) rc = err_set(err, -1, "%.200s: %s", path, strerror(errno));
+    close(fd);
+    return rc;
+}
+
+/* Its name tells more than a look at its first lines. */
+static enum clip_kind kind_of(const char *path)
+{
+    static const struct { const char *end; enum clip_kind kind; } known[] = {
+        {".log", CLIP_LOG}, {".json", CLIP_JSON}, {".csv", CLIP_CSV}, {".tsv", CLIP_CSV}, {".md", CLIP_TEXT},
+    };
+    size_t n = strlen(path);
+    for (size_t i = 0; i < COUNT_OF(known); i++)
+        if (n > strlen(known[i].end) && strcmp(path + n - strlen(known[i].end), known[i].end) == 0) return known[i].kind;
+    return CLIP_AUTO;
+}
+
+static char *path_argument(const char *path)
+{
+    json_t *o = json_pack("{s:s}", "path", path);
+    char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
+    json_decref(o);
+    return text;
+}
+
+int session_attach_file(struct session *s, const char *path, struct err *err)
+{
+    struct buf bytes = {0}, before = {0};
+    struct result r = {.by = "user", .name = "read"};
+    uint64_t first = s->keep.head.next;
+    char *args = path_argument(path);
+    int rc = args ? read_file(path, &bytes, err) : err_set(err, -1, "%.200s is no name in UTF-8", path);
+    window_save(s->w, s->vocabulary, &before);
+    if (rc == 0) rc = clip_result(s, &bytes, kind_of(path), &r, err);
+    if (rc == 0 && r.artifact) rc = session_offer_tools(s, err);
+    if (rc == 0) rc = append_ours(s, args, &r, err);
+    if (rc == 0) tell(s, &r, args);
+    else if (!before.failed) session_withdraw(s, &before, first);
+    session_tell(s);
+    struct err save = {0};
+    if (session_save(s, &save)) app_error(s->a, "store", save.text);
+    buf_free(&before);
+    buf_free(&r.text);
+    buf_free(&bytes);
+    free(args);
+    return rc ? -1 : 0;
+}
