@@ -26,6 +26,8 @@ static const struct opt table[] = {
      "answer this once and leave; data on stdin is appended to it"},
     {"-n", "--max-tokens", NULL, INT, AT(max_tokens), "N", 1, 1e6, NULL, NULL,
      "most tokens of an answer (512, or what the context leaves; if given, it must fit)"},
+    {NULL, "--thinking", "PLIMSOLL_THINKING", INT, AT(thinking), "N", 1, 1e6, NULL, NULL,
+     "set N tokens more aside for <think>, in a chat; at that many it is closed (part of the answer)"},
     {NULL, "--ctx", "PLIMSOLL_CTX", INT, AT(ctx), "N", 1, 1 << 24, NULL, NULL,
      "tokens that a conversation may hold (the model's own, at most 4096)"},
     {NULL, "--vram", "PLIMSOLL_VRAM", SIZE, AT(vram), "SIZE", -100, 0, NULL, NULL,

@@ -18,6 +18,7 @@ struct opts {
     const char *engine, *script_file, *backend, *isa, *kv_type;
     const char *nll, *trace, *naive;
     int64_t max_tokens; /* 0: not given */
+    int64_t thinking;   /* 0: as long as an answer may be */
     int64_t ctx;        /* 0: the model's own, at most 4096 */
     int64_t threads;    /* 0: one a core */
     double vram;        /* bytes; under 0: percent of what is free; 0: not given */

@@ -3,10 +3,11 @@
 #include "app/progress.h"
 #include "app/say.h"
 #include "app/signals.h"
+#include "app/thinking.h"
 #include "memory/forms.h"
 #include <math.h>
 
-enum { DEFAULT_TOKENS = 512, EVENTS = 64, FAULTS = 3 };
+enum { DEFAULT_TOKENS = 512, EVENTS = 64, FAULTS = 3, CLOSE_THINKING = 1 };
 
 struct run {
     struct app *a;
@@ -17,6 +18,8 @@ struct run {
     size_t out;   /* ... that went to stdout */
     int told;     /* tokens that went into the trace */
     bool started; /* turn_start was told */
+    struct buf before;    /* thinking that was closed: the text of a request before this one, and the tag */
+    int tokens_before, n_prompt, n_shared, max_tokens;
     double start, first, cancel_s;
 };
 
@@ -58,9 +61,10 @@ static void tell_start(struct run *r)
 {
     if (r->started || r->ask->aside) return;
     r->started = true;
+    r->n_shared = r->ans->n_shared; /* it is known since the admission */
     struct event e = {.kind = EV_TURN_START, .turn_start = {
-        .turn = r->a->turns, .call = r->ask->round + 1, .prompt_tokens = r->ans->n_prompt, .shared_tokens = r->ans->n_shared,
-        .max_tokens = r->ans->max_tokens, .reserved_tokens = (int64_t)r->ans->n_prompt + r->ans->max_tokens}};
+        .turn = r->a->turns, .call = r->ask->round + 1, .prompt_tokens = r->n_prompt, .shared_tokens = r->n_shared,
+        .max_tokens = r->max_tokens, .reserved_tokens = (int64_t)r->n_prompt + r->max_tokens}};
     trace_put(&r->a->trace, &e);
 }
 
@@ -76,20 +80,21 @@ static void tell_tokens(struct run *r)
         size_t len = vocab_piece(v, t->id, &bytes);
         if (len == 0) len = vocab_spelling(v, t->id, &bytes);
         struct event e = {.kind = EV_TOKEN, .token = {
-            .turn = r->a->turns, .index = r->told, .id = t->id, .text = {bytes, len}, .logprob = (double)t->logprob}};
+            .turn = r->a->turns, .index = r->tokens_before + r->told, .id = t->id, .text = {bytes, len}, .logprob = (double)t->logprob}};
         trace_put(&r->a->trace, &e);
     }
 }
 
-/* What may go to stdout of an answer's n bytes: none while it may become a call. */
+/* What may go to stdout of an answer's n bytes: none of what may become a call. */
 static size_t visible(const struct run *r, size_t n)
 {
     static const char call[] = "<tool_call>";
-    size_t front = 0, same = 0;
+    const char *text = r->ans->text;
+    size_t start = thinking_end(text, n), at = start, same = 0;
     if (!r->ask->tools) return n;
-    while (front < n && strchr(" \t\r\n", r->ans->text[front])) front++;
-    while (front + same < n && same < sizeof call - 1 && r->ans->text[front + same] == call[same]) same++;
-    return front + same == n || same == sizeof call - 1 ? 0 : n;
+    while (at < n && strchr(" \t\r\n", text[at])) at++;
+    while (at + same < n && same < sizeof call - 1 && text[at + same] == call[same]) same++;
+    return at + same == n || same == sizeof call - 1 ? start : n;
 }
 
 static void show(struct run *r, size_t upto)
@@ -139,7 +144,15 @@ static bool has_ended(const struct run *r)
     return atomic_load_explicit(&r->ans->end, memory_order_acquire) != END_NONE;
 }
 
-/* Steps until the answer has its end.  -1: the engine left it without one. */
+static bool thinks_too_long(const struct run *r)
+{
+    size_t n = atomic_load_explicit(&r->ans->text_len, memory_order_acquire);
+    if (!r->ask->close_thinking || r->before.len > 0 || has_ended(r)) return false;
+    if (n == 0 || thinking_end(r->ans->text, n) < n) return false;
+    return r->ask->close_thinking(r->ask->thinking_self, atomic_load(&r->ans->n_tokens));
+}
+
+/* Steps until the answer has its end.  -1: the engine left it without one; CLOSE_THINKING: it was told to end. */
 static int step_to_end(struct run *r, int id, struct err *err)
 {
     struct app *a = r->a;
@@ -159,7 +172,42 @@ static int step_to_end(struct run *r, int id, struct err *err)
             if (ev[i].kind == ENGINE_PREFILL && ev[i].id == id) tell_prefill(r, &ev[i]);
         }
         tell_growth(r);
+        if (!cancelled && thinks_too_long(r)) return CLOSE_THINKING;
     }
+    return 0;
+}
+
+/* The tag is written for the model, which goes on behind it: a new request whose prompt is the one before, what it has
+ * said, and the tag; all but the tag is in memory. */
+static int close_thinking(struct run *r, struct request *q, int *id, struct err *err)
+{
+    struct app *a = r->a;
+    const struct vocab *v = a->ops->vocab(a->engine);
+    struct ids ids = {0};
+    int n = atomic_load(&r->ans->n_tokens);
+    for (int i = 0; i < r->ans->n_prompt; i++) ids_put(&ids, r->ans->prompt[i]);
+    for (int i = 0; i < n; i++) ids_put(&ids, r->ans->token[i].id);
+    int rc = vocab_encode(v, NULL, THINKING_CLOSE, strlen(THINKING_CLOSE), VOCAB_SPECIAL | VOCAB_NO_PREFIX, &ids, err);
+    if (ids.failed) rc = err_set(err, ENGINE_NO_MEMORY, "no memory to close the thinking");
+    int added = (int)ids.n - r->ans->n_prompt - n;
+    buf_put(&r->before, r->ans->text, r->shown);
+    buf_puts(&r->before, THINKING_CLOSE);
+    r->tokens_before += n + added;
+    q->msgs = NULL;
+    q->ids = ids.id;
+    q->n_ids = (int)ids.n;
+    q->max_tokens = MAX(1, r->max_tokens - r->tokens_before);
+    a->ops->drop(a->engine, *id);
+    r->ans = NULL;
+    if (!rc) rc = a->ops->submit(a->engine, q, id, err);
+    ids_free(&ids);
+    if (rc) return rc;
+    r->ans = a->ops->answer(a->engine, *id);
+    r->shown = r->out = 0;
+    r->told = 0;
+    struct event e = {.kind = EV_TEXT, .text = {.turn = a->turns, .text = event_str(THINKING_CLOSE)}};
+    trace_put(&a->trace, &e);
+    if (!a->o->json && !r->ask->silent) out_put(&a->answers, THINKING_CLOSE, strlen(THINKING_CLOSE));
     return 0;
 }
 
@@ -176,16 +224,26 @@ static const char *reason_of(enum engine_end end)
 static void sum_up(struct run *r, struct turn_result *res)
 {
     double end = progress_clock(), prefill = r->first - r->start, decode = end - r->first;
-    res->n_prompt = r->ans->n_prompt;
-    res->max_tokens = r->ans->max_tokens;
-    res->n_tokens = atomic_load(&r->ans->n_tokens);
+    res->n_prompt = r->n_prompt;
+    res->max_tokens = r->max_tokens;
+    res->n_tokens = r->tokens_before + (r->ans ? atomic_load(&r->ans->n_tokens) : 0);
     res->cancel_s = r->cancel_s;
     res->first_s = r->first > 0 ? prefill : 0;
     res->total_s = end - r->start;
     bool read = r->first > 0 && prefill > 0, wrote = res->n_tokens > 1 && decode > 0;
-    res->prefill_rate = read ? (res->n_prompt - r->ans->n_shared) / prefill : (double)NAN;
+    res->prefill_rate = read ? (res->n_prompt - r->n_shared) / prefill : (double)NAN;
     res->decode_rate = wrote ? (res->n_tokens - 1) / decode : (double)NAN;
-    buf_put(&res->text, r->ans->text, r->shown);
+    res->text = r->before;
+    if (r->ans) buf_put(&res->text, r->ans->text, r->shown);
+}
+
+static bool says_call(const struct run *r)
+{
+    struct form_call call;
+    size_t at = thinking_end(r->ans->text, r->shown);
+    if (forms_read_call(r->ans->text + at, r->shown - at, &call, NULL)) return false;
+    forms_call_free(&call);
+    return true;
 }
 
 static void finish(struct run *r, struct turn_result *res, const struct err *err)
@@ -195,12 +253,10 @@ static void finish(struct run *r, struct turn_result *res, const struct err *err
     sum_up(r, res);
     if (r->ask->aside) return;
     if (!a->o->json && !r->ask->silent) {
-        struct form_call call;
-        bool is_call = r->ask->tools && r->out == 0 && forms_read_call(r->ans->text, r->shown, &call, NULL) == 0;
-        if (is_call) forms_call_free(&call);
-        else show(r, r->shown); /* it only looked like one */
-        bool open_line = r->shown == 0 || r->ans->text[r->shown - 1] != '\n';
-        bool answered = r->shown > 0 || res->end == END_STOP || res->end == END_LENGTH || a->answers.terminal;
+        bool is_call = r->ans && r->ask->tools && says_call(r);
+        if (r->ans && !is_call) show(r, r->shown); /* it only looked like one */
+        bool open_line = res->text.len == 0 || res->text.data[res->text.len - 1] != '\n';
+        bool answered = res->text.len > 0 || res->end == END_STOP || res->end == END_LENGTH || a->answers.terminal;
         if (open_line && answered && !is_call) out_put(&a->answers, "\n", 1);
         out_end(&a->answers);
     }
@@ -210,10 +266,20 @@ static void finish(struct run *r, struct turn_result *res, const struct err *err
     }
     struct event e = {.kind = EV_TURN_END, .turn_end = {
         .turn = a->turns, .call = r->ask->round + 1, .end = event_str(engine_end_name(res->end)),
-        .termination_reason = event_str(reason_of(res->end)), .text = {r->ans->text, r->shown},
+        .termination_reason = event_str(reason_of(res->end)), .text = {res->text.data ? res->text.data : "", res->text.len},
         .prompt_tokens = res->n_prompt, .tokens = res->n_tokens, .first_token_s = res->first_s, .total_s = res->total_s,
         .prefill_rate = res->prefill_rate, .decode_rate = res->decode_rate, .cancel_s = res->cancel_s}};
     trace_put(&a->trace, &e);
+}
+
+/* -1: it was left without an end (r->ans may be NULL then). */
+static int run_to_end(struct run *r, struct request *q, int *id, struct err *err)
+{
+    int bad = step_to_end(r, *id, err);
+    tell_start(r);
+    if (bad == CLOSE_THINKING) bad = close_thinking(r, q, id, err) ? -1 : step_to_end(r, *id, err);
+    if (r->ans) tell_growth(r);
+    return bad;
 }
 
 int turn_run(struct app *a, const struct turn_ask *ask, struct turn_result *result, struct err *err)
@@ -240,15 +306,15 @@ int turn_run(struct app *a, const struct turn_ask *ask, struct turn_result *resu
     }
     r.ans = a->ops->answer(a->engine, id);
     assert(r.ans);
+    r.n_prompt = r.ans->n_prompt;
+    r.max_tokens = r.ans->max_tokens;
     announce(&r);
-    int bad = step_to_end(&r, id, err);
-    tell_start(&r);
-    tell_growth(&r);
+    int bad = run_to_end(&r, &q, &id, err);
     result->end = bad ? END_FAULT : (enum engine_end)atomic_load(&r.ans->end);
     bool failed = result->end == END_FAULT || result->end == END_OOM;
     if (!bad && failed && *r.ans->fault) err_set(err, ENGINE_FAULT, "%s", r.ans->fault);
     finish(&r, result, err);
-    a->ops->drop(a->engine, id);
+    if (r.ans) a->ops->drop(a->engine, id);
     app_memory(a);
     return 0;
 }

@@ -11,6 +11,10 @@ struct turn_ask {
     bool silent; /* the text does not go to stdout */
     int round;   /* 0: the turn's first call of the model; else it goes on after a tool's result */
     bool tools;  /* an answer that begins as a call of a tool does not go to stdout */
+    /* Asked while the answer's thinking (thinking.h) goes on, with its tokens so far: true: it is closed now, and the
+     * model goes on with its answer.  NULL: it ends as it likes. */
+    bool (*close_thinking)(void *self, int tokens);
+    void *thinking_self;
     bool aside;  /* no turn of the user's, but a question of the program's own: greedy, silent, no events */
     int max_tokens; /* of the answer; 0: what -n says, or else what the context leaves */
     /* Called whenever the answer grew, and at its end.  NULL: nobody. */

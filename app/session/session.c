@@ -5,9 +5,10 @@
 #include "app/session/session_impl.h"
 #include "app/signals.h"
 #include "app/term_filter.h"
+#include "app/thinking.h"
 #include <time.h>
 
-enum { ANSWER = 512, SUMMARY_CTX = 1024, SUMMARY = 512, ROUNDS = 5 };
+enum { ANSWER = 512, SUMMARY_CTX = 1024, SUMMARY = 512, ROUNDS = 5, CLOSING = 8 };
 
 int64_t session_now_ms(void)
 {
@@ -74,6 +75,7 @@ static struct window_limits limits_of(const struct app *a)
     int64_t ctx = a->info->ctx, n = a->o->max_tokens;
     return (struct window_limits){
         .ctx = ctx, .answer = n > 0 ? n : MAX(1, MIN(ANSWER, ctx / 4)),
+        .thinking = a->o->thinking, .closing = a->o->thinking > 1 ? MIN(CLOSING, a->o->thinking - 1) : 0,
         .summary = ctx >= SUMMARY_CTX ? MIN(SUMMARY, ctx / 8) : 0, .high = 850, .low = 400, .gain = 200,
     };
 }
@@ -292,6 +294,14 @@ static int refused(struct session *s, int rc, const struct err *err)
     return turn_refuse(s->a, code, app_refusal(code), err);
 }
 
+static bool close_thinking(void *self, int tokens)
+{
+    struct session *s = self;
+    bool close = window_thinking(s->w, tokens).close;
+    session_tell(s);
+    return close;
+}
+
 static int call_model(struct session *s, uint64_t user, int round, struct turn_result *r, struct err *err)
 {
     struct window_call c;
@@ -300,9 +310,11 @@ static int call_model(struct session *s, uint64_t user, int round, struct turn_r
     session_tell(s);
     if (rc == 0 && prompt_make(&s->prompt, &s->texts, c.items, c.n, err)) rc = WINDOW_NO_MEMORY;
     if (rc) return refused(s, rc, err);
-    int64_t most = s->a->o->max_tokens > 0 ? c.answer : MAX(c.answer, MIN(ANSWER, s->a->info->ctx - c.tokens));
+    int64_t most = c.answer + c.thinking, room = s->a->info->ctx - c.tokens;
+    if (s->a->o->max_tokens <= 0) most = MAX(most, MIN(ANSWER + c.thinking, room));
     struct turn_ask ask = {.msgs = s->prompt.msgs, .n_msgs = s->prompt.n, .max_tokens = (int)most,
-                           .round = round, .tools = session_offers_tools(s)};
+                           .round = round, .tools = session_offers_tools(s),
+                           .close_thinking = c.thinking > 0 ? close_thinking : NULL, .thinking_self = s};
     return turn_run(s->a, &ask, r, err);
 }
 
@@ -312,11 +324,15 @@ static bool stays(const struct turn_result *r)
     return r->end == END_STOP || r->end == END_LENGTH || (r->end == END_CANCELLED && r->text.len > 0);
 }
 
+/* What was thought is kept, and not carried on. */
 static int keep_answer(struct session *s, const struct turn_result *r, struct err *err)
 {
+    const char *text = r->text.data ? r->text.data : "";
+    size_t at = thinking_end(text, r->text.len);
+    struct journal_message thought = {.kind = JOURNAL_THINKING, .turn = s->keep.head.turns + 1, .text = text, .len = at};
     struct journal_message m = {.kind = JOURNAL_ANSWER, .flags = r->end == END_STOP ? 0 : JOURNAL_CUT,
-                                .turn = s->keep.head.turns + 1, .text = r->text.data ? r->text.data : "",
-                                .len = r->text.len};
+                                .turn = s->keep.head.turns + 1, .text = text + at, .len = r->text.len - at};
+    if (at > 0 && session_note(s, &thought, err) == 0) return -1;
     uint64_t id = r->text.failed ? 0 : session_note(s, &m, err);
     if (id == 0 || window_append(s->w, WINDOW_ANSWER, id, 0, err)) return -1;
     s->keep.head.turns++;

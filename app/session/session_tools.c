@@ -2,6 +2,7 @@
  * clipped to what a call can carry, the whole kept as an artifact. */
 #include "app/say.h"
 #include "app/session/session_impl.h"
+#include "app/thinking.h"
 #include "memory/forms.h"
 #include "tools/clip.h"
 #include <errno.h>
@@ -306,11 +307,14 @@ int session_answer_call(struct session *s, const struct buf *answer, struct err 
 {
     struct form_call call;
     struct result r = {.by = "model"};
-    if (forms_read_call(answer->data ? answer->data : "", answer->len, &call, NULL)) return 0;
+    const char *text = answer->data ? answer->data : "";
+    size_t at = thinking_end(text, answer->len), n = answer->len - at;
+    text += at;
+    if (forms_read_call(text, n, &call, NULL)) return 0;
     r.name = call.name;
     run_call(s, &call, &r);
     tell(s, &r, call.arguments);
-    int rc = append(s, answer->data, answer->len, &r, err);
+    int rc = append(s, text, n, &r, err);
     buf_free(&r.text);
     forms_call_free(&call);
     return rc ? -1 : 1;
