@@ -218,6 +218,41 @@ static void do_unpin(struct console *c, const char *arg, size_t n)
     else say_dim("taken out");
 }
 
+static void say_tasks(const char *head, const struct form_list *l, bool numbered)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        if (numbered) say("%s %zu  %.*s", head, i + 1, (int)MIN(l->item[i].len, (size_t)1000), l->item[i].text);
+        else say("%s    %.*s", head, (int)MIN(l->item[i].len, (size_t)1000), l->item[i].text);
+    }
+}
+
+static void do_task(struct console *c, const char *arg, size_t n)
+{
+    struct err err = {0};
+    struct form_record r;
+    bool any;
+    if (n > 0) {
+        if (session_task(&c->s, arg, n, &err)) complain(&err);
+        else say_dim("noted; /task lists what is open, /done NUMBER closes one");
+        return;
+    }
+    if (session_tasks(&c->s, &r, &any)) say_error("the list of tasks is damaged");
+    else if (!any) say("no task was noted; /task TEXT does");
+    if (!any) return;
+    say_tasks("done", &r.section[RECORD_DONE], false);
+    say_tasks("open", &r.section[RECORD_OPEN], true);
+    forms_record_free(&r);
+}
+
+static void do_done(struct console *c, const char *arg, size_t n)
+{
+    struct err err = {0};
+    uint64_t which;
+    if (!number(arg, n, 1 << 20, &which)) say_error("/done NUMBER, as /task lists it");
+    else if (session_task_done(&c->s, (size_t)which, &err)) complain(&err);
+    else say_dim("done");
+}
+
 enum { READ_MOST = 200 };
 
 static void do_read(struct console *c, const char *arg, size_t n)
@@ -416,6 +451,8 @@ static const struct { const char *name, *help; command *run; } commands[] = {
     {"/edit", "TEXT: take the last turn back and ask TEXT in its place", do_edit},
     {"/pin", "TEXT: keep it in every call, word by word", do_pin},
     {"/unpin", "NUMBER: not any more", do_unpin},
+    {"/task", "TEXT: note what is to be done; alone: the list", do_task},
+    {"/done", "NUMBER: a task is done", do_done},
     {"/read", "m12-57: messages, in the context or not", do_read},
     {"/attach", "FILE: into the conversation, clipped; the whole is kept as an artifact", do_attach},
     {"/artifact", "a3 [OFFSET, FIRST-LAST or /PATTERN/]: read one", do_artifact},

@@ -37,7 +37,7 @@ void trace_close(struct trace *t)
 
 bool trace_on(const struct trace *t)
 {
-    return t->json || t->has_file;
+    return t->json || t->has_file || t->note;
 }
 
 static void put(struct out *o, struct event *e, int64_t *seq)
@@ -53,8 +53,7 @@ static void put(struct out *o, struct event *e, int64_t *seq)
 void trace_put(struct trace *t, struct event *e)
 {
     enum event_class class = event_info(e->kind)->class;
-    bool journal = t->durable && class == EVENT_DURABLE;
-    if (!trace_on(t) && !journal) return;
+    if (!trace_on(t)) return;
     e->time = round((progress_clock() - t->start) * 1e6) / 1e6;
     if (class == EVENT_SAMPLE) {
         if (t->sampled >= 0 && e->time - t->sampled < between_samples) return;
@@ -62,5 +61,5 @@ void trace_put(struct trace *t, struct event *e)
     }
     if (t->json && e->kind != EV_TOKEN) put(t->json, e, &t->json_seq);
     if (t->has_file) put(&t->file, e, &t->file_seq);
-    if (journal) t->durable(t->durable_self, e);
+    if (t->note && class != EVENT_LIVE) t->note(t->note_self, e);
 }

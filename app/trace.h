@@ -11,8 +11,8 @@ struct trace {
     bool has_file;
     int64_t json_seq, file_seq;
     double start, sampled; /* clock at the start, and at the last SAMPLE */
-    void (*durable)(void *self, struct event *e); /* who else wants the DURABLE ones, stamped; NULL: nobody */
-    void *durable_self;
+    void (*note)(void *self, struct event *e); /* who else wants the DURABLE ones and SAMPLEs, stamped; NULL: nobody */
+    void *note_self;
 };
 
 /* json: where --json writes, or NULL.  path: a file to make anew (readable by its owner only: conversations are in
@@ -20,7 +20,7 @@ struct trace {
 int trace_open(struct trace *t, struct out *json, const char *path, const char *const *keep, int n, struct err *err);
 void trace_close(struct trace *t);
 
-bool trace_on(const struct trace *t);
+bool trace_on(const struct trace *t); /* somebody wants events */
 /* Stamps and writes it; a SAMPLE too soon after the last is left out. */
 void trace_put(struct trace *t, struct event *e);
 #endif

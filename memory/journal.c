@@ -164,15 +164,33 @@ void journal_add_event(struct journal_batch *b, uint64_t number, const char *jso
     add(b, AS_EVENT, number, NULL, 0, json, n);
 }
 
+/* An empty piece of the batch; NULL: there are too many. */
+static struct journal_piece *new_piece(struct journal_batch *b)
+{
+    if (b->n_pieces == JOURNAL_PIECES) b->failed = true;
+    else b->n_pieces++;
+    return b->failed ? NULL : &b->piece[b->n_pieces - 1];
+}
+
+void journal_add_piece(struct journal_batch *b, const char *name, const void *bytes, size_t n)
+{
+    struct journal_piece *p = new_piece(b);
+    if (!p) return;
+    snprintf(p->name, sizeof p->name, "%s", name);
+    buf_put(&p->bytes, bytes, n);
+    b->failed |= p->bytes.failed;
+}
+
 void journal_add_window(struct journal_batch *b, uint32_t turn, const void *bytes, size_t n)
 {
+    struct journal_piece *p = new_piece(b);
     uint8_t at[4];
+    if (!p) return;
+    journal_slot(turn, p->name);
     put_le(at, turn, 4);
-    b->window.len = 0;
-    buf_put(&b->window, at, sizeof at);
-    buf_put(&b->window, bytes, n);
-    b->window_turn = turn;
-    b->failed |= b->window.failed;
+    buf_put(&p->bytes, at, sizeof at);
+    buf_put(&p->bytes, bytes, n);
+    b->failed |= p->bytes.failed;
 }
 
 void journal_add_artifact(struct journal_batch *b, uint64_t id, struct buf *bytes)
@@ -194,7 +212,7 @@ void journal_batch_free(struct journal_batch *b)
     free(b->artifact);
     buf_free(&b->records);
     buf_free(&b->head);
-    buf_free(&b->window);
+    for (size_t i = 0; i < b->n_pieces; i++) buf_free(&b->piece[i].bytes);
     *b = (struct journal_batch){0};
 }
 
@@ -217,18 +235,17 @@ static int put_records(struct store *s, const struct journal_batch *b, uint64_t 
 
 static int put_all(struct store *s, const struct journal_batch *b, uint64_t *bytes, struct err *err)
 {
-    char slot[16];
     int rc = b->records.len > 0 ? put_records(s, b, bytes, err) : 0;
     for (size_t i = 0; i < b->n_artifacts && rc == 0; i++) {
         const struct journal_artifact *a = &b->artifact[i];
         rc = store_put_artifact(s, b->session, a->id, a->bytes.len ? a->bytes.data : "", a->bytes.len, err);
         *bytes += a->bytes.len;
     }
-    if (rc == 0 && b->window.len > 0) {
-        journal_slot(b->window_turn, slot);
-        struct store_key key = store_key_piece(b->session, slot);
-        rc = store_put(s, &key, REC_PIECE, b->window.data, b->window.len, err);
-        *bytes += b->window.len;
+    for (size_t i = 0; i < b->n_pieces && rc == 0; i++) {
+        const struct journal_piece *p = &b->piece[i];
+        struct store_key key = store_key_piece(b->session, p->name);
+        rc = store_put(s, &key, REC_PIECE, p->bytes.len ? p->bytes.data : "", p->bytes.len, err);
+        *bytes += p->bytes.len;
     }
     if (rc == 0 && b->head.len > 0) {
         struct store_key key = store_key_session(b->session);

@@ -8,6 +8,7 @@
  *              5  MARK      turn 1 is taken back: 2 to 4 are out, and stay readable
  *
  *     head     title, model, when, how many numbers are taken, where it was forked from: JSON
+ *     piece "flight"   the last figures of memory, a line of JSON each: what was going on when it ended
  *     piece "window.0" .. "window.15": the window after turn t, in slot t mod 16, with t before it
  *
  * A message's record is a fixed head and its text; an event's is its line of JSON.  What a turn adds, its window and
@@ -47,7 +48,7 @@ struct journal_message {
     size_t len;
 };
 
-enum { JOURNAL_TITLE = 120, JOURNAL_SLOTS = 16 };
+enum { JOURNAL_TITLE = 120, JOURNAL_SLOTS = 16, JOURNAL_PIECES = 4 };
 
 struct journal_head {
     uint8_t id[STORE_SESSION_ID];
@@ -66,8 +67,9 @@ struct journal_batch {
     uint8_t session[STORE_SESSION_ID];
     struct buf records; /* kind:1 number:8 bytes:4 body, one after another */
     size_t n_records;
-    struct buf head, window;
-    uint32_t window_turn;
+    struct buf head;
+    struct journal_piece { char name[16]; struct buf bytes; } piece[JOURNAL_PIECES];
+    size_t n_pieces;
     struct journal_artifact { uint64_t id; struct buf bytes; } *artifact;
     size_t n_artifacts;
     bool failed; /* no memory */
@@ -77,6 +79,7 @@ struct journal_batch {
 void journal_add(struct journal_batch *b, uint64_t number, const struct journal_message *m);
 void journal_add_event(struct journal_batch *b, uint64_t number, const char *json, size_t n);
 void journal_add_head(struct journal_batch *b, const struct journal_head *h);
+void journal_add_piece(struct journal_batch *b, const char *name, const void *bytes, size_t n); /* name: up to 15 */
 void journal_add_window(struct journal_batch *b, uint32_t turn, const void *bytes, size_t n);
 /* The bytes become the batch's. */
 void journal_add_artifact(struct journal_batch *b, uint64_t id, struct buf *bytes);

@@ -40,6 +40,24 @@ void session_mark(struct session *s, enum journal_mark mark, uint64_t first, uin
     s->keep.head.next++;
 }
 
+/* Figures go to the flight recorder, a ring of fixed size. */
+static void note_flight(struct session *s, const char *line, size_t n)
+{
+    struct flight *f = &s->flight[s->n_flight++ % FLIGHT_LINES];
+    if (n >= sizeof f->line) s->n_flight--;
+    else memcpy(f->line, line, n + 1);
+}
+
+static void put_flight(struct session *s)
+{
+    struct buf all = {0};
+    for (size_t i = s->n_flight > FLIGHT_LINES ? s->n_flight - FLIGHT_LINES : 0; i < s->n_flight; i++)
+        buf_puts(&all, s->flight[i % FLIGHT_LINES].line);
+    journal_add_piece(&s->batch, "flight", all.data ? all.data : "", all.len);
+    s->batch.failed |= all.failed;
+    buf_free(&all);
+}
+
 /* Events that last are saved between the messages; texts that a message has are not saved twice. */
 static void on_event(void *self, struct event *e)
 {
@@ -53,6 +71,7 @@ static void on_event(void *self, struct event *e)
     if (e->kind == EV_TOOL) copy.tool.text = (struct event_str){0};
     copy.seq = (int64_t)s->keep.head.next;
     if (event_write(&copy, &line)) s->batch.failed = true;
+    else if (event_info(e->kind)->class == EVENT_SAMPLE) note_flight(s, line.data, line.len);
     else journal_add_event(&s->batch, s->keep.head.next++, line.data, line.len - 1);
     buf_free(&line);
 }
@@ -159,6 +178,7 @@ int session_save(struct session *s, struct err *err)
     if (!session_saves(s)) return 0;
     struct buf *window = &s->past[s->keep.head.turns % JOURNAL_SLOTS];
     s->keep.head.updated_ms = session_now_ms();
+    put_flight(s);
     journal_add_window(&s->batch, s->keep.head.turns, window->data ? window->data : "", window->len);
     if (s->batch.failed) {
         journal_batch_free(&s->batch);
@@ -222,8 +242,8 @@ void session_attach(struct session *s)
     s->texts.keep = &s->keep;
     s->keep.saved = on_saved;
     s->keep.self = s;
-    s->a->trace.durable = on_event;
-    s->a->trace.durable_self = s;
+    s->a->trace.note = on_event;
+    s->a->trace.note_self = s;
     s->a->turns = (int)s->keep.head.turns;
 }
 
@@ -249,7 +269,7 @@ int session_close(struct session *s)
 {
     if (!s->a) return 0;
     int lost = keep_close(&s->keep);
-    s->a->trace.durable = NULL;
+    s->a->trace.note = NULL;
     window_close(s->w);
     texts_close(&s->texts);
     prompt_free(&s->prompt);

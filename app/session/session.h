@@ -17,8 +17,11 @@
 #include "app/session/prompt.h"
 #include "app/session/texts.h"
 #include "app/turn.h"
+#include "memory/forms.h"
 #include "memory/window.h"
 #include "tools/clip.h"
+
+enum { FLIGHT_LINES = 16, FLIGHT_LINE = 700 };
 
 struct session {
     struct app *a;
@@ -30,12 +33,15 @@ struct session {
     uint64_t acknowledged;       /* numbers up to here are durable */
     uint64_t system;             /* the number of the system message; 0: none */
     uint64_t tools;              /* the number of the text that tells of tools; 0: none is offered */
+    uint64_t note;               /* the number of the task state, as session_tasks() found it; 0: none */
     uint64_t vocabulary;         /* tells tokenizer and template from others */
     uint64_t summary_before;     /* the summary before the one in force, for a comparison; 0: none */
     struct buf past[JOURNAL_SLOTS]; /* the window after turn t, in slot t mod 16; empty: not known */
     uint32_t past_turn[JOURNAL_SLOTS];
     struct turn_result last;     /* of the last turn that was admitted; its text is empty */
     bool any;                    /* there was one since this session was opened */
+    struct flight { char line[FLIGHT_LINE]; } flight[FLIGHT_LINES]; /* the last figures, for who looks after a crash */
+    size_t n_flight;             /* noted so far; the newest is at (n_flight - 1) % FLIGHT_LINES */
     bool unsaved_told;           /* that saving fails was said */
 };
 
@@ -67,6 +73,12 @@ int session_undo(struct session *s, struct buf *text, struct err *err);
 int session_undo_summary(struct session *s, struct err *err);
 int session_pin(struct session *s, const char *text, size_t n, uint64_t *id, struct err *err);
 int session_unpin(struct session *s, uint64_t id, struct err *err);
+
+/* Tasks: what is open and what is done, in every call and every summary as it is said here. */
+int session_task(struct session *s, const char *text, size_t n, struct err *err);
+int session_task_done(struct session *s, size_t number, struct err *err); /* of the open ones, from 1 */
+/* *any: there are some, and out is for forms_record_free() (its open and done sections count).  -1: damaged. */
+int session_tasks(struct session *s, struct form_record *out, bool *any);
 
 /* Goes on in a copy of this session as it was after `turn`; this one stays as it is, saved.  -1: err says why not; if
  * then s->w is NULL, neither could be opened and the session is over. */

@@ -12,6 +12,9 @@ struct compaction {
     struct form_record before; /* parsed; points into `said_before` */
     struct buf said_before;
     bool has_before;
+    struct form_record note;   /* the task state */
+    struct summary_tasks tasks;
+    bool has_tasks;
     struct turn_result asked;
     struct buf text;           /* the candidate */
     struct summary_result result;
@@ -68,6 +71,14 @@ static size_t sources(struct session *s, const struct window_ref *range, struct 
     return n;
 }
 
+static const struct summary_tasks *tasks_of(const struct compaction *c) { return c->has_tasks ? &c->tasks : NULL; }
+
+static void read_tasks(struct session *s, struct compaction *c)
+{
+    if (session_tasks(s, &c->note, &c->has_tasks)) return;
+    if (c->has_tasks) c->tasks = (struct summary_tasks){c->note.section[RECORD_DONE], c->note.section[RECORD_OPEN]};
+}
+
 static struct summary_limit limit_of(struct session *s, const struct compaction *c)
 {
     return (struct summary_limit){tokens_of, s, c->p.max_tokens};
@@ -81,7 +92,7 @@ static int extract(struct session *s, struct compaction *c, bool all, struct err
     size_t n = sources(s, &c->p.cut, said, SOURCES);
     if (all) n += sources(s, &c->p.range, said + n, SOURCES);
     c->text.len = 0;
-    return summary_extract(c->has_before ? &c->before : NULL, said, n, NULL, &limit, &c->text, &c->result, err);
+    return summary_extract(c->has_before ? &c->before : NULL, said, n, tasks_of(c), &limit, &c->text, &c->result, err);
 }
 
 /* What left earlier without a summary is not in the exchange: an extract of it goes before what the model says. */
@@ -117,7 +128,7 @@ static int merge(struct session *s, struct compaction *c, struct err *err)
     add_cut(s, c);
     struct summary_limit limit = limit_of(s, c);
     c->text.len = 0;
-    rc = summary_merge(c->has_before ? &c->before : NULL, &now, NULL, &limit, &c->text, &c->result, err);
+    rc = summary_merge(c->has_before ? &c->before : NULL, &now, tasks_of(c), &limit, &c->text, &c->result, err);
     forms_record_free(&now);
     return rc;
 }
@@ -174,6 +185,7 @@ static void tell(struct session *s, const struct compaction *c, bool done)
 static void finish(struct compaction *c)
 {
     if (c->has_before) forms_record_free(&c->before);
+    if (c->has_tasks) forms_record_free(&c->note);
     buf_free(&c->said_before);
     buf_free(&c->asked.text);
     buf_free(&c->text);
@@ -190,6 +202,7 @@ int session_compact(struct session *s, struct err *err)
     say_dim("[summing up %lld messages: %lld tokens of prompt, about %lld of them to be read]",
             (long long)c.p.range.messages, (long long)c.p.tokens, (long long)c.p.prefill);
     read_before(s, &c);
+    read_tasks(s, &c);
     int rc = ask_model(s, &c, &why);
     bool stopped = signals_pending() != 0;
     if (rc == 0) rc = merge(s, &c, &why);
