@@ -7,7 +7,7 @@
 #
 # Variables: BUILD=folder  CC=clang  CFLAGS=more  V=1 (show commands)  T=part (tests with it in their name)
 #            MODEL=file.gguf and ARGS=... (make run)  ARGS=... (make bench)  FUZZ_SECONDS=600 (make fuzz)
-#            SOAK_SECONDS=60 (make soak)
+#            SOAK_SECONDS=60 SOAK_TURNS=10000 (make soak)
 
 BUILD ?= build
 ifeq ($(origin CC),default)
@@ -17,6 +17,7 @@ CFLAGS ?=
 LDFLAGS ?=
 FUZZ_SECONDS ?= 600
 SOAK_SECONDS ?= 60
+SOAK_TURNS ?= 10000
 T ?=
 export BUILD
 
@@ -103,8 +104,9 @@ bench: ## speed and memory: two real shapes, then the embedded model; ARGS=... g
 	$(if $(ARGS),,@$(call folder,release)/tests/bench --models assets/plimsoll-tiny.gguf \
 	    --tests pp1500,tg256,b8x64,sweep256,agents8,resume,watch2048,ledger8x4096)
 
-soak: ## 64 clients without manners on four engines for SOAK_SECONDS: ends, books, memory, a stopped stdout
-	$(again) VARIANT=release STAGE=test soak-program
+soak: ## a session of SOAK_TURNS turns; then 64 clients without manners on four engines for SOAK_SECONDS
+	$(again) VARIANT=release STAGE=test soak-program $(call folder,release)/tests/test_soak_session
+	@PLIMSOLL_SOAK_TURNS=$(SOAK_TURNS) $(call folder,release)/tests/test_soak_session
 	@$(call folder,release)/tests/soak $(SOAK_SECONDS)
 
 eval-model: ## judge the embedded model on held-out cases and print the table; ARGS=... goes to the judge

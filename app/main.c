@@ -4,6 +4,7 @@
 #include "app/faces.h"
 #include "app/say.h"
 #include "app/signals.h"
+#include "engine/hostmem.h"
 #include "memory/forms.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -54,6 +55,7 @@ int main(int argc, char **argv)
     struct app a;
     struct err err = {0};
     fill_standard_descriptors();
+    hostmem_return_large();
     signals_ignore_pipe();
     if (argc > 1 && strcmp(argv[1], "forms") == 0) return forms_run(argc - 1, argv + 1);
     int bad = opts_parse(&o, argc, argv, NULL, &err);

@@ -1,5 +1,6 @@
 /* hostmem.c - /proc/meminfo and the control groups' limits. */
 #include "engine/hostmem.h"
+#include <malloc.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <unistd.h>
@@ -102,3 +103,11 @@ uint64_t hostmem_total_in(const char *root)
 }
 
 uint64_t hostmem_total(void) { return hostmem_total_in(""); }
+
+void hostmem_return_large(void)
+{
+#ifdef M_MMAP_THRESHOLD
+    mallopt(M_MMAP_THRESHOLD, 256 << 10);
+    mallopt(M_TRIM_THRESHOLD, 1 << 20);
+#endif
+}

@@ -360,25 +360,33 @@ static char *path_argument(const char *path)
     return text;
 }
 
+int session_result(struct session *s, const struct session_tool *t, struct buf *bytes, struct err *err)
+{
+    struct result r = {.by = t->by, .name = t->name};
+    int rc = clip_result(s, bytes, t->kind, &r, err);
+    if (rc == 0 && r.artifact) rc = session_offer_tools(s, err);
+    if (rc == 0) rc = append_ours(s, t->arguments, &r, err);
+    if (rc == 0) tell(s, &r, t->arguments);
+    buf_free(&r.text);
+    return rc ? -1 : 0;
+}
+
 int session_attach_file(struct session *s, const char *path, struct err *err)
 {
     struct buf bytes = {0}, before = {0};
-    struct result r = {.by = "user", .name = "read"};
     uint64_t first = s->keep.head.next;
     char *args = path_argument(path);
     int rc = args ? read_file(path, &bytes, err) : err_set(err, -1, "%.200s is no name in UTF-8", path);
     window_save(s->w, s->vocabulary, &before);
-    if (rc == 0) rc = clip_result(s, &bytes, kind_of(path), &r, err);
-    if (rc == 0 && r.artifact) rc = session_offer_tools(s, err);
-    if (rc == 0) rc = append_ours(s, args, &r, err);
-    if (rc == 0) tell(s, &r, args);
-    else if (!before.failed) session_withdraw(s, &before, first);
+    if (before.failed) rc = err_set(err, -1, "no memory for %.200s", path);
+    const struct session_tool read = {.by = "user", .name = "read", .arguments = args, .kind = kind_of(path)};
+    if (rc == 0) rc = session_result(s, &read, &bytes, err);
+    if (rc && !before.failed) session_withdraw(s, &before, first);
     session_tell(s);
     struct err save = {0};
     if (session_save(s, &save)) app_error(s->a, "store", save.text);
     buf_free(&before);
-    buf_free(&r.text);
     buf_free(&bytes);
     free(args);
-    return rc ? -1 : 0;
+    return rc;
 }
