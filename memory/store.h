@@ -18,7 +18,7 @@
  *     'a' SESSION artifact:8           an artifact's head: bytes:8, CRC-32C of all of them:4 (little-endian)
  *     'c' SESSION artifact:8 chunk:4   its bytes, 16,000 to a chunk, each compressed on its own (zstd)
  *     'W'                              a session was deleted; its bytes in free pages are still to be wiped
- *     'K' name:1..128                  cache only
+ *     'K' name:1..128                  cache only; names that begin with 'R' are the recall index's (recall.h)
  *
  * Writing: store_put() and its kin collect in memory; store_commit() makes one transaction of it all and returns when
  * it is durable (the journal's).  So no transaction is open across a wait, what was put is not lost when the map has
@@ -133,6 +133,18 @@ struct store_visit { /* neither may call the store; true: go on */
 int store_each_message(struct store *s, const uint8_t session[STORE_SESSION_ID], uint64_t from,
                        const struct store_visit *v, struct err *err);
 int store_each_session(struct store *s, const struct store_visit *v, struct err *err);
+
+/* Records in the order of their keys, one at a call and each from the newest commit: a place, not a transaction. */
+struct store_place {
+    enum store_part part;
+    struct store_key key; /* begin here; then the key of the record that was given or found damaged */
+    size_t same;          /* of its first bytes all keys have */
+    bool behind;          /* the key itself was visited */
+};
+/* The body of the next one into out, at most `most` bytes.  0 and *n; STORE_NOT_FOUND: no more; STORE_DAMAGED (named in
+ * err; also a body that is longer): the next call goes on behind it. */
+int store_next(struct store *s, struct store_place *p, enum rec_kind kind, void *out, size_t most, size_t *n,
+               struct err *err);
 
 /* ------------------------------------------------------------------ artifacts */
 

@@ -92,3 +92,57 @@ int store_each_session(struct store *s, const struct store_visit *v, struct err 
     const struct range range = {{{'S'}, 1}, 1, 1 + STORE_SESSION_ID, is_session};
     return each(s, &range, v, err);
 }
+
+/* ------------------------------------------------------------------ one after another */
+
+/* Whether a key lies where the walk has not been.  Damage may give keys out of order: they never lead back. */
+static bool is_ahead(const struct store_place *p, const MDB_val *k)
+{
+    int order = memcmp(k->mv_data, p->key.byte, MIN(k->mv_size, p->key.n));
+    if (order == 0) order = (k->mv_size > p->key.n) - (k->mv_size < p->key.n);
+    return order > 0 || (order == 0 && !p->behind);
+}
+
+/* The cursor to the next key.  One longer than a store's is passed over: it is not ours. */
+static int advance(MDB_cursor *cursor, const struct store_place *p, MDB_val *k, MDB_val *v)
+{
+    *k = (MDB_val){p->key.n, (void *)p->key.byte};
+    int got = mdb_cursor_get(cursor, k, v, MDB_SET_RANGE);
+    while (!got && (!is_ahead(p, k) || k->mv_size > STORE_KEY_MAX)) got = mdb_cursor_get(cursor, k, v, MDB_NEXT);
+    if (!got && (k->mv_size < p->same || memcmp(k->mv_data, p->key.byte, p->same) != 0)) got = MDB_NOTFOUND;
+    return got;
+}
+
+static int take(struct store_place *p, MDB_val k, MDB_val v, enum rec_kind kind, void *out, size_t most, size_t *n,
+                struct err *err)
+{
+    struct rec r;
+    memcpy(p->key.byte, k.mv_data, k.mv_size);
+    p->key.n = k.mv_size;
+    p->behind = true;
+    int why = rec_decode(v.mv_data, v.mv_size, kind, p->key.byte, p->key.n, &r);
+    if (!why && r.len > most) why = REC_LENGTH;
+    if (why) return damaged(p->key.byte, p->key.n, why, err);
+    memcpy(out, r.body, r.len);
+    *n = r.len;
+    return 0;
+}
+
+int store_next(struct store *s, struct store_place *p, enum rec_kind kind, void *out, size_t most, size_t *n,
+               struct err *err)
+{
+    MDB_cursor *cursor;
+    MDB_txn *txn;
+    MDB_val k, v;
+    int rc = store_begin_read(s, p->part, &txn, err);
+    if (rc) return rc;
+    int got = mdb_cursor_open(txn, s->part[p->part].dbi, &cursor);
+    if (!got) {
+        got = advance(cursor, p, &k, &v);
+        if (!got) rc = take(p, k, v, kind, out, most, n, err);
+        mdb_cursor_close(cursor);
+    }
+    mdb_txn_abort(txn);
+    if (got == MDB_NOTFOUND) return err_set(err, STORE_NOT_FOUND, "there is no such record behind this one");
+    return got ? store_lmdb(err, got, "read", s->dir) : rc;
+}

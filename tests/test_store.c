@@ -278,6 +278,51 @@ TEST(a_damaged_record_is_named_and_skipped)
     store_close(s);
 }
 
+static void put_cached(struct store *s, const char *name, const char *text)
+{
+    struct store_key key = store_key_cache(name, strlen(name));
+    OK(store_put(s, &key, REC_CACHE, text, strlen(text), &err));
+}
+
+TEST(a_walk_gives_one_record_at_a_call_and_goes_on_behind_damage)
+{
+    const char *dir = fresh_dir();
+    struct store *s = open_at(dir);
+    struct store_key bad = store_key_cache("x2", 2);
+    struct store_place p = {.part = STORE_CACHE, .key = store_key_cache("x", 1), .same = 2};
+    char out[8];
+    size_t n;
+    store_begin(s, STORE_CACHE);
+    put_cached(s, "w", "before");
+    put_cached(s, "x1", "one");
+    put_cached(s, "x3", "three");
+    put_cached(s, "x30", "too long for out");
+    put_cached(s, "x4", "");
+    put_cached(s, "y", "behind");
+    OK(store_commit(s, &err));
+    store_close(s);
+    plant(dir, "cache", &bad, "no record", 9);
+    s = open_at(dir);
+    OK(store_next(s, &p, REC_CACHE, out, sizeof out, &n, &err));
+    CHECK_EQ(n, 3);
+    CHECK_MEM(out, "one", 3);
+    CHECK_EQ(store_next(s, &p, REC_CACHE, out, sizeof out, &n, &err), STORE_DAMAGED);
+    CHECK_MEM(p.key.byte, bad.byte, bad.n);
+    store_begin(s, STORE_CACHE); /* between two steps the store may be written to */
+    put_cached(s, "x25", "new");
+    OK(store_commit(s, &err));
+    OK(store_next(s, &p, REC_CACHE, out, sizeof out, &n, &err));
+    CHECK_MEM(out, "new", 3);
+    OK(store_next(s, &p, REC_CACHE, out, sizeof out, &n, &err));
+    CHECK_MEM(out, "three", 5);
+    CHECK_EQ(store_next(s, &p, REC_CACHE, out, sizeof out, &n, &err), STORE_DAMAGED);
+    OK(store_next(s, &p, REC_CACHE, out, sizeof out, &n, &err));
+    CHECK_EQ(n, 0);
+    CHECK_EQ(store_next(s, &p, REC_CACHE, out, sizeof out, &n, &err), STORE_NOT_FOUND);
+    CHECK_EQ(store_next(s, &p, REC_CACHE, out, sizeof out, &n, &err), STORE_NOT_FOUND);
+    store_close(s);
+}
+
 TEST(a_record_of_another_kind_is_not_given)
 {
     struct store *s = open_at(fresh_dir());
