@@ -1,7 +1,7 @@
 /* recall.h - what was said, summed up, kept or ingested, found again by its words: BM25 over chunks of text.
  *
  *     text ── recall_chunk() ──> chunk ── recall_add() ──> table ── recall_flush() ──> segment ── merges ──> segment
- *     question ── recall_search() ──> hits: which chunk, its score, each word's share ── recall_window() ──> a quotation
+ *     question ── recall_search() ──> hits: which chunk, its score, each word's share ── recall_window() ──> quotation
  *
  * An inverted index in the cache part of the store, apart for each session: a search in one session reads nothing of
  * another's, not even its figures, and forgetting one is the removal of its keys.  The text is not in it; the caller
@@ -16,8 +16,8 @@
  *     'R' 'x' SESSION n:8                        chunks n * 8192 and on that were removed: a bit each
  *
  * Chunks are numbered in a session as they come.  A segment is written once; four of a size (to the power of four) are
- * merged to one, those of 1 MiB stay: so a posting is written about six times, and a call merges at most 4 MiB.  A block
- * fills a page of LMDB.  Chunks that were removed are never found again; their postings leave at the merge (call
+ * merged to one, those of 1 MiB stay: so a posting is written about six times, and a call merges at most 4 MiB.  A
+ * block fills a page of LMDB.  Chunks that were removed are never found again; their postings leave at the merge (call
  * recall_merge() until it says 0).
  *
  * Score: the sum over the question's terms of idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * terms / mean)), where
@@ -26,13 +26,14 @@
  * added below the logarithm, so that no term counts against a chunk).  A term that is everywhere weighs next to
  * nothing: there is no list of stop words.  A term that is asked twice counts once.
  *
- * Damage: a record that is damaged or missing where another says that it is, is named and skipped.  Changes refuse to go
- * on (STORE_DAMAGED) and a search says so beside its hits: forget the session and add its texts anew.  (While another
- * process writes to that session a search may see half of a merge: look again under the session's lock.)
+ * Damage: a record that is damaged, or missing where another tells of it, is named and skipped.  Changes refuse to go
+ * on (STORE_DAMAGED) and a search says so beside its hits: forget the session and add its texts anew.  A search cannot
+ * know of the loss of a session's figures or of a block that it would begin in; a merge knows of every block.  (While
+ * another process writes to that session a search may see half of a merge: look again under the session's lock.)
  * store_delete_session() and store_wipe() begin the cache anew: clear the table, and add every session anew.
  *
- * Memory: recall_room() bytes, taken at open, and no more but what the store holds until a commit: of a flush or a merge
- * at most about 8 MiB.  Thread: the store's, one at a time.  Errors: the store's (store.h). */
+ * Memory: recall_room() bytes, taken at open, for feeding and searching; beside it only what the store holds until a
+ * commit: of a flush or a merge at most about 8 MiB.  Thread: the store's, one at a time.  Errors: the store's. */
 #ifndef RECALL_H
 #define RECALL_H
 #include "memory/fold.h"
@@ -61,8 +62,8 @@ void recall_close(struct recall *r);                          /* what was not fl
 
 /* Where to cut a text: the bytes of the chunk that begins here; *next: where the one behind it begins (they overlap), n
  * when this was the last.  n: what is left of the text; of more than RECALL_CHUNK bytes only the first RECALL_CHUNK are
- * looked at, so that a stream need not be in memory.  Cut behind a line or a blank where there is one in the last third,
- * else before a character.  n = 0 is an empty chunk. */
+ * looked at, so that a stream need not be in memory.  Cut behind a line or a blank where there is one in the last
+ * third, else before a character.  n = 0 is an empty chunk. */
 size_t recall_chunk(const void *text, size_t n, size_t *next);
 
 struct recall_doc { /* a chunk, as the caller knows it */
@@ -75,8 +76,8 @@ struct recall_doc { /* a chunk, as the caller knows it */
     uint64_t when;  /* of equal hits the later comes first: any number that grows */
 };
 
-/* Into the table; found after flush and commit.  The same chunk given twice is there twice.  0; RECALL_FULL: there is no
- * room, or chunks of another session are in the table; STORE_TOO_BIG: more than RECALL_CHUNK bytes. */
+/* Into the table; found after flush and commit.  The same chunk given twice is there twice.  0; RECALL_FULL: there is
+ * no room, or chunks of another session are in the table; STORE_TOO_BIG: more than RECALL_CHUNK bytes. */
 int recall_add(struct recall *r, const struct recall_doc *doc, const void *text, size_t n, struct err *err);
 
 /* Changes: each puts into the transaction that the caller began on STORE_CACHE, and commits; one change of a session in

@@ -208,7 +208,8 @@ RIG struct recall_hit *plain_search(const struct plain *p, const struct recall_q
             double norm = 1.2 * (0.25 + 0.75 * ((double)folded[i].n / mean));
             if (tf == 0) continue;
             hit[i].tf[t] = (uint32_t)tf;
-            hit[i].share[t] = log(1 + ((double)docs - (double)has + 0.5) / ((double)has + 0.5)) * tf * 2.2 / (tf + norm);
+            double idf = log(1 + ((double)docs - (double)has + 0.5) / ((double)has + 0.5));
+            hit[i].share[t] = idf * tf * 2.2 / (tf + norm);
             hit[i].score += hit[i].share[t];
         }
     }
