@@ -138,6 +138,10 @@ struct kern {
     void (*close)(struct kdev *d);
     /* One line for people: "avx512 (VNNI, BF16), 2 threads on cores 0-1". */
     const char *(*describe)(const struct kdev *d);
+    /* What the bits of a result, and the inside of a KV page, depend on besides what goes in: "cpu 1 avx512" (a number
+     * that is raised by hand when the same steps give other bits).  Pages are exchanged between devices that say the
+     * same.  NULL: with no other. */
+    const char *(*numerics)(const struct kdev *d);
     /* Which kernel multiplies a matrix of this type here ("avx512 vnni", "portable", ...). */
     const char *(*mat_kernel)(const struct kdev *d, enum ktype type);
 

@@ -37,6 +37,12 @@ static const char *ref_describe(const struct kdev *d)
     return "reference (double sums), 1 thread";
 }
 
+/* The number is raised when the sums below are made in another order, or pages lie otherwise. */
+static const char *ref_numerics(const struct kdev *d)
+{
+    return d->round_activations ? "ref 1 int8 activations" : "ref 1";
+}
+
 static bool is_integer(enum ktype type)
 {
     return type != KT_F32 && type != KT_F16 && type != KT_BF16;
@@ -458,6 +464,7 @@ const struct kern *kern_ref(void)
         .open = ref_open,
         .close = ref_close,
         .describe = ref_describe,
+        .numerics = ref_numerics,
         .mat_kernel = ref_mat_kernel,
         .take = ref_take,
         .give = ref_give,

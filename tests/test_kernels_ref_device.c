@@ -138,6 +138,7 @@ TEST(a_device_says_what_it_is)
     struct kdev *round = k->open(&(struct kern_config){.round_activations = true}, NULL);
     CHECK(plain && round);
     CHECK(strcmp(k->describe(plain), k->describe(round)) != 0);
+    CHECK(strcmp(k->numerics(plain), k->numerics(round)) != 0);
     CHECK_STR(k->mat_kernel(plain, KT_Q4_K), "double sums");
     CHECK_STR(k->mat_kernel(round, KT_Q4_K), "double sums, int8 activations");
     CHECK_STR(k->mat_kernel(round, KT_F16), "double sums");

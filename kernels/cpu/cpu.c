@@ -64,6 +64,8 @@ static int cpu_fetch(struct kdev *d, struct kstream *st, void *dst, const void *
 
 /* --------------------------------------------------------------- opening, closing */
 
+enum { NUMERICS = 1 }; /* raised when a kernel of some instruction set gives other bits, or pages lie otherwise */
+
 static void cpu_close(struct kdev *d)
 {
     if (!d) return;
@@ -96,12 +98,18 @@ static struct kdev *cpu_open(const struct kern_config *cfg, struct err *err)
     }
     int at = snprintf(d->said, sizeof d->said, "%s, ", isa->said);
     crew_describe(d->crew, d->said + at, sizeof d->said - (size_t)at);
+    snprintf(d->numerics, sizeof d->numerics, "cpu %d %s", NUMERICS, isa->name);
     return d;
 }
 
 static const char *cpu_describe(const struct kdev *d)
 {
     return d->said;
+}
+
+static const char *cpu_numerics(const struct kdev *d)
+{
+    return d->numerics;
 }
 
 static const char *cpu_mat_kernel(const struct kdev *d, enum ktype type)
@@ -167,6 +175,7 @@ const struct kern *kern_cpu(void)
         .open = cpu_open,
         .close = cpu_close,
         .describe = cpu_describe,
+        .numerics = cpu_numerics,
         .mat_kernel = cpu_mat_kernel,
         .take = cpu_take,
         .give = cpu_give,

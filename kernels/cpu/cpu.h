@@ -25,7 +25,7 @@ struct kdev {
     struct crew *crew;
     struct cpu_scratch *scratch; /* (threads) */
     size_t scratch_bytes;
-    char said[2048];
+    char said[2048], numerics[32];
 };
 
 /* ------------------------------------------------------------------- workspace */
