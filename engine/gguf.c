@@ -213,26 +213,43 @@ const struct gguf_tensor *gguf_tensor(const struct gguf *g, const char *name)
     return t ? *t : NULL;
 }
 
-int gguf_read(const struct gguf *g, const struct gguf_tensor *t, uint64_t from, void *dst, size_t n, struct err *err)
+/* n bytes from byte `at` of the file; what: "tensor NAME", for messages. */
+static int read_at(const struct gguf *g, const char *what, uint64_t at, void *dst, size_t n, struct err *err)
 {
-    uint64_t end, at = t->offset + from;
-    assert(!size_add(from, n, &end) && end <= t->bytes);
     for (char *to = dst; n > 0;) {
         ssize_t got = pread(g->fd, to, n, (off_t)at);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) {
-            return err_set(err, -1, "%s: tensor \"%s\": byte %llu cannot be read: %s", g->shown, t->name,
-                           (unsigned long long)at, strerror(errno));
+            return err_set(err, -1, "%s: %s: byte %llu cannot be read: %s", g->shown, what, (unsigned long long)at,
+                           strerror(errno));
         }
         if (got == 0) {
-            return err_set(err, -1, "%s: tensor \"%s\": the file now ends at or before byte %llu, %zu bytes short: "
-                           "it was cut or written while open", g->shown, t->name, (unsigned long long)at, n);
+            return err_set(err, -1, "%s: %s: the file now ends at or before byte %llu, %zu bytes short: it was cut or "
+                           "written while open", g->shown, what, (unsigned long long)at, n);
         }
         to += got;
         at += (uint64_t)got;
         n -= (size_t)got;
     }
     return 0;
+}
+
+int gguf_read(const struct gguf *g, const struct gguf_tensor *t, uint64_t from, void *dst, size_t n, struct err *err)
+{
+    char what[GGUF_MAX_NAME_LEN + 16];
+    uint64_t end;
+    assert(!size_add(from, n, &end) && end <= t->bytes);
+    snprintf(what, sizeof what, "tensor \"%s\"", t->name);
+    return read_at(g, what, t->offset + from, dst, n, err);
+}
+
+uint64_t gguf_head_bytes(const struct gguf *g) { return g->n_tensors > 0 ? g->tensors[0].offset : g->file_bytes; }
+
+int gguf_read_head(const struct gguf *g, uint64_t from, void *dst, size_t n, struct err *err)
+{
+    uint64_t end;
+    assert(!size_add(from, n, &end) && end <= gguf_head_bytes(g));
+    return read_at(g, "keys and tensor infos", from, dst, n, err);
 }
 
 int gguf_unchanged(const struct gguf *g, struct err *err)

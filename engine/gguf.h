@@ -92,6 +92,10 @@ const struct gguf_tensor *gguf_tensor(const struct gguf *g, const char *name); /
  * which). from + n <= t->bytes is the caller's duty. */
 int gguf_read(const struct gguf *g, const struct gguf_tensor *t, uint64_t from, void *dst, size_t n, struct err *err);
 
+/* What lies before the tensors' data: keys and tensor infos, as bytes.  Read like a tensor. */
+uint64_t gguf_head_bytes(const struct gguf *g);
+int gguf_read_head(const struct gguf *g, uint64_t from, void *dst, size_t n, struct err *err);
+
 /* 0, or -1 when the file's size or modification time is no longer what it was at gguf_open(). */
 int gguf_unchanged(const struct gguf *g, struct err *err);
 #endif

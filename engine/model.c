@@ -356,8 +356,21 @@ struct loader {
     void (*progress)(void *, uint64_t, uint64_t);
     void *self;
     uint64_t done, all;
+    struct digest digest; /* of what was read */
     struct err *err;
 };
+
+/* What the file says before its tensors: sizes, rotation, names.  A page of attention memory depends on most of it. */
+static int digest_head(struct loader *l)
+{
+    uint64_t all = gguf_head_bytes(l->g);
+    for (uint64_t at = 0, n; at < all; at += n) {
+        n = MIN(all - at, (uint64_t)l->stage_bytes);
+        if (gguf_read_head(l->g, at, l->stage, (size_t)n, l->err)) return -1;
+        digest_add(&l->digest, l->stage, (size_t)n);
+    }
+    return 0;
+}
 
 /* Bytes of a row as floats, if that is how it is to be held and the file has another type; else 0. */
 static size_t wide_row(const struct model_part *p)
@@ -376,6 +389,7 @@ static int load_mat(struct loader *l, const struct model_part *part)
         int n = MIN(step, m->rows - r);
         unsigned char *src = l->stage;
         if (gguf_read(l->g, part->t, (uint64_t)r * row, src, (size_t)n * row, l->err)) return -1;
+        digest_add(&l->digest, src, (size_t)n * row);
         if (wide) {
             src += size_align((size_t)n * row, 64);
             quant_decode(part->t->type, l->stage, (float *)(void *)src, (int64_t)n * m->cols);
@@ -392,6 +406,7 @@ static int load_vec(struct loader *l, const struct model_part *part, float *dev)
     int64_t n = part->t->dim[0];
     float *floats = (float *)(void *)(l->stage + size_align(part->t->bytes, 64));
     if (gguf_read(l->g, part->t, 0, l->stage, (size_t)part->t->bytes, l->err)) return -1;
+    digest_add(&l->digest, l->stage, (size_t)part->t->bytes);
     quant_decode(part->t->type, l->stage, floats, n);
     for (int64_t i = 0; i < n; i++)
         if (!isfinite(floats[i]))
@@ -424,7 +439,8 @@ int model_load(struct model *m, const struct gguf *g, const struct kern *k, stru
     for (int i = 0; i < m->n_parts; i++) l.all += m->part[i].t->bytes;
     l.stage = aligned_alloc(64, size_align(l.stage_bytes, 64));
     if (!l.stage) return err_set(err, -1, "no memory for %zu bytes to load through", l.stage_bytes);
-    int rc = 0;
+    digest_begin(&l.digest);
+    int rc = digest_head(&l);
     for (int i = 0; i < m->n_parts && rc == 0; i++) {
         struct model_part *part = &m->part[i];
         void *dev = (char *)dev_slab + part->offset;
@@ -433,6 +449,8 @@ int model_load(struct model *m, const struct gguf *g, const struct kern *k, stru
         rc = part->mat ? load_mat(&l, part) : load_vec(&l, part, dev);
     }
     free(l.stage);
+    digest_add(&l.digest, m->inv_freq, (size_t)m->rope.dims / 2 * sizeof *m->inv_freq);
+    m->digest = digest_end(&l.digest);
     if (m->tied) m->output = m->embed;
     return rc ? rc : gguf_unchanged(g, err);
 }

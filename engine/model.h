@@ -11,6 +11,7 @@
  * Owner: struct model owns its arrays; the slab is the caller's.  Threads: one; read-only after load. */
 #ifndef MODEL_H
 #define MODEL_H
+#include "engine/digest.h"
 #include "engine/gguf.h"
 #include "kernels/kernels.h"
 #include "plimsoll.h"
@@ -41,6 +42,8 @@ struct model {
 
     struct model_part *part; /* what to load: every tensor once, with its place */
     int n_parts;
+    /* Of all that the file says, when it is loaded: its head, every weight, and the rotation as computed here. */
+    struct sip128 digest;
     size_t bytes; /* of the slab, for the backend of model_plan() */
     double *inv_freq;
 };
