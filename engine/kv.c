@@ -10,7 +10,8 @@
 enum { NONE = -1 };
 
 struct kv_page {
-    int refs, fill;         /* sequences that hold it; tokens in it while it is held */
+    int refs, fill;         /* sequences that hold it; tokens in it while it is held (known and 0: adopted, and not
+                             * held yet) */
     int agent;              /* of the last holder */
     int holder;             /* the slot, while refs is 1 */
     int free_at;            /* where on the stack, while it is free; else NONE */
@@ -30,7 +31,7 @@ struct kv_slot {
 struct kv {
     int groups, pages, usable, slots, stride;
     int promised, held, shared, free; /* promised: and not taken yet */
-    uint64_t tokens, shared_kind[KV_KINDS], reused, evicted;
+    uint64_t tokens, shared_kind[KV_KINDS], reused, evicted, adopted;
     struct prefix *prefix;
     struct kv_page *page;  /* (pages) */
     int *free_page;        /* (pages) the first `free` are */
@@ -124,12 +125,26 @@ static void sub_kinds(uint64_t *from, const struct kv_page *p)
     for (int k = 0; k < KV_KINDS; k++) from[k] -= p->kind[k];
 }
 
+void kv_identify(struct kv *kv, struct sip128 identity) { prefix_identify(kv->prefix, identity); }
+
+/* Page `number` came from elsewhere; now it becomes place i of a slot, whose tokens have kinds. */
+static void count_adopted(struct kv *kv, int slot, int i, struct kv_page *p)
+{
+    const uint8_t *kind = kv->slot[slot].kind;
+    memset(p->kind, 0, sizeof p->kind);
+    for (int t = i * KERN_PAGE; t < (i + 1) * KERN_PAGE; t++) p->kind[kind ? kind[t] : 0]++;
+    p->fill = KERN_PAGE;
+}
+
 /* `slot` takes hold of a page, at place i of its table. */
 static void hold(struct kv *kv, int slot, int i, int number)
 {
     struct kv_page *p = &kv->page[number];
     if (p->refs == 0) {
-        if (prefix_knows(kv->prefix, number)) prefix_wake(kv->prefix, number);
+        if (prefix_knows(kv->prefix, number)) {
+            prefix_wake(kv->prefix, number);
+            if (p->fill == 0) count_adopted(kv, slot, i, p);
+        }
         kv->held++;
         kv->tokens += (uint64_t)p->fill;
         p->holder = slot;
@@ -185,23 +200,35 @@ static void forget_page(struct kv *kv, int number)
     put_free(kv, number);
 }
 
-/* A page for new tokens at place i of a slot.  There is one: it was promised. */
-static void take_page(struct kv *kv, int slot, int i)
+/* At least one page is free after this: if none was, of those that rest, the longest unused goes.  One does. */
+static void need_free(struct kv *kv)
 {
-    const struct kv_slot *s = &kv->slot[slot];
-    if (kv->free == 0) {
-        int oldest = prefix_oldest(kv->prefix);
-        assert(oldest != NONE);
-        prefix_wake(kv->prefix, oldest);
-        prefix_forget(kv->prefix, oldest);
-        put_free(kv, oldest);
-        kv->evicted++;
-    }
-    int number = s->first ? s->run + i : kv->free_page[kv->free - 1];
+    if (kv->free > 0) return;
+    int oldest = prefix_oldest(kv->prefix);
+    assert(oldest != NONE);
+    prefix_wake(kv->prefix, oldest);
+    prefix_forget(kv->prefix, oldest);
+    put_free(kv, oldest);
+    kv->evicted++;
+}
+
+/* Off the free stack, with nothing in it. */
+static struct kv_page *take_empty(struct kv *kv, int number)
+{
     struct kv_page *p = &kv->page[number];
     take_free(kv, number);
     p->fill = 0;
     memset(p->kind, 0, sizeof p->kind);
+    return p;
+}
+
+/* A page for new tokens at place i of a slot.  There is one: it was promised. */
+static void take_page(struct kv *kv, int slot, int i)
+{
+    const struct kv_slot *s = &kv->slot[slot];
+    need_free(kv);
+    int number = s->first ? s->run + i : kv->free_page[kv->free - 1];
+    take_empty(kv, number);
     hold(kv, slot, i, number);
 }
 
@@ -226,7 +253,7 @@ bool kv_admit(struct kv *kv, int slot, const struct kv_ask *a, int *shared)
 {
     assert(slot >= 0 && slot < kv->slots && a->tokens > 0 && a->n <= a->tokens && (!a->most || a->most >= a->tokens));
     struct kv_slot *s = &kv->slot[slot];
-    struct sip128 hash = {0};
+    struct sip128 hash = prefix_root(kv->prefix);
     int need = kv_pages_for(a->tokens), woken = 0, found = find_front(kv, slot, a, &hash, &woken);
     assert(s->promised == 0 && kv_pages_for(MAX(a->most, a->tokens)) <= kv->stride);
     int64_t wanted = (int64_t)kv->held + kv->promised + woken + need - found + a->spare;
@@ -323,6 +350,65 @@ void kv_forget(struct kv *kv)
         if (prefix_knows(kv->prefix, i)) forget_page(kv, i);
 }
 
+/* ------------------------------------------------------------------ pages from elsewhere */
+
+int kv_find(const struct kv *kv, const int32_t *ids, int n)
+{
+    struct sip128 hash = prefix_root(kv->prefix);
+    int number = NONE;
+    assert(n > 0 && n % KERN_PAGE == 0);
+    for (int at = 0; at < n; at += KERN_PAGE) {
+        hash = prefix_chain(kv->prefix, hash, ids + at);
+        number = prefix_find(kv->prefix, hash, ids + at);
+        if (number == NONE) break;
+    }
+    return number;
+}
+
+/* One of a text's pages shall rest, `before` being the one before it: as if a sequence had dropped the text now, which
+ * makes its last page the oldest. */
+static void rest_after(struct kv *kv, int number, int before)
+{
+    if (before != NONE && kv->page[before].refs == 0) prefix_rest_before(kv->prefix, number, before);
+    else prefix_rest(kv->prefix, number);
+}
+
+int kv_adopt(struct kv *kv, const int32_t *ids, int n, int agent, int kind)
+{
+    struct sip128 hash = prefix_root(kv->prefix);
+    int before = NONE, resting = 0, last = n - KERN_PAGE;
+    assert(n > 0 && n % KERN_PAGE == 0);
+    for (int at = 0; at < last; at += KERN_PAGE) {
+        hash = prefix_chain(kv->prefix, hash, ids + at);
+        int number = prefix_find(kv->prefix, hash, ids + at);
+        if (number == NONE) return KV_NO_FRONT;
+        if (kv->page[number].refs == 0) {
+            prefix_wake(kv->prefix, number);
+            rest_after(kv, number, before);
+            resting++;
+        }
+        before = number;
+    }
+    /* Whoever rests and is not of this front is older than it now: so when no page is free, the oldest is another's. */
+    if (kv->held + kv->promised + resting + 1 > kv->usable) return KV_NO_ROOM;
+    need_free(kv);
+    int number = kv->free_page[kv->free - 1];
+    struct kv_page *p = take_empty(kv, number);
+    p->agent = agent;
+    p->kind[kind] = KERN_PAGE;
+    prefix_learn(kv->prefix, number, prefix_chain(kv->prefix, hash, ids + last), ids + last);
+    rest_after(kv, number, before);
+    kv->adopted++;
+    return number;
+}
+
+void kv_disown(struct kv *kv, int page)
+{
+    assert(kv->page[page].refs == 0);
+    forget_page(kv, page);
+    kv->adopted--;
+}
+
 /* ------------------------------------------------------------------ figures */
 
 const int32_t *kv_table(const struct kv *kv, int group)
@@ -337,7 +423,8 @@ struct kv_count kv_count(const struct kv *kv)
 {
     struct kv_count c = {.pages = kv->pages, .usable = kv->usable, .reserved = kv->held + kv->promised,
                          .held = kv->held, .shared = kv->shared, .cached = prefix_resting(kv->prefix),
-                         .tokens = kv->tokens, .reused = kv->reused, .evicted = kv->evicted};
+                         .tokens = kv->tokens, .reused = kv->reused, .evicted = kv->evicted,
+                         .adopted = kv->adopted};
     memcpy(c.shared_kind, kv->shared_kind, sizeof c.shared_kind);
     return c;
 }

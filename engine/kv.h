@@ -23,6 +23,7 @@
  * Owner: struct kv owns tables and lists; the slabs are the caller's.  No allocation after kv_open().  One thread. */
 #ifndef KV_H
 #define KV_H
+#include "engine/siphash.h"
 #include "kernels/kernels.h"
 #include "plimsoll.h"
 
@@ -34,6 +35,9 @@ struct kv; /* opaque */
 struct kv *kv_open(int groups, int pages, int slots, int slot_pages, struct err *err);
 void kv_close(struct kv *kv);
 size_t kv_bytes(int pages, int slots, int slot_pages); /* host memory that open takes */
+
+/* What all its pages depend on besides their tokens (identity.h); before any page is known. */
+void kv_identify(struct kv *kv, struct sip128 identity);
 
 static inline int kv_pages_for(int tokens) { return (tokens + KERN_PAGE - 1) / KERN_PAGE; }
 
@@ -67,6 +71,17 @@ void kv_know(struct kv *kv, int slot, const int32_t *ids, int n);
 void kv_drop(struct kv *kv, int slot); /* gives all back; an empty slot is fine */
 void kv_forget(struct kv *kv);         /* no page is known any more; those in tables stay there */
 
+/* Pages that were computed elsewhere.  ids: a text of n tokens, whole pages; the page meant is its last.
+ * kv_find: its number, or -1: it is not known.
+ * kv_adopt: the number of a page that is known as it from now on, and held by nobody; the caller brings its content, or
+ * calls kv_disown().  The page is not known yet; those before it must be.  There is room if an admission of the whole
+ * text would find it: then pages of other texts that nobody holds make way.  To the page map it is `agent`'s, all of
+ * `kind`, until a sequence holds it, which knows whose and what its tokens are. */
+enum { KV_NO_FRONT = -1, KV_NO_ROOM = -2 };
+int kv_find(const struct kv *kv, const int32_t *ids, int n);
+int kv_adopt(struct kv *kv, const int32_t *ids, int n, int agent, int kind);
+void kv_disown(struct kv *kv, int page);
+
 const int32_t *kv_table(const struct kv *kv, int group); /* (slots, kv_stride) */
 int kv_stride(const struct kv *kv);
 
@@ -76,6 +91,7 @@ struct kv_count {
     uint64_t tokens;           /* in held pages */
     uint64_t shared_kind[KV_KINDS]; /* of these, in pages with several holders */
     uint64_t reused, evicted;  /* since open: prompt tokens that were shared, known pages whose room was taken */
+    uint64_t adopted;          /* since open: pages that were computed elsewhere */
 };
 struct kv_count kv_count(const struct kv *kv);
 

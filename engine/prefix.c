@@ -15,7 +15,7 @@ struct entry {
 
 struct prefix {
     int pages, buckets, resting;
-    struct sip128 key;
+    struct sip128 key, root;
     struct entry *entry;   /* (pages) */
     int *bucket;           /* (buckets) first known page, or NONE */
     int oldest, newest;
@@ -72,6 +72,9 @@ void prefix_close(struct prefix *p)
 }
 
 /* ------------------------------------------------------------------ what is known */
+
+void prefix_identify(struct prefix *p, struct sip128 identity) { p->root = identity; }
+struct sip128 prefix_root(const struct prefix *p) { return p->root; }
 
 struct sip128 prefix_chain(const struct prefix *p, struct sip128 before, const int32_t *ids)
 {
@@ -133,6 +136,17 @@ void prefix_rest(struct prefix *p, int page)
     e->newer = NONE;
     *(p->newest == NONE ? &p->oldest : &p->entry[p->newest].newer) = page;
     p->newest = page;
+    p->resting++;
+}
+
+void prefix_rest_before(struct prefix *p, int page, int newer)
+{
+    struct entry *e = &p->entry[page], *n = &p->entry[newer];
+    assert(e->known);
+    e->older = n->older;
+    e->newer = newer;
+    *(n->older == NONE ? &p->oldest : &p->entry[n->older].newer) = page;
+    n->older = page;
     p->resting++;
 }
 
