@@ -44,7 +44,8 @@ enum engine_error {
     ENGINE_NEVER_FITS = -3,  /* prompt + max_tokens exceed the context or the whole pool: err has the figures */
     ENGINE_QUEUE_FULL = -4,  /* too many requests wait: try again when one ended */
     ENGINE_NO_MEMORY = -5,   /* the room for requests and their answers is taken: err says by how many; drop some */
-    ENGINE_NOT_NOW = -6      /* no_wait, and it would have to: err says for what, and for whose end */
+    ENGINE_NOT_NOW = -6,     /* no_wait, and it would have to: err says for what, and for whose end */
+    ENGINE_UNKNOWN = -7      /* page_get, page_put: the page, or the one before it, is not known */
 };
 
 enum { ENGINE_AGENTS = 64 }; /* agents that figures tell apart */
@@ -75,6 +76,11 @@ struct engine_config {
     void *progress_self;
 };
 
+/* Sixteen bytes that stand for what an engine's pages depend on, or for all tokens up to a page's end as well. */
+struct engine_name {
+    uint8_t byte[16];
+};
+
 /* What was opened: constant until close. */
 struct engine_info {
     char maker[16], arch[32], name[64], template[16], types[96]; /* types: "Q4_K 120, Q6_K 21, F32 61" */
@@ -82,6 +88,8 @@ struct engine_info {
     char kernels[160];   /* which kernel serves which weight type */
     uint64_t parameters, weight_bytes, kv_bytes, work_bytes; /* bytes as taken from the device */
     uint64_t kv_bytes_per_token;
+    size_t page_bytes;           /* what page_get() copies; 0: this engine's pages cannot be kept elsewhere */
+    struct engine_name identity; /* engines that say the same may exchange pages: identity.h says what is in it */
     struct ledger ledger; /* the same bytes by class, under their ceiling */
     int ctx, ctx_trained, vocab, layers, max_seqs, max_rows;
 };
@@ -188,6 +196,7 @@ struct engine_snapshot {
     uint64_t prefilled, generated, reused; /* tokens since open; reused: of prompts, that needed no pre-fill */
     uint64_t recomputed;                   /* of the parked, computed a second time */
     uint64_t parkings, resumes, evicted_pages;
+    uint64_t adopted_pages;                /* that page_put() brought in */
     uint64_t passes;
     uint64_t text_bytes, text_used, text_requests; /* room for requests, taken of it, by how many not yet dropped */
     uint64_t park_bytes, park_used;
@@ -260,6 +269,22 @@ struct engine_ops {
      * engine lives and serves the next. */
     int (*step)(struct engine *e, struct engine_event *ev, int cap, struct err *err);
 
+    /* A text's KV pages kept elsewhere, so that it is not pre-filled again, by another process either, if its engine has
+     * the same identity.  A page is named by the text up to its end: ids, n of them, a multiple of KERN_PAGE.  Of a
+     * request that has ended, prompt and answer but its last token are computed, and their whole pages are known until
+     * their room is needed.  bytes: info's page_bytes; the caller's, and free again when these return.  Nothing is
+     * allocated.
+     *
+     * page_get: the page's bytes (NULL: only ask).  0, or ENGINE_UNKNOWN; ENGINE_FAULT: it could not be copied.
+     * page_put: the page becomes known as if it had been computed: cache, until a request holds it.  From the first to
+     * the last, since each goes on from the one before.  0, also for one that is known; or ENGINE_UNKNOWN: the one
+     * before is not; ENGINE_NOT_NOW: no room; ENGINE_FAULT.  The bytes are believed: the caller has them from page_get()
+     * of an engine with this identity and knows that they are whole.  agent: whose it is until a request holds it.
+     * Engines whose pages have no content (scripted), that fail on purpose (naive.h), or that have a window say
+     * page_bytes 0 and, to both, ENGINE_BAD_REQUEST. */
+    int (*page_get)(struct engine *e, const int32_t *ids, int n, void *bytes, struct err *err);
+    int (*page_put)(struct engine *e, const int32_t *ids, int n, int agent, const void *bytes, struct err *err);
+
     /* From any thread, at any time: the figures after the last operation, in one piece. */
     void (*snapshot)(const struct engine *e, struct engine_snapshot *out);
     void (*memory)(const struct engine *e, struct engine_memory *out); /* the same; reads /proc */
@@ -271,6 +296,10 @@ struct engine_ops {
 
 extern const struct engine_ops engine_local;
 extern const struct engine_ops engine_scripted;
+
+/* The name of a page with these KERN_PAGE tokens: before is the name of the page before it, or of the first one info's
+ * identity.  The same in every process; pure. */
+struct engine_name engine_page_name(struct engine_name before, const int32_t *ids);
 
 /* 0, or ENGINE_BAD_REQUEST naming the field that is out of range (NaN included). */
 int sampling_check(const struct sampling *s, int vocab, struct err *err);

@@ -50,7 +50,7 @@ static void take_figures(const struct sched *s, struct engine_snapshot *out)
         .filled_tokens = c.tokens,
         .shared_tokens = (uint64_t)c.shared * KERN_PAGE,
         .cached_tokens = (uint64_t)c.cached * KERN_PAGE,
-        .reused = c.reused, .evicted_pages = c.evicted,
+        .reused = c.reused, .evicted_pages = c.evicted, .adopted_pages = c.adopted,
         .running = s->running, .waiting = s->waiting, .parked = s->parked,
         .prefilled = s->prefilled, .generated = s->generated, .recomputed = s->recomputed,
         .parkings = s->parkings, .resumes = s->resumes, .passes = s->passes,

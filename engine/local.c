@@ -3,6 +3,7 @@
 #include "engine/forward.h"
 #include "engine/hostmem.h"
 #include "engine/chunk.h"
+#include "engine/identity.h"
 #include "engine/maker.h"
 #include "engine/touch.h"
 #include "engine/naive_own.h"
@@ -180,6 +181,19 @@ static void describe(struct engine *e, const struct gguf *g)
     i->kv_bytes_per_token = l->forward.group.page_bytes / KERN_PAGE;
 }
 
+/* Pages of this engine may be kept elsewhere, unless they are those of a policy, which knows none, or of a group with a
+ * window, which does not keep its front. */
+static void name_pages(struct engine *e, const struct engine_config *cfg, struct sched_config *sched)
+{
+    const struct maker *l = e->own;
+    const struct kern_group *g = &l->forward.group;
+    if (!l->k->numerics || cfg->naive != NAIVE_NONE || g->window > 0) return;
+    sched->keeps_pages = true;
+    sched->identity = identity_of(&l->model, g, l->k->numerics(l->d));
+    e->info.identity = identity_name(sched->identity);
+    e->info.page_bytes = g->page_bytes;
+}
+
 /* Every size is known, and every refusal spoken, before a byte is taken. */
 static int open_model(struct engine *e, const struct engine_config *cfg, const struct gguf *g, struct err *err)
 {
@@ -201,6 +215,7 @@ static int open_model(struct engine *e, const struct engine_config *cfg, const s
     if (l->k->lazy && touch_open(&l->touch, l->kv, l->forward.kv_bytes, err)) return ENGINE_FAULT;
     if (naive_own_open(&l->own, cfg->naive, &l->forward, l->weights, e->info.max_seqs, err)) return ENGINE_FAULT;
     describe(e, g);
+    name_pages(e, cfg, &sched);
     sched.template = kind;
     sched.runner = (struct runner){.self = l, .run = run, .page_bytes = l->forward.group.page_bytes,
                                    .save_page = save_page, .load_page = load_page,

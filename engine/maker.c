@@ -116,6 +116,16 @@ int maker_step(struct engine *e, struct engine_event *ev, int cap, struct err *e
     return sched_step(e->sched, ev, cap, err);
 }
 
+int maker_page_get(struct engine *e, const int32_t *ids, int n, void *bytes, struct err *err)
+{
+    return sched_page_get(e->sched, ids, n, bytes, err);
+}
+
+int maker_page_put(struct engine *e, const int32_t *ids, int n, int agent, const void *bytes, struct err *err)
+{
+    return sched_page_put(e->sched, ids, n, agent, bytes, err);
+}
+
 void maker_snapshot(const struct engine *e, struct engine_snapshot *out)
 {
     sched_snapshot(e->sched, out);

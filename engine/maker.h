@@ -42,6 +42,8 @@ const struct answer *maker_answer(struct engine *e, int id);
 int maker_cancel(struct engine *e, int id);
 void maker_drop(struct engine *e, int id);
 int maker_step(struct engine *e, struct engine_event *ev, int cap, struct err *err);
+int maker_page_get(struct engine *e, const int32_t *ids, int n, void *bytes, struct err *err);
+int maker_page_put(struct engine *e, const int32_t *ids, int n, int agent, const void *bytes, struct err *err);
 void maker_snapshot(const struct engine *e, struct engine_snapshot *out);
 void maker_memory(const struct engine *e, struct engine_memory *out);
 void maker_waits(struct engine *e, int id, struct engine_wait *out);
@@ -51,6 +53,6 @@ int maker_naive_ops(const struct engine *e, uint64_t from, struct naive_op *out,
 #define MAKER_OPS                                                                                            \
     .info = maker_info, .vocab = maker_vocab, .count_tokens = maker_count_tokens, .submit = maker_submit,    \
     .answer = maker_answer, .cancel = maker_cancel, .drop = maker_drop, .step = maker_step,                  \
-    .snapshot = maker_snapshot, .memory = maker_memory, .waits = maker_waits, .page_map = maker_page_map,    \
-    .naive_ops = maker_naive_ops
+    .page_get = maker_page_get, .page_put = maker_page_put, .snapshot = maker_snapshot,                      \
+    .memory = maker_memory, .waits = maker_waits, .page_map = maker_page_map, .naive_ops = maker_naive_ops
 #endif

@@ -99,6 +99,7 @@ struct sched *sched_open(const struct sched_config *cfg, struct err *err)
             sched_close(s);
             return NULL;
         }
+        if (s->kv && cfg->keeps_pages) kv_identify(s->kv, cfg->identity);
         if (s->kv && cfg->runner.usable_pages) kv_limit(s->kv, cfg->runner.usable_pages(cfg->runner.self, false, 0));
         if (s->kv && allocate(s) && take_text(s) && take_prompt(s, err) && !naive_open(s, err)) {
             figures_publish(s);
@@ -362,8 +363,7 @@ static void tell_rest(struct sched *s, struct events *e)
     }
 }
 
-/* More pages may be there than at the last step. */
-static void find_pages(struct sched *s, bool wait)
+void sched_find_pages(struct sched *s, bool wait)
 {
     int usable = kv_count(s->kv).usable;
     if (!s->cfg.runner.usable_pages || usable == s->cfg.pages) return;
@@ -376,10 +376,10 @@ static void find_pages(struct sched *s, bool wait)
 /* Who can be let in is; when nobody runs and someone wants to, that may need memory that is still on its way. */
 static void let_in(struct sched *s, struct events *e)
 {
-    find_pages(s, false);
+    sched_find_pages(s, false);
     admit_all(s, e);
     while (s->running == 0 && s->waiting + s->parked > 0 && kv_count(s->kv).usable < s->cfg.pages) {
-        find_pages(s, true);
+        sched_find_pages(s, true);
         admit_all(s, e);
     }
 }

@@ -3,6 +3,7 @@
  *     sched.c    the table of requests, the operations, a step
  *     admit.c    who is next; promises; parking and resuming
  *     batch.c    the making of a pass and what its results mean
+ *     pages.c    pages that leave and come back
  *     figures.c  snapshot, waits, page map, check */
 #ifndef SCHED_IMPL_H
 #define SCHED_IMPL_H
@@ -52,6 +53,8 @@ struct events {
 bool sched_tell(struct events *e, enum engine_event_kind kind, const struct request_live *q);
 
 struct request_live *sched_find(const struct sched *s, int id); /* NULL: no such */
+/* More of the pool may be backed by memory than was; wait: not before there is more. */
+void sched_find_pages(struct sched *s, bool wait);
 /* q has ended: its slot and pages are free from now on. */
 void sched_leave(struct sched *s, struct request_live *q);
 

@@ -1,0 +1,56 @@
+/* pages.c - known pages copied out of the pool, and pages that were computed elsewhere brought in. */
+#include "engine/sched_impl.h"
+
+static int check_page(const struct sched *s, const int32_t *ids, int n, struct err *err)
+{
+    if (!s->cfg.keeps_pages)
+        return err_set(err, ENGINE_BAD_REQUEST, "this engine's KV pages cannot be kept elsewhere");
+    if (!ids || n <= 0 || n % KERN_PAGE || n > s->cfg.ctx)
+        return err_set(err, ENGINE_BAD_REQUEST, "a KV page ends at a multiple of %d tokens, %d at most, not at %d",
+                       KERN_PAGE, s->cfg.ctx / KERN_PAGE * KERN_PAGE, n);
+    return 0;
+}
+
+int sched_page_get(struct sched *s, const int32_t *ids, int n, void *bytes, struct err *err)
+{
+    struct err why = {0};
+    int rc = check_page(s, ids, n, err);
+    if (rc) return rc;
+    int page = kv_find(s->kv, ids, n);
+    if (page < 0) return err_set(err, ENGINE_UNKNOWN, "the KV page of tokens %d to %d is not known", n - KERN_PAGE, n);
+    if (!bytes || !s->cfg.runner.save_page(s->cfg.runner.self, page, bytes, &why)) return 0;
+    return err_set(err, ENGINE_FAULT, "%s", why.text);
+}
+
+/* The pool's memory may be still on its way, as for a request (sched.c). */
+static int adopt(struct sched *s, const int32_t *ids, int n, int agent)
+{
+    int page;
+    sched_find_pages(s, false);
+    while ((page = kv_adopt(s->kv, ids, n, agent, SEGMENT_HISTORY)) == KV_NO_ROOM &&
+           kv_count(s->kv).usable < s->cfg.pages)
+        sched_find_pages(s, true);
+    return page;
+}
+
+int sched_page_put(struct sched *s, const int32_t *ids, int n, int agent, const void *bytes, struct err *err)
+{
+    struct err why = {0};
+    int rc = check_page(s, ids, n, err);
+    if (rc) return rc;
+    if (agent < 0 || agent >= ENGINE_AGENTS)
+        return err_set(err, ENGINE_BAD_REQUEST, "agent is %d; allowed is 0 to %d", agent, ENGINE_AGENTS - 1);
+    if (kv_find(s->kv, ids, n) >= 0) return 0;
+    int page = adopt(s, ids, n, agent);
+    if (page == KV_NO_FRONT)
+        return err_set(err, ENGINE_UNKNOWN, "the KV page of tokens %d to %d goes on from one that is not known",
+                       n - KERN_PAGE, n);
+    if (page == KV_NO_ROOM)
+        return err_set(err, ENGINE_NOT_NOW, "no KV page is free for tokens %d to %d of a kept text", n - KERN_PAGE, n);
+    if (s->cfg.runner.load_page(s->cfg.runner.self, page, bytes, &why)) {
+        kv_disown(s->kv, page);
+        rc = err_set(err, ENGINE_FAULT, "%s", why.text);
+    }
+    figures_publish(s);
+    return rc;
+}
