@@ -269,8 +269,8 @@ struct engine_ops {
      * engine lives and serves the next. */
     int (*step)(struct engine *e, struct engine_event *ev, int cap, struct err *err);
 
-    /* A text's KV pages kept elsewhere, so that it is not pre-filled again, by another process either, if its engine has
-     * the same identity.  A page is named by the text up to its end: ids, n of them, a multiple of KERN_PAGE.  Of a
+    /* A text's KV pages kept elsewhere, so that it is not pre-filled again; by another process either, if its engine
+     * has the same identity.  A page is named by the text up to its end: ids, n of them, a multiple of KERN_PAGE.  Of a
      * request that has ended, prompt and answer but its last token are computed, and their whole pages are known until
      * their room is needed.  bytes: info's page_bytes; the caller's, and free again when these return.  Nothing is
      * allocated.
@@ -278,8 +278,8 @@ struct engine_ops {
      * page_get: the page's bytes (NULL: only ask).  0, or ENGINE_UNKNOWN; ENGINE_FAULT: it could not be copied.
      * page_put: the page becomes known as if it had been computed: cache, until a request holds it.  From the first to
      * the last, since each goes on from the one before.  0, also for one that is known; or ENGINE_UNKNOWN: the one
-     * before is not; ENGINE_NOT_NOW: no room; ENGINE_FAULT.  The bytes are believed: the caller has them from page_get()
-     * of an engine with this identity and knows that they are whole.  agent: whose it is until a request holds it.
+     * before is not; ENGINE_NOT_NOW: no room; ENGINE_FAULT.  The bytes are believed: the caller has them from an engine
+     * with this identity, by page_get(), and knows that they are whole.  agent: whose it is until a request holds it.
      * Engines whose pages have no content (scripted), that fail on purpose (naive.h), or that have a window say
      * page_bytes 0 and, to both, ENGINE_BAD_REQUEST. */
     int (*page_get)(struct engine *e, const int32_t *ids, int n, void *bytes, struct err *err);
