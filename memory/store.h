@@ -18,7 +18,8 @@
  *     'a' SESSION artifact:8           an artifact's head: bytes:8, CRC-32C of all of them:4 (little-endian)
  *     'c' SESSION artifact:8 chunk:4   its bytes, 16,000 to a chunk, each compressed on its own (zstd)
  *     'W'                              a session was deleted; its bytes in free pages are still to be wiped
- *     'K' name:1..128                  cache only; names that begin with 'R' are the recall index's (recall.h)
+ *     'K' name:1..128                  cache only; names that begin with 'R' are the recall index's (recall.h), with 'k'
+ *                                      and 's' snapshot.h's
  *
  * Writing: store_put() and its kin collect in memory; store_commit() makes one transaction of it all and returns when
  * it is durable (the journal's).  So no transaction is open across a wait, what was put is not lost when the map has
@@ -133,6 +134,10 @@ struct store_visit { /* neither may call the store; true: go on */
 int store_each_message(struct store *s, const uint8_t session[STORE_SESSION_ID], uint64_t from,
                        const struct store_visit *v, struct err *err);
 int store_each_session(struct store *s, const struct store_visit *v, struct err *err);
+/* Every key that begins like `front`, in order, and how long its value is, which is not looked at.  key() may not call
+ * the store; true: go on. */
+int store_each_key(struct store *s, enum store_part part, const struct store_key *front,
+                   bool (*key)(void *user, const uint8_t *bytes, size_t n, size_t value), void *user, struct err *err);
 
 /* Records in the order of their keys, one at a call and each from the newest commit: a place, not a transaction. */
 struct store_place {

@@ -146,3 +146,25 @@ int store_next(struct store *s, struct store_place *p, enum rec_kind kind, void 
     if (got == MDB_NOTFOUND) return err_set(err, STORE_NOT_FOUND, "there is no such record behind this one");
     return got ? store_lmdb(err, got, "read", s->dir) : rc;
 }
+
+/* ------------------------------------------------------------------ keys alone */
+
+int store_each_key(struct store *s, enum store_part part, const struct store_key *front,
+                   bool (*key)(void *user, const uint8_t *bytes, size_t n, size_t value), void *user, struct err *err)
+{
+    MDB_val k = {front->n, (void *)front->byte}, v;
+    MDB_cursor *cursor;
+    MDB_txn *txn;
+    int rc = store_begin_read(s, part, &txn, err);
+    if (rc) return rc;
+    int got = mdb_cursor_open(txn, s->part[part].dbi, &cursor);
+    if (!got) {
+        for (got = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE); !got; got = mdb_cursor_get(cursor, &k, &v, MDB_NEXT))
+            if (k.mv_size < front->n || memcmp(k.mv_data, front->byte, front->n) != 0 ||
+                !key(user, k.mv_data, k.mv_size, v.mv_size))
+                break;
+        mdb_cursor_close(cursor);
+    }
+    mdb_txn_abort(txn);
+    return got && got != MDB_NOTFOUND ? store_lmdb(err, got, "read", s->dir) : 0;
+}
