@@ -437,33 +437,47 @@ TEST(snapshot_identity_is_the_same_where_pages_are)
     ops->close(e);
 }
 
-/* The smallest change of one weight, anywhere in the file. */
-TEST(snapshot_identity_sees_every_weight)
+static struct engine_name identity_of_file(const struct buf *file)
+{
+    return identity((struct engine_config){.model = gguf_make_write("bits.gguf", file->data, file->len),
+                                           .kv_type = KT_F16, .kern.isa = "portable"});
+}
+
+static void poke(struct buf *file, size_t at, struct engine_name plain)
+{
+    file->data[at] ^= 1;
+    CHECK(!same_name(identity_of_file(file), plain));
+    file->data[at] ^= 1;
+}
+
+/* The smallest change: of some weights of every tensor, and of a setting that is in the file's head alone. */
+TEST(snapshot_identity_sees_every_tensor_and_the_head)
 {
     struct tiny t = TINY_LLAMA;
     struct gguf_make m;
+    struct err why = {0};
     uint32_t seed = 7;
+    const float eps = 1e-5f;
     t.layers = 1;
     gguf_make_begin(&m);
     tiny_keys(&m, &t);
     tiny_vocab(&m, NULL);
     tiny_tensors(&m, &t);
-    size_t data = m.data.len;
     struct buf file = gguf_make_bytes(&m);
-    struct engine_config cfg = {.kv_type = KT_F16, .kern.isa = "portable"};
-    cfg.model = gguf_make_write("weights.gguf", file.data, file.len);
-    struct engine_name name = identity(cfg);
-    for (int i = 0; i < 100; i++) {
-        size_t at = file.len - data + 4 * (size_t)tiny_below(&seed, (int)(data / 4));
-        if (i == 0) at = file.len - data;
-        if (i == 1) at = file.len - 4;
-        file.data[at] ^= 1;
-        cfg.model = gguf_make_write("weights.gguf", file.data, file.len);
-        CHECK(!same_name(identity(cfg), name));
-        file.data[at] ^= 1;
+    struct engine_name plain = identity_of_file(&file);
+    struct gguf *g = gguf_open(gguf_make_write("bits.gguf", file.data, file.len), &why);
+    CHECK_STR(why.text, "");
+    for (uint64_t i = 0; i < gguf_n_tensors(g); i++) {
+        const struct gguf_tensor *w = gguf_tensor_at(g, i);
+        poke(&file, w->offset, plain);
+        poke(&file, w->offset + w->bytes - 4, plain);
+        for (int k = 0; k < 5; k++) poke(&file, w->offset + 4 * (size_t)tiny_below(&seed, (int)w->bytes / 4), plain);
     }
-    cfg.model = gguf_make_write("weights.gguf", file.data, file.len);
-    CHECK(same_name(identity(cfg), name));
+    gguf_close(g);
+    const char *setting = memmem(file.data, file.len, &eps, sizeof eps);
+    CHECK(setting != NULL);
+    poke(&file, (size_t)(setting - file.data), plain);
+    CHECK(same_name(identity_of_file(&file), plain));
     buf_free(&file);
 }
 
