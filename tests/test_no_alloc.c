@@ -244,6 +244,35 @@ TEST(no_alloc_scripted)
     engine_scripted.close(e);
 }
 
+/* A front's pages leave, and come back as those of texts that nobody said. */
+TEST(no_alloc_pages_leave_and_come_back)
+{
+    if (!INTERPOSE_WORKS) SKIP("allocations cannot be counted in this build");
+    static char page[32 << 10];
+    static struct soak k;
+    struct tiny t = TINY_LLAMA;
+    struct err err = {0};
+    int32_t ids[KERN_PAGE];
+    struct engine_config cfg = small_pool(tiny_file(&t, CHATML, "quiet.gguf"));
+    cfg.kv_type = KT_F16;
+    struct engine *e = engine_local.open(&cfg, &err);
+    CHECK_STR(err.text, "");
+    CHECK(engine_local.info(e)->page_bytes <= sizeof page);
+    soak_init(&k, &engine_local, e);
+    int brought = 0, unknown = 0;
+    interpose_arm(0, false);
+    for (int i = 0; i < ROUNDS; i++) {
+        if (i % 100 == 0) warm_up(&k);
+        memcpy(ids, k.front[0], sizeof ids);
+        unknown += engine_local.page_get(e, ids, KERN_PAGE, page, &err) == ENGINE_UNKNOWN;
+        ids[i % KERN_PAGE] = TINY_BYTE0 + i % 256;
+        brought += engine_local.page_put(e, ids, KERN_PAGE, 0, page, &err) == 0;
+    }
+    CHECK_EQ(interpose_disarm(), 0);
+    CHECK(brought == ROUNDS && unknown > 0); /* the front makes way, and is computed again */
+    engine_local.close(e);
+}
+
 /* The counting itself counts: else all of the above would hold of anything. */
 TEST(no_alloc_an_allocation_is_seen)
 {
