@@ -151,6 +151,23 @@ struct store_place {
 int store_next(struct store *s, struct store_place *p, enum rec_kind kind, void *out, size_t most, size_t *n,
                struct err *err);
 
+/* Every record of a part in the order of the keys, whatever it is and whatever its key is. */
+enum { STORE_ANY_KEY = 511 }; /* bytes: the longest that LMDB takes */
+struct store_from {
+    uint8_t byte[STORE_ANY_KEY];
+    size_t n; /* 0: the beginning */
+};
+struct store_entry { /* valid in the call only */
+    const uint8_t *key;
+    size_t key_len;
+    const char *why; /* NULL, or why it is not believed; rec is then all zeros */
+    struct rec rec;
+};
+/* From the first key that is not before `from` on, in one transaction, until the visitor, which may not call the store,
+ * returns false.  Who does slow things with them reads a part, ends, does them and goes on: no transaction waits. */
+int store_each_record(struct store *s, enum store_part part, const struct store_from *from,
+                      bool (*record)(void *user, const struct store_entry *e), void *user, struct err *err);
+
 /* ------------------------------------------------------------------ artifacts */
 
 /* Between store_begin() and store_commit(), of the journal.  An id is used once in a session. */
@@ -180,12 +197,34 @@ int store_wipe(struct store *s, struct err *err); /* also what "compact" is */
 
 /* ------------------------------------------------------------------ checking, salvaging, figures */
 
+struct store_sum {
+    uint64_t records, bytes; /* keys and values; not the room that pages and the tree take */
+};
 struct store_stat {
     uint64_t file_bytes, map_bytes, map_limit, used_bytes; /* used: pages that hold something */
     uint64_t records, sessions, messages, pieces, artifacts, chunks;
     unsigned readers;
+    /* By a key's first byte ('M'); in the cache by its name's, which says whose it is.  What has none is under 0. */
+    struct store_sum kind[256];
 };
 int store_stat(struct store *s, enum store_part part, struct store_stat *out, struct err *err);
+
+struct store_session_stat {
+    uint8_t session[STORE_SESSION_ID];
+    bool head; /* its own record is there */
+    uint64_t messages, bytes; /* bytes: of all that is under its id, keys and values */
+};
+/* Each session that any key of the journal names, in the order of their ids; no record is looked into.  *list is for
+ * free(), NULL when there is none. */
+int store_stat_sessions(struct store *s, struct store_session_stat **list, size_t *n, struct err *err);
+
+/* 0: dir is a store.  Else why not, in store_open()'s words.  Nothing is made or changed. */
+int store_exists(const char *dir, struct err *err);
+
+/* The numbers of the processes that have the folder's journal open, at most n (0: one of another PID namespace);
+ * returns how many.  For the line that says who is in the way.  Not while this process has the folder open: its locks
+ * would be lost (they go with the first close of their file). */
+int store_users(const char *dir, long *pid, int n);
 
 struct store_report {
     void (*line)(void *user, const char *line); /* plain ASCII, without its newline */

@@ -168,3 +168,29 @@ int store_each_key(struct store *s, enum store_part part, const struct store_key
     mdb_txn_abort(txn);
     return got && got != MDB_NOTFOUND ? store_lmdb(err, got, "read", s->dir) : 0;
 }
+
+/* ------------------------------------------------------------------ all there is */
+
+int store_each_record(struct store *s, enum store_part part, const struct store_from *from,
+                      bool (*record)(void *user, const struct store_entry *e), void *user, struct err *err)
+{
+    MDB_val k = {from->n, (void *)from->byte}, v;
+    MDB_cursor *cursor;
+    MDB_txn *txn;
+    int rc = store_begin_read(s, part, &txn, err);
+    if (rc) return rc;
+    int got = mdb_cursor_open(txn, s->part[part].dbi, &cursor);
+    if (!got) {
+        bool more = true;
+        got = mdb_cursor_get(cursor, &k, &v, from->n ? MDB_SET_RANGE : MDB_FIRST);
+        for (; !got && more; got = more ? mdb_cursor_get(cursor, &k, &v, MDB_NEXT) : 0) {
+            struct store_entry e = {.key = k.mv_data, .key_len = k.mv_size};
+            int why = rec_decode(v.mv_data, v.mv_size, REC_ANY, e.key, e.key_len, &e.rec);
+            if (why) e.why = rec_why(why);
+            more = record(user, &e);
+        }
+        mdb_cursor_close(cursor);
+    }
+    mdb_txn_abort(txn);
+    return got && got != MDB_NOTFOUND ? store_lmdb(err, got, "read", s->dir) : 0;
+}
