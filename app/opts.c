@@ -231,12 +231,9 @@ static int set(const struct opt *o, struct opts *out, const char *who, const cha
 
 /* ---------------------------------------------------------------- the command line */
 
-enum { NAME_MAX_LEN = 40 };
-
-/* Edits (one character put in, left out or changed) from a to b; both shorter than NAME_MAX_LEN. */
-static int distance(const char *a, const char *b)
+int opts_edits(const char *a, const char *b)
 {
-    int row[NAME_MAX_LEN + 1], n = (int)strlen(b);
+    int row[OPTS_NAME_MAX + 1], n = (int)strlen(b);
     for (int j = 0; j <= n; j++) row[j] = j;
     for (int i = 0; a[i]; i++) {
         int corner = row[0];
@@ -254,12 +251,12 @@ static int unknown(const char *flag, struct err *err)
 {
     const char *best = NULL;
     int best_d = 0, n = (int)strcspn(flag, "=");
-    char name[NAME_MAX_LEN];
-    if (n < NAME_MAX_LEN) {
+    char name[OPTS_NAME_MAX];
+    if (n < OPTS_NAME_MAX) {
         memcpy(name, flag, (size_t)n);
         name[n] = '\0';
         for (size_t i = 0; i < COUNT_OF(table); i++) {
-            int d = distance(name, table[i].name);
+            int d = opts_edits(name, table[i].name);
             if (!best || d < best_d) best = table[i].name, best_d = d;
         }
     }
@@ -292,7 +289,7 @@ static int parse_flags(struct opts *out, int argc, char *const *argv, struct err
         if (!o && (arg[0] != '-' || !arg[1]))
             return err_set(err, -1, "unexpected \"%.100s\": a model is given with -m, a prompt with -p", arg);
         if (!o) return unknown(arg, err);
-        char who[NAME_MAX_LEN];
+        char who[OPTS_NAME_MAX];
         snprintf(who, sizeof who, "%.*s", (int)strcspn(arg, "="), arg);
         if (o->kind == ON && value) return err_set(err, -1, "%s takes no value", who);
         if (o->kind != ON && !value) {

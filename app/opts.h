@@ -50,4 +50,8 @@ const char *opts_getenv(const char *name); /* getenv(): the one place that calls
 int opts_parse(struct opts *o, int argc, char *const *argv, opts_env *env, struct err *err);
 
 void opts_help(struct buf *out); /* the text of --help, from the same table */
+
+/* The edits (one character put in, left out or changed) from a to b, both shorter than OPTS_NAME_MAX. */
+enum { OPTS_NAME_MAX = 40 };
+int opts_edits(const char *a, const char *b);
 #endif
