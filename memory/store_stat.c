@@ -157,7 +157,11 @@ int store_stat_sessions(struct store *s, struct store_session_stat **list, size_
 
 /* ------------------------------------------------------------------ from outside */
 
-int store_exists(const char *dir, struct err *err) { return store_dir_make(dir, true, err); }
+int store_exists(const char *dir, struct err *err)
+{
+    if (access(dir, F_OK) && errno == ENOENT) return err_set(err, STORE_NOT_FOUND, "%s: there is no store", dir);
+    return store_dir_make(dir, true, err);
+}
 
 /* LMDB keeps a lock of each process on the byte of lock.mdb that has its number: who asks for the locks between two
  * bytes is told one of them.  n: how many may be looked at. */

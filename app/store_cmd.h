@@ -1,0 +1,45 @@
+/* store_cmd.h - what the verbs of `plimsoll store` share. */
+#ifndef STORE_CMD_H
+#define STORE_CMD_H
+#include "app/app.h"
+#include "memory/store.h"
+
+struct store_args {
+    const char *dir;     /* the store's folder */
+    const char *to;      /* salvage: the new one's */
+    const char *session; /* dump: how the session's id begins, in hex; NULL: every record */
+    bool json, artifacts, cache, help;
+};
+
+/* Each returns the program's exit status and has said what went wrong. */
+int store_stat_run(const struct store_args *a);    /* store_show.c */
+int store_dump_run(const struct store_args *a);    /* store_dump.c */
+int store_check_run(const struct store_args *a);   /* store_mend.c */
+int store_salvage_run(const struct store_args *a); /* store_mend.c */
+int store_compact_run(const struct store_args *a); /* store_mend.c */
+
+/* A child that reads a large journal takes its time; a person is there to interrupt it. */
+enum { STORE_PATIENCE = 3600 }; /* seconds */
+
+/* EXIT_DONE: there is a store; else the exit status, and it was said why. */
+int store_cmd_exists(const char *dir);
+
+/* Opens what is there and makes nothing.  EXIT_DONE, or the exit status and it was said why. */
+int store_cmd_open(struct store **out, const char *dir, bool read_only);
+
+/* Says what went wrong with the folder (an error of the store's), and who is in the way if somebody is; its exit
+ * status.  The store is not open any more. */
+int store_cmd_error(const char *dir, int error, const struct err *err);
+
+/* A text for stdout; it is freed.  The exit status. */
+int store_cmd_print(struct buf *text);
+
+struct store_hex {
+    char text[2 * STORE_KEY_MAX + 1];
+};
+struct store_hex store_cmd_hex(const uint8_t *bytes, size_t n); /* of the first STORE_KEY_MAX bytes */
+struct store_size {
+    char text[16];
+};
+struct store_size store_cmd_size(uint64_t bytes); /* "1.5 MiB" */
+#endif
