@@ -360,6 +360,7 @@ static const char help_head[] =
     "  plimsoll forms                                 the texts it shares with its own model; no model is needed\n"
     "                 --hash                          one number for all of them\n"
     "                 --render                        dialogues on stdin, a JSON object a line, as messages\n"
+    "  plimsoll store stat|check|salvage|dump|compact what it keeps on disk; plimsoll store --help explains\n"
     "\n"
     "Flags, their defaults in brackets, their variables in [brackets]:\n";
 
