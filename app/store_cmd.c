@@ -245,10 +245,10 @@ int store_run(int argc, char **argv)
     struct err err = {0};
     int bad = parse(argc, argv, &args, &verb, &err);
     if (!bad && args.help) return face_print(put_help);
-    const char *variable = opts_environment("PLIMSOLL_STORE");
+    const char *variable = opts_getenv("PLIMSOLL_STORE");
     if (!args.dir && variable && *variable) args.dir = variable;
     if (!bad && !args.dir) {
-        bad = store_default_dir(opts_environment, &dir, &err);
+        bad = store_default_dir(opts_getenv, &dir, &err);
         args.dir = dir.data;
     }
     if (bad) say_error("%s", err.text);

@@ -31,8 +31,8 @@ struct dump {
     struct store *store;
     bool artifacts;
     enum store_part part;
-    struct store_place range; /* keys that begin so */
-    struct store_place next;  /* where to go on, if more */
+    struct store_from range; /* keys that begin so */
+    struct store_from next;  /* where to go on, if more */
     bool more, failed;
     struct artifact artifact;
     struct buf text; /* lines to be written */
@@ -235,13 +235,13 @@ static void dump_artifact(struct dump *d)
 /* ------------------------------------------------------------------ all of it */
 
 /* The records of a part whose keys begin with these bytes. */
-static int dump_range(struct dump *d, enum store_part part, const struct store_place *range, struct err *err)
+static int dump_range(struct dump *d, enum store_part part, const struct store_from *range, struct err *err)
 {
     int rc = 0;
     d->part = part;
     d->range = d->next = *range;
     do {
-        const struct store_place from = d->next;
+        const struct store_from from = d->next;
         d->more = false;
         rc = store_each_record(d->store, part, &from, record, d, err);
         flush(d);
@@ -254,7 +254,7 @@ static int dump_session(struct dump *d, const uint8_t *session, struct err *err)
 {
     int rc = 0;
     for (const char *c = "SMPac"; *c && !rc && goes_on(d); c++) {
-        struct store_place range = {.byte = {(uint8_t)*c}, .n = FRONT};
+        struct store_from range = {.byte = {(uint8_t)*c}, .n = FRONT};
         memcpy(range.byte + 1, session, STORE_SESSION_ID);
         rc = dump_range(d, STORE_JOURNAL, &range, err);
     }
@@ -283,7 +283,7 @@ static int find_session(struct store *s, const char *digits, uint8_t session[STO
 
 static int dump_all(struct dump *d, const struct store_args *a)
 {
-    const struct store_place all = {.n = 0};
+    const struct store_from all = {.n = 0};
     uint8_t session[STORE_SESSION_ID] = {0};
     struct err err = {0};
     int status = a->session ? find_session(d->store, a->session, session, &err) : EXIT_DONE;

@@ -6,6 +6,7 @@
 #include "tests/store_rig.h"
 #include <jansson.h>
 #include <signal.h>
+#include <sys/prctl.h>
 
 enum { PAGE = 4096, BINARY = 100000 };
 
@@ -142,6 +143,7 @@ static inline pid_t stays_open(const char *dir)
     pid_t pid = fork();
     CHECK(pid >= 0);
     if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (store_open(&s, dir, NULL, &err) || write(ready[1], &byte, 1) != 1) _exit(1);
         for (;;) pause();
     }
