@@ -91,22 +91,20 @@ static struct store_session_stat *add(struct sessions *v, const uint8_t *session
     return one;
 }
 
-/* Keys come by letter and then by session: an entry for each pair, in one pass.  0, or LMDB's or an errno's. */
+/* Keys come by letter and then by session: in one pass an entry for each pair, or fewer.  0, or LMDB's or an errno's. */
 static int collect(struct sessions *v, MDB_cursor *cursor)
 {
     static const char letters[] = "SMPac";
-    char last = 0;
     int rc;
     MDB_val k, value;
     while ((rc = mdb_cursor_get(cursor, &k, &value, MDB_NEXT)) == 0) {
         const uint8_t *key = k.mv_data;
         if (k.mv_size < 1 + STORE_SESSION_ID || !memchr(letters, key[0], sizeof letters - 1)) continue;
         struct store_session_stat *one = v->n ? &v->of[v->n - 1] : NULL;
-        if (last != (char)key[0] || memcmp(one->session, key + 1, STORE_SESSION_ID) != 0) one = add(v, key + 1);
+        if (!one || memcmp(one->session, key + 1, STORE_SESSION_ID) != 0) one = add(v, key + 1);
         if (!one) return ENOMEM;
-        last = (char)key[0];
-        one->head = one->head || last == 'S';
-        one->messages += last == 'M';
+        one->head = one->head || key[0] == 'S';
+        one->messages += key[0] == 'M';
         one->bytes += k.mv_size + value.mv_size;
     }
     return rc == MDB_NOTFOUND ? 0 : rc;
@@ -114,7 +112,7 @@ static int collect(struct sessions *v, MDB_cursor *cursor)
 
 static int by_id(const void *a, const void *b) { return memcmp(a, b, STORE_SESSION_ID); }
 
-/* The entries of one session, of each letter one, become one. */
+/* The entries of one session become one. */
 static void merge(struct sessions *v)
 {
     size_t kept = 0;
