@@ -4,6 +4,11 @@
  *     'K' 'k' identity:16 name:16          a page: before:16 tokens:4 bytes:4 ids:4 each, the page's bytes
  *     'K' 's' identity:16 session:16       what a session used last: generation:8 pages:4 names:16 each, first to last
  *
+ *     after a turn    for every whole page of prompt and answer: snap_has(), or the engine's page_get() and snap_put();
+ *                     then snap_use()
+ *     at a resume     for every whole page of the next prompt: snap_get() and the engine's page_put(), until one of
+ *                     them says no; then snap_use()
+ *
  * A page is opaque here.  Its name stands for the engine that computed it and for all tokens up to its end (the caller
  * names pages: engine.h's engine_page_name), so that sessions with one front keep it once, and another engine asks for
  * other names.  Disks decay, and somebody may want two texts to meet in a name: what is found is believed only if its
