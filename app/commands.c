@@ -332,6 +332,46 @@ static void do_artifact(struct console *c, const char *arg, size_t n)
     buf_free(&text);
 }
 
+/* Each name is a file; blanks separate them. */
+static void do_ingest(struct console *c, const char *arg, size_t n)
+{
+    struct err err = {0};
+    char path[4096];
+    if (n == 0) say_error("/ingest FILE...: for /recall; nothing of it enters the conversation until it is found");
+    for (size_t at = 0, end; at < n; at = end) {
+        while (at < n && arg[at] == ' ') at++;
+        for (end = at; end < n && arg[end] != ' ';) end++;
+        if (end == at || end - at >= sizeof path) break;
+        snprintf(path, sizeof path, "%.*s", (int)(end - at), arg + at);
+        if (session_ingest(&c->s, path, &err)) complain(&err);
+        else say_dim("ingested %s as a%" PRIu64, path, c->s.keep.head.artifacts - 1);
+    }
+}
+
+static void do_recall(struct console *c, const char *arg, size_t n)
+{
+    struct err err = {0};
+    struct remember_found found;
+    bool all = n > 4 && memcmp(arg, "all ", 4) == 0;
+    struct session_question q = {.text = arg + (all ? 4 : 0), .n = n - (all ? 4 : 0), .k = 8, .everywhere = all};
+    if (n == 0) {
+        say_error("/recall WORDS: in this session; /recall all WORDS: in all");
+        return;
+    }
+    if (session_recall(&c->s, &q, &found, &err)) complain(&err);
+    for (int i = 0; i < found.n; i++) {
+        const struct remember_quote *h = &found.quote[i];
+        char id[2 * STORE_SESSION_ID + 1], head[400];
+        journal_id_text(h->session, id);
+        snprintf(head, sizeof head, "%s%s%.8s%s%s  score %.1f: %s", h->name, all ? " of " : "", all ? id : "",
+                 *h->path ? " " : "", h->path, h->score, h->why);
+        say_text(head, found.text.data + h->at, h->len);
+    }
+    if (found.n == 0 && !err.code) say("nothing found%s", found.unknown ? ": none of these words was said" : "");
+    if (*found.damage) say("the index is damaged and will be made again: %s", found.damage);
+    remember_free(&found);
+}
+
 /* ---------------------------------------------------------------- sessions */
 
 struct listing {
@@ -456,6 +496,8 @@ static const struct { const char *name, *help; command *run; } commands[] = {
     {"/read", "m12-57: messages, in the context or not", do_read},
     {"/attach", "FILE: into the conversation, clipped; the whole is kept as an artifact", do_attach},
     {"/artifact", "a3 [OFFSET, FIRST-LAST or /PATTERN/]: read one", do_artifact},
+    {"/recall", "[all] WORDS: what was said, clipped or ingested, found by its words", do_recall},
+    {"/ingest", "FILE...: for /recall; it enters the conversation only where it is found", do_ingest},
     {"/sessions", "those that are saved", do_sessions},
     {"/resume", "SESSION: go on with a saved one", do_resume},
     {"/fork", "TURN: go on in a copy of this session as it was after that turn", do_fork},

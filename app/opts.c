@@ -45,6 +45,8 @@ static const struct opt table[] = {
      "go on with a saved session: the first letters of its id, or last (plimsoll sessions lists them)"},
     {NULL, "--store", "PLIMSOLL_STORE", TEXT, AT(store), "DIR", 0, 0, NULL, NULL,
      "where sessions are saved ($XDG_DATA_HOME/plimsoll, else ~/.local/share/plimsoll)"},
+    {NULL, "--recall", "PLIMSOLL_RECALL", CHOICE, AT(recall), "WHEN", 0, 0, "auto|ask|off", "auto",
+     "what has left the context and belongs to a question: brought in, only when asked for, or never"},
     {NULL, "--no-save", "PLIMSOLL_NO_SAVE", ON, AT(no_save), NULL, 0, 0, NULL, NULL,
      "do not save the session: what has left the context is gone"},
     {NULL, "--system", "PLIMSOLL_SYSTEM", TEXT, AT(system), "TEXT", 0, 0, NULL, NULL, "the system message"},

@@ -30,7 +30,7 @@ struct opts {
     struct kern_bias bias[ENGINE_MAX_BIAS];
     int n_stop, n_bias;
     double park;                 /* bytes; 0: not given */
-    const char *store, *resume;  /* NULL: not given */
+    const char *store, *resume, *recall;  /* NULL: not given */
     bool no_pin, dump_tokens, json, fit, overcommit, no_save;
     bool version, help, help_events;
     bool own_system; /* the system message was given by a person */

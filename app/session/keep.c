@@ -6,7 +6,7 @@
 #include <time.h>
 
 struct keep_job {
-    struct keeper_job base;
+    struct keep_task task;
     struct keep_job *next;
     struct journal_batch batch;
     struct keep_saved result;
@@ -16,6 +16,8 @@ struct keep_job {
 
 /* ---------------------------------------------------------------- saving */
 
+static void saved(struct keep *k, struct keep_task *task);
+
 static int write_batch(struct keeper_job *base, struct store *s, struct err *err)
 {
     struct keep_job *job = (struct keep_job *)base;
@@ -24,8 +26,8 @@ static int write_batch(struct keeper_job *base, struct store *s, struct err *err
 
 static void tell(struct keep *k, struct keep_job *job)
 {
-    job->result.err = job->base.err;
-    job->result.err.code = job->base.code;
+    job->result.err = job->task.base.err;
+    job->result.err.code = job->task.base.code;
     job->result.seconds = progress_clock() - job->since;
     if (k->saved) k->saved(k->self, &job->result);
 }
@@ -35,7 +37,7 @@ static void took_back(struct keep *k, struct keep_job *job)
 {
     tell(k, job);
     job->submitted = false;
-    if (job->base.code) return;
+    if (job->task.base.code) return;
     assert(job == k->unsaved);
     k->unsaved = job->next;
     k->n_unsaved--;
@@ -47,7 +49,7 @@ static void took_back(struct keep *k, struct keep_job *job)
 static void go_on(struct keep *k)
 {
     if (!k->unsaved || k->unsaved->submitted) return;
-    k->unsaved->submitted = keeper_submit(k->keeper, &k->unsaved->base, NULL) == 0;
+    k->unsaved->submitted = keeper_submit(k->keeper, &k->unsaved->task.base, NULL) == 0;
 }
 
 bool keep_is_full(const struct keep *k) { return k->n_unsaved >= KEEP_UNSAVED; }
@@ -59,7 +61,7 @@ int keep_save(struct keep *k, struct journal_batch *b, uint32_t turn, struct err
     if (!job) return err_set(err, STORE_NO_MEMORY, "no memory to save a turn");
     memcpy(b->session, k->head.id, sizeof b->session);
     journal_add_head(b, &k->head);
-    *job = (struct keep_job){.base = {.run = write_batch}, .batch = *b, .since = progress_clock(),
+    *job = (struct keep_job){.task = {.base = {.run = write_batch}, .done = saved}, .batch = *b, .since = progress_clock(),
                              .result = {.turn = turn, .records = b->n_records, .upto = k->head.next - 1}};
     *b = (struct journal_batch){0};
     while (*end) end = &(*end)->next;
@@ -70,26 +72,36 @@ int keep_save(struct keep *k, struct journal_batch *b, uint32_t turn, struct err
 }
 
 /* One was taken back: it is told, and the next is begun, unless it failed: that waits for the next keep_save(). */
-static void next_one(struct keep *k, struct keeper_job *base)
+static void saved(struct keep *k, struct keep_task *task)
 {
-    struct keep_job *job = (struct keep_job *)base;
-    bool failed = base->code != 0;
-    took_back(k, job);
+    bool failed = task->base.code != 0;
+    took_back(k, (struct keep_job *)task);
     if (!failed) go_on(k);
+}
+
+static void finish(struct keep *k, struct keeper_job *base)
+{
+    struct keep_task *task = (struct keep_task *)base;
+    task->done(k, task);
+}
+
+int keep_later(struct keep *k, struct keep_task *task, struct err *err)
+{
+    return keeper_submit(k->keeper, &task->base, err);
 }
 
 void keep_poll(struct keep *k)
 {
-    for (struct keeper_job *job; k->keeper && (job = keeper_done(k->keeper)) != NULL;) next_one(k, job);
+    for (struct keeper_job *job; k->keeper && (job = keeper_done(k->keeper)) != NULL;) finish(k, job);
 }
 
 void keep_settle(struct keep *k)
 {
     if (!k->keeper) return;
     keep_poll(k);
-    while (k->unsaved && k->unsaved->submitted) {
+    while (keeper_pending(k->keeper) > 0) {
         struct keeper_job *job = keeper_wait(k->keeper, NULL, NULL);
-        if (job) next_one(k, job);
+        if (job) finish(k, job);
     }
 }
 
@@ -115,7 +127,7 @@ int keep_call(struct keep *k, int (*fn)(struct store *s, void *arg, struct err *
     for (;;) {
         struct keeper_job *job = keeper_wait(k->keeper, NULL, NULL);
         if (job == &c.base) break;
-        if (job) next_one(k, job);
+        if (job) finish(k, job);
     }
     if (c.base.code && err) {
         *err = c.base.err;

@@ -22,6 +22,8 @@ struct keep_saved {
     struct err err; /* code 0: it is saved */
 };
 
+struct keep;
+
 struct keep {
     struct keeper *keeper;
     struct store_lock lock;
@@ -31,6 +33,14 @@ struct keep {
     void (*saved)(void *self, const struct keep_saved *what); /* from keep_poll() and keep_settle() */
     void *self;
 };
+
+/* Work for the store's thread that is not waited for: done() is called by keep_poll() and its kin, and owns the task
+ * again.  0, or KEEPER_FULL: the task is the caller's still. */
+struct keep_task {
+    struct keeper_job base;
+    void (*done)(struct keep *k, struct keep_task *task);
+};
+int keep_later(struct keep *k, struct keep_task *task, struct err *err);
 
 /* Work for the store's thread, and wait for it.  What fn returns, or KEEPER_FULL. */
 int keep_call(struct keep *k, int (*fn)(struct store *s, void *arg, struct err *err), void *arg, struct err *err);

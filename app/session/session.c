@@ -245,6 +245,7 @@ void session_attach(struct session *s)
     s->a->trace.note = on_event;
     s->a->trace.note_self = s;
     s->a->turns = (int)s->keep.head.turns;
+    s->recalls = s->a->o->recall && strcmp(s->a->o->recall, "auto") == 0 && strcmp(s->a->info->template, "raw") != 0;
 }
 
 int session_new(struct session *s, struct app *a, const char *system, struct err *err)
@@ -268,6 +269,7 @@ int session_new(struct session *s, struct app *a, const char *system, struct err
 int session_close(struct session *s)
 {
     if (!s->a) return 0;
+    session_close_index(s);
     int lost = keep_close(&s->keep);
     s->a->trace.note = NULL;
     window_close(s->w);
@@ -384,6 +386,8 @@ static int try_turn(struct session *s, const char *text, size_t n, struct turn_r
     int rc = window_append(s->w, WINDOW_USER, user, 0, err);
     if (rc) *code = refused(s, rc, err);
     if (!rc && window_due(s->w)) session_compact(s, NULL); /* what came of it is an event; the call goes on either way */
+    if (!rc && session_has_left(s) && session_offer_tools(s, err)) rc = *code = refused(s, WINDOW_NO_MEMORY, err);
+    if (!rc && session_recall_unasked(s, text, n, err)) rc = *code = refused(s, WINDOW_NO_MEMORY, err);
     if (!rc && signals_pending()) {
         r->end = END_CANCELLED;
         return 128 + signals_pending();
@@ -423,6 +427,7 @@ int session_ask(struct session *s, const char *text, size_t n, struct err *err)
         err_set(err, -1, "the rules (--logit-bias) left no token to choose: the turn was withdrawn");
     struct err save = {0};
     if (session_save(s, &save)) app_error(s->a, "store", save.text);
+    session_index(s);
     buf_free(&r.text);
     buf_free(&before);
     if (!code && r.n_prompt > 0) {

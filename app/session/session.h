@@ -18,6 +18,7 @@
 #include "app/session/texts.h"
 #include "app/turn.h"
 #include "memory/forms.h"
+#include "memory/remember.h"
 #include "memory/window.h"
 #include "tools/clip.h"
 
@@ -41,6 +42,9 @@ struct session {
     struct turn_result last;     /* of the last turn that was admitted; its text is empty */
     bool any;                    /* there was one since this session was opened */
     struct flight { char line[FLIGHT_LINE]; } flight[FLIGHT_LINES]; /* the last figures, for who looks after a crash */
+    struct recall *recall;       /* the store's thread's; NULL: not open yet */
+    bool indexing;               /* it is being brought up to the journal */
+    bool recalls;                /* what was said long ago is brought in unasked */
     size_t n_flight;             /* noted so far; the newest is at (n_flight - 1) % FLIGHT_LINES */
     bool unsaved_told;           /* that saving fails was said */
 };
@@ -100,6 +104,20 @@ int session_attach_file(struct session *s, const char *path, struct err *err);
 int session_read_artifact(struct session *s, uint64_t id, const struct clip_request *ask, struct buf *out,
                           struct clip_figures *f, struct err *err);
 bool session_artifact_name(const char *name, size_t n, uint64_t *id); /* "a3" */
+
+/* A file for the recall index, kept whole as an artifact; nothing of it enters the conversation until it is found. */
+int session_ingest(struct session *s, const char *path, struct err *err);
+
+struct session_question {
+    const char *text;
+    size_t n;
+    int k;           /* quotations */
+    bool everywhere; /* in all sessions, as far as they are indexed */
+    bool (*wanted)(void *self, const struct recall_doc *doc); /* NULL: all; called while the caller waits */
+    void *self;
+};
+/* out is for remember_free(), also after an error. */
+int session_recall(struct session *s, const struct session_question *q, struct remember_found *out, struct err *err);
 
 /* Any message by its number, in the context or not.  NULL: err says why. */
 const struct text_entry *session_text(struct session *s, uint64_t number, struct err *err);

@@ -70,7 +70,8 @@ static int put_back(struct session *s, const struct replay_text *t, uint64_t sum
         s->tools = t->id;
         return window_add(s->w, WINDOW_TOOLS, t->id, err);
     case JOURNAL_PIN: return window_add(s->w, WINDOW_PINNED, t->id, err);
-    case JOURNAL_THINKING: return 0;
+    case JOURNAL_THINKING:
+    case JOURNAL_DOCUMENT: return 0;
     default:
         if (t->id <= summed) return 0;
         int rc = window_append(s->w, (enum window_kind)kind[t->kind], t->id, t->kind == JOURNAL_CALL ? t->results : 0, err);

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ATTACH_MOST = 64 << 20, COUNTED = 1 << 20, SHARE = 4, RESULT_LEAST = 32, RESULT_MOST = 2048 };
+enum { ATTACH_MOST = 64 << 20, COUNTED = 1 << 20, SHARE = 4, RESULT_LEAST = 32, RESULT_MOST = 2048, QUERY_MOST = 200 };
 
 /* ---------------------------------------------------------------- tokens */
 
@@ -264,6 +264,41 @@ static int tool_artifact(struct session *s, const json_t *args, struct result *r
     return rc;
 }
 
+/* ---------------------------------------------------------------- recall */
+
+enum { HITS = 5 };
+
+static int tool_recall(struct session *s, const json_t *args, struct result *r, struct err *err)
+{
+    struct remember_found found;
+    struct buf lines = {0};
+    const json_t *query = json_object_get(args, "query");
+    const struct session_question q = {.text = json_string_value(query), .n = json_string_length(query), .k = HITS};
+    int rc = session_recall(s, &q, &found, err);
+    if (rc == 0) {
+        session_quote(&found, &lines);
+        rc = clip_result(s, &lines, CLIP_TEXT, r, err);
+    }
+    buf_free(&lines);
+    remember_free(&found);
+    return rc;
+}
+
+int session_recalled(struct session *s, const char *query, size_t n, struct buf *lines, struct err *err)
+{
+    struct result r = {.by = "plimsoll", .name = "recall"};
+    json_t *o = json_pack("{s:s%}", "query", query, MIN(n, (size_t)QUERY_MOST));
+    char *args = o ? json_dumps(o, JSON_COMPACT) : NULL;
+    json_decref(o);
+    if (!args) return 0; /* a question that is no UTF-8, or cut within a character: without */
+    int rc = clip_result(s, lines, CLIP_TEXT, &r, err);
+    if (rc == 0) rc = append_ours(s, args, &r, err);
+    if (rc == 0) tell(s, &r, args);
+    buf_free(&r.text);
+    free(args);
+    return rc ? -1 : 0;
+}
+
 /* ---------------------------------------------------------------- calls of the model */
 
 static const struct memory_tool {
@@ -271,6 +306,7 @@ static const struct memory_tool {
     int (*run)(struct session *s, const json_t *args, struct result *r, struct err *err);
 } tools[] = {
     {"artifact", tool_artifact},
+    {"recall", tool_recall},
 };
 
 static void run_call(struct session *s, const struct form_call *call, struct result *r)
@@ -386,6 +422,28 @@ int session_attach_file(struct session *s, const char *path, struct err *err)
     struct err save = {0};
     if (session_save(s, &save)) app_error(s->a, "store", save.text);
     buf_free(&before);
+    buf_free(&bytes);
+    free(args);
+    return rc;
+}
+
+int session_ingest(struct session *s, const char *path, struct err *err)
+{
+    struct buf bytes = {0};
+    if (!session_saves(s)) return err_set(err, -1, "this session is not saved: nothing can be ingested");
+    char *args = path_argument(path); /* a name that JSON can say can be shown */
+    int rc = args ? read_file(path, &bytes, err) : err_set(err, -1, "%.200s is no name in UTF-8", path);
+    if (rc == 0) {
+        struct journal_message m = {.kind = JOURNAL_DOCUMENT, .turn = s->keep.head.turns, .text = path,
+                                    .len = strlen(path), .artifact = s->keep.head.artifacts};
+        journal_add_artifact(&s->batch, s->keep.head.artifacts, &bytes);
+        rc = session_note(s, &m, err) ? 0 : -1;
+        s->keep.head.artifacts++;
+    }
+    if (rc == 0) rc = session_offer_tools(s, err);
+    session_tell(s);
+    if (rc == 0) rc = session_save(s, err);
+    session_index(s);
     buf_free(&bytes);
     free(args);
     return rc;

@@ -1,0 +1,151 @@
+/* session_recall.c - what was said long ago: found by its words, on the store's thread, and brought into the conversation
+ * as the result of a recall that nobody had to ask for. */
+#include "app/session/session_impl.h"
+#include <inttypes.h>
+
+/* ---------------------------------------------------------------- the index follows the journal */
+
+struct index_task {
+    struct keep_task task;
+    struct session *s;
+    uint8_t session[STORE_SESSION_ID];
+};
+
+static int open_index(struct session *s, struct store *st, struct err *err)
+{
+    if (!s->recall) s->recall = recall_open(st, err);
+    return s->recall ? 0 : STORE_NO_MEMORY;
+}
+
+static int run_index(struct keeper_job *base, struct store *st, struct err *err)
+{
+    struct index_task *t = (struct index_task *)base;
+    int rc = open_index(t->s, st, err);
+    return rc ? rc : remember_session(t->s->recall, st, t->session, err);
+}
+
+/* What fails here is tried again by the next, and told by a search. */
+static void indexed(struct keep *k, struct keep_task *task)
+{
+    struct index_task *t = (struct index_task *)task;
+    (void)k;
+    t->s->indexing = false;
+    free(t);
+}
+
+void session_index(struct session *s)
+{
+    if (s->indexing || !session_saves(s)) return;
+    struct index_task *t = calloc(1, sizeof *t);
+    if (!t) return;
+    *t = (struct index_task){.task = {.base = {.run = run_index}, .done = indexed}, .s = s};
+    memcpy(t->session, s->keep.head.id, sizeof t->session);
+    s->indexing = keep_later(&s->keep, &t->task, NULL) == 0;
+    if (!s->indexing) free(t);
+}
+
+static int close_index(struct store *st, void *arg, struct err *err)
+{
+    struct session *s = arg;
+    (void)st, (void)err;
+    recall_close(s->recall);
+    s->recall = NULL;
+    return 0;
+}
+
+void session_close_index(struct session *s)
+{
+    if (!session_saves(s)) return;
+    keep_settle(&s->keep);
+    keep_call(&s->keep, close_index, s, NULL);
+}
+
+/* ---------------------------------------------------------------- searching */
+
+struct search {
+    struct session *s;
+    struct remember_query q;
+    struct remember_found *out;
+};
+
+static int run_search(struct store *st, void *arg, struct err *err)
+{
+    struct search *f = arg;
+    int rc = open_index(f->s, st, err);
+    if (rc == 0) rc = remember_session(f->s->recall, st, f->s->keep.head.id, err);
+    return rc ? rc : remember_search(f->s->recall, st, &f->q, f->out, err);
+}
+
+int session_recall(struct session *s, const struct session_question *q, struct remember_found *out, struct err *err)
+{
+    struct search f = {.s = s, .out = out};
+    *out = (struct remember_found){0};
+    if (!session_saves(s)) return err_set(err, -1, "this session is not saved: nothing can be recalled");
+    f.q = (struct remember_query){.text = q->text, .n = q->n, .k = MAX(1, MIN(q->k, RECALL_K)), .wanted = q->wanted,
+                                  .self = q->self, .session = q->everywhere ? NULL : s->keep.head.id};
+    session_settle(s); /* what was said just now counts */
+    return keep_call(&s->keep, run_search, &f, err) ? -1 : 0;
+}
+
+/* ---------------------------------------------------------------- unasked */
+
+enum { FOUND = 3 };
+
+struct window_ids { /* on the store's thread, while this one waits */
+    const struct session *s;
+    uint64_t id;
+    bool there;
+};
+
+static bool same(void *self, uint64_t id)
+{
+    struct window_ids *w = self;
+    w->there |= w->id == id;
+    return !w->there;
+}
+
+/* What is in the context already, and a summary of what is asked for, are no news. */
+static bool is_news(void *self, const struct recall_doc *d)
+{
+    struct window_ids w = {.s = self, .id = d->id};
+    if (d->kind == RECALL_SUMMARY) return false;
+    if (d->kind != RECALL_MESSAGE) return true;
+    window_each(w.s->w, same, &w);
+    return !w.there;
+}
+
+bool session_has_left(const struct session *s)
+{
+    struct window_figures f;
+    window_figures(s->w, &f);
+    return f.cut.messages > 0 || f.summed.messages > 0 || s->keep.head.artifacts > 1;
+}
+
+void session_quote(const struct remember_found *f, struct buf *out)
+{
+    for (int i = 0; i < f->n; i++) {
+        const struct remember_quote *q = &f->quote[i];
+        const char *text = f->text.data + q->at;
+        buf_printf(out, "%s%s: ", i ? "\n" : "", q->name);
+        for (size_t k = 0; k < q->len; k++) buf_put(out, text[k] == '\n' || text[k] == '\r' ? " " : text + k, 1);
+    }
+    if (f->n == 0) buf_puts(out, "nothing found");
+}
+
+int session_recall_unasked(struct session *s, const char *text, size_t n, struct err *err)
+{
+    struct remember_found found;
+    struct session_question q = {.text = text, .n = n, .k = FOUND, .wanted = is_news, .self = s};
+    struct buf lines = {0};
+    int rc = 0;
+    if (!s->recalls || !session_saves(s) || !session_has_left(s)) return 0;
+    if (session_recall(s, &q, &found, NULL)) return 0; /* the turn goes on without */
+    while (found.n > 0 && found.quote[found.n - 1].matched < found.quote[0].matched / 2) found.n--;
+    if (found.n > 0 && found.quote[0].matched >= 0.5) {
+        session_quote(&found, &lines);
+        rc = session_recalled(s, text, n, &lines, err);
+    }
+    buf_free(&lines);
+    remember_free(&found);
+    return rc;
+}

@@ -1,0 +1,285 @@
+/* remember.c - see remember.h. */
+#include "memory/remember.h"
+#include <inttypes.h>
+
+enum { PART = 1 << 20, BLOCK = 256 << 10 };
+
+struct feed {
+    struct recall *r;
+    struct store *s;
+    const uint8_t *session;
+};
+
+/* ------------------------------------------------------------------ changes of the index, each committed */
+
+static int commit(struct feed *f, int rc, struct err *err)
+{
+    if (rc == 0) rc = store_commit(f->s, err);
+    if (rc) store_abort(f->s);
+    return rc;
+}
+
+static int flush(struct feed *f, uint64_t next, struct err *err)
+{
+    store_begin(f->s, STORE_CACHE);
+    int rc = commit(f, recall_flush(f->r, f->session, next, err), err);
+    if (rc == 0) recall_clear(f->r);
+    return rc;
+}
+
+static int forget_text(struct feed *f, enum recall_kind kind, uint64_t id, struct err *err)
+{
+    store_begin(f->s, STORE_CACHE);
+    return commit(f, recall_remove(f->r, f->session, kind, id, err), err);
+}
+
+static int forget_session(struct feed *f, struct err *err)
+{
+    recall_clear(f->r);
+    store_begin(f->s, STORE_CACHE);
+    return commit(f, recall_forget(f->r, f->session, err), err);
+}
+
+/* ------------------------------------------------------------------ texts */
+
+/* All chunks of a text, or of a block of it that begins at `at`; *chunk counts on. */
+static int add_text(struct feed *f, struct recall_doc doc, uint32_t *chunk, uint64_t number, const char *text, size_t n,
+                    uint64_t at, struct err *err)
+{
+    for (size_t from = 0, next = 0; from < n; from += next) {
+        size_t len = recall_chunk(text + from, n - from, &next);
+        doc.chunk = *chunk;
+        doc.at = at + from;
+        doc.len = (uint32_t)len;
+        int rc = recall_add(f->r, &doc, text + from, len, err);
+        if (rc == RECALL_FULL) {
+            rc = flush(f, number, err);
+            if (rc == 0) rc = recall_add(f->r, &doc, text + from, len, err);
+        }
+        if (rc) return rc;
+        ++*chunk;
+    }
+    return 0;
+}
+
+/* What of an artifact can be read.  One that is damaged or lost is passed over. */
+static int add_artifact(struct feed *f, struct recall_doc doc, uint64_t artifact, uint64_t number, uint64_t most,
+                        struct err *err)
+{
+    struct buf block = {0};
+    uint64_t size = 0;
+    uint32_t chunk = 0;
+    int rc = store_artifact_size(f->s, f->session, artifact, &size, NULL);
+    size = rc ? 0 : MIN(size, most);
+    rc = 0;
+    for (uint64_t at = 0; at < size && rc == 0; at += BLOCK) {
+        block.len = 0;
+        if (store_read_artifact(f->s, f->session, artifact, at, (size_t)MIN(size - at, (uint64_t)BLOCK), &block, NULL)) break;
+        rc = add_text(f, doc, &chunk, number, block.data ? block.data : "", block.len, at, err);
+    }
+    buf_free(&block);
+    return rc;
+}
+
+static int undo(struct feed *f, uint64_t number, uint64_t first, uint64_t last, struct err *err)
+{
+    int rc = flush(f, number, err);
+    for (uint64_t id = first; id <= last && id < number && rc == 0; id++) {
+        rc = forget_text(f, RECALL_MESSAGE, id, err);
+        if (rc == 0) rc = forget_text(f, RECALL_SUMMARY, id, err);
+    }
+    return rc;
+}
+
+/* ------------------------------------------------------------------ the journal, in parts */
+
+struct part {
+    struct taken { uint64_t number; struct journal_message m; size_t at; } *taken;
+    size_t n, cap;
+    struct buf text;
+    bool more, failed;
+};
+
+static bool take(void *self, uint64_t number, const struct journal_message *m)
+{
+    struct part *p = self;
+    if (p->n == p->cap) {
+        size_t cap = p->cap ? 2 * p->cap : 64;
+        struct taken *t = realloc(p->taken, cap * sizeof *t);
+        p->failed = !t;
+        if (!t) return false;
+        p->taken = t;
+        p->cap = cap;
+    }
+    p->taken[p->n++] = (struct taken){number, *m, p->text.len};
+    buf_put(&p->text, m->text, m->len);
+    p->failed |= p->text.failed;
+    p->more = p->text.len >= PART || p->n >= 1024;
+    return !p->failed && !p->more;
+}
+
+static bool is_found(enum journal_kind k)
+{
+    return k == JOURNAL_USER || k == JOURNAL_ANSWER || k == JOURNAL_RESULT || k == JOURNAL_SUMMARY || k == JOURNAL_PIN ||
+           k == JOURNAL_NOTE;
+}
+
+static int add_message(struct feed *f, const struct taken *t, const char *text, struct err *err)
+{
+    struct recall_doc doc = {.kind = t->m.kind == JOURNAL_SUMMARY ? RECALL_SUMMARY : RECALL_MESSAGE, .id = t->number,
+                             .when = t->number};
+    uint32_t chunk = 0;
+    int rc = 0;
+    memcpy(doc.session, f->session, sizeof doc.session);
+    if (t->m.kind == JOURNAL_MARK && t->m.results == JOURNAL_UNDONE)
+        return undo(f, t->number, t->m.first, t->m.last, err);
+    if (is_found(t->m.kind)) rc = add_text(f, doc, &chunk, t->number, text, t->m.len, 0, err);
+    doc.kind = t->m.kind == JOURNAL_DOCUMENT ? RECALL_DOCUMENT : RECALL_ARTIFACT;
+    if (doc.kind == RECALL_ARTIFACT) doc.id = t->m.artifact;
+    if (rc == 0 && t->m.artifact)
+        rc = add_artifact(f, doc, t->m.artifact, t->number,
+                          doc.kind == RECALL_DOCUMENT ? REMEMBER_DOCUMENT : REMEMBER_ARTIFACT, err);
+    return rc;
+}
+
+static int feed(struct feed *f, struct part *p, uint64_t from, struct err *err)
+{
+    struct journal_visit v = {.message = take, .self = p};
+    uint64_t last = from;
+    int rc = 0;
+    for (p->more = true; p->more && rc == 0;) {
+        p->more = false;
+        p->n = p->text.len = 0;
+        rc = journal_each(f->s, f->session, from, &v, err);
+        if (rc == 0 && p->failed) rc = err_set(err, STORE_NO_MEMORY, "no memory for the recall index");
+        for (size_t i = 0; i < p->n && rc == 0; i++) {
+            rc = add_message(f, &p->taken[i], (p->text.data ? p->text.data : "") + p->taken[i].at, err);
+            from = last = p->taken[i].number + 1;
+        }
+    }
+    return rc ? rc : flush(f, last, err);
+}
+
+int remember_session(struct recall *r, struct store *s, const uint8_t session[STORE_SESSION_ID], struct err *err)
+{
+    struct feed f = {r, s, session};
+    struct recall_stat st;
+    struct part p = {0};
+    int rc = recall_stat(r, session, &st, err);
+    if (rc == 0) rc = feed(&f, &p, st.next, err);
+    if (rc == STORE_DAMAGED) { /* all of it can be made again */
+        rc = forget_session(&f, err);
+        if (rc == 0) rc = feed(&f, &p, 0, err);
+    }
+    recall_clear(r);
+    free(p.taken);
+    buf_free(&p.text);
+    return rc;
+}
+
+/* ------------------------------------------------------------------ quotations */
+
+/* The chunk's bytes, and where they are named.  false: they are not there any more. */
+static bool read_chunk(struct store *s, const struct recall_doc *d, struct remember_quote *q, struct buf *out)
+{
+    struct journal_message m;
+    uint64_t artifact = d->id;
+    struct buf text = {0};
+    bool ok = true;
+    if (d->kind != RECALL_ARTIFACT) {
+        ok = journal_get(s, d->session, d->id, &m, &text, NULL) == 0;
+        if (ok && d->kind == RECALL_DOCUMENT) {
+            artifact = m.artifact;
+            snprintf(q->path, sizeof q->path, "%.*s", (int)MIN(m.len, sizeof q->path - 1), m.text);
+        } else if (ok) {
+            ok = d->at <= m.len && d->len <= m.len - d->at;
+            if (ok) buf_put(out, m.text + d->at, d->len);
+        }
+    }
+    if (ok && (d->kind == RECALL_ARTIFACT || d->kind == RECALL_DOCUMENT))
+        ok = store_read_artifact(s, d->session, artifact, d->at, d->len, out, NULL) == 0 && out->len == d->len;
+    bool whole = d->kind == RECALL_ARTIFACT || d->kind == RECALL_DOCUMENT;
+    q->id = whole ? artifact : d->id;
+    snprintf(q->name, sizeof q->name, "%c%" PRIu64, whole ? 'a' : 'm', q->id);
+    buf_free(&text);
+    return ok && !out->failed;
+}
+
+static void say_why(const struct recall_result *res, const struct recall_hit *h, struct remember_quote *q)
+{
+    double all = 0, mine = 0;
+    bool told[RECALL_TERMS] = {0};
+    size_t used = 0;
+    for (int i = 0; i < res->n_terms; i++) {
+        all += res->term[i].idf;
+        mine += h->share[i] > 0 ? res->term[i].idf : 0;
+    }
+    q->matched = all > 0 ? mine / all : 0;
+    for (int n = 0; n < res->n_terms; n++) {
+        int best = -1;
+        for (int i = 0; i < res->n_terms; i++)
+            if (!told[i] && h->share[i] > 0 && (best < 0 || h->share[i] > h->share[best])) best = i;
+        if (best < 0) return;
+        told[best] = true;
+        int len = snprintf(q->why + used, sizeof q->why - used, "%s%.*s %.1f", used ? ", " : "",
+                           (int)res->term[best].n, (const char *)res->term[best].bytes, h->share[best]);
+        if (len < 0 || used + (size_t)len >= sizeof q->why) {
+            q->why[used] = '\0';
+            return;
+        }
+        used += (size_t)len;
+    }
+}
+
+static bool seen(const struct remember_found *f, const struct recall_doc *d)
+{
+    for (int i = 0; i < f->n; i++) {
+        const struct remember_quote *q = &f->quote[i];
+        if (q->kind == d->kind && q->id == d->id && memcmp(q->session, d->session, sizeof q->session) == 0) return true;
+    }
+    return false;
+}
+
+static void quote(struct recall *r, struct store *s, const struct recall_result *res, const struct recall_hit *h,
+                  struct remember_found *out)
+{
+    struct remember_quote q = {.kind = h->doc.kind, .id = h->doc.id, .score = h->score};
+    struct buf chunk = {0};
+    size_t at = 0, len = 0;
+    if (read_chunk(s, &h->doc, &q, &chunk)) {
+        recall_window(r, res, chunk.data ? chunk.data : "", chunk.len, REMEMBER_QUOTE, &at, &len);
+        say_why(res, h, &q);
+        memcpy(q.session, h->doc.session, sizeof q.session);
+        q.at = out->text.len;
+        q.len = len;
+        buf_put(&out->text, (chunk.data ? chunk.data : "") + at, len);
+        out->quote[out->n++] = q;
+    }
+    buf_free(&chunk);
+}
+
+int remember_search(struct recall *r, struct store *s, const struct remember_query *q, struct remember_found *out,
+                    struct err *err)
+{
+    struct recall_query ask = {.text = q->text, .n = q->n, .session = q->session, .k = RECALL_K};
+    struct recall_result *res = calloc(1, sizeof *res);
+    *out = (struct remember_found){0};
+    int rc = res ? recall_search(r, &ask, res, err) : err_set(err, STORE_NO_MEMORY, "no memory for a search");
+    for (int i = 0; rc == 0 && i < res->n_hits && out->n < q->k; i++) {
+        const struct recall_hit *h = &res->hit[i];
+        if (seen(out, &h->doc) || (q->wanted && !q->wanted(q->self, &h->doc))) continue;
+        quote(r, s, res, h, out);
+    }
+    if (rc == 0) out->unknown = res->unknown;
+    if (rc == 0 && res->damaged) snprintf(out->damage, sizeof out->damage, "%.190s", res->damage.text);
+    if (rc == 0 && out->text.failed) rc = err_set(err, STORE_NO_MEMORY, "no memory for quotations");
+    if (rc) remember_free(out);
+    free(res);
+    return rc;
+}
+
+void remember_free(struct remember_found *f)
+{
+    buf_free(&f->text);
+    f->n = 0;
+}

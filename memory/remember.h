@@ -1,0 +1,52 @@
+/* remember.h - what of a session goes into the recall index, and quotations in answer to a question.
+ *
+ *     journal: USER, ANSWER, RESULT, SUMMARY, PIN, NOTE ──> chunks of the message          (named m12)
+ *              RESULT's artifact, its first 256 KiB     ──> chunks of the artifact         (a3)
+ *              DOCUMENT, its artifact, up to 64 MiB     ──> chunks of the document         (a4, with its path)
+ *              MARK undone                              ──> those messages are found no more
+ *
+ * The index is the cache's: it may be gone, and is then made again from the journal, from the first message on.
+ *
+ * Thread: the store's.  Nothing may be pending in the store.  Errors: the store's. */
+#ifndef REMEMBER_H
+#define REMEMBER_H
+#include "memory/journal.h"
+#include "memory/recall.h"
+
+enum { REMEMBER_ARTIFACT = 256 << 10, REMEMBER_DOCUMENT = 64 << 20, REMEMBER_QUOTE = 400 };
+
+/* Brings the index up to what the journal has.  Damaged records are passed over; of a damaged index the session's part is
+ * made anew, once. */
+int remember_session(struct recall *r, struct store *s, const uint8_t session[STORE_SESSION_ID], struct err *err);
+
+struct remember_quote {
+    uint8_t session[STORE_SESSION_ID];
+    enum recall_kind kind;
+    uint64_t id;       /* of the message, or of the artifact */
+    char name[24];     /* "m12", "a3" */
+    char path[200];    /* of a document; else empty */
+    double score;
+    char why[160];     /* "port 3.1, alba 2.2": words and their shares, the heaviest first */
+    double matched;    /* of the weight of all words that are known, the share that is in it: 0 .. 1 */
+    size_t at, len;    /* of the quotation, in struct remember_found's text */
+};
+struct remember_found {
+    struct remember_quote quote[RECALL_K];
+    int n;
+    unsigned unknown;  /* words that nothing has */
+    struct buf text;
+    char damage[200];  /* a line, or empty */
+};
+struct remember_query {
+    const char *text;
+    size_t n;
+    const uint8_t *session; /* NULL: all of them */
+    int k;                  /* quotations, 1 .. RECALL_K */
+    bool (*wanted)(void *self, const struct recall_doc *doc); /* NULL: all */
+    void *self;
+};
+/* The best k of the 32 best hits that are wanted; of a message or an artifact one, of a document as many as there are.  out: for remember_free(). */
+int remember_search(struct recall *r, struct store *s, const struct remember_query *q, struct remember_found *out,
+                    struct err *err);
+void remember_free(struct remember_found *f);
+#endif
