@@ -146,9 +146,9 @@ static void note_place(void *self, const struct fold_term *t)
 
 TEST(each_term_knows_where_it_stood)
 {
-    struct places p = {.text = "The \u0301Pumps' log, Zu\u0308rich.x 東京都 ﬁn\u00ad."};
+    struct places p = {.text = "The \u0301Pumps' log, Zu\u0308rich.x 東京都 ﬁn\u00ad. v.e\u0301"};
     fold_text(p.text, strlen(p.text), note_place, &p);
-    CHECK_STR(p.out.data, "[The][Pumps][log][Zu\u0308rich][x][Zu\u0308rich.x][東京][京都][ﬁn]");
+    CHECK_STR(p.out.data, "[The][Pumps][log][Zu\u0308rich][x][Zu\u0308rich.x][東京][京都][ﬁn][v][e\u0301][v.e\u0301]");
     buf_free(&p.out);
 }
 

@@ -176,20 +176,49 @@ TEST(the_table_takes_one_session_and_no_more_than_it_holds)
     CHECK_EQ(recall_remove(r, ada, RECALL_MESSAGE, 1, &err), RECALL_FULL);
     store_abort(s);
     flush(s, r, ada, 2);
-    /* Texts that are all terms, and new ones. */
-    uint64_t seed = 5;
-    int rc = 0, n = 0;
-    for (; rc == 0; n++) {
-        for (size_t i = 0; i < RECALL_CHUNK; i++) text[i] = i % 5 == 4 ? ' ' : (char)('a' + rig_draw(&seed, 26));
-        rc = recall_add(r, &doc, text, RECALL_CHUNK, &err);
-    }
-    CHECK_EQ(rc, RECALL_FULL);
-    CHECK(n > 80 && n < 512);
-    flush(s, r, bob, 1);
-    CHECK_EQ(stat_of(r, bob).docs, n - 1);
-    CHECK_EQ(stat_of(r, bob).terms, (n - 1) * 320);
     recall_close(r);
     store_close(s);
+}
+
+/* Chunks of words by chance, each of `len` letters of the first `letters`, until the table is full: how many it took,
+ * which are then there. */
+static uint64_t fill_table(struct store *s, struct recall *r, size_t len, uint64_t letters)
+{
+    struct recall_doc doc = {.kind = RECALL_DOCUMENT, .session = "a session alone"};
+    uint64_t seed = 5, n = 0, terms = 0;
+    char text[RECALL_CHUNK];
+    for (int rc = 0;;) {
+        for (size_t i = 0; i < sizeof text; i++)
+            text[i] = i % (len + 1) == len ? ' ' : (char)('a' + rig_draw(&seed, letters));
+        rc = recall_add(r, &doc, text, sizeof text, &err);
+        if (rc == RECALL_FULL) break;
+        OK(rc);
+        n++;
+        terms += (sizeof text + len) / (len + 1);
+    }
+    flush(s, r, doc.session, 1);
+    CHECK_EQ(stat_of(r, doc.session).docs, n);
+    CHECK_EQ(stat_of(r, doc.session).terms, terms);
+    return n;
+}
+
+TEST(each_part_of_the_table_has_its_limit)
+{
+    static const struct { size_t len; uint64_t letters, least, most; } row[] = {
+        {4, 26, 80, 102},   /* words of four letters, nearly all new: terms */
+        {2, 26, 120, 200},  /* few words, about 370 in each chunk: postings */
+        {60, 26, 300, 340}, /* long words: their bytes */
+        {60, 1, 512, 512},  /* one word: chunks */
+    };
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        struct store *s = open_at(fresh_dir());
+        struct recall *r = recall_at(s);
+        uint64_t n = fill_table(s, r, row[i].len, row[i].letters);
+        if (n < row[i].least || n > row[i].most)
+            check_fail(__FILE__, __LINE__, "words of %zu letters: %llu chunks", row[i].len, (unsigned long long)n);
+        recall_close(r);
+        store_close(s);
+    }
 }
 
 /* Characters that grow most when they are folded (test_fold.c looks for them): within the table, whatever they are. */
@@ -288,6 +317,30 @@ TEST(a_removed_text_leaves_at_the_merge)
     add(s, r, ada, 7, "saffron again");
     flush(s, r, ada, 201);
     CHECK_EQ(search(r, "saffron", ada)->n_hits, 1);
+    recall_close(r);
+    store_close(s);
+}
+
+/* More chunks than one record of removed ones has room for. */
+TEST(a_text_of_many_chunks_is_removed_whole)
+{
+    struct store *s = open_at(fresh_dir());
+    struct recall *r = recall_at(s);
+    for (uint32_t i = 0; i < 17000; i++) {
+        struct recall_doc doc = {.kind = RECALL_DOCUMENT, .id = i % 1000 == 999 ? 2 : 1, .chunk = i};
+        memcpy(doc.session, ada, sizeof doc.session);
+        add_text(s, r, &doc, "a short one", 11);
+    }
+    flush(s, r, ada, 1);
+    remove_text(s, r, ada, RECALL_DOCUMENT, 1);
+    for (int merged = 0; merged < 2; merged++) {
+        const struct recall_result *res = search(r, "short", ada);
+        CHECK_EQ(res->damaged, 0);
+        CHECK_EQ(res->term[0].docs, 17);
+        CHECK_EQ(res->n_hits, 17);
+        for (int i = 0; i < 17; i++) CHECK_EQ(res->hit[i].doc.chunk, 1000 * i + 999);
+        merge_all(s, r, ada);
+    }
     recall_close(r);
     store_close(s);
 }
