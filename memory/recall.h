@@ -16,7 +16,7 @@
  *     'R' 'x' SESSION n:8                        chunks n * 8192 and on that were removed: a bit each
  *
  * Chunks are numbered in a session as they come.  A segment is written once; four of a size (to the power of four) are
- * merged to one, those of 1 MiB stay: so a posting is written about six times, and a call merges at most 4 MiB.  A
+ * merged to one, those of 1 MiB stay: so a posting is written six or seven times at most, and a call merges 4 MiB at most.  A
  * block fills a page of LMDB.  Chunks that were removed are never found again; their postings leave at the merge (call
  * recall_merge() until it says 0).
  *
