@@ -35,7 +35,12 @@ const char *journal_kind_name(enum journal_kind k); /* "user", ... */
 
 enum journal_mark { JOURNAL_UNDONE = 1, JOURNAL_UNPINNED = 2, JOURNAL_UNCOMPACTED = 3, JOURNAL_MARKS }; /* stored */
 
-enum { JOURNAL_CUT = 1, JOURNAL_EXTRACT = 2, JOURNAL_FLAGS = 3 }; /* cut: the answer was interrupted or met its limit */
+enum { /* flags */
+    JOURNAL_CUT = 1,     /* ANSWER: was interrupted or met its limit */
+    JOURNAL_EXTRACT = 2, /* SUMMARY: no model summed it up */
+    JOURNAL_QUOTE = 4,   /* RESULT: words that are in the store already: recalled, or read again */
+    JOURNAL_FLAGS = 7
+};
 
 struct journal_message {
     enum journal_kind kind;

@@ -118,8 +118,10 @@ static bool take(void *self, uint64_t number, const struct journal_message *m)
     return !p->failed && !p->more;
 }
 
-static bool is_found(enum journal_kind k)
+static bool is_found(const struct journal_message *m)
 {
+    enum journal_kind k = m->kind;
+    if (m->flags & JOURNAL_QUOTE) return false; /* a quotation would be found before what it quotes */
     return k == JOURNAL_USER || k == JOURNAL_ANSWER || k == JOURNAL_RESULT || k == JOURNAL_SUMMARY || k == JOURNAL_PIN ||
            k == JOURNAL_NOTE;
 }
@@ -133,7 +135,7 @@ static int add_message(struct feed *f, const struct taken *t, const char *text, 
     memcpy(doc.session, f->session, sizeof doc.session);
     if (t->m.kind == JOURNAL_MARK && t->m.results == JOURNAL_UNDONE)
         return undo(f, t->number, t->m.first, t->m.last, err);
-    if (is_found(t->m.kind)) rc = add_text(f, doc, &chunk, t->number, text, t->m.len, 0, err);
+    if (is_found(&t->m)) rc = add_text(f, doc, &chunk, t->number, text, t->m.len, 0, err);
     doc.kind = t->m.kind == JOURNAL_DOCUMENT ? RECALL_DOCUMENT : RECALL_ARTIFACT;
     if (doc.kind == RECALL_ARTIFACT) doc.id = t->m.artifact;
     if (rc == 0 && t->m.artifact)

@@ -1,6 +1,7 @@
 /* remember.h - what of a session goes into the recall index, and quotations in answer to a question.
  *
- *     journal: USER, ANSWER, RESULT, SUMMARY, PIN, NOTE ──> chunks of the message          (named m12)
+ *     journal: USER, ANSWER, RESULT*, SUMMARY, PIN, NOTE ─> chunks of the message          (named m12)
+ *              (* but not those that are quotations themselves)
  *              RESULT's artifact, its first 256 KiB     ──> chunks of the artifact         (a3)
  *              DOCUMENT, its artifact, up to 64 MiB     ──> chunks of the document         (a4, with its path)
  *              MARK undone                              ──> those messages are found no more

@@ -21,7 +21,8 @@ void session_withdraw(struct session *s, struct buf *before, uint64_t first);
 
 /* session_tools.c */
 /* The question and what was found, as a call of recall that plimsoll made. */
-int session_recalled(struct session *s, const char *query, size_t n, struct buf *lines, struct err *err);
+int session_recalled(struct session *s, const char *query, size_t n, const struct remember_found *found,
+                     struct err *err);
 bool session_offers_tools(const struct session *s);
 int session_offer_tools(struct session *s, struct err *err); /* from the next call on */
 /* If the answer is a call of a tool: it and its result enter.  1: so it is; 0: it is no call; -1: err. */
@@ -30,8 +31,6 @@ int session_answer_call(struct session *s, const struct buf *answer, struct err 
 void session_index(struct session *s);       /* in the background, what is new in the journal */
 void session_close_index(struct session *s); /* waits */
 bool session_has_left(const struct session *s); /* something is only in the store */
-/* A line for each quotation: "m12: ..."; or "nothing found". */
-void session_quote(const struct remember_found *f, struct buf *out);
 /* What was said long ago and belongs to this question enters behind it, if there is such a thing.  0, or -1. */
 int session_recall_unasked(struct session *s, const char *text, size_t n, struct err *err);
 bool session_saves(const struct session *s);

@@ -121,31 +121,15 @@ bool session_has_left(const struct session *s)
     return f.cut.messages > 0 || f.summed.messages > 0 || s->keep.head.artifacts > 1;
 }
 
-void session_quote(const struct remember_found *f, struct buf *out)
-{
-    for (int i = 0; i < f->n; i++) {
-        const struct remember_quote *q = &f->quote[i];
-        const char *text = f->text.data + q->at;
-        buf_printf(out, "%s%s: ", i ? "\n" : "", q->name);
-        for (size_t k = 0; k < q->len; k++) buf_put(out, text[k] == '\n' || text[k] == '\r' ? " " : text + k, 1);
-    }
-    if (f->n == 0) buf_puts(out, "nothing found");
-}
-
 int session_recall_unasked(struct session *s, const char *text, size_t n, struct err *err)
 {
     struct remember_found found;
     struct session_question q = {.text = text, .n = n, .k = FOUND, .wanted = is_news, .self = s};
-    struct buf lines = {0};
     int rc = 0;
     if (!s->recalls || !session_saves(s) || !session_has_left(s)) return 0;
     if (session_recall(s, &q, &found, NULL)) return 0; /* the turn goes on without */
     while (found.n > 0 && found.quote[found.n - 1].matched < found.quote[0].matched / 2) found.n--;
-    if (found.n > 0 && found.quote[0].matched >= 0.5) {
-        session_quote(&found, &lines);
-        rc = session_recalled(s, text, n, &lines, err);
-    }
-    buf_free(&lines);
+    if (found.n > 0 && found.quote[0].matched >= 0.5) rc = session_recalled(s, text, n, &found, err);
     remember_free(&found);
     return rc;
 }

@@ -53,6 +53,7 @@ struct result {
     uint64_t artifact;    /* 0: all of it is in text */
     uint64_t bytes;
     bool failed;
+    bool quote;           /* words that the store has already */
 };
 
 static void fail(struct result *r, const struct err *err)
@@ -126,7 +127,7 @@ static int append(struct session *s, const char *call, size_t n_call, const stru
     uint64_t id = session_note(s, &m, err);
     if (id == 0 || window_append(s->w, WINDOW_CALL, id, 1, err)) return -1;
     m = (struct journal_message){.kind = JOURNAL_RESULT, .turn = s->keep.head.turns + 1, .artifact = r->artifact,
-                                 .text = r->text.data ? r->text.data : "", .len = r->text.len};
+                                 .flags = r->quote ? JOURNAL_QUOTE : 0, .text = r->text.data ? r->text.data : "", .len = r->text.len};
     id = r->text.failed ? 0 : session_note(s, &m, err);
     if (id == 0) return err_set(err, -1, "no memory for a result");
     return window_append(s->w, WINDOW_RESULT, id, 0, err);
@@ -242,6 +243,7 @@ static int read_messages(struct session *s, const char *name, size_t n, uint64_t
 
 static int tool_artifact(struct session *s, const json_t *args, struct result *r, struct err *err)
 {
+    r->quote = true;
     const char *name = json_string_value(json_object_get(args, "id"));
     json_int_t offset = json_integer_value(json_object_get(args, "offset"));
     size_t n = json_string_length(json_object_get(args, "id"));
@@ -268,31 +270,46 @@ static int tool_artifact(struct session *s, const json_t *args, struct result *r
 
 enum { HITS = 5 };
 
+/* The best of what was found, as many as a result has room for: a line each, "m12: ..." */
+static void put_quotes(struct session *s, const struct remember_found *f, size_t room, struct buf *out)
+{
+    for (int i = 0; i < f->n; i++) {
+        const struct remember_quote *q = &f->quote[i];
+        const char *text = f->text.data + q->at;
+        size_t before = out->len;
+        buf_printf(out, "%s%s: ", i ? "\n" : "", q->name);
+        for (size_t k = 0; k < q->len; k++) buf_put(out, text[k] == '\n' || text[k] == '\r' ? " " : text + k, 1);
+        if (out->failed || tokens_of(s, out->data, out->len) <= room) continue;
+        out->len = before;
+        break;
+    }
+    if (out->len == 0) buf_puts(out, "nothing found");
+}
+
 static int tool_recall(struct session *s, const json_t *args, struct result *r, struct err *err)
 {
     struct remember_found found;
-    struct buf lines = {0};
     const json_t *query = json_object_get(args, "query");
     const struct session_question q = {.text = json_string_value(query), .n = json_string_length(query), .k = HITS};
     int rc = session_recall(s, &q, &found, err);
-    if (rc == 0) {
-        session_quote(&found, &lines);
-        rc = clip_result(s, &lines, CLIP_TEXT, r, err);
-    }
-    buf_free(&lines);
+    if (rc == 0) put_quotes(s, &found, room_of(s), &r->text);
+    r->bytes = r->text.len;
+    r->quote = true;
     remember_free(&found);
     return rc;
 }
 
-int session_recalled(struct session *s, const char *query, size_t n, struct buf *lines, struct err *err)
+int session_recalled(struct session *s, const char *query, size_t n, const struct remember_found *found,
+                     struct err *err)
 {
-    struct result r = {.by = "plimsoll", .name = "recall"};
+    struct result r = {.by = "plimsoll", .name = "recall", .quote = true};
     json_t *o = json_pack("{s:s%}", "query", query, MIN(n, (size_t)QUERY_MOST));
     char *args = o ? json_dumps(o, JSON_COMPACT) : NULL;
     json_decref(o);
     if (!args) return 0; /* a question that is no UTF-8, or cut within a character: without */
-    int rc = clip_result(s, lines, CLIP_TEXT, &r, err);
-    if (rc == 0) rc = append_ours(s, args, &r, err);
+    put_quotes(s, found, room_of(s) / 2, &r.text);
+    r.bytes = r.text.len;
+    int rc = append_ours(s, args, &r, err);
     if (rc == 0) tell(s, &r, args);
     buf_free(&r.text);
     free(args);
