@@ -9,7 +9,7 @@ struct chunk {
     int rows;
 };
 
-static const struct chunk cpu[] = {{100000000, 256}, {300000000, 128}, {700000000, 64}, {1600000000, 28},
+static const struct chunk cpu[] = {{100000000, 256}, {300000000, 128}, {700000000, 64}, {1600000000, 24},
                                    {4000000000, 16}, {UINT64_MAX, 8}};
 static const struct chunk ref[] = {{10000000, 64}, {UINT64_MAX, 8}}; /* the slow truth */
 
