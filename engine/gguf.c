@@ -123,6 +123,8 @@ static int open_file(struct gguf *g, struct err *err)
     if (g->fd < 0) return err_set(err, -1, "%s: cannot be opened: %s", g->shown, strerror(errno));
     if (fstat(g->fd, &st)) return err_set(err, -1, "%s: cannot be looked at: %s", g->shown, strerror(errno));
     if (check_kind(g, &st, err)) return -1;
+    g->device = (uint64_t)st.st_dev;
+    g->inode = (uint64_t)st.st_ino;
     g->file_bytes = (uint64_t)st.st_size;
     g->mtime = st.st_mtim;
     return check_magic(g, err);
@@ -190,6 +192,14 @@ void gguf_close(struct gguf *g)
 const char *gguf_path(const struct gguf *g) { return g->path; }
 uint32_t gguf_version(const struct gguf *g) { return g->version; }
 uint64_t gguf_file_bytes(const struct gguf *g) { return g->file_bytes; }
+
+uint64_t gguf_bytes(const struct gguf *g)
+{
+    uint64_t sum = sizeof *g + strlen(g->path) + strlen(g->shown) + 2;
+    for (const struct gguf_block *b = g->arena; b; b = b->next) sum += sizeof *b + b->cap;
+    sum += (g->n_keys + 1) * (sizeof *g->keys + sizeof *g->keys_by_name);
+    return sum + (g->n_tensors + 1) * (sizeof *g->tensors + sizeof *g->tensors_by_name);
+}
 
 /* ----------------------------------------------------------------- tensors */
 
@@ -262,5 +272,22 @@ int gguf_unchanged(const struct gguf *g, struct err *err)
     }
     if (st.st_mtim.tv_sec != g->mtime.tv_sec || st.st_mtim.tv_nsec != g->mtime.tv_nsec)
         return err_set(err, -1, "%s: was written while being read; open it again", g->shown);
+    return 0;
+}
+
+struct gguf_stamp gguf_stamp(const struct gguf *g)
+{
+    return (struct gguf_stamp){g->device, g->inode, g->file_bytes, g->mtime};
+}
+
+int gguf_same(const struct gguf *g, const struct gguf_stamp *then, struct err *err)
+{
+    if (g->device != then->device || g->inode != then->inode)
+        return err_set(err, -1, "%s: is another file than the one that was opened first", g->shown);
+    if (g->file_bytes != then->bytes)
+        return err_set(err, -1, "%s: had %llu bytes when it was opened first and has %llu now", g->shown,
+                       (unsigned long long)then->bytes, (unsigned long long)g->file_bytes);
+    if (g->mtime.tv_sec != then->mtime.tv_sec || g->mtime.tv_nsec != then->mtime.tv_nsec)
+        return err_set(err, -1, "%s: was written since it was opened first", g->shown);
     return 0;
 }

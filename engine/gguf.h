@@ -17,6 +17,7 @@
 #define GGUF_H
 #include "kernels/quant.h"
 #include "plimsoll.h"
+#include <time.h>
 
 struct gguf; /* opaque */
 
@@ -56,6 +57,7 @@ void gguf_close(struct gguf *g); /* NULL is fine */
 const char *gguf_path(const struct gguf *g);
 uint32_t gguf_version(const struct gguf *g);
 uint64_t gguf_file_bytes(const struct gguf *g);
+uint64_t gguf_bytes(const struct gguf *g); /* host memory that the handle holds */
 
 /* Keys.  0: *out set.  GGUF_MISSING: no such key, *out untouched, err untouched.  GGUF_WRONG: another type, or not
  * representable in *out (a negative count, say); err says what was found and what is allowed.
@@ -98,4 +100,13 @@ int gguf_read_head(const struct gguf *g, uint64_t from, void *dst, size_t n, str
 
 /* 0, or -1 when the file's size or modification time is no longer what it was at gguf_open(). */
 int gguf_unchanged(const struct gguf *g, struct err *err);
+
+/* For those who close a file and open its path again later: is it the same, as it was then? */
+struct gguf_stamp {
+    uint64_t device, inode, bytes;
+    struct timespec mtime;
+};
+struct gguf_stamp gguf_stamp(const struct gguf *g);
+/* 0, or -1: another file lies there now, or it was written since (err says which). */
+int gguf_same(const struct gguf *g, const struct gguf_stamp *then, struct err *err);
 #endif

@@ -41,7 +41,7 @@ struct gguf_block { /* of the arena: strings and arrays live and die with the ha
 struct gguf {
     char *path, *shown; /* shown: the path as messages print it */
     int fd;
-    uint64_t file_bytes;
+    uint64_t device, inode, file_bytes;
     struct timespec mtime;
     uint32_t version;
     uint64_t n_keys, n_tensors;

@@ -431,6 +431,14 @@ static size_t stage_size(const struct model *m)
     return most;
 }
 
+uint64_t model_table_bytes(const struct model *m, const struct gguf *g)
+{
+    return (uint64_t)m->layers * sizeof *m->layer + (gguf_n_tensors(g) + 1) * sizeof *m->part +
+           (uint64_t)(m->rope.dims / 2) * sizeof *m->inv_freq;
+}
+
+uint64_t model_stage_bytes(const struct model *m) { return size_align(stage_size(m), 64); }
+
 int model_load(struct model *m, const struct gguf *g, const struct kern *k, struct kdev *d, void *dev_slab,
                void (*progress)(void *self, uint64_t done, uint64_t all), void *self, struct err *err)
 {

@@ -65,6 +65,10 @@ void model_widen(struct model *m, const struct kern *k);
 
 void model_free(struct model *m); /* after a failed plan too */
 
+/* Host memory: of a plan of g, until model_free(); and what model_load() takes beside it while it runs.  g is open. */
+uint64_t model_table_bytes(const struct model *m, const struct gguf *g);
+uint64_t model_stage_bytes(const struct model *m);
+
 /* "Q4_K 120, F32 61": tensors by type. */
 void model_types(const struct gguf *g, char *out, size_t n);
 #endif

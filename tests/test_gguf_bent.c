@@ -6,6 +6,9 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 /* A small file with a key of every kind and three tensors, to be cut and bent. */
 static struct buf sample(void)
@@ -218,6 +221,57 @@ TEST(a_file_that_is_replaced_while_open_goes_on_as_it_was)
     CHECK_MEM(data, "0123456789", 10);
     CHECK_EQ(gguf_unchanged(g, NULL), 0);
     gguf_close(g);
+}
+
+/* ------------------------------------------------------ opened again */
+
+/* Opens the path again and compares it with what it was. */
+static int same_as(const struct gguf_stamp *then, const char *path, struct err *err)
+{
+    struct gguf *g = gguf_open(path, err);
+    CHECK(g);
+    int rc = gguf_same(g, then, err);
+    gguf_close(g);
+    return rc;
+}
+
+TEST(a_file_that_is_opened_again_is_the_same_until_it_is_changed_or_replaced)
+{
+    char path[4096], copy[4096];
+    struct err err = {0};
+    struct gguf *g = open_sample("again.gguf", path);
+    struct gguf_stamp then = gguf_stamp(g);
+    gguf_close(g);
+    CHECK_EQ(same_as(&then, path, &err), 0);
+    CHECK_EQ(truncate(path, (off_t)then.bytes + 64), 0);
+    CHECK_EQ(same_as(&then, path, &err), -1);
+    CHECK(strstr(err.text, "again.gguf: had ") && strstr(err.text, "when it was opened first"));
+    CHECK_EQ(truncate(path, (off_t)then.bytes), 0); /* as long as before */
+    then.mtime.tv_nsec ^= 1;
+    CHECK_EQ(same_as(&then, path, &err), -1);
+    CHECK(strstr(err.text, "was written since"));
+    gguf_close(open_sample("copy.gguf", copy));
+    CHECK_EQ(utimensat(AT_FDCWD, copy, (struct timespec[2]){then.mtime, then.mtime}, 0), 0);
+    CHECK_EQ(rename(copy, path), 0);
+    CHECK_EQ(same_as(&then, path, &err), -1);
+    CHECK(strstr(err.text, "another file"));
+}
+
+/* Against what malloc says that it gave: each block has some bytes of malloc's own. */
+TEST(gguf_bytes_are_those_that_a_handle_holds)
+{
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    enum { BLOCKS = 12, OVERHEAD = 32 };
+    char path[4096];
+    gguf_close(open_sample("held.gguf", path));
+    size_t before = mallinfo2().uordblks;
+    struct gguf *g = gguf_open(path, NULL);
+    size_t after = mallinfo2().uordblks, says = (size_t)gguf_bytes(g);
+    CHECK(after - before >= says && after - before <= says + BLOCKS * OVERHEAD);
+    gguf_close(g);
+#else
+    SKIP("this allocator does not say what it gave");
+#endif
 }
 
 CHECK_MAIN
