@@ -135,7 +135,7 @@ enum engine_end {
     END_LENGTH,    /* max_tokens were generated */
     END_CANCELLED,
     END_NO_TOKEN,  /* `allowed` and bias left no token to choose */
-    END_FAULT,     /* a pass failed; err of step() said why */
+    END_FAULT,     /* a pass failed, or RELOAD's file (naive.h); err of step() said why */
     END_OOM        /* a policy of naive.h had no memory for it: answer->oom and fault say why; the sound one never */
 };
 const char *engine_end_name(enum engine_end end); /* "stop", "length", ... */

@@ -121,8 +121,8 @@ static int refuse(const struct engine_config *cfg, const struct fit *f, const st
 
 /* Plan everything for e->info's sizes, or, with cfg->fit, for the largest context that fits.  Asking the system for the
  * memory would not tell: it promises more than there is. */
-static int plan_under_ceiling(struct engine *e, const struct engine_config *cfg, int *pages, struct sched_config *sched,
-                              struct err *err)
+static int plan_under_ceiling(struct engine *e, const struct engine_config *cfg, const struct gguf *g, int *pages,
+                              struct sched_config *sched, struct err *err)
 {
     struct maker *l = e->own;
     struct engine_info *i = &e->info;
@@ -143,7 +143,7 @@ static int plan_under_ceiling(struct engine *e, const struct engine_config *cfg,
     forward_ledger(&l->forward, &i->ledger);
     maker_sched_plan(e, cfg, *pages, sched);
     sched_ledger(sched, &i->ledger);
-    i->ledger.bytes[LEDGER_NAIVE] += naive_own_bytes(cfg->naive, &l->forward, i->max_seqs);
+    i->ledger.bytes[LEDGER_NAIVE] += naive_own_bytes(cfg->naive, &l->forward, g, i->max_seqs);
     if (cfg->naive == NAIVE_F32) sched->naive.f32_refused = naive_widen(&l->model, l->k, &i->ledger);
     sched->naive.ledger = i->ledger;
     return ledger_total(&i->ledger) <= f.ceiling ? 0 : refuse(cfg, &f, &i->ledger, have, err);
@@ -207,13 +207,13 @@ static int open_model(struct engine *e, const struct engine_config *cfg, const s
     if (model_plan(&l->model, g, e->info.vocab, l->k, err)) return ENGINE_FAULT;
     int rows = chunk_rows(l->k->name, l->model.parameters);
     if (maker_sizes(e, cfg, l->model.ctx_trained, rows, &pages, err)) return ENGINE_FAULT;
-    int rc = plan_under_ceiling(e, cfg, &pages, &sched, err);
+    int rc = plan_under_ceiling(e, cfg, g, &pages, &sched, err);
     if (rc) return rc;
     if (take_slabs(l, cfg, err)) return ENGINE_FAULT;
     if (model_load(&l->model, g, l->k, l->d, l->weights, cfg->progress, cfg->progress_self, err)) return ENGINE_FAULT;
     forward_attach(&l->forward, l->d, l->work, l->kv);
     if (l->k->lazy && touch_open(&l->touch, l->kv, l->forward.kv_bytes, err)) return ENGINE_FAULT;
-    if (naive_own_open(&l->own, cfg->naive, &l->forward, l->weights, e->info.max_seqs, err)) return ENGINE_FAULT;
+    if (naive_own_open(&l->own, cfg->naive, &l->forward, g, e->info.max_seqs, err)) return ENGINE_FAULT;
     describe(e, g);
     name_pages(e, cfg, &sched);
     sched.template = kind;

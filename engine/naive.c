@@ -238,7 +238,19 @@ static void put_words(const struct engine_oom *o, const char *backend, char *out
              (unsigned long long)o->free, (unsigned long long)o->hole, *backend ? ": " : "", backend);
 }
 
-/* q dies; if nobody else runs by this policy, the sound one is in force when this returns.  Returns false. */
+/* q ends, and with it the policy: nobody is let in by it any more, and if nobody else runs by it, the sound one is in
+ * force when this returns.  Returns false. */
+static bool end_policy(struct sched *s, struct request_live *q, enum engine_end why, const char *words)
+{
+    struct naive *n = s->naive;
+    n->failed = n->closed = true;
+    request_end(q, why, words);
+    sched_leave(s, q);
+    if (s->running == 0) n->policy = NAIVE_NONE;
+    return false;
+}
+
+/* q dies for want of memory. */
 static bool die_of(struct sched *s, struct request_live *q, enum ledger_class what, uint64_t wanted, int page,
                    const char *backend)
 {
@@ -252,11 +264,7 @@ static bool die_of(struct sched *s, struct request_live *q, enum ledger_class wh
     put_op(s, NAIVE_FAIL, what, r.end, wanted, q->a.id);
     put_words(&q->a.oom, backend, words, sizeof words);
     n->failures++;
-    n->failed = n->closed = true;
-    request_end(q, END_OOM, words);
-    sched_leave(s, q);
-    if (s->running == 0) n->policy = NAIVE_NONE;
-    return false;
+    return end_policy(s, q, END_OOM, words);
 }
 
 static bool die(struct sched *s, struct request_live *q, enum ledger_class what, uint64_t wanted, int page)
@@ -314,6 +322,13 @@ bool naive_room(struct sched *s, struct request_live *q, int tokens)
 
 /* ------------------------------------------------------------------ memory of a request's own */
 
+/* RELOAD: the weights cannot be had again, though there is memory for them. */
+static bool lose_file(struct sched *s, struct request_live *q, const char *why)
+{
+    err_set(&s->trouble, ENGINE_FAULT, "the weights were not loaded again: %s", why);
+    return end_policy(s, q, END_FAULT, s->trouble.text);
+}
+
 /* Charged, then taken.  Where the backend has less than the ceiling says, that is the same failure. */
 static bool take_own(struct sched *s, struct request_live *q, int slot, int shared)
 {
@@ -324,9 +339,11 @@ static bool take_own(struct sched *s, struct request_live *q, int slot, int shar
     enum ledger_class what = n->policy == NAIVE_RELOAD ? LEDGER_WEIGHTS : LEDGER_ACTIVATIONS;
     struct room room = ceiling_room(s);
     struct err why = {0};
-    if (bytes > room.size - room.taken || r->own_take(r->self, slot, prompt, rows, &why)) {
+    bool fits = bytes <= room.size - room.taken;
+    int rc = fits ? r->own_take(r->self, slot, prompt, rows, &why) : OWN_NO_MEMORY;
+    if (rc) {
         kv_drop(s->kv, slot);
-        return die_of(s, q, what, bytes, 0, why.text);
+        return rc == OWN_FAULT ? lose_file(s, q, why.text) : die_of(s, q, what, bytes, 0, why.text);
     }
     put_op(s, NAIVE_TAKE, what, room.taken, bytes, q->a.id);
     n->own[slot] = bytes;

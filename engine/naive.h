@@ -9,13 +9,16 @@
  *     NO_LIMIT     everyone is admitted; pages are taken as tokens come, and promised to no one
  *     FIRST_FIT    a run of exactly prompt + max_tokens, in the lowest hole that is large enough, which is split
  *     F32          weights as floats, whatever the file holds
- *     RELOAD       each request computes with a copy of the weights of its own (made from the engine's, which stay)
+ *     RELOAD       each request loads the weights from the model file again, beside the engine's, which stay
  *     WHOLE_BATCH  a prompt in one pass; each request has a workspace of its own for all the rows of its prompt
  *
  * In the first three no page is ever shared or known, so the pool holds free pages and owned ones alone.  The others
  * keep the sound policy's pages; with WHOLE_BATCH a request that scores is cut as ever, since each row wants an out.
  * F32 computes the same bits if every matrix multiplies as floats: a file of F32, F16 or BF16, or the ref backend
  * without rounded activations.  Else activations are no longer rounded to 8 bits, and logits differ by that rounding.
+ *
+ * RELOAD fails too where the file is gone, or no longer what it was at open: that is no want of memory, so the request
+ * ends with END_FAULT and the file's error.
  *
  * After a failure: nobody is admitted by the policy any more.  Those whom it admitted go on by its rules (under
  * NO_LIMIT more of them may die); when the last one has ended, and in the same moment, the sound policy is in force

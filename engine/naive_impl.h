@@ -6,6 +6,12 @@
 #include "engine/naive.h"
 #include "plimsoll.h"
 
+/* What a runner's own_take() returns beside 0. */
+enum own_error {
+    OWN_NO_MEMORY = -1, /* the backend has not so much */
+    OWN_FAULT = -2      /* the model file cannot be read again, or is not what it was */
+};
+
 struct sched;
 struct sched_config;
 struct request_live;

@@ -1,35 +1,36 @@
-/* naive_own.c - copies of weights, workspaces for whole prompts, and passes cut into pieces. */
+/* naive_own.c - weights read again, workspaces for whole prompts, and passes cut into pieces. */
 #include "engine/naive_own.h"
-
-enum { STAGE = 1 << 20 };
+#include "engine/naive_impl.h"
 
 struct naive_slot {
     void *slab; /* NULL: none */
     size_t bytes;
-    int prompt;            /* WHOLE_BATCH: rows at positions below are computed in it */
-    struct model model;    /* RELOAD: the engine's, with weights in the slab */
+    int prompt;         /* WHOLE_BATCH: rows at positions below are computed in it */
+    struct model model; /* RELOAD: with its weights in the slab */
     struct forward forward;
 };
 
 static bool has_own(enum naive_policy p) { return p == NAIVE_RELOAD || p == NAIVE_WHOLE_BATCH; }
 
-uint64_t naive_own_bytes(enum naive_policy policy, const struct forward *f, int slots)
+/* One request at a time is admitted, so the file is read by one. */
+uint64_t naive_own_bytes(enum naive_policy policy, const struct forward *f, const struct gguf *g, int slots)
 {
     if (!has_own(policy)) return 0;
-    uint64_t each = sizeof(struct naive_slot) + (uint64_t)f->m->layers * sizeof(struct model_layer);
-    return (uint64_t)slots * each + (uint64_t)f->dims.max_outs * sizeof(int32_t) + STAGE;
+    uint64_t bytes = (uint64_t)slots * sizeof(struct naive_slot) + (uint64_t)f->dims.max_outs * sizeof(int32_t);
+    if (policy == NAIVE_WHOLE_BATCH) return bytes;
+    return bytes + strlen(gguf_path(g)) + 1 + (uint64_t)slots * model_table_bytes(f->m, g) + gguf_bytes(g) +
+           model_stage_bytes(f->m);
 }
 
-int naive_own_open(struct naive_own *o, enum naive_policy policy, struct forward *f, const void *weights, int slots,
+int naive_own_open(struct naive_own *o, enum naive_policy policy, struct forward *f, const struct gguf *g, int slots,
                    struct err *err)
 {
-    *o = (struct naive_own){.policy = policy, .base = f, .weights = weights, .slots = slots};
+    *o = (struct naive_own){.policy = policy, .base = f, .file = gguf_stamp(g), .slots = slots};
     if (!has_own(policy)) return 0;
     o->slot = calloc((size_t)slots, sizeof *o->slot);
-    o->layer = calloc((size_t)slots * (size_t)f->m->layers, sizeof *o->layer);
     o->out_row = calloc((size_t)f->dims.max_outs, sizeof *o->out_row);
-    o->stage = take_touched(STAGE);
-    if (!o->slot || !o->layer || !o->out_row || !o->stage)
+    if (policy == NAIVE_RELOAD) o->path = strdup(gguf_path(g));
+    if (!o->slot || !o->out_row || (policy == NAIVE_RELOAD && !o->path))
         return err_set(err, -1, "no memory for the tables of a memory policy");
     return 0;
 }
@@ -38,9 +39,8 @@ void naive_own_close(struct naive_own *o)
 {
     for (int i = 0; o->slot && i < o->slots; i++) naive_own_give(o, i);
     free(o->slot);
-    free(o->layer);
     free(o->out_row);
-    free(o->stage);
+    free(o->path);
     *o = (struct naive_own){0};
 }
 
@@ -62,55 +62,44 @@ uint64_t naive_own_need(const struct naive_own *o, int rows)
     return plan_rows(o, rows, &plan, NULL) ? UINT64_MAX : k->slab_bytes(plan.work_bytes);
 }
 
-/* All that points into the slab at `from` points to the same place in the one at `to`. */
-struct move {
-    const char *from;
-    char *to;
-};
-
-static void move_vec(const struct move *m, const float **v)
+/* Passes of m go through the engine's workspace and pages. */
+static bool suits(const struct model *m, const struct model *base)
 {
-    if (*v) *v = (const float *)(void *)(m->to + ((const char *)(const void *)*v - m->from));
+    return m->bytes == base->bytes && m->layers == base->layers && m->embd == base->embd && m->heads == base->heads &&
+           m->kv_heads == base->kv_heads && m->head_dim == base->head_dim && m->ff == base->ff;
 }
 
-static void move_mat(const struct move *m, struct kmat *w)
-{
-    if (w->dev_data) w->dev_data = m->to + ((const char *)w->dev_data - m->from);
-}
-
-static void move_layer(const struct move *m, struct model_layer *l)
-{
-    struct kern_attn_in *a = &l->attn;
-    struct kmat *mat[] = {&a->q, &a->k, &a->v, &l->wo, &l->gate, &l->up, &l->down};
-    const float **vec[] = {&a->dev_norm, &a->dev_bq, &a->dev_bk, &a->dev_bv, &a->dev_q_norm, &a->dev_k_norm,
-                           &l->dev_bo, &l->dev_ffn_norm};
-    for (size_t i = 0; i < COUNT_OF(mat); i++) move_mat(m, mat[i]);
-    for (size_t i = 0; i < COUNT_OF(vec); i++) move_vec(m, vec[i]);
-}
-
-static void move_model(const struct move *m, const struct model *base, struct model_layer *layer, struct model *out)
-{
-    *out = *base;
-    out->layer = layer;
-    for (int i = 0; i < base->layers; i++) {
-        layer[i] = base->layer[i];
-        move_layer(m, &layer[i]);
-    }
-    move_mat(m, &out->embed);
-    move_mat(m, &out->output);
-    move_vec(m, &out->dev_norm);
-}
-
-/* Device memory is copied through the host: no backend has a shorter way. */
-static int copy_weights(struct naive_own *o, char *to, struct err *err)
+/* The way that open went: the file's header, a plan, and the tensors into memory that is taken for them.  After a
+ * failure the slot may be half filled. */
+static int load_again(const struct naive_own *o, struct naive_slot *s, const struct gguf *g, struct err *err)
 {
     const struct forward *f = o->base;
-    const char *from = o->weights;
-    for (size_t at = 0; at < f->m->bytes; at += STAGE) {
-        size_t n = MIN(f->m->bytes - at, (size_t)STAGE);
-        if (f->k->fetch(f->d, NULL, o->stage, from + at, n, err)) return -1;
-        if (f->k->upload(f->d, NULL, to + at, o->stage, n, err)) return -1;
+    if (gguf_same(g, &o->file, err) || model_plan(&s->model, g, f->m->vocab, f->k, err)) return OWN_FAULT;
+    if (!suits(&s->model, f->m)) {
+        err_set(err, -1, "%s: has a model of other sizes than when it was opened first", gguf_path(g));
+        return OWN_FAULT;
     }
+    s->slab = f->k->take(f->d, s->bytes, err);
+    if (!s->slab) return OWN_NO_MEMORY;
+    s->forward.m = &s->model;
+    return model_load(&s->model, g, f->k, f->d, s->slab, NULL, NULL, err) ? OWN_FAULT : 0;
+}
+
+static int take_weights(struct naive_own *o, struct naive_slot *s, struct err *err)
+{
+    struct gguf *g = gguf_open(o->path, err);
+    int rc = g ? load_again(o, s, g, err) : OWN_FAULT;
+    gguf_close(g);
+    return rc;
+}
+
+static int take_workspace(const struct naive_own *o, struct naive_slot *s, struct err *err)
+{
+    const struct forward *f = o->base;
+    s->slab = f->k->take(f->d, s->bytes, err);
+    if (!s->slab) return OWN_NO_MEMORY;
+    if (f->k->lazy) memset(s->slab, 0, s->bytes); /* there before it is used; weights are, by being loaded */
+    forward_attach(&s->forward, f->d, s->slab, f->group.dev_slab);
     return 0;
 }
 
@@ -119,27 +108,18 @@ int naive_own_take(struct naive_own *o, int slot, int n_prompt, int rows, struct
     struct naive_slot *s = &o->slot[slot];
     const struct forward *f = o->base;
     *s = (struct naive_slot){.prompt = n_prompt, .forward = *f};
-    if (o->policy == NAIVE_WHOLE_BATCH && plan_rows(o, rows, &s->forward, err)) return -1;
+    if (o->policy == NAIVE_WHOLE_BATCH && plan_rows(o, rows, &s->forward, err)) return OWN_NO_MEMORY;
     s->bytes = o->policy == NAIVE_RELOAD ? f->m->bytes : s->forward.work_bytes;
-    s->slab = f->k->take(f->d, s->bytes, err);
-    if (!s->slab) return -1;
-    if (o->policy == NAIVE_WHOLE_BATCH) {
-        if (f->k->lazy) memset(s->slab, 0, s->bytes); /* there before it is used; a copy is, by being made */
-        forward_attach(&s->forward, f->d, s->slab, f->group.dev_slab);
-        return 0;
-    }
-    struct move m = {.from = o->weights, .to = s->slab};
-    move_model(&m, f->m, o->layer + (size_t)slot * (size_t)f->m->layers, &s->model);
-    s->forward.m = &s->model;
-    if (copy_weights(o, s->slab, err) == 0) return 0;
-    naive_own_give(o, slot);
-    return -1;
+    int rc = o->policy == NAIVE_RELOAD ? take_weights(o, s, err) : take_workspace(o, s, err);
+    if (rc) naive_own_give(o, slot);
+    return rc;
 }
 
 void naive_own_give(struct naive_own *o, int slot)
 {
     struct naive_slot *s = &o->slot[slot];
     if (s->slab) o->base->k->give(o->base->d, s->slab, s->bytes);
+    model_free(&s->model);
     *s = (struct naive_slot){0};
 }
 

@@ -14,14 +14,16 @@ enum { TOOL_TOKENS = 40, ANSWER = 200 };
 
 static const struct engine_ops *const ops = &engine_local;
 
-static struct engine *open_model(const char *path)
+static struct engine *open_policy(const char *path, enum naive_policy policy)
 {
     struct err err = {0};
-    struct engine *e = ops->open(
-        &(struct engine_config){.model = path, .max_seqs = 1, .template = -1, .kv_type = KT_F16}, &err);
+    struct engine *e = ops->open(&(struct engine_config){.model = path, .max_seqs = 1, .template = -1,
+                                                         .kv_type = KT_F16, .naive = policy}, &err);
     CHECK_STR(err.text, "");
     return e;
 }
+
+static struct engine *open_model(const char *path) { return open_policy(path, NAIVE_NONE); }
 
 /* Take the likeliest tokens until the turn ends; NULL-terminated text, the caller drops the answer. */
 static const struct answer *answer_of(struct engine *e, const struct request *r, int *id)
@@ -84,6 +86,32 @@ TEST(embedded_bytes_are_the_file_and_can_be_opened)
     CHECK_STR(err.text, "");
     ops->close(open_model(name));
     close(fd);
+}
+
+/* A file without a name can be read again for each request too, as long as it is held open. */
+TEST(embedded_model_is_loaded_again_where_the_policy_says_so)
+{
+    static const char hello[] = "Hello.";
+    struct err err = {0};
+    struct msg msg = {.role = ROLE_USER, .text = hello, .len = sizeof hello - 1};
+    struct request r = {.msgs = &msg, .n_msgs = 1, .max_tokens = 8, .sampling = SAMPLING_GREEDY};
+    int fd, id;
+    const char *name = embedded_open(&fd, &err);
+    struct engine *sound = open_model(MODEL), *again = open_policy(name, NAIVE_RELOAD);
+    const struct answer *said = answer_of(sound, &r, &id);
+    for (int i = 0; i < 2; i++) {
+        const struct answer *a = answer_of(again, &r, &id);
+        CHECK_EQ(atomic_load(&a->end), atomic_load(&said->end));
+        CHECK_EQ(atomic_load(&a->text_len), atomic_load(&said->text_len));
+        CHECK_MEM(a->text, said->text, atomic_load(&said->text_len));
+    }
+    close(fd);
+    CHECK_EQ(ops->submit(again, &r, &id, &err), 0);
+    struct engine_event ev[16];
+    ops->step(again, ev, 16, &err);
+    CHECK(strstr(err.text, "the weights were not loaded again"));
+    ops->close(sound);
+    ops->close(again);
 }
 
 TEST(embedded_vocabulary_reaches_every_byte_and_knows_tools_briefly)
