@@ -163,11 +163,10 @@ static uint32_t merge_key(const struct vocab *v, struct vocab_scratch *s, size_t
     return rank < 0 ? KEY_NONE : (uint32_t)rank;
 }
 
-/* The whole word, where it is a token; -1: it is none. */
-static int32_t whole_word(const struct vocab *v, struct vocab_scratch *s, const char *word, size_t n)
+int32_t bpe_whole(const struct vocab *v, struct vocab_scratch *s, const char *word, size_t n)
 {
     size_t len = 0;
-    if (n > v->max_spelling) return -1;
+    if (!v->family->ignore_merges || n > v->max_spelling) return -1;
     for (size_t i = 0; i < n; i++) {
         char one[2];
         size_t m = spell(one, (unsigned char)word[i]);
@@ -177,6 +176,28 @@ static int32_t whole_word(const struct vocab *v, struct vocab_scratch *s, const 
     }
     int32_t id = vocab_find(v, s->spelled, len);
     return id >= 0 && vocab_is_plain(v, id) ? id : -1;
+}
+
+void bpe_merge(const struct vocab *v, struct vocab_scratch *s, const char *word, size_t n)
+{
+    struct symbols *y = &s->sym;
+    symbols_begin(y, n);
+    for (size_t i = 0; i < n; i++) {
+        y->len[i] = 1;
+        y->id[i] = v->byte_id[(unsigned char)word[i]];
+    }
+    symbols_merge(v, s, merge_key);
+}
+
+void bpe_put(const struct vocab *v, const struct vocab_scratch *s, size_t from, size_t to, size_t base,
+             struct sink *out)
+{
+    const struct symbols *y = &s->sym;
+    for (size_t at = from; at < to; at += y->len[at]) {
+        /* A byte that the vocabulary cannot say: the unknown token, or nothing, as the reference tokenizers have it. */
+        int32_t id = y->id[at] >= 0 ? y->id[at] : v->unknown;
+        if (id >= 0) sink_put(out, id, base + at);
+    }
 }
 
 /* What a run's words are encoded with. */
@@ -190,32 +211,21 @@ struct words {
 static int encode_word(void *self, const char *word, size_t n)
 {
     const struct words *w = self;
-    const struct vocab *v = w->v;
-    struct symbols *y = &w->s->sym;
     size_t base = (size_t)(word - w->run);
-    int32_t whole = v->family->ignore_merges ? whole_word(v, w->s, word, n) : -1;
+    int32_t whole = bpe_whole(w->v, w->s, word, n);
     if (whole >= 0) {
         sink_put(w->out, whole, base);
-        return w->out->ids->failed;
+    } else {
+        bpe_merge(w->v, w->s, word, n);
+        bpe_put(w->v, w->s, 0, n, base, w->out);
     }
-    symbols_begin(y, n);
-    for (size_t i = 0; i < n; i++) {
-        y->len[i] = 1;
-        y->id[i] = v->byte_id[(unsigned char)word[i]];
-    }
-    symbols_merge(v, w->s, merge_key);
-    for (size_t at = 0; at < n; at += y->len[at]) {
-        /* A byte that the vocabulary cannot say: the unknown token, or nothing, as the reference tokenizers have it. */
-        int32_t id = y->id[at] >= 0 ? y->id[at] : v->unknown;
-        if (id >= 0) sink_put(w->out, id, base + at);
-    }
-    return w->out->ids->failed; /* the words that are left would find no room either */
+    return sink_full(w->out); /* the words that are left would find no room either */
 }
 
 int bpe_encode(const struct vocab *v, struct vocab_scratch *s, const char *text, size_t n, struct sink *out,
                struct err *err)
 {
     struct words w = {.v = v, .s = s, .run = text, .out = out};
-    int rc = pretok_cut(v->pretok, s->match, text, n, encode_word, &w, err);
-    return out->ids->failed ? 0 : rc;
+    int rc = pretok_cut(v->pretok, s->match, text, n, false, encode_word, &w, NULL, err);
+    return sink_full(out) ? 0 : rc;
 }

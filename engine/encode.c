@@ -178,9 +178,8 @@ static int lower_bound(const struct vocab *v, int low, int high, size_t depth, u
     return low;
 }
 
-/* The longest special token that text begins with; -1: none.  The list is sorted by spelling, so the ones that fit are
- * a range of it that narrows with each byte. */
-static int32_t special_at(const struct vocab *v, const char *text, size_t n, unsigned flags)
+/* The list is sorted by spelling, so the ones that fit are a range of it that narrows with each byte. */
+int32_t vocab_special_at(const struct vocab *v, const char *text, size_t n, unsigned flags)
 {
     int low = 0, high = v->n_special;
     int32_t found = -1;
@@ -202,7 +201,8 @@ static int32_t special_at(const struct vocab *v, const char *text, size_t n, uns
 
 void sink_put(struct sink *out, int32_t id, size_t at)
 {
-    if (ids_put(out->ids, id) == 0 && out->began) out->began(out->self, out->base + at);
+    out->n++;
+    if (out->ids && ids_put(out->ids, id) == 0 && out->began) out->began(out->self, out->base + at);
 }
 
 int vocab_no_room(const struct ids *out, struct err *err)
@@ -219,7 +219,7 @@ static int encode_run(const struct vocab *v, struct vocab_scratch *s, const char
     out->base = run;
     if (at > run && v->kind == VOCAB_SPM) spm_encode(v, s, text + run, at - run, prefix, out);
     else if (at > run) rc = bpe_encode(v, s, text + run, at - run, out, err);
-    return rc == 0 && out->ids->failed ? vocab_no_room(out->ids, err) : rc;
+    return rc == 0 && sink_full(out) ? vocab_no_room(out->ids, err) : rc;
 }
 
 static int encode_all(const struct vocab *v, struct vocab_scratch *s, const char *text, size_t n, unsigned flags,
@@ -230,7 +230,7 @@ static int encode_all(const struct vocab *v, struct vocab_scratch *s, const char
     bool prefix = v->space_prefix && !(flags & VOCAB_NO_PREFIX);
     size_t run = 0;
     for (size_t at = 0; at < n;) {
-        int32_t id = start[(unsigned char)text[at]] ? special_at(v, text + at, n - at, flags) : -1;
+        int32_t id = start[(unsigned char)text[at]] ? vocab_special_at(v, text + at, n - at, flags) : -1;
         if (id < 0) {
             at++;
             continue;

@@ -108,7 +108,8 @@ static int compile(struct pretok *p, const struct pretok_family *f, struct err *
         pcre2_code *step = pcre2_compile((PCRE2_SPTR)f->step[p->n_steps], PCRE2_ZERO_TERMINATED,
                                          PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &code, &at, NULL);
         if (!step) return fail(err, -1, code, at, "compiling a pre-tokenizer's pattern (PCRE2 has to know Unicode)");
-        pcre2_jit_compile(step, PCRE2_JIT_COMPLETE); /* where it is not possible, the interpreter gives the same */
+        /* where it is not possible, the interpreter gives the same */
+        pcre2_jit_compile(step, PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD);
         p->step[p->n_steps++] = step;
     }
     return 0;
@@ -177,57 +178,80 @@ struct pretok_match *pretok_match_open(void *mem)
 /* ---------------------------------------------------------------- cutting */
 
 /* A cut that is under way.  Each word that a step leaves is a subject of its own for the next: a pattern that looks
- * ahead sees its end. */
+ * ahead sees its end.
+ *
+ * No pattern looks back, so where a word begins, all that came before is forgotten.  And a text that will go on is
+ * matched with PCRE2_PARTIAL_HARD, which gives up as soon as a match looks at its end: a match that is found is what it
+ * will be, however the text goes on. */
 struct cut {
     const struct pretok *p;
     struct pretok_match *m;
     pretok_word *word;
     void *self;
+    const char *done; /* the end of the last word */
     struct err *err;
 };
 
-static int cut_word(const struct cut *c, int step, const char *text, size_t n);
+static int cut_word(struct cut *c, int step, const char *text, size_t n, bool more);
 
-static int pass_on(const struct cut *c, int step, const char *text, size_t n)
+static int put_word(struct cut *c, const char *text, size_t n)
+{
+    c->done = text + n;
+    return c->word(c->self, text, n);
+}
+
+static int pass_on(struct cut *c, int step, const char *text, size_t n, bool more)
 {
     if (n == 0) return 0;
-    return step < c->p->n_steps ? cut_word(c, step, text, n) : c->word(c->self, text, n);
+    if (step < c->p->n_steps) return cut_word(c, step, text, n, more);
+    return more ? 0 : put_word(c, text, n); /* else it may become longer */
 }
 
 /* One word by one pattern, its matches and what lies between by the next pattern: as deep as a family has patterns. */
-static int cut_word(const struct cut *c, int step, const char *text, size_t n)
+static int cut_word(struct cut *c, int step, const char *text, size_t n, bool more)
 {
+    /* NO_UTF_CHECK: else each match would check the whole rest again, and a long text take quadratic time */
+    uint32_t how = PCRE2_NO_UTF_CHECK | PCRE2_NOTEMPTY | (more ? PCRE2_PARTIAL_HARD : 0);
     for (size_t at = 0; at < n;) {
-        /* NO_UTF_CHECK: else each match would check the whole rest again, and a long text take quadratic time */
-        int rc = pcre2_match(c->p->step[step], (PCRE2_SPTR)text, n, at, PCRE2_NO_UTF_CHECK | PCRE2_NOTEMPTY,
-                             c->m->data, c->m->context);
-        if (rc == PCRE2_ERROR_NOMATCH) return pass_on(c, step + 1, text + at, n - at);
+        int rc = pcre2_match(c->p->step[step], (PCRE2_SPTR)text, n, at, how, c->m->data, c->m->context);
+        const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(c->m->data);
+        if (rc == PCRE2_ERROR_NOMATCH) return pass_on(c, step + 1, text + at, n - at, more);
+        if (rc == PCRE2_ERROR_PARTIAL) return pass_on(c, step + 1, text + at, ends[0] - at, true);
         if (rc < 0)
             return fail(c->err, VOCAB_PATTERN_LIMIT, rc, at, "cutting a text into words (give it in parts)");
-        const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(c->m->data);
         size_t from = ends[0], to = ends[1]; /* the next pattern's matches go to the same place */
-        if ((rc = pass_on(c, step + 1, text + at, from - at))) return rc;
-        if ((rc = pass_on(c, step + 1, text + from, to - from))) return rc;
+        if ((rc = pass_on(c, step + 1, text + at, from - at, false))) return rc;
+        if ((rc = pass_on(c, step + 1, text + from, to - from, false))) return rc;
         at = to;
     }
     return 0;
 }
 
-int pretok_cut(const struct pretok *p, struct pretok_match *m, const char *text, size_t n, pretok_word *word,
-               void *self, struct err *err)
+/* Valid characters in turn with runs of bytes that are none, which are words by themselves. */
+static int cut_text(struct cut *c, const char *text, size_t n, bool more)
 {
-    const struct cut c = {.p = p, .m = m, .word = word, .self = self, .err = err};
-    /* No pattern of ours goes back over a text more than a few times; a limit that follows its length bounds the time
-     * for any text without refusing a long one. */
-    pcre2_set_match_limit(m->context, (uint32_t)(1000000 + 8 * MIN(n, (size_t)ENCODE_MAX)));
     for (size_t at = 0; at < n;) {
         size_t good = text_valid_utf8(text + at, n - at), bad = 0;
-        int rc = pass_on(&c, 0, text + at, good);
-        if (rc) return rc;
+        bool last = more && n - at - good < 4; /* what follows may be a character that is not whole yet */
+        int rc = pass_on(c, 0, text + at, good, last);
+        if (rc || last) return rc;
         at += good;
         while (at + bad < n && text_valid_utf8(text + at + bad, MIN(n - at - bad, 4)) == 0) bad++;
-        if (bad > 0 && (rc = word(self, text + at, bad))) return rc;
+        if (more && n - at - bad < 4) return 0;
+        if (bad > 0 && (rc = put_word(c, text + at, bad))) return rc;
         at += bad;
     }
     return 0;
+}
+
+int pretok_cut(const struct pretok *p, struct pretok_match *m, const char *text, size_t n, bool more, pretok_word *word,
+               void *self, size_t *done, struct err *err)
+{
+    struct cut c = {.p = p, .m = m, .word = word, .self = self, .done = text, .err = err};
+    /* No pattern of ours goes back over a text more than a few times; a limit that follows its length bounds the time
+     * for any text without refusing a long one. */
+    pcre2_set_match_limit(m->context, (uint32_t)(1000000 + 8 * MIN(n, (size_t)ENCODE_MAX)));
+    int rc = cut_text(&c, text, n, more);
+    if (done) *done = (size_t)(c.done - text);
+    return rc;
 }

@@ -155,17 +155,27 @@ static void put_bytes(const struct vocab *v, const char *bytes, size_t n, struct
     for (size_t i = 0; i < n; i++) sink_put(out, v->byte_id[(unsigned char)bytes[i]], at);
 }
 
-void spm_encode(const struct vocab *v, struct vocab_scratch *s, const char *text, size_t n, bool prefix,
-                struct sink *out)
+void spm_merge(const struct vocab *v, struct vocab_scratch *s, const char *text, size_t n, bool prefix)
 {
     s->text = text;
     s->prefix = prefix;
     split(s, n);
     symbols_merge(v, s, merge_key);
-    for (size_t at = 0; at < s->sym.n && !out->ids->failed; at += s->sym.len[at]) {
-        size_t spelled = spell(v, s, at, s->sym.len[at]), from = at > 0 ? at - prefix : 0;
+}
+
+void spm_put(const struct vocab *v, struct vocab_scratch *s, size_t from, size_t to, struct sink *out)
+{
+    for (size_t at = from; at < to && !sink_full(out); at += s->sym.len[at]) {
+        size_t spelled = spell(v, s, at, s->sym.len[at]), begins = at > 0 ? at - s->prefix : 0;
         int32_t id = find_plain(v, s->spelled, spelled);
-        if (id >= 0) sink_put(out, id, from);
-        else put_bytes(v, s->spelled, spelled, out, from);
+        if (id >= 0) sink_put(out, id, begins);
+        else put_bytes(v, s->spelled, spelled, out, begins);
     }
+}
+
+void spm_encode(const struct vocab *v, struct vocab_scratch *s, const char *text, size_t n, bool prefix,
+                struct sink *out)
+{
+    spm_merge(v, s, text, n, prefix);
+    spm_put(v, s, 0, s->sym.n, out);
 }

@@ -124,7 +124,8 @@ enum { AROUND = sizeof "\n<tool_response>\n\n</tool_response>" - 1 };
 struct prompt {
     const struct vocab *v;
     struct vocab_scratch *s;
-    struct sink sink;
+    struct sink *out;
+    struct counter *counter; /* NULL: ids are made; else only counted, and out is its sink */
     struct err *err;
     size_t run;             /* bytes of s->run: plain text since the last special id */
     int rc;                 /* the first failure; nothing is written after */
@@ -138,6 +139,10 @@ struct prompt {
 static void put_plain(struct prompt *p, const char *text, size_t n)
 {
     if (p->rc || n == 0) return;
+    if (p->counter) {
+        p->rc = counter_feed(p->counter, text, n, p->err);
+        return;
+    }
     if (n > p->s->text_bytes - p->run) {
         p->rc = err_set(p->err, VOCAB_TOO_LONG, "a prompt has a run of text of more than %zu bytes, which is too long",
                         p->s->text_bytes);
@@ -149,8 +154,10 @@ static void put_plain(struct prompt *p, const char *text, size_t n)
 
 static void end_run(struct prompt *p)
 {
-    if (p->rc == 0 && p->run > 0)
-        p->rc = vocab_encode_to(p->v, p->s, p->s->run, p->run, 0, &p->sink, p->err);
+    if (p->rc == 0 && p->counter)
+        p->rc = counter_end_run(p->counter, p->err);
+    else if (p->rc == 0 && p->run > 0)
+        p->rc = vocab_encode_to(p->v, p->s, p->s->run, p->run, 0, p->out, p->err);
     p->run = 0;
 }
 
@@ -158,7 +165,7 @@ static void put_id(struct prompt *p, int32_t id)
 {
     end_run(p);
     p->text_at = SIZE_MAX; /* the id is no part of the message's text */
-    if (p->rc == 0) sink_put(&p->sink, id, 0);
+    if (p->rc == 0) sink_put(p->out, id, 0);
 }
 
 /* What the template writes itself: the token where the vocabulary has it as a special one, else its spelling. */
@@ -369,8 +376,10 @@ int template_render(enum template_kind k, const struct vocab *v, struct vocab_sc
     if (template_check(k, v, err)) return -1;
     struct vocab_scratch *s = scratch ? scratch : own_scratch(v, msgs, n, err);
     if (!s) return VOCAB_NO_MEMORY;
-    struct prompt p = {.v = v, .s = s, .err = err, .segment = segment, .n_segment = n_segment, .text_at = SIZE_MAX};
-    p.sink = (struct sink){.ids = out, .began = segment ? began : NULL, .self = &p};
+    struct sink sink = {.ids = out, .began = segment ? began : NULL};
+    struct prompt p = {.v = v, .s = s, .out = &sink, .err = err, .segment = segment, .n_segment = n_segment,
+                       .text_at = SIZE_MAX};
+    sink.self = &p;
     write_all(&p, k, msgs, n, open);
     if (p.rc == 0 && out->failed) p.rc = vocab_no_room(out, err);
     if (p.rc == 0 && p.used > n_segment)
@@ -380,5 +389,19 @@ int template_render(enum template_kind k, const struct vocab *v, struct vocab_sc
         out->failed = false;
     }
     if (!scratch) free(s);
+    return p.rc;
+}
+
+int template_count(enum template_kind k, const struct vocab *v, struct vocab_scratch *scratch, const struct msg *msgs,
+                   int n, bool open, uint64_t *tokens, bool *exact, struct err *err)
+{
+    struct counter counter;
+    assert(scratch->v == v);
+    if (template_check(k, v, err)) return -1;
+    counter_begin(&counter, v, scratch);
+    struct prompt p = {.v = v, .s = scratch, .out = &counter.out, .counter = &counter, .err = err};
+    write_all(&p, k, msgs, n, open);
+    *tokens = counter.out.n;
+    *exact = counter.exact;
     return p.rc;
 }

@@ -50,6 +50,15 @@ int template_check(enum template_kind k, const struct vocab *v, struct err *err)
 int template_render(enum template_kind k, const struct vocab *v, struct vocab_scratch *scratch, const struct msg *msgs,
                     int n, bool open, struct ids *out, uint8_t *segment, size_t n_segment, struct err *err);
 
+/* How many ids template_render() would append, for messages of any length, whatever the scratch was made for; nothing
+ * is allocated.  *exact false: *tokens is an upper bound, since a part of the text could not be seen whole: a word of
+ * byte-level BPE that is longer than what the scratch was made for and goes on in what the template writes before or
+ * behind it (a message of white space alone, say); or a token that depends on text half that far away, for which text
+ * and vocabulary have to be made on purpose.
+ * 0; -1: the vocabulary lacks what k needs; or VOCAB_PATTERN_LIMIT. */
+int template_count(enum template_kind k, const struct vocab *v, struct vocab_scratch *scratch, const struct msg *msgs,
+                   int n, bool open, uint64_t *tokens, bool *exact, struct err *err);
+
 /* The text_bytes of a scratch in which any n messages of at most text_bytes bytes together can be rendered: what a
  * template writes around messages can be in one run with them.  SIZE_MAX: too many. */
 size_t template_text_bytes(size_t text_bytes, int n);

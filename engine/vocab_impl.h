@@ -4,6 +4,7 @@
  *
  *     text -> [encode.c: special tokens are cut out] -> runs of plain text -> [spm.c]               -> ids
  *                                                                          -> [pretok.c] -> [bpe.c] ->
+ *             (count.c goes the same way through texts of any length, for the number of ids alone)
  *
  * Both kinds merge neighbours, best first, until none is left.  A symbol is known by the position of its first byte, so
  * that its neighbours need no links: its length stands at its first and at its last position.
@@ -96,12 +97,14 @@ void symbols_merge(const struct vocab *v, struct vocab_scratch *s, symbol_key *k
 
 /* Where ids go, and who wants to know at which byte of the text each of them begins (told in order; NULL: nobody). */
 struct sink {
-    struct ids *ids;
+    struct ids *ids;            /* NULL: they are only counted */
+    uint64_t n;                 /* how many went in */
     void (*began)(void *self, size_t at);
     void *self;
     size_t base;                /* where the run that is being encoded begins in the text */
 };
 void sink_put(struct sink *out, int32_t id, size_t at); /* at: in the run */
+static inline bool sink_full(const struct sink *out) { return out->ids && out->ids->failed; }
 
 /* vocab_encode() to a sink. */
 int vocab_encode_to(const struct vocab *v, struct vocab_scratch *scratch, const char *text, size_t n, unsigned flags,
@@ -110,6 +113,34 @@ int vocab_encode_to(const struct vocab *v, struct vocab_scratch *scratch, const 
 struct vocab_scratch *vocab_scratch_new(const struct vocab *v, size_t text_bytes, struct err *err);
 /* The error of a list that took no more. */
 int vocab_no_room(const struct ids *out, struct err *err);
+
+/* How many tokens runs of text have that may be longer than the scratch (count.c): as many as vocab_encode() without
+ * flags would make of each run at once, or more.
+ *
+ *     counter_begin(&c, v, s);
+ *     counter_feed(&c, "user\n", 5, err);          a run in parts; each stays where it is until the run has ended
+ *     counter_feed(&c, text, n, err);
+ *     counter_end_run(&c, err);
+ *     c.out.n, c.exact
+ *
+ * Nothing is allocated; s->run is used; s was made for one byte at least.  0, or VOCAB_PATTERN_LIMIT with err set. */
+struct counter {
+    const struct vocab *v;
+    struct vocab_scratch *s;
+    struct sink out;            /* only counts; exact but for lost runs */
+    bool exact;
+    uint32_t longest;           /* bytes of a special token that plain text may have */
+    size_t n_kept;              /* bytes at s->run that are not counted yet, and ... */
+    const char *text;           /* ... behind these what was fed last, where it lies: n_text bytes */
+    size_t n_text;
+    uint64_t before, bytes;     /* tokens before this run; bytes that were fed of it */
+    bool lost;                  /* it cannot be counted */
+    bool begun;                 /* what follows continues what was merged before, and ... */
+    uint16_t expected;          /* ... begins with a token of so many positions */
+};
+void counter_begin(struct counter *c, const struct vocab *v, struct vocab_scratch *s);
+int counter_feed(struct counter *c, const char *text, size_t n, struct err *err);
+int counter_end_run(struct counter *c, struct err *err);
 
 /* Whether plain text may become this token by merging or as a whole word. */
 bool vocab_is_plain(const struct vocab *v, int32_t id);
@@ -124,11 +155,23 @@ const char *vocab_quote(char out[QUOTE_ROOM], const char *bytes, size_t n);
 /* err becomes "FILE: what ...".  -1. */
 int vocab_fail(const struct gguf *g, struct err *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
+/* The longest special token that text begins with, of those that flags allow (VOCAB_SPECIAL); -1: none. */
+int32_t vocab_special_at(const struct vocab *v, const char *text, size_t n, unsigned flags);
+
 /* One run of plain text, not empty, to ids.  0, or an error with err set; whether out took all is for the caller. */
 void spm_encode(const struct vocab *v, struct vocab_scratch *s, const char *text, size_t n, bool prefix,
                 struct sink *out);
 int bpe_encode(const struct vocab *v, struct vocab_scratch *s, const char *text, size_t n, struct sink *out,
                struct err *err);
+/* The two halves of both: the symbols of a run (SPM) or word (BPE) in s, merged; the ids of those that begin at
+ * positions from .. to - 1.  The text is still there then. */
+void spm_merge(const struct vocab *v, struct vocab_scratch *s, const char *text, size_t n, bool prefix);
+void spm_put(const struct vocab *v, struct vocab_scratch *s, size_t from, size_t to, struct sink *out);
+void bpe_merge(const struct vocab *v, struct vocab_scratch *s, const char *word, size_t n);
+void bpe_put(const struct vocab *v, const struct vocab_scratch *s, size_t from, size_t to, size_t base,
+             struct sink *out);
+/* BPE: the token that a whole word is without being merged; -1: none. */
+int32_t bpe_whole(const struct vocab *v, struct vocab_scratch *s, const char *word, size_t n);
 
 /* The kind's own keys and pieces, after tokens, types and the table of spellings stand.  0, or -1 with err set. */
 int spm_open(struct vocab *v, const struct gguf *g, struct err *err);
@@ -153,9 +196,10 @@ size_t pretok_bytes(const struct pretok *p); /* host memory; NULL: 0 */
 /* What matching needs, in memory of the caller's that is aligned for anything; NULL: PCRE2 found no place in it. */
 size_t pretok_match_bytes(void);
 struct pretok_match *pretok_match_open(void *mem);
-/* Each word in turn goes to word(), which ends the cutting with what it returns, unless that is 0.  0, that, or
- * VOCAB_PATTERN_LIMIT with err set. */
+/* Each word in turn goes to word(), which ends the cutting with what it returns, unless that is 0.  more: text will go
+ * on; the cut ends before the first word that this may change.  *done (NULL: not wanted): bytes in the words that went
+ * to word().  0, that, or VOCAB_PATTERN_LIMIT with err set. */
 typedef int pretok_word(void *self, const char *word, size_t n);
-int pretok_cut(const struct pretok *p, struct pretok_match *m, const char *text, size_t n, pretok_word *word,
-               void *self, struct err *err);
+int pretok_cut(const struct pretok *p, struct pretok_match *m, const char *text, size_t n, bool more, pretok_word *word,
+               void *self, size_t *done, struct err *err);
 #endif

@@ -214,6 +214,22 @@ static void check_same(const struct ids *got, const struct ids *want)
     if (want->n > 0) CHECK_MEM(got->id, want->id, want->n * sizeof *want->id);
 }
 
+/* Counted in a scratch that is too small to encode it. */
+static void check_counted(const struct vocab *v, const char *text, size_t n, uint64_t want)
+{
+    struct block b = block_open(v, n / 3 + 40);
+    struct counter c;
+    struct err err = {0};
+    calls = 0;
+    counter_begin(&c, v, b.s);
+    CHECK_EQ(counter_feed(&c, text, n / 2, &err), 0);
+    CHECK_EQ(counter_feed(&c, text + n / 2, n - n / 2, &err), 0);
+    CHECK_EQ(counter_end_run(&c, &err), 0);
+    CHECK_EQ(calls, 0);
+    CHECK(c.exact ? c.out.n == want : c.out.n > want);
+    block_close(&b);
+}
+
 static void check_text(const struct vocab *v, const char *text, size_t n, unsigned flags)
 {
     struct ids want = {0};
@@ -248,6 +264,7 @@ static void check_text(const struct vocab *v, const char *text, size_t n, unsign
         check_same(&got, &want);
     }
     block_close(&b);
+    if (flags == 0) check_counted(v, text, n, want.n);
     free(room);
     ids_free(&want);
 }

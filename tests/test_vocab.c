@@ -249,7 +249,7 @@ static const char *cut(const char *pre, const char *text, struct buf *out)
     CHECK(p != NULL);
     CHECK(m != NULL && pretok_match_open(m) == m);
     out->len = 0;
-    CHECK_EQ(pretok_cut(p, m, text, strlen(text), show_word, out, &err), 0);
+    CHECK_EQ(pretok_cut(p, m, text, strlen(text), false, show_word, out, NULL, &err), 0);
     free(m);
     pretok_close(p);
     return out->data;

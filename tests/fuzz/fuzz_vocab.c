@@ -1,10 +1,12 @@
 /* fuzz_vocab.c - a small vocabulary of either kind, whole or broken in one way, and any text: opened, encoded, decoded.
  *
- * covers: engine/vocab.c engine/encode.c engine/spm.c engine/bpe.c engine/pretok.c
+ * covers: engine/vocab.c engine/encode.c engine/count.c engine/spm.c engine/bpe.c engine/pretok.c
  *
  * An input: kind and family, what is broken, flags, tokens to add, pairs of tokens to merge, and the rest is the text.
  * What must hold: a refusal has a message of one line; ids are the vocabulary's; plain text becomes no control token;
- * the ids' pieces are the text again; and a scratch of the stated size gives the same ids. */
+ * the ids' pieces are the text again; a scratch of the stated size gives the same ids, and one that is too small their
+ * number, or a bound of it. */
+#include "engine/vocab_impl.h"
 #include "tests/vocab_make.h"
 
 #include <math.h>
@@ -188,6 +190,20 @@ static void check_scratch(const struct vocab *v, const char *text, size_t n, uns
     free(mem);
 }
 
+static void check_counted(const struct vocab *v, const char *text, size_t n, uint64_t want)
+{
+    size_t bytes = vocab_scratch_bytes(v, 4 + n / 5);
+    void *mem = malloc(bytes);
+    must(mem != NULL);
+    struct counter c;
+    counter_begin(&c, v, vocab_scratch_open(v, mem, bytes, NULL));
+    must(counter_feed(&c, text, n / 3, NULL) == 0);
+    must(counter_feed(&c, text + n / 3, n - n / 3, NULL) == 0);
+    must(counter_end_run(&c, NULL) == 0);
+    must(c.exact ? c.out.n == want : c.out.n >= want);
+    free(mem);
+}
+
 static void check_text(const struct vocab *v, const char *text, size_t n, unsigned flags, bool prefix)
 {
     struct ids ids = {0};
@@ -198,6 +214,7 @@ static void check_text(const struct vocab *v, const char *text, size_t n, unsign
     must(ids.n >= 1 && ids.id[0] == 0);
     memmove(ids.id, ids.id + 1, --ids.n * sizeof *ids.id);
     check_scratch(v, text, n, flags, &ids);
+    if (flags == 0) check_counted(v, text, n, ids.n);
     decode(v, &ids, !(flags & VOCAB_SPECIAL), &back);
     if (!(flags & VOCAB_SPECIAL) && sayable(v, prefix)) {
         bool spm = vocab_kind(v) == VOCAB_SPM;
