@@ -21,9 +21,9 @@
  * can finish: its pages are promised to it for prompt + max_tokens (without overcommit), and are given back when it
  * ends; then they are cache, and whoever comes next may have them.  So an agent that waits for a tool holds nothing.
  *
- * Threads: one thread calls the operations, but snapshot(); step(), cancel(), drop(), and submit() of ready tokens
- * allocate nothing.  struct answer may be read by another while it grows: its counters are
- * atomic, and what they cover never moves or changes.
+ * Threads: one thread calls the operations, but snapshot() and memory().  After open() nothing is allocated, except by
+ * the policies of naive.h.  struct answer may be read by another thread while it grows: its counters are atomic, and
+ * what they cover never moves or changes.
  * Errors: 0, or one of enum engine_error with err filled (open: in err's code).  After a refusal the engine is as it
  * was before. */
 #ifndef ENGINE_H
@@ -252,7 +252,8 @@ struct engine_ops {
     const struct engine_info *(*info)(const struct engine *e);
     const struct vocab *(*vocab)(const struct engine *e); /* for dumps; lives as long as e */
 
-    /* What msgs would weigh as a prompt. */
+    /* What msgs, of any length, would weigh as a prompt.  An upper bound (not exact) where a word is longer than a
+     * whole context and lies at the edge of a message, and for some texts made on purpose (template_count()). */
     int (*count_tokens)(struct engine *e, const struct msg *msgs, int n, struct engine_count *out, struct err *err);
 
     /* Admit, or queue, or refuse.  Everything in r is copied but `allowed`.  *id > 0 names the request until drop(). */

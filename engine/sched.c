@@ -142,18 +142,13 @@ static int render_failed(int rc, struct err *err)
     return code;
 }
 
-/* A long text is counted in memory from the system: that is for looking ahead, not for serving. */
 int sched_count_tokens(struct sched *s, const struct msg *msgs, int n, struct engine_count *out, struct err *err)
 {
-    struct ids ids = ids_fixed(s->prompt, prompt_room(s->cfg.ctx));
-    int rc = template_render(s->cfg.template, s->cfg.vocab, s->scratch, msgs, n, true, &ids, NULL, 0, err);
-    if (rc == VOCAB_FULL || rc == VOCAB_TOO_LONG) {
-        ids = (struct ids){0};
-        rc = template_render(s->cfg.template, s->cfg.vocab, NULL, msgs, n, true, &ids, NULL, 0, err);
-    }
-    *out = (struct engine_count){.tokens = (int)MIN(ids.n, (size_t)INT32_MAX), .exact = true};
-    ids_free(&ids);
-    return rc ? render_failed(rc, err) : 0;
+    uint64_t tokens;
+    int rc = template_count(s->cfg.template, s->cfg.vocab, s->scratch, msgs, n, true, &tokens, &out->exact, err);
+    if (rc) return render_failed(rc, err);
+    out->tokens = (int)MIN(tokens, (uint64_t)INT32_MAX);
+    return 0;
 }
 
 static struct request_live **find(const struct sched *s, int id)

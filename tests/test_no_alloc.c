@@ -21,7 +21,7 @@ struct soak {
     uint8_t segment[MOST];
     uint32_t allowed[(TINY_VOCAB + 31) / 32];
     int id[LIVE];
-    long steps, ended, talked, refused[8]; /* refused: by -code */
+    long steps, ended, talked, looks, weighed, refused[8]; /* refused: by -code */
     uint64_t most_parked;
     bool waited[WAIT_TURN + 1];
 };
@@ -44,6 +44,20 @@ static int make_prompt(struct soak *k)
     for (int i = 0; i < n; i++) k->ids[i] = TINY_BYTE0 + below(k, 256);
     if (front < FRONTS) memcpy(k->ids, k->front[front], (size_t)MIN(n, FRONT) * sizeof(int32_t));
     return n;
+}
+
+/* A text far longer than a context, as somebody pasted it, is counted as well. */
+static void weigh(struct soak *k)
+{
+    static char paste[200000];
+    static uint32_t seed = 3;
+    struct msg msg = {.role = ROLE_TOOL, .text = paste, .len = sizeof paste - (size_t)tiny_below(&seed, 90000)};
+    struct engine_count count;
+    struct err err;
+    if (!paste[0])
+        for (size_t i = 0; i < sizeof paste; i++) paste[i] = "cargo 12,\n\xff"[tiny_below(&seed, 11)];
+    int rc = k->ops->count_tokens(k->e, &msg, 1, &count, &err);
+    k->weighed += rc == 0 && count.exact && count.tokens > CTX;
 }
 
 /* Messages: counted, and now and then rendered into a prompt of their own. */
@@ -135,6 +149,7 @@ static void one_round(struct soak *k)
         if (a) k->ops->cancel(k->e, k->id[at]);
     } else if (what == 13) {
         look(k);
+        if (k->looks++ % 20 == 0) weigh(k);
     } else {
         step(k);
     }
@@ -181,7 +196,7 @@ static uint64_t check_quiet(const struct engine_ops *ops, struct engine *e, int 
     CHECK_EQ(calls, 0);
     CHECK_EQ(address_space(), before);
     /* all that was meant to happen did */
-    CHECK(k.steps > rounds / 2 && k.ended > 20 && k.talked > 20 && k.refused[-ENGINE_OK] > 100);
+    CHECK(k.steps > rounds / 2 && k.ended > 20 && k.talked > 20 && k.weighed > 2 && k.refused[-ENGINE_OK] > 100);
     CHECK(k.refused[-ENGINE_BAD_REQUEST] && k.refused[-ENGINE_NEVER_FITS] && k.refused[-ENGINE_NOT_NOW]);
     CHECK(k.refused[-ENGINE_NO_MEMORY]);
     CHECK(k.waited[WAIT_NOTHING] && k.waited[WAIT_SLOT] && k.waited[WAIT_PAGES] && k.waited[WAIT_TURN]);
