@@ -19,6 +19,7 @@ enum shim_call {
 struct shim {
     long fail_at; /* the call that fails, from 1; 0: none */
     bool stay;    /* and all after it */
+    void (*pass)(const struct kern_batch *b); /* hears of every forward pass before it is computed; NULL: nobody does */
     size_t watch; /* bytes: uploads and fetches of just this size are counted in `watched` */
 
     long calls, of[SHIM_CALLS], watched;
