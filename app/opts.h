@@ -30,7 +30,8 @@ struct opts {
     struct kern_bias bias[ENGINE_MAX_BIAS];
     int n_stop, n_bias;
     double park;                 /* bytes; 0: not given */
-    const char *store, *resume, *recall;  /* NULL: not given */
+    double snapshots;            /* bytes */
+    const char *store, *resume, *recall, *summary;  /* NULL: not given */
     bool no_pin, dump_tokens, json, fit, overcommit, no_save;
     bool version, help, help_events;
     bool own_system; /* the system message was given by a person */

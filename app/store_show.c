@@ -17,7 +17,8 @@ static const struct kind {
     {STORE_JOURNAL, 'c', "chunk", "artifacts' chunks"},
     {STORE_JOURNAL, 'W', "wipe", "a wipe to be done"},
     {STORE_CACHE, 'k', "kv", "KV pages"},
-    {STORE_CACHE, 'r', "recall", "recall index"},
+    {STORE_CACHE, 's', "kv_list", "lists of KV pages"},
+    {STORE_CACHE, 'R', "recall", "recall index"},
 };
 
 static const char *const part_name[STORE_PARTS] = {"journal", "cache"};

@@ -235,6 +235,10 @@ static void sum_up(struct run *r, struct turn_result *res)
     res->decode_rate = wrote ? (res->n_tokens - 1) / decode : (double)NAN;
     res->text = r->before;
     if (r->ans) buf_put(&res->text, r->ans->text, r->shown);
+    if (!r->ans || !r->ask->ids) return;
+    int n = atomic_load(&r->ans->n_tokens);
+    for (int i = 0; i < r->ans->n_prompt; i++) ids_put(&res->ids, r->ans->prompt[i]);
+    for (int i = 0; i < n; i++) ids_put(&res->ids, r->ans->token[i].id);
 }
 
 static bool says_call(const struct run *r)

@@ -15,6 +15,7 @@ struct turn_ask {
      * model goes on with its answer.  NULL: it ends as it likes. */
     bool (*close_thinking)(void *self, int tokens);
     void *thinking_self;
+    bool ids;    /* the tokens are wanted */
     bool aside;  /* no turn of the user's, but a question of the program's own: greedy, silent, no events */
     int max_tokens; /* of the answer; 0: what -n says, or else what the context leaves */
     /* Called whenever the answer grew, and at its end.  NULL: nobody. */
@@ -29,6 +30,7 @@ struct turn_result {
     double cancel_s;                /* from the signal until its memory was free; NaN: not cancelled by one */
     double prefill_rate, decode_rate; /* tokens a second; NaN: unknown */
     struct buf text;                /* the answer, as far as it came */
+    struct ids ids;                 /* with ask->ids: prompt and answer; the caller's to free like the text */
 };
 
 /* 0: it was admitted and ended as result->end says (END_FAULT, END_OOM: err says why).  Else an enum engine_error: it

@@ -88,6 +88,8 @@ int session_count(void *self, const struct window_item *items, size_t n, int64_t
     return rc;
 }
 
+static bool is(const char *choice, const char *what) { return choice && strcmp(choice, what) == 0; }
+
 /* What is set aside of a context for the answer, and for summing up; a small one is too small for that. */
 static struct window_limits limits_of(const struct app *a)
 {
@@ -95,7 +97,7 @@ static struct window_limits limits_of(const struct app *a)
     return (struct window_limits){
         .ctx = ctx, .answer = n > 0 ? n : MAX(1, MIN(ANSWER, ctx / 4)),
         .thinking = a->o->thinking, .closing = a->o->thinking > 1 ? MIN(CLOSING, a->o->thinking - 1) : 0,
-        .summary = ctx >= SUMMARY_CTX ? MIN(SUMMARY, ctx / 8) : 0, .high = 850, .low = 400, .gain = 200,
+        .summary = ctx >= SUMMARY_CTX && !is(a->o->summary, "off") ? MIN(SUMMARY, ctx / 8) : 0, .high = 850, .low = 400, .gain = 200,
     };
 }
 
@@ -245,7 +247,7 @@ void session_attach(struct session *s)
     s->a->trace.note = on_event;
     s->a->trace.note_self = s;
     s->a->turns = (int)s->keep.head.turns;
-    s->recalls = s->a->o->recall && strcmp(s->a->o->recall, "auto") == 0 && strcmp(s->a->info->template, "raw") != 0;
+    s->recalls = is(s->a->o->recall, "auto") && !is(s->a->info->template, "raw");
 }
 
 int session_new(struct session *s, struct app *a, const char *system, struct err *err)
@@ -277,6 +279,7 @@ int session_close(struct session *s)
     prompt_free(&s->prompt);
     journal_batch_free(&s->batch);
     for (size_t i = 0; i < COUNT_OF(s->past); i++) buf_free(&s->past[i]);
+    free(s->pages.name);
     *s = (struct session){0};
     return lost;
 }
@@ -332,11 +335,13 @@ static int call_model(struct session *s, uint64_t user, int round, struct turn_r
     session_tell(s);
     if (rc == 0 && prompt_make(&s->prompt, &s->texts, c.items, c.n, err)) rc = WINDOW_NO_MEMORY;
     if (rc) return refused(s, rc, err);
+    session_bring_pages(s);
     int64_t most = c.answer + c.thinking, room = s->a->info->ctx - c.tokens;
     if (s->a->o->max_tokens <= 0) most = MAX(most, MIN(ANSWER + c.thinking, room));
     struct turn_ask ask = {.msgs = s->prompt.msgs, .n_msgs = s->prompt.n, .max_tokens = (int)most,
                            .round = round, .tools = session_offers_tools(s),
-                           .close_thinking = c.thinking > 0 ? close_thinking : NULL, .thinking_self = s};
+                           .close_thinking = c.thinking > 0 ? close_thinking : NULL, .thinking_self = s,
+                           .ids = true};
     return turn_run(s->a, &ask, r, err);
 }
 
@@ -367,6 +372,7 @@ static int converse(struct session *s, uint64_t user, struct turn_result *r, str
     int code = 0, called = 1;
     for (int round = 0; round < ROUNDS && called == 1; round++) {
         buf_free(&r->text);
+        ids_free(&r->ids);
         code = call_model(s, user, round, r, err);
         bool whole = !code && r->end == END_STOP && !r->text.failed && session_offers_tools(s);
         called = whole && round + 1 < ROUNDS ? session_answer_call(s, &r->text, err) : 0;
@@ -386,7 +392,7 @@ static int try_turn(struct session *s, const char *text, size_t n, struct turn_r
     int rc = window_append(s->w, WINDOW_USER, user, 0, err);
     if (rc) *code = refused(s, rc, err);
     if (!rc && window_due(s->w)) session_compact(s, NULL); /* what came of it is an event; the call goes on either way */
-    if (!rc && session_has_left(s) && session_offer_tools(s, err)) rc = *code = refused(s, WINDOW_NO_MEMORY, err);
+    if (!rc && !is(s->a->o->recall, "off") && session_has_left(s) && session_offer_tools(s, err)) rc = *code = refused(s, WINDOW_NO_MEMORY, err);
     if (!rc && session_recall_unasked(s, text, n, err)) rc = *code = refused(s, WINDOW_NO_MEMORY, err);
     if (!rc && signals_pending()) {
         r->end = END_CANCELLED;
@@ -428,11 +434,14 @@ int session_ask(struct session *s, const char *text, size_t n, struct err *err)
     struct err save = {0};
     if (session_save(s, &save)) app_error(s->a, "store", save.text);
     session_index(s);
+    if (keep) session_keep_pages(s, &r.ids);
+    ids_free(&r.ids);
     buf_free(&r.text);
     buf_free(&before);
     if (!code && r.n_prompt > 0) {
         s->last = r;
         s->last.text = (struct buf){0};
+        s->last.ids = (struct ids){0};
         s->any = true;
     }
     return status;

@@ -19,6 +19,7 @@
 #include "app/turn.h"
 #include "memory/forms.h"
 #include "memory/remember.h"
+#include "memory/snapshot.h"
 #include "memory/window.h"
 #include "tools/clip.h"
 
@@ -42,6 +43,13 @@ struct session {
     struct turn_result last;     /* of the last turn that was admitted; its text is empty */
     bool any;                    /* there was one since this session was opened */
     struct flight { char line[FLIGHT_LINE]; } flight[FLIGHT_LINES]; /* the last figures, for who looks after a crash */
+    struct session_pages {       /* KV pages on disk */
+        struct snap snap;        /* the store's thread's */
+        bool open;
+        struct engine_name *name; /* of the pages handed over, from the first of the text on */
+        int n, tasks;
+        bool wanted;             /* before the next call those of its front are brought back */
+    } pages;
     struct recall *recall;       /* the store's thread's; NULL: not open yet */
     bool indexing;               /* it is being brought up to the journal */
     bool recalls;                /* what was said long ago is brought in unasked */

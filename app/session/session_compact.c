@@ -110,6 +110,8 @@ static void add_cut(struct session *s, struct compaction *c)
 
 static int ask_model(struct session *s, struct compaction *c, struct err *err)
 {
+    if (s->a->o->summary && strcmp(s->a->o->summary, "extract") == 0)
+        return err_set(err, -1, "--summary extract");
     if (c->p.n == 0) return err_set(err, -1, "what is to be summed up is too large for one exchange");
     if (prompt_make(&s->prompt, &s->texts, c->p.items, c->p.n, err)) return -1;
     struct turn_ask ask = {.msgs = s->prompt.msgs, .n_msgs = s->prompt.n, .max_tokens = (int)c->p.max_tokens,

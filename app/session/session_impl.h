@@ -33,5 +33,9 @@ void session_close_index(struct session *s); /* waits */
 bool session_has_left(const struct session *s); /* something is only in the store */
 /* What was said long ago and belongs to this question enters behind it, if there is such a thing.  0, or -1. */
 int session_recall_unasked(struct session *s, const char *text, size_t n, struct err *err);
+/* session_pages.c */
+void session_keep_pages(struct session *s, const struct ids *ids); /* of the turn: prompt and answer */
+void session_bring_pages(struct session *s); /* before a call whose messages are in s->prompt */
+void session_close_snap(struct session *s);
 bool session_saves(const struct session *s);
 #endif

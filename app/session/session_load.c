@@ -160,6 +160,7 @@ static int adopt(struct session *s, struct app *a, struct err *err)
         .tokens = f.used, .parent = event_str(parent)}};
     trace_put(&a->trace, &e);
     session_remember(s);
+    s->pages.wanted = true;
     return EXIT_DONE;
 }
 

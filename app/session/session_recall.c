@@ -50,6 +50,7 @@ static int close_index(struct store *st, void *arg, struct err *err)
     (void)st, (void)err;
     recall_close(s->recall);
     s->recall = NULL;
+    session_close_snap(s);
     return 0;
 }
 

@@ -346,8 +346,11 @@ int session_offer_tools(struct session *s, struct err *err)
     const char *name[COUNT_OF(tools)];
     struct buf lines = {0}, text = {0};
     if (s->tools || strcmp(s->a->info->template, "raw") == 0) return 0;
-    for (size_t i = 0; i < COUNT_OF(tools); i++) name[i] = tools[i].name;
-    int rc = forms_tool_lines(name, (int)COUNT_OF(tools), &lines, err);
+    int n = 0;
+    bool recall = !s->a->o->recall || strcmp(s->a->o->recall, "off") != 0;
+    for (size_t i = 0; i < COUNT_OF(tools); i++)
+        if (recall || tools[i].run != tool_recall) name[n++] = tools[i].name;
+    int rc = forms_tool_lines(name, n, &lines, err);
     const struct form_value v[] = {{"tools", {lines.data ? lines.data : "", lines.len}}};
     if (rc == 0) rc = form_render(FORM_TOOLS, v, 1, &text, err);
     if (rc == 0) rc = session_add_front(s, WINDOW_TOOLS, JOURNAL_TOOLS, text.data, text.len, &s->tools, err);
