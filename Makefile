@@ -35,6 +35,7 @@ fuzzers  := $(sort $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))
 benches  := $(sort $(wildcard tests/bench/*.c))
 soaks    := $(sort $(wildcard tests/soak/*.c))
 evals    := $(sort $(wildcard tests/eval/*.c)) tests/judge.c
+needles  := $(sort $(wildcard tests/needle/*.c))
 program  := $(if $(wildcard app/main.c),program)
 
 # Programs that have threads in them, judged by their names; the reference vectors judge figures and take minutes there.
@@ -46,7 +47,7 @@ ifneq ($(origin VARIANT),command line)
 
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: all build run test asan tsan clang fuzz fuzz-replay coverage bench soak eval-model fresh arrows clean help setup-clang
+.PHONY: all build run test asan tsan clang fuzz fuzz-replay coverage bench soak eval-model eval-needle fresh arrows clean help setup-clang
 
 # As many jobs as cores, unless -j was given; MAKEFLAGS knows that only once recipes run.
 cores = $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
@@ -112,6 +113,10 @@ soak: ## a session of SOAK_TURNS turns; then 64 clients without manners on four 
 eval-model: ## judge the embedded model on held-out cases and print the table; ARGS=... goes to the judge
 	$(again) VARIANT=release STAGE=build program eval-program
 	@sh assets/model/evaluate.sh $(call folder,release) $(ARGS)
+
+eval-needle: ## a fact said 200 turns ago, by summaries, by recall, by both: MODEL=file.gguf, ARGS="dialogues turns ctx"
+	$(again) VARIANT=release STAGE=test needle-program
+	@$(call folder,release)/tests/needle $(if $(MODEL),$(MODEL),assets/plimsoll-tiny.gguf) $(ARGS)
 
 fresh: ## prove the two commands in a bare Debian 12 root made by debootstrap (needs root and network)
 	@sh tests/fresh/run.sh
@@ -193,7 +198,7 @@ fuzz_bin := $(addprefix $(O)/tests/,$(fuzzers))
 Q   := $(if $(V),,@)
 say  = @printf '  %-4s %s%s\n' $1 '$2' '$(if $(filter $(BUILD),$(O)),, ($(notdir $(O))))'
 
-.PHONY: program tests tsan-tests replays fuzzing cover bench-program soak-program eval-program everything nothing always
+.PHONY: program tests tsan-tests replays fuzzing cover bench-program soak-program eval-program needle-program everything nothing always
 .DELETE_ON_ERROR:
 
 nothing: ; @:
@@ -204,7 +209,8 @@ replays: $(if $(filter fuzz,$(VARIANT)),,$(fuzz_bin)) ; @:
 bench-program: $(O)/tests/bench ; @:
 soak-program: $(O)/tests/soak ; @:
 eval-program: $(O)/tests/eval ; @:
-everything: $(program) tests replays $(if $(benches),bench-program) soak-program eval-program ; @:
+needle-program: $(O)/tests/needle ; @:
+everything: $(program) tests replays $(if $(benches),bench-program) soak-program eval-program needle-program ; @:
 
 # A file rewritten only when what it says has changed, so that its dependents wait for that alone.
 rewrite = mkdir -p $(@D) && cat >$@.new && if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
@@ -253,6 +259,9 @@ $(O)/tests/soak: $(call object,$(soaks) $(helpers)) $(lib)
 $(O)/tests/eval: $(call object,$(evals)) $(lib)
 	$(call link)
 
+$(O)/tests/needle: $(call object,$(needles)) $(lib)
+	$(call link)
+
 # Files that are put into the program as they are (.incbin).
 $(call object,memory/forms.c): $(wildcard assets/forms/*)
 $(call object,app/embedded.c): assets/plimsoll-tiny.gguf
@@ -275,6 +284,6 @@ $(fuzz_runs): run-%: $(O)/tests/%
 cover: $(fuzz_bin)
 	@sh tests/fuzz/coverage.sh $(O) $(fuzzers)
 
--include $(patsubst %.o,%.d,$(call object,$(lib_src) app/main.c $(helpers) $(tests:%=tests/%.c) $(benches) $(soaks) $(evals)) \
+-include $(patsubst %.o,%.d,$(call object,$(lib_src) app/main.c $(helpers) $(tests:%=tests/%.c) $(benches) $(soaks) $(evals) $(needles)) \
     $(call object,$(fuzzers:%=tests/fuzz/%.c) tests/fuzz/replay.c))
 endif

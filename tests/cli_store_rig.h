@@ -77,7 +77,7 @@ static inline void fill_store(struct store *s)
     store_begin(s, STORE_CACHE);
     key = store_key_cache("k\0page", 6);
     OK(store_put(s, &key, REC_CACHE, bytes.data, 9000, &err));
-    key = store_key_cache("recall", 6);
+    key = store_key_cache("Recall", 6);
     OK(store_put(s, &key, REC_CACHE, "index", 5, &err));
     OK(store_commit(s, &err));
     buf_free(&text);

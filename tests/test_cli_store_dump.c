@@ -105,14 +105,14 @@ TEST(cli_store_dump_of_the_cache_too)
     CHECK_EQ(STORE("dump", "--cache", "--store", dir), 0);
     read_lines();
     CHECK_EQ(json_array_size(lines), 25);
-    json_t *page = json_array_get(lines, 23), *index = json_array_get(lines, 24);
+    json_t *index = json_array_get(lines, 23), *page = json_array_get(lines, 24);
     CHECK_STR(text_of(page, "part"), "cache");
     CHECK_STR(text_of(page, "name_base64"), "awBwYWdl");
     unbase64(text_of(page, "base64"), &bytes);
     binary(&expected);
     CHECK_EQ(bytes.len, 9000);
     CHECK_MEM(bytes.data, expected.data, 9000);
-    CHECK_STR(text_of(index, "name"), "recall");
+    CHECK_STR(text_of(index, "name"), "Recall");
     CHECK_STR(text_of(index, "text"), "index");
     buf_free(&bytes);
     buf_free(&expected);
