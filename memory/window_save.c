@@ -93,7 +93,8 @@ static bool get_ref(struct loaded *l, struct window_ref *r)
     r->messages = (int64_t)messages;
     r->tokens = (int64_t)tokens;
     if (messages == 0) return r->first == 0 && r->last == 0 && tokens == 0;
-    return messages <= INT64_MAX / 2 && tokens <= INT64_MAX / 2 && r->first > 0 && r->first <= r->last;
+    bool adds_up = messages <= INT64_MAX / 4 && tokens <= INT64_MAX / 4; /* two of them and all that may still leave */
+    return adds_up && r->first > 0 && r->first <= r->last && r->last <= l->last_id;
 }
 
 static bool get_item(struct loaded *l, enum window_part part, struct window_item *it)
@@ -132,7 +133,9 @@ static bool get_state(struct loaded *l)
         ok = part <= WINDOW_PINNED && get_item(l, (enum window_part)part, &l->front[i]) && l->front[i].id > 0;
         if (ok && i > 0) ok = l->front[i].part >= l->front[i - 1].part;
     }
-    return ok && l->figure[0] <= (uint64_t)WINDOW_MOST_TOKENS;
+    bool summary = l->state.summary.id > 0; /* and then it sums something up */
+    ok = ok && summary == (l->state.summed.messages > 0) && (summary || !l->state.extractive);
+    return ok && l->state.task.id <= l->last_id && l->figure[0] <= (uint64_t)WINDOW_MOST_TOKENS;
 }
 
 /* Ids grow; results stand behind a call. */
@@ -210,7 +213,8 @@ int window_load(struct window *w, const void *bytes, size_t n, uint64_t vocabula
 int window_begin(struct window *w, uint64_t id, const struct window_ref *summed, bool extractive, struct err *err)
 {
     struct window_item it = {.part = WINDOW_SUMMARY, .id = id, .ref = *summed};
-    if (w->now.n > 0 || w->now.summary.id || id == 0 || summed->messages <= 0 || summed->last < summed->first)
+    bool is_range = summed->messages > 0 && summed->first > 0 && summed->first <= summed->last;
+    if (w->now.n > 0 || w->now.summary.id || id == 0 || !is_range)
         return err_set(err, WINDOW_BAD, "summary %" PRIu64 " cannot begin this window", id);
     int rc = window_weigh(w, &it, err);
     if (rc) return rc;
