@@ -32,7 +32,14 @@ static void encode(const struct journal_message *m, uint8_t head[JOURNAL_HEAD_BY
     put_le(head + 40, m->results, 4);
 }
 
-int journal_decode(const uint8_t *body, size_t n, struct journal_message *out)
+/* A summary and a mark speak of what was said before them. */
+static bool is_range(const struct journal_message *m, uint64_t number)
+{
+    if (m->kind != JOURNAL_SUMMARY && m->kind != JOURNAL_MARK) return m->first <= m->last;
+    return m->first > 0 && m->first <= m->last && m->last < number;
+}
+
+int journal_decode(const uint8_t *body, size_t n, uint64_t number, struct journal_message *out)
 {
     if (n < JOURNAL_HEAD_BYTES || body[0] == 0 || body[0] >= JOURNAL_KINDS || body[1] > JOURNAL_FLAGS) return -1;
     struct journal_message m = {
@@ -41,9 +48,9 @@ int journal_decode(const uint8_t *body, size_t n, struct journal_message *out)
         .artifact = get_le(body + 32, 8), .results = (uint32_t)get_le(body + 40, 4),
         .text = (const char *)body + JOURNAL_HEAD_BYTES, .len = n - JOURNAL_HEAD_BYTES,
     };
-    if (get_le(body + 2, 2) || get_le(body + 44, 4) || m.first > m.last) return -1;
+    if (get_le(body + 2, 2) || get_le(body + 44, 4) || !is_range(&m, number)) return -1;
     if (m.kind == JOURNAL_MARK && (m.results == 0 || m.results >= JOURNAL_MARKS)) return -1;
-    if (m.kind == JOURNAL_CALL && m.results == 0) return -1;
+    if ((m.kind == JOURNAL_CALL || m.kind == JOURNAL_SUMMARY) && m.results == 0) return -1;
     *out = m;
     return 0;
 }
@@ -108,6 +115,10 @@ static bool get_id(const json_t *o, const char *key, uint8_t id[STORE_SESSION_ID
     return true;
 }
 
+/* Far beyond any session, and far enough below where counting on would overflow. */
+#define MOST_NUMBER ((uint64_t)1 << 48)
+enum { MOST_TURNS = 1 << 30 };
+
 int journal_read_head(const uint8_t id[STORE_SESSION_ID], const char *json, size_t n, struct journal_head *out)
 {
     json_t *o = json_loadb(json, n, JSON_REJECT_DUPLICATES, NULL);
@@ -116,9 +127,10 @@ int journal_read_head(const uint8_t id[STORE_SESSION_ID], const char *json, size
     bool ok = json_is_object(o) && get_number(o, "version", 1, &version) && version == 1;
     ok = ok && get_text(o, "title", h.title, sizeof h.title) && get_text(o, "model", h.model, sizeof h.model);
     ok = ok && get_number(o, "created", INT64_MAX, &created) && get_number(o, "updated", INT64_MAX, &updated);
-    ok = ok && get_number(o, "next", INT64_MAX, &h.next) && get_number(o, "artifacts", INT64_MAX, &h.artifacts);
-    ok = ok && get_number(o, "turns", UINT32_MAX, &turns) && get_id(o, "parent", h.parent);
-    if (ok && json_object_get(o, "parent_turn")) ok = get_number(o, "parent_turn", UINT32_MAX, &parent_turn);
+    ok = ok && get_number(o, "next", MOST_NUMBER, &h.next) && get_number(o, "artifacts", MOST_NUMBER, &h.artifacts);
+    ok = ok && get_number(o, "turns", MOST_TURNS, &turns) && get_id(o, "parent", h.parent);
+    ok = ok && h.next > 0 && h.artifacts > 0 && turns < h.next; /* number 0 is the session's own event */
+    if (ok && json_object_get(o, "parent_turn")) ok = get_number(o, "parent_turn", MOST_TURNS, &parent_turn);
     if (ok) {
         memcpy(h.id, id, sizeof h.id);
         h.created_ms = (int64_t)created;

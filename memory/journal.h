@@ -125,16 +125,17 @@ int journal_each(struct store *s, const uint8_t id[STORE_SESSION_ID], uint64_t f
 int journal_window(struct store *s, const uint8_t id[STORE_SESSION_ID], uint32_t turn, struct buf *out,
                    struct err *err);
 
-/* A copy of a session as it was after a turn: its records up to there under the same numbers, artifacts and windows, and
- * a head that says where it comes from.  In commits of a few MiB; the head is in the last, so half a copy is no
- * session.  to: the new id is drawn. */
+/* A copy of a session as it was after a turn: its records up to there under the same numbers, artifacts and the windows
+ * that are kept, and a head that says where it comes from.  In commits of a few MiB; the head is in the last, so half a
+ * copy is no session.  to: the new id is drawn. */
 struct journal_fork {
     uint8_t from[STORE_SESSION_ID], to[STORE_SESSION_ID];
     uint32_t turn;
+    int64_t time_ms; /* now: the copy is the newest session */
 };
 int journal_fork(struct store *s, struct journal_fork *f, struct err *err);
 
-/* Which numbers are out: taken back by a mark.  For a transcript: fed with all messages in order. */
+/* Which numbers are out: taken back by a mark. */
 struct journal_span { uint64_t first, last; };
 struct journal_spans {
     struct journal_span *span; /* by first, apart */
@@ -144,4 +145,9 @@ struct journal_spans {
 void journal_span_add(struct journal_spans *v, uint64_t first, uint64_t last);
 bool journal_span_has(const struct journal_spans *v, uint64_t number);
 void journal_span_free(struct journal_spans *v);
+
+/* What the marks from a number up to another (both with it) have taken out, added to *out; of the kinds in `marks`, bits
+ * 1 << enum journal_mark.  A mark that was itself taken back with its turn counts for nothing. */
+int journal_out(struct store *s, const uint8_t id[STORE_SESSION_ID], uint64_t from, uint64_t upto, unsigned marks,
+                struct journal_spans *out, struct err *err);
 #endif

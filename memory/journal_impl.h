@@ -6,7 +6,8 @@
 /*     0  kind:1 flags:1 zero:2 turn:4 time_ms:8   16  first:8 last:8   32  artifact:8 results:4 zero:4   48  the text */
 enum { JOURNAL_HEAD_BYTES = 48 };
 
-int journal_decode(const uint8_t *body, size_t n, struct journal_message *out); /* 0, or -1: not such a body */
+/* number: its own.  0, or -1: not such a body. */
+int journal_decode(const uint8_t *body, size_t n, uint64_t number, struct journal_message *out);
 int journal_read_head(const uint8_t id[STORE_SESSION_ID], const char *json, size_t n, struct journal_head *out);
 enum { JOURNAL_PART = 4 << 20 }; /* bytes of a commit that copies */
 void journal_slot(uint32_t turn, char name[16]); /* "window.7" */

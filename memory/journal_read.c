@@ -179,7 +179,7 @@ int journal_get(struct store *s, const uint8_t id[STORE_SESSION_ID], uint64_t nu
     size_t from = text->len;
     int rc = store_get(s, STORE_JOURNAL, &key, REC_MESSAGE, text, err);
     if (rc) return rc;
-    if (journal_decode((const uint8_t *)text->data + from, text->len - from, m) == 0) return 0;
+    if (text->len > from && journal_decode((const uint8_t *)text->data + from, text->len - from, number, m) == 0) return 0;
     text->len = from;
     return damaged(&key, err);
 }
@@ -193,7 +193,7 @@ static bool one_message(void *user, const uint8_t session[STORE_SESSION_ID], uin
     const struct journal_visit *v = ((struct reading *)user)->v;
     struct journal_message m;
     if (r->kind == REC_EVENT) return !v->event || v->event(v->self, number, (const char *)r->body, r->len);
-    if (journal_decode(r->body, r->len, &m) == 0) return !v->message || v->message(v->self, number, &m);
+    if (journal_decode(r->body, r->len, number, &m) == 0) return !v->message || v->message(v->self, number, &m);
     struct store_key key = store_key_message(session, number);
     struct err err;
     damaged(&key, &err);
@@ -271,4 +271,47 @@ void journal_span_free(struct journal_spans *v)
 {
     free(v->span);
     *v = (struct journal_spans){0};
+}
+
+/* The marks of a session, in order: one may be taken back by a later one, so all are read before any counts. */
+struct marks {
+    struct journal_seen { uint64_t number; struct journal_span span; enum journal_mark what; } *seen;
+    size_t n, cap;
+    uint64_t upto;
+    bool failed;
+};
+
+static bool one_mark(void *self, uint64_t number, const struct journal_message *m)
+{
+    struct marks *l = self;
+    if (number > l->upto) return false;
+    if (m->kind != JOURNAL_MARK) return true;
+    if (l->n == l->cap) {
+        size_t cap = l->cap ? 2 * l->cap : 32;
+        struct journal_seen *p = realloc(l->seen, cap * sizeof *p);
+        l->failed = !p;
+        if (!p) return false;
+        l->seen = p;
+        l->cap = cap;
+    }
+    l->seen[l->n++] = (struct journal_seen){number, {m->first, m->last}, (enum journal_mark)m->results};
+    return true;
+}
+
+int journal_out(struct store *s, const uint8_t id[STORE_SESSION_ID], uint64_t from, uint64_t upto, unsigned marks,
+                struct journal_spans *out, struct err *err)
+{
+    struct marks l = {.upto = upto};
+    struct journal_spans undone = {0};
+    int rc = journal_each(s, id, from, &(struct journal_visit){.message = one_mark, .self = &l}, err);
+    for (size_t i = l.n; i-- > 0 && rc == 0;) {
+        const struct journal_seen *m = &l.seen[i];
+        if (journal_span_has(&undone, m->number)) continue;
+        if (m->what == JOURNAL_UNDONE) journal_span_add(&undone, m->span.first, m->span.last);
+        if (marks & 1u << m->what) journal_span_add(out, m->span.first, m->span.last);
+    }
+    if (rc == 0 && (l.failed || undone.failed || out->failed)) rc = err_set(err, STORE_NO_MEMORY, "no memory for marks");
+    journal_span_free(&undone);
+    free(l.seen);
+    return rc;
 }
