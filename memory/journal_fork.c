@@ -8,38 +8,28 @@
 
 struct ends {
     uint32_t turn;
-    struct journal_spans out;
-    uint64_t upto; /* the last number before the next turn begins */
-    bool found;
+    struct journal_spans out; /* turns that were taken back; what else a mark is about (pins, summaries) is the turn's */
+    uint64_t upto;            /* the last number before the next turn begins */
 };
-
-static bool mark(void *self, uint64_t number, const struct journal_message *m)
-{
-    struct ends *e = self;
-    (void)number;
-    if (m->kind == JOURNAL_MARK) journal_span_add(&e->out, m->first, m->last);
-    return !e->out.failed;
-}
 
 static bool look(void *self, uint64_t number, const struct journal_message *m)
 {
     struct ends *e = self;
     if (journal_span_has(&e->out, number)) return true;
     if (m->turn > e->turn) return false;
-    if (m->kind == JOURNAL_ANSWER && m->turn == e->turn) e->found = true;
     e->upto = number;
     return true;
 }
 
-static int find_end(struct store *s, const struct journal_fork *f, uint64_t *upto, struct err *err)
+static int find_end(struct store *s, const struct journal_fork *f, const struct journal_head *h, uint64_t *upto,
+                    struct err *err)
 {
     struct ends e = {.turn = f->turn};
-    struct journal_visit marks = {.message = mark, .self = &e}, texts = {.message = look, .self = &e};
-    int rc = journal_each(s, f->from, 0, &marks, err);
+    struct journal_visit texts = {.message = look, .self = &e};
+    if (f->turn > h->turns) return err_set(err, STORE_NOT_FOUND, "turn %" PRIu32 " is not in the session", f->turn);
+    int rc = journal_out(s, f->from, 0, h->next, 1u << JOURNAL_UNDONE, &e.out, err);
     if (rc == 0) rc = journal_each(s, f->from, 0, &texts, err);
-    if (rc == 0 && e.out.failed) rc = err_set(err, STORE_NO_MEMORY, "no memory for a copy");
     journal_span_free(&e.out);
-    if (rc == 0 && !e.found && f->turn > 0) rc = err_set(err, STORE_NOT_FOUND, "turn %" PRIu32 " is not in the session", f->turn);
     *upto = e.upto;
     return rc;
 }
@@ -101,20 +91,55 @@ static int copy_records(struct store *s, const struct journal_fork *f, uint64_t 
 
 /* ------------------------------------------------------------------ windows and the head */
 
-static void take_windows(struct store *s, const struct journal_fork *f, struct journal_batch *b)
+/* A window as it is in its slot; where that has another by now, it is made anew when it is needed. */
+static int put_window(struct store *s, const struct journal_fork *f, uint32_t turn, struct err *err)
 {
+    struct journal_batch b = {0};
     struct buf w = {0};
-    if (journal_window(s, f->from, f->turn, &w, NULL) == 0) journal_add_window(b, f->turn, w.data, w.len);
+    char slot[16];
+    int rc = 0;
+    journal_slot(turn, slot);
+    struct store_key key = store_key_piece(f->to, slot);
+    if (journal_window(s, f->from, turn, &w, NULL) == 0) {
+        journal_add_window(&b, turn, w.len ? w.data : "", w.len);
+        rc = b.failed ? err_set(err, STORE_NO_MEMORY, "no memory for a copy")
+                      : store_put(s, &key, REC_PIECE, b.window.data, b.window.len, err);
+    }
+    journal_batch_free(&b);
     buf_free(&w);
+    return rc;
+}
+
+static int put_head(struct store *s, const struct journal_head *h, struct err *err)
+{
+    struct journal_batch b = {0};
+    struct store_key key = store_key_session(h->id);
+    journal_add_head(&b, h);
+    int rc = b.failed ? err_set(err, STORE_NO_MEMORY, "no memory for a copy")
+                      : store_put(s, &key, REC_SESSION, b.head.data, b.head.len, err);
+    journal_batch_free(&b);
+    return rc;
+}
+
+/* The last commit, which makes it a session. */
+static int write_end(struct store *s, const struct journal_fork *f, const struct journal_head *h, struct err *err)
+{
+    int rc = 0;
+    uint32_t turn = f->turn >= JOURNAL_SLOTS ? f->turn - JOURNAL_SLOTS + 1 : 0; /* its turns can be taken back too */
+    store_begin(s, STORE_JOURNAL);
+    for (; turn <= f->turn && rc == 0; turn++) rc = put_window(s, f, turn, err);
+    if (rc == 0) rc = put_head(s, h, err);
+    if (rc == 0) rc = store_commit(s, err);
+    if (rc) store_abort(s);
+    return rc;
 }
 
 int journal_fork(struct store *s, struct journal_fork *f, struct err *err)
 {
     struct journal_head h;
-    struct journal_batch b = {0};
-    uint64_t upto;
+    uint64_t upto = 0;
     int rc = journal_head(s, f->from, &h, err);
-    if (rc == 0) rc = find_end(s, f, &upto, err);
+    if (rc == 0) rc = find_end(s, f, &h, &upto, err);
     if (rc) return rc;
     if (getrandom(f->to, sizeof f->to, 0) != (ssize_t)sizeof f->to)
         return err_set(err, STORE_FAILED, "no random number for a session: %s", strerror(errno));
@@ -124,10 +149,6 @@ int journal_fork(struct store *s, struct journal_fork *f, struct err *err)
     memcpy(h.id, f->to, sizeof h.id);
     h.parent_turn = h.turns = f->turn;
     h.next = upto + 1;
-    memcpy(b.session, f->to, sizeof b.session);
-    take_windows(s, f, &b);
-    journal_add_head(&b, &h);
-    rc = journal_write(s, &b, NULL, err);
-    journal_batch_free(&b);
-    return rc;
+    h.updated_ms = f->time_ms;
+    return write_end(s, f, &h, err);
 }

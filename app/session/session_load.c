@@ -14,14 +14,6 @@ struct replay { /* on the store's thread: what a window would be made of */
     bool failed;
 };
 
-static bool on_mark(void *self, uint64_t number, const struct journal_message *m)
-{
-    struct replay *r = self;
-    if (number > r->upto) return false;
-    if (m->kind == JOURNAL_MARK) journal_span_add(&r->out, m->first, m->last);
-    return !r->out.failed;
-}
-
 static bool on_text(void *self, uint64_t number, const struct journal_message *m)
 {
     struct replay *r = self;
@@ -50,10 +42,10 @@ static bool on_text(void *self, uint64_t number, const struct journal_message *m
 static int replay(struct store *s, void *arg, struct err *err)
 {
     struct replay *r = arg;
-    struct journal_visit marks = {.message = on_mark, .self = r}, texts = {.message = on_text, .self = r};
-    int rc = journal_each(s, r->session, 0, &marks, err);
+    struct journal_visit texts = {.message = on_text, .self = r};
+    int rc = journal_out(s, r->session, 0, r->upto, ~0u, &r->out, err);
     if (rc == 0) rc = journal_each(s, r->session, 0, &texts, err);
-    if (rc == 0 && (r->failed || r->out.failed)) rc = err_set(err, STORE_NO_MEMORY, "no memory for a session");
+    if (rc == 0 && r->failed) rc = err_set(err, STORE_NO_MEMORY, "no memory for a session");
     return rc;
 }
 
@@ -236,7 +228,7 @@ static int write_fork(struct store *s, void *arg, struct err *err)
 
 int session_fork(struct session *s, uint32_t turn, struct err *err)
 {
-    struct journal_fork f = {.turn = turn};
+    struct journal_fork f = {.turn = turn, .time_ms = session_now_ms()};
     struct app *a = s->a;
     char name[2 * STORE_SESSION_ID + 1], old[2 * STORE_SESSION_ID + 1];
     if (!session_saves(s)) return err_set(err, -1, "this session is not saved: it cannot be forked");
