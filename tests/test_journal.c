@@ -1,0 +1,783 @@
+/* A session in the store: what goes in comes out, what is damaged is named, a copy has what was there after a turn and
+ * nothing else, and a commit that failed leaves nothing behind. */
+#include "memory/journal.h"
+#include "tests/store_rig.h"
+#include <inttypes.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+static uint64_t seed = 88172645463325252u;
+static uint64_t draw(uint64_t below) { return rig_draw(&seed, below); }
+
+static struct journal_head head_of(const uint8_t *id, const char *title, int64_t updated)
+{
+    struct journal_head h = {.created_ms = 5, .updated_ms = updated, .next = 1000, .artifacts = 1, .turns = 3};
+    memcpy(h.id, id, sizeof h.id);
+    snprintf(h.title, sizeof h.title, "%s", title);
+    snprintf(h.model, sizeof h.model, "a model");
+    return h;
+}
+
+static struct journal_batch batch_of(const uint8_t *id)
+{
+    struct journal_batch b = {0};
+    memcpy(b.session, id, sizeof b.session);
+    return b;
+}
+
+static void write_batch(struct store *s, struct journal_batch *b)
+{
+    OK(journal_write(s, b, NULL, &err));
+    journal_batch_free(b);
+}
+
+static void write_head(struct store *s, const struct journal_head *h)
+{
+    struct journal_batch b = batch_of(h->id);
+    journal_add_head(&b, h);
+    write_batch(s, &b);
+}
+
+static struct journal_message message(enum journal_kind kind, uint32_t turn, const char *text)
+{
+    return (struct journal_message){.kind = kind, .turn = turn, .text = text, .len = strlen(text)};
+}
+
+/* ---------------------------------------------------------------- records */
+
+static void check_equal(const struct journal_message *a, const struct journal_message *b)
+{
+    CHECK(a->kind == b->kind && a->flags == b->flags && a->turn == b->turn && a->time_ms == b->time_ms);
+    CHECK(a->first == b->first && a->last == b->last && a->artifact == b->artifact && a->results == b->results);
+    CHECK_EQ(a->len, b->len);
+    CHECK_MEM(a->text, b->text, a->len);
+}
+
+TEST(each_kind_comes_back_as_it_was_written)
+{
+    struct store *s = open_at(fresh_dir());
+    struct journal_batch b = batch_of(ada);
+    struct journal_message m[JOURNAL_KINDS], got;
+    uint64_t bytes = 0;
+    for (enum journal_kind k = JOURNAL_SYSTEM; k < JOURNAL_KINDS; k++) {
+        m[k] = (struct journal_message){.kind = k, .flags = k % (JOURNAL_FLAGS + 1), .turn = UINT32_MAX - k,
+                                        .time_ms = INT64_MIN + k, .text = "a\0\xff\nb", .len = 5};
+        if (k == JOURNAL_RESULT) m[k].artifact = UINT64_MAX;
+        if (k == JOURNAL_CALL || k == JOURNAL_SUMMARY) m[k].results = UINT32_MAX;
+        if (k == JOURNAL_MARK) m[k].results = JOURNAL_UNCOMPACTED;
+        if (k == JOURNAL_SUMMARY || k == JOURNAL_MARK) m[k].first = 1, m[k].last = 99;
+        journal_add(&b, 100 + k, &m[k]);
+        CHECK(strlen(journal_kind_name(k)) > 2);
+    }
+    m[0] = message(JOURNAL_ANSWER, 0, "");
+    journal_add(&b, 200, &m[0]);
+    journal_add_event(&b, 201, "{}", 2);
+    CHECK_EQ(b.n_records, JOURNAL_KINDS + 1);
+    OK(journal_write(s, &b, &bytes, &err));
+    CHECK_EQ(bytes, (JOURNAL_KINDS - 1) * (48 + 5) + 48 + 2);
+    journal_batch_free(&b);
+    for (enum journal_kind k = JOURNAL_SYSTEM; k < JOURNAL_KINDS; k++) {
+        struct buf text = {0};
+        buf_puts(&text, "before");
+        OK(journal_get(s, ada, 100 + k, &got, &text, &err));
+        check_equal(&got, &m[k]);
+        CHECK_MEM(text.data, "before", 6);
+        buf_free(&text);
+    }
+    struct buf text = {0};
+    OK(journal_get(s, ada, 200, &got, &text, &err));
+    CHECK_EQ(got.len, 0);
+    size_t was = text.len;
+    CHECK_EQ(journal_get(s, ada, 201, &got, &text, &err), STORE_DAMAGED); /* an event is no message */
+    CHECK_EQ(journal_get(s, ada, 202, &got, &text, &err), STORE_NOT_FOUND);
+    CHECK_EQ(text.len, was);
+    buf_free(&text);
+    store_close(s);
+}
+
+/* What a record could say that no session writes. */
+TEST(a_message_whose_fields_make_no_sense_is_damaged)
+{
+    struct store *s = open_at(fresh_dir());
+    struct { int at; uint8_t value; } bad[] = {{0, 0}, {0, JOURNAL_KINDS}, {1, JOURNAL_FLAGS + 1}, {2, 1}, {3, 1},
+        {16, 9}, {44, 1}, {47, 1},
+        {0, JOURNAL_CALL},     /* without results */
+        {0, JOURNAL_SUMMARY},  /* of nothing */
+        {0, JOURNAL_MARK}};    /* of no kind */
+    struct store_key key = store_key_message(ada, 7);
+    struct journal_message m;
+    struct buf text = {0};
+    for (size_t i = 0; i <= COUNT_OF(bad); i++) {
+        uint8_t body[50] = {JOURNAL_USER};
+        if (i < COUNT_OF(bad)) body[bad[i].at] = bad[i].value;
+        store_begin(s, STORE_JOURNAL);
+        OK(store_put(s, &key, REC_MESSAGE, body, i < COUNT_OF(bad) ? sizeof body : 47, &err));
+        OK(store_commit(s, &err));
+        CHECK_EQ(journal_get(s, ada, 7, &m, &text, &err), STORE_DAMAGED);
+        check_err(STORE_DAMAGED, "message 7 of session");
+    }
+    static const struct { uint64_t first, last; } range[] = {{0, 3}, {4, 3}, {3, 7}, {3, UINT64_MAX}};
+    for (size_t i = 0; i < 2 * COUNT_OF(range); i++) { /* a summary and a mark speak of what was before them */
+        struct journal_batch b = batch_of(ada);
+        struct journal_message r = {.kind = i % 2 ? JOURNAL_SUMMARY : JOURNAL_MARK, .results = 1,
+                                    .first = range[i / 2].first, .last = range[i / 2].last};
+        journal_add(&b, 7, &r);
+        write_batch(s, &b);
+        CHECK_EQ(journal_get(s, ada, 7, &m, &text, &err), STORE_DAMAGED);
+    }
+    buf_free(&text);
+    store_close(s);
+}
+
+static bool note_message(void *self, uint64_t number, const struct journal_message *m)
+{
+    buf_printf(self, "%" PRIu64 ":%.*s\n", number, (int)m->len, m->text);
+    return number < 90;
+}
+
+static bool note_event(void *self, uint64_t number, const char *json, size_t n)
+{
+    buf_printf(self, "%" PRIu64 " event %.*s\n", number, (int)n, json);
+    return true;
+}
+
+static bool note_line(void *self, const char *line)
+{
+    buf_printf(self, "! %.30s\n", line);
+    return true;
+}
+
+TEST(messages_and_events_come_in_order_and_damaged_ones_are_named_and_passed_over)
+{
+    const char *dir = fresh_dir();
+    struct store *s = open_at(dir);
+    struct journal_batch b = batch_of(ada);
+    struct buf seen = {0}, bad = {0};
+    const struct journal_visit all = {note_message, note_event, note_line, &seen}, texts = {.message = note_message, .self = &seen};
+    for (uint64_t i = 1; i < 6; i++) {
+        struct journal_message m = message(JOURNAL_USER, 1, "text");
+        if (i == 3) journal_add_event(&b, i, "{\"a\":1}", 7);
+        else journal_add(&b, i, &m);
+    }
+    struct journal_message last = message(JOURNAL_USER, 1, "stop"), never = message(JOURNAL_USER, 1, "never");
+    journal_add(&b, 90, &last);
+    journal_add(&b, 91, &never);
+    write_batch(s, &b);
+    struct store_key two = store_key_message(ada, 2), four = store_key_message(ada, 4);
+    store_begin(s, STORE_JOURNAL);
+    OK(store_put(s, &four, REC_MESSAGE, "no head", 7, &err));
+    OK(store_commit(s, &err));
+    store_close(s);
+    CHECK_EQ(rec_encode(REC_MESSAGE, two.byte, two.n, "whatever", 8, &bad), 0);
+    bad.data[REC_HEADER] ^= 1;
+    plant(dir, "journal", &two, bad.data, bad.len);
+    s = open_at(dir);
+    OK(journal_each(s, ada, 0, &all, &err));
+    CHECK_STR(seen.data, "1:text\n! message 2 of session 616461277\n3 event {\"a\":1}\n! message 4 of session 616461277\n"
+                         "5:text\n90:stop\n");
+    seen.len = 0;
+    OK(journal_each(s, ada, 3, &texts, &err));
+    CHECK_STR(seen.data, "5:text\n90:stop\n");
+    buf_free(&seen);
+    buf_free(&bad);
+    store_close(s);
+}
+
+/* ---------------------------------------------------------------- heads */
+
+TEST(a_head_comes_back_with_or_without_a_parent)
+{
+    struct store *s = open_at(fresh_dir());
+    struct journal_head h = head_of(ada, "Grüße \"quoted\" \\ and more", 77), got;
+    write_head(s, &h);
+    OK(journal_head(s, ada, &got, &err));
+    CHECK_MEM(&h, &got, sizeof h);
+    memcpy(h.parent, bob, sizeof h.parent);
+    h.parent_turn = 12;
+    memset(h.title, 'x', JOURNAL_TITLE);
+    write_head(s, &h);
+    OK(journal_head(s, ada, &got, &err));
+    CHECK_MEM(&h, &got, sizeof h);
+    CHECK_EQ(journal_head(s, bob, &got, &err), STORE_NOT_FOUND);
+    store_close(s);
+}
+
+static void report_line(void *self, const char *line) { buf_printf(self, "%s\n", line); }
+
+#define HEAD(version, title, updated, next, artifacts, turns, more)                                           \
+    "{\"version\":" version ",\"title\":" title ",\"model\":\"m\",\"created\":1,\"updated\":" updated ",\"next\":" next \
+    ",\"artifacts\":" artifacts ",\"turns\":" turns more "}"
+
+TEST(hostile_heads_are_damaged_and_the_good_one_beside_them_is_not)
+{
+    static const char *const bad[] = {
+        "", "{", "[]", "null", "\"x\"", "{}",
+        HEAD("2", "\"t\"", "1", "9", "1", "1", ""), HEAD("1", "7", "1", "9", "1", "1", ""),
+        HEAD("1", "\"a\\nb\"", "1", "9", "1", "1", ""), HEAD("1", "\"a\\u0000b\"", "1", "9", "1", "1", ""),
+        HEAD("1", "\"\xff\"", "1", "9", "1", "1", ""), HEAD("1", "\"t\"", "-1", "9", "1", "1", ""),
+        HEAD("1", "\"t\"", "1.5", "9", "1", "1", ""), HEAD("1", "\"t\"", "1", "0", "1", "0", ""),
+        HEAD("1", "\"t\"", "1", "9223372036854775807", "1", "1", ""), HEAD("1", "\"t\"", "1", "1e9", "1", "1", ""),
+        HEAD("1", "\"t\"", "1", "99999999999999999999", "1", "1", ""), HEAD("1", "\"t\"", "1", "9", "0", "1", ""),
+        HEAD("1", "\"t\"", "1", "9", "9223372036854775807", "1", ""), HEAD("1", "\"t\"", "1", "9", "1", "9", ""),
+        HEAD("1", "\"t\"", "1", "5000000000", "1", "4294967295", ""),
+        HEAD("1", "\"t\"", "1", "9", "1", "1", ",\"turns\":2"), HEAD("1", "\"t\"", "1", "9", "1", "1", ",\"parent\":\"00\""),
+        HEAD("1", "\"t\"", "1", "9", "1", "1", ",\"parent\":\"zz000000000000000000000000000000\""),
+        HEAD("1", "\"t\"", "1", "9", "1", "1", ",\"parent\":5"),
+        HEAD("1", "\"t\"", "1", "9", "1", "1", ",\"parent_turn\":-1"),
+        HEAD("1", "\"t\"", "1", "9", "1", "1", "") "x",
+    };
+    struct store *s = open_at(fresh_dir());
+    struct store_key key = store_key_session(ada);
+    struct journal_head h, *list;
+    size_t n;
+    char longest[400];
+    snprintf(longest, sizeof longest, HEAD("1", "\"%0121d\"", "1", "9", "1", "1", ""), 0);
+    for (size_t i = 0; i <= COUNT_OF(bad) + 1; i++) {
+        const char *text = i < COUNT_OF(bad) ? bad[i] : i == COUNT_OF(bad) ? longest : HEAD("1", "\"t\"", "1", "9", "1", "1", "");
+        struct buf seen = {0};
+        const struct store_report report = {report_line, &seen};
+        store_begin(s, STORE_JOURNAL);
+        OK(store_put(s, &key, REC_SESSION, text, strlen(text), &err));
+        OK(store_commit(s, &err));
+        bool good = i == COUNT_OF(bad) + 1;
+        if (journal_head(s, ada, &h, &err) != (good ? 0 : STORE_DAMAGED)) check_fail(__FILE__, __LINE__, "%s", text);
+        OK(journal_heads(s, 5, &list, &n, &report, &err));
+        CHECK_EQ(n, good);
+        CHECK_EQ(seen.len > 0, !good);
+        CHECK_EQ(journal_find(s, "6164", &h, &err), good ? 0 : STORE_NOT_FOUND);
+        free(list);
+        buf_free(&seen);
+    }
+    store_close(s);
+}
+
+static void id_of(int i, uint8_t id[STORE_SESSION_ID])
+{
+    for (int k = 0; k < STORE_SESSION_ID; k++) id[k] = (uint8_t)(k == 0 ? i * 37 : k + i);
+}
+
+TEST(the_newest_heads_come_first_and_no_more_than_asked_for)
+{
+    enum { SESSIONS = 60 };
+    struct store *s = open_at(fresh_dir());
+    int64_t updated[SESSIONS];
+    struct journal_head *list;
+    size_t n;
+    OK(journal_heads(s, 3, &list, &n, NULL, &err));
+    CHECK(n == 0 && !list);
+    struct journal_head h;
+    CHECK_EQ(journal_find(s, "last", &h, &err), STORE_NOT_FOUND);
+    for (int i = 0; i < SESSIONS; i++) {
+        uint8_t id[STORE_SESSION_ID];
+        id_of(i, id);
+        updated[i] = (int64_t)draw(40); /* some are as new as others */
+        h = head_of(id, "t", updated[i]);
+        write_head(s, &h);
+    }
+    for (size_t most = 1; most < SESSIONS + 3; most += most < 9 ? 1 : 17) {
+        OK(journal_heads(s, most, &list, &n, NULL, &err));
+        CHECK_EQ(n, MIN(most, (size_t)SESSIONS));
+        for (size_t i = 0; i < n; i++) {
+            size_t newer = 0, there = 0;
+            for (int k = 0; k < SESSIONS; k++) newer += updated[k] > list[i].updated_ms;
+            for (int k = 0; k < SESSIONS; k++) there += updated[k] >= list[i].updated_ms;
+            CHECK(newer <= i && i < there);
+            if (i > 0) CHECK(list[i - 1].updated_ms >= list[i].updated_ms);
+            for (size_t k = 0; k < i; k++) CHECK(memcmp(list[k].id, list[i].id, STORE_SESSION_ID) != 0);
+        }
+        OK(journal_find(s, "last", &h, &err));
+        CHECK_MEM(h.id, list[0].id, STORE_SESSION_ID);
+        free(list);
+    }
+    store_close(s);
+}
+
+TEST(a_session_is_found_by_the_beginning_of_its_id)
+{
+    struct store *s = open_at(fresh_dir());
+    static const uint8_t ids[][STORE_SESSION_ID] = {{0xab, 0xc0, 1}, {0xab, 0xc0, 2}, {0xab, 0xd0}, {0x12}};
+    char whole[2 * STORE_SESSION_ID + 1];
+    struct journal_head h;
+    for (size_t i = 0; i < COUNT_OF(ids); i++) {
+        h = head_of(ids[i], "t", (int64_t)i);
+        write_head(s, &h);
+    }
+    static const struct { const char *name; int code, which; } cases[] = {
+        {"12", 0, 3}, {"1", 0, 3}, {"abd", 0, 2}, {"abc001", 0, 0}, {"abc002", 0, 1}, {"last", 0, 3},
+        {"abc", STORE_BUSY, 0}, {"a", STORE_BUSY, 0}, {"ac", STORE_NOT_FOUND, 0}, {"", STORE_NOT_FOUND, 0},
+        {"AB", STORE_NOT_FOUND, 0}, {"../x", STORE_NOT_FOUND, 0}, {"lastly", STORE_NOT_FOUND, 0},
+        {"120000000000000000000000000000000", STORE_NOT_FOUND, 0}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        if (journal_find(s, cases[i].name, &h, &err) != cases[i].code)
+            check_fail(__FILE__, __LINE__, "%s: %s", cases[i].name, err.text);
+        if (cases[i].code == 0) CHECK_MEM(h.id, ids[cases[i].which], STORE_SESSION_ID);
+        else check_err(cases[i].code, "session");
+    }
+    CHECK_EQ(journal_find(s, "abc", &h, &err), STORE_BUSY);
+    check_err(STORE_BUSY, "2 sessions begin with abc: abc001000000, abc002000000; give more");
+    CHECK_EQ(journal_find(s, "a", &h, &err), STORE_BUSY);
+    check_err(STORE_BUSY, ", ...; give more");
+    journal_id_text(ids[1], whole);
+    OK(journal_find(s, whole, &h, &err));
+    CHECK_MEM(h.id, ids[1], STORE_SESSION_ID);
+    store_close(s);
+}
+
+/* ---------------------------------------------------------------- spans */
+
+TEST(spans_know_what_a_plain_list_of_flags_knows)
+{
+    enum { NUMBERS = 300 };
+    for (int round = 0; round < 200; round++) {
+        struct journal_spans v = {0};
+        bool out[NUMBERS] = {0};
+        for (int i = 0; i < 40; i++) {
+            uint64_t first = draw(NUMBERS), end = first + draw(draw(4) ? 8 : 80), last = MIN(end, (uint64_t)NUMBERS - 1);
+            journal_span_add(&v, first, last);
+            for (uint64_t k = first; k <= last; k++) out[k] = true;
+            for (uint64_t k = 0; k < NUMBERS; k++) CHECK_EQ(journal_span_has(&v, k), out[k]);
+            for (size_t k = 1; k < v.n; k++) CHECK(v.span[k - 1].last < v.span[k].first);
+        }
+        CHECK(!journal_span_has(&v, UINT64_MAX));
+        journal_span_add(&v, 0, UINT64_MAX);
+        CHECK_EQ(v.n, 1);
+        CHECK(journal_span_has(&v, UINT64_MAX));
+        journal_span_free(&v);
+    }
+}
+
+/* ---------------------------------------------------------------- windows */
+
+TEST(a_window_is_there_until_its_slot_is_taken_by_another_turns)
+{
+    struct store *s = open_at(fresh_dir());
+    struct buf out = {0};
+    for (uint32_t turn = 0; turn < 40; turn++) {
+        struct journal_batch b = batch_of(ada);
+        char text[16];
+        int n = snprintf(text, sizeof text, "after %u", (unsigned)turn);
+        journal_add_window(&b, turn, "not this", 8);
+        journal_add_window(&b, turn, text, (size_t)n);
+        write_batch(s, &b);
+        for (uint32_t t = 0; t < 40; t += turn % 5 ? 39 : 1) {
+            out.len = 0;
+            buf_puts(&out, "before ");
+            int rc = journal_window(s, ada, t, &out, &err);
+            bool kept = t <= turn && turn - t < JOURNAL_SLOTS;
+            CHECK_EQ(rc, kept ? 0 : STORE_NOT_FOUND);
+            snprintf(text, sizeof text, "after %u", (unsigned)t);
+            CHECK_EQ(out.len, 7 + (kept ? strlen(text) : 0));
+            CHECK_MEM(out.data + 7, text, out.len - 7);
+        }
+    }
+    CHECK_EQ(journal_window(s, bob, 39, &out, &err), STORE_NOT_FOUND);
+    struct store_key key = store_key_piece(ada, "window.7");
+    store_begin(s, STORE_JOURNAL);
+    OK(store_put(s, &key, REC_PIECE, "abc", 3, &err));
+    OK(store_commit(s, &err));
+    CHECK_EQ(journal_window(s, ada, 39, &out, &err), STORE_NOT_FOUND);
+    buf_free(&out);
+    store_close(s);
+}
+
+/* ---------------------------------------------------------------- a copy */
+
+/* A session of this file's own making, and what must be in it after each turn. */
+enum { NUMBERS = 600, TURNS = 60 };
+struct state {
+    uint8_t is[NUMBERS]; /* 0: none, 1: said, 2: said, and taken out of the front since */
+};
+static struct past {
+    struct state now, after[TURNS + 1]; /* [t]: when turn t + 1 began */
+    uint64_t next;
+    uint32_t turns;
+    int window_of[TURNS + 1]; /* what was saved last for this turn */
+    int windows;
+    struct journal_batch b;
+} past;
+
+static void said(enum journal_kind kind, uint32_t turn, uint64_t artifact, uint32_t results)
+{
+    char text[32];
+    snprintf(text, sizeof text, "text %" PRIu64, past.next);
+    struct journal_message m = message(kind, turn, text);
+    m.artifact = artifact;
+    m.results = results;
+    past.now.is[past.next] = 1;
+    journal_add(&past.b, past.next++, &m);
+}
+
+static void marked(enum journal_mark what, uint64_t first, uint64_t last)
+{
+    struct journal_message m = {.kind = JOURNAL_MARK, .turn = past.turns, .results = what, .first = first, .last = last};
+    past.now.is[past.next] = 1;
+    journal_add(&past.b, past.next++, &m);
+}
+
+static void event(void) { journal_add_event(&past.b, past.next++, "{}", 2); }
+
+static void window_saved(struct store *s)
+{
+    char text[16];
+    past.window_of[past.turns] = ++past.windows;
+    int n = snprintf(text, sizeof text, "w%d", past.windows);
+    journal_add_window(&past.b, past.turns, text, (size_t)n);
+    OK(journal_write(s, &past.b, NULL, &err));
+    journal_batch_free(&past.b);
+    memcpy(past.b.session, ada, sizeof past.b.session);
+}
+
+static void a_turn(void)
+{
+    struct state before = past.now;
+    uint64_t first = past.next;
+    bool stays = draw(4) > 0;
+    said(JOURNAL_USER, past.turns + 1, 0, 0);
+    event();
+    if (draw(4) == 0) {
+        said(JOURNAL_CALL, past.turns + 1, 0, 1);
+        said(JOURNAL_RESULT, past.turns + 1, 1 + draw(3), 0);
+    }
+    if (stays || draw(2)) said(JOURNAL_ANSWER, past.turns + 1, 0, 0);
+    if (!stays) {
+        uint64_t last = past.next - 1;
+        past.now = before;
+        marked(JOURNAL_UNDONE, first, last);
+        return;
+    }
+    past.after[past.turns++] = before;
+}
+
+static void an_undo(void)
+{
+    if (past.turns == 0) return;
+    uint64_t first = 1, last = past.next - 1;
+    while (past.after[past.turns - 1].is[first] || !past.now.is[first]) first++; /* the first that came since */
+    for (uint64_t i = first; i < past.next; i++) CHECK(!past.after[past.turns - 1].is[i]);
+    past.now = past.after[--past.turns];
+    marked(JOURNAL_UNDONE, first, last);
+}
+
+static void a_pin(void) { said(draw(2) ? JOURNAL_PIN : JOURNAL_SYSTEM, past.turns, 0, 0); }
+
+static void an_unpin(void)
+{
+    for (uint64_t i = 1 + draw(past.next); i < past.next; i++)
+        if (past.now.is[i] == 1) {
+            marked(draw(2) ? JOURNAL_UNPINNED : JOURNAL_UNCOMPACTED, i, i);
+            past.now.is[i] = 2;
+            return;
+        }
+}
+
+struct seen {
+    const struct state *expected;
+    struct journal_spans gone, out;
+    uint64_t upto;
+};
+
+static bool look(void *self, uint64_t number, const struct journal_message *m)
+{
+    struct seen *v = self;
+    char text[32];
+    uint8_t is = journal_span_has(&v->gone, number) ? 0 : journal_span_has(&v->out, number) ? 2 : 1;
+    (void)m;
+    if (is != v->expected->is[number])
+        check_fail(__FILE__, __LINE__, "number %" PRIu64 " is %d, not %d", number, is, v->expected->is[number]);
+    snprintf(text, sizeof text, "text %" PRIu64, number);
+    if (m->kind != JOURNAL_MARK) CHECK(m->len == strlen(text) && memcmp(m->text, text, m->len) == 0);
+    v->upto = number;
+    return true;
+}
+
+/* The session with this id is in the state. */
+static void check_state(struct store *s, const uint8_t *id, const struct state *expected, uint64_t next)
+{
+    struct seen v = {.expected = expected};
+    const struct journal_visit visit = {.message = look, .self = &v};
+    OK(journal_out(s, id, 0, next, 1u << JOURNAL_UNDONE, &v.gone, &err));
+    OK(journal_out(s, id, 0, next, ~0u, &v.out, &err));
+    OK(journal_each(s, id, 0, &visit, &err));
+    uint64_t last = next - 1;
+    while (last > 0 && !expected->is[last]) last--;
+    for (uint64_t i = v.upto + 1; i < NUMBERS; i++) CHECK(!expected->is[i]); /* nothing lacks */
+    CHECK(v.upto >= last);
+    journal_span_free(&v.gone);
+    journal_span_free(&v.out);
+}
+
+static void check_windows(struct store *s, const uint8_t *id, uint32_t turn)
+{
+    for (uint32_t t = 0; t <= turn; t++) {
+        struct buf w = {0}, was = {0};
+        int rc = journal_window(s, id, t, &w, &err), before = journal_window(s, ada, t, &was, &err);
+        bool kept = turn - t < JOURNAL_SLOTS && before == 0;
+        CHECK_EQ(rc, kept ? 0 : STORE_NOT_FOUND);
+        if (kept) CHECK(w.len == was.len && memcmp(w.data, was.data, w.len) == 0);
+        buf_free(&w);
+        buf_free(&was);
+    }
+}
+
+static void check_forks(struct store *s)
+{
+    for (uint32_t turn = 0; turn <= past.turns; turn++) {
+        struct journal_fork f = {.turn = turn, .time_ms = 1000 + turn};
+        struct journal_head h;
+        memcpy(f.from, ada, sizeof f.from);
+        OK(journal_fork(s, &f, &err));
+        OK(journal_head(s, f.to, &h, &err));
+        CHECK(h.turns == turn && h.parent_turn == turn && memcmp(h.parent, ada, sizeof h.parent) == 0);
+        CHECK(h.updated_ms == 1000 + turn && h.created_ms == 5 && strcmp(h.title, "t") == 0);
+        CHECK(h.next <= past.next);
+        check_state(s, f.to, turn < past.turns ? &past.after[turn] : &past.now, h.next);
+        check_windows(s, f.to, turn);
+        OK(journal_find(s, "last", &h, &err));
+        CHECK_MEM(h.id, f.to, sizeof h.id);
+    }
+}
+
+TEST(a_copy_has_what_was_there_after_its_turn_and_nothing_else)
+{
+    for (int round = 0; round < 6; round++) {
+        struct store *s = open_at(fresh_dir());
+        int steps = round < 2 ? 12 : 60;
+        past = (struct past){.next = 1};
+        memcpy(past.b.session, ada, sizeof past.b.session);
+        event();
+        for (int i = 0; i < steps; i++) {
+            switch (draw(6)) {
+            case 0: an_undo(); break;
+            case 1: a_pin(); break;
+            case 2: an_unpin(); break;
+            default: a_turn(); break;
+            }
+            window_saved(s);
+            CHECK(past.next < NUMBERS - 20 && past.turns < TURNS);
+        }
+        struct journal_head h = head_of(ada, "t", 900);
+        h.next = past.next;
+        h.turns = past.turns;
+        write_head(s, &h);
+        check_state(s, ada, &past.now, past.next);
+        check_forks(s);
+        struct journal_fork f = {.turn = past.turns + 1};
+        memcpy(f.from, ada, sizeof f.from);
+        CHECK_EQ(journal_fork(s, &f, &err), STORE_NOT_FOUND);
+        memcpy(f.from, bob, sizeof f.from);
+        CHECK_EQ(journal_fork(s, &f, &err), STORE_NOT_FOUND);
+        journal_batch_free(&past.b);
+        store_close(s);
+    }
+}
+
+/* A mark that was taken back with its turn counts for nothing: the pin is in again. */
+TEST(a_mark_that_was_undone_with_its_turn_does_not_count)
+{
+    struct store *s = open_at(fresh_dir());
+    struct journal_batch b = batch_of(ada);
+    struct journal_spans all = {0}, undone = {0}, late = {0};
+    struct journal_message pin = message(JOURNAL_PIN, 0, "p"), user = message(JOURNAL_USER, 1, "u");
+    struct journal_message unpin = {.kind = JOURNAL_MARK, .results = JOURNAL_UNPINNED, .first = 1, .last = 1, .turn = 1};
+    struct journal_message undo = {.kind = JOURNAL_MARK, .results = JOURNAL_UNDONE, .first = 2, .last = 3};
+    journal_add(&b, 1, &pin);
+    journal_add(&b, 2, &user);
+    journal_add(&b, 3, &unpin);
+    journal_add(&b, 4, &undo);
+    write_batch(s, &b);
+    OK(journal_out(s, ada, 0, 3, ~0u, &late, &err));
+    CHECK(journal_span_has(&late, 1) && !journal_span_has(&late, 2));
+    OK(journal_out(s, ada, 0, 9, ~0u, &all, &err));
+    CHECK(!journal_span_has(&all, 1) && journal_span_has(&all, 2) && journal_span_has(&all, 3));
+    OK(journal_out(s, ada, 0, 3, 1u << JOURNAL_UNDONE, &undone, &err));
+    CHECK_EQ(undone.n, 0);
+    journal_span_free(&all);
+    journal_span_free(&undone);
+    journal_span_free(&late);
+    store_close(s);
+}
+
+TEST(a_copy_is_made_in_parts_with_its_artifacts)
+{
+    enum { BIG = 9 << 20, TEXT = 300000, MESSAGES = 30 };
+    struct store *s = open_at(fresh_dir());
+    struct journal_batch b = batch_of(ada);
+    struct buf whole = {0}, copy = {0};
+    struct journal_head h = head_of(ada, "t", 1);
+    char *text = malloc(TEXT);
+    CHECK(text);
+    for (int i = 0; i < BIG / 8; i++) {
+        uint64_t r = draw(UINT64_MAX);
+        buf_put(&whole, &r, sizeof r);
+    }
+    buf_put(&copy, whole.data, whole.len);
+    journal_add_artifact(&b, 1, &copy);
+    CHECK(!copy.data);
+    buf_puts(&copy, "small");
+    journal_add_artifact(&b, 2, &copy);
+    for (uint64_t i = 1; i <= MESSAGES; i++) {
+        memset(text, 'a' + (int)(i % 26), TEXT);
+        struct journal_message m = {.kind = i % 10 == 5 ? JOURNAL_RESULT : JOURNAL_USER, .turn = 1, .text = text, .len = TEXT};
+        if (m.kind == JOURNAL_RESULT) m.artifact = i == 5 ? 1 : i == 15 ? 2 : 77; /* one that is lost */
+        journal_add(&b, i, &m);
+    }
+    journal_add_head(&b, &h);
+    write_batch(s, &b);
+    struct journal_fork f = {.turn = 1};
+    memcpy(f.from, ada, sizeof f.from);
+    OK(journal_fork(s, &f, &err));
+    OK(store_delete_session(s, ada, &err)); /* it stands alone */
+    for (uint64_t i = 1; i <= MESSAGES; i++) {
+        struct journal_message m;
+        struct buf got = {0};
+        OK(journal_get(s, f.to, i, &m, &got, &err));
+        CHECK(m.len == TEXT && m.text[0] == 'a' + (char)(i % 26) && m.text[TEXT - 1] == m.text[0]);
+        buf_free(&got);
+    }
+    OK(store_read_artifact(s, f.to, 1, 0, SIZE_MAX, &copy, &err));
+    CHECK(copy.len == whole.len && memcmp(copy.data, whole.data, whole.len) == 0);
+    copy.len = 0;
+    OK(store_read_artifact(s, f.to, 2, 0, SIZE_MAX, &copy, &err));
+    CHECK(copy.len == 5 && memcmp(copy.data, "small", 5) == 0);
+    CHECK_EQ(store_read_artifact(s, f.to, 77, 0, SIZE_MAX, &copy, &err), STORE_NOT_FOUND);
+    buf_free(&whole);
+    buf_free(&copy);
+    free(text);
+    store_close(s);
+}
+
+TEST(what_is_damaged_is_not_in_a_copy_and_keeps_no_turn_from_being_copied)
+{
+    const char *dir = fresh_dir();
+    struct store *s = open_at(dir);
+    struct journal_batch b = batch_of(ada);
+    struct journal_head h = head_of(ada, "t", 1);
+    struct buf bad = {0}, seen = {0};
+    h.turns = 2;
+    for (uint64_t i = 1; i <= 4; i++) {
+        struct journal_message m = message(i % 2 ? JOURNAL_USER : JOURNAL_ANSWER, (uint32_t)(i + 1) / 2, "text");
+        journal_add(&b, i, &m);
+    }
+    journal_add_head(&b, &h);
+    write_batch(s, &b);
+    store_close(s);
+    struct store_key four = store_key_message(ada, 4);
+    CHECK_EQ(rec_encode(REC_MESSAGE, four.byte, four.n, "whatever", 8, &bad), 0);
+    bad.data[REC_HEADER] ^= 1;
+    plant(dir, "journal", &four, bad.data, bad.len);
+    s = open_at(dir);
+    for (uint32_t turn = 1; turn <= 2; turn++) {
+        struct journal_fork f = {.turn = turn};
+        memcpy(f.from, ada, sizeof f.from);
+        OK(journal_fork(s, &f, &err));
+        seen.len = 0;
+        OK(journal_each(s, f.to, 0, &(struct journal_visit){note_message, note_event, note_line, &seen}, &err));
+        CHECK_STR(seen.data, turn == 1 ? "1:text\n2:text\n" : "1:text\n2:text\n3:text\n");
+    }
+    buf_free(&seen);
+    buf_free(&bad);
+    store_close(s);
+}
+
+/* ---------------------------------------------------------------- commits that fail */
+
+static void turn_batch(struct journal_batch *b, uint64_t number)
+{
+    struct journal_message m = message(JOURNAL_USER, 1, "said");
+    struct journal_head h = head_of(ada, "t", (int64_t)number);
+    *b = batch_of(ada);
+    journal_add(b, number, &m);
+    journal_add_window(b, 1, "window", 6);
+    journal_add_head(b, &h);
+}
+
+TEST(a_store_that_is_read_only_says_so_and_nothing_is_pending)
+{
+    const char *dir = fresh_dir();
+    const struct store_options reading = {.read_only = true};
+    struct journal_batch b;
+    struct store *s = open_at(dir);
+    turn_batch(&b, 1);
+    OK(journal_write(s, &b, NULL, &err));
+    store_close(s);
+    OK(store_open(&s, dir, &reading, &err));
+    for (int i = 0; i < 2; i++) { /* the second would meet what the first had left */
+        CHECK_EQ(journal_write(s, &b, NULL, &err), STORE_READ_ONLY);
+        check_err(STORE_READ_ONLY, "reading only");
+    }
+    struct journal_fork f = {.turn = 1};
+    memcpy(f.from, ada, sizeof f.from);
+    CHECK_EQ(journal_fork(s, &f, &err), STORE_READ_ONLY);
+    CHECK_EQ(journal_write(s, &b, NULL, &err), STORE_READ_ONLY);
+    journal_batch_free(&b);
+    store_close(s);
+}
+
+static int fill_the_disk(const char *dir)
+{
+    const struct store_options small = {.map_start = {256 << 10}};
+    struct rlimit all, little;
+    struct journal_batch b;
+    struct store *s = NULL;
+    uint64_t bytes = 0, n = 1;
+    struct journal_head h;
+    struct buf text = {0};
+    static char big[20000];
+    memset(big, 'x', sizeof big - 1);
+    signal(SIGXFSZ, SIG_IGN);
+    if (getrlimit(RLIMIT_FSIZE, &all)) return 1;
+    little = (struct rlimit){300000, all.rlim_max};
+    if (store_open(&s, dir, &small, &err) || setrlimit(RLIMIT_FSIZE, &little)) return 2;
+    int rc = 0;
+    for (; n < 1000; n++) {
+        struct journal_message m = message(JOURNAL_ANSWER, 1, big);
+        turn_batch(&b, n);
+        journal_add(&b, 5000 + n, &m);
+        rc = journal_write(s, &b, &bytes, &err);
+        if (rc) break;
+        journal_batch_free(&b);
+    }
+    if (rc != STORE_DISK_FULL || n == 1 || bytes < sizeof big) return 3;
+    if (setrlimit(RLIMIT_FSIZE, &all)) return 4;
+    struct journal_message m;
+    if (journal_get(s, ada, n, &m, &text, &err) != STORE_NOT_FOUND) return 5; /* nothing of it */
+    if (journal_get(s, ada, 5000 + n, &m, &text, &err) != STORE_NOT_FOUND) return 6;
+    if (journal_head(s, ada, &h, &err) || h.updated_ms != (int64_t)n - 1) return 7;
+    struct journal_batch other;
+    turn_batch(&other, 3000);
+    if (journal_write(s, &other, NULL, &err)) return 8;
+    if (journal_get(s, ada, n, &m, &text, &err) != STORE_NOT_FOUND) return 9; /* it did not come along */
+    if (journal_write(s, &b, NULL, &err)) return 10;                          /* and can be written again */
+    if (journal_get(s, ada, 5000 + n, &m, &text, &err)) return 11;
+    journal_batch_free(&b);
+    journal_batch_free(&other);
+    buf_free(&text);
+    store_close(s);
+    return 0;
+}
+
+TEST(a_full_disk_leaves_nothing_pending_and_the_same_batch_can_be_written_later)
+{
+    CHECK_EQ(in_child(fill_the_disk, fresh_dir()), 0);
+}
+
+TEST(a_record_that_is_too_large_fails_the_whole_batch)
+{
+    struct store *s = open_at(fresh_dir());
+    struct journal_batch b;
+    struct journal_message m;
+    struct buf text = {0};
+    turn_batch(&b, 1);
+    journal_add_event(&b, 2, "", (size_t)REC_BODY_MAX + 1); /* it is not looked at */
+    CHECK_EQ(journal_write(s, &b, NULL, &err), STORE_NO_MEMORY);
+    CHECK_EQ(journal_get(s, ada, 1, &m, &text, &err), STORE_NOT_FOUND);
+    journal_batch_free(&b);
+    CHECK(!b.failed);
+    turn_batch(&b, 1);
+    write_batch(s, &b);
+    OK(journal_get(s, ada, 1, &m, &text, &err));
+    buf_free(&text);
+    store_close(s);
+}
+
+CHECK_MAIN
