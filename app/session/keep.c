@@ -61,6 +61,10 @@ int keep_save(struct keep *k, struct journal_batch *b, uint32_t turn, struct err
     if (!job) return err_set(err, STORE_NO_MEMORY, "no memory to save a turn");
     memcpy(b->session, k->head.id, sizeof b->session);
     journal_add_head(b, &k->head);
+    if (b->failed) {
+        free(job);
+        return err_set(err, STORE_NO_MEMORY, "no memory to save a turn");
+    }
     *job = (struct keep_job){.task = {.base = {.run = write_batch}, .done = saved}, .batch = *b, .since = progress_clock(),
                              .result = {.turn = turn, .records = b->n_records, .upto = k->head.next - 1}};
     *b = (struct journal_batch){0};
@@ -103,6 +107,14 @@ void keep_settle(struct keep *k)
         struct keeper_job *job = keeper_wait(k->keeper, NULL, NULL);
         if (job) finish(k, job);
     }
+}
+
+void keep_again(struct keep *k)
+{
+    if (!k->keeper) return;
+    keep_poll(k);
+    go_on(k);
+    keep_settle(k);
 }
 
 /* ---------------------------------------------------------------- calls */
@@ -187,7 +199,7 @@ int keep_open(struct keep *k, struct keeper *keeper, const char *name, struct er
 int keep_close(struct keep *k)
 {
     if (!k->keeper) return 0;
-    keep_settle(k);
+    keep_again(k);
     int lost = k->n_unsaved;
     for (struct keep_job *job = k->unsaved, *next; job; job = next) {
         next = job->next;

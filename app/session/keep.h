@@ -49,14 +49,16 @@ int keep_call(struct keep *k, int (*fn)(struct store *s, void *arg, struct err *
 int keep_new(struct keep *k, struct keeper *keeper, const char *model, struct err *err);
 /* One that is there, by the beginning of its id or "last": locked for us.  STORE_BUSY: another process has it. */
 int keep_open(struct keep *k, struct keeper *keeper, const char *name, struct err *err);
-/* Waits for what is being saved, and tells; unlocks.  How many turns could not be saved. */
+/* Waits for what is being saved, tries once more what could not be, and tells; unlocks.  How many turns are lost. */
 int keep_close(struct keep *k);
 
-/* The batch becomes the session's (and is empty after it), with a copy of k->head.  0; or STORE_BUSY: KEEP_UNSAVED turns wait already. */
+/* The batch becomes the session's (and is empty after it), with a copy of k->head.  0; or it is the caller's still:
+ * STORE_BUSY: KEEP_UNSAVED turns wait already, STORE_NO_MEMORY. */
 int keep_save(struct keep *k, struct journal_batch *b, uint32_t turn, struct err *err);
 bool keep_is_full(const struct keep *k);
 void keep_poll(struct keep *k);   /* tells what has been saved; does not wait */
 void keep_settle(struct keep *k); /* waits until everything was saved or failed */
+void keep_again(struct keep *k);  /* what failed is tried again, and waited for */
 
 int keep_message(struct keep *k, uint64_t number, struct journal_message *m, struct buf *text, struct err *err);
 #endif

@@ -415,7 +415,7 @@ int session_ask(struct session *s, const char *text, size_t n, struct err *err)
     struct buf before = {0};
     int code = 0;
     session_poll(s);
-    if (keep_is_full(&s->keep)) session_settle(s); /* turns may come faster than a disk; what fails stays */
+    if (keep_is_full(&s->keep)) keep_again(&s->keep); /* there may be room by now */
     if (keep_is_full(&s->keep)) return refuse_unsaved(s, err);
     uint64_t first = s->keep.head.next;
     window_save(s->w, s->vocabulary, &before);

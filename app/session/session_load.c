@@ -235,7 +235,7 @@ int session_fork(struct session *s, uint32_t turn, struct err *err)
     if (turn > s->keep.head.turns)
         return err_set(err, -1, "there are %u turns: /fork 0 to /fork %u", (unsigned)s->keep.head.turns,
                        (unsigned)s->keep.head.turns);
-    session_settle(s);
+    keep_again(&s->keep);
     if (s->keep.n_unsaved) return err_set(err, -1, "turns wait to be saved: it cannot be forked now");
     memcpy(f.from, s->keep.head.id, sizeof f.from);
     if (keep_call(&s->keep, write_fork, &f, err)) return -1;
