@@ -420,7 +420,6 @@ int session_ask(struct session *s, const char *text, size_t n, struct err *err)
     uint64_t first = s->keep.head.next;
     window_save(s->w, s->vocabulary, &before);
     if (before.failed) return err_set(err, EXIT_INTERNAL, "no memory for a turn");
-    if (!*s->keep.head.title) session_title(text, n, 60, s->keep.head.title);
 
     int status = try_turn(s, text, n, &r, &code, err);
     bool keep = !code && status != EXIT_INTERNAL && stays(&r);
@@ -430,6 +429,7 @@ int session_ask(struct session *s, const char *text, size_t n, struct err *err)
         err_set(err, -1, "no memory to keep the answer: the turn was withdrawn");
     }
     if (!keep) session_withdraw(s, &before, first);
+    if (keep && !*s->keep.head.title) session_title(text, n, 60, s->keep.head.title);
     if (!code && r.end == END_NO_TOKEN)
         err_set(err, -1, "the rules (--logit-bias) left no token to choose: the turn was withdrawn");
     struct err save = {0};
@@ -504,7 +504,9 @@ const struct text_entry *session_text(struct session *s, uint64_t number, struct
 
 int session_rename(struct session *s, const char *title, size_t n, struct err *err)
 {
-    session_title(title, n, JOURNAL_TITLE, s->keep.head.title);
-    if (!*s->keep.head.title) return err_set(err, -1, "a title needs a letter");
+    char now[JOURNAL_TITLE + 1];
+    session_title(title, n, JOURNAL_TITLE, now);
+    if (!*now) return err_set(err, -1, "a title needs a letter");
+    memcpy(s->keep.head.title, now, sizeof now);
     return session_save(s, err);
 }
