@@ -159,7 +159,7 @@ enum { STABLE, VOLATILE };
     F(S, INT, ceiling_bytes, VOLATILE, "that all of it may take; 0: this engine takes none")
 
 #define EVENT_ERROR(F, S)                                                                                 \
-    F(S, STR, where, STABLE, "open, turn, input, output or trace")                                        \
+    F(S, STR, where, STABLE, "open, turn, input, output, store or trace")                                        \
     F(S, STR, text, STABLE, "one line for a person")
 
 #define EVENT_SESSION_CLOSE(F, S)                                                                         \

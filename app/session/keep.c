@@ -179,6 +179,31 @@ struct found {
     const char *name;
 };
 
+static bool see(void *self, uint64_t number, const struct journal_message *m)
+{
+    (void)m;
+    *(uint64_t *)self = number;
+    return false;
+}
+
+static bool see_event(void *self, uint64_t number, const char *json, size_t n)
+{
+    (void)json, (void)n;
+    return see(self, number, NULL);
+}
+
+/* What is saved next would be written over what is there. */
+static int check_end(struct store *s, const struct journal_head *h, struct err *err)
+{
+    uint64_t beyond = 0;
+    char id[2 * STORE_SESSION_ID + 1];
+    int rc = journal_each(s, h->id, h->next, &(struct journal_visit){see, see_event, NULL, &beyond}, err);
+    if (rc || beyond == 0) return rc;
+    journal_id_text(h->id, id);
+    return err_set(err, STORE_DAMAGED, "session %s is damaged: its end is said to be before message %llu", id,
+                   (unsigned long long)beyond);
+}
+
 static int find(struct store *s, void *arg, struct err *err)
 {
     struct found *f = arg;
@@ -186,6 +211,7 @@ static int find(struct store *s, void *arg, struct err *err)
     int rc = journal_find(s, f->name, &k->head, err);
     if (rc == 0) rc = store_lock_session(s, k->head.id, &k->lock, err);
     if (rc == 0) rc = journal_head(s, k->head.id, &k->head, err); /* as its last writer left it */
+    if (rc == 0) rc = check_end(s, &k->head, err);
     if (rc) store_unlock_session(&k->lock);
     return rc;
 }

@@ -9,10 +9,14 @@ struct replay { /* on the store's thread: what a window would be made of */
     uint64_t upto;      /* numbers up to and with this one count */
     struct journal_spans out;
     struct { uint64_t id, first, last, messages; bool extract; } summary; /* id 0: none */
-    struct replay_text { uint64_t id; uint8_t kind; int results; } *text;
+    struct replay_text { uint64_t id; uint8_t kind; } *text;
     size_t n, cap;
+    struct buf damaged; /* a line each, of the first */
+    size_t n_damaged;
     bool failed;
 };
+
+enum { DAMAGED = 4 }; /* records that are named one by one */
 
 static bool on_text(void *self, uint64_t number, const struct journal_message *m)
 {
@@ -35,40 +39,66 @@ static bool on_text(void *self, uint64_t number, const struct journal_message *m
         r->text = p;
         r->cap = cap;
     }
-    r->text[r->n++] = (struct replay_text){number, (uint8_t)m->kind, (int)MIN(m->results, (uint32_t)INT32_MAX)};
+    r->text[r->n++] = (struct replay_text){number, (uint8_t)m->kind};
+    return true;
+}
+
+static bool on_damaged(void *self, const char *line)
+{
+    struct replay *r = self;
+    if (r->n_damaged++ < DAMAGED) buf_printf(&r->damaged, "%s\n", line);
     return true;
 }
 
 static int replay(struct store *s, void *arg, struct err *err)
 {
     struct replay *r = arg;
-    struct journal_visit texts = {.message = on_text, .self = r};
+    struct journal_visit texts = {.message = on_text, .damaged = on_damaged, .self = r};
     int rc = journal_out(s, r->session, 0, r->upto, ~0u, &r->out, err);
     if (rc == 0) rc = journal_each(s, r->session, 0, &texts, err);
     if (rc == 0 && r->failed) rc = err_set(err, STORE_NO_MEMORY, "no memory for a session");
     return rc;
 }
 
-static int put_back(struct session *s, const struct replay_text *t, uint64_t summed, struct err *err)
+/* The results behind a call: those that are there, so that nothing waits for a damaged one. */
+static int results_of(const struct replay *r, size_t call)
+{
+    size_t end = call + 1;
+    while (end < r->n && r->text[end].kind == JOURNAL_RESULT) end++;
+    return (int)MIN(end - call - 1, (size_t)WINDOW_MESSAGES);
+}
+
+/* 0 also for what cannot stand without a neighbour that is damaged: a call without results, a result without a call. */
+static int put_back(struct session *s, const struct replay *r, size_t i, struct err *err)
 {
     static const int kind[JOURNAL_KINDS] = {[JOURNAL_USER] = WINDOW_USER, [JOURNAL_ANSWER] = WINDOW_ANSWER,
                                             [JOURNAL_CALL] = WINDOW_CALL, [JOURNAL_RESULT] = WINDOW_RESULT,
                                             [JOURNAL_NOTE] = WINDOW_NOTE};
-    switch (t->kind) {
-    case JOURNAL_SYSTEM:
-        s->system = t->id;
-        return window_add(s->w, WINDOW_SYSTEM, t->id, err);
-    case JOURNAL_TOOLS:
-        s->tools = t->id;
-        return window_add(s->w, WINDOW_TOOLS, t->id, err);
-    case JOURNAL_PIN: return window_add(s->w, WINDOW_PINNED, t->id, err);
-    case JOURNAL_THINKING:
-    case JOURNAL_DOCUMENT: return 0;
-    default:
-        if (t->id <= summed) return 0;
-        int rc = window_append(s->w, (enum window_kind)kind[t->kind], t->id, t->kind == JOURNAL_CALL ? t->results : 0, err);
-        return rc == WINDOW_UNANSWERED || rc == WINDOW_BAD ? 0 : rc; /* a damaged neighbour: it goes without this one */
+    const struct replay_text *t = &r->text[i];
+    bool front = t->kind == JOURNAL_SYSTEM || t->kind == JOURNAL_PIN || t->kind == JOURNAL_TOOLS;
+    if (t->kind == JOURNAL_THINKING || t->kind == JOURNAL_DOCUMENT) return 0;
+    if (!front && r->summary.id && t->id <= r->summary.last) return 0;
+    enum window_part part = t->kind == JOURNAL_PIN     ? WINDOW_PINNED
+                            : t->kind == JOURNAL_TOOLS ? WINDOW_TOOLS
+                                                       : WINDOW_SYSTEM;
+    int rc = front ? window_add(s->w, part, t->id, err)
+                   : window_append(s->w, (enum window_kind)kind[t->kind], t->id,
+                                   t->kind == JOURNAL_CALL ? results_of(r, i) : 0, err);
+    if (rc == 0 && t->kind == JOURNAL_SYSTEM) s->system = t->id;
+    if (rc == 0 && t->kind == JOURNAL_TOOLS) s->tools = t->id;
+    return rc == WINDOW_BAD ? 0 : rc;
+}
+
+/* What the copy on disk has lost, by name. */
+static void tell_damaged(struct session *s, const struct replay *r)
+{
+    const char *line = r->damaged.data;
+    for (const char *end; line && (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        char text[200];
+        snprintf(text, sizeof text, "%.*s", (int)(end - line), line);
+        app_error(s->a, "store", text);
     }
+    if (r->n_damaged > DAMAGED) say("and %zu records more", r->n_damaged - DAMAGED);
 }
 
 /* The window as the messages up to a number make it: under the newest summary among them. */
@@ -78,13 +108,17 @@ static int rebuild(struct session *s, uint64_t upto, struct err *err)
     int rc = keep_call(&s->keep, replay, &r, err);
     window_close(s->w);
     s->w = NULL;
+    s->system = 0;
+    tell_damaged(s, &r);
+    say_dim("[the context is made anew from what was said]");
     if (rc == 0) rc = session_window(s, err);
     if (rc == 0 && r.summary.id) {
         struct window_ref ref = {r.summary.first, r.summary.last, (int64_t)r.summary.messages, 0};
         rc = window_begin(s->w, r.summary.id, &ref, r.summary.extract, err);
     }
-    for (size_t i = 0; i < r.n && rc == 0; i++) rc = put_back(s, &r.text[i], r.summary.id ? r.summary.last : 0, err);
+    for (size_t i = 0; i < r.n && rc == 0; i++) rc = put_back(s, &r, i, err);
     journal_span_free(&r.out);
+    buf_free(&r.damaged);
     free(r.text);
     return rc;
 }
@@ -127,10 +161,28 @@ static bool find_front(void *self, uint64_t id)
 static int load(struct session *s, uint32_t turn, struct err *err)
 {
     const struct buf *b = &s->past[turn % JOURNAL_SLOTS];
-    s->system = s->tools = 0;
     int rc = window_load(s->w, b->data, b->len, s->vocabulary, err);
-    if (rc == 0) window_each(s->w, find_front, s);
-    return rc;
+    if (rc) return rc;
+    s->system = s->tools = 0;
+    window_each(s->w, find_front, s);
+    return 0;
+}
+
+static bool is_there(void *self, uint64_t id)
+{
+    struct session *s = self;
+    struct err err = {0};
+    if (texts_get(&s->texts, id, &err)) return true;
+    if (err.code == STORE_NOT_FOUND) app_error(s->a, "store", err.text); /* the damaged ones are named by rebuild() */
+    return false;
+}
+
+/* The window that was saved last, if there is one that can be gone on with: no call could be made with a text that is
+ * lost, and no message be added behind numbers that are not there yet. */
+static bool load_last(struct session *s, struct err *err)
+{
+    return have_past(s, s->keep.head.turns) && load(s, s->keep.head.turns, err) == 0 &&
+           window_last_id(s->w) <= s->acknowledged && window_each(s->w, is_there, s);
 }
 
 /* ---------------------------------------------------------------- resume */
@@ -142,7 +194,7 @@ static int adopt(struct session *s, struct app *a, struct err *err)
     static const uint8_t none[STORE_SESSION_ID];
     int rc = 0;
     s->acknowledged = s->keep.head.next - 1;
-    if (!have_past(s, s->keep.head.turns) || load(s, s->keep.head.turns, err)) rc = rebuild(s, s->acknowledged, err);
+    if (!load_last(s, err)) rc = rebuild(s, s->acknowledged, err);
     if (rc) return EXIT_INTERNAL;
     window_figures(s->w, &f);
     journal_id_text(s->keep.head.id, id);
