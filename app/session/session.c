@@ -26,7 +26,7 @@ uint64_t session_note(struct session *s, const struct journal_message *m, struct
     struct journal_message stamped = *m;
     uint64_t id = s->keep.head.next;
     stamped.time_ms = session_now_ms();
-    if (texts_put(&s->texts, id, m->kind, m->text, m->len, err)) return 0;
+    if (texts_put(&s->texts, id, m, err)) return 0;
     if (session_saves(s)) journal_add(&s->batch, id, &stamped);
     s->keep.head.next++;
     return id;
@@ -290,7 +290,7 @@ void session_withdraw(struct session *s, struct buf *before, uint64_t first)
 {
     struct err err = {0};
     if (window_load(s->w, before->data, before->len, s->vocabulary, &err)) say_error("%s", err.text); /* no memory */
-    texts_cut(&s->texts, first);
+    else texts_cut(&s->texts, first);
     session_mark(s, JOURNAL_UNDONE, first, s->keep.head.next - 1);
 }
 

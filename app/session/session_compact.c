@@ -144,7 +144,7 @@ static int commit(struct session *s, struct compaction *c, struct err *err)
                                 .turn = s->keep.head.turns, .text = c->text.data ? c->text.data : "",
                                 .len = c->text.len};
     uint64_t id = s->keep.head.next, before = c->p.summary;
-    if (texts_put(&s->texts, id, JOURNAL_SUMMARY, m.text, m.len, err)) return -1;
+    if (texts_put(&s->texts, id, &m, err)) return -1;
     int rc = window_commit(s->w, id, c->result.items, c->extract, err);
     texts_cut(&s->texts, id); /* as it was, or put again with its record */
     if (rc) return rc;

@@ -231,11 +231,12 @@ struct newest {
     uint64_t user;
 };
 
+/* Of the last turn: what opened an older one must not be taken for it where this one's is lost. */
 static bool newest_user(void *self, uint64_t id)
 {
     struct newest *n = self;
     const struct text_entry *e = texts_get(&n->s->texts, id, NULL);
-    if (e && e->kind == JOURNAL_USER) n->user = id;
+    if (e && e->kind == JOURNAL_USER && e->turn == n->s->keep.head.turns) n->user = id;
     return true;
 }
 
@@ -259,7 +260,9 @@ int session_undo(struct session *s, struct buf *text, struct err *err)
         return err_set(err, -1, "only the last %d turns can be taken back; /fork %u goes on in a copy",
                        JOURNAL_SLOTS - 1, (unsigned)turns - 1);
     window_each(s->w, newest_user, &newest);
-    if (newest.user == 0) return err_set(err, -1, "the turn is not in the context any more");
+    if (newest.user == 0)
+        return err_set(err, -1, "what was said in turn %u is lost; /fork %u goes on in a copy without it", (unsigned)turns,
+                       (unsigned)turns - 1);
     if (go_back(s, newest.user, text, err)) return -1;
     s->keep.head.turns--;
     s->a->turns = (int)s->keep.head.turns;

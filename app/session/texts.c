@@ -31,10 +31,10 @@ void texts_cut(struct texts *t, uint64_t from)
     for (size_t at = place(t, from); t->n > at; t->n--) free(t->entry[t->n - 1].text);
 }
 
-int texts_put(struct texts *t, uint64_t id, enum journal_kind kind, const char *text, size_t n, struct err *err)
+int texts_put(struct texts *t, uint64_t id, const struct journal_message *m, struct err *err)
 {
     size_t at = place(t, id);
-    char *copy = malloc(n + 1);
+    char *copy = malloc(m->len + 1);
     if (t->n == t->cap && copy) {
         size_t cap = t->cap ? 2 * t->cap : 32;
         struct text_entry *p = realloc(t->entry, cap * sizeof *p);
@@ -46,11 +46,11 @@ int texts_put(struct texts *t, uint64_t id, enum journal_kind kind, const char *
             copy = NULL;
         }
     }
-    if (!copy) return err_set(err, -1, "no memory for a message of %zu bytes", n);
-    if (n > 0) memcpy(copy, text, n);
-    copy[n] = '\0';
+    if (!copy) return err_set(err, -1, "no memory for a message of %zu bytes", m->len);
+    if (m->len > 0) memcpy(copy, m->text, m->len);
+    copy[m->len] = '\0';
     memmove(t->entry + at + 1, t->entry + at, (t->n - at) * sizeof *t->entry);
-    t->entry[at] = (struct text_entry){.id = id, .kind = kind, .text = copy, .len = n};
+    t->entry[at] = (struct text_entry){.id = id, .kind = m->kind, .turn = m->turn, .text = copy, .len = m->len};
     t->n++;
     return 0;
 }
@@ -66,7 +66,7 @@ const struct text_entry *texts_get(struct texts *t, uint64_t id, struct err *err
         return NULL;
     }
     int rc = keep_message(t->keep, id, &m, &body, err);
-    if (rc == 0) rc = texts_put(t, id, m.kind, m.text, m.len, err);
+    if (rc == 0) rc = texts_put(t, id, &m, err);
     buf_free(&body);
     return rc == 0 ? find(t, id) : NULL;
 }

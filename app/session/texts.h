@@ -8,7 +8,8 @@
 struct text_entry {
     uint64_t id;
     enum journal_kind kind;
-    char *text; /* NULL: to be fetched; NUL-terminated */
+    uint32_t turn;
+    char *text; /* NUL-terminated */
     size_t len;
     bool used;  /* by texts_sweep() */
 };
@@ -21,8 +22,8 @@ struct texts {
 
 void texts_close(struct texts *t);
 
-/* Ids grow.  0, or -1: no memory. */
-int texts_put(struct texts *t, uint64_t id, enum journal_kind kind, const char *text, size_t n, struct err *err);
+/* A copy of m's text, kind and turn; one with this id is not there yet.  0, or -1: no memory. */
+int texts_put(struct texts *t, uint64_t id, const struct journal_message *m, struct err *err);
 void texts_cut(struct texts *t, uint64_t from); /* forgets those with ids from there on */
 
 /* The text, fetched if need be.  NULL: err says why; a damaged or lost one is named. */
