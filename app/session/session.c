@@ -38,6 +38,7 @@ void session_mark(struct session *s, enum journal_mark mark, uint64_t first, uin
                                 .turn = s->keep.head.turns, .time_ms = session_now_ms()};
     if (session_saves(s)) journal_add(&s->batch, s->keep.head.next, &m);
     s->keep.head.next++;
+    if (mark == JOURNAL_UNDONE) journal_span_add(&s->undone, first, last);
 }
 
 /* Figures go to the flight recorder, a ring of fixed size. */
@@ -278,6 +279,7 @@ int session_close(struct session *s)
     texts_close(&s->texts);
     prompt_free(&s->prompt);
     journal_batch_free(&s->batch);
+    journal_span_free(&s->undone);
     for (size_t i = 0; i < COUNT_OF(s->past); i++) buf_free(&s->past[i]);
     free(s->pages.name);
     *s = (struct session){0};

@@ -52,6 +52,26 @@ static bool is_said(enum journal_kind kind)
     return kind == JOURNAL_USER || kind == JOURNAL_ANSWER || kind == JOURNAL_RESULT;
 }
 
+struct marks { /* on the store's thread */
+    const uint8_t *session;
+    uint64_t from;
+    struct journal_spans *out;
+};
+
+static int read_marks(struct store *s, void *arg, struct err *err)
+{
+    struct marks *m = arg;
+    return journal_out(s, m->session, m->from, UINT64_MAX, 1u << JOURNAL_UNDONE, m->out, err);
+}
+
+/* The turns that were taken back lie between the others, and are not to be spoken of again. */
+static int find_undone(struct session *s, uint64_t from, struct err *err)
+{
+    int rc = 0;
+    if (session_saves(s)) rc = keep_call(&s->keep, read_marks, &(struct marks){s->keep.head.id, from, &s->undone}, err);
+    return rc == 0 && s->undone.failed ? err_set(err, -1, "no memory for an extract") : rc;
+}
+
 /* The newest messages of a range, those that can still be had.  Their texts stay where they are until texts change. */
 static size_t sources(struct session *s, const struct window_ref *range, struct summary_source *out, size_t cap)
 {
@@ -60,6 +80,7 @@ static size_t sources(struct session *s, const struct window_ref *range, struct 
     uint64_t first = range->last - range->first < 4 * SOURCES ? range->first : range->last - 4 * SOURCES;
     if (range->messages == 0) return 0;
     while (n < cap && id-- > first) {
+        if (journal_span_has(&s->undone, id)) continue;
         const struct text_entry *e = texts_get(&s->texts, id, NULL);
         if (e && is_said(e->kind)) out[n++] = (struct summary_source){{e->text, e->len}, e->kind == JOURNAL_USER};
     }
@@ -89,6 +110,7 @@ static int extract(struct session *s, struct compaction *c, bool all, struct err
 {
     struct summary_source said[2 * SOURCES];
     struct summary_limit limit = limit_of(s, c);
+    if (find_undone(s, c->p.cut.messages > 0 ? MIN(c->p.cut.first, c->p.range.first) : c->p.range.first, err)) return -1;
     size_t n = sources(s, &c->p.cut, said, SOURCES);
     if (all) n += sources(s, &c->p.range, said + n, SOURCES);
     c->text.len = 0;
@@ -234,7 +256,7 @@ const struct text_entry *session_summary(struct session *s, struct buf *diff, st
     window_figures(s->w, &f);
     const struct text_entry *e = f.summary ? texts_get(&s->texts, f.summary, err) : NULL;
     if (f.summary == 0) err_set(err, -1, "nothing was summed up yet; /compact does it");
-    if (!e || !s->summary_before) return e;
+    if (!e || s->summary_before == 0 || s->summary_before >= f.summary) return e; /* or that one was taken back */
     struct form_text now = {e->text, e->len};
     const struct text_entry *old = texts_get(&s->texts, s->summary_before, NULL);
     if (old && summary_diff((struct form_text){old->text, old->len}, now, diff, &change, err)) return NULL;
