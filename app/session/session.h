@@ -80,7 +80,8 @@ const struct text_entry *session_system_text(struct session *s);
 int session_compact(struct session *s, struct err *err);
 /* The window as it is after this turn is kept for going back, and everything is handed to the store. */
 int session_save(struct session *s, struct err *err);
-/* The last turn is taken back; *text (NULL: not wanted) is what the user had said in it.  -1: err says why not. */
+/* The last turn is taken back, and what was pinned or set since: the window is again as it was after the turn before.
+ * *text (NULL: not wanted) is what the user had said in it.  -1: err says why not. */
 int session_undo(struct session *s, struct buf *text, struct err *err);
 /* The last compaction is taken back: what it summed up is in the context again. */
 int session_undo_summary(struct session *s, struct err *err);

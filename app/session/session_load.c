@@ -250,9 +250,21 @@ static int go_back(struct session *s, uint64_t user, struct buf *text, struct er
     return load(s, s->keep.head.turns - 1, err);
 }
 
+/* What was pinned or set since goes with the turn, which is not what everybody expects. */
+static void tell_front(const struct window_figures *before, const struct window *w)
+{
+    struct window_figures now;
+    window_figures(w, &now);
+    bool same = true;
+    for (enum window_part p = WINDOW_SYSTEM; p <= WINDOW_PINNED; p++)
+        same = same && before->count[p] == now.count[p] && before->part[p] == now.part[p];
+    if (!same) say_dim("[the system message and pins are as they were then]");
+}
+
 int session_undo(struct session *s, struct buf *text, struct err *err)
 {
     uint32_t turns = s->keep.head.turns;
+    struct window_figures before;
     struct newest newest = {.s = s};
     char what[48];
     if (turns == 0) return err_set(err, -1, "no turn is there to be taken back");
@@ -263,7 +275,9 @@ int session_undo(struct session *s, struct buf *text, struct err *err)
     if (newest.user == 0)
         return err_set(err, -1, "what was said in turn %u is lost; /fork %u goes on in a copy without it", (unsigned)turns,
                        (unsigned)turns - 1);
+    window_figures(s->w, &before);
     if (go_back(s, newest.user, text, err)) return -1;
+    tell_front(&before, s->w);
     s->keep.head.turns--;
     s->a->turns = (int)s->keep.head.turns;
     uint64_t last = s->keep.head.next - 1;
