@@ -176,29 +176,32 @@ void journal_add_event(struct journal_batch *b, uint64_t number, const char *jso
     add(b, AS_EVENT, number, NULL, 0, json, n);
 }
 
-/* An empty piece of the batch; NULL: there are too many. */
-static struct journal_piece *new_piece(struct journal_batch *b)
+/* The piece of this name, empty; of a batch whose commit failed it may be there. */
+static struct journal_piece *piece_of(struct journal_batch *b, const char *name)
 {
-    if (b->n_pieces == JOURNAL_PIECES) b->failed = true;
-    else b->n_pieces++;
-    return b->failed ? NULL : &b->piece[b->n_pieces - 1];
+    size_t i = 0;
+    while (i < b->n_pieces && strcmp(b->piece[i].name, name) != 0) i++;
+    assert(i < JOURNAL_PIECES);
+    b->n_pieces = MAX(b->n_pieces, i + 1);
+    struct journal_piece *p = &b->piece[i];
+    snprintf(p->name, sizeof p->name, "%s", name);
+    p->bytes.len = 0;
+    return p;
 }
 
 void journal_add_piece(struct journal_batch *b, const char *name, const void *bytes, size_t n)
 {
-    struct journal_piece *p = new_piece(b);
-    if (!p) return;
-    snprintf(p->name, sizeof p->name, "%s", name);
+    struct journal_piece *p = piece_of(b, name);
     buf_put(&p->bytes, bytes, n);
     b->failed |= p->bytes.failed;
 }
 
 void journal_add_window(struct journal_batch *b, uint32_t turn, const void *bytes, size_t n)
 {
-    struct journal_piece *p = new_piece(b);
+    char slot[16];
     uint8_t at[4];
-    if (!p) return;
-    journal_slot(turn, p->name);
+    journal_slot(turn, slot);
+    struct journal_piece *p = piece_of(b, slot);
     put_le(at, turn, 4);
     buf_put(&p->bytes, at, sizeof at);
     buf_put(&p->bytes, bytes, n);

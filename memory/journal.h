@@ -85,7 +85,9 @@ struct journal_batch {
 void journal_add(struct journal_batch *b, uint64_t number, const struct journal_message *m);
 void journal_add_event(struct journal_batch *b, uint64_t number, const char *json, size_t n);
 void journal_add_head(struct journal_batch *b, const struct journal_head *h);
+/* In place of what the batch has of this name; of at most JOURNAL_PIECES names. */
 void journal_add_piece(struct journal_batch *b, const char *name, const void *bytes, size_t n); /* name: up to 15 */
+/* The window after a turn. */
 void journal_add_window(struct journal_batch *b, uint32_t turn, const void *bytes, size_t n);
 /* The bytes become the batch's. */
 void journal_add_artifact(struct journal_batch *b, uint64_t id, struct buf *bytes);

@@ -103,7 +103,7 @@ static int put_window(struct store *s, const struct journal_fork *f, uint32_t tu
     if (journal_window(s, f->from, turn, &w, NULL) == 0) {
         journal_add_window(&b, turn, w.len ? w.data : "", w.len);
         rc = b.failed ? err_set(err, STORE_NO_MEMORY, "no memory for a copy")
-                      : store_put(s, &key, REC_PIECE, b.window.data, b.window.len, err);
+                      : store_put(s, &key, REC_PIECE, b.piece[0].bytes.data, b.piece[0].bytes.len, err);
     }
     journal_batch_free(&b);
     buf_free(&w);

@@ -183,6 +183,8 @@ int session_save(struct session *s, struct err *err)
     s->keep.head.updated_ms = session_now_ms();
     put_flight(s);
     journal_add_window(&s->batch, s->keep.head.turns, window->data ? window->data : "", window->len);
+    if (s->keep.head.turns == 1 && s->past[0].len > 0 && s->past_turn[0] == 0) /* so that the first can be taken back */
+        journal_add_window(&s->batch, 0, s->past[0].data, s->past[0].len);
     if (s->batch.failed) {
         journal_batch_free(&s->batch);
         return err_set(err, -1, "turn %u is too large to be saved, or there is no memory for it",
