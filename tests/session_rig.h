@@ -1,5 +1,5 @@
 /* session_rig.h - the words of the tests of saved sessions: the program around one session, in a store of its own, over
- * the fake engine; leaving it and coming back; what was told and what the next call would send.  Header only, like
+ * the fake engine; leaving it and coming back; what was told, what the next call would send, and records damaged.  Header only, like
  * store_rig.h, which it stands on. */
 #ifndef SESSION_RIG_H
 #define SESSION_RIG_H
@@ -191,5 +191,43 @@ static inline char *long_text(char fill, size_t n)
     for (size_t i = 9; i < n; i += 10) text[i] = ' ';
     text[n] = '\0';
     return text;
+}
+/* ---------------------------------------------------------------- damage */
+
+/* Bytes put under a message's number, or the piece of a window: past the program, as damage would. */
+static inline void damage(const struct store_key *key)
+{
+    struct buf bad = {0};
+    CHECK_EQ(rec_encode(key->byte[0] == 'P' ? REC_PIECE : REC_MESSAGE, key->byte, key->n, "whatever", 8, &bad), 0);
+    bad.data[REC_HEADER] ^= 1;
+    plant(folder, "journal", key, bad.data, bad.len);
+    buf_free(&bad);
+}
+
+RIG uint8_t id[STORE_SESSION_ID]; /* of the session that was left */
+
+static inline void leave(void)
+{
+    memcpy(id, s.keep.head.id, sizeof id);
+    end();
+}
+
+static inline void come_back(void)
+{
+    char name[2 * STORE_SESSION_ID + 1];
+    journal_id_text(id, name);
+    open_app();
+    resume(name);
+}
+
+/* All that are kept. */
+static inline void lose_windows(void)
+{
+    for (uint32_t t = 0; t < JOURNAL_SLOTS; t++) {
+        char name[16];
+        snprintf(name, sizeof name, "window.%u", t);
+        struct store_key key = store_key_piece(id, name);
+        damage(&key);
+    }
 }
 #endif

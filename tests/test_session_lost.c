@@ -5,40 +5,6 @@
 
 /* ---------------------------------------------------------------- what is lost or damaged */
 
-/* Bytes put under a message's number, or the piece of a window: past the program, as damage would. */
-static void damage(const struct store_key *key)
-{
-    struct buf bad = {0};
-    CHECK_EQ(rec_encode(key->byte[0] == 'P' ? REC_PIECE : REC_MESSAGE, key->byte, key->n, "whatever", 8, &bad), 0);
-    bad.data[REC_HEADER] ^= 1;
-    plant(folder, "journal", key, bad.data, bad.len);
-    buf_free(&bad);
-}
-
-static uint8_t id[STORE_SESSION_ID];
-
-static void leave(void)
-{
-    memcpy(id, s.keep.head.id, sizeof id);
-    end();
-}
-
-static void come_back(void)
-{
-    open_app();
-    resume("last");
-}
-
-static void lose_windows(void)
-{
-    for (uint32_t t = 0; t < JOURNAL_SLOTS; t++) {
-        char name[16];
-        snprintf(name, sizeof name, "window.%u", t);
-        struct store_key key = store_key_piece(id, name);
-        damage(&key);
-    }
-}
-
 TEST(a_lost_window_is_made_anew_from_what_was_said)
 {
     struct buf before = {0}, after = {0};
