@@ -70,6 +70,7 @@ static inline void open_app(void)
     CHECK(told);
     out_init(&json, fileno(told));
     CHECK_EQ(trace_open(&app.trace, &json, NULL, NULL, 0, &err), 0);
+    signal(SIGINT, SIG_DFL); /* a background job of a shell's was started with it ignored */
     CHECK_EQ(signals_open(&err), 0);
     OK(keeper_open(&app.keeper, store, &err));
 }
