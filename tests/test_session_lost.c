@@ -275,7 +275,7 @@ TEST(at_the_end_what_could_not_be_saved_is_tried_once_more)
     close_app();
 }
 
-TEST(when_too_many_wait_a_turn_is_refused_until_there_is_room)
+static void until_there_is_room(bool by_turn)
 {
     begin(NULL);
     CHECK_EQ(say("one"), 0);
@@ -284,13 +284,22 @@ TEST(when_too_many_wait_a_turn_is_refused_until_there_is_room)
     CHECK_STR(app.reason, "refused_store");
     CHECK(strstr(err.text, "32 turns could not be saved"));
     CHECK_EQ(s.keep.head.turns, 1 + KEEP_UNSAVED);
+    CHECK_EQ(session_rename(&s, "no room", 7, &err), STORE_BUSY);
     no_room(false);
-    CHECK_EQ(say("there is room"), 0);
+    if (by_turn) CHECK_EQ(say("there is room"), 0);
+    else OK(session_rename(&s, "room", 4, &err));
+    session_settle(&s);
     CHECK_EQ(s.keep.n_unsaved, 0);
     leave_and_come_back();
-    CHECK_EQ(s.keep.head.turns, 2 + KEEP_UNSAVED);
+    CHECK_EQ(s.keep.head.turns, 1 + KEEP_UNSAVED + by_turn);
     check_all_there(KEEP_UNSAVED);
     end();
+}
+
+TEST(when_too_many_wait_a_turn_is_refused_until_there_is_room)
+{
+    until_there_is_room(true);
+    until_there_is_room(false);
 }
 
 /* ---------------------------------------------------------------- memory */

@@ -190,6 +190,7 @@ int session_save(struct session *s, struct err *err)
         return err_set(err, -1, "turn %u is too large to be saved, or there is no memory for it",
                        (unsigned)s->keep.head.turns);
     }
+    if (keep_is_full(&s->keep)) keep_again(&s->keep); /* there may be room by now */
     return keep_save(&s->keep, &s->batch, s->keep.head.turns, err);
 }
 
@@ -423,7 +424,10 @@ int session_ask(struct session *s, const char *text, size_t n, struct err *err)
     if (keep_is_full(&s->keep)) return refuse_unsaved(s, err);
     uint64_t first = s->keep.head.next;
     window_save(s->w, s->vocabulary, &before);
-    if (before.failed) return err_set(err, EXIT_INTERNAL, "no memory for a turn");
+    if (before.failed) {
+        buf_free(&before);
+        return err_set(err, EXIT_INTERNAL, "no memory for a turn");
+    }
 
     int status = try_turn(s, text, n, &r, &code, err);
     bool keep = !code && status != EXIT_INTERNAL && stays(&r);
