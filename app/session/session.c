@@ -346,7 +346,7 @@ static int call_model(struct session *s, uint64_t user, int round, struct turn_r
     struct turn_ask ask = {.msgs = s->prompt.msgs, .n_msgs = s->prompt.n, .max_tokens = (int)most,
                            .round = round, .tools = session_offers_tools(s),
                            .close_thinking = c.thinking > 0 ? close_thinking : NULL, .thinking_self = s,
-                           .ids = true};
+                           .ids = session_keeps_pages(s)};
     return turn_run(s->a, &ask, r, err);
 }
 

@@ -34,6 +34,7 @@ bool session_has_left(const struct session *s); /* something is only in the stor
 /* What was said long ago and belongs to this question enters behind it, if there is such a thing.  0, or -1. */
 int session_recall_unasked(struct session *s, const char *text, size_t n, struct err *err);
 /* session_pages.c */
+bool session_keeps_pages(const struct session *s);
 void session_keep_pages(struct session *s, const struct ids *ids); /* of the turn: prompt and answer */
 void session_bring_pages(struct session *s); /* before a call whose messages are in s->prompt */
 void session_close_snap(struct session *s);

@@ -7,7 +7,7 @@
 
 enum { BROUGHT = 32, TASKS = 2 }; /* pages read at a time; tasks that may wait at once */
 
-static bool keeps_pages(const struct session *s)
+bool session_keeps_pages(const struct session *s)
 {
     return session_saves(s) && s->a->info->page_bytes > 0 && s->a->o->snapshots > 0;
 }
@@ -114,7 +114,7 @@ static bool remember_names(struct session *s, const struct engine_name *name, in
 void session_keep_pages(struct session *s, const struct ids *ids)
 {
     int pages = (int)((ids->n > 0 ? ids->n - 1 : 0) / KERN_PAGE);
-    if (!keeps_pages(s) || ids->failed || pages == 0 || s->pages.tasks == TASKS) return;
+    if (!session_keeps_pages(s) || ids->failed || pages == 0 || s->pages.tasks == TASKS) return;
     struct page_task *t = calloc(1, sizeof *t);
     if (!t) return;
     *t = (struct page_task){.task = {.base = {.run = run_save}, .done = saved}, .s = s, .all = pages,
@@ -175,7 +175,7 @@ void session_bring_pages(struct session *s)
 {
     enum template_kind kind;
     struct ids ids = {0};
-    if (!s->pages.wanted || !keeps_pages(s)) return;
+    if (!s->pages.wanted || !session_keeps_pages(s)) return;
     s->pages.wanted = false;
     if (template_by_name(s->a->info->template, &kind)) return;
     if (template_render(kind, s->a->ops->vocab(s->a->engine), NULL, s->prompt.msgs, s->prompt.n, true, &ids, NULL, 0,
