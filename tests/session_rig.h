@@ -1,6 +1,6 @@
 /* session_rig.h - the words of the tests of saved sessions: the program around one session, in a store of its own, over
- * the fake engine; leaving it and coming back; what was told, what the next call would send, and records damaged.  Header only, like
- * store_rig.h, which it stands on. */
+ * the fake engine; leaving it and coming back; what was told, what the next call would send, and records damaged.
+ * Header only, like store_rig.h, which it stands on. */
 #ifndef SESSION_RIG_H
 #define SESSION_RIG_H
 #include "app/session/session.h"

@@ -62,8 +62,8 @@ static void read_until(struct child *c, const char *text, struct buf *out)
 /* What the program wrote up to its end is appended to out. */
 static void run_and_kill(const char *dir, int round, struct buf *out)
 {
-    const char *args[] = {"-m", MODEL, "--engine", "scripted", "--script-file", script(), "--json", "-n", "24", "--store",
-                          dir, acknowledged ? "--resume" : NULL, "last", NULL};
+    const char *args[] = {"-m", MODEL, "--engine", "scripted", "--script-file", script(), "--json", "-n", "24",
+                          "--store", dir, acknowledged ? "--resume" : NULL, "last", NULL};
     struct child c;
     child_start(&c, args);
     for (int i = 0; i < LINES; i++) {
@@ -75,8 +75,10 @@ static void run_and_kill(const char *dir, int round, struct buf *out)
     usleep((useconds_t)draw(draw(2) ? 8000 : 60000));
     CHECK_EQ(kill(c.pid, SIGKILL), 0);
     int status = child_end(&c);
-    if (status != 1000 + SIGKILL)
-        check_fail(__FILE__, __LINE__, "it ended by itself with %d: %s", status, c.err_text.data ? c.err_text.data : "");
+    if (status != 1000 + SIGKILL) {
+        const char *why = c.err_text.data ? c.err_text.data : "";
+        check_fail(__FILE__, __LINE__, "it ended by itself with %d: %s", status, why);
+    }
     buf_put(out, c.out_text.data, c.out_text.len);
     child_free(&c);
 }

@@ -1,47 +1,11 @@
-/* A session in the store: what goes in comes out, what is damaged is named, a copy has what was there after a turn and
- * nothing else, and a commit that failed leaves nothing behind. */
-#include "memory/journal.h"
-#include "tests/store_rig.h"
-#include <inttypes.h>
+/* A session in the store: what goes in comes out, what is damaged is named, and a commit that failed leaves nothing
+ * behind. */
+#include "tests/journal_rig.h"
 #include <signal.h>
 #include <sys/resource.h>
 
 static uint64_t seed = 88172645463325252u;
 static uint64_t draw(uint64_t below) { return rig_draw(&seed, below); }
-
-static struct journal_head head_of(const uint8_t *id, const char *title, int64_t updated)
-{
-    struct journal_head h = {.created_ms = 5, .updated_ms = updated, .next = 1000, .artifacts = 1, .turns = 3};
-    memcpy(h.id, id, sizeof h.id);
-    snprintf(h.title, sizeof h.title, "%s", title);
-    snprintf(h.model, sizeof h.model, "a model");
-    return h;
-}
-
-static struct journal_batch batch_of(const uint8_t *id)
-{
-    struct journal_batch b = {0};
-    memcpy(b.session, id, sizeof b.session);
-    return b;
-}
-
-static void write_batch(struct store *s, struct journal_batch *b)
-{
-    OK(journal_write(s, b, NULL, &err));
-    journal_batch_free(b);
-}
-
-static void write_head(struct store *s, const struct journal_head *h)
-{
-    struct journal_batch b = batch_of(h->id);
-    journal_add_head(&b, h);
-    write_batch(s, &b);
-}
-
-static struct journal_message message(enum journal_kind kind, uint32_t turn, const char *text)
-{
-    return (struct journal_message){.kind = kind, .turn = turn, .text = text, .len = strlen(text)};
-}
 
 /* ---------------------------------------------------------------- records */
 
@@ -129,31 +93,14 @@ TEST(a_message_whose_fields_make_no_sense_is_damaged)
     store_close(s);
 }
 
-static bool note_message(void *self, uint64_t number, const struct journal_message *m)
-{
-    buf_printf(self, "%" PRIu64 ":%.*s\n", number, (int)m->len, m->text);
-    return number < 90;
-}
-
-static bool note_event(void *self, uint64_t number, const char *json, size_t n)
-{
-    buf_printf(self, "%" PRIu64 " event %.*s\n", number, (int)n, json);
-    return true;
-}
-
-static bool note_line(void *self, const char *line)
-{
-    buf_printf(self, "! %.30s\n", line);
-    return true;
-}
-
 TEST(messages_and_events_come_in_order_and_damaged_ones_are_named_and_passed_over)
 {
     const char *dir = fresh_dir();
     struct store *s = open_at(dir);
     struct journal_batch b = batch_of(ada);
     struct buf seen = {0}, bad = {0};
-    const struct journal_visit all = {note_message, note_event, note_line, &seen}, texts = {.message = note_message, .self = &seen};
+    const struct journal_visit all = {note_message, note_event, note_line, &seen};
+    const struct journal_visit texts = {.message = note_message, .self = &seen};
     for (uint64_t i = 1; i < 6; i++) {
         struct journal_message m = message(JOURNAL_USER, 1, "text");
         if (i == 3) journal_add_event(&b, i, "{\"a\":1}", 7);
@@ -173,8 +120,8 @@ TEST(messages_and_events_come_in_order_and_damaged_ones_are_named_and_passed_ove
     plant(dir, "journal", &two, bad.data, bad.len);
     s = open_at(dir);
     OK(journal_each(s, ada, 0, &all, &err));
-    CHECK_STR(seen.data, "1:text\n! message 2 of session 616461277\n3 event {\"a\":1}\n! message 4 of session 616461277\n"
-                         "5:text\n90:stop\n");
+    CHECK_STR(seen.data, "1:text\n! message 2 of session 616461277\n3 event {\"a\":1}\n"
+                         "! message 4 of session 616461277\n5:text\n90:stop\n");
     seen.len = 0;
     OK(journal_each(s, ada, 3, &texts, &err));
     CHECK_STR(seen.data, "5:text\n90:stop\n");
@@ -205,8 +152,8 @@ TEST(a_head_comes_back_with_or_without_a_parent)
 static void report_line(void *self, const char *line) { buf_printf(self, "%s\n", line); }
 
 #define HEAD(version, title, updated, next, artifacts, turns, more)                                           \
-    "{\"version\":" version ",\"title\":" title ",\"model\":\"m\",\"created\":1,\"updated\":" updated ",\"next\":" next \
-    ",\"artifacts\":" artifacts ",\"turns\":" turns more "}"
+    "{\"version\":" version ",\"title\":" title ",\"model\":\"m\",\"created\":1,\"updated\":" updated                \
+    ",\"next\":" next ",\"artifacts\":" artifacts ",\"turns\":" turns more "}"
 
 TEST(hostile_heads_are_damaged_and_the_good_one_beside_them_is_not)
 {
@@ -220,7 +167,8 @@ TEST(hostile_heads_are_damaged_and_the_good_one_beside_them_is_not)
         HEAD("1", "\"t\"", "1", "99999999999999999999", "1", "1", ""), HEAD("1", "\"t\"", "1", "9", "0", "1", ""),
         HEAD("1", "\"t\"", "1", "9", "9223372036854775807", "1", ""), HEAD("1", "\"t\"", "1", "9", "1", "9", ""),
         HEAD("1", "\"t\"", "1", "5000000000", "1", "4294967295", ""),
-        HEAD("1", "\"t\"", "1", "9", "1", "1", ",\"turns\":2"), HEAD("1", "\"t\"", "1", "9", "1", "1", ",\"parent\":\"00\""),
+        HEAD("1", "\"t\"", "1", "9", "1", "1", ",\"turns\":2"),
+        HEAD("1", "\"t\"", "1", "9", "1", "1", ",\"parent\":\"00\""),
         HEAD("1", "\"t\"", "1", "9", "1", "1", ",\"parent\":\"zz000000000000000000000000000000\""),
         HEAD("1", "\"t\"", "1", "9", "1", "1", ",\"parent\":5"),
         HEAD("1", "\"t\"", "1", "9", "1", "1", ",\"parent_turn\":-1"),
@@ -230,10 +178,11 @@ TEST(hostile_heads_are_damaged_and_the_good_one_beside_them_is_not)
     struct store_key key = store_key_session(ada);
     struct journal_head h, *list;
     size_t n;
+    static const char fine[] = HEAD("1", "\"t\"", "1", "9", "1", "1", "");
     char longest[400];
     snprintf(longest, sizeof longest, HEAD("1", "\"%0121d\"", "1", "9", "1", "1", ""), 0);
     for (size_t i = 0; i <= COUNT_OF(bad) + 1; i++) {
-        const char *text = i < COUNT_OF(bad) ? bad[i] : i == COUNT_OF(bad) ? longest : HEAD("1", "\"t\"", "1", "9", "1", "1", "");
+        const char *text = i < COUNT_OF(bad) ? bad[i] : i == COUNT_OF(bad) ? longest : fine;
         struct buf seen = {0};
         const struct store_report report = {report_line, &seen};
         store_begin(s, STORE_JOURNAL);
@@ -332,7 +281,8 @@ TEST(spans_know_what_a_plain_list_of_flags_knows)
         struct journal_spans v = {0};
         bool out[NUMBERS] = {0};
         for (int i = 0; i < 40; i++) {
-            uint64_t first = draw(NUMBERS), end = first + draw(draw(4) ? 8 : 80), last = MIN(end, (uint64_t)NUMBERS - 1);
+            uint64_t first = draw(NUMBERS), end = first + draw(draw(4) ? 8 : 80);
+            uint64_t last = MIN(end, (uint64_t)NUMBERS - 1);
             journal_span_add(&v, first, last);
             for (uint64_t k = first; k <= last; k++) out[k] = true;
             for (uint64_t k = 0; k < NUMBERS; k++) CHECK_EQ(journal_span_has(&v, k), out[k]);
@@ -377,305 +327,6 @@ TEST(a_window_is_there_until_its_slot_is_taken_by_another_turns)
     OK(store_commit(s, &err));
     CHECK_EQ(journal_window(s, ada, 39, &out, &err), STORE_NOT_FOUND);
     buf_free(&out);
-    store_close(s);
-}
-
-/* ---------------------------------------------------------------- a copy */
-
-/* A session of this file's own making, and what must be in it after each turn. */
-enum { NUMBERS = 600, TURNS = 60 };
-struct state {
-    uint8_t is[NUMBERS]; /* 0: none, 1: said, 2: said, and taken out of the front since */
-};
-static struct past {
-    struct state now, after[TURNS + 1]; /* [t]: when turn t + 1 began */
-    uint64_t next;
-    uint32_t turns;
-    int window_of[TURNS + 1]; /* what was saved last for this turn */
-    int windows;
-    struct journal_batch b;
-} past;
-
-static void said(enum journal_kind kind, uint32_t turn, uint64_t artifact, uint32_t results)
-{
-    char text[32];
-    snprintf(text, sizeof text, "text %" PRIu64, past.next);
-    struct journal_message m = message(kind, turn, text);
-    m.artifact = artifact;
-    m.results = results;
-    past.now.is[past.next] = 1;
-    journal_add(&past.b, past.next++, &m);
-}
-
-static void marked(enum journal_mark what, uint64_t first, uint64_t last)
-{
-    struct journal_message m = {.kind = JOURNAL_MARK, .turn = past.turns, .results = what, .first = first, .last = last};
-    past.now.is[past.next] = 1;
-    journal_add(&past.b, past.next++, &m);
-}
-
-static void event(void) { journal_add_event(&past.b, past.next++, "{}", 2); }
-
-static void window_saved(struct store *s)
-{
-    char text[16];
-    past.window_of[past.turns] = ++past.windows;
-    int n = snprintf(text, sizeof text, "w%d", past.windows);
-    journal_add_window(&past.b, past.turns, text, (size_t)n);
-    OK(journal_write(s, &past.b, NULL, &err));
-    journal_batch_free(&past.b);
-    memcpy(past.b.session, ada, sizeof past.b.session);
-}
-
-static void a_turn(void)
-{
-    struct state before = past.now;
-    uint64_t first = past.next;
-    bool stays = draw(4) > 0;
-    said(JOURNAL_USER, past.turns + 1, 0, 0);
-    event();
-    if (draw(4) == 0) {
-        said(JOURNAL_CALL, past.turns + 1, 0, 1);
-        said(JOURNAL_RESULT, past.turns + 1, 1 + draw(3), 0);
-    }
-    if (stays || draw(2)) said(JOURNAL_ANSWER, past.turns + 1, 0, 0);
-    if (!stays) {
-        uint64_t last = past.next - 1;
-        past.now = before;
-        marked(JOURNAL_UNDONE, first, last);
-        return;
-    }
-    past.after[past.turns++] = before;
-}
-
-static void an_undo(void)
-{
-    if (past.turns == 0) return;
-    uint64_t first = 1, last = past.next - 1;
-    while (past.after[past.turns - 1].is[first] || !past.now.is[first]) first++; /* the first that came since */
-    for (uint64_t i = first; i < past.next; i++) CHECK(!past.after[past.turns - 1].is[i]);
-    past.now = past.after[--past.turns];
-    marked(JOURNAL_UNDONE, first, last);
-}
-
-static void a_pin(void) { said(draw(2) ? JOURNAL_PIN : JOURNAL_SYSTEM, past.turns, 0, 0); }
-
-static void an_unpin(void)
-{
-    for (uint64_t i = 1 + draw(past.next); i < past.next; i++)
-        if (past.now.is[i] == 1) {
-            marked(draw(2) ? JOURNAL_UNPINNED : JOURNAL_UNCOMPACTED, i, i);
-            past.now.is[i] = 2;
-            return;
-        }
-}
-
-struct seen {
-    const struct state *expected;
-    struct journal_spans gone, out;
-    uint64_t upto;
-};
-
-static bool look(void *self, uint64_t number, const struct journal_message *m)
-{
-    struct seen *v = self;
-    char text[32];
-    uint8_t is = journal_span_has(&v->gone, number) ? 0 : journal_span_has(&v->out, number) ? 2 : 1;
-    (void)m;
-    if (is != v->expected->is[number])
-        check_fail(__FILE__, __LINE__, "number %" PRIu64 " is %d, not %d", number, is, v->expected->is[number]);
-    snprintf(text, sizeof text, "text %" PRIu64, number);
-    if (m->kind != JOURNAL_MARK) CHECK(m->len == strlen(text) && memcmp(m->text, text, m->len) == 0);
-    v->upto = number;
-    return true;
-}
-
-/* The session with this id is in the state. */
-static void check_state(struct store *s, const uint8_t *id, const struct state *expected, uint64_t next)
-{
-    struct seen v = {.expected = expected};
-    const struct journal_visit visit = {.message = look, .self = &v};
-    OK(journal_out(s, id, 0, next, 1u << JOURNAL_UNDONE, &v.gone, &err));
-    OK(journal_out(s, id, 0, next, ~0u, &v.out, &err));
-    OK(journal_each(s, id, 0, &visit, &err));
-    uint64_t last = next - 1;
-    while (last > 0 && !expected->is[last]) last--;
-    for (uint64_t i = v.upto + 1; i < NUMBERS; i++) CHECK(!expected->is[i]); /* nothing lacks */
-    CHECK(v.upto >= last);
-    journal_span_free(&v.gone);
-    journal_span_free(&v.out);
-}
-
-static void check_windows(struct store *s, const uint8_t *id, uint32_t turn)
-{
-    for (uint32_t t = 0; t <= turn; t++) {
-        struct buf w = {0}, was = {0};
-        int rc = journal_window(s, id, t, &w, &err), before = journal_window(s, ada, t, &was, &err);
-        bool kept = turn - t < JOURNAL_SLOTS && before == 0;
-        CHECK_EQ(rc, kept ? 0 : STORE_NOT_FOUND);
-        if (kept) CHECK(w.len == was.len && memcmp(w.data, was.data, w.len) == 0);
-        buf_free(&w);
-        buf_free(&was);
-    }
-}
-
-static void check_forks(struct store *s)
-{
-    for (uint32_t turn = 0; turn <= past.turns; turn++) {
-        struct journal_fork f = {.turn = turn, .time_ms = 1000 + turn};
-        struct journal_head h;
-        memcpy(f.from, ada, sizeof f.from);
-        OK(journal_fork(s, &f, &err));
-        OK(journal_head(s, f.to, &h, &err));
-        CHECK(h.turns == turn && h.parent_turn == turn && memcmp(h.parent, ada, sizeof h.parent) == 0);
-        CHECK(h.updated_ms == 1000 + turn && h.created_ms == 5 && strcmp(h.title, "t") == 0);
-        CHECK(h.next <= past.next);
-        check_state(s, f.to, turn < past.turns ? &past.after[turn] : &past.now, h.next);
-        check_windows(s, f.to, turn);
-        OK(journal_find(s, "last", &h, &err));
-        CHECK_MEM(h.id, f.to, sizeof h.id);
-    }
-}
-
-TEST(a_copy_has_what_was_there_after_its_turn_and_nothing_else)
-{
-    for (int round = 0; round < 6; round++) {
-        struct store *s = open_at(fresh_dir());
-        int steps = round < 2 ? 12 : 60;
-        past = (struct past){.next = 1};
-        memcpy(past.b.session, ada, sizeof past.b.session);
-        event();
-        for (int i = 0; i < steps; i++) {
-            switch (draw(6)) {
-            case 0: an_undo(); break;
-            case 1: a_pin(); break;
-            case 2: an_unpin(); break;
-            default: a_turn(); break;
-            }
-            window_saved(s);
-            CHECK(past.next < NUMBERS - 20 && past.turns < TURNS);
-        }
-        struct journal_head h = head_of(ada, "t", 900);
-        h.next = past.next;
-        h.turns = past.turns;
-        write_head(s, &h);
-        check_state(s, ada, &past.now, past.next);
-        check_forks(s);
-        struct journal_fork f = {.turn = past.turns + 1};
-        memcpy(f.from, ada, sizeof f.from);
-        CHECK_EQ(journal_fork(s, &f, &err), STORE_NOT_FOUND);
-        memcpy(f.from, bob, sizeof f.from);
-        CHECK_EQ(journal_fork(s, &f, &err), STORE_NOT_FOUND);
-        journal_batch_free(&past.b);
-        store_close(s);
-    }
-}
-
-/* A mark that was taken back with its turn counts for nothing: the pin is in again. */
-TEST(a_mark_that_was_undone_with_its_turn_does_not_count)
-{
-    struct store *s = open_at(fresh_dir());
-    struct journal_batch b = batch_of(ada);
-    struct journal_spans all = {0}, undone = {0}, late = {0};
-    struct journal_message pin = message(JOURNAL_PIN, 0, "p"), user = message(JOURNAL_USER, 1, "u");
-    struct journal_message unpin = {.kind = JOURNAL_MARK, .results = JOURNAL_UNPINNED, .first = 1, .last = 1, .turn = 1};
-    struct journal_message undo = {.kind = JOURNAL_MARK, .results = JOURNAL_UNDONE, .first = 2, .last = 3};
-    journal_add(&b, 1, &pin);
-    journal_add(&b, 2, &user);
-    journal_add(&b, 3, &unpin);
-    journal_add(&b, 4, &undo);
-    write_batch(s, &b);
-    OK(journal_out(s, ada, 0, 3, ~0u, &late, &err));
-    CHECK(journal_span_has(&late, 1) && !journal_span_has(&late, 2));
-    OK(journal_out(s, ada, 0, 9, ~0u, &all, &err));
-    CHECK(!journal_span_has(&all, 1) && journal_span_has(&all, 2) && journal_span_has(&all, 3));
-    OK(journal_out(s, ada, 0, 3, 1u << JOURNAL_UNDONE, &undone, &err));
-    CHECK_EQ(undone.n, 0);
-    journal_span_free(&all);
-    journal_span_free(&undone);
-    journal_span_free(&late);
-    store_close(s);
-}
-
-TEST(a_copy_is_made_in_parts_with_its_artifacts)
-{
-    enum { BIG = 9 << 20, TEXT = 300000, MESSAGES = 30 };
-    struct store *s = open_at(fresh_dir());
-    struct journal_batch b = batch_of(ada);
-    struct buf whole = {0}, copy = {0};
-    struct journal_head h = head_of(ada, "t", 1);
-    char *text = malloc(TEXT);
-    CHECK(text);
-    for (int i = 0; i < BIG / 8; i++) {
-        uint64_t r = draw(UINT64_MAX);
-        buf_put(&whole, &r, sizeof r);
-    }
-    buf_put(&copy, whole.data, whole.len);
-    journal_add_artifact(&b, 1, &copy);
-    CHECK(!copy.data);
-    buf_puts(&copy, "small");
-    journal_add_artifact(&b, 2, &copy);
-    for (uint64_t i = 1; i <= MESSAGES; i++) {
-        memset(text, 'a' + (int)(i % 26), TEXT);
-        struct journal_message m = {.kind = i % 10 == 5 ? JOURNAL_RESULT : JOURNAL_USER, .turn = 1, .text = text, .len = TEXT};
-        if (m.kind == JOURNAL_RESULT) m.artifact = i == 5 ? 1 : i == 15 ? 2 : 77; /* one that is lost */
-        journal_add(&b, i, &m);
-    }
-    journal_add_head(&b, &h);
-    write_batch(s, &b);
-    struct journal_fork f = {.turn = 1};
-    memcpy(f.from, ada, sizeof f.from);
-    OK(journal_fork(s, &f, &err));
-    OK(store_delete_session(s, ada, &err)); /* it stands alone */
-    for (uint64_t i = 1; i <= MESSAGES; i++) {
-        struct journal_message m;
-        struct buf got = {0};
-        OK(journal_get(s, f.to, i, &m, &got, &err));
-        CHECK(m.len == TEXT && m.text[0] == 'a' + (char)(i % 26) && m.text[TEXT - 1] == m.text[0]);
-        buf_free(&got);
-    }
-    OK(store_read_artifact(s, f.to, 1, 0, SIZE_MAX, &copy, &err));
-    CHECK(copy.len == whole.len && memcmp(copy.data, whole.data, whole.len) == 0);
-    copy.len = 0;
-    OK(store_read_artifact(s, f.to, 2, 0, SIZE_MAX, &copy, &err));
-    CHECK(copy.len == 5 && memcmp(copy.data, "small", 5) == 0);
-    CHECK_EQ(store_read_artifact(s, f.to, 77, 0, SIZE_MAX, &copy, &err), STORE_NOT_FOUND);
-    buf_free(&whole);
-    buf_free(&copy);
-    free(text);
-    store_close(s);
-}
-
-TEST(what_is_damaged_is_not_in_a_copy_and_keeps_no_turn_from_being_copied)
-{
-    const char *dir = fresh_dir();
-    struct store *s = open_at(dir);
-    struct journal_batch b = batch_of(ada);
-    struct journal_head h = head_of(ada, "t", 1);
-    struct buf bad = {0}, seen = {0};
-    h.turns = 2;
-    for (uint64_t i = 1; i <= 4; i++) {
-        struct journal_message m = message(i % 2 ? JOURNAL_USER : JOURNAL_ANSWER, (uint32_t)(i + 1) / 2, "text");
-        journal_add(&b, i, &m);
-    }
-    journal_add_head(&b, &h);
-    write_batch(s, &b);
-    store_close(s);
-    struct store_key four = store_key_message(ada, 4);
-    CHECK_EQ(rec_encode(REC_MESSAGE, four.byte, four.n, "whatever", 8, &bad), 0);
-    bad.data[REC_HEADER] ^= 1;
-    plant(dir, "journal", &four, bad.data, bad.len);
-    s = open_at(dir);
-    for (uint32_t turn = 1; turn <= 2; turn++) {
-        struct journal_fork f = {.turn = turn};
-        memcpy(f.from, ada, sizeof f.from);
-        OK(journal_fork(s, &f, &err));
-        seen.len = 0;
-        OK(journal_each(s, f.to, 0, &(struct journal_visit){note_message, note_event, note_line, &seen}, &err));
-        CHECK_STR(seen.data, turn == 1 ? "1:text\n2:text\n" : "1:text\n2:text\n3:text\n");
-    }
-    buf_free(&seen);
-    buf_free(&bad);
     store_close(s);
 }
 

@@ -1,5 +1,5 @@
-/* Saved conversations when something goes wrong: windows that are lost, messages that are damaged, numbers that lie, two
- * who want one session, a disk without room; and memory that stays bounded. */
+/* Saved conversations when something goes wrong: windows that are lost, messages that are damaged, numbers that lie,
+ * two who want one session, a disk without room; and memory that stays bounded. */
 #include "tests/session_rig.h"
 #include <sys/resource.h>
 
@@ -126,7 +126,7 @@ TEST(a_call_whose_result_is_damaged_does_not_hold_up_what_follows)
     end();
 }
 
-/* A head that lies about its end, or a window about its own: nothing is written over, and no turn is refused for ever. */
+/* A head that lies about its end, or a window about its own: nothing is written over, no turn is refused for ever. */
 TEST(numbers_that_are_there_are_never_given_again)
 {
     begin(NULL);
@@ -257,6 +257,23 @@ TEST(turns_go_on_while_saving_fails_and_are_saved_later_in_order)
     leave_and_come_back();
     CHECK_EQ(s.keep.head.turns, 7);
     check_all_there(5);
+    end();
+}
+
+TEST(what_was_taken_back_and_is_not_saved_yet_can_be_read)
+{
+    begin(NULL);
+    CHECK_EQ(say("one"), 0);
+    go_without_room(2);
+    uint64_t number = number_of("turn 1 without room");
+    OK(session_undo(&s, NULL, &err));
+    session_settle(&s);
+    check_text(number, JOURNAL_USER, "turn 1 without room");
+    no_room(false);
+    CHECK_EQ(say("two"), 0);
+    leave_and_come_back();
+    check_text(number, JOURNAL_USER, "turn 1 without room");
+    CHECK_EQ(s.keep.head.turns, 3);
     end();
 }
 

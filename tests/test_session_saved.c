@@ -306,6 +306,11 @@ TEST(a_summary_taken_back_brings_what_it_summed_up_back)
     next_prompt(&after);
     CHECK_STR(after.data, before.data);
     CHECK_STR(summary(), "");
+    leave();
+    lose_windows();
+    come_back();
+    next_prompt(&after);
+    CHECK_STR(after.data, before.data);
     buf_free(&before);
     buf_free(&after);
     end();

@@ -9,8 +9,8 @@
 enum { MESSAGES = 700, VOCABULARY = 17 };
 
 /* Where the fields lie: see window_save.c. */
-enum { AT_VOCABULARY = 8, AT_FRONT = 16, AT_LAST_ID = 24, AT_AWAITED = 32, AT_FLAGS = 36, AT_TASK = 88, AT_SUMMARY = 104,
-       AT_SUMMED = 120, AT_CUT = 152, AT_REST = 184 };
+enum { AT_VOCABULARY = 8, AT_FRONT = 16, AT_LAST_ID = 24, AT_AWAITED = 32, AT_FLAGS = 36, AT_TASK = 88,
+       AT_SUMMARY = 104, AT_SUMMED = 120, AT_CUT = 152, AT_REST = 184 };
 
 struct world {
     uint64_t seed;
@@ -109,7 +109,8 @@ static void compact(struct world *x, struct pair p)
 
 static bool same(const struct window_item *a, const struct window_item *b)
 {
-    return a->part == b->part && a->id == b->id && a->tokens == b->tokens && memcmp(&a->ref, &b->ref, sizeof a->ref) == 0;
+    return a->part == b->part && a->id == b->id && a->tokens == b->tokens &&
+           memcmp(&a->ref, &b->ref, sizeof a->ref) == 0;
 }
 
 static void call(struct pair p)
