@@ -179,7 +179,8 @@ int journal_get(struct store *s, const uint8_t id[STORE_SESSION_ID], uint64_t nu
     size_t from = text->len;
     int rc = store_get(s, STORE_JOURNAL, &key, REC_MESSAGE, text, err);
     if (rc) return rc;
-    if (text->len > from && journal_decode((const uint8_t *)text->data + from, text->len - from, number, m) == 0) return 0;
+    const uint8_t *body = (const uint8_t *)text->data;
+    if (text->len > from && journal_decode(body + from, text->len - from, number, m) == 0) return 0;
     text->len = from;
     return damaged(&key, err);
 }
@@ -310,7 +311,8 @@ int journal_out(struct store *s, const uint8_t id[STORE_SESSION_ID], uint64_t fr
         if (m->what == JOURNAL_UNDONE) journal_span_add(&undone, m->span.first, m->span.last);
         if (marks & 1u << m->what) journal_span_add(out, m->span.first, m->span.last);
     }
-    if (rc == 0 && (l.failed || undone.failed || out->failed)) rc = err_set(err, STORE_NO_MEMORY, "no memory for marks");
+    bool failed = l.failed || undone.failed || out->failed;
+    if (rc == 0 && failed) rc = err_set(err, STORE_NO_MEMORY, "no memory for marks");
     journal_span_free(&undone);
     free(l.seen);
     return rc;

@@ -110,7 +110,8 @@ static int extract(struct session *s, struct compaction *c, bool all, struct err
 {
     struct summary_source said[2 * SOURCES];
     struct summary_limit limit = limit_of(s, c);
-    if (find_undone(s, c->p.cut.messages > 0 ? MIN(c->p.cut.first, c->p.range.first) : c->p.range.first, err)) return -1;
+    uint64_t first = c->p.cut.messages > 0 ? MIN(c->p.cut.first, c->p.range.first) : c->p.range.first;
+    if (find_undone(s, first, err)) return -1;
     size_t n = sources(s, &c->p.cut, said, SOURCES);
     if (all) n += sources(s, &c->p.range, said + n, SOURCES);
     c->text.len = 0;

@@ -273,8 +273,8 @@ int session_undo(struct session *s, struct buf *text, struct err *err)
                        JOURNAL_SLOTS - 1, (unsigned)turns - 1);
     window_each(s->w, newest_user, &newest);
     if (newest.user == 0)
-        return err_set(err, -1, "what was said in turn %u is lost; /fork %u goes on in a copy without it", (unsigned)turns,
-                       (unsigned)turns - 1);
+        return err_set(err, -1, "what was said in turn %u is lost; /fork %u goes on in a copy without it",
+                       (unsigned)turns, (unsigned)turns - 1);
     window_figures(s->w, &before);
     if (go_back(s, newest.user, text, err)) return -1;
     tell_front(&before, s->w);
