@@ -67,34 +67,44 @@ static int promise_for(const struct sched *s, const struct request_live *q)
     return MIN(most, MAX(q->n_ids, q->a.n_prompt + expected) + KERN_PAGE);
 }
 
-/* Pages that over-commit leaves to the running ones when it lets another in: the watermark. */
-static int spare_pages(const struct sched *s)
-{
-    return s->cfg.overcommit && s->running > 0 ? MAX(s->cfg.pages / 16, 1) : 0;
-}
 
 static bool take_pages(struct sched *s, struct request_live *q, int slot, int *shared)
 {
     struct kv_ask ask = {.tokens = promise_for(s, q), .most = q->a.n_prompt + q->a.max_tokens,
-                         .ids = may_share(s, q) ? q->ids : NULL, .n = q->n_ids, .kind = q->kind, .agent = q->agent,
-                         .spare = spare_pages(s)};
+                         .ids = may_share(s, q) ? q->ids : NULL, .n = q->n_ids, .kind = q->kind, .agent = q->agent};
+    /* What over-commit leaves to the running ones when it lets another in: the watermark. */
+    for (int g = 0; s->cfg.overcommit && s->running > 0 && g < s->cfg.groups; g++)
+        ask.spare[g] = MAX(s->cfg.group[g].pages / 16, 1);
     return naive_on(s) ? naive_admit(s, q, slot, &ask, shared) : kv_admit(s->kv, slot, &ask, shared);
+}
+
+static const int32_t *row_of(const struct sched *s, const struct request_live *q, int group)
+{
+    return kv_table(s->kv, group) + (size_t)q->slot * (size_t)kv_stride(s->kv);
+}
+
+/* Of a group, that a sequence of so many tokens goes on with: pages before are not parked. */
+static int first_page(const struct sched *s, int group, int tokens)
+{
+    return kv_first(s->cfg.group[group].window, tokens);
 }
 
 /* The pages of a parked request come back: those that are still known are shared, the others copied.  All are shared,
  * and nothing is copied, if another computed the same front further meanwhile. */
 static void load_pages(struct sched *s, struct request_live *q, int shared)
 {
-    int place = q->park_first, tokens = q->high, pages = kv_pages_for(tokens);
+    int place = q->park_first, tokens = q->high;
     struct err why = {0};
-    kv_grow(s->kv, q->slot, tokens);
-    const int32_t *row = kv_table(s->kv, 0) + (size_t)q->slot * (size_t)kv_stride(s->kv);
-    for (int i = 0; i < pages; i++, place = s->park.next[place]) {
-        if (i < shared / KERN_PAGE) continue;
-        if (!s->cfg.runner.load_page(s->cfg.runner.self, row[i], park_at(&s->park, place), &why)) continue;
-        request_end(q, END_FAULT, why.text);
-        s->trouble = why;
-        return;
+    kv_restore(s->kv, q->slot, tokens);
+    for (int g = 0; g < s->cfg.groups; g++) {
+        const int32_t *row = row_of(s, q, g);
+        for (int i = first_page(s, g, tokens); i < kv_pages_for(tokens); i++, place = s->park.next[place]) {
+            if (i < shared / KERN_PAGE) continue;
+            if (!s->cfg.runner.load_page(s->cfg.runner.self, g, row[i], park_at(&s->park, place), &why)) continue;
+            request_end(q, END_FAULT, why.text);
+            s->trouble = why;
+            return;
+        }
     }
     q->computed = tokens;
 }
@@ -209,15 +219,18 @@ static struct request_live *next_running(const struct sched *s, const struct req
 static void save_pages(struct sched *s, struct request_live *q)
 {
     const struct runner *r = &s->cfg.runner;
-    int pages = kv_pages_for(q->computed);
+    int pages = 0, end = kv_pages_for(q->computed);
+    for (int g = 0; g < s->cfg.groups; g++) pages += end - first_page(s, g, q->computed);
     q->park_first = r->save_page && r->load_page ? park_take(&s->park, pages) : -1;
-    const int32_t *row = kv_table(s->kv, 0) + (size_t)q->slot * (size_t)kv_stride(s->kv);
-    for (int i = 0, place = q->park_first; place >= 0; i++, place = s->park.next[place]) {
-        struct err why;
-        if (!r->save_page(r->self, row[i], park_at(&s->park, place), &why)) continue;
-        park_give(&s->park, q->park_first);
-        q->park_first = -1;
-        return;
+    for (int g = 0, place = q->park_first; place >= 0 && g < s->cfg.groups; g++) {
+        const int32_t *row = row_of(s, q, g);
+        for (int i = first_page(s, g, q->computed); i < end; i++, place = s->park.next[place]) {
+            struct err why;
+            if (!r->save_page(r->self, g, row[i], park_at(&s->park, place), &why)) continue;
+            park_give(&s->park, q->park_first);
+            q->park_first = -1;
+            return;
+        }
     }
 }
 

@@ -92,16 +92,6 @@ void sched_snapshot(const struct sched *s, struct engine_snapshot *out)
 
 /* ------------------------------------------------------------------ why a request waits */
 
-/* Pages that nobody else would hold if this one ended. */
-static int would_free(const struct sched *s, const struct request_live *q)
-{
-    struct kv_slot_count c = kv_slot_count(s->kv, q->slot);
-    const int32_t *row = kv_table(s->kv, 0) + (size_t)q->slot * (size_t)kv_stride(s->kv);
-    int n = c.promised - c.held;
-    for (int i = 0; i < c.held; i++) n += kv_page_info(s->kv, row[i]).refs == 1;
-    return n;
-}
-
 static const struct request_live *next_admitted(const struct sched *s, uint64_t after)
 {
     const struct request_live *next = NULL;
@@ -113,16 +103,31 @@ static const struct request_live *next_admitted(const struct sched *s, uint64_t 
 }
 
 /* The running ones in order of admission, until what they would free is enough. */
-static void who_makes_room(const struct sched *s, struct engine_wait *w)
+static void who_makes_room(const struct sched *s, int group, struct engine_wait *w)
 {
     int room = w->free, ends = 0;
     uint64_t last = 0;
     for (const struct request_live *q; room < w->pages && (q = next_admitted(s, last)); last = q->admitted) {
-        room += would_free(s, q);
+        room += kv_would_free(s->kv, q->slot, group);
         w->after = q->a.id;
         ends++;
     }
     w->others = MAX(ends - 1, 0);
+}
+
+/* The group that lacks most pages for so many tokens; what it needs and has. */
+static int scarcest(const struct sched *s, int tokens, struct engine_wait *w)
+{
+    int group = 0;
+    for (int g = 0; g < s->cfg.groups; g++) {
+        struct kv_count c = kv_group_count(s->kv, g);
+        int pages = sched_need(s, g, tokens), left = c.usable - c.reserved;
+        if (g > 0 && pages - left <= w->pages - w->free) continue;
+        group = g;
+        w->pages = pages;
+        w->free = left;
+    }
+    return group;
 }
 
 void figures_wait(const struct sched *s, const struct request_live *q, struct engine_wait *out)
@@ -131,9 +136,7 @@ void figures_wait(const struct sched *s, const struct request_live *q, struct en
     if (!q || (q->state != REQUEST_WAITING && q->state != REQUEST_PARKED)) return;
     if (naive_waits(s, out)) return;
     const struct request_live *first = admit_first(s), *front = admit_front_of(s, q);
-    struct kv_count c = kv_count(s->kv);
-    out->pages = kv_pages_for(q->a.n_prompt + q->a.max_tokens);
-    out->free = c.usable - c.reserved;
+    int group = scarcest(s, q->a.n_prompt + q->a.max_tokens, out);
     if (first != q && admit_must_go_first(first)) {
         out->what = WAIT_TURN;
         out->after = first->a.id;
@@ -148,7 +151,7 @@ void figures_wait(const struct sched *s, const struct request_live *q, struct en
         out->after = first->a.id;
     } else {
         out->what = WAIT_PAGES;
-        who_makes_room(s, out);
+        who_makes_room(s, group, out);
     }
 }
 
@@ -214,7 +217,7 @@ static struct engine_cell make_cell(const struct sched *s, int from, int to)
 
 void sched_page_map(struct sched *s, struct engine_cell *cell, int n)
 {
-    int64_t pages = s->cfg.pages;
+    int64_t pages = kv_count(s->kv).pages;
     for (int64_t i = 0; i < n; i++) {
         int from = (int)(i * pages / n), to = (int)((i + 1) * pages / n);
         cell[i] = make_cell(s, MIN(from, (int)pages - 1), MAX(to, MIN(from, (int)pages - 1) + 1));

@@ -29,21 +29,25 @@ static char *page_at(const struct maker *l, int page)
     return (char *)l->kv + (size_t)page * l->forward.group.page_bytes;
 }
 
-static int save_page(void *self, int page, void *host, struct err *err)
+/* There is one group. */
+static int save_page(void *self, int group, int page, void *host, struct err *err)
 {
     const struct maker *l = self;
+    (void)group;
     return l->k->fetch(l->d, NULL, host, page_at(l, page), l->forward.group.page_bytes, err);
 }
 
-static int load_page(void *self, int page, const void *host, struct err *err)
+static int load_page(void *self, int group, int page, const void *host, struct err *err)
 {
     const struct maker *l = self;
+    (void)group;
     return l->k->upload(l->d, NULL, page_at(l, page), host, l->forward.group.page_bytes, err);
 }
 
-static int usable_pages(void *self, bool wait, int more)
+static int usable_pages(void *self, int group, bool wait, int more)
 {
     struct maker *l = self;
+    (void)group;
     size_t page = l->forward.group.page_bytes;
     return (int)((wait ? touch_wait(&l->touch, ((size_t)more + 1) * page - 1) : touch_done(&l->touch)) / page);
 }

@@ -79,7 +79,7 @@ void maker_sched_plan(const struct engine *e, const struct engine_config *cfg, i
                                  .max_rows = e->info.max_rows,
                                  .max_outs = maker_outs(e),
                                  .groups = 1,
-                                 .pages = pages,
+                                 .group = {{.pages = pages}},
                                  .park_bytes = cfg->park_bytes,
                                  .overcommit = cfg->overcommit,
                                  .naive = {.policy = cfg->naive}};

@@ -56,7 +56,7 @@ int naive_open(struct sched *s, struct err *err)
     const struct sched_config *cfg = &s->cfg;
     if (cfg->naive.policy == NAIVE_NONE) return 0;
     struct naive *n = s->naive = calloc(1, sizeof *n);
-    bool ok = n && naive_runs_open(&n->runs, cfg->pages, cfg->max_seqs) && naive_trace_open(&n->trace) &&
+    bool ok = n && naive_runs_open(&n->runs, cfg->group[0].pages, cfg->max_seqs) && naive_trace_open(&n->trace) &&
               (n->own = calloc((size_t)cfg->max_seqs, sizeof *n->own));
     if (!ok) return err_set(err, ENGINE_FAULT, "no memory for the tables of a memory policy");
     n->policy = cfg->naive.policy;
@@ -113,8 +113,8 @@ struct room {
 static int free_stretch(const struct sched *s, int *at)
 {
     int most = 0, now = 0;
-    *at = s->cfg.pages;
-    for (int i = 0; i < s->cfg.pages; i++) {
+    *at = s->cfg.group[0].pages;
+    for (int i = 0; i < s->cfg.group[0].pages; i++) {
         now = kv_page_info(s->kv, i).refs ? 0 : now + 1;
         if (now <= most) continue;
         most = now;

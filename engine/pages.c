@@ -18,7 +18,7 @@ int sched_page_get(struct sched *s, const int32_t *ids, int n, void *bytes, stru
     if (rc) return rc;
     int page = kv_find(s->kv, ids, n);
     if (page < 0) return err_set(err, ENGINE_UNKNOWN, "the KV page of tokens %d to %d is not known", n - KERN_PAGE, n);
-    if (!bytes || !s->cfg.runner.save_page(s->cfg.runner.self, page, bytes, &why)) return 0;
+    if (!bytes || !s->cfg.runner.save_page(s->cfg.runner.self, 0, page, bytes, &why)) return 0;
     return err_set(err, ENGINE_FAULT, "%s", why.text);
 }
 
@@ -28,7 +28,7 @@ static int adopt(struct sched *s, const int32_t *ids, int n, int agent)
     int page;
     sched_find_pages(s, false);
     while ((page = kv_adopt(s->kv, ids, n, agent, SEGMENT_HISTORY)) == KV_NO_ROOM &&
-           kv_count(s->kv).usable < s->cfg.pages)
+           kv_count(s->kv).usable < s->cfg.group[0].pages)
         sched_find_pages(s, true);
     return page;
 }
@@ -47,7 +47,7 @@ int sched_page_put(struct sched *s, const int32_t *ids, int n, int agent, const 
                        n - KERN_PAGE, n);
     if (page == KV_NO_ROOM)
         return err_set(err, ENGINE_NOT_NOW, "no KV page is free for tokens %d to %d of a kept text", n - KERN_PAGE, n);
-    if (s->cfg.runner.load_page(s->cfg.runner.self, page, bytes, &why)) {
+    if (s->cfg.runner.load_page(s->cfg.runner.self, 0, page, bytes, &why)) {
         kv_disown(s->kv, page);
         rc = err_set(err, ENGINE_FAULT, "%s", why.text);
     }

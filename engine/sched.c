@@ -35,15 +35,24 @@ static uint64_t prompt_bytes(const struct sched_config *cfg)
     return scratch_bytes(cfg) + prompt_room(cfg->ctx) * (sizeof(int32_t) + 1);
 }
 
+static struct kv_config kv_of(const struct sched_config *cfg)
+{
+    struct kv_config kv = {.groups = cfg->groups, .rows = naive_pass_rows(cfg), .slots = cfg->max_seqs,
+                           .ctx = cfg->ctx};
+    memcpy(kv.group, cfg->group, sizeof kv.group);
+    return kv;
+}
+
 void sched_ledger(const struct sched_config *cfg, struct ledger *out)
 {
     uint64_t rows = (uint64_t)naive_pass_rows(cfg), outs = (uint64_t)cfg->max_outs;
+    struct kv_config kv = kv_of(cfg);
     out->bytes[LEDGER_TEXT] = cfg->text_bytes;
     out->bytes[LEDGER_PARK] = cfg->park_bytes;
     out->bytes[LEDGER_NAIVE] = naive_bytes(cfg);
     out->bytes[LEDGER_TABLES] =
         sizeof(struct sched) + sizeof(struct engine_snapshot) + vocab_bytes(cfg->vocab) + prompt_bytes(cfg) +
-        kv_bytes(cfg->pages, cfg->max_seqs, kv_pages_for(cfg->ctx)) +
+        kv_bytes(&kv) +
         (uint64_t)cfg->max_seqs * sizeof(struct request_live *) + rows * 3 * sizeof(int32_t) +
         outs * (sizeof(int32_t) + sizeof(int) + sizeof(struct kern_sample) + sizeof(struct kern_choice) +
                 sizeof(struct request_live *));
@@ -94,13 +103,15 @@ struct sched *sched_open(const struct sched_config *cfg, struct err *err)
     if (s) {
         s->cfg = *cfg;
         s->answer_mean = -1; /* nothing known */
-        s->kv = kv_open(cfg->groups, cfg->pages, cfg->max_seqs, kv_pages_for(cfg->ctx), err);
+        struct kv_config kv = kv_of(cfg);
+        s->kv = kv_open(&kv, err);
         if (s->kv && park_open(&s->park, cfg->park_bytes, cfg->runner.page_bytes, err)) {
             sched_close(s);
             return NULL;
         }
         if (s->kv && cfg->keeps_pages) kv_identify(s->kv, cfg->identity);
-        if (s->kv && cfg->runner.usable_pages) kv_limit(s->kv, cfg->runner.usable_pages(cfg->runner.self, false, 0));
+        for (int g = 0; s->kv && cfg->runner.usable_pages && g < cfg->groups; g++)
+            kv_limit(s->kv, g, cfg->runner.usable_pages(cfg->runner.self, g, false, 0));
         if (s->kv && allocate(s) && take_text(s) && take_prompt(s, err) && !naive_open(s, err)) {
             figures_publish(s);
             return s;
@@ -164,6 +175,11 @@ struct request_live *sched_find(const struct sched *s, int id)
     return q ? *q : NULL;
 }
 
+int sched_need(const struct sched *s, int group, int tokens)
+{
+    return kv_need(s->cfg.group[group].window, naive_pass_rows(&s->cfg), tokens);
+}
+
 /* Can this ever be served?  The figures, if not. */
 static int check_fits(const struct sched *s, int prompt, int max_tokens, struct err *err)
 {
@@ -174,13 +190,15 @@ static int check_fits(const struct sched *s, int prompt, int max_tokens, struct 
             "the request needs %lld tokens (%d in the prompt, up to %d in the answer), the context holds %d: "
             "shorten the conversation, ask for a shorter answer (-n) or open a larger context (--ctx)",
             (long long)need, prompt, max_tokens, s->cfg.ctx);
-    int64_t pool = (int64_t)s->cfg.pages * KERN_PAGE;
-    if (kv_pages_for((int)need) > s->cfg.pages)
-        return err_set(
-            err, ENGINE_NEVER_FITS,
-            "the request needs %d KV pages of %d tokens (%d in the prompt, up to %d in the answer), the whole pool "
-            "has %d (%lld tokens): shorten it or open a larger pool",
-            kv_pages_for((int)need), KERN_PAGE, prompt, max_tokens, s->cfg.pages, (long long)pool);
+    for (int g = 0; g < s->cfg.groups; g++) {
+        int pages = sched_need(s, g, (int)need), pool = s->cfg.group[g].pages;
+        if (pages > pool)
+            return err_set(
+                err, ENGINE_NEVER_FITS,
+                "the request needs %d KV pages of %d tokens (%d in the prompt, up to %d in the answer), the whole pool "
+                "has %d (%lld tokens): shorten it or open a larger pool",
+                pages, KERN_PAGE, prompt, max_tokens, pool, (long long)pool * KERN_PAGE);
+    }
     return 0;
 }
 
@@ -360,20 +378,24 @@ static void tell_rest(struct sched *s, struct events *e)
 
 void sched_find_pages(struct sched *s, bool wait)
 {
-    int usable = kv_count(s->kv).usable;
-    if (!s->cfg.runner.usable_pages || usable == s->cfg.pages) return;
-    int now = s->cfg.runner.usable_pages(s->cfg.runner.self, wait, usable);
-    if (now == usable) return;
-    kv_limit(s->kv, now);
-    s->look = true;
+    for (int g = 0; s->cfg.runner.usable_pages && g < s->cfg.groups; g++) {
+        int usable = kv_group_count(s->kv, g).usable;
+        if (usable == s->cfg.group[g].pages) continue;
+        int now = s->cfg.runner.usable_pages(s->cfg.runner.self, g, wait, usable);
+        if (now == usable) continue;
+        wait = false;
+        kv_limit(s->kv, g, now);
+        s->look = true;
+    }
 }
 
 /* Who can be let in is; when nobody runs and someone wants to, that may need memory that is still on its way. */
 static void let_in(struct sched *s, struct events *e)
 {
+    int pages = kv_count(s->kv).pages;
     sched_find_pages(s, false);
     admit_all(s, e);
-    while (s->running == 0 && s->waiting + s->parked > 0 && kv_count(s->kv).usable < s->cfg.pages) {
+    while (s->running == 0 && s->waiting + s->parked > 0 && kv_count(s->kv).usable < pages) {
         sched_find_pages(s, true);
         admit_all(s, e);
     }

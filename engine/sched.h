@@ -9,9 +9,10 @@
  * to max_rows.  The scheduler knows nothing of weights: a runner computes the pass, and says which token each out row
  * chose.
  *
- * Admission (admit.c): a request gets all the pages that prompt + max_tokens can need, less those that it shares, or
- * waits.  A later one that finds room may pass it, SCHED_OVERTAKEN times; then all wait for it.  One whose prompt
- * begins with what a running one is just computing waits for that.  What can never fit is refused at submit.
+ * Admission (admit.c): a request gets all the pages that prompt + max_tokens can need at once (of a group with a window
+ * those of the window and a pass: kv.h), less those that it shares, or waits.  A later one that finds room may pass it,
+ * SCHED_OVERTAKEN times; then all wait for it.  One whose prompt begins with what a running one is just computing waits
+ * for that.  What can never fit is refused at submit.
  *
  * Over-commit (park.h): a request is promised what it is expected to need.  When a running one needs a page and there
  * is none, the last in rank is parked: its pages are copied to host memory, or dropped and computed again (a row's
@@ -41,13 +42,14 @@ struct runner {
     void (*start)(void *self, int place, const struct answer *a);
     /* 0, or negative: every request in the pass ends with END_FAULT */
     int (*run)(void *self, const struct pass *p, struct err *err);
-    /* A KV page to and from host memory, page_bytes; NULL: pages have no content. */
+    /* A KV page of a group to and from host memory, page_bytes (of the largest, where groups differ); NULL: pages have
+     * no content. */
     size_t page_bytes;
-    int (*save_page)(void *self, int page, void *host, struct err *err);
-    int (*load_page)(void *self, int page, const void *host, struct err *err);
-    /* How many pages, from the first, are backed by memory by now; with `wait` only when there are more than so many,
-     * or all.  NULL: all are from the start. */
-    int (*usable_pages)(void *self, bool wait, int more);
+    int (*save_page)(void *self, int group, int page, void *host, struct err *err);
+    int (*load_page)(void *self, int group, int page, const void *host, struct err *err);
+    /* How many pages of a group, from the first, are backed by memory by now; with `wait` only when there are more than
+     * so many, or all.  NULL: all are from the start. */
+    int (*usable_pages)(void *self, int group, bool wait, int more);
     /* Memory of a request's own, for the policies RELOAD and WHOLE_BATCH of naive.h alone: its bytes (`rows` of the
      * prompt are to be computed), from the backend into a slot (0 or negative), and back. */
     uint64_t (*own_bytes)(void *self, int rows);
@@ -60,12 +62,14 @@ struct sched_config {
     size_t token_text; /* of it: sched_token_text(), which looks at every token */
     enum template_kind template;
     int ctx, max_seqs, max_rows, max_outs; /* max_rows > max_seqs, max_outs >= max_seqs */
-    int groups, pages;                     /* KV pool */
+    int groups;                            /* KV pool */
+    struct kv_group group[KERN_GROUPS];    /* windows that are below ctx, else 0 */
     uint64_t text_bytes, park_bytes;
     bool overcommit;
     struct naive_config naive;
     struct runner runner;
-    bool keeps_pages;       /* pages may leave and come back: the runner has save_page and load_page */
+    bool keeps_pages;       /* pages may leave and come back: one group without a window, and the runner has save_page
+                             * and load_page */
     struct sip128 identity; /* what the pages depend on, then */
 };
 

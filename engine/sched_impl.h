@@ -52,8 +52,10 @@ struct events {
 };
 bool sched_tell(struct events *e, enum engine_event_kind kind, const struct request_live *q);
 
+/* Pages of a group that a request of so many tokens needs at most at once. */
+int sched_need(const struct sched *s, int group, int tokens);
 struct request_live *sched_find(const struct sched *s, int id); /* NULL: no such */
-/* More of the pool may be backed by memory than was; wait: not before there is more. */
+/* More of the pool may be backed by memory than was; wait: not before there is more, of one group. */
 void sched_find_pages(struct sched *s, bool wait);
 /* q has ended: its slot and pages are free from now on. */
 void sched_leave(struct sched *s, struct request_live *q);

@@ -57,49 +57,54 @@ void fake_expect(const struct fake *f, const struct fake_ask *a, struct fake_ans
 
 /* ------------------------------------------------------------------ pages */
 
-static int page_of(const struct fake *f, const struct kern_batch *b, int seq, int pos)
+static int page_of(const struct fake *f, const struct kern_batch *b, int group, int seq, int pos)
 {
-    CHECK(seq >= 0 && seq < b->seqs && pos >= 0 && pos / KERN_PAGE < b->stride);
-    int page = b->table[0][(size_t)seq * (size_t)b->stride + (size_t)(pos / KERN_PAGE)];
-    if (page < 0 || page >= f->pages) check_fail(__FILE__, __LINE__, "position %d of %d has page %d", pos, seq, page);
+    CHECK(seq >= 0 && seq < b->seqs && pos >= 0 && pos / KERN_PAGE < b->stride && b->groups == f->groups);
+    int page = b->table[group][(size_t)seq * (size_t)b->stride + (size_t)(pos / KERN_PAGE)];
+    if (page < 0 || page >= f->group[group].is.pages)
+        check_fail(__FILE__, __LINE__, "group %d: position %d of %d has page %d", group, pos, seq, page);
     return page;
 }
 
-static struct fake_entry *entry(const struct fake *f, const struct kern_batch *b, int seq, int pos)
+static struct fake_entry *entry(const struct fake *f, const struct kern_batch *b, int group, int seq, int pos)
 {
-    return &f->page[page_of(f, b, seq, pos)].at[pos % KERN_PAGE];
+    return &f->group[group].page[page_of(f, b, group, seq, pos)].at[pos % KERN_PAGE];
 }
 
-/* Everything before a sequence's first row of the pass is there, in its place, and of one piece. */
-static void look_back(const struct fake *f, const struct kern_batch *b, int seq, int end)
+/* Everything that a sequence's first row of the pass sees before it is there, in its place, and of one piece. */
+static void look_back(const struct fake *f, const struct kern_batch *b, int group, int seq, int end)
 {
+    int window = f->group[group].is.window, from = window ? MAX(0, end - window + 1) : 0;
     uint64_t hash = 0;
-    for (int pos = 0; pos < end; pos++) {
-        const struct fake_entry *e = entry(f, b, seq, pos);
-        hash = fake_hash(hash, e->token);
+    for (int pos = from; pos < end; pos++) {
+        const struct fake_entry *e = entry(f, b, group, seq, pos);
+        hash = pos > 0 && pos == from ? e->hash : fake_hash(hash, e->token); /* where a window begins is not seen */
         if (e->pos != pos || e->hash != hash)
-            check_fail(__FILE__, __LINE__, "sequence %d: at position %d of %d is position %d, %s", seq, pos, end,
-                       e->pos, e->hash == hash ? "as it should be" : "of another front");
+            check_fail(__FILE__, __LINE__, "group %d, sequence %d: at position %d of %d is position %d, %s", group, seq,
+                       pos, end, e->pos, e->hash == hash ? "as it should be" : "of another front");
     }
 }
 
 /* A page that is written is held by its sequence alone, and was promised to it. */
-static void may_write(struct fake *f, int seq, int page)
+static void may_write(struct fake *f, int group, int seq, int page)
 {
-    if (f->cell[page].state != CELL_HELD || (f->writer[page] >= 0 && f->writer[page] != seq))
-        check_fail(__FILE__, __LINE__, "page %d is written by %d, its state is %d, its writer %d", page, seq,
-                   f->cell[page].state, f->writer[page]);
-    f->writer[page] = seq;
+    struct fake_pool *g = &f->group[group];
+    int state = f->cell[g->base + page].state;
+    if (state != CELL_HELD || (g->writer[page] >= 0 && g->writer[page] != seq))
+        check_fail(__FILE__, __LINE__, "page %d is written by %d, its state is %d, its writer %d", page, seq, state,
+                   g->writer[page]);
+    g->writer[page] = seq;
 }
 
-static void write_row(struct fake *f, const struct kern_batch *b, int row)
+static void write_row(struct fake *f, const struct kern_batch *b, int group, int row)
 {
-    int seq = b->seq[row], pos = b->pos[row], page = page_of(f, b, seq, pos), at = pos % KERN_PAGE;
-    const struct fake_entry *before = pos ? entry(f, b, seq, pos - 1) : NULL;
+    int seq = b->seq[row], pos = b->pos[row], page = page_of(f, b, group, seq, pos), at = pos % KERN_PAGE;
+    const struct fake_entry *before = pos ? entry(f, b, group, seq, pos - 1) : NULL;
+    struct fake_entry *to = f->group[group].page[page].at;
     CHECK(!before || before->pos == pos - 1);
-    may_write(f, seq, page);
-    f->page[page].at[at] = (struct fake_entry){b->token[row], pos, fake_hash(before ? before->hash : 0, b->token[row])};
-    for (int i = at + 1; i < KERN_PAGE; i++) f->page[page].at[i].pos = -1;
+    may_write(f, group, seq, page);
+    to[at] = (struct fake_entry){b->token[row], pos, fake_hash(before ? before->hash : 0, b->token[row])};
+    for (int i = at + 1; i < KERN_PAGE; i++) to[i].pos = -1;
 }
 
 /* ------------------------------------------------------------------ the runner */
@@ -112,7 +117,8 @@ static void choose(struct fake *f, const struct pass *p, int out)
     const struct kern_sample *s = &p->sample[out];
     struct kern_choice *c = &p->choice[out];
     int row = b->out_row[out];
-    uint64_t hash = entry(f, b, b->seq[row], b->pos[row])->hash;
+    uint64_t hash = entry(f, b, 0, b->seq[row], b->pos[row])->hash;
+    for (int g = 1; g < f->groups; g++) CHECK_EQ(entry(f, b, g, b->seq[row], b->pos[row])->hash, hash);
     CHECK(p->place[out] >= 0 && p->place[out] < SCHED_REQUESTS);
     CHECK(s->target >= 0 || s->n_recent == 0 || s->recent[s->n_recent - 1] == b->token[row]);
     memset(c, 0, sizeof *c);
@@ -128,11 +134,13 @@ static int run(void *self, const struct pass *p, struct err *err)
     struct fake *f = self;
     const struct kern_batch *b = &p->batch;
     sched_page_map(f->s, f->cell, f->pages);
-    memset(f->writer, 0xff, (size_t)f->pages * sizeof *f->writer);
-    for (int r = 0; r < b->rows; r++) {
-        if (r == 0 || b->seq[r] != b->seq[r - 1]) look_back(f, b, b->seq[r], b->pos[r]);
-        else CHECK_EQ(b->pos[r], b->pos[r - 1] + 1);
-        write_row(f, b, r);
+    for (int g = 0; g < f->groups; g++) {
+        memset(f->group[g].writer, 0xff, (size_t)f->group[g].is.pages * sizeof *f->group[g].writer);
+        for (int r = 0; r < b->rows; r++) {
+            if (r == 0 || b->seq[r] != b->seq[r - 1]) look_back(f, b, g, b->seq[r], b->pos[r]);
+            else CHECK_EQ(b->pos[r], b->pos[r - 1] + 1);
+            write_row(f, b, g, r);
+        }
     }
     if (fails(f, f->fail_run)) {
         f->failed_runs++;
@@ -150,37 +158,39 @@ static void start(void *self, int place, const struct answer *a)
     if (f->started) f->started(f->started_self, a->id);
 }
 
-static int save_page(void *self, int page, void *host, struct err *err)
+static int save_page(void *self, int group, int page, void *host, struct err *err)
 {
     struct fake *f = self;
     if (fails(f, f->fail_save)) {
         f->failed_saves++;
         return err_set(err, -1, "the page could not be saved");
     }
-    CHECK(page >= 0 && page < f->pages && f->page[page].at[0].pos >= 0);
-    memcpy(host, &f->page[page], sizeof f->page[page]);
+    const struct fake_pool *g = &f->group[group];
+    CHECK(page >= 0 && page < g->is.pages && g->page[page].at[0].pos >= 0);
+    memcpy(host, &g->page[page], sizeof g->page[page]);
     f->saved++;
     return 0;
 }
 
-static int load_page(void *self, int page, const void *host, struct err *err)
+static int load_page(void *self, int group, int page, const void *host, struct err *err)
 {
     struct fake *f = self;
     if (fails(f, f->fail_load)) {
         f->failed_loads++;
         return err_set(err, -1, "the page could not be loaded");
     }
-    CHECK(page >= 0 && page < f->pages);
-    memcpy(&f->page[page], host, sizeof f->page[page]);
+    const struct fake_pool *g = &f->group[group];
+    CHECK(page >= 0 && page < g->is.pages);
+    memcpy(&g->page[page], host, sizeof g->page[page]);
     f->loaded++;
     return 0;
 }
 
-static int usable_pages(void *self, bool wait, int more)
+static int usable_pages(void *self, int group, bool wait, int more)
 {
-    struct fake *f = self;
-    if (wait) f->there = MAX(f->there, more + 1);
-    return f->there;
+    struct fake_pool *g = &((struct fake *)self)->group[group];
+    if (wait) g->there = MAX(g->there, more + 1);
+    return g->there;
 }
 
 struct runner fake_runner(struct fake *f, bool parks, bool limited)
@@ -194,19 +204,28 @@ struct runner fake_runner(struct fake *f, bool parks, bool limited)
     return r;
 }
 
-void fake_open(struct fake *f, int pages, int32_t end_id, uint32_t seed)
+void fake_open(struct fake *f, const struct kv_group *group, int groups, int32_t end_id, uint32_t seed)
 {
-    *f = (struct fake){.pages = pages, .there = pages, .end_id = end_id, .seed = seed};
-    f->page = malloc((size_t)pages * sizeof *f->page);
-    f->writer = malloc((size_t)pages * sizeof *f->writer);
-    f->cell = malloc((size_t)pages * sizeof *f->cell);
-    CHECK(f->page && f->writer && f->cell);
-    memset(f->page, 0xff, (size_t)pages * sizeof *f->page);
+    *f = (struct fake){.groups = groups, .end_id = end_id, .seed = seed};
+    for (int k = 0; k < groups; k++) {
+        struct fake_pool *g = &f->group[k];
+        size_t pages = (size_t)group[k].pages;
+        *g = (struct fake_pool){.is = group[k], .base = f->pages, .there = group[k].pages};
+        f->pages += group[k].pages;
+        g->page = malloc(pages * sizeof *g->page);
+        g->writer = malloc(pages * sizeof *g->writer);
+        CHECK(g->page && g->writer && g->is.window != 1);
+        memset(g->page, 0xff, pages * sizeof *g->page);
+    }
+    f->cell = malloc((size_t)f->pages * sizeof *f->cell);
+    CHECK(f->cell);
 }
 
 void fake_close(struct fake *f)
 {
-    free(f->page);
-    free(f->writer);
+    for (int k = 0; k < f->groups; k++) {
+        free(f->group[k].page);
+        free(f->group[k].writer);
+    }
     free(f->cell);
 }

@@ -5,7 +5,8 @@
  * The hash of a position is that of all tokens up to it, made from the entry before: as with attention, a row's result
  * depends on the whole front.  Every pass looks through all earlier positions of each row's sequence, so a page that is
  * lost, swapped, written twice or not brought back is seen; and what is chosen depends on the hash, so the answer shows
- * it too.  Whatever is wrong fails the test (CHECK). */
+ * it too.  Of a group with a window (2 at least) it looks through the window.  Whatever is wrong fails the test
+ * (CHECK). */
 #ifndef FAKE_PAGES_H
 #define FAKE_PAGES_H
 #include "engine/sched.h"
@@ -14,12 +15,19 @@ struct fake_page {
     struct fake_entry { int32_t token, pos; uint64_t hash; } at[KERN_PAGE]; /* pos -1: nothing is there */
 };
 
+struct fake_pool { /* a group */
+    struct kv_group is;
+    int base;  /* its first page's number in the page map */
+    int there; /* pages backed by memory so far */
+    struct fake_page *page;
+    int32_t *writer; /* (pages) which sequence writes it in this pass; -1: none */
+};
+
 struct fake {
     struct sched *s; /* set by the caller when it is open */
-    struct fake_page *page;
-    int pages, there; /* there: backed by memory so far */
-    int32_t *writer; /* (pages) which sequence writes it in this pass; -1: none */
-    struct engine_cell *cell;
+    int groups, pages; /* pages: of all groups */
+    struct fake_pool group[KERN_GROUPS];
+    struct engine_cell *cell; /* (pages) */
     int32_t end_id;
     int fail_run, fail_save, fail_load; /* one in so many fails; 0: none */
     uint32_t seed;                      /* of the failures */
@@ -28,9 +36,10 @@ struct fake {
     int64_t rows, chosen, failed_runs, failed_saves, failed_loads, saved, loaded;
 };
 
-void fake_open(struct fake *f, int pages, int32_t end_id, uint32_t seed);
+void fake_open(struct fake *f, const struct kv_group *group, int groups, int32_t end_id, uint32_t seed);
 void fake_close(struct fake *f);
-/* parks: with save_page and load_page; limited: f->there pages can be used, one more when it has to be waited for */
+/* parks: with save_page and load_page; limited: `there` pages of a group can be used, one more when it has to be waited
+ * for */
 struct runner fake_runner(struct fake *f, bool parks, bool limited);
 
 /* What a request's answer has to be. */

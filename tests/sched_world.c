@@ -56,6 +56,13 @@ static uint32_t seed_of(const char *name)
     return seed;
 }
 
+int world_usable(const struct world *w)
+{
+    int n = 0;
+    for (int g = 0; g < w->f.groups; g++) n += w->f.group[g].there;
+    return n;
+}
+
 struct world *world_open(const struct plan *plan, const char *name)
 {
     struct err err = {0};
@@ -64,20 +71,21 @@ struct world *world_open(const struct plan *plan, const char *name)
     w->plan = *plan;
     w->seed = seed_of(name);
     w->v = open_vocab();
-    fake_open(&w->f, plan->pages, vocab_eos(w->v), w->seed);
+    fake_open(&w->f, plan->group, plan->groups, vocab_eos(w->v), w->seed);
     w->f.started = world_admitted;
     w->f.started_self = w;
     w->f.fail_run = plan->fail_run;
     w->f.fail_save = plan->fail_save;
     w->f.fail_load = plan->fail_load;
-    if (plan->limited) w->f.there = below(w, 3);
-    w->usable = w->f.there;
+    for (int g = 0; plan->limited && g < plan->groups; g++) w->f.group[g].there = below(w, 3);
+    w->usable = world_usable(w);
     struct sched_config cfg = {.vocab = w->v, .token_text = sched_token_text(w->v),
                                .ctx = plan->ctx, .max_seqs = plan->slots, .max_rows = plan->rows,
-                               .max_outs = plan->outs, .groups = 1, .pages = plan->pages,
+                               .max_outs = plan->outs, .groups = plan->groups,
                                .text_bytes = (uint64_t)plan->text, .overcommit = plan->overcommit,
                                .park_bytes = (uint64_t)plan->park_pages * sizeof(struct fake_page),
                                .runner = fake_runner(&w->f, plan->park_pages > 0, plan->limited)};
+    memcpy(cfg.group, plan->group, sizeof cfg.group);
     w->s = w->f.s = sched_open(&cfg, &err);
     CHECK_STR(err.text, "");
     for (int i = 0; i < STORIES * STORY; i++) w->story[i / STORY][i % STORY] = TINY_BYTE0 + 'a' + below(w, 26);
@@ -127,6 +135,18 @@ void world_check_answer(struct world *w, const struct one *q)
 
 /* ------------------------------------------------------------------ the books */
 
+/* Tokens in the pages of a sequence that has come so far; of a group with a window, in those that the next token
+ * sees. */
+static int tokens_held(const struct world *w, int known)
+{
+    int n = 0;
+    for (int g = 0; g < w->plan.groups; g++) {
+        int window = w->plan.group[g].window, gone = window ? MAX(known - window + 1, 0) / KERN_PAGE : 0;
+        n += known - gone * KERN_PAGE;
+    }
+    return n;
+}
+
 static void check_agents(struct world *w, const struct engine_snapshot *s)
 {
     uint64_t tokens = 0, shared = 0, held = 0;
@@ -151,7 +171,7 @@ static void check_agents(struct world *w, const struct engine_snapshot *s)
     for (int i = 0; i < LIVE; i++) {
         const struct one *q = &w->one[i];
         if (q->at != IN) continue;
-        known += (uint64_t)(atomic_load(&q->a->n_prefilled) + MAX(atomic_load(&q->a->n_tokens) - 1, 0));
+        known += (uint64_t)tokens_held(w, atomic_load(&q->a->n_prefilled) + MAX(atomic_load(&q->a->n_tokens) - 1, 0));
     }
     HOLDS(w, w->plan.overcommit || held == known);
 }
@@ -178,14 +198,16 @@ static void check_sums(struct world *w, const struct engine_snapshot *s)
 
 static void check_map(struct world *w, const struct engine_snapshot *s)
 {
-    struct engine_cell cell[64];
+    struct engine_cell cell[128];
     int n[CELL_SHARED + 1] = {0};
-    sched_page_map(w->s, cell, w->plan.pages);
-    for (int i = 0; i < w->plan.pages; i++) n[cell[i].state]++;
+    HOLDS(w, w->f.pages <= (int)COUNT_OF(cell));
+    sched_page_map(w->s, cell, w->f.pages);
+    for (int i = 0; i < w->f.pages; i++) n[cell[i].state]++;
     HOLDS(w, (uint64_t)n[CELL_SHARED] * KERN_PAGE == s->shared_tokens);
     HOLDS(w, (uint64_t)n[CELL_CACHED] * KERN_PAGE == s->cached_tokens);
     HOLDS(w, (uint64_t)(n[CELL_HELD] + n[CELL_SHARED]) * KERN_PAGE <= s->reserved_tokens);
-    HOLDS(w, (uint64_t)(n[CELL_HELD] + n[CELL_SHARED]) * KERN_PAGE < s->filled_tokens + (uint64_t)w->plan.slots * 16);
+    HOLDS(w, (uint64_t)(n[CELL_HELD] + n[CELL_SHARED]) * KERN_PAGE <
+                 s->filled_tokens + (uint64_t)(w->plan.slots * w->plan.groups) * 16);
 }
 
 void world_check(struct world *w)
@@ -195,7 +217,7 @@ void world_check(struct world *w)
     if (sched_check(w->s, &err)) check_fail(__FILE__, __LINE__, "op %lld: %s", (long long)w->op, err.text);
     sched_snapshot(w->s, &s);
     HOLDS(w, s.filled_tokens <= s.reserved_tokens && s.reserved_tokens <= s.usable_tokens);
-    HOLDS(w, s.usable_tokens <= s.pool_tokens && s.pool_tokens == (uint64_t)w->plan.pages * KERN_PAGE);
+    HOLDS(w, s.usable_tokens <= s.pool_tokens && s.pool_tokens == (uint64_t)w->f.pages * KERN_PAGE);
     HOLDS(w, s.usable_tokens == (uint64_t)w->usable * KERN_PAGE);
     HOLDS(w, s.running <= w->plan.slots && s.waiting <= SCHED_QUEUE && (s.running > 0 || s.reserved_tokens == 0));
     HOLDS(w, s.text_requests == (uint64_t)(LIVE - world_count(w, FREE, -1)) && s.text_used <= s.text_bytes);

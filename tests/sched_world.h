@@ -12,7 +12,9 @@
 enum { LIVE = 96, STORIES = 6, STORY = 256, AGENTS = 5, MOST = FAKE_MOST };
 
 struct plan {
-    int pages, slots, rows, outs, ctx, park_pages, text, cap, fail_run, fail_save, fail_load;
+    int groups; /* of layers; a window is 0, or 2 at least and below ctx */
+    struct kv_group group[KERN_GROUPS];
+    int slots, rows, outs, ctx, park_pages, text, cap, fail_run, fail_save, fail_load;
     bool overcommit, limited; /* limited: the pool's pages come one by one */
 };
 
@@ -55,6 +57,7 @@ static inline bool one_in(struct world *w, int n) { return below(w, n) == 0; }
 
 struct world *world_open(const struct plan *plan, const char *name); /* name: a part of the seed; SEED=n another */
 void world_close(struct world *w);
+int world_usable(const struct world *w); /* pages of all groups that are there */
 struct one *world_find(struct world *w, int id);                      /* NULL: no such */
 int world_count(const struct world *w, enum at at, int agent);        /* agent -1: of all */
 void world_admitted(void *self, int id);           /* the runner says it; of a no_wait request the test does */

@@ -1,47 +1,12 @@
 /* Pages: promised, held, shared, cached; never lost, never in two hands by mistake. */
-#include "engine/kv.h"
-#include "engine/siphash.h"
-#include "tests/check.h"
+#include "tests/kv_rig.h"
 #include "tests/tiny_model.h"
-
-enum { P = KERN_PAGE };
-
-static void sound(const struct kv *kv)
-{
-    struct err err = {0};
-    if (kv_check(kv, &err)) check_fail(__FILE__, __LINE__, "%s", err.text);
-}
-
-/* n tokens that begin with `common` equal ones and go on in a way of their own. */
-static const int32_t *text(int common, int own, int n)
-{
-    static int32_t ids[64 * P];
-    for (int i = 0; i < n; i++) ids[i] = i < common ? 1000 + i : 5000 + own * 31 + i;
-    return ids;
-}
-
-static bool admit(struct kv *kv, int slot, int tokens, const int32_t *ids, int n, int want_shared)
-{
-    int shared = -1;
-    bool ok = kv_admit(kv, slot, &(struct kv_ask){.tokens = tokens, .ids = ids, .n = n}, &shared);
-    CHECK_EQ(shared, want_shared);
-    sound(kv);
-    return ok;
-}
-
-/* As a pass does: room, then the tokens are there. */
-static void fill(struct kv *kv, int slot, const int32_t *ids, int n)
-{
-    kv_grow(kv, slot, n);
-    kv_know(kv, slot, ids, n);
-    sound(kv);
-}
 
 /* ------------------------------------------------------------------ promises */
 
 TEST(kv_admit_promises_whole_pages_and_refuses_beyond_the_pool)
 {
-    struct kv *kv = kv_open(1, 4, 3, 4, NULL);
+    struct kv *kv = open_kv(1, 4, 3, 4);
     CHECK(admit(kv, 0, 2 * P + 1, NULL, 0, 0)); /* three pages */
     CHECK(!admit(kv, 1, P + 1, NULL, 0, 0));    /* two more than are left */
     CHECK(admit(kv, 1, P, NULL, 0, 0));
@@ -54,7 +19,7 @@ TEST(kv_admit_promises_whole_pages_and_refuses_beyond_the_pool)
 
 TEST(kv_grow_takes_a_page_only_when_a_token_needs_it)
 {
-    struct kv *kv = kv_open(1, 4, 1, 4, NULL);
+    struct kv *kv = open_kv(1, 4, 1, 4);
     CHECK(admit(kv, 0, 40, NULL, 0, 0));
     kv_grow(kv, 0, 16);
     CHECK_EQ(kv_count(kv).held, 1);
@@ -72,7 +37,7 @@ TEST(kv_grow_takes_a_page_only_when_a_token_needs_it)
 
 TEST(kv_a_prompt_that_begins_like_a_known_one_holds_its_pages)
 {
-    struct kv *kv = kv_open(1, 16, 3, 8, NULL);
+    struct kv *kv = open_kv(1, 16, 3, 8);
     CHECK(admit(kv, 0, 5 * P, text(3 * P + 5, 0, 4 * P), 4 * P, 0));
     fill(kv, 0, text(3 * P + 5, 0, 4 * P), 4 * P);
     CHECK(admit(kv, 1, 5 * P, text(3 * P + 5, 1, 4 * P), 4 * P, 3 * P)); /* whole pages alone */
@@ -95,7 +60,7 @@ TEST(kv_a_prompt_that_begins_like_a_known_one_holds_its_pages)
 
 TEST(kv_the_last_token_is_always_computed)
 {
-    struct kv *kv = kv_open(1, 16, 2, 8, NULL);
+    struct kv *kv = open_kv(1, 16, 2, 8);
     const int32_t *ids = text(2 * P, 0, 2 * P);
     CHECK(admit(kv, 0, 2 * P, ids, 2 * P, 0));
     fill(kv, 0, ids, 2 * P);
@@ -110,7 +75,7 @@ TEST(kv_equal_pages_after_different_ones_are_not_shared)
 {
     int32_t one[2 * P], two[2 * P + 1];
     for (int round = 0; round < 64; round++) {
-        struct kv *kv = kv_open(1, 4, 3, 4, NULL);
+        struct kv *kv = open_kv(1, 4, 3, 4);
         for (int i = 0; i < 2 * P; i++) {
             one[i] = i < P ? round * P + i : 7;
             two[i] = i < P ? 50000 + round * P + i : 7;
@@ -128,7 +93,7 @@ TEST(kv_equal_pages_after_different_ones_are_not_shared)
 
 TEST(kv_what_was_not_computed_is_not_known)
 {
-    struct kv *kv = kv_open(1, 16, 2, 8, NULL);
+    struct kv *kv = open_kv(1, 16, 2, 8);
     const int32_t *ids = text(4 * P, 0, 4 * P);
     CHECK(admit(kv, 0, 4 * P, ids, 4 * P, 0));
     kv_grow(kv, 0, 3 * P);
@@ -139,7 +104,7 @@ TEST(kv_what_was_not_computed_is_not_known)
 
 TEST(kv_a_turn_that_goes_on_finds_the_last_one_and_its_answer)
 {
-    struct kv *kv = kv_open(2, 16, 1, 8, NULL);
+    struct kv *kv = open_kv(1, 16, 1, 8);
     const int32_t *ids = text(7 * P, 0, 7 * P);
     CHECK(admit(kv, 0, 4 * P, ids, 2 * P + 3, 0));
     fill(kv, 0, ids, 2 * P + 3);
@@ -152,7 +117,7 @@ TEST(kv_a_turn_that_goes_on_finds_the_last_one_and_its_answer)
 
 TEST(kv_two_that_compute_the_same_at_once_end_with_one_page)
 {
-    struct kv *kv = kv_open(1, 8, 2, 4, NULL);
+    struct kv *kv = open_kv(1, 8, 2, 4);
     const int32_t *ids = text(3 * P, 0, 3 * P);
     CHECK(admit(kv, 0, 3 * P, ids, 3 * P, 0));
     CHECK(admit(kv, 1, 3 * P, ids, 3 * P, 0)); /* nothing is known yet */
@@ -170,7 +135,7 @@ TEST(kv_two_that_compute_the_same_at_once_end_with_one_page)
 
 TEST(kv_room_comes_from_the_longest_unused_and_from_the_end_of_a_sequence)
 {
-    struct kv *kv = kv_open(1, 6, 1, 6, NULL);
+    struct kv *kv = open_kv(1, 6, 1, 6);
     for (int own = 0; own < 2; own++) { /* two sequences of three pages, one after the other: the pool is full */
         CHECK(admit(kv, 0, 3 * P, text(0, own, 3 * P), 3 * P, 0));
         fill(kv, 0, text(0, own, 3 * P), 3 * P);
@@ -194,7 +159,7 @@ TEST(kv_room_comes_from_the_longest_unused_and_from_the_end_of_a_sequence)
 
 TEST(kv_pages_that_sleep_are_counted_when_they_are_woken)
 {
-    struct kv *kv = kv_open(1, 4, 2, 4, NULL);
+    struct kv *kv = open_kv(1, 4, 2, 4);
     const int32_t *ids = text(3 * P + 1, 0, 3 * P + 1);
     CHECK(admit(kv, 0, 3 * P, ids, 3 * P, 0));
     fill(kv, 0, ids, 3 * P);
@@ -212,17 +177,25 @@ TEST(kv_pages_that_sleep_are_counted_when_they_are_woken)
 
 /* A random life of a small pool.  Every sequence's text is one of a few that begin alike, so that pages are shared,
  * cached, woken and evicted all the time; after each step everything is counted anew. */
-enum { PAGES = 19, SLOTS = 5, ROW = 9 };
+enum { PAGES = 19, SLOTS = 5, ROW = 9, PASS = 21 };
 
 struct life {
-    int promised, most, prompt, filled, own, common;
+    int promised, most, prompt, filled, computed, own, common;
     uint8_t kind[ROW * P];
 };
 
-/* Into an empty slot: true, if it went in. */
-static bool begin_life(struct kv *kv, int slot, struct life *q, uint32_t *seed, uint64_t *shared_ever)
+struct world {
+    struct kv_config cfg;
+    struct kv *kv;
+    struct life life[SLOTS];
+    uint32_t seed;
+    int usable;
+    uint64_t shared, slid, restored; /* tokens; pages given back on the way; times */
+};
+
+static struct kv_ask random_ask(struct world *w, struct life *q, int slot)
 {
-    int shared;
+    uint32_t *seed = &w->seed;
     q->most = 1 + tiny_below(seed, ROW * P);
     q->prompt = 1 + tiny_below(seed, q->most);
     q->promised = tiny_below(seed, 2) ? q->most : q->prompt + tiny_below(seed, q->most - q->prompt + 1);
@@ -230,60 +203,226 @@ static bool begin_life(struct kv *kv, int slot, struct life *q, uint32_t *seed, 
     q->own = tiny_below(seed, 3);
     const int32_t *ids = text(q->common, q->own, ROW * P);
     for (int i = 0; i < ROW * P; i++) q->kind[i] = (uint8_t)(ids[i] % KV_KINDS);
-    struct kv_ask ask = {.tokens = q->promised, .most = q->most,
-                         .ids = tiny_below(seed, 8) ? ids : NULL, .n = q->prompt, .kind = q->kind,
-                         .agent = slot, .spare = tiny_below(seed, 8) ? 0 : tiny_below(seed, 4)};
-    struct kv_count before = kv_count(kv);
-    if (!kv_admit(kv, slot, &ask, &shared)) {
-        struct kv_count after = kv_count(kv);
-        CHECK_MEM(&before, &after, sizeof before);
-        q->promised = 0;
-        return false;
-    }
-    CHECK(shared < q->prompt && shared % P == 0 && kv_count(kv).reserved + ask.spare <= kv_count(kv).usable);
-    *shared_ever += (uint64_t)shared;
-    q->filled = shared;
-    return true;
+    struct kv_ask ask = {.tokens = q->promised, .most = q->most, .ids = tiny_below(seed, 8) ? ids : NULL,
+                         .n = q->prompt, .kind = q->kind, .agent = slot};
+    for (int g = 0; g < w->cfg.groups; g++) ask.spare[g] = tiny_below(seed, 8) ? 0 : tiny_below(seed, 4);
+    return ask;
 }
 
-static void go_on_with_life(struct kv *kv, int slot, struct life *q, uint32_t *seed)
+/* Into an empty slot, if it goes in; sometimes as one that was parked. */
+static void begin_life(struct world *w, int slot)
 {
+    struct life *q = &w->life[slot];
+    struct kv_ask ask = random_ask(w, q, slot);
+    struct kv_count before = kv_count(w->kv);
+    int shared;
+    if (!kv_admit(w->kv, slot, &ask, &shared)) {
+        struct kv_count after = kv_count(w->kv);
+        CHECK_MEM(&before, &after, sizeof before);
+        q->promised = 0;
+        return;
+    }
+    CHECK(shared < q->prompt && shared % P == 0);
+    for (int g = 0; g < w->cfg.groups; g++) {
+        struct kv_count c = kv_group_count(w->kv, g);
+        CHECK(c.reserved + ask.spare[g] <= c.usable);
+    }
+    w->shared += (uint64_t)shared;
+    q->filled = q->computed = shared;
+    if (tiny_below(&w->seed, 4)) return;
+    q->filled = q->computed = shared + tiny_below(&w->seed, q->promised - shared + 1);
+    kv_restore(w->kv, slot, q->filled);
+    w->restored++;
+}
+
+static void go_on_with_life(struct world *w, int slot)
+{
+    struct life *q = &w->life[slot];
+    uint32_t *seed = &w->seed;
     if (tiny_below(seed, 4) == 0) {
         int wants = q->promised + tiny_below(seed, q->most - q->promised + 1);
-        if (kv_promise(kv, slot, wants)) q->promised = wants;
+        if (kv_promise(w->kv, slot, wants)) q->promised = wants;
     }
-    q->filled += tiny_below(seed, q->promised - q->filled + 1);
-    kv_grow(kv, slot, q->filled);
-    if (tiny_below(seed, 8)) kv_know(kv, slot, text(q->common, q->own, q->filled), q->filled);
+    q->filled += tiny_below(seed, MIN(q->promised, q->computed + PASS) - q->filled + 1);
+    kv_grow(w->kv, slot, q->filled);
+    if (tiny_below(seed, 8) == 0) return;
+    int held = kv_slot_count(w->kv, slot).held;
+    kv_know(w->kv, slot, text(q->common, q->own, q->filled), q->filled);
+    w->slid += (uint64_t)(held - kv_slot_count(w->kv, slot).held);
+    q->computed = q->filled;
+}
+
+static void check_tables(const struct world *w)
+{
+    for (int g = 0; g < w->cfg.groups; g++) {
+        int window = w->cfg.group[g].window;
+        for (int i = 0; i < SLOTS; i++) {
+            const struct life *q = &w->life[i];
+            int first = window && q->computed >= window ? (q->computed - window + 1) / P : 0;
+            int end = (q->filled + P - 1) / P, n = 0;
+            for (int p = 0; p < ROW; p++) {
+                bool there = kv_table(w->kv, g)[i * ROW + p] >= 0;
+                CHECK_EQ(there, q->promised && p >= first && p < end);
+                n += there;
+            }
+            if (window) CHECK(n <= (window + PASS + P - 1) / P + 1);
+        }
+    }
+}
+
+static void live(struct kv_config cfg, const char *name)
+{
+    static struct world w;
+    w = (struct world){.cfg = cfg, .seed = 7, .usable = 4, .kv = kv_open(&cfg, NULL)};
+    for (int g = 0; g < cfg.groups; g++) kv_limit(w.kv, g, w.usable);
+    for (int round = 0; round < 40000; round++) {
+        int s = tiny_below(&w.seed, SLOTS);
+        if (w.life[s].promised == 0) {
+            begin_life(&w, s);
+        } else if (tiny_below(&w.seed, 4) == 0) {
+            kv_drop(w.kv, s);
+            w.life[s].promised = 0;
+        } else {
+            go_on_with_life(&w, s);
+        }
+        if (tiny_below(&w.seed, 2000) == 0) kv_forget(w.kv);
+        if (w.usable < PAGES && tiny_below(&w.seed, 500) == 0) {
+            w.usable++;
+            for (int g = 0; g < cfg.groups; g++) kv_limit(w.kv, g, MIN(w.usable, cfg.group[g].pages));
+        }
+        sound(w.kv);
+        check_tables(&w);
+    }
+    struct kv_count c = kv_count(w.kv);
+    printf("  %s: shared %llu tokens, evicted %llu, gave back %llu pages, restored %llu times\n", name,
+           (unsigned long long)w.shared, (unsigned long long)c.evicted, (unsigned long long)w.slid,
+           (unsigned long long)w.restored);
+    CHECK(w.shared > 1000 && c.reused == w.shared && c.evicted > 1000 && w.usable == PAGES && w.restored > 100);
+    kv_close(w.kv);
 }
 
 TEST(kv_is_sound_whatever_happens)
 {
-    uint32_t seed = 7;
-    static struct life q[SLOTS];
-    uint64_t shared_ever = 0;
-    int usable = 4;
-    struct kv *kv = kv_open(2, PAGES, SLOTS, ROW, NULL);
-    kv_limit(kv, usable);
-    for (int round = 0; round < 40000; round++) {
-        int s = tiny_below(&seed, SLOTS);
-        if (q[s].promised == 0) {
-            if (!begin_life(kv, s, &q[s], &seed, &shared_ever)) continue;
-        } else if (tiny_below(&seed, 4) == 0) {
-            kv_drop(kv, s);
-            q[s].promised = 0;
-        } else {
-            go_on_with_life(kv, s, &q[s], &seed);
-        }
-        if (tiny_below(&seed, 2000) == 0) kv_forget(kv);
-        if (usable < PAGES && tiny_below(&seed, 500) == 0) kv_limit(kv, ++usable);
-        sound(kv);
-        for (int i = 0; i < SLOTS; i++)
-            for (int p = 0; p < ROW; p++)
-                CHECK_EQ(kv_table(kv, 1)[i * ROW + p] >= 0, q[i].promised && p < kv_pages_for(q[i].filled));
+    static const struct { const char *name; int groups; struct kv_group group[KERN_GROUPS]; } shape[] = {
+        {"all", 1, {{PAGES, 0}}},
+        {"all, twice", 2, {{PAGES, 0}, {PAGES - 3, 0}}},
+        {"window 1", 1, {{PAGES, 1}}},
+        {"window 17", 1, {{PAGES, 17}}},
+        {"window 40", 1, {{PAGES, 40}}},
+        {"all and window 30", 2, {{PAGES, 0}, {PAGES - 6, 30}}},
+        {"windows 16 and 50, and all", 3, {{PAGES - 9, 16}, {PAGES, 50}, {PAGES, 0}}},
+    };
+    for (size_t i = 0; i < COUNT_OF(shape); i++) {
+        struct kv_config cfg = {.groups = shape[i].groups, .rows = PASS, .slots = SLOTS, .ctx = ROW * P};
+        memcpy(cfg.group, shape[i].group, sizeof cfg.group);
+        live(cfg, shape[i].name);
     }
-    struct kv_count c = kv_count(kv);
-    CHECK(shared_ever > 1000 && c.reused == shared_ever && c.evicted > 1000 && usable == PAGES);
+}
+
+/* ------------------------------------------------------------------ windows */
+
+/* One group of a window of two pages and passes of one: a sequence holds 4 at most, as (31 + 16 + 14) / 16 + 1. */
+static struct kv *open_window(int pages, int slots)
+{
+    struct err err = {0};
+    const struct kv_config cfg = {.groups = 1, .group = {{.pages = pages, .window = 2 * P}}, .rows = P, .slots = slots,
+                                  .ctx = 40 * P};
+    struct kv *kv = kv_open(&cfg, &err);
+    CHECK_STR(err.text, "");
+    return kv;
+}
+
+/* As passes do, from n tokens to another number of them. */
+static void pass(struct kv *kv, int slot, const int32_t *ids, int from, int to)
+{
+    for (int n = from; n < to;) {
+        n = MIN(n + P, to);
+        fill(kv, slot, ids, n);
+    }
+}
+
+TEST(kv_a_window_costs_what_it_is_and_a_pass_however_long_the_sequence)
+{
+    struct kv *kv = open_window(4, 2);
+    const int32_t *ids = text(0, 1, 40 * P);
+    CHECK_EQ(kv_need(2 * P, P, 40 * P), 4);
+    CHECK_EQ(kv_need(2 * P, P, 3 * P), 3);
+    CHECK(admit(kv, 0, 40 * P, NULL, 0, 0));
+    CHECK_EQ(kv_count(kv).reserved, 4);
+    CHECK(!admit(kv, 1, 1, NULL, 0, 0));
+    for (int n = 1; n <= 40 * P; n++) { /* the worst: a pass from anywhere in a page */
+        pass(kv, 0, ids, n - 1, n);
+        struct kv_count c = kv_count(kv);
+        CHECK(c.held <= 3 && c.reserved == 4);
+        CHECK_EQ(c.tokens, (uint64_t)(n - (n < 2 * P ? 0 : (n - 2 * P + 1) / P * P)));
+    }
+    CHECK_EQ(kv_table(kv, 0)[37], -1);
+    CHECK(kv_table(kv, 0)[38] >= 0);
+    kv_drop(kv, 0);
+    CHECK_EQ(kv_count(kv).reserved + kv_count(kv).held, 0);
+    CHECK(kv_count(kv).cached == 4 && kv_count(kv).evicted == 36);
+    kv_close(kv);
+}
+
+TEST(kv_a_front_is_shared_if_the_window_before_its_end_is_known)
+{
+    struct kv *kv = open_window(12, 2);
+    const int32_t *ids = text(0, 1, 12 * P);
+    CHECK(admit(kv, 0, 10 * P, ids, 10 * P, 0));
+    pass(kv, 0, ids, 0, 10 * P);
+    kv_drop(kv, 0);
+    CHECK_EQ(kv_count(kv).cached, 10); /* all of it */
+    CHECK(admit(kv, 0, 4 * P, NULL, 0, 0));
+    kv_grow(kv, 0, 4 * P); /* two free ones, and the two that left it first go: pages 0 and 1 */
+    CHECK_EQ(kv_count(kv).evicted, 2);
+    CHECK(admit(kv, 1, 12 * P, text(0, 1, 12 * P), 10 * P + 1, 10 * P));
+    const int32_t *row = kv_table(kv, 0) + kv_stride(kv);
+    for (int i = 0; i < 10; i++) CHECK_EQ(row[i] >= 0, i >= 8); /* it sees no others */
+    kv_drop(kv, 1);
+    CHECK(admit(kv, 1, 5 * P, text(0, 1, 12 * P), 4 * P + 1, 4 * P)); /* pages 2 and 3 are known */
+    kv_drop(kv, 1);
+    CHECK(admit(kv, 1, 4 * P, text(0, 1, 12 * P), 3 * P + 1, 0)); /* page 1 is not, and nor is page 0 */
+    kv_close(kv);
+}
+
+/* Two that share pages and both slide: the first leaves them behind, and the second holds them still. */
+TEST(kv_pages_that_are_shared_count_in_the_promise_of_each_that_slides)
+{
+    struct kv *kv = open_window(9, 3);
+    const int32_t *ids = text(0, 1, 40 * P);
+    CHECK(admit(kv, 0, 40 * P, ids, 3 * P, 0));
+    pass(kv, 0, ids, 0, 2 * P);
+    CHECK(admit(kv, 1, 40 * P, text(2 * P, 2, 40 * P), 3 * P, 0)); /* of another front */
+    CHECK(!admit(kv, 2, 40 * P, text(0, 1, 40 * P), 3 * P, 0));    /* 4 + 4 of 9 are promised: no, though 2 are there */
+    CHECK(admit(kv, 2, P, NULL, 0, 0));
+    kv_drop(kv, 1);
+    kv_drop(kv, 2);
+    CHECK(admit(kv, 1, 40 * P, text(0, 1, 40 * P), 3 * P, 2 * P));
+    CHECK_EQ(kv_count(kv).reserved, 8);
+    CHECK_EQ(kv_count(kv).held, 2);
+    CHECK_EQ(kv_would_free(kv, 0, 0), 4);
+    pass(kv, 0, text(0, 1, 40 * P), 2 * P, 20 * P);
+    CHECK_EQ(kv_count(kv).reserved, 8);
+    pass(kv, 1, text(2 * P, 3, 40 * P), 2 * P, 20 * P);
+    kv_drop(kv, 0);
+    CHECK_EQ(kv_count(kv).reserved, 4);
+    kv_close(kv);
+}
+
+/* One that will never need more than the bound shares for nothing while another like it holds the pages. */
+TEST(kv_short_ones_share_as_without_a_window)
+{
+    struct kv *kv = open_window(6, 3);
+    const int32_t *ids = text(4 * P, 1, 4 * P);
+    CHECK(admit(kv, 0, 4 * P, ids, 4 * P, 0));
+    pass(kv, 0, ids, 0, 2 * P);
+    CHECK(admit(kv, 1, 4 * P, ids, 2 * P + 1, 2 * P));
+    CHECK_EQ(kv_count(kv).reserved, 4 + 2);
+    CHECK_EQ(kv_would_free(kv, 0, 0), 2);
+    pass(kv, 0, ids, 2 * P, 4 * P); /* it leaves two pages behind, which the other holds still */
+    CHECK_EQ(kv_count(kv).reserved, 6);
+    kv_drop(kv, 1);
+    CHECK_EQ(kv_count(kv).reserved, 2);
     kv_close(kv);
 }
 
@@ -291,7 +430,7 @@ TEST(kv_is_sound_whatever_happens)
 
 TEST(kv_promise_adds_what_is_free_and_refuses_what_is_not)
 {
-    struct kv *kv = kv_open(1, 5, 2, 5, NULL);
+    struct kv *kv = open_kv(1, 5, 2, 5);
     int shared;
     CHECK(kv_admit(kv, 0, &(struct kv_ask){.tokens = P, .most = 5 * P}, &shared));
     CHECK(admit(kv, 1, 2 * P, NULL, 0, 0));
@@ -309,14 +448,14 @@ TEST(kv_promise_adds_what_is_free_and_refuses_what_is_not)
 
 TEST(kv_pages_beyond_the_limit_are_not_there_yet)
 {
-    struct kv *kv = kv_open(1, 8, 2, 8, NULL);
-    kv_limit(kv, 2);
+    struct kv *kv = open_kv(1, 8, 2, 8);
+    kv_limit(kv, 0, 2);
     CHECK_EQ(kv_count(kv).usable, 2);
     CHECK(!admit(kv, 0, 3 * P, NULL, 0, 0));
     CHECK(admit(kv, 0, 2 * P, NULL, 0, 0));
     kv_grow(kv, 0, 2 * P);
     CHECK(kv_table(kv, 0)[0] < 2 && kv_table(kv, 0)[1] < 2);
-    kv_limit(kv, 8);
+    kv_limit(kv, 0, 8);
     sound(kv);
     CHECK(admit(kv, 1, 6 * P, NULL, 0, 0));
     kv_close(kv);
@@ -325,7 +464,7 @@ TEST(kv_pages_beyond_the_limit_are_not_there_yet)
 /* Four pages in common and one of its own each; the kinds are counted where the pages are. */
 TEST(kv_counts_tokens_for_who_holds_them_alone_and_once_where_several_do)
 {
-    struct kv *kv = kv_open(1, 16, 2, 8, NULL);
+    struct kv *kv = open_kv(1, 16, 2, 8);
     uint8_t kind[5 * P];
     int shared;
     for (int i = 0; i < 5 * P; i++) kind[i] = i < 2 * P ? 0 : i < 4 * P ? 2 : 3;
@@ -361,7 +500,7 @@ TEST(kv_counts_tokens_for_who_holds_them_alone_and_once_where_several_do)
 
 TEST(kv_a_run_takes_the_pages_it_was_given_in_their_order)
 {
-    struct kv *kv = kv_open(1, 10, 2, 8, NULL);
+    struct kv *kv = open_kv(1, 10, 2, 8);
     int first = 4, shared;
     CHECK(kv_admit(kv, 0, &(struct kv_ask){.tokens = 3 * P, .first = &first}, &shared));
     kv_grow(kv, 0, 3 * P);
@@ -370,140 +509,6 @@ TEST(kv_a_run_takes_the_pages_it_was_given_in_their_order)
     kv_drop(kv, 0);
     sound(kv);
     CHECK_EQ(kv_count(kv).held, 0);
-    kv_close(kv);
-}
-
-/* ------------------------------------------------------------------ pages from elsewhere */
-
-/* All pages of a text of n tokens, or as many as there is room for. */
-static int adopt_all(struct kv *kv, const int32_t *ids, int n)
-{
-    int got = 0;
-    for (int at = P; at <= n; at += P) {
-        if (kv_find(kv, ids, at) >= 0) continue;
-        if (kv_adopt(kv, ids, at, 7, 1) < 0) break;
-        got++;
-        sound(kv);
-    }
-    return got;
-}
-
-TEST(kv_adopted_pages_are_shared_like_computed_ones)
-{
-    struct kv *kv = kv_open(1, 8, 2, 8, NULL);
-    static const uint8_t kind[5 * P] = {[0] = 2, [P] = 3, [P + 1] = 3};
-    const int32_t *ids = text(3 * P, 0, 3 * P + 1);
-    int shared;
-    CHECK_EQ(adopt_all(kv, ids, 3 * P), 3);
-    struct kv_count c = kv_count(kv);
-    CHECK(c.cached == 3 && c.adopted == 3 && c.held == 0 && c.tokens == 0);
-    struct kv_page_info i = kv_page_info(kv, kv_find(kv, ids, 2 * P));
-    CHECK(i.cached && i.agent == 7 && i.kind[1] == P);
-    struct kv_ask ask = {.tokens = 5 * P, .ids = ids, .n = 3 * P + 1, .kind = kind, .agent = 4};
-    CHECK(kv_admit(kv, 0, &ask, &shared));
-    sound(kv);
-    CHECK_EQ(shared, 3 * P);
-    struct kv_slot_count own = kv_slot_count(kv, 0);
-    CHECK(own.own[0] == 3 * P - 3 && own.own[2] == 1 && own.own[3] == 2); /* the holder's kinds, not kind 1 */
-    CHECK_EQ(kv_page_info(kv, kv_find(kv, ids, P)).agent, 4);
-    kv_drop(kv, 0);
-    sound(kv);
-    CHECK_EQ(kv_count(kv).cached, 3);
-    kv_close(kv);
-}
-
-TEST(kv_adopts_only_after_a_known_front_and_can_take_it_back)
-{
-    struct kv *kv = kv_open(1, 8, 2, 8, NULL);
-    const int32_t *ids = text(3 * P, 0, 3 * P);
-    CHECK_EQ(kv_adopt(kv, ids, 2 * P, 0, 0), KV_NO_FRONT);
-    int first = kv_adopt(kv, ids, P, 0, 0);
-    CHECK(first >= 0 && kv_find(kv, ids, P) == first && kv_find(kv, ids, 2 * P) == -1);
-    CHECK_EQ(kv_adopt(kv, ids, 3 * P, 0, 0), KV_NO_FRONT);
-    kv_disown(kv, first);
-    sound(kv);
-    CHECK(kv_find(kv, ids, P) == -1 && kv_count(kv).cached == 0 && kv_count(kv).adopted == 0);
-    kv_close(kv);
-}
-
-TEST(kv_adoption_takes_no_promised_room_and_never_its_own_front)
-{
-    struct kv *kv = kv_open(1, 6, 2, 8, NULL);
-    static int32_t ids[8 * P];
-    memcpy(ids, text(8 * P, 0, 8 * P), sizeof ids);
-    CHECK(admit(kv, 0, 2 * P, NULL, 0, 0)); /* two are promised, none is taken */
-    CHECK_EQ(adopt_all(kv, ids, 8 * P), 4);
-    CHECK_EQ(kv_adopt(kv, ids, 5 * P, 0, 0), KV_NO_ROOM);
-    CHECK_EQ(kv_count(kv).evicted, 0);
-    kv_grow(kv, 0, 2 * P); /* takes the two that are free */
-    sound(kv);
-    CHECK_EQ(kv_adopt(kv, ids, 5 * P, 0, 0), KV_NO_ROOM); /* all others are its own front */
-    kv_drop(kv, 0);
-    CHECK_EQ(adopt_all(kv, ids, 8 * P), 2);
-    kv_close(kv);
-}
-
-TEST(kv_adoption_makes_way_by_age_and_its_last_pages_go_first)
-{
-    struct kv *kv = kv_open(1, 6, 2, 8, NULL);
-    static int32_t old[4 * P], ids[4 * P];
-    memcpy(old, text(0, 1, 4 * P), sizeof old);
-    memcpy(ids, text(0, 2, 4 * P), sizeof ids);
-    CHECK(admit(kv, 0, 4 * P, old, 4 * P, 0));
-    fill(kv, 0, old, 4 * P);
-    kv_drop(kv, 0);
-    CHECK_EQ(adopt_all(kv, ids, 4 * P), 4);
-    CHECK_EQ(kv_count(kv).evicted, 2);
-    CHECK(kv_find(kv, old, 2 * P) >= 0 && kv_find(kv, old, 3 * P) == -1);
-    CHECK(admit(kv, 0, 3 * P, NULL, 0, 0)); /* three pages: the two old ones, then the adopted text's last */
-    kv_grow(kv, 0, 3 * P);
-    sound(kv);
-    CHECK(kv_find(kv, old, P) == -1);
-    CHECK(kv_find(kv, ids, 3 * P) >= 0 && kv_find(kv, ids, 4 * P) == -1);
-    kv_close(kv);
-}
-
-/* Asking for a page of a known front is a use of that front: it gets young again, first page last. */
-TEST(kv_adoption_keeps_the_front_it_goes_on_from)
-{
-    struct kv *kv = kv_open(1, 4, 2, 8, NULL);
-    static int32_t ids[3 * P], other[2 * P];
-    memcpy(ids, text(0, 1, 3 * P), sizeof ids);
-    memcpy(other, text(0, 2, 2 * P), sizeof other);
-    CHECK_EQ(adopt_all(kv, ids, 2 * P), 2);
-    CHECK_EQ(adopt_all(kv, other, 2 * P), 2);
-    CHECK(kv_adopt(kv, ids, 3 * P, 0, 0) >= 0); /* no page is free, and its front was the oldest */
-    sound(kv);
-    CHECK(kv_find(kv, ids, 3 * P) >= 0 && kv_find(kv, other, P) >= 0 && kv_find(kv, other, 2 * P) == -1);
-    kv_close(kv);
-}
-
-/* A sequence that computes what was adopted meanwhile ends up holding it. */
-TEST(kv_a_computed_twin_gives_way_to_an_adopted_page)
-{
-    struct kv *kv = kv_open(1, 6, 2, 8, NULL);
-    const int32_t *ids = text(2 * P, 0, 2 * P);
-    CHECK(admit(kv, 0, 2 * P, NULL, 0, 0));
-    kv_grow(kv, 0, 2 * P);
-    CHECK_EQ(adopt_all(kv, ids, 2 * P), 2);
-    kv_know(kv, 0, ids, 2 * P);
-    sound(kv);
-    CHECK_EQ(kv_table(kv, 0)[0], kv_find(kv, ids, P));
-    CHECK_EQ(kv_count(kv).held, 2);
-    CHECK_EQ(kv_count(kv).tokens, 2 * P);
-    kv_drop(kv, 0);
-    kv_close(kv);
-}
-
-TEST(kv_pages_of_another_identity_are_other_pages)
-{
-    struct kv *kv = kv_open(1, 6, 2, 8, NULL);
-    const int32_t *ids = text(P, 0, P);
-    kv_identify(kv, (struct sip128){1, 2});
-    CHECK_EQ(adopt_all(kv, ids, P), 1);
-    CHECK(kv_find(kv, ids, P) >= 0);
-    kv_identify(kv, (struct sip128){1, 3}); /* against the rules, to see the two meet in one table */
-    CHECK_EQ(kv_find(kv, ids, P), -1);
     kv_close(kv);
 }
 

@@ -466,9 +466,9 @@ TEST(naive_page_policies_let_equal_prompts_in_together_and_share_nothing)
 }
 
 /* Pages that the system has not given yet are no reason to die. */
-static int one_more_page(void *self, bool wait, int more)
+static int one_more_page(void *self, int group, bool wait, int more)
 {
-    (void)self;
+    (void)self, (void)group;
     return more + wait;
 }
 
@@ -479,7 +479,7 @@ TEST(naive_policies_wait_for_the_whole_pool_to_be_there)
         struct engine *e = open_with(forever, (struct engine_config){.ctx = 8 * P, .max_seqs = 4, .pool_tokens = 8 * P,
                                                                      .naive = policy[i]});
         e->sched->cfg.runner.usable_pages = one_more_page;
-        kv_limit(e->sched->kv, 5); /* enough for the sound one */
+        kv_limit(e->sched->kv, 0, 5); /* enough for the sound one */
         int one = submit(e, 1, 3 * P, 2 * P);
         step(e);
         CHECK_EQ(figures(e).usable_tokens, 8 * P);

@@ -49,12 +49,13 @@ static void sound(struct world *w, struct side *x)
 static void open_side(struct world *w, struct side *x, int pages, bool overcommit, bool limited)
 {
     struct err err = {0};
-    fake_open(&x->f, pages, vocab_eos(w->v), 3);
-    x->f.there = limited ? 1 : pages;
+    fake_open(&x->f, &(struct kv_group){.pages = pages}, 1, vocab_eos(w->v), 3);
+    x->f.group[0].there = limited ? 1 : pages;
     x->f.fail_load = x->f.fail_save = 40;
     struct sched_config cfg = {.vocab = w->v, .token_text = sched_token_text(w->v), .ctx = CTX, .max_seqs = 3,
-                               .max_rows = 20, .max_outs = 4, .groups = 1, .pages = pages, .text_bytes = 1 << 20,
-                               .overcommit = overcommit, .park_bytes = 20 * sizeof(struct fake_page),
+                               .max_rows = 20, .max_outs = 4, .groups = 1, .group = {{.pages = pages}},
+                               .text_bytes = 1 << 20, .overcommit = overcommit,
+                               .park_bytes = 20 * sizeof(struct fake_page),
                                .keeps_pages = true, .identity = {7, 9},
                                .runner = fake_runner(&x->f, true, limited)};
     x->s = x->f.s = sched_open(&cfg, &err);

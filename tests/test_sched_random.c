@@ -93,11 +93,22 @@ static void spoil(struct world *w, struct request *r, struct one *q)
     }
 }
 
+/* Does one of so many tokens need more than a whole pool at once?  With a window: the window - 1 tokens before a pass
+ * and its rows, wherever in a page they begin. */
+static bool never_fits(const struct world *w, int tokens)
+{
+    for (int g = 0; g < w->plan.groups; g++) {
+        int window = w->plan.group[g].window, pages = (tokens + KERN_PAGE - 1) / KERN_PAGE;
+        int at_once = (window - 1 + w->plan.rows + KERN_PAGE - 2) / KERN_PAGE + 1;
+        if ((window ? MIN(pages, at_once) : pages) > w->plan.group[g].pages) return true;
+    }
+    return tokens > w->plan.ctx;
+}
+
 /* May it be refused like this? */
 static bool refusal_is_just(struct world *w, const struct one *q, const struct request *r, bool bad, int rc)
 {
-    int need = q->n + q->ask.max_tokens;
-    bool never = need > w->plan.ctx || (need + KERN_PAGE - 1) / KERN_PAGE > w->plan.pages;
+    bool never = never_fits(w, q->n + q->ask.max_tokens);
     switch (rc) {
     case ENGINE_BAD_REQUEST: return bad;
     case ENGINE_NEVER_FITS: return bad || never;
@@ -199,7 +210,7 @@ static int step(struct world *w)
     struct err err = {0};
     int64_t failed = w->f.failed_runs + w->f.failed_loads;
     int n = sched_step(w->s, ev, w->plan.cap, &err);
-    w->usable = w->f.there;
+    w->usable = world_usable(w);
     failed = w->f.failed_runs + w->f.failed_loads - failed;
     HOLDS(w, n >= 0 && n <= w->plan.cap && (!err.text[0] || failed > 0));
     for (int i = 0; i < LIVE; i++) {
@@ -231,7 +242,7 @@ static void check_wait(struct world *w)
 static void drain(struct world *w)
 {
     int steps = 0;
-    w->f.there = w->plan.pages;
+    for (int g = 0; g < w->plan.groups; g++) w->f.group[g].there = w->plan.group[g].pages;
     while (step(w) > 0) {
         w->op++;
         world_check(w);
@@ -248,6 +259,7 @@ static void drain(struct world *w)
 
 static void any_operation(struct world *w, int submits)
 {
+    struct fake_pool *g = &w->f.group[below(w, w->plan.groups)];
     int what = below(w, 100);
     if (what < submits) submit(w);
     else if (what < submits + 1) cancel(w);
@@ -256,7 +268,7 @@ static void any_operation(struct world *w, int submits)
         struct one *q = &w->one[below(w, LIVE)];
         if (q->at == OVER && (q->told_end || one_in(w, 4))) drop(w, q);
     } else if (what < submits + 14) check_wait(w);
-    else if (what < submits + 15 && w->f.there < w->plan.pages) w->f.there++;
+    else if (what < submits + 15 && g->there < g->is.pages) g->there++;
     else step(w);
 }
 
@@ -311,8 +323,8 @@ static void history(const char *name, struct plan plan, int64_t ops)
     finish(w);
 }
 
-static const struct plan SOUND = {.pages = 20, .slots = 4, .rows = 12, .outs = 6, .ctx = 160, .text = 2 << 20,
-                                  .cap = 256};
+static const struct plan SOUND = {.groups = 1, .group = {{.pages = 20}}, .slots = 4, .rows = 12, .outs = 6,
+                                  .ctx = 160, .text = 2 << 20, .cap = 256};
 
 TEST(random_promises_for_the_worst_case)
 {
@@ -324,7 +336,7 @@ TEST(random_promises_of_pages_that_come_one_by_one)
     struct plan p = SOUND;
     p.limited = true;
     p.ctx = 200; /* more than the pool of 12 pages */
-    p.pages = 12;
+    p.group[0].pages = 12;
     p.text = 40 << 10;
     p.cap = 4;
     history("one by one", p, 150000);
@@ -354,7 +366,7 @@ TEST(random_overcommit_with_all_the_room_to_park)
     struct plan p = SOUND;
     p.overcommit = true;
     p.park_pages = 64;
-    p.pages = 14;
+    p.group[0].pages = 14;
     p.slots = 6;
     p.rows = 7; /* pre-fill takes long, and is parked half way */
     history("all room", p, 200000);
@@ -370,6 +382,64 @@ TEST(random_overcommit_where_everything_fails_now_and_then)
     p.fail_load = 60;
     p.cap = 4;
     history("failures", p, 150000);
+}
+
+/* ------------------------------------------------------------------ groups with windows */
+
+/* A pool that does not hold the longest context, of sequences that give back what their window has left behind: each
+ * needs (23 + 12 + 14) / 16 + 1 = 4 pages at most. */
+static const struct plan NARROW = {.groups = 1, .group = {{.pages = 9, .window = 24}}, .slots = 4, .rows = 12,
+                                   .outs = 6, .ctx = 160, .text = 2 << 20, .cap = 256};
+
+TEST(random_promises_of_a_window)
+{
+    history("window", NARROW, 150000);
+}
+
+TEST(random_promises_of_layers_with_a_window_beside_others)
+{
+    struct plan p = NARROW;
+    p.groups = 2;
+    p.group[0] = (struct kv_group){.pages = 14};
+    p.group[1].pages = 12;
+    history("two groups", p, 100000);
+}
+
+TEST(random_windows_whose_pages_come_one_by_one)
+{
+    struct plan p = NARROW;
+    p.limited = true;
+    p.groups = 3;
+    p.group[1] = (struct kv_group){.pages = 7, .window = 2};
+    p.group[2] = (struct kv_group){.pages = 12, .window = 100};
+    p.ctx = 220;
+    p.text = 40 << 10;
+    p.cap = 4;
+    history("three groups", p, 100000);
+}
+
+TEST(random_windows_with_overcommit_and_nothing_kept)
+{
+    struct plan p = NARROW;
+    p.overcommit = true;
+    p.group[0] = (struct kv_group){.pages = 16, .window = 90};
+    p.slots = 6;
+    history("windows computed again", p, 150000);
+}
+
+TEST(random_windows_with_overcommit_where_everything_fails_now_and_then)
+{
+    struct plan p = NARROW;
+    p.overcommit = true;
+    p.slots = 6;
+    p.groups = 2;
+    p.group[0] = (struct kv_group){.pages = 12};
+    p.group[1] = (struct kv_group){.pages = 11, .window = 33};
+    p.park_pages = 40;
+    p.fail_run = 300;
+    p.fail_save = 40;
+    p.fail_load = 60;
+    history("windows parked", p, 150000);
 }
 
 /* ------------------------------------------------------------------ readers in other threads */
