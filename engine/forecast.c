@@ -45,7 +45,7 @@ int forecast_turn(const struct forecast_agent *a) { return named(first_over(a, M
 struct crew {
     const struct forecast_agent *a;
     int n, unknown;
-    int64_t page, front, seqs, pages; /* pages: of the pool */
+    int64_t page, front, seqs, pages, most; /* pages: of the pool; most: of it for one sequence */
 };
 
 static struct crew crew_of(const struct forecast_agent *a, int n, const struct forecast_pool *pool)
@@ -53,6 +53,7 @@ static struct crew crew_of(const struct forecast_agent *a, int n, const struct f
     struct crew c = {.a = a, .n = MAX(n, 0), .page = MAX(pool->page, 1), .front = MAX(pool->front, 0),
                      .seqs = MAX(pool->seqs, 1)};
     c.pages = (int64_t)(MIN(pool->tokens, INT64_MAX) / (uint64_t)c.page);
+    c.most = pool->most > 0 ? ((int64_t)pool->most + c.page - 1) / c.page : INT64_MAX;
     for (int i = 0; i < c.n; i++) c.unknown += forecast_turn(&a[i]) == FORECAST_UNKNOWN;
     return c;
 }
@@ -76,7 +77,7 @@ static int64_t own_pages(const struct crew *c, int i, int64_t turn, bool call)
     const struct forecast_agent *a = &c->a[i];
     int64_t tokens = context_at(a, turn);
     if (call) tokens = MIN(tokens + MAX(a->max_tokens, 0), MAX(a->ctx, 0));
-    return (tokens + c->page - 1) / c->page - shared_pages(c, a);
+    return MIN((tokens + c->page - 1) / c->page - shared_pages(c, a), c->most);
 }
 
 /* The pages of those agents that have more than `floor` of their own; *count: how many they are. */
@@ -138,7 +139,7 @@ static struct forecast_at first_refused(const struct crew *c, bool alone)
     for (int i = 0; i < c->n; i++) {
         int64_t ctx = MAX(c->a[i].ctx, 0), limit = ctx;
         if (alone) {
-            if (c->pages >= (ctx + c->page - 1) / c->page) continue;
+            if (c->pages >= MIN((ctx + c->page - 1) / c->page, c->most)) continue;
             limit = c->pages * c->page;
         }
         int turn = named(first_over(&c->a[i], limit));

@@ -21,7 +21,8 @@
  *
  * The whole: an agent whose context is full stays full (its calls are refused, and it grows no more).  The common front
  * is held once, in whole pages, as engine/kv.h shares it; how much of it an agent shares is taken from its present
- * prompt.  Every sequence is rounded up to whole pages.
+ * prompt.  Every sequence is rounded up to whole pages.  With a window (`most`) a sequence that has outgrown it takes
+ * that much; the common front is still counted beside it.
  *
  * Pure: nothing is allocated, everything is the caller's, any thread.  Every int may come from outside: negative counts
  * as 0 (page and seqs: as 1), and all sums of such numbers fit in the 64 bits that they are made in. */
@@ -65,6 +66,8 @@ struct forecast_pool {
     int page;        /* tokens of a page: KERN_PAGE */
     int front;       /* tokens with which all prompts begin */
     int seqs;        /* that run at once */
+    int most;        /* tokens that one sequence takes of the pool at most, however long it is (engine_info's
+                        kv_seq_tokens): its attention has a window; 0: all that it has */
 };
 
 /* What may run full, the gravest first. */

@@ -27,7 +27,7 @@ static int between(int low, int high) { return low + below(high - low + 1); }
 
 /* Turns count from 1.  wanted: what the next prompt would be if nothing ever stopped it; held: what is kept of it. */
 struct sim {
-    int n, page, front, seqs, pool_pages;
+    int n, page, front, seqs, pool_pages, most; /* most: pages of one sequence, which has a window; 0: none has */
     struct sim_agent { int max_tokens, ctx, held, wanted[HORIZON + 2], growth[HORIZON + 1]; } a[MOST_AGENTS];
     int own_first[MOST_AGENTS];   /* the turn of the agent's first refusal; 0: none within the horizon */
     int first[FORECAST_LIMITS];   /* the same of the whole */
@@ -48,6 +48,8 @@ static int count_shared(int tokens, const struct sim *s)
     for (int end = s->page; end <= s->front && end < tokens; end += s->page) pages++;
     return pages;
 }
+
+static int at_most(const struct sim *s, int pages) { return s->most ? MIN(pages, s->most) : pages; }
 
 static void meets(struct sim *s, int turn, enum forecast_limit limit, int agent)
 {
@@ -80,10 +82,10 @@ static void sim_turn(struct sim *s, int turn)
             meets(s, turn, FORECAST_CONTEXT, i);
         }
         int shared = count_shared(a->held, s), call = count_pages(MIN(a->held + a->max_tokens, a->ctx), s->page);
-        if (call > s->pool_pages) meets(s, turn, FORECAST_ALONE, i);
+        if (at_most(s, call) > s->pool_pages) meets(s, turn, FORECAST_ALONE, i);
         front = MAX(front, shared);
-        cache += count_pages(a->held, s->page) - shared;
-        insert(own, i, call - shared);
+        cache += at_most(s, count_pages(a->held, s->page) - shared);
+        insert(own, i, at_most(s, call - shared));
     }
     for (int i = 0; i < MIN(s->seqs, s->n); i++) calls += own[i];
     if (front + cache > s->pool_pages) meets(s, turn, FORECAST_CACHE, -1);
@@ -128,13 +130,14 @@ static void sim_draw(struct sim *s, int jitter_of)
         sum += a->ctx;
     }
     s->pool_pages = below(sum + sum / 4) / s->page;
+    if (below(4) == 0) s->most = between(1, 600 / s->page + 2);
     sim_run(s);
 }
 
 static struct forecast_pool pool_of(const struct sim *s)
 {
     return (struct forecast_pool){.tokens = (uint64_t)(s->pool_pages * s->page + below(s->page)), .page = s->page,
-                                  .front = s->front, .seqs = s->seqs};
+                                  .front = s->front, .seqs = s->seqs, .most = s->most * s->page};
 }
 
 static void start(const struct sim *s, struct forecast_agent *a, bool planned)
@@ -423,7 +426,7 @@ TEST(forecast_is_the_same_for_tokens_of_any_size)
             a[i].largest *= k;
         }
         pool = (struct forecast_pool){.tokens = pool.tokens * (uint64_t)k, .page = pool.page * k,
-                                      .front = pool.front * k, .seqs = pool.seqs};
+                                      .front = pool.front * k, .seqs = pool.seqs, .most = pool.most * k};
         struct forecast g = forecast_make(a, s.n, &pool);
         CHECK_MEM(&f, &g, sizeof f);
     }
@@ -460,7 +463,7 @@ TEST(forecast_of_hostile_numbers_keeps_its_order)
         int n = below(4);
         for (int i = 0; i < n; i++) hostile_agent(&a[i]);
         struct forecast_pool pool = {.tokens = tokens[below(COUNT_OF(tokens))], .page = hostile(), .front = hostile(),
-                                     .seqs = hostile()};
+                                     .seqs = hostile(), .most = hostile()};
         struct forecast f = forecast_make(a, n, &pool);
         for (int l = 0; l < FORECAST_LIMITS; l++) {
             CHECK(f.at[l].turn >= 0 && f.at[l].agent >= -1 && f.at[l].agent < n);
