@@ -18,8 +18,9 @@
  *
  * Who goes first: parked requests, then by priority, then by age.  A request that finds no room may be overtaken by
  * smaller or more important ones, but 16 times at most: then nobody is admitted before it.  A request that was admitted
- * can finish: its pages are promised to it for prompt + max_tokens (without overcommit), and are given back when it
- * ends; then they are cache, and whoever comes next may have them.  So an agent that waits for a tool holds nothing.
+ * can finish: its pages are promised to it for prompt + max_tokens (without overcommit; of a model whose attention has
+ * a window, for what it sees at once), and are given back when it ends, or its window has left them behind; then they
+ * are cache, and whoever comes next may have them.  So an agent that waits for a tool holds nothing.
  *
  * Threads: one thread calls the operations, but snapshot() and memory().  After open() nothing is allocated, except by
  * the policies of naive.h.  struct answer may be read by another thread while it grows: its counters are atomic, and
@@ -59,7 +60,7 @@ struct engine_config {
     int ctx;      /* most tokens a sequence may hold; 0: the model's own context, at most 4096 */
     int max_seqs; /* sequences that run at once; 0: 8 */
     int max_rows; /* tokens in one pass; 0: by backend and size of the model (chunk.h) */
-    uint64_t pool_tokens; /* tokens that the KV pool holds; 0: ctx * max_seqs */
+    uint64_t pool_tokens; /* tokens that the KV pool holds; 0: what max_seqs sequences of ctx can need */
     enum ktype kv_type;   /* KT_F16, KT_F32, or KT_Q8_0 where heads are a whole number of 32 values */
     int template; /* enum template_kind, or -1: what the file asks for */
     /* Room for requests and their answers, until they are dropped; 0: twice max_seqs of the largest. */
@@ -87,11 +88,12 @@ struct engine_info {
     char backend[128];   /* the device in words */
     char kernels[160];   /* which kernel serves which weight type */
     uint64_t parameters, weight_bytes, kv_bytes, work_bytes; /* bytes as taken from the device */
-    uint64_t kv_bytes_per_token;
+    uint64_t kv_bytes_per_token, kv_seq_tokens; /* seq_tokens: of the KV pool that one sequence is promised at most */
     size_t page_bytes;           /* what page_get() copies; 0: this engine's pages cannot be kept elsewhere */
     struct engine_name identity; /* engines that say the same may exchange pages: identity.h says what is in it */
     struct ledger ledger; /* the same bytes by class, under their ceiling */
     int ctx, ctx_trained, vocab, layers, max_seqs, max_rows;
+    int window; /* a token sees itself and the window - 1 before it, and no more is kept; 0: all of ctx */
 };
 
 /* How tokens are chosen; struct kern_sample says what each does and in which order. */
@@ -281,8 +283,9 @@ struct engine_ops {
      * the last, since each goes on from the one before.  0, also for one that is known; or ENGINE_UNKNOWN: the one
      * before is not; ENGINE_NOT_NOW: no room; ENGINE_FAULT.  The bytes are believed: the caller has them from an engine
      * with this identity, by page_get(), and knows that they are whole.  agent: whose it is until a request holds it.
-     * Engines whose pages have no content (scripted), that fail on purpose (naive.h), or that have a window say
-     * page_bytes 0 and, to both, ENGINE_BAD_REQUEST. */
+     * Engines whose pages have no content (scripted), that fail on purpose (naive.h), or whose attention has a window
+     * below the context (info's window) or several groups of layers, say page_bytes 0 and, to both,
+     * ENGINE_BAD_REQUEST. */
     int (*page_get)(struct engine *e, const int32_t *ids, int n, void *bytes, struct err *err);
     int (*page_put)(struct engine *e, const int32_t *ids, int n, int agent, const void *bytes, struct err *err);
 

@@ -4,13 +4,14 @@
 int fit_ledger(const struct fit *f, uint64_t weights, int ctx, int seqs, struct ledger *out, struct err *err)
 {
     struct forward plan;
-    int outs = MAX(seqs, 16), rows = MAX(f->max_rows, seqs + 1), pages;
-    if (__builtin_mul_overflow(kv_pages_for(ctx), seqs, &pages)) return err_set(err, -1, "too many KV pages to count");
+    int outs = MAX(seqs, 16), rows = MAX(f->max_rows, seqs + 1), pages, window = kv_window(f->m->window, ctx);
+    if (__builtin_mul_overflow(kv_need(window, rows, ctx), seqs, &pages))
+        return err_set(err, -1, "too many KV pages to count");
     if (forward_plan(&plan, f->m, f->k, ctx, rows, outs, pages, f->kv_type, err)) return -1;
     forward_ledger(&plan, out);
     struct sched_config s = {.vocab = f->vocab, .token_text = f->token_text, .ctx = ctx, .max_seqs = seqs,
-                             .max_rows = rows, .max_outs = outs, .groups = 1, .group = {{.pages = pages}},
-                             .park_bytes = f->park_bytes};
+                             .max_rows = rows, .max_outs = outs, .groups = 1,
+                             .group = {{.pages = pages, .window = window}}, .park_bytes = f->park_bytes};
     s.text_bytes = f->text_bytes ? f->text_bytes : sched_text_bytes(f->token_text, ctx, seqs);
     sched_ledger(&s, out);
     out->ceiling = f->ceiling;

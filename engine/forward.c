@@ -37,7 +37,8 @@ int forward_plan(struct forward *f, const struct model *m, const struct kern *k,
                                  .max_outs = max_outs,
                                  .max_ctx = ctx};
     f->group = (struct kern_group){
-        .layers = m->layers, .kv_heads = m->kv_heads, .head_dim = m->head_dim, .kv_type = kv_type, .pages = pages};
+        .layers = m->layers, .kv_heads = m->kv_heads, .head_dim = m->head_dim, .kv_type = kv_type,
+        .window = kv_window(m->window, ctx), .pages = pages};
     f->group.page_bytes = k->kv_page_bytes(&f->group);
     if (f->group.page_bytes == 0) return refuse_kv(&f->group, err);
     uint64_t rows = (uint64_t)max_rows, outs = (uint64_t)max_outs, heads = (uint64_t)m->heads * (uint64_t)m->head_dim,

@@ -139,7 +139,8 @@ static int plan_under_ceiling(struct engine *e, const struct engine_config *cfg,
         struct engine_config smaller = *cfg;
         int ctx = fit_ctx(&f, l->model.bytes, i->max_seqs, i->ctx);
         if (ctx > 0) smaller.ctx = ctx; /* else refused below, with figures */
-        if (maker_sizes(e, &smaller, i->ctx_trained, i->max_rows, pages, err)) return ENGINE_FAULT;
+        struct maker_model m = {.ctx = i->ctx_trained, .window = l->model.window, .rows = i->max_rows};
+        if (maker_sizes(e, &smaller, &m, pages, err)) return ENGINE_FAULT;
     }
     if (forward_plan(&l->forward, &l->model, l->k, i->ctx, i->max_rows, maker_outs(e), *pages, cfg->kv_type, err))
         return ENGINE_FAULT;
@@ -209,8 +210,10 @@ static int open_model(struct engine *e, const struct engine_config *cfg, const s
     if (naive_check_config(cfg, true, err)) return ENGINE_FAULT;
     if (pick_backend(l, cfg, err) || maker_vocab_open(e, cfg, g, &kind, err)) return ENGINE_FAULT;
     if (model_plan(&l->model, g, e->info.vocab, l->k, err)) return ENGINE_FAULT;
-    int rows = chunk_rows(l->k->name, l->model.parameters);
-    if (maker_sizes(e, cfg, l->model.ctx_trained, rows, &pages, err)) return ENGINE_FAULT;
+    struct maker_model m = {.ctx = l->model.ctx_trained, .window = l->model.window,
+                            .rows = chunk_rows(l->k->name, l->model.parameters)};
+    if (maker_sizes(e, cfg, &m, &pages, err)) return ENGINE_FAULT;
+    if (naive_check_window(cfg->naive, e->info.window, err)) return ENGINE_FAULT;
     int rc = plan_under_ceiling(e, cfg, g, &pages, &sched, err);
     if (rc) return rc;
     if (take_slabs(l, cfg, err)) return ENGINE_FAULT;

@@ -48,20 +48,22 @@ int maker_vocab_open(struct engine *e, const struct engine_config *cfg, const st
     return 0;
 }
 
-int maker_sizes(struct engine *e, const struct engine_config *cfg, int ctx_trained, int rows, int *pages,
+int maker_sizes(struct engine *e, const struct engine_config *cfg, const struct maker_model *m, int *pages,
                 struct err *err)
 {
     struct engine_info *i = &e->info;
-    i->ctx_trained = ctx_trained;
-    i->ctx = cfg->ctx > 0 ? cfg->ctx : MIN(ctx_trained, 4096);
+    i->ctx_trained = m->ctx;
+    i->ctx = cfg->ctx > 0 ? cfg->ctx : MIN(m->ctx, 4096);
     i->max_seqs = cfg->max_seqs > 0 ? cfg->max_seqs : 8;
-    i->max_rows = MAX(cfg->max_rows > 0 ? cfg->max_rows : rows, i->max_seqs + 1);
+    i->max_rows = MAX(cfg->max_rows > 0 ? cfg->max_rows : m->rows, i->max_seqs + 1);
     if (i->ctx > 1 << 27 || i->max_seqs > SCHED_REQUESTS || i->max_rows > 1 << 20)
         return err_set(err, ENGINE_FAULT, "%d sequences of %d tokens in passes of %d are more than can be counted",
                        i->max_seqs, i->ctx, i->max_rows);
+    i->window = kv_window(m->window, i->ctx);
+    int need = kv_need(i->window, i->max_rows, i->ctx);
+    i->kv_seq_tokens = (uint64_t)need * KERN_PAGE;
     /* Each sequence rounds up to whole pages by itself, unless the pool's size was named. */
-    uint64_t n = cfg->pool_tokens ? (cfg->pool_tokens - 1) / KERN_PAGE + 1
-                                  : (uint64_t)kv_pages_for(i->ctx) * (uint64_t)i->max_seqs;
+    uint64_t n = cfg->pool_tokens ? (cfg->pool_tokens - 1) / KERN_PAGE + 1 : (uint64_t)need * (uint64_t)i->max_seqs;
     if (n > INT32_MAX / KERN_PAGE)
         return err_set(err, ENGINE_FAULT, "a KV pool of %llu pages is more than can be counted", (unsigned long long)n);
     *pages = (int)n;
@@ -79,7 +81,7 @@ void maker_sched_plan(const struct engine *e, const struct engine_config *cfg, i
                                  .max_rows = e->info.max_rows,
                                  .max_outs = maker_outs(e),
                                  .groups = 1,
-                                 .group = {{.pages = pages}},
+                                 .group = {{.pages = pages, .window = e->info.window}},
                                  .park_bytes = cfg->park_bytes,
                                  .overcommit = cfg->overcommit,
                                  .naive = {.policy = cfg->naive}};

@@ -24,9 +24,15 @@ void maker_free(struct engine *e);
 int maker_vocab_open(struct engine *e, const struct engine_config *cfg, const struct gguf *g, enum template_kind *kind,
                      struct err *err);
 
-/* The sizes that the configuration leaves open, into e->info; and the KV pool's pages (again, after ctx changed).
- * rows: of a pass, when it does not say. */
-int maker_sizes(struct engine *e, const struct engine_config *cfg, int ctx_trained, int rows, int *pages,
+/* What the model says of sizes. */
+struct maker_model {
+    int ctx;    /* that it was trained for */
+    int window; /* of its attention; 0: none */
+    int rows;   /* of a pass, when the configuration does not say */
+};
+
+/* The sizes that the configuration leaves open, into e->info; and the KV pool's pages (again, after ctx changed). */
+int maker_sizes(struct engine *e, const struct engine_config *cfg, const struct maker_model *m, int *pages,
                 struct err *err);
 int maker_outs(const struct engine *e); /* rows of a pass that may want logits */
 /* What the scheduler will be, by e->info and cfg; runner and template are left. */

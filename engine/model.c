@@ -15,11 +15,12 @@ struct arch {
     const char *name;
     bool neox;     /* which pairs are rotated together: struct kern_rope */
     bool qkv_bias; /* q, k and v must have biases; else they may */
+    bool window;   /* attention.sliding_window is in force (model.h) */
 };
 
 static const struct arch archs[] = {
-    {"llama", false, false},
-    {"qwen2", true, true},
+    {"llama", false, false, true},
+    {"qwen2", true, true, false},
 };
 
 struct planner {
@@ -103,7 +104,7 @@ static int read_sizes(struct planner *p)
     if (key_int(p, "feed_forward_length", -1, 1, MODEL_MAX_FF, &m->ff)) return -1;
     if (key_int(p, "attention.head_count", -1, 1, MODEL_MAX_HEADS, &m->heads)) return -1;
     if (key_int(p, "attention.head_count_kv", m->heads, 1, m->heads, &m->kv_heads)) return -1;
-    if (key_int(p, "context_length", -1, 1, 1 << 24, &m->ctx_trained)) return -1;
+    if (key_int(p, "context_length", -1, 1, MODEL_MAX_CTX, &m->ctx_trained)) return -1;
     if (key_int(p, "expert_count", 0, 0, 0, &experts)) return -1;
     if (m->heads % m->kv_heads)
         return err_set(p->err, -1, "%s: %d attention heads are not a multiple of %d key/value heads", gguf_path(p->g),
@@ -119,6 +120,20 @@ static int read_sizes(struct planner *p)
                        m->heads);
     if (key_real(p, "attention.layer_norm_rms_epsilon", -1, 1e-12, 1e-1, &eps)) return -1;
     m->eps = (float)eps;
+    return 0;
+}
+
+/* One window for all layers; a file that has others is another model. */
+static int read_window(struct planner *p)
+{
+    struct model *m = p->m;
+    char key[96];
+    if (!p->arch->window) return 0;
+    if (key_int(p, "attention.sliding_window", 0, 0, MODEL_MAX_CTX, &m->window)) return -1;
+    snprintf(key, sizeof key, "%s.attention.sliding_window_pattern", m->arch);
+    if (m->window > 0 && gguf_has(p->g, key))
+        return err_set(p->err, -1, "%s: key %s is not supported; a window of %d for all layers is", gguf_path(p->g),
+                       key, m->window);
     return 0;
 }
 
@@ -298,7 +313,7 @@ int model_plan(struct model *m, const struct gguf *g, int n_vocab, const struct 
 {
     struct planner p = {.m = m, .g = g, .k = k, .err = err};
     *m = (struct model){0};
-    if (read_arch(&p) || read_sizes(&p) || read_rope(&p)) return -1;
+    if (read_arch(&p) || read_sizes(&p) || read_window(&p) || read_rope(&p)) return -1;
     p.room = (int)MIN(gguf_n_tensors(g), (uint64_t)INT32_MAX);
     m->layer = calloc((size_t)m->layers, sizeof *m->layer);
     m->part = calloc((size_t)p.room + 1, sizeof *m->part);

@@ -8,6 +8,11 @@
  * specification and of llama.cpp's converters.  A tensor that the architecture as we know it does not use is refused by
  * name: to leave it out would give plausible wrong answers.
  *
+ * llama.attention.sliding_window (Mistral 7B v0.1) is a window for all layers; llama.cpp ignores it.  Files of the
+ * architecture qwen2 may have such a key too, and it is ignored: Qwen2's window is in force only with
+ * use_sliding_window, and only in the layers from max_window_layers on; GGUF has no key for either, and converters have
+ * written the size for models that never use it.
+ *
  * Owner: struct model owns its arrays; the slab is the caller's.  Threads: one; read-only after load. */
 #ifndef MODEL_H
 #define MODEL_H
@@ -17,7 +22,8 @@
 #include "plimsoll.h"
 
 enum {
-    MODEL_MAX_LAYERS = 512, MODEL_MAX_EMBD = 65536, MODEL_MAX_FF = 1 << 20, MODEL_MAX_HEADS = 1024
+    MODEL_MAX_LAYERS = 512, MODEL_MAX_EMBD = 65536, MODEL_MAX_FF = 1 << 20, MODEL_MAX_HEADS = 1024,
+    MODEL_MAX_CTX = 1 << 24
 };
 
 struct model_layer {
@@ -31,6 +37,7 @@ struct model_layer {
 struct model {
     char arch[32], name[64];
     int layers, embd, heads, kv_heads, head_dim, ff, vocab, ctx_trained;
+    int window; /* every layer: a token sees itself and the window - 1 before it; 0: all before it */
     float eps;
     struct kern_rope rope; /* inv_freq is the model's */
     struct model_layer *layer; /* (layers) */

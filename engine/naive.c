@@ -38,6 +38,14 @@ int naive_check_config(const struct engine_config *cfg, bool has_model, struct e
     return 0;
 }
 
+/* Policies of pages and of whole prompts keep whole sequences. */
+int naive_check_window(enum naive_policy p, int window, struct err *err)
+{
+    if (window == 0 || p == NAIVE_NONE || p == NAIVE_F32 || p == NAIVE_RELOAD) return 0;
+    return err_set(err, ENGINE_FAULT, "memory policy %s keeps whole sequences, and this model's attention has a window "
+                   "of %d tokens: open a context of at most as many (--ctx)", naive_name(p), window);
+}
+
 int naive_pass_rows(const struct sched_config *cfg)
 {
     /* A whole prompt beside a row of everyone else. */

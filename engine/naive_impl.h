@@ -23,6 +23,9 @@ struct engine_wait;
 /* May this be opened with the policy it names?  has_model: there are weights and a workspace.  0, or ENGINE_FAULT. */
 int naive_check_config(const struct engine_config *cfg, bool has_model, struct err *err);
 
+/* And with a model whose attention has this window below the context (0: none)?  0, or ENGINE_FAULT. */
+int naive_check_window(enum naive_policy p, int window, struct err *err);
+
 int naive_open(struct sched *s, struct err *err); /* into s->naive, NULL without a policy; 0 or ENGINE_FAULT */
 void naive_close(struct sched *s);
 uint64_t naive_bytes(const struct sched_config *cfg);    /* host memory that open takes */

@@ -193,13 +193,14 @@ static int find_end(struct maker *m, const struct vocab *v, const char *path, st
 static int open_script(struct engine *e, const struct engine_config *cfg, const struct gguf *g, struct err *err)
 {
     struct engine_info *i = &e->info;
+    const struct maker_model sizes = {.ctx = 4096, .rows = 128};
     enum template_kind kind;
     int pages;
     struct maker *m = e->own = calloc(1, sizeof *m);
     if (!m) return err_set(err, ENGINE_FAULT, "no memory to open an engine");
     if (naive_check_config(cfg, false, err)) return ENGINE_FAULT;
     if (maker_vocab_open(e, cfg, g, &kind, err) || find_end(m, e->vocab, cfg->model, err)) return ENGINE_FAULT;
-    if (read_script(m, e->vocab, cfg->script, err) || maker_sizes(e, cfg, 4096, 128, &pages, err)) return ENGINE_FAULT;
+    if (read_script(m, e->vocab, cfg->script, err) || maker_sizes(e, cfg, &sizes, &pages, err)) return ENGINE_FAULT;
     snprintf(i->maker, sizeof i->maker, "scripted");
     snprintf(i->arch, sizeof i->arch, "none");
     snprintf(i->name, sizeof i->name, "%d scripted answers", m->n_lines);

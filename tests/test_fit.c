@@ -7,10 +7,13 @@
 
 static const struct engine_ops *const ops = &engine_local;
 
+static int window; /* of the attention of the model that is made; 0: none */
+
 static const char *tiny_path(void)
 {
     struct tiny t = TINY_LLAMA;
     t.type = KT_Q8_0;
+    t.window = window;
     return tiny_file(&t, NULL, "fit.gguf");
 }
 
@@ -43,7 +46,13 @@ TEST(fit_says_byte_for_byte_what_the_engine_takes)
     struct err err = {0};
     uint32_t seed = 5;
     plan(&f, &m, &g);
-    for (int round = 0; round < 12; round++) {
+    for (int round = 0; round < 24; round++) {
+        if (round == 12) {
+            model_free(&m);
+            gguf_close(g);
+            window = 100;
+            plan(&f, &m, &g);
+        }
         int ctx = 1 + tiny_below(&seed, 700), seqs = round == 0 ? 150 : 1 + tiny_below(&seed, 20);
         struct engine *e = open_under(1 << 30, false, ctx, seqs, NULL, &err);
         CHECK_STR(err.text, "");
@@ -56,10 +65,30 @@ TEST(fit_says_byte_for_byte_what_the_engine_takes)
         CHECK_EQ(l.bytes[LEDGER_KV], i->kv_bytes);
         CHECK_EQ(ledger_total(&l), i->weight_bytes + i->kv_bytes + i->work_bytes + l.bytes[LEDGER_TEXT] +
                                        l.bytes[LEDGER_PARK] + l.bytes[LEDGER_TABLES]);
+        CHECK_EQ(i->kv_bytes, f.k->slab_bytes((uint64_t)seqs * i->kv_seq_tokens * i->kv_bytes_per_token));
+        if (window && ctx > 400) CHECK(i->window == 100 && i->kv_seq_tokens <= 100 + 128 + 2 * KERN_PAGE);
         ops->close(e);
     }
+    window = 0;
     model_free(&m);
     gguf_close(g);
+}
+
+/* The same memory holds a far longer context of a model with a window, and the table says so. */
+TEST(fit_a_window_lets_the_context_grow)
+{
+    int ctx[2];
+    for (int i = 0; i < 2; i++) {
+        struct err err = {0};
+        window = i ? 200 : 0;
+        struct engine *e = open_under(12 << 20, true, 1 << 16, 4, NULL, &err);
+        CHECK_STR(err.text, "");
+        ctx[i] = ops->info(e)->ctx;
+        ops->close(e);
+    }
+    window = 0;
+    printf("  without a window %d tokens, with one of 200 %d\n", ctx[0], ctx[1]);
+    CHECK(ctx[1] > ctx[0] * 5 / 4);
 }
 
 TEST(fit_finds_the_largest_context_and_the_engine_opens_with_it)

@@ -72,6 +72,9 @@ TEST(model_refuses_sizes_that_are_zero_huge_or_do_not_divide)
         {"rope.dimension_count", 64, "rope.dimension_count is 64"},
         {"rope.dimension_count", 7, "even"},
         {"context_length", 0, "context_length is 0"},
+        {"attention.sliding_window", (1 << 24) + 1, "llama.attention.sliding_window is 16777217"},
+        {"attention.sliding_window", 1ull << 32, "llama.attention.sliding_window"},
+        {"attention.sliding_window", UINT64_MAX, "llama.attention.sliding_window"},
         {"expert_count", 8, "expert_count is 8"},
     };
     for (size_t i = 0; i < COUNT_OF(bad); i++) refuse(with_key(bad[i].key, bad[i].value), bad[i].word);
@@ -104,6 +107,7 @@ TEST(model_refuses_what_it_does_not_know_by_name)
     refuse(with_text_keys("ev\033[31mil", NULL, NULL, 1e-5f), "architecture \"ev?[31mil\"");
     refuse(with_text_keys("llama", "llama.rope.scaling.type", "yarn", 1e-5f), "\"yarn\"; none and linear");
     refuse(with_text_keys("llama", "llama.rope.freq_base", "ten", 1e-5f), "rope.freq_base");
+    refuse(with_text_keys("llama", "llama.attention.sliding_window", "40", 1e-5f), "llama.attention.sliding_window");
     refuse(with_text_keys("llama", NULL, NULL, 0), "rms_epsilon is 0");
     refuse(with_text_keys("llama", NULL, NULL, -1), "rms_epsilon is -1");
     refuse(with_text_keys("llama", NULL, NULL, NAN), "rms_epsilon");
@@ -191,6 +195,37 @@ TEST(model_divides_rope_frequencies_by_a_linear_scale)
     for (int i = 0; i < 8; i++) CHECK_NEAR(m.inv_freq[i], pow(500, -2.0 * i / 16) / 4, 1e-12);
     model_free(&m);
     gguf_close(g);
+}
+
+/* A number below 0, a window of some layers alone, and a qwen2 whose window no key switches on. */
+TEST(model_has_a_window_for_all_layers_or_none)
+{
+    static const bool pattern[] = {true, false};
+    struct tiny t = TINY_LLAMA;
+    struct gguf_make m;
+    struct err err = {0};
+    gguf_make_begin(&m);
+    tiny_keys(&m, &t);
+    gguf_make_raw_key(&m, "llama.attention.sliding_window", 30, 5, &(int32_t){-1}, 4); /* 5: int32 */
+    tiny_vocab(&m, NULL);
+    tiny_tensors(&m, &t);
+    refuse(gguf_make_file(&m, "below0.gguf"), "llama.attention.sliding_window");
+    t.window = 40;
+    gguf_make_begin(&m);
+    tiny_keys(&m, &t);
+    gguf_make_array(&m, "llama.attention.sliding_window_pattern", 7, 2, pattern, sizeof pattern); /* 7: bool */
+    tiny_vocab(&m, NULL);
+    tiny_tensors(&m, &t);
+    refuse(gguf_make_file(&m, "some.gguf"), "llama.attention.sliding_window_pattern is not supported");
+    for (int i = 0; i < 2; i++) {
+        struct model got;
+        t.arch = i ? "qwen2" : "llama";
+        struct gguf *g = gguf_open(tiny_file(&t, NULL, "window.gguf"), &err);
+        CHECK_EQ(model_plan(&got, g, TINY_VOCAB, kern_ref(), &err), 0);
+        CHECK_EQ(got.window, i ? 0 : 40);
+        model_free(&got);
+        gguf_close(g);
+    }
 }
 
 static const char *growing;

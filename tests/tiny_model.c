@@ -60,6 +60,7 @@ void tiny_keys(struct gguf_make *m, const struct tiny *t)
     key_u32(m, t->arch, "attention.head_count_kv", t->kv_heads);
     snprintf(key, sizeof key, "%s.attention.layer_norm_rms_epsilon", t->arch);
     gguf_make_f32(m, key, 1e-5f);
+    if (t->window) key_u32(m, t->arch, "attention.sliding_window", t->window);
 }
 
 /* Random weights whose products neither vanish nor grow: uniform, of deviation 1/sqrt(cols). */

@@ -14,6 +14,7 @@ struct tiny {
     enum ktype type;  /* of all matrices: KT_F32, KT_F16 or KT_Q8_0 */
     bool tied;
     uint32_t seed;
+    int window;       /* attention.sliding_window; 0: no such key */
 };
 #define TINY_LLAMA                                                                                        \
     ((struct tiny){.arch = "llama", .layers = 2, .embd = 64, .heads = 4, .kv_heads = 2, .ff = 96,         \
