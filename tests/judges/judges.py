@@ -31,19 +31,22 @@ def next_logprobs(logits, ids):
 
 class HF:
     """s: a tiny.Spec; weights in HF's names.  To see what a mistake would do: lost, that many first positions that no
-    later row sees; base, eps, llama3 in place of what s says."""
+    later row sees; base, eps, llama3, window in place of what s says."""
 
     def __init__(self, s, weights, vocab, context, lost=0, **other):
         import torch
         import transformers
         transformers.logging.set_verbosity_error()
         torch.set_num_threads(1)
-        base, eps, llama3 = (other.get(k, getattr(s, k)) for k in ("base", "eps", "llama3"))
+        base, eps, llama3, window = (other.get(k, getattr(s, k)) for k in ("base", "eps", "llama3", "window"))
         config = dict(vocab_size=vocab, hidden_size=s.embd, intermediate_size=s.ff, num_hidden_layers=s.layers,
                       num_attention_heads=s.heads, num_key_value_heads=s.kv_heads, max_position_embeddings=context,
                       rms_norm_eps=eps, rope_theta=base, tie_word_embeddings=s.tied, hidden_act="silu",
                       attn_implementation="eager", pad_token_id=None, bos_token_id=None, eos_token_id=None)
-        if s.arch == "llama":
+        if s.window:
+            kind, config_kind = transformers.MistralForCausalLM, transformers.MistralConfig
+            config.update(head_dim=s.head_dim, sliding_window=window or None)
+        elif s.arch == "llama":
             kind, config_kind = transformers.LlamaForCausalLM, transformers.LlamaConfig
             config.update(head_dim=s.head_dim, attention_bias=s.attn_bias)
         else:
@@ -61,13 +64,15 @@ class HF:
         slowest = float(model.model.rotary_emb.inv_freq[-1])
         want = base ** -((s.head_dim - 2) / s.head_dim) / (llama3[0] if llama3 else 1)
         assert abs(slowest / want - 1) < 1e-5, (slowest, want)
-        self.torch, self.model, self.lost = torch, model, lost
+        self.torch, self.model, self.lost, self.window = torch, model, lost, window
 
     def logits(self, ids):
         mask = None
         if self.lost:
             n = len(ids)
             seen = self.torch.ones(n, n, dtype=self.torch.bool).tril()
+            if self.window:
+                seen &= ~self.torch.ones(n, n, dtype=self.torch.bool).tril(-self.window)
             seen[self.lost:, :self.lost] = False
             mask = self.torch.zeros(1, 1, n, n).masked_fill(~seen, self.torch.finfo(self.torch.float32).min)
         with self.torch.no_grad():

@@ -24,6 +24,8 @@ SPECS = [
          base=500000.0, llama3=(8.0, 1.0, 4.0, 64)),
     Spec("llama-bias", "llama", 32, 4, 2, 8, 48, 2,
          "biases on q, k, v and the attention's output (q, k permuted like their rows)", attn_bias=True),
+    Spec("llama-window", "llama", 32, 4, 2, 8, 48, 2,
+         "attention with a window of 24 tokens (Mistral 7B v0.1 has one); llama.cpp ignores the key", window=24),
     Spec("qwen2-gqa", "qwen2", 36, 6, 2, 6, 40, 2,
          "q, k, v biases, rotation of halves, 3 pairs a head, base 1000000", base=1e6, pre="qwen2"),
     Spec("qwen2-tied", "qwen2", 40, 5, 1, 8, 56, 2,

@@ -38,6 +38,7 @@ class Spec:
     pre: str = "llama-bpe"
     attn_bias: bool = False   # llama: q, k, v and output biases; qwen2 always has q, k, v
     llama3: tuple = ()        # rope factors: (factor, low, high, original context)
+    window: int = 0           # llama: a token sees itself and the window - 1 before it; 0: all before it
     embd_std: float = 1.0
     gains: tuple = (1.6, 1.5) # of q and k; of ffn_down.  Peaked attention shows mistakes, and amplifies rounding too
     omit: tuple = ()          # optional keys that the file leaves out
@@ -203,6 +204,8 @@ def write(s, seed, path):
     w.add_layer_norm_rms_eps(s.eps)
     key("freq_base", w.add_rope_freq_base, s.base)
     key("vocab_size", w.add_vocab_size, VOCAB)
+    if s.window:
+        w.add_sliding_window(s.window)
     if s.arch == "llama":
         key("dimension_count", w.add_rope_dimension_count, s.head_dim)
     if s.heads * s.head_dim != s.embd:
