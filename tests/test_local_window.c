@@ -285,6 +285,41 @@ TEST(a_context_of_the_window_or_less_has_none)
     ops->close(e);
 }
 
+/* What goes on from a text needs pages that are long given back, so none is taken out or brought in; with a context
+ * that has no window they are. */
+TEST(pages_of_a_window_stay_in_the_engine)
+{
+    static char page[64 << 10], after[sizeof page];
+    static struct truth t;
+    uint32_t seed = 6;
+    random_prompt(&seed, &t, WINDOW - 3);
+    t.n = WINDOW;
+    for (int ctx = WINDOW; ctx <= WINDOW + 1; ctx++) {
+        const struct engine_name none = {0};
+        bool keeps = ctx <= WINDOW;
+        struct engine *e = open_engine("cpu", KT_F16, (struct engine_config){.ctx = ctx, .max_seqs = 1});
+        const struct engine_info *i = ops->info(e);
+        struct engine_snapshot s;
+        struct err get = {0}, put = {0};
+        int id = submit(e, &t, t.prompt, 0);
+        run(e);
+        ops->drop(e, id);
+        CHECK(i->page_bytes <= sizeof page && (i->page_bytes > 0) == keeps);
+        CHECK_EQ(memcmp(&i->identity, &none, sizeof none) != 0, keeps);
+        memset(page, 0x5a, sizeof page);
+        memcpy(after, page, sizeof page);
+        CHECK_EQ(ops->page_get(e, t.ids, P, page, &get), keeps ? 0 : ENGINE_BAD_REQUEST);
+        CHECK_EQ(memcmp(page, after, sizeof page) != 0, keeps);
+        t.ids[P]++; /* a second page that is not known */
+        CHECK_EQ(ops->page_put(e, t.ids, 2 * P, 0, page, &put), keeps ? 0 : ENGINE_BAD_REQUEST);
+        t.ids[P]--;
+        if (!keeps) CHECK(strstr(get.text, "a window of 40 tokens") && strstr(put.text, "a window of 40 tokens"));
+        ops->snapshot(e, &s);
+        CHECK_EQ(s.adopted_pages, keeps);
+        ops->close(e);
+    }
+}
+
 /* Policies about weights work; those that keep whole sequences are refused, unless the context has no window. */
 TEST(policies_that_fail_keep_whole_sequences_and_refuse_a_window)
 {
