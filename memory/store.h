@@ -173,6 +173,12 @@ int store_each_record(struct store *s, enum store_part part, const struct store_
 /* Between store_begin() and store_commit(), of the journal.  An id is used once in a session. */
 int store_put_artifact(struct store *s, const uint8_t session[STORE_SESSION_ID], uint64_t artifact, const void *bytes,
                        size_t n, struct err *err);
+/* The same for who does not have all of it in memory: its chunks, each of STORE_CHUNK bytes but for the last, then its
+ * head, which makes an artifact of them; crc is the CRC-32C of all. */
+int store_put_artifact_chunk(struct store *s, const uint8_t session[STORE_SESSION_ID], uint64_t artifact,
+                             uint32_t chunk, const void *bytes, size_t n, struct err *err);
+int store_put_artifact_head(struct store *s, const uint8_t session[STORE_SESSION_ID], uint64_t artifact, uint64_t n,
+                            uint32_t crc, struct err *err);
 int store_artifact_size(struct store *s, const uint8_t session[STORE_SESSION_ID], uint64_t artifact, uint64_t *n,
                         struct err *err);
 /* Appends at most n bytes from offset on (fewer at its end) to out.  No record makes it take more memory than that

@@ -17,28 +17,39 @@ static size_t chunk_bytes(uint64_t all, uint32_t chunk)
     return (size_t)MIN(all - (uint64_t)chunk * STORE_CHUNK, (uint64_t)STORE_CHUNK);
 }
 
-int store_put_artifact(struct store *s, const uint8_t session[STORE_SESSION_ID], uint64_t artifact, const void *bytes,
-                       size_t n, struct err *err)
+int store_put_artifact_chunk(struct store *s, const uint8_t session[STORE_SESSION_ID], uint64_t artifact,
+                             uint32_t chunk, const void *bytes, size_t n, struct err *err)
 {
     char packed[STORE_CHUNK + STORE_CHUNK / 8];
+    struct store_key key = store_key_chunk(session, artifact, chunk);
+    assert(s->pending_part == STORE_JOURNAL && n > 0 && n <= STORE_CHUNK);
+    size_t got = ZSTD_compress(packed, sizeof packed, bytes, n, LEVEL);
+    if (ZSTD_isError(got))
+        return err_set(err, STORE_NO_MEMORY, "cannot compress an artifact: %s", ZSTD_getErrorName(got));
+    return store_put(s, &key, REC_CHUNK, packed, got, err);
+}
+
+int store_put_artifact_head(struct store *s, const uint8_t session[STORE_SESSION_ID], uint64_t artifact, uint64_t n,
+                            uint32_t crc, struct err *err)
+{
     uint8_t head[HEAD];
     struct store_key key = store_key_artifact(session, artifact);
     assert(s->pending_part == STORE_JOURNAL);
     if (n > STORE_ARTIFACT_MAX)
-        return err_set(err, STORE_TOO_BIG, "an artifact of %zu bytes; 1 GiB is the most", n);
-    size_t before = s->pending.len;
+        return err_set(err, STORE_TOO_BIG, "an artifact of %llu bytes; 1 GiB is the most", (unsigned long long)n);
     put_le(head, n, 8);
-    put_le(head + 8, crc32c(0, bytes, n), 4);
-    int rc = store_put(s, &key, REC_ARTIFACT, head, sizeof head, err);
-    for (uint32_t i = 0; !rc && i < n_chunks(n); i++) {
-        size_t got = ZSTD_compress(packed, sizeof packed, (const char *)bytes + (size_t)i * STORE_CHUNK,
-                                   chunk_bytes(n, i), LEVEL);
-        key = store_key_chunk(session, artifact, i);
-        if (ZSTD_isError(got))
-            rc = err_set(err, STORE_NO_MEMORY, "cannot compress an artifact: %s", ZSTD_getErrorName(got));
-        else
-            rc = store_put(s, &key, REC_CHUNK, packed, got, err);
-    }
+    put_le(head + 8, crc, 4);
+    return store_put(s, &key, REC_ARTIFACT, head, sizeof head, err);
+}
+
+int store_put_artifact(struct store *s, const uint8_t session[STORE_SESSION_ID], uint64_t artifact, const void *bytes,
+                       size_t n, struct err *err)
+{
+    size_t before = s->pending.len;
+    int rc = store_put_artifact_head(s, session, artifact, n, n > STORE_ARTIFACT_MAX ? 0 : crc32c(0, bytes, n), err);
+    for (uint32_t i = 0; !rc && i < n_chunks(n); i++)
+        rc = store_put_artifact_chunk(s, session, artifact, i, (const char *)bytes + (size_t)i * STORE_CHUNK,
+                                      chunk_bytes(n, i), err);
     if (rc) s->pending.len = before; /* all of it or nothing */
     return rc;
 }
