@@ -13,6 +13,7 @@ int dump_logprobs_run(struct app *a); /* dump.c: --dump-logprobs */
 int nll_run(struct app *a);           /* nll.c: --nll */
 int forms_run(int argc, char **argv); /* forms.c: `plimsoll forms ...`, argv[0] being "forms"; needs no engine */
 int store_run(int argc, char **argv); /* store_cmd.c: `plimsoll store ...`, likewise */
+int sessions_run(int argc, char **argv); /* sessions_cmd.c: `plimsoll sessions ...`, likewise */
 
 /* The prompt of -p with stdin's data (if stdin is no terminal) after a blank line; without -p the data alone.  An
  * exit status. */

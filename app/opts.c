@@ -367,6 +367,7 @@ static const char help_head[] =
     "                 --hash                          one number for all of them\n"
     "                 --render                        dialogues on stdin, a JSON object a line, as messages\n"
     "  plimsoll store stat|check|salvage|dump|compact what it keeps on disk; plimsoll store --help explains\n"
+    "  plimsoll sessions                              those that were saved; its --help: show, export, import, ...\n"
     "\n"
     "Flags, their defaults in brackets, their variables in [brackets]:\n";
 
