@@ -1,6 +1,8 @@
 /* commands.c - the line chat's commands, in one table. */
 #include "app/console.h"
 #include "app/say.h"
+#include "app/sessions.h"
+#include "app/signals.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <time.h>
@@ -469,6 +471,100 @@ static void do_rename(struct console *c, const char *arg, size_t n)
     else say_dim("it is called %s", c->s.keep.head.title);
 }
 
+/* ---------------------------------------------------------------- sessions, as a whole */
+
+static int write_file(struct store *s, void *arg, struct err *err) { return sessions_write(s, arg, err); }
+
+static void export_to(struct console *c, struct sessions_file *f)
+{
+    struct err err = {0};
+    session_settle(&c->s); /* what waits is in it too */
+    if (keep_call(&c->s.keep, write_file, f, &err)) {
+        complain(&err);
+        if (err.code == SESSIONS_STOPPED) signals_forget_interrupt();
+    } else {
+        say_dim("written to %s", f->path);
+    }
+    if (f->missing.len > 0) say_text("not in it:", f->missing.data, f->missing.len);
+    buf_free(&f->missing);
+}
+
+static void do_export(struct console *c, const char *arg, size_t n)
+{
+    char path[1024];
+    struct sessions_file f = {.path = path};
+    if (n > 3 && memcmp(arg + n - 3, " md", 3) == 0) {
+        f.options.format = EXPORT_MARKDOWN;
+        for (n -= 3; n > 0 && arg[n - 1] == ' '; n--) {
+        }
+    }
+    if (n == 0 || n >= sizeof path) {
+        say_error("/export FILE writes this session as JSON Lines, /export FILE md as Markdown");
+        return;
+    }
+    if (!c->s.keep.keeper) {
+        say_error("sessions are not saved here");
+        return;
+    }
+    snprintf(path, sizeof path, "%.*s", (int)n, arg);
+    memcpy(f.session, c->s.keep.head.id, sizeof f.session);
+    if (sessions_file_exists(path)) {
+        f.over = sessions_ask(&c->in, "%s is there already; write over it?", path);
+        signals_forget_interrupt();
+        if (!f.over) return;
+    }
+    export_to(c, &f);
+}
+
+struct deleting {
+    const char *name;
+    struct journal_head head;
+    bool waits;
+};
+
+static int find_one(struct store *s, void *arg, struct err *err)
+{
+    struct deleting *d = arg;
+    return journal_find(s, d->name, &d->head, err);
+}
+
+static int delete_one(struct store *s, void *arg, struct err *err)
+{
+    struct deleting *d = arg;
+    return sessions_delete(s, d->head.id, &d->waits, err);
+}
+
+static void do_delete(struct console *c, const char *arg, size_t n)
+{
+    struct err err = {0};
+    char name[64], id[2 * STORE_SESSION_ID + 1];
+    struct deleting d = {.name = name};
+    if (n == 0 || n >= sizeof name) {
+        say_error("/delete SESSION: the first letters of its id, or last; /sessions lists them");
+        return;
+    }
+    if (!c->s.keep.keeper) {
+        say_error("sessions are not saved here");
+        return;
+    }
+    snprintf(name, sizeof name, "%.*s", (int)n, arg);
+    if (keep_call(&c->s.keep, find_one, &d, &err)) {
+        complain(&err);
+        return;
+    }
+    if (memcmp(d.head.id, c->s.keep.head.id, sizeof d.head.id) == 0) {
+        say_error("that is the one that is open here; /clear or /resume another first");
+        return;
+    }
+    journal_id_text(d.head.id, id);
+    bool yes = sessions_ask(&c->in, "delete %.8s, %s (%u turns), for good?", id, d.head.title, d.head.turns);
+    signals_forget_interrupt();
+    if (!yes) say_dim("it stays");
+    else if (keep_call(&c->s.keep, delete_one, &d, &err)) complain(&err);
+    else if (d.waits) say("it is deleted; its bytes are wiped when the other processes that use the store have ended");
+    else say_dim("%.8s is deleted", id);
+}
+
 static void do_quit(struct console *c, const char *arg, size_t n)
 {
     (void)arg, (void)n;
@@ -502,6 +598,8 @@ static const struct { const char *name, *help; command *run; } commands[] = {
     {"/resume", "SESSION: go on with a saved one", do_resume},
     {"/fork", "TURN: go on in a copy of this session as it was after that turn", do_fork},
     {"/rename", "TITLE: of this session", do_rename},
+    {"/export", "FILE: write this session as JSON Lines; FILE md: as Markdown", do_export},
+    {"/delete", "SESSION: another one than this, for good", do_delete},
     {"/stats", "model, memory, context", do_stats},
     {"/quit", "leave (so does Ctrl-D)", do_quit},
 };
