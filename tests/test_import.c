@@ -183,6 +183,27 @@ TEST(import_takes_no_more_than_two_gibibytes)
     store_close(s);
 }
 
+/* Each mark is a span that every reader of the session has to look up. */
+TEST(import_takes_so_many_marks)
+{
+    struct store *s = open_at(fresh_dir());
+    struct journal_head h;
+    for (int more = 0; more < 2; more++) {
+        struct buf b = {0};
+        buf_puts(&b, HEAD);
+        for (int i = 2; i < IMPORT_MARKS + 2 + more; i++)
+            buf_printf(&b, "{\"number\":%d,\"kind\":\"mark\",\"turn\":1,\"time\":1,\"text\":\"\",\"last\":1,"
+                           "\"results\":1}\n", i);
+        buf_printf(&b, "{\"end\":{\"records\":%d,\"artifacts\":0}}\n", IMPORT_MARKS + more);
+        uint64_t before = records(s);
+        CHECK_EQ(import(s, b.data, b.len, 1 << 16, &h), more ? IMPORT_BAD : 0);
+        if (more) check_err(IMPORT_BAD, "more than 65536 marks of what was taken back");
+        CHECK_EQ(records(s) - before, more ? 0 : IMPORT_MARKS + 1);
+        buf_free(&b);
+    }
+    store_close(s);
+}
+
 /* ---------------------------------------------------------------- bombs */
 
 static void check_bomb(struct store *s, const struct buf *lines, int level, const char *why)
