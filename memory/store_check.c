@@ -172,9 +172,9 @@ static int start(struct reading *r, const char *dir, int part, int seconds, stru
 /* One message out of what was read.  false: more bytes are needed.  A child out of its mind cannot ask for much. */
 static bool understand(struct reading *r, struct told *t)
 {
-    const uint8_t *p = (uint8_t *)r->got.data + r->at;
     size_t have = r->got.len - r->at;
     if (have < TELL_HEAD) return false;
+    const uint8_t *p = (uint8_t *)r->got.data + r->at;
     *t = (struct told){(char)p[0], p + TELL_HEAD, NULL, get_le(p + 1, 4), get_le(p + 5, 4)};
     if (have - TELL_HEAD < t->a_len + t->b_len) return false;
     t->b = t->a + t->a_len;
