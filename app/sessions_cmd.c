@@ -154,7 +154,6 @@ static int print(const struct journal_head *h, struct store *s, const struct exp
     struct err err = {0};
     out_init(&w.out, STDOUT_FILENO);
     int rc = export_session(s, h, o, &sink, &err);
-    out_end(&w.out);
     if (rc || signals_pending()) return complain(rc, &err);
     return face_finish(&w.out, w.status);
 }

@@ -2,7 +2,6 @@
 #include "tests/check.h"
 #include "tests/child.h"
 #include <dirent.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -60,7 +59,7 @@ static void begin(void)
 {
     if (!folder) folder = check_tmpdir();
     snprintf(store, sizeof store, "%s/store%d", folder, n_stores++);
-    snprintf(path, sizeof path, "%s/script.jsonl", folder);
+    snprintf(path, sizeof path, "%s/script", folder);
     write_text(path, "{\"answer\":\"Fine\"}\n{\"answer\":\"Well\\u001b[31m\"}\n{\"answer\":\"Third\"}\n");
 }
 
@@ -224,6 +223,18 @@ TEST(sessions_exported_and_imported_go_on)
     free(text);
 }
 
+/* What was written beside a name has left it: nothing is called x.XXXXXX. */
+static void check_none_beside(void)
+{
+    DIR *d = opendir(folder);
+    CHECK(d != NULL);
+    for (struct dirent *e; (e = readdir(d));) {
+        const char *dot = strrchr(e->d_name, '.');
+        if (dot && strlen(dot) == 7) CHECK_STR(e->d_name, "no file beside another");
+    }
+    closedir(d);
+}
+
 TEST(sessions_export_writes_a_file_for_its_owner_alone)
 {
     struct stat st;
@@ -247,10 +258,7 @@ TEST(sessions_export_writes_a_file_for_its_owner_alone)
     CHECK_EQ(symlink(name("b"), name("link")), 0);
     CHECK_EQ(SESSIONS("export", "last", "-o", name("link"), "--force"), 1);
     check_complaint("is there, and is no file");
-    DIR *d = opendir(folder);
-    for (struct dirent *e; (e = readdir(d));)
-        if (e->d_name[0] != '.') CHECK(!strchr(e->d_name, '.') || strlen(strchr(e->d_name, '.')) < 7); /* no a.XXXXXX */
-    closedir(d);
+    check_none_beside();
 }
 
 TEST(sessions_export_to_a_full_disk_leaves_no_file)
@@ -265,6 +273,7 @@ TEST(sessions_export_to_a_full_disk_leaves_no_file)
     CHECK_EQ(WEXITSTATUS(system(command)), 1);
     check_has(text_at(name("why")), "big cannot be written: File too large");
     CHECK(stat(name("big"), &st) != 0);
+    check_none_beside();
     child_free(&c);
     child_start_into(&c, (const char *const[]){"sessions", "--store", store, "export", "last", NULL}, "/dev/full");
     CHECK_EQ(child_end(&c), 1);

@@ -298,18 +298,20 @@ TEST(export_and_import_are_streams)
     struct journal_head h = head_of(ada, 1, 1), copy;
     struct journal_batch b = {0};
     struct counting c = {0};
-    struct buf text = text_of(50000);
+    struct buf text = text_of(50000), noise = {0};
+    while (noise.len < 50000) buf_put(&noise, (char[]){(char)draw(256)}, 1); /* no compression makes it small */
     for (int part = 0; part < 10; part++) {
         for (int i = 0; i < 60; i++)
             add(&b, h.next++, (struct journal_message){.kind = JOURNAL_RESULT, .artifact = h.artifacts++}, text.data);
         for (uint64_t a = h.artifacts - 60; a < h.artifacts; a++) {
             struct buf copied = {0};
-            buf_put(&copied, text.data, text.len);
+            buf_put(&copied, noise.data, noise.len);
             journal_add_artifact(&b, a, &copied);
         }
         write_all(from, &b, &h);
     }
     buf_free(&text);
+    buf_free(&noise);
     const struct export_sink sink = {count, missing, &c};
     OK(import_open(&c.im, to, &err));
     size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
