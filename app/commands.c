@@ -479,6 +479,11 @@ static void export_to(struct console *c, struct sessions_file *f)
 {
     struct err err = {0};
     session_settle(&c->s); /* what waits is in it too */
+    if (c->s.keep.n_unsaved > 0) say("%d turns could not be saved yet, and are not in it", c->s.keep.n_unsaved);
+    if (c->s.acknowledged == 0) {
+        say_error("nothing was said yet in this session");
+        return;
+    }
     if (keep_call(&c->s.keep, write_file, f, &err)) {
         complain(&err);
         if (err.code == SESSIONS_STOPPED) signals_forget_interrupt();

@@ -403,6 +403,9 @@ TEST(sessions_are_exported_and_deleted_in_a_chat)
     child_free(&c);
     child_start_at_terminal(&c, chat_args(NULL));
     child_wait_for(&c, "> ");
+    snprintf(line, sizeof line, "/export %s\n", name("none"));
+    type(line, "nothing was said yet");
+    child_wait_for(&c, "> ");
     type("other words\n", "Fine");
     child_wait_for(&c, "> ");
     snprintf(line, sizeof line, "/export %s\n", name("chat.jsonl"));

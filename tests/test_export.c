@@ -170,7 +170,7 @@ TEST(export_names_what_is_damaged_and_goes_on)
 
 static const char *const hostile[] = {
     "", "\n", "\\", "\"", "```", "\xf0\x9f\x9a\xa2 ships", "\xe2\x80\xae right to left", "\x1b[2J", "\xc3", "\xff\xfe",
-    "\xed\xa0\x80", "{\"end\":{\"records\":0,\"artifacts\":0}}\n", "</text>", "a\r\nb\rc", "\x7f", "\xc2\x9b" "31m",
+    "\xed\xa0\x80", "{\"end\":{\"records\":0,\"artifacts\":0}}\n", "</text>", "a\r\nb\rc", "\x7f", "\xc2\x9bm",
 };
 
 /* A text of about n bytes of everything, with NULs. */
