@@ -135,7 +135,7 @@ static void read_message(struct fields *f, struct import_line *l)
     struct journal_message *m = &l->m;
     l->what = IMPORT_MESSAGE;
     bool spans = m->kind == JOURNAL_SUMMARY || m->kind == JOURNAL_MARK;
-    bool counts = m->kind == JOURNAL_CALL || m->kind == JOURNAL_MARK;
+    bool counts = spans || m->kind == JOURNAL_CALL;
     uint64_t most = m->kind == JOURNAL_CALL ? (uint64_t)IMPORT_RESULTS
                   : m->kind == JOURNAL_MARK ? (uint64_t)JOURNAL_MARKS - 1 : (uint64_t)EXPORT_NUMBERS;
     if (l->number == 0) wrong(f, "number 0 is an event's");
@@ -144,10 +144,11 @@ static void read_message(struct fields *f, struct import_line *l)
     m->flags = (unsigned)get_number(f, "flags", false, 0, JOURNAL_FLAGS);
     if (spans) {
         m->last = get_number(f, "last", true, 1, l->number ? l->number - 1 : 0);
-        m->first = get_number(f, "first", false, 0, m->last);
+        m->first = get_number(f, "first", true, 1, m->last);
     }
-    if (spans || counts) m->results = (uint32_t)get_number(f, "results", counts, counts, most);
-    if (m->kind == JOURNAL_RESULT) m->artifact = get_number(f, "artifact", false, 1, EXPORT_NUMBERS - 1);
+    if (counts) m->results = (uint32_t)get_number(f, "results", true, 1, most);
+    if (journal_has_artifact(m->kind))
+        m->artifact = get_number(f, "artifact", m->kind == JOURNAL_DOCUMENT, 1, EXPORT_NUMBERS - 1);
     get_text(f, &l->text);
     l->bytes = get_number(f, "bytes", false, l->text.len + 1, IMPORT_TEXT);
     if (l->bytes == 0) l->bytes = l->text.len;

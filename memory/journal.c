@@ -51,6 +51,7 @@ int journal_decode(const uint8_t *body, size_t n, uint64_t number, struct journa
     if (get_le(body + 2, 2) || get_le(body + 44, 4) || !is_range(&m, number)) return -1;
     if (m.kind == JOURNAL_MARK && (m.results == 0 || m.results >= JOURNAL_MARKS)) return -1;
     if ((m.kind == JOURNAL_CALL || m.kind == JOURNAL_SUMMARY) && m.results == 0) return -1;
+    if (m.artifact ? !journal_has_artifact(m.kind) : m.kind == JOURNAL_DOCUMENT) return -1;
     *out = m;
     return 0;
 }

@@ -32,6 +32,7 @@ enum journal_kind { /* stored: numbers are never given anew */
     JOURNAL_KINDS
 };
 const char *journal_kind_name(enum journal_kind k); /* "user", ... */
+static inline bool journal_has_artifact(enum journal_kind k) { return k == JOURNAL_RESULT || k == JOURNAL_DOCUMENT; }
 
 enum journal_mark { JOURNAL_UNDONE = 1, JOURNAL_UNPINNED = 2, JOURNAL_UNCOMPACTED = 3, JOURNAL_MARKS }; /* stored */
 
@@ -48,7 +49,7 @@ struct journal_message {
     uint32_t turn;        /* 0: before the first */
     int64_t time_ms;      /* since 1970 */
     uint64_t first, last; /* SUMMARY, MARK */
-    uint64_t artifact;    /* RESULT: where the whole of it is; 0: it is all here */
+    uint64_t artifact;    /* RESULT: where the whole of it is, 0: it is all here; DOCUMENT: its bytes */
     uint32_t results;     /* CALL: how many follow; SUMMARY: how many messages it stands for; MARK: enum journal_mark */
     const char *text;     /* any bytes */
     size_t len;

@@ -56,7 +56,7 @@ static bool take_message(void *self, uint64_t number, const struct journal_messa
     struct part *p = self;
     if (number > p->upto) return false;
     journal_add(&p->b, number, m);
-    if (m->kind == JOURNAL_RESULT && m->artifact) p->artifact[p->n_artifacts++] = m->artifact;
+    if (m->artifact) p->artifact[p->n_artifacts++] = m->artifact;
     return !enough(p, number);
 }
 

@@ -201,13 +201,13 @@ static size_t size_of(void)
 static struct journal_message message_of(uint64_t number)
 {
     struct journal_message m = {.kind = (enum journal_kind)(1 + draw(JOURNAL_KINDS - 1)),
-                                .flags = (unsigned)draw(4), .turn = (uint32_t)draw(50)};
+                                .flags = (unsigned)draw(JOURNAL_FLAGS + 1), .turn = (uint32_t)draw(50)};
     if (m.kind == JOURNAL_SUMMARY || m.kind == JOURNAL_MARK) {
         if (number < 2) m.kind = JOURNAL_USER;
         else m.last = 1 + draw(number - 1);
-        m.first = draw(m.last + 1);
+        m.first = m.last > 0 ? 1 + draw(m.last) : 0;
     }
-    if (m.kind == JOURNAL_SUMMARY) m.results = (uint32_t)draw(9);
+    if (m.kind == JOURNAL_SUMMARY) m.results = 1 + (uint32_t)draw(9);
     if (m.kind == JOURNAL_MARK) m.results = 1 + (uint32_t)draw(3);
     if (m.kind == JOURNAL_CALL) m.results = 1 + (uint32_t)draw(5);
     return m;
@@ -225,7 +225,7 @@ static struct journal_head any_session(struct store *s)
         struct buf text = text_of(size_of()), whole = {0};
         int len = snprintf(event, sizeof event, "{\"event\":\"x\",\"seq\":%d,\"time\":%.15g}", (int)i,
                            (double)draw(1000000) / 777);
-        if (m.kind == JOURNAL_RESULT && draw(3) == 0) {
+        if (m.kind == JOURNAL_DOCUMENT || (m.kind == JOURNAL_RESULT && draw(3) == 0)) {
             m.artifact = artifacts;
             artifacts += 1 + draw(3);
             whole = text_of(draw(4) ? draw(40000) : draw(3) * STORE_CHUNK);

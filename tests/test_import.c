@@ -73,7 +73,7 @@ static const struct { const char *text, *why; } refused[] = {
     {HEAD SAID "\"text\":\"\xff\"}\n", "no JSON object"},
     {HEAD "{\"number\":1,\"kind\":\"user\",\"turn\":1,\"turn\":2,\"time\":1,\"text\":\"\"}\n", "duplicate object key"},
     {HEAD SAID "\"text\":\"\",\"more\":1}\n", "a field is not known"},
-    {HEAD SAID "\"text\":\"\",\"flags\":4}\n", "\"flags\" must be"},
+    {HEAD SAID "\"text\":\"\",\"flags\":8}\n", "\"flags\" must be"},
     {HEAD SAID "\"text\":\"\",\"first\":1}\n", "a field is not known"},
     {HEAD SAID "\"text\":\"\",\"artifact\":1}\n", "a field is not known"},
     {HEAD CALLED "\"text\":\"\"}\n", "\"results\" is missing"},
@@ -84,7 +84,7 @@ static const struct { const char *text, *why; } refused[] = {
     {HEAD MARKED "\"first\":1,\"last\":5,\"results\":1}\n",
      "\"last\" must be a whole number from 1 to 4"},
     {HEAD MARKED "\"first\":3,\"last\":2,\"results\":1}\n",
-     "\"first\" must be a whole number from 0 to 2"},
+     "\"first\" must be a whole number from 1 to 2"},
     {HEAD "{\"number\":5,\"kind\":\"summary\",\"turn\":1,\"time\":1,\"text\":\"\"}\n", "\"last\" is missing"},
     {HEAD "{\"number\":1,\"kind\":\"event\",\"event\":[]}\n", "\"event\" must be an object"},
     {HEAD "{\"number\":1,\"kind\":\"event\"}\n", "\"event\" is missing"},
@@ -192,7 +192,7 @@ TEST(import_takes_so_many_marks)
         struct buf b = {0};
         buf_puts(&b, HEAD);
         for (int i = 2; i < IMPORT_MARKS + 2 + more; i++)
-            buf_printf(&b, "{\"number\":%d,\"kind\":\"mark\",\"turn\":1,\"time\":1,\"text\":\"\",\"last\":1,"
+            buf_printf(&b, "{\"number\":%d,\"kind\":\"mark\",\"turn\":1,\"time\":1,\"text\":\"\",\"first\":1,\"last\":1,"
                            "\"results\":1}\n", i);
         buf_printf(&b, "{\"end\":{\"records\":%d,\"artifacts\":0}}\n", IMPORT_MARKS + more);
         uint64_t before = records(s);

@@ -26,7 +26,7 @@ TEST(each_kind_comes_back_as_it_was_written)
     for (enum journal_kind k = JOURNAL_SYSTEM; k < JOURNAL_KINDS; k++) {
         m[k] = (struct journal_message){.kind = k, .flags = k % (JOURNAL_FLAGS + 1), .turn = UINT32_MAX - k,
                                         .time_ms = INT64_MIN + k, .text = "a\0\xff\nb", .len = 5};
-        if (k == JOURNAL_RESULT) m[k].artifact = UINT64_MAX;
+        if (journal_has_artifact(k)) m[k].artifact = UINT64_MAX;
         if (k == JOURNAL_CALL || k == JOURNAL_SUMMARY) m[k].results = UINT32_MAX;
         if (k == JOURNAL_MARK) m[k].results = JOURNAL_UNCOMPACTED;
         if (k == JOURNAL_SUMMARY || k == JOURNAL_MARK) m[k].first = 1, m[k].last = 99;
