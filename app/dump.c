@@ -136,7 +136,8 @@ int dump_logprobs_run(struct app *a)
     struct turn_result r = {0};
     int status = oneshot_prompt(a, &prompt);
     if (status == EXIT_DONE) {
-        struct turn_ask ask = {.msgs = msgs, .n_msgs = oneshot_messages(a, &prompt, msgs), .top_n = (int)a->o->top_logprobs, .silent = true,
+        struct turn_ask ask = {.msgs = msgs, .n_msgs = oneshot_messages(a, &prompt, msgs),
+                               .top_n = (int)a->o->top_logprobs, .silent = true,
                                .grew = on_growth, .self = &l};
         int code = turn_run(a, &ask, &r, &err);
         status = turn_exit(code, &r);

@@ -80,7 +80,8 @@ static void tell_tokens(struct run *r)
         size_t len = vocab_piece(v, t->id, &bytes);
         if (len == 0) len = vocab_spelling(v, t->id, &bytes);
         struct event e = {.kind = EV_TOKEN, .token = {
-            .turn = r->a->turns, .index = r->tokens_before + r->told, .id = t->id, .text = {bytes, len}, .logprob = (double)t->logprob}};
+            .turn = r->a->turns, .index = r->tokens_before + r->told, .id = t->id, .text = {bytes, len},
+            .logprob = (double)t->logprob}};
         trace_put(&r->a->trace, &e);
     }
 }
@@ -270,7 +271,8 @@ static void finish(struct run *r, struct turn_result *res, const struct err *err
     }
     struct event e = {.kind = EV_TURN_END, .turn_end = {
         .turn = a->turns, .call = r->ask->round + 1, .end = event_str(engine_end_name(res->end)),
-        .termination_reason = event_str(reason_of(res->end)), .text = {res->text.data ? res->text.data : "", res->text.len},
+        .termination_reason = event_str(reason_of(res->end)),
+        .text = {res->text.data ? res->text.data : "", res->text.len},
         .prompt_tokens = res->n_prompt, .tokens = res->n_tokens, .first_token_s = res->first_s, .total_s = res->total_s,
         .prefill_rate = res->prefill_rate, .decode_rate = res->decode_rate, .cancel_s = res->cancel_s}};
     trace_put(&a->trace, &e);

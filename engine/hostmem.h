@@ -15,7 +15,7 @@ uint64_t hostmem_total_in(const char *root);
 /* The same from given files, so that it can be tested: root is put before /proc and /sys. */
 uint64_t hostmem_available_in(const char *root);
 
-/* Before anything else: blocks of 256 KiB and more are the system's own and go back to it when they are freed.  (Else the
- * first large one makes malloc keep all later ones, and a single 10 MB text stays with the process.) */
+/* Before anything else: blocks of 256 KiB and more are the system's own and go back to it when they are freed.  (Else
+ * the first large one makes malloc keep all later ones, and a single 10 MB text stays with the process.) */
 void hostmem_return_large(void);
 #endif

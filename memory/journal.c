@@ -4,8 +4,8 @@
 
 const char *journal_kind_name(enum journal_kind k)
 {
-    static const char *const name[JOURNAL_KINDS] = {"none",   "system", "user",    "answer", "call",
-                                                    "result", "note",   "summary", "pin",    "mark",  "tools",  "thinking", "document"};
+    static const char *const name[JOURNAL_KINDS] = {"none", "system", "user", "answer", "call", "result", "note", "summary",
+                                                    "pin", "mark", "tools", "thinking", "document"};
     assert(k < JOURNAL_KINDS);
     return name[k];
 }
@@ -68,7 +68,8 @@ static void hex_of(const uint8_t id[STORE_SESSION_ID], json_t *o, const char *ke
 void journal_add_head(struct journal_batch *b, const struct journal_head *h)
 {
     static const uint8_t none[STORE_SESSION_ID];
-    json_t *o = json_pack("{s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "version", 1, "title", h->title, "model", h->model,
+    json_t *o = json_pack("{s:i, s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "version", 1,
+                          "title", h->title, "model", h->model,
                           "created", (json_int_t)h->created_ms, "updated", (json_int_t)h->updated_ms,
                           "next", (json_int_t)h->next, "artifacts", (json_int_t)h->artifacts,
                           "turns", (json_int_t)h->turns);

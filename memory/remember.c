@@ -74,7 +74,8 @@ static int add_artifact(struct feed *f, struct recall_doc doc, uint64_t artifact
     rc = 0;
     for (uint64_t at = 0; at < size && rc == 0; at += BLOCK) {
         block.len = 0;
-        if (store_read_artifact(f->s, f->session, artifact, at, (size_t)MIN(size - at, (uint64_t)BLOCK), &block, NULL)) break;
+        size_t n = (size_t)MIN(size - at, (uint64_t)BLOCK);
+        if (store_read_artifact(f->s, f->session, artifact, at, n, &block, NULL)) break;
         rc = add_text(f, doc, &chunk, number, block.data ? block.data : "", block.len, at, err);
     }
     buf_free(&block);
@@ -122,8 +123,8 @@ static bool is_found(const struct journal_message *m)
 {
     enum journal_kind k = m->kind;
     if (m->flags & JOURNAL_QUOTE) return false; /* a quotation would be found before what it quotes */
-    return k == JOURNAL_USER || k == JOURNAL_ANSWER || k == JOURNAL_RESULT || k == JOURNAL_SUMMARY || k == JOURNAL_PIN ||
-           k == JOURNAL_NOTE;
+    return k == JOURNAL_USER || k == JOURNAL_ANSWER || k == JOURNAL_RESULT || k == JOURNAL_SUMMARY ||
+           k == JOURNAL_PIN || k == JOURNAL_NOTE;
 }
 
 static int add_message(struct feed *f, const struct taken *t, const char *text, struct err *err)

@@ -16,8 +16,8 @@
 
 enum { REMEMBER_ARTIFACT = 256 << 10, REMEMBER_DOCUMENT = 64 << 20, REMEMBER_QUOTE = 400 };
 
-/* Brings the index up to what the journal has.  Damaged records are passed over; of a damaged index the session's part is
- * made anew, once. */
+/* Brings the index up to what the journal has.  Damaged records are passed over; of a damaged index the session's part
+ * is made anew, once. */
 int remember_session(struct recall *r, struct store *s, const uint8_t session[STORE_SESSION_ID], struct err *err);
 
 struct remember_quote {
@@ -46,7 +46,8 @@ struct remember_query {
     bool (*wanted)(void *self, const struct recall_doc *doc); /* NULL: all */
     void *self;
 };
-/* The best k of the 32 best hits that are wanted; of a message or an artifact one, of a document as many as there are.  out: for remember_free(). */
+/* The best k of the 32 best hits that are wanted; of a message or an artifact one, of a document as many as there are.
+ * out: for remember_free(). */
 int remember_search(struct recall *r, struct store *s, const struct remember_query *q, struct remember_found *out,
                     struct err *err);
 void remember_free(struct remember_found *f);

@@ -76,8 +76,8 @@ enum { STABLE, VOLATILE };
 #define EVENT_TURN_END(F, S)                                                                              \
     F(S, INT, turn, STABLE, "")                                                                           \
     F(S, INT, call, STABLE, "as in turn_start; a tool event of this turn after it: the turn goes on")     \
-    F(S, STR, end, STABLE, "stop, length, cancelled, no_token, fault or out_of_memory (--naive)")                                  \
-    F(S, STR, termination_reason, STABLE, "completed, cancelled, input_error, out_of_memory or internal")                \
+    F(S, STR, end, STABLE, "stop, length, cancelled, no_token, fault or out_of_memory (--naive)")         \
+    F(S, STR, termination_reason, STABLE, "completed, cancelled, input_error, out_of_memory or internal") \
     F(S, STR, text, STABLE, "the whole answer")                                                           \
     F(S, INT, prompt_tokens, STABLE, "")                                                                  \
     F(S, INT, tokens, STABLE, "generated")                                                                \
@@ -89,7 +89,7 @@ enum { STABLE, VOLATILE };
 
 #define EVENT_REFUSAL(F, S)                                                                               \
     F(S, INT, turn, STABLE, "the number that the turn would have had")                                    \
-    F(S, STR, termination_reason, STABLE, "refused_kv, refused_host, refused_store, input_error or internal")                   \
+    F(S, STR, termination_reason, STABLE, "refused_kv, refused_host, refused_store, input_error or internal") \
     F(S, STR, text, STABLE, "the figures, in words")
 
 #define EVENT_CONTEXT(F, S)                                                                               \
@@ -159,7 +159,7 @@ enum { STABLE, VOLATILE };
     F(S, INT, ceiling_bytes, VOLATILE, "that all of it may take; 0: this engine takes none")
 
 #define EVENT_ERROR(F, S)                                                                                 \
-    F(S, STR, where, STABLE, "open, turn, input, output, store or trace")                                        \
+    F(S, STR, where, STABLE, "open, turn, input, output, store or trace")                                 \
     F(S, STR, text, STABLE, "one line for a person")
 
 #define EVENT_SESSION_CLOSE(F, S)                                                                         \
@@ -181,7 +181,7 @@ enum { STABLE, VOLATILE };
     E(EV_TURN_END, turn_end, DURABLE, EVENT_TURN_END, "the answer ended")                                 \
     E(EV_REFUSAL, refusal, DURABLE, EVENT_REFUSAL, "a turn was refused; the conversation is as before")   \
     E(EV_CONTEXT, context, DURABLE, EVENT_CONTEXT, "what a call carries has changed")                     \
-    E(EV_SUMMARY, summary, DURABLE, EVENT_SUMMARY, "messages were summed up, or could not be")             \
+    E(EV_SUMMARY, summary, DURABLE, EVENT_SUMMARY, "messages were summed up, or could not be")            \
     E(EV_TOOL, tool, DURABLE, EVENT_TOOL, "a tool gave a result")                                         \
     E(EV_SAVED, saved, LIVE, EVENT_SAVED, "a turn is durable: acknowledged by the store")                 \
     E(EV_RESUMED, resumed, DURABLE, EVENT_RESUMED, "a saved session goes on")                             \

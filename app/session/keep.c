@@ -65,7 +65,8 @@ int keep_save(struct keep *k, struct journal_batch *b, uint32_t turn, struct err
         free(job);
         return err_set(err, STORE_NO_MEMORY, "no memory to save a turn");
     }
-    *job = (struct keep_job){.task = {.base = {.run = write_batch}, .done = saved}, .batch = *b, .since = progress_clock(),
+    *job = (struct keep_job){.task = {.base = {.run = write_batch}, .done = saved}, .batch = *b,
+                             .since = progress_clock(),
                              .result = {.turn = turn, .records = b->n_records, .upto = k->head.next - 1}};
     *b = (struct journal_batch){0};
     while (*end) end = &(*end)->next;

@@ -98,7 +98,8 @@ static struct window_limits limits_of(const struct app *a)
     return (struct window_limits){
         .ctx = ctx, .answer = n > 0 ? n : MAX(1, MIN(ANSWER, ctx / 4)),
         .thinking = a->o->thinking, .closing = a->o->thinking > 1 ? MIN(CLOSING, a->o->thinking - 1) : 0,
-        .summary = ctx >= SUMMARY_CTX && !is(a->o->summary, "off") ? MIN(SUMMARY, ctx / 8) : 0, .high = 850, .low = 400, .gain = 200,
+        .summary = ctx >= SUMMARY_CTX && !is(a->o->summary, "off") ? MIN(SUMMARY, ctx / 8) : 0,
+        .high = 850, .low = 400, .gain = 200,
     };
 }
 
@@ -305,7 +306,8 @@ static int check_whole(struct session *s, const struct window_call *c, uint64_t 
     struct window_figures f;
     for (size_t i = 0; i < c->n; i++) {
         const struct window_item *it = &c->items[i];
-        if (it->ref.messages == 0 || it->ref.first > user || it->ref.last < user || it->part == WINDOW_SUMMARY) continue;
+        if (it->ref.messages == 0 || it->part == WINDOW_SUMMARY) continue;
+        if (it->ref.first > user || it->ref.last < user) continue;
         window_figures(s->w, &f);
         return err_set(err, WINDOW_NEVER_FITS,
                        "this turn has %lld tokens: a prompt may have %lld (context %d less %lld for the answer%s), and "
@@ -361,7 +363,8 @@ static int keep_answer(struct session *s, const struct turn_result *r, struct er
 {
     const char *text = r->text.data ? r->text.data : "";
     size_t at = thinking_end(text, r->text.len);
-    struct journal_message thought = {.kind = JOURNAL_THINKING, .turn = s->keep.head.turns + 1, .text = text, .len = at};
+    struct journal_message thought = {.kind = JOURNAL_THINKING, .turn = s->keep.head.turns + 1, .text = text,
+                                      .len = at};
     struct journal_message m = {.kind = JOURNAL_ANSWER, .flags = r->end == END_STOP ? 0 : JOURNAL_CUT,
                                 .turn = s->keep.head.turns + 1, .text = text + at, .len = r->text.len - at};
     if (at > 0 && session_note(s, &thought, err) == 0) return -1;
@@ -387,7 +390,16 @@ static int converse(struct session *s, uint64_t user, struct turn_result *r, str
     return code;
 }
 
-/* The user's words enter, the oldest is summed up if need be, and the model is asked. */
+/* Before the model is asked: the oldest is summed up if need be (what came of it is an event; the call goes on either
+ * way), and what left long ago and belongs to the question comes in. */
+static int prepare(struct session *s, const char *text, size_t n, struct err *err)
+{
+    if (window_due(s->w)) session_compact(s, NULL);
+    if (is(s->a->o->recall, "off") || !session_has_left(s)) return 0;
+    return session_offer_tools(s, err) || session_recall_unasked(s, text, n, err) ? WINDOW_NO_MEMORY : 0;
+}
+
+/* The user's words enter and the model is asked. */
 static int try_turn(struct session *s, const char *text, size_t n, struct turn_result *r, int *code, struct err *err)
 {
     struct journal_message m = {.kind = JOURNAL_USER, .turn = s->keep.head.turns + 1, .text = text, .len = n};
@@ -395,10 +407,8 @@ static int try_turn(struct session *s, const char *text, size_t n, struct turn_r
     *code = 0;
     if (user == 0) return EXIT_INTERNAL;
     int rc = window_append(s->w, WINDOW_USER, user, 0, err);
+    if (rc == 0) rc = prepare(s, text, n, err);
     if (rc) *code = refused(s, rc, err);
-    if (!rc && window_due(s->w)) session_compact(s, NULL); /* what came of it is an event; the call goes on either way */
-    if (!rc && !is(s->a->o->recall, "off") && session_has_left(s) && session_offer_tools(s, err)) rc = *code = refused(s, WINDOW_NO_MEMORY, err);
-    if (!rc && session_recall_unasked(s, text, n, err)) rc = *code = refused(s, WINDOW_NO_MEMORY, err);
     if (!rc && signals_pending()) {
         r->end = END_CANCELLED;
         return 128 + signals_pending();

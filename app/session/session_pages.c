@@ -64,7 +64,7 @@ static void saved(struct keep *k, struct keep_task *task)
     struct page_task *t = (struct page_task *)task;
     (void)k;
     t->s->pages.tasks--;
-    if (task->base.code) t->s->pages.n = 0; /* the next turn hands all of them over, and those that are there are known */
+    if (task->base.code) t->s->pages.n = 0; /* the next turn hands all of them over; those that are there stay */
     free_task(t);
 }
 
@@ -73,7 +73,8 @@ static void saved(struct keep *k, struct keep_task *task)
 static struct engine_name *names_of(const struct session *s, const struct ids *ids, int pages)
 {
     struct engine_name *name = malloc((size_t)MAX(pages, 1) * sizeof *name), before = s->a->info->identity;
-    for (int i = 0; name && i < pages; i++) name[i] = before = engine_page_name(before, ids->id + (size_t)i * KERN_PAGE);
+    for (int i = 0; name && i < pages; i++)
+        name[i] = before = engine_page_name(before, ids->id + (size_t)i * KERN_PAGE);
     return name;
 }
 

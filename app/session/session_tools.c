@@ -127,7 +127,8 @@ static int append(struct session *s, const char *call, size_t n_call, const stru
     uint64_t id = session_note(s, &m, err);
     if (id == 0 || window_append(s->w, WINDOW_CALL, id, 1, err)) return -1;
     m = (struct journal_message){.kind = JOURNAL_RESULT, .turn = s->keep.head.turns + 1, .artifact = r->artifact,
-                                 .flags = r->quote ? JOURNAL_QUOTE : 0, .text = r->text.data ? r->text.data : "", .len = r->text.len};
+                                 .flags = r->quote ? JOURNAL_QUOTE : 0,
+                                 .text = r->text.data ? r->text.data : "", .len = r->text.len};
     id = r->text.failed ? 0 : session_note(s, &m, err);
     if (id == 0) return err_set(err, -1, "no memory for a result");
     return window_append(s->w, WINDOW_RESULT, id, 0, err);
@@ -216,7 +217,8 @@ static int read_messages(struct session *s, const char *name, size_t n, uint64_t
 {
     uint64_t first, last;
     struct buf all = {0};
-    if (!window_ref_read(name, n, &first, &last)) return err_set(err, -1, "no such artifact: %.*s", (int)MIN(n, (size_t)40), name);
+    if (!window_ref_read(name, n, &first, &last))
+        return err_set(err, -1, "no such artifact: %.*s", (int)MIN(n, (size_t)40), name);
     for (uint64_t id = first; id <= last && id < s->keep.head.next && all.len < COUNTED; id++) {
         const struct text_entry *e = texts_get(&s->texts, id, NULL);
         if (!e || e->kind == JOURNAL_MARK) continue;
@@ -256,9 +258,9 @@ static int tool_artifact(struct session *s, const json_t *args, struct result *r
     struct clip_request ask = {.by = CLIP_BY_OFFSET, .from = (uint64_t)offset};
     int rc = session_read_artifact(s, id, &ask, &shown, &f, err);
     if (rc == 0) {
+        uint64_t left = f.bytes - (uint64_t)offset, about = f.shown_bytes ? f.tokens * left / f.shown_bytes : 0;
         struct form_rest rest = {.id = {name, n}, .end = f.next >= f.bytes, .shown = (int64_t)f.tokens,
-                                 .total = (int64_t)(f.shown_bytes ? f.tokens * (f.bytes - (uint64_t)offset) / f.shown_bytes : 0),
-                                 .offset = (int64_t)f.next};
+                                 .total = (int64_t)about, .offset = (int64_t)f.next};
         r->bytes = f.bytes;
         forms_result((struct form_text){shown.data ? shown.data : "", shown.len}, &rest, &r->text);
     }
@@ -403,8 +405,10 @@ static enum clip_kind kind_of(const char *path)
         {".log", CLIP_LOG}, {".json", CLIP_JSON}, {".csv", CLIP_CSV}, {".tsv", CLIP_CSV}, {".md", CLIP_TEXT},
     };
     size_t n = strlen(path);
-    for (size_t i = 0; i < COUNT_OF(known); i++)
-        if (n > strlen(known[i].end) && strcmp(path + n - strlen(known[i].end), known[i].end) == 0) return known[i].kind;
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
+        size_t end = strlen(known[i].end);
+        if (n > end && strcmp(path + n - end, known[i].end) == 0) return known[i].kind;
+    }
     return CLIP_AUTO;
 }
 

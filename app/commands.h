@@ -1,0 +1,16 @@
+/* commands.h - what the files of the line chat's commands share: commands.c has the table and what changes the
+ * conversation, commands_show.c figures and texts, commands_sessions.c whole sessions. */
+#ifndef COMMANDS_H
+#define COMMANDS_H
+#include "app/console.h"
+
+typedef void command(struct console *c, const char *arg, size_t n); /* arg: what follows the name, without blanks around */
+
+void command_complain(const struct err *err);
+bool command_number(const char *arg, size_t n, uint64_t most, uint64_t *out); /* that is all of arg */
+/* A text of others, line by line, under a line of ours. */
+void command_text(const char *head, const char *text, size_t n);
+
+command command_stats, command_context, command_read, command_attach, command_artifact, command_ingest, command_recall;
+command command_sessions, command_resume, command_fork, command_rename, command_export, command_delete;
+#endif

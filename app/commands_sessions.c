@@ -1,0 +1,205 @@
+/* commands_sessions.c - saved sessions: listed, gone on with, copied, exported, deleted. */
+#include "app/commands.h"
+#include "app/say.h"
+#include "app/sessions.h"
+#include "app/signals.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <time.h>
+
+/* ---------------------------------------------------------------- sessions */
+
+struct listing {
+    struct journal_head *head;
+    size_t n;
+};
+
+enum { LISTED = 30 };
+
+
+static int list(struct store *s, void *arg, struct err *err)
+{
+    struct listing *l = arg;
+    return journal_heads(s, LISTED, &l->head, &l->n, NULL, err);
+}
+
+void command_sessions(struct console *c, const char *arg, size_t n)
+{
+    struct err err = {0};
+    struct listing l = {0};
+    (void)arg, (void)n;
+    if (!c->s.keep.keeper) {
+        say_error("sessions are not saved here");
+        return;
+    }
+    session_settle(&c->s);
+    if (keep_call(&c->s.keep, list, &l, &err)) command_complain(&err);
+    for (size_t i = 0; i < l.n; i++) {
+        char id[2 * STORE_SESSION_ID + 1], when[32];
+        time_t t = (time_t)(l.head[i].updated_ms / 1000);
+        struct tm tm;
+        journal_id_text(l.head[i].id, id);
+        strftime(when, sizeof when, "%Y-%m-%d %H:%M", localtime_r(&t, &tm));
+        say("%.8s  %s  %4u turns  %s%s", id, when, l.head[i].turns, l.head[i].title,
+            memcmp(l.head[i].id, c->s.keep.head.id, STORE_SESSION_ID) == 0 ? "  (this one)" : "");
+    }
+    if (l.n == 0) say("none is saved yet");
+    if (l.n == LISTED) say_dim("the newest %d; plimsoll sessions lists all", LISTED);
+    free(l.head);
+}
+
+void command_resume(struct console *c, const char *arg, size_t n)
+{
+    struct err err = {0};
+    char name[64], old[2 * STORE_SESSION_ID + 1];
+    if (n == 0 || n >= sizeof name) {
+        say_error("/resume SESSION: the first letters of its id, or last; /sessions lists them");
+        return;
+    }
+    snprintf(name, sizeof name, "%.*s", (int)n, arg);
+    journal_id_text(c->s.keep.head.id, old);
+    bool said = c->s.keep.head.turns > 0;
+    face_leave(c->a, &c->s, EXIT_DONE);
+    if (session_resume(&c->s, c->a, name, NULL, &err) == EXIT_DONE) {
+        console_anew(c);
+        say_dim("%.8s, %s: %u turns", name, c->s.keep.head.title, c->s.keep.head.turns);
+        return;
+    }
+    command_complain(&err);
+    session_close(&c->s);
+    int status = said ? session_resume(&c->s, c->a, old, NULL, &err)
+                      : session_new(&c->s, c->a, c->a->o->system, &err);
+    if (status == EXIT_DONE) return;
+    app_error(c->a, "open", err.text);
+    c->status = status;
+    c->quit = true;
+}
+
+void command_fork(struct console *c, const char *arg, size_t n)
+{
+    struct err err = {0};
+    uint64_t turn = c->s.keep.head.turns;
+    if (n > 0 && !command_number(arg, n, UINT32_MAX, &turn)) {
+        say_error("/fork TURN goes on in a copy of this session as it was after that turn (%u: now)",
+                  c->s.keep.head.turns);
+        return;
+    }
+    if (session_fork(&c->s, (uint32_t)turn, &err)) {
+        command_complain(&err);
+        c->quit = c->s.w == NULL;
+        c->status = c->quit ? EXIT_INTERNAL : c->status;
+        return;
+    }
+    char id[2 * STORE_SESSION_ID + 1];
+    journal_id_text(c->s.keep.head.id, id);
+    console_anew(c);
+    say_dim("this is a copy now, %.8s, after turn %u", id, (unsigned)turn);
+}
+
+void command_rename(struct console *c, const char *arg, size_t n)
+{
+    struct err err = {0};
+    if (n == 0 && !*c->s.keep.head.title) say("it has no title yet; /rename TITLE gives one");
+    else if (n == 0) say("%s", c->s.keep.head.title);
+    else if (session_rename(&c->s, arg, n, &err)) command_complain(&err);
+    else say_dim("it is called %s", c->s.keep.head.title);
+}
+
+/* ---------------------------------------------------------------- sessions, as a whole */
+
+static int write_file(struct store *s, void *arg, struct err *err) { return sessions_write(s, arg, err); }
+
+static void export_to(struct console *c, struct sessions_file *f)
+{
+    struct err err = {0};
+    session_settle(&c->s); /* what waits is in it too */
+    if (c->s.keep.n_unsaved > 0) say("%d turns could not be saved yet, and are not in it", c->s.keep.n_unsaved);
+    if (c->s.acknowledged == 0) {
+        say_error("nothing was said yet in this session");
+        return;
+    }
+    if (keep_call(&c->s.keep, write_file, f, &err)) {
+        command_complain(&err);
+        if (err.code == SESSIONS_STOPPED) signals_forget_interrupt();
+    } else {
+        say_dim("written to %s", f->path);
+    }
+    if (f->missing.len > 0) command_text("not in it:", f->missing.data, f->missing.len);
+    buf_free(&f->missing);
+}
+
+void command_export(struct console *c, const char *arg, size_t n)
+{
+    char path[1024];
+    struct sessions_file f = {.path = path};
+    if (n > 3 && memcmp(arg + n - 3, " md", 3) == 0) {
+        f.options.format = EXPORT_MARKDOWN;
+        for (n -= 3; n > 0 && arg[n - 1] == ' '; n--) {
+        }
+    }
+    if (n == 0 || n >= sizeof path) {
+        say_error("/export FILE writes this session as JSON Lines, /export FILE md as Markdown");
+        return;
+    }
+    if (!c->s.keep.keeper) {
+        say_error("sessions are not saved here");
+        return;
+    }
+    snprintf(path, sizeof path, "%.*s", (int)n, arg);
+    memcpy(f.session, c->s.keep.head.id, sizeof f.session);
+    if (sessions_file_exists(path)) {
+        f.over = sessions_ask(&c->in, "%s is there already; write over it?", path);
+        signals_forget_interrupt();
+        if (!f.over) return;
+    }
+    export_to(c, &f);
+}
+
+struct deleting {
+    const char *name;
+    struct journal_head head;
+    bool waits;
+};
+
+static int find_one(struct store *s, void *arg, struct err *err)
+{
+    struct deleting *d = arg;
+    return journal_find(s, d->name, &d->head, err);
+}
+
+static int delete_one(struct store *s, void *arg, struct err *err)
+{
+    struct deleting *d = arg;
+    return sessions_delete(s, d->head.id, &d->waits, err);
+}
+
+void command_delete(struct console *c, const char *arg, size_t n)
+{
+    struct err err = {0};
+    char name[64], id[2 * STORE_SESSION_ID + 1];
+    struct deleting d = {.name = name};
+    if (n == 0 || n >= sizeof name) {
+        say_error("/delete SESSION: the first letters of its id, or last; /sessions lists them");
+        return;
+    }
+    if (!c->s.keep.keeper) {
+        say_error("sessions are not saved here");
+        return;
+    }
+    snprintf(name, sizeof name, "%.*s", (int)n, arg);
+    if (keep_call(&c->s.keep, find_one, &d, &err)) {
+        command_complain(&err);
+        return;
+    }
+    if (memcmp(d.head.id, c->s.keep.head.id, sizeof d.head.id) == 0) {
+        say_error("that is the one that is open here; /clear or /resume another first");
+        return;
+    }
+    journal_id_text(d.head.id, id);
+    bool yes = sessions_ask(&c->in, "delete %.8s, %s (%u turns), for good?", id, d.head.title, d.head.turns);
+    signals_forget_interrupt();
+    if (!yes) say_dim("it stays");
+    else if (keep_call(&c->s.keep, delete_one, &d, &err)) command_complain(&err);
+    else if (d.waits) say("it is deleted; its bytes are wiped when the other processes that use the store have ended");
+    else say_dim("%.8s is deleted", id);
+}

@@ -1,0 +1,203 @@
+/* commands_show.c - figures, and texts wherever they are. */
+#include "app/commands.h"
+#include "app/say.h"
+#include <inttypes.h>
+
+/* ---------------------------------------------------------------- figures */
+
+static void say_engine(struct console *c)
+{
+    const struct engine_info *i = c->a->info;
+    struct engine_snapshot s;
+    struct engine_memory m;
+    struct buf words = {0};
+    c->a->ops->snapshot(c->a->engine, &s);
+    say("model    %s, %s, %.1f M parameters, %s", *i->name ? i->name : "(no name)", i->arch,
+        (double)i->parameters / 1e6, i->types);
+    say("turns    written as %s; seed %llu", i->template, (unsigned long long)c->a->sampling.seed);
+    say("engine   %s; %s; %s", i->maker, i->backend, i->kernels);
+    ledger_words(&i->ledger, &words);
+    say("memory   %.1f of %.1f MiB allowed: %s", (double)ledger_total(&i->ledger) / 0x1p20,
+        (double)i->ledger.ceiling / 0x1p20, words.failed ? "" : words.data);
+    c->a->ops->memory(c->a->engine, &m);
+    if (m.total)
+        say("machine  %.1f MiB: %.1f ours, %.1f others, %.1f free", (double)m.total / 0x1p20, (double)m.ours / 0x1p20,
+            (double)m.outside / 0x1p20, (double)m.free / 0x1p20);
+    say("kv pool  %llu tokens: %llu reserved, %llu filled, %llu kept for prompts that begin alike",
+        (unsigned long long)s.pool_tokens, (unsigned long long)s.reserved_tokens, (unsigned long long)s.filled_tokens,
+        (unsigned long long)s.cached_tokens);
+    if (c->a->o->overcommit)
+        say("parked   %lld now, %llu times in all; %llu tokens computed again; %.1f of %.1f MiB for their pages",
+            (long long)s.parked, (unsigned long long)s.parkings, (unsigned long long)s.recomputed,
+            (double)s.park_used / 0x1p20, (double)s.park_bytes / 0x1p20);
+    say("since    start: %llu tokens read, %llu more were in memory already, %llu written, %llu passes",
+        (unsigned long long)s.prefilled, (unsigned long long)s.reused, (unsigned long long)s.generated,
+        (unsigned long long)s.passes);
+    buf_free(&words);
+}
+
+static void say_saved(struct console *c)
+{
+    const struct session *s = &c->s;
+    char id[2 * STORE_SESSION_ID + 1];
+    journal_id_text(s->keep.head.id, id);
+    if (!s->keep.keeper) say("session  not saved");
+    else if (s->keep.head.next == s->acknowledged + 1) say("session  %.8s, saved: %u turns", id, s->keep.head.turns);
+    else say("session  %.8s, %u turns; %d wait to be saved", id, s->keep.head.turns, s->keep.n_unsaved);
+}
+
+void command_stats(struct console *c, const char *arg, size_t n)
+{
+    const struct turn_result *t = &c->s.last;
+    char line[200];
+    (void)arg, (void)n;
+    say_engine(c);
+    if (c->s.any) say("context  %d of %d tokens after the last turn", t->n_prompt + t->n_tokens, c->a->info->ctx);
+    else say("context  0 of %d tokens", c->a->info->ctx);
+    forecast_agent_words(&c->growth, "at this growth", line, sizeof line);
+    if (c->s.any) say("ahead    %s", line);
+    say_saved(c);
+}
+
+void command_context(struct console *c, const char *arg, size_t n)
+{
+    struct window_figures f;
+    char name[48];
+    (void)arg, (void)n;
+    window_figures(c->s.w, &f);
+    say("a call   %lld of %lld tokens; context %d, of which %lld are for the answer or a summary", (long long)f.used,
+        (long long)f.limit, c->a->info->ctx, (long long)f.reserve);
+    for (enum window_part p = WINDOW_SYSTEM; p < WINDOW_REQUEST; p++)
+        if (f.part[p] > 0)
+            say("  %-13s %6lld tokens in %lld", window_part_name(p), (long long)f.part[p], (long long)f.count[p]);
+    say("marks    summed up above %lld, down to %lld; /compact would free %lld now", (long long)f.high,
+        (long long)f.low, (long long)f.by_compact);
+    window_ref_name(&f.summed, name);
+    if (f.summary) say("summary  of %lld messages: %s%s", (long long)f.summed.messages, name,
+                       f.extractive ? ", an extract" : "");
+    window_ref_name(&f.cut, name);
+    if (f.cut.messages > 0) say("left     %lld messages without a summary: %s", (long long)f.cut.messages, name);
+    say("so far   %llu calls of %llu tokens, %llu of them as in the call before (%llu calls began anew), "
+        "%llu summaries",
+        (unsigned long long)f.calls, (unsigned long long)f.sent_tokens, (unsigned long long)f.kept_tokens,
+        (unsigned long long)f.breaks, (unsigned long long)f.compactions);
+}
+
+enum { READ_MOST = 200 };
+
+void command_read(struct console *c, const char *arg, size_t n)
+{
+    struct err err = {0};
+    uint64_t first, last, shown = 0;
+    if (!window_ref_read(arg, n, &first, &last)) {
+        say_error("/read m12 or m12-57: messages by the name that a line in the context gives them");
+        return;
+    }
+    for (uint64_t id = first; id <= last && shown < READ_MOST && id < c->s.keep.head.next; id++) {
+        const struct text_entry *e = session_text(&c->s, id, &err);
+        char head[80];
+        if (!e && first == last) command_complain(&err);
+        if (!e) continue; /* an event, or a mark */
+        snprintf(head, sizeof head, "m%" PRIu64 ", %s:", id, journal_kind_name(e->kind));
+        command_text(head, e->text, e->len);
+        shown++;
+    }
+    if (shown == READ_MOST) say_dim("the first %d; ask for fewer at a time", READ_MOST);
+    session_poll(&c->s); /* they leave memory again */
+}
+
+void command_attach(struct console *c, const char *arg, size_t n)
+{
+    struct err err = {0};
+    char path[4096];
+    if (n == 0 || n >= sizeof path || memchr(arg, 0, n)) {
+        say_error("/attach FILE puts a file into the conversation, clipped; the whole is kept");
+        return;
+    }
+    snprintf(path, sizeof path, "%.*s", (int)n, arg);
+    if (session_attach_file(&c->s, path, &err)) command_complain(&err);
+}
+
+/* "a3", "a3 4096", "a3 100-120", "a3 /out of memory/": from an offset, lines, lines with a pattern. */
+static bool read_request(const char *arg, size_t n, uint64_t *id, struct clip_request *r)
+{
+    size_t name = 0;
+    while (name < n && arg[name] != ' ') name++;
+    if (!session_artifact_name(arg, name, id)) return false;
+    while (name < n && arg[name] == ' ') name++;
+    const char *rest = arg + name, *dash = memchr(rest, '-', n - name);
+    size_t len = n - name;
+    *r = (struct clip_request){.by = CLIP_BY_OFFSET};
+    if (len == 0) return true;
+    if (len > 2 && rest[0] == '/' && rest[len - 1] == '/') {
+        *r = (struct clip_request){.by = CLIP_BY_REGEX, .pattern = rest + 1, .pattern_len = len - 2};
+        return true;
+    }
+    if (!dash) return command_number(rest, len, INT64_MAX, &r->from);
+    r->by = CLIP_BY_LINES;
+    return command_number(rest, (size_t)(dash - rest), INT64_MAX, &r->from) &&
+           command_number(dash + 1, len - (size_t)(dash + 1 - rest), INT64_MAX, &r->to);
+}
+
+void command_artifact(struct console *c, const char *arg, size_t n)
+{
+    struct err err = {0};
+    struct clip_request r;
+    struct clip_figures f;
+    struct buf text = {0};
+    char head[120];
+    uint64_t id;
+    if (!read_request(arg, n, &id, &r)) {
+        say_error("/artifact a3, or a3 OFFSET, a3 FIRST-LAST (lines), a3 /PATTERN/");
+        return;
+    }
+    if (session_read_artifact(&c->s, id, &r, &text, &f, &err)) {
+        command_complain(&err);
+    } else {
+        snprintf(head, sizeof head, "artifact a%" PRIu64 ", %" PRIu64 " of %" PRIu64 " bytes:", id, f.shown_bytes,
+                 f.bytes);
+        command_text(head, text.data ? text.data : "", text.len);
+        if (f.next < f.bytes) say_dim("read on with /artifact a%" PRIu64 " %" PRIu64, id, f.next);
+    }
+    buf_free(&text);
+}
+
+/* Each name is a file; blanks separate them. */
+void command_ingest(struct console *c, const char *arg, size_t n)
+{
+    struct err err = {0};
+    char path[4096];
+    if (n == 0) say_error("/ingest FILE...: for /recall; nothing of it enters the conversation until it is found");
+    for (size_t at = 0, end; at < n; at = end) {
+        while (at < n && arg[at] == ' ') at++;
+        for (end = at; end < n && arg[end] != ' ';) end++;
+        if (end == at || end - at >= sizeof path) break;
+        snprintf(path, sizeof path, "%.*s", (int)(end - at), arg + at);
+        if (session_ingest(&c->s, path, &err)) command_complain(&err);
+        else say_dim("ingested %s as a%" PRIu64, path, c->s.keep.head.artifacts - 1);
+    }
+}
+
+void command_recall(struct console *c, const char *arg, size_t n)
+{
+    struct err err = {0};
+    struct remember_found found;
+    bool all = n > 4 && memcmp(arg, "all ", 4) == 0;
+    struct session_question q = {.text = arg + (all ? 4 : 0), .n = n - (all ? 4 : 0), .k = 8, .everywhere = all};
+    if (n == 0) {
+        say_error("/recall WORDS: in this session; /recall all WORDS: in all");
+        return;
+    }
+    if (session_recall(&c->s, &q, &found, &err)) command_complain(&err);
+    for (int i = 0; i < found.n; i++) {
+        const struct remember_quote *h = &found.quote[i];
+        char id[2 * STORE_SESSION_ID + 1], head[400];
+        journal_id_text(h->session, id);
+        snprintf(head, sizeof head, "%s%s%.8s%s%s  score %.1f: %s", h->name, all ? " of " : "", all ? id : "",
+                 *h->path ? " " : "", h->path, h->score, h->why);
+        command_text(head, found.text.data + h->at, h->len);
+    }
+    if (found.n == 0 && !err.code) say("nothing found%s", found.unknown ? ": none of these words was said" : "");
+    if (*found.damage) say("the index is damaged and will be made again: %s", found.damage);
+    remember_free(&found);
+}
