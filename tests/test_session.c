@@ -28,6 +28,7 @@ static void begin(const char *says, const char *system)
     reader = p[0];
     out_init(&app.answers, p[1]);
     CHECK_EQ(trace_open(&app.trace, NULL, NULL, NULL, 0, &err), 0);
+    signal(SIGINT, SIG_DFL); /* a background job of a shell's was started with it ignored */
     CHECK_EQ(signals_open(&err), 0);
     signals_ignore_pipe();
     CHECK_EQ(session_new(&s, &app, system, &err), 0);
