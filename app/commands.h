@@ -4,7 +4,7 @@
 #define COMMANDS_H
 #include "app/console.h"
 
-typedef void command(struct console *c, const char *arg, size_t n); /* arg: what follows the name, without blanks around */
+typedef void command(struct console *c, const char *arg, size_t n); /* arg: what follows the name */
 
 void command_complain(const struct err *err);
 bool command_number(const char *arg, size_t n, uint64_t most, uint64_t *out); /* that is all of arg */

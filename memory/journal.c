@@ -4,8 +4,8 @@
 
 const char *journal_kind_name(enum journal_kind k)
 {
-    static const char *const name[JOURNAL_KINDS] = {"none", "system", "user", "answer", "call", "result", "note", "summary",
-                                                    "pin", "mark", "tools", "thinking", "document"};
+    static const char *const name[JOURNAL_KINDS] = {"none", "system", "user", "answer", "call", "result", "note",
+                                                    "summary", "pin", "mark", "tools", "thinking", "document"};
     assert(k < JOURNAL_KINDS);
     return name[k];
 }

@@ -149,8 +149,8 @@ void journal_span_add(struct journal_spans *v, uint64_t first, uint64_t last);
 bool journal_span_has(const struct journal_spans *v, uint64_t number);
 void journal_span_free(struct journal_spans *v);
 
-/* What the marks from a number up to another (both with it) have taken out is added to *out; marks: which kinds, as bits
- * 1 << enum journal_mark.  A mark that was itself taken back with its turn counts for nothing. */
+/* What the marks from a number up to another (both with it) have taken out is added to *out; marks: which kinds, as
+ * bits 1 << enum journal_mark.  A mark that was itself taken back with its turn counts for nothing. */
 int journal_out(struct store *s, const uint8_t id[STORE_SESSION_ID], uint64_t from, uint64_t upto, unsigned marks,
                 struct journal_spans *out, struct err *err);
 #endif

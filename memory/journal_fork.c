@@ -8,7 +8,7 @@
 
 struct ends {
     uint32_t turn;
-    struct journal_spans out; /* turns that were taken back; what other marks are about (pins, summaries) is the turn's */
+    struct journal_spans out; /* turns that were taken back; other marks are about what is the turn's */
     uint64_t upto;            /* the last number before the next turn begins */
 };
 

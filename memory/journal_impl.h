@@ -3,7 +3,7 @@
 #define JOURNAL_IMPL_H
 #include "memory/journal.h"
 
-/*     0  kind:1 flags:1 zero:2 turn:4 time_ms:8   16  first:8 last:8   32  artifact:8 results:4 zero:4   48  the text */
+/*  0  kind:1 flags:1 zero:2 turn:4 time_ms:8   16  first:8 last:8   32  artifact:8 results:4 zero:4   48  the text */
 enum { JOURNAL_HEAD_BYTES = 48 };
 
 /* number: its own.  0, or -1: not such a body. */

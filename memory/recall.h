@@ -16,8 +16,8 @@
  *     'R' 'x' SESSION n:8                        chunks n * 8192 and on that were removed: a bit each
  *
  * Chunks are numbered in a session as they come.  A segment is written once; four of a size (to the power of four) are
- * merged to one, those of 1 MiB stay: so a posting is written six or seven times at most, and a call merges 4 MiB at most.  A
- * block fills a page of LMDB.  Chunks that were removed are never found again; their postings leave at the merge (call
+ * merged to one, those of 1 MiB stay: so a posting is written six or seven times at most, and a call merges 4 MiB at
+ * most.  A block fills a page of LMDB.  Chunks that were removed are never found again; their postings leave at the merge (call
  * recall_merge() until it says 0).
  *
  * Score: the sum over the question's terms of idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * terms / mean)), where

@@ -18,8 +18,7 @@
  *     'a' SESSION artifact:8           an artifact's head: bytes:8, CRC-32C of all of them:4 (little-endian)
  *     'c' SESSION artifact:8 chunk:4   its bytes, 16,000 to a chunk, each compressed on its own (zstd)
  *     'W'                              a session was deleted; its bytes in free pages are still to be wiped
- *     'K' name:1..128                  cache only; names that begin with 'R' are the recall index's (recall.h), with 'k'
- *                                      and 's' snapshot.h's
+ *     'K' name:1..128                  cache only; names that begin with 'R' are recall.h's, with 'k' and 's' snapshot.h's
  *
  * Writing: store_put() and its kin collect in memory; store_commit() makes one transaction of it all and returns when
  * it is durable (the journal's).  So no transaction is open across a wait, what was put is not lost when the map has

@@ -91,7 +91,8 @@ static struct store_session_stat *add(struct sessions *v, const uint8_t *session
     return one;
 }
 
-/* Keys come by letter and then by session: in one pass an entry for each pair, or fewer.  0, or LMDB's or an errno's. */
+/* Keys come by letter and then by session: in one pass an entry for each pair, or fewer.  0, or LMDB's or an errno's.
+ */
 static int collect(struct sessions *v, MDB_cursor *cursor)
 {
     static const char letters[] = "SMPac";

@@ -157,8 +157,8 @@ static void report(const char *dir, int turns, uint64_t given, double seconds, c
     double ours = p99(v, n_commits), plain = plain_commits(v);
     printf("%d turns, %d results, %.2f GB of them, in %.0f s: RssAnon %ld KiB after %d turns, %ld at the end\n", turns,
            turns * RESULTS, (double)given / 1e9, seconds, rss[0], MIN(WARM, turns / 2), rss[1]);
-    printf("store %.1f MB, %.1f KB a turn (%.2f of the bytes given); resumed in %.1f ms\n", (double)file_bytes(dir) / 1e6,
-           (double)file_bytes(dir) / 1e3 / turns, (double)file_bytes(dir) / (double)given, 1e3 * resume);
+    printf("store %.1f MB, %.1f KB a turn (%.2f of the bytes given); resumed in %.1f ms\n",
+           (double)file_bytes(dir) / 1e6, (double)file_bytes(dir) / 1e3 / turns, (double)file_bytes(dir) / (double)given, 1e3 * resume);
     printf("a turn's commit, p99: %.1f ms, compressing included; LMDB's own of a third of the bytes: %.1f ms\n",
            1e3 * ours, 1e3 * plain);
     free(v);

@@ -100,7 +100,8 @@ int session_fork(struct session *s, uint32_t turn, struct err *err);
 int session_rename(struct session *s, const char *title, size_t n, struct err *err);
 
 /* What a tool gave, of any size and any bytes: it enters with its call, clipped to what a call of the model can carry;
- * if anything was left out the whole is an artifact.  bytes is emptied.  Saved with the next turn, or by session_save(). */
+ * if anything was left out the whole is an artifact.  bytes is emptied.  Saved with the next turn, or by
+ * session_save(). */
 struct session_tool {
     const char *by, *name, *arguments; /* of the event; a tool of forms.h; a JSON object */
     enum clip_kind kind;
