@@ -3,9 +3,8 @@
 
 static const uint8_t magic[4] = {'P', 'l', 's', 'R'};
 
-/* Four bits at a time: a table that can be read (0x82f63b78 is the polynomial with its bits reversed, entry 8), and
- * fast enough beside a disk. */
-uint32_t crc32c(uint32_t crc, const void *bytes, size_t n)
+/* Four bits at a time: a table that can be read (0x82f63b78 is the polynomial with its bits reversed, entry 8). */
+uint32_t crc32c_plain(uint32_t crc, const void *bytes, size_t n)
 {
     static const uint32_t table[16] = {
         0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3, 0x61c69362, 0x7198540d,
@@ -19,6 +18,30 @@ uint32_t crc32c(uint32_t crc, const void *bytes, size_t n)
         crc = crc >> 4 ^ table[crc & 15];
     }
     return ~crc;
+}
+
+#if defined(__x86_64__)
+/* The processor has this polynomial: a hundred times as fast, which KV pages and artifacts of megabytes feel. */
+__attribute__((target("sse4.2"))) static uint32_t crc_by_processor(uint32_t crc, const uint8_t *p, size_t n)
+{
+    uint64_t wide = crc;
+    for (; n >= 8; n -= 8, p += 8) {
+        uint64_t word;
+        memcpy(&word, p, sizeof word);
+        wide = __builtin_ia32_crc32di(wide, word);
+    }
+    crc = (uint32_t)wide;
+    for (; n > 0; n--, p++) crc = __builtin_ia32_crc32qi(crc, *p);
+    return crc;
+}
+#endif
+
+uint32_t crc32c(uint32_t crc, const void *bytes, size_t n)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("sse4.2")) return ~crc_by_processor(~crc, bytes, n);
+#endif
+    return crc32c_plain(crc, bytes, n);
 }
 
 static uint32_t checksum(const uint8_t *header, const void *key, size_t key_len, const void *body, size_t body_len)

@@ -60,6 +60,7 @@ const char *rec_why(int error); /* "its checksum does not fit": for a line that 
 
 /* The CRC-32C of these bytes after those that gave crc (0: none). */
 uint32_t crc32c(uint32_t crc, const void *bytes, size_t n);
+uint32_t crc32c_plain(uint32_t crc, const void *bytes, size_t n); /* the same on any processor, and slowly */
 
 /* Little-endian and, where order in a tree matters, big-endian numbers at any address. */
 static inline void put_le(uint8_t *at, uint64_t value, int bytes)

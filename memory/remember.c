@@ -69,8 +69,10 @@ static int add_artifact(struct feed *f, struct recall_doc doc, uint64_t artifact
     struct buf block = {0};
     uint64_t size = 0;
     uint32_t chunk = 0;
+    struct recall_stat st;
     int rc = store_artifact_size(f->s, f->session, artifact, &size, NULL);
     size = rc ? 0 : MIN(size, most);
+    if (recall_stat(f->r, f->session, &st, NULL) || st.bytes > REMEMBER_QUOTA) return 0; /* it stays readable by name */
     rc = 0;
     for (uint64_t at = 0; at < size && rc == 0; at += BLOCK) {
         block.len = 0;

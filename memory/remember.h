@@ -15,6 +15,7 @@
 #include "memory/recall.h"
 
 enum { REMEMBER_ARTIFACT = 256 << 10, REMEMBER_DOCUMENT = 64 << 20, REMEMBER_QUOTE = 400 };
+#define REMEMBER_QUOTA ((uint64_t)256 << 20) /* bytes of a session's index: then only what is said goes in */
 
 /* Brings the index up to what the journal has.  Damaged records are passed over; of a damaged index the session's part
  * is made anew, once. */

@@ -34,6 +34,22 @@ TEST(crc32c_gives_the_published_check_values)
     CHECK_EQ(crc32c(crc32c(0, up, 7), up + 7, 25), 0x46dd794e);
 }
 
+/* Whoever computes it, wherever the bytes lie, however they are parted. */
+TEST(crc32c_is_the_same_by_table_and_by_processor)
+{
+    uint8_t bytes[300];
+    uint32_t seed = 7;
+    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)((seed = seed * 1664525 + 1013904223) >> 24);
+    for (size_t from = 0; from < 16; from++)
+        for (size_t n = 0; n + from <= sizeof bytes; n += 1 + n / 9) {
+            size_t part = n / 3;
+            uint32_t whole = crc32c_plain(seed, bytes + from, n);
+            CHECK_EQ(crc32c(seed, bytes + from, n), whole);
+            CHECK_EQ(crc32c(crc32c(seed, bytes + from, part), bytes + from + part, n - part), whole);
+        }
+    CHECK_EQ(crc32c_plain(0, "123456789", 9), 0xe3069283);
+}
+
 TEST(a_record_has_the_bytes_that_the_header_file_says)
 {
     struct buf out = encoded(REC_EVENT, "k", 1, "xyz", 3);
