@@ -11,7 +11,7 @@ struct opt {
     enum kind kind;
     size_t at;              /* where in struct opts */
     const char *arg;        /* what help calls its value */
-    double min, max;        /* INT, REAL: range allowed; SIZE: min under 0 allows percent */
+    double min, max;        /* INT, REAL: range allowed; SIZE: min under 0 allows percent, max over 0 allows 0 */
     const char *choices;    /* CHOICE: "a|b|c" */
     const char *initial;    /* default, in the flag's own spelling; NULL: none */
     const char *help;
@@ -45,7 +45,7 @@ static const struct opt table[] = {
      "go on with a saved session: the first letters of its id, or last (plimsoll sessions lists them)"},
     {NULL, "--store", "PLIMSOLL_STORE", TEXT, AT(store), "DIR", 0, 0, NULL, NULL,
      "where sessions are saved ($XDG_DATA_HOME/plimsoll, else ~/.local/share/plimsoll)"},
-    {NULL, "--snapshots", "PLIMSOLL_SNAPSHOTS", SIZE, AT(snapshots), "SIZE", 0, 0, NULL, "1G",
+    {NULL, "--snapshots", "PLIMSOLL_SNAPSHOTS", SIZE, AT(snapshots), "SIZE", 0, 1, NULL, "1G",
      "room on disk for the KV pages of sessions, so that a resumed one is not read again; 0: none"},
     {NULL, "--summary", "PLIMSOLL_SUMMARY", CHOICE, AT(summary), "BY", 0, 0, "model|extract|off", "model",
      "who sums up what leaves the context: the model, lines out of it, or nobody"},
@@ -221,7 +221,8 @@ static int set(const struct opt *o, struct opts *out, const char *who, const cha
     case REAL:
         return set_number(o, out, who, s, err);
     case SIZE:
-        if (size_parse(s, &real) && real >= o->min) {
+        real = 0;
+        if ((o->max > 0 && strcmp(s, "0") == 0) || (size_parse(s, &real) && real >= o->min)) {
             *(double *)(void *)((char *)out + o->at) = real;
             return 0;
         }

@@ -1,0 +1,135 @@
+/* The program's memory from end to end, with the embedded model: what was said long ago is found, what was read once is not
+ * read again, and what was deleted is nowhere in the files. */
+#include "tests/check.h"
+#include "tests/child.h"
+#include <dirent.h>
+#include <strings.h>
+
+enum { FILLER = 40 };
+
+static struct child c;
+static char store[512];
+
+static const char *out(void) { return c.out_text.data ? c.out_text.data : ""; }
+static const char *err(void) { return c.err_text.data ? c.err_text.data : ""; }
+
+static void check_has(const char *text, const char *part)
+{
+    if (!strstr(text, part)) CHECK_STR(text, part);
+}
+
+#define RUN(in, ...) run(in, (const char *const[]){"--store", store, __VA_ARGS__, NULL})
+
+static int run(const char *in, const char *const *args)
+{
+    child_free(&c);
+    return child_run(&c, args, in, strlen(in));
+}
+
+static int sessions(const char *verb, const char *what, const char *flag)
+{
+    const char *const args[] = {"sessions", verb, what, "--store", store, flag, NULL};
+    return run("", args);
+}
+
+static void fresh(void)
+{
+    static int n;
+    snprintf(store, sizeof store, "%s/memory%d", check_tmpdir(), n++);
+}
+
+/* In how many files under a folder the bytes are, upper or lower case. */
+static int files_with(const char *dir, const char *word)
+{
+    int found = 0;
+    DIR *d = opendir(dir);
+    CHECK(d != NULL);
+    for (struct dirent *e; (e = readdir(d)) != NULL;) {
+        char path[1024];
+        struct buf bytes = {0};
+        static char part[1 << 16];
+        size_t n;
+        if (e->d_name[0] == '.') continue;
+        snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+        if (e->d_type == DT_DIR) {
+            found += files_with(path, word);
+            continue;
+        }
+        FILE *f = fopen(path, "r");
+        while (f && (n = fread(part, 1, sizeof part, f)) > 0) buf_put(&bytes, part, n);
+        if (f) fclose(f);
+        for (size_t i = 0; i + strlen(word) <= bytes.len; i++)
+            if (strncasecmp(bytes.data + i, word, strlen(word)) == 0) {
+                found++;
+                break;
+            }
+        buf_free(&bytes);
+    }
+    closedir(d);
+    return found;
+}
+
+static char *conversation(void)
+{
+    struct buf b = {0};
+    buf_puts(&b, "The port of the printer is 8080.\nMy dog is called Quagmirella.\n");
+    for (int i = 0; i < FILLER; i++) buf_puts(&b, i % 2 ? "What is a KV cache?\n" : "Thank you.\n");
+    CHECK(!b.failed);
+    return b.data;
+}
+
+TEST(memory_what_left_the_context_is_found_again)
+{
+    char *lines = conversation();
+    fresh();
+    CHECK_EQ(RUN(lines, "--ctx", "1024"), 0);
+    check_has(err(), "[summing up ");
+    CHECK_EQ(RUN("What is the port of the printer?\n", "--ctx", "1024", "--resume", "last"), 0);
+    check_has(err(), "[recall {\"query\":\"What is the port of the printer?\"}");
+    CHECK_EQ(RUN("What is the port of the printer?\n", "--ctx", "1024", "--resume", "last", "--recall", "off"), 0);
+    if (strstr(err(), "[recall")) CHECK_STR(err(), "(no recall)");
+    CHECK_EQ(RUN("What is the port of the printer?\n", "--ctx", "1024", "--resume", "last", "--json"), 0);
+    check_has(out(), "\"by\":\"plimsoll\",\"name\":\"recall\"");
+    check_has(out(), "8080");
+    free(lines);
+}
+
+/* Prompt tokens of the first call that were not read again. */
+static int shared(void)
+{
+    static const char field[] = "\"shared_tokens\":";
+    const char *start = strstr(out(), "\"turn_start\""), *value = start ? strstr(start, field) : NULL;
+    CHECK(value != NULL);
+    return atoi(value + strlen(field));
+}
+
+TEST(memory_a_resumed_session_is_not_read_again)
+{
+    char *lines = conversation();
+    fresh();
+    CHECK_EQ(RUN(lines, "--ctx", "4096"), 0);
+    CHECK_EQ(RUN("Thank you.\n", "--ctx", "4096", "--resume", "last", "--json"), 0);
+    check_has(err(), "tokens of what was said before came from the store");
+    CHECK(shared() > 1000);
+    CHECK_EQ(RUN("Thank you.\n", "--ctx", "4096", "--resume", "last", "--json", "--kv-type", "f32"), 0); /* others */
+    CHECK_EQ(shared(), 0);
+    CHECK_EQ(RUN("Thank you.\n", "--ctx", "4096", "--resume", "last", "--json", "--snapshots", "0"), 0);
+    CHECK_EQ(shared(), 0);
+    free(lines);
+}
+
+TEST(memory_what_was_deleted_is_in_no_file)
+{
+    char *lines = conversation();
+    fresh();
+    CHECK_EQ(RUN(lines, "--ctx", "1024"), 0);
+    CHECK_EQ(RUN("What is my dog called?\n", "--ctx", "1024", "--resume", "last"), 0);
+    CHECK(files_with(store, "Quagmirella") >= 2); /* journal and index: else the test would see nothing */
+    CHECK_EQ(sessions("delete", "last", "--yes"), 0);
+    CHECK_EQ(files_with(store, "Quagmirella"), 0);
+    CHECK_EQ(files_with(store, "printer"), 0);
+    CHECK_EQ(files_with(store, "plimsoll-tiny"), 0); /* the head, the flight recorder */
+    free(lines);
+}
+
+CHECK_MAIN
