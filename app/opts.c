@@ -52,7 +52,7 @@ static const struct opt table[] = {
     {NULL, "--recall", "PLIMSOLL_RECALL", CHOICE, AT(recall), "WHEN", 0, 0, "auto|ask|off", "auto",
      "what has left the context and belongs to a question: brought in, only when asked for, or never"},
     {NULL, "--no-save", "PLIMSOLL_NO_SAVE", ON, AT(no_save), NULL, 0, 0, NULL, NULL,
-     "do not save the session: what has left the context is gone"},
+     "do not save the session: it ends with the program"},
     {NULL, "--system", "PLIMSOLL_SYSTEM", TEXT, AT(system), "TEXT", 0, 0, NULL, NULL, "the system message"},
     {NULL, "--template", NULL, CHOICE, AT(template_name), "NAME", 0, 0, "chatml|llama3|raw", NULL,
      "write turns in this form (what the model file asks for)"},
