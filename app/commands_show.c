@@ -65,8 +65,8 @@ void command_context(struct console *c, const char *arg, size_t n)
     char name[48];
     (void)arg, (void)n;
     window_figures(c->s.w, &f);
-    say("a call   %lld of %lld tokens; context %d, of which %lld are for the answer or a summary", (long long)f.used,
-        (long long)f.limit, c->a->info->ctx, (long long)f.reserve);
+    say("a call   %lld of %lld tokens (%lld more are set aside for what is written)", (long long)f.used,
+        (long long)f.limit, (long long)f.reserve);
     for (enum window_part p = WINDOW_SYSTEM; p < WINDOW_REQUEST; p++)
         if (f.part[p] > 0)
             say("  %-13s %6lld tokens in %lld", window_part_name(p), (long long)f.part[p], (long long)f.count[p]);
@@ -77,8 +77,7 @@ void command_context(struct console *c, const char *arg, size_t n)
                        f.extractive ? ", an extract" : "");
     window_ref_name(&f.cut, name);
     if (f.cut.messages > 0) say("left     %lld messages without a summary: %s", (long long)f.cut.messages, name);
-    say("so far   %llu calls of %llu tokens, %llu of them as in the call before (%llu calls began anew), "
-        "%llu summaries",
+    say("so far   calls %llu, tokens %llu, as in the call before %llu; begun anew %llu, summed up %llu",
         (unsigned long long)f.calls, (unsigned long long)f.sent_tokens, (unsigned long long)f.kept_tokens,
         (unsigned long long)f.breaks, (unsigned long long)f.compactions);
 }

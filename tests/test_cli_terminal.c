@@ -7,12 +7,20 @@
 
 static struct child c;
 
+static const char *scratch(const char *name, const char *text)
+{
+    static char paths[2][512];
+    static unsigned next;
+    char *path = paths[next++ % 2];
+    snprintf(path, sizeof paths[0], "%s/%s", check_tmpdir(), name);
+    FILE *f = fopen(path, "w");
+    CHECK(f && fputs(text, f) >= 0 && fclose(f) == 0);
+    return path;
+}
+
 static void start(const char *script, const char *ctx, const char *trace)
 {
-    static char path[512];
-    snprintf(path, sizeof path, "%s/script.jsonl", check_tmpdir());
-    FILE *f = fopen(path, "w");
-    CHECK(f && fputs(script, f) >= 0 && fclose(f) == 0);
+    const char *path = scratch("script.jsonl", script);
     const char *const args[] = {"-m", MODEL, "--engine", "scripted", "--script-file", path, "--ctx", ctx,
                                 trace ? "--trace" : NULL, trace, NULL};
     child_free(&c);
@@ -161,6 +169,43 @@ TEST(terminal_fault_of_the_engine_is_told_and_the_chat_goes_on)
     start("{\"answer\":\"Hello\"}\n{\"fault\":{\"pass\":3,\"text\":\"device lost\"}}\n", "512", NULL);
     turn("one\n", "plimsoll: device lost");
     turn("two\n", "Hello");
+    CHECK_EQ(leave(), 0);
+}
+
+TEST(terminal_commands_show_change_and_take_back_what_a_call_carries)
+{
+    char line[600];
+    const char *file = scratch("notes.txt", "The port of the printer is 8080.\n");
+    start(hello, "2048", NULL);
+    turn("/pin Be brief.\n", "pinned as");
+    turn("/task call Anna\n", "noted");
+    turn("/task\n", "open 1  call Anna");
+    turn("/done 1\n", "done");
+    turn("/done 1\n", "0 tasks are open");
+    snprintf(line, sizeof line, "/attach %s\n", file);
+    turn(line, "[read {\"path\":");
+    turn("one\n", "Hello there");
+    turn("/context\n", "pinned");
+    turn("/recall printer\n", "The port of the printer is 8080.");
+    snprintf(line, sizeof line, "/ingest %s\n", file);
+    turn(line, "ingested");
+    turn("/artifact a1\n", "The port of the printer is 8080.");
+    turn("/artifact b1\n", "/artifact a3, or a3 OFFSET");
+    turn("/compact\n", "nothing");
+    turn("/summary\n", "nothing was summed up yet");
+    turn("/undo\n", "the last turn is taken back: 0 are left");
+    turn("/undo\n", "no turn is there to be taken back");
+    turn("two\n", "tokens, context");
+    turn("/retry\n", "tokens, context");
+    turn("/edit three\n", "tokens, context");
+    turn("/read m1-400\n", "three");
+    turn("/fork 1\n", "this is a copy now");
+    turn("/rename A copy\n", "it is called A copy");
+    turn("/sessions\n", "A copy  (this one)");
+    turn("/unpin 99\n", "99 is no pin");
+    turn("/resume zz\n", "\"zz\" is no session");
+    turn("/clear\n", "a new conversation");
+    turn("/resume last\n", "1 turns");
     CHECK_EQ(leave(), 0);
 }
 
