@@ -60,23 +60,45 @@ static bool show(const struct range *range, MDB_val k, MDB_val v, const struct s
     return visit->record(visit->user, key + 1, k.mv_size == front + 8 ? get_be(key + front, 8) : 0, &r);
 }
 
-static int each(struct store *s, const struct range *range, const struct store_visit *visit, struct err *err)
+/* Records from a key on (n = 0: from the first), in one transaction, until visit() has enough. */
+static int walk(struct store *s, enum store_part part, const uint8_t *first, size_t n,
+                bool (*visit)(void *self, MDB_val k, MDB_val v), void *self, struct err *err)
 {
-    MDB_val k = {range->first.n, (void *)range->first.byte}, v;
+    MDB_val k = {n, (void *)(uintptr_t)first}, v;
     MDB_cursor *cursor;
     MDB_txn *txn;
-    int rc = store_begin_read(s, STORE_JOURNAL, &txn, err);
+    int rc = store_begin_read(s, part, &txn, err);
     if (rc) return rc;
-    int got = mdb_cursor_open(txn, s->part[STORE_JOURNAL].dbi, &cursor);
+    int got = mdb_cursor_open(txn, s->part[part].dbi, &cursor);
     if (!got) {
-        for (got = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE); !got; got = mdb_cursor_get(cursor, &k, &v, MDB_NEXT))
-            if (k.mv_size < range->same || memcmp(k.mv_data, range->first.byte, range->same) != 0 ||
-                !show(range, k, v, visit))
-                break;
+        got = mdb_cursor_get(cursor, &k, &v, n > 0 ? MDB_SET_RANGE : MDB_FIRST);
+        while (!got && visit(self, k, v)) got = mdb_cursor_get(cursor, &k, &v, MDB_NEXT);
         mdb_cursor_close(cursor);
     }
     mdb_txn_abort(txn);
     return got && got != MDB_NOTFOUND ? store_lmdb(err, got, "read", s->dir) : 0;
+}
+
+static bool begins_with(MDB_val k, const uint8_t *front, size_t n)
+{
+    return k.mv_size >= n && memcmp(k.mv_data, front, n) == 0;
+}
+
+struct visit_range {
+    const struct range *range;
+    const struct store_visit *visit;
+};
+
+static bool visit_range(void *self, MDB_val k, MDB_val v)
+{
+    const struct visit_range *r = self;
+    return begins_with(k, r->range->first.byte, r->range->same) && show(r->range, k, v, r->visit);
+}
+
+static int each(struct store *s, const struct range *range, const struct store_visit *visit, struct err *err)
+{
+    struct visit_range r = {range, visit};
+    return walk(s, STORE_JOURNAL, range->first.byte, range->first.n, visit_range, &r, err);
 }
 
 int store_each_message(struct store *s, const uint8_t session[STORE_SESSION_ID], uint64_t from,
@@ -149,48 +171,44 @@ int store_next(struct store *s, struct store_place *p, enum rec_kind kind, void 
 
 /* ------------------------------------------------------------------ keys alone */
 
+struct visit_key {
+    const struct store_key *front;
+    bool (*key)(void *user, const uint8_t *bytes, size_t n, size_t value);
+    void *user;
+};
+
+static bool visit_key(void *self, MDB_val k, MDB_val v)
+{
+    const struct visit_key *w = self;
+    return begins_with(k, w->front->byte, w->front->n) && w->key(w->user, k.mv_data, k.mv_size, v.mv_size);
+}
+
 int store_each_key(struct store *s, enum store_part part, const struct store_key *front,
                    bool (*key)(void *user, const uint8_t *bytes, size_t n, size_t value), void *user, struct err *err)
 {
-    MDB_val k = {front->n, (void *)front->byte}, v;
-    MDB_cursor *cursor;
-    MDB_txn *txn;
-    int rc = store_begin_read(s, part, &txn, err);
-    if (rc) return rc;
-    int got = mdb_cursor_open(txn, s->part[part].dbi, &cursor);
-    if (!got) {
-        for (got = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE); !got; got = mdb_cursor_get(cursor, &k, &v, MDB_NEXT))
-            if (k.mv_size < front->n || memcmp(k.mv_data, front->byte, front->n) != 0 ||
-                !key(user, k.mv_data, k.mv_size, v.mv_size))
-                break;
-        mdb_cursor_close(cursor);
-    }
-    mdb_txn_abort(txn);
-    return got && got != MDB_NOTFOUND ? store_lmdb(err, got, "read", s->dir) : 0;
+    struct visit_key w = {front, key, user};
+    return walk(s, part, front->byte, front->n, visit_key, &w, err);
 }
 
 /* ------------------------------------------------------------------ all there is */
 
+struct visit_entry {
+    bool (*record)(void *user, const struct store_entry *e);
+    void *user;
+};
+
+static bool visit_entry(void *self, MDB_val k, MDB_val v)
+{
+    const struct visit_entry *w = self;
+    struct store_entry e = {.key = k.mv_data, .key_len = k.mv_size};
+    int why = rec_decode(v.mv_data, v.mv_size, REC_ANY, e.key, e.key_len, &e.rec);
+    if (why) e.why = rec_why(why);
+    return w->record(w->user, &e);
+}
+
 int store_each_record(struct store *s, enum store_part part, const struct store_from *from,
                       bool (*record)(void *user, const struct store_entry *e), void *user, struct err *err)
 {
-    MDB_val k = {from->n, (void *)from->byte}, v;
-    MDB_cursor *cursor;
-    MDB_txn *txn;
-    int rc = store_begin_read(s, part, &txn, err);
-    if (rc) return rc;
-    int got = mdb_cursor_open(txn, s->part[part].dbi, &cursor);
-    if (!got) {
-        bool more = true;
-        got = mdb_cursor_get(cursor, &k, &v, from->n ? MDB_SET_RANGE : MDB_FIRST);
-        for (; !got && more; got = more ? mdb_cursor_get(cursor, &k, &v, MDB_NEXT) : 0) {
-            struct store_entry e = {.key = k.mv_data, .key_len = k.mv_size};
-            int why = rec_decode(v.mv_data, v.mv_size, REC_ANY, e.key, e.key_len, &e.rec);
-            if (why) e.why = rec_why(why);
-            more = record(user, &e);
-        }
-        mdb_cursor_close(cursor);
-    }
-    mdb_txn_abort(txn);
-    return got && got != MDB_NOTFOUND ? store_lmdb(err, got, "read", s->dir) : 0;
+    struct visit_entry w = {record, user};
+    return walk(s, part, from->byte, from->n, visit_entry, &w, err);
 }
