@@ -109,5 +109,6 @@ void hostmem_return_large(void)
 #ifdef M_MMAP_THRESHOLD
     mallopt(M_MMAP_THRESHOLD, 256 << 10);
     mallopt(M_TRIM_THRESHOLD, 1 << 20);
+    mallopt(M_ARENA_MAX, 1);
 #endif
 }

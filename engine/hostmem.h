@@ -16,6 +16,7 @@ uint64_t hostmem_total_in(const char *root);
 uint64_t hostmem_available_in(const char *root);
 
 /* Before anything else: blocks of 256 KiB and more are the system's own and go back to it when they are freed.  (Else
- * the first large one makes malloc keep all later ones, and a single 10 MB text stays with the process.) */
+ * the first large one makes malloc keep all later ones, and a single 10 MB text stays with the process; and
+ * each thread would keep a heap of its own for what it once needed.) */
 void hostmem_return_large(void);
 #endif
