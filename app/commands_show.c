@@ -36,6 +36,15 @@ static void say_engine(struct console *c)
     buf_free(&words);
 }
 
+/* What the conversation takes beside the engine's ledger; fixed but for the texts that a call carries. */
+static void say_beside(const struct session *s)
+{
+    size_t recall = s->keep.keeper ? recall_room() : 0, texts = texts_bytes(&s->texts), window = window_bytes(s->w);
+    say("beside   %.1f MiB: recall's workspace %.1f, texts in the context %.1f, the window %.1f",
+        (double)(recall + texts + window) / 0x1p20, (double)recall / 0x1p20, (double)texts / 0x1p20,
+        (double)window / 0x1p20);
+}
+
 static void say_saved(struct console *c)
 {
     const struct session *s = &c->s;
@@ -56,6 +65,7 @@ void command_stats(struct console *c, const char *arg, size_t n)
     else say("context  0 of %d tokens", c->a->info->ctx);
     forecast_agent_words(&c->growth, "at this growth", line, sizeof line);
     if (c->s.any) say("ahead    %s", line);
+    say_beside(&c->s);
     say_saved(c);
 }
 
