@@ -51,6 +51,7 @@ static void say_saved(struct console *c)
     char id[2 * STORE_SESSION_ID + 1];
     journal_id_text(s->keep.head.id, id);
     if (!s->keep.keeper) say("session  not saved");
+    else if (s->acknowledged == 0 && s->keep.n_unsaved == 0) say("session  %.8s, saved with its first turn", id);
     else if (s->keep.head.next == s->acknowledged + 1) say("session  %.8s, saved: %u turns", id, s->keep.head.turns);
     else say("session  %.8s, %u turns; %d wait to be saved", id, s->keep.head.turns, s->keep.n_unsaved);
 }
