@@ -1,0 +1,159 @@
+/* grammar.c - a grammar's memory, its states and their masks. */
+#include "engine/grammar_impl.h"
+
+enum { STATE_ENDED = UINT16_MAX, SETS_PER_STATE = 8 };
+
+static void place_make(struct grammar_room *room, struct grammar_make *m, const struct grammar_limits *l)
+{
+    uint64_t nodes = (uint64_t)l->nodes, states = (uint64_t)l->states;
+    m->hash_mask = 1;
+    while (m->hash_mask < 2 * states) m->hash_mask *= 2;
+    m->n_pool = (uint32_t)(SETS_PER_STATE * states + nodes);
+    m->node = grammar_take(room, nodes, sizeof *m->node);
+    m->stamp = grammar_take(room, nodes, sizeof *m->stamp);
+    m->todo = grammar_take(room, nodes + 1, sizeof *m->todo);
+    m->set = grammar_take(room, nodes, sizeof *m->set);
+    m->raw = grammar_take(room, nodes, sizeof *m->raw);
+    m->last_raw = grammar_take(room, nodes, sizeof *m->last_raw);
+    m->pool = grammar_take(room, m->n_pool, sizeof *m->pool);
+    m->set_at = grammar_take(room, states + 1, sizeof *m->set_at);
+    m->hash = grammar_take(room, m->hash_mask, sizeof *m->hash);
+    m->hash_mask--;
+}
+
+/* The memory of everything; to NULL: only how much that is. */
+static size_t place_all(size_t mask_words, const struct grammar_limits *l, struct grammar *to)
+{
+    struct grammar_room room = {.base = (unsigned char *)to};
+    struct grammar none;
+    struct grammar *g = to ? to : &none;
+    uint64_t states = (uint64_t)l->states, masks = (uint64_t)l->masks;
+    if (l->states < 2 || l->states > UINT16_MAX || l->nodes < 1 || l->nodes > 1 << 20 || l->depth < 1 ||
+        l->depth > GRAMMAR_DEPTH || l->masks < 0)
+        return SIZE_MAX;
+    grammar_take(&room, 1, sizeof *g);
+    g->go = grammar_take(&room, states, sizeof *g->go);
+    g->exit = grammar_take(&room, states, sizeof *g->exit);
+    g->place = grammar_take(&room, states, sizeof *g->place);
+    g->complete = grammar_take(&room, states, sizeof *g->complete);
+    g->masks = grammar_take(&room, masks, mask_words * sizeof *g->masks);
+    g->mask_of = grammar_take(&room, masks, sizeof *g->mask_of);
+    place_make(&room, &g->make, l);
+    return room.overflow ? SIZE_MAX : room.used;
+}
+
+size_t grammar_bytes(const struct grammar_index *x, const struct grammar_limits *limits)
+{
+    size_t n = place_all(x->mask_words, limits, NULL);
+    return n > SIZE_MAX - 15 ? SIZE_MAX : n + 15;
+}
+
+struct grammar *grammar_compile(const struct grammar_index *x, const struct grammar_limits *limits,
+                                const struct grammar_source *source, void *mem, size_t bytes, struct err *err)
+{
+    struct grammar *g = (void *)size_align((uintptr_t)mem, 16);
+    size_t need = place_all(x->mask_words, limits, NULL);
+    if (need > SIZE_MAX - 15 || bytes < need + 15) {
+        err_set(err, GRAMMAR_NO_MEMORY, "a grammar of these limits takes %zu bytes, %zu are there", need, bytes);
+        return NULL;
+    }
+    if (source->n_after < 0 || source->n_after > GRAMMAR_AFTER) {
+        err_set(err, GRAMMAR_TOO_LARGE, "%d tokens behind a grammar; at most %d can be", source->n_after, GRAMMAR_AFTER);
+        return NULL;
+    }
+    memset(g, 0, need);
+    place_all(x->mask_words, limits, g);
+    g->x = x;
+    g->limits = *limits;
+    for (int i = 0; i < source->n_after; i++)
+        if (source->after[i] >= 0 && source->after[i] < x->words.n) g->after[g->n_after++] = source->after[i];
+    return grammar_read(g, source, err) || grammar_determine(g, err) ? NULL : g;
+}
+
+int grammar_states(const struct grammar *g) { return g->n_states; }
+
+struct grammar_state grammar_begin(const struct grammar *g)
+{
+    (void)g;
+    return (struct grammar_state){STATE_START};
+}
+
+static void allow(uint32_t *mask, int32_t id) { mask[(uint32_t)id / 32] |= 1u << (uint32_t)id % 32; }
+
+/* Every token of the trie whose bytes lead somewhere from a state. */
+static void walk(struct grammar *g, const struct trie *t, uint16_t from, uint32_t *mask)
+{
+    g->stack[0] = from;
+    for (uint32_t k = 0; k < t->node[0].first; k++) allow(mask, t->id[k]);
+    for (uint32_t i = 0; i < t->n;) {
+        const struct trie_node *node = &t->node[i];
+        uint16_t to = g->go[g->stack[node->depth]][node->byte];
+        if (to == STATE_DEAD) {
+            i = node->next;
+            continue;
+        }
+        g->stack[node->depth + 1] = to;
+        for (uint32_t k = node->first; k < node[1].first; k++) allow(mask, t->id[k]);
+        i++;
+    }
+}
+
+static void make_mask(struct grammar *g, uint16_t at, uint32_t *mask)
+{
+    const struct grammar_index *x = g->x;
+    size_t bytes = x->mask_words * sizeof *mask;
+    if (g->exit[at]) {
+        memcpy(mask, x->inside[g->place[at]], bytes);
+        walk(g, &x->leave[g->place[at]], g->exit[at], mask);
+    } else {
+        memset(mask, 0, bytes);
+        walk(g, &x->all, at, mask);
+    }
+    for (int i = 0; g->complete[at] && i < g->n_after; i++) allow(mask, g->after[i]);
+}
+
+void grammar_mask(struct grammar *g, const struct grammar_state *s, uint32_t *mask)
+{
+    size_t words = g->x->mask_words;
+    if (s->at == STATE_ENDED) {
+        memset(mask, 0, words * sizeof *mask);
+        return;
+    }
+    if (g->limits.masks == 0) {
+        make_mask(g, (uint16_t)s->at, mask);
+        return;
+    }
+    size_t slot = s->at % (uint32_t)g->limits.masks;
+    uint32_t *kept = g->masks + slot * words;
+    if (g->mask_of[slot] != s->at) make_mask(g, (uint16_t)s->at, kept);
+    g->mask_of[slot] = (uint16_t)s->at;
+    memcpy(mask, kept, words * sizeof *mask);
+}
+
+bool grammar_accept(const struct grammar *g, struct grammar_state *s, int32_t token)
+{
+    const char *bytes = NULL;
+    uint32_t at = s->at;
+    if (at == STATE_ENDED) return false;
+    for (int i = 0; g->complete[at] && i < g->n_after; i++)
+        if (g->after[i] == token) {
+            s->at = STATE_ENDED;
+            return true;
+        }
+    size_t n = grammar_piece(&g->x->words, token, &bytes);
+    for (size_t i = 0; i < n && at != STATE_DEAD; i++) at = g->go[at][(unsigned char)bytes[i]];
+    if (n == 0 || at == STATE_DEAD) return false;
+    s->at = at;
+    return true;
+}
+
+bool grammar_is_complete(const struct grammar *g, const struct grammar_state *s)
+{
+    return s->at == STATE_ENDED || g->complete[s->at];
+}
+
+bool grammar_is_ended(const struct grammar *g, const struct grammar_state *s)
+{
+    (void)g;
+    return s->at == STATE_ENDED;
+}

@@ -1,0 +1,397 @@
+/* grammar_schema.c - a JSON Schema read, refused or written out as nodes.
+ *
+ * Nodes are made from the back: each value is given the node that follows it.  What a schema says twice (an array's
+ * items) is written twice; limits.nodes ends that. */
+#include "engine/grammar_impl.h"
+#include <jansson.h>
+
+struct reader {
+    struct grammar_make *make;
+    struct err *err;
+    int max_nodes, max_depth;
+    bool blanks;
+    char place[PLACE_MAX];
+    size_t n_place;
+};
+
+enum kind { K_OBJECT, K_ARRAY, K_STRING, K_INTEGER, K_NUMBER, K_BOOLEAN, K_NULL, K_VALUES, K_ONE, K_ANY, KINDS };
+static const char *const type_name[] = {"object", "array", "string", "integer", "number", "boolean", "null"};
+
+/* A keyword, and the kinds of schema that may have it. */
+enum { OF_TYPES = (1 << K_VALUES) - 1, OF_ALL = (1 << KINDS) - 1 };
+static const struct keyword {
+    const char *name;
+    unsigned of;
+} keywords[] = {
+    {"type", OF_TYPES | 1 << K_VALUES}, {"const", 1 << K_VALUES},    {"enum", 1 << K_VALUES},
+    {"properties", 1 << K_OBJECT},      {"required", 1 << K_OBJECT}, {"additionalProperties", 1 << K_OBJECT},
+    {"items", 1 << K_ARRAY},            {"minItems", 1 << K_ARRAY},  {"maxItems", 1 << K_ARRAY},
+    {"oneOf", 1 << K_ONE},              {"anyOf", 1 << K_ANY},       {"title", OF_ALL},
+    {"description", OF_ALL},            {"default", OF_ALL},         {"examples", OF_ALL},
+    {"$schema", OF_ALL},                {"$comment", OF_ALL},
+};
+
+/* Foreign text for a message: printable ASCII of at most n - 1 bytes. */
+static const char *shown(char *out, size_t n, const char *text)
+{
+    size_t i = 0;
+    for (; text[i] && i + 1 < n; i++) out[i] = (char)(text[i] >= 0x20 && text[i] < 0x7f ? text[i] : '?');
+    out[i] = '\0';
+    return out;
+}
+
+__attribute__((format(printf, 3, 4))) static int32_t refuse(struct reader *r, int code, const char *fmt, ...)
+{
+    char text[240];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    return err_set(r->err, code, "schema, at %s: %s", r->n_place ? r->place : "/", text);
+}
+
+static size_t enter(struct reader *r, const char *key, const char *name)
+{
+    size_t before = r->n_place;
+    char safe[48];
+    int n = snprintf(r->place + before, sizeof r->place - before, "/%s%s%s", key, name ? "/" : "",
+                     name ? shown(safe, sizeof safe, name) : "");
+    r->n_place = MIN(before + (size_t)n, sizeof r->place - 1);
+    return before;
+}
+
+static void leave(struct reader *r, size_t before)
+{
+    r->n_place = before;
+    r->place[before] = '\0';
+}
+
+/* Every maker of nodes returns the first of them, or enum grammar_error; and passes on an error that it is given as
+ * what follows. */
+static int32_t add(struct reader *r, enum node_kind kind, int lo, int hi, int32_t next, int32_t alt)
+{
+    struct grammar_make *m = r->make;
+    if (next < 0) return next;
+    if (alt < 0) return alt;
+    if (m->n_node >= r->max_nodes)
+        return refuse(r, GRAMMAR_TOO_LARGE, "written out it has more than %d nodes", r->max_nodes);
+    m->node[m->n_node] = (struct node){next, alt, (uint8_t)kind, (uint8_t)lo, (uint8_t)hi};
+    return m->n_node++;
+}
+
+static int32_t range(struct reader *r, int lo, int hi, int32_t next) { return add(r, NODE_RANGE, lo, hi, next, 0); }
+static int32_t byte(struct reader *r, int b, int32_t next) { return range(r, b, b, next); }
+static int32_t split(struct reader *r, int32_t a, int32_t b) { return add(r, NODE_SPLIT, 0, 0, a, b); }
+
+static int32_t literal(struct reader *r, const char *text, size_t n, int32_t next)
+{
+    while (n > 0 && next >= 0) next = byte(r, (unsigned char)text[--n], next);
+    return next;
+}
+
+/* ':' or ',' and what may stand behind it. */
+static int32_t mark(struct reader *r, int b, int32_t next)
+{
+    return byte(r, b, r->blanks ? split(r, byte(r, ' ', next), next) : next);
+}
+
+static int32_t up_to_digits(struct reader *r, int n, int32_t next)
+{
+    int32_t more = next;
+    for (int i = 0; i < n; i++) more = split(r, range(r, '0', '9', more), next);
+    return more;
+}
+
+static int32_t whole(struct reader *r, int digits, int32_t next)
+{
+    int32_t some = range(r, '1', '9', up_to_digits(r, digits - 1, next));
+    int32_t start = split(r, some, byte(r, '0', next));
+    return split(r, byte(r, '-', start), start);
+}
+
+static int32_t number(struct reader *r, int32_t next)
+{
+    int32_t power = range(r, '0', '9', up_to_digits(r, 1, next));
+    int32_t sign = split(r, split(r, byte(r, '+', power), byte(r, '-', power)), power);
+    int32_t tail = split(r, split(r, byte(r, 'e', sign), byte(r, 'E', sign)), next);
+    int32_t point = byte(r, '.', range(r, '0', '9', up_to_digits(r, 16, tail)));
+    return whole(r, 15, split(r, point, tail));
+}
+
+/* A value as text.  Fifteen digits of a real are what a person would write; seventeen are all that it has. */
+static char *spell(const json_t *v)
+{
+    size_t flags = JSON_COMPACT | JSON_ENCODE_ANY;
+    char *text = json_dumps(v, flags | JSON_REAL_PRECISION(15));
+    json_t *again = text ? json_loads(text, JSON_DECODE_ANY, NULL) : NULL;
+    bool same = again && json_equal(v, again);
+    json_decref(again);
+    if (same) return text;
+    free(text);
+    return json_dumps(v, flags | JSON_REAL_PRECISION(17));
+}
+
+static int32_t exactly(struct reader *r, const json_t *v, int32_t next)
+{
+    char *text = spell(v);
+    if (!text) return refuse(r, GRAMMAR_NO_MEMORY, "no memory for a value");
+    int32_t start = literal(r, text, strlen(text), next);
+    free(text);
+    return start;
+}
+
+static bool has_type(const json_t *v, enum kind type)
+{
+    switch (json_typeof(v)) {
+    case JSON_OBJECT: return type == K_OBJECT;
+    case JSON_ARRAY: return type == K_ARRAY;
+    case JSON_STRING: return type == K_STRING;
+    case JSON_INTEGER: return type == K_INTEGER || type == K_NUMBER;
+    case JSON_REAL: return type == K_NUMBER;
+    case JSON_NULL: return type == K_NULL;
+    default: return type == K_BOOLEAN;
+    }
+}
+
+static int32_t values(struct reader *r, const json_t *s, int type, int32_t next)
+{
+    const json_t *one = json_object_get(s, "const"), *many = json_object_get(s, "enum");
+    if (one && many) return refuse(r, GRAMMAR_REFUSED, "const and enum together are not known");
+    if (many && json_array_size(many) == 0) return refuse(r, GRAMMAR_REFUSED, "enum must be a list that has values");
+    int32_t all = 0;
+    for (size_t i = one ? 1 : json_array_size(many); i-- > 0 && all >= 0;) {
+        const json_t *v = one ? one : json_array_get(many, i);
+        if (type >= 0 && !has_type(v, (enum kind)type))
+            return refuse(r, GRAMMAR_REFUSED, "value %zu of const or enum is not of type %s", i, type_name[type]);
+        int32_t this = exactly(r, v, next);
+        all = one || i + 1 == json_array_size(many) ? this : split(r, this, all);
+    }
+    return all;
+}
+
+static int32_t value(struct reader *r, json_t *s, int depth, int32_t next);
+
+static int32_t inner(struct reader *r, const char *key, const char *name, json_t *s, int depth, int32_t next)
+{
+    if (next < 0) return next;
+    size_t before = enter(r, key, name);
+    int32_t start = value(r, s, depth + 1, next);
+    leave(r, before);
+    return start;
+}
+
+/* Where a oneOf stands, for when two of its alternatives turn out to meet. */
+static int32_t remember_one(struct reader *r, const json_t *s)
+{
+    struct grammar_make *m = r->make;
+    for (int i = 0; i < m->n_one; i++)
+        if (m->one[i] == s) return i;
+    if (m->n_one == MAX_ONE) return refuse(r, GRAMMAR_TOO_LARGE, "more than %d oneOf", MAX_ONE);
+    m->one[m->n_one] = s;
+    snprintf(m->one_place[m->n_one], PLACE_MAX, "%s", r->n_place ? r->place : "/");
+    return m->n_one++;
+}
+
+/* Each alternative ends in a jump of its own, so that it comes to the meeting point once however it got there. */
+static int32_t alternatives(struct reader *r, json_t *s, bool one, int depth, int32_t next)
+{
+    const char *key = one ? "oneOf" : "anyOf";
+    const json_t *list = json_object_get(s, key);
+    size_t n = json_array_size(list);
+    if (n == 0) return refuse(r, GRAMMAR_REFUSED, "%s must be a list that has schemas", key);
+    int32_t meet = one ? add(r, NODE_ONE, 0, 0, next, remember_one(r, s)) : next, all = 0;
+    for (size_t i = n; i-- > 0 && all >= 0;) {
+        char index[24];
+        snprintf(index, sizeof index, "%zu", i);
+        int32_t end = one ? add(r, NODE_JUMP, 0, 0, meet, 0) : meet;
+        int32_t this = inner(r, key, index, json_array_get(list, i), depth, end);
+        all = i + 1 == n ? this : split(r, this, all);
+    }
+    return all;
+}
+
+static bool is_required(const json_t *required, const char *name)
+{
+    for (size_t i = 0; i < json_array_size(required); i++)
+        if (strcmp(json_string_value(json_array_get(required, i)), name) == 0) return true;
+    return false;
+}
+
+static int check_object(struct reader *r, const json_t *s)
+{
+    const json_t *properties = json_object_get(s, "properties"), *required = json_object_get(s, "required");
+    const json_t *others = json_object_get(s, "additionalProperties");
+    char safe[48];
+    if (properties && !json_is_object(properties)) return refuse(r, GRAMMAR_REFUSED, "properties must be an object");
+    if (others && !json_is_false(others)) return refuse(r, GRAMMAR_REFUSED, "additionalProperties can only be false");
+    if (required && !json_is_array(required)) return refuse(r, GRAMMAR_REFUSED, "required must be a list of names");
+    if (json_array_size(required) > json_object_size(properties))
+        return refuse(r, GRAMMAR_REFUSED, "required has more names than properties");
+    for (size_t i = 0; i < json_array_size(required); i++) {
+        const char *name = json_string_value(json_array_get(required, i));
+        if (!name) return refuse(r, GRAMMAR_REFUSED, "required must be a list of names");
+        if (!json_object_get(properties, name))
+            return refuse(r, GRAMMAR_REFUSED, "required has \"%s\", which properties lack",
+                          shown(safe, sizeof safe, name));
+    }
+    return 0;
+}
+
+struct property {
+    const char *name;
+    json_t *schema;
+};
+
+static int32_t property(struct reader *r, const struct property *p, int depth, int32_t next)
+{
+    json_t *name = json_string(p->name);
+    int32_t content = inner(r, "properties", p->name, p->schema, depth, next);
+    int32_t colon = mark(r, ':', content);
+    int32_t start = name && colon >= 0 ? exactly(r, name, colon) : colon;
+    json_decref(name);
+    return name ? start : refuse(r, GRAMMAR_NO_MEMORY, "no memory for a name");
+}
+
+/* Two ways lead through the properties: nothing is written yet, or something is and a comma must come.
+ *
+ *     first --------> first --------> } 
+ *         \ "a":value    \ "b":value
+ *     more --,--^----> more --,--^--> }          (where a property is optional, also straight on) */
+static int32_t object(struct reader *r, json_t *s, int depth, int32_t next)
+{
+    if (check_object(r, s)) return GRAMMAR_REFUSED;
+    json_t *properties = json_object_get(s, "properties");
+    const json_t *required = json_object_get(s, "required");
+    size_t n = json_object_size(properties), i = 0;
+    struct property *list = malloc((n + 1) * sizeof *list);
+    if (!list) return refuse(r, GRAMMAR_NO_MEMORY, "no memory for %zu properties", n);
+    for (void *it = json_object_iter(properties); it; it = json_object_iter_next(properties, it))
+        list[i++] = (struct property){json_object_iter_key(it), json_object_iter_value(it)};
+    int32_t first = byte(r, '}', next), more = first;
+    while (i-- > 0 && first >= 0 && more >= 0) {
+        int32_t start = property(r, &list[i], depth, more), comma = mark(r, ',', start);
+        bool must = start < 0 || is_required(required, list[i].name);
+        first = must ? start : split(r, start, first);
+        more = must ? comma : split(r, comma, more);
+    }
+    free(list);
+    return byte(r, '{', first < 0 ? first : more < 0 ? more : first);
+}
+
+/* minItems and maxItems; absent: otherwise. */
+static int items_bound(struct reader *r, const json_t *s, const char *key, int otherwise)
+{
+    const json_t *v = json_object_get(s, key);
+    if (!v) return otherwise;
+    if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) > GRAMMAR_ITEMS)
+        return refuse(r, GRAMMAR_REFUSED, "%s must be an integer of 0 to %d", key, GRAMMAR_ITEMS);
+    return (int)json_integer_value(v);
+}
+
+/* Items from number `at` on, at most `most` in all (0: any number, the last of those written out comes again). */
+static int32_t items(struct reader *r, json_t *item, int least, int most, int depth, int32_t end)
+{
+    int copies = most ? most : MAX(least, 1);
+    int32_t more = end;
+    for (int i = copies; i >= 1 && more >= 0; i--) {
+        int32_t behind = more, again = -1;
+        if (!most && i == copies) behind = again = add(r, NODE_SPLIT, 0, 0, end, 0);
+        else if (i >= least && i < copies) behind = split(r, end, more);
+        int32_t start = inner(r, "items", NULL, item, depth, behind);
+        int32_t comma = mark(r, ',', start);
+        if (comma < 0) return comma;
+        if (again >= 0) r->make->node[again].alt = comma;
+        more = i == 1 ? start : comma;
+    }
+    return more;
+}
+
+static int32_t array(struct reader *r, json_t *s, int depth, int32_t next)
+{
+    json_t *item = json_object_get(s, "items");
+    int least = items_bound(r, s, "minItems", 0), most = items_bound(r, s, "maxItems", GRAMMAR_ITEMS + 1);
+    if (least < 0 || most < 0) return MIN(least, most);
+    if (least > most) return refuse(r, GRAMMAR_REFUSED, "minItems %d is more than maxItems %d", least, most);
+    int32_t end = byte(r, ']', next);
+    if (most == 0) return byte(r, '[', end);
+    if (!item) return refuse(r, GRAMMAR_REFUSED, "items is needed");
+    int32_t some = items(r, item, least, most > GRAMMAR_ITEMS ? 0 : most, depth, end);
+    return byte(r, '[', least == 0 ? split(r, some, end) : some);
+}
+
+/* What kind of schema it is, by the keyword that says most; *type is -1 or its type. */
+static int kind_of(struct reader *r, const json_t *s, int *type)
+{
+    char safe[48];
+    *type = -1;
+    if (!json_is_object(s)) return refuse(r, GRAMMAR_REFUSED, "a schema must be an object");
+    const json_t *t = json_object_get(s, "type");
+    for (int i = 0; t && json_is_string(t) && i < (int)COUNT_OF(type_name); i++)
+        if (strcmp(json_string_value(t), type_name[i]) == 0) *type = i;
+    if (t && !json_is_string(t)) return refuse(r, GRAMMAR_REFUSED, "type must be one name; for several use anyOf");
+    if (t && *type < 0)
+        return refuse(r, GRAMMAR_REFUSED, "type %s is not known", shown(safe, sizeof safe, json_string_value(t)));
+    if (json_object_get(s, "oneOf")) return K_ONE;
+    if (json_object_get(s, "anyOf")) return K_ANY;
+    if (json_object_get(s, "const") || json_object_get(s, "enum")) return K_VALUES;
+    return *type < 0 ? KINDS : *type;
+}
+
+static int check_keywords(struct reader *r, json_t *s, int kind)
+{
+    char safe[48];
+    for (void *it = json_object_iter(s); it; it = json_object_iter_next(s, it)) {
+        const char *name = json_object_iter_key(it);
+        const struct keyword *k = NULL;
+        for (size_t i = 0; i < COUNT_OF(keywords) && !k; i++)
+            if (strcmp(keywords[i].name, name) == 0) k = &keywords[i];
+        if (!k) return refuse(r, GRAMMAR_REFUSED, "%s is not known", shown(safe, sizeof safe, name));
+        if (kind < KINDS && !(k->of & 1u << kind))
+            return refuse(r, GRAMMAR_REFUSED, "%s does not go with %s", k->name,
+                          kind == K_ONE      ? "oneOf"
+                          : kind == K_ANY    ? "anyOf"
+                          : kind == K_VALUES ? "const or enum"
+                                             : type_name[kind]);
+    }
+    return 0;
+}
+
+static int32_t value(struct reader *r, json_t *s, int depth, int32_t next)
+{
+    int type, kind = kind_of(r, s, &type);
+    if (depth > r->max_depth) return refuse(r, GRAMMAR_TOO_LARGE, "it is more than %d values deep", r->max_depth);
+    if (kind < 0) return kind;
+    if (check_keywords(r, s, kind)) return GRAMMAR_REFUSED;
+    switch (kind) {
+    case K_ONE: return alternatives(r, s, true, depth, next);
+    case K_ANY: return alternatives(r, s, false, depth, next);
+    case K_VALUES: return values(r, s, type, next);
+    case K_OBJECT: return object(r, s, depth, next);
+    case K_ARRAY: return array(r, s, depth, next);
+    case K_STRING: return byte(r, '"', add(r, NODE_STRING, 0, 0, next, 0));
+    case K_INTEGER: return whole(r, 18, next);
+    case K_NUMBER: return number(r, next);
+    case K_BOOLEAN: return split(r, literal(r, "true", 4, next), literal(r, "false", 5, next));
+    case K_NULL: return literal(r, "null", 4, next);
+    default: return refuse(r, GRAMMAR_REFUSED, "a type, const, enum, oneOf or anyOf is needed");
+    }
+}
+
+int grammar_read(struct grammar *g, const struct grammar_source *source, struct err *err)
+{
+    struct reader r = {.make = &g->make, .err = err, .max_nodes = g->limits.nodes, .max_depth = g->limits.depth,
+                       .blanks = source->blanks};
+    json_error_t e;
+    char safe[160];
+    if (source->n_schema > GRAMMAR_SCHEMA_MAX)
+        return err_set(err, GRAMMAR_TOO_LARGE, "schema: %zu bytes; at most %d are read", source->n_schema,
+                       GRAMMAR_SCHEMA_MAX);
+    json_t *s = json_loadb(source->schema, source->n_schema, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
+    if (!s)
+        return err_set(err, GRAMMAR_REFUSED, "schema: line %d, column %d: %s", e.line, e.column,
+                       shown(safe, sizeof safe, e.text));
+    int32_t end = add(&r, NODE_END, 0, 0, 0, 0);
+    g->make.root = value(&r, s, 1, literal(&r, source->close, source->n_close, end));
+    json_decref(s);
+    return MIN(g->make.root, 0);
+}
