@@ -84,8 +84,8 @@ size_t grammar_index_bytes(const struct grammar_words *w);
 struct grammar_index *grammar_index_open(const struct grammar_words *w, void *mem, size_t bytes, struct err *err);
 
 struct grammar_limits {
-    int states; /* of the automaton, 2 to 65535: 520 bytes each, and 48 while it is compiled */
-    int nodes;  /* of the schema written out, 1 to 1 << 20: 28 bytes each */
+    int states; /* of the automaton, 2 to 65535: about 560 bytes each */
+    int nodes;  /* of the schema written out, 1 to 1 << 20: 36 bytes each */
     int depth;  /* of values inside each other, up to GRAMMAR_DEPTH */
     int masks;  /* kept for states that come again: a bit a token each; 0: none */
 };
