@@ -58,7 +58,8 @@ struct grammar *grammar_compile(const struct grammar_index *x, const struct gram
         return NULL;
     }
     if (source->n_after < 0 || source->n_after > GRAMMAR_AFTER) {
-        err_set(err, GRAMMAR_TOO_LARGE, "%d tokens behind a grammar; at most %d can be", source->n_after, GRAMMAR_AFTER);
+        err_set(err, GRAMMAR_TOO_LARGE, "%d tokens behind a grammar; it has room for %d", source->n_after,
+                GRAMMAR_AFTER);
         return NULL;
     }
     memset(g, 0, need);

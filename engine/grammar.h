@@ -46,10 +46,10 @@
  * A vocabulary without a token for some byte may leave an empty mask: then nothing can follow.
  *
  * Memory and time: all memory is the caller's, sized beforehand; only while an index is opened or a schema is read,
- * heap is taken and given back (24 bytes a piece; jansson's tree of a text of at most GRAMMAR_SCHEMA_MAX).  Nothing is
- * allocated after that.  A compile is bounded by limits; a mask costs a walk over the pieces that can follow, but inside
- * a string, where nearly all can, a copy and a walk over those that leave it.
- * Threads: an index is read only; a grammar keeps masks and belongs to one thread at a time; states are plain values. */
+ * heap is taken and given back (32 bytes a piece; jansson's tree of a text of at most GRAMMAR_SCHEMA_MAX).  Nothing is
+ * allocated after that.  A compile is bounded by limits; a mask costs a walk over the pieces that can follow, but
+ * inside a string, where nearly all can, a copy and a walk over those that leave it.
+ * Threads: an index is read only; a grammar keeps masks, so one thread at a time may use it; states are values. */
 #ifndef GRAMMAR_H
 #define GRAMMAR_H
 #include "engine/vocab.h"

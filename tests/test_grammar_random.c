@@ -10,7 +10,8 @@ static bool one_in(int n) { return below(n) == 0; }
 static const char *const names[] = {"a", "b", "name", "x y", "q\\\"", "\xc3\xa9", "arguments"};
 static const char *const texts[] = {"", "abc", "a b", "\\\"", "\\\\", "\\/", "\\n\\t\\b\\f\\r", "\\u0001", "\\u00e9",
     "\\uD83d\\udE00", "\\u0d00", "\\ud7ff", "\\uE000", "\\u1000", "\\u0100", "\\u0010",
-    "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xed\x9f\xbf", "\xf4\x8f\xbf\xbf", "\xe0\xa0\x80", "\xf0\x90\x80\x80",
+    "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xed\x9f\xbf",
+    "\xf4\x8f\xbf\xbf", "\xe0\xa0\x80", "\xf0\x90\x80\x80",
     "\x7f", "{", "</end>"};
 static const char *const integers[] = {"0", "-0", "7", "-12", "345", "999999999999999999", "-100000000000000000"};
 static const char *const reals[] = {"0.5", "-0.25", "1e9", "1E-7", "2e+05", "10.010", "999999999999999.5e99", "0e0"};

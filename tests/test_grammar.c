@@ -1,0 +1,253 @@
+/* Grammars by example: what is accepted, what is refused and with which words, limits and memory. */
+#include "tests/grammar_rig.h"
+
+#define OBJECT(properties) "{\"type\":\"object\",\"properties\":{" properties "}}"
+
+static struct rig rig;
+
+static void must_compile(const char *schema)
+{
+    if (!rig_schema(&rig, schema)) check_fail(__FILE__, __LINE__, "%s: %s", rig.err.text, schema);
+}
+
+static const char tools[] =
+    "{\"oneOf\":["
+    "{\"type\":\"object\",\"required\":[\"name\",\"arguments\"],\"properties\":{\"name\":{\"const\":\"read\"},"
+    "\"arguments\":{\"type\":\"object\",\"required\":[\"path\"],\"properties\":{\"path\":{\"type\":\"string\"},"
+    "\"from\":{\"type\":\"integer\"}}}}},"
+    "{\"type\":\"object\",\"required\":[\"name\",\"arguments\"],\"properties\":{\"name\":{\"const\":\"recall\"},"
+    "\"arguments\":{\"type\":\"object\",\"required\":[\"query\"],\"properties\":{\"query\":{\"type\":\"string\"}}}}}]}";
+
+TEST(grammar_of_tool_calls)
+{
+    rig_open(&rig, 1);
+    must_compile(tools);
+    CHECK(rig_says(&rig, "{\"name\":\"read\",\"arguments\":{\"path\":\"a\"}}"));
+    CHECK(rig_says(&rig, "{\"name\":\"read\",\"arguments\":{\"path\":\"a\",\"from\":12}}"));
+    CHECK(rig_says(&rig, "{\"name\":\"recall\",\"arguments\":{\"query\":\"\\u00e9\"}}"));
+    CHECK(!rig_says(&rig, "{\"name\":\"read\",\"arguments\":{\"query\":\"a\"}}"));
+    CHECK(!rig_says(&rig, "{\"name\":\"write\",\"arguments\":{\"path\":\"a\"}}"));
+    CHECK(!rig_says(&rig, "{\"name\":\"read\",\"arguments\":{\"from\":1,\"path\":\"a\"}}"));
+    CHECK(!rig_says(&rig, "{\"name\":\"read\",\"arguments\":{\"path\":\"a\"}"));
+    CHECK(!rig_says(&rig, "{\"name\": \"read\",\"arguments\":{\"path\":\"a\"}}"));
+    rig_close(&rig);
+}
+
+TEST(grammar_of_values)
+{
+    static const struct { const char *schema, *yes, *no; } cases[] = {
+        {"{\"type\":\"integer\"}", "-10", "01"},
+        {"{\"type\":\"integer\"}", "123456789012345678", "1234567890123456789"},
+        {"{\"type\":\"integer\"}", "0", "1.0"},
+        {"{\"type\":\"number\"}", "-0.5e-10", "1e100"},
+        {"{\"type\":\"number\"}", "3", "3."},
+        {"{\"type\":\"boolean\"}", "false", "fals"},
+        {"{\"type\":\"null\"}", "null", "nul"},
+        {"{\"type\":\"string\"}", "\"\\ud800\\udc00\"", "\"\\ud800\""},
+        {"{\"type\":\"string\"}", "\"\\udbff\\udfff\"", "\"\\udc00\""},
+        {"{\"type\":\"string\"}", "\"\\u0001\"", "\"\\u0000\""},
+        {"{\"type\":\"string\"}", "\"\xed\x9f\xbf\"", "\"\xed\xa0\x80\""},
+        {"{\"type\":\"string\"}", "\"\xf4\x8f\xbf\xbf\"", "\"\xf4\x90\x80\x80\""},
+        {"{\"type\":\"string\"}", "\"\xc2\x80\"", "\"\xc1\x80\""},
+        {"{\"type\":\"string\"}", "\" \"", "\"\n\""},
+        {"{\"const\":0.1}", "0.1", "0.10"},
+        {"{\"const\":0.12345678901234566}", "0.12345678901234566", "0.123456789012346"},
+        {"{\"enum\":[1,\"a\",null]}", "\"a\"", "a"},
+        {"{\"type\":\"array\",\"maxItems\":0}", "[]", "[1]"},
+        {"{\"type\":\"array\",\"items\":{\"const\":1},\"minItems\":2}", "[1,1,1,1,1]", "[1]"},
+        {"{\"type\":\"array\",\"items\":{\"const\":1},\"minItems\":1,\"maxItems\":2}", "[1,1]", "[1,1,1]"},
+        {"{\"type\":\"array\",\"items\":{\"const\":1},\"maxItems\":2}", "[]", "[1,]"},
+        {OBJECT("\"a\":{\"const\":1},\"b\":{\"const\":2}"), "{\"b\":2}", "{,\"b\":2}"},
+        {OBJECT("\"a\":{\"const\":1},\"b\":{\"const\":2}"), "{\"a\":1,\"b\":2}", "{\"a\":1\"b\":2}"},
+        {OBJECT("\"a\":{\"const\":1}"), "{}", "{\"a\":1,\"a\":1}"},
+        {"{\"oneOf\":[{\"const\":1},{\"const\":12}]}", "12", "2"},
+        {"{\"oneOf\":[{\"type\":\"array\",\"items\":{\"oneOf\":[{\"type\":\"integer\"},{\"type\":\"null\"}]}},"
+         "{\"type\":\"string\"}]}", "[1,null,2]", "[\"\"]"},
+    };
+    rig_open(&rig, 1);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        must_compile(cases[i].schema);
+        if (!rig_says(&rig, cases[i].yes)) check_fail(__FILE__, __LINE__, "%s", cases[i].yes);
+        if (rig_says(&rig, cases[i].no)) check_fail(__FILE__, __LINE__, "%s", cases[i].no);
+    }
+    rig_close(&rig);
+}
+
+TEST(grammar_refuses_by_name_and_place)
+{
+    static const struct { const char *schema, *says; } cases[] = {
+        {OBJECT("\"a\":{\"type\":\"string\",\"pattern\":\"^a\"}"), "at /properties/a: pattern is not known"},
+        {"{\"$ref\":\"#\"}", "at /: $ref is not known"},
+        {OBJECT("\"a\":{\"$ref\":\"#\"}"), "at /properties/a: $ref is not known"},
+        {"{\"type\":\"array\",\"items\":{\"type\":\"string\",\"maxLength\":3}}", "at /items: maxLength"},
+        {"{\"anyOf\":[{\"type\":\"null\"},{\"type\":\"integer\",\"minimum\":3}]}", "at /anyOf/1: minimum"},
+        {"{\"type\":\"string\",\"items\":{}}", "items does not go with string"},
+        {"{\"oneOf\":[{\"type\":\"null\"}],\"type\":\"null\"}", "type does not go with oneOf"},
+        {"{\"oneOf\":[{\"type\":\"null\"}],\"anyOf\":[]}", "anyOf does not go with oneOf"},
+        {"{\"type\":[\"string\",\"null\"]}", "type must be one name"},
+        {"{\"type\":\"text\"}", "type text is not known"},
+        {"{\"type\":\"\\u001b[2J\"}", "type ?[2J is not known"},
+        {"{}", "a type, const, enum, oneOf or anyOf is needed"},
+        {"true", "a schema must be an object"},
+        {OBJECT("\"a\":false"), "at /properties/a: a schema must be an object"},
+        {"{\"type\":\"object\",\"properties\":[]}", "properties must be an object"},
+        {"{\"type\":\"object\",\"required\":[\"a\"],\"properties\":{\"b\":{\"const\":1}}}", "required has \"a\""},
+        {"{\"type\":\"object\",\"required\":[\"a\",\"a\"],\"properties\":{\"a\":{\"const\":1}}}", "more names"},
+        {"{\"type\":\"object\",\"required\":[1],\"properties\":{\"a\":{\"const\":1}}}", "a list of names"},
+        {"{\"type\":\"object\",\"required\":\"a\"}", "a list of names"},
+        {"{\"type\":\"object\",\"additionalProperties\":true}", "additionalProperties can only be false"},
+        {"{\"type\":\"array\"}", "items is needed"},
+        {"{\"type\":\"array\",\"items\":{\"const\":1},\"minItems\":-1}", "minItems must be an integer"},
+        {"{\"type\":\"array\",\"items\":{\"const\":1},\"maxItems\":1025}", "maxItems must be an integer"},
+        {"{\"type\":\"array\",\"items\":{\"const\":1},\"minItems\":3,\"maxItems\":2}", "minItems 3 is more"},
+        {"{\"enum\":[]}", "enum must be a list"},
+        {"{\"enum\":1}", "enum must be a list"},
+        {"{\"enum\":[1],\"const\":1}", "together"},
+        {"{\"type\":\"string\",\"enum\":[\"a\",1]}", "value 1 of const or enum is not of type string"},
+        {"{\"type\":\"integer\",\"const\":1.5}", "not of type integer"},
+        {"{\"oneOf\":[]}", "oneOf must be a list"},
+        {"{\"anyOf\":{}}", "anyOf must be a list"},
+        {OBJECT("\"a\":{\"oneOf\":[{\"type\":\"integer\"},{\"type\":\"number\"}]}"),
+         "at /properties/a: two of oneOf accept the same text"},
+        {"{\"oneOf\":[{\"const\":\"a\"},{\"type\":\"string\"}]}", "two of oneOf"},
+        {"{\"type\":\"string\",\"type\":\"null\"}", "duplicate"},
+        {"{\"type\":\"string\"", "line 1, column"},
+        {"", "line"},
+    };
+    rig_open(&rig, 1);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        CHECK(!rig_schema(&rig, cases[i].schema));
+        CHECK_EQ(rig.err.code, GRAMMAR_REFUSED);
+        if (!strstr(rig.err.text, cases[i].says))
+            check_fail(__FILE__, __LINE__, "\"%s\" lacks \"%s\"", rig.err.text, cases[i].says);
+    }
+    rig_close(&rig);
+}
+
+/* head, times times over, and the same of tail around a middle. */
+static struct buf nested(const char *head, int times, const char *middle, const char *tail)
+{
+    struct buf out = {0};
+    for (int i = 0; i < times; i++) buf_puts(&out, head);
+    buf_puts(&out, middle);
+    for (int i = 0; i < times; i++) buf_puts(&out, tail);
+    return out;
+}
+
+static void check_too_large(const struct buf *schema, const char *says)
+{
+    struct grammar_source source = {.schema = schema->data, .n_schema = schema->len, .close = ""};
+    CHECK(!rig_compile(&rig, &source));
+    CHECK_EQ(rig.err.code, GRAMMAR_TOO_LARGE);
+    if (!strstr(rig.err.text, says)) check_fail(__FILE__, __LINE__, "\"%s\" lacks \"%s\"", rig.err.text, says);
+}
+
+/* Arrays that differ in length alone: a text may be meant as any of them for long. */
+static struct buf arrays_alike(int n)
+{
+    struct buf out = {0};
+    buf_puts(&out, "{\"anyOf\":[");
+    for (int i = 1; i <= n; i++) {
+        buf_printf(&out, "%s{\"type\":\"array\",\"minItems\":%d,", i > 1 ? "," : "", i);
+        buf_puts(&out, "\"items\":{\"type\":\"string\"}}");
+    }
+    buf_puts(&out, "]}");
+    return out;
+}
+
+TEST(grammar_has_limits)
+{
+    static const char array[] = "{\"type\":\"array\",\"items\":", leaf[] = "{\"type\":\"null\"}";
+    rig_open(&rig, 1);
+    rig.limits = GRAMMAR_LIMITS;
+    struct buf deep = nested(array, 15, leaf, "}"), deeper = nested(array, 16, leaf, "}");
+    must_compile(deep.data);
+    check_too_large(&deeper, "more than 16 values deep");
+    struct buf wide = nested("{\"type\":\"array\",\"maxItems\":1000,\"items\":", 5, leaf, "}");
+    check_too_large(&wide, "nodes");
+    struct buf many = nested("{\"type\":\"array\",\"maxItems\":9,\"items\":", 3, "{\"type\":\"number\"}", "}");
+    rig.limits.nodes = 1 << 20;
+    check_too_large(&many, "states");
+    struct buf alike = arrays_alike(400), few_alike = arrays_alike(90);
+    check_too_large(&alike, "takes too long");
+    rig.limits.nodes = GRAMMAR_LIMITS.nodes;
+    check_too_large(&few_alike, "may be meant at once");
+    struct buf long_text = nested(" ", GRAMMAR_SCHEMA_MAX, leaf, "");
+    check_too_large(&long_text, "bytes");
+    struct buf bottomless = nested("[", 5000, "", "]"); /* jansson's own limit */
+    CHECK(!rig_schema(&rig, bottomless.data));
+    CHECK_EQ(rig.err.code, GRAMMAR_REFUSED);
+    buf_free(&deep), buf_free(&deeper), buf_free(&wide), buf_free(&many), buf_free(&alike);
+    buf_free(&few_alike), buf_free(&long_text), buf_free(&bottomless);
+    rig_close(&rig);
+}
+
+TEST(grammar_wants_the_memory_that_it_said)
+{
+    rig_open(&rig, 1);
+    struct grammar_source source = {.schema = tools, .n_schema = strlen(tools), .close = ""};
+    size_t n = grammar_bytes(rig.x, &rig.limits), index = grammar_index_bytes(&rig.list);
+    char *mem = malloc(MAX(n, index) + 1);
+    CHECK(!grammar_index_open(&rig.list, mem, index - 16, &rig.err));
+    CHECK_EQ(rig.err.code, GRAMMAR_NO_MEMORY);
+    CHECK(!grammar_compile(rig.x, &rig.limits, &source, mem, n - 16, &rig.err));
+    CHECK_EQ(rig.err.code, GRAMMAR_NO_MEMORY);
+    CHECK(grammar_compile(rig.x, &rig.limits, &source, mem + 1, n, &rig.err) != NULL);
+    source.n_after = GRAMMAR_AFTER + 1;
+    CHECK(!grammar_compile(rig.x, &rig.limits, &source, mem, n, &rig.err));
+    CHECK_EQ(rig.err.code, GRAMMAR_TOO_LARGE);
+    struct grammar_limits wrong = rig.limits;
+    wrong.states = 1 << 16;
+    CHECK(grammar_bytes(rig.x, &wrong) == SIZE_MAX);
+    wrong = rig.limits, wrong.depth = GRAMMAR_DEPTH + 1;
+    CHECK(grammar_bytes(rig.x, &wrong) == SIZE_MAX);
+    wrong = rig.limits, wrong.masks = -1;
+    CHECK(grammar_bytes(rig.x, &wrong) == SIZE_MAX);
+    free(mem);
+    rig_close(&rig);
+}
+
+/* Of a real vocabulary: control tokens, the unknown one and those that end a turn are never allowed inside. */
+TEST(grammar_allows_no_special_token_inside)
+{
+    struct gguf_make m;
+    struct err err = {0};
+    gguf_make_begin(&m);
+    tiny_vocab(&m, NULL);
+    struct gguf *file = gguf_open(gguf_make_file(&m, "vocab.gguf"), &err);
+    struct vocab *v = file ? vocab_open(file, &err) : NULL;
+    if (!v) check_fail(__FILE__, __LINE__, "%s", err.text);
+    gguf_close(file);
+    struct grammar_words w = grammar_words(v);
+    size_t n = grammar_index_bytes(&w);
+    void *index_mem = malloc(n);
+    struct grammar_index *x = grammar_index_open(&w, index_mem, n, &err);
+    CHECK(x != NULL);
+    int32_t end = TINY_IM_END;
+    struct grammar_source source = {.schema = "{\"type\":\"string\"}", .n_schema = 17, .close = "", .after = &end,
+                                    .n_after = 1};
+    struct grammar_limits limits = GRAMMAR_LIMITS;
+    void *mem = malloc(n = grammar_bytes(x, &limits));
+    struct grammar *g = grammar_compile(x, &limits, &source, mem, n, &err);
+    CHECK(g != NULL);
+    struct grammar_state s = grammar_begin(g);
+    uint32_t mask[(TINY_VOCAB + 31) / 32];
+    CHECK(grammar_accept(g, &s, TINY_BYTE0 + '"'));
+    CHECK(grammar_accept(g, &s, TINY_SPACE));
+    grammar_mask(g, &s, mask);
+    static const int32_t special[] = {0, 1, 2, 260, TINY_IM_END};
+    for (size_t i = 0; i < COUNT_OF(special); i++) {
+        CHECK(!(mask[special[i] / 32] >> special[i] % 32 & 1));
+        CHECK(!grammar_accept(g, &s, special[i]));
+    }
+    CHECK(!grammar_accept(g, &s, -1) && !grammar_accept(g, &s, TINY_VOCAB));
+    CHECK(grammar_accept(g, &s, TINY_BYTE0 + '"') && grammar_is_complete(g, &s));
+    grammar_mask(g, &s, mask);
+    for (int32_t id = 0; id < TINY_VOCAB; id++) CHECK_EQ(mask[id / 32] >> id % 32 & 1, id == end);
+    CHECK(grammar_accept(g, &s, end) && grammar_is_ended(g, &s) && !grammar_accept(g, &s, end));
+    free(mem);
+    free(index_mem);
+    vocab_close(v);
+}
+
+CHECK_MAIN
