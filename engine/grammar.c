@@ -35,6 +35,7 @@ static size_t place_all(size_t mask_words, const struct grammar_limits *l, struc
     g->go = grammar_take(&room, states, sizeof *g->go);
     g->exit = grammar_take(&room, states, sizeof *g->exit);
     g->place = grammar_take(&room, states, sizeof *g->place);
+    g->rest = grammar_take(&room, states, sizeof *g->rest);
     g->complete = grammar_take(&room, states, sizeof *g->complete);
     g->masks = grammar_take(&room, masks, mask_words * sizeof *g->masks);
     g->mask_of = grammar_take(&room, masks, sizeof *g->mask_of);
@@ -99,17 +100,18 @@ static void walk(struct grammar *g, const struct trie *t, uint16_t from, uint32_
     }
 }
 
+/* What can follow is what can follow in a string that it may be, or in the rest. */
 static void make_mask(struct grammar *g, uint16_t at, uint32_t *mask)
 {
     const struct grammar_index *x = g->x;
-    size_t bytes = x->mask_words * sizeof *mask;
-    if (g->exit[at]) {
-        memcpy(mask, x->inside[g->place[at]], bytes);
-        walk(g, &x->leave[g->place[at]], g->exit[at], mask);
-    } else {
-        memset(mask, 0, bytes);
-        walk(g, &x->all, at, mask);
+    uint16_t rest = at;
+    memset(mask, 0, x->mask_words * sizeof *mask);
+    for (; g->exit[rest]; rest = g->rest[rest]) {
+        const uint32_t *inside = x->inside[g->place[rest]];
+        for (size_t i = 0; i < x->mask_words; i++) mask[i] |= inside[i];
+        walk(g, &x->leave[g->place[rest]], g->exit[rest], mask);
     }
+    if (rest != STATE_DEAD) walk(g, &x->all, rest, mask);
     for (int i = 0; g->complete[at] && i < g->n_after; i++) allow(mask, g->after[i]);
 }
 

@@ -96,6 +96,26 @@ static int follow(struct grammar *g, const uint32_t *raw, int n, struct err *err
     return n_set < 0 ? n_set : intern(g, n_set, err);
 }
 
+/* Of a state that may be inside a string: what is behind that string's quote, and the state of all else it may be. */
+static int split_string(struct grammar *g, int state, const uint32_t *set, int n, struct err *err)
+{
+    struct grammar_make *m = &g->make;
+    int i = 0, rest = STATE_DEAD;
+    while (i < n && m->node[set[i] >> PLACE_BITS].kind != NODE_STRING) i++;
+    if (i == n) return 0;
+    uint32_t behind = (uint32_t)m->node[set[i] >> PLACE_BITS].next << PLACE_BITS;
+    int exit = follow(g, &behind, 1, err);
+    if (exit < 0) return exit;
+    memcpy(m->set, set, (size_t)i * sizeof *set);
+    memcpy(m->set + i, set + i + 1, (size_t)(n - i - 1) * sizeof *set);
+    if (n > 1) rest = intern(g, n - 1, err);
+    if (rest < 0) return rest;
+    g->exit[state] = (uint16_t)exit;
+    g->place[state] = (uint8_t)(set[i] & ((1u << PLACE_BITS) - 1));
+    g->rest[state] = (uint16_t)rest;
+    return 0;
+}
+
 static int fill_state(struct grammar *g, int state, struct err *err)
 {
     struct grammar_make *m = &g->make;
@@ -113,13 +133,7 @@ static int fill_state(struct grammar *g, int state, struct err *err)
         memcpy(m->last_raw, m->raw, (size_t)n_raw * sizeof *m->raw);
         n_last = n_raw;
     }
-    if (n != 1 || m->node[set[0] >> PLACE_BITS].kind != NODE_STRING) return 0;
-    uint32_t behind = (uint32_t)m->node[set[0] >> PLACE_BITS].next << PLACE_BITS;
-    int exit = follow(g, &behind, 1, err);
-    if (exit < 0) return exit;
-    g->exit[state] = (uint16_t)exit;
-    g->place[state] = (uint8_t)(set[0] & ((1u << PLACE_BITS) - 1));
-    return 0;
+    return split_string(g, state, set, n, err);
 }
 
 int grammar_determine(struct grammar *g, struct err *err)

@@ -77,8 +77,9 @@ struct grammar {
     struct grammar_limits limits;
     int n_states;
     uint16_t (*go)[256];   /* (states) where a byte leads */
-    uint16_t *exit;        /* (states) inside a string and nothing else: the state behind its quote; else 0 */
+    uint16_t *exit;        /* (states) perhaps inside a string: the state behind its quote; else 0 */
     uint8_t *place;        /* (states) and where in it */
+    uint16_t *rest;        /* (states) the state of all that it may be beside that; 0: nothing */
     uint8_t *complete;     /* (states) */
     uint16_t stack[GRAMMAR_PIECE_MAX + 1];
     int32_t after[GRAMMAR_AFTER];

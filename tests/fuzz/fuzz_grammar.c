@@ -4,13 +4,13 @@
  *
  * An input: the schema, a NUL, the text; '~' as the first byte of the text allows blanks.  What must hold: a refusal
  * has a message of one line; the text is accepted byte by byte as the masks say; what is whole then parses; a state
- * that is reached always has a token that may follow, or is whole. */
+ * that is reached always has a token that may follow, or has ended. */
 #include "engine/grammar.h"
 #include <jansson.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { TOKENS = 256 + 6 };
+enum { TOKENS = 256 + 6, AFTER = 0 }; /* AFTER: NUL, which no JSON has */
 
 static void must(bool holds)
 {
@@ -34,7 +34,7 @@ static void must_be_one_line(const struct err *err)
 static void check_mask(struct grammar *g, const struct grammar_state *s)
 {
     uint32_t mask[(TOKENS + 31) / 32];
-    bool any = grammar_is_complete(g, s);
+    bool any = grammar_is_ended(g, s);
     grammar_mask(g, s, mask);
     for (int32_t id = 0; id < TOKENS; id++) {
         struct grammar_state t = *s;
@@ -58,6 +58,8 @@ static void follow(struct grammar *g, const char *text, size_t n)
     json_t *v = json_loadb(text, n, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
     must(v != NULL);
     json_decref(v);
+    must(grammar_accept(g, &s, AFTER) && grammar_is_ended(g, &s));
+    check_mask(g, &s);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -65,8 +67,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char single[256];
     for (int i = 0; i < 256; i++) single[i] = (char)i;
     struct grammar_words w = {single, TOKENS, piece};
-    struct grammar_limits limits = {.states = 600, .nodes = 3000, .depth = 8, .masks = 4};
+    struct grammar_limits limits = {.states = 600, .nodes = 3000, .depth = 8, .masks = (int)(size % 3)};
     struct err err = {0};
+    int32_t after = AFTER;
     char *input = malloc(size + 1); /* its own block: reading past the end is seen */
     must(input != NULL);
     if (size) memcpy(input, data, size);
@@ -78,7 +81,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     void *index_mem = malloc(index_bytes), *mem = NULL;
     struct grammar_index *x = grammar_index_open(&w, index_mem, index_bytes, &err);
     must(x != NULL && (mem = malloc(grammar_bytes(x, &limits))) != NULL);
-    struct grammar_source source = {.schema = input, .n_schema = n, .close = "", .blanks = blanks};
+    struct grammar_source source = {.schema = input, .n_schema = n, .close = "", .after = &after, .n_after = 1,
+                                    .blanks = blanks};
     struct grammar *g = grammar_compile(x, &limits, &source, mem, grammar_bytes(x, &limits), &err);
     if (g) follow(g, input + text, size - text);
     else must_be_one_line(&err);
