@@ -49,6 +49,8 @@ TEST(grammar_of_values)
         {"{\"type\":\"string\"}", "\"\xed\x9f\xbf\"", "\"\xed\xa0\x80\""},
         {"{\"type\":\"string\"}", "\"\xf4\x8f\xbf\xbf\"", "\"\xf4\x90\x80\x80\""},
         {"{\"type\":\"string\"}", "\"\xc2\x80\"", "\"\xc1\x80\""},
+        {"{\"type\":\"string\"}", "\"\xe0\xa0\x80\"", "\"\xe0\x9f\xbf\""},
+        {"{\"type\":\"string\"}", "\"\xf0\x90\x80\x80\"", "\"\xf0\x8f\xbf\xbf\""},
         {"{\"type\":\"string\"}", "\" \"", "\"\n\""},
         {"{\"const\":0.1}", "0.1", "0.10"},
         {"{\"const\":0.12345678901234566}", "0.12345678901234566", "0.123456789012346"},
@@ -69,6 +71,42 @@ TEST(grammar_of_values)
         must_compile(cases[i].schema);
         if (!rig_says(&rig, cases[i].yes)) check_fail(__FILE__, __LINE__, "%s", cases[i].yes);
         if (rig_says(&rig, cases[i].no)) check_fail(__FILE__, __LINE__, "%s", cases[i].no);
+    }
+    rig_close(&rig);
+}
+
+/* In the word, the text may still be the string of the other alternative, and each is followed by something else. */
+TEST(grammar_masks_of_a_word_or_any_string)
+{
+    static const char *const schemas[] = {
+        "{\"anyOf\":[" OBJECT("\"a\":{\"type\":\"string\"}") ","
+                    OBJECT("\"a\":{\"const\":\"abcd\"},\"b\":{\"const\":1}") "]}",
+        "{\"anyOf\":[" OBJECT("\"a\":{\"const\":\"abcd\"},\"b\":{\"const\":1}") ","
+                    OBJECT("\"a\":{\"type\":\"string\"},\"c\":{\"const\":1}") ","
+                    OBJECT("\"a\":{\"type\":\"string\"},\"d\":{\"const\":1}") "]}",
+    };
+    static const char text[] = "{\"a\":\"abcd\",\"b\":1}";
+    uint32_t mask[RIG_MASK];
+    rig_open(&rig, 1);
+    strcpy(rig.words.text[300], "d\",\"b"); /* leave the string for each of the alternatives */
+    strcpy(rig.words.text[301], "d\",\"c");
+    strcpy(rig.words.text[302], "d\",\"d");
+    rig.words.len[300] = rig.words.len[301] = rig.words.len[302] = 5;
+    free(rig.index_mem);
+    rig.index_mem = malloc(grammar_index_bytes(&rig.list));
+    rig.x = grammar_index_open(&rig.list, rig.index_mem, grammar_index_bytes(&rig.list), &rig.err);
+    for (size_t i = 0; i < COUNT_OF(schemas); i++) {
+        must_compile(schemas[i]);
+        struct grammar_state s = grammar_begin(rig.g);
+        for (size_t at = 0; text[at]; at++) {
+            grammar_mask(rig.g, &s, mask);
+            for (int32_t id = 0; id < RIG_WORDS; id++) {
+                struct grammar_state t = s;
+                CHECK_EQ(mask[id / 32] >> id % 32 & 1, grammar_accept(rig.g, &t, id));
+            }
+            CHECK(grammar_accept(rig.g, &s, (unsigned char)text[at]));
+        }
+        CHECK(grammar_is_complete(rig.g, &s));
     }
     rig_close(&rig);
 }
@@ -207,17 +245,42 @@ TEST(grammar_wants_the_memory_that_it_said)
     rig_close(&rig);
 }
 
-/* Of a real vocabulary: control tokens, the unknown one and those that end a turn are never allowed inside. */
-TEST(grammar_allows_no_special_token_inside)
+/* tiny_vocab(), but <|im_start|> is user-defined and <|im_end|> a normal token by the file's word. */
+static struct vocab *vocab_with_marks(void)
 {
+    static char bytes[256][8];
+    const char *token[TINY_VOCAB] = {"<unk>", "<s>", "</s>"};
+    int32_t type[TINY_VOCAB] = {2, 3, 3};
+    float score[TINY_VOCAB] = {0};
+    for (int i = 0; i < 256; i++) {
+        snprintf(bytes[i], sizeof bytes[i], "<0x%02X>", (unsigned)i);
+        token[TINY_BYTE0 + i] = bytes[i];
+        type[TINY_BYTE0 + i] = 6;
+    }
+    token[TINY_SPACE] = "\xe2\x96\x81", type[TINY_SPACE] = 1;
+    token[TINY_SPACE + 1] = "<|im_start|>", type[TINY_SPACE + 1] = 4;
+    token[TINY_IM_END] = "<|im_end|>", type[TINY_IM_END] = 1;
     struct gguf_make m;
     struct err err = {0};
     gguf_make_begin(&m);
-    tiny_vocab(&m, NULL);
+    gguf_make_str(&m, "tokenizer.ggml.model", "llama");
+    gguf_make_strs(&m, "tokenizer.ggml.tokens", token, TINY_VOCAB);
+    gguf_make_f32s(&m, "tokenizer.ggml.scores", score, TINY_VOCAB);
+    gguf_make_i32s(&m, "tokenizer.ggml.token_type", type, TINY_VOCAB);
+    gguf_make_u32(&m, "tokenizer.ggml.bos_token_id", 1);
+    gguf_make_u32(&m, "tokenizer.ggml.eos_token_id", 2);
     struct gguf *file = gguf_open(gguf_make_file(&m, "vocab.gguf"), &err);
     struct vocab *v = file ? vocab_open(file, &err) : NULL;
     if (!v) check_fail(__FILE__, __LINE__, "%s", err.text);
     gguf_close(file);
+    return v;
+}
+
+/* Of a real vocabulary: control tokens, the unknown one and those that end a turn are never allowed inside. */
+TEST(grammar_allows_no_special_token_inside)
+{
+    struct err err = {0};
+    struct vocab *v = vocab_with_marks();
     struct grammar_words w = grammar_words(v);
     size_t n = grammar_index_bytes(&w);
     void *index_mem = malloc(n);
