@@ -245,7 +245,7 @@ TEST(grammar_wants_the_memory_that_it_said)
     rig_close(&rig);
 }
 
-/* tiny_vocab(), but <|im_start|> is user-defined and <|im_end|> a normal token by the file's word. */
+/* tiny_vocab(), but its mark 260 is user-defined and <|im_end|> a normal token by the file's word. */
 static struct vocab *vocab_with_marks(void)
 {
     static char bytes[256][8];
@@ -258,7 +258,7 @@ static struct vocab *vocab_with_marks(void)
         type[TINY_BYTE0 + i] = 6;
     }
     token[TINY_SPACE] = "\xe2\x96\x81", type[TINY_SPACE] = 1;
-    token[TINY_SPACE + 1] = "<|im_start|>", type[TINY_SPACE + 1] = 4;
+    token[TINY_SPACE + 1] = "<tool>", type[TINY_SPACE + 1] = 4;
     token[TINY_IM_END] = "<|im_end|>", type[TINY_IM_END] = 1;
     struct gguf_make m;
     struct err err = {0};
