@@ -1,0 +1,264 @@
+/* path.c - names below a workspace. */
+#include "tools/path.h"
+#include "tools/escape.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { TRIES = 64 };
+
+struct path_shown path_shown(const char *path)
+{
+    struct path_shown s = {{0}};
+    struct buf out = {0};
+    escape_start(path, strlen(path), PATH_SHOWN, &out);
+    snprintf(s.text, sizeof s.text, "%s", out.data ? out.data : "");
+    buf_free(&out);
+    return s;
+}
+
+/* ------------------------------------------------------------------ one name to a descriptor */
+
+/* The next component in name: its length, 0 at the end.  Passes over slashes and ".". */
+static size_t component(const char **at, char name[256])
+{
+    for (;;) {
+        *at += strspn(*at, "/");
+        size_t n = strcspn(*at, "/");
+        if (n == 0) return 0;
+        if (n > 255) return n;
+        memcpy(name, *at, n);
+        name[n] = '\0';
+        *at += n;
+        if (strcmp(name, ".") != 0) return n;
+    }
+}
+
+/* A folder on the way, or what stands at its end: never through a link. */
+static int step(int dir, const char *name, bool last, bool folder, int flags)
+{
+    struct stat st;
+    int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) return -1;
+    int why = fstat(fd, &st) ? errno : S_ISLNK(st.st_mode) ? ELOOP : folder && !S_ISDIR(st.st_mode) ? ENOTDIR : 0;
+    if (!why && (!last || (flags & O_PATH))) return fd;
+    close(fd);
+    errno = why;
+    return why ? -1 : openat(dir, name, flags | O_NOFOLLOW | O_CLOEXEC);
+}
+
+int path_walk(int root, const char *path, int flags)
+{
+    char name[256];
+    const char *at = path;
+    bool slash = *path && path[strlen(path) - 1] == '/';
+    int dir = *path == '/' ? (errno = EXDEV, -1) : openat(root, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    size_t n = dir < 0 ? 0 : component(&at, name);
+    bool stay = n == 0; /* "." and "./" are the root itself */
+    while (dir >= 0 && n > 0) {
+        const char *rest = at;
+        char next[256];
+        bool last = component(&rest, next) == 0;
+        int why = n > 255 ? ENAMETOOLONG : strcmp(name, "..") == 0 ? EXDEV : 0;
+        int fd = why ? -1 : step(dir, name, last, !last || slash || (flags & O_DIRECTORY), flags);
+        if (!why) why = errno;
+        close(dir);
+        dir = fd;
+        errno = why;
+        n = fd < 0 ? 0 : component(&at, name);
+    }
+    if (!stay || dir < 0) return dir;
+    int fd = openat(dir, ".", flags | O_CLOEXEC);
+    close(dir);
+    return fd;
+}
+
+/* -1 and errno; EXDEV: it leads out. */
+static int beneath(int root, const char *path, int flags)
+{
+#ifdef SYS_openat2
+    struct open_how how = {.flags = (unsigned)(flags | O_CLOEXEC),
+                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+    for (int i = 0; i < TRIES; i++) { /* EAGAIN: something was renamed while ".." was followed */
+        long fd = syscall(SYS_openat2, root, path, &how, sizeof how);
+        if (fd >= 0) return (int)fd;
+        if (errno != EAGAIN && errno != EINTR && errno != ENOSYS && errno != EPERM) return -1;
+        if (errno == ENOSYS || errno == EPERM) return path_walk(root, path, flags);
+    }
+    return -1;
+#else
+    return path_walk(root, path, flags);
+#endif
+}
+
+static int check(const char *path, struct err *err)
+{
+    if (!*path) return err_set(err, -1, "the path is empty");
+    bool bad = strlen(path) > PATH_TEXT || *path == '/';
+    for (const char *p = path; *p; p++) bad |= (unsigned char)*p < 0x20 || *p == 0x7f;
+    return bad ? err_set(err, -1, "%s is not allowed", path_shown(path).text) : 0;
+}
+
+static int cannot(const char *path, const char *what, int why, struct err *err)
+{
+    struct path_shown x = path_shown(path);
+    bool folder = strcmp(what, "folder") == 0;
+    switch (why) {
+    case ENOENT: return err_set(err, -1, "no such %s: %s", folder ? what : "file", x.text);
+    case ENOTDIR:
+        return folder ? err_set(err, -1, "%s is not a folder", x.text) : err_set(err, -1, "no such file: %s", x.text);
+    case EACCES:
+    case EPERM: return err_set(err, -1, "permission denied: %s", x.text);
+    case EXDEV:
+    case ELOOP: return err_set(err, -1, "%s is not allowed", x.text);
+    case EISDIR: return err_set(err, -1, "%s is a folder", x.text);
+    case EROFS: return err_set(err, -1, "%s is read only", x.text);
+    case ENOSPC:
+    case EDQUOT: return err_set(err, -1, "disk full");
+    default: return err_set(err, -1, "cannot %s %s: %s", folder ? "open" : what, x.text, strerror(why));
+    }
+}
+
+static int not_a_file(const char *path, mode_t mode, struct err *err)
+{
+    const char *what = S_ISDIR(mode) ? "a folder" : S_ISLNK(mode) ? "a link, and is not written through" : "not a file";
+    return err_set(err, -1, "%s is %s", path_shown(path).text, what);
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Looked at before it is opened: opening a device or a pipe is an act by itself. */
+int path_open_file(int root, const char *path, struct stat *st, struct err *err)
+{
+    if (check(path, err)) return -1;
+    for (int i = 0; i < TRIES; i++) {
+        struct stat seen = {0};
+        int fd = beneath(root, path, O_PATH);
+        if (fd < 0) return cannot(path, "open", errno, err);
+        int rc = fstat(fd, &seen);
+        close(fd);
+        if (rc) return cannot(path, "open", errno, err);
+        if (!S_ISREG(seen.st_mode)) return not_a_file(path, seen.st_mode, err);
+        fd = beneath(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+        if (fd < 0) return cannot(path, "open", errno, err);
+        if (fstat(fd, st) == 0 && S_ISREG(st->st_mode) && same_file(st, &seen)) return fd;
+        close(fd); /* another one has its name now */
+    }
+    return err_set(err, -1, "cannot open %s: it changes all the time", path_shown(path).text);
+}
+
+int path_open_folder(int root, const char *path, struct err *err)
+{
+    if (check(path, err)) return -1;
+    int fd = beneath(root, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+    return fd < 0 ? cannot(path, "folder", errno, err) : fd;
+}
+
+/* ------------------------------------------------------------------ writing */
+
+struct place { int dir; const char *name; }; /* a name in a folder */
+
+static int open_place(int root, const char *path, struct place *p, struct err *err)
+{
+    if (check(path, err)) return -1;
+    const char *slash = strrchr(path, '/');
+    p->name = slash ? slash + 1 : path;
+    if (!*p->name || strcmp(p->name, ".") == 0 || strcmp(p->name, "..") == 0)
+        return err_set(err, -1, "%s is a folder", path_shown(path).text);
+    char *parent = slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
+    if (!parent) return err_set(err, -1, "out of memory");
+    p->dir = beneath(root, parent, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+    int why = errno;
+    if (p->dir < 0) cannot(why == ENOENT || why == ENOTDIR ? parent : path, "folder", why, err);
+    free(parent);
+    return p->dir < 0 ? -1 : 0;
+}
+
+/* 1: a file that may be replaced, 0: none, -1 */
+static int look(const struct place *p, const char *path, struct stat *st, struct err *err)
+{
+    if (fstatat(p->dir, p->name, st, AT_SYMLINK_NOFOLLOW))
+        return errno == ENOENT ? 0 : cannot(path, "write", errno, err);
+    if (!S_ISREG(st->st_mode)) return not_a_file(path, st->st_mode, err);
+    if (!(st->st_mode & 0222)) return cannot(path, "write", EROFS, err);
+    if (faccessat(p->dir, p->name, W_OK, AT_EACCESS)) return cannot(path, "write", errno, err);
+    return 1;
+}
+
+int path_look(int root, const char *path, struct stat *st, struct err *err)
+{
+    struct place p;
+    if (open_place(root, path, &p, err)) return -1;
+    int rc = look(&p, path, st, err);
+    close(p.dir);
+    return rc;
+}
+
+static int make_beside(int dir, char name[48])
+{
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t r[2];
+        if (getrandom(r, sizeof r, 0) != sizeof r) return -1;
+        snprintf(name, 48, ".plimsoll-%016llx%08x", (unsigned long long)r[0], (unsigned)r[1]);
+        int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST) return fd;
+    }
+    return -1;
+}
+
+static int fill(int fd, const char *bytes, size_t n, const struct stat *old)
+{
+    struct stat now;
+    while (n > 0) {
+        ssize_t k = write(fd, bytes, n);
+        if (k < 0 && errno == EINTR) continue;
+        if (k <= 0) return -1;
+        bytes += k;
+        n -= (size_t)k;
+    }
+    if (old) {
+        if (fstat(fd, &now)) return -1;
+        if ((now.st_uid != old->st_uid || now.st_gid != old->st_gid) && fchown(fd, old->st_uid, old->st_gid) &&
+            errno != EPERM)
+            return -1;
+        if (fchmod(fd, old->st_mode & 0777)) return -1;
+    }
+    return fsync(fd);
+}
+
+static bool unchanged(const struct place *p, const struct stat *was)
+{
+    struct stat now;
+    return fstatat(p->dir, p->name, &now, AT_SYMLINK_NOFOLLOW) == 0 && same_file(&now, was) &&
+           now.st_size == was->st_size && now.st_mtim.tv_sec == was->st_mtim.tv_sec &&
+           now.st_mtim.tv_nsec == was->st_mtim.tv_nsec;
+}
+
+int path_replace(int root, const char *path, const void *bytes, size_t n, const struct stat *was, struct err *err)
+{
+    struct place p;
+    struct stat old;
+    char temp[48];
+    if (open_place(root, path, &p, err)) return -1;
+    int there = look(&p, path, &old, err), rc = -1;
+    int fd = there < 0 ? -1 : make_beside(p.dir, temp);
+    if (there >= 0 && fd < 0) cannot(path, "write", errno, err);
+    if (fd >= 0) {
+        rc = fill(fd, bytes, n, there ? &old : NULL);
+        int why = rc ? errno : 0;
+        if (close(fd) && !why) why = errno;
+        rc = why ? cannot(path, "write", why, err)
+             : was && !unchanged(&p, was) ? err_set(err, -1, "%s was changed meanwhile", path_shown(path).text)
+             : renameat(p.dir, temp, p.dir, p.name) ? cannot(path, "write", errno, err) : 0;
+        if (rc) unlinkat(p.dir, temp, 0);
+        if (rc == 0) fsync(p.dir); /* the new name; it is there in any case, and some file systems cannot */
+    }
+    close(p.dir);
+    return rc;
+}

@@ -1,0 +1,73 @@
+/* tool.h - what a model may do: one table, and one file a tool (tools/tool_NAME.c).
+ *
+ *     call (name, arguments) --tool_find()--> row --run()--> text in the sink, and a verdict
+ *
+ * Names and arguments are those of assets/forms/tools.json.  The caller has checked the call against it; a tool looks
+ * again at what it needs, since arguments are a model's words.  Shell, recall, artifact and ask are not in this table:
+ * they are not made of files and figures, and live with what they need.
+ *
+ * The result is a stream of any length: the caller clips it (tools/clip.h).  A failure is one line "error: ..." at its
+ * end.  Names of files that a tool speaks of are escaped (tools/escape.h); bytes out of files are given as they are. */
+#ifndef TOOL_H
+#define TOOL_H
+#include "plimsoll.h"
+#include <jansson.h>
+#include <sys/stat.h>
+
+enum { TOOL_READS = 1, TOOL_WRITES = 2, TOOL_RUNS = 4 }; /* what it does to the world; 0: nothing */
+
+struct tool_limits {
+    uint64_t file_bytes;    /* that write and edit take as a whole */
+    uint64_t search_bytes;  /* that a search reads */
+    int search_ms, matches; /* its time; the lines that it gives */
+    int entries, depth;     /* names of one folder; folders in folders */
+};
+#define TOOL_LIMITS ((struct tool_limits){16 << 20, 1 << 30, 20000, 1000, 20000, 64})
+
+struct tool_context {
+    int workspace; /* a folder's descriptor: every path is resolved below it (tools/path.h) */
+    struct tool_limits limits;
+    int (*put)(void *self, const char *bytes, size_t n); /* the sink; not 0: enough, the tool is to end */
+    void *self;
+};
+
+enum tool_verdict { TOOL_DONE, TOOL_FAILED, TOOL_STOPPED /* the sink had enough */ };
+
+struct tool {
+    const char *name;
+    unsigned effect;
+    bool in_job; /* it must run in a jailed process of its own; else it may run in the program */
+    enum tool_verdict (*run)(const struct tool_context *c, const json_t *arguments);
+};
+
+extern const struct tool tools_table[];
+extern const int tools_count;
+const struct tool *tool_find(const char *name); /* NULL: not here */
+
+enum tool_verdict tool_read(const struct tool_context *c, const json_t *arguments);
+enum tool_verdict tool_write(const struct tool_context *c, const json_t *arguments);
+enum tool_verdict tool_edit(const struct tool_context *c, const json_t *arguments);
+enum tool_verdict tool_list(const struct tool_context *c, const json_t *arguments);
+enum tool_verdict tool_search(const struct tool_context *c, const json_t *arguments);
+enum tool_verdict tool_calculator(const struct tool_context *c, const json_t *arguments);
+
+/* ------------------------------------------------------------------ what tools share */
+
+struct tool_text { const char *s; size_t n; }; /* NUL-terminated too, without a NUL in it */
+
+/* 0, or -1: err says which is missing, of another type, or has a NUL in it. */
+int tool_arg_text(const json_t *arguments, const char *name, struct tool_text *out, struct err *err);
+int tool_arg_int(const json_t *arguments, const char *name, int64_t absent, int64_t *out, struct err *err);
+
+enum tool_verdict tool_say(const struct tool_context *c, const char *bytes, size_t n); /* TOOL_DONE, TOOL_STOPPED */
+/* "error: ..." into the sink, and TOOL_FAILED. */
+enum tool_verdict tool_fail(const struct tool_context *c, const struct err *err);
+
+/* Where `old` stands in text: how often, counted up to 100, overlapping ones too; *at is the first. */
+int tool_places(const char *text, size_t len, struct tool_text old, size_t *at);
+
+/* The whole of a regular file of at most max bytes, for free(); NUL behind it.  NULL: err. */
+char *tool_slurp(int workspace, const char *path, uint64_t max, size_t *len, struct stat *st, struct err *err);
+
+uint64_t tool_lines(const char *text, size_t n); /* the last one counts without a newline too */
+#endif

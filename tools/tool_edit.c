@@ -1,0 +1,56 @@
+/* tool_edit.c - one place in a file, told by its text, becomes another text. */
+#include "tools/path.h"
+#include "tools/tool.h"
+
+struct edit {
+    struct tool_text path, old, new;
+    char *text; /* the file */
+    size_t len, at;
+    struct stat st;
+};
+
+static int find(struct edit *e, uint64_t max, struct err *err)
+{
+    const char *x = e->path.s;
+    if (e->old.n == 0) return err_set(err, -1, "old is empty");
+    if (e->old.n == e->new.n && memcmp(e->old.s, e->new.s, e->old.n) == 0)
+        return err_set(err, -1, "old and new are the same");
+    int n = tool_places(e->text, e->len, e->old, &e->at);
+    if (n == 0) return err_set(err, -1, "the text is not in %s", path_shown(x).text);
+    if (n > 1)
+        return err_set(err, -1, "the text is %d times%s in %s; old must be in it once", n, n < 100 ? "" : " or more",
+                       path_shown(x).text);
+    if (e->len - e->old.n + e->new.n > max)
+        return err_set(err, -1, "%s would be too large: %llu bytes are allowed", path_shown(x).text,
+                       (unsigned long long)max);
+    return 0;
+}
+
+static int replace(int root, const struct edit *e, struct err *err)
+{
+    struct buf out = {0};
+    buf_put(&out, e->text, e->at);
+    buf_put(&out, e->new.s, e->new.n);
+    buf_put(&out, e->text + e->at + e->old.n, e->len - e->at - e->old.n);
+    int rc = out.failed ? err_set(err, -1, "out of memory")
+                        : path_replace(root, e->path.s, out.data, out.len, &e->st, err);
+    buf_free(&out);
+    return rc;
+}
+
+enum tool_verdict tool_edit(const struct tool_context *c, const json_t *arguments)
+{
+    struct err err;
+    struct edit e = {0};
+    if (tool_arg_text(arguments, "path", &e.path, &err) || tool_arg_text(arguments, "old", &e.old, &err) ||
+        tool_arg_text(arguments, "new", &e.new, &err))
+        return tool_fail(c, &err);
+    e.text = tool_slurp(c->workspace, e.path.s, c->limits.file_bytes, &e.len, &e.st, &err);
+    if (!e.text) return tool_fail(c, &err);
+    int rc = find(&e, c->limits.file_bytes, &err) || replace(c->workspace, &e, &err);
+    free(e.text);
+    if (rc) return tool_fail(c, &err);
+    char line[sizeof(struct path_shown) + 40];
+    int n = snprintf(line, sizeof line, "replaced 1 place in %s", path_shown(e.path.s).text);
+    return tool_say(c, line, (size_t)n);
+}
