@@ -63,6 +63,15 @@ enum tool_verdict tool_say(const struct tool_context *c, const char *bytes, size
 /* "error: ..." into the sink, and TOOL_FAILED. */
 enum tool_verdict tool_fail(const struct tool_context *c, const struct err *err);
 
+struct tool_change { /* an edit that can be made; its texts point into the arguments */
+    struct tool_text path, old, new;
+    char *text;     /* of the file, len bytes, for free() */
+    size_t len, at; /* where old stands */
+    struct stat st; /* of the file */
+};
+/* 0, or -1 and nothing is to be freed: it cannot be made. */
+int tool_edit_plan(const struct tool_context *c, const json_t *arguments, struct tool_change *e, struct err *err);
+
 /* Where `old` stands in text: how often, counted up to 100, overlapping ones too; *at is the first. */
 int tool_places(const char *text, size_t len, struct tool_text old, size_t *at);
 

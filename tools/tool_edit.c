@@ -2,14 +2,7 @@
 #include "tools/path.h"
 #include "tools/tool.h"
 
-struct edit {
-    struct tool_text path, old, new;
-    char *text; /* the file */
-    size_t len, at;
-    struct stat st;
-};
-
-static int find(struct edit *e, uint64_t max, struct err *err)
+static int find(struct tool_change *e, uint64_t max, struct err *err)
 {
     const char *x = e->path.s;
     if (e->old.n == 0) return err_set(err, -1, "old is empty");
@@ -26,7 +19,7 @@ static int find(struct edit *e, uint64_t max, struct err *err)
     return 0;
 }
 
-static int replace(int root, const struct edit *e, struct err *err)
+static int replace(int root, const struct tool_change *e, struct err *err)
 {
     struct buf out = {0};
     buf_put(&out, e->text, e->at);
@@ -38,16 +31,25 @@ static int replace(int root, const struct edit *e, struct err *err)
     return rc;
 }
 
+int tool_edit_plan(const struct tool_context *c, const json_t *arguments, struct tool_change *e, struct err *err)
+{
+    *e = (struct tool_change){0};
+    if (tool_arg_text(arguments, "path", &e->path, err) || tool_arg_text(arguments, "old", &e->old, err) ||
+        tool_arg_text(arguments, "new", &e->new, err))
+        return -1;
+    e->text = tool_slurp(c->workspace, e->path.s, c->limits.file_bytes, &e->len, &e->st, err);
+    if (!e->text) return -1;
+    int rc = find(e, c->limits.file_bytes, err);
+    if (rc) free(e->text);
+    return rc;
+}
+
 enum tool_verdict tool_edit(const struct tool_context *c, const json_t *arguments)
 {
     struct err err;
-    struct edit e = {0};
-    if (tool_arg_text(arguments, "path", &e.path, &err) || tool_arg_text(arguments, "old", &e.old, &err) ||
-        tool_arg_text(arguments, "new", &e.new, &err))
-        return tool_fail(c, &err);
-    e.text = tool_slurp(c->workspace, e.path.s, c->limits.file_bytes, &e.len, &e.st, &err);
-    if (!e.text) return tool_fail(c, &err);
-    int rc = find(&e, c->limits.file_bytes, &err) || replace(c->workspace, &e, &err);
+    struct tool_change e;
+    if (tool_edit_plan(c, arguments, &e, &err)) return tool_fail(c, &err);
+    int rc = replace(c->workspace, &e, &err);
     free(e.text);
     if (rc) return tool_fail(c, &err);
     char line[sizeof(struct path_shown) + 40];
