@@ -3,14 +3,23 @@
  *
  *     record before ─┐
  *     record now    ─┼─> summary_merge() ──> text, at most so many tokens ──> window_commit()
+ *     what was said ─┤        what a person stated and both leave out ("the port is 8080") is added as it was said
  *     task state    ─┘        the task state is data: its done and open are taken as they are, whatever a model wrote
  *
  *     what was said ───> summary_extract() ──> the same form, its first fact is SUMMARY_MARK
  *
  * A merge loses nothing that fits: facts and decisions before, then new ones, each once.  Without a task state an open
- * task stays open until a record says that it is done.  Where the whole is too large the oldest facts go first, then
- * the oldest decisions, then done tasks; open ones never go by themselves.  How many went is told: they are in the
- * summary before, which the caller keeps.
+ * task stays open until a record says that it is done.
+ *
+ * Each once: facts, and decisions, are compared by their words, whatever their case and the marks around them, and the
+ * last stays; an older one whose words, three or more, run through in a younger one goes too, unless it looks more like
+ * a fact.  Tasks are the same only byte by byte.
+ *
+ * Where the whole is too large, facts go first: questions and what has nothing of a fact; then what has a name, or says
+ * in two words what something is; last what has a figure, a path or an assignment ("x = y", "is Ines").  That is read
+ * off the text, whatever record it comes from, so an old fact outlives a young nothing; of the same kind what a person
+ * just said goes last, and else the oldest go first.  Then the oldest decisions go, then done tasks; open ones never go
+ * by themselves.  How many went is told: they are in the summary before, which the caller keeps.
  *
  * Everything in a record is outside text: forms.h flattens it when it is written.
  *
@@ -29,7 +38,7 @@ enum summary_error {
     SUMMARY_NOT_COUNTED = -5
 };
 
-#define SUMMARY_MARK "Extract: lines copied from what was said; no model summed it up."
+#define SUMMARY_MARK "Extract: said so, not summed up"
 
 enum {
     SUMMARY_ITEMS = 1 << 14,   /* of a record; lines of a text that is compared */
@@ -47,16 +56,20 @@ struct summary_tasks { struct form_list done, open; };
 struct summary_result {
     size_t items;   /* in the text; SUMMARY_MARK is none */
     size_t dropped; /* that found no room */
+    size_t added;   /* of the items: said, left out by the record, and added */
     int64_t tokens;
 };
 
-/* before: may be NULL.  tasks: NULL: there is no task state, and the records' own done and open are merged. */
-int summary_merge(const struct form_record *before, const struct form_record *now, const struct summary_tasks *tasks,
-                  const struct summary_limit *limit, struct buf *out, struct summary_result *result, struct err *err);
-
-/* Of each message the first sentence, and lines with facts: figures, names, paths, assignments.  When they are too many
- * those that look least like facts go first, and of equal ones the older.  before: merged, as by summary_merge(). */
 struct summary_source { struct form_text text; bool user; /* what a person says counts more */ };
+
+/* before: may be NULL.  said: the n messages that `now` sums up, the oldest first; 0: they are not to be had.
+ * tasks: NULL: there is no task state, and the records' own done and open are merged. */
+int summary_merge(const struct form_record *before, const struct form_record *now, const struct summary_source *said,
+                  size_t n, const struct summary_tasks *tasks, const struct summary_limit *limit, struct buf *out,
+                  struct summary_result *result, struct err *err);
+
+/* Of each message the first sentence, and lines with facts, less a full stop at the end.  A line of an answer that only
+ * says again what it answers ("Noted: the port is 8080.") is left out.  before: merged, as by summary_merge(). */
 int summary_extract(const struct form_record *before, const struct summary_source *said, size_t n,
                     const struct summary_tasks *tasks, const struct summary_limit *limit, struct buf *out,
                     struct summary_result *result, struct err *err);

@@ -31,13 +31,15 @@ static const char before_text[] =
 static const char now_text[] =
     "Facts:\n- the host is alba\n- the user is Ines\nDecisions:\nnone\nDone:\n- run the tests\nOpen:\n- tag 1.0\n";
 
+#define NO_MORE "Decisions:\nnone\nDone:\nnone\nOpen:\nnone\n"
+
 static int merge(const char *a, const char *b, const struct summary_tasks *tasks, int64_t limit, struct buf *out,
                  struct summary_result *res)
 {
     struct form_record before = {0}, now = read_record(b);
     struct summary_limit l = most(limit);
     if (a) before = read_record(a);
-    int rc = summary_merge(a ? &before : NULL, &now, tasks, &l, out, res, &err);
+    int rc = summary_merge(a ? &before : NULL, &now, NULL, 0, tasks, &l, out, res, &err);
     forms_record_free(&before);
     forms_record_free(&now);
     return rc;
@@ -86,7 +88,7 @@ TEST(summary_an_open_task_stays_until_it_is_done_and_may_be_opened_again)
     buf_free(&out);
 }
 
-TEST(summary_too_large_drops_the_oldest_facts_first_and_says_how_many)
+TEST(summary_too_large_drops_what_looks_least_like_a_fact_first_and_says_how_many)
 {
     struct buf out = {0};
     struct summary_result res;
@@ -96,8 +98,13 @@ TEST(summary_too_large_drops_the_oldest_facts_first_and_says_how_many)
     out.len = 0;
     CHECK_EQ(merge(before_text, now_text, NULL, whole - 1, &out, &res), 0);
     CHECK_EQ(res.dropped, 1);
-    CHECK(!strstr(out.data, "8080") && strstr(out.data, "alba")); /* said again: not the oldest */
+    CHECK(strstr(out.data, "8080") && !strstr(out.data, "alba") && strstr(out.data, "Ines"));
     CHECK(res.tokens <= whole - 1);
+    out.len = 0; /* of the same kind the oldest; what was said again is not old */
+    CHECK_EQ(merge("Facts:\n- port a is 1\n- port b is 2\n" NO_MORE, "Facts:\n- port c is 3\n- port a is 1\n" NO_MORE,
+                   NULL, 28, &out, &res), 0);
+    CHECK_EQ(res.dropped, 1);
+    CHECK(!strstr(out.data, "port b") && strstr(out.data, "- port c is 3\n- port a is 1"));
     out.len = 0;
     CHECK_EQ(merge(before_text, now_text, NULL, 24, &out, &res), 0);
     CHECK(strstr(out.data, "Open:\n- write the docs\n- tag 1.0")); /* these never go by themselves */
@@ -118,7 +125,7 @@ TEST(summary_f10_an_empty_one_is_refused)
     struct form_text blank[] = {{"\x01\x02", 2}}; /* nothing is left of it in a line */
     struct form_record r = {.section = {[RECORD_FACTS] = {blank, 1}}};
     struct summary_limit l = most(1000);
-    CHECK_EQ(summary_merge(NULL, &r, NULL, &l, &out, &res, &err), SUMMARY_EMPTY);
+    CHECK_EQ(summary_merge(NULL, &r, NULL, 0, NULL, &l, &out, &res, &err), SUMMARY_EMPTY);
     CHECK_EQ(out.len, 0);
     buf_free(&out);
 }
@@ -130,18 +137,69 @@ TEST(summary_a_counter_that_fails_is_no_guess)
     bool fails = true;
     struct form_record now = read_record(now_text);
     struct summary_limit l = {words, &fails, 1000};
-    CHECK_EQ(summary_merge(NULL, &now, NULL, &l, &out, &res, &err), SUMMARY_NOT_COUNTED);
+    CHECK_EQ(summary_merge(NULL, &now, NULL, 0, NULL, &l, &out, &res, &err), SUMMARY_NOT_COUNTED);
     CHECK_EQ(out.len, 0);
     forms_record_free(&now);
     buf_free(&out);
 }
 
-/* ------------------------------------------------------------------ extract */
+TEST(summary_f10_facts_are_compared_by_their_words_and_one_within_a_younger_one_goes)
+{
+    struct buf out = {0};
+    struct summary_result res;
+    CHECK_EQ(merge("Facts:\n- The port is 8080.\n- alba is on port 7\n- is the host alba?\n"
+                   "Decisions:\n- use LMDB for this\nDone:\nnone\nOpen:\n- write the docs\n- Write the docs\n",
+                   "Facts:\n- the \"port\" is 8080\n- note that alba is on port 7 now\n- yes, is the host alba? no!\n"
+                   "- a port is 8080\nDecisions:\nnone\nDone:\nnone\nOpen:\n- write the docs today\n",
+                   NULL, 1000, &out, &res), 0);
+    CHECK_STR(out.data, "Facts:\n- the \"port\" is 8080\n- note that alba is on port 7 now\n"
+                        "- yes, is the host alba? no!\n- a port is 8080\nDecisions:\n- use LMDB for this\nDone:\nnone\n"
+                        "Open:\n- write the docs\n- Write the docs\n- write the docs today");
+    out.len = 0; /* the younger one within the older says it anew: both stay; so does a fact within a question */
+    CHECK_EQ(merge("Facts:\n- not true that the port is 8080\n- the host is alba\nDecisions:\n- the host is alba\n"
+                   "Done:\nnone\nOpen:\nnone\n",
+                   "Facts:\n- the port is 8080\n- say the host is alba and what else?\n" NO_MORE, NULL, 1000,
+                   &out, &res), 0);
+    CHECK_EQ(res.items, 5);
+    buf_free(&out);
+}
 
 static struct summary_source says(const char *text, bool user)
 {
     return (struct summary_source){form_text(text), user};
 }
+
+TEST(summary_merge_adds_what_a_person_stated_and_the_model_left_out)
+{
+    struct buf out = {0};
+    struct summary_result res;
+    struct form_record before = read_record(before_text), now = read_record(now_text);
+    struct summary_source said[] = {
+        says("Note that the code of the door is Hrubel.\nThe host is alba.", true),
+        says("Noted: the code of the lift is Sarmo.", false), /* not a person's */
+        says("My name is Ines. The port of it is 8080.", true), /* in a record, each; so not the whole: added */
+        says("Is the key 4711?", true),
+        says("Go on with src/main.c", true), /* states nothing */
+        says("The port is 8080", true),
+    };
+    struct summary_limit l = most(1000);
+    CHECK_EQ(summary_merge(&before, &now, said, COUNT_OF(said), NULL, &l, &out, &res, &err), 0);
+    CHECK(strstr(out.data, "- Note that the code of the door is Hrubel\n- My name is Ines. The port of it is 8080\n"
+                           "- the host is alba\n"));
+    CHECK_EQ(res.added, 2);
+    CHECK_EQ(res.items, 10);
+    CHECK(!strstr(out.data, "Sarmo") && !strstr(out.data, "4711") && !strstr(out.data, "main.c"));
+    l.most = 30; /* what finds no room is not counted as added */
+    out.len = 0;
+    CHECK_EQ(summary_merge(&before, &now, said, COUNT_OF(said), NULL, &l, &out, &res, &err), 0);
+    CHECK_EQ(res.added, 0);
+    CHECK_EQ(res.dropped + res.items, 10);
+    forms_record_free(&before);
+    forms_record_free(&now);
+    buf_free(&out);
+}
+
+/* ------------------------------------------------------------------ extract */
 
 TEST(summary_extract_has_first_sentences_and_lines_with_facts_and_is_marked)
 {
@@ -153,7 +211,7 @@ TEST(summary_extract_has_first_sentences_and_lines_with_facts_and_is_marked)
     };
     struct summary_limit l = most(1000);
     CHECK_EQ(summary_extract(NULL, said, 2, NULL, &l, &out, &res, &err), 0);
-    CHECK_STR(out.data, "Facts:\n- " SUMMARY_MARK "\n- Please look at the server.\n- well well\n"
+    CHECK_STR(out.data, "Facts:\n- " SUMMARY_MARK "\n- Please look at the server\n- well well\n"
                         "- the log is /var/log/app.log and port = 8080\nDecisions:\nnone\nDone:\nnone\nOpen:\nnone");
     CHECK_EQ(res.items, 3);
     struct form_record r = read_record(out.data);
@@ -199,6 +257,77 @@ TEST(summary_extract_keeps_tasks_and_the_summary_before)
     CHECK_EQ(summary_extract(NULL, said, 0, NULL, &l, &out, &res, &err), SUMMARY_EMPTY);
     forms_record_free(&before);
     buf_free(&out);
+}
+
+TEST(summary_extract_leaves_out_an_answer_that_only_says_again_what_it_answers)
+{
+    struct buf out = {0};
+    struct summary_result res;
+    struct form_record before = read_record("Facts:\n- Remember: the key is 5\n" NO_MORE);
+    struct summary_source said[] = {
+        says("Noted: the key is 5.", false), /* its question is in the record before */
+        says("Note that the port is 8080.", true),  says("Noted: the port is 8080.", false),
+        says("Call Mara at 5 please.", true),       says("Open: call Mara at 5 sharp.", false), /* says more */
+        says("The host is Alba.", true),            says("The port is 8080.", false), /* answers something else */
+    };
+    struct summary_limit l = most(1000);
+    CHECK_EQ(summary_extract(&before, said, COUNT_OF(said), NULL, &l, &out, &res, &err), 0);
+    CHECK_STR(out.data, "Facts:\n- " SUMMARY_MARK "\n- Remember: the key is 5\n- Note that the port is 8080\n"
+                        "- Call Mara at 5 please\n- Open: call Mara at 5 sharp\n- The host is Alba\n"
+                        "- The port is 8080\nDecisions:\nnone\nDone:\nnone\nOpen:\nnone");
+    forms_record_free(&before);
+    buf_free(&out);
+}
+
+/* A chain of extracts in little room: the fact of the first is in the last, behind a hundred rounds of talk. */
+TEST(summary_an_old_fact_outlives_young_nothings)
+{
+    struct buf text = {0};
+    struct summary_result res;
+    for (int round = 0; round < 100; round++) {
+        char talk[3][64];
+        snprintf(talk[0], 64, "What do you think of the %c%c?", 'a' + round % 26, 'a' + round / 26);
+        snprintf(talk[1], 64, "I see, the %c%c. It goes on and on.", 'a' + round % 26, 'a' + round / 26);
+        snprintf(talk[2], 64, "Say it to Anna %c%c", 'a' + round % 26, 'a' + round / 26);
+        struct summary_source said[] = {says("The code of the door is Hrubel.", true), says(talk[0], true),
+                                        says(talk[1], false), says(talk[2], true)};
+        struct form_record before = {0};
+        struct buf out = {0};
+        struct summary_limit l = most(60);
+        if (round > 0) before = read_record(text.data);
+        size_t first = round > 0;
+        int rc = summary_extract(first ? &before : NULL, said + first, COUNT_OF(said) - first, NULL, &l, &out, &res, &err);
+        CHECK_EQ(rc, 0);
+        forms_record_free(&before);
+        buf_free(&text);
+        text = out;
+    }
+    CHECK(strstr(text.data, "- The code of the door is Hrubel\n"));
+    CHECK(!strstr(text.data, "What do you think") && strstr(text.data, "Anna"));
+    CHECK(res.dropped > 0);
+    buf_free(&text);
+}
+
+/* The same lines in many spellings, and lines within lines: quickly all the same. */
+TEST(summary_of_many_lines_alike_takes_no_time)
+{
+    enum { N = 8000, LEN = 200 };
+    struct summary_source *said = calloc(N, sizeof *said);
+    char *text = calloc(N, LEN);
+    struct buf out = {0};
+    struct summary_result res;
+    for (int i = 0; i < N; i++) {
+        char *t = text + (size_t)i * LEN;
+        for (int k = 0; k < 40; k++) strcat(t, i >> k % 13 & 1 ? "A1 " : "a1 ");
+        snprintf(t + strlen(t), 16, i % 2 ? "x%d" : "a1", i);
+        said[i] = says(t, true);
+    }
+    struct summary_limit l = most(200);
+    CHECK_EQ(summary_extract(NULL, said, N, NULL, &l, &out, &res, &err), 0);
+    CHECK_EQ(res.items + res.dropped, N / 2 + 1); /* 41 times a1, in any spelling, is one */
+    buf_free(&out);
+    free(said);
+    free(text);
 }
 
 TEST(summary_extract_cuts_long_lines_before_a_character)

@@ -28,7 +28,8 @@ static int tokens_of(void *self, const char *text, size_t len, int64_t *out)
 {
     struct session *s = self;
     struct engine_count empty = {0}, whole = {0};
-    const struct msg m = {.role = ROLE_USER, .text = text, .len = len}, none = {.role = ROLE_USER, .text = "", .len = 0};
+    const struct msg none = {.role = ROLE_USER, .text = "", .len = 0};
+    const struct msg m = {.role = ROLE_USER, .text = text, .len = len};
     int rc = s->a->ops->count_tokens(s->a->engine, &none, 1, &empty, NULL);
     if (rc == 0) rc = s->a->ops->count_tokens(s->a->engine, &m, 1, &whole, NULL);
     *out = MAX(0, whole.tokens - empty.tokens);
@@ -47,9 +48,20 @@ static void read_before(struct session *s, struct compaction *c)
                     forms_read_record(c->said_before.data, c->said_before.len, &c->before, NULL) == 0;
 }
 
-static bool is_said(enum journal_kind kind)
+/* What recall and artifact give was said before, under another number. */
+static bool is_quotation(struct session *s, uint64_t result)
 {
-    return kind == JOURNAL_USER || kind == JOURNAL_ANSWER || kind == JOURNAL_RESULT;
+    struct form_call call;
+    const struct text_entry *e = result > 0 ? texts_get(&s->texts, result - 1, NULL) : NULL;
+    if (!e || e->kind != JOURNAL_CALL || forms_read_call(e->text, e->len, &call, NULL)) return false;
+    bool quotes = strcmp(call.name, "recall") == 0 || strcmp(call.name, "artifact") == 0;
+    forms_call_free(&call);
+    return quotes;
+}
+
+static bool is_said(struct session *s, uint64_t id, enum journal_kind kind)
+{
+    return kind == JOURNAL_USER || kind == JOURNAL_ANSWER || (kind == JOURNAL_RESULT && !is_quotation(s, id));
 }
 
 struct marks { /* on the store's thread */
@@ -82,7 +94,9 @@ static size_t sources(struct session *s, const struct window_ref *range, struct 
     while (n < cap && id-- > first) {
         if (journal_span_has(&s->undone, id)) continue;
         const struct text_entry *e = texts_get(&s->texts, id, NULL);
-        if (e && is_said(e->kind)) out[n++] = (struct summary_source){{e->text, e->len}, e->kind == JOURNAL_USER};
+        if (!e || !is_said(s, id, e->kind)) continue;
+        e = texts_get(&s->texts, id, NULL); /* looking at the call before may have moved it */
+        if (e) out[n++] = (struct summary_source){{e->text, e->len}, e->kind == JOURNAL_USER};
     }
     for (size_t i = 0; i < n / 2; i++) { /* the oldest first */
         struct summary_source t = out[i];
@@ -131,6 +145,20 @@ static void add_cut(struct session *s, struct compaction *c)
 
 /* ---------------------------------------------------------------- the model's */
 
+/* A record that met its limit in its last section is one as far as its lines are whole: what repeats is there once
+ * after the merge.  One that did not come to that section says nothing of what is open, and is none. */
+static bool keep_whole_lines(struct compaction *c)
+{
+    struct form_record r;
+    const char *text = c->asked.text.data, *newline = text ? memrchr(text, '\n', c->asked.text.len) : NULL;
+    size_t n = newline ? (size_t)(newline - text) : 0;
+    if (n == 0 || forms_read_record(text, n, &r, NULL)) return false;
+    forms_record_free(&r);
+    c->asked.text.len = n;
+    snprintf(c->reason, sizeof c->reason, "it met its limit; the whole lines of it were taken");
+    return true;
+}
+
 static int ask_model(struct session *s, struct compaction *c, struct err *err)
 {
     if (s->a->o->summary && strcmp(s->a->o->summary, "extract") == 0)
@@ -141,19 +169,23 @@ static int ask_model(struct session *s, struct compaction *c, struct err *err)
                            .silent = true, .aside = true};
     if (turn_run(s->a, &ask, &c->asked, err)) return -1;
     if (c->asked.end == END_STOP) return 0;
+    if (c->asked.end == END_LENGTH && keep_whole_lines(c)) return 0;
     return err_set(err, -1, "the summary did not come to its end: %s", engine_end_name(c->asked.end));
 }
 
 static int merge(struct session *s, struct compaction *c, struct err *err)
 {
     struct form_record now;
-    const struct buf *said = &c->asked.text;
-    int rc = forms_read_record(said->data ? said->data : "", said->len, &now, err);
+    const struct buf *answer = &c->asked.text;
+    int rc = forms_read_record(answer->data ? answer->data : "", answer->len, &now, err);
     if (rc) return rc;
     add_cut(s, c);
+    struct summary_source said[SOURCES];
+    size_t n = find_undone(s, c->p.range.first, NULL) == 0 ? sources(s, &c->p.range, said, SOURCES) : 0;
     struct summary_limit limit = limit_of(s, c);
     c->text.len = 0;
-    rc = summary_merge(c->has_before ? &c->before : NULL, &now, tasks_of(c), &limit, &c->text, &c->result, err);
+    const struct form_record *before = c->has_before ? &c->before : NULL;
+    rc = summary_merge(before, &now, said, n, tasks_of(c), &limit, &c->text, &c->result, err);
     forms_record_free(&now);
     return rc;
 }
@@ -204,7 +236,9 @@ static void tell(struct session *s, const struct compaction *c, bool done)
     if (done)
         say_dim("[%lld messages (%s) are now %s of %lld tokens; /summary shows it, /undo summary brings them back]",
                 (long long)ref->messages, what, c->extract ? "an extract" : "a summary", (long long)c->result.tokens);
-    if (*c->reason) say_dim("[the model's summary was not taken: %s]", c->reason);
+    if (done && c->result.added > 0)
+        say_dim("[%zu of its lines are as you said them: the model had left them out]", c->result.added);
+    if (*c->reason) say_dim("[the model's summary%s: %s]", done && !c->extract ? "" : " was not taken", c->reason);
 }
 
 static void finish(struct compaction *c)

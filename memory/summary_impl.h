@@ -1,0 +1,50 @@
+/* summary_impl.h - what the files of summary share: the candidates for a record.
+ *
+ *     records, tasks, what was said ──> struct items ── summary_once() ──> each once ── summary_finish() ──> text
+ */
+#ifndef SUMMARY_IMPL_H
+#define SUMMARY_IMPL_H
+#include "memory/summary.h"
+
+struct item {
+    struct form_text text;
+    size_t order; /* age: the oldest is 0 */
+    int section;
+    int looks;    /* of a fact: summary_looks() */
+    int rank;     /* the lowest goes first, and of equal ones the oldest */
+    bool left;    /* a record left it out */
+    bool out;
+};
+
+struct items {
+    struct item *v; /* SUMMARY_ITEMS of them */
+    size_t n;
+    size_t dropped; /* before they were candidates */
+    bool too_many;
+};
+
+int summary_take(struct items *it, struct err *err); /* room for them; the caller frees it->v */
+void summary_add_fact(struct items *it, struct form_text t, bool user);
+void summary_add_left(struct items *it, struct form_text t);
+void summary_add_tasks(struct items *it, struct form_list done, struct form_list open);
+void summary_add_record(struct items *it, const struct form_record *r, bool tasks); /* r: may be NULL */
+
+/* summary_once.c: those that stand there more than once leave. */
+int summary_once(struct items *it, struct err *err);
+
+/* The words of a text, one blank between them: in lower case (ASCII's), without the marks around them, but for '?'.
+ * out has room for t.len bytes.  How many bytes it has then. */
+size_t summary_words(struct form_text t, char *out);
+
+/* As many as fit, as a text.  marked: it begins with SUMMARY_MARK. */
+int summary_finish(struct items *it, bool marked, const struct summary_limit *limit, struct buf *out,
+                   struct summary_result *result, struct err *err);
+
+/* summary_extract.c: what a person stated and neither record has. */
+int summary_add_left_out(struct items *it, const struct form_record *before, const struct form_record *now,
+                         const struct summary_source *said, size_t n, struct err *err);
+
+/* 2: a figure, a path, an assignment, "is Ines"; 1: a name, or "the host is alba"; 0: nothing of the
+ * kind.  A question is one less, and 0 if it has no figure and no path. */
+int summary_looks(struct form_text t);
+#endif
