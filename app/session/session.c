@@ -98,7 +98,7 @@ static struct window_limits limits_of(const struct app *a)
     return (struct window_limits){
         .ctx = ctx, .answer = n > 0 ? n : MAX(1, MIN(ANSWER, ctx / 4)),
         .thinking = a->o->thinking, .closing = a->o->thinking > 1 ? MIN(CLOSING, a->o->thinking - 1) : 0,
-        .summary = ctx >= SUMMARY_CTX && !is(a->o->summary, "off") ? MIN(SUMMARY, ctx / 8) : 0,
+        .summary = ctx >= SUMMARY_CTX && !is(a->o->summary, "off") ? MIN(SUMMARY, ctx / 6) : 0,
         .high = 850, .low = 400, .gain = 200,
     };
 }
