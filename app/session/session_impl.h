@@ -27,6 +27,12 @@ bool session_offers_tools(const struct session *s);
 int session_offer_tools(struct session *s, struct err *err); /* from the next call on */
 /* If the answer is a call of a tool: it and its result enter.  1: so it is; 0: it is no call; -1: err. */
 int session_answer_call(struct session *s, const struct buf *answer, struct err *err);
+/* session_quotes.c */
+/* Of what was found those stay that say more than the question does, and of those that say the same, but for a label
+ * ("Noted: ..."), one: the person's own, or else the better. */
+void session_choose_quotes(struct session *s, const char *question, size_t n, struct remember_found *f);
+/* "user" or "assistant" if it is all of what one of them said in this session; else NULL. */
+const char *session_quote_speaker(struct session *s, const struct remember_quote *q);
 /* session_recall.c */
 void session_index(struct session *s);       /* in the background, what is new in the journal */
 void session_close_index(struct session *s); /* waits */

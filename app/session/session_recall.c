@@ -1,5 +1,7 @@
-/* session_recall.c - what was said long ago: found by its words, on the store's thread, and brought into the conversation
- * as the result of a recall that nobody had to ask for. */
+/* session_recall.c - what was said long ago: found by its words, on the store's thread, and brought into the
+ * conversation as the result of a recall that nobody had to ask for.
+ *
+ *     found ── those that tell something, each once ── not in the context already ── the best, and what comes near it */
 #include "app/session/session_impl.h"
 #include <inttypes.h>
 
@@ -91,28 +93,52 @@ int session_recall(struct session *s, const struct session_question *q, struct r
 /* ---------------------------------------------------------------- unasked */
 
 enum { FOUND = 3 };
+#define WORTH_IT 0.5 /* of the question's weight is in it: what is below is not brought in */
+#define NEARLY_ALL 0.8
+#define FAR_LESS 0.85 /* of the best one's */
 
-struct window_ids { /* on the store's thread, while this one waits */
-    const struct session *s;
+struct window_id {
     uint64_t id;
     bool there;
 };
 
 static bool same(void *self, uint64_t id)
 {
-    struct window_ids *w = self;
+    struct window_id *w = self;
     w->there |= w->id == id;
     return !w->there;
 }
 
-/* What is in the context already, and a summary of what is asked for, are no news. */
-static bool is_news(void *self, const struct recall_doc *d)
+static bool is_in_window(const struct session *s, enum recall_kind kind, uint64_t id)
 {
-    struct window_ids w = {.s = self, .id = d->id};
-    if (d->kind == RECALL_SUMMARY) return false;
-    if (d->kind != RECALL_MESSAGE) return true;
-    window_each(w.s->w, same, &w);
-    return !w.there;
+    struct window_id w = {.id = id};
+    if (kind == RECALL_MESSAGE) window_each(s->w, same, &w);
+    return w.there;
+}
+
+/* A summary of what is asked for is no news. */
+static bool is_no_summary(void *self, const struct recall_doc *d) { return (void)self, d->kind != RECALL_SUMMARY; }
+
+/* Behind session_choose_quotes(): of what was said again lately that one is left, and leaves here. */
+static void drop_known(const struct session *s, struct remember_found *f)
+{
+    int kept = 0;
+    for (int i = 0; i < f->n; i++)
+        if (!is_in_window(s, f->quote[i].kind, f->quote[i].id)) f->quote[kept++] = f->quote[i];
+    f->n = kept;
+}
+
+/* The best ones, and no more than are of use. */
+static void drop_weak(struct remember_found *f)
+{
+    double best = f->n > 0 ? f->quote[0].matched : 0;
+    int kept = 0;
+    for (int i = 0; i < f->n && kept < FOUND; i++) {
+        double m = f->quote[i].matched;
+        if (m < WORTH_IT || m < best / 2 || (best >= NEARLY_ALL && m < FAR_LESS * best)) continue;
+        f->quote[kept++] = f->quote[i];
+    }
+    f->n = kept;
 }
 
 bool session_has_left(const struct session *s)
@@ -125,12 +151,14 @@ bool session_has_left(const struct session *s)
 int session_recall_unasked(struct session *s, const char *text, size_t n, struct err *err)
 {
     struct remember_found found;
-    struct session_question q = {.text = text, .n = n, .k = FOUND, .wanted = is_news, .self = s};
+    struct session_question q = {.text = text, .n = n, .k = RECALL_K, .wanted = is_no_summary};
     int rc = 0;
     if (!s->recalls || !session_saves(s) || !session_has_left(s)) return 0;
     if (session_recall(s, &q, &found, NULL)) return 0; /* the turn goes on without */
-    while (found.n > 0 && found.quote[found.n - 1].matched < found.quote[0].matched / 2) found.n--;
-    if (found.n > 0 && found.quote[0].matched >= 0.5) rc = session_recalled(s, text, n, &found, err);
+    session_choose_quotes(s, text, n, &found);
+    drop_known(s, &found);
+    drop_weak(&found);
+    if (found.n > 0) rc = session_recalled(s, text, n, &found, err);
     remember_free(&found);
     return rc;
 }

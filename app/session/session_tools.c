@@ -54,6 +54,7 @@ struct result {
     uint64_t bytes;
     bool failed;
     bool quote;           /* words that the store has already */
+    char names[120];      /* of recall: whose words, "m3, m4"; else empty */
 };
 
 static void fail(struct result *r, const struct err *err)
@@ -115,8 +116,8 @@ static void tell(struct session *s, const struct result *r, const char *argument
         .bytes = (int64_t)r->bytes, .tokens = (int64_t)tokens,
         .text = {r->text.data ? r->text.data : "", r->text.len}}};
     trace_put(&s->a->trace, &e);
-    say_dim("[%s %s: %s%zu tokens%s%s]", r->name, arguments, r->failed ? "failed, " : "", tokens,
-            *name ? ", clipped; the whole is artifact " : "", name);
+    say_dim("[%s %s: %s%zu tokens%s%s%s%s]", r->name, arguments, r->failed ? "failed, " : "", tokens,
+            *name ? ", clipped; the whole is artifact " : "", name, *r->names ? " of " : "", r->names);
 }
 
 /* A call and its result enter together. */
@@ -272,31 +273,41 @@ static int tool_artifact(struct session *s, const json_t *args, struct result *r
 
 enum { HITS = 5 };
 
-/* The best of what was found, as many as a result has room for: a line each, "m12: ..." */
-static void put_quotes(struct session *s, const struct remember_found *f, size_t room, struct buf *out)
+/* The best of what was found, as many as a result has room for: a line each, "user: ..." if it is all that was said,
+ * else "m12: ...", by which it is read on.  names: of all of them, for the person. */
+static void put_quotes(struct session *s, const struct remember_found *f, size_t room, struct result *r)
 {
+    struct buf *out = &r->text;
+    size_t names = 0;
     for (int i = 0; i < f->n; i++) {
         const struct remember_quote *q = &f->quote[i];
-        const char *text = f->text.data + q->at;
+        const char *text = f->text.data + q->at, *speaker = session_quote_speaker(s, q);
         size_t before = out->len;
-        buf_printf(out, "%s%s: ", i ? "\n" : "", q->name);
+        buf_printf(out, "%s%s: ", i ? "\n" : "", speaker ? speaker : q->name);
         for (size_t k = 0; k < q->len; k++) buf_put(out, text[k] == '\n' || text[k] == '\r' ? " " : text + k, 1);
-        if (out->failed || tokens_of(s, out->data, out->len) <= room) continue;
-        out->len = before;
-        break;
+        if (!out->failed && tokens_of(s, out->data, out->len) > room) {
+            out->len = before;
+            break;
+        }
+        int len = snprintf(r->names + names, sizeof r->names - names, "%s%s", i ? ", " : "", q->name);
+        names = MIN(names + (size_t)MAX(len, 0), sizeof r->names - 1);
     }
     if (out->len == 0) buf_puts(out, "nothing found");
+    r->bytes = out->len;
 }
 
 static int tool_recall(struct session *s, const json_t *args, struct result *r, struct err *err)
 {
     struct remember_found found;
     const json_t *query = json_object_get(args, "query");
-    const struct session_question q = {.text = json_string_value(query), .n = json_string_length(query), .k = HITS};
+    const struct session_question q = {.text = json_string_value(query), .n = json_string_length(query), .k = RECALL_K};
     int rc = session_recall(s, &q, &found, err);
-    if (rc == 0) put_quotes(s, &found, room_of(s), &r->text);
-    r->bytes = r->text.len;
     r->quote = true;
+    if (rc == 0) {
+        session_choose_quotes(s, q.text, q.n, &found);
+        found.n = MIN(found.n, HITS);
+        put_quotes(s, &found, room_of(s), r);
+    }
     remember_free(&found);
     return rc;
 }
@@ -309,8 +320,7 @@ int session_recalled(struct session *s, const char *query, size_t n, const struc
     char *args = o ? json_dumps(o, JSON_COMPACT) : NULL;
     json_decref(o);
     if (!args) return 0; /* a question that is no UTF-8, or cut within a character: without */
-    put_quotes(s, found, room_of(s) / 2, &r.text);
-    r.bytes = r.text.len;
+    put_quotes(s, found, room_of(s) / 2, &r);
     int rc = append_ours(s, args, &r, err);
     if (rc == 0) tell(s, &r, args);
     buf_free(&r.text);
