@@ -35,7 +35,7 @@ fuzzers  := $(sort $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))
 benches  := $(sort $(wildcard tests/bench/*.c))
 soaks    := $(sort $(wildcard tests/soak/*.c))
 evals    := $(sort $(wildcard tests/eval/*.c)) tests/judge.c
-needles  := $(sort $(wildcard tests/needle/*.c))
+needles  := $(sort $(wildcard tests/needle/*.c)) tests/needle_talk.c
 program  := $(if $(wildcard app/main.c),program)
 
 # Programs that have threads in them, judged by their names; the reference vectors judge figures and take minutes there.

@@ -1,13 +1,18 @@
 /* needle.c - a fact said 200 turns ago: is it still there, by summaries alone, by recall alone, by both?
  *
- *     needle MODEL.gguf [DIALOGUES [TURNS [CTX]]]        (make eval-needle; 200, 200, 2048)
+ *     needle MODEL.gguf [DIALOGUES [TURNS [CTX [summary|recall|both]]]]        (make eval-needle; 200, 200, 2048, all)
  *
  * Each dialogue plants one fact in its first turn, then talks of other things, other facts among them, and asks in its
- * last.  Only the turns in the middle are canned, questions and answers; they pass through the same session, window,
- * store and index as any.  The model writes every summary and the last answer.  A dialogue counts if that answer has the
- * value.  Names, things and values are drawn by chance; the seed is fixed. */
+ * last (tests/needle_talk.h).  Only the turns in the middle are canned, questions and answers; they pass through the
+ * same session, window, store and index as any.  The model writes every summary and the last answer.
+ *
+ *     delivered   the value is in what the model is asked last: what memory does, whatever the model makes of it
+ *     right       it is in the answer
+ *
+ * The seed is fixed.  NEEDLE_SHOW=1 prints each last prompt and its answer. */
 #include "app/session/session.h"
 #include "engine/hostmem.h"
+#include "tests/needle_talk.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -16,32 +21,36 @@
 
 enum { ANSWER_MOST = 128 };
 
-static uint64_t seed = 20261122;
-
-static size_t draw(size_t below)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return (size_t)(seed % below);
-}
-
-#define ONE_OF(list) list[draw(COUNT_OF(list))]
-
 /* ---------------------------------------------------------------- an engine whose turns in the middle are canned */
 
 static struct engine *real;
 static const char *canned; /* the answer to the next turn; NULL: the model's */
+static const char *value;  /* looked for in what the model is asked last */
+static bool delivered;     /* it is there */
+static struct buf prompt;  /* what the model was asked last, with NEEDLE_SHOW */
 static struct answer told;
 static struct engine_token token[1];
+
+/* Only what memory brought can have the value: the question does not. */
+static void look_at(const struct request *r)
+{
+    delivered = false;
+    prompt.len = 0;
+    for (int i = 0; i < r->n_msgs; i++) {
+        const struct msg *m = &r->msgs[i];
+        delivered |= memmem(m->text, m->len, value, strlen(value)) != NULL;
+        if (getenv("NEEDLE_SHOW")) buf_printf(&prompt, "  %s: %.*s\n", role_name(m->role), (int)m->len, m->text);
+    }
+}
 
 static int submit(struct engine *e, const struct request *r, int *id, struct err *err)
 {
     bool summary = r->n_msgs > 0 && r->msgs[r->n_msgs - 1].len > 30 &&
                    strncmp(r->msgs[r->n_msgs - 1].text, "Write the summary record", 24) == 0;
+    if (!canned && !summary) look_at(r);
     if (!canned || summary) return engine_local.submit(e, r, id, err);
-    told = (struct answer){.id = -1, .text = canned, .token = token, .max_tokens = r->max_tokens, .text_len = strlen(canned),
-                           .end = END_STOP};
+    told = (struct answer){.id = -1, .text = canned, .token = token, .max_tokens = r->max_tokens,
+                           .text_len = strlen(canned), .end = END_STOP};
     *id = -1;
     return 0;
 }
@@ -54,79 +63,12 @@ static void drop(struct engine *e, int id)
     if (id != -1) engine_local.drop(e, id);
 }
 
-/* ---------------------------------------------------------------- what is said */
-
-static const char *const things[] = {"printer", "router", "parser", "backup job", "garage door", "bicycle lock", "wifi",
-                                     "archive", "test server", "coffee machine", "greenhouse", "ferry"};
-static const char *const traits[] = {"port", "code", "password", "address", "extension", "colour", "branch"};
-static const char *const people[] = {"Anna", "Viktor", "Mara", "Jonas", "Priya", "Tomas", "Ines", "Olaf"};
-static const char *const talk[][2] = {
-    {"What is a KV cache?", "The KV cache holds the keys and values of all tokens so far; it grows with every token."},
-    {"How do I bound a context?", "Give each agent a window: a limit on what one call carries."},
-    {"Thank you.", "You are welcome."},
-    {"What is a token?", "A token is a piece of text, often a part of a word."},
-    {"What does quantizing the weights do?", "It stores the weights in fewer bits, so that the model takes less memory."},
-    {"Why does a long log cause trouble?", "It fills the context; clip it at the tool boundary and keep the whole as an "
-                                           "artifact."},
-    {"What is pre-fill?", "Reading the prompt: all its tokens go through the model before the first new one."},
-    {"Is that all?", "Yes, that is all."},
-    {"What happens when memory runs out?", "The request is refused or waits; nothing is killed."},
-};
-
-struct fact {
-    char said[160], noted[160], asked[120], value[24];
-};
-
-static void draw_value(char out[24])
-{
-    static const char letters[] = "abcdefghiklmnoprstuvz";
-    size_t n = 0;
-    if (draw(2)) {
-        snprintf(out, 24, "%zu", 1000 + draw(90000));
-        return;
-    }
-    for (size_t k = 5 + draw(4); n < k; n++) out[n] = letters[draw(sizeof letters - 1)];
-    out[0] = (char)(out[0] - 'a' + 'A');
-    out[n] = '\0';
-}
-
-/* No two facts of a dialogue are about the same: `used` has a bit for each. */
-static void draw_fact(struct fact *f, bool used[COUNT_OF(things)][COUNT_OF(traits)])
-{
-    size_t thing, trait;
-    do {
-        thing = draw(COUNT_OF(things));
-        trait = draw(COUNT_OF(traits));
-    } while (used[thing][trait]);
-    used[thing][trait] = true;
-    draw_value(f->value);
-    const char *t = things[thing], *k = traits[trait];
-    static const char *const saying[] = {"The %s of the %s is %s.", "Note that the %s of the %s is %s.",
-                                         "Remember: the %s of the %s is %s."};
-    snprintf(f->said, sizeof f->said, ONE_OF(saying), k, t, f->value);
-    snprintf(f->noted, sizeof f->noted, "Noted: the %s of the %s is %s.", k, t, f->value);
-    snprintf(f->asked, sizeof f->asked, "What is the %s of the %s?", k, t);
-}
-
-static void draw_talk(char said[160], char noted[160])
-{
-    if (draw(5) == 0) {
-        const char *who = ONE_OF(people);
-        snprintf(said, 160, "Don't forget to call %s.", who);
-        snprintf(noted, 160, "Open: call %s.", who);
-        return;
-    }
-    size_t i = draw(COUNT_OF(talk));
-    snprintf(said, 160, "%s", talk[i][0]);
-    snprintf(noted, 160, "%s", talk[i][1]);
-}
-
 /* ---------------------------------------------------------------- one dialogue */
 
 struct way {
     const char *name, *summary, *recall;
     int target;
-    int right, asked, summaries, extracts, recalled, damaged;
+    int right, delivered, asked, summaries, extracts, recalled;
 };
 
 static int say(struct session *s, const char *text, const char *reply)
@@ -150,34 +92,32 @@ static int one_dialogue(struct app *a, struct way *w, int turns)
 {
     struct session s;
     struct err err = {0};
-    struct fact needle, other;
-    bool used[COUNT_OF(things)][COUNT_OF(traits)] = {{false}};
-    char said[160], noted[160];
+    struct needle_dialogue d;
     if (session_new(&s, a, a->o->system, &err) != EXIT_DONE) {
         fprintf(stderr, "needle: %s\n", err.text);
         return -1;
     }
     a->trace.note = on_event; /* events are counted, not kept */
     a->trace.note_self = w;
-    draw_fact(&needle, used);
-    int rc = say(&s, needle.said, needle.noted);
+    needle_begin(&d);
+    int rc = say(&s, d.said, d.noted);
     for (int turn = 2; turn < turns && rc == EXIT_DONE; turn++) {
-        if (turn % 10 == 0) {
-            draw_fact(&other, used);
-            rc = say(&s, other.said, other.noted);
-        } else {
-            draw_talk(said, noted);
-            rc = say(&s, said, noted);
-        }
+        needle_next(&d, turn);
+        rc = say(&s, d.said, d.noted);
     }
-    if (rc == EXIT_DONE) rc = say(&s, needle.asked, NULL);
+    value = d.needle.value;
+    delivered = false;
+    if (rc == EXIT_DONE) rc = say(&s, d.needle.asked, NULL);
     uint64_t id = s.keep.head.next;
     const struct text_entry *e = NULL;
     while (rc == EXIT_DONE && id-- > 1 && (!e || e->kind != JOURNAL_ANSWER)) e = session_text(&s, id, NULL);
     w->asked++;
-    bool right = rc == EXIT_DONE && e && memmem(e->text, e->len, needle.value, strlen(needle.value));
+    bool right = rc == EXIT_DONE && e && memmem(e->text, e->len, value, strlen(value));
     w->right += right;
-    if (getenv("NEEDLE_SHOW") && e) printf("%-7s %d  %s | %s | %.*s\n", w->name, right, needle.said, needle.asked, (int)e->len, e->text);
+    w->delivered += delivered;
+    if (getenv("NEEDLE_SHOW") && e)
+        printf("%s\n%-7s delivered %d right %d  %s | %s | %.*s\n\n", prompt.data ? prompt.data : "", w->name,
+               delivered, right, d.needle.said, d.needle.asked, (int)e->len, e->text);
     session_close(&s);
     return rc == EXIT_DONE ? 0 : -1;
 }
@@ -231,6 +171,8 @@ static int open_model(struct app *a, const char *model, int ctx)
     return 0;
 }
 
+static double percent(int n, const struct way *w) { return w->asked ? 100.0 * n / w->asked : 0; }
+
 int main(int argc, char **argv)
 {
     static struct engine_ops ops;
@@ -242,7 +184,7 @@ int main(int argc, char **argv)
                          {.name = "both", .summary = "model", .recall = "auto", .target = 85}};
     int dialogues = argc > 2 ? atoi(argv[2]) : 200, turns = argc > 3 ? atoi(argv[3]) : 200;
     if (argc < 2 || dialogues < 1 || turns < 3) {
-        fprintf(stderr, "usage: needle MODEL.gguf [DIALOGUES [TURNS [CTX]]]\n");
+        fprintf(stderr, "usage: needle MODEL.gguf [DIALOGUES [TURNS [CTX [summary|recall|both]]]]\n");
         return EXIT_USAGE;
     }
     hostmem_return_large();
@@ -259,15 +201,18 @@ int main(int argc, char **argv)
     o.json = true; /* nothing of the answers to stdout */
     if (!getenv("NEEDLE_SHOW")) dup2(null, STDERR_FILENO);
     for (size_t i = 0; i < COUNT_OF(ways) && rc == 0; i++) {
-        seed = 20261122; /* the same dialogues each way */
+        if (argc > 5 && strcmp(argv[5], ways[i].name) != 0) continue;
+        needle_seed = 20261122; /* the same dialogues each way */
         rc = run_way(&a, &o, &ways[i], dialogues, turns);
     }
     dup2(keep, STDERR_FILENO);
     engine_local.close(real);
-    printf("| way | dialogues | right, %% | target, %% | summaries | of them extracts | results of recall |\n|---|--:|--:|--:|--:|--:|--:|\n");
+    printf("| way | dialogues | delivered, %% | right, %% | target, %% | summaries | of them extracts "
+           "| results of recall |\n"
+           "|---|--:|--:|--:|--:|--:|--:|--:|\n");
     for (size_t i = 0; i < COUNT_OF(ways); i++)
-        printf("| %s | %d | %.1f | %d | %d | %d | %d |\n", ways[i].name, ways[i].asked,
-               ways[i].asked ? 100.0 * ways[i].right / ways[i].asked : 0, ways[i].target,
+        printf("| %s | %d | %.1f | %.1f | %d | %d | %d | %d |\n", ways[i].name, ways[i].asked,
+               percent(ways[i].delivered, &ways[i]), percent(ways[i].right, &ways[i]), ways[i].target,
                ways[i].summaries + ways[i].extracts, ways[i].extracts, ways[i].recalled);
     printf("%d turns each, context %d tokens\n", turns, argc > 4 ? atoi(argv[4]) : 2048);
     return rc ? EXIT_INTERNAL : EXIT_DONE;
