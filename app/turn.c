@@ -50,7 +50,8 @@ static void announce(struct run *r)
 {
     struct app *a = r->a;
     const struct msg *user = &r->ask->msgs[r->ask->n_msgs - 1];
-    struct event said = {.kind = EV_TURN_USER, .turn_user = {.turn = a->turns, .text = {user->text, user->len}}};
+    struct event_str text = r->ask->said.data ? r->ask->said : (struct event_str){user->text, user->len};
+    struct event said = {.kind = EV_TURN_USER, .turn_user = {.turn = a->turns, .text = text}};
     progress_start(&r->bar, r->ask->aside ? "summing up" : "reading the prompt", say_on_terminal(), r->start);
     if (r->ask->aside || r->ask->round > 0) return;
     trace_put(&a->trace, &said);

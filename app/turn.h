@@ -7,6 +7,7 @@
 struct turn_ask {
     const struct msg *msgs; /* the conversation, the user's turn last */
     int n_msgs;
+    struct event_str said; /* what the user said, where something stands behind it; NULL: it is the last message */
     int top_n;   /* also keep the likeliest tokens */
     bool silent; /* the text does not go to stdout */
     int round;   /* 0: the turn's first call of the model; else it goes on after a tool's result */

@@ -90,6 +90,7 @@ TEST(memory_what_left_the_context_is_found_again)
     if (strstr(err(), "[recall")) CHECK_STR(err(), "(no recall)");
     CHECK_EQ(RUN("What is the port of the printer?\n", "--ctx", "1024", "--resume", "last", "--json"), 0);
     check_has(out(), "\"by\":\"plimsoll\",\"name\":\"recall\"");
+    check_has(out(), "\"text\":\"What is the port of the printer?\"}"); /* said, though what was found stands behind it */
     check_has(out(), "8080");
     free(lines);
 }

@@ -345,7 +345,9 @@ static int call_model(struct session *s, uint64_t user, int round, struct turn_r
     session_bring_pages(s);
     int64_t most = c.answer + c.thinking, room = s->a->info->ctx - c.tokens;
     if (s->a->o->max_tokens <= 0) most = MAX(most, MIN(ANSWER + c.thinking, room));
+    const struct text_entry *said = texts_get(&s->texts, user, NULL);
     struct turn_ask ask = {.msgs = s->prompt.msgs, .n_msgs = s->prompt.n, .max_tokens = (int)most,
+                           .said = {said ? said->text : NULL, said ? said->len : 0},
                            .round = round, .tools = session_offers_tools(s),
                            .close_thinking = c.thinking > 0 ? close_thinking : NULL, .thinking_self = s,
                            .ids = session_keeps_pages(s)};
