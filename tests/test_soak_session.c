@@ -197,7 +197,7 @@ TEST(a_long_session_is_bounded_in_memory_and_in_every_call)
     double start = now();
     for (int turn = 1; turn <= turns; turn++) {
         given += one_turn(turn);
-        if (turn == warm) rss[0] = rss_anon();
+        if (turn <= warm) rss[0] = MAX(rss[0], rss_anon()); /* the most: a system may take idle pages back meanwhile */
         if (turn == turns / 2) half = file_bytes(dir), given_half = given;
     }
     double seconds = now() - start;
