@@ -123,8 +123,12 @@ void session_keep_pages(struct session *s, const struct ids *ids)
     memcpy(t->session, s->keep.head.id, sizeof t->session);
     if (t->name) t->first = same_front(s, t->name, pages);
     bool ok = t->name && copy_pages(s, ids, t) && remember_names(s, t->name, t->all);
-    if (!ok || (t->n == 0 && t->first == 0) || keep_later(&s->keep, &t->task, NULL)) free_task(t);
-    else s->pages.tasks++;
+    if (ok && t->all > 0 && keep_later(&s->keep, &t->task, NULL) == 0) {
+        s->pages.tasks++;
+        return;
+    }
+    s->pages.n = 0; /* nothing was handed over: the next turn does it, from the first page on */
+    free_task(t);
 }
 
 /* ---------------------------------------------------------------- before the first call */
