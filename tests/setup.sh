@@ -22,13 +22,15 @@ lmdb        liblmdb-dev     lmdb-devel         lmdb     lmdb-devel         lmdb-
 libzstd     libzstd-dev     libzstd-devel      zstd     libzstd-devel      zstd-dev     zstd
 libutf8proc libutf8proc-dev utf8proc-devel     libutf8proc utf8proc-devel  utf8proc-dev utf8proc
 gmp         libgmp-dev      gmp-devel          gmp      gmp-devel          gmp-dev      gmp
+libseccomp  libseccomp-dev  libseccomp-devel   libseccomp libseccomp-devel libseccomp-dev -
+yaml-0.1    libyaml-dev     libyaml-devel      libyaml  libyaml-devel      yaml-dev     libyaml
 cmocka      libcmocka-dev   libcmocka-devel    cmocka   libcmocka-devel    cmocka-dev   cmocka
 clang       clang           clang              clang    clang              clang        llvm
 torch       python3-torch   -                  -        -                  -            -
 numpy       python3-numpy   -                  -        -                  -            -
 libfuzzer   libclang-rt-dev compiler-rt        -        -                  compiler-rt  -
 '
-libraries='libpcre2-8 jansson lmdb libzstd libutf8proc gmp'
+libraries='libpcre2-8 jansson lmdb libzstd libutf8proc gmp libseccomp yaml-0.1'
 needs="libc pkg-config $libraries"
 case $stage in
 build) ;;
@@ -124,7 +126,7 @@ fi
 # A header of each library: where one is gone (another machine, same folder) make comes here again.
 headers=
 for pair in libpcre2-8/pcre2.h jansson/jansson.h lmdb/lmdb.h libzstd/zstd.h libutf8proc/utf8proc.h gmp/gmp.h \
-    cmocka/cmocka.h; do
+    libseccomp/seccomp.h yaml-0.1/yaml.h cmocka/cmocka.h; do
     case " $needs " in *" ${pair%/*} "*) ;; *) continue ;; esac
     folder=$(pkg-config --variable=includedir "${pair%/*}")
     file=${folder:-/usr/include}/${pair#*/}
