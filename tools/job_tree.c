@@ -1,0 +1,111 @@
+/* job_tree.c - /proc/PID/stat of all processes, and who descends from whom. */
+#include "tools/job_tree.h"
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The line is "pid (name) state ppid ..."; the name is the process's own choice and may hold anything. */
+static bool parse(const char *line, struct job_process *p)
+{
+    const char *name = strchr(line, '('), *end = strrchr(line, ')');
+    int pid, parent;
+    long threads, pages;
+    if (!name || !end || sscanf(line, "%d", &pid) != 1) return false;
+    /* Fields 3, 4, then 20 and 24 of proc(5). */
+    if (sscanf(end + 1, " %*c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld %*s %*s %*s %ld",
+               &parent, &threads, &pages) != 3)
+        return false;
+    p->pid = pid;
+    p->parent = parent;
+    p->threads = (uint32_t)MAX(threads, 0);
+    p->bytes = (uint64_t)MAX(pages, 0) * (uint64_t)sysconf(_SC_PAGESIZE);
+    p->inside = false;
+    return true;
+}
+
+static bool read_one(int proc, const char *pid, struct job_process *p)
+{
+    char path[64], line[1024];
+    struct stat st;
+    if (snprintf(path, sizeof path, "%s/stat", pid) >= (int)sizeof path) return false;
+    int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false; /* it has ended */
+    ssize_t n = read(fd, line, sizeof line - 1);
+    bool ok = n > 0 && fstat(fd, &st) == 0;
+    close(fd);
+    if (!ok) return false;
+    line[n] = '\0';
+    p->user = st.st_uid;
+    return parse(line, p);
+}
+
+static bool room(struct job_tree *t)
+{
+    if (t->n < t->cap) return true;
+    size_t cap = t->cap ? 2 * t->cap : 512;
+    struct job_process *all = realloc(t->all, cap * sizeof *all);
+    if (!all) return false;
+    t->all = all;
+    t->cap = cap;
+    return true;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+    const struct job_process *p = a, *q = b;
+    return (p->pid > q->pid) - (p->pid < q->pid);
+}
+
+static const struct job_process *find(const struct job_tree *t, pid_t pid)
+{
+    return bsearch(&(struct job_process){.pid = pid}, t->all, t->n, sizeof *t->all, by_pid);
+}
+
+/* A parent's number is mostly the lower one: few rounds are needed. */
+static void mark(struct job_tree *t, pid_t root)
+{
+    bool more = true;
+    while (more) {
+        more = false;
+        for (size_t i = 0; i < t->n; i++) {
+            struct job_process *p = &t->all[i];
+            const struct job_process *parent = p->inside || p->parent == root ? NULL : find(t, p->parent);
+            if (p->inside || !(p->parent == root || (parent && parent->inside))) continue;
+            p->inside = more = true;
+            t->inside++;
+            t->bytes += p->bytes;
+        }
+    }
+}
+
+int job_tree_look(struct job_tree *t, pid_t root)
+{
+    DIR *dir = opendir("/proc");
+    if (!dir) return -1;
+    t->n = t->inside = 0;
+    t->bytes = 0;
+    bool full = false;
+    for (struct dirent *e; !full && (e = readdir(dir));) {
+        if (e->d_name[0] < '1' || e->d_name[0] > '9') continue;
+        full = !room(t);
+        if (!full && read_one(dirfd(dir), e->d_name, &t->all[t->n])) t->n++;
+    }
+    closedir(dir);
+    if (t->n) qsort(t->all, t->n, sizeof *t->all, by_pid);
+    mark(t, root);
+    return full ? -1 : 0;
+}
+
+void job_tree_kill(const struct job_tree *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (t->all[i].inside) kill(t->all[i].pid, SIGKILL);
+}
+
+void job_tree_free(struct job_tree *t)
+{
+    free(t->all);
+    *t = (struct job_tree){0};
+}

@@ -1,0 +1,26 @@
+/* job_tree.h - the processes that descend from one, read from /proc. */
+#ifndef JOB_TREE_H
+#define JOB_TREE_H
+#include "plimsoll.h"
+#include <sys/types.h>
+
+struct job_process {
+    pid_t pid, parent;
+    uid_t user;
+    uint32_t threads;
+    uint64_t bytes; /* resident; what processes share counts in each */
+    bool inside;    /* it descends from the root */
+};
+
+/* All processes of the system at about one moment.  Starts as all zeros; memory is kept from look to look. */
+struct job_tree {
+    struct job_process *all;
+    size_t n, cap;
+    size_t inside;  /* descendants of the root, without it */
+    uint64_t bytes; /* of these */
+};
+
+int job_tree_look(struct job_tree *t, pid_t root); /* 0, or -1: no /proc, or out of memory */
+void job_tree_kill(const struct job_tree *t);      /* SIGKILL to each descendant */
+void job_tree_free(struct job_tree *t);
+#endif
