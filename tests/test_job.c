@@ -253,6 +253,15 @@ TEST(job_cannot_kill_its_guard)
     CHECK(shown.data && strstr(shown.data, "here\n"));
 }
 
+/* Root's processes the kernel does not count; a user's forks fail instead, about as early. */
+TEST(job_has_only_so_many_processes)
+{
+    struct job_result r = shell("i=0; while [ $i -lt 30 ]; do sleep 3 & i=$((i + 1)); done; wait",
+                                (struct job_limits){.processes = 10});
+    if (geteuid() == 0) CHECK_EQ(r.end, JOB_PROCESSES);
+    else CHECK(r.peak_processes <= 11);
+}
+
 /* As a user without rights, under a hard limit of its own that stands whatever this code does. */
 static void bomb_as_nobody(void)
 {
