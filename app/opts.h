@@ -1,6 +1,7 @@
 /* opts.h - what the command line and the environment ask for.
  *
- * One table in opts.c holds every flag, its variable, range, default and help: it parses, checks and prints itself. 
+ * One table in opts_table.c holds every flag, its variable, range, default and help; parsing (opts.c), checking
+ * (opts_value.c) and printing follow it.
  * Nothing else in the project calls getenv().
  *
  *     struct opts o;

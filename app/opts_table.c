@@ -1,0 +1,133 @@
+/* opts_table.c - the one table of flags, variables and defaults, and the help that it prints. */
+#include "app/opts_table.h"
+
+#define AT(field) offsetof(struct opts, field)
+
+const struct opt opts_table[] = {
+    {"-m", "--model", "PLIMSOLL_MODEL", TEXT, AT(model), "FILE", 0, 0, NULL, NULL,
+     "the model, a GGUF file (a tiny demonstration model that is part of the program)"},
+    {"-p", "--prompt", NULL, TEXT, AT(prompt), "PROMPT", 0, 0, NULL, NULL,
+     "answer this once and leave; data on stdin is appended to it"},
+    {"-n", "--max-tokens", NULL, INT, AT(max_tokens), "N", 1, 1e6, NULL, NULL,
+     "most tokens of an answer (512, or what the context leaves; if given, it must fit)"},
+    {NULL, "--thinking", "PLIMSOLL_THINKING", INT, AT(thinking), "N", 1, 1e6, NULL, NULL,
+     "set N tokens more aside for <think>, in a chat; at that many it is closed (part of the answer)"},
+    {NULL, "--ctx", "PLIMSOLL_CTX", INT, AT(ctx), "N", 1, 1 << 24, NULL, NULL,
+     "tokens that a conversation may hold (the model's own, at most 4096)"},
+    {NULL, "--vram", "PLIMSOLL_VRAM", SIZE, AT(vram), "SIZE", -100, 0, NULL, NULL,
+     "ceiling for model, KV pool and workspace: 512M, 1.5G, or 60% of what is free (half of it)"},
+    {NULL, "--fit", NULL, ON, AT(fit), NULL, 0, 0, NULL, NULL,
+     "take the largest context, up to --ctx, that fits under the ceiling"},
+    {NULL, "--overcommit", "PLIMSOLL_OVERCOMMIT", ON, AT(overcommit), NULL, 0, 0, NULL, NULL,
+     "promise requests what they may be expected to need; park the last when it was too little"},
+    {NULL, "--park", "PLIMSOLL_PARK", SIZE, AT(park), "SIZE", 0, 0, NULL, NULL,
+     "host memory for the KV pages of the parked: 64M (none: they are computed again)"},
+    {NULL, "--naive", NULL, CHOICE, AT(naive), "POLICY", 0, 0,
+     "none|reserve|no-limit|first-fit|f32|reload|whole-batch", "none",
+     "a memory policy that fails, for teaching; after it did, the sound one is in force"},
+    {NULL, "--resume", NULL, TEXT, AT(resume), "SESSION", 0, 0, NULL, NULL,
+     "go on with a saved session: the first letters of its id, or last (plimsoll sessions lists them)"},
+    {NULL, "--store", "PLIMSOLL_STORE", TEXT, AT(store), "DIR", 0, 0, NULL, NULL,
+     "where sessions are saved ($XDG_DATA_HOME/plimsoll, else ~/.local/share/plimsoll)"},
+    {NULL, "--snapshots", "PLIMSOLL_SNAPSHOTS", SIZE, AT(snapshots), "SIZE", 0, 1, NULL, "1G",
+     "room on disk for the KV pages of sessions, so that a resumed one is not read again; 0: none"},
+    {NULL, "--summary", "PLIMSOLL_SUMMARY", CHOICE, AT(summary), "BY", 0, 0, "model|extract|off", "model",
+     "who sums up what leaves the context: the model, lines out of it, or nobody"},
+    {NULL, "--recall", "PLIMSOLL_RECALL", CHOICE, AT(recall), "WHEN", 0, 0, "auto|ask|off", "auto",
+     "what has left the context and belongs to a question: brought in, only when asked for, or never"},
+    {NULL, "--no-save", "PLIMSOLL_NO_SAVE", ON, AT(no_save), NULL, 0, 0, NULL, NULL,
+     "do not save the session: it ends with the program"},
+    {NULL, "--system", "PLIMSOLL_SYSTEM", TEXT, AT(system), "TEXT", 0, 0, NULL, NULL, "the system message"},
+    {NULL, "--template", NULL, CHOICE, AT(template_name), "NAME", 0, 0, "chatml|llama3|raw", NULL,
+     "write turns in this form (what the model file asks for)"},
+
+    {NULL, "--temp", "PLIMSOLL_TEMP", REAL, AT(temp), "T", 0, 100, NULL, NULL,
+     "temperature; 0 takes the likeliest token (0.7, the embedded model 0)"},
+    {NULL, "--top-k", NULL, INT, AT(top_k), "K", 0, INT32_MAX, NULL, "40", "choose among the K likeliest; 0: all"},
+    {NULL, "--top-p", NULL, REAL, AT(top_p), "P", 0, 1, NULL, "0.95",
+     "choose among the likeliest that make up P; 1: all"},
+    {NULL, "--min-p", NULL, REAL, AT(min_p), "P", 0, 1, NULL, "0.05",
+     "leave out what is under P of the likeliest; 0: none"},
+    {NULL, "--repeat-penalty", NULL, REAL, AT(repeat), "R", 0.01, 100, NULL, "1",
+     "weigh down the last 64 tokens by this factor; 1: off"},
+    {NULL, "--frequency-penalty", NULL, REAL, AT(frequency), "F", -100, 100, NULL, "0",
+     "... by this much an occurrence"},
+    {NULL, "--presence-penalty", NULL, REAL, AT(presence), "F", -100, 100, NULL, "0", "... by this much once"},
+    {NULL, "--logit-bias", NULL, BIAS, 0, "ID=ADD", -1e4, 1e4, NULL, NULL,
+     "add to a token's logit, -inf bans it (repeatable)"},
+    {NULL, "--stop", NULL, STOP, 0, "TEXT", 0, 0, NULL, NULL, "end the answer before this text (repeatable)"},
+    {NULL, "--seed", "PLIMSOLL_SEED", INT, AT(seed), "S", 0, 9007199254740991, NULL, NULL,
+     "same seed, same text (a random one; --json and --trace name it)"},
+
+    {NULL, "--threads", "PLIMSOLL_THREADS", INT, AT(threads), "N", 1, 1024, NULL, NULL, "CPU threads (one a core)"},
+    {NULL, "--isa", "PLIMSOLL_ISA", CHOICE, AT(isa), "NAME", 0, 0, "auto|portable|avx2|avx512", "auto",
+     "CPU instruction set"},
+    {NULL, "--backend", "PLIMSOLL_BACKEND", CHOICE, AT(backend), "NAME", 0, 0, "cpu|ref", "cpu",
+     "what computes; ref is the slow truth that judges the others"},
+    {NULL, "--kv-type", "PLIMSOLL_KV_TYPE", CHOICE, AT(kv_type), "TYPE", 0, 0, "f16|q8_0|f32", "f16",
+     "numbers of the attention memory; q8_0 takes half of f16, f32 twice"},
+    {NULL, "--no-pin", "PLIMSOLL_NO_PIN", ON, AT(no_pin), NULL, 0, 0, NULL, NULL, "do not pin threads to cores"},
+    {NULL, "--engine", NULL, CHOICE, AT(engine), "NAME", 0, 0, "local|scripted", "local",
+     "scripted: answers come from a file, -m gives only the vocabulary"},
+    {NULL, "--script-file", NULL, TEXT, AT(script_file), "FILE", 0, 0, NULL, NULL, "the answers of --engine scripted"},
+
+    {NULL, "--json", NULL, ON, AT(json), NULL, 0, 0, NULL, NULL, "events on stdout, a JSON line each, instead of text"},
+    {NULL, "--trace", "PLIMSOLL_TRACE", TEXT, AT(trace), "FILE", 0, 0, NULL, NULL,
+     "write the same lines, and one a token, to FILE"},
+    {NULL, "--dump-tokens", NULL, ON, AT(dump_tokens), NULL, 0, 0, NULL, NULL,
+     "print the prompt's tokens (index, id, spelling) and leave"},
+    {NULL, "--dump-logprobs", NULL, INT, AT(top_logprobs), "N", 0, KERN_TOP, NULL, NULL,
+     "print each generated token as a JSON line: index, id, text, logprob, the N likeliest"},
+    {NULL, "--nll", NULL, TEXT, AT(nll), "FILE", 0, 0, NULL, NULL,
+     "print the mean negative log-likelihood of a text file"},
+    {NULL, "--help-events", NULL, ON, AT(help_events), NULL, 0, 0, NULL, NULL,
+     "explain the events of --json and --trace"},
+    {NULL, "--version", NULL, ON, AT(version), NULL, 0, 0, NULL, NULL, "version, build and machine"},
+    {"-h", "--help", NULL, ON, AT(help), NULL, 0, 0, NULL, NULL, "this text"},
+};
+
+const size_t opts_rows = COUNT_OF(opts_table);
+
+/* ---------------------------------------------------------------- help */
+
+static const char help_head[] =
+    "plimsoll - talk with a language model in a GGUF file\n"
+    "\n"
+    "  plimsoll -m model.gguf                         a chat, line by line (Ctrl-C interrupts, /help, Ctrl-D leaves)\n"
+    "  plimsoll -m model.gguf -p \"why is the sky blue\" one answer\n"
+    "  git diff | plimsoll -p \"review this\"           one answer; stdin is appended after a blank line\n"
+    "  plimsoll < questions.txt                       each line is a turn of one conversation\n"
+    "  plimsoll forms                                 the texts it shares with its own model; no model is needed\n"
+    "                 --hash                          one number for all of them\n"
+    "                 --render                        dialogues on stdin, a JSON object a line, as messages\n"
+    "  plimsoll store stat|check|salvage|dump|compact what it keeps on disk; plimsoll store --help explains\n"
+    "  plimsoll sessions                              those that were saved; its --help: show, export, import, ...\n"
+    "\n"
+    "Flags, their defaults in brackets, their variables in [brackets]:\n";
+
+static const char help_tail[] =
+    "\n"
+    "A value is given as \"--temp 0.5\" or \"--temp=0.5\".  Answers go to stdout, all else to stderr.  Text for a\n"
+    "terminal is cleared of control characters; to a pipe it goes as it is.  Of data on stdin one final newline is\n"
+    "left out.  Lines on stdin stop at the first turn that is refused or fails.  Limits: 16 MiB of data or a line.\n"
+    "\n"
+    "Exit status: 0 done, 1 internal or the output could not be written, 2 usage or input, 3 refused (it would not\n"
+    "fit), 4 the engine failed (model file, memory at start), 130 interrupted, 141 the reader of stdout left, 143\n"
+    "terminated.\n";
+
+void opts_help(struct buf *out)
+{
+    buf_puts(out, help_head);
+    for (size_t i = 0; i < opts_rows; i++) {
+        const struct opt *o = &opts_table[i];
+        char flag[64];
+        snprintf(flag, sizeof flag, "%s%s%s%s%s", o->letter ? o->letter : "", o->letter ? ", " : "", o->name,
+                 o->arg ? " " : "", o->arg ? o->arg : "");
+        buf_printf(out, "  %-27s %s", flag, o->help);
+        if (o->choices) buf_printf(out, ": %s", o->choices);
+        if (o->initial) buf_printf(out, " (%s)", o->initial);
+        if (o->env) buf_printf(out, " [%s]", o->env);
+        buf_puts(out, "\n");
+    }
+    buf_puts(out, help_tail);
+}

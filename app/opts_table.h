@@ -1,0 +1,27 @@
+/* opts_table.h - the one table of flags: what its rows hold, and how a value gets from its text into struct opts.
+ *
+ * Only app/opts*.c include it. */
+#ifndef OPTS_TABLE_H
+#define OPTS_TABLE_H
+#include "app/opts.h"
+
+enum opts_kind { ON, TEXT, INT, REAL, SIZE, CHOICE, STOP, BIAS };
+
+struct opt {
+    const char *letter, *name, *env; /* "-m", "--model", "PLIMSOLL_MODEL"; NULL: has none */
+    enum opts_kind kind;
+    size_t at;              /* where in struct opts */
+    const char *arg;        /* what help calls its value */
+    double min, max;        /* INT, REAL: range allowed; SIZE: min under 0 allows percent, max over 0 allows 0 */
+    const char *choices;    /* CHOICE: "a|b|c" */
+    const char *initial;    /* default, in the flag's own spelling; NULL: none */
+    const char *help;
+};
+
+extern const struct opt opts_table[];
+extern const size_t opts_rows;
+
+/* Check `value` (ON: NULL) against its row and put it into out; strings are pointed to, not copied.  who: the flag or
+ * variable, for the message.  0, or -1 and err. */
+int opts_set(const struct opt *o, struct opts *out, const char *who, const char *value, struct err *err);
+#endif
