@@ -171,7 +171,7 @@ static void say_opened(struct app *a)
 
 int app_open(struct app *a, const struct opts *o, const struct engine_ops *ops, struct err *err)
 {
-    *a = (struct app){.o = o, .ops = ops};
+    *a = (struct app){.o = o, .ops = ops, .lockstep = o->lockstep || o->seed >= 0};
     out_init(&a->answers, STDOUT_FILENO);
     const char *keep[] = {o->model, o->script_file, o->nll};
     if (trace_open(&a->trace, o->json ? &a->answers : NULL, o->trace, keep, COUNT_OF(keep), err)) return EXIT_USAGE;

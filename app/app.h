@@ -10,6 +10,8 @@
 /* The program's exit status (signals: 128 + number; 141: the reader of stdout left). */
 enum { EXIT_DONE = 0, EXIT_INTERNAL = 1, EXIT_USAGE = 2, EXIT_REFUSED = 3, EXIT_ENGINE = 4 };
 
+enum { APP_EVENTS = 256 };
+
 struct app {
     const struct opts *o;
     const struct engine_ops *ops;
@@ -21,6 +23,10 @@ struct app {
     int turns;                /* admitted so far */
     char *advice;             /* lines for stderr after the one that says why it did not open; owned */
     struct keeper *keeper;    /* where sessions are saved; NULL: they are not */
+    struct engine_event ev[APP_EVENTS]; /* of the last pass */
+    bool lockstep;            /* results of jobs come at the step after their call, whatever time they take */
+    int n_ev;                 /* how many; < 0: it failed, as step_err says */
+    struct err step_err;
     const char *reason;       /* why it ends, if not for what the exit status says: "refused_kv", ... */
 };
 
@@ -30,6 +36,13 @@ int app_open(struct app *a, const struct opts *o, const struct engine_ops *ops, 
 /* Say goodbye on the streams, close all, and return the exit status: `code`, or what a stream that failed makes of
  * it. */
 int app_close(struct app *a, int code);
+
+/* One pass of the engine: a->ev, and what engine_ops.step() returns.  For a turn among several (strand.h) the others
+ * go on meanwhile, and it is one pass for all. */
+int app_step(struct app *a, struct err *err);
+/* Before a look at a job: how many ms to wait for it at most, -1: until it is over.  Others go on meanwhile. */
+int app_pause(struct app *a);
+bool app_in_company(void); /* this is a turn among several that go on at once */
 
 void app_memory(struct app *a);                                    /* a memory event, if one is due */
 void app_error(struct app *a, const char *where, const char *text); /* an error event, and the line on stderr */

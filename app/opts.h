@@ -33,7 +33,9 @@ struct opts {
     double park;                 /* bytes; 0: not given */
     double snapshots;            /* bytes */
     const char *store, *resume, *recall, *summary;  /* NULL: not given */
-    bool no_pin, dump_tokens, json, fit, overcommit, no_save;
+    const char *crew;            /* NULL: not given */
+    int64_t parallel;            /* 0: as the crew needs, and as its memory allows */
+    bool no_pin, dump_tokens, json, fit, overcommit, no_save, script, lockstep;
     bool version, help, help_events;
     bool own_system; /* the system message was given by a person */
     bool embedded; /* no -m: model names the embedded one; main.c sets it */

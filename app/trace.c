@@ -20,7 +20,8 @@ static bool is_one_of(const char *path, const char *const *keep, int n)
 
 int trace_open(struct trace *t, struct out *json, const char *path, const char *const *keep, int n, struct err *err)
 {
-    *t = (struct trace){.json = json, .start = progress_clock(), .sampled = -1};
+    *t = (struct trace){.json = json, .start = progress_clock(), .sampled = -1, .own.name = ""};
+    t->voice = &t->own;
     if (!path) return 0;
     if (is_one_of(path, keep, n)) return err_set(err, -1, "--trace %.200s would overwrite a file that is in use", path);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -37,7 +38,7 @@ void trace_close(struct trace *t)
 
 bool trace_on(const struct trace *t)
 {
-    return t->json || t->has_file || t->note;
+    return t->json || t->has_file || t->voice->note;
 }
 
 static void put(struct out *o, struct event *e, int64_t *seq)
@@ -59,7 +60,8 @@ void trace_put(struct trace *t, struct event *e)
         if (t->sampled >= 0 && e->time - t->sampled < between_samples) return;
         t->sampled = e->time;
     }
+    e->agent = event_str(t->voice->name);
     if (t->json && e->kind != EV_TOKEN) put(t->json, e, &t->json_seq);
     if (t->has_file) put(&t->file, e, &t->file_seq);
-    if (t->note && class != EVENT_LIVE) t->note(t->note_self, e);
+    if (t->voice->note && class != EVENT_LIVE) t->voice->note(t->voice->self, e);
 }

@@ -5,17 +5,27 @@
 #include "app/out.h"
 #include "app/session/event.h"
 
+/* Who is speaking: what a session adds to the events that it makes. */
+struct voice {
+    const char *name; /* of the agent among several; "": the only one */
+    int agent;        /* its number, for the engine's figures */
+    int turns;        /* admitted so far */
+    bool cancelled;   /* its turn is to end: nobody waits for it any more */
+    void (*note)(void *self, struct event *e); /* who else wants the DURABLE ones and SAMPLEs, stamped; NULL: nobody */
+    void *self;
+};
+
 struct trace {
     struct out *json; /* NULL: no --json */
     struct out file;
     bool has_file;
     int64_t json_seq, file_seq;
     double start, sampled; /* clock at the start, and at the last SAMPLE */
-    void (*note)(void *self, struct event *e); /* who else wants the DURABLE ones and SAMPLEs, stamped; NULL: nobody */
-    void *note_self;
+    struct voice *voice; /* never NULL; trace_open() takes `own` */
+    struct voice own;
 };
 
-/* json: where --json writes, or NULL.  path: a file to make anew (readable by its owner only: conversations are in
+/* The trace stays where it is until trace_close().  json: where --json writes, or NULL.  path: a file to make anew (readable by its owner only: conversations are in
  * it), or NULL; not one of the files in `keep` (n of them, NULL entries allowed), which would be lost.  0, or -1. */
 int trace_open(struct trace *t, struct out *json, const char *path, const char *const *keep, int n, struct err *err);
 void trace_close(struct trace *t);

@@ -7,7 +7,7 @@
 #include "memory/forms.h"
 #include <math.h>
 
-enum { DEFAULT_TOKENS = 512, EVENTS = 64, FAULTS = 3, CLOSE_THINKING = 1 };
+enum { DEFAULT_TOKENS = 512, FAULTS = 3, CLOSE_THINKING = 1 };
 
 struct run {
     struct app *a;
@@ -41,7 +41,7 @@ int turn_refuse(struct app *a, int code, const char *reason, const struct err *e
 {
     a->reason = reason;
     struct event e = {.kind = EV_REFUSAL, .refusal = {
-        .turn = a->turns + 1, .termination_reason = event_str(a->reason), .text = event_str(err->text)}};
+        .turn = a->trace.voice->turns + 1, .termination_reason = event_str(a->reason), .text = event_str(err->text)}};
     trace_put(&a->trace, &e);
     return code;
 }
@@ -51,8 +51,8 @@ static void announce(struct run *r)
     struct app *a = r->a;
     const struct msg *user = &r->ask->msgs[r->ask->n_msgs - 1];
     struct event_str text = r->ask->said.data ? r->ask->said : (struct event_str){user->text, user->len};
-    struct event said = {.kind = EV_TURN_USER, .turn_user = {.turn = a->turns, .text = text}};
-    progress_start(&r->bar, r->ask->aside ? "summing up" : "reading the prompt", say_on_terminal(), r->start);
+    struct event said = {.kind = EV_TURN_USER, .turn_user = {.turn = a->trace.voice->turns, .text = text}};
+    progress_start(&r->bar, r->ask->aside ? "summing up" : "reading the prompt", say_on_terminal() && !app_in_company(), r->start);
     if (r->ask->aside || r->ask->round > 0) return;
     trace_put(&a->trace, &said);
 }
@@ -64,7 +64,7 @@ static void tell_start(struct run *r)
     r->started = true;
     r->n_shared = r->ans->n_shared; /* it is known since the admission */
     struct event e = {.kind = EV_TURN_START, .turn_start = {
-        .turn = r->a->turns, .call = r->ask->round + 1, .prompt_tokens = r->n_prompt, .shared_tokens = r->n_shared,
+        .turn = r->a->trace.voice->turns, .call = r->ask->round + 1, .prompt_tokens = r->n_prompt, .shared_tokens = r->n_shared,
         .max_tokens = r->max_tokens, .reserved_tokens = (int64_t)r->n_prompt + r->max_tokens}};
     trace_put(&r->a->trace, &e);
 }
@@ -81,7 +81,7 @@ static void tell_tokens(struct run *r)
         size_t len = vocab_piece(v, t->id, &bytes);
         if (len == 0) len = vocab_spelling(v, t->id, &bytes);
         struct event e = {.kind = EV_TOKEN, .token = {
-            .turn = r->a->turns, .index = r->tokens_before + r->told, .id = t->id, .text = {bytes, len},
+            .turn = r->a->trace.voice->turns, .index = r->tokens_before + r->told, .id = t->id, .text = {bytes, len},
             .logprob = (double)t->logprob}};
         trace_put(&r->a->trace, &e);
     }
@@ -114,7 +114,7 @@ static void tell_text(struct run *r)
     if (len == r->shown) return;
     progress_end(&r->bar);
     struct event e = {.kind = EV_TEXT, .text = {
-        .turn = a->turns, .text = {r->ans->text + r->shown, len - r->shown}}};
+        .turn = a->trace.voice->turns, .text = {r->ans->text + r->shown, len - r->shown}}};
     trace_put(&a->trace, &e);
     show(r, visible(r, len));
     r->shown = len;
@@ -136,7 +136,7 @@ static void tell_growth(struct run *r)
 
 static void tell_prefill(struct run *r, const struct engine_event *ev)
 {
-    struct event e = {.kind = EV_PREFILL, .prefill = {.turn = r->a->turns, .done = ev->n, .of = ev->of}};
+    struct event e = {.kind = EV_PREFILL, .prefill = {.turn = r->a->trace.voice->turns, .done = ev->n, .of = ev->of}};
     if (!r->ask->aside) trace_put(&r->a->trace, &e);
     progress_update(&r->bar, (uint64_t)ev->n, (uint64_t)ev->of, progress_clock());
 }
@@ -158,20 +158,19 @@ static bool thinks_too_long(const struct run *r)
 static int step_to_end(struct run *r, int id, struct err *err)
 {
     struct app *a = r->a;
-    struct engine_event ev[EVENTS];
     bool cancelled = false;
     for (int faults = 0; !has_ended(r);) {
-        if (!cancelled && (signals_pending() || a->answers.failed)) {
+        if (!cancelled && (signals_pending() || a->answers.failed || a->trace.voice->cancelled)) {
             a->ops->cancel(a->engine, id);
             if (signals_pending()) r->cancel_s = progress_clock() - signals_since();
             cancelled = true;
         }
-        int n = a->ops->step(a->engine, ev, EVENTS, err);
+        int n = app_step(a, err);
         if (n < 0 && ++faults == FAULTS) return -1;
         if (n == 0 && !has_ended(r)) return err_set(err, -1, "the engine stopped without ending the answer");
         for (int i = 0; i < n; i++) {
-            if (ev[i].id == id) tell_start(r);
-            if (ev[i].kind == ENGINE_PREFILL && ev[i].id == id) tell_prefill(r, &ev[i]);
+            if (a->ev[i].id == id) tell_start(r);
+            if (a->ev[i].kind == ENGINE_PREFILL && a->ev[i].id == id) tell_prefill(r, &a->ev[i]);
         }
         tell_growth(r);
         if (!cancelled && thinks_too_long(r)) return CLOSE_THINKING;
@@ -207,7 +206,7 @@ static int close_thinking(struct run *r, struct request *q, int *id, struct err 
     r->ans = a->ops->answer(a->engine, *id);
     r->shown = r->out = 0;
     r->told = 0;
-    struct event e = {.kind = EV_TEXT, .text = {.turn = a->turns, .text = event_str(THINKING_CLOSE)}};
+    struct event e = {.kind = EV_TEXT, .text = {.turn = a->trace.voice->turns, .text = event_str(THINKING_CLOSE)}};
     trace_put(&a->trace, &e);
     if (!a->o->json && !r->ask->silent) out_put(&a->answers, THINKING_CLOSE, strlen(THINKING_CLOSE));
     return 0;
@@ -271,7 +270,7 @@ static void finish(struct run *r, struct turn_result *res, const struct err *err
         trace_put(&a->trace, &e);
     }
     struct event e = {.kind = EV_TURN_END, .turn_end = {
-        .turn = a->turns, .call = r->ask->round + 1, .end = event_str(engine_end_name(res->end)),
+        .turn = a->trace.voice->turns, .call = r->ask->round + 1, .end = event_str(engine_end_name(res->end)),
         .termination_reason = event_str(reason_of(res->end)),
         .text = {res->text.data ? res->text.data : "", res->text.len},
         .prompt_tokens = res->n_prompt, .tokens = res->n_tokens, .first_token_s = res->first_s, .total_s = res->total_s,
@@ -289,26 +288,41 @@ static int run_to_end(struct run *r, struct request *q, int *id, struct err *err
     return bad;
 }
 
+/* Where other turns go on, no room now is room later. */
+static int submit(struct app *a, const struct request *q, int *id, struct err *err)
+{
+    for (;;) {
+        int code = a->ops->submit(a->engine, q, id, err);
+        bool full = code == ENGINE_QUEUE_FULL || code == ENGINE_NO_MEMORY;
+        if (!full || !app_in_company() || signals_pending() || a->trace.voice->cancelled) return code;
+        if (app_step(a, NULL) <= 0) return code;
+    }
+}
+
 int turn_run(struct app *a, const struct turn_ask *ask, struct turn_result *result, struct err *err)
 {
     struct run r = {.a = a, .ask = ask, .start = progress_clock(), .cancel_s = (double)NAN};
     struct request q = {
-        .msgs = ask->msgs, .n_msgs = ask->n_msgs, .sampling = a->sampling, .stop = a->o->stop, .n_stop = a->o->n_stop,
+        .msgs = ask->msgs, .n_msgs = ask->n_msgs, .sampling = ask->sampling ? *ask->sampling : a->sampling,
+        .stop = a->o->stop, .n_stop = a->o->n_stop,
         .top_n = ask->top_n,
     };
     int id;
     *result = (struct turn_result){0};
-    q.sampling.seed += (uint64_t)a->turns; /* else every turn would draw the same numbers */
+    /* Else every turn would draw the same numbers, and every agent. */
+    q.sampling.seed += (uint64_t)a->trace.voice->turns + ((uint64_t)a->trace.voice->agent << 32);
+    q.agent = a->trace.voice->agent;
     if (ask->aside) {
         q.sampling = SAMPLING_GREEDY;
         q.n_stop = 0;
     }
     int code = choose_max(a, ask, &q.max_tokens, err);
-    if (!code) code = a->ops->submit(a->engine, &q, &id, err);
+    if (!code) code = submit(a, &q, &id, err);
     if (code) return ask->aside ? code : turn_refuse(a, code, app_refusal(code), err);
 
     if (!ask->aside) {
         a->turns += ask->round == 0;
+        a->trace.voice->turns += ask->round == 0;
         a->reason = NULL;
     }
     r.ans = a->ops->answer(a->engine, id);

@@ -19,6 +19,7 @@ struct turn_ask {
     bool ids;    /* the tokens are wanted */
     bool aside;  /* no turn of the user's, but a question of the program's own: greedy, silent, no events */
     int max_tokens; /* of the answer; 0: what -n says, or else what the context leaves */
+    const struct sampling *sampling; /* NULL: as the options say */
     /* Called whenever the answer grew, and at its end.  NULL: nobody. */
     void (*grew)(void *self, const struct answer *ans);
     void *self;

@@ -62,7 +62,7 @@ static bool is_found(void)
 {
     struct needle_dialogue d;
     CHECK_EQ(session_new(&s, &app, "Be kind.", &err), 0);
-    app.trace.note = on_event;
+    app.trace.voice->note = on_event;
     needle_begin(&d);
     asked = d.needle.asked;
     say(d.said, d.noted);
@@ -189,7 +189,7 @@ static void begin_talk(void)
 {
     begin("off", "auto");
     CHECK_EQ(session_new(&s, &app, "Be kind.", &err), 0);
-    app.trace.note = on_event;
+    app.trace.voice->note = on_event;
 }
 
 TEST(recall_brings_the_persons_own_words_once_and_nothing_much_weaker)

@@ -64,6 +64,7 @@ int event_write(const struct event *e, struct buf *out)
     bad |= json_object_set_new(j, "seq", json_integer(e->seq));
     bad |= json_object_set_new(j, "time", json_real(isfinite(e->time) ? e->time : 0));
     bad |= json_object_set_new(j, "event", json_string(info->name));
+    if (e->agent.len > 0) bad |= json_object_set_new(j, "agent", json_text(e->agent));
     for (size_t i = 0; i < info->n_fields; i++)
         bad |= json_object_set_new(j, info->fields[i].name, json_field(e, &info->fields[i]));
     if (!bad) bad = json_dump_callback(j, put, out, JSON_COMPACT | JSON_REAL_PRECISION(15));
@@ -97,6 +98,9 @@ static const struct event_field common[] = {
      .doc = "seconds since the stream began"},
 };
 
+static const struct event_field agent = {.name = "agent", .type = EVENT_STR, .at = offsetof(struct event, agent),
+    .doc = "which of several it is about; the field is only there where there are several"};
+
 static int take_all(json_t *j, struct event *e, struct err *err)
 {
     const char *name = json_string_value(json_object_get(j, "event"));
@@ -113,7 +117,9 @@ static int take_all(json_t *j, struct event *e, struct err *err)
         if (take(json_object_get(j, common[i].name), &common[i], e, name, err)) return -1;
     for (size_t i = 0; i < info->n_fields; i++)
         if (take(json_object_get(j, info->fields[i].name), &info->fields[i], e, name, err)) return -1;
-    if (json_object_size(j) != 2 + COUNT_OF(common) + info->n_fields)
+    const json_t *who = json_object_get(j, agent.name);
+    if (who && take(who, &agent, e, name, err)) return -1;
+    if (json_object_size(j) != 2 + COUNT_OF(common) + info->n_fields + (who ? 1 : 0))
         return err_set(err, -1, "event %s has a field that is not in the table", name);
     return 0;
 }
@@ -155,6 +161,7 @@ void event_doc(struct buf *out)
                "volatile: two runs of the same session may differ there (and in which samples come).\n\nevery event\n",
                EVENT_SCHEMA);
     for (size_t i = 0; i < COUNT_OF(common); i++) doc_field(&common[i], out);
+    doc_field(&agent, out);
     for (size_t k = 0; k < EVENT_KINDS; k++) {
         buf_printf(out, "\n%s (%s): %s\n", infos[k].name, class[infos[k].class], infos[k].doc);
         for (size_t i = 0; i < infos[k].n_fields; i++) doc_field(&infos[k].fields[i], out);

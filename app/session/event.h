@@ -10,6 +10,9 @@
  * at a moment, at most ten a second.  VOLATILE marks fields that two runs of the same session may differ in (times,
  * rates, what a device takes); so are `time` everywhere and whether and when a SAMPLE comes.
  *
+ * Who: in a session of several agents every event says which of them it is about ("agent"); where there is one, or it
+ * is about the program, the field is not there.
+ *
  * Strings are bytes with a length.  Written, what is not UTF-8 becomes U+FFFD; NUL and controls are escaped.
  * Owner: an event to be written borrows its strings; one that was read owns them until event_free(). */
 #ifndef EVENT_H
@@ -125,6 +128,13 @@ enum { STABLE, VOLATILE };
     F(S, INT, tokens, STABLE, "of what the model sees of it")                                             \
     F(S, STR, text, STABLE, "that")
 
+#define EVENT_STOPPED(F, S)                                                                               \
+    F(S, INT, turn, STABLE, "")                                                                           \
+    F(S, STR, reason, STABLE, "rounds, repeats, no_progress or failures: see --help, agents")             \
+    F(S, INT, calls, STABLE, "of tools in this turn; the one that was wanted was not made")               \
+    F(S, STR, name, STABLE, "of the tool that was wanted")                                                \
+    F(S, STR, arguments, STABLE, "of that")
+
 #define EVENT_SAVED(F, S)                                                                                 \
     F(S, INT, turn, STABLE, "")                                                                           \
     F(S, INT, records, STABLE, "messages and events")                                                     \
@@ -183,6 +193,7 @@ enum { STABLE, VOLATILE };
     E(EV_CONTEXT, context, DURABLE, EVENT_CONTEXT, "what a call carries has changed")                     \
     E(EV_SUMMARY, summary, DURABLE, EVENT_SUMMARY, "messages were summed up, or could not be")            \
     E(EV_TOOL, tool, DURABLE, EVENT_TOOL, "a tool gave a result")                                         \
+    E(EV_STOPPED, stopped, DURABLE, EVENT_STOPPED, "an agent went in circles, and its turn was ended")    \
     E(EV_SAVED, saved, LIVE, EVENT_SAVED, "a turn is durable: acknowledged by the store")                 \
     E(EV_RESUMED, resumed, DURABLE, EVENT_RESUMED, "a saved session goes on")                             \
     E(EV_UNDONE, undone, DURABLE, EVENT_UNDONE, "a turn was taken back; its messages stay in the store")  \
@@ -211,6 +222,7 @@ struct event {
     enum event_kind kind;
     int64_t seq; /* of this stream: 1, 2, ... */
     double time; /* seconds since the stream began; volatile */
+    struct event_str agent; /* empty: the only one, or nobody */
 #define EVENT_UNION_(kind, name, class, fields, doc) struct event_##name name;
     union {
         EVENT_TABLE(EVENT_UNION_)

@@ -2,13 +2,14 @@
 #include "app/session/session.h"
 #include "app/progress.h"
 #include "app/say.h"
+#include "app/session/agent.h"
 #include "app/session/session_impl.h"
 #include "app/signals.h"
 #include "app/term_filter.h"
 #include "app/thinking.h"
 #include <time.h>
 
-enum { ANSWER = 512, SUMMARY_CTX = 1024, SUMMARY = 512, ROUNDS = 5, CLOSING = 8 };
+enum { ANSWER = 512, SUMMARY_CTX = 1024, SUMMARY = 512, ROUNDS = 4, REPEATS = 3, FAILURES = 3, CLOSING = 8 };
 
 int64_t session_now_ms(void)
 {
@@ -16,6 +17,8 @@ int64_t session_now_ms(void)
     clock_gettime(CLOCK_REALTIME, &t);
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
+
+bool session_cancelled(const struct session *s) { return signals_pending() || s->voice.cancelled; }
 
 bool session_saves(const struct session *s) { return s->keep.keeper != NULL; }
 
@@ -92,9 +95,10 @@ int session_count(void *self, const struct window_item *items, size_t n, int64_t
 static bool is(const char *choice, const char *what) { return choice && strcmp(choice, what) == 0; }
 
 /* What is set aside of a context for the answer, and for summing up; a small one is too small for that. */
-static struct window_limits limits_of(const struct app *a)
+static struct window_limits limits_of(const struct session *s)
 {
-    int64_t ctx = a->info->ctx, n = a->o->max_tokens;
+    const struct app *a = s->a;
+    int64_t ctx = s->role.ctx, n = s->role.answer;
     return (struct window_limits){
         .ctx = ctx, .answer = n > 0 ? n : MAX(1, MIN(ANSWER, ctx / 4)),
         .thinking = a->o->thinking, .closing = a->o->thinking > 1 ? MIN(CLOSING, a->o->thinking - 1) : 0,
@@ -118,7 +122,7 @@ static uint64_t vocabulary_of(const struct app *a)
 
 int session_window(struct session *s, struct err *err)
 {
-    struct window_limits l = limits_of(s->a);
+    struct window_limits l = limits_of(s);
     struct window_count count = {session_count, s};
     int rc = window_open(&s->w, &l, count, err);
     if (rc == 0) return EXIT_DONE;
@@ -135,7 +139,7 @@ void session_tell(struct session *s)
         char what[48] = "";
         if (w.ref.messages > 0) window_ref_name(&w.ref, what);
         struct event e = {.kind = EV_CONTEXT, .context = {
-            .turn = s->a->turns, .change = event_str(name[w.kind]), .what = event_str(what),
+            .turn = s->a->trace.voice->turns, .change = event_str(name[w.kind]), .what = event_str(what),
             .messages = w.ref.messages, .tokens = w.tokens ? w.tokens : w.ref.tokens, .times = w.times}};
         trace_put(&s->a->trace, &e);
         if (w.kind == WINDOW_LEFT)
@@ -237,8 +241,9 @@ static void say_where(struct session *s)
         .version = event_str(""), .engine = event_str(i->maker), .file = event_str(s->a->o->embedded ? "embedded" : ""),
         .model = event_str(i->name), .arch = event_str(i->arch), .types = event_str(i->types),
         .template = event_str(i->template), .backend = event_str(i->backend), .kernels = event_str(i->kernels),
-        .parameters = (int64_t)i->parameters, .vocab = i->vocab, .ctx = i->ctx, .seed = (int64_t)s->a->sampling.seed,
-        .temperature = (double)s->a->sampling.temp}};
+        .parameters = (int64_t)i->parameters, .vocab = i->vocab, .ctx = s->role.ctx,
+        .seed = (int64_t)s->role.sampling.seed,
+        .temperature = (double)s->role.sampling.temp}};
     on_event(s, &e);
     if (!session_saves(s)) s->keep.head.next = 1;
 }
@@ -249,16 +254,30 @@ void session_attach(struct session *s)
     s->texts.keep = &s->keep;
     s->keep.saved = on_saved;
     s->keep.self = s;
-    s->a->trace.note = on_event;
-    s->a->trace.note_self = s;
-    s->a->turns = (int)s->keep.head.turns;
+    s->voice = (struct voice){.name = s->role.name, .agent = s->role.agent, .turns = (int)s->keep.head.turns,
+                              .note = on_event, .self = s};
+    s->a->trace.voice = &s->voice;
+    s->a->turns = s->voice.turns;
     s->recalls = is(s->a->o->recall, "auto") && !is(s->a->info->template, "raw");
+}
+
+struct session_role session_alone(const struct app *a)
+{
+    return (struct session_role){.name = "", .ctx = a->info->ctx, .answer = (int)a->o->max_tokens, .rounds = ROUNDS,
+                                 .repeats = REPEATS, .sampling = a->sampling};
 }
 
 int session_new(struct session *s, struct app *a, const char *system, struct err *err)
 {
+    struct session_role alone = session_alone(a);
+    return session_new_as(s, a, &alone, system, err);
+}
+
+int session_new_as(struct session *s, struct app *a, const struct session_role *role, const char *system,
+                   struct err *err)
+{
     char model[JOURNAL_TITLE + 1];
-    *s = (struct session){.a = a};
+    *s = (struct session){.a = a, .role = *role};
     session_title(a->info->name, strlen(a->info->name), JOURNAL_TITLE, model);
     if (a->keeper && keep_new(&s->keep, a->keeper, model, err)) {
         s->keep = (struct keep){0};
@@ -278,7 +297,7 @@ int session_close(struct session *s)
     if (!s->a) return 0;
     session_close_index(s);
     int lost = keep_close(&s->keep);
-    s->a->trace.note = NULL;
+    if (s->a->trace.voice == &s->voice) s->a->trace.voice = &s->a->trace.own;
     window_close(s->w);
     texts_close(&s->texts);
     prompt_free(&s->prompt);
@@ -312,7 +331,7 @@ static int check_whole(struct session *s, const struct window_call *c, uint64_t 
         return err_set(err, WINDOW_NEVER_FITS,
                        "this turn has %lld tokens: a prompt may have %lld (context %d less %lld for the answer%s), and "
                        "%lld of them are the system message and pins",
-                       (long long)it->ref.tokens, (long long)f.limit, s->a->info->ctx, (long long)f.reserve,
+                       (long long)it->ref.tokens, (long long)f.limit, s->role.ctx, (long long)f.reserve,
                        f.compaction > f.answer ? " or a summary" : "",
                        (long long)(f.part[WINDOW_SYSTEM] + f.part[WINDOW_TOOLS] + f.part[WINDOW_PINNED]));
     }
@@ -343,14 +362,14 @@ static int call_model(struct session *s, uint64_t user, int round, struct turn_r
     if (rc == 0 && prompt_make(&s->prompt, &s->texts, c.items, c.n, err)) rc = WINDOW_NO_MEMORY;
     if (rc) return refused(s, rc, err);
     session_bring_pages(s);
-    int64_t most = c.answer + c.thinking, room = s->a->info->ctx - c.tokens;
-    if (s->a->o->max_tokens <= 0) most = MAX(most, MIN(ANSWER + c.thinking, room));
+    int64_t most = c.answer + c.thinking, room = s->role.ctx - c.tokens;
+    if (s->role.answer <= 0) most = MAX(most, MIN(ANSWER + c.thinking, room));
     const struct text_entry *said = texts_get(&s->texts, user, NULL);
     struct turn_ask ask = {.msgs = s->prompt.msgs, .n_msgs = s->prompt.n, .max_tokens = (int)most,
                            .said = {said ? said->text : NULL, said ? said->len : 0},
                            .round = round, .tools = session_offers_tools(s),
                            .close_thinking = c.thinking > 0 ? close_thinking : NULL, .thinking_self = s,
-                           .ids = session_keeps_pages(s)};
+                           .ids = session_keeps_pages(s), .sampling = &s->role.sampling};
     return turn_run(s->a, &ask, r, err);
 }
 
@@ -376,18 +395,55 @@ static int keep_answer(struct session *s, const struct turn_result *r, struct er
     return 0;
 }
 
-/* The model is asked, and again as long as its answer is a call of a tool; the last time a call is its answer. */
+static void tell_stopped(struct session *s, const struct agent *g, const struct form_call *call)
+{
+    struct event e = {.kind = EV_STOPPED, .stopped = {
+        .turn = s->voice.turns, .reason = event_str(agent_end_name(g->end)), .calls = g->calls,
+        .name = event_str(call->name), .arguments = event_str(call->arguments)}};
+    trace_put(&s->a->trace, &e);
+    say_dim("[stopped after %d calls of tools (%s): %s %s was not called]", g->calls, agent_end_name(g->end),
+            call->name, call->arguments);
+}
+
+/* The model has answered: what the agent makes of that.  *code: an engine error of what was done. */
+static enum agent_effect take_answer(struct session *s, struct agent *g, const struct turn_result *r, int *code,
+                                     struct err *err)
+{
+    struct form_call call = {0};
+    struct buf got = {0};
+    struct agent_event e = {.kind = *code ? AGENT_BROKE : r->end == END_STOP ? AGENT_SAID : AGENT_CUT};
+    bool is_call = e.kind == AGENT_SAID && !r->text.failed && session_offers_tools(s) &&
+                   session_read_call(&r->text, &call);
+    if (is_call) e.call = call.name, e.arguments = call.arguments;
+    enum agent_effect next = agent_on(g, &e);
+    if (next == AGENT_RUN_TOOL) {
+        struct agent_event result = {.kind = AGENT_GOT};
+        int rc = session_make_call(s, &r->text, &call, &got, &result.failed, err);
+        if (rc < 0) *code = turn_refuse(s->a, ENGINE_NO_MEMORY, "refused_host", err);
+        result.text = got.data;
+        result.n = got.len;
+        if (rc < 0 || session_cancelled(s)) result.kind = AGENT_BROKE;
+        next = agent_on(g, &result);
+    } else if (is_call) {
+        tell_stopped(s, g, &call);
+    }
+    if (is_call) forms_call_free(&call);
+    buf_free(&got);
+    return next;
+}
+
+/* The model is asked, and again as long as its answer is a call of a tool; a call that is not made is its answer. */
 static int converse(struct session *s, uint64_t user, struct turn_result *r, struct err *err)
 {
-    int code = 0, called = 1;
-    for (int round = 0; round < ROUNDS && called == 1; round++) {
+    struct agent g;
+    int code = 0, round = 0;
+    agent_begin(&g, &(struct agent_limits){s->role.rounds, s->role.repeats, FAILURES});
+    enum agent_effect next = agent_on(&g, &(struct agent_event){.kind = AGENT_ASKED});
+    while (next == AGENT_CALL_MODEL) {
         buf_free(&r->text);
         ids_free(&r->ids);
-        code = call_model(s, user, round, r, err);
-        bool whole = !code && r->end == END_STOP && !r->text.failed && session_offers_tools(s);
-        called = whole && round + 1 < ROUNDS ? session_answer_call(s, &r->text, err) : 0;
-        if (called < 0) code = turn_refuse(s->a, ENGINE_NO_MEMORY, "refused_host", err);
-        if (signals_pending()) break;
+        code = call_model(s, user, round++, r, err);
+        next = take_answer(s, &g, r, &code, err);
     }
     return code;
 }
@@ -411,9 +467,9 @@ static int try_turn(struct session *s, const char *text, size_t n, struct turn_r
     int rc = window_append(s->w, WINDOW_USER, user, 0, err);
     if (rc == 0) rc = prepare(s, text, n, err);
     if (rc) *code = refused(s, rc, err);
-    if (!rc && signals_pending()) {
+    if (!rc && session_cancelled(s)) {
         r->end = END_CANCELLED;
-        return 128 + signals_pending();
+        return signals_pending() ? 128 + signals_pending() : EXIT_INTERNAL;
     }
     if (!rc) *code = converse(s, user, r, err);
     return turn_exit(*code, r);

@@ -25,8 +25,24 @@
 
 enum { FLIGHT_LINES = 16, FLIGHT_LINE = 700 };
 
+/* What an agent has of its own. */
+struct session_role {
+    const char *name;         /* among several; "": the only one.  It must outlive the session, and so must the tools */
+    int agent;                /* its number, for the engine's figures */
+    int ctx;                  /* tokens of its context, at most the engine's */
+    int answer;               /* tokens of an answer; 0: what the context leaves */
+    int rounds;               /* calls of tools in a turn */
+    int repeats;              /* times that the same call is made in a turn */
+    struct sampling sampling; /* the seed of the first turn in it */
+    const char *const *tools; /* of assets/forms/tools.json, beside those of its own memory */
+    int n_tools;
+};
+struct session_role session_alone(const struct app *a); /* as the program's options say */
+
 struct session {
     struct app *a;
+    struct session_role role;
+    struct voice voice;          /* of its events */
     struct window *w;
     struct texts texts;
     struct prompt prompt;
@@ -60,8 +76,12 @@ struct session {
 
 /* A new session.  system: NULL or its text.  An exit status, with err filled if it is not EXIT_DONE. */
 int session_new(struct session *s, struct app *a, const char *system, struct err *err);
+int session_new_as(struct session *s, struct app *a, const struct session_role *role, const char *system,
+                   struct err *err);
 /* A saved one, by the beginning of its id or "last".  system: NULL (as it was), or another. */
 int session_resume(struct session *s, struct app *a, const char *name, const char *system, struct err *err);
+int session_resume_as(struct session *s, struct app *a, const struct session_role *role, const char *name,
+                      const char *system, struct err *err);
 /* Waits for what is being saved.  Returns how many turns could not be. */
 int session_close(struct session *s);
 

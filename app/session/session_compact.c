@@ -228,7 +228,7 @@ static void tell(struct session *s, const struct compaction *c, bool done)
     if (ref->messages > 0) window_ref_name(ref, what);
     const char *by = !done ? "nobody" : c->extract ? "extract" : "model";
     struct event e = {.kind = EV_SUMMARY, .summary = {
-        .turn = s->a->turns + 1, .by = event_str(by), .reason = event_str(c->reason), .what = event_str(what),
+        .turn = s->a->trace.voice->turns + 1, .by = event_str(by), .reason = event_str(c->reason), .what = event_str(what),
         .prompt_tokens = c->p.tokens, .prefill_tokens = c->p.prefill, .tokens = done ? c->result.tokens : 0,
         .items = done ? (int64_t)c->result.items : 0, .dropped = done ? (int64_t)c->result.dropped : 0,
         .text = {done && c->text.data ? c->text.data : "", done ? c->text.len : 0}}};

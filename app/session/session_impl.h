@@ -25,8 +25,10 @@ int session_recalled(struct session *s, const char *query, size_t n, const struc
                      struct err *err);
 bool session_offers_tools(const struct session *s);
 int session_offer_tools(struct session *s, struct err *err); /* from the next call on */
-/* If the answer is a call of a tool: it and its result enter.  1: so it is; 0: it is no call; -1: err. */
-int session_answer_call(struct session *s, const struct buf *answer, struct err *err);
+bool session_read_call(const struct buf *answer, struct form_call *call); /* behind what was thought */
+/* The call that the answer is, is made: it and its result enter.  got: what the model sees of it. */
+int session_make_call(struct session *s, const struct buf *answer, const struct form_call *call, struct buf *got,
+                      bool *failed, struct err *err);
 /* session_quotes.c */
 /* Of what was found those stay that say more than the question does, and of those that say the same, but for a label
  * ("Noted: ..."), one: the person's own, or else the better. */
@@ -45,4 +47,5 @@ void session_keep_pages(struct session *s, const struct ids *ids); /* of the tur
 void session_bring_pages(struct session *s); /* before a call whose messages are in s->prompt */
 void session_close_snap(struct session *s);
 bool session_saves(const struct session *s);
+bool session_cancelled(const struct session *s);
 #endif

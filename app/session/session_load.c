@@ -210,7 +210,14 @@ static int adopt(struct session *s, struct app *a, struct err *err)
 
 int session_resume(struct session *s, struct app *a, const char *name, const char *system, struct err *err)
 {
-    *s = (struct session){.a = a};
+    struct session_role alone = session_alone(a);
+    return session_resume_as(s, a, &alone, name, system, err);
+}
+
+int session_resume_as(struct session *s, struct app *a, const struct session_role *role, const char *name,
+                      const char *system, struct err *err)
+{
+    *s = (struct session){.a = a, .role = *role};
     if (!a->keeper) return err_set(err, EXIT_USAGE, "sessions are not saved here (--no-save): none can be resumed");
     int rc = keep_open(&s->keep, a->keeper, name, err);
     if (rc) {
@@ -279,7 +286,7 @@ int session_undo(struct session *s, struct buf *text, struct err *err)
     if (go_back(s, newest.user, text, err)) return -1;
     tell_front(&before, s->w);
     s->keep.head.turns--;
-    s->a->turns = (int)s->keep.head.turns;
+    s->a->turns = s->voice.turns = (int)s->keep.head.turns;
     uint64_t last = s->keep.head.next - 1;
     session_mark(s, JOURNAL_UNDONE, newest.user, last);
     window_ref_name(&(struct window_ref){.first = newest.user, .last = last}, what);
@@ -299,6 +306,7 @@ int session_fork(struct session *s, uint32_t turn, struct err *err)
 {
     struct journal_fork f = {.turn = turn, .time_ms = session_now_ms()};
     struct app *a = s->a;
+    struct session_role role = s->role;
     char name[2 * STORE_SESSION_ID + 1], old[2 * STORE_SESSION_ID + 1];
     if (!session_saves(s)) return err_set(err, -1, "this session is not saved: it cannot be forked");
     if (turn > s->keep.head.turns)
@@ -311,8 +319,8 @@ int session_fork(struct session *s, uint32_t turn, struct err *err)
     journal_id_text(f.from, old);
     journal_id_text(f.to, name);
     session_close(s);
-    if (session_resume(s, a, name, NULL, err) == EXIT_DONE) return 0;
+    if (session_resume_as(s, a, &role, name, NULL, err) == EXIT_DONE) return 0;
     session_close(s);
-    if (session_resume(s, a, old, NULL, NULL) != EXIT_DONE) session_close(s); /* then s->w is NULL */
+    if (session_resume_as(s, a, &role, old, NULL, NULL) != EXIT_DONE) session_close(s); /* then s->w is NULL */
     return -1;
 }

@@ -371,21 +371,25 @@ int session_offer_tools(struct session *s, struct err *err)
     return rc;
 }
 
-int session_answer_call(struct session *s, const struct buf *answer, struct err *err)
+bool session_read_call(const struct buf *answer, struct form_call *call)
 {
-    struct form_call call;
-    struct result r = {.by = "model"};
     const char *text = answer->data ? answer->data : "";
-    size_t at = thinking_end(text, answer->len), n = answer->len - at;
-    text += at;
-    if (forms_read_call(text, n, &call, NULL)) return 0;
-    r.name = call.name;
-    run_call(s, &call, &r);
-    tell(s, &r, call.arguments);
-    int rc = append(s, text, n, &r, err);
-    buf_free(&r.text);
-    forms_call_free(&call);
-    return rc ? -1 : 1;
+    size_t at = thinking_end(text, answer->len);
+    return forms_read_call(text + at, answer->len - at, call, NULL) == 0;
+}
+
+int session_make_call(struct session *s, const struct buf *answer, const struct form_call *call, struct buf *got,
+                      bool *failed, struct err *err)
+{
+    struct result r = {.by = "model", .name = call->name};
+    const char *text = answer->data ? answer->data : "";
+    size_t at = thinking_end(text, answer->len);
+    run_call(s, call, &r);
+    tell(s, &r, call->arguments);
+    int rc = append(s, text + at, answer->len - at, &r, err);
+    *failed = r.failed;
+    *got = r.text;
+    return rc ? -1 : 0;
 }
 
 /* ---------------------------------------------------------------- attach */

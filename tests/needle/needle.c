@@ -97,8 +97,8 @@ static int one_dialogue(struct app *a, struct way *w, int turns)
         fprintf(stderr, "needle: %s\n", err.text);
         return -1;
     }
-    a->trace.note = on_event; /* events are counted, not kept */
-    a->trace.note_self = w;
+    a->trace.voice->note = on_event; /* events are counted, not kept */
+    a->trace.voice->self = w;
     needle_begin(&d);
     int rc = say(&s, d.said, d.noted);
     for (int turn = 2; turn < turns && rc == EXIT_DONE; turn++) {
