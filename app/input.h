@@ -22,6 +22,9 @@ void input_close(struct input *in);
  * valid until the next call.  INPUT_FAILED: err says why (a line over the limit, a read that failed). */
 enum input_result input_line(struct input *in, const char **line, size_t *n, struct err *err);
 
+/* The line that was just given will be given again. */
+static inline void input_again(struct input *in) { in->given = 0; }
+
 /* All bytes up to the end.  patient: a terminal on stderr is told what is waited for, after two seconds
  * without a byte. */
 enum input_result input_all(int fd, size_t limit, const char *what, bool patient, struct buf *out, struct err *err);
