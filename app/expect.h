@@ -1,7 +1,7 @@
 /* expect.h - what a script expects: /expect of the last answer, /assert of a figure.
  *
  *     /expect ship                      the answer has these bytes somewhere
- *     /expect /^ship( of .*)?$/i        a PCRE2 pattern matches it; ^ and $ are for each line, i: letters of either case
+ *     /expect /^ship( of .*)?$/i        a PCRE2 pattern matches it; ^ and $ are for each line, i: in either case
  *     /expect \/usr                     a '\' in front is dropped: for a plain text that begins with '/' or '\'
  *     /assert context.tokens <= 4K      OP is = != < <= > >=; VALUE a number, with K, M or G of 1024 or with %, which
  *                                       is hundredths: a share of one half is 50%.  = compares exactly

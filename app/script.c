@@ -158,7 +158,7 @@ static enum script_result turn(struct script *s, const char *line, size_t n, str
         trim(&line, &n);
         if (!has_word || n > 0)
             return bad(s, 0, err, "<< is for a turn of several lines and needs the word that ends it, of at most %d "
-                       "letters, digits, _ and -, and nothing more; a turn that begins so is written \\<<", SCRIPT_NAME);
+                       "letters, digits, _ and -, and no more; a turn that begins so is written \\<<", SCRIPT_NAME);
         return here_document(s, word, item, err);
     }
     if (begins(line, n, "\\")) line++, n--;
@@ -183,8 +183,8 @@ static enum script_result command(struct script *s, const char *line, size_t n, 
                                   struct err *err)
 {
     if (!take_word(&line, &n, s->name))
-        return bad(s, 0, err, "/ needs a command's name, of at most %d letters, digits, _ and -, and a blank behind it; "
-                   "a turn that begins so is written \\/", SCRIPT_NAME);
+        return bad(s, 0, err, "/ needs a command's name, of at most %d letters, digits, _ and -, and a blank behind "
+                   "it; a turn that begins so is written \\/", SCRIPT_NAME);
     trim(&line, &n);
     item->kind = SCRIPT_COMMAND;
     item->text = line;

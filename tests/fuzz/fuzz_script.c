@@ -2,9 +2,10 @@
  *
  * covers: app/script.c app/expect.c
  *
- * What must hold: from a descriptor the items are those from the text; they stand in the order of their lines; a turn is
- * UTF-8 without NUL and never empty; an error is one line that names its line; and each item written as a script again
- * is read as the same item.  What /expect and /assert make of it is told in one line too; the last turn is the answer. */
+ * What must hold: from a descriptor the items are those from the text; they stand in the order of their lines; a turn
+ * is UTF-8 without NUL and never empty; an error is one line that names its line; and each item written as a script
+ * again is read as the same item.  What /expect and /assert make of it is told in one line too; the last turn is the
+ * answer. */
 #include "app/expect.h"
 #include "app/script.h"
 #include "engine/text.h"
