@@ -1,4 +1,5 @@
 /* The tools on files: what each gives, each error, and random edits against a plain model. */
+#include "memory/forms.h"
 #include "tests/tool_rig.h"
 
 static struct rig rig;
@@ -223,9 +224,39 @@ TEST(search_is_bounded)
 TEST(the_table_is_what_it_says)
 {
     for (int i = 0; i < tools_count; i++) CHECK(tool_find(tools_table[i].name) == &tools_table[i]);
-    CHECK(!tool_find("shell") && !tool_find("") && !tool_find("reads"));
-    CHECK(!tool_find("calculator")->in_job && tool_find("read")->in_job);
+    CHECK(!tool_find("") && !tool_find("reads") && !tool_find("rea"));
+    for (int i = 0; i < tools_count; i++) {
+        const struct tool *t = &tools_table[i];
+        CHECK_EQ(t->run != NULL, t->place == TOOL_HERE || t->place == TOOL_JAILED);
+        CHECK_EQ(t->command != NULL, t->place == TOOL_COMMAND);
+        CHECK(t->effect == 0 || t->place == TOOL_JAILED || t->place == TOOL_COMMAND);
+    }
     CHECK_EQ(tool_find("write")->effect, TOOL_WRITES);
+    CHECK_EQ(tool_find("shell")->effect, TOOL_RUNS);
+}
+
+TEST(every_tool_of_the_forms_has_its_row)
+{
+    int n;
+    const struct form_tool *form = forms_tools(&n);
+    CHECK_EQ(n, tools_count);
+    for (int i = 0; i < n; i++) CHECK(tool_find(form[i].name));
+}
+
+TEST(shell_hands_its_command_over_as_it_is)
+{
+    const char *argv[TOOL_ARGV];
+    struct err err = {0};
+    json_t *good = json_pack("{s:s}", "command", "a 'b' $(c)"), *bad = json_pack("{s:i}", "command", 3);
+    CHECK_EQ(tool_find("shell")->command(good, argv, &err), 0);
+    CHECK_STR(argv[0], "/bin/sh");
+    CHECK_STR(argv[1], "-c");
+    CHECK_STR(argv[2], "a 'b' $(c)");
+    CHECK(!argv[3]);
+    CHECK_EQ(tool_shell(bad, argv, &err), -1);
+    CHECK_STR(err.text, "command is not a text");
+    json_decref(good);
+    json_decref(bad);
 }
 
 CHECK_MAIN

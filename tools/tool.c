@@ -7,12 +7,16 @@
 enum { PLACES_MAX = 100 };
 
 const struct tool tools_table[] = {
-    {"read", TOOL_READS, true, tool_read},
-    {"write", TOOL_WRITES, true, tool_write},
-    {"edit", TOOL_READS | TOOL_WRITES, true, tool_edit},
-    {"list", TOOL_READS, true, tool_list},
-    {"search", TOOL_READS, true, tool_search},
-    {"calculator", 0, false, tool_calculator},
+    {"read", TOOL_READS, TOOL_JAILED, tool_read, NULL},
+    {"write", TOOL_WRITES, TOOL_JAILED, tool_write, NULL},
+    {"edit", TOOL_READS | TOOL_WRITES, TOOL_JAILED, tool_edit, NULL},
+    {"list", TOOL_READS, TOOL_JAILED, tool_list, NULL},
+    {"search", TOOL_READS, TOOL_JAILED, tool_search, NULL},
+    {"shell", TOOL_RUNS, TOOL_COMMAND, NULL, tool_shell},
+    {"calculator", 0, TOOL_HERE, tool_calculator, NULL},
+    {"recall", 0, TOOL_APP, NULL, NULL},
+    {"artifact", 0, TOOL_APP, NULL, NULL},
+    {"ask", 0, TOOL_APP, NULL, NULL},
 };
 const int tools_count = COUNT_OF(tools_table);
 

@@ -3,8 +3,8 @@
  *     call (name, arguments) --tool_find()--> row --run()--> text in the sink, and a verdict
  *
  * Names and arguments are those of assets/forms/tools.json.  The caller has checked the call against it; a tool looks
- * again at what it needs, since arguments are a model's words.  Shell, recall, artifact and ask are not in this table:
- * they are not made of files and figures, and live with what they need.
+ * again at what it needs, since arguments are a model's words.  Every tool has its row, so that what it does to the
+ * world is said in one place; where it is done differs (enum tool_place), and tools/run.h starts it there.
  *
  * The result is a stream of any length: the caller clips it (tools/clip.h).  A failure is one line "error: ..." at its
  * end.  Names of files that a tool speaks of are escaped (tools/escape.h); bytes out of files are given as they are. */
@@ -14,6 +14,7 @@
 #include <jansson.h>
 #include <sys/stat.h>
 
+enum { TOOL_ARGV = 4 };
 enum { TOOL_READS = 1, TOOL_WRITES = 2, TOOL_RUNS = 4 }; /* what it does to the world; 0: nothing */
 
 struct tool_limits {
@@ -31,13 +32,22 @@ struct tool_context {
     void *self;
 };
 
+enum tool_place {
+    TOOL_HERE,    /* run(), in the program: it touches nothing */
+    TOOL_JAILED,  /* run(), in a jailed process of its own */
+    TOOL_COMMAND, /* another program, which command() names, in jail */
+    TOOL_APP      /* the application, which has what it needs: the session's memory, the person */
+};
+
 enum tool_verdict { TOOL_DONE, TOOL_FAILED, TOOL_STOPPED /* the sink had enough */ };
 
 struct tool {
     const char *name;
     unsigned effect;
-    bool in_job; /* it must run in a jailed process of its own; else it may run in the program */
+    enum tool_place place;
     enum tool_verdict (*run)(const struct tool_context *c, const json_t *arguments);
+    /* argv, which points into the arguments, NULL at its end.  0, or -1 and err. */
+    int (*command)(const json_t *arguments, const char *argv[TOOL_ARGV], struct err *err);
 };
 
 extern const struct tool tools_table[];
@@ -50,6 +60,7 @@ enum tool_verdict tool_edit(const struct tool_context *c, const json_t *argument
 enum tool_verdict tool_list(const struct tool_context *c, const json_t *arguments);
 enum tool_verdict tool_search(const struct tool_context *c, const json_t *arguments);
 enum tool_verdict tool_calculator(const struct tool_context *c, const json_t *arguments);
+int tool_shell(const json_t *arguments, const char *argv[TOOL_ARGV], struct err *err);
 
 /* ------------------------------------------------------------------ what tools share */
 
