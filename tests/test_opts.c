@@ -198,6 +198,25 @@ TEST(opts_take_sizes_and_shares)
     REFUSED("is not one of none|reserve", "--naive", "hope");
 }
 
+/* Rights come from the command line alone: no variable that a parent left behind gives any. */
+TEST(opts_of_tools_are_flags_without_variables)
+{
+    CHECK_EQ(PARSE("--workspace", "/work", "--tools=read,shell", "--allow", "shell:git"), 0);
+    CHECK_STR(o.workspace, "/work");
+    CHECK_STR(o.tools, "read,shell");
+    CHECK_STR(o.allow, "shell:git");
+    static const char *const name[] = {"PLIMSOLL_WORKSPACE", "PLIMSOLL_TOOLS", "PLIMSOLL_ALLOW"};
+    for (size_t i = 0; i < COUNT_OF(name); i++) {
+        variable = name[i], value = "all";
+        CHECK_EQ(PARSE("--tools", "read"), 0);
+        CHECK(!o.workspace && !o.allow);
+        CHECK_STR(o.tools, "read");
+        CHECK_EQ(parse_list(NULL, 0), 0);
+        CHECK(!o.tools);
+    }
+    variable = NULL;
+}
+
 TEST(opts_help_shows_every_flag_variable_and_default)
 {
     struct buf b = {0};
