@@ -6,7 +6,7 @@
 #include "app/signals.h"
 #include "engine/hostmem.h"
 #include "memory/forms.h"
-#include "tools/job.h"
+#include "tools/run.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
     struct opts o;
     struct app a;
     struct err err = {0};
-    if (argc > 1 && strcmp(argv[1], "--jail") == 0) job_guard(NULL);
+    if (argc > 1 && strcmp(argv[1], "--jail") == 0) job_guard(tool_run_jobs);
     fill_standard_descriptors();
     hostmem_return_large();
     signals_ignore_pipe();
