@@ -44,8 +44,9 @@ struct crew_agent {
 struct crew_task { /* of sequential, and a node of a graph */
     char *name;
     int agent;
-    char *text;        /* {input}: the person's words; {NAME}: what the task NAME gave, which must be among needs */
-    int needs[CREW_TASKS];
+    char *text;        /* {input}: the person's words; {NAME}: what the task NAME gave, which is among needs; no other
+                        * {word} of letters, digits, _ and - is in it */
+    int needs[CREW_TASKS]; /* sequential: earlier ones; graph: any, itself too */
     int n_needs;
 };
 
@@ -63,11 +64,12 @@ struct crew {
     struct crew_agent *agent;
     int n_agents;
     enum flow_kind flow;
-    int members[CREW_AGENTS]; /* those who speak, work or debate, in their order */
+    int members[CREW_AGENTS]; /* those who speak, work or debate, in their order, each once; the lead is none of them,
+                               * but in a map may be.  single, map: one.  sequential, graph: none */
     int n_members;
-    int lead;          /* who selects, supervises, judges or reduces; -1: nobody (a rule selects) */
+    int lead;          /* who selects, supervises, judges or reduces; -1: nobody (a rule selects, or it is not led) */
     int steps;         /* asks at most in one run, retries among them; 1 or more */
-    int rounds;        /* of a debate, or of a group chat (0: until steps) */
+    int rounds;        /* of a debate (1 or more), or of a group chat (0: until steps) */
     int retries;       /* of an ask that failed */
     int handover;      /* tokens of what passes from one to another; 0: as much as a result may have */
     int parallel;      /* asks at once; 0: as many as the ledger holds */
@@ -82,9 +84,11 @@ struct crew {
     int n_edges;
 };
 
-/* text: n bytes of a file called name.  0, or -1 with "name:line:column: what is wrong and what to do". */
+/* text: n bytes of a file called name.  0, or -1 with "name:line:column: what is wrong and what to do"; out is then
+ * empty.  A text loses the newlines at its end if it was written as a block (|, >). */
 int crew_read(const char *text, size_t n, const char *name, struct crew *out, struct err *err);
-/* A file, or the name of one of those that are part of the program ("debate": assets/crews/debate.yaml). */
+/* A regular file, or the name of one of those that are part of the program ("debate": assets/crews/debate.yaml; a
+ * file of such a name is "./debate"). */
 int crew_load(const char *path, struct crew *out, struct err *err);
 void crew_free(struct crew *c);
 
