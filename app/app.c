@@ -9,6 +9,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+enum { AT_ONCE = 8 }; /* sequences of a crew, where nobody says how many */
+
 /* ---------------------------------------------------------------- words for outcomes */
 
 int app_exit(int engine_error)
@@ -38,6 +40,8 @@ static const char *reason_of(int code)
 {
     if (code == EXIT_DONE) return "completed";
     if (code == EXIT_USAGE) return "input_error";
+    if (code == EXIT_DENIED) return "tool_error";
+    if (code == EXIT_UNMET) return "unmet";
     if (code == EXIT_REFUSED) return "refused_kv";
     return code > 128 ? "cancelled" : "internal";
 }
@@ -105,6 +109,21 @@ static enum naive_policy naive_policy(const struct opts *o)
     return (enum naive_policy)p;
 }
 
+/* Sequences at once, and tokens of the pool: of a crew, all the agents' contexts, so that one's pages are still there
+ * when its turn comes again. */
+static void size_for_crew(const struct app *a, struct engine_config *cfg)
+{
+    const struct crew *c = &a->crew;
+    bool at_once = c->flow == FLOW_MAP || c->flow == FLOW_SUPERVISOR;
+    int seqs = a->o->parallel > 0 ? (int)a->o->parallel : c->parallel > 0 ? c->parallel : AT_ONCE;
+    int ctx = 0;
+    if (c->n_agents == 0) return;
+    for (int i = 0; i < c->n_agents; i++) ctx = c->agent[i].context > 0 && ctx >= 0 ? MAX(ctx, c->agent[i].context) : -1;
+    cfg->max_seqs = at_once ? seqs : 1;
+    if (cfg->ctx == 0 && ctx > 0) cfg->ctx = ctx;
+    if (cfg->ctx > 0) cfg->pool_tokens = (uint64_t)cfg->ctx * (uint64_t)MAX(cfg->max_seqs, MIN(c->n_agents, AT_ONCE));
+}
+
 static int open_engine(struct app *a, struct err *err)
 {
     const struct opts *o = a->o;
@@ -120,6 +139,7 @@ static int open_engine(struct app *a, struct err *err)
         .naive = naive_policy(o), .overcommit = o->overcommit, .park_bytes = (uint64_t)o->park,
         .progress = on_load, .progress_self = &loading,
     };
+    size_for_crew(a, &cfg);
     if (o->template_name) {
         if (template_by_name(o->template_name, &kind))
             return err_set(err, EXIT_USAGE, "--template: no such form: %.60s", o->template_name);
@@ -175,7 +195,11 @@ int app_open(struct app *a, const struct opts *o, const struct engine_ops *ops, 
     out_init(&a->answers, STDOUT_FILENO);
     const char *keep[] = {o->model, o->script_file, o->nll};
     if (trace_open(&a->trace, o->json ? &a->answers : NULL, o->trace, keep, COUNT_OF(keep), err)) return EXIT_USAGE;
-    int code = set_sampling(a, err) ? EXIT_INTERNAL : open_store(a, err);
+    int code = set_sampling(a, err) ? EXIT_INTERNAL : EXIT_DONE;
+    if (code == EXIT_DONE && o->crew && crew_load(o->crew, &a->crew, err)) code = EXIT_USAGE;
+    bool person = !o->prompt && !o->script && isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+    if (code == EXIT_DONE && toolbox_open(&a->toolbox, a, person, err)) code = EXIT_USAGE;
+    if (code == EXIT_DONE) code = open_store(a, err);
     if (code == EXIT_DONE) code = open_engine(a, err);
     if (code == EXIT_DONE && signals_open(err)) code = EXIT_INTERNAL;
     if (code == EXIT_DONE && a->info->ctx_trained > 0 && a->info->ctx > a->info->ctx_trained)
@@ -228,6 +252,9 @@ static int stream_status(struct app *a, const struct out *o, const char *name, i
 int app_close(struct app *a, int code)
 {
     bool told_answers = false, told_trace = false;
+    if (a->toolbox.rights) toolbox_say_denied(&a->toolbox);
+    if (code == EXIT_DONE && toolbox_denied(&a->toolbox) > 0 && !a->toolbox.approve) code = EXIT_DENIED;
+    toolbox_close(&a->toolbox);
     code = stream_status(a, &a->answers, "stdout", code, &told_answers);
     code = stream_status(a, &a->trace.file, "the --trace file", code, &told_trace);
     const char *reason = a->reason ? a->reason : reason_of(code);
@@ -238,6 +265,7 @@ int app_close(struct app *a, int code)
     keeper_close(a->keeper);
     if (a->engine) a->ops->close(a->engine);
     free(a->advice);
+    crew_free(&a->crew);
     code = stream_status(a, &a->answers, "stdout", code, &told_answers);
     return stream_status(a, &a->trace.file, "the --trace file", code, &told_trace);
 }

@@ -2,13 +2,15 @@
 #ifndef APP_H
 #define APP_H
 #include "app/opts.h"
+#include "app/session/crew.h"
+#include "app/session/toolbox.h"
 #include "app/out.h"
 #include "app/trace.h"
 #include "engine/engine.h"
 #include "memory/keeper.h"
 
 /* The program's exit status (signals: 128 + number; 141: the reader of stdout left). */
-enum { EXIT_DONE = 0, EXIT_INTERNAL = 1, EXIT_USAGE = 2, EXIT_REFUSED = 3, EXIT_ENGINE = 4 };
+enum { EXIT_DONE = 0, EXIT_INTERNAL = 1, EXIT_USAGE = 2, EXIT_REFUSED = 3, EXIT_ENGINE = 4, EXIT_DENIED = 5, EXIT_UNMET = 6 };
 
 enum { APP_EVENTS = 256 };
 
@@ -22,6 +24,8 @@ struct app {
     struct trace trace;
     int turns;                /* admitted so far */
     char *advice;             /* lines for stderr after the one that says why it did not open; owned */
+    struct crew crew;         /* of --crew; else without agents */
+    struct toolbox toolbox;
     struct keeper *keeper;    /* where sessions are saved; NULL: they are not */
     struct engine_event ev[APP_EVENTS]; /* of the last pass */
     bool lockstep;            /* results of jobs come at the step after their call, whatever time they take */
@@ -40,7 +44,7 @@ int app_close(struct app *a, int code);
 /* One pass of the engine: a->ev, and what engine_ops.step() returns.  For a turn among several (strand.h) the others
  * go on meanwhile, and it is one pass for all. */
 int app_step(struct app *a, struct err *err);
-/* Before a look at a job: how many ms to wait for it at most, -1: until it is over.  Others go on meanwhile. */
+/* Before a look at a job: how many ms to wait for it at most.  Others go on meanwhile (not with a->lockstep). */
 int app_pause(struct app *a);
 bool app_in_company(void); /* this is a turn among several that go on at once */
 

@@ -35,11 +35,12 @@ static void do_clear(struct console *c, const char *arg, size_t n)
 {
     struct err err = {0};
     struct buf system = {0};
-    const struct text_entry *e = session_system_text(&c->s);
+    const struct text_entry *e = session_system_text(c->s);
     (void)arg, (void)n;
     if (e) buf_put(&system, e->text, e->len);
-    face_leave(c->a, &c->s, EXIT_DONE);
-    if (session_new(&c->s, c->a, system.data, &err) != EXIT_DONE) {
+    struct session_role role = c->s->role;
+    console_leave(c);
+    if (session_new_as(c->s, c->a, &role, system.data, &err) != EXIT_DONE) {
         app_error(c->a, "open", err.text);
         c->status = EXIT_INTERNAL;
         c->quit = true;
@@ -52,10 +53,10 @@ static void do_clear(struct console *c, const char *arg, size_t n)
 static void do_system(struct console *c, const char *arg, size_t n)
 {
     struct err err = {0};
-    const struct text_entry *e = session_system_text(&c->s);
+    const struct text_entry *e = session_system_text(c->s);
     if (n == 0 && e) say("%.*s", (int)MIN(e->len, (size_t)1000), e->text);
     else if (n == 0) say("there is no system message; /system TEXT sets one");
-    else if (session_system(&c->s, arg, n, &err)) command_complain(&err);
+    else if (session_system(c->s, arg, n, &err)) command_complain(&err);
     else say_dim("the system message is set; the conversation goes on under it");
 }
 
@@ -64,7 +65,7 @@ static void do_summary(struct console *c, const char *arg, size_t n)
     struct err err = {0};
     struct buf diff = {0};
     (void)arg, (void)n;
-    const struct text_entry *e = session_summary(&c->s, &diff, &err);
+    const struct text_entry *e = session_summary(c->s, &diff, &err);
     if (!e) command_complain(&err);
     else command_text("the summary in force:", e->text, e->len);
     if (e && diff.len > 0) command_text("since the one before:", diff.data, diff.len);
@@ -75,8 +76,8 @@ static void do_compact(struct console *c, const char *arg, size_t n)
 {
     struct err err = {0};
     (void)arg, (void)n;
-    if (session_compact(&c->s, &err)) command_complain(&err);
-    else if (session_save(&c->s, &err)) command_complain(&err);
+    if (session_compact(c->s, &err)) command_complain(&err);
+    else if (session_save(c->s, &err)) command_complain(&err);
     c->growth = (struct forecast_agent){0};
 }
 
@@ -88,9 +89,9 @@ static void do_undo(struct console *c, const char *arg, size_t n)
         say_error("/undo takes back the last turn, /undo summary the last summary");
         return;
     }
-    if (summary ? session_undo_summary(&c->s, &err) : session_undo(&c->s, NULL, &err)) command_complain(&err);
+    if (summary ? session_undo_summary(c->s, &err) : session_undo(c->s, NULL, &err)) command_complain(&err);
     else if (summary) say_dim("the summary is out; what it summed up is in the context again");
-    else say_dim("the last turn is taken back: %u are left", c->s.keep.head.turns);
+    else say_dim("the last turn is taken back: %u are left", c->s->keep.head.turns);
     c->growth = (struct forecast_agent){0};
 }
 
@@ -99,7 +100,7 @@ static void do_again(struct console *c, const char *arg, size_t n)
 {
     struct err err = {0};
     struct buf said = {0};
-    if (session_undo(&c->s, &said, &err)) command_complain(&err);
+    if (session_undo(c->s, &said, &err)) command_complain(&err);
     else if (n > 0) console_ask(c, arg, n);
     else console_ask(c, said.data ? said.data : "", said.len);
     buf_free(&said);
@@ -122,7 +123,7 @@ static void do_pin(struct console *c, const char *arg, size_t n)
     struct err err = {0};
     uint64_t id;
     if (n == 0) say_error("/pin TEXT keeps it in every call, word by word, until /unpin");
-    else if (session_pin(&c->s, arg, n, &id, &err)) command_complain(&err);
+    else if (session_pin(c->s, arg, n, &id, &err)) command_complain(&err);
     else say_dim("pinned as %" PRIu64 "; /unpin %" PRIu64 " takes it out", id, id);
 }
 
@@ -131,7 +132,7 @@ static void do_unpin(struct console *c, const char *arg, size_t n)
     struct err err = {0};
     uint64_t id;
     if (!command_number(arg, n, UINT64_MAX / 16, &id)) say_error("/unpin NUMBER, as /pin gave it");
-    else if (session_unpin(&c->s, id, &err)) command_complain(&err);
+    else if (session_unpin(c->s, id, &err)) command_complain(&err);
     else say_dim("taken out");
 }
 
@@ -149,11 +150,11 @@ static void do_task(struct console *c, const char *arg, size_t n)
     struct form_record r;
     bool any;
     if (n > 0) {
-        if (session_task(&c->s, arg, n, &err)) command_complain(&err);
+        if (session_task(c->s, arg, n, &err)) command_complain(&err);
         else say_dim("noted; /task lists what is open, /done NUMBER closes one");
         return;
     }
-    if (session_tasks(&c->s, &r, &any)) say_error("the list of tasks is damaged");
+    if (session_tasks(c->s, &r, &any)) say_error("the list of tasks is damaged");
     else if (!any) say("no task was noted; /task TEXT does");
     if (!any) return;
     say_tasks("done", &r.section[RECORD_DONE], false);
@@ -166,7 +167,7 @@ static void do_done(struct console *c, const char *arg, size_t n)
     struct err err = {0};
     uint64_t which;
     if (!command_number(arg, n, 1 << 20, &which)) say_error("/done NUMBER, as /task lists it");
-    else if (session_task_done(&c->s, (size_t)which, &err)) command_complain(&err);
+    else if (session_task_done(c->s, (size_t)which, &err)) command_complain(&err);
     else say_dim("done");
 }
 
@@ -206,6 +207,22 @@ static const struct { const char *name, *help; command *run; } commands[] = {
     {"/export", "FILE: write this session as JSON Lines; FILE md: as Markdown", command_export},
     {"/delete", "SESSION: another one than this, for good", command_delete},
     {"/stats", "model, memory, context", command_stats},
+    {"/agents", "who there is, what each carries", command_agents},
+    {"/use", "AGENT: commands are about this one", command_use},
+    {"/tools", "those that are on; off NAME: not any more", command_tools},
+    {"/tokens", "TEXT: how many it has; alone: of the last turn", command_tokens},
+    {"/memory", "the engine's memory, by owner", command_memory},
+    {"/view", "[AGENT]: the exact text of its next call", command_view},
+    {"/limit", "answer N, rounds N or repeats N; alone: the limits", command_limit},
+    {"/policy", "recall auto or ask; alone: the policies in force", command_policy},
+    {"/model", "the model", command_model},
+    {"/plan", "what the next turn may take, and whether it fits", command_plan},
+    {"/save", "now, and wait for it", command_save},
+    {"/wait", "for what goes on in the background", command_wait},
+    {"/expect", "PATTERN: the last answer has it, or a script ends here", command_expect},
+    {"/assert", "FIGURE OP VALUE: it holds, or a script ends here", command_assert},
+    {"/isolate", "the last turn that failed again, alone", command_isolate},
+    {"/bisect", "what of the policies, tools and agents at once makes this script fail", command_bisect},
     {"/quit", "leave (so does Ctrl-D)", do_quit},
 };
 

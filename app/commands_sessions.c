@@ -28,12 +28,12 @@ void command_sessions(struct console *c, const char *arg, size_t n)
     struct err err = {0};
     struct listing l = {0};
     (void)arg, (void)n;
-    if (!c->s.keep.keeper) {
+    if (!c->s->keep.keeper) {
         say_error("sessions are not saved here");
         return;
     }
-    session_settle(&c->s);
-    if (keep_call(&c->s.keep, list, &l, &err)) command_complain(&err);
+    session_settle(c->s);
+    if (keep_call(&c->s->keep, list, &l, &err)) command_complain(&err);
     for (size_t i = 0; i < l.n; i++) {
         char id[2 * STORE_SESSION_ID + 1], when[32];
         time_t t = (time_t)(l.head[i].updated_ms / 1000);
@@ -41,7 +41,7 @@ void command_sessions(struct console *c, const char *arg, size_t n)
         journal_id_text(l.head[i].id, id);
         strftime(when, sizeof when, "%Y-%m-%d %H:%M", localtime_r(&t, &tm));
         say("%.8s  %s  %4u turns  %s%s", id, when, l.head[i].turns, l.head[i].title,
-            memcmp(l.head[i].id, c->s.keep.head.id, STORE_SESSION_ID) == 0 ? "  (this one)" : "");
+            memcmp(l.head[i].id, c->s->keep.head.id, STORE_SESSION_ID) == 0 ? "  (this one)" : "");
     }
     if (l.n == 0) say("none is saved yet");
     if (l.n == LISTED) say_dim("the newest %d; plimsoll sessions lists all", LISTED);
@@ -57,18 +57,19 @@ void command_resume(struct console *c, const char *arg, size_t n)
         return;
     }
     snprintf(name, sizeof name, "%.*s", (int)n, arg);
-    journal_id_text(c->s.keep.head.id, old);
-    bool said = c->s.keep.head.turns > 0;
-    face_leave(c->a, &c->s, EXIT_DONE);
-    if (session_resume(&c->s, c->a, name, NULL, &err) == EXIT_DONE) {
+    journal_id_text(c->s->keep.head.id, old);
+    bool said = c->s->keep.head.turns > 0;
+    struct session_role role = c->s->role;
+    console_leave(c);
+    if (session_resume_as(c->s, c->a, &role, name, NULL, &err) == EXIT_DONE) {
         console_anew(c);
-        say_dim("%.8s, %s: %u turns", name, c->s.keep.head.title, c->s.keep.head.turns);
+        say_dim("%.8s, %s: %u turns", name, c->s->keep.head.title, c->s->keep.head.turns);
         return;
     }
     command_complain(&err);
-    session_close(&c->s);
-    int status = said ? session_resume(&c->s, c->a, old, NULL, &err)
-                      : session_new(&c->s, c->a, c->a->o->system, &err);
+    session_close(c->s);
+    int status = said ? session_resume_as(c->s, c->a, &role, old, NULL, &err)
+                      : session_new_as(c->s, c->a, &role, c->a->o->system, &err);
     if (status == EXIT_DONE) return;
     app_error(c->a, "open", err.text);
     c->status = status;
@@ -78,20 +79,20 @@ void command_resume(struct console *c, const char *arg, size_t n)
 void command_fork(struct console *c, const char *arg, size_t n)
 {
     struct err err = {0};
-    uint64_t turn = c->s.keep.head.turns;
+    uint64_t turn = c->s->keep.head.turns;
     if (n > 0 && !command_number(arg, n, UINT32_MAX, &turn)) {
         say_error("/fork TURN goes on in a copy of this session as it was after that turn (%u: now)",
-                  c->s.keep.head.turns);
+                  c->s->keep.head.turns);
         return;
     }
-    if (session_fork(&c->s, (uint32_t)turn, &err)) {
+    if (session_fork(c->s, (uint32_t)turn, &err)) {
         command_complain(&err);
-        c->quit = c->s.w == NULL;
+        c->quit = c->s->w == NULL;
         c->status = c->quit ? EXIT_INTERNAL : c->status;
         return;
     }
     char id[2 * STORE_SESSION_ID + 1];
-    journal_id_text(c->s.keep.head.id, id);
+    journal_id_text(c->s->keep.head.id, id);
     console_anew(c);
     say_dim("this is a copy now, %.8s, after turn %u", id, (unsigned)turn);
 }
@@ -99,10 +100,10 @@ void command_fork(struct console *c, const char *arg, size_t n)
 void command_rename(struct console *c, const char *arg, size_t n)
 {
     struct err err = {0};
-    if (n == 0 && !*c->s.keep.head.title) say("it has no title yet; /rename TITLE gives one");
-    else if (n == 0) say("%s", c->s.keep.head.title);
-    else if (session_rename(&c->s, arg, n, &err)) command_complain(&err);
-    else say_dim("it is called %s", c->s.keep.head.title);
+    if (n == 0 && !*c->s->keep.head.title) say("it has no title yet; /rename TITLE gives one");
+    else if (n == 0) say("%s", c->s->keep.head.title);
+    else if (session_rename(c->s, arg, n, &err)) command_complain(&err);
+    else say_dim("it is called %s", c->s->keep.head.title);
 }
 
 /* ---------------------------------------------------------------- sessions, as a whole */
@@ -112,13 +113,13 @@ static int write_file(struct store *s, void *arg, struct err *err) { return sess
 static void export_to(struct console *c, struct sessions_file *f)
 {
     struct err err = {0};
-    session_settle(&c->s); /* what waits is in it too */
-    if (c->s.keep.n_unsaved > 0) say("%d turns could not be saved yet, and are not in it", c->s.keep.n_unsaved);
-    if (c->s.acknowledged == 0) {
+    session_settle(c->s); /* what waits is in it too */
+    if (c->s->keep.n_unsaved > 0) say("%d turns could not be saved yet, and are not in it", c->s->keep.n_unsaved);
+    if (c->s->acknowledged == 0) {
         say_error("nothing was said yet in this session");
         return;
     }
-    if (keep_call(&c->s.keep, write_file, f, &err)) {
+    if (keep_call(&c->s->keep, write_file, f, &err)) {
         command_complain(&err);
         if (err.code == SESSIONS_STOPPED) signals_forget_interrupt();
     } else {
@@ -141,12 +142,12 @@ void command_export(struct console *c, const char *arg, size_t n)
         say_error("/export FILE writes this session as JSON Lines, /export FILE md as Markdown");
         return;
     }
-    if (!c->s.keep.keeper) {
+    if (!c->s->keep.keeper) {
         say_error("sessions are not saved here");
         return;
     }
     snprintf(path, sizeof path, "%.*s", (int)n, arg);
-    memcpy(f.session, c->s.keep.head.id, sizeof f.session);
+    memcpy(f.session, c->s->keep.head.id, sizeof f.session);
     if (sessions_file_exists(path)) {
         f.over = sessions_ask(&c->in, "%s is there already; write over it?", path);
         signals_forget_interrupt();
@@ -182,16 +183,16 @@ void command_delete(struct console *c, const char *arg, size_t n)
         say_error("/delete SESSION: the first letters of its id, or last; /sessions lists them");
         return;
     }
-    if (!c->s.keep.keeper) {
+    if (!c->s->keep.keeper) {
         say_error("sessions are not saved here");
         return;
     }
     snprintf(name, sizeof name, "%.*s", (int)n, arg);
-    if (keep_call(&c->s.keep, find_one, &d, &err)) {
+    if (keep_call(&c->s->keep, find_one, &d, &err)) {
         command_complain(&err);
         return;
     }
-    if (memcmp(d.head.id, c->s.keep.head.id, sizeof d.head.id) == 0) {
+    if (memcmp(d.head.id, c->s->keep.head.id, sizeof d.head.id) == 0) {
         say_error("that is the one that is open here; /clear or /resume another first");
         return;
     }
@@ -199,7 +200,7 @@ void command_delete(struct console *c, const char *arg, size_t n)
     bool yes = sessions_ask(&c->in, "delete %.8s, %s (%u turns), for good?", id, d.head.title, d.head.turns);
     signals_forget_interrupt();
     if (!yes) say_dim("it stays");
-    else if (keep_call(&c->s.keep, delete_one, &d, &err)) command_complain(&err);
+    else if (keep_call(&c->s->keep, delete_one, &d, &err)) command_complain(&err);
     else if (d.waits) say("it is deleted; its bytes are wiped when the other processes that use the store have ended");
     else say_dim("%.8s is deleted", id);
 }

@@ -47,7 +47,7 @@ static void say_beside(const struct session *s)
 
 static void say_saved(struct console *c)
 {
-    const struct session *s = &c->s;
+    const struct session *s = c->s;
     char id[2 * STORE_SESSION_ID + 1];
     journal_id_text(s->keep.head.id, id);
     if (!s->keep.keeper) say("session  not saved");
@@ -58,15 +58,15 @@ static void say_saved(struct console *c)
 
 void command_stats(struct console *c, const char *arg, size_t n)
 {
-    const struct turn_result *t = &c->s.last;
+    const struct turn_result *t = &c->s->last;
     char line[200];
     (void)arg, (void)n;
     say_engine(c);
-    if (c->s.any) say("context  %d of %d tokens after the last turn", t->n_prompt + t->n_tokens, c->a->info->ctx);
+    if (c->s->any) say("context  %d of %d tokens after the last turn", t->n_prompt + t->n_tokens, c->a->info->ctx);
     else say("context  0 of %d tokens", c->a->info->ctx);
     forecast_agent_words(&c->growth, "at this growth", line, sizeof line);
-    if (c->s.any) say("ahead    %s", line);
-    say_beside(&c->s);
+    if (c->s->any) say("ahead    %s", line);
+    say_beside(c->s);
     say_saved(c);
 }
 
@@ -75,7 +75,7 @@ void command_context(struct console *c, const char *arg, size_t n)
     struct window_figures f;
     char name[48];
     (void)arg, (void)n;
-    window_figures(c->s.w, &f);
+    window_figures(c->s->w, &f);
     say("a call   %lld of %lld tokens (%lld more are set aside for what is written)", (long long)f.used,
         (long long)f.limit, (long long)f.reserve);
     for (enum window_part p = WINDOW_SYSTEM; p < WINDOW_REQUEST; p++)
@@ -103,8 +103,8 @@ void command_read(struct console *c, const char *arg, size_t n)
         say_error("/read m12 or m12-57: messages by the name that a line in the context gives them");
         return;
     }
-    for (uint64_t id = first; id <= last && shown < READ_MOST && id < c->s.keep.head.next; id++) {
-        const struct text_entry *e = session_text(&c->s, id, &err);
+    for (uint64_t id = first; id <= last && shown < READ_MOST && id < c->s->keep.head.next; id++) {
+        const struct text_entry *e = session_text(c->s, id, &err);
         char head[80];
         if (!e && first == last) command_complain(&err);
         if (!e) continue; /* an event, or a mark */
@@ -113,7 +113,7 @@ void command_read(struct console *c, const char *arg, size_t n)
         shown++;
     }
     if (shown == READ_MOST) say_dim("the first %d; ask for fewer at a time", READ_MOST);
-    session_poll(&c->s); /* they leave memory again */
+    session_poll(c->s); /* they leave memory again */
 }
 
 void command_attach(struct console *c, const char *arg, size_t n)
@@ -125,7 +125,7 @@ void command_attach(struct console *c, const char *arg, size_t n)
         return;
     }
     snprintf(path, sizeof path, "%.*s", (int)n, arg);
-    if (session_attach_file(&c->s, path, &err)) command_complain(&err);
+    if (session_attach_file(c->s, path, &err)) command_complain(&err);
 }
 
 /* "a3", "a3 4096", "a3 100-120", "a3 /out of memory/": from an offset, lines, lines with a pattern. */
@@ -161,7 +161,7 @@ void command_artifact(struct console *c, const char *arg, size_t n)
         say_error("/artifact a3, or a3 OFFSET, a3 FIRST-LAST (lines), a3 /PATTERN/");
         return;
     }
-    if (session_read_artifact(&c->s, id, &r, &text, &f, &err)) {
+    if (session_read_artifact(c->s, id, &r, &text, &f, &err)) {
         command_complain(&err);
     } else {
         snprintf(head, sizeof head, "artifact a%" PRIu64 ", %" PRIu64 " of %" PRIu64 " bytes:", id, f.shown_bytes,
@@ -183,8 +183,8 @@ void command_ingest(struct console *c, const char *arg, size_t n)
         for (end = at; end < n && arg[end] != ' ';) end++;
         if (end == at || end - at >= sizeof path) break;
         snprintf(path, sizeof path, "%.*s", (int)(end - at), arg + at);
-        if (session_ingest(&c->s, path, &err)) command_complain(&err);
-        else say_dim("ingested %s as a%" PRIu64, path, c->s.keep.head.artifacts - 1);
+        if (session_ingest(c->s, path, &err)) command_complain(&err);
+        else say_dim("ingested %s as a%" PRIu64, path, c->s->keep.head.artifacts - 1);
     }
 }
 
@@ -198,7 +198,7 @@ void command_recall(struct console *c, const char *arg, size_t n)
         say_error("/recall WORDS: in this session; /recall all WORDS: in all");
         return;
     }
-    if (session_recall(&c->s, &q, &found, &err)) command_complain(&err);
+    if (session_recall(c->s, &q, &found, &err)) command_complain(&err);
     for (int i = 0; i < found.n; i++) {
         const struct remember_quote *h = &found.quote[i];
         char id[2 * STORE_SESSION_ID + 1], head[400];

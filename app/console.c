@@ -3,7 +3,7 @@
  * The terminal itself edits the line (its canonical mode), so it hands over at most 4095 bytes of one; a longer one
  * would come cut, and is refused instead.  Ctrl-C ends an answer; at the prompt a second one leaves.  Prompt and
  * figures go to stderr. */
-#include "app/console.h"
+#include "app/commands.h"
 #include "app/say.h"
 #include "app/signals.h"
 #include <math.h>
@@ -16,7 +16,7 @@ enum { TTY_LINE = 4095 };
 
 static void say_figures(struct console *c)
 {
-    const struct turn_result *t = &c->s.last;
+    const struct turn_result *t = &c->s->last;
     struct buf b = {0};
     int used = t->n_prompt + t->n_tokens, ctx = c->a->info->ctx;
     buf_printf(&b, "[%d tokens, context %d of %d", t->n_tokens, used, ctx);
@@ -39,7 +39,7 @@ static void say_figures(struct console *c)
 static void note_growth(struct console *c)
 {
     struct window_figures f;
-    window_figures(c->s.w, &f);
+    window_figures(c->s->w, &f);
     if (f.used < c->growth.prompt) c->growth = (struct forecast_agent){0}; /* something has left */
     c->growth.ctx = (int)(f.compaction > 0 ? f.high : f.limit);
     forecast_note(&c->growth, (int)f.used);
@@ -53,14 +53,14 @@ void console_anew(struct console *c)
 void console_ask(struct console *c, const char *text, size_t n)
 {
     struct err err = {0};
-    uint32_t before = c->s.keep.head.turns;
-    int status = session_ask(&c->s, text, n, &err);
-    if (status == EXIT_DONE || status == 128 + SIGINT) {
+    uint32_t before = c->s->keep.head.turns;
+    int status = team_ask(&c->team, text, n, &err);
+    if (!c->team.crew && (status == EXIT_DONE || status == 128 + SIGINT)) {
         if (status == EXIT_DONE) note_growth(c);
-        if (status == EXIT_DONE || c->s.keep.head.turns > before) say_figures(c);
+        if (status == EXIT_DONE || c->s->keep.head.turns > before) say_figures(c);
     }
     if (status == 128 + SIGINT) {
-        if (c->s.keep.head.turns == before) say_dim("nothing was said yet: your turn was withdrawn");
+        if (c->s->keep.head.turns == before) say_dim("nothing was said yet: your turn was withdrawn");
         signals_forget_interrupt();
         return;
     }
@@ -152,23 +152,94 @@ static void greet(struct console *c)
         say_dim("For real work point at a model of your own: plimsoll -m model.gguf");
     }
     if (strcmp(a->info->template, "raw") == 0) say_dim("a model without a chat form: it continues the text");
-    journal_id_text(c->s.keep.head.id, id);
-    if (c->s.keep.head.turns > 0)
-        say_dim("session %.8s goes on after %u turns: %s", id, c->s.keep.head.turns, c->s.keep.head.title);
+    journal_id_text(c->s->keep.head.id, id);
+    if (c->s->keep.head.turns > 0)
+        say_dim("session %.8s goes on after %u turns: %s", id, c->s->keep.head.turns, c->s->keep.head.title);
     say_dim("/help lists the commands; Ctrl-C interrupts an answer, Ctrl-D leaves");
+}
+
+/* ---------------------------------------------------------------- what a tool asks of the person */
+
+static enum toolbox_choice approve(void *self, const char *shown, size_t n, const char *scope)
+{
+    struct console *c = self;
+    struct err err = {0};
+    const char *line;
+    size_t len;
+    command_text("the model wants this to be done:", shown, n);
+    if (scope) say("  o once, s for this session (%s), anything else: no", scope);
+    else say("  o once, anything else: no");
+    say_bytes("? ", 2);
+    if (input_line(&c->in, &line, &len, &err) != INPUT_OK || len != 1) return TOOLBOX_DENY;
+    if (*line == 'o') return TOOLBOX_ONCE;
+    return *line == 's' && scope ? TOOLBOX_SESSION : TOOLBOX_DENY;
+}
+
+static bool ask(void *self, const char *question, size_t n, struct buf *answer)
+{
+    struct console *c = self;
+    struct err err = {0};
+    const char *line;
+    size_t len;
+    command_text("the model asks you:", question, n);
+    say_bytes("? ", 2);
+    if (input_line(&c->in, &line, &len, &err) != INPUT_OK) return false;
+    buf_put(answer, line, len);
+    return !answer->failed;
+}
+
+/* ---------------------------------------------------------------- open and close */
+
+int console_open(struct console *c, struct app *a)
+{
+    struct err err = {0};
+    *c = (struct console){.a = a};
+    c->status = team_open(&c->team, a, &err);
+    if (c->status != EXIT_DONE) app_error(a, "open", err.text);
+    else c->s = team_session(&c->team);
+    return c->status;
+}
+
+static void say_lost(struct app *a, int lost)
+{
+    char line[80];
+    snprintf(line, sizeof line, "the last %d turns are not saved", lost);
+    if (lost > 0) app_error(a, "store", line);
+}
+
+void console_leave(struct console *c) { say_lost(c->a, session_close(c->s)); }
+
+int console_close(struct console *c)
+{
+    int lost = team_close(&c->team);
+    say_lost(c->a, lost);
+    return lost > 0 && c->status == EXIT_DONE ? EXIT_INTERNAL : c->status;
+}
+
+bool console_use(struct console *c, const char *agent, size_t n)
+{
+    int i = team_find(&c->team, agent, n);
+    if (i < 0) return false;
+    team_use(&c->team, i);
+    c->s = team_session(&c->team);
+    console_anew(c);
+    return true;
 }
 
 int console_run(struct app *a)
 {
-    struct console c = {.a = a};
-    c.status = face_session(a, &c.s);
+    struct console c;
+    int status = console_open(&c, a);
     input_open(&c.in, STDIN_FILENO);
-    if (c.status == EXIT_DONE) greet(&c);
-    c.quit = c.status != EXIT_DONE;
+    a->toolbox.approve = approve;
+    a->toolbox.ask = ask;
+    a->toolbox.self = &c;
+    if (status == EXIT_DONE) greet(&c);
+    c.quit = status != EXIT_DONE;
     while (!c.quit && !a->answers.failed) {
-        session_poll(&c.s);
+        session_poll(c.s);
         one_turn(&c);
     }
     input_close(&c.in);
-    return face_leave(a, &c.s, c.status);
+    return console_close(&c);
 }

@@ -1,21 +1,33 @@
-/* console.h - what the line chat's two files share: the prompt (console.c) and the table of commands (commands.c). */
+/* console.h - what the line chat (console.c), scripts (script_run.c) and the one table of commands (commands.c) share. */
 #ifndef CONSOLE_H
 #define CONSOLE_H
 #include "app/faces.h"
 #include "app/input.h"
+#include "app/session/team.h"
 #include "engine/forecast.h"
 
 struct console {
     struct app *a;
-    struct session s;
+    struct team team;
+    struct session *s; /* of the agent that commands are about */
     struct input in;
     struct forecast_agent growth; /* of the conversation, turn by turn, until something leaves its context */
     bool warned; /* the last thing that happened was a first Ctrl-C at the prompt */
     bool quit;
+    bool script; /* nobody is there: what widens rights is refused */
+    int64_t line; /* of the script, that is obeyed now */
     int status;
 };
 
 void console_command(struct console *c, const char *line, size_t n); /* a line that begins with '/' */
 void console_ask(struct console *c, const char *text, size_t n);     /* a turn, and what is said behind it */
+int console_open(struct console *c, struct app *a); /* an exit status, told; console_close() is due in both cases */
+int console_close(struct console *c);               /* the exit status */
+void console_leave(struct console *c); /* the current agent's session is closed, and what is lost of it is said */
+bool console_use(struct console *c, const char *agent, size_t n); /* false: nobody of that name */
+void script_obey(struct console *c, struct input *in); /* script_run.c */
+/* The figures that /assert knows, and their names. */
+bool console_figure(void *console, const char *name, double *value);
+const char *console_figure_name(void *console, size_t i);
 void console_anew(struct console *c);   /* another session is open: nothing of it is known yet */
 #endif

@@ -10,26 +10,6 @@ void face_complain(struct app *a, int status, const struct err *err)
     else say_error("%s", err->text); /* an event of the turn's own has it */
 }
 
-int face_session(struct app *a, struct session *s)
-{
-    struct err err = {0};
-    const struct opts *o = a->o;
-    int status = o->resume ? session_resume(s, a, o->resume, o->own_system ? o->system : NULL, &err)
-                           : session_new(s, a, o->system, &err);
-    if (status != EXIT_DONE) app_error(a, "open", err.text);
-    return status;
-}
-
-int face_leave(struct app *a, struct session *s, int status)
-{
-    int lost = session_close(s);
-    if (lost == 0) return status;
-    char line[80];
-    snprintf(line, sizeof line, "the last %d turns are not saved", lost);
-    app_error(a, "store", line);
-    return status == EXIT_DONE ? EXIT_INTERNAL : status;
-}
-
 int face_finish(const struct out *out, int status)
 {
     struct err err = {0};

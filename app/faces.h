@@ -29,11 +29,6 @@ int face_print(void (*write_to)(struct buf *));
 /* The exit status when nothing more goes to stdout: `status`, or what a stream that failed makes of EXIT_DONE. */
 int face_finish(const struct out *out, int status);
 
-/* The session that the options ask for, new or resumed; an exit status, told.  face_leave() is due in both cases: it
- * waits for what is being saved, and is the exit status then. */
-int face_session(struct app *a, struct session *s);
-int face_leave(struct app *a, struct session *s, int status);
-
 /* Say what went wrong in a turn that ended with this status, if anything did. */
 void face_complain(struct app *a, int status, const struct err *err);
 #endif

@@ -47,7 +47,7 @@ static int run_face(struct app *a)
     if (o->dump_tokens) return dump_tokens_run(a);
     if (o->top_logprobs >= 0) return dump_logprobs_run(a);
     if (o->prompt) return oneshot_run(a);
-    return isatty(STDIN_FILENO) ? console_run(a) : lines_run(a);
+    return isatty(STDIN_FILENO) && !o->script ? console_run(a) : lines_run(a);
 }
 
 int main(int argc, char **argv)

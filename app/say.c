@@ -5,6 +5,9 @@
 #include <unistd.h>
 
 static bool is_plain = true;
+static unsigned errors;
+
+unsigned say_errors(void) { return errors; }
 
 void say_plainly(bool plain)
 {
@@ -52,6 +55,7 @@ void say_error(const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
+    errors++;
     put("plimsoll: ", "\n", fmt, ap);
     va_end(ap);
 }

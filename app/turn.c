@@ -18,6 +18,7 @@ struct run {
     size_t out;   /* ... that went to stdout */
     int told;     /* tokens that went into the trace */
     bool started; /* turn_start was told */
+    bool named;   /* stdout has the agent's name before the text */
     struct buf before;    /* thinking that was closed: the text of a request before this one, and the tag */
     int tokens_before, n_prompt, n_shared, max_tokens;
     double start, first, cancel_s;
@@ -102,6 +103,12 @@ static size_t visible(const struct run *r, size_t n)
 static void show(struct run *r, size_t upto)
 {
     if (!r->a->o->json && !r->ask->silent && upto > r->out) {
+        const char *name = r->a->trace.voice->name;
+        if (*name && !r->named) { /* one of several */
+            out_put(&r->a->answers, name, strlen(name));
+            out_put(&r->a->answers, ": ", 2);
+        }
+        r->named = true;
         out_put(&r->a->answers, r->ans->text + r->out, upto - r->out);
         r->out = upto;
     }

@@ -135,6 +135,16 @@ enum { STABLE, VOLATILE };
     F(S, STR, name, STABLE, "of the tool that was wanted")                                                \
     F(S, STR, arguments, STABLE, "of that")
 
+#define EVENT_FLOW(F, S)                                                                                  \
+    F(S, STR, flow, STABLE, "the kind: single, round_robin, selector, sequential, supervisor, map, ...")  \
+    F(S, STR, change, STABLE, "asked, again (after it failed); or how it ended: done, steps, no_progress, " \
+      "failed, cancelled")                                                                                \
+    F(S, INT, ask, STABLE, "1, 2, ... in this run of the flow; 0: it ended")                              \
+    F(S, STR, to, STABLE, "the agent that is asked")                                                      \
+    F(S, INT, parts, STABLE, "what others said, handed over with it")                                     \
+    F(S, INT, tokens, STABLE, "of them")                                                                  \
+    F(S, STR, why, STABLE, "it ended, in words")
+
 #define EVENT_SAVED(F, S)                                                                                 \
     F(S, INT, turn, STABLE, "")                                                                           \
     F(S, INT, records, STABLE, "messages and events")                                                     \
@@ -176,7 +186,8 @@ enum { STABLE, VOLATILE };
     F(S, INT, turns, STABLE, "that were answered")                                                        \
     F(S, INT, exit_code, STABLE, "of the program")                                                        \
     F(S, STR, termination_reason, STABLE,                                                                 \
-      "completed, cancelled, refused_weights, refused_kv, refused_host, refused_store, input_error or internal")
+      "completed, cancelled, refused_weights, refused_kv, refused_host, refused_store, input_error, "     \
+      "tool_error, unmet (what a script expects) or internal")
 
 /* ---------------------------------------------------------------- kinds: E(kind, name, class, fields, "what
  * happened") */
@@ -194,6 +205,7 @@ enum { STABLE, VOLATILE };
     E(EV_SUMMARY, summary, DURABLE, EVENT_SUMMARY, "messages were summed up, or could not be")            \
     E(EV_TOOL, tool, DURABLE, EVENT_TOOL, "a tool gave a result")                                         \
     E(EV_STOPPED, stopped, DURABLE, EVENT_STOPPED, "an agent went in circles, and its turn was ended")    \
+    E(EV_FLOW, flow, DURABLE, EVENT_FLOW, "a crew's flow asked an agent, or ended")                       \
     E(EV_SAVED, saved, LIVE, EVENT_SAVED, "a turn is durable: acknowledged by the store")                 \
     E(EV_RESUMED, resumed, DURABLE, EVENT_RESUMED, "a saved session goes on")                             \
     E(EV_UNDONE, undone, DURABLE, EVENT_UNDONE, "a turn was taken back; its messages stay in the store")  \

@@ -264,7 +264,8 @@ void session_attach(struct session *s)
 struct session_role session_alone(const struct app *a)
 {
     return (struct session_role){.name = "", .ctx = a->info->ctx, .answer = (int)a->o->max_tokens, .rounds = ROUNDS,
-                                 .repeats = REPEATS, .sampling = a->sampling};
+                                 .repeats = REPEATS, .sampling = a->sampling,
+                                 .tools = a->toolbox.on, .n_tools = a->toolbox.n_on};
 }
 
 int session_new(struct session *s, struct app *a, const char *system, struct err *err)
@@ -279,7 +280,7 @@ int session_new_as(struct session *s, struct app *a, const struct session_role *
     char model[JOURNAL_TITLE + 1];
     *s = (struct session){.a = a, .role = *role};
     session_title(a->info->name, strlen(a->info->name), JOURNAL_TITLE, model);
-    if (a->keeper && keep_new(&s->keep, a->keeper, model, err)) {
+    if (a->keeper && !role->unsaved && keep_new(&s->keep, a->keeper, model, err)) {
         s->keep = (struct keep){0};
         return EXIT_INTERNAL;
     }
@@ -288,6 +289,7 @@ int session_new_as(struct session *s, struct app *a, const struct session_role *
     int status = session_window(s, err);
     if (status == EXIT_DONE && system && *system && session_system(s, system, strlen(system), err))
         status = EXIT_REFUSED;
+    if (status == EXIT_DONE && role->n_tools > 0 && session_offer_tools(s, err)) status = EXIT_REFUSED;
     if (status == EXIT_DONE) session_remember(s);
     return status;
 }
@@ -305,6 +307,7 @@ int session_close(struct session *s)
     journal_span_free(&s->undone);
     for (size_t i = 0; i < COUNT_OF(s->past); i++) buf_free(&s->past[i]);
     free(s->pages.name);
+    buf_free(&s->answer);
     *s = (struct session){0};
     return lost;
 }
@@ -369,7 +372,8 @@ static int call_model(struct session *s, uint64_t user, int round, struct turn_r
                            .said = {said ? said->text : NULL, said ? said->len : 0},
                            .round = round, .tools = session_offers_tools(s),
                            .close_thinking = c.thinking > 0 ? close_thinking : NULL, .thinking_self = s,
-                           .ids = session_keeps_pages(s), .sampling = &s->role.sampling};
+                           
+                           .ids = session_keeps_pages(s), .silent = s->silent, .sampling = &s->role.sampling};
     return turn_run(s->a, &ask, r, err);
 }
 
@@ -388,6 +392,8 @@ static int keep_answer(struct session *s, const struct turn_result *r, struct er
                                       .len = at};
     struct journal_message m = {.kind = JOURNAL_ANSWER, .flags = r->end == END_STOP ? 0 : JOURNAL_CUT,
                                 .turn = s->keep.head.turns + 1, .text = text + at, .len = r->text.len - at};
+    s->answer.len = 0;
+    buf_put(&s->answer, text + at, r->text.len - at);
     if (at > 0 && session_note(s, &thought, err) == 0) return -1;
     uint64_t id = r->text.failed ? 0 : session_note(s, &m, err);
     if (id == 0 || window_append(s->w, WINDOW_ANSWER, id, 0, err)) return -1;

@@ -36,6 +36,7 @@ struct session_role {
     struct sampling sampling; /* the seed of the first turn in it */
     const char *const *tools; /* of assets/forms/tools.json, beside those of its own memory */
     int n_tools;
+    bool unsaved;             /* it is not saved, whatever the program does */
 };
 struct session_role session_alone(const struct app *a); /* as the program's options say */
 
@@ -58,6 +59,8 @@ struct session {
     struct buf past[JOURNAL_SLOTS]; /* the window after turn t, in slot t mod 16; empty: not known */
     uint32_t past_turn[JOURNAL_SLOTS];
     struct turn_result last;     /* of the last turn that was admitted; its text is empty */
+    struct buf answer;           /* of the last turn that stayed, less what was thought */
+    bool silent;                 /* answers do not go to stdout as they grow */
     bool any;                    /* there was one since this session was opened */
     struct flight { char line[FLIGHT_LINE]; } flight[FLIGHT_LINES]; /* the last figures, for who looks after a crash */
     struct session_pages {       /* KV pages on disk */
@@ -127,6 +130,13 @@ struct session_tool {
     enum clip_kind kind;
 };
 int session_result(struct session *s, const struct session_tool *t, struct buf *bytes, struct err *err);
+
+/* What another agent said, for the message that comes next: clipped to so many tokens; if anything was left out, the
+ * whole is an artifact of this session, whose number goes to *artifact (else 0). */
+int session_hand_over(struct session *s, const char *text, size_t n, size_t tokens, struct buf *out,
+                      uint64_t *artifact, struct err *err);
+size_t session_room(struct session *s); /* tokens that a result may have */
+size_t session_tokens(struct session *s, const char *text, size_t n); /* as a message; SIZE_MAX: not known */
 
 /* A file into the conversation, as the result of reading it: clipped to what a call can carry, the whole an artifact.
  * -1: err says why not, and nothing has changed. */

@@ -16,15 +16,16 @@ enum { ATTACH_MOST = 64 << 20, COUNTED = 1 << 20, SHARE = 4, RESULT_LEAST = 32, 
 
 /* ---------------------------------------------------------------- tokens */
 
-static size_t tokens_of(void *self, const char *text, size_t n)
+size_t session_tokens(struct session *s, const char *text, size_t n)
 {
-    struct session *s = self;
     struct engine_count empty = {0}, whole = {0};
     const struct msg none = {.role = ROLE_TOOL, .text = "", .len = 0}, m = {.role = ROLE_TOOL, .text = text, .len = n};
     if (s->a->ops->count_tokens(s->a->engine, &none, 1, &empty, NULL)) return SIZE_MAX;
     if (s->a->ops->count_tokens(s->a->engine, &m, 1, &whole, NULL)) return SIZE_MAX;
     return (size_t)MAX(0, whole.tokens - empty.tokens);
 }
+
+static size_t tokens_of(void *self, const char *text, size_t n) { return session_tokens(self, text, n); }
 
 /* Of a large text two figures are exact, from its first MiB. */
 static int64_t tokens_about(struct session *s, const struct buf *b)
@@ -37,7 +38,7 @@ static int64_t tokens_about(struct session *s, const struct buf *b)
 }
 
 /* A share of the room beside the front, so that a result never drives the conversation out. */
-static size_t room_of(struct session *s)
+size_t session_room(struct session *s)
 {
     struct window_figures f;
     window_figures(s->w, &f);
@@ -76,10 +77,26 @@ static void put_notice(uint64_t id, const struct clip_figures *f, int64_t total,
     forms_result((struct form_text){shown->data ? shown->data : "", shown->len}, &rest, &r->text);
 }
 
+int session_hand_over(struct session *s, const char *text, size_t n, size_t tokens, struct buf *out,
+                      uint64_t *artifact, struct err *err)
+{
+    struct clip_config cfg = {.counter = {tokens_of, s}, .max_tokens = MIN(tokens, session_room(s)), .kind = CLIP_TEXT};
+    struct clip_figures f;
+    *artifact = 0;
+    if (clip_whole(&cfg, text, n, out, &f, err)) return -1;
+    if (f.whole || !session_saves(s)) return 0;
+    struct buf whole = {0};
+    buf_put(&whole, text, n);
+    *artifact = s->keep.head.artifacts++;
+    journal_add_artifact(&s->batch, *artifact, &whole);
+    buf_free(&whole);
+    return session_offer_tools(s, err);
+}
+
 /* Clips the whole, which becomes an artifact if anything is left out; bytes is emptied. */
 static int clip_result(struct session *s, struct buf *bytes, enum clip_kind kind, struct result *r, struct err *err)
 {
-    struct clip_config cfg = {.counter = {tokens_of, s}, .max_tokens = room_of(s), .kind = kind};
+    struct clip_config cfg = {.counter = {tokens_of, s}, .max_tokens = session_room(s), .kind = kind};
     struct clip_figures f;
     struct buf shown = {0};
     r->bytes = bytes->len;
@@ -195,7 +212,7 @@ int session_read_artifact(struct session *s, uint64_t id, const struct clip_requ
     int rc = keep_call(&s->keep, read_size, &a.p, err);
     if (rc) return rc == STORE_NOT_FOUND ? err_set(err, -1, "no such artifact: a%" PRIu64, id) : rc;
     struct clip_source source = {get_bytes, &a, a.p.bytes};
-    struct clip_config cfg = {.counter = {tokens_of, s}, .max_tokens = room_of(s), .kind = CLIP_TEXT};
+    struct clip_config cfg = {.counter = {tokens_of, s}, .max_tokens = session_room(s), .kind = CLIP_TEXT};
     rc = clip_read(&cfg, &source, ask, out, f, err);
     buf_free(&a.bytes);
     return rc;
@@ -233,7 +250,7 @@ static int read_messages(struct session *s, const char *name, size_t n, uint64_t
     }
     struct clip_figures f;
     struct buf shown = {0};
-    struct clip_config cfg = {.counter = {tokens_of, s}, .max_tokens = room_of(s), .kind = CLIP_TEXT};
+    struct clip_config cfg = {.counter = {tokens_of, s}, .max_tokens = session_room(s), .kind = CLIP_TEXT};
     int rc = clip_whole(&cfg, all.data + offset, all.len - offset, &shown, &f, err);
     struct form_rest rest = {.id = {name, n}, .end = f.whole, .shown = (int64_t)f.tokens,
                              .total = tokens_about(s, &all), .offset = (int64_t)(offset + f.next)};
@@ -306,7 +323,7 @@ static int tool_recall(struct session *s, const json_t *args, struct result *r, 
     if (rc == 0) {
         session_choose_quotes(s, q.text, q.n, &found);
         found.n = MIN(found.n, HITS);
-        put_quotes(s, &found, room_of(s), r);
+        put_quotes(s, &found, session_room(s), r);
     }
     remember_free(&found);
     return rc;
@@ -320,7 +337,7 @@ int session_recalled(struct session *s, const char *query, size_t n, const struc
     char *args = o ? json_dumps(o, JSON_COMPACT) : NULL;
     json_decref(o);
     if (!args) return 0; /* a question that is no UTF-8, or cut within a character: without */
-    put_quotes(s, found, room_of(s) / 2, &r);
+    put_quotes(s, found, session_room(s) / 2, &r);
     int rc = append_ours(s, args, &r, err);
     if (rc == 0) tell(s, &r, args);
     buf_free(&r.text);
@@ -338,6 +355,26 @@ static const struct memory_tool {
     {"recall", tool_recall},
 };
 
+static bool has_tool(const struct session *s, const char *name)
+{
+    for (int i = 0; i < s->role.n_tools; i++)
+        if (strcmp(s->role.tools[i], name) == 0) return true;
+    return false;
+}
+
+/* One that works on the world: its result passes the boundary like every other. */
+static int run_in_toolbox(struct session *s, const struct form_call *call, struct result *r, struct err *err)
+{
+    struct buf bytes = {0};
+    enum clip_kind kind;
+    int64_t room = (int64_t)session_room(s);
+    int rc = toolbox_call(s->a, call->name, call->arguments, room, &bytes, &r->failed, &kind, err);
+    if (rc == 0) rc = clip_result(s, &bytes, kind, r, err);
+    if (rc == 0 && r->artifact) rc = session_offer_tools(s, err);
+    buf_free(&bytes);
+    return rc;
+}
+
 static void run_call(struct session *s, const struct form_call *call, struct result *r)
 {
     struct err err = {0};
@@ -345,21 +382,33 @@ static void run_call(struct session *s, const struct form_call *call, struct res
     const struct memory_tool *tool = NULL;
     for (size_t i = 0; i < COUNT_OF(tools); i++)
         if (strcmp(tools[i].name, call->name) == 0) tool = &tools[i];
-    if (!tool) err_set(&err, -1, "no such tool: %.60s", call->name);
-    else if (args && forms_check_call(call, &err) == 0 && tool->run(s, args, r, &err) == 0) err.code = 0;
-    if (err.code || !args) fail(r, &err);
+    if (!args) err_set(&err, -1, "the arguments are not a JSON object");
+    else if (!tool && !has_tool(s, call->name)) err_set(&err, -1, "no such tool: %.60s", call->name);
+    else if (forms_check_call(call, &err)) err.code = -1;
+    else if (tool ? tool->run(s, args, r, &err) : run_in_toolbox(s, call, r, &err)) err.code = -1;
+    else err.code = 0;
+    if (err.code) fail(r, &err);
     json_decref(args);
+}
+
+static bool is_memory(const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(tools); i++)
+        if (strcmp(tools[i].name, name) == 0) return true;
+    return false;
 }
 
 bool session_offers_tools(const struct session *s) { return s->tools != 0; }
 
 int session_offer_tools(struct session *s, struct err *err)
 {
-    const char *name[COUNT_OF(tools)];
+    const char *name[COUNT_OF(tools) + TOOLBOX_TOOLS];
     struct buf lines = {0}, text = {0};
     if (s->tools || strcmp(s->a->info->template, "raw") == 0) return 0;
     int n = 0;
     bool recall = !s->a->o->recall || strcmp(s->a->o->recall, "off") != 0;
+    for (int i = 0; i < s->role.n_tools && n < TOOLBOX_TOOLS; i++)
+        if (!is_memory(s->role.tools[i])) name[n++] = s->role.tools[i];
     for (size_t i = 0; i < COUNT_OF(tools); i++)
         if (recall || tools[i].run != tool_recall) name[n++] = tools[i].name;
     int rc = forms_tool_lines(name, n, &lines, err);

@@ -77,7 +77,7 @@ int app_step(struct app *a, struct err *err)
 int app_pause(struct app *a)
 {
     if (!here) return JOB_MS;
-    if (a->lockstep) return -1;
+    if (a->lockstep) return JOB_MS; /* the others wait, too */
     wait_here(WAITS_JOB);
     return here->pause_ms;
 }

@@ -1,0 +1,141 @@
+/* team.c - the agents: opened, asked one by one, closed.  team_flow.c has the flow. */
+#include "app/session/team.h"
+#include "app/say.h"
+#include "app/session/team_impl.h"
+
+/* ---------------------------------------------------------------- opening */
+
+static struct session_role role_of(const struct team *t, int i)
+{
+    const struct crew_agent *c = &t->crew->agent[i];
+    struct session_role r = session_alone(t->a);
+    r.name = c->name;
+    r.agent = MIN(i, ENGINE_AGENTS - 1);
+    if (c->context > 0) r.ctx = MIN(r.ctx, c->context);
+    if (c->answer > 0) r.answer = c->answer;
+    if (c->rounds > 0) r.rounds = c->rounds;
+    if (c->repeats > 0) r.repeats = c->repeats;
+    if (c->has_temp) r.sampling.temp = (float)c->temp;
+    if (c->has_top_k) r.sampling.top_k = c->top_k;
+    if (c->has_top_p) r.sampling.top_p = (float)c->top_p;
+    if (c->has_min_p) r.sampling.min_p = (float)c->min_p;
+    r.tools = (const char *const *)c->tools;
+    r.n_tools = c->n_tools;
+    return r;
+}
+
+static int system_of(const struct crew_agent *c, struct buf *out, struct err *err)
+{
+    if (c->role && forms_system(&(struct form_system){.role = c->role}, out, err)) return -1;
+    if (c->role && c->system) buf_puts(out, "\n\n");
+    if (c->system) buf_puts(out, c->system);
+    return out->failed ? err_set(err, -1, "no memory for the agent %s", c->name) : 0;
+}
+
+int team_member_open(struct team *t, int i, struct err *err)
+{
+    struct member *m = &t->member[i];
+    if (m->open) return EXIT_DONE;
+    int status = session_new_as(&m->s, t->a, &m->role, m->system.data ? m->system.data : "", err);
+    m->open = true;
+    if (status == EXIT_DONE && *m->role.name) memcpy(m->s.keep.head.title, m->role.name, strlen(m->role.name) + 1);
+    t->a->trace.voice = &t->a->trace.own;
+    return status;
+}
+
+void team_member_close(struct member *m)
+{
+    if (m->open) m->lost += session_close(&m->s);
+    m->open = false;
+}
+
+static int open_crew(struct team *t, struct err *err)
+{
+    t->crew = &t->a->crew;
+    t->member = calloc((size_t)t->crew->n_agents, sizeof *t->member);
+    if (!t->member) return err_set(err, EXIT_INTERNAL, "no memory for a crew");
+    t->n = t->crew->n_agents;
+    for (int i = 0; i < t->n; i++) {
+        t->member[i].role = role_of(t, i);
+        const struct session_role *r = &t->member[i].role;
+        if (toolbox_check(&t->a->toolbox, r->name, r->tools, r->n_tools, err)) return EXIT_USAGE;
+        if (system_of(&t->crew->agent[i], &t->member[i].system, err)) return EXIT_USAGE;
+    }
+    for (int i = 0; i < t->n; i++) {
+        int status = team_member_open(t, i, err);
+        if (status != EXIT_DONE) return status;
+    }
+    return EXIT_DONE;
+}
+
+static int open_one(struct team *t, struct err *err)
+{
+    const struct opts *o = t->a->o;
+    t->member = calloc(1, sizeof *t->member);
+    if (!t->member) return err_set(err, EXIT_INTERNAL, "no memory for a session");
+    t->n = 1;
+    struct member *m = &t->member[0];
+    m->role = session_alone(t->a);
+    m->open = true;
+    return o->resume ? session_resume_as(&m->s, t->a, &m->role, o->resume, o->own_system ? o->system : NULL, err)
+                     : session_new_as(&m->s, t->a, &m->role, o->system, err);
+}
+
+int team_open(struct team *t, struct app *a, struct err *err)
+{
+    *t = (struct team){.a = a};
+    strands_open(&t->strands, a);
+    return a->o->crew ? open_crew(t, err) : open_one(t, err);
+}
+
+int team_close(struct team *t)
+{
+    int lost = 0;
+    for (int i = 0; i < t->n; i++) {
+        team_member_close(&t->member[i]);
+        lost += t->member[i].lost;
+        buf_free(&t->member[i].system);
+    }
+    strands_close(&t->strands);
+    buf_free(&t->last);
+    free(t->member);
+    *t = (struct team){.a = t->a};
+    return lost;
+}
+
+/* ---------------------------------------------------------------- one agent */
+
+struct session *team_session(struct team *t) { return &t->member[t->current].s; }
+
+void team_use(struct team *t, int i)
+{
+    t->current = i;
+    t->a->trace.voice = &t->member[i].s.voice;
+}
+
+const char *team_name(const struct team *t, int i) { return t->member[i].role.name; }
+
+int team_find(const struct team *t, const char *name, size_t n)
+{
+    for (int i = 0; i < t->n; i++)
+        if (strlen(team_name(t, i)) == n && memcmp(team_name(t, i), name, n) == 0) return i;
+    return -1;
+}
+
+int team_ask_agent(struct team *t, int i, const char *text, size_t n, struct err *err)
+{
+    struct session *s = &t->member[i].s;
+    struct voice *before = t->a->trace.voice;
+    t->a->trace.voice = &s->voice;
+    int status = session_ask(s, text, n, err);
+    t->a->trace.voice = before;
+    t->last.len = 0;
+    if (status == EXIT_DONE) buf_put(&t->last, s->answer.data ? s->answer.data : "", s->answer.len);
+    return status;
+}
+
+int team_ask(struct team *t, const char *text, size_t n, struct err *err)
+{
+    if (!t->crew) return team_ask_agent(t, t->current, text, n, err);
+    return team_run_flow(t, text, n, err);
+}

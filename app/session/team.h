@@ -1,0 +1,51 @@
+/* team.h - the agents of this run of the program: one, or a crew with its flow.
+ *
+ *     a line of the person's ──> team_ask() ── one agent ──> session_ask()
+ *                                        └──── a crew ───> flow.h says who is asked what ──> a strand each ──> ...
+ *
+ * Each agent has a session of its own: its own window, its own journal in the store.  What passes from one to another
+ * is clipped to the hand-over quota; where something is left out, the whole is an artifact of the one who gets it.
+ * Of a flow's copies (map) the sessions are not saved.
+ * Asks run at once as far as the flow, --parallel and the KV pool allow; what a pool holds no more, waits in the engine.
+ * Threads: the app's. */
+#ifndef TEAM_H
+#define TEAM_H
+#include "app/session/crew.h"
+#include "app/session/flow.h"
+#include "app/session/session.h"
+#include "app/session/strand.h"
+
+struct member {
+    struct session s;
+    struct session_role role;
+    struct buf system; /* role and text of its own */
+    bool open;         /* s is */
+    bool busy;         /* it answers at this moment */
+    int lost;          /* turns of sessions that were closed which could not be saved */
+};
+
+struct team {
+    struct app *a;
+    const struct crew *crew; /* NULL: none, there is one agent */
+    struct member *member; /* n of them: the crew's agents, or the one */
+    int n;
+    int current;           /* whom a line of the person's goes to where there is no flow */
+    struct strands strands;
+    struct buf last;       /* what came of the last turn or flow */
+    int steps;             /* asks of the last flow */
+};
+
+/* As the options say.  An exit status, with err; team_close() is due in both cases: how many turns are not saved. */
+int team_open(struct team *t, struct app *a, struct err *err);
+int team_close(struct team *t);
+
+struct session *team_session(struct team *t);        /* of the current agent */
+void team_use(struct team *t, int i);                /* it is the current one */
+int team_find(const struct team *t, const char *name, size_t n); /* -1 */
+const char *team_name(const struct team *t, int i);  /* "" where there is one */
+
+/* A turn: of the crew's flow, or of the one agent.  As session_ask(). */
+int team_ask(struct team *t, const char *text, size_t n, struct err *err);
+/* ... of one agent alone, whatever the flow is. */
+int team_ask_agent(struct team *t, int i, const char *text, size_t n, struct err *err);
+#endif
