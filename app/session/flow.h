@@ -1,28 +1,42 @@
 /* flow.h - who is asked what, and when it is over: the eight ways of a crew, as one state machine without a model.
  *
- *     flow_open(crew, input) ──> flow_next(): ask agent A this text ... ──> flow_answer(ask, text) ──> flow_next() ...
+ *     flow_open(crew, input) ──> flow_next(): ask agent A this ... ──> flow_answer(ask, text) ──> flow_next() ...
  *                                             end: why, and what came out
  *
- *     single       one agent, one ask
- *     round_robin  members speak in turn; each is told what the others said since it spoke last
- *     selector     the lead is asked who speaks next (the first member's name in its answer), or without a lead a rule:
- *                  the member whom the last speaker named, else the next; "done" (alone on a line) of the lead ends it
- *     sequential   tasks in their order; each gets the input and what it needs of the others
- *     supervisor   the lead plans: lines "member: task" in its answer are asked, at once; it is told the results and may
- *                  give tasks again; an answer without such a line is the result
- *     map          the input split into parts, each asked of a fresh copy of the first member; at the end the lead
- *                  reduces them, in groups where they are too many for one ask
- *     debate       members answer in turn for `rounds` rounds, knowing the others' last words; the lead judges
- *     graph        from the first task along the edges
+ *     single       the first member, one ask
+ *     round_robin  members speak in turn; each is told the input, later what the others said since it spoke last
+ *     selector     the lead is asked who speaks next (the first member's name in its answer), or without a lead and
+ *                  where it names nobody a rule: the member whom the last speaker named, else the next; "done" (alone
+ *                  on a line) of the lead ends it
+ *     sequential   tasks in their order, each of a fresh agent that gets what it needs of the others
+ *     supervisor   the lead plans: lines "member: task" in its answer are asked, at once, the first 32; it is told the
+ *                  results and may give tasks again; an answer without such a line is the result
+ *     map          the input split into parts, each asked of a fresh copy of the first member; at the end a fresh lead
+ *                  reduces them, in groups of at most 8, whose results it reduces again; no lead: they are joined
+ *     debate       members answer in turn for `rounds` rounds, knowing the others' last words; a fresh lead judges the
+ *                  last words of all
+ *     graph        from the first task along the edges; agents keep what they said before; of a task that failed only
+ *                  an edge WHEN_FAILED leads on
  *
- * What passes on is parts: (agent, text) pairs that whoever executes an ask brings under the hand-over quota; a flow
- * never puts an answer into another's text.  {input} and {NAME} in a task's text: parts too.
+ * An ask is a text, which is the crew's or ours and may be empty, and parts behind it: (whose, words), which whoever
+ * executes it brings under the hand-over quota.  No answer and no input is ever put into a text: {input} and {NAME} of
+ * a task become "input" and NAME there, the labels of parts.  A part is handed over: the input where {input} is in the
+ * text (of a task without needs, and of members in a group at their first turn: always); each of a task's needs that
+ * has given something; what others said, at most the last 32; a worker's task.
  *
- * Always ends: steps are counted, a failed ask is repeated at most `retries` times in a run, and the same agent saying
- * the same thing a third time, or a cycle of the whole group saying what it said before, ends it as FLOW_NO_PROGRESS.
+ * `stop` and `stop_on_accept` look at what members say in round_robin and selector.  A verdict is read as in
+ * assets/forms/verdict.txt.
  *
- * Texts given to flow_open() and flow_answer() are copied.  What flow_next() gives lives until the next call of
- * flow_answer() or flow_close().  Memory: bounded by steps times the texts given.  Threads: one. */
+ * Waves: asks that do not need each other are out at once, and what comes next is decided when all of them are settled.
+ * So nothing but time depends on the order in which answers come, or on `parallel`.  Of one (agent, copy) only one ask
+ * is out.  What failed is asked again when the rest of its wave is settled, up to `retries` times.
+ *
+ * Always ends: every ask counts as a step, a repeated one too.  The same agent saying the same thing about the same
+ * task a third time ends it as FLOW_NO_PROGRESS, and so does a whole round of a chat in which each says what it said
+ * the time before; in a debate the judge is then asked at once.
+ *
+ * Owner: the crew outlives the flow; texts given to flow_open() and flow_answer() are copied.  What flow_next() gives
+ * lives until flow_close().  Memory: bounded by steps times the texts given.  Threads: one. */
 #ifndef FLOW_H
 #define FLOW_H
 #include "app/session/crew.h"
@@ -32,8 +46,8 @@ struct flow;
 struct flow_part {     /* what is handed over with an ask */
     int agent;         /* whose words; -1: the person's */
     int ask;           /* in which ask they were said; 0: the person's */
-    const char *label; /* "plan": the task's name, or the agent's */
-    const char *text;
+    const char *label; /* "input", a task's name, an agent's; "task" of a supervisor; "part 3", "parts 1-8" of a map */
+    const char *text;  /* n bytes, any; not always NUL-terminated */
     size_t n;
 };
 
@@ -41,16 +55,17 @@ enum flow_end {
     FLOW_DONE,         /* as the flow is meant to end: last word, judge, reduce, stop, accept, no edge left */
     FLOW_STEPS,        /* `steps` asks were made */
     FLOW_NO_PROGRESS,
-    FLOW_FAILED,       /* an ask failed, and its retries too */
+    FLOW_FAILED,       /* an ask failed, and its retries too; or no memory */
     FLOW_CANCELLED
 };
 const char *flow_end_name(enum flow_end e); /* "done", "steps", "no_progress", "failed", "cancelled" */
 
 struct flow_effect {
     enum { FLOW_ASK, FLOW_OVER } kind;
-    int ask;           /* its number, 1, 2, ...: for flow_answer() */
+    int ask;           /* its number, for flow_answer(): 1, 2, ... in the order in which they were decided; a repeated
+                          one has a new number */
     int agent;         /* of the crew */
-    int copy;          /* map: which copy of it, 0, 1, ...: the context of copies is not shared; else 0 */
+    int copy;          /* which copy of it, 0, 1, ...: the context of copies is not shared */
     bool fresh;        /* it begins without what it said before */
     int again;         /* 1, 2, ...: the same ask for this time again, after it failed; roll its context back first */
     const char *text;  /* the ask, n bytes, NUL behind it: goes before the parts */
@@ -63,18 +78,22 @@ struct flow_effect {
 
 enum flow_outcome { FLOW_SAID, FLOW_ASK_FAILED, FLOW_ASK_CANCELLED };
 
-/* parallel: asks that may be out at once, 1 or more.  NULL: err (no memory; an input that has no parts). */
+/* crew: as crew_read() gives it.  parallel: asks that may be out at once, 1 or more; the crew may have fewer.
+ * NULL: err (no memory; an input without parts, or with more than the steps can take, for map). */
 struct flow *flow_open(const struct crew *crew, const char *input, size_t n, int parallel, struct err *err);
-void flow_close(struct flow *f);
+void flow_close(struct flow *f); /* NULL is fine */
 
-/* The next effect.  False: answers must come first.  After FLOW_OVER nothing comes any more; asks that are still out
- * then are of no use, and are to be cancelled. */
+/* The next effect.  False: answers must come first, or FLOW_OVER was given: nothing comes any more then, and asks that
+ * are still out are of no use, and are to be cancelled. */
 bool flow_next(struct flow *f, struct flow_effect *out);
 
-/* text: what came of an ask, or for FLOW_ASK_FAILED why. 0, or -1: no such ask is out, or no memory (err; it ends). */
+/* text: what came of an ask, or for FLOW_ASK_FAILED why; NULL is fine for n 0.  FLOW_ASK_CANCELLED ends the flow.
+ * 0, or -1: no such ask is out, or it is over; or no memory (it ends as FLOW_FAILED). */
 int flow_answer(struct flow *f, int ask, enum flow_outcome how, const char *text, size_t n, struct err *err);
-void flow_cancel(struct flow *f); /* ends it as FLOW_CANCELLED */
+void flow_cancel(struct flow *f); /* ends it as FLOW_CANCELLED; nothing where it is over */
 
 int flow_steps(const struct flow *f);                       /* asks made so far */
-const char *flow_output(const struct flow *f, size_t *n);   /* what came out: the last word, or the reduced; may be "" */
+/* What came out: the last word of a settled wave, the judge's, the reduced; may be "".  n bytes, NUL behind them.
+ * Lives until flow_close(). */
+const char *flow_output(const struct flow *f, size_t *n);
 #endif
