@@ -264,6 +264,7 @@ $(O)/tests/needle: $(call object,$(needles)) $(lib)
 
 # Files that are put into the program as they are (.incbin).
 $(call object,memory/forms.c): $(wildcard assets/forms/*)
+$(call object,app/session/crew_builtin.c): $(wildcard assets/crews/*)
 $(call object,app/embedded.c): assets/plimsoll-tiny.gguf
 
 # A fuzz target is linked to libFuzzer, or to a small main that replays files.
