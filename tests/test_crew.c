@@ -1,0 +1,678 @@
+/* test_crew.c - crew files: what is read, what is refused and where, and that any bytes at all are survived. */
+#include "app/session/crew_impl.h"
+#include "memory/forms.h"
+#include "tests/check.h"
+#include <sys/stat.h>
+#include <time.h>
+
+static struct err err;
+
+static int read_crew(const char *text, size_t n, struct crew *out)
+{
+    err = (struct err){0};
+    return crew_read(text, n, "t.yaml", out, &err);
+}
+
+/* ------------------------------------------------------------------ what is read */
+
+static const char whole[] =
+    "crew: pair-2\n"
+    "about: \"two who write: and check\"\n"
+    "flow:                      # before the agents: the order of keys is free\n"
+    "  kind: graph\n"
+    "  steps: 9\n"
+    "  retries: 0\n"
+    "  handover: 300\n"
+    "  edges:\n"
+    "    - {from: check, to: end, when: accept}\n"
+    "    - {from: check, to: draft, when: contains, text: \"no, {input}\"}\n"
+    "    - {to: check, from: draft}\n"
+    "    - {to: end, from: draft, when: failed}\n"
+    "  tasks:\n"
+    "    - name: draft\n"
+    "      needs: [check, draft]\n"
+    "      text: |\n"
+    "        {input}\n"
+    "          {check}{draft} { input} {} {\"a\"\n"
+    "\n"
+    "      agent: writer\n"
+    "    - {name: check, agent: critic, text: 'Is this good? \303\244'}\n"
+    "agents:\n"
+    "  - name: writer\n"
+    "    role: writer\n"
+    "    system: >\n"
+    "      Write\n"
+    "      well.\n"
+    "    tools: [read, search]\n"
+    "    context: 1024\n"
+    "    answer: 96\n"
+    "    rounds: 3\n"
+    "    repeats: 2\n"
+    "    pages: 40\n"
+    "    temp: 0.7\n"
+    "    top_k: 0\n"
+    "    top_p: 0.95\n"
+    "    min_p: 0\n"
+    "  - name: critic\n";
+
+TEST(a_crew_is_read_with_all_that_it_says)
+{
+    struct crew c;
+    CHECK_EQ(read_crew(whole, strlen(whole), &c), 0);
+    CHECK_STR(c.name, "pair-2");
+    CHECK_STR(c.about, "two who write: and check");
+    CHECK_EQ(c.flow, FLOW_GRAPH);
+    CHECK_EQ(c.steps * 10 + c.retries, 90);
+    CHECK_EQ(c.handover, 300);
+    CHECK_EQ(c.n_members, 0);
+    CHECK_EQ(c.lead, -1);
+    CHECK_EQ(c.n_edges, 4);
+    CHECK(c.edge[0].from == 1 && c.edge[0].to == -1 && c.edge[0].when == WHEN_ACCEPT && !c.edge[0].text);
+    CHECK(c.edge[1].from == 1 && c.edge[1].to == 0 && c.edge[1].when == WHEN_CONTAINS);
+    CHECK_STR(c.edge[1].text, "no, {input}");
+    CHECK(c.edge[2].from == 0 && c.edge[2].to == 1 && c.edge[2].when == WHEN_ALWAYS);
+    CHECK_EQ(c.n_tasks, 2);
+    CHECK_STR(c.task[0].name, "draft");
+    CHECK_STR(c.task[0].text, "{input}\n  {check}{draft} { input} {} {\"a\"");
+    CHECK(c.task[0].agent == 0 && c.task[0].n_needs == 2 && c.task[0].needs[0] == 1 && c.task[0].needs[1] == 0);
+    CHECK_STR(c.task[1].text, "Is this good? \303\244");
+    CHECK(c.task[1].agent == 1 && c.task[1].n_needs == 0);
+    crew_free(&c);
+    CHECK(!c.name && !c.agent && c.n_tasks == 0);
+    crew_free(&c);
+}
+
+TEST(an_agent_is_read_with_all_that_it_says)
+{
+    struct crew c;
+    CHECK_EQ(read_crew(whole, strlen(whole), &c), 0);
+    CHECK_EQ(c.n_agents, 2);
+    const struct crew_agent *a = &c.agent[0], *b = &c.agent[1];
+    CHECK_STR(a->name, "writer");
+    CHECK_STR(a->role, "writer");
+    CHECK_STR(a->system, "Write well.");
+    CHECK_EQ(a->n_tools, 2);
+    CHECK_STR(a->tools[0], "read");
+    CHECK_STR(a->tools[1], "search");
+    CHECK(a->context == 1024 && a->answer == 96 && a->rounds == 3 && a->repeats == 2 && a->pages == 40);
+    CHECK(a->has_temp && a->has_top_k && a->has_top_p && a->has_min_p);
+    CHECK(a->temp == 0.7 && a->top_k == 0 && a->top_p == 0.95 && a->min_p == 0);
+    CHECK_STR(b->name, "critic");
+    CHECK(!b->role && !b->system && b->n_tools == 0 && b->context == 0 && b->pages == 0);
+    CHECK(!b->has_temp && !b->has_top_k && !b->has_top_p && !b->has_min_p);
+    CHECK_EQ(crew_find(&c, "critic and", 6), 1);
+    CHECK_EQ(crew_find(&c, "criti", 5), -1);
+    CHECK_EQ(crew_find(&c, "", 0), -1);
+    crew_free(&c);
+}
+
+#define THREE "agents: [{name: a}, {name: b}, {name: c}]\n"
+
+TEST(what_is_not_said_is_filled_in)
+{
+    static const struct { const char *flow; int lead, n, first, last, rounds; } cases[] = {
+        {"{kind: single}", -1, 1, 0, 0, 0},
+        {"{kind: single, members: [c]}", -1, 1, 2, 2, 0},
+        {"{kind: round_robin}", -1, 3, 0, 2, 0},
+        {"{kind: round_robin, members: [c, a], rounds: 4, stop: DONE, stop_on_accept: true}", -1, 2, 2, 0, 4},
+        {"{kind: selector}", -1, 3, 0, 2, 0},
+        {"{kind: selector, lead: a}", 0, 2, 1, 2, 0},
+        {"{kind: supervisor, lead: c, parallel: 7, reduce: Sum up.}", 2, 2, 0, 1, 0},
+        {"{kind: map}", -1, 1, 0, 0, 0},
+        {"{kind: map, lead: a}", 0, 1, 1, 1, 0},
+        {"{kind: map, lead: a, members: [a], split: paragraphs}", 0, 1, 0, 0, 0},
+        {"{kind: debate, lead: b, prompt: \"On {input}: {input}\"}", 1, 2, 0, 2, 2},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char text[400];
+        struct crew c;
+        snprintf(text, sizeof text, "crew: x\n" THREE "flow: %s\n", cases[i].flow);
+        if (read_crew(text, strlen(text), &c)) check_fail(__FILE__, __LINE__, "%s: %s", cases[i].flow, err.text);
+        CHECK_EQ(c.lead, cases[i].lead);
+        CHECK_EQ(c.n_members, cases[i].n);
+        CHECK_EQ(c.members[0], cases[i].first);
+        CHECK_EQ(c.members[c.n_members - 1], cases[i].last);
+        CHECK_EQ(c.rounds, cases[i].rounds);
+        CHECK_EQ(c.steps, 64);
+        CHECK_EQ(c.retries, 1);
+        CHECK(c.flow != FLOW_ROUND_ROBIN || cases[i].n == 3 || (strcmp(c.stop, "DONE") == 0 && c.stop_on_accept));
+        CHECK(c.split == (strstr(cases[i].flow, "paragraphs") ? SPLIT_PARAGRAPHS : SPLIT_LINES));
+        crew_free(&c);
+    }
+}
+
+TEST(a_crew_of_one_may_map_and_reduce_by_itself)
+{
+    static const char text[] = "crew: x\nagents: [{name: a}]\nflow: {kind: map, lead: a}\n";
+    struct crew c;
+    CHECK_EQ(read_crew(text, strlen(text), &c), 0);
+    CHECK(c.lead == 0 && c.n_members == 1 && c.members[0] == 0);
+    crew_free(&c);
+}
+
+TEST(other_ends_of_lines_and_a_byte_order_mark_change_nothing)
+{
+    static const char text[] = "\357\273\277crew: x\r\nagents:\r\n  - name: a\r\n    system: |\r\n      One\r\n"
+                               "      two\r\nflow:\r\n  kind: single\r\n";
+    struct crew c;
+    CHECK_EQ(read_crew(text, strlen(text), &c), 0);
+    CHECK_STR(c.name, "x");
+    CHECK_STR(c.agent[0].system, "One\ntwo");
+    crew_free(&c);
+}
+
+/* ------------------------------------------------------------------ what is refused */
+
+struct refused { const char *text, *says; };
+
+/* Each begins with its place. */
+static void check_refused(const struct refused *r, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct crew c;
+        size_t place = strcspn(r[i].says, " ");
+        int rc = read_crew(r[i].text, strlen(r[i].text), &c);
+        bool good = rc == -1 && strncmp(err.text, "t.yaml:", 7) == 0 && strncmp(err.text + 7, r[i].says, place) == 0 &&
+                    strstr(err.text, r[i].says + place + 1);
+        if (!good) check_fail(__FILE__, __LINE__, "%s\n%s\nis not %s", r[i].text, rc ? err.text : "taken", r[i].says);
+        CHECK(!c.agent && !c.name && c.n_tasks == 0);
+        crew_free(&c);
+    }
+}
+
+#define FLOW(keys) "crew: x\n" THREE "flow: {" keys "}\n"
+#define AGENT(keys) "crew: x\nagents:\n  - {name: a, " keys "}\nflow: {kind: single}\n"
+#define SEQUENCE(tasks) "crew: x\n" THREE "flow:\n  kind: sequential\n  tasks:\n" tasks
+#define GRAPH(edges) "crew: x\n" THREE "flow:\n  kind: graph\n  tasks:\n    - {name: t, agent: a, text: T}\n" \
+                     "    - {name: u, agent: b, text: U}\n  edges:\n" edges
+
+TEST(what_is_no_yaml_of_ours_is_refused_where_it_is)
+{
+    static const struct refused cases[] = {
+        {"", "1:1: nothing in it"},
+        {"# a comment\n", "2:1: nothing in it"},
+        {"crew: x\n  agents: y\n", "2:9: no YAML: mapping values are not allowed"},
+        {"crew: x\n\tagents: y\n", "2:1: no YAML: while scanning a plain scalar, found a tab character"},
+        {"crew: [x\n", "2:1: no YAML: while parsing a flow sequence"},
+        {"crew: \"x\n", "2:1: no YAML: while scanning a quoted scalar"},
+        {"crew: \"\\q\"\n", "1:8: no YAML: while parsing a quoted scalar"},
+        {"crew: &a x\n", "1:7: anchors (&) are not taken"},
+        {"crew: x\nagents: &a [{name: a}]\n", "2:9: anchors (&)"},
+        {"crew: x\nflow: &a {kind: single}\n", "2:7: anchors (&)"},
+        {"crew: *a\n", "1:7: aliases (*) are not taken"},
+        {"crew: !!str x\n", "1:7: tags (!) are not taken"},
+        {"crew: ! x\n", "1:7: tags (!)"},
+        {"crew: x\nagents: !l [{name: a}]\n", "2:9: tags (!)"},
+        {"crew: x\nagents: !!seq [{name: a}]\n", "2:9: tags (!)"},
+        {"crew: x\nflow: !!map {kind: single}\n", "2:7: tags (!)"},
+        {"crew: x\nflow: {<<: {kind: single}}\n", "2:8: merges (<<)"},
+        {"%YAML 1.2\n---\ncrew: x\n", "1:1: directives (%) are not taken"},
+        {"# \303\244\r%TAG ! b\n", "2:1: directives (%)"},
+        {"#\302\205#\342\200\250%TAG ! b\n", "3:1: directives (%)"},
+        {"crew: x\n---\ncrew: y\n", "2:1: a second document"},
+        {"crew: x\n...\n# end\n---\n", "4:1: a second document"},
+        {"crew: x\ncrew: y\n", "2:1: the key \"crew\" is there twice: line 1"},
+        {"crew: x\nagents: [{name: a, tools: [read], name: b}]\n", "2:35: the key \"name\" is there twice: line 2"},
+        {"crew: x\n? [a]\n: b\n", "2:3: a key must be a word"},
+        {"crew: \"a\\0b\"\n", "1:7: a control character"},
+        {"crew: \"a\\e[2J\"\n", "1:7: a control character"},
+        {"crew: \"a\\x7f\"\n", "1:7: a control character"},
+        {"crew: \"a\\x9b\"\n", "1:7: a control character"},
+        {"crew: \"a\\N\"\n", "1:7: a control character"},
+        {"\"cr\\re\": x\n", "1:1: a control character"},
+        {"cr\001w: x\n", "1:3: no YAML in UTF-8: control characters are not allowed"},
+        {"crew: x\n# \303\244\303\244\xff\n", "2:5: no YAML in UTF-8: invalid leading UTF-8 octet"},
+        {"crew: x\r\n# \300\200\n", "2:3: no YAML in UTF-8"},
+        {"crew: \355\240\200\n", "1:7: no YAML in UTF-8"},
+        {"- [[[[[[a]]]]]]\n", "1:8: more than 6 deep"},
+    };
+    check_refused(cases, COUNT_OF(cases));
+}
+
+TEST(keys_that_do_not_belong_or_lack_are_named)
+{
+    static const struct refused cases[] = {
+        {"hello\n", "1:1: the file is made of keys and their values, \"crew: ...\""},
+        {"- crew\n", "1:1: the file is made of keys"},
+        {"agents: [{name: a}]\nflow: {kind: single}\n", "1:1: the file lacks the key \"crew\""},
+        {"crew: x\nflow: {kind: single}\n", "1:1: the file lacks the key \"agents\""},
+        {"crew: x\nagents: [{name: a}]\n", "1:1: the file lacks the key \"flow\""},
+        {"crew: x\nagent: [{name: a}]\n", "2:1: the file has no key \"agent\": it is one of a task"},
+        {"crew: x\nagnets: [{name: a}]\n", "2:1: the file has no key \"agnets\"; did you mean agents? (--help-crew"},
+        {"crew: x\nzyzzy-\342\202\254: 1\n", "2:1: the file has no key \"zyzzy-\342\202\254\" (--help-crew"},
+        {"crew: x\n\"a\\nb\": 1\n", "2:1: the file has no key \"a b\" (--help-crew"},
+        {AGENT("contxt: 512"), "3:15: an agent has no key \"contxt\"; did you mean context?"},
+        {AGENT("lead: a"), "3:15: an agent has no key \"lead\": it is one of flow"},
+        {AGENT("allow: [shell]"), "3:15: a crew file grants nothing: allow is for the command line, --allow"},
+        {"crew: x\nworkspace: /\n", "2:1: a crew file grants nothing: workspace is for the command line, --workspace"},
+        {FLOW("kind: single, vram: 4G"), "3:22: a crew file grants nothing: vram is for the command line, --vram"},
+        {"crew: x\nagents:\n  - {role: writer}\nflow: {kind: single}\n", "3:5: an agent lacks the key \"name\""},
+        {"crew: x\nagents:\n  - writer\nflow: {kind: single}\n", "3:5: an agent is made of keys and their values"},
+        {"crew: x\n" THREE "flow: single\n", "3:7: flow is made of keys and their values, \"kind: ...\""},
+        {FLOW("steps: 3"), "3:7: flow lacks the key \"kind\""},
+        {FLOW("kind: sngle"), "3:14: kind: \"sngle\" is not one of single|round_robin|"},
+        {FLOW("kind: single, tasks: []"), "3:22: the kind single does not use tasks; it is for sequential, graph"},
+        {FLOW("split: lines, kind: debate"), "3:8: the kind debate does not use split; it is for map"},
+        {FLOW("kind: sequential, edges: []"), "3:26: the kind sequential does not use edges; it is for graph"},
+        {FLOW("kind: graph, members: [a]"), "3:21: the kind graph does not use members; it is for single, round_robin"},
+        {FLOW("kind: map, stp: 1"), "3:19: flow has no key \"stp\"; did you mean stop?"},
+    };
+    check_refused(cases, COUNT_OF(cases));
+}
+
+TEST(values_that_are_none_are_refused_where_they_are)
+{
+    static const struct refused cases[] = {
+        {"crew: [x]\n" THREE "flow: {kind: single}\n", "1:7: crew is one value, not a list and not keys"},
+        {"crew:\n" THREE "flow: {kind: single}\n", "1:6: crew has no value"},
+        {"crew: ~\n" THREE "flow: {kind: single}\n", "1:7: crew has no value"},
+        {"crew: Pair\n" THREE "flow: {kind: single}\n", "1:7: \"Pair\" is no name: a letter"},
+        {"crew: 2x\n" THREE "flow: {kind: single}\n", "1:7: \"2x\" is no name"},
+        {"crew: x23456789012345678901234567890ab\n" THREE "flow: {kind: single}\n", "1:7: is no name"},
+        {"crew: x\nabout: |\n  a\n  b\n" THREE "flow: {kind: single}\n", "2:8: about is one line of at most 240 bytes"},
+        {"crew: x\nabout: \" \\t\"\n" THREE "flow: {kind: single}\n", "2:8: about has no value"},
+        {"crew: x\nagents: a\nflow: {kind: single}\n", "2:9: agents is a list"},
+        {"crew: x\nagents: []\nflow: {kind: single}\n", "2:9: agents is a list without anything in it"},
+        {"crew: x\nagents: [{name: a}, {name: b}, {name: a}]\nflow: {kind: single}\n",
+         "2:39: another agent is called a too"},
+        {"crew: x\nagents: [{name: done}]\nflow: {kind: single}\n", "2:17: \"done\" means something else in a flow"},
+        {AGENT("role: witer"), "3:21: no role \"witer\": assistant, planner"},
+        {AGENT("role: ../forms/role_writer"), "3:21: no role \"../forms/role_writer\""},
+        {AGENT("system: NULL"), "3:23: system has no value"},
+        {AGENT("tools: read"), "3:22: tools is a list"},
+        {AGENT("tools: [read, [list]]"), "3:29: tools is one value"},
+        {AGENT("tools: [red]"), "3:23: no tool \"red\"; did you mean read? (there are read, write, edit,"},
+        {AGENT("tools: [teleport]"), "3:23: no tool \"teleport\" (there are read,"},
+        {AGENT("tools: [read, list, read]"), "3:35: tools: \"read\" is there twice"},
+        {AGENT("context: 63"), "3:24: context: \"63\" is no whole number from 64 to 16777216"},
+        {AGENT("context: 16777217"), "3:24: context:"},
+        {AGENT("context: 0x200"), "3:24: context: \"0x200\" is no whole number"},
+        {AGENT("context: 0512"), "3:24: context: \"0512\" is no whole number"},
+        {AGENT("context: 1_024"), "3:24: context:"},
+        {AGENT("context: 512.0"), "3:24: context:"},
+        {AGENT("context: -512"), "3:24: context:"},
+        {AGENT("context: 5e2"), "3:24: context:"},
+        {AGENT("context: \"512\""), "3:24: context:"},
+        {AGENT("context: 99999999999999999999"), "3:24: context:"},
+        {AGENT("context: 512k"), "3:24: context:"},
+        {AGENT("context: {a: 1}"), "3:24: context is one value"},
+        {AGENT("answer: 0"), "3:23: answer:"},
+        {AGENT("answer: 512, context: 512"), "3:23: an answer of 512 tokens leaves nothing of a context of 512"},
+        {AGENT("temp: hot"), "3:21: temp: \"hot\" is no number from 0 to 100"},
+        {AGENT("temp: 100.1"), "3:21: temp:"},
+        {AGENT("temp: .nan"), "3:21: temp:"},
+        {AGENT("temp: .5"), "3:21: temp:"},
+        {AGENT("temp: 1."), "3:21: temp:"},
+        {AGENT("temp: 0.1.2"), "3:21: temp:"},
+        {AGENT("top_p: 1.01"), "3:22: top_p: \"1.01\" is no number from 0 to 1"},
+        {FLOW("kind: round_robin, stop_on_accept: yes"), "3:43: stop_on_accept: \"yes\" is neither true nor false"},
+        {FLOW("kind: single, steps: 0"), "3:29: steps: \"0\" is no whole number from 1 to 10000"},
+        {FLOW("kind: map, lead: a, split: words"), "3:35: split: \"words\" is not one of lines|paragraphs"},
+    };
+    check_refused(cases, COUNT_OF(cases));
+}
+
+TEST(names_of_nobody_are_refused_where_they_are)
+{
+    static const struct refused cases[] = {
+        {FLOW("kind: round_robin, members: [a, d, c]"), "3:40: members: no agent is called \"d\"; did you mean a?"},
+        {FLOW("kind: round_robin, members: [a, nobody]"), "3:40: members: no agent is called \"nobody\""},
+        {FLOW("kind: round_robin, members: [a, c, a]"), "3:43: members: \"a\" is there twice"},
+        {FLOW("kind: debate, lead: nobody"), "3:28: lead: no agent is called \"nobody\""},
+        {FLOW("kind: debate, members: [a, b]"), "3:7: the kind debate lacks the key \"lead\""},
+        {FLOW("kind: map, reduce: R"), "3:27: reduce is for a lead, and none is named"},
+        {FLOW("kind: supervisor"), "3:7: the kind supervisor lacks the key \"lead\""},
+        {FLOW("kind: debate, lead: a, members: [a, b]"), "3:40: a leads, and is no member too"},
+        {FLOW("kind: debate, lead: a, members: [b]"), "3:40: the kind debate takes 2 or more members beside the lead"},
+        {"crew: x\nagents: [{name: a}]\nflow: {kind: selector, lead: a}\n", "3:7: the kind selector takes 1 or more"},
+        {FLOW("kind: single, members: [a, b]"), "3:31: the kind single takes one member"},
+        {FLOW("kind: map, lead: a, members: [b, c]"), "3:37: the kind map takes one member"},
+        {FLOW("kind: debate, lead: a, rounds: 4, steps: 8"), "3:49: 8 steps: this flow takes 9 to its end"},
+        {FLOW("kind: debate, lead: a, rounds: 40"), "3:7: 64 steps: this flow takes 81 to its end"},
+        {FLOW("kind: map, lead: a, steps: 1"), "3:35: 1 steps: this flow takes 2 to its end"},
+        {FLOW("kind: single, prompt: \"Do {that}.\""), "3:30: {that} stands for nothing here: {input} does"},
+        {FLOW("kind: single, prompt: \"{input} {Input}\""), "3:30: {Input} stands for nothing here"},
+        {FLOW("kind: debate, lead: a, reduce: \"{{a}}\""), "3:39: {a} stands for nothing here"},
+    };
+    check_refused(cases, COUNT_OF(cases));
+}
+
+TEST(tasks_that_do_not_fit_together_are_refused_where_they_are)
+{
+    static const struct refused cases[] = {
+        {FLOW("kind: sequential"), "3:7: the kind sequential lacks the key \"tasks\""},
+        {SEQUENCE("    - {name: t, text: T}\n"), "6:7: a task lacks the key \"agent\""},
+        {SEQUENCE("    - {name: t, agent: d, text: T}\n"), "6:24: agent: no agent is called \"d\""},
+        {SEQUENCE("    - {name: end, agent: a, text: T}\n"), "6:14: \"end\" means something else"},
+        {SEQUENCE("    - {name: input, agent: a, text: T}\n"), "6:14: \"input\" means something else"},
+        {SEQUENCE("    - {name: t, agent: a, text: T}\n    - {name: t, agent: b, text: T}\n"),
+         "7:14: another task is called t too"},
+        {SEQUENCE("    - {name: t, agent: a, text: T, needs: [u]}\n"), "6:44: needs: no task is called \"u\""},
+        {SEQUENCE("    - {name: t, agent: a, text: T, needs: [t]}\n"), "6:44: needs: t is not before t"},
+        {SEQUENCE("    - {name: t, agent: a, text: T, needs: [u]}\n    - {name: u, agent: a, text: T, needs: [t]}\n"),
+         "6:44: needs: u is not before t, and tasks are done in their order"},
+        {SEQUENCE("    - {name: t, agent: a, text: T}\n    - {name: u, agent: a, text: T, needs: [t, t]}\n"),
+         "7:47: needs: \"t\" is there twice"},
+        {SEQUENCE("    - {name: t, agent: a, text: T}\n    - {name: u, agent: a, text: \"Is {t} it?\"}\n"),
+         "7:33: {t} is not among what u needs"},
+        {SEQUENCE("    - {name: t, agent: a, text: \"{input}{inptu}\"}\n"), "6:33: {inptu} stands for nothing here"},
+        {"crew: x\n" THREE "flow:\n  kind: sequential\n  steps: 1\n  tasks:\n    - {name: t, agent: a, text: T}\n"
+         "    - {name: u, agent: a, text: T}\n", "5:10: 1 steps: this flow takes 2 to its end"},
+        {GRAPH("    - {from: t, to: v}\n"), "9:21: to: no task is called \"v\""},
+        {GRAPH("    - {from: end, to: t}\n"), "9:14: from: no task is called \"end\""},
+        {GRAPH("    - {from: t, to: [u]}\n"), "9:21: to is one value"},
+        {GRAPH("    - {from: t}\n"), "9:7: an edge lacks the key \"to\""},
+        {GRAPH("    - {from: t, to: u, when: never}\n"), "9:30: when: \"never\" is not one of always|contains|"},
+        {GRAPH("    - {from: t, to: u, when: contains}\n"),
+         "9:7: an edge with \"when: contains\" lacks the key \"text\""},
+        {GRAPH("    - {from: t, to: u, text: yes}\n"), "9:30: the text of an edge is for \"when: contains\""},
+        {GRAPH("    - {from: t, to: u}\n    - {from: t, to: end, when: accept}\n"), "10:7: this edge is never taken"},
+        {GRAPH("    - {from: t, to: u, when: failed}\n    - {from: t, to: end}\n"
+               "    - {from: t, to: u, when: failed}\n"),
+         "11:7: this edge is never taken"},
+        {GRAPH("    - {from: u, to: t}\n"), "7:7: no edge leads to the task u"},
+        {"crew: x\n" THREE "flow:\n  kind: graph\n  tasks:\n    - {name: t, agent: a, text: T}\n"
+         "    - {name: u, agent: b, text: U}\n", "7:7: no edge leads to the task u"},
+    };
+    check_refused(cases, COUNT_OF(cases));
+}
+
+TEST(an_error_is_one_line_that_fits_whatever_is_quoted)
+{
+    char text[700], name[600];
+    struct crew c;
+    memset(name, 'n', sizeof name);
+    name[sizeof name - 1] = '\0';
+    int n = snprintf(text, sizeof text, "crew: x\n\"%.200s\\n\342\202\254\342\202\254\": 1\n", name);
+    err = (struct err){0};
+    CHECK_EQ(crew_read(text, (size_t)n, name, &c, &err), -1);
+    CHECK(strstr(err.text, ":2:1: the file has no key \"nnnn") && strstr(err.text, "--help-crew"));
+    CHECK_EQ(crew_read(text, (size_t)n, name, &c, NULL), -1);
+
+    char cut[64]; /* 62 bytes, then one of two: the quote holds 63 and does not end within it */
+    memset(cut, 'n', sizeof cut);
+    memcpy(cut + 62, "\303", 2);
+    struct crew_quote q = crew_quote("nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn\303\244n");
+    CHECK_EQ(strlen(q.s), 62);
+    CHECK_MEM(q.s, cut, 62);
+    CHECK_STR(crew_quote("a\n\033\177b").s, "a   b");
+}
+
+/* ------------------------------------------------------------------ bounds */
+
+/* "before", n times "each" with its number in it (one %d), "after". */
+static const char *many(const char *before, const char *each, int n, const char *after)
+{
+    static struct buf b;
+    b.len = 0;
+    buf_puts(&b, before);
+    for (int i = 0; i < n; i++) {
+        char part[200];
+        const char *at = strchr(each, '#');
+        if (at) snprintf(part, sizeof part, "%.*s%d%s", (int)(at - each), each, i, at + 1);
+        buf_puts(&b, at ? part : each);
+    }
+    buf_puts(&b, after);
+    return b.data;
+}
+
+static void check_read(const char *text, const char *says)
+{
+    struct crew c;
+    int rc = read_crew(text, strlen(text), &c);
+    if (says ? rc == 0 || !strstr(err.text, says) : rc != 0)
+        check_fail(__FILE__, __LINE__, "%s\nis not %s", rc ? err.text : "taken", says ? says : "taken");
+    crew_free(&c);
+}
+
+TEST(numbers_of_everything_are_bounded)
+{
+    static const char single[] = "flow: {kind: single}\n", task[] = "    - {name: t#, agent: a, text: T}\n";
+    const char *edge = "    - {from: t, to: u, when: contains, text: x#}\n";
+    check_read(many("crew: x\nagents:\n", " - name: a#\n", CREW_AGENTS, single), NULL);
+    check_read(many("crew: x\nagents:\n", " - name: a#\n", CREW_AGENTS + 1, single),
+               "t.yaml:3:2: agents are 33: at most 32");
+    check_read(many("crew: x\nagents:\n - {name: a, tools: [", "read, ", CREW_TOOLS + 1, "]}\nflow: {kind: single}\n"),
+               "t.yaml:3:21: tools are 17: at most 16");
+    check_read(many(SEQUENCE(""), task, CREW_TASKS, ""), NULL);
+    check_read(many(SEQUENCE(""), task, CREW_TASKS + 1, ""), "t.yaml:6:5: tasks are 65: at most 64");
+    check_read(many(GRAPH(""), edge, CREW_EDGES, ""), NULL);
+    check_read(many(GRAPH(""), edge, CREW_EDGES + 1, ""), "t.yaml:9:5: edges are 129: at most 128");
+    check_read(many("crew: x\n", "k#: 1\n", 64, ""), "t.yaml:65:1: more than 64 keys in one place");
+    check_read(many("crew: x\nagents: [", "a, ", CREW_NODES, "]\n"), "more than 16384 keys, values and lists");
+}
+
+TEST(texts_and_files_are_bounded)
+{
+    static const char end[] = "}]\nflow: {kind: single}\n", head[] = "crew: x\n" THREE "flow: {kind: single}\n#";
+    int rest = CREW_FILE - (int)strlen(head);
+    check_read(many("crew: x\nagents: [{name: a, system: ", "s", CREW_TEXT, end), NULL);
+    check_read(many("crew: x\nagents: [{name: a, system: ", "s", CREW_TEXT + 1, end),
+               "t.yaml:2:28: a text of more than 64 KiB");
+    check_read(many(head, "-", rest, ""), NULL);
+    check_read(many(head, "-", rest + 1, ""), "t.yaml is over 1024 KiB");
+}
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* A mebibyte of what a parser may stumble over ends at once, and deep nesting does not grow the stack. */
+TEST(a_file_made_to_take_long_does_not)
+{
+    static const char *const each[] = {"[", "{", "- ", "? ", "%TAG !a#! b\n", "&a# ", "!a# ", "*a# ", "a#: ", "[a, ",
+                                       "{a#: ", "\"a\" ", "-\n", "|\n", "\n", " ", "'", "a ", "[]: ", "? a#\n", "---\n",
+                                       "- a#\n", "#\n", "a#: 1\n", "- [a]\n", "\\", ",", "a\n\n"};
+    for (size_t i = 0; i < COUNT_OF(each); i++) {
+        const char *text = many("crew: x\n", each[i], (int)((CREW_FILE - 100) / (strlen(each[i]) + 6)), "");
+        double start = cpu_seconds();
+        struct crew c;
+        CHECK_EQ(read_crew(text, strlen(text), &c), -1);
+        double took = cpu_seconds() - start;
+        if (took > 2) check_fail(__FILE__, __LINE__, "%s: %.1f s", each[i], took);
+        crew_free(&c);
+    }
+}
+
+/* ------------------------------------------------------------------ those in the program, and files */
+
+TEST(there_is_a_crew_of_each_kind_and_it_loads)
+{
+    struct buf list = {0};
+    crew_builtin(&list);
+    CHECK_EQ(crew_builtin_count(), FLOW_KINDS);
+    for (int i = 0; i < crew_builtin_count(); i++) {
+        struct crew c;
+        char line[CREW_LINE + 40];
+        if (crew_load(crew_builtin_name(i), &c, &err)) check_fail(__FILE__, __LINE__, "%s", err.text);
+        CHECK_EQ((int)c.flow, i);
+        CHECK_STR(c.name, crew_builtin_name(i));
+        CHECK_STR(c.name, flow_kind_name(c.flow));
+        CHECK(c.about != NULL);
+        snprintf(line, sizeof line, "%-12s %s\n", c.name, c.about);
+        CHECK(strstr(list.data, line) != NULL);
+        for (int a = 0; a < c.n_agents; a++) { /* what the embedded model can do with */
+            CHECK(c.agent[a].role && c.agent[a].context >= 512 && c.agent[a].context <= 1024);
+            CHECK(c.agent[a].answer >= 96 && c.agent[a].answer <= 160);
+        }
+        crew_free(&c);
+    }
+    buf_free(&list);
+}
+
+static const char *put_file(const char *name, const char *text)
+{
+    static char path[400];
+    snprintf(path, sizeof path, "%s/%s", check_tmpdir(), name);
+    FILE *f = fopen(path, "w");
+    CHECK(f && fputs(text, f) >= 0 && fclose(f) == 0);
+    return path;
+}
+
+static void check_load(const char *path, const char *says)
+{
+    struct crew c;
+    CHECK_EQ(crew_load(path, &c, &err), -1);
+    if (!strstr(err.text, says)) check_fail(__FILE__, __LINE__, "%s\nis not %s", err.text, says);
+    CHECK(!c.agent);
+}
+
+TEST(crew_load_reads_a_file_and_says_its_name)
+{
+    struct crew c;
+    char says[600], fifo[400];
+    const char *path = put_file("good.yaml", whole);
+    CHECK_EQ(crew_load(path, &c, &err), 0);
+    CHECK_STR(c.name, "pair-2");
+    crew_free(&c);
+    path = put_file("bad.yaml", "crew: x\nagents: 3\nflow: {kind: single}\n");
+    snprintf(says, sizeof says, "%s:2:9: agents is a list", path);
+    check_load(path, says);
+    check_load(put_file("large.yaml", many("crew: x\n#", "-", CREW_FILE, "")), "is over 1024 KiB");
+    check_load(put_file("empty.yaml", ""), ":1:1: there is nothing in it");
+    check_load(check_tmpdir(), "is no regular file");
+    check_load("/dev/zero", "is no regular file");
+    snprintf(fifo, sizeof fifo, "%s/fifo", check_tmpdir());
+    CHECK_EQ(mkfifo(fifo, 0600), 0);
+    check_load(fifo, "is no regular file");
+    check_load("./debate", "./debate: there is no such file");
+    check_load("debat", "debat: no crew of the program and no file; did you mean debate?");
+    check_load("", "no crew of the program and no file");
+    check_load("a-crew-of-nobody", "no crew of the program and no file");
+    CHECK(!strstr(err.text, "did you mean"));
+}
+
+/* ------------------------------------------------------------------ keys and help */
+
+TEST(help_has_every_key_and_kind_in_lines_that_fit)
+{
+    struct buf help = {0};
+    char part[40];
+    crew_help(&help);
+    for (int level = 0; level < CREW_LEVELS; level++) {
+        int n;
+        const struct crew_key *key = crew_keys((enum crew_level)level, &n);
+        for (int i = 0; i < n; i++) {
+            snprintf(part, sizeof part, "\n  %-15s %-5s ", key[i].name, key[i].value);
+            if (!strstr(help.data, part)) check_fail(__FILE__, __LINE__, "help lacks %s", key[i].name);
+        }
+    }
+    for (int k = 0; k < FLOW_KINDS; k++) {
+        snprintf(part, sizeof part, "\n  %-15s ", flow_kind_name((enum flow_kind)k));
+        CHECK(strstr(help.data, part) != NULL);
+    }
+    for (const char *s = help.data; *s; s += strcspn(s, "\n") + 1) CHECK(strcspn(s, "\n") <= 120);
+    buf_free(&help);
+}
+
+/* The words of a key and the enum that they stand for are written in two places. */
+TEST(the_words_of_kind_are_the_names_of_the_kinds)
+{
+    int n;
+    const struct crew_key *kind = crew_keys(LEVEL_FLOW, &n);
+    struct buf words = {0};
+    for (int k = 0; k < FLOW_KINDS; k++) buf_printf(&words, "%s%s", k ? "|" : "", flow_kind_name((enum flow_kind)k));
+    CHECK_STR(kind->name, "kind");
+    CHECK_STR(kind->words, words.data);
+    buf_free(&words);
+}
+
+/* ------------------------------------------------------------------ any bytes */
+
+static uint64_t seed = 20261122;
+static size_t below(size_t n)
+{
+    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (size_t)(seed >> 33) % n;
+}
+
+/* What must hold of anything that is taken. */
+static void check_sound(const struct crew *c)
+{
+    CHECK(c->name && c->n_agents >= 1 && c->n_agents <= CREW_AGENTS && c->steps >= 1 && c->retries >= 0);
+    CHECK(c->lead >= -1 && c->lead < c->n_agents);
+    for (int i = 0; i < c->n_members; i++) CHECK(c->members[i] >= 0 && c->members[i] < c->n_agents);
+    bool tasks = c->flow == FLOW_SEQUENTIAL || c->flow == FLOW_GRAPH;
+    CHECK(tasks ? c->n_tasks >= 1 && c->n_members == 0 : c->n_members >= 1 && c->n_tasks == 0);
+    for (int i = 0; i < c->n_tasks; i++) {
+        const struct crew_task *t = &c->task[i];
+        CHECK(t->name && t->text && t->agent >= 0 && t->agent < c->n_agents);
+        for (int k = 0; k < t->n_needs; k++)
+            CHECK(t->needs[k] >= 0 && t->needs[k] < (c->flow == FLOW_GRAPH ? c->n_tasks : i));
+    }
+    for (int i = 0; i < c->n_edges; i++)
+        CHECK(c->edge[i].from >= 0 && c->edge[i].from < c->n_tasks && c->edge[i].to >= -1 &&
+              c->edge[i].to < c->n_tasks && (c->edge[i].text != NULL) == (c->edge[i].when == WHEN_CONTAINS));
+}
+
+static bool survive(const char *text, size_t n)
+{
+    struct crew c;
+    char *own = malloc(n + 1); /* its own block: reading past the end is seen */
+    CHECK(own != NULL);
+    memcpy(own, text, n);
+    own = realloc(own, n ? n : 1);
+    bool taken = read_crew(own, n, &c) == 0;
+    if (taken) check_sound(&c);
+    else CHECK(err.text[0] && !strpbrk(err.text, "\n\t\r\033") && strstr(err.text, "t.yaml"));
+    crew_free(&c);
+    free(own);
+    return taken;
+}
+
+/* One change: a byte, a piece out, a piece of another crew in, or a piece twice. */
+static size_t mutate(char *text, size_t n, size_t cap)
+{
+    static const char bytes[] = ":-,[]{}\"'|>#&*!%@`~? \n\t\r\\0123456789ae\001\177\300\303\377";
+    size_t at = below(n + 1), piece = below(40), m;
+    const char *other = crew_builtin_text((int)below((size_t)crew_builtin_count()), &m);
+    switch (below(4)) {
+    case 0:
+        if (at < n) text[at] = bytes[below(sizeof bytes - 1)];
+        return n;
+    case 1:
+        piece = MIN(piece, n - at);
+        memmove(text + at, text + at + piece, n - at - piece);
+        return n - piece;
+    case 2:
+        other += below(m - 40);
+        piece = MIN(piece, cap - n);
+        memmove(text + at + piece, text + at, n - at);
+        memcpy(text + at, other, piece);
+        return n + piece;
+    default:
+        piece = MIN(MIN(piece, n - at), cap - n);
+        memmove(text + at + piece, text + at, n - at);
+        return n + piece;
+    }
+}
+
+TEST(crews_with_anything_changed_are_read_or_refused)
+{
+    enum { TRIES = 6000, ROOM = 8192 };
+    static char text[ROOM];
+    int taken = 0;
+    for (int i = 0; i < TRIES; i++) {
+        size_t n;
+        const char *from = crew_builtin_text(i % crew_builtin_count(), &n);
+        memcpy(text, from, n);
+        for (size_t k = below(4) + 1; k > 0; k--) n = mutate(text, n, ROOM);
+        taken += survive(text, n);
+    }
+    CHECK(taken > TRIES / 50 && taken < TRIES); /* some changes are in comments */
+}
+
+TEST(crews_cut_short_are_read_or_refused)
+{
+    for (int i = 0; i < crew_builtin_count(); i++) {
+        size_t n;
+        const char *text = crew_builtin_text(i, &n);
+        for (size_t k = 0; k < n; k++) survive(text, k);
+    }
+    for (size_t k = 0; k < strlen(whole); k++) survive(whole, k);
+}
+
+CHECK_MAIN
