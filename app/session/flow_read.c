@@ -54,13 +54,13 @@ static struct flow_span without_marks(struct flow_span line)
     return behind(line, n);
 }
 
-/* Past emphasis, a colon and emphasis again; false: no colon is there. */
+/* Past the end of emphasis, a colon and the end of emphasis; false: no colon is there. */
 static bool colon(struct flow_span *s)
 {
     size_t n = 0;
     while (n < s->n && (s->text[n] == '*' || s->text[n] == '`' || s->text[n] == ' ')) n++;
     if (n == s->n || s->text[n++] != ':') return false;
-    while (n < s->n && (s->text[n] == '*' || s->text[n] == '`' || is_blank(s->text[n]))) n++;
+    while (n < s->n && (s->text[n] == '*' || is_blank(s->text[n]))) n++;
     *s = behind(*s, n);
     return true;
 }
@@ -118,7 +118,8 @@ bool flow_says_line(const char *text, size_t n, const char *word)
 enum flow_verdict flow_verdict(const char *text, size_t n)
 {
     struct form_text form = form_source(FORM_VERDICT); /* "Verdict: {verdict}", then the reasons */
-    size_t words = (size_t)((const char *)memchr(form.text, '{', form.len) - form.text);
+    const char *end = memchr(form.text, '{', form.len);
+    size_t words = end ? (size_t)(end - form.text) : form.len;
     while (words > 0 && !is_word(form.text[words - 1])) words--;
     struct flow_span line;
     for (size_t at = 0; flow_line(text, n, &at, &line);) {
