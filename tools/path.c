@@ -200,13 +200,13 @@ int path_look(int root, const char *path, struct stat *st, struct err *err)
     return rc;
 }
 
-static int make_beside(int dir, char name[48])
+static int make_beside(int dir, mode_t mode, char name[48])
 {
     for (int i = 0; i < TRIES; i++) {
         uint64_t r[2];
         if (getrandom(r, sizeof r, 0) != sizeof r) return -1;
         snprintf(name, 48, ".plimsoll-%016llx%08x", (unsigned long long)r[0], (unsigned)r[1]);
-        int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
         if (fd >= 0 || errno != EEXIST) return fd;
     }
     return -1;
@@ -227,7 +227,9 @@ static int fill(int fd, const char *bytes, size_t n, const struct stat *old)
         if ((now.st_uid != old->st_uid || now.st_gid != old->st_gid) && fchown(fd, old->st_uid, old->st_gid) &&
             errno != EPERM)
             return -1;
-        if (fchmod(fd, old->st_mode & 0777)) return -1;
+        /* Root's jail has no fchmod: the file was made with this mode, less the umask. */
+        if ((now.st_mode & 0777) != (old->st_mode & 0777) && fchmod(fd, old->st_mode & 0777) && errno != ENOSYS)
+            return -1;
     }
     return fsync(fd);
 }
@@ -247,7 +249,7 @@ int path_replace(int root, const char *path, const void *bytes, size_t n, const 
     char temp[48];
     if (open_place(root, path, &p, err)) return -1;
     int there = look(&p, path, &old, err), rc = -1;
-    int fd = there < 0 ? -1 : make_beside(p.dir, temp);
+    int fd = there < 0 ? -1 : make_beside(p.dir, there ? old.st_mode & 0777 : 0666, temp);
     if (there >= 0 && fd < 0) cannot(path, "write", errno, err);
     if (fd >= 0) {
         rc = fill(fd, bytes, n, there ? &old : NULL);
