@@ -12,9 +12,10 @@
  * binds the tool, for shell the program too, and the workspace: a struct rights has one, for good.
  *
  * A program is granted for commands alone that are one simple command: a plain first word and plain or quoted others,
- * nothing that a shell would expand, redirect or join (rights_program()).  Shells, and programs like env whose arguments
- * are a command, are all of shell by another name, and names with a slash may be files that the tools can write: neither
- * can be listed or granted for more than once.  What git, make or python start is theirs to say: the jail holds it.
+ * nothing that a shell would expand, redirect or join (rights_program()).  Shells, and programs like env that run what
+ * their arguments say, are all of shell by another name, and names with a slash may be files that the tools can write:
+ * neither can be listed or granted for more than once.  What git, make or python start is theirs to say: the jail holds
+ * it.
  *
  * Rights only shrink from inside: a script, a crew, a replay or an import may call rights_drop() and nothing else that
  * changes them.  rights_open() is for the command line, rights_grant() for a key that a person pressed.
@@ -54,16 +55,17 @@ enum rights_verdict rights_check(struct rights *r, const char *tool, const char 
 
 /* ------------------------------------------------------------------ asking a person */
 
-/* All that the call would do, every byte of it escaped (tools/describe.h), and what its result may cost: at most
- * `tokens`; 0: not known.  0; or -1: err says why the call would fail, so that there is nothing to ask. */
+/* All that the call would do, every byte of it escaped (tools/describe.h) and none left out, and what its result may
+ * cost: at most `tokens`; 0: not known.  An edit shows the whole lines that it changes, however long.  0; or -1: err
+ * says why the call would fail, so that there is nothing to ask. */
 int rights_show(const struct tool_ticket *t, int64_t tokens, struct buf *out, struct err *err);
 
 /* What "for this session" would grant, as one escaped line: "git by shell, in /work"; NULL: only "once" can be offered.
  * It lives with t. */
 const char *rights_scope(const struct tool_ticket *t);
 
-/* For a key that a person pressed at the terminal, and for nothing else: the ticket is good from now on, and so are
- * those of calls like it if session is true.  0, or -1: err; the ticket is as it was. */
+/* For a key that a person pressed at the terminal, and for nothing else: the ticket is good from now on; if session is
+ * true so is every call in this scope, those included that wait with a ticket.  0, or -1: err; nothing has changed. */
 int rights_grant(struct tool_ticket *t, bool session, struct err *err);
 
 /* The person says no: counted, t is freed, err is what the model is told. */
@@ -82,10 +84,10 @@ struct rights_denial {
     char shown[4 * RIGHTS_SHOWN + 8]; /* the arguments' beginning, escaped */
     uint64_t times;
 };
-/* The first RIGHTS_DENIALS calls that differ, in their order; *more: how often others were denied.  They live with r. */
+/* The first RIGHTS_DENIALS that differ in what is shown; *more: how often others were denied.  They live with r. */
 int rights_denied(const struct rights *r, const struct rights_denial **list, uint64_t *more);
 
-/* The program of a command that is one simple command, into name; false: it is not, or no program that may be granted. */
+/* The program of a command that is one simple command, into name; false: it is not, or its program is never granted. */
 bool rights_program(const char *command, char name[RIGHTS_PROGRAM_MAX]);
 
 /* ------------------------------------------------------------------ tickets */
@@ -93,7 +95,7 @@ bool rights_program(const char *command, char name[RIGHTS_PROGRAM_MAX]);
 const struct tool *ticket_tool(const struct tool_ticket *t);
 const json_t *ticket_arguments(const struct tool_ticket *t); /* lives with t; not to be changed */
 const char *ticket_workspace(const struct tool_ticket *t);
-int ticket_folder(const struct tool_ticket *t);              /* the workspace, for tools/path.h; lives with the rights */
+int ticket_folder(const struct tool_ticket *t); /* the workspace, for tools/path.h; lives with the rights */
 
 /* May it run now?  0, or -1 and err: it was not granted yet, its tool was dropped, or the workspace is another folder
  * than it was.  tool_run_start() asks this; so must the application, for the tools that it does itself. */
