@@ -45,22 +45,27 @@ static struct tool_limits limits_within(uint32_t wall_ms)
     return l;
 }
 
-/* tool NAME WALL_MS, with the arguments on stdin.  0: done, 1: failed. */
+/* New files are as open as their workspace: the jail's own umask would close them to all but this user. */
+static void set_umask(int folder)
+{
+    struct stat st;
+    if (fstat(folder, &st) == 0) umask(~st.st_mode & 077);
+}
+
+/* tool NAME WALL_MS, with the arguments on stdin.  0: done, 1: failed and it has said why, 2: not a call. */
 static int run_jailed(int argc, char **argv)
 {
     const struct tool *t = argc == 3 ? tool_find(argv[1]) : NULL;
     json_t *arguments = json_loadfd(STDIN_FILENO, JSON_REJECT_DUPLICATES, NULL);
-    int folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (!t || t->place != TOOL_JAILED || !json_is_object(arguments) || folder < 0) {
-        json_decref(arguments);
-        if (folder >= 0) close(folder);
-        return put_out(NULL, "error: the call was lost on its way", 35) ? 2 : 1;
+    int folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), status = 2;
+    if (t && t->place == TOOL_JAILED && json_is_object(arguments) && folder >= 0) {
+        struct tool_context c = {folder, limits_within((uint32_t)strtoul(argv[2], NULL, 10)), put_out, NULL};
+        set_umask(folder);
+        status = t->run(&c, arguments) == TOOL_DONE ? 0 : 1;
     }
-    struct tool_context c = {folder, limits_within((uint32_t)strtoul(argv[2], NULL, 10)), put_out, NULL};
-    enum tool_verdict v = t->run(&c, arguments);
     json_decref(arguments);
-    close(folder);
-    return v == TOOL_DONE ? 0 : 1;
+    if (folder >= 0) close(folder);
+    return status;
 }
 
 const struct job_builtin tool_run_jobs[] = {{"tool", run_jailed}, {NULL, NULL}};

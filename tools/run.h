@@ -28,7 +28,7 @@ struct tool_run_config {
                          .cpu_seconds = 20, .open_files = 256, .file_bytes = 256 << 20})
 
 struct tool_run_result {
-    struct buf text;     /* failed: memory ran out; what there is is not all */
+    struct buf text;     /* data NULL: nothing; failed: memory ran out, and this is not all */
     bool failed;         /* the tool says so, an exit status that is not 0, or it was stopped */
     enum job_end end;    /* JOB_EXITED for what ran in this process too */
     int status;          /* as struct job_result's value */
