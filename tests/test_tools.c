@@ -251,8 +251,9 @@ TEST(shell_hands_its_command_over_as_it_is)
     CHECK_EQ(tool_find("shell")->command(good, argv, &err), 0);
     CHECK_STR(argv[0], "/bin/sh");
     CHECK_STR(argv[1], "-c");
-    CHECK_STR(argv[2], "a 'b' $(c)");
-    CHECK(!argv[3]);
+    CHECK_STR(argv[2], "--");
+    CHECK_STR(argv[3], "a 'b' $(c)");
+    CHECK(!argv[4]);
     CHECK_EQ(tool_shell(bad, argv, &err), -1);
     CHECK_STR(err.text, "command is not a text");
     json_decref(good);

@@ -150,7 +150,7 @@ int tool_run_check(const struct tool_run_config *cfg, const char *workspace, str
 static int start_job(struct tool_run *r, const struct tool_run_config *cfg, struct err *err)
 {
     const json_t *arguments = ticket_arguments(r->ticket);
-    const char *argv[TOOL_ARGV + 1] = {NULL};
+    const char *argv[TOOL_ARGV] = {NULL};
     char wall[16];
     bool command = r->tool->place == TOOL_COMMAND;
     snprintf(wall, sizeof wall, "%u", cfg->limits.wall_ms);

@@ -14,7 +14,7 @@
 #include <jansson.h>
 #include <sys/stat.h>
 
-enum { TOOL_ARGV = 4 };
+enum { TOOL_ARGV = 5 };
 enum { TOOL_READS = 1, TOOL_WRITES = 2, TOOL_RUNS = 4 }; /* what it does to the world; 0: nothing */
 
 struct tool_limits {
