@@ -186,9 +186,9 @@ TEST(rights_program_is_strict)
         "", " ", "a;b", "a&&b", "a|b", "a&", "a\nb", "a\rb", "a\tb", "a $(b)", "a `b`", "a <b", "a >b", "a $b",
         "a *", "a ?", "a [b]", "a {b,c}", "a ~", "a \\\nb", "a\\;b", "X=1 a", "X+=1 a", "a #b", "a !b", "! a", "(a)",
         "a()", "a 'b", "a \"b", "a \"$b\"", "a \"`b`\"", "a \"b\\\"c\"", "a 'b\nc'", "a \"\x1b\"", "'git' log",
-        "\"git\"", "gi't' log", "./a", "/bin/git", "a/b", "-a", "sh -c a", "bash", "env git", "xargs git", "exec git",
-        "eval git", "command git", ". a", "source a", "time git", "if git", "{ git", "sudo git", "nice git",
-        "busybox sh", "g\xc3\xa4t", "git \xc2\xa0", "git a^b", "%1", "~/a", "$a", "a\x7f"};
+        "\"git\"", "gi't' log", "./a", "/bin/git", "a/b", "-a", "+a", "sh -c a", "bash", "env git", "xargs git",
+        "exec git", "eval git", "command git", ". a", "source a", "time git", "if git", "{ git", "sudo git",
+        "nice git", "busybox sh", "g\xc3\xa4t", "git \xc2\xa0", "git a^b", "%1", "~/a", "$a", "a\x7f"};
     char name[RIGHTS_PROGRAM_MAX];
     for (size_t i = 0; i < COUNT_OF(good); i++)
         if (!rights_program(good[i], name)) check_fail(__FILE__, __LINE__, "should be one: %s", good[i]);

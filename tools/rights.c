@@ -58,7 +58,7 @@ static bool is_program(const char *s, size_t n)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+.-";
     char name[RIGHTS_PROGRAM_MAX];
-    if (n == 0 || n >= sizeof name || *s == '-') return false;
+    if (n == 0 || n >= sizeof name || *s == '-' || *s == '+') return false;
     memcpy(name, s, n);
     name[n] = '\0';
     return strspn(name, plain) == n && !runs_any(name);
