@@ -10,7 +10,7 @@ enum { CHUNK = 65536, SILENCE_MS = 2000 };
 
 void input_open(struct input *in, int fd)
 {
-    *in = (struct input){.fd = fd};
+    *in = (struct input){.fd = fd, .what = "stdin", .limit = INPUT_LIMIT};
 }
 
 void input_close(struct input *in)
@@ -34,7 +34,7 @@ static enum input_result more(int fd, const char *what, struct buf *b, const cha
         if (n <= 0 || !p[0].revents) continue;
         ssize_t got = read(fd, chunk, sizeof chunk);
         if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-        if (got < 0) return (void)err_set(err, -1, "%s could not be read: %s", what, strerror(errno)), INPUT_FAILED;
+        if (got < 0) return (void)err_set(err, -1, "%.200s could not be read: %s", what, strerror(errno)), INPUT_FAILED;
         if (got == 0) return INPUT_END;
         buf_put(b, chunk, (size_t)got);
         if (b->failed) return (void)err_set(err, -1, "no memory for %s", what), INPUT_FAILED;
@@ -51,8 +51,9 @@ enum input_result input_line(struct input *in, const char **line, size_t *n, str
     for (size_t seen = 0;;) {
         const char *newline = b->len > seen ? memchr(b->data + seen, '\n', b->len - seen) : NULL;
         size_t len = newline ? (size_t)(newline - b->data) : b->len;
-        if (len > INPUT_LIMIT)
-            return (void)err_set(err, -1, "a line of stdin is longer than %d MiB", INPUT_LIMIT >> 20), INPUT_FAILED;
+        if (len > in->limit)
+            return (void)err_set(err, -1, "a line of %.200s is longer than %zu MiB", in->what, in->limit >> 20),
+                   INPUT_FAILED;
         if (newline || (in->ended && len > 0)) {
             in->given = len + (newline != NULL);
             *n = newline && len > 0 && b->data[len - 1] == '\r' ? len - 1 : len;
@@ -61,7 +62,7 @@ enum input_result input_line(struct input *in, const char **line, size_t *n, str
         }
         if (in->ended) return INPUT_END;
         seen = b->len;
-        enum input_result r = more(in->fd, "stdin", b, NULL, err);
+        enum input_result r = more(in->fd, in->what, b, NULL, err);
         if (r == INPUT_END) in->ended = true;
         else if (r != INPUT_OK) return r;
     }

@@ -10,12 +10,14 @@ enum input_result { INPUT_OK = 0, INPUT_END = 1, INPUT_SIGNAL = 2, INPUT_FAILED 
 
 struct input {
     int fd;
+    const char *what;  /* it is, for messages: "stdin", or a file's name, which the caller keeps */
+    size_t limit;      /* bytes of a line */
     struct buf bytes; /* read and not yet given */
     size_t given;     /* of them, the front that the last line used */
     bool ended;
 };
 
-void input_open(struct input *in, int fd);
+void input_open(struct input *in, int fd); /* as stdin, with INPUT_LIMIT: a caller may set others before it reads */
 void input_close(struct input *in);
 
 /* The next line without its newline (and without a carriage return before that); a last one needs none.  *line is
