@@ -14,6 +14,8 @@ int nll_run(struct app *a);           /* nll.c: --nll */
 int forms_run(int argc, char **argv); /* forms.c: `plimsoll forms ...`, argv[0] being "forms"; needs no engine */
 int store_run(int argc, char **argv); /* store_cmd.c: `plimsoll store ...`, likewise */
 int sessions_run(int argc, char **argv); /* sessions_cmd.c: `plimsoll sessions ...`, likewise */
+int events_run(int argc, char **argv); /* events_cmd.c: `plimsoll events ...`, likewise */
+int replay_run(int argc, char **argv); /* replay_cmd.c: `plimsoll replay ...`, likewise */
 
 /* The prompt of -p with stdin's data (if stdin is no terminal) after a blank line; without -p the data alone.  An
  * exit status. */

@@ -62,6 +62,8 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "forms") == 0) return forms_run(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "store") == 0) return store_run(argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "sessions") == 0) return sessions_run(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "events") == 0) return events_run(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "replay") == 0) return replay_run(argc - 1, argv + 1);
     int bad = opts_parse(&o, argc, argv, NULL, &err);
     say_plainly(o.plain);
     if (bad) {

@@ -116,6 +116,8 @@ static const char help_head[] =
     "                 --render                        dialogues on stdin, a JSON object a line, as messages\n"
     "  plimsoll store stat|check|salvage|dump|compact what it keeps on disk; plimsoll store --help explains\n"
     "  plimsoll sessions                              those that were saved; its --help: show, export, import, ...\n"
+    "  plimsoll events [--stable|--check] [FILE]      a stream of --json, each line checked; --stable: comparable\n"
+    "  plimsoll replay [--text|--json] FILE           such a stream shown again; no model is needed\n"
     "\n"
     "Flags, their defaults in brackets, their variables in [brackets]:\n";
 
@@ -126,8 +128,8 @@ static const char help_tail[] =
     "left out.  Lines on stdin stop at the first turn that is refused or fails.  Limits: 16 MiB of data or a line.\n"
     "\n"
     "Exit status: 0 done, 1 internal or the output could not be written, 2 usage or input, 3 refused (it would not\n"
-    "fit), 4 the engine failed (model file, memory at start), 130 interrupted, 141 the reader of stdout left, 143\n"
-    "terminated.\n";
+    "fit), 4 the engine failed (model file, memory at start), 5 a call of a tool was denied, 6 a script's /expect or\n"
+    "/assert did not hold, 130 interrupted, 141 the reader of stdout left, 143 terminated.\n";
 
 void opts_help(struct buf *out)
 {

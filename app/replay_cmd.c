@@ -1,0 +1,207 @@
+/* replay_cmd.c - `plimsoll replay`: a recorded stream shown again, without a model.  It is text of others: what a
+ * terminal would obey in it is made visible, and nothing in it is run. */
+#include "app/app.h"
+#include "app/faces.h"
+#include "app/say.h"
+#include "app/stream.h"
+#include "app/term_filter.h"
+#include "tools/escape.h"
+#include <inttypes.h>
+#include <unistd.h>
+
+enum { SHOWN = 200 }; /* bytes of a text that stands in a line of ours */
+
+static const char help[] =
+    "plimsoll replay - a stream of --json or --trace, shown again without a model\n"
+    "\n"
+    "  plimsoll replay [--text | --json] FILE    - is stdin\n"
+    "\n"
+    "  --text    what was said, and a line for what happened beside it (the default); controls that a\n"
+    "            terminal would obey are made visible\n"
+    "  --json    the same events\n"
+    "\n"
+    "Exit status: 0 done, 1 it could not be written, 2 usage, or a line is no event; each such line is\n"
+    "named on stderr and passed over.\n";
+
+static void put_help(struct buf *out) { buf_puts(out, help); }
+
+struct player {
+    struct out *out;
+    struct term_filter filter; /* of the answer that grows */
+    bool answering;            /* a part of an answer was shown, and not its end */
+    bool in_line;              /* stdout is not at the beginning of a line */
+};
+
+/* ------------------------------------------------------------------ what was said */
+
+static void put(struct player *p, const char *bytes, size_t n)
+{
+    if (n == 0) return;
+    out_put(p->out, bytes, n);
+    p->in_line = bytes[n - 1] != '\n';
+}
+
+static void end_line(struct player *p)
+{
+    struct buf rest = {0};
+    if (p->answering) term_filter_end(&p->filter, &rest);
+    put(p, rest.data, rest.len);
+    buf_free(&rest);
+    p->answering = false;
+    if (p->in_line) put(p, "\n", 1);
+}
+
+/* Each line of it behind a mark. */
+static void show_user(struct player *p, struct event_str text)
+{
+    struct buf shown = {0}, marked = {0};
+    end_line(p);
+    term_filter_text(text.data, text.len, false, &shown);
+    buf_puts(&marked, "\n> ");
+    for (size_t i = 0; i < shown.len; i++) {
+        buf_put(&marked, shown.data + i, 1);
+        if (shown.data[i] == '\n') buf_puts(&marked, "> ");
+    }
+    put(p, marked.data, marked.len);
+    end_line(p);
+    buf_free(&shown);
+    buf_free(&marked);
+}
+
+static void show_text(struct player *p, struct event_str text)
+{
+    struct buf shown = {0};
+    if (!p->answering) term_filter_init(&p->filter);
+    p->answering = true;
+    term_filter_feed(&p->filter, text.data, text.len, &shown);
+    put(p, shown.data, shown.len);
+    buf_free(&shown);
+}
+
+/* A stream may have the whole answer alone. */
+static void show_end(struct player *p, const struct event_turn_end *e)
+{
+    if (!p->answering) show_text(p, e->text);
+    end_line(p);
+}
+
+/* ------------------------------------------------------------------ what happened beside it */
+
+/* A line in brackets.  The texts in it are of others: escaped. */
+__attribute__((format(printf, 2, 3))) static void note(struct player *p, const char *fmt, ...)
+{
+    char text[4096];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    end_line(p);
+    put(p, "[", 1);
+    put(p, text, strlen(text));
+    put(p, "]\n", 2);
+}
+
+struct shown {
+    char text[4 * SHOWN]; /* one that would be longer is cut */
+};
+
+static struct shown plain(struct event_str s)
+{
+    struct shown out = {""};
+    struct buf b = {0};
+    escape_start(s.data, s.len, SHOWN, &b);
+    snprintf(out.text, sizeof out.text, "%s", b.data ? b.data : "");
+    buf_free(&b);
+    return out;
+}
+
+static void show_tool(struct player *p, const struct event_tool *e)
+{
+    note(p, "%s, by %s: %s: %s%" PRId64 " bytes, %" PRId64 " tokens%s%s", plain(e->name).text, plain(e->by).text,
+         plain(e->arguments).text, e->failed ? "failed, " : "", e->bytes, e->tokens,
+         e->artifact.len ? ", clipped; the whole was artifact " : "", plain(e->artifact).text);
+}
+
+static void show_context(struct player *p, const struct event_context *e)
+{
+    note(p, "context: %s%s%s, %" PRId64 " messages, %" PRId64 " tokens", plain(e->change).text, e->what.len ? " " : "",
+         plain(e->what).text, e->messages, e->tokens);
+}
+
+static void show_summary(struct player *p, const struct event_summary *e)
+{
+    note(p, "summary of %s by %s: %" PRId64 " items, %" PRId64 " tokens%s%s", plain(e->what).text, plain(e->by).text,
+         e->items, e->tokens, e->reason.len ? "; " : "", plain(e->reason).text);
+}
+
+static void show(struct player *p, const struct event *e)
+{
+    switch (e->kind) {
+    case EV_SESSION_OPEN:
+        note(p, "model %s (%s), context %" PRId64 " tokens, seed %" PRId64, plain(e->session_open.model).text,
+             plain(e->session_open.arch).text, e->session_open.ctx, e->session_open.seed);
+        return;
+    case EV_TURN_USER: show_user(p, e->turn_user.text); return;
+    case EV_TEXT: show_text(p, e->text.text); return;
+    case EV_TURN_END:
+        show_end(p, &e->turn_end);
+        if (e->turn_end.end.len != 4 || memcmp(e->turn_end.end.data, "stop", 4) != 0)
+            note(p, "the answer ended: %s", plain(e->turn_end.end).text);
+        return;
+    case EV_REFUSAL: note(p, "refused: %s", plain(e->refusal.text).text); return;
+    case EV_CONTEXT: show_context(p, &e->context); return;
+    case EV_SUMMARY: show_summary(p, &e->summary); return;
+    case EV_TOOL: show_tool(p, &e->tool); return;
+    case EV_RESUMED:
+        note(p, "%s goes on after %" PRId64 " turns", plain(e->resumed.title).text, e->resumed.turns);
+        return;
+    case EV_UNDONE: note(p, "turn %" PRId64 " was taken back", e->undone.turn); return;
+    case EV_ERROR: note(p, "error, %s: %s", plain(e->error.where).text, plain(e->error.text).text); return;
+    case EV_SESSION_CLOSE:
+        note(p, "%" PRId64 " turns, exit status %" PRId64 ", %s", e->session_close.turns, e->session_close.exit_code,
+             plain(e->session_close.termination_reason).text);
+        return;
+    default: return; /* figures and progress */
+    }
+}
+
+/* ------------------------------------------------------------------ all of it */
+
+static void show_all(struct stream *s, struct out *out)
+{
+    struct player p = {.out = out};
+    while (!out->failed && stream_next(s)) show(&p, &s->event);
+    end_line(&p);
+}
+
+static void write_all(struct stream *s, struct out *out)
+{
+    while (!out->failed && stream_next(s)) {
+        out_put(out, s->text, s->n);
+        out_put(out, "\n", 1);
+    }
+}
+
+int replay_run(int argc, char **argv)
+{
+    bool text = false, json = false, wants_help;
+    const struct stream_flag flags[] = {{"--text", &text}, {"--json", &json}};
+    const char *file;
+    struct stream s;
+    struct out out;
+    struct err err = {0};
+    int bad = stream_parse(argc, argv, flags, COUNT_OF(flags), &file, &wants_help, &err);
+    if (!bad && wants_help) return face_print(put_help);
+    if (!bad && text && json) bad = err_set(&err, -1, "--text and --json: one at a time");
+    if (!bad) bad = stream_open(&s, file, &err);
+    if (bad) {
+        say_error("%s", err.text);
+        return EXIT_USAGE;
+    }
+    out_init(&out, STDOUT_FILENO);
+    if (json) write_all(&s, &out);
+    else show_all(&s, &out);
+    int status = stream_close(&s);
+    out_end(&out);
+    return face_finish(&out, status);
+}
