@@ -1,5 +1,40 @@
-/* opts.c - the command line and the environment, read by the table. */
+/* opts.c - the command line, the environment and the configuration file, read by the table. */
+#include "app/config.h"
 #include "app/opts_table.h"
+
+/* ---------------------------------------------------------------- layers */
+
+/* What lower layers said of this row no longer counts; nor does what its own said, unless it collects. */
+static void forget(struct opts *out, const struct opt *row, enum opts_from from)
+{
+    bool collects = opts_collects(row);
+    int kept = 0;
+    for (int i = 0; i < out->n_said; i++) {
+        const struct opts_said *s = &out->said[i];
+        if (s->row != row || (collects && s->from == from)) out->said[kept++] = *s;
+    }
+    if (kept < out->n_said && opts_kind(row) == STOP) out->n_stop = 0;
+    if (kept < out->n_said && opts_kind(row) == BIAS) out->n_bias = 0;
+    out->n_said = kept;
+}
+
+static int take(struct opts *out, struct opts_said said, const char *who, struct err *err)
+{
+    forget(out, said.row, said.from);
+    if (opts_set(said.row, out, who, said.text, err)) return -1;
+    assert(out->n_said < OPTS_SAID); /* a row each, or as many as it may collect */
+    out->said[out->n_said++] = said;
+    return 0;
+}
+
+static const struct opts_said *said_of(const struct opts *o, size_t at, enum opts_kind kind)
+{
+    for (int i = 0; i < o->n_said; i++)
+        if (o->said[i].row->at == at && opts_kind(o->said[i].row) == kind) return &o->said[i];
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- the command line */
 
 int opts_edits(const char *a, const char *b)
 {
@@ -17,21 +52,25 @@ int opts_edits(const char *a, const char *b)
     return row[n];
 }
 
-static int unknown(const char *flag, struct err *err)
+const char *opts_nearest(const char *name, size_t n, size_t skip)
 {
     const char *best = NULL;
-    int best_d = 0, n = (int)strcspn(flag, "=");
-    char name[OPTS_NAME_MAX];
-    if (n < OPTS_NAME_MAX) {
-        memcpy(name, flag, (size_t)n);
-        name[n] = '\0';
-        for (size_t i = 0; i < opts_rows; i++) {
-            int d = opts_edits(name, opts_table[i].name);
-            if (!best || d < best_d) best = opts_table[i].name, best_d = d;
-        }
+    int best_d = 0;
+    char word[OPTS_NAME_MAX];
+    if (n >= OPTS_NAME_MAX) return NULL;
+    memcpy(word, name, n);
+    word[n] = '\0';
+    for (size_t i = 0; i < opts_rows; i++) {
+        int d = opts_edits(word, opts_table[i].name + skip);
+        if (!best || d < best_d) best = opts_table[i].name + skip, best_d = d;
     }
-    if (best && best_d <= 1 + n / 3)
-        return err_set(err, -1, "no such flag: %.60s; did you mean %s? (--help lists all)", flag, best);
+    return best_d <= 1 + (int)n / 3 ? best : NULL;
+}
+
+static int unknown(const char *flag, struct err *err)
+{
+    const char *best = opts_nearest(flag, strcspn(flag, "="), 0);
+    if (best) return err_set(err, -1, "no such flag: %.60s; did you mean %s? (--help lists all)", flag, best);
     return err_set(err, -1, "no such flag: %.60s (--help lists all)", flag);
 }
 
@@ -61,26 +100,79 @@ static int parse_flags(struct opts *out, int argc, char *const *argv, struct err
         if (!o) return unknown(arg, err);
         char who[OPTS_NAME_MAX];
         snprintf(who, sizeof who, "%.*s", (int)strcspn(arg, "="), arg);
-        if (o->kind == ON && value) return err_set(err, -1, "%s takes no value", who);
-        if (o->kind != ON && !value) {
+        if (opts_kind(o) != ON && !value) {
             if (++i == argc) return err_set(err, -1, "%s needs a value (%s)", who, o->arg);
             value = argv[i];
         }
-        if (opts_set(o, out, who, value, err)) return -1;
+        if (take(out, (struct opts_said){.row = o, .from = OPTS_FLAG, .text = value}, who, err)) return -1;
     }
     return 0;
 }
 
+/* ---------------------------------------------------------------- variables */
+
 static int parse_environment(struct opts *out, opts_env *env, struct err *err)
 {
     for (size_t i = 0; i < opts_rows; i++) {
-        const char *value = opts_table[i].env ? env(opts_table[i].env) : NULL;
-        if (value && *value && opts_set(&opts_table[i], out, opts_table[i].env, value, err)) return -1;
+        const struct opt *o = &opts_table[i];
+        const struct opts_said said = {.row = o, .from = OPTS_VARIABLE, .text = o->env ? env(o->env) : NULL};
+        if (said.text && *said.text && take(out, said, o->env, err)) return -1;
     }
-    const char *term = env("TERM"), *no_color = env("NO_COLOR");
-    out->plain = (no_color && *no_color) || !term || strcmp(term, "dumb") == 0;
     return 0;
 }
+
+static bool is_plain(opts_env *env)
+{
+    const char *term = env("TERM"), *no_color = env("NO_COLOR");
+    return (no_color && *no_color) || !term || strcmp(term, "dumb") == 0;
+}
+
+/* ---------------------------------------------------------------- the file */
+
+static int take_line(struct opts *out, const struct config *c, const struct config_line *line, struct err *err)
+{
+    char who[OPTS_NAME_MAX + 320];
+    const struct opt *o = NULL;
+    for (size_t i = 0; i < opts_rows && !o; i++)
+        if (strcmp(opts_table[i].name + 2, line->name) == 0) o = &opts_table[i];
+    snprintf(who, sizeof who, "%.300s:%d", c->path, line->number);
+    const char *near = o ? NULL : opts_nearest(line->name, strlen(line->name), 2);
+    if (near) return err_set(err, -1, "%s: no such name: %.60s; did you mean %s?", who, line->name, near);
+    if (!o) return err_set(err, -1, "%s: no such name: %.60s (plimsoll config lists all)", who, line->name);
+    if (o->kind & LINE_ONLY)
+        return err_set(err, -1, "%s: %s is for the command line: a file must not set it", who, o->name);
+    for (int i = 0; i < out->n_said; i++)
+        if (out->said[i].row == o && !opts_collects(o))
+            return err_set(err, -1, "%s: %s was already set in line %d", who, line->name, out->said[i].line);
+    snprintf(who, sizeof who, "%.300s:%d: %s", c->path, line->number, line->name);
+    return take(out, (struct opts_said){o, OPTS_FILE, line->number, line->value}, who, err);
+}
+
+static int parse_file(struct opts *out, struct config *c, struct err *err)
+{
+    struct config_line line;
+    int got;
+    while ((got = config_next(c, &line, err)) > 0)
+        if (take_line(out, c, &line, err)) return -1;
+    return got;
+}
+
+/* What is to be read, said by flags and variables: *path is a name, in `mem` if it is nobody's wish (then it need not
+ * be there), or NULL. */
+static int which_file(const struct opts *o, opts_env *env, struct buf *mem, const char **path, struct err *err)
+{
+    const struct opts_said *named = said_of(o, offsetof(struct opts, config), TEXT);
+    const struct opts_said *none = o->no_config ? said_of(o, offsetof(struct opts, no_config), ON) : NULL;
+    *path = NULL;
+    if (named && none && named->from == none->from)
+        return err_set(err, -1, "--config and --no-config do not go together");
+    if (none && (!named || named->from < none->from)) return 0;
+    if (named) *path = o->config;
+    else if (config_default_path(env, mem) == 0) *path = mem->data;
+    return 0;
+}
+
+/* ---------------------------------------------------------------- all of it */
 
 /* Flags that do not go together. */
 static int check_together(const struct opts *o, struct err *err)
@@ -106,16 +198,42 @@ const char *opts_getenv(const char *name)
     return getenv(name);
 }
 
-int opts_parse(struct opts *o, int argc, char *const *argv, opts_env *env, struct err *err)
+/* Layer on layer: defaults, the file (NULL: none), variables, the command line. */
+static int parse_layers(struct opts *o, struct config *file, int argc, char *const *argv, opts_env *env,
+                        struct err *err)
 {
-    *o = (struct opts){.seed = -1, .top_logprobs = -1, .temp = -1};
+    *o = (struct opts){.seed = -1, .top_logprobs = -1, .temp = -1, .plain = is_plain(env)};
     for (size_t i = 0; i < opts_rows; i++) {
         const struct opt *row = &opts_table[i];
-        if (row->initial && opts_set(row, o, row->name, row->initial, err)) return -1;
+        if (row->initial && opts_set(row, o, row->name, row->initial, err)) return OPTS_BAD;
     }
-    if (parse_environment(o, env ? env : opts_getenv, err)) return -1;
-    if (parse_flags(o, argc, argv, err)) return -1;
+    if (file && parse_file(o, file, err)) return OPTS_BAD_FILE;
+    return parse_environment(o, env, err) || parse_flags(o, argc, argv, err) ? OPTS_BAD : 0;
+}
+
+/* Once without a file, which tells whether there is one to read and which, and then again on top of it. */
+int opts_parse(struct opts *o, int argc, char *const *argv, opts_env *env, struct err *err)
+{
+    struct config file = {0};
+    struct buf mem = {0};
+    const char *path;
+    if (!env) env = opts_getenv;
+    if (parse_layers(o, NULL, argc, argv, env, err)) return OPTS_BAD;
     if (o->help || o->version || o->help_events) return 0;
+    if (which_file(o, env, &mem, &path, err)) return OPTS_BAD;
+    int bad = path && config_read(&file, path, path != mem.data, err) ? OPTS_BAD_FILE : 0;
+    buf_free(&mem);
+    if (!bad && file.path) bad = parse_layers(o, &file, argc, argv, env, err);
+    o->file = file.path;
+    o->file_text = file.text;
+    if (bad) return bad;
     o->own_system = o->system != NULL;
     return check_together(o, err);
+}
+
+void opts_free(struct opts *o)
+{
+    free(o->file);
+    free(o->file_text);
+    o->file = o->file_text = NULL;
 }

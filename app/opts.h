@@ -1,4 +1,4 @@
-/* opts.h - what the command line and the environment ask for.
+/* opts.h - what the command line, the environment and the configuration file ask for.
  *
  * One table in opts_table.c holds every flag, its variable, range, default and help; parsing (opts.c), checking
  * (opts_value.c) and printing follow it.
@@ -7,12 +7,26 @@
  *     struct opts o;
  *     if (opts_parse(&o, argc, argv, NULL, &err)) ...      // one clear line, exit 2
  *
- * Strings point into argv and the environment.  A flag wins over its variable; of a flag given twice the last counts,
- * but --stop and --logit-bias collect.  Threads: before any other starts. */
+ * A flag wins over its variable, that over the configuration file (config.h), that over the default.  Within one of
+ * these the last counts (in the file a name stands once), but --stop and --logit-bias collect.
+ * Strings point into argv, the environment and the text of the file, which struct opts owns until opts_free().
+ * Threads: before any other starts. */
 #ifndef OPTS_H
 #define OPTS_H
 #include "engine/engine.h"
 #include "plimsoll.h"
+
+/* Where a value came from; a later one wins. */
+enum opts_from { OPTS_DEFAULT, OPTS_FILE, OPTS_VARIABLE, OPTS_FLAG };
+
+struct opt;
+struct opts_said {
+    const struct opt *row;
+    enum opts_from from;
+    int line;         /* OPTS_FILE: of the file, from 1 */
+    const char *text; /* NULL: a flag that takes no value */
+};
+enum { OPTS_SAID = 192 };
 
 struct opts {
     const char *model, *prompt, *system, *template_name; /* NULL: not given */
@@ -40,6 +54,11 @@ struct opts {
     bool version, help, help_events;
     bool own_system; /* the system message was given by a person */
     bool embedded; /* no -m: model names the embedded one; main.c sets it */
+    const char *config; /* the file that was asked for */
+    bool no_config;
+    char *file, *file_text; /* the file that was read, and what strings point into; owned; NULL: none */
+    struct opts_said said[OPTS_SAID]; /* what is in force and is no default */
+    int n_said;
     bool plain; /* no colour: NO_COLOR is set, or the terminal is a dumb one */
 };
 
@@ -51,10 +70,17 @@ typedef const char *opts_env(const char *name);
 
 const char *opts_getenv(const char *name); /* getenv(): the one place that calls it */
 
-/* 0, or -1 with one line in err that names the flag or variable, what was found and what is allowed. */
+/* 0, or one line in err that names the flag, the variable or the file's line, what was found and what is allowed:
+ * OPTS_BAD_FILE: the configuration file cannot be read, is not believed or has a bad line; OPTS_BAD: all else.
+ * opts_free() is due in each case. */
+enum { OPTS_BAD = -1, OPTS_BAD_FILE = -2 };
 int opts_parse(struct opts *o, int argc, char *const *argv, opts_env *env, struct err *err);
+void opts_free(struct opts *o);
 
 void opts_help(struct buf *out); /* the text of --help, from the same table */
+
+/* Every value in force and where it came from, in the form of a configuration file. */
+void opts_show(const struct opts *o, struct buf *out);
 
 /* The edits (one character put in, left out or changed) from a to b, both shorter than OPTS_NAME_MAX. */
 enum { OPTS_NAME_MAX = 40 };

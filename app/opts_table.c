@@ -6,7 +6,7 @@
 const struct opt opts_table[] = {
     {"-m", "--model", "PLIMSOLL_MODEL", TEXT, AT(model), "FILE", 0, 0, NULL, NULL,
      "the model, a GGUF file (a tiny demonstration model that is part of the program)"},
-    {"-p", "--prompt", NULL, TEXT, AT(prompt), "PROMPT", 0, 0, NULL, NULL,
+    {"-p", "--prompt", NULL, TEXT | LINE_ONLY, AT(prompt), "PROMPT", 0, 0, NULL, NULL,
      "answer this once and leave; data on stdin is appended to it"},
     {"-n", "--max-tokens", NULL, INT, AT(max_tokens), "N", 1, 1e6, NULL, NULL,
      "most tokens of an answer (512, or what the context leaves; if given, it must fit)"},
@@ -25,7 +25,7 @@ const struct opt opts_table[] = {
     {NULL, "--naive", NULL, CHOICE, AT(naive), "POLICY", 0, 0,
      "none|reserve|no-limit|first-fit|f32|reload|whole-batch", "none",
      "a memory policy that fails, for teaching; after it did, the sound one is in force"},
-    {NULL, "--resume", NULL, TEXT, AT(resume), "SESSION", 0, 0, NULL, NULL,
+    {NULL, "--resume", NULL, TEXT | LINE_ONLY, AT(resume), "SESSION", 0, 0, NULL, NULL,
      "go on with a saved session: the first letters of its id, or last (plimsoll sessions lists them)"},
     {NULL, "--store", "PLIMSOLL_STORE", TEXT, AT(store), "DIR", 0, 0, NULL, NULL,
      "where sessions are saved ($XDG_DATA_HOME/plimsoll, else ~/.local/share/plimsoll)"},
@@ -88,19 +88,24 @@ const struct opt opts_table[] = {
     {NULL, "--json", NULL, ON, AT(json), NULL, 0, 0, NULL, NULL, "events on stdout, a JSON line each, instead of text"},
     {NULL, "--trace", "PLIMSOLL_TRACE", TEXT, AT(trace), "FILE", 0, 0, NULL, NULL,
      "write the same lines, and one a token, to FILE"},
-    {NULL, "--dump-tokens", NULL, ON, AT(dump_tokens), NULL, 0, 0, NULL, NULL,
+    {NULL, "--dump-tokens", NULL, ON | LINE_ONLY, AT(dump_tokens), NULL, 0, 0, NULL, NULL,
      "print the prompt's tokens (index, id, spelling) and leave"},
-    {NULL, "--dump-logprobs", NULL, INT, AT(top_logprobs), "N", 0, KERN_TOP, NULL, NULL,
+    {NULL, "--dump-logprobs", NULL, INT | LINE_ONLY, AT(top_logprobs), "N", 0, KERN_TOP, NULL, NULL,
      "print each generated token as a JSON line: index, id, text, logprob, the N likeliest"},
-    {NULL, "--nll", NULL, TEXT, AT(nll), "FILE", 0, 0, NULL, NULL,
+    {NULL, "--nll", NULL, TEXT | LINE_ONLY, AT(nll), "FILE", 0, 0, NULL, NULL,
      "print the mean negative log-likelihood of a text file"},
-    {NULL, "--help-events", NULL, ON, AT(help_events), NULL, 0, 0, NULL, NULL,
+    {NULL, "--config", "PLIMSOLL_CONFIG", TEXT | LINE_ONLY, AT(config), "FILE", 0, 0, NULL, NULL,
+     "read settings from FILE ($XDG_CONFIG_HOME/plimsoll/config, else ~/.config/plimsoll/config)"},
+    {NULL, "--no-config", "PLIMSOLL_NO_CONFIG", ON | LINE_ONLY, AT(no_config), NULL, 0, 0, NULL, NULL,
+     "read no file of settings"},
+    {NULL, "--help-events", NULL, ON | LINE_ONLY, AT(help_events), NULL, 0, 0, NULL, NULL,
      "explain the events of --json and --trace"},
-    {NULL, "--version", NULL, ON, AT(version), NULL, 0, 0, NULL, NULL, "version, build and machine"},
-    {"-h", "--help", NULL, ON, AT(help), NULL, 0, 0, NULL, NULL, "this text"},
+    {NULL, "--version", NULL, ON | LINE_ONLY, AT(version), NULL, 0, 0, NULL, NULL, "version, build and machine"},
+    {"-h", "--help", NULL, ON | LINE_ONLY, AT(help), NULL, 0, 0, NULL, NULL, "this text"},
 };
 
 const size_t opts_rows = COUNT_OF(opts_table);
+static_assert(COUNT_OF(opts_table) + ENGINE_STOPS + ENGINE_MAX_BIAS <= OPTS_SAID, "opts.h has room for each");
 
 /* ---------------------------------------------------------------- help */
 
@@ -118,14 +123,18 @@ static const char help_head[] =
     "  plimsoll sessions                              those that were saved; its --help: show, export, import, ...\n"
     "  plimsoll events [--stable|--check] [FILE]      a stream of --json, each line checked; --stable: comparable\n"
     "  plimsoll replay [--text|--json] FILE           such a stream shown again; no model is needed\n"
+    "  plimsoll config [FLAGS]                        every setting in force and where it comes from\n"
     "\n"
     "Flags, their defaults in brackets, their variables in [brackets]:\n";
 
 static const char help_tail[] =
     "\n"
-    "A value is given as \"--temp 0.5\" or \"--temp=0.5\".  Answers go to stdout, all else to stderr.  Text for a\n"
-    "terminal is cleared of control characters; to a pipe it goes as it is.  Of data on stdin one final newline is\n"
-    "left out.  Lines on stdin stop at the first turn that is refused or fails.  Limits: 16 MiB of data or a line.\n"
+    "A value is given as \"--temp 0.5\" or \"--temp=0.5\"; what takes none is undone by \"--fit=off\".  Flags win\n"
+    "over variables, and these over the file of settings; plimsoll config --help has its form.\n"
+    "\n"
+    "Answers go to stdout, all else to stderr.  Text for a terminal is cleared of control characters; to a pipe it\n"
+    "goes as it is.  Of data on stdin one final newline is left out.  Lines on stdin stop at the first turn that is\n"
+    "refused or fails.  Limits: 16 MiB of data or a line.\n"
     "\n"
     "Exit status: 0 done, 1 internal or the output could not be written, 2 usage or input, 3 refused (it would not\n"
     "fit), 4 the engine failed (model file, memory at start), 5 a call of a tool was denied, 6 a script's /expect or\n"

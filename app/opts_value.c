@@ -59,12 +59,12 @@ static int set_number(const struct opt *o, struct opts *out, const char *who, co
 {
     double real = 0;
     int64_t whole = 0;
-    bool ok = o->kind == INT ? int_parse(s, &whole) : real_parse(s, &real);
-    if (o->kind == INT) real = (double)whole;
+    bool ok = opts_kind(o) == INT ? int_parse(s, &whole) : real_parse(s, &real);
+    if (opts_kind(o) == INT) real = (double)whole;
     if (!ok || real < o->min || real > o->max)
         return err_set(err, -1, "%s: \"%.60s\" is not %s from %.16g to %.16g", who, s,
-                       o->kind == INT ? "a whole number" : "a number", o->min, o->max);
-    if (o->kind == INT) memcpy((char *)out + o->at, &whole, sizeof whole);
+                       opts_kind(o) == INT ? "a whole number" : "a number", o->min, o->max);
+    if (opts_kind(o) == INT) memcpy((char *)out + o->at, &whole, sizeof whole);
     else memcpy((char *)out + o->at, &real, sizeof real);
     return 0;
 }
@@ -102,13 +102,21 @@ static int add_stop(struct opts *out, const char *who, const char *s, struct err
     return 0;
 }
 
+static int set_switch(const struct opt *o, struct opts *out, const char *who, const char *s, struct err *err)
+{
+    bool on = !s || in_choices("on|yes|true|1", s);
+    if (!on && !in_choices("off|no|false|0", s))
+        return err_set(err, -1, "%s: \"%.60s\" is neither on nor off", who, s);
+    *((bool *)((char *)out + o->at)) = on;
+    return 0;
+}
+
 int opts_set(const struct opt *o, struct opts *out, const char *who, const char *s, struct err *err)
 {
     double real;
-    switch (o->kind) {
+    switch (opts_kind(o)) {
     case ON:
-        *((bool *)((char *)out + o->at)) = true;
-        return 0;
+        return set_switch(o, out, who, s, err);
     case TEXT:
         memcpy((char *)out + o->at, &s, sizeof s);
         return 0;
