@@ -16,6 +16,7 @@ int store_run(int argc, char **argv); /* store_cmd.c: `plimsoll store ...`, like
 int sessions_run(int argc, char **argv); /* sessions_cmd.c: `plimsoll sessions ...`, likewise */
 int events_run(int argc, char **argv); /* events_cmd.c: `plimsoll events ...`, likewise */
 int replay_run(int argc, char **argv); /* replay_cmd.c: `plimsoll replay ...`, likewise */
+int config_run(int argc, char **argv);   /* config_cmd.c: `plimsoll config ...`, likewise */
 
 /* The prompt of -p with stdin's data (if stdin is no terminal) after a blank line; without -p the data alone.  An
  * exit status. */

@@ -50,37 +50,14 @@ static int run_face(struct app *a)
     return isatty(STDIN_FILENO) && !o->script ? console_run(a) : lines_run(a);
 }
 
-int main(int argc, char **argv)
+static int run_engine(struct opts *o)
 {
-    struct opts o;
     struct app a;
     struct err err = {0};
-    if (argc > 1 && strcmp(argv[1], "--jail") == 0) job_guard(tool_run_jobs);
-    fill_standard_descriptors();
-    hostmem_return_large();
-    signals_ignore_pipe();
-    if (argc > 1 && strcmp(argv[1], "forms") == 0) return forms_run(argc - 1, argv + 1);
-    if (argc > 1 && strcmp(argv[1], "store") == 0) return store_run(argc - 1, argv + 1);
-    if (argc > 1 && strcmp(argv[1], "sessions") == 0) return sessions_run(argc - 1, argv + 1);
-    if (argc > 1 && strcmp(argv[1], "events") == 0) return events_run(argc - 1, argv + 1);
-    if (argc > 1 && strcmp(argv[1], "replay") == 0) return replay_run(argc - 1, argv + 1);
-    int bad = opts_parse(&o, argc, argv, NULL, &err);
-    say_plainly(o.plain);
-    if (bad) {
-        say_error("%s", err.text);
-        return EXIT_USAGE;
-    }
-    if (o.help) return face_print(opts_help);
-    if (o.help_events) return face_print(event_doc);
-    if (o.version) return face_print(about);
-    if ((o.dump_tokens || o.top_logprobs >= 0) && !o.prompt && isatty(STDIN_FILENO)) {
-        say_error("%s needs a prompt: -p, or text on stdin", o.dump_tokens ? "--dump-tokens" : "--dump-logprobs");
-        return EXIT_USAGE;
-    }
     struct buf role = {0};
-    int fd = -1, status = o.model ? EXIT_DONE : take_embedded(&o, &role, &fd);
+    int fd = -1, status = o->model ? EXIT_DONE : take_embedded(o, &role, &fd);
     if (status != EXIT_DONE) return status;
-    status = app_open(&a, &o, strcmp(o.engine, "scripted") == 0 ? &engine_scripted : &engine_local, &err);
+    status = app_open(&a, o, strcmp(o->engine, "scripted") == 0 ? &engine_scripted : &engine_local, &err);
     if (status == EXIT_DONE) status = run_face(&a);
     else app_error(&a, "open", err.text);
     for (char *line = a.advice, *rest; line && *line; line = rest) {
@@ -91,5 +68,54 @@ int main(int argc, char **argv)
     status = app_close(&a, status);
     buf_free(&role);
     if (fd >= 0) close(fd);
+    return status;
+}
+
+static void crew_doc(struct buf *out)
+{
+    crew_help(out);
+    buf_puts(out, "\nPart of the program, for --crew NAME:\n");
+    crew_builtin(out);
+}
+
+static int run_options(struct opts *o, int bad, const struct err *err)
+{
+    say_plainly(o->plain);
+    if (bad) {
+        say_error("%s", err->text);
+        return EXIT_USAGE;
+    }
+    if (o->help) return face_print(opts_help);
+    if (o->help_events) return face_print(event_doc);
+    if (o->help_crew) return face_print(crew_doc);
+    if (o->version) return face_print(about);
+    if ((o->dump_tokens || o->top_logprobs >= 0) && !o->prompt && isatty(STDIN_FILENO)) {
+        say_error("%s needs a prompt: -p, or text on stdin", o->dump_tokens ? "--dump-tokens" : "--dump-logprobs");
+        return EXIT_USAGE;
+    }
+    return run_engine(o);
+}
+
+/* The words that may stand in place of the first flag. */
+static const struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    {"forms", forms_run}, {"store", store_run}, {"sessions", sessions_run}, {"config", config_run},
+    {"events", events_run}, {"replay", replay_run},
+};
+
+int main(int argc, char **argv)
+{
+    struct opts o;
+    struct err err = {0};
+    if (argc > 1 && strcmp(argv[1], "--jail") == 0) job_guard(tool_run_jobs);
+    fill_standard_descriptors();
+    hostmem_return_large();
+    signals_ignore_pipe();
+    for (size_t i = 0; argc > 1 && i < COUNT_OF(commands); i++)
+        if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
+    int bad = opts_parse(&o, argc, argv, NULL, &err), status = run_options(&o, bad, &err);
+    opts_free(&o);
     return status;
 }

@@ -51,7 +51,7 @@ struct opts {
     int64_t parallel;            /* 0: as the crew needs, and as its memory allows */
     bool no_pin, dump_tokens, json, fit, overcommit, no_save, script, lockstep;
     const char *workspace, *tools, *allow; /* NULL: not given; tools/rights.h reads them, and gives their errors */
-    bool version, help, help_events;
+    bool version, help, help_events, help_crew;
     bool own_system; /* the system message was given by a person */
     bool embedded; /* no -m: model names the embedded one; main.c sets it */
     const char *config; /* the file that was asked for */
