@@ -36,13 +36,19 @@ extern char **environ;
 
 static char **clean_environment(void)
 {
-    static char *env[512], dumb[] = "TERM=dumb", data[512]; /* sessions are saved in the test's own folder */
-    snprintf(data, sizeof data, "XDG_DATA_HOME=%s/data", check_tmpdir());
+    static const char *const own[] = {"PLIMSOLL_", "TERM=", "XDG_DATA_HOME=", "XDG_CONFIG_HOME="};
+    static char *env[512], dumb[] = "TERM=dumb", data[512], config[512];
+    snprintf(data, sizeof data, "XDG_DATA_HOME=%s/data", check_tmpdir()); /* sessions are saved in the test's folder, */
+    snprintf(config, sizeof config, "XDG_CONFIG_HOME=%s/config", check_tmpdir()); /* and settings only read in it */
     size_t n = 0;
-    for (char **e = environ; *e && n < COUNT_OF(env) - 3; e++)
-        if (strncmp(*e, "PLIMSOLL_", 9) && strncmp(*e, "TERM=", 5) && strncmp(*e, "XDG_DATA_HOME=", 14)) env[n++] = *e;
+    for (char **e = environ; *e && n < COUNT_OF(env) - 4; e++) {
+        bool ours = false;
+        for (size_t i = 0; i < COUNT_OF(own); i++) ours = ours || strncmp(*e, own[i], strlen(own[i])) == 0;
+        if (!ours) env[n++] = *e;
+    }
     env[n++] = dumb;
     env[n++] = data;
+    env[n++] = config;
     env[n] = NULL;
     return env;
 }
