@@ -219,7 +219,7 @@ int opts_parse(struct opts *o, int argc, char *const *argv, opts_env *env, struc
     const char *path;
     if (!env) env = opts_getenv;
     if (parse_layers(o, NULL, argc, argv, env, err)) return OPTS_BAD;
-    if (o->help || o->version || o->help_events) return 0;
+    if (o->help || o->version || o->help_events || o->help_crew) return 0;
     if (which_file(o, env, &mem, &path, err)) return OPTS_BAD;
     int bad = path && config_read(&file, path, path != mem.data, err) ? OPTS_BAD_FILE : 0;
     buf_free(&mem);

@@ -22,6 +22,7 @@ struct task {
 struct running {
     struct team *t;
     struct flow *flow;
+    struct form_text input; /* its first line */
     struct task *task[STRANDS];
     int n;
     bool over;
@@ -41,9 +42,12 @@ static struct form_text first_line(const char *text, size_t n)
     return (struct form_text){text, len};
 }
 
+/* A supervisor's words to a worker are what it is to do. */
+static bool is_task(const struct flow_part *p) { return strcmp(p->label, "task") == 0; }
+
 /* What another said, in the form for that; *tokens grows by what it weighs. */
 static int put_part(struct task *k, const struct flow_effect *e, const struct flow_part *p, size_t quota,
-                    int64_t *tokens, struct err *err)
+                    struct form_text about, int64_t *tokens, struct err *err)
 {
     struct buf result = {0};
     uint64_t artifact = 0;
@@ -52,17 +56,19 @@ static int put_part(struct task *k, const struct flow_effect *e, const struct fl
     snprintf(name, sizeof name, "a%llu", (unsigned long long)artifact);
     struct form_text id = form_text(name);
     const struct form_handover h = {
-        .from = form_text(p->label), .to = form_text(team_name(k->t, e->agent)), .task = first_line(e->text, e->n),
+        .from = form_text(p->label), .to = form_text(team_name(k->t, e->agent)), .task = e->n > 0 ? first_line(e->text, e->n) : about,
         .result = {result.data ? result.data : "", result.len}, .artifacts = {&id, artifact ? 1 : 0}};
     size_t was = k->message.len;
-    if (rc == 0) forms_handover(&h, &k->message);
+    if (rc == 0 && is_task(p)) buf_put(&k->message, h.result.text, h.result.len);
+    else if (rc == 0) forms_handover(&h, &k->message);
     if (rc == 0 && !k->message.failed) *tokens += (int64_t)session_tokens(k->s, k->message.data + was,
                                                                           k->message.len - was);
     buf_free(&result);
     return rc;
 }
 
-static int compose(struct task *k, const struct flow_effect *e, int64_t *tokens, struct err *err)
+static int compose(struct task *k, const struct flow_effect *e, struct form_text about, int64_t *tokens,
+                   struct err *err)
 {
     int others = 0, rc = 0;
     size_t quota = (size_t)MAX(k->t->crew->handover, 0);
@@ -73,7 +79,7 @@ static int compose(struct task *k, const struct flow_effect *e, int64_t *tokens,
         const struct flow_part *p = &e->part[i];
         if (k->message.len > 0) buf_puts(&k->message, "\n\n");
         if (p->agent < 0) buf_put(&k->message, p->text, p->n);
-        else rc = put_part(k, e, p, MAX(quota / (size_t)others, (size_t)1), tokens, err);
+        else rc = put_part(k, e, p, MAX(quota / (size_t)others, (size_t)1), about, tokens, err);
     }
     if (rc == 0 && k->message.failed) rc = err_set(err, -1, "no memory for what is handed over");
     return rc;
@@ -140,7 +146,7 @@ static int begin(struct running *r, const struct flow_effect *e, struct err *err
     if (!k) return err_set(err, -1, "no memory for another ask");
     *k = (struct task){.t = t, .ask = e->ask, .agent = e->agent,
                        .silent = at_once(t->crew) && e->agent != t->crew->lead};
-    int rc = open_session(k, e, err) != EXIT_DONE ? -1 : compose(k, e, &tokens, err);
+    int rc = open_session(k, e, err) != EXIT_DONE ? -1 : compose(k, e, r->input, &tokens, err);
     t->a->trace.voice = &t->a->trace.own;
     if (rc == 0) tell_flow(r, e->again ? "again" : "asked", e, tokens, "");
     if (rc == 0) rc = strands_start(&t->strands, run_ask, k, err);
@@ -261,7 +267,7 @@ static int finish(struct running *r, struct err *err)
 
 int team_run_flow(struct team *t, const char *input, size_t n, struct err *err)
 {
-    struct running r = {.t = t};
+    struct running r = {.t = t, .input = first_line(input, n)};
     struct voice *voice = t->a->trace.voice;
     t->a->trace.voice = &t->a->trace.own;
     r.flow = flow_open(t->crew, input, n, parallel_of(t), err);
