@@ -157,7 +157,7 @@ static int open_engine(struct app *a, struct err *err)
 static int open_store(struct app *a, struct err *err)
 {
     const struct opts *o = a->o;
-    bool chat = !o->nll && !o->dump_tokens && o->top_logprobs < 0 && !o->prompt, asked = o->store || o->resume;
+    bool chat = !o->nll && !o->dump_tokens && o->top_logprobs < 0 && (!o->prompt || !isatty(STDIN_FILENO)), asked = o->store || o->resume;
     struct buf dir = {0};
     struct store *s = NULL;
     if (!chat || o->no_save) return EXIT_DONE;

@@ -80,7 +80,7 @@ static void put_notice(uint64_t id, const struct clip_figures *f, int64_t total,
 int session_hand_over(struct session *s, const char *text, size_t n, size_t tokens, struct buf *out,
                       uint64_t *artifact, struct err *err)
 {
-    struct clip_config cfg = {.counter = {tokens_of, s}, .max_tokens = MIN(tokens, session_room(s)), .kind = CLIP_TEXT};
+    struct clip_config cfg = {.counter = {tokens_of, s}, .max_tokens = tokens};
     struct clip_figures f;
     *artifact = 0;
     if (clip_whole(&cfg, text, n, out, &f, err)) return -1;
@@ -91,6 +91,27 @@ int session_hand_over(struct session *s, const char *text, size_t n, size_t toke
     journal_add_artifact(&s->batch, *artifact, &whole);
     buf_free(&whole);
     return session_offer_tools(s, err);
+}
+
+int session_put_data(struct session *s, const char *data, size_t n, size_t tokens, struct buf *out, struct err *err)
+{
+    struct result r = {0};
+    struct clip_config cfg = {.counter = {tokens_of, s}, .max_tokens = tokens};
+    struct clip_figures f;
+    struct buf shown = {0}, whole = {0};
+    int rc = clip_whole(&cfg, data, n, &shown, &f, err);
+    if (rc == 0 && !f.whole && session_saves(s)) {
+        buf_put(&whole, data, n);
+        put_notice(s->keep.head.artifacts, &f, tokens_about(s, &whole), &shown, &r);
+        journal_add_artifact(&s->batch, s->keep.head.artifacts++, &whole);
+        rc = session_offer_tools(s, err);
+    }
+    const struct buf *text = r.text.len > 0 ? &r.text : &shown;
+    buf_put(out, text->data ? text->data : "", text->len);
+    buf_free(&r.text);
+    buf_free(&shown);
+    buf_free(&whole);
+    return rc == 0 && out->failed ? err_set(err, -1, "no memory for the data") : rc;
 }
 
 /* Clips the whole, which becomes an artifact if anything is left out; bytes is emptied. */

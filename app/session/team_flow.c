@@ -73,7 +73,7 @@ static int compose(struct task *k, const struct flow_effect *e, struct form_text
     int others = 0, rc = 0;
     size_t quota = (size_t)MAX(k->t->crew->handover, 0);
     for (int i = 0; i < e->n_parts; i++) others += e->part[i].agent >= 0;
-    if (quota == 0) quota = session_room(k->s);
+    quota = quota == 0 ? session_room(k->s) : MIN(quota, session_room(k->s));
     buf_put(&k->message, e->text, e->n);
     for (int i = 0; i < e->n_parts && rc == 0; i++) {
         const struct flow_part *p = &e->part[i];
