@@ -10,7 +10,7 @@ enum { CHUNK = 65536, SILENCE_MS = 2000 };
 
 void input_open(struct input *in, int fd)
 {
-    *in = (struct input){.fd = fd, .what = "stdin", .limit = INPUT_LIMIT};
+    *in = (struct input){.fd = fd, .what = "stdin", .limit = INPUT_LIMIT, .ended = fd < 0};
 }
 
 void input_close(struct input *in)

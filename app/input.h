@@ -17,7 +17,8 @@ struct input {
     bool ended;
 };
 
-void input_open(struct input *in, int fd); /* as stdin, with INPUT_LIMIT: a caller may set others before it reads */
+/* As stdin, with INPUT_LIMIT: a caller may set others before it reads.  -1: nothing comes. */
+void input_open(struct input *in, int fd);
 void input_close(struct input *in);
 
 /* The next line without its newline (and without a carriage return before that); a last one needs none.  *line is
