@@ -73,6 +73,7 @@ struct session {
     struct recall *recall;       /* the store's thread's; NULL: not open yet */
     bool indexing;               /* it is being brought up to the journal */
     bool recalls;                /* what was said long ago is brought in unasked */
+    uint64_t calls;              /* of tools, by the model, since this session was opened */
     size_t n_flight;             /* noted so far; the newest is at (n_flight - 1) % FLIGHT_LINES */
     bool unsaved_told;           /* that saving fails was said */
 };
@@ -101,6 +102,20 @@ const struct text_entry *session_system_text(struct session *s);
 
 /* Sums the oldest up now.  -1: err says why not.  It is saved with the next turn, or by session_save(). */
 int session_compact(struct session *s, struct err *err);
+/* The next call as it would be if the person said no more: what the model gets, rendered by its template and escaped
+ * (tools/escape.h); special tokens as \{<|im_end|>}; a line ends behind each \n, and where it would be too long.
+ * Nothing changes.  0, and out->text is for buf_free() in any case; -1: err. */
+struct session_view {
+    struct buf text;
+    int64_t tokens, answer; /* of the prompt; that may be written, with what is thought */
+    bool due;               /* before that call the oldest would be summed up */
+};
+int session_view(struct session *s, struct session_view *out, struct err *err);
+/* From the next call on an answer may have so many tokens (1 or more).  -1: err, and it is as before. */
+int session_limit_answer(struct session *s, int tokens, struct err *err);
+/* What it tells the model of its tools is said anew: role.tools has changed.  -1: err. */
+int session_retell_tools(struct session *s, struct err *err);
+
 /* The window as it is after this turn is kept for going back, and everything is handed to the store. */
 int session_save(struct session *s, struct err *err);
 /* The last turn is taken back, and what was pinned or set since: the window is again as it was after the turn before.

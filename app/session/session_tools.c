@@ -441,6 +441,20 @@ int session_offer_tools(struct session *s, struct err *err)
     return rc;
 }
 
+int session_retell_tools(struct session *s, struct err *err)
+{
+    if (!s->tools) return 0;
+    window_remove(s->w, WINDOW_TOOLS, s->tools, NULL);
+    session_mark(s, JOURNAL_UNPINNED, s->tools, s->tools);
+    s->tools = 0;
+    bool any = s->role.n_tools > 0 || s->keep.head.artifacts > 1 || session_has_left(s);
+    if (any && session_offer_tools(s, err)) return -1;
+    session_tell(s);
+    if (s->keep.head.turns > 0 || s->acknowledged > 0) return session_save(s, err);
+    session_remember(s); /* a session begins to be saved with its first turn */
+    return 0;
+}
+
 bool session_read_call(const struct buf *answer, struct form_call *call)
 {
     const char *text = answer->data ? answer->data : "";
@@ -454,6 +468,7 @@ int session_make_call(struct session *s, const struct buf *answer, const struct 
     struct result r = {.by = "model", .name = call->name};
     const char *text = answer->data ? answer->data : "";
     size_t at = thinking_end(text, answer->len);
+    s->calls++;
     run_call(s, call, &r);
     tell(s, &r, call->arguments);
     int rc = append(s, text + at, answer->len - at, &r, err);

@@ -103,6 +103,45 @@ int team_close(struct team *t)
     return lost;
 }
 
+/* ---------------------------------------------------------------- a tool less */
+
+static bool has(const struct session_role *r, const char *name)
+{
+    for (int i = 0; i < r->n_tools; i++)
+        if (strcmp(r->tools[i], name) == 0) return true;
+    return false;
+}
+
+/* It goes behind the others, so that who owns the names finds it still. */
+static void put_last(const char **names, int n, const char *name)
+{
+    for (int i = 0; i + 1 < n; i++) {
+        if (strcmp(names[i], name) != 0) continue;
+        const char *next = names[i + 1];
+        names[i + 1] = names[i];
+        names[i] = next;
+    }
+}
+
+int team_drop_tool(struct team *t, const char *name, struct err *err)
+{
+    struct toolbox *b = &t->a->toolbox;
+    int rc = 0;
+    if (!rights_on(b->rights, name)) return err_set(err, -1, "the tool %.40s is not on", name);
+    if (rights_drop(b->rights, name, err)) return -1;
+    put_last(b->on, b->n_on, name);
+    if (b->n_on > 0 && strcmp(b->on[b->n_on - 1], name) == 0) b->n_on--;
+    for (int i = 0; i < t->n; i++) {
+        struct member *m = &t->member[i];
+        if (t->crew) put_last((const char **)t->a->crew.agent[i].tools, m->role.n_tools, name);
+        if (!has(&m->role, name)) continue;
+        m->role.n_tools--;
+        m->s.role.n_tools = m->role.n_tools;
+        if (m->open && session_retell_tools(&m->s, err)) rc = -1;
+    }
+    return rc;
+}
+
 /* ---------------------------------------------------------------- one agent */
 
 struct session *team_session(struct team *t) { return &t->member[t->current].s; }

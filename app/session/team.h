@@ -44,6 +44,9 @@ void team_use(struct team *t, int i);                /* it is the current one */
 int team_find(const struct team *t, const char *name, size_t n); /* -1 */
 const char *team_name(const struct team *t, int i);  /* "" where there is one */
 
+/* The tool is off for all of them, for good, and no agent is told of it any more.  -1: err says why not. */
+int team_drop_tool(struct team *t, const char *name, struct err *err);
+
 /* A turn: of the crew's flow, or of the one agent.  As session_ask(). */
 int team_ask(struct team *t, const char *text, size_t n, struct err *err);
 /* ... of one agent alone, whatever the flow is. */
