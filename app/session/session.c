@@ -363,6 +363,7 @@ static int call_model(struct session *s, uint64_t user, int round, struct turn_r
     if (rc == 0 && round == 0) rc = check_whole(s, &c, user, err);
     session_tell(s);
     if (rc == 0 && prompt_make(&s->prompt, &s->texts, c.items, c.n, err)) rc = WINDOW_NO_MEMORY;
+    if (rc == 0 && round == 0) s->outcome.prompt = c.tokens;
     if (rc) return refused(s, rc, err);
     session_bring_pages(s);
     int64_t most = c.answer + c.thinking, room = s->role.ctx - c.tokens;
@@ -449,8 +450,12 @@ static int converse(struct session *s, uint64_t user, struct turn_result *r, str
         buf_free(&r->text);
         ids_free(&r->ids);
         code = call_model(s, user, round++, r, err);
+        s->outcome.end = code ? END_NONE : r->end;
+        if (!code) s->outcome.reserved = MAX(s->outcome.reserved, (int64_t)r->n_prompt + r->max_tokens);
         next = take_answer(s, &g, r, &code, err);
     }
+    s->outcome.calls = g.calls;
+    if (g.end != AGENT_ANSWERED && g.end != AGENT_ENDED) s->outcome.stopped = agent_end_name(g.end);
     return code;
 }
 
@@ -493,6 +498,7 @@ int session_ask(struct session *s, const char *text, size_t n, struct err *err)
     struct turn_result r = {0};
     struct buf before = {0};
     int code = 0;
+    s->outcome = (struct session_outcome){0};
     session_poll(s);
     if (keep_is_full(&s->keep)) keep_again(&s->keep); /* there may be room by now */
     if (keep_is_full(&s->keep)) return refuse_unsaved(s, err);

@@ -62,6 +62,13 @@ struct session {
     struct buf answer;           /* of the last turn that stayed, less what was thought */
     bool silent;                 /* answers do not go to stdout as they grow */
     bool any;                    /* there was one since this session was opened */
+    struct session_outcome {     /* of the last session_ask(), whatever came of it */
+        enum engine_end end;     /* of the model's last call; END_NONE: it was refused, or not made */
+        int64_t prompt;          /* tokens of its first prompt; 0: none could be made */
+        int64_t reserved;        /* of the pool, the most that was promised to a call; 0: refused */
+        int calls;               /* of tools */
+        const char *stopped;     /* NULL; why the agent was stopped: "rounds", "repeats", ... */
+    } outcome;
     struct flight { char line[FLIGHT_LINE]; } flight[FLIGHT_LINES]; /* the last figures, for who looks after a crash */
     struct session_pages {       /* KV pages on disk */
         struct snap snap;        /* the store's thread's */
