@@ -16,6 +16,8 @@ struct console {
     bool quit;
     bool script; /* nobody is there: what widens rights is refused */
     int64_t line; /* of the script, that is obeyed now */
+    struct buf record;   /* the script up to there, but for lines that ask why it failed: those are comments */
+    double begun;        /* when the script did, by progress_clock() */
     int status;
 };
 

@@ -68,6 +68,12 @@ enum input_result input_line(struct input *in, const char **line, size_t *n, str
     }
 }
 
+bool input_ready(const struct input *in)
+{
+    struct pollfd p = {.fd = in->fd, .events = POLLIN};
+    return in->ended || in->bytes.len > in->given || poll(&p, 1, 0) > 0;
+}
+
 enum input_result input_all(int fd, size_t limit, const char *what, bool patient, struct buf *out, struct err *err)
 {
     const char *waiting = "waiting for data on stdin (none to come? add </dev/null)";

@@ -25,6 +25,9 @@ void input_close(struct input *in);
  * valid until the next call.  INPUT_FAILED: err says why (a line over the limit, a read that failed). */
 enum input_result input_line(struct input *in, const char **line, size_t *n, struct err *err);
 
+/* Would input_line() give something, or the end, at once?  (Of a line that is not whole yet this is believed.) */
+bool input_ready(const struct input *in);
+
 /* The line that was just given will be given again. */
 static inline void input_again(struct input *in) { in->given = 0; }
 

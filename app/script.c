@@ -46,6 +46,14 @@ static enum input_result text_line(struct script *s, const char **line, size_t *
     return INPUT_OK;
 }
 
+static void record(struct script *s, const char *line, size_t n)
+{
+    if (!s->record) return;
+    if (s->record->len + n + 1 > INPUT_LIMIT) s->record->failed = true;
+    buf_put(s->record, line, n);
+    buf_puts(s->record, "\n");
+}
+
 /* The next line whatever it means.  SCRIPT_ITEM: there is one. */
 static enum script_result next_line(struct script *s, const char **line, size_t *n, struct err *err)
 {
@@ -59,6 +67,7 @@ static enum script_result next_line(struct script *s, const char **line, size_t 
     if (nul) return bad(s, 0, err, "a NUL, at byte %zu of the line: this is no text", (size_t)(nul - *line) + 1);
     size_t valid = text_valid_utf8(*line, *n);
     if (valid < *n) return bad(s, 0, err, "byte %zu of the line is not UTF-8", valid + 1);
+    record(s, *line, *n);
     return SCRIPT_ITEM;
 }
 

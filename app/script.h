@@ -49,6 +49,8 @@ struct script {
     int64_t line;   /* that was read last */
     struct buf doc; /* a turn of several lines */
     char name[SCRIPT_NAME + 1];
+    struct buf *record; /* gets every line that is read, while it is not over INPUT_LIMIT: then `failed` is set; NULL:
+                         * not wanted.  Set after opening, the caller's */
 };
 
 void script_open(struct script *s, struct input *in);

@@ -1,7 +1,9 @@
 /* script_run.c - a script on stdin, obeyed item by item.  The first thing that fails ends it, with its line: what
- * follows was written for a session in which that did not fail.  What is left is not read. */
+ * follows was written for a session in which that did not fail.  Only /isolate and /bisect directly behind it, which
+ * ask why it failed, are still obeyed, if they are there at once; what is left is not read. */
 #include "app/commands.h"
 #include "app/expect.h"
+#include "app/progress.h"
 #include "app/say.h"
 #include "app/script.h"
 #include "app/signals.h"
@@ -52,6 +54,41 @@ static int one_command(struct console *c, const struct script_item *it)
     return fail_at(c, it->line, "the command failed, and the script with it");
 }
 
+static bool asks_why(const struct script_item *it)
+{
+    return it->kind == SCRIPT_COMMAND && (strcmp(it->name, "isolate") == 0 || strcmp(it->name, "bisect") == 0);
+}
+
+/* The last line of the record, which asks why, becomes a comment: a run of the record does not ask again. */
+static void unrecord(struct buf *record)
+{
+    if (record->failed || record->len == 0) return;
+    size_t at = record->len - 1;
+    while (at > 0 && record->data[at - 1] != '\n') at--;
+    record->len = at;
+    buf_puts(record, "#\n");
+}
+
+static int one_item(struct console *c, const struct script_item *it)
+{
+    if (it->kind == SCRIPT_TURN) return one_turn(c, it);
+    if (asks_why(it)) unrecord(&c->record);
+    return one_command(c, it);
+}
+
+/* Behind what failed; the status stays. */
+static void look_back(struct console *c, struct script *script)
+{
+    struct script_item it;
+    struct err err;
+    int status = c->status;
+    while (!signals_pending() && !c->a->answers.failed && input_ready(script->in)) {
+        if (script_next(script, &it, &err) != SCRIPT_ITEM || !asks_why(&it)) return;
+        one_item(c, &it);
+        c->status = status;
+    }
+}
+
 void script_obey(struct console *c, struct input *in)
 {
     struct script script;
@@ -59,19 +96,23 @@ void script_obey(struct console *c, struct input *in)
     struct err err = {0};
     enum script_result r = SCRIPT_END;
     c->script = true;
+    c->begun = progress_clock();
     script_open(&script, in);
+    script.record = &c->record;
     while (c->status == EXIT_DONE && !c->quit && !c->a->answers.failed) {
         session_poll(c->s);
         r = script_next(&script, &it, &err);
         if (r != SCRIPT_ITEM) break;
-        c->status = it.kind == SCRIPT_TURN ? one_turn(c, &it) : one_command(c, &it);
+        c->status = one_item(c, &it);
     }
+    if (r == SCRIPT_ITEM && c->status != EXIT_DONE && c->status < 128) look_back(c, &script);
     if (r == SCRIPT_SIGNAL) c->status = 128 + signals_pending();
     if (r == SCRIPT_BAD) {
         app_error(c->a, "input", err.text);
         c->status = EXIT_USAGE;
     }
     script_close(&script);
+    buf_free(&c->record);
 }
 
 /* ---------------------------------------------------------------- expectations */

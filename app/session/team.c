@@ -1,6 +1,7 @@
 /* team.c - the agents: opened, asked one by one, closed.  team_flow.c has the flow. */
 #include "app/session/team.h"
 #include "app/say.h"
+#include "app/session/session_impl.h"
 #include "app/session/team_impl.h"
 
 /* ---------------------------------------------------------------- opening */
@@ -98,6 +99,7 @@ int team_close(struct team *t)
     }
     strands_close(&t->strands);
     buf_free(&t->last);
+    buf_free(&t->failure.text);
     free(t->member);
     *t = (struct team){.a = t->a};
     return lost;
@@ -165,8 +167,13 @@ int team_ask_agent(struct team *t, int i, const char *text, size_t n, struct err
 {
     struct session *s = &t->member[i].s;
     struct voice *before = t->a->trace.voice;
+    struct team_try y;
+    int turns = s->voice.turns;
     t->a->trace.voice = &s->voice;
+    team_try_begin(t, &y);
     int status = session_ask(s, text, n, err);
+    team_try_end(&y, s, status, err);
+    if (!session_cancelled(s)) team_remember(t, i, turns, text, n, &y);
     t->a->trace.voice = before;
     t->last.len = 0;
     if (status == EXIT_DONE) buf_put(&t->last, s->answer.data ? s->answer.data : "", s->answer.len);

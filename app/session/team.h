@@ -24,6 +24,25 @@ struct member {
     int lost;          /* turns of sessions that were closed which could not be saved */
 };
 
+/* One attempt at an ask, in figures. */
+struct team_try {
+    int status;                /* exit status */
+    struct session_outcome of; /* of its session */
+    int64_t running, waiting;  /* requests, the most at any moment while it was out, it among them */
+    int64_t reserved;          /* tokens of the pool that were promised, the most likewise */
+    uint64_t policy;           /* of memory, in force when it began (naive.h) */
+    char why[256];             /* in words; "": it did not fail */
+};
+
+/* The ask that failed last: what /isolate asks again. */
+struct team_failure {
+    bool any;
+    int agent;
+    struct buf text; /* the whole message, what was handed over with it too */
+    int turns;       /* that its session had; its random numbers follow from that */
+    struct team_try was;
+};
+
 struct team {
     struct app *a;
     const struct crew *crew; /* NULL: none, there is one agent */
@@ -33,6 +52,7 @@ struct team {
     struct strands strands;
     struct buf last;       /* what came of the last turn or flow */
     int steps;             /* asks of the last flow */
+    struct team_failure failure; /* refused, a fault, an agent that was stopped; what a person cancelled is none */
 };
 
 /* As the options say.  An exit status, with err; team_close() is due in both cases: how many turns are not saved. */
@@ -51,4 +71,9 @@ int team_drop_tool(struct team *t, const char *name, struct err *err);
 int team_ask(struct team *t, const char *text, size_t n, struct err *err);
 /* ... of one agent alone, whatever the flow is. */
 int team_ask_agent(struct team *t, int i, const char *text, size_t n, struct err *err);
+
+/* The ask that failed last, once more: the same message to the same agent, in a fresh session that is not saved, with
+ * nothing beside it.  The conversations are as before.  0, or -1: it could not be asked, or a person cancelled it. */
+int team_isolate(struct team *t, struct team_try *alone, struct err *err);
+bool team_failed(const struct team_try *y);
 #endif

@@ -16,6 +16,8 @@ struct task {
     struct buf message;
     struct err err;
     int ask, agent, status;
+    int turns; /* of the session before it */
+    struct team_try figures;
     bool done, silent;
 };
 
@@ -108,6 +110,7 @@ static void run_ask(void *self)
     k->s->silent = k->silent;
     k->status = session_ask(k->s, k->message.data ? k->message.data : "", k->message.len, &k->err);
     session_settle(k->s);
+    team_try_end(&k->figures, k->s, k->status, &k->err);
     k->done = true;
 }
 
@@ -148,6 +151,8 @@ static int begin(struct running *r, const struct flow_effect *e, struct err *err
                        .silent = at_once(t->crew) && e->agent != t->crew->lead};
     int rc = open_session(k, e, err) != EXIT_DONE ? -1 : compose(k, e, r->input, &tokens, err);
     t->a->trace.voice = &t->a->trace.own;
+    k->turns = k->s->voice.turns;
+    team_try_begin(t, &k->figures);
     if (rc == 0) tell_flow(r, e->again ? "again" : "asked", e, tokens, "");
     if (rc == 0) rc = strands_start(&t->strands, run_ask, k, err);
     if (rc) end_task(k);
@@ -181,6 +186,8 @@ static int collect(struct running *r, struct err *err)
         enum flow_outcome how = k->status == EXIT_DONE ? FLOW_SAID
                                 : session_cancelled(k->s) ? FLOW_ASK_CANCELLED : FLOW_ASK_FAILED;
         print(r->t->a, k);
+        if (how != FLOW_ASK_CANCELLED)
+            team_remember(r->t, k->agent, k->turns, k->message.data ? k->message.data : "", k->message.len, &k->figures);
         if (how != FLOW_SAID) {
             r->status = k->status;
             r->err = k->err;
@@ -208,6 +215,14 @@ static int parallel_of(const struct team *t)
     return MAX(1, MIN(MIN(most, STRANDS), (int)MIN(fit, (uint64_t)STRANDS)));
 }
 
+/* What stands beside the asks that are out. */
+static void look(struct running *r)
+{
+    struct engine_snapshot now;
+    r->t->a->ops->snapshot(r->t->a->engine, &now);
+    for (int i = 0; i < r->n; i++) team_try_look(&now, &r->task[i]->figures);
+}
+
 static void stop_all(struct running *r)
 {
     for (int i = 0; i < r->n; i++) r->task[i]->s->voice.cancelled = true;
@@ -232,6 +247,7 @@ static int pursue(struct running *r, struct err *err)
         }
         if (signals_pending() && !r->over) flow_cancel(r->flow);
         strands_round(&r->t->strands);
+        look(r);
         if (collect(r, err)) rc = -1;
     }
     return rc;

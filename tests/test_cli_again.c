@@ -1,0 +1,172 @@
+/* /isolate and /bisect as a script's author meets them: what failed is done again, and why is said. */
+#include "tests/check.h"
+#include "tests/child.h"
+
+#define MODEL "tests/fixtures/llama-gqa.gguf" /* random numbers, ChatML, context 512 */
+
+static struct child c;
+
+static const char *file_with(const char *name, const char *text)
+{
+    static char path[4][512];
+    static unsigned next;
+    char *p = path[next++ % 4];
+    snprintf(p, sizeof path[0], "%s/%s", check_tmpdir(), name);
+    FILE *f = fopen(p, "w");
+    CHECK(f && fputs(text, f) >= 0 && fclose(f) == 0);
+    return p;
+}
+
+/* The scripted engine, if answers is not NULL, obeys the script; n_flags flags behind. */
+static int run(const char *answers, const char *script, const char *const *flag, size_t n_flags)
+{
+    const char *all[CHILD_ARGS], *model[] = {"-m", MODEL, "--engine", "scripted", "--script-file", NULL};
+    size_t k = 0;
+    child_free(&c);
+    if (answers) model[5] = file_with("answers.jsonl", answers);
+    for (size_t i = 0; answers && i < COUNT_OF(model); i++) all[k++] = model[i];
+    all[k++] = "--script";
+    for (size_t i = 0; i < n_flags; i++) all[k++] = flag[i];
+    all[k] = NULL;
+    return child_run(&c, all, script, strlen(script));
+}
+
+#define FLAGS(...) (const char *const[]){__VA_ARGS__}, COUNT_OF(((const char *const[]){__VA_ARGS__}))
+#define RUN(answers, script, ...) run(answers, script, FLAGS(__VA_ARGS__))
+
+static const char *out(void) { return c.out_text.data ? c.out_text.data : ""; }
+static const char *err(void) { return c.err_text.data ? c.err_text.data : ""; }
+
+static void check_has(const char *part)
+{
+    if (!strstr(err(), part)) CHECK_STR(err(), part);
+}
+
+/* The line of stderr that begins with this (blanks before it aside), in words with one blank between. */
+static const char *row(const char *begins)
+{
+    static char words[300];
+    size_t n = 0;
+    for (const char *at = err(); *at; at += strcspn(at, "\n"), at += *at == '\n') {
+        at += strspn(at, " ");
+        if (strncmp(at, begins, strlen(begins))) continue;
+        for (size_t i = 0; at[i] && at[i] != '\n' && n + 1 < sizeof words; i++)
+            if (at[i] != ' ' || at[i + 1] != ' ') words[n++] = at[i];
+        break;
+    }
+    words[n] = '\0';
+    return words;
+}
+
+static int times(const char *text, const char *part)
+{
+    int n = 0;
+    for (const char *at = text; (at = strstr(at, part)); at += strlen(part)) n++;
+    return n;
+}
+
+/* ---------------------------------------------------------------- /isolate */
+
+static const char breaks_once[] = "{\"answer\":\"One two three\"}\n{\"fault\":{\"pass\":16,\"text\":\"device lost\"}}\n";
+
+TEST(isolate_a_fault_behind_a_conversation_does_not_come_again_without_it)
+{
+    CHECK_EQ(RUN(breaks_once, "Hello\nAnd now?\n/isolate\nnever asked\n", "--no-save", "-n", "16"), 4);
+    check_has("stopped at line 2 of the script");
+    check_has("the turn that failed last: And now?\n");
+    CHECK_STR(row("ended"), "ended fault answered");
+    int then = 0, alone = 0;
+    CHECK_EQ(sscanf(row("prompt tokens"), "prompt tokens %d %d", &then, &alone), 2);
+    CHECK(then > alone && alone > 0);
+    CHECK_STR(row("requests running"), "requests running 1 1");
+    CHECK_EQ(sscanf(row("pool tokens promised"), "pool tokens promised %d %d", &then, &alone), 2);
+    CHECK(then > alone && alone > 16);
+    check_has("then:  device lost");
+    check_has("alone it works: it failed for what its context carried\n");
+    CHECK_EQ(times(out(), "One two three"), 1); /* the answer of the second time is not the conversation's */
+    CHECK_EQ(times(err(), "never asked"), 0);
+}
+
+TEST(isolate_of_the_first_turn_says_that_it_does_not_fail_always)
+{
+    CHECK_EQ(RUN("{\"answer\":\"One two\"}\n{\"fault\":{\"pass\":2,\"text\":\"x\"}}\n", "Hello\n/isolate\n", "--no-save"), 4);
+    check_has("alone it works, from the same prompt and with nothing beside it then either: it does not fail always");
+}
+
+TEST(isolate_a_turn_that_never_fits_fails_alone_too)
+{
+    struct buf script = {0};
+    for (int i = 0; i < 900; i++) buf_puts(&script, "word ");
+    buf_puts(&script, "\n# why?\n\n/isolate\n");
+    CHECK_EQ(RUN("{\"answer\":\"no\"}\n", script.data, "--no-save"), 3);
+    CHECK_STR(row("ended"), "ended refused refused");
+    CHECK_STR(row("requests running"), "requests running 0 0");
+    check_has("alone: this turn has ");
+    check_has("alone it fails too: the turn itself, not the company\n");
+    buf_free(&script);
+}
+
+TEST(isolate_without_a_failure_says_so_and_the_script_goes_on)
+{
+    CHECK_EQ(RUN("{\"answer\":\"fine\"}\n", "/isolate\nHello\n/isolate\nHello\n", "--no-save"), 0);
+    CHECK_EQ(times(err(), "no turn has failed"), 2);
+    CHECK_EQ(times(out(), "fine"), 2);
+    CHECK_EQ(RUN("{\"answer\":\"fine\"}\n", "/isolate now\n", "--no-save"), 2);
+}
+
+/* Not directly behind the failure: what is between was written for a session in which it did not fail. */
+TEST(isolate_behind_another_line_is_not_obeyed)
+{
+    CHECK_EQ(RUN(breaks_once, "Hello\nAnd now?\n/stats\n/isolate\n", "--no-save"), 4);
+    CHECK_EQ(times(err(), "the turn that failed"), 0);
+}
+
+TEST(isolate_an_agent_that_was_stopped_and_the_figures_are_without_it)
+{
+    static const char endless[] =
+        "{\"answer\":\"<tool_call>{\\\"name\\\":\\\"calculator\\\",\\\"arguments\\\":{\\\"expression\\\":\\\"1+1\\\"}}"
+        "</tool_call>\"}\n";
+    CHECK_EQ(RUN(endless, "Compute\n/isolate\n", "--no-save", "--tools", "calculator", "--json", "--ctx", "4096"), 0);
+    CHECK_STR(row("ended"), "ended stopped: repeats stopped: repeats");
+    CHECK_STR(row("calls of tools"), "calls of tools 3 3");
+    check_has("alone it fails too");
+    CHECK_EQ(times(out(), "\"event\":\"stopped\",\"agent\":\"(alone)\""), 1);
+    CHECK(strstr(out(), "\"event\":\"session_close\",\"turns\":1,")); /* the program's figures are without it */
+}
+
+TEST(isolate_a_policy_that_failed_is_not_in_force_any_more)
+{
+    CHECK_EQ(RUN(NULL, "Hello.\n/isolate\n", "-n", "9", "--no-save", "--ctx", "2048", "--vram", "24M", "--naive", "f32"), 3);
+    CHECK_STR(row("ended"), "ended out_of_memory answered");
+    check_has("alone it works: the memory policy that failed then has been replaced since");
+}
+
+static const char three_at_once[] =
+    "crew: parts\n"
+    "agents:\n"
+    "  - name: reader\n"
+    "    system: Read.\n"
+    "    context: 128\n"
+    "    answer: 16\n"
+    "  - name: writer\n"
+    "    system: Write.\n"
+    "    context: 128\n"
+    "    answer: 16\n"
+    "flow:\n"
+    "  kind: map\n"
+    "  members: [reader]\n"
+    "  lead: writer\n"
+    "  retries: 0\n"
+    "  split: lines\n";
+
+TEST(isolate_an_ask_of_a_flow_is_rid_of_what_stood_beside_it)
+{
+    const char *crew = file_with("crew.yaml", three_at_once);
+    CHECK_EQ(RUN("{\"answer\":\"One two\"}\n{\"fault\":{\"pass\":3,\"text\":\"device lost\"}}\n",
+                 "<<END\nfirst line\nsecond line\nthird line\nEND\n/isolate\n", "--no-save", "--crew", crew), 4);
+    check_has("the turn that failed last, of reader: ");
+    CHECK_STR(row("requests running"), "requests running 3 1");
+    check_has("alone it works: it failed for what stood beside it\n");
+}
+
+CHECK_MAIN
