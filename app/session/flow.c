@@ -175,7 +175,7 @@ static size_t place(const struct crew *c, const char *text)
     return 0;
 }
 
-bool flow_word(struct flow *f, struct flow_ask *a, const char *text)
+bool flow_word(const struct flow *f, struct flow_ask *a, const char *text)
 {
     bool input = false;
     while (*text) {
@@ -190,7 +190,6 @@ bool flow_word(struct flow *f, struct flow_ask *a, const char *text)
             buf_put(&a->text, text++, 1);
         }
     }
-    f->no_memory |= a->text.failed;
     return input;
 }
 
@@ -287,6 +286,7 @@ static void next_round(struct flow *f)
     if (f->over) return;
     f->wave = f->n_asks;
     f->ops->next(f);
+    for (int i = f->wave; i < f->n_asks; i++) f->no_memory |= f->ask[i]->text.failed;
     if (f->no_memory) flow_over(f, FLOW_FAILED, "no memory for the next ask");
     assert(f->over || f->n_asks > f->wave);
     if (!f->over && !number(f)) flow_over(f, FLOW_STEPS, "%d steps were made", f->made);

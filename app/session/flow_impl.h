@@ -80,8 +80,9 @@ struct flow {
 
 /* An ask for the next wave.  Never NULL: without memory it is a scrap, and the flow ends. */
 struct flow_ask *flow_put(struct flow *f, int agent);
-/* The words of an ask: {input} and {NAME} of a task become the labels of their parts.  True: {input} is in it. */
-bool flow_word(struct flow *f, struct flow_ask *a, const char *text);
+/* More of an ask's words: {input} and {NAME} of a task become the labels of their parts.  True: {input} is in it.
+ * This and buf_puts(&a->text) may run out of memory; the core looks at a->text.failed. */
+bool flow_word(const struct flow *f, struct flow_ask *a, const char *text);
 void flow_hand(struct flow *f, struct flow_ask *a, const struct flow_part *part);
 void flow_hand_input(struct flow *f, struct flow_ask *a);
 void flow_hand_said(struct flow *f, struct flow_ask *a, const struct flow_ask *of);

@@ -54,7 +54,6 @@ static void ask_lead(struct flow *f)
         if (f->left_out) buf_printf(&a->text, "\nOnly the first %d of your tasks were given out.", results);
         for (int i = f->level; i < f->wave; i++) flow_hand_said(f, a, f->ask[i]);
     }
-    f->no_memory |= a->text.failed;
     f->turn++;
 }
 
