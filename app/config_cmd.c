@@ -43,6 +43,7 @@ int config_run(int argc, char **argv)
     struct err err = {0};
     int bad = opts_parse(&o, argc, argv, NULL, &err), status = EXIT_USAGE;
     say_plainly(o.plain);
+    if (!bad && opts_asks_once(&o)) bad = err_set(&err, OPTS_BAD, "plimsoll config takes no %s", opts_asks_once(&o));
     if (bad) {
         say_error("%s", err.text);
     } else if (o.help) {

@@ -17,6 +17,7 @@ int sessions_run(int argc, char **argv); /* sessions_cmd.c: `plimsoll sessions .
 int events_run(int argc, char **argv); /* events_cmd.c: `plimsoll events ...`, likewise */
 int replay_run(int argc, char **argv); /* replay_cmd.c: `plimsoll replay ...`, likewise */
 int config_run(int argc, char **argv);   /* config_cmd.c: `plimsoll config ...`, likewise */
+int doctor_run(int argc, char **argv);   /* doctor.c: `plimsoll doctor ...`, likewise */
 
 /* The prompt of -p with stdin's data (if stdin is no terminal) after a blank line; without -p the data alone.  An
  * exit status. */

@@ -224,11 +224,25 @@ int opts_parse(struct opts *o, int argc, char *const *argv, opts_env *env, struc
     int bad = path && config_read(&file, path, path != mem.data, err) ? OPTS_BAD_FILE : 0;
     buf_free(&mem);
     if (!bad && file.path) bad = parse_layers(o, &file, argc, argv, env, err);
+    if (bad) {
+        config_free(&file);
+        parse_layers(o, NULL, argc, argv, env, NULL);
+        return bad;
+    }
     o->file = file.path;
     o->file_text = file.text;
-    if (bad) return bad;
     o->own_system = o->system != NULL;
     return check_together(o, err);
+}
+
+const char *opts_asks_once(const struct opts *o)
+{
+    for (int i = 0; i < o->n_said; i++) {
+        const struct opt *row = o->said[i].row;
+        bool about_the_file = row->at == offsetof(struct opts, config) || row->at == offsetof(struct opts, no_config);
+        if ((row->kind & LINE_ONLY) && !about_the_file && row->at != offsetof(struct opts, help)) return row->name;
+    }
+    return NULL;
 }
 
 void opts_free(struct opts *o)

@@ -71,13 +71,18 @@ typedef const char *opts_env(const char *name);
 const char *opts_getenv(const char *name); /* getenv(): the one place that calls it */
 
 /* 0, or one line in err that names the flag, the variable or the file's line, what was found and what is allowed:
- * OPTS_BAD_FILE: the configuration file cannot be read, is not believed or has a bad line; OPTS_BAD: all else.
+ * OPTS_BAD_FILE: the configuration file cannot be read, is not believed or has a bad line, and o is as if there
+ * were none; OPTS_BAD: all else.
  * opts_free() is due in each case. */
 enum { OPTS_BAD = -1, OPTS_BAD_FILE = -2 };
 int opts_parse(struct opts *o, int argc, char *const *argv, opts_env *env, struct err *err);
 void opts_free(struct opts *o);
 
 void opts_help(struct buf *out); /* the text of --help, from the same table */
+
+/* The name of a flag that was given and asks for one thing once (--prompt, --resume, --version ...): no setting, so
+ * commands that only look at settings refuse it.  NULL: none. */
+const char *opts_asks_once(const struct opts *o);
 
 /* Every value in force and where it came from, in the form of a configuration file. */
 void opts_show(const struct opts *o, struct buf *out);

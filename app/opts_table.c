@@ -126,6 +126,7 @@ static const char help_head[] =
     "  plimsoll events [--stable|--check] [FILE]      a stream of --json, each line checked; --stable: comparable\n"
     "  plimsoll replay [--text|--json] FILE           such a stream shown again; no model is needed\n"
     "  plimsoll config [FLAGS]                        every setting in force and where it comes from\n"
+    "  plimsoll doctor [FLAGS]                        is this machine fit for it? each check with its fix; --json\n"
     "\n"
     "Flags, their defaults in brackets, their variables in [brackets]:\n";
 

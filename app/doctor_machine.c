@@ -1,0 +1,142 @@
+/* doctor_machine.c - `plimsoll doctor`: backend, instruction sets, driver, memory, models. */
+#include "app/bandwidth.h"
+#include "app/doctor.h"
+#include "app/embedded.h"
+#include "app/store_cmd.h"
+#include "engine/gguf.h"
+#include "engine/hostmem.h"
+#include "memory/forms.h"
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+
+void doctor_backend(const struct doctor *d, struct doctor_finding *f)
+{
+    const struct kern_config cfg = {.threads = (int)d->o->threads, .isa = d->o->isa, .pin = !d->o->no_pin};
+    const struct kern *k = strcmp(d->o->backend, "ref") == 0 ? kern_ref() : kern_cpu();
+    struct err err = {0};
+    struct kdev *dev = k->open(&cfg, &err);
+    if (!dev) {
+        doctor_say(f, DOCTOR_FAIL, "%s does not start", k->name);
+        doctor_fix(f, "%s", err.text);
+        return;
+    }
+    const char *said = k->describe(dev);
+    doctor_say(f, DOCTOR_OK, "%s: %s; Q8_0 by %s, Q4_K by %s, F16 by %s", k->name, said, k->mat_kernel(dev, KT_Q8_0),
+               k->mat_kernel(dev, KT_Q4_K), k->mat_kernel(dev, KT_F16));
+    if (k == kern_ref()) {
+        f->verdict = DOCTOR_WARN;
+        doctor_fix(f, "ref is slow, it is there to judge the others: --backend cpu");
+    } else if (strncmp(said, "portable", 8) == 0) {
+        f->verdict = DOCTOR_WARN;
+        doctor_fix(f, "the portable kernels are slow: --isa auto, on a processor with AVX2 or AVX-512");
+    }
+    k->close(dev);
+}
+
+/* As the CPU backend finds them by CPUID. */
+void doctor_instructions(const struct doctor *d, struct doctor_finding *f)
+{
+    static const char *const sets[] = {"avx512", "avx2", "portable"};
+    (void)d;
+    doctor_say(f, DOCTOR_OK, "%s", "");
+    for (size_t i = 0; i < COUNT_OF(sets); i++) {
+        const struct kern_config cfg = {.threads = 1, .isa = sets[i]};
+        struct kdev *dev = kern_cpu()->open(&cfg, NULL);
+        size_t n = strlen(f->figure);
+        if (!dev) continue;
+        snprintf(f->figure + n, sizeof f->figure - n, "%s%s", n ? ", " : "", sets[i]);
+        kern_cpu()->close(dev);
+    }
+}
+
+/* This build has no kernels for a GPU, so all that is to be said is what serves. */
+void doctor_driver(const struct doctor *d, struct doctor_finding *f)
+{
+    char path[300], line[120] = "";
+    snprintf(path, sizeof path, "%s/proc/driver/nvidia/version", d->root);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd >= 0 ? read(fd, line, sizeof line - 1) : 0;
+    line[n > 0 ? n : 0] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    if (fd >= 0) close(fd);
+    if (*line) doctor_say(f, DOCTOR_OK, "%s; this build has no GPU kernels: the CPU backend serves", line);
+    else doctor_say(f, DOCTOR_OK, "no GPU driver: the CPU backend serves");
+}
+
+void doctor_bandwidth(const struct doctor *d, struct doctor_finding *f)
+{
+    static const double slow = 4e9;
+    cpu_set_t set;
+    struct err err = {0};
+    int threads = (int)MIN(d->o->threads, BANDWIDTH_THREADS);
+    if (threads == 0 && sched_getaffinity(0, sizeof set, &set) == 0) threads = MIN(CPU_COUNT(&set), BANDWIDTH_THREADS);
+    threads = MAX(threads, 1);
+    double rate = bandwidth_read(threads, &err);
+    if (rate <= 0) {
+        doctor_say(f, DOCTOR_WARN, "not measured");
+        doctor_fix(f, "%s: end other programs and try again", err.text);
+        return;
+    }
+    doctor_say(f, rate < slow ? DOCTOR_WARN : DOCTOR_OK, "%.1f GB/s by %d thread%s: at most %.3g tokens/s for a GiB "
+               "of weights", rate * 1e-9, threads, threads == 1 ? "" : "s", rate / 0x1p30);
+    if (rate < slow)
+        doctor_fix(f, "this is slow: look for other programs that are busy, and for a limit on this machine's cores");
+}
+
+void doctor_memory(const struct doctor *d, struct doctor_finding *f)
+{
+    static const uint64_t little = (uint64_t)256 << 20;
+    uint64_t room = hostmem_available_in(d->root), all = hostmem_total_in(d->root);
+    if (room == UINT64_MAX || !all) {
+        doctor_say(f, DOCTOR_WARN, "the system does not say");
+        doctor_fix(f, "name a ceiling: --vram SIZE");
+        return;
+    }
+    doctor_say(f, room < little ? DOCTOR_WARN : DOCTOR_OK, "%s free of %s", store_cmd_size(room).text,
+               store_cmd_size(all).text);
+    if (room < little) doctor_fix(f, "end other programs, or raise the control group's limit");
+}
+
+void doctor_model(const struct doctor *d, struct doctor_finding *f)
+{
+    struct err err = {0};
+    if (!d->o->model) {
+        doctor_say(f, DOCTOR_OK, "none named: the embedded one serves");
+        return;
+    }
+    struct gguf *g = gguf_open(d->o->model, &err);
+    if (g) {
+        doctor_say(f, DOCTOR_OK, "%.200s: %s, %llu tensors", d->o->model, store_cmd_size(gguf_file_bytes(g)).text,
+                   (unsigned long long)gguf_n_tensors(g));
+    } else {
+        doctor_say(f, DOCTOR_FAIL, "%.200s cannot be used", d->o->model);
+        doctor_fix(f, "%s", err.text);
+    }
+    gguf_close(g);
+}
+
+void doctor_embedded(const struct doctor *d, struct doctor_finding *f)
+{
+    struct err err = {0};
+    struct gguf_str learned = {"", 0};
+    struct gguf *g = NULL;
+    char forms[17];
+    int fd;
+    (void)d;
+    const char *path = embedded_open(&fd, &err);
+    if (path) g = gguf_open(path, &err);
+    forms_hash(forms);
+    if (g && gguf_string(g, "plimsoll.forms", &learned, &err) == GGUF_OK && strcmp(learned.data, forms) == 0) {
+        doctor_say(f, DOCTOR_OK, "%s; it learned the forms of this program, %s",
+                   store_cmd_size(gguf_file_bytes(g)).text, forms);
+    } else if (g) {
+        doctor_say(f, DOCTOR_FAIL, "it learned the forms %.40s, this program has %s", learned.data, forms);
+        doctor_fix(f, "build the program again (make clean; make build); what is under assets/ is not of one piece");
+    } else {
+        doctor_say(f, DOCTOR_FAIL, "it cannot be opened");
+        doctor_fix(f, "%s", err.text);
+    }
+    gguf_close(g);
+    if (path) close(fd);
+}
