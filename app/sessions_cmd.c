@@ -5,6 +5,7 @@
 #include "app/session/session_impl.h"
 #include "app/sessions.h"
 #include "app/signals.h"
+#include "app/store_cmd.h"
 #include "memory/import.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -408,12 +409,11 @@ static const struct command *command_of(const struct args *a)
 /* Who only reads makes no store, and does with one that cannot be written to.  *s is NULL when there is none yet. */
 static int open_store(const struct args *a, const struct command *c, struct store **s, struct err *err)
 {
-    const char *named = a->store ? a->store : opts_getenv("PLIMSOLL_STORE");
     struct store_options o = {0};
     struct buf dir = {0}, format = {0};
     int rc = 0;
-    if (named && *named) buf_puts(&dir, named);
-    else rc = store_default_dir(opts_getenv, &dir, err);
+    if (a->store && *a->store) buf_puts(&dir, a->store);
+    else rc = store_cmd_folder(&dir, err);
     buf_printf(&format, "%s/FORMAT", dir.data ? dir.data : "");
     if (rc == 0 && (dir.failed || format.failed)) rc = err_set(err, STORE_NO_MEMORY, "no memory");
     if (rc == 0) {

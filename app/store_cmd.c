@@ -86,6 +86,16 @@ int store_cmd_error(const char *dir, int error, const struct err *err)
     return error == STORE_FOREIGN ? EXIT_USAGE : EXIT_INTERNAL;
 }
 
+int store_cmd_folder(struct buf *out, struct err *err)
+{
+    struct opts o;
+    int rc = opts_parse(&o, 0, NULL, NULL, err) ? STORE_FOREIGN : 0;
+    if (!rc && o.store) buf_puts(out, o.store);
+    else if (!rc) rc = store_default_dir(opts_getenv, out, err);
+    opts_free(&o);
+    return out->failed ? err_set(err, STORE_NO_MEMORY, "no memory") : rc;
+}
+
 int store_cmd_print(struct buf *text)
 {
     struct out out;
@@ -245,10 +255,8 @@ int store_run(int argc, char **argv)
     struct err err = {0};
     int bad = parse(argc, argv, &args, &verb, &err);
     if (!bad && args.help) return face_print(put_help);
-    const char *variable = opts_getenv("PLIMSOLL_STORE");
-    if (!args.dir && variable && *variable) args.dir = variable;
     if (!bad && !args.dir) {
-        bad = store_default_dir(opts_getenv, &dir, &err);
+        bad = store_cmd_folder(&dir, &err);
         args.dir = dir.data;
     }
     if (bad) say_error("%s", err.text);

@@ -31,6 +31,10 @@ int store_cmd_open(struct store **out, const char *dir, bool read_only);
  * status.  The store is not open any more. */
 int store_cmd_error(const char *dir, int error, const struct err *err);
 
+/* The store's folder when no flag names it: the variable's, the configuration file's, or the user's data folder.  0, or
+ * an error of the store's and err: STORE_FOREIGN when a variable or the file is wrong. */
+int store_cmd_folder(struct buf *out, struct err *err);
+
 /* A text for stdout; it is freed.  The exit status. */
 int store_cmd_print(struct buf *text);
 

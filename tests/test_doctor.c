@@ -2,6 +2,7 @@
  * and variables. */
 #include "app/doctor.h"
 #include "tests/check.h"
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -163,6 +164,26 @@ TEST(doctor_reads_colours_from_the_variables)
         has(f.figure, rows[i].part);
         CHECK_EQ(f.verdict, rows[i].verdict);
     }
+}
+
+TEST(doctor_looks_at_the_limits_of_a_process)
+{
+    struct rlimit files, core, space;
+    CHECK(getrlimit(RLIMIT_NOFILE, &files) == 0 && getrlimit(RLIMIT_CORE, &core) == 0);
+    CHECK_EQ(getrlimit(RLIMIT_AS, &space), 0);
+    struct rlimit few = {64, files.rlim_max}, none = {0, core.rlim_max}, one = {1, core.rlim_max};
+    CHECK_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    struct doctor_finding f = look(doctor_files);
+    CHECK(f.verdict == DOCTOR_WARN && strcmp(f.figure, "64") == 0);
+    CHECK_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
+    CHECK_EQ(setrlimit(RLIMIT_CORE, &none), 0);
+    CHECK_EQ(look(doctor_core_file).verdict, DOCTOR_OK);
+    CHECK_EQ(look(doctor_address).verdict, space.rlim_cur < (rlim_t)128 << 30 ? DOCTOR_WARN : DOCTOR_OK);
+    if (core.rlim_max == 0) SKIP("core files are forbidden here");
+    CHECK_EQ(setrlimit(RLIMIT_CORE, &one), 0);
+    f = look(doctor_core_file);
+    CHECK_EQ(setrlimit(RLIMIT_CORE, &core), 0);
+    CHECK_EQ(f.verdict, DOCTOR_WARN);
 }
 
 CHECK_MAIN
