@@ -97,6 +97,20 @@ TEST(cli_config_is_read_from_home_and_obeyed)
           "$P --no-config config 2>/dev/null && exit 1; $P config --no-config >/dev/null\n");
 }
 
+TEST(cli_config_takes_the_file_that_the_README_shows)
+{
+    struct buf readme = contents("README.md"), text = {0};
+    const char *at = strstr(readme.data, "    # the names of the flags");
+    CHECK(at);
+    for (; strncmp(at, "    ", 4) == 0; at = strchr(at, '\n') + 1) buf_put(&text, at, strcspn(at, "\n") + 1);
+    CHECK_EQ(RUN("config", "--config", write_config(text.data)), 0);
+    check_has(said(), "\nmodel = /srv/models/some.gguf ");
+    check_has(said(), "\nfit = on ");
+    check_has(said(), "\nsystem = \"Be brief.\\nSay so when you do not know.\"");
+    buf_free(&readme);
+    buf_free(&text);
+}
+
 /* A store that the file names is the one that all commands look at. */
 TEST(cli_config_names_the_store_of_each_command)
 {
