@@ -10,7 +10,8 @@
  *                  on a line) of the lead ends it
  *     sequential   tasks in their order, each of a fresh agent that gets what it needs of the others
  *     supervisor   the lead plans: lines "member: task" in its answer are asked, at once, the first 32; it is told the
- *                  results and may give tasks again; an answer without such a line is the result
+ *                  results and may give tasks again; an answer without such a line is the result, but for a plan in
+ *                  the form of assets/forms/plan.txt as its first: the steps go to the members in turn
  *     map          the input split into parts, each asked of a fresh copy of the first member; at the end a fresh lead
  *                  reduces them, in groups of at most 8, whose results it reduces again; no lead: they are joined
  *     debate       members answer in turn for `rounds` rounds, knowing the others' last words; a fresh lead judges the

@@ -107,6 +107,8 @@ enum flow_verdict flow_verdict(const char *text, size_t n); /* the first line th
 /* The next line "NAME: task" with a member's name, behind marks of a list or none: from *at on, which moves behind it.
  * Which of the members, and the task (not empty, without blanks at its ends); -1: no more. */
 int flow_task_line(const struct crew *c, const char *text, size_t n, size_t *at, struct flow_span *task);
+/* The next step of an answer that is a plan (assets/forms/plan.txt) from *at on, 0 at first. */
+bool flow_step_line(const char *text, size_t n, size_t *at, struct flow_span *step);
 
 bool flow_says_line(const char *text, size_t n, const char *word); /* a line that is this word, a full stop or not */
 bool flow_line(const char *text, size_t n, size_t *at, struct flow_span *line); /* the next, blanks at its ends gone */

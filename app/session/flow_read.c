@@ -102,6 +102,28 @@ int flow_task_line(const struct crew *c, const char *text, size_t n, size_t *at,
     return -1;
 }
 
+bool flow_step_line(const char *text, size_t n, size_t *at, struct flow_span *step)
+{
+    struct form_text form = form_source(FORM_PLAN); /* "Plan:", then the steps */
+    struct flow_span line;
+    size_t head = 0;
+    while (head < form.len && form.text[head] != '\n') head++;
+    if (*at == 0) {
+        do {
+            if (!flow_line(text, n, at, &line)) return false;
+        } while (line.n == 0);
+        if (line.n != head || strncasecmp(line.text, form.text, head) != 0) return false;
+    }
+    while (flow_line(text, n, at, &line)) {
+        size_t digits = 0;
+        while (digits < line.n && line.text[digits] >= '0' && line.text[digits] <= '9') digits++;
+        if (digits == 0 || digits == line.n || line.text[digits] != '.') continue;
+        *step = trim(behind(line, digits + 1));
+        if (step->n > 0) return true;
+    }
+    return false;
+}
+
 /* ------------------------------------------------------------------ lines */
 
 bool flow_says_line(const char *text, size_t n, const char *word)

@@ -36,6 +36,18 @@ static void read_plan(const struct crew *c, const struct flow_ask *a, int most, 
     }
 }
 
+/* A plan in the form of assets/forms/plan.txt names nobody: its steps go to the members in turn. */
+static void share_plan(const struct crew *c, const struct flow_ask *a, int most, struct plan *p)
+{
+    struct flow_span task;
+    for (size_t at = 0; flow_step_line(a->answer, a->n, &at, &task);) {
+        p->more = p->n == most;
+        if (p->more) return;
+        p->member[p->n] = p->n % c->n_members;
+        p->task[p->n++] = task;
+    }
+}
+
 static void ask_lead(struct flow *f)
 {
     const struct crew *c = f->crew;
@@ -76,6 +88,7 @@ static void supervisor_next(struct flow *f)
     }
     int left = f->crew->steps - f->numbered - 1; /* one is for the lead, who is to hear the results */
     read_plan(f->crew, last, MIN(TASKS, MAX(left, 0)), &p);
+    if (p.n == 0 && !p.more && f->turn == 1) share_plan(f->crew, last, MIN(TASKS, MAX(left, 0)), &p);
     if (p.n == 0 && !p.more) flow_over(f, FLOW_DONE, "%s gave no more tasks", last->label);
     else if (p.n == 0) flow_over(f, FLOW_STEPS, "%d steps were made, and none is left for a task", f->made);
     f->level = f->n_asks;
