@@ -49,7 +49,7 @@ static void took_back(struct keep *k, struct keep_job *job)
 static void go_on(struct keep *k)
 {
     if (!k->unsaved || k->unsaved->submitted) return;
-    k->unsaved->submitted = keeper_submit(k->keeper, &k->unsaved->task.base, NULL) == 0;
+    k->unsaved->submitted = keep_later(k, &k->unsaved->task, NULL) == 0;
 }
 
 bool keep_is_full(const struct keep *k) { return k->n_unsaved >= KEEP_UNSAVED; }
@@ -84,20 +84,22 @@ static void saved(struct keep *k, struct keep_task *task)
     if (!failed) go_on(k);
 }
 
-static void finish(struct keep *k, struct keeper_job *base)
+/* The sessions of several agents share a keeper: it may be another's. */
+static void finish(struct keeper_job *base)
 {
     struct keep_task *task = (struct keep_task *)base;
-    task->done(k, task);
+    task->done(task->keep, task);
 }
 
 int keep_later(struct keep *k, struct keep_task *task, struct err *err)
 {
+    task->keep = k;
     return keeper_submit(k->keeper, &task->base, err);
 }
 
 void keep_poll(struct keep *k)
 {
-    for (struct keeper_job *job; k->keeper && (job = keeper_done(k->keeper)) != NULL;) finish(k, job);
+    for (struct keeper_job *job; k->keeper && (job = keeper_done(k->keeper)) != NULL;) finish(job);
 }
 
 void keep_settle(struct keep *k)
@@ -106,7 +108,7 @@ void keep_settle(struct keep *k)
     keep_poll(k);
     while (keeper_pending(k->keeper) > 0) {
         struct keeper_job *job = keeper_wait(k->keeper, NULL, NULL);
-        if (job) finish(k, job);
+        if (job) finish(job);
     }
 }
 
@@ -140,7 +142,7 @@ int keep_call(struct keep *k, int (*fn)(struct store *s, void *arg, struct err *
     for (;;) {
         struct keeper_job *job = keeper_wait(k->keeper, NULL, NULL);
         if (job == &c.base) break;
-        if (job) finish(k, job);
+        if (job) finish(job);
     }
     if (c.base.code && err) {
         *err = c.base.err;

@@ -34,10 +34,11 @@ struct keep {
     void *self;
 };
 
-/* Work for the store's thread that is not waited for: done() is called by keep_poll() and its kin, and owns the task
- * again.  0, or KEEPER_FULL: the task is the caller's still. */
+/* Work for the store's thread that is not waited for: done() is called by keep_poll() and its kin, of this session or
+ * of another with the same keeper, and owns the task again.  0, or KEEPER_FULL: the task is the caller's still. */
 struct keep_task {
     struct keeper_job base;
+    struct keep *keep; /* whose it is; keep_later() sets it */
     void (*done)(struct keep *k, struct keep_task *task);
 };
 int keep_later(struct keep *k, struct keep_task *task, struct err *err);

@@ -166,6 +166,8 @@ void session_remember(struct session *s)
 static void on_saved(void *self, const struct keep_saved *what)
 {
     struct session *s = self;
+    struct voice *speaks = s->a->trace.voice; /* maybe another agent's: see keep.h */
+    s->a->trace.voice = &s->voice;
     if (what->err.code == 0) {
         struct event e = {.kind = EV_SAVED, .saved = {.turn = what->turn, .records = (int64_t)what->records,
                                                       .bytes = (int64_t)what->bytes, .seconds = what->seconds}};
@@ -178,6 +180,7 @@ static void on_saved(void *self, const struct keep_saved *what)
         app_error(s->a, "store", what->err.text);
         say("turn %u is not saved yet; it is tried again with the next", (unsigned)what->turn);
     }
+    s->a->trace.voice = speaks;
 }
 
 int session_save(struct session *s, struct err *err)
