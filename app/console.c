@@ -36,7 +36,7 @@ static void say_figures(struct console *c)
 }
 
 /* The oldest leaves when the prompt passes the mark. */
-static void note_growth(struct console *c)
+void console_grew(struct console *c)
 {
     struct window_figures f;
     window_figures(c->s->w, &f);
@@ -56,7 +56,7 @@ void console_ask(struct console *c, const char *text, size_t n)
     uint32_t before = c->s->keep.head.turns;
     int status = team_ask(&c->team, text, n, &err);
     if (!c->team.crew && (status == EXIT_DONE || status == 128 + SIGINT)) {
-        if (status == EXIT_DONE) note_growth(c);
+        if (status == EXIT_DONE) console_grew(c);
         if (status == EXIT_DONE || c->s->keep.head.turns > before) say_figures(c);
     }
     if (status == 128 + SIGINT) {

@@ -31,5 +31,6 @@ void script_obey(struct console *c, struct input *in); /* script_run.c */
 /* The figures that /assert knows, and their names. */
 bool console_figure(void *console, const char *name, double *value);
 const char *console_figure_name(void *console, size_t i);
+void console_grew(struct console *c);   /* the one agent had another turn: for the forecast */
 void console_anew(struct console *c);   /* another session is open: nothing of it is known yet */
 #endif
