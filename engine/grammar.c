@@ -43,10 +43,20 @@ static size_t place_all(size_t mask_words, const struct grammar_limits *l, struc
     return room.overflow ? SIZE_MAX : room.used;
 }
 
+static size_t bytes_for(size_t mask_words, const struct grammar_limits *limits)
+{
+    size_t n = place_all(mask_words, limits, NULL);
+    return n > SIZE_MAX - 15 ? SIZE_MAX : n + 15;
+}
+
 size_t grammar_bytes(const struct grammar_index *x, const struct grammar_limits *limits)
 {
-    size_t n = place_all(x->mask_words, limits, NULL);
-    return n > SIZE_MAX - 15 ? SIZE_MAX : n + 15;
+    return bytes_for(x->mask_words, limits);
+}
+
+size_t grammar_bytes_of(const struct grammar_words *w, const struct grammar_limits *limits)
+{
+    return bytes_for(((size_t)w->n + 31) / 32, limits);
 }
 
 struct grammar *grammar_compile(const struct grammar_index *x, const struct grammar_limits *limits,
@@ -133,21 +143,61 @@ void grammar_mask(struct grammar *g, const struct grammar_state *s, uint32_t *ma
     memcpy(mask, kept, words * sizeof *mask);
 }
 
+/* The node of head's last byte; t->n: no piece begins with it. */
+static uint32_t find_head(const struct trie *t, const char *head, size_t n)
+{
+    uint32_t i = 0, end = t->n;
+    for (size_t at = 0;; i++) {
+        while (i < end && t->node[i].byte != (uint8_t)head[at]) i = t->node[i].next;
+        if (i >= end) return t->n;
+        if (++at == n) return i;
+        end = t->node[i].next;
+    }
+}
+
+int grammar_bar(struct grammar *g, const char *head, size_t n, uint32_t *mask)
+{
+    const struct trie *t = &g->x->all;
+    uint32_t from = find_head(t, head, n), end = t->node[from].next;
+    int barred = 0;
+    g->stack[0] = STATE_START;
+    for (uint32_t i = from + 1; i < end;) {
+        const struct trie_node *node = &t->node[i];
+        size_t depth = node->depth - n;
+        uint16_t to = g->go[g->stack[depth]][node->byte];
+        if (to != STATE_DEAD) {
+            g->stack[depth + 1] = to;
+            i++;
+            continue;
+        }
+        for (uint32_t k = node->first; k < t->node[node->next].first; k++, barred++)
+            mask[(uint32_t)t->id[k] / 32] &= ~(1u << (uint32_t)t->id[k] % 32);
+        i = node->next;
+    }
+    return barred;
+}
+
+bool grammar_follow(const struct grammar *g, struct grammar_state *s, const char *bytes, size_t n)
+{
+    uint32_t at = s->at;
+    if (at == STATE_ENDED) return false;
+    for (size_t i = 0; i < n && at != STATE_DEAD; i++) at = g->go[at][(unsigned char)bytes[i]];
+    if (at == STATE_DEAD) return false;
+    s->at = at;
+    return true;
+}
+
 bool grammar_accept(const struct grammar *g, struct grammar_state *s, int32_t token)
 {
     const char *bytes = NULL;
-    uint32_t at = s->at;
-    if (at == STATE_ENDED) return false;
-    for (int i = 0; g->complete[at] && i < g->n_after; i++)
+    if (s->at == STATE_ENDED) return false;
+    for (int i = 0; g->complete[s->at] && i < g->n_after; i++)
         if (g->after[i] == token) {
             s->at = STATE_ENDED;
             return true;
         }
     size_t n = grammar_piece(&g->x->words, token, &bytes);
-    for (size_t i = 0; i < n && at != STATE_DEAD; i++) at = g->go[at][(unsigned char)bytes[i]];
-    if (n == 0 || at == STATE_DEAD) return false;
-    s->at = at;
-    return true;
+    return n > 0 && grammar_follow(g, s, bytes, n);
 }
 
 bool grammar_is_complete(const struct grammar *g, const struct grammar_state *s)

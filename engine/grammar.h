@@ -103,6 +103,7 @@ struct grammar_source {
 
 /* What one grammar takes, compiling included; SIZE_MAX: limits are out of their range. */
 size_t grammar_bytes(const struct grammar_index *x, const struct grammar_limits *limits);
+size_t grammar_bytes_of(const struct grammar_words *w, const struct grammar_limits *limits); /* before there is one */
 
 /* NULL: err, with enum grammar_error.  mem: any alignment; x must outlive it; source may go. */
 struct grammar *grammar_compile(const struct grammar_index *x, const struct grammar_limits *limits,
@@ -119,6 +120,13 @@ void grammar_mask(struct grammar *g, const struct grammar_state *s, uint32_t *ma
 
 /* False: the token is not allowed, and s is as it was. */
 bool grammar_accept(const struct grammar *g, struct grammar_state *s, int32_t token);
+
+/* The same for bytes that came in a token with others before them. */
+bool grammar_follow(const struct grammar *g, struct grammar_state *s, const char *bytes, size_t n);
+
+/* Before a text of the grammar begins, where `head` (n bytes, 1 at least) is all that lacks: the tokens that are head
+ * and more, and with whose rest none begins, leave the mask.  Returns how many. */
+int grammar_bar(struct grammar *g, const char *head, size_t n, uint32_t *mask);
 
 bool grammar_is_complete(const struct grammar *g, const struct grammar_state *s); /* value and close are written */
 bool grammar_is_ended(const struct grammar *g, const struct grammar_state *s);    /* a token of `after` came too */

@@ -313,4 +313,37 @@ TEST(grammar_allows_no_special_token_inside)
     vocab_close(v);
 }
 
+/* Against each piece by itself: of those that have more behind the head, the ones with whose rest no value begins. */
+TEST(grammar_bars_what_goes_on_wrongly_behind_a_head)
+{
+    static const char *const heads[] = {"<", "{", "\"", "e", "a", "\xc3", "}<", "},", "\",\"", "zz"};
+    static const char *const schemas[] = {OBJECT("\"a\":{\"type\":\"string\"}"), "{\"type\":\"integer\"}",
+                                          "{\"enum\":[\"abc\",\"}\",true]}"};
+    int barred = 0, kept = 0;
+    rig_open(&rig, 3);
+    for (size_t i = 0; i < COUNT_OF(schemas) * COUNT_OF(heads); i++) {
+        const char *head = heads[i / COUNT_OF(schemas)];
+        size_t n = strlen(head);
+        uint32_t mask[RIG_MASK];
+        int count = 0;
+        must_compile(schemas[i % COUNT_OF(schemas)]);
+        memset(mask, 0xff, sizeof mask);
+        int said = grammar_bar(rig.g, head, n, mask);
+        for (int32_t id = 0; id < RIG_WORDS; id++) {
+            const char *bytes;
+            size_t len = rig_piece(&rig.words, id, &bytes);
+            struct grammar_state s = grammar_begin(rig.g);
+            bool more = len > n && memcmp(bytes, head, n) == 0;
+            bool bad = more && !grammar_follow(rig.g, &s, bytes + n, len - n);
+            if (bad == (mask[id / 32] >> id % 32 & 1)) check_fail(__FILE__, __LINE__, "head %s, token %d", head, id);
+            count += bad;
+            kept += more && !bad;
+        }
+        CHECK_EQ(said, count);
+        barred += count;
+    }
+    CHECK(barred > 100 && kept > 10);
+    rig_close(&rig);
+}
+
 CHECK_MAIN
