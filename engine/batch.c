@@ -21,6 +21,8 @@ static void add_rows(struct sched *s, struct request_live *q, int n)
             s->out_place[b->outs] = q->place;
             s->sample[b->outs] = request_sample(q);
             if (scored) s->sample[b->outs].target = q->ids[at + 1];
+            else if (q->carried)
+                s->sample[b->outs].allowed = strict_mask(s->strict, q->carried, &q->strict, q->allowed, b->outs);
             b->outs++;
         }
         s->token[b->rows] = q->ids[at];

@@ -23,12 +23,14 @@
  * are cache, and whoever comes next may have them.  So an agent that waits for a tool holds nothing.
  *
  * Threads: one thread calls the operations, but snapshot() and memory().  After open() nothing is allocated, except by
- * the policies of naive.h.  struct answer may be read by another thread while it grows: its counters are atomic, and
+ * the policies of naive.h, and while submit() reads a grammar that is not held yet: heap, within what the ledger has for
+ * it, that is given back at once.  struct answer may be read by another thread while it grows: its counters are atomic, and
  * what they cover never moves or changes.
  * Errors: 0, or one of enum engine_error with err filled (open: in err's code).  After a refusal the engine is as it
  * was before. */
 #ifndef ENGINE_H
 #define ENGINE_H
+#include "engine/grammar.h"
 #include "engine/ledger.h"
 #include "engine/naive.h"
 #include "engine/template.h"
@@ -68,6 +70,8 @@ struct engine_config {
     /* Admit on expectation instead of the worst case; when pages run out, the last in rank is parked. */
     bool overcommit;
     uint64_t park_bytes; /* host memory for the pages of the parked; what finds no room there is computed again */
+    int grammars; /* different ones that are held for requests (struct request_grammar); 0: requests carry none */
+    struct grammar_limits grammar_limits; /* of each of them; all 0: GRAMMAR_LIMITS */
     enum naive_policy naive; /* a memory policy that fails, for teaching (naive.h); NAIVE_NONE: the sound one */
     uint64_t vram; /* most bytes that all of it may take; 0: half of what the machine has free */
     bool fit;      /* take the largest context up to ctx that fits, instead of refusing */
@@ -111,6 +115,22 @@ struct sampling {
 
 enum { ENGINE_MAX_BIAS = 64, ENGINE_STOPS = 8 };
 
+/* Calls of tools that can only come out well-formed: from the opening on, in what is generated, only what makes a value
+ * of the schema and then the closing can be chosen; no control token, no end of turn, and no stop string cuts there.
+ * Before and behind it nothing is changed, but the few tokens that would complete the opening and go on with something
+ * that is no call.  An answer may have several calls.  max_tokens may end one in its middle (END_LENGTH); when nothing
+ * that `allowed` and bias leave can go on with it, END_NO_TOKEN does, and the text so far has an opening without a
+ * call.  Texts of marks: at most 32 bytes each, and the schema's at most 32 KiB. */
+struct request_grammar {
+    const char *open, *close; /* "<tool_call>", "</tool_call>" */
+    const char *schema;       /* a JSON Schema (grammar.h), of all calls that may come: mostly a oneOf */
+    size_t n_schema;
+    bool blanks;              /* a space may follow each ':' and ',' */
+    /* An answer that begins with the one, blanks before it not counted, is free until the other has come: thinking, in
+     * which an opening is none.  NULL, both: there is no such. */
+    const char *free_open, *free_close;
+};
+
 struct request {
     const struct msg *msgs; /* rendered by the model's template, the assistant's turn opened ... */
     int n_msgs;
@@ -125,6 +145,7 @@ struct request {
     const char *const *stop; /* text that ends the answer, itself left out */
     int n_stop;
     const uint32_t *allowed; /* bitset over the vocabulary; NULL: all; the caller keeps it until the request ended */
+    const struct request_grammar *grammar; /* NULL: none */
     int top_n;               /* also keep the N likeliest tokens of each step, <= KERN_TOP */
     bool score;              /* also keep the log-probability of every prompt token */
     bool fresh;              /* pre-fill the whole prompt, though pages of its front may be known (measurements) */
@@ -136,7 +157,7 @@ enum engine_end {
     END_STOP,      /* the model ended its turn, or a stop string was met */
     END_LENGTH,    /* max_tokens were generated */
     END_CANCELLED,
-    END_NO_TOKEN,  /* `allowed` and bias left no token to choose */
+    END_NO_TOKEN,  /* `allowed`, bias and grammar left no token to choose */
     END_FAULT,     /* a pass failed, or RELOAD's file (naive.h); err of step() said why */
     END_OOM        /* a policy of naive.h had no memory for it: answer->oom and fault say why; the sound one never */
 };

@@ -226,9 +226,25 @@ void sched_page_map(struct sched *s, struct engine_cell *cell, int n)
 
 /* ------------------------------------------------------------------ check */
 
+/* Its state in its grammar follows from its tokens. */
+static int check_strict(const struct sched *s, const struct request_live *q, struct err *err)
+{
+    struct strict_state st = {0};
+    size_t outside;
+    for (int i = q->a.n_prompt; q->carried && i < q->n_ids; i++) {
+        const char *bytes;
+        size_t n = vocab_piece(s->cfg.vocab, q->ids[i], &bytes);
+        if (!strict_accept(q->carried, &st, q->ids[i], bytes, n, &outside))
+            return err_set(err, -1, "request %d: token %d is not of its grammar", q->a.id, i);
+    }
+    if (q->carried && !strict_same(&st, &q->strict))
+        return err_set(err, -1, "request %d is elsewhere in its grammar than its tokens", q->a.id);
+    return 0;
+}
+
 int sched_check(const struct sched *s, struct err *err)
 {
-    int count[REQUEST_ENDED + 1] = {0}, all = 0, parked_places = 0;
+    int count[REQUEST_ENDED + 1] = {0}, all = 0, parked_places = 0, carried = 0;
     uint64_t tokens = 0, shared = 0;
     struct engine_snapshot now;
     for (int i = 0; i < SCHED_REQUESTS; i++) {
@@ -242,7 +258,12 @@ int sched_check(const struct sched *s, struct err *err)
         if (q->state == REQUEST_RUNNING && s->slot[q->slot] != q)
             return err_set(err, -1, "request %d is not in its slot %d", q->a.id, q->slot);
         for (int p = q->park_first; p >= 0; p = s->park.next[p]) parked_places++;
+        carried += q->carried != NULL;
+        if (check_strict(s, q, err)) return -1;
     }
+    if (carried != strict_holds(s->strict))
+        return err_set(err, -1, "%d requests carry grammars, which are held %d times", carried,
+                       strict_holds(s->strict));
     if (all != s->requests || count[REQUEST_WAITING] != s->waiting || count[REQUEST_RUNNING] != s->running ||
         count[REQUEST_PARKED] != s->parked || parked_places != s->park.used)
         return err_set(err, -1, "%d of %d requests: waiting %d %d, running %d %d, parked %d %d, places %d %d", all,

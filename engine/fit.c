@@ -11,7 +11,8 @@ int fit_ledger(const struct fit *f, uint64_t weights, int ctx, int seqs, struct 
     forward_ledger(&plan, out);
     struct sched_config s = {.vocab = f->vocab, .token_text = f->token_text, .ctx = ctx, .max_seqs = seqs,
                              .max_rows = rows, .max_outs = outs, .groups = 1,
-                             .group = {{.pages = pages, .window = window}}, .park_bytes = f->park_bytes};
+                             .group = {{.pages = pages, .window = window}}, .park_bytes = f->park_bytes,
+                             .strict = f->strict};
     s.text_bytes = f->text_bytes ? f->text_bytes : sched_text_bytes(f->token_text, ctx, seqs);
     sched_ledger(&s, out);
     out->ceiling = f->ceiling;

@@ -3,6 +3,7 @@
 #define FIT_H
 #include "engine/forward.h"
 #include "engine/ledger.h"
+#include "engine/strict.h"
 
 struct fit {
     const struct model *m; /* planned for k */
@@ -12,6 +13,7 @@ struct fit {
     uint64_t ceiling;
     const struct vocab *vocab;
     size_t token_text; /* of it: sched_token_text() */
+    struct strict_config strict;
     uint64_t text_bytes, park_bytes; /* text_bytes 0: by the number of sequences */
 };
 

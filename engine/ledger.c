@@ -4,7 +4,7 @@
 const char *ledger_name(enum ledger_class c)
 {
     static const char *const name[] = {"weights", "KV pool", "activations", "attention scratch", "logits",
-                                       "text", "parked pages", "tables", "teaching policy"};
+                                       "text", "parked pages", "tables", "grammars", "teaching policy"};
     assert((size_t)c < LEDGER_CLASSES);
     return name[c];
 }
@@ -20,7 +20,7 @@ uint64_t ledger_total(const struct ledger *l)
 void ledger_words(const struct ledger *l, struct buf *out)
 {
     for (int c = 0; c < LEDGER_CLASSES; c++)
-        if (c != LEDGER_NAIVE || l->bytes[c] > 0)
+        if ((c != LEDGER_NAIVE && c != LEDGER_GRAMMARS) || l->bytes[c] > 0)
             buf_printf(out, "%s%s %.1f MiB", c ? ", " : "", ledger_name((enum ledger_class)c),
                        (double)l->bytes[c] / 0x1p20);
 }

@@ -133,7 +133,7 @@ static int plan_under_ceiling(struct engine *e, const struct engine_config *cfg,
     uint64_t have = hostmem_available();
     struct fit f = {.m = &l->model, .k = l->k, .kv_type = cfg->kv_type, .max_rows = i->max_rows,
                     .ceiling = cfg->vram ? MIN(cfg->vram, have) : have / 2, .vocab = e->vocab,
-                    .token_text = sched_token_text(e->vocab),
+                    .token_text = sched_token_text(e->vocab), .strict = e->strict,
                     .text_bytes = cfg->text_bytes, .park_bytes = cfg->park_bytes};
     if (cfg->fit && !cfg->pool_tokens) {
         struct engine_config smaller = *cfg;

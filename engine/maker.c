@@ -38,6 +38,7 @@ int maker_vocab_open(struct engine *e, const struct engine_config *cfg, const st
     e->vocab = vocab_open(g, err);
     if (!e->vocab) return ENGINE_FAULT;
     e->info.vocab = vocab_size(e->vocab);
+    if (strict_plan(e->vocab, cfg->grammars, &cfg->grammar_limits, &e->strict, err)) return ENGINE_FAULT;
     if (cfg->template < 0) {
         if (template_detect(g, e->vocab, kind, err)) return ENGINE_FAULT;
     } else {
@@ -84,6 +85,7 @@ void maker_sched_plan(const struct engine *e, const struct engine_config *cfg, i
                                  .group = {{.pages = pages, .window = e->info.window}},
                                  .park_bytes = cfg->park_bytes,
                                  .overcommit = cfg->overcommit,
+                                 .strict = e->strict,
                                  .naive = {.policy = cfg->naive}};
     out->text_bytes = cfg->text_bytes ? cfg->text_bytes
                                       : sched_text_bytes(out->token_text, e->info.ctx, e->info.max_seqs);

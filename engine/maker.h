@@ -10,6 +10,7 @@ struct engine {
     struct engine_info info; /* whole when open() returns */
     struct vocab *vocab;
     struct sched *sched;
+    struct strict_config strict; /* sizes of the grammars that it is to hold */
     struct maker *own; /* the maker's part */
 };
 
@@ -20,7 +21,7 @@ struct engine *maker_open(const struct engine_config *cfg, int (*open)(struct en
                           void (*close)(struct engine *), struct err *err);
 void maker_free(struct engine *e);
 
-/* Open e->vocab and decide on the template. */
+/* Open e->vocab, and decide on the template and on e->strict. */
 int maker_vocab_open(struct engine *e, const struct engine_config *cfg, const struct gguf *g, enum template_kind *kind,
                      struct err *err);
 

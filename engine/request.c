@@ -164,6 +164,15 @@ static void add_text(struct request_live *q, const char *bytes, size_t n, bool l
     atomic_store_explicit(&q->a.text_len, len, memory_order_release);
 }
 
+/* Stop strings do not cut a call. */
+static void add_inside(struct request_live *q, const char *bytes, size_t n)
+{
+    int stops = q->text.n_stops;
+    q->text.n_stops = 0;
+    add_text(q, bytes, n, false);
+    q->text.n_stops = stops;
+}
+
 void request_end(struct request_live *q, enum engine_end why, const char *fault)
 {
     if (q->text.stopped < 0) add_text(q, "", 0, true);
@@ -182,10 +191,15 @@ void request_add(struct request_live *q, const struct kern_choice *c, const stru
         return;
     }
     const char *piece;
-    size_t n_piece = vocab_piece(v, c->id, &piece);
+    size_t n_piece = vocab_piece(v, c->id, &piece), outside = n_piece;
+    if (q->carried && !strict_accept(q->carried, &q->strict, c->id, piece, n_piece, &outside)) {
+        request_end(q, END_NO_TOKEN, NULL);
+        return;
+    }
     int n = atomic_load_explicit(&q->a.n_tokens, memory_order_relaxed);
     q->ids[q->n_ids++] = c->id;
-    add_text(q, piece, n_piece, false);
+    add_text(q, piece, outside, false);
+    if (outside < n_piece && q->text.stopped < 0) add_inside(q, piece + outside, n_piece - outside);
     size_t text_end = atomic_load_explicit(&q->a.text_len, memory_order_relaxed);
     q->token[n] = (struct engine_token){.id = c->id, .logprob = c->logprob, .text_end = (uint32_t)text_end};
     if (q->top) {

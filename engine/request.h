@@ -7,7 +7,7 @@
  * All of it lies in one block of memory, sized for the longest answer that the request allows; nothing grows after. */
 #ifndef REQUEST_H
 #define REQUEST_H
-#include "engine/engine.h"
+#include "engine/strict.h"
 #include "engine/text.h"
 
 enum request_state { REQUEST_WAITING, REQUEST_RUNNING, REQUEST_PARKED, REQUEST_ENDED };
@@ -31,6 +31,8 @@ struct request_live {
     struct sampling sampling; /* bias points to `bias` */
     struct kern_bias bias[ENGINE_MAX_BIAS];
     const uint32_t *allowed;
+    struct carried *carried;    /* its grammar, which the scheduler takes and gives; NULL: none */
+    struct strict_state strict; /* where the answer is in it */
     bool score, fresh, ignore_end;
     struct text text;
 
@@ -55,10 +57,10 @@ int request_check(const struct request *r, const int32_t *prompt, int n, const s
 struct request_live *request_make(const struct request *r, const int32_t *prompt, const uint8_t *segment, int n,
                                   size_t token_text, void *mem);
 
-/* How the next token is to be chosen; points into q. */
+/* How the next token is to be chosen; points into q.  The grammar's part is left to the scheduler. */
 struct kern_sample request_sample(const struct request_live *q);
 
-/* The pass chose a token: append it and its text, and end if it ends the answer.  Sets q->a.end then (state is the
+/* The pass chose a token: append it and its text, and end if it ends the answer, or no call can go on with it.  Sets q->a.end then (state is the
  * scheduler's). */
 void request_add(struct request_live *q, const struct kern_choice *c, const struct vocab *v);
 

@@ -49,6 +49,7 @@ void sched_ledger(const struct sched_config *cfg, struct ledger *out)
     struct kv_config kv = kv_of(cfg);
     out->bytes[LEDGER_TEXT] = cfg->text_bytes;
     out->bytes[LEDGER_PARK] = cfg->park_bytes;
+    out->bytes[LEDGER_GRAMMARS] = strict_bytes(&cfg->strict, cfg->max_outs);
     out->bytes[LEDGER_NAIVE] = naive_bytes(cfg);
     out->bytes[LEDGER_TABLES] =
         sizeof(struct sched) + sizeof(struct engine_snapshot) + vocab_bytes(cfg->vocab) + prompt_bytes(cfg) +
@@ -84,6 +85,13 @@ static bool take_text(struct sched *s)
     return true;
 }
 
+static bool take_grammars(struct sched *s, struct err *err)
+{
+    if (s->cfg.strict.grammars == 0) return true;
+    s->strict = strict_open(&s->cfg.strict, s->cfg.vocab, s->cfg.max_outs, err);
+    return s->strict != NULL;
+}
+
 /* Where prompts are made: the scratch, their ids, the segments of these. */
 static bool take_prompt(struct sched *s, struct err *err)
 {
@@ -112,7 +120,7 @@ struct sched *sched_open(const struct sched_config *cfg, struct err *err)
         if (s->kv && cfg->keeps_pages) kv_identify(s->kv, cfg->identity);
         for (int g = 0; s->kv && cfg->runner.usable_pages && g < cfg->groups; g++)
             kv_limit(s->kv, g, cfg->runner.usable_pages(cfg->runner.self, g, false, 0));
-        if (s->kv && allocate(s) && take_text(s) && take_prompt(s, err) && !naive_open(s, err)) {
+        if (s->kv && allocate(s) && take_text(s) && take_prompt(s, err) && take_grammars(s, err) && !naive_open(s, err)) {
             figures_publish(s);
             return s;
         }
@@ -127,6 +135,7 @@ void sched_close(struct sched *s)
     if (!s) return;
     kv_close(s->kv);
     park_close(&s->park);
+    strict_close(s->strict);
     free(s->text_mem);
     free(s->prompt_mem);
     free(s->slot);
@@ -225,8 +234,15 @@ static struct request_live **free_place(struct sched *s)
     return NULL;
 }
 
+static void give_grammar(struct request_live *q)
+{
+    strict_give(q->carried);
+    q->carried = NULL;
+}
+
 static void forget(struct sched *s, struct request_live **q)
 {
+    give_grammar(*q);
     arena_give(&s->arena, *q);
     *q = NULL;
     s->requests--;
@@ -251,6 +267,7 @@ static int enqueue(struct sched *s, const struct request *r, const int32_t *prom
                    int *id, struct err *err)
 {
     void *mem;
+    struct carried *carried = NULL;
     if (s->waiting >= SCHED_QUEUE && !r->no_wait)
         return err_set(err, ENGINE_QUEUE_FULL, "%d requests wait already: submit again when one has ended", s->waiting);
     struct request_live **place = free_place(s);
@@ -262,7 +279,12 @@ static int enqueue(struct sched *s, const struct request *r, const int32_t *prom
     if (!rc) rc = request_check(r, prompt, (int)n, s->cfg.vocab, err);
     if (!rc) rc = take_room(s, r, n, &mem, err);
     if (rc) return rc;
+    if (r->grammar && (rc = strict_take(s->strict, r->grammar, &carried, err)) != 0) {
+        arena_give(&s->arena, mem);
+        return rc;
+    }
     *place = request_make(r, prompt, segment, (int)n, s->cfg.token_text, mem);
+    (*place)->carried = carried;
     s->requests++;
     s->next_id = s->next_id == INT32_MAX ? 1 : s->next_id + 1;
     (*place)->a.id = s->next_id;
@@ -326,6 +348,7 @@ void sched_leave(struct sched *s, struct request_live *q)
         s->slot[q->slot] = NULL;
         s->running--;
     }
+    give_grammar(q);
     q->state = REQUEST_ENDED;
     s->look = true;
 }

@@ -25,6 +25,7 @@
 #define SCHED_H
 #include "engine/engine.h"
 #include "engine/kv.h"
+#include "engine/strict.h"
 
 enum { SCHED_QUEUE = 64, SCHED_REQUESTS = 1024, SCHED_OVERTAKEN = 16 };
 
@@ -66,6 +67,7 @@ struct sched_config {
     struct kv_group group[KERN_GROUPS];    /* windows that are below ctx, else 0 */
     uint64_t text_bytes, park_bytes;
     bool overcommit;
+    struct strict_config strict; /* strict_plan() */
     struct naive_config naive;
     struct runner runner;
     bool keeps_pages;       /* pages may leave and come back: one group without a window, and the runner has save_page

@@ -9,7 +9,8 @@
  *
  * prefill_ms is slept once, when the prompt is done, token_ms at each token; "end": false goes on with the same answer
  * again instead of ending the turn (an endless talker).  Tokens are those of the vocabulary of the GGUF file
- * config.model. */
+ * config.model.  Nothing is drawn: where a request's `allowed` or grammar does not have the script's next token, the
+ * answer ends with END_NO_TOKEN. */
 #include "engine/maker.h"
 #include <jansson.h>
 #include <errno.h>
