@@ -170,6 +170,17 @@ TEST(flow_supervisor_gives_tasks_until_none_is_left)
          {"3 lead: Here they are. [ann: 3]", "r"}, {"over done: lead gave no more tasks", NULL});
 }
 
+TEST(flow_supervisor_shares_a_plan_that_names_nobody)
+{
+    struct crew c = led();
+    PLAY_AT(&c, "x", 3, "Plan:\n1. rest", {LEADS "[input: x]", "\n plan: \n1. count\nnot this\n2.  sum up \n3.\n"},
+            {"2 ann: [task: count]", "3"}, {"3 bob: [task: sum up]", "short"},
+            {"4 " RESULTS "[ann: 3][bob: short]", "Plan:\n1. rest"}, {"over done: lead gave no more tasks", NULL});
+    PLAY(&c, "x", "My plan:\n1. count", {LEADS "[input: x]", "My plan:\n1. count"},
+         {"over done: lead gave no more tasks", NULL});
+    PLAY(&c, "x", "Plan:\n- count", {LEADS "[input: x]", "Plan:\n- count"}, {"over done: lead gave no more tasks", NULL});
+}
+
 TEST(flow_supervisor_asks_a_member_one_thing_at_a_time)
 {
     struct crew c = led();
