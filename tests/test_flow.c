@@ -39,6 +39,13 @@ TEST(flow_ends_when_it_or_an_ask_is_cancelled)
          {"over cancelled: it was cancelled", NULL});
     struct flow *f = flow_open(&c, "x", 1, 1, NULL);
     struct flow_effect e;
+    CHECK(flow_next(f, &e));
+    flow_cancel(f);
+    CHECK_EQ(flow_answer(f, e.ask, FLOW_SAID, "a", 1, NULL), -1); /* it was out, and is of no use now */
+    size_t n;
+    CHECK_STR(flow_output(f, &n), "");
+    flow_close(f);
+    f = flow_open(&c, "x", 1, 1, NULL);
     flow_cancel(f); /* before anything was asked */
     CHECK(flow_next(f, &e) && e.kind == FLOW_OVER && e.end == FLOW_CANCELLED);
     CHECK_EQ(flow_steps(f), 0);
@@ -183,6 +190,22 @@ TEST(flow_selector_counts_speeches_alone_as_words)
          {"6 ann: Go on.", "1"}, {"over no_progress: ann said the same thing 3 times", NULL});
 }
 
+/* What the lead says when it chooses is no speech of its own. */
+TEST(flow_selector_whose_lead_is_a_member)
+{
+    struct crew c = crew_of(FLOW_SELECTOR, 3);
+    c.lead = ANN;
+    c.rounds = 1;
+    PLAY(&c, "x", "b2", {"1 ann: " WHO "[input: x]", "bob"}, {"2 bob: [input: x]", "b1"},
+         {"3 ann: " WHO "[bob: b1]", "bob, not ann"}, {"4 bob: Go on.", "ann"}, {"5 ann: " WHO "[bob: ann]", "ann"},
+         {"6 ann: [input: x][bob: b1][bob: ann]", "b2"}, {"over done: 1 rounds are over", NULL});
+    c.rounds = 0;
+    c.steps = 6;
+    PLAY(&c, "x", "bob", {"1 ann: " WHO "[input: x]", "bob"}, {"2 bob: [input: x]", "b1"},
+         {"3 ann: " WHO "[bob: b1]", "bob"}, {"4 bob: Go on.", "b2"}, {"5 ann: " WHO "[bob: b2]", "ann"},
+         {"6 ann: [input: x][bob: b1][bob: b2]", "bob"}, {"over steps: 6 steps were made", NULL});
+}
+
 /* ------------------------------------------------------------------ debate */
 
 #define JUDGE "lead fresh: Judge what was said. Give the final answer. "
@@ -254,6 +277,7 @@ TEST(flow_reads_the_first_line_that_is_a_verdict)
     CHECK_EQ(verdict("Verdict: accepted"), VERDICT_NONE);
     CHECK_EQ(verdict("My Verdict: accept"), VERDICT_NONE);
     CHECK_EQ(verdict("Verdict accept"), VERDICT_NONE);
+    CHECK_EQ(verdict("Verdictaccept"), VERDICT_NONE);
     CHECK_EQ(verdict("Verdict:\naccept"), VERDICT_NONE);
     CHECK_EQ(verdict("accept"), VERDICT_NONE);
     CHECK_EQ(verdict(""), VERDICT_NONE);

@@ -141,6 +141,25 @@ TEST(flow_graph_that_runs_in_circles_ends)
          {"3 ann: Draft input. [input: x][judge: Verdict: revise]", "d2"}, {"over steps: 3 steps were made", NULL});
 }
 
+/* One agent for two tasks: saying the same about each of them is no repeat. */
+TEST(flow_graph_tells_the_tasks_of_an_agent_apart)
+{
+    static const struct crew_edge edge[] = {
+        {0, 1, WHEN_ALWAYS, NULL}, {1, 2, WHEN_ALWAYS, NULL}, {2, 0, WHEN_ALWAYS, NULL}};
+    static struct crew_task task[3];
+    struct crew c = graph_of(edge, 3);
+    for (int i = 0; i < 3; i++) {
+        task[i] = c.task[i];
+        task[i].agent = ANN;
+        task[i].n_needs = 0;
+    }
+    c.task = task;
+    c.steps = 4;
+    PLAY(&c, "x", "yes", {"1 ann: Draft input. [input: x]", "yes"}, {"2 ann: Judge. [input: x]", "yes"},
+         {"3 ann: Mend. [input: x]", "yes"}, {"4 ann: Draft input. [input: x]", "yes"},
+         {"over steps: 4 steps were made", NULL});
+}
+
 /* ------------------------------------------------------------------ supervisor */
 
 #define LEADS "1 lead: You lead ann, bob, cat. Give them tasks, one a line, as NAME: TASK. " \

@@ -281,10 +281,11 @@ static int retry(struct flow *f)
 /* Nothing is out and nothing can be sent: what failed again, or what comes next, or the end. */
 static void next_round(struct flow *f)
 {
+    f->first = f->wave;
     if (retry(f) > 0 && number(f)) return;
     settle(f);
     if (f->over) return;
-    f->wave = f->n_asks;
+    f->wave = f->first = f->n_asks;
     f->ops->next(f);
     for (int i = f->wave; i < f->n_asks; i++) f->no_memory |= f->ask[i]->text.failed;
     if (f->no_memory) flow_over(f, FLOW_FAILED, "no memory for the next ask");
@@ -292,9 +293,12 @@ static void next_round(struct flow *f)
     if (!f->over && !number(f)) flow_over(f, FLOW_STEPS, "%d steps were made", f->made);
 }
 
-static bool busy(const struct flow *f, const struct flow_ask *a) /* one context says one thing at a time */
+static bool is_settled(const struct flow_ask *a) { return a->state == ASK_SAID || a->state == ASK_FAILED; }
+
+/* One context says one thing at a time.  What is out of the same context is before it: they are sent in their order. */
+static bool busy(const struct flow *f, const struct flow_ask *a)
 {
-    for (int i = f->wave; i < f->n_asks; i++) {
+    for (int i = f->first; f->ask[i] != a; i++) {
         const struct flow_ask *b = f->ask[i];
         if (b->state == ASK_OUT && b->agent == a->agent && b->copy == a->copy) return true;
     }
@@ -303,7 +307,7 @@ static bool busy(const struct flow *f, const struct flow_ask *a) /* one context 
 
 static struct flow_ask *sendable(const struct flow *f)
 {
-    for (int i = f->wave; i < f->n_asks && f->out < f->parallel; i++) {
+    for (int i = f->first; i < f->n_asks && f->out < f->parallel; i++) {
         struct flow_ask *a = f->ask[i];
         if (a->state == ASK_WAITS && a->number > 0 && !busy(f, a)) return a;
     }
@@ -347,7 +351,7 @@ bool flow_next(struct flow *f, struct flow_effect *out)
 int flow_answer(struct flow *f, int ask, enum flow_outcome how, const char *text, size_t n, struct err *err)
 {
     struct flow_ask *a = NULL;
-    for (int i = f->wave; i < f->n_asks && !f->over && !a; i++) {
+    for (int i = f->first; i < f->n_asks && !f->over && !a; i++) {
         if (f->ask[i]->state == ASK_OUT && f->ask[i]->number == ask) a = f->ask[i];
     }
     if (!a) return err_set(err, -1, "no ask %d is out", ask);
@@ -360,6 +364,7 @@ int flow_answer(struct flow *f, int ask, enum flow_outcome how, const char *text
     a->n = n;
     a->state = how == FLOW_SAID ? ASK_SAID : ASK_FAILED;
     measure(a);
+    while (f->first < f->n_asks && is_settled(f->ask[f->first])) f->first++;
     if (how == FLOW_ASK_CANCELLED) flow_over(f, FLOW_CANCELLED, "%s was cancelled", a->label);
     return 0;
 }

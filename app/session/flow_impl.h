@@ -55,7 +55,8 @@ struct flow {
     int parallel;
     struct flow_ask **ask; /* all so far, in their order */
     int n_asks, cap_asks;
-    int wave;              /* the first ask of this wave */
+    int wave;              /* the first ask of this wave, */
+    int first;             /* and of it the first that is not settled yet: a wave may be long */
     int made, numbered, out;
     struct flow_ask scrap; /* what is put where there was no memory */
     bool no_memory;
