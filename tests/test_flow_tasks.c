@@ -184,9 +184,10 @@ TEST(flow_supervisor_gives_tasks_until_none_is_left)
             {"over done: lead gave no more tasks", NULL});
     PLAY(&c, "x", "4", {LEADS "[input: x]", "4"}, {"over done: lead gave no more tasks", NULL});
     c.prompt = "Do this for {input}:";
-    c.reduce = "Here they are.";
+    c.reduce = "Here is what you need for {input}.";
     PLAY(&c, "x", "r", {LEADS "[input: x]", "ann: count"}, {"2 ann: Do this for input: [input: x][task: count]", "3"},
-         {"3 lead: Here they are. [ann: 3]", "r"}, {"over done: lead gave no more tasks", NULL});
+         {"3 lead: Here is what you need for input. [input: x][ann: 3]", "r"},
+         {"over done: lead gave no more tasks", NULL});
 }
 
 TEST(flow_supervisor_shares_a_plan_that_names_nobody)
@@ -287,6 +288,10 @@ TEST(flow_map_asks_a_copy_for_each_part)
     PLAY(&c, "\n a\n b\n \n\n\nc\n", "all", {"1 ann fresh: [input: a\n b]", "1"}, {"2 ann/1 fresh: [input: c]", "2"},
          {"3 lead fresh: Join. [part 1: 1][part 2: 2]", "all"},
          {"over done: lead has made one result of 2 parts", NULL});
+    c.reduce = "Join for {input}.";
+    PLAY(&c, "a", "all", {"1 ann fresh: [input: a]", "1"},
+         {"2 lead fresh: Join for input. [input: a][part 1: 1]", "all"},
+         {"over done: lead has made one result of 1 parts", NULL});
     c.lead = -1;
     PLAY(&c, "a\n\nb", "1\n2", {"1 ann fresh: [input: a]", "1"}, {"2 ann/1 fresh: [input: b]", "2"},
          {"over done: all 2 parts are answered", NULL});

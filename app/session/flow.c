@@ -204,20 +204,8 @@ uint64_t flow_hash(const char *text, size_t n)
 
 bool flow_same(const struct flow_ask *a, const struct flow_ask *b)
 {
-    size_t n = a->to - a->from;
-    if (a->hash != b->hash || n != b->to - b->from) return false;
-    return n == 0 || memcmp(a->answer + a->from, b->answer + b->from, n) == 0;
-}
-
-static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-static void measure(struct flow_ask *a)
-{
-    a->from = 0;
-    a->to = a->n;
-    while (a->from < a->to && is_blank(a->answer[a->from])) a->from++;
-    while (a->to > a->from && is_blank(a->answer[a->to - 1])) a->to--;
-    a->hash = flow_hash(a->answer + a->from, a->to - a->from);
+    if (a->hash != b->hash || a->said.n != b->said.n) return false;
+    return a->said.n == 0 || memcmp(a->said.text, b->said.text, a->said.n) == 0;
 }
 
 static int times_said(const struct flow *f, int at)
@@ -363,7 +351,8 @@ int flow_answer(struct flow *f, int ask, enum flow_outcome how, const char *text
     }
     a->n = n;
     a->state = how == FLOW_SAID ? ASK_SAID : ASK_FAILED;
-    measure(a);
+    a->said = flow_trim((struct flow_span){a->answer, n});
+    a->hash = flow_hash(a->said.text, a->said.n);
     while (f->first < f->n_asks && is_settled(f->ask[f->first])) f->first++;
     if (how == FLOW_ASK_CANCELLED) flow_over(f, FLOW_CANCELLED, "%s was cancelled", a->label);
     return 0;

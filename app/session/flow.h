@@ -21,9 +21,10 @@
  *
  * An ask is a text, which is the crew's or ours and may be empty, and parts behind it: (whose, words), which whoever
  * executes it brings under the hand-over quota.  No answer and no input is ever put into a text: {input} and {NAME} of
- * a task become "input" and NAME there, the labels of parts.  A part is handed over: the input where {input} is in the
- * text (of a task without needs, and of members in a group at their first turn: always); each of a task's needs that
- * has given something; what others said, at most the last 32; a worker's task.
+ * a task become "input" and NAME there, the labels of parts.  The input is a part where {input} is in the text, and
+ * always of a task without needs, of the lead's first ask and of the judge's; in a group it comes with a member's first
+ * turn, then and only then.  The other parts: what each of a task's needs has given last, what others said (at most
+ * their last 32), a worker's task, the results that are to be reduced.
  *
  * `stop` and `stop_on_accept` look at what members say in round_robin and selector.  A verdict is read as in
  * assets/forms/verdict.txt.

@@ -13,6 +13,11 @@
 #define FLOW_IMPL_H
 #include "app/session/flow.h"
 
+struct flow_span {
+    const char *text;
+    size_t n;
+};
+
 enum ask_state { ASK_WAITS, ASK_OUT, ASK_SAID, ASK_FAILED };
 
 struct flow_ask {
@@ -30,8 +35,8 @@ struct flow_ask {
     int n_parts, cap_parts;
     char *answer;        /* n bytes, or why it failed */
     size_t n;
-    size_t from, to;     /* the answer without blanks at its ends, */
-    uint64_t hash;       /* and that in short */
+    struct flow_span said; /* the answer without blanks at its ends, */
+    uint64_t hash;         /* and that in short */
 };
 
 struct flow_ops {
@@ -42,11 +47,6 @@ struct flow_ops {
 };
 extern const struct flow_ops flow_single, flow_round_robin, flow_selector, flow_sequential, flow_supervisor, flow_map,
     flow_debate, flow_graph;
-
-struct flow_span {
-    const char *text;
-    size_t n;
-};
 
 struct flow {
     const struct crew *crew;
@@ -112,5 +112,6 @@ int flow_task_line(const struct crew *c, const char *text, size_t n, size_t *at,
 bool flow_step_line(const char *text, size_t n, size_t *at, struct flow_span *step);
 
 bool flow_says_line(const char *text, size_t n, const char *word); /* a line that is this word, a full stop or not */
+struct flow_span flow_trim(struct flow_span s); /* without blanks at its ends */
 bool flow_line(const char *text, size_t n, size_t *at, struct flow_span *line); /* the next, blanks at its ends gone */
 #endif

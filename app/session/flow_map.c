@@ -80,7 +80,7 @@ static void ask_reduce(struct flow *f, int from, int n, int at, int groups)
     a->first = f->ask[first]->first;
     a->last = f->ask[end - 1]->last;
     snprintf(a->label, sizeof a->label, "parts %d-%d", a->first, a->last);
-    flow_word(f, a, f->crew->reduce ? f->crew->reduce : "Make one answer of these.");
+    if (flow_word(f, a, f->crew->reduce ? f->crew->reduce : "Make one answer of these.")) flow_hand_input(f, a);
     for (int i = first; i < end; i++) flow_hand_said(f, a, f->ask[i]);
 }
 

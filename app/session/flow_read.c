@@ -12,7 +12,7 @@ static bool is_word(char c) /* bytes beyond ASCII are letters of other languages
     return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-' || (unsigned char)c >= 0x80;
 }
 
-static struct flow_span trim(struct flow_span s)
+struct flow_span flow_trim(struct flow_span s)
 {
     while (s.n > 0 && is_blank(s.text[0])) {
         s.text++;
@@ -41,7 +41,7 @@ bool flow_line(const char *text, size_t n, size_t *at, struct flow_span *line)
     if (*at >= n) return false;
     const char *newline = memchr(text + *at, '\n', n - *at);
     size_t to = newline ? (size_t)(newline - text) : n;
-    *line = trim((struct flow_span){text + *at, to - *at});
+    *line = flow_trim((struct flow_span){text + *at, to - *at});
     *at = to + (newline != NULL);
     return true;
 }

@@ -62,7 +62,7 @@ static void ask_lead(struct flow *f)
                            "Without such a line your answer is the result.");
         flow_hand_input(f, a);
     } else {
-        flow_word(f, a, c->reduce ? c->reduce : RESULTS);
+        if (flow_word(f, a, c->reduce ? c->reduce : RESULTS)) flow_hand_input(f, a);
         if (f->left_out) buf_printf(&a->text, "\nOnly the first %d of your tasks were given out.", results);
         for (int i = f->level; i < f->wave; i++) flow_hand_said(f, a, f->ask[i]);
     }
