@@ -45,8 +45,11 @@ void crew_builtin(struct buf *out)
 {
     for (int i = 0; i < crew_builtin_count(); i++) {
         struct crew c;
-        if (read_builtin(i, &c, NULL)) continue; /* no memory: the tests know that nothing else is amiss */
-        buf_printf(out, "%-12s %s\n", names[i], c.about ? c.about : "");
+        if (read_builtin(i, &c, NULL)) { /* no memory: the tests know that nothing else is amiss */
+            out->failed = true;
+            return;
+        }
+        buf_printf(out, "%-12s %s\n", names[i], c.about);
         crew_free(&c);
     }
 }
