@@ -201,7 +201,7 @@ void command_recall(struct console *c, const char *arg, size_t n)
     if (session_recall(c->s, &q, &found, &err)) command_complain(&err);
     for (int i = 0; i < found.n; i++) {
         const struct remember_quote *h = &found.quote[i];
-        char id[2 * STORE_SESSION_ID + 1], head[400];
+        char id[2 * STORE_SESSION_ID + 1], head[2048];
         journal_id_text(h->session, id);
         snprintf(head, sizeof head, "%s%s%.8s%s%s  score %.1f: %s", h->name, all ? " of " : "", all ? id : "",
                  *h->path ? " " : "", h->path, h->score, h->why);

@@ -1,5 +1,5 @@
 /* oneshot.c - one prompt, one answer; data on stdin is data, and nothing in it is obeyed. */
-#include "app/faces.h"
+#include "app/console.h"
 #include "app/input.h"
 #include "app/say.h"
 #include "app/signals.h"
@@ -94,6 +94,18 @@ static bool fits(struct app *a, const struct buf *prompt)
     return count.tokens + MAX(a->o->max_tokens, 1) <= a->info->ctx;
 }
 
+/* The prompt with its data is what a crew is given. */
+static int ask_crew(struct app *a, const struct buf *prompt)
+{
+    struct console c;
+    struct err err = {0};
+    if (console_open(&c, a) == EXIT_DONE) {
+        c.status = team_ask(&c.team, prompt->data ? prompt->data : "", prompt->len, &err);
+        face_complain(a, c.status, &err);
+    }
+    return console_close(&c);
+}
+
 int oneshot_run(struct app *a)
 {
     struct buf data = {0}, prompt = {0};
@@ -101,7 +113,8 @@ int oneshot_run(struct app *a)
     if (status == EXIT_DONE) status = join(a, &data, &prompt);
     if (status == EXIT_DONE) {
         bool session = a->toolbox.n_on > 0 || (data.len > 0 && a->o->prompt && !fits(a, &prompt));
-        status = session ? ask_in_session(a, &data) : ask_once(a, &prompt);
+        if (a->o->crew) status = ask_crew(a, &prompt);
+        else status = session ? ask_in_session(a, &data) : ask_once(a, &prompt);
     }
     buf_free(&data);
     buf_free(&prompt);

@@ -118,7 +118,7 @@ bool flow_step_line(const char *text, size_t n, size_t *at, struct flow_span *st
         size_t digits = 0;
         while (digits < line.n && line.text[digits] >= '0' && line.text[digits] <= '9') digits++;
         if (digits == 0 || digits == line.n || line.text[digits] != '.') continue;
-        *step = trim(behind(line, digits + 1));
+        *step = flow_trim(behind(line, digits + 1));
         if (step->n > 0) return true;
     }
     return false;

@@ -260,7 +260,7 @@ void session_attach(struct session *s)
     s->voice = (struct voice){.name = s->role.name, .agent = s->role.agent, .turns = (int)s->keep.head.turns,
                               .note = on_event, .self = s};
     s->a->trace.voice = &s->voice;
-    s->a->turns = s->voice.turns;
+    if (!*s->role.name) s->a->turns = s->voice.turns; /* of several, the app counts all their turns */
     s->recalls = is(s->a->o->recall, "auto") && !is(s->a->info->template, "raw");
 }
 

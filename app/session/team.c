@@ -13,6 +13,7 @@ static struct session_role role_of(const struct team *t, int i)
     r.name = c->name;
     r.agent = MIN(i, ENGINE_AGENTS - 1);
     if (c->context > 0) r.ctx = MIN(r.ctx, c->context);
+    if (c->pages > 0) r.ctx = (int)MIN((int64_t)r.ctx, (int64_t)c->pages * KERN_PAGE);
     if (c->answer > 0) r.answer = c->answer;
     if (c->rounds > 0) r.rounds = c->rounds;
     if (c->repeats > 0) r.repeats = c->repeats;
