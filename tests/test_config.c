@@ -275,6 +275,9 @@ TEST(config_only_a_regular_file_of_64_KiB_without_NUL_is_read)
     CHECK_EQ(mkfifo(path, 0600), 0);
     CHECK_EQ(parse_args(ARGS("--config", path)), OPTS_BAD_FILE); /* and does not wait for a writer */
     unlink(path);
+    if (access("/proc/kallsyms", R_OK)) SKIP("no file here that is larger than it says");
+    CHECK_EQ(parse_args(ARGS("--config", "/proc/kallsyms")), OPTS_BAD_FILE);
+    check_has(err.text, "larger than 64 KiB");
 }
 
 /* ---------------------------------------------------------------- shown */
