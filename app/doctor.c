@@ -13,7 +13,7 @@
 
 static const struct row {
     const char *name;
-    doctor_check *look;
+    doctor_check *check;
 } rows[] = {
     {"backend", doctor_backend},
     {"instructions", doctor_instructions},
@@ -60,17 +60,17 @@ void doctor_fix(struct doctor_finding *f, const char *fmt, ...)
 /* ---------------------------------------------------------------- one check */
 
 /* What the child says, which is one write; false: it said nothing in time, or ended before. */
-static bool listen_to(int fd, struct doctor_finding *f, bool *late)
+static bool listen_to(int fd, int seconds, struct doctor_finding *f, bool *late)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
     int n;
-    do n = poll(&p, 1, 1000 * DOCTOR_PATIENCE);
+    do n = poll(&p, 1, 1000 * seconds);
     while (n < 0 && errno == EINTR);
     *late = n == 0;
     return n > 0 && read(fd, f, sizeof *f) == (ssize_t)sizeof *f;
 }
 
-static void look(const struct row *row, const struct doctor *d, struct doctor_finding *f)
+void doctor_look(doctor_check *check, const struct doctor *d, struct doctor_finding *f)
 {
     static_assert(sizeof *f <= 4096, "a write of PIPE_BUF is whole");
     int fd[2] = {-1, -1};
@@ -80,7 +80,7 @@ static void look(const struct row *row, const struct doctor *d, struct doctor_fi
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         close(fd[0]);
-        row->look(d, f);
+        check(d, f);
         _exit(write(fd[1], f, sizeof *f) == (ssize_t)sizeof *f ? 0 : 1);
     }
     int error = errno;
@@ -88,8 +88,8 @@ static void look(const struct row *row, const struct doctor *d, struct doctor_fi
     if (pid < 0) {
         doctor_say(f, DOCTOR_FAIL, "not checked: %s", strerror(error));
         doctor_fix(f, "no process could be started: look at ulimit -u and at the memory");
-    } else if (!listen_to(fd[0], f, &late)) {
-        doctor_say(f, DOCTOR_FAIL, late ? "no answer in %d s" : "the check itself failed", DOCTOR_PATIENCE);
+    } else if (!listen_to(fd[0], d->patience, f, &late)) {
+        doctor_say(f, DOCTOR_FAIL, late ? "no answer in %d s" : "the check itself failed", d->patience);
         doctor_fix(f, late ? "what it looks at does not answer: a disk or a network that is away?"
                            : "this is a fault of plimsoll's: please report it");
     }
@@ -142,7 +142,7 @@ static int run_all(const struct doctor *d)
     for (size_t i = 0; i < COUNT_OF(rows) && !out.failed; i++) {
         struct doctor_finding f;
         struct buf line = {0};
-        look(&rows[i], d, &f);
+        doctor_look(rows[i].check, d, &f);
         put_finding(&rows[i], &f, d->o->json, &line);
         if (f.verdict == DOCTOR_FAIL || line.failed) status = EXIT_INTERNAL;
         if (line.failed) say_error("out of memory");
@@ -173,7 +173,8 @@ int doctor_run(int argc, char **argv)
     int status = EXIT_USAGE, bad = opts_parse(&o, argc, argv, NULL, &err);
     say_plainly(o.plain);
     if (!bad && opts_asks_once(&o)) bad = err_set(&err, OPTS_BAD, "plimsoll doctor takes no %s", opts_asks_once(&o));
-    const struct doctor d = {.o = &o, .env = opts_getenv, .root = "", .config = bad == OPTS_BAD_FILE ? &err : NULL};
+    const struct doctor d = {.o = &o, .env = opts_getenv, .root = "", .patience = DOCTOR_PATIENCE,
+                             .config = bad == OPTS_BAD_FILE ? &err : NULL};
     if (bad == OPTS_BAD) say_error("%s", err.text);
     else status = o.help ? face_print(put_help) : run_all(&d);
     opts_free(&o);

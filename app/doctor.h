@@ -13,6 +13,7 @@ struct doctor {
     opts_env *env;
     const char *root;         /* put before /proc and /sys: "", or a test's folder */
     const struct err *config; /* why the configuration file was refused; NULL: it was not */
+    int patience;             /* seconds for a check */
 };
 
 enum doctor_verdict { DOCTOR_OK, DOCTOR_WARN, DOCTOR_FAIL }; /* warn: plimsoll works, and would better otherwise */
@@ -29,6 +30,9 @@ void doctor_say(struct doctor_finding *f, enum doctor_verdict verdict, const cha
 __attribute__((format(printf, 2, 3))) void doctor_fix(struct doctor_finding *f, const char *fmt, ...);
 
 typedef void doctor_check(const struct doctor *d, struct doctor_finding *f);
+
+/* doctor.c: run a check in a child.  One that crashes or says nothing in time is a FAIL. */
+void doctor_look(doctor_check *check, const struct doctor *d, struct doctor_finding *f);
 
 /* doctor_machine.c: what computes */
 doctor_check doctor_backend, doctor_instructions, doctor_driver, doctor_bandwidth, doctor_memory, doctor_model,

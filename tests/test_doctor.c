@@ -2,8 +2,10 @@
  * and variables. */
 #include "app/doctor.h"
 #include "tests/check.h"
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char root[300];
@@ -164,6 +166,53 @@ TEST(doctor_reads_colours_from_the_variables)
         has(f.figure, rows[i].part);
         CHECK_EQ(f.verdict, rows[i].verdict);
     }
+}
+
+TEST(doctor_measures_how_fast_memory_is_read)
+{
+    static const int64_t threads[] = {1, 2, 9};
+    root[0] = '\0';
+    for (size_t i = 0; i < COUNT_OF(threads); i++) {
+        char by[40];
+        o = (struct opts){.threads = threads[i]};
+        const struct doctor d = {.o = &o, .env = fake_env, .root = root};
+        struct doctor_finding f = {0};
+        doctor_bandwidth(&d, &f);
+        snprintf(by, sizeof by, " GB/s by %d thread", (int)threads[i]);
+        has(f.figure, by);
+        CHECK(strtod(f.figure, NULL) > 0.01 && strtod(f.figure, NULL) < 20000);
+    }
+}
+
+static void crash(const struct doctor *d, struct doctor_finding *f)
+{
+    doctor_say(f, DOCTOR_OK, "%d", d->patience);
+    raise(SIGKILL);
+}
+
+static void hang(const struct doctor *d, struct doctor_finding *f)
+{
+    doctor_say(f, DOCTOR_OK, "%d", d->patience);
+    for (;;) pause();
+}
+
+static void answer(const struct doctor *d, struct doctor_finding *f)
+{
+    doctor_say(f, DOCTOR_WARN, "%d", d->patience);
+    doctor_fix(f, "none");
+}
+
+TEST(doctor_outlives_a_check_that_crashes_or_hangs)
+{
+    const struct doctor d = {.o = &o, .env = fake_env, .root = root, .patience = 1};
+    struct doctor_finding f;
+    doctor_look(answer, &d, &f);
+    CHECK(f.verdict == DOCTOR_WARN && strcmp(f.figure, "1") == 0 && strcmp(f.fix, "none") == 0);
+    doctor_look(crash, &d, &f);
+    CHECK(f.verdict == DOCTOR_FAIL && strcmp(f.figure, "the check itself failed") == 0 && *f.fix);
+    doctor_look(hang, &d, &f);
+    CHECK(f.verdict == DOCTOR_FAIL && strcmp(f.figure, "no answer in 1 s") == 0 && *f.fix);
+    CHECK_EQ(waitpid(-1, NULL, 0), -1); /* no child is left */
 }
 
 TEST(doctor_looks_at_the_limits_of_a_process)
