@@ -1,4 +1,5 @@
-/* commands_again.c - why something failed, found by doing it again: /isolate one turn. */
+/* commands_again.c - why something failed, found by doing it again: /isolate one turn, /bisect the whole script. */
+#include "app/bisect.h"
 #include "app/commands.h"
 #include "app/say.h"
 #include <inttypes.h>
@@ -57,4 +58,16 @@ void command_isolate(struct console *c, const char *arg, size_t n)
     if (*f->was.why) say("  then:  %s", f->was.why);
     if (*now.why) say("  alone: %s", now.why);
     say("%s", verdict(&f->was, &now));
+}
+
+/* ---------------------------------------------------------------- /bisect */
+
+void command_bisect(struct console *c, const char *arg, size_t n)
+{
+    struct err err = {0};
+    (void)arg;
+    if (n > 0) say_error("/bisect takes nothing: it runs this script again, up to here");
+    else if (!c->script) say_error("/bisect runs a script again, and this is none (--script, or a first line "
+                                   "\"plimsoll 1\")");
+    else if (bisect_run(c->a, &c->record, c->begun, c->status, &err)) command_complain(&err);
 }

@@ -205,7 +205,8 @@ const char *opts_getenv(const char *name)
 static int parse_layers(struct opts *o, struct config *file, int argc, char *const *argv, opts_env *env,
                         struct err *err)
 {
-    *o = (struct opts){.seed = -1, .top_logprobs = -1, .temp = -1, .plain = is_plain(env)};
+    *o = (struct opts){.seed = -1, .top_logprobs = -1, .temp = -1, .plain = is_plain(env),
+                        .argc = argc, .argv = argv};
     for (size_t i = 0; i < opts_rows; i++) {
         const struct opt *row = &opts_table[i];
         if (row->initial && opts_set(row, o, row->name, row->initial, err)) return OPTS_BAD;
@@ -253,4 +254,26 @@ void opts_free(struct opts *o)
     free(o->file);
     free(o->file_text);
     o->file = o->file_text = NULL;
+}
+
+int opts_without(int argc, char *const *argv, const char *const *flag, int n, char **out)
+{
+    int left = 0;
+    for (int i = 0; i < argc; i++) {
+        const char *value;
+        const struct opt *o = i > 0 ? find(argv[i], &value) : NULL;
+        bool with_next = o && opts_kind(o) != ON && !value && i + 1 < argc, leaves = false;
+        for (int k = 0; o && k < n; k++) leaves |= strcmp(o->name, flag[k]) == 0;
+        if (!leaves) out[left++] = argv[i];
+        if (with_next && !leaves) out[left++] = argv[i + 1];
+        i += with_next;
+    }
+    return left;
+}
+
+const char *opts_variable(const char *flag)
+{
+    for (size_t i = 0; i < opts_rows; i++)
+        if (strcmp(opts_table[i].name, flag) == 0) return opts_table[i].env;
+    return NULL;
 }

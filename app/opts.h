@@ -59,6 +59,8 @@ struct opts {
     char *file, *file_text; /* the file that was read, and what strings point into; owned; NULL: none */
     struct opts_said said[OPTS_SAID]; /* what is in force and is no default */
     int n_said;
+    int argc;
+    char *const *argv; /* as they were given */
     bool plain; /* no colour: NO_COLOR is set, or the terminal is a dumb one */
 };
 
@@ -77,6 +79,10 @@ const char *opts_getenv(const char *name); /* getenv(): the one place that calls
 enum { OPTS_BAD = -1, OPTS_BAD_FILE = -2 };
 int opts_parse(struct opts *o, int argc, char *const *argv, opts_env *env, struct err *err);
 void opts_free(struct opts *o);
+
+/* The command line less these flags and their values, n of them, into out, which has room for argc.  How many. */
+int opts_without(int argc, char *const *argv, const char *const *flag, int n, char **out);
+const char *opts_variable(const char *flag); /* the environment's name for it; NULL: it has none */
 
 void opts_help(struct buf *out); /* the text of --help, from the same table */
 

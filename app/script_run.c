@@ -86,7 +86,7 @@ static void look_back(struct console *c, struct script *script)
     while (!signals_pending() && !c->a->answers.failed && input_ready(script->in)) {
         if (script_next(script, &it, &err) != SCRIPT_ITEM || !asks_why(&it)) return;
         one_item(c, &it);
-        c->status = status;
+        c->status = signals_pending() ? 128 + signals_pending() : status;
     }
 }
 

@@ -1,6 +1,10 @@
 /* /isolate and /bisect as a script's author meets them: what failed is done again, and why is said. */
 #include "tests/check.h"
 #include "tests/child.h"
+#include <dirent.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define MODEL "tests/fixtures/llama-gqa.gguf" /* random numbers, ChatML, context 512 */
 
@@ -67,7 +71,8 @@ static int times(const char *text, const char *part)
 
 /* ---------------------------------------------------------------- /isolate */
 
-static const char breaks_once[] = "{\"answer\":\"One two three\"}\n{\"fault\":{\"pass\":16,\"text\":\"device lost\"}}\n";
+static const char breaks_once[] =
+    "{\"answer\":\"One two three\"}\n{\"fault\":{\"pass\":16,\"text\":\"device lost\"}}\n";
 
 TEST(isolate_a_fault_behind_a_conversation_does_not_come_again_without_it)
 {
@@ -89,7 +94,8 @@ TEST(isolate_a_fault_behind_a_conversation_does_not_come_again_without_it)
 
 TEST(isolate_of_the_first_turn_says_that_it_does_not_fail_always)
 {
-    CHECK_EQ(RUN("{\"answer\":\"One two\"}\n{\"fault\":{\"pass\":2,\"text\":\"x\"}}\n", "Hello\n/isolate\n", "--no-save"), 4);
+    static const char breaks_first[] = "{\"answer\":\"One two\"}\n{\"fault\":{\"pass\":2,\"text\":\"x\"}}\n";
+    CHECK_EQ(RUN(breaks_first, "Hello\n/isolate\n", "--no-save"), 4);
     check_has("alone it works, from the same prompt and with nothing beside it then either: it does not fail always");
 }
 
@@ -126,7 +132,8 @@ TEST(isolate_an_agent_that_was_stopped_and_the_figures_are_without_it)
     static const char endless[] =
         "{\"answer\":\"<tool_call>{\\\"name\\\":\\\"calculator\\\",\\\"arguments\\\":{\\\"expression\\\":\\\"1+1\\\"}}"
         "</tool_call>\"}\n";
-    CHECK_EQ(RUN(endless, "Compute\n/isolate\n", "--no-save", "--tools", "calculator", "--json", "--ctx", "4096"), 0);
+    CHECK_EQ(RUN(endless, "Compute\n/isolate\n", "--no-save", "--tools", "calculator", "--json", "--ctx",
+                 "4096"), 0);
     CHECK_STR(row("ended"), "ended stopped: repeats stopped: repeats");
     CHECK_STR(row("calls of tools"), "calls of tools 3 3");
     check_has("alone it fails too");
@@ -136,7 +143,8 @@ TEST(isolate_an_agent_that_was_stopped_and_the_figures_are_without_it)
 
 TEST(isolate_a_policy_that_failed_is_not_in_force_any_more)
 {
-    CHECK_EQ(RUN(NULL, "Hello.\n/isolate\n", "-n", "9", "--no-save", "--ctx", "2048", "--vram", "24M", "--naive", "f32"), 3);
+    CHECK_EQ(RUN(NULL, "Hello.\n/isolate\n", "-n", "9", "--no-save", "--ctx", "2048", "--vram", "24M", "--naive",
+                 "f32"), 3);
     CHECK_STR(row("ended"), "ended out_of_memory answered");
     check_has("alone it works: the memory policy that failed then has been replaced since");
 }
@@ -167,6 +175,144 @@ TEST(isolate_an_ask_of_a_flow_is_rid_of_what_stood_beside_it)
     check_has("the turn that failed last, of reader: ");
     CHECK_STR(row("requests running"), "requests running 3 1");
     check_has("alone it works: it failed for what stood beside it\n");
+}
+
+/* ---------------------------------------------------------------- /bisect */
+
+static const char calls_once[] =
+    "{\"answer\":\"<tool_call>{\\\"name\\\":\\\"calculator\\\",\\\"arguments\\\":"
+    "{\\\"expression\\\":\\\"1+1\\\"}}</tool_call>\"}\n{\"answer\":\"hello\"}\n";
+
+/* A folder for what runs would leave. */
+static const char *runs_folder(void)
+{
+    static char path[512];
+    snprintf(path, sizeof path, "%s/runs", check_tmpdir());
+    mkdir(path, 0700);
+    setenv("TMPDIR", path, 1);
+    return path;
+}
+
+static int left_in(const char *path)
+{
+    int n = 0;
+    DIR *d = opendir(path);
+    CHECK(d);
+    for (struct dirent *e; (e = readdir(d));) n += strncmp(e->d_name, "plimsoll-bisect", 15) == 0;
+    closedir(d);
+    return n;
+}
+
+/* The trace is of one run of the program, and whole. */
+static void check_one_run(const char *trace, int status)
+{
+    char *line = NULL, last[40];
+    size_t cap = 0;
+    int opened = 0, closed = 0;
+    FILE *f = fopen(trace, "r");
+    CHECK(f);
+    snprintf(last, sizeof last, "\"exit_code\":%d,", status);
+    while (getline(&line, &cap, f) > 0) {
+        opened += strstr(line, "\"event\":\"session_open\"") != NULL;
+        closed += strstr(line, last) != NULL;
+    }
+    fclose(f);
+    free(line);
+    CHECK_EQ(opened, 1);
+    CHECK_EQ(closed, 1);
+}
+
+TEST(bisect_names_the_one_thing_that_cures_a_script)
+{
+    const char *runs = runs_folder();
+    char store[512], trace[512];
+    snprintf(store, sizeof store, "%s/store", check_tmpdir());
+    snprintf(trace, sizeof trace, "%s/trace.jsonl", check_tmpdir());
+    CHECK_EQ(RUN(calls_once, "plimsoll 1\nCompute\n/expect tool_call\n# why?\n/bisect\n", "--tools=calculator", "--ctx",
+                 "1024", "--store", store, "--trace", trace), 6);
+    CHECK(strncmp(row("as it was"), "as it was exit status 6 ", 24) == 0);
+    check_has(": line 3: /expect: the answer has no \"tool_call\"; it is \"hello\"\n"); /* the line of this script */
+    CHECK(strncmp(row("without tools"), "without tools exit status 0 ", 28) == 0);
+    CHECK(strncmp(row("without recall"), "without recall exit status 6 ", 29) == 0);
+    CHECK(strncmp(row("without summaries"), "without summaries exit status 6 ", 32) == 0);
+    CHECK(strncmp(row("without pages kept on disk"), "without pages kept on disk exit status 6 ", 41) == 0);
+    CHECK_STR(row("it passes"), "it passes without tools");
+    CHECK_EQ(times(err(), "exit status"), 5); /* what is not on is not tried */
+    CHECK_EQ(times(out(), "hello"), 1);
+    CHECK_EQ(left_in(runs), 0);
+    const char *const list[] = {"sessions", "list", "--store", store, NULL};
+    child_free(&c);
+    CHECK_EQ(child_run(&c, list, "", 0), 0);
+    CHECK_EQ(times(out(), "Compute"), 1);
+    check_one_run(trace, 6);
+}
+
+TEST(bisect_a_script_that_passes_or_that_nothing_cures)
+{
+    CHECK_EQ(RUN("{\"answer\":\"fine\"}\n", "Hello\n/bisect\nHello\n/bisect\n", "--no-save"), 0);
+    CHECK_EQ(times(err(), "nothing fails: run again as it was, the script passes"), 2);
+    CHECK_EQ(times(out(), "fine"), 2);
+    CHECK_EQ(times(err(), "run again, at most"), 2); /* the second does not run the first again */
+    CHECK_EQ(RUN("{\"answer\":\"fine\"}\n", "Hello\n/expect gone\n/bisect\n", "--no-save", "--overcommit", "--thinking",
+                 "32", "--recall", "off"), 6);
+    CHECK(strncmp(row("without overcommitment"), "without overcommitment exit status 6 ", 37) == 0);
+    CHECK(strncmp(row("without thinking set aside"), "without thinking set aside exit status 6 ", 41) == 0);
+    CHECK_STR(row("without recall"), "");
+    CHECK_STR(row("none of them"), "none of them alone: it fails with each of 3 things off");
+}
+
+/* A variable is as good as a flag: the program is started by a script that sets two. */
+TEST(bisect_takes_variables_away_too)
+{
+    char *real = realpath(child_program(), NULL), text[2048], trace[512];
+    CHECK(real);
+    snprintf(trace, sizeof trace, "%s/trace.jsonl", check_tmpdir());
+    snprintf(text, sizeof text, "#!/bin/sh\nPLIMSOLL_TRACE='%s' PLIMSOLL_THINKING=9 exec '%s' \"$@\"\n", trace, real);
+    const char *wrapper = file_with("thinks", text), *was = getenv("PLIMSOLL_BIN");
+    char *before = was ? strdup(was) : NULL;
+    CHECK_EQ(chmod(wrapper, 0700), 0);
+    setenv("PLIMSOLL_BIN", wrapper, 1);
+    int status = RUN("{\"answer\":\"fine\"}\n", "Hello\n/expect gone\n/bisect\n", "--no-save");
+    if (before) setenv("PLIMSOLL_BIN", before, 1);
+    else unsetenv("PLIMSOLL_BIN");
+    free(before);
+    free(real);
+    CHECK_EQ(status, 6);
+    CHECK(strncmp(row("without thinking set aside"), "without thinking set aside exit status 6 ", 41) == 0);
+    check_one_run(trace, 6);
+}
+
+TEST(bisect_a_memory_policy_that_fails)
+{
+    CHECK_EQ(RUN(NULL, "Hello.\n/bisect\n", "-n", "9", "--no-save", "--ctx", "2048", "--vram", "24M", "--naive",
+                 "f32"), 3);
+    CHECK_STR(row("it passes"), "it passes with the sound memory policy");
+}
+
+TEST(bisect_ends_by_a_signal_and_leaves_nothing)
+{
+    const char *runs = runs_folder();
+    const char *answers = file_with("slow.jsonl", "{\"answer\":\"one two\",\"token_ms\":250}\n");
+    char store[512];
+    snprintf(store, sizeof store, "%s/store", check_tmpdir());
+    const char *const all[] = {"-m", MODEL, "--engine", "scripted", "--script-file", answers, "--script",
+                               "--store", store, NULL};
+    static const char script[] = "Hello\n/expect gone\n/bisect\n/isolate\n";
+    child_free(&c);
+    child_start(&c, all);
+    child_type(&c, script, strlen(script));
+    child_wait_for(&c, "one two"); /* what follows at once is the first run, which takes more than a second */
+    usleep(500 * 1000);
+    CHECK_EQ(kill(c.pid, SIGINT), 0);
+    CHECK_EQ(child_end(&c), 130);
+    check_has("interrupted: nothing was found out");
+    CHECK_EQ(left_in(runs), 0);
+}
+
+TEST(bisect_where_there_is_no_script_to_run)
+{
+    CHECK_EQ(RUN("{\"answer\":\"fine\"}\n", "/bisect all\n", "--no-save"), 2);
+    check_has("/bisect takes nothing");
 }
 
 CHECK_MAIN
