@@ -60,8 +60,8 @@ struct request_live *request_make(const struct request *r, const int32_t *prompt
 /* How the next token is to be chosen; points into q.  The grammar's part is left to the scheduler. */
 struct kern_sample request_sample(const struct request_live *q);
 
-/* The pass chose a token: append it and its text, and end if it ends the answer, or no call can go on with it.  Sets q->a.end then (state is the
- * scheduler's). */
+/* The pass chose a token: append it and its text, and end if it ends the answer, or no call can go on with it.  Sets
+ * q->a.end then (state is the scheduler's). */
 void request_add(struct request_live *q, const struct kern_choice *c, const struct vocab *v);
 
 /* End for another reason; text that was held back comes out. */

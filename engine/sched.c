@@ -120,7 +120,8 @@ struct sched *sched_open(const struct sched_config *cfg, struct err *err)
         if (s->kv && cfg->keeps_pages) kv_identify(s->kv, cfg->identity);
         for (int g = 0; s->kv && cfg->runner.usable_pages && g < cfg->groups; g++)
             kv_limit(s->kv, g, cfg->runner.usable_pages(cfg->runner.self, g, false, 0));
-        if (s->kv && allocate(s) && take_text(s) && take_prompt(s, err) && take_grammars(s, err) && !naive_open(s, err)) {
+        if (s->kv && allocate(s) && take_text(s) && take_prompt(s, err) && take_grammars(s, err) &&
+            !naive_open(s, err)) {
             figures_publish(s);
             return s;
         }

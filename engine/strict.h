@@ -8,9 +8,9 @@
  * The mask goes on when the text that was generated so far has the opening, and off when it has the closing; then a
  * second call may come.  An opening inside the thinking that an answer begins with is none.  All is decided on the
  * bytes of tokens, so it is the same whatever stop strings hold back.  While a token might complete the opening and
- * have more behind it, those whose rest begins no call may not be chosen; one that holds a whole opening and such a rest
- * cannot be seen coming: it ends the answer instead (strict_accept).  A state follows from the tokens alone:
- * parking a request does not touch it.
+ * have more behind it, those whose rest begins no call may not be chosen; one that holds a whole opening and such a
+ * rest is not seen coming: it ends the answer instead (strict_accept).  A state follows from the tokens alone: parking
+ * a request does not touch it.
  *
  * A grammar is compiled when the first request that carries it is submitted, and kept until its place is needed;
  * requests with the same texts share it.
