@@ -124,6 +124,11 @@ static void size_for_crew(const struct app *a, struct engine_config *cfg)
     if (cfg->ctx > 0) cfg->pool_tokens = (uint64_t)cfg->ctx * (uint64_t)MAX(cfg->max_seqs, MIN(c->n_agents, AT_ONCE));
 }
 
+/* So many agents that differ in their tools may ask at once.  All tools of assets/forms/ together take some 800 states,
+ * so there is room for twice as many; about 1.4 MiB each with the embedded vocabulary. */
+enum { GRAMMARS = 4 };
+#define GRAMMARS_SIZE ((struct grammar_limits){.states = 2048, .nodes = 8192, .depth = 16, .masks = 32})
+
 static int open_engine(struct app *a, struct err *err)
 {
     const struct opts *o = a->o;
@@ -136,6 +141,7 @@ static int open_engine(struct app *a, struct err *err)
         .ctx = (int)o->ctx, .max_seqs = 1, .template = -1,
         .kv_type = kv_type(o),
         .vram = vram(o), .fit = o->fit, .fits = &fits,
+        .grammars = o->strict_tools ? GRAMMARS : 0, .grammar_limits = GRAMMARS_SIZE,
         .naive = naive_policy(o), .overcommit = o->overcommit, .park_bytes = (uint64_t)o->park,
         .progress = on_load, .progress_self = &loading,
     };

@@ -45,6 +45,8 @@ const struct opt opts_table[] = {
      "results of tools come in their order at the next step, however long they take (so with --seed)"},
     {NULL, "--no-save", "PLIMSOLL_NO_SAVE", ON, AT(no_save), NULL, 0, 0, NULL, NULL,
      "do not save the session: it ends with the program"},
+    {NULL, "--strict-tools", "PLIMSOLL_STRICT_TOOLS", ON, AT(strict_tools), NULL, 0, 0, NULL, NULL,
+     "a call of a tool can only come out well-formed: set memory for that aside"},
     {NULL, "--workspace", NULL, TEXT | LINE_ONLY, AT(workspace), "DIR", 0, 0, NULL, NULL,
      "the folder in which tools read, write and run, and no other (the current one)"},
     {NULL, "--tools", NULL, TEXT | LINE_ONLY, AT(tools), "LIST", 0, 0, NULL, NULL,

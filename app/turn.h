@@ -11,6 +11,7 @@ struct turn_ask {
     int top_n;   /* also keep the likeliest tokens */
     bool silent; /* the text does not go to stdout */
     int round;   /* 0: the turn's first call of the model; else it goes on after a tool's result */
+    const struct request_grammar *grammar; /* of its calls; NULL: none.  Without --strict-tools one is refused */
     bool tools;  /* an answer that begins as a call of a tool does not go to stdout */
     /* Asked while the answer's thinking (thinking.h) goes on, with its tokens so far: true: it is closed now, and the
      * model goes on with its answer.  NULL: it ends as it likes. */

@@ -189,6 +189,9 @@ TEST(opts_take_sizes_and_shares)
     CHECK(o.fit && o.vram == 0);
     CHECK_EQ(PARSE("--overcommit", "--park", "64M"), 0);
     CHECK(o.overcommit && o.park == 0x1p26);
+    CHECK(!o.strict_tools);
+    CHECK_EQ(PARSE("--strict-tools"), 0);
+    CHECK(o.strict_tools);
     REFUSED("is not a size: 512M, 1.5G, a number of bytes", "--park", "10%"); /* of what? */
     CHECK_EQ(PARSE("--naive", "first-fit"), 0);
     CHECK_STR(o.naive, "first-fit");
