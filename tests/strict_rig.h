@@ -78,7 +78,7 @@ static inline void run_all(const struct engine_ops *ops, struct engine *e)
     CHECK_STR(err.text, "");
 }
 
-static const struct answer *ask(const struct engine_ops *ops, struct engine *e, const struct request *r, int *id)
+static inline const struct answer *ask(const struct engine_ops *ops, struct engine *e, const struct request *r, int *id)
 {
     *id = submit(ops, e, r);
     run_all(ops, e);
@@ -87,7 +87,7 @@ static const struct answer *ask(const struct engine_ops *ops, struct engine *e, 
 
 /* ------------------------------------------------------------------ what was said */
 
-static const char *find(const char *text, size_t n, const char *what) { return memmem(text, n, what, strlen(what)); }
+static inline const char *find(const char *text, size_t n, const char *what) { return memmem(text, n, what, strlen(what)); }
 
 /* What was said of calls: whole ones, each of one of `tools`, and one that was cut off where the answer was. */
 struct calls {

@@ -1,0 +1,56 @@
+/* A turn passes its grammar on, to the request after a thinking that was closed too. */
+#include "app/turn.h"
+#include "tests/strict_rig.h"
+#include <fcntl.h>
+#include <unistd.h>
+
+static struct opts opts;
+
+static bool after_ten(void *self, int tokens)
+{
+    (void)self;
+    return tokens >= 10;
+}
+
+/* How a turn of this script ends; its text goes to out. */
+static enum engine_end run_turn(const char *script, const struct turn_ask *ask, struct buf *out)
+{
+    struct app app = {.o = &opts, .ops = &engine_scripted, .sampling = SAMPLING_GREEDY};
+    struct turn_result result;
+    opts = (struct opts){.max_tokens = 200, .strict_tools = true};
+    app.engine = open_script(script, (struct engine_config){.ctx = 4096, .max_seqs = 1, .grammars = 1});
+    app.info = engine_scripted.info(app.engine);
+    out_init(&app.answers, open("/dev/null", O_WRONLY | O_CLOEXEC));
+    CHECK_EQ(trace_open(&app.trace, NULL, NULL, NULL, 0, &err), 0);
+    CHECK_EQ(turn_run(&app, ask, &result, &err), 0);
+    trace_close(&app.trace);
+    close(app.answers.fd);
+    engine_scripted.close(app.engine);
+    *out = result.text;
+    return result.end;
+}
+
+TEST(strict_turn_passes_the_grammar_to_both_of_its_requests)
+{
+    static const char loose[] = "{\"answer\":\"<tool_call>no\"}\n";
+    static const char thinks[] = "{\"answer\":\"<think>for ever <tool_call>and\",\"end\":false}\n"
+                                 "{\"answer\":\"<tool_call>no\"}\n";
+    struct talk t;
+    struct buf text;
+    talk_begin(&t, (const char *const[]){"read"}, 1, "?");
+    struct turn_ask ask = {.msgs = t.msgs, .n_msgs = 2, .silent = true};
+    CHECK_EQ(run_turn(loose, &ask, &text), END_STOP);
+    CHECK_STR(text.data, "<tool_call>no");
+    buf_free(&text);
+    ask.grammar = &t.grammar;
+    CHECK_EQ(run_turn(loose, &ask, &text), END_NO_TOKEN);
+    CHECK_STR(text.data, "<tool_call>");
+    buf_free(&text);
+    ask.close_thinking = after_ten;
+    CHECK_EQ(run_turn(thinks, &ask, &text), END_NO_TOKEN);
+    CHECK_STR(text.data, "<think>for\n</think>\n\n<tool_call>");
+    buf_free(&text);
+    talk_end(&t);
+}
+
+CHECK_MAIN
