@@ -53,7 +53,8 @@ static void announce(struct run *r)
     const struct msg *user = &r->ask->msgs[r->ask->n_msgs - 1];
     struct event_str text = r->ask->said.data ? r->ask->said : (struct event_str){user->text, user->len};
     struct event said = {.kind = EV_TURN_USER, .turn_user = {.turn = a->trace.voice->turns, .text = text}};
-    progress_start(&r->bar, r->ask->aside ? "summing up" : "reading the prompt", say_on_terminal() && !app_in_company(), r->start);
+    const char *what = r->ask->aside ? "summing up" : "reading the prompt";
+    progress_start(&r->bar, what, say_on_terminal() && !app_in_company(), r->start);
     if (r->ask->aside || r->ask->round > 0) return;
     trace_put(&a->trace, &said);
 }
@@ -65,8 +66,9 @@ static void tell_start(struct run *r)
     r->started = true;
     r->n_shared = r->ans->n_shared; /* it is known since the admission */
     struct event e = {.kind = EV_TURN_START, .turn_start = {
-        .turn = r->a->trace.voice->turns, .call = r->ask->round + 1, .prompt_tokens = r->n_prompt, .shared_tokens = r->n_shared,
-        .max_tokens = r->max_tokens, .reserved_tokens = (int64_t)r->n_prompt + r->max_tokens}};
+        .turn = r->a->trace.voice->turns, .call = r->ask->round + 1, .prompt_tokens = r->n_prompt,
+        .shared_tokens = r->n_shared, .max_tokens = r->max_tokens,
+        .reserved_tokens = (int64_t)r->n_prompt + r->max_tokens}};
     trace_put(&r->a->trace, &e);
 }
 
@@ -173,7 +175,8 @@ static int step_to_end(struct run *r, int id, struct err *err)
             cancelled = true;
         }
         int n = app_step(a, err);
-        if (n < 0 && ++faults == FAULTS) return -1;
+        faults = n < 0 ? faults + 1 : 0; /* in a row: a pass of others that failed is no fault of this one */
+        if (faults == FAULTS) return -1;
         if (n == 0 && !has_ended(r)) return err_set(err, -1, "the engine stopped without ending the answer");
         for (int i = 0; i < n; i++) {
             if (a->ev[i].id == id) tell_start(r);
@@ -295,14 +298,16 @@ static int run_to_end(struct run *r, struct request *q, int *id, struct err *err
     return bad;
 }
 
-/* Where other turns go on, no room now is room later. */
+/* Where other turns go on, no room now is room later.  After a pass with nothing to do, one more try: an answer that
+ * had ended may have been dropped since. */
 static int submit(struct app *a, const struct request *q, int *id, struct err *err)
 {
-    for (;;) {
+    for (int idle = 0;;) {
         int code = a->ops->submit(a->engine, q, id, err);
         bool full = code == ENGINE_QUEUE_FULL || code == ENGINE_NO_MEMORY;
         if (!full || !app_in_company() || signals_pending() || a->trace.voice->cancelled) return code;
-        if (app_step(a, NULL) <= 0) return code;
+        idle = app_step(a, NULL) > 0 ? 0 : idle + 1;
+        if (idle == FAULTS) return code;
     }
 }
 

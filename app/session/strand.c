@@ -150,6 +150,6 @@ bool strands_round(struct strands *ss)
     }
     a->trace.voice = mine;
     if (engine > 0) a->n_ev = a->ops->step(a->engine, a->ev, APP_EVENTS, &a->step_err);
-    for (int i = 0; i < ss->n; i++) ss->at[i]->pause_ms = engine > 0 ? 0 : JOB_MS / MAX(jobs, 1);
+    for (int i = 0; i < ss->n; i++) ss->at[i]->pause_ms = engine > 0 ? 0 : MAX(1, JOB_MS / MAX(jobs, 1));
     return ss->n > 0;
 }
