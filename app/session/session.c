@@ -322,6 +322,7 @@ void session_withdraw(struct session *s, struct buf *before, uint64_t first)
     struct err err = {0};
     if (window_load(s->w, before->data, before->len, s->vocabulary, &err)) say_error("%s", err.text); /* no memory */
     else texts_cut(&s->texts, first);
+    session_find_front(s); /* what was offered meanwhile is not any more */
     session_mark(s, JOURNAL_UNDONE, first, s->keep.head.next - 1);
 }
 
@@ -376,7 +377,6 @@ static int call_model(struct session *s, uint64_t user, int round, struct turn_r
                            .said = {said ? said->text : NULL, said ? said->len : 0},
                            .round = round, .tools = session_offers_tools(s),
                            .close_thinking = c.thinking > 0 ? close_thinking : NULL, .thinking_self = s,
-                           
                            .ids = session_keeps_pages(s), .silent = s->silent, .sampling = &s->role.sampling};
     return turn_run(s->a, &ask, r, err);
 }
@@ -459,6 +459,10 @@ static int converse(struct session *s, uint64_t user, struct turn_result *r, str
     }
     s->outcome.calls = g.calls;
     if (g.end != AGENT_ANSWERED && g.end != AGENT_ENDED) s->outcome.stopped = agent_end_name(g.end);
+    if (!code && g.end == AGENT_ENDED && r->end == END_STOP) { /* cancelled while the tool ran: a call is no answer */
+        r->end = END_CANCELLED;
+        buf_free(&r->text);
+    }
     return code;
 }
 

@@ -2,7 +2,6 @@
  * taken if it is smaller by enough; else an extract; else nothing, and nothing is lost. */
 #include "app/say.h"
 #include "app/session/session_impl.h"
-#include "app/signals.h"
 #include "memory/summary.h"
 
 enum { SOURCES = 256 }; /* messages that an extract looks at: the newest of them */
@@ -228,7 +227,8 @@ static void tell(struct session *s, const struct compaction *c, bool done)
     if (ref->messages > 0) window_ref_name(ref, what);
     const char *by = !done ? "nobody" : c->extract ? "extract" : "model";
     struct event e = {.kind = EV_SUMMARY, .summary = {
-        .turn = s->a->trace.voice->turns + 1, .by = event_str(by), .reason = event_str(c->reason), .what = event_str(what),
+        .turn = s->a->trace.voice->turns + 1, .by = event_str(by), .reason = event_str(c->reason),
+        .what = event_str(what),
         .prompt_tokens = c->p.tokens, .prefill_tokens = c->p.prefill, .tokens = done ? c->result.tokens : 0,
         .items = done ? (int64_t)c->result.items : 0, .dropped = done ? (int64_t)c->result.dropped : 0,
         .text = {done && c->text.data ? c->text.data : "", done ? c->text.len : 0}}};
@@ -263,7 +263,7 @@ int session_compact(struct session *s, struct err *err)
     read_before(s, &c);
     read_tasks(s, &c);
     int rc = ask_model(s, &c, &why);
-    bool stopped = signals_pending() != 0;
+    bool stopped = session_cancelled(s);
     if (rc == 0) rc = merge(s, &c, &why);
     if (rc == 0) rc = commit(s, &c, &why);
     if (rc && !stopped) rc = by_extract(s, &c, &why);

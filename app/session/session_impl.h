@@ -16,6 +16,7 @@ void session_attach(struct session *s); /* it is the one that events go to */
 /* A text of the front, its number in *id. */
 int session_add_front(struct session *s, enum window_part part, enum journal_kind kind, const char *text, size_t n,
                       uint64_t *id, struct err *err);
+void session_find_front(struct session *s); /* s->system and s->tools, as the window has them */
 /* The conversation as it was, with what was said meanwhile in the store alone, marked. */
 void session_withdraw(struct session *s, struct buf *before, uint64_t first);
 
@@ -25,6 +26,7 @@ int session_recalled(struct session *s, const char *query, size_t n, const struc
                      struct err *err);
 bool session_offers_tools(const struct session *s);
 int session_offer_tools(struct session *s, struct err *err); /* from the next call on */
+int session_renew_tools(struct session *s, struct err *err); /* those of this run of the program, in a resumed one */
 bool session_read_call(const struct buf *answer, struct form_call *call); /* behind what was thought */
 /* The call that the answer is, is made: it and its result enter.  got: what the model sees of it. */
 int session_make_call(struct session *s, const struct buf *answer, const struct form_call *call, struct buf *got,

@@ -108,7 +108,7 @@ static int rebuild(struct session *s, uint64_t upto, struct err *err)
     int rc = keep_call(&s->keep, replay, &r, err);
     window_close(s->w);
     s->w = NULL;
-    s->system = 0;
+    s->system = s->tools = 0;
     tell_damaged(s, &r);
     say_dim("[the context is made anew from what was said]");
     if (rc == 0) rc = session_window(s, err);
@@ -158,14 +158,18 @@ static bool find_front(void *self, uint64_t id)
     return e && (e->kind == JOURNAL_SYSTEM || e->kind == JOURNAL_TOOLS || e->kind == JOURNAL_PIN); /* the front */
 }
 
+void session_find_front(struct session *s)
+{
+    s->system = s->tools = 0;
+    window_each(s->w, find_front, s);
+}
+
 static int load(struct session *s, uint32_t turn, struct err *err)
 {
     const struct buf *b = &s->past[turn % JOURNAL_SLOTS];
     int rc = window_load(s->w, b->data, b->len, s->vocabulary, err);
-    if (rc) return rc;
-    s->system = s->tools = 0;
-    window_each(s->w, find_front, s);
-    return 0;
+    if (rc == 0) session_find_front(s);
+    return rc;
 }
 
 static bool is_there(void *self, uint64_t id)
@@ -228,6 +232,7 @@ int session_resume_as(struct session *s, struct app *a, const struct session_rol
     int status = session_window(s, err);
     if (status == EXIT_DONE) status = adopt(s, a, err);
     if (status == EXIT_DONE && system && session_system(s, system, strlen(system), err)) status = EXIT_REFUSED;
+    if (status == EXIT_DONE && session_renew_tools(s, err)) status = EXIT_REFUSED;
     return status;
 }
 
@@ -286,7 +291,8 @@ int session_undo(struct session *s, struct buf *text, struct err *err)
     if (go_back(s, newest.user, text, err)) return -1;
     tell_front(&before, s->w);
     s->keep.head.turns--;
-    s->a->turns = s->voice.turns = (int)s->keep.head.turns;
+    s->voice.turns = (int)s->keep.head.turns;
+    s->a->turns = *s->role.name ? MAX(s->a->turns - 1, 0) : s->voice.turns;
     uint64_t last = s->keep.head.next - 1;
     session_mark(s, JOURNAL_UNDONE, newest.user, last);
     window_ref_name(&(struct window_ref){.first = newest.user, .last = last}, what);

@@ -421,11 +421,11 @@ static bool is_memory(const char *name)
 
 bool session_offers_tools(const struct session *s) { return s->tools != 0; }
 
-int session_offer_tools(struct session *s, struct err *err)
+/* What the model is told of the tools that it has. */
+static int describe_tools(const struct session *s, struct buf *text, struct err *err)
 {
     const char *name[COUNT_OF(tools) + TOOLBOX_TOOLS];
-    struct buf lines = {0}, text = {0};
-    if (s->tools || strcmp(s->a->info->template, "raw") == 0) return 0;
+    struct buf lines = {0};
     int n = 0;
     bool recall = !s->a->o->recall || strcmp(s->a->o->recall, "off") != 0;
     for (int i = 0; i < s->role.n_tools && n < TOOLBOX_TOOLS; i++)
@@ -434,9 +434,18 @@ int session_offer_tools(struct session *s, struct err *err)
         if (recall || tools[i].run != tool_recall) name[n++] = tools[i].name;
     int rc = forms_tool_lines(name, n, &lines, err);
     const struct form_value v[] = {{"tools", {lines.data ? lines.data : "", lines.len}}};
-    if (rc == 0) rc = form_render(FORM_TOOLS, v, 1, &text, err);
-    if (rc == 0) rc = session_add_front(s, WINDOW_TOOLS, JOURNAL_TOOLS, text.data, text.len, &s->tools, err);
+    if (rc == 0) rc = form_render(FORM_TOOLS, v, 1, text, err);
     buf_free(&lines);
+    return rc;
+}
+
+int session_offer_tools(struct session *s, struct err *err)
+{
+    struct buf text = {0};
+    if (s->tools || strcmp(s->a->info->template, "raw") == 0) return 0;
+    int rc = describe_tools(s, &text, err);
+    if (rc == 0) rc = session_add_front(s, WINDOW_TOOLS, JOURNAL_TOOLS, text.data, text.len, &s->tools, err);
+    if (rc) s->tools = 0;
     buf_free(&text);
     return rc;
 }
@@ -453,6 +462,21 @@ int session_retell_tools(struct session *s, struct err *err)
     if (s->keep.head.turns > 0 || s->acknowledged > 0) return session_save(s, err);
     session_remember(s); /* a session begins to be saved with its first turn */
     return 0;
+}
+
+int session_renew_tools(struct session *s, struct err *err)
+{
+    struct buf text = {0};
+    if (!s->tools) return s->role.n_tools > 0 ? session_offer_tools(s, err) : 0;
+    const struct text_entry *e = texts_get(&s->texts, s->tools, NULL);
+    int rc = describe_tools(s, &text, err);
+    bool same = rc == 0 && e && e->len == text.len && memcmp(e->text, text.data, text.len) == 0;
+    buf_free(&text);
+    if (rc || same) return rc;
+    window_remove(s->w, WINDOW_TOOLS, s->tools, NULL);
+    session_mark(s, JOURNAL_UNPINNED, s->tools, s->tools);
+    s->tools = 0;
+    return session_offer_tools(s, err);
 }
 
 bool session_read_call(const struct buf *answer, struct form_call *call)
