@@ -1,7 +1,7 @@
 /* lines.c - stdin is no terminal and there is no -p: each line is a turn of one conversation, and one that begins with
- * '/' is text like any other; unless stdin says of itself, in its first line or by --script, that it is a script.  Empty
- * lines are passed over.  The first turn that is refused or fails ends it: what follows was written for a conversation
- * that has that turn.  Each turn is saved before the next is asked. */
+ * '/' is text like any other; unless stdin says of itself, in its first line or by --script, that it is a script.
+ * Empty lines are passed over.  The first turn that is refused or fails ends it: what follows was written for a
+ * conversation that has that turn.  Each turn is saved before the next is asked. */
 #include "app/console.h"
 #include "app/say.h"
 #include "app/script.h"

@@ -171,8 +171,10 @@ int team_ask_agent(struct team *t, int i, const char *text, size_t n, struct err
     struct team_try y;
     int turns = s->voice.turns;
     t->a->trace.voice = &s->voice;
+    s->voice.cancelled = false;
     team_try_begin(t, &y);
     int status = session_ask(s, text, n, err);
+    session_settle(s);
     team_try_end(&y, s, status, err);
     if (!session_cancelled(s)) team_remember(t, i, turns, text, n, &y);
     t->a->trace.voice = before;

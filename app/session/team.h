@@ -5,8 +5,10 @@
  *
  * Each agent has a session of its own: its own window, its own journal in the store.  What passes from one to another
  * is clipped to the hand-over quota; where something is left out, the whole is an artifact of the one who gets it.
- * Of a flow's copies (map) the sessions are not saved.
- * Asks run at once as far as the flow, --parallel and the KV pool allow; what a pool holds no more, waits in the engine.
+ * A fresh ask (of a task, a judge, a part of a map) is a session of its own; those of a map's parts are not saved, and
+ * the copies of its agents are called NAME/ASK.
+ * Asks run at once as far as the flow, --parallel and the KV pool allow; what a pool holds no more, waits in the
+ * engine.
  * Threads: the app's. */
 #ifndef TEAM_H
 #define TEAM_H

@@ -13,10 +13,15 @@ struct task {
     struct member *member; /* in whose session; NULL: in `copy` */
     struct session copy;
     struct session *s;
+    char name[CREW_NAME + 13]; /* of the copy */
     struct buf message;
+    /* The member's session before anything was handed over: its window, next number, tools, turns. */
+    struct buf before;
+    uint64_t first, tools;
+    uint32_t turns;
     struct err err;
     int ask, agent, status;
-    int turns; /* of the session before it */
+    int said; /* turns of the session before it */
     struct team_try figures;
     bool done, silent;
 };
@@ -29,7 +34,7 @@ struct running {
     int n;
     bool over;
     enum flow_end end;
-    struct buf why;
+    char why[240];
     int status; /* of the ask that failed last */
     struct err err;
 };
@@ -45,7 +50,10 @@ static struct form_text first_line(const char *text, size_t n)
 }
 
 /* A supervisor's words to a worker are what it is to do. */
-static bool is_task(const struct flow_part *p) { return strcmp(p->label, "task") == 0; }
+static bool is_task(const struct crew *c, const struct flow_effect *e)
+{
+    return c->flow == FLOW_SUPERVISOR && e->agent != c->lead;
+}
 
 /* What another said, in the form for that; *tokens grows by what it weighs. */
 static int put_part(struct task *k, const struct flow_effect *e, const struct flow_part *p, size_t quota,
@@ -58,10 +66,11 @@ static int put_part(struct task *k, const struct flow_effect *e, const struct fl
     snprintf(name, sizeof name, "a%llu", (unsigned long long)artifact);
     struct form_text id = form_text(name);
     const struct form_handover h = {
-        .from = form_text(p->label), .to = form_text(team_name(k->t, e->agent)), .task = e->n > 0 ? first_line(e->text, e->n) : about,
+        .from = form_text(p->label), .to = form_text(team_name(k->t, e->agent)),
+        .task = e->n > 0 ? first_line(e->text, e->n) : about,
         .result = {result.data ? result.data : "", result.len}, .artifacts = {&id, artifact ? 1 : 0}};
     size_t was = k->message.len;
-    if (rc == 0 && is_task(p)) buf_put(&k->message, h.result.text, h.result.len);
+    if (rc == 0 && is_task(k->t->crew, e)) buf_put(&k->message, h.result.text, h.result.len);
     else if (rc == 0) forms_handover(&h, &k->message);
     if (rc == 0 && !k->message.failed) *tokens += (int64_t)session_tokens(k->s, k->message.data + was,
                                                                           k->message.len - was);
@@ -89,18 +98,20 @@ static int compose(struct task *k, const struct flow_effect *e, struct form_text
 
 /* ---------------------------------------------------------------- one ask */
 
-static void tell_flow(struct running *r, const char *change, const struct flow_effect *e, int64_t tokens,
-                      const char *why)
+static void tell_flow(struct team *t, struct event_flow *what)
 {
-    struct team *t = r->t;
-    bool ask = e->kind == FLOW_ASK;
-    int parts = 0;
-    for (int i = 0; ask && i < e->n_parts; i++) parts += e->part[i].agent >= 0;
-    struct event ev = {.kind = EV_FLOW, .flow = {
-        .flow = event_str(flow_kind_name(t->crew->flow)), .change = event_str(change), .ask = e->ask,
-        .to = event_str(ask ? team_name(t, e->agent) : ""), .parts = parts, .tokens = tokens,
-        .why = event_str(why)}};
+    what->flow = event_str(flow_kind_name(t->crew->flow));
+    struct event ev = {.kind = EV_FLOW, .flow = *what};
     trace_put(&t->a->trace, &ev);
+}
+
+static void tell_ask(const struct task *k, const struct flow_effect *e, int64_t tokens)
+{
+    int parts = 0;
+    for (int i = 0; i < e->n_parts; i++) parts += e->part[i].agent >= 0;
+    tell_flow(k->t, &(struct event_flow){
+        .change = event_str(e->again ? "again" : "asked"), .ask = e->ask, .to = event_str(k->s->role.name),
+        .parts = parts, .tokens = tokens, .why = event_str("")});
 }
 
 static void run_ask(void *self)
@@ -114,50 +125,84 @@ static void run_ask(void *self)
     k->done = true;
 }
 
+/* Of an ask that came to nothing nothing stays: what was handed over with it goes, too. */
+static void roll_back(struct task *k)
+{
+    bool same = k->s->keep.head.turns == k->turns, offered = k->s->tools != k->tools;
+    if (same && offered && !k->before.failed) session_withdraw(k->s, &k->before, k->first);
+}
+
 static void end_task(struct task *k)
 {
-    if (k->member) k->member->busy = false;
-    else session_close(&k->copy);
+    if (k->member) {
+        roll_back(k);
+        k->s->silent = false;
+        k->member->busy = false;
+    } else {
+        int lost = session_close(&k->copy);
+        if (lost > 0) k->t->member[k->agent].lost += lost;
+    }
     buf_free(&k->message);
+    buf_free(&k->before);
     free(k);
 }
 
-static int open_session(struct task *k, const struct flow_effect *e, struct err *err)
+/* Its own session, as it is. */
+static int take_member(struct task *k, struct member *m)
 {
-    struct team *t = k->t;
-    struct member *m = &t->member[e->agent];
-    if (!e->fresh && !m->busy) {
-        k->member = m;
-        k->s = &m->s;
-        m->busy = true;
-        return EXIT_DONE;
-    }
-    struct session_role role = m->role;
-    role.unsaved = true;
-    k->s = &k->copy;
-    return session_new_as(&k->copy, t->a, &role, m->system.data ? m->system.data : "", err);
+    k->member = m;
+    k->s = &m->s;
+    m->busy = true;
+    m->s.voice.cancelled = false; /* of a flow before */
+    window_save(k->s->w, k->s->vocabulary, &k->before);
+    k->first = k->s->keep.head.next;
+    k->tools = k->s->tools;
+    k->turns = k->s->keep.head.turns;
+    return EXIT_DONE;
 }
 
-static bool at_once(const struct crew *c) { return c->flow == FLOW_MAP || c->flow == FLOW_SUPERVISOR; }
+/* A new one.  Of a map there are many copies of one agent at once: events tell them apart by the number of the ask. */
+static int open_copy(struct task *k, const struct flow_effect *e, struct err *err)
+{
+    struct team *t = k->t;
+    const struct member *m = &t->member[e->agent];
+    struct session_role role = m->role;
+    bool map = t->crew->flow == FLOW_MAP;
+    snprintf(k->name, sizeof k->name, "%s/%d", m->role.name, e->ask);
+    k->s = &k->copy;
+    if (map) role.name = k->name;
+    role.unsaved = map && e->agent == t->crew->members[0];
+    role.sampling.seed += (uint64_t)e->ask << 16; /* else all copies would draw the same numbers */
+    int status = session_new_as(&k->copy, t->a, &role, m->system.data ? m->system.data : "", err);
+    if (status == EXIT_DONE) memcpy(k->copy.keep.head.title, m->role.name, strlen(m->role.name) + 1);
+    return status;
+}
 
-/* 0, or -1: it could not begin; err. */
+/* Several answer at once: what each says goes to stdout in one piece, when it has ended. */
+static bool is_silent(const struct crew *c, int agent)
+{
+    return c->flow == FLOW_MAP || (c->flow == FLOW_SUPERVISOR && agent != c->lead);
+}
+
+/* An exit status: not EXIT_DONE: it could not begin; err. */
 static int begin(struct running *r, const struct flow_effect *e, struct err *err)
 {
     struct team *t = r->t;
     int64_t tokens = 0;
     struct task *k = calloc(1, sizeof *k);
-    if (!k) return err_set(err, -1, "no memory for another ask");
-    *k = (struct task){.t = t, .ask = e->ask, .agent = e->agent,
-                       .silent = at_once(t->crew) && e->agent != t->crew->lead};
-    int rc = open_session(k, e, err) != EXIT_DONE ? -1 : compose(k, e, r->input, &tokens, err);
+    if (!k) return err_set(err, EXIT_INTERNAL, "no memory for another ask");
+    *k = (struct task){.t = t, .ask = e->ask, .agent = e->agent, .silent = is_silent(t->crew, e->agent)};
+    struct member *m = &t->member[e->agent];
+    int status = e->fresh || m->busy ? open_copy(k, e, err) : take_member(k, m);
+    if (status == EXIT_DONE && compose(k, e, r->input, &tokens, err)) status = EXIT_REFUSED;
     t->a->trace.voice = &t->a->trace.own;
-    k->turns = k->s->voice.turns;
+    k->said = k->s->voice.turns;
     team_try_begin(t, &k->figures);
-    if (rc == 0) tell_flow(r, e->again ? "again" : "asked", e, tokens, "");
-    if (rc == 0) rc = strands_start(&t->strands, run_ask, k, err);
-    if (rc) end_task(k);
-    else r->task[r->n++] = k;
-    return rc;
+    if (status == EXIT_DONE) tell_ask(k, e, tokens);
+    if (status == EXIT_DONE && strands_start(&t->strands, run_ask, k, err)) status = EXIT_REFUSED;
+    if (status == EXIT_DONE) r->task[r->n++] = k;
+    else end_task(k);
+    return status;
 }
 
 /* An answer that did not go to stdout as it grew. */
@@ -172,36 +217,89 @@ static void print(struct app *a, const struct task *k)
     out_end(&a->answers);
 }
 
-/* The flow hears what came of the asks that are over, in their order. */
-static int collect(struct running *r, struct err *err)
+/* ---------------------------------------------------------------- the whole */
+
+static bool is_cancelled(const struct app *a) { return signals_pending() || a->answers.failed; }
+
+static void end_flow(struct running *r, const struct flow_effect *e)
 {
-    int rc = 0, left = 0;
+    r->over = true;
+    r->end = e->end;
+    snprintf(r->why, sizeof r->why, "%s", e->why);
+    for (int i = 0; i < r->n; i++) r->task[i]->s->voice.cancelled = true;
+}
+
+static void send_asks(struct running *r)
+{
+    struct flow_effect e;
+    while (!r->over && r->n < STRANDS && flow_next(r->flow, &e)) {
+        struct err why = {0};
+        if (e.kind == FLOW_OVER) {
+            end_flow(r, &e);
+            return;
+        }
+        int status = begin(r, &e, &why);
+        if (status == EXIT_DONE) continue;
+        r->status = status;
+        r->err = why;
+        flow_answer(r->flow, e.ask, FLOW_ASK_FAILED, why.text, strlen(why.text), NULL);
+    }
+}
+
+/* What came of an ask.  The flow may be over by one before it, and wants no more then; that is no error. */
+static void hear(struct running *r, const struct task *k)
+{
+    const struct buf *text = &k->s->answer;
+    if (k->status == EXIT_DONE) {
+        flow_answer(r->flow, k->ask, FLOW_SAID, text->data ? text->data : "", text->len, NULL);
+        return;
+    }
+    bool cancelled = is_cancelled(r->t->a) || k->s->voice.cancelled;
+    const char *why = *k->err.text ? k->err.text : "it did not answer";
+    r->status = k->status;
+    r->err = k->err;
+    flow_answer(r->flow, k->ask, cancelled ? FLOW_ASK_CANCELLED : FLOW_ASK_FAILED, why, strlen(why), NULL);
+}
+
+/* The flow hears what came of the asks that are over, in their order. */
+static void collect(struct running *r)
+{
+    int left = 0;
     for (int i = 0; i < r->n; i++) {
         struct task *k = r->task[i];
         if (!k->done) {
             r->task[left++] = k;
             continue;
         }
-        const struct buf *text = &k->s->answer;
-        enum flow_outcome how = k->status == EXIT_DONE ? FLOW_SAID
-                                : session_cancelled(k->s) ? FLOW_ASK_CANCELLED : FLOW_ASK_FAILED;
         print(r->t->a, k);
-        if (how != FLOW_ASK_CANCELLED)
-            team_remember(r->t, k->agent, k->turns, k->message.data ? k->message.data : "", k->message.len, &k->figures);
-        if (how != FLOW_SAID) {
-            r->status = k->status;
-            r->err = k->err;
-        }
-        if (!r->over && how == FLOW_SAID)
-            rc |= flow_answer(r->flow, k->ask, how, text->data ? text->data : "", text->len, err);
-        else if (!r->over) rc |= flow_answer(r->flow, k->ask, how, k->err.text, strlen(k->err.text), err);
+        if (!is_cancelled(r->t->a) && !k->s->voice.cancelled)
+            team_remember(r->t, k->agent, k->said, k->message.data ? k->message.data : "", k->message.len, &k->figures);
+        if (!r->over) hear(r, k);
         end_task(k);
     }
     r->n = left;
-    return rc;
 }
 
-/* ---------------------------------------------------------------- the whole */
+/* What stands beside the asks that are out. */
+static void look(struct running *r)
+{
+    struct engine_snapshot now;
+    r->t->a->ops->snapshot(r->t->a->engine, &now);
+    for (int i = 0; i < r->n; i++) team_try_look(&now, &r->task[i]->figures);
+}
+
+/* Until it is over and no ask is out: no strand is left behind. */
+static void pursue(struct running *r)
+{
+    while (!r->over || r->n > 0) {
+        if (is_cancelled(r->t->a)) flow_cancel(r->flow);
+        send_asks(r);
+        assert(r->over || r->n > 0); /* a flow that waits, waits for an ask */
+        strands_round(&r->t->strands);
+        look(r);
+        collect(r);
+    }
+}
 
 /* As many as the pool holds whole contexts of, at most as many as the engine runs at once. */
 static int parallel_of(const struct team *t)
@@ -215,86 +313,39 @@ static int parallel_of(const struct team *t)
     return MAX(1, MIN(MIN(most, STRANDS), (int)MIN(fit, (uint64_t)STRANDS)));
 }
 
-/* What stands beside the asks that are out. */
-static void look(struct running *r)
-{
-    struct engine_snapshot now;
-    r->t->a->ops->snapshot(r->t->a->engine, &now);
-    for (int i = 0; i < r->n; i++) team_try_look(&now, &r->task[i]->figures);
-}
-
-static void stop_all(struct running *r)
-{
-    for (int i = 0; i < r->n; i++) r->task[i]->s->voice.cancelled = true;
-}
-
-static int pursue(struct running *r, struct err *err)
-{
-    struct flow_effect e;
-    int rc = 0;
-    while (rc == 0 && (!r->over || r->n > 0)) {
-        while (rc == 0 && !r->over && r->n < STRANDS && flow_next(r->flow, &e)) {
-            if (e.kind == FLOW_OVER) {
-                r->over = true;
-                r->end = e.end;
-                buf_puts(&r->why, e.why);
-                stop_all(r);
-            } else {
-                struct err why = {0};
-                if (begin(r, &e, &why)) rc = flow_answer(r->flow, e.ask, FLOW_ASK_FAILED, why.text, strlen(why.text), err);
-                if (*why.text) r->err = why, r->status = EXIT_REFUSED;
-            }
-        }
-        if (signals_pending() && !r->over) flow_cancel(r->flow);
-        strands_round(&r->t->strands);
-        look(r);
-        if (collect(r, err)) rc = -1;
-    }
-    return rc;
-}
-
-/* Whatever happened, no strand is left behind. */
-static void drain(struct running *r)
-{
-    struct err err = {0};
-    r->over = true;
-    stop_all(r);
-    while (strands_round(&r->t->strands)) {
-    }
-    collect(r, &err);
-}
-
 static int finish(struct running *r, struct err *err)
 {
     struct team *t = r->t;
-    const struct flow_effect none = {.kind = FLOW_OVER};
     size_t n;
     const char *text = flow_output(r->flow, &n);
-    t->last.len = 0;
     buf_put(&t->last, text, n);
     t->steps = flow_steps(r->flow);
-    tell_flow(r, flow_end_name(r->end), &none, 0, r->why.data ? r->why.data : "");
-    say_dim("[%s: %s after %d asks: %s]", flow_kind_name(t->crew->flow), flow_end_name(r->end), t->steps,
-            r->why.data ? r->why.data : "");
+    tell_flow(t, &(struct event_flow){.change = event_str(flow_end_name(r->end)), .to = event_str(""),
+                                      .why = event_str(r->why)});
+    say_dim("[%s: %s after %d asks: %s]", flow_kind_name(t->crew->flow), flow_end_name(r->end), t->steps, r->why);
     if (r->end == FLOW_CANCELLED) return signals_pending() ? 128 + signals_pending() : EXIT_INTERNAL;
-    if (r->end == FLOW_FAILED && err && !*err->text) *err = r->err;
-    return r->end == FLOW_FAILED ? (r->status ? r->status : EXIT_INTERNAL) : EXIT_DONE;
+    if (r->end == FLOW_FAILED) {
+        err_set(err, -1, "%s", *r->err.text ? r->err.text : r->why);
+        return r->status ? r->status : EXIT_INTERNAL;
+    }
+    t->a->reason = NULL; /* what was refused on the way was asked again, or gone around */
+    return EXIT_DONE;
 }
 
 int team_run_flow(struct team *t, const char *input, size_t n, struct err *err)
 {
     struct running r = {.t = t, .input = first_line(input, n)};
     struct voice *voice = t->a->trace.voice;
+    t->last.len = 0;
+    t->steps = 0;
     t->a->trace.voice = &t->a->trace.own;
     r.flow = flow_open(t->crew, input, n, parallel_of(t), err);
-    int status = r.flow ? EXIT_DONE : EXIT_USAGE;
+    int status = EXIT_USAGE;
     if (r.flow) {
-        int rc = pursue(&r, err);
-        drain(&r);
-        status = rc ? EXIT_INTERNAL : finish(&r, err);
+        pursue(&r);
+        status = finish(&r, err);
         flow_close(r.flow);
     }
-    buf_free(&r.why);
     t->a->trace.voice = voice;
     return status;
 }
