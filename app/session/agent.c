@@ -39,7 +39,7 @@ static enum agent_effect on_call(struct agent *g, const char *name, const char *
     int before = 0;
     for (int i = 0; i < g->calls; i++) before += g->made[i] == call;
     if (before >= g->limits.repeats) return over(g, AGENT_STOPPED_REPEATS);
-    if (g->same >= g->limits.repeats) return over(g, AGENT_STOPPED_PROGRESS);
+    if (g->same >= MAX(g->limits.repeats, 2)) return over(g, AGENT_STOPPED_PROGRESS);
     if (g->failures >= g->limits.failures) return over(g, AGENT_STOPPED_FAILURES);
     if (g->calls >= g->limits.rounds) return over(g, AGENT_STOPPED_ROUNDS);
     g->made[g->calls++] = call;

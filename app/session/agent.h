@@ -15,7 +15,7 @@ enum { AGENT_ROUNDS_MAX = 64 };
 
 struct agent_limits {
     int rounds;   /* calls of tools in a turn, at most AGENT_ROUNDS_MAX; 0: none is made */
-    int repeats;  /* times that the same call is made, and that the same result comes in a row; 1 or more */
+    int repeats;  /* times that the same call is made, 1 or more; and that the same result comes in a row, 2 or more */
     int failures; /* calls in a row that fail; 1 or more */
 };
 
@@ -40,7 +40,7 @@ enum agent_end {
     AGENT_ANSWERED,
     AGENT_STOPPED_ROUNDS,   /* it made limits.rounds calls and wants another */
     AGENT_STOPPED_REPEATS,  /* it wants a call that it made limits.repeats times */
-    AGENT_STOPPED_PROGRESS, /* the same result came limits.repeats times in a row, and it calls again */
+    AGENT_STOPPED_PROGRESS, /* the same result came so often in a row, and it calls again */
     AGENT_STOPPED_FAILURES, /* limits.failures calls in a row failed, and it calls again */
     AGENT_ENDED             /* cut, cancelled, refused, or a fault */
 };
