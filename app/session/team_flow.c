@@ -170,8 +170,8 @@ static int open_copy(struct task *k, const struct flow_effect *e, struct err *er
     bool map = t->crew->flow == FLOW_MAP;
     snprintf(k->name, sizeof k->name, "%s/%d", m->role.name, e->ask);
     k->s = &k->copy;
-    if (map) role.name = k->name;
     role.unsaved = map && e->agent == t->crew->members[0];
+    if (role.unsaved) role.name = k->name;
     role.sampling.seed += (uint64_t)e->ask << 16; /* else all copies would draw the same numbers */
     int status = session_new_as(&k->copy, t->a, &role, m->system.data ? m->system.data : "", err);
     if (status == EXIT_DONE) memcpy(k->copy.keep.head.title, m->role.name, strlen(m->role.name) + 1);
