@@ -65,9 +65,9 @@ TEST(agent_answers_without_a_tool)
 
 TEST(agent_calls_tools_and_answers)
 {
-    PLAY(LIMITS(4, 3, 3), AGENT_ANSWERED, 2, {"asked", AGENT_CALL_MODEL}, {"call read {\"path\":\"a\"}", AGENT_RUN_TOOL},
-         {"got one", AGENT_CALL_MODEL}, {"call read {\"path\":\"b\"}", AGENT_RUN_TOOL}, {"got two", AGENT_CALL_MODEL},
-         {"says", AGENT_OVER});
+    PLAY(LIMITS(4, 3, 3), AGENT_ANSWERED, 2, {"asked", AGENT_CALL_MODEL},
+         {"call read {\"path\":\"a\"}", AGENT_RUN_TOOL}, {"got one", AGENT_CALL_MODEL},
+         {"call read {\"path\":\"b\"}", AGENT_RUN_TOOL}, {"got two", AGENT_CALL_MODEL}, {"says", AGENT_OVER});
 }
 
 TEST(agent_is_stopped_at_its_rounds)

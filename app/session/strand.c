@@ -41,8 +41,7 @@ static void wait_here(enum waiting what)
     t->waiting = what;
     t->voice = a->trace.voice;
     hand(t, false);
-    t->waiting = RUNS;
-    a->trace.voice = t->voice;
+    t->waiting = RUNS; /* and strands_round() has put its voice back */
 }
 
 static void *run(void *arg)
