@@ -274,7 +274,7 @@ TEST(strand_waits_for_the_answer_of_one_behind_it_to_be_dropped)
     open_app(2);
     many.room = 1;
     for (int i = 0; i < 3; i++) {
-        t[i] = (struct talker){.max_tokens = 60};
+        t[i] = (struct talker){.voice.name = "", .max_tokens = 60};
         snprintf(t[i].text, sizeof t[i].text, "line %d", i);
     }
     CHECK_EQ(strands_start(&ss, talk_again_after_a_job, t, &err), 0);
