@@ -117,6 +117,7 @@ static void size_for_crew(const struct app *a, struct engine_config *cfg)
     bool at_once = c->flow == FLOW_MAP || c->flow == FLOW_SUPERVISOR;
     int seqs = a->o->parallel > 0 ? (int)a->o->parallel : c->parallel > 0 ? c->parallel : AT_ONCE;
     int ctx = 0;
+    if (a->o->agents > 0) cfg->max_seqs = MIN(seqs, a->o->agents);
     if (c->n_agents == 0) return;
     for (int i = 0; i < c->n_agents; i++) ctx = c->agent[i].context > 0 && ctx >= 0 ? MAX(ctx, c->agent[i].context) : -1;
     cfg->max_seqs = at_once ? seqs : 1;

@@ -11,6 +11,7 @@ int oneshot_run(struct app *a);       /* oneshot.c: -p, with data from stdin */
 int dump_tokens_run(struct app *a);   /* dump.c: --dump-tokens */
 int dump_logprobs_run(struct app *a); /* dump.c: --dump-logprobs */
 int nll_run(struct app *a);           /* nll.c: --nll */
+int stress_run(struct app *a);        /* stress_cmd.c: `plimsoll stress`, whose options stress_opts() reads */
 int forms_run(int argc, char **argv); /* forms.c: `plimsoll forms ...`, argv[0] being "forms"; needs no engine */
 int store_run(int argc, char **argv); /* store_cmd.c: `plimsoll store ...`, likewise */
 int sessions_run(int argc, char **argv); /* sessions_cmd.c: `plimsoll sessions ...`, likewise */
@@ -18,6 +19,9 @@ int events_run(int argc, char **argv); /* events_cmd.c: `plimsoll events ...`, l
 int replay_run(int argc, char **argv); /* replay_cmd.c: `plimsoll replay ...`, likewise */
 int config_run(int argc, char **argv);   /* config_cmd.c: `plimsoll config ...`, likewise */
 int doctor_run(int argc, char **argv);   /* doctor.c: `plimsoll doctor ...`, likewise */
+
+/* The command line of `plimsoll stress ...`, argv[1] being "stress": as opts_parse(). */
+int stress_opts(struct opts *o, int argc, char *const *argv, struct err *err);
 
 /* The prompt of -p with stdin's data (if stdin is no terminal) after a blank line; without -p the data alone.  An
  * exit status. */

@@ -43,6 +43,7 @@ static int take_embedded(struct opts *o, struct buf *role, int *fd)
 static int run_face(struct app *a)
 {
     const struct opts *o = a->o;
+    if (o->agents > 0) return stress_run(a);
     if (o->nll) return nll_run(a);
     if (o->dump_tokens) return dump_tokens_run(a);
     if (o->top_logprobs >= 0) return dump_logprobs_run(a);
@@ -116,7 +117,9 @@ int main(int argc, char **argv)
     signals_ignore_pipe();
     for (size_t i = 0; argc > 1 && i < COUNT_OF(commands); i++)
         if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
-    int bad = opts_parse(&o, argc, argv, NULL, &err), status = run_options(&o, bad, &err);
+    bool stress = argc > 1 && strcmp(argv[1], "stress") == 0;
+    int bad = stress ? stress_opts(&o, argc, argv, &err) : opts_parse(&o, argc, argv, NULL, &err);
+    int status = run_options(&o, bad, &err);
     opts_free(&o);
     return status;
 }

@@ -59,6 +59,7 @@ struct opts {
     char *file, *file_text; /* the file that was read, and what strings point into; owned; NULL: none */
     struct opts_said said[OPTS_SAID]; /* what is in force and is no default */
     int n_said;
+    int agents, turns; /* of `plimsoll stress`; 0: another face */
     int argc;
     char *const *argv; /* as they were given */
     bool plain; /* no colour: NO_COLOR is set, or the terminal is a dumb one */
