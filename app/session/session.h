@@ -118,10 +118,11 @@ struct session_view {
     bool due;               /* before that call the oldest would be summed up */
 };
 int session_view(struct session *s, struct session_view *out, struct err *err);
-/* From the next call on an answer may have so many tokens (1 or more).  -1: err, and it is as before. */
+/* From the next call on an answer may have so many tokens (1 or more); the last compaction stays then.  -1: err, and it
+ * is as before. */
 int session_limit_answer(struct session *s, int tokens, struct err *err);
-/* What it tells the model of its tools is said anew: role.tools has changed.  -1: err. */
-int session_retell_tools(struct session *s, struct err *err);
+/* Of role.tools the first n are left, and what the model is told of them is said anew.  -1: err. */
+int session_set_tools(struct session *s, int n, struct err *err);
 
 /* The window as it is after this turn is kept for going back, and everything is handed to the store. */
 int session_save(struct session *s, struct err *err);

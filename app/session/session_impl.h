@@ -26,7 +26,8 @@ int session_recalled(struct session *s, const char *query, size_t n, const struc
                      struct err *err);
 bool session_offers_tools(const struct session *s);
 int session_offer_tools(struct session *s, struct err *err); /* from the next call on */
-int session_renew_tools(struct session *s, struct err *err); /* those of this run of the program, in a resumed one */
+/* After the window came from elsewhere: it tells of the tools that there are now, and of no others. */
+int session_retell_tools(struct session *s, struct err *err);
 bool session_read_call(const struct buf *answer, struct form_call *call); /* behind what was thought */
 /* The call that the answer is, is made: it and its result enter.  got: what the model sees of it. */
 int session_make_call(struct session *s, const struct buf *answer, const struct form_call *call, struct buf *got,

@@ -231,8 +231,8 @@ int session_resume_as(struct session *s, struct app *a, const struct session_rol
     session_attach(s);
     int status = session_window(s, err);
     if (status == EXIT_DONE) status = adopt(s, a, err);
+    if (status == EXIT_DONE && session_retell_tools(s, err)) status = EXIT_REFUSED;
     if (status == EXIT_DONE && system && session_system(s, system, strlen(system), err)) status = EXIT_REFUSED;
-    if (status == EXIT_DONE && session_renew_tools(s, err)) status = EXIT_REFUSED;
     return status;
 }
 
@@ -278,6 +278,7 @@ int session_undo(struct session *s, struct buf *text, struct err *err)
     uint32_t turns = s->keep.head.turns;
     struct window_figures before;
     struct newest newest = {.s = s};
+    struct err lost = {0};
     char what[48];
     if (turns == 0) return err_set(err, -1, "no turn is there to be taken back");
     if (!have_past(s, turns - 1))
@@ -290,6 +291,7 @@ int session_undo(struct session *s, struct buf *text, struct err *err)
     window_figures(s->w, &before);
     if (go_back(s, newest.user, text, err)) return -1;
     tell_front(&before, s->w);
+    if (session_retell_tools(s, &lost)) say_error("tools are not offered any more: %s", lost.text);
     s->keep.head.turns--;
     s->voice.turns = (int)s->keep.head.turns;
     s->a->turns = *s->role.name ? MAX(s->a->turns - 1, 0) : s->voice.turns;

@@ -421,8 +421,8 @@ static bool is_memory(const char *name)
 
 bool session_offers_tools(const struct session *s) { return s->tools != 0; }
 
-/* What the model is told of the tools that it has. */
-static int describe_tools(const struct session *s, struct buf *text, struct err *err)
+/* What it tells of them, as it would be now. */
+static int tools_text(struct session *s, struct buf *text, struct err *err)
 {
     const char *name[COUNT_OF(tools) + TOOLBOX_TOOLS];
     struct buf lines = {0};
@@ -443,7 +443,7 @@ int session_offer_tools(struct session *s, struct err *err)
 {
     struct buf text = {0};
     if (s->tools || strcmp(s->a->info->template, "raw") == 0) return 0;
-    int rc = describe_tools(s, &text, err);
+    int rc = tools_text(s, &text, err);
     if (rc == 0) rc = session_add_front(s, WINDOW_TOOLS, JOURNAL_TOOLS, text.data, text.len, &s->tools, err);
     if (rc) s->tools = 0;
     buf_free(&text);
@@ -452,31 +452,31 @@ int session_offer_tools(struct session *s, struct err *err)
 
 int session_retell_tools(struct session *s, struct err *err)
 {
-    if (!s->tools) return 0;
-    window_remove(s->w, WINDOW_TOOLS, s->tools, NULL);
-    session_mark(s, JOURNAL_UNPINNED, s->tools, s->tools);
-    s->tools = 0;
+    struct buf text = {0};
+    const struct text_entry *e = s->tools ? texts_get(&s->texts, s->tools, NULL) : NULL;
+    if (!s->tools && s->role.n_tools == 0) return 0;
+    if (tools_text(s, &text, err)) return -1;
+    bool same = e && e->len == text.len && memcmp(e->text, text.data, text.len) == 0;
+    buf_free(&text);
+    if (same) return 0;
+    if (s->tools) {
+        window_remove(s->w, WINDOW_TOOLS, s->tools, NULL);
+        session_mark(s, JOURNAL_UNPINNED, s->tools, s->tools);
+        s->tools = 0;
+    }
     bool any = s->role.n_tools > 0 || s->keep.head.artifacts > 1 || session_has_left(s);
-    if (any && session_offer_tools(s, err)) return -1;
+    int rc = any ? session_offer_tools(s, err) : 0;
     session_tell(s);
+    return rc;
+}
+
+int session_set_tools(struct session *s, int n, struct err *err)
+{
+    s->role.n_tools = n;
+    if (session_retell_tools(s, err)) return -1;
     if (s->keep.head.turns > 0 || s->acknowledged > 0) return session_save(s, err);
     session_remember(s); /* a session begins to be saved with its first turn */
     return 0;
-}
-
-int session_renew_tools(struct session *s, struct err *err)
-{
-    struct buf text = {0};
-    if (!s->tools) return s->role.n_tools > 0 ? session_offer_tools(s, err) : 0;
-    const struct text_entry *e = texts_get(&s->texts, s->tools, NULL);
-    int rc = describe_tools(s, &text, err);
-    bool same = rc == 0 && e && e->len == text.len && memcmp(e->text, text.data, text.len) == 0;
-    buf_free(&text);
-    if (rc || same) return rc;
-    window_remove(s->w, WINDOW_TOOLS, s->tools, NULL);
-    session_mark(s, JOURNAL_UNPINNED, s->tools, s->tools);
-    s->tools = 0;
-    return session_offer_tools(s, err);
 }
 
 bool session_read_call(const struct buf *answer, struct form_call *call)

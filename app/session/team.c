@@ -139,8 +139,7 @@ int team_drop_tool(struct team *t, const char *name, struct err *err)
         if (t->crew) put_last((const char **)t->a->crew.agent[i].tools, m->role.n_tools, name);
         if (!has(&m->role, name)) continue;
         m->role.n_tools--;
-        m->s.role.n_tools = m->role.n_tools;
-        if (m->open && session_retell_tools(&m->s, err)) rc = -1;
+        if (m->open && session_set_tools(&m->s, m->role.n_tools, err)) rc = -1;
     }
     return rc;
 }
