@@ -262,6 +262,15 @@ TEST(script_each_figure_has_its_value)
                     "/undo\n/assert turns = 1\n/assert context.messages = 2\n", "--no-save"), 0);
 }
 
+TEST(script_plan_knows_the_growth_of_the_turns_before)
+{
+    CHECK_EQ(SCRIPT("one\n/plan\n", "--no-save"), 0);
+    check_has(err(), "growth not known yet");
+    CHECK_EQ(SCRIPT("one\ntwo\nthree\n/plan\n", "--no-save"), 0);
+    check_has(err(), "turns until its context");
+    check_has(err(), "at once  1 contexts as large");
+}
+
 /* ---------------------------------------------------------------- the next call */
 
 TEST(script_view_is_the_exact_text_and_tells_tokens_from_their_look)
@@ -391,6 +400,29 @@ TEST(script_tools_that_are_off_are_off)
     answered = answers;
 }
 
+/* What is saved of a session are the tools of then; the model is told of those that there are now. */
+TEST(script_tells_the_model_of_the_tools_that_there_are)
+{
+    const char *store = new_store();
+    CHECK_EQ(SCRIPT("hello\n", "--store", store), 0);
+    CHECK_EQ(SCRIPT("/view\nagain\n", "--store", store, "--resume", "last", "--tools", "calculator"), 0);
+    check_has(err(), "calculator(expression)");
+    CHECK_EQ(SCRIPT("/view\n", "--store", store, "--resume", "last", "--tools", "calculator,list"), 0);
+    check_has(err(), "list(path)");
+    CHECK_EQ(SCRIPT("/view\nonce more\n", "--store", store, "--resume", "last"), 0);
+    check_has(err(), "hello\\{<|im_end|>}");
+    check_hasnt(err(), "calculator(");
+}
+
+TEST(script_tool_that_is_off_does_not_come_back_with_what_is_taken_back)
+{
+    CHECK_EQ(SCRIPT("hello\nagain\n/tools off calculator\n/undo\n/view\n", "--no-save", "--tools",
+                    "calculator,list"), 0);
+    const char *after = strstr(err(), "stays off");
+    check_has(after, "list(path)");
+    check_hasnt(after, "calculator(");
+}
+
 /* ---------------------------------------------------------------- a crew */
 
 static const char *crew(void)
@@ -451,6 +483,20 @@ TEST(script_cannot_raise_what_the_crew_file_limits)
     CHECK_EQ(SCRIPT("/limit answer 31\n", "--no-save", "--crew", crew()), 2);
     check_has(err(), "answer 31 is more than 30: -n, or answer: in the crew file");
     CHECK_EQ(SCRIPT("/limit answer 2\nWhat floats?\n/assert answer.tokens = 2\n", "--no-save", "--crew", crew()), 0);
+}
+
+/* A flow's copies of an agent are opened anew. */
+TEST(script_limit_holds_for_the_copies_of_an_agent)
+{
+    const char *many = file("many.yaml", "crew: many\nagents:\n  - name: worker\n  - name: chief\n"
+                                         "flow:\n  kind: map\n  lead: chief\n  members: [worker]\n");
+    CHECK_EQ(SCRIPT("/limit answer 2\n<<END\none\ntwo\nEND\n/assert steps = 3\n/assert turns = 0\n", "--no-save",
+                    "--crew", many), 0);
+    check_has(out(), "worker: ");
+    check_hasnt(out(), "worker: Ships float.");
+    check_hasnt(out(), "worker: Stones sink.");
+    CHECK_EQ(SCRIPT("<<END\none\ntwo\nEND\n", "--no-save", "--crew", many), 0);
+    check_has(out(), "worker: Ships float.\nworker: Stones sink.\n");
 }
 
 CHECK_MAIN
