@@ -137,8 +137,9 @@ void command_view(struct console *c, const char *arg, size_t n)
     if (session_view(&c->team.member[i].s, &v, &err)) {
         command_complain(&err);
     } else {
-        snprintf(head, sizeof head, "the next call%s%s, %" PRId64 " tokens, %" PRId64 " more may be written%s:",
-                 *arg ? " of " : "", n > 0 ? team_name(&c->team, i) : "", v.tokens, v.answer,
+        snprintf(head, sizeof head,
+                 "the next call%s%s, %" PRId64 " tokens, %" PRId64 " more set aside for the answer%s:",
+                 n > 0 ? " of " : "", n > 0 ? team_name(&c->team, i) : "", v.tokens, v.answer,
                  v.due ? "; before it, the oldest is summed up" : "");
         command_text(head, v.text.data ? v.text.data : "", v.text.len);
     }

@@ -114,7 +114,7 @@ int session_compact(struct session *s, struct err *err);
  * Nothing changes.  0, and out->text is for buf_free() in any case; -1: err. */
 struct session_view {
     struct buf text;
-    int64_t tokens, answer; /* of the prompt; that may be written, with what is thought */
+    int64_t tokens, answer; /* of the prompt; set aside for what is written, thinking too */
     bool due;               /* before that call the oldest would be summed up */
 };
 int session_view(struct session *s, struct session_view *out, struct err *err);
