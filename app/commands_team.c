@@ -260,6 +260,7 @@ static void say_policies(const struct console *c)
     else say("thinking    as long as an answer may be");
     say_memory_policies(c);
     say("lockstep    %s", c->a->lockstep ? "on: results of tools come at the next step" : "off");
+    say("strict tools %s", c->a->o->strict_tools ? "on: a call can only come out well-formed" : "off");
     say("store       %s", c->s->keep.keeper ? "sessions are saved" : "this session is not saved");
 }
 

@@ -56,8 +56,8 @@ static int check_stress(const struct opts *o, struct err *err)
     const char *not_it = o->prompt ? "-p" : o->nll ? "--nll" : o->dump_tokens ? "--dump-tokens"
                          : o->top_logprobs >= 0 ? "--dump-logprobs" : o->crew ? "--crew" : o->resume ? "--resume"
                          : o->script ? "--script" : NULL;
-    if (not_it) return err_set(err, -1, "plimsoll stress has agents and turns of its own: %s does not go with it", not_it);
-    return 0;
+    if (!not_it) return 0;
+    return err_set(err, -1, "plimsoll stress has agents and turns of its own: %s does not go with it", not_it);
 }
 
 int stress_opts(struct opts *o, int argc, char *const *argv, struct err *err)
@@ -131,8 +131,10 @@ static void work(void *self)
     for (int t = 1; t <= st->turns && !signals_pending(); t++) {
         struct err err = {0};
         int number = w->role.agent + 1;
-        if (calculates(st->a)) snprintf(text, sizeof text, "What is %d * %d? Please use the calculator.", 16 + number, t);
-        else snprintf(text, sizeof text, "This is turn %d of agent %d. What does a load line on a ship say?", t, number);
+        if (calculates(st->a))
+            snprintf(text, sizeof text, "What is %d * %d? Please use the calculator.", 16 + number, t);
+        else
+            snprintf(text, sizeof text, "This is turn %d of agent %d. What does a load line on a ship say?", t, number);
         w->asked = ++st->asks;
         w->overtaken = 0;
         int status = session_ask(&w->s, text, strlen(text), &err);
@@ -228,9 +230,10 @@ static void put_figures(struct stress *st, struct worker *all, struct buf *out)
     put_agents(st, all, out);
     buf_printf(out, "turns        %d of %lld ended\n", all->done, (long long)st->n * st->turns);
     buf_printf(out, "first token  p50 %.1f ms, p99 %.1f ms, from asking on\n", percentile(st, 50), percentile(st, 99));
-    buf_printf(out, "requests     %lld running, %lld waiting at most\n", (long long)st->running, (long long)st->waiting);
-    buf_printf(out, "pool         %llu of %llu tokens promised at most, %llu filled\n", (unsigned long long)st->reserved,
-               (unsigned long long)s.pool_tokens, (unsigned long long)st->filled);
+    buf_printf(out, "requests     %lld running, %lld waiting at most\n", (long long)st->running,
+               (long long)st->waiting);
+    buf_printf(out, "pool         %llu of %llu tokens promised at most, %llu filled\n",
+               (unsigned long long)st->reserved, (unsigned long long)s.pool_tokens, (unsigned long long)st->filled);
     buf_printf(out, "ledger       %.1f MiB under a ceiling of %.1f MiB\n", (double)ledger_total(l) / 0x1p20,
                (double)l->ceiling / 0x1p20);
     buf_printf(out, "order        an agent was overtaken %d times at most\n", all->most);

@@ -311,6 +311,7 @@ int session_close(struct session *s)
     for (size_t i = 0; i < COUNT_OF(s->past); i++) buf_free(&s->past[i]);
     free(s->pages.name);
     buf_free(&s->answer);
+    buf_free(&s->schema);
     *s = (struct session){0};
     return lost;
 }
@@ -377,7 +378,8 @@ static int call_model(struct session *s, uint64_t user, int round, struct turn_r
                            .said = {said ? said->text : NULL, said ? said->len : 0},
                            .round = round, .tools = session_offers_tools(s),
                            .close_thinking = c.thinking > 0 ? close_thinking : NULL, .thinking_self = s,
-                           .ids = session_keeps_pages(s), .silent = s->silent, .sampling = &s->role.sampling};
+                           .ids = session_keeps_pages(s), .silent = s->silent, .grammar = session_grammar(s),
+                           .sampling = &s->role.sampling};
     return turn_run(s->a, &ask, r, err);
 }
 

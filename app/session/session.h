@@ -60,6 +60,8 @@ struct session {
     uint32_t past_turn[JOURNAL_SLOTS];
     struct turn_result last;     /* of the last turn that was admitted; its text is empty */
     struct buf answer;           /* of the last turn that stayed, less what was thought */
+    struct buf schema;           /* of the calls that may come (--strict-tools) */
+    struct request_grammar grammar;
     bool silent;                 /* answers do not go to stdout as they grow */
     bool any;                    /* there was one since this session was opened */
     struct session_outcome {     /* of the last session_ask(), whatever came of it */

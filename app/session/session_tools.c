@@ -2,6 +2,7 @@
  * clipped to what a call can carry, the whole kept as an artifact. */
 #include "app/say.h"
 #include "app/session/session_impl.h"
+#include "app/session/tool_schema.h"
 #include "app/thinking.h"
 #include "memory/forms.h"
 #include "tools/clip.h"
@@ -421,18 +422,37 @@ static bool is_memory(const char *name)
 
 bool session_offers_tools(const struct session *s) { return s->tools != 0; }
 
-/* What it tells of them, as it would be now. */
-static int tools_text(struct session *s, struct buf *text, struct err *err)
+enum { OFFERED = COUNT_OF(tools) + TOOLBOX_TOOLS };
+
+/* Of the world's, and of its own memory.  How many. */
+static int names_of(const struct session *s, const char *name[OFFERED])
 {
-    const char *name[COUNT_OF(tools) + TOOLBOX_TOOLS];
-    struct buf lines = {0};
     int n = 0;
     bool recall = !s->a->o->recall || strcmp(s->a->o->recall, "off") != 0;
     for (int i = 0; i < s->role.n_tools && n < TOOLBOX_TOOLS; i++)
         if (!is_memory(s->role.tools[i])) name[n++] = s->role.tools[i];
     for (size_t i = 0; i < COUNT_OF(tools); i++)
         if (recall || tools[i].run != tool_recall) name[n++] = tools[i].name;
-    int rc = forms_tool_lines(name, n, &lines, err);
+    return n;
+}
+
+const struct request_grammar *session_grammar(struct session *s)
+{
+    const char *name[OFFERED];
+    if (!s->a->o->strict_tools || !s->tools) return NULL;
+    s->schema.len = 0;
+    if (tool_schema(name, names_of(s, name), &s->schema, NULL) || s->schema.failed) return NULL;
+    s->grammar = (struct request_grammar){.open = "<tool_call>", .close = "</tool_call>", .schema = s->schema.data,
+                                          .n_schema = s->schema.len, .free_open = "<think>", .free_close = "</think>"};
+    return &s->grammar;
+}
+
+/* What it tells of them, as it would be now. */
+static int tools_text(struct session *s, struct buf *text, struct err *err)
+{
+    const char *name[OFFERED];
+    struct buf lines = {0};
+    int n = names_of(s, name), rc = forms_tool_lines(name, n, &lines, err);
     const struct form_value v[] = {{"tools", {lines.data ? lines.data : "", lines.len}}};
     if (rc == 0) rc = form_render(FORM_TOOLS, v, 1, text, err);
     buf_free(&lines);
