@@ -29,6 +29,7 @@ struct app {
     struct keeper *keeper;    /* where sessions are saved; NULL: they are not */
     struct engine_event ev[APP_EVENTS]; /* of the last pass */
     bool lockstep;            /* results of jobs come at the step after their call, whatever time they take */
+    uint64_t tickets, serving; /* of turns that want room in the engine: given so far, and whose turn it is */
     int n_ev;                 /* how many; < 0: it failed, as step_err says */
     struct err step_err;
     const char *reason;       /* why it ends, if not for what the exit status says: "refused_kv", ... */

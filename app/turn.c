@@ -298,17 +298,22 @@ static int run_to_end(struct run *r, struct request *q, int *id, struct err *err
     return bad;
 }
 
-/* Where other turns go on, no room now is room later.  After a pass with nothing to do, one more try: an answer that
- * had ended may have been dropped since. */
+/* Where other turns go on, no room now is room later; who asked for it first is the first to have it.  After passes with
+ * nothing to do it gives up: an answer that had ended may have been dropped since the first of them. */
 static int submit(struct app *a, const struct request *q, int *id, struct err *err)
 {
-    for (int idle = 0;;) {
-        int code = a->ops->submit(a->engine, q, id, err);
+    uint64_t mine = a->tickets++;
+    int code, idle = 0;
+    while (a->serving != mine) app_step(a, NULL); /* whoever is before it goes on, or gives up */
+    for (;;) {
+        code = a->ops->submit(a->engine, q, id, err);
         bool full = code == ENGINE_QUEUE_FULL || code == ENGINE_NO_MEMORY;
-        if (!full || !app_in_company() || signals_pending() || a->trace.voice->cancelled) return code;
+        if (!full || !app_in_company() || signals_pending() || a->trace.voice->cancelled) break;
         idle = app_step(a, NULL) > 0 ? 0 : idle + 1;
-        if (idle == FAULTS) return code;
+        if (idle == FAULTS) break;
     }
+    a->serving++;
+    return code;
 }
 
 int turn_run(struct app *a, const struct turn_ask *ask, struct turn_result *result, struct err *err)

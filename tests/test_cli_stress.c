@@ -112,13 +112,24 @@ TEST(stress_32_agents_with_tools_on_a_pool_of_three_contexts)
     CHECK(f.order <= 16);
 }
 
+/* The room for requests holds a few of them; who waits for it must not be passed by those who come again. */
+TEST(stress_nobody_is_passed_by_where_not_even_waiting_has_room)
+{
+    CHECK_EQ(RUN("{\"answer\":\"Deep.\"}\n", "--agents", "24", "--turns", "4", "--parallel", "1", "--ctx", "8000", "-n",
+                 "3500"), 0);
+    struct figures f = read_figures(out());
+    CHECK(f.ended == 96 && f.waiting < 20);
+    CHECK(f.order <= 16);
+    CHECK_EQ(f.order, f.overtaken);
+}
+
 TEST(stress_a_refused_turn_and_a_failed_one_have_their_status)
 {
     CHECK_EQ(RUN(answer, "--agents", "3", "--turns", "4", "--parallel", "2", "--ctx", "96", "-n", "16"), 3);
     struct figures f = read_figures(out());
     CHECK(f.refused > 0 && f.failed == 0 && f.ended + f.refused == 12);
-    CHECK_EQ(RUN("{\"answer\":\"How deep\"}\n{\"fault\":{\"pass\":4,\"text\":\"device lost\"}}\n", "--agents", "3", "--turns",
-                 "2", "--parallel", "2"), 4);
+    static const char breaks[] = "{\"answer\":\"How deep\"}\n{\"fault\":{\"pass\":4,\"text\":\"device lost\"}}\n";
+    CHECK_EQ(RUN(breaks, "--agents", "3", "--turns", "2", "--parallel", "2"), 4);
     f = read_figures(out());
     CHECK(f.failed > 0 && f.failed < 3 && f.ended + f.failed == 6 && f.refused == 0);
     CHECK(strstr(err(), "plimsoll: device lost"));
@@ -159,7 +170,8 @@ TEST(stress_ends_by_a_signal)
 {
     const char *all[CHILD_ARGS];
     child_free(&c);
-    arguments(all, "{\"answer\":\"la \",\"token_ms\":5,\"end\":false}\n", FLAGS("--agents", "4", "--turns", "9", "--json"));
+    arguments(all, "{\"answer\":\"la \",\"token_ms\":5,\"end\":false}\n",
+              FLAGS("--agents", "4", "--turns", "9", "--json"));
     child_start(&c, all);
     child_wait_for(&c, "turn_start");
     CHECK_EQ(kill(c.pid, SIGINT), 0);
