@@ -56,7 +56,7 @@ int strict_holds(const struct strict *s); /* how often grammars are held, in all
 /* Where an answer is; all zeros: at its beginning. */
 enum strict_phase { STRICT_START, STRICT_FREE, STRICT_OUTSIDE, STRICT_INSIDE };
 struct strict_state {
-    enum strict_phase phase;
+    uint8_t phase;       /* enum strict_phase */
     uint8_t match, skip; /* bytes of the opening, and of a tag of thinking, that the text ends with */
     struct grammar_state at; /* INSIDE */
 };

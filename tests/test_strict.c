@@ -280,7 +280,7 @@ TEST(strict_agents_with_different_tools_at_once)
     struct talk t[MANY];
     struct calls calls[2] = {{0}};
     int id[MANY], alone;
-    for (int round = 0; round < 6; round++) {
+    for (int round = 0; round < 3; round++) {
         for (int i = 0; i < MANY; i++) {
             talk_begin(&t[i], i % 2 ? files : others, i % 2 ? 3 : 2, questions[(i + round) % (int)COUNT_OF(questions)]);
             hot(&t[i], 1.5f, round * MANY + i);
@@ -297,7 +297,7 @@ TEST(strict_agents_with_different_tools_at_once)
             talk_end(&t[i]);
         }
     }
-    CHECK(calls[0].whole > 4 && calls[1].whole > 4);
+    CHECK(calls[0].whole > 2 && calls[1].whole > 2);
     engine_local.close(e);
 }
 
