@@ -89,7 +89,10 @@ static inline const struct answer *ask(const struct engine_ops *ops, struct engi
 
 /* ------------------------------------------------------------------ what was said */
 
-static inline const char *find(const char *text, size_t n, const char *what) { return memmem(text, n, what, strlen(what)); }
+static inline const char *find(const char *text, size_t n, const char *what)
+{
+    return memmem(text, n, what, strlen(what));
+}
 
 /* What was said of calls: whole ones, each of one of `tools`, and one that was cut off where the answer was. */
 struct calls {

@@ -28,7 +28,8 @@ static void refused_schema(struct engine *e, struct talk *t, const char *schema,
 TEST(strict_refuses_with_the_words_of_what_is_wrong)
 {
     static char large[STRICT_SCHEMA + 2], mark[STRICT_MARK + 2];
-    struct engine_config cfg = {.ctx = 4096, .grammars = 1, .grammar_limits = {.states = 400, .nodes = 4096, .depth = 5}};
+    struct engine_config cfg = {.ctx = 4096, .grammars = 1,
+                                .grammar_limits = {.states = 400, .nodes = 4096, .depth = 5}};
     struct engine *e = open_script("{\"answer\":\"<tool_call>" READ "</tool_call>\"}\n", cfg);
     struct engine *none = open_script("{\"answer\":\"a\"}\n", (struct engine_config){.ctx = 4096});
     struct talk t, fresh;
