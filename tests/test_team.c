@@ -1,0 +1,433 @@
+/* Crews, from the person's line to what comes of it: every flow, what is handed over, failures, cancels, voices. */
+#include "tests/team_rig.h"
+
+/* ---------------------------------------------------------------- every flow */
+
+/* Each agent says what it is, and how many user's messages it heard. */
+static void by_name(const char *heard, char *out)
+{
+    int n = 0;
+    for (const char *at = heard; (at = strstr(at, "user:")) != NULL; at++) n++;
+    const char *name = hears(heard, "I am ann") ? "ann" : hears(heard, "I am bob") ? "bob" : "lea";
+    snprintf(out, MANY_TEXT, "%s says %d", name, n);
+}
+
+#define AGENTS \
+    "crew: test\nagents:\n  - name: ann\n    system: I am ann\n  - name: bob\n    system: I am bob\n" \
+    "  - name: lea\n    system: I am lea\n"
+
+TEST(team_single)
+{
+    begin_team("crew: test\nagents:\n  - name: ann\n    system: I am ann\nflow:\n  kind: single\n", by_name, NULL);
+    CHECK_EQ(line("Hello."), EXIT_DONE);
+    CHECK_STR(story(), "1 ann; done");
+    CHECK_STR(result(), "ann says 1");
+    CHECK_EQ(line("And now?"), EXIT_DONE); /* it remembers */
+    CHECK_STR(result(), "ann says 2");
+    CHECK_EQ(count_events("turn_end", "agent", "ann"), 2);
+    CHECK_EQ(count_events("turn_end", NULL, NULL), 2);
+    CHECK_EQ(app.turns, 2);
+    end_team();
+}
+
+TEST(team_round_robin)
+{
+    begin_team(AGENTS "flow:\n  kind: round_robin\n  members: [ann, bob]\n  rounds: 2\n", by_name, NULL);
+    CHECK_EQ(line("Hello."), EXIT_DONE);
+    CHECK_STR(story(), "1 ann, 2 bob +1, 3 ann +1, 4 bob +1; done");
+    CHECK_STR(result(), "bob says 2");
+    CHECK_EQ(count_events("turn_user", "agent", "ann"), 2);
+    CHECK_EQ(count_events("turn_user", "agent", "bob"), 2);
+    CHECK_EQ(app.turns, 4);
+    end_team();
+}
+
+static void leads(const char *heard, char *out)
+{
+    const char *last = last_of(heard);
+    if (hears(last, "Who speaks next")) says(out, hears(last, "bob says") ? "done" : "bob");
+    else by_name(heard, out);
+}
+
+TEST(team_selector)
+{
+    begin_team(AGENTS "flow:\n  kind: selector\n  members: [ann, bob]\n  lead: lea\n", leads, NULL);
+    CHECK_EQ(line("Hello."), EXIT_DONE);
+    CHECK_STR(story(), "1 lea, 2 bob, 3 lea +1; done");
+    CHECK_STR(result(), "bob says 1");
+    end_team();
+}
+
+#define TASKS \
+    "  tasks:\n    - name: find\n      agent: ann\n      text: Find it in {input}\n" \
+    "    - name: write\n      agent: ann\n      needs: [find]\n      text: Write up {find}\n"
+
+TEST(team_sequential)
+{
+    begin_team(AGENTS "flow:\n  kind: sequential\n" TASKS, by_name, NULL);
+    CHECK_EQ(line("the sea"), EXIT_DONE);
+    CHECK_STR(story(), "1 ann, 2 ann +1; done");
+    CHECK_STR(result(), "ann says 1"); /* each task is of an agent that begins anew */
+    CHECK_EQ(app.turns, 2);
+    end_team();
+}
+
+static void plans(const char *heard, char *out)
+{
+    if (hears(heard, "I am lea")) says(out, hears(heard, "Result:") ? "It is done." : "ann: count\nbob: sing");
+    else says(out, hears(last_of(heard), "user:count") ? "three" : hears(last_of(heard), "user:sing") ? "la" : "what?");
+}
+
+TEST(team_supervisor)
+{
+    begin_team(AGENTS "flow:\n  kind: supervisor\n  lead: lea\n  members: [ann, bob]\n", plans, NULL);
+    CHECK_EQ(line("Hello."), EXIT_DONE);
+    CHECK_STR(story(), "1 lea, 2 ann +1, 3 bob +1, 4 lea +2; done");
+    CHECK_STR(result(), "It is done.");
+    CHECK_EQ(many.most, 2); /* both at once */
+    CHECK(hears(events(), "Result: three") && hears(events(), "Result: la"));
+    end_team();
+}
+
+/* A worker whose name is the word for a supervisor's task is handed over like any other. */
+TEST(team_an_agent_called_task_is_handed_over_as_others_are)
+{
+    begin_team("crew: test\nagents:\n  - name: task\n    system: I am bob\n  - name: ann\n    system: I am ann\n"
+               "flow:\n  kind: round_robin\n  rounds: 1\n", by_name, NULL);
+    CHECK_EQ(line("Hello."), EXIT_DONE);
+    CHECK(hears(events(), "Hand-over from task to ann"));
+    end_team();
+}
+
+static void maps(const char *heard, char *out)
+{
+    const char *last = last_of(heard), *line_at = strstr(last, "line ");
+    if (hears(heard, "I am lea")) says(out, "all together");
+    else snprintf(out, MANY_TEXT, "did %.6s", line_at ? line_at : "nothing");
+}
+
+#define MAP "flow:\n  kind: map\n  members: [ann]\n  lead: lea\n"
+
+TEST(team_map)
+{
+    begin_team(AGENTS MAP, maps, NULL);
+    CHECK_EQ(line("line 1\nline 2\nline 3"), EXIT_DONE);
+    CHECK_STR(story(), "1 ann/1, 2 ann/2, 3 ann/3, 4 lea/4 +3; done");
+    CHECK_STR(result(), "all together");
+    CHECK_EQ(many.most, 3);
+    CHECK(hears(events(), "Result: did line 1") && hears(events(), "Result: did line 3"));
+    CHECK_EQ(count_events("turn_end", "agent", "ann/2"), 1); /* copies are told apart */
+    CHECK_EQ(app.turns, 4);
+    end_team();
+}
+
+TEST(team_map_of_nothing_is_the_persons_mistake)
+{
+    begin_team(AGENTS MAP, maps, NULL);
+    CHECK_EQ(line("line 1"), EXIT_DONE);
+    CHECK_EQ(line("\n \n"), EXIT_USAGE);
+    CHECK(hears(err.text, "no parts"));
+    CHECK_STR(result(), ""); /* not what came of the flow before */
+    end_team();
+}
+
+TEST(team_copies_draw_numbers_of_their_own)
+{
+    begin_team(AGENTS MAP, maps, NULL);
+    CHECK_EQ(line("line 1\nline 2"), EXIT_DONE);
+    uint64_t one = many.r[0].asked.sampling.seed, two = many.r[1].asked.sampling.seed;
+    CHECK(one != two); /* what lies in the engine's places still tells of them */
+    end_team();
+}
+
+TEST(team_debate)
+{
+    begin_team(AGENTS "flow:\n  kind: debate\n  members: [ann, bob]\n  lead: lea\n  rounds: 1\n", by_name, NULL);
+    CHECK_EQ(line("Hello."), EXIT_DONE);
+    CHECK_STR(story(), "1 ann, 2 bob +1, 3 lea +2; done");
+    CHECK_STR(result(), "lea says 1");
+    end_team();
+}
+
+static void revises(const char *heard, char *out)
+{
+    bool second = hears(last_of(heard), "draft 2");
+    if (hears(heard, "I am bob")) says(out, second ? "Verdict: accept" : "Verdict: revise");
+    else says(out, hears(heard, "Result: Verdict") ? "draft 2" : "draft 1");
+}
+
+TEST(team_graph)
+{
+    begin_team(AGENTS "flow:\n  kind: graph\n  steps: 8\n  tasks:\n"
+               "    - name: draft\n      agent: ann\n      needs: [check]\n      text: Write {input} {check}\n"
+               "    - name: check\n      agent: bob\n      needs: [draft]\n      text: Check {draft}\n"
+               "  edges:\n    - {from: draft, to: check}\n    - {from: check, to: end, when: accept}\n"
+               "    - {from: check, to: draft, when: revise}\n", revises, NULL);
+    CHECK_EQ(line("Hello."), EXIT_DONE);
+    CHECK_STR(story(), "1 ann, 2 bob +1, 3 ann +1, 4 bob +1; done");
+    CHECK_STR(result(), "Verdict: accept");
+    end_team();
+}
+
+TEST(team_ends_at_its_steps_and_where_all_say_the_same)
+{
+    begin_team(AGENTS "flow:\n  kind: round_robin\n  members: [ann, bob]\n  steps: 3\n", by_name, NULL);
+    CHECK_EQ(line("Hello."), EXIT_DONE);
+    CHECK_STR(story(), "1 ann, 2 bob +1, 3 ann +1; steps");
+    CHECK_EQ(team.steps, 3);
+    end_team();
+    begin_team(AGENTS "flow:\n  kind: round_robin\n  members: [ann, bob]\n", maps, NULL);
+    CHECK_EQ(line("Hello."), EXIT_DONE);
+    CHECK(hears(story(), "; no_progress"));
+    end_team();
+}
+
+/* ---------------------------------------------------------------- failures */
+
+static struct buf heard_by[8]; /* what each request was */
+static int n_heard;
+
+static void by_name_noted(const char *heard, char *out)
+{
+    CHECK(n_heard < (int)COUNT_OF(heard_by));
+    buf_puts(&heard_by[n_heard++], heard);
+    by_name(heard, out);
+}
+
+TEST(team_what_failed_is_asked_again_from_the_same_context)
+{
+    n_heard = 0;
+    begin_team(AGENTS "flow:\n  kind: round_robin\n  members: [ann, bob]\n  rounds: 1\n", by_name_noted, NULL);
+    CHECK_EQ(line("Hello."), EXIT_DONE);
+    many.fault_at = many.passes + 3;
+    many.faults = 1;
+    CHECK_EQ(line("Again."), EXIT_DONE);
+    CHECK_STR(story(), "1 ann, 2 bob +1; done, 1 ann, 2 ann again, 3 bob +1; done");
+    CHECK_STR(result(), "bob says 2");
+    CHECK_EQ(count_events("turn_end", "end", "fault"), 1);
+    CHECK_EQ(n_heard, 5);
+    CHECK_STR(heard_by[2].data, heard_by[3].data); /* to the bit: ann's second turn, and the same again */
+    for (int i = 0; i < n_heard; i++) buf_free(&heard_by[i]);
+    end_team();
+}
+
+TEST(team_a_flow_that_fails_says_why)
+{
+    begin_team(AGENTS "flow:\n  kind: round_robin\n  members: [ann, bob]\n  rounds: 1\n", by_name, NULL);
+    many.fault_at = 3;
+    many.faults = 2;
+    CHECK_EQ(line("Hello."), EXIT_ENGINE);
+    CHECK_STR(story(), "1 ann, 2 ann again; failed");
+    CHECK_STR(err.text, "device lost");
+    CHECK_STR(result(), "");
+    CHECK_EQ(line("Again."), EXIT_DONE);
+    CHECK_STR(result(), "bob says 1");
+    end_team();
+}
+
+TEST(team_a_fault_hits_all_that_run_and_each_is_asked_again)
+{
+    begin_team(AGENTS MAP, maps, NULL);
+    many.fault_at = 4;
+    many.faults = 1;
+    CHECK_EQ(line("line 1\nline 2\nline 3"), EXIT_DONE);
+    CHECK_STR(story(), "1 ann/1, 2 ann/2, 3 ann/3, 4 ann/4 again, 5 ann/5 again, 6 ann/6 again, 7 lea/7 +3; done");
+    CHECK(hears(events(), "Result: did line 1") && hears(events(), "Result: did line 3"));
+    end_team();
+}
+
+TEST(team_a_turn_that_can_never_fit_fails_with_its_figures)
+{
+    char big[4000];
+    memset(big, 'x', sizeof big - 1);
+    big[sizeof big - 1] = '\0';
+    begin_team(AGENTS "flow:\n  kind: round_robin\n  members: [ann, bob]\n  rounds: 1\n", by_name, NULL);
+    CHECK_EQ(line(big), EXIT_REFUSED);
+    CHECK(hears(err.text, "tokens"));
+    CHECK(app.reason != NULL);
+    CHECK_EQ(line("Hello."), EXIT_DONE);
+    CHECK(app.reason == NULL);
+    end_team();
+}
+
+static void next_prompt(struct session *s, struct buf *out)
+{
+    struct window_call c;
+    out->len = 0;
+    OK(window_build(s->w, &c, &err));
+    OK(prompt_make(&s->prompt, &s->texts, c.items, c.n, &err));
+    for (int i = 0; i < s->prompt.n; i++)
+        buf_printf(out, "%s:%.*s|", role_name(s->prompt.msgs[i].role), (int)s->prompt.msgs[i].len,
+                   s->prompt.msgs[i].text);
+}
+
+/* ann talks much: what bob gets is clipped, the rest an artifact, and the tools that read it are offered. */
+static void talks_much(const char *heard, char *out)
+{
+    if (!hears(heard, "I am ann")) {
+        by_name(heard, out);
+        return;
+    }
+    for (int i = 0; i < 50; i++) snprintf(out + 20 * i, 21, "the ship number %2d. ", i + 10);
+}
+
+#define CLIPPED \
+    "crew: test\nagents:\n  - name: ann\n    system: I am ann\n    answer: 1200\n" \
+    "  - name: bob\n    system: I am bob\n" \
+    "flow:\n  kind: round_robin\n  members: [ann, bob]\n  rounds: 1\n  retries: 0\n  handover: 200\n"
+
+TEST(team_an_ask_that_failed_leaves_nothing_of_what_was_handed_over)
+{
+    struct buf before = {0}, after = {0};
+    begin_team(CLIPPED, talks_much, fresh_dir());
+    next_prompt(&team.member[1].s, &before);
+    many.fault_at = 1010; /* ann says 1000 bytes; bob is read then */
+    many.faults = 1;
+    CHECK_EQ(line("Hello."), EXIT_ENGINE);
+    CHECK_STR(story(), "1 ann, 2 bob +1; failed");
+    next_prompt(&team.member[1].s, &after);
+    CHECK_STR(after.data, before.data);
+    CHECK_EQ(line("Hello."), EXIT_DONE); /* and the tools can be offered again */
+    CHECK(session_offers_tools(&team.member[1].s));
+    next_prompt(&team.member[1].s, &after);
+    CHECK(hears(after.data, "artifact") && hears(after.data, "Artifacts: a"));
+    buf_free(&before);
+    buf_free(&after);
+    end_team();
+}
+
+TEST(team_what_was_clipped_on_the_way_can_be_read_on_by_the_receiver)
+{
+    struct buf out = {0};
+    struct clip_figures f;
+    begin_team(CLIPPED, talks_much, fresh_dir());
+    CHECK_EQ(line("Hello."), EXIT_DONE);
+    CHECK(hears(events(), "Artifacts: a1"));
+    const struct clip_request whole = {.by = CLIP_BY_OFFSET};
+    OK(session_read_artifact(&team.member[1].s, 1, &whole, &out, &f, &err));
+    CHECK(f.bytes >= 999 && hears(out.data, "the ship number 10"));
+    CHECK(session_read_artifact(&team.member[0].s, 1, &whole, &out, &f, &err) != 0); /* it is not ann's */
+    buf_free(&out);
+    end_team();
+}
+
+/* ---------------------------------------------------------------- cancelled */
+
+TEST(team_ctrl_c_in_a_map_ends_it_and_the_next_line_is_answered)
+{
+    begin_team(AGENTS MAP, maps, NULL);
+    many.endless = true;
+    many.interrupt_at = 8;
+    CHECK_EQ(line("line 1\nline 2\nline 3\nline 4"), 128 + SIGINT);
+    CHECK(hears(story(), "; cancelled"));
+    CHECK(many.passes < 16);
+    signals_forget_interrupt();
+    many.endless = false;
+    CHECK_EQ(line("line 1"), EXIT_DONE);
+    CHECK_STR(result(), "all together");
+    end_team();
+}
+
+TEST(team_ctrl_c_among_members_does_not_stay_with_them)
+{
+    begin_team(AGENTS "flow:\n  kind: supervisor\n  lead: lea\n  members: [ann, bob]\n", plans, fresh_dir());
+    many.interrupt_at = 25; /* ann and bob are at it */
+    CHECK_EQ(line("Hello."), 128 + SIGINT);
+    CHECK_STR(story(), "1 lea, 2 ann +1, 3 bob +1; cancelled");
+    signals_forget_interrupt();
+    CHECK_EQ(line("Hello."), EXIT_DONE);
+    CHECK_STR(result(), "It is done.");
+    CHECK_EQ(team_ask_agent(&team, 0, "count", 5, &err), EXIT_DONE);
+    CHECK_STR(result(), "three");
+    end_team();
+}
+
+/* ---------------------------------------------------------------- sessions and voices */
+
+TEST(team_agents_asked_by_name_are_saved_each_in_its_own_session)
+{
+    begin_team(AGENTS "flow:\n  kind: round_robin\n  members: [ann, bob]\n  rounds: 1\n", by_name, fresh_dir());
+    CHECK_EQ(team_ask_agent(&team, 1, "one", 3, &err), EXIT_DONE);
+    session_settle(&team.member[0].s); /* another's is the one that meets the end of the job */
+    CHECK(app.trace.voice == &app.trace.own);
+    CHECK_EQ(session_pin(&team.member[0].s, "a pin", 5, &(uint64_t){0}, &err), 0);
+    CHECK_EQ(team_ask_agent(&team, 1, "two", 3, &err), EXIT_DONE);
+    CHECK_EQ(line("all"), EXIT_DONE);
+    CHECK_EQ(team.member[0].s.keep.n_unsaved + team.member[1].s.keep.n_unsaved, 0);
+    CHECK_EQ(count_events("saved", "agent", "bob"), 3);
+    CHECK_EQ(count_events("saved", "agent", "ann"), 2); /* the pin, and its turn */
+    CHECK_EQ(count_events("saved", "agent", ""), 0);
+    CHECK_EQ(team.member[1].s.keep.head.turns, 3);
+    end_team();
+}
+
+static int count_lines(struct session *s, const char *part)
+{
+    int n = 0;
+    for (size_t i = 0; i < s->n_flight && i < FLIGHT_LINES; i++) n += hears(s->flight[i].line, part);
+    return n;
+}
+
+TEST(team_a_journal_has_the_events_of_its_agent_alone)
+{
+    begin_team(AGENTS "flow:\n  kind: round_robin\n  members: [ann, bob]\n  rounds: 1\n", by_name, fresh_dir());
+    CHECK_EQ(line("Hello."), EXIT_DONE);
+    CHECK_EQ(count_lines(&team.member[0].s, "\"agent\":\"bob\""), 0);
+    CHECK_EQ(team.member[0].s.voice.turns, 1);
+    CHECK(app.trace.voice == &app.trace.own);
+    team_use(&team, 1);
+    CHECK_EQ(line("Hello."), EXIT_DONE);
+    CHECK(app.trace.voice == &team.member[1].s.voice); /* as it was before the flow */
+    OK(session_fork(&team.member[1].s, 1, &err));
+    CHECK(app.trace.voice == &team.member[1].s.voice);
+    CHECK_STR(app.trace.voice->name, "bob");
+    CHECK_EQ(app.turns, 4); /* all that were answered: a fork of one takes none of them away */
+    CHECK_EQ(line("Hello."), EXIT_DONE);
+    end_team();
+}
+
+TEST(team_of_fresh_asks_the_store_has_all_but_the_parts_of_a_map)
+{
+    char dir[256];
+    snprintf(dir, sizeof dir, "%s", fresh_dir());
+    begin_team(AGENTS "flow:\n  kind: sequential\n" TASKS, by_name, dir);
+    CHECK_EQ(line("the sea"), EXIT_DONE);
+    CHECK_EQ(count_events("saved", "agent", "ann"), 2);
+    end_team();
+    snprintf(dir, sizeof dir, "%s", fresh_dir());
+    begin_team(AGENTS MAP, maps, dir);
+    CHECK_EQ(line("line 1\nline 2"), EXIT_DONE);
+    CHECK_EQ(count_events("saved", NULL, NULL), 1);
+    CHECK_EQ(count_events("saved", "agent", "lea/3"), 1);
+    end_team();
+}
+
+/* ---------------------------------------------------------------- opening */
+
+TEST(team_tools_that_are_not_on_are_refused_by_name)
+{
+    open_app("crew: test\nagents:\n  - name: ann\n    tools: [shell]\nflow:\n  kind: single\n", by_name, 4000, 1, NULL);
+    CHECK_EQ(team_open(&team, &app, &err), EXIT_USAGE);
+    CHECK(hears(err.text, "ann") && hears(err.text, "--tools shell"));
+    CHECK_EQ(team_close(&team), 0);
+    close_app();
+}
+
+TEST(team_limits_of_an_agent_are_those_of_its_session)
+{
+    begin_team("crew: test\nagents:\n  - name: ann\n    context: 900\n    answer: 20\n    rounds: 2\n    repeats: 1\n"
+               "    temp: 0.5\n    top_k: 7\n  - name: bob\n    pages: 40\n  - name: lea\n    context: 100000\n"
+               "flow:\n  kind: round_robin\n  members: [ann, bob, lea]\n  rounds: 1\n", by_name, NULL);
+    const struct session_role *r = &team.member[0].s.role;
+    CHECK_EQ(r->ctx, 900);
+    CHECK_EQ(r->answer, 20);
+    CHECK_EQ(r->rounds, 2);
+    CHECK_EQ(r->repeats, 1);
+    CHECK_NEAR(r->sampling.temp, 0.5, 1e-6);
+    CHECK_EQ(r->sampling.top_k, 7);
+    CHECK_EQ(team.member[1].s.role.ctx, 40 * KERN_PAGE);
+    CHECK_EQ(team.member[2].s.role.ctx, 4000); /* no more than the engine has */
+    end_team();
+}
+
+CHECK_MAIN
