@@ -1,5 +1,5 @@
-/* many_engine.h - an engine of the tests' own for several agents: as many requests at once as it has seats, in the order
- * in which they came; a byte a token, one a pass; what it answers is made of what it hears.  Header only, like
+/* many_engine.h - an engine of the tests' own for several agents: as many requests at once as it has seats, in the
+ * order in which they came; a byte a token, one a pass; what it answers is made of what it hears.  Header only, like
  * session_rig.h: it is a `struct engine` of its own, beside that of fake_engine.h. */
 #ifndef MANY_ENGINE_H
 #define MANY_ENGINE_H

@@ -22,8 +22,7 @@ static inline const char *last_of(const char *heard)
     const char *last = heard;
     for (const char *at = heard; (at = strchr(at, '|')) != NULL && at[1];) {
         at++;
-        bool begins = strncmp(at, "user:", 5) == 0 || strncmp(at, "tool:", 5) == 0 || strncmp(at, "assistant:", 10) == 0;
-        if (begins) last = at;
+        if (strncmp(at, "user:", 5) == 0 || strncmp(at, "tool:", 5) == 0) last = at;
     }
     return last;
 }
@@ -39,9 +38,9 @@ static inline void open_app(const char *yaml, void (*reply)(const char *heard, c
 {
     static struct out json;
     err = (struct err){0};
-    opts = (struct opts){.max_tokens = 60, .json = true, .crew = "test.yaml", .temp = 1};
+    opts = (struct opts){.max_tokens = 60, .json = true, .crew = "test.yaml"};
     app = (struct app){.o = &opts, .ops = &many_ops, .engine = &many, .info = many_begin(reply, ctx, seats),
-                       .sampling = {.seed = 1000}, .lockstep = true};
+                       .sampling = {.temp = 1, .top_p = 1, .repeat = 1, .seed = 1000}, .lockstep = true};
     out_init(&app.answers, open("/dev/null", O_WRONLY | O_CLOEXEC));
     told = tmpfile();
     CHECK(told != NULL);
