@@ -311,6 +311,55 @@ TEST(team_what_was_clipped_on_the_way_can_be_read_on_by_the_receiver)
     end_team();
 }
 
+/* ---------------------------------------------------------------- a model that means no good */
+
+/* Called on a strand's stack: what is nested as deep as an answer can be is read there, too. */
+static void nests(const char *heard, char *out)
+{
+    static const char head[] = "<tool_call>{\"name\":\"calculator\",\"arguments\":{\"expression\":";
+    static const char tail[] = "}}</tool_call>";
+    enum { DEEP = 1900 };
+    if (strncmp(last_of(heard), "tool:", 5) == 0) {
+        says(out, "I see.");
+        return;
+    }
+    size_t n = strlen(head);
+    memcpy(out, head, n);
+    memset(out + n, '[', DEEP);
+    memset(out + n + DEEP, ']', DEEP);
+    memcpy(out + n + 2 * DEEP, tail, sizeof tail);
+}
+
+TEST(team_calls_that_are_nested_deeply_are_answered_with_an_error)
+{
+    open_app("crew: test\nagents:\n  - name: ann\n    tools: [calculator]\n    answer: 4000\n"
+             "flow:\n  kind: single\n", nests, 40000, 1, NULL);
+    OK(team_open(&team, &app, &err));
+    CHECK_EQ(line("Hello."), EXIT_DONE);
+    CHECK_STR(result(), "I see.");
+    CHECK_EQ(count_events("tool", NULL, NULL), 1);
+    end_team();
+}
+
+static void never_stops_calling(const char *heard, char *out)
+{
+    int n = 0;
+    for (const char *at = heard; (at = strstr(at, "|tool:")) != NULL; at++) n++;
+    snprintf(out, MANY_TEXT,
+             "<tool_call>{\"name\":\"calculator\",\"arguments\":{\"expression\":\"%d\"}}</tool_call>", n);
+}
+
+TEST(team_an_agent_that_calls_without_end_is_stopped)
+{
+    begin_team("crew: test\nagents:\n  - name: ann\n    tools: [calculator]\n    answer: 100\n    rounds: 6\n"
+               "flow:\n  kind: single\n", never_stops_calling, NULL);
+    CHECK_EQ(line("Hello."), EXIT_DONE);
+    CHECK_EQ(count_events("tool", NULL, NULL), 6);
+    CHECK_EQ(count_events("stopped", "reason", "rounds"), 1);
+    CHECK_EQ(count_events("stopped", "agent", "ann"), 1);
+    end_team();
+}
+
 /* ---------------------------------------------------------------- cancelled */
 
 TEST(team_ctrl_c_in_a_map_ends_it_and_the_next_line_is_answered)

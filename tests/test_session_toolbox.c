@@ -1,0 +1,134 @@
+/* Tools that work on the world, in a session: offered, resumed, cancelled, and called by a model that means no good. */
+#include "tests/session_rig.h"
+
+static const char *said[4]; /* what the model answers, one by one; the last again and again */
+static int n_said;
+
+static const char *one_by_one(const char *heard)
+{
+    (void)heard;
+    const char *now = said[MIN(n_said, 3)] ? said[MIN(n_said, 3)] : "fine";
+    n_said++;
+    return now;
+}
+
+static void open_with(const char *tools, bool person)
+{
+    open_app();
+    opts.tools = tools;
+    opts.max_tokens = 1000;
+    fake.reply = one_by_one;
+    n_said = 0;
+    memset(said, 0, sizeof said);
+    OK(toolbox_open(&app.toolbox, &app, person, &err));
+}
+
+static void begin_with(const char *tools, bool person)
+{
+    folder = fresh_dir();
+    open_with(tools, person);
+    CHECK_EQ(session_new(&s, &app, "be brief", &err), 0);
+}
+
+static void end_with_tools(void)
+{
+    CHECK_EQ(session_close(&s), 0);
+    toolbox_close(&app.toolbox);
+    close_app();
+}
+
+static bool offers(const char *tool)
+{
+    static struct buf prompt;
+    char name[64];
+    next_prompt(&prompt);
+    snprintf(name, sizeof name, "%s(", tool);
+    return strstr(prompt.data, name) != NULL;
+}
+
+TEST(toolbox_offers_what_is_on_and_the_calculator_needs_no_word)
+{
+    begin_with(NULL, false);
+    CHECK(!session_offers_tools(&s)); /* nobody asked for tools */
+    end_with_tools();
+    begin_with("calculator", false);
+    CHECK(offers("calculator"));
+    CHECK(!offers("shell"));
+    end_with_tools();
+    begin_with("ask", false); /* nobody is there to be asked */
+    CHECK(!offers("ask"));
+    end_with_tools();
+}
+
+TEST(toolbox_a_call_is_made_and_its_result_is_read)
+{
+    begin_with("calculator", false);
+    said[0] = "<tool_call>{\"name\":\"calculator\",\"arguments\":{\"expression\":\"6*7\"}}</tool_call>";
+    CHECK_EQ(say("what is it?"), 0);
+    CHECK(strstr(fake.heard.data, "tool:42"));
+    CHECK_EQ(s.keep.head.turns, 1);
+    end_with_tools();
+}
+
+/* ---------------------------------------------------------------- resumed */
+
+static void leave_for(const char *tools)
+{
+    char name[2 * STORE_SESSION_ID + 1];
+    journal_id_text(s.keep.head.id, name);
+    end_with_tools();
+    open_with(tools, false);
+    resume(name);
+}
+
+TEST(toolbox_a_resumed_session_has_the_tools_of_this_run)
+{
+    begin_with(NULL, false);
+    CHECK_EQ(say("hello"), 0);
+    leave_for("calculator");
+    CHECK(offers("calculator"));
+    CHECK_EQ(say("and now"), 0);
+    leave_for("calculator"); /* as it was: nothing is said twice */
+    CHECK(offers("calculator"));
+    CHECK_EQ(count(events(), "front_changed"), 0);
+    uint64_t next = s.keep.head.next;
+    leave_for(NULL);
+    CHECK(!offers("calculator"));
+    CHECK(s.keep.head.next >= next);
+    said[0] = "<tool_call>{\"name\":\"calculator\",\"arguments\":{\"expression\":\"6*7\"}}</tool_call>";
+    CHECK_EQ(say("what is it?"), 0);
+    CHECK(strstr(fake.heard.data, "no such tool: calculator")); /* what is not on is not called */
+    end_with_tools();
+}
+
+/* ---------------------------------------------------------------- cancelled */
+
+static bool interrupted(void *self, const char *question, size_t n, struct buf *out)
+{
+    (void)self, (void)question, (void)n;
+    raise(SIGINT);
+    buf_puts(out, "yes");
+    return true;
+}
+
+TEST(toolbox_a_turn_that_is_cancelled_in_its_tool_is_withdrawn)
+{
+    struct buf before = {0}, after = {0};
+    begin_with("ask", true);
+    app.toolbox.ask = interrupted;
+    next_prompt(&before);
+    said[0] = "<tool_call>{\"name\":\"ask\",\"arguments\":{\"question\":\"really?\"}}</tool_call>";
+    CHECK_EQ(say("go"), 128 + SIGINT);
+    CHECK_EQ(s.keep.head.turns, 0);
+    CHECK_EQ(s.answer.len, 0); /* a call is no answer */
+    next_prompt(&after);
+    CHECK_STR(after.data, before.data);
+    signals_forget_interrupt();
+    CHECK_EQ(say("go"), 0);
+    CHECK_EQ(s.keep.head.turns, 1);
+    buf_free(&before);
+    buf_free(&after);
+    end_with_tools();
+}
+
+CHECK_MAIN
