@@ -1,5 +1,5 @@
-/* commands_team.c - who there is, what each may do, and what is in force.  What widens rights is refused where nobody is
- * at a terminal, by an error that names what does widen them. */
+/* commands_team.c - who there is, what each may do, and what is in force.  What widens rights is refused where nobody
+ * is at a terminal, by an error that names what does widen them. */
 #include "app/commands.h"
 #include "app/say.h"
 #include "app/session/agent.h"
@@ -70,13 +70,17 @@ void command_use(struct console *c, const char *arg, size_t n)
 
 /* ---------------------------------------------------------------- tools */
 
-static void say_tool(const struct console *c, const char *name)
+static void say_tool(const char *name)
 {
+    static const struct { unsigned effect; const char *words; } effects[] = {
+        {TOOL_READS, "reads"}, {TOOL_WRITES, "writes"}, {TOOL_RUNS, "runs programs"},
+    };
     const struct tool *t = tool_find(name);
-    unsigned effect = t ? t->effect : 0;
-    bool on = rights_on(c->a->toolbox.rights, name);
-    say("  %-12s %s%s%s%s%s", name, effect == 0 ? "changes nothing" : "", effect & TOOL_READS ? "reads " : "",
-        effect & TOOL_WRITES ? "writes " : "", effect & TOOL_RUNS ? "runs programs" : "", on ? "" : "  (off)");
+    struct buf words = {0};
+    for (size_t i = 0; t && i < COUNT_OF(effects); i++)
+        if (t->effect & effects[i].effect) buf_printf(&words, "%s%s", words.len ? ", " : "", effects[i].words);
+    say("  %-12s %s", name, words.data ? words.data : "changes nothing");
+    buf_free(&words);
 }
 
 static void say_tools(const struct console *c)
@@ -86,11 +90,11 @@ static void say_tools(const struct console *c)
     const struct rights_denial *list;
     uint64_t more;
     if (r->n_tools == 0) say("no tool is on but those of its own memory; --tools turns some on");
-    for (int i = 0; i < r->n_tools; i++) say_tool(c, r->tools[i]);
+    for (int i = 0; i < r->n_tools; i++) say_tool(r->tools[i]);
     say("in       %s", rights_workspace(b->rights));
-    say("without  being asked: what only reads%s%s", c->a->o->allow ? ", and " : "; --allow lists more",
+    say("allowed  without being asked for: what only reads%s%s", c->a->o->allow ? ", and " : "; --allow lists more",
         c->a->o->allow ? c->a->o->allow : "");
-    say("the rest of what writes or runs is %s", b->approve ? "asked for, call by call" : "denied: nobody can be asked");
+    say("others   that write or run are %s", b->approve ? "asked for, call by call" : "denied: nobody can be asked");
     int denied = rights_denied(b->rights, &list, &more);
     if (denied == 0) say("denied   nothing so far");
     toolbox_say_denied(b);
@@ -171,8 +175,9 @@ static void say_limits(struct console *c)
     say("context  %d tokens, %lld of them for what is sent", c->s->role.ctx, (long long)f.limit);
     for (size_t i = 0; i < COUNT_OF(limits); i++) {
         int value = *value_of(&limits[i], &c->s->role);
-        if (value == 0 && limits[i].least > 0) say("%-8s as many %s as the context leaves", limits[i].name, limits[i].what);
-        else say("%-8s %d %s", limits[i].name, value, limits[i].what);
+        bool none = value == 0 && limits[i].least > 0; /* of an answer: -n was not given */
+        say("%-8s %d %s%s", limits[i].name, none ? (int)f.answer : value, limits[i].what,
+            none ? ", and more if the context leaves it" : "");
     }
 }
 
@@ -180,9 +185,11 @@ static void set_limit(struct console *c, const struct limit *l, int value)
 {
     struct err err = {0};
     struct session_role *own = &c->s->role, *role = &c->team.member[c->team.current].role;
+    struct window_figures f;
     int now = *value_of(l, own);
-    bool free_now = now == 0 && l->least > 0;
-    if (c->script && !free_now && value > now) {
+    window_figures(c->s->w, &f);
+    if (now == 0 && l->least > 0) now = (int)f.answer; /* -n was not given: what is set aside for one */
+    if (c->script && value > now) {
         say_error("%s %d is more than %d: %s raises it, a script does not", l->name, value, now, l->raised);
         return;
     }
@@ -260,7 +267,7 @@ static void say_policies(const struct console *c)
     else say("thinking    as long as an answer may be");
     say_memory_policies(c);
     say("lockstep    %s", c->a->lockstep ? "on: results of tools come at the next step" : "off");
-    say("strict tools %s", c->a->o->strict_tools ? "on: a call can only come out well-formed" : "off");
+    say("strict      %s", c->a->o->strict_tools ? "on: a call of a tool can only come out well-formed" : "off");
     say("store       %s", c->s->keep.keeper ? "sessions are saved" : "this session is not saved");
 }
 
@@ -269,7 +276,7 @@ static const char *flag_of(const char *name, size_t n)
 {
     static const struct { const char *name, *flag; } fixed[] = {
         {"summary", "--summary"}, {"thinking", "--thinking"}, {"overcommit", "--overcommit"}, {"naive", "--naive"},
-        {"lockstep", "--lockstep"}, {"snapshots", "--snapshots"}, {"store", "--store or --no-save"},
+        {"lockstep", "--lockstep"}, {"strict", "--strict-tools"}, {"snapshots", "--snapshots"}, {"store", "--store or --no-save"},
     };
     for (size_t i = 0; i < COUNT_OF(fixed); i++)
         if (is(name, n, fixed[i].name)) return fixed[i].flag;

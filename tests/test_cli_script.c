@@ -492,11 +492,11 @@ TEST(script_limit_holds_for_the_copies_of_an_agent)
                                          "flow:\n  kind: map\n  lead: chief\n  members: [worker]\n");
     CHECK_EQ(SCRIPT("/limit answer 2\n<<END\none\ntwo\nEND\n/assert steps = 3\n/assert turns = 0\n", "--no-save",
                     "--crew", many), 0);
-    check_has(out(), "worker: ");
-    check_hasnt(out(), "worker: Ships float.");
-    check_hasnt(out(), "worker: Stones sink.");
+    check_has(out(), "worker/1: ");
+    check_hasnt(out(), "worker/1: Ships float.");
+    check_hasnt(out(), "worker/2: Stones sink.");
     CHECK_EQ(SCRIPT("<<END\none\ntwo\nEND\n", "--no-save", "--crew", many), 0);
-    check_has(out(), "worker: Ships float.\nworker: Stones sink.\n");
+    check_has(out(), "worker/1: Ships float.\nworker/2: Stones sink.\n");
 }
 
 CHECK_MAIN

@@ -112,7 +112,7 @@ TEST(team_map)
 {
     begin_team(AGENTS MAP, maps, NULL);
     CHECK_EQ(line("line 1\nline 2\nline 3"), EXIT_DONE);
-    CHECK_STR(story(), "1 ann/1, 2 ann/2, 3 ann/3, 4 lea/4 +3; done");
+    CHECK_STR(story(), "1 ann/1, 2 ann/2, 3 ann/3, 4 lea +3; done");
     CHECK_STR(result(), "all together");
     CHECK_EQ(many.most, 3);
     CHECK(hears(events(), "Result: did line 1") && hears(events(), "Result: did line 3"));
@@ -231,7 +231,7 @@ TEST(team_a_fault_hits_all_that_run_and_each_is_asked_again)
     many.fault_at = 4;
     many.faults = 1;
     CHECK_EQ(line("line 1\nline 2\nline 3"), EXIT_DONE);
-    CHECK_STR(story(), "1 ann/1, 2 ann/2, 3 ann/3, 4 ann/4 again, 5 ann/5 again, 6 ann/6 again, 7 lea/7 +3; done");
+    CHECK_STR(story(), "1 ann/1, 2 ann/2, 3 ann/3, 4 ann/4 again, 5 ann/5 again, 6 ann/6 again, 7 lea +3; done");
     CHECK(hears(events(), "Result: did line 1") && hears(events(), "Result: did line 3"));
     end_team();
 }
@@ -447,7 +447,7 @@ TEST(team_of_fresh_asks_the_store_has_all_but_the_parts_of_a_map)
     begin_team(AGENTS MAP, maps, dir);
     CHECK_EQ(line("line 1\nline 2"), EXIT_DONE);
     CHECK_EQ(count_events("saved", NULL, NULL), 1);
-    CHECK_EQ(count_events("saved", "agent", "lea/3"), 1);
+    CHECK_EQ(count_events("saved", "agent", "lea"), 1);
     end_team();
 }
 

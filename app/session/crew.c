@@ -7,7 +7,7 @@ static const struct { const char *name, *about; } kinds[FLOW_KINDS] = {
     [FLOW_SELECTOR] = {"selector", "the lead says who speaks next, or whom the last one named does"},
     [FLOW_SEQUENTIAL] = {"sequential", "tasks one after the other, each with what it needs of those before"},
     [FLOW_SUPERVISOR] = {"supervisor", "the lead gives work, lines \"member: task\", and is told what came of it"},
-    [FLOW_MAP] = {"map", "each part of the input goes to a fresh copy of the member; the lead joins the answers"},
+    [FLOW_MAP] = {"map", "each part of the input goes to a fresh copy of the member; a lead reduces the answers"},
     [FLOW_DEBATE] = {"debate", "members answer each other for some rounds; the lead judges"},
     [FLOW_GRAPH] = {"graph", "from the first task along the edges"},
 };

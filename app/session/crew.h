@@ -67,7 +67,7 @@ struct crew {
     int members[CREW_AGENTS]; /* those who speak, work or debate, in their order, each once; the lead is none of them,
                                * but in a map may be.  single, map: one.  sequential, graph: none */
     int n_members;
-    int lead;          /* who selects, supervises, judges or reduces; -1: nobody (a rule selects, or it is not led) */
+    int lead;          /* who selects, supervises, judges or reduces; -1: nobody (selector, map, kinds without) */
     int steps;         /* asks at most in one run, retries among them; 1 or more */
     int rounds;        /* of a debate (1 or more), or of a group chat (0: until steps) */
     int retries;       /* of an ask that failed */

@@ -71,8 +71,10 @@ static int check_who(const struct crew_reading *r)
 {
     struct crew *c = r->crew;
     const char *kind = flow_kind_name(c->flow);
-    bool led = c->flow == FLOW_SUPERVISOR || c->flow == FLOW_MAP || c->flow == FLOW_DEBATE;
+    bool led = c->flow == FLOW_SUPERVISOR || c->flow == FLOW_DEBATE;
     if (led && c->lead < 0) return crew_fail(r->doc, r->flow, "the kind %s lacks the key \"lead\"", kind);
+    if (c->reduce && c->lead < 0)
+        return crew_fail(r->doc, value_of(r, "reduce"), "reduce is for a lead, and none is named");
     if (c->flow == FLOW_SEQUENTIAL || c->flow == FLOW_GRAPH) return 0;
     if (c->n_members == 0) fill_members(c);
     for (int i = 0; i < c->n_members; i++)
@@ -100,18 +102,19 @@ static int check_tasks(const struct crew_reading *r)
     return 0;
 }
 
-/* An edge behind one of the same task that always holds. */
+/* An edge behind one of the same task that always holds; what failed is for `failed` alone. */
 static int check_edges(const struct crew_reading *r)
 {
     const struct crew *c = r->crew;
-    bool always[CREW_TASKS] = {false};
+    bool always[CREW_TASKS] = {false}, failed[CREW_TASKS] = {false};
     int node = r->edges < 0 ? -1 : r->doc->node[r->edges].first;
     for (int i = 0; i < c->n_edges; i++, node = r->doc->node[node].next) {
         const struct crew_edge *e = &c->edge[i];
-        if (always[e->from])
+        bool *passed = e->when == WHEN_FAILED ? failed : always;
+        if (passed[e->from])
             return crew_fail(r->doc, node, "this edge is never taken: one before it always leads on from %s",
                              c->task[e->from].name);
-        always[e->from] = e->when == WHEN_ALWAYS;
+        passed[e->from] = e->when == WHEN_ALWAYS || e->when == WHEN_FAILED;
     }
     return 0;
 }
@@ -139,7 +142,7 @@ static int check_steps(const struct crew_reading *r)
     if (c->flow == FLOW_DEBATE && c->rounds == 0) c->rounds = 2;
     int least = c->flow == FLOW_SEQUENTIAL ? c->n_tasks
               : c->flow == FLOW_DEBATE     ? c->n_members * c->rounds + 1
-              : c->flow == FLOW_MAP        ? 2
+              : c->flow == FLOW_MAP        ? 1 + (c->lead >= 0)
                                            : 1;
     if (c->steps >= least) return 0;
     return crew_fail(r->doc, place_of(r, "steps"), "%d steps: this flow takes %d to its end", c->steps, least);

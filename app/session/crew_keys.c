@@ -50,11 +50,12 @@ static const struct crew_key agent_keys[] = {
 
 static const struct crew_key flow_keys[] = {
     {.name = "kind", .take = crew_take_word, .at = CREW(flow), .must = true, .value = "KIND",
-     .words = "single|round_robin|selector|sequential|supervisor|map|debate|graph", .help = "how it goes; they are explained below"},
+     .words = "single|round_robin|selector|sequential|supervisor|map|debate|graph",
+     .help = "how it goes; they are explained below"},
     {.name = "members", .take = crew_take_members, .kinds = ALL_KINDS & ~TASKS, .value = "LIST",
      .help = "agents who speak, work or debate, in their order (all but the lead; single, map: one)"},
     {.name = "lead", .take = crew_take_agent, .at = CREW(lead), .kinds = LED, .value = "NAME",
-     .help = "who selects, supervises, reduces or judges (a selector without one goes by a rule)"},
+     .help = "who selects, supervises, reduces or judges (selector: a rule; map: nobody)"},
     {.name = "steps", .take = crew_take_int, .at = CREW(steps), .min = 1, .max = 10000, .value = "N",
      .help = "answers asked for in one run at most, those asked for again among them (64)"},
     {.name = "rounds", .take = crew_take_int, .at = CREW(rounds), .min = 1, .max = 1000,

@@ -227,6 +227,7 @@ int crew_doc_read(struct crew_doc *doc, const char *text, size_t n)
 {
     struct yaml y = {.doc = doc, .text = text, .n = n};
     if (n > CREW_FILE) return err_set(doc->err, -1, "%.200s is over %d KiB", doc->name, CREW_FILE >> 10);
+    if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) y.text = text += 3, y.n = n -= 3; /* a byte order mark */
     if (refuse_directives(doc, text, n)) return -1;
     if (!yaml_parser_initialize(&y.parser)) return err_set(doc->err, -1, "%.200s: no memory for it", doc->name);
     yaml_parser_set_encoding(&y.parser, YAML_UTF8_ENCODING);

@@ -130,6 +130,8 @@ int team_drop_tool(struct team *t, const char *name, struct err *err)
 {
     struct toolbox *b = &t->a->toolbox;
     int rc = 0;
+    if (strcmp(name, "recall") == 0 || strcmp(name, "artifact") == 0)
+        return err_set(err, -1, "%s reads the session's own memory, and stays with it (--recall off: without)", name);
     if (!rights_on(b->rights, name)) return err_set(err, -1, "the tool %.40s is not on", name);
     if (rights_drop(b->rights, name, err)) return -1;
     put_last(b->on, b->n_on, name);
