@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run.sh - runs test programs one after another, a line each, and ends with "N passed, N failed, N skipped".
+# run.sh - runs test programs, a line each, and ends with "N passed, N failed, N skipped".
 #
 #   bash tests/run.sh KIND:PROGRAM...
 #
@@ -7,30 +7,39 @@
 # script (a check; one test, unless it counts for itself).  A program that crashes, hangs (TEST_TIMEOUT seconds, 300),
 # leaks, races or says nothing counts as one failed test more.  Whole logs are in build/logs.  Exit: 0 all well,
 # 1 something failed or nothing ran.
+#
+# Two programs run at once (TEST_LANES, 2; with one core 1), each in a lane; what tests/alone names runs after them, one
+# at a time.  Lines come in the order of the arguments, those that ran alone last.
 # PLIMSOLL_BIN tells a test the program of its own variant, where there is one.
 set -eu
-set -m          # a test is a job with a process group of its own: Ctrl-C ends this at once, and the test with it
+set -m          # a lane, and each test in it, is a process group of its own: Ctrl-C ends this at once, and the tests too
 
 build=${BUILD:-build}
 logs=$build/logs
 limit=${TEST_TIMEOUT:-300}
+cores=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
+lanes=${TEST_LANES:-$((cores < 2 ? 1 : 2))}
 # A size from a hostile file may ask malloc for anything: NULL is the answer that the code has to live with.
 asan=detect_stack_use_after_return=1:strict_string_checks=1:handle_abort=1:allocator_may_return_null=1
-passed=0 failed=0 skipped=0 ran=0 leaks=1 unshuffled=
+passed=0 failed=0 skipped=0 ran=0 unshuffled=
 mkdir -p "$logs"
 scratch=$(mktemp -d)
+lane_jobs=
 trap 'rm -rf "$scratch"' EXIT
-job=
-trap '[ -z "$job" ] || kill -- "-$job" 2>/dev/null; exit 130' INT TERM
+trap '[ -z "$lane_jobs" ] || { kill $lane_jobs; wait; } 2>/dev/null; exit 130' INT TERM
 
 # TSan of some compilers does not know the address layout of newer kernels unless it is fixed.
 if command -v setarch >/dev/null && setarch -R true 2>/dev/null; then unshuffled='setarch -R'; fi
 
+# ------------------------------------------------------------------------------------------------------- one program
+
 # Becomes "$@", with a new folder for temporary files.  What the caller has in *_OPTIONS comes last and wins.
 launch() {
-    export TMPDIR=$scratch/tmp
+    export TMPDIR=$own/tmp
     rm -rf "$TMPDIR"
     mkdir "$TMPDIR"
+    leaks=1
+    [ ! -e "$scratch/no-leaks" ] || leaks=0
     export ASAN_OPTIONS="detect_leaks=$leaks:$asan:${ASAN_OPTIONS:-}"
     export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1:${UBSAN_OPTIONS:-}"
     export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1:${TSAN_OPTIONS:-}"
@@ -52,9 +61,10 @@ attempt() {
 
 run() {
     attempt "$@"
-    if [ $status != 0 ] && [ $leaks = 1 ] && grep -q 'LeakSanitizer has encountered a fatal error' "$log"; then
+    if [ $status != 0 ] && [ ! -e "$scratch/no-leaks" ] &&
+        grep -q 'LeakSanitizer has encountered a fatal error' "$log"; then
         echo "        leak detection does not work here (it needs ptrace): going on without it"
-        leaks=0
+        : >"$scratch/no-leaks"
         attempt "$@"
     fi
 }
@@ -94,21 +104,20 @@ count() {
     fi
 }
 
-for item in "$@"; do
-    kind=${item%%:*}
-    path=${item#*:}
+# Runs item $1 in its folder $own: what is to be shown is printed, the three counts go to a file.
+one() {
+    kind=${1%%:*}
+    path=${1#*:}
     name=$(basename "$path" .sh)
     home=$(cd "$(dirname "$path")/.." 2>/dev/null && pwd) || home=
     log=$logs/$kind-$name.log
     start=$(date +%s)
     case $kind in
-    release|asan|tsan) run "$path"; ran=$((ran + 1)) ;;
-    replay)            run "$path" "tests/fuzz/corpus/${name#fuzz_}"; ran=$((ran + 1)) ;;
-    script)            run sh "$path" ;;
-    *)                 echo "run.sh: no kind \"$kind\"" >&2; exit 2 ;;
+    replay) run "$path" "tests/fuzz/corpus/${name#fuzz_}" ;;
+    script) run sh "$path" ;;
+    *)      run "$path" ;;
     esac
     count
-    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
     mark=ok
     [ "$f" = 0 ] || mark=FAIL
     printf '  %-4s  %-8s %-28s %d passed, %d failed, %d skipped  %d s%s\n' \
@@ -119,7 +128,83 @@ for item in "$@"; do
     elif [ "$s" != 0 ]; then
         sed -n 's/^skipped: /        skipped: /p' "$log" | sort -u
     fi
+    rm -rf "$own/tmp"
+    echo "$p $f $s" >"$own/counts"
+}
+
+# --------------------------------------------------------------------------------------------------------- the lanes
+
+# Runs of the items with the numbers "$@" those that no other lane has taken, and says the number of each that is done.
+lane() {
+    set -m
+    job=
+    trap '[ -z "$job" ] || kill -- "-$job" 2>/dev/null; exit 130' INT TERM
+    for i in "$@"; do
+        own=$scratch/$i
+        mkdir "$own" 2>/dev/null || continue
+        one "${items[i]}" >"$own/shown"
+        echo "$i"
+    done
+}
+
+# Shows what item $1 said and adds up; a lane that was killed leaves no counts.
+show() {
+    [ ! -f "$scratch/$1/shown" ] || cat "$scratch/$1/shown"
+    if [ -f "$scratch/$1/counts" ]; then
+        read -r p f s <"$scratch/$1/counts"
+    else
+        p=0 f=1 s=0
+        echo "  FAIL  ${items[$1]} was not run to its end"
+    fi
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+    case ${items[$1]} in script:*) ;; *) ran=$((ran + 1)) ;; esac
+}
+
+# Runs the items with the numbers that follow, in $1 lanes.  The pipe ends when the last lane does.
+run_all() {
+    n=$1
+    shift
+    rm -f "$scratch/done"
+    mkfifo "$scratch/done"
+    exec 3<>"$scratch/done" 4<"$scratch/done" 5>"$scratch/done" 3>&-
+    for _ in $(seq "$n"); do
+        lane "$@" 4<&- >&5 5>&- &
+        lane_jobs="$lane_jobs $!"
+    done
+    exec 5>&-
+    while read -r i <&4; do
+        done_items[i]=1
+        while [ $# != 0 ] && [ -n "${done_items[$1]:-}" ]; do
+            show "$1"
+            shift
+        done
+    done
+    exec 4<&-
+    wait $lane_jobs 2>/dev/null || true
+    lane_jobs=
+    for i in "$@"; do show "$i"; done
+}
+
+# The first word of each line that is not a comment.
+listed=" $(sed -e '/^#/d' -e 's/ .*//' tests/alone | tr '\n' ' ')"
+for name in $listed; do
+    [ -f "tests/$name.c" ] || [ -f "tests/$name.sh" ] || { echo "run.sh: tests/alone: no test is named $name" >&2; exit 2; }
 done
+
+items=("$@") done_items=() shared="" alone=""
+for i in "${!items[@]}"; do
+    case ${items[i]} in
+    release:*|asan:*|tsan:*|replay:*|script:*) ;;
+    *) echo "run.sh: no kind \"${items[i]%%:*}\"" >&2; exit 2 ;;
+    esac
+    case $listed in
+    *" $(basename "${items[i]}" .sh) "*) alone="$alone $i" ;;
+    *)                                   shared="$shared $i" ;;
+    esac
+done
+# Numbers, split on purpose.
+run_all "$lanes" $shared
+run_all 1 $alone
 
 [ $ran != 0 ] || echo "no test ran"
 echo "$passed passed, $failed failed, $skipped skipped" | tee "$logs/summary"
