@@ -39,7 +39,7 @@ needles  := $(sort $(wildcard tests/needle/*.c)) tests/needle_talk.c
 program  := $(if $(wildcard app/main.c),program)
 
 # Programs that have threads in them, judged by their names; the reference vectors judge figures and take minutes there.
-threaded    = $(strip $(foreach word,thread strand engine local random adversarial,$(findstring $(word),$1)))
+threaded    = $(strip $(foreach word,thread strand engine local sched_random adversarial,$(findstring $(word),$1)))
 TSAN_TESTS ?= $(filter-out %_vectors,$(foreach t,$(tests),$(if $(call threaded,$t),$t)))
 
 ifneq ($(origin VARIANT),command line)
