@@ -268,7 +268,7 @@ static void talks_much(const char *heard, char *out)
         by_name(heard, out);
         return;
     }
-    for (int i = 0; i < 50; i++) snprintf(out + 20 * i, 21, "the ship number %2d. ", i + 10);
+    for (int i = 0; i < 50; i++) snprintf(out + 20 * i, MANY_TEXT - 1000, "the ship number %2d. ", i + 10);
 }
 
 #define CLIPPED \
@@ -307,6 +307,8 @@ TEST(team_what_was_clipped_on_the_way_can_be_read_on_by_the_receiver)
     OK(session_read_artifact(&team.member[1].s, 1, &whole, &out, &f, &err));
     CHECK(f.bytes >= 999 && hears(out.data, "the ship number 10"));
     CHECK(session_read_artifact(&team.member[0].s, 1, &whole, &out, &f, &err) != 0); /* it is not ann's */
+    OK(session_fork(&team.member[1].s, 1, &err));
+    OK(session_read_artifact(&team.member[1].s, 1, &whole, &out, &f, &err));
     buf_free(&out);
     end_team();
 }

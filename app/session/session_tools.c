@@ -78,6 +78,22 @@ static void put_notice(uint64_t id, const struct clip_figures *f, int64_t total,
     forms_result((struct form_text){shown->data ? shown->data : "", shown->len}, &rest, &r->text);
 }
 
+/* The whole as an artifact, which a message names, so that copies of the session have it too; the model is told how to
+ * read on. */
+static int keep_whole(struct session *s, const char *name, const char *text, size_t n, uint64_t *id, struct err *err)
+{
+    struct buf whole = {0};
+    const struct journal_message m = {.kind = JOURNAL_DOCUMENT, .turn = s->keep.head.turns, .text = name,
+                                      .len = strlen(name), .artifact = s->keep.head.artifacts};
+    buf_put(&whole, text, n);
+    s->batch.failed |= whole.failed;
+    journal_add_artifact(&s->batch, m.artifact, &whole);
+    buf_free(&whole);
+    if (session_note(s, &m, err) == 0) return -1;
+    *id = s->keep.head.artifacts++;
+    return session_offer_tools(s, err);
+}
+
 int session_hand_over(struct session *s, const char *text, size_t n, size_t tokens, struct buf *out,
                       uint64_t *artifact, struct err *err)
 {
@@ -85,13 +101,7 @@ int session_hand_over(struct session *s, const char *text, size_t n, size_t toke
     struct clip_figures f;
     *artifact = 0;
     if (clip_whole(&cfg, text, n, out, &f, err)) return -1;
-    if (f.whole || !session_saves(s)) return 0;
-    struct buf whole = {0};
-    buf_put(&whole, text, n);
-    *artifact = s->keep.head.artifacts++;
-    journal_add_artifact(&s->batch, *artifact, &whole);
-    buf_free(&whole);
-    return session_offer_tools(s, err);
+    return f.whole || !session_saves(s) ? 0 : keep_whole(s, "hand-over", text, n, artifact, err);
 }
 
 int session_put_data(struct session *s, const char *data, size_t n, size_t tokens, struct buf *out, struct err *err)
@@ -99,19 +109,17 @@ int session_put_data(struct session *s, const char *data, size_t n, size_t token
     struct result r = {0};
     struct clip_config cfg = {.counter = {tokens_of, s}, .max_tokens = tokens};
     struct clip_figures f;
-    struct buf shown = {0}, whole = {0};
+    struct buf shown = {0};
+    const struct buf all = {.data = (char *)(uintptr_t)data, .len = n};
     int rc = clip_whole(&cfg, data, n, &shown, &f, err);
     if (rc == 0 && !f.whole && session_saves(s)) {
-        buf_put(&whole, data, n);
-        put_notice(s->keep.head.artifacts, &f, tokens_about(s, &whole), &shown, &r);
-        journal_add_artifact(&s->batch, s->keep.head.artifacts++, &whole);
-        rc = session_offer_tools(s, err);
+        rc = keep_whole(s, "stdin", data, n, &r.artifact, err);
+        if (rc == 0) put_notice(r.artifact, &f, tokens_about(s, &all), &shown, &r);
     }
     const struct buf *text = r.text.len > 0 ? &r.text : &shown;
     buf_put(out, text->data ? text->data : "", text->len);
     buf_free(&r.text);
     buf_free(&shown);
-    buf_free(&whole);
     return rc == 0 && out->failed ? err_set(err, -1, "no memory for the data") : rc;
 }
 
