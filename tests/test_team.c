@@ -134,9 +134,10 @@ TEST(team_map_of_nothing_is_the_persons_mistake)
 TEST(team_copies_draw_numbers_of_their_own)
 {
     begin_team(AGENTS MAP, maps, NULL);
-    CHECK_EQ(line("line 1\nline 2"), EXIT_DONE);
-    uint64_t one = many.r[0].asked.sampling.seed, two = many.r[1].asked.sampling.seed;
-    CHECK(one != two); /* what lies in the engine's places still tells of them */
+    CHECK_EQ(line("line 1\nline 2\nline 3"), EXIT_DONE); /* what is left in the engine's places tells of the last two */
+    uint64_t two = many.r[1].asked.sampling.seed, three = many.r[2].asked.sampling.seed;
+    CHECK(hears(many.r[1].heard.data, "line 2") && hears(many.r[2].heard.data, "line 3"));
+    CHECK(two != three);
     end_team();
 }
 
@@ -246,6 +247,21 @@ TEST(team_a_turn_that_can_never_fit_fails_with_its_figures)
     CHECK(hears(err.text, "tokens"));
     CHECK(app.reason != NULL);
     CHECK_EQ(line("Hello."), EXIT_DONE);
+    CHECK(app.reason == NULL);
+    end_team();
+}
+
+TEST(team_a_flow_that_goes_around_what_was_refused_is_completed)
+{
+    char big[4000];
+    memset(big, 'x', sizeof big - 1);
+    big[sizeof big - 1] = '\0';
+    begin_team("crew: test\nagents:\n  - name: ann\nflow:\n  kind: graph\n  retries: 0\n"
+               "  tasks:\n    - name: draft\n      agent: ann\n      text: Write {input}\n"
+               "  edges:\n    - {from: draft, to: end, when: failed}\n", by_name, NULL);
+    CHECK_EQ(line(big), EXIT_DONE);
+    CHECK_STR(story(), "1 ann; done");
+    CHECK_EQ(count_events("refusal", NULL, NULL), 1);
     CHECK(app.reason == NULL);
     end_team();
 }
