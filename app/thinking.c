@@ -1,16 +1,44 @@
 /* thinking.c - see thinking.h. */
 #include "app/thinking.h"
 
+static const char open_tag[] = "<think>", close_tag[] = "</think>";
+enum { OPEN = sizeof open_tag - 1, CLOSE = sizeof close_tag - 1 };
+
 static bool blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
+static void pass_blanks(struct thinking *t, const char *text, size_t n)
+{
+    while (t->at < n && blank(text[t->at])) t->at++;
+}
+
+static void look_for_open(struct thinking *t, const char *text, size_t n)
+{
+    pass_blanks(t, text, n);
+    size_t have = MIN(n - t->at, (size_t)OPEN);
+    if (memcmp(text + t->at, open_tag, have) != 0) t->part = THINKING_NONE;
+    if (have < OPEN || t->part == THINKING_NONE) return;
+    t->part = THINKING_INSIDE;
+    t->at += OPEN;
+}
+
+static void look_for_close(struct thinking *t, const char *text, size_t n)
+{
+    const char *end = memmem(text + t->at, n - t->at, close_tag, CLOSE);
+    if (end) t->part = THINKING_BEHIND;
+    if (end) t->at = (size_t)(end - text) + CLOSE;
+    else if (n - t->at >= CLOSE) t->at = n - CLOSE + 1; /* the tag may be half there */
+}
+
+size_t thinking_follow(struct thinking *t, const char *text, size_t n)
+{
+    if (t->part == THINKING_BEFORE) look_for_open(t, text, n);
+    if (t->part == THINKING_INSIDE) look_for_close(t, text, n);
+    if (t->part == THINKING_BEHIND) pass_blanks(t, text, n);
+    return t->part == THINKING_BEHIND ? t->at : t->part == THINKING_INSIDE ? n : 0;
+}
 
 size_t thinking_end(const char *text, size_t n)
 {
-    static const char open[] = "<think>", close[] = "</think>";
-    size_t at = 0;
-    while (at < n && blank(text[at])) at++;
-    if (n - at < sizeof open - 1 || memcmp(text + at, open, sizeof open - 1) != 0) return 0;
-    const char *end = memmem(text + at, n - at, close, sizeof close - 1);
-    if (!end) return n;
-    for (at = (size_t)(end - text) + sizeof close - 1; at < n && blank(text[at]);) at++;
-    return at;
+    struct thinking fresh = {0};
+    return thinking_follow(&fresh, text, n);
 }

@@ -10,4 +10,12 @@
 /* Where the answer begins: 0 if the text does not begin with thinking; n if that has no end yet; else behind its
  * closing tag and the blanks after that. */
 size_t thinking_end(const char *text, size_t n);
+
+/* The same of a text that grows, asked again and again: each byte is looked at once, so that megabytes of blanks or of
+ * thinking cost what they weigh.  All zeros at the beginning of a text. */
+struct thinking {
+    enum { THINKING_BEFORE, THINKING_INSIDE, THINKING_BEHIND, THINKING_NONE } part;
+    size_t at; /* what was looked at */
+};
+size_t thinking_follow(struct thinking *t, const char *text, size_t n);
 #endif

@@ -16,6 +16,8 @@ struct run {
     struct progress bar;
     size_t shown; /* bytes of the answer's text that were told */
     size_t out;   /* ... that went to stdout */
+    struct thinking thinking; /* of the answer's text */
+    size_t word;  /* where its first word behind that begins, or the blanks so far end */
     int told;     /* tokens that went into the trace */
     bool started; /* turn_start was told */
     bool named;   /* stdout has the agent's name before the text */
@@ -91,13 +93,15 @@ static void tell_tokens(struct run *r)
 }
 
 /* What may go to stdout of an answer's n bytes: none of what may become a call. */
-static size_t visible(const struct run *r, size_t n)
+static size_t visible(struct run *r, size_t n)
 {
     static const char call[] = "<tool_call>";
     const char *text = r->ans->text;
-    size_t start = thinking_end(text, n), at = start, same = 0;
     if (!r->ask->tools) return n;
+    size_t start = thinking_follow(&r->thinking, text, n), at = MAX(start, r->word), same = 0;
+    if (start == n) return n;
     while (at < n && strchr(" \t\r\n", text[at])) at++;
+    r->word = at;
     while (at + same < n && same < sizeof call - 1 && text[at + same] == call[same]) same++;
     return at + same == n || same == sizeof call - 1 ? start : n;
 }
@@ -155,11 +159,11 @@ static bool has_ended(const struct run *r)
     return atomic_load_explicit(&r->ans->end, memory_order_acquire) != END_NONE;
 }
 
-static bool thinks_too_long(const struct run *r)
+static bool thinks_too_long(struct run *r)
 {
     size_t n = atomic_load_explicit(&r->ans->text_len, memory_order_acquire);
     if (!r->ask->close_thinking || r->before.len > 0 || has_ended(r)) return false;
-    if (n == 0 || thinking_end(r->ans->text, n) < n) return false;
+    if (n == 0 || thinking_follow(&r->thinking, r->ans->text, n) < n) return false;
     return r->ask->close_thinking(r->ask->thinking_self, atomic_load(&r->ans->n_tokens));
 }
 
@@ -214,7 +218,8 @@ static int close_thinking(struct run *r, struct request *q, int *id, struct err 
     ids_free(&ids);
     if (rc) return rc;
     r->ans = a->ops->answer(a->engine, *id);
-    r->shown = r->out = 0;
+    r->shown = r->out = r->word = 0;
+    r->thinking = (struct thinking){0};
     r->told = 0;
     struct event e = {.kind = EV_TEXT, .text = {.turn = a->trace.voice->turns, .text = event_str(THINKING_CLOSE)}};
     trace_put(&a->trace, &e);
