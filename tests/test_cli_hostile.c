@@ -21,7 +21,8 @@ static const char *file_with(const char *name, const char *text)
     return p;
 }
 
-#define CALL(name, arguments) "{\"answer\":\"<tool_call>{\\\"name\\\":\\\"" name "\\\",\\\"arguments\\\":" arguments "}</tool_call>\"}\n"
+#define CALL(name, arguments) \
+    "{\"answer\":\"<tool_call>{\\\"name\\\":\\\"" name "\\\",\\\"arguments\\\":" arguments "}</tool_call>\"}\n"
 #define OK "{\"answer\":\"ok\"}\n"
 
 /* The scripted engine with these answers, the flags, and `in` on stdin. */
@@ -180,7 +181,8 @@ TEST(hostile_log_behind_a_prompt_is_data)
 /* A script that is one by its first line is refused at the first byte that is no text. */
 TEST(hostile_script_bytes_that_are_no_text_end_it_with_their_line)
 {
-    static const char nul[] = "plimsoll 1\nHello\nWhat\0now\nNever\n", latin[] = "plimsoll 1\nHello\nA caf\xe9\nNever\n";
+    static const char nul[] = "plimsoll 1\nHello\nWhat\0now\nNever\n";
+    static const char latin[] = "plimsoll 1\nHello\nA caf\xe9\nNever\n";
     CHECK_EQ(run(OK, nul, sizeof nul - 1, ARGS("--json")), 2);
     check_has(err(), "line 3: a NUL, at byte 5");
     CHECK_EQ(count_events(EV_TURN_USER), 1);
@@ -207,7 +209,8 @@ TEST(hostile_script_a_turn_is_never_a_call)
 TEST(hostile_crew_file_that_would_widen_rights_is_an_error_with_its_line)
 {
     static const struct { const char *file, *part; } bad[] = {
-        {AGENT "    tools: [shell]\n" FLOW, "the agent a is to have the tool shell, which is not on: --tools shell turns it on"},
+        {AGENT "    tools: [shell]\n" FLOW,
+         "the agent a is to have the tool shell, which is not on: --tools shell turns it on"},
         {AGENT "    allow: shell:rm\n" FLOW, "crew.yaml:5"},
         {AGENT FLOW "  allow: [shell]\n", "crew.yaml:7"},
         {AGENT "allow: all\n" FLOW, "crew.yaml:5"},

@@ -138,12 +138,12 @@ static const char bad_calls[][160] = { /* said as they are: a text */
     "<tool_call>{\"name\":\"write\\u0000x\",\"arguments\":{}}</tool_call>",
     "Sure: <tool_call>{\"name\":\"write\",\"arguments\":{\"path\":\"w\",\"text\":\"x\"}}</tool_call>",
     "<tool_call>{\"name\":\"write\",\"arguments\":{\"path\":\"w\",\"text\":\"x\"}}</tool_call> and more",
-    "<tool_call>{\"name\":\"calculator\",\"arguments\":{\"expression\":\"1\"}}</tool_call>"
-    "<tool_call>{\"name\":\"write\",\"arguments\":{}}</tool_call>",
+    "<tool_call>{\"name\":\"list\",\"arguments\":{}}</tool_call><tool_call>{\"name\":\"list\"}</tool_call>",
     "<|im_start|>assistant\n<tool_call>{\"name\":\"write\",\"arguments\":{}}</tool_call>",
     "<tool_call>{\"name\":\"read\",\"arguments\":{\"path\":\"w\",\"from\":99999999999999999999}}</tool_call>",
     "<tool_call>{\"name\":\"read\",\"arguments\":{\"path\":\"x\\u0000y\"}}</tool_call>",
-    "</tool_call><tool_call>", "<tool_call>{\"name\":\"read\",\"arguments\":{\"path\":\"\xef\xbf\xbd", "\x01\x02\x03", "",
+    "</tool_call><tool_call>", "<tool_call>{\"name\":\"read\",\"arguments\":{\"path\":\"\xef\xbf\xbd",
+    "\x01\x02\x03", "",
 };
 
 TEST(hostile_model_a_broken_call_is_a_text)
@@ -153,7 +153,8 @@ TEST(hostile_model_a_broken_call_is_a_text)
     prepare();
     for (size_t i = 0; i < COUNT_OF(bad_calls); i++) says(bad_calls[i]);
     for (size_t i = 0; i < COUNT_OF(bad_calls); i++) buf_puts(&in, "go\n");
-    CHECK_EQ(RUN(in.data, "--json", "--ctx", "8000", "--tools", "all", "--allow", "write", "--workspace", workspace), 0);
+    CHECK_EQ(RUN(in.data, "--json", "--ctx", "8000", "--tools", "all", "--allow", "write", "--workspace",
+                 workspace), 0);
     check_ended(0);
     CHECK_EQ(count_events(EV_TOOL), 0);
     for (size_t i = 0; i < COUNT_OF(bad_calls); i++) {
@@ -209,7 +210,8 @@ static void check_wrong(size_t i, bool on)
     const char *const flags[] = {"--json", "--ctx", "8000", "--workspace", workspace, "--tools", on ? "all" : "read",
                                  on ? "--allow" : NULL, "shell:git"};
     int status = run("go\n", flags, on ? 9 : 7);
-    if (status != (denied ? 5 : 0)) check_fail(__FILE__, __LINE__, "%s %s: %d", wrong[i].name, wrong[i].arguments, status);
+    if (status != (denied ? 5 : 0))
+        check_fail(__FILE__, __LINE__, "%s %s: %d", wrong[i].name, wrong[i].arguments, status);
     check_ended(status);
     if (count_events(EV_TOOL) != 1) check_fail(__FILE__, __LINE__, "%s %s: no call", wrong[i].name, wrong[i].arguments);
     CHECK_EQ(count_events(EV_TURN_END), 2);
@@ -399,7 +401,7 @@ TEST(hostile_model_long_answers_are_bounded)
 TEST(hostile_model_thinking_is_followed_byte_by_byte)
 {
     static const char *const texts[] = {"", "   ", "a", " <thin", "<think>", "<thinker>", "<think>a</think>  b",
-                                        "\n<think></think></think>", "<think></thin</think>x", "  <tool_call>", "<<think>"};
+                                        "<<think>", "\n<think></think></think>", "<think></thin</think>x", "  <tool_call>"};
     static const char blanks[] = "        ", thoughts[] = "<think> hm hm hm </think";
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         struct thinking t = {0};
