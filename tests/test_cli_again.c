@@ -1,4 +1,5 @@
 /* /isolate and /bisect as a script's author meets them: what failed is done again, and why is said. */
+#include "app/opts.h"
 #include "tests/check.h"
 #include "tests/child.h"
 #include <dirent.h>
@@ -74,6 +75,8 @@ static int times(const char *text, const char *part)
 static const char breaks_once[] =
     "{\"answer\":\"One two three\"}\n{\"fault\":{\"pass\":16,\"text\":\"device lost\"}}\n";
 
+static const char breaks_first[] = "{\"answer\":\"One two\"}\n{\"fault\":{\"pass\":2,\"text\":\"x\"}}\n";
+
 TEST(isolate_a_fault_behind_a_conversation_does_not_come_again_without_it)
 {
     CHECK_EQ(RUN(breaks_once, "Hello\nAnd now?\n/isolate\nnever asked\n", "--no-save", "-n", "16"), 4);
@@ -94,7 +97,6 @@ TEST(isolate_a_fault_behind_a_conversation_does_not_come_again_without_it)
 
 TEST(isolate_of_the_first_turn_says_that_it_does_not_fail_always)
 {
-    static const char breaks_first[] = "{\"answer\":\"One two\"}\n{\"fault\":{\"pass\":2,\"text\":\"x\"}}\n";
     CHECK_EQ(RUN(breaks_first, "Hello\n/isolate\n", "--no-save"), 4);
     check_has("alone it works, from the same prompt and with nothing beside it then either: it does not fail always");
 }
@@ -158,7 +160,7 @@ static const char three_at_once[] =
     "    answer: 16\n"
     "  - name: writer\n"
     "    system: Write.\n"
-    "    context: 128\n"
+    "    context: 512\n"
     "    answer: 16\n"
     "flow:\n"
     "  kind: map\n"
@@ -203,23 +205,26 @@ static int left_in(const char *path)
     return n;
 }
 
-/* The trace is of one run of the program, and whole. */
-static void check_one_run(const char *trace, int status)
+/* The trace is of one run of the program, and whole; part: in it. */
+static void check_one_run(const char *trace, int status, const char *part)
 {
     char *line = NULL, last[40];
     size_t cap = 0;
-    int opened = 0, closed = 0;
+    int opened = 0, closed = 0, parts = 0;
     FILE *f = fopen(trace, "r");
     CHECK(f);
     snprintf(last, sizeof last, "\"exit_code\":%d,", status);
-    while (getline(&line, &cap, f) > 0) {
+    for (ssize_t n; (n = getline(&line, &cap, f)) > 0;) {
+        CHECK_EQ(strlen(line), n); /* no hole where another has cut it */
         opened += strstr(line, "\"event\":\"session_open\"") != NULL;
         closed += strstr(line, last) != NULL;
+        parts += strstr(line, part) != NULL;
     }
     fclose(f);
     free(line);
     CHECK_EQ(opened, 1);
     CHECK_EQ(closed, 1);
+    CHECK(parts > 0);
 }
 
 TEST(bisect_names_the_one_thing_that_cures_a_script)
@@ -244,7 +249,7 @@ TEST(bisect_names_the_one_thing_that_cures_a_script)
     child_free(&c);
     CHECK_EQ(child_run(&c, list, "", 0), 0);
     CHECK_EQ(times(out(), "Compute"), 1);
-    check_one_run(trace, 6);
+    check_one_run(trace, 6, "\"event\":\"tool\"");
 }
 
 TEST(bisect_a_script_that_passes_or_that_nothing_cures)
@@ -253,6 +258,8 @@ TEST(bisect_a_script_that_passes_or_that_nothing_cures)
     CHECK_EQ(times(err(), "nothing fails: run again as it was, the script passes"), 2);
     CHECK_EQ(times(out(), "fine"), 2);
     CHECK_EQ(times(err(), "run again, at most"), 2); /* the second does not run the first again */
+    CHECK_EQ(RUN("{\"answer\":\"fine\"}\n", "Hello\n/bisect\n/expect gone\n/bisect\n", "--no-save"), 6);
+    CHECK_EQ(times(err(), "line 3: /expect"), 3); /* said here, and by two runs: lines keep their numbers */
     CHECK_EQ(RUN("{\"answer\":\"fine\"}\n", "Hello\n/expect gone\n/bisect\n", "--no-save", "--overcommit", "--thinking",
                  "32", "--recall", "off"), 6);
     CHECK(strncmp(row("without overcommitment"), "without overcommitment exit status 6 ", 37) == 0);
@@ -261,25 +268,44 @@ TEST(bisect_a_script_that_passes_or_that_nothing_cures)
     CHECK_STR(row("none of them"), "none of them alone: it fails with each of 3 things off");
 }
 
-/* A variable is as good as a flag: the program is started by a script that sets two. */
+/* A variable is as good as a flag: the program is started by a script that sets two.  The trace is a descriptor that
+ * other runs do not have: they would say that it cannot be opened. */
 TEST(bisect_takes_variables_away_too)
 {
     char *real = realpath(child_program(), NULL), text[2048], trace[512];
     CHECK(real);
     snprintf(trace, sizeof trace, "%s/trace.jsonl", check_tmpdir());
-    snprintf(text, sizeof text, "#!/bin/sh\nPLIMSOLL_TRACE='%s' PLIMSOLL_THINKING=9 exec '%s' \"$@\"\n", trace, real);
+    snprintf(text, sizeof text, "#!/bin/sh\nexec 9>'%s'\n"
+             "PLIMSOLL_TRACE=/dev/fd/9 PLIMSOLL_THINKING=9 exec '%s' \"$@\"\n", trace, real);
     const char *wrapper = file_with("thinks", text), *was = getenv("PLIMSOLL_BIN");
     char *before = was ? strdup(was) : NULL;
     CHECK_EQ(chmod(wrapper, 0700), 0);
     setenv("PLIMSOLL_BIN", wrapper, 1);
-    int status = RUN("{\"answer\":\"fine\"}\n", "Hello\n/expect gone\n/bisect\n", "--no-save");
+    int status = RUN(breaks_first, "Hello\n/bisect\n/isolate\n", "--no-save");
     if (before) setenv("PLIMSOLL_BIN", before, 1);
     else unsetenv("PLIMSOLL_BIN");
     free(before);
     free(real);
-    CHECK_EQ(status, 6);
-    CHECK(strncmp(row("without thinking set aside"), "without thinking set aside exit status 6 ", 41) == 0);
-    check_one_run(trace, 6);
+    CHECK_EQ(status, 4);
+    CHECK(strncmp(row("without thinking set aside"), "without thinking set aside exit status 4 ", 41) == 0);
+    check_one_run(trace, 4, "\"agent\":\"(alone)\""); /* which comes after the other runs, and in none of them */
+}
+
+/* Answers are given in the order of admission: how many break, and are asked again, decides which one the lead gets. */
+TEST(bisect_agents_that_fail_at_once_but_not_one_by_one)
+{
+    static const char answers[] =
+        "{\"answer\":\"first\"}\n{\"answer\":\"second\"}\n{\"answer\":\"third\"}\n"
+        "{\"answer\":\"fourth\"}\n"
+        "{\"answer\":\"cured\"}\n{\"answer\":\"sixth\"}\n{\"answer\":\"seventh\"}\n"
+        "{\"fault\":{\"pass\":3,\"text\":\"device lost\"}}\n";
+    char retried[sizeof three_at_once];
+    size_t n = (size_t)(strstr(three_at_once, "  retries") - three_at_once);
+    snprintf(retried, sizeof retried, "%.*s", (int)n, three_at_once);
+    const char *crew = file_with("crew.yaml", retried);
+    CHECK_EQ(RUN(answers, "<<END\nfirst line\nsecond line\nthird line\nEND\n/expect cured\n/bisect\n",
+                 "--no-save", "--crew", crew), 6);
+    CHECK_STR(row("it passes"), "it passes one agent at a time");
 }
 
 TEST(bisect_a_memory_policy_that_fails)
@@ -307,6 +333,19 @@ TEST(bisect_ends_by_a_signal_and_leaves_nothing)
     CHECK_EQ(child_end(&c), 130);
     check_has("interrupted: nothing was found out");
     CHECK_EQ(left_in(runs), 0);
+}
+
+TEST(bisect_leaves_flags_out_with_their_values_and_no_others)
+{
+    char *const argv[] = {"--json", "-m", "--json", "--tools=a", "-p", "--tools", "--tools", "b",
+                          "--json", "--seed", NULL};
+    const char *const gone[] = {"--tools", "--json", "--model"};
+    char *left[COUNT_OF(argv)];
+    CHECK_EQ(opts_without(10, argv, gone, 3, left), 4); /* the first is the program; the last has lost its value */
+    CHECK(left[0] == argv[0] && left[1] == argv[4] && left[2] == argv[5] && left[3] == argv[9]);
+    CHECK_EQ(opts_without(10, argv, gone, 2, left), 6);
+    CHECK_STR(opts_variable("--thinking"), "PLIMSOLL_THINKING");
+    CHECK_STR(opts_variable("--tools"), NULL);
 }
 
 TEST(bisect_where_there_is_no_script_to_run)

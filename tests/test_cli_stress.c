@@ -98,13 +98,19 @@ TEST(stress_four_agents_on_the_memory_of_one)
     CHECK(f.p50 > 0 && f.p99 >= f.p50);
 }
 
+#ifdef __SANITIZE_ADDRESS__ /* a minute for two, on a busy machine */
+enum { TOOL_TURNS = 1 };
+#else
+enum { TOOL_TURNS = 2 };
+#endif
+
 TEST(stress_32_agents_with_tools_on_a_pool_of_three_contexts)
 {
-    CHECK_EQ(RUN(NULL, "--agents", "32", "--turns", "2", "--parallel", "3", "--ctx", "600", "-n", "40", "--vram", "40M",
-                 "--tools", "calculator"), 0);
+    CHECK_EQ(RUN(NULL, "--agents", "32", "--turns", TOOL_TURNS == 1 ? "1" : "2", "--parallel", "3", "--ctx", "600", "-n", "40",
+                 "--vram", "40M", "--tools", "calculator"), 0);
     struct figures f = read_figures(out());
-    CHECK(f.agents == 32 && f.ended == 64 && f.least == 2 && f.most == 2);
-    CHECK_EQ(f.calls, 64); /* the embedded model calls the calculator when it is asked to */
+    CHECK(f.agents == 32 && f.ended == 32 * TOOL_TURNS && f.least == TOOL_TURNS && f.most == TOOL_TURNS);
+    CHECK_EQ(f.calls, 32 * TOOL_TURNS); /* the embedded model calls the calculator when it is asked to */
     CHECK(f.running == 3 && f.waiting > 20);
     CHECK(f.pool >= 1800 && f.pool < 2100 && f.promised > 600 && f.promised <= f.pool);
     CHECK_NEAR(f.ceiling, 40, 0.01);
