@@ -106,8 +106,8 @@ enum { TOOL_TURNS = 2 };
 
 TEST(stress_32_agents_with_tools_on_a_pool_of_three_contexts)
 {
-    CHECK_EQ(RUN(NULL, "--agents", "32", "--turns", TOOL_TURNS == 1 ? "1" : "2", "--parallel", "3", "--ctx", "600", "-n", "40",
-                 "--vram", "40M", "--tools", "calculator"), 0);
+    CHECK_EQ(RUN(NULL, "--agents", "32", "--turns", TOOL_TURNS == 1 ? "1" : "2", "--parallel", "3", "--ctx", "600",
+                 "-n", "40", "--vram", "40M", "--tools", "calculator"), 0);
     struct figures f = read_figures(out());
     CHECK(f.agents == 32 && f.ended == 32 * TOOL_TURNS && f.least == TOOL_TURNS && f.most == TOOL_TURNS);
     CHECK_EQ(f.calls, 32 * TOOL_TURNS); /* the embedded model calls the calculator when it is asked to */
