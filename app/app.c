@@ -119,7 +119,10 @@ static void size_for_crew(const struct app *a, struct engine_config *cfg)
     int ctx = 0;
     if (a->o->agents > 0) cfg->max_seqs = MIN(seqs, a->o->agents);
     if (c->n_agents == 0) return;
-    for (int i = 0; i < c->n_agents; i++) ctx = c->agent[i].context > 0 && ctx >= 0 ? MAX(ctx, c->agent[i].context) : -1;
+    for (int i = 0; i < c->n_agents; i++) {
+        int own = c->agent[i].context; /* 0: as large as the model's */
+        ctx = own > 0 && ctx >= 0 ? MAX(ctx, own) : -1;
+    }
     cfg->max_seqs = at_once ? seqs : 1;
     if (cfg->ctx == 0 && ctx > 0) cfg->ctx = ctx;
     if (cfg->ctx > 0) cfg->pool_tokens = (uint64_t)cfg->ctx * (uint64_t)MAX(cfg->max_seqs, MIN(c->n_agents, AT_ONCE));
@@ -164,7 +167,8 @@ static int open_engine(struct app *a, struct err *err)
 static int open_store(struct app *a, struct err *err)
 {
     const struct opts *o = a->o;
-    bool chat = !o->nll && !o->dump_tokens && o->top_logprobs < 0 && (!o->prompt || !isatty(STDIN_FILENO)), asked = o->store || o->resume;
+    bool dumps = o->nll || o->dump_tokens || o->top_logprobs >= 0, asked = o->store || o->resume;
+    bool chat = !dumps && (!o->prompt || !isatty(STDIN_FILENO)); /* data on stdin may be an artifact */
     struct buf dir = {0};
     struct store *s = NULL;
     if (!chat || o->no_save) return EXIT_DONE;

@@ -10,7 +10,11 @@
 #include "memory/keeper.h"
 
 /* The program's exit status (signals: 128 + number; 141: the reader of stdout left). */
-enum { EXIT_DONE = 0, EXIT_INTERNAL = 1, EXIT_USAGE = 2, EXIT_REFUSED = 3, EXIT_ENGINE = 4, EXIT_DENIED = 5, EXIT_UNMET = 6 };
+enum {
+    EXIT_DONE = 0, EXIT_INTERNAL = 1, EXIT_USAGE = 2, EXIT_REFUSED = 3, EXIT_ENGINE = 4,
+    EXIT_DENIED = 5, /* a call of a tool was denied, and nobody was there to be asked */
+    EXIT_UNMET = 6   /* what a script expects is not so */
+};
 
 enum { APP_EVENTS = 256 };
 

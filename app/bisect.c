@@ -25,6 +25,7 @@ static bool overcommits(const struct app *a) { return a->o->overcommit; }
 static bool is_naive(const struct app *a) { return strcmp(a->o->naive, "none") != 0; }
 static bool at_once(const struct app *a) { return a->o->crew && a->info->max_seqs > 1; }
 static bool keeps_pages(const struct app *a) { return a->keeper && a->o->snapshots > 0; }
+static bool is_strict(const struct app *a) { return a->o->strict_tools; }
 static bool thinks(const struct app *a) { return a->o->thinking > 0; }
 
 static const struct suspect {
@@ -41,6 +42,7 @@ static const struct suspect {
     {"one agent at a time", {"--parallel"}, "1", at_once},
     {"without pages kept on disk", {"--snapshots"}, "0", keeps_pages},
     {"without thinking set aside", {"--thinking"}, NULL, thinks},
+    {"without strict tools", {"--strict-tools"}, NULL, is_strict},
 };
 
 /* ---------------------------------------------------------------- the command line of a run */

@@ -276,7 +276,8 @@ static const char *flag_of(const char *name, size_t n)
 {
     static const struct { const char *name, *flag; } fixed[] = {
         {"summary", "--summary"}, {"thinking", "--thinking"}, {"overcommit", "--overcommit"}, {"naive", "--naive"},
-        {"lockstep", "--lockstep"}, {"strict", "--strict-tools"}, {"snapshots", "--snapshots"}, {"store", "--store or --no-save"},
+        {"lockstep", "--lockstep"}, {"strict", "--strict-tools"}, {"snapshots", "--snapshots"},
+        {"store", "--store or --no-save"},
     };
     for (size_t i = 0; i < COUNT_OF(fixed); i++)
         if (is(name, n, fixed[i].name)) return fixed[i].flag;

@@ -1,4 +1,4 @@
-/* console.h - what the line chat (console.c), scripts (script_run.c) and the one table of commands (commands.c) share. */
+/* console.h - what the line chat (console.c), scripts (script_run.c) and the table of commands (commands.c) share. */
 #ifndef CONSOLE_H
 #define CONSOLE_H
 #include "app/faces.h"

@@ -60,8 +60,8 @@ static int ask_once(struct app *a, const struct buf *prompt)
     return status;
 }
 
-/* Data that the context cannot hold, or a model that may call tools: a session of one turn.  The data is shown as far as
- * it fits, the whole is an artifact, and the model reads on in it by itself. */
+/* Data that the context cannot hold, or a model that may call tools: a session of one turn.  The data is shown as far
+ * as it fits, the whole is an artifact, and the model reads on in it by itself. */
 static int ask_in_session(struct app *a, const struct buf *data)
 {
     struct session s;

@@ -129,7 +129,7 @@ static const char help_head[] =
     "  plimsoll replay [--text|--json] FILE           such a stream shown again; no model is needed\n"
     "  plimsoll config [FLAGS]                        every setting in force and where it comes from\n"
     "  plimsoll doctor [FLAGS]                        is this machine fit for it? each check with its fix; --json\n"
-    "  plimsoll stress --agents N --turns N           N agents at once with turns of its own, and what memory they took\n"
+    "  plimsoll stress --agents N --turns N           N agents at once, and what memory they took\n"
     "\n"
     "Flags, their defaults in brackets, their variables in [brackets]:\n";
 

@@ -303,8 +303,8 @@ static int run_to_end(struct run *r, struct request *q, int *id, struct err *err
     return bad;
 }
 
-/* Where other turns go on, no room now is room later; who asked for it first is the first to have it.  After passes with
- * nothing to do it gives up: an answer that had ended may have been dropped since the first of them. */
+/* Where other turns go on, no room now is room later; who asked for it first is the first to have it.  After passes
+ * with nothing to do it gives up: an answer that had ended may have been dropped since the first of them. */
 static int submit(struct app *a, const struct request *q, int *id, struct err *err)
 {
     uint64_t mine = a->tickets++;

@@ -198,7 +198,8 @@ TEST(flow_supervisor_shares_a_plan_that_names_nobody)
             {"4 " RESULTS "[ann: 3][bob: short]", "Plan:\n1. rest"}, {"over done: lead gave no more tasks", NULL});
     PLAY(&c, "x", "My plan:\n1. count", {LEADS "[input: x]", "My plan:\n1. count"},
          {"over done: lead gave no more tasks", NULL});
-    PLAY(&c, "x", "Plan:\n- count", {LEADS "[input: x]", "Plan:\n- count"}, {"over done: lead gave no more tasks", NULL});
+    PLAY(&c, "x", "Plan:\n- count", {LEADS "[input: x]", "Plan:\n- count"},
+         {"over done: lead gave no more tasks", NULL});
 }
 
 TEST(flow_supervisor_asks_a_member_one_thing_at_a_time)
