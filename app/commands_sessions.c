@@ -60,8 +60,12 @@ void command_resume(struct console *c, const char *arg, size_t n)
     journal_id_text(c->s->keep.head.id, old);
     bool said = c->s->keep.head.turns > 0;
     struct session_role role = c->s->role;
+    struct buf system = {0};
+    const struct text_entry *e = session_system_text(c->s);
+    if (e) buf_put(&system, e->text, e->len);
     console_leave(c);
     if (session_resume_as(c->s, c->a, &role, name, NULL, &err) == EXIT_DONE) {
+        buf_free(&system);
         console_anew(c);
         say_dim("%.8s, %s: %u turns", name, c->s->keep.head.title, c->s->keep.head.turns);
         return;
@@ -69,7 +73,8 @@ void command_resume(struct console *c, const char *arg, size_t n)
     command_complain(&err);
     session_close(c->s);
     int status = said ? session_resume_as(c->s, c->a, &role, old, NULL, &err)
-                      : session_new_as(c->s, c->a, &role, c->a->o->system, &err);
+                      : session_new_as(c->s, c->a, &role, system.data, &err);
+    buf_free(&system);
     if (status == EXIT_DONE) return;
     app_error(c->a, "open", err.text);
     c->status = status;
