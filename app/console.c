@@ -60,7 +60,7 @@ void console_ask(struct console *c, const char *text, size_t n)
         if (status == EXIT_DONE || c->s->keep.head.turns > before) say_figures(c);
     }
     if (status == 128 + SIGINT) {
-        if (c->s->keep.head.turns == before) say_dim("nothing was said yet: your turn was withdrawn");
+        if (!c->team.crew && c->s->keep.head.turns == before) say_dim("nothing was said yet: your turn was withdrawn");
         signals_forget_interrupt();
         return;
     }
@@ -164,9 +164,11 @@ static enum toolbox_choice approve(void *self, const char *shown, size_t n, cons
 {
     struct console *c = self;
     struct err err = {0};
-    const char *line;
+    const char *line, *who = c->a->trace.voice->name;
+    char head[80];
     size_t len;
-    command_text("the model wants this to be done:", shown, n);
+    snprintf(head, sizeof head, "%.40s wants this to be done:", *who ? who : "the model");
+    command_text(head, shown, n);
     if (scope) say("  o once, s for this session (%s), anything else: no", scope);
     else say("  o once, anything else: no");
     say_bytes("? ", 2);
@@ -179,9 +181,11 @@ static bool ask(void *self, const char *question, size_t n, struct buf *answer)
 {
     struct console *c = self;
     struct err err = {0};
-    const char *line;
+    const char *line, *who = c->a->trace.voice->name;
+    char head[80];
     size_t len;
-    command_text("the model asks you:", question, n);
+    snprintf(head, sizeof head, "%.40s asks you:", *who ? who : "the model");
+    command_text(head, question, n);
     say_bytes("? ", 2);
     if (input_line(&c->in, &line, &len, &err) != INPUT_OK) return false;
     buf_put(answer, line, len);
