@@ -11,7 +11,7 @@
  * rates, what a device takes); so are `time` everywhere and whether and when a SAMPLE comes.
  *
  * Who: in a session of several agents every event says which of them it is about ("agent"); where there is one, or it
- * is about the program, the field is not there.
+ * is about the program, the field is not there.  Of a map each copy has a name of its own: NAME/ASK.
  *
  * Strings are bytes with a length.  Written, what is not UTF-8 becomes U+FFFD; NUL and controls are escaped.
  * Owner: an event to be written borrows its strings; one that was read owns them until event_free(). */
@@ -140,7 +140,7 @@ enum { STABLE, VOLATILE };
     F(S, STR, change, STABLE, "asked, again (after it failed); or how it ended: done, steps, no_progress, " \
       "failed, cancelled")                                                                                \
     F(S, INT, ask, STABLE, "1, 2, ... in this run of the flow; 0: it ended")                              \
-    F(S, STR, to, STABLE, "the agent that is asked")                                                      \
+    F(S, STR, to, STABLE, "the agent that is asked; of a map, whose copies answer at once, NAME/ASK")     \
     F(S, INT, parts, STABLE, "what others said, handed over with it")                                     \
     F(S, INT, tokens, STABLE, "of them")                                                                  \
     F(S, STR, why, STABLE, "it ended, in words")
