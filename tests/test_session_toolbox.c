@@ -114,7 +114,7 @@ static bool interrupted(void *self, const char *question, size_t n, struct buf *
 TEST(toolbox_a_turn_that_is_cancelled_in_its_tool_is_withdrawn)
 {
     struct buf before = {0}, after = {0};
-    begin_with("ask", true);
+    begin_with("ask,calculator", true);
     app.toolbox.ask = interrupted;
     next_prompt(&before);
     said[0] = "<tool_call>{\"name\":\"ask\",\"arguments\":{\"question\":\"really?\"}}</tool_call>";
@@ -124,8 +124,12 @@ TEST(toolbox_a_turn_that_is_cancelled_in_its_tool_is_withdrawn)
     next_prompt(&after);
     CHECK_STR(after.data, before.data);
     signals_forget_interrupt();
+    n_said = 0;
+    said[0] = "<tool_call>{\"name\":\"calculator\",\"arguments\":{\"expression\":\"6*7\"}}</tool_call>";
     CHECK_EQ(say("go"), 0);
     CHECK_EQ(s.keep.head.turns, 1);
+    CHECK(strstr(events(), "\"event\":\"turn_user\",\"turn\":2")); /* a number that was told is not given again, */
+    CHECK(strstr(events(), "\"event\":\"tool\",\"turn\":2"));      /* and a tool's is that of its turn */
     buf_free(&before);
     buf_free(&after);
     end_with_tools();

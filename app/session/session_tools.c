@@ -156,9 +156,10 @@ static void tell(struct session *s, const struct result *r, const char *argument
 {
     char name[24] = "";
     size_t tokens = tokens_of(s, r->text.data ? r->text.data : "", r->text.len);
+    bool by_model = strcmp(r->by, "model") == 0; /* within the turn that was admitted last; others come before one */
     if (r->artifact) name_artifact(r->artifact, name);
     struct event e = {.kind = EV_TOOL, .tool = {
-        .turn = s->keep.head.turns + 1, .by = event_str(r->by), .name = event_str(r->name),
+        .turn = s->voice.turns + !by_model, .by = event_str(r->by), .name = event_str(r->name),
         .arguments = event_str(arguments), .failed = r->failed, .artifact = event_str(name),
         .bytes = (int64_t)r->bytes, .tokens = (int64_t)tokens,
         .text = {r->text.data ? r->text.data : "", r->text.len}}};
