@@ -26,8 +26,8 @@ struct trace {
 };
 
 /* The trace stays where it is until trace_close().  json: where --json writes, or NULL.  path: a file to make anew
- * (readable by its owner only: conversations are in it), or NULL; not one of the files in `keep` (n of them, NULL entries
- * allowed), which would be lost.  0, or -1. */
+ * (readable by its owner only: conversations are in it), or NULL; not one of the files in `keep` (n of them, NULL
+ * entries allowed), which would be lost.  0, or -1. */
 int trace_open(struct trace *t, struct out *json, const char *path, const char *const *keep, int n, struct err *err);
 void trace_close(struct trace *t);
 
