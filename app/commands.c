@@ -208,7 +208,7 @@ static const struct { const char *name, *help; command *run; } commands[] = {
     {"/delete", "SESSION: another one than this, for good", command_delete},
     {"/stats", "model, memory, context", command_stats},
     {"/agents", "who there is, what each carries", command_agents},
-    {"/use", "AGENT: commands are about this one", command_use},
+    {"/use", "AGENT: commands and lines are for this one; alone: lines are for the crew", command_use},
     {"/tools", "those that are on; off NAME: not any more", command_tools},
     {"/tokens", "TEXT: how many it has; alone: of the last turn", command_tokens},
     {"/memory", "the engine's memory, by owner", command_memory},

@@ -64,8 +64,14 @@ void command_agents(struct console *c, const char *arg, size_t n)
 
 void command_use(struct console *c, const char *arg, size_t n)
 {
-    if (n == 0) say_error("/use AGENT: commands are about this one then; /agents lists them");
-    else if (agent_of(c, arg, n) >= 0 && console_use(c, arg, n)) say_dim("commands are about %.*s now", (int)n, arg);
+    if (n == 0 && c->team.crew) {
+        team_use(&c->team, -1);
+        say_dim("lines go to the crew again");
+    } else if (n == 0) {
+        say_error("/use AGENT: commands and lines are for this one then; /agents lists them");
+    } else if (agent_of(c, arg, n) >= 0 && console_use(c, arg, n)) {
+        say_dim("commands and lines are for %.*s now%s", (int)n, arg, c->team.crew ? "; /use alone: for the crew" : "");
+    }
 }
 
 /* ---------------------------------------------------------------- tools */

@@ -152,6 +152,8 @@ struct session *team_session(struct team *t) { return &t->member[t->current].s; 
 
 void team_use(struct team *t, int i)
 {
+    t->chosen = i >= 0;
+    if (i < 0) return;
     t->current = i;
     t->a->trace.voice = &t->member[i].s.voice;
 }
@@ -186,6 +188,6 @@ int team_ask_agent(struct team *t, int i, const char *text, size_t n, struct err
 
 int team_ask(struct team *t, const char *text, size_t n, struct err *err)
 {
-    if (!t->crew) return team_ask_agent(t, t->current, text, n, err);
+    if (!t->crew || t->chosen) return team_ask_agent(t, t->current, text, n, err);
     return team_run_flow(t, text, n, err);
 }

@@ -50,7 +50,8 @@ struct team {
     const struct crew *crew; /* NULL: none, there is one agent */
     struct member *member; /* n of them: the crew's agents, or the one */
     int n;
-    int current;           /* whom a line of the person's goes to where there is no flow */
+    int current;           /* whom commands are about, and lines of the person's where no flow takes them */
+    bool chosen;           /* by team_use(): lines go to the current one, and not to the flow */
     struct strands strands;
     struct buf last;       /* what came of the last turn or flow */
     int steps;             /* asks of the last flow */
@@ -62,14 +63,14 @@ int team_open(struct team *t, struct app *a, struct err *err);
 int team_close(struct team *t);
 
 struct session *team_session(struct team *t);        /* of the current agent */
-void team_use(struct team *t, int i);                /* it is the current one */
+void team_use(struct team *t, int i);                /* it is the current one; -1: lines go to the flow again */
 int team_find(const struct team *t, const char *name, size_t n); /* -1 */
 const char *team_name(const struct team *t, int i);  /* "" where there is one */
 
 /* The tool is off for all of them, for good, and no agent is told of it any more.  -1: err says why not. */
 int team_drop_tool(struct team *t, const char *name, struct err *err);
 
-/* A turn: of the crew's flow, or of the one agent.  As session_ask(). */
+/* A turn: of the crew's flow, or of the agent that was chosen, or of the one.  As session_ask(). */
 int team_ask(struct team *t, const char *text, size_t n, struct err *err);
 /* ... of one agent alone, whatever the flow is. */
 int team_ask_agent(struct team *t, int i, const char *text, size_t n, struct err *err);
