@@ -401,7 +401,8 @@ TEST(hostile_model_long_answers_are_bounded)
 TEST(hostile_model_thinking_is_followed_byte_by_byte)
 {
     static const char *const texts[] = {"", "   ", "a", " <thin", "<think>", "<thinker>", "<think>a</think>  b",
-                                        "<<think>", "\n<think></think></think>", "<think></thin</think>x", "  <tool_call>"};
+                                        "<<think>", "\n<think></think></think>", "<think></thin</think>x",
+                                        "  <tool_call>"};
     static const char blanks[] = "        ", thoughts[] = "<think> hm hm hm </think";
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         struct thinking t = {0};
