@@ -38,7 +38,7 @@ static const struct expected {
     {"selector", "researcher ", {{"researcher", 768}, {"writer", 768}, {"critic", 768}}},
     {"sequential", "researcher writer ", {{"researcher", 768}, {"writer", 768}}},
     {"supervisor", "planner writer ", {{"planner", 1024}, {"writer", 512}, {"critic", 512}}},
-    {"map", "researcher researcher writer ", {{"researcher", 512}, {"writer", 1024}}},
+    {"map", "researcher/1 researcher/2 writer ", {{"researcher", 512}, {"writer", 1024}}},
     {"debate", "first second first second judge ", {{"first", 768}, {"second", 768}, {"judge", 1024}}},
     {"graph", "writer critic ", {{"writer", 768}, {"critic", 768}}},
 };
