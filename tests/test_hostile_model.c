@@ -397,6 +397,20 @@ TEST(hostile_model_long_answers_are_bounded)
     buf_free(&text);
 }
 
+/* Ten megabytes in one answer, of a vocabulary that has a long word. */
+TEST(hostile_model_ten_megabytes_come_through)
+{
+    struct buf text = {0};
+    if (sanitized()) SKIP("it takes a minute under a sanitizer");
+    for (int i = 0; i < 20000; i++) buf_puts(&text, " conversation");
+    says_so(text.data, false, 1);
+    CHECK_EQ(RUN("go\n", "-m", "assets/plimsoll-tiny.gguf", "--no-save", "--ctx", "810000", "-n", "800000", "--tools",
+                 "calculator"), 0);
+    CHECK(c.out_text.len > (size_t)10000000);
+    CHECK(peak() < 400 << 10); /* with the ledger's room for a context of that size */
+    buf_free(&text);
+}
+
 /* What is looked at for each new byte of an answer is that byte, or the look alone would take minutes. */
 TEST(hostile_model_thinking_is_followed_byte_by_byte)
 {
