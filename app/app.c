@@ -222,6 +222,23 @@ int app_open(struct app *a, const struct opts *o, const struct engine_ops *ops, 
 
 /* ---------------------------------------------------------------- while it runs */
 
+static void tell_holding(struct app *a, const struct engine_snapshot *s, int i)
+{
+    const struct engine_agent *g = &s->agent[i];
+    uint64_t own = 0;
+    for (int k = 0; k < SEGMENTS; k++) own += g->tokens[k];
+    if (g->running + g->waiting + g->parked == 0) return;
+    struct event e = {.kind = EV_HOLDING, .holding = {
+        .owner = event_str(i < a->crew.n_agents ? a->crew.agent[i].name : ""),
+        .running = g->running, .waiting = g->waiting, .parked = g->parked,
+        .system_tokens = (int64_t)g->tokens[SEGMENT_SYSTEM], .summary_tokens = (int64_t)g->tokens[SEGMENT_SUMMARY],
+        .history_tokens = (int64_t)g->tokens[SEGMENT_HISTORY], .tool_tokens = (int64_t)g->tokens[SEGMENT_TOOL],
+        .answer_tokens = (int64_t)g->tokens[SEGMENT_ANSWER], .shared_tokens = (int64_t)g->shared_tokens,
+        .pages = (int64_t)((own + KERN_PAGE - 1) / KERN_PAGE),
+        .kv_bytes = (int64_t)(own * a->info->kv_bytes_per_token)}};
+    trace_put(&a->trace, &e);
+}
+
 void app_memory(struct app *a)
 {
     struct engine_snapshot s;
@@ -236,7 +253,8 @@ void app_memory(struct app *a)
         .text_bytes = (int64_t)s.text_bytes, .text_used_bytes = (int64_t)s.text_used,
         .weight_bytes = (int64_t)s.weight_bytes, .kv_bytes = (int64_t)s.kv_bytes, .work_bytes = (int64_t)s.work_bytes,
     }};
-    trace_put(&a->trace, &e);
+    if (!trace_put(&a->trace, &e)) return;
+    for (int i = 0; i < ENGINE_AGENTS; i++) tell_holding(a, &s, i);
 }
 
 void app_error(struct app *a, const char *where, const char *text)

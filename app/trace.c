@@ -51,17 +51,18 @@ static void put(struct out *o, struct event *e, int64_t *seq)
     buf_free(&line);
 }
 
-void trace_put(struct trace *t, struct event *e)
+bool trace_put(struct trace *t, struct event *e)
 {
     enum event_class class = event_info(e->kind)->class;
-    if (!trace_on(t)) return;
+    if (!trace_on(t)) return false;
     e->time = round((progress_clock() - t->start) * 1e6) / 1e6;
-    if (class == EVENT_SAMPLE) {
-        if (t->sampled >= 0 && e->time - t->sampled < between_samples) return;
+    if (e->kind == EV_MEMORY) {
+        if (t->sampled >= 0 && e->time - t->sampled < between_samples) return false;
         t->sampled = e->time;
     }
     e->agent = event_str(t->voice->name);
     if (t->json && e->kind != EV_TOKEN) put(t->json, e, &t->json_seq);
     if (t->has_file) put(&t->file, e, &t->file_seq);
     if (t->voice->note && class != EVENT_LIVE) t->voice->note(t->voice->self, e);
+    return true;
 }

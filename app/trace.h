@@ -32,6 +32,6 @@ int trace_open(struct trace *t, struct out *json, const char *path, const char *
 void trace_close(struct trace *t);
 
 bool trace_on(const struct trace *t); /* somebody wants events */
-/* Stamps and writes it; a SAMPLE too soon after the last is left out. */
-void trace_put(struct trace *t, struct event *e);
+/* Stamps and writes it.  False: nobody wants it, or it is a memory event too soon after the last. */
+bool trace_put(struct trace *t, struct event *e);
 #endif

@@ -178,6 +178,20 @@ enum { STABLE, VOLATILE };
     F(S, INT, work_bytes, VOLATILE, "on the device")                                                      \
     F(S, INT, ceiling_bytes, VOLATILE, "that all of it may take; 0: this engine takes none")
 
+#define EVENT_HOLDING(F, S)                                                                               \
+    F(S, STR, owner, STABLE, "the agent; nothing: the only one")                                          \
+    F(S, INT, running, STABLE, "requests")                                                                \
+    F(S, INT, waiting, STABLE, "requests")                                                                \
+    F(S, INT, parked, STABLE, "requests")                                                                 \
+    F(S, INT, system_tokens, STABLE, "in pages that its requests hold alone")                             \
+    F(S, INT, summary_tokens, STABLE, "")                                                                 \
+    F(S, INT, history_tokens, STABLE, "")                                                                 \
+    F(S, INT, tool_tokens, STABLE, "")                                                                    \
+    F(S, INT, answer_tokens, STABLE, "")                                                                  \
+    F(S, INT, shared_tokens, STABLE, "that it reads in pages which others hold too")                      \
+    F(S, INT, pages, VOLATILE, "that the first five fill, at least")                                      \
+    F(S, INT, kv_bytes, VOLATILE, "of those")
+
 #define EVENT_ERROR(F, S)                                                                                 \
     F(S, STR, where, STABLE, "open, turn, input, output, store or trace")                                 \
     F(S, STR, text, STABLE, "one line for a person")
@@ -210,6 +224,7 @@ enum { STABLE, VOLATILE };
     E(EV_RESUMED, resumed, DURABLE, EVENT_RESUMED, "a saved session goes on")                             \
     E(EV_UNDONE, undone, DURABLE, EVENT_UNDONE, "a turn was taken back; its messages stay in the store")  \
     E(EV_MEMORY, memory, SAMPLE, EVENT_MEMORY, "the engine's memory at this moment")                      \
+    E(EV_HOLDING, holding, SAMPLE, EVENT_HOLDING, "what an agent's requests hold of it, behind each memory event") \
     E(EV_ERROR, error, DURABLE, EVENT_ERROR, "something failed")                                          \
     E(EV_SESSION_CLOSE, session_close, DURABLE, EVENT_SESSION_CLOSE, "the program leaves")
 
