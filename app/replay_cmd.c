@@ -30,6 +30,7 @@ struct player {
     struct term_filter filter; /* of the answer that grows */
     bool answering;            /* a part of an answer was shown, and not its end */
     bool in_line;              /* stdout is not at the beginning of a line */
+    char agent[40];            /* of several, whose answer it is; else "" */
 };
 
 /* ------------------------------------------------------------------ what was said */
@@ -51,13 +52,33 @@ static void end_line(struct player *p)
     if (p->in_line) put(p, "\n", 1);
 }
 
+/* Whose event this is: of several that answer at once each part of an answer is a line of its own. */
+static void turn_to(struct player *p, struct event_str agent)
+{
+    char name[sizeof p->agent];
+    struct buf shown = {0};
+    escape_start(agent.data, agent.len, sizeof p->agent - 1, &shown);
+    snprintf(name, sizeof name, "%s", shown.data ? shown.data : "");
+    buf_free(&shown);
+    if (strcmp(name, p->agent) == 0) return;
+    end_line(p);
+    memcpy(p->agent, name, sizeof name);
+}
+
+static void name_it(struct player *p)
+{
+    if (!*p->agent) return;
+    put(p, p->agent, strlen(p->agent));
+    put(p, ": ", 2);
+}
+
 /* Each line of it behind a mark. */
 static void show_user(struct player *p, struct event_str text)
 {
     struct buf shown = {0}, marked = {0};
     end_line(p);
     term_filter_text(text.data, text.len, false, &shown);
-    buf_puts(&marked, "\n> ");
+    buf_printf(&marked, "\n%s%s> ", *p->agent ? "to " : "", p->agent);
     for (size_t i = 0; i < shown.len; i++) {
         buf_put(&marked, shown.data + i, 1);
         if (shown.data[i] == '\n') buf_puts(&marked, "> ");
@@ -71,7 +92,10 @@ static void show_user(struct player *p, struct event_str text)
 static void show_text(struct player *p, struct event_str text)
 {
     struct buf shown = {0};
-    if (!p->answering) term_filter_init(&p->filter);
+    if (!p->answering) {
+        term_filter_init(&p->filter);
+        name_it(p);
+    }
     p->answering = true;
     term_filter_feed(&p->filter, text.data, text.len, &shown);
     put(p, shown.data, shown.len);
@@ -97,6 +121,7 @@ __attribute__((format(printf, 2, 3))) static void note(struct player *p, const c
     va_end(ap);
     end_line(p);
     put(p, "[", 1);
+    name_it(p);
     put(p, text, strlen(text));
     put(p, "]\n", 2);
 }
@@ -136,6 +161,7 @@ static void show_summary(struct player *p, const struct event_summary *e)
 
 static void show(struct player *p, const struct event *e)
 {
+    turn_to(p, e->agent);
     switch (e->kind) {
     case EV_SESSION_OPEN:
         note(p, "model %s (%s), context %" PRId64 " tokens, seed %" PRId64, plain(e->session_open.model).text,
@@ -152,6 +178,14 @@ static void show(struct player *p, const struct event *e)
     case EV_CONTEXT: show_context(p, &e->context); return;
     case EV_SUMMARY: show_summary(p, &e->summary); return;
     case EV_TOOL: show_tool(p, &e->tool); return;
+    case EV_STOPPED:
+        note(p, "stopped after %" PRId64 " calls of tools (%s): %s", e->stopped.calls, plain(e->stopped.reason).text,
+             plain(e->stopped.name).text);
+        return;
+    case EV_FLOW:
+        if (e->flow.ask == 0)
+            note(p, "%s: %s: %s", plain(e->flow.flow).text, plain(e->flow.change).text, plain(e->flow.why).text);
+        return;
     case EV_RESUMED:
         note(p, "%s goes on after %" PRId64 " turns", plain(e->resumed.title).text, e->resumed.turns);
         return;
