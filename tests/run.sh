@@ -8,11 +8,11 @@
 # leaks, races or says nothing counts as one failed test more.  Whole logs are in build/logs.  Exit: 0 all well,
 # 1 something failed or nothing ran.
 #
-# Two programs run at once (TEST_LANES, 2; with one core 1), each in a lane; what tests/alone names runs after them, one
-# at a time.  Lines come in the order of the arguments, those that ran alone last.
+# Two programs run at once (TEST_LANES, 2; with one core 1), each in a lane; what tests/alone names runs after them,
+# one at a time.  Lines come in the order of the arguments, those that ran alone last.
 # PLIMSOLL_BIN tells a test the program of its own variant, where there is one.
 set -eu
-set -m          # a lane, and each test in it, is a process group of its own: Ctrl-C ends this at once, and the tests too
+set -m          # each lane, and each test in one, is a process group of its own: Ctrl-C ends this and the tests at once
 
 build=${BUILD:-build}
 logs=$build/logs
@@ -188,7 +188,9 @@ run_all() {
 # The first word of each line that is not a comment.
 listed=" $(sed -e '/^#/d' -e 's/ .*//' tests/alone | tr '\n' ' ')"
 for name in $listed; do
-    [ -f "tests/$name.c" ] || [ -f "tests/$name.sh" ] || { echo "run.sh: tests/alone: no test is named $name" >&2; exit 2; }
+    [ ! -f "tests/$name.c" ] && [ ! -f "tests/$name.sh" ] || continue
+    echo "run.sh: tests/alone: no test is named $name" >&2
+    exit 2
 done
 
 items=("$@") done_items=() shared="" alone=""
