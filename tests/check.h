@@ -24,6 +24,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* 1 under ASan or TSan, where code takes some ten times as long: a test may do fewer rounds of the same there, as long
+ * as the plain build does them all. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define CHECK_SANITIZED 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define CHECK_SANITIZED 1
+#endif
+#ifndef CHECK_SANITIZED
+#define CHECK_SANITIZED 0
+#endif
+
 struct check_test { const char *name; void (*run)(void); struct check_test *next; };
 
 #define TEST(name)                                                                            \

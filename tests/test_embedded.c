@@ -203,7 +203,8 @@ TEST(embedded_model_says_in_llama_cpp_what_it_says_here)
     CHECK_STR(all ? "" : error.text, "");
     CHECK(json_array_size(all) >= 30);
     struct engine *e = open_model(MODEL);
-    for (size_t i = 0; i < json_array_size(all); i++) one_case(e, json_array_get(all, i));
+    size_t each = CHECK_SANITIZED ? 4 : 1; /* the same code for each */
+    for (size_t i = 0; i < json_array_size(all); i += each) one_case(e, json_array_get(all, i));
     ops->close(e);
     json_decref(all);
 }

@@ -148,7 +148,7 @@ static void check_models(const char *backend, size_t step)
 
 /* Sanitizers make this ten times slower and see the same code in fewer models. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { CPU_STEP = 4, REF_STEP = 12 };
+enum { CPU_STEP = 4, REF_STEP = 24 };
 #else
 enum { CPU_STEP = 1, REF_STEP = 5 };
 #endif
