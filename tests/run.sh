@@ -24,6 +24,7 @@ asan=detect_stack_use_after_return=1:strict_string_checks=1:handle_abort=1:alloc
 passed=0 failed=0 skipped=0 ran=0 unshuffled=
 mkdir -p "$logs"
 scratch=$(mktemp -d)
+chmod 711 "$scratch" # some tests work as another user, in folders of their own
 lane_jobs=
 trap 'rm -rf "$scratch"' EXIT
 trap '[ -z "$lane_jobs" ] || { kill $lane_jobs; wait; } 2>/dev/null; exit 130' INT TERM
