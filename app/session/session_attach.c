@@ -1,0 +1,103 @@
+/* session_attach.c - files into a conversation, or into its recall index; results from outside. */
+#include "app/session/session_result.h"
+#include "memory/forms.h"
+#include "tools/clip.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ATTACH_MOST = 64 << 20 };
+
+static int read_file(const char *path, struct buf *out, struct err *err)
+{
+    char part[1 << 16];
+    struct stat st;
+    ssize_t n = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return err_set(err, -1, "%.200s: %s", path, strerror(errno));
+    int rc = fstat(fd, &st) || !S_ISREG(st.st_mode) ? err_set(err, -1, "%.200s is no regular file", path) : 0;
+    while (rc == 0 && (n = read(fd, part, sizeof part)) > 0) {
+        buf_put(out, part, (size_t)n);
+        if (out->len > ATTACH_MOST) rc = err_set(err, -1, "%.200s is over %d MiB", path, ATTACH_MOST >> 20);
+        if (out->failed) rc = err_set(err, -1, "%.200s: no memory for it", path);
+    }
+    if (rc == 0 && n < 0) rc = err_set(err, -1, "%.200s: %s", path, strerror(errno));
+    close(fd);
+    return rc;
+}
+
+/* Its name tells more than a look at its first lines. */
+static enum clip_kind kind_of(const char *path)
+{
+    static const struct { const char *end; enum clip_kind kind; } known[] = {
+        {".log", CLIP_LOG}, {".json", CLIP_JSON}, {".csv", CLIP_CSV}, {".tsv", CLIP_CSV}, {".md", CLIP_TEXT},
+    };
+    size_t n = strlen(path);
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
+        size_t end = strlen(known[i].end);
+        if (n > end && strcmp(path + n - end, known[i].end) == 0) return known[i].kind;
+    }
+    return CLIP_AUTO;
+}
+
+static char *path_argument(const char *path)
+{
+    json_t *o = json_pack("{s:s}", "path", path);
+    char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
+    json_decref(o);
+    return text;
+}
+
+int session_result(struct session *s, const struct session_tool *t, struct buf *bytes, struct err *err)
+{
+    struct result r = {.by = t->by, .name = t->name};
+    int rc = result_clip(s, bytes, t->kind, &r, err);
+    if (rc == 0 && r.artifact) rc = session_offer_tools(s, err);
+    if (rc == 0) rc = result_append_ours(s, t->arguments, &r, err);
+    if (rc == 0) result_tell(s, &r, t->arguments);
+    buf_free(&r.text);
+    return rc ? -1 : 0;
+}
+
+int session_attach_file(struct session *s, const char *path, struct err *err)
+{
+    struct buf bytes = {0}, before = {0};
+    uint64_t first = s->keep.head.next;
+    char *args = path_argument(path);
+    int rc = args ? read_file(path, &bytes, err) : err_set(err, -1, "%.200s is no name in UTF-8", path);
+    window_save(s->w, s->vocabulary, &before);
+    if (before.failed) rc = err_set(err, -1, "no memory for %.200s", path);
+    const struct session_tool read = {.by = "user", .name = "read", .arguments = args, .kind = kind_of(path)};
+    if (rc == 0) rc = session_result(s, &read, &bytes, err);
+    if (rc && !before.failed) session_withdraw(s, &before, first);
+    session_tell(s);
+    struct err save = {0};
+    if (session_save(s, &save)) app_error(s->a, "store", save.text);
+    buf_free(&before);
+    buf_free(&bytes);
+    free(args);
+    return rc;
+}
+
+int session_ingest(struct session *s, const char *path, struct err *err)
+{
+    struct buf bytes = {0};
+    if (!session_saves(s)) return err_set(err, -1, "this session is not saved: nothing can be ingested");
+    char *args = path_argument(path); /* a name that JSON can say can be shown */
+    int rc = args ? read_file(path, &bytes, err) : err_set(err, -1, "%.200s is no name in UTF-8", path);
+    if (rc == 0) {
+        struct journal_message m = {.kind = JOURNAL_DOCUMENT, .turn = s->keep.head.turns, .text = path,
+                                    .len = strlen(path), .artifact = s->keep.head.artifacts};
+        journal_add_artifact(&s->batch, s->keep.head.artifacts, &bytes);
+        rc = session_note(s, &m, err) ? 0 : -1;
+        s->keep.head.artifacts++;
+    }
+    if (rc == 0) rc = session_offer_tools(s, err);
+    session_tell(s);
+    if (rc == 0) rc = session_save(s, err);
+    session_index(s);
+    buf_free(&bytes);
+    free(args);
+    return rc;
+}

@@ -1,0 +1,177 @@
+/* session_result.c - the boundary that every result of a tool passes: clipped to what a call can carry, the whole kept as
+ * an artifact; then it enters with its call. */
+#include "app/say.h"
+#include "app/session/session_result.h"
+#include "memory/forms.h"
+#include "tools/clip.h"
+#include <inttypes.h>
+
+enum { COUNTED = 1 << 20, SHARE = 4, RESULT_LEAST = 32, RESULT_MOST = 2048 };
+
+/* ---------------------------------------------------------------- tokens */
+
+size_t session_tokens(struct session *s, const char *text, size_t n)
+{
+    struct engine_count empty = {0}, whole = {0};
+    const struct msg none = {.role = ROLE_TOOL, .text = "", .len = 0}, m = {.role = ROLE_TOOL, .text = text, .len = n};
+    if (s->a->ops->count_tokens(s->a->engine, &none, 1, &empty, NULL)) return SIZE_MAX;
+    if (s->a->ops->count_tokens(s->a->engine, &m, 1, &whole, NULL)) return SIZE_MAX;
+    return (size_t)MAX(0, whole.tokens - empty.tokens);
+}
+
+size_t result_count(void *self, const char *text, size_t n) { return session_tokens(self, text, n); }
+
+/* Of a large text two figures are exact, from its first MiB. */
+int64_t result_tokens_about(struct session *s, const struct buf *b)
+{
+    size_t counted = MIN(b->len, (size_t)COUNTED), n = result_count(s, b->data ? b->data : "", counted);
+    if (counted == b->len || n == SIZE_MAX) return (int64_t)MIN(n, (size_t)INT64_MAX);
+    double all = (double)n * ((double)b->len / (double)counted), unit = 1;
+    while (all / unit >= 100) unit *= 10;
+    return (int64_t)((double)(int64_t)(all / unit) * unit);
+}
+
+/* A share of the room beside the front, so that a result never drives the conversation out. */
+size_t session_room(struct session *s)
+{
+    struct window_figures f;
+    window_figures(s->w, &f);
+    int64_t front = f.part[WINDOW_SYSTEM] + f.part[WINDOW_TOOLS] + f.part[WINDOW_PINNED];
+    return (size_t)MAX(RESULT_LEAST, MIN(RESULT_MOST, (f.limit - front) / SHARE));
+}
+
+/* ---------------------------------------------------------------- the boundary */
+
+void result_fail(struct result *r, const struct err *err)
+{
+    r->failed = true;
+    r->text.len = 0;
+    buf_printf(&r->text, "error: %s", err->text);
+}
+
+static void name_artifact(uint64_t id, char name[24]) { snprintf(name, 24, "a%" PRIu64, id); }
+
+static void put_notice(uint64_t id, const struct clip_figures *f, int64_t total, const struct buf *shown,
+                       struct result *r)
+{
+    char name[24];
+    name_artifact(id, name);
+    const struct form_rest rest = {.id = form_text(name), .shown = (int64_t)f->tokens, .total = total,
+                                   .offset = (int64_t)f->next};
+    forms_result((struct form_text){shown->data ? shown->data : "", shown->len}, &rest, &r->text);
+}
+
+/* The whole as an artifact, which a message names, so that copies of the session have it too; the model is told how to
+ * read on. */
+static int keep_whole(struct session *s, const char *name, const char *text, size_t n, uint64_t *id, struct err *err)
+{
+    struct buf whole = {0};
+    const struct journal_message m = {.kind = JOURNAL_DOCUMENT, .turn = s->keep.head.turns, .text = name,
+                                      .len = strlen(name), .artifact = s->keep.head.artifacts};
+    buf_put(&whole, text, n);
+    s->batch.failed |= whole.failed;
+    journal_add_artifact(&s->batch, m.artifact, &whole);
+    buf_free(&whole);
+    if (session_note(s, &m, err) == 0) return -1;
+    *id = s->keep.head.artifacts++;
+    return session_offer_tools(s, err);
+}
+
+int session_hand_over(struct session *s, const char *text, size_t n, size_t tokens, struct buf *out,
+                      uint64_t *artifact, struct err *err)
+{
+    struct clip_config cfg = {.counter = {result_count, s}, .max_tokens = tokens};
+    struct clip_figures f;
+    *artifact = 0;
+    if (clip_whole(&cfg, text, n, out, &f, err)) return -1;
+    return f.whole || !session_saves(s) ? 0 : keep_whole(s, "hand-over", text, n, artifact, err);
+}
+
+int session_put_data(struct session *s, const char *data, size_t n, size_t tokens, struct buf *out, struct err *err)
+{
+    struct result r = {0};
+    struct clip_config cfg = {.counter = {result_count, s}, .max_tokens = tokens};
+    struct clip_figures f;
+    struct buf shown = {0};
+    const struct buf all = {.data = (char *)(uintptr_t)data, .len = n};
+    int rc = clip_whole(&cfg, data, n, &shown, &f, err);
+    if (rc == 0 && !f.whole && session_saves(s)) {
+        rc = keep_whole(s, "stdin", data, n, &r.artifact, err);
+        if (rc == 0) put_notice(r.artifact, &f, result_tokens_about(s, &all), &shown, &r);
+    }
+    const struct buf *text = r.text.len > 0 ? &r.text : &shown;
+    buf_put(out, text->data ? text->data : "", text->len);
+    buf_free(&r.text);
+    buf_free(&shown);
+    return rc == 0 && out->failed ? err_set(err, -1, "no memory for the data") : rc;
+}
+
+/* Clips the whole, which becomes an artifact if anything is left out; bytes is emptied. */
+int result_clip(struct session *s, struct buf *bytes, enum clip_kind kind, struct result *r, struct err *err)
+{
+    struct clip_config cfg = {.counter = {result_count, s}, .max_tokens = session_room(s), .kind = kind};
+    struct clip_figures f;
+    struct buf shown = {0};
+    r->bytes = bytes->len;
+    int rc = clip_whole(&cfg, bytes->data ? bytes->data : "", bytes->len, &shown, &f, err);
+    if (rc == 0 && f.whole) {
+        r->text = shown;
+        buf_free(bytes);
+        return 0;
+    }
+    if (rc == 0) {
+        uint64_t id = s->keep.head.artifacts;
+        put_notice(id, &f, result_tokens_about(s, bytes), &shown, r);
+        if (session_saves(s)) {
+            journal_add_artifact(&s->batch, id, bytes);
+            s->keep.head.artifacts++;
+            r->artifact = id;
+        }
+    }
+    buf_free(&shown);
+    buf_free(bytes);
+    return rc;
+}
+
+/* ---------------------------------------------------------------- into the conversation */
+
+void result_tell(struct session *s, const struct result *r, const char *arguments)
+{
+    char name[24] = "";
+    size_t tokens = result_count(s, r->text.data ? r->text.data : "", r->text.len);
+    bool by_model = strcmp(r->by, "model") == 0; /* within the turn that was admitted last; others come before one */
+    if (r->artifact) name_artifact(r->artifact, name);
+    struct event e = {.kind = EV_TOOL, .tool = {
+        .turn = s->voice.turns + !by_model, .by = event_str(r->by), .name = event_str(r->name),
+        .arguments = event_str(arguments), .failed = r->failed, .artifact = event_str(name),
+        .bytes = (int64_t)r->bytes, .tokens = (int64_t)tokens,
+        .text = {r->text.data ? r->text.data : "", r->text.len}}};
+    trace_put(&s->a->trace, &e);
+    say_dim("[%s %s: %s%zu tokens%s%s%s%s]", r->name, arguments, r->failed ? "failed, " : "", tokens,
+            *name ? ", clipped; the whole is artifact " : "", name, *r->names ? " of " : "", r->names);
+}
+
+/* A call and its result enter together. */
+int result_append(struct session *s, const char *call, size_t n_call, const struct result *r, struct err *err)
+{
+    struct journal_message m = {.kind = JOURNAL_CALL, .turn = s->keep.head.turns + 1, .results = 1, .text = call,
+                                .len = n_call};
+    uint64_t id = session_note(s, &m, err);
+    if (id == 0 || window_append(s->w, WINDOW_CALL, id, 1, err)) return -1;
+    m = (struct journal_message){.kind = JOURNAL_RESULT, .turn = s->keep.head.turns + 1, .artifact = r->artifact,
+                                 .flags = r->quote ? JOURNAL_QUOTE : 0,
+                                 .text = r->text.data ? r->text.data : "", .len = r->text.len};
+    id = r->text.failed ? 0 : session_note(s, &m, err);
+    if (id == 0) return err_set(err, -1, "no memory for a result");
+    return window_append(s->w, WINDOW_RESULT, id, 0, err);
+}
+
+/* As the model would have written it. */
+int result_append_ours(struct session *s, const char *arguments, const struct result *r, struct err *err)
+{
+    struct buf call = {0};
+    int rc = forms_call(r->name, form_text(arguments), &call, err);
+    if (rc == 0) rc = result_append(s, call.data, call.len, r, err);
+    buf_free(&call);
+    return rc;
+}

@@ -1,0 +1,236 @@
+/* session_turn.c - one turn: the person's words enter, the model is asked, its calls of tools are made, what stays is
+ * saved. */
+#include "app/say.h"
+#include "app/session/agent.h"
+#include "app/session/session_impl.h"
+#include "app/signals.h"
+#include "app/thinking.h"
+
+enum { ANSWER = 512, FAILURES = 3 };
+
+void session_withdraw(struct session *s, struct buf *before, uint64_t first)
+{
+    struct err err = {0};
+    if (window_load(s->w, before->data, before->len, s->vocabulary, &err)) say_error("%s", err.text); /* no memory */
+    else texts_cut(&s->texts, first);
+    session_find_front(s); /* what was offered meanwhile is not any more */
+    session_mark(s, JOURNAL_UNDONE, first, s->keep.head.next - 1);
+}
+
+/* A user's own words are not cut: what would stand as a line is refused. */
+static int check_whole(struct session *s, const struct window_call *c, uint64_t user, struct err *err)
+{
+    struct window_figures f;
+    for (size_t i = 0; i < c->n; i++) {
+        const struct window_item *it = &c->items[i];
+        if (it->ref.messages == 0 || it->part == WINDOW_SUMMARY) continue;
+        if (it->ref.first > user || it->ref.last < user) continue;
+        window_figures(s->w, &f);
+        return err_set(err, WINDOW_NEVER_FITS,
+                       "this turn has %lld tokens: a prompt may have %lld (context %d less %lld for the answer%s), and "
+                       "%lld of them are the system message and pins",
+                       (long long)it->ref.tokens, (long long)f.limit, s->role.ctx, (long long)f.reserve,
+                       f.compaction > f.answer ? " or a summary" : "",
+                       (long long)(f.part[WINDOW_SYSTEM] + f.part[WINDOW_TOOLS] + f.part[WINDOW_PINNED]));
+    }
+    return 0;
+}
+
+/* An enum engine_error for what the window said. */
+static int refused(struct session *s, int rc, const struct err *err)
+{
+    int code = rc == WINDOW_NEVER_FITS ? ENGINE_NEVER_FITS : rc == WINDOW_NO_MEMORY ? ENGINE_NO_MEMORY : ENGINE_FAULT;
+    return turn_refuse(s->a, code, app_refusal(code), err);
+}
+
+static bool close_thinking(void *self, int tokens)
+{
+    struct session *s = self;
+    bool close = window_thinking(s->w, tokens).close;
+    session_tell(s);
+    return close;
+}
+
+static int call_model(struct session *s, uint64_t user, int round, struct turn_result *r, struct err *err)
+{
+    struct window_call c;
+    int rc = window_build(s->w, &c, err);
+    if (rc == 0 && round == 0) rc = check_whole(s, &c, user, err);
+    session_tell(s);
+    if (rc == 0 && prompt_make(&s->prompt, &s->texts, c.items, c.n, err)) rc = WINDOW_NO_MEMORY;
+    if (rc == 0 && round == 0) s->outcome.prompt = c.tokens;
+    if (rc) return refused(s, rc, err);
+    session_bring_pages(s);
+    int64_t most = c.answer + c.thinking, room = s->role.ctx - c.tokens;
+    if (s->role.answer <= 0) most = MAX(most, MIN(ANSWER + c.thinking, room));
+    const struct text_entry *said = texts_get(&s->texts, user, NULL);
+    struct turn_ask ask = {.msgs = s->prompt.msgs, .n_msgs = s->prompt.n, .max_tokens = (int)most,
+                           .said = {said ? said->text : NULL, said ? said->len : 0},
+                           .round = round, .tools = session_offers_tools(s),
+                           .close_thinking = c.thinking > 0 ? close_thinking : NULL, .thinking_self = s,
+                           .ids = session_keeps_pages(s), .silent = s->silent, .grammar = session_grammar(s),
+                           .sampling = &s->role.sampling};
+    return turn_run(s->a, &ask, r, err);
+}
+
+/* Whether what was said stays: see the table in session.h. */
+static bool stays(const struct turn_result *r)
+{
+    return r->end == END_STOP || r->end == END_LENGTH || (r->end == END_CANCELLED && r->text.len > 0);
+}
+
+/* What was thought is kept, and not carried on. */
+static int keep_answer(struct session *s, const struct turn_result *r, struct err *err)
+{
+    const char *text = r->text.data ? r->text.data : "";
+    size_t at = thinking_end(text, r->text.len);
+    struct journal_message thought = {.kind = JOURNAL_THINKING, .turn = s->keep.head.turns + 1, .text = text,
+                                      .len = at};
+    struct journal_message m = {.kind = JOURNAL_ANSWER, .flags = r->end == END_STOP ? 0 : JOURNAL_CUT,
+                                .turn = s->keep.head.turns + 1, .text = text + at, .len = r->text.len - at};
+    s->answer.len = 0;
+    buf_put(&s->answer, text + at, r->text.len - at);
+    if (at > 0 && session_note(s, &thought, err) == 0) return -1;
+    uint64_t id = r->text.failed ? 0 : session_note(s, &m, err);
+    if (id == 0 || window_append(s->w, WINDOW_ANSWER, id, 0, err)) return -1;
+    s->keep.head.turns++;
+    return 0;
+}
+
+static void tell_stopped(struct session *s, const struct agent *g, const struct form_call *call)
+{
+    struct event e = {.kind = EV_STOPPED, .stopped = {
+        .turn = s->voice.turns, .reason = event_str(agent_end_name(g->end)), .calls = g->calls,
+        .name = event_str(call->name), .arguments = event_str(call->arguments)}};
+    trace_put(&s->a->trace, &e);
+    say_dim("[stopped after %d calls of tools (%s): %s %s was not called]", g->calls, agent_end_name(g->end),
+            call->name, call->arguments);
+}
+
+/* The model has answered: what the agent makes of that.  *code: an engine error of what was done. */
+static enum agent_effect take_answer(struct session *s, struct agent *g, const struct turn_result *r, int *code,
+                                     struct err *err)
+{
+    struct form_call call = {0};
+    struct buf got = {0};
+    struct agent_event e = {.kind = *code ? AGENT_BROKE : r->end == END_STOP ? AGENT_SAID : AGENT_CUT};
+    bool is_call = e.kind == AGENT_SAID && !r->text.failed && session_offers_tools(s) &&
+                   session_read_call(&r->text, &call);
+    if (is_call) e.call = call.name, e.arguments = call.arguments;
+    enum agent_effect next = agent_on(g, &e);
+    if (next == AGENT_RUN_TOOL) {
+        struct agent_event result = {.kind = AGENT_GOT};
+        int rc = session_make_call(s, &r->text, &call, &got, &result.failed, err);
+        if (rc < 0) *code = turn_refuse(s->a, ENGINE_NO_MEMORY, "refused_host", err);
+        result.text = got.data;
+        result.n = got.len;
+        if (rc < 0 || session_cancelled(s)) result.kind = AGENT_BROKE;
+        next = agent_on(g, &result);
+    } else if (is_call) {
+        tell_stopped(s, g, &call);
+    }
+    if (is_call) forms_call_free(&call);
+    buf_free(&got);
+    return next;
+}
+
+/* The model is asked, and again as long as its answer is a call of a tool; a call that is not made is its answer. */
+static int converse(struct session *s, uint64_t user, struct turn_result *r, struct err *err)
+{
+    struct agent g;
+    int code = 0, round = 0;
+    agent_begin(&g, &(struct agent_limits){s->role.rounds, s->role.repeats, FAILURES});
+    enum agent_effect next = agent_on(&g, &(struct agent_event){.kind = AGENT_ASKED});
+    while (next == AGENT_CALL_MODEL) {
+        buf_free(&r->text);
+        ids_free(&r->ids);
+        code = call_model(s, user, round++, r, err);
+        s->outcome.end = code ? END_NONE : r->end;
+        if (!code) s->outcome.reserved = MAX(s->outcome.reserved, (int64_t)r->n_prompt + r->max_tokens);
+        next = take_answer(s, &g, r, &code, err);
+    }
+    s->outcome.calls = g.calls;
+    if (g.end != AGENT_ANSWERED && g.end != AGENT_ENDED) s->outcome.stopped = agent_end_name(g.end);
+    if (!code && g.end == AGENT_ENDED && r->end == END_STOP) { /* cancelled while the tool ran: a call is no answer */
+        r->end = END_CANCELLED;
+        buf_free(&r->text);
+    }
+    return code;
+}
+
+/* Before the model is asked: the oldest is summed up if need be (what came of it is an event; the call goes on either
+ * way), and what left long ago and belongs to the question comes in. */
+static int prepare(struct session *s, const char *text, size_t n, struct err *err)
+{
+    if (window_due(s->w)) session_compact(s, NULL);
+    if ((s->a->o->recall && strcmp(s->a->o->recall, "off") == 0) || !session_has_left(s)) return 0;
+    return session_offer_tools(s, err) || session_recall_unasked(s, text, n, err) ? WINDOW_NO_MEMORY : 0;
+}
+
+/* The user's words enter and the model is asked. */
+static int try_turn(struct session *s, const char *text, size_t n, struct turn_result *r, int *code, struct err *err)
+{
+    struct journal_message m = {.kind = JOURNAL_USER, .turn = s->keep.head.turns + 1, .text = text, .len = n};
+    uint64_t user = session_note(s, &m, err);
+    *code = 0;
+    if (user == 0) return EXIT_INTERNAL;
+    int rc = window_append(s->w, WINDOW_USER, user, 0, err);
+    if (rc == 0) rc = prepare(s, text, n, err);
+    if (rc) *code = refused(s, rc, err);
+    if (!rc && session_cancelled(s)) {
+        r->end = END_CANCELLED;
+        return signals_pending() ? 128 + signals_pending() : EXIT_INTERNAL;
+    }
+    if (!rc) *code = converse(s, user, r, err);
+    return turn_exit(*code, r);
+}
+
+static int refuse_unsaved(struct session *s, struct err *err)
+{
+    err_set(err, -1, "%d turns could not be saved: make room for the store, then go on (or --no-save)", KEEP_UNSAVED);
+    turn_refuse(s->a, ENGINE_NO_MEMORY, "refused_store", err);
+    return EXIT_REFUSED;
+}
+
+int session_ask(struct session *s, const char *text, size_t n, struct err *err)
+{
+    struct turn_result r = {0};
+    struct buf before = {0};
+    int code = 0;
+    s->outcome = (struct session_outcome){0};
+    session_poll(s);
+    if (keep_is_full(&s->keep)) keep_again(&s->keep); /* there may be room by now */
+    if (keep_is_full(&s->keep)) return refuse_unsaved(s, err);
+    uint64_t first = s->keep.head.next;
+    window_save(s->w, s->vocabulary, &before);
+    if (before.failed) {
+        buf_free(&before);
+        return err_set(err, EXIT_INTERNAL, "no memory for a turn");
+    }
+
+    int status = try_turn(s, text, n, &r, &code, err);
+    bool keep = !code && status != EXIT_INTERNAL && stays(&r);
+    if (keep && keep_answer(s, &r, err)) {
+        keep = false;
+        status = EXIT_INTERNAL;
+        err_set(err, -1, "no memory to keep the answer: the turn was withdrawn");
+    }
+    if (!keep) session_withdraw(s, &before, first);
+    if (keep && !*s->keep.head.title) session_title(text, n, 60, s->keep.head.title);
+    if (!code && r.end == END_NO_TOKEN)
+        err_set(err, -1, "the rules (--logit-bias) left no token to choose: the turn was withdrawn");
+    struct err save = {0};
+    if (session_save(s, &save)) app_error(s->a, "store", save.text);
+    session_index(s);
+    if (keep) session_keep_pages(s, &r.ids);
+    ids_free(&r.ids);
+    buf_free(&r.text);
+    buf_free(&before);
+    if (!code && r.n_prompt > 0) {
+        s->last = r;
+        s->last.text = (struct buf){0};
+        s->last.ids = (struct ids){0};
+        s->any = true;
+    }
+    return status;
+}
