@@ -435,6 +435,20 @@ static int count_lines(struct session *s, const char *part)
     return n;
 }
 
+TEST(team_lines_are_for_the_agent_in_use_until_the_crew_has_them_again)
+{
+    begin_team(AGENTS "flow:\n  kind: round_robin\n  members: [ann, bob]\n  rounds: 1\n", by_name, NULL);
+    team_use(&team, 1);
+    CHECK_EQ(line("Hello."), EXIT_DONE);
+    CHECK_EQ(team.member[0].s.voice.turns, 0);
+    CHECK_EQ(team.member[1].s.voice.turns, 1);
+    team_use(&team, -1);
+    CHECK_EQ(line("Hello."), EXIT_DONE);
+    CHECK_EQ(team.member[0].s.voice.turns, 1);
+    CHECK_EQ(team.member[1].s.voice.turns, 2);
+    end_team();
+}
+
 TEST(team_a_journal_has_the_events_of_its_agent_alone)
 {
     begin_team(AGENTS "flow:\n  kind: round_robin\n  members: [ann, bob]\n  rounds: 1\n", by_name, fresh_dir());
@@ -448,7 +462,7 @@ TEST(team_a_journal_has_the_events_of_its_agent_alone)
     OK(session_fork(&team.member[1].s, 1, &err));
     CHECK(app.trace.voice == &team.member[1].s.voice);
     CHECK_STR(app.trace.voice->name, "bob");
-    CHECK_EQ(app.turns, 4); /* all that were answered: a fork of one takes none of them away */
+    CHECK_EQ(app.turns, 3); /* all that were answered, the last by bob alone: a fork of one takes none of them away */
     CHECK_EQ(line("Hello."), EXIT_DONE);
     end_team();
 }
