@@ -5,8 +5,6 @@
 #include "app/signals.h"
 #include <unistd.h>
 
-enum { NOTICE = 160 }; /* tokens for the line that says what was clipped, and for the tools to read on with */
-
 static int read_data(struct app *a, struct buf *data)
 {
     struct err err = {0};
@@ -67,15 +65,11 @@ static int ask_in_session(struct app *a, const struct buf *data)
     struct session s;
     struct err err = {0};
     struct buf prompt = {0};
-    struct window_figures f;
     int status = session_new(&s, a, a->o->system, &err), rc = 0;
     if (status == EXIT_DONE) {
-        size_t own = session_tokens(&s, a->o->prompt, strlen(a->o->prompt));
-        window_figures(s.w, &f);
-        int64_t room = f.limit - f.used - (int64_t)MIN(own, (size_t)INT32_MAX) - NOTICE;
         buf_puts(&prompt, a->o->prompt);
         if (data->len > 0) buf_puts(&prompt, "\n\n");
-        if (data->len > 0) rc = session_put_data(&s, data->data, data->len, (size_t)MAX(room, 0), &prompt, &err);
+        if (data->len > 0) rc = session_put_data(&s, data->data, data->len, &prompt, &err);
         status = rc || prompt.failed ? EXIT_INTERNAL : session_ask(&s, prompt.data, prompt.len, &err);
     }
     face_complain(a, status, &err);

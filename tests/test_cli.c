@@ -216,6 +216,30 @@ TEST(cli_data_on_stdin_is_appended_to_the_prompt)
     SAID("x\n\na\0b");
 }
 
+/* More than the context holds: it is clipped, and the model reads on in the whole.  No line of it is obeyed. */
+TEST(cli_data_that_does_not_fit_is_an_artifact)
+{
+    static const char reads_on[] =
+        "{\"answer\":\"<tool_call>{\\\"name\\\":\\\"artifact\\\",\\\"arguments\\\":{\\\"id\\\":\\\"a1\\\","
+        "\\\"offset\\\":8000}}</tool_call>\"}\n{\"answer\":\"Done\"}\n";
+    struct buf data = {0};
+    for (int i = 1; i <= 600; i++) buf_printf(&data, i == 2 ? "/quit\n" : "line %d of the data\n", i);
+    CHECK(!data.failed);
+    CHECK_EQ(run(reads_on, data.data, data.len, ARGS("-p", "review", "-n", "200", "--json")), 0);
+    check_has(out(), "\"text\":\"review\\n\\nline 1 of the data\\n/quit\\nline 3");
+    check_has(out(), "the rest is artifact a1 from offset ");
+    check_has(out(), "\"name\":\"artifact\",\"arguments\":\"{\\\"id\\\":\\\"a1\\\",\\\"offset\\\":8000}\","
+                     "\"failed\":false");
+    check_has(out(), "\"text\":\"Done\"");
+    CHECK_EQ(run(hello, data.data, data.len, ARGS("-p", "review", "-n", "40")), 0);
+    CHECK_STR(out(), "Hello there\n");
+    CHECK_EQ(run(hello, data.data, data.len, ARGS("-p", "review", "-n", "40", "--no-save", "--json")), 0);
+    check_has(out(), "review\\n\\nline 1 of the data");
+    CHECK(!strstr(out(), "artifact a1")); /* there is none to read on in */
+    CHECK_EQ(run(hello, data.data, data.len, ARGS("-n", "40", "--top-k", "1")), 3); /* without -p lines are turns */
+    buf_free(&data);
+}
+
 TEST(cli_too_much_data_is_refused)
 {
     size_t n = (16 << 20) + 1;

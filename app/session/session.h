@@ -160,9 +160,9 @@ int session_result(struct session *s, const struct session_tool *t, struct buf *
  * whole is an artifact of this session, whose number goes to *artifact (else 0). */
 int session_hand_over(struct session *s, const char *text, size_t n, size_t tokens, struct buf *out,
                       uint64_t *artifact, struct err *err);
-/* Data for the message that comes next, from a file or a pipe: as session_hand_over(), and where something was left
- * out, a notice that says so and names the artifact. */
-int session_put_data(struct session *s, const char *data, size_t n, size_t tokens, struct buf *out, struct err *err);
+/* Data from a pipe, behind what out has for the message that comes next: all of it, or as much as a call can carry and
+ * a notice that says so and names the artifact with the whole (where the session is saved; else there is none). */
+int session_put_data(struct session *s, const char *data, size_t n, struct buf *out, struct err *err);
 size_t session_room(struct session *s); /* tokens that a result may have */
 size_t session_tokens(struct session *s, const char *text, size_t n); /* as a message; SIZE_MAX: not known */
 

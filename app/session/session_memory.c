@@ -33,11 +33,16 @@ struct artifact_source {
     struct session *s;
     struct piece p;
     struct buf bytes;
+    const struct buf *waits;
 };
 
 static int get_bytes(void *self, uint64_t at, char *out, size_t n, struct err *err)
 {
     struct artifact_source *a = self;
+    if (a->waits) {
+        memcpy(out, a->waits->data + at, n);
+        return 0;
+    }
     a->p.at = at;
     a->p.n = n;
     if (keep_call(&a->s->keep, read_piece, &a->p, err)) return -1;
@@ -46,14 +51,23 @@ static int get_bytes(void *self, uint64_t at, char *out, size_t n, struct err *e
     return 0;
 }
 
+/* One of this turn, which is handed to the store when the turn has ended.  NULL: it is in the store, or nowhere. */
+static const struct buf *waiting(const struct session *s, uint64_t id)
+{
+    for (size_t i = 0; i < s->batch.n_artifacts; i++)
+        if (s->batch.artifact[i].id == id) return &s->batch.artifact[i].bytes;
+    return NULL;
+}
+
 int session_read_artifact(struct session *s, uint64_t id, const struct clip_request *ask, struct buf *out,
                           struct clip_figures *f, struct err *err)
 {
-    struct artifact_source a = {.s = s, .p = {.session = s->keep.head.id, .id = id}};
+    struct artifact_source a = {.s = s, .p = {.session = s->keep.head.id, .id = id}, .waits = waiting(s, id)};
     if (!session_saves(s)) return err_set(err, -1, "this session is not saved: it has no artifacts");
-    session_settle(s); /* it may be on its way there */
+    if (!a.waits) session_settle(s); /* it may be on its way there */
     a.p.out = &a.bytes;
-    int rc = keep_call(&s->keep, read_size, &a.p, err);
+    a.p.bytes = a.waits ? a.waits->len : 0;
+    int rc = a.waits ? 0 : keep_call(&s->keep, read_size, &a.p, err);
     if (rc) return rc == STORE_NOT_FOUND ? err_set(err, -1, "no such artifact: a%" PRIu64, id) : rc;
     struct clip_source source = {get_bytes, &a, a.p.bytes};
     struct clip_config cfg = {.counter = {result_count, s}, .max_tokens = session_room(s), .kind = CLIP_TEXT};

@@ -6,7 +6,8 @@
 #include "tools/clip.h"
 #include <inttypes.h>
 
-enum { COUNTED = 1 << 20, SHARE = 4, RESULT_LEAST = 32, RESULT_MOST = 2048 };
+enum { COUNTED = 1 << 20, SHARE = 4, RESULT_LEAST = 32, RESULT_MOST = 2048,
+       SEAMS = 16 /* tokens that two texts may have more when they are put together */ };
 
 /* ---------------------------------------------------------------- tokens */
 
@@ -87,22 +88,56 @@ int session_hand_over(struct session *s, const char *text, size_t n, size_t toke
     return f.whole || !session_saves(s) ? 0 : keep_whole(s, "hand-over", text, n, artifact, err);
 }
 
-int session_put_data(struct session *s, const char *data, size_t n, size_t tokens, struct buf *out, struct err *err)
+/* Tokens that a message may have beside what the window carries. */
+static size_t room_left(struct session *s)
+{
+    struct window_figures f;
+    window_figures(s->w, &f);
+    return (size_t)MAX(0, f.limit - f.used);
+}
+
+/* Of the longest notice that there may be about these bytes. */
+static size_t notice_tokens(struct session *s, size_t n)
 {
     struct result r = {0};
-    struct clip_config cfg = {.counter = {result_count, s}, .max_tokens = tokens};
+    const struct buf none = {0};
+    const struct clip_figures f = {.tokens = n, .next = n};
+    put_notice(s->keep.head.artifacts, &f, (int64_t)MIN(n, (size_t)INT64_MAX), &none, &r);
+    size_t tokens = session_tokens(s, r.text.data ? r.text.data : "", r.text.len);
+    buf_free(&r.text);
+    return tokens;
+}
+
+/* What of the data has room behind the prompt, which is in out already. */
+static int put_clipped(struct session *s, const char *data, size_t n, struct buf *out, struct err *err)
+{
+    struct result r = {0};
     struct clip_figures f;
     struct buf shown = {0};
     const struct buf all = {.data = (char *)(uintptr_t)data, .len = n};
-    int rc = clip_whole(&cfg, data, n, &shown, &f, err);
-    if (rc == 0 && !f.whole && session_saves(s)) {
-        rc = keep_whole(s, "stdin", data, n, &r.artifact, err);
-        if (rc == 0) put_notice(r.artifact, &f, result_tokens_about(s, &all), &shown, &r);
-    }
+    bool saves = session_saves(s);
+    int rc = saves ? keep_whole(s, "stdin", data, n, &r.artifact, err) : 0;
+    size_t own = session_tokens(s, out->data, out->len), notice = saves ? notice_tokens(s, n) : 0, room = room_left(s);
+    size_t most = room > own + notice + SEAMS ? room - own - notice - SEAMS : 0;
+    if (saves) most = MIN(most, room / 2); /* the rest is for reading on */
+    struct clip_config cfg = {.counter = {result_count, s}, .max_tokens = most};
+    if (rc == 0) rc = clip_whole(&cfg, data, n, &shown, &f, err);
+    if (rc == 0 && saves) put_notice(r.artifact, &f, result_tokens_about(s, &all), &shown, &r);
     const struct buf *text = r.text.len > 0 ? &r.text : &shown;
-    buf_put(out, text->data ? text->data : "", text->len);
+    if (rc == 0) buf_put(out, text->data ? text->data : "", text->len);
     buf_free(&r.text);
     buf_free(&shown);
+    return rc;
+}
+
+int session_put_data(struct session *s, const char *data, size_t n, struct buf *out, struct err *err)
+{
+    size_t was = out->len;
+    buf_put(out, data, n);
+    if (out->failed || session_tokens(s, out->data, out->len) <= room_left(s))
+        return out->failed ? err_set(err, -1, "no memory for the data") : 0;
+    out->len = was;
+    int rc = put_clipped(s, data, n, out, err);
     return rc == 0 && out->failed ? err_set(err, -1, "no memory for the data") : rc;
 }
 
