@@ -236,7 +236,6 @@ TEST(cli_data_that_does_not_fit_is_an_artifact)
     CHECK_EQ(run(hello, data.data, data.len, ARGS("-p", "review", "-n", "40", "--no-save", "--json")), 0);
     check_has(out(), "review\\n\\nline 1 of the data");
     CHECK(!strstr(out(), "artifact a1")); /* there is none to read on in */
-    CHECK_EQ(run(hello, data.data, data.len, ARGS("-n", "40", "--top-k", "1")), 3); /* without -p lines are turns */
     buf_free(&data);
 }
 
