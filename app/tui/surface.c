@@ -42,7 +42,7 @@ static void put(struct surface *s, const struct part *p, long long column, int r
                 struct look look)
 {
     bool whole = column >= p->column && column + width <= p->end_column;
-    int from = (int)MAX(column, p->column), end = (int)MIN(column + width, p->end_column);
+    int from = MAX(clamp(column, p->end_column), p->column), end = clamp(column + width, p->end_column);
     if (from >= end) return;
     part_wide(s, from, end, row);
     for (int i = from; i < end; i++) make_blank(cell_at(s, i, row), look);

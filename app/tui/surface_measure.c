@@ -184,11 +184,11 @@ size_t surface_break(const char *text, size_t n, int columns)
 {
     size_t at = 0, may_end = 0;
     int column = 0, before = 0;
-    columns = MAX(columns, 1);
     while (at < n) {
         struct cluster c = surface_cluster(text + at, n - at, column);
         bool blank = c.bytes == 1 && (text[at] == ' ' || text[at] == '\t');
         if (is_newline(text + at, &c)) return at + c.bytes;
+        if (at == 0) columns = MAX(columns, c.columns); /* one cluster is the least that a line has */
         if (before == 2 && c.columns == 2 && !blank) may_end = at;
         if (!blank && at > 0 && column > columns - c.columns) return may_end ? may_end : at;
         column = add_columns(column, c.columns);
