@@ -244,7 +244,8 @@ static int about(uint32_t *seed, int n)
 static void draw_something(struct surface *s, struct box b, uint32_t *seed)
 {
     const char *text = texts[tiny_below(seed, COUNT_OF(texts))];
-    struct look look = {(uint8_t)tiny_below(seed, HUES), (uint8_t)tiny_below(seed, HUES), (uint8_t)tiny_below(seed, 32)};
+    uint8_t hue = (uint8_t)tiny_below(seed, HUES), ground = (uint8_t)tiny_below(seed, HUES);
+    struct look look = {hue, ground, (uint8_t)tiny_below(seed, 32)};
     int column = about(seed, s->columns), row = about(seed, s->rows);
     switch (tiny_below(seed, 5)) {
     case 0: surface_clear(s, b, look); break;
