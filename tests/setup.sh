@@ -25,13 +25,14 @@ gmp         libgmp-dev      gmp-devel          gmp      gmp-devel          gmp-d
 libseccomp  libseccomp-dev  libseccomp-devel   libseccomp libseccomp-devel libseccomp-dev -
 yaml-0.1    libyaml-dev     libyaml-devel      libyaml  libyaml-devel      yaml-dev     libyaml
 jq          jq              jq                 jq       jq                 jq           jq
+ncursesw    libncurses-dev  ncurses-devel      ncurses  ncurses-devel      ncurses-dev  ncurses
 cmocka      libcmocka-dev   libcmocka-devel    cmocka   libcmocka-devel    cmocka-dev   cmocka
 clang       clang           clang              clang    clang              clang        llvm
 torch       python3-torch   -                  -        -                  -            -
 numpy       python3-numpy   -                  -        -                  -            -
 libfuzzer   libclang-rt-dev compiler-rt        -        -                  compiler-rt  -
 '
-libraries='libpcre2-8 jansson lmdb libzstd libutf8proc gmp libseccomp yaml-0.1'
+libraries='libpcre2-8 jansson lmdb libzstd libutf8proc gmp libseccomp yaml-0.1 ncursesw'
 needs="libc pkg-config $libraries"
 case $stage in
 build) ;;
@@ -127,15 +128,17 @@ fi
 # A header of each library: where one is gone (another machine, same folder) make comes here again.
 headers=
 for pair in libpcre2-8/pcre2.h jansson/jansson.h lmdb/lmdb.h libzstd/zstd.h libutf8proc/utf8proc.h gmp/gmp.h \
-    libseccomp/seccomp.h yaml-0.1/yaml.h cmocka/cmocka.h; do
+    libseccomp/seccomp.h yaml-0.1/yaml.h ncursesw/curses.h cmocka/cmocka.h; do
     case " $needs " in *" ${pair%/*} "*) ;; *) continue ;; esac
     folder=$(pkg-config --variable=includedir "${pair%/*}")
     file=${folder:-/usr/include}/${pair#*/}
     [ ! -f "$file" ] || headers="$headers $file"
 done
+# The Makefile says by itself which of the system's calls are declared (ncursesw would say it too, otherwise).
+cflags=$(pkg-config --cflags $libraries | sed -E 's/-D_(DEFAULT|XOPEN|GNU)_SOURCE[^ ]* *//g')
 {
     echo "# written by tests/setup.sh"
-    echo "PKG_CFLAGS := $(pkg-config --cflags $libraries)"
+    echo "PKG_CFLAGS := $cflags"
     echo "PKG_LIBS := $(pkg-config --libs $libraries)"
     case $needs in *cmocka*) echo "TEST_LIBS := $(pkg-config --libs cmocka)" ;; esac
     echo "SETUP_FILES :=$headers"
