@@ -9,9 +9,9 @@ static struct keys k;
 /* A key as a word: C-A-S- before its name or its character. */
 static const char *word(const struct key *key)
 {
-    static const char *const names[] = {"", "enter", "tab", "backspace", "escape", "up", "down", "left", "right", "home",
-        "end", "pageup", "pagedown", "insert", "delete", "f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9", "f10",
-        "f11", "f12", "paste:"};
+    static const char *const names[] = {
+        "", "enter", "tab", "backspace", "escape", "up", "down", "left", "right", "home", "end", "pageup", "pagedown",
+        "insert", "delete", "f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9", "f10", "f11", "f12", "paste:"};
     static char out[128];
     const char *text = key->name == KEY_CHAR || key->name == KEY_PASTE ? key->text : "";
     snprintf(out, sizeof out, "%s%s%s%s%s", key->mods & KEY_CTRL ? "C-" : "", key->mods & KEY_ALT ? "A-" : "",
