@@ -1,0 +1,143 @@
+/* leave.c - what may be done in a handler, and handlers that do it. */
+#include "app/tui/leave.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+enum { STACK = 64 << 10, PATIENCE_MS = 200 };
+
+static int in = -1, out = -1;
+static struct termios found;
+static char text[LEAVE_TEXT_MAX];
+static size_t text_n;
+static atomic_bool armed;
+static atomic_uint woken;
+static int wake[2] = {-1, -1};
+static bool own_stack;
+static char stack[STACK]; /* for a handler after the thread's own stack overflowed */
+
+static const int handled[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM, SIGHUP, SIGQUIT,
+                              SIGTSTP, SIGWINCH, SIGCONT};
+enum { FAULTS = 5, ENDS = 8 }; /* so many of them are faults; so many end the program */
+static struct sigaction before[COUNT_OF(handled)];
+
+bool leave_armed(void) { return atomic_load(&armed); }
+
+void leave_now(void)
+{
+    int saved = errno;
+    if (!atomic_exchange(&armed, false)) return;
+    struct pollfd room = {.fd = out, .events = POLLOUT};
+    if (poll(&room, 1, PATIENCE_MS) > 0) { /* a terminal that takes nothing must not hold up the end */
+        for (size_t at = 0; at < text_n;) {
+            ssize_t n = write(out, text + at, text_n - at);
+            if (n <= 0 && errno != EINTR) break;
+            at += n > 0 ? (size_t)n : 0;
+        }
+    }
+    tcsetattr(in, TCSANOW, &found);
+    errno = saved;
+}
+
+static void tell(unsigned what)
+{
+    int saved = errno;
+    atomic_fetch_or(&woken, what);
+    if (write(wake[1], "!", 1) < 0) { /* full: then it is readable already */
+    }
+    errno = saved;
+}
+
+static size_t place_of(int sig)
+{
+    size_t i = 0;
+    while (i + 1 < COUNT_OF(handled) && handled[i] != sig) i++;
+    return i;
+}
+
+/* A fault goes on as it would have without us: where an instruction caused it, by doing that again. */
+static void on_end(int sig, siginfo_t *info, void *context)
+{
+    size_t i = place_of(sig);
+    const struct sigaction *old = &before[i];
+    leave_now();
+    if (i >= FAULTS && old->sa_handler != SIG_DFL) {
+        if (old->sa_flags & SA_SIGINFO) old->sa_sigaction(sig, info, context);
+        else old->sa_handler(sig);
+        return;
+    }
+    sigaction(sig, old, NULL);
+    if (i >= FAULTS || info->si_code <= 0 || sig == SIGABRT) raise(sig);
+}
+
+static void on_stop(int sig)
+{
+    (void)sig;
+    leave_now();
+    raise(SIGSTOP);
+    tell(LEAVE_CONTINUED);
+}
+
+static void on_news(int sig)
+{
+    tell(sig == SIGWINCH ? LEAVE_RESIZED : LEAVE_CONTINUED);
+}
+
+static void install(void)
+{
+    stack_t now = {.ss_sp = stack, .ss_size = sizeof stack}, old;
+    own_stack = sigaltstack(NULL, &old) == 0 && (old.ss_flags & SS_DISABLE) && sigaltstack(&now, NULL) == 0;
+    for (size_t i = 0; i < COUNT_OF(handled); i++) {
+        struct sigaction action = {.sa_flags = SA_RESTART};
+        sigemptyset(&action.sa_mask);
+        if (i < ENDS) {
+            action.sa_sigaction = on_end;
+            action.sa_flags |= SA_SIGINFO | SA_ONSTACK;
+        } else {
+            action.sa_handler = handled[i] == SIGTSTP ? on_stop : on_news;
+        }
+        sigaction(handled[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN || handled[i] == SIGWINCH) sigaction(handled[i], &action, NULL);
+    }
+}
+
+int leave_open(int in_fd, int out_fd, const struct termios *was, const char *bytes, size_t n, struct err *err)
+{
+    assert(wake[0] < 0);
+    if (n > sizeof text) return err_set(err, -1, "this terminal's commands are too long");
+    if (pipe2(wake, O_CLOEXEC | O_NONBLOCK)) return err_set(err, -1, "no pipe: %s", strerror(errno));
+    in = in_fd;
+    out = out_fd;
+    found = *was;
+    memcpy(text, bytes, n);
+    text_n = n;
+    atomic_store(&woken, 0);
+    install();
+    return 0;
+}
+
+void leave_arm(void) { atomic_store(&armed, true); }
+
+void leave_close(void)
+{
+    leave_now();
+    if (wake[0] < 0) return;
+    for (size_t i = 0; i < COUNT_OF(handled); i++) sigaction(handled[i], &before[i], NULL);
+    if (own_stack) sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
+    close(wake[0]);
+    close(wake[1]);
+    wake[0] = wake[1] = -1;
+}
+
+int leave_wake_fd(void) { return wake[0]; }
+
+unsigned leave_woken(void)
+{
+    char drop[64];
+    while (read(wake[0], drop, sizeof drop) > 0) {
+    }
+    return atomic_exchange(&woken, 0);
+}
