@@ -144,23 +144,34 @@ static int word_columns(const struct word *w, int spark)
     return (w->past ? spark + 1 : 0) + (w->glyph >= 0 ? 2 : 0) + surface_columns(w->text, strlen(w->text));
 }
 
-static int words_columns(const struct words *w, int spark)
+int words_columns(const struct words *w, int spark)
 {
     int columns = 0;
     for (int i = 0; i < w->n; i++) columns += word_columns(&w->word[i], spark) + (i > 0 ? 2 : 0);
     return columns;
 }
 
+/* The first of the lowest rank that is not decided yet; -1: all are. */
+static int next_word(const struct words *w, const bool *decided)
+{
+    int best = -1;
+    for (int i = 0; i < w->n; i++)
+        if (!decided[i] && (best < 0 || w->word[i].rank < w->word[best].rank)) best = i;
+    return best;
+}
+
 int words_fit(struct words *w, int columns, int spark)
 {
-    int takes;
-    while ((takes = words_columns(w, spark)) > columns && w->n > 0) {
-        int least = 0;
-        for (int i = 1; i < w->n; i++)
-            if (w->word[i].rank >= w->word[least].rank) least = i;
-        w->n--;
-        memmove(&w->word[least], &w->word[least + 1], (size_t)(w->n - least) * sizeof w->word[0]);
+    bool decided[WORDS] = {false}, stays[WORDS] = {false};
+    int takes = 0, n = 0;
+    for (int i; (i = next_word(w, decided)) >= 0; decided[i] = true) {
+        int more = word_columns(&w->word[i], spark) + (takes > 0 ? 2 : 0);
+        stays[i] = takes + more <= columns;
+        if (stays[i]) takes += more;
     }
+    for (int i = 0; i < w->n; i++)
+        if (stays[i]) w->word[n++] = w->word[i];
+    w->n = n;
     return takes;
 }
 

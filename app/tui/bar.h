@@ -1,7 +1,7 @@
 /* bar.h - figures as bars, and the words beside them.
  *
  *     VRAM  ▕██▓▓▓▓▓░░░░░░▒▒··▏ 466 of 512 MiB  weights 18  KV filled 132  KV unfilled 252  work 64  free 46
- *            └ bar_draw()     └ words_draw(): what does not fit is left out, the least wanted first
+ *           └ bar_draw()          └ words_draw(): what does not fit is left out, the most wanted stays
  *
  * Whatever is cut into parts adds up: the cells to the bar's width, and rounded numbers to the rounded whole.  Both are
  * shares by the largest remainder, so that each is less than one from what it would be exactly.  A part that is too
@@ -67,7 +67,7 @@ enum { WORD = 96, WORDS = 24 };
 struct word {
     char text[WORD];
     uint8_t hue;
-    uint8_t rank;      /* the higher is left out first; of the same rank the last */
+    uint8_t rank;      /* the lower finds room first; of the same rank the first */
     int8_t glyph;      /* enum bar_glyph that stands before it as a legend; -1: none */
     const float *past; /* a sparkline before it, of n_past values; NULL: none.  Borrowed */
     int n_past;
@@ -80,9 +80,10 @@ struct words {
 /* Appends a word (dropped where WORDS are there) and returns it, to set what else it has; never NULL. */
 __attribute__((format(printf, 4, 5))) struct word *words_add(struct words *w, enum hue hue, int rank, const char *fmt,
                                                              ...);
-/* Leaves out words until the rest takes at most so many columns; returns what it takes.  spark: columns of a sparkline.
- * Two blanks are between words. */
+/* Leaves out each word that finds no room in so many columns beside those of lower rank; returns what the rest takes.
+ * spark: columns of a sparkline.  Two blanks are between words. */
 int words_fit(struct words *w, int columns, int spark);
+int words_columns(const struct words *w, int spark); /* that all of them take */
 void words_draw(struct surface *s, struct box b, int column, int row, const struct words *w, int spark,
                 enum glyphs glyphs);
 #endif

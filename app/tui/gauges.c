@@ -22,13 +22,12 @@ static struct bar_part *add_part(struct line *l, uint64_t size, enum hue hue, en
 /* ------------------------------------------------------------------ memory */
 
 enum { DEVICE_PARTS = 8 };
-static const struct { const char *name; enum hue hue; enum bar_glyph glyph; int rank; } device_part[DEVICE_PARTS] = {
-    {"weights", HUE_WEIGHTS, BAR_FULL, 1},      {"KV filled", HUE_KV, BAR_DARK, 1},
-    {"KV unfilled", HUE_RESERVED, BAR_LIGHT, 2}, {"work", HUE_WORK, BAR_MEDIUM, 3},
-    {"tables", HUE_WORK, BAR_LINES, 4},         {"context", HUE_CONTEXT, BAR_SLASH, 4},
-    {"outside", HUE_OUTSIDE, BAR_BACKSLASH, 3}, {"free", HUE_FREE, BAR_DOT, 1},
+static const struct { const char *name; enum hue hue; enum bar_glyph glyph; } device_part[DEVICE_PARTS] = {
+    {"weights", HUE_WEIGHTS, BAR_FULL}, {"KV filled", HUE_KV, BAR_DARK},    {"KV unfilled", HUE_RESERVED, BAR_LIGHT},
+    {"work", HUE_WORK, BAR_MEDIUM},     {"tables", HUE_WORK, BAR_LINES},    {"context", HUE_CONTEXT, BAR_SLASH},
+    {"outside", HUE_OUTSIDE, BAR_BACKSLASH}, {"free", HUE_FREE, BAR_DOT},
 };
-enum { OUTSIDE = 6, FREE = 7 };
+enum { WEIGHTS, KV_FILLED, KV_UNFILLED, WORK, OUTSIDE = 6, FREE = 7 };
 
 static uint64_t add_up(const uint64_t *size, int n)
 {
@@ -41,35 +40,90 @@ static uint64_t add_up(const uint64_t *size, int n)
 /* Bytes in units, rounded. */
 static uint64_t units(uint64_t bytes, struct bar_unit u) { return bytes / u.bytes + (bytes % u.bytes >= u.bytes / 2); }
 
-/* What is ours but not taken yet lies in free twice over: the bar shows it as ours, the number of outside says so. */
-static void device_line(struct line *l, const struct gauge_device *d)
+struct device_figures { /* in units; all parts together are the whole */
+    int64_t part[DEVICE_PARTS], whole;
+    struct bar_unit unit;
+    bool unknown;
+};
+
+static void part_word(struct words *w, const char *name, int i, int64_t n)
 {
-    const uint64_t late = d->outside < 0 ? -(uint64_t)d->outside : 0;
-    const uint64_t outside = d->outside > 0 ? (uint64_t)d->outside : 0;
-    const uint64_t bar[DEVICE_PARTS] = {d->weights, d->kv_filled, d->kv_unfilled, d->work, d->tables, d->context,
-                                        d->unknown ? 0 : outside, d->unknown ? 0 : d->free - MIN(late, d->free)};
-    const uint64_t total = add_up(bar, DEVICE_PARTS);
-    const struct bar_unit u = bar_unit(total);
-    uint64_t share[DEVICE_PARTS];
-    char a[FIGURE], b[FIGURE];
-    const uint64_t whole = units(total, u), hidden = units(MIN(late, d->free), u);
-    bar_shares(bar, DEVICE_PARTS, whole, share);
-    l->label = d->label;
-    for (int i = 0; i < DEVICE_PARTS; i++) add_part(l, bar[i], device_part[i].hue, device_part[i].glyph);
-    if (d->unknown) words_add(&l->words, HUE_TEXT, 0, "%s %s ours", figure(a, whole), u.name);
-    else words_add(&l->words, HUE_TEXT, 0, "%s of %s %s", figure(a, whole - share[FREE]), figure(b, whole), u.name);
-    for (int i = 0; i < DEVICE_PARTS; i++) {
-        if (d->unknown && (i == OUTSIDE || i == FREE)) continue;
-        int64_t n = (int64_t)share[i];
-        if (i == OUTSIDE && hidden) n = -(int64_t)hidden;
-        if (i == FREE) n += (int64_t)hidden;
-        if (n == 0 && device_part[i].rank > 2) continue;
-        words_add(&l->words, device_part[i].hue, device_part[i].rank, "%s %s", device_part[i].name, figure_signed(a, n))
-            ->glyph = (int8_t)device_part[i].glyph;
-    }
+    char a[FIGURE];
+    words_add(w, device_part[i].hue, 1, "%s %s", name, figure_signed(a, n))->glyph = (int8_t)device_part[i].glyph;
 }
 
-static void machine_line(struct line *l, const struct gauge_machine *m)
+/* Each part; or but for weights and KV pool and free the sum of them; or the pool as one, too. */
+enum detail { EACH, OTHERS_JOINED, POOL_JOINED, DETAILS };
+
+static void device_words(struct words *w, const struct device_figures *f, enum detail detail)
+{
+    int64_t other = 0;
+    char a[FIGURE], b[FIGURE];
+    w->n = 0;
+    if (f->unknown) words_add(w, HUE_TEXT, 0, "%s %s ours", figure_signed(a, f->whole), f->unit.name);
+    else words_add(w, HUE_TEXT, 0, "%s of %s %s", figure_signed(a, f->whole - f->part[FREE]),
+                   figure_signed(b, f->whole), f->unit.name);
+    part_word(w, device_part[WEIGHTS].name, WEIGHTS, f->part[WEIGHTS]);
+    if (detail == POOL_JOINED) part_word(w, "KV", KV_FILLED, f->part[KV_FILLED] + f->part[KV_UNFILLED]);
+    for (int i = KV_FILLED; i <= KV_UNFILLED && detail != POOL_JOINED; i++)
+        part_word(w, device_part[i].name, i, f->part[i]);
+    for (int i = WORK; i < FREE; i++) {
+        if (detail == EACH && f->part[i]) part_word(w, device_part[i].name, i, f->part[i]);
+        other += f->part[i];
+    }
+    if (detail != EACH) part_word(w, "other", WORK, other);
+    if (!f->unknown) part_word(w, device_part[FREE].name, FREE, f->part[FREE]);
+}
+
+static void without_legend(struct words *w)
+{
+    for (int i = 0; i < w->n; i++) w->word[i].glyph = -1;
+}
+
+/* As much detail as has room. */
+static void device_fit(struct words *w, const struct device_figures *f, int room, bool legend)
+{
+    for (int detail = EACH; detail < DETAILS; detail++) {
+        device_words(w, f, (enum detail)detail);
+        if (!legend) without_legend(w);
+        const int wanted = w->n;
+        words_fit(w, room, 0);
+        if (w->n == wanted) return;
+    }
+    w->n = w->n > 0 && w->word[0].rank == 0; /* the whole alone: some of the parts would not add up */
+}
+
+/* What is ours but not taken yet lies in free, too: the bar shows it as ours, and outside's number is below 0 by it. */
+static void device_line(struct line *l, const struct gauge_device *d, int room, bool legend)
+{
+    const uint64_t late = d->outside < 0 && !d->unknown ? MIN(-(uint64_t)d->outside, d->free) : 0;
+    const uint64_t bar[DEVICE_PARTS] = {d->weights, d->kv_filled, d->kv_unfilled, d->work, d->tables, d->context,
+                                        d->outside > 0 && !d->unknown ? (uint64_t)d->outside : 0,
+                                        d->unknown ? 0 : d->free - late};
+    const uint64_t total = add_up(bar, DEVICE_PARTS);
+    struct device_figures f = {.unit = bar_unit(total), .unknown = d->unknown};
+    uint64_t share[DEVICE_PARTS];
+    f.whole = (int64_t)units(total, f.unit);
+    bar_shares(bar, DEVICE_PARTS, (uint64_t)f.whole, share);
+    for (int i = 0; i < DEVICE_PARTS; i++) {
+        add_part(l, bar[i], device_part[i].hue, device_part[i].glyph);
+        f.part[i] = (int64_t)share[i];
+    }
+    f.part[OUTSIDE] -= (int64_t)units(late, f.unit);
+    f.part[FREE] += (int64_t)units(late, f.unit);
+    l->label = d->label;
+    device_fit(&l->words, &f, room, legend);
+}
+
+/* The words that have room; without the whole, the first of them, none. */
+static void line_fit(struct line *l, int room, bool legend)
+{
+    if (!legend) without_legend(&l->words);
+    words_fit(&l->words, room, 0);
+    if (l->words.n > 0 && l->words.word[0].rank > 0) l->words.n = 0;
+}
+
+static void machine_line(struct line *l, const struct gauge_machine *m, int room, bool legend)
 {
     static const char *const name[] = {"plimsoll", "others", "free"};
     const uint64_t size[] = {m->ours, m->outside, m->free};
@@ -85,27 +139,32 @@ static void machine_line(struct line *l, const struct gauge_machine *m)
         add_part(l, size[i], hue[i], (enum bar_glyph)(BAR_THICK + i));
         words_add(&l->words, hue[i], i + 1, "%s %s", name[i], figure(a, share[i]))->glyph = (int8_t)(BAR_THICK + i);
     }
+    line_fit(l, room, legend);
 }
 
-static void kv_line(struct line *l, const struct gauge_kv *kv)
+enum { ROOM_PAGES = 26, ROOM_FILLED = 60 }; /* columns from which on the whole is told in more words */
+
+static void kv_line(struct line *l, const struct gauge_kv *kv, int room, bool legend)
 {
     static const struct { const char *name; enum hue hue; enum bar_glyph glyph; int rank; } part[] = {
-        {"own", HUE_KV, BAR_FULL, 3},
-        {"shared", HUE_SHARED, BAR_SLASH, 1},
-        {"cached", HUE_SUMMARY, BAR_MEDIUM, 3},
+        {"own", HUE_KV, BAR_FULL, 4},
+        {"shared", HUE_SHARED, BAR_SLASH, 2},
+        {"cached", HUE_SUMMARY, BAR_MEDIUM, 4},
         {"reserved", HUE_RESERVED, BAR_LIGHT, 1},
         {"free", HUE_FREE, BAR_DOT, 1},
     };
     const uint64_t size[] = {kv->own, kv->shared, kv->cached, kv->reserved, kv->free};
     char a[FIGURE], b[FIGURE];
     l->label = "KV";
-    words_add(&l->words, HUE_TEXT, 0, "%s of %s pages", figure(a, add_up(size, 3)), figure(b, add_up(size, 5)));
+    words_add(&l->words, HUE_TEXT, 0, "%s of %s%s", figure(a, add_up(size, 3)), figure(b, add_up(size, 5)),
+              room >= ROOM_FILLED ? " pages filled" : room >= ROOM_PAGES ? " pages" : "");
     for (int i = 0; i < 5; i++) {
         add_part(l, size[i], part[i].hue, part[i].glyph);
         words_add(&l->words, part[i].hue, part[i].rank, "%s %s", part[i].name, figure(a, size[i]))->glyph =
             (int8_t)part[i].glyph;
     }
-    words_add(&l->words, HUE_PARKED, 2, "parked %s", figure(a, kv->parked));
+    words_add(&l->words, HUE_PARKED, 3, "parked %s", figure(a, kv->parked));
+    line_fit(l, room, legend);
 }
 
 /* ------------------------------------------------------------------ speed */
@@ -129,16 +188,18 @@ static void queue_word(struct words *w, const struct gauge_speed *p)
 {
     char a[FIGURE], b[FIGURE];
     if (p->queue > 0 && p->queue_first)
-        words_add(w, HUE_WARN, 1, "queue %s (%.*s, needs %s pages)", figure(a, (uint64_t)p->queue),
+        words_add(w, HUE_WARN, 1, "queue %s (%.*s, %s pages)", figure(a, (uint64_t)p->queue),
                   name_cut(p->queue_first, QUEUE_NAME, QUEUE_NAME_BYTES), p->queue_first, figure(b, p->queue_pages));
     else words_add(w, p->queue > 0 ? HUE_WARN : HUE_DIM, 1, "queue %s", figure(a, (uint64_t)MAX(p->queue, 0)));
 }
 
-static void gpu_words(struct words *w, const struct gauge_speed *p)
+static void gpu_word(struct words *w, const struct gauge_speed *p)
 {
-    if (p->gpu_load >= 0) words_add(w, HUE_DIM, 4, "GPU %d %%", p->gpu_load);
-    if (p->gpu_celsius >= 0) words_add(w, HUE_DIM, 5, "%d C", p->gpu_celsius);
-    if (p->gpu_watts >= 0) words_add(w, HUE_DIM, 5, "%d W", p->gpu_watts);
+    char load[FIGURE] = "", heat[FIGURE] = "", power[FIGURE] = "";
+    if (p->gpu_load >= 0) snprintf(load, sizeof load, " %d %%", p->gpu_load);
+    if (p->gpu_celsius >= 0) snprintf(heat, sizeof heat, " %d C", p->gpu_celsius);
+    if (p->gpu_watts >= 0) snprintf(power, sizeof power, " %d W", p->gpu_watts);
+    if (*load || *heat || *power) words_add(w, HUE_DIM, 4, "GPU%s%s%s", load, heat, power);
 }
 
 static void speed_words(struct words *w, const struct gauge_speed *p)
@@ -156,7 +217,7 @@ static void speed_words(struct words *w, const struct gauge_speed *p)
     words_add(w, HUE_DIM, 3, "in %s", figure(a, p->tokens_in));
     words_add(w, HUE_DIM, 3, "out %s", figure(a, p->tokens_out));
     words_add(w, HUE_SHARED, 3, "reused %s", figure(a, p->reused));
-    gpu_words(w, p);
+    gpu_word(w, p);
 }
 
 static void speed_draw(struct surface *s, struct box b, int row, const struct gauge_speed *p, enum glyphs glyphs)
@@ -181,43 +242,49 @@ static void line_draw(struct surface *s, struct box b, const struct line *l, int
     words_draw(s, b, label + bar + 1, 0, &l->words, 0, glyphs);
 }
 
-static void without_legend(struct line *l)
-{
-    for (int i = 0; i < l->words.n; i++) l->words.word[i].glyph = -1;
-}
+/* Columns for words beside a label and a bar, which keeps a quarter. */
+static int room_for(int columns, int label) { return columns - label - 2 - columns / 4; }
 
-/* Bars of the same length below each other: the longest words decide, but a bar keeps a third of the columns. */
+/* Bars of the same length below each other: the longest words decide. */
 static void lines_draw(struct surface *s, struct box b, struct line *l, int n, int label, enum glyphs glyphs)
 {
     int words = 0;
-    for (int i = 0; i < n; i++) {
-        if (b.columns < GAUGES_WIDE) without_legend(&l[i]);
-        words = MAX(words, words_fit(&l[i].words, b.columns - label - 2 - b.columns / 3, 0));
-    }
+    for (int i = 0; i < n; i++) words = MAX(words, words_columns(&l[i].words, 0));
     const int bar = b.columns - label - 2 - words;
     for (int i = 0; i < n; i++)
         line_draw(s, (struct box){b.column, b.row + i, b.columns, 1}, &l[i], label, bar, glyphs);
 }
 
+static void draw_short(struct surface *s, struct box b, const struct gauges *g, enum glyphs glyphs)
+{
+    const struct box left = {b.column, b.row, b.columns / 2, 1};
+    const struct box right = {b.column + left.columns, b.row, b.columns - left.columns, 1};
+    struct line device = {0}, kv = {0};
+    device_line(&device, &g->device, room_for(left.columns, LABEL - 1), false);
+    kv_line(&kv, &g->kv, room_for(right.columns, 4), false);
+    lines_draw(s, left, &device, 1, LABEL - 1, glyphs);
+    lines_draw(s, right, &kv, 1, 4, glyphs);
+    if (b.rows > 1) speed_draw(s, b, 1, &g->speed, glyphs);
+}
+
 void gauges_draw(struct surface *s, struct box b, const struct gauges *g, enum glyphs glyphs)
 {
+    const bool legend = b.columns >= GAUGES_WIDE, full = b.columns >= GAUGES_FULL;
     struct line line[3] = {0};
     int n = 0;
     if (b.rows <= 0 || b.columns <= 0) return;
-    b.rows = MIN(b.rows, gauges_rows(b.columns, g->machine.there));
     surface_clear(s, b, (struct look){0});
-    device_line(&line[n++], &g->device);
-    if (g->machine.there && b.columns >= GAUGES_FULL) machine_line(&line[n++], &g->machine);
-    kv_line(&line[n++], &g->kv);
-    if (b.columns >= GAUGES_SHORT && b.columns < GAUGES_FULL) {
-        const int left = b.columns / 2;
-        lines_draw(s, (struct box){b.column, b.row, left, 1}, &line[0], 1, LABEL - 1, glyphs);
-        lines_draw(s, (struct box){b.column + left, b.row, b.columns - left, 1}, &line[1], 1, 4, glyphs);
-        n = 1;
-    } else {
-        lines_draw(s, b, line, MIN(n, b.rows), LABEL, glyphs);
+    b.rows = MIN(b.rows, gauges_rows(b.columns, g->machine.there));
+    if (b.columns >= GAUGES_SHORT && !full) {
+        draw_short(s, b, g, glyphs);
+        return;
     }
-    if (b.columns >= GAUGES_SHORT && n < b.rows) speed_draw(s, b, n, &g->speed, glyphs);
+    const int room = room_for(b.columns, LABEL);
+    device_line(&line[n++], &g->device, room, legend);
+    if (g->machine.there && full) machine_line(&line[n++], &g->machine, room, legend);
+    kv_line(&line[n++], &g->kv, room, legend);
+    lines_draw(s, b, line, MIN(n, b.rows), LABEL, glyphs);
+    if (full && n < b.rows) speed_draw(s, b, n, &g->speed, glyphs);
 }
 
 /* ------------------------------------------------------------------ contexts of agents */
@@ -288,7 +355,7 @@ void gauges_agents(struct surface *s, struct box b, const struct gauge_agent *ag
     for (int i = 0; i < fit; i++) {
         struct line l = {0};
         context_line(&l, &agent[i]);
-        words = MAX(words, words_fit(&l.words, b.columns, 0));
+        words = MAX(words, words_columns(&l.words, 0));
     }
     for (int i = 0; i < fit; i++) {
         agent_name(s, part_of(b, 0, i * each, name), &agent[i]);

@@ -11,7 +11,8 @@
  *     100 on    3 or 4   as above; from 160 on with the glyph before each part's word
  *
  * The parts of a bar are the whole of it: no total is given, it is their sum, so bars add up by construction, and shown
- * numbers do by bar_shares().  Words that do not fit are left out, totals last.
+ * numbers do by bar_shares().  Where not all fit, numbers of memory are joined ("other"), so that they add up still; of
+ * pages, filled + reserved + free are the pool.  Other words are left out, totals last.
  *
  * Plain figures; names are of others and are filtered by the surface.  Borrowed for the call. */
 #ifndef GAUGES_H

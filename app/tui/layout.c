@@ -40,12 +40,12 @@ static struct box across(int *row, int columns, int rows)
     return b;
 }
 
-/* Cuts so many columns off the chat's right side, and one more for a line between. */
+/* Cuts so many columns off the chat's right side, and some for a line between. */
 static void cut_right(struct box *chat, int columns, struct box *off, struct box *divide)
 {
-    chat->columns -= columns + 1;
-    *divide = (struct box){chat->column + chat->columns, chat->row, 1, chat->rows};
-    *off = (struct box){divide->column + 1, chat->row, columns, chat->rows};
+    chat->columns -= columns + LAYOUT_DIVIDE;
+    *divide = (struct box){chat->column + chat->columns, chat->row, LAYOUT_DIVIDE, chat->rows};
+    *off = (struct box){divide->column + LAYOUT_DIVIDE, chat->row, columns, chat->rows};
 }
 
 struct layout layout_for(struct layout_wish w)

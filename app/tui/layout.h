@@ -19,7 +19,7 @@
 #define LAYOUT_H
 #include "app/tui/surface.h"
 
-enum { LAYOUT_SIDE = 100, LAYOUT_INSPECT = 180, LAYOUT_RULES = 20, LAYOUT_CHAT_ROWS = 3 };
+enum { LAYOUT_SIDE = 100, LAYOUT_INSPECT = 180, LAYOUT_RULES = 20, LAYOUT_CHAT_ROWS = 3, LAYOUT_DIVIDE = 3 };
 
 struct layout_wish {
     int columns, rows; /* of the terminal; 0 or less is a terminal without room */
@@ -30,7 +30,7 @@ struct layout_wish {
 struct layout {
     struct box head, gauges, chat, side, inspect, input, count, footer;
     struct box rule[2];    /* rows across: above the chat, below it */
-    struct box divide[2];  /* columns down: left of the side, left of inspect */
+    struct box divide[2];  /* left of the side, of inspect: LAYOUT_DIVIDE columns, the middle one for a line */
 };
 
 struct layout layout_for(struct layout_wish wish);
