@@ -88,7 +88,10 @@ TEST(a_bar_shows_each_part_in_its_share_of_cells_in_both_glyph_sets)
         struct bar_part part[8];
         uint64_t size[8], share[8];
         enum glyphs glyphs = round % 2 ? GLYPHS_UTF8 : GLYPHS_ASCII;
-        for (int i = 0; i < n; i++) part[i] = (struct bar_part){size[i] = random_size(), (uint8_t)(HUE_SYSTEM + i), (uint8_t)i};
+        for (int i = 0; i < n; i++) {
+            size[i] = random_size();
+            part[i] = (struct bar_part){size[i], (uint8_t)(HUE_SYSTEM + i), (uint8_t)i};
+        }
         bar_draw(&s, surface_all(&s), 2, 0, columns, part, n, glyphs);
         bar_shares(size, n, (uint64_t)columns - 2, share);
         for (int i = 0; i < n; i++)

@@ -50,7 +50,7 @@ static void draw_map(struct surface *s, struct box b, enum glyphs glyphs)
     static const struct pagemap_agent owner[] = {{"planner", 0}, {"researcher", 1}, {"critic", 2}};
     struct pagemap m = {.pages = 4096, .page_tokens = 16, .page_bytes = 96 << 10, .cell = cell, .agent = owner,
                         .agents = 3, .selected = 137, .about = "tool results, tokens 592-607, 1 holder",
-                        .letters = glyphs == GLYPHS_ASCII};
+                        .letters = true};
     m.cells = pagemap_cells(b, m.pages);
     CHECK(m.cells <= (int)COUNT_OF(cell));
     for (int i = 0; i < m.cells; i++) {
@@ -121,6 +121,16 @@ TEST(golden_120x36_mono) { check_screen(120, 36, false, GLYPHS_UTF8); }
 TEST(golden_120x36_ascii) { check_screen(120, 36, false, GLYPHS_ASCII); }
 TEST(golden_200x60_mono_with_the_machine) { check_screen(200, 60, true, GLYPHS_UTF8); }
 TEST(golden_200x60_ascii_with_the_machine) { check_screen(200, 60, true, GLYPHS_ASCII); }
+TEST(golden_120x36_hues)
+{
+    struct surface s = open_surface(120, 36);
+    struct buf out = {0};
+    draw_screen(&s, true, GLYPHS_ASCII);
+    surface_dump_looks(&s, &out);
+    check_golden("gauges-120x36-hues", &out);
+    buf_free(&out);
+    surface_close(&s);
+}
 TEST(golden_40x10_ascii) { check_screen(40, 10, true, GLYPHS_ASCII); }
 
 /* ------------------------------------------------------------------ digits read back */
@@ -206,6 +216,52 @@ TEST(rounded_bytes_add_up_too)
     }
 }
 
+/* The sum of the numbers of parts in a row, joined ones too; how many words there are. */
+static int sum_of(const char *row, int64_t *sum)
+{
+    static const char *const words[] = {"weights ", "KV filled ", "KV unfilled ", "work ", "tables ", "context ",
+                                        "outside ", "free ", "other "};
+    int64_t n;
+    int found = 0;
+    *sum = 0;
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        if (!number_after(row, words[i], &n)) continue;
+        *sum += n;
+        found++;
+    }
+    if (!strstr(row, "KV filled ") && number_after(row, "  KV ", &n)) *sum += n;
+    return found;
+}
+
+TEST(numbers_add_up_at_every_width_or_the_whole_stands_alone)
+{
+    int forms[10] = {0};
+    for (int columns = 100; columns <= 300; columns++) {
+        struct buf row = row_of(&session, columns, 0);
+        int64_t sum;
+        int found = sum_of(row.data, &sum);
+        CHECK(strstr(row.data, "472 of 512 MiB"));
+        if (found) CHECK_EQ(sum, 512);
+        forms[found]++;
+        buf_free(&row);
+    }
+    CHECK(forms[3] && forms[5] && forms[7]); /* the pool joined, others joined, each (there is no context) */
+}
+
+TEST(a_device_without_numbers_that_fit_shows_no_part_of_them)
+{
+    struct gauges g = session;
+    g.device.weights = g.device.free = UINT64_MAX / 4;
+    for (int columns = 1; columns <= 130; columns++) {
+        if (columns >= GAUGES_SHORT && columns < GAUGES_FULL) continue; /* the pages are in the same row */
+        struct buf row = row_of(&g, columns, 0);
+        int64_t sum, whole;
+        if (columns < GAUGES_SHORT) CHECK_EQ(sum_of(row.data, &sum), 0);
+        else if (sum_of(row.data, &sum)) CHECK(number_after(row.data, " of ", &whole) && sum == whole);
+        buf_free(&row);
+    }
+}
+
 TEST(pages_and_rates_on_the_screen_are_those_given)
 {
     for (int round = 0; round < 300; round++) {
@@ -255,6 +311,11 @@ static void random_gauges(struct gauges *g)
     g->speed.queue_first = random_64() % 2 ? name[random_64() % 5] : NULL;
 }
 
+static bool within(struct box b, int column, int row)
+{
+    return column >= b.column && column < b.column + b.columns && row >= b.row && row < b.row + b.rows;
+}
+
 TEST(any_figures_at_any_size_stay_within_their_box)
 {
     for (int round = 0; round < 600; round++) {
@@ -263,12 +324,13 @@ TEST(any_figures_at_any_size_stay_within_their_box)
                         (int)(random_64() % 9)};
         struct gauges g;
         random_gauges(&g);
-        surface_fill(&s, surface_all(&s), 0, 0, s.columns, "Q", (struct look){0});
+        for (int i = 0; i < s.rows; i++) surface_fill(&s, surface_all(&s), 0, i, s.columns, "Q", (struct look){0});
         gauges_draw(&s, b, &g, round % 2 ? GLYPHS_UTF8 : GLYPHS_ASCII);
         gauges_agents(&s, b, agents, (int)(random_64() % 5), GLYPHS_ASCII);
         gauges_context(&s, b, &agents[0], GLYPHS_UTF8);
-        if (b.columns > 0) draw_map(&s, (struct box){b.column, b.row, b.columns, 8}, GLYPHS_UTF8);
-        for (int i = 0; i < MIN(b.column, s.columns) && b.row == 0; i++) CHECK_STR(s.cell[i].text, "Q");
+        draw_map(&s, b, GLYPHS_UTF8);
+        for (int i = 0; i < s.columns * s.rows; i++)
+            if (!within(b, i % s.columns, i / s.columns)) CHECK_STR(s.cell[i].text, "Q");
         surface_close(&s);
     }
 }
@@ -299,18 +361,30 @@ TEST(a_map_has_a_cell_a_page_or_cuts_the_pool_evenly)
     for (int i = 0; i < 1000; i++) CHECK_EQ(pagemap_first(&m, i), 4096 * i / 1000);
 }
 
+TEST(a_map_of_more_cells_than_have_room_leaves_the_last_row_alone)
+{
+    struct surface s = open_surface(10, 5);
+    struct pagemap_cell cell[100] = {0};
+    struct pagemap m = {.pages = 100, .cell = cell, .cells = 100, .selected = -1};
+    pagemap_draw(&s, surface_all(&s), &m, GLYPHS_ASCII);
+    CHECK_STR(s.cell[3 * 10 + 9].text, ".");
+    for (int i = 0; i < 10; i++) CHECK_STR(s.cell[4 * 10 + i].text, "");
+    surface_close(&s);
+}
+
 TEST(owners_are_hues_and_letters_where_there_are_no_colours)
 {
     struct surface s = open_surface(30, 6);
     const struct pagemap_cell cell[] = {{PAGE_HELD, 1, false}, {PAGE_HELD, 2, true}, {PAGE_CACHED, 1, false},
                                         {PAGE_SHARED, 0, false}, {PAGE_FREE, 0, false}, {77, 0, false}};
-    struct pagemap m = {.pages = 6, .page_tokens = 16, .page_bytes = 100, .cell = cell, .cells = 6, .selected = 1};
+    struct pagemap m = {.pages = 6, .page_tokens = 16, .page_bytes = 100, .cell = cell, .cells = 6, .selected = 2};
     const struct cell *row = s.cell + 2 * 30;
     pagemap_draw(&s, surface_all(&s), &m, GLYPHS_UTF8);
     CHECK_STR(row[0].text, "█");
     CHECK_EQ(row[0].look.hue, HUE_AGENT + 1);
     CHECK_EQ(row[1].look.hue, HUE_AGENT + 2);
-    CHECK_EQ(row[1].look.attr, LOOK_UNDERLINE | LOOK_REVERSE);
+    CHECK_EQ(row[1].look.attr, LOOK_UNDERLINE);
+    CHECK_EQ(row[2].look.attr, LOOK_REVERSE);
     CHECK_STR(row[3].text, "▞");
     CHECK_STR(row[5].text, "·");
     m.letters = true;
