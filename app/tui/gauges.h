@@ -8,7 +8,7 @@
  *     columns   rows     form
  *     under 60  2        device; KV
  *     under 100 2        device and KV beside each other; speed
- *     100 on    3 or 4   as above; from 160 on with the glyph before each part's word
+ *     100 on    3 or 4   device; the machine, if it is there; KV; speed.  From 160 on a part's glyph is before its word
  *
  * The parts of a bar are the whole of it: no total is given, it is their sum, so bars add up by construction, and shown
  * numbers do by bar_shares().  Where not all fit, numbers of memory are joined ("other"), so that they add up still; of
