@@ -116,7 +116,8 @@ TEST(a_wide_character_that_finds_one_cell_is_a_blank)
     CHECK_EQ(used, 6);
     CHECK_EQ(surface_text(&s, b, -1, 1, "日本", 6, plain, &used), 4); /* half of it is left of the box */
     CHECK_EQ(used, 6);
-    CHECK_EQ(surface_puts(&s, b, 3, 2, "a\tb", plain), 2); /* a tab that does not fit either */
+    CHECK_EQ(surface_text(&s, b, 3, 2, "a\tb", 3, plain, &used), 2); /* a tab that does not fit either */
+    CHECK_EQ(used, 1);
     looks_like(&s, "-日本 --\n  本\n    a\n");
     CHECK_EQ(s.cell[1].width, 2);
     CHECK_EQ(s.cell[2].width, CELL_COVERED);

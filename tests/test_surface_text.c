@@ -60,6 +60,8 @@ TEST(what_width_tables_disagree_on_is_its_base_or_a_replacement)
     shows("\u1161", "3:1:" BAD);
     shows("\u4dc0\u2630\u3248\u268a\ud7b0", "3:1:" BAD "|3:1:" BAD "|3:1:" BAD "|3:1:" BAD "|3:1:" BAD);
     shows("\U0001d300\U0001d360\U0001f3fb", "4:1:" BAD "|8:1:" BAD);
+    shows("\U0001f468\u200d\U0001f469\u0301", "13:2:\U0001f468"); /* the mark is the other's */
+    shows("\U0001f3fb", "4:1:" BAD);
     shows("\U0001f468\u200d\u0301", "9:2:\U0001f468\u0301"); /* nothing was joined */
     shows("\u0600x", "2:1:" BAD "|1:1:x");
     shows("\u0378\uffff", "2:1:" BAD "|3:1:" BAD);
@@ -85,6 +87,7 @@ TEST(what_is_never_seen_takes_no_column)
     shows("co\u00adop", "1:1:c|1:1:o|2:0:|1:1:o|1:1:p");
     shows("a\u200d\u200cb", "7:1:a|1:1:b");
     shows("\u200d", "3:0:");
+    shows("\u200d\u0301", "5:1:" BAD);
 }
 
 TEST(newlines_and_tabs_are_clusters_of_their_own)

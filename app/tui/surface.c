@@ -33,8 +33,8 @@ static int clamp(long long x, int most) { return (int)MAX(0, MIN(x, most)); }
 
 static struct part part_of(const struct surface *s, struct box b)
 {
-    return (struct part){clamp(b.column, s->columns), clamp((long long)b.column + MAX(b.columns, 0), s->columns),
-                         clamp(b.row, s->rows), clamp((long long)b.row + MAX(b.rows, 0), s->rows)};
+    return (struct part){clamp(b.column, s->columns), clamp((long long)b.column + b.columns, s->columns),
+                         clamp(b.row, s->rows), clamp((long long)b.row + b.rows, s->rows)};
 }
 
 /* A cluster of one or two columns whose first is `column` of the surface; where a part of it is outside, a blank. */
@@ -98,7 +98,7 @@ void surface_clear(struct surface *s, struct box b, struct look look)
 static int row_of(const struct part *p, struct box b, int row)
 {
     long long at = (long long)b.row + row;
-    return row >= 0 && row < b.rows && at >= p->row && at < p->end_row ? (int)at : -1;
+    return at >= p->row && at < p->end_row ? (int)at : -1;
 }
 
 int surface_text(struct surface *s, struct box b, int column, int row, const char *text, size_t n, struct look look,
@@ -111,12 +111,12 @@ int surface_text(struct surface *s, struct box b, int column, int row, const cha
     while (line >= 0 && at < n && took < room) {
         struct cluster c = surface_cluster(text + at, n - at, took);
         if (text[at + c.bytes - 1] == '\n') break;
-        bool fits = took + c.columns <= room, tab = text[at] == '\t';
-        int width = tab ? 1 : c.columns, end = fits ? took + c.columns : (int)room;
+        bool fits = took + c.columns <= room;
+        int width = text[at] == '\t' ? 1 : c.columns, end = fits ? took + c.columns : (int)room;
         if (width > 0)
             for (int i = took; i < end; i += width) put(s, &p, left + i, line, c.text, width, look);
         took = end;
-        if (!fits && !tab) break;
+        if (!fits) break;
         at += c.bytes;
     }
     if (used) *used = at;

@@ -52,8 +52,7 @@ static bool is_silent(int32_t c)
     return c == 0xad || c == 0x61c || between(c, 0x200b, 0x200f) || between(c, 0x2060, 0x2064) || c == 0xfeff;
 }
 
-/* Old tables against new ones, or tables against what terminals draw.  (Letters of Hangul that only follow others, and
- * marks, are no base either, but need no row: what is not of width 1 or 2 is not shown.) */
+/* Old tables against new ones, or tables against what terminals draw. */
 static bool is_disputed(int32_t c)
 {
     static const int32_t range[][2] = {
@@ -94,20 +93,15 @@ static bool joins(const struct character *a, const struct character *b, utf8proc
     return !breaks;
 }
 
-/* A character, then what may stay with it. */
-struct glyph { int32_t code[1 + MARKS_SEEN]; int n; bool closed; };
+/* A character, then the next of its cluster. */
+struct glyph { int32_t code[1 + MARKS_SEEN]; int n; };
 
-/* Marks are taken, and letters of Hangul, which may compose; what else shows something ends that. */
 static void take(struct glyph *g, const struct character *c)
 {
-    int kind = c->is->boundclass;
-    bool hangul = kind == UTF8PROC_BOUNDCLASS_V || kind == UTF8PROC_BOUNDCLASS_T;
-    bool mark = c->is->category == UTF8PROC_CATEGORY_MN && c->is->charwidth == 0;
-    if (c->is->ignorable || g->closed) return;
-    if (!hangul && !mark) g->closed = true;
-    else if (g->n <= MARKS_SEEN) g->code[g->n++] = c->code;
+    if (!c->is->ignorable && g->n <= MARKS_SEEN) g->code[g->n++] = c->code;
 }
 
+/* What composes (letters of Hangul too), then marks up to the first character of another kind. */
 static void write_glyph(struct glyph *g, struct cluster *out)
 {
     g->n = (int)utf8proc_normalize_utf32(g->code, g->n, UTF8PROC_STABLE | UTF8PROC_COMPOSE);
