@@ -45,12 +45,13 @@ static void show(struct vt *v, const char *text, size_t n)
     snprintf(cell->text, sizeof cell->text, "%.*s", (int)n, text);
     cell->width = width;
     if (width == 2) *at(v, v->column + 1, v->row) = (struct vt_cell){.width = 0, .ink = v->ink};
-    v->column += width;
+    v->column += v->narrow ? 1 : width;
 }
 
 /* ------------------------------------------------------------------ commands */
 
-static void colours(struct vt *v, const int *p, int n)
+/* skip: an empty parameter stands before the three of a colour, as in 38:2::R:G:B. */
+static void colours(struct vt *v, const int *p, int n, int skip)
 {
     for (int i = 0; i < n; i++) {
         static const struct { int n, attr; } attrs[] = {
@@ -61,9 +62,9 @@ static void colours(struct vt *v, const int *p, int n)
         if (p[i] == 0) v->ink = (struct ink){-1, -1, 0};
         else if (a < COUNT_OF(attrs)) v->ink.attr |= (uint8_t)attrs[a].attr;
         else if ((p[i] == 38 || p[i] == 48) && i + 2 < n && p[i + 1] == 5) *to = p[i + 2], i += 2;
-        else if ((p[i] == 38 || p[i] == 48) && i + 4 < n && p[i + 1] == 2) {
-            *to = p[i + 2] << 16 | p[i + 3] << 8 | p[i + 4];
-            i += 4;
+        else if ((p[i] == 38 || p[i] == 48) && i + 4 + skip < n && p[i + 1] == 2) {
+            i += 4 + skip;
+            *to = p[i - 2] << 16 | p[i - 1] << 8 | p[i];
         }
         else if ((p[i] >= 30 && p[i] < 38) || (p[i] >= 40 && p[i] < 48)) *to = p[i] % 10;
         else if ((p[i] >= 90 && p[i] < 98) || (p[i] >= 100 && p[i] < 108)) *to = p[i] % 10 + 8;
@@ -106,7 +107,7 @@ static size_t obey(struct vt *v, const char *s, size_t n)
         erase(v, 0, v->columns * v->rows);
         v->clears++;
         break;
-    case 'm': colours(v, p, n_params); break;
+    case 'm': colours(v, p, n_params, memchr(s, ':', i) != NULL); break;
     case 'h': case 'l': mode(v, p[0], s[i] == 'h'); break;
     case 't': break; /* the window's title, put aside and taken back */
     default: check_fail(__FILE__, __LINE__, "unknown command, last byte %c", s[i]);

@@ -18,6 +18,7 @@ struct vt {
     struct ink ink;
     bool other_screen, paste, keypad, cursor, wrap;
     int clears;
+    bool narrow; /* it takes wide characters for narrow ones when it moves its cursor */
     struct buf got; /* all bytes so far */
     size_t obeyed;
     pthread_t reader;

@@ -4,9 +4,9 @@
  *     leave_arm()    from here on the terminal is ours ...
  *     leave_now()    ... and from here on it is not; from a handler, or anywhere
  *
- * SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT give it back and then do what they did before (a sanitizer's report, a core
- * dump).  SIGTERM, SIGHUP and SIGQUIT give it back and call the handler that was there (signals.h: the session is saved;
- * so open this after it), or end the program where there was none; ignored ones stay ignored.  SIGTSTP gives it back and
+ * SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM, SIGHUP and SIGQUIT give it back and then do what they did before:
+ * a sanitizer's report, a core dump, the handler that was there (signals.h: the session is saved; so open this after
+ * it).  Ignored ones stay ignored.  SIGTSTP gives it back and
  * stops.  SIGWINCH and SIGCONT are told by leave_woken().
  *
  * One terminal a process.  Threads: open, arm and close from one; leave_now() is async-signal-safe. */

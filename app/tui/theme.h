@@ -5,8 +5,8 @@
  * The ground of the screen is the terminal's own, and so is the colour of plain text: the dark, the high-contrast
  * and the colour-blind theme expect a dark one, the light theme a light one.  In the colour-blind theme what must be
  * told apart also differs for eyes without red or green cones.  On a coloured ground a glyph whose colour would be hard
- * to read there becomes black or white.  With 16 and 8 colours the terminal's palette is used, by hand-chosen numbers; with
- * none, attributes say what matters most, and panels differ by their glyphs.
+ * to read there becomes black or white.  With 16 and 8 colours the terminal's palette is used, by hand-chosen
+ * numbers; with none, attributes say what matters most, and panels differ by their glyphs.
  *
  * Pure.  Threads: any. */
 #ifndef THEME_H
