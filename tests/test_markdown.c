@@ -114,6 +114,7 @@ TEST(md_a_table_is_settled_when_another_line_follows)
     struct md_out out = {0};
     CHECK_EQ(make(&m, text, 4, grows, &out), 4);
     CHECK_EQ(make(&m, text + 4, strlen(text + 4), grows, &out), 0);
+    CHECK_EQ(make(&m, "| a |\n|---|\n| b |\n ", 19, grows, &out), 0); /* a row may begin with a blank */
     CHECK_EQ(make(&m, text + 4, strlen(text + 4), ended, &out), strlen(text + 4));
     md_out_free(&out);
 }

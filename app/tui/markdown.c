@@ -27,6 +27,13 @@ static void put_line(struct md_out *out, size_t from, int hang)
     if (!out->text.failed) out->line[out->n_lines++] = (struct md_line){n, hang};
 }
 
+void md_put(struct md_out *out, const char *text, size_t n, int style, int hang)
+{
+    size_t from = out->text.len;
+    put(out, text, n, style);
+    put_line(out, from, hang);
+}
+
 void md_out_free(struct md_out *out)
 {
     buf_free(&out->text);

@@ -47,6 +47,7 @@ struct md_how {
 /* The first block of n > 0 bytes of text, appended to out; *m is then the state behind it.  Returns its bytes, its last
  * newline counted.  *settled: as above. */
 size_t md_block(struct md *m, const char *text, size_t n, struct md_how how, struct md_out *out, bool *settled);
+void md_put(struct md_out *out, const char *text, size_t n, int style, int hang); /* a line as it is */
 void md_out_free(struct md_out *out);
 void md_out_clear(struct md_out *out); /* keeps its memory */
 

@@ -1,0 +1,297 @@
+/* transcript.c - see transcript.h: what events make of entries, and the bounds. */
+#include "app/tui/transcript_impl.h"
+#include <inttypes.h>
+#include <math.h>
+
+enum { ENTRIES_MIN = 16 };
+
+struct transcript *transcript_open(struct transcript_limits limits, struct err *err)
+{
+    struct transcript *t = calloc(1, sizeof *t);
+    limits.entries = MAX(limits.entries, (size_t)ENTRIES_MIN);
+    if (t) *t = (struct transcript){.limits = limits, .columns = 80, .rows = 24, .follows = true};
+    else err_set(err, -1, "the conversation's view: no memory");
+    return t;
+}
+
+static void entry_free(struct entry *e)
+{
+    buf_free(&e->head);
+    buf_free(&e->text);
+    shape_free(&e->shape);
+}
+
+void transcript_close(struct transcript *t)
+{
+    if (!t) return;
+    for (size_t i = 0; i < t->n; i++) entry_free(&t->entry[i]);
+    free(t->entry);
+    free(t->view);
+    free(t);
+}
+
+struct entry *transcript_find(const struct transcript *t, uint64_t id)
+{
+    uint64_t first = t->n > 0 ? t->entry[0].id : 0; /* ids follow each other */
+    return t->n > 0 && id >= first && id - first < t->n ? &t->entry[id - first] : NULL;
+}
+
+struct transcript_figures transcript_figures(const struct transcript *t)
+{
+    return (struct transcript_figures){t->n, t->bytes, t->left};
+}
+
+int transcript_text(const struct transcript *t, uint64_t id, struct buf *out)
+{
+    const struct entry *e = transcript_find(t, id);
+    if (!e || e->dropped) return 1;
+    buf_put(out, e->text.data, e->text.len);
+    return out->failed ? -1 : 0;
+}
+
+void transcript_toggle(struct transcript *t, uint64_t id)
+{
+    struct entry *e = transcript_find(t, id);
+    if (!e) return;
+    e->unfolded = !e->unfolded;
+    t->n_view = 0;
+    shape_stale(e);
+}
+
+/* ------------------------------------------------------------------ bounds */
+
+static void drop_text(struct transcript *t, struct entry *e)
+{
+    t->bytes -= e->text.len + e->head.len;
+    e->beyond += e->text.len;
+    buf_free(&e->text);
+    buf_free(&e->head);
+    e->dropped = true;
+    t->n_view = 0;
+    shape_free(&e->shape);
+}
+
+/* Some at once, so that the rest is not moved for each. */
+static void drop_entries(struct transcript *t)
+{
+    size_t gone = 0, most = MAX(t->limits.entries / 8, (size_t)1);
+    while (gone < most) { /* one that grows too: what it grows by is then an entry of its own */
+        t->bytes -= t->entry[gone].text.len + t->entry[gone].head.len;
+        entry_free(&t->entry[gone++]);
+    }
+    t->n -= gone;
+    t->left += gone;
+    t->n_view = 0; /* its numbers are not those of entries any more */
+    memmove(t->entry, t->entry + gone, t->n * sizeof *t->entry);
+    if (gone > 0 && t->n > 0) shape_stale(&t->entry[0]);
+}
+
+static void keep_bounds(struct transcript *t)
+{
+    for (size_t i = 0; i < 2 * t->n && t->bytes > t->limits.bytes; i++) { /* the second time: those that grow, too */
+        struct entry *e = &t->entry[i % t->n];
+        if (!e->dropped && (!e->open || i >= t->n)) drop_text(t, e);
+    }
+    if (t->n > t->limits.entries) drop_entries(t);
+}
+
+static void add_text(struct transcript *t, struct entry *e, const char *text, size_t n)
+{
+    size_t room = t->limits.bytes / 4, fits = e->text.len < room ? MIN(n, room - e->text.len) : 0, before = e->text.len;
+    if (e->beyond > 0) fits = 0; /* nothing is held behind a gap */
+    buf_put(&e->text, text, fits);
+    if (e->text.failed) t->failed = true;
+    e->text.failed = false;
+    e->beyond += n - (e->text.len - before);
+    t->bytes += e->text.len - before;
+}
+
+static struct entry *add(struct transcript *t, enum entry_kind kind, int agent, int64_t turn)
+{
+    if (t->n == t->cap) {
+        size_t cap = t->cap ? 2 * t->cap : 64;
+        struct entry *entry = realloc(t->entry, cap * sizeof *entry);
+        if (!entry) t->failed = true;
+        if (!entry) return NULL;
+        t->entry = entry;
+        t->cap = cap;
+    }
+    t->entry[t->n] = (struct entry){.id = ++t->ids, .kind = kind, .agent = agent, .turn = turn};
+    return &t->entry[t->n++];
+}
+
+/* ------------------------------------------------------------------ agents */
+
+static int agent_of(struct transcript *t, struct event_str name)
+{
+    char cut[sizeof t->name[0]];
+    snprintf(cut, sizeof cut, "%.*s", (int)MIN(name.len, sizeof cut - 1), name.len ? name.data : "");
+    if (!*cut) snprintf(cut, sizeof cut, "plimsoll");
+    for (int i = 0; i < t->agents; i++)
+        if (strcmp(t->name[i], cut) == 0) return i;
+    if (t->agents == TRANSCRIPT_AGENTS) return TRANSCRIPT_AGENTS - 1; /* more than any crew has */
+    snprintf(t->name[t->agents], sizeof t->name[0], "%s", cut);
+    return t->agents++;
+}
+
+static struct entry *open_answer(const struct transcript *t, int agent)
+{
+    for (size_t i = t->n; i-- > 0;) {
+        struct entry *e = &t->entry[i];
+        if (e->kind == ENTRY_ANSWER && e->agent == agent && e->open) return e;
+    }
+    return NULL;
+}
+
+static struct entry *answer(struct transcript *t, int agent, int64_t turn)
+{
+    struct entry *e = open_answer(t, agent);
+    if (!e) e = add(t, ENTRY_ANSWER, agent, turn);
+    if (e) e->open = true;
+    return e;
+}
+
+static void close_answer(struct entry *e)
+{
+    e->open = false;
+    shape_stale(e);
+}
+
+/* ------------------------------------------------------------------ events */
+
+#define STR(s) (int)MIN((s).len, (size_t)200), (s).len ? (s).data : ""
+
+__attribute__((format(printf, 4, 5))) static void note(struct transcript *t, enum entry_kind kind,
+                                                       struct event_str agent, const char *fmt, ...)
+{
+    char line[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    int who = agent.len ? agent_of(t, agent) : -1;
+    struct entry *e = add(t, kind, who, 0);
+    if (!e) return;
+    if (who >= 0) add_text(t, e, t->name[who], strlen(t->name[who]));
+    if (who >= 0) add_text(t, e, ": ", 2);
+    add_text(t, e, line, strlen(line));
+}
+
+static bool is(struct event_str s, const char *word)
+{
+    return s.len == strlen(word) && memcmp(s.data, word, s.len) == 0;
+}
+
+static void on_user(struct transcript *t, const struct event_turn_user *e)
+{
+    struct entry *said = add(t, ENTRY_USER, -1, e->turn);
+    if (said) add_text(t, said, e->text.data, e->text.len);
+}
+
+static void on_end(struct transcript *t, int agent, const struct event_turn_end *end)
+{
+    struct entry *e = answer(t, agent, end->turn);
+    if (!e) return;
+    bool same = e->text.len + e->beyond == end->text.len &&
+                (e->text.len == 0 || memcmp(e->text.data, end->text.data, e->text.len) == 0);
+    if (!same) { /* pieces are missing, as in a record without them */
+        t->bytes -= e->text.len;
+        buf_free(&e->text);
+        e->beyond = 0;
+        e->thinking = (struct thinking){0};
+        add_text(t, e, end->text.data, end->text.len);
+    }
+    if (is(end->end, "cancelled") && isfinite(end->cancel_s))
+        snprintf(e->end, sizeof e->end, "cancelled after %" PRId64 " tokens; its memory was free after %.0f ms",
+                 end->tokens, 1e3 * MIN(MAX(end->cancel_s, 0.0), 1e6));
+    else if (is(end->end, "cancelled"))
+        snprintf(e->end, sizeof e->end, "cancelled after %" PRId64 " tokens", end->tokens);
+    else if (is(end->end, "length")) snprintf(e->end, sizeof e->end, "cut after %" PRId64 " tokens", end->tokens);
+    else if (!is(end->end, "stop")) snprintf(e->end, sizeof e->end, "ended: %.*s", STR(end->end));
+    close_answer(e);
+}
+
+static void on_tool(struct transcript *t, int agent, const struct event_tool *tool)
+{
+    struct entry *e = add(t, ENTRY_TOOL, agent, tool->turn);
+    if (!e) return;
+    buf_printf(&e->head, "%.*s %.*s", STR(tool->name), STR(tool->arguments));
+    if (tool->arguments.len > 200) buf_puts(&e->head, "...");
+    if (e->head.failed) t->failed = true;
+    t->bytes += e->head.len;
+    e->failed = tool->failed;
+    if (tool->artifact.len)
+        snprintf(e->end, sizeof e->end, "%" PRId64 " bytes, %" PRId64 " tokens shown, whole text is artifact %.*s",
+                 tool->bytes, tool->tokens, (int)MIN(tool->artifact.len, (size_t)20), tool->artifact.data);
+    else snprintf(e->end, sizeof e->end, "%" PRId64 " bytes, %" PRId64 " tokens", tool->bytes, tool->tokens);
+    add_text(t, e, tool->text.data, tool->text.len);
+}
+
+static void on_context(struct transcript *t, struct event_str agent, const struct event_context *c)
+{
+    if (is(c->change, "left"))
+        note(t, ENTRY_NOTE, agent, "%.*s (%" PRId64 " tokens) left the context without a summary", STR(c->what),
+             c->tokens);
+    else if (is(c->change, "stood_in"))
+        note(t, ENTRY_NOTE, agent, "%.*s (%" PRId64 " tokens) is too large for the context and stands as a line",
+             STR(c->what), c->tokens);
+    else
+        note(t, ENTRY_NOTE, agent, "context: %.*s %.*s, %" PRId64 " messages, %" PRId64 " tokens", STR(c->change),
+             STR(c->what), c->messages, c->tokens);
+}
+
+static void on_line(struct transcript *t, const struct event *e)
+{
+    switch (e->kind) {
+    case EV_CONTEXT: on_context(t, e->agent, &e->context); return;
+    case EV_SUMMARY:
+        note(t, ENTRY_NOTE, e->agent, "summary of %.*s by %.*s: %" PRId64 " items, %" PRId64 " tokens%s%.*s",
+             STR(e->summary.what), STR(e->summary.by), e->summary.items, e->summary.tokens,
+             e->summary.reason.len ? "; " : "", STR(e->summary.reason));
+        return;
+    case EV_STOPPED:
+        note(t, ENTRY_NOTE, e->agent, "stopped after %" PRId64 " calls of tools (%.*s); it wanted %.*s",
+             e->stopped.calls, STR(e->stopped.reason), STR(e->stopped.name));
+        return;
+    case EV_FLOW:
+        if (e->flow.ask == 0)
+            note(t, ENTRY_NOTE, e->agent, "%.*s ended: %.*s %.*s", STR(e->flow.flow), STR(e->flow.change),
+                 STR(e->flow.why));
+        else note(t, ENTRY_NOTE, e->agent, "%.*s: %.*s %.*s", STR(e->flow.flow), STR(e->flow.change), STR(e->flow.to));
+        return;
+    case EV_RESUMED:
+        note(t, ENTRY_NOTE, e->agent, "%.*s goes on after %" PRId64 " turns", STR(e->resumed.title), e->resumed.turns);
+        return;
+    case EV_UNDONE: note(t, ENTRY_NOTE, e->agent, "turn %" PRId64 " was taken back", e->undone.turn); return;
+    case EV_SESSION_CLOSE:
+        for (size_t i = 0; i < t->n; i++)
+            if (t->entry[i].open) close_answer(&t->entry[i]);
+        return;
+    case EV_REFUSAL: note(t, ENTRY_ERROR, e->agent, "refused: %.*s", STR(e->refusal.text)); return;
+    case EV_ERROR: note(t, ENTRY_ERROR, e->agent, "%.*s: %.*s", STR(e->error.where), STR(e->error.text)); return;
+    default: return;
+    }
+}
+
+int transcript_event(struct transcript *t, const struct event *e)
+{
+    struct entry *a = NULL;
+    t->failed = false;
+    switch (e->kind) {
+    case EV_TURN_USER: on_user(t, &e->turn_user); break;
+    case EV_TURN_START: answer(t, agent_of(t, e->agent), e->turn_start.turn); break;
+    case EV_PREFILL: a = answer(t, agent_of(t, e->agent), e->prefill.turn); break;
+    case EV_TEXT: a = answer(t, agent_of(t, e->agent), e->text.turn); break;
+    case EV_TURN_END: on_end(t, agent_of(t, e->agent), &e->turn_end); break;
+    case EV_TOOL: on_tool(t, agent_of(t, e->agent), &e->tool); break;
+    default: on_line(t, e); break;
+    }
+    if (a && e->kind == EV_PREFILL) {
+        a->done = e->prefill.done;
+        a->of = e->prefill.of;
+        shape_stale(a);
+    }
+    if (a && e->kind == EV_TEXT) add_text(t, a, e->text.text.data, e->text.text.len);
+    keep_bounds(t);
+    return t->failed ? -1 : 0;
+}

@@ -1,0 +1,263 @@
+/* Events to entries, rows and the view; its bounds; search. */
+#include "app/tui/transcript.h"
+#include "tests/check.h"
+
+static const struct transcript_limits plenty = {1 << 20, 1000, true};
+
+static struct transcript *open_it(struct transcript_limits limits)
+{
+    struct transcript *t = transcript_open(limits, NULL);
+    CHECK(t != NULL);
+    return t;
+}
+
+static void tell(struct transcript *t, struct event e) { CHECK_EQ(transcript_event(t, &e), 0); }
+static void user(struct transcript *t, const char *text)
+{
+    tell(t, (struct event){.kind = EV_TURN_USER, .turn_user = {.turn = 1, .text = event_str(text)}});
+}
+static void text(struct transcript *t, const char *agent, const char *text)
+{
+    tell(t, (struct event){.kind = EV_TEXT, .agent = event_str(agent), .text = {.turn = 1, .text = event_str(text)}});
+}
+static void end(struct transcript *t, const char *agent, const char *how, const char *text)
+{
+    tell(t, (struct event){.kind = EV_TURN_END, .agent = event_str(agent), .turn_end = {
+        .turn = 1, .end = event_str(how), .text = event_str(text), .tokens = 7, .cancel_s = 0.004}});
+}
+static void tool(struct transcript *t, const char *agent, const char *text)
+{
+    tell(t, (struct event){.kind = EV_TOOL, .agent = event_str(agent), .tool = {
+        .turn = 1, .name = event_str("search"), .arguments = event_str("{\"pattern\":\"OOM\"}"),
+        .artifact = event_str("a7"), .bytes = 90000, .tokens = 31, .text = event_str(text)}});
+}
+
+static const char *screen(struct transcript *t, int columns, int rows)
+{
+    static struct buf out;
+    struct surface s;
+    CHECK_EQ(surface_open(&s, columns, rows, NULL), 0);
+    CHECK_EQ(transcript_fit(t, columns, rows, false), 0);
+    transcript_draw(&s, surface_all(&s), t);
+    out.len = 0;
+    surface_dump(&s, &out);
+    surface_close(&s);
+    return out.data;
+}
+
+TEST(transcript_answers_of_several_agents_grow_at_once)
+{
+    struct transcript *t = open_it(plenty);
+    user(t, "Why?");
+    text(t, "planner", "I will **loo");
+    text(t, "critic", "Which");
+    text(t, "planner", "k**");
+    CHECK_STR(screen(t, 60, 6), "you           Why?\n\nplanner       I will look_\n\ncritic        Which_\n\n");
+    end(t, "planner", "stop", "I will **look**");
+    end(t, "critic", "cancelled", "Which");
+    CHECK_STR(screen(t, 80, 6), "you           Why?\n\nplanner       I will look\n\ncritic        Which\n"
+                                "              cancelled after 7 tokens; its memory was free after 4 ms\n");
+    transcript_close(t);
+}
+
+TEST(transcript_narrow_names_stand_above)
+{
+    struct transcript *t = open_it(plenty);
+    user(t, "Why does it die after an hour?");
+    tell(t, (struct event){.kind = EV_PREFILL, .agent = event_str("a"), .prefill = {.turn = 1, .done = 3, .of = 9}});
+    CHECK_STR(screen(t, 20, 8), "you\n  Why does it die\n  after an hour?\n\na\n  reads the prompt:\n    3 of 9 tokens\n\n");
+    transcript_close(t);
+}
+
+TEST(transcript_results_are_cards_that_open)
+{
+    struct transcript *t = open_it(plenty);
+    tool(t, "r", "one\ntwo\nthree\nfour\nfive\nsix\n");
+    CHECK_STR(screen(t, 80, 7), "r             search {\"pattern\":\"OOM\"}\n"
+                                "              | 90000 bytes, 31 tokens shown, whole text is artifact a7\n"
+                                "              | one\n              | two\n              | three\n"
+                                "              | four\n              | ... 2 lines more\n");
+    transcript_toggle(t, transcript_at(t, 3));
+    const char *open = screen(t, 80, 8);
+    CHECK(strstr(open, "| six\n") && !strstr(open, "more"));
+    struct buf out = {0};
+    CHECK_EQ(transcript_text(t, transcript_at(t, 3), &out), 0);
+    CHECK_STR(out.data, "one\ntwo\nthree\nfour\nfive\nsix\n");
+    buf_free(&out);
+    transcript_close(t);
+}
+
+TEST(transcript_thinking_is_folded)
+{
+    struct transcript *t = open_it(plenty);
+    text(t, "a", "<think>first\nthis");
+    CHECK_STR(screen(t, 60, 1), "a             thinks, 17 bytes_\n");
+    text(t, "a", "</think>\n\nSo.");
+    end(t, "a", "stop", "<think>first\nthis</think>\n\nSo.");
+    CHECK_STR(screen(t, 60, 2), "a             thought, 27 bytes\n              So.\n");
+    transcript_toggle(t, transcript_at(t, 0));
+    CHECK(strstr(screen(t, 60, 4), "first\n") != NULL);
+    transcript_close(t);
+}
+
+TEST(transcript_quiet_lines_and_errors)
+{
+    struct transcript *t = open_it(plenty);
+    text(t, "a", "x");
+    end(t, "a", "stop", "x");
+    tell(t, (struct event){.kind = EV_CONTEXT, .agent = event_str("a"), .context = {
+        .change = event_str("left"), .what = event_str("m2-m9"), .tokens = 512}});
+    tell(t, (struct event){.kind = EV_REFUSAL, .refusal = {.text = event_str("needs 9 pages")}});
+    CHECK_STR(screen(t, 80, 4), "a             x\n\n"
+                                "              a: m2-m9 (512 tokens) left the context without a summary\n"
+                                "              refused: needs 9 pages\n");
+    transcript_close(t);
+}
+
+/* A record of durable events alone has no pieces. */
+TEST(transcript_an_answer_without_pieces_is_there)
+{
+    struct transcript *t = open_it(plenty);
+    end(t, "a", "stop", "whole");
+    CHECK_STR(screen(t, 60, 1), "a             whole\n");
+    transcript_close(t);
+}
+
+/* ------------------------------------------------------------------ the view */
+
+static struct transcript *long_one(void)
+{
+    struct transcript *t = open_it(plenty);
+    char line[200];
+    for (int i = 0; i < 30; i++) {
+        snprintf(line, sizeof line, "answer %d has some words, so that it needs a row or two of a narrow view", i);
+        text(t, "a", line);
+        end(t, "a", "stop", line);
+    }
+    return t;
+}
+
+TEST(transcript_the_view_stays_on_resize_and_when_text_comes)
+{
+    struct transcript *t = long_one();
+    CHECK(strstr(screen(t, 100, 5), "answer 29") != NULL);
+    transcript_scroll(t, -15);
+    CHECK(strstr(screen(t, 100, 5), "answer 10 ") != NULL);
+    CHECK(!transcript_follows(t));
+    static const int columns[] = {40, 200, 61, 100};
+    for (size_t i = 0; i < COUNT_OF(columns); i++) {
+        const char *view = screen(t, columns[i], 5), *first = strstr(view, "answer");
+        CHECK(first && strncmp(first, "answer 10 ", 10) == 0);
+        text(t, "b", "more\nand more\n");
+    }
+    transcript_scroll(t, 1000);
+    CHECK(strstr(screen(t, 100, 5), "and more") != NULL);
+    CHECK(transcript_follows(t));
+    transcript_scroll(t, -1);
+    screen(t, 100, 5);
+    CHECK(!transcript_follows(t));
+    transcript_end(t);
+    CHECK(strstr(screen(t, 100, 5), "and more") != NULL);
+    transcript_close(t);
+}
+
+TEST(transcript_scrolling_shows_each_row_once)
+{
+    struct transcript *t = long_one();
+    struct buf whole = {0}, rows = {0};
+    buf_puts(&whole, screen(t, 50, 200));
+    screen(t, 50, 1);
+    transcript_scroll(t, -1000);
+    for (;;) {
+        buf_puts(&rows, screen(t, 50, 1));
+        if (transcript_follows(t)) break;
+        transcript_scroll(t, 1);
+    }
+    while (whole.len > 1 && whole.data[whole.len - 2] == '\n') whole.data[--whole.len] = '\0';
+    CHECK_STR(rows.data, whole.data);
+    buf_free(&whole);
+    buf_free(&rows);
+    transcript_close(t);
+}
+
+TEST(transcript_search_goes_there_and_opens_what_is_folded)
+{
+    struct transcript *t = long_one();
+    tool(t, "a", "1\n2\n3\n4\n5\nthe needle\n7\n");
+    user(t, "last");
+    screen(t, 100, 5);
+    CHECK(transcript_search(t, "ANSWER 3 ", 9, true));
+    CHECK(strstr(screen(t, 100, 5), "answer 3 ") != NULL);
+    CHECK(!transcript_search(t, "ANSWER 3 ", 9, true));
+    CHECK(transcript_search(t, "needle", 6, false));
+    CHECK(strstr(screen(t, 100, 5), "the needle") != NULL);
+    CHECK(!transcript_search(t, "absent", 6, true));
+    int found = 0;
+    while (transcript_search(t, "some words", 10, true)) found++;
+    CHECK_EQ(found, 30);
+    transcript_close(t);
+}
+
+/* ------------------------------------------------------------------ bounds */
+
+TEST(transcript_ten_thousand_turns_hold_the_bounds)
+{
+    struct transcript *t = open_it((struct transcript_limits){20000, 100, true});
+    char big[900];
+    memset(big, 'x', sizeof big);
+    big[sizeof big - 1] = '\0';
+    for (int i = 0; i < 10000; i++) {
+        user(t, big);
+        text(t, "a", big);
+        end(t, "a", "stop", big);
+        struct transcript_figures f = transcript_figures(t);
+        CHECK(f.bytes <= 20000 && f.entries <= 100);
+        CHECK_EQ(f.entries + f.left, 2 * (i + 1));
+    }
+    transcript_scroll(t, -100000);
+    const char *view = screen(t, 80, 5);
+    CHECK(strstr(view, "earlier entries are in the store") != NULL);
+    CHECK(strstr(view, "turn 1: 899 bytes, in the store") != NULL);
+    transcript_close(t);
+}
+
+TEST(transcript_one_endless_answer_is_held_in_part)
+{
+    struct transcript *t = open_it((struct transcript_limits){20000, 100, false});
+    for (int i = 0; i < 1000; i++) text(t, "a", "0123456789012345678901234567890123456789\n");
+    CHECK_EQ(transcript_figures(t).bytes, 5000);
+    CHECK(strstr(screen(t, 80, 4), "36000 bytes more, no longer held") != NULL);
+    transcript_close(t);
+}
+
+/* What a stream shows is what the whole answer shows, at any width. */
+TEST(transcript_a_stream_shows_what_the_whole_does)
+{
+    static const char *const bits[] = {"word ", "**b** ", "\n", "- ", "```\n", "| a | b |\n", "|--|--|\n", "\xe7\x8c\xab",
+                                       "<think>", "</think>\n", "\xff", "\x1b[2J", "longlonglonglonglong"};
+    uint32_t seed = 3;
+    for (int round = 0; round < 60; round++) {
+        struct transcript *t = open_it(plenty), *u = open_it(plenty);
+        struct buf all = {0}, streamed = {0};
+        int columns = 10 + round * 3;
+        for (int i = 0; i < 80; i++) {
+            seed = seed * 1664525 + 1013904223;
+            const char *bit = bits[(seed >> 16) % COUNT_OF(bits)];
+            buf_puts(&all, bit);
+            text(t, "a", bit);
+            screen(t, i % 7 ? columns : 33, 1 + i % 9);
+            if (i % 11 == 0) transcript_scroll(t, i % 2 ? 3 : -5);
+        }
+        end(t, "a", "stop", all.data);
+        end(u, "a", "stop", all.data);
+        transcript_end(t);
+        buf_puts(&streamed, screen(t, columns, 40));
+        CHECK_STR(streamed.data, screen(u, columns, 40));
+        buf_free(&streamed);
+        buf_free(&all);
+        transcript_close(t);
+        transcript_close(u);
+    }
+}
+
+CHECK_MAIN
