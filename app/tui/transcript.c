@@ -98,7 +98,7 @@ static void keep_bounds(struct transcript *t)
 static void add_text(struct transcript *t, struct entry *e, const char *text, size_t n)
 {
     size_t room = t->limits.bytes / 4, fits = e->text.len < room ? MIN(n, room - e->text.len) : 0, before = e->text.len;
-    if (e->beyond > 0) fits = 0; /* nothing is held behind a gap */
+    if (e->beyond > 0 || e->dropped) fits = 0; /* nothing is held behind a gap */
     buf_put(&e->text, text, fits);
     if (e->text.failed) t->failed = true;
     e->text.failed = false;
@@ -194,7 +194,8 @@ static void on_end(struct transcript *t, int agent, const struct event_turn_end 
     if (!e) return;
     bool same = e->text.len + e->beyond == end->text.len &&
                 (e->text.len == 0 || memcmp(e->text.data, end->text.data, e->text.len) == 0);
-    if (!same) { /* pieces are missing, as in a record without them */
+    if (e->dropped) e->beyond = end->text.len;
+    else if (!same) { /* pieces are missing, as in a record without them */
         t->bytes -= e->text.len;
         buf_free(&e->text);
         e->beyond = 0;
