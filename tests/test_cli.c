@@ -239,6 +239,38 @@ TEST(cli_data_that_does_not_fit_is_an_artifact)
     buf_free(&data);
 }
 
+/* --strict-tools reaches the engine: a call that the tools on offer do not allow cannot be chosen. */
+TEST(cli_strict_tools_end_a_call_that_is_none)
+{
+    static const char wrong[] =
+        "{\"answer\":\"<tool_call>{\\\"name\\\":\\\"sail\\\",\\\"arguments\\\":{}}</tool_call>\"}\n{\"answer\":\"Done\"}\n";
+    CHECK_EQ(RUN(wrong, "hi\n", "--tools", "calculator", "--json"), 0);
+    check_has(out(), "no such tool: sail");
+    CHECK_EQ(RUN(wrong, "hi\n", "--tools", "calculator", "--strict-tools", "--json"), 2);
+    check_has(out(), "\"end\":\"no_token\"");
+    CHECK(!strstr(out(), "no such tool"));
+}
+
+/* What an agent's requests hold is told behind each memory event, and adds up to what is filled. */
+TEST(cli_memory_is_told_by_owner)
+{
+    CHECK_EQ(RUN(endless, "", "-p", "hi", "-n", "60", "--json"), 0);
+    const char *holding = strstr(out(), "\"event\":\"holding\""), *memory = holding;
+    CHECK(holding != NULL);
+    while (memory > out() && strncmp(memory, "\"filled_tokens\":", 16)) memory--;
+    static const char *const part[] = {"system", "summary", "history", "tool", "answer"};
+    int sum = 0;
+    for (size_t i = 0; i < COUNT_OF(part); i++) {
+        char name[32];
+        snprintf(name, sizeof name, "\"%s_tokens\":", part[i]);
+        const char *value = strstr(holding, name);
+        CHECK(value != NULL);
+        sum += atoi(value + strlen(name));
+    }
+    CHECK(sum > 0);
+    CHECK_EQ(sum, atoi(memory + 16));
+}
+
 TEST(cli_too_much_data_is_refused)
 {
     size_t n = (16 << 20) + 1;

@@ -130,7 +130,7 @@ enum { STABLE, VOLATILE };
 
 #define EVENT_STOPPED(F, S)                                                                               \
     F(S, INT, turn, STABLE, "")                                                                           \
-    F(S, STR, reason, STABLE, "rounds, repeats, no_progress or failures: see --help, agents")             \
+    F(S, STR, reason, STABLE, "rounds, repeats, no_progress or failures: the limit that it met")           \
     F(S, INT, calls, STABLE, "of tools in this turn; the one that was wanted was not made")               \
     F(S, STR, name, STABLE, "of the tool that was wanted")                                                \
     F(S, STR, arguments, STABLE, "of that")
