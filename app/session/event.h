@@ -117,6 +117,11 @@ enum { STABLE, VOLATILE };
     F(S, INT, dropped, STABLE, "items of the summary before that found no room")                          \
     F(S, STR, text, STABLE, "the summary")
 
+#define EVENT_CALL(F, S)                                                                                  \
+    F(S, INT, turn, STABLE, "")                                                                           \
+    F(S, STR, name, STABLE, "of the tool")                                                                \
+    F(S, STR, arguments, STABLE, "a JSON object")
+
 #define EVENT_TOOL(F, S)                                                                                  \
     F(S, INT, turn, STABLE, "")                                                                           \
     F(S, STR, by, STABLE, "model, user, or plimsoll: found unasked, by recall")                           \
@@ -162,6 +167,20 @@ enum { STABLE, VOLATILE };
     F(S, INT, turn, STABLE, "that was taken back")                                                        \
     F(S, STR, what, STABLE, "its messages: m41-m44")
 
+#define EVENT_CARRIES(F, S)                                                                               \
+    F(S, INT, turn, STABLE, "turns so far")                                                               \
+    F(S, INT, ctx, STABLE, "tokens of the agent's context")                                               \
+    F(S, INT, system_tokens, STABLE, "of the next call: system message and tools")                        \
+    F(S, INT, pinned_tokens, STABLE, "pins and tasks")                                                    \
+    F(S, INT, summary_tokens, STABLE, "the summary, and the line for what left")                          \
+    F(S, INT, history_tokens, STABLE, "")                                                                 \
+    F(S, INT, tool_tokens, STABLE, "results of tools")                                                    \
+    F(S, INT, reserve_tokens, STABLE, "set aside for what is written")                                    \
+    F(S, INT, high_tokens, STABLE, "of the first five together, above which the oldest are summed up")    \
+    F(S, INT, frees_tokens, STABLE, "that a compaction would free now")                                   \
+    F(S, INT, answer_tokens, STABLE, "that an answer may have; 0: what the context leaves")               \
+    F(S, INT, rounds, STABLE, "calls of tools that a turn may have")
+
 #define EVENT_MEMORY(F, S)                                                                                \
     F(S, INT, pool_tokens, STABLE, "tokens that the KV pool can hold")                                    \
     F(S, INT, reserved_tokens, STABLE, "promised to admitted requests")                                   \
@@ -192,6 +211,26 @@ enum { STABLE, VOLATILE };
     F(S, INT, pages, VOLATILE, "that the first five fill, at least")                                      \
     F(S, INT, kv_bytes, VOLATILE, "of those")
 
+#define EVENT_MACHINE(F, S)                                                                               \
+    F(S, STR, backend, VOLATILE, "cpu: the ceiling is a budget within the machine's memory; else a device's own") \
+    F(S, INT, page_tokens, STABLE, "tokens of a KV page")                                                 \
+    F(S, INT, token_bytes, STABLE, "of the KV pool, of one token")                                        \
+    F(S, INT, table_bytes, VOLATILE, "under the ceiling beside weights, KV pool and work")                \
+    F(S, INT, total_bytes, VOLATILE, "that the device (or the machine) has; 0: the system does not say")  \
+    F(S, INT, ours_bytes, VOLATILE, "of them")                                                            \
+    F(S, INT, context_bytes, VOLATILE, "that the driver takes")                                           \
+    F(S, INT, outside_bytes, VOLATILE, "of others; under 0: so much that is ours is not taken yet")       \
+    F(S, INT, free_bytes, VOLATILE, "")                                                                   \
+    F(S, INT, parked_bytes, VOLATILE, "of pages that were put aside")                                     \
+    F(S, INT, prefilled, VOLATILE, "tokens since the engine was opened")                                  \
+    F(S, INT, generated, VOLATILE, "")                                                                    \
+    F(S, INT, reused, VOLATILE, "of prompts, that needed no pre-fill")                                    \
+    F(S, STR, queue_first, VOLATILE, "the agent whose request waits; nothing: none, or the only agent")   \
+    F(S, INT, queue_pages, VOLATILE, "that it needs")                                                     \
+    F(S, INT, gpu_load, VOLATILE, "percent; -1: nobody says")                                             \
+    F(S, INT, gpu_celsius, VOLATILE, "")                                                                  \
+    F(S, INT, gpu_watts, VOLATILE, "")
+
 #define EVENT_ERROR(F, S)                                                                                 \
     F(S, STR, where, STABLE, "open, turn, input, output, store or trace")                                 \
     F(S, STR, text, STABLE, "one line for a person")
@@ -217,14 +256,17 @@ enum { STABLE, VOLATILE };
     E(EV_REFUSAL, refusal, DURABLE, EVENT_REFUSAL, "a turn was refused; the conversation is as before")   \
     E(EV_CONTEXT, context, DURABLE, EVENT_CONTEXT, "what a call carries has changed")                     \
     E(EV_SUMMARY, summary, DURABLE, EVENT_SUMMARY, "messages were summed up, or could not be")            \
+    E(EV_CALL, call, LIVE, EVENT_CALL, "a tool is called")                                                \
     E(EV_TOOL, tool, DURABLE, EVENT_TOOL, "a tool gave a result")                                         \
     E(EV_STOPPED, stopped, DURABLE, EVENT_STOPPED, "an agent went in circles, and its turn was ended")    \
     E(EV_FLOW, flow, DURABLE, EVENT_FLOW, "a crew's flow asked an agent, or ended")                       \
     E(EV_SAVED, saved, LIVE, EVENT_SAVED, "a turn is durable: acknowledged by the store")                 \
     E(EV_RESUMED, resumed, DURABLE, EVENT_RESUMED, "a saved session goes on")                             \
     E(EV_UNDONE, undone, DURABLE, EVENT_UNDONE, "a turn was taken back; its messages stay in the store")  \
+    E(EV_CARRIES, carries, LIVE, EVENT_CARRIES, "what an agent's next call would carry has changed")      \
     E(EV_MEMORY, memory, SAMPLE, EVENT_MEMORY, "the engine's memory at this moment")                      \
     E(EV_HOLDING, holding, SAMPLE, EVENT_HOLDING, "what an agent's requests hold of it, behind each memory event") \
+    E(EV_MACHINE, machine, SAMPLE, EVENT_MACHINE, "the device and the engine's totals, behind each memory event") \
     E(EV_ERROR, error, DURABLE, EVENT_ERROR, "something failed")                                          \
     E(EV_SESSION_CLOSE, session_close, DURABLE, EVENT_SESSION_CLOSE, "the program leaves")
 

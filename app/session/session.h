@@ -23,7 +23,7 @@
 #include "memory/window.h"
 #include "tools/clip.h"
 
-enum { FLIGHT_LINES = 16, FLIGHT_LINE = 700 };
+enum { FLIGHT_LINES = 36, FLIGHT_LINE = 700 };
 
 /* What an agent has of its own. */
 struct session_role {
