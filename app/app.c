@@ -239,6 +239,25 @@ static void tell_holding(struct app *a, const struct engine_snapshot *s, int i)
     trace_put(&a->trace, &e);
 }
 
+static void tell_machine(struct app *a, const struct engine_snapshot *s)
+{
+    const struct ledger *l = &a->info->ledger;
+    struct engine_memory m;
+    uint64_t tables = 0;
+    a->ops->memory(a->engine, &m);
+    for (int c = LEDGER_TEXT; c < LEDGER_CLASSES; c++) tables += l->bytes[c];
+    struct event e = {.kind = EV_MACHINE, .machine = {
+        .backend = event_str(a->o->backend && strcmp(a->o->backend, "cuda") == 0 ? "cuda" : "cpu"),
+        .page_tokens = KERN_PAGE, .token_bytes = (int64_t)a->info->kv_bytes_per_token, .table_bytes = (int64_t)tables,
+        .total_bytes = (int64_t)m.total, .ours_bytes = (int64_t)m.ours, .context_bytes = (int64_t)m.context,
+        .outside_bytes = m.outside, .free_bytes = (int64_t)m.free, .parked_bytes = (int64_t)s->park_used,
+        .prefilled = (int64_t)s->prefilled, .generated = (int64_t)s->generated, .reused = (int64_t)s->reused,
+        .queue_first = event_str(s->waiting > 0 ? a->queue.who : ""),
+        .queue_pages = s->waiting > 0 ? a->queue.pages : 0,
+        .gpu_load = -1, .gpu_celsius = -1, .gpu_watts = -1}};
+    trace_put(&a->trace, &e);
+}
+
 void app_memory(struct app *a)
 {
     struct engine_snapshot s;
@@ -254,6 +273,7 @@ void app_memory(struct app *a)
         .weight_bytes = (int64_t)s.weight_bytes, .kv_bytes = (int64_t)s.kv_bytes, .work_bytes = (int64_t)s.work_bytes,
     }};
     if (!trace_put(&a->trace, &e)) return;
+    tell_machine(a, &s);
     for (int i = 0; i < ENGINE_AGENTS; i++) tell_holding(a, &s, i);
 }
 

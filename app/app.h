@@ -32,6 +32,7 @@ struct app {
     struct toolbox toolbox;
     struct keeper *keeper;    /* where sessions are saved; NULL: they are not */
     struct engine_event ev[APP_EVENTS]; /* of the last pass */
+    struct { char who[40]; int pages; } queue; /* a request that waits, as it was looked at last: whose, for how many */
     bool lockstep;            /* results of jobs come at the step after their call, whatever time they take */
     uint64_t tickets, serving; /* of turns that want room in the engine: given so far, and whose turn it is */
     int n_ev;                 /* how many; < 0: it failed, as step_err says */

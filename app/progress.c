@@ -28,9 +28,24 @@ void progress_text(struct progress *p, uint64_t done, uint64_t all, double now, 
     p->drawn = true;
 }
 
+/* Whose screen it is draws bars of its own. */
+static void tell_elsewhere(struct progress *p, uint64_t done, uint64_t all, double now)
+{
+    char text[120];
+    if (all == 0 || now - p->start < silence || now - p->shown < between_bars) return;
+    p->shown = now;
+    p->drawn = true;
+    snprintf(text, sizeof text, "%.80s: %d %%", p->what, (int)(100 * MIN((double)done / (double)all, 1.0)));
+    say_progress(text);
+}
+
 void progress_update(struct progress *p, uint64_t done, uint64_t all, double now)
 {
     struct buf b = {0};
+    if (say_diverted()) {
+        tell_elsewhere(p, done, all, now);
+        return;
+    }
     progress_text(p, done, all, now, &b);
     say_bytes(b.data, b.len);
     buf_free(&b);
@@ -38,7 +53,8 @@ void progress_update(struct progress *p, uint64_t done, uint64_t all, double now
 
 void progress_end(struct progress *p)
 {
-    if (p->drawn) say_bytes("\r\033[K", 4);
+    if (p->drawn && say_diverted()) say_progress("");
+    else if (p->drawn) say_bytes("\r\033[K", 4);
     p->drawn = false;
 }
 

@@ -6,6 +6,21 @@
 
 static bool is_plain = true;
 static unsigned errors;
+static void (*divert)(void *self, enum say_kind kind, const char *text, size_t n);
+static void *diverter;
+
+void say_divert(void (*line)(void *self, enum say_kind kind, const char *text, size_t n), void *self)
+{
+    divert = line;
+    diverter = self;
+}
+
+bool say_diverted(void) { return divert != NULL; }
+
+void say_progress(const char *text)
+{
+    if (divert) divert(diverter, SAY_PROGRESS, text, strlen(text));
+}
 
 unsigned say_errors(void) { return errors; }
 
@@ -16,11 +31,12 @@ void say_plainly(bool plain)
 
 bool say_on_terminal(void)
 {
-    return !is_plain && isatty(STDERR_FILENO) == 1;
+    return !is_plain && !divert && isatty(STDERR_FILENO) == 1;
 }
 
 void say_bytes(const char *bytes, size_t n)
 {
+    if (divert) return;
     while (n > 0) { /* nobody can be told that stderr failed */
         ssize_t done = write(STDERR_FILENO, bytes, n);
         if (done < 0 && errno == EINTR) continue;
@@ -30,12 +46,16 @@ void say_bytes(const char *bytes, size_t n)
     }
 }
 
-__attribute__((format(printf, 3, 0)))
-static void put(const char *before, const char *after, const char *fmt, va_list ap)
+__attribute__((format(printf, 4, 0)))
+static void put(enum say_kind kind, const char *before, const char *after, const char *fmt, va_list ap)
 {
     char text[2048];
     struct buf line = {0};
     vsnprintf(text, sizeof text, fmt, ap);
+    if (divert) {
+        divert(diverter, kind, text, strlen(text));
+        return;
+    }
     buf_puts(&line, before);
     term_filter_text(text, strlen(text), true, &line);
     buf_puts(&line, after);
@@ -47,7 +67,7 @@ void say(const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    put("", "\n", fmt, ap);
+    put(SAY_PLAIN, "", "\n", fmt, ap);
     va_end(ap);
 }
 
@@ -56,7 +76,7 @@ void say_error(const char *fmt, ...)
     va_list ap;
     va_start(ap, fmt);
     errors++;
-    put("plimsoll: ", "\n", fmt, ap);
+    put(SAY_ERROR, "plimsoll: ", "\n", fmt, ap);
     va_end(ap);
 }
 
@@ -65,6 +85,6 @@ void say_dim(const char *fmt, ...)
     bool colour = say_on_terminal();
     va_list ap;
     va_start(ap, fmt);
-    put(colour ? "\033[2m" : "", colour ? "\033[0m\n" : "\n", fmt, ap);
+    put(SAY_DIM, colour ? "\033[2m" : "", colour ? "\033[0m\n" : "\n", fmt, ap);
     va_end(ap);
 }

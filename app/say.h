@@ -4,6 +4,14 @@
 #define SAY_H
 #include "plimsoll.h"
 
+enum say_kind { SAY_PLAIN, SAY_DIM, SAY_ERROR, SAY_PROGRESS };
+
+/* Lines go to `line` instead (NULL: to stderr again), without their newline: the screen is somebody's.  PROGRESS: what
+ * takes long, how far it is; "" when that is over.  Bars and prompts are not drawn meanwhile. */
+void say_divert(void (*line)(void *self, enum say_kind kind, const char *text, size_t n), void *self);
+bool say_diverted(void);
+void say_progress(const char *text); /* while it is diverted */
+
 void say_plainly(bool plain); /* no colour, and no line that is drawn over */
 bool say_on_terminal(void);   /* stderr is a terminal that may be drawn on */
 

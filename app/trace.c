@@ -38,7 +38,7 @@ void trace_close(struct trace *t)
 
 bool trace_on(const struct trace *t)
 {
-    return t->json || t->has_file || t->voice->note;
+    return t->json || t->has_file || t->voice->note || t->watch;
 }
 
 static void put(struct out *o, struct event *e, int64_t *seq)
@@ -63,6 +63,7 @@ bool trace_put(struct trace *t, struct event *e)
     e->agent = event_str(t->voice->name);
     if (t->json && e->kind != EV_TOKEN) put(t->json, e, &t->json_seq);
     if (t->has_file) put(&t->file, e, &t->file_seq);
+    if (t->watch) t->watch(t->watcher, e);
     if (t->voice->note && class != EVENT_LIVE) t->voice->note(t->voice->self, e);
     return true;
 }

@@ -23,6 +23,8 @@ struct trace {
     double start, sampled; /* clock at the start, and at the last SAMPLE */
     struct voice *voice; /* never NULL; trace_open() takes `own` */
     struct voice own;
+    void (*watch)(void *self, const struct event *e); /* who sees each, stamped; NULL: nobody */
+    void *watcher;
 };
 
 /* The trace stays where it is until trace_close().  json: where --json writes, or NULL.  path: a file to make anew

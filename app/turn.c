@@ -167,6 +167,15 @@ static bool thinks_too_long(struct run *r)
     return r->ask->close_thinking(r->ask->thinking_self, atomic_load(&r->ans->n_tokens));
 }
 
+static void look_at_queue(struct app *a, int id)
+{
+    struct engine_wait w;
+    a->ops->waits(a->engine, id, &w);
+    if (w.what == WAIT_NOTHING) return;
+    snprintf(a->queue.who, sizeof a->queue.who, "%s", a->trace.voice->name);
+    a->queue.pages = w.what == WAIT_PAGES ? w.pages : 0;
+}
+
 /* Steps until the answer has its end.  -1: the engine left it without one; CLOSE_THINKING: it was told to end. */
 static int step_to_end(struct run *r, int id, struct err *err)
 {
@@ -181,6 +190,7 @@ static int step_to_end(struct run *r, int id, struct err *err)
         int n = app_step(a, err);
         faults = n < 0 ? faults + 1 : 0; /* in a row: a pass of others that failed is no fault of this one */
         if (faults == FAULTS) return -1;
+        if (!r->started && !r->ask->aside) look_at_queue(a, id);
         if (n == 0 && !has_ended(r)) return err_set(err, -1, "the engine stopped without ending the answer");
         for (int i = 0; i < n; i++) {
             if (a->ev[i].id == id) tell_start(r);

@@ -127,6 +127,28 @@ int session_window(struct session *s, struct err *err)
     return rc == WINDOW_NEVER_FITS || rc == WINDOW_BAD ? EXIT_REFUSED : EXIT_INTERNAL;
 }
 
+/* What the next call carries, where that has changed. */
+static void tell_carries(struct session *s)
+{
+    struct window_figures f;
+    if (!trace_on(&s->a->trace)) return;
+    window_figures(s->w, &f);
+    struct event e = {.kind = EV_CARRIES, .carries = {
+        .turn = s->keep.head.turns, .ctx = s->role.ctx,
+        .system_tokens = f.part[WINDOW_SYSTEM] + f.part[WINDOW_TOOLS],
+        .pinned_tokens = f.part[WINDOW_PINNED] + f.part[WINDOW_TASK],
+        .summary_tokens = f.part[WINDOW_SUMMARY] + f.part[WINDOW_REFERENCE],
+        .history_tokens = f.part[WINDOW_HISTORY], .tool_tokens = f.part[WINDOW_RESULTS],
+        .reserve_tokens = f.reserve, .high_tokens = f.compaction > 0 ? f.high : f.limit, .frees_tokens = f.by_compact,
+        .answer_tokens = s->role.answer, .rounds = s->role.rounds}};
+    if (memcmp(&e.carries, &s->carried, sizeof e.carries) == 0) return; /* eight-byte fields alone */
+    s->carried = e.carries;
+    struct voice *speaks = s->a->trace.voice;
+    s->a->trace.voice = &s->voice;
+    trace_put(&s->a->trace, &e);
+    s->a->trace.voice = speaks;
+}
+
 void session_tell(struct session *s)
 {
     static const char *const name[WINDOW_EVENT_KINDS] = {"left", "stood_in", "summary_left", "compacted", "extracted",
@@ -148,6 +170,7 @@ void session_tell(struct session *s)
                     (long long)w.ref.tokens, what);
         if (w.kind == WINDOW_SUMMARY_LEFT) say_dim("[the summary of %s did not fit any more and left]", what);
     }
+    tell_carries(s);
 }
 
 void session_remember(struct session *s)
@@ -157,6 +180,7 @@ void session_remember(struct session *s)
     window_save(s->w, s->vocabulary, &s->past[slot]);
     s->past_turn[slot] = s->keep.head.turns;
     if (s->past[slot].failed) buf_free(&s->past[slot]);
+    tell_carries(s);
 }
 
 /* ---------------------------------------------------------------- saving */

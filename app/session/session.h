@@ -83,6 +83,7 @@ struct session {
     bool indexing;               /* it is being brought up to the journal */
     bool recalls;                /* what was said long ago is brought in unasked */
     uint64_t calls;              /* of tools, by the model, since this session was opened */
+    struct event_carries carried; /* as the last event said */
     size_t n_flight;             /* noted so far; the newest is at (n_flight - 1) % FLIGHT_LINES */
     bool unsaved_told;           /* that saving fails was said */
 };

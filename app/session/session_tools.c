@@ -150,6 +150,9 @@ int session_make_call(struct session *s, const struct buf *answer, const struct 
     const char *text = answer->data ? answer->data : "";
     size_t at = thinking_end(text, answer->len);
     s->calls++;
+    struct event e = {.kind = EV_CALL, .call = {.turn = s->voice.turns, .name = event_str(call->name),
+                                                .arguments = event_str(call->arguments)}};
+    trace_put(&s->a->trace, &e);
     run_call(s, call, &r);
     result_tell(s, &r, call->arguments);
     int rc = result_append(s, text + at, answer->len - at, &r, err);
