@@ -181,55 +181,66 @@ static void do_quit(struct console *c, const char *arg, size_t n)
 
 static command do_help;
 
-static const struct { const char *name, *help; command *run; } commands[] = {
-    {"/help", "this list", do_help},
-    {"/clear", "a new conversation; this one stays saved", do_clear},
-    {"/system", "TEXT: set the system message; alone: show it", do_system},
-    {"/context", "what a call carries, token by token", command_context},
-    {"/compact", "sum the oldest up now", do_compact},
-    {"/summary", "the summary in force, and what has changed since the one before", do_summary},
-    {"/undo", "take the last turn back; /undo summary: the last summary", do_undo},
-    {"/retry", "take the last turn back and ask it again", do_retry},
-    {"/edit", "TEXT: take the last turn back and ask TEXT in its place", do_edit},
-    {"/pin", "TEXT: keep it in every call, word by word", do_pin},
-    {"/unpin", "NUMBER: not any more", do_unpin},
-    {"/task", "TEXT: note what is to be done; alone: the list", do_task},
-    {"/done", "NUMBER: a task is done", do_done},
-    {"/read", "m12-57: messages, in the context or not", command_read},
-    {"/attach", "FILE: into the conversation, clipped; the whole is kept as an artifact", command_attach},
-    {"/artifact", "a3 [OFFSET, FIRST-LAST or /PATTERN/]: read one", command_artifact},
-    {"/recall", "[all] WORDS: what was said, clipped or ingested, found by its words", command_recall},
-    {"/ingest", "FILE...: for /recall; it enters the conversation only where it is found", command_ingest},
-    {"/sessions", "those that are saved", command_sessions},
-    {"/resume", "SESSION: go on with a saved one", command_resume},
-    {"/fork", "TURN: go on in a copy of this session as it was after that turn", command_fork},
-    {"/rename", "TITLE: of this session", command_rename},
-    {"/export", "FILE: write this session as JSON Lines; FILE md: as Markdown", command_export},
-    {"/delete", "SESSION: another one than this, for good", command_delete},
-    {"/stats", "model, memory, context", command_stats},
-    {"/agents", "who there is, what each carries", command_agents},
-    {"/use", "AGENT: commands and lines are for this one; alone: lines are for the crew", command_use},
-    {"/tools", "those that are on; off NAME: not any more", command_tools},
-    {"/tokens", "TEXT: how many it has; alone: of the last turn", command_tokens},
-    {"/memory", "the engine's memory, by owner", command_memory},
-    {"/view", "[AGENT]: the exact text of its next call", command_view},
-    {"/limit", "answer N, rounds N or repeats N; alone: the limits", command_limit},
-    {"/policy", "recall auto or ask; alone: the policies in force", command_policy},
-    {"/model", "the model", command_model},
-    {"/plan", "what the next turn may take, and whether it fits", command_plan},
-    {"/save", "now, and wait for it", command_save},
-    {"/wait", "for what goes on in the background", command_wait},
-    {"/expect", "PATTERN: the last answer has it, or a script ends here", command_expect},
-    {"/assert", "FIGURE OP VALUE: it holds, or a script ends here", command_assert},
-    {"/isolate", "the last turn that failed again, alone", command_isolate},
-    {"/bisect", "what of the policies, tools and agents at once makes this script fail", command_bisect},
-    {"/quit", "leave (so does Ctrl-D)", do_quit},
+const struct command_row command_table[] = {
+    {"/help", NULL, COMMAND_NONE, NULL, do_help, "this list"},
+    {"/clear", NULL, COMMAND_NONE, NULL, do_clear, "a new conversation; this one stays saved"},
+    {"/system", "[TEXT]", COMMAND_TEXT, NULL, do_system, "set the system message; alone: show it"},
+    {"/context", NULL, COMMAND_NONE, NULL, command_context, "what a call carries, token by token"},
+    {"/compact", NULL, COMMAND_NONE, NULL, do_compact, "sum the oldest up now"},
+    {"/summary", NULL, COMMAND_NONE, NULL, do_summary,
+     "the summary in force, and what has changed since the one before"},
+    {"/undo", "[summary]", COMMAND_NONE, "summary", do_undo, "take the last turn back, or the last summary"},
+    {"/retry", NULL, COMMAND_NONE, NULL, do_retry, "take the last turn back and ask it again"},
+    {"/edit", "TEXT", COMMAND_TEXT, NULL, do_edit, "take the last turn back and ask TEXT in its place"},
+    {"/pin", "TEXT", COMMAND_TEXT, NULL, do_pin, "keep it in every call, word by word"},
+    {"/unpin", "NUMBER", COMMAND_NUMBER, NULL, do_unpin, "not any more"},
+    {"/task", "[TEXT]", COMMAND_TEXT, NULL, do_task, "note what is to be done; alone: the list"},
+    {"/done", "NUMBER", COMMAND_NUMBER, NULL, do_done, "a task is done"},
+    {"/read", "m12-57", COMMAND_MESSAGE, NULL, command_read, "messages, in the context or not"},
+    {"/attach", "FILE", COMMAND_FILE, NULL, command_attach,
+     "into the conversation, clipped; the whole is kept as an artifact"},
+    {"/artifact", "a3 [OFFSET, FIRST-LAST or /PATTERN/]", COMMAND_ARTIFACT, NULL, command_artifact, "read one"},
+    {"/recall", "[all] WORDS", COMMAND_TEXT, "all", command_recall,
+     "what was said, clipped or ingested, found by its words"},
+    {"/ingest", "FILE...", COMMAND_FILES, NULL, command_ingest,
+     "for /recall; it enters the conversation only where it is found"},
+    {"/sessions", NULL, COMMAND_NONE, NULL, command_sessions, "those that are saved"},
+    {"/resume", "SESSION", COMMAND_SESSION, NULL, command_resume, "go on with a saved one"},
+    {"/fork", "TURN", COMMAND_NUMBER, NULL, command_fork,
+     "go on in a copy of this session as it was after that turn"},
+    {"/rename", "TITLE", COMMAND_TEXT, NULL, command_rename, "of this session"},
+    {"/export", "FILE [md]", COMMAND_FILE, NULL, command_export, "write this session as JSON Lines; md: as Markdown"},
+    {"/delete", "SESSION", COMMAND_SESSION, NULL, command_delete, "another one than this, for good"},
+    {"/stats", NULL, COMMAND_NONE, NULL, command_stats, "model, memory, context"},
+    {"/agents", NULL, COMMAND_NONE, NULL, command_agents, "who there is, what each carries"},
+    {"/use", "[AGENT]", COMMAND_AGENT, NULL, command_use,
+     "commands and lines are for this one; alone: lines are for the crew"},
+    {"/tools", "[off TOOL]", COMMAND_TOOL, "off", command_tools, "those that are on; off: not any more"},
+    {"/tokens", "[TEXT]", COMMAND_TEXT, NULL, command_tokens, "how many it has; alone: of the last turn"},
+    {"/memory", NULL, COMMAND_NONE, NULL, command_memory, "the engine's memory, by owner"},
+    {"/view", "[AGENT]", COMMAND_AGENT, NULL, command_view, "the exact text of its next call"},
+    {"/limit", "[answer N, rounds N or repeats N]", COMMAND_NUMBER, "answer|rounds|repeats", command_limit,
+     "set a limit of this agent; alone: the limits"},
+    {"/policy", "[recall auto or ask]", COMMAND_NONE, "recall auto|recall ask", command_policy,
+     "change it; alone: the policies in force"},
+    {"/model", NULL, COMMAND_NONE, NULL, command_model, "the model"},
+    {"/plan", NULL, COMMAND_NONE, NULL, command_plan, "what the next turn may take, and whether it fits"},
+    {"/save", NULL, COMMAND_NONE, NULL, command_save, "now, and wait for it"},
+    {"/wait", NULL, COMMAND_NONE, NULL, command_wait, "for what goes on in the background"},
+    {"/expect", "PATTERN", COMMAND_TEXT, NULL, command_expect, "the last answer has it, or a script ends here"},
+    {"/assert", "FIGURE OP VALUE", COMMAND_TEXT, NULL, command_assert, "it holds, or a script ends here"},
+    {"/isolate", NULL, COMMAND_NONE, NULL, command_isolate, "the last turn that failed again, alone"},
+    {"/bisect", NULL, COMMAND_NONE, NULL, command_bisect,
+     "what of the policies, tools and agents at once makes this script fail"},
+    {"/quit", NULL, COMMAND_NONE, NULL, do_quit, "leave (so does Ctrl-D)"},
 };
+const size_t command_rows = COUNT_OF(command_table);
 
 static void do_help(struct console *c, const char *arg, size_t n)
 {
     (void)c, (void)arg, (void)n;
-    for (size_t i = 0; i < COUNT_OF(commands); i++) say("  %-10s %s", commands[i].name, commands[i].help);
+    for (const struct command_row *r = command_table; r < command_table + command_rows; r++)
+        say("  %-10s %s%s%s", r->name, r->takes ? r->takes : "", r->takes ? ": " : "", r->help);
     say("  \"\"\"        begins and ends a turn of several lines");
     say("  Ctrl-C     interrupts the answer; what was said stays in the conversation");
 }
@@ -241,9 +252,9 @@ void console_command(struct console *c, const char *line, size_t n)
     for (arg = name; arg < n && (line[arg] == ' ' || line[arg] == '\t'); arg++) {
     }
     while (n > arg && (line[n - 1] == ' ' || line[n - 1] == '\t')) n--;
-    for (size_t i = 0; i < COUNT_OF(commands); i++) {
-        if (strlen(commands[i].name) != name || memcmp(commands[i].name, line, name)) continue;
-        commands[i].run(c, line + arg, n - arg);
+    for (const struct command_row *r = command_table; r < command_table + command_rows; r++) {
+        if (strlen(r->name) != name || memcmp(r->name, line, name)) continue;
+        r->run(c, line + arg, n - arg);
         return;
     }
     say_error("no such command: %.*s (/help lists them; \"\"\" sends any text)", (int)MIN(name, (size_t)60), line);

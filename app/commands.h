@@ -2,6 +2,7 @@
  * conversation, commands_show.c figures and texts, commands_sessions.c whole sessions. */
 #ifndef COMMANDS_H
 #define COMMANDS_H
+#include "app/command_row.h"
 #include "app/console.h"
 
 typedef void command(struct console *c, const char *arg, size_t n); /* arg: what follows the name */
