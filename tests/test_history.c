@@ -350,6 +350,36 @@ TEST(history_trimmed_while_several_programs_write_keeps_the_newest_of_all)
     history_close(&h);
 }
 
+/* Another program trims it while this one waits for the lock: the text belongs into the file that has the name now. */
+TEST(history_replaced_while_its_lock_is_waited_for_gets_the_text)
+{
+    struct history h = fresh();
+    char beside[400];
+    int status = -1;
+    add(&h, "old");
+    snprintf(beside, sizeof beside, "%s.new", h.path);
+    int fd = open(h.path, O_RDWR);
+    CHECK(fd >= 0 && flock(fd, LOCK_EX) == 0);
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        close(fd);
+        _exit(history_add(&h, "waited", 6, NULL) ? 1 : 0);
+    }
+    usleep(100000);
+    int to = open(beside, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    CHECK(to >= 0 && write(to, "trimmed\n", 8) == 8 && close(to) == 0 && rename(beside, h.path) == 0);
+    close(fd);
+    CHECK(waitpid(pid, &status, 0) == pid);
+    CHECK_EQ(status, 0);
+    struct edit *e = load(&h);
+    CHECK_EQ(edit_history(e), 2);
+    check_text(e, 0, "trimmed", 7);
+    check_text(e, 1, "waited", 6);
+    edit_close(e);
+    history_close(&h);
+}
+
 TEST(history_locked_by_a_program_that_never_lets_go_is_given_up_with_a_line)
 {
     struct history h = fresh();
