@@ -307,8 +307,9 @@ TEST(complete_offers_no_name_to_a_command_that_its_line_cannot_say)
     paths = hostile;
     complete_free(&c);
     CHECK_EQ(complete(&s, "/attach ", 8, 8, &c), 0);
-    CHECK_STR(choices(), "over\\u{202e}ride=over\xe2\x80\xaeride;quo\"te=quo\"te;back\\\\slash=back\\slash;x\\\\n=x\\n;"
-                         "nbsp\\u{a0}.=nbsp\xc2\xa0.;@at=@at;gr\xc3\xbc\xc3\x9f=gr\xc3\xbc\xc3\x9f;{brace}={brace};'='");
+    CHECK_STR(choices(), "over\\u{202e}ride=over\xe2\x80\xaeride;quo\"te=quo\"te;"
+                         "back\\\\slash=back\\slash;x\\\\n=x\\n;nbsp\\u{a0}.=nbsp\xc2\xa0.;"
+                         "@at=@at;gr\xc3\xbc\xc3\x9f=gr\xc3\xbc\xc3\x9f;{brace}={brace};'='");
 }
 
 TEST(complete_cuts_what_names_share_between_characters)
