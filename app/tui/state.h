@@ -28,9 +28,21 @@ struct state_agent {
     int64_t running, waiting, parked; /* requests */
     double rate;             /* tokens a second, of the answer that grows or the last one; NAN: none yet */
     double first_token;      /* seconds, of the last answer; NAN */
-    struct forecast_agent growth;
+    struct forecast_agent growth; /* until its next call carries more than `high` */
     bool failed;             /* its last turn */
     char end[24];            /* how its last turn ended: "stop", "cancelled", ... */
+
+    struct {                 /* state.c's own */
+        bool carries;        /* a carries event came: until then turns tell what they can */
+        bool heard;          /* a holding event, since the last memory event */
+        int64_t answering;   /* answers that were begun and have not ended */
+        int64_t prompts;     /* tokens of their prompts */
+        int64_t answer;      /* that they have written */
+        int64_t noted;       /* the turn that `growth` has last */
+        int64_t was_parked;  /* by the memory event before */
+        double since;        /* of the tokens that a rate is made of; NAN: nothing grows */
+        int64_t from;        /* how many there were then */
+    } own;
 };
 
 struct state {
@@ -50,18 +62,25 @@ struct state {
     char queue_first[STATE_NAME];
     int64_t page_tokens, token_bytes;
     double sampled;               /* time of the last memory event; < 0: none yet */
+    struct event_memory memory;   /* the last, as it came */
+    struct event_machine machine; /* the last, without its strings; page_tokens 0: none yet */
+    bool has_machine, on_cpu;
+    struct { double time; int64_t prefilled, generated; } rated; /* what rates are counted from; time < 0: none yet */
+    int64_t reused;               /* what turns have told of it, for a stream without machine events */
 
     struct state_agent agent[STATE_AGENTS]; /* in the order in which they were first heard of */
     int agents;
     struct timeline timeline;
 };
 
-void state_open(struct state *s);
+void state_open(struct state *s); /* where there is no memory for a timeline, it stays empty */
 void state_close(struct state *s);
+/* Anything may be in an event: numbers under 0 count as 0, agents beyond STATE_AGENTS are left out. */
 void state_event(struct state *s, const struct event *e);
 /* The agents that there will be, before they are heard of: number i is the i-th. */
 void state_name(struct state *s, const char *name);
-int state_agent(const struct state *s, const char *name, size_t n); /* -1: nobody of this name */
+/* -1: nobody of this name.  A copy, NAME/ASK, is NAME. */
+int state_agent(const struct state *s, const char *name, size_t n);
 
 /* What will happen next, in words; nothing where nothing is to be said: "researcher fills its context in about 3 turns;
  * the oldest are summed up then, which frees 420 tokens". */

@@ -14,7 +14,8 @@ enum { TIMELINE_SAMPLES = 2048, TIMELINE_MARKS = 1024, TIMELINE_TEXT = 96 };
 
 struct timeline_sample { /* the largest in its time */
     float time;          /* seconds since the stream began, of its beginning */
-    uint32_t filled, reserved, shared, cached; /* tokens of the pool */
+    uint32_t filled, reserved, shared, cached; /* tokens of the pool; reserved: promised and not filled yet; shared: of
+                                                  the filled */
     uint32_t running, waiting, parked;
     float prefill, decode;                     /* tokens a second */
     uint64_t bytes;                            /* that are held under the ceiling: weights, filled KV, work, tables */
@@ -36,4 +37,15 @@ struct timeline {
     uint64_t ceiling;               /* bytes; 0: none */
     uint64_t lost;                  /* marks that have gone */
 };
+
+void timeline_open(struct timeline *t); /* without memory for it, it keeps nothing */
+void timeline_close(struct timeline *t);
+/* Time does not go back: what is said to be earlier than the last is taken to be of its time. */
+void timeline_sample(struct timeline *t, const struct timeline_sample *s);
+void timeline_mark(struct timeline *t, const struct timeline_mark *m);
+
+/* The last sample that began, the last mark that was, at this time or before; -1: none. */
+int timeline_at(const struct timeline *t, double time);
+int timeline_mark_at(const struct timeline *t, double time);
+double timeline_end(const struct timeline *t); /* the time of the newest of all; 0: nothing is there */
 #endif
