@@ -211,4 +211,392 @@ TEST(an_older_stream_without_machine_events)
     closed(t);
 }
 
+/* ------------------------------------------------------------------ agents */
+
+static void put_carries(struct stream *t, const char *name, int64_t turn, int64_t history, int64_t high)
+{
+    PUT(t, name, EV_CARRIES, carries, .turn = turn, .ctx = 2048, .system_tokens = 200, .pinned_tokens = 20,
+        .summary_tokens = 80, .history_tokens = history, .tool_tokens = 100, .reserve_tokens = 300,
+        .high_tokens = high, .frees_tokens = 420, .answer_tokens = 256, .rounds = 8);
+}
+
+static void put_holding(struct stream *t, const char *name, int64_t running, int64_t waiting, int64_t parked,
+                        int64_t tokens)
+{
+    PUT(t, name, EV_HOLDING, holding, .owner = S(name), .running = running, .waiting = waiting, .parked = parked,
+        .system_tokens = tokens / 2, .shared_tokens = tokens - tokens / 2);
+}
+
+TEST(a_turn_of_an_agent)
+{
+    struct stream *t = opened();
+    state_name(&t->state, "planner");
+    put_carries(t, "planner", 0, 300, 1600);
+    const struct state_agent *a = agent(t, "planner");
+    CHECK_EQ(t->state.agents, 1);
+    CHECK_EQ(a->gauge.state, AGENT_IDLE);
+    CHECK_EQ(a->carried, 700);
+    CHECK_EQ(a->ctx, 2048);
+    CHECK_EQ(a->answer_max, 256);
+    CHECK_EQ(a->rounds, 8);
+    CHECK_EQ(a->gauge.part[CONTEXT_FREE], 2048 - 700 - 300);
+
+    PUT(t, "planner", EV_TURN_USER, turn_user, .turn = 1, .text = S("go"));
+    put_memory(t, memory, machine);
+    put_holding(t, "planner", 0, 1, 0, 0);
+    CHECK_EQ(a->gauge.state, AGENT_QUEUED);
+    PUT(t, "planner", EV_TURN_START, turn_start, .turn = 1, .call = 1, .prompt_tokens = 700, .max_tokens = 256);
+    PUT(t, "planner", EV_PREFILL, prefill, .turn = 1, .done = 512, .of = 700);
+    CHECK_STR(a->gauge.doing, "reads 512 of 700");
+    for (int i = 0; i <= 10; i++, t->now += 0.1) { /* 40 tokens a second */
+        put_memory(t, memory, machine);
+        put_holding(t, "planner", 1, 0, 0, 700 + 20 + 4 * i);
+    }
+    CHECK_EQ(a->gauge.state, AGENT_RUNS);
+    CHECK_NEAR(a->rate, 40, 0.01);
+    CHECK_STR(a->gauge.doing, "40 t/s");
+    CHECK_EQ(a->gauge.part[CONTEXT_ANSWER], 60);
+    CHECK_EQ(a->gauge.part[CONTEXT_RESERVED], 240);
+    CHECK_EQ(a->shared, 380);
+
+    PUT(t, "planner", EV_TURN_END, turn_end, .turn = 1, .call = 1, .end = S("stop"), .prompt_tokens = 700, .tokens = 66,
+        .first_token_s = 0.1, .decode_rate = 41);
+    CHECK_EQ(a->gauge.part[CONTEXT_ANSWER], 0);
+    PUT(t, "planner", EV_CALL, call, .turn = 1, .name = S("search"));
+    CHECK_EQ(a->gauge.state, AGENT_TOOL);
+    CHECK_STR(a->gauge.doing, "search");
+    PUT(t, "planner", EV_TOOL, tool, .turn = 1, .by = S("model"), .name = S("search"), .tokens = 40);
+    CHECK_EQ(a->gauge.state, AGENT_RUNS);
+    PUT(t, "planner", EV_TURN_START, turn_start, .turn = 1, .call = 2, .prompt_tokens = 810, .max_tokens = 256);
+    PUT(t, "planner", EV_TURN_END, turn_end, .turn = 1, .call = 2, .end = S("stop"), .prompt_tokens = 810, .tokens = 10,
+        .first_token_s = NAN, .decode_rate = NAN);
+    CHECK_EQ(a->gauge.state, AGENT_IDLE);
+    CHECK(a->gauge.doing == NULL);
+    CHECK_EQ(a->turns, 1);
+    CHECK_EQ(a->calls, 1);
+    CHECK_EQ(a->tokens_in, 1510);
+    CHECK_EQ(a->tokens_out, 76);
+    CHECK_NEAR(a->rate, 41, 0);
+    CHECK_NEAR(a->first_token, 0.1, 0);
+    CHECK_EQ(t->state.turn, 1);
+    closed(t);
+}
+
+TEST(an_agent_that_fails_is_parked_or_stops)
+{
+    struct stream *t = opened();
+    put_carries(t, "a", 0, 300, 1600);
+    const struct state_agent *a = agent(t, "a");
+    PUT(t, "a", EV_TURN_START, turn_start, .turn = 1, .call = 1, .prompt_tokens = 700);
+    PUT(t, "a", EV_TURN_END, turn_end, .turn = 1, .call = 1, .end = S("out_of_memory"), .prompt_tokens = 700);
+    CHECK(a->failed && a->gauge.state == AGENT_FAILED);
+    PUT(t, "a", EV_TURN_START, turn_start, .turn = 2, .call = 1, .prompt_tokens = 700);
+    CHECK(!a->failed && a->gauge.state == AGENT_RUNS);
+    put_memory(t, memory, machine);
+    put_holding(t, "a", 0, 0, 1, 0);
+    CHECK_EQ(a->gauge.state, AGENT_PARKED);
+    CHECK_EQ(t->state.timeline.mark[t->state.timeline.marks - 1].kind, EV_HOLDING);
+    put_memory(t, memory, machine);
+    put_holding(t, "a", 1, 0, 0, 710);
+    CHECK_EQ(a->gauge.state, AGENT_RUNS);
+    CHECK(strstr(t->state.timeline.mark[t->state.timeline.marks - 1].text, "no longer parked"));
+    put_memory(t, memory, machine); /* it holds nothing now, and nobody said that its turn ended */
+    CHECK_EQ(a->running, 0);
+    CHECK_EQ(a->gauge.state, AGENT_RUNS);
+    put_memory(t, memory, machine);
+    CHECK_EQ(a->gauge.state, AGENT_IDLE);
+    PUT(t, "a", EV_REFUSAL, refusal, .turn = 3, .text = S("too much"));
+    CHECK_EQ(a->gauge.state, AGENT_FAILED);
+    PUT(t, "a", EV_CALL, call, .turn = 3, .name = S("search"));
+    PUT(t, "a", EV_STOPPED, stopped, .turn = 3, .reason = S("rounds"));
+    CHECK_EQ(a->gauge.state, AGENT_IDLE);
+    closed(t);
+}
+
+/* Of a map: figures are of all copies, its context that of one. */
+TEST(copies_are_one_agent)
+{
+    struct stream *t = opened();
+    put_carries(t, "reader", 0, 300, 0);
+    const struct state_agent *a = agent(t, "reader");
+    for (int i = 1; i <= 3; i++) {
+        char name[STATE_NAME];
+        snprintf(name, sizeof name, "reader/%d", i);
+        PUT(t, name, EV_TURN_START, turn_start, .turn = 1, .call = 1, .prompt_tokens = 500);
+    }
+    put_memory(t, memory, machine);
+    put_holding(t, "reader", 3, 0, 0, 1500 + 90);
+    CHECK_EQ(t->state.agents, 1);
+    CHECK_EQ(a->running, 3);
+    CHECK_EQ(a->gauge.part[CONTEXT_ANSWER], 30);
+    PUT(t, "reader/2", EV_TURN_END, turn_end, .turn = 1, .call = 1, .end = S("stop"), .prompt_tokens = 500,
+        .tokens = 30);
+    CHECK_EQ(a->gauge.state, AGENT_RUNS);
+    put_memory(t, memory, machine);
+    put_holding(t, "reader", 2, 0, 0, 1000 + 80);
+    CHECK_EQ(a->gauge.part[CONTEXT_ANSWER], 40);
+    for (int i = 1; i <= 3; i += 2)
+        PUT(t, i == 1 ? "reader/1" : "reader/3", EV_TURN_END, turn_end, .turn = 1, .call = 1, .end = S("stop"),
+            .prompt_tokens = 500, .tokens = 50);
+    CHECK_EQ(a->gauge.state, AGENT_IDLE);
+    CHECK_EQ(a->turns, 3);
+    CHECK_EQ(a->tokens_out, 130);
+    closed(t);
+}
+
+TEST(names_are_cut_between_characters)
+{
+    struct stream *t = opened();
+    const char *name[] = {
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\xc3\xa9tail", /* 38 bytes, then one of two */
+        "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\xe6\x97\xa5tail",
+        "cccccccccccccccccccccccccccccccccccc\xf0\x9f\x98\x80tail",
+        "ddddddddddddddddddddddddddddddddddddddddddddddddddddd",
+    };
+    const int kept[] = {38, 37, 36, 39};
+    for (int i = 0; i < 4; i++) {
+        PUT(t, name[i], EV_TEXT, text, .turn = 1, .text = S("x"));
+        PUT(t, name[i], EV_TEXT, text, .turn = 1, .text = S("x"));
+        CHECK_EQ(t->state.agents, i + 1);
+        CHECK_EQ(strlen(t->state.agent[i].name), kept[i]);
+        CHECK_EQ(state_agent(&t->state, name[i], strlen(name[i])), i);
+    }
+    for (int i = 0; i < 2 * STATE_AGENTS; i++) {
+        char other[STATE_NAME];
+        snprintf(other, sizeof other, "agent %d", i);
+        PUT(t, other, EV_TEXT, text, .turn = 1, .text = S("x"));
+    }
+    CHECK_EQ(t->state.agents, STATE_AGENTS);
+    CHECK_EQ(state_agent(&t->state, "nobody", 6), -1);
+    PUT(t, "", EV_TEXT, text, .turn = 1); /* where others have names, nobody */
+    CHECK_EQ(state_agent(&t->state, "", 0), -1);
+    closed(t);
+}
+
+TEST(the_session_itself)
+{
+    struct stream *t = opened();
+    struct state *s = &t->state;
+    PUT(t, "", EV_SESSION_OPEN, session_open, .version = S("1"), .model = S("tiny"), .ctx = 2048, .seed = 7,
+        .backend = S("CPU"), .parameters = -3);
+    CHECK(s->opened.there && s->opened.ctx == 2048 && s->opened.parameters == 0);
+    CHECK_STR(s->opened.model, "tiny");
+    PUT(t, "", EV_RESUMED, resumed, .session = S("4f2"), .title = S("ships"), .turns = 3, .tokens = 10);
+    CHECK_STR(s->session, "4f2");
+    CHECK_STR(s->title, "ships");
+    CHECK_EQ(s->saved_turn, 3);
+    PUT(t, "", EV_TURN_USER, turn_user, .turn = 4);
+    PUT(t, "", EV_SAVED, saved, .turn = 4);
+    CHECK_EQ(s->turn, 4);
+    CHECK_EQ(s->saved_turn, 4);
+    PUT(t, "", EV_UNDONE, undone, .turn = 4);
+    CHECK_EQ(s->turn, 3);
+    CHECK_EQ(s->saved_turn, 3);
+    CHECK(!s->over);
+    PUT(t, "", EV_SESSION_CLOSE, session_close, .turns = 4, .termination_reason = S("completed"));
+    CHECK(s->over);
+    closed(t);
+}
+
+/* ------------------------------------------------------------------ forecast, marks */
+
+TEST(forecast_in_words)
+{
+    struct stream *t = opened();
+    char words[200];
+    put_carries(t, "researcher", 0, 300, 1600); /* 700 carried, 900 left */
+    state_forecast(&t->state, 0, words);
+    CHECK_STR(words, "");
+    put_carries(t, "researcher", 1, 500, 1600);
+    put_carries(t, "researcher", 1, 550, 1600); /* within the turn */
+    put_carries(t, "researcher", 2, 750, 1600); /* 1,150; +200 a turn: over 1,600 after three more */
+    state_forecast(&t->state, 0, words);
+    CHECK_STR(words, "researcher fills its context in about 3 turns; the oldest are summed up then, "
+                     "which frees 420 tokens");
+    put_carries(t, "researcher", 3, 1300, 1600);
+    state_forecast(&t->state, 0, words);
+    CHECK(strstr(words, "at its next turn"));
+    put_carries(t, "researcher", 3, 1400, 0); /* nothing is summed up: prompt and answer together fill it */
+    state_forecast(&t->state, 0, words);
+    CHECK_STR(words, "researcher fills its context at its next turn; then its turn is refused");
+    state_forecast(&t->state, -1, words);
+    CHECK_STR(words, "");
+    state_forecast(&t->state, 1, words);
+    CHECK_STR(words, "");
+    closed(t);
+}
+
+static const char *last_mark(const struct stream *t)
+{
+    CHECK(t->state.timeline.marks > 0);
+    return t->state.timeline.mark[t->state.timeline.marks - 1].text;
+}
+
+TEST(marks_say_what_happened)
+{
+    struct stream *t = opened();
+    t->now = 2.5;
+    PUT(t, "a", EV_TURN_START, turn_start, .turn = 3, .call = 1, .prompt_tokens = 1612, .shared_tokens = 512,
+        .max_tokens = 128);
+    CHECK_STR(last_mark(t), "turn 3 began: 1,612 tokens of prompt (512 known), up to 128 more");
+    CHECK_EQ(t->state.timeline.mark[0].agent, 0);
+    CHECK(t->state.timeline.mark[0].time == 2.5f);
+    PUT(t, "a", EV_TURN_END, turn_end, .turn = 3, .call = 1, .end = S("stop"), .tokens = 87, .decode_rate = 31);
+    CHECK_STR(last_mark(t), "turn 3 ended (stop): 87 tokens, 31 t/s");
+    PUT(t, "a", EV_TOOL, tool, .turn = 3, .by = S("model"), .name = S("search"), .bytes = 41388, .tokens = 318,
+        .artifact = S("a7"));
+    CHECK_STR(last_mark(t), "search gave 318 tokens of 41,388 bytes, the whole is a7");
+    PUT(t, "a", EV_SUMMARY, summary, .by = S("extract"), .what = S("m2-m41"), .tokens = 140);
+    CHECK_STR(last_mark(t), "m2-m41 summed up in 140 tokens by lines out of them");
+    PUT(t, "a", EV_CONTEXT, context, .change = S("left"), .what = S("m2-m5"), .tokens = 420);
+    CHECK_STR(last_mark(t), "m2-m5 left the context without a summary: 420 tokens");
+    PUT(t, "a", EV_CONTEXT, context, .change = S("something new"), .what = S("m2"));
+    CHECK_STR(last_mark(t), "something new m2");
+    PUT(t, "", EV_FLOW, flow, .flow = S("debate"), .change = S("asked"), .ask = 2, .to = S("judge"));
+    CHECK_STR(last_mark(t), "debate: judge is asked");
+    int marks = t->state.timeline.marks;
+    PUT(t, "a", EV_TEXT, text, .turn = 3, .text = S("x"));
+    PUT(t, "a", EV_PREFILL, prefill, .turn = 3, .done = 1, .of = 2);
+    put_memory(t, memory, machine);
+    CHECK_EQ(t->state.timeline.marks, marks);
+    closed(t);
+}
+
+/* ------------------------------------------------------------------ whatever comes */
+
+static bool is_text(const char *s, size_t n) { return memchr(s, '\0', n) != NULL; }
+
+/* What holds of every state: parts are the whole they are of, texts end, pointers are its own. */
+static void check_state(const struct state *s)
+{
+    const struct gauges *g = &s->gauges;
+    int64_t pool = MAX(s->memory.pool_tokens, 0);
+    if (s->sampled >= 0) CHECK_EQ(pages(&g->kv), MIN(pool, INT64_C(1) << 56) / s->page_tokens);
+    if (!g->device.unknown && strcmp(g->device.label, "budget") == 0)
+        CHECK_EQ(ours(&g->device) + g->device.free,
+                 MAX(ours(&g->device), MIN((uint64_t)s->memory.ceiling_bytes, UINT64_C(1) << 56)));
+    if (!g->device.unknown && strcmp(g->device.label, "VRAM") == 0)
+        CHECK_EQ((int64_t)(ours(&g->device) + g->device.context + g->device.free) + g->device.outside,
+                 MIN(s->machine.total_bytes, INT64_C(1) << 56));
+    CHECK(g->speed.streams >= 0 && g->speed.queue >= 0 && g->speed.past <= STATE_PAST);
+    CHECK(s->agents >= 0 && s->agents <= STATE_AGENTS);
+    for (int i = 0; i < s->agents; i++) {
+        const struct state_agent *a = &s->agent[i];
+        CHECK_EQ(sum(a->gauge.part, CONTEXT_PARTS), a->ctx);
+        CHECK(is_text(a->name, sizeof a->name) && is_text(a->doing, sizeof a->doing) && is_text(a->end, sizeof a->end));
+        CHECK(a->gauge.doing == NULL || a->gauge.doing == a->doing);
+        CHECK(a->carried >= 0 && a->tokens_in >= 0 && a->tokens_out >= 0 && a->running >= 0);
+        CHECK(a->gauge.state < AGENT_STATES);
+        char words[200];
+        state_forecast(s, i, words);
+        CHECK(is_text(words, sizeof words));
+    }
+    for (int i = 0; i < s->timeline.marks; i++)
+        CHECK(s->timeline.mark[i].agent < s->agents && is_text(s->timeline.mark[i].text, TIMELINE_TEXT));
+}
+
+static uint64_t drawn(uint64_t *seed)
+{
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    return *seed;
+}
+
+static int64_t any_number(uint64_t *seed)
+{
+    static const int64_t edge[] = {INT64_MIN, INT64_MAX, -1, 0, 1, INT32_MAX, INT64_MAX - 1};
+    switch (drawn(seed) % 8) {
+    case 0: return edge[drawn(seed) % COUNT_OF(edge)];
+    case 1: return (int64_t)drawn(seed);
+    default: return (int64_t)(drawn(seed) % 4096);
+    }
+}
+
+static double any_real(uint64_t *seed)
+{
+    static const double edge[] = {NAN, INFINITY, -INFINITY, -1, 0, 1e308};
+    return drawn(seed) % 4 ? (double)(drawn(seed) % 10000) / 100 : edge[drawn(seed) % COUNT_OF(edge)];
+}
+
+static struct event_str any_text(uint64_t *seed)
+{
+    static const char *const text[] = {
+        "", "planner", "critic", "critic/1", "/", "//", "cpu", "cuda", "model", "stop", "fault", "out_of_memory",
+        "left",
+        "\xff\xfe\x80", "a name that is so long that no field of the state could ever have room for all of it \xc3\xa9",
+        "\x1b[31m\xe2\x80\xae\xf0\x9f\x98\x80",
+    };
+    if (drawn(seed) % 16 == 0) return (struct event_str){"a\0b", 3};
+    if (drawn(seed) % 16 == 0) return (struct event_str){0};
+    return event_str(text[drawn(seed) % COUNT_OF(text)]);
+}
+
+static struct event any_event(uint64_t *seed, double time)
+{
+    struct event e = {.kind = (enum event_kind)(drawn(seed) % EVENT_KINDS), .agent = any_text(seed)};
+    const struct event_info *info = event_info(e.kind);
+    for (size_t i = 0; i < info->n_fields; i++) {
+        void *p = (char *)&e + info->fields[i].at;
+        switch (info->fields[i].type) {
+        case EVENT_INT: *(int64_t *)p = any_number(seed); break;
+        case EVENT_REAL: *(double *)p = any_real(seed); break;
+        case EVENT_STR: *(struct event_str *)p = any_text(seed); break;
+        case EVENT_BOOL: *(bool *)p = drawn(seed) % 2; break;
+        }
+    }
+    e.time = drawn(seed) % 32 ? time : any_real(seed);
+    return e;
+}
+
+TEST(any_stream_leaves_figures_that_add_up)
+{
+    for (uint64_t round = 1; round <= (CHECK_SANITIZED ? 20 : 100); round++) {
+        struct stream *t = opened();
+        uint64_t seed = round * 0x9e3779b97f4a7c15u;
+        for (int i = 0; i < 2000; i++) {
+            struct event e = any_event(&seed, i * 0.05);
+            state_event(&t->state, &e);
+            if (i % 16 == 0) check_state(&t->state);
+        }
+        closed(t);
+    }
+}
+
+/* ------------------------------------------------------------------ a session that was */
+
+/* A debate of the embedded model, two inputs, as --trace wrote it, without texts and tokens. */
+TEST(a_recorded_debate)
+{
+    struct stream *t = opened();
+    FILE *f = fopen("tests/fixtures/streams/debate.jsonl", "r");
+    char *line = NULL;
+    size_t cap = 0;
+    int events = 0;
+    CHECK(f != NULL);
+    for (ssize_t n; (n = getline(&line, &cap, f)) > 0; events++) {
+        struct event e;
+        struct err err = {0};
+        CHECK_EQ(event_read(line, (size_t)n - 1, &e, &err), 0);
+        state_event(&t->state, &e);
+        event_free(&e);
+        check_state(&t->state);
+    }
+    fclose(f);
+    free(line);
+    CHECK_EQ(events, 66);
+    CHECK_STR(t->state.opened.model, "plimsoll-tiny");
+    CHECK_EQ(t->state.agents, 3);
+    const struct state_agent *first = agent(t, "first"), *judge = agent(t, "judge");
+    CHECK_EQ(first->turns, 4);
+    CHECK_EQ(first->tokens_in, 45 + 92 + 116 + 402);
+    CHECK_EQ(judge->turns, 2);
+    CHECK_EQ(judge->tokens_out, 26);
+    CHECK_EQ(judge->carried, 238 + 13);
+    CHECK_EQ(t->state.gauges.speed.tokens_out, 571);
+    CHECK_EQ(first->gauge.state, AGENT_IDLE);
+    CHECK(t->state.over);
+    closed(t);
+}
+
 CHECK_MAIN

@@ -83,11 +83,18 @@ void state_name(struct state *s, const char *name)
 
 /* ------------------------------------------------------------------ what one does */
 
+static bool has_requests(const struct state_agent *a)
+{
+    enum agent_state t = a->gauge.state;
+    return t == AGENT_RUNS || t == AGENT_QUEUED || t == AGENT_PARKED;
+}
+
 static void does(struct state_agent *a, enum agent_state state, const char *what)
 {
     a->gauge.state = state;
     snprintf(a->doing, sizeof a->doing, "%s", what);
     a->gauge.doing = *a->doing ? a->doing : NULL;
+    a->own.heard |= has_requests(a);
 }
 
 void state_rate_words(struct state_agent *a)
@@ -251,12 +258,6 @@ static void on_call(struct state_agent *a, const struct event_call *e)
 }
 
 /* ------------------------------------------------------------------ what one holds */
-
-static bool has_requests(const struct state_agent *a)
-{
-    enum agent_state t = a->gauge.state;
-    return t == AGENT_RUNS || t == AGENT_QUEUED || t == AGENT_PARKED;
-}
 
 /* The holding events behind this one say who has requests; who was in none of the last either has none. */
 static void before_holdings(struct state *s)
