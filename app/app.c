@@ -185,10 +185,10 @@ static int open_store(struct app *a, struct err *err)
     return EXIT_DONE;
 }
 
-static void say_opened(struct app *a)
+struct event app_opened(const struct app *a)
 {
     const struct engine_info *i = a->info;
-    struct event e = {.kind = EV_SESSION_OPEN, .session_open = {
+    return (struct event){.kind = EV_SESSION_OPEN, .session_open = {
         .version = event_str(PLIMSOLL_VERSION), .engine = event_str(i->maker),
         .file = event_str(a->o->embedded ? "embedded" : a->o->model),
         .model = event_str(i->name), .arch = event_str(i->arch), .types = event_str(i->types),
@@ -196,8 +196,6 @@ static void say_opened(struct app *a)
         .seed = (int64_t)a->sampling.seed, .temperature = TEMPERATURE(a->o),
         .backend = event_str(i->backend), .kernels = event_str(i->kernels),
     }};
-    trace_put(&a->trace, &e);
-    app_memory(a);
 }
 
 int app_open(struct app *a, const struct opts *o, const struct engine_ops *ops, struct err *err)
@@ -208,7 +206,7 @@ int app_open(struct app *a, const struct opts *o, const struct engine_ops *ops, 
     if (trace_open(&a->trace, o->json ? &a->answers : NULL, o->trace, keep, COUNT_OF(keep), err)) return EXIT_USAGE;
     int code = set_sampling(a, err) ? EXIT_INTERNAL : EXIT_DONE;
     if (code == EXIT_DONE && o->crew && crew_load(o->crew, &a->crew, err)) code = EXIT_USAGE;
-    bool person = !o->prompt && !o->script && isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+    bool person = !o->prompt && !o->script && isatty(STDIN_FILENO) && (isatty(STDERR_FILENO) || isatty(STDOUT_FILENO));
     if (code == EXIT_DONE && toolbox_open(&a->toolbox, a, person, err)) code = EXIT_USAGE;
     if (code == EXIT_DONE) code = open_store(a, err);
     if (code == EXIT_DONE) code = open_engine(a, err);
@@ -216,8 +214,11 @@ int app_open(struct app *a, const struct opts *o, const struct engine_ops *ops, 
     if (code == EXIT_DONE && a->info->ctx_trained > 0 && a->info->ctx > a->info->ctx_trained)
         say("--ctx %d is more than the %d tokens that the model was trained on: beyond them it may talk nonsense",
             a->info->ctx, a->info->ctx_trained);
-    if (code == EXIT_DONE) say_opened(a);
-    return code;
+    if (code != EXIT_DONE) return code;
+    struct event e = app_opened(a);
+    trace_put(&a->trace, &e);
+    app_memory(a);
+    return EXIT_DONE;
 }
 
 /* ---------------------------------------------------------------- while it runs */

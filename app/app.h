@@ -35,6 +35,8 @@ struct app {
     struct { char who[40]; int pages; } queue; /* a request that waits, as it was looked at last: whose, for how many */
     bool lockstep;            /* results of jobs come at the step after their call, whatever time they take */
     uint64_t tickets, serving; /* of turns that want room in the engine: given so far, and whose turn it is */
+    void (*between)(void *self); /* called between two passes, and while a job is waited for; NULL: nobody */
+    void *between_self;
     int n_ev;                 /* how many; < 0: it failed, as step_err says */
     struct err step_err;
     const char *reason;       /* why it ends, if not for what the exit status says: "refused_kv", ... */
@@ -54,6 +56,7 @@ int app_step(struct app *a, struct err *err);
 int app_pause(struct app *a);
 bool app_in_company(void); /* this is a turn among several that go on at once */
 
+struct event app_opened(const struct app *a);                      /* the session_open event; it borrows from a */
 void app_memory(struct app *a);                                    /* a memory event, if one is due */
 void app_error(struct app *a, const char *where, const char *text); /* an error event, and the line on stderr */
 int app_exit(int engine_error);                                    /* of enum engine_error: the exit status */

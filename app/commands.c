@@ -171,6 +171,13 @@ static void do_done(struct console *c, const char *arg, size_t n)
     else say_dim("done");
 }
 
+/* The screen obeys it while something runs (tui/ui_chat.c); whoever comes here has waited for the end of that. */
+static void do_cancel(struct console *c, const char *arg, size_t n)
+{
+    (void)c, (void)arg, (void)n;
+    say_dim("nothing is running");
+}
+
 static void do_quit(struct console *c, const char *arg, size_t n)
 {
     (void)arg, (void)n;
@@ -232,6 +239,7 @@ const struct command_row command_table[] = {
     {"/isolate", NULL, COMMAND_NONE, NULL, command_isolate, "the last turn that failed again, alone"},
     {"/bisect", NULL, COMMAND_NONE, NULL, command_bisect,
      "what of the policies, tools and agents at once makes this script fail"},
+    {"/cancel", "[AGENT]", COMMAND_AGENT, NULL, do_cancel, "on the full screen: what runs ends (Esc); elsewhere Ctrl-C"},
     {"/quit", NULL, COMMAND_NONE, NULL, do_quit, "leave (so does Ctrl-D)"},
 };
 const size_t command_rows = COUNT_OF(command_table);

@@ -15,6 +15,8 @@ struct input {
     struct buf bytes; /* read and not yet given */
     size_t given;     /* of them, the front that the last line used */
     bool ended;
+    bool (*confirm)(void *self, const char *question); /* who is asked for a yes instead (sessions_ask()); NULL */
+    void *confirm_self;
 };
 
 /* As stdin, with INPUT_LIMIT: a caller may set others before it reads.  -1: nothing comes. */

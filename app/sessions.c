@@ -136,6 +136,7 @@ bool sessions_ask(struct input *in, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(question, sizeof question, fmt, ap);
     va_end(ap);
+    if (in->confirm) return in->confirm(in->confirm_self, question);
     term_filter_text(question, strlen(question), true, &shown);
     buf_puts(&shown, " [y/N] ");
     say_bytes(shown.data ? shown.data : "", shown.len);

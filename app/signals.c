@@ -12,19 +12,38 @@ enum { LAST_INTERRUPT = 3 };
 static atomic_int interrupts, ending;
 static atomic_llong since; /* nanoseconds, of the first that is pending; 0: nothing is */
 static int wake[2] = {-1, -1};
+static void (*before_exit)(void);
 
-static void on_signal(int sig)
+void signals_before_exit(void (*fn)(void)) { before_exit = fn; }
+
+static void note_time(void)
 {
-    int saved = errno;
     struct timespec now;
     long long none = 0;
     clock_gettime(CLOCK_MONOTONIC, &now);
     atomic_compare_exchange_strong(&since, &none, now.tv_sec * 1000000000LL + now.tv_nsec);
+}
+
+static void on_signal(int sig)
+{
+    int saved = errno;
+    note_time();
     if (sig != SIGINT) atomic_store(&ending, sig);
-    else if (atomic_fetch_add(&interrupts, 1) + 1 >= LAST_INTERRUPT) _exit(128 + SIGINT);
+    else if (atomic_fetch_add(&interrupts, 1) + 1 >= LAST_INTERRUPT) {
+        if (before_exit) before_exit();
+        _exit(128 + SIGINT);
+    }
     if (write(wake[1], "!", 1) < 0) { /* full: then it is readable already */
     }
     errno = saved;
+}
+
+void signals_interrupt(void)
+{
+    note_time();
+    atomic_store(&interrupts, 1);
+    if (write(wake[1], "!", 1) < 0) { /* as above */
+    }
 }
 
 static void install(int sig)

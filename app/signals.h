@@ -11,9 +11,12 @@
 #include "plimsoll.h"
 
 int signals_open(struct err *err);     /* once, after the engine was opened: until then Ctrl-C just ends the program */
+/* Called before the third interrupt ends the process, from the handler: async-signal-safe.  NULL: nobody. */
+void signals_before_exit(void (*fn)(void));
 void signals_ignore_pipe(void);        /* at the start */
 int signals_fd(void);                  /* readable while something is pending; -1 before signals_open() */
 int signals_pending(void);             /* 0, SIGINT, SIGTERM or SIGHUP; those that end the program first */
 double signals_since(void);            /* when the first of them came, by progress_clock(); 0: nothing is pending */
+void signals_interrupt(void);          /* as if Ctrl-C came, however often; any thread */
 void signals_forget_interrupt(void);   /* SIGINT was acted on */
 #endif

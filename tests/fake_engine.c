@@ -95,9 +95,22 @@ static void fake_snapshot(const struct engine *e, struct engine_snapshot *out)
     *out = (struct engine_snapshot){.pool_tokens = (uint64_t)e->ctx, .running = e->open};
 }
 
+static void fake_memory(const struct engine *e, struct engine_memory *out)
+{
+    (void)e;
+    *out = (struct engine_memory){0};
+}
+
+static void fake_waits(struct engine *e, int id, struct engine_wait *out)
+{
+    (void)e, (void)id;
+    *out = (struct engine_wait){.what = WAIT_NOTHING};
+}
+
 const struct engine_ops fake_ops = {
     .name = "fake", .info = fake_info, .vocab = fake_vocab, .count_tokens = fake_count, .submit = fake_submit,
     .answer = fake_answer, .cancel = fake_cancel, .drop = fake_drop, .step = fake_step, .snapshot = fake_snapshot,
+    .memory = fake_memory, .waits = fake_waits,
 };
 
 

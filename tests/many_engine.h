@@ -163,9 +163,22 @@ static inline void many_snapshot(const struct engine *e, struct engine_snapshot 
     *out = (struct engine_snapshot){.pool_tokens = (uint64_t)e->info.ctx * (uint64_t)e->seats};
 }
 
+static inline void many_memory(const struct engine *e, struct engine_memory *out)
+{
+    (void)e;
+    *out = (struct engine_memory){0};
+}
+
+static inline void many_waits(struct engine *e, int id, struct engine_wait *out)
+{
+    (void)e, (void)id;
+    *out = (struct engine_wait){.what = WAIT_NOTHING};
+}
+
 __attribute__((unused)) static const struct engine_ops many_ops = {
     .name = "many", .info = many_info, .vocab = many_vocab, .count_tokens = many_count, .submit = many_submit,
     .answer = many_answer, .cancel = many_cancel, .drop = many_drop, .step = many_step, .snapshot = many_snapshot,
+    .memory = many_memory, .waits = many_waits,
 };
 
 static inline void many_end(void)

@@ -66,6 +66,7 @@ static void *run(void *arg)
 int app_step(struct app *a, struct err *err)
 {
     if (!here) {
+        if (a->between) a->between(a->between_self);
         a->n_ev = a->ops->step(a->engine, a->ev, APP_EVENTS, err);
         return a->n_ev;
     }
@@ -76,6 +77,7 @@ int app_step(struct app *a, struct err *err)
 
 int app_pause(struct app *a)
 {
+    if (!here && a->between) a->between(a->between_self);
     if (!here) return JOB_MS;
     if (a->lockstep) return JOB_MS; /* the others wait, too */
     wait_here(WAITS_JOB);
@@ -149,6 +151,7 @@ bool strands_round(struct strands *ss)
         i++;
     }
     a->trace.voice = mine;
+    if (a->between) a->between(a->between_self);
     if (engine > 0) a->n_ev = a->ops->step(a->engine, a->ev, APP_EVENTS, &a->step_err);
     for (int i = 0; i < ss->n; i++) ss->at[i]->pause_ms = engine > 0 ? 0 : MAX(1, JOB_MS / MAX(jobs, 1));
     return ss->n > 0;

@@ -377,6 +377,7 @@ void gauges_context(struct surface *s, struct box b, const struct gauge_agent *a
         if (agent->part[i] == 0 && b.rows < CONTEXT_PARTS) continue;
         surface_puts(s, b, 0, row, context_part_glyph((enum context_part)i, glyphs), look);
         surface_puts(s, b, 2, row, context_of[i].name, look);
-        surface_printf(s, b, 15, row++, look, "%13s", figure(a, agent->part[i]));
+        figure(a, agent->part[i]);
+        surface_puts(s, b, MIN(b.columns, 28) - (int)strlen(a), row++, a, look);
     }
 }

@@ -212,14 +212,53 @@ static void on_end(struct transcript *t, int agent, const struct event_turn_end 
     close_answer(e);
 }
 
-static void on_tool(struct transcript *t, int agent, const struct event_tool *tool)
+static struct entry *make_tool(struct transcript *t, struct entry *e, struct event_str name,
+                               struct event_str arguments)
 {
-    struct entry *e = add(t, ENTRY_TOOL, agent, tool->turn);
-    if (!e) return;
-    buf_printf(&e->head, "%.*s %.*s", STR(tool->name), STR(tool->arguments));
-    if (tool->arguments.len > 200) buf_puts(&e->head, "...");
+    if (!e) return NULL;
+    buf_printf(&e->head, "%.*s %.*s", STR(name), STR(arguments));
+    if (arguments.len > 200) buf_puts(&e->head, "...");
     if (e->head.failed) t->failed = true;
     t->bytes += e->head.len;
+    return e;
+}
+
+/* The agent's newest entry, notes left aside. */
+static struct entry *newest(const struct transcript *t, int agent)
+{
+    for (size_t i = t->n; i-- > 0;)
+        if (t->entry[i].agent == agent && (t->entry[i].kind == ENTRY_ANSWER || t->entry[i].kind == ENTRY_TOOL))
+            return &t->entry[i];
+    return NULL;
+}
+
+static void on_call(struct transcript *t, int agent, const struct event_call *call)
+{
+    struct entry *said = newest(t, agent), *e = NULL;
+    if (said && said->kind == ENTRY_ANSWER && transcript_is_call(said, 0)) { /* the answer is the call: it is the card */
+        t->bytes -= said->text.len;
+        buf_free(&said->text);
+        *said->end = '\0';
+        said->beyond = 0;
+        said->dropped = false;
+        said->kind = ENTRY_TOOL;
+        e = said;
+    } else if (said && said->kind == ENTRY_ANSWER) {
+        said->call = true; /* behind what was thought */
+    }
+    if (said) shape_free(&said->shape);
+    e = make_tool(t, e ? e : add(t, ENTRY_TOOL, agent, call->turn), call->name, call->arguments);
+    if (!e) return;
+    e->open = true;
+    snprintf(e->end, sizeof e->end, "running");
+}
+
+static void on_tool(struct transcript *t, int agent, const struct event_tool *tool)
+{
+    struct entry *e = newest(t, agent);
+    if (e && e->kind == ENTRY_TOOL && e->open) close_answer(e);
+    else e = make_tool(t, add(t, ENTRY_TOOL, agent, tool->turn), tool->name, tool->arguments);
+    if (!e) return;
     e->failed = tool->failed;
     if (tool->artifact.len)
         snprintf(e->end, sizeof e->end, "%" PRId64 " bytes, %" PRId64 " tokens shown, whole text is artifact %.*s",
@@ -274,6 +313,53 @@ static void on_line(struct transcript *t, const struct event *e)
     }
 }
 
+/* ------------------------------------------------------------------ what no event says */
+
+static int put_whole(struct transcript *t, enum entry_kind kind, bool head, const char *text, size_t n)
+{
+    t->failed = false;
+    struct entry *e = add(t, kind, -1, 0);
+    if (e && head) {
+        buf_put(&e->head, text, MIN(n, (size_t)200));
+        t->failed |= e->head.failed;
+        t->bytes += e->head.len;
+    } else if (e) {
+        add_text(t, e, text, n);
+    }
+    keep_bounds(t);
+    return t->failed ? -1 : 0;
+}
+
+int transcript_said(struct transcript *t, const char *text, size_t n) { return put_whole(t, ENTRY_USER, false, text, n); }
+
+int transcript_command(struct transcript *t, const char *text, size_t n)
+{
+    return put_whole(t, ENTRY_OUTPUT, true, text, n);
+}
+
+int transcript_line(struct transcript *t, bool error, const char *text, size_t n)
+{
+    struct entry *last = t->n > 0 ? &t->entry[t->n - 1] : NULL;
+    if (error) return put_whole(t, ENTRY_ERROR, false, text, n);
+    if (!last || last->kind != ENTRY_OUTPUT || last->dropped) return put_whole(t, ENTRY_OUTPUT, false, text, n);
+    t->failed = false;
+    if (last->text.len > 0) add_text(t, last, "\n", 1);
+    add_text(t, last, text, n);
+    shape_stale(last);
+    keep_bounds(t);
+    return t->failed ? -1 : 0;
+}
+
+void transcript_name(struct transcript *t, const char *name) { agent_of(t, event_str(name)); }
+
+void transcript_forget(struct transcript *t)
+{
+    for (size_t i = 0; i < t->n; i++) entry_free(&t->entry[i]);
+    t->n = t->bytes = t->left = t->n_view = 0;
+    t->match.id = t->top.id = 0;
+    t->follows = true;
+}
+
 int transcript_event(struct transcript *t, const struct event *e)
 {
     struct entry *a = NULL;
@@ -284,6 +370,7 @@ int transcript_event(struct transcript *t, const struct event *e)
     case EV_PREFILL: a = answer(t, agent_of(t, e->agent), e->prefill.turn); break;
     case EV_TEXT: a = answer(t, agent_of(t, e->agent), e->text.turn); break;
     case EV_TURN_END: on_end(t, agent_of(t, e->agent), &e->turn_end); break;
+    case EV_CALL: on_call(t, agent_of(t, e->agent), &e->call); break;
     case EV_TOOL: on_tool(t, agent_of(t, e->agent), &e->tool); break;
     default: on_line(t, e); break;
     }

@@ -32,6 +32,15 @@ struct transcript *transcript_open(struct transcript_limits limits, struct err *
 void transcript_close(struct transcript *t);                                        /* NULL is fine */
 int transcript_event(struct transcript *t, const struct event *e);                  /* of other kinds: nothing */
 
+/* What no event says: that this person said something, before it is known what comes of it (who shows that passes no
+ * turn_user events); a command that is obeyed, and the lines that it says.  name: of the next agent, in their order, so
+ * that colours are the same everywhere. */
+int transcript_said(struct transcript *t, const char *text, size_t n);
+int transcript_command(struct transcript *t, const char *text, size_t n);
+int transcript_line(struct transcript *t, bool error, const char *text, size_t n);
+void transcript_name(struct transcript *t, const char *name);
+void transcript_forget(struct transcript *t); /* all entries: the conversation is another now */
+
 /* Make the rows of a view of this size: after any of the functions here that change something, and before
  * transcript_draw() and transcript_at(), which may show less otherwise. */
 int transcript_fit(struct transcript *t, int columns, int rows, bool utf8);

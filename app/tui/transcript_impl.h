@@ -5,7 +5,7 @@
 #include "app/tui/markdown.h"
 #include "app/tui/transcript.h"
 
-enum entry_kind { ENTRY_USER, ENTRY_ANSWER, ENTRY_TOOL, ENTRY_NOTE, ENTRY_ERROR };
+enum entry_kind { ENTRY_USER, ENTRY_ANSWER, ENTRY_TOOL, ENTRY_NOTE, ENTRY_ERROR, ENTRY_OUTPUT /* of a command */ };
 enum { STYLE_WARN = 32, STYLE_ERROR = 64, STYLE_TOOL = 128 }; /* beside MD_* */
 
 struct row {
@@ -32,6 +32,7 @@ struct entry {
     size_t beyond;          /* bytes that came and are not held */
     char end[160];          /* a line below it; or nothing */
     bool open, failed, unfolded, dropped;
+    bool call;              /* ANSWER: it was a call of a tool, whose card stands below */
     struct thinking thinking;
     struct shape shape;
 };
@@ -57,6 +58,7 @@ struct transcript {
 };
 
 struct entry *transcript_find(const struct transcript *t, uint64_t id);
+bool transcript_is_call(const struct entry *e, size_t from); /* its text from there on is a call, or may become one */
 void shape_free(struct shape *s);
 void shape_stale(struct entry *e); /* its text has changed otherwise than by growing */
 #endif

@@ -41,6 +41,17 @@ __attribute__((format(printf, 3, 4))) static void put_said(struct md_out *out, i
     md_put(out, line, (size_t)MIN(MAX(n, 0), (int)sizeof line - 1), style, 2);
 }
 
+/* What is, or may become, a call of a tool is not shown as words: its card has it. */
+bool transcript_is_call(const struct entry *e, size_t from)
+{
+    static const char open[] = "<tool_call>";
+    size_t at = from, same = 0, n = e->text.len;
+    const char *text = e->text.data;
+    while (at < n && strchr(" \t\r\n", text[at])) at++;
+    while (at + same < n && same < sizeof open - 1 && text[at + same] == open[same]) same++;
+    return same == sizeof open - 1 || (e->open && same > 0 && at + same == n);
+}
+
 static void put_answer(struct entry *e, int columns, bool utf8)
 {
     struct shape *s = &e->shape;
@@ -50,6 +61,11 @@ static void put_answer(struct entry *e, int columns, bool utf8)
     if (s->settled.source == 0 && skip > 0 && e->unfolded) put_lines(&s->out, text, skip, MD_MARK | MD_ITALIC, 0);
     else if (s->settled.source == 0 && skip > 0)
         put_said(&s->out, MD_MARK, "%s, %zu bytes", skip == n && e->open ? "thinks" : "thought", skip);
+    if (e->call) return;
+    if (e->open && n > skip && transcript_is_call(e, skip)) {
+        put_said(&s->out, MD_MARK, "writes a call of a tool, %zu bytes", n - skip);
+        return;
+    }
     struct md md = s->settled.md;
     bool all = true;
     for (size_t at = MAX(s->settled.source, skip); at < n;) {
@@ -82,6 +98,7 @@ static void put_entry(const struct transcript *t, struct entry *e, int columns)
     } else if (e->kind == ENTRY_ANSWER) {
         put_answer(e, columns, t->utf8);
     } else {
+        if (e->head.len > 0) md_put(out, e->head.data, e->head.len, MD_CODE, 2);
         put_lines(out, e->text.data, e->text.len, style, 0);
     }
     if (e->beyond > 0) put_said(out, MD_MARK, "%zu bytes more, %s", e->beyond, where);
@@ -149,7 +166,10 @@ static void make_shape(struct transcript *t, struct entry *e)
 
 /* ------------------------------------------------------------------ what stands above an entry's text */
 
-static bool quiet(const struct entry *e) { return e->kind == ENTRY_NOTE || e->kind == ENTRY_ERROR; }
+static bool quiet(const struct entry *e)
+{
+    return e->kind == ENTRY_NOTE || e->kind == ENTRY_ERROR || e->kind == ENTRY_OUTPUT;
+}
 
 static bool named(const struct transcript *t, size_t i)
 {
