@@ -235,11 +235,12 @@ const struct command_row command_table[] = {
     {"/save", NULL, COMMAND_NONE, NULL, command_save, "now, and wait for it"},
     {"/wait", NULL, COMMAND_NONE, NULL, command_wait, "for what goes on in the background"},
     {"/expect", "PATTERN", COMMAND_TEXT, NULL, command_expect, "the last answer has it, or a script ends here"},
-    {"/assert", "FIGURE OP VALUE", COMMAND_TEXT, NULL, command_assert, "it holds, or a script ends here"},
+    {"/assert", "FIGURE OP VALUE", COMMAND_TEXT, NULL, command_assert,
+     "it holds, or a script ends here; VALUE may be another figure"},
     {"/isolate", NULL, COMMAND_NONE, NULL, command_isolate, "the last turn that failed again, alone"},
     {"/bisect", NULL, COMMAND_NONE, NULL, command_bisect,
      "what of the policies, tools and agents at once makes this script fail"},
-    {"/cancel", "[AGENT]", COMMAND_AGENT, NULL, do_cancel, "on the full screen: what runs ends (Esc); elsewhere Ctrl-C"},
+    {"/cancel", "[AGENT]", COMMAND_AGENT, NULL, do_cancel, "on the full screen: what runs ends; elsewhere Ctrl-C"},
     {"/quit", NULL, COMMAND_NONE, NULL, do_quit, "leave (so does Ctrl-D)"},
 };
 const size_t command_rows = COUNT_OF(command_table);

@@ -141,9 +141,10 @@ static bool read_value(const char *s, size_t n, double *out)
 }
 
 struct comparison {
-    char name[OPTS_NAME_MAX], value[NUMBER];
+    char name[OPTS_NAME_MAX], value[NUMBER]; /* value: as it is written, a number or another figure's name */
     const char *op;
     double wanted;
+    bool of_figure;
 };
 
 static size_t blanks(const char *s, size_t n)
@@ -153,13 +154,31 @@ static size_t blanks(const char *s, size_t n)
     return len;
 }
 
+/* The bytes before the first blank or operator; 0: they are no name of a figure. */
+static size_t name_length(const char *s, size_t n)
+{
+    size_t len = 0;
+    while (len < n && !memchr("<>=! \t", s[len], 6)) len++;
+    return len < OPTS_NAME_MAX && !memchr(s, 0, len) ? len : 0;
+}
+
+/* A number, or the name of a figure: that one begins with a letter, which no number does. */
+static bool read_right(const char *s, size_t n, struct comparison *c)
+{
+    if (n == 0 || n >= sizeof c->value) return false;
+    memcpy(c->value, s, n);
+    if (read_value(s, n, &c->wanted)) return true;
+    bool letter = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z');
+    c->of_figure = letter && name_length(s, n) == n;
+    return c->of_figure;
+}
+
 /* "NAME OP VALUE"; the name is what is before the first blank or operator. */
 static bool read_comparison(const char *s, size_t n, struct comparison *c)
 {
-    size_t len = 0, at;
+    size_t len = name_length(s, n), at;
     *c = (struct comparison){.op = NULL};
-    while (len < n && !memchr("<>=! \t", s[len], 6)) len++;
-    if (len == 0 || len >= sizeof c->name || memchr(s, 0, len)) return false;
+    if (len == 0) return false;
     memcpy(c->name, s, len);
     at = len + blanks(s + len, n - len);
     for (size_t i = 0; i < COUNT_OF(ops) && !c->op; i++)
@@ -167,9 +186,7 @@ static bool read_comparison(const char *s, size_t n, struct comparison *c)
     if (!c->op) return false;
     at += strlen(c->op);
     at += blanks(s + at, n - at);
-    if (n - at >= sizeof c->value || !read_value(s + at, n - at, &c->wanted)) return false;
-    memcpy(c->value, s + at, n - at);
-    return true;
+    return read_right(s + at, n - at, c);
 }
 
 /* What figures there are, and the one that was meant. */
@@ -197,6 +214,14 @@ static enum expect_result unknown(int64_t line, const char *typed, const struct 
     return EXPECT_BAD;
 }
 
+/* A figure's value as it is now. */
+static enum expect_result look_up(int64_t line, const char *name, const struct expect_figures *f, double *is,
+                                  struct err *err)
+{
+    if (!f->figure(f->self, name, is)) return unknown(line, name, f, err);
+    return isnan(*is) ? told(EXPECT_FAILED, line, err, "/assert: %s has no value now", name) : EXPECT_HOLDS;
+}
+
 enum expect_result expect_figure(int64_t line, const char *args, size_t n, const struct expect_figures *f,
                                  struct err *err)
 {
@@ -204,9 +229,12 @@ enum expect_result expect_figure(int64_t line, const char *args, size_t n, const
     double is = 0;
     if (!read_comparison(args, n, &c))
         return told(EXPECT_BAD, line, err, "/assert needs FIGURE OP VALUE: OP is = != < <= > or >=, VALUE a number, "
-                    "also with K, M, G or %% behind it");
-    if (!f->figure(f->self, c.name, &is)) return unknown(line, c.name, f, err);
-    if (isnan(is)) return told(EXPECT_FAILED, line, err, "/assert: %s has no value now", c.name);
-    if (holds(is, c.op, c.wanted)) return EXPECT_HOLDS;
+                    "also with K, M, G or %% behind it, or another FIGURE");
+    enum expect_result known = look_up(line, c.name, f, &is, err);
+    if (known == EXPECT_HOLDS && c.of_figure) known = look_up(line, c.value, f, &c.wanted, err);
+    if (known != EXPECT_HOLDS || holds(is, c.op, c.wanted)) return known;
+    if (c.of_figure)
+        return told(EXPECT_FAILED, line, err, "/assert: %s %s %s was expected; they are %.15g and %.15g", c.name, c.op,
+                    c.value, is, c.wanted);
     return told(EXPECT_FAILED, line, err, "/assert: %s %s %s was expected; it is %.15g", c.name, c.op, c.value, is);
 }

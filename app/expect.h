@@ -5,6 +5,7 @@
  *     /expect \/usr                     a '\' in front is dropped: for a plain text that begins with '/' or '\'
  *     /assert context.tokens <= 4K      OP is = != < <= > >=; VALUE a number, with K, M or G of 1024 or with %, which
  *                                       is hundredths: a share of one half is 50%.  = compares exactly
+ *     /assert turns@a < turns@b         VALUE may be another figure: both as they are now
  *
  * What does not hold and what cannot be judged are told alike in one line: its number in the script, what was expected,
  * what there was.  A pattern has at most EXPECT_PATTERN bytes; the work and memory of a match are limited, so that a
@@ -34,7 +35,7 @@ struct expect_figures {
 enum expect_result expect_answer(int64_t line, const char *pattern, size_t n, const char *answer, size_t len,
                                  struct err *err);
 
-/* args: "FIGURE OP VALUE", blanks between them or none. */
+/* args: "FIGURE OP VALUE", blanks between them or none; VALUE a number or a FIGURE. */
 enum expect_result expect_figure(int64_t line, const char *args, size_t n, const struct expect_figures *f,
                                  struct err *err);
 #endif

@@ -229,6 +229,8 @@ TEST(script_what_was_expected_and_is_not_is_status_6_with_its_line)
         {"/assert context.token < 1", "no such figure: context.token; did you mean context.tokens?"},
         {"/assert turns@nobody = 1", "line 4: /assert: no such figure: turns@nobody"},
         {"/assert turns@ = 1", "no such figure: turns@"},
+        {"/assert turns = turns@nobody", "line 4: /assert: no such figure: turns@nobody"},
+        {"/assert turns > agents", "line 4: /assert: turns > agents was expected; they are 1 and 1"},
         {"/assert pool.tokens@ = 1024", "no such figure: pool.tokens@"},
     };
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
@@ -248,8 +250,8 @@ TEST(script_each_figure_has_its_value)
 {
     CHECK_EQ(SCRIPT("What floats?\nWhat sinks?\n"
                     "/assert turns = 2\n/assert steps = 0\n/assert agents = 1\n/assert context.tokens > 20\n"
-                    "/assert context.tokens < context\n", "--no-save"), 6);
-    check_has(err(), "line 8: /assert needs");
+                    "/assert context.tokens < context.limit\n/assert context.tokens < context\n", "--no-save"), 6);
+    check_has(err(), "line 9: /assert: no such figure: context");
     CHECK_EQ(SCRIPT("What floats?\nWhat sinks?\n"
                     "/assert context.limit = 1K\n/assert context.share < 20%\n/assert context.share > 1%\n"
                     "/assert context.messages = 4\n/assert answer.tokens > 1\n/assert answer.bytes = 12\n"

@@ -202,13 +202,35 @@ TEST(assert_a_figure_without_a_value_is_nothing_at_all)
     check_says("rate has no value now");
 }
 
+TEST(assert_a_figure_is_compared_with_another)
+{
+    CHECK_EQ(assert_that("turns <= context.tokens"), EXPECT_HOLDS);
+    CHECK_EQ(assert_that("turns=turns"), EXPECT_HOLDS);
+    CHECK_EQ(assert_that("turns\t!=  pool.share"), EXPECT_HOLDS);
+    CHECK_EQ(assert_bytes(&few, "turns = turnsx", 13), EXPECT_HOLDS); /* n bytes and no more */
+    CHECK_EQ(assert_that("context.tokens < turns"), EXPECT_FAILED);
+    CHECK_STR(err.text, "line 12: /assert: context.tokens < turns was expected; they are 4096 and 3");
+    CHECK_EQ(assert_that("rate < turns"), EXPECT_FAILED);
+    check_says("rate has no value now");
+    CHECK_EQ(assert_that("turns != rate"), EXPECT_FAILED);
+    check_says("rate has no value now");
+    CHECK_EQ(assert_that("turns = turnz"), EXPECT_BAD);
+    check_says("no such figure: turnz; did you mean turns? (there are:");
+    CHECK_EQ(assert_that("turns = nan"), EXPECT_BAD); /* a name like any other, and there is none of it */
+    check_says("no such figure: nan (there are:");
+    CHECK_EQ(assert_that("turns = K"), EXPECT_BAD);
+    check_says("no such figure: K (there are:");
+    CHECK_EQ(assert_that("turnz = turnz"), EXPECT_BAD);
+}
+
 TEST(assert_what_is_no_comparison_is_refused)
 {
     static const char *const bad[] = {
         "", " ", "turns", "turns 3", "turns =", "turns = ", "turns == 3", "turns => 3", "turns <> 3", "turns ! 3",
-        "= 3", "turns = x", "turns = 3x", "turns = 3KB", "turns = K", "turns = 3 4", "turns = 3 K", "turns = 0x3",
-        "turns = nan", "turns = inf", "turns = 1e999", "turns = 3-4", "turns = -", "turns = 3,5",
-        "a-name-that-is-longer-than-any-that-there-is = 3",
+        "= 3", "turns = 3x", "turns = 3KB", "turns = 3 4", "turns = 3 K", "turns = 0x3", "turns = 3 turns",
+        "turns = 1e999", "turns = 3-4", "turns = -", "turns = 3,5", "turns = turns 3", "turns = turns < 3",
+        "turns = .turns", "turns = @a", "a-name-that-is-longer-than-any-that-there-is = 3",
+        "turns = a-name-that-is-longer-than-any-that-there-is",
     };
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         CHECK_EQ(assert_that(bad[i]), EXPECT_BAD);
@@ -216,6 +238,7 @@ TEST(assert_what_is_no_comparison_is_refused)
     }
     CHECK_EQ(assert_bytes(&few, "turns\0 = 3", 10), EXPECT_BAD);
     CHECK_EQ(assert_bytes(&few, "turns = 3\0" "4", 11), EXPECT_BAD);
+    CHECK_EQ(assert_bytes(&few, "turns = turns\0", 14), EXPECT_BAD);
     CHECK_EQ(assert_bytes(&few, "turns = 3K", 9), EXPECT_HOLDS); /* n bytes and no more */
 }
 
