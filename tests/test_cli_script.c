@@ -381,6 +381,40 @@ TEST(script_limit_of_rounds_ends_calls)
     answered = answers;
 }
 
+/* Who reads stdout alone sees why there is no answer, and so does what a script expects. */
+TEST(script_an_agent_that_was_stopped_says_so_where_its_answer_would_stand)
+{
+    static const char said[] = "[stopped after 1 calls of tools (rounds): calculator {\"expression\":\"6*7\"} was not "
+                               "called]\n";
+    answered = CALL("calculator", "{\\\"expression\\\":\\\"6*7\\\"}");
+    CHECK_EQ(SCRIPT("/limit rounds 1\nWhat is it?\n/expect [stopped after 1 calls\n/assert answer.bytes = 89\n",
+                    "--no-save", "--tools", "calculator"), 0);
+    CHECK_STR(out(), said);
+    check_hasnt(err(), "[stopped");
+    CHECK_EQ(SCRIPT("/limit rounds 1\nWhat is it?\n", "--no-save", "--tools", "calculator", "--json"), 0);
+    check_has(out(), "\"event\":\"stopped\"");
+    check_hasnt(out(), "[stopped");
+    check_has(err(), said);
+    answered = "{\"answer\":\"<think>hm</think> <tool_call>{\\\"name\\\":\\\"calculator\\\",\\\"arguments\\\":{}}\\n"
+               "</tool_call>\"}\n";
+    CHECK_EQ(RUN("What is it?\n", "--no-save", "--tools", "calculator"), 0);
+    check_has(out(), "<think>hm</think> \n[stopped after 3 calls of tools (repeats): calculator {} was not called]\n");
+    answered = answers;
+}
+
+/* What a part of a map says goes to stdout in one piece, when it has ended. */
+TEST(script_an_agent_of_a_map_that_was_stopped_says_so_too)
+{
+    const char *crew = file("crew.yaml", "crew: test\nagents:\n  - {name: ann, tools: [calculator], rounds: 1}\n"
+                                         "  - {name: lea}\nflow: {kind: map, members: [ann], lead: lea}\n");
+    answered = CALL("calculator", "{\\\"expression\\\":\\\"1\\\"}") CALL("calculator", "{\\\"expression\\\":\\\"2\\\"}")
+               "{\"answer\":\"fine\"}\n";
+    CHECK_EQ(RUN("one\n", "--no-save", "--tools", "calculator", "--crew", crew, "--ctx", "2048"), 0);
+    CHECK_STR(out(), "ann/1: [stopped after 1 calls of tools (rounds): calculator {\"expression\":\"2\"} was not "
+                     "called]\nlea: fine\n");
+    answered = answers;
+}
+
 TEST(script_tools_that_are_off_are_off)
 {
     char dir[512];

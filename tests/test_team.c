@@ -375,6 +375,25 @@ TEST(team_an_agent_that_calls_without_end_is_stopped)
     CHECK_EQ(count_events("tool", NULL, NULL), 6);
     CHECK_EQ(count_events("stopped", "reason", "rounds"), 1);
     CHECK_EQ(count_events("stopped", "agent", "ann"), 1);
+    CHECK_STR(result(), "[stopped after 6 calls of tools (rounds): calculator {\"expression\":\"6\"} was not called]");
+    end_team();
+}
+
+static void ann_calls_without_end(const char *heard, char *out)
+{
+    if (hears(heard, "ann-role")) never_stops_calling(heard, out);
+    else says(out, hears(heard, "[stopped after 2 calls") && !hears(heard, "<tool_call>") ? "I see." : "No.");
+}
+
+/* The next one is not handed a call that nobody made. */
+TEST(team_what_is_handed_over_of_an_agent_that_was_stopped_says_so)
+{
+    begin_team("crew: test\nagents:\n  - name: ann\n    system: ann-role\n    tools: [calculator]\n    answer: 100\n"
+               "    rounds: 2\n  - name: bob\nflow:\n  kind: sequential\n  tasks:\n"
+               "    - {name: count, agent: ann, text: Count.}\n"
+               "    - {name: tell, agent: bob, needs: [count], text: 'Tell {count}'}\n", ann_calls_without_end, NULL);
+    CHECK_EQ(line("Hello."), EXIT_DONE);
+    CHECK_STR(result(), "I see.");
     end_team();
 }
 

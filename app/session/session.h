@@ -59,7 +59,8 @@ struct session {
     struct buf past[JOURNAL_SLOTS]; /* the window after turn t, in slot t mod 16; empty: not known */
     uint32_t past_turn[JOURNAL_SLOTS];
     struct turn_result last;     /* of the last turn that was admitted; its text is empty */
-    struct buf answer;           /* of the last turn that stayed, less what was thought */
+    struct buf answer;           /* of the last turn that stayed, less what was thought; of an agent that was stopped a
+                                  * line that says so: its last call is in the journal, and is an answer to nobody */
     struct buf schema;           /* of the calls that may come (--strict-tools) */
     struct request_grammar grammar;
     bool silent;                 /* answers do not go to stdout as they grow */

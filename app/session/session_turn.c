@@ -5,8 +5,9 @@
 #include "app/session/session_impl.h"
 #include "app/signals.h"
 #include "app/thinking.h"
+#include "tools/escape.h"
 
-enum { ANSWER = 512, FAILURES = 3 };
+enum { ANSWER = 512, FAILURES = 3, SHOWN_NAME = 60, SHOWN_ARGUMENTS = 200 };
 
 void session_withdraw(struct session *s, struct buf *before, uint64_t first)
 {
@@ -79,6 +80,42 @@ static bool stays(const struct turn_result *r)
     return r->end == END_STOP || r->end == END_LENGTH || (r->end == END_CANCELLED && r->text.len > 0);
 }
 
+/* In place of an answer: the call that was one too many, of which nobody else makes anything. */
+static void put_stopped(const struct session *s, const struct turn_result *r, struct buf *out)
+{
+    struct form_call call;
+    buf_printf(out, "[stopped after %d calls of tools (%s)", s->outcome.calls, s->outcome.stopped);
+    if (session_read_call(&r->text, &call)) {
+        buf_puts(out, ": ");
+        escape_start(call.name, strlen(call.name), SHOWN_NAME, out);
+        buf_puts(out, " ");
+        escape_start(call.arguments, strlen(call.arguments), SHOWN_ARGUMENTS, out);
+        buf_puts(out, " was not called");
+        forms_call_free(&call);
+    }
+    buf_puts(out, "]");
+}
+
+/* It stands where the answer would, on stdout: who reads that alone sees it.  With --json the event has it. */
+static void show_stopped(struct session *s, const struct turn_result *r)
+{
+    struct out *out = &s->a->answers;
+    size_t at = thinking_end(r->text.data, r->text.len); /* it was shown */
+    if (s->answer.failed) return;
+    if (s->a->o->json || s->silent) {
+        say_dim("%s", s->answer.data);
+        return;
+    }
+    if (at > 0 && r->text.data[at - 1] != '\n') out_put(out, "\n", 1);
+    if (*s->voice.name) {
+        out_put(out, s->voice.name, strlen(s->voice.name));
+        out_put(out, ": ", 2);
+    }
+    out_put(out, s->answer.data, s->answer.len);
+    out_put(out, "\n", 1);
+    out_end(out);
+}
+
 /* What was thought is kept, and not carried on. */
 static int keep_answer(struct session *s, const struct turn_result *r, struct err *err)
 {
@@ -89,7 +126,8 @@ static int keep_answer(struct session *s, const struct turn_result *r, struct er
     struct journal_message m = {.kind = JOURNAL_ANSWER, .flags = r->end == END_STOP ? 0 : JOURNAL_CUT,
                                 .turn = s->keep.head.turns + 1, .text = text + at, .len = r->text.len - at};
     s->answer.len = 0;
-    buf_put(&s->answer, text + at, r->text.len - at);
+    if (s->outcome.stopped) put_stopped(s, r, &s->answer);
+    else buf_put(&s->answer, text + at, r->text.len - at);
     if (at > 0 && session_note(s, &thought, err) == 0) return -1;
     uint64_t id = r->text.failed ? 0 : session_note(s, &m, err);
     if (id == 0 || window_append(s->w, WINDOW_ANSWER, id, 0, err)) return -1;
@@ -103,8 +141,6 @@ static void tell_stopped(struct session *s, const struct agent *g, const struct 
         .turn = s->voice.turns, .reason = event_str(agent_end_name(g->end)), .calls = g->calls,
         .name = event_str(call->name), .arguments = event_str(call->arguments)}};
     trace_put(&s->a->trace, &e);
-    say_dim("[stopped after %d calls of tools (%s): %s %s was not called]", g->calls, agent_end_name(g->end),
-            call->name, call->arguments);
 }
 
 /* The model has answered: what the agent makes of that.  *code: an engine error of what was done. */
@@ -216,6 +252,7 @@ int session_ask(struct session *s, const char *text, size_t n, struct err *err)
         err_set(err, -1, "no memory to keep the answer: the turn was withdrawn");
     }
     if (!keep) session_withdraw(s, &before, first);
+    if (keep && s->outcome.stopped) show_stopped(s, &r);
     if (keep && !*s->keep.head.title) session_title(text, n, 60, s->keep.head.title);
     if (!code && r.end == END_NO_TOKEN)
         err_set(err, -1, "the rules (--logit-bias) left no token to choose: the turn was withdrawn");
