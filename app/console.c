@@ -59,6 +59,13 @@ void console_ask(struct console *c, const char *text, size_t n)
         if (status == EXIT_DONE) console_grew(c);
         if (status == EXIT_DONE || c->s->keep.head.turns > before) say_figures(c);
     }
+    if (c->script) { /* /retry, /edit: what comes of it is what would come of a line of the script's */
+        session_settle(c->s);
+        face_complain(c->a, status, &err);
+        if (status != EXIT_DONE && status < 128) say("stopped at line %lld of the script", (long long)c->line);
+        c->status = status;
+        return;
+    }
     if (status == 128 + SIGINT) {
         if (!c->team.crew && c->s->keep.head.turns == before) say_dim("nothing was said yet: your turn was withdrawn");
         signals_forget_interrupt();

@@ -216,6 +216,30 @@ TEST(script_questions_find_nobody_and_do_not_wait)
     check_has(err(), " 3 turns ");
 }
 
+/* What comes of a turn that a command asks again is what would come of the line itself. */
+TEST(script_retry_and_edit_end_it_as_the_turn_would)
+{
+    struct buf text = {0};
+    buf_puts(&text, "plimsoll 1\nWhat floats?\n/edit");
+    for (int i = 0; i < 2000; i++) buf_puts(&text, " boat");
+    buf_puts(&text, "\nnever asked\n");
+    CHECK_EQ(RUN(text.data, "--no-save"), 3);
+    check_has(err(), "stopped at line 3 of the script");
+    check_hasnt(err(), "the command failed");
+    CHECK_STR(out(), "Ships float.\n");
+    CHECK_EQ(RUN(text.data, "--no-save", "--json"), 3);
+    check_has(out(), "\"exit_code\":3,\"termination_reason\":\"refused_");
+    buf_free(&text);
+    answered = "{\"answer\":\"Ships float.\"}\n{\"fault\":{\"pass\":10,\"text\":\"device lost\"}}\n";
+    CHECK_EQ(SCRIPT("What floats?\n/retry\nnever asked\n", "--no-save"), 4);
+    check_has(err(), "device lost");
+    check_has(err(), "stopped at line 3 of the script");
+    CHECK_EQ(SCRIPT("What floats?\n/retry\n/isolate\n", "--no-save"), 4);
+    check_has(err(), "the turn that failed last: What floats?");
+    answered = answers;
+    CHECK_EQ(SCRIPT("/retry\n", "--no-save"), 2); /* nothing was asked */
+}
+
 /* ---------------------------------------------------------------- expectations */
 
 TEST(script_what_was_expected_and_is_not_is_status_6_with_its_line)
