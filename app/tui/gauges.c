@@ -309,10 +309,27 @@ static const struct { const char *name, *sign[GLYPHS_SETS]; enum hue hue; } stat
     [AGENT_PARKED] = {"parked", {"v", "▽"}, HUE_PARKED}, [AGENT_FAILED] = {"failed", {"!", "✗"}, HUE_ERROR},
 };
 
+const char *agent_state_name(enum agent_state s) { return state_of[s].name; }
+enum hue agent_state_hue(enum agent_state s) { return state_of[s].hue; }
+const char *agent_state_glyph(enum agent_state s, enum glyphs glyphs) { return state_of[s].sign[glyphs]; }
+
+static void context_parts(struct line *l, const struct gauge_agent *a)
+{
+    for (int i = 0; i < CONTEXT_PARTS; i++) add_part(l, a->part[i], context_of[i].hue, context_of[i].glyph);
+}
+
+void gauges_context_bar(struct surface *s, struct box b, int column, int row, int columns,
+                        const struct gauge_agent *agent, enum glyphs glyphs)
+{
+    struct line l = {0};
+    context_parts(&l, agent);
+    bar_draw(s, b, column, row, columns, l.part, l.parts, glyphs);
+}
+
 static void context_line(struct line *l, const struct gauge_agent *a)
 {
     char used[FIGURE], all[FIGURE];
-    for (int i = 0; i < CONTEXT_PARTS; i++) add_part(l, a->part[i], context_of[i].hue, context_of[i].glyph);
+    context_parts(l, a);
     words_add(&l->words, HUE_TEXT, 0, "%s / %s", figure(used, add_up(a->part, CONTEXT_RESERVED)),
               figure(all, add_up(a->part, CONTEXT_PARTS)));
 }

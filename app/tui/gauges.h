@@ -81,6 +81,9 @@ enum hue context_part_hue(enum context_part p);
 const char *context_part_glyph(enum context_part p, enum glyphs glyphs);
 
 enum agent_state { AGENT_IDLE, AGENT_RUNS, AGENT_TOOL, AGENT_QUEUED, AGENT_PARKED, AGENT_FAILED, AGENT_STATES };
+const char *agent_state_name(enum agent_state s); /* "waits", "runs", ... */
+enum hue agent_state_hue(enum agent_state s);
+const char *agent_state_glyph(enum agent_state s, enum glyphs glyphs);
 
 struct gauge_agent {
     const char *name;
@@ -93,6 +96,10 @@ struct gauge_agent {
 /* n agents below each other: name, state, and a bar with "612 / 2,048" (all but free and reserved of all); two rows
  * each, one (without the state's words) where the box is too low.  Those without room are counted in the last row. */
 void gauges_agents(struct surface *s, struct box b, const struct gauge_agent *agent, int n, enum glyphs glyphs);
+
+/* One agent's context as a bar of so many columns, without figures. */
+void gauges_context_bar(struct surface *s, struct box b, int column, int row, int columns,
+                        const struct gauge_agent *agent, enum glyphs glyphs);
 
 /* One agent's context, a row a part: glyph, name, tokens.  Parts of 0 are left out where there is no room for all. */
 void gauges_context(struct surface *s, struct box b, const struct gauge_agent *agent, enum glyphs glyphs);
