@@ -192,7 +192,8 @@ void command_delete(struct console *c, const char *arg, size_t n)
         say_error("sessions are not saved here");
         return;
     }
-    snprintf(name, sizeof name, "%.*s", (int)n, arg);
+    const bool now = n > 4 && memcmp(arg + n - 4, " now", 4) == 0;
+    snprintf(name, sizeof name, "%.*s", (int)(now ? n - 4 : n), arg);
     if (keep_call(&c->s->keep, find_one, &d, &err)) {
         command_complain(&err);
         return;
@@ -202,7 +203,7 @@ void command_delete(struct console *c, const char *arg, size_t n)
         return;
     }
     journal_id_text(d.head.id, id);
-    bool yes = sessions_ask(&c->in, "delete %.8s, %s (%u turns), for good?", id, d.head.title, d.head.turns);
+    bool yes = now || sessions_ask(&c->in, "delete %.8s, %s (%u turns), for good?", id, d.head.title, d.head.turns);
     signals_forget_interrupt();
     if (!yes) say_dim("it stays");
     else if (keep_call(&c->s->keep, delete_one, &d, &err)) command_complain(&err);
