@@ -31,7 +31,9 @@ struct pager {
     size_t n;
 };
 void pager_close(struct pager *p);
-/* The text in the box; another text than before begins at its first row. */
+/* The text in the box; another text than before begins at its first row, the same in another width at the row that it
+ * was at.  It is known by its place and size: who puts another text there says so by pager_anew(). */
 void pager_draw(struct pager *p, struct surface *s, struct box b, const char *text, size_t n, struct look look);
+void pager_anew(struct pager *p);
 bool pager_key(struct pager *p, const struct key *k, int rows);
 #endif
