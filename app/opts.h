@@ -94,6 +94,9 @@ const char *opts_asks_once(const struct opts *o);
 /* Every value in force and where it came from, in the form of a configuration file. */
 void opts_show(const struct opts *o, struct buf *out);
 
+/* "512M", "1.5G", "4096K", "100000" (bytes), "60%": bytes, or less than 0 for percent. */
+bool opts_size(const char *s, double *out);
+
 /* The edits (one character put in, left out or changed) from a to b, both shorter than OPTS_NAME_MAX. */
 enum { OPTS_NAME_MAX = 40 };
 int opts_edits(const char *a, const char *b);

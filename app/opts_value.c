@@ -23,8 +23,7 @@ static bool int_parse(const char *s, int64_t *out)
     return end != s && !*end && errno == 0;
 }
 
-/* "512M", "1.5G", "4096K", "100000" (bytes), "60%": bytes, or less than 0 for percent. */
-static bool size_parse(const char *s, double *out)
+bool opts_size(const char *s, double *out)
 {
     static const char units[] = "KMGT";
     char digits[32];
@@ -129,7 +128,7 @@ int opts_set(const struct opt *o, struct opts *out, const char *who, const char 
         return set_number(o, out, who, s, err);
     case SIZE:
         real = 0;
-        if ((o->max > 0 && strcmp(s, "0") == 0) || (size_parse(s, &real) && real >= o->min)) {
+        if ((o->max > 0 && strcmp(s, "0") == 0) || (opts_size(s, &real) && real >= o->min)) {
             *(double *)(void *)((char *)out + o->at) = real;
             return 0;
         }
