@@ -18,6 +18,7 @@ int sessions_run(int argc, char **argv); /* sessions_cmd.c: `plimsoll sessions .
 int events_run(int argc, char **argv); /* events_cmd.c: `plimsoll events ...`, likewise */
 int replay_run(int argc, char **argv); /* replay_cmd.c: `plimsoll replay ...`, likewise */
 int config_run(int argc, char **argv);   /* config_cmd.c: `plimsoll config ...`, likewise */
+int models_run(int argc, char **argv);   /* models_cmd.c: `plimsoll models ...`, likewise */
 int doctor_run(int argc, char **argv);   /* doctor.c: `plimsoll doctor ...`, likewise */
 
 /* The command line of `plimsoll stress ...`, argv[1] being "stress": as opts_parse(). */

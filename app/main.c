@@ -104,7 +104,7 @@ static const struct command {
 } commands[] = {
     {"forms", forms_run}, {"store", store_run}, {"sessions", sessions_run}, {"config", config_run},
     {"events", events_run}, {"replay", replay_run},
-    {"doctor", doctor_run},
+    {"doctor", doctor_run}, {"models", models_run},
 };
 
 int main(int argc, char **argv)
