@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 static const char *own_folders, *cache, *hub; /* PLIMSOLL_MODELS, XDG_CACHE_HOME, HF_HUB_CACHE */
 
@@ -194,7 +195,7 @@ TEST(models_of_manifests_that_lie_are_not_followed)
 {
     static const char *const bad[] = {
         "", "{", "[]", "{\"layers\": 3}", "{\"layers\": [1, null, {}]}", MANIFEST("../../../../etc/passwd"),
-        MANIFEST(HEX8("AAAAAAAA")), MANIFEST(DIGEST_A "a"), MANIFEST(""), "\xff\xfe",
+        MANIFEST(HEX8("a/../../")), MANIFEST(HEX8("AAAAAAAA")), MANIFEST(DIGEST_A "a"), MANIFEST(""), "\xff\xfe",
     };
     struct tiny t = TINY_LLAMA;
     struct buf large = {0};
@@ -547,6 +548,7 @@ TEST(models_look_ends_one_that_hangs_and_outlives_one_that_dies)
         CHECK(found && progress_clock() - start < 20);
         CHECK_STR(found->stopped, i ? "it ended early; 0 of 0 files were not looked into"
                                     : "time was over; 0 of 0 files were not looked into");
+        CHECK(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD); /* nobody is left */
         models_free(found);
     }
 }
