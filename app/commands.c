@@ -122,7 +122,16 @@ static void do_pin(struct console *c, const char *arg, size_t n)
 {
     struct err err = {0};
     uint64_t id;
-    if (n == 0) say_error("/pin TEXT keeps it in every call, word by word, until /unpin");
+    uint64_t first, last;
+    if (window_ref_read(arg, n, &first, &last)) { /* nobody wants these few letters pinned, but what they name */
+        const struct text_entry *e = first == last ? session_text(c->s, first, &err) : NULL;
+        if (first != last) err_set(&err, -1, "one message at a time: /pin m%" PRIu64, first);
+        if (!e) command_complain(&err);
+        if (!e) return;
+        arg = e->text;
+        n = e->len;
+    }
+    if (n == 0) say_error("/pin TEXT keeps it in every call, word by word, until /unpin; /pin m12 that message");
     else if (session_pin(c->s, arg, n, &id, &err)) command_complain(&err);
     else say_dim("pinned as %" PRIu64 "; /unpin %" PRIu64 " takes it out", id, id);
 }
@@ -134,6 +143,15 @@ static void do_unpin(struct console *c, const char *arg, size_t n)
     if (!command_number(arg, n, UINT64_MAX / 16, &id)) say_error("/unpin NUMBER, as /pin gave it");
     else if (session_unpin(c->s, id, &err)) command_complain(&err);
     else say_dim("taken out");
+}
+
+static void do_drop(struct console *c, const char *arg, size_t n)
+{
+    struct err err = {0};
+    uint64_t first, last;
+    if (!window_ref_read(arg, n, &first, &last) || first != last)
+        say_error("/drop m12: from the next call on a line stands for that message; the whole is kept");
+    else if (session_drop(c->s, first, &err)) command_complain(&err);
 }
 
 static void say_tasks(const char *head, const struct form_list *l, bool numbered)
@@ -199,7 +217,8 @@ const struct command_row command_table[] = {
     {"/undo", "[summary]", COMMAND_NONE, "summary", do_undo, "take the last turn back, or the last summary"},
     {"/retry", NULL, COMMAND_NONE, NULL, do_retry, "take the last turn back and ask it again"},
     {"/edit", "TEXT", COMMAND_TEXT, NULL, do_edit, "take the last turn back and ask TEXT in its place"},
-    {"/pin", "TEXT", COMMAND_TEXT, NULL, do_pin, "keep it in every call, word by word"},
+    {"/pin", "TEXT", COMMAND_TEXT, NULL, do_pin, "keep it in every call, word by word; m12: that message"},
+    {"/drop", "m12", COMMAND_MESSAGE, NULL, do_drop, "a line stands for that message, a tool's result say, from now on"},
     {"/unpin", "NUMBER", COMMAND_NUMBER, NULL, do_unpin, "not any more"},
     {"/task", "[TEXT]", COMMAND_TEXT, NULL, do_task, "note what is to be done; alone: the list"},
     {"/done", "NUMBER", COMMAND_NUMBER, NULL, do_done, "a task is done"},
@@ -223,6 +242,7 @@ const struct command_row command_table[] = {
     {"/agents", NULL, COMMAND_NONE, NULL, command_agents, "who there is, what each carries"},
     {"/use", "[AGENT]", COMMAND_AGENT, NULL, command_use,
      "commands and lines are for this one; alone: lines are for the crew"},
+    {"/for", "AGENT /COMMAND", COMMAND_AGENT, NULL, command_for, "a command about another agent"},
     {"/tools", "[off TOOL]", COMMAND_TOOL, "off", command_tools, "those that are on; off: not any more"},
     {"/tokens", "[TEXT]", COMMAND_TEXT, NULL, command_tokens, "how many it has; alone: of the last turn"},
     {"/memory", NULL, COMMAND_NONE, NULL, command_memory, "the engine's memory, by owner"},

@@ -74,6 +74,24 @@ void command_use(struct console *c, const char *arg, size_t n)
     }
 }
 
+/* Whom lines and commands are for stays as it is, unless the command was about that. */
+void command_for(struct console *c, const char *arg, size_t n)
+{
+    size_t rest, name = word_of(arg, n, &rest);
+    const int before = c->team.current, i = name > 0 ? agent_of(c, arg, name) : -1;
+    struct voice *voice = c->a->trace.voice;
+    if (name == 0 || (i >= 0 && (rest == n || arg[rest] != '/'))) say_error("/for AGENT /COMMAND, as /for ann /compact");
+    if (i < 0 || rest == n || arg[rest] != '/') return;
+    c->team.current = i;
+    c->s = team_session(&c->team);
+    c->a->trace.voice = &c->s->voice;
+    console_command(c, arg + rest, n - rest);
+    if (c->team.current != i) return;
+    c->team.current = before;
+    c->s = team_session(&c->team);
+    c->a->trace.voice = voice;
+}
+
 /* ---------------------------------------------------------------- tools */
 
 static void say_tool(const char *name)

@@ -311,7 +311,7 @@ void window_figures(const struct window *w, struct window_figures *out)
         .answer = w->l.answer, .thinking = w->l.thinking, .compaction = w->compaction, .reserve = w->reserve,
         .by_compact = any ? MAX(0, now.sum - window_compose(w, &compact, w->now.n, NULL).sum) : 0,
         .by_clear = MAX(0, now.sum - window_compose(w, &all, w->now.n, NULL).sum),
-        .by_unpin = now.part[WINDOW_PINNED],
+        .by_unpin = now.part[WINDOW_PINNED], .line = w->line_tokens,
         .summed = w->now.summed, .cut = w->now.cut, .summary = w->now.summary.id,
         .extractive = w->now.extractive, .can_undo = w->can_undo,
         .calls = w->calls, .breaks = w->breaks, .compactions = w->compactions,

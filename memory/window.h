@@ -113,6 +113,11 @@ int window_remove(struct window *w, enum window_part part, uint64_t id, struct e
 /* Ids grow.  results: of a CALL, how many follow, > 0; else 0.  Until they are there nothing else can be appended. */
 int window_append(struct window *w, enum window_kind kind, uint64_t id, int results, struct err *err);
 
+/* From the next call on this message stands as its reference line, in its own place; a CALL with its results, in one
+ * line.  *freed (NULL: not wanted): tokens.  Not a note, nor what opened the present turn (WINDOW_BAD); WINDOW_NO_GAIN:
+ * a line would be no smaller.  A window that is loaded under another vocabulary has the text again. */
+int window_drop(struct window *w, uint64_t id, int64_t *freed, struct err *err);
+
 /* ------------------------------------------------------------------ one call */
 
 struct window_call {
@@ -191,6 +196,7 @@ struct window_figures { /* of eight-byte fields alone, so that two can be compar
     int64_t answer, thinking, compaction, reserve; /* reserve: the larger of answer + thinking and compaction */
     int64_t by_compact;          /* freed by a compaction (a summary of the largest size), by window_clear(), */
     int64_t by_clear, by_unpin;  /* by taking out all pins */
+    int64_t line;                /* the most that a reference line has */
     struct window_ref summed, cut; /* what the summary stands for; what only the reference line does */
     uint64_t summary;
     uint64_t extractive, can_undo; /* 0 or 1 */
@@ -202,6 +208,7 @@ void window_figures(const struct window *w, struct window_figures *out);
 enum window_event_kind {
     WINDOW_LEFT,          /* ref left for the reference line, without a summary */
     WINDOW_STOOD_IN,      /* ref stands as a line in its own place: too large */
+    WINDOW_DROPPED,       /* the same, because somebody wanted it: tokens were freed */
     WINDOW_SUMMARY_LEFT,  /* the summary `id` did not fit any more */
     WINDOW_COMPACTED,     /* ref left; `id` is the summary; tokens were freed */
     WINDOW_EXTRACTED,     /* the same, with an extract */

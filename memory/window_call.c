@@ -402,6 +402,52 @@ struct window_thinking window_thinking(struct window *w, int64_t used)
     return (struct window_thinking){left, close};
 }
 
+/* ------------------------------------------------------------------ what somebody wants out */
+
+static size_t find_message(const struct window_state *s, uint64_t id)
+{
+    size_t i = 0;
+    while (i < s->n && s->msg[i].id != id) i++;
+    return i;
+}
+
+static int check_drop(const struct window *w, const struct window_plan *p, uint64_t id, size_t i, struct err *err)
+{
+    const struct window_state *s = &w->now;
+    if (i == s->n) return err_set(err, WINDOW_BAD, "m%" PRIu64 " is no message that the next call carries", id);
+    if (s->msg[i].kind == WINDOW_NOTE)
+        return err_set(err, WINDOW_BAD, "m%" PRIu64 " is the list of tasks, which every call carries", id);
+    if (i == p->anchor)
+        return err_set(err, WINDOW_BAD, "m%" PRIu64 " opened the present turn, which needs it", id);
+    size_t call = i;
+    while (call > 0 && s->msg[call].kind == WINDOW_RESULT) call--;
+    if (s->msg[i].stub || s->msg[call].stub)
+        return err_set(err, WINDOW_BAD, "m%" PRIu64 " stands as a line already", id);
+    return 0;
+}
+
+int window_drop(struct window *w, uint64_t id, int64_t *freed, struct err *err)
+{
+    struct window_plan p = window_plan(w);
+    struct window_state *s = &w->now;
+    size_t i = find_message(s, id);
+    int rc = check_drop(w, &p, id, i, err);
+    if (rc) return rc;
+    size_t end = s->msg[i].kind == WINDOW_CALL ? window_unit_end(s, i) : i + 1;
+    struct window_ref ref = unit_ref(s, i, end);
+    int64_t gain = window_unit_sum(w, &p, i, end) - w->line_tokens;
+    if (gain <= 0)
+        return err_set(err, WINDOW_NO_GAIN, "m%" PRIu64 " has %" PRId64 " tokens, and the line in its place up to %"
+                       PRId64, id, ref.tokens, w->line_tokens);
+    s->msg[i].stub = true;
+    size_t old = w->can_undo ? find_message(&w->saved, id) : 0;
+    if (w->can_undo && old < w->saved.n) w->saved.msg[old].stub = true; /* a summary taken back does not undo this */
+    w->proposed = false;
+    if (freed) *freed = gain;
+    window_tell(w, (struct window_event){.kind = WINDOW_DROPPED, .ref = ref, .tokens = gain});
+    return 0;
+}
+
 int window_clear(struct window *w, struct err *err)
 {
     struct window_plan p = window_plan(w);

@@ -70,6 +70,99 @@ TEST(window_the_summary_goes_last_of_all_and_is_told)
     window_close(w);
 }
 
+TEST(window_a_message_that_is_dropped_is_a_line_in_its_place)
+{
+    struct window *w = window(&usual);
+    struct window_event e;
+    int64_t freed;
+    talk(w, 1, 2, 50);
+    say(w, WINDOW_CALL, 3, 10);
+    say(w, WINDOW_RESULT, 4, 300);
+    say(w, WINDOW_ANSWER, 5, 50);
+    say(w, WINDOW_USER, 7, 50);
+    struct window_call c = call(w);
+    int64_t before = c.tokens;
+    CHECK_EQ(window_drop(w, 4, &freed, &err), 0);
+    c = call(w);
+    CHECK_EQ(before - c.tokens, 300 - MOCK_LINE);
+    CHECK(freed > 0 && freed <= 300 - MOCK_LINE); /* of the longest line */
+    const struct window_item *it = item(&c, WINDOW_RESULTS, 4);
+    CHECK(it && it->ref.messages == 1 && it->ref.first == 4 && it->ref.tokens == 300);
+    CHECK(item(&c, WINDOW_RESULTS, 3)->ref.messages == 0); /* its call stays */
+    CHECK(event(w, WINDOW_DROPPED, &e));
+    CHECK(e.ref.first == 4 && e.ref.last == 4 && e.tokens == freed);
+    CHECK_EQ(window_drop(w, 4, NULL, &err), WINDOW_BAD);
+    CHECK(strstr(err.text, "stands as a line already"));
+    window_close(w);
+}
+
+TEST(window_a_call_is_dropped_with_its_results)
+{
+    struct window *w = window(&usual);
+    talk(w, 1, 2, 50);
+    say(w, WINDOW_CALL, 3, 40);
+    say(w, WINDOW_RESULT, 4, 300);
+    say(w, WINDOW_USER, 5, 50);
+    CHECK_EQ(window_drop(w, 3, NULL, &err), 0);
+    struct window_call c = call(w);
+    const struct window_item *line = item(&c, WINDOW_REFERENCE, 0);
+    CHECK(line && line->ref.first == 3 && line->ref.last == 4 && line->ref.messages == 2);
+    CHECK(!item(&c, WINDOW_RESULTS, 4));
+    CHECK_EQ(window_drop(w, 4, NULL, &err), WINDOW_BAD); /* there is nothing of it left to drop */
+    window_close(w);
+}
+
+TEST(window_drops_no_more_than_it_should)
+{
+    struct window *w = window(&usual);
+    struct window_figures before = figures(w), after;
+    struct window_event e;
+    talk(w, 1, 2, 50);
+    say(w, WINDOW_NOTE, 3, 80);
+    say(w, WINDOW_ANSWER, 4, 5);
+    say(w, WINDOW_USER, 5, 300);
+    before = figures(w);
+    while (window_next_event(w, &e)) {}
+    CHECK_EQ(window_drop(w, SYSTEM, NULL, &err), WINDOW_BAD);
+    CHECK_EQ(window_drop(w, 9, NULL, &err), WINDOW_BAD);
+    CHECK(strstr(err.text, "m9 is no message"));
+    CHECK_EQ(window_drop(w, 3, NULL, &err), WINDOW_BAD);
+    CHECK(strstr(err.text, "list of tasks"));
+    CHECK_EQ(window_drop(w, 5, NULL, &err), WINDOW_BAD);
+    CHECK(strstr(err.text, "opened the present turn"));
+    CHECK_EQ(window_drop(w, 4, NULL, &err), WINDOW_NO_GAIN);
+    CHECK(strstr(err.text, "m4 has 5 tokens"));
+    after = figures(w);
+    CHECK_MEM(&before, &after, sizeof before);
+    CHECK(!window_next_event(w, &e));
+    window_close(w);
+}
+
+TEST(window_what_was_dropped_stays_so_when_a_summary_is_taken_back)
+{
+    struct window *w = window(&usual);
+    talk(w, 1, 40, 50);
+    propose(w);
+    CHECK_EQ(window_commit(w, SUMMARY, 1, false, NULL), 0);
+    struct window_call c = call(w);
+    uint64_t id = c.items[c.n - 1].id; /* an answer that is there still */
+    CHECK_EQ(window_drop(w, id, NULL, &err), 0);
+    CHECK_EQ(window_undo(w, &err), 0);
+    CHECK_EQ(window_drop(w, id, NULL, &err), WINDOW_BAD);
+    CHECK(strstr(err.text, "stands as a line already"));
+    window_close(w);
+}
+
+TEST(window_a_summary_that_was_proposed_before_a_drop_is_stale)
+{
+    struct window *w = window(&usual);
+    talk(w, 1, 40, 50);
+    propose(w);
+    CHECK_EQ(window_drop(w, 2, NULL, &err), 0);
+    CHECK_EQ(window_commit(w, SUMMARY, 1, false, NULL), WINDOW_STALE);
+    window_close(w);
+}
+
 TEST(window_the_message_that_opened_the_turn_stays_while_its_tools_are_called)
 {
     struct window *w = window(&usual);

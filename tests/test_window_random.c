@@ -23,7 +23,7 @@ struct world {
     int n_pins;
 };
 
-static uint64_t calls, refused, cuts, stubs, commits, undone, exchanges;
+static uint64_t calls, refused, cuts, stubs, commits, undone, exchanges, drops;
 
 static uint64_t next(struct world *x)
 {
@@ -295,6 +295,24 @@ static void pin(struct world *x)
     }
 }
 
+/* Somebody wants a message out: it is a line then, and what it was is counted in that. */
+static void drop(struct world *x)
+{
+    struct window_figures a, b;
+    int64_t freed = 0;
+    uint64_t id = 1 + (uint64_t)below(x, (int64_t)x->n_said + 1);
+    window_figures(x->w, &a);
+    int rc = window_drop(x->w, id, &freed, NULL);
+    window_figures(x->w, &b);
+    if (rc) CHECK(rc == WINDOW_BAD || rc == WINDOW_NO_GAIN);
+    if (rc) CHECK_MEM(&a, &b, sizeof a);
+    if (rc) return;
+    drops++;
+    CHECK(freed > 0);
+    CHECK_EQ(a.used - b.used, freed);
+    CHECK_EQ(window_drop(x->w, id, NULL, NULL), WINDOW_BAD); /* it is a line already */
+}
+
 static bool open_world(struct world *x, uint64_t seed)
 {
     memset(x, 0, sizeof *x);
@@ -324,6 +342,7 @@ static void session(struct world *x, uint64_t seed, int steps)
         if (below(x, 50) == 0) pin(x);
         if (below(x, 80) == 0) (void)window_clear(x->w, NULL);
         if (below(x, 30) == 0) undo(x);
+        if (below(x, 20) == 0 && x->n_said > 0) drop(x);
         call(x);
     }
     window_close(x->w);
@@ -339,10 +358,10 @@ TEST(window_never_breaks_its_bound_in_random_sessions)
 #endif
     for (uint64_t seed = 1; seed <= SESSIONS; seed++) session(&x, seed, 40);
     printf("# %" PRIu64 " calls, %" PRIu64 " refused, %" PRIu64 " cuts, %" PRIu64 " stand-ins, %" PRIu64
-           " exchanges, %" PRIu64 " commits, %" PRIu64 " undone\n",
-           calls, refused, cuts, stubs, exchanges, commits, undone);
+           " exchanges, %" PRIu64 " commits, %" PRIu64 " drops, %" PRIu64 " undone\n",
+           calls, refused, cuts, stubs, exchanges, commits, drops, undone);
     CHECK(calls > 20 * SESSIONS && refused > SESSIONS / 50 && cuts > SESSIONS && stubs > SESSIONS); /* all happened */
-    CHECK(exchanges > SESSIONS && commits > SESSIONS / 2 && undone > SESSIONS / 4);
+    CHECK(exchanges > SESSIONS && commits > SESSIONS / 2 && undone > SESSIONS / 4 && drops > SESSIONS / 4);
 }
 
 TEST(window_never_breaks_its_bound_in_long_sessions)

@@ -98,7 +98,7 @@ enum { STABLE, VOLATILE };
 #define EVENT_CONTEXT(F, S)                                                                               \
     F(S, INT, turn, STABLE, "")                                                                           \
     F(S, STR, change, STABLE,                                                                             \
-      "left, stood_in, summary_left, compacted, extracted, undone, in_vain, front_changed, "              \
+      "left, stood_in, dropped, summary_left, compacted, extracted, undone, in_vain, front_changed, "     \
       "thinking_closed or refused")                                                                       \
     F(S, STR, what, STABLE, "the messages, by the name that a reader asks for: m12 or m12-57; or nothing") \
     F(S, INT, messages, STABLE, "how many of them")                                                       \

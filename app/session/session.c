@@ -151,9 +151,9 @@ static void tell_carries(struct session *s)
 
 void session_tell(struct session *s)
 {
-    static const char *const name[WINDOW_EVENT_KINDS] = {"left", "stood_in", "summary_left", "compacted", "extracted",
-                                                         "undone", "in_vain", "front_changed", "thinking_closed",
-                                                         "refused"};
+    static const char *const name[WINDOW_EVENT_KINDS] = {"left", "stood_in", "dropped", "summary_left", "compacted",
+                                                         "extracted", "undone", "in_vain", "front_changed",
+                                                         "thinking_closed", "refused"};
     struct window_event w;
     while (window_next_event(s->w, &w)) {
         char what[48] = "";
@@ -168,6 +168,9 @@ void session_tell(struct session *s)
         if (w.kind == WINDOW_STOOD_IN)
             say_dim("[%s (%lld tokens) is too large for the context and stands as a line; /read %s shows it]", what,
                     (long long)w.ref.tokens, what);
+        if (w.kind == WINDOW_DROPPED)
+            say_dim("[%s (%lld tokens) stands as a line from now on, which frees %lld; /read %s shows it]", what,
+                    (long long)w.ref.tokens, (long long)w.tokens, what);
         if (w.kind == WINDOW_SUMMARY_LEFT) say_dim("[the summary of %s did not fit any more and left]", what);
     }
     tell_carries(s);
@@ -384,6 +387,13 @@ int session_unpin(struct session *s, uint64_t id, struct err *err)
     if (window_remove(s->w, WINDOW_PINNED, id, NULL))
         return err_set(err, -1, "%llu is no pin; /context lists them", (unsigned long long)id);
     session_mark(s, JOURNAL_UNPINNED, id, id);
+    session_tell(s);
+    return session_save(s, err);
+}
+
+int session_drop(struct session *s, uint64_t id, struct err *err)
+{
+    if (window_drop(s->w, id, NULL, err)) return -1;
     session_tell(s);
     return session_save(s, err);
 }
