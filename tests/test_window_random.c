@@ -300,7 +300,7 @@ static void drop(struct world *x)
 {
     struct window_figures a, b;
     int64_t freed = 0;
-    uint64_t id = 1 + (uint64_t)below(x, (int64_t)x->n_said + 1);
+    uint64_t id = x->n_said + 1 - (uint64_t)below(x, (int64_t)MIN(x->n_said + 1, 12u)); /* mostly there */
     window_figures(x->w, &a);
     int rc = window_drop(x->w, id, &freed, NULL);
     window_figures(x->w, &b);
@@ -342,7 +342,7 @@ static void session(struct world *x, uint64_t seed, int steps)
         if (below(x, 50) == 0) pin(x);
         if (below(x, 80) == 0) (void)window_clear(x->w, NULL);
         if (below(x, 30) == 0) undo(x);
-        if (below(x, 20) == 0 && x->n_said > 0) drop(x);
+        if (below(x, 8) == 0 && x->n_said > 0) drop(x);
         call(x);
     }
     window_close(x->w);
