@@ -80,8 +80,9 @@ void command_for(struct console *c, const char *arg, size_t n)
     size_t rest, name = word_of(arg, n, &rest);
     const int before = c->team.current, i = name > 0 ? agent_of(c, arg, name) : -1;
     struct voice *voice = c->a->trace.voice;
-    if (name == 0 || (i >= 0 && (rest == n || arg[rest] != '/'))) say_error("/for AGENT /COMMAND, as /for ann /compact");
-    if (i < 0 || rest == n || arg[rest] != '/') return;
+    const bool obeys = i >= 0 && rest < n && arg[rest] == '/';
+    if (!obeys && (i >= 0 || name == 0)) say_error("/for AGENT /COMMAND, as /for ann /compact");
+    if (!obeys) return;
     c->team.current = i;
     c->s = team_session(&c->team);
     c->a->trace.voice = &c->s->voice;

@@ -12,6 +12,8 @@ void session_tell(struct session *s);     /* the window's events, to the streams
 void session_title(const char *text, size_t n, int most, char out[JOURNAL_TITLE + 1]);
 int session_count(void *self, const struct window_item *items, size_t n, int64_t *out); /* for struct window_count */
 int session_window(struct session *s, struct err *err); /* an empty one; an exit status */
+/* Another one under the limits that the session has now, with what its own has.  An exit status; *out NULL: none. */
+int session_second_window(struct session *s, struct window **out, struct err *err);
 void session_attach(struct session *s); /* it is the one that events go to */
 /* A text of the front, its number in *id. */
 int session_add_front(struct session *s, enum window_part part, enum journal_kind kind, const char *text, size_t n,

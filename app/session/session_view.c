@@ -5,8 +5,7 @@
 
 enum { VIEW_LINE = 1000 }; /* bytes of a shown line, about */
 
-/* Another window under the limits that the session has now, with what its own has.  An exit status. */
-static int second_window(struct session *s, struct window **out, struct err *err)
+int session_second_window(struct session *s, struct window **out, struct err *err)
 {
     struct window *own = s->w;
     struct buf state = {0};
@@ -85,7 +84,7 @@ int session_view(struct session *s, struct session_view *out, struct err *err)
     struct window *w;
     struct window_call c;
     *out = (struct session_view){.due = window_due(s->w)};
-    if (second_window(s, &w, err) != EXIT_DONE) return -1;
+    if (session_second_window(s, &w, err) != EXIT_DONE) return -1;
     int rc = window_build(w, &c, err);
     if (rc == 0) rc = prompt_make(&s->prompt, &s->texts, c.items, c.n, err);
     if (rc == 0) rc = render(s, out, err);
@@ -101,7 +100,7 @@ int session_limit_answer(struct session *s, int tokens, struct err *err)
     int before = s->role.answer;
     struct window *w;
     s->role.answer = tokens;
-    if (second_window(s, &w, err) != EXIT_DONE) {
+    if (session_second_window(s, &w, err) != EXIT_DONE) {
         s->role.answer = before;
         return -1;
     }

@@ -50,7 +50,8 @@ int texts_put(struct texts *t, uint64_t id, const struct journal_message *m, str
     if (m->len > 0) memcpy(copy, m->text, m->len);
     copy[m->len] = '\0';
     memmove(t->entry + at + 1, t->entry + at, (t->n - at) * sizeof *t->entry);
-    t->entry[at] = (struct text_entry){.id = id, .kind = m->kind, .turn = m->turn, .text = copy, .len = m->len};
+    t->entry[at] = (struct text_entry){.id = id, .kind = m->kind, .turn = m->turn, .artifact = m->artifact,
+                                       .text = copy, .len = m->len};
     t->n++;
     return 0;
 }

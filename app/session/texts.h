@@ -9,6 +9,7 @@ struct text_entry {
     uint64_t id;
     enum journal_kind kind;
     uint32_t turn;
+    uint64_t artifact; /* of a result or a document; 0: none */
     char *text; /* NUL-terminated */
     size_t len;
     bool used;  /* by texts_sweep() */

@@ -1,0 +1,222 @@
+/* session_carries.c - see session_carries.h.  A second window makes the list, so that looking leaves no trace. */
+#include "app/session/session_carries.h"
+#include "app/session/session_impl.h"
+
+static int no_memory(struct err *err) { return err_set(err, -1, "no memory to show the call"); }
+
+/* ---------------------------------------------------------------- texts */
+
+static bool is_front(const struct window_item *it) { return it->part <= WINDOW_SUMMARY; }
+
+/* A reference line stands in the front where it is of what left, and among the messages where it is of a call. */
+static size_t front_items(const struct window_item *item, size_t n)
+{
+    size_t i = 0;
+    while (i < n && (is_front(&item[i]) || item[i].part == WINDOW_REFERENCE)) i++;
+    return i;
+}
+
+static void describe(struct session *s, struct carried *p)
+{
+    const bool line = p->item.ref.messages > 0 && p->item.part != WINDOW_SUMMARY;
+    const struct text_entry *e = p->item.id ? texts_get(&s->texts, p->item.id, NULL) : NULL;
+    if (!e) return;
+    p->turn = e->turn;
+    p->kind = e->kind;
+    p->artifact = line ? 0 : e->artifact;
+}
+
+static int add(struct session_carries *c, const struct window_item *it, const char *text, size_t n)
+{
+    struct carried *p = &c->part[c->n++];
+    *p = (struct carried){.text = c->texts.len, .len = n, .opening = !it};
+    if (it) p->item = *it;
+    buf_put(&c->texts, text, n);
+    return c->texts.failed ? -1 : 0;
+}
+
+/* Each item of the front makes the system message longer: by so much it is that item's. */
+static int add_front(struct session *s, const struct window_item *item, size_t front, struct session_carries *c,
+                     struct err *err)
+{
+    size_t before = 0;
+    for (size_t i = 0; i < front; i++) {
+        if (prompt_make(&s->prompt, &s->texts, item, i + 1, err)) return -1;
+        const struct msg *m = &s->prompt.msgs[0];
+        if (add(c, &item[i], m->text + before, m->len - before)) return no_memory(err);
+        before = m->len;
+    }
+    return 0;
+}
+
+static int add_all(struct session *s, const struct window_item *item, size_t n, struct session_carries *c,
+                   struct err *err)
+{
+    const size_t front = front_items(item, n);
+    uint64_t newest = 0;
+    c->part = calloc(n + 1, sizeof *c->part);
+    if (!c->part) return no_memory(err);
+    if (add_front(s, item, front, c, err) || prompt_make(&s->prompt, &s->texts, item, n, err)) return -1;
+    for (size_t i = front; i < n; i++) {
+        const struct msg *m = &s->prompt.msgs[i - front + (front > 0)];
+        if (add(c, &item[i], m->text, m->len)) return no_memory(err);
+    }
+    for (size_t i = 0; i < n; i++) describe(s, &c->part[i]);
+    for (size_t i = 0; i < n; i++)
+        if (c->part[i].kind == JOURNAL_USER) newest = c->part[i].item.id;
+    for (size_t i = 0; i < n; i++) c->part[i].opens_turn = newest > 0 && c->part[i].item.id == newest;
+    return add(c, NULL, "", 0) ? no_memory(err) : 0;
+}
+
+/* ---------------------------------------------------------------- tokens */
+
+struct cut { /* of a prompt's ids into its messages */
+    const struct vocab *v;
+    enum template_kind kind;
+    const struct msg *msgs;
+    int n;
+    const struct ids *ids;
+    size_t *end; /* (n) of each message, in ids */
+};
+
+static size_t piece_bytes(const struct cut *t, size_t i)
+{
+    const char *bytes;
+    return vocab_attr(t->v, t->ids->id[i]) == VOCAB_CONTROL ? 0 : vocab_piece(t->v, t->ids->id[i], &bytes);
+}
+
+/* Messages that only follow each other (template RAW): by the bytes that tokens stand for.  A tokenizer may have put a
+ * blank before the first. */
+static void cut_by_bytes(const struct cut *t)
+{
+    size_t at = 0, bytes = 0, upto = 0, all = 0, text = 0;
+    for (size_t i = 0; i < t->ids->n; i++) all += piece_bytes(t, i);
+    for (int i = 0; i < t->n; i++) text += t->msgs[i].len;
+    upto = all > text ? all - text : 0;
+    for (int i = 0; i < t->n; i++) {
+        upto += t->msgs[i].len;
+        for (; at < t->ids->n && (bytes < upto || i + 1 == t->n); at++) bytes += piece_bytes(t, at);
+        t->end[i] = at;
+    }
+}
+
+/* The messages of a group by themselves, as far as their tokens are those of the whole. */
+static int cut_group(const struct cut *t, int first, int last, size_t from, struct err *err)
+{
+    for (int i = first; i <= last; i++) {
+        struct ids own = {0};
+        size_t n = 0;
+        if (template_render(t->kind, t->v, NULL, t->msgs + first, i - first + 1, false, &own, NULL, 0, err)) {
+            ids_free(&own);
+            return -1;
+        }
+        const int32_t *id = own.id, *whole = t->ids->id;
+        const bool begins = first > 0 && own.n > 0 && from < t->ids->n && id[0] == whole[0] && id[0] != whole[from];
+        const size_t skip = begins ? 1 : 0; /* what only the whole begins with */
+        while (n + skip < own.n && from + n < t->ids->n && id[n + skip] == whole[from + n]) n++;
+        t->end[i] = from + n;
+        ids_free(&own);
+    }
+    return 0;
+}
+
+/* Results that follow each other may be written as one message. */
+static int cut_messages(const struct cut *t, struct err *err)
+{
+    if (t->kind == TEMPLATE_RAW) {
+        cut_by_bytes(t);
+        return 0;
+    }
+    for (int i = 0, last; i < t->n; i = last + 1) {
+        for (last = i; last + 1 < t->n && t->msgs[i].role == ROLE_TOOL && t->msgs[last + 1].role == ROLE_TOOL;) last++;
+        if (cut_group(t, i, last, i > 0 ? t->end[i - 1] : 0, err)) return -1;
+    }
+    return 0;
+}
+
+/* The system message is of several parts: a token is that part's in which it begins, and what the template writes
+ * before and behind them is the first's and the last's. */
+static void cut_front(const struct cut *t, struct carried *part, size_t front)
+{
+    size_t last = t->end[0], all = 0, tail = 0, text = 0;
+    for (size_t i = 0; i < t->end[0]; i++) {
+        const bool control = vocab_attr(t->v, t->ids->id[i]) == VOCAB_CONTROL;
+        all += piece_bytes(t, i);
+        tail = control ? 0 : tail + piece_bytes(t, i);
+        if (control) last = i;
+    }
+    if (last == t->end[0]) tail = 0;
+    for (size_t i = 0; i < front; i++) text += part[i].len;
+    const size_t head = all > text + tail ? all - text - tail : 0;
+    size_t at = 0, bytes = 0, upto = head;
+    for (size_t i = 0; i < front; i++) {
+        part[i].id = at;
+        upto += part[i].len;
+        for (; at < t->end[0] && (bytes < upto || i + 1 == front); at++) bytes += piece_bytes(t, at);
+        part[i].n_ids = at - part[i].id;
+    }
+}
+
+static int cut(struct session_carries *c, const struct cut *t, size_t front, struct err *err)
+{
+    if (cut_messages(t, err)) return -1;
+    if (front > 0) cut_front(t, c->part, front);
+    for (size_t i = front; i + 1 < c->n; i++) {
+        const size_t m = i - front + (front > 0), from = m > 0 ? t->end[m - 1] : 0;
+        c->part[i].id = from;
+        c->part[i].n_ids = t->end[m] - from;
+    }
+    struct carried *opening = &c->part[c->n - 1];
+    opening->id = t->n > 0 ? t->end[t->n - 1] : 0;
+    opening->n_ids = c->ids.n - opening->id;
+    return 0;
+}
+
+static int render(struct session *s, size_t front, struct session_carries *c, struct err *err)
+{
+    const struct app *a = s->a;
+    struct cut t = {.v = a->ops->vocab(a->engine), .msgs = s->prompt.msgs, .n = s->prompt.n, .ids = &c->ids};
+    if (!t.v || template_by_name(a->info->template, &t.kind))
+        return err_set(err, -1, "this engine does not say how it writes a prompt");
+    int rc = template_render(t.kind, t.v, NULL, t.msgs, t.n, true, &c->ids, NULL, 0, err);
+    if (rc) return -1;
+    t.end = calloc((size_t)MAX(t.n, 1), sizeof *t.end);
+    rc = !t.end || c->ids.failed ? no_memory(err) : cut(c, &t, front, err);
+    free(t.end);
+    return rc;
+}
+
+/* ---------------------------------------------------------------- the whole */
+
+static int carries(struct session *s, struct window *w, struct session_carries *out, struct err *err)
+{
+    int rc = window_build(w, &out->call, err);
+    const struct window_item *item = out->call.items;
+    const size_t n = out->call.n;
+    out->call.items = NULL;
+    if (rc == 0) rc = add_all(s, item, n, out, err);
+    if (rc == 0) rc = render(s, front_items(item, n), out, err);
+    return rc ? -1 : 0;
+}
+
+int session_carries(struct session *s, struct session_carries *out, struct err *err)
+{
+    struct window *w;
+    *out = (struct session_carries){0};
+    struct prompt own = s->prompt; /* a call that waits to be submitted is still in it */
+    s->prompt = (struct prompt){0};
+    int rc = session_second_window(s, &w, err) == EXIT_DONE ? 0 : -1;
+    if (rc == 0) rc = carries(s, w, out, err);
+    window_close(w);
+    prompt_free(&s->prompt);
+    s->prompt = own;
+    return rc;
+}
+
+void session_carries_free(struct session_carries *c)
+{
+    free(c->part);
+    buf_free(&c->texts);
+    ids_free(&c->ids);
+    *c = (struct session_carries){0};
+}

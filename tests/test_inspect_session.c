@@ -1,0 +1,413 @@
+/* The inspector tells the truth: over random sessions on the scripted engine, what it lists just before a request is
+ * made is what the engine then gets, id by id; and looking changes nothing. */
+#include "app/commands.h"
+#include "app/console.h"
+#include "app/session/session_impl.h"
+#include "app/signals.h"
+#include "app/tui/doc.h"
+#include "app/tui/view_inspect.h"
+#include "tests/store_rig.h"
+#include "tests/tiny_model.h"
+#include <inttypes.h>
+#include <signal.h>
+
+enum { CTX = 3000 };
+
+static struct opts opts;
+static struct app app;
+static struct console con;
+static struct engine_ops watched;
+static FILE *told;
+static uint64_t seed;
+static int compared, rounds;
+static const struct vocab *vocabulary;
+static bool exact_texts; /* a token a byte: each row's tokens have its text */
+
+static uint64_t draw(uint64_t below) { return rig_draw(&seed, below); }
+
+/* ---------------------------------------------------------------- what a doc must be */
+
+static struct doc look(int agent)
+{
+    struct doc d = {.ask = {.kind = DOC_INSPECT, .agent = agent}};
+    doc_inspect(&con, &d);
+    if (!d.data) check_fail(__FILE__, __LINE__, "%s", d.error);
+    return d;
+}
+
+static bool has(const struct inspect *x, const struct inspect_row *r)
+{
+    struct buf b = {0};
+    const char *bytes;
+    for (size_t i = 0; i < r->n_ids; i++) {
+        size_t n = vocab_piece(vocabulary, x->ids.id[r->id + i], &bytes);
+        if (vocab_attr(vocabulary, x->ids.id[r->id + i]) != VOCAB_CONTROL) buf_put(&b, bytes, n);
+    }
+    bool found = r->len == 0 || (b.data && memmem(b.data, b.len, x->texts.data + r->text, r->len));
+    buf_free(&b);
+    return found;
+}
+
+/* The rows cut ids and texts without a gap. */
+static void check_rows(const struct inspect *x)
+{
+    size_t id = 0, text = 0;
+    for (int i = 0; i < x->rows; i++) {
+        const struct inspect_row *r = &x->row[i];
+        CHECK_EQ(r->id, id);
+        CHECK_EQ(r->text, text);
+        id += r->n_ids;
+        text += r->len;
+        if (exact_texts && !has(x, r))
+            check_fail(__FILE__, __LINE__, "the tokens of %s %s lack its text", r->kind, r->name);
+        if (r->can & INSPECT_DROP) CHECK(r->frees > 0);
+    }
+    CHECK_EQ(id, x->ids.n);
+    CHECK_EQ(text, x->texts.len);
+    CHECK_STR(x->row[x->rows - 1].kind, "opening");
+    CHECK((int64_t)x->ids.n <= x->limit);
+    CHECK_EQ(x->limit + x->reserve, x->ctx);
+    for (size_t i = 0; i < x->ids.n; i++) CHECK(x->spell[i] < x->spell[i + 1]);
+}
+
+static int watched_submit(struct engine *e, const struct request *r, int *id, struct err *error)
+{
+    const struct msg *last = &r->msgs[r->n_msgs - 1];
+    const bool aside = last->len > 24 && memcmp(last->text, "Write the summary record", 24) == 0;
+    struct doc d = {0};
+    if (!aside) d = look(r->agent);
+    int rc = engine_scripted.submit(e, r, id, error);
+    if (rc == 0 && !aside) {
+        const struct answer *a = engine_scripted.answer(e, *id);
+        const struct inspect *x = d.data;
+        CHECK_EQ(x->ids.n, a->n_prompt);
+        CHECK_MEM(x->ids.id, a->prompt, x->ids.n * sizeof *a->prompt);
+        check_rows(x);
+        compared++;
+        rounds += last->role == ROLE_TOOL;
+    }
+    doc_free(&d);
+    return rc;
+}
+
+/* Looking leaves the window, the numbers and the events as they are. */
+static void look_without_a_trace(int agent)
+{
+    struct session *s = &con.team.member[agent].s;
+    struct buf before = {0}, after = {0};
+    session_settle(s); /* what is saved meanwhile is told meanwhile */
+    const off_t bytes = lseek(fileno(told), 0, SEEK_END);
+    const uint64_t next = s->keep.head.next;
+    window_save(s->w, s->vocabulary, &before);
+    struct doc d = look(agent);
+    check_rows(d.data);
+    doc_free(&d);
+    window_save(s->w, s->vocabulary, &after);
+    CHECK_EQ(before.len, after.len);
+    CHECK_MEM(before.data, after.data, before.len);
+    CHECK_EQ(s->keep.head.next, next);
+    CHECK_EQ(lseek(fileno(told), 0, SEEK_END), bytes);
+    buf_free(&before);
+    buf_free(&after);
+}
+
+/* ---------------------------------------------------------------- the program around it */
+
+static const char *const CHATML =
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}";
+
+static const char ANSWERS[] =
+    "{\"answer\": \"It is so.\"}\n"
+    "{\"answer\": \"Nine piers, as far as I can see from here, and each of them has a number painted on it.\"}\n"
+    "{\"answer\": \"<tool_call>{\\\"name\\\":\\\"calculator\\\",\\\"arguments\\\":{\\\"expression\\\":\\\"6*7\\\"}}"
+    "</tool_call>\"}\n"
+    "{\"answer\": \"Forty-two.\"}\n"
+    "{\"answer\": \"Facts:\\n- the harbour has nine piers\\nDecisions:\\nnone\\nDone:\\nnone\\nOpen:\\n- count\"}\n"
+    "{\"answer\": \"I don't know, \\u00e9t\\u00e9 \\ud83d\\udea2.\"}\n";
+
+/* model: a file with the vocabulary; NULL: a token a byte, with or without a form of chat. */
+static void open_all(const char *model, const char *form, const char *crew)
+{
+    static struct out json;
+    struct engine_config cfg = {.model = model, .ctx = CTX, .max_seqs = 4, .pool_tokens = 4 * CTX, .template = -1};
+    struct gguf_make m;
+    if (!model) {
+        gguf_make_begin(&m);
+        gguf_make_str(&m, "general.architecture", "llama");
+        tiny_vocab(&m, form);
+        cfg.model = gguf_make_file(&m, "vocab.gguf");
+    }
+    cfg.script = tiny_text_file("answers.jsonl", ANSWERS);
+    err = (struct err){0};
+    opts = (struct opts){.max_tokens = 200, .json = true, .tools = "calculator", .crew = crew ? "t.yaml" : NULL,
+                         .system = "You help in a harbour."};
+    watched = engine_scripted;
+    watched.submit = watched_submit;
+    app = (struct app){.o = &opts, .ops = &watched, .sampling = {.temp = 1, .top_p = 1, .repeat = 1, .seed = 7},
+                       .lockstep = true};
+    app.engine = engine_scripted.open(&cfg, &err);
+    CHECK_STR(err.text, "");
+    app.info = engine_scripted.info(app.engine);
+    vocabulary = engine_scripted.vocab(app.engine);
+    exact_texts = !model;
+    out_init(&app.answers, open("/dev/null", O_WRONLY | O_CLOEXEC));
+    told = tmpfile();
+    CHECK(told != NULL);
+    out_init(&json, fileno(told));
+    OK(trace_open(&app.trace, &json, NULL, NULL, 0, &err));
+    if (crew) OK(crew_read(crew, strlen(crew), "t.yaml", &app.crew, &err));
+    OK(toolbox_open(&app.toolbox, &app, false, &err));
+    signal(SIGINT, SIG_DFL);
+    OK(signals_open(&err));
+    OK(keeper_open(&app.keeper, open_at(fresh_dir()), &err));
+    CHECK_EQ(console_open(&con, &app), EXIT_DONE);
+}
+
+static void close_all(void)
+{
+    struct engine *e = app.engine;
+    CHECK_EQ(console_close(&con), EXIT_DONE);
+    keeper_close(app.keeper);
+    toolbox_close(&app.toolbox);
+    crew_free(&app.crew);
+    close(app.answers.fd);
+    fclose(told);
+    engine_scripted.close(e);
+    signals_forget_interrupt();
+}
+
+static void command_line(const char *text) { console_command(&con, text, strlen(text)); }
+
+/* ---------------------------------------------------------------- random sessions */
+
+static const char *words(size_t most)
+{
+    static const char *const some[] = {"the ", "harbour ", "count ", "pier 9, ", "\xc3\xa9t\xc3\xa9 ",
+                                       "\xf0\x9f\x9a\xa2 ", "<|im_end|> ", "\n\n", "ship ", "  ", "x=1;\n", "why ", "don't "};
+    static char text[4000];
+    size_t n = 0, end = 1 + draw(most);
+    text[n++] = 'w';
+    while (n < end && n + 20 < sizeof text) n += (size_t)sprintf(text + n, "%s", some[draw(COUNT_OF(some))]);
+    text[n] = '\0';
+    return text;
+}
+
+static uint64_t any_number(enum inspect_can can)
+{
+    struct doc d = look(0);
+    const struct inspect *x = d.data;
+    uint64_t found = 1 + draw(20);
+    for (int i = 0, n = 0; i < x->rows; i++)
+        if ((x->row[i].can & can) && draw((uint64_t)++n) == 0) found = x->row[i].number;
+    doc_free(&d);
+    return found;
+}
+
+static void give_result(void)
+{
+    struct buf bytes = {0};
+    const char *text = words(3500);
+    const struct session_tool t = {.by = "user", .name = "read", .arguments = "{\"path\":\"a.log\"}",
+                                   .kind = CLIP_TEXT};
+    buf_puts(&bytes, text);
+    (void)session_result(con.s, &t, &bytes, &err);
+}
+
+static void come_back(void)
+{
+    char id[2 * STORE_SESSION_ID + 1];
+    journal_id_text(con.s->keep.head.id, id);
+    if (con.s->keep.head.turns == 0) return;
+    CHECK_EQ(session_close(con.s), 0);
+    struct session_role role = session_alone(&app);
+    OK(session_resume_as(con.s, &app, &role, id, NULL, &err));
+}
+
+static void something(void)
+{
+    char line[4200];
+    uint64_t pin;
+    err = (struct err){0};
+    switch (draw(16)) {
+    case 0: (void)session_pin(con.s, "Speak of ships.", 15, &pin, &err); return;
+    case 1: (void)session_unpin(con.s, any_number(INSPECT_UNPIN), &err); return;
+    case 2: (void)session_task(con.s, "count the ships", 15, &err); return;
+    case 3: (void)session_task_done(con.s, 1, &err); return;
+    case 4: (void)session_compact(con.s, &err); return;
+    case 5: (void)session_undo(con.s, NULL, &err); return;
+    case 6: (void)session_undo_summary(con.s, &err); return;
+    case 7: case 8: give_result(); return;
+    case 9: case 10:
+        snprintf(line, sizeof line, "/drop m%" PRIu64, any_number(INSPECT_DROP));
+        command_line(line);
+        return;
+    case 11:
+        snprintf(line, sizeof line, "/pin m%" PRIu64, any_number(INSPECT_PIN));
+        command_line(line);
+        return;
+    case 12: (void)session_system(con.s, "You help less.", 14, &err); return;
+    case 13: come_back(); return;
+    default: look_without_a_trace(0); return;
+    }
+}
+
+static void random_session(const char *model, const char *form, uint64_t which, int steps)
+{
+    seed = which * 0x9e3779b97f4a7c15u | 1;
+    for (int i = 0; i < 8; i++) draw(2);
+    open_all(model, form, NULL);
+    for (int i = 0; i < steps; i++) {
+        const char *text = words(draw(4) ? 120 : 1500);
+        struct err error = {0};
+        (void)session_ask(con.s, text, strlen(text), &error);
+        session_settle(con.s);
+        while (draw(2)) something();
+    }
+    look_without_a_trace(0);
+    close_all();
+}
+
+enum { SESSIONS = CHECK_SANITIZED ? 6 : 20, STEPS = 12 };
+
+TEST(inspect_lists_what_the_next_request_carries_a_token_a_byte)
+{
+    compared = rounds = 0;
+    for (uint64_t i = 1; i <= SESSIONS; i++) random_session(NULL, CHATML, i, STEPS);
+    printf("# %d requests, %d of them behind a tool's result\n", compared, rounds);
+    CHECK(compared > SESSIONS * STEPS / 2 && rounds > SESSIONS / 2);
+}
+
+TEST(inspect_lists_what_the_next_request_carries_with_a_real_vocabulary)
+{
+    compared = 0;
+    for (uint64_t i = 1; i <= SESSIONS; i++) random_session("assets/plimsoll-tiny.gguf", NULL, 100 + i, STEPS);
+    CHECK(compared > SESSIONS * STEPS / 2);
+}
+
+TEST(inspect_lists_what_the_next_request_carries_without_a_form_of_chat)
+{
+    compared = 0;
+    for (uint64_t i = 1; i <= SESSIONS / 2; i++) random_session(NULL, NULL, 200 + i, STEPS);
+    CHECK(compared > SESSIONS * STEPS / 4);
+}
+
+/* ---------------------------------------------------------------- what a person can do about it */
+
+static const struct inspect_row *row_of(const struct inspect *x, const char *kind)
+{
+    for (int i = 0; i < x->rows; i++)
+        if (strcmp(x->row[i].kind, kind) == 0) return &x->row[i];
+    check_fail(__FILE__, __LINE__, "there is no row %s", kind);
+}
+
+static void begin_harbour(const char *crew)
+{
+    seed = 99;
+    open_all(NULL, CHATML, crew);
+}
+
+static void ask(const char *text) { CHECK_EQ(session_ask(con.s, text, strlen(text), &err), EXIT_DONE); }
+
+TEST(inspect_says_what_each_row_is_and_what_dropping_it_frees)
+{
+    begin_harbour(NULL);
+    ask("How many piers?");
+    give_result();
+    ask("And ships?");
+    struct doc d = look(0);
+    const struct inspect *x = d.data;
+    const struct inspect_row *r = row_of(x, "tool result");
+    CHECK_STR(x->row[0].kind, "system");
+    CHECK_STR(x->row[0].who, "user");
+    CHECK_EQ(x->row[0].can, 0);
+    CHECK_STR(row_of(x, "question")->who, "user");
+    CHECK_STR(row_of(x, "answer")->who, "model");
+    CHECK_STR(r->who, "read"); /* its tool */
+    CHECK_EQ(r->part, CONTEXT_TOOL);
+    CHECK(r->can == (INSPECT_DROP | INSPECT_PIN));
+    CHECK(row_of(x, "tool call")->frees > r->frees); /* they go together */
+    for (int i = x->rows; i-- > 0;) /* the newest question cannot go, so that the turn can be taken back */
+        if (strcmp(x->row[i].kind, "question") == 0) {
+            CHECK(!(x->row[i].can & INSPECT_DROP));
+            break;
+        }
+    const uint64_t number = r->number;
+    const int64_t frees = r->frees;
+    const size_t tokens = x->ids.n;
+    doc_free(&d);
+    int64_t freed;
+    CHECK_EQ(window_drop(con.s->w, number, &freed, &err), 0);
+    CHECK_EQ(freed, frees);
+    d = look(0);
+    x = d.data;
+    CHECK(tokens - x->ids.n >= (size_t)frees); /* a line is mostly shorter than the longest */
+    CHECK(row_of(x, "tool result")->line && row_of(x, "tool result")->can == 0);
+    doc_free(&d);
+    close_all();
+}
+
+TEST(inspect_knows_pins_and_the_difference_between_summaries)
+{
+    char line[40];
+    begin_harbour(NULL);
+    command_line("/pin Speak of ships.");
+    struct doc d = look(0);
+    const struct inspect *x = d.data;
+    const struct inspect_row *r = row_of(x, "pinned");
+    CHECK_EQ(r->can, INSPECT_UNPIN);
+    CHECK(memmem(x->texts.data + r->text, r->len, "Speak of ships.", 15));
+    CHECK_EQ(x->diff.len, 0);
+    CHECK(!x->aside);
+    snprintf(line, sizeof line, "/unpin %" PRIu64, r->number);
+    doc_free(&d);
+    command_line(line);
+    d = look(0);
+    x = d.data;
+    for (int i = 0; i < x->rows; i++) CHECK(strcmp(x->row[i].kind, "pinned") != 0);
+    doc_free(&d);
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < 4; i++) ask(k ? "The harbour must have ten piers, and I want to count each of them."
+                                          : "The ship must leave at noon, and I prefer that nobody is late.");
+        CHECK_EQ(session_compact(con.s, &err), 0);
+    }
+    d = look(0);
+    x = d.data;
+    CHECK(x->diff.len > 0 && (x->diff.data[0] == '+' || x->diff.data[0] == '-'));
+    CHECK_STR(row_of(x, "summary")->who, "plimsoll");
+    CHECK_EQ(row_of(x, "summary")->part, CONTEXT_SUMMARY);
+    doc_free(&d);
+    close_all();
+}
+
+TEST(inspect_looks_at_each_agent_and_commands_reach_it)
+{
+    begin_harbour("crew: test\nagents:\n  - name: ann\n    system: You count.\n  - name: bob\n    system: You check.\n"
+                  "flow:\n  kind: round_robin\n");
+    struct doc d = look(1), none = {.ask = {.kind = DOC_INSPECT, .agent = 2}};
+    const struct inspect *x = d.data;
+    CHECK_STR(x->agent, "bob");
+    CHECK(x->aside);
+    CHECK(memmem(x->texts.data, x->texts.len, "You check.", 10));
+    doc_free(&d);
+    doc_inspect(&con, &none);
+    CHECK(!none.data && *none.error);
+    command_line("/for bob /pin Be brief.");
+    d = look(1);
+    (void)row_of(d.data, "pinned");
+    doc_free(&d);
+    d = look(0);
+    x = d.data;
+    for (int i = 0; i < x->rows; i++) CHECK(strcmp(x->row[i].kind, "pinned") != 0);
+    CHECK_EQ(con.team.current, 0);
+    CHECK(con.s == &con.team.member[0].s && !con.team.chosen);
+    doc_free(&d);
+    command_line("/for bob /use bob"); /* that is about who is spoken to */
+    CHECK_EQ(con.team.current, 1);
+    command_line("/for nobody /compact");
+    command_line("/for ann");
+    CHECK_EQ(con.team.current, 1);
+    look_without_a_trace(0);
+    close_all();
+}
+
+CHECK_MAIN
