@@ -74,20 +74,21 @@ void command_use(struct console *c, const char *arg, size_t n)
     }
 }
 
-/* Whom lines and commands are for stays as it is, unless the command was about that. */
+/* Whom lines and commands are for stays as it is. */
 void command_for(struct console *c, const char *arg, size_t n)
 {
     size_t rest, name = word_of(arg, n, &rest);
     const int before = c->team.current, i = name > 0 ? agent_of(c, arg, name) : -1;
     struct voice *voice = c->a->trace.voice;
-    const bool obeys = i >= 0 && rest < n && arg[rest] == '/';
+    size_t end;
+    const size_t word = word_of(arg + rest, n - rest, &end);
+    const bool obeys = i >= 0 && word > 0 && arg[rest] == '/' && !is(arg + rest, word, "/use");
     if (!obeys && (i >= 0 || name == 0)) say_error("/for AGENT /COMMAND, as /for ann /compact");
     if (!obeys) return;
     c->team.current = i;
     c->s = team_session(&c->team);
     c->a->trace.voice = &c->s->voice;
     console_command(c, arg + rest, n - rest);
-    if (c->team.current != i) return;
     c->team.current = before;
     c->s = team_session(&c->team);
     c->a->trace.voice = voice;

@@ -401,11 +401,9 @@ TEST(inspect_looks_at_each_agent_and_commands_reach_it)
     CHECK_EQ(con.team.current, 0);
     CHECK(con.s == &con.team.member[0].s && !con.team.chosen);
     doc_free(&d);
-    command_line("/for bob /use bob"); /* that is about who is spoken to */
-    CHECK_EQ(con.team.current, 1);
-    command_line("/for nobody /compact");
-    command_line("/for ann");
-    CHECK_EQ(con.team.current, 1);
+    static const char *const bad[] = {"/for bob /use bob", "/for nobody /compact", "/for ann", "/for", "/for bob pin"};
+    for (size_t i = 0; i < COUNT_OF(bad); i++) command_line(bad[i]);
+    CHECK(con.team.current == 0 && con.s == &con.team.member[0].s && !con.team.chosen);
     look_without_a_trace(0);
     close_all();
 }
