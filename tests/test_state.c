@@ -307,6 +307,7 @@ TEST(an_agent_that_fails_is_parked_or_stops)
     CHECK_EQ(a->gauge.state, AGENT_IDLE);
     PUT(t, "a", EV_REFUSAL, refusal, .turn = 3, .text = S("too much"));
     CHECK_EQ(a->gauge.state, AGENT_FAILED);
+    CHECK_STR(a->end, "refused");
     PUT(t, "a", EV_CALL, call, .turn = 3, .name = S("search"));
     PUT(t, "a", EV_STOPPED, stopped, .turn = 3, .reason = S("rounds"));
     CHECK_EQ(a->gauge.state, AGENT_IDLE);

@@ -100,6 +100,16 @@ TEST(found_by_time)
     timeline_close(&t);
 }
 
+TEST(clock)
+{
+    char out[FIGURE];
+    CHECK_STR(timeline_clock(out, 5.27), "0:05.2");
+    CHECK_STR(timeline_clock(out, 725), "12:05");
+    CHECK_STR(timeline_clock(out, 11525), "3:12:05");
+    CHECK_STR(timeline_clock(out, NAN), "0:00.0");
+    CHECK_STR(timeline_clock(out, 1e300), "277777:46:40");
+}
+
 /* Refusals stay, however many turns come after them; among turns the oldest go. */
 TEST(marks_that_stay)
 {

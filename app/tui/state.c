@@ -323,6 +323,12 @@ static void on_resumed(struct state *s, struct state_agent *a, const struct even
     ends(a, false);
 }
 
+static void on_refusal(struct state_agent *a)
+{
+    state_text(a->end, sizeof a->end, event_str("refused"));
+    ends(a, true);
+}
+
 static void all_idle(struct state *s)
 {
     for (int i = 0; i < s->agents; i++) ends(&s->agent[i], s->agent[i].failed);
@@ -364,7 +370,7 @@ static void on_any(struct state *s, struct state_agent *a, const struct event *e
     case EV_MEMORY: before_holdings(s), state_memory(s, e); break;
     case EV_MACHINE: state_machine(s, e); break;
     case EV_HOLDING: on_holding(s, e); break;
-    case EV_REFUSAL: if (a) ends(a, true); break;
+    case EV_REFUSAL: if (a) on_refusal(a); break;
     case EV_FLOW: if (e->flow.ask == 0) all_idle(s); break;
     case EV_RESUMED: on_resumed(s, a, &e->resumed); break;
     case EV_SAVED: on_saved(s, a, &e->saved); break;

@@ -145,7 +145,7 @@ void state_forecast(const struct state *s, int agent, char out[200])
     if (agent < 0 || agent >= s->agents) return;
     const struct state_agent *a = &s->agent[agent];
     const int turn = forecast_turn(&a->growth);
-    if (!a->growth.noted || turn == FORECAST_UNKNOWN || turn == FORECAST_NEVER) return;
+    if (a->ctx <= 0 || !a->growth.noted || turn == FORECAST_UNKNOWN || turn == FORECAST_NEVER) return;
     if (turn > 2) snprintf(when, sizeof when, "in about %d turns", turn - 1);
     else if (turn == 2) snprintf(when, sizeof when, "in about a turn");
     if (a->high <= 0)

@@ -146,6 +146,16 @@ int timeline_mark_at(const struct timeline *t, double time)
     return low - 1;
 }
 
+const char *timeline_clock(char out[FIGURE], double seconds)
+{
+    double s = seconds > 0 ? MIN(seconds, LATEST) : 0;
+    long long whole = (long long)s, tenth = (long long)(10 * (s - (double)whole));
+    if (whole < 60) snprintf(out, FIGURE, "0:%02lld.%lld", whole, tenth);
+    else if (whole < 3600) snprintf(out, FIGURE, "%lld:%02lld", whole / 60, whole % 60);
+    else snprintf(out, FIGURE, "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60, whole % 60);
+    return out;
+}
+
 double timeline_end(const struct timeline *t)
 {
     double sample = t->samples > 0 ? (double)t->sample[t->samples - 1].time : 0;

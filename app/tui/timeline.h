@@ -47,5 +47,6 @@ void timeline_mark(struct timeline *t, const struct timeline_mark *m);
 /* The last sample that began, the last mark that was, at this time or before; -1: none. */
 int timeline_at(const struct timeline *t, double time);
 int timeline_mark_at(const struct timeline *t, double time);
+const char *timeline_clock(char out[FIGURE], double seconds); /* 0:05.2, 12:05, 3:12:05: since the stream began */
 double timeline_end(const struct timeline *t); /* the time of the newest of all; 0: nothing is there */
 #endif
