@@ -1,5 +1,6 @@
 /* app.c - opening and closing. */
 #include "app/app.h"
+#include "app/nvml.h"
 #include "app/progress.h"
 #include "app/say.h"
 #include "app/signals.h"
@@ -244,7 +245,9 @@ static void tell_machine(struct app *a, const struct engine_snapshot *s)
 {
     const struct ledger *l = &a->info->ledger;
     struct engine_memory m;
+    struct nvml_figures gpu;
     uint64_t tables = 0;
+    nvml_read(&gpu);
     a->ops->memory(a->engine, &m);
     for (int c = LEDGER_TEXT; c < LEDGER_CLASSES; c++) tables += l->bytes[c];
     struct event e = {.kind = EV_MACHINE, .machine = {
@@ -255,7 +258,7 @@ static void tell_machine(struct app *a, const struct engine_snapshot *s)
         .prefilled = (int64_t)s->prefilled, .generated = (int64_t)s->generated, .reused = (int64_t)s->reused,
         .queue_first = event_str(s->waiting > 0 ? a->queue.who : ""),
         .queue_pages = s->waiting > 0 ? a->queue.pages : 0,
-        .gpu_load = -1, .gpu_celsius = -1, .gpu_watts = -1}};
+        .gpu_load = gpu.load, .gpu_celsius = gpu.celsius, .gpu_watts = gpu.watts}};
     trace_put(&a->trace, &e);
 }
 

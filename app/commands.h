@@ -13,7 +13,8 @@ bool command_number(const char *arg, size_t n, uint64_t most, uint64_t *out); /*
 void command_text(const char *head, const char *text, size_t n);
 
 command command_stats, command_context, command_read, command_attach, command_artifact, command_ingest, command_recall;
-command command_agents, command_use, command_for, command_tools, command_tokens, command_memory, command_view, command_limit;
+command command_agents, command_use, command_for, command_tools, command_tokens, command_memory;
+command command_view, command_limit;
 command command_policy, command_model, command_plan, command_save, command_wait; /* commands_team.c */
 command command_expect, command_assert;                                        /* script_run.c */
 command command_isolate, command_bisect;                                       /* commands_again.c */

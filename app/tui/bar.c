@@ -103,6 +103,7 @@ enum { NO_FIGURE_ABOVE = 1000000000 }; /* a rate or a time that is no measuremen
 const char *figure_rate(char out[FIGURE], double a_second)
 {
     if (!(a_second >= 0 && a_second <= NO_FIGURE_ABOVE)) snprintf(out, FIGURE, "n/a");
+    else if (a_second < 0.05) snprintf(out, FIGURE, "0");
     else if (a_second < 9.95) snprintf(out, FIGURE, "%.1f", a_second);
     else figure(out, (uint64_t)llrint(a_second));
     return out;

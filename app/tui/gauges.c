@@ -142,6 +142,7 @@ static void machine_line(struct line *l, const struct gauge_machine *m, int room
     line_fit(l, room, legend);
 }
 
+enum { NOTHING = 4 }; /* added to the rank of a figure that is 0 */
 enum { ROOM_PAGES = 26, ROOM_FILLED = 60 }; /* columns from which on the whole is told in more words */
 
 static void kv_line(struct line *l, const struct gauge_kv *kv, int room, bool legend)
@@ -160,10 +161,11 @@ static void kv_line(struct line *l, const struct gauge_kv *kv, int room, bool le
               room >= ROOM_FILLED ? " pages filled" : room >= ROOM_PAGES ? " pages" : "");
     for (int i = 0; i < 5; i++) {
         add_part(l, size[i], part[i].hue, part[i].glyph);
-        words_add(&l->words, part[i].hue, part[i].rank, "%s %s", part[i].name, figure(a, size[i]))->glyph =
+        const int rank = size[i] ? part[i].rank : part[i].rank + NOTHING; /* what there is none of goes first */
+        words_add(&l->words, part[i].hue, rank, "%s %s", part[i].name, figure(a, size[i]))->glyph =
             (int8_t)part[i].glyph;
     }
-    words_add(&l->words, HUE_PARKED, 3, "parked %s", figure(a, kv->parked));
+    words_add(&l->words, HUE_PARKED, kv->parked ? 3 : 3 + NOTHING, "parked %s", figure(a, kv->parked));
     line_fit(l, room, legend);
 }
 

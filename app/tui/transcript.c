@@ -131,6 +131,11 @@ static int agent_of(struct transcript *t, struct event_str name)
         if (strcmp(t->name[i], cut) == 0) return i;
     if (t->agents == TRANSCRIPT_AGENTS) return TRANSCRIPT_AGENTS - 1; /* more than any crew has */
     snprintf(t->name[t->agents], sizeof t->name[0], "%s", cut);
+    t->hue[t->agents] = (uint8_t)t->agents;
+    const char *copy = strrchr(cut, '/');
+    for (int i = 0; copy && i < t->agents; i++)
+        if (strlen(t->name[i]) == (size_t)(copy - cut) && memcmp(t->name[i], cut, (size_t)(copy - cut)) == 0)
+            t->hue[t->agents] = t->hue[i];
     return t->agents++;
 }
 
@@ -235,7 +240,7 @@ static struct entry *newest(const struct transcript *t, int agent)
 static void on_call(struct transcript *t, int agent, const struct event_call *call)
 {
     struct entry *said = newest(t, agent), *e = NULL;
-    if (said && said->kind == ENTRY_ANSWER && transcript_is_call(said, 0)) { /* the answer is the call: it is the card */
+    if (said && said->kind == ENTRY_ANSWER && transcript_is_call(said, 0)) { /* it is the card */
         t->bytes -= said->text.len;
         buf_free(&said->text);
         *said->end = '\0';
@@ -330,7 +335,10 @@ static int put_whole(struct transcript *t, enum entry_kind kind, bool head, cons
     return t->failed ? -1 : 0;
 }
 
-int transcript_said(struct transcript *t, const char *text, size_t n) { return put_whole(t, ENTRY_USER, false, text, n); }
+int transcript_said(struct transcript *t, const char *text, size_t n)
+{
+    return put_whole(t, ENTRY_USER, false, text, n);
+}
 
 int transcript_command(struct transcript *t, const char *text, size_t n)
 {

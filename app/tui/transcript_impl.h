@@ -46,6 +46,7 @@ struct transcript {
     size_t n, cap, bytes, left;
     uint64_t ids;
     char name[TRANSCRIPT_AGENTS][40];
+    uint8_t hue[TRANSCRIPT_AGENTS]; /* of a name: its number, but a map's copies have their agent's */
     int agents;
     int columns, rows; /* of the view */
     bool utf8, follows, failed;

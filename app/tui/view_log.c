@@ -166,7 +166,8 @@ static void draw_foot(const struct view *v, struct surface *s, struct box b, con
     const struct look dim = {.hue = HUE_DIM};
     char f[FIGURE];
     if (v->find.on) typed_draw(&v->find, s, row, 0, "find:", "Enter keeps it, Esc forgets it");
-    else if (*v->find.text && v->hit == UINT64_MAX) surface_printf(s, row, 0, 0, dim, "no line has \"%s\"", v->find.text);
+    else if (*v->find.text && v->hit == UINT64_MAX)
+        surface_printf(s, row, 0, 0, dim, "no line has \"%s\"", v->find.text);
     else if (*v->find.text)
         surface_printf(s, row, 0, 0, dim, "\"%.60s\" in line %s%s   n older   N newer   Esc forgets it", v->find.text,
                        figure(f, MIN(v->hit, l->lines) + 1), v->missed ? ", and in no other there" : "");
