@@ -183,7 +183,8 @@ static void command_line(const char *text) { console_command(&con, text, strlen(
 static const char *words(size_t most)
 {
     static const char *const some[] = {"the ", "harbour ", "count ", "pier 9, ", "\xc3\xa9t\xc3\xa9 ",
-                                       "\xf0\x9f\x9a\xa2 ", "<|im_end|> ", "\n\n", "ship ", "  ", "x=1;\n", "why ", "don't "};
+                                       "\xf0\x9f\x9a\xa2 ", "<|im_end|> ", "\n\n", "ship ", "  ",
+                                       "x=1;\n", "why ", "don't "};
     static char text[4000];
     size_t n = 0, end = 1 + draw(most);
     text[n++] = 'w';

@@ -1,7 +1,7 @@
 /* session_carries.h - exactly what the next call of a session would send, cut into the parts that it is made of.
  *
- *     window's items:  system | tools | m7 | summary | m12 | m13 ...          texts: what is sent of each
- *     token ids:       |<──────── the rendered prompt, as the engine gets it ────────>|<opening>|
+ *     window's items:  system | tools | m7 | summary | m12 | m13 ...      texts: what is sent of each
+ *     token ids:       |<────── the rendered prompt, as the engine gets it ──────>|<opening>|
  *
  * The ids of all parts, joined, are the whole prompt: what a template writes around a message is the message's, and the
  * tokens behind the last one, which open the answer, are a part of their own.  Where a token lies across two parts it is

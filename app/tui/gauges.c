@@ -345,6 +345,13 @@ static void context_bar(struct surface *s, struct box b, const struct gauge_agen
     words_draw(s, b, b.columns - words, 0, &l.words, 0, glyphs);
 }
 
+void gauges_context_line(struct surface *s, struct box b, const struct gauge_agent *agent, enum glyphs glyphs)
+{
+    struct line l = {0};
+    context_line(&l, agent);
+    context_bar(s, b, agent, words_columns(&l.words, 0), glyphs);
+}
+
 static void agent_name(struct surface *s, struct box b, const struct gauge_agent *a)
 {
     const int number = ((a->number % HUE_AGENTS) + HUE_AGENTS) % HUE_AGENTS;

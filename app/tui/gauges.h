@@ -100,6 +100,8 @@ void gauges_agents(struct surface *s, struct box b, const struct gauge_agent *ag
 /* One agent's context as a bar of so many columns, without figures. */
 void gauges_context_bar(struct surface *s, struct box b, int column, int row, int columns,
                         const struct gauge_agent *agent, enum glyphs glyphs);
+/* One agent's context in one row: the bar with "612 / 2,048". */
+void gauges_context_line(struct surface *s, struct box b, const struct gauge_agent *agent, enum glyphs glyphs);
 
 /* One agent's context, a row a part: glyph, name, tokens.  Parts of 0 are left out where there is no room for all. */
 void gauges_context(struct surface *s, struct box b, const struct gauge_agent *agent, enum glyphs glyphs);
