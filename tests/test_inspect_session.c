@@ -6,6 +6,7 @@
 #include "app/signals.h"
 #include "app/tui/doc.h"
 #include "app/tui/view_inspect.h"
+#include "app/tui/view_map.h"
 #include "tests/store_rig.h"
 #include "tests/tiny_model.h"
 #include <inttypes.h>
@@ -90,6 +91,45 @@ static int watched_submit(struct engine *e, const struct request *r, int *id, st
     return rc;
 }
 
+/* ---------------------------------------------------------------- the map, in the middle of a turn */
+
+static int maps;         /* that were looked at while a request ran */
+static bool look_at_map; /* after each pass */
+
+static void check_map(int cells)
+{
+    struct engine_snapshot snap;
+    struct doc d = {.ask = {.kind = DOC_MAP, .cells = cells}};
+    doc_map(&con, &d);
+    if (!d.data) check_fail(__FILE__, __LINE__, "%s", d.error);
+    const struct map *m = d.data;
+    uint64_t pages = 0, own = 0;
+    engine_scripted.snapshot(app.engine, &snap);
+    for (int i = 0; i < PAGE_STATES; i++) pages += m->state[i];
+    for (int i = 0; i < MAP_AGENTS; i++) own += m->own[i];
+    CHECK_EQ(pages, m->pages);
+    CHECK_EQ(m->pages * m->page_tokens, snap.pool_tokens);
+    CHECK_EQ(own, m->state[PAGE_HELD]);
+    CHECK_EQ(m->cells, MIN((uint64_t)cells, m->pages));
+    const uint64_t taken = m->state[PAGE_HELD] + m->state[PAGE_SHARED];
+    CHECK(taken * m->page_tokens >= snap.filled_tokens);
+    CHECK(snap.filled_tokens > 0 || taken == 0);
+    CHECK(m->promised <= m->state[PAGE_FREE] + m->state[PAGE_CACHED]);
+    if (snap.running > 0) CHECK_EQ((taken + m->promised) * m->page_tokens, snap.reserved_tokens);
+    for (int i = 0; i < m->cells && (uint64_t)m->cells == m->pages; i++)
+        if (m->cell[i].state == PAGE_HELD) own--;
+    if ((uint64_t)m->cells == m->pages) CHECK_EQ(own, 0);
+    maps += snap.running > 0 && taken > 0;
+    doc_free(&d);
+}
+
+static int watched_step(struct engine *e, struct engine_event *ev, int cap, struct err *error)
+{
+    int n = engine_scripted.step(e, ev, cap, error);
+    if (look_at_map) check_map(maps % 2 ? 100000 : 77);
+    return n;
+}
+
 /* Looking leaves the window, the numbers and the events as they are. */
 static void look_without_a_trace(int agent)
 {
@@ -143,6 +183,7 @@ static void open_all(const char *model, const char *form, const char *crew)
                          .system = "You help in a harbour."};
     watched = engine_scripted;
     watched.submit = watched_submit;
+    watched.step = watched_step;
     app = (struct app){.o = &opts, .ops = &watched, .sampling = {.temp = 1, .top_p = 1, .repeat = 1, .seed = 7},
                        .lockstep = true};
     app.engine = engine_scripted.open(&cfg, &err);
@@ -376,6 +417,25 @@ TEST(inspect_knows_pins_and_the_difference_between_summaries)
     CHECK(x->diff.len > 0 && (x->diff.data[0] == '+' || x->diff.data[0] == '-'));
     CHECK_STR(row_of(x, "summary")->who, "plimsoll");
     CHECK_EQ(row_of(x, "summary")->part, CONTEXT_SUMMARY);
+    doc_free(&d);
+    close_all();
+}
+
+TEST(map_is_the_pool_after_every_pass)
+{
+    begin_harbour("crew: test\nagents:\n  - name: ann\n    system: You count.\n  - name: bob\n    system: You check.\n"
+                  "flow:\n  kind: round_robin\n");
+    check_map(50); /* nothing is there yet */
+    look_at_map = true;
+    maps = 0;
+    CHECK_EQ(team_ask(&con.team, "How many piers has the harbour?", 31, &err), EXIT_DONE);
+    look_at_map = false;
+    CHECK(maps > 20);
+    struct doc d = {.ask = {.kind = DOC_MAP, .cells = 0}}; /* of any size */
+    doc_map(&con, &d);
+    const struct map *m = d.data;
+    CHECK(m && m->cells == 1 && m->agents == 2);
+    CHECK_STR(m->name[1], "bob");
     doc_free(&d);
     close_all();
 }
