@@ -50,11 +50,17 @@ static void note_flight(struct session *s, const char *line, size_t n)
     else memcpy(f->line, line, n + 1);
 }
 
+static void flight_lines(const struct session *s, struct buf *all)
+{
+    for (size_t i = s->n_flight > FLIGHT_LINES ? s->n_flight - FLIGHT_LINES : 0; i < s->n_flight; i++)
+        buf_puts(all, s->flight[i % FLIGHT_LINES].line);
+}
+
 static void put_flight(struct session *s)
 {
     struct buf all = {0};
-    for (size_t i = s->n_flight > FLIGHT_LINES ? s->n_flight - FLIGHT_LINES : 0; i < s->n_flight; i++)
-        buf_puts(&all, s->flight[i % FLIGHT_LINES].line);
+    flight_lines(s, &all);
+    s->flown = true;
     journal_add_piece(&s->batch, "flight", all.data ? all.data : "", all.len);
     s->batch.failed |= all.failed;
     buf_free(&all);
@@ -322,10 +328,44 @@ int session_new_as(struct session *s, struct app *a, const struct session_role *
     return status;
 }
 
+struct ending {
+    const uint8_t *session;
+    struct buf flight;
+};
+
+static int write_end(struct store *st, void *arg, struct err *err)
+{
+    const struct ending *e = arg;
+    const struct store_key key = store_key_piece(e->session, "flight");
+    store_begin(st, STORE_JOURNAL);
+    int rc = store_put(st, &key, REC_PIECE, e->flight.data, e->flight.len, err);
+    if (rc == 0) rc = store_commit(st, err);
+    if (rc) store_abort(st);
+    return rc;
+}
+
+/* The last line of the flight recorder; a session that has figures and not this was lost.  If it cannot be written,
+ * nothing else is missing: nobody is told. */
+static void save_end(struct session *s)
+{
+    struct ending end = {.session = s->keep.head.id};
+    const char *reason = s->a->reason ? s->a->reason : signals_pending() ? "cancelled" : "completed";
+    struct event e = {.kind = EV_SESSION_CLOSE, .seq = (int64_t)s->keep.head.next, .time = progress_clock() - s->a->trace.start,
+                      .agent = event_str(s->role.name), .session_close = {
+                          .turns = s->keep.head.turns, .termination_reason = event_str(reason)}};
+    if (!session_saves(s) || !s->flown) return;
+    keep_again(&s->keep);
+    flight_lines(s, &end.flight);
+    if (s->keep.n_unsaved == 0 && event_write(&e, &end.flight) == 0 && !end.flight.failed)
+        keep_call(&s->keep, write_end, &end, NULL);
+    buf_free(&end.flight);
+}
+
 int session_close(struct session *s)
 {
     if (!s->a) return 0;
     session_close_index(s);
+    save_end(s);
     int lost = keep_close(&s->keep);
     if (s->a->trace.voice == &s->voice) s->a->trace.voice = &s->a->trace.own;
     window_close(s->w);

@@ -87,6 +87,7 @@ struct session {
     struct event_carries carried; /* as the last event said */
     size_t n_flight;             /* noted so far; the newest is at (n_flight - 1) % FLIGHT_LINES */
     bool unsaved_told;           /* that saving fails was said */
+    bool flown;                  /* the figures were saved since it was opened: so will be that it ended */
 };
 
 /* A new session.  system: NULL or its text.  An exit status, with err filled if it is not EXIT_DONE. */
