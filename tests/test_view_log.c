@@ -241,7 +241,8 @@ TEST(log_of_any_bytes_stays_in_its_box)
 {
     begin_log();
     for (int i = 0; i < 50; i++)
-        put(i % 3 ? 1e300 : -1, (enum log_kind)(i % 3), "\x1b]0;x\x07\xe2\x80\xae日本語\xff\t\xf0\x9f\x91\xa8\xe2\x80\x8d end");
+        put(i % 3 ? 1e300 : -1, (enum log_kind)(i % 3),
+            "\x1b]0;x\x07\xe2\x80\xae日本語\xff\t\xf0\x9f\x91\xa8\xe2\x80\x8d end");
     check_stays_in_its_box();
     press(KEY_UP);
     type("/end");

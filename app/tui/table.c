@@ -19,7 +19,8 @@ void table_text(struct surface *s, struct box b, int column, int row, int column
 void table_right(struct surface *s, struct box b, int column, int row, int columns, const char *text, struct look look)
 {
     const int takes = surface_columns(text, strlen(text));
-    if (takes <= columns) surface_puts(s, b, column + columns - takes, row, text, look);
+    if (takes <= columns && column + columns <= b.columns) /* whole or not at all: a part of a number is another */
+        surface_puts(s, b, column + columns - takes, row, text, look);
 }
 
 const char *table_age(char out[FIGURE], int64_t now_ms, int64_t then_ms)

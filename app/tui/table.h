@@ -14,7 +14,7 @@ static inline struct box table_row(struct box b, int row)
 /* A text (its first line) in `columns` columns of a row, from column on; one that is longer ends with a mark. */
 void table_text(struct surface *s, struct box b, int column, int row, int columns, const char *text, size_t n,
                 struct look look, enum glyphs glyphs);
-/* At the right of those columns. */
+/* At the right of those columns; where they are not all in the box it is left out. */
 void table_right(struct surface *s, struct box b, int column, int row, int columns, const char *text, struct look look);
 
 /* "just now", "5 minutes ago", "yesterday", "3 weeks ago"; "in the future" where clocks were set back. */
