@@ -20,6 +20,8 @@ int replay_run(int argc, char **argv); /* replay_cmd.c: `plimsoll replay ...`, l
 int config_run(int argc, char **argv);   /* config_cmd.c: `plimsoll config ...`, likewise */
 int models_run(int argc, char **argv);   /* models_cmd.c: `plimsoll models ...`, likewise */
 int doctor_run(int argc, char **argv);   /* doctor.c: `plimsoll doctor ...`, likewise */
+int completion_run(int argc, char **argv); /* completion.c: `plimsoll completion ...`, likewise */
+int manual_run(int argc, char **argv);   /* manual.c: `plimsoll manual`, likewise */
 
 /* The command line of `plimsoll stress ...`, argv[1] being "stress": as opts_parse(). */
 int stress_opts(struct opts *o, int argc, char *const *argv, struct err *err);

@@ -4,6 +4,7 @@
 #include "app/faces.h"
 #include "app/say.h"
 #include "app/signals.h"
+#include "app/subcommands.h"
 #include "engine/hostmem.h"
 #include "memory/forms.h"
 #include "tools/run.h"
@@ -86,7 +87,7 @@ static int run_options(struct opts *o, int bad, const struct err *err)
         say_error("%s", err->text);
         return EXIT_USAGE;
     }
-    if (o->help) return face_print(opts_help);
+    if (o->help) return face_print(subcommands_help);
     if (o->help_events) return face_print(event_doc);
     if (o->help_crew) return face_print(crew_doc);
     if (o->version) return face_print(about);
@@ -97,16 +98,6 @@ static int run_options(struct opts *o, int bad, const struct err *err)
     return run_engine(o);
 }
 
-/* The words that may stand in place of the first flag. */
-static const struct command {
-    const char *name;
-    int (*run)(int argc, char **argv);
-} commands[] = {
-    {"forms", forms_run}, {"store", store_run}, {"sessions", sessions_run}, {"config", config_run},
-    {"events", events_run}, {"replay", replay_run},
-    {"doctor", doctor_run}, {"models", models_run},
-};
-
 int main(int argc, char **argv)
 {
     struct opts o;
@@ -115,8 +106,8 @@ int main(int argc, char **argv)
     fill_standard_descriptors();
     hostmem_return_large();
     signals_ignore_pipe();
-    for (size_t i = 0; argc > 1 && i < COUNT_OF(commands); i++)
-        if (strcmp(argv[1], commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
+    for (const struct subcommand *s = subcommand_table; argc > 1 && s < subcommand_table + subcommands; s++)
+        if (s->run && strcmp(argv[1], s->name) == 0) return s->run(argc - 1, argv + 1);
     bool stress = argc > 1 && strcmp(argv[1], "stress") == 0;
     int bad = stress ? stress_opts(&o, argc, argv, &err) : opts_parse(&o, argc, argv, NULL, &err);
     int status = run_options(&o, bad, &err);

@@ -85,7 +85,7 @@ void opts_free(struct opts *o);
 int opts_without(int argc, char *const *argv, const char *const *flag, int n, char **out);
 const char *opts_variable(const char *flag); /* the environment's name for it; NULL: it has none */
 
-void opts_help(struct buf *out); /* the text of --help, from the same table */
+void opts_help(struct buf *out); /* the flags in the text of --help, from the same table */
 
 /* The name of a flag that was given and asks for one thing once (--prompt, --resume, --version ...): no setting, so
  * commands that only look at settings refuse it.  NULL: none. */

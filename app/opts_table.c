@@ -113,25 +113,7 @@ static_assert(COUNT_OF(opts_table) + ENGINE_STOPS + ENGINE_MAX_BIAS <= OPTS_SAID
 
 /* ---------------------------------------------------------------- help */
 
-static const char help_head[] =
-    "plimsoll - talk with a language model in a GGUF file\n"
-    "\n"
-    "  plimsoll -m model.gguf                         a chat, line by line (Ctrl-C interrupts, /help, Ctrl-D leaves)\n"
-    "  plimsoll -m model.gguf -p \"why is the sky blue\" one answer\n"
-    "  git diff | plimsoll -p \"review this\"           one answer; stdin is appended after a blank line\n"
-    "  plimsoll < questions.txt                       each line is a turn of one conversation\n"
-    "  plimsoll forms                                 the texts it shares with its own model; no model is needed\n"
-    "                 --hash                          one number for all of them\n"
-    "                 --render                        dialogues on stdin, a JSON object a line, as messages\n"
-    "  plimsoll store stat|check|salvage|dump|compact what it keeps on disk; plimsoll store --help explains\n"
-    "  plimsoll sessions                              those that were saved; its --help: show, export, import, ...\n"
-    "  plimsoll events [--stable|--check] [FILE]      a stream of --json, each line checked; --stable: comparable\n"
-    "  plimsoll replay [--text|--json] FILE           such a stream shown again; no model is needed\n"
-    "  plimsoll config [FLAGS]                        every setting in force and where it comes from\n"
-    "  plimsoll doctor [FLAGS]                        is this machine fit for it? each check with its fix; --json\n"
-    "  plimsoll stress --agents N --turns N           N agents at once, and what memory they took\n"
-    "\n"
-    "Flags, their defaults in brackets, their variables in [brackets]:\n";
+static const char help_head[] = "Flags, their defaults in brackets, their variables in [brackets]:\n";
 
 static const char help_tail[] =
     "\n"

@@ -1,6 +1,6 @@
 /* opts_table.h - the one table of flags: what its rows hold, and how a value gets from its text into struct opts.
  *
- * Only app/opts*.c include it. */
+ * Only app/opts*.c include it, and what is made from the table: app/manual.c and app/completion*.c. */
 #ifndef OPTS_TABLE_H
 #define OPTS_TABLE_H
 #include "app/opts.h"

@@ -1,0 +1,106 @@
+/* completion.c - `plimsoll completion bash|zsh`, and what may follow a flag. */
+#include "app/completion.h"
+#include "app/faces.h"
+#include "app/say.h"
+#include "app/session/crew.h"
+#include "tools/tool.h"
+
+/* ---------------------------------------------------------------- values */
+
+static void put_word(struct buf *out, const char *word, size_t n)
+{
+    if (out->len > 0) buf_puts(out, " ");
+    buf_put(out, word, n);
+}
+
+/* Names that a value may have beside what its kind says. */
+static void put_crews(struct buf *out)
+{
+    struct buf lines = {0};
+    crew_builtin(&lines); /* "debate   two sides ...\n" */
+    for (const char *p = lines.data; p && *p; p = strchr(p, '\n') + 1) put_word(out, p, strcspn(p, " \n"));
+    buf_free(&lines);
+}
+
+static void put_tools(struct buf *out)
+{
+    put_word(out, "all", 3);
+    for (int i = 0; i < tools_count; i++) put_word(out, tools_table[i].name, strlen(tools_table[i].name));
+}
+
+static void put_effects(struct buf *out)
+{
+    for (int i = 0; i < tools_count; i++) {
+        const struct tool *t = &tools_table[i];
+        if (t->effect & (TOOL_WRITES | TOOL_RUNS)) put_word(out, t->name, strlen(t->name));
+    }
+}
+
+static const struct { const char *flag; enum completion_kind kind; void (*put)(struct buf *out); } special[] = {
+    {"--crew", VALUE_FILES, put_crews}, {"--tools", VALUE_LIST, put_tools}, {"--allow", VALUE_LIST, put_effects},
+};
+
+/* What is called so, as FILE, or is a choice as "a|b". */
+static void of_what(const char *what, struct completion_value *out)
+{
+    *out = (struct completion_value){.kind = VALUE_ANY, .words = ""};
+    if (strcmp(what, "FILE") == 0) out->kind = VALUE_FILES;
+    if (strcmp(what, "DIR") == 0) out->kind = VALUE_FOLDERS;
+    if (strcmp(what, "SESSION") == 0) out->kind = VALUE_SESSIONS;
+    if (!strchr(what, '|')) return;
+    out->kind = VALUE_WORDS;
+    buf_puts(&out->mem, what);
+    for (char *p = out->mem.data; p && *p; p++)
+        if (*p == '|') *p = ' ';
+    out->words = out->mem.data ? out->mem.data : "";
+}
+
+void completion_of_flag(const struct opt *o, struct completion_value *out)
+{
+    *out = (struct completion_value){.words = ""};
+    if (opts_kind(o) == ON) return;
+    of_what(o->choices ? o->choices : o->arg, out);
+    for (size_t i = 0; i < COUNT_OF(special); i++) {
+        if (strcmp(special[i].flag, o->name) != 0) continue;
+        out->kind = special[i].kind;
+        special[i].put(&out->mem);
+        out->words = out->mem.data ? out->mem.data : "";
+    }
+}
+
+bool completion_item(const char **at, struct completion_item *out)
+{
+    size_t n = strcspn(*at, " "), name = strcspn(*at, " =");
+    if (n == 0) return false;
+    *out = (struct completion_item){.value = {.words = ""}};
+    snprintf(out->name, sizeof out->name, "%.*s", (int)name, *at);
+    snprintf(out->what, sizeof out->what, "%.*s", name < n ? (int)(n - name - 1) : 0, *at + name + 1);
+    if (name < n) of_what(out->what, &out->value);
+    *at += n + ((*at)[n] == ' ');
+    return true;
+}
+
+bool completion_items_take(const char *items) { return items && strchr(items, '='); }
+
+/* ---------------------------------------------------------------- the command */
+
+static void put_help(struct buf *out)
+{
+    buf_puts(out,
+             "plimsoll completion bash|zsh - what a shell needs to complete plimsoll's flags\n\n"
+             "  source <(plimsoll completion bash)     in this bash; or as a file, in\n"
+             "                                         share/bash-completion/completions/plimsoll\n"
+             "  plimsoll completion zsh > _plimsoll    in a folder of zsh's $fpath\n\n"
+             "make install puts both in their places.\n");
+}
+
+int completion_run(int argc, char **argv)
+{
+    static const struct { const char *shell; void (*put)(struct buf *out); } shells[] = {
+        {"bash", completion_bash}, {"zsh", completion_zsh}, {"--help", put_help}, {"-h", put_help},
+    };
+    for (size_t i = 0; argc == 2 && i < COUNT_OF(shells); i++)
+        if (strcmp(argv[1], shells[i].shell) == 0) return face_print(shells[i].put);
+    say_error("plimsoll completion bash, or zsh: the shell that it is for");
+    return EXIT_USAGE;
+}
