@@ -8,6 +8,7 @@
 # Variables: BUILD=folder  CC=clang  CFLAGS=more  V=1 (show commands)  T=part (tests with it in their name)
 #            MODEL=file.gguf and ARGS=... (make run)  ARGS=... (make bench)  FUZZ_SECONDS=600 (make fuzz)
 #            SOAK_SECONDS=60 SOAK_TURNS=10000 (make soak)
+#            PREFIX=/usr/local DESTDIR= (make install)  PROGRAM=file (installed as it is; nothing is built)
 
 BUILD ?= build
 ifeq ($(origin CC),default)
@@ -19,6 +20,9 @@ FUZZ_SECONDS ?= 600
 SOAK_SECONDS ?= 60
 SOAK_TURNS ?= 10000
 T ?=
+PREFIX ?= /usr/local
+DESTDIR ?=
+PROGRAM ?=
 export BUILD
 
 compiler := $(notdir $(lastword $(CC)))
@@ -117,6 +121,23 @@ eval-model: ## judge the embedded model on held-out cases and print the table; A
 eval-needle: ## a fact said 200 turns ago, by summaries, by recall, by both: MODEL=file.gguf, ARGS="dialogues turns ctx"
 	$(again) VARIANT=release STAGE=test needle-program
 	@$(call folder,release)/tests/needle $(if $(MODEL),$(MODEL),assets/plimsoll-tiny.gguf) $(ARGS)
+
+# What is installed beside the program it writes itself, so that all of it is of one version.
+.PHONY: install uninstall
+root = $(DESTDIR)$(PREFIX)
+man  = $(root)/share/man/man1
+bash = $(root)/share/bash-completion/completions
+zsh  = $(root)/share/zsh/site-functions
+install: $(if $(PROGRAM),,build) ## into PREFIX (/usr/local), below DESTDIR: program, manual page, bash and zsh completion
+	@set -e; from='$(or $(PROGRAM),$(call folder,release)/plimsoll)'; made=$$(mktemp -d); trap 'rm -rf "$$made"' EXIT; \
+	"$$from" manual >"$$made/man"; "$$from" completion bash >"$$made/bash"; "$$from" completion zsh >"$$made/zsh"; \
+	install -d '$(root)/bin' '$(man)' '$(bash)' '$(zsh)'; \
+	install -m 755 "$$from" '$(root)/bin/plimsoll'; install -m 644 "$$made/man" '$(man)/plimsoll.1'; \
+	install -m 644 "$$made/bash" '$(bash)/plimsoll'; install -m 644 "$$made/zsh" '$(zsh)/_plimsoll'; \
+	echo 'installed: $(root)/bin/plimsoll, its manual page, completion for bash and zsh'
+
+uninstall: ## take away what make install put there (the same PREFIX and DESTDIR)
+	rm -f '$(root)/bin/plimsoll' '$(man)/plimsoll.1' '$(bash)/plimsoll' '$(zsh)/_plimsoll'
 
 fresh: ## prove the two commands in a bare Debian 12 root made by debootstrap (needs root and network)
 	@sh tests/fresh/run.sh

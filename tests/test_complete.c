@@ -438,6 +438,7 @@ TEST(attachments_have_an_end)
     CHECK_EQ(complete_attachments(&s, text.data, text.len, &m), 0);
     CHECK_EQ(m.n, 0);
     complete_mentions_free(&m);
+    complete_free(&c);
     CHECK_EQ(complete(&s, text.data, text.len, text.len, &c), 0); /* longer than is looked at */
     CHECK_EQ(c.n, 0);
     buf_free(&text);
@@ -512,6 +513,7 @@ TEST(complete_of_a_commands_file_goes_wherever_the_program_may)
     complete_free(&c);
     CHECK_EQ(complete(&s, "see @", 5, 5, &c), 0); /* no workspace */
     CHECK_EQ(c.n, 0);
+    complete_free(&c);
     buf_free(&line);
     buf_free(&whole);
 }
