@@ -22,8 +22,8 @@ static void put_value(struct buf *out, const struct completion_value *v, const c
     case VALUE_NONE: case VALUE_ANY: break;
     case VALUE_WORDS: buf_printf(out, "(%s)", v->words); break;
     case VALUE_LIST: buf_printf(out, "_values -s , name %s", v->words); break;
-    case VALUE_FILES:
-        if (*v->words) buf_printf(out, "_alternative \"names\\:name\\:(%s)\" \"files\\:file\\:_files\"", v->words);
+    case VALUE_FILES: /* the blank: _arguments adds no options of its own */
+        if (*v->words) buf_printf(out, " _alternative \"names\\:name\\:(%s)\" \"files\\:file\\:_files\"", v->words);
         else buf_puts(out, "_files");
         break;
     case VALUE_FOLDERS: buf_puts(out, "_files -/"); break;
