@@ -37,8 +37,9 @@ static void bash(const char *script)
     CHECK(program != NULL);
     setenv("P", program, 1);
     setenv("D", check_tmpdir(), 1);
-    setenv("SCRIPT", text, 1);
-    snprintf(text, sizeof text, "set -eu\nunset PLIMSOLL_STORE PLIMSOLL_CONFIG\nexport HOME=$D XDG_DATA_HOME=$D/data XDG_CONFIG_HOME=$D/config\n%s", script);
+    snprintf(text, sizeof text,
+             "set -eu\nunset PLIMSOLL_STORE PLIMSOLL_CONFIG\n"
+             "export HOME=$D XDG_DATA_HOME=$D/data XDG_CONFIG_HOME=$D/config\n%s", script);
     setenv("SCRIPT", text, 1);
     free(program);
     CHECK_EQ(system("bash -c \"$SCRIPT\""), 0);
