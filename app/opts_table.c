@@ -52,7 +52,7 @@ const struct opt opts_table[] = {
     {NULL, "--tools", NULL, TEXT | LINE_ONLY, AT(tools), "LIST", 0, 0, NULL, NULL,
      "tools that a model may call: read,list,search,..., or all (none)"},
     {NULL, "--allow", NULL, TEXT | LINE_ONLY, AT(allow), "LIST", 0, 0, NULL, NULL,
-     "what they may do without being asked for: write,edit,shell:git,shell:make"},
+     "what they may do without being asked for: write,edit,shell:git,shell:make; .git: may write what is git's own"},
     {NULL, "--system", "PLIMSOLL_SYSTEM", TEXT, AT(system), "TEXT", 0, 0, NULL, NULL, "the system message"},
     {NULL, "--template", NULL, CHOICE, AT(template_name), "NAME", 0, 0, "chatml|llama3|raw", NULL,
      "write turns in this form (what the model file asks for)"},

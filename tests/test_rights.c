@@ -70,6 +70,9 @@ TEST(rights_lists_are_taken_whole_or_refused_by_name)
         {"all", "shell:./x", "--allow: shell:./x is no program"},
         {"all", "shell:/bin/ls", "--allow: shell:/bin/ls is no program"},
         {"all", "shell:git status", "--allow: shell:git status is no program"},
+        {"all", ".git,", "--allow: a name is missing"},
+        {"all", ".git/hooks", "--allow: no tool \".git/hooks\""},
+        {".git", NULL, "--tools: no tool \".git\""},
         {"all", "write:a", "--allow: no tool \"write:a\""},
         {"all", "write,", "--allow: a name is missing"},
     };
@@ -148,6 +151,28 @@ TEST(rights_allow_what_the_command_line_lists)
     CHECK_EQ(shell(r, "gitx", NULL), RIGHTS_DENIED);
     CHECK_EQ(shell(r, "gi", NULL), RIGHTS_DENIED);
     rights_close(r);
+}
+
+/* Whoever allows the call: a person is not asked for what would fail. */
+TEST(rights_to_what_is_gits_own_are_given_on_the_command_line_alone)
+{
+    static const char hook[] = "{\"path\":\".git\",\"text\":\"x\"}";
+    struct buf out = {0};
+    struct tool_ticket *t;
+    for (int listed = 0; listed < 2; listed++) {
+        struct rights *r = open_with("all", listed ? "shell:git,.git" : "shell:git", true);
+        CHECK_EQ(shell(r, "git log", &t), RIGHTS_ALLOWED);
+        CHECK_EQ(ticket_git(t), listed);
+        ticket_free(t);
+        CHECK_EQ(judged(r, "write", hook, &t), RIGHTS_ASK);
+        CHECK_EQ(rights_grant(t, true, &err), 0);
+        CHECK_EQ(ticket_git(t), listed);
+        CHECK_EQ(rights_show(t, 0, &out, &err), listed - 1);
+        if (!listed) CHECK_STR(err.text, ".git is not allowed: it is git's own (--allow .git)");
+        ticket_free(t);
+        rights_close(r);
+    }
+    buf_free(&out);
 }
 
 TEST(rights_what_is_no_call_is_told_from_what_is_denied)

@@ -2,14 +2,17 @@
 #include "tests/jail_rig.h"
 #include "tools/run.h"
 #include <errno.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 static struct err err;
 static struct rights *rights; /* all tools, write and edit allowed, a person there */
+static const char *allowed = "write,edit";
 static struct tool_run *last; /* the run that is looked at; closed by the next */
 
 static void forget(void)
@@ -29,7 +32,7 @@ static struct tool_ticket *ticket(const char *tool, json_t *arguments)
     char *text = json_dumps(arguments, 0);
     CHECK(text);
     forget();
-    rights = rights_open(&(struct rights_config){"all", "write,edit", workspace(), true}, &err);
+    rights = rights_open(&(struct rights_config){"all", allowed, workspace(), true}, &err);
     CHECK(rights);
     enum rights_verdict v = rights_check(rights, tool, text, &t, &err);
     CHECK(v == RIGHTS_ALLOWED || v == RIGHTS_ASK);
@@ -217,6 +220,189 @@ TEST(run_stays_in_the_workspace)
     snprintf(path, sizeof path, "%s/new", around());
     CHECK(access(path, F_OK) < 0);
     unlink(in_workspace("link")), unlink(in_workspace("etc"));
+}
+
+/* ---------------------------------------------------------------- git's own */
+
+enum { OTHER = 4242 }; /* a user */
+
+static void make_git(void)
+{
+    workspace();
+    CHECK(mkdir(in_workspace(".git"), 0777) == 0 && mkdir(in_workspace(".git/hooks"), 0777) == 0);
+    put_file(in_workspace(".git/config"), "old");
+    put_file(in_workspace("hook"), "evil");
+}
+
+static void drop_git(void)
+{
+    unlink(in_workspace(".git/config")), unlink(in_workspace(".git/new")), unlink(in_workspace("hook"));
+    unlink(in_workspace("made")), unlink(in_workspace("sub/made")), rmdir(in_workspace("sub"));
+    CHECK(rmdir(in_workspace(".git/hooks")) == 0 && rmdir(in_workspace(".git")) == 0);
+}
+
+/* Every way to change it that a shell has; the last line shows what there is then. */
+static const char attack[] =
+    "exec 2>&1; echo new >.git/config && echo written; echo new >.git/new && echo made; mv hook .git/hooks/pre-commit;"
+    "ln hook .git/hooks/h; ln -s ../../hook .git/hooks/s; ln .git/config made; rm -rf .git; mv .git away;"
+    "chmod 777 .git/config; umount .git; mount -o remount,rw .git 2>/dev/null; cd .git && echo new >config; cd ..;"
+    "echo x >made && mkdir sub && mv made sub/ && echo free; cat .git/config; ls -a .git .git/hooks; id -u";
+
+static const char *without_errors(const char *text)
+{
+    static char out[2000];
+    size_t n = 0;
+    for (const char *at = text, *end; *at; at = end) {
+        end = at + strcspn(at, "\n") + (strchr(at, '\n') != NULL);
+        size_t len = (size_t)(end - at);
+        if (memmem(at, len, ": ", 2) || n + len >= sizeof out) continue;
+        memcpy(out + n, at, len);
+        n += len;
+    }
+    out[n] = '\0';
+    return out;
+}
+
+/* It stayed as it was, and the command was who it is. */
+static void check_attack(const struct tool_run_result *r, unsigned user)
+{
+    char want[200];
+    snprintf(want, sizeof want, "free\nold.git:\n.\n..\nconfig\nhooks\n\n.git/hooks:\n.\n..\n%u\n", user);
+    CHECK_STR(without_errors(r->text.data), want);
+}
+
+static void need_mounts(bool as_other)
+{
+    int status = -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (as_other && (setgid(OTHER) || setuid(OTHER))) _exit(1);
+        _exit(unshare(CLONE_NEWNS) && unshare(CLONE_NEWUSER | CLONE_NEWNS));
+    }
+    CHECK(waitpid(pid, &status, 0) == pid);
+    if (status) SKIP("this system lets nobody have mounts of his own here");
+}
+
+TEST(run_of_a_command_cannot_write_what_is_gits_own)
+{
+    need_jail();
+    need_mounts(false);
+    make_git();
+    const struct tool_run_result *r = shell(attack, (struct job_limits){0});
+    check_attack(r, geteuid());
+    CHECK(strstr(r->text.data, "Read-only file system"));
+    put_file(in_workspace(".git/config"), "mine"); /* of the person's, nothing is mounted */
+    SAYS(shell("cat .git/config", (struct job_limits){0}), "mine", false);
+    SAYS(call("write", json_pack("{s:s,s:s}", "path", ".git/config", "text", "x")),
+         "error: .git/config is not allowed: it is git's own (--allow .git)", true);
+    drop_git();
+}
+
+TEST(run_of_a_command_writes_what_is_gits_own_where_that_is_allowed)
+{
+    make_git();
+    allowed = "write,edit,.git";
+    SAYS(shell("echo new >.git/config; cat .git/config", (struct job_limits){0}), "new\n", false);
+    SAYS(call("write", json_pack("{s:s,s:s}", "path", ".git/config", "text", "x")), "wrote 1 line, 1 byte to "
+         ".git/config", false);
+    allowed = "write,edit";
+    drop_git();
+}
+
+static void attack_as_other(void)
+{
+    struct tool_ticket *t;
+    char work[600];
+    snprintf(work, sizeof work, "%s/work", around());
+    if (geteuid() == 0) CHECK(setgid(OTHER) == 0 && setuid(OTHER) == 0);
+    struct rights *r = rights_open(&(struct rights_config){"shell", NULL, work, true}, &err);
+    json_t *arguments = json_pack("{s:s}", "command", attack);
+    char *text = json_dumps(arguments, 0);
+    CHECK(r && text);
+    CHECK_EQ(rights_check(r, "shell", text, &t, &err), RIGHTS_ASK);
+    CHECK_EQ(rights_grant(t, false, &err), 0);
+    struct tool_run_config cfg = config();
+    struct tool_run *run = tool_run_start(&cfg, t, &err);
+    CHECK(run);
+    check_attack(end(run), geteuid());
+    free(text);
+    json_decref(arguments);
+}
+
+TEST(run_of_a_command_of_a_plain_user_cannot_either)
+{
+    need_jail();
+    need_mounts(true);
+    make_git();
+    CHECK(chmod(around(), 0755) == 0 && chmod(workspace(), 0777) == 0);
+    if (geteuid() == 0) {
+        static const char *const theirs[] = {".git", ".git/hooks", ".git/config", "hook"};
+        for (size_t i = 0; i < COUNT_OF(theirs); i++) CHECK(chown(in_workspace(theirs[i]), OTHER, OTHER) == 0);
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        attack_as_other();
+        _exit(0);
+    }
+    int status = -1;
+    CHECK(waitpid(pid, &status, 0) == pid);
+    CHECK_EQ(status, 0);
+    drop_git();
+}
+
+/* In a child whose mounts show in those that are copied from them, and theirs in them. */
+static void share_mounts(void)
+{
+    if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_SHARED, NULL)) _exit(77);
+    SAYS(shell("cat .git/config; echo x >.git/config || echo held", (struct job_limits){0}),
+         "old/bin/sh: 1: cannot create .git/config: Read-only file system\nheld\n", false);
+    put_file(in_workspace(".git/config"), "mine");
+}
+
+TEST(run_of_a_command_leaves_no_mount_behind)
+{
+    need_jail();
+    make_git();
+    pid_t pid = fork();
+    if (pid == 0) {
+        share_mounts();
+        _exit(0);
+    }
+    int status = -1;
+    CHECK(waitpid(pid, &status, 0) == pid);
+    drop_git();
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) SKIP("no mounts can be shared here");
+    CHECK_EQ(status, 0);
+}
+
+/* In a child that may have no namespaces: nothing runs, and the line says what would let it. */
+static void no_namespaces(void)
+{
+    scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
+    CHECK(ctx && seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), (int)SYS_unshare, 0) == 0);
+    CHECK_EQ(seccomp_load(ctx), 0);
+    seccomp_release(ctx);
+    const struct tool_run_result *r = shell("echo ran", (struct job_limits){0});
+    CHECK_EQ(r->end, JOB_REFUSED);
+    SAYS(r, "error: not started: this system cannot hold .git read only for commands (mount namespaces: Operation not "
+         "permitted); --allow .git opens it to them", true);
+    allowed = "write,edit,.git";
+    SAYS(shell("echo ran", (struct job_limits){0}), "ran\n", false);
+}
+
+TEST(run_of_a_command_is_refused_where_git_cannot_be_held)
+{
+    need_jail();
+    make_git();
+    pid_t pid = fork();
+    if (pid == 0) {
+        no_namespaces();
+        _exit(0);
+    }
+    int status = -1;
+    CHECK(waitpid(pid, &status, 0) == pid);
+    CHECK_EQ(status, 0);
+    drop_git();
 }
 
 TEST(run_is_refused_where_the_jail_would_open_home)

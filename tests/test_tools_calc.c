@@ -137,7 +137,7 @@ TEST(harmful_expressions_end_soon)
 
 TEST(an_argument_of_another_kind)
 {
-    rig.c = (struct tool_context){-1, TOOL_LIMITS, rig_put, &rig};
+    rig.c = (struct tool_context){.workspace = -1, .limits = TOOL_LIMITS, .put = rig_put, .self = &rig};
     CALL_ERROR(&rig, "error: expression is missing", "calculator", "{}");
     CALL_ERROR(&rig, "error: expression is not a text", "calculator", "{s:i}", "expression", 4);
     CALL_ERROR(&rig, "error: expression has a NUL in it", "calculator", "{s:s%}", "expression", "1\0+", (size_t)3);

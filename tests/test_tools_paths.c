@@ -151,6 +151,68 @@ static void without_openat2(void)
 
 TEST(nor_where_there_is_no_openat2) { in_a_child(without_openat2); }
 
+/* ------------------------------------------------------------------ git's own */
+
+static void make_repositories(void)
+{
+    static const char *const folders[] = {".git", ".git/hooks", "sub", "sub/.git", "sub/.git/x", "x.git", ".github",
+                                          "kept", "kept/hooks"};
+    rig_open(&rig);
+    for (size_t i = 0; i < COUNT_OF(folders); i++) CHECK_EQ(mkdirat(rig.c.workspace, folders[i], 0777), 0);
+    rig_text(&rig, ".git/config", "old");
+    CHECK_EQ(symlinkat(".git", rig.c.workspace, "link"), 0);
+}
+
+static void check_git_is_as_it_was(const char *path)
+{
+    char want[200];
+    snprintf(want, sizeof want, "error: %s is not allowed: it is git's own (--allow .git)", path);
+    CALL_ERROR(&rig, want, "write", "{s:s,s:s}", "path", path, "text", "new");
+}
+
+static void try_git(bool fallback)
+{
+    static const char *const names[] = {".git/config", ".git/hooks/pre-commit", ".git/new", "./.git//config", ".git",
+                                        "sub/.git/x/y", "sub/.GIT", "sub/.Git", "sub/.git/x/.git"};
+    static const char *const by_link[] = {"link/hooks/x", "sub/../.git/config", "link/../.git/config"};
+    make_repositories();
+    for (size_t i = 0; i < COUNT_OF(names); i++) check_git_is_as_it_was(names[i]);
+    for (size_t i = 0; i < COUNT_OF(by_link) && !fallback; i++) check_git_is_as_it_was(by_link[i]);
+    CALL_ERROR(&rig, "error: .git/config is not allowed: it is git's own (--allow .git)", "edit", "{s:s,s:s,s:s}",
+               "path", ".git/config", "old", "old", "new", "new");
+    CALL_SAYS(&rig, "old", "read", "{s:s}", "path", ".git/config");
+    CALL_SAYS(&rig, "wrote 0 lines, 0 bytes to x.git/config", "write", "{s:s,s:s}", "path", "x.git/config", "text", "");
+    CALL_SAYS(&rig, "wrote 0 lines, 0 bytes to .github/a", "write", "{s:s,s:s}", "path", ".github/a", "text", "");
+    CALL_SAYS(&rig, "wrote 0 lines, 0 bytes to .gitignore", "write", "{s:s,s:s}", "path", ".gitignore", "text", "");
+    rig.c.git = true;
+    CALL_SAYS(&rig, "replaced 1 place in .git/config", "edit", "{s:s,s:s,s:s}", "path", ".git/config", "old", "old",
+              "new", "new");
+    CALL_SAYS(&rig, "wrote 0 lines, 0 bytes to .git/hooks/a", "write", "{s:s,s:s}", "path", ".git/hooks/a", "text", "");
+    rig_close(&rig);
+}
+
+static void git_without_openat2(void)
+{
+    forbid_openat2();
+    try_git(true);
+}
+
+TEST(gits_own_is_written_only_where_that_is_allowed) { try_git(false); }
+TEST(nor_where_there_is_no_openat2_is_gits_own_written) { in_a_child(git_without_openat2); }
+
+/* A repository whose folder has another name: its .git is a link to it. */
+TEST(gits_own_by_another_name_beside_a_link_is_not_written)
+{
+    make_repositories();
+    CHECK_EQ(symlinkat("kept", rig.c.workspace, "x"), 0);
+    CALL_SAYS(&rig, "wrote 0 lines, 0 bytes to kept/a", "write", "{s:s,s:s}", "path", "kept/a", "text", "");
+    CHECK_EQ(renameat(rig.c.workspace, ".git", rig.c.workspace, "gone"), 0);
+    CHECK_EQ(renameat(rig.c.workspace, "x", rig.c.workspace, ".git"), 0);
+    check_git_is_as_it_was("kept/hooks/pre-commit");
+    check_git_is_as_it_was(".git/config");
+    rig_close(&rig);
+}
+
 /* ------------------------------------------------------------------ races */
 
 static int64_t now_ms(void)

@@ -28,7 +28,8 @@ static inline void rig_open(struct rig *r)
     *r = (struct rig){.outer = check_tmpdir()};
     snprintf(path, sizeof path, "%s/work", r->outer);
     CHECK_EQ(mkdir(path, 0777), 0);
-    r->c = (struct tool_context){open(path, O_PATH | O_DIRECTORY | O_CLOEXEC), TOOL_LIMITS, rig_put, r};
+    r->c = (struct tool_context){.workspace = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC), .limits = TOOL_LIMITS,
+                                  .put = rig_put, .self = r};
     CHECK(r->c.workspace >= 0);
 }
 

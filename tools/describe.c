@@ -26,7 +26,7 @@ static int describe_write(const struct tool_context *c, const json_t *arguments,
     struct tool_text path, text;
     struct stat st;
     if (tool_arg_text(arguments, "path", &path, err) || tool_arg_text(arguments, "text", &text, err)) return -1;
-    int there = path_look(c->workspace, path.s, &st, err);
+    int there = path_look(c->workspace, path.s, &st, c->git, err);
     if (there < 0) return -1;
     buf_puts(out, "write ");
     escape_text(path.s, path.n, out);

@@ -1,6 +1,7 @@
 /* jail.c - what jail.h promises, put on in its order: folders, limits, rights, Landlock, descriptors, seccomp. */
 #include "tools/jail.h"
 #include "tools/jail_calls.h"
+#include "tools/jail_git.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -230,6 +231,7 @@ int jail_enter(struct jail *j, int keep, struct err *err)
     umask(077);
     if (step = "the workspace", fchdir(j->folder)) goto failed;
     if (step = "limits", limit(&j->cfg)) goto failed;
+    if (j->cfg.hold_git && jail_hold_git(err)) return JAIL_FAILED;
     if (step = "rights", drop_rights()) goto failed;
     if (step = "Landlock", syscall(SYS_landlock_restrict_self, j->ruleset, 0)) goto failed;
     if (step = "descriptors", close_others(keep)) goto failed;

@@ -22,6 +22,9 @@
  * Also: no capabilities and no new ones, own session without a terminal, descriptors 0 to 2 alone, umask 077, the
  * environment jail_env() alone, limits of struct jail_config.
  *
+ * Where the caller asks for it, .git in the workspace can be read and not written (jail_git.h, which has what that does
+ * not hold).
+ *
  * What it does not bound: the disk that a workspace takes (a file is bounded, their number is not).
  * Threads: prepare from any; enter only in a process of one thread. */
 #ifndef JAIL_H
@@ -42,6 +45,7 @@ struct jail_config {
     uint32_t open_files;
     uint32_t processes;        /* threads of this user, all of them together; the kernel does not count root's */
     uint64_t file_bytes;       /* the size of one file */
+    bool hold_git;             /* .git in the workspace is read alone (jail_git.h), or nothing runs */
 };
 
 struct jail;

@@ -119,7 +119,7 @@ static int spawn(struct job *j, const int theirs[N_ENDS], struct err *err)
 
 static int make_request(const struct job_config *cfg, struct buf *b, struct err *err)
 {
-    struct job_request r = {.builtin = cfg->builtin, .limits = cfg->limits};
+    struct job_request r = {.builtin = cfg->builtin, .hold_git = cfg->hold_git, .limits = cfg->limits};
     struct buf words = {0};
     buf_put(&words, cfg->workspace, strlen(cfg->workspace) + 1);
     const char *home = cfg->home ? cfg->home : "";

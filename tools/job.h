@@ -34,6 +34,7 @@ struct job_config {
     const char *const *argv; /* NULL ends it; [0] is a program (a path, or looked up in jail_env's PATH) ... */
     bool builtin;            /* ... or one of the names that this program gave to job_guard() */
     const char *workspace, *home; /* as in jail.h */
+    bool hold_git;
     const void *in;          /* stdin; copied */
     size_t n_in;
     struct job_limits limits;

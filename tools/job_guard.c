@@ -113,7 +113,8 @@ static bool start(struct guard *g)
     struct err err = {0};
     const struct job_limits *l = &g->r.limits;
     struct jail_config c = {.workspace = g->workspace, .home = g->home, .cpu_seconds = l->cpu_seconds,
-                            .open_files = l->open_files, .file_bytes = l->file_bytes, .processes = process_limit(g)};
+                            .open_files = l->open_files, .file_bytes = l->file_bytes, .processes = process_limit(g),
+                            .hold_git = g->r.hold_git};
     g->jail = jail_prepare(&c, &err);
     if (!g->jail) return refuse(g, &err);
     int ends[2];

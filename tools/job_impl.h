@@ -8,7 +8,7 @@ enum { JOB_SOCKET = 2 };
 
 struct job_request { /* then `size` bytes of strings, each with its NUL: workspace, home ("": none), argv */
     uint32_t size, argc;
-    bool builtin;
+    bool builtin, hold_git;
     struct job_limits limits;
 };
 

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { TRIES = 64 };
+enum { TRIES = 64, LEVELS = 512 };
 
 struct path_shown path_shown(const char *path)
 {
@@ -164,7 +164,26 @@ int path_open_folder(int root, const char *path, struct err *err)
 
 struct place { int dir; const char *name; }; /* a name in a folder */
 
-static int open_place(int root, const char *path, struct place *p, struct err *err)
+/* Is this folder, or one that it lies in below the root, what its parent calls .git?  What cannot be found out is. */
+static bool in_git(int root, int dir)
+{
+    struct stat top, here, git;
+    int at = openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    bool is = true;
+    for (int i = 0; at >= 0 && i < LEVELS; i++) {
+        if (fstat(root, &top) || fstat(at, &here)) break;
+        is = !same_file(&top, &here);
+        if (!is) break;
+        int up = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        close(at);
+        at = up;
+        if (fstatat(at, ".git", &git, 0) == 0 && same_file(&git, &here)) break;
+    }
+    if (at >= 0) close(at);
+    return is;
+}
+
+static int open_place(int root, const char *path, struct place *p, bool git, struct err *err)
 {
     if (check(path, err)) return -1;
     const char *slash = strrchr(path, '/');
@@ -177,7 +196,10 @@ static int open_place(int root, const char *path, struct place *p, struct err *e
     int why = errno;
     if (p->dir < 0) cannot(why == ENOENT || why == ENOTDIR ? parent : path, "folder", why, err);
     free(parent);
-    return p->dir < 0 ? -1 : 0;
+    if (p->dir < 0) return -1;
+    if (git || (strcasecmp(p->name, ".git") != 0 && !in_git(root, p->dir))) return 0;
+    close(p->dir);
+    return err_set(err, -1, "%s is not allowed: it is git's own (--allow .git)", path_shown(path).text);
 }
 
 /* 1: a file that may be replaced, 0: none, -1 */
@@ -191,10 +213,10 @@ static int look(const struct place *p, const char *path, struct stat *st, struct
     return 1;
 }
 
-int path_look(int root, const char *path, struct stat *st, struct err *err)
+int path_look(int root, const char *path, struct stat *st, bool git, struct err *err)
 {
     struct place p;
-    if (open_place(root, path, &p, err)) return -1;
+    if (open_place(root, path, &p, git, err)) return -1;
     int rc = look(&p, path, st, err);
     close(p.dir);
     return rc;
@@ -242,12 +264,13 @@ static bool unchanged(const struct place *p, const struct stat *was)
            now.st_mtim.tv_nsec == was->st_mtim.tv_nsec;
 }
 
-int path_replace(int root, const char *path, const void *bytes, size_t n, const struct stat *was, struct err *err)
+int path_replace(int root, const char *path, const void *bytes, size_t n, const struct stat *was, bool git,
+                 struct err *err)
 {
     struct place p;
     struct stat old;
     char temp[48];
-    if (open_place(root, path, &p, err)) return -1;
+    if (open_place(root, path, &p, git, err)) return -1;
     int there = look(&p, path, &old, err), rc = -1;
     int fd = there < 0 ? -1 : make_beside(p.dir, there ? old.st_mode & 0777 : 0666, temp);
     if (there >= 0 && fd < 0) cannot(path, "write", errno, err);

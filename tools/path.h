@@ -11,6 +11,10 @@
  * A file with several names (hard links) that already lies in the workspace is read like any other; writing gives its
  * name a new file and never changes what other names see.
  *
+ * What git keeps for itself is not written unless the caller says so: a name .git, in whatever case, and what lies in a
+ * folder that its own folder calls .git, however the name that was given leads there.  Its hooks and settings name
+ * programs, which whoever uses git there next would run outside of any jail.
+ *
  * Errors: one line without "error: ", in words that the embedded model knows: "no such file: x", "no such folder: x",
  * "x is a folder", "x is not a folder", "permission denied: x", "x is not allowed", "x is read only", "disk full",
  * "cannot open x: ...".  Names in them are escaped (tools/escape.h) and cut to PATH_SHOWN bytes.
@@ -29,11 +33,13 @@ int path_open_folder(int root, const char *path, struct err *err);              
 /* The whole file of that name becomes these bytes: a temporary file beside it, fsync, rename.  The mode of one that is
  * there is kept (not set-user-id and its like, access lists or extended attributes), and its owner where that can be.
  * A link or whatever else is no file is not replaced, folders are not made.  was: what path_open_file() said, if it has
- * to be that file still, unchanged; NULL: any.  0, or -1: the file is as it was. */
-int path_replace(int root, const char *path, const void *bytes, size_t n, const struct stat *was, struct err *err);
+ * to be that file still, unchanged; NULL: any.  git: what is git's own may be written too.  0, or -1: the file is as it
+ * was. */
+int path_replace(int root, const char *path, const void *bytes, size_t n, const struct stat *was, bool git,
+                 struct err *err);
 
 /* What path_replace() would replace: 1 and *st, 0: there is none, -1: it would refuse. */
-int path_look(int root, const char *path, struct stat *st, struct err *err);
+int path_look(int root, const char *path, struct stat *st, bool git, struct err *err);
 
 /* The name for a person or a model: escaped and cut. */
 struct path_shown { char text[4 * PATH_SHOWN + 8]; };

@@ -14,7 +14,7 @@ struct rights {
     uint32_t on, granted; /* a bit a tool of the table; granted: by --allow or for this session; not shell */
     char program[RIGHTS_PROGRAMS][RIGHTS_PROGRAM_MAX]; /* the same for shell */
     int n_programs;
-    bool person;
+    bool person, git; /* git: .git may be written */
     char workspace[PATH_MAX];
     int folder;
     struct stat was; /* the folder */
@@ -141,6 +141,10 @@ static int allow_program(struct rights *r, const char *name, struct err *err)
 static int allow(struct rights *r, const char *name, struct err *err)
 {
     bool program = strncmp(name, "shell:", 6) == 0;
+    if (strcmp(name, ".git") == 0) {
+        r->git = true;
+        return 0;
+    }
     int i = index_of(program ? "shell" : name);
     if (strcmp(name, "all") == 0)
         return err_set(err, -1, "--allow: all is not a right, since shell is never allowed as a whole; name the tools");
@@ -336,7 +340,7 @@ enum rights_verdict rights_check(struct rights *r, const char *tool, const char 
 
 int rights_show(const struct tool_ticket *t, int64_t tokens, struct buf *out, struct err *err)
 {
-    struct tool_context c = {.workspace = t->rights->folder, .limits = TOOL_LIMITS};
+    struct tool_context c = {.workspace = t->rights->folder, .limits = TOOL_LIMITS, .git = t->rights->git};
     size_t was = out->len;
     if (tool_describe(&c, tools_table[t->tool].name, t->arguments, SIZE_MAX, out, err)) return -1;
     buf_puts(out, "in ");
@@ -376,6 +380,7 @@ void rights_deny(struct tool_ticket *t, struct err *err)
 const struct tool *ticket_tool(const struct tool_ticket *t) { return &tools_table[t->tool]; }
 const json_t *ticket_arguments(const struct tool_ticket *t) { return t->arguments; }
 const char *ticket_workspace(const struct tool_ticket *t) { return t->rights->workspace; }
+bool ticket_git(const struct tool_ticket *t) { return t->rights->git; }
 int ticket_folder(const struct tool_ticket *t) { return t->rights->folder; }
 
 int ticket_check(const struct tool_ticket *t, struct err *err)

@@ -17,6 +17,9 @@
  * neither can be listed or granted for more than once.  What git, make or python start is theirs to say: the jail holds
  * it.
  *
+ * What is git's own (tools/path.h) is written by nobody unless --allow lists .git, whoever else allows the call: what
+ * stands there runs later, outside of the jail, when a person uses git.
+ *
  * Rights only shrink from inside: a script, a crew, a replay or an import may call rights_drop() and nothing else that
  * changes them.  rights_open() is for the command line, rights_grant() for a key that a person pressed.
  *
@@ -30,7 +33,7 @@ enum { RIGHTS_PROGRAMS = 64, RIGHTS_PROGRAM_MAX = 64, RIGHTS_DENIALS = 64, RIGHT
 
 struct rights_config {
     const char *tools;     /* --tools: "read,list", "all", NULL: none */
-    const char *allow;     /* --allow: "write,shell:git,shell:make", NULL: none */
+    const char *allow;     /* --allow: "write,shell:git,shell:make,.git", NULL: none */
     const char *workspace; /* --workspace; NULL: the current folder */
     bool person;           /* at a terminal, who can be asked */
 };
@@ -95,6 +98,7 @@ bool rights_program(const char *command, char name[RIGHTS_PROGRAM_MAX]);
 const struct tool *ticket_tool(const struct tool_ticket *t);
 const json_t *ticket_arguments(const struct tool_ticket *t); /* lives with t; not to be changed */
 const char *ticket_workspace(const struct tool_ticket *t);
+bool ticket_git(const struct tool_ticket *t); /* what is git's own may be written */
 int ticket_folder(const struct tool_ticket *t); /* the workspace, for tools/path.h; lives with the rights */
 
 /* May it run now?  0, or -1 and err: it was not granted yet, its tool was dropped, or the workspace is another folder

@@ -52,14 +52,15 @@ static void set_umask(int folder)
     if (fstat(folder, &st) == 0) umask(~st.st_mode & 077);
 }
 
-/* tool NAME WALL_MS, with the arguments on stdin.  0: done, 1: failed and it has said why, 2: not a call. */
+/* tool NAME WALL_MS GIT, with the arguments on stdin.  0: done, 1: failed and it has said why, 2: not a call. */
 static int run_jailed(int argc, char **argv)
 {
-    const struct tool *t = argc == 3 ? tool_find(argv[1]) : NULL;
+    const struct tool *t = argc == 4 ? tool_find(argv[1]) : NULL;
     json_t *arguments = json_loadfd(STDIN_FILENO, JSON_REJECT_DUPLICATES, NULL);
     int folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), status = 2;
     if (t && t->place == TOOL_JAILED && json_is_object(arguments) && folder >= 0) {
-        struct tool_context c = {folder, limits_within((uint32_t)strtoul(argv[2], NULL, 10)), put_out, NULL};
+        struct tool_context c = {.workspace = folder, .limits = limits_within((uint32_t)strtoul(argv[2], NULL, 10)),
+                                 .git = strcmp(argv[3], "git") == 0, .put = put_out};
         set_umask(folder);
         status = t->run(&c, arguments) == TOOL_DONE ? 0 : 1;
     }
@@ -159,11 +160,11 @@ static int start_job(struct tool_run *r, const struct tool_run_config *cfg, stru
     } else {
         r->in = json_dumps(arguments, JSON_COMPACT);
         if (!r->in) return err_set(err, -1, "out of memory");
-        argv[0] = "tool", argv[1] = r->tool->name, argv[2] = wall;
+        argv[0] = "tool", argv[1] = r->tool->name, argv[2] = wall, argv[3] = ticket_git(r->ticket) ? "git" : "";
     }
     struct job_config c = {.argv = argv, .builtin = !command, .workspace = ticket_workspace(r->ticket),
-                           .home = cfg->home, .in = r->in, .n_in = r->in ? strlen(r->in) : 0, .limits = cfg->limits,
-                           .sink = sink, .self = r};
+                           .home = cfg->home, .hold_git = command && !ticket_git(r->ticket), .in = r->in,
+                           .n_in = r->in ? strlen(r->in) : 0, .limits = cfg->limits, .sink = sink, .self = r};
     r->job = job_start(&c, err);
     return r->job ? 0 : -1;
 }
@@ -181,7 +182,8 @@ static int put_here(void *self, const char *bytes, size_t n)
 static void run_here(struct tool_run *r)
 {
     double began = now();
-    struct tool_context c = {ticket_folder(r->ticket), limits_within(r->limits.wall_ms), put_here, r};
+    struct tool_context c = {.workspace = ticket_folder(r->ticket), .limits = limits_within(r->limits.wall_ms),
+                             .git = ticket_git(r->ticket), .put = put_here, .self = r};
     enum tool_verdict v = r->tool->run(&c, ticket_arguments(r->ticket));
     struct job_result j = {.end = v == TOOL_STOPPED ? JOB_OUTPUT : JOB_EXITED, .value = v != TOOL_DONE};
     r->result.end = j.end;

@@ -28,6 +28,7 @@ struct tool_limits {
 struct tool_context {
     int workspace; /* a folder's descriptor: every path is resolved below it (tools/path.h) */
     struct tool_limits limits;
+    bool git;      /* what is git's own may be written (tools/path.h) */
     int (*put)(void *self, const char *bytes, size_t n); /* the sink; not 0: enough, the tool is to end */
     void *self;
 };

@@ -19,14 +19,14 @@ static int find(struct tool_change *e, uint64_t max, struct err *err)
     return 0;
 }
 
-static int replace(int root, const struct tool_change *e, struct err *err)
+static int replace(const struct tool_context *c, const struct tool_change *e, struct err *err)
 {
     struct buf out = {0};
     buf_put(&out, e->text, e->at);
     buf_put(&out, e->new.s, e->new.n);
     buf_put(&out, e->text + e->at + e->old.n, e->len - e->at - e->old.n);
     int rc = out.failed ? err_set(err, -1, "out of memory")
-                        : path_replace(root, e->path.s, out.data, out.len, &e->st, err);
+                        : path_replace(c->workspace, e->path.s, out.data, out.len, &e->st, c->git, err);
     buf_free(&out);
     return rc;
 }
@@ -39,7 +39,8 @@ int tool_edit_plan(const struct tool_context *c, const json_t *arguments, struct
         return -1;
     e->text = tool_slurp(c->workspace, e->path.s, c->limits.file_bytes, &e->len, &e->st, err);
     if (!e->text) return -1;
-    int rc = find(e, c->limits.file_bytes, err);
+    struct stat now;
+    int rc = path_look(c->workspace, e->path.s, &now, c->git, err) < 0 ? -1 : find(e, c->limits.file_bytes, err);
     if (rc) free(e->text);
     return rc;
 }
@@ -49,7 +50,7 @@ enum tool_verdict tool_edit(const struct tool_context *c, const json_t *argument
     struct err err;
     struct tool_change e;
     if (tool_edit_plan(c, arguments, &e, &err)) return tool_fail(c, &err);
-    int rc = replace(c->workspace, &e, &err);
+    int rc = replace(c, &e, &err);
     free(e.text);
     if (rc) return tool_fail(c, &err);
     char line[sizeof(struct path_shown) + 40];

@@ -14,7 +14,7 @@ enum tool_verdict tool_write(const struct tool_context *c, const json_t *argumen
                 (unsigned long long)c->limits.file_bytes);
         return tool_fail(c, &err);
     }
-    if (path_replace(c->workspace, path.s, text.s, text.n, NULL, &err)) return tool_fail(c, &err);
+    if (path_replace(c->workspace, path.s, text.s, text.n, NULL, c->git, &err)) return tool_fail(c, &err);
     uint64_t lines = tool_lines(text.s, text.n);
     int n = snprintf(line, sizeof line, "wrote %llu line%s, %zu byte%s to %s", (unsigned long long)lines,
                      lines == 1 ? "" : "s", text.n, text.n == 1 ? "" : "s", path_shown(path.s).text);
