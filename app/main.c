@@ -5,6 +5,7 @@
 #include "app/say.h"
 #include "app/signals.h"
 #include "app/subcommands.h"
+#include "app/tui/tui.h"
 #include "engine/hostmem.h"
 #include "memory/forms.h"
 #include "tools/run.h"
@@ -49,7 +50,11 @@ static int run_face(struct app *a)
     if (o->dump_tokens) return dump_tokens_run(a);
     if (o->top_logprobs >= 0) return dump_logprobs_run(a);
     if (o->prompt) return oneshot_run(a);
-    return isatty(STDIN_FILENO) && !o->script ? console_run(a) : lines_run(a);
+    if (!isatty(STDIN_FILENO) || o->script) return lines_run(a);
+    char why[120];
+    if (tui_wanted(o, why)) return tui_run(a);
+    if (*why) say("%s", why);
+    return console_run(a);
 }
 
 static int run_engine(struct opts *o)

@@ -49,7 +49,8 @@ struct opts {
     const char *store, *resume, *recall, *summary;  /* NULL: not given */
     const char *crew;            /* NULL: not given */
     int64_t parallel;            /* 0: as the crew needs, and as its memory allows */
-    bool no_pin, dump_tokens, json, fit, overcommit, no_save, script, lockstep, strict_tools;
+    const char *theme, *glyphs;
+    bool no_tui, no_pin, dump_tokens, json, fit, overcommit, no_save, script, lockstep, strict_tools;
     const char *workspace, *tools, *allow; /* NULL: not given; tools/rights.h reads them, and gives their errors */
     bool version, help, help_events, help_crew;
     bool own_system; /* the system message was given by a person */

@@ -87,6 +87,12 @@ const struct opt opts_table[] = {
      "scripted: answers come from a file, -m gives only the vocabulary"},
     {NULL, "--script-file", NULL, TEXT, AT(script_file), "FILE", 0, 0, NULL, NULL, "the answers of --engine scripted"},
 
+    {NULL, "--no-tui", "PLIMSOLL_NO_TUI", ON, AT(no_tui), NULL, 0, 0, NULL, NULL,
+     "a chat line by line in a terminal, without the full screen"},
+    {NULL, "--theme", "PLIMSOLL_THEME", CHOICE, AT(theme), "NAME", 0, 0, "dark|light|contrast|colour-blind", "dark",
+     "colours of the full screen (NO_COLOR: none)"},
+    {NULL, "--glyphs", "PLIMSOLL_GLYPHS", CHOICE, AT(glyphs), "SET", 0, 0, "auto|utf8|ascii", "auto",
+     "what bars and frames are made of"},
     {NULL, "--json", NULL, ON, AT(json), NULL, 0, 0, NULL, NULL, "events on stdout, a JSON line each, instead of text"},
     {NULL, "--trace", "PLIMSOLL_TRACE", TEXT, AT(trace), "FILE", 0, 0, NULL, NULL,
      "write the same lines, and one a token, to FILE"},

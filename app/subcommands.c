@@ -19,7 +19,7 @@ const struct subcommand subcommand_table[] = {
      "such a stream shown again; no model is needed"},
     {"config", "[FLAGS]", NULL, NULL, true, config_run, "every setting in force and where it comes from"},
     {"doctor", "[FLAGS]", NULL, NULL, true, doctor_run, "is this machine fit for it? each check with its fix; --json"},
-    {"models", "[--within SIZE]", NULL, "--within=SIZE --json --help", false, models_run,
+    {"models", "[--within SIZE]", NULL, "--within=SIZE --time=SECONDS --json --help", false, models_run,
      "model files that are here already (Ollama, LM Studio, llama.cpp, hub caches), and what fits"},
     {"stress", "--agents N --turns N", NULL, "--agents=N --turns=N", true, NULL,
      "N agents at once, and what memory they took"},

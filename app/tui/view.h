@@ -17,8 +17,8 @@ enum view_name {
 
 struct view_in {
     const struct state *state;
-    const struct doc *doc; /* the last of the view's kind; its data NULL: none yet, or it failed (error) */
-    const struct doc *text; /* the last DOC_TEXT, whoever asked for it; likewise */
+    const struct doc *doc; /* the last of the kind that the view asked for last, its data NULL where it failed (error);
+                              NULL: none came yet */
     const struct log *log;
     enum glyphs glyphs;
     bool mono;             /* the terminal has no colours: letters where a colour would tell */

@@ -1,0 +1,282 @@
+/* desk.c - see desk.h. */
+#include "app/tui/desk.h"
+#include "app/console.h"
+#include "app/progress.h"
+#include "app/say.h"
+#include "app/signals.h"
+#include "app/tui/desk_impl.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+enum { IDLE_MS = 500, STACK = 4 << 20 };
+
+struct desk {
+    struct app *a;
+    struct bridge *b;
+    struct console c;
+    pthread_t thread;
+    bool in_turn;       /* lines that are said are the session's, about a turn */
+    int nowhere;        /* where answers go that would go to stdout */
+    int status;
+    char shown[2 * STORE_SESSION_ID + 1]; /* the session that the screen was told of last */
+    uint32_t shown_turns;
+    pthread_mutex_t lock; /* of `cancel` */
+    char cancel[40];
+};
+
+/* ------------------------------------------------------------------ what happens, to the bridge */
+
+static void on_event(void *self, const struct event *e)
+{
+    bridge_event(((struct desk *)self)->b, NEWS_EVENT, e);
+}
+
+static void on_line(void *self, enum say_kind kind, const char *text, size_t n)
+{
+    struct desk *d = self;
+    bridge_line(d->b, (int)kind, d->in_turn, text, n);
+}
+
+static void tell_session(struct desk *d)
+{
+    const struct session *s = d->c.s;
+    char id[2 * STORE_SESSION_ID + 1];
+    struct buf text = {0};
+    const int to = d->c.team.crew && !d->c.team.chosen ? -1 : d->c.team.current;
+    if (!s) return;
+    journal_id_text(s->keep.head.id, id);
+    buf_printf(&text, "%s\n%u\n%s", session_saves(s) ? id : "", (unsigned)s->keep.head.turns, s->keep.head.title);
+    if (!text.failed) bridge_put(d->b, NEWS_SESSION, to, text.data, text.len);
+    buf_free(&text);
+}
+
+static doc_collect *const collect[DOC_KINDS] = {
+    [DOC_MAP] = doc_map, [DOC_INSPECT] = doc_inspect, [DOC_SESSIONS] = doc_sessions,
+    [DOC_ARTIFACTS] = doc_artifacts, [DOC_TEXT] = doc_text, [DOC_FLIGHT] = doc_flight, [DOC_MODELS] = doc_models,
+};
+
+static void serve_docs(struct desk *d)
+{
+    struct doc_ask ask;
+    while (bridge_asked(d->b, &ask)) {
+        struct doc doc = {.ask = ask};
+        if (collect[ask.kind]) collect[ask.kind](&d->c, &doc);
+        else snprintf(doc.error, sizeof doc.error, "this is not there");
+        bridge_doc(d->b, &doc);
+    }
+}
+
+static void cancel_one(struct desk *d)
+{
+    char name[sizeof d->cancel];
+    pthread_mutex_lock(&d->lock);
+    memcpy(name, d->cancel, sizeof name);
+    *d->cancel = '\0';
+    pthread_mutex_unlock(&d->lock);
+    int i = *name ? team_find(&d->c.team, name, strlen(name)) : -1;
+    if (i >= 0) d->c.team.member[i].s.voice.cancelled = true;
+}
+
+static void between(void *self)
+{
+    struct desk *d = self;
+    cancel_one(d);
+    serve_docs(d);
+}
+
+/* ------------------------------------------------------------------ what a tool asks of the person */
+
+/* Others go on meanwhile.  false: nobody wants to know any more. */
+static bool wait_for(struct desk *d, int64_t question, int *choice, struct buf *text)
+{
+    int ms = 0;
+    while (!bridge_answered(d->b, question, ms, choice, text)) {
+        if (signals_pending() || d->a->trace.voice->cancelled || bridge_leaving(d->b)) {
+            bridge_put(d->b, NEWS_WITHDRAWN, question, "", 0);
+            return false;
+        }
+        ms = app_pause(d->a);
+    }
+    return true;
+}
+
+static enum toolbox_choice approve(void *self, const char *shown, size_t n, const char *scope)
+{
+    struct desk *d = self;
+    int choice = TOOLBOX_DENY;
+    int64_t q = bridge_question(d->b, d->a->trace.voice->name, shown, n, scope, false);
+    if (!wait_for(d, q, &choice, NULL)) return TOOLBOX_DENY;
+    return (enum toolbox_choice)choice;
+}
+
+static bool ask(void *self, const char *question, size_t n, struct buf *answer)
+{
+    struct desk *d = self;
+    int any = 0;
+    int64_t q = bridge_question(d->b, d->a->trace.voice->name, question, n, NULL, true);
+    return wait_for(d, q, &any, answer) && any && !answer->failed;
+}
+
+static bool confirm(void *self, const char *question)
+{
+    struct desk *d = self;
+    int choice = TOOLBOX_DENY;
+    int64_t q = bridge_question(d->b, "", question, strlen(question), NULL, false);
+    return wait_for(d, q, &choice, NULL) && choice != TOOLBOX_DENY;
+}
+
+/* ------------------------------------------------------------------ orders */
+
+/* "@name text" of a crew; -1: it is for nobody by name. */
+static int addressed(const struct desk *d, const char *text, size_t n, size_t *rest)
+{
+    size_t name = 1;
+    if (!d->c.team.crew || n < 2 || text[0] != '@') return -1;
+    while (name < n && text[name] != ' ' && text[name] != '\n') name++;
+    for (*rest = name; *rest < n && (text[*rest] == ' ' || text[*rest] == '\n'); ++*rest) {
+    }
+    return *rest < n ? team_find(&d->c.team, text + 1, name - 1) : -1;
+}
+
+static void turn(struct desk *d, const char *text, size_t n)
+{
+    struct err err = {0};
+    size_t rest = 0;
+    int i = addressed(d, text, n, &rest);
+    d->in_turn = true;
+    if (i < 0) {
+        console_ask(&d->c, text, n);
+    } else {
+        int status = team_ask_agent(&d->c.team, i, text + rest, n - rest, &err);
+        face_complain(d->a, status, &err);
+    }
+    d->in_turn = false;
+}
+
+static void obey(struct desk *d, const struct buf *order)
+{
+    if (signals_pending() == SIGINT) signals_forget_interrupt(); /* it was meant for what has ended meanwhile */
+    bridge_put(d->b, NEWS_BEGUN, 0, order->data, order->len);
+    if (order->len > 0 && order->data[0] == '/') console_command(&d->c, order->data, order->len);
+    else if (order->len > 0) turn(d, order->data, order->len);
+    if (signals_pending() == SIGINT) signals_forget_interrupt();
+    if (!d->c.quit) desk_tell_past(&d->c, d->b, d->shown, &d->shown_turns);
+    if (!d->c.quit) tell_session(d);
+    bridge_put(d->b, NEWS_DONE, bridge_waiting(d->b), "", 0);
+}
+
+static void serve(struct desk *d)
+{
+    struct buf order = {0};
+    int got = 0;
+    while (!d->c.quit && got >= 0 && (!signals_pending() || signals_pending() == SIGINT)) {
+        session_poll(d->c.s);
+        between(d);
+        app_memory(d->a);
+        order.len = 0;
+        got = bridge_next(d->b, IDLE_MS, &order);
+        if (got > 0) obey(d, &order);
+    }
+    buf_free(&order);
+}
+
+/* ------------------------------------------------------------------ the thread */
+
+static void tell_open(struct desk *d)
+{
+    struct event e = app_opened(d->a);
+    bridge_event(d->b, NEWS_EVENT, &e);
+    for (int i = 0; i < d->c.team.n; i++) {
+        const char *name = team_name(&d->c.team, i);
+        bridge_put(d->b, NEWS_AGENT, d->c.team.crew != NULL, name, strlen(name));
+    }
+    d->a->trace.sampled = -1; /* the screen has not seen the last one */
+    app_memory(d->a);
+}
+
+static void *run(void *self)
+{
+    struct desk *d = self;
+    d->status = console_open(&d->c, d->a);
+    input_open(&d->c.in, -1); /* a question goes to the screen */
+    d->c.in.confirm = confirm;
+    d->c.in.confirm_self = d;
+    if (d->status == EXIT_DONE) {
+        tell_open(d);
+        desk_tell_past(&d->c, d->b, d->shown, &d->shown_turns);
+        tell_session(d);
+        bridge_put(d->b, NEWS_DONE, 0, "", 0);
+        serve(d);
+    }
+    if (!d->c.quit && signals_pending() > 0 && signals_pending() != SIGINT) d->c.status = 128 + signals_pending();
+    input_close(&d->c.in);
+    d->status = console_close(&d->c);
+    bridge_put(d->b, NEWS_OVER, d->status, "", 0);
+    return NULL;
+}
+
+static int start(struct desk *d, struct err *err)
+{
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, STACK);
+    int rc = pthread_create(&d->thread, &attr, run, d);
+    pthread_attr_destroy(&attr);
+    return rc ? err_set(err, -1, "the sessions' thread cannot begin: %s", strerror(rc)) : 0;
+}
+
+struct desk *desk_open(struct app *a, struct bridge *b, struct err *err)
+{
+    struct desk *d = calloc(1, sizeof *d);
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (!d || nowhere < 0) {
+        err_set(err, -1, "the screen cannot be opened: %s", strerror(d ? errno : ENOMEM));
+        if (nowhere >= 0) close(nowhere);
+        free(d);
+        return NULL;
+    }
+    *d = (struct desk){.a = a, .b = b, .nowhere = nowhere};
+    pthread_mutex_init(&d->lock, NULL);
+    out_init(&a->answers, nowhere);
+    a->trace.watch = on_event;
+    a->trace.watcher = d;
+    a->between = between;
+    a->between_self = d;
+    a->toolbox.approve = approve;
+    a->toolbox.ask = ask;
+    a->toolbox.self = d;
+    say_divert(on_line, d);
+    if (start(d, err) == 0) return d;
+    desk_close(d);
+    return NULL;
+}
+
+void desk_cancel(struct desk *d, const char *agent)
+{
+    if (!agent || !*agent) {
+        signals_interrupt();
+        return;
+    }
+    pthread_mutex_lock(&d->lock);
+    snprintf(d->cancel, sizeof d->cancel, "%s", agent);
+    pthread_mutex_unlock(&d->lock);
+}
+
+int desk_close(struct desk *d)
+{
+    struct app *a = d->a;
+    if (d->thread) pthread_join(d->thread, NULL);
+    int status = d->status;
+    say_divert(NULL, NULL);
+    a->trace.watch = NULL;
+    a->between = NULL;
+    a->toolbox.ask = NULL; /* approve stays: it says that somebody was there */
+    out_init(&a->answers, STDOUT_FILENO);
+    close(d->nowhere);
+    pthread_mutex_destroy(&d->lock);
+    free(d);
+    return status;
+}

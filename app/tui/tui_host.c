@@ -1,0 +1,240 @@
+/* tui_host.c - see tui_host.h. */
+#include "app/tui/tui_host.h"
+#include "app/input.h"
+#include "app/say.h"
+#include "app/tui/screen.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { EXACT = 16 << 10 }; /* bytes of a text that are counted at each key; from them a longer one is estimated */
+
+/* ------------------------------------------------------------------ orders */
+
+/* "/attach NAME" before the turn that mentions it, for each file. */
+static bool attach(struct tui_host *h, const char *text, size_t n)
+{
+    struct complete_mentions m;
+    bool all = true;
+    if (complete_attachments(&h->source, text, n, &m)) return true;
+    for (size_t i = 0; i < m.n && all; i++) {
+        struct buf order = {0};
+        if (m.mention[i].bytes < 0) continue;
+        buf_printf(&order, "/attach %s", m.mention[i].path);
+        all = !order.failed && bridge_order(h->bridge, order.data, order.len);
+        buf_free(&order);
+    }
+    complete_mentions_free(&m);
+    return all;
+}
+
+static bool order(void *self, const char *text, size_t n)
+{
+    struct tui_host *h = self;
+    if (n > 0 && text[0] != '/' && !attach(h, text, n)) return false;
+    return bridge_order(h->bridge, text, n);
+}
+
+static bool take_back(void *self, struct buf *text)
+{
+    return bridge_drop_order(((struct tui_host *)self)->bridge, text);
+}
+
+
+static void cancel(void *self, const char *agent)
+{
+    struct tui_host *h = self;
+    h->cancelled = !*agent;
+    desk_cancel(h->desk, agent);
+}
+
+static void ask(void *self, const struct doc_ask *what) { bridge_ask(((struct tui_host *)self)->bridge, what); }
+static void leave(void *self) { ((struct tui_host *)self)->wants_leave = true; }
+
+static void answer(void *self, int64_t question, int choice, const char *text, size_t n)
+{
+    bridge_answer(((struct tui_host *)self)->bridge, question, choice, text, n);
+}
+
+/* The vocabulary is constant, so this thread may use it too. */
+static int64_t tokens(void *self, const char *text, size_t n, bool *exact)
+{
+    struct tui_host *h = self;
+    const struct vocab *v = h->a->ops->vocab(h->a->engine);
+    struct ids ids = {0};
+    const size_t part = MIN(n, (size_t)EXACT);
+    if (!v || vocab_encode(v, NULL, text, part, 0, &ids, NULL) || ids.failed) {
+        ids_free(&ids);
+        return -1;
+    }
+    const double each = (double)ids.n / (double)MAX(part, (size_t)1);
+    ids_free(&ids);
+    *exact = part == n;
+    return (int64_t)(each * (double)n + 0.5);
+}
+
+static const struct complete_source *source(void *self) { return &((struct tui_host *)self)->source; }
+
+static void remember(void *self, const char *text, size_t n)
+{
+    struct tui_host *h = self;
+    struct err err = {0};
+    if (history_add(&h->history, text, n, &err) && *err.text) {
+        h->history.saves = false; /* it was said once */
+        bridge_line(h->bridge, SAY_ERROR, false, err.text, strlen(err.text));
+    }
+}
+
+/* ------------------------------------------------------------------ the terminal */
+
+static void copy(void *self, const char *text, size_t n)
+{
+    (void)self;
+    screen_copy(text, n);
+}
+
+static void redraw(void *self)
+{
+    (void)self;
+    screen_forget();
+}
+
+static void suspend(void *self)
+{
+    (void)self;
+    screen_stop();
+}
+
+/* The editor is a command line of the person's own, as git and others take it. */
+static int run_editor(const char *path)
+{
+    const char *editor = opts_getenv("VISUAL");
+    if (!editor || !*editor) editor = opts_getenv("EDITOR");
+    if (!editor || !*editor) editor = "vi";
+    struct buf line = {0};
+    buf_printf(&line, "%s \"$1\"", editor);
+    if (line.failed) return -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        execl("/bin/sh", "sh", "-c", line.data, "sh", path, (char *)NULL);
+        _exit(127);
+    }
+    int status = -1;
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    buf_free(&line);
+    return status;
+}
+
+static bool write_file(int fd, const char *text, size_t n)
+{
+    for (size_t at = 0; at < n;) {
+        ssize_t done = write(fd, text + at, n - at);
+        if (done < 0 && errno != EINTR) return false;
+        if (done > 0) at += (size_t)done;
+    }
+    return true;
+}
+
+/* What the file has now is the text; its last newline is the editor's. */
+static bool read_file(const char *path, struct buf *text)
+{
+    struct err err = {0};
+    struct buf now = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) return false;
+    bool whole = input_all(fd, EDIT_LIMIT, "the editor's file", false, &now, &err) == INPUT_OK && !now.failed;
+    close(fd);
+    if (whole) {
+        text->len = 0;
+        buf_put(text, now.data, now.len - (now.len > 0 && now.data[now.len - 1] == '\n'));
+    }
+    buf_free(&now);
+    return whole;
+}
+
+static void editor(void *self, struct buf *text)
+{
+    struct tui_host *h = self;
+    struct err err = {0};
+    const char *tmp = opts_getenv("TMPDIR");
+    char path[512];
+    snprintf(path, sizeof path, "%.400s/plimsoll-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
+    int fd = mkostemp(path, O_CLOEXEC);
+    if (fd < 0 || !write_file(fd, text->data, text->len)) {
+        err_set(&err, -1, "no file for the editor: %s", strerror(errno));
+    } else {
+        screen_suspend();
+        if (run_editor(path)) err_set(&err, -1, "the editor failed ($VISUAL, $EDITOR): the text is as it was");
+        else if (!read_file(path, text)) err_set(&err, -1, "the editor's file cannot be read: the text is as it was");
+        if (screen_resume(NULL)) h->wants_leave = true;
+    }
+    if (fd >= 0) close(fd);
+    if (fd >= 0) unlink(path);
+    if (err.code) bridge_line(h->bridge, SAY_ERROR, false, err.text, strlen(err.text));
+}
+
+/* ------------------------------------------------------------------ open and close */
+
+static void make_source(struct tui_host *h)
+{
+    const struct app *a = h->a;
+    int n = 0;
+    for (int i = 0; i < a->crew.n_agents && n < STATE_AGENTS; i++)
+        h->agent[n++] = (struct complete_name){a->crew.agent[i].name, a->crew.agent[i].role};
+    for (int i = 0; i < a->toolbox.n_on; i++) h->tool[i].name = a->toolbox.on[i];
+    h->root = open(rights_workspace(a->toolbox.rights), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    h->files = complete_workspace(&h->root);
+    h->source = (struct complete_source){.command = command_table, .commands = command_rows, .files = &h->files};
+    h->source.names[COMMAND_AGENT] = (struct complete_names){h->agent, (size_t)n};
+    h->source.names[COMMAND_TOOL] = (struct complete_names){h->tool, (size_t)a->toolbox.n_on};
+}
+
+static void load_history(struct tui_host *h)
+{
+    struct err err = {0};
+    if (history_open(&h->history, opts_getenv, !h->a->o->no_save, &err) == 0)
+        history_load(&h->history, ui_edit(h->ui), &err);
+    if (*err.text) bridge_line(h->bridge, SAY_DIM, false, err.text, strlen(err.text));
+}
+
+int tui_host_open(struct tui_host *h, struct app *a, const struct ui_setup *setup, struct err *err)
+{
+    const struct ui_host host = {.self = h, .order = order, .take_back = take_back, .cancel = cancel, .ask = ask,
+                                 .answer = answer, .tokens = tokens, .copy = copy, .editor = editor,
+                                 .suspend = suspend, .redraw = redraw, .leave = leave, .remember = remember,
+                                 .source = source};
+    *h = (struct tui_host){.a = a, .root = -1};
+    h->ui = ui_open(setup, &host, err);
+    if (h->ui) h->bridge = bridge_open(err);
+    if (h->bridge) {
+        make_source(h);
+        load_history(h);
+        h->desk = desk_open(a, h->bridge, err);
+    }
+    if (h->desk) return 0;
+    tui_host_close(h);
+    return -1;
+}
+
+bool tui_host_session(const struct tui_host *h, char id[9])
+{
+    memcpy(id, h->session, sizeof h->session);
+    return *h->session;
+}
+
+int tui_host_close(struct tui_host *h)
+{
+    int status = h->desk ? desk_close(h->desk) : EXIT_INTERNAL;
+    if (h->ui) {
+        snprintf(h->last_error, sizeof h->last_error, "%s", ui_last_error(h->ui));
+        ui_session(h->ui, h->session);
+    }
+    bridge_close(h->bridge);
+    ui_close(h->ui);
+    history_close(&h->history);
+    if (h->root >= 0) close(h->root);
+    return status;
+}

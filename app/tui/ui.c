@@ -1,0 +1,267 @@
+/* ui.c - news and time: what is shown, and what is asked for. */
+#include "app/say.h"
+#include "app/tui/ui_impl.h"
+
+enum { TEXTS = 8 << 20, ENTRIES = 20000 };
+
+static const struct view_ops *const views[VIEWS] = {
+    [VIEW_MAP] = &view_map, [VIEW_INSPECT] = &view_inspect, [VIEW_AGENTS] = &view_agents,
+    [VIEW_TIMELINE] = &view_timeline, [VIEW_SESSIONS] = &view_sessions, [VIEW_ARTIFACTS] = &view_artifacts,
+    [VIEW_FLIGHT] = &view_flight, [VIEW_MODELS] = &view_models, [VIEW_LOG] = &view_log,
+};
+
+const struct view_ops *ui_view(enum view_name v) { return views[v]; }
+
+/* ------------------------------------------------------------------ open and close */
+
+static int open_parts(struct ui *ui, struct err *err)
+{
+    const struct ui_setup *s = &ui->setup;
+    struct transcript_limits limits = {TEXTS, ENTRIES, s->stored};
+    state_open(&ui->state);
+    ui->transcript = transcript_open(limits, err);
+    if (!ui->transcript || log_open(&ui->log, err) || surface_open(&ui->surface, s->columns, s->rows, err)) return -1;
+    ui->edit = edit_open(err);
+    return ui->edit ? 0 : -1;
+}
+
+struct ui *ui_open(const struct ui_setup *setup, const struct ui_host *host, struct err *err)
+{
+    struct ui *ui = calloc(1, sizeof *ui);
+    if (!ui) {
+        err_set(err, -1, "no memory for the screen");
+        return NULL;
+    }
+    ui->setup = *setup;
+    ui->host = *host;
+    ui->glyphs = setup->utf8 ? GLYPHS_UTF8 : GLYPHS_ASCII;
+    ui->marked = -1;
+    if (open_parts(ui, err)) {
+        ui_close(ui);
+        return NULL;
+    }
+    ui_relayout(ui);
+    return ui;
+}
+
+void ui_close(struct ui *ui)
+{
+    if (!ui) return;
+    for (int v = 0; v < VIEWS; v++)
+        if (ui->of_view[v]) views[v]->close(ui->of_view[v]);
+    for (int k = 0; k < DOC_KINDS; k++) doc_free(&ui->doc[k]);
+    while (ui->question) ui_question_drop(ui, ui->question->number);
+    complete_free(&ui->candidates);
+    transcript_close(ui->transcript);
+    edit_close(ui->edit);
+    log_close(&ui->log);
+    state_close(&ui->state);
+    surface_close(&ui->surface);
+    free(ui);
+}
+
+struct edit *ui_edit(struct ui *ui) { return ui->edit; }
+const char *ui_last_error(const struct ui *ui) { return ui->last_error; }
+
+void ui_session(const struct ui *ui, char id[9])
+{
+    snprintf(id, 9, "%.8s", ui->turns > 0 ? ui->session : "");
+}
+
+bool ui_busy(const struct ui *ui) { return ui->busy; }
+
+void ui_notice(struct ui *ui, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(ui->notice, sizeof ui->notice, fmt, ap);
+    va_end(ap);
+}
+
+/* ------------------------------------------------------------------ size */
+
+/* The input's prompt takes columns too, so its rows depend on its width. */
+void ui_relayout(struct ui *ui)
+{
+    struct layout_wish w = {.columns = ui->setup.columns, .rows = ui->setup.rows,
+                            .machine = ui->state.gauges.machine.there};
+    edit_width(ui->edit, MAX(w.columns - 4, 2));
+    w.input_rows = edit_rows(ui->edit, MAX(w.rows, 1));
+    ui->layout = layout_for(w);
+}
+
+void ui_resize(struct ui *ui, int columns, int rows)
+{
+    struct err err = {0};
+    if (surface_resize(&ui->surface, columns, rows, &err)) return; /* the old size is drawn on */
+    ui->setup.columns = columns;
+    ui->setup.rows = rows;
+    ui_relayout(ui);
+}
+
+/* ------------------------------------------------------------------ views and their docs */
+
+struct box ui_view_box(const struct ui *ui)
+{
+    const struct layout *l = &ui->layout;
+    const int top = l->chat.row, end = l->footer.rows > 0 ? l->footer.row : ui->setup.rows;
+    return (struct box){0, top, ui->setup.columns, MAX(end - top, 0)};
+}
+
+struct view_in ui_view_in(const struct ui *ui)
+{
+    const struct doc *doc = &ui->doc[ui->asked_for[ui->view]];
+    return (struct view_in){.state = &ui->state, .doc = doc->ask.kind ? doc : NULL, .log = &ui->log,
+                            .glyphs = ui->glyphs, .mono = ui->setup.mono, .agent = ui->agent};
+}
+
+void ui_ask(struct ui *ui, const struct doc_ask *what)
+{
+    ui->asked_for[ui->view] = what->kind;
+    ui->asked_at[what->kind] = ui->now;
+    if (ui->host.ask) ui->host.ask(ui->host.self, what);
+}
+
+void ui_ask_docs(struct ui *ui, bool anew)
+{
+    const struct view_ops *v = views[ui->view];
+    struct doc_ask what = {.kind = DOC_NONE, .agent = ui->agent};
+    if (!v || !v->ask || !ui->of_view[ui->view]) return;
+    const struct view_in in = ui_view_in(ui);
+    v->ask(ui->of_view[ui->view], ui_view_box(ui), &in, &what);
+    if (what.kind == DOC_NONE) return;
+    const bool old = v->every > 0 && ui->now - ui->asked_at[what.kind] >= v->every;
+    if (anew || old) ui_ask(ui, &what);
+}
+
+void ui_go(struct ui *ui, enum view_name v)
+{
+    ui->view = v;
+    ui_complete_end(ui);
+    if (!views[v]) return;
+    if (!ui->of_view[v]) ui->of_view[v] = views[v]->open();
+    if (!ui->of_view[v]) {
+        ui_notice(ui, "no memory for this view");
+        ui->view = VIEW_CHAT;
+        return;
+    }
+    ui_ask_docs(ui, true);
+}
+
+bool ui_tick(struct ui *ui, double now)
+{
+    ui->now = now;
+    ui_ask_docs(ui, false);
+    return ui->busy;
+}
+
+/* ------------------------------------------------------------------ news */
+
+static void on_event(struct ui *ui, const struct event *e)
+{
+    state_event(&ui->state, e);
+    if (ui->setup.live && (e->kind == EV_TURN_USER || e->kind == EV_ERROR || e->kind == EV_RESUMED)) return;
+    if (ui->is_command && (e->kind == EV_CONTEXT || e->kind == EV_UNDONE)) return; /* the command says so itself */
+    if (e->kind == EV_CONTEXT && !ui->is_command && e->context.change.len == 13 &&
+        memcmp(e->context.change.data, "front_changed", 13) == 0)
+        return;
+    transcript_event(ui->transcript, e);
+}
+
+static void on_begun(struct ui *ui, const struct news *n)
+{
+    const char *text = n->text.data ? n->text.data : "";
+    ui->busy = true;
+    ui->busy_since = ui->now;
+    ui->is_command = *text == '/';
+    ui->waiting = MAX(ui->waiting - 1, 0);
+    if (ui->is_command) transcript_command(ui->transcript, text, n->text.len);
+    else transcript_said(ui->transcript, text, n->text.len);
+}
+
+static void on_done(struct ui *ui, const struct news *n)
+{
+    ui->busy = ui->is_command = false;
+    ui->waiting = (int)n->value;
+    *ui->progress = '\0';
+    ui->typed.n = SIZE_MAX; /* what stands beside the typed text has changed */
+    ui_ask_docs(ui, true);
+}
+
+static void on_line(struct ui *ui, const struct news *n)
+{
+    const char *text = n->text.data ? n->text.data : "";
+    if (n->value == SAY_PROGRESS) {
+        snprintf(ui->progress, sizeof ui->progress, "%s", text);
+        return;
+    }
+    const enum log_kind kind = n->value == SAY_ERROR ? LOG_ERROR : n->value == SAY_DIM ? LOG_DIM : LOG_PLAIN;
+    if (kind == LOG_ERROR) snprintf(ui->last_error, sizeof ui->last_error, "%s", text);
+    log_put(&ui->log, ui->state.time, kind, text, n->text.len);
+    if (n->said && n->value != SAY_ERROR) return; /* about a turn: events say the same */
+    transcript_line(ui->transcript, n->value == SAY_ERROR, text, n->text.len);
+}
+
+static void on_session(struct ui *ui, const struct news *n)
+{
+    const char *text = n->text.data ? n->text.data : "", *turns = strchr(text, '\n');
+    const char *title = turns ? strchr(turns + 1, '\n') : NULL;
+    if (!title) return;
+    snprintf(ui->session, sizeof ui->session, "%.*s", (int)(turns - text), text);
+    snprintf(ui->title, sizeof ui->title, "%s", title + 1);
+    ui->turns = strtoll(turns + 1, NULL, 10);
+    const bool followed = ui->agent == ui->current;
+    ui->current = (int)n->value;
+    if (followed && ui->current >= 0) ui->agent = ui->current;
+}
+
+static void on_doc(struct ui *ui, struct news *n)
+{
+    struct doc *d = &ui->doc[n->doc.ask.kind];
+    doc_free(d);
+    *d = n->doc;
+    n->doc = (struct doc){0};
+}
+
+static void on_agent(struct ui *ui, const struct news *n)
+{
+    const char *name = n->text.data ? n->text.data : "";
+    ui->crew = ui->crew || n->value > 0;
+    state_name(&ui->state, name);
+    transcript_name(ui->transcript, name);
+}
+
+static void on_past(struct ui *ui, const struct news *n)
+{
+    if (n->kind == NEWS_PAST) {
+        transcript_event(ui->transcript, &n->event);
+        return;
+    }
+    char line[200];
+    transcript_forget(ui->transcript);
+    if (n->value == 0) snprintf(line, sizeof line, "a new conversation");
+    else snprintf(line, sizeof line, "goes on after %lld turn%s: %.120s", (long long)n->value,
+                  n->value == 1 ? "" : "s", n->text.data ? n->text.data : "");
+    transcript_line(ui->transcript, false, line, strlen(line));
+}
+
+void ui_news(struct ui *ui, struct news *n)
+{
+    switch (n->kind) {
+    case NEWS_EVENT: on_event(ui, &n->event); break;
+    case NEWS_PAST_BEGINS:
+    case NEWS_PAST: on_past(ui, n); break;
+    case NEWS_AGENT: on_agent(ui, n); break;
+    case NEWS_BEGUN: on_begun(ui, n); break;
+    case NEWS_DONE: on_done(ui, n); break;
+    case NEWS_LINE: on_line(ui, n); break;
+    case NEWS_DOC: on_doc(ui, n); break;
+    case NEWS_QUESTION: ui_question_put(ui, n); break;
+    case NEWS_WITHDRAWN: ui_question_drop(ui, n->value); break;
+    case NEWS_SESSION: on_session(ui, n); break;
+    case NEWS_OVER:
+        ui->over = true;
+        ui->status = n->value;
+        break;
+    }
+}

@@ -1,0 +1,358 @@
+/* ui_draw.c - the state of the screen as cells. */
+#include "app/tui/ui_impl.h"
+#include "app/about.h"
+
+static const struct look plain, dim = {.hue = HUE_DIM}, head = {.hue = HUE_HEAD, .attr = LOOK_BOLD},
+                                key_look = {.hue = HUE_KEY}, warn = {.hue = HUE_WARN}, bad_look = {.hue = HUE_ERROR};
+
+static struct look agent_look(int agent)
+{
+    return (struct look){.hue = (uint8_t)(HUE_AGENT + MAX(agent, 0) % HUE_AGENTS), .attr = LOOK_BOLD};
+}
+
+static const char *agent_name(const struct ui *ui, int i)
+{
+    if (i < 0 || i >= ui->state.agents || !*ui->state.agent[i].name) return "plimsoll";
+    return ui->state.agent[i].name;
+}
+
+/* ------------------------------------------------------------------ head */
+
+static void draw_head(struct ui *ui, struct surface *s, struct box b)
+{
+    const struct state *st = &ui->state;
+    char right[120] = "";
+    if (b.rows < 1) return;
+    surface_clear(s, b, plain);
+    const bool saved = st->saved_turn >= st->turn && !ui->busy;
+    if (*ui->session && ui->turns == 0) snprintf(right, sizeof right, "new session ");
+    else if (*ui->session) snprintf(right, sizeof right, "session %.8s %s ", ui->session, saved ? "saved" : "open");
+    else if (ui->setup.live) snprintf(right, sizeof right, "not saved ");
+    else snprintf(right, sizeof right, "recorded ");
+    const int at = b.columns - surface_columns(right, strlen(right));
+    struct box left = b;
+    left.columns = MAX(at - 2, 0);
+    int x = 1 + surface_puts(s, left, 1, 0, "plimsoll", head) + 2;
+    if (ui->setup.crew) x += surface_printf(s, left, x, 0, plain, "crew %s  ", ui->setup.crew);
+    if (*ui->title && !ui->setup.crew) x += surface_printf(s, left, x, 0, plain, "%.40s  ", ui->title);
+    if (st->opened.there)
+        x += surface_printf(s, left, x, 0, dim, "%s%s  ", *st->opened.model ? st->opened.model : st->opened.file,
+                            strcmp(st->opened.file, "embedded") == 0 ? " (a tiny demo model)" : "");
+    surface_puts(s, left, x, 0, st->opened.backend, dim);
+    if (at > 12) surface_puts(s, b, at, 0, right, dim);
+}
+
+static void draw_rule(struct ui *ui, struct surface *s, struct box b)
+{
+    if (b.rows > 0) surface_fill(s, b, 0, 0, b.columns, bar_glyph(BAR_THIN, ui->glyphs), dim);
+}
+
+static void draw_divide(struct ui *ui, struct surface *s, struct box b)
+{
+    if (b.columns > 0) surface_fill_down(s, b, 1, 0, b.rows, ui->setup.utf8 ? "│" : "|", dim);
+}
+
+/* ------------------------------------------------------------------ the sides */
+
+static void draw_side(struct ui *ui, struct surface *s, struct box b)
+{
+    struct gauge_agent list[STATE_AGENTS];
+    const int n = ui->state.agents;
+    if (b.columns < 1 || b.rows < 1) return;
+    for (int i = 0; i < n; i++) {
+        list[i] = ui->state.agent[i].gauge;
+        list[i].name = agent_name(ui, i);
+    }
+    const int rows = MIN(2 * n, b.rows), left = b.rows - rows;
+    gauges_agents(s, (struct box){b.column, b.row, b.columns, rows}, list, n, ui->glyphs);
+    if (n == 0 || left < CONTEXT_PARTS + 3 || ui->agent >= n) return;
+    struct box below = {b.column, b.row + rows + 1, b.columns, left - 1};
+    surface_fill(s, below, 0, 0, below.columns, bar_glyph(BAR_THIN, ui->glyphs), dim);
+    int x = surface_puts(s, below, 0, 1, "context of ", dim);
+    surface_puts(s, below, x, 1, agent_name(ui, ui->agent), agent_look(ui->agent));
+    below.row += 2;
+    below.rows = MIN(below.rows - 2, (int)CONTEXT_PARTS);
+    gauges_context(s, below, &ui->state.agent[ui->agent].gauge, ui->glyphs);
+}
+
+/* From 180 columns on: the figures of the agent that is looked at, and what will happen next. */
+static void draw_inspect(struct ui *ui, struct surface *s, struct box b)
+{
+    const struct state *st = &ui->state;
+    if (b.columns < 1 || b.rows < 1 || ui->agent >= st->agents) return;
+    const struct state_agent *a = &st->agent[ui->agent];
+    char words[200], x[FIGURE], y[FIGURE];
+    int row = 0;
+    surface_puts(s, b, 0, row, agent_name(ui, ui->agent), agent_look(ui->agent));
+    row += 2;
+    surface_printf(s, b, 0, row++, plain, "turns      %s", figure(x, (uint64_t)MAX(a->turns, 0)));
+    surface_printf(s, b, 0, row++, plain, "tokens     %s in, %s out", figure(x, (uint64_t)MAX(a->tokens_in, 0)),
+                   figure(y, (uint64_t)MAX(a->tokens_out, 0)));
+    surface_printf(s, b, 0, row++, plain, "speed      %s t/s, first token %s", figure_rate(x, a->rate),
+                   figure_seconds(y, a->first_token));
+    surface_printf(s, b, 0, row++, plain, "carries    %s of %s, then summed up",
+                   figure(x, (uint64_t)MAX(a->carried, 0)), figure(y, (uint64_t)MAX(a->high, 0)));
+    surface_printf(s, b, 0, row++, plain, "set aside  %s for an answer", figure(x, (uint64_t)MAX(a->reserve, 0)));
+    surface_printf(s, b, 0, row++, plain, "shared     %s tokens with others", figure(x, (uint64_t)MAX(a->shared, 0)));
+    row++;
+    state_forecast(st, ui->agent, words);
+    for (size_t at = 0, n = strlen(words), end; at < n && row < b.rows; at = end) {
+        end = at + surface_break(words + at, n - at, b.columns);
+        surface_text(s, b, 0, row++, words + at, end - at, dim, NULL);
+    }
+}
+
+/* ------------------------------------------------------------------ the conversation */
+
+static void welcome(struct ui *ui, struct surface *s, struct box b)
+{
+    static const char *const line[] = {
+        "A Plimsoll line is painted on a ship's hull: load her past it and she sinks.",
+        "The bars above show where every token and every byte is, before it hurts.",
+        "",
+        "Type, and press Enter.   /help lists commands, ? the keys, F2 to F10 what is behind the bars.",
+    };
+    static const char *const tiny[] = {
+        "", "This is a tiny demonstration model, part of the program: it knows plimsoll and little else.",
+        "For real work give it one of yours: plimsoll -m model.gguf   (F10 lists those that are here)",
+    };
+    const bool demo = strcmp(ui->state.opened.file, "embedded") == 0;
+    int row = MAX((b.rows - 7) / 2, 0);
+    for (size_t i = 0; i < COUNT_OF(line); i++) surface_puts(s, b, 2, row++, line[i], dim);
+    for (size_t i = 0; demo && i < COUNT_OF(tiny); i++) surface_puts(s, b, 2, row++, tiny[i], dim);
+}
+
+static void draw_marked(struct ui *ui, struct surface *s, struct box b)
+{
+    if (ui->mode != MODE_BROWSE || ui->marked < 0 || ui->marked >= b.rows) return;
+    struct cell *c = &s->cell[(size_t)(b.row + ui->marked) * (size_t)s->columns + (size_t)b.column];
+    for (int i = 0; i < b.columns && b.column + i < s->columns; i++) c[i].look.attr |= LOOK_REVERSE;
+}
+
+static void draw_chat(struct ui *ui, struct surface *s, struct box b)
+{
+    if (b.rows < 1) return;
+    b.column += b.columns > 40;
+    b.columns -= b.columns > 40;
+    transcript_fit(ui->transcript, b.columns, b.rows, ui->setup.utf8);
+    transcript_draw(s, b, ui->transcript);
+    const struct transcript_figures f = transcript_figures(ui->transcript);
+    if (f.entries == 0 && f.left == 0 && ui->setup.live) welcome(ui, s, b);
+    draw_marked(ui, s, b);
+    if (!transcript_follows(ui->transcript) && ui->mode == MODE_TYPE)
+        surface_puts(s, b, MAX(b.columns - 36, 0), b.rows - 1, " more below: PgDn, Ctrl-End goes there ",
+                     (struct look){.hue = HUE_WARN, .attr = LOOK_REVERSE});
+}
+
+/* ------------------------------------------------------------------ the input and what is around it */
+
+static int draw_prompt(struct ui *ui, struct surface *s, struct box b)
+{
+    const char *mark = ui->setup.utf8 ? "› " : "> ";
+    int x = 1;
+    if (ui->crew && b.columns >= 60)
+        x += surface_printf(s, b, x, 0, ui->current < 0 ? dim : agent_look(ui->current), "%.20s ",
+                            ui->current < 0 ? "crew" : agent_name(ui, ui->current));
+    return x + surface_puts(s, b, x, 0, mark, key_look);
+}
+
+static void draw_input(struct ui *ui, struct surface *s, struct box b)
+{
+    size_t n;
+    s->cursor_column = s->cursor_row = -1;
+    if (b.rows < 1) return;
+    surface_clear(s, b, plain);
+    if (ui->mode == MODE_SEARCH) {
+        int x = surface_puts(s, b, 1, 0, "search: ", key_look) + 1;
+        x += surface_text(s, b, x, 0, ui->query, ui->n_query, ui->not_found ? bad_look : plain, NULL);
+        if (x < b.columns) s->cursor_column = b.column + x, s->cursor_row = b.row;
+        if (ui->not_found) surface_puts(s, b, x + 2, 0, "nothing found", warn);
+        return;
+    }
+    const int x = draw_prompt(ui, s, b);
+    edit_text(ui->edit, &n);
+    const struct box text = {b.column + x, b.row, MAX(b.columns - x - 1, 2), b.rows};
+    edit_draw(s, text, ui->edit);
+    if (n == 0 && ui->mode == MODE_TYPE)
+        surface_puts(s, text, 0, 0, ui->busy ? "type on: it waits its turn" : "say something, or /command", dim);
+    if (ui->mode == MODE_BROWSE) s->cursor_column = s->cursor_row = -1;
+}
+
+/* What takes long: how far it is; else what will happen. */
+static void draw_count(struct ui *ui, struct surface *s, struct box b)
+{
+    struct buf words = {0};
+    char forecast[200] = "", line[400];
+    bool bad = false;
+    if (b.rows < 1) return;
+    surface_clear(s, b, plain);
+    ui_count_typed(ui);
+    ui_plan(ui, &words, &bad);
+    if (*ui->notice) surface_puts(s, b, 1, 0, ui->notice, warn);
+    else if (words.len > 0 && !words.failed)
+        surface_text(s, b, 1, 0, words.data, words.len, bad ? bad_look : dim, NULL);
+    else if (*ui->progress) surface_puts(s, b, 1, 0, ui->progress, dim);
+    else if (ui->busy) {
+        snprintf(line, sizeof line, "%s for %.0f s", ui->is_command ? "a command runs" : "an answer is on its way",
+                 ui->now - ui->busy_since);
+        if (ui->now - ui->busy_since >= 1) surface_puts(s, b, 1, 0, line, dim);
+    } else if (ui->agent < ui->state.agents) {
+        state_forecast(&ui->state, ui->agent, forecast);
+        surface_puts(s, b, 1, 0, forecast, dim);
+    }
+    if (ui->waiting > 0) {
+        const int n = snprintf(line, sizeof line, " %d waiting: Alt-Up takes one back ", ui->waiting);
+        surface_puts(s, b, MAX(b.columns - n, 0), 0, line, key_look);
+    }
+    buf_free(&words);
+}
+
+/* Keys stand out from the words behind them: each part is "KEY words", two blanks between parts. */
+static void draw_footer(struct ui *ui, struct surface *s, struct box b)
+{
+    struct buf text = {0};
+    if (b.rows < 1) return;
+    surface_clear(s, b, plain);
+    ui_footer(ui, &text);
+    const char *at = text.data ? text.data : "", *end = at + text.len;
+    for (int x = 1; at < end;) {
+        const char *gap = strstr(at, "  "), *stop = gap ? gap : end;
+        const char *blank = memchr(at, ' ', (size_t)(stop - at));
+        const size_t key = blank ? (size_t)(blank - at) : (size_t)(stop - at), all = (size_t)(stop - at);
+        if (x + surface_columns(at, all) >= b.columns) break; /* whole or not at all */
+        x += surface_text(s, b, x, 0, at, key, key_look, NULL);
+        x += surface_text(s, b, x, 0, at + key, all - key, dim, NULL) + 2;
+        for (at = stop; at < end && *at == ' ';) at++;
+    }
+    buf_free(&text);
+}
+
+/* ------------------------------------------------------------------ above the others */
+
+/* A box with a frame of its own over what is there; returns its inside. */
+static struct box draw_frame(struct ui *ui, struct surface *s, struct box b, const char *title, struct look look)
+{
+    const bool u = ui->setup.utf8;
+    surface_clear(s, b, plain);
+    surface_fill(s, b, 0, 0, b.columns, u ? "─" : "-", look);
+    surface_fill(s, b, 0, b.rows - 1, b.columns, u ? "─" : "-", look);
+    surface_fill_down(s, b, 0, 0, b.rows, u ? "│" : "|", look);
+    surface_fill_down(s, b, b.columns - 1, 0, b.rows, u ? "│" : "|", look);
+    surface_puts(s, b, 0, 0, u ? "┌" : "+", look);
+    surface_puts(s, b, b.columns - 1, 0, u ? "┐" : "+", look);
+    surface_puts(s, b, 0, b.rows - 1, u ? "└" : "+", look);
+    surface_puts(s, b, b.columns - 1, b.rows - 1, u ? "┘" : "+", look);
+    struct box line = {b.column + 2, b.row, MAX(b.columns - 4, 0), 1};
+    surface_printf(s, line, 0, 0, look, " %s ", title);
+    return (struct box){b.column + 2, b.row + 1, MAX(b.columns - 4, 0), MAX(b.rows - 2, 0)};
+}
+
+static void draw_question(struct ui *ui, struct surface *s, struct box over)
+{
+    struct question *q = ui->question;
+    char title[120];
+    if (!q || over.rows < 4 || over.columns < 12) return;
+    const int columns = MIN(over.columns - 2, 100);
+    int lines = 0;
+    for (size_t at = 0; at < q->text.len && lines < over.rows; lines++)
+        at += surface_break(q->text.data + at, q->text.len - at, columns - 6);
+    const int rows = MIN(over.rows, lines + 4);
+    const struct box b = {over.column + (over.columns - columns) / 2, over.row + over.rows - rows, columns, rows};
+    snprintf(title, sizeof title, q->asks_text ? "%s asks" : *q->who || *q->scope ? "%s wants this to be done" : "%s",
+             *q->who ? q->who : *q->scope ? "the model" : "please confirm");
+    struct box in = draw_frame(ui, s, b, title, (struct look){.hue = HUE_WARN, .attr = LOOK_BOLD});
+    const struct box text = {in.column, in.row, in.columns, MAX(in.rows - 2, 1)};
+    pager_draw(&q->pager, s, text, q->text.data ? q->text.data : "", q->text.len, plain);
+    if (q->asks_text)
+        surface_puts(s, in, 0, in.rows - 1, "Enter answers with what is typed below   Esc no answer", key_look);
+    else if (*q->scope)
+        surface_printf(s, in, 0, in.rows - 1, key_look, "o once   s for this session: %s   n no", q->scope);
+    else surface_puts(s, in, 0, in.rows - 1, "y yes, once   n no", key_look);
+}
+
+static void draw_candidates(struct ui *ui, struct surface *s)
+{
+    const struct complete *c = &ui->candidates;
+    const struct layout *l = &ui->layout;
+    const int n = MIN((int)c->n, MIN(UI_CANDIDATES, MAX(l->input.row - 1, 0)));
+    if (c->n == 0 || n == 0) return;
+    struct list at = {.selected = MAX(ui->candidate, 0)};
+    list_fit(&at, (int)c->n, n);
+    const struct box b = {1, l->input.row - n, MIN(ui->setup.columns - 2, 78), n};
+    surface_clear(s, b, plain);
+    for (int i = 0; i < n; i++) {
+        const struct complete_choice *o = &c->choice[at.top + i];
+        const bool is = at.top + i == ui->candidate;
+        struct box row = {b.column, b.row + i, b.columns, 1};
+        surface_clear(s, row, list_look(is, plain));
+        int x = 1 + surface_puts(s, row, 1, 0, o->shown, list_look(is, key_look));
+        if (o->takes) x += surface_printf(s, row, x + 1, 0, list_look(is, plain), "%s", o->takes) + 1;
+        if (o->about) surface_puts(s, row, MAX(x + 2, 26), 0, o->about, list_look(is, dim));
+    }
+    list_bar(s, b, (int)c->n, at.top);
+}
+
+static void draw_help(struct ui *ui, struct surface *s, struct box b)
+{
+    const int n = ui_key_rows();
+    struct box in = {b.column + 1, b.row + 2, b.columns - 2, MAX(b.rows - 2, 0)};
+    surface_clear(s, b, plain);
+    surface_puts(s, b, 1, 0, "Keys", head);
+    surface_puts(s, b, 8, 0, "commands are listed by /help, and completed by Tab", dim);
+    ui->help.top = MIN(ui->help.top, MAX(n - in.rows, 0));
+    int row = 0;
+    for (int i = ui->help.top; i < n && row < in.rows; i++) {
+        const char *where, *keys, *help;
+        ui_key_row(i, &where, &keys, &help);
+        if (!keys) continue;
+        surface_puts(s, in, 0, row, keys, key_look);
+        surface_puts(s, in, 34, row, help, plain);
+        if (in.columns > 110) surface_puts(s, in, 100, row, where, dim);
+        row++;
+    }
+    list_bar(s, b, n, ui->help.top);
+}
+
+static void draw_view(struct ui *ui, struct surface *s)
+{
+    const struct box b = ui_view_box(ui);
+    const struct view_ops *v = ui_view(ui->view);
+    s->cursor_column = s->cursor_row = -1;
+    if (ui->view == VIEW_HELP) {
+        draw_help(ui, s, b);
+    } else if (v && b.rows > 0) {
+        const struct view_in in = ui_view_in(ui);
+        v->draw(ui->of_view[ui->view], s, b, &in);
+    }
+}
+
+const struct surface *ui_draw(struct ui *ui)
+{
+    struct surface *s = &ui->surface;
+    const struct layout *l = &ui->layout;
+    ui_relayout(ui);
+    surface_clear(s, surface_all(s), plain);
+    draw_head(ui, s, l->head);
+    if (l->gauges.rows > 0) gauges_draw(s, l->gauges, &ui->state.gauges, ui->glyphs);
+    draw_rule(ui, s, l->rule[0]);
+    if (ui->view == VIEW_CHAT) {
+        draw_chat(ui, s, l->chat);
+        draw_divide(ui, s, l->divide[0]);
+        draw_divide(ui, s, l->divide[1]);
+        draw_side(ui, s, l->side);
+        draw_inspect(ui, s, l->inspect);
+        draw_rule(ui, s, l->rule[1]);
+        draw_input(ui, s, l->input);
+        draw_count(ui, s, l->count);
+        draw_candidates(ui, s);
+    } else {
+        draw_view(ui, s);
+    }
+    if (ui->mode == MODE_QUESTION) draw_question(ui, s, ui->view == VIEW_CHAT ? l->chat : ui_view_box(ui));
+    draw_footer(ui, s, l->footer);
+    if (*ui->notice && ui->view != VIEW_CHAT && l->footer.rows > 0) {
+        surface_clear(s, l->footer, plain);
+        surface_puts(s, l->footer, 1, 0, ui->notice, warn);
+    }
+    return s;
+}

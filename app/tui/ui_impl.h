@@ -1,0 +1,98 @@
+/* ui_impl.h - what the files of the screen share: ui.c (news, time), ui_keys.c (keys, the one table of them),
+ * ui_chat.c (input, search, browsing, questions), ui_draw.c (cells). */
+#ifndef UI_IMPL_H
+#define UI_IMPL_H
+#include "app/tui/layout.h"
+#include "app/tui/list.h"
+#include "app/tui/log.h"
+#include "app/tui/transcript.h"
+#include "app/tui/ui.h"
+
+enum ui_mode {
+    MODE_TYPE,     /* keys go to the input */
+    MODE_SEARCH,   /* to a search of the conversation */
+    MODE_BROWSE,   /* a row of the conversation is marked: open, copy */
+    MODE_QUESTION  /* an agent wants to know or to do something */
+};
+
+enum { UI_QUERY = 200, UI_CANDIDATES = 8 };
+
+struct question {
+    struct question *next;
+    int64_t number;
+    bool asks_text;
+    char who[40], scope[120];
+    struct buf text;
+    struct pager pager;
+};
+
+struct ui {
+    struct ui_setup setup;
+    struct ui_host host;
+    enum glyphs glyphs;
+    struct surface surface;
+    struct layout layout;
+    struct state state;
+    struct transcript *transcript;
+    struct edit *edit;
+    struct log log;
+
+    enum ui_mode mode;
+    char query[UI_QUERY];    /* SEARCH */
+    size_t n_query;
+    bool not_found;
+    int marked;              /* BROWSE: a row of the conversation's box */
+    struct question *question; /* the first is shown */
+    struct complete candidates; /* shown above the input; n 0: none */
+    int candidate;
+
+    enum view_name view;
+    void *of_view[VIEWS];    /* a view's own */
+    struct doc doc[DOC_KINDS];
+    double asked_at[DOC_KINDS];
+    enum doc_kind asked_for[VIEWS]; /* what each view asked for last: it is shown that */
+    int agent;               /* of state: whom the person looks at */
+    int current;             /* of state: whom lines are for; -1: the crew */
+    bool crew;               /* there are several agents */
+    struct list help;        /* VIEW_HELP */
+
+    char session[33], title[121], last_error[240];
+    int64_t turns;           /* of the session */
+    int waiting;             /* orders that are not begun */
+    bool busy, is_command;   /* one is obeyed; it is a command */
+    double busy_since;
+    bool leaving, asked_leave; /* it was said that another Ctrl-C leaves */
+    char notice[200];        /* in the count's row, till the next key */
+    char progress[120];      /* what takes long, how far it is */
+    struct { size_t n; uint64_t hash; int64_t tokens; bool exact; } typed; /* of the text in the input */
+    double now;
+    bool over;
+    int64_t status;
+};
+
+const struct view_ops *ui_view(enum view_name v); /* NULL: the chat, the help */
+struct box ui_view_box(const struct ui *ui);      /* where a view is drawn */
+void ui_go(struct ui *ui, enum view_name v);
+void ui_ask_docs(struct ui *ui, bool anew);       /* of the view that is looked at; anew: whatever its age */
+void ui_ask(struct ui *ui, const struct doc_ask *what);
+struct view_in ui_view_in(const struct ui *ui);
+void ui_relayout(struct ui *ui);
+
+/* ui_chat.c */
+bool ui_chat_key(struct ui *ui, const struct key *k);
+void ui_send(struct ui *ui);
+void ui_order(struct ui *ui, const char *text, size_t n);
+void ui_count_typed(struct ui *ui);
+void ui_question_put(struct ui *ui, const struct news *n);
+void ui_question_drop(struct ui *ui, int64_t number);
+void ui_complete(struct ui *ui, bool back);
+void ui_complete_end(struct ui *ui);
+/* ui_keys.c */
+void ui_footer(const struct ui *ui, struct buf *out); /* keys and words for the footer, as "F2 memory  F3 ..." */
+int ui_key_rows(void);
+void ui_key_row(int i, const char **where, const char **keys, const char **help);
+/* plan.c: before Enter */
+void ui_plan(const struct ui *ui, struct buf *out, bool *bad);
+
+__attribute__((format(printf, 2, 3))) void ui_notice(struct ui *ui, const char *fmt, ...);
+#endif
