@@ -16,6 +16,24 @@ static const char *agent_name(const struct ui *ui, int i)
     return ui->state.agent[i].name;
 }
 
+/* A text in as many rows as it needs; returns the row behind it. */
+static int draw_wrapped(struct surface *s, struct box b, int row, const char *text, struct look look)
+{
+    size_t at = 0, n = strlen(text), part;
+    do {
+        part = n > at ? surface_break(text + at, n - at, b.columns) : 0;
+        surface_text(s, b, 0, row++, text + at, part, look, NULL);
+        at += part;
+    } while (at < n && row < b.rows);
+    return row;
+}
+
+/* The model that is part of the program; scripted answers take its vocabulary alone. */
+static bool is_demo(const struct ui *ui)
+{
+    return strcmp(ui->state.opened.file, "embedded") == 0 && strcmp(ui->state.opened.engine, "local") == 0;
+}
+
 /* ------------------------------------------------------------------ head */
 
 static void draw_head(struct ui *ui, struct surface *s, struct box b)
@@ -37,7 +55,7 @@ static void draw_head(struct ui *ui, struct surface *s, struct box b)
     if (*ui->title && !ui->setup.crew) x += surface_printf(s, left, x, 0, plain, "%.40s  ", ui->title);
     if (st->opened.there)
         x += surface_printf(s, left, x, 0, dim, "%s%s  ", *st->opened.model ? st->opened.model : st->opened.file,
-                            strcmp(st->opened.file, "embedded") == 0 ? " (a tiny demo model)" : "");
+                            is_demo(ui) ? " (a tiny demo model)" : "");
     surface_puts(s, left, x, 0, st->opened.backend, dim);
     if (at > 12) surface_puts(s, b, at, 0, right, dim);
 }
@@ -96,10 +114,7 @@ static void draw_inspect(struct ui *ui, struct surface *s, struct box b)
     surface_printf(s, b, 0, row++, plain, "shared     %s tokens with others", figure(x, (uint64_t)MAX(a->shared, 0)));
     row++;
     state_forecast(st, ui->agent, words);
-    for (size_t at = 0, n = strlen(words), end; at < n && row < b.rows; at = end) {
-        end = at + surface_break(words + at, n - at, b.columns);
-        surface_text(s, b, 0, row++, words + at, end - at, dim, NULL);
-    }
+    draw_wrapped(s, b, row, words, dim);
 }
 
 /* ------------------------------------------------------------------ the conversation */
@@ -116,10 +131,11 @@ static void welcome(struct ui *ui, struct surface *s, struct box b)
         "", "This is a tiny demonstration model, part of the program: it knows plimsoll and little else.",
         "For real work give it one of yours: plimsoll -m model.gguf   (F10 lists those that are here)",
     };
-    const bool demo = strcmp(ui->state.opened.file, "embedded") == 0;
+    const struct box in = {b.column + 2, b.row, MAX(b.columns - 3, 1), b.rows};
+    const bool demo = is_demo(ui);
     int row = MAX((b.rows - 7) / 2, 0);
-    for (size_t i = 0; i < COUNT_OF(line); i++) surface_puts(s, b, 2, row++, line[i], dim);
-    for (size_t i = 0; demo && i < COUNT_OF(tiny); i++) surface_puts(s, b, 2, row++, tiny[i], dim);
+    for (size_t i = 0; i < COUNT_OF(line); i++) row = draw_wrapped(s, in, row, line[i], dim);
+    for (size_t i = 0; demo && i < COUNT_OF(tiny); i++) row = draw_wrapped(s, in, row, tiny[i], dim);
 }
 
 static void draw_marked(struct ui *ui, struct surface *s, struct box b)
