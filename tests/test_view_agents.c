@@ -293,7 +293,7 @@ TEST(any_size_and_hostile_names)
     struct shown t = opened(120, 40, GLYPHS_UTF8);
     crew(t.state);
     state_name(t.state, "\x1b[31mred\x07");
-    state_name(t.state, "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe6\x97\xa5\xe6\x9c\xac");
+    state_name(t.state, "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e");
     state_name(t.state, "\xe2\x80\xae" "evil\xff\xfe");
     for (int i = 0; i < STATE_AGENTS; i++) {
         char name[24];
