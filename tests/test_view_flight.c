@@ -222,10 +222,11 @@ static struct doc collected(const char *what)
 {
     struct doc d = {.ask = {.kind = DOC_FLIGHT}};
     snprintf(d.ask.what, sizeof d.ask.what, "%s", what);
+    session_settle(&s); /* nothing points to it any more: it can be moved, and moved back */
     member = (struct member){.s = s, .open = true};
     c = (struct console){.a = &app, .s = &member.s, .team = {.a = &app, .member = &member, .n = 1}};
     doc_flight(&c, &d);
-    s = member.s; /* what settling changed */
+    s = member.s;
     return d;
 }
 
@@ -396,7 +397,7 @@ TEST(flight_of_too_many_lines_keeps_the_last)
     struct buf b = {0};
     for (int i = 0; i < 200; i++) put_memory(&b, i, i, 0);
     for (int i = 0; i < 100; i++) {
-        char who[16];
+        char who[24];
         snprintf(who, sizeof who, "agent%d", i);
         put_holding(&b, who, (i * 37) % 101);
     }

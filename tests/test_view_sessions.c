@@ -318,6 +318,7 @@ static struct member member;
 
 static void in_console(void)
 {
+    session_settle(&s); /* nothing points to it any more: it can be moved, and moved back */
     member = (struct member){.s = s, .open = true};
     c = (struct console){.a = &app, .s = &member.s, .team = {.a = &app, .member = &member, .n = 1}};
 }
@@ -327,7 +328,7 @@ static struct doc collected(void)
     struct doc d = {.ask = {.kind = DOC_SESSIONS}};
     in_console();
     doc_sessions(&c, &d);
-    s = member.s; /* what settling changed */
+    s = member.s;
     return d;
 }
 
