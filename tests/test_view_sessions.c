@@ -332,6 +332,17 @@ static struct doc collected(void)
     return d;
 }
 
+struct stats {
+    struct store_session_stat *of;
+    size_t n;
+};
+
+static int stat_store(struct store *store, void *arg, struct err *e)
+{
+    struct stats *all = arg;
+    return store_stat_sessions(store, &all->of, &all->n, e);
+}
+
 TEST(sessions_of_a_store_are_collected)
 {
     char first[SESSIONS_ID];
@@ -354,23 +365,17 @@ TEST(sessions_of_a_store_are_collected)
     CHECK_EQ(l->row[0].turns, 2);
     CHECK_STR(l->row[1].title, "one");
     CHECK(l->row[1].updated_ms <= l->now_ms && l->row[1].created_ms > 0);
-    struct store_session_stat *stat;
-    size_t n;
-    CHECK_EQ(session_close(&s), 0);
-    keeper_close(app.keeper);
-    app.keeper = NULL;
-    struct store *store = open_at(folder);
-    OK(store_stat_sessions(store, &stat, &n, &err));
-    CHECK_EQ(n, 2);
-    for (size_t i = 0; i < n; i++) { /* the store's own figures */
+    struct stats all = {0};
+    OK(keep_call(&s.keep, stat_store, &all, &err));
+    CHECK_EQ(all.n, 2);
+    for (size_t i = 0; i < all.n; i++) { /* the store's own figures */
         char id_text[SESSIONS_ID];
-        journal_id_text(stat[i].session, id_text);
-        CHECK_EQ(stat[i].bytes, l->row[strcmp(id_text, first) == 0].bytes);
+        journal_id_text(all.of[i].session, id_text);
+        CHECK_EQ(all.of[i].bytes, l->row[strcmp(id_text, first) == 0].bytes);
     }
-    free(stat);
-    store_close(store);
+    free(all.of);
     doc_free(&d);
-    close_app();
+    end();
 }
 
 TEST(sessions_are_deleted_by_what_the_view_orders)

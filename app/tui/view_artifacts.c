@@ -1,7 +1,7 @@
 /* view_artifacts.c - what a session keeps whole: the list, and one of them to read or to search.
  *
  *      Artifacts   2 of researcher, 3.0 MiB   whole, where the conversation has a part
- *        name  of        what                                    whole   in context   turn  when
+ *        name  tool      asked for                               whole   model sees   turn  when
  *        a7    search    pattern=alloc|OOM path=build/night.log  2.9 MiB  318 tokens    14  5 minutes ago
  *        a6    document  notes.md                                 12 KiB                    yesterday */
 #include "app/tui/list.h"
@@ -91,7 +91,7 @@ static void draw_heads(struct surface *s, struct box b, const struct columns *c)
 {
     const struct look dim = {.hue = HUE_DIM};
     surface_puts(s, b, 1, 1, "name", dim);
-    surface_puts(s, b, c->tool, 1, "result of", dim);
+    surface_puts(s, b, c->tool, 1, "tool", dim);
     table_text(s, b, c->about, 1, c->abouts, "asked for", 9, dim, GLYPHS_ASCII);
     table_right(s, b, c->bytes, 1, 9, "whole", dim);
     if (c->tokens >= 0) table_right(s, b, c->tokens, 1, 14, "model sees", dim);
