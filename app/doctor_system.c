@@ -2,6 +2,7 @@
 #include "app/doctor.h"
 #include "app/store_cmd.h"
 #include "tools/job.h"
+#include "tools/job_group.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
@@ -89,23 +90,15 @@ double doctor_group_cores(const char *root)
     return least;
 }
 
-/* Whether limits of a job could be set by a group below ours. */
+/* Who limits a tool's memory: the kernel, by a group of its own, or its guard. */
 void doctor_groups(const struct doctor *d, struct doctor_finding *f)
 {
-    char path[600], text[TEXT_MAX] = "", controllers[TEXT_MAX] = "";
-    snprintf(path, sizeof path, "%.200s/proc/self/cgroup", d->root);
-    bool any = read_text(path, text);
-    char *group = any ? strstr(text, "0::/") : NULL;
-    if (group) group[strcspn(group, "\n")] = '\0';
-    if (group && strlen(group) < 240) {
-        snprintf(path, sizeof path, "%.200s/sys/fs/cgroup%s/cgroup.controllers", d->root, group + 3);
-        read_text(path, controllers);
-        controllers[strcspn(controllers, "\n")] = '\0';
-        snprintf(path, sizeof path, "%.200s/sys/fs/cgroup%s/cgroup.procs", d->root, group + 3);
-    }
-    bool ours = *controllers && access(path, W_OK) == 0;
-    doctor_say(f, DOCTOR_OK, "%s%.100s; the processes of a tool are counted every %d ms",
-               ours ? "delegated: " : "not delegated", ours ? controllers : "", JOB_LOOK_MS);
+    enum job_group_state state = job_group_look(d->root, true); /* this is a child of plimsoll's */
+    if (state == JOB_GROUP_READY)
+        doctor_say(f, DOCTOR_OK, "delegated: a tool gets one of its own, which limits its memory");
+    else
+        doctor_say(f, DOCTOR_OK, "%s; the processes of a tool are counted every %d ms",
+                   state == JOB_GROUP_SHARED ? "delegated, but others are in it" : "not delegated", JOB_LOOK_MS);
 }
 
 void doctor_cores(const struct doctor *d, struct doctor_finding *f)

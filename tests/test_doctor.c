@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 static char root[300];
@@ -120,13 +121,20 @@ TEST(doctor_says_whether_a_control_group_is_delegated)
 {
     fresh_root();
     has(look(doctor_groups).figure, "not delegated; ");
+    has(look(doctor_groups).figure, "every 20 ms");
     put("/proc/self/cgroup", "0::/user\n");
     put("/sys/fs/cgroup/user/cgroup.controllers", "memory pids\n");
-    has(look(doctor_groups).figure, "not delegated; ");
     put("/sys/fs/cgroup/user/cgroup.procs", "1\n");
-    has(look(doctor_groups).figure, "delegated: memory pids; ");
-    CHECK(!strstr(look(doctor_groups).figure, "not"));
-    has(look(doctor_groups).figure, "every 20 ms");
+    has(look(doctor_groups).figure, "not delegated; ");
+    put("/sys/fs/cgroup/user/cgroup.subtree_control", "\n");
+    char group[400], mine[40];
+    snprintf(group, sizeof group, "%s/sys/fs/cgroup/user", root);
+    snprintf(mine, sizeof mine, "%d\n", getpid());
+    if (geteuid() == 0 && setxattr(group, "user.delegate", "1", 1, 0)) SKIP("no extended attributes here");
+    has(look(doctor_groups).figure, "delegated, but others are in it; the processes of a tool are counted every 20 ms");
+    put("/sys/fs/cgroup/user/cgroup.procs", mine);
+    has(look(doctor_groups).figure, "delegated: a tool gets one of its own");
+    CHECK(!strstr(look(doctor_groups).figure, "counted"));
 }
 
 TEST(doctor_names_a_driver_and_what_serves)

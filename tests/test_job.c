@@ -1,6 +1,7 @@
 /* Jobs from start to end: what they write, how they end, and that nothing of them stays.  The tools are this program
  * again, or a shell. */
 #include "tests/jail_rig.h"
+#include "tools/job_group.h"
 #include "tools/job.h"
 #include <errno.h>
 #include <pthread.h>
@@ -242,8 +243,22 @@ TEST(job_memory_is_summed_over_the_tree)
     struct job_config cfg = {.argv = ARGV("eat"), .builtin = true, .limits = {.tree_bytes = 160 << 20}};
     struct job_result r = end(begin(cfg));
     CHECK_EQ(r.end, JOB_MEMORY);
-    CHECK(r.peak_bytes > 160 << 20);
+    CHECK(r.grouped || r.peak_bytes > 160 << 20);
     CHECK(r.seconds < 20);
+}
+
+TEST(job_memory_is_limited_by_a_group_where_one_is_delegated)
+{
+    if (job_group_look("", false) != JOB_GROUP_READY)
+        SKIP("no control group is delegated here (systemd-run --user --scope -p Delegate=yes)");
+    struct job_config cfg = {.argv = ARGV("eat"), .builtin = true, .limits = {.tree_bytes = 160 << 20}};
+    struct job_result r = end(begin(cfg));
+    CHECK(r.grouped);
+    CHECK_EQ(r.end, JOB_MEMORY);
+    CHECK(r.peak_bytes <= 160 << 20);
+    r = shell("echo here; sleep 0.2", (struct job_limits){.tree_bytes = 160 << 20});
+    CHECK(r.grouped);
+    CHECK_EQ(r.end, JOB_EXITED);
 }
 
 TEST(job_cannot_kill_its_guard)

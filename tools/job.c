@@ -1,8 +1,10 @@
 /* job.c - the caller's side of a job: starts the guard, reads output and result. */
+#include "tools/job_group.h"
 #include "tools/job_impl.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
@@ -156,8 +158,12 @@ static int try_jail(const struct job_config *cfg, struct err *err)
     return jail ? 0 : -1;
 }
 
+static void prepare(void) { job_group_prepare(""); }
+
 struct job *job_start(const struct job_config *cfg, struct err *err)
 {
+    static pthread_once_t prepared = PTHREAD_ONCE_INIT;
+    pthread_once(&prepared, prepare); /* where it cannot be, guards count */
     if (try_jail(cfg, err)) return NULL;
     struct job *j = calloc(1, sizeof *j);
     if (!j) {
@@ -231,6 +237,7 @@ static void finish(struct job *j)
     r->end = told ? j->answer.end : JOB_LOST;
     r->value = j->answer.value;
     r->peak_bytes = j->answer.peak_bytes;
+    r->grouped = j->answer.grouped;
     r->peak_processes = j->answer.peak_processes;
     r->seconds = job_now() - j->began;
     memcpy(r->text, j->answer.text, sizeof r->text);

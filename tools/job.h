@@ -10,7 +10,8 @@
  * It ends too when this process does: the guard sees its socket close.
  *
  * Output is stdout and stderr in the order written.  Input is there whole from the start.
- * Memory is the sum of what is resident in each process, so shared pages count more than once.  A look at the tree
+ * Where a control group is delegated to us (job_group.h) the kernel limits the memory of a job as a whole, and what of
+ * it is shared counts once.  Else memory is the sum of what is resident in each process as the guard sees it.  A look at the tree
  * reads all of /proc: where that takes long, looks are rarer, so that they cost at most a fifth of a core.
  * A process that is over between two looks is not seen; the limits of jail.h hold besides.
  *
@@ -62,6 +63,7 @@ struct job_result {
     double seconds;
     uint64_t peak_bytes; /* of the tree, as seen */
     uint32_t peak_processes;
+    bool grouped;        /* it had a control group */
     char text[480];      /* JOB_REFUSED */
 };
 

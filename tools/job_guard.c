@@ -1,4 +1,5 @@
 /* job_guard.c - the process between: it makes the jail, starts the tool in it, watches, kills, answers. */
+#include "tools/job_group.h"
 #include "tools/job_impl.h"
 #include "tools/job_tree.h"
 #include <errno.h>
@@ -20,6 +21,7 @@ struct guard {
     struct jail *jail;
     pid_t tool;
     struct job_tree tree;
+    struct job_group group;
     struct job_answer answer;
 };
 
@@ -72,6 +74,7 @@ _Noreturn static void be_tool(struct guard *g, int report)
     struct err err = {0};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGPIPE, SIG_DFL);
+    if (g->group.procs >= 0 && write(g->group.procs, "0", 1) != 1) close(g->group.procs); /* the guard looks */
     bool failed = dup2(STDOUT_FILENO, STDERR_FILENO) < 0 && err_set(&err, JAIL_FAILED, "dup2: %s", strerror(errno));
     if (failed || jail_enter(g->jail, report, &err)) {
         ssize_t n = write(report, &err, sizeof err); /* where it still is: jail_enter moves it last */
@@ -118,6 +121,7 @@ static bool start(struct guard *g)
     g->jail = jail_prepare(&c, &err);
     if (!g->jail) return refuse(g, &err);
     int ends[2];
+    job_group_make("", l->tree_bytes, l->processes, &g->group);
     if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) || pipe2(ends, O_CLOEXEC) || (g->tool = fork()) < 0) {
         err_set(&err, JAIL_FAILED, "a tool cannot be started: %s", strerror(errno));
         return refuse(g, &err);
@@ -126,6 +130,7 @@ static bool start(struct guard *g)
     close(ends[1]);
     bool told = read_all(ends[0], &err, sizeof err);
     close(ends[0]);
+    g->answer.grouped = job_group_has(&g->group, g->tool);
     return told ? refuse(g, &err) : true;
 }
 
@@ -159,7 +164,7 @@ static bool over_limit(struct guard *g)
     for (size_t i = 0; i < g->tree.n; i++) threads += g->tree.all[i].inside ? g->tree.all[i].threads : 0;
     g->answer.peak_bytes = MAX(g->answer.peak_bytes, g->tree.bytes);
     g->answer.peak_processes = MAX(g->answer.peak_processes, threads);
-    if (l->tree_bytes && g->tree.bytes > l->tree_bytes) g->answer.end = JOB_MEMORY;
+    if (l->tree_bytes && !g->answer.grouped && g->tree.bytes > l->tree_bytes) g->answer.end = JOB_MEMORY;
     else if (l->processes && threads > l->processes) g->answer.end = JOB_PROCESSES;
     else return false;
     return true;
@@ -202,15 +207,26 @@ static void kill_all(struct guard *g)
     }
 }
 
+/* None of it runs any more. */
+static void end_group(struct guard *g)
+{
+    struct job_answer *a = &g->answer;
+    uint64_t peak;
+    bool killed = job_group_end(&g->group, &peak);
+    if (a->grouped && peak) a->peak_bytes = peak;
+    if (killed && (a->end == JOB_EXITED || a->end == JOB_SIGNALLED)) a->end = JOB_MEMORY;
+}
+
 _Noreturn void job_guard(const struct job_builtin *table)
 {
     double began = job_now();
-    struct guard g = {.table = table};
+    struct guard g = {.table = table, .group = {.procs = -1}};
     prctl(PR_SET_NAME, "plimsoll-job");
     signal(SIGPIPE, SIG_IGN);
     if (syscall(SYS_close_range, 3u, ~0u, 0) || !read_request(&g)) _exit(2);
     if (start(&g)) watch(&g, began);
     kill_all(&g);
+    end_group(&g);
     ssize_t n = send(JOB_SOCKET, &g.answer, sizeof g.answer, MSG_NOSIGNAL);
     _exit(n == sizeof g.answer ? 0 : 1);
 }

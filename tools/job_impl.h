@@ -17,6 +17,7 @@ struct job_answer {
     int value;
     uint64_t peak_bytes;
     uint32_t peak_processes;
+    bool grouped;
     char text[480];
 };
 
