@@ -234,7 +234,7 @@ TEST(inspect_digits_are_the_calls_and_add_up)
 TEST(inspect_says_when_the_oldest_are_summed_up)
 {
     begin(120, 36, GLYPHS_ASCII);
-    CHECK(strstr(screen(), "the oldest are summed up above 2,700 tokens  342 more  c now: frees 530"));
+    CHECK(strstr(screen(), "the oldest are summed up above 2,700 tokens  342 to go  c now: frees 530"));
     doc_data.due = true;
     CHECK(strstr(screen(), "before this call the oldest are summed up, which frees 530"));
     doc_data.compacts = false;

@@ -28,7 +28,7 @@ static struct pagemap_cell cell_of(uint64_t page)
                                           : page < 1412 ? PAGE_HELD
                                           : page < 1443 ? PAGE_CACHED
                                                         : PAGE_FREE,
-                                 .agent = (uint8_t)(page / 300 % 3), .mixed = page % 300 > 296};
+                                 .agent = (uint8_t)(page / 300 % 3), .mixed = page < 1443 && page % 300 > 296};
 }
 
 static void fill_map(int cells, uint64_t pages)

@@ -107,7 +107,7 @@ static void draw_marks(struct surface *s, struct box b, const struct inspect *x)
         const bool narrow = b.columns < NARROW;
         words_add(&w, HUE_TEXT, 0, "%sabove %s tokens", narrow ? "summed up " : "the oldest are summed up ",
                   figure(c, (uint64_t)MAX(x->high, 0)));
-        if (left > 0) words_add(&w, HUE_DIM, 2, "%s more", figure(c, (uint64_t)left));
+        if (left > 0) words_add(&w, HUE_DIM, 2, "%s to go", figure(c, (uint64_t)left));
         if (x->compact > 0) words_add(&w, HUE_KEY, 1, "c now: frees %s", a);
     }
     words_fit(&w, b.columns - 1, 0);
@@ -193,14 +193,19 @@ static void draw_words(struct surface *s, struct box b, const struct columns *c,
     field(s, b, c->words, c->keys, text, (size_t)MIN(end - text, 4096), look);
 }
 
+/* The selected row is one bar: colours of its fields would make patches of its ground. */
+static struct look row_look(bool selected, enum hue hue)
+{
+    return list_look(selected, (struct look){.hue = (uint8_t)(selected ? HUE_TEXT : hue)});
+}
+
 static void draw_row(struct surface *s, struct box b, const struct columns *c, const struct inspect *x, int i,
                      bool selected, enum glyphs glyphs)
 {
     const struct inspect_row *r = &x->row[i];
     const enum context_part part = (enum context_part)(r->part % CONTEXT_PARTS);
-    const struct look plain = list_look(selected, (struct look){.hue = r->line ? HUE_DIM : HUE_TEXT});
-    const struct look dim = list_look(selected, (struct look){.hue = HUE_DIM});
-    const struct look hue = list_look(selected, (struct look){.hue = (uint8_t)context_part_hue(part)});
+    const struct look plain = row_look(selected, r->line ? HUE_DIM : HUE_TEXT), dim = row_look(selected, HUE_DIM);
+    const struct look hue = row_look(selected, context_part_hue(part));
     char number[FIGURE], name[80];
     surface_clear(s, b, list_look(selected, (struct look){0}));
     surface_puts(s, b, 1, 0, context_part_glyph(part, glyphs), hue);
@@ -211,10 +216,9 @@ static void draw_row(struct surface *s, struct box b, const struct columns *c, c
     if (c->turn && r->turn) surface_printf(s, b, c->turn, 0, dim, "%4u", (unsigned)r->turn);
     surface_printf(s, b, c->tokens, 0, plain, "%7s", figure(number, r->n_ids));
     if (c->bytes) surface_printf(s, b, c->bytes, 0, dim, "%9s", figure(number, r->len));
-    draw_words(s, b, c, x, r, list_look(selected, (struct look){.hue = r->line || r->len == 0 ? HUE_DIM : HUE_TEXT}));
+    draw_words(s, b, c, x, r, r->len == 0 ? dim : plain);
     const char *keys = keys_of(x, r, c->end - c->keys > 4);
-    surface_puts(s, part_of(b, c->keys, 0, c->end - c->keys, 1), 0, 0, keys,
-                 list_look(selected, (struct look){.hue = HUE_KEY}));
+    surface_puts(s, part_of(b, c->keys, 0, c->end - c->keys, 1), 0, 0, keys, row_look(selected, HUE_KEY));
 }
 
 static void draw_list(struct surface *s, struct box b, struct self *v, const struct inspect *x, enum glyphs glyphs)
