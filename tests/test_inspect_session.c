@@ -138,6 +138,9 @@ static void look_without_a_trace(int agent)
     session_settle(s); /* what is saved meanwhile is told meanwhile */
     const off_t bytes = lseek(fileno(told), 0, SEEK_END);
     const uint64_t next = s->keep.head.next;
+    const struct prompt prompt = s->prompt; /* of a call that may wait to be submitted: it points in here */
+    const uint32_t text = crc32c(0, prompt.front.data ? prompt.front.data : "", prompt.front.len);
+    const uint32_t msgs = prompt.msgs ? crc32c(0, prompt.msgs, (size_t)prompt.n * sizeof *prompt.msgs) : 0;
     window_save(s->w, s->vocabulary, &before);
     struct doc d = look(agent);
     check_rows(d.data);
@@ -147,6 +150,9 @@ static void look_without_a_trace(int agent)
     CHECK_MEM(before.data, after.data, before.len);
     CHECK_EQ(s->keep.head.next, next);
     CHECK_EQ(lseek(fileno(told), 0, SEEK_END), bytes);
+    CHECK_MEM(&prompt, &s->prompt, sizeof prompt);
+    CHECK_EQ(crc32c(0, prompt.front.data ? prompt.front.data : "", prompt.front.len), text);
+    if (prompt.msgs) CHECK_EQ(crc32c(0, prompt.msgs, (size_t)prompt.n * sizeof *prompt.msgs), msgs);
     buf_free(&before);
     buf_free(&after);
 }

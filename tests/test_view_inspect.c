@@ -313,6 +313,38 @@ TEST(inspect_shows_text_tokens_and_the_difference)
     end();
 }
 
+static bool asks(void)
+{
+    struct doc_ask ask = {0};
+    view_inspect.ask(view, surface_all(&s), &in, &ask);
+    return ask.kind == DOC_INSPECT;
+}
+
+TEST(inspect_asks_when_the_call_may_have_changed)
+{
+    begin(80, 24, GLYPHS_ASCII);
+    CHECK(asks());
+    CHECK(!asks());
+    state.agent[1].carried = 12;
+    CHECK(asks());
+    CHECK(!asks());
+    state.agent[0].carried = 12; /* another one's */
+    CHECK(!asks());
+    state.agent[1].running = 0;
+    CHECK(asks());
+    select_row(7);
+    CHECK(!asks());
+    CHECK_STR(ordered('x'), "/drop m27");
+    CHECK(asks());
+    int quiet = 0;
+    while (!asks()) quiet++; /* and now and then in any case */
+    CHECK_EQ(quiet, 9);
+    in.agent = 2;
+    CHECK(asks());
+    CHECK(asks()); /* the doc that is there is of another one */
+    end();
+}
+
 /* The text is scrolled with Enter; another doc of the same does not move it, nor the selection. */
 TEST(inspect_reads_on_while_docs_come_and_go)
 {

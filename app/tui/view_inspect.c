@@ -12,9 +12,16 @@
 #include <inttypes.h>
 
 enum { BESIDE = 150, BELOW_ROWS = 16, BAR_ROWS = 8, NARROW = 60, WIDE = 92, TEXT_ROWS = 7, LEAST = 8, NOTE = 160 };
+enum { QUIET = 10 /* times that view_ops.every passes until a doc is asked for in any case */ };
 enum shows { SHOWS_TEXT, SHOWS_TOKENS, SHOWS_DIFF };
 
+/* What the figures say of an agent: while that is the same, so is its next call. */
+struct stamp { int64_t agent, carried, turns, calls, running, frees; };
+
 struct self {
+    struct stamp asked; /* when a doc was asked for last */
+    int quiet;          /* times that none was since */
+    bool ordered;
     struct list list;
     struct pager pager;
     char name[48];      /* of the selected row, so that it stays selected when rows come and go */
@@ -317,9 +324,30 @@ static void inspect_close(void *self)
     free(v);
 }
 
+static struct stamp stamp_of(const struct view_in *in)
+{
+    struct stamp t = {.agent = in->agent};
+    if (in->agent < 0 || in->agent >= in->state->agents) return t;
+    const struct state_agent *a = &in->state->agent[in->agent];
+    t.carried = a->carried;
+    t.turns = a->turns;
+    t.calls = a->calls;
+    t.running = a->running;
+    t.frees = a->frees;
+    return t;
+}
+
+/* A long call takes a while to be written out, so it is not asked for again and again while it stays as it is. */
 static void inspect_ask(void *self, struct box b, const struct view_in *in, struct doc_ask *out)
 {
-    (void)self, (void)b;
+    struct self *v = self;
+    const struct stamp now = stamp_of(in);
+    (void)b;
+    const bool same = doc_of(in) && !v->ordered && memcmp(&now, &v->asked, sizeof now) == 0;
+    if (same && ++v->quiet < QUIET) return;
+    v->asked = now;
+    v->quiet = 0;
+    v->ordered = false;
     *out = (struct doc_ask){.kind = DOC_INSPECT, .agent = in->agent};
 }
 
@@ -372,21 +400,22 @@ __attribute__((format(printf, 2, 3))) static void note(struct self *v, const cha
     va_end(ap);
 }
 
-__attribute__((format(printf, 3, 4))) static void order(const struct inspect *x, struct view_out *out, const char *fmt,
-                                                        ...)
+__attribute__((format(printf, 4, 5))) static void order(struct self *v, const struct inspect *x,
+                                                        struct view_out *out, const char *fmt, ...)
 {
     char line[100];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);
+    v->ordered = true;
     if (x->aside) buf_printf(&out->order, "/for %s ", x->agent);
     buf_puts(&out->order, line);
 }
 
 static void drop(struct self *v, const struct inspect *x, const struct inspect_row *r, struct view_out *out)
 {
-    if (r->can & INSPECT_DROP) order(x, out, "/drop m%" PRIu64, r->number);
+    if (r->can & INSPECT_DROP) order(v, x, out, "/drop m%" PRIu64, r->number);
     else if (r->can & INSPECT_UNPIN) note(v, "%s is pinned: u takes it out", r->name);
     else if (r->line) note(v, "%s stands as a line already", r->name);
     else if ((r->can & INSPECT_PIN) && r->frees > 0) note(v, "%s opened the last turn, which needs it: /undo", r->name);
@@ -396,14 +425,14 @@ static void drop(struct self *v, const struct inspect *x, const struct inspect_r
 
 static void pin(struct self *v, const struct inspect *x, const struct inspect_row *r, struct view_out *out)
 {
-    if (r->can & INSPECT_PIN) order(x, out, "/pin m%" PRIu64, r->number);
+    if (r->can & INSPECT_PIN) order(v, x, out, "/pin m%" PRIu64, r->number);
     else if (r->can & INSPECT_UNPIN) note(v, "%s is pinned already", r->name);
     else note(v, "%s is in every call as it is: there is nothing to pin", r->kind);
 }
 
 static void unpin(struct self *v, const struct inspect *x, const struct inspect_row *r, struct view_out *out)
 {
-    if (r->can & INSPECT_UNPIN) order(x, out, "/unpin %" PRIu64, r->number);
+    if (r->can & INSPECT_UNPIN) order(v, x, out, "/unpin %" PRIu64, r->number);
     else note(v, "only what is pinned can be unpinned");
 }
 
@@ -411,7 +440,7 @@ static void compact(struct self *v, const struct inspect *x, struct view_out *ou
 {
     if (!x->compacts) note(v, "this context is too small for summaries");
     else if (x->compact <= 0) note(v, "nothing can be summed up: all of it is front or newest");
-    else order(x, out, "/compact");
+    else order(v, x, out, "/compact");
 }
 
 static void other(struct self *v, enum shows which)
