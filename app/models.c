@@ -296,6 +296,7 @@ void models_find(const struct models_ask *ask, struct models *m)
         if (fd >= 0) walk(&f, fd, 1);
     }
     qsort(m->row, (size_t)m->n, sizeof *m->row, row_order);
+    m->found = true;
 }
 
 /* ---------------------------------------------------------------- words */
@@ -318,7 +319,7 @@ void models_verdict(const struct models_row *r, uint64_t within, char *out, size
         snprintf(out, n, "needs %s of %s", store_cmd_size(r->needs_least).text, store_cmd_size(within).text);
         break;
     default:
-        snprintf(out, n, "%s", *r->why ? r->why : "not looked into");
+        snprintf(out, n, "%s", *r->why ? r->why : *r->arch ? "time was over" : "not looked into");
     }
 }
 

@@ -12,7 +12,7 @@
  *
  * ~/.cache is $XDG_CACHE_HOME where that is set.
  *
- *     models_find(): places -> rows, from names alone      models_read(): each row's file -> what it is, what fits
+ *     models_find(): places -> rows, from names alone      models_read(): each row's file -> what it is; what fits
  *
  * Names, manifests and files are of others.  Only regular files are opened; a link is followed where it leads to one
  * within a known place, and no folder is entered by a link.  Hidden folders are not looked into.  Depth, names, rows
@@ -31,7 +31,7 @@ enum {
 };
 
 enum model_state {
-    MODEL_UNREAD,      /* nobody looked into it: time was over, or it is no file that is opened (why) */
+    MODEL_UNREAD,      /* nobody looked into it, or only into its header: time was over */
     MODEL_FITS,        /* plimsoll runs it, with a context of ctx_fits */
     MODEL_TOO_LARGE,   /* it would run it, with more memory */
     MODEL_UNSUPPORTED, /* GGUF, and not for plimsoll: why */
@@ -73,7 +73,10 @@ struct models {
     struct models_place place[MODELS_PLACES];
     int n_places;
     struct models_row row[MODELS_MAX];
-    int n, n_read;      /* rows; of those, the first ones that were read */
+    bool found;         /* all rows are there */
+    int n;              /* rows; of those, */
+    int n_read;         /* the first ones of which the header was read, */
+    int n_judged;       /* and those of which it is known what fits */
     int n_again;        /* names that led to a file which has a row */
     uint64_t within;    /* memory by which they were judged; UINT64_MAX: the system does not say */
     char stopped[160];  /* why this is not all; "": it is */
@@ -89,11 +92,12 @@ struct models_ask {
 void models_find(const struct models_ask *ask, struct models *m);
 void models_read(const struct models_ask *ask, struct models *m); /* models_fit.c */
 
-/* One row, of a file that is there: all from arch on. */
-void models_read_row(struct models_row *r, uint64_t within); /* models_fit.c */
+/* One row that is UNREAD: what its header says; and then what fits, where nothing is in the way. */
+void models_read_row(struct models_row *r);                   /* models_fit.c */
+void models_judge_row(struct models_row *r, uint64_t within); /* models_fit.c */
 
 /* Both, in a process of its own that is ended a moment after ask->end, and when it takes too much memory, so that no
- * file and no disk can hold the caller or bring it down.  The caller has one thread.  For models_free(); NULL: no
+ * file and no disk can hold the caller or bring it down; a file that ends it is passed over.  The caller has one thread.  For models_free(); NULL: no
  * memory, or no process could be started. */
 struct models *models_look(const struct models_ask *ask, struct err *err); /* models_look.c */
 void models_free(struct models *m);                                        /* models_look.c */

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { USUAL = 4096, SHOWN = 3 };
+enum { USUAL = 4096, SHOWN = 3, OPENED = 40 };
 
 /* As a row says it: without the name that the file was opened by. */
 static void say(struct models_row *r, enum model_state state, const char *opened, const struct err *err)
@@ -91,24 +91,6 @@ static void judge_size(struct models_row *r, const struct model *m, const struct
     r->state = r->ctx_fits > 0 ? MODEL_FITS : MODEL_TOO_LARGE;
 }
 
-/* Everything that opening it would look at, but its weights. */
-static void judge(struct models_row *r, const struct gguf *g, const char *opened, uint64_t within)
-{
-    struct err err = {0};
-    struct model m = {0};
-    const struct gguf_str *token;
-    uint64_t n = 0;
-    enum template_kind kind;
-    struct vocab *v = NULL;
-    bool bad = gguf_string_array(g, "tokenizer.ggml.tokens", &token, &n, &err) == GGUF_WRONG ||
-               model_plan(&m, g, (int)MIN(n, INT32_MAX), kern_cpu(), &err) || !(v = vocab_open(g, &err)) ||
-               template_detect(g, v, &kind, &err);
-    if (bad) say(r, MODEL_UNSUPPORTED, opened, &err);
-    else judge_size(r, &m, v, within);
-    vocab_close(v);
-    model_free(&m);
-}
-
 /* ---------------------------------------------------------------- a row */
 
 /* "NAME-00001-of-00003.gguf" */
@@ -141,35 +123,93 @@ static int open_again(struct models_row *r)
     return -1;
 }
 
-void models_read_row(struct models_row *r, uint64_t within)
+/* Its header, open in *fd by the name in `opened`; NULL: r says why not. */
+static struct gguf *open_header(struct models_row *r, int *fd, char opened[OPENED])
 {
-    char opened[40];
     struct err err = {0};
-    int fd = open_again(r);
-    if (fd < 0) return;
-    snprintf(opened, sizeof opened, "/proc/self/fd/%d", fd);
-    struct gguf *g = is_part(r) ? NULL : gguf_open(opened, &err);
-    if (g) {
-        describe(r, g);
-        judge(r, g, opened, within);
-    } else if (r->state != MODEL_SPLIT) {
-        say(r, strstr(err.text, "is one shard of") ? MODEL_SPLIT : MODEL_BROKEN, opened, &err);
-    }
-    gguf_close(g);
-    close(fd);
+    *fd = open_again(r);
+    if (*fd < 0 || is_part(r)) return NULL;
+    snprintf(opened, OPENED, "/proc/self/fd/%d", *fd);
+    struct gguf *g = gguf_open(opened, &err);
+    if (!g) say(r, strstr(err.text, "is one shard of") ? MODEL_SPLIT : MODEL_BROKEN, opened, &err);
+    return g;
 }
 
+/* The sizes, of which the embedding must have as many rows as the tokenizer has tokens. */
+static int plan(struct model *m, const struct gguf *g, struct err *err)
+{
+    const struct gguf_str *token;
+    uint64_t n = 0;
+    *m = (struct model){0};
+    if (gguf_string_array(g, "tokenizer.ggml.tokens", &token, &n, err) == GGUF_WRONG) return -1;
+    return model_plan(m, g, (int)MIN(n, INT32_MAX), kern_cpu(), err);
+}
+
+void models_read_row(struct models_row *r)
+{
+    char opened[OPENED];
+    struct err err = {0};
+    struct model m = {0};
+    int fd;
+    struct gguf *g = open_header(r, &fd, opened);
+    if (g) describe(r, g);
+    if (g && plan(&m, g, &err)) say(r, MODEL_UNSUPPORTED, opened, &err);
+    model_free(&m);
+    gguf_close(g);
+    if (fd >= 0) close(fd);
+}
+
+/* The tokenizer takes ten times as long as all else: the memory that it takes, and whether it is one that is known. */
+void models_judge_row(struct models_row *r, uint64_t within)
+{
+    char opened[OPENED];
+    struct err err = {0};
+    struct model m = {0};
+    struct vocab *v = NULL;
+    enum template_kind kind;
+    int fd;
+    struct gguf *g = open_header(r, &fd, opened);
+    if (g) {
+        if (plan(&m, g, &err) || !(v = vocab_open(g, &err)) || template_detect(g, v, &kind, &err))
+            say(r, MODEL_UNSUPPORTED, opened, &err);
+        else judge_size(r, &m, v, within);
+    }
+    vocab_close(v);
+    model_free(&m);
+    gguf_close(g);
+    if (fd >= 0) close(fd);
+}
+
+static bool late(const struct models_ask *ask, struct models *m, int left)
+{
+    if (progress_clock() < ask->end) return false;
+    snprintf(m->stopped, sizeof m->stopped, "time was over, and %d of %d files were not looked into (plimsoll models "
+             "--time 60 takes longer)", left, m->n);
+    return true;
+}
+
+static int unread(const struct models *m, int from)
+{
+    int n = 0;
+    for (int i = from; i < m->n; i++) n += m->row[i].state == MODEL_UNREAD;
+    return n;
+}
+
+/* Rows are written whole, and counted then: this process may be ended at any moment. */
 void models_read(const struct models_ask *ask, struct models *m)
 {
     for (int i = m->n_read; i < m->n; i++) {
         struct models_row r = m->row[i];
-        if (progress_clock() >= ask->end) {
-            snprintf(m->stopped, sizeof m->stopped, "time was over; %d of %d files were not looked into", m->n - i,
-                     m->n);
-            return;
-        }
-        if (r.state == MODEL_UNREAD) models_read_row(&r, m->within);
+        if (late(ask, m, unread(m, 0))) return;
+        if (r.state == MODEL_UNREAD) models_read_row(&r);
         m->row[i] = r;
-        __atomic_store_n(&m->n_read, i + 1, __ATOMIC_RELEASE); /* whole, if this process is ended now */
+        __atomic_store_n(&m->n_read, i + 1, __ATOMIC_RELEASE);
+    }
+    for (int i = m->n_judged; i < m->n; i++) {
+        struct models_row r = m->row[i];
+        if (r.state == MODEL_UNREAD && late(ask, m, unread(m, i))) return;
+        if (r.state == MODEL_UNREAD) models_judge_row(&r, m->within);
+        m->row[i] = r;
+        __atomic_store_n(&m->n_judged, i + 1, __ATOMIC_RELEASE);
     }
 }

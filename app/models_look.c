@@ -15,11 +15,11 @@
 
 enum { GRACE_MS = 300 }; /* beyond its time, to end by itself; and to be gone once it was killed */
 
-/* A header may say that it has 2 GiB of strings, and a list is not worth that.  On top of what this process has: a
+/* A header may say that it has 2 GiB of strings, and a list is not worth that; real ones need a fifth of this.  On top of what this process has: a
  * sanitizer's own mappings count too. */
 static void limit_memory(void)
 {
-    static const rlim_t more = (rlim_t)768 << 20;
+    static const rlim_t more = (rlim_t)384 << 20;
     unsigned long pages = 0;
     FILE *f = fopen("/proc/self/statm", "re");
     bool known = f && fscanf(f, "%*u %*u %*u %*u %*u %lu", &pages) == 1;
@@ -34,7 +34,7 @@ static _Noreturn void look(const struct models_ask *ask, struct models *m)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     limit_memory();
-    models_find(ask, m);
+    if (!m->found) models_find(ask, m);
     models_read(ask, m);
     _exit(0);
 }
@@ -49,20 +49,40 @@ static bool gone_by(int fd, double end)
     return n > 0;
 }
 
-/* The row at which it ended was not its fault where its time was over. */
-static void note_end(struct models *m, bool late, int status)
+/* The rows that nobody has come to the end of may be half written. */
+static void forget(struct models *m)
 {
-    if (!late && WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
-    struct models_row *r = m->n_read < m->n ? &m->row[m->n_read] : NULL;
-    const char *how = late ? "it took all the time that was given" : "looking into it ended the process that did it";
-    snprintf(m->stopped, sizeof m->stopped, "%s; %d of %d files were not looked into",
-             late ? "time was over" : "it ended early", m->n - m->n_read, m->n);
-    for (int i = m->n_read; i < m->n; i++) /* half of it may be written */
-        if (m->row[i].state != MODEL_BROKEN) {
-            m->row[i].state = MODEL_UNREAD;
-            memset(m->row[i].arch, 0, sizeof *m->row - offsetof(struct models_row, arch));
-        }
-    if (r && r->state == MODEL_UNREAD) snprintf(r->why, sizeof r->why, "%s", how);
+    for (int i = m->n_judged; i < m->n; i++) {
+        struct models_row *r = &m->row[i];
+        size_t from = i < m->n_read ? offsetof(struct models_row, ctx_fits) : offsetof(struct models_row, arch);
+        bool judged = r->state == MODEL_FITS || r->state == MODEL_TOO_LARGE;
+        if (r->inode == 0 || (i < m->n_read && !judged && r->state != MODEL_UNREAD)) continue;
+        memset((char *)r + from, 0, sizeof *r - from);
+        r->state = MODEL_UNREAD;
+    }
+}
+
+/* The row that was looked into last has ended the process, and the next one goes on behind it; false: it was none. */
+static bool pass_over(struct models *m)
+{
+    int *at = m->n_read < m->n ? &m->n_read : &m->n_judged;
+    if (!m->found) return false;
+    forget(m);
+    while (*at < m->n && m->row[*at].state != MODEL_UNREAD) ++*at;
+    if (*at == m->n) return false;
+    struct models_row *r = &m->row[(*at)++];
+    r->state = MODEL_BROKEN;
+    snprintf(r->why, sizeof r->why, "looking into it ended the process that did it");
+    return true;
+}
+
+static void note_end(struct models *m, bool late)
+{
+    int left = 0;
+    forget(m);
+    for (int i = m->n_judged; i < m->n; i++) left += m->row[i].state == MODEL_UNREAD;
+    snprintf(m->stopped, sizeof m->stopped, "%s, and %d of %d files were not looked into",
+             late ? "time was over" : "it ended early", left, m->n);
 }
 
 static int usual_order(const void *a, const void *b)
@@ -75,14 +95,11 @@ static int usual_order(const void *a, const void *b)
     return order ? order : strcmp(x->path, y->path);
 }
 
-struct models *models_look(const struct models_ask *ask, struct err *err)
+enum outcome { DONE, LATE, DIED, FAILED };
+
+static enum outcome look_once(const struct models_ask *ask, struct models *m, struct err *err)
 {
     int fd[2] = {-1, -1}, status = 0;
-    struct models *m = mmap(NULL, sizeof *m, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (m == MAP_FAILED) {
-        err_set(err, -1, "no memory to look for models");
-        return NULL;
-    }
     pid_t pid = pipe2(fd, O_CLOEXEC) ? -1 : fork();
     if (pid == 0) look(ask, m);
     int error = errno;
@@ -92,12 +109,26 @@ struct models *models_look(const struct models_ask *ask, struct err *err)
     if (pid > 0 && late) gone = gone_by(fd[0], progress_clock() + 1e-3 * GRACE_MS);
     if (gone) waitpid(pid, &status, 0); /* else a disk holds it in the kernel, and us it shall not hold */
     if (fd[0] >= 0) close(fd[0]);
-    if (pid < 0) {
-        err_set(err, -1, "no process could be started to look for models: %s", strerror(error));
+    if (pid > 0) return late ? LATE : WIFEXITED(status) && WEXITSTATUS(status) == 0 ? DONE : DIED;
+    err_set(err, -1, "no process could be started to look for models: %s", strerror(error));
+    return FAILED;
+}
+
+struct models *models_look(const struct models_ask *ask, struct err *err)
+{
+    enum outcome end;
+    struct models *m = mmap(NULL, sizeof *m, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (m == MAP_FAILED) {
+        err_set(err, -1, "no memory to look for models");
+        return NULL;
+    }
+    do end = look_once(ask, m, err);
+    while (end == DIED && pass_over(m));
+    if (end == FAILED) {
         models_free(m);
         return NULL;
     }
-    note_end(m, late, status);
+    if (end != DONE) note_end(m, end == LATE);
     qsort(m->row, (size_t)m->n, sizeof *m->row, usual_order);
     return m;
 }

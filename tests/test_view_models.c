@@ -158,7 +158,7 @@ TEST(golden_details_and_the_rest)
     found.n = 0;
     check_golden("none", 80, 24);
     begin();
-    snprintf(found.stopped, sizeof found.stopped, "time was over; 1 of 7 files were not looked into");
+    snprintf(found.stopped, sizeof found.stopped, "time was over, and 1 of 7 files were not looked into");
     check_golden("stopped", 80, 16);
 }
 

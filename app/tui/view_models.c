@@ -258,7 +258,7 @@ static void draw_found(struct self *v, struct surface *s, struct box b, const st
     }
     if (!note) return;
     char text[240];
-    snprintf(text, sizeof text, "Not all: %s; r looks again", m->stopped);
+    snprintf(text, sizeof text, "Not all: %s", m->stopped);
     put(s, b, MARGIN, b.rows - 1, b.columns - 2 * MARGIN, false, text, (struct look){.hue = HUE_WARN});
 }
 
