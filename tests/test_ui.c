@@ -29,7 +29,7 @@ static void name_crew(void)
 {
     put_news(NEWS_AGENT, 1, "researcher");
     put_news(NEWS_AGENT, 1, "writer");
-    put_news(NEWS_SESSION, -1, "00ff12ab34cd\n");
+    put_news(NEWS_SESSION, -1, "00ff12ab34cd\n1\n");
 }
 
 /* seq: of work.jsonl, where `what` is so. */
@@ -39,7 +39,7 @@ static void work_golden(const char *what, int seq, const char *typed)
     for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         open_size(&sizes[i], NULL);
         put_news(NEWS_AGENT, 0, "");
-        put_news(NEWS_SESSION, 0, "5e55104a77\nwhat does the ship need?");
+        put_news(NEWS_SESSION, 0, "5e55104a77\n3\nwhat does the ship need?");
         play(&s, seq);
         if (typed) press(typed);
         check_sized(what, &sizes[i]);
