@@ -476,8 +476,12 @@ TEST(marks_say_what_happened)
     int marks = t->state.timeline.marks;
     PUT(t, "a", EV_TEXT, text, .turn = 3, .text = S("x"));
     PUT(t, "a", EV_PREFILL, prefill, .turn = 3, .done = 1, .of = 2);
+    PUT(t, "b", EV_CONTEXT, context, .turn = 0, .change = S("front_changed"), .tokens = 30); /* as it begins */
     put_memory(t, memory, machine);
     CHECK_EQ(t->state.timeline.marks, marks);
+    PUT(t, "b", EV_CONTEXT, context, .turn = 2, .change = S("front_changed"), .tokens = 30);
+    CHECK_STR(last_mark(t), "the front changed and is read again: 30 tokens");
+    CHECK_EQ(t->state.timeline.mark[marks].agent, 1);
     closed(t);
 }
 

@@ -344,7 +344,8 @@ static void on_saved(struct state *s, struct state_agent *a, const struct event_
 static bool is_agents(enum event_kind kind)
 {
     return kind == EV_TURN_USER || kind == EV_TURN_START || kind == EV_PREFILL || kind == EV_TEXT || kind == EV_TOKEN ||
-           kind == EV_TURN_END || kind == EV_CALL || kind == EV_TOOL || kind == EV_CARRIES || kind == EV_STOPPED;
+           kind == EV_TURN_END || kind == EV_CALL || kind == EV_TOOL || kind == EV_CARRIES || kind == EV_STOPPED ||
+           kind == EV_CONTEXT || kind == EV_SUMMARY || kind == EV_REFUSAL;
 }
 
 static void on_agent(struct state *s, struct state_agent *a, const struct event *e)

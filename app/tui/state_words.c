@@ -62,6 +62,7 @@ static void put_context(struct buf *b, const struct event_context *e)
     };
     char n[FIGURE];
     size_t i = 0;
+    if (e->turn == 0 && is(e->change, "front_changed")) return; /* it came into being */
     while (i < COUNT_OF(known) && !is(e->change, known[i].change)) i++;
     if (i == COUNT_OF(known)) {
         buf_printf(b, "%.*s %.*s", STR(e->change), STR(e->what));
