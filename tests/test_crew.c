@@ -250,6 +250,8 @@ TEST(values_that_are_none_are_refused_where_they_are)
         {AGENT("top_p: 1.01"), "3:22: top_p: \"1.01\" is no number from 0 to 1"},
         {FLOW("kind: round_robin, stop_on_accept: yes"), "3:43: stop_on_accept: \"yes\" is neither true nor false"},
         {FLOW("kind: single, steps: 0"), "3:29: steps: \"0\" is no whole number from 1 to 10000"},
+        {FLOW("kind: round_robin, handover_by: me"), "3:40: handover_by: \"me\" is not one of clip|model"},
+        {FLOW("kind: single, handover_by: model"), "3:22: the kind single does not use handover_by; it is for "},
         {FLOW("kind: map, lead: a, split: words"), "3:35: split: \"words\" is not one of lines|paragraphs"},
     };
     check_refused(cases, COUNT_OF(cases));

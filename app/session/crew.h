@@ -57,6 +57,7 @@ struct crew_edge { /* the first that holds is taken; none: the flow ends */
     char *text;        /* WHEN_CONTAINS */
 };
 
+enum crew_handover { HANDOVER_CLIP, HANDOVER_MODEL }; /* what is too large is clipped, or said again by who said it */
 enum crew_split { SPLIT_LINES, SPLIT_PARAGRAPHS };
 
 struct crew {
@@ -72,6 +73,7 @@ struct crew {
     int rounds;        /* of a debate (1 or more), or of a group chat (0: until steps) */
     int retries;       /* of an ask that failed */
     int handover;      /* tokens of what passes from one to another; 0: as much as a result may have */
+    enum crew_handover handover_by;
     int parallel;      /* asks at once; 0: as many as the ledger holds */
     enum crew_split split;
     char *stop;        /* an answer with this in it ends the flow; NULL */

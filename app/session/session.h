@@ -166,6 +166,9 @@ int session_result(struct session *s, const struct session_tool *t, struct buf *
  * whole is an artifact of this session, whose number goes to *artifact (else 0). */
 int session_hand_over(struct session *s, const char *text, size_t n, size_t tokens, struct buf *out,
                       uint64_t *artifact, struct err *err);
+/* What this one would itself hand over to `to` of all that was said, about so many tokens of it: the model is asked in
+ * the form for that (memory/forms.h), aside: nothing of it stays.  -1: it said no record, or not to its end; err. */
+int session_record(struct session *s, const char *to, size_t tokens, struct buf *out, struct err *err);
 /* Data from a pipe, behind what out has for the message that comes next: all of it, or as much as a call can carry and
  * a notice that says so and names the artifact with the whole (where the session is saved; else there is none). */
 int session_put_data(struct session *s, const char *data, size_t n, struct buf *out, struct err *err);

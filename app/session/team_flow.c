@@ -24,7 +24,10 @@ struct task {
     int said; /* turns of the session before it */
     struct team_try figures;
     bool done, silent;
+    struct buf record; /* what it would hand over of its answer, in its own words; empty: none */
 };
+
+struct record { int ask; struct buf text; };
 
 struct running {
     struct team *t;
@@ -37,6 +40,8 @@ struct running {
     char why[240];
     int status; /* of the ask that failed last */
     struct err err;
+    struct record *records; /* in the order in which they came */
+    int n_records;
 };
 
 /* ---------------------------------------------------------------- what is handed over */
@@ -55,19 +60,82 @@ static bool is_task(const struct crew *c, const struct flow_effect *e)
     return c->flow == FLOW_SUPERVISOR && e->agent != c->lead;
 }
 
+static size_t quota_of(const struct crew *c, struct session *s)
+{
+    size_t room = session_room(s);
+    return c->handover > 0 ? MIN((size_t)c->handover, room) : room;
+}
+
+/* Who gets the words of this agent next, as far as the kind of flow says it before; -1: nobody. */
+static int next_of(const struct crew *c, int agent)
+{
+    if (agent == c->lead) return -1; /* it gives tasks, names a speaker, or has the last word */
+    if (c->flow == FLOW_SUPERVISOR || c->flow == FLOW_MAP) return c->lead;
+    for (int i = 0; i < c->n_tasks; i++)
+        for (int k = 0; k < c->task[i].n_needs; k++)
+            if (c->task[c->task[i].needs[k]].agent == agent) return c->task[i].agent;
+    for (int i = 0; c->n_tasks == 0 && c->n_members > 1 && i < c->n_members; i++)
+        if (c->members[i] == agent) return c->members[(i + 1) % c->n_members];
+    return -1;
+}
+
+/* Before what it knows is gone: a fresh agent's session ends with its ask. */
+static void ask_record(struct task *k)
+{
+    struct err err = {0};
+    const struct crew *c = k->t->crew;
+    const struct buf *said = &k->s->answer;
+    int to = c->handover_by == HANDOVER_MODEL ? next_of(c, k->agent) : -1;
+    if (to < 0 || k->status != EXIT_DONE || k->s->outcome.stopped || said->len == 0) return;
+    size_t quota = quota_of(c, k->s);
+    if (session_tokens(k->s, said->data, said->len) <= quota) return;
+    if (session_record(k->s, team_name(k->t, to), quota, &k->record, &err) == 0) return;
+    say_dim("[%s did not say itself what to hand over: %s]", k->s->role.name, err.text);
+    buf_free(&k->record);
+}
+
+static void keep_record(struct running *r, struct task *k)
+{
+    if (k->record.len == 0) return;
+    struct record *all = realloc(r->records, ((size_t)r->n_records + 1) * sizeof *all);
+    if (!all) return; /* it is clipped */
+    r->records = all;
+    all[r->n_records++] = (struct record){k->ask, k->record};
+    k->record = (struct buf){0};
+}
+
+/* Takes the place of what was clipped, if it is smaller.  The whole is an artifact all the same. */
+static void use_record(const struct running *r, const struct task *k, const struct flow_part *p, struct buf *result)
+{
+    for (int i = 0; i < r->n_records; i++) {
+        const struct buf *own = &r->records[i].text;
+        bool whole = result->len == p->n && memcmp(result->data ? result->data : "", p->text, p->n) == 0;
+        if (r->records[i].ask != p->ask || whole) continue;
+        size_t clipped = session_tokens(k->s, result->data ? result->data : "", result->len);
+        size_t tokens = session_tokens(k->s, own->data, own->len);
+        if (tokens >= clipped) return;
+        result->len = 0;
+        buf_put(result, own->data, own->len);
+        say_dim("[%s hands over in its own words: %zu tokens in place of %zu]", team_name(k->t, p->agent), tokens,
+                clipped);
+        return;
+    }
+}
+
 /* What another said, in the form for that; *tokens grows by what it weighs. */
-static int put_part(struct task *k, const struct flow_effect *e, const struct flow_part *p, size_t quota,
-                    struct form_text about, int64_t *tokens, struct err *err)
+static int put_part(const struct running *r, struct task *k, const struct flow_effect *e, const struct flow_part *p,
+                    size_t quota, int64_t *tokens, struct err *err)
 {
     struct buf result = {0};
     uint64_t artifact = 0;
     char name[24];
     int rc = session_hand_over(k->s, p->text, p->n, quota, &result, &artifact, err);
+    if (rc == 0 && !is_task(k->t->crew, e)) use_record(r, k, p, &result);
     snprintf(name, sizeof name, "a%llu", (unsigned long long)artifact);
     struct form_text id = form_text(name);
     const struct form_handover h = {
         .from = form_text(p->label), .to = form_text(team_name(k->t, e->agent)),
-        .task = e->n > 0 ? first_line(e->text, e->n) : about,
+        .task = e->n > 0 ? first_line(e->text, e->n) : r->input,
         .result = {result.data ? result.data : "", result.len}, .artifacts = {&id, artifact ? 1 : 0}};
     size_t was = k->message.len;
     if (rc == 0 && is_task(k->t->crew, e)) buf_put(&k->message, h.result.text, h.result.len);
@@ -78,19 +146,18 @@ static int put_part(struct task *k, const struct flow_effect *e, const struct fl
     return rc;
 }
 
-static int compose(struct task *k, const struct flow_effect *e, struct form_text about, int64_t *tokens,
+static int compose(const struct running *r, struct task *k, const struct flow_effect *e, int64_t *tokens,
                    struct err *err)
 {
     int others = 0, rc = 0;
-    size_t quota = (size_t)MAX(k->t->crew->handover, 0);
+    size_t quota = quota_of(k->t->crew, k->s);
     for (int i = 0; i < e->n_parts; i++) others += e->part[i].agent >= 0;
-    quota = quota == 0 ? session_room(k->s) : MIN(quota, session_room(k->s));
     buf_put(&k->message, e->text, e->n);
     for (int i = 0; i < e->n_parts && rc == 0; i++) {
         const struct flow_part *p = &e->part[i];
         if (k->message.len > 0) buf_puts(&k->message, "\n\n");
         if (p->agent < 0) buf_put(&k->message, p->text, p->n);
-        else rc = put_part(k, e, p, MAX(quota / (size_t)others, (size_t)1), about, tokens, err);
+        else rc = put_part(r, k, e, p, MAX(quota / (size_t)others, (size_t)1), tokens, err);
     }
     if (rc == 0 && k->message.failed) rc = err_set(err, -1, "no memory for what is handed over");
     return rc;
@@ -122,6 +189,7 @@ static void run_ask(void *self)
     k->status = session_ask(k->s, k->message.data ? k->message.data : "", k->message.len, &k->err);
     session_settle(k->s);
     team_try_end(&k->figures, k->s, k->status, &k->err);
+    ask_record(k);
     k->done = true;
 }
 
@@ -144,6 +212,7 @@ static void end_task(struct task *k)
     }
     buf_free(&k->message);
     buf_free(&k->before);
+    buf_free(&k->record);
     free(k);
 }
 
@@ -194,7 +263,7 @@ static int begin(struct running *r, const struct flow_effect *e, struct err *err
     *k = (struct task){.t = t, .ask = e->ask, .agent = e->agent, .silent = is_silent(t->crew, e->agent)};
     struct member *m = &t->member[e->agent];
     int status = e->fresh || m->busy ? open_copy(k, e, err) : take_member(k, m);
-    if (status == EXIT_DONE && compose(k, e, r->input, &tokens, err)) status = EXIT_REFUSED;
+    if (status == EXIT_DONE && compose(r, k, e, &tokens, err)) status = EXIT_REFUSED;
     t->a->trace.voice = &t->a->trace.own;
     k->said = k->s->voice.turns;
     team_try_begin(t, &k->figures);
@@ -274,6 +343,7 @@ static void collect(struct running *r)
         print(r->t->a, k);
         if (!is_cancelled(r->t->a) && !k->s->voice.cancelled)
             team_remember(r->t, k->agent, k->said, k->message.data ? k->message.data : "", k->message.len, &k->figures);
+        keep_record(r, k);
         if (!r->over) hear(r, k);
         end_task(k);
     }
@@ -346,6 +416,8 @@ int team_run_flow(struct team *t, const char *input, size_t n, struct err *err)
         status = finish(&r, err);
         flow_close(r.flow);
     }
+    for (int i = 0; i < r.n_records; i++) buf_free(&r.records[i].text);
+    free(r.records);
     t->a->trace.voice = voice;
     return status;
 }
