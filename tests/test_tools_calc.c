@@ -6,7 +6,8 @@ static struct rig rig;
 
 static const char *calc(const char *expression)
 {
-    rig = (struct rig){.c = {-1, TOOL_LIMITS, rig_put, &rig}, .out = rig.out};
+    const struct tool_context none = {.workspace = -1, .limits = TOOL_LIMITS, .put = rig_put, .self = &rig};
+    rig = (struct rig){.c = none, .out = rig.out};
     return rig_call(&rig, "calculator", json_pack("{s:s}", "expression", expression));
 }
 
