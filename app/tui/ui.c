@@ -110,25 +110,33 @@ struct box ui_view_box(const struct ui *ui)
 
 struct view_in ui_view_in(const struct ui *ui)
 {
-    const struct doc *doc = &ui->doc[ui->asked_for[ui->view]];
+    const struct doc *doc = &ui->doc[ui->asked_for[ui_beside(ui)]];
     return (struct view_in){.state = &ui->state, .doc = doc->ask.kind ? doc : NULL, .log = &ui->log,
                             .glyphs = ui->glyphs, .mono = ui->setup.mono, .agent = ui->agent};
 }
 
 void ui_ask(struct ui *ui, const struct doc_ask *what)
 {
-    ui->asked_for[ui->view] = what->kind;
+    ui->asked_for[ui_beside(ui)] = what->kind;
     ui->asked_at[what->kind] = ui->now;
     if (ui->host.ask) ui->host.ask(ui->host.self, what);
 }
 
+/* The chat has the inspector beside it where there is room. */
+enum view_name ui_beside(const struct ui *ui)
+{
+    return ui->view == VIEW_CHAT && ui->layout.inspect.columns > 0 ? VIEW_INSPECT : ui->view;
+}
+
 void ui_ask_docs(struct ui *ui, bool anew)
 {
-    const struct view_ops *v = views[ui->view];
+    const enum view_name beside = ui_beside(ui);
+    const struct view_ops *v = views[beside];
     struct doc_ask what = {.kind = DOC_NONE, .agent = ui->agent};
-    if (!v || !v->ask || !ui->of_view[ui->view]) return;
+    if (v && !ui->of_view[beside]) ui->of_view[beside] = v->open();
+    if (!v || !v->ask || !ui->of_view[beside]) return;
     const struct view_in in = ui_view_in(ui);
-    v->ask(ui->of_view[ui->view], ui_view_box(ui), &in, &what);
+    v->ask(ui->of_view[beside], beside == ui->view ? ui_view_box(ui) : ui->layout.inspect, &in, &what);
     if (what.kind == DOC_NONE) return;
     const bool old = v->every > 0 && ui->now - ui->asked_at[what.kind] >= v->every;
     if (anew || old) ui_ask(ui, &what);

@@ -62,7 +62,7 @@ static void draw_head(struct ui *ui, struct surface *s, struct box b)
 
 static void draw_rule(struct ui *ui, struct surface *s, struct box b)
 {
-    if (b.rows > 0) surface_fill(s, b, 0, 0, b.columns, bar_glyph(BAR_THIN, ui->glyphs), dim);
+    if (b.rows > 0) surface_fill(s, b, 0, 0, b.columns, ui->setup.utf8 ? "─" : "-", dim);
 }
 
 static void draw_divide(struct ui *ui, struct surface *s, struct box b)
@@ -85,7 +85,7 @@ static void draw_side(struct ui *ui, struct surface *s, struct box b)
     gauges_agents(s, (struct box){b.column, b.row, b.columns, rows}, list, n, ui->glyphs);
     if (n == 0 || left < CONTEXT_PARTS + 3 || ui->agent >= n) return;
     struct box below = {b.column, b.row + rows + 1, b.columns, left - 1};
-    surface_fill(s, below, 0, 0, below.columns, bar_glyph(BAR_THIN, ui->glyphs), dim);
+    draw_rule(ui, s, below);
     int x = surface_puts(s, below, 0, 1, "context of ", dim);
     surface_puts(s, below, x, 1, agent_name(ui, ui->agent), agent_look(ui->agent));
     below.row += 2;
@@ -114,7 +114,12 @@ static void draw_inspect(struct ui *ui, struct surface *s, struct box b)
     surface_printf(s, b, 0, row++, plain, "shared     %s tokens with others", figure(x, (uint64_t)MAX(a->shared, 0)));
     row++;
     state_forecast(st, ui->agent, words);
-    draw_wrapped(s, b, row, words, dim);
+    row = draw_wrapped(s, b, row, words, dim) + 1;
+    const struct box below = {b.column, b.row + row, b.columns, b.rows - row};
+    if (below.rows < 6 || !ui->of_view[VIEW_INSPECT]) return;
+    draw_rule(ui, s, (struct box){b.column, below.row - 1, b.columns, 1});
+    const struct view_in in = ui_view_in(ui);
+    view_inspect.draw(ui->of_view[VIEW_INSPECT], s, below, &in);
 }
 
 /* ------------------------------------------------------------------ the conversation */

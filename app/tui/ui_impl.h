@@ -73,6 +73,7 @@ struct ui {
 const struct view_ops *ui_view(enum view_name v); /* NULL: the chat, the help */
 struct box ui_view_box(const struct ui *ui);      /* where a view is drawn */
 void ui_go(struct ui *ui, enum view_name v);
+enum view_name ui_beside(const struct ui *ui); /* the view that is drawn, also beside the chat */
 void ui_ask_docs(struct ui *ui, bool anew);       /* of the view that is looked at; anew: whatever its age */
 void ui_ask(struct ui *ui, const struct doc_ask *what);
 struct view_in ui_view_in(const struct ui *ui);
