@@ -36,6 +36,7 @@ const char *edit_text(const struct edit *e, size_t *n)
 }
 
 size_t edit_cursor(const struct edit *e) { return e->cursor; }
+bool edit_searching(const struct edit *e) { return e->searching; }
 
 int edit_take(struct edit *e, struct buf *out)
 {

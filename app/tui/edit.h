@@ -68,6 +68,7 @@ enum edit_result edit_replace(struct edit *e, size_t at, size_t cut, const char 
 /* The text so far (NUL behind it), and the byte where the cursor is; valid until the next key. */
 const char *edit_text(const struct edit *e, size_t *n);
 size_t edit_cursor(const struct edit *e);
+bool edit_searching(const struct edit *e); /* its history: the text is not what is drawn */
 
 /* Append the text to out, remember it in history, and begin an empty one.  0, or -1: no memory, all as before. */
 int edit_take(struct edit *e, struct buf *out);

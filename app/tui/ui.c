@@ -80,12 +80,11 @@ void ui_notice(struct ui *ui, const char *fmt, ...)
 
 /* ------------------------------------------------------------------ size */
 
-/* The input's prompt takes columns too, so its rows depend on its width. */
 void ui_relayout(struct ui *ui)
 {
     struct layout_wish w = {.columns = ui->setup.columns, .rows = ui->setup.rows,
                             .machine = ui->state.gauges.machine.there};
-    edit_width(ui->edit, MAX(w.columns - 4, 2));
+    edit_width(ui->edit, MAX(w.columns - ui_prompt_columns(ui) - 1, 2));
     w.input_rows = edit_rows(ui->edit, MAX(w.rows, 1));
     ui->layout = layout_for(w);
 }

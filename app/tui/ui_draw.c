@@ -160,21 +160,35 @@ static void draw_chat(struct ui *ui, struct surface *s, struct box b)
     const struct transcript_figures f = transcript_figures(ui->transcript);
     if (f.entries == 0 && f.left == 0 && ui->setup.live) welcome(ui, s, b);
     draw_marked(ui, s, b);
+    static const char more[] = " more below: PgDn, Ctrl-End goes there ";
     if (!transcript_follows(ui->transcript) && ui->mode == MODE_TYPE)
-        surface_puts(s, b, MAX(b.columns - 36, 0), b.rows - 1, " more below: PgDn, Ctrl-End goes there ",
+        surface_puts(s, b, MAX(b.columns - (int)sizeof more + 1, 0), b.rows - 1, more,
                      (struct look){.hue = HUE_WARN, .attr = LOOK_REVERSE});
 }
 
 /* ------------------------------------------------------------------ the input and what is around it */
 
-static int draw_prompt(struct ui *ui, struct surface *s, struct box b)
+enum { PROMPT_NAME = 20, PROMPT_CREW = 60 /* columns from which on it says for whom a line is */ };
+
+/* For whom a line is; "": there is only one. */
+static const char *prompt_name(const struct ui *ui)
 {
-    const char *mark = ui->setup.utf8 ? "› " : "> ";
-    int x = 1;
-    if (ui->crew && b.columns >= 60)
-        x += surface_printf(s, b, x, 0, ui->current < 0 ? dim : agent_look(ui->current), "%.20s ",
-                            ui->current < 0 ? "crew" : agent_name(ui, ui->current));
-    return x + surface_puts(s, b, x, 0, mark, key_look);
+    if (!ui->crew || ui->setup.columns < PROMPT_CREW) return "";
+    return ui->current < 0 ? "crew" : agent_name(ui, ui->current);
+}
+
+static struct box prompt_box(struct box b) { return (struct box){b.column + 1, b.row, PROMPT_NAME, b.rows}; }
+
+int ui_prompt_columns(const struct ui *ui)
+{
+    const char *name = prompt_name(ui);
+    return 3 + (*name ? MIN(surface_columns(name, strlen(name)), (int)PROMPT_NAME) + 1 : 0);
+}
+
+static void draw_prompt(struct ui *ui, struct surface *s, struct box b)
+{
+    surface_puts(s, prompt_box(b), 0, 0, prompt_name(ui), ui->current < 0 ? dim : agent_look(ui->current));
+    surface_puts(s, b, ui_prompt_columns(ui) - 2, 0, ui->setup.utf8 ? "›" : ">", key_look);
 }
 
 static void draw_input(struct ui *ui, struct surface *s, struct box b)
@@ -190,13 +204,15 @@ static void draw_input(struct ui *ui, struct surface *s, struct box b)
         if (ui->not_found) surface_puts(s, b, x + 2, 0, "nothing found", warn);
         return;
     }
-    const int x = draw_prompt(ui, s, b);
+    const int x = ui_prompt_columns(ui);
+    draw_prompt(ui, s, b);
     edit_text(ui->edit, &n);
     const struct box text = {b.column + x, b.row, MAX(b.columns - x - 1, 2), b.rows};
     edit_draw(s, text, ui->edit);
-    if (n == 0 && ui->mode == MODE_TYPE)
+    if (n == 0 && ui->mode == MODE_TYPE && !edit_searching(ui->edit))
         surface_puts(s, text, 0, 0, ui->busy ? "type on: it waits its turn" : "say something, or /command", dim);
-    if (ui->mode == MODE_BROWSE) s->cursor_column = s->cursor_row = -1;
+    const bool outside = s->cursor_column >= s->columns || s->cursor_row >= s->rows; /* of a tiny terminal */
+    if (ui->mode == MODE_BROWSE || outside) s->cursor_column = s->cursor_row = -1;
 }
 
 /* What takes long: how far it is; else what will happen. */
@@ -313,25 +329,51 @@ static void draw_candidates(struct ui *ui, struct surface *s)
     list_bar(s, b, (int)c->n, at.top);
 }
 
+enum { HELP_KEYS = 34, HELP_BESIDE = 70 /* columns from which on words are beside the keys, else below them */ };
+
+static struct box help_box(const struct ui *ui)
+{
+    const struct box b = ui_view_box(ui);
+    return (struct box){b.column + 1, b.row + 2, MAX(b.columns - 3, 1), MAX(b.rows - 2, 0)};
+}
+
+/* A key and its words in so many rows, from `row` on; s NULL: they are counted alone. */
+static int help_entry(struct surface *s, struct box in, int row, int i)
+{
+    const char *keys, *help;
+    const int beside = in.columns >= HELP_BESIDE - 3, left = beside ? HELP_KEYS : 2;
+    const struct box words = {in.column + left, in.row, MAX(in.columns - left, 1), in.rows};
+    int rows = !beside;
+    ui_key_row(i, &keys, &help);
+    if (s) surface_puts(s, in, 0, row, keys, key_look);
+    for (size_t at = 0, n = strlen(help); at < n; rows++) {
+        const size_t part = surface_break(help + at, n - at, words.columns);
+        if (s) surface_text(s, words, 0, row + rows, help + at, part, plain, NULL);
+        at += part;
+    }
+    return rows;
+}
+
+int ui_help_last(const struct ui *ui)
+{
+    const struct box in = help_box(ui);
+    int top = ui_key_rows(), rows = 0;
+    while (top > 0 && (rows += help_entry(NULL, in, 0, top - 1)) <= in.rows) top--;
+    return MIN(top, ui_key_rows() - 1);
+}
+
 static void draw_help(struct ui *ui, struct surface *s, struct box b)
 {
-    const int n = ui_key_rows();
-    struct box in = {b.column + 1, b.row + 2, b.columns - 2, MAX(b.rows - 2, 0)};
+    const int n = ui_key_rows(), last = ui_help_last(ui);
+    const struct box in = help_box(ui);
     surface_clear(s, b, plain);
     surface_puts(s, b, 1, 0, "Keys", head);
     surface_puts(s, b, 8, 0, "commands are listed by /help, and completed by Tab", dim);
-    ui->help.top = MIN(ui->help.top, MAX(n - in.rows, 0));
+    ui->help_top = MIN(ui->help_top, last);
     int row = 0;
-    for (int i = ui->help.top; i < n && row < in.rows; i++) {
-        const char *where, *keys, *help;
-        ui_key_row(i, &where, &keys, &help);
-        if (!keys) continue;
-        surface_puts(s, in, 0, row, keys, key_look);
-        surface_puts(s, in, 34, row, help, plain);
-        if (in.columns > 110) surface_puts(s, in, 100, row, where, dim);
-        row++;
-    }
-    list_bar(s, b, n, ui->help.top);
+    for (int i = ui->help_top; i < n && row < in.rows; i++) row += help_entry(s, in, row, i);
+    const struct box bar = {b.column, in.row, b.columns, in.rows};
+    list_bar(s, bar, last + in.rows, ui->help_top);
 }
 
 static void draw_view(struct ui *ui, struct surface *s)

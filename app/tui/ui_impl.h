@@ -54,7 +54,7 @@ struct ui {
     int agent;               /* of state: whom the person looks at */
     int current;             /* of state: whom lines are for; -1: the crew */
     bool crew;               /* there are several agents */
-    struct list help;        /* VIEW_HELP */
+    int help_top;            /* VIEW_HELP: the key that it begins with */
 
     char session[33], title[121], last_error[240];
     int64_t turns;           /* of the session */
@@ -91,7 +91,10 @@ void ui_complete_end(struct ui *ui);
 /* ui_keys.c */
 void ui_footer(const struct ui *ui, struct buf *out); /* keys and words for the footer, as "F2 memory  F3 ..." */
 int ui_key_rows(void);
-void ui_key_row(int i, const char **where, const char **keys, const char **help);
+void ui_key_row(int i, const char **keys, const char **help);
+/* ui_draw.c */
+int ui_prompt_columns(const struct ui *ui); /* left of the input's text */
+int ui_help_last(const struct ui *ui);      /* the key that the help begins with where it is scrolled to its end */
 /* plan.c: before Enter */
 void ui_plan(const struct ui *ui, struct buf *out, bool *bad);
 

@@ -127,19 +127,23 @@ static const struct { const char *keys, *help; } chat_keys[] = {
     {"Ctrl-N", "looks at the next agent"},
 };
 
-int ui_key_rows(void) { return (int)(COUNT_OF(table) + COUNT_OF(chat_keys)); }
-
-void ui_key_row(int i, const char **where, const char **keys, const char **help)
+int ui_key_rows(void)
 {
-    if (i >= (int)COUNT_OF(table)) {
-        *where = "chat";
-        *keys = chat_keys[i - (int)COUNT_OF(table)].keys;
-        *help = chat_keys[i - (int)COUNT_OF(table)].help;
+    int n = (int)COUNT_OF(chat_keys);
+    for (size_t i = 0; i < COUNT_OF(table); i++) n += table[i].keys != NULL;
+    return n;
+}
+
+void ui_key_row(int i, const char **keys, const char **help)
+{
+    for (size_t k = 0; k < COUNT_OF(table); k++) {
+        if (!table[k].keys || i-- > 0) continue;
+        *keys = table[k].keys;
+        *help = table[k].help;
         return;
     }
-    *where = "everywhere";
-    *keys = table[i].keys;
-    *help = table[i].help;
+    *keys = chat_keys[i].keys;
+    *help = chat_keys[i].help;
 }
 
 void ui_footer(const struct ui *ui, struct buf *out)
@@ -164,10 +168,13 @@ static const struct bind *find(const struct key *k)
     return NULL;
 }
 
+/* A page that is scrolled: nothing in it is selected. */
 static bool help_key(struct ui *ui, const struct key *k)
 {
-    if (ui->view != VIEW_HELP) return false;
-    return list_key(&ui->help, k, ui_key_rows(), ui_view_box(ui).rows - 2);
+    struct list at = {.selected = ui->help_top};
+    if (ui->view != VIEW_HELP || !list_key(&at, k, ui_help_last(ui) + 1, MAX(ui->layout.chat.rows / 2, 1))) return false;
+    ui->help_top = at.selected;
+    return true;
 }
 
 /* What a view wants of the others. */
