@@ -98,6 +98,7 @@ static inline void open_ui(struct ui_setup setup)
         .leave = rig_leave, .remember = rig_remember, .source = rig_source};
     struct err err = {0};
     now = 1000;
+    asked.len = 0;
     full = false;
     waits = edited = NULL;
     token_count = -1;
@@ -124,7 +125,22 @@ static inline void close_ui(void)
 
 /* ------------------------------------------------------------------ keys and news */
 
-#define CTRL(letter) ((const char[]){(letter) & 31, 0})
+#define CTRL_A "\x01"
+#define CTRL_B "\x02"
+#define CTRL_C "\x03"
+#define CTRL_D "\x04"
+#define CTRL_E "\x05"
+#define CTRL_F "\x06"
+#define CTRL_K "\x0b"
+#define CTRL_L "\x0c"
+#define CTRL_N "\x0e"
+#define CTRL_R "\x12"
+#define CTRL_T "\x14"
+#define CTRL_U "\x15"
+#define CTRL_W "\x17"
+#define CTRL_X "\x18"
+#define CTRL_Y "\x19"
+#define CTRL_Z "\x1a"
 #define ESC "\x1b"
 #define UP ESC "[A"
 #define DOWN ESC "[B"
@@ -144,6 +160,7 @@ static inline void press(const char *bytes)
     keys_feed(&decoder, bytes, strlen(bytes), (int64_t)(now * 1e3));
     for (int i = 0; i < 2; i++, now += 0.5)
         while (keys_next(&decoder, (int64_t)(now * 1e3), &k)) ui_key(ui, &k, now);
+    ui_tick(ui, now);
 }
 
 static inline void pass(double seconds)
