@@ -19,26 +19,54 @@ static const struct state_agent *goes_to(const struct ui *ui, const char *text, 
     return i >= 0 && i < s->agents ? &s->agent[i] : NULL;
 }
 
-static void put_fit(const struct state_agent *a, int64_t typed, struct buf *out, bool *bad)
+/* The turn that is typed, of an agent. */
+struct plan { int64_t prompt, reserve, ctx, frees, most; enum { FITS, SUMS_UP, LEAVE, TOO_LONG } how; };
+
+static struct plan plan_for(const struct state_agent *a, int64_t typed)
 {
-    char x[FIGURE], y[FIGURE], z[FIGURE];
-    const int64_t prompt = a->carried + typed + FRAME, most = a->ctx - a->reserve;
-    const int64_t fixed = (int64_t)(a->gauge.part[CONTEXT_SYSTEM] + a->gauge.part[CONTEXT_PINNED]);
-    buf_printf(out, " - this turn carries %s + up to %s = %s of ", figure(x, (uint64_t)prompt),
-               figure(y, (uint64_t)a->reserve), figure(z, (uint64_t)(prompt + a->reserve)));
-    buf_printf(out, "%s - ", figure(x, (uint64_t)a->ctx));
-    *bad = fixed + typed + FRAME > most;
-    if (*bad)
-        buf_printf(out, "does not fit: a turn may have %s here", figure(x, (uint64_t)MAX(most - fixed - FRAME, 0)));
-    else if (prompt > a->high && a->frees > 0)
-        buf_printf(out, "the oldest are summed up first, which frees about %s", figure(x, (uint64_t)a->frees));
-    else if (prompt > most) buf_puts(out, "the oldest leave the context first");
-    else buf_puts(out, "fits");
+    const int64_t fixed = (int64_t)(a->gauge.part[CONTEXT_SYSTEM] + a->gauge.part[CONTEXT_PINNED]) + FRAME;
+    const int64_t room = a->ctx - a->reserve;
+    struct plan p = {.prompt = a->carried + typed + FRAME, .reserve = a->reserve, .ctx = a->ctx, .frees = a->frees,
+                     .most = MAX(room - fixed, 0), .how = FITS};
+    if (typed > room - fixed) p.how = TOO_LONG;
+    else if (p.prompt > a->high && a->frees > 0) p.how = SUMS_UP;
+    else if (p.prompt > room) p.how = LEAVE;
+    return p;
 }
 
-void ui_plan(const struct ui *ui, struct buf *out, bool *bad)
+/* All of it in words; or in fewer; or how it comes out, with a figure or without. */
+enum form { IN_WORDS, IN_BRIEF, VERDICT, BARE, FORMS };
+
+static void put_verdict(struct buf *out, const struct plan *p, enum form form)
 {
-    size_t n;
+    static const char *const bare[] = {"fits", "sums up first", "the oldest leave first", "does not fit"};
+    char x[FIGURE];
+    if (form != IN_WORDS || p->how == FITS) buf_puts(out, bare[p->how]);
+    else if (p->how == LEAVE) buf_puts(out, "the oldest leave the context first");
+    else if (p->how == SUMS_UP)
+        buf_printf(out, "the oldest are summed up first, which frees about %s", figure(x, (uint64_t)p->frees));
+    else buf_printf(out, "does not fit: a turn may have %s here", figure(x, (uint64_t)p->most));
+    if (form != IN_BRIEF && form != VERDICT) return;
+    if (p->how == SUMS_UP) buf_printf(out, " (frees %s)", figure(x, (uint64_t)p->frees));
+    if (p->how == TOO_LONG) buf_printf(out, " (at most %s)", figure(x, (uint64_t)p->most));
+}
+
+static void put_plan(struct buf *out, const struct plan *p, enum form form)
+{
+    char x[FIGURE], y[FIGURE], z[FIGURE], c[FIGURE];
+    figure(x, (uint64_t)p->prompt);
+    figure(y, (uint64_t)p->reserve);
+    figure(z, (uint64_t)(p->prompt + p->reserve));
+    figure(c, (uint64_t)p->ctx);
+    buf_puts(out, " - ");
+    if (form == IN_WORDS) buf_printf(out, "this turn carries %s + up to %s = %s of %s - ", x, y, z, c);
+    put_verdict(out, p, form);
+    if (form == IN_BRIEF) buf_printf(out, " - carries %s + %s of %s", x, y, c);
+}
+
+void ui_plan(const struct ui *ui, int columns, struct buf *out, bool *bad)
+{
+    size_t n, typed;
     char x[FIGURE];
     const char *text = edit_text(ui->edit, &n);
     const struct state_agent *a = goes_to(ui, text, n);
@@ -50,5 +78,13 @@ void ui_plan(const struct ui *ui, struct buf *out, bool *bad)
     }
     buf_printf(out, "%s%s token%s", ui->typed.exact ? "" : "about ", figure(x, (uint64_t)ui->typed.tokens),
                ui->typed.tokens == 1 ? "" : "s");
-    if (a && a->ctx > 0) put_fit(a, ui->typed.tokens, out, bad);
+    if (!a || a->ctx <= 0) return;
+    const struct plan p = plan_for(a, ui->typed.tokens);
+    *bad = p.how == TOO_LONG;
+    typed = out->len;
+    for (int form = IN_WORDS; form < FORMS; form++) {
+        out->len = typed;
+        put_plan(out, &p, (enum form)form);
+        if (out->failed || surface_columns(out->data, out->len) <= columns) return;
+    }
 }

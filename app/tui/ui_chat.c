@@ -232,6 +232,7 @@ void ui_question_put(struct ui *ui, const struct news *n)
         return;
     }
     q->number = n->value;
+    q->quiet_since = -1;
     q->asks_text = n->asks_text;
     memcpy(q->who, n->who, sizeof q->who);
     memcpy(q->scope, n->scope, sizeof q->scope);
@@ -278,11 +279,21 @@ static bool text_answer(struct ui *ui, const struct key *k)
     return true;
 }
 
+/* A person who is typing when a question comes up has not read it: letters answer it after a pause. */
+static bool typed_past(struct ui *ui, struct question *q)
+{
+    const bool early = q->quiet_since < 0 || ui->now - q->quiet_since < UI_PAUSE;
+    if (early && q->quiet_since >= 0) q->quiet_since = ui->now;
+    if (early) ui_notice(ui, "this was just asked: read it, then answer");
+    return early;
+}
+
 static bool question_key(struct ui *ui, const struct key *k)
 {
     struct question *q = ui->question;
     const bool plain = k->name == KEY_CHAR && !(k->mods & (KEY_CTRL | KEY_ALT));
     if (q->asks_text) return text_answer(ui, k);
+    if (plain && typed_past(ui, q)) return true;
     if (plain && (k->rune == 'o' || k->rune == 'y')) answer(ui, TOOLBOX_ONCE, "", 0);
     else if (plain && k->rune == 's' && *q->scope) answer(ui, TOOLBOX_SESSION, "", 0);
     else if (k->name == KEY_ESCAPE || (plain && k->rune == 'n')) answer(ui, TOOLBOX_DENY, "", 0);

@@ -188,7 +188,7 @@ int ui_prompt_columns(const struct ui *ui)
 static void draw_prompt(struct ui *ui, struct surface *s, struct box b)
 {
     surface_puts(s, prompt_box(b), 0, 0, prompt_name(ui), ui->current < 0 ? dim : agent_look(ui->current));
-    surface_puts(s, b, ui_prompt_columns(ui) - 2, 0, ui->setup.utf8 ? "›" : ">", key_look);
+    surface_puts(s, b, ui_prompt_columns(ui) - 2, 0, ui->setup.utf8 ? "› " : "> ", key_look);
 }
 
 static void draw_input(struct ui *ui, struct surface *s, struct box b)
@@ -219,28 +219,27 @@ static void draw_input(struct ui *ui, struct surface *s, struct box b)
 static void draw_count(struct ui *ui, struct surface *s, struct box b)
 {
     struct buf words = {0};
-    char forecast[200] = "", line[400];
+    char forecast[200] = "", line[400], waits[80] = "";
     bool bad = false;
     if (b.rows < 1) return;
     surface_clear(s, b, plain);
+    if (ui->waiting > 0) snprintf(waits, sizeof waits, " %d waiting: Alt-Up takes one back ", ui->waiting);
+    const struct box left = {b.column, b.row, b.columns - (int)strlen(waits), 1};
     ui_count_typed(ui);
-    ui_plan(ui, &words, &bad);
-    if (*ui->notice) surface_puts(s, b, 1, 0, ui->notice, warn);
+    ui_plan(ui, left.columns - 2, &words, &bad);
+    if (*ui->notice) surface_puts(s, left, 1, 0, ui->notice, warn);
     else if (words.len > 0 && !words.failed)
-        surface_text(s, b, 1, 0, words.data, words.len, bad ? bad_look : dim, NULL);
-    else if (*ui->progress) surface_puts(s, b, 1, 0, ui->progress, dim);
+        surface_text(s, left, 1, 0, words.data, words.len, bad ? bad_look : dim, NULL);
+    else if (*ui->progress) surface_puts(s, left, 1, 0, ui->progress, dim);
     else if (ui->busy) {
         snprintf(line, sizeof line, "%s for %.0f s", ui->is_command ? "a command runs" : "an answer is on its way",
                  ui->now - ui->busy_since);
-        if (ui->now - ui->busy_since >= 1) surface_puts(s, b, 1, 0, line, dim);
+        if (ui->now - ui->busy_since >= 1) surface_puts(s, left, 1, 0, line, dim);
     } else if (ui->agent < ui->state.agents) {
         state_forecast(&ui->state, ui->agent, forecast);
-        surface_puts(s, b, 1, 0, forecast, dim);
+        surface_puts(s, left, 1, 0, forecast, dim);
     }
-    if (ui->waiting > 0) {
-        const int n = snprintf(line, sizeof line, " %d waiting: Alt-Up takes one back ", ui->waiting);
-        surface_puts(s, b, MAX(b.columns - n, 0), 0, line, key_look);
-    }
+    surface_puts(s, b, MAX(left.columns, 0), 0, waits, key_look);
     buf_free(&words);
 }
 
@@ -284,12 +283,32 @@ static struct box draw_frame(struct ui *ui, struct surface *s, struct box b, con
     return (struct box){b.column + 2, b.row + 1, MAX(b.columns - 4, 0), MAX(b.rows - 2, 0)};
 }
 
-static void draw_question(struct ui *ui, struct surface *s, struct box over)
+enum { QUESTION_ROWS = 8, QUESTION_WHOLE = 60 /* columns under which it takes all of them */ };
+
+/* Where a question lies: over the conversation, or over all that is above the input where that is too low. */
+static struct box question_box(const struct ui *ui)
+{
+    const struct layout *l = &ui->layout;
+    if (ui->view != VIEW_CHAT) return ui_view_box(ui);
+    return l->chat.rows >= QUESTION_ROWS ? l->chat : (struct box){0, 0, ui->setup.columns, l->input.row};
+}
+
+static void question_keys(const struct question *q, struct surface *s, struct box in)
+{
+    if (q->asks_text) surface_puts(s, in, 0, in.rows - 1, "Enter answers with what is typed   Esc no answer", key_look);
+    else if (*q->scope)
+        surface_printf(s, in, 0, in.rows - 1, key_look, "o once   n no   s for this session: %s", q->scope);
+    else surface_puts(s, in, 0, in.rows - 1, "y yes, once   n no", key_look);
+}
+
+static void draw_question(struct ui *ui, struct surface *s)
 {
     struct question *q = ui->question;
+    const struct box over = question_box(ui);
     char title[120];
     if (!q || over.rows < 4 || over.columns < 12) return;
-    const int columns = MIN(over.columns - 2, 100);
+    if (q->quiet_since < 0) q->quiet_since = ui->now;
+    const int columns = MIN(over.columns < QUESTION_WHOLE ? over.columns : over.columns - 2, 100);
     int lines = 0;
     for (size_t at = 0; at < q->text.len && lines < over.rows; lines++)
         at += surface_break(q->text.data + at, q->text.len - at, columns - 6);
@@ -298,13 +317,9 @@ static void draw_question(struct ui *ui, struct surface *s, struct box over)
     snprintf(title, sizeof title, q->asks_text ? "%s asks" : *q->who || *q->scope ? "%s wants this to be done" : "%s",
              *q->who ? q->who : *q->scope ? "the model" : "please confirm");
     struct box in = draw_frame(ui, s, b, title, (struct look){.hue = HUE_WARN, .attr = LOOK_BOLD});
-    const struct box text = {in.column, in.row, in.columns, MAX(in.rows - 2, 1)};
+    const struct box text = {in.column, in.row, in.columns, MAX(in.rows - (in.rows > 4 ? 2 : 1), 1)};
     pager_draw(&q->pager, s, text, q->text.data ? q->text.data : "", q->text.len, plain);
-    if (q->asks_text)
-        surface_puts(s, in, 0, in.rows - 1, "Enter answers with what is typed below   Esc no answer", key_look);
-    else if (*q->scope)
-        surface_printf(s, in, 0, in.rows - 1, key_look, "o once   s for this session: %s   n no", q->scope);
-    else surface_puts(s, in, 0, in.rows - 1, "y yes, once   n no", key_look);
+    question_keys(q, s, in);
 }
 
 static void draw_candidates(struct ui *ui, struct surface *s)
@@ -411,7 +426,7 @@ const struct surface *ui_draw(struct ui *ui)
     } else {
         draw_view(ui, s);
     }
-    if (ui->mode == MODE_QUESTION) draw_question(ui, s, ui->view == VIEW_CHAT ? l->chat : ui_view_box(ui));
+    if (ui->mode == MODE_QUESTION) draw_question(ui, s);
     draw_footer(ui, s, l->footer);
     if (*ui->notice && ui->view != VIEW_CHAT && l->footer.rows > 0) {
         surface_clear(s, l->footer, plain);

@@ -16,6 +16,7 @@ enum ui_mode {
 };
 
 enum { UI_QUERY = 200, UI_CANDIDATES = 8 };
+#define UI_PAUSE 0.6 /* seconds without a key, after which a letter answers a question */
 
 struct question {
     struct question *next;
@@ -24,6 +25,7 @@ struct question {
     char who[40], scope[120];
     struct buf text;
     struct pager pager;
+    double quiet_since; /* no key came since; < 0: it has not been on the screen yet */
 };
 
 struct ui {
@@ -95,8 +97,8 @@ void ui_key_row(int i, const char **keys, const char **help);
 /* ui_draw.c */
 int ui_prompt_columns(const struct ui *ui); /* left of the input's text */
 int ui_help_last(const struct ui *ui);      /* the key that the help begins with where it is scrolled to its end */
-/* plan.c: before Enter */
-void ui_plan(const struct ui *ui, struct buf *out, bool *bad);
+/* plan.c: before Enter, in so many columns if that is possible */
+void ui_plan(const struct ui *ui, int columns, struct buf *out, bool *bad);
 
 __attribute__((format(printf, 2, 3))) void ui_notice(struct ui *ui, const char *fmt, ...);
 #endif
