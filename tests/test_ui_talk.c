@@ -1,0 +1,403 @@
+/* What comes to the screen unasked: questions of agents, lines, errors, sessions; and what it says before Enter. */
+#include "app/tui/ui_impl.h"
+#include "tests/ui_rig.h"
+
+#define ASKED(text) CHECK_STR(told(), text)
+
+static void begun(const char *text) { put_news(NEWS_BEGUN, 0, text); }
+static void done(void) { put_news(NEWS_DONE, 0, ""); }
+
+/* It is on the screen, and the person has stopped to read it. */
+static void read_it(void)
+{
+    look();
+    pass(1);
+}
+
+/* ------------------------------------------------------------------ questions */
+
+TEST(question_is_answered_once_for_the_session_or_denied)
+{
+    static const struct { const char *key, *want; } each[] = {
+        {"o", "answer 7: 1 []\n"}, {"y", "answer 7: 1 []\n"}, {"s", "answer 7: 2 []\n"}, {"n", "answer 7: 0 []\n"},
+        {ESC, "answer 7: 0 []\n"}};
+    CHECK_EQ(TOOLBOX_DENY, 0);
+    CHECK_EQ(TOOLBOX_ONCE, 1);
+    CHECK_EQ(TOOLBOX_SESSION, 2);
+    for (size_t i = 0; i < COUNT_OF(each); i++) {
+        open_live(80, 24);
+        begun("clean up");
+        put_question(7, "writer", "shell\nrm -r build", "shell:rm", false);
+        SHOWS("writer wants this to be done");
+        SHOWS("rm -r build");
+        SHOWS("o once   n no   s for this session: shell:rm");
+        read_it();
+        press(each[i].key);
+        ASKED(each[i].want);
+        SHOWS_NO("rm -r build");
+        press("x");
+        SHOWS("› x");
+        close_ui();
+    }
+}
+
+TEST(question_without_a_scope_is_not_answered_for_the_session)
+{
+    open_live(80, 24);
+    put_question(1, "writer", "write notes.txt", "", false);
+    SHOWS("y yes, once   n no");
+    read_it();
+    press("s");
+    ASKED("");
+    SHOWS("write notes.txt");
+    press("y");
+    ASKED("answer 1: 1 []\n");
+    close_ui();
+}
+
+TEST(question_is_not_answered_by_who_types_past_it)
+{
+    open_live(80, 24);
+    press("oh ");
+    put_question(1, "writer", "write notes.txt", "", false);
+    press("y"); /* it has not even been drawn */
+    ASKED("");
+    look();
+    for (int i = 0; i < 5; i++, now -= 0.8) press("y"); /* a key each 0.2 seconds */
+    ASKED("");
+    SHOWS("this was just asked");
+    press(ESC);
+    ASKED("answer 1: 0 []\n");
+    SHOWS("› oh");
+    put_question(2, "writer", "write again.txt", "", false);
+    put_question(3, "writer", "write more.txt", "", false);
+    read_it();
+    press("y");
+    ASKED("answer 2: 1 []\n");
+    SHOWS("write more.txt");
+    now -= 0.9;
+    press("y"); /* pressed twice */
+    ASKED("");
+    pass(1);
+    press("y");
+    ASKED("answer 3: 1 []\n");
+    close_ui();
+}
+
+TEST(question_for_a_text_is_answered_in_the_input)
+{
+    open_live(80, 24);
+    begun("go");
+    press("?"); /* the help: a text is typed in the chat, so it leads there */
+    put_question(4, "planner", "Which harbour?", "", true);
+    SHOWS("planner asks");
+    SHOWS("Which harbour?");
+    press("the old" ESC "\rone\r");
+    ASKED("answer 4: 1 [the old\none]\n");
+    SHOWS("type on");
+    put_question(5, "planner", "And when?", "", true);
+    press(ESC);
+    ASKED("answer 5: 0 []\n");
+    close_ui();
+}
+
+TEST(questions_queue_and_are_withdrawn)
+{
+    open_live(80, 24);
+    put_question(1, "ann", "first thing", "", false);
+    put_question(2, "bob", "second thing", "", false);
+    put_question(3, "cid", "third thing", "", false);
+    SHOWS("first thing");
+    SHOWS_NO("second thing");
+    put_news(NEWS_WITHDRAWN, 2, "");
+    read_it();
+    press("y");
+    ASKED("answer 1: 1 []\n");
+    SHOWS("third thing");
+    put_news(NEWS_WITHDRAWN, 99, ""); /* nobody's */
+    put_news(NEWS_WITHDRAWN, 3, "");
+    SHOWS_NO("thing\n");
+    ASKED("");
+    press("typed");
+    SHOWS("› typed");
+    close_ui();
+}
+
+TEST(question_can_be_read_whole_and_ctrl_c_cancels_what_asks)
+{
+    struct buf text = {0};
+    open_live(60, 16);
+    for (int i = 0; i < 60; i++) buf_printf(&text, "+line %d of the change\n", i);
+    begun("go");
+    put_question(1, "writer", text.data, "write", false);
+    SHOWS("+line 0 of");
+    SHOWS_NO("+line 59 of");
+    read_it();
+    press("G");
+    pass(1);
+    SHOWS("+line 59 of");
+    press(CTRL_C);
+    ASKED("cancel []\n");
+    SHOWS("+line 59 of"); /* it is there till the turn withdraws it */
+    put_news(NEWS_WITHDRAWN, 1, "");
+    SHOWS_NO("+line");
+    for (int columns = 1; columns < 90; columns += 2) {
+        put_question(columns, "w", text.data, "x", columns % 4 == 1);
+        ui_resize(ui, columns, 1 + columns / 3);
+        look();
+        put_news(NEWS_WITHDRAWN, columns, "");
+    }
+    buf_free(&text);
+    close_ui();
+}
+
+TEST(question_golden)
+{
+    static const char *const text = "writes notes.txt (new, 3 lines)\n\n+ The bridge opens on 3 May.\n+ The ferry leaves "
+                                    "at nine.\n+ The mast is made of oak, and was felled in the forest behind the town.";
+    open_live(80, 24);
+    begun("make a note of it");
+    put_question(1, "writer", text, "write:notes.txt", false);
+    check_golden("ui-question-80x24-utf8");
+    ui_resize(ui, 40, 10);
+    check_golden("ui-question-40x10-utf8");
+    close_ui();
+}
+
+/* ------------------------------------------------------------------ lines */
+
+TEST(lines_beside_the_conversation)
+{
+    open_live(80, 24);
+    put_line(SAY_PLAIN, false, "a plain line");
+    put_line(SAY_DIM, true, "said of a turn: events say it too");
+    put_line(SAY_ERROR, true, "the store is full");
+    SHOWS("a plain line");
+    SHOWS_NO("said of a turn");
+    SHOWS("the store is full");
+    CHECK_STR(ui_last_error(ui), "the store is full");
+    put_line(SAY_PROGRESS, false, "reads 512 of 2,048 tokens");
+    SHOWS("reads 512 of 2,048 tokens");
+    press("typed");
+    SHOWS_NO("reads 512"); /* what is typed has that row */
+    press(CTRL_U);
+    SHOWS("reads 512");
+    put_line(SAY_PROGRESS, false, "");
+    SHOWS_NO("reads 512");
+    close_ui();
+}
+
+TEST(session_and_what_was_said_in_it_before)
+{
+    char id[9];
+    open_live(80, 24);
+    SHOWS("not saved");
+    put_news(NEWS_SESSION, 0, "5e55104a77aa\nThe harbour");
+    SHOWS("The harbour");
+    SHOWS("session 5e55104a");
+    ui_session(ui, id);
+    CHECK_STR(id, ""); /* nothing of it is saved yet */
+    begun("old words");
+    done();
+    put_news(NEWS_PAST_BEGINS, 2, "The mast");
+    SHOWS_NO("old words");
+    SHOWS("goes on after 2 turns: The mast");
+    struct news n = {.kind = NEWS_PAST, .event = {.kind = EV_TURN_USER, .turn_user = {1, event_str("what was it?")}}};
+    ui_news(ui, &n);
+    SHOWS("you           what was it?");
+    put_event(&(struct event){.kind = EV_SAVED, .saved = {.turn = 1}});
+    ui_session(ui, id);
+    CHECK_STR(id, "5e55104a");
+    close_ui();
+}
+
+static int freed;
+static void count_free(void *data) { (void)data, freed++; }
+
+TEST(docs_are_kept_one_of_a_kind_and_freed)
+{
+    freed = 0;
+    open_live(80, 24);
+    for (int i = 0; i < 3; i++) {
+        struct news n = {.kind = NEWS_DOC, .doc = {.ask = {.kind = DOC_MODELS}, .data = &freed, .free = count_free}};
+        ui_news(ui, &n);
+        CHECK(n.doc.data == NULL);
+        CHECK_EQ(freed, i);
+    }
+    close_ui();
+    CHECK_EQ(freed, 3);
+}
+
+/* ------------------------------------------------------------------ before Enter */
+
+static const struct event_carries carries = {
+    .turn = 1, .ctx = 2048, .system_tokens = 100, .pinned_tokens = 20, .summary_tokens = 30, .history_tokens = 400,
+    .tool_tokens = 50, .reserve_tokens = 512, .high_tokens = 1400, .frees_tokens = 300, .answer_tokens = 512};
+
+static void put_carries(const char *agent, struct event_carries c)
+{
+    put_event(&(struct event){.kind = EV_CARRIES, .agent = event_str(agent), .carries = c});
+}
+
+static void check_plan(const char *words)
+{
+    const struct event_carries *c = &carries;
+    const int64_t held = c->system_tokens + c->pinned_tokens + c->summary_tokens + c->history_tokens + c->tool_tokens;
+    const char *row = row_with("this turn carries");
+    const int64_t prompt = number_behind(row, "carries "), whole = number_behind(row, "= ");
+    CHECK(row != NULL);
+    CHECK(prompt >= held + token_count && prompt <= held + token_count + 16); /* with the marks around a message */
+    CHECK_EQ(number_behind(row, "up to "), c->reserve_tokens);
+    CHECK_EQ(whole, prompt + c->reserve_tokens);
+    CHECK_EQ(number_behind(row, " of "), c->ctx);
+    SHOWS(words);
+}
+
+TEST(plan_fits_or_is_summed_up_first_or_does_not_fit)
+{
+    open_live(160, 36);
+    put_news(NEWS_AGENT, 0, "");
+    put_carries("", carries);
+    SHOWS_NO("this turn carries");
+    token_count = 12;
+    press("a few words");
+    check_plan("12 tokens - this turn carries");
+    check_plan("- fits");
+    token_count = 900;
+    press(" and more");
+    check_plan("the oldest are summed up first, which frees about 300");
+    token_count = 1500;
+    press(" and more");
+    check_plan("does not fit: a turn may have 1,408 here");
+    token_exact = false;
+    token_count = 5;
+    press(" x");
+    SHOWS("about 5 tokens");
+    token_count = 1;
+    token_exact = true;
+    press("y");
+    SHOWS(" 1 token -");
+    token_count = -2;
+    press("z");
+    SHOWS(" 33 bytes");
+    press(CTRL_U "/memory");
+    SHOWS_NO("bytes");
+    SHOWS_NO("carries ");
+    close_ui();
+}
+
+TEST(plan_is_whole_at_any_width)
+{
+    static const struct { int columns; const char *is; } each[] = {
+        {160, " 900 tokens - this turn carries 1,508 + up to 512 = 2,020 of 2,048 - the oldest are summed up first, "
+              "which frees about 300\n"},
+        {120, " 900 tokens - sums up first (frees 300) - carries 1,508 + 512 of 2,048\n"},
+        {80, " 900 tokens - sums up first (frees 300) - carries 1,508 + 512 of 2,048\n"},
+        {60, " 900 tokens - sums up first (frees 300)\n"},
+        {40, " 900 tokens - sums up first (frees 300)\n"}};
+    open_live(160, 36);
+    put_news(NEWS_AGENT, 0, "");
+    put_carries("", carries);
+    token_count = 900;
+    press("words");
+    for (size_t i = 0; i < COUNT_OF(each); i++) {
+        ui_resize(ui, each[i].columns, 24);
+        SHOWS(each[i].is);
+    }
+    token_count = 1500;
+    press("!");
+    SHOWS(" 1,500 tokens - does not fit\n");
+    ui_resize(ui, 80, 24);
+    begun("before it");
+    press(" and\r" "more");
+    SHOWS(" 1,500 tokens - does not fit (at most 1,408)   1 waiting: Alt-Up takes one back\n");
+    close_ui();
+}
+
+TEST(plan_without_a_summary_says_that_the_oldest_leave)
+{
+    struct event_carries c = carries;
+    c.frees_tokens = 0;
+    open_live(120, 36);
+    put_news(NEWS_AGENT, 0, "");
+    put_carries("", c);
+    token_count = 1000;
+    press("long");
+    SHOWS("the oldest leave the context first");
+    close_ui();
+}
+
+TEST(plan_is_of_the_agent_that_is_addressed)
+{
+    struct event_carries c = carries;
+    open_live(140, 36);
+    put_news(NEWS_AGENT, 1, "ann");
+    put_news(NEWS_AGENT, 1, "bob");
+    put_news(NEWS_SESSION, -1, "\n");
+    put_carries("ann", carries);
+    c.ctx = 4096;
+    put_carries("bob", c);
+    token_count = 10;
+    press("to the crew"); /* whose flow decides */
+    SHOWS("10 tokens");
+    SHOWS_NO("this turn carries");
+    press(CTRL_U "@ann hello");
+    SHOWS("of 2,048 - fits");
+    press(CTRL_U "@bob hello");
+    SHOWS("of 4,096 - fits");
+    put_news(NEWS_SESSION, 0, "\n"); /* lines go to ann */
+    press(CTRL_U "hello");
+    SHOWS("of 2,048 - fits");
+    close_ui();
+}
+
+/* ------------------------------------------------------------------ texts of others */
+
+static const char hostile[] = "\x1b]0;title\x07\x1b[2J\xc2\x9b" "31m\xe2\x80\xae" "evil\xe2\x80\xac\xff\xfe\r\n"
+                              "\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x9a\x80 \xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e e\xcc\x81";
+
+/* Every place where somebody's words can come: the cells are checked by each look. */
+TEST(hostile_texts_in_every_place)
+{
+    static char huge[10240];
+    memset(huge, 'w', sizeof huge - 1);
+    const char *const text[] = {hostile, huge, "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e"};
+    for (size_t i = 0; i < COUNT_OF(text); i++) {
+        char both[sizeof huge + 40];
+        open_ui((struct ui_setup){.columns = 120, .rows = 36, .utf8 = i % 2, .live = true, .stored = true, .crew = text[i]});
+        snprintf(both, sizeof both, "5e55104a\n%s", text[i]);
+        put_news(NEWS_AGENT, 1, text[i]);
+        put_news(NEWS_SESSION, 0, both);
+        begun(text[i]);
+        put_line(SAY_PLAIN, false, text[i]);
+        put_line(SAY_ERROR, false, text[i]);
+        put_line(SAY_PROGRESS, false, text[i]);
+        put_event(&(struct event){.kind = EV_SESSION_OPEN, .session_open = {
+            .version = event_str(text[i]), .engine = event_str(text[i]), .file = event_str(text[i]),
+            .model = event_str(text[i]), .arch = event_str(text[i]), .types = event_str(text[i]),
+            .template = event_str(text[i]), .backend = event_str(text[i]), .kernels = event_str(text[i])}});
+        put_event(&(struct event){.kind = EV_TEXT, .agent = event_str(text[i]), .text = {1, event_str(text[i])}});
+        put_news(NEWS_PAST_BEGINS, 1, text[i]);
+        put_question(1, text[i], text[i], text[i], i % 2);
+        look();
+        snprintf(both, sizeof both, ESC "[200~%s" ESC "[201~", text[i]);
+        press(both);
+        look();
+        for (int columns = 1; columns < 250; columns += 17) {
+            ui_resize(ui, columns, 1 + columns / 4);
+            look();
+        }
+        close_ui();
+    }
+}
+
+TEST(over_is_told)
+{
+    open_live(80, 24);
+    put_news(NEWS_OVER, 3, "");
+    CHECK(ui->over);
+    CHECK_EQ(ui->status, 3);
+    close_ui();
+}
+
+CHECK_MAIN
