@@ -2,6 +2,9 @@
 #include "app/bandwidth.h"
 #include "app/doctor.h"
 #include "app/embedded.h"
+#include "app/models.h"
+#include "app/nvml.h"
+#include "app/progress.h"
 #include "app/store_cmd.h"
 #include "engine/gguf.h"
 #include "engine/hostmem.h"
@@ -50,6 +53,17 @@ void doctor_instructions(const struct doctor *d, struct doctor_finding *f)
     }
 }
 
+/* What the driver's library says of this machine's; a test's folder has none. */
+static void add_figures(const struct doctor *d, struct doctor_finding *f)
+{
+    struct nvml_figures g;
+    size_t n = strlen(f->figure);
+    if (*d->root) return;
+    nvml_read(&g);
+    if (g.load >= 0 && g.celsius >= 0 && g.watts >= 0)
+        snprintf(f->figure + n, sizeof f->figure - n, "; now %d %% busy, %d degrees, %d W", g.load, g.celsius, g.watts);
+}
+
 /* This build has no kernels for a GPU, so all that is to be said is what serves. */
 void doctor_driver(const struct doctor *d, struct doctor_finding *f)
 {
@@ -62,6 +76,7 @@ void doctor_driver(const struct doctor *d, struct doctor_finding *f)
     if (fd >= 0) close(fd);
     if (*line) doctor_say(f, DOCTOR_OK, "%s; this build has no GPU kernels: the CPU backend serves", line);
     else doctor_say(f, DOCTOR_OK, "no GPU driver: the CPU backend serves");
+    if (*line) add_figures(d, f);
 }
 
 void doctor_bandwidth(const struct doctor *d, struct doctor_finding *f)
@@ -98,11 +113,25 @@ void doctor_memory(const struct doctor *d, struct doctor_finding *f)
     if (room < little) doctor_fix(f, "end other programs, or raise the control group's limit");
 }
 
+/* By their names alone: `plimsoll models` looks into them. */
+static int count_models(const struct doctor *d)
+{
+    const struct models_ask ask = {.env = d->env, .end = progress_clock() + DOCTOR_PATIENCE / 5.0};
+    struct models *m = calloc(1, sizeof *m);
+    if (m) models_find(&ask, m);
+    int n = m ? m->n : 0;
+    free(m);
+    return n;
+}
+
 void doctor_model(const struct doctor *d, struct doctor_finding *f)
 {
     struct err err = {0};
     if (!d->o->model) {
+        int n = count_models(d);
         doctor_say(f, DOCTOR_OK, "none named: the embedded one serves");
+        if (n > 0) doctor_say(f, DOCTOR_OK, "none named: the embedded one serves; %d file%s found (plimsoll models)", n,
+                              n == 1 ? " was" : "s were");
         return;
     }
     struct gguf *g = gguf_open(d->o->model, &err);

@@ -97,8 +97,8 @@ void models_read_row(struct models_row *r);                   /* models_fit.c */
 void models_judge_row(struct models_row *r, uint64_t within); /* models_fit.c */
 
 /* Both, in a process of its own that is ended a moment after ask->end, and when it takes too much memory, so that no
- * file and no disk can hold the caller or bring it down; a file that ends it is passed over.  The caller has one thread.  For models_free(); NULL: no
- * memory, or no process could be started. */
+ * file and no disk can hold the caller or bring it down; a file that ends it is passed over.  The caller has one
+ * thread.  For models_free(); NULL: no memory, or no process could be started. */
 struct models *models_look(const struct models_ask *ask, struct err *err); /* models_look.c */
 void models_free(struct models *m);                                        /* models_look.c */
 

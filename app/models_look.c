@@ -15,8 +15,8 @@
 
 enum { GRACE_MS = 300 }; /* beyond its time, to end by itself; and to be gone once it was killed */
 
-/* A header may say that it has 2 GiB of strings, and a list is not worth that; real ones need a fifth of this.  On top of what this process has: a
- * sanitizer's own mappings count too. */
+/* A header may say that it has 2 GiB of strings, and a list is not worth that; real ones need a tenth of this.  On top
+ * of what this process has: a sanitizer's own mappings count too. */
 static void limit_memory(void)
 {
     static const rlim_t more = (rlim_t)384 << 20;

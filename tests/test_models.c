@@ -1,5 +1,6 @@
 /* Finding model files where people have them, and what is said of them: the right names, what does not belong there,
  * files that wish us harm, limits, and that what is said to fit is what the engine takes. */
+#include "app/doctor.h"
 #include "app/models.h"
 #include "app/progress.h"
 #include "engine/engine.h"
@@ -266,7 +267,8 @@ TEST(models_are_not_looked_for_when_the_time_is_over)
     ask.end = 0;
     models_read(&ask, &m);
     CHECK_EQ(m.n, 1);
-    CHECK_STR(m.stopped, "time was over, and 1 of 1 files were not looked into (plimsoll models --time 60 takes longer)");
+    CHECK_STR(m.stopped, "time was over, and 1 of 1 files were not looked into "
+                         "(plimsoll models --time 60 takes longer)");
     CHECK_STR(verdict(&m.row[0]), "not looked into");
     models_read_row(&m.row[0]); /* its header alone */
     CHECK_EQ(m.row[0].state, MODEL_UNREAD);
@@ -532,6 +534,20 @@ TEST(models_look_is_not_held_or_filled_by_a_file)
     CHECK_EQ(found->row[1].state, MODEL_BROKEN);
     models_free(found);
     buf_free(&b);
+}
+
+TEST(models_are_counted_by_doctor)
+{
+    static const struct opts o;
+    const struct doctor d = {.o = &o, .env = env, .root = ""};
+    struct doctor_finding f = {0};
+    begin();
+    doctor_model(&d, &f);
+    CHECK_STR(f.figure, "none named: the embedded one serves");
+    fill_home();
+    doctor_model(&d, &f);
+    CHECK_STR(f.figure, "none named: the embedded one serves; 5 files were found (plimsoll models)");
+    CHECK_EQ(f.verdict, DOCTOR_OK);
 }
 
 static int how; /* what the look does in place of looking on */
