@@ -365,7 +365,7 @@ void models_summary(const struct models *m, struct buf *out)
     uint64_t bytes = 0;
     int fit = 0;
     for (int i = 0; i < m->n; i++) {
-        bytes += m->row[i].bytes;
+        if (size_add(bytes, m->row[i].bytes, &bytes)) bytes = UINT64_MAX;
         fit += m->row[i].state == MODEL_FITS;
     }
     if (m->n == 0) buf_puts(out, "No model file was found");

@@ -86,11 +86,13 @@ static void put_row(const struct models *m, const struct models_row *r, int colu
     buf_free(&line);
 }
 
-static void put_places(const struct models *m, struct buf *out)
+/* All, or those that nobody could look into. */
+static void put_places(const struct models *m, bool closed, struct buf *out)
 {
     static const char *const word[] = {"not there", "no model in it", "may not be read"};
     for (int i = 0; i < m->n_places; i++) {
         const struct models_place *p = &m->place[i];
+        if (closed && p->looked != MODELS_CLOSED) continue;
         struct buf path = clean(p->path);
         buf_printf(out, "  %-15s  %-15s  %s\n", p->what, word[p->looked], path.data ? path.data : "");
         buf_free(&path);
@@ -109,11 +111,9 @@ static void put_table(const struct models *m, struct buf *out)
     }
     for (int i = 0; i < m->n; i++) put_row(m, &m->row[i], columns, out);
     buf_printf(out, "%s%s.\n", m->n ? "\n" : "", head.data ? head.data : "");
-    if (m->n == 0) {
-        buf_puts(out, "Looked for in:\n");
-        put_places(m, out);
-        buf_puts(out, "PLIMSOLL_MODELS=FOLDER looks in others too, and plimsoll -m FILE takes any file.\n");
-    }
+    if (m->n == 0) buf_puts(out, "Looked for in:\n");
+    put_places(m, m->n > 0, out);
+    if (m->n == 0) buf_puts(out, "PLIMSOLL_MODELS=FOLDER looks in others too, and plimsoll -m FILE takes any file.\n");
     if (*m->stopped) buf_printf(out, "This is not all: %s.\n", m->stopped);
     buf_free(&head);
 }

@@ -112,7 +112,8 @@ static void draw_row(struct surface *s, struct box b, int row, const int width[C
 
 static bool is_ours(const struct view_in *in, const struct models_row *r)
 {
-    return in->state && *in->state->opened.file && strcmp(in->state->opened.file, r->path) == 0;
+    const char *file = in->state ? in->state->opened.file : ""; /* may be cut */
+    return *file && strncmp(file, r->path, sizeof in->state->opened.file - 1) == 0;
 }
 
 static void draw_list(struct self *v, struct surface *s, struct box b, const struct view_in *in)
