@@ -68,6 +68,23 @@ static inline const char *put_model(const char *name, const struct tiny *t)
     return path;
 }
 
+/* A file with keys and no tensors. */
+static inline void put_keys(const char *name, void (*keys)(struct gguf_make *g))
+{
+    struct gguf_make g;
+    gguf_make_begin(&g);
+    keys(&g);
+    struct buf b = gguf_make_bytes(&g);
+    put_bytes(name, b.data, b.len);
+    buf_free(&b);
+}
+
+static inline void other_arch(struct gguf_make *g)
+{
+    gguf_make_str(g, "general.architecture", "mamba\033[2J");
+    gguf_make_u32(g, "mamba.context_length", 77);
+}
+
 #define HEX8(c) c c c c c c c c
 #define DIGEST_A HEX8("aaaaaaaa")
 #define DIGEST_B HEX8("bbbbbbbb")
@@ -76,7 +93,7 @@ static inline const char *put_model(const char *name, const struct tiny *t)
     "{\"mediaType\":\"application/vnd.ollama.image.license\",\"digest\":\"sha256:1\"}," \
     "{\"mediaType\":\"application/vnd.ollama.image.model\",\"digest\":\"sha256:" digest "\",\"size\":1}]}"
 
-/* One of each place: six files, eight names. */
+/* One of each place: six files, one of which two links lead to. */
 static inline void fill_home(void)
 {
     struct tiny t = TINY_LLAMA, q = {.arch = "qwen2", .layers = 1, .embd = 64, .heads = 4, .kv_heads = 2, .ff = 96,
@@ -91,5 +108,25 @@ static inline void fill_home(void)
     put_link(".cache/huggingface/hub/models--ann--tiny/snapshots/77/hub.gguf", "../../blobs/0123");
     put_link(".cache/huggingface/hub/models--ann--tiny/snapshots/88/hub.gguf", "../../blobs/0123");
     put_model("mine/deep/er/own.gguf", &q);
+}
+
+/* The environment that is looked in. */
+RIG const char *own_folders, *cache, *hub; /* PLIMSOLL_MODELS, XDG_CACHE_HOME, HF_HUB_CACHE */
+
+static inline const char *env(const char *name)
+{
+    if (strcmp(name, "HOME") == 0) return home;
+    if (strcmp(name, "PLIMSOLL_MODELS") == 0) return own_folders;
+    if (strcmp(name, "XDG_CACHE_HOME") == 0) return cache;
+    if (strcmp(name, "HF_HUB_CACHE") == 0) return hub;
+    return NULL;
+}
+
+/* The folder that own_folders may name. */
+static inline const char *mine(void)
+{
+    static char path[700];
+    snprintf(path, sizeof path, "%s/mine", home);
+    return path;
 }
 #endif
