@@ -467,14 +467,14 @@ TEST(agents_are_looked_at_in_turn)
     open_live(120, 36);
     put_news(NEWS_AGENT, 1, "ann");
     put_news(NEWS_AGENT, 1, "bob");
-    put_news(NEWS_SESSION, -1, "\n");
+    put_news(NEWS_SESSION, -1, "\n0\n");
     SHOWS("crew ›");
     SHOWS("context of ann");
     press(CTRL_N);
     SHOWS("context of bob");
     press(CTRL_N);
     SHOWS("context of ann");
-    put_news(NEWS_SESSION, 1, "\n"); /* lines go to bob now */
+    put_news(NEWS_SESSION, 1, "\n0\n"); /* lines go to bob now */
     SHOWS("bob ›");
     close_ui();
 }
@@ -527,10 +527,12 @@ TEST(help_has_every_key_and_scrolls)
     close_ui();
 }
 
-static const struct { const char *key, *alt; enum view_name view; } views[] = {
-    {F2, ESC "2", VIEW_MAP}, {ESC "OR", ESC "3", VIEW_INSPECT}, {ESC "OS", ESC "4", VIEW_AGENTS},
-    {ESC "[15~", ESC "5", VIEW_TIMELINE}, {ESC "[17~", ESC "6", VIEW_SESSIONS}, {ESC "[18~", ESC "7", VIEW_ARTIFACTS},
-    {ESC "[19~", ESC "8", VIEW_LOG}, {ESC "[21~", ESC "0", VIEW_MODELS}, {ESC "[24~", ESC "9", VIEW_FLIGHT}};
+static const struct { const char *key, *alt; enum view_name view; const char *word; } views[] = {
+    {F2, ESC "2", VIEW_MAP, "Memory map"}, {ESC "OR", ESC "3", VIEW_INSPECT, "Next call"},
+    {ESC "OS", ESC "4", VIEW_AGENTS, "Agents"}, {ESC "[15~", ESC "5", VIEW_TIMELINE, "Timeline"},
+    {ESC "[17~", ESC "6", VIEW_SESSIONS, "sessions"}, {ESC "[18~", ESC "7", VIEW_ARTIFACTS, "Artifacts"},
+    {ESC "[19~", ESC "8", VIEW_LOG, "Log"}, {ESC "[21~", ESC "0", VIEW_MODELS, "Models"},
+    {ESC "[24~", ESC "9", VIEW_FLIGHT, "Post-mortem"}};
 
 /* Each view, over a session, at any size, by both its keys; Escape leads back and what is typed is still there. */
 TEST(views_are_opened_and_left)
@@ -542,7 +544,7 @@ TEST(views_are_opened_and_left)
         play(&s, 120);
         press("typed");
         press(views[i].key);
-        SHOWS(ui_view(views[i].view)->title);
+        SHOWS(views[i].word);
         SHOWS("Esc chat");
         SHOWS_NO("typed");
         put_question(3, "writer", "rm -r build", "shell:rm", false); /* it is asked wherever one is */

@@ -192,9 +192,9 @@ TEST(session_and_what_was_said_in_it_before)
     char id[9];
     open_live(80, 24);
     SHOWS("not saved");
-    put_news(NEWS_SESSION, 0, "5e55104a77aa\nThe harbour");
+    put_news(NEWS_SESSION, 0, "5e55104a77aa\n0\nThe harbour");
     SHOWS("The harbour");
-    SHOWS("session 5e55104a");
+    SHOWS("new session");
     ui_session(ui, id);
     CHECK_STR(id, ""); /* nothing of it is saved yet */
     begun("old words");
@@ -206,6 +206,8 @@ TEST(session_and_what_was_said_in_it_before)
     ui_news(ui, &n);
     SHOWS("you           what was it?");
     put_event(&(struct event){.kind = EV_SAVED, .saved = {.turn = 1}});
+    put_news(NEWS_SESSION, 0, "5e55104a77aa\n2\nThe harbour");
+    SHOWS("session 5e55104a");
     ui_session(ui, id);
     CHECK_STR(id, "5e55104a");
     close_ui();
@@ -333,7 +335,7 @@ TEST(plan_is_of_the_agent_that_is_addressed)
     open_live(140, 36);
     put_news(NEWS_AGENT, 1, "ann");
     put_news(NEWS_AGENT, 1, "bob");
-    put_news(NEWS_SESSION, -1, "\n");
+    put_news(NEWS_SESSION, -1, "\n0\n");
     put_carries("ann", carries);
     c.ctx = 4096;
     put_carries("bob", c);
@@ -345,7 +347,7 @@ TEST(plan_is_of_the_agent_that_is_addressed)
     SHOWS("of 2,048 - fits");
     press(CTRL_U "@bob hello");
     SHOWS("of 4,096 - fits");
-    put_news(NEWS_SESSION, 0, "\n"); /* lines go to ann */
+    put_news(NEWS_SESSION, 0, "\n0\n"); /* lines go to ann */
     press(CTRL_U "hello");
     SHOWS("of 2,048 - fits");
     close_ui();
@@ -365,7 +367,7 @@ TEST(hostile_texts_in_every_place)
     for (size_t i = 0; i < COUNT_OF(text); i++) {
         char both[sizeof huge + 40];
         open_ui((struct ui_setup){.columns = 120, .rows = 36, .utf8 = i % 2, .live = true, .stored = true, .crew = text[i]});
-        snprintf(both, sizeof both, "5e55104a\n%s", text[i]);
+        snprintf(both, sizeof both, "5e55104a\n1\n%s", text[i]);
         put_news(NEWS_AGENT, 1, text[i]);
         put_news(NEWS_SESSION, 0, both);
         begun(text[i]);

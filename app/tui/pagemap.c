@@ -31,7 +31,8 @@ static void title(struct surface *s, struct box b, const struct pagemap *m)
     struct words w = {0};
     struct bar_unit u = bar_unit(m->page_bytes);
     char a[FIGURE], c[FIGURE], d[FIGURE];
-    words_add(&w, HUE_HEAD, 0, "KV pages");
+    words_add(&w, HUE_HEAD, 0, "Memory map");
+    words_add(&w, HUE_TEXT, 1, "KV pages");
     if (m->page_bytes % u.bytes) u = (struct bar_unit){"bytes", 1};
     words_add(&w, HUE_TEXT, 1, "%s x %s tokens x %s %s", figure(a, m->pages), figure(c, m->page_tokens),
               figure(d, m->page_bytes / u.bytes), u.name);

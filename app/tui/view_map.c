@@ -76,7 +76,7 @@ static void draw_totals(struct surface *s, struct box b, const struct map *m, co
 static void draw_none(struct surface *s, struct box b, const struct view_in *in)
 {
     const bool failed = in->doc && in->doc->ask.kind == DOC_MAP && *in->doc->error;
-    surface_puts(s, b, 1, 0, "KV pages", (struct look){.hue = HUE_HEAD});
+    surface_puts(s, b, 1, 0, "Memory map", (struct look){.hue = HUE_HEAD});
     surface_puts(s, b, 1, 2, failed ? in->doc->error : "looking ...",
                  (struct look){.hue = failed ? HUE_WARN : HUE_DIM});
 }
@@ -101,7 +101,7 @@ static void map_draw(void *self, struct surface *s, struct box b, const struct v
                         .cell = m->cell, .cells = m->cells, .agent = owner, .agents = owners(m, owner),
                         .selected = v->selected, .letters = in->mono};
     p.about = about(m, &p, line);
-    if (pagemap_cells(box, m->pages) == 0) surface_puts(s, b, 0, 0, "KV pages: no room", (struct look){0});
+    if (pagemap_cells(box, m->pages) == 0) surface_puts(s, b, 0, 0, "Memory map: no room", (struct look){0});
     else pagemap_draw(s, box, &p, in->glyphs);
     if (box.rows < b.rows)
         draw_totals(s, (struct box){b.column, b.row + box.rows, b.columns, 1}, m, v);
