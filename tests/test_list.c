@@ -142,7 +142,7 @@ TEST(pager_of_another_width_shows_the_same_place)
     struct pager p = {0};
     struct err err;
     const struct key down = named(KEY_PAGE_DOWN);
-    for (unsigned i = 0; i < 300; i++) snprintf(text + i * 9, sizeof text - i * 9, "word %03u ", i);
+    for (int i = 0; i < 300; i++) snprintf(text + i * 9, sizeof text - (size_t)i * 9, "word %03d ", i);
     CHECK_EQ(surface_open(&screen, 40, 10, &err), 0);
     page(&p, text, 2700);
     for (int i = 0; i < 3; i++) pager_key(&p, &down, 10);

@@ -354,7 +354,7 @@ static void put_holding(struct buf *b, const char *who, int64_t tokens)
 {
     const struct event e = {.kind = EV_HOLDING, .holding = {
         .owner = event_str(who), .running = 1, .system_tokens = tokens / 2, .answer_tokens = tokens - tokens / 2,
-        .kv_bytes = tokens * 7}};
+        .kv_bytes = tokens}};
     CHECK_EQ(event_write(&e, b), 0);
 }
 

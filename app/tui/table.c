@@ -12,7 +12,7 @@ void table_text(struct surface *s, struct box b, int column, int row, int column
     size_t used = 0;
     surface_text(s, cell, 0, 0, text, n, look, &used);
     if (used == n || text[used] == '\n') return;
-    look.hue = HUE_DIM;
+    if (!(look.attr & LOOK_REVERSE)) look.hue = HUE_DIM;
     surface_puts(s, cell, columns - 1, 0, glyphs == GLYPHS_ASCII ? "~" : "…", look);
 }
 

@@ -17,6 +17,13 @@ void table_text(struct surface *s, struct box b, int column, int row, int column
 /* At the right of those columns; where they are not all in the box it is left out. */
 void table_right(struct surface *s, struct box b, int column, int row, int columns, const char *text, struct look look);
 
+/* A cell of the selected row: one ground and one ink from edge to edge, whatever colours the others have. */
+static inline struct look table_look(bool selected, struct look plain)
+{
+    if (selected) plain = (struct look){.attr = plain.attr | LOOK_REVERSE};
+    return plain;
+}
+
 /* "just now", "5 minutes ago", "yesterday", "3 weeks ago"; "in the future" where clocks were set back. */
 const char *table_age(char out[FIGURE], int64_t now_ms, int64_t then_ms);
 /* "2026-11-22 06:41", of the place where the program runs. */

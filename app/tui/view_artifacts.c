@@ -102,18 +102,18 @@ static void draw_heads(struct surface *s, struct box b, const struct columns *c)
 static void draw_row(struct surface *s, struct box b, int row, const struct columns *c, const struct doc_artifacts *d,
                      const struct artifacts_row *r, bool selected, enum glyphs glyphs)
 {
-    const struct look text = list_look(selected, (struct look){0});
-    const struct look dim = list_look(selected, (struct look){.hue = HUE_DIM});
-    const struct look tool = list_look(selected, (struct look){.hue = HUE_TOOL});
+    const struct look text = table_look(selected, (struct look){0});
+    const struct look dim = table_look(selected, (struct look){.hue = HUE_DIM});
+    const struct look tool = table_look(selected, (struct look){.hue = HUE_TOOL});
     char f[FIGURE], words[FIGURE + 8];
     surface_clear(s, table_row(b, row), text);
     snprintf(words, sizeof words, "a%" PRIu64, r->id);
-    table_text(s, b, 1, row, c->tool - 2, words, strlen(words), list_look(selected, (struct look){.hue = HUE_CODE}),
+    table_text(s, b, 1, row, c->tool - 2, words, strlen(words), table_look(selected, (struct look){.hue = HUE_CODE}),
                glyphs);
     table_text(s, b, c->tool, row, c->tools - 1, r->tool, strlen(r->tool), tool, glyphs);
     table_text(s, b, c->about, row, c->abouts, r->about, strlen(r->about), text, glyphs);
     if (r->damaged)
-        table_right(s, b, c->bytes, row, 9, "damaged", list_look(selected, (struct look){.hue = HUE_ERROR}));
+        table_right(s, b, c->bytes, row, 9, "damaged", table_look(selected, (struct look){.hue = HUE_ERROR}));
     else table_right(s, b, c->bytes, row, 9, table_bytes(f, r->bytes), text);
     snprintf(words, sizeof words, "%s token%s", figure(f, (uint64_t)MAX(r->tokens, 0)), r->tokens == 1 ? "" : "s");
     if (c->tokens >= 0)

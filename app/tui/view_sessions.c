@@ -173,24 +173,24 @@ static void draw_title(struct surface *s, struct box b, int row, const struct co
                        int depth, bool selected, enum glyphs glyphs)
 {
     const int in = MIN(2 * depth, MAX(c->titles - 12, 0));
-    const struct look dim = list_look(selected, (struct look){.hue = HUE_DIM});
+    const struct look dim = table_look(selected, (struct look){.hue = HUE_DIM});
     if (in >= 2) surface_puts(s, b, c->title + in - 2, row, glyphs == GLYPHS_ASCII ? "`-" : "└─", dim);
     const char *title = *r->title ? r->title : "(no title yet)";
-    const struct look look = list_look(selected, (struct look){.hue = *r->title ? HUE_TEXT : HUE_DIM,
-                                                               .attr = r->open ? LOOK_BOLD : 0});
+    const struct look look = table_look(selected, (struct look){.hue = *r->title ? HUE_TEXT : HUE_DIM,
+                                                                .attr = r->open ? LOOK_BOLD : 0});
     table_text(s, b, c->title + in + (in > 0), row, c->titles - in - (in > 0), title, strlen(title), look, glyphs);
 }
 
 static void draw_row(struct surface *s, struct box b, int row, const struct columns *c, const struct doc_sessions *d,
                      const struct sessions_row *r, int depth, bool selected, enum glyphs glyphs)
 {
-    const struct look text = list_look(selected, (struct look){0}), dim = list_look(selected,
-                                                                                    (struct look){.hue = HUE_DIM});
-    const struct look here = list_look(selected, (struct look){.hue = HUE_OK});
+    const struct look text = table_look(selected, (struct look){0});
+    const struct look dim = table_look(selected, (struct look){.hue = HUE_DIM});
+    const struct look here = table_look(selected, (struct look){.hue = HUE_OK});
     char words[80], f[FIGURE];
     surface_clear(s, table_row(b, row), text);
     if (r->open) surface_puts(s, b, 0, row, glyphs == GLYPHS_ASCII ? "*" : "●", here);
-    table_text(s, b, 2, row, SHORT_ID, r->id, SHORT_ID, list_look(selected, (struct look){.hue = HUE_CODE}), glyphs);
+    table_text(s, b, 2, row, SHORT_ID, r->id, SHORT_ID, table_look(selected, (struct look){.hue = HUE_CODE}), glyphs);
     draw_title(s, b, row, c, r, depth, selected, glyphs);
     if (c->turns >= 0) table_right(s, b, c->turns, row, 6, figure(f, r->turns), text);
     const char *when = r->current ? "open now" : r->open ? "open as well" : table_age(f, d->now_ms, r->updated_ms);
