@@ -231,6 +231,9 @@ TEST(sessions_are_found_by_a_part_of_title_model_or_id)
     press(KEY_DOWN);
     press(KEY_ENTER);
     CHECK_STR(ordered(), "/resume aa10ffee00000000000000000000beef");
+    type("/ly"); /* it goes on from what was typed */
+    CHECK(shows("1 of 6 with \"NIGHTly\""));
+    press(KEY_ENTER);
     CHECK(press(KEY_ESCAPE));
     CHECK(shows("77aa01be"));
     CHECK(!press(KEY_ESCAPE)); /* now it is the screen's */

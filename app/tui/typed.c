@@ -4,7 +4,7 @@
 void typed_begin(struct typed *t, const char *text)
 {
     t->on = true;
-    snprintf(t->text, sizeof t->text, "%s", text);
+    if (text != t->text) snprintf(t->text, sizeof t->text, "%s", text);
 }
 
 static void put(struct typed *t, const char *text, size_t n)

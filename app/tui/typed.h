@@ -18,7 +18,7 @@ struct typed {
 
 enum typed_key { TYPED_NOT, TYPED_CHANGED, TYPED_TAKEN, TYPED_LEFT };
 
-void typed_begin(struct typed *t, const char *text);
+void typed_begin(struct typed *t, const char *text); /* with this in it, which may be its own */
 /* While it is on every key is its own, but for those with Ctrl and Alt that it does not know and function keys:
  * TYPED_NOT.  Taken and left end it; the text stays. */
 enum typed_key typed_key(struct typed *t, const struct key *k);
