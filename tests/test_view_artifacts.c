@@ -178,7 +178,10 @@ TEST(artifacts_are_searched_by_a_pattern)
     CHECK(shows("3: out of memory"));
     CHECK(type("n"));
     check_asked("a12 /out of/", 9000);
-    give("77: out of luck\n", 9000, 2900000, 2900000);
+    give("77: out of luck\n", 900000, 2900000, 2900000);
+    CHECK(type("p")); /* where the part before began is not known: from the start */
+    check_asked("a12 /out of/", 0);
+    give("77: out of luck\n", 900000, 2900000, 2900000);
     press(KEY_ESCAPE); /* the whole */
     check_asked("a12", 0);
     give("all of it", 0, 9, 9);

@@ -117,6 +117,7 @@ TEST(flight_pool_adds_up)
         const uint64_t filled = number_before(text, " filled "), reserved = number_before(text, " reserved "),
                        kept = number_before(text, " kept "), left = number_before(text, " free ");
         CHECK_EQ(filled, MIN(last->filled, last->pool));
+        CHECK(MAX(MAX(filled, reserved), MAX(kept, left)) <= (uint64_t)last->pool);
         CHECK_EQ(filled + reserved + kept + left, last->pool);
         CHECK_EQ(number_before(text, " of "), last->pool);
     }
@@ -388,6 +389,23 @@ TEST(flight_lines_are_read)
     CHECK_STR(f->queue_first, "bob");
     CHECK_EQ(f->queue_pages, 12);
     CHECK_EQ(f->unread, 0);
+    doc_free(&d);
+    buf_free(&b);
+}
+
+TEST(flight_that_goes_on_behind_an_end_has_not_ended)
+{
+    struct buf b = {0};
+    const struct event e = {.kind = EV_SESSION_CLOSE, .session_close = {.termination_reason = event_str("cancelled")}};
+    put_memory(&b, 1, 10, 0);
+    CHECK_EQ(event_write(&e, &b), 0);
+    struct doc d = recorded(b.data, b.len);
+    CHECK_EQ(((const struct doc_flight *)d.data)->end, FLIGHT_ENDED);
+    CHECK_STR(((const struct doc_flight *)d.data)->end_reason, "cancelled");
+    doc_free(&d);
+    put_memory(&b, 2, 10, 0);
+    d = recorded(b.data, b.len);
+    CHECK_EQ(((const struct doc_flight *)d.data)->end, FLIGHT_DIED);
     doc_free(&d);
     buf_free(&b);
 }

@@ -142,6 +142,18 @@ TEST(log_follows_until_a_key_goes_up)
     end_log();
 }
 
+TEST(log_that_shows_all_follows_whatever_key_was_pressed)
+{
+    begin_log();
+    put_many(5);
+    press(KEY_HOME);
+    CHECK(shows("line 4."));
+    put_many(40);
+    CHECK(shows("line 39."));
+    CHECK(!shows("newer below"));
+    end_log();
+}
+
 TEST(log_pages_miss_no_line)
 {
     char text[40];

@@ -234,7 +234,6 @@ void doc_flight(struct console *c, struct doc *d)
         snprintf(d->error, sizeof d->error, "no memory for a post-mortem");
         return;
     }
-    session_settle(c->s);
     here(c, &l);
     clock_gettime(CLOCK_REALTIME, &t);
     l.doc->now_ms = (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;

@@ -134,7 +134,6 @@ void doc_sessions(struct console *c, struct doc *d)
         snprintf(d->error, sizeof d->error, "no memory for the list of sessions");
         return;
     }
-    session_settle(c->s);
     clock_gettime(CLOCK_REALTIME, &t);
     l.doc->now_ms = (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
     d->data = l.doc;
