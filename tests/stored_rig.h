@@ -9,24 +9,24 @@
 #define STORED __attribute__((unused)) static
 
 STORED const struct view_ops *ops;
-STORED void *self;
+STORED void *viewed;
 STORED struct view_in in;
-STORED struct view_out out;
+STORED struct view_out got;
 STORED struct surface screen;
 
 static inline void forget_out(void)
 {
-    buf_free(&out.order);
-    buf_free(&out.copy);
-    out = (struct view_out){.agent = -1};
+    buf_free(&got.order);
+    buf_free(&got.copy);
+    got = (struct view_out){.agent = -1};
 }
 
 static inline void open_view(const struct view_ops *which, const struct doc *doc)
 {
     struct err why;
     ops = which;
-    self = ops->open();
-    CHECK(self != NULL);
+    viewed = ops->open();
+    CHECK(viewed != NULL);
     in = (struct view_in){.doc = doc, .glyphs = GLYPHS_UTF8};
     forget_out();
     CHECK_EQ(surface_open(&screen, 80, 24, &why), 0);
@@ -35,14 +35,14 @@ static inline void open_view(const struct view_ops *which, const struct doc *doc
 static inline void close_view(void)
 {
     forget_out();
-    ops->close(self);
+    ops->close(viewed);
     surface_close(&screen);
 }
 
 static inline void paint(void)
 {
     screen.cursor_column = screen.cursor_row = -1;
-    ops->draw(self, &screen, surface_all(&screen), &in);
+    ops->draw(viewed, &screen, surface_all(&screen), &in);
 }
 
 /* What is on the screen, as text. */
@@ -62,7 +62,7 @@ static inline bool press(enum key_name name)
     const struct key k = {.name = name, .text = ""};
     forget_out();
     paint();
-    return ops->key(self, &k, &in, &out);
+    return ops->key(viewed, &k, &in, &got);
 }
 
 /* Each character is a key. */
@@ -74,12 +74,12 @@ static inline bool type(const char *text)
         const struct key k = {.name = KEY_CHAR, .rune = (unsigned char)*text, .text = one, .n = 1};
         forget_out();
         paint();
-        taken = ops->key(self, &k, &in, &out);
+        taken = ops->key(viewed, &k, &in, &got);
     }
     return taken;
 }
 
-static inline const char *ordered(void) { return out.order.len ? out.order.data : ""; }
+static inline const char *ordered(void) { return got.order.len ? got.order.data : ""; }
 
 static inline void size(int columns, int rows)
 {
@@ -142,7 +142,7 @@ static inline void check_stays_in_its_box(void)
         for (int rows = 0; rows <= 100; rows = rows < 12 ? rows + 1 : rows + 22) {
             const struct box b = {3, 2, size_of[i], rows};
             for (int k = 0; k < big.columns * big.rows; k++) big.cell[k] = (struct cell){.text = "@", .width = 1};
-            ops->draw(self, &big, b, &in);
+            ops->draw(viewed, &big, b, &in);
             for (int k = 0; k < big.columns * big.rows; k++) {
                 const int c = k % big.columns, r = k / big.columns;
                 const bool within = c >= b.column && c < b.column + b.columns && r >= b.row && r < b.row + b.rows;

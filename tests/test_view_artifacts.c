@@ -76,18 +76,18 @@ static void give(const char *bytes, uint64_t from, uint64_t next, uint64_t all)
     part = (struct doc_text){.from = from, .next = next, .bytes = all};
     buf_puts(&part.text, bytes);
     snprintf(part.title, sizeof part.title, "a12");
-    text = (struct doc){.ask = out.ask, .data = &part};
+    text = (struct doc){.ask = got.ask, .data = &part};
     in.doc = &text;
 }
 
 static void check_asked(const char *what, uint64_t from)
 {
-    CHECK_EQ(out.ask.kind, DOC_TEXT);
-    CHECK_STR(out.ask.what, what);
-    CHECK_EQ(out.ask.from, from);
-    CHECK_EQ(out.ask.agent, 1);
+    CHECK_EQ(got.ask.kind, DOC_TEXT);
+    CHECK_STR(got.ask.what, what);
+    CHECK_EQ(got.ask.from, from);
+    CHECK_EQ(got.ask.agent, 1);
     struct doc_ask again = {0}; /* and so it will be, when it is asked for again */
-    ops->ask(self, surface_all(&screen), &in, &again);
+    ops->ask(viewed, surface_all(&screen), &in, &again);
     CHECK_EQ(again.kind, DOC_TEXT);
     CHECK_STR(again.what, what);
     CHECK_EQ(again.from, from);
@@ -111,7 +111,7 @@ TEST(artifacts_are_read_part_by_part)
     CHECK(shows("reading..."));
     CHECK(!press(KEY_DOWN));
     give(many_lines(0, 100), 0, 300000, 2900000);
-    ops->ask(self, surface_all(&screen), &in, &text.ask);
+    ops->ask(viewed, surface_all(&screen), &in, &text.ask);
     CHECK(shows("bytes 0 to 300,000 of 2,900,000"));
     CHECK(shows("n reads on"));
     CHECK(shows("line 0."));
@@ -124,24 +124,24 @@ TEST(artifacts_are_read_part_by_part)
     give(many_lines(100, 100), 300000, 600000, 2900000);
     CHECK(shows("line 100."));
     CHECK(press(KEY_DOWN));
-    CHECK_EQ(out.ask.kind, DOC_NONE);
+    CHECK_EQ(got.ask.kind, DOC_NONE);
     CHECK(shows("line 101."));
     CHECK(!shows("line 100."));
     press(KEY_UP);
     CHECK(press(KEY_PAGE_UP)); /* at the top: the one before, from its end */
     check_asked("a12", 300000 - (256 << 10));
-    give(many_lines(50, 50), out.ask.from, 300000, 2900000);
+    give(many_lines(50, 50), got.ask.from, 300000, 2900000);
     CHECK(shows("line 99."));
     CHECK(!shows("line 50."));
     CHECK(type("n"));
     check_asked("a12", 300000);
     give(many_lines(0, 3), 300000, 2900000, 2900000);
     CHECK(type("n")); /* there is no more */
-    CHECK_EQ(out.ask.kind, DOC_NONE);
+    CHECK_EQ(got.ask.kind, DOC_NONE);
     CHECK(type("c"));
-    CHECK_STR(out.copy.data, "line 0.\nline 1.\nline 2.\n");
+    CHECK_STR(got.copy.data, "line 0.\nline 1.\nline 2.\n");
     CHECK(press(KEY_ESCAPE));
-    CHECK_EQ(out.ask.kind, DOC_ARTIFACTS);
+    CHECK_EQ(got.ask.kind, DOC_ARTIFACTS);
     CHECK(shows("reading the store"));
     in.doc = &doc;
     CHECK(shows("of researcher"));
@@ -191,12 +191,12 @@ TEST(artifacts_are_searched_by_a_pattern)
     type("/b");
     press(KEY_ENTER);
     check_asked("a12 /b/", 0);
-    struct doc failed = {.ask = out.ask, .error = "the pattern is wrong: missing )"};
+    struct doc failed = {.ask = got.ask, .error = "the pattern is wrong: missing )"};
     in.doc = &failed;
     CHECK(shows("the pattern is wrong"));
     type("q");
     type("q");
-    CHECK_EQ(out.ask.kind, DOC_ARTIFACTS);
+    CHECK_EQ(got.ask.kind, DOC_ARTIFACTS);
     close_view();
     buf_free(&part.text);
 }
@@ -238,9 +238,9 @@ TEST(artifacts_keys_of_any_kind_break_nothing)
         const char one[2] = {(char)(' ' + rig_draw(&chance, 95)), '\0'};
         if (rig_draw(&chance, 3)) type(one);
         else press((enum key_name)(KEY_ENTER + rig_draw(&chance, KEY_F12 - KEY_ENTER)));
-        if (out.ask.kind == DOC_TEXT && rig_draw(&chance, 4))
-            give(many_lines(i, 30), out.ask.from, out.ask.from + 9, 77);
-        if (out.ask.kind == DOC_ARTIFACTS) in.doc = &doc;
+        if (got.ask.kind == DOC_TEXT && rig_draw(&chance, 4))
+            give(many_lines(i, 30), got.ask.from, got.ask.from + 9, 77);
+        if (got.ask.kind == DOC_ARTIFACTS) in.doc = &doc;
         if (i % 500 == 0) size((int)(1 + rig_draw(&chance, 140)), (int)(1 + rig_draw(&chance, 40)));
         list.rows = (int)rig_draw(&chance, COUNT_OF(rows) + 1);
     }

@@ -154,15 +154,15 @@ TEST(sessions_keys_order_what_the_chat_knows)
     begin_list();
     CHECK(press(KEY_ENTER));
     CHECK_STR(ordered(), "");
-    CHECK(out.leave); /* it is the one that is open */
+    CHECK(got.leave); /* it is the one that is open */
     press(KEY_DOWN);
     CHECK(press(KEY_ENTER));
     CHECK_STR(ordered(), "/resume 77aa01be00000000000000000000aaaa");
-    CHECK(out.leave);
+    CHECK(got.leave);
     CHECK(type("p"));
-    CHECK_EQ(out.go, VIEW_FLIGHT);
-    CHECK_EQ(out.ask.kind, DOC_FLIGHT);
-    CHECK_STR(out.ask.what, "77aa01be00000000000000000000aaaa");
+    CHECK_EQ(got.go, VIEW_FLIGHT);
+    CHECK_EQ(got.ask.kind, DOC_FLIGHT);
+    CHECK_STR(got.ask.what, "77aa01be00000000000000000000aaaa");
     press(KEY_HOME);
     CHECK(type("e"));
     CHECK_STR(ordered(), "/export 4f2a91c0.md md");

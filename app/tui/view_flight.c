@@ -2,7 +2,7 @@
  *
  *      Post-mortem   4f2a91c0   Why does the nightly job die?
  *      It died: its program ended without closing it, after turn 12, 5 minutes ago.
- *      The KV pool was full: 3 requests waited, the first of writer for 96 pages. researcher held the most: ...
+ *      The KV pool was full: 3 requests waited; the first, of writer, needed 96 pages. researcher held the most: ...
  *
  *      The pool   ▕████▓▓▓░░····▏ ...          at the last figures, and over time
  *      Who held it                             owners, the largest first
@@ -101,8 +101,8 @@ static void going_on(const struct doc_flight *d, struct buf *out)
         buf_printf(out, "%s: %s request%s waited", full ? "The KV pool was full" : "The engine was busy",
                    figure(f, (uint64_t)s->waiting), plural(s->waiting));
         if (d->queue_pages > 0)
-            buf_printf(out, ", the first%s%s for %s pages", *d->queue_first ? " of " : "", d->queue_first,
-                       figure(g, (uint64_t)d->queue_pages));
+            buf_printf(out, "; the first%s%s%s needed %s pages", *d->queue_first ? ", of " : "", d->queue_first,
+                       *d->queue_first ? "," : "", figure(g, (uint64_t)d->queue_pages));
         buf_puts(out, ".");
     } else if (s->ceiling > 0 && s->taken > s->ceiling - s->ceiling / 50) {
         buf_printf(out, "Memory was full: %s of", table_bytes(f, (uint64_t)s->taken));
@@ -116,8 +116,8 @@ static void going_on(const struct doc_flight *d, struct buf *out)
         buf_puts(out, "Nothing ran, and the KV pool had room.");
     }
     if (s->parked > 0)
-        buf_printf(out, " %s request%s put aside for others.", figure(f, (uint64_t)s->parked),
-                   s->parked == 1 ? " was" : "s were");
+        buf_printf(out, " %s request%s parked: others needed %s pages.", figure(f, (uint64_t)s->parked),
+                   s->parked == 1 ? " was" : "s were", s->parked == 1 ? "its" : "their");
     put_holder(d, s, out);
 }
 
@@ -153,7 +153,7 @@ static void pool_bar(struct sheet *h, const struct doc_flight *d)
     const struct bar_part part[] = {
         {(uint64_t)p.filled, HUE_KV, BAR_FULL}, {(uint64_t)p.reserved, HUE_RESERVED, BAR_LIGHT},
         {(uint64_t)p.cached, HUE_SUMMARY, BAR_MEDIUM}, {(uint64_t)p.free, HUE_FREE, BAR_DOT}};
-    static const char *const name[] = {"filled", "reserved", "kept", "free"};
+    static const char *const name[] = {"filled", "reserved", "cached", "free"};
     struct words w = {0};
     char f[FIGURE];
     for (size_t i = 0; i < COUNT_OF(part); i++) {
@@ -217,7 +217,7 @@ static void head(struct sheet *h, int *at, int columns, const char *name)
 
 static void owners(struct sheet *h, const struct doc_flight *d)
 {
-    static const char *const name[] = {"tokens", "size", "shared", "ran", "waited", "aside"};
+    static const char *const name[] = {"tokens", "size", "shared", "ran", "waited", "parked"};
     const int names = h->b.columns < 100 ? 18 : 28, each = 10;
     heading(h, "Who held it", "the largest first");
     int at = names;
@@ -263,7 +263,7 @@ static void errors(struct sheet *h, const struct doc_flight *d)
 
 static void samples(struct sheet *h, const struct doc_flight *d)
 {
-    static const char *const name[] = {"ran", "waited", "aside", "filled", "reserved", "free"};
+    static const char *const name[] = {"ran", "waited", "parked", "filled", "reserved", "free"};
     const bool wide = h->b.columns >= 76;
     const int each = h->b.columns < 60 ? 8 : h->b.columns < 100 ? 9 : 10;
     const double last = d->sample[d->samples - 1].time;

@@ -408,7 +408,7 @@ static bool key(void *self, const struct key *k, const struct view_in *in, struc
 
 const struct view_ops view_sessions = {
     .title = "Sessions",
-    .keys = "Enter resume  p post-mortem  f copy  r rename  e export  x delete  t tree  / find",
+    .keys = "Enter resume  p post-mortem  t tree  / find  f copy  r rename  e export  x delete",
     .every = 15,
     .open = open_view,
     .close = close_view,
