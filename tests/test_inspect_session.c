@@ -116,8 +116,16 @@ static void check_map(int cells)
     CHECK(snap.filled_tokens > 0 || taken == 0);
     CHECK(m->promised <= m->state[PAGE_FREE] + m->state[PAGE_CACHED]);
     if (snap.running > 0) CHECK_EQ((taken + m->promised) * m->page_tokens, snap.reserved_tokens);
-    for (int i = 0; i < m->cells && (uint64_t)m->cells == m->pages; i++)
-        if (m->cell[i].state == PAGE_HELD) own--;
+    struct engine_cell *cell = calloc((size_t)m->cells, sizeof *cell);
+    engine_scripted.page_map(app.engine, cell, m->cells);
+    for (int i = 0; i < m->cells; i++) {
+        static const int state[] = {[CELL_FREE] = PAGE_FREE, [CELL_CACHED] = PAGE_CACHED, [CELL_HELD] = PAGE_HELD,
+                                    [CELL_SHARED] = PAGE_SHARED};
+        CHECK_EQ(m->cell[i].state, state[cell[i].state]);
+        CHECK(m->cell[i].agent == cell[i].agent && m->segment[i] == cell[i].segment);
+        own -= (uint64_t)m->cells == m->pages && cell[i].state == CELL_HELD;
+    }
+    free(cell);
     if ((uint64_t)m->cells == m->pages) CHECK_EQ(own, 0);
     maps += snap.running > 0 && taken > 0;
     doc_free(&d);
