@@ -12,16 +12,16 @@
 #include <inttypes.h>
 
 enum { BESIDE = 150, BELOW_ROWS = 16, BAR_ROWS = 8, NARROW = 60, WIDE = 92, TEXT_ROWS = 7, LEAST = 8, NOTE = 160 };
-enum { QUIET = 10 /* times that view_ops.every passes until a doc is asked for in any case */ };
+enum { WHILE = 10 /* seconds after which a doc is asked for in any case */ };
 enum shows { SHOWS_TEXT, SHOWS_TOKENS, SHOWS_DIFF };
 
 /* What the figures say of an agent: while that is the same, so is its next call. */
-struct stamp { int64_t agent, carried, turns, calls, running, frees; };
+struct stamp { int64_t agent, carried, turns, calls, running, frees, period; };
 
 struct self {
-    struct stamp asked; /* when a doc was asked for last */
-    int quiet;          /* times that none was since */
-    bool ordered;
+    const struct inspect *doc; /* the last that came: only compared */
+    struct stamp then;         /* when it came */
+    bool ordered;              /* since */
     struct list list;
     struct pager pager;
     char name[48];      /* of the selected row, so that it stays selected when rows come and go */
@@ -334,20 +334,24 @@ static struct stamp stamp_of(const struct view_in *in)
     t.calls = a->calls;
     t.running = a->running;
     t.frees = a->frees;
+    t.period = (int64_t)(in->state->time / WHILE);
     return t;
 }
 
-/* A long call takes a while to be written out, so it is not asked for again and again while it stays as it is. */
+/* A long call takes a while to be written out, so it is not asked for again and again while it stays as it is.  A doc
+ * that comes is of the figures that there are then: both come in the order in which they were made. */
 static void inspect_ask(void *self, struct box b, const struct view_in *in, struct doc_ask *out)
 {
     struct self *v = self;
+    const struct inspect *x = doc_of(in);
     const struct stamp now = stamp_of(in);
     (void)b;
-    const bool same = doc_of(in) && !v->ordered && memcmp(&now, &v->asked, sizeof now) == 0;
-    if (same && ++v->quiet < QUIET) return;
-    v->asked = now;
-    v->quiet = 0;
-    v->ordered = false;
+    if (x && x != v->doc) {
+        v->then = now;
+        v->ordered = false;
+    }
+    v->doc = x;
+    if (x && !v->ordered && memcmp(&now, &v->then, sizeof now) == 0) return;
     *out = (struct doc_ask){.kind = DOC_INSPECT, .agent = in->agent};
 }
 
