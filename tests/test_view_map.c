@@ -36,7 +36,10 @@ static void fill_map(int cells, uint64_t pages)
     map = (struct map){.pages = pages, .page_tokens = 16, .page_bytes = 96 << 10, .cell = cell, .segment = segment,
                        .cells = cells, .promised = 310, .agents = 3, .name = {"planner", "researcher", "critic"}};
     CHECK(cells <= MOST);
-    for (uint64_t i = 0; i < pages; i++) map.state[cell_of(i).state]++;
+    for (uint64_t i = 0; i < pages; i++) {
+        map.state[cell_of(i).state]++;
+        if (cell_of(i).state == PAGE_HELD) map.own[cell_of(i).agent]++;
+    }
     for (int i = 0; i < cells; i++) {
         const uint64_t page = pages * (uint64_t)i / (uint64_t)cells;
         cell[i] = cell_of(page);
@@ -127,6 +130,13 @@ TEST(map_golden_80x24) { check_screen(80, 24, GLYPHS_UTF8, false); }
 TEST(map_golden_80x24_ascii) { check_screen(80, 24, GLYPHS_ASCII, false); }
 TEST(map_golden_120x36_hues) { check_screen(120, 36, GLYPHS_UTF8, true); }
 TEST(map_golden_200x60) { check_screen(200, 60, GLYPHS_UTF8, false); }
+TEST(map_golden_of_a_small_pool)
+{
+    begin(100, 24, GLYPHS_UTF8);
+    fill_map(600, 600);
+    check_golden("map-100x24-small", screen());
+    end();
+}
 TEST(map_golden_40x10) { check_screen(40, 10, GLYPHS_ASCII, false); }
 
 /* ------------------------------------------------------------------ digits read back */
@@ -156,6 +166,40 @@ TEST(map_totals_are_the_pool)
     CHECK_EQ(number_before(totals, " of those promised"), 310);
     CHECK_EQ(number_before(text, " x 16 tokens"), PAGES);
     CHECK_EQ(held + shared + number_before(totals, " cached") + number_before(totals, " free"), PAGES);
+    end();
+}
+
+/* A small pool leaves room for a table: its columns add up, agents and states to the pool. */
+TEST(map_table_is_the_pool_by_owner)
+{
+    static const char *const row[] = {"planner  ", "researcher  ", "critic  ", "shared  ", "cached  ", "free  "};
+    begin(100, 30, GLYPHS_UTF8);
+    fill_map(600, 600);
+    const char *text = strstr(screen(), "owner            pages"); /* below the legend */
+    int64_t pages = 0, tokens = 0, kib = 0;
+    CHECK(text != NULL);
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        const char *at = strstr(text, row[i]);
+        if (i == 2) { /* it holds none */
+            CHECK(!at);
+            continue;
+        }
+        CHECK(at != NULL);
+        long long n[3] = {-1, -1, -1};
+        char plain[200];
+        size_t k = 0;
+        for (at += strcspn(at, " "); *at != '\n' && *at != '\0' && k + 1 < sizeof plain; at++)
+            if (*at != ',') plain[k++] = *at;
+        plain[k] = '\0';
+        CHECK_EQ(sscanf(plain, "%lld %lld %lld", &n[0], &n[1], &n[2]), 3);
+        CHECK(n[1] == n[0] * 16 && n[2] == n[0] * 96);
+        pages += n[0];
+        tokens += n[1];
+        kib += n[2];
+    }
+    CHECK(pages == 600 && tokens == 9600 && kib == 57600);
+    CHECK(strstr(text, "the pool           600       9,600       57,600"));
+    CHECK(!strstr(text, "held by one request  "));
     end();
 }
 

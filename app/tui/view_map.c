@@ -1,9 +1,10 @@
-/* view_map.c - the KV pool page by page, live; a cursor says what a page is for. */
+/* view_map.c - the KV pool page by page, live; a cursor says what a page is for.  Where the pages leave room, a table
+ * says how many there are of each owner and what the words mean; else one row has the totals. */
 #include "app/tui/view_map.h"
 #include "app/tui/view.h"
 #include "engine/template.h"
 
-enum { TOTALS_FROM = PAGEMAP_ROWS + 3 /* rows, from which on the totals have one */ };
+enum { TOTALS_FROM = PAGEMAP_ROWS + 3 /* rows, from which on the totals have one */, MEANING = 95 /* columns */ };
 
 struct self {
     int selected;
@@ -73,6 +74,67 @@ static void draw_totals(struct surface *s, struct box b, const struct map *m, co
     words_draw(s, b, 1, 0, &w, 0, GLYPHS_ASCII);
 }
 
+/* ------------------------------------------------------------------ the table */
+
+struct line { const char *glyph, *name, *meaning; uint64_t pages; enum hue hue; };
+
+static void draw_line(struct surface *s, struct box b, const struct map *m, const struct line *l)
+{
+    const struct look plain = {0}, hue = {.hue = (uint8_t)l->hue}, dim = {.hue = HUE_DIM};
+    const uint64_t unit = m->page_bytes % 1024 ? 1 : 1024;
+    char n[FIGURE];
+    surface_puts(s, b, 1, 0, l->glyph, hue);
+    surface_puts(s, (struct box){b.column, b.row, MIN(b.columns, 17), 1}, 3, 0, l->name, hue);
+    if (b.columns >= 25) surface_printf(s, b, 17, 0, plain, "%8s", figure(n, l->pages)); /* never half a number */
+    if (b.columns >= 37) surface_printf(s, b, 26, 0, plain, "%11s", figure(n, l->pages * m->page_tokens));
+    if (b.columns >= 50) surface_printf(s, b, 38, 0, plain, "%12s", figure(n, l->pages * (m->page_bytes / unit)));
+    if (b.columns >= MEANING) surface_puts(s, b, 53, 0, l->meaning, dim);
+}
+
+/* An agent a line, or (together) all of them in one. */
+static int held_lines(const struct map *m, bool together, bool letters, enum glyphs glyphs, struct line *out,
+                      char letter[MAP_AGENTS][2])
+{
+    const char *meaning = "held by one of its requests alone";
+    int n = 0;
+    if (together) out[n++] = (struct line){bar_glyph(BAR_FULL, glyphs), "held", "held by one request alone",
+                                           m->state[PAGE_HELD], HUE_TEXT};
+    for (int i = 0; i < m->agents && !together; i++) {
+        if (m->own[i] == 0) continue;
+        snprintf(letter[i], 2, "%c", 'A' + i % 26);
+        out[n++] = (struct line){letters || glyphs == GLYPHS_ASCII ? letter[i] : bar_glyph(BAR_FULL, glyphs),
+                                 name_of(m, i), meaning, m->own[i], (enum hue)(HUE_AGENT + i % HUE_AGENTS)};
+    }
+    return n;
+}
+
+/* In the rows that the cells leave free; false: there are too few. */
+static bool draw_table(struct surface *s, struct box b, const struct map *m, bool letters, enum glyphs glyphs)
+{
+    struct line line[MAP_AGENTS + 8];
+    char letter[MAP_AGENTS][2], promised[120], n[FIGURE];
+    const int others = 6; /* blank row, heads, and below the agents: shared, cached, free, all */
+    int lines = held_lines(m, false, letters, glyphs, line, letter);
+    if (lines + others > b.rows || m->agents == 0) lines = held_lines(m, true, letters, glyphs, line, letter);
+    if (lines + others > b.rows) return false;
+    snprintf(promised, sizeof promised, "%s of these and the cached are promised", figure(n, m->promised));
+    line[lines++] = (struct line){bar_glyph(BAR_SLASH, glyphs), "shared", "held by two requests or more",
+                                  m->state[PAGE_SHARED], HUE_SHARED};
+    line[lines++] = (struct line){bar_glyph(BAR_MEDIUM, glyphs), "cached",
+                                  "held by nobody, kept for prompts that begin so", m->state[PAGE_CACHED], HUE_SUMMARY};
+    line[lines++] = (struct line){bar_glyph(BAR_DOT, glyphs), "free", m->promised ? promised : "", m->state[PAGE_FREE],
+                                  HUE_FREE};
+    line[lines++] = (struct line){"", "the pool", "", m->pages, HUE_HEAD};
+    const struct look dim = {.hue = HUE_DIM};
+    surface_puts(s, b, 3, 1, "owner", dim);
+    surface_puts(s, b, 20, 1, "pages", dim);
+    if (b.columns >= 37) surface_puts(s, b, 31, 1, "tokens", dim);
+    if (b.columns >= 50) surface_printf(s, b, 38, 1, dim, "%12s", m->page_bytes % 1024 ? "bytes" : "KiB");
+    for (int i = 0; i < lines; i++)
+        draw_line(s, (struct box){b.column, b.row + 2 + i, b.columns, 1}, m, &line[i]);
+    return true;
+}
+
 static void draw_none(struct surface *s, struct box b, const struct view_in *in)
 {
     const bool failed = in->doc && in->doc->ask.kind == DOC_MAP && *in->doc->error;
@@ -103,7 +165,10 @@ static void map_draw(void *self, struct surface *s, struct box b, const struct v
     p.about = about(m, &p, line);
     if (pagemap_cells(box, m->pages) == 0) surface_puts(s, b, 0, 0, "Memory map: no room", (struct look){0});
     else pagemap_draw(s, box, &p, in->glyphs);
-    if (box.rows < b.rows)
+    const int used = 2 + (v->cells + v->columns - 1) / v->columns;
+    const struct box below = {b.column, b.row + used, b.columns, MAX(box.rows - 1 - used, 0)};
+    const bool table = draw_table(s, below, m, in->mono, in->glyphs);
+    if (box.rows < b.rows && (!table || v->empty))
         draw_totals(s, (struct box){b.column, b.row + box.rows, b.columns, 1}, m, v);
 }
 
