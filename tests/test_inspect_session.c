@@ -9,6 +9,7 @@
 #include "app/tui/view_map.h"
 #include "tests/store_rig.h"
 #include "tests/tiny_model.h"
+#include "tests/vocab_make.h"
 #include <inttypes.h>
 #include <signal.h>
 
@@ -85,6 +86,8 @@ static int watched_submit(struct engine *e, const struct request *r, int *id, st
         CHECK_MEM(x->ids.id, a->prompt, x->ids.n * sizeof *a->prompt);
         check_rows(x);
         compared++;
+        const size_t opening = x->row[x->rows - 1].n_ids; /* the head of the answer and nothing more */
+        CHECK(strcmp(app.info->template, "raw") == 0 ? opening == 0 : opening > 0 && opening < 16);
         rounds += last->role == ROLE_TOOL;
     }
     doc_free(&d);
@@ -323,6 +326,25 @@ static void random_session(const char *model, const char *form, uint64_t which, 
     close_all();
 }
 
+/* A vocabulary for Llama 3's form: every prompt begins with a token that a message by itself would have too. */
+static const char *llama3_file(void)
+{
+    static char path[256];
+    struct vocab_make m;
+    vocab_make_bpe(&m, "llama-bpe");
+    m.bos = vocab_make_add(&m, "<|begin_of_text|>", VOCAB_CONTROL, 0);
+    vocab_make_add(&m, "<|start_header_id|>", VOCAB_CONTROL, 0);
+    vocab_make_add(&m, "<|end_header_id|>", VOCAB_CONTROL, 0);
+    m.eos = vocab_make_add(&m, "<|eot_id|>", VOCAB_CONTROL, 0);
+    m.chat = "<|start_header_id|>{{ m.role }}<|end_header_id|>\n\n{{ m.content }}<|eot_id|>";
+    struct buf file = vocab_make_bytes(&m);
+    snprintf(path, sizeof path, "%s/llama3.gguf", check_tmpdir());
+    FILE *f = fopen(path, "wb");
+    CHECK(f && fwrite(file.data, 1, file.len, f) == file.len && fclose(f) == 0);
+    buf_free(&file);
+    return path;
+}
+
 enum { SESSIONS = CHECK_SANITIZED ? 6 : 20, STEPS = 12 };
 
 TEST(inspect_lists_what_the_next_request_carries_a_token_a_byte)
@@ -338,6 +360,14 @@ TEST(inspect_lists_what_the_next_request_carries_with_a_real_vocabulary)
     compared = 0;
     for (uint64_t i = 1; i <= SESSIONS; i++) random_session("assets/plimsoll-tiny.gguf", NULL, 100 + i, STEPS);
     CHECK(compared > SESSIONS * STEPS / 2);
+}
+
+TEST(inspect_lists_what_the_next_request_carries_in_the_form_of_llama3)
+{
+    const char *model = llama3_file();
+    compared = rounds = 0;
+    for (uint64_t i = 1; i <= SESSIONS / 2; i++) random_session(model, NULL, 300 + i, STEPS);
+    CHECK(compared > SESSIONS * STEPS / 4 && rounds > SESSIONS / 4);
 }
 
 TEST(inspect_lists_what_the_next_request_carries_without_a_form_of_chat)
