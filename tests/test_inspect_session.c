@@ -432,6 +432,23 @@ TEST(inspect_says_what_each_row_is_and_what_dropping_it_frees)
     close_all();
 }
 
+/* Texts of the front that say nothing make no system message. */
+TEST(inspect_shows_a_call_whose_front_is_empty)
+{
+    uint64_t id;
+    begin_harbour(NULL);
+    OK(session_system(con.s, "", 0, &err));
+    OK(session_add_front(con.s, WINDOW_PINNED, JOURNAL_PIN, "", 0, &id, &err));
+    window_remove(con.s->w, WINDOW_TOOLS, con.s->tools, NULL);
+    struct doc d = look(0);
+    check_rows(d.data);
+    CHECK_STR(((const struct inspect *)d.data)->row[0].kind, "pinned");
+    doc_free(&d);
+    ask("How many piers?");
+    look_without_a_trace(0);
+    close_all();
+}
+
 TEST(inspect_knows_pins_and_the_difference_between_summaries)
 {
     char line[40];

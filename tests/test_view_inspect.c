@@ -403,8 +403,8 @@ TEST(inspect_says_why_there_is_nothing)
 {
     begin(80, 24, GLYPHS_ASCII);
     doc.data = NULL;
-    snprintf(doc.error, sizeof doc.error, "nobody of this number has a conversation of its own here");
-    CHECK(strstr(screen(), "nobody of this number"));
+    snprintf(doc.error, sizeof doc.error, "it keeps no conversation of its own");
+    CHECK(strstr(screen(), "it keeps no conversation"));
     CHECK(strstr(screen(), "Tab looks at the next agent"));
     in.doc = NULL;
     CHECK(strstr(screen(), "looking ..."));

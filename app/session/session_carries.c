@@ -35,6 +35,9 @@ static int add(struct session_carries *c, const struct window_item *it, const ch
     return c->texts.failed ? -1 : 0;
 }
 
+/* The front is one message, but where all its texts are empty. */
+static size_t lead(const struct session *s) { return s->prompt.front.len > 0 ? 1 : 0; }
+
 /* Each item of the front makes the system message longer: by so much it is that item's. */
 static int add_front(struct session *s, const struct window_item *item, size_t front, struct session_carries *c,
                      struct err *err)
@@ -42,9 +45,9 @@ static int add_front(struct session *s, const struct window_item *item, size_t f
     size_t before = 0;
     for (size_t i = 0; i < front; i++) {
         if (prompt_make(&s->prompt, &s->texts, item, i + 1, err)) return -1;
-        const struct msg *m = &s->prompt.msgs[0];
-        if (add(c, &item[i], m->text + before, m->len - before)) return no_memory(err);
-        before = m->len;
+        const struct buf *all = &s->prompt.front;
+        if (add(c, &item[i], all->len > 0 ? all->data + before : "", all->len - before)) return no_memory(err);
+        before = all->len;
     }
     return 0;
 }
@@ -58,7 +61,7 @@ static int add_all(struct session *s, const struct window_item *item, size_t n, 
     if (!c->part) return no_memory(err);
     if (add_front(s, item, front, c, err) || prompt_make(&s->prompt, &s->texts, item, n, err)) return -1;
     for (size_t i = front; i < n; i++) {
-        const struct msg *m = &s->prompt.msgs[i - front + (front > 0)];
+        const struct msg *m = &s->prompt.msgs[i - front + lead(s)];
         if (add(c, &item[i], m->text, m->len)) return no_memory(err);
     }
     for (size_t i = 0; i < n; i++) describe(s, &c->part[i]);
@@ -157,12 +160,13 @@ static void cut_front(const struct cut *t, struct carried *part, size_t front)
     }
 }
 
-static int cut(struct session_carries *c, const struct cut *t, size_t front, struct err *err)
+/* own: messages that the front is. */
+static int cut(struct session_carries *c, const struct cut *t, size_t front, size_t own, struct err *err)
 {
     if (cut_messages(t, err)) return -1;
-    if (front > 0) cut_front(t, c->part, front);
+    if (own > 0) cut_front(t, c->part, front);
     for (size_t i = front; i + 1 < c->n; i++) {
-        const size_t m = i - front + (front > 0), from = m > 0 ? t->end[m - 1] : 0;
+        const size_t m = i - front + own, from = m > 0 ? t->end[m - 1] : 0;
         c->part[i].id = from;
         c->part[i].n_ids = t->end[m] - from;
     }
@@ -181,7 +185,7 @@ static int render(struct session *s, size_t front, struct session_carries *c, st
     int rc = template_render(t.kind, t.v, NULL, t.msgs, t.n, true, &c->ids, NULL, 0, err);
     if (rc) return -1;
     t.end = calloc((size_t)MAX(t.n, 1), sizeof *t.end);
-    rc = !t.end || c->ids.failed ? no_memory(err) : cut(c, &t, front, err);
+    rc = !t.end || c->ids.failed ? no_memory(err) : cut(c, &t, front, lead(s), err);
     free(t.end);
     return rc;
 }

@@ -135,7 +135,7 @@ void doc_inspect(struct console *c, struct doc *d)
     const int i = d->ask.agent;
     struct err err = {0};
     if (i < 0 || i >= c->team.n || !c->team.member[i].open || !c->team.member[i].s.w) {
-        snprintf(d->error, sizeof d->error, "nobody of this number has a conversation of its own here");
+        snprintf(d->error, sizeof d->error, "it answers one ask beside others, and keeps no conversation of its own");
         return;
     }
     struct session *s = &c->team.member[i].s;
