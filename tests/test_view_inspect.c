@@ -45,9 +45,10 @@ static void free_nothing(void *data) { (void)data; }
 static void put_row(struct inspect *x, const struct said *t)
 {
     struct inspect_row *r = &x->row[x->rows++];
-    *r = (struct inspect_row){.part = (uint8_t)t->part, .can = t->can,
-                              .number = (uint64_t)atoi(*t->name ? t->name + 1 : ""), .turn = (uint32_t)t->turn, .frees = (int64_t)t->tokens - 22, .text = x->texts.len,
-                              .len = strlen(t->text), .id = x->ids.n, .n_ids = t->tokens,
+    *r = (struct inspect_row){.part = (uint8_t)t->part, .can = t->can, .turn = (uint32_t)t->turn,
+                              .number = (uint64_t)atoi(*t->name ? t->name + 1 : ""),
+                              .frees = (int64_t)t->tokens - 22, .text = x->texts.len, .len = strlen(t->text),
+                              .id = x->ids.n, .n_ids = t->tokens,
                               .line = strncmp(t->text, "[0 of", 5) == 0 || strcmp(t->kind, "left out") == 0};
     snprintf(r->name, sizeof r->name, "%s", t->name);
     snprintf(r->kind, sizeof r->kind, "%s", t->kind);

@@ -300,7 +300,8 @@ TEST(map_keeps_within_its_box)
             begin(columns + 4, rows + 4, rows % 2 ? GLYPHS_UTF8 : GLYPHS_ASCII);
             const int cells = 1 + (columns * 37 + rows * 11) % 900;
             fill_map(cells, 900);
-            for (int i = 0; i < cells; i += 3) cell[i] = (struct pagemap_cell){.state = (uint8_t)i, .agent = (uint8_t)i};
+            for (int i = 0; i < cells; i += 3)
+                cell[i] = (struct pagemap_cell){.state = (uint8_t)i, .agent = (uint8_t)i};
             for (int i = 0; i < cells; i += 5) segment[i] = (uint8_t)i;
             memset(map.name[1], 'W', MAP_NAME - 1);
             snprintf(map.name[0], MAP_NAME, "\x1b[2J\xe2\x80\xae\xe6\xbc\xa2\xe5\xad\x97");

@@ -138,8 +138,8 @@ int session_undo(struct session *s, struct buf *text, struct err *err);
 int session_undo_summary(struct session *s, struct err *err);
 int session_pin(struct session *s, const char *text, size_t n, uint64_t *id, struct err *err);
 int session_unpin(struct session *s, uint64_t id, struct err *err);
-/* From the next call on this message (a call of a tool: with its results) stands as a line that names it.  Saved; undone
- * with the last turn. */
+/* From the next call on this message (a call of a tool: with its results) stands as a line that names it.  Saved;
+ * undone with the last turn. */
 int session_drop(struct session *s, uint64_t id, struct err *err);
 
 /* Tasks: what is open and what is done, in every call and every summary as it is said here. */

@@ -4,8 +4,7 @@
  *     token ids:       |<────── the rendered prompt, as the engine gets it ──────>|<opening>|
  *
  * The ids of all parts, joined, are the whole prompt: what a template writes around a message is the message's, and the
- * tokens behind the last one, which open the answer, are a part of their own.  Where a token lies across two parts it is
- * the first's.
+ * tokens behind the last one, which open the answer, are a part of their own.  A token across two parts is the first's.
  *
  * Threads: the app's. */
 #ifndef SESSION_CARRIES_H
