@@ -67,6 +67,7 @@ static void draw_title(struct surface *s, struct box b, const struct inspect *x,
     words_add(&w, HUE_DIM, 4, "%s of %s are kept for what is written", figure(kept, (uint64_t)MAX(x->reserve, 0)),
               figure(ctx, (uint64_t)MAX(x->ctx, 0)));
     words_add(&w, HUE_DIM, 5, "%s bytes", figure(bytes, x->texts.len));
+    words_add(&w, HUE_DIM, 6, "%s", view_inspect.title);
     words_fit(&w, b.columns - 1, 0);
     words_draw(s, b, 1, 0, &w, 0, in->glyphs);
 }
@@ -234,7 +235,7 @@ static void find_selected(struct inspect_view *v, const struct inspect *x)
 static void draw_none(struct surface *s, struct box b, const struct view_in *in)
 {
     const bool failed = in->doc && in->doc->ask.kind == DOC_INSPECT && *in->doc->error;
-    surface_puts(s, b, 1, 0, "Next call", (struct look){.hue = HUE_HEAD});
+    surface_puts(s, b, 1, 0, view_inspect.title, (struct look){.hue = HUE_HEAD});
     surface_puts(s, b, 1, 2, failed ? in->doc->error : "looking ...",
                  (struct look){.hue = failed ? HUE_WARN : HUE_DIM});
     if (failed) surface_puts(s, b, 1, 4, "Tab looks at the next agent, Esc goes back.", (struct look){.hue = HUE_DIM});

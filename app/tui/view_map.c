@@ -4,7 +4,7 @@
 #include "app/tui/view.h"
 #include "engine/template.h"
 
-enum { TOTALS_FROM = PAGEMAP_ROWS + 3 /* rows, from which on the totals have one */, MEANING = 95 /* columns */ };
+enum { TOTALS_FROM = PAGEMAP_ROWS + 3 /* rows, from which on the totals have one */, MEANING = 95 /* columns */, TITLED = 80 };
 
 struct self {
     int selected;
@@ -138,7 +138,7 @@ static bool draw_table(struct surface *s, struct box b, const struct map *m, boo
 static void draw_none(struct surface *s, struct box b, const struct view_in *in)
 {
     const bool failed = in->doc && in->doc->ask.kind == DOC_MAP && *in->doc->error;
-    surface_puts(s, b, 1, 0, "Memory map", (struct look){.hue = HUE_HEAD});
+    surface_puts(s, b, 1, 0, view_map.title, (struct look){.hue = HUE_HEAD});
     surface_puts(s, b, 1, 2, failed ? in->doc->error : "looking ...",
                  (struct look){.hue = failed ? HUE_WARN : HUE_DIM});
 }
@@ -163,8 +163,11 @@ static void map_draw(void *self, struct surface *s, struct box b, const struct v
                         .cell = m->cell, .cells = m->cells, .agent = owner, .agents = owners(m, owner),
                         .selected = v->selected, .letters = in->mono};
     p.about = about(m, &p, line);
-    if (pagemap_cells(box, m->pages) == 0) surface_puts(s, b, 0, 0, "Memory map: no room", (struct look){0});
+    if (pagemap_cells(box, m->pages) == 0) surface_puts(s, b, 0, 0, "KV pages: no room", (struct look){0});
     else pagemap_draw(s, box, &p, in->glyphs);
+    if (box.columns >= TITLED)
+        surface_puts(s, box, box.columns - 1 - (int)strlen(view_map.title), 0, view_map.title,
+                     (struct look){.hue = HUE_DIM});
     const int used = 2 + (v->cells + v->columns - 1) / v->columns;
     const struct box below = {b.column, b.row + used, b.columns, MAX(box.rows - 1 - used, 0)};
     const bool table = draw_table(s, below, m, in->mono, in->glyphs);
