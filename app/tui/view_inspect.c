@@ -131,9 +131,9 @@ static void show_tokens(struct inspect_view *v, const struct inspect *x, const s
     v->shown.failed = v->ids.failed = false;
     for (size_t i = 0; i < r->n_ids; i++) {
         const uint32_t from = x->spell[r->id + i], to = x->spell[r->id + i + 1];
-        buf_printf(&v->shown, "%8" PRId32 "  ", id[i]);
+        buf_printf(&v->shown, "%8" PRId32 "  \"", id[i]); /* a blank is seen between quotes alone */
         buf_put(&v->shown, x->spelled.data + from, to - from);
-        buf_puts(&v->shown, "\n");
+        buf_puts(&v->shown, "\"\n");
         ids_put(&v->ids, id[i]);
     }
 }
