@@ -4,7 +4,6 @@
 #include "app/say.h"
 #include "app/signals.h"
 #include "app/thinking.h"
-#include "memory/forms.h"
 #include <math.h>
 
 enum { DEFAULT_TOKENS = 512, FAULTS = 3, CLOSE_THINKING = 1 };
@@ -102,6 +101,7 @@ static size_t visible(struct run *r, size_t n)
     if (start == n) return n;
     while (at < n && strchr(" \t\r\n", text[at])) at++;
     r->word = at;
+    if (at < n && text[at] == '{' && turn_calls(r->a) == FORM_CALLS_LLAMA3) return start;
     while (at + same < n && same < sizeof call - 1 && text[at + same] == call[same]) same++;
     return at + same == n || same == sizeof call - 1 ? start : n;
 }
@@ -271,7 +271,7 @@ static bool says_call(const struct run *r)
 {
     struct form_call call;
     size_t at = thinking_end(r->ans->text, r->shown);
-    if (forms_read_call(r->ans->text + at, r->shown - at, &call, NULL)) return false;
+    if (forms_read_call_as(turn_calls(r->a), r->ans->text + at, r->shown - at, &call, NULL)) return false;
     forms_call_free(&call);
     return true;
 }
@@ -370,6 +370,12 @@ int turn_run(struct app *a, const struct turn_ask *ask, struct turn_result *resu
     if (r.ans) a->ops->drop(a->engine, id);
     app_memory(a);
     return 0;
+}
+
+enum form_calls turn_calls(const struct app *a)
+{
+    bool llama3 = !a->o->strict_tools && strcmp(a->info->template, "llama3") == 0;
+    return llama3 ? FORM_CALLS_LLAMA3 : FORM_CALLS_OWN;
 }
 
 int turn_exit(int code, const struct turn_result *result)

@@ -3,6 +3,7 @@
 #ifndef TURN_H
 #define TURN_H
 #include "app/app.h"
+#include "memory/forms.h"
 
 struct turn_ask {
     const struct msg *msgs; /* the conversation, the user's turn last */
@@ -42,6 +43,9 @@ int turn_run(struct app *a, const struct turn_ask *ask, struct turn_result *resu
 
 /* A refusal that comes before the engine is asked: the event and a->reason.  Returns code (an enum engine_error). */
 int turn_refuse(struct app *a, int code, const char *reason, const struct err *err);
+
+/* How this model writes calls of tools.  With --strict-tools it can do so in one form alone. */
+enum form_calls turn_calls(const struct app *a);
 
 /* The exit status that a turn stands for: code is what turn_run() returned. */
 int turn_exit(int code, const struct turn_result *result);

@@ -158,6 +158,14 @@ struct form_call {
 
 /* Exactly one call with nothing but blanks around it. */
 int forms_read_call(const char *text, size_t len, struct form_call *out, struct err *err);
+/* Or as the model's family writes it, which it may do whatever it was told: Llama 3.1
+ *
+ *     {"name": NAME, "parameters": {...}}      and nothing else; "type": "function" may be in it
+ *
+ * only for a tool of forms_tools(), since this has no mark of its own and an answer may be JSON too; what is no such
+ * call is FORMS_OTHER.  Qwen's form is ours. */
+enum form_calls { FORM_CALLS_OWN, FORM_CALLS_LLAMA3 /* that, or ours */ };
+int forms_read_call_as(enum form_calls how, const char *text, size_t len, struct form_call *out, struct err *err);
 void forms_call_free(struct form_call *c);
 
 /* 0, or -1: err says what tools.json does not allow: the tool, an argument of it, its type, or one that lacks. */

@@ -123,14 +123,15 @@ static int unwrap_call(struct form_text t, struct form_text *json, struct err *e
     return 0;
 }
 
-static int take_call(json_t *root, struct form_call *out, struct err *err)
+static int take_call(json_t *root, const char *key, struct form_call *out, struct err *err)
 {
     const char *name;
     json_t *arguments;
     json_error_t e;
     struct buf b = {0};
-    if (json_unpack_ex(root, &e, JSON_STRICT, "{s:s, s:o}", "name", &name, "arguments", &arguments))
-        return err_set(err, FORMS_BAD, "a call is {\"name\":..., \"arguments\":...}: %s", form_quote(e.text).s);
+    if (json_unpack_ex(root, &e, JSON_STRICT, "{s:s, s:o}", "name", &name, key, &arguments))
+        return err_set(err, FORMS_BAD, "a call is {\"name\":..., \"%s\":...}: %s", key,
+                       form_quote(e.text).s);
     if (!*name) return err_set(err, FORMS_BAD, "the call names no tool");
     if (!json_is_object(arguments)) return err_set(err, FORMS_BAD, "the call's arguments are no object");
     form_json_compact(arguments, &b);
@@ -149,9 +150,34 @@ int forms_read_call(const char *text, size_t len, struct form_call *out, struct 
     if (rc == 0) rc = unwrap_call((struct form_text){text, len}, &json, err);
     if (rc) return rc;
     json_t *root = json_loadb(json.text, json.len, JSON_REJECT_DUPLICATES, &e);
-    rc = root ? take_call(root, out, err) : err_set(err, FORMS_BAD, "the call is not JSON: %s", form_quote(e.text).s);
+    rc = root ? take_call(root, "arguments", out, err)
+              : err_set(err, FORMS_BAD, "the call is not JSON: %s", form_quote(e.text).s);
     json_decref(root);
     return rc;
+}
+
+/* JSON that is a call of a tool that there is; else it is an answer. */
+static int read_bare_call(struct form_text t, struct form_call *out, struct err *err)
+{
+    struct err why = {0};
+    json_t *root = json_loadb(t.text, t.len, JSON_REJECT_DUPLICATES, NULL), *type = json_object_get(root, "type");
+    bool function = json_is_string(type) && strcmp(json_string_value(type), "function") == 0;
+    if (function) json_object_del(root, "type");
+    int rc = root ? take_call(root, "parameters", out, &why) : FORMS_OTHER;
+    json_decref(root);
+    if (rc == FORMS_NO_MEMORY) return err_set(err, rc, "%s", why.text);
+    if (rc == 0 && forms_tool(out->name)) return 0;
+    forms_call_free(out);
+    return err_set(err, FORMS_OTHER, "no call of a tool");
+}
+
+int forms_read_call_as(enum form_calls how, const char *text, size_t len, struct form_call *out, struct err *err)
+{
+    struct form_text t = trim((struct form_text){text, len});
+    if (how == FORM_CALLS_OWN || len > FORMS_READ_LIMIT || t.len == 0 || *t.text != '{')
+        return forms_read_call(text, len, out, err);
+    *out = (struct form_call){0};
+    return read_bare_call(t, out, err);
 }
 
 void forms_call_free(struct form_call *c)

@@ -29,6 +29,58 @@ TEST(forms_read_call_gives_name_and_arguments)
     forms_call_free(&c);
 }
 
+#define LLAMA3(text) forms_read_call_as(FORM_CALLS_LLAMA3, text, strlen(text), &c, &err)
+
+TEST(forms_read_call_in_the_form_of_llama_3)
+{
+    static const char *const calls[] = {
+        "{\"name\": \"read\", \"parameters\": {\"path\": \"a\", \"to\": 3}}",
+        " \n{\"type\":\"function\",\"parameters\":{\"path\":\"a\",\"to\":3},\"name\":\"read\"}\r\n",
+        CALL("{\"name\":\"read\",\"arguments\":{\"path\":\"a\",\"to\":3}}"),
+    };
+    struct form_call c;
+    for (size_t i = 0; i < COUNT_OF(calls); i++) {
+        CHECK_EQ(LLAMA3(calls[i]), 0);
+        CHECK_STR(c.name, "read");
+        CHECK_STR(c.arguments, "{\"path\":\"a\",\"to\":3}");
+        forms_call_free(&c);
+    }
+    CHECK_EQ(read_call(calls[0], strlen(calls[0]), &c), FORMS_OTHER); /* of others it is an answer */
+    CHECK_EQ(LLAMA3("{\"name\":\"write\",\"parameters\":{\"path\":\"a\",\"text\":\"<tool_call>\"}}"), 0);
+    CHECK_STR(c.arguments, "{\"path\":\"a\",\"text\":\"<tool_call>\"}");
+    forms_call_free(&c);
+}
+
+/* JSON is an answer like any other. */
+TEST(forms_read_call_of_llama_3_takes_no_answer_for_a_call)
+{
+#define BARE "{\"name\":\"read\",\"parameters\":{\"path\":\"a\"}}"
+    static const char *const answers[] = {
+        "", "{", "{}", "[" BARE "]", "{\"name\":\"read\"}", "{\"parameters\":{}}", BARE "; " BARE, BARE BARE,
+        "Sure: " BARE, BARE " done", "`" BARE "`", "```json\n" BARE "\n```", "<|python_tag|>" BARE,
+        "{\"name\":\"read\",\"parameters\":{},\"x\":1}", "{\"name\":\"read\",\"arguments\":{}}",
+        "{\"name\":\"read\",\"arguments\":{},\"parameters\":{}}", "{\"name\":\"read\",\"parameters\":[]}",
+        "{\"name\":\"read\",\"parameters\":\"{}\"}", "{\"name\":\"read\",\"parameters\":null}",
+        "{\"name\":3,\"parameters\":{}}", "{\"name\":\"\",\"parameters\":{}}",
+        "{\"name\":\"Ann\",\"parameters\":{\"age\":\"7\"}}", "{\"name\":\"read\\u0000x\",\"parameters\":{}}",
+        "{\"name\":\"read\",\"name\":\"read\",\"parameters\":{}}",
+        "{\"type\":\"object\",\"name\":\"read\",\"parameters\":{}}",
+        "{\"type\":1,\"name\":\"read\",\"parameters\":{}}", "{'name':'read','parameters':{}}",
+        "{\"name\":\"read\",\"parameters\":{\"path\":\"\xff\"}}",
+    };
+    struct form_call c = {0};
+    for (size_t i = 0; i < COUNT_OF(answers); i++) {
+        err = (struct err){0};
+        int rc = LLAMA3(answers[i]);
+        if (rc != FORMS_OTHER) check_fail(__FILE__, __LINE__, "%s: %d", answers[i], rc);
+        check_err("no call of a tool");
+        CHECK(!c.name && !c.arguments);
+    }
+    CHECK_EQ(LLAMA3("<tool_call>" BARE "</tool_call>"), FORMS_BAD); /* marked, and another form's */
+    CHECK_EQ(LLAMA3(BARE), 0);
+    forms_call_free(&c);
+}
+
 TEST(forms_read_call_says_what_is_wrong)
 {
     static const struct { const char *text; int rc; const char *says; } bad[] = {
@@ -343,6 +395,10 @@ TEST(forms_readers_refuse_more_than_their_limit)
     struct form_call c;
     struct form_record r;
     struct form_handover h;
+    repeat(fresh(), "{", FORMS_READ_LIMIT + 1);
+    CHECK_EQ(forms_read_call_as(FORM_CALLS_LLAMA3, out.data, out.len, &c, &err), FORMS_BAD);
+    check_err("longer than 1 MiB");
+    CHECK_EQ(forms_read_call_as(FORM_CALLS_LLAMA3, out.data, FORMS_READ_LIMIT, &c, &err), FORMS_OTHER);
     repeat(fresh(), " ", FORMS_READ_LIMIT + 1);
     CHECK_EQ(forms_read_call(out.data, out.len, &c, &err), FORMS_BAD);
     check_err("longer than 1 MiB");

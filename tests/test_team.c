@@ -1,5 +1,6 @@
 /* Crews, from the person's line to what comes of it: every flow, what is handed over, failures, cancels, voices. */
 #include "tests/team_rig.h"
+#include <sys/mman.h>
 
 /* ---------------------------------------------------------------- every flow */
 
@@ -357,6 +358,48 @@ TEST(team_calls_that_are_nested_deeply_are_answered_with_an_error)
     CHECK_STR(result(), "I see.");
     CHECK_EQ(count_events("tool", NULL, NULL), 1);
     end_team();
+}
+
+static void calls_as_llama_does(const char *heard, char *out)
+{
+    static const char *const says_[] = {"{\"name\": \"calculator\", \"parameters\": {\"expression\": \"6*7\"}}",
+                                        "{\"name\": \"Ann\", \"parameters\": {\"age\": 42}}"};
+    says(out, says_[strncmp(last_of(heard), "tool:42", 7) == 0]);
+}
+
+/* A turn with answers on stdout; what came there. */
+static const char *with_stdout_shown(const char *text)
+{
+    static char shown[MANY_TEXT];
+    int fd = memfd_create("stdout", MFD_CLOEXEC);
+    CHECK(fd >= 0);
+    close(app.answers.fd);
+    out_init(&app.answers, fd);
+    opts.json = false;
+    CHECK_EQ(line(text), EXIT_DONE);
+    ssize_t n = pread(fd, shown, sizeof shown - 1, 0);
+    shown[n > 0 ? n : 0] = '\0';
+    return shown;
+}
+
+/* A family's own form of calls, whatever it was told; JSON that is none is an answer. */
+TEST(team_a_model_of_llamas_family_may_call_as_it_learned)
+{
+    static const char crew[] = "crew: test\nagents:\n  - name: ann\n    tools: [calculator]\n    answer: 100\n"
+                               "flow:\n  kind: single\n";
+    static const struct { const char *template; bool strict, calls; } cases[] = {
+        {"llama3", false, true}, {"llama3", true, false}, {"chatml", false, false}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        begin_team(crew, calls_as_llama_does, NULL);
+        snprintf(many.info.template, sizeof many.info.template, "%s", cases[i].template);
+        opts.strict_tools = cases[i].strict;
+        const char *shown = with_stdout_shown("Hello.");
+        CHECK_EQ(count_events("tool", NULL, NULL), cases[i].calls);
+        CHECK(hears(result(), cases[i].calls ? "\"Ann\"" : "\"calculator\""));
+        CHECK(strncmp(shown, "ann: ", 5) == 0 && strchr(shown, '\n') == strrchr(shown, '\n'));
+        CHECK(strncmp(shown + 5, result(), team.last.len) == 0); /* and no call */
+        end_team();
+    }
 }
 
 /* What ann says when she is asked what she hands over; NULL: she was not. */

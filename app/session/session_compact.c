@@ -52,7 +52,8 @@ static bool is_quotation(struct session *s, uint64_t result)
 {
     struct form_call call;
     const struct text_entry *e = result > 0 ? texts_get(&s->texts, result - 1, NULL) : NULL;
-    if (!e || e->kind != JOURNAL_CALL || forms_read_call(e->text, e->len, &call, NULL)) return false;
+    if (!e || e->kind != JOURNAL_CALL || forms_read_call_as(FORM_CALLS_LLAMA3, e->text, e->len, &call, NULL))
+        return false; /* whatever model said it then */
     bool quotes = strcmp(call.name, "recall") == 0 || strcmp(call.name, "artifact") == 0;
     forms_call_free(&call);
     return quotes;

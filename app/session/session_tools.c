@@ -136,11 +136,11 @@ int session_set_tools(struct session *s, int n, struct err *err)
     return 0;
 }
 
-bool session_read_call(const struct buf *answer, struct form_call *call)
+bool session_read_call(const struct session *s, const struct buf *answer, struct form_call *call)
 {
     const char *text = answer->data ? answer->data : "";
     size_t at = thinking_end(text, answer->len);
-    return forms_read_call(text + at, answer->len - at, call, NULL) == 0;
+    return forms_read_call_as(turn_calls(s->a), text + at, answer->len - at, call, NULL) == 0;
 }
 
 int session_make_call(struct session *s, const struct buf *answer, const struct form_call *call, struct buf *got,

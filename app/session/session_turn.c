@@ -85,7 +85,7 @@ static void put_stopped(const struct session *s, const struct turn_result *r, st
 {
     struct form_call call;
     buf_printf(out, "[stopped after %d calls of tools (%s)", s->outcome.calls, s->outcome.stopped);
-    if (session_read_call(&r->text, &call)) {
+    if (session_read_call(s, &r->text, &call)) {
         buf_puts(out, ": ");
         escape_start(call.name, strlen(call.name), SHOWN_NAME, out);
         buf_puts(out, " ");
@@ -151,7 +151,7 @@ static enum agent_effect take_answer(struct session *s, struct agent *g, const s
     struct buf got = {0};
     struct agent_event e = {.kind = *code ? AGENT_BROKE : r->end == END_STOP ? AGENT_SAID : AGENT_CUT};
     bool is_call = e.kind == AGENT_SAID && !r->text.failed && session_offers_tools(s) &&
-                   session_read_call(&r->text, &call);
+                   session_read_call(s, &r->text, &call);
     if (is_call) e.call = call.name, e.arguments = call.arguments;
     enum agent_effect next = agent_on(g, &e);
     if (next == AGENT_RUN_TOOL) {

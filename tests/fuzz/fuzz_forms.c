@@ -49,12 +49,12 @@ static bool is_flat_list(struct form_list l)
     return flat;
 }
 
-static void read_call(const char *text, size_t n)
+static void read_call(enum form_calls how, const char *text, size_t n)
 {
     struct form_call first, again;
     struct err err = {0};
     struct buf out = {0};
-    if (forms_read_call(text, n, &first, &err)) {
+    if (forms_read_call_as(how, text, n, &first, &err)) {
         must_be_one_line(&err);
         return;
     }
@@ -133,7 +133,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     must(text != NULL);
     memcpy(text, data + 1, size - 1);
     switch (data[0]) {
-    case 'c': read_call(text, size - 1); break;
+    case 'c':
+        read_call(FORM_CALLS_OWN, text, size - 1);
+        read_call(FORM_CALLS_LLAMA3, text, size - 1);
+        break;
     case 'r': read_record(text, size - 1); break;
     case 'h': read_handover(text, size - 1); break;
     case 'd': render(text, size - 1); break;
