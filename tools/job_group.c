@@ -144,7 +144,8 @@ int job_group_make(const char *root, uint64_t bytes, uint32_t processes, struct 
     go_up(dir);
     if (!lists(dir, "cgroup.subtree_control", "memory") || strlen(dir) + 32 > sizeof g->dir) return -1;
     snprintf(g->dir, sizeof g->dir, "%.660s/job-%d", dir, (int)getpid());
-    if (mkdir(g->dir, 0755) && errno != EEXIST) g->dir[0] = '\0';
+    bool stale = rmdir(g->dir) && errno == EBUSY; /* of a guard of this number that was lost: something runs in it */
+    if (stale || (mkdir(g->dir, 0755) && errno != EEXIST)) g->dir[0] = '\0';
     if (!*g->dir) return -1;
     write_file(g->dir, "memory.swap.max", "0"); /* not there without swap */
     if (processes) write_number(g->dir, "pids.max", 2 * (uint64_t)processes);
