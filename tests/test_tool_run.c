@@ -298,6 +298,18 @@ TEST(run_of_a_command_cannot_write_what_is_gits_own)
     drop_git();
 }
 
+/* Of a worktree or a submodule: it says where the rest is. */
+TEST(run_of_a_command_cannot_write_a_git_that_is_a_file)
+{
+    need_jail();
+    need_mounts(false);
+    workspace();
+    put_file(in_workspace(".git"), "gitdir: ../x\n");
+    SAYS(shell("{ echo y >.git; rm -f .git; mv .git z; } 2>/dev/null; cat .git", (struct job_limits){0}),
+         "gitdir: ../x\n", false);
+    CHECK(unlink(in_workspace(".git")) == 0);
+}
+
 TEST(run_of_a_command_writes_what_is_gits_own_where_that_is_allowed)
 {
     make_git();
