@@ -97,7 +97,7 @@ void bridge_close(struct bridge *b)
 
 /* ------------------------------------------------------------------ news: putting */
 
-static size_t weight(const struct news *n) { return sizeof *n + n->text.len; }
+static size_t weight(const struct news *n) { return sizeof *n + n->block_bytes + n->text.len; }
 
 static void ring(struct bridge *b)
 {
@@ -186,6 +186,7 @@ static bool copy_event(struct news *n, const struct event *e)
         if (info->fields[i].type == EVENT_STR) need += str_of(&n->event, &info->fields[i])->len + 1;
     char *at = n->block = malloc(need);
     if (!at) return false;
+    n->block_bytes = need;
     for (size_t i = 0; i <= info->n_fields; i++) {
         if (i < info->n_fields && info->fields[i].type != EVENT_STR) continue;
         struct event_str *s = i < info->n_fields ? str_of(&n->event, &info->fields[i]) : &n->event.agent;
@@ -411,8 +412,9 @@ int64_t bridge_question(struct bridge *b, const char *who, const char *text, siz
 void bridge_answer(struct bridge *b, int64_t question, int choice, const char *text, size_t n)
 {
     pthread_mutex_lock(&b->lock);
-    int i = 0;
-    while (i + 1 < ANSWERS && b->answer[i].question) i++; /* more turns than that do not ask at once */
+    int i = 0; /* a free place, or that of the oldest: nobody wants to know any more */
+    for (int k = 1; k < ANSWERS; k++)
+        if (b->answer[k].question < b->answer[i].question) i = k;
     b->answer[i].question = question;
     b->answer[i].choice = choice;
     b->answer[i].text.len = 0;

@@ -37,6 +37,7 @@ struct news {
     enum news_kind kind;
     struct event event;  /* its strings point into `block`; of EV_TEXT the text is `text` */
     char *block;
+    size_t block_bytes;
     struct buf text;
     char who[40], scope[120];
     bool asks_text;      /* QUESTION: the answer is a text; else a choice */
