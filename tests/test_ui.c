@@ -84,7 +84,7 @@ static void note(struct told *t, const struct event *e)
     if (e->kind == EV_MEMORY) t->memory = e->memory;
     if (e->kind == EV_MACHINE) t->machine = e->machine;
     if (e->kind != EV_CARRIES) return;
-    const char *slash = memchr(e->agent.data, '/', e->agent.len);
+    const char *slash = e->agent.len > 0 ? memchr(e->agent.data, '/', e->agent.len) : NULL;
     const int len = (int)(slash ? (size_t)(slash - e->agent.data) : e->agent.len);
     int i = 0;
     char name[40];
