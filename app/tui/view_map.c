@@ -4,7 +4,7 @@
 #include "app/tui/view.h"
 #include "engine/template.h"
 
-enum { TOTALS_FROM = PAGEMAP_ROWS + 3 /* rows, from which on the totals have one */, MEANING = 95 /* columns */, TITLED = 80 };
+enum { TOTALS_FROM = PAGEMAP_ROWS + 3 /* rows, from which on the totals have one */, MEANING = 95 /* columns */ };
 
 struct self {
     int selected;
@@ -165,9 +165,6 @@ static void map_draw(void *self, struct surface *s, struct box b, const struct v
     p.about = about(m, &p, line);
     if (pagemap_cells(box, m->pages) == 0) surface_puts(s, b, 0, 0, "KV pages: no room", (struct look){0});
     else pagemap_draw(s, box, &p, in->glyphs);
-    if (box.columns >= TITLED)
-        surface_puts(s, box, box.columns - 1 - (int)strlen(view_map.title), 0, view_map.title,
-                     (struct look){.hue = HUE_DIM});
     const int used = 2 + (v->cells + v->columns - 1) / v->columns;
     const struct box below = {b.column, b.row + used, b.columns, MAX(box.rows - 1 - used, 0)};
     const bool table = draw_table(s, below, m, in->mono, in->glyphs);
