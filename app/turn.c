@@ -154,6 +154,15 @@ static void tell_prefill(struct run *r, const struct engine_event *ev)
     progress_update(&r->bar, (uint64_t)ev->n, (uint64_t)ev->of, progress_clock());
 }
 
+static void tell_parked(struct run *r, const struct engine_event *ev)
+{
+    bool parked = ev->kind == ENGINE_PARKED;
+    struct event e = {.kind = EV_PARKED, .parked = {
+        .turn = r->a->trace.voice->turns, .change = event_str(parked ? "parked" : "resumed"),
+        .tokens = r->tokens_before + atomic_load(&r->ans->n_tokens)}};
+    if (!r->ask->aside) trace_put(&r->a->trace, &e);
+}
+
 static bool has_ended(const struct run *r)
 {
     return atomic_load_explicit(&r->ans->end, memory_order_acquire) != END_NONE;
@@ -194,7 +203,9 @@ static int step_to_end(struct run *r, int id, struct err *err)
         if (n == 0 && !has_ended(r)) return err_set(err, -1, "the engine stopped without ending the answer");
         for (int i = 0; i < n; i++) {
             if (a->ev[i].id == id) tell_start(r);
-            if (a->ev[i].kind == ENGINE_PREFILL && a->ev[i].id == id) tell_prefill(r, &a->ev[i]);
+            if (a->ev[i].id != id) continue;
+            if (a->ev[i].kind == ENGINE_PREFILL) tell_prefill(r, &a->ev[i]);
+            if (a->ev[i].kind == ENGINE_PARKED || a->ev[i].kind == ENGINE_RESUMED) tell_parked(r, &a->ev[i]);
         }
         tell_growth(r);
         if (!cancelled && thinks_too_long(r)) return CLOSE_THINKING;

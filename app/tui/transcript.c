@@ -237,7 +237,7 @@ static struct entry *newest(const struct transcript *t, int agent)
     return NULL;
 }
 
-static void on_call(struct transcript *t, int agent, const struct event_call *call)
+static void on_call(struct transcript *t, int agent, const struct event_call *call, double now)
 {
     struct entry *said = newest(t, agent), *e = NULL;
     if (said && said->kind == ENTRY_ANSWER && transcript_is_call(said, 0)) { /* it is the card */
@@ -255,20 +255,24 @@ static void on_call(struct transcript *t, int agent, const struct event_call *ca
     e = make_tool(t, e ? e : add(t, ENTRY_TOOL, agent, call->turn), call->name, call->arguments);
     if (!e) return;
     e->open = true;
+    e->began = now;
     snprintf(e->end, sizeof e->end, "running");
 }
 
-static void on_tool(struct transcript *t, int agent, const struct event_tool *tool)
+static void on_tool(struct transcript *t, int agent, const struct event_tool *tool, double now)
 {
     struct entry *e = newest(t, agent);
-    if (e && e->kind == ENTRY_TOOL && e->open) close_answer(e);
-    else e = make_tool(t, add(t, ENTRY_TOOL, agent, tool->turn), tool->name, tool->arguments);
+    char took[32] = "";
+    if (e && e->kind == ENTRY_TOOL && e->open) {
+        close_answer(e);
+        if (now - e->began >= 0.1 && now - e->began < 1e6) snprintf(took, sizeof took, "%.1f s, ", now - e->began);
+    } else e = make_tool(t, add(t, ENTRY_TOOL, agent, tool->turn), tool->name, tool->arguments);
     if (!e) return;
     e->failed = tool->failed;
     if (tool->artifact.len)
-        snprintf(e->end, sizeof e->end, "%" PRId64 " bytes, %" PRId64 " tokens shown, whole text is artifact %.*s",
-                 tool->bytes, tool->tokens, (int)MIN(tool->artifact.len, (size_t)20), tool->artifact.data);
-    else snprintf(e->end, sizeof e->end, "%" PRId64 " bytes, %" PRId64 " tokens", tool->bytes, tool->tokens);
+        snprintf(e->end, sizeof e->end, "%s%" PRId64 " bytes, %" PRId64 " tokens shown, whole text is artifact %.*s",
+                 took, tool->bytes, tool->tokens, (int)MIN(tool->artifact.len, (size_t)20), tool->artifact.data);
+    else snprintf(e->end, sizeof e->end, "%s%" PRId64 " bytes, %" PRId64 " tokens", took, tool->bytes, tool->tokens);
     add_text(t, e, tool->text.data, tool->text.len);
 }
 
@@ -280,6 +284,8 @@ static void on_context(struct transcript *t, struct event_str agent, const struc
     else if (is(c->change, "stood_in"))
         note(t, ENTRY_NOTE, agent, "%.*s (%" PRId64 " tokens) is too large for the context and stands as a line",
              STR(c->what), c->tokens);
+    else if (is(c->change, "dropped"))
+        note(t, ENTRY_NOTE, agent, "%.*s (%" PRId64 " tokens) stands as a line from now on", STR(c->what), c->tokens);
     else
         note(t, ENTRY_NOTE, agent, "context: %.*s %.*s, %" PRId64 " messages, %" PRId64 " tokens", STR(c->change),
              STR(c->what), c->messages, c->tokens);
@@ -311,6 +317,12 @@ static void on_line(struct transcript *t, const struct event *e)
     case EV_SESSION_CLOSE:
         for (size_t i = 0; i < t->n; i++)
             if (t->entry[i].open) close_answer(&t->entry[i]);
+        return;
+    case EV_PARKED:
+        if (is(e->parked.change, "parked"))
+            note(t, ENTRY_NOTE, e->agent, "put aside after %" PRId64 " tokens: others need its pages; it goes on later",
+                 e->parked.tokens);
+        else note(t, ENTRY_NOTE, e->agent, "goes on");
         return;
     case EV_REFUSAL: note(t, ENTRY_ERROR, e->agent, "refused: %.*s", STR(e->refusal.text)); return;
     case EV_ERROR: note(t, ENTRY_ERROR, e->agent, "%.*s: %.*s", STR(e->error.where), STR(e->error.text)); return;
@@ -378,8 +390,8 @@ int transcript_event(struct transcript *t, const struct event *e)
     case EV_PREFILL: a = answer(t, agent_of(t, e->agent), e->prefill.turn); break;
     case EV_TEXT: a = answer(t, agent_of(t, e->agent), e->text.turn); break;
     case EV_TURN_END: on_end(t, agent_of(t, e->agent), &e->turn_end); break;
-    case EV_CALL: on_call(t, agent_of(t, e->agent), &e->call); break;
-    case EV_TOOL: on_tool(t, agent_of(t, e->agent), &e->tool); break;
+    case EV_CALL: on_call(t, agent_of(t, e->agent), &e->call, e->time); break;
+    case EV_TOOL: on_tool(t, agent_of(t, e->agent), &e->tool, e->time); break;
     default: on_line(t, e); break;
     }
     if (a && e->kind == EV_PREFILL) {

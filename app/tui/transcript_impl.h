@@ -28,6 +28,7 @@ struct entry {
     enum entry_kind kind;
     int agent; /* of t->name; -1: nobody's */
     int64_t turn, done, of; /* pre-fill */
+    double began;           /* TOOL: when it was called */
     struct buf head, text;  /* head: of a tool's card */
     size_t beyond;          /* bytes that came and are not held */
     char end[160];          /* a line below it; or nothing */
