@@ -50,11 +50,12 @@ void console_anew(struct console *c)
     c->growth = (struct forecast_agent){0};
 }
 
-void console_ask(struct console *c, const char *text, size_t n)
+/* agent: of the team; -1: whom lines are for now. */
+static void ask_one(struct console *c, int agent, const char *text, size_t n)
 {
     struct err err = {0};
     uint32_t before = c->s->keep.head.turns;
-    int status = team_ask(&c->team, text, n, &err);
+    int status = agent < 0 ? team_ask(&c->team, text, n, &err) : team_ask_agent(&c->team, agent, text, n, &err);
     if (!c->team.crew && (status == EXIT_DONE || status == 128 + SIGINT)) {
         if (status == EXIT_DONE) console_grew(c);
         if (status == EXIT_DONE || c->s->keep.head.turns > before) say_figures(c);
@@ -77,6 +78,27 @@ void console_ask(struct console *c, const char *text, size_t n)
         c->status = status;
         c->quit = true;
     }
+}
+
+void console_ask(struct console *c, const char *text, size_t n) { ask_one(c, -1, text, n); }
+
+/* Of a crew the agent whose name stands in front, and where its text begins; -1: it is for nobody by name. */
+static int addressed(const struct console *c, const char *text, size_t n, size_t *rest)
+{
+    size_t name = 1;
+    if (!c->team.crew || n < 2 || text[0] != '@') return -1;
+    while (name < n && text[name] != ' ' && text[name] != '\n') name++;
+    for (*rest = name; *rest < n && (text[*rest] == ' ' || text[*rest] == '\n'); ++*rest) {
+    }
+    return *rest < n ? team_find(&c->team, text + 1, name - 1) : -1;
+}
+
+void console_turn(struct console *c, const char *text, size_t n)
+{
+    size_t rest = 0;
+    int agent = addressed(c, text, n, &rest);
+    if (agent < 0) rest = 0;
+    ask_one(c, agent, text + rest, n - rest);
 }
 
 /* ---------------------------------------------------------------- the prompt */
@@ -139,12 +161,12 @@ static void one_turn(struct console *c)
     if (n == 0) return;
     if (n >= 3 && memcmp(line, "\"\"\"", 3) == 0) {
         struct buf block = {0};
-        if (get_block(c, line + 3, n - 3, &block) && block.len > 0) console_ask(c, block.data, block.len);
+        if (get_block(c, line + 3, n - 3, &block) && block.len > 0) console_turn(c, block.data, block.len);
         buf_free(&block);
     } else if (line[0] == '/') {
         console_command(c, line, n);
     } else {
-        console_ask(c, line, n);
+        console_turn(c, line, n);
     }
 }
 

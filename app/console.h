@@ -23,6 +23,7 @@ struct console {
 
 void console_command(struct console *c, const char *line, size_t n); /* a line that begins with '/' */
 void console_ask(struct console *c, const char *text, size_t n);     /* a turn, and what is said behind it */
+void console_turn(struct console *c, const char *text, size_t n);    /* as typed: "@agent text", in a crew */
 int console_open(struct console *c, struct app *a); /* an exit status, told; console_close() is due in both cases */
 int console_close(struct console *c);               /* the exit status */
 void console_leave(struct console *c); /* the current agent's session is closed, and what is lost of it is said */

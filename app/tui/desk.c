@@ -130,29 +130,10 @@ static bool confirm(void *self, const char *question)
 
 /* ------------------------------------------------------------------ orders */
 
-/* "@name text" of a crew; -1: it is for nobody by name. */
-static int addressed(const struct desk *d, const char *text, size_t n, size_t *rest)
-{
-    size_t name = 1;
-    if (!d->c.team.crew || n < 2 || text[0] != '@') return -1;
-    while (name < n && text[name] != ' ' && text[name] != '\n') name++;
-    for (*rest = name; *rest < n && (text[*rest] == ' ' || text[*rest] == '\n'); ++*rest) {
-    }
-    return *rest < n ? team_find(&d->c.team, text + 1, name - 1) : -1;
-}
-
 static void turn(struct desk *d, const char *text, size_t n)
 {
-    struct err err = {0};
-    size_t rest = 0;
-    int i = addressed(d, text, n, &rest);
     d->in_turn = true;
-    if (i < 0) {
-        console_ask(&d->c, text, n);
-    } else {
-        int status = team_ask_agent(&d->c.team, i, text + rest, n - rest, &err);
-        face_complain(d->a, status, &err);
-    }
+    console_turn(&d->c, text, n);
     d->in_turn = false;
 }
 
