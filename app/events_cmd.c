@@ -13,7 +13,7 @@ static const char help[] =
     "  plimsoll events [--stable | --check] [FILE]    FILE or stdin; what is an event goes to stdout\n"
     "\n"
     "  --stable  without what two runs of one session may differ in: times, rates, samples,\n"
-    "            where text was cut; two runs with --seed 1 are then the same byte for byte\n"
+    "            when it was saved, where text was cut; two runs with --seed 1 are then the same byte for byte\n"
     "  --check   only the verdict; also the numbers of the lines must be without a gap\n"
     "\n"
     "plimsoll --help-events explains the events.\n"

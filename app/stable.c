@@ -70,7 +70,7 @@ static int keep(struct stable *s, const struct event *e, json_t *j, struct buf *
 
 int stable_put(struct stable *s, const struct event *e, const char *line, size_t n, struct buf *out)
 {
-    if (event_info(e->kind)->class == EVENT_SAMPLE) return 0;
+    if (event_info(e->kind)->class == EVENT_SAMPLE || e->kind == EV_SAVED) return 0;
     json_t *j = without_volatile(e, line, n);
     if (!j) return -1;
     if (e->kind == EV_TEXT || e->kind == EV_PREFILL) return keep(s, e, j, out);

@@ -2,6 +2,8 @@
  * to the byte:
  *
  *     SAMPLE events (memory)       left out
+ *     saved                        left out: when it comes is the disk's affair, and who looks at the store's lists
+ *                                  meanwhile waits for it
  *     volatile fields, and time    left out
  *     seq                          counted anew
  *     prefill                      of several in a row the last
