@@ -34,24 +34,29 @@ static void prepare(const char *const *args, const char *argv[CHILD_ARGS + 2])
 
 extern char **environ;
 
-static char **clean_environment(void)
+/* term, more: "NAME=value", or NULL. */
+static char **clean_environment(char *term, const char *more)
 {
     static const char *const own[] = {"PLIMSOLL_", "TERM=", "XDG_DATA_HOME=", "XDG_CONFIG_HOME="};
-    static char *env[512], dumb[] = "TERM=dumb", data[512], config[512];
+    static char *env[512], data[512], config[512], one_more[512];
     snprintf(data, sizeof data, "XDG_DATA_HOME=%s/data", check_tmpdir()); /* sessions are saved in the test's folder, */
     snprintf(config, sizeof config, "XDG_CONFIG_HOME=%s/config", check_tmpdir()); /* and settings only read in it */
     size_t n = 0;
-    for (char **e = environ; *e && n < COUNT_OF(env) - 4; e++) {
+    for (char **e = environ; *e && n < COUNT_OF(env) - 5; e++) {
         bool ours = false;
         for (size_t i = 0; i < COUNT_OF(own); i++) ours = ours || strncmp(*e, own[i], strlen(own[i])) == 0;
         if (!ours) env[n++] = *e;
     }
-    env[n++] = dumb;
+    snprintf(one_more, sizeof one_more, "%s", more ? more : "");
+    if (term) env[n++] = term;
+    if (more) env[n++] = one_more;
     env[n++] = data;
     env[n++] = config;
     env[n] = NULL;
     return env;
 }
+
+static char dumb[] = "TERM=dumb";
 
 _Noreturn static void become(const char *const *argv, char **env)
 {
@@ -66,7 +71,7 @@ void child_start_into(struct child *c, const char *const *args, const char *out_
     const char *argv[CHILD_ARGS + 2];
     int in[2], out[2], err[2];
     prepare(args, argv);
-    char **env = clean_environment();
+    char **env = clean_environment(dumb, NULL);
     *c = (struct child){0};
     CHECK(pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0 && pipe2(err, O_CLOEXEC) == 0);
     if (out_path) {
@@ -91,18 +96,30 @@ void child_start(struct child *c, const char *const *args)
     child_start_into(c, args, NULL);
 }
 
-void child_start_at_terminal(struct child *c, const char *const *args)
+static void start_at_terminal(struct child *c, const char *const *args, char **env, struct winsize *size)
 {
     const char *argv[CHILD_ARGS + 2];
     int fd;
     prepare(args, argv);
-    char **env = clean_environment();
     *c = (struct child){.err = -1};
-    c->pid = forkpty(&fd, NULL, NULL, NULL);
+    c->pid = forkpty(&fd, NULL, NULL, size);
     CHECK(c->pid >= 0);
     if (c->pid == 0) become(argv, env);
     fcntl(fd, F_SETFD, FD_CLOEXEC);
     c->in = c->out = fd;
+}
+
+void child_start_at_terminal(struct child *c, const char *const *args)
+{
+    start_at_terminal(c, args, clean_environment(dumb, NULL), NULL);
+}
+
+void child_start_in(struct child *c, const char *const *args, const struct child_terminal *t)
+{
+    static char term[80];
+    struct winsize size = {.ws_col = (unsigned short)t->columns, .ws_row = (unsigned short)t->rows};
+    snprintf(term, sizeof term, "TERM=%s", t->term ? t->term : "");
+    start_at_terminal(c, args, clean_environment(t->term ? term : NULL, t->variable), &size);
 }
 
 /* ---------------------------------------------------------------- talking */
@@ -132,11 +149,11 @@ static void take(int *fd, struct buf *b)
 }
 
 /* Let the child move on: read what it wrote, and write what is left for it. */
-static void pump(struct child *c, int *out, int *err, const char **text, size_t *n)
+static void pump(struct child *c, int *out, int *err, const char **text, size_t *n, int ms)
 {
     struct pollfd p[3] = {{.fd = *out, .events = POLLIN}, {.fd = *err, .events = POLLIN},
                           {.fd = *n > 0 ? c->in : -1, .events = POLLOUT}};
-    if (poll(p, 3, 1000) <= 0) return;
+    if (poll(p, 3, ms) <= 0) return;
     if (p[0].revents) take(out, &c->out_text);
     if (p[1].revents) take(err, &c->err_text);
     if (!p[2].revents || *n == 0) return;
@@ -155,8 +172,18 @@ void child_type(struct child *c, const char *text, size_t n)
     int out = c->out, err = c->err;
     while (n > 0) {
         if (now() - start > CHILD_PATIENCE) give_up(c, "the program does not read its input");
-        pump(c, &out, &err, &text, &n);
+        pump(c, &out, &err, &text, &n, 1000);
     }
+}
+
+void child_look(struct child *c, int ms)
+{
+    const double until = now() + 1e-3 * ms;
+    const char *none = NULL;
+    size_t nothing = 0;
+    int out = c->out, err = c->err;
+    for (double left = 1e-3 * ms; left >= 0 && (out >= 0 || err >= 0); left = until - now())
+        pump(c, &out, &err, &none, &nothing, (int)(1e3 * left));
 }
 
 void child_stop_reading(struct child *c)
@@ -187,7 +214,7 @@ void child_wait_for(struct child *c, const char *text)
         }
         if (out < 0) give_up(c, "the program ended before it said what was waited for");
         if (now() - start > CHILD_PATIENCE) give_up(c, "the program does not say what was waited for");
-        pump(c, &out, &err, &none, &nothing);
+        pump(c, &out, &err, &none, &nothing, 1000);
     }
 }
 
@@ -199,7 +226,7 @@ int child_end(struct child *c)
     double start = now();
     while (out >= 0 || err >= 0) {
         if (now() - start > CHILD_PATIENCE) give_up(c, "the program does not end");
-        pump(c, &out, &err, &none, &nothing);
+        pump(c, &out, &err, &none, &nothing, 1000);
     }
     CHECK(waitpid(c->pid, &status, 0) == c->pid);
     child_close_input(c);

@@ -22,6 +22,15 @@ void child_start(struct child *c, const char *const *args);
 void child_start_into(struct child *c, const char *const *args, const char *file); /* stdout is this file */
 void child_start_at_terminal(struct child *c, const char *const *args);
 
+/* At a terminal of this kind and size; with one variable more. */
+struct child_terminal {
+    const char *term; /* TERM; NULL: not set */
+    int columns, rows;
+    const char *variable; /* "NAME=value"; NULL: none */
+};
+void child_start_in(struct child *c, const char *const *args, const struct child_terminal *t);
+void child_look(struct child *c, int ms); /* reads what it writes in that time */
+
 void child_type(struct child *c, const char *text, size_t n);
 void child_close_input(struct child *c);
 void child_stop_reading(struct child *c); /* our end of its stdout is closed (at a terminal: it is hung up) */
