@@ -11,6 +11,7 @@ struct voice {
     int agent;        /* its number, for the engine's figures */
     int turns;        /* admitted so far */
     bool cancelled;   /* its turn is to end: nobody waits for it any more */
+    double cancelled_at; /* when that was said, by progress_clock() */
     void (*note)(void *self, struct event *e); /* who else wants the DURABLE ones and SAMPLEs, stamped; NULL: nobody */
     void *self;
 };

@@ -194,6 +194,7 @@ static int step_to_end(struct run *r, int id, struct err *err)
         if (!cancelled && (signals_pending() || a->answers.failed || a->trace.voice->cancelled)) {
             a->ops->cancel(a->engine, id);
             if (signals_pending()) r->cancel_s = progress_clock() - signals_since();
+            else if (a->trace.voice->cancelled) r->cancel_s = progress_clock() - a->trace.voice->cancelled_at;
             cancelled = true;
         }
         int n = app_step(a, err);

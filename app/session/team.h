@@ -55,6 +55,7 @@ struct team {
     struct strands strands;
     struct buf last;       /* what came of the last turn or flow */
     int steps;             /* asks of the last flow */
+    struct running *out;   /* the flow that is carried out (team_flow.c); NULL: none is */
     struct team_failure failure; /* refused, a fault, an agent that was stopped; what a person cancelled is none */
 };
 
@@ -74,6 +75,10 @@ int team_drop_tool(struct team *t, const char *name, struct err *err);
 int team_ask(struct team *t, const char *text, size_t n, struct err *err);
 /* ... of one agent alone, whatever the flow is. */
 int team_ask_agent(struct team *t, int i, const char *text, size_t n, struct err *err);
+
+/* What agent i answers at this moment ends, and what copies of it do.  In a flow the others go on: they hear what it
+ * had said so far, and that it was cancelled. */
+void team_cancel(struct team *t, int i);
 
 /* The ask that failed last, once more: the same message to the same agent, in a fresh session that is not saved, with
  * nothing beside it.  The conversations are as before.  0, or -1: it could not be asked, or a person cancelled it. */

@@ -1,5 +1,6 @@
 /* team_flow.c - a crew's flow, carried out: each ask is a turn in a session, those that may be out at once go on at
  * once, and what one hands over to another is clipped on the way. */
+#include "app/progress.h"
 #include "app/say.h"
 #include "app/session/session_impl.h"
 #include "app/session/team_impl.h"
@@ -290,12 +291,26 @@ static void print(struct app *a, const struct task *k)
 
 static bool is_cancelled(const struct app *a) { return signals_pending() || a->answers.failed; }
 
+static void cancel_voice(struct voice *v)
+{
+    if (!v->cancelled) v->cancelled_at = progress_clock();
+    v->cancelled = true;
+}
+
+void team_cancel(struct team *t, int i)
+{
+    if (i < 0 || i >= t->n) return;
+    cancel_voice(&t->member[i].s.voice);
+    for (int k = 0; t->out && k < t->out->n; k++)
+        if (t->out->task[k]->agent == i) cancel_voice(&t->out->task[k]->s->voice);
+}
+
 static void end_flow(struct running *r, const struct flow_effect *e)
 {
     r->over = true;
     r->end = e->end;
     snprintf(r->why, sizeof r->why, "%s", e->why);
-    for (int i = 0; i < r->n; i++) r->task[i]->s->voice.cancelled = true;
+    for (int i = 0; i < r->n; i++) cancel_voice(&r->task[i]->s->voice);
 }
 
 static void send_asks(struct running *r)
@@ -315,6 +330,20 @@ static void send_asks(struct running *r)
     }
 }
 
+/* One was cancelled by its name, and the others go on: they hear what it had said, as far as its session keeps it. */
+static void hear_cancelled(struct running *r, const struct task *k)
+{
+    struct buf said = {0};
+    if (k->s->keep.head.turns > k->turns) {
+        buf_put(&said, k->s->answer.data ? k->s->answer.data : "", k->s->answer.len);
+        buf_puts(&said, "\n\n");
+    }
+    buf_printf(&said, "[%s was cancelled]", team_name(k->t, k->agent));
+    if (said.failed) flow_cancel(r->flow);
+    else flow_answer(r->flow, k->ask, FLOW_SAID, said.data, said.len, NULL);
+    buf_free(&said);
+}
+
 /* What came of an ask.  The flow may be over by one before it, and wants no more then; that is no error. */
 static void hear(struct running *r, const struct task *k)
 {
@@ -323,7 +352,12 @@ static void hear(struct running *r, const struct task *k)
         flow_answer(r->flow, k->ask, FLOW_SAID, text->data ? text->data : "", text->len, NULL);
         return;
     }
-    bool cancelled = is_cancelled(r->t->a) || k->s->voice.cancelled;
+    bool cancelled = is_cancelled(r->t->a);
+    if (k->s->voice.cancelled && !cancelled && r->t->crew->flow != FLOW_SINGLE) {
+        hear_cancelled(r, k);
+        return;
+    }
+    cancelled |= k->s->voice.cancelled;
     const char *why = *k->err.text ? k->err.text : "it did not answer";
     r->status = k->status;
     r->err = k->err;
@@ -412,7 +446,9 @@ int team_run_flow(struct team *t, const char *input, size_t n, struct err *err)
     r.flow = flow_open(t->crew, input, n, parallel_of(t), err);
     int status = EXIT_USAGE;
     if (r.flow) {
+        t->out = &r;
         pursue(&r);
+        t->out = NULL;
         status = finish(&r, err);
         flow_close(r.flow);
     }
