@@ -23,6 +23,7 @@ struct bridge {
     struct news *recent[LOOK_BACK]; /* the newest, as a ring; those that are taken are NULL */
     uint64_t put;
     size_t bytes, samples;
+    int64_t told, seen; /* the order that is obeyed: by all news, and by those that were taken */
     struct order *order, **order_end;
     int orders;
     struct doc_ask ask[DOC_KINDS];
@@ -115,6 +116,8 @@ static void put_locked(struct bridge *b, struct news *n)
     b->last = n;
     b->recent[b->put++ % LOOK_BACK] = n;
     b->bytes += weight(n);
+    if (n->kind == NEWS_BEGUN) b->told = n->value;
+    if (n->kind == NEWS_DONE) b->told = 0;
     ring(b);
 }
 
@@ -268,9 +271,18 @@ struct news *bridge_take(struct bridge *b)
     b->first = b->last = NULL;
     memset(b->recent, 0, sizeof b->recent);
     b->bytes = b->samples = 0;
+    b->seen = b->told;
     pthread_cond_broadcast(&b->to_screen);
     pthread_mutex_unlock(&b->lock);
     return all;
+}
+
+int64_t bridge_seen(struct bridge *b)
+{
+    pthread_mutex_lock(&b->lock);
+    int64_t seen = b->seen;
+    pthread_mutex_unlock(&b->lock);
+    return seen;
 }
 
 /* ------------------------------------------------------------------ orders */

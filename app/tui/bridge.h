@@ -22,7 +22,7 @@ enum news_kind {
     NEWS_PAST_BEGINS, /* the conversation that is shown is another now; text: its title; value: its turns */
     NEWS_PAST,     /* event: of what was said in it before; for the conversation, not for figures */
     NEWS_AGENT,    /* text: the name of the next agent, in their order; value 1: a crew's */
-    NEWS_BEGUN,    /* text: an order that is obeyed now */
+    NEWS_BEGUN,    /* text: an order that is obeyed now; value: its number, 1, 2, ... */
     NEWS_DONE,     /* it has been; value: orders that are left */
     NEWS_LINE,     /* text, value: enum say_kind */
     NEWS_DOC,      /* doc */
@@ -55,6 +55,7 @@ void bridge_close(struct bridge *b);         /* when the other thread has ended;
 int bridge_fd(const struct bridge *b);        /* readable when there may be news */
 struct news *bridge_take(struct bridge *b);   /* all there is, linked in order; NULL: none */
 void news_free(struct news *n);               /* this one */
+int64_t bridge_seen(struct bridge *b);        /* the order that is obeyed, by the news that were taken; 0: none */
 
 bool bridge_order(struct bridge *b, const char *text, size_t n); /* false: BRIDGE_ORDERS wait, or no memory */
 bool bridge_drop_order(struct bridge *b, struct buf *text);      /* the newest that waits is taken back */

@@ -23,8 +23,9 @@ struct desk {
     int status;
     char shown[2 * STORE_SESSION_ID + 1]; /* the session that the screen was told of last */
     uint32_t shown_turns;
-    pthread_mutex_t lock; /* of `cancel` */
-    char cancel[40];
+    pthread_mutex_t lock; /* of what follows */
+    int64_t orders, order; /* begun so far; the one that is obeyed, 0: none */
+    char cancel[40];       /* an agent's name; "": none is to be cancelled */
 };
 
 /* ------------------------------------------------------------------ what happens, to the bridge */
@@ -76,10 +77,10 @@ static void cancel_one(struct desk *d)
     memcpy(name, d->cancel, sizeof name);
     *d->cancel = '\0';
     pthread_mutex_unlock(&d->lock);
-    int i = *name ? team_find(&d->c.team, name, strlen(name)) : -1;
-    if (i >= 0) d->c.team.member[i].s.voice.cancelled = true;
+    if (*name) team_cancel(&d->c.team, team_find(&d->c.team, name, strlen(name)));
 }
 
+/* Called by what an order does. */
 static void between(void *self)
 {
     struct desk *d = self;
@@ -94,6 +95,7 @@ static bool wait_for(struct desk *d, int64_t question, int *choice, struct buf *
 {
     int ms = 0;
     while (!bridge_answered(d->b, question, ms, choice, text)) {
+        cancel_one(d);
         if (signals_pending() || d->a->trace.voice->cancelled || bridge_leaving(d->b)) {
             bridge_put(d->b, NEWS_WITHDRAWN, question, "", 0);
             return false;
@@ -137,13 +139,34 @@ static void turn(struct desk *d, const char *text, size_t n)
     d->in_turn = false;
 }
 
+/* What was cancelled before has nothing to do with this one.  false: the screen leaves. */
+static bool begin_order(struct desk *d)
+{
+    pthread_mutex_lock(&d->lock);
+    const bool go = !bridge_leaving(d->b);
+    if (go) d->order = ++d->orders;
+    *d->cancel = '\0';
+    for (int i = 0; i < d->c.team.n; i++) d->c.team.member[i].s.voice.cancelled = false;
+    if (signals_pending() == SIGINT) signals_forget_interrupt();
+    pthread_mutex_unlock(&d->lock);
+    return go;
+}
+
+static void end_order(struct desk *d)
+{
+    pthread_mutex_lock(&d->lock);
+    d->order = 0;
+    if (signals_pending() == SIGINT) signals_forget_interrupt();
+    pthread_mutex_unlock(&d->lock);
+}
+
 static void obey(struct desk *d, const struct buf *order)
 {
-    if (signals_pending() == SIGINT) signals_forget_interrupt(); /* it was meant for what has ended meanwhile */
-    bridge_put(d->b, NEWS_BEGUN, 0, order->data, order->len);
+    if (!begin_order(d)) return;
+    bridge_put(d->b, NEWS_BEGUN, d->orders, order->data, order->len);
     if (order->len > 0 && order->data[0] == '/') console_command(&d->c, order->data, order->len);
     else if (order->len > 0) turn(d, order->data, order->len);
-    if (signals_pending() == SIGINT) signals_forget_interrupt();
+    end_order(d);
     if (!d->c.quit) desk_tell_past(&d->c, d->b, d->shown, &d->shown_turns);
     if (!d->c.quit) tell_session(d);
     bridge_put(d->b, NEWS_DONE, bridge_waiting(d->b), "", 0);
@@ -155,7 +178,7 @@ static void serve(struct desk *d)
     int got = 0;
     while (!d->c.quit && got >= 0 && (!signals_pending() || signals_pending() == SIGINT)) {
         session_poll(d->c.s);
-        between(d);
+        serve_docs(d);
         app_memory(d->a);
         order.len = 0;
         got = bridge_next(d->b, IDLE_MS, &order);
@@ -237,12 +260,18 @@ struct desk *desk_open(struct app *a, struct bridge *b, struct err *err)
 
 void desk_cancel(struct desk *d, const char *agent)
 {
-    if (!agent || !*agent) {
-        signals_interrupt();
-        return;
-    }
+    const bool all = !agent || !*agent;
     pthread_mutex_lock(&d->lock);
-    snprintf(d->cancel, sizeof d->cancel, "%s", agent);
+    const bool seen = d->order && d->order == bridge_seen(d->b);
+    if (seen && all) signals_interrupt();
+    else if (seen) snprintf(d->cancel, sizeof d->cancel, "%s", agent);
+    pthread_mutex_unlock(&d->lock);
+}
+
+void desk_stop(struct desk *d)
+{
+    pthread_mutex_lock(&d->lock);
+    if (d->order) signals_interrupt();
     pthread_mutex_unlock(&d->lock);
 }
 

@@ -13,6 +13,9 @@ struct desk;
 
 /* Starts the thread.  NULL: err.  a: opened; nobody else uses it till desk_close(). */
 struct desk *desk_open(struct app *a, struct bridge *b, struct err *err);
-void desk_cancel(struct desk *d, const char *agent); /* the screen's thread: NULL: all that runs */
+/* The screen's thread: an agent's part in the order that the screen was told is obeyed, or (NULL, "") all of it.  One
+ * that has ended meanwhile is let be, and the next one, too. */
+void desk_cancel(struct desk *d, const char *agent);
+void desk_stop(struct desk *d); /* after bridge_leave(): what is obeyed is cancelled, and nothing begins any more */
 int desk_close(struct desk *d); /* after bridge_leave(); waits for the sessions to be saved: the exit status */
 #endif

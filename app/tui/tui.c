@@ -34,7 +34,7 @@ static void leave(struct loop *l)
     if (l->told_leave) return;
     l->told_leave = true;
     bridge_leave(l->h.bridge);
-    if (ui_busy(l->h.ui)) desk_cancel(l->h.desk, "");
+    desk_stop(l->h.desk);
 }
 
 static void read_keys(struct loop *l)
@@ -65,7 +65,6 @@ static void take_news(struct loop *l)
     for (struct news *n = bridge_take(l->h.bridge), *next; n; n = next) {
         next = n->next;
         l->h.over = l->h.over || n->kind == NEWS_OVER;
-        if (n->kind == NEWS_BEGUN) l->h.cancelled = false;
         ui_news(l->h.ui, n);
         news_free(n);
         l->dirty = true;
@@ -77,7 +76,10 @@ static void look_at_terminal(struct loop *l)
     struct err err = {0};
     const unsigned woken = screen_woken();
     int columns, rows;
-    if (woken & SCREEN_CONTINUED && screen_resume(&err)) l->gone = true;
+    if (woken & SCREEN_CONTINUED && screen_resume(&err)) {
+        l->gone = true;
+        leave(l);
+    }
     if (!woken) return;
     screen_size(&columns, &rows);
     ui_resize(l->h.ui, columns, rows);
@@ -90,12 +92,7 @@ static void look_at_signals(struct loop *l)
     const int sig = signals_pending();
     if (sig == 0) return;
     if (sig == SIGINT) {
-        if (ui_busy(l->h.ui)) return; /* the sessions' thread sees it */
-        if (l->h.cancelled) { /* by a key, and what it was meant for has ended by itself */
-            l->h.cancelled = false;
-            signals_forget_interrupt();
-            return;
-        }
+        if (ui_busy(l->h.ui) || l->told_leave) return; /* the sessions' thread sees it */
         const struct key k = {.name = KEY_CHAR, .mods = KEY_CTRL, .rune = 'c', .text = "c", .n = 1};
         signals_forget_interrupt();
         ui_key(l->h.ui, &k, progress_clock());

@@ -42,13 +42,7 @@ static bool take_back(void *self, struct buf *text)
     return bridge_drop_order(((struct tui_host *)self)->bridge, text);
 }
 
-
-static void cancel(void *self, const char *agent)
-{
-    struct tui_host *h = self;
-    h->cancelled = !*agent;
-    desk_cancel(h->desk, agent);
-}
+static void cancel(void *self, const char *agent) { desk_cancel(((struct tui_host *)self)->desk, agent); }
 
 static void ask(void *self, const struct doc_ask *what) { bridge_ask(((struct tui_host *)self)->bridge, what); }
 static void leave(void *self) { ((struct tui_host *)self)->wants_leave = true; }

@@ -19,7 +19,6 @@ struct tui_host {
     struct complete_name agent[STATE_AGENTS], tool[TOOLBOX_TOOLS];
     int root;         /* the workspace's folder */
     bool wants_leave, over;
-    bool cancelled;   /* a cancel was sent for what ran last */
     char last_error[240];
     char session[9];  /* that was open last; "": none was saved */
 };

@@ -1,0 +1,208 @@
+/* The two threads of the screen, where they could hit each other: cancels that come late, leaving at any moment, names
+ * of agents that are many at once. */
+#include "app/progress.h"
+#include "app/tui/desk.h"
+#include "tests/team_rig.h"
+#include <poll.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+/* ---------------------------------------------------------------- the sessions' thread, and a screen that listens */
+
+static struct bridge *b;
+static struct desk *desk;
+static struct buf heard; /* news, a line each */
+static atomic_int asked; /* requests that the engine was given */
+static int wait_us;      /* what a pass takes */
+
+static struct engine_ops slow_ops;
+
+static int slow_step(struct engine *e, struct engine_event *ev, int cap, struct err *why)
+{
+    usleep((useconds_t)wait_us);
+    return many_step(e, ev, cap, why);
+}
+
+static int slow_submit(struct engine *e, const struct request *q, int *id, struct err *why)
+{
+    int rc = many_submit(e, q, id, why);
+    atomic_fetch_add(&asked, 1);
+    return rc;
+}
+
+#define AGENTS \
+    "crew: test\nagents:\n  - name: ann\n    system: I am ann\n  - name: bob\n    system: I am bob\n" \
+    "  - name: lea\n    system: I am lea\n"
+
+/* yaml: a crew; NULL: one agent.  us: what a pass takes. */
+static void begin(const char *yaml, void (*reply)(const char *said, char *out), int us)
+{
+    open_app(yaml ? yaml : AGENTS "flow:\n  kind: round_robin\n", reply, 4000, 8, fresh_dir());
+    slow_ops = many_ops;
+    slow_ops.step = slow_step;
+    slow_ops.submit = slow_submit;
+    app.ops = &slow_ops;
+    if (!yaml) opts.crew = NULL;
+    opts.embedded = true;
+    opts.max_tokens = 3000;
+    wait_us = us;
+    atomic_store(&asked, 0);
+    heard.len = 0;
+    b = bridge_open(&err);
+    CHECK(b != NULL);
+    desk = desk_open(&app, b, &err);
+    CHECK(desk != NULL);
+}
+
+static void end(void)
+{
+    bridge_leave(b);
+    desk_close(desk);
+    bridge_close(b);
+    close_app();
+}
+
+static void note_event(const struct event *e)
+{
+    if (e->kind == EV_TURN_END)
+        buf_printf(&heard, "end of %.*s: %.*s\n", (int)e->agent.len, e->agent.data, (int)e->turn_end.end.len,
+                   e->turn_end.end.data);
+    if (e->kind == EV_FLOW && e->flow.ask == 0)
+        buf_printf(&heard, "flow %.*s\n", (int)e->flow.change.len, e->flow.change.data);
+    if (e->kind == EV_TURN_USER)
+        buf_printf(&heard, "%.*s hears %.*s\n", (int)e->agent.len, e->agent.data, (int)e->turn_user.text.len,
+                   e->turn_user.text.data);
+}
+
+static void take_news(void)
+{
+    for (struct news *n = bridge_take(b), *next; n; n = next) {
+        const char *text = n->text.data ? n->text.data : "";
+        next = n->next;
+        if (n->kind == NEWS_EVENT) note_event(&n->event);
+        if (n->kind == NEWS_BEGUN) buf_printf(&heard, "begun %d: %s\n", (int)n->value, text);
+        if (n->kind == NEWS_DONE) buf_puts(&heard, "done\n");
+        if (n->kind == NEWS_LINE) buf_printf(&heard, "line %d: %s\n", (int)n->value, text);
+        if (n->kind == NEWS_PAST_BEGINS) buf_printf(&heard, "past of %d\n", (int)n->value);
+        if (n->kind == NEWS_OVER) buf_printf(&heard, "over %d\n", (int)n->value);
+        news_free(n);
+    }
+}
+
+static const char *news(void) { return heard.len ? heard.data : ""; }
+
+/* Till the news have this text n times. */
+static void hear(const char *text, int n)
+{
+    for (const double end_s = progress_clock() + 60;;) {
+        int times = 0;
+        take_news();
+        for (const char *at = news(); (at = strstr(at, text)) != NULL; at++) times++;
+        if (times >= n) return;
+        struct pollfd p = {.fd = bridge_fd(b), .events = POLLIN};
+        if (progress_clock() > end_s) check_fail(__FILE__, __LINE__, "no \"%s\" in: %s", text, news());
+        poll(&p, 1, 50);
+    }
+}
+
+static void order(const char *text) { CHECK(bridge_order(b, text, strlen(text))); }
+
+static void till_asked(int n)
+{
+    for (int ms = 0; atomic_load(&asked) < n; ms++) {
+        CHECK(ms < 60000);
+        usleep(1000);
+    }
+}
+
+static void says_long(const char *said, char *out)
+{
+    if (hears(last_of(said), "short")) snprintf(out, MANY_TEXT, "yes");
+    else memset(out, 'a', 2000), out[2000] = '\0';
+}
+
+/* ---------------------------------------------------------------- cancels */
+
+/* The person saw the first turn run and cancels it; it has ended, and the next one goes on. */
+TEST(thread_a_cancel_that_comes_late_lets_the_next_turn_be)
+{
+    begin(NULL, says_long, 200);
+    order("short");
+    hear("begun 1: short", 1);
+    order("long");
+    till_asked(2); /* and nothing of it was seen */
+    desk_cancel(desk, "");
+    hear("done\n", 3); /* the first is said when it is open */
+    CHECK(strstr(news(), "end of : stop\n") && !strstr(news(), "cancelled"));
+    end();
+}
+
+TEST(thread_a_cancel_of_what_is_seen_ends_it)
+{
+    begin(NULL, says_long, 1000);
+    order("long");
+    hear("begun 1: long", 1);
+    till_asked(1);
+    desk_cancel(desk, NULL);
+    hear("done\n", 2);
+    CHECK(strstr(news(), "end of : cancelled"));
+    order("short"); /* and only it */
+    hear("end of : stop", 1);
+    end();
+}
+
+/* ---------------------------------------------------------------- leaving */
+
+/* The screen leaves before it has heard that a line is obeyed: nobody waits for the whole answer. */
+TEST(thread_what_the_screen_has_not_seen_begin_is_cancelled_when_it_leaves)
+{
+    begin(NULL, says_long, 1000);
+    order("long");
+    till_asked(1);
+    bridge_leave(b);
+    desk_stop(desk);
+    hear("over 0", 1);
+    CHECK(strstr(news(), "end of : cancelled"));
+    end();
+}
+
+/* ---------------------------------------------------------------- one of several */
+
+#define MAP "flow:\n  kind: map\n  members: [ann]\n  lead: lea\n"
+
+static void maps(const char *said, char *out)
+{
+    if (hears(said, "I am lea")) snprintf(out, MANY_TEXT, "all together");
+    else if (hears(last_of(said), "long")) says_long("", out);
+    else snprintf(out, MANY_TEXT, "%s", "a part");
+}
+
+/* The name is that of the copies that answer, too; and the lead gets what there is. */
+TEST(thread_cancel_by_name_ends_the_copies_and_the_flow_goes_on)
+{
+    begin(AGENTS MAP, maps, 1000);
+    order("long 1\nlong 2\nshort\n");
+    till_asked(3);
+    hear("end of ann/3: stop", 1);
+    desk_cancel(desk, "ann");
+    hear("flow done", 1);
+    CHECK(strstr(news(), "end of ann/1: cancelled") && strstr(news(), "end of ann/2: cancelled"));
+    CHECK(strstr(news(), "end of lea: stop"));
+    CHECK(strstr(news(), "[ann was cancelled]"));
+    end();
+}
+
+TEST(thread_cancel_by_name_in_a_conversation_lets_the_others_speak)
+{
+    begin(AGENTS "flow:\n  kind: round_robin\n  members: [ann, bob]\n  rounds: 1\n", says_long, 1000);
+    order("long");
+    hear("begun 1", 1);
+    till_asked(1);
+    desk_cancel(desk, "ann");
+    hear("flow ", 1);
+    CHECK(strstr(news(), "end of ann: cancelled") && strstr(news(), "end of bob: stop"));
+    CHECK(strstr(news(), "flow done"));
+    end();
+}
+
+CHECK_MAIN
