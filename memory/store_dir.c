@@ -103,12 +103,12 @@ static int make_file(const char *path, const char *text, struct err *err)
     return well ? 0 : store_errno(err, error, "write it", path);
 }
 
-static bool is_empty(const char *dir)
+static bool is_empty(const char *dir, const char *but)
 {
     DIR *d = opendir(dir);
     bool empty = d != NULL;
     for (struct dirent *e; d && (e = readdir(d));)
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) empty = false;
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 && strcmp(e->d_name, but) != 0) empty = false;
     if (d) closedir(d);
     return empty;
 }
@@ -120,7 +120,7 @@ static int check_format(const char *dir, bool read_only, struct err *err)
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 && errno != ENOENT) return store_errno(err, errno, "read it", path);
     if (fd < 0) {
-        if (!is_empty(dir))
+        if (!is_empty(dir, ""))
             return err_set(err, STORE_FOREIGN, "%s: holds things that are no plimsoll store; name another folder", dir);
         if (read_only) return err_set(err, STORE_NOT_FOUND, "%s: there is no store in it", dir);
         return make_file(path, format, err);
@@ -129,6 +129,12 @@ static int check_format(const char *dir, bool read_only, struct err *err)
     close(fd);
     if (n == (ssize_t)sizeof format - 1 && memcmp(text, format, sizeof format - 1) == 0)
         return vet(path, S_IFREG, read_only, err);
+    /* It is written before all else: who made it was killed in the middle of that, or is at it now. */
+    if (n >= 0 && memcmp(text, format, (size_t)n) == 0 && is_empty(dir, "FORMAT")) {
+        if (read_only) return err_set(err, STORE_NOT_FOUND, "%s: there is no store in it", dir);
+        int rc = vet(path, S_IFREG, false, err);
+        return rc ? rc : make_file(path, format, err);
+    }
     if (n > 15 && memcmp(text, format, 15) == 0)
         return err_set(err, STORE_FOREIGN, "%s: is a store of another version of plimsoll", dir);
     return err_set(err, STORE_FOREIGN, "%s: its FORMAT is not a plimsoll store's; name another folder", dir);

@@ -99,6 +99,23 @@ TEST(another_version_or_format_is_refused)
     }
 }
 
+/* Who was the first to open it may be killed after each byte of its mark. */
+TEST(a_store_that_was_killed_while_it_was_made_is_made)
+{
+    static const char whole[] = "plimsoll store 1\n";
+    for (size_t n = 0; n < sizeof whole; n++) {
+        const char *dir = fresh_dir();
+        struct store *s;
+        CHECK_EQ(mkdir(dir, 0700), 0);
+        FILE *f = fopen(under(dir, "FORMAT"), "w");
+        CHECK(f && fwrite(whole, 1, n, f) == n && fclose(f) == 0);
+        CHECK_EQ(chmod(under(dir, "FORMAT"), 0600), 0);
+        if (n + 1 < sizeof whole) CHECK_EQ(store_open(&s, dir, &(struct store_options){.read_only = true}, &err), STORE_NOT_FOUND);
+        store_close(open_at(dir));
+        store_close(open_at(dir));
+    }
+}
+
 TEST(links_are_not_followed)
 {
     static const char *const names[] = {"", "journal", "journal/data.mdb", "cache/lock.mdb", "FORMAT", "users.lock"};
