@@ -9,5 +9,10 @@
  * a person may wonder. */
 bool tui_wanted(const struct opts *o, char why[120]);
 
+/* The terminal of stdin and stdout as the settings want it drawn on; fills in what it is like.  0, or -1: err. */
+struct ui_setup;
+int tui_open_screen(const struct opts *o, struct ui_setup *setup, struct err *err);
+void tui_close_screen(void);
+
 int tui_run(struct app *a); /* an exit status; what went wrong was said on stderr */
 #endif
