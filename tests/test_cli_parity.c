@@ -114,6 +114,7 @@ static void as_keys(const struct session *s, const char *const *args, bool looki
         if (!p->answer) continue;
         look_for("wants this to be done");
         if (looking) look_around();
+        usleep(1000 * 1000); /* it was read: letters that come at once do not answer */
         press(p->answer);
         look_until("wants this to be done", false);
     }
