@@ -531,7 +531,7 @@ static const struct { const char *key, *alt; enum view_name view; const char *wo
     {F2, ESC "2", VIEW_MAP, "Memory map"}, {ESC "OR", ESC "3", VIEW_INSPECT, "Context inspector"},
     {ESC "OS", ESC "4", VIEW_AGENTS, "Agents"}, {ESC "[15~", ESC "5", VIEW_TIMELINE, "Timeline"},
     {ESC "[17~", ESC "6", VIEW_SESSIONS, "sessions"}, {ESC "[18~", ESC "7", VIEW_ARTIFACTS, "Artifacts"},
-    {ESC "[19~", ESC "8", VIEW_LOG, "Log"}, {ESC "[21~", ESC "0", VIEW_MODELS, "model"},
+    {ESC "[19~", ESC "8", VIEW_LOG, "Log"}, {ESC "[21~", ESC "0", VIEW_MODELS, "model files"},
     {ESC "[24~", ESC "9", VIEW_FLIGHT, "Post-mortem"}};
 
 /* Each view, over a session, at any size, by both its keys; Escape leads back and what is typed is still there. */
