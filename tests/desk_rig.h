@@ -121,7 +121,7 @@ static inline void open_desk(void)
 static inline int close_desk(void)
 {
     bridge_leave(b);
-    desk_cancel(d, "");
+    desk_stop(d);
     until("over\n");
     int rc = desk_close(d);
     CHECK_EQ(rc, status);
