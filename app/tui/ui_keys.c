@@ -172,7 +172,8 @@ static const struct bind *find(const struct key *k)
 static bool help_key(struct ui *ui, const struct key *k)
 {
     struct list at = {.selected = ui->help_top};
-    if (ui->view != VIEW_HELP || !list_key(&at, k, ui_help_last(ui) + 1, MAX(ui->layout.chat.rows / 2, 1))) return false;
+    if (ui->view != VIEW_HELP) return false;
+    if (!list_key(&at, k, ui_help_last(ui) + 1, MAX(ui->layout.chat.rows / 2, 1))) return false;
     ui->help_top = at.selected;
     return true;
 }
