@@ -12,6 +12,8 @@ RIG struct bridge *b;
 RIG struct desk *d;
 RIG struct buf tale;         /* what was told and not asked for yet, a line each */
 RIG int64_t question;        /* the newest's number */
+RIG struct { int64_t number; char text[32]; } posed[16]; /* question i at i % 16 */
+RIG int answers_fd;          /* of the app before the desk had it */
 RIG int status;              /* of NEWS_OVER */
 RIG sem_t at_gate, open_gate;
 RIG bool gated;              /* a turn stops before its answer; set while none runs */
@@ -39,7 +41,8 @@ static inline void tell_event(const struct event *e)
     case EV_SAVED: buf_printf(&tale, "saved %d\n", (int)e->saved.turn); break;
     case EV_RESUMED: buf_printf(&tale, "resumed %d\n", (int)e->resumed.turns); break;
     case EV_ERROR: buf_printf(&tale, "error %s\n", e->error.text.data); break;
-    case EV_TOOL: buf_printf(&tale, "tool %s %s: %s\n", e->tool.name.data, e->tool.failed ? "failed" : "done", e->tool.text.data); break;
+    case EV_TOOL: buf_printf(&tale, "tool %s %s: %s\n", e->tool.name.data, e->tool.failed ? "failed" : "done",
+                             e->tool.text.data); break;
     case EV_SESSION_OPEN: buf_puts(&tale, "open\n"); break;
     default: break;
     }
@@ -64,7 +67,10 @@ static inline void tell_news(const struct news *n)
     case NEWS_SESSION: buf_printf(&tale, "session of %d\n", (int)n->value); break;
     case NEWS_OVER: buf_printf(&tale, "over\n"); break;
     }
-    if (n->kind == NEWS_QUESTION) question = n->value;
+    if (n->kind == NEWS_QUESTION) {
+        question = posed[n->value % 16].number = n->value;
+        snprintf(posed[n->value % 16].text, sizeof posed[0].text, "%s", text);
+    }
     if (n->kind == NEWS_OVER) status = (int)n->value;
 }
 
@@ -93,6 +99,14 @@ static inline const char *until(const char *part)
     return text;
 }
 
+/* The question with this text. */
+static inline int64_t posed_as(const char *text)
+{
+    for (int i = 0; i < 16; i++)
+        if (posed[i].number && strcmp(posed[i].text, text) == 0) return posed[i].number;
+    check_fail(__FILE__, __LINE__, "nobody asked %s", text);
+}
+
 static inline void order(const char *text) { CHECK(bridge_order(b, text, strlen(text))); }
 
 static inline void check_told(int line, const char *story, const char *part, bool is)
@@ -113,8 +127,23 @@ static inline void open_desk(void)
     if (tale.data) *tale.data = '\0';
     b = bridge_open(&err);
     CHECK(b != NULL);
+    answers_fd = app.answers.fd;
     d = desk_open(&app, b, &err);
     CHECK(d != NULL);
+}
+
+/* When it was told that it is over. */
+static inline int end_desk(void)
+{
+    const int rc = desk_close(d);
+    CHECK_EQ(rc, status);
+    out_init(&app.answers, answers_fd); /* the desk gave stdout back, which is the test's */
+    bridge_close(b);
+    buf_free(&tale);
+    sem_destroy(&at_gate);
+    sem_destroy(&open_gate);
+    signals_forget_interrupt();
+    return rc;
 }
 
 /* As the screen leaves: what runs is cancelled. */
@@ -123,13 +152,6 @@ static inline int close_desk(void)
     bridge_leave(b);
     desk_stop(d);
     until("over\n");
-    int rc = desk_close(d);
-    CHECK_EQ(rc, status);
-    bridge_close(b);
-    buf_free(&tale);
-    sem_destroy(&at_gate);
-    sem_destroy(&open_gate);
-    signals_forget_interrupt();
-    return rc;
+    return end_desk();
 }
 #endif

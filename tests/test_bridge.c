@@ -245,7 +245,8 @@ TEST(question_is_answered_though_many_answers_came_too_late)
     int choice = -1;
     begin();
     for (int i = 0; i < 50; i++) bridge_answer(b, bridge_question(b, "ann", "?", 1, "", false), TOOLBOX_ONCE, "", 0);
-    const int64_t one = bridge_question(b, "ann", "?", 1, "", false), two = bridge_question(b, "bob", "?", 1, "", false);
+    const int64_t one = bridge_question(b, "ann", "?", 1, "", false);
+    const int64_t two = bridge_question(b, "bob", "?", 1, "", false);
     bridge_answer(b, one, TOOLBOX_DENY, "", 0);
     bridge_answer(b, two, TOOLBOX_ONCE, "", 0);
     CHECK(bridge_answered(b, one, 0, &choice, NULL) && choice == TOOLBOX_DENY);

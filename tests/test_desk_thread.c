@@ -126,9 +126,7 @@ TEST(thread_desk_quit_is_over)
     order("/quit");
     until("over\n");
     CHECK_EQ(status, EXIT_DONE);
-    CHECK_EQ(desk_close(d), EXIT_DONE);
-    bridge_close(b);
-    buf_free(&tale);
+    end_desk();
     toolbox_close(&app.toolbox);
     close_app();
 }
@@ -179,7 +177,8 @@ TEST(thread_desk_cancel_while_nothing_runs_cancels_nothing)
 
 /* ------------------------------------------------------------------ questions */
 
-#define WRITE(name) "<tool_call>{\"name\":\"write\",\"arguments\":{\"path\":\"" name "\",\"text\":\"hello\"}}</tool_call>"
+#define WRITE(name) \
+    "<tool_call>{\"name\":\"write\",\"arguments\":{\"path\":\"" name "\",\"text\":\"hello\"}}</tool_call>"
 
 static void start_with_tools(const char *first)
 {
@@ -313,10 +312,7 @@ TEST(thread_desk_that_leaves_amid_a_turn_saves_what_was_said)
     sem_post(&open_gate);
     const char *story = until("over\n");
     TOLD_NOT(story, "hears three");
-    CHECK_EQ(desk_close(d), status);
-    CHECK_EQ(status, EXIT_DONE);
-    bridge_close(b);
-    buf_free(&tale);
+    CHECK_EQ(end_desk(), EXIT_DONE);
     toolbox_close(&app.toolbox);
     close_app();
     CHECK_EQ(saved_turns(), 1);
@@ -327,10 +323,7 @@ TEST(thread_desk_that_cannot_open_its_session_says_so_and_is_over)
     folder = fresh_dir();
     open_over(NULL, "no-such-session");
     TOLD(until("over\n"), "complaint");
-    CHECK(status != EXIT_DONE);
-    CHECK_EQ(desk_close(d), status);
-    bridge_close(b);
-    buf_free(&tale);
+    CHECK(end_desk() != EXIT_DONE);
     toolbox_close(&app.toolbox);
     close_app();
 }

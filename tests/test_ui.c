@@ -235,7 +235,8 @@ TEST(digits_of_figures_by_hand_add_up_at_every_width)
         t.memory.shared_tokens = 16 * (r[4] % 400) % (t.memory.filled_tokens + 16);
         t.memory.shared_tokens = MIN(t.memory.shared_tokens, t.memory.filled_tokens);
         t.memory.reserved_tokens = t.memory.filled_tokens + 16 * (r[5] % 300);
-        t.memory.ceiling_bytes = t.memory.weight_bytes + t.memory.kv_bytes + t.memory.work_bytes + r[6] % 900 * MIB + 9 * MIB;
+        t.memory.ceiling_bytes = t.memory.weight_bytes + t.memory.kv_bytes + t.memory.work_bytes + 9 * MIB;
+        t.memory.ceiling_bytes += r[6] % 900 * MIB;
         t.memory.ceiling_bytes -= t.memory.ceiling_bytes % MIB;
         t.machine = (struct event_machine){.backend = {"cpu", 3}, .page_tokens = 16, .token_bytes = 6144,
                                            .table_bytes = 3 * MIB, .total_bytes = 64 * 1024 * MIB, .gpu_load = -1,

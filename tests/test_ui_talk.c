@@ -153,8 +153,9 @@ TEST(question_can_be_read_whole_and_ctrl_c_cancels_what_asks)
 
 TEST(question_golden)
 {
-    static const char *const text = "writes notes.txt (new, 3 lines)\n\n+ The bridge opens on 3 May.\n+ The ferry leaves "
-                                    "at nine.\n+ The mast is made of oak, and was felled in the forest behind the town.";
+    static const char *const text = "writes notes.txt (new, 3 lines)\n\n+ The bridge opens on 3 May.\n"
+                                    "+ The ferry leaves at nine.\n"
+                                    "+ The mast is made of oak, and was felled in the forest behind the town.";
     open_live(80, 24);
     begun("make a note of it");
     put_question(1, "writer", text, "write:notes.txt", false);
@@ -356,17 +357,20 @@ TEST(plan_is_of_the_agent_that_is_addressed)
 /* ------------------------------------------------------------------ texts of others */
 
 static const char hostile[] = "\x1b]0;title\x07\x1b[2J\xc2\x9b" "31m\xe2\x80\xae" "evil\xe2\x80\xac\xff\xfe\r\n"
-                              "\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x9a\x80 \xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e e\xcc\x81";
+                              "\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x9a\x80 "
+                              "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e e\xcc\x81";
 
 /* Every place where somebody's words can come: the cells are checked by each look. */
 TEST(hostile_texts_in_every_place)
 {
     static char huge[10240];
     memset(huge, 'w', sizeof huge - 1);
-    const char *const text[] = {hostile, huge, "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e"};
+    const char *const text[] = {hostile, huge,
+                                "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e"};
     for (size_t i = 0; i < COUNT_OF(text); i++) {
         char both[sizeof huge + 40];
-        open_ui((struct ui_setup){.columns = 120, .rows = 36, .utf8 = i % 2, .live = true, .stored = true, .crew = text[i]});
+        open_ui((struct ui_setup){.columns = 120, .rows = 36, .utf8 = i % 2, .live = true, .stored = true,
+                                  .crew = text[i]});
         snprintf(both, sizeof both, "5e55104a\n1\n%s", text[i]);
         put_news(NEWS_AGENT, 1, text[i]);
         put_news(NEWS_SESSION, 0, both);
