@@ -56,11 +56,13 @@ TEST(thread_desk_cancel_of_one_agent)
     gated = true;
     order("@ann hello");
     wait_till_at_gate();
+    until("begun @ann hello\n");
     desk_cancel(d, "bob"); /* another one: nothing of ann's */
     sem_post(&open_gate);
     TOLD(until("done, 0 wait\n"), "ann says ann speaks (stop)\n");
     order("@ann again");
     wait_till_at_gate();
+    until("begun @ann again\n");
     desk_cancel(d, "ann");
     sem_post(&open_gate);
     TOLD(until("done, 0 wait\n"), "(cancelled)\n");
@@ -114,7 +116,7 @@ TEST(thread_desk_leaves_amid_a_crews_flow)
     order("Hello.");
     wait_till_at_gate();
     bridge_leave(b);
-    desk_cancel(d, "");
+    desk_stop(d);
     gated = false;
     sem_post(&open_gate);
     TOLD_NOT(until("over\n"), "bob hears");
