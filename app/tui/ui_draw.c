@@ -330,7 +330,7 @@ static void draw_candidates(struct ui *ui, struct surface *s)
     if (c->n == 0 || n == 0) return;
     struct list at = {.selected = MAX(ui->candidate, 0)};
     list_fit(&at, (int)c->n, n);
-    const struct box b = {1, l->input.row - n, MIN(ui->setup.columns - 2, 78), n};
+    const struct box b = {0, l->input.row - n, ui->setup.columns, n};
     surface_clear(s, b, plain);
     for (int i = 0; i < n; i++) {
         const struct complete_choice *o = &c->choice[at.top + i];

@@ -149,12 +149,11 @@ void ui_key_row(int i, const char **keys, const char **help)
 void ui_footer(const struct ui *ui, struct buf *out)
 {
     const struct view_ops *v = ui_view(ui->view);
-    if (v) buf_printf(out, "Esc chat  %s  ", v->keys);
+    if (v) buf_printf(out, "Esc chat  ? help  %s", v->keys);
     else if (ui->view == VIEW_HELP) buf_puts(out, "Esc chat  ");
-    else buf_printf(out, "Enter send  Tab complete  %s", ui->busy ? "Esc cancel  " : "");
+    else buf_printf(out, "Enter send  Tab complete  %s? help  ", ui->busy ? "Esc cancel  " : "");
     for (size_t i = 0; i < COUNT_OF(table); i++)
         if (table[i].footer && !v) buf_printf(out, "%s %s  ", table[i].keys, table[i].footer);
-    buf_puts(out, "? help");
 }
 
 /* ------------------------------------------------------------------ dispatch */
