@@ -26,6 +26,14 @@ struct event_str {
     size_t len;
 };
 
+/* So many bytes of it at most, and not through a character: for "%.*s". */
+static inline int event_part(struct event_str s, size_t most)
+{
+    size_t n = MIN(s.len, most), back = 0;
+    while (back < 4 && back < n && n < s.len && ((unsigned char)s.data[n - back] & 0xc0) == 0x80) back++;
+    return (int)(back < 4 ? n - back : n); /* four in a row are no character's */
+}
+
 static inline struct event_str event_str(const char *s) { return (struct event_str){s, strlen(s)}; }
 
 enum { STABLE, VOLATILE };

@@ -1,6 +1,7 @@
 /* bridge.c - two queues under one lock. */
 #include "app/tui/bridge.h"
 #include "app/say.h"
+#include "app/tui/state.h"
 #include <errno.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
@@ -404,6 +405,14 @@ int bridge_next(struct bridge *b, int ms, struct buf *text)
 
 /* ------------------------------------------------------------------ questions */
 
+/* What is asked about is not shown as if it were whole. */
+static void put_field(char *out, size_t size, const char *text)
+{
+    const bool whole = strlen(text) < size;
+    state_text(out, whole ? size : size - 3, event_str(text));
+    if (!whole) memcpy(out + strlen(out), "...", 4);
+}
+
 int64_t bridge_question(struct bridge *b, const char *who, const char *text, size_t n, const char *scope,
                         bool asks_text)
 {
@@ -413,8 +422,8 @@ int64_t bridge_question(struct bridge *b, const char *who, const char *text, siz
     if (news) {
         news->value = number;
         news->asks_text = asks_text;
-        snprintf(news->who, sizeof news->who, "%s", who);
-        snprintf(news->scope, sizeof news->scope, "%s", scope ? scope : "");
+        put_field(news->who, sizeof news->who, who);
+        put_field(news->scope, sizeof news->scope, scope ? scope : "");
         put_locked(b, news);
     }
     pthread_mutex_unlock(&b->lock);

@@ -43,7 +43,7 @@ struct news {
     bool asks_text;      /* QUESTION: the answer is a text; else a choice */
     struct doc doc;
     int64_t value;
-    bool said;           /* LINE: within a turn, not an order of the person's */
+    bool said;           /* LINE: beside a turn; events say the same */
 };
 
 struct bridge;

@@ -82,6 +82,9 @@ void state_name(struct state *s, const char *name);
 /* -1: nobody of this name.  A copy, NAME/ASK, is NAME. */
 int state_agent(const struct state *s, const char *name, size_t n);
 
+/* A text into a field, cut to its size between characters. */
+void state_text(char *out, size_t size, struct event_str s);
+
 /* What will happen next, in words; nothing where nothing is to be said: "researcher fills its context in about 3 turns;
  * the oldest are summed up then, which frees 420 tokens". */
 void state_forecast(const struct state *s, int agent, char out[200]);

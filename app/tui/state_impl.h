@@ -8,7 +8,6 @@
 static inline int64_t count_of(int64_t n) { return n < 0 ? 0 : MIN(n, INT64_C(1) << 56); }
 static inline uint64_t size_of(int64_t n) { return (uint64_t)count_of(n); }
 
-void state_text(char *out, size_t size, struct event_str s); /* cut to its size, between characters */
 void state_rate_words(struct state_agent *a);               /* what it does, while an answer grows */
 
 /* Memory and machine events into gauges and timeline. */

@@ -4,7 +4,7 @@
 
 /* ------------------------------------------------------------------ marks */
 
-#define STR(s) (int)MIN((s).len, (size_t)TIMELINE_TEXT), (s).len > 0 ? (s).data : ""
+#define STR(s) event_part((s), TIMELINE_TEXT), (s).len > 0 ? (s).data : ""
 
 static const char *s_if(int64_t n) { return n == 1 ? "" : "s"; }
 

@@ -164,7 +164,7 @@ static void close_answer(struct entry *e)
 
 /* ------------------------------------------------------------------ events */
 
-#define STR(s) (int)MIN((s).len, (size_t)200), (s).len ? (s).data : ""
+#define STR(s) event_part((s), 200), (s).len ? (s).data : ""
 
 __attribute__((format(printf, 4, 5))) static void note(struct transcript *t, enum entry_kind kind,
                                                        struct event_str agent, const char *fmt, ...)

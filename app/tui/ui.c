@@ -51,6 +51,7 @@ void ui_close(struct ui *ui)
         if (ui->of_view[v]) views[v]->close(ui->of_view[v]);
     for (int k = 0; k < DOC_KINDS; k++) doc_free(&ui->doc[k]);
     while (ui->question) ui_question_drop(ui, ui->question->number);
+    buf_free(&ui->draft);
     complete_free(&ui->candidates);
     transcript_close(ui->transcript);
     edit_close(ui->edit);
@@ -72,10 +73,19 @@ bool ui_busy(const struct ui *ui) { return ui->busy; }
 
 void ui_notice(struct ui *ui, const char *fmt, ...)
 {
+    char line[2 * sizeof ui->notice];
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(ui->notice, sizeof ui->notice, fmt, ap);
+    vsnprintf(line, sizeof line, fmt, ap);
     va_end(ap);
+    state_text(ui->notice, sizeof ui->notice, event_str(line));
+}
+
+void ui_leave(struct ui *ui)
+{
+    ui->leaving = true;
+    ui_go(ui, VIEW_CHAT);
+    ui_notice(ui, "leaving: what was said is being saved");
 }
 
 /* ------------------------------------------------------------------ size */
@@ -186,10 +196,9 @@ static void on_begun(struct ui *ui, const struct news *n)
     else transcript_said(ui->transcript, text, n->text.len);
 }
 
-static void on_done(struct ui *ui, const struct news *n)
+static void on_done(struct ui *ui)
 {
     ui->busy = ui->is_command = false;
-    ui->waiting = (int)n->value;
     *ui->progress = '\0';
     ui->typed.n = SIZE_MAX; /* what stands beside the typed text has changed */
     ui_ask_docs(ui, true);
@@ -199,11 +208,11 @@ static void on_line(struct ui *ui, const struct news *n)
 {
     const char *text = n->text.data ? n->text.data : "";
     if (n->value == SAY_PROGRESS) {
-        snprintf(ui->progress, sizeof ui->progress, "%s", text);
+        state_text(ui->progress, sizeof ui->progress, event_str(text));
         return;
     }
     const enum log_kind kind = n->value == SAY_ERROR ? LOG_ERROR : n->value == SAY_DIM ? LOG_DIM : LOG_PLAIN;
-    if (kind == LOG_ERROR) snprintf(ui->last_error, sizeof ui->last_error, "%s", text);
+    if (kind == LOG_ERROR) state_text(ui->last_error, sizeof ui->last_error, event_str(text));
     log_put(&ui->log, ui->state.time, kind, text, n->text.len);
     if (n->said && n->value != SAY_ERROR) return; /* about a turn: events say the same */
     transcript_line(ui->transcript, n->value == SAY_ERROR, text, n->text.len);
@@ -215,7 +224,7 @@ static void on_session(struct ui *ui, const struct news *n)
     const char *title = turns ? strchr(turns + 1, '\n') : NULL;
     if (!title) return;
     snprintf(ui->session, sizeof ui->session, "%.*s", (int)(turns - text), text);
-    snprintf(ui->title, sizeof ui->title, "%s", title + 1);
+    state_text(ui->title, sizeof ui->title, event_str(title + 1));
     ui->turns = strtoll(turns + 1, NULL, 10);
     const bool followed = ui->agent == ui->current;
     ui->current = (int)n->value;
@@ -244,11 +253,12 @@ static void on_past(struct ui *ui, const struct news *n)
         transcript_event(ui->transcript, &n->event);
         return;
     }
-    char line[200];
+    char line[200] = "a new conversation", title[121];
+    state_text(title, sizeof title, event_str(n->text.data ? n->text.data : ""));
+    if (n->value != 0)
+        snprintf(line, sizeof line, "goes on after %lld turn%s: %s", (long long)n->value, n->value == 1 ? "" : "s",
+                 title);
     transcript_forget(ui->transcript);
-    if (n->value == 0) snprintf(line, sizeof line, "a new conversation");
-    else snprintf(line, sizeof line, "goes on after %lld turn%s: %.120s", (long long)n->value,
-                  n->value == 1 ? "" : "s", n->text.data ? n->text.data : "");
     transcript_line(ui->transcript, false, line, strlen(line));
 }
 
@@ -260,7 +270,7 @@ void ui_news(struct ui *ui, struct news *n)
     case NEWS_PAST: on_past(ui, n); break;
     case NEWS_AGENT: on_agent(ui, n); break;
     case NEWS_BEGUN: on_begun(ui, n); break;
-    case NEWS_DONE: on_done(ui, n); break;
+    case NEWS_DONE: on_done(ui); break;
     case NEWS_LINE: on_line(ui, n); break;
     case NEWS_DOC: on_doc(ui, n); break;
     case NEWS_QUESTION: ui_question_put(ui, n); break;

@@ -37,6 +37,7 @@ struct ui_host {
     void (*suspend)(void *self);
     void (*redraw)(void *self);
     void (*leave)(void *self);
+    void (*end)(void *self);                                /* at once, whatever is lost */
     void (*remember)(void *self, const char *text, size_t n); /* for the history of other sessions */
     const struct complete_source *(*source)(void *self);      /* what can be completed */
 };
@@ -49,6 +50,7 @@ struct edit *ui_edit(struct ui *ui); /* for a history that is loaded */
 void ui_news(struct ui *ui, struct news *n); /* a doc in it becomes the screen's */
 void ui_key(struct ui *ui, const struct key *k, double now);
 void ui_resize(struct ui *ui, int columns, int rows);
+void ui_leave(struct ui *ui); /* the sessions are being closed: keys do nothing more, but for a way out (Ctrl-C) */
 /* seconds of any clock that does not go back; true: something that is drawn has changed by it. */
 bool ui_tick(struct ui *ui, double now);
 const struct surface *ui_draw(struct ui *ui);

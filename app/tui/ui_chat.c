@@ -46,16 +46,16 @@ void ui_send(struct ui *ui)
     buf_free(&text);
 }
 
-static void take_back(struct ui *ui)
+bool ui_take_back(struct ui *ui)
 {
     struct buf text = {0};
-    if (ui->host.take_back && ui->host.take_back(ui->host.self, &text)) {
+    const bool is = ui->host.take_back && ui->host.take_back(ui->host.self, &text);
+    if (is) {
         ui->waiting = MAX(ui->waiting - 1, 0);
         edit_paste(ui->edit, text.data, text.len);
-    } else {
-        ui_notice(ui, "nothing waits to be sent");
     }
     buf_free(&text);
+    return is;
 }
 
 static void use_editor(struct ui *ui)
@@ -222,6 +222,33 @@ static void begin_browse(struct ui *ui)
 
 /* ------------------------------------------------------------------ questions */
 
+static bool asks_words(const struct ui *ui)
+{
+    const struct question *q = ui->question;
+    while (q && !q->asks_text) q = q->next;
+    return q != NULL;
+}
+
+/* An answer is typed where something else was being typed. */
+static void put_draft_aside(struct ui *ui)
+{
+    size_t n;
+    const char *text = edit_text(ui->edit, &n);
+    ui->draft.len = 0;
+    buf_put(&ui->draft, text, n);
+    if (!ui->draft.failed) edit_replace(ui->edit, 0, n, "", 0);
+}
+
+/* What was typed for a question that was withdrawn stays behind it. */
+static void take_draft_back(struct ui *ui)
+{
+    size_t n;
+    edit_text(ui->edit, &n);
+    if (ui->draft.len > 0 && n > 0) buf_puts(&ui->draft, "\n");
+    if (!ui->draft.failed && ui->draft.len > 0) edit_replace(ui->edit, 0, 0, ui->draft.data, ui->draft.len);
+    buf_free(&ui->draft);
+}
+
 void ui_question_put(struct ui *ui, const struct news *n)
 {
     struct question *q = calloc(1, sizeof *q), **end = &ui->question;
@@ -237,6 +264,9 @@ void ui_question_put(struct ui *ui, const struct news *n)
     memcpy(q->who, n->who, sizeof q->who);
     memcpy(q->scope, n->scope, sizeof q->scope);
     while (*end) end = &(*end)->next;
+    if (ui->mode == MODE_SEARCH) end_search(ui);
+    if (q->asks_text && !asks_words(ui)) put_draft_aside(ui);
+    q->unread = ui->draft.len > 0;
     *end = q;
     ui->mode = MODE_QUESTION;
     if (q->asks_text) ui_go(ui, VIEW_CHAT); /* it is answered in the input */
@@ -248,10 +278,12 @@ void ui_question_drop(struct ui *ui, int64_t number)
     while (*at && (*at)->number != number) at = &(*at)->next;
     struct question *q = *at;
     if (!q) return;
+    const bool words = q->asks_text;
     *at = q->next;
     pager_close(&q->pager);
     buf_free(&q->text);
     free(q);
+    if (words && !asks_words(ui)) take_draft_back(ui);
     if (!ui->question && ui->mode == MODE_QUESTION) ui->mode = MODE_TYPE;
 }
 
@@ -264,21 +296,6 @@ static void answer(struct ui *ui, int choice, const char *text, size_t n)
 
 static bool edit_keys(struct ui *ui, const struct key *k);
 
-/* A question for a text is answered in the input. */
-static bool text_answer(struct ui *ui, const struct key *k)
-{
-    struct buf text = {0};
-    if (k->name == KEY_ESCAPE) {
-        answer(ui, 0, "", 0);
-    } else if (k->name == KEY_ENTER && !k->mods) {
-        if (edit_take(ui->edit, &text) == 0) answer(ui, 1, text.data ? text.data : "", text.len);
-        buf_free(&text);
-    } else {
-        return edit_keys(ui, k);
-    }
-    return true;
-}
-
 /* A person who is typing when a question comes up has not read it: letters answer it after a pause. */
 static bool typed_past(struct ui *ui, struct question *q)
 {
@@ -288,11 +305,27 @@ static bool typed_past(struct ui *ui, struct question *q)
     return early;
 }
 
+/* A question for a text is answered in the input. */
+static bool text_answer(struct ui *ui, struct question *q, const struct key *k)
+{
+    struct buf text = {0};
+    q->unread = q->unread && typed_past(ui, q);
+    if (k->name == KEY_ESCAPE) {
+        answer(ui, 0, "", 0);
+    } else if (k->name == KEY_ENTER && !k->mods && !q->unread) {
+        if (edit_take(ui->edit, &text) == 0) answer(ui, 1, text.data ? text.data : "", text.len);
+        buf_free(&text);
+    } else if (k->name != KEY_ENTER || k->mods) {
+        return edit_keys(ui, k);
+    }
+    return true;
+}
+
 static bool question_key(struct ui *ui, const struct key *k)
 {
     struct question *q = ui->question;
     const bool plain = k->name == KEY_CHAR && !(k->mods & (KEY_CTRL | KEY_ALT));
-    if (q->asks_text) return text_answer(ui, k);
+    if (q->asks_text) return text_answer(ui, q, k);
     if (plain && typed_past(ui, q)) return true;
     if (plain && (k->rune == 'o' || k->rune == 'y')) answer(ui, TOOLBOX_ONCE, "", 0);
     else if (plain && k->rune == 's' && *q->scope) answer(ui, TOOLBOX_SESSION, "", 0);
@@ -360,7 +393,7 @@ static bool scroll_key(struct ui *ui, const struct key *k)
 static bool control_key(struct ui *ui, const struct key *k)
 {
     if (k->name == KEY_UP && k->mods == KEY_ALT) {
-        take_back(ui);
+        if (!ui_take_back(ui)) ui_notice(ui, "nothing waits to be sent");
         return true;
     }
     if (k->name != KEY_CHAR || k->mods != KEY_CTRL) return false;

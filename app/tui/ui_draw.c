@@ -52,7 +52,8 @@ static void draw_head(struct ui *ui, struct surface *s, struct box b)
     left.columns = MAX(at - 2, 0);
     int x = 1 + surface_puts(s, left, 1, 0, "plimsoll", head) + 2;
     if (ui->setup.crew) x += surface_printf(s, left, x, 0, plain, "crew %s  ", ui->setup.crew);
-    if (*ui->title && !ui->setup.crew) x += surface_printf(s, left, x, 0, plain, "%.40s  ", ui->title);
+    const struct box title = {left.column + x, left.row, MAX(MIN(left.columns - x, 40), 0), 1};
+    if (*ui->title && !ui->setup.crew) x += surface_puts(s, title, 0, 0, ui->title, plain) + 2;
     if (st->opened.there)
         x += surface_printf(s, left, x, 0, dim, "%s%s  ", *st->opened.model ? st->opened.model : st->opened.file,
                             is_demo(ui) ? " (a tiny demo model)" : "");

@@ -25,6 +25,7 @@ struct question {
     char who[40], scope[120];
     struct buf text;
     struct pager pager;
+    bool unread;        /* a text was being typed when it came */
     double quiet_since; /* no key came since; < 0: it has not been on the screen yet */
 };
 
@@ -45,6 +46,7 @@ struct ui {
     bool not_found;
     int marked;              /* BROWSE: a row of the conversation's box */
     struct question *question; /* the first is shown */
+    struct buf draft;        /* what was typed when an agent asked for words; it comes back behind the answer */
     struct complete candidates; /* shown above the input; n 0: none */
     int candidate;
 
@@ -63,7 +65,9 @@ struct ui {
     int waiting;             /* orders that are not begun */
     bool busy, is_command;   /* one is obeyed; it is a command */
     double busy_since;
-    bool leaving, asked_leave; /* it was said that another Ctrl-C leaves */
+    bool leaving;
+    int forced;              /* Ctrl-C while it leaves */
+    bool asked_leave;        /* it was said that another Ctrl-C leaves */
     char notice[200];        /* in the count's row, till the next key */
     char progress[120];      /* what takes long, how far it is */
     struct { size_t n; uint64_t hash; int64_t tokens; bool exact; } typed; /* of the text in the input */
@@ -84,6 +88,7 @@ void ui_relayout(struct ui *ui);
 /* ui_chat.c */
 bool ui_chat_key(struct ui *ui, const struct key *k);
 void ui_send(struct ui *ui);
+bool ui_take_back(struct ui *ui); /* the newest line that waits; false: none does */
 void ui_order(struct ui *ui, const char *text, size_t n);
 void ui_count_typed(struct ui *ui);
 void ui_question_put(struct ui *ui, const struct news *n);

@@ -39,7 +39,6 @@ static void redraw(struct ui *ui)
 
 static void leave(struct ui *ui)
 {
-    ui->leaving = true;
     if (ui->host.leave) ui->host.leave(ui->host.self);
 }
 
@@ -55,6 +54,8 @@ static void interrupt(struct ui *ui)
     edit_text(ui->edit, &n);
     if (ui->busy) {
         cancel(ui);
+    } else if (ui->waiting > 0 && ui_take_back(ui)) { /* it was sent, and had not begun */
+        ui_notice(ui, "taken back: it had not begun");
     } else if (ui->asked_leave) {
         leave(ui);
     } else {
@@ -67,9 +68,19 @@ static void end_of_input(struct ui *ui)
 {
     size_t n;
     edit_text(ui->edit, &n);
-    if (n == 0 && !ui->busy) leave(ui);
+    if (n == 0 && !ui->busy && ui->waiting == 0) leave(ui);
     else if (n == 0) ui_notice(ui, "a turn is running: Esc cancels it");
     else edit_key(ui->edit, EDIT_DELETE);
+}
+
+/* While the sessions are closed nothing else is obeyed; where that hangs, there is a way out. */
+static void leaving_key(struct ui *ui, bool interrupts)
+{
+    enum { LAST = 3 };
+    if (!interrupts) return;
+    if (++ui->forced < LAST)
+        ui_notice(ui, "Ctrl-C %s ends it at once: what is not saved yet is lost", ui->forced == 1 ? "twice more" : "again");
+    else if (ui->host.end) ui->host.end(ui->host.self);
 }
 
 static void escape(struct ui *ui)
@@ -184,7 +195,7 @@ static void carry_out(struct ui *ui, struct view_out *out)
     if (out->order.len > 0) ui_order(ui, out->order.data, out->order.len);
     if (out->copy.len > 0 && ui->host.copy) {
         ui->host.copy(ui->host.self, out->copy.data, out->copy.len);
-        ui_notice(ui, "copied: %.150s", out->copy.data);
+        ui_notice(ui, "copied: %s", out->copy.data);
     }
     if (out->leave) ui_go(ui, VIEW_CHAT);
     else if (out->go != VIEW_CHAT) ui_go(ui, out->go);
@@ -215,6 +226,10 @@ void ui_key(struct ui *ui, const struct key *k, double now)
     const bool interrupts = b && b->run == interrupt;
     size_t typed;
     ui->now = now;
+    if (ui->leaving) {
+        leaving_key(ui, interrupts);
+        return;
+    }
     if (!interrupts) ui->asked_leave = false;
     *ui->notice = '\0';
     edit_text(ui->edit, &typed);
