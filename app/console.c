@@ -68,7 +68,7 @@ static void ask_one(struct console *c, int agent, const char *text, size_t n)
         return;
     }
     if (status == 128 + SIGINT) {
-        if (!c->team.crew && c->s->keep.head.turns == before) say_dim("nothing was said yet: your turn was withdrawn");
+        if (!c->team.crew && c->s->keep.head.turns == before) say("nothing was said yet: your turn was withdrawn");
         signals_forget_interrupt();
         return;
     }
@@ -82,8 +82,7 @@ static void ask_one(struct console *c, int agent, const char *text, size_t n)
 
 void console_ask(struct console *c, const char *text, size_t n) { ask_one(c, -1, text, n); }
 
-/* Of a crew the agent whose name stands in front, and where its text begins; -1: it is for nobody by name. */
-static int addressed(const struct console *c, const char *text, size_t n, size_t *rest)
+int console_addressed(const struct console *c, const char *text, size_t n, size_t *rest)
 {
     size_t name = 1;
     if (!c->team.crew || n < 2 || text[0] != '@') return -1;
@@ -96,7 +95,7 @@ static int addressed(const struct console *c, const char *text, size_t n, size_t
 void console_turn(struct console *c, const char *text, size_t n)
 {
     size_t rest = 0;
-    int agent = addressed(c, text, n, &rest);
+    int agent = console_addressed(c, text, n, &rest);
     if (agent < 0) rest = 0;
     ask_one(c, agent, text + rest, n - rest);
 }

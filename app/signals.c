@@ -24,15 +24,18 @@ static void note_time(void)
     atomic_compare_exchange_strong(&since, &none, now.tv_sec * 1000000000LL + now.tv_nsec);
 }
 
+void signals_exit(void)
+{
+    if (before_exit) before_exit();
+    _exit(128 + SIGINT);
+}
+
 static void on_signal(int sig)
 {
     int saved = errno;
     note_time();
     if (sig != SIGINT) atomic_store(&ending, sig);
-    else if (atomic_fetch_add(&interrupts, 1) + 1 >= LAST_INTERRUPT) {
-        if (before_exit) before_exit();
-        _exit(128 + SIGINT);
-    }
+    else if (atomic_fetch_add(&interrupts, 1) + 1 >= LAST_INTERRUPT) signals_exit();
     if (write(wake[1], "!", 1) < 0) { /* full: then it is readable already */
     }
     errno = saved;
@@ -87,5 +90,15 @@ void signals_forget_interrupt(void)
     atomic_store(&interrupts, 0);
     if (!atomic_load(&ending)) atomic_store(&since, 0);
     while (!atomic_load(&ending) && wake[0] >= 0 && read(wake[0], drop, sizeof drop) > 0) {
+    }
+}
+
+/* One thread may forget an interrupt while it comes in another, between its flag and its byte in the pipe. */
+void signals_settle(void)
+{
+    char drop[64];
+    while (wake[0] >= 0 && read(wake[0], drop, sizeof drop) > 0) {
+    }
+    if (signals_pending() && write(wake[1], "!", 1) < 0) { /* as above */
     }
 }

@@ -19,4 +19,6 @@ int signals_pending(void);             /* 0, SIGINT, SIGTERM or SIGHUP; those th
 double signals_since(void);            /* when the first of them came, by progress_clock(); 0: nothing is pending */
 void signals_interrupt(void);          /* as if Ctrl-C came, however often; any thread */
 void signals_forget_interrupt(void);   /* SIGINT was acted on */
+void signals_settle(void);             /* signals_fd() was readable and nothing is pending: it is not, from here on */
+_Noreturn void signals_exit(void);     /* what the third interrupt does */
 #endif

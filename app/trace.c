@@ -61,6 +61,10 @@ bool trace_put(struct trace *t, struct event *e)
         t->sampled = e->time;
     }
     e->agent = event_str(t->voice->name);
+    if (t->idle) {
+        if (t->watch) t->watch(t->watcher, e);
+        return true;
+    }
     if (t->json && e->kind != EV_TOKEN) put(t->json, e, &t->json_seq);
     if (t->has_file) put(&t->file, e, &t->file_seq);
     if (t->watch) t->watch(t->watcher, e);

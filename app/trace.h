@@ -26,6 +26,7 @@ struct trace {
     struct voice own;
     void (*watch)(void *self, const struct event *e); /* who sees each, stamped; NULL: nobody */
     void *watcher;
+    bool idle;        /* nothing goes on: only who watches is told */
 };
 
 /* The trace stays where it is until trace_close().  json: where --json writes, or NULL.  path: a file to make anew

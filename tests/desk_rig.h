@@ -150,7 +150,7 @@ static inline int end_desk(void)
 static inline int close_desk(void)
 {
     bridge_leave(b);
-    desk_stop(d);
+    desk_cancel(d, "");
     until("over\n");
     return end_desk();
 }

@@ -116,7 +116,7 @@ TEST(thread_desk_leaves_amid_a_crews_flow)
     order("Hello.");
     wait_till_at_gate();
     bridge_leave(b);
-    desk_stop(d);
+    desk_cancel(d, "");
     gated = false;
     sem_post(&open_gate);
     TOLD_NOT(until("over\n"), "bob hears");

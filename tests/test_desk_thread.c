@@ -307,7 +307,7 @@ TEST(thread_desk_that_leaves_amid_a_turn_saves_what_was_said)
     order("three"); /* waits: it is not obeyed any more */
     wait_till_at_gate();
     bridge_leave(b);
-    desk_stop(d);
+    desk_cancel(d, "");
     gated = false;
     sem_post(&open_gate);
     const char *story = until("over\n");

@@ -14,13 +14,18 @@ static struct desk *desk;
 static struct buf heard; /* news, a line each */
 static atomic_int asked; /* requests that the engine was given */
 static int wait_us;      /* what a pass takes */
+static atomic_bool held; /* passes read prompts, and nobody answers */
+static int samples;      /* memory events that were heard */
 
 static struct engine_ops slow_ops;
 
 static int slow_step(struct engine *e, struct engine_event *ev, int cap, struct err *why)
 {
+    struct many_request *r[MANY_REQUESTS];
     usleep((useconds_t)wait_us);
-    return many_step(e, ev, cap, why);
+    if (!atomic_load(&held) || many_running(e, r) == 0 || r[0]->cancelled) return many_step(e, ev, cap, why);
+    ev[0] = (struct engine_event){.kind = ENGINE_PREFILL, .id = r[0]->id, .n = 1, .of = 2};
+    return 1;
 }
 
 static int slow_submit(struct engine *e, const struct request *q, int *id, struct err *why)
@@ -46,6 +51,8 @@ static void begin(const char *yaml, void (*reply)(const char *said, char *out), 
     opts.embedded = true;
     opts.max_tokens = 3000;
     wait_us = us;
+    samples = 0;
+    atomic_store(&held, false);
     atomic_store(&asked, 0);
     heard.len = 0;
     b = bridge_open(&err);
@@ -74,15 +81,22 @@ static void note_event(const struct event *e)
                    e->turn_user.text.data);
 }
 
+static void note_tool(const struct event *e)
+{
+    buf_printf(&heard, "%.*s reads %.*s\n", (int)e->agent.len, e->agent.data, (int)e->tool.text.len, e->tool.text.data);
+}
+
 static void take_news(void)
 {
     for (struct news *n = bridge_take(b), *next; n; n = next) {
         const char *text = n->text.data ? n->text.data : "";
         next = n->next;
         if (n->kind == NEWS_EVENT) note_event(&n->event);
+        if (n->kind == NEWS_EVENT && n->event.kind == EV_TOOL) note_tool(&n->event);
+        samples += n->kind == NEWS_EVENT && n->event.kind == EV_MEMORY;
         if (n->kind == NEWS_BEGUN) buf_printf(&heard, "begun %d: %s\n", (int)n->value, text);
         if (n->kind == NEWS_DONE) buf_puts(&heard, "done\n");
-        if (n->kind == NEWS_LINE) buf_printf(&heard, "line %d: %s\n", (int)n->value, text);
+        if (n->kind == NEWS_LINE) buf_printf(&heard, "%s %d: %s\n", n->said ? "aside" : "line", (int)n->value, text);
         if (n->kind == NEWS_PAST_BEGINS) buf_printf(&heard, "past of %d\n", (int)n->value);
         if (n->kind == NEWS_OVER) buf_printf(&heard, "over %d\n", (int)n->value);
         news_free(n);
@@ -160,7 +174,7 @@ TEST(thread_what_the_screen_has_not_seen_begin_is_cancelled_when_it_leaves)
     order("long");
     till_asked(1);
     bridge_leave(b);
-    desk_stop(desk);
+    desk_cancel(desk, "");
     hear("over 0", 1);
     CHECK(strstr(news(), "end of : cancelled"));
     end();
@@ -202,6 +216,67 @@ TEST(thread_cancel_by_name_in_a_conversation_lets_the_others_speak)
     hear("flow ", 1);
     CHECK(strstr(news(), "end of ann: cancelled") && strstr(news(), "end of bob: stop"));
     CHECK(strstr(news(), "flow done"));
+    end();
+}
+
+/* ---------------------------------------------------------------- what is said */
+
+/* No event says that the person's words are not part of the conversation. */
+TEST(thread_a_turn_that_is_withdrawn_is_said_to_be)
+{
+    begin(NULL, says_long, 1000);
+    atomic_store(&held, true);
+    order("long");
+    hear("begun 1: long", 1);
+    till_asked(1);
+    desk_cancel(desk, "");
+    hear("done\n", 2);
+    CHECK(strstr(news(), "line 0: nothing was said yet: your turn was withdrawn\n"));
+    end();
+}
+
+/* The line that says why would go with the conversation, were that shown anew. */
+TEST(thread_what_cannot_be_resumed_leaves_what_is_shown)
+{
+    begin(NULL, says_long, 0);
+    order("/resume nosuch");
+    hear("done\n", 2);
+    CHECK(strstr(news(), "line 2: ") && !strstr(news(), "past of"));
+    order("short");
+    hear("done\n", 3);
+    order("/clear");
+    hear("past of 0", 1);
+    end();
+}
+
+/* A screen that stands there over night fills no file. */
+TEST(thread_figures_of_an_idle_program_are_for_the_screen_alone)
+{
+    begin(NULL, says_long, 0);
+    order("short");
+    hear("done\n", 2);
+    const int told_before = count_events("memory", NULL, NULL), heard_before = samples;
+    while (samples < heard_before + 2) take_news(), usleep(20000);
+    CHECK_EQ(count_events("memory", NULL, NULL), told_before);
+    end();
+}
+
+/* ---------------------------------------------------------------- files */
+
+/* A name behind an @ is one of the workspace, wherever the program was begun, and for whom the line is. */
+TEST(thread_a_file_that_is_named_enters_the_conversation_of_who_is_asked)
+{
+    char was[4096];
+    CHECK(getcwd(was, sizeof was) && chdir(check_tmpdir()) == 0);
+    FILE *f = fopen("notes.txt", "w");
+    CHECK(f && fputs("the tide is out", f) >= 0 && fclose(f) == 0);
+    begin(AGENTS "flow:\n  kind: round_robin\n  members: [ann, bob]\n  rounds: 1\n", says_long, 0);
+    CHECK_EQ(chdir("/"), 0);
+    order("@bob short of @notes.txt and @nothing.txt");
+    hear("done\n", 2);
+    CHECK(strstr(news(), "bob reads the tide is out\n") && strstr(news(), "bob hears short of @notes.txt"));
+    CHECK(!strstr(news(), "line 2"));
+    CHECK_EQ(chdir(was), 0);
     end();
 }
 

@@ -17,6 +17,7 @@ struct desk {
     struct app *a;
     struct bridge *b;
     struct console c;
+    struct desk_files files;
     pthread_t thread;
     bool in_turn;       /* lines that are said are the session's, about a turn */
     int nowhere;        /* where answers go that would go to stdout */
@@ -38,7 +39,7 @@ static void on_event(void *self, const struct event *e)
 static void on_line(void *self, enum say_kind kind, const char *text, size_t n)
 {
     struct desk *d = self;
-    bridge_line(d->b, (int)kind, d->in_turn, text, n);
+    bridge_line(d->b, (int)kind, d->in_turn && kind == SAY_DIM, text, n);
 }
 
 static void tell_session(struct desk *d)
@@ -134,7 +135,10 @@ static bool confirm(void *self, const char *question)
 
 static void turn(struct desk *d, const char *text, size_t n)
 {
+    size_t rest;
+    const int i = console_addressed(&d->c, text, n, &rest);
     d->in_turn = true;
+    desk_attach(&d->files, i < 0 ? d->c.s : &d->c.team.member[i].s, text, n);
     console_turn(&d->c, text, n);
     d->in_turn = false;
 }
@@ -172,6 +176,14 @@ static void obey(struct desk *d, const struct buf *order)
     bridge_put(d->b, NEWS_DONE, bridge_waiting(d->b), "", 0);
 }
 
+/* What others do on the machine is seen, and fills neither a --trace file nor the flight recorder. */
+static void idle_sample(struct desk *d)
+{
+    d->a->trace.idle = true;
+    app_memory(d->a);
+    d->a->trace.idle = false;
+}
+
 static void serve(struct desk *d)
 {
     struct buf order = {0};
@@ -179,7 +191,7 @@ static void serve(struct desk *d)
     while (!d->c.quit && got >= 0 && (!signals_pending() || signals_pending() == SIGINT)) {
         session_poll(d->c.s);
         serve_docs(d);
-        app_memory(d->a);
+        idle_sample(d);
         order.len = 0;
         got = bridge_next(d->b, IDLE_MS, &order);
         if (got > 0) obey(d, &order);
@@ -204,6 +216,7 @@ static void tell_open(struct desk *d)
 static void *run(void *self)
 {
     struct desk *d = self;
+    desk_files_open(&d->files, d->a);
     d->status = console_open(&d->c, d->a);
     input_open(&d->c.in, -1); /* a question goes to the screen */
     d->c.in.confirm = confirm;
@@ -218,6 +231,7 @@ static void *run(void *self)
     if (!d->c.quit && signals_pending() > 0 && signals_pending() != SIGINT) d->c.status = 128 + signals_pending();
     input_close(&d->c.in);
     d->status = console_close(&d->c);
+    desk_files_close(&d->files);
     bridge_put(d->b, NEWS_OVER, d->status, "", 0);
     return NULL;
 }
@@ -262,16 +276,10 @@ void desk_cancel(struct desk *d, const char *agent)
 {
     const bool all = !agent || !*agent;
     pthread_mutex_lock(&d->lock);
-    const bool seen = d->order && d->order == bridge_seen(d->b);
-    if (seen && all) signals_interrupt();
-    else if (seen) snprintf(d->cancel, sizeof d->cancel, "%s", agent);
-    pthread_mutex_unlock(&d->lock);
-}
-
-void desk_stop(struct desk *d)
-{
-    pthread_mutex_lock(&d->lock);
-    if (d->order) signals_interrupt();
+    const int64_t seen = bridge_seen(d->b);
+    const bool meant = d->order && (seen == 0 || seen == d->order || bridge_leaving(d->b));
+    if (meant && all) signals_interrupt();
+    else if (meant) snprintf(d->cancel, sizeof d->cancel, "%s", agent);
     pthread_mutex_unlock(&d->lock);
 }
 

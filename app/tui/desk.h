@@ -14,8 +14,8 @@ struct desk;
 /* Starts the thread.  NULL: err.  a: opened; nobody else uses it till desk_close(). */
 struct desk *desk_open(struct app *a, struct bridge *b, struct err *err);
 /* The screen's thread: an agent's part in the order that the screen was told is obeyed, or (NULL, "") all of it.  One
- * that has ended meanwhile is let be, and the next one, too. */
+ * that has ended meanwhile is let be, and the next one, too.  Where it was told of none, and after bridge_leave(), it is
+ * whatever is obeyed. */
 void desk_cancel(struct desk *d, const char *agent);
-void desk_stop(struct desk *d); /* after bridge_leave(): what is obeyed is cancelled, and nothing begins any more */
 int desk_close(struct desk *d); /* after bridge_leave(); waits for the sessions to be saved: the exit status */
 #endif

@@ -80,11 +80,11 @@ void desk_tell_past(struct console *c, struct bridge *b, char shown[2 * STORE_SE
     char id[2 * STORE_SESSION_ID + 1];
     journal_id_text(s->keep.head.id, id);
     const uint32_t now = s->keep.head.turns;
-    const bool same = strcmp(id, shown) == 0 && now >= *turns, first = !*shown;
+    const bool same = strcmp(id, shown) == 0 && now >= *turns, nothing = now == 0 && *turns == 0;
     memcpy(shown, id, sizeof id);
     *turns = now;
     if (same || c->team.crew || !session_saves(s)) return;
-    if (first && now == 0) return; /* a new one */
+    if (nothing) return; /* a new one, in place of one in which nothing was said */
     struct telling t = {.b = b, .from = s->keep.head.next > NUMBERS ? s->keep.head.next - NUMBERS : 0};
     bridge_put(b, NEWS_PAST_BEGINS, now, s->keep.head.title, strlen(s->keep.head.title));
     if (now > 0) keep_settle(&s->keep);

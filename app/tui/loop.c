@@ -80,6 +80,7 @@ static void wait_for_something(struct loop *l)
                           {.fd = screen_wake_fd(), .events = POLLIN},
                           {.fd = signals_pending() ? -1 : signals_fd(), .events = POLLIN}};
     if (poll(p, COUNT_OF(p), wait_ms(l)) <= 0) return;
+    if (p[3].revents && !signals_pending()) signals_settle();
     if (p[0].revents) read_keys(l);
     if (p[2].revents) look_at_terminal(l);
 }

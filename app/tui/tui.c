@@ -24,7 +24,8 @@ static void leave(void *self)
     if (f->told_leave) return;
     f->told_leave = true;
     bridge_leave(f->h.bridge);
-    desk_stop(f->h.desk);
+    desk_cancel(f->h.desk, "");
+    ui_leave(f->h.ui);
 }
 
 static void press(void *self, const struct key *k)

@@ -2,6 +2,7 @@
 #include "app/tui/tui_host.h"
 #include "app/input.h"
 #include "app/say.h"
+#include "app/signals.h"
 #include "app/tui/screen.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -11,30 +12,20 @@
 
 enum { EXACT = 16 << 10 }; /* bytes of a text that are counted at each key; from them a longer one is estimated */
 
-/* ------------------------------------------------------------------ orders */
-
-/* "/attach NAME" before the turn that mentions it, for each file. */
-static bool attach(struct tui_host *h, const char *text, size_t n)
+/* This thread must not wait for itself, so a line of its own does not go over the bridge. */
+static void say_here(struct tui_host *h, enum say_kind kind, const char *text)
 {
-    struct complete_mentions m;
-    bool all = true;
-    if (complete_attachments(&h->source, text, n, &m)) return true;
-    for (size_t i = 0; i < m.n && all; i++) {
-        struct buf order = {0};
-        if (m.mention[i].bytes < 0) continue;
-        buf_printf(&order, "/attach %s", m.mention[i].path);
-        all = !order.failed && bridge_order(h->bridge, order.data, order.len);
-        buf_free(&order);
-    }
-    complete_mentions_free(&m);
-    return all;
+    struct news n = {.kind = NEWS_LINE, .value = (int64_t)kind};
+    buf_puts(&n.text, text);
+    ui_news(h->ui, &n);
+    buf_free(&n.text);
 }
+
+/* ------------------------------------------------------------------ orders */
 
 static bool order(void *self, const char *text, size_t n)
 {
-    struct tui_host *h = self;
-    if (n > 0 && text[0] != '/' && !attach(h, text, n)) return false;
-    return bridge_order(h->bridge, text, n);
+    return bridge_order(((struct tui_host *)self)->bridge, text, n);
 }
 
 static bool take_back(void *self, struct buf *text)
@@ -46,6 +37,12 @@ static void cancel(void *self, const char *agent) { desk_cancel(((struct tui_hos
 
 static void ask(void *self, const struct doc_ask *what) { bridge_ask(((struct tui_host *)self)->bridge, what); }
 static void leave(void *self) { ((struct tui_host *)self)->wants_leave = true; }
+
+static void end(void *self)
+{
+    (void)self;
+    signals_exit();
+}
 
 static void answer(void *self, int64_t question, int choice, const char *text, size_t n)
 {
@@ -77,7 +74,7 @@ static void remember(void *self, const char *text, size_t n)
     struct err err = {0};
     if (history_add(&h->history, text, n, &err) && *err.text) {
         h->history.saves = false; /* it was said once */
-        bridge_line(h->bridge, SAY_ERROR, false, err.text, strlen(err.text));
+        say_here(h, SAY_ERROR, err.text);
     }
 }
 
@@ -167,7 +164,7 @@ static void editor(void *self, struct buf *text)
     }
     if (fd >= 0) close(fd);
     if (fd >= 0) unlink(path);
-    if (err.code) bridge_line(h->bridge, SAY_ERROR, false, err.text, strlen(err.text));
+    if (err.code) say_here(h, SAY_ERROR, err.text);
 }
 
 /* ------------------------------------------------------------------ open and close */
@@ -191,14 +188,14 @@ static void load_history(struct tui_host *h)
     struct err err = {0};
     if (history_open(&h->history, opts_getenv, !h->a->o->no_save, &err) == 0)
         history_load(&h->history, ui_edit(h->ui), &err);
-    if (*err.text) bridge_line(h->bridge, SAY_DIM, false, err.text, strlen(err.text));
+    if (*err.text) say_here(h, SAY_DIM, err.text);
 }
 
 int tui_host_open(struct tui_host *h, struct app *a, const struct ui_setup *setup, struct err *err)
 {
     const struct ui_host host = {.self = h, .order = order, .take_back = take_back, .cancel = cancel, .ask = ask,
                                  .answer = answer, .tokens = tokens, .copy = copy, .editor = editor,
-                                 .suspend = suspend, .redraw = redraw, .leave = leave, .remember = remember,
+                                 .suspend = suspend, .redraw = redraw, .leave = leave, .end = end, .remember = remember,
                                  .source = source};
     *h = (struct tui_host){.a = a, .root = -1};
     h->ui = ui_open(setup, &host, err);
