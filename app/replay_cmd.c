@@ -5,6 +5,7 @@
 #include "app/say.h"
 #include "app/stream.h"
 #include "app/term_filter.h"
+#include "app/tui/replay_screen.h"
 #include "tools/escape.h"
 #include <inttypes.h>
 #include <unistd.h>
@@ -14,8 +15,10 @@ enum { SHOWN = 200 }; /* bytes of a text that stands in a line of ours */
 static const char help[] =
     "plimsoll replay - a stream of --json or --trace, shown again without a model\n"
     "\n"
-    "  plimsoll replay [--text | --json] FILE    - is stdin\n"
+    "  plimsoll replay [--screen | --text | --json] FILE    - is stdin\n"
     "\n"
+    "  --screen  on the full screen, as it was then; Space pauses, Left and Right go turn by turn, + and -\n"
+    "            change the speed, ? lists all keys (FILE must be a file)\n"
     "  --text    what was said, and a line for what happened beside it (the default); controls that a\n"
     "            terminal would obey are made visible\n"
     "  --json    the same events\n"
@@ -218,15 +221,17 @@ static void write_all(struct stream *s, struct out *out)
 
 int replay_run(int argc, char **argv)
 {
-    bool text = false, json = false, wants_help;
-    const struct stream_flag flags[] = {{"--text", &text}, {"--json", &json}};
+    bool text = false, json = false, screen = false, wants_help;
+    const struct stream_flag flags[] = {{"--text", &text}, {"--json", &json}, {"--screen", &screen}};
     const char *file;
     struct stream s;
     struct out out;
     struct err err = {0};
     int bad = stream_parse(argc, argv, flags, COUNT_OF(flags), &file, &wants_help, &err);
     if (!bad && wants_help) return face_print(put_help);
-    if (!bad && text && json) bad = err_set(&err, -1, "--text and --json: one at a time");
+    if (!bad && text + json + screen > 1) bad = err_set(&err, -1, "%s and %s: one at a time",
+                                                        screen ? "--screen" : "--text", json ? "--json" : "--text");
+    if (!bad && screen) return replay_screen(file);
     if (!bad) bad = stream_open(&s, file, &err);
     if (bad) {
         say_error("%s", err.text);

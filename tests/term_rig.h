@@ -5,6 +5,7 @@
 #include "tests/child.h"
 #include "tests/vt.h"
 #include <poll.h>
+#include <signal.h>
 #include <unistd.h>
 
 #define TERM_RIG __attribute__((unused)) static

@@ -138,7 +138,7 @@ TEST(cli_events_and_replay_have_help)
     CHECK_EQ(RUN(&stream, "events", "--help"), 0);
     check_has(said(), "plimsoll events [--stable | --check] [FILE]");
     CHECK_EQ(RUN(&stream, "replay", "-h", "/nowhere"), 0);
-    check_has(said(), "plimsoll replay [--text | --json] FILE");
+    check_has(said(), "plimsoll replay [--screen | --text | --json] FILE");
     CHECK_EQ(RUN(&stream, "--help"), 0);
     check_has(said(), "plimsoll events ");
     check_has(said(), "plimsoll replay ");

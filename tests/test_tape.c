@@ -170,6 +170,9 @@ TEST(tape_says_where_it_is)
     t.whole = false;
     tape_words(&t, words);
     CHECK_STR(words, "recorded, 0:12.3 of 1:06:40..., x2, paused");
+    tape_go(&t, true);
+    tape_words(&t, words);
+    CHECK_STR(words, "recorded, 0:12.3 of 1:06:40..., x2, winding");
 }
 
 TEST(tape_without_events_is_at_its_end)
@@ -181,7 +184,7 @@ TEST(tape_without_events_is_at_its_end)
     tape_next_turn(&t), tape_turn_before(&t), tape_go(&t, true);
     CHECK_EQ(t.due, 0);
     tape_words(&t, words);
-    CHECK_STR(words, "recorded, 0:00.0 of 0:00, the end");
+    CHECK_STR(words, "recorded, 0:00.0 of 0:00.0, the end");
     tape_free(&t);
 }
 

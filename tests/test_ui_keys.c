@@ -486,8 +486,8 @@ TEST(help_has_every_key_and_scrolls)
     const char *keys, *help;
     open_live(120, 60);
     press("?");
-    for (int i = 0; i < ui_key_rows(); i++) {
-        ui_key_row(i, &keys, &help);
+    for (int i = 0; i < ui_key_rows(ui); i++) {
+        ui_key_row(ui, i, &keys, &help);
         CHECK(keys && help);
         SHOWS(keys);
         SHOWS(help);

@@ -89,11 +89,13 @@ static const char *clock_text(char out[24], double seconds, bool tenths)
 
 void tape_words(const struct tape *t, char out[80])
 {
+    const double time = t->shown > 0 ? t->mark[t->shown - 1].time : 0, end = t->n > 0 ? t->mark[t->n - 1].time : 0;
     char now[24], all[24], speed[16] = "";
-    const char *state = t->paused ? ", paused" : t->whole && t->due == t->n ? ", the end" : "";
+    const char *state = t->shown != t->due ? ", winding" : t->paused ? ", paused"
+                        : t->whole && t->due == t->n ? ", the end" : "";
     if (t->speed > 1) snprintf(speed, sizeof speed, ", x%d", t->speed);
-    snprintf(out, 80, "recorded, %s of %s%s%s%s", clock_text(now, t->shown > 0 ? t->mark[t->shown - 1].time : 0, true),
-             clock_text(all, t->n > 0 ? t->mark[t->n - 1].time : 0, false), t->whole ? "" : "...", speed, state);
+    snprintf(out, 80, "recorded, %s of %s%s%s%s", clock_text(now, time, true), clock_text(all, end, end < 60),
+             t->whole ? "" : "...", speed, state);
 }
 
 double tape_part(const struct tape *t)

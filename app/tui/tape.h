@@ -43,7 +43,7 @@ void tape_next_turn(struct tape *t);
 void tape_turn_before(struct tape *t); /* within a turn: where it began */
 void tape_go(struct tape *t, bool end);
 
-/* "recorded, 0:12.3 of 1:05, paused", "... x4": where it is by the events' own times. */
+/* "recorded, 0:12.3 of 1:05, x4, paused" (or winding, the end): where it is by the events' own times. */
 void tape_words(const struct tape *t, char out[80]);
 double tape_part(const struct tape *t); /* of the play, 0 to 1 */
 #endif

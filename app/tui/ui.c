@@ -71,6 +71,19 @@ void ui_session(const struct ui *ui, char id[9])
 
 bool ui_busy(const struct ui *ui) { return ui->busy; }
 
+void ui_recorded(struct ui *ui, const char *words, double part)
+{
+    snprintf(ui->recorded.words, sizeof ui->recorded.words, "%s", words);
+    ui->recorded.part = part;
+}
+
+void ui_begin_again(struct ui *ui)
+{
+    state_close(&ui->state);
+    state_open(&ui->state);
+    transcript_forget(ui->transcript);
+}
+
 void ui_notice(struct ui *ui, const char *fmt, ...)
 {
     char line[2 * sizeof ui->notice];

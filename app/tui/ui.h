@@ -15,12 +15,18 @@
 #include "app/tui/theme.h"
 #include "app/tui/view.h"
 
+struct ui_own_key {
+    const char *keys, *help, *footer; /* a word for the footer; NULL: it is not in it */
+};
+
 struct ui_setup {
     int columns, rows;
     bool utf8, mono;
     bool live;        /* news are of a session: what the person says is shown when it is begun */
     bool stored;      /* the session is saved */
     const char *crew; /* NULL: none */
+    const struct ui_own_key *own; /* keys of ui_host.key(), in place of those of an input; owns of them */
+    int owns;
 };
 
 /* Who does what keys ask for.  Functions may be NULL: then the key does nothing. */
@@ -40,6 +46,7 @@ struct ui_host {
     void (*end)(void *self);                                /* at once, whatever is lost */
     void (*remember)(void *self, const char *text, size_t n); /* for the history of other sessions */
     const struct complete_source *(*source)(void *self);      /* what can be completed */
+    bool (*key)(void *self, const struct key *k); /* before an input would have it, behind views; false: not its own */
 };
 
 struct ui;
@@ -57,4 +64,8 @@ const struct surface *ui_draw(struct ui *ui);
 const char *ui_last_error(const struct ui *ui); /* that was said; "": none */
 void ui_session(const struct ui *ui, char id[9]); /* the beginning of its id; "": nothing of it was saved */
 bool ui_busy(const struct ui *ui);      /* a turn or a command is on its way */
+
+/* Of a recorded stream: where it is, in words for the head, and from 0 to 1, in the input's place. */
+void ui_recorded(struct ui *ui, const char *words, double part);
+void ui_begin_again(struct ui *ui); /* nothing has happened yet; what is looked at stays */
 #endif

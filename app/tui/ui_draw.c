@@ -46,7 +46,7 @@ static void draw_head(struct ui *ui, struct surface *s, struct box b)
     if (*ui->session && ui->turns == 0) snprintf(right, sizeof right, "new session ");
     else if (*ui->session) snprintf(right, sizeof right, "session %.8s %s ", ui->session, saved ? "saved" : "open");
     else if (ui->setup.live) snprintf(right, sizeof right, "not saved ");
-    else snprintf(right, sizeof right, "recorded ");
+    else snprintf(right, sizeof right, "%s ", ui->recorded.words);
     const int at = b.columns - surface_columns(right, strlen(right));
     struct box left = b;
     left.columns = MAX(at - 2, 0);
@@ -192,6 +192,14 @@ static void draw_prompt(struct ui *ui, struct surface *s, struct box b)
     surface_puts(s, b, ui_prompt_columns(ui) - 2, 0, ui->setup.utf8 ? "› " : "> ", key_look);
 }
 
+/* How far a recorded stream has been played. */
+static void draw_recorded(struct ui *ui, struct surface *s, struct box b)
+{
+    const int columns = MAX(b.columns - 2, 0), done = (int)(ui->recorded.part * columns);
+    surface_fill(s, b, 1, 0, done, bar_glyph(BAR_THICK, ui->glyphs), key_look);
+    surface_fill(s, b, 1 + done, 0, columns - done, bar_glyph(BAR_THIN, ui->glyphs), dim);
+}
+
 static void draw_input(struct ui *ui, struct surface *s, struct box b)
 {
     size_t n;
@@ -203,6 +211,10 @@ static void draw_input(struct ui *ui, struct surface *s, struct box b)
         x += surface_text(s, b, x, 0, ui->query, ui->n_query, ui->not_found ? bad_look : plain, NULL);
         if (x < b.columns) s->cursor_column = b.column + x, s->cursor_row = b.row;
         if (ui->not_found) surface_puts(s, b, x + 2, 0, "nothing found", warn);
+        return;
+    }
+    if (!ui->setup.live) {
+        draw_recorded(ui, s, b);
         return;
     }
     const int x = ui_prompt_columns(ui);
@@ -354,13 +366,13 @@ static struct box help_box(const struct ui *ui)
 }
 
 /* A key and its words in so many rows, from `row` on; s NULL: they are counted alone. */
-static int help_entry(struct surface *s, struct box in, int row, int i)
+static int help_entry(const struct ui *ui, struct surface *s, struct box in, int row, int i)
 {
     const char *keys, *help;
     const int beside = in.columns >= HELP_BESIDE - 3, left = beside ? HELP_KEYS : 2;
     const struct box words = {in.column + left, in.row, MAX(in.columns - left, 1), in.rows};
     int rows = !beside;
-    ui_key_row(i, &keys, &help);
+    ui_key_row(ui, i, &keys, &help);
     if (s) surface_puts(s, in, 0, row, keys, key_look);
     for (size_t at = 0, n = strlen(help); at < n; rows++) {
         const size_t part = surface_break(help + at, n - at, words.columns);
@@ -373,21 +385,21 @@ static int help_entry(struct surface *s, struct box in, int row, int i)
 int ui_help_last(const struct ui *ui)
 {
     const struct box in = help_box(ui);
-    int top = ui_key_rows(), rows = 0;
-    while (top > 0 && (rows += help_entry(NULL, in, 0, top - 1)) <= in.rows) top--;
-    return MIN(top, ui_key_rows() - 1);
+    int top = ui_key_rows(ui), rows = 0;
+    while (top > 0 && (rows += help_entry(ui, NULL, in, 0, top - 1)) <= in.rows) top--;
+    return MIN(top, ui_key_rows(ui) - 1);
 }
 
 static void draw_help(struct ui *ui, struct surface *s, struct box b)
 {
-    const int n = ui_key_rows(), last = ui_help_last(ui);
+    const int n = ui_key_rows(ui), last = ui_help_last(ui);
     const struct box in = help_box(ui);
     surface_clear(s, b, plain);
     surface_puts(s, b, 1, 0, "Keys", head);
-    surface_puts(s, b, 8, 0, "commands are listed by /help, and completed by Tab", dim);
+    if (ui->setup.live) surface_puts(s, b, 8, 0, "commands are listed by /help, and completed by Tab", dim);
     ui->help_top = MIN(ui->help_top, last);
     int row = 0;
-    for (int i = ui->help_top; i < n && row < in.rows; i++) row += help_entry(s, in, row, i);
+    for (int i = ui->help_top; i < n && row < in.rows; i++) row += help_entry(ui, s, in, row, i);
     const struct box bar = {b.column, in.row, b.columns, in.rows};
     list_bar(s, bar, last + in.rows, ui->help_top);
 }

@@ -74,6 +74,7 @@ struct ui {
     double now;
     bool over;
     int64_t status;
+    struct { char words[80]; double part; } recorded;
 };
 
 const struct view_ops *ui_view(enum view_name v); /* NULL: the chat, the help */
@@ -97,8 +98,8 @@ void ui_complete(struct ui *ui, bool back);
 void ui_complete_end(struct ui *ui);
 /* ui_keys.c */
 void ui_footer(const struct ui *ui, struct buf *out); /* keys and words for the footer, as "F2 memory  F3 ..." */
-int ui_key_rows(void);
-void ui_key_row(int i, const char **keys, const char **help);
+int ui_key_rows(const struct ui *ui);
+void ui_key_row(const struct ui *ui, int i, const char **keys, const char **help);
 /* ui_draw.c */
 int ui_prompt_columns(const struct ui *ui); /* left of the input's text */
 int ui_help_last(const struct ui *ui);      /* the key that the help begins with where it is scrolled to its end */

@@ -138,14 +138,14 @@ static const struct { const char *keys, *help; } chat_keys[] = {
     {"Ctrl-N", "looks at the next agent"},
 };
 
-int ui_key_rows(void)
+int ui_key_rows(const struct ui *ui)
 {
-    int n = (int)COUNT_OF(chat_keys);
+    int n = ui->setup.owns > 0 ? ui->setup.owns : (int)COUNT_OF(chat_keys);
     for (size_t i = 0; i < COUNT_OF(table); i++) n += table[i].keys != NULL;
     return n;
 }
 
-void ui_key_row(int i, const char **keys, const char **help)
+void ui_key_row(const struct ui *ui, int i, const char **keys, const char **help)
 {
     for (size_t k = 0; k < COUNT_OF(table); k++) {
         if (!table[k].keys || i-- > 0) continue;
@@ -153,8 +153,8 @@ void ui_key_row(int i, const char **keys, const char **help)
         *help = table[k].help;
         return;
     }
-    *keys = chat_keys[i].keys;
-    *help = chat_keys[i].help;
+    *keys = ui->setup.owns > 0 ? ui->setup.own[i].keys : chat_keys[i].keys;
+    *help = ui->setup.owns > 0 ? ui->setup.own[i].help : chat_keys[i].help;
 }
 
 void ui_footer(const struct ui *ui, struct buf *out)
@@ -162,7 +162,11 @@ void ui_footer(const struct ui *ui, struct buf *out)
     const struct view_ops *v = ui_view(ui->view);
     if (v) buf_printf(out, "Esc chat  ? help  %s", v->keys);
     else if (ui->view == VIEW_HELP) buf_puts(out, "Esc chat  ");
-    else buf_printf(out, "Enter send  Tab complete  %s? help  ", ui->busy ? "Esc cancel  " : "");
+    else if (ui->setup.owns == 0)
+        buf_printf(out, "Enter send  Tab complete  %s? help  ", ui->busy ? "Esc cancel  " : "");
+    else buf_puts(out, "? help  ");
+    for (int i = 0; i < ui->setup.owns; i++)
+        if (ui->setup.own[i].footer && !v) buf_printf(out, "%s %s  ", ui->setup.own[i].keys, ui->setup.own[i].footer);
     for (size_t i = 0; i < COUNT_OF(table); i++)
         if (table[i].footer && !v) buf_printf(out, "%s %s  ", table[i].keys, table[i].footer);
 }
@@ -220,6 +224,11 @@ static bool view_key(struct ui *ui, const struct key *k)
     return taken;
 }
 
+static bool own_key(struct ui *ui, const struct key *k)
+{
+    return ui->host.key && ui->mode == MODE_TYPE && ui->host.key(ui->host.self, k);
+}
+
 void ui_key(struct ui *ui, const struct key *k, double now)
 {
     const struct bind *b = find(k);
@@ -237,6 +246,7 @@ void ui_key(struct ui *ui, const struct key *k, double now)
                            (ui->view != VIEW_CHAT || typed == 0);
     if (ui->mode != MODE_TYPE && !interrupts && ui_chat_key(ui, k)) {
     } else if (ui->view != VIEW_CHAT && !interrupts && (view_key(ui, k) || help_key(ui, k))) {
+    } else if (!b && own_key(ui, k)) {
     } else if (asks_help) {
         go_help(ui);
     } else if (ui->view == VIEW_CHAT && !b && ui_chat_key(ui, k)) {
