@@ -162,9 +162,8 @@ void ui_footer(const struct ui *ui, struct buf *out)
     const struct view_ops *v = ui_view(ui->view);
     if (v) buf_printf(out, "Esc chat  ? help  %s", v->keys);
     else if (ui->view == VIEW_HELP) buf_puts(out, "Esc chat  ");
-    else if (ui->setup.owns == 0)
-        buf_printf(out, "Enter send  Tab complete  %s? help  ", ui->busy ? "Esc cancel  " : "");
-    else buf_puts(out, "? help  ");
+    else if (ui->setup.owns > 0) buf_puts(out, "? help  ");
+    else buf_printf(out, "Enter send  Tab complete  %s? help  ", ui->busy ? "Esc cancel  " : "");
     for (int i = 0; i < ui->setup.owns; i++)
         if (ui->setup.own[i].footer && !v) buf_printf(out, "%s %s  ", ui->setup.own[i].keys, ui->setup.own[i].footer);
     for (size_t i = 0; i < COUNT_OF(table); i++)
