@@ -221,6 +221,7 @@ static struct place place_of(const struct transcript *t, struct shown at)
     const struct entry *e = &t->entry[at.entry];
     size_t head = above(t, at.entry);
     if (at.row < head) return (struct place){e->id, 0, (int)(head - at.row)};
+    if (at.row - head >= e->shape.n_rows) return (struct place){e->id, 0, 0}; /* it shows nothing */
     return (struct place){e->id, e->shape.row[at.row - head].at, 0};
 }
 
