@@ -80,7 +80,7 @@ test: ## all tests: release, ASan+UBSan, TSan (threads), fuzz replay; T=part for
 	$(again) VARIANT=release STAGE=test $(program) tests eval-program
 	$(again) VARIANT=asan STAGE=test $(program) tests replays
 	$(again) VARIANT=tsan STAGE=test tsan-tests
-	@bash tests/run.sh $(call wanted_script,arrows train) $(as_release) $(as_asan) $(as_replay) $(as_tsan)
+	@bash tests/run.sh $(call wanted_script,arrows train tui) $(as_release) $(as_asan) $(as_replay) $(as_tsan)
 
 asan: ## the tests and the fuzz replay with ASan and UBSan only
 	$(again) VARIANT=asan STAGE=test $(program) tests replays

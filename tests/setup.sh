@@ -2,7 +2,7 @@
 # setup.sh - finds what a build needs, installs what is missing where that is apt's to do, and writes down for make
 # how to compile against it.
 #
-#   sh tests/setup.sh STAGE FILE.mk    STAGE: build | test (cmocka, jq) | clang (cmocka too) | fuzz (clang, libFuzzer)
+#   sh tests/setup.sh STAGE FILE.mk    STAGE: build | test (cmocka, jq, tmux) | clang (cmocka) | fuzz (clang, libFuzzer)
 #
 # FILE.mk is the mark that this was done: make calls again only when it, or a header named in it, is gone or newer.
 # On Debian and its children apt-get installs, as root or through sudo; elsewhere this names the packages and stops.
@@ -27,6 +27,7 @@ yaml-0.1    libyaml-dev     libyaml-devel      libyaml  libyaml-devel      yaml-
 jq          jq              jq                 jq       jq                 jq           jq
 ncursesw    libncurses-dev  ncurses-devel      ncurses  ncurses-devel      ncurses-dev  ncurses
 cmocka      libcmocka-dev   libcmocka-devel    cmocka   libcmocka-devel    cmocka-dev   cmocka
+tmux        tmux            tmux               tmux     tmux               tmux         tmux
 clang       clang           clang              clang    clang              clang        llvm
 torch       python3-torch   -                  -        -                  -            -
 numpy       python3-numpy   -                  -        -                  -            -
@@ -36,7 +37,7 @@ libraries='libpcre2-8 jansson lmdb libzstd libutf8proc gmp libseccomp yaml-0.1 n
 needs="libc pkg-config $libraries"
 case $stage in
 build) ;;
-test)  needs="$needs cmocka jq" ;;
+test)  needs="$needs cmocka jq tmux" ;;
 clang) needs="$needs cmocka clang" ;;
 fuzz)  needs="$needs clang libfuzzer" ;;
 *)     echo "setup.sh: no stage \"$stage\"" >&2; exit 2 ;;
@@ -53,7 +54,7 @@ have() {
     case $1 in
     libc)             printf '#include <stdio.h>\n' | $cc -E - >/dev/null 2>&1 ;;
     torch|numpy)      /usr/bin/python3 -c "import $1" 2>/dev/null ;;
-    pkg-config|clang|jq) command -v "$1" >/dev/null ;;
+    pkg-config|clang|jq|tmux) command -v "$1" >/dev/null ;;
     libfuzzer)        printf 'int LLVMFuzzerTestOneInput(const char *p, unsigned long n) { return !p && n; }\n' |
                           clang -x c -fsanitize=fuzzer,address -o "$out.probe" - >/dev/null 2>&1 ;;
     *)                command -v pkg-config >/dev/null && pkg-config --exists "$1" ;;
