@@ -384,6 +384,17 @@ TEST(scroll_by_pages_and_to_both_ends)
     close_ui();
 }
 
+TEST(scroll_where_an_answer_shows_nothing)
+{
+    open_live(80, 24);
+    put_event(&(struct event){.kind = EV_TEXT, .agent = event_str("ann"), .text = {1, event_str("")}});
+    put_event(&(struct event){.kind = EV_TEXT, .agent = event_str("ann"), .text = {2, event_str("\n")}});
+    look();
+    press(PAGE_UP PAGE_UP PAGE_DOWN CTRL_HOME CTRL_END);
+    look();
+    close_ui();
+}
+
 TEST(search_finds_older_and_newer_and_says_when_there_is_none)
 {
     open_live(80, 24);
