@@ -77,6 +77,11 @@ void journal_add_head(struct journal_batch *b, const struct journal_head *h)
         hex_of(h->parent, o, "parent");
         json_object_set_new(o, "parent_turn", json_integer((json_int_t)h->parent_turn));
     }
+    if (o && journal_in_run(h)) {
+        hex_of(h->run.id, o, "run");
+        json_object_set_new(o, "crew", json_string(h->run.crew));
+        json_object_set_new(o, "agent", json_string(h->run.agent));
+    }
     char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
     json_decref(o);
     b->head.len = 0;
@@ -117,6 +122,14 @@ static bool get_id(const json_t *o, const char *key, uint8_t id[STORE_SESSION_ID
     return true;
 }
 
+/* Heads of before there were runs have none of the three. */
+static bool get_run(const json_t *o, struct journal_run *run)
+{
+    if (!json_object_get(o, "run")) return true;
+    return get_id(o, "run", run->id) && get_text(o, "crew", run->crew, sizeof run->crew) &&
+           get_text(o, "agent", run->agent, sizeof run->agent);
+}
+
 /* Far beyond any session, and far enough below where counting on would overflow. */
 #define MOST_NUMBER ((uint64_t)1 << 48)
 enum { MOST_TURNS = 1 << 30 };
@@ -130,7 +143,7 @@ int journal_read_head(const uint8_t id[STORE_SESSION_ID], const char *json, size
     ok = ok && get_text(o, "title", h.title, sizeof h.title) && get_text(o, "model", h.model, sizeof h.model);
     ok = ok && get_number(o, "created", INT64_MAX, &created) && get_number(o, "updated", INT64_MAX, &updated);
     ok = ok && get_number(o, "next", MOST_NUMBER, &h.next) && get_number(o, "artifacts", MOST_NUMBER, &h.artifacts);
-    ok = ok && get_number(o, "turns", MOST_TURNS, &turns) && get_id(o, "parent", h.parent);
+    ok = ok && get_number(o, "turns", MOST_TURNS, &turns) && get_id(o, "parent", h.parent) && get_run(o, &h.run);
     ok = ok && h.next > 0 && h.artifacts > 0 && turns < h.next; /* number 0 is the session's own event */
     if (ok && json_object_get(o, "parent_turn")) ok = get_number(o, "parent_turn", MOST_TURNS, &parent_turn);
     if (ok) {

@@ -7,7 +7,7 @@
  *              4  ANSWER    "Because ..."       turn 1
  *              5  MARK      turn 1 is taken back: 2 to 4 are out, and stay readable
  *
- *     head     title, model, when, how many numbers are taken, where it was forked from: JSON
+ *     head     title, model, when, how many numbers are taken, where it was forked from, of which crew's run: JSON
  *     piece "flight"   the last figures of memory, a line of JSON each: what was going on when it was saved last; behind
  *                      them "session_close", once it ended as it should
  *     piece "window.0" .. "window.15": the window after turn t, in slot t mod 16, with t before it
@@ -56,7 +56,15 @@ struct journal_message {
     size_t len;
 };
 
-enum { JOURNAL_TITLE = 120, JOURNAL_SLOTS = 16, JOURNAL_PIECES = 4 };
+enum { JOURNAL_TITLE = 120, JOURNAL_SLOTS = 16, JOURNAL_PIECES = 4, JOURNAL_AGENT = 47 };
+
+/* The run of a crew that a session is of.  The run has a record of its own, which is a session too: its id is the
+ * run's, agent is "", and its messages are the person's lines and what came of them, its events the flow's. */
+struct journal_run {
+    uint8_t id[STORE_SESSION_ID];  /* all zero: of none */
+    char crew[JOURNAL_TITLE + 1];  /* its name */
+    char agent[JOURNAL_AGENT + 1]; /* "ann"; "ann/3": what was asked of a fresh one in ask 3 of a flow */
+};
 
 struct journal_head {
     uint8_t id[STORE_SESSION_ID];
@@ -67,7 +75,17 @@ struct journal_head {
     uint32_t turns;          /* that were answered and not taken back */
     uint8_t parent[STORE_SESSION_ID]; /* all zero: none */
     uint32_t parent_turn;
+    struct journal_run run;
 };
+static inline bool journal_in_run(const struct journal_head *h)
+{
+    static const uint8_t none[STORE_SESSION_ID];
+    return memcmp(h->run.id, none, sizeof none) != 0;
+}
+static inline bool journal_is_run(const struct journal_head *h) /* its own record */
+{
+    return journal_in_run(h) && memcmp(h->id, h->run.id, sizeof h->id) == 0;
+}
 
 /* ------------------------------------------------------------------ what one turn adds: any thread */
 
@@ -110,6 +128,17 @@ int journal_heads(struct store *s, size_t most, struct journal_head **out, size_
  * than one, err names some. */
 int journal_find(struct store *s, const char *prefix, struct journal_head *out, struct err *err);
 void journal_id_text(const uint8_t id[STORE_SESSION_ID], char text[2 * STORE_SESSION_ID + 1]);
+
+/* The record of a run of this crew, by the beginning of its id or of a session's of it, or "last": the one that was
+ * used last.  0; as journal_find(); STORE_NOT_FOUND also of a session that is of no run, or of another crew's. */
+int journal_find_run(struct store *s, const char *prefix, const char *crew, struct journal_head *out, struct err *err);
+/* All heads of a run, its own record's too, as journal_heads(). */
+int journal_run_heads(struct store *s, const uint8_t run[STORE_SESSION_ID], size_t most, struct journal_head **out,
+                      size_t *n, struct err *err);
+
+/* A list of heads so that each run stands together, where its first was: its own record, if it is among them, then the
+ * others as they were.  order: n numbers of heads; below: n, whether it stands below a record.  0, or -1: no memory. */
+int journal_group(const struct journal_head *h, size_t n, size_t *order, bool *below);
 
 /* One message; its text is appended to *text and m->text points into that. */
 int journal_get(struct store *s, const uint8_t id[STORE_SESSION_ID], uint64_t number, struct journal_message *m,

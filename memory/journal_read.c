@@ -24,6 +24,7 @@ int journal_head(struct store *s, const uint8_t id[STORE_SESSION_ID], struct jou
 struct heads {
     struct journal_head *head; /* a heap: the oldest of the `most` newest is first */
     size_t n, most;
+    const uint8_t *run; /* NULL: all; else those of this run alone */
     const struct store_report *report;
     bool failed;
 };
@@ -73,6 +74,7 @@ static bool one_head(void *user, const uint8_t session[STORE_SESSION_ID], uint64
         tell(l, err.text);
         return true;
     }
+    if (l->run && memcmp(h.run.id, l->run, sizeof h.run.id) != 0) return true;
     if (l->n == l->most && !newer(&h, &l->head[0])) return true;
     if (l->n == l->most) {
         l->head[0] = h;
@@ -99,22 +101,32 @@ static int by_age(const void *a, const void *b)
     return newer(a, b) ? -1 : newer(b, a);
 }
 
+static int list_heads(struct store *s, struct heads *l, struct journal_head **out, size_t *n, struct err *err)
+{
+    struct store_visit v = {one_head, one_damaged, l};
+    assert(l->most > 0);
+    int rc = store_each_session(s, &v, err);
+    if (rc == 0 && l->failed) rc = err_set(err, STORE_NO_MEMORY, "no memory for a list of %zu sessions", l->n);
+    if (rc) {
+        free(l->head);
+        return rc;
+    }
+    if (l->n > 0) qsort(l->head, l->n, sizeof *l->head, by_age);
+    *out = l->head;
+    *n = l->n;
+    return 0;
+}
+
 int journal_heads(struct store *s, size_t most, struct journal_head **out, size_t *n,
                   const struct store_report *report, struct err *err)
 {
-    struct heads l = {.most = most, .report = report};
-    struct store_visit v = {one_head, one_damaged, &l};
-    assert(most > 0);
-    int rc = store_each_session(s, &v, err);
-    if (rc == 0 && l.failed) rc = err_set(err, STORE_NO_MEMORY, "no memory for a list of %zu sessions", l.n);
-    if (rc) {
-        free(l.head);
-        return rc;
-    }
-    if (l.n > 0) qsort(l.head, l.n, sizeof *l.head, by_age);
-    *out = l.head;
-    *n = l.n;
-    return 0;
+    return list_heads(s, &(struct heads){.most = most, .report = report}, out, n, err);
+}
+
+int journal_run_heads(struct store *s, const uint8_t run[STORE_SESSION_ID], size_t most, struct journal_head **out,
+                      size_t *n, struct err *err)
+{
+    return list_heads(s, &(struct heads){.most = most, .run = run}, out, n, err);
 }
 
 /* ------------------------------------------------------------------ by name */
@@ -152,6 +164,18 @@ static int find_last(struct store *s, struct journal_head *out, struct err *err)
     return n > 0 ? 0 : err_set(err, STORE_NOT_FOUND, "no session is saved yet");
 }
 
+/* A whole id is looked up, so that one that is damaged is not said to be missing. */
+static int find_whole(struct store *s, const char *hex, struct journal_head *out, struct err *err)
+{
+    uint8_t id[STORE_SESSION_ID];
+    for (int i = 0; i < STORE_SESSION_ID; i++) {
+        const char two[3] = {hex[2 * i], hex[2 * i + 1], '\0'};
+        id[i] = (uint8_t)strtoul(two, NULL, 16);
+    }
+    int rc = journal_head(s, id, out, err);
+    return rc == STORE_NOT_FOUND ? err_set(err, rc, "no session begins with %s", hex) : rc;
+}
+
 int journal_find(struct store *s, const char *prefix, struct journal_head *out, struct err *err)
 {
     struct search f = {.prefix = prefix, .len = strlen(prefix)};
@@ -159,6 +183,7 @@ int journal_find(struct store *s, const char *prefix, struct journal_head *out, 
     if (strcmp(prefix, "last") == 0) return find_last(s, out, err);
     if (f.len == 0 || f.len > 2 * STORE_SESSION_ID || strspn(prefix, "0123456789abcdef") != f.len)
         return err_set(err, STORE_NOT_FOUND, "\"%.40s\" is no session: its first letters (0-9 a-f), or last", prefix);
+    if (f.len == 2 * STORE_SESSION_ID) return find_whole(s, prefix, out, err);
     int rc = store_each_session(s, &v, err);
     if (rc) return rc;
     if (f.found == 1) {
