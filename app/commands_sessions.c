@@ -48,6 +48,18 @@ void command_sessions(struct console *c, const char *arg, size_t n)
     free(l.head);
 }
 
+/* Of a crew the whole run. */
+static void resume_crew(struct console *c, const char *name)
+{
+    struct err err = {0};
+    int status = team_resume(&c->team, name, &err);
+    if (status) command_complain(&err);
+    else console_anew(c);
+    if (status <= 0) return;
+    c->status = status;
+    c->quit = true;
+}
+
 void command_resume(struct console *c, const char *arg, size_t n)
 {
     struct err err = {0};
@@ -57,6 +69,10 @@ void command_resume(struct console *c, const char *arg, size_t n)
         return;
     }
     snprintf(name, sizeof name, "%.*s", (int)n, arg);
+    if (c->team.crew) {
+        resume_crew(c, name);
+        return;
+    }
     journal_id_text(c->s->keep.head.id, old);
     bool said = c->s->keep.head.turns > 0;
     struct session_role role = c->s->role;

@@ -186,8 +186,6 @@ static int check_together(const struct opts *o, struct err *err)
     if (naive && (o->overcommit || o->fit))
         return err_set(err, -1, "--naive %s fails on purpose: it does not go with --overcommit or --fit", o->naive);
     if (o->no_save && o->resume) return err_set(err, -1, "--resume and --no-save do not go together");
-    if (o->resume && o->crew)
-        return err_set(err, -1, "--resume goes on with one agent's session: it does not go with --crew");
     if (o->crew && modes) return err_set(err, -1, "--crew does not go with --nll or a dump");
     if (o->resume && (modes || o->prompt))
         return err_set(err, -1, "--resume is for a chat or lines on stdin: it does not go with -p, --nll or a dump");

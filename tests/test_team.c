@@ -631,7 +631,7 @@ TEST(team_a_journal_has_the_events_of_its_agent_alone)
     end_team();
 }
 
-TEST(team_of_fresh_asks_the_store_has_all_but_the_parts_of_a_map)
+TEST(team_of_fresh_asks_the_store_has_all)
 {
     char dir[256];
     snprintf(dir, sizeof dir, "%s", fresh_dir());
@@ -642,7 +642,9 @@ TEST(team_of_fresh_asks_the_store_has_all_but_the_parts_of_a_map)
     snprintf(dir, sizeof dir, "%s", fresh_dir());
     begin_team(AGENTS MAP, maps, dir);
     CHECK_EQ(line("line 1\nline 2"), EXIT_DONE);
-    CHECK_EQ(count_events("saved", NULL, NULL), 1);
+    CHECK_EQ(count_events("saved", NULL, NULL), 3);
+    CHECK_EQ(count_events("saved", "agent", "ann/1"), 1);
+    CHECK_EQ(count_events("saved", "agent", "ann/2"), 1);
     CHECK_EQ(count_events("saved", "agent", "lea"), 1);
     end_team();
 }

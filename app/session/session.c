@@ -267,17 +267,21 @@ void session_title(const char *text, size_t n, int most, char out[JOURNAL_TITLE 
     buf_free(&line);
 }
 
+struct event session_opened(const struct app *a, const struct session_role *r)
+{
+    const struct engine_info *i = a->info;
+    return (struct event){.kind = EV_SESSION_OPEN, .session_open = {
+        .version = event_str(""), .engine = event_str(i->maker), .file = event_str(a->o->embedded ? "embedded" : ""),
+        .model = event_str(i->name), .arch = event_str(i->arch), .types = event_str(i->types),
+        .template = event_str(i->template), .backend = event_str(i->backend), .kernels = event_str(i->kernels),
+        .parameters = (int64_t)i->parameters, .vocab = i->vocab, .ctx = r->ctx, .seed = (int64_t)r->sampling.seed,
+        .temperature = (double)r->sampling.temp}};
+}
+
 /* The stream's own first event, which is before the session: number 0. */
 static void say_where(struct session *s)
 {
-    const struct engine_info *i = s->a->info;
-    struct event e = {.kind = EV_SESSION_OPEN, .session_open = {
-        .version = event_str(""), .engine = event_str(i->maker), .file = event_str(s->a->o->embedded ? "embedded" : ""),
-        .model = event_str(i->name), .arch = event_str(i->arch), .types = event_str(i->types),
-        .template = event_str(i->template), .backend = event_str(i->backend), .kernels = event_str(i->kernels),
-        .parameters = (int64_t)i->parameters, .vocab = i->vocab, .ctx = s->role.ctx,
-        .seed = (int64_t)s->role.sampling.seed,
-        .temperature = (double)s->role.sampling.temp}};
+    struct event e = session_opened(s->a, &s->role);
     on_event(s, &e);
     if (!session_saves(s)) s->keep.head.next = 1;
 }

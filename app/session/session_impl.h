@@ -4,6 +4,7 @@
 #include "app/session/session.h"
 
 int64_t session_now_ms(void);
+struct event session_opened(const struct app *a, const struct session_role *r); /* the first event of a journal */
 /* The next number, for a message of this kind whose text is remembered and goes into the batch.  0: no memory. */
 uint64_t session_note(struct session *s, const struct journal_message *m, struct err *err);
 void session_mark(struct session *s, enum journal_mark mark, uint64_t first, uint64_t last);

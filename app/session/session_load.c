@@ -218,12 +218,26 @@ int session_resume(struct session *s, struct app *a, const char *name, const cha
     return session_resume_as(s, a, &alone, name, system, err);
 }
 
+/* Nobody speaks in the record of a crew's run. */
+static int check_speaker(const struct keep *k, struct err *err)
+{
+    char id[2 * STORE_SESSION_ID + 1];
+    if (!journal_is_run(&k->head)) return 0;
+    journal_id_text(k->head.id, id);
+    return err_set(err, STORE_NOT_FOUND, "%.8s is a run of the crew %s: --crew FILE --resume %.8s goes on with it", id,
+                   k->head.run.crew, id);
+}
+
 int session_resume_as(struct session *s, struct app *a, const struct session_role *role, const char *name,
                       const char *system, struct err *err)
 {
     *s = (struct session){.a = a, .role = *role};
     if (!a->keeper) return err_set(err, EXIT_USAGE, "sessions are not saved here (--no-save): none can be resumed");
     int rc = keep_open(&s->keep, a->keeper, name, err);
+    if (rc == 0 && check_speaker(&s->keep, err)) {
+        keep_close(&s->keep);
+        rc = STORE_NOT_FOUND;
+    }
     if (rc) {
         s->keep = (struct keep){0};
         return rc == STORE_NOT_FOUND || rc == STORE_BUSY ? EXIT_USAGE : EXIT_INTERNAL;

@@ -34,13 +34,52 @@ static int system_of(const struct crew_agent *c, struct buf *out, struct err *er
     return out->failed ? err_set(err, -1, "no memory for the agent %s", c->name) : 0;
 }
 
-int team_member_open(struct team *t, int i, struct err *err)
+static int open_new(struct team *t, int i, struct err *err)
 {
     struct member *m = &t->member[i];
-    if (m->open) return EXIT_DONE;
     int status = session_new_as(&m->s, t->a, &m->role, m->system.data ? m->system.data : "", err);
-    m->open = true;
     if (status == EXIT_DONE && *m->role.name) memcpy(m->s.keep.head.title, m->role.name, strlen(m->role.name) + 1);
+    return status;
+}
+
+/* What the crew file says of it now counts, if it is not what it said then. */
+static int renew_system(struct team *t, int i, uint32_t then, struct err *err)
+{
+    struct member *m = &t->member[i];
+    const char *text = m->system.data ? m->system.data : "";
+    if (then == team_run_system(t, i)) return EXIT_DONE;
+    say("%s is told what the crew file says now: it has changed", m->role.name);
+    return session_system(&m->s, text, strlen(text), err) ? EXIT_REFUSED : EXIT_DONE;
+}
+
+static int open_member(struct team *t, int i, struct err *err)
+{
+    struct member *m = &t->member[i];
+    struct err why = {0};
+    uint32_t system;
+    const char *id = team_run_session(t, m->role.name, &system);
+    int status = EXIT_DONE;
+    m->open = true;
+    if (!id) {
+        if (t->run.begun) say("%s is new in this run, and begins", m->role.name);
+        return open_new(t, i, err);
+    }
+    status = session_resume_as(&m->s, t->a, &m->role, id, NULL, &why);
+    if (status == EXIT_DONE) return renew_system(t, i, system, err);
+    session_close(&m->s);
+    if (why.code == STORE_NOT_FOUND) {
+        say("%s begins anew: nothing of its session %.8s is there", m->role.name, id);
+        return open_new(t, i, err);
+    }
+    err_set(err, status, "%s cannot go on, and so the run does not: session %.8s: %.300s", m->role.name, id, why.text);
+    return status;
+}
+
+int team_member_open(struct team *t, int i, struct err *err)
+{
+    if (t->member[i].open) return EXIT_DONE;
+    int status = open_member(t, i, err);
+    if (status == EXIT_DONE) team_run_name(t, t->member[i].role.name, &t->member[i].s.keep.head);
     t->a->trace.voice = &t->a->trace.own;
     return status;
 }
@@ -51,8 +90,30 @@ void team_member_close(struct member *m)
     m->open = false;
 }
 
+static int status_of(int rc)
+{
+    return rc == 0 ? EXIT_DONE : rc == STORE_NOT_FOUND || rc == STORE_BUSY ? EXIT_USAGE : EXIT_INTERNAL;
+}
+
+/* Its record and its members: of the run h, or of a new one. */
+static int open_run(struct team *t, const struct journal_head *h, struct err *err)
+{
+    int status = status_of(h ? team_run_open(t, h, err) : team_run_new(t, err));
+    for (int i = 0; i < t->n && status == EXIT_DONE; i++) status = team_member_open(t, i, err);
+    if (status == EXIT_DONE && h) team_run_tell(t);
+    return status;
+}
+
+static int close_run(struct team *t)
+{
+    for (int i = 0; i < t->n; i++) team_member_close(&t->member[i]);
+    return team_run_close(t);
+}
+
 static int open_crew(struct team *t, struct err *err)
 {
+    const char *name = t->a->o->resume;
+    struct journal_head h;
     t->crew = &t->a->crew;
     t->member = calloc((size_t)t->crew->n_agents, sizeof *t->member);
     if (!t->member) return err_set(err, EXIT_INTERNAL, "no memory for a crew");
@@ -63,11 +124,25 @@ static int open_crew(struct team *t, struct err *err)
         if (toolbox_check(&t->a->toolbox, r->name, r->tools, r->n_tools, err)) return EXIT_USAGE;
         if (system_of(&t->crew->agent[i], &t->member[i].system, err)) return EXIT_USAGE;
     }
-    for (int i = 0; i < t->n; i++) {
-        int status = team_member_open(t, i, err);
-        if (status != EXIT_DONE) return status;
-    }
-    return EXIT_DONE;
+    int status = name ? status_of(team_run_find(t, name, &h, err)) : EXIT_DONE;
+    return status == EXIT_DONE ? open_run(t, name ? &h : NULL, err) : status;
+}
+
+int team_resume(struct team *t, const char *name, struct err *err)
+{
+    struct journal_head h, before = t->run.keep.head;
+    const bool begun = t->run.begun;
+    struct err again = {0};
+    if (team_run_find(t, name, &h, err)) return -1;
+    if (memcmp(h.id, before.id, sizeof h.id) == 0) return err_set(err, -1, "this is the run that is open here");
+    t->member[0].lost += close_run(t);
+    t->failure.any = false;
+    if (open_run(t, &h, err) == EXIT_DONE) return 0;
+    close_run(t);
+    int status = open_run(t, begun ? &before : NULL, &again);
+    if (status == EXIT_DONE) return -1;
+    if (err) *err = again;
+    return status;
 }
 
 static int open_one(struct team *t, struct err *err)
@@ -98,6 +173,7 @@ int team_close(struct team *t)
         lost += t->member[i].lost;
         buf_free(&t->member[i].system);
     }
+    if (t->crew) lost += team_run_close(t);
     strands_close(&t->strands);
     buf_free(&t->last);
     buf_free(&t->failure.text);
@@ -176,6 +252,7 @@ int team_ask_agent(struct team *t, int i, const char *text, size_t n, struct err
     t->a->trace.voice = &s->voice;
     s->voice.cancelled = false;
     team_try_begin(t, &y);
+    if (t->crew) team_run_begin(t, NULL, 0);
     int status = session_ask(s, text, n, err);
     session_settle(s);
     team_try_end(&y, s, status, err);

@@ -5,8 +5,11 @@
  *
  * Each agent has a session of its own: its own window, its own journal in the store.  What passes from one to another
  * is clipped to the hand-over quota; where something is left out, the whole is an artifact of the one who gets it.
- * A fresh ask (of a task, a judge, a part of a map) is a session of its own; those of a map's parts are not saved, and
- * the copies of its agents are called NAME/ASK.
+ * A fresh ask (of a task, a judge, a part of a map) is a session of its own, saved as NAME/ASK; of one flow the first
+ * TEAM_COPIES are.  A map's copies speak under that name too.
+ * All sessions of a crew, from its opening on, are one run: team_run.h has its record, by which they are resumed as a
+ * whole.  An agent without a session there (new in the crew file, deleted, nothing said yet) begins anew, which is
+ * said; one whose session is damaged, or open in another process, lets none of them go on, and is named.
  * Asks run at once as far as the flow, --parallel and the KV pool allow; what a pool holds no more, waits in the
  * engine.
  * Threads: the app's. */
@@ -16,6 +19,7 @@
 #include "app/session/flow.h"
 #include "app/session/session.h"
 #include "app/session/strand.h"
+#include "app/session/team_run.h"
 
 struct member {
     struct session s;
@@ -56,12 +60,16 @@ struct team {
     struct buf last;       /* what came of the last turn or flow */
     int steps;             /* asks of the last flow */
     struct running *out;   /* the flow that is carried out (team_flow.c); NULL: none is */
+    struct team_run run;   /* of a crew; else all zeros */
     struct team_failure failure; /* refused, a fault, an agent that was stopped; what a person cancelled is none */
 };
 
 /* As the options say.  An exit status, with err; team_close() is due in both cases: how many turns are not saved. */
 int team_open(struct team *t, struct app *a, struct err *err);
 int team_close(struct team *t);
+/* Another run of this crew, as journal_find_run() finds it, in place of the one that is open.  0; -1: the one that was
+ * open still is; an exit status: neither could be opened.  err in both. */
+int team_resume(struct team *t, const char *name, struct err *err);
 
 struct session *team_session(struct team *t);        /* of the current agent */
 void team_use(struct team *t, int i);                /* it is the current one; -1: lines go to the flow again */

@@ -240,11 +240,12 @@ static int open_copy(struct task *k, const struct flow_effect *e, struct err *er
     bool map = t->crew->flow == FLOW_MAP;
     snprintf(k->name, sizeof k->name, "%s/%d", m->role.name, e->ask);
     k->s = &k->copy;
-    role.unsaved = map && e->agent == t->crew->members[0];
-    if (role.unsaved) role.name = k->name;
+    role.unsaved = !team_run_copy(t);
+    if (map && e->agent == t->crew->members[0]) role.name = k->name;
     role.sampling.seed += (uint64_t)e->ask << 16; /* else all copies would draw the same numbers */
     int status = session_new_as(&k->copy, t->a, &role, m->system.data ? m->system.data : "", err);
-    if (status == EXIT_DONE) memcpy(k->copy.keep.head.title, m->role.name, strlen(m->role.name) + 1);
+    if (status == EXIT_DONE) memcpy(k->copy.keep.head.title, k->name, sizeof k->name);
+    if (status == EXIT_DONE) team_run_name(t, k->name, &k->copy.keep.head);
     return status;
 }
 
@@ -367,8 +368,8 @@ static void hear(struct running *r, const struct task *k)
 /* The flow hears what came of the asks that are over, in their order. */
 static void collect(struct running *r)
 {
-    int left = 0;
-    for (int i = 0; i < r->n; i++) {
+    int left = 0, n = r->n;
+    for (int i = 0; i < n; i++) {
         struct task *k = r->task[i];
         if (!k->done) {
             r->task[left++] = k;
@@ -382,6 +383,7 @@ static void collect(struct running *r)
         end_task(k);
     }
     r->n = left;
+    if (left < n) team_run_save(r->t);
 }
 
 /* What stands beside the asks that are out. */
@@ -447,9 +449,11 @@ int team_run_flow(struct team *t, const char *input, size_t n, struct err *err)
     int status = EXIT_USAGE;
     if (r.flow) {
         t->out = &r;
+        team_run_begin(t, input, n);
         pursue(&r);
         t->out = NULL;
         status = finish(&r, err);
+        team_run_end(t, status == EXIT_DONE ? t->last.data ? t->last.data : "" : NULL, t->last.len);
         flow_close(r.flow);
     }
     for (int i = 0; i < r.n_records; i++) buf_free(&r.records[i].text);
