@@ -45,13 +45,16 @@ TEST(stored_sessions_of_a_crew_are_all_open_and_one_is_current)
     struct doc d = collected(doc_sessions, 1, 0, "");
     const struct doc_sessions *l = d.data;
     CHECK(l != NULL);
-    CHECK_EQ(l->rows, 2);
-    for (int i = 0; i < 2; i++) {
+    CHECK_EQ(l->rows, 3);
+    CHECK_STR(l->row[0].title, "test: Hello."); /* the run, and its sessions below it */
+    CHECK(l->row[0].open && l->row[0].run && !l->row[0].current);
+    for (int i = 1; i < 3; i++) {
         CHECK(l->row[i].open);
         CHECK_EQ(l->row[i].current, strcmp(l->row[i].title, "bob") == 0);
-        CHECK_EQ(l->row[i].of, -1);
+        CHECK_EQ(l->row[i].of, 0);
+        CHECK(l->row[i].below);
     }
-    CHECK(strcmp(l->row[0].title, l->row[1].title) != 0);
+    CHECK(strcmp(l->row[1].title, l->row[2].title) != 0);
     doc_free(&d);
     end_team();
 }

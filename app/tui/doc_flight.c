@@ -137,6 +137,12 @@ static bool is_elsewhere(struct store *s, const uint8_t id[STORE_SESSION_ID], ch
     return rc == STORE_BUSY;
 }
 
+/* The record of a crew's run has no figures: its sessions have. */
+static bool is_passed_over(const struct collecting *l, const struct journal_head *h)
+{
+    return journal_is_run(h) || is_here(l, h->id);
+}
+
 /* The newest that died, or else the newest that is not open here. */
 static int find_one(struct store *s, struct collecting *l, struct err *err)
 {
@@ -147,9 +153,9 @@ static int find_one(struct store *s, struct collecting *l, struct err *err)
     const int rc = journal_heads(s, CANDIDATES, &head, &n, NULL, err);
     if (rc) return rc;
     for (size_t i = n; i-- > 0;)
-        if (!is_here(l, head[i].id)) found = (int)i;
+        if (!is_passed_over(l, &head[i])) found = (int)i;
     for (size_t i = n; i-- > 0;) {
-        if (is_here(l, head[i].id) || read_flight(s, head[i].id, l->doc, NULL)) continue;
+        if (is_passed_over(l, &head[i]) || read_flight(s, head[i].id, l->doc, NULL)) continue;
         if (l->doc->end == FLIGHT_DIED && !is_elsewhere(s, head[i].id, l->doc->where)) found = (int)i;
     }
     *l->doc->where = '\0';

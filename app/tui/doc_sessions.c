@@ -7,8 +7,9 @@
 enum { KEYS_LOOKED_AT = 1 << 20 }; /* of the store, for sizes: a second or so of the largest */
 
 struct collecting {
-    struct journal_head *head;
+    struct journal_head *head; /* as they are shown */
     size_t n;
+    bool *below; /* (n) */
     struct doc_sessions *doc;
     size_t *by_id; /* (n) numbers of heads in the order of their ids */
     size_t keys;
@@ -76,9 +77,31 @@ static void fill_row(const struct collecting *l, const struct journal_head *h, s
     journal_id_text(h->id, r->id);
     snprintf(r->title, sizeof r->title, "%s", h->title);
     snprintf(r->model, sizeof r->model, "%s", h->model);
+    r->run = journal_is_run(h);
+    r->below = l->below[h - l->head];
+    if (r->below) r->of = row_of(l, h->run.id);
     if (memcmp(h->parent, none, sizeof none) == 0) return;
     journal_id_text(h->parent, r->parent);
-    r->of = row_of(l, h->parent);
+    const int parent = row_of(l, h->parent);
+    if (parent >= 0) r->of = parent;
+}
+
+/* The heads in the order in which they are shown. */
+static bool group(struct collecting *l)
+{
+    size_t *order = calloc(l->n + 1, sizeof *order);
+    struct journal_head *head = calloc(l->n + 1, sizeof *head);
+    l->below = calloc(l->n + 1, sizeof *l->below);
+    const bool ok = order && head && l->below && journal_group(l->head, l->n, order, l->below) == 0;
+    for (size_t i = 0; i < l->n && ok; i++) head[i] = l->head[order[i]];
+    free(order);
+    if (!ok) {
+        free(head);
+        return false;
+    }
+    free(l->head);
+    l->head = head;
+    return true;
 }
 
 static int collect(struct store *s, void *arg, struct err *err)
@@ -89,7 +112,7 @@ static int collect(struct store *s, void *arg, struct err *err)
     if (rc) return rc;
     l->by_id = calloc(l->n + 1, sizeof *l->by_id);
     l->doc->row = calloc(l->n + 1, sizeof *l->doc->row);
-    if (!l->by_id || !l->doc->row) return err_set(err, STORE_NO_MEMORY, "no memory for a list of %zu sessions", l->n);
+    if (!l->by_id || !l->doc->row || !group(l)) return err_set(err, STORE_NO_MEMORY, "no memory for a list of %zu sessions", l->n);
     for (size_t i = 0; i < l->n; i++) l->by_id[i] = i;
     qsort_r(l->by_id, l->n, sizeof *l->by_id, compare, l);
     for (size_t i = 0; i < l->n; i++) fill_row(l, &l->head[i], &l->doc->row[i]);
@@ -101,6 +124,8 @@ static int collect(struct store *s, void *arg, struct err *err)
 static void mark_open(const struct console *c, struct doc_sessions *d)
 {
     char id[2 * STORE_SESSION_ID + 1];
+    journal_id_text(c->team.run.keep.head.id, id);
+    for (int i = 0; i < d->rows; i++) d->row[i].open = d->row[i].run && strcmp(d->row[i].id, id) == 0;
     for (int m = 0; m < c->team.n; m++) {
         const struct member *who = &c->team.member[m];
         if (!who->open) continue;
@@ -146,5 +171,6 @@ void doc_sessions(struct console *c, struct doc *d)
         mark_open(c, l.doc);
     }
     free(l.head);
+    free(l.below);
     free(l.by_id);
 }

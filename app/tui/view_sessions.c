@@ -125,7 +125,7 @@ static void arrange(struct view *v, const struct doc_sessions *d)
     else
         for (int i = 0; i < d->rows; i++) {
             if (!wanted(v, &d->row[i])) continue;
-            v->depth[v->shown] = 0;
+            v->depth[v->shown] = d->row[i].below && !*v->find.text;
             v->order[v->shown++] = i;
         }
     for (int i = 0; *v->at && i < v->shown; i++)
@@ -238,7 +238,8 @@ static void draw_detail(struct surface *s, struct box b, int row, const struct d
     struct buf line = {0};
     table_text(s, b, 1, row, b.columns - 2, r->title, strlen(r->title), (struct look){.hue = HUE_HEAD}, glyphs);
     copy_words(r, copy);
-    buf_printf(&line, "%.8s  %s turn%s, begun %s, last used %s", r->id, figure(f, r->turns), r->turns == 1 ? "" : "s",
+    buf_printf(&line, "%.8s  %s%s%s, begun %s, last used %s", r->id, figure(f, r->turns),
+               r->run ? " line" : " turn", r->turns == 1 ? "" : "s",
                table_time(g, r->created_ms), table_age(age, d->now_ms, r->updated_ms));
     if (*copy) buf_printf(&line, ", a copy of %s", copy);
     if (*r->model) buf_printf(&line, ", %s", r->model);

@@ -1,4 +1,5 @@
-/* view_sessions.h - the doc of the Sessions view: those that are saved, the newest first.
+/* view_sessions.h - the doc of the Sessions view: those that are saved, the newest first; a run of a crew in one piece,
+ * its own record before its sessions.
  *
  * Texts are the store's own (journal.h) and of others: the surface filters them. */
 #ifndef VIEW_SESSIONS_H
@@ -13,7 +14,8 @@ struct sessions_row {
     int64_t created_ms, updated_ms;            /* since 1970 */
     uint32_t turns, parent_turn;
     uint64_t bytes;                            /* keys and values under its id */
-    int of;                                    /* the row of its parent; -1: none, or it is not in the list */
+    int of;                                    /* the row of its parent, else of its run; -1: it is not in the list */
+    bool run, below;                           /* a run of a crew: its own record; a session of the run before it */
     bool open, current;                        /* here: by one of the agents; by the one that commands are about */
 };
 
