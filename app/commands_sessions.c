@@ -16,11 +16,32 @@ struct listing {
 
 enum { LISTED = 30 };
 
-
 static int list(struct store *s, void *arg, struct err *err)
 {
     struct listing *l = arg;
     return journal_heads(s, LISTED, &l->head, &l->n, NULL, err);
+}
+
+/* below: of a run of a crew, whose record is the line before. */
+static void say_one(const struct console *c, const struct journal_head *h, bool below)
+{
+    char id[2 * STORE_SESSION_ID + 1], when[32];
+    const uint8_t *here = journal_is_run(h) ? c->team.run.keep.head.id : c->s->keep.head.id;
+    time_t t = (time_t)(h->updated_ms / 1000);
+    struct tm tm;
+    journal_id_text(h->id, id);
+    strftime(when, sizeof when, "%Y-%m-%d %H:%M", localtime_r(&t, &tm));
+    say("%.8s  %s  %4u %s  %s%s%s", id, when, (unsigned)h->turns, journal_is_run(h) ? "lines" : "turns",
+        below ? "  " : "", h->title, memcmp(h->id, here, STORE_SESSION_ID) == 0 ? "  (this one)" : "");
+}
+
+static void say_list(const struct console *c, const struct listing *l)
+{
+    size_t order[LISTED];
+    bool below[LISTED];
+    if (journal_group(l->head, l->n, order, below)) say_error("no memory for a list of sessions");
+    else
+        for (size_t i = 0; i < l->n; i++) say_one(c, &l->head[order[i]], below[i]);
 }
 
 void command_sessions(struct console *c, const char *arg, size_t n)
@@ -34,15 +55,7 @@ void command_sessions(struct console *c, const char *arg, size_t n)
     }
     session_settle(c->s);
     if (keep_call(&c->s->keep, list, &l, &err)) command_complain(&err);
-    for (size_t i = 0; i < l.n; i++) {
-        char id[2 * STORE_SESSION_ID + 1], when[32];
-        time_t t = (time_t)(l.head[i].updated_ms / 1000);
-        struct tm tm;
-        journal_id_text(l.head[i].id, id);
-        strftime(when, sizeof when, "%Y-%m-%d %H:%M", localtime_r(&t, &tm));
-        say("%.8s  %s  %4u turns  %s%s", id, when, l.head[i].turns, l.head[i].title,
-            memcmp(l.head[i].id, c->s->keep.head.id, STORE_SESSION_ID) == 0 ? "  (this one)" : "");
-    }
+    say_list(c, &l);
     if (l.n == 0) say("none is saved yet");
     if (l.n == LISTED) say_dim("the newest %d; plimsoll sessions lists all", LISTED);
     free(l.head);

@@ -29,7 +29,8 @@ struct args {
 static const char help[] =
     "plimsoll sessions - the conversations that were saved\n"
     "\n"
-    "  plimsoll sessions [list] [--json]              the newest first; --json: an object a line\n"
+    "  plimsoll sessions [list] [--json]              the newest first, a crew's run in one piece; --json: an object a\n"
+    "                                                 line, which names the run, its crew and its agent\n"
     "  plimsoll sessions show SESSION [--all]         what was said\n"
     "  plimsoll sessions export SESSION [--format jsonl|md] [-o FILE] [--force] [--all]\n"
     "                                                 JSON Lines, which import reads, or Markdown; to stdout or FILE\n"
@@ -73,7 +74,8 @@ static bool is_copy(const struct journal_head *h)
     return memcmp(h->parent, none, sizeof none) != 0;
 }
 
-static void put_row(struct out *out, const struct journal_head *h)
+/* below: of a run of a crew, whose record is the row before. */
+static void put_row(struct out *out, const struct journal_head *h, bool below)
 {
     char id[2 * STORE_SESSION_ID + 1], when[32] = "?";
     time_t t = (time_t)(h->updated_ms / 1000);
@@ -81,7 +83,8 @@ static void put_row(struct out *out, const struct journal_head *h)
     struct buf line = {0};
     short_id(h->id, id);
     if (localtime_r(&t, &tm)) strftime(when, sizeof when, "%Y-%m-%d %H:%M", &tm);
-    buf_printf(&line, "%s  %s  %4u turns  %s", id, when, (unsigned)h->turns, *h->title ? h->title : "(no title)");
+    buf_printf(&line, "%s  %s  %4u %s  %s%s", id, when, (unsigned)h->turns, journal_is_run(h) ? "lines" : "turns",
+               below ? "  " : "", *h->title ? h->title : "(no title)");
     if (*h->model) buf_printf(&line, "  [%s]", h->model);
     short_id(h->parent, id);
     if (is_copy(h)) buf_printf(&line, "  copy of %s after turn %u", id, (unsigned)h->parent_turn);
@@ -100,6 +103,10 @@ static void put_object(struct out *out, const struct journal_head *h)
                           (json_int_t)h->updated_ms, "turns", (json_int_t)h->turns);
     if (o && is_copy(h)) json_object_set_new(o, "parent", json_string(parent));
     if (o && is_copy(h)) json_object_set_new(o, "parent_turn", json_integer((json_int_t)h->parent_turn));
+    journal_id_text(h->run.id, parent);
+    if (o && journal_in_run(h)) json_object_set_new(o, "run", json_string(parent));
+    if (o && journal_in_run(h)) json_object_set_new(o, "crew", json_string(h->run.crew));
+    if (o && journal_in_run(h)) json_object_set_new(o, "agent", json_string(h->run.agent));
     char *line = o ? json_dumps(o, JSON_COMPACT) : NULL;
     out_put(out, line, line ? strlen(line) : 0);
     out_put(out, "\n", 1);
@@ -113,6 +120,19 @@ static void say_damaged(void *self, const char *line)
     say_error("%s", line);
 }
 
+/* JSON has them the newest first, with the run that each is of. */
+static bool put_list(struct out *out, const struct journal_head *head, size_t n, bool json)
+{
+    size_t *order = calloc(n + 1, sizeof *order);
+    bool *below = calloc(n + 1, sizeof *below), ok = order && below && journal_group(head, n, order, below) == 0;
+    for (size_t i = 0; i < n && !out->failed && ok; i++)
+        if (json) put_object(out, &head[i]);
+        else put_row(out, &head[order[i]], below[i]);
+    free(order);
+    free(below);
+    return ok;
+}
+
 static int list(const struct args *a, struct store *s)
 {
     struct err err = {0};
@@ -124,9 +144,8 @@ static int list(const struct args *a, struct store *s)
     int rc = s ? journal_heads(s, LISTED, &head, &n, &report, &err) : 0;
     if (rc) return complain(rc, &err);
     out_init(&out, STDOUT_FILENO);
-    for (size_t i = 0; i < n && !out.failed; i++)
-        if (a->given & JSON) put_object(&out, &head[i]);
-        else put_row(&out, &head[i]);
+    if (!put_list(&out, head, n, a->given & JSON))
+        status = complain(STORE_NO_MEMORY, &(struct err){.text = "no memory for a list of sessions"});
     if (n == 0 && !(a->given & JSON)) say_dim("no session is saved yet");
     free(head);
     return face_finish(&out, status);
