@@ -286,6 +286,7 @@ void console_command(struct console *c, const char *line, size_t n)
     for (const struct command_row *r = command_table; r < command_table + command_rows; r++) {
         if (strlen(r->name) != name || memcmp(r->name, line, name)) continue;
         r->run(c, line + arg, n - arg);
+        if (!c->quit && c->team.crew) team_run_keep_up(&c->team);
         return;
     }
     say_error("no such command: %.*s (/help lists them; \"\"\" sends any text)", (int)MIN(name, (size_t)60), line);

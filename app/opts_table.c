@@ -26,7 +26,8 @@ const struct opt opts_table[] = {
      "none|reserve|no-limit|first-fit|f32|reload|whole-batch", "none",
      "a memory policy that fails, for teaching; after it did, the sound one is in force"},
     {NULL, "--resume", NULL, TEXT | LINE_ONLY, AT(resume), "SESSION", 0, 0, NULL, NULL,
-     "go on with a saved session: the first letters of its id, or last (plimsoll sessions lists them)"},
+     "go on with a saved session: the first letters of its id, or last (plimsoll sessions lists them); with --crew: "
+     "with the whole run that it is of, or the last of this crew"},
     {NULL, "--store", "PLIMSOLL_STORE", TEXT, AT(store), "DIR", 0, 0, NULL, NULL,
      "where sessions are saved ($XDG_DATA_HOME/plimsoll, else ~/.local/share/plimsoll)"},
     {NULL, "--snapshots", "PLIMSOLL_SNAPSHOTS", SIZE, AT(snapshots), "SIZE", 0, 1, NULL, "1G",

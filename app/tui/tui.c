@@ -131,10 +131,13 @@ static int open_face(struct face *f, struct app *a, struct err *err)
 }
 
 /* What a person wants to know when the screen is gone. */
-static void say_goodbye(const struct tui_host *h, int status)
+static void say_goodbye(const struct app *a, const struct tui_host *h, int status)
 {
     char id[9];
-    if (tui_host_session(h, id)) say_dim("session %s is saved: plimsoll --resume %s goes on", id, id);
+    const char *crew = a->o->crew;
+    if (tui_host_session(h, id))
+        say_dim("session %s is saved: plimsoll %s%s%s--resume %s goes on", id, crew ? "--crew " : "", crew ? crew : "",
+                crew ? " " : "", id);
     if (status != EXIT_DONE && *h->last_error) say_error("%s", h->last_error);
 }
 
@@ -150,7 +153,7 @@ int tui_run(struct app *a)
     loop_run(&l, &ops, &f, bridge_fd(f.h.bridge));
     tui_close_screen();
     int status = tui_host_close(&f.h);
-    say_goodbye(&f.h, status);
+    say_goodbye(a, &f.h, status);
     if (l.ending) return 128 + l.ending;
     return l.gone && status == EXIT_DONE ? 128 + SIGHUP : status;
 }
