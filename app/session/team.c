@@ -252,11 +252,12 @@ int team_ask_agent(struct team *t, int i, const char *text, size_t n, struct err
     t->a->trace.voice = &s->voice;
     s->voice.cancelled = false;
     team_try_begin(t, &y);
-    if (t->crew) team_run_begin(t, NULL, 0);
+    if (t->crew) team_run_begin(t, i, text, n);
     int status = session_ask(s, text, n, err);
     session_settle(s);
     team_try_end(&y, s, status, err);
     if (!session_cancelled(s)) team_remember(t, i, turns, text, n, &y);
+    if (t->crew) team_run_end(t, status == EXIT_DONE, NULL, 0);
     t->a->trace.voice = before;
     t->last.len = 0;
     if (status == EXIT_DONE) buf_put(&t->last, s->answer.data ? s->answer.data : "", s->answer.len);

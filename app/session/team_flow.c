@@ -449,11 +449,11 @@ int team_run_flow(struct team *t, const char *input, size_t n, struct err *err)
     int status = EXIT_USAGE;
     if (r.flow) {
         t->out = &r;
-        team_run_begin(t, input, n);
+        team_run_begin(t, -1, input, n);
         pursue(&r);
         t->out = NULL;
         status = finish(&r, err);
-        team_run_end(t, status == EXIT_DONE ? t->last.data ? t->last.data : "" : NULL, t->last.len);
+        team_run_end(t, status == EXIT_DONE, t->last.data ? t->last.data : "", t->last.len);
         flow_close(r.flow);
     }
     for (int i = 0; i < r.n_records; i++) buf_free(&r.records[i].text);

@@ -215,11 +215,12 @@ void team_run_save(struct team *t)
 {
     struct team_run *r = &t->run;
     struct err err = {0};
-    if (!r->keep.keeper || (r->batch.n_records == 0 && r->batch.n_pieces == 0)) return;
+    if (!r->keep.keeper || (r->batch.n_records == 0 && r->batch.n_pieces == 0 && !r->changed)) return;
     r->keep.head.updated_ms = session_now_ms();
     if (keep_is_full(&r->keep)) keep_again(&r->keep);
     if (!keep_is_full(&r->keep) && keep_save(&r->keep, &r->batch, r->keep.head.turns, &err) == 0) {
         r->begun = true;
+        r->changed = false;
         return;
     }
     if (!r->told) app_error(r->a, "store", *err.text ? err.text : "the record of the crew's run cannot be saved");
@@ -236,25 +237,38 @@ static void entitle(struct team *t, const char *text, size_t n)
     buf_free(&title);
 }
 
-void team_run_begin(struct team *t, const char *text, size_t n)
+/* The members bear the run's name, and the record is in the store before anything of theirs. */
+static void begin(struct team *t)
 {
     struct team_run *r = &t->run;
-    r->copies = 0;
-    if (!r->keep.keeper) return;
     if (!call_the_roll(t)) r->batch.failed = true;
     put_roster(r);
-    if (text && r->keep.head.turns == 0) entitle(t, text, n);
-    else if (!*r->keep.head.title) entitle(t, "", 0);
-    if (text) note(r, JOURNAL_USER, text, n);
-    if (text || r->batch.n_pieces > 0) team_run_save(t);
+    if (!*r->keep.head.title) entitle(t, "", 0);
 }
 
-void team_run_end(struct team *t, const char *text, size_t n)
+void team_run_begin(struct team *t, int agent, const char *text, size_t n)
+{
+    struct team_run *r = &t->run;
+    struct buf line = {0};
+    r->copies = 0;
+    if (!r->keep.keeper) return;
+    if (agent >= 0) buf_printf(&line, "@%s ", team_name(t, agent));
+    buf_put(&line, text, n);
+    r->batch.failed |= line.failed;
+    if (r->keep.head.turns == 0) entitle(t, text, n);
+    begin(t);
+    if (!line.failed) note(r, JOURNAL_USER, line.len > 0 ? line.data : "", line.len);
+    buf_free(&line);
+    team_run_save(t);
+}
+
+void team_run_end(struct team *t, bool well, const char *text, size_t n)
 {
     struct team_run *r = &t->run;
     if (!r->keep.keeper) return;
-    if (text) note(r, JOURNAL_ANSWER, text, n);
-    if (text) r->keep.head.turns++;
+    if (well && text) note(r, JOURNAL_ANSWER, text, n);
+    if (well) r->keep.head.turns++;
+    r->changed = true;
     team_run_save(t);
 }
 
@@ -271,5 +285,7 @@ void team_run_keep_up(struct team *t)
     bool any = t->run.begun;
     for (int i = 0; i < t->n; i++)
         any = any || t->member[i].s.acknowledged > 0 || t->member[i].s.keep.n_unsaved > 0;
-    if (t->crew && any) team_run_begin(t, NULL, 0);
+    if (!t->run.keep.keeper || !any) return;
+    begin(t);
+    team_run_save(t);
 }

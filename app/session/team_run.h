@@ -5,6 +5,7 @@
  *              2  EVENT    flow: ask 1 is asked of ann            all events that are no agent's
  *              5  EVENT    flow: done
  *              6  ANSWER   what came out                          turn 1; a flow that failed or was cancelled has none
+ *              7  USER     "@ann ..."                             turn 2; to ann alone: her answer is in her session
  *     piece "run"          {"ann":{"session":"0af3..","system":CRC-32C},...}: whose session is which, and which text of
  *                          the crew file the agent was opened with; agents that were in it once stay in it
  *
@@ -29,6 +30,7 @@ struct team_run {
     json_t *roster;
     struct buf saved;           /* the roster as it was handed over last */
     bool begun;                 /* it is in the store, or on its way */
+    bool changed;               /* the head is another than was handed over */
     bool told;                  /* that saving fails was said */
     int copies;                 /* fresh asks of this flow */
 };
@@ -45,12 +47,13 @@ const char *team_run_session(const struct team *t, const char *agent, uint32_t *
 uint32_t team_run_system(const struct team *t, int agent); /* of the text that the crew file has now */
 void team_run_tell(const struct team *t); /* for a person: how it goes on, and who is not in the crew any more */
 
-/* Before a turn: members bear the run's name from now on.  text: of the person to the crew; NULL: it is an agent's. */
-void team_run_begin(struct team *t, const char *text, size_t n);
+/* Before a turn: a line of the person's to the crew, or (agent: of the team, else -1) to an agent alone. */
+void team_run_begin(struct team *t, int agent, const char *text, size_t n);
 /* Behind a command, which may have saved an agent's session, or put another in its place. */
 void team_run_keep_up(struct team *t);
 void team_run_save(struct team *t);                            /* what was noted since */
-void team_run_end(struct team *t, const char *text, size_t n); /* text: what came of the flow; NULL: it did not end well */
+/* text: what came of the flow; NULL: of an agent alone, whose words are in its own session, or it did not end well. */
+void team_run_end(struct team *t, bool well, const char *text, size_t n);
 /* For the session of a fresh ask, called NAME/ASK; false: it is not to be saved any more, which was said. */
 bool team_run_copy(struct team *t);
 void team_run_name(const struct team *t, const char *agent, struct journal_head *h);
