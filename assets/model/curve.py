@@ -7,7 +7,7 @@ def write(path, points):
     with open(path + ".csv", "w") as f:
         f.write("step,tokens,seconds,loss\n")
         f.writelines("%d,%d,%.1f,%.4f\n" % p for p in points)
-    if len(points) < 2:
+    if not points:
         return
     width, height, left, bottom = 640, 320, 56, 40
     most = max(p[1] for p in points)
