@@ -44,13 +44,13 @@ static void on_line(void *self, enum say_kind kind, const char *text, size_t n)
 
 static void tell_session(struct desk *d)
 {
-    const struct session *s = d->c.s;
-    char id[2 * STORE_SESSION_ID + 1];
+    char id[2 * STORE_SESSION_ID + 1] = "";
     struct buf text = {0};
     const int to = d->c.team.crew && !d->c.team.chosen ? -1 : d->c.team.current;
-    if (!s) return;
-    journal_id_text(s->keep.head.id, id);
-    buf_printf(&text, "%s\n%u\n%s", session_saves(s) ? id : "", (unsigned)s->keep.head.turns, s->keep.head.title);
+    if (!d->c.s) return;
+    const struct journal_head *saved = desk_head(&d->c), *h = saved ? saved : &d->c.s->keep.head;
+    if (saved) journal_id_text(h->id, id);
+    buf_printf(&text, "%s\n%u\n%s", id, (unsigned)h->turns, h->title);
     if (!text.failed) bridge_put(d->b, NEWS_SESSION, to, text.data, text.len);
     buf_free(&text);
 }
