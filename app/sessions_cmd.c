@@ -29,8 +29,8 @@ struct args {
 static const char help[] =
     "plimsoll sessions - the conversations that were saved\n"
     "\n"
-    "  plimsoll sessions [list] [--json]              the newest first, a crew's run in one piece; --json: an object a\n"
-    "                                                 line, which names the run, its crew and its agent\n"
+    "  plimsoll sessions [list] [--json]              the newest first, a crew's run in one piece; --json: an object\n"
+    "                                                 a line, which names the run, its crew and its agent\n"
     "  plimsoll sessions show SESSION [--all]         what was said\n"
     "  plimsoll sessions export SESSION [--format jsonl|md] [-o FILE] [--force] [--all]\n"
     "                                                 JSON Lines, which import reads, or Markdown; to stdout or FILE\n"

@@ -164,4 +164,39 @@ TEST(crew_that_is_over_its_bounds_fails_the_script)
     CHECK(c.err_text.data && strstr(c.err_text.data, "line 4: "));
 }
 
+/* ---------------------------------------------------------------- saved, and gone on with */
+
+static void check_out(const char *part)
+{
+    if (!strstr(out(), part)) CHECK_STR(out(), part);
+}
+
+#define RUN(in, ...) run(in, sizeof(in) - 1, ARGS("--crew", "graph", "--seed", "1", "--store", store, __VA_ARGS__))
+#define SESSIONS(...) run("", 0, ARGS("sessions", __VA_ARGS__, "--store", store))
+
+TEST(crew_is_listed_in_one_piece_and_goes_on_as_a_whole)
+{
+    static const char ask[] = "plimsoll 1\nwrite a note to Anna that names the date 3 May\n/assert turns@critic >= 1\n";
+    static const char more[] = "plimsoll 1\n/assert turns@critic >= 1\n/resume last\n";
+    char store[300], id[9];
+    snprintf(store, sizeof store, "%s/crew", check_tmpdir());
+    CHECK_EQ(RUN(ask, "--script"), 0);
+    CHECK_EQ(SESSIONS("list"), 0);
+    snprintf(id, sizeof id, "%.8s", out()); /* the run's own record */
+    check_out("1 lines  graph: write a note");
+    check_out("turns    writer");
+    check_out("turns    critic");
+    CHECK_EQ(RUN(more, "--script", "--resume", id), 2); /* that one is open here */
+    CHECK(c.err_text.data && strstr(c.err_text.data, "goes on after 1 line]"));
+    CHECK(strstr(c.err_text.data, "open here"));
+    CHECK_EQ(SESSIONS("export", id), 0);
+    check_out("\"event\":\"flow\"");
+    check_out("write a note to Anna");
+    CHECK_EQ(run("", 0, ARGS("--resume", id, "--store", store)), 2);
+    CHECK(strstr(c.err_text.data, "--crew FILE --resume"));
+    CHECK_EQ(run("", 0, ARGS("--crew", "debate", "--resume", id, "--store", store)), 2);
+    CHECK(strstr(c.err_text.data, "is of the crew graph"));
+    CHECK_EQ(run("", 0, ARGS("--crew", "graph", "--resume", "last", "--no-save")), 2);
+}
+
 CHECK_MAIN

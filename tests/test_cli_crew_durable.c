@@ -84,7 +84,8 @@ static void run_and_kill(const char *dir, int round, struct buf *out)
     CHECK_EQ(kill(c.pid, SIGKILL), 0);
     int status = child_end(&c);
     if (status != 1000 + SIGKILL)
-        check_fail(__FILE__, __LINE__, "it ended by itself with %d: %s", status, c.err_text.data ? c.err_text.data : "");
+        check_fail(__FILE__, __LINE__, "it ended by itself with %d: %s", status,
+                   c.err_text.data ? c.err_text.data : "");
     buf_put(out, c.out_text.data, c.out_text.len);
     child_free(&c);
 }

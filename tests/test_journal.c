@@ -149,6 +149,92 @@ TEST(a_head_comes_back_with_or_without_a_parent)
     store_close(s);
 }
 
+/* ---------------------------------------------------------------- runs of crews */
+
+static struct journal_head in_run(const uint8_t *id, const uint8_t *run, const char *agent, int64_t updated)
+{
+    struct journal_head h = head_of(id, agent, updated);
+    memcpy(h.run.id, run, sizeof h.run.id);
+    snprintf(h.run.crew, sizeof h.run.crew, "notes");
+    snprintf(h.run.agent, sizeof h.run.agent, "%s", agent);
+    return h;
+}
+
+TEST(a_head_comes_back_with_the_run_that_it_is_of)
+{
+    struct store *s = open_at(fresh_dir());
+    struct journal_head h = in_run(ada, bob, "ann/12", 77), got;
+    write_head(s, &h);
+    OK(journal_head(s, ada, &got, &err));
+    CHECK_MEM(&h, &got, sizeof h);
+    CHECK(journal_in_run(&got) && !journal_is_run(&got));
+    h = in_run(bob, bob, "", 78);
+    write_head(s, &h);
+    OK(journal_head(s, bob, &got, &err));
+    CHECK_MEM(&h, &got, sizeof h);
+    CHECK(journal_is_run(&got));
+    store_close(s);
+}
+
+TEST(a_run_is_found_by_any_session_of_it_and_the_last_of_a_crew)
+{
+    static const uint8_t one[STORE_SESSION_ID] = "one", ann[STORE_SESSION_ID] = "ann", two[STORE_SESSION_ID] = "two",
+                         lone[STORE_SESSION_ID] = "zzz";
+    struct store *s = open_at(fresh_dir());
+    struct journal_head h[] = {in_run(one, one, "", 10), in_run(ann, one, "ann", 90), in_run(two, two, "", 20),
+                               head_of(lone, "alone", 99)}, got, *list;
+    size_t n;
+    for (size_t i = 0; i < COUNT_OF(h); i++) write_head(s, &h[i]);
+    OK(journal_find_run(s, "616e6e", "notes", &got, &err)); /* "ann" */
+    CHECK_MEM(got.id, one, sizeof one);
+    OK(journal_find_run(s, "last", "notes", &got, &err));
+    CHECK_MEM(got.id, two, sizeof two);
+    CHECK_EQ(journal_find_run(s, "last", "verses", &got, &err), STORE_NOT_FOUND);
+    CHECK_EQ(journal_find_run(s, "616e6e", "verses", &got, &err), STORE_NOT_FOUND);
+    check_err(STORE_NOT_FOUND, "is of the crew notes, and this is verses");
+    CHECK_EQ(journal_find_run(s, "7a7a7a", "notes", &got, &err), STORE_NOT_FOUND);
+    check_err(STORE_NOT_FOUND, "is of no crew");
+    OK(journal_run_heads(s, one, 10, &list, &n, &err));
+    CHECK_EQ(n, 2);
+    CHECK_MEM(list[0].id, ann, sizeof ann);
+    free(list);
+    store_close(s);
+}
+
+TEST(a_list_has_each_run_in_one_piece_with_its_record_first)
+{
+    enum { MOST = 60, RUNS = 5 };
+    struct journal_head h[MOST];
+    size_t order[MOST];
+    bool below[MOST], seen[MOST];
+    for (int round = 0; round < 200; round++) {
+        const size_t n = (size_t)draw(MOST);
+        for (size_t i = 0; i < n; i++) {
+            uint8_t run[STORE_SESSION_ID] = {0}, id[STORE_SESSION_ID] = {0xee, (uint8_t)i};
+            run[0] = (uint8_t)draw(RUNS); /* 0: of none */
+            h[i] = in_run(id, run, "ann", 1);
+        }
+        for (uint8_t r = 1; r < RUNS; r++) { /* of some the record is there */
+            const size_t at = (size_t)draw(MOST);
+            if (at < n) memcpy(h[at].id, h[at].run.id, sizeof h[at].id);
+            for (size_t i = 0; i < n; i++) /* ... once */
+                if (i != at && at < n && memcmp(h[i].id, h[at].id, sizeof h[i].id) == 0) h[i].id[0] = 0xdd;
+        }
+        CHECK_EQ(journal_group(h, n, order, below), 0);
+        memset(seen, 0, sizeof seen);
+        for (size_t i = 0; i < n; i++) {
+            CHECK(order[i] < n && !seen[order[i]]);
+            seen[order[i]] = true;
+            const struct journal_head *a = &h[order[i]], *b = i > 0 ? &h[order[i - 1]] : NULL;
+            const bool same = b && journal_in_run(a) && memcmp(a->run.id, b->run.id, sizeof a->run.id) == 0;
+            CHECK_EQ(below[i], same && (journal_is_run(b) || below[i - 1]) && !journal_is_run(a));
+            CHECK(!same || !journal_is_run(a)); /* the record is the first of its run */
+            for (size_t k = 0; k + 1 < i && !same && journal_in_run(a); k++) /* ... which is nowhere else */
+                CHECK(memcmp(h[order[k]].run.id, a->run.id, sizeof a->run.id) != 0);
+        }
+    }
+}
+
 static void report_line(void *self, const char *line) { buf_printf(self, "%s\n", line); }
 
 #define HEAD(version, title, updated, next, artifacts, turns, more)                                           \

@@ -48,6 +48,33 @@ TEST(sessions_look)
     close_view();
 }
 
+/* A run of a crew is in one piece, in both orders. */
+TEST(sessions_of_a_crew_look)
+{
+    static struct sessions_row crew[4];
+    begin_list();
+    memcpy(crew, rows, sizeof crew);
+    crew[1] = (struct sessions_row){.id = "5eed5eed000000000000000000005eed", .title = "debate: Is Rust or C better?",
+                                    .model = "plimsoll-tiny", .turns = 2, .bytes = 1200, .of = -1, .run = true,
+                                    .updated_ms = now - MINUTE, .created_ms = now - DAY};
+    for (int i = 2; i < 4; i++) {
+        crew[i] = (struct sessions_row){.model = "plimsoll-tiny", .turns = 4, .bytes = 9000, .of = 1, .below = true,
+                                        .updated_ms = now - i * MINUTE, .created_ms = now - DAY};
+        snprintf(crew[i].id, sizeof crew[i].id, "%d0ff00ff000000000000000000000000", i);
+        snprintf(crew[i].title, sizeof crew[i].title, "%s", i == 2 ? "second" : "judge/5");
+    }
+    list = (struct doc_sessions){.row = crew, .rows = COUNT_OF(crew), .sized = true, .now_ms = now};
+    press(KEY_DOWN);
+    check_goldens("sessions-crew");
+    size(80, 24);
+    CHECK(shows("└─ second") && shows("2 lines, begun"));
+    type("t");
+    CHECK(shows("└─ judge/5"));
+    type("/judge");
+    CHECK(shows("judge/5") && !shows("└─")); /* what is found stands alone */
+    close_view();
+}
+
 TEST(sessions_as_a_tree_look)
 {
     begin_list();

@@ -97,7 +97,7 @@ static int tell_one(struct session *s, struct bridge *b, struct err *err)
     return rc;
 }
 
-/* ------------------------------------------------------------------ a crew's: all sessions of its run, by their times */
+/* ------------------------------------------------------------------ a crew's: all sessions of its run, by time */
 
 enum { RUN_SESSIONS = 1000 };
 

@@ -112,7 +112,8 @@ static int collect(struct store *s, void *arg, struct err *err)
     if (rc) return rc;
     l->by_id = calloc(l->n + 1, sizeof *l->by_id);
     l->doc->row = calloc(l->n + 1, sizeof *l->doc->row);
-    if (!l->by_id || !l->doc->row || !group(l)) return err_set(err, STORE_NO_MEMORY, "no memory for a list of %zu sessions", l->n);
+    if (!l->by_id || !l->doc->row || !group(l))
+        return err_set(err, STORE_NO_MEMORY, "no memory for a list of %zu sessions", l->n);
     for (size_t i = 0; i < l->n; i++) l->by_id[i] = i;
     qsort_r(l->by_id, l->n, sizeof *l->by_id, compare, l);
     for (size_t i = 0; i < l->n; i++) fill_row(l, &l->head[i], &l->doc->row[i]);
