@@ -15,14 +15,18 @@ struct verb {
 static const struct verb verbs[] = {
     {"stat", NULL, store_stat_run, {"sizes, records by kind, and a line for each session"}},
     {"check", NULL, store_check_run,
-     {"a child process reads every page and record; status 1 when", "something is damaged; no file is changed"}},
+     {"a child process reads every page and record; status 1 when",
+      "something is damaged; else sessions without a head are",
+      "named; no file is changed"}},
     {"salvage", NULL, store_salvage_run,
      {"what can still be read is copied to a new store, what is", "missing is listed; the damaged one stays as it is"}},
     {"dump", "SESSION", store_dump_run,
      {"the journal's records, or those of the session whose id",
       "begins so: a JSON object a line; damaged ones are named"}},
     {"compact", NULL, store_compact_run,
-     {"the files written anew without what was deleted, the cache", "emptied; nobody else may have the store open"}},
+     {"the files written anew without what was deleted, the cache",
+      "emptied, halves of copies removed, lost heads made anew;",
+      "nobody else may have the store open"}},
 };
 
 enum flag_kind { FLAG_ON, FLAG_TEXT };

@@ -2,6 +2,7 @@
 #include "app/say.h"
 #include "app/signals.h"
 #include "app/store_cmd.h"
+#include "memory/journal.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -67,6 +68,21 @@ static int check_part(const char *dir, enum store_part part, bool *damaged, stru
     return EXIT_DONE;
 }
 
+/* Sessions without a head, in files that are good. */
+static int check_sessions(const char *dir, struct buf *out)
+{
+    struct store *s = NULL;
+    struct findings found = {0};
+    const struct store_report report = {note, &found};
+    struct journal_strays n;
+    struct err err = {0};
+    int status = store_cmd_open(&s, dir, true);
+    int rc = status == EXIT_DONE ? journal_strays(s, false, &report, &n, &err) : 0;
+    store_close(s);
+    put_findings(&found, out);
+    return rc ? store_cmd_error(dir, rc, &err) : status;
+}
+
 int store_check_run(const struct store_args *a)
 {
     bool damaged[STORE_PARTS] = {false};
@@ -74,6 +90,7 @@ int store_check_run(const struct store_args *a)
     int status = store_cmd_exists(a->dir);
     for (int p = 0; status == EXIT_DONE && p < STORE_PARTS; p++)
         status = check_part(a->dir, (enum store_part)p, &damaged[p], &text);
+    if (status == EXIT_DONE && !damaged[STORE_JOURNAL] && !damaged[STORE_CACHE]) status = check_sessions(a->dir, &text);
     int printed = store_cmd_print(&text);
     if (status == EXIT_DONE) status = printed;
     put_path(a->dir, &path);
@@ -143,9 +160,28 @@ static int move_in_place(const char *partial, const char *to)
     return EXIT_DONE;
 }
 
+static int mend_alone(struct store *s, void *arg, struct err *err)
+{
+    struct findings *found = arg;
+    const struct store_report report = {note, found};
+    struct journal_strays n;
+    return journal_strays(s, true, &report, &n, err);
+}
+
+/* Sessions that have lost their head get one, and halves of copies go: the new store is nobody's yet. */
+static int mend_salvaged(const char *partial, struct findings *found)
+{
+    struct store *s = NULL;
+    struct err err = {0};
+    int status = store_cmd_open(&s, partial, false);
+    int rc = status == EXIT_DONE ? store_alone(s, mend_alone, found, &err) : 0;
+    store_close(s);
+    return rc ? store_cmd_error(partial, rc, &err) : status;
+}
+
 static int salvage_into(const char *from, const char *to, const char *partial, struct buf *text)
 {
-    struct findings found = {0};
+    struct findings found = {0}, mended = {0};
     const struct store_report report = {note, &found};
     struct err err = {0};
     uint64_t records = 0, missing = 0;
@@ -156,15 +192,19 @@ static int salvage_into(const char *from, const char *to, const char *partial, s
     } else if (rc) {
         status = store_cmd_error(from, rc, &err);
     } else {
-        status = move_in_place(partial, to);
+        status = mend_salvaged(partial, &mended);
     }
+    if (status == EXIT_DONE) status = move_in_place(partial, to);
     if (status != EXIT_DONE) {
         remove_tree(partial);
         buf_free(&found.text);
+        buf_free(&mended.text);
         return status;
     }
     if (found.n) buf_puts(text, "missing or damaged:\n");
     put_findings(&found, text);
+    if (mended.n) buf_puts(text, "without a head:\n");
+    put_findings(&mended, text);
     buf_printf(text, "%llu records copied to ", (unsigned long long)records);
     put_path(to, text);
     if (missing) buf_printf(text, "; %llu finding%s, above", (unsigned long long)missing, missing == 1 ? "" : "s");
@@ -217,15 +257,21 @@ int store_compact_run(const struct store_args *a)
 {
     uint64_t before[STORE_PARTS], after[STORE_PARTS];
     struct store *s = NULL;
+    struct findings mended = {0};
     struct buf text = {0};
     struct err err = {0};
     int status = store_cmd_open(&s, a->dir, false);
     if (status != EXIT_DONE) return status;
     int rc = signals_open(&err) ? STORE_FAILED : sizes(s, before, &err);
+    if (!rc) rc = store_alone(s, mend_alone, &mended, &err);
     if (!rc) rc = store_wipe(s, &err);
     if (!rc) rc = sizes(s, after, &err);
     store_close(s);
-    if (rc) return store_cmd_error(a->dir, rc, &err);
+    put_findings(&mended, &text);
+    if (rc) {
+        store_cmd_print(&text); /* what was mended is so, whatever came after it */
+        return store_cmd_error(a->dir, rc, &err);
+    }
     put_change("journal", before[STORE_JOURNAL], after[STORE_JOURNAL], "", &text);
     put_change("cache", before[STORE_CACHE], after[STORE_CACHE], " (emptied: what was in it is made again)", &text);
     status = store_cmd_print(&text);

@@ -14,6 +14,7 @@ static int bad(struct err *err, const char *why) { return err_set(err, IMPORT_BA
 static int write_batch(struct import_write *w, struct err *err)
 {
     memcpy(w->batch.session, w->head.id, sizeof w->batch.session);
+    if (!w->batch.finishes) journal_add_piece(&w->batch, JOURNAL_UNFINISHED, "", 0);
     w->written = true; /* also when it fails: what is on the disk then is not known */
     int rc = journal_write(w->s, &w->batch, NULL, err);
     journal_batch_free(&w->batch);
@@ -187,6 +188,7 @@ int import_write_end(struct import_write *w, struct err *err)
     w->head.next = MAX(w->next, (uint64_t)1);
     w->head.artifacts = MAX(w->next_artifact, (uint64_t)1);
     journal_add_head(&w->batch, &w->head);
+    w->batch.finishes = true;
     return write_batch(w, err);
 }
 

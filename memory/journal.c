@@ -282,6 +282,10 @@ static int put_all(struct store *s, const struct journal_batch *b, uint64_t *byt
         rc = store_put(s, &key, REC_SESSION, b->head.data, b->head.len, err);
         *bytes += b->head.len;
     }
+    if (rc == 0 && b->finishes) {
+        struct store_key key = store_key_piece(b->session, JOURNAL_UNFINISHED);
+        rc = store_remove(s, &key, err);
+    }
     return rc;
 }
 

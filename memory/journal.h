@@ -98,7 +98,8 @@ struct journal_batch {
     size_t n_pieces;
     struct journal_artifact { uint64_t id; struct buf bytes; } *artifact;
     size_t n_artifacts;
-    bool failed; /* no memory */
+    bool finishes; /* with its head, what was written in parts is a session */
+    bool failed;   /* no memory */
 };
 
 /* Failures show when it is written: STORE_NO_MEMORY, and nothing of it is. */
@@ -167,6 +168,13 @@ struct journal_fork {
     int64_t time_ms; /* now: the copy is the newest session */
 };
 int journal_fork(struct store *s, struct journal_fork *f, struct err *err);
+
+/* Sessions that have records and no head, a line of report each.  Half of a copy or of an import, which was killed, is
+ * removed: what it was made of is elsewhere.  Any other has lost its head, which is made anew from its messages; where
+ * none can be read it stays as it is.  mend: false: they are only named.  Else nobody else may have the store open. */
+struct journal_strays { uint64_t halves, headless, unreadable; };
+int journal_strays(struct store *s, bool mend, const struct store_report *report, struct journal_strays *out,
+                   struct err *err);
 
 /* Which numbers are out: taken back by a mark. */
 struct journal_span { uint64_t first, last; };

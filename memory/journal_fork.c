@@ -78,6 +78,7 @@ static int copy_records(struct store *s, const struct journal_fork *f, uint64_t 
         p.more = false;
         p.n_artifacts = 0;
         memcpy(p.b.session, f->to, sizeof p.b.session);
+        journal_add_piece(&p.b, JOURNAL_UNFINISHED, "", 0);
         rc = journal_each(s, f->from, p.next, &v, err);
         if (rc == 0 && p.b.n_records > 0) rc = journal_write(s, &p.b, NULL, err);
         for (size_t i = 0; i < p.n_artifacts && rc == 0; i++) {
@@ -125,10 +126,12 @@ static int put_head(struct store *s, const struct journal_head *h, struct err *e
 static int write_end(struct store *s, const struct journal_fork *f, const struct journal_head *h, struct err *err)
 {
     int rc = 0;
+    const struct store_key mark = store_key_piece(f->to, JOURNAL_UNFINISHED);
     uint32_t turn = f->turn >= JOURNAL_SLOTS ? f->turn - JOURNAL_SLOTS + 1 : 0; /* its turns can be taken back too */
     store_begin(s, STORE_JOURNAL);
     for (; turn <= f->turn && rc == 0; turn++) rc = put_window(s, f, turn, err);
     if (rc == 0) rc = put_head(s, h, err);
+    if (rc == 0) rc = store_remove(s, &mark, err);
     if (rc == 0) rc = store_commit(s, err);
     if (rc) store_abort(s);
     return rc;

@@ -199,6 +199,12 @@ int store_copy_artifact(struct store *s, const uint8_t from[STORE_SESSION_ID], c
  * or by store_wipe().  Nothing may be pending. */
 int store_delete_session(struct store *s, const uint8_t session[STORE_SESSION_ID], struct err *err);
 int store_wipe(struct store *s, struct err *err); /* also what "compact" is */
+/* Only deletes; the wipe is then due at the next open that is alone. */
+int store_drop_session(struct store *s, const uint8_t session[STORE_SESSION_ID], struct err *err);
+
+/* fn while no other process has the store open or can open it.  What it returns, or STORE_BUSY, STORE_READ_ONLY; it may
+ * not call store_wipe() or store_delete_session(). */
+int store_alone(struct store *s, int (*fn)(struct store *s, void *arg, struct err *err), void *arg, struct err *err);
 
 /* ------------------------------------------------------------------ checking, salvaging, figures */
 

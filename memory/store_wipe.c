@@ -104,7 +104,7 @@ int store_wipe_alone(struct store *s, struct err *err)
     return rc;
 }
 
-int store_wipe(struct store *s, struct err *err)
+int store_alone(struct store *s, int (*fn)(struct store *s, void *arg, struct err *err), void *arg, struct err *err)
 {
     struct err ignored;
     assert(!s->begun);
@@ -112,10 +112,18 @@ int store_wipe(struct store *s, struct err *err)
     if (!store_users_alone(s->users_fd))
         return err_set(err, STORE_BUSY, "%s: other processes have this store open; what was deleted is wiped when they "
                        "have ended", s->dir);
-    int rc = store_wipe_alone(s, err);
+    int rc = fn(s, arg, err);
     store_users_share(s->users_fd, s->dir, &ignored); /* from alone to shared: always granted */
     return rc;
 }
+
+static int wipe(struct store *s, void *none, struct err *err)
+{
+    (void)none;
+    return store_wipe_alone(s, err);
+}
+
+int store_wipe(struct store *s, struct err *err) { return store_alone(s, wipe, NULL, err); }
 
 /* ------------------------------------------------------------------ deleting */
 
@@ -141,7 +149,7 @@ static int remove_letter(struct store *s, MDB_txn *txn, char letter, const uint8
     return !rc && got && got != MDB_NOTFOUND ? store_lmdb(err, got, "read", s->dir) : rc;
 }
 
-int store_delete_session(struct store *s, const uint8_t session[STORE_SESSION_ID], struct err *err)
+int store_drop_session(struct store *s, const uint8_t session[STORE_SESSION_ID], struct err *err)
 {
     static const char letters[] = "SMPac";
     const struct store_key mark = {{'W'}, 1};
@@ -154,9 +162,12 @@ int store_delete_session(struct store *s, const uint8_t session[STORE_SESSION_ID
     }
     if (!rc) rc = store_put(s, &mark, REC_WIPE, "", 0, err);
     if (!rc) rc = store_commit(s, err);
-    if (rc) {
-        store_abort(s);
-        return rc;
-    }
-    return store_wipe(s, err);
+    if (rc) store_abort(s);
+    return rc;
+}
+
+int store_delete_session(struct store *s, const uint8_t session[STORE_SESSION_ID], struct err *err)
+{
+    int rc = store_drop_session(s, session, err);
+    return rc ? rc : store_wipe(s, err);
 }

@@ -1,5 +1,6 @@
 /* test_cli_store_mend.c - `plimsoll store salvage` and `compact`: what they make, and what they leave alone. */
 #include "tests/cli_store_rig.h"
+#include "memory/journal.h"
 #include <sched.h>
 #include <sys/mount.h>
 
@@ -181,6 +182,63 @@ TEST(cli_store_compact_is_refused_while_others_have_it_open)
     CHECK_EQ(STORE("compact", "--store", dir), 0);
     buf_free(&was);
     buf_free(&is);
+}
+
+/* ---------------------------------------------------------------- sessions without a head */
+
+/* Ada has lost hers, bob is half of an import. */
+static void without_heads(const char *dir)
+{
+    struct store *s = open_at(dir);
+    const uint8_t *const id[] = {ada, bob};
+    for (int i = 0; i < 2; i++) {
+        const struct journal_message m = {.kind = JOURNAL_USER, .turn = 1, .text = "hello", .len = 5};
+        struct journal_batch b = {0};
+        memcpy(b.session, id[i], sizeof b.session);
+        journal_add(&b, 1, &m);
+        if (id[i] == bob) journal_add_piece(&b, "unfinished", "", 0);
+        OK(journal_write(s, &b, NULL, &err));
+        journal_batch_free(&b);
+    }
+    store_close(s);
+}
+
+#define LOST "  session 61646127732073657373696f6e2e2e00 has lost its head: "
+#define HALF "  session 626f6227732073657373696f6e2e2e00 is half of a copy or an import that did not end, 1 messages: "
+
+TEST(cli_store_names_sessions_without_a_head_and_compact_mends_them)
+{
+    char dir[256];
+    snprintf(dir, sizeof dir, "%s", fresh_dir());
+    without_heads(dir);
+    CHECK_EQ(STORE("check", "--store", dir), 0);
+    check_has(said(), "\n" LOST "compact makes it anew from 1 messages, 1 turns\n" HALF "compact removes it\n");
+    pid_t other = stays_open(dir);
+    CHECK_EQ(STORE("compact", "--store", dir), 1); /* it may be the one that imports */
+    goes(other);
+    CHECK_EQ(STORE("compact", "--store", dir), 0);
+    check_has(said(), LOST "made anew from 1 messages, 1 turns\n" HALF "removed\njournal ");
+    CHECK_EQ(STORE("check", "--store", dir), 0);
+    CHECK_STR(said(), "journal  clean\ncache    clean\n");
+    CHECK_EQ(STORE("stat", "--store", dir), 0);
+    check_has(said(), "\n1 session\n");
+    struct buf file = contents(under(dir, "journal/data.mdb"));
+    CHECK(memmem(file.data, file.len, "bob's session", 13) == NULL);
+    buf_free(&file);
+}
+
+TEST(cli_store_salvage_mends_them_in_the_new_store_alone)
+{
+    char dir[256], to[256];
+    snprintf(dir, sizeof dir, "%s", fresh_dir());
+    snprintf(to, sizeof to, "%s", fresh_dir());
+    without_heads(dir);
+    CHECK_EQ(STORE("salvage", "--store", dir, "--to", to), 0);
+    check_has(said(), "without a head:\n" LOST "made anew from 1 messages, 1 turns\n" HALF "removed\n");
+    CHECK_EQ(STORE("check", "--store", to), 0);
+    CHECK_STR(said(), "journal  clean\ncache    clean\n");
+    CHECK_EQ(STORE("check", "--store", dir), 0);
+    check_has(said(), HALF "compact removes it\n");
 }
 
 /* 77: mounting is not allowed here. */
