@@ -43,6 +43,10 @@ static void say_beside(const struct session *s)
     say("beside   %.1f MiB: recall's workspace %.1f, texts in the context %.1f, the window %.1f",
         (double)(recall + texts + window) / 0x1p20, (double)recall / 0x1p20, (double)texts / 0x1p20,
         (double)window / 0x1p20);
+    const struct texts *t = &s->texts;
+    if (!s->keep.keeper)
+        say("unsaved  at most %.1f MiB of what has left the context; %llu messages, %.1f MiB, are gone",
+            (double)t->spare / 0x1p20, (unsigned long long)t->gone.n, (double)t->gone.bytes / 0x1p20);
 }
 
 static void say_saved(struct console *c)

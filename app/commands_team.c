@@ -288,6 +288,10 @@ static void say_policies(const struct console *c)
 {
     const struct opts *o = c->a->o;
     say("summary     %s", o->summary);
+    say("quotas      summed up above %d%%, down to %d%%, in %d tokens at most; a result has %d%%, at most %d tokens",
+        (int)opts_quota(o->high_mark, QUOTA_HIGH), (int)opts_quota(o->low_mark, QUOTA_LOW),
+        (int)opts_quota(o->summary_tokens, QUOTA_SUMMARY), (int)opts_quota(o->result_share, QUOTA_RESULT_SHARE),
+        (int)opts_quota(o->result_tokens, QUOTA_RESULT_TOKENS));
     say("recall      %s", recall_of(c));
     if (o->thinking > 0) say("thinking    %lld tokens aside, then it is closed", (long long)o->thinking);
     else say("thinking    as long as an answer may be");

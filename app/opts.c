@@ -1,6 +1,7 @@
 /* opts.c - the command line, the environment and the configuration file, read by the table. */
 #include "app/config.h"
 #include "app/opts_table.h"
+#include <inttypes.h>
 
 /* ---------------------------------------------------------------- layers */
 
@@ -185,6 +186,9 @@ static int check_together(const struct opts *o, struct err *err)
     bool naive = strcmp(o->naive, "none") != 0;
     if (naive && (o->overcommit || o->fit))
         return err_set(err, -1, "--naive %s fails on purpose: it does not go with --overcommit or --fit", o->naive);
+    if (o->low_mark + QUOTA_APART > o->high_mark)
+        return err_set(err, -1, "--low-mark %" PRId64 " must be %d or more under --high-mark %" PRId64, o->low_mark,
+                       QUOTA_APART, o->high_mark);
     if (o->no_save && o->resume) return err_set(err, -1, "--resume and --no-save do not go together");
     if (o->crew && modes) return err_set(err, -1, "--crew does not go with --nll or a dump");
     if (o->resume && (modes || o->prompt))

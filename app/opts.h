@@ -47,6 +47,10 @@ struct opts {
     double park;                 /* bytes; 0: not given */
     double snapshots;            /* bytes */
     const char *store, *resume, *recall, *summary;  /* NULL: not given */
+    int64_t high_mark, low_mark; /* percent; like the next four, 0 is QUOTA_... */
+    int64_t summary_tokens, result_share, result_tokens;
+    int64_t handover;            /* 0: as much as a result may have */
+    double keep_unsaved;         /* bytes */
     const char *crew;            /* NULL: not given */
     int64_t parallel;            /* 0: as the crew needs, and as its memory allows */
     const char *theme, *glyphs;
@@ -68,6 +72,16 @@ struct opts {
 
 /* Without --temp: the embedded model says what it learned, others are left some freedom. */
 #define TEMPERATURE(o) ((o)->temp >= 0 ? (o)->temp : (o)->embedded ? 0 : 0.7)
+
+/* What a context is shared out by when no flag says otherwise: percent, tokens.  Who made its struct opts by hand, and
+ * left a field 0, gets them too. */
+#define QUOTA_HIGH 85
+#define QUOTA_LOW 40
+#define QUOTA_RESULT_SHARE 25
+#define QUOTA_RESULT_TOKENS 2048
+#define QUOTA_SUMMARY 512
+#define QUOTA_APART 10 /* percent, at least, between the marks: else a compaction frees nothing to speak of */
+static inline int64_t opts_quota(int64_t given, int64_t usual) { return given > 0 ? given : usual; }
 
 /* How a variable is looked up; NULL in opts_parse() is getenv(). */
 typedef const char *opts_env(const char *name);

@@ -2,6 +2,8 @@
 #include "app/opts_table.h"
 
 #define AT(field) offsetof(struct opts, field)
+#define DIGITS_OF(n) #n
+#define DIGITS(macro) DIGITS_OF(macro)
 
 const struct opt opts_table[] = {
     {"-m", "--model", "PLIMSOLL_MODEL", TEXT, AT(model), "FILE", 0, 0, NULL, NULL,
@@ -36,6 +38,20 @@ const struct opt opts_table[] = {
      "who sums up what leaves the context: the model, lines out of it, or nobody"},
     {NULL, "--recall", "PLIMSOLL_RECALL", CHOICE, AT(recall), "WHEN", 0, 0, "auto|ask|off", "auto",
      "what has left the context and belongs to a question: brought in, only when asked for, or never"},
+    {NULL, "--summary-tokens", "PLIMSOLL_SUMMARY_TOKENS", INT, AT(summary_tokens), "N", 32, 1e5, NULL,
+     DIGITS(QUOTA_SUMMARY), "most tokens of a summary, and at most a sixth of the context"},
+    {NULL, "--high-mark", "PLIMSOLL_HIGH_MARK", INT, AT(high_mark), "P", 20, 100, NULL, DIGITS(QUOTA_HIGH),
+     "percent of a context's room above which its oldest is summed up"},
+    {NULL, "--low-mark", "PLIMSOLL_LOW_MARK", INT, AT(low_mark), "P", 5, 90, NULL, DIGITS(QUOTA_LOW),
+     "... and down to which; 10 or more under the high mark"},
+    {NULL, "--result-share", "PLIMSOLL_RESULT_SHARE", INT, AT(result_share), "P", 1, 50, NULL,
+     DIGITS(QUOTA_RESULT_SHARE), "percent of a context's room that a tool's result may have; the rest is an artifact"},
+    {NULL, "--result-tokens", "PLIMSOLL_RESULT_TOKENS", INT, AT(result_tokens), "N", 32, 1e6, NULL,
+     DIGITS(QUOTA_RESULT_TOKENS), "... and at most so many tokens"},
+    {NULL, "--handover", "PLIMSOLL_HANDOVER", INT, AT(handover), "N", 16, 1 << 20, NULL, NULL,
+     "tokens of what passes from agent to agent where the crew names none (as much as a result may have)"},
+    {NULL, "--keep-unsaved", "PLIMSOLL_KEEP_UNSAVED", SIZE, AT(keep_unsaved), "SIZE", 0, 1, NULL, "64M",
+     "with --no-save: memory for what has left the context; then the oldest of it is gone"},
     {NULL, "--crew", "PLIMSOLL_CREW", TEXT, AT(crew), "FILE", 0, 0, NULL, NULL,
      "several agents and their flow, from a crew file or one of ours (--help-crew lists them)"},
     {NULL, "--parallel", "PLIMSOLL_PARALLEL", INT, AT(parallel), "N", 1, 64, NULL, NULL,

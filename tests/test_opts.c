@@ -120,6 +120,25 @@ TEST(opts_a_flag_without_its_value_or_with_one_too_many_is_refused)
     REFUSED("one of", "--isa", "");
 }
 
+TEST(opts_quotas_have_ranges_and_the_marks_stay_apart)
+{
+    CHECK_EQ(PARSE("--json"), 0);
+    CHECK(o.high_mark == QUOTA_HIGH && o.low_mark == QUOTA_LOW && o.summary_tokens == QUOTA_SUMMARY);
+    CHECK(o.result_share == QUOTA_RESULT_SHARE && o.result_tokens == QUOTA_RESULT_TOKENS && o.handover == 0);
+    CHECK_NEAR(o.keep_unsaved, 64 << 20, 0);
+    CHECK_EQ(PARSE("--high-mark", "50", "--low-mark", "40", "--keep-unsaved", "0", "--handover=99"), 0);
+    CHECK(o.high_mark == 50 && o.low_mark == 40 && o.handover == 99 && o.keep_unsaved < 1);
+    REFUSED("--low-mark 40 must be 10 or more under --high-mark 49", "--high-mark", "49");
+    REFUSED("--low-mark 80 must be 10 or more under --high-mark 85", "--low-mark", "80");
+    REFUSED("--high-mark: \"101\" is not a whole number from 20 to 100", "--high-mark", "101");
+    REFUSED("from 5 to 90", "--low-mark", "4");
+    REFUSED("from 32 to 100000", "--summary-tokens", "31");
+    REFUSED("from 1 to 50", "--result-share", "51");
+    REFUSED("from 32 to 1000000", "--result-tokens", "0");
+    REFUSED("from 16 to 1048576", "--handover", "0");
+    REFUSED("is not a size", "--keep-unsaved", "-1");
+}
+
 TEST(opts_biases_and_stops_collect_up_to_their_limits)
 {
     CHECK_EQ(PARSE("--logit-bias", "5=1.5", "--logit-bias", "0=-inf", "--stop", "END", "--stop=\n"), 0);

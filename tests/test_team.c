@@ -313,6 +313,30 @@ TEST(team_an_ask_that_failed_leaves_nothing_of_what_was_handed_over)
     end_team();
 }
 
+/* Bytes of bob's next call when ann said much to him. */
+static size_t bob_has(const char *yaml, int64_t flag)
+{
+    struct buf out = {0};
+    begin_team(yaml, talks_much, fresh_dir());
+    opts.handover = flag;
+    CHECK_EQ(line("Hello."), EXIT_DONE);
+    next_prompt(&team.member[1].s, &out);
+    size_t n = out.len;
+    buf_free(&out);
+    end_team();
+    return n;
+}
+
+TEST(team_the_flag_says_what_is_handed_over_where_the_crew_does_not)
+{
+    char silent[sizeof CLIPPED];
+    snprintf(silent, sizeof silent, "%.*s", (int)(strstr(CLIPPED, "  handover") - CLIPPED), CLIPPED);
+    size_t named = bob_has(CLIPPED, 0), small = bob_has(silent, 64);
+    CHECK_EQ(bob_has(CLIPPED, 64), named);
+    CHECK_EQ(bob_has(silent, 200), named);
+    CHECK(small + 100 < named);
+}
+
 TEST(team_what_was_clipped_on_the_way_can_be_read_on_by_the_receiver)
 {
     struct buf out = {0};

@@ -72,7 +72,7 @@ struct crew {
     int steps;         /* asks at most in one run, retries among them; 1 or more */
     int rounds;        /* of a debate (1 or more), or of a group chat (0: until steps) */
     int retries;       /* of an ask that failed */
-    int handover;      /* tokens of what passes from one to another; 0: as much as a result may have */
+    int handover;      /* tokens of what passes from one to another; 0: as --handover says, or as a result may have */
     enum crew_handover handover_by;
     int parallel;      /* asks at once; 0: as many as the ledger holds */
     enum crew_split split;

@@ -112,7 +112,7 @@ enum { STABLE, VOLATILE };
     F(S, INT, turn, STABLE, "")                                                                           \
     F(S, STR, change, STABLE,                                                                             \
       "left, stood_in, dropped, summary_left, compacted, extracted, undone, in_vain, front_changed, "     \
-      "thinking_closed or refused")                                                                       \
+      "thinking_closed, refused, or gone (what --keep-unsaved had no room for)")                          \
     F(S, STR, what, STABLE, "the messages, by the name that a reader asks for: m12 or m12-57; or nothing") \
     F(S, INT, messages, STABLE, "how many of them")                                                       \
     F(S, INT, tokens, STABLE, "that they had in the context, or that were freed")                         \

@@ -7,7 +7,7 @@
 #include "app/term_filter.h"
 #include <time.h>
 
-enum { ANSWER = 512, SUMMARY_CTX = 1024, SUMMARY = 512, ROUNDS = 4, REPEATS = 3, CLOSING = 8 };
+enum { ANSWER = 512, SUMMARY_CTX = 1024, ROUNDS = 4, REPEATS = 3, CLOSING = 8 };
 
 int64_t session_now_ms(void)
 {
@@ -102,12 +102,13 @@ static bool is(const char *choice, const char *what) { return choice && strcmp(c
 static struct window_limits limits_of(const struct session *s)
 {
     const struct app *a = s->a;
-    int64_t ctx = s->role.ctx, n = s->role.answer;
+    int64_t ctx = s->role.ctx, n = s->role.answer, summary = opts_quota(a->o->summary_tokens, QUOTA_SUMMARY);
     return (struct window_limits){
         .ctx = ctx, .answer = n > 0 ? n : MAX(1, MIN(ANSWER, ctx / 4)),
         .thinking = a->o->thinking, .closing = a->o->thinking > 1 ? MIN(CLOSING, a->o->thinking - 1) : 0,
-        .summary = ctx >= SUMMARY_CTX && !is(a->o->summary, "off") ? MIN(SUMMARY, ctx / 6) : 0,
-        .high = 850, .low = 400, .gain = 200,
+        .summary = ctx >= SUMMARY_CTX && !is(a->o->summary, "off") ? MIN(summary, ctx / 6) : 0,
+        .high = 10 * (int)opts_quota(a->o->high_mark, QUOTA_HIGH),
+        .low = 10 * (int)opts_quota(a->o->low_mark, QUOTA_LOW), .gain = 200,
     };
 }
 
@@ -233,16 +234,36 @@ int session_save(struct session *s, struct err *err)
     return keep_save(&s->keep, &s->batch, s->keep.head.turns, err);
 }
 
+/* Texts leave memory; those that nobody has then are told of. */
+static void sweep(struct session *s)
+{
+    struct texts_gone *gone = &s->texts.gone, before = *gone;
+    char what[48];
+    texts_sweep(&s->texts, s->w, s->acknowledged);
+    if (gone->n == before.n) return;
+    window_ref_name(&(struct window_ref){.first = gone->first, .last = gone->last}, what);
+    struct event e = {.kind = EV_CONTEXT, .context = {
+        .turn = s->voice.turns, .change = event_str("gone"), .what = event_str(what),
+        .messages = (int64_t)(gone->n - before.n), .times = 1}};
+    struct voice *speaks = s->a->trace.voice;
+    s->a->trace.voice = &s->voice;
+    trace_put(&s->a->trace, &e);
+    s->a->trace.voice = speaks;
+    if (before.n == 0)
+        say_dim("[what left the context first (%s) is gone: this session is not saved, and --keep-unsaved is %.1f MiB; "
+                "/stats counts]", what, (double)s->texts.spare / 0x1p20);
+}
+
 void session_poll(struct session *s)
 {
     keep_poll(&s->keep);
-    texts_sweep(&s->texts, s->w, s->acknowledged);
+    sweep(s);
 }
 
 void session_settle(struct session *s)
 {
     keep_settle(&s->keep);
-    texts_sweep(&s->texts, s->w, s->acknowledged);
+    sweep(s);
 }
 
 /* ---------------------------------------------------------------- open and close */
@@ -290,6 +311,7 @@ void session_attach(struct session *s)
 {
     s->vocabulary = vocabulary_of(s->a);
     s->texts.keep = &s->keep;
+    s->texts.spare = (size_t)s->a->o->keep_unsaved;
     s->keep.saved = on_saved;
     s->keep.self = s;
     s->voice = (struct voice){.name = s->role.name, .agent = s->role.agent, .turns = (int)s->keep.head.turns,

@@ -278,8 +278,18 @@ int session_compact(struct session *s, struct err *err)
 int session_undo_summary(struct session *s, struct err *err)
 {
     struct window_figures f;
+    struct buf before = {0};
+    struct window_event told;
     window_figures(s->w, &f);
-    if (window_undo(s->w, err)) return -1;
+    window_save(s->w, s->vocabulary, &before);
+    int rc = before.failed ? err_set(err, -1, "no memory to go back") : window_undo(s->w, err);
+    if (rc == 0 && !session_has_texts(s)) {
+        while (window_next_event(s->w, &told)) continue; /* it was not so */
+        window_load(s->w, before.data, before.len, s->vocabulary, NULL);
+        rc = err_set(err, -1, "what was summed up is gone: this session is not saved (--keep-unsaved)");
+    }
+    buf_free(&before);
+    if (rc) return -1;
     session_mark(s, JOURNAL_UNCOMPACTED, f.summary, f.summary);
     session_tell(s);
     return session_save(s, err);

@@ -20,6 +20,8 @@ void session_attach(struct session *s); /* it is the one that events go to */
 int session_add_front(struct session *s, enum window_part part, enum journal_kind kind, const char *text, size_t n,
                       uint64_t *id, struct err *err);
 void session_find_front(struct session *s); /* s->system and s->tools, as the window has them */
+/* Whether the texts of the window can all be had; those of a session that is not saved may be gone. */
+bool session_has_texts(struct session *s);
 /* The conversation as it was, with what was said meanwhile in the store alone, marked. */
 void session_withdraw(struct session *s, struct buf *before, uint64_t first);
 

@@ -266,6 +266,13 @@ static bool newest_user(void *self, uint64_t id)
     return true;
 }
 
+static bool has_text(void *self, uint64_t id)
+{
+    return texts_get(&((struct session *)self)->texts, id, NULL) != NULL;
+}
+
+bool session_has_texts(struct session *s) { return session_saves(s) || window_each(s->w, has_text, s); }
+
 /* The window after the turn before, in place of the one there is; what the user said goes to text. */
 static int go_back(struct session *s, uint64_t user, struct buf *text, struct err *err)
 {
@@ -273,7 +280,16 @@ static int go_back(struct session *s, uint64_t user, struct buf *text, struct er
     if (text && !e) return -1;
     if (text) buf_put(text, e->text, e->len);
     if (text && text->failed) return err_set(err, -1, "no memory for a turn");
-    return load(s, s->keep.head.turns - 1, err);
+    struct buf before = {0};
+    window_save(s->w, s->vocabulary, &before);
+    int rc = before.failed ? err_set(err, -1, "no memory to go back") : load(s, s->keep.head.turns - 1, err);
+    if (rc == 0 && !session_has_texts(s)) {
+        window_load(s->w, before.data, before.len, s->vocabulary, NULL);
+        session_find_front(s);
+        rc = err_set(err, -1, "what the context had then is gone: this session is not saved (--keep-unsaved)");
+    }
+    buf_free(&before);
+    return rc;
 }
 
 /* What was pinned or set since goes with the turn, which is not what everybody expects. */

@@ -93,17 +93,20 @@ static int read_messages(struct session *s, const char *name, size_t n, uint64_t
 {
     uint64_t first, last;
     struct buf all = {0};
+    struct err why = {0};
     if (!window_ref_read(name, n, &first, &last))
         return err_set(err, -1, "no such artifact: %.*s", (int)MIN(n, (size_t)40), name);
     for (uint64_t id = first; id <= last && id < s->keep.head.next && all.len < READ_MOST; id++) {
-        const struct text_entry *e = texts_get(&s->texts, id, NULL);
+        const struct text_entry *e = texts_get(&s->texts, id, &why);
         if (!e || e->kind == JOURNAL_MARK) continue;
         buf_printf(&all, "%s: ", journal_kind_name(e->kind));
         buf_put(&all, e->text, e->len);
         buf_puts(&all, "\n");
     }
     if (all.len == 0 || offset >= all.len) {
+        bool lost = all.len == 0 && why.code;
         buf_free(&all);
+        if (lost) return err_set(err, -1, "%s", why.text);
         return err_set(err, -1, "the offset is past the end of %.*s", (int)MIN(n, (size_t)40), name);
     }
     struct clip_figures f;

@@ -6,7 +6,7 @@
 #include "tools/clip.h"
 #include <inttypes.h>
 
-enum { COUNTED = 1 << 20, SHARE = 4, RESULT_LEAST = 32, RESULT_MOST = 2048,
+enum { COUNTED = 1 << 20, RESULT_LEAST = 32,
        SEAMS = 16 /* tokens that two texts may have more when they are put together */ };
 
 /* ---------------------------------------------------------------- tokens */
@@ -38,7 +38,8 @@ size_t session_room(struct session *s)
     struct window_figures f;
     window_figures(s->w, &f);
     int64_t front = f.part[WINDOW_SYSTEM] + f.part[WINDOW_TOOLS] + f.part[WINDOW_PINNED];
-    return (size_t)MAX(RESULT_LEAST, MIN(RESULT_MOST, (f.limit - front) / SHARE));
+    int64_t share = (f.limit - front) * opts_quota(s->a->o->result_share, QUOTA_RESULT_SHARE) / 100;
+    return (size_t)MAX(RESULT_LEAST, MIN(opts_quota(s->a->o->result_tokens, QUOTA_RESULT_TOKENS), share));
 }
 
 /* ---------------------------------------------------------------- the boundary */

@@ -63,8 +63,9 @@ static bool is_task(const struct crew *c, const struct flow_effect *e)
 
 static size_t quota_of(const struct crew *c, struct session *s)
 {
+    int64_t tokens = opts_quota(c->handover, s->a->o->handover);
     size_t room = session_room(s);
-    return c->handover > 0 ? MIN((size_t)c->handover, room) : room;
+    return tokens > 0 ? MIN((size_t)tokens, room) : room;
 }
 
 /* Who gets the words of this agent next, as far as the kind of flow says it before; -1: nobody. */

@@ -63,7 +63,9 @@ const struct text_entry *texts_get(struct texts *t, uint64_t id, struct err *err
     const struct text_entry *e = find(t, id);
     if (e) return e;
     if (!t->keep || !t->keep->keeper) {
-        err_set(err, -1, "message %llu has left the context, and this session is not saved", (unsigned long long)id);
+        bool gone = t->gone.n > 0 && id >= t->gone.first && id <= t->gone.last;
+        err_set(err, -1, "message %llu has left the context%s, and this session is not saved", (unsigned long long)id,
+                gone ? " and memory (--keep-unsaved): it is gone" : "");
         return NULL;
     }
     int rc = keep_message(t->keep, id, &m, &body, err);
@@ -81,14 +83,40 @@ static bool mark(void *self, uint64_t id)
     return true;
 }
 
+static size_t bytes_of(const struct text_entry *e) { return sizeof *e + e->len + 1; }
+
+/* Bytes that must go where there is no store. */
+static size_t too_many(const struct texts *t)
+{
+    size_t sum = 0;
+    if (t->keep && t->keep->keeper) return 0;
+    for (size_t i = 0; i < t->n; i++)
+        if (!t->entry[i].used) sum += bytes_of(&t->entry[i]);
+    return sum > t->spare ? sum - t->spare : 0;
+}
+
+static void note_gone(struct texts *t, const struct text_entry *e)
+{
+    struct texts_gone *g = &t->gone;
+    g->first = g->n ? MIN(g->first, e->id) : e->id;
+    g->last = MAX(g->last, e->id);
+    g->n++;
+    g->bytes += e->len;
+}
+
 void texts_sweep(struct texts *t, const struct window *w, uint64_t saved)
 {
     size_t kept = 0;
     for (size_t i = 0; i < t->n; i++) t->entry[i].used = false;
     window_each(w, mark, t);
+    size_t over = too_many(t);
     for (size_t i = 0; i < t->n; i++) {
-        if (t->entry[i].used || t->entry[i].id > saved) t->entry[kept++] = t->entry[i];
-        else free(t->entry[i].text);
+        struct text_entry *e = &t->entry[i];
+        bool goes = !e->used && e->id > saved && over > 0;
+        if (goes) note_gone(t, e);
+        if (goes) over -= MIN(over, bytes_of(e));
+        if (e->used || (e->id > saved && !goes)) t->entry[kept++] = *e;
+        else free(e->text);
     }
     t->n = kept;
 }

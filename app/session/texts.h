@@ -19,6 +19,8 @@ struct texts {
     struct text_entry *entry; /* by id */
     size_t n, cap;
     struct keep *keep; /* where others are found; keep->keeper may be NULL: nowhere */
+    size_t spare;      /* nowhere: bytes of texts that the window does not carry; above, the oldest are gone for good */
+    struct texts_gone { uint64_t first, last, n, bytes; } gone;
 };
 
 void texts_close(struct texts *t);
@@ -30,7 +32,7 @@ void texts_cut(struct texts *t, uint64_t from); /* forgets those with ids from t
 /* The text, fetched if need be.  NULL: err says why; a damaged or lost one is named. */
 const struct text_entry *texts_get(struct texts *t, uint64_t id, struct err *err);
 
-/* Those that the window does not carry leave memory, if the store has them. */
+/* Those that the window does not carry leave memory, if the store has them, or if they are more than t->spare. */
 struct window;
 void texts_sweep(struct texts *t, const struct window *w, uint64_t saved); /* ids up to `saved` are in the store */
 size_t texts_bytes(const struct texts *t);
