@@ -125,7 +125,7 @@ static int parse_environment(struct opts *out, opts_env *env, struct err *err)
 static bool is_plain(opts_env *env)
 {
     const char *term = env("TERM"), *no_color = env("NO_COLOR");
-    return (no_color && *no_color) || !term || strcmp(term, "dumb") == 0;
+    return (no_color && *no_color) || !term || !*term || strcmp(term, "dumb") == 0;
 }
 
 /* ---------------------------------------------------------------- the file */
