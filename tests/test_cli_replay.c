@@ -201,11 +201,12 @@ TEST(replay_screen_wants_a_terminal_and_a_file)
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         const struct child_terminal t = {.term = bad[i].term, .columns = 80, .rows = 24};
         const char *const args[] = {"replay", "--screen", bad[i].file, NULL};
+        child_free(&c);
         child_start_in(&c, args, &t);
         const int status = child_end(&c);
         if (status != 2 || !strstr(c.out_text.data, bad[i].part)) check_fail(__FILE__, __LINE__, "%s", c.out_text.data);
-        child_free(&c);
     }
+    child_free(&c);
     CHECK_EQ(child_run(&c, (const char *const[]){"replay", "--screen", path, NULL}, "", 0), 2);
     CHECK(strstr(c.err_text.data, "needs a terminal; without one: plimsoll replay --text"));
     child_free(&c);
