@@ -8,8 +8,11 @@
 #include "app/tui/loop.h"
 #include "app/tui/screen.h"
 #include "app/tui/tui_host.h"
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
+
+enum { GOODBYE_MS = 200 };
 
 struct face {
     struct tui_host h;
@@ -135,6 +138,8 @@ static void say_goodbye(const struct app *a, const struct tui_host *h, int statu
 {
     char id[9];
     const char *crew = a->o->crew;
+    struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT};
+    if (poll(&room, 1, GOODBYE_MS) <= 0) return; /* a terminal that takes nothing any more */
     if (tui_host_session(h, id))
         say_dim("session %s is saved: plimsoll %s%s%s--resume %s goes on", id, crew ? "--crew " : "", crew ? crew : "",
                 crew ? " " : "", id);

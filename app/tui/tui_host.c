@@ -6,6 +6,7 @@
 #include "app/tui/screen.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -104,17 +105,26 @@ static int run_editor(const char *path)
     const char *editor = opts_getenv("VISUAL");
     if (!editor || !*editor) editor = opts_getenv("EDITOR");
     if (!editor || !*editor) editor = "vi";
+    const struct sigaction ignore = {.sa_handler = SIG_IGN}, usual = {.sa_handler = SIG_DFL};
+    struct sigaction interrupt, quit;
     struct buf line = {0};
-    buf_printf(&line, "%s \"$1\"", editor);
+    const bool plain = !strpbrk(editor, "=;&|<>()$`\\\"'*?[#~!\n"); /* then no shell waits behind it, and ends first */
+    buf_printf(&line, "%s%s \"$1\"", plain ? "exec " : "", editor);
     if (line.failed) return -1;
+    sigaction(SIGINT, &ignore, &interrupt); /* Ctrl-C there is the editor's */
+    sigaction(SIGQUIT, &ignore, &quit);
     pid_t pid = fork();
     if (pid == 0) {
+        sigaction(SIGINT, &usual, NULL);
+        sigaction(SIGQUIT, &usual, NULL);
         execl("/bin/sh", "sh", "-c", line.data, "sh", path, (char *)NULL);
         _exit(127);
     }
     int status = -1;
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
+    sigaction(SIGINT, &interrupt, NULL);
+    sigaction(SIGQUIT, &quit, NULL);
     buf_free(&line);
     return status;
 }
