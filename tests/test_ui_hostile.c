@@ -159,6 +159,37 @@ TEST(hostile_what_is_asked_about_is_cut_between_characters_and_says_so)
     bridge_close(b);
 }
 
+/* ------------------------------------------------------------------ files behind an @ */
+
+static int64_t size_of_file(void *arg, const char *path)
+{
+    (void)arg;
+    if (strcmp(path, "notes.txt") == 0) return 4000;
+    return strcmp(path, "big.log") == 0 ? 40960 : -1;
+}
+static int no_list(void *arg, bool mention, const char *folder, const char *prefix, struct folder *out)
+{
+    (void)arg, (void)mention, (void)folder, (void)prefix, (void)out;
+    return -1;
+}
+
+TEST(files_that_a_line_names_are_weighed_before_it_is_sent)
+{
+    const struct complete_files files = {no_list, size_of_file, NULL};
+    const struct complete_source with = {.files = &files};
+    open_live(120, 36);
+    source = &with;
+    press("look at @notes.txt");
+    SHOWS("3 tokens + notes.txt (4,000 bytes, about 1,000 tokens)");
+    press(" and @big.log and @nothing");
+    SHOWS(" + 2 files (about 11,240 tokens)");
+    press("\x15see @big.log");
+    SHOWS("2 tokens + big.log (40 KiB, about 10,240 tokens)");
+    press("\x15/attach @big.log");
+    SHOWS_NO("big.log (");
+    close_ui();
+}
+
 /* ------------------------------------------------------------------ any size */
 
 TEST(hostile_every_view_at_sizes_that_nobody_has)

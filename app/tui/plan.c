@@ -64,6 +64,43 @@ static void put_plan(struct buf *out, const struct plan *p, enum form form)
     if (form == IN_BRIEF) buf_printf(out, " - carries %s + %s of %s", x, y, c);
 }
 
+enum { TOKEN_BYTES = 4 }; /* of a file, about: it is not read before it is sent */
+
+static void put_file(struct buf *out, const struct complete_mention *m)
+{
+    char size[FIGURE], tokens[FIGURE];
+    const uint64_t bytes = (uint64_t)m->bytes;
+    buf_printf(out, "%s%s (%s %s, about %s tokens)", out->len > 0 ? ", " : "", m->path,
+               figure(size, bytes < 10240 ? bytes : bytes / 1024), bytes < 10240 ? "bytes" : "KiB",
+               figure(tokens, bytes / TOKEN_BYTES));
+}
+
+/* The one file, or of several how many and all they weigh.  What is too much of one is clipped. */
+void ui_name_files(struct ui *ui, const char *text, size_t n)
+{
+    struct complete_mentions m = {0};
+    struct buf words = {0};
+    uint64_t files = 0, tokens = 0;
+    char x[FIGURE], y[FIGURE];
+    const struct complete_source *source = ui->host.source ? ui->host.source(ui->host.self) : NULL;
+    *ui->typed.files = '\0';
+    if (!source || !source->files || is_command(text, n) || n == 0 || !memchr(text, '@', n)) return;
+    if (complete_attachments(source, text, n, &m)) return;
+    for (size_t i = 0; i < m.n; i++) {
+        if (m.mention[i].bytes < 0) continue;
+        if (files++ == 0) put_file(&words, &m.mention[i]);
+        tokens += (uint64_t)m.mention[i].bytes / TOKEN_BYTES;
+    }
+    if (files > 1) {
+        words.len = 0;
+        buf_printf(&words, "%s files (about %s tokens)", figure(x, files), figure(y, tokens));
+    }
+    if (words.len > 0 && !words.failed)
+        state_text(ui->typed.files, sizeof ui->typed.files, (struct event_str){words.data, words.len});
+    buf_free(&words);
+    complete_mentions_free(&m);
+}
+
 void ui_plan(const struct ui *ui, int columns, struct buf *out, bool *bad)
 {
     size_t n, typed;
@@ -78,6 +115,7 @@ void ui_plan(const struct ui *ui, int columns, struct buf *out, bool *bad)
     }
     buf_printf(out, "%s%s token%s", ui->typed.exact ? "" : "about ", figure(x, (uint64_t)ui->typed.tokens),
                ui->typed.tokens == 1 ? "" : "s");
+    if (*ui->typed.files) buf_printf(out, " + %s", ui->typed.files);
     if (!a || a->ctx <= 0) return;
     const struct plan p = plan_for(a, ui->typed.tokens);
     *bad = p.how == TOO_LONG;

@@ -88,6 +88,7 @@ void ui_count_typed(struct ui *ui)
     ui->typed.n = n;
     ui->typed.hash = hash;
     ui->typed.exact = true;
+    ui_name_files(ui, text, n);
     ui->typed.tokens = n == 0 || !ui->host.tokens ? 0 : ui->host.tokens(ui->host.self, text, n, &ui->typed.exact);
 }
 

@@ -79,7 +79,8 @@ static void leaving_key(struct ui *ui, bool interrupts)
     enum { LAST = 3 };
     if (!interrupts) return;
     if (++ui->forced < LAST)
-        ui_notice(ui, "Ctrl-C %s ends it at once: what is not saved yet is lost", ui->forced == 1 ? "twice more" : "again");
+        ui_notice(ui, "Ctrl-C %s ends it at once: what is not saved yet is lost",
+                  ui->forced == 1 ? "twice more" : "again");
     else if (ui->host.end) ui->host.end(ui->host.self);
 }
 
