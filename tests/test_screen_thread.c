@@ -95,7 +95,7 @@ static void take_news(void)
         if (n->kind == NEWS_EVENT && n->event.kind == EV_TOOL) note_tool(&n->event);
         samples += n->kind == NEWS_EVENT && n->event.kind == EV_MEMORY;
         if (n->kind == NEWS_BEGUN) buf_printf(&heard, "begun %d: %s\n", (int)n->value, text);
-        if (n->kind == NEWS_DONE) buf_puts(&heard, "done\n");
+        if (n->kind == NEWS_DONE) buf_puts(&heard, n->value < 0 ? "last\n" : "done\n");
         if (n->kind == NEWS_LINE) buf_printf(&heard, "%s %d: %s\n", n->said ? "aside" : "line", (int)n->value, text);
         if (n->kind == NEWS_PAST_BEGINS) buf_printf(&heard, "past of %d\n", (int)n->value);
         if (n->kind == NEWS_OVER) buf_printf(&heard, "over %d\n", (int)n->value);
@@ -177,6 +177,16 @@ TEST(thread_what_the_screen_has_not_seen_begin_is_cancelled_when_it_leaves)
     desk_cancel(desk, "");
     hear("over 0", 1);
     CHECK(strstr(news(), "end of : cancelled"));
+    end();
+}
+
+TEST(thread_the_screen_hears_that_quit_was_the_last_order)
+{
+    begin(NULL, says_long, 0);
+    order("/quit");
+    order("short");
+    hear("over 0", 1);
+    CHECK(strstr(news(), "last\n") && !strstr(news(), "begun 2"));
     end();
 }
 

@@ -67,6 +67,20 @@ TEST(hostile_while_it_leaves_keys_do_nothing_but_there_is_a_way_out)
     close_ui();
 }
 
+/* To close a session may take its time; what is typed then would be obeyed by nobody. */
+TEST(hostile_after_quit_no_line_is_taken)
+{
+    open_live(80, 24);
+    press("/quit\r");
+    put_news(NEWS_BEGUN, 1, "/quit");
+    put_news(NEWS_DONE, -1, "");
+    SHOWS("leaving: what was said is being saved");
+    asked.len = 0;
+    press("more\r");
+    CHECK_EQ(asked.len, 0);
+    close_ui();
+}
+
 /* ------------------------------------------------------------------ an answer is not what was being typed */
 
 TEST(hostile_a_question_for_words_does_not_take_what_was_being_typed)

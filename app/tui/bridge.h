@@ -23,7 +23,7 @@ enum news_kind {
     NEWS_PAST,     /* event: of what was said in it before; for the conversation, not for figures */
     NEWS_AGENT,    /* text: the name of the next agent, in their order; value 1: a crew's */
     NEWS_BEGUN,    /* text: an order that is obeyed now; value: its number, 1, 2, ... */
-    NEWS_DONE,     /* it has been; value: orders that are left */
+    NEWS_DONE,     /* it has been; value: orders that are left, -1: none is obeyed any more, the sessions are closed */
     NEWS_LINE,     /* text, value: enum say_kind */
     NEWS_DOC,      /* doc */
     NEWS_QUESTION, /* text, who, scope, value: the question's number */

@@ -173,7 +173,7 @@ static void obey(struct desk *d, const struct buf *order)
     end_order(d);
     if (!d->c.quit) desk_tell_past(&d->c, d->b, d->shown, &d->shown_turns);
     if (!d->c.quit) tell_session(d);
-    bridge_put(d->b, NEWS_DONE, bridge_waiting(d->b), "", 0);
+    bridge_put(d->b, NEWS_DONE, d->c.quit ? -1 : bridge_waiting(d->b), "", 0);
 }
 
 /* What others do on the machine is seen, and fills neither a --trace file nor the flight recorder. */

@@ -209,12 +209,13 @@ static void on_begun(struct ui *ui, const struct news *n)
     else transcript_said(ui->transcript, text, n->text.len);
 }
 
-static void on_done(struct ui *ui)
+static void on_done(struct ui *ui, const struct news *n)
 {
     ui->busy = ui->is_command = false;
     *ui->progress = '\0';
     ui->typed.n = SIZE_MAX; /* what stands beside the typed text has changed */
     ui_ask_docs(ui, true);
+    if (n->value < 0) ui_leave(ui);
 }
 
 static void on_line(struct ui *ui, const struct news *n)
@@ -283,7 +284,7 @@ void ui_news(struct ui *ui, struct news *n)
     case NEWS_PAST: on_past(ui, n); break;
     case NEWS_AGENT: on_agent(ui, n); break;
     case NEWS_BEGUN: on_begun(ui, n); break;
-    case NEWS_DONE: on_done(ui); break;
+    case NEWS_DONE: on_done(ui, n); break;
     case NEWS_LINE: on_line(ui, n); break;
     case NEWS_DOC: on_doc(ui, n); break;
     case NEWS_QUESTION: ui_question_put(ui, n); break;
