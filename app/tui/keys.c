@@ -353,6 +353,7 @@ int keys_feed(struct keys *k, const char *bytes, size_t n, int64_t now_ms)
 
 bool keys_next(struct keys *k, int64_t now_ms, struct key *key)
 {
+    if (!k->in.data) return false; /* nothing ever came */
     for (;;) {
         const unsigned char *b = (const unsigned char *)k->in.data + k->at;
         size_t n = k->in.len - k->at;
