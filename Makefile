@@ -37,6 +37,7 @@ tests    := $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 helpers  := $(filter-out $(tests:%=tests/%.c),$(sort $(wildcard tests/*.c)))
 fuzzers  := $(sort $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))
 benches  := $(sort $(wildcard tests/bench/*.c))
+screens  := tests/bench/screen/main.c
 soaks    := $(sort $(wildcard tests/soak/*.c))
 evals    := $(sort $(wildcard tests/eval/*.c)) tests/judge.c
 needles  := $(sort $(wildcard tests/needle/*.c)) tests/needle_talk.c
@@ -104,8 +105,9 @@ coverage: ## line coverage of the parsers of outside bytes by the fuzz corpora
 	$(again) CC=gcc VARIANT=cov STAGE=test cover
 
 bench: ## speed and memory: two real shapes, then the embedded model; ARGS=... goes to the bench program instead
-	$(again) VARIANT=release STAGE=build bench-program
+	$(again) VARIANT=release STAGE=build program bench-program
 	@$(call folder,release)/tests/bench $(ARGS)
+	$(if $(ARGS),,@$(call folder,release)/tests/bench-screen $(call folder,release))
 	$(if $(ARGS),,@$(call folder,release)/tests/bench --models assets/plimsoll-tiny.gguf \
 	    --tests pp1500,tg256,b8x64,sweep256,agents8,resume,watch2048,ledger8x4096)
 
@@ -227,7 +229,7 @@ program: $(O)/plimsoll ; @:
 tests: $(test_bin) ; @:
 tsan-tests: $(addprefix $(O)/tests/,$(TSAN_TESTS)) ; @:
 replays: $(if $(filter fuzz,$(VARIANT)),,$(fuzz_bin)) ; @:
-bench-program: $(O)/tests/bench ; @:
+bench-program: $(O)/tests/bench $(O)/tests/bench-screen $(O)/tests/slow-sync.so ; @:
 soak-program: $(O)/tests/soak ; @:
 eval-program: $(O)/tests/eval ; @:
 needle-program: $(O)/tests/needle ; @:
@@ -274,6 +276,14 @@ $(O)/tests/bench: $(call object,$(benches)) $(lib)
 	$(if $(benches),,$(error no bench: tests/bench has no C file))
 	$(call link)
 
+$(O)/tests/bench-screen: $(call object,$(screens)) $(lib)
+	$(call link,-lutil)
+
+$(O)/tests/slow-sync.so: tests/bench/screen/slow_sync.c $(O)/flags
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(flags) -shared -fPIC -o $@ $<
+
 $(O)/tests/soak: $(call object,$(soaks) $(helpers)) $(lib)
 	$(call link,$(TEST_LIBS))
 
@@ -306,6 +316,6 @@ $(fuzz_runs): run-%: $(O)/tests/%
 cover: $(fuzz_bin)
 	@sh tests/fuzz/coverage.sh $(O) $(fuzzers)
 
--include $(patsubst %.o,%.d,$(call object,$(lib_src) app/main.c $(helpers) $(tests:%=tests/%.c) $(benches) $(soaks) $(evals) $(needles)) \
+-include $(patsubst %.o,%.d,$(call object,$(lib_src) app/main.c $(helpers) $(tests:%=tests/%.c) $(benches) $(screens) $(soaks) $(evals) $(needles)) \
     $(call object,$(fuzzers:%=tests/fuzz/%.c) tests/fuzz/replay.c))
 endif

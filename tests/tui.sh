@@ -1,6 +1,6 @@
-#!/bin/bash
-# tui.sh - the full screen in a real terminal (tmux): it types, streams, resizes, cancels, suspends, resumes, and however
-# the program ends, the terminal is as it was and the session is saved.
+#!/bin/sh
+# tui.sh - the full screen in a real terminal (tmux): it types, streams, resizes, cancels, suspends, resumes; and
+# however the program ends, the terminal is as it was and the session is saved.
 set -eu
 build=${BUILD:-build}
 program=$PWD/$build/plimsoll
@@ -63,7 +63,7 @@ check_terminal() {
 
 # What was said last is saved under this title, with so many turns.
 check_saved() {
-    HOME=$work "$program" sessions --store "$work/store" >"$work/sessions" 2>&1 || fail "sessions: $(cat "$work/sessions")"
+    HOME=$work "$program" sessions --store "$work/store" >"$work/sessions" 2>&1 || fail "$(cat "$work/sessions")"
     grep -F -- "$1" "$work/sessions" >/dev/null || { cat "$work/sessions" >&2; fail "\"$1\" is not saved"; }
 }
 

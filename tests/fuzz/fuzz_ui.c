@@ -357,7 +357,8 @@ static void row_must_be_sound(const struct surface *s, struct surface *was, int 
 static void must_be_sound(struct rig *r)
 {
     const struct surface *s = ui_draw(r->ui);
-    if (s->columns != r->was.columns || s->rows != r->was.rows) must(!surface_resize(&r->was, s->columns, s->rows, NULL));
+    if (s->columns != r->was.columns || s->rows != r->was.rows)
+        must(surface_resize(&r->was, s->columns, s->rows, NULL) == 0);
     for (int row = 0; row < s->rows; row++) row_must_be_sound(s, &r->was, row);
     must(s->cursor_column >= -1 && s->cursor_column < s->columns && s->cursor_row >= -1 && s->cursor_row < s->rows);
     must((s->cursor_column == -1) == (s->cursor_row == -1));
