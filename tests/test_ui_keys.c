@@ -384,15 +384,23 @@ TEST(scroll_by_pages_and_to_both_ends)
     close_ui();
 }
 
-TEST(scroll_where_an_answer_shows_nothing)
+TEST(scroll_where_nothing_is_shown)
 {
-    open_live(80, 24);
-    put_event(&(struct event){.kind = EV_TEXT, .agent = event_str("ann"), .text = {1, event_str("")}});
-    put_event(&(struct event){.kind = EV_TEXT, .agent = event_str("ann"), .text = {2, event_str("\n")}});
-    look();
-    press(PAGE_UP PAGE_UP PAGE_DOWN CTRL_HOME CTRL_END);
-    look();
-    close_ui();
+    const struct event_str none = {"", 0};
+    for (int kind = 0; kind < 4; kind++) {
+        open_live(100, 24);
+        if (kind == 0) put_line(SAY_PLAIN, false, "");
+        if (kind == 1) begun("");
+        if (kind == 2) put_event(&(struct event){.kind = EV_TEXT, .agent = event_str("ann"), .text = {1, none}});
+        if (kind == 3)
+            put_event(&(struct event){.kind = EV_TURN_END, .agent = event_str("ann"), .turn_end = {
+                .turn = 1, .end = event_str("stop"), .termination_reason = none, .text = none}});
+        press(PAGE_UP PAGE_UP PAGE_DOWN CTRL_HOME); /* before the first look, and behind it */
+        look();
+        press(PAGE_UP PAGE_UP PAGE_DOWN CTRL_HOME CTRL_END);
+        look();
+        close_ui();
+    }
 }
 
 TEST(search_finds_older_and_newer_and_says_when_there_is_none)
