@@ -1,4 +1,5 @@
 /* The run of a crew in the store: its record, and all of it gone on with as a whole. */
+#include "app/say.h"
 #include "tests/team_rig.h"
 
 #define TWO \
@@ -20,12 +21,27 @@ static void by_name(const char *heard, char *out)
     snprintf(out, MANY_TEXT, "%s says %d", name, n);
 }
 
+static struct buf said; /* lines for the person, of the last go_on() */
+
+static void on_line(void *self, enum say_kind kind, const char *text, size_t n)
+{
+    (void)kind;
+    buf_put(self, text, n);
+    buf_puts(self, "\n");
+}
+
+static bool was_said(const char *part) { return said.data && hears(said.data, part); }
+
 /* An exit status; end_team() is due. */
 static int go_on(const char *yaml, const char *folder, const char *name)
 {
     open_app(yaml, by_name, 4000, 8, folder);
     opts.resume = name;
-    return team_open(&team, &app, &err);
+    buf_free(&said);
+    say_divert(on_line, &said);
+    int status = team_open(&team, &app, &err);
+    say_divert(NULL, NULL);
+    return status;
 }
 
 static const char *id_of(int agent)
@@ -97,6 +113,9 @@ TEST(run_whose_crew_file_has_changed_says_who_is_new_and_who_is_gone)
     one_run();
     OK(go_on(CHANGED, folder, "last"));
     CHECK_STR(id_of(0), ann);
+    CHECK(was_said("cyd is new in this run, and begins\n"));
+    CHECK(was_said("bob is not in the crew file any more: its session "));
+    CHECK(was_said("ann is told what the crew file says now"));
     CHECK_EQ(team.member[1].s.keep.head.turns, 0);
     CHECK_EQ(line("Hello again."), EXIT_DONE);
     CHECK_STR(result(), "cyd says 1");
@@ -105,6 +124,7 @@ TEST(run_whose_crew_file_has_changed_says_who_is_new_and_who_is_gone)
     end_team();
     OK(go_on(CREW, folder, "last")); /* who was gone is back */
     CHECK_STR(id_of(1), bobs);
+    CHECK(was_said("cyd is not in the crew file any more") && !was_said("bob"));
     CHECK_EQ(team.member[1].s.keep.head.turns, 2);
     end_team();
 }
@@ -127,6 +147,7 @@ TEST(run_whose_member_was_deleted_goes_on_with_a_new_one)
     OK(go_on(CREW, folder, ann));
     CHECK_STR(id_of(0), ann);
     CHECK(strcmp(id_of(1), bobs) != 0);
+    CHECK(was_said("bob begins anew: nothing of its session ") && !was_said("ann"));
     CHECK_EQ(line("Hello."), EXIT_DONE);
     CHECK_STR(result(), "bob says 1");
     snprintf(bobs, sizeof bobs, "%s", id_of(1));
@@ -324,6 +345,27 @@ TEST(run_keeps_up_with_what_is_pinned_and_forked)
     CHECK_STR(id_of(1), bobs);
     CHECK_EQ(team.member[1].s.keep.head.turns, 0);
     CHECK_EQ(team.member[0].s.keep.head.turns, 1);
+    end_team();
+}
+
+/* As /clear does: the new one is of the run, and the old one stays so. */
+TEST(run_has_the_session_that_took_the_place_of_another)
+{
+    one_run();
+    OK(go_on(CREW, folder, "last"));
+    struct session *s = &team.member[1].s;
+    struct session_role role = s->role;
+    session_close(s);
+    OK(session_new_as(s, &app, &role, "I am bob", &err));
+    team_run_keep_up(&team);
+    app.trace.voice = &app.trace.own;
+    CHECK_EQ(line("Hello."), EXIT_DONE);
+    CHECK_STR(result(), "bob says 1");
+    snprintf(ann, sizeof ann, "%s", id_of(1));
+    end_team();
+    CHECK_EQ(members_of("bob"), 2);
+    OK(go_on(CREW, folder, bobs)); /* by the old one's name, too */
+    CHECK_STR(id_of(1), ann);
     end_team();
 }
 
