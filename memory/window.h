@@ -133,6 +133,10 @@ struct window_call {
 /* Before every call of the model, in tool loops too. */
 int window_build(struct window *w, struct window_call *out, struct err *err);
 
+/* Where the next call with so many tokens more would have the oldest leave, they leave now, as far as the parts tell:
+ * who looks for what has left finds it before that call, not after it.  Too little is the next call's to refuse. */
+void window_make_room(struct window *w, int64_t tokens);
+
 struct window_thinking { int64_t left; bool close; }; /* close: write the closing tag now */
 /* After `used` tokens of thinking in the call that was built last.  Says close once there is room for the tag alone;
  * the first time is an event. */

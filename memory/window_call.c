@@ -391,6 +391,15 @@ int window_build(struct window *w, struct window_call *out, struct err *err)
     return 0;
 }
 
+void window_make_room(struct window *w, int64_t tokens)
+{
+    struct window_plan p = window_plan(w);
+    int64_t most = w->limit - tokens;
+    if (w->awaited > 0 || window_compose(w, &p, w->now.n, NULL).sum <= most) return;
+    bool any = window_leave_more(w, &p, MIN(window_target(w, &p), most));
+    if (any && window_compose(w, &p, w->now.n, NULL).sum <= w->limit) apply(w, &p);
+}
+
 struct window_thinking window_thinking(struct window *w, int64_t used)
 {
     int64_t left = MAX(0, w->l.thinking - used);

@@ -199,7 +199,12 @@ static int converse(struct session *s, uint64_t user, struct turn_result *r, str
 static int prepare(struct session *s, const char *text, size_t n, struct err *err)
 {
     if (window_due(s->w)) session_compact(s, NULL);
-    if ((s->a->o->recall && strcmp(s->a->o->recall, "off") == 0) || !session_has_left(s)) return 0;
+    if (s->a->o->recall && strcmp(s->a->o->recall, "off") == 0) return 0;
+    /* What this call has no room for is looked for too; and what is brought in does not push out what was passed over
+     * because it was still there. */
+    window_make_room(s->w, session_has_left(s) ? (int64_t)session_room(s) / 2 : 0);
+    session_tell(s);
+    if (!session_has_left(s)) return 0;
     return session_offer_tools(s, err) || session_recall_unasked(s, text, n, err) ? WINDOW_NO_MEMORY : 0;
 }
 
