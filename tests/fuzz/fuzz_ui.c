@@ -362,6 +362,10 @@ static void must_be_sound(struct rig *r)
     for (int row = 0; row < s->rows; row++) row_must_be_sound(s, &r->was, row);
     must(s->cursor_column >= -1 && s->cursor_column < s->columns && s->cursor_row >= -1 && s->cursor_row < s->rows);
     must((s->cursor_column == -1) == (s->cursor_row == -1));
+    char id[9];
+    ui_session(r->ui, id);
+    must(strlen(id) <= 8 && strlen(ui_last_error(r->ui)) < 240 && ui_edit(r->ui));
+    must(ui_busy(r->ui) || !r->ui->is_command);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
