@@ -110,7 +110,8 @@ TEST(a_store_that_was_killed_while_it_was_made_is_made)
         FILE *f = fopen(under(dir, "FORMAT"), "w");
         CHECK(f && fwrite(whole, 1, n, f) == n && fclose(f) == 0);
         CHECK_EQ(chmod(under(dir, "FORMAT"), 0600), 0);
-        if (n + 1 < sizeof whole) CHECK_EQ(store_open(&s, dir, &(struct store_options){.read_only = true}, &err), STORE_NOT_FOUND);
+        const struct store_options reading = {.read_only = true};
+        if (n + 1 < sizeof whole) CHECK_EQ(store_open(&s, dir, &reading, &err), STORE_NOT_FOUND);
         store_close(open_at(dir));
         store_close(open_at(dir));
     }

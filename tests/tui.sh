@@ -14,7 +14,16 @@ fi
 
 work=$(mktemp -d)
 tm() { tmux -L "plimsoll-$$" -f /dev/null "$@"; }
-trap 'tm kill-server 2>/dev/null || true; rm -rf "$work"' EXIT
+# What still writes there while it dies may make a folder not empty again.
+clean() {
+    tm kill-server 2>/dev/null || true
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        rm -rf "$work" 2>/dev/null && return
+        sleep 0.2
+    done
+    return 0
+}
+trap clean EXIT
 
 screen() { tm capture-pane -p -t t 2>/dev/null || true; }
 

@@ -376,7 +376,8 @@ static void save_end(struct session *s)
 {
     struct ending end = {.session = s->keep.head.id};
     const char *reason = s->a->reason ? s->a->reason : signals_pending() ? "cancelled" : "completed";
-    struct event e = {.kind = EV_SESSION_CLOSE, .seq = (int64_t)s->keep.head.next, .time = progress_clock() - s->a->trace.start,
+    struct event e = {.kind = EV_SESSION_CLOSE, .seq = (int64_t)s->keep.head.next,
+                      .time = progress_clock() - s->a->trace.start,
                       .agent = event_str(s->role.name), .session_close = {
                           .turns = s->keep.head.turns, .termination_reason = event_str(reason)}};
     if (!session_saves(s) || !s->flown) return;

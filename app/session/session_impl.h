@@ -34,7 +34,8 @@ int session_offer_tools(struct session *s, struct err *err); /* from the next ca
 /* After the window came from elsewhere: it tells of the tools that there are now, and of no others. */
 int session_retell_tools(struct session *s, struct err *err);
 const struct request_grammar *session_grammar(struct session *s); /* of its calls; NULL: they are free */
-bool session_read_call(const struct session *s, const struct buf *answer, struct form_call *call); /* behind what was thought */
+/* Behind what was thought. */
+bool session_read_call(const struct session *s, const struct buf *answer, struct form_call *call);
 /* The call that the answer is, is made: it and its result enter.  got: what the model sees of it. */
 int session_make_call(struct session *s, const struct buf *answer, const struct form_call *call, struct buf *got,
                       bool *failed, struct err *err);

@@ -382,7 +382,8 @@ static void draw_text(struct surface *s, struct box b, int column, int y, const 
 static void draw_name(struct surface *s, struct box b, int y, const struct transcript *t, const struct entry *e)
 {
     bool user = e->kind == ENTRY_USER;
-    struct look look = {.hue = (uint8_t)(user ? HUE_USER : HUE_AGENT + t->hue[e->agent] % HUE_AGENTS), .attr = LOOK_BOLD};
+    const int hue = user ? HUE_USER : HUE_AGENT + t->hue[e->agent] % HUE_AGENTS;
+    struct look look = {.hue = (uint8_t)hue, .attr = LOOK_BOLD};
     struct box name = b;
     if (t->columns >= WIDE) name.columns = MIN(b.columns, NAMES - 1);
     surface_puts(s, name, 0, y, user ? "you" : t->name[e->agent], look);
