@@ -21,6 +21,7 @@ struct desk {
     pthread_t thread;
     bool in_turn;       /* lines that are said are the session's, about a turn */
     int nowhere;        /* where answers go that would go to stdout */
+    struct out answers; /* as it was */
     int status;
     char shown[2 * STORE_SESSION_ID + 1]; /* the session that the screen was told of last */
     uint32_t shown_turns;
@@ -258,6 +259,7 @@ struct desk *desk_open(struct app *a, struct bridge *b, struct err *err)
     }
     *d = (struct desk){.a = a, .b = b, .nowhere = nowhere};
     pthread_mutex_init(&d->lock, NULL);
+    d->answers = a->answers;
     out_init(&a->answers, nowhere);
     a->trace.watch = on_event;
     a->trace.watcher = d;
@@ -292,7 +294,7 @@ int desk_close(struct desk *d)
     a->trace.watch = NULL;
     a->between = NULL;
     a->toolbox.ask = NULL; /* approve stays: it says that somebody was there */
-    out_init(&a->answers, STDOUT_FILENO);
+    a->answers = d->answers;
     close(d->nowhere);
     pthread_mutex_destroy(&d->lock);
     free(d);
