@@ -284,6 +284,8 @@ static void on_context(struct transcript *t, struct event_str agent, const struc
     else if (is(c->change, "stood_in"))
         note(t, ENTRY_NOTE, agent, "%.*s (%" PRId64 " tokens) is too large for the context and stands as a line",
              STR(c->what), c->tokens);
+    else if (is(c->change, "gone"))
+        note(t, ENTRY_NOTE, agent, "%.*s is not held any more: this conversation is not saved", STR(c->what));
     else if (is(c->change, "dropped"))
         note(t, ENTRY_NOTE, agent, "%.*s (%" PRId64 " tokens) stands as a line from now on", STR(c->what), c->tokens);
     else
