@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-enum { ESCAPE_MS = 40, DRAW_MS = 33, CHUNK = 65536 };
+enum { ESCAPE_MS = 40, DRAW_MS = 40, CHUNK = 65536 };
 
 static int64_t now_ms(void) { return (int64_t)(1e3 * progress_clock()); }
 

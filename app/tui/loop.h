@@ -1,7 +1,7 @@
 /* loop.h - the loop of a full screen: whatever is ready first, keys, the terminal, signals, another descriptor, time;
  * and a draw before it sleeps.
  *
- * Keys are drawn at once, all else at most 30 times a second.  What it calls must not wait.
+ * Keys are drawn at once, all else at most 25 times a second.  What it calls must not wait.
  *
  * Threads: the screen's.  The screen is open (screen.h), and so are signals. */
 #ifndef LOOP_H
@@ -28,7 +28,7 @@ struct loop {
     void *self;
     int fd;              /* readable when step() has something to take; -1: none */
     struct keys keys;
-    bool dirty, at_once; /* something is to be drawn; without waiting for the next thirtieth of a second */
+    bool dirty, at_once; /* something is to be drawn; without waiting for the next twenty-fifth of a second */
     int64_t drawn_ms;
     bool gone;           /* the terminal is */
     int ending;          /* the signal that ends it; 0 */

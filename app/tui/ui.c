@@ -2,7 +2,7 @@
 #include "app/say.h"
 #include "app/tui/ui_impl.h"
 
-enum { TEXTS = 8 << 20, ENTRIES = 20000 };
+enum { TEXTS = 8 << 20, ENTRIES = 4000 };
 
 static const struct view_ops *const views[VIEWS] = {
     [VIEW_MAP] = &view_map, [VIEW_INSPECT] = &view_inspect, [VIEW_AGENTS] = &view_agents,
