@@ -115,6 +115,41 @@ TEST(transcript_quiet_lines_and_errors)
     transcript_close(t);
 }
 
+/* The answer that is a call becomes its card, which runs until its result is there and then says how long it took. */
+TEST(transcript_a_call_is_a_card_that_runs)
+{
+    struct transcript *t = open_it(plenty);
+    text(t, "a", "<tool_call>{\"name\":");
+    CHECK(strstr(screen(t, 80, 4), "writes a call of a tool"));
+    end(t, "a", "stop", "<tool_call>{\"name\":\"list\"}</tool_call>");
+    tell(t, (struct event){.kind = EV_CALL, .agent = event_str("a"), .time = 2,
+                           .call = {.turn = 1, .name = event_str("list"), .arguments = event_str("{}")}});
+    CHECK_STR(screen(t, 80, 2), "a             list {}\n              | running\n");
+    tell(t, (struct event){.kind = EV_TOOL, .agent = event_str("a"), .time = 4.5, .tool = {
+        .turn = 1, .name = event_str("list"), .arguments = event_str("{}"), .bytes = 3, .tokens = 2,
+        .text = event_str("b.c")}});
+    CHECK_STR(screen(t, 80, 3), "a             list {}\n              | 2.5 s, 3 bytes, 2 tokens\n"
+                                "              | b.c\n");
+    transcript_close(t);
+}
+
+TEST(transcript_says_what_is_parked_dropped_and_gone)
+{
+    struct transcript *t = open_it(plenty);
+    static const char *const change[] = {"dropped", "gone"};
+    for (size_t i = 0; i < 2; i++)
+        tell(t, (struct event){.kind = EV_CONTEXT, .context = {
+            .change = event_str(change[i]), .what = event_str("m4"), .tokens = 90}});
+    tell(t, (struct event){.kind = EV_PARKED, .parked = {.change = event_str("parked"), .tokens = 7}});
+    tell(t, (struct event){.kind = EV_PARKED, .parked = {.change = event_str("resumed"), .tokens = 7}});
+    CHECK_STR(screen(t, 90, 4),
+              "              m4 (90 tokens) stands as a line from now on\n"
+              "              m4 is not held any more: this conversation is not saved\n"
+              "              put aside after 7 tokens: others need its pages; it goes on later\n"
+              "              goes on\n");
+    transcript_close(t);
+}
+
 /* A record of durable events alone has no pieces. */
 TEST(transcript_an_answer_without_pieces_is_there)
 {
