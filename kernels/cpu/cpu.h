@@ -11,7 +11,7 @@
 #include "kernels/kernels.h"
 
 enum {
-    CPU_ROWS = 252,     /* token rows that a thread sums up at a time: whole tiles of 4 and of 6, 32 KB of sums */
+    CPU_ROWS = 256,     /* token rows that a thread sums up at a time: 32 KB of sums */
     CPU_SAMPLERS = 8    /* rows that sample() works on at a time: that many scratches are in the workspace */
 };
 

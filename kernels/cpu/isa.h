@@ -22,11 +22,17 @@ struct act {
     int32_t ns0;  /* -(sum of q[0..15]) */
 };
 
+/* So many cache lines from `at` on.  They need not exist: to fetch what is not there is no error. */
+struct isa_ahead {
+    const uint8_t *at;
+    int lines;
+};
+
 /* acc[t][32] += one packed group of rows times T tokens, over n units of k.
  *   integer types: n blocks of the type; x: struct act of the tile; stride is not used
  *   float types:   n values of k, a multiple of 32 unless the row ends there; x: float, token t at x + t * stride
- * far: 0, or how many bytes ahead of w to prefetch. */
-typedef void isa_mul(const uint8_t *w, int n, const void *x, size_t stride, float *acc, size_t far);
+ * ahead: what to fetch into the cache meanwhile, spread over the call. */
+typedef void isa_mul(const uint8_t *w, int n, const void *x, size_t stride, float *acc, struct isa_ahead ahead);
 
 /* One row and one KV head: all query heads that share it. */
 struct isa_attend {
@@ -45,8 +51,7 @@ struct cpu_isa {
     const char *name;                 /* "avx512" */
     const char *said;                 /* for describe() */
     const char *int_name, *float_name; /* for mat_kernel() */
-    int tile;                         /* tiles of this many tokens or less ... */
-    int tile_alone;                   /* ... but up to so many in one tile if they are all */
+    int tile;                         /* tokens are worked on in tiles of so many or less; divides CPU_ROWS */
     isa_mul *mul[KT_END][ISA_TILE + 1]; /* by type and tokens; NULL where there is none */
 
     /* y = x * w / rms(x), sums in double. */

@@ -1,11 +1,12 @@
 /* mat.c - matrix products on the crew: groups of 32 matrix rows are shared out, k never is.
  *
  * A worker sums one group for up to CPU_ROWS tokens in its own scratch, tile of tokens by tile of tokens, and then puts
- * the sums where they belong.  With more tiles than one, k goes in chunks whose weights fit the first cache, and all
- * tiles run over a chunk before the next; the float sums wait in the scratch between chunks, which changes no bit. */
+ * the sums where they belong.  With more tiles than one, k goes in chunks, two of whose weights fit the first cache: while
+ * all tiles run over one, they fetch the next.  The float sums wait in the scratch between chunks, which changes no
+ * bit. */
 #include "kernels/cpu/cpu.h"
 
-enum { CHUNK_BYTES = 36 * 1024 };
+enum { CHUNK_BYTES = 18 * 1024 };
 
 bool cpu_is_int(enum ktype type)
 {
@@ -17,7 +18,7 @@ bool cpu_is_int(enum ktype type)
 /* Tokens are cut into tiles of as equal widths as can be; tile i begins at tile_start(i). */
 static int tile_count(const struct cpu_isa *isa, int rows)
 {
-    return rows <= isa->tile_alone ? 1 : (rows + isa->tile - 1) / isa->tile;
+    return (rows + isa->tile - 1) / isa->tile;
 }
 
 static int tile_start(int rows, int tiles, int i)
@@ -98,36 +99,53 @@ static int group_count(const struct kmat *m)
     return (m->rows + ISA_GROUP - 1) / ISA_GROUP;
 }
 
-/* How far ahead to prefetch when weights come from memory, as measured; the other types like their nearest kin. */
-static size_t prefetch_far(enum ktype type)
+/* How far ahead a lone tile fetches weights, as measured; the other types like their nearest kin. */
+static size_t fetch_far(enum ktype type)
 {
     if (type == KT_Q4_K || type == KT_Q5_K) return 8192;
     return type == KT_Q6_K ? 6144 : 4096;
 }
 
-/* acc (tokens of tiles tile0 .. tile1 - 1, 32) = their sums with one group of rows. */
-static void mul_group(const struct mul_job *j, const struct kmat *m, int group, int tile0, int tile1, float *acc)
+static const uint8_t *group_at(const struct kmat *m, int group)
+{
+    return (const uint8_t *)m->dev_data + (size_t)group * pack_group_bytes(m->type, m->cols);
+}
+
+/* Part i of n of so many bytes. */
+static struct isa_ahead fetch_part(const uint8_t *at, size_t bytes, int i, int n)
+{
+    const int lines = (int)(bytes / 64), first = lines / n * i + lines % n * i / n;
+    return (struct isa_ahead){at + 64 * (size_t)first, lines / n * (i + 1) + lines % n * (i + 1) / n - first};
+}
+
+/* acc (tokens of tiles tile0 .. tile1 - 1, 32) = their sums with one group of rows; next: the group that the caller
+ * wants after it. */
+static void mul_group(const struct mul_job *j, const struct kmat *m, int group, int tile0, int tile1, float *acc,
+                      const uint8_t *next)
 {
     const struct cpu_input *in = j->in;
     const struct ktype_info *type = ktype_info(m->type);
     const bool whole = in->tiles == 1;
     const int units = m->cols / type->block, acts = type->block / 32;
     const size_t unit = (size_t)ISA_GROUP * (size_t)type->bytes, cols = (size_t)in->cols;
-    const uint8_t *w = (const uint8_t *)m->dev_data + (size_t)group * unit * (size_t)units;
+    const uint8_t *w = group_at(m, group);
     const int start0 = tile_start(in->rows, in->tiles, tile0), end0 = tile_start(in->rows, in->tiles, tile1);
     int chunk = whole ? units : MAX((int)(CHUNK_BYTES / unit), 1);
     if (!whole && !acts) chunk = chunk / 32 * 32; /* where the kernels' partial sums end */
 
     memset(acc, 0, (size_t)(end0 - start0) * ISA_GROUP * sizeof *acc);
     for (int u = 0; u < units; u += chunk) {
-        const uint8_t *at = w + (size_t)u * unit;
-        const int n = MIN(chunk, units - u);
+        const int n = MIN(chunk, units - u), left = units - u - n;
+        const uint8_t *at = w + (size_t)u * unit, *then = left ? at + (size_t)n * unit : next;
+        const size_t then_bytes = (size_t)MIN(chunk, left ? left : units) * unit;
         for (int i = tile0; i < tile1; i++) {
             const int start = tile_start(in->rows, in->tiles, i), T = tile_start(in->rows, in->tiles, i + 1) - start;
             float *to = acc + (start - start0) * ISA_GROUP;
             const void *x = in->x + (size_t)start * cols + (size_t)u;
             if (acts) x = in->act + (size_t)start * (cols / 32) + (size_t)u * (size_t)acts * (size_t)T;
-            j->d->isa->mul[m->type][T](at, n, x, cols, to, whole ? prefetch_far(m->type) : 0);
+            j->d->isa->mul[m->type][T](at, n, x, cols, to,
+                                       whole ? fetch_part(at + fetch_far(m->type), (size_t)n * unit, 0, 1)
+                                             : fetch_part(then, then_bytes, i - tile0, tile1 - tile0));
         }
     }
 }
@@ -151,13 +169,15 @@ static void finish_group(const struct mul_job *j, const struct cpu_out *out, int
     const struct cpu_input *in = j->in;
     const struct kmat *m = out->m;
     const int at = group * ISA_GROUP, n = MIN(ISA_GROUP, m->rows - at), most = CPU_ROWS / j->d->isa->tile;
+    const uint8_t *up = j->end == END_GATE ? group_at(j->out[1].m, group) : NULL;
     float *sum = j->d->scratch[who].acc[0], *other = j->d->scratch[who].acc[1];
 
     for (int tile0 = 0; tile0 < in->tiles; tile0 += most) {
         const int tile1 = MIN(tile0 + most, in->tiles), start = tile_start(in->rows, in->tiles, tile0);
         const int tokens = tile_start(in->rows, in->tiles, tile1) - start;
-        mul_group(j, m, group, tile0, tile1, sum);
-        if (j->end == END_GATE) mul_group(j, j->out[1].m, group, tile0, tile1, other);
+        const uint8_t *next = group_at(m, tile1 < in->tiles ? group : MIN(group + 1, group_count(m) - 1));
+        mul_group(j, m, group, tile0, tile1, sum, up ? up : next);
+        if (up) mul_group(j, j->out[1].m, group, tile0, tile1, other, next);
         for (int t = 0; t < tokens; t++)
             put_sums(j, sum + t * ISA_GROUP, other + t * ISA_GROUP, at, n,
                      out->y + (size_t)(start + t) * (size_t)m->rows + at);

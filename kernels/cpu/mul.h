@@ -25,14 +25,21 @@ INLINE vi bcast32(const void *p)
     return vi_set1(v);
 }
 
-/* Part `part` of `parts` of the `bytes` that lie far ahead of w. */
-INLINE void prefetch_part(const uint8_t *w, size_t far, const int bytes, const int part, const int parts)
+/* Lines still to be fetched ahead of their use, some at each of a call's equal steps. */
+struct fetch {
+    const uint8_t *at;
+    uint32_t due, each; /* lines, in 65536ths: owed by now, and more with each step */
+};
+
+INLINE struct fetch fetch_over(struct isa_ahead ahead, int steps)
 {
-    const int lines = bytes / 64, end = lines * (part + 1) / parts;
-    uintptr_t p = (uintptr_t)w + far;
-    if (!far) return;
-    UNROLL for (int i = lines * part / parts; i < end; i++)
-        __builtin_prefetch((const void *)(p + 64 * (uintptr_t)i), 0, 3);
+    uint64_t all = (uint64_t)ahead.lines << 16, n = (uint64_t)MAX(steps, 1);
+    return (struct fetch){ahead.at, 0, (uint32_t)((all + n - 1) / n)};
+}
+
+INLINE void fetch_step(struct fetch *f)
+{
+    for (f->due += f->each; f->due >> 16; f->due -= 1 << 16, f->at += 64) __builtin_prefetch(f->at, 0, 3);
 }
 
 /* The same pointer, which the compiler no longer knows to be the same: else it keeps what one run has loaded for the
@@ -170,9 +177,8 @@ INLINE void scales_k(const uint8_t *sc, const int lane, const int j, vf d, vf dm
 }
 
 INLINE void block_k45(const int T, const int NV, const enum ktype type, const uint8_t *w, const int lane,
-                      const struct act *x, vf_tile acc, size_t far)
+                      const struct act *x, vf_tile acc, struct fetch *fetch)
 {
-    const int bytes = ISA_GROUP * (type == KT_Q5_K ? 176 : 144);
     const uint8_t *sc = w + 128, *h = sc + 3 * LINE, *q = type == KT_Q5_K ? h + 8 * LINE : h;
     vf d[NV_MAX], dmin[NV_MAX];
 
@@ -181,7 +187,7 @@ INLINE void block_k45(const int T, const int NV, const enum ktype type, const ui
     UNROLL for (int run = 0; run < 8; run++, x += T) {
         vi_tile isum;
         vf scale[NV_MAX], min[NV_MAX];
-        prefetch_part(w, far, bytes, run, 8);
+        fetch_step(fetch);
         dot_run(T, NV, type == KT_Q5_K ? K5 : K4, -1, anew(q), anew(h), run, lane, x, isum);
         UNROLL for (int v = 0; v < NV; v++) scales_k(sc, lane + v * VB, run, d[v], dmin[v], &scale[v], &min[v]);
         UNROLL for (int t = 0; t < T; t++) {
@@ -222,7 +228,7 @@ INLINE void run_k6(const int T, const int NV, const uint8_t *sc, const uint8_t *
 }
 
 INLINE void block_k6(const int T, const int NV, const uint8_t *w, const int lane, const struct act *x, vf_tile acc,
-                     size_t far)
+                     struct fetch *fetch)
 {
     vf d[NV_MAX];
     load_halves(NV, w, lane, d);
@@ -231,7 +237,7 @@ INLINE void block_k6(const int T, const int NV, const uint8_t *w, const int lane
         UNROLL for (int t = 0; t < T; t++)
             UNROLL for (int v = 0; v < NV; v++) u[t][v] = vf_zero();
         UNROLL for (int run = 0; run < 4; run++, x += T) {
-            prefetch_part(w, far, ISA_GROUP * 210, 4 * half + run, 8);
+            fetch_step(fetch);
             run_k6(T, NV, w + 64 + 2 * half * LINE, anew(w + 64 + (4 + 24 * half) * LINE), run, lane, x, u);
         }
         UNROLL for (int t = 0; t < T; t++)
@@ -255,19 +261,20 @@ INLINE void acc_store(const int T, const int NV, float *to, vf_tile acc)
 
 /* Rows of strip [lane / 4, lane / 4 + NV * LANES) of n packed blocks. */
 INLINE void strip_int(const int T, const int NV, const enum ktype type, const int bytes, const uint8_t *w, int n,
-                      const struct act *x, const int lane, float *out, size_t far)
+                      const struct act *x, const int lane, float *out, struct isa_ahead ahead)
 {
+    struct fetch fetch = fetch_over(ahead, type == KT_Q4_K || type == KT_Q5_K || type == KT_Q6_K ? 8 * n : n);
     vf_tile acc;
     acc_load(T, NV, out, acc);
     for (; n > 0; n--, w += bytes) {
         if (type == KT_Q4_K || type == KT_Q5_K) {
-            block_k45(T, NV, type, w, lane, x, acc, far);
+            block_k45(T, NV, type, w, lane, x, acc, &fetch);
             x += 8 * T;
         } else if (type == KT_Q6_K) {
-            block_k6(T, NV, w, lane, x, acc, far);
+            block_k6(T, NV, w, lane, x, acc, &fetch);
             x += 8 * T;
         } else {
-            prefetch_part(w, far, bytes, 0, 1);
+            fetch_step(&fetch);
             block32(T, NV, type, w, lane, x, acc);
             x += T;
         }
@@ -284,8 +291,9 @@ INLINE vf load_float(const enum ktype type, const uint8_t *w, const int at)
 
 /* n values of k; w is at the first of them. */
 INLINE void strip_float(const int T, const int NV, const enum ktype type, const uint8_t *w, int n, const float *x,
-                        size_t stride, const int row, float *out, size_t far)
+                        size_t stride, const int row, float *out, struct isa_ahead ahead)
 {
+    struct fetch fetch = fetch_over(ahead, n);
     const int size = type == KT_F32 ? 4 : 2, line = ISA_GROUP * size;
     vf_tile acc;
     acc_load(T, NV, out, acc);
@@ -295,7 +303,7 @@ INLINE void strip_float(const int T, const int NV, const enum ktype type, const 
             UNROLL for (int v = 0; v < NV; v++) s[t][v] = vf_zero();
         for (int k = k0; k < MIN(k0 + 32, n); k++, w += line) {
             vf f[NV_MAX];
-            prefetch_part(w, far, line, 0, 1);
+            fetch_step(&fetch);
             UNROLL for (int v = 0; v < NV; v++) f[v] = load_float(type, w, row + v * LANES);
             UNROLL for (int t = 0; t < T; t++) {
                 vf xk = vf_set1(x[(size_t)t * stride + (size_t)k]);
@@ -314,18 +322,22 @@ INLINE void strip_float(const int T, const int NV, const enum ktype type, const 
 #define NV_OF(T) ((T) == 1 ? NV_ALONE : NV_TILE)
 
 #define MUL_INT(type, bytes, T)                                                                                        \
-    static void mul_##type##_##T(const uint8_t *w, int n, const void *x, size_t stride, float *acc, size_t far)        \
+    static void mul_##type##_##T(const uint8_t *w, int n, const void *x, size_t stride, float *acc,                    \
+                                struct isa_ahead ahead)                                                                \
     {                                                                                                                  \
         (void)stride;                                                                                                  \
         for (int row = 0; row < ISA_GROUP; row += NV_OF(T) * LANES)                                                    \
-            strip_int(T, NV_OF(T), KT_##type, ISA_GROUP *(bytes), w, n, x, 4 * row, acc + row, row ? 0 : far);         \
+            strip_int(T, NV_OF(T), KT_##type, ISA_GROUP *(bytes), w, n, x, 4 * row, acc + row,                         \
+                      row ? (struct isa_ahead){0} : ahead);                                                            \
     }
 
 #define MUL_FLOAT(type, T)                                                                                             \
-    static void mul_##type##_##T(const uint8_t *w, int n, const void *x, size_t stride, float *acc, size_t far)        \
+    static void mul_##type##_##T(const uint8_t *w, int n, const void *x, size_t stride, float *acc,                    \
+                                struct isa_ahead ahead)                                                                \
     {                                                                                                                  \
         for (int row = 0; row < ISA_GROUP; row += NV_OF(T) * LANES)                                                    \
-            strip_float(T, NV_OF(T), KT_##type, w, n, x, stride, row, acc + row, row ? 0 : far);                       \
+            strip_float(T, NV_OF(T), KT_##type, w, n, x, stride, row, acc + row,                                       \
+                        row ? (struct isa_ahead){0} : ahead);                                                          \
     }
 
 /* All types for one T; an isa_*.c asks for the T that its registers hold. */
