@@ -1,0 +1,292 @@
+/* What the bench says about its figures: goals read in two ways, the chart, and the section that is put into SPEED.md. */
+#include "tests/bench/chart.h"
+#include "tests/bench/goals.h"
+#include "tests/bench/section.h"
+#include "tests/check.h"
+
+/* -------------------------------------------------------------------- goals */
+
+static struct reading reading(double rate, double share, double read, double int8)
+{
+    return (struct reading){.rate = rate, .share = share, .limits = {.read = read, .int8 = int8}};
+}
+
+static struct judgement one(const char *type, enum goal_kind kind, struct reading r)
+{
+    return goal_judge("llama3.2-1b", type, kind, &r, 1);
+}
+
+TEST(goal_of_a_prompt_is_scaled_by_the_int8_peak)
+{
+    struct judgement j = one("q8_0", GOAL_PREFILL, reading(450, 0.5, 40, 1582));
+    CHECK(j.there && !j.share);
+    CHECK_NEAR(j.stated.must, 550, 1e-9);
+    CHECK_NEAR(j.stated.good, 640, 1e-9);
+    CHECK_NEAR(j.scaled.must, 385, 1e-9);
+    CHECK_NEAR(j.scaled.good, 448, 1e-9);
+    CHECK_EQ(j.stated.verdict, VERDICT_BELOW);
+    CHECK_EQ(j.scaled.verdict, VERDICT_GOOD);
+    CHECK_EQ(one("q8_0", GOAL_PREFILL, reading(447.9, 0.5, 40, 1582)).scaled.verdict, VERDICT_MUST);
+    CHECK_EQ(one("q8_0", GOAL_PREFILL, reading(384.9, 0.5, 40, 1582)).scaled.verdict, VERDICT_BELOW);
+    CHECK_EQ(one("q8_0", GOAL_PREFILL, reading(551, 0.5, 40, 2260)).stated.verdict, VERDICT_MUST);
+    /* a faster machine is asked for more */
+    CHECK_EQ(one("q8_0", GOAL_PREFILL, reading(640, 0.5, 40, 4520)).scaled.verdict, VERDICT_BELOW);
+    CHECK_EQ(one("q8_0", GOAL_PREFILL, reading(640, 0.5, 40, 4520)).stated.verdict, VERDICT_GOOD);
+}
+
+TEST(goal_of_one_sequence_is_a_share_by_the_state_of_the_bandwidth)
+{
+    struct judgement slow = one("q8_0", GOAL_ONE, reading(30, 0.91, 51, 2260));
+    struct judgement fast = one("q8_0", GOAL_ONE, reading(30, 0.91, 85, 2260));
+    CHECK(slow.share && fast.share);
+    CHECK_NEAR(slow.scaled.must, 0.92, 1e-9);
+    CHECK_NEAR(slow.scaled.good, 0.97, 1e-9);
+    CHECK_NEAR(fast.scaled.must, 0.85, 1e-9);
+    CHECK_EQ(slow.scaled.verdict, VERDICT_BELOW);
+    CHECK_EQ(fast.scaled.verdict, VERDICT_GOOD);
+    CHECK_EQ(fast.stated.verdict, VERDICT_GOOD);
+    /* neither a slower clock nor a slower memory changes a share */
+    CHECK_NEAR(one("q8_0", GOAL_ONE, reading(30, 0.91, 20, 500)).scaled.must, 0.92, 1e-9);
+}
+
+TEST(goal_of_eight_is_scaled_by_what_is_scarcer)
+{
+    struct judgement clock = one("q8_0", GOAL_EIGHT, reading(200, 0.8, 51, 1130));
+    struct judgement memory = one("q8_0", GOAL_EIGHT, reading(200, 0.8, 25.5, 2260));
+    struct judgement fast = one("q8_0", GOAL_EIGHT, reading(200, 0.8, 85, 2260));
+    CHECK_NEAR(clock.scaled.must, 120, 1e-9);
+    CHECK_NEAR(memory.scaled.good, 132.5, 1e-9);
+    CHECK_NEAR(fast.scaled.must, 320, 1e-9);
+    CHECK_NEAR(fast.stated.good, 370, 1e-9);
+    CHECK_EQ(clock.stated.verdict, VERDICT_BELOW);
+    CHECK_EQ(clock.scaled.verdict, VERDICT_GOOD);
+    CHECK_EQ(fast.scaled.verdict, VERDICT_BELOW);
+}
+
+TEST(goal_of_sixteen_does_not_look_at_the_bandwidth)
+{
+    struct judgement j = one("q4_k", GOAL_SIXTEEN, reading(300, 0.3, 10, 1130));
+    CHECK_NEAR(j.scaled.must, 180, 1e-9);
+    CHECK_NEAR(j.scaled.good, 200, 1e-9);
+    CHECK_NEAR(j.stated.must, 360, 1e-9);
+}
+
+/* The state changed between repetitions: each is held against the goal of its own. */
+TEST(goal_is_judged_repetition_by_repetition)
+{
+    struct reading r[3] = {reading(330, 0.7, 85, 2260), reading(250, 0.7, 51, 2260), reading(100, 0.7, 51, 2260)};
+    struct judgement j = goal_judge("llama3.2-1b", "q8_0", GOAL_EIGHT, r, 3);
+    CHECK_NEAR(j.stated.must, 320, 1e-9); /* 330 / 320 lies between 250 / 240 and 100 / 240 */
+    CHECK_EQ(j.stated.verdict, VERDICT_MUST);
+    r[0].rate = 310;
+    CHECK_EQ(goal_judge("llama3.2-1b", "q8_0", GOAL_EIGHT, r, 3).stated.verdict, VERDICT_BELOW);
+    CHECK_EQ(goal_judge("llama3.2-1b", "q8_0", GOAL_EIGHT, r, 2).stated.verdict, VERDICT_BELOW); /* the lower of two */
+}
+
+TEST(goal_is_not_there_for_other_files)
+{
+    struct reading r = reading(1, 1, 50, 2000);
+    CHECK(!goal_judge("llama3.2-1b", "f16", GOAL_ONE, &r, 1).there);
+    CHECK(!goal_judge("smollm2-135m", "q8_0", GOAL_ONE, &r, 1).there);
+    CHECK(!goal_judge("llama3.2-1b", "q8_0", GOAL_ONE, &r, 0).there);
+    CHECK(!goal_has("llama3.2-1b", "q5_0"));
+    for (int i = 0; i < goal_shapes(); i++) {
+        const char *shape, *type;
+        goal_shape(i, &shape, &type);
+        CHECK(goal_has(shape, type));
+        for (int kind = 0; kind < GOAL_KINDS; kind++) {
+            struct judgement j = goal_judge(shape, type, (enum goal_kind)kind, &r, 1);
+            CHECK(j.there && j.stated.must > 0 && j.stated.good > j.stated.must);
+        }
+    }
+}
+
+TEST(goal_without_a_table)
+{
+    CHECK_EQ(goal_of(0.59, 0.6, 0.7).verdict, VERDICT_BELOW);
+    CHECK_EQ(goal_of(0.60, 0.6, 0.7).verdict, VERDICT_MUST);
+    CHECK_EQ(goal_of(0.70, 0.6, 0.7).verdict, VERDICT_GOOD);
+    CHECK_EQ(goal_of(5000, 1000, 0).verdict, VERDICT_MUST);
+}
+
+TEST(goal_beside_another_process_is_what_a_core_is_worth)
+{
+    struct goal two = goal_beside(0.6, 2, 2), many = goal_beside(0.97, 2, 8), one_core = goal_beside(0.5, 1, 1);
+    CHECK_NEAR(two.must, 0.5, 1e-9);
+    CHECK_NEAR(two.good, 2.0 / 3, 1e-9);
+    CHECK_EQ(two.verdict, VERDICT_MUST);
+    CHECK_NEAR(many.good, 1, 1e-9);
+    CHECK_NEAR(one_core.must, 0.5, 1e-9);
+    CHECK_EQ(one_core.verdict, VERDICT_GOOD);
+}
+
+/* -------------------------------------------------------------------- chart */
+
+/* Elements closed in order, attributes quoted, "&" only as one of three entities: what a reader of XML insists on. */
+static const char *well_formed(const char *s)
+{
+    const char *open[32];
+    int depth = 0, roots = 0;
+    while (*s) {
+        if (*s == '&') {
+            if (strncmp(s, "&amp;", 5) && strncmp(s, "&lt;", 4) && strncmp(s, "&gt;", 4)) return "a bare &";
+            s++;
+        } else if (*s == '<') {
+            s++;
+            const char *name = *s == '/' ? s + 1 : s;
+            size_t n = strcspn(name, " />\n");
+            const char *end = strchr(s, '>');
+            if (!end || n == 0) return "a tag without an end or a name";
+            if (*s == '/') {
+                if (depth == 0 || strncmp(open[--depth], name, n) || strcspn(open[depth], " />\n") != n) return "closed";
+            } else {
+                int quotes = 0;
+                for (const char *c = s; c < end; c++) {
+                    if (*c == '<') return "< in a tag";
+                    if (*c == '=' && quotes % 2 == 0 && c[1] != '"') return "an attribute without quotes";
+                    quotes += *c == '"';
+                }
+                if (quotes % 2) return "an open quote";
+                if (depth == 0 && roots++) return "a second root";
+                if (end[-1] != '/') open[depth++] = name;
+                if (depth == 32) return "too deep";
+            }
+            s = end + 1;
+        } else {
+            if (depth == 0 && *s != '\n') return "text outside";
+            s++;
+        }
+    }
+    return depth ? "not closed" : "";
+}
+
+static int count(const char *text, const char *what)
+{
+    int n = 0;
+    for (const char *at = strstr(text, what); at; at = strstr(at + 1, what)) n++;
+    return n;
+}
+
+static struct chart some_chart(void)
+{
+    struct chart c = {.title = "plimsoll <1> & \"llama.cpp\"", .line = {"limits: 38 GB/s"}, .lines = 1, .panels = 1};
+    c.panel[0] = (struct chart_panel){.title = "Prompt", .rows = 2};
+    c.panel[0].row[0] = (struct chart_row){.label = "llama q8_0", .note = "x 4", .ours = 400, .peer = 100, .must = 200,
+                                           .good = 300};
+    c.panel[0].row[1] = (struct chart_row){.label = "llama q4_0", .note = "", .ours = 200};
+    return c;
+}
+
+TEST(chart_has_bars_and_marks_where_figures_are)
+{
+    struct chart c = some_chart();
+    struct buf out = {0};
+    chart_write(&c, &out);
+    CHECK(!out.failed);
+    CHECK_STR(well_formed(out.data), "");
+    CHECK_EQ(count(out.data, "class=\"ours\""), 3); /* the legend's too */
+    CHECK_EQ(count(out.data, "class=\"peer\""), 2);
+    CHECK_EQ(count(out.data, "class=\"must\""), 2);
+    CHECK_EQ(count(out.data, "class=\"good\""), 2);
+    CHECK(strstr(out.data, "<rect x=\"150\" y=\"111\" width=\"480.0\" height=\"9\" class=\"ours\"/>"));
+    CHECK(strstr(out.data, "<rect x=\"150\" y=\"121\" width=\"120.0\" height=\"9\" class=\"peer\"/>"));
+    CHECK(strstr(out.data, "<line x1=\"390.0\" y1=\"108\" x2=\"390.0\" y2=\"122\" class=\"must\"/>"));
+    CHECK(strstr(out.data, ">limits: 38 GB/s</text>"));
+    CHECK(strstr(out.data, "plimsoll &lt;1&gt; &amp; \"llama.cpp\""));
+    CHECK(strstr(out.data, "prefers-color-scheme: dark"));
+    buf_free(&out);
+}
+
+TEST(chart_scale_ends_at_a_round_number_above_all)
+{
+    struct chart c = some_chart();
+    struct buf out = {0};
+    c.panel[0].row[0].good = 1201; /* the highest of all is a mark */
+    chart_write(&c, &out);
+    CHECK(strstr(out.data, ">1500</text>"));
+    CHECK(strstr(out.data, "<rect x=\"150\" y=\"111\" width=\"128.0\""));
+    buf_free(&out);
+}
+
+TEST(chart_leaves_out_what_is_no_number)
+{
+    struct chart c = some_chart();
+    struct buf out = {0};
+    c.panel[0].row[0].ours = NAN;
+    c.panel[0].row[0].peer = INFINITY;
+    c.panel[0].row[0].must = -5;
+    c.panel[0].row[1].ours = 0;
+    chart_write(&c, &out);
+    CHECK_STR(well_formed(out.data), "");
+    CHECK_EQ(count(out.data, "class=\"ours\""), 1);
+    CHECK_EQ(count(out.data, "class=\"peer\""), 1);
+    CHECK_EQ(count(out.data, "class=\"must\""), 1);
+    CHECK(!strstr(out.data, "nan") && !strstr(out.data, "inf"));
+    buf_free(&out);
+}
+
+TEST(chart_is_well_formed_whatever_its_texts_hold)
+{
+    static const char *const text[] = {"a\x01z", "cut \xe2\x82", "\xc0\x80", "\xed\xa0\x80", "\xef\xbf\xbf", "\xff\xfe",
+                                       "]]><!--", "\xf0\x9f\x9a\xa2 \xc3\xa9", "\n\t\x7f"};
+    static const char *const shown[] = {"a?z", "cut ??", "??", "???", "???", "??", "]]&gt;&lt;!--",
+                                        "\xf0\x9f\x9a\xa2 \xc3\xa9", "???"};
+    for (size_t i = 0; i < COUNT_OF(text); i++) {
+        struct chart c = some_chart();
+        struct buf out = {0};
+        char want[80];
+        snprintf(c.panel[0].row[0].label, sizeof c.panel[0].row[0].label, "%s", text[i]);
+        snprintf(want, sizeof want, ">%s</text>", shown[i]);
+        chart_write(&c, &out);
+        CHECK_STR(well_formed(out.data), "");
+        CHECK(strstr(out.data, want));
+        buf_free(&out);
+    }
+}
+
+/* ------------------------------------------------------------------ section */
+
+static void inserts(const char *text, const char *section, const char *want)
+{
+    struct buf out = {0};
+    struct err err = {0};
+    CHECK_EQ(section_insert(text, section, &out, &err), 0);
+    CHECK_STR(out.data, want);
+    buf_free(&out);
+}
+
+TEST(section_is_put_before_the_newest)
+{
+    inserts("# Speed\n\n### not here\n\n## Figures\n\nNewest first.\n\n### old\n\nrow\n\n### older\n", "### new\n\nrows\n",
+            "# Speed\n\n### not here\n\n## Figures\n\nNewest first.\n\n### new\n\nrows\n\n### old\n\nrow\n\n### older\n");
+    inserts("## Figures\n\n### old\n", "### new\n\n", "## Figures\n\n### new\n\n### old\n");
+    inserts("## Figures\n\n### old", "### new", "## Figures\n\n### new\n\n### old");
+}
+
+TEST(section_may_be_the_first)
+{
+    inserts("## Figures\n\nNewest first.\n", "### new\n", "## Figures\n\nNewest first.\n\n### new\n\n");
+    inserts("## Figures", "### new\n", "## Figures\n\n### new\n\n");
+}
+
+TEST(section_takes_the_chart_from_the_older_ones)
+{
+    inserts("see " SECTION_CHART "\n## Figures\n\n### old\n\n" SECTION_CHART "\n\nrow\n",
+            "### new\n\n" SECTION_CHART "\n\nrow\n",
+            "see " SECTION_CHART "\n## Figures\n\n### new\n\n" SECTION_CHART "\n\nrow\n\n### old\n\nrow\n");
+    inserts("## Figures\n\n### old\n" SECTION_CHART "\nrow\n", "### new\n", "## Figures\n\n### new\n\n### old\nrow\n");
+}
+
+TEST(section_needs_the_heading)
+{
+    static const char *const text[] = {"", "# Speed\n\n### old\n", "## Figures of old\n\n### old\n", " ## Figures\n"};
+    for (size_t i = 0; i < COUNT_OF(text); i++) {
+        struct buf out = {0};
+        struct err err = {0};
+        CHECK_EQ(section_insert(text[i], "### new\n", &out, &err), -1);
+        CHECK(strstr(err.text, SECTION_HEADING));
+        buf_free(&out);
+    }
+}
+
+CHECK_MAIN
