@@ -37,7 +37,7 @@ tests    := $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 helpers  := $(filter-out $(tests:%=tests/%.c),$(sort $(wildcard tests/*.c)))
 fuzzers  := $(sort $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))
 benches  := $(sort $(wildcard tests/bench/*.c))
-bench_pure := $(patsubst %,tests/bench/%.c,chart goals section)
+bench_pure := $(patsubst %,tests/bench/%.c,chart goals plan section)
 screens  := tests/bench/screen/main.c
 soaks    := $(sort $(wildcard tests/soak/*.c))
 evals    := $(sort $(wildcard tests/eval/*.c)) tests/judge.c
@@ -105,12 +105,11 @@ fuzz-replay: ## run the fuzz targets once over their corpora, with ASan and UBSa
 coverage: ## line coverage of the parsers of outside bytes by the fuzz corpora
 	$(again) CC=gcc VARIANT=cov STAGE=test cover
 
-bench: ## speed and memory: two real shapes, then the embedded model; ARGS=... goes to the bench program instead
+# Without ARGS the rows are kept: in tests/bench/SPEED.md, with a chart, if nothing disturbed them.
+bench: ## speed and memory beside the peer, the limits and the goals; ARGS=... goes to the bench program instead
 	$(again) VARIANT=release STAGE=build program bench-program
-	@$(call folder,release)/tests/bench $(ARGS)
+	@$(call folder,release)/tests/bench $(or $(ARGS),--keep)
 	$(if $(ARGS),,@$(call folder,release)/tests/bench-screen $(call folder,release))
-	$(if $(ARGS),,@$(call folder,release)/tests/bench --models assets/plimsoll-tiny.gguf \
-	    --tests pp1500,tg256,b8x64,sweep256,agents8,resume,watch2048,ledger8x4096)
 
 soak: ## a session of SOAK_TURNS turns; then 64 clients without manners on four engines for SOAK_SECONDS
 	$(again) VARIANT=release STAGE=test soak-program $(call folder,release)/tests/test_soak_session

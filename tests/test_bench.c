@@ -1,8 +1,82 @@
 /* What the bench says about its figures: goals read in two ways, the chart, and the section that is put into SPEED.md. */
+#include "tests/bench/bench.h"
 #include "tests/bench/chart.h"
 #include "tests/bench/goals.h"
 #include "tests/bench/section.h"
 #include "tests/check.h"
+
+/* --------------------------------------------------------------------- plan */
+
+static struct plan planned(const char *list)
+{
+    struct plan p;
+    struct err err = {0};
+    CHECK_EQ(plan_read(&p, list, &err), 0);
+    return p;
+}
+
+TEST(plan_reads_every_kind_of_test)
+{
+    struct plan p = planned("pp512,tg128,b8x32,d4096tg16,tg64t1,b16x8t12,agents8,resume,watch100,busy64,load,ledger4x256");
+    static const struct test want[] = {{"pp512", true, false, 1, 512, 0, 0},     {"tg128", false, false, 1, 128, 0, 0},
+                                       {"b8x32", false, false, 8, 32, 0, 0},     {"d4096tg16", false, false, 1, 16, 4096, 0},
+                                       {"tg64t1", false, false, 1, 64, 0, 1},    {"b16x8t12", false, false, 16, 8, 0, 12}};
+    CHECK_EQ(p.tests, (int)COUNT_OF(want));
+    for (int i = 0; i < p.tests; i++) {
+        CHECK_STR(p.test[i].name, want[i].name);
+        CHECK(p.test[i].prefill == want[i].prefill && !p.test[i].swept);
+        CHECK_EQ(p.test[i].seqs, want[i].seqs);
+        CHECK_EQ(p.test[i].n, want[i].n);
+        CHECK_EQ(p.test[i].depth, want[i].depth);
+        CHECK_EQ(p.test[i].threads, want[i].threads);
+    }
+    CHECK(p.resume && p.load);
+    CHECK_EQ(p.agents, 8);
+    CHECK_EQ(p.watch, 100);
+    CHECK_EQ(p.busy, 64);
+    CHECK_EQ(p.weigh_seqs, 4);
+    CHECK_EQ(p.weigh_ctx, 256);
+}
+
+TEST(plan_of_a_sweep_shares_the_tests_that_are_named)
+{
+    struct plan p = planned("sweep,b8x32,b8x32");
+    CHECK_EQ(p.sweep, 32);
+    CHECK_EQ(p.tests, BENCH_SWEEP);
+    for (int i = 0; i < p.tests; i++) CHECK_EQ(p.test[i].swept, p.test[i].seqs != 8);
+    p = planned("b8x32,sweep");
+    CHECK(!p.test[0].swept && p.test[1].swept);
+    p = planned("load");
+    CHECK(p.load && !p.resume && p.tests == 0);
+}
+
+TEST(plan_refuses_what_is_no_test)
+{
+    static const char *const list[] = {"", ",", "pp", "pp0", "pp512,", "pp512x", "pp-5", "xpp5", "tg12345678", "tg 5",
+                                       "tg1048577", "b0x4", "b65x4", "b8", "b8x", "d31tg4", "d4096", "d4096tg",
+                                       "d4096tg0", "tg5t0", "tg5t65", "tg5t", "d64tg5t1", "sweep0", "sweep8,sweep16",
+                                       "agents0", "agents65", "watch", "busy", "busy0", "ledger0x64", "ledger4x63",
+                                       "resumed", "loads", "a-word-that-is-longer-than-any-test-can-be"};
+    for (size_t i = 0; i < COUNT_OF(list); i++) {
+        struct plan p;
+        struct err err = {0};
+        if (plan_read(&p, list[i], &err) == 0) CHECK_STR(list[i], "refused");
+        CHECK(err.text[0]);
+    }
+}
+
+TEST(plan_has_room_for_so_many)
+{
+    struct buf list = {0};
+    struct plan p;
+    struct err err = {0};
+    for (int i = 1; i <= BENCH_TESTS; i++) buf_printf(&list, "%stg%d", i > 1 ? "," : "", i);
+    CHECK_EQ(plan_read(&p, list.data, &err), 0);
+    CHECK_EQ(p.tests, BENCH_TESTS);
+    buf_puts(&list, ",tg999");
+    CHECK_EQ(plan_read(&p, list.data, &err), -1);
+    buf_free(&list);
+}
 
 /* -------------------------------------------------------------------- goals */
 

@@ -51,7 +51,7 @@ static int ask_agents(struct bench *b, int agents, enum way way, struct run *r, 
 
 static int agents_once(struct bench *b, bool short_one, struct run *r, struct err *err)
 {
-    int agents = short_one ? 1 : b->o->agents;
+    int agents = short_one ? 1 : b->plan->agents;
     if (ask_agents(b, agents, WAY_SHARED, r, err)) return -1;
     return ask_agents(b, agents, WAY_FRESH, r, err);
 }
@@ -127,12 +127,12 @@ static int repeat(struct bench *b, int (*once)(struct bench *, bool, struct run 
 int agents_measure(struct bench *b, struct subject *s, struct err *err)
 {
     char name[24];
-    if (b->o->agents) {
+    if (b->plan->agents) {
         if (repeat(b, agents_once, &s->agents, err)) return -1;
-        snprintf(name, sizeof name, "agents%d", b->o->agents);
+        snprintf(name, sizeof name, "agents%d", b->plan->agents);
         report_waits(s, name, &s->agents);
     }
-    if (!b->o->resume) return 0;
+    if (!b->plan->resume) return 0;
     if (repeat(b, resume_once, &s->resume, err)) return -1;
     report_waits(s, "resume", &s->resume);
     return 0;

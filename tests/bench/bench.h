@@ -1,24 +1,32 @@
 /* bench.h - speed beside what the machine allows and what a peer reaches: the words that the files of the bench share.
  *
  *     for each model file:  ours, all tests  ->  the peer, the same tests   (in turn: both see the same minutes)
- *     for each test:        one untimed warm-up, then R repetitions: wait for quiet, probe the limits, measure
+ *     for each test:        one untimed warm-up, then R repetitions: wait for quiet, probe the limits, measure, probe
  *
  * A test is named as the peer's driver names it:
  *     ppN    pre-fill: a prompt of N tokens, one token out
  *     tgN    decode: one sequence, N steps after an untimed prompt of 16 tokens
  *     bBxN   the same with B sequences together; tok/s counts all of them
+ *     dDtgN  the same with one sequence after D tokens, and after 16: what attention costs
  *     sweepN b1xN, b2xN, b4xN, b8xN and b16xN, in a table of their own
+ *     busyN  N steps of one sequence alone, and beside a process that computes
+ *     load   from the start of opening the file until a request could run
  * and, ours only:
+ *     ppNtT, tgNtT, bBxNtT  the same on T threads
  *     agentsN    N agents whose prompts begin alike: is the front computed once, and what does that save?
  *     resume     a turn that extends a conversation, against the same prompt fresh
  *     watchN     N decode steps, and N while another thread reads the engine's figures 60 times a second
- *     ledgerBxN  B sequences of N tokens, full: the ledger against what the system says of the process */
+ *     ledgerBxN  B sequences of N tokens, full: the ledger against what the system says of the process
+ *
+ * What attention and other processes cost does not depend on the type of the weights: dDtgN and busyN are measured with
+ * the smallest file of each shape. */
 #ifndef BENCH_H
 #define BENCH_H
 #include "engine/ledger.h"
 #include "plimsoll.h"
+#include "tests/bench/goals.h"
 
-enum { BENCH_REPS = 64, BENCH_TESTS = 24, BENCH_LIST = 16, BENCH_PROMPT = 16, BENCH_SWEEP = 5 };
+enum { BENCH_REPS = 64, BENCH_TESTS = 24, BENCH_LIST = 20, BENCH_PROMPT = 16, BENCH_SWEEP = 5 };
 extern const int bench_sweep[BENCH_SWEEP]; /* numbers of sequences */
 
 struct test {
@@ -26,6 +34,20 @@ struct test {
     bool prefill;
     bool swept; /* named by a sweep alone: shown in its table only */
     int seqs, n;
+    int depth;   /* tokens before; 0: not a test of depth */
+    int threads; /* 0: as many as all */
+};
+
+/* What is asked of a model file; 0: not asked for. */
+struct plan {
+    struct test test[BENCH_TESTS];
+    int tests;
+    int sweep;  /* N of sweepN */
+    int busy;   /* N of busyN */
+    int agents; /* N of agentsN */
+    int watch;  /* N of watchN */
+    int weigh_seqs, weigh_ctx; /* of ledgerBxN */
+    bool load, resume;
 };
 
 struct spread {
@@ -40,7 +62,23 @@ struct figure {
     double share;       /* median over repetitions: of the int8 peak (pre-fill), of the read bandwidth (decode) */
     double limit;       /* that limit, median: GOP/s, GB/s */
     double noise;       /* CPUs that other processes used meanwhile, median */
-    int thrown;         /* repetitions that were too noisy and were done again */
+    int thrown;         /* repetitions that were disturbed, or saw the limits change, and were done again */
+    struct limits limits;  /* both, medians; the peer's: 0 */
+    struct judgement goal; /* ours, where the test has goals */
+};
+
+/* dDtgN: share is of the read bandwidth, by the bytes of keys and values and by what a step takes longer than after a
+ * short prompt.  busyN: */
+struct beside {
+    bool there;
+    struct spread alone, busy; /* tok/s */
+    double part;               /* busy / alone: median over repetitions */
+    double noise;
+};
+
+struct loading {
+    bool there;
+    struct spread s; /* seconds */
 };
 
 /* The wait for a first token (agents: for the last one's) in two ways, each repetition both. */
@@ -68,14 +106,20 @@ struct weight {
 };
 
 struct side {
-    double load_s;
     struct figure figure[BENCH_TESTS];
+    struct beside beside;
+    struct loading load;
 };
 
 /* One model file and all that was measured with it. */
 struct subject {
     char name[64], type[16], path[512];
+    const struct plan *plan;
+    bool given;    /* a file that was named, not made */
+    bool smallest; /* of its shape: dDtgN and busyN are measured with it */
     uint64_t file_bytes;
+    double kv_token; /* bytes of keys and values that a token has; 0: not known yet */
+    int window;      /* tokens that a step sees at most; 0: all */
     struct side ours, peer;
     struct waits agents, resume;
     struct watched watched;
@@ -84,19 +128,18 @@ struct subject {
 
 struct options {
     char model[BENCH_LIST][256], type[BENCH_LIST][16];
-    struct test test[BENCH_TESTS];
-    int models, types, tests;
-    int sweep;                 /* N of sweepN; 0: not asked for, as with those that follow */
-    int agents;                /* N of agentsN */
-    bool resume;
-    int watch;                 /* N of watchN */
-    int weigh_seqs, weigh_ctx; /* of ledgerBxN */
+    struct plan plan, embedded; /* embedded: of the model that is in the program, which is small: more steps */
+    int models, types;
     int reps, threads;
     double wait_s; /* most seconds spent waiting for quiet, per model file and side */
-    bool markdown, no_peer;
+    bool markdown, keep, quick, no_peer;
     const char *backend, *isa; /* NULL: the engine's own choice */
     char folder[384];          /* model files and the peer's driver live here */
 };
+#define BENCH_EMBEDDED "plimsoll-tiny" /* its name; the file is assets/plimsoll-tiny.gguf */
+
+/* plan.c: p is the tests of a list "pp512,tg128".  -1: err says which is none. */
+int plan_read(struct plan *p, const char *list, struct err *err);
 
 /* options.c: 0, 1 (help was printed) or -1 (err says what is wrong). */
 int options_read(struct options *o, int argc, char **argv, struct err *err);
@@ -117,9 +160,25 @@ struct peer {
 };
 bool peer_find(struct peer *p, const struct options *o, struct err *err);
 int peer_measure(struct peer *p, const struct options *o, struct subject *s, struct err *err);
+int peer_load(struct peer *p, const struct options *o, const struct subject *s, double *seconds, struct err *err);
+
+/* load.c: both sides' loads in turn, if they are asked for; peer NULL: ours only. */
+int load_measure(const struct options *o, struct subject *s, struct peer *peer, struct err *err);
+
+/* rows.c: the one table of speed, beside limits, peer and goals. */
+void rows_print(const struct options *o, const struct subject *s, int n, bool markdown, FILE *out);
+
+/* Call each() for every row of that table in which others took too much of the machine; their number. */
+int rows_disturbed(const struct options *o, const struct subject *s, int n, void (*each)(void *self, const char *row),
+                   void *self);
 
 /* report.c: everything that was measured, as text or as Markdown. */
-void report_print(const struct options *o, const struct subject *s, int n, bool with_peer, FILE *out);
+void report_print(const struct options *o, const struct subject *s, int n, bool with_peer, bool markdown, FILE *out);
+
+/* keep.c: the section (Markdown) and a chart go into tests/bench/SPEED.md, or, with a reason said, only into o->folder.
+ * head: the machine and the versions, a line. */
+int keep_figures(const struct options *o, const struct subject *s, int n, const char *head, const char *section,
+                 int failed, struct err *err);
 
 /* One line to stderr when a test is done. */
 void report_progress(const char *who, const struct subject *s, const struct test *t, const struct figure *f);

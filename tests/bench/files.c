@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 static const char maker[] = "../shared/bin/make_gguf.py";
-static const char as_is[] = "as is"; /* the type of a file that was named, not made */
 
 static uint64_t file_size(const char *path)
 {
@@ -84,8 +83,15 @@ static void name_given(struct subject *s, const char *path)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     snprintf(s->name, sizeof s->name, "%.*s", (int)MIN(strlen(base) - 5, sizeof s->name - 1), base);
-    snprintf(s->type, sizeof s->type, "%s", as_is);
+    snprintf(s->type, sizeof s->type, "as is");
     snprintf(s->path, sizeof s->path, "%s", path);
+    s->given = true;
+    /* One that a bench made has its goals by whatever way it comes here. */
+    char *dash = strrchr(s->name, '-');
+    if (!dash) return;
+    *dash = '\0';
+    if (goal_has(s->name, dash + 1)) snprintf(s->type, sizeof s->type, "%.15s", dash + 1);
+    else *dash = '-';
 }
 
 static void name_made(struct subject *s, const struct options *o, const char *shape, const char *type)
@@ -93,6 +99,18 @@ static void name_made(struct subject *s, const struct options *o, const char *sh
     snprintf(s->name, sizeof s->name, "%.*s", (int)sizeof s->name - 1, shape);
     snprintf(s->type, sizeof s->type, "%s", type);
     snprintf(s->path, sizeof s->path, "%s/%.64s-%s.gguf", o->folder, s->name, s->type);
+}
+
+/* The tests of depth are for the smallest file of each shape. */
+static void mark_smallest(struct subject *s, int n)
+{
+    for (int i = 0; i < n; i++) {
+        s[i].smallest = true;
+        for (int k = 0; k < n; k++)
+            if (k != i && strcmp(s[k].name, s[i].name) == 0 &&
+                (s[k].file_bytes < s[i].file_bytes || (s[k].file_bytes == s[i].file_bytes && k < i)))
+                s[i].smallest = false;
+    }
 }
 
 int files_ready(const struct options *o, struct subject *s, int cap, struct err *err)
@@ -105,16 +123,18 @@ int files_ready(const struct options *o, struct subject *s, int cap, struct err 
             s[n] = (struct subject){0};
             if (is_path(o->model[m])) name_given(&s[n], o->model[m]);
             else name_made(&s[n], o, o->model[m], o->type[t]);
+            s[n].plan = strcmp(s[n].name, BENCH_EMBEDDED) ? &o->plan : &o->embedded;
         }
     }
     if (mkdir(o->folder, 0777) && errno != EEXIST) return err_set(err, -1, "%s: %s", o->folder, strerror(errno));
     for (int i = 0; i < n; i++) {
-        if (file_size(s[i].path) || strcmp(s[i].type, as_is) == 0) continue;
+        if (file_size(s[i].path) || s[i].given) continue;
         if (make_file(&s[i], err)) return -1;
         made = true;
     }
     if (made) sync(); /* else the system writes them back while we measure */
     for (int i = 0; i < n; i++)
         if (warm(&s[i], err)) return -1;
+    mark_smallest(s, n);
     return n;
 }

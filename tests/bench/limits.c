@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
-enum { INNER = 20000, MOST = 64 };
+enum { INNER = 20000, MOST = PROBE_THREADS };
 static const size_t buffer_bytes = (size_t)512 << 20;
 static const size_t huge = (size_t)2 << 20;
 static const double read_s = 0.05, int8_s = 0.01;

@@ -11,6 +11,7 @@ struct limits {
     double int8; /* GOP/s, all threads; a multiply and an add are two */
 };
 
+enum { PROBE_THREADS = 64 }; /* at most */
 struct probe; /* opaque */
 
 struct probe *probe_open(int threads, struct err *err); /* NULL: err says why */

@@ -52,7 +52,7 @@ static int fill(struct bench *b, struct err *err)
 
 static int weigh(const struct options *o, struct weight *w, struct err *err)
 {
-    struct engine_config cfg = ours_config(o, o->model[0], o->weigh_ctx, o->weigh_seqs);
+    struct engine_config cfg = ours_config(o, o->model[0], o->threads, o->plan.weigh_ctx, o->plan.weigh_seqs);
     struct bench b = {.o = o, .ops = &engine_local, .random = 1};
     b.ids = calloc((size_t)cfg.ctx, sizeof *b.ids);
     if (!b.ids) return err_set(err, -1, "no memory for a prompt of %d tokens", cfg.ctx);
@@ -106,7 +106,7 @@ int weigh_measure(const struct options *o, struct subject *s, struct err *err)
     char test[48], threads[16], *argv[16] = {"/proc/self/exe", "weigh", "--models", s->path, "--tests", test,
                                              "--threads", threads};
     int n = 8;
-    snprintf(test, sizeof test, "ledger%dx%d", o->weigh_seqs, o->weigh_ctx);
+    snprintf(test, sizeof test, "ledger%dx%d", s->plan->weigh_seqs, s->plan->weigh_ctx);
     snprintf(threads, sizeof threads, "%d", o->threads);
     if (o->backend) {
         argv[n++] = "--backend";

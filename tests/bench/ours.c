@@ -2,6 +2,7 @@
 #include "engine/gguf.h"
 #include "tests/bench/limits.h"
 #include "tests/bench/ours.h"
+#include <math.h>
 
 static int cost_of(const char *path, struct cost *c, struct err *err)
 {
@@ -88,6 +89,24 @@ static int prefill(struct bench *b, int n, double *seconds, struct err *err)
     return rc;
 }
 
+int ours_steps(struct bench *b, int seqs, int n, double *seconds, struct err *err)
+{
+    int rc = 0;
+    while (!rc && !ours_started(b, seqs)) rc = ours_step(b, err);
+    struct engine_snapshot before, after;
+    b->ops->snapshot(b->e, &before);
+    double begin = bench_now();
+    for (int i = 0; !rc && i < n; i++) rc = ours_step(b, err);
+    *seconds = bench_now() - begin;
+    b->ops->snapshot(b->e, &after);
+    if (rc) return rc;
+    uint64_t tokens = after.generated - before.generated, passes = after.passes - before.passes;
+    if (tokens != (uint64_t)seqs * (uint64_t)n || passes != (uint64_t)n)
+        return err_set(err, -1, "%llu tokens were made in %llu passes instead of %d in %d", (unsigned long long)tokens,
+                       (unsigned long long)passes, seqs * n, n);
+    return 0;
+}
+
 /* Every pass before that ends one prompt at least, so with
  * seqs tokens to spare none ends meanwhile. */
 int ours_decode(struct bench *b, int seqs, int n, double *seconds, struct err *err)
@@ -98,20 +117,9 @@ int ours_decode(struct bench *b, int seqs, int n, double *seconds, struct err *e
         rc = ours_submit(b, BENCH_PROMPT, n + 1 + seqs, true, &b->id[sent], err);
         if (!rc) sent++;
     }
-    while (!rc && !ours_started(b, seqs)) rc = ours_step(b, err);
-    struct engine_snapshot before, after;
-    b->ops->snapshot(b->e, &before);
-    double begin = bench_now();
-    for (int i = 0; !rc && i < n; i++) rc = ours_step(b, err);
-    *seconds = bench_now() - begin;
-    b->ops->snapshot(b->e, &after);
+    if (!rc) rc = ours_steps(b, seqs, n, seconds, err);
     ours_drop(b, sent);
-    if (rc) return rc;
-    uint64_t tokens = after.generated - before.generated, passes = after.passes - before.passes;
-    if (tokens != (uint64_t)seqs * (uint64_t)n || passes != (uint64_t)n)
-        return err_set(err, -1, "%llu tokens were made in %llu passes instead of %d in %d", (unsigned long long)tokens,
-                       (unsigned long long)passes, seqs * n, n);
-    return 0;
+    return rc;
 }
 
 static int once(struct bench *b, const struct test *t, bool short_one, double *seconds, struct err *err)
@@ -128,29 +136,68 @@ static double share_of(const struct cost *c, const struct test *t, double second
     return c->bytes * t->n / seconds * 1e-9 / l->read;
 }
 
-static int run_test(struct bench *b, const struct test *t, struct figure *f, struct err *err)
+/* Did the machine change while it was measured? */
+static bool moved(double before, double after) { return fabs(before - after) > 0.2 * MAX(before, after); }
+
+void ours_begin(struct bench *b, struct around *a)
 {
-    double rate[BENCH_REPS], share[BENCH_REPS], limit[BENCH_REPS], foreign[BENCH_REPS], seconds;
+    quiet_wait(&b->wait_left);
+    a->limits = probe_limits(b->probe);
+    noise_start(&a->noise);
+}
+
+bool ours_end(struct bench *b, struct around *a, int *thrown)
+{
+    a->foreign = noise_end(&a->noise);
+    struct limits before = a->limits, after = probe_limits(b->probe);
+    a->limits = (struct limits){.read = (before.read + after.read) / 2, .int8 = (before.int8 + after.int8) / 2};
+    bool spoilt = a->foreign > NOISE_MOST || moved(before.read, after.read) || moved(before.int8, after.int8);
+    return !spoilt || (*thrown)++ >= b->o->reps;
+}
+
+/* Which of the table's goals a test is held against; GOAL_KINDS: none. */
+static enum goal_kind kind_of(const struct test *t)
+{
+    if (t->threads) return GOAL_KINDS;
+    if (t->prefill) return t->n == GOAL_PROMPT ? GOAL_PREFILL : GOAL_KINDS;
+    return t->seqs == 1 ? GOAL_ONE : t->seqs == 8 ? GOAL_EIGHT : t->seqs == 16 ? GOAL_SIXTEEN : GOAL_KINDS;
+}
+
+static struct judgement judge(const struct subject *s, const struct test *t, const struct reading *r, int n)
+{
+    enum goal_kind kind = kind_of(t);
+    if (kind == GOAL_ONE && strcmp(s->name, BENCH_EMBEDDED) == 0) {
+        double rate[BENCH_REPS];
+        for (int i = 0; i < n; i++) rate[i] = r[i].rate;
+        struct goal g = goal_of(spread_of(rate, n).median, GOAL_EMBEDDED, 0);
+        return (struct judgement){.there = true, .stated = g, .scaled = g};
+    }
+    return kind == GOAL_KINDS ? (struct judgement){0} : goal_judge(s->name, s->type, kind, r, n);
+}
+
+static int run_test(struct bench *b, const struct subject *s, const struct test *t, struct figure *f, struct err *err)
+{
+    double rate[BENCH_REPS], share[BENCH_REPS], read[BENCH_REPS], int8[BENCH_REPS], foreign[BENCH_REPS], seconds;
+    struct reading reading[BENCH_REPS];
     int reps = b->o->reps;
     if (once(b, t, true, &seconds, err)) return -1;
     for (int r = 0; r < reps;) {
-        struct noise noise;
-        quiet_wait(&b->wait_left);
-        struct limits l = probe_limits(b->probe);
-        noise_start(&noise);
+        struct around a;
+        ours_begin(b, &a);
         if (once(b, t, false, &seconds, err)) return -1;
-        foreign[r] = noise_end(&noise);
-        if (foreign[r] > NOISE_MOST && f->thrown < reps) {
-            f->thrown++;
-            continue;
-        }
+        if (!ours_end(b, &a, &f->thrown)) continue;
         rate[r] = t->seqs * t->n / seconds;
-        share[r] = share_of(&b->cost, t, seconds, &l);
-        limit[r++] = t->prefill ? l.int8 : l.read;
+        share[r] = share_of(&b->cost, t, seconds, &a.limits);
+        reading[r] = (struct reading){.rate = rate[r], .share = share[r], .limits = a.limits};
+        foreign[r] = a.foreign;
+        read[r] = a.limits.read;
+        int8[r++] = a.limits.int8;
     }
+    f->goal = judge(s, t, reading, reps);
+    f->limits = (struct limits){.read = spread_of(read, reps).median, .int8 = spread_of(int8, reps).median};
     f->rate = spread_of(rate, reps);
     f->share = spread_of(share, reps).median;
-    f->limit = spread_of(limit, reps).median;
+    f->limit = t->prefill ? f->limits.int8 : f->limits.read;
     f->noise = spread_of(foreign, reps).median;
     f->there = true;
     return 0;
@@ -158,26 +205,51 @@ static int run_test(struct bench *b, const struct test *t, struct figure *f, str
 
 /* -------------------------------------------------------------------- a file */
 
-struct engine_config ours_config(const struct options *o, const char *path, int ctx, int seqs)
+struct engine_config ours_config(const struct options *o, const char *path, int threads, int ctx, int seqs)
 {
     return (struct engine_config){.model = path, .backend = o->backend, .kv_type = KT_F16, .template = -1,
                                   .ctx = ctx, .max_seqs = seqs,
-                                  .kern = {.threads = o->threads, .isa = o->isa, .pin = true}};
+                                  .kern = {.threads = threads, .isa = o->isa, .pin = true}};
 }
 
-/* Room for the longest and the widest of the tests. */
-static struct engine_config config_for(const struct options *o, const char *path)
+int ours_open(struct bench *b, const struct engine_config *cfg, struct err *err)
 {
-    int ctx = 64, seqs = MAX(8, o->agents);
-    for (int i = 0; i < o->tests; i++) {
-        const struct test *t = &o->test[i];
+    b->ids = calloc((size_t)cfg->ctx, sizeof *b->ids);
+    if (!b->ids) return err_set(err, -1, "no memory for a prompt of %d tokens", cfg->ctx);
+    b->probe = probe_open(cfg->kern.threads, err); /* before the engine pins this thread: it asks which cores there are */
+    if (b->probe) b->e = b->ops->open(cfg, err);
+    if (b->e) return 0;
+    ours_close(b);
+    return -1;
+}
+
+void ours_close(struct bench *b)
+{
+    if (b->e) b->ops->close(b->e);
+    probe_close(b->probe);
+    free(b->ids);
+    b->e = NULL;
+    b->probe = NULL;
+    b->ids = NULL;
+}
+
+/* Room for the longest and the widest of the tests on so many threads (0: not said by the test). */
+static struct engine_config config_for(const struct options *o, const struct subject *s, int threads)
+{
+    const struct plan *p = s->plan;
+    int ctx = 64, seqs = 8;
+    for (int i = 0; i < p->tests; i++) {
+        const struct test *t = &p->test[i];
+        if (t->depth || t->threads != threads) continue;
         ctx = MAX(ctx, t->prefill ? t->n + 1 : BENCH_PROMPT + t->n + 1 + t->seqs);
         seqs = MAX(seqs, t->seqs);
     }
-    if (o->agents) ctx = MAX(ctx, AGENT_FRONT + AGENT_TAIL + AGENT_ANSWER);
-    if (o->watch) ctx = MAX(ctx, BENCH_PROMPT + o->watch + 2);
-    if (o->resume) ctx = MAX(ctx, TALK + TALK_TURN + 1);
-    return ours_config(o, path, ctx, seqs);
+    if (threads) return ours_config(o, s->path, threads, ctx, seqs);
+    if (p->agents) ctx = MAX(ctx, AGENT_FRONT + AGENT_TAIL + AGENT_ANSWER);
+    if (p->agents) seqs = MAX(seqs, p->agents);
+    if (p->watch || p->busy) ctx = MAX(ctx, BENCH_PROMPT + MAX(p->watch, p->busy) + 2);
+    if (p->resume) ctx = MAX(ctx, TALK + TALK_TURN + 1);
+    return ours_config(o, s->path, o->threads, ctx, seqs);
 }
 
 /* The pool's memory is taken beside the first passes: those are not to be measured. */
@@ -195,38 +267,42 @@ static int wait_for_pool(struct bench *b, struct err *err)
     return rc;
 }
 
-static int measure_all(struct bench *b, struct subject *s, struct err *err)
+/* The tests that say so many threads (0: none), on an engine of theirs; of 0 also what is no test of speed. */
+static int measure_on(struct bench *b, struct subject *s, int threads, struct buf *about, struct err *err)
 {
-    if (wait_for_pool(b, err)) return -1;
-    for (int i = 0; i < b->o->tests; i++) {
-        if (run_test(b, &b->o->test[i], &s->ours.figure[i], err)) return -1;
-        report_progress("ours", s, &b->o->test[i], &s->ours.figure[i]);
+    struct engine_config cfg = config_for(b->o, s, threads);
+    if (ours_open(b, &cfg, err)) return -1;
+    const struct engine_info *info = b->ops->info(b->e);
+    if (about->len == 0)
+        buf_printf(about, "%s, passes of at most %d rows; limits by %s", info->backend, info->max_rows, probe_isa());
+    s->kv_token = (double)info->kv_bytes_per_token;
+    s->window = info->window;
+    int rc = wait_for_pool(b, err);
+    for (int i = 0; !rc && i < s->plan->tests; i++) {
+        const struct test *t = &s->plan->test[i];
+        if (t->depth || t->threads != threads) continue;
+        rc = run_test(b, s, t, &s->ours.figure[i], err);
+        if (!rc) report_progress("ours", s, t, &s->ours.figure[i]);
     }
-    return agents_measure(b, s, err) ? -1 : watch_measure(b, s, err);
+    if (!rc && !threads) rc = busy_measure(b, s, err);
+    if (!rc && !threads) rc = agents_measure(b, s, err);
+    if (!rc && !threads) rc = watch_measure(b, s, err);
+    ours_close(b);
+    return rc;
+}
+
+static bool any_on(const struct plan *p, int threads)
+{
+    for (int i = 0; i < p->tests; i++)
+        if (!p->test[i].depth && p->test[i].threads == threads) return true;
+    return false;
 }
 
 int ours_measure(const struct options *o, struct subject *s, struct buf *about, struct err *err)
 {
-    struct engine_config cfg = config_for(o, s->path);
-    struct bench b = {.o = o, .ops = &engine_local, .wait_left = o->wait_s, .random = 1};
-    int rc = -1;
+    struct bench b = {.o = o, .plan = s->plan, .ops = &engine_local, .wait_left = o->wait_s, .random = 1};
     if (cost_of(s->path, &b.cost, err)) return -1;
-    b.ids = calloc((size_t)cfg.ctx, sizeof *b.ids);
-    if (!b.ids) return err_set(err, -1, "no memory for a prompt of %d tokens", cfg.ctx);
-    b.probe = probe_open(o->threads, err); /* before the engine pins this thread: it asks which cores there are */
-    if (b.probe) {
-        double begin = bench_now();
-        b.e = b.ops->open(&cfg, err);
-        s->ours.load_s = bench_now() - begin;
-    }
-    if (b.e) {
-        const struct engine_info *i = b.ops->info(b.e);
-        if (about->len == 0)
-            buf_printf(about, "%s, passes of at most %d rows; limits by %s", i->backend, i->max_rows, probe_isa());
-        rc = measure_all(&b, s, err);
-        b.ops->close(b.e);
-    }
-    probe_close(b.probe);
-    free(b.ids);
-    return rc;
+    for (int threads = 0; threads <= PROBE_THREADS; threads++)
+        if ((threads == 0 || any_on(s->plan, threads)) && measure_on(&b, s, threads, about, err)) return -1;
+    return s->smallest ? depth_measure(&b, s, err) : 0;
 }

@@ -14,11 +14,12 @@ struct cost {
 
 struct bench {
     const struct options *o;
+    const struct plan *plan;
     const struct engine_ops *ops;
     struct engine *e;
     struct probe *probe;
     struct cost cost;
-    double wait_left;
+    double wait_left; /* seconds of it that may still be waited for a quiet machine */
     uint32_t random;
     double longest; /* seconds of the longest pass since it was set to 0 */
     int32_t *ids; /* the prompt to submit: a context's tokens */
@@ -26,7 +27,12 @@ struct bench {
 };
 
 /* The configuration that all of ours are opened with. */
-struct engine_config ours_config(const struct options *o, const char *path, int ctx, int seqs);
+struct engine_config ours_config(const struct options *o, const char *path, int threads, int ctx, int seqs);
+
+/* Open an engine with cfg, and a probe with as many threads, beside the tokens of a context; b->ops, o, plan and cost
+ * are set.  -1: nothing is open; err->code is the engine's where it refused. */
+int ours_open(struct bench *b, const struct engine_config *cfg, struct err *err);
+void ours_close(struct bench *b);
 
 /* Other tokens every time in ids[from .. from + n). */
 void ours_random(struct bench *b, int from, int n);
@@ -41,10 +47,25 @@ void ours_drop(struct bench *b, int requests);
 /* n passes of seqs sequences, all of them past their prompts. */
 int ours_decode(struct bench *b, int seqs, int n, double *seconds, struct err *err);
 
-/* watch.c: s->watched, if it is asked for. */
-int watch_measure(struct bench *b, struct subject *s, struct err *err);
+/* The same of id[0 .. seqs), which were submitted and have tokens to spare; they stay. */
+int ours_steps(struct bench *b, int seqs, int n, double *seconds, struct err *err);
 
-/* agents.c: s->agents and s->resume, as far as they are asked for. */
+/* Around what is measured in a repetition: begin waits for quiet and probes; end probes again, and says whether the
+ * repetition counts: not when others took too much of the machine or its limits changed meanwhile, as long as *thrown,
+ * which it counts up, is less than the repetitions asked for. */
+struct around {
+    struct limits limits; /* after end: the middle of before and after */
+    struct noise noise;
+    double foreign; /* CPUs */
+};
+void ours_begin(struct bench *b, struct around *a);
+bool ours_end(struct bench *b, struct around *a, int *thrown);
+
+/* Each measures s's, if it is asked for.  watch.c, agents.c, busy.c: on an engine with room for it; depth.c: opens its
+ * own, one test after another, leaving out those that memory does not allow. */
+int watch_measure(struct bench *b, struct subject *s, struct err *err);
 enum { AGENT_FRONT = 512, AGENT_TAIL = 64, AGENT_ANSWER = 32, TALK = 1024, TALK_TURN = 32 };
 int agents_measure(struct bench *b, struct subject *s, struct err *err);
+int busy_measure(struct bench *b, struct subject *s, struct err *err);
+int depth_measure(struct bench *b, struct subject *s, struct err *err);
 #endif

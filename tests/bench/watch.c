@@ -43,7 +43,7 @@ static int run(struct bench *b, int n, bool watched, double *rate, struct err *e
 int watch_measure(struct bench *b, struct subject *s, struct err *err)
 {
     double rate[2][BENCH_REPS], foreign[BENCH_REPS];
-    int thrown = 0, n = b->o->watch;
+    int thrown = 0, n = s->plan->watch;
     struct watched *w = &s->watched;
     if (n == 0) return 0;
     if (run(b, 2, true, &rate[0][0], err)) return -1;
