@@ -1,5 +1,6 @@
 /* Calls of tools from start to end: real jobs of this program, in jail, and what stops them. */
 #include "tests/jail_rig.h"
+#include "tools/jail_git.h"
 #include "tools/run.h"
 #include <errno.h>
 #include <sched.h>
@@ -360,6 +361,128 @@ TEST(run_of_a_command_of_a_plain_user_cannot_either)
     CHECK(waitpid(pid, &status, 0) == pid);
     CHECK_EQ(status, 0);
     drop_git();
+}
+
+/* ---------------------------------------------------------------- repositories in folders of the workspace */
+
+static const char *const repository_folders[] = {
+    "lib", "lib/x", "lib/x/.git", "lib/x/.git/hooks", "lib/y", "lib/y/.git", "bare", "bare/objects", "bare/refs",
+    "bare/hooks", "bare/work", "bare/work/one", "bare/.git", "wt", "plain", "plain/refs", "plain/objects"};
+static const char *const repository_files[][2] = {
+    {"lib/x/.git/config", "old"}, {"lib/y/.git/config", "old"}, {"bare/HEAD", "ref: refs/heads/main"},
+    {"bare/config", "old"}, {"bare/work/one/HEAD", "x"}, {"bare/work/one/commondir", "../.."},
+    {"wt/.git", "gitdir: ../bare/work/one"}, {"hook", "evil"}};
+
+static void make_repositories(void)
+{
+    workspace();
+    for (size_t i = 0; i < COUNT_OF(repository_folders); i++)
+        CHECK_EQ(mkdir(in_workspace(repository_folders[i]), 0777), 0);
+    for (size_t i = 0; i < COUNT_OF(repository_files); i++)
+        put_file(in_workspace(repository_files[i][0]), repository_files[i][1]);
+}
+
+static void drop_all(void)
+{
+    char command[700];
+    snprintf(command, sizeof command, "cd '%s' && find . -mindepth 1 -delete", workspace());
+    CHECK_EQ(system(command), 0);
+}
+
+/* What is git's own stays, by whatever name and in whatever place, and so does each repository's place; what is beside
+ * can be changed, moved out and made. */
+static const char attack_nested[] =
+    "exec 2>/dev/null; for d in lib/x/.git lib/y/.git bare; do echo new >$d/config; cp hook $d/hooks/pre-commit;"
+    "rm -rf $d; mv $d away; umount $d; done; echo x >bare/work/one/HEAD; echo gitdir: ../evil >wt/.git; mv wt wt2;"
+    "rm wt/.git;"
+    "cp -r lib evil; echo new >evil/x/.git/config; mv lib gone; mv lib/x lib/z; mv evil/x lib/x; rm -rf lib;"
+    "mkdir lib lib/x; for d in lib/x/.git lib/y/.git bare; do cat $d/config; echo; done; cat wt/.git; echo;"
+    "echo free >lib/x/a; mv lib/x/a lib/x/b; mv lib/x/b c; cat c; echo free >plain/refs/b; cat plain/refs/b;"
+    "ls -R lib | tr '\n' ' '";
+
+TEST(run_of_a_command_cannot_write_what_is_gits_own_in_folders)
+{
+    need_jail();
+    need_mounts(false);
+    make_repositories();
+    SAYS(shell(attack_nested, (struct job_limits){0}),
+         "old\nold\nold\ngitdir: ../bare/work/one\nfree\nfree\nlib: x y  lib/x:  lib/y: ", false);
+    allowed = "write,edit,.git";
+    SAYS(shell("echo new >lib/x/.git/config; cat lib/x/.git/config; mv lib gone && echo moved", (struct job_limits){0}),
+         "new\nmoved\n", false);
+    allowed = "write,edit";
+    drop_all();
+}
+
+static void attack_folders(void)
+{
+    char work[600];
+    snprintf(work, sizeof work, "%s/work", around());
+    CHECK(geteuid() != 0 || (setgid(OTHER) == 0 && setuid(OTHER) == 0));
+    struct rights *r = rights_open(&(struct rights_config){"shell", "shell:cp,shell:mv", work, true}, &err);
+    static const char *const command[] = {"{\"command\":\"cp hook lib/x/.git/config\"}",
+                                          "{\"command\":\"mv lib gone\"}"};
+    for (size_t i = 0; i < COUNT_OF(command); i++) {
+        struct tool_ticket *t;
+        CHECK_EQ(rights_check(r, "shell", command[i], &t, &err), RIGHTS_ALLOWED);
+        struct tool_run_config cfg = config();
+        struct tool_run *run = tool_run_start(&cfg, t, &err);
+        CHECK(run && end(run)->failed);
+        CHECK(strstr(end(run)->text.data, i ? "Device or resource busy" : "Read-only file system"));
+        tool_run_close(run);
+    }
+    rights_close(r);
+}
+
+TEST(run_of_a_command_of_a_plain_user_cannot_write_it_in_folders_either)
+{
+    need_jail();
+    need_mounts(true);
+    make_repositories();
+    char command[700];
+    snprintf(command, sizeof command, "chmod 755 '%s' && chmod -R a+rwX '%s'", around(), workspace());
+    CHECK_EQ(system(command), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        attack_folders();
+        _exit(0);
+    }
+    int status = -1;
+    CHECK(waitpid(pid, &status, 0) == pid);
+    CHECK_EQ(status, 0);
+    drop_all();
+}
+
+/* A link cannot be moved away, nor led elsewhere; what it leads to is held by its marks. */
+TEST(run_of_a_command_cannot_write_a_git_that_is_a_link)
+{
+    need_jail();
+    need_mounts(false);
+    make_repositories();
+    CHECK_EQ(symlink("../bare", in_workspace("plain/.git")), 0);
+    SAYS(shell("exec 2>/dev/null; rm plain/.git; ln -sf ../evil plain/.git; mv plain/.git x; mv plain y;"
+               "readlink plain/.git; echo new >plain/.git/config; cat plain/.git/config", (struct job_limits){0}), "../bare\nold", false);
+    drop_all();
+}
+
+/* More than the limit: nothing runs, rather than that some are not held. */
+TEST(run_of_a_command_is_refused_where_there_are_more_repositories_than_are_held)
+{
+    need_jail();
+    workspace();
+    char name[64];
+    for (int i = 0; i <= JAIL_GIT_MOST; i++) {
+        snprintf(name, sizeof name, "r%d", i);
+        CHECK(mkdir(in_workspace(name), 0777) == 0);
+        snprintf(name, sizeof name, "r%d/.git", i);
+        put_file(in_workspace(name), "x");
+    }
+    const struct tool_run_result *r = shell("echo ran", (struct job_limits){0});
+    CHECK(r->failed && strstr(r->text.data, "more than 1000 repositories") && !strstr(r->text.data, "ran\n"));
+    allowed = "write,edit,.git";
+    SAYS(shell("echo ran", (struct job_limits){0}), "ran\n", false);
+    allowed = "write,edit";
+    drop_all();
 }
 
 /* In a child whose mounts show in those that are copied from them, and theirs in them. */

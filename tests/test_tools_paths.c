@@ -213,6 +213,27 @@ TEST(gits_own_by_another_name_beside_a_link_is_not_written)
     rig_close(&rig);
 }
 
+/* Bare ones, those that --separate-git-dir made, and what a worktree has in one: by what lies in them. */
+TEST(gits_own_in_a_folder_of_any_name_is_not_written)
+{
+    static const char *const folders[] = {"b", "b/objects", "b/refs", "b/hooks", "w", "w/sub", "no", "no/refs"};
+    rig_open(&rig);
+    for (size_t i = 0; i < COUNT_OF(folders); i++) CHECK_EQ(mkdirat(rig.c.workspace, folders[i], 0777), 0);
+    CALL_SAYS(&rig, "wrote 0 lines, 0 bytes to b/config", "write", "{s:s,s:s}", "path", "b/config", "text", "");
+    rig_text(&rig, "b/HEAD", "ref: refs/heads/main");
+    rig_text(&rig, "w/HEAD", "ref: refs/heads/side");
+    rig_text(&rig, "w/commondir", "../b");
+    rig_text(&rig, "no/HEAD", "x");
+    check_git_is_as_it_was("b/config");
+    check_git_is_as_it_was("b/hooks/pre-commit");
+    check_git_is_as_it_was("w/commondir");
+    check_git_is_as_it_was("w/sub/x");
+    CALL_SAYS(&rig, "wrote 0 lines, 0 bytes to no/a", "write", "{s:s,s:s}", "path", "no/a", "text", "");
+    rig.c.git = true;
+    CALL_SAYS(&rig, "wrote 0 lines, 0 bytes to b/config", "write", "{s:s,s:s}", "path", "b/config", "text", "");
+    rig_close(&rig);
+}
+
 /* ------------------------------------------------------------------ races */
 
 static int64_t now_ms(void)

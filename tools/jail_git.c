@@ -1,12 +1,107 @@
-/* jail_git.c - mounts of the process's own over .git. */
+/* jail_git.c - mounts of the process's own over what is git's. */
 #include "tools/jail_git.h"
+#include "tools/git_own.h"
+#include "tools/path.h"
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/mount.h>
 #include <sched.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* ------------------------------------------------------------------ what is git's */
+
+/* Names from the workspace on, each ended by a NUL. */
+struct look {
+    struct buf folders; /* still to be looked at; the last one is next, so that a folder's own follow it at once */
+    struct buf found;   /* a folder before what lies in it */
+    uint64_t names;
+    int n_found;
+};
+
+static int no_memory(struct err *err) { return err_set(err, -1, "no memory to look for repositories"); }
+
+static int put_name(struct buf *list, const char *folder, const char *name, struct err *err)
+{
+    size_t n = strlen(folder) + strlen(name) + 2;
+    if (n > PATH_MAX)
+        return err_set(err, -1, "%s: names in it are too long to look for repositories", path_shown(folder).text);
+    buf_puts(list, folder);
+    if (*folder) buf_puts(list, "/");
+    buf_put(list, name, strlen(name) + 1);
+    return list->failed ? no_memory(err) : 0;
+}
+
+static int put_found(struct look *l, const char *folder, const char *name, struct err *err)
+{
+    if (l->n_found++ < JAIL_GIT_MOST) return put_name(&l->found, folder, name, err);
+    return err_set(err, -1, "more than %d repositories in the workspace; --allow .git opens them to commands",
+                   JAIL_GIT_MOST);
+}
+
+static bool is_folder(int dir, const struct dirent *e)
+{
+    struct stat st;
+    if (e->d_type != DT_UNKNOWN) return e->d_type == DT_DIR;
+    return fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
+static int look_at(struct look *l, DIR *d, const char *folder, struct git_marks *marks, struct err *err)
+{
+    int rc = 0;
+    for (struct dirent *e; rc == 0 && (errno = 0, e = readdir(d));) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
+        if (l->names++ == JAIL_GIT_NAMES)
+            return err_set(err, -1, "more than %d names in the workspace to look for repositories among; --allow .git "
+                           "lets commands run without", JAIL_GIT_NAMES);
+        git_marks_see(marks, e->d_name);
+        if (git_own_name(e->d_name)) rc = put_found(l, folder, e->d_name, err);
+        else if (is_folder(dirfd(d), e)) rc = put_name(&l->folders, folder, e->d_name, err);
+    }
+    return rc ? rc : errno ? err_set(err, -1, "%s: %s", path_shown(folder).text, strerror(errno)) : 0;
+}
+
+/* One that is gone, or may not be listed, is passed over: the command can do no more with it. */
+static int look_into(struct look *l, const char *folder, struct err *err)
+{
+    struct git_marks marks = {0};
+    size_t folders = l->folders.len, found = l->found.len;
+    int n_found = l->n_found;
+    int fd = open(*folder ? folder : ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && (errno == EACCES || errno == ENOENT || errno == ENOTDIR || errno == ELOOP)) return 0;
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    if (!d) {
+        err_set(err, -1, "%s: %s", path_shown(folder).text, strerror(errno));
+        if (fd >= 0) close(fd);
+        return -1;
+    }
+    int rc = look_at(l, d, folder, &marks, err);
+    closedir(d);
+    if (rc || !*folder || !git_marks_own(&marks)) return rc;
+    l->folders.len = folders; /* it is held with all that is in it */
+    l->found.len = found;
+    l->n_found = n_found;
+    return put_found(l, "", folder, err);
+}
+
+static int find_git(struct look *l, struct err *err)
+{
+    char folder[PATH_MAX] = "";
+    int rc = look_into(l, folder, err);
+    while (rc == 0 && l->folders.len > 0) {
+        size_t at = l->folders.len - 1;
+        while (at > 0 && l->folders.data[at - 1]) at--;
+        snprintf(folder, sizeof folder, "%s", l->folders.data + at);
+        l->folders.len = at;
+        rc = look_into(l, folder, err);
+    }
+    return rc;
+}
+
+/* ------------------------------------------------------------------ mounts */
 
 static int put_file(const char *path, const char *text)
 {
@@ -37,28 +132,61 @@ static int set_mount(int fd, const char *path, unsigned flags, struct mount_attr
     return (int)syscall(SYS_mount_setattr, fd, path, AT_RECURSIVE | flags, &attr, sizeof attr);
 }
 
-/* A copy of the mount that .git lies in, from there on, made read only before it is put in its place. */
-static int bind_read_only(void)
+/* A copy of the mount that it lies in, from there on, is put in its place; made read only before, if that is wanted. */
+static int bind_to_itself(const char *path, bool read_only)
 {
-    int fd = (int)syscall(SYS_open_tree, AT_FDCWD, ".git",
+    int fd = (int)syscall(SYS_open_tree, AT_FDCWD, path,
                           OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW);
     if (fd < 0) return -1;
-    int rc = set_mount(fd, "", AT_EMPTY_PATH, (struct mount_attr){.attr_set = MOUNT_ATTR_RDONLY});
-    if (rc == 0) rc = (int)syscall(SYS_move_mount, fd, "", AT_FDCWD, ".git", MOVE_MOUNT_F_EMPTY_PATH);
+    int rc = read_only ? set_mount(fd, "", AT_EMPTY_PATH, (struct mount_attr){.attr_set = MOUNT_ATTR_RDONLY}) : 0;
+    if (rc == 0) rc = (int)syscall(SYS_move_mount, fd, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH);
     int why = errno;
     close(fd);
     errno = why;
     return rc;
 }
 
-int jail_hold_git(struct err *err)
+/* The folders that it lies in, from the outermost on, but for those that the one before it lies in too. */
+static int bind_folders(char *path, const char *before)
 {
-    struct stat st;
-    if (lstat(".git", &st) ? errno == ENOENT : S_ISLNK(st.st_mode)) return 0;
+    size_t same = 0;
+    while (path[same] && path[same] == before[same]) same++;
+    for (char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+        if ((size_t)(slash - path) < same) continue; /* before has a slash there too */
+        *slash = '\0';
+        int rc = bind_to_itself(path, false);
+        *slash = '/';
+        if (rc) return -1;
+    }
+    return 0;
+}
+
+static int bind_all(const struct look *l)
+{
+    char *before = "";
+    for (char *path = l->found.data, *end = path + l->found.len; path < end; path += strlen(path) + 1) {
+        if (bind_folders(path, before) || bind_to_itself(path, true)) return -1;
+        before = path;
+    }
+    return 0;
+}
+
+static int hold(const struct look *l, struct err *err)
+{
     /* Private first: what is mounted here must not show in the namespace that this one was copied from. */
     if (own_mounts() == 0 && set_mount(AT_FDCWD, "/", 0, (struct mount_attr){.propagation = MS_PRIVATE}) == 0 &&
-        bind_read_only() == 0)
+        bind_all(l) == 0)
         return 0;
     return err_set(err, -1, "this system cannot hold .git read only for commands (mount namespaces: %s); --allow .git "
                    "opens it to them", strerror(errno));
+}
+
+int jail_hold_git(struct err *err)
+{
+    struct look l = {0};
+    int rc = find_git(&l, err);
+    if (rc == 0 && l.n_found > 0) rc = hold(&l, err);
+    buf_free(&l.folders);
+    buf_free(&l.found);
+    return rc;
 }

@@ -1,6 +1,7 @@
 /* path.c - names below a workspace. */
 #include "tools/path.h"
 #include "tools/escape.h"
+#include "tools/git_own.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -164,7 +165,8 @@ int path_open_folder(int root, const char *path, struct err *err)
 
 struct place { int dir; const char *name; }; /* a name in a folder */
 
-/* Is this folder, or one that it lies in below the root, what its parent calls .git?  What cannot be found out is. */
+/* Is this folder, or one that it lies in below the root, git's own: by its marks, or because its parent calls it .git?
+ * What cannot be found out is. */
 static bool in_git(int root, int dir)
 {
     struct stat top, here, git;
@@ -173,7 +175,7 @@ static bool in_git(int root, int dir)
     for (int i = 0; at >= 0 && i < LEVELS; i++) {
         if (fstat(root, &top) || fstat(at, &here)) break;
         is = !same_file(&top, &here);
-        if (!is) break;
+        if (!is || git_own_folder(at)) break;
         int up = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
         close(at);
         at = up;
@@ -197,7 +199,7 @@ static int open_place(int root, const char *path, struct place *p, bool git, str
     if (p->dir < 0) cannot(why == ENOENT || why == ENOTDIR ? parent : path, "folder", why, err);
     free(parent);
     if (p->dir < 0) return -1;
-    if (git || (strcasecmp(p->name, ".git") != 0 && !in_git(root, p->dir))) return 0;
+    if (git || (!git_own_name(p->name) && !in_git(root, p->dir))) return 0;
     close(p->dir);
     return err_set(err, -1, "%s is not allowed: it is git's own (--allow .git)", path_shown(path).text);
 }

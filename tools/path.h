@@ -11,9 +11,8 @@
  * A file with several names (hard links) that already lies in the workspace is read like any other; writing gives its
  * name a new file and never changes what other names see.
  *
- * What git keeps for itself is not written unless the caller says so: a name .git, in whatever case, and what lies in a
- * folder that its own folder calls .git, however the name that was given leads there.  Its hooks and settings name
- * programs, which whoever uses git there next would run outside of any jail.
+ * What git keeps for itself (tools/git_own.h) is not written unless the caller says so: a name .git, and what lies in a
+ * folder that its own folder calls so or that has a repository's marks, however the name that was given leads there.
  *
  * Errors: one line without "error: ", in words that the embedded model knows: "no such file: x", "no such folder: x",
  * "x is a folder", "x is not a folder", "permission denied: x", "x is not allowed", "x is read only", "disk full",
