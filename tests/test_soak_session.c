@@ -220,8 +220,7 @@ TEST(a_long_session_is_bounded_in_memory_and_in_every_call)
     if (second > 1.3 * first) check_fail(__FILE__, __LINE__, "bytes a byte given: %.3f, then %.3f", first, second);
     if (asked) report(dir, turns, given, seconds, rss, resume);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    long most = warm < WARM ? 2 * GROWTH_KIB : GROWTH_KIB; /* few turns: the index has not made its large merges yet */
-    if (rss[1] - rss[0] > most)
+    if (rss[1] - rss[0] > GROWTH_KIB)
         check_fail(__FILE__, __LINE__, "RssAnon: %ld KiB after %d turns, %ld after %d", rss[0], warm, rss[1], turns);
     CHECK(!asked || resume < 0.1);
 #endif
