@@ -26,6 +26,7 @@ struct act {
 struct isa_ahead {
     const uint8_t *at;
     int lines;
+    bool near; /* to the first cache, else to the second */
 };
 
 /* acc[t][32] += one packed group of rows times T tokens, over n units of k.

@@ -6,7 +6,11 @@
  * bit. */
 #include "kernels/cpu/cpu.h"
 
-enum { CHUNK_BYTES = 18 * 1024 };
+enum {
+    CHUNK_BYTES = 18 * 1024,
+    FAR = 8 * 1024, /* so far ahead a lone tile fetches weights: measured, for all types */
+    NEAR_TILES = 4  /* with more, their activations would push out of the first cache what was fetched early */
+};
 
 bool cpu_is_int(enum ktype type)
 {
@@ -99,23 +103,17 @@ static int group_count(const struct kmat *m)
     return (m->rows + ISA_GROUP - 1) / ISA_GROUP;
 }
 
-/* How far ahead a lone tile fetches weights, as measured; the other types like their nearest kin. */
-static size_t fetch_far(enum ktype type)
-{
-    if (type == KT_Q4_K || type == KT_Q5_K) return 8192;
-    return type == KT_Q6_K ? 6144 : 4096;
-}
-
 static const uint8_t *group_at(const struct kmat *m, int group)
 {
     return (const uint8_t *)m->dev_data + (size_t)group * pack_group_bytes(m->type, m->cols);
 }
 
-/* Part i of n of so many bytes. */
+/* Part i of n of so many bytes, which tile i of n fetches. */
 static struct isa_ahead fetch_part(const uint8_t *at, size_t bytes, int i, int n)
 {
     const int lines = (int)(bytes / 64), first = lines / n * i + lines % n * i / n;
-    return (struct isa_ahead){at + 64 * (size_t)first, lines / n * (i + 1) + lines % n * (i + 1) / n - first};
+    const int end = lines / n * (i + 1) + lines % n * (i + 1) / n;
+    return (struct isa_ahead){at + 64 * (size_t)first, end - first, n <= NEAR_TILES};
 }
 
 /* acc (tokens of tiles tile0 .. tile1 - 1, 32) = their sums with one group of rows; next: the group that the caller
@@ -144,7 +142,7 @@ static void mul_group(const struct mul_job *j, const struct kmat *m, int group, 
             const void *x = in->x + (size_t)start * cols + (size_t)u;
             if (acts) x = in->act + (size_t)start * (cols / 32) + (size_t)u * (size_t)acts * (size_t)T;
             j->d->isa->mul[m->type][T](at, n, x, cols, to,
-                                       whole ? fetch_part(at + fetch_far(m->type), (size_t)n * unit, 0, 1)
+                                       whole ? fetch_part(at + FAR, (size_t)n * unit, 0, 1)
                                              : fetch_part(then, then_bytes, i - tile0, tile1 - tile0));
         }
     }

@@ -29,17 +29,21 @@ INLINE vi bcast32(const void *p)
 struct fetch {
     const uint8_t *at;
     uint32_t due, each; /* lines, in 65536ths: owed by now, and more with each step */
+    bool near;
 };
 
 INLINE struct fetch fetch_over(struct isa_ahead ahead, int steps)
 {
     uint64_t all = (uint64_t)ahead.lines << 16, n = (uint64_t)MAX(steps, 1);
-    return (struct fetch){ahead.at, 0, (uint32_t)((all + n - 1) / n)};
+    return (struct fetch){ahead.at, 0, (uint32_t)((all + n - 1) / n), ahead.near};
 }
 
 INLINE void fetch_step(struct fetch *f)
 {
-    for (f->due += f->each; f->due >> 16; f->due -= 1 << 16, f->at += 64) __builtin_prefetch(f->at, 0, 3);
+    for (f->due += f->each; f->due >> 16; f->due -= 1 << 16, f->at += 64) {
+        if (f->near) __builtin_prefetch(f->at, 0, 3);
+        else __builtin_prefetch(f->at, 0, 2);
+    }
 }
 
 /* The same pointer, which the compiler no longer knows to be the same: else it keeps what one run has loaded for the
