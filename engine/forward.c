@@ -45,7 +45,6 @@ int forward_plan(struct forward *f, const struct model *m, const struct kern *k,
              kv;
     bool ok = place(f, &f->at_x, rows, (uint64_t)m->embd, sizeof(float)) &&
               place(f, &f->at_q, rows, heads, sizeof(float)) && place(f, &f->at_att, rows, heads, sizeof(float)) &&
-              place(f, &f->at_h, rows, (uint64_t)m->ff, sizeof(float)) &&
               place(f, &f->at_logits, outs, (uint64_t)m->vocab, sizeof(float)) &&
               place(f, &f->at_choice, outs, 1, sizeof(struct kern_choice)) &&
               place(f, &f->at_work, 1, 1, k->work_bytes(&f->dims)) &&
@@ -59,7 +58,7 @@ void forward_ledger(const struct forward *f, struct ledger *out)
 {
     out->bytes[LEDGER_WEIGHTS] = f->k->slab_bytes(f->m->bytes);
     out->bytes[LEDGER_KV] = f->k->slab_bytes(f->kv_bytes);
-    out->bytes[LEDGER_ACTIVATIONS] = f->at_logits; /* x, q, att, h come before the logits, the steps' scratch last */
+    out->bytes[LEDGER_ACTIVATIONS] = f->at_logits; /* x, q, att come before the logits, the steps' scratch last */
     out->bytes[LEDGER_LOGITS] = f->at_work - f->at_logits;
     out->bytes[LEDGER_SCRATCH] = f->k->slab_bytes(f->work_bytes) - f->at_work;
 }
@@ -77,15 +76,13 @@ static int run_layer(struct forward *f, const struct kern_batch *b, int i, float
 {
     const struct kern *k = f->k;
     const struct model_layer *l = &f->m->layer[i];
-    float *x = floats(f, f->at_x), *q = floats(f, f->at_q), *att = floats(f, f->at_att), *h = floats(f, f->at_h);
+    float *x = floats(f, f->at_x), *q = floats(f, f->at_q), *att = floats(f, f->at_att);
     void *work = f->dev_work + f->at_work;
     int rc = k->attn_in(f->d, NULL, b, &l->attn, &f->group, 0, i, x, q, work, err);
     if (!rc) rc = k->attn(f->d, NULL, b, &f->group, 0, i, f->m->heads, scale, 0, q, att, work, err);
     if (!rc) rc = k->project(f->d, NULL, b->rows, &l->wo, l->dev_bo, att, x, work, err);
-    if (!rc)
-        rc = k->ffn_in(f->d, NULL, b->rows, l->dev_ffn_norm, f->m->eps, &l->gate, &l->up, KERN_SILU, x, h, work, err);
-    if (!rc) rc = k->project(f->d, NULL, b->rows, &l->down, NULL, h, x, work, err);
-    return rc;
+    const struct kern_ffn ffn = {l->dev_ffn_norm, f->m->eps, l->gate, l->up, l->down, KERN_SILU};
+    return rc ? rc : k->ffn(f->d, NULL, b->rows, &ffn, x, work, err);
 }
 
 int forward_run(struct forward *f, const struct pass *p, struct err *err)

@@ -1,7 +1,7 @@
 /* forward.h - one pass of a transformer: the order in which kernels.h's steps are called, and the workspace between
  * them.
  *
- *     one slab:  x | q | att | h | logits | choices | the steps' own scratch
+ *     one slab:  x | q | att | logits | choices | the steps' own scratch
  *
  * Everything is sized at forward_plan() for the largest pass allowed; forward_run() allocates nothing.  It takes rows
  * of any sequences and knows nothing of requests.  One thread drives it. */
@@ -18,7 +18,7 @@ struct forward {
     struct kern_dims dims;
     struct kern_group group; /* llama and qwen2 have one: all layers alike */
     size_t work_bytes, kv_bytes; /* of the two slabs */
-    size_t at_x, at_q, at_att, at_h, at_logits, at_choice, at_work; /* offsets in the workspace slab */
+    size_t at_x, at_q, at_att, at_logits, at_choice, at_work; /* offsets in the workspace slab */
     char *dev_work;
 };
 

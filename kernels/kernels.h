@@ -1,6 +1,6 @@
 /* kernels.h - the steps of a transformer's forward pass, as a table of functions that each backend fills.
  *
- *     embed -> [ attn_in -> attn -> attn_out -> ffn_in -> ffn_out ] x layers -> output -> sample -> fetch
+ *     embed -> [ attn_in -> attn -> project -> ffn ] x layers -> output -> sample -> fetch
  *
  * The steps are already fused: each is what one layer really needs between two points where rows must meet, so a
  * backend may keep intermediate values in registers.  Nothing returns to the host but by fetch().
@@ -94,6 +94,13 @@ struct kern_attn_in {
 
 enum kern_act { KERN_SILU, KERN_GELU };
 
+struct kern_ffn {
+    const float *dev_norm; /* (embd) */
+    float eps;
+    struct kmat gate, up, down; /* (ff, embd) twice, (embd, ff) */
+    enum kern_act act;
+};
+
 /* How one row's next token is chosen.  The order is fixed and is the field's usual one:
  *   bias -> allowed mask -> penalties -> top-k -> top-p -> min-p -> temperature -> draw
  * temp <= 0 is greedy: the largest after bias, mask and penalties, lowest id on a tie.
@@ -163,8 +170,7 @@ struct kern {
     /* Rows [row0, row0 + n) of m from the file's bytes.  row0 is a multiple of 32; n too unless it ends the matrix. */
     int (*mat_load)(struct kdev *d, const struct kmat *m, int row0, int n, const void *src, struct err *err);
 
-    /* The steps.  x: (rows, embd) residual; q and att: (rows, heads * head_dim); h: (rows, ff); logits: (outs, vocab);
-     * all float. */
+    /* The steps.  x: (rows, embd) residual; q and att: (rows, heads * head_dim); logits: (outs, vocab); all float. */
 
     /* x = rows of table (vocab, embd) by token, times scale. */
     int (*embed)(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kmat *table, float scale,
@@ -181,15 +187,14 @@ struct kern {
                 int layer, int heads,
                 float scale, float softcap, const float *dev_q, float *dev_att, void *dev_work, struct err *err);
 
-    /* x += W y + bias: the attention projection (y = att) and the feed-forward's way down (y = h). */
+    /* x += W y + bias, bias may be NULL: the attention's way back (y = att). */
     int (*project)(struct kdev *d, struct kstream *st, int rows, const struct kmat *w, const float *dev_bias,
                    const float *dev_y, float *dev_x,
                    void *dev_work, struct err *err);
 
-    /* h = act(Wgate norm(x)) * (Wup norm(x)). */
-    int (*ffn_in)(struct kdev *d, struct kstream *st, int rows, const float *dev_norm, float eps,
-                  const struct kmat *gate, const struct kmat *up,
-                  enum kern_act act, const float *dev_x, float *dev_h, void *dev_work, struct err *err);
+    /* x += Wdown(act(Wgate norm(x)) * (Wup norm(x))). */
+    int (*ffn)(struct kdev *d, struct kstream *st, int rows, const struct kern_ffn *w, float *dev_x, void *dev_work,
+               struct err *err);
 
     /* logits of the out rows = W norm(x), softcapped if cap > 0. */
     int (*output)(struct kdev *d, struct kstream *st, const struct kern_batch *b, const float *dev_norm, float eps,

@@ -129,6 +129,7 @@ struct work {
     double *act;    /* (cols) activations as one matrix sees them */
     float *weights; /* (cols) one row of a matrix, decoded */
     double *out;    /* (out) all rows of one matrix, where a step needs them together */
+    float *mid;     /* (out) one row between two matrices */
 };
 
 static void *cut(void *slab, size_t *at, size_t n, size_t size)
@@ -146,6 +147,7 @@ static size_t work_cut(struct work *w, void *slab, int cols, int out)
     w->act = cut(slab, &at, (size_t)cols, sizeof *w->act);
     w->weights = cut(slab, &at, (size_t)cols, sizeof *w->weights);
     w->out = cut(slab, &at, (size_t)out, sizeof *w->out);
+    w->mid = cut(slab, &at, (size_t)out, sizeof *w->mid);
     return at;
 }
 
@@ -413,20 +415,22 @@ static int ref_project(struct kdev *d, struct kstream *st, int rows, const struc
     return 0;
 }
 
-static int ref_ffn_in(struct kdev *d, struct kstream *st, int rows, const float *norm, float eps,
-                      const struct kmat *gate, const struct kmat *up, enum kern_act act, const float *x, float *h,
-                      void *dev_work, struct err *err)
+static int ref_ffn(struct kdev *d, struct kstream *st, int rows, const struct kern_ffn *f, float *x, void *dev_work,
+                   struct err *err)
 {
     (void)st, (void)err;
+    const int embd = f->gate.cols, ff = f->gate.rows, most = MAX(embd, ff);
     struct work w;
-    assert(gate->rows == up->rows && gate->cols == up->cols);
-    work_cut(&w, dev_work, gate->cols, gate->rows);
+    assert(f->up.rows == ff && f->up.cols == embd && f->down.rows == embd && f->down.cols == ff);
+    work_cut(&w, dev_work, most, most);
     for (int r = 0; r < rows; r++) {
-        float *to = h + (size_t)r * (size_t)gate->rows;
-        rms_norm(x + (size_t)r * (size_t)gate->cols, norm, gate->cols, eps, w.norm);
-        matmul(d, gate, NULL, w.norm, &w);
-        activations(d, up->type, w.norm, up->cols, w.act);
-        for (int i = 0; i < up->rows; i++) to[i] = (float)(activate(act, w.out[i]) * dot(up, i, w.act, w.weights));
+        float *row = x + (size_t)r * (size_t)embd;
+        rms_norm(row, f->dev_norm, embd, f->eps, w.norm);
+        matmul(d, &f->gate, NULL, w.norm, &w);
+        activations(d, f->up.type, w.norm, embd, w.act);
+        for (int i = 0; i < ff; i++) w.mid[i] = (float)(activate(f->act, w.out[i]) * dot(&f->up, i, w.act, w.weights));
+        matmul(d, &f->down, NULL, w.mid, &w);
+        for (int i = 0; i < embd; i++) row[i] = (float)(row[i] + w.out[i]);
     }
     return 0;
 }
@@ -479,7 +483,7 @@ const struct kern *kern_ref(void)
         .attn_in = ref_attn_in,
         .attn = ref_attn,
         .project = ref_project,
-        .ffn_in = ref_ffn_in,
+        .ffn = ref_ffn,
         .output = ref_output,
         .sample = ref_sample,
     };

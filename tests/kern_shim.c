@@ -7,7 +7,7 @@ static const struct kern *real;
 const char *shim_name(enum shim_call c)
 {
     static const char *const name[] = {"open", "take", "upload", "fetch", "mat_load", "embed", "attn_in", "attn",
-                                       "project", "ffn_in", "output", "sample"};
+                                       "project", "ffn", "output", "sample"};
     return name[c];
 }
 
@@ -117,12 +117,11 @@ static int shim_project(struct kdev *d, struct kstream *st, int rows, const stru
     return real->project(d, st, rows, w, bias, y, x, work, err);
 }
 
-static int shim_ffn_in(struct kdev *d, struct kstream *st, int rows, const float *norm, float eps,
-                       const struct kmat *gate, const struct kmat *up, enum kern_act act, const float *x, float *h,
-                       void *work, struct err *err)
+static int shim_ffn(struct kdev *d, struct kstream *st, int rows, const struct kern_ffn *w, float *x, void *work,
+                    struct err *err)
 {
-    if (fails(SHIM_FFN_IN, false, err)) return -1;
-    return real->ffn_in(d, st, rows, norm, eps, gate, up, act, x, h, work, err);
+    if (fails(SHIM_FFN, false, err)) return -1;
+    return real->ffn(d, st, rows, w, x, work, err);
 }
 
 static int shim_output(struct kdev *d, struct kstream *st, const struct kern_batch *b, const float *norm, float eps,
@@ -155,7 +154,7 @@ const struct kern *shim_kern(const struct kern *k)
     table.attn_in = shim_attn_in;
     table.attn = shim_attn;
     table.project = shim_project;
-    table.ffn_in = shim_ffn_in;
+    table.ffn = shim_ffn;
     table.output = shim_output;
     table.sample = shim_sample;
     return &table;

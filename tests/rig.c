@@ -222,7 +222,6 @@ struct rig *rig_open(struct dice *d, const struct rig_model *m, const struct ker
     r->x = rig_memory(rows * (size_t)s->embd * 4);
     r->q = rig_memory(rows * (size_t)(s->heads * s->head_dim) * 4);
     r->att = rig_memory(rows * (size_t)(s->heads * s->head_dim) * 4);
-    r->h = rig_memory(rows * (size_t)s->ff * 4);
     r->logits = rig_memory(rows * (size_t)s->vocab * 4);
     r->choice = rig_memory(rows * sizeof *r->choice);
     return r;
@@ -238,7 +237,6 @@ void rig_close(struct rig *r)
     rig_release(r->x, rows * (size_t)s->embd * 4);
     rig_release(r->q, rows * (size_t)(s->heads * s->head_dim) * 4);
     rig_release(r->att, rows * (size_t)(s->heads * s->head_dim) * 4);
-    rig_release(r->h, rows * (size_t)s->ff * 4);
     rig_release(r->logits, rows * (size_t)s->vocab * 4);
     rig_release(r->choice, rows * sizeof *r->choice);
     free(r->table);
@@ -272,6 +270,7 @@ void rig_do(struct rig *r, enum rig_step step, int layer, const struct kern_batc
     const struct rig_shape *s = &m->s;
     const struct kern *k = r->k;
     const struct kern_attn_in w = attn_weights(r);
+    const struct kern_ffn ffn = {m->norm, 1e-5f, r->mat[RIG_GATE], r->mat[RIG_UP], r->mat[RIG_DOWN], s->act};
     const float *bias = s->bias ? m->bias : NULL;
     struct kdev *d = r->d;
     struct err err = {0};
@@ -285,11 +284,7 @@ void rig_do(struct rig *r, enum rig_step step, int layer, const struct kern_batc
         code = k->attn(d, NULL, b, &r->group, 0, layer, s->heads, s->scale, s->attn_cap, r->q, r->att, r->work, &err);
         break;
     case STEP_O: code = k->project(d, NULL, b->rows, &r->mat[RIG_O], bias, r->att, r->x, r->work, &err); break;
-    case STEP_FFN_IN:
-        code = k->ffn_in(d, NULL, b->rows, m->norm, 1e-5f, &r->mat[RIG_GATE], &r->mat[RIG_UP], s->act, r->x, r->h,
-                         r->work, &err);
-        break;
-    case STEP_DOWN: code = k->project(d, NULL, b->rows, &r->mat[RIG_DOWN], bias, r->h, r->x, r->work, &err); break;
+    case STEP_FFN: code = k->ffn(d, NULL, b->rows, &ffn, r->x, r->work, &err); break;
     case STEP_OUTPUT:
         code = k->output(d, NULL, b, m->norm, 1e-5f, &r->mat[RIG_TABLE], s->out_cap, r->x, r->logits, r->work, &err);
         break;
@@ -305,7 +300,6 @@ float *rig_result(struct rig *r, enum rig_step step, int rows, size_t *n)
     float *at = r->x;
     if (step == STEP_ATTN_IN) at = r->q, wide = s->heads * s->head_dim;
     if (step == STEP_ATTN) at = r->att, wide = s->heads * s->head_dim;
-    if (step == STEP_FFN_IN) at = r->h, wide = s->ff;
     if (step == STEP_OUTPUT) at = r->logits, wide = s->vocab;
     *n = (size_t)rows * (size_t)wide;
     return at;
@@ -315,6 +309,6 @@ void rig_forward(struct rig *r, const struct kern_batch *b)
 {
     rig_do(r, STEP_EMBED, 0, b);
     for (int layer = 0; layer < r->model->s.layers; layer++)
-        for (int step = STEP_ATTN_IN; step <= STEP_DOWN; step++) rig_do(r, (enum rig_step)step, layer, b);
+        for (int step = STEP_ATTN_IN; step <= STEP_FFN; step++) rig_do(r, (enum rig_step)step, layer, b);
     rig_do(r, STEP_OUTPUT, 0, b);
 }

@@ -56,7 +56,7 @@ struct rig {
     void *work;
     int max_rows, seqs, stride;
     int32_t *table;                  /* (seqs, stride), pages in a random order */
-    float *x, *q, *att, *h, *logits; /* (max_rows, ...) */
+    float *x, *q, *att, *logits; /* (max_rows, ...) */
     struct kern_choice *choice;
 };
 struct rig *rig_open(struct dice *d, const struct rig_model *m, const struct kern *k, const struct kern_config *cfg,
@@ -71,7 +71,7 @@ struct rig_rows {
 struct kern_batch rig_batch(const struct rig *r, const struct rig_rows *rows);
 
 /* The steps of a forward pass, one by one, so that two rigs can be compared after each. */
-enum rig_step { STEP_EMBED, STEP_ATTN_IN, STEP_ATTN, STEP_O, STEP_FFN_IN, STEP_DOWN, STEP_OUTPUT };
+enum rig_step { STEP_EMBED, STEP_ATTN_IN, STEP_ATTN, STEP_O, STEP_FFN, STEP_OUTPUT };
 void rig_do(struct rig *r, enum rig_step step, int layer, const struct kern_batch *b);
 /* What the step has written: n floats. */
 float *rig_result(struct rig *r, enum rig_step step, int rows, size_t *n);

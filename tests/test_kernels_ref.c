@@ -218,7 +218,7 @@ static struct kern_batch batch_of(struct world *w, const struct rows *r)
 
 static void forward(struct world *w, const struct rows *r, float *logits)
 {
-    static float x[SEQS * CTX * EMBD], q[SEQS * CTX * WIDE], att[SEQS * CTX * WIDE], h[SEQS * CTX * FF];
+    static float x[SEQS * CTX * EMBD], q[SEQS * CTX * WIDE], att[SEQS * CTX * WIDE];
     const struct kern *k = w->kern;
     struct kern_batch b = batch_of(w, r);
     const struct shape *s = &w->shape;
@@ -230,8 +230,8 @@ static void forward(struct world *w, const struct rows *r, float *logits)
         bad |= k->attn_in(w->dev, NULL, &b, &l->in, &w->group[g], g, in, x, q, w->work, NULL);
         bad |= k->attn(w->dev, NULL, &b, &w->group[g], g, in, HEADS, scale, s->softcap, q, att, w->work, NULL);
         bad |= k->project(w->dev, NULL, b.rows, &l->o.m, s->biases ? l->bo : NULL, att, x, w->work, NULL);
-        bad |= k->ffn_in(w->dev, NULL, b.rows, l->ffn_norm, eps, &l->gate.m, &l->up.m, s->act, x, h, w->work, NULL);
-        bad |= k->project(w->dev, NULL, b.rows, &l->down.m, NULL, h, x, w->work, NULL);
+        const struct kern_ffn ffn = {l->ffn_norm, eps, l->gate.m, l->up.m, l->down.m, s->act};
+        bad |= k->ffn(w->dev, NULL, b.rows, &ffn, x, w->work, NULL);
     }
     bad |= k->output(w->dev, NULL, &b, w->out_norm, eps, &w->output.m, s->out_softcap, x, logits, w->work, NULL);
     CHECK_EQ(bad, 0);

@@ -238,14 +238,12 @@ static int count_project(struct kdev *d, struct kstream *st, int rows, const str
     return kern_cpu()->project(d, st, rows, w, bias, y, x, work, err);
 }
 
-static int count_ffn_in(struct kdev *d, struct kstream *st, int rows, const float *norm, float eps,
-                        const struct kmat *gate, const struct kmat *up, enum kern_act act, const float *x, float *h,
-                        void *work, struct err *err)
+static int count_ffn(struct kdev *d, struct kstream *st, int rows, const struct kern_ffn *w, float *x, void *work,
+                     struct err *err)
 {
-    see(norm);
-    see(gate->dev_data);
-    see(up->dev_data);
-    return kern_cpu()->ffn_in(d, st, rows, norm, eps, gate, up, act, x, h, work, err);
+    const void *read[] = {w->dev_norm, w->gate.dev_data, w->up.dev_data, w->down.dev_data};
+    for (size_t i = 0; i < COUNT_OF(read); i++) see(read[i]);
+    return kern_cpu()->ffn(d, st, rows, w, x, work, err);
 }
 
 static int count_output(struct kdev *d, struct kstream *st, const struct kern_batch *b, const float *norm, float eps,
@@ -266,7 +264,7 @@ static struct engine *open_counted(enum naive_policy policy, enum ktype type, ui
     back.k.embed = count_embed;
     back.k.attn_in = count_attn_in;
     back.k.project = count_project;
-    back.k.ffn_in = count_ffn_in;
+    back.k.ffn = count_ffn;
     back.k.output = count_output;
     struct engine *e = open_engine((struct engine_config){.model = model_of(type), .kernels = &back.k, .vram = vram,
                                                           .kv_type = KT_F16, .naive = policy}, &err);

@@ -125,13 +125,14 @@ static size_t cpu_work_bytes(const struct kern_dims *n)
 {
     const int rows = MAX(n->max_rows, n->max_outs), samplers = MIN(n->max_outs, CPU_SAMPLERS);
     uint64_t wide = (uint64_t)n->heads * (uint64_t)n->head_dim, kv_wide = (uint64_t)n->kv_heads * (uint64_t)n->head_dim;
-    uint64_t cols = MAX(MAX((uint64_t)n->embd, (uint64_t)n->ff), wide), input, kv, sample;
+    uint64_t cols = MAX(MAX((uint64_t)n->embd, (uint64_t)n->ff), wide), input, kv, mid, sample;
 
     if (cols > INT32_MAX || kv_wide > INT32_MAX) return SIZE_MAX;
     if (cpu_input_bytes(rows, n->embd, (int)cols, &input)) return SIZE_MAX;
     if (size_mul((uint64_t)rows * kv_wide, 2 * sizeof(float), &kv) || size_add(kv, 2 * 64, &kv)) return SIZE_MAX;
+    if (size_mul((uint64_t)rows * (uint64_t)n->ff, sizeof(float), &mid) || size_add(mid, 64, &mid)) return SIZE_MAX;
     if (size_mul((uint64_t)samplers * (uint64_t)n->vocab, sizeof(struct kern_scratch), &sample)) return SIZE_MAX;
-    if (size_add(input, kv, &input) || MAX(input, sample) > SIZE_MAX - 64) return SIZE_MAX;
+    if (size_add(input, MAX(kv, mid), &input) || MAX(input, sample) > SIZE_MAX - 64) return SIZE_MAX;
     return (size_t)size_align(MAX(input, sample), 64);
 }
 
@@ -191,7 +192,7 @@ const struct kern *kern_cpu(void)
         .attn_in = cpu_attn_in,
         .attn = cpu_attn,
         .project = cpu_project,
-        .ffn_in = cpu_ffn_in,
+        .ffn = cpu_ffn,
         .output = cpu_output,
         .sample = cpu_sample,
     };

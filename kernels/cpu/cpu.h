@@ -67,9 +67,9 @@ bool cpu_input_bytes(int rows, int norm_cols, int cols, uint64_t *bytes);
 void cpu_mul(struct kdev *d, const struct cpu_input *in, const struct cpu_out *out, int outs, float softcap);
 /* y += m x + bias, bias may be NULL. */
 void cpu_mul_add(struct kdev *d, const struct cpu_input *in, const struct kmat *m, const float *bias, float *y);
-/* h = act(gate x) * (up x) */
+/* act(gate x) * (up x), where the next product wants it: rounded to out->act if that is there, else to h. */
 void cpu_mul_gate(struct kdev *d, const struct cpu_input *in, const struct kmat *gate, const struct kmat *up,
-                  enum kern_act act, float *h);
+                  enum kern_act act, const struct cpu_input *out, float *h);
 
 /* ------------------------------------------------------------------------ steps */
 
@@ -84,8 +84,8 @@ int cpu_embed(struct kdev *d, struct kstream *st, const struct kern_batch *b, co
               float *x, struct err *err);
 int cpu_project(struct kdev *d, struct kstream *st, int rows, const struct kmat *w, const float *bias, const float *y,
                 float *x, void *work, struct err *err);
-int cpu_ffn_in(struct kdev *d, struct kstream *st, int rows, const float *norm, float eps, const struct kmat *gate,
-               const struct kmat *up, enum kern_act act, const float *x, float *h, void *work, struct err *err);
+int cpu_ffn(struct kdev *d, struct kstream *st, int rows, const struct kern_ffn *w, float *x, void *work,
+            struct err *err);
 int cpu_output(struct kdev *d, struct kstream *st, const struct kern_batch *b, const float *norm, float eps,
                const struct kmat *w, float softcap, const float *x, float *logits, void *work, struct err *err);
 int cpu_sample(struct kdev *d, struct kstream *st, int outs, int vocab, const struct kern_sample *params,

@@ -1,9 +1,9 @@
 /* mat.c - matrix products on the crew: groups of 32 matrix rows are shared out, k never is.
  *
  * A worker sums one group for up to CPU_ROWS tokens in its own scratch, tile of tokens by tile of tokens, and then puts
- * the sums where they belong.  With more tiles than one, k goes in chunks, two of whose weights fit the first cache: while
- * all tiles run over one, they fetch the next.  The float sums wait in the scratch between chunks, which changes no
- * bit. */
+ * the sums where they belong.  With more tiles than one, k goes in chunks, two of whose weights fit the first cache:
+ * while all tiles run over one, they fetch the next.  The float sums wait in the scratch between chunks, which changes
+ * no bit. */
 #include "kernels/cpu/cpu.h"
 
 enum {
@@ -96,6 +96,8 @@ struct mul_job {
     float softcap;
     const float *bias;
     enum kern_act act;
+    const struct kmat *up; /* END_GATE: the second factor */
+    struct act *rounded;   /* END_GATE: where the result goes, instead of floats to out.y; or NULL */
 };
 
 static int group_count(const struct kmat *m)
@@ -162,23 +164,39 @@ static void put_sums(const struct mul_job *j, float *sum, const float *other, in
     }
 }
 
+/* A tile's sums with one group of rows.  Rounded, they are one block of each token's activations for the next product,
+ * and never floats in memory. */
+static void put_tile(const struct mul_job *j, const struct cpu_out *out, int group, int tile, float *sum,
+                     const float *other)
+{
+    const struct cpu_input *in = j->in;
+    const int at = group * ISA_GROUP, n = MIN(ISA_GROUP, out->m->rows - at);
+    const int start = tile_start(in->rows, in->tiles, tile), T = tile_start(in->rows, in->tiles, tile + 1) - start;
+    const size_t rows = (size_t)out->m->rows;
+    for (int t = 0; t < T; t++, sum += ISA_GROUP, other += ISA_GROUP) {
+        float *y = j->rounded ? sum : out->y + (size_t)(start + t) * rows + (size_t)at;
+        put_sums(j, sum, other, at, n, y);
+        if (j->rounded)
+            j->d->isa->quantise(y, 1, j->rounded + (size_t)start * (rows / 32) + (size_t)(group * T + t), 1);
+    }
+}
+
 static void finish_group(const struct mul_job *j, const struct cpu_out *out, int group, int who)
 {
     const struct cpu_input *in = j->in;
-    const struct kmat *m = out->m;
-    const int at = group * ISA_GROUP, n = MIN(ISA_GROUP, m->rows - at), most = CPU_ROWS / j->d->isa->tile;
-    const uint8_t *up = j->end == END_GATE ? group_at(j->out[1].m, group) : NULL;
+    const int most = CPU_ROWS / j->d->isa->tile;
     float *sum = j->d->scratch[who].acc[0], *other = j->d->scratch[who].acc[1];
 
     for (int tile0 = 0; tile0 < in->tiles; tile0 += most) {
         const int tile1 = MIN(tile0 + most, in->tiles), start = tile_start(in->rows, in->tiles, tile0);
-        const int tokens = tile_start(in->rows, in->tiles, tile1) - start;
-        const uint8_t *next = group_at(m, tile1 < in->tiles ? group : MIN(group + 1, group_count(m) - 1));
-        mul_group(j, m, group, tile0, tile1, sum, up ? up : next);
-        if (up) mul_group(j, j->out[1].m, group, tile0, tile1, other, next);
-        for (int t = 0; t < tokens; t++)
-            put_sums(j, sum + t * ISA_GROUP, other + t * ISA_GROUP, at, n,
-                     out->y + (size_t)(start + t) * (size_t)m->rows + at);
+        const int after = tile1 < in->tiles ? group : MIN(group + 1, group_count(out->m) - 1);
+        const uint8_t *next = group_at(out->m, after);
+        mul_group(j, out->m, group, tile0, tile1, sum, j->up ? group_at(j->up, group) : next);
+        if (j->up) mul_group(j, j->up, group, tile0, tile1, other, next);
+        for (int i = tile0; i < tile1; i++) {
+            const int done = (tile_start(in->rows, in->tiles, i) - start) * ISA_GROUP;
+            put_tile(j, out, group, i, sum + done, other + done);
+        }
     }
 }
 
@@ -219,9 +237,11 @@ void cpu_mul_add(struct kdev *d, const struct cpu_input *in, const struct kmat *
 }
 
 void cpu_mul_gate(struct kdev *d, const struct cpu_input *in, const struct kmat *gate, const struct kmat *up,
-                  enum kern_act act, float *h)
+                  enum kern_act act, const struct cpu_input *out, float *h)
 {
-    struct mul_job j = {.d = d, .in = in, .out = {{gate, h}, {up, NULL}}, .outs = 1, .end = END_GATE, .act = act};
+    struct mul_job j = {.d = d, .in = in, .out = {{gate, h}}, .outs = 1, .end = END_GATE, .act = act, .up = up,
+                        .rounded = out->act};
+    assert(out->rows == in->rows && out->tiles == in->tiles && out->cols == up->rows && (h || out->act));
     assert(up->dev_data && up->rows == gate->rows && up->cols == gate->cols && (in->act || !cpu_is_int(up->type)));
     run_mul(&j);
 }

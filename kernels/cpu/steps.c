@@ -47,15 +47,21 @@ int cpu_project(struct kdev *d, struct kstream *st, int rows, const struct kmat 
     return 0;
 }
 
-int cpu_ffn_in(struct kdev *d, struct kstream *st, int rows, const float *norm, float eps, const struct kmat *gate,
-               const struct kmat *up, enum kern_act act, const float *x, float *h, void *dev_work, struct err *err)
+int cpu_ffn(struct kdev *d, struct kstream *st, int rows, const struct kern_ffn *w, float *x, void *dev_work,
+            struct err *err)
 {
     (void)st, (void)err;
     uint8_t *work = dev_work;
     if (rows <= 0) return 0;
-    bool any_int = cpu_is_int(gate->type) || cpu_is_int(up->type);
-    struct cpu_input in = cpu_input(d, rows, NULL, gate->cols, x, norm, eps, any_int, &work);
-    cpu_mul_gate(d, &in, gate, up, act, h);
+    bool any_int = cpu_is_int(w->gate.type) || cpu_is_int(w->up.type);
+    struct cpu_input in = cpu_input(d, rows, NULL, w->gate.cols, x, w->dev_norm, w->eps, any_int, &work);
+    struct cpu_input mid = {rows, w->down.cols, in.tiles, NULL, NULL};
+    const size_t values = (size_t)rows * (size_t)mid.cols;
+    float *h = NULL;
+    if (cpu_is_int(w->down.type)) mid.act = cpu_cut(&work, values / 32, sizeof *mid.act);
+    else mid.x = h = cpu_cut(&work, values, sizeof *h);
+    cpu_mul_gate(d, &in, &w->gate, &w->up, w->act, &mid, h);
+    cpu_mul_add(d, &mid, &w->down, NULL, x);
     return 0;
 }
 
