@@ -8,6 +8,8 @@
  *     vf_fma(a, b, c) = a * b + c and vf_fnma(a, b, c) = c - a * b, rounded once
  *     vf_max(a, b) = a > b ? a : b and vf_min(a, b) = a < b ? a : b: the second when either is not a number
  *     vf_select_lt(a, b, yes, no) = a < b ? yes : no
+ *     vf_top(a): the largest lane (any lane where one is not a number)
+ *     vf_fold(a): the sum of the lanes, the upper half added to the lower until one is left
  *     vf_f16, vf_bf16, vf_to_f16: LANES 16-bit floats in memory; to f16 rounds to nearest even
  *     vf_i8: LANES signed bytes in memory
  *     vf_from(vi): integers to floats; vf_of_bits, vi_of_bits: the same bits

@@ -40,6 +40,12 @@ INLINE vf vf_fma(vf a, vf b, vf c)
 }
 INLINE vf vf_fnma(vf a, vf b, vf c) { return vf_fma(-a, b, c); }
 INLINE vf vf_abs(vf a) { return (vf)((vi)a & INT32_MAX); }
+INLINE float vf_top(vf a)
+{
+    float b = a[0] > a[2] ? a[0] : a[2], c = a[1] > a[3] ? a[1] : a[3];
+    return b > c ? b : c;
+}
+INLINE float vf_fold(vf a) { return (a[0] + a[2]) + (a[1] + a[3]); }
 INLINE vf vf_copysign(vf magnitude, vf sign)
 {
     return (vf)(((vi)magnitude & INT32_MAX) | ((vi)sign & INT32_MIN));
