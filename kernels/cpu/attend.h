@@ -1,35 +1,46 @@
-/* attend.h - attention of one row over the pages of its sequence.  Source, not interface: an isa_*.c includes it after
- * rows.h.
+/* attend.h - attention of a tile of rows over the pages of their sequence.  Source, not interface: an isa_*.c includes
+ * it after rows.h.
  *
  * Chunks of 64 tokens (4 pages) at multiples of 64 positions, so that the order of sums is a function of the position
- * alone.  For each chunk and all query heads of the KV head:
+ * alone.  For each chunk and each query (a query head of a row; all that share the KV head):
  *     scores   lanes are tokens; sum over dim in rising order by fma; * scale; softcap; -inf where not seen
  *     softmax  online: m' = max(m, chunk), p = e^(s - m'), l = l * e^(m - m') + sum(p), sum folded in halves
  *     values   lanes are dims; o = o * e^(m - m'), then o = fma(p, v, o) for seen tokens in rising order
  * In Q8_0 pages k and v are integers there, and each block of 32 dims brings its scale d once a token: a score is the
  * sum over blocks, in rising order by fma, of d times the block's sum; p is rounded p * d of v's block.
  * Tokens that are not seen may be anything in memory, NaN too: their scores are replaced, not multiplied, and their
- * values are not read. */
+ * values are not read.
+ *
+ * Queries do not meet, so a loop may work on any of them together: up to WIDE, whose sums are registers.  Halves and
+ * bytes become floats beside the multiplications at no cost, so what a tile gains is K and V out of the first cache.
+ * The next chunk is prefetched, K line by line beside the scores, V beside the values: pages lie anywhere, and the
+ * processor by itself reads ahead inside a page of the system only. */
 
 enum {
     PAGES = ISA_CHUNK / KERN_PAGE,
-    HEADS = 8, /* query heads whose state is held at a time; more go over K and V again */
-    WIDE = 4,  /* of which one loop works on so many */
+    QUERIES = ISA_QUERIES, /* whose state is held at a time */
+    WIDE = 4,     /* of which one loop works on so many */
     VECS = ISA_CHUNK / LANES
 };
 
-struct heads {
-    float o[HEADS][KERN_HEAD_MAX];
-    float p[WIDE][KERN_HEAD_MAX / 32][ISA_CHUNK]; /* Q8_0: weights times the scales of V's blocks */
-    float s[HEADS][ISA_CHUNK]; /* scores, then weights */
-    float m[HEADS], l[HEADS], fade[HEADS];
+struct queries {
+    _Alignas(64) float q[QUERIES * KERN_HEAD_MAX]; /* (queries, dim) */
+    float o[QUERIES * KERN_HEAD_MAX];              /* (queries, dim rounded up to 16) */
+    float s[QUERIES][ISA_CHUNK];                   /* scores, then weights */
+    float p[WIDE][KERN_HEAD_MAX / 32][ISA_CHUNK];  /* Q8_0: weights times the scales of V's blocks */
+    float m[QUERIES], l[QUERIES], fade[QUERIES];
 };
 
-/* The pages of one chunk; where it has none that is seen, some page that is. */
+/* The pages of one chunk, and those to prefetch; where it has none that is seen, some page that is. */
 struct chunk {
     const uint8_t *page[PAGES], *next[PAGES];
-    int lo, hi; /* tokens of it that are seen: lo <= i < hi */
 };
+
+/* Bytes of K or V for n values of a token's head, its share of the scales included. */
+INLINE size_t kv_bytes(const enum ktype kv, size_t n)
+{
+    return kv == KT_Q8_0 ? n * 34 / 32 : kv == KT_F16 ? 2 * n : 4 * n;
+}
 
 INLINE vf load_kv(const enum ktype kv, const uint8_t *p, size_t at)
 {
@@ -51,10 +62,11 @@ INLINE vf load_scales(const struct chunk *c, size_t off, int block, int token)
 
 /* ----------------------------------------------------------------------- scores */
 
-/* n heads (a constant) from q on: sums over dims d .. end - 1 with SCORE_VECS vectors of K. */
+/* n queries (a constant) from q on: sums over dims d .. end - 1 with SCORE_VECS vectors of K. */
 INLINE void dots_of(const int n, const enum ktype kv, const struct isa_attend *a, const struct chunk *c, const float *q,
                     int first, int d, int end, vf (*sum)[SCORE_VECS])
 {
+    const size_t dim_bytes = kv_bytes(kv, KERN_PAGE);
     UNROLL for (int h = 0; h < n; h++)
         UNROLL for (int v = 0; v < SCORE_VECS; v++) sum[h][v] = vf_zero();
     for (; d < end; d++) {
@@ -63,6 +75,8 @@ INLINE void dots_of(const int n, const enum ktype kv, const struct isa_attend *a
             int token = (first + v) * LANES;
             const uint8_t *page = c->page[token / KERN_PAGE] + a->k_off + values_at(kv, a);
             k[v] = load_kv(kv, page, (size_t)(d * KERN_PAGE + token % KERN_PAGE));
+            if (token % KERN_PAGE) continue;
+            __builtin_prefetch(c->next[token / KERN_PAGE] + a->k_off + (size_t)d * dim_bytes);
         }
         UNROLL for (int h = 0; h < n; h++) {
             vf qd = vf_set1(q[h * a->dim + d]);
@@ -71,20 +85,22 @@ INLINE void dots_of(const int n, const enum ktype kv, const struct isa_attend *a
     }
 }
 
-/* n heads from q on, dots with all K of the chunk. */
+/* n queries from q on, dots with all K of the chunk. */
 INLINE void scores_of(const int n, const enum ktype kv, const struct isa_attend *a, const struct chunk *c,
-                      const float *q, float (*s)[ISA_CHUNK])
+                      struct queries *st, int at)
 {
     const int step = kv == KT_Q8_0 ? 32 : a->dim;
+    const float *q = st->q + at * a->dim;
+    float (*s)[ISA_CHUNK] = st->s + at;
     for (int first = 0; first < VECS; first += SCORE_VECS)
-        for (int at = 0; at < a->dim; at += step) {
+        for (int d = 0; d < a->dim; d += step) {
             vf sum[WIDE][SCORE_VECS];
-            dots_of(n, kv, a, c, q, first, at, at + step, sum);
+            dots_of(n, kv, a, c, q, first, d, d + step, sum);
             UNROLL for (int v = 0; v < SCORE_VECS; v++) {
                 int token = (first + v) * LANES;
-                vf d = kv == KT_Q8_0 ? load_scales(c, a->k_off, at / 32, token) : vf_zero();
+                vf scale = kv == KT_Q8_0 ? load_scales(c, a->k_off, d / 32, token) : vf_zero();
                 UNROLL for (int h = 0; h < n; h++) {
-                    if (kv == KT_Q8_0) sum[h][v] = vf_fma(d, sum[h][v], at ? vf_load(s[h] + token) : vf_zero());
+                    if (kv == KT_Q8_0) sum[h][v] = vf_fma(scale, sum[h][v], d ? vf_load(s[h] + token) : vf_zero());
                     vf_store(s[h] + token, sum[h][v]);
                 }
             }
@@ -101,172 +117,245 @@ INLINE vf token_numbers(int first)
     return vf_load(t);
 }
 
-INLINE float chunk_max(const float *s)
-{
-    vf m[VECS];
-    float lane[LANES], top = -INFINITY;
-    UNROLL for (int v = 0; v < VECS; v++) m[v] = vf_load(s + v * LANES);
-    UNROLL for (int v = 1; v < VECS; v++) m[0] = vf_max(m[0], m[v]);
-    vf_store(lane, m[0]);
-    for (int i = 0; i < LANES; i++) top = lane[i] > top ? lane[i] : top;
-    return top;
-}
+/* What is seen of a chunk: tokens lo <= i < hi. */
+struct seen {
+    int lo, hi;
+};
 
-/* 64 -> 32 -> ... -> 1, the upper half added to the lower. */
-INLINE float chunk_sum(const float *p)
+/* Dots to scores; the largest of those seen. */
+INLINE float finish_scores(const struct isa_attend *a, struct seen seen, float *s)
 {
-    vf m[VECS];
-    float lane[LANES];
-    UNROLL for (int v = 0; v < VECS; v++) m[v] = vf_load(p + v * LANES);
-    UNROLL for (int half = VECS / 2; half > 0; half /= 2)
-        UNROLL for (int v = 0; v < half; v++) m[v] = vf_add(m[v], m[v + half]);
-    vf_store(lane, m[0]);
-    UNROLL for (int half = LANES / 2; half > 0; half /= 2)
-        for (int i = 0; i < half; i++) lane[i] += lane[i + half];
-    return lane[0];
-}
-
-static float exp_one(float x)
-{
-    float lane[LANES];
-    vf_store(lane, vf_exp(vf_set1(x)));
-    return lane[0];
-}
-
-/* Scores of one head to weights; m, l and fade follow. */
-static void soften(const struct isa_attend *a, const struct chunk *c, struct heads *st, int h)
-{
-    float *s = st->s[h];
-    vf none = vf_set1(-INFINITY), lo = vf_set1((float)c->lo), hi = vf_set1((float)c->hi);
-    vf scale = vf_set1(a->scale), cap = vf_set1(a->softcap);
-
-    for (int v = 0; v < VECS; v++) {
-        vf x = vf_mul(vf_load(s + v * LANES), scale), token = token_numbers(v * LANES);
-        if (a->softcap > 0) x = vf_mul(cap, vf_tanh(vf_div(x, cap)));
-        x = vf_select_lt(token, hi, vf_select_lt(token, lo, none, x), none);
-        vf_store(s + v * LANES, x);
+    const vf scale = vf_set1(a->scale), none = vf_set1(-INFINITY);
+    vf x[VECS];
+    UNROLL for (int v = 0; v < VECS; v++) x[v] = vf_mul(vf_load(s + v * LANES), scale);
+    if (a->softcap > 0) {
+        const vf cap = vf_set1(a->softcap);
+        for (int v = 0; v < VECS; v++) x[v] = vf_mul(cap, vf_tanh(vf_div(x[v], cap)));
     }
-    float top = chunk_max(s), m = top > st->m[h] ? top : st->m[h];
-    vf mm = vf_set1(m);
-    for (int v = 0; v < VECS; v++) vf_store(s + v * LANES, vf_exp(vf_sub(vf_load(s + v * LANES), mm)));
-    st->fade[h] = exp_one(st->m[h] - m);
-    st->l[h] = st->l[h] * st->fade[h] + chunk_sum(s);
-    st->m[h] = m;
+    if (seen.lo > 0 || seen.hi < ISA_CHUNK) {
+        const vf lo = vf_set1((float)seen.lo), hi = vf_set1((float)seen.hi);
+        for (int v = 0; v < VECS; v++) {
+            vf token = token_numbers(v * LANES);
+            x[v] = vf_select_lt(token, hi, vf_select_lt(token, lo, none, x[v]), none);
+        }
+    }
+    UNROLL for (int v = 0; v < VECS; v++) vf_store(s + v * LANES, x[v]);
+    UNROLL for (int v = 1; v < VECS; v++) x[0] = vf_max(x[0], x[v]);
+    return vf_top(x[0]);
+}
+
+/* Scores to weights; their sum, 64 -> 32 -> ... -> 1. */
+INLINE float weigh(float *s, float m)
+{
+    const vf most = vf_set1(m);
+    vf p[VECS];
+    UNROLL for (int v = 0; v < VECS; v++) {
+        p[v] = vf_exp(vf_sub(vf_load(s + v * LANES), most));
+        vf_store(s + v * LANES, p[v]);
+    }
+    UNROLL for (int half = VECS / 2; half > 0; half /= 2)
+        UNROLL for (int v = 0; v < half; v++) p[v] = vf_add(p[v], p[v + half]);
+    return vf_fold(p[0]);
+}
+
+/* Queries first .. end - 1 from dots to weights; m, l and fade follow. */
+static void soften(const struct isa_attend *a, const struct seen *seen, struct queries *st, int first, int end)
+{
+    for (int i = first; i < end; i++) {
+        float top = finish_scores(a, seen[i / a->heads], st->s[i]), m = top > st->m[i] ? top : st->m[i];
+        st->fade[i] = st->m[i] - m;
+        st->m[i] = m;
+    }
+    for (int i = first / LANES * LANES; i < end; i += LANES) {
+        vf_store(st->fade + i, vf_exp(vf_load(st->fade + i)));
+    }
+    for (int i = first; i < end; i++) st->l[i] = st->l[i] * st->fade[i] + weigh(st->s[i], st->m[i]);
 }
 
 /* ----------------------------------------------------------------------- values */
 
-INLINE void scale_weights(const int n, const struct isa_attend *a, const struct chunk *c, struct heads *st, int h0)
+INLINE int wide_of(const struct isa_attend *a)
+{
+    return (int)size_align((uint64_t)a->dim, 16);
+}
+
+static void fade_values(const struct isa_attend *a, struct queries *st, int first, int end)
+{
+    const int wide = wide_of(a);
+    for (int i = first; i < end; i++) {
+        const vf fade = vf_set1(st->fade[i]);
+        float *o = st->o + i * wide;
+        if (st->fade[i] == 1) continue; /* its largest score was seen before */
+        for (int d = 0; d < wide; d += LANES) vf_store(o + d, vf_mul(vf_load(o + d), fade));
+    }
+}
+
+INLINE void scale_weights(const int n, const struct isa_attend *a, const struct chunk *c, struct queries *st, int at)
 {
     for (int b = 0; b < a->dim / 32; b++)
         for (int token = 0; token < ISA_CHUNK; token += LANES) {
             vf d = load_scales(c, a->v_off, b, token);
             UNROLL for (int h = 0; h < n; h++)
-                vf_store(st->p[h][b] + token, vf_mul(vf_load(st->s[h0 + h] + token), d));
+                vf_store(st->p[h][b] + token, vf_mul(vf_load(st->s[at + h] + token), d));
         }
 }
 
-/* n heads, vecs vectors of dims (constants) from dim `at` on. */
-INLINE void values_of(const int n, const int vecs, const enum ktype kv, const struct isa_attend *a,
-                      const struct chunk *c, struct heads *st, int h0, int at)
+/* n queries, vecs vectors of dims (constants) from dim d on. */
+INLINE void sums_of(const int n, const int vecs, const enum ktype kv, const struct isa_attend *a,
+                    const struct chunk *c, struct queries *st, int at, int d, struct seen seen)
 {
-    const size_t wide = (size_t)size_align((uint64_t)a->dim, 16);
-    const size_t bytes = kv == KT_Q8_0 ? 1 : kv == KT_F16 ? 2 : 4;
+    const size_t wide = (size_t)wide_of(a), token_bytes = kv_bytes(kv, wide), line = 64;
+    float *to = st->o + (size_t)at * wide + (size_t)d;
     vf o[WIDE][VALUE_VECS];
 
-    UNROLL for (int h = 0; h < n; h++) {
-        vf fade = vf_set1(st->fade[h0 + h]);
-        UNROLL for (int v = 0; v < vecs; v++) o[h][v] = vf_mul(vf_load(st->o[h0 + h] + at + v * LANES), fade);
-    }
-    for (int i = c->lo; i < c->hi; i++) {
+    UNROLL for (int h = 0; h < n; h++)
+        UNROLL for (int v = 0; v < vecs; v++) o[h][v] = vf_load(to + (size_t)h * wide + (size_t)(v * LANES));
+    for (int i = seen.lo; i < seen.hi; i++) {
         const uint8_t *row = c->page[i / KERN_PAGE] + a->v_off + values_at(kv, a);
-        size_t first = (size_t)(i % KERN_PAGE) * wide + (size_t)at;
+        const uint8_t *next = c->next[i / KERN_PAGE] + a->v_off + (size_t)(i % KERN_PAGE) * token_bytes;
+        size_t first = (size_t)(i % KERN_PAGE) * wide + (size_t)d;
         vf x[VALUE_VECS];
-        __builtin_prefetch(c->next[i / KERN_PAGE] + a->v_off + values_at(kv, a) + first * bytes);
         UNROLL for (int v = 0; v < vecs; v++) x[v] = load_kv(kv, row, first + (size_t)(v * LANES));
+        for (size_t b = 0; b < kv_bytes(kv, (size_t)(vecs * LANES)); b += line)
+            __builtin_prefetch(next + kv_bytes(kv, (size_t)d) + b);
         UNROLL for (int h = 0; h < n; h++)
             UNROLL for (int v = 0; v < vecs; v++) {
-                const float *p = kv == KT_Q8_0 ? st->p[h][(at + v * LANES) / 32] : st->s[h0 + h];
+                const float *p = kv == KT_Q8_0 ? st->p[h][(d + v * LANES) / 32] : st->s[at + h];
                 o[h][v] = vf_fma(vf_set1(p[i]), x[v], o[h][v]);
             }
     }
     UNROLL for (int h = 0; h < n; h++)
-        UNROLL for (int v = 0; v < vecs; v++) vf_store(st->o[h0 + h] + at + v * LANES, o[h][v]);
+        UNROLL for (int v = 0; v < vecs; v++) vf_store(to + (size_t)h * wide + (size_t)(v * LANES), o[h][v]);
 }
 
-INLINE void values_all(const int n, const enum ktype kv, const struct isa_attend *a, const struct chunk *c,
-                       struct heads *st, int h0)
+INLINE void values_of(const int n, const enum ktype kv, const struct isa_attend *a, const struct chunk *c,
+                      struct queries *st, int at, struct seen seen)
 {
-    const int wide = (int)size_align((uint64_t)a->dim, 16);
-    int at = 0;
-    if (kv == KT_Q8_0) scale_weights(n, a, c, st, h0);
-    for (; at + VALUE_VECS * LANES <= wide; at += VALUE_VECS * LANES) values_of(n, VALUE_VECS, kv, a, c, st, h0, at);
-    for (; at < wide; at += LANES) values_of(n, 1, kv, a, c, st, h0, at);
+    const int wide = wide_of(a);
+    int d = 0;
+    if (kv == KT_Q8_0) scale_weights(n, a, c, st, at);
+    for (; d + VALUE_VECS * LANES <= wide; d += VALUE_VECS * LANES) sums_of(n, VALUE_VECS, kv, a, c, st, at, d, seen);
+    for (; d < wide; d += LANES) sums_of(n, 1, kv, a, c, st, at, d, seen);
 }
 
-/* -------------------------------------------------------------------- the heads */
+/* -------------------------------------------------------------------- the tiles */
 
-INLINE void chunk_of(const int n, const enum ktype kv, const struct isa_attend *a, const struct chunk *c,
-                     const float *q, struct heads *st, int h0)
-{
-    scores_of(n, kv, a, c, q + (size_t)h0 * (size_t)a->dim, st->s + h0);
-    for (int h = 0; h < n; h++) soften(a, c, st, h0 + h);
-    values_all(n, kv, a, c, st, h0);
-}
-
-#define CHUNK_OF(kv, n)                                                                                                \
-    static void chunk_##kv##_##n(const struct isa_attend *a, const struct chunk *c, const float *q, struct heads *st,  \
-                                 int h0)                                                                               \
+#define PARTS_OF(kv, n)                                                                                                \
+    static void scores_##kv##_##n(const struct isa_attend *a, const struct chunk *c, struct queries *st, int at,       \
+                                  struct seen seen)                                                                    \
     {                                                                                                                  \
-        chunk_of(n, KT_##kv, a, c, q, st, h0);                                                                         \
+        (void)seen;                                                                                                    \
+        scores_of(n, KT_##kv, a, c, st, at);                                                                           \
+    }                                                                                                                  \
+    static void values_##kv##_##n(const struct isa_attend *a, const struct chunk *c, struct queries *st, int at,       \
+                                  struct seen seen)                                                                    \
+    {                                                                                                                  \
+        values_of(n, KT_##kv, a, c, st, at, seen);                                                                     \
     }
-#define CHUNKS(kv) CHUNK_OF(kv, 1) CHUNK_OF(kv, 2) CHUNK_OF(kv, 3) CHUNK_OF(kv, 4)
-CHUNKS(F32)
-CHUNKS(F16)
-CHUNKS(Q8_0)
+#define PARTS(kv) PARTS_OF(kv, 1) PARTS_OF(kv, 2) PARTS_OF(kv, 3) PARTS_OF(kv, 4)
+#define PARTS_ROW(what, kv) [KT_##kv] = {NULL, what##_##kv##_1, what##_##kv##_2, what##_##kv##_3, what##_##kv##_4}
+PARTS(F32)
+PARTS(F16)
+PARTS(Q8_0)
+
+/* The same for any number of queries, by type of K and V and how many at a time. */
+typedef void attend_part(const struct isa_attend *a, const struct chunk *c, struct queries *st, int at,
+                         struct seen seen);
+static attend_part *const score_parts[][WIDE + 1] = {
+    PARTS_ROW(scores, F32), PARTS_ROW(scores, F16), PARTS_ROW(scores, Q8_0)};
+static attend_part *const value_parts[][WIDE + 1] = {
+    PARTS_ROW(values, F32), PARTS_ROW(values, F16), PARTS_ROW(values, Q8_0)};
+
+/* Queries first .. end - 1 in parts of as equal widths as can be; the first of them brings the next chunk. */
+static void in_parts(attend_part *const *part, const struct isa_attend *a, const struct chunk *c, struct queries *st,
+                     int first, int end, struct seen seen)
+{
+    const int n = end - first, parts = (n + WIDE - 1) / WIDE;
+    struct chunk here = *c;
+    memcpy(here.next, here.page, sizeof here.next);
+    for (int i = 0; i < parts && seen.lo < seen.hi; i++) {
+        int at = first + i * n / parts, width = first + (i + 1) * n / parts - at;
+        part[width](a, i ? &here : c, st, at, seen);
+    }
+}
+
+/* Rows first .. end - 1, of which each sees something.  Tokens that all of them see they take together; before that
+ * come each row's own at the window's end, after it each row's own at the diagonal. */
+static void add_values(const struct isa_attend *a, const struct chunk *c, const struct seen *seen, struct queries *st,
+                       int first, int end)
+{
+    attend_part *const *part = value_parts[a->kv];
+    struct seen all = {seen[end - 1].lo, seen[first].hi};
+    if (all.lo >= all.hi) all = (struct seen){0, 0};
+    for (int r = first; r < end; r++)
+        in_parts(part, a, c, st, r * a->heads, (r + 1) * a->heads, (struct seen){seen[r].lo, MIN(seen[r].hi, all.lo)});
+    in_parts(part, a, c, st, first * a->heads, end * a->heads, all);
+    for (int r = first; r < end; r++)
+        in_parts(part, a, c, st, r * a->heads, (r + 1) * a->heads, (struct seen){MAX(seen[r].lo, all.hi), seen[r].hi});
+}
+
+static int first_seen(const struct isa_attend *a, int pos)
+{
+    return a->window > 0 ? MAX(0, pos - a->window + 1) : 0;
+}
+
+static void attend_chunk(const struct isa_attend *a, const struct chunk *c, int start, struct queries *st)
+{
+    struct seen seen[QUERIES];
+    int first = 0, end = a->rows;
+    for (int r = 0; r < a->rows; r++)
+        seen[r] = (struct seen){MAX(first_seen(a, a->pos + r) - start, 0), MIN(a->pos + r + 1 - start, ISA_CHUNK)};
+    while (seen[first].hi <= 0) first++;
+    while (seen[end - 1].lo >= ISA_CHUNK) end--;
+    in_parts(score_parts[a->kv], a, c, st, first * a->heads, end * a->heads, (struct seen){0, ISA_CHUNK});
+    soften(a, seen, st, first * a->heads, end * a->heads);
+    fade_values(a, st, first * a->heads, end * a->heads);
+    add_values(a, c, seen, st, first, end);
+}
 
 static const uint8_t *page_at(const struct isa_attend *a, int page)
 {
-    page = MIN(MAX(page, a->from / KERN_PAGE), a->pos / KERN_PAGE); /* pages before a window may be gone */
+    /* pages before a window may be gone */
+    page = MIN(MAX(page, first_seen(a, a->pos) / KERN_PAGE), (a->pos + a->rows - 1) / KERN_PAGE);
     return a->slab + (size_t)a->table[page] * a->page_bytes;
 }
 
-static void attend_heads(const struct isa_attend *a, const float *q, int heads, float *att)
+static void attend_tile(const struct isa_attend *a)
 {
-    static void (*const by_heads[][WIDE + 1])(const struct isa_attend *, const struct chunk *, const float *,
-                                              struct heads *, int) = {
-        [KT_F32] = {NULL, chunk_F32_1, chunk_F32_2, chunk_F32_3, chunk_F32_4},
-        [KT_F16] = {NULL, chunk_F16_1, chunk_F16_2, chunk_F16_3, chunk_F16_4},
-        [KT_Q8_0] = {NULL, chunk_Q8_0_1, chunk_Q8_0_2, chunk_Q8_0_3, chunk_Q8_0_4},
-    };
-    const int wide = (int)size_align((uint64_t)a->dim, 16);
-    struct heads st;
+    const int wide = wide_of(a), queries = a->rows * a->heads;
+    const size_t dim = (size_t)a->dim;
+    struct queries st;
 
-    for (int h = 0; h < heads; h++) {
-        memset(st.o[h], 0, (size_t)wide * sizeof st.o[h][0]);
-        st.m[h] = -INFINITY;
-        st.l[h] = 0;
+    for (int i = 0; i < QUERIES; i++) st.m[i] = -INFINITY, st.l[i] = st.fade[i] = 0;
+    memset(st.o, 0, (size_t)(queries * wide) * sizeof st.o[0]);
+    for (int r = 0; r < a->rows; r++) {
+        size_t row = (size_t)a->heads * dim;
+        memcpy(st.q + (size_t)r * row, a->q + (size_t)r * a->stride, row * sizeof *a->q);
     }
-    for (int i = a->from / ISA_CHUNK; i <= a->pos / ISA_CHUNK; i++) {
-        struct chunk c = {.lo = MAX(a->from - i * ISA_CHUNK, 0), .hi = MIN(a->pos + 1 - i * ISA_CHUNK, ISA_CHUNK)};
+    for (int i = first_seen(a, a->pos) / ISA_CHUNK; i <= (a->pos + a->rows - 1) / ISA_CHUNK; i++) {
+        struct chunk c;
         for (int p = 0; p < PAGES; p++) {
             c.page[p] = page_at(a, i * PAGES + p);
             c.next[p] = page_at(a, (i + 1) * PAGES + p);
         }
-        for (int h = 0; h < heads; h += WIDE) {
-            int n = MIN(WIDE, heads - h);
-            by_heads[a->kv][n](a, &c, q, &st, h);
-        }
+        attend_chunk(a, &c, i * ISA_CHUNK, &st);
     }
-    for (int h = 0; h < heads; h++)
-        for (int d = 0; d < a->dim; d++) att[(size_t)h * (size_t)a->dim + (size_t)d] = st.o[h][d] / st.l[h];
+    for (int i = 0; i < queries; i++) {
+        float *att = a->att + (size_t)(i / a->heads) * a->stride + (size_t)(i % a->heads) * dim;
+        for (int d = 0; d < a->dim; d++) att[d] = st.o[i * wide + d] / st.l[i];
+    }
 }
 
 static void row_attend(const struct isa_attend *a)
 {
-    for (int h = 0; h < a->heads; h += HEADS) {
+    struct isa_attend some = *a;
+    assert(a->rows == 1 || a->rows * a->heads <= QUERIES);
+    for (int h = 0; h < a->heads; h += QUERIES) {
         size_t at = (size_t)h * (size_t)a->dim;
-        attend_heads(a, a->q + at, MIN(HEADS, a->heads - h), a->att + at);
+        some.heads = MIN(QUERIES, a->heads - h);
+        some.q = a->q + at;
+        some.att = a->att + at;
+        attend_tile(&some);
     }
 }
 

@@ -140,17 +140,35 @@ int cpu_attn_in(struct kdev *d, struct kstream *st, const struct kern_batch *b, 
 
 /* ------------------------------------------------------------------------- attn */
 
+enum { TILE_MOST = 16 };
+
 struct attn_job {
     const struct kdev *d;
     const struct kern_batch *b;
     const struct kern_group *g;
     int group, layer, heads; /* heads: query heads of one kv head */
+    int tile;                /* a power of two: rows that attend() takes at a time */
     float scale, softcap;
     const float *q;
     float *att;
 };
 
-/* Item: a kv head and a row; all rows of a head follow one another, so that its K and V stay in the cache. */
+/* Rows of a tile: neighbours of one sequence at positions of one multiple of j->tile, so that it is known of each row
+ * by itself whether one begins with it.  0: it lies inside. */
+static int tile_rows(const struct attn_job *j, int row)
+{
+    const struct kern_batch *b = j->b;
+    int n = 1;
+    if (row > 0 && b->pos[row] % j->tile && b->seq[row - 1] == b->seq[row] && b->pos[row - 1] + 1 == b->pos[row])
+        return 0;
+    while (row + n < b->rows && (b->pos[row] + n) % j->tile && b->seq[row + n] == b->seq[row] &&
+           b->pos[row + n] == b->pos[row] + n)
+        n++;
+    return n;
+}
+
+/* Item: a kv head and a row; all rows of a head follow one another, so that its K and V stay in the cache.  The first
+ * row of a tile stands for all of it. */
 static void attend_items(void *arg, int first, int end, int who)
 {
     const struct attn_job *j = arg;
@@ -158,12 +176,15 @@ static void attend_items(void *arg, int first, int end, int who)
     const size_t wide = (size_t)j->heads * (size_t)g->head_dim; /* values of one kv head's queries */
     (void)who;
     for (int i = first; i < end; i++) {
-        int kv_head = i / j->b->rows, row = i % j->b->rows, pos = j->b->pos[row];
+        int kv_head = i / j->b->rows, row = i % j->b->rows, rows = tile_rows(j, row);
         size_t at = ((size_t)row * (size_t)g->kv_heads + (size_t)kv_head) * wide;
         size_t k_off = head_at(g, j->layer, kv_head);
+        if (rows == 0) continue;
         struct isa_attend a = {
             .q = j->q + at,
             .att = j->att + at,
+            .stride = wide * (size_t)g->kv_heads,
+            .rows = rows,
             .heads = j->heads,
             .dim = g->head_dim,
             .kv = g->kv_type,
@@ -172,8 +193,8 @@ static void attend_items(void *arg, int first, int end, int who)
             .k_off = k_off,
             .v_off = k_off + k_bytes(g),
             .table = table_of(j->b, j->group, row),
-            .from = g->window > 0 ? MAX(0, pos - g->window + 1) : 0,
-            .pos = pos,
+            .pos = j->b->pos[row],
+            .window = g->window,
             .scale = j->scale,
             .softcap = j->softcap,
         };
@@ -187,7 +208,8 @@ int cpu_attn(struct kdev *d, struct kstream *st, const struct kern_batch *b, con
     (void)st, (void)work, (void)err;
     check_group(b, g, group, layer);
     assert(heads > 0 && heads % g->kv_heads == 0);
-    struct attn_job j = {d, b, g, group, layer, heads / g->kv_heads, scale, softcap, q, att};
+    struct attn_job j = {d, b, g, group, layer, heads / g->kv_heads, 1, scale, softcap, q, att};
+    while (2 * j.tile * j.heads <= ISA_QUERIES && j.tile < TILE_MOST) j.tile *= 2;
     crew_run(d->crew, b->rows * g->kv_heads, attend_items, &j);
     return 0;
 }

@@ -9,7 +9,8 @@
 enum {
     ISA_GROUP = 32, /* matrix rows that lie interleaved: pack.h */
     ISA_TILE = 8,   /* most tokens that one call of a mul works on */
-    ISA_CHUNK = 64  /* tokens of one step of the online softmax */
+    ISA_CHUNK = 64, /* tokens of one step of the online softmax */
+    ISA_QUERIES = 32 /* most query heads times rows that attend() works on at a time */
 };
 
 /* 32 activations as integer kernels want them: x ~ q * dx.  A tile of T tokens keeps block b of its token t
@@ -35,16 +36,18 @@ struct isa_ahead {
  * ahead: what to fetch into the cache meanwhile, spread over the call. */
 typedef void isa_mul(const uint8_t *w, int n, const void *x, size_t stride, float *acc, struct isa_ahead ahead);
 
-/* One row and one KV head: all query heads that share it. */
+/* Rows at neighbouring positions of one sequence, and one KV head: all query heads that share it.  rows is 1, or rows *
+ * heads <= ISA_QUERIES. */
 struct isa_attend {
-    const float *q;           /* (heads, dim) */
-    float *att;               /* (heads, dim) */
-    int heads, dim;
+    const float *q;           /* (rows, heads, dim), a row's first value `stride` behind the one's before */
+    float *att;               /* the same */
+    size_t stride;
+    int rows, heads, dim;
     enum ktype kv;            /* of K and V: KT_F32, KT_F16 or KT_Q8_0 */
     const uint8_t *slab;
     size_t page_bytes, k_off, v_off; /* where K and V begin inside a page: attn.c draws them */
     const int32_t *table;
-    int from, pos;            /* first and last position seen */
+    int pos, window;          /* of the first row; a row sees the last `window` positions, 0: all */
     float scale, softcap;
 };
 
