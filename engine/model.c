@@ -1,14 +1,6 @@
-/* model.c - keys to sizes, names to weights, then bytes to the device. */
-#include "engine/model.h"
+/* model.c - keys to sizes, names to weights.  Their bytes go to the device in model_load.c. */
+#include "engine/model_impl.h"
 #include <math.h>
-
-/* One tensor of the file and where it goes: a matrix, or a vector of floats. */
-struct model_part {
-    const struct gguf_tensor *t;
-    struct kmat *mat;      /* matrix, or NULL ... */
-    const float **vec;     /* ... then this vector */
-    size_t offset, bytes;  /* in the slab */
-};
 
 /* What sets one architecture apart from another. */
 struct arch {
@@ -358,124 +350,10 @@ void model_free(struct model *m)
     *m = (struct model){0};
 }
 
-/* ------------------------------------------------------------------ load */
-
-enum { STAGE = 8 << 20 };
-
-struct loader {
-    const struct gguf *g;
-    const struct kern *k;
-    struct kdev *d;
-    unsigned char *stage;
-    size_t stage_bytes;
-    void (*progress)(void *, uint64_t, uint64_t);
-    void *self;
-    uint64_t done, all;
-    struct digest digest; /* of what was read */
-    struct err *err;
-};
-
-/* What the file says before its tensors: sizes, rotation, names.  A page of attention memory depends on most of it. */
-static int digest_head(struct loader *l)
-{
-    uint64_t all = gguf_head_bytes(l->g);
-    for (uint64_t at = 0, n; at < all; at += n) {
-        n = MIN(all - at, (uint64_t)l->stage_bytes);
-        if (gguf_read_head(l->g, at, l->stage, (size_t)n, l->err)) return -1;
-        digest_add(&l->digest, l->stage, (size_t)n);
-    }
-    return 0;
-}
-
-/* Bytes of a row as floats, if that is how it is to be held and the file has another type; else 0. */
-static size_t wide_row(const struct model_part *p)
-{
-    return p->mat->type == p->t->type ? 0 : (size_t)p->mat->cols * sizeof(float);
-}
-
-static int load_mat(struct loader *l, const struct model_part *part)
-{
-    const struct ktype_info *info = ktype_info(part->t->type);
-    struct kmat *m = part->mat;
-    size_t row = (size_t)(m->cols / info->block) * (size_t)info->bytes, wide = wide_row(part);
-    size_t most = MAX((l->stage_bytes - 64) / (row + wide) / 32 * 32, 32);
-    int step = (int)MIN(most, (size_t)size_align((uint64_t)m->rows, 32));
-    for (int r = 0; r < m->rows; r += step) {
-        int n = MIN(step, m->rows - r);
-        unsigned char *src = l->stage;
-        if (gguf_read(l->g, part->t, (uint64_t)r * row, src, (size_t)n * row, l->err)) return -1;
-        digest_add(&l->digest, src, (size_t)n * row);
-        if (wide) {
-            src += size_align((size_t)n * row, 64);
-            quant_decode(part->t->type, l->stage, (float *)(void *)src, (int64_t)n * m->cols);
-        }
-        if (l->k->mat_load(l->d, m, r, n, src, l->err)) return -1;
-        l->done += (uint64_t)n * row;
-        if (l->progress) l->progress(l->self, l->done, l->all);
-    }
-    return 0;
-}
-
-static int load_vec(struct loader *l, const struct model_part *part, float *dev)
-{
-    int64_t n = part->t->dim[0];
-    float *floats = (float *)(void *)(l->stage + size_align(part->t->bytes, 64));
-    if (gguf_read(l->g, part->t, 0, l->stage, (size_t)part->t->bytes, l->err)) return -1;
-    digest_add(&l->digest, l->stage, (size_t)part->t->bytes);
-    quant_decode(part->t->type, l->stage, floats, n);
-    for (int64_t i = 0; i < n; i++)
-        if (!isfinite(floats[i]))
-            return err_set(l->err, -1, "%s: tensor %s[%lld] is not a finite number", gguf_path(l->g), part->t->name,
-                           (long long)i);
-    l->done += part->t->bytes;
-    return l->k->upload(l->d, NULL, dev, floats, (size_t)n * sizeof(float), l->err);
-}
-
-/* Rows go in groups of 32, so the stage holds at least that many of the widest, and a vector twice (file's type,
- * float). */
-static size_t stage_size(const struct model *m)
-{
-    size_t most = STAGE;
-    for (int i = 0; i < m->n_parts; i++) {
-        const struct gguf_tensor *t = m->part[i].t;
-        const struct ktype_info *info = ktype_info(t->type);
-        size_t row = (size_t)(t->dim[0] / info->block) * (size_t)info->bytes;
-        if (m->part[i].mat) most = MAX(most, 32 * (row + wide_row(&m->part[i])) + 64);
-        else most = MAX(most, (size_t)size_align(t->bytes, 64) + (size_t)t->dim[0] * sizeof(float));
-    }
-    return most;
-}
-
 uint64_t model_table_bytes(const struct model *m, const struct gguf *g)
 {
     return (uint64_t)m->layers * sizeof *m->layer + (gguf_n_tensors(g) + 1) * sizeof *m->part +
            (uint64_t)(m->rope.dims / 2) * sizeof *m->inv_freq;
-}
-
-uint64_t model_stage_bytes(const struct model *m) { return size_align(stage_size(m), 64); }
-
-int model_load(struct model *m, const struct gguf *g, const struct kern *k, struct kdev *d, void *dev_slab,
-               void (*progress)(void *self, uint64_t done, uint64_t all), void *self, struct err *err)
-{
-    struct loader l = {
-        .g = g, .k = k, .d = d, .progress = progress, .self = self, .err = err, .stage_bytes = stage_size(m)};
-    for (int i = 0; i < m->n_parts; i++) l.all += m->part[i].t->bytes;
-    l.stage = aligned_alloc(64, size_align(l.stage_bytes, 64));
-    if (!l.stage) return err_set(err, -1, "no memory for %zu bytes to load through", l.stage_bytes);
-    digest_begin(&l.digest);
-    int rc = digest_head(&l);
-    for (int i = 0; i < m->n_parts && rc == 0; i++) {
-        struct model_part *part = &m->part[i];
-        void *dev = (char *)dev_slab + part->offset;
-        if (part->mat) part->mat->dev_data = dev;
-        else *part->vec = dev;
-        rc = part->mat ? load_mat(&l, part) : load_vec(&l, part, dev);
-    }
-    free(l.stage);
-    digest_add(&l.digest, m->inv_freq, (size_t)m->rope.dims / 2 * sizeof *m->inv_freq);
-    m->digest = digest_end(&l.digest);
-    if (m->tied) m->output = m->embed;
-    return rc ? rc : gguf_unchanged(g, err);
 }
 
 void model_types(const struct gguf *g, char *out, size_t n)

@@ -160,6 +160,12 @@ static size_t ref_work_bytes(const struct kern_dims *n)
     return size_align(MAX(matmul, MAX(scores, sample)), 64);
 }
 
+static void ref_share(struct kdev *d, int n, void (*work)(void *job, int first, int end, int who), void *job)
+{
+    (void)d;
+    if (n > 0) work(job, 0, n, 0);
+}
+
 static int ref_mat_load(struct kdev *d, const struct kmat *m, int row0, int n, const void *src, struct err *err)
 {
     (void)d, (void)err;
@@ -478,6 +484,7 @@ const struct kern *kern_ref(void)
         .mat_bytes = ref_mat_bytes,
         .kv_page_bytes = ref_kv_page_bytes,
         .work_bytes = ref_work_bytes,
+        .share = ref_share,
         .mat_load = ref_mat_load,
         .embed = ref_embed,
         .attn_in = ref_attn_in,

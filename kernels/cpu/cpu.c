@@ -138,32 +138,20 @@ static size_t cpu_work_bytes(const struct kern_dims *n)
 
 /* ----------------------------------------------------------------------- weights */
 
-struct load_job {
-    const struct kmat *m;
-    int n;
-    const uint8_t *src;
-    size_t row_bytes;
-    uint8_t *dst;
-};
-
-static void load_groups(void *arg, int first, int end, int who)
+static void cpu_share(struct kdev *d, int n, void (*work)(void *job, int first, int end, int who), void *job)
 {
-    const struct load_job *j = arg;
-    const size_t group = pack_group_bytes(j->m->type, j->m->cols);
-    (void)who;
-    for (int i = first; i < end; i++)
-        pack_group(j->m->type, MIN(ISA_GROUP, j->n - i * ISA_GROUP), j->m->cols,
-                   j->src + (size_t)i * ISA_GROUP * j->row_bytes, j->row_bytes, j->dst + (size_t)i * group);
+    crew_run(d->crew, n, work, job);
 }
 
 static int cpu_mat_load(struct kdev *d, const struct kmat *m, int row0, int n, const void *src, struct err *err)
 {
-    (void)err;
-    const size_t group = pack_group_bytes(m->type, m->cols);
+    (void)d, (void)err;
+    const size_t group = pack_group_bytes(m->type, m->cols), row = group / ISA_GROUP;
+    uint8_t *to = (uint8_t *)m->dev_data + (size_t)(row0 / ISA_GROUP) * group;
     assert(group && m->dev_data && row0 >= 0 && row0 % ISA_GROUP == 0 && n >= 0 && n <= m->rows - row0);
     assert(n % ISA_GROUP == 0 || row0 + n == m->rows);
-    struct load_job j = {m, n, src, group / ISA_GROUP, (uint8_t *)m->dev_data + (size_t)(row0 / ISA_GROUP) * group};
-    crew_run(d->crew, (n + ISA_GROUP - 1) / ISA_GROUP, load_groups, &j);
+    for (int r = 0; r < n; r += ISA_GROUP, to += group)
+        pack_group(m->type, MIN(ISA_GROUP, n - r), m->cols, (const uint8_t *)src + (size_t)r * row, row, to);
     return 0;
 }
 
@@ -187,6 +175,7 @@ const struct kern *kern_cpu(void)
         .mat_bytes = pack_bytes,
         .kv_page_bytes = cpu_kv_page_bytes,
         .work_bytes = cpu_work_bytes,
+        .share = cpu_share,
         .mat_load = cpu_mat_load,
         .embed = cpu_embed,
         .attn_in = cpu_attn_in,
