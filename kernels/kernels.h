@@ -168,11 +168,11 @@ struct kern {
     size_t (*work_bytes)(const struct kern_dims *dims); /* scratch that every step below is given as dev_work */
 
     /* A loop shared out among the device's host threads: work(job, first, end, who) for ranges that cover 0 .. n - 1
-     * once.  The caller is who 0 and works too; share() returns when all is done.  Which thread takes what is chance. */
+     * once.  The caller is who 0 and works too; share() returns when all is done.  Who takes what is chance. */
     void (*share)(struct kdev *d, int n, void (*work)(void *job, int first, int end, int who), void *job);
 
-    /* Rows [row0, row0 + n) of m from the file's bytes.  row0 is a multiple of 32; n too unless it ends the matrix.  For
-     * different rows from several threads at once: from work() of share(), which makes it as fast as memory. */
+    /* Rows [row0, row0 + n) of m from the file's bytes.  row0 is a multiple of 32; n too unless it ends the matrix.
+     * Threads: many at once for different rows, as in work() of share(). */
     int (*mat_load)(struct kdev *d, const struct kmat *m, int row0, int n, const void *src, struct err *err);
 
     /* The steps.  x: (rows, embd) residual; q and att: (rows, heads * head_dim); logits: (outs, vocab); all float. */
