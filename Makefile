@@ -191,8 +191,9 @@ libs  := $(PKG_LIBS) -lpthread -lm
 # use after return), so those files do without it.  The fuzz targets do not reach kernels.
 machine    := $(shell $(CC) -dumpmachine 2>/dev/null)
 ifneq ($(filter x86_64% amd64% i386% i486% i586% i686%,$(machine)),)
-isa_avx2   := -mavx2 -mfma -mf16c -mbmi2
-isa_avx512 := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma -mf16c -mbmi2
+isa_avx2    := -mavx2 -mfma -mf16c -mbmi2
+isa_avxvnni := $(isa_avx2) -mavxvnni
+isa_avx512  := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma -mf16c -mbmi2
 endif
 kernel_release := -O3
 kernel_asan    := -O2
@@ -204,10 +205,10 @@ isa_asan       := -O1 $(if $(is_gcc),\
     --param asan-instrumentation-with-call-threshold=0 --param asan-use-after-return=0,\
     -mllvm -asan-instrumentation-with-call-threshold=0 -fsanitize-address-use-after-return=never)
 isa_tsan       := -O1
-is_isa          = $(filter %_avx2.c %_avx512.c %/isa_portable.c,$1)
+is_isa          = $(filter %_avx2.c %_avxvnni.c %_avx512.c %/isa_portable.c,$1)
 own_flags       = $(if $(filter kernels/%,$1),$(kernel_$(VARIANT))) \
                   $(if $(is_isa),$(isa_$(VARIANT)) $(if $(is_gcc),-fno-var-tracking)) \
-                  $(if $(filter %_avx2.c,$1),$(isa_avx2)) $(if $(filter %_avx512.c,$1),$(isa_avx512))
+                  $(foreach set,avx2 avxvnni avx512,$(if $(filter %_$(set).c,$1),$(isa_$(set))))
 
 tree      = $(if $(wildcard $1),$(sort $(shell find $(wildcard $1) -name '*.c')))
 lib_src  := $(sort $(wildcard kernels/*.c kernels/cpu/*.c)) \
@@ -242,7 +243,7 @@ quoted  = $(shell printf '%s' '$(subst ','\'',$1)' | sed 's/[\\"]/\\&/g')
 compiler_version := $(shell $(CC) --version 2>/dev/null | head -n 1)
 $(O)/flags: always
 	@printf '%s\n' '$(CC) $(compiler_version)' '$(flags) $(LDFLAGS) $(libs)' \
-	    '$(kernel_$(VARIANT)) $(isa_$(VARIANT)) $(isa_avx2) $(isa_avx512)' | { $(rewrite); }
+	    '$(kernel_$(VARIANT)) $(isa_$(VARIANT)) $(isa_avx2) $(isa_avxvnni) $(isa_avx512)' | { $(rewrite); }
 $(O)/objects: always
 	@printf '%s\n' $(lib_src) | { $(rewrite); }
 $(O)/version.h: always

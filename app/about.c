@@ -19,7 +19,7 @@ static void instruction_set(const char *isa, int threads, struct buf *out)
 
 void about(struct buf *out)
 {
-    static const char *const sets[] = {"portable", "avx2", "avx512"};
+    static const char *const sets[] = {"portable", "avx2", "avxvnni", "avx512"};
     char pcre2[64] = "unknown";
     if (pcre2_config(PCRE2_CONFIG_VERSION, NULL) <= (int)sizeof pcre2) pcre2_config(PCRE2_CONFIG_VERSION, pcre2);
     buf_printf(out, "plimsoll %s\ncompiler  %s\nflags     %s\nlibraries pcre2 %s, jansson %s\n", PLIMSOLL_VERSION,

@@ -16,6 +16,7 @@ static const struct row {
     doctor_check *check;
 } rows[] = {
     {"backend", doctor_backend},
+    {"kernels", doctor_kernels},
     {"instructions", doctor_instructions},
     {"GPU driver", doctor_driver},
     {"cores", doctor_cores},

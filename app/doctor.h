@@ -35,7 +35,7 @@ typedef void doctor_check(const struct doctor *d, struct doctor_finding *f);
 void doctor_look(doctor_check *check, const struct doctor *d, struct doctor_finding *f);
 
 /* doctor_machine.c: what computes */
-doctor_check doctor_backend, doctor_instructions, doctor_driver, doctor_bandwidth, doctor_memory, doctor_model,
+doctor_check doctor_backend, doctor_kernels, doctor_instructions, doctor_driver, doctor_bandwidth, doctor_memory, doctor_model,
     doctor_embedded;
 /* doctor_system.c: what the system lets us do */
 doctor_check doctor_cores, doctor_landlock, doctor_seccomp, doctor_groups, doctor_files, doctor_locked, doctor_address,

@@ -13,20 +13,25 @@
 #include <sched.h>
 #include <unistd.h>
 
-void doctor_backend(const struct doctor *d, struct doctor_finding *f)
+static struct kdev *open_backend(const struct doctor *d, const struct kern **k, struct err *err)
 {
     const struct kern_config cfg = {.threads = (int)d->o->threads, .isa = d->o->isa, .pin = !d->o->no_pin};
-    const struct kern *k = strcmp(d->o->backend, "ref") == 0 ? kern_ref() : kern_cpu();
+    *k = strcmp(d->o->backend, "ref") == 0 ? kern_ref() : kern_cpu();
+    return (*k)->open(&cfg, err);
+}
+
+void doctor_backend(const struct doctor *d, struct doctor_finding *f)
+{
+    const struct kern *k;
     struct err err = {0};
-    struct kdev *dev = k->open(&cfg, &err);
+    struct kdev *dev = open_backend(d, &k, &err);
     if (!dev) {
         doctor_say(f, DOCTOR_FAIL, "%s does not start", k->name);
         doctor_fix(f, "%s", err.text);
         return;
     }
     const char *said = k->describe(dev);
-    doctor_say(f, DOCTOR_OK, "%s: %s; Q8_0 by %s, Q4_K by %s, F16 by %s", k->name, said, k->mat_kernel(dev, KT_Q8_0),
-               k->mat_kernel(dev, KT_Q4_K), k->mat_kernel(dev, KT_F16));
+    doctor_say(f, DOCTOR_OK, "%s: %s", k->name, said);
     if (k == kern_ref()) {
         f->verdict = DOCTOR_WARN;
         doctor_fix(f, "ref is slow, it is there to judge the others: --backend cpu");
@@ -37,10 +42,36 @@ void doctor_backend(const struct doctor *d, struct doctor_finding *f)
     k->close(dev);
 }
 
+/* "F32 F16 BF16 by avx512 fp32 fma; Q4_0 ... by avx512 vnni int8": every type that a model may have. */
+void doctor_kernels(const struct doctor *d, struct doctor_finding *f)
+{
+    const struct kern *k;
+    const char *of[KT_END] = {NULL};
+    struct kdev *dev = open_backend(d, &k, NULL);
+    for (uint32_t t = 0; dev && t < KT_END; t++)
+        if (ktype_info(t) && ktype_info(t)->usable) of[t] = k->mat_kernel(dev, (enum ktype)t);
+    doctor_say(f, dev ? DOCTOR_OK : DOCTOR_WARN, "%s", dev ? "" : "none: the backend does not start");
+    if (!dev) doctor_fix(f, "see the line above");
+    for (uint32_t first = 0; first < KT_END; first++) {
+        size_t n = strlen(f->figure);
+        if (!of[first]) continue;
+        const char *by = of[first], *before = n ? "; " : "";
+        for (uint32_t t = first; t < KT_END && n < sizeof f->figure; t++) {
+            if (!of[t] || strcmp(of[t], by) != 0) continue;
+            n += (size_t)snprintf(f->figure + n, sizeof f->figure - n, "%s%s", before, ktype_info(t)->name);
+            before = " ";
+            of[t] = NULL;
+        }
+        n = strlen(f->figure);
+        snprintf(f->figure + n, sizeof f->figure - n, " by %s", by);
+    }
+    if (dev) k->close(dev);
+}
+
 /* As the CPU backend finds them by CPUID. */
 void doctor_instructions(const struct doctor *d, struct doctor_finding *f)
 {
-    static const char *const sets[] = {"avx512", "avx2", "portable"};
+    static const char *const sets[] = {"avx512", "avxvnni", "avx2", "portable"};
     (void)d;
     doctor_say(f, DOCTOR_OK, "%s", "");
     for (size_t i = 0; i < COUNT_OF(sets); i++) {

@@ -93,7 +93,7 @@ const struct opt opts_table[] = {
      "same seed, same text (a random one; --json and --trace name it)"},
 
     {NULL, "--threads", "PLIMSOLL_THREADS", INT, AT(threads), "N", 1, 1024, NULL, NULL, "CPU threads (one a core)"},
-    {NULL, "--isa", "PLIMSOLL_ISA", CHOICE, AT(isa), "NAME", 0, 0, "auto|portable|avx2|avx512", "auto",
+    {NULL, "--isa", "PLIMSOLL_ISA", CHOICE, AT(isa), "NAME", 0, 0, "auto|portable|avx2|avxvnni|avx512", "auto",
      "CPU instruction set"},
     {NULL, "--backend", "PLIMSOLL_BACKEND", CHOICE, AT(backend), "NAME", 0, 0, "cpu|ref", "cpu",
      "what computes; ref is the slow truth that judges the others"},

@@ -33,7 +33,7 @@ struct kstream; /* an order of work on it; NULL is the default one */
 
 struct kern_config {
     int threads;     /* CPU: 0 = one a core the process may run on */
-    const char *isa; /* CPU: NULL or "auto", "portable", "avx2", "avx512"; one the machine lacks is an error */
+    const char *isa; /* CPU: NULL or "auto", "portable", "avx2", "avxvnni", "avx512"; one it lacks is an error */
     bool pin;        /* CPU: pin each worker to its core (unpinned spinning threads lose a great deal) */
     bool round_activations; /* ref: round activations to int8 per 32 before integer-typed matrices, as the CPU backend
                                does, so that the two can be compared tightly; false: float activations */

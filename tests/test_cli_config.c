@@ -131,9 +131,9 @@ TEST(cli_config_names_the_store_of_each_command)
 /* ---------------------------------------------------------------- doctor */
 
 static const char *const checks[] = {
-    "backend", "instructions", "GPU driver", "cores", "bandwidth", "memory", "model", "embedded model", "locale",
-    "colours", "terminal", "Landlock", "seccomp", "control groups", "store", "disk", "open files", "locked memory",
-    "address space", "core file", "configuration"};
+    "backend", "kernels", "instructions", "GPU driver", "cores", "bandwidth", "memory", "model", "embedded model",
+    "locale", "colours", "terminal", "Landlock", "seccomp", "control groups", "store", "disk", "open files",
+    "locked memory", "address space", "core file", "configuration"};
 
 TEST(cli_doctor_has_a_line_for_each_check)
 {

@@ -219,9 +219,9 @@ TEST(completion_in_bash_offers_flags_their_values_and_files)
     if (!is_there("bash")) SKIP("needs bash");
     bash_with_rig("touch model.gguf 'mo del.gguf' other.txt; mkdir models\n"
                   "t --isa plimsoll --is\n"
-                  "t auto,avx2,avx512 plimsoll --isa a\n"
+                  "t auto,avx2,avx512,avxvnni plimsoll --isa a\n"
                   "t portable plimsoll --isa = p\n"
-                  "t auto,avx2,avx512,portable plimsoll --isa =\n"
+                  "t auto,avx2,avx512,avxvnni,portable plimsoll --isa =\n"
                   "t off,on plimsoll --fit =\n"
                   "t off plimsoll --fit = of\n"
                   "t read,calculator plimsoll --tools read,calc\n"
@@ -253,7 +253,7 @@ TEST(completion_in_bash_offers_subcommands_and_what_is_theirs)
                   "t bash,zsh plimsoll completion ''\n"
                   "t --agents plimsoll stress --ag\n"
                   "t '' plimsoll stress --agents ''\n"
-                  "t avx2,avx512 plimsoll doctor --isa av\n"
+                  "t avx2,avx512,avxvnni plimsoll doctor --isa av\n"
                   "t '' plimsoll store check x\n");
 }
 

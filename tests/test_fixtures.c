@@ -247,6 +247,7 @@ static void judge_isa(const char *isa)
 
 TEST(the_portable_code_agrees_with_both_judges) { judge_isa("portable"); }
 TEST(the_avx2_code_agrees_with_both_judges) { judge_isa("avx2"); }
+TEST(the_avxvnni_code_agrees_with_both_judges) { judge_isa("avxvnni"); }
 TEST(the_avx512_code_agrees_with_both_judges) { judge_isa("avx512"); }
 
 CHECK_MAIN

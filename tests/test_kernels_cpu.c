@@ -15,7 +15,7 @@
 #include "tests/rig.h"
 #include <errno.h>
 
-static const char *const isas[] = {"portable", "avx2", "avx512"};
+static const char *const isas[] = {"portable", "avx2", "avxvnni", "avx512"};
 static const enum ktype types[] = {KT_F32, KT_F16, KT_BF16, KT_Q8_0, KT_Q4_0, KT_Q4_1,
                                    KT_Q5_0, KT_Q5_1, KT_Q4_K, KT_Q5_K, KT_Q6_K};
 
@@ -622,7 +622,7 @@ TEST(open_says_what_it_runs_on_and_refuses_what_is_not_there)
     k->close(d);
     cfg.isa = "mmx";
     CHECK(k->open(&cfg, &err) == NULL);
-    CHECK_STR(err.text, "no instruction set is named \"mmx\": use auto, avx512, avx2 or portable");
+    CHECK_STR(err.text, "no instruction set is named \"mmx\": use auto, avx512, avxvnni, avx2 or portable");
     cfg.isa = "auto";
     cfg.threads = -3;
     CHECK(k->open(&cfg, &err) == NULL);

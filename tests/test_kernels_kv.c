@@ -13,7 +13,7 @@
 
 enum { ROWS = 40, SEQS = 3, CTX = 150 };
 enum { K, V };
-static const char *const isas[] = {"portable", "avx2", "avx512"};
+static const char *const isas[] = {"portable", "avx2", "avxvnni", "avx512"};
 static const int dims[] = {32, 64, 96, 128, 256};
 
 /* ------------------------------------------------------------------------ bytes */
@@ -338,6 +338,7 @@ static void check_isa(size_t which)
 
 TEST(the_cpu_agrees_with_the_reference_portable) { check_isa(0); }
 TEST(the_cpu_agrees_with_the_reference_avx2) { check_isa(1); }
-TEST(the_cpu_agrees_with_the_reference_avx512) { check_isa(2); }
+TEST(the_cpu_agrees_with_the_reference_avxvnni) { check_isa(2); }
+TEST(the_cpu_agrees_with_the_reference_avx512) { check_isa(3); }
 
 CHECK_MAIN

@@ -50,6 +50,7 @@ TEST(identity_differs_where_pages_do)
         {.model = path[2], .kv_type = KT_F16, .kern.isa = "portable"},
         {.model = path[3], .kv_type = KT_F16, .kern.isa = "portable"},
         {.model = path[0], .kv_type = KT_F16, .kern.isa = "avx2"},
+        {.model = path[0], .kv_type = KT_F16, .kern.isa = "avxvnni"},
         {.model = path[0], .kv_type = KT_F16, .kern.isa = "avx512"},
     };
     struct engine_name name[COUNT_OF(cfg)];

@@ -153,6 +153,7 @@ static void check_isa(const char *isa)
 
 TEST(q8_0_pages_change_no_bit_in_company_or_shared_portable) { check_isa("portable"); }
 TEST(q8_0_pages_change_no_bit_in_company_or_shared_avx2) { check_isa("avx2"); }
+TEST(q8_0_pages_change_no_bit_in_company_or_shared_avxvnni) { check_isa("avxvnni"); }
 TEST(q8_0_pages_change_no_bit_in_company_or_shared_avx512) { check_isa("avx512"); }
 
 /* ------------------------------------------------------------- memory and likelihood */

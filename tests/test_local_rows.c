@@ -119,6 +119,7 @@ static void check_isa(const char *isa)
 
 TEST(rows_do_not_know_their_company_portable) { check_isa("portable"); }
 TEST(rows_do_not_know_their_company_avx2) { check_isa("avx2"); }
+TEST(rows_do_not_know_their_company_avxvnni) { check_isa("avxvnni"); }
 TEST(rows_do_not_know_their_company_avx512) { check_isa("avx512"); }
 
 CHECK_MAIN

@@ -134,6 +134,7 @@ static void check_isa(const char *isa)
 
 TEST(shared_pages_change_no_bit_portable) { check_isa("portable"); }
 TEST(shared_pages_change_no_bit_avx2) { check_isa("avx2"); }
+TEST(shared_pages_change_no_bit_avxvnni) { check_isa("avxvnni"); }
 TEST(shared_pages_change_no_bit_avx512) { check_isa("avx512"); }
 
 TEST(shared_agents_that_come_at_once_compute_their_front_once)

@@ -114,7 +114,7 @@ TEST(opts_a_flag_without_its_value_or_with_one_too_many_is_refused)
     REFUSED("--ctx needs a value (N)", "--ctx");
     REFUSED("--json: \"maybe\" is neither on nor off", "--json=maybe");
     REFUSED("one of chatml|llama3|raw", "--template", "gemma");
-    REFUSED("one of auto|portable|avx2|avx512", "--isa", "avx");
+    REFUSED("one of auto|portable|avx2|avxvnni|avx512", "--isa", "avx");
     REFUSED("one of f16|q8_0|f32", "--kv-type", "q8");
     REFUSED("one of", "--isa", "auto|portable");
     REFUSED("one of", "--isa", "");
@@ -244,7 +244,7 @@ TEST(opts_help_shows_every_flag_variable_and_default)
     struct buf b = {0};
     opts_help(&b);
     static const char *const parts[] = {"-m, --model FILE", "[PLIMSOLL_MODEL]", "--temp T", "(0.7, ", "(0.95)",
-                                        "auto|portable|avx2|avx512", "f16|q8_0|f32", "--nll FILE", "--help-events",
+                                        "auto|portable|avx2|avxvnni|avx512", "f16|q8_0|f32", "--nll FILE", "--help-events",
                                         "Exit status"};
     for (size_t i = 0; i < COUNT_OF(parts); i++) CHECK(strstr(b.data, parts[i]));
     buf_free(&b);

@@ -24,6 +24,15 @@ static bool has_avx2(void)
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & wanted) == wanted;
 }
 
+/* Leaf 7 has a second page where its first one says so. */
+static bool has_avxvnni(void)
+{
+    enum { AVX_VNNI = 1 << 4 };
+    uint32_t a, b, c, d;
+    if (!has_avx2() || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || a < 1) return false;
+    return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & AVX_VNNI);
+}
+
 static bool has_avx512(void)
 {
     uint32_t a, b, c, d, wanted = bit_AVX512F | bit_AVX512BW | bit_AVX512VL | bit_AVX512DQ;
@@ -32,6 +41,11 @@ static bool has_avx512(void)
 }
 #else
 static bool has_avx2(void)
+{
+    return false;
+}
+
+static bool has_avxvnni(void)
 {
     return false;
 }
@@ -54,6 +68,7 @@ static const struct choice {
     const struct cpu_isa *(*table)(void);
 } choices[] = {
     {"avx512", "AVX-512 F, BW, VL, DQ and VNNI", has_avx512, isa_avx512},
+    {"avxvnni", "AVX2, FMA, F16C and AVX-VNNI", has_avxvnni, isa_avxvnni},
     {"avx2", "AVX2, FMA and F16C", has_avx2, isa_avx2},
     {"portable", "nothing", has_all, isa_portable},
 };
@@ -71,6 +86,7 @@ const struct cpu_isa *isa_choose(const char *name, struct err *err)
                 c->name, c->needs);
         return NULL;
     }
-    err_set(err, -1, "no instruction set is named \"%s\": use auto, avx512, avx2 or portable", name ? name : "");
+    err_set(err, -1, "no instruction set is named \"%s\": use auto, avx512, avxvnni, avx2 or portable",
+            name ? name : "");
     return NULL;
 }

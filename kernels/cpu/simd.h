@@ -1,10 +1,10 @@
 /* simd.h - the words that the kernels are written in.  Each instruction set defines all of them (simd_avx512.h,
- * simd_avx2.h, simd_portable.h), and each isa_*.c compiles the same kernels with its own.
+ * simd_avxvnni.h, simd_avx2.h, simd_portable.h), and each isa_*.c compiles the same kernels with its own.
  *
  *     vf    LANES floats                     vi    LANES 32-bit integers, or 4 * LANES bytes
  *     vacc  LANES running 32-bit sums of products of bytes
  *
- * Every word is exactly defined, so that kernels give the same bits in all three:
+ * Every word is exactly defined, so that kernels give the same bits in all of them:
  *     vf_fma(a, b, c) = a * b + c and vf_fnma(a, b, c) = c - a * b, rounded once
  *     vf_max(a, b) = a > b ? a : b and vf_min(a, b) = a < b ? a : b: the second when either is not a number
  *     vf_select_lt(a, b, yes, no) = a < b ? yes : no

@@ -1,4 +1,5 @@
-/* simd_avx2.h - the vector words of AVX2 with FMA and F16C: 8 lanes.  simd.h says what they mean. */
+/* simd_avx2.h - the vector words of AVX2 with FMA and F16C: 8 lanes.  simd.h says what they mean.  Where SIMD_VNNI is
+ * defined sums of byte products are left out: simd_avxvnni.h has its own. */
 #ifndef SIMD_AVX2_H
 #define SIMD_AVX2_H
 #include "kernels/cpu/simd.h"
@@ -78,6 +79,7 @@ INLINE vi vi_of_bits(vf a) { return _mm256_castps_si256(a); }
 
 /* ----------------------------------------------------- sums of byte products */
 
+#ifndef SIMD_VNNI
 /* vpmaddubsw gives pairs in 16 bits and saturates, so the caller spills to 32 bits before 32767 can be passed: after 8
  * steps of 4-bit weights (2 * 15 * 127 each), 4 of 5-bit, 2 of 6-bit. */
 typedef struct { __m256i pairs, sum; } vacc;
@@ -109,6 +111,7 @@ INLINE vacc vacc_dot8(vacc a, vi w, vi x)
     a.sum = _mm256_add_epi32(a.sum, _mm256_madd_epi16(p, _mm256_set1_epi16(1)));
     return a;
 }
+#endif
 
 INLINE vi vi_add16_where(vi bytes, const uint8_t *bits)
 {

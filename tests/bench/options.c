@@ -30,7 +30,7 @@ static const char help[] =
     "  --markdown      print a section for tests/bench/SPEED.md\n"
     "  --keep          put it into that file, and a chart beside it (make bench without ARGS does)\n"
     "  --backend NAME  the engine's backend\n"
-    "  --isa NAME      portable, avx2, avx512: the CPU backend's instruction set\n"
+    "  --isa NAME      portable, avx2, avxvnni, avx512: the CPU backend's instruction set\n"
     "The peer is llama.cpp as llama-cpp-python installs it: $PLIMSOLL_PEER is a virtual environment or a\n"
     "site-packages folder that has it; without that the python3 on the path is asked.\n";
 

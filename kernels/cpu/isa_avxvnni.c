@@ -1,0 +1,38 @@
+/* isa_avxvnni.c - the kernels with AVX2, FMA, F16C and AVX-VNNI.  Compiled with those instructions on; elsewhere it
+ * says NULL. */
+#include "kernels/cpu/isa.h"
+
+#if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__) && defined(__AVXVNNI__)
+#include "kernels/cpu/simd_avxvnni.h"
+
+/* Registers are shared out as in isa_avx2.c. */
+enum { NV_ALONE = 4, NV_TILE = 2, SCORE_VECS = 2, VALUE_VECS = 2 };
+#include "kernels/cpu/mul.h"
+#include "kernels/cpu/rows.h"
+#include "kernels/cpu/attend.h"
+
+MUL_ALL(1)
+MUL_ALL(2)
+MUL_ALL(3)
+MUL_ALL(4)
+
+const struct cpu_isa *isa_avxvnni(void)
+{
+    static const struct cpu_isa isa = {
+        .name = "avxvnni",
+        .said = "avxvnni (AVX2, FMA, F16C, VNNI)",
+        .int_name = "avx vnni int8",
+        .float_name = "avx2 fp32 fma",
+        .tile = 4,
+        .tile_alone = 4,
+        .mul = {MUL_ROW(1), MUL_ROW(2), MUL_ROW(3), MUL_ROW(4)},
+        ROW_FUNCTIONS,
+    };
+    return &isa;
+}
+#else
+const struct cpu_isa *isa_avxvnni(void)
+{
+    return NULL;
+}
+#endif

@@ -1,0 +1,24 @@
+/* simd_avxvnni.h - the vector words of AVX2 with VNNI in 256 bits (AVX-VNNI): those of simd_avx2.h, and byte products
+ * that need neither spilling nor signs. */
+#ifndef SIMD_AVXVNNI_H
+#define SIMD_AVXVNNI_H
+#define SIMD_VNNI
+#include "kernels/cpu/simd_avx2.h"
+
+typedef struct { __m256i sum; } vacc;
+
+/* Assembly, because gcc 12 copies the accumulator before each _mm256_dpbusd_avx_epi32 of a loop; {vex}, because the
+ * same instruction of AVX-512 is another one to the processor. */
+INLINE vacc vacc_dot(vacc a, vi w, vi x)
+{
+    __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(a.sum) : "x"(w), "x"(x));
+    return a;
+}
+INLINE vacc vacc_start(vi first) { return (vacc){first}; }
+INLINE vacc vacc_spill(vacc a) { return a; }
+INLINE vi vacc_end(vacc a) { return a.sum; }
+
+/* w - 128 times x: the sum starts at -128 * sum(x). */
+INLINE vacc vacc_start8(vi minus_sum) { return (vacc){vi_sll(minus_sum, 7)}; }
+INLINE vacc vacc_dot8(vacc a, vi w, vi x) { return vacc_dot(a, w, x); }
+#endif
