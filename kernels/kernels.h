@@ -216,8 +216,7 @@ const struct kern *kern_ref(void);
 const struct kern *kern_cpu(void);
 
 /* The choice of one row from its logits (vocab): plain C that ref and CPU share, and that a GPU's sampler is judged by.
- * scratch: vocab struct kern_scratch entries. */
-struct kern_scratch { float value; int32_t id; };
-void kern_choose(const struct kern_sample *s, const float *logits, int vocab, struct kern_scratch *scratch,
-                 struct kern_choice *out);
+ * scratch: kern_choose_bytes(vocab), aligned for doubles. */
+void kern_choose(const struct kern_sample *s, const float *logits, int vocab, void *scratch, struct kern_choice *out);
+size_t kern_choose_bytes(int vocab); /* a whole number of 64 */
 #endif

@@ -156,7 +156,7 @@ static size_t ref_work_bytes(const struct kern_dims *n)
     struct work w;
     int heads = MAX(n->heads, n->kv_heads) * n->head_dim, widest = MAX(MAX(n->embd, n->ff), heads);
     size_t matmul = work_cut(&w, NULL, widest, widest);
-    size_t scores = (size_t)n->max_ctx * sizeof(double), sample = (size_t)n->vocab * sizeof(struct kern_scratch);
+    size_t scores = (size_t)n->max_ctx * sizeof(double), sample = kern_choose_bytes(n->vocab);
     return size_align(MAX(matmul, MAX(scores, sample)), 64);
 }
 

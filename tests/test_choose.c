@@ -5,7 +5,7 @@
 
 enum { VOCAB_MAX = 4096 };
 
-static struct kern_scratch scratch[VOCAB_MAX];
+static _Alignas(64) uint8_t scratch[VOCAB_MAX * 16];
 
 /* Greedy and all rules off. */
 static struct kern_sample plain(void)

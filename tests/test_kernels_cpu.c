@@ -563,7 +563,7 @@ TEST(sample_chooses_for_each_row_what_kern_choose_would)
     static float logits[OUTS * VOCAB];
     static struct kern_sample params[OUTS];
     static struct kern_choice got[OUTS], right;
-    static struct kern_scratch scratch[VOCAB];
+    static _Alignas(64) uint8_t scratch[VOCAB * 16];
     for (int i = 0; i < OUTS * VOCAB; i++) logits[i] = dice_float(&dice, 3);
     for (int i = 0; i < OUTS; i++)
         params[i] = (struct kern_sample){.temp = i % 3 ? 0.8f : 0, .top_k = i * 2, .top_p = 0.95f, .repeat = 1,

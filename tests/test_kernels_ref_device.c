@@ -150,7 +150,7 @@ TEST(a_device_says_what_it_is)
 TEST(the_sample_step_chooses_for_each_row_by_its_own_rules)
 {
     const struct kern *k = kern_ref();
-    struct kern_scratch work[VOCAB], scratch[VOCAB];
+    _Alignas(64) uint8_t work[VOCAB * 16], scratch[VOCAB * 16];
     float logits[3 * VOCAB];
     struct kern_sample s[3];
     struct kern_choice got[3], want;

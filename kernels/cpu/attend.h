@@ -362,4 +362,4 @@ static void row_attend(const struct isa_attend *a)
 /* All of struct cpu_isa that rows.h and this file define. */
 #define ROW_FUNCTIONS                                                                                                  \
     .norm = row_norm, .quantise = row_quantise, .gate = row_gate, .softcap = row_softcap, .head = row_head,            \
-    .kv_write = row_kv_write, .attend = row_attend
+    .kv_write = row_kv_write, .attend = row_attend, .scans = SCAN_FUNCTIONS

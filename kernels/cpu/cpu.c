@@ -131,7 +131,7 @@ static size_t cpu_work_bytes(const struct kern_dims *n)
     if (cpu_input_bytes(rows, n->embd, (int)cols, &input)) return SIZE_MAX;
     if (size_mul((uint64_t)rows * kv_wide, 2 * sizeof(float), &kv) || size_add(kv, 2 * 64, &kv)) return SIZE_MAX;
     if (size_mul((uint64_t)rows * (uint64_t)n->ff, sizeof(float), &mid) || size_add(mid, 64, &mid)) return SIZE_MAX;
-    if (size_mul((uint64_t)samplers * (uint64_t)n->vocab, sizeof(struct kern_scratch), &sample)) return SIZE_MAX;
+    if (size_mul((uint64_t)samplers, kern_choose_bytes(n->vocab), &sample)) return SIZE_MAX;
     if (size_add(input, MAX(kv, mid), &input) || MAX(input, sample) > SIZE_MAX - 64) return SIZE_MAX;
     return (size_t)size_align(MAX(input, sample), 64);
 }

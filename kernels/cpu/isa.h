@@ -4,6 +4,7 @@
  * arguments; they differ in speed.  Nothing here knows of threads. */
 #ifndef ISA_H
 #define ISA_H
+#include "kernels/choose.h"
 #include "kernels/kernels.h"
 
 enum {
@@ -74,6 +75,7 @@ struct cpu_isa {
     void (*kv_write)(const float *k, const float *v, int dim, enum ktype kv, uint8_t *page_k, uint8_t *page_v,
                      int token);
     void (*attend)(const struct isa_attend *a);
+    struct choose_scans scans;
 };
 
 /* NULL: not compiled for this machine.  They may be called only where the processor has the instructions:

@@ -4,6 +4,7 @@
  * Plain loops here are left to the compiler's vectoriser: no operation in them may be contracted or reordered, so
  * they give the same bits everywhere.  Sums over a row are 16 partial sums in double (by index modulo 16), folded in
  * halves. */
+#include "kernels/scan.h"
 #include <math.h>
 
 /* ------------------------------------------------------------------------- norm */

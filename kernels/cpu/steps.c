@@ -85,7 +85,9 @@ struct sample_job {
     const struct kern_sample *params;
     const float *logits;
     struct kern_choice *choice;
-    struct kern_scratch *scratch; /* (lanes, vocab) */
+    const struct choose_scans *scans;
+    uint8_t *scratch; /* (lanes, scratch_bytes) */
+    size_t scratch_bytes;
 };
 
 /* Item: a lane of the scratch, which takes every lanes-th row. */
@@ -96,15 +98,16 @@ static void sample_lanes(void *arg, int first, int end, int who)
     (void)who;
     for (int i = first; i < end; i++)
         for (int o = i; o < j->outs; o += j->lanes)
-            kern_choose(&j->params[o], j->logits + (size_t)o * vocab, j->vocab, j->scratch + (size_t)i * vocab,
-                        &j->choice[o]);
+            choose_by(j->scans, &j->params[o], j->logits + (size_t)o * vocab, j->vocab,
+                      j->scratch + (size_t)i * j->scratch_bytes, &j->choice[o]);
 }
 
 int cpu_sample(struct kdev *d, struct kstream *st, int outs, int vocab, const struct kern_sample *params,
                const float *logits, struct kern_choice *choice, void *work, struct err *err)
 {
     (void)st, (void)err;
-    struct sample_job j = {outs, MIN(outs, CPU_SAMPLERS), vocab, params, logits, choice, work};
+    struct sample_job j = {outs, MIN(outs, CPU_SAMPLERS), vocab, params, logits, choice, &d->isa->scans, work,
+                           kern_choose_bytes(vocab)};
     crew_run(d->crew, j.lanes, sample_lanes, &j);
     return 0;
 }
