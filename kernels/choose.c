@@ -23,8 +23,8 @@
  *     top-k    some logit is at least as large as each of the k largest peaks, so none below these is among the k best
  *     top-p    logits so low that all of them together could not fill the part that is left out are left out
  *     draw     the number falls into one run
- * Sums of a whole row are those of its runs, in their order; sums over fewer candidates are made one by one, in id order
- * (in a top-p the higher bins first). */
+ * Sums of a whole row are those of its runs, in their order; sums over fewer candidates are made one by one, in id
+ * order (in a top-p the higher bins first). */
 #include "kernels/choose.h"
 #include "kernels/philox.h"
 #include "kernels/scan.h"
@@ -161,11 +161,19 @@ static void penalise(const struct kern_sample *s, int vocab, float *value, int32
     }
 }
 
-static void copy_allowed(const uint32_t *allowed, const float *logits, int vocab, float *value)
+/* Without a branch a logit, and by bits in their places: the compiler makes vectors of it. */
+static void copy_allowed(const uint32_t *allowed, const float *restrict logits, int vocab, float *restrict value)
 {
-    for (int word = 0; word < vocab / 32; word++, logits += 32, value += 32)
-        for (int i = 0; i < 32; i++) value[i] = allowed[word] >> i & 1u ? logits[i] : -INFINITY;
-    for (int i = 0; i < vocab % 32; i++) value[i] = allowed[vocab / 32] >> i & 1u ? logits[i] : -INFINITY;
+    uint32_t bit[32];
+    for (int i = 0; i < 32; i++) bit[i] = (uint32_t)1 << i;
+    for (int word = 0; word < vocab / 32; word++, logits += 32, value += 32) {
+        const uint32_t mask = allowed[word];
+        for (int i = 0; i < 32; i++) {
+            const float v = logits[i];
+            value[i] = mask & bit[i] ? v : -INFINITY;
+        }
+    }
+    for (int i = 0; i < vocab % 32; i++) value[i] = allowed[vocab / 32] & bit[i] ? logits[i] : -INFINITY;
 }
 
 /* The row that is chosen from: the raw one where nothing changes it.  (The mask comes first here: what it shuts out no
@@ -223,8 +231,8 @@ static uint32_t reach(const double *bin, uint32_t bins, double need, double *abo
     return at;
 }
 
-/* Keep the fewest best of n ids whose weights reach the share; returns how many.  Three rounds look at 11, 11 and 10 bits
- * of the keys, each only at keys that agree with the bits found before, and find the key of the last one kept. */
+/* Keep the fewest best of n ids whose weights reach the share; returns how many.  Three rounds look at 11, 11 and 10
+ * bits of the keys, each only at keys that agree with the bits found before, and find the key of the last one kept. */
 static int keep_best(const float *value, int32_t *id, int n, struct share share)
 {
     static const int shift[3] = {21, 10, 0}, bits[3] = {11, 11, 10};
