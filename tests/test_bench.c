@@ -1,4 +1,4 @@
-/* What the bench says about its figures: goals read in two ways, the chart, and the section that is put into SPEED.md. */
+/* The bench, but for what it measures: its words for tests, goals read in two ways, the chart, SPEED.md's sections. */
 #include "tests/bench/bench.h"
 #include "tests/bench/chart.h"
 #include "tests/bench/goals.h"
@@ -17,10 +17,13 @@ static struct plan planned(const char *list)
 
 TEST(plan_reads_every_kind_of_test)
 {
-    struct plan p = planned("pp512,tg128,b8x32,d4096tg16,tg64t1,b16x8t12,agents8,resume,watch100,busy64,load,ledger4x256");
-    static const struct test want[] = {{"pp512", true, false, 1, 512, 0, 0},     {"tg128", false, false, 1, 128, 0, 0},
-                                       {"b8x32", false, false, 8, 32, 0, 0},     {"d4096tg16", false, false, 1, 16, 4096, 0},
-                                       {"tg64t1", false, false, 1, 64, 0, 1},    {"b16x8t12", false, false, 16, 8, 0, 12}};
+    struct plan p = planned("pp512,tg128,b8x32,d4096tg16,tg64t1,b16x8t12,agents8,resume,watch100,busy64,load,"
+                            "ledger4x256");
+    static const struct test want[] = {
+        {"pp512", true, false, 1, 512, 0, 0}, {"tg128", false, false, 1, 128, 0, 0},
+        {"b8x32", false, false, 8, 32, 0, 0}, {"d4096tg16", false, false, 1, 16, 4096, 0},
+        {"tg64t1", false, false, 1, 64, 0, 1}, {"b16x8t12", false, false, 16, 8, 0, 12},
+    };
     CHECK_EQ(p.tests, (int)COUNT_OF(want));
     for (int i = 0; i < p.tests; i++) {
         CHECK_STR(p.test[i].name, want[i].name);
@@ -212,7 +215,8 @@ static const char *well_formed(const char *s)
             const char *end = strchr(s, '>');
             if (!end || n == 0) return "a tag without an end or a name";
             if (*s == '/') {
-                if (depth == 0 || strncmp(open[--depth], name, n) || strcspn(open[depth], " />\n") != n) return "closed";
+                if (depth-- == 0 || strncmp(open[depth], name, n) || strcspn(open[depth], " />\n") != n)
+                    return "another was open";
             } else {
                 int quotes = 0;
                 for (const char *c = s; c < end; c++) {
@@ -331,8 +335,8 @@ static void inserts(const char *text, const char *section, const char *want)
 
 TEST(section_is_put_before_the_newest)
 {
-    inserts("# Speed\n\n### not here\n\n## Figures\n\nNewest first.\n\n### old\n\nrow\n\n### older\n", "### new\n\nrows\n",
-            "# Speed\n\n### not here\n\n## Figures\n\nNewest first.\n\n### new\n\nrows\n\n### old\n\nrow\n\n### older\n");
+    inserts("# Speed\n\n### not here\n\n## Figures\n\nNewest.\n\n### old\n\nrow\n\n### older\n", "### new\n\nrows\n",
+            "# Speed\n\n### not here\n\n## Figures\n\nNewest.\n\n### new\n\nrows\n\n### old\n\nrow\n\n### older\n");
     inserts("## Figures\n\n### old\n", "### new\n\n", "## Figures\n\n### new\n\n### old\n");
     inserts("## Figures\n\n### old", "### new", "## Figures\n\n### new\n\n### old");
 }

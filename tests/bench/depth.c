@@ -3,8 +3,8 @@
  *     a repetition:  short | deep | short      attention's time = deep - the middle of the two short ones
  *
  * All of the machine's bandwidth would read the keys and values of those D tokens in some time; the share is that time
- * by attention's.  All prompts begin alike, so that what one test has computed the next one, and each repetition, knows:
- * a deep prompt is read once, untimed. */
+ * by attention's.  All prompts begin alike, so that each test and repetition knows what one before it has computed: a
+ * deep prompt is read once, untimed. */
 #include "tests/bench/limits.h"
 #include "tests/bench/ours.h"
 

@@ -71,8 +71,8 @@ static void draw(const struct subject *s, int n, const char *head, struct chart 
     snprintf(c->title, sizeof c->title, "plimsoll on the CPU, beside llama.cpp and its goals");
     snprintf(c->line[c->lines++], sizeof c->line[0], "%s", head);
     limits_line(s, n, c->line[c->lines++], sizeof c->line[0]);
-    snprintf(c->line[c->lines++], sizeof c->line[0], "must, good: the goals for 2260 GOP/s and 51 or 85 GB/s, scaled to "
-                                                    "those limits");
+    snprintf(c->line[c->lines++], sizeof c->line[0],
+             "must, good: the goals for 2260 GOP/s and 51 or 85 GB/s, scaled to those limits");
     for (int kind = 0; kind < GOAL_KINDS; kind++) {
         struct chart_panel *p = &c->panel[c->panels++];
         snprintf(p->title, sizeof p->title, "%s", title[kind]);
@@ -87,7 +87,11 @@ static void draw(const struct subject *s, int n, const char *head, struct chart 
 
 /* -------------------------------------------------------------- worth keeping? */
 
-static void add_name(void *self, const char *row) { buf_printf(self, "%s%s", ((struct buf *)self)->len ? ", " : "", row); }
+static void add_name(void *self, const char *row)
+{
+    struct buf *names = self;
+    buf_printf(names, "%s%s", names->len ? ", " : "", row);
+}
 
 /* Rows of the goals' table that were not measured: their number, and the first of them. */
 static int count_missing(const struct subject *s, int n, char *first, size_t size)

@@ -1,4 +1,4 @@
-/* load.c - from opening the file, which is in the page cache, until a request could run: ours and the peer's in turn. */
+/* load.c - from opening the file, which is in the page cache, until a request could run: ours, the peer's, in turn. */
 #include "tests/bench/limits.h"
 #include "tests/bench/ours.h"
 

@@ -8,7 +8,7 @@
     "pp512,tg128,b8x32,b16x32,pp512t1,tg64t1,d4096tg16,d8192tg16,d32768tg16,busy64,load,sweep,agents8,resume,"         \
     "watch128,ledger"
 #define TESTS_EMBEDDED                                                                                                 \
-    "pp1500,tg1024,b8x256,b16x256,tg1024t1,busy1024,load,sweep256,agents8,resume,watch2048,ledger8x4096"
+    "pp3000,tg2048,b8x1024,b16x1024,tg2048t1,busy2048,load,sweep1024,agents8,resume,watch2048,ledger8x4096"
 #define TESTS_QUICK "pp64,tg16,b8x8,tg16t1,d1024tg16,busy16,load,sweep8,agents8,resume,watch16,ledger4x256"
 
 static const char help[] =

@@ -216,7 +216,8 @@ int ours_open(struct bench *b, const struct engine_config *cfg, struct err *err)
 {
     b->ids = calloc((size_t)cfg->ctx, sizeof *b->ids);
     if (!b->ids) return err_set(err, -1, "no memory for a prompt of %d tokens", cfg->ctx);
-    b->probe = probe_open(cfg->kern.threads, err); /* before the engine pins this thread: it asks which cores there are */
+    /* Before the engine pins this thread: the probe asks which cores there are. */
+    b->probe = probe_open(cfg->kern.threads, err);
     if (b->probe) b->e = b->ops->open(cfg, err);
     if (b->e) return 0;
     ours_close(b);

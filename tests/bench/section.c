@@ -35,7 +35,8 @@ int section_insert(const char *text, const char *section, struct buf *out, struc
         if (is_line(at, n, SECTION_HEADING)) below = true;
         if (!chart) buf_put(out, at, n);
         at += n;
-        if (chart && *at == '\n' && out->len >= 2 && out->data[out->len - 2] == '\n') at++; /* the empty line after it */
+        /* With it goes the empty line after it, if there is one before it. */
+        if (chart && *at == '\n' && out->len >= 2 && out->data[out->len - 2] == '\n') at++;
     }
     if (!below) return err_set(err, -1, "there is no line \"%s\" to put the section under", SECTION_HEADING);
     if (!put) {

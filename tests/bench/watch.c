@@ -3,13 +3,14 @@
 #include "tests/bench/ours.h"
 #include <pthread.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { HERTZ = 60 };
 
 struct watcher {
     struct bench *b;
     atomic_bool stop;
-    uint64_t reads;
+    atomic_uint reads;
 };
 
 static void *watch(void *arg)
@@ -19,7 +20,7 @@ static void *watch(void *arg)
     const struct timespec pause = {.tv_nsec = 1000000000 / HERTZ};
     while (!atomic_load(&w->stop)) {
         w->b->ops->snapshot(w->b->e, &s);
-        w->reads++;
+        atomic_fetch_add(&w->reads, 1);
         nanosleep(&pause, NULL);
     }
     return NULL;
@@ -32,10 +33,10 @@ static int run(struct bench *b, int n, bool watched, double *rate, struct err *e
     pthread_t thread;
     double seconds;
     if (watched && pthread_create(&thread, NULL, watch, &w)) return err_set(err, -1, "no thread to watch with");
+    while (watched && atomic_load(&w.reads) == 0) usleep(1000); /* a few steps may be over before it starts */
     int rc = ours_decode(b, 1, n, &seconds, err);
     atomic_store(&w.stop, true);
     if (watched) pthread_join(thread, NULL);
-    if (!rc && watched && w.reads == 0) rc = err_set(err, -1, "the watcher read nothing");
     *rate = n / seconds;
     return rc;
 }
