@@ -41,6 +41,13 @@ TEST(plan_reads_every_kind_of_test)
     CHECK_EQ(p.weigh_ctx, 256);
 }
 
+TEST(plan_says_which_limit_is_a_tests)
+{
+    struct plan p = planned("pp8,tg8,b8x8,b9x8,b16x8,d64tg8");
+    static const bool want[] = {true, false, false, true, true, false};
+    for (int i = 0; i < p.tests; i++) CHECK(test_multiplies(&p.test[i]) == want[i]);
+}
+
 TEST(plan_of_a_sweep_shares_the_tests_that_are_named)
 {
     struct plan p = planned("sweep,b8x32,b8x32");
@@ -96,7 +103,7 @@ static struct judgement one(const char *type, enum goal_kind kind, struct readin
 TEST(goal_of_a_prompt_is_scaled_by_the_int8_peak)
 {
     struct judgement j = one("q8_0", GOAL_PREFILL, reading(450, 0.5, 40, 1582));
-    CHECK(j.there && !j.share);
+    CHECK(j.there && !j.share && !j.scaled.state);
     CHECK_NEAR(j.stated.must, 550, 1e-9);
     CHECK_NEAR(j.stated.good, 640, 1e-9);
     CHECK_NEAR(j.scaled.must, 385, 1e-9);
@@ -119,6 +126,8 @@ TEST(goal_of_one_sequence_is_a_share_by_the_state_of_the_bandwidth)
     CHECK_NEAR(slow.scaled.must, 0.92, 1e-9);
     CHECK_NEAR(slow.scaled.good, 0.97, 1e-9);
     CHECK_NEAR(fast.scaled.must, 0.85, 1e-9);
+    CHECK_STR(slow.scaled.state, "slow");
+    CHECK_STR(fast.stated.state, "fast");
     CHECK_EQ(slow.scaled.verdict, VERDICT_BELOW);
     CHECK_EQ(fast.scaled.verdict, VERDICT_GOOD);
     CHECK_EQ(fast.stated.verdict, VERDICT_GOOD);

@@ -59,7 +59,7 @@ struct spread spread_of(double *v, int n); /* sorts v; n >= 1 */
 struct figure {
     bool there;
     struct spread rate; /* tok/s */
-    double share;       /* median over repetitions: of the int8 peak (pre-fill), of the read bandwidth (decode) */
+    double share;       /* median over repetitions: of the int8 peak or of the read bandwidth (test_multiplies()) */
     double limit;       /* that limit, median: GOP/s, GB/s */
     double noise;       /* CPUs that other processes used meanwhile, median */
     int thrown;         /* repetitions that were disturbed, or saw the limits change, and were done again */
@@ -137,6 +137,9 @@ struct options {
     char folder[384];          /* model files and the peer's driver live here */
 };
 #define BENCH_EMBEDDED "plimsoll-tiny" /* its name; the file is assets/plimsoll-tiny.gguf */
+
+/* plan.c: which limit is a test's: the int8 peak, as of a prompt, or (false) the read bandwidth? */
+bool test_multiplies(const struct test *t);
 
 /* plan.c: p is the tests of a list "pp512,tg128".  -1: err says which is none. */
 int plan_read(struct plan *p, const char *list, struct err *err);

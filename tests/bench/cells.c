@@ -26,10 +26,10 @@ void rate_cell(const struct figure *f, char *out) { spread_cell(f->there, &f->ra
 
 void share_cell(const struct test *t, const struct figure *f, char *out)
 {
-    const char *what = t->depth ? "attention " : "";
+    const char *what = t->depth ? "attention " : "", *unit = test_multiplies(t) ? "GOP/s" : "GB/s";
     if (!f->there) snprintf(out, CELL, "-");
     else if (t->depth && f->share <= 0) snprintf(out, CELL, "attention: too little to tell");
-    else snprintf(out, CELL, "%s%.0f %% of %.0f %s", what, 100 * f->share, f->limit, t->prefill ? "GOP/s" : "GB/s");
+    else snprintf(out, CELL, "%s%.0f %% of %.0f %s", what, 100 * f->share, f->limit, unit);
 }
 
 void times_cell(const struct figure *a, const struct figure *b, char *out)

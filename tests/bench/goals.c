@@ -5,6 +5,7 @@ static const double peak_int8 = 2260;
 static const double band[2] = {51, 85}, band_middle = 68; /* GB/s; from the middle on it is the fast state */
 
 enum state { SLOW, FAST };
+static enum state state_of(const struct limits *l) { return l->read < band_middle ? SLOW : FAST; }
 
 struct pair {
     double must, good;
@@ -69,7 +70,7 @@ struct goal goal_beside(double part, int threads, int cores)
 /* The goals as the table has them, for the state that the bandwidth is in. */
 static struct pair stated_pair(const struct target *t, enum goal_kind kind, const struct limits *l)
 {
-    enum state state = l->read < band_middle ? SLOW : FAST;
+    enum state state = state_of(l);
     switch (kind) {
     case GOAL_PREFILL: return t->prefill;
     case GOAL_ONE: return (struct pair){t->one[state], t->one[state] + one_good};
@@ -80,7 +81,7 @@ static struct pair stated_pair(const struct target *t, enum goal_kind kind, cons
 
 static double scale(enum goal_kind kind, const struct limits *l)
 {
-    double int8 = l->int8 / peak_int8, read = l->read / band[l->read < band_middle ? SLOW : FAST];
+    double int8 = l->int8 / peak_int8, read = l->read / band[state_of(l)];
     if (kind == GOAL_ONE) return 1;
     return kind == GOAL_EIGHT ? MIN(int8, read) : int8;
 }
@@ -90,6 +91,7 @@ struct reached {
     double part;
     struct pair goal;
     bool good;
+    enum state state;
 };
 
 static int compare(const void *a, const void *b)
@@ -107,12 +109,14 @@ static struct goal judge(const struct target *t, enum goal_kind kind, const stru
         struct pair p = stated_pair(t, kind, &r[i].limits);
         double by = scaled ? scale(kind, &r[i].limits) : 1, value = kind == GOAL_ONE ? r[i].share : r[i].rate;
         p = (struct pair){p.must * by, p.good * by};
-        reached[i] = (struct reached){.part = value / p.must, .goal = p, .good = value >= p.good};
+        reached[i] = (struct reached){.part = value / p.must, .goal = p, .good = value >= p.good,
+                                      .state = state_of(&r[i].limits)};
     }
     qsort(reached, (size_t)n, sizeof *reached, compare);
     const struct reached *m = &reached[(n - 1) / 2];
     enum verdict v = m->part < 1 ? VERDICT_BELOW : m->good ? VERDICT_GOOD : VERDICT_MUST;
-    return (struct goal){.must = m->goal.must, .good = m->goal.good, .verdict = v};
+    const char *state = kind == GOAL_ONE || kind == GOAL_EIGHT ? m->state == SLOW ? "slow" : "fast" : NULL;
+    return (struct goal){.must = m->goal.must, .good = m->goal.good, .verdict = v, .state = state};
 }
 
 struct judgement goal_judge(const char *shape, const char *type, enum goal_kind kind, const struct reading *r, int n)

@@ -30,6 +30,7 @@ struct reading {
 struct goal {
     double must, good; /* good 0: there is no more than must */
     enum verdict verdict;
+    const char *state; /* of the bandwidth, where the goal depends on it: "slow", "fast"; else NULL */
 };
 
 /* Both readings; must and good are tok/s or (share) parts of the bandwidth. */

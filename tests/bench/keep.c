@@ -46,7 +46,7 @@ static void chart_row(const struct subject *s, enum goal_kind kind, struct chart
     if (peer->there) snprintf(times, sizeof times, "%.1f x peer, ", r->ours / r->peer);
     snprintf(r->label, sizeof r->label, "%.40s %.15s", s->name, s->type);
     snprintf(r->note, sizeof r->note, "%.0f tok/s, %s%.0f %% of %.0f %s: %s", r->ours, times, 100 * ours->share,
-             ours->limit, kind == GOAL_PREFILL ? "GOP/s" : "GB/s", verdict_name(g->verdict));
+             ours->limit, test_multiplies(&s->plan->test[at]) ? "GOP/s" : "GB/s", verdict_name(g->verdict));
 }
 
 /* The least and the most of the limits beside all figures. */
@@ -68,7 +68,7 @@ static void draw(const struct subject *s, int n, const char *head, struct chart 
 {
     static const char *const title[GOAL_KINDS] = {"A prompt of 512 tokens, tok/s", "One sequence, tok/s",
                                                   "8 sequences together, tok/s", "16 sequences together, tok/s"};
-    snprintf(c->title, sizeof c->title, "plimsoll on the CPU, beside llama.cpp and its goals");
+    snprintf(c->title, sizeof c->title, "plimsoll on the CPU: ours, llama.cpp's, and the goals");
     snprintf(c->line[c->lines++], sizeof c->line[0], "%s", head);
     limits_line(s, n, c->line[c->lines++], sizeof c->line[0]);
     snprintf(c->line[c->lines++], sizeof c->line[0],

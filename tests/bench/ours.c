@@ -132,7 +132,8 @@ static int once(struct bench *b, const struct test *t, bool short_one, double *s
 
 static double share_of(const struct cost *c, const struct test *t, double seconds, const struct limits *l)
 {
-    if (t->prefill) return 2 * (c->body * t->n + c->output) / seconds * 1e-9 / l->int8;
+    double rows = (double)t->seqs * t->n, outputs = t->prefill ? 1 : rows;
+    if (test_multiplies(t)) return 2 * (c->body * rows + c->output * outputs) / seconds * 1e-9 / l->int8;
     return c->bytes * t->n / seconds * 1e-9 / l->read;
 }
 
@@ -197,7 +198,7 @@ static int run_test(struct bench *b, const struct subject *s, const struct test 
     f->limits = (struct limits){.read = spread_of(read, reps).median, .int8 = spread_of(int8, reps).median};
     f->rate = spread_of(rate, reps);
     f->share = spread_of(share, reps).median;
-    f->limit = t->prefill ? f->limits.int8 : f->limits.read;
+    f->limit = test_multiplies(t) ? f->limits.int8 : f->limits.read;
     f->noise = spread_of(foreign, reps).median;
     f->there = true;
     return 0;

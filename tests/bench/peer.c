@@ -82,8 +82,8 @@ static void read_figure(const struct reader *r, const char *line)
     if (!f) return;
     *f = (struct figure){.there = value(line, "median") > 0,
                          .rate = {value(line, "median"), value(line, "min"), value(line, "max")},
-                         .share = value(line, t.prefill ? "int8" : "bw"),
-                         .limit = value(line, t.prefill ? "i8" : "rd"),
+                         .share = value(line, test_multiplies(&t) ? "int8" : "bw"),
+                         .limit = value(line, test_multiplies(&t) ? "i8" : "rd"),
                          .noise = value(line, "noise"), .thrown = (int)value(line, "thrown")};
     if (f->there && f != r->extra && !t.depth) report_progress("peer", r->s, &t, f);
 }

@@ -35,6 +35,8 @@ static bool matches(const char *name, const char *pattern, int *v)
     return *name == '\0';
 }
 
+bool test_multiplies(const struct test *t) { return t->prefill || t->seqs > 8; }
+
 static bool in(int v, int least, int most) { return v >= least && v <= most; }
 
 static int fill(struct test *t, const struct form *f, const int *v)

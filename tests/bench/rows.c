@@ -14,7 +14,9 @@ static void goal_cell(bool share, const struct goal *g, char *out)
 {
     double by = share ? 100 : 1;
     const char *unit = share ? " %" : "", *name = verdict_name(g->verdict);
-    if (g->good > 0) snprintf(out, CELL, "%.0f / %.0f%s: %s", by * g->must, by * g->good, unit, name);
+    const char *comma = g->state ? ", " : "", *state = g->state ? g->state : "";
+    if (g->good > 0)
+        snprintf(out, CELL, "%.0f / %.0f%s%s%s: %s", by * g->must, by * g->good, unit, comma, state, name);
     else snprintf(out, CELL, "%.0f%s: %s", by * g->must, unit, name);
 }
 
