@@ -147,7 +147,8 @@ int plan_read(struct plan *p, const char *list, struct err *err);
 /* options.c: 0, 1 (help was printed) or -1 (err says what is wrong). */
 int options_read(struct options *o, int argc, char **argv, struct err *err);
 
-/* files.c: list o's model files in s (at most cap), making those that are missing.  Their number, or -1. */
+/* files.c: list o's model files in s (at most cap), making those that are missing; one that cannot be made is left out,
+ * and stderr says why.  Their number, or -1: none is left, or one that was named cannot be read. */
 int files_ready(const struct options *o, struct subject *s, int cap, struct err *err);
 
 /* ours.c: s->ours by way of engine_local.  about: the backend and its kernels, in words. */

@@ -113,10 +113,10 @@ static void mark_smallest(struct subject *s, int n)
     }
 }
 
-int files_ready(const struct options *o, struct subject *s, int cap, struct err *err)
+/* Names and places of all files that are asked for, there or not; their number. */
+static int list_files(const struct options *o, struct subject *s, int cap)
 {
     int n = 0;
-    bool made = false;
     for (int m = 0; m < o->models; m++) {
         int types = is_path(o->model[m]) ? 1 : o->types;
         for (int t = 0; t < types && n < cap; t++, n++) {
@@ -126,15 +126,26 @@ int files_ready(const struct options *o, struct subject *s, int cap, struct err 
             s[n].plan = strcmp(s[n].name, BENCH_EMBEDDED) ? &o->plan : &o->embedded;
         }
     }
+    return n;
+}
+
+int files_ready(const struct options *o, struct subject *s, int cap, struct err *err)
+{
+    int asked = list_files(o, s, cap), n = 0;
+    bool made = false;
     if (mkdir(o->folder, 0777) && errno != EEXIST) return err_set(err, -1, "%s: %s", o->folder, strerror(errno));
-    for (int i = 0; i < n; i++) {
-        if (file_size(s[i].path) || s[i].given) continue;
-        if (make_file(&s[i], err)) return -1;
-        made = true;
+    for (int i = 0; i < asked; i++) {
+        bool make = !s[i].given && file_size(s[i].path) == 0;
+        if (make && make_file(&s[i], err)) {
+            fprintf(stderr, "bench: %s %s is left out: %s\n", s[i].name, s[i].type, err->text);
+            continue;
+        }
+        made |= make;
+        s[n++] = s[i];
     }
     if (made) sync(); /* else the system writes them back while we measure */
     for (int i = 0; i < n; i++)
         if (warm(&s[i], err)) return -1;
     mark_smallest(s, n);
-    return n;
+    return n ? n : err_set(err, -1, "there is no model file to measure");
 }

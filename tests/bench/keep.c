@@ -68,6 +68,7 @@ static void draw(const struct subject *s, int n, const char *head, struct chart 
 {
     static const char *const title[GOAL_KINDS] = {"A prompt of 512 tokens, tok/s", "One sequence, tok/s",
                                                   "8 sequences together, tok/s", "16 sequences together, tok/s"};
+    *c = (struct chart){0};
     snprintf(c->title, sizeof c->title, "plimsoll on the CPU: ours, llama.cpp's, and the goals");
     snprintf(c->line[c->lines++], sizeof c->line[0], "%s", head);
     limits_line(s, n, c->line[c->lines++], sizeof c->line[0]);

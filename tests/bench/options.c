@@ -24,7 +24,7 @@ static const char help[] =
     "                  sweep and ledger mean sweep32 and ledger8x1024; the embedded model: more steps)\n"
     "  --reps R        repetitions after one warm-up (3)\n"
     "  --threads N     pinned threads, for both sides (2)\n"
-    "  --wait S        most seconds to wait for a quiet machine, per model file and side (10)\n"
+    "  --wait S        most seconds to wait for a quiet machine, per model file and side (30)\n"
     "  --quick         does all of it work?  one small model, one repetition, short tests; the figures mean little\n"
     "  --no-peer       ours only\n"
     "  --markdown      print a section for tests/bench/SPEED.md\n"
@@ -73,7 +73,7 @@ static int complete(struct options *o, const char *models, const char *types, co
     if (plan_read(&o->plan, tests ? tests : o->quick ? TESTS_QUICK : TESTS_SHAPE, err)) return -1;
     if (plan_read(&o->embedded, tests ? tests : o->quick ? TESTS_QUICK : TESTS_EMBEDDED, err)) return -1;
     if (o->reps == 0) o->reps = o->quick ? 1 : 3;
-    if (o->wait_s < 0) o->wait_s = o->quick ? 1 : 10;
+    if (o->wait_s < 0) o->wait_s = o->quick ? 1 : 30;
     return 0;
 }
 
