@@ -239,6 +239,9 @@ TEST(rows_of_depth_and_of_a_neighbour_are_the_smallest_files)
                        "2.00 |"));
     r->s[0].ours.figure[0].share = 0;
     CHECK(strstr(table(r, 1), "| attention: too little to tell |"));
+    r->s[0].ours.figure[0].unsteady = true;
+    r->s[0].ours.figure[0].noise = 0.2;
+    CHECK(strstr(table(r, 1), "| 30.0*~ (29.0-31.0) |"));
     r->s[0].smallest = false;
     text = table(r, 1);
     CHECK(!strstr(text, "d4096tg16") && !strstr(text, "busy64"));

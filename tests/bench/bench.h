@@ -63,6 +63,8 @@ struct figure {
     double limit;       /* that limit, median: GOP/s, GB/s */
     double noise;       /* CPUs that other processes used meanwhile, median */
     int thrown;         /* repetitions that were disturbed, or saw the limits change, and were done again */
+    int moved;          /* repetitions that saw them change, and count all the same */
+    bool unsteady;      /* they are more than half of all */
     struct limits limits;  /* both, medians; the peer's: 0 */
     struct judgement goal; /* ours, where the test has goals */
 };

@@ -22,7 +22,12 @@ void spread_cell(bool there, const struct spread *v, double noise, char *out)
     else snprintf(out, CELL, "%.1f%s (%.1f-%.1f)", v->median, star(noise), v->min, v->max);
 }
 
-void rate_cell(const struct figure *f, char *out) { spread_cell(f->there, &f->rate, f->noise, out); }
+void rate_cell(const struct figure *f, char *out)
+{
+    const char *wave = f->unsteady ? "~" : "";
+    if (!f->there) snprintf(out, CELL, "-");
+    else snprintf(out, CELL, "%.1f%s%s (%.1f-%.1f)", f->rate.median, star(f->noise), wave, f->rate.min, f->rate.max);
+}
 
 void share_cell(const struct test *t, const struct figure *f, char *out)
 {

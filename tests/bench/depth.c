@@ -52,7 +52,7 @@ static int repeat(struct bench *b, const struct deep *d, struct err *err)
         struct around a;
         ours_begin(b, &a);
         if (once(b, d, &step, &attention, err)) return -1;
-        bool counts = ours_end(b, &a, &f->thrown);
+        bool counts = ours_end(b, &a, true, f);
         if (attention <= 0 && f->thrown < reps) {
             f->thrown += counts; /* the machine changed in the middle of it */
             counts = false;
@@ -68,6 +68,7 @@ static int repeat(struct bench *b, const struct deep *d, struct err *err)
     f->limit = spread_of(read, reps).median;
     f->limits.read = f->limit;
     f->noise = spread_of(foreign, reps).median;
+    f->unsteady = 2 * f->moved > reps;
     struct goal g = goal_of(f->share, GOAL_ATTENTION_MUST, GOAL_ATTENTION_GOOD);
     f->goal = (struct judgement){.there = f->share > 0, .share = true, .stated = g, .scaled = g};
     f->there = true;

@@ -147,13 +147,18 @@ void ours_begin(struct bench *b, struct around *a)
     noise_start(&a->noise);
 }
 
-bool ours_end(struct bench *b, struct around *a, int *thrown)
+bool ours_end(struct bench *b, struct around *a, bool reads, struct figure *f)
 {
     a->foreign = noise_end(&a->noise);
     struct limits before = a->limits, after = probe_limits(b->probe);
     a->limits = (struct limits){.read = (before.read + after.read) / 2, .int8 = (before.int8 + after.int8) / 2};
-    bool spoilt = a->foreign > NOISE_MOST || moved(before.read, after.read) || moved(before.int8, after.int8);
-    return !spoilt || (*thrown)++ >= b->o->reps;
+    bool change = moved(before.int8, after.int8) || (reads && moved(before.read, after.read));
+    if ((change || a->foreign > NOISE_MOST) && f->thrown < b->o->reps) {
+        f->thrown++;
+        return false;
+    }
+    f->moved += change;
+    return true;
 }
 
 /* Which of the table's goals a test is held against; GOAL_KINDS: none. */
@@ -186,7 +191,7 @@ static int run_test(struct bench *b, const struct subject *s, const struct test 
         struct around a;
         ours_begin(b, &a);
         if (once(b, t, false, &seconds, err)) return -1;
-        if (!ours_end(b, &a, &f->thrown)) continue;
+        if (!ours_end(b, &a, !test_multiplies(t), f)) continue;
         rate[r] = t->seqs * t->n / seconds;
         share[r] = share_of(&b->cost, t, seconds, &a.limits);
         reading[r] = (struct reading){.rate = rate[r], .share = share[r], .limits = a.limits};
@@ -200,6 +205,7 @@ static int run_test(struct bench *b, const struct subject *s, const struct test 
     f->share = spread_of(share, reps).median;
     f->limit = test_multiplies(t) ? f->limits.int8 : f->limits.read;
     f->noise = spread_of(foreign, reps).median;
+    f->unsteady = 2 * f->moved > reps;
     f->there = true;
     return 0;
 }

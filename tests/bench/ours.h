@@ -51,15 +51,15 @@ int ours_decode(struct bench *b, int seqs, int n, double *seconds, struct err *e
 int ours_steps(struct bench *b, int seqs, int n, double *seconds, struct err *err);
 
 /* Around what is measured in a repetition: begin waits for quiet and probes; end probes again, and says whether the
- * repetition counts: not when others took too much of the machine or its limits changed meanwhile, as long as *thrown,
- * which it counts up, is less than the repetitions asked for. */
+ * repetition counts: not when others took too much of the machine or its limits changed meanwhile (reads: the read
+ * bandwidth matters too), unless f->thrown, which it counts up, has come to the repetitions asked for. */
 struct around {
     struct limits limits; /* after end: the middle of before and after */
     struct noise noise;
     double foreign; /* CPUs */
 };
 void ours_begin(struct bench *b, struct around *a);
-bool ours_end(struct bench *b, struct around *a, int *thrown);
+bool ours_end(struct bench *b, struct around *a, bool reads, struct figure *f);
 
 /* Each measures s's, if it is asked for.  watch.c, agents.c, busy.c: on an engine with room for it; depth.c: opens its
  * own, one test after another, leaving out those that memory does not allow. */

@@ -130,7 +130,7 @@ void report_print(const struct options *o, const struct subject *s, int n, bool 
     print_waits(s, n, markdown, out);
     print_watched(s, n, markdown, out);
     fputs("Median (least-most) of the repetitions.  *: others used more than 8 % of a CPU meanwhile; compare\n"
-          "nothing with it.\n\n", out);
+          "nothing with it.  ~: the limits changed by a fifth meanwhile; its share and its goals say little.\n\n", out);
     print_weights(s, n, markdown, out);
 }
 
