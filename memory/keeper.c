@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 struct keeper {
@@ -14,7 +15,9 @@ struct keeper {
     pthread_cond_t more;
     struct keeper_job *job[KEEPER_JOBS]; /* a ring: [first, first + ran) are done, up to first + n wait */
     int first, ran, n;
-    bool closing;
+    bool closing, running;
+    double since;  /* running: from then on */
+    int patience;  /* ms; 0: without end */
     int fd; /* eventfd: how many are done */
 };
 
@@ -31,6 +34,13 @@ static void tell(const struct keeper *k)
     }
 }
 
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static void *work(void *self)
 {
     struct keeper *k = self;
@@ -39,9 +49,12 @@ static void *work(void *self)
         while (k->ran == k->n && !k->closing) pthread_cond_wait(&k->more, &k->lock);
         if (k->ran == k->n) break;
         struct keeper_job *job = at(k, k->ran);
+        k->running = true;
+        k->since = seconds_now();
         pthread_mutex_unlock(&k->lock);
         job->code = job->run(job, k->store, &job->err);
         pthread_mutex_lock(&k->lock);
+        k->running = false;
         k->ran++;
         tell(k);
     }
@@ -136,6 +149,29 @@ int keeper_pending(const struct keeper *k)
     int n = k->n;
     pthread_mutex_unlock(&open->lock);
     return n;
+}
+
+void keeper_patience(struct keeper *k, int ms)
+{
+    pthread_mutex_lock(&k->lock);
+    k->patience = ms;
+    pthread_mutex_unlock(&k->lock);
+}
+
+bool keeper_stuck(const struct keeper *k)
+{
+    struct keeper *open = (struct keeper *)k;
+    pthread_mutex_lock(&open->lock);
+    bool stuck = k->running && k->patience > 0 && seconds_now() - k->since > 1e-3 * k->patience;
+    pthread_mutex_unlock(&open->lock);
+    return stuck;
+}
+
+/* What it reads of the store is as it was opened. */
+int keeper_lock_session(struct keeper *k, const uint8_t session[STORE_SESSION_ID], struct store_lock *out,
+                        struct err *err)
+{
+    return store_lock_session(k->store, session, out, err);
 }
 
 struct keeper_job *keeper_wait(struct keeper *k, bool (*stop)(void *), void *self)

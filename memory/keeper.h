@@ -40,6 +40,15 @@ struct keeper_job *keeper_done(struct keeper *k); /* the oldest that is done; NU
 int keeper_fd(const struct keeper *k);            /* readable while keeper_done() has one: for poll() */
 int keeper_pending(const struct keeper *k);       /* submitted and not taken back */
 
+/* A job that takes longer than so many ms is one that others need not wait for: another process may have the store's
+ * lock for as long as it likes.  0 (as opened): none is.  stuck: such a one runs at this moment. */
+void keeper_patience(struct keeper *k, int ms);
+bool keeper_stuck(const struct keeper *k);
+
+/* A session's lock (store.h), at once: it is a file of its own, for which no job is waited. */
+int keeper_lock_session(struct keeper *k, const uint8_t session[STORE_SESSION_ID], struct store_lock *out,
+                        struct err *err);
+
 /* Waits until one is done, or `stop` says true (asked every 50 ms and after each signal; NULL: never).  As done(). */
 struct keeper_job *keeper_wait(struct keeper *k, bool (*stop)(void *), void *self);
 #endif

@@ -150,6 +150,30 @@ TEST(close_runs_what_was_submitted_and_gives_it_back)
     keeper_close(NULL);
 }
 
+TEST(a_job_that_takes_long_is_stuck_where_somebody_is_impatient_and_a_sessions_lock_does_not_wait_for_it)
+{
+    struct store_lock lock = {0};
+    begin();
+    OK(submit(1, at_the_gate));
+    usleep(30000);
+    CHECK(!keeper_stuck(k)); /* nobody is impatient */
+    keeper_patience(k, 20);
+    CHECK(keeper_stuck(k));
+    OK(keeper_lock_session(k, ada, &lock, &err));
+    CHECK_EQ(keeper_lock_session(k, ada, &(struct store_lock){0}, &err), STORE_BUSY);
+    store_unlock_session(&lock);
+    sem_post(&gate);
+    check_taken(keeper_wait(k, NULL, NULL), 1);
+    CHECK(!keeper_stuck(k));
+    keeper_patience(k, 100000);
+    OK(submit(2, at_the_gate));
+    usleep(30000);
+    CHECK(!keeper_stuck(k));
+    sem_post(&gate);
+    check_taken(keeper_wait(k, NULL, NULL), 2);
+    end();
+}
+
 static int look_at_signals(struct keeper_job *base, struct store *s, struct err *e)
 {
     sigset_t now;
