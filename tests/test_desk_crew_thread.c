@@ -1,6 +1,9 @@
 /* The sessions' thread of a screen, with a crew: for whom a line is, questions of two at once, one agent cancelled. */
 #include "tests/team_rig.h"
 #include "tests/desk_rig.h"
+#include <lmdb.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 
 #define AGENTS "crew: test\nagents:\n  - name: ann\n    system: I am ann\n  - name: bob\n    system: I am bob\n"
 #define IN_TURN AGENTS "flow:\n  kind: round_robin\n  members: [ann, bob]\n  rounds: 1\n"
@@ -121,6 +124,89 @@ TEST(thread_desk_leaves_amid_a_crews_flow)
     sem_post(&open_gate);
     TOLD_NOT(until("over\n"), "bob hears");
     end_desk();
+    close_app();
+}
+
+/* ------------------------------------------------------------------ another process holds the store's writer lock */
+
+static struct { pid_t pid; int go[2], has[2]; } other;
+
+/* Begun before there are threads; it takes the lock when it is told to, and keeps it till it is killed. */
+static void begin_other(const char *folder)
+{
+    char path[300], c;
+    MDB_env *env;
+    MDB_txn *txn;
+    CHECK(pipe(other.go) == 0 && pipe(other.has) == 0);
+    other.pid = fork();
+    if (other.pid != 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    snprintf(path, sizeof path, "%s/journal", folder);
+    if (read(other.go[0], &c, 1) != 1 || mdb_env_create(&env) || mdb_env_open(env, path, 0, 0600) ||
+        mdb_txn_begin(env, NULL, 0, &txn) || write(other.has[1], "x", 1) != 1)
+        _exit(1);
+    for (;;) pause();
+}
+
+static void hold(void)
+{
+    char c;
+    CHECK(write(other.go[1], "x", 1) == 1 && read(other.has[0], &c, 1) == 1);
+}
+
+static void release(void)
+{
+    kill(other.pid, SIGKILL);
+    waitpid(other.pid, NULL, 0);
+    for (int i = 0; i < 2; i++) close(other.go[i]), close(other.has[i]);
+}
+
+static int lines_with(const char *story, const char *part)
+{
+    int n = 0;
+    for (const char *at = story; (at = strstr(at, part)) != NULL; at++) n++;
+    return n;
+}
+
+/* Agents, fresh ones too, answer to the end of their flow and of the next; what they said is saved when the lock is
+ * free, all of it. */
+TEST(thread_desk_a_crew_begins_and_ends_while_nothing_can_be_saved)
+{
+    const char *folder = fresh_dir();
+    begin_other(folder);
+    open_app(AGENTS "flow:\n  kind: map\n  members: [ann]\n  lead: bob\n", by_name, 4000, 8, folder);
+    opts.model = "fake.gguf";
+    open_desk();
+    until("done, 0 wait\n");
+    hold();
+    for (int i = 0; i < 2; i++) {
+        order("the first part\nthe second part");
+        const char *story = until("done, 0 wait\n");
+        CHECK_EQ(lines_with(story, "says ann speaks (stop)\n"), 2);
+        TOLD(story, "bob says bob speaks (stop)\n");
+        TOLD_NOT(story, "saved ");
+        if (i == 0) TOLD(story, "the store takes nothing");
+    }
+    bridge_ask(b, &(struct doc_ask){.kind = DOC_SESSIONS}); /* it says that it cannot look, and holds nobody up */
+    until("doc 3\n");
+    order("@ann alone");
+    TOLD(until("done, 0 wait\n"), "ann says ann speaks (stop)\n");
+    release();
+    until("the store takes it again");
+    order("/quit");
+    until("over\n");
+    CHECK_EQ(end_desk(), EXIT_DONE);
+    struct store *s;
+    struct journal_head *heads;
+    size_t n;
+    keeper_close(app.keeper);
+    app.keeper = NULL;
+    s = open_at(folder);
+    OK(journal_heads(s, 100, &heads, &n, NULL, &err));
+    CHECK_EQ(n, 8); /* the run, ann alone, of each flow two copies of ann and one of bob */
+    for (size_t i = 0; i < n; i++) CHECK(heads[i].turns > 0);
+    free(heads);
+    store_close(s);
     close_app();
 }
 

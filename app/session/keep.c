@@ -11,6 +11,7 @@ struct keep_job {
     struct journal_batch batch;
     struct keep_saved result;
     double since;
+    uint64_t bytes; /* that it holds */
     bool submitted;
 };
 
@@ -41,6 +42,7 @@ static void took_back(struct keep *k, struct keep_job *job)
     assert(job == k->unsaved);
     k->unsaved = job->next;
     k->n_unsaved--;
+    k->unsaved_bytes -= job->bytes;
     journal_batch_free(&job->batch);
     free(job);
 }
@@ -48,11 +50,24 @@ static void took_back(struct keep *k, struct keep_job *job)
 /* The oldest is in the keeper's hands; the others follow one by one. */
 static void go_on(struct keep *k)
 {
+    k->waits = false;
     if (!k->unsaved || k->unsaved->submitted) return;
     k->unsaved->submitted = keep_later(k, &k->unsaved->task, NULL) == 0;
+    k->waits = !k->unsaved->submitted;
 }
 
-bool keep_is_full(const struct keep *k) { return k->n_unsaved >= KEEP_UNSAVED; }
+bool keep_is_full(const struct keep *k)
+{
+    return k->n_unsaved >= KEEP_UNSAVED || k->unsaved_bytes >= KEEP_UNSAVED_BYTES;
+}
+
+static uint64_t bytes_of(const struct journal_batch *b)
+{
+    uint64_t sum = b->records.len + b->head.len;
+    for (size_t i = 0; i < b->n_pieces; i++) sum += b->piece[i].bytes.len;
+    for (size_t i = 0; i < b->n_artifacts; i++) sum += b->artifact[i].bytes.len;
+    return sum;
+}
 
 int keep_save(struct keep *k, struct journal_batch *b, uint32_t turn, struct err *err)
 {
@@ -66,12 +81,13 @@ int keep_save(struct keep *k, struct journal_batch *b, uint32_t turn, struct err
         return err_set(err, STORE_NO_MEMORY, "no memory to save a turn");
     }
     *job = (struct keep_job){.task = {.base = {.run = write_batch}, .done = saved}, .batch = *b,
-                             .since = progress_clock(),
+                             .since = progress_clock(), .bytes = bytes_of(b),
                              .result = {.turn = turn, .records = b->n_records, .upto = k->head.next - 1}};
     *b = (struct journal_batch){0};
     while (*end) end = &(*end)->next;
     *end = job;
     k->n_unsaved++;
+    k->unsaved_bytes += job->bytes;
     go_on(k);
     return 0;
 }
@@ -100,16 +116,27 @@ int keep_later(struct keep *k, struct keep_task *task, struct err *err)
 void keep_poll(struct keep *k)
 {
     for (struct keeper_job *job; k->keeper && (job = keeper_done(k->keeper)) != NULL;) finish(job);
+    if (k->waits) go_on(k);
 }
 
-void keep_settle(struct keep *k)
+void keep_wait(struct keep *k)
 {
-    if (!k->keeper) return;
+    struct keeper_job *job = k->keeper ? keeper_wait(k->keeper, NULL, NULL) : NULL;
+    if (job) finish(job);
+}
+
+static bool is_stuck(void *keeper) { return keeper_stuck(keeper); }
+
+bool keep_settle(struct keep *k)
+{
+    if (!k->keeper) return true;
     keep_poll(k);
     while (keeper_pending(k->keeper) > 0) {
-        struct keeper_job *job = keeper_wait(k->keeper, NULL, NULL);
+        struct keeper_job *job = keeper_wait(k->keeper, is_stuck, k->keeper);
+        if (!job && keeper_stuck(k->keeper)) return false;
         if (job) finish(job);
     }
+    return true;
 }
 
 void keep_again(struct keep *k)
@@ -137,6 +164,8 @@ static int run_call(struct keeper_job *base, struct store *s, struct err *err)
 int keep_call(struct keep *k, int (*fn)(struct store *s, void *arg, struct err *err), void *arg, struct err *err)
 {
     struct call c = {.base = {.run = run_call}, .fn = fn, .arg = arg};
+    if (!keep_settle(k)) /* once it is submitted it cannot be given up */
+        return err_set(err, STORE_BUSY, "the store does not answer: its disk is slow, or another process writes in it");
     int rc = keeper_submit(k->keeper, &c.base, err);
     if (rc) return rc;
     for (;;) {
@@ -160,12 +189,6 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static int lock(struct store *s, void *arg, struct err *err)
-{
-    struct keep *k = arg;
-    return store_lock_session(s, k->head.id, &k->lock, err);
-}
-
 int keep_new(struct keep *k, struct keeper *keeper, const char *model, struct err *err)
 {
     *k = (struct keep){.keeper = keeper};
@@ -174,7 +197,7 @@ int keep_new(struct keep *k, struct keeper *keeper, const char *model, struct er
     snprintf(k->head.model, sizeof k->head.model, "%s", model);
     if (getrandom(k->head.id, sizeof k->head.id, 0) != (ssize_t)sizeof k->head.id)
         return err_set(err, STORE_FAILED, "no random number for a session: %s", strerror(errno));
-    return keep_call(k, lock, k, err);
+    return keeper_lock_session(keeper, k->head.id, &k->lock, err);
 }
 
 struct found {
@@ -225,10 +248,19 @@ int keep_open(struct keep *k, struct keeper *keeper, const char *name, struct er
     return keep_call(k, find, &(struct found){k, name}, err);
 }
 
+bool keep_leave(struct keep *k)
+{
+    if (!k->keeper) return true;
+    keep_poll(k);
+    if (!k->leaving) go_on(k);
+    k->leaving = true;
+    return !k->unsaved || !(k->unsaved->submitted || k->waits);
+}
+
 int keep_close(struct keep *k)
 {
     if (!k->keeper) return 0;
-    keep_again(k);
+    while (!keep_leave(k)) keep_wait(k);
     int lost = k->n_unsaved;
     for (struct keep_job *job = k->unsaved, *next; job; job = next) {
         next = job->next;

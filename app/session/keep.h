@@ -4,14 +4,16 @@
  *     keep_save(batch) ──> keeper's thread: one commit ──> keep_poll(): saved(turn) ... or failed, and tried again with
  *                                                          the next one, in order; nothing is dropped
  *
- * Texts that are wanted back are read there too, while the caller waits: the faces that call this are lines, and no
- * screen.  Threads: the app's. */
+ * Texts that are wanted back are read there too, while the caller waits.  With a screen nobody waits for a store that
+ * does not answer (keeper_patience()): keep_settle() and its kin return before all is saved, and calls fail with
+ * STORE_BUSY.  Threads: the app's. */
 #ifndef KEEP_H
 #define KEEP_H
 #include "memory/journal.h"
 #include "memory/keeper.h"
 
 enum { KEEP_UNSAVED = 32 }; /* turns that could not be saved yet; then a turn is refused */
+enum { KEEP_UNSAVED_BYTES = 128 << 20 }; /* ... or of so many bytes */
 
 struct keep_saved {
     uint32_t turn;
@@ -30,6 +32,9 @@ struct keep {
     struct journal_head head;
     struct keep_job *unsaved; /* the oldest first: in the keeper's hands, or failed */
     int n_unsaved;
+    uint64_t unsaved_bytes;
+    bool waits;   /* the oldest found no room in the keeper's queue */
+    bool leaving; /* keep_leave() */
     void (*saved)(void *self, const struct keep_saved *what); /* from keep_poll() and keep_settle() */
     void *self;
 };
@@ -43,7 +48,7 @@ struct keep_task {
 };
 int keep_later(struct keep *k, struct keep_task *task, struct err *err);
 
-/* Work for the store's thread, and wait for it.  What fn returns, or KEEPER_FULL. */
+/* Work for the store's thread, and wait for it.  What fn returns, KEEPER_FULL, or STORE_BUSY: fn was not called. */
 int keep_call(struct keep *k, int (*fn)(struct store *s, void *arg, struct err *err), void *arg, struct err *err);
 
 /* A new session; nothing is written yet.  0, or an error of the store's or of the system's. */
@@ -52,13 +57,16 @@ int keep_new(struct keep *k, struct keeper *keeper, const char *model, struct er
 int keep_open(struct keep *k, struct keeper *keeper, const char *name, struct err *err);
 /* Waits for what is being saved, tries once more what could not be, and tells; unlocks.  How many turns are lost. */
 int keep_close(struct keep *k);
+/* The same as far as it goes without waiting: true: nothing is on its way any more. */
+bool keep_leave(struct keep *k);
 
 /* The batch becomes the session's (and is empty after it), with a copy of k->head.  0; or it is the caller's still:
  * STORE_BUSY: KEEP_UNSAVED turns wait already, STORE_NO_MEMORY. */
 int keep_save(struct keep *k, struct journal_batch *b, uint32_t turn, struct err *err);
 bool keep_is_full(const struct keep *k);
 void keep_poll(struct keep *k);   /* tells what has been saved; does not wait */
-void keep_settle(struct keep *k); /* waits until everything was saved or failed */
+void keep_wait(struct keep *k);   /* until one job is done, if any is on its way */
+bool keep_settle(struct keep *k); /* waits until everything was saved or failed; false: the store does not answer */
 void keep_again(struct keep *k);  /* what failed is tried again, and waited for */
 
 int keep_message(struct keep *k, uint64_t number, struct journal_message *m, struct buf *text, struct err *err);

@@ -354,45 +354,67 @@ int session_new_as(struct session *s, struct app *a, const struct session_role *
     return status;
 }
 
-struct ending {
-    const uint8_t *session;
-    struct buf flight;
-};
-
-static int write_end(struct store *st, void *arg, struct err *err)
+static int write_end(struct store *st, const struct farewell *f, struct err *err)
 {
-    const struct ending *e = arg;
-    const struct store_key key = store_key_piece(e->session, "flight");
+    const struct store_key key = store_key_piece(f->s->keep.head.id, "flight");
     store_begin(st, STORE_JOURNAL);
-    int rc = store_put(st, &key, REC_PIECE, e->flight.data, e->flight.len, err);
+    int rc = store_put(st, &key, REC_PIECE, f->flight.data, f->flight.len, err);
     if (rc == 0) rc = store_commit(st, err);
     if (rc) store_abort(st);
     return rc;
 }
 
+static int run_farewell(struct keeper_job *base, struct store *st, struct err *err)
+{
+    struct farewell *f = (struct farewell *)base;
+    (void)err;
+    if (f->flight.len > 0) write_end(st, f, NULL);
+    session_close_index(f->s);
+    return 0;
+}
+
+static void said_farewell(struct keep *k, struct keep_task *task)
+{
+    (void)k;
+    ((struct farewell *)task)->done = true;
+}
+
 /* The last line of the flight recorder; a session that has figures and not this was lost.  If it cannot be written,
  * nothing else is missing: nobody is told. */
-static void save_end(struct session *s)
+static void put_end(struct session *s, struct buf *flight)
 {
-    struct ending end = {.session = s->keep.head.id};
     const char *reason = s->a->reason ? s->a->reason : signals_pending() ? "cancelled" : "completed";
     struct event e = {.kind = EV_SESSION_CLOSE, .seq = (int64_t)s->keep.head.next,
                       .time = progress_clock() - s->a->trace.start,
                       .agent = event_str(s->role.name), .session_close = {
                           .turns = s->keep.head.turns, .termination_reason = event_str(reason)}};
-    if (!session_saves(s) || !s->flown) return;
-    keep_again(&s->keep);
-    flight_lines(s, &end.flight);
-    if (s->keep.n_unsaved == 0 && event_write(&e, &end.flight) == 0 && !end.flight.failed)
-        keep_call(&s->keep, write_end, &end, NULL);
-    buf_free(&end.flight);
+    if (!s->flown || s->keep.n_unsaved > 0) return;
+    flight_lines(s, flight);
+    if (event_write(&e, flight) || flight->failed) buf_free(flight);
+}
+
+static void say_farewell(struct session *s)
+{
+    struct farewell *f = &s->farewell;
+    buf_free(&f->flight);
+    *f = (struct farewell){.task = {.base = {.run = run_farewell}, .done = said_farewell}, .s = s};
+    put_end(s, &f->flight);
+    f->said = keep_later(&s->keep, &f->task, NULL) == 0;
+}
+
+bool session_leave(struct session *s)
+{
+    if (!s->a || !session_saves(s)) return true;
+    if (!keep_leave(&s->keep) || s->indexing || s->pages.tasks > 0) return false;
+    if (!s->farewell.said) say_farewell(s);
+    return s->farewell.done;
 }
 
 int session_close(struct session *s)
 {
     if (!s->a) return 0;
-    session_close_index(s);
-    save_end(s);
+    while (!session_leave(s)) keep_wait(&s->keep);
+    buf_free(&s->farewell.flight);
     int lost = keep_close(&s->keep);
     if (s->a->trace.voice == &s->voice) s->a->trace.voice = &s->a->trace.own;
     window_close(s->w);

@@ -88,6 +88,12 @@ struct session {
     size_t n_flight;             /* noted so far; the newest is at (n_flight - 1) % FLIGHT_LINES */
     bool unsaved_told;           /* that saving fails was said */
     bool flown;                  /* the figures were saved since it was opened: so will be that it ended */
+    struct farewell {            /* what the store's thread does for it last: session_leave() */
+        struct keep_task task;
+        struct session *s;
+        struct buf flight;       /* empty: it has none, or what was said is not saved */
+        bool said, done;
+    } farewell;
 };
 
 /* A new session.  system: NULL or its text.  An exit status, with err filled if it is not EXIT_DONE. */
@@ -100,6 +106,8 @@ int session_resume_as(struct session *s, struct app *a, const struct session_rol
                       const char *system, struct err *err);
 /* Waits for what is being saved.  Returns how many turns could not be. */
 int session_close(struct session *s);
+/* What closing waits for, without waiting: true: session_close() will not.  Nothing else is asked of it any more. */
+bool session_leave(struct session *s);
 
 /* A user's turn and its answer.  An exit status: EXIT_DONE also if it was cut at its length; else err says why, except
  * for a cancelled turn (128 + the signal's number). */

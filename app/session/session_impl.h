@@ -47,7 +47,7 @@ void session_choose_quotes(struct session *s, const char *question, size_t n, st
 const char *session_quote_speaker(struct session *s, const struct remember_quote *q);
 /* session_recall.c */
 void session_index(struct session *s);       /* in the background, what is new in the journal */
-void session_close_index(struct session *s); /* waits */
+void session_close_index(struct session *s); /* on the store's thread */
 bool session_has_left(const struct session *s); /* something is only in the store */
 /* What was said long ago and belongs to this question enters behind it, if there is such a thing.  0, or -1. */
 int session_recall_unasked(struct session *s, const char *text, size_t n, struct err *err);

@@ -197,7 +197,7 @@ void session_bring_pages(struct session *s)
     ids_free(&ids);
 }
 
-/* On the store's thread, by session_close_index(). */
+/* On the store's thread, as session_close_index(). */
 void session_close_snap(struct session *s)
 {
     if (s->pages.open) snap_close(&s->pages.snap);

@@ -46,21 +46,11 @@ void session_index(struct session *s)
     if (!s->indexing) free(t);
 }
 
-static int close_index(struct store *st, void *arg, struct err *err)
+void session_close_index(struct session *s)
 {
-    struct session *s = arg;
-    (void)st, (void)err;
     recall_close(s->recall);
     s->recall = NULL;
     session_close_snap(s);
-    return 0;
-}
-
-void session_close_index(struct session *s)
-{
-    if (!session_saves(s)) return;
-    keep_settle(&s->keep);
-    keep_call(&s->keep, close_index, s, NULL);
 }
 
 /* ---------------------------------------------------------------- searching */

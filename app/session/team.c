@@ -106,6 +106,7 @@ static int open_run(struct team *t, const struct journal_head *h, struct err *er
 
 static int close_run(struct team *t)
 {
+    team_poll(t, true);
     for (int i = 0; i < t->n; i++) team_member_close(&t->member[i]);
     return team_run_close(t);
 }
@@ -168,6 +169,7 @@ int team_open(struct team *t, struct app *a, struct err *err)
 int team_close(struct team *t)
 {
     int lost = 0;
+    team_poll(t, true);
     for (int i = 0; i < t->n; i++) {
         team_member_close(&t->member[i]);
         lost += t->member[i].lost;
@@ -243,6 +245,12 @@ int team_find(const struct team *t, const char *name, size_t n)
     return -1;
 }
 
+void team_settle(struct team *t, struct session *s)
+{
+    if (t->a->between) session_poll(s);
+    else session_settle(s);
+}
+
 int team_ask_agent(struct team *t, int i, const char *text, size_t n, struct err *err)
 {
     struct session *s = &t->member[i].s;
@@ -254,7 +262,7 @@ int team_ask_agent(struct team *t, int i, const char *text, size_t n, struct err
     team_try_begin(t, &y);
     if (t->crew) team_run_begin(t, i, text, n);
     int status = session_ask(s, text, n, err);
-    session_settle(s);
+    team_settle(t, s);
     team_try_end(&y, s, status, err);
     if (!session_cancelled(s)) team_remember(t, i, turns, text, n, &y);
     if (t->crew) team_run_end(t, status == EXIT_DONE, NULL, 0);

@@ -60,6 +60,8 @@ struct team {
     struct buf last;       /* what came of the last turn or flow */
     int steps;             /* asks of the last flow */
     struct running *out;   /* the flow that is carried out (team_flow.c); NULL: none is */
+    struct task *leaving;  /* fresh asks that are over, whose sessions are not saved yet */
+    int n_leaving;
     struct team_run run;   /* of a crew; else all zeros */
     struct team_failure failure; /* refused, a fault, an agent that was stopped; what a person cancelled is none */
 };
@@ -83,6 +85,9 @@ int team_drop_tool(struct team *t, const char *name, struct err *err);
 int team_ask(struct team *t, const char *text, size_t n, struct err *err);
 /* ... of one agent alone, whatever the flow is. */
 int team_ask_agent(struct team *t, int i, const char *text, size_t n, struct err *err);
+
+/* Closes the sessions of fresh asks that are saved by now (a screen waits for none of them).  wait: all. */
+void team_poll(struct team *t, bool wait);
 
 /* What agent i answers at this moment ends, and what copies of it do.  In a flow the others go on: they hear what it
  * had said so far, and that it was cancelled. */

@@ -10,6 +10,7 @@ enum { TASK_TITLE = 160 };
 
 /* An ask that is out. */
 struct task {
+    struct task *next; /* of team.leaving */
     struct team *t;
     struct member *member; /* in whose session; NULL: in `copy` */
     struct session copy;
@@ -189,7 +190,7 @@ static void run_ask(void *self)
     k->t->a->trace.voice = &k->s->voice;
     k->s->silent = k->silent;
     k->status = session_ask(k->s, k->message.data ? k->message.data : "", k->message.len, &k->err);
-    session_settle(k->s);
+    team_settle(k->t, k->s);
     team_try_end(&k->figures, k->s, k->status, &k->err);
     ask_record(k);
     k->done = true;
@@ -202,20 +203,46 @@ static void roll_back(struct task *k)
     if (same && offered && !k->before.failed) session_withdraw(k->s, &k->before, k->first);
 }
 
+static void free_copy(struct task *k)
+{
+    int lost = session_close(&k->copy);
+    if (lost > 0) k->t->member[k->agent].lost += lost;
+    free(k);
+}
+
+void team_poll(struct team *t, bool wait)
+{
+    for (struct task **at = &t->leaving, *k; (k = *at) != NULL;) {
+        if (!wait && !session_leave(&k->copy)) {
+            at = &k->next;
+            continue;
+        }
+        *at = k->next;
+        t->n_leaving--;
+        free_copy(k);
+    }
+}
+
+static void leave_later(struct task *k)
+{
+    k->next = k->t->leaving;
+    k->t->leaving = k;
+    k->t->n_leaving++;
+}
+
 static void end_task(struct task *k)
 {
+    buf_free(&k->message);
+    buf_free(&k->record);
     if (k->member) {
         roll_back(k);
         k->s->silent = false;
         k->member->busy = false;
-    } else {
-        int lost = session_close(&k->copy);
-        if (lost > 0) k->t->member[k->agent].lost += lost;
     }
-    buf_free(&k->message);
     buf_free(&k->before);
-    buf_free(&k->record);
-    free(k);
+    if (k->member) free(k);
+    else if (k->t->a->between && !session_leave(&k->copy)) leave_later(k);
+    else free_copy(k);
 }
 
 /* Its own session, as it is. */
@@ -385,6 +412,7 @@ static void collect(struct running *r)
     }
     r->n = left;
     if (left < n) team_run_save(r->t);
+    team_poll(r->t, false);
 }
 
 /* What stands beside the asks that are out. */

@@ -274,8 +274,10 @@ void team_run_end(struct team *t, bool well, const char *text, size_t n)
 
 bool team_run_copy(struct team *t)
 {
-    if (t->run.copies++ < TEAM_COPIES || !t->run.keep.keeper) return true;
-    if (t->run.copies == TEAM_COPIES + 1)
+    const bool full = t->n_leaving >= TEAM_COPIES;
+    if (!t->run.keep.keeper || (t->run.copies++ < TEAM_COPIES && !full)) return true;
+    if (full) say_dim("[what this fresh agent says is not saved apart: %d wait for the store already]", t->n_leaving);
+    else if (t->run.copies == TEAM_COPIES + 1)
         say("more than %d asks of fresh agents in this flow: what further ones say is not saved apart", TEAM_COPIES);
     return false;
 }

@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-enum { IDLE_MS = 500, STACK = 4 << 20 };
+enum { IDLE_MS = 500, STACK = 4 << 20, PATIENCE_MS = 400 };
 
 struct desk {
     struct app *a;
@@ -19,6 +19,7 @@ struct desk {
     struct console c;
     struct desk_files files;
     pthread_t thread;
+    bool stuck;         /* the store does not answer, which was said */
     bool in_turn;       /* lines that are said are the session's, about a turn */
     int nowhere;        /* where answers go that would go to stdout */
     struct out answers; /* as it was */
@@ -82,11 +83,28 @@ static void cancel_one(struct desk *d)
     if (*name) team_cancel(&d->c.team, team_find(&d->c.team, name, strlen(name)));
 }
 
+/* What was saved since.  Where the store does not answer, turns go on, and the person knows. */
+static void look_at_store(struct desk *d)
+{
+    if (!d->a->keeper) return;
+    keep_poll(&d->c.s->keep); /* and no more: it may be in the middle of a turn */
+    team_poll(&d->c.team, false);
+    const bool stuck = keeper_stuck(d->a->keeper);
+    if (stuck && !d->stuck)
+        say("the store takes nothing: another process writes in it, or its disk is slow; up to %d turns of an agent "
+            "wait in memory", KEEP_UNSAVED);
+    d->stuck |= stuck;
+    if (!d->stuck || keeper_pending(d->a->keeper) > 0) return;
+    d->stuck = false;
+    say("the store takes it again: nothing waits any more");
+}
+
 /* Called by what an order does. */
 static void between(void *self)
 {
     struct desk *d = self;
     cancel_one(d);
+    look_at_store(d);
     serve_docs(d);
 }
 
@@ -172,6 +190,8 @@ static void obey(struct desk *d, const struct buf *order)
     if (order->len > 0 && order->data[0] == '/') console_command(&d->c, order->data, order->len);
     else if (order->len > 0) turn(d, order->data, order->len);
     end_order(d);
+    if (!d->c.quit) session_settle(d->c.s);
+    if (!d->c.quit) look_at_store(d);
     if (!d->c.quit) desk_tell_past(&d->c, d->b, d->shown, &d->shown_turns);
     if (!d->c.quit) tell_session(d);
     bridge_put(d->b, NEWS_DONE, d->c.quit ? -1 : bridge_waiting(d->b), "", 0);
@@ -191,6 +211,7 @@ static void serve(struct desk *d)
     int got = 0;
     while (!d->c.quit && got >= 0 && (!signals_pending() || signals_pending() == SIGINT)) {
         session_poll(d->c.s);
+        look_at_store(d);
         serve_docs(d);
         idle_sample(d);
         order.len = 0;
@@ -265,6 +286,7 @@ struct desk *desk_open(struct app *a, struct bridge *b, struct err *err)
     a->trace.watcher = d;
     a->between = between;
     a->between_self = d;
+    if (a->keeper) keeper_patience(a->keeper, PATIENCE_MS);
     a->toolbox.approve = approve;
     a->toolbox.ask = ask;
     a->toolbox.self = d;
@@ -293,6 +315,7 @@ int desk_close(struct desk *d)
     say_divert(NULL, NULL);
     a->trace.watch = NULL;
     a->between = NULL;
+    if (a->keeper) keeper_patience(a->keeper, 0);
     a->toolbox.ask = NULL; /* approve stays: it says that somebody was there */
     a->answers = d->answers;
     close(d->nowhere);
