@@ -211,6 +211,7 @@ void command_recall(struct console *c, const char *arg, size_t n)
                  *h->path ? " " : "", h->path, h->score, h->why);
         command_text(head, found.text.data + h->at, h->len);
     }
+    if (c->s->index.at.more && !err.code) say_dim("[the index is being made: what is not in it yet is not found]");
     if (found.n == 0 && !err.code) say("nothing found%s", found.unknown ? ": none of these words was said" : "");
     if (*found.damage) say("the index is damaged and will be made again: %s", found.damage);
     remember_free(&found);

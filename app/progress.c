@@ -11,19 +11,29 @@ void progress_start(struct progress *p, const char *what, bool terminal, double 
     *p = (struct progress){.what = what, .start = now, .shown = now, .terminal = terminal};
 }
 
+/* "": it does not count bytes. */
+static const char *figures(const struct progress *p, uint64_t done, uint64_t all, char out[48])
+{
+    *out = '\0';
+    if (p->bytes) snprintf(out, 48, "%.1f of %.1f MiB, ", (double)done / 0x1p20, (double)all / 0x1p20);
+    return out;
+}
+
 void progress_text(struct progress *p, uint64_t done, uint64_t all, double now, struct buf *out)
 {
     double wait = p->terminal ? between_bars : between_lines;
     if (all == 0 || now - p->start < silence || now - p->shown < wait) return;
     double part = MIN((double)done / (double)all, 1.0), left = part > 0 ? (now - p->start) * (1 / part - 1) : 0;
+    char bytes[48];
     p->shown = now;
+    figures(p, done, all, bytes);
     if (!p->terminal) {
-        buf_printf(out, "%s: %d %%\n", p->what, (int)(100 * part));
+        buf_printf(out, "%s: %s%d %%\n", p->what, bytes, (int)(100 * part));
         return;
     }
     int full = (int)(part * CELLS);
-    buf_printf(out, "\r\033[K%s [%.*s%.*s] %3d %%", p->what, full, "##############################", CELLS - full,
-               "..............................", (int)(100 * part));
+    buf_printf(out, "\r\033[K%s [%.*s%.*s] %s%3d %%", p->what, full, "##############################", CELLS - full,
+               "..............................", bytes, (int)(100 * part));
     if (part > 0 && part < 1) buf_printf(out, "  about %.0f s left", left);
     p->drawn = true;
 }
@@ -31,11 +41,11 @@ void progress_text(struct progress *p, uint64_t done, uint64_t all, double now, 
 /* Whose screen it is draws bars of its own. */
 static void tell_elsewhere(struct progress *p, uint64_t done, uint64_t all, double now)
 {
-    char text[120];
+    char text[120], bytes[48];
     if (all == 0 || now - p->start < silence || now - p->shown < between_bars) return;
     p->shown = now;
     p->drawn = true;
-    snprintf(text, sizeof text, "%.80s: %d %%", p->what, (int)(100 * MIN((double)done / (double)all, 1.0)));
+    snprintf(text, sizeof text, "%.60s: %s%d %%", p->what, figures(p, done, all, bytes), (int)(100 * MIN((double)done / (double)all, 1.0)));
     say_progress(text);
 }
 

@@ -9,6 +9,7 @@ struct progress {
     const char *what; /* "loading", "reading the prompt" */
     double start, shown;
     bool terminal, drawn;
+    bool bytes; /* what is done and all are, and are said: "12.0 of 57.2 MiB" */
 };
 
 void progress_start(struct progress *p, const char *what, bool terminal, double now);

@@ -2,12 +2,22 @@
 #include "memory/remember.h"
 #include <inttypes.h>
 
-enum { PART = 1 << 20, BLOCK = 256 << 10 };
+enum { PART = 1 << 20, BLOCK = 256 << 10, LATER = 2 /* the slice is full: not an error */ };
+
+struct part { /* of the journal */
+    struct taken { uint64_t number; struct journal_message m; size_t at; } *taken;
+    size_t n, cap;
+    struct buf text;
+    bool more, failed;
+};
 
 struct feed {
     struct recall *r;
     struct store *s;
     const uint8_t *session;
+    struct remember_at *at;
+    uint64_t left; /* bytes of this slice */
+    bool first;    /* nothing went in yet: of the next file a part may be there */
 };
 
 /* ------------------------------------------------------------------ changes of the index, each committed */
@@ -59,27 +69,43 @@ static int add_text(struct feed *f, struct recall_doc doc, uint32_t *chunk, uint
         if (rc) return rc;
         ++*chunk;
     }
+    f->left -= MIN(f->left, n);
     return 0;
 }
 
+static void begin_text(struct feed *f, uint64_t number, uint64_t size, const struct taken *t, const char *text)
+{
+    struct remember_at *at = f->at;
+    const size_t n = t->m.kind == JOURNAL_DOCUMENT ? t->m.len : 0, most = sizeof at->path - 1;
+    if (at->number == number && at->of == size && at->bytes > 0) return; /* it goes on */
+    *at = (struct remember_at){.number = number, .of = size, .skip = at->skip};
+    snprintf(at->path, sizeof at->path, "%.*s", (int)MIN(n, most), text + (n > most ? n - most : 0));
+}
+
 /* What of an artifact can be read.  One that is damaged or lost is passed over. */
-static int add_artifact(struct feed *f, struct recall_doc doc, uint64_t artifact, uint64_t number, uint64_t most,
+static int add_artifact(struct feed *f, struct recall_doc doc, const struct taken *t, const char *text, uint64_t most,
                         struct err *err)
 {
     struct buf block = {0};
+    struct remember_at *at = f->at;
     uint64_t size = 0;
-    uint32_t chunk = 0;
     struct recall_stat st;
-    int rc = store_artifact_size(f->s, f->session, artifact, &size, NULL);
-    size = rc ? 0 : MIN(size, most);
+    if (store_artifact_size(f->s, f->session, t->m.artifact, &size, NULL)) size = 0;
+    size = MIN(size, most);
     if (recall_stat(f->r, f->session, &st, NULL) || st.bytes > REMEMBER_QUOTA) return 0; /* it stays readable by name */
-    rc = 0;
-    for (uint64_t at = 0; at < size && rc == 0; at += BLOCK) {
+    int rc = 0;
+    for (begin_text(f, t->number, size, t, text); at->bytes < size && rc == 0 && at->skip != t->number;) {
+        if (f->left == 0) {
+            rc = LATER;
+            break;
+        }
         block.len = 0;
-        size_t n = (size_t)MIN(size - at, (uint64_t)BLOCK);
-        if (store_read_artifact(f->s, f->session, artifact, at, n, &block, NULL)) break;
-        rc = add_text(f, doc, &chunk, number, block.data ? block.data : "", block.len, at, err);
+        size_t n = (size_t)MIN(size - at->bytes, (uint64_t)BLOCK);
+        if (store_read_artifact(f->s, f->session, t->m.artifact, at->bytes, n, &block, NULL)) break;
+        rc = add_text(f, doc, &at->chunk, t->number, block.data ? block.data : "", block.len, at->bytes, err);
+        at->bytes += n;
     }
+    if (rc != LATER) *at = (struct remember_at){.skip = at->skip};
     buf_free(&block);
     return rc;
 }
@@ -90,18 +116,12 @@ static int undo(struct feed *f, uint64_t number, uint64_t first, uint64_t last, 
     for (uint64_t id = first; id <= last && id < number && rc == 0; id++) {
         rc = forget_text(f, RECALL_MESSAGE, id, err);
         if (rc == 0) rc = forget_text(f, RECALL_SUMMARY, id, err);
+        if (rc == 0) rc = forget_text(f, RECALL_DOCUMENT, id, err);
     }
     return rc;
 }
 
 /* ------------------------------------------------------------------ the journal, in parts */
-
-struct part {
-    struct taken { uint64_t number; struct journal_message m; size_t at; } *taken;
-    size_t n, cap;
-    struct buf text;
-    bool more, failed;
-};
 
 static bool take(void *self, uint64_t number, const struct journal_message *m)
 {
@@ -135,16 +155,18 @@ static int add_message(struct feed *f, const struct taken *t, const char *text, 
                              .when = t->number};
     uint32_t chunk = 0;
     int rc = 0;
+    const bool goes_on = f->at->bytes > 0 && f->at->number == t->number;
     memcpy(doc.session, f->session, sizeof doc.session);
     if (t->m.kind == JOURNAL_MARK && t->m.results == JOURNAL_UNDONE)
         return undo(f, t->number, t->m.first, t->m.last, err);
-    if (is_found(&t->m)) rc = add_text(f, doc, &chunk, t->number, text, t->m.len, 0, err);
+    if (is_found(&t->m) && !goes_on) rc = add_text(f, doc, &chunk, t->number, text, t->m.len, 0, err);
+    if (rc || !t->m.artifact) return rc;
     doc.kind = t->m.kind == JOURNAL_DOCUMENT ? RECALL_DOCUMENT : RECALL_ARTIFACT;
     if (doc.kind == RECALL_ARTIFACT) doc.id = t->m.artifact;
-    if (rc == 0 && t->m.artifact)
-        rc = add_artifact(f, doc, t->m.artifact, t->number,
-                          doc.kind == RECALL_DOCUMENT ? REMEMBER_DOCUMENT : REMEMBER_ARTIFACT, err);
-    return rc;
+    if (f->first && !goes_on) rc = flush(f, t->number, err);
+    if (rc == 0 && f->first && !goes_on) rc = forget_text(f, doc.kind, doc.id, err);
+    if (rc) return rc;
+    return add_artifact(f, doc, t, text, doc.kind == RECALL_DOCUMENT ? REMEMBER_DOCUMENT : REMEMBER_ARTIFACT, err);
 }
 
 static int feed(struct feed *f, struct part *p, uint64_t from, struct err *err)
@@ -158,28 +180,42 @@ static int feed(struct feed *f, struct part *p, uint64_t from, struct err *err)
         rc = journal_each(f->s, f->session, from, &v, err);
         if (rc == 0 && p->failed) rc = err_set(err, STORE_NO_MEMORY, "no memory for the recall index");
         for (size_t i = 0; i < p->n && rc == 0; i++) {
-            rc = add_message(f, &p->taken[i], (p->text.data ? p->text.data : "") + p->taken[i].at, err);
+            if (f->left == 0) rc = LATER;
+            else rc = add_message(f, &p->taken[i], (p->text.data ? p->text.data : "") + p->taken[i].at, err);
+            f->first = false;
+            if (rc) break;
             from = last = p->taken[i].number + 1;
         }
     }
-    return rc ? rc : flush(f, last, err);
+    f->at->more = rc == LATER;
+    return rc && rc != LATER ? rc : flush(f, last, err);
 }
 
-int remember_session(struct recall *r, struct store *s, const uint8_t session[STORE_SESSION_ID], struct err *err)
+int remember_slice(struct recall *r, struct store *s, const uint8_t session[STORE_SESSION_ID], uint64_t most,
+                   struct remember_at *at, struct err *err)
 {
-    struct feed f = {r, s, session};
+    struct feed f = {.r = r, .s = s, .session = session, .at = at, .left = MAX(most, (uint64_t)1), .first = !at->more};
     struct recall_stat st;
     struct part p = {0};
     int rc = recall_stat(r, session, &st, err);
+    at->more = false;
     if (rc == 0) rc = feed(&f, &p, st.next, err);
     if (rc == STORE_DAMAGED) { /* all of it can be made again */
+        *at = (struct remember_at){.skip = at->skip};
+        f.first = false;
         rc = forget_session(&f, err);
         if (rc == 0) rc = feed(&f, &p, 0, err);
     }
+    if (rc) *at = (struct remember_at){.skip = at->skip};
     recall_clear(r);
     free(p.taken);
     buf_free(&p.text);
     return rc;
+}
+
+int remember_session(struct recall *r, struct store *s, const uint8_t session[STORE_SESSION_ID], struct err *err)
+{
+    return remember_slice(r, s, session, UINT64_MAX, &(struct remember_at){0}, err);
 }
 
 /* ------------------------------------------------------------------ quotations */

@@ -21,6 +21,20 @@ enum { REMEMBER_ARTIFACT = 256 << 10, REMEMBER_DOCUMENT = 64 << 20, REMEMBER_QUO
  * is made anew, once. */
 int remember_session(struct recall *r, struct store *s, const uint8_t session[STORE_SESSION_ID], struct err *err);
 
+/* The same in slices, so that others have the store between them. */
+struct remember_at {   /* where it is; zeros: at the beginning of what is not in the index yet */
+    uint64_t number;   /* the message whose artifact or document is in as far as */
+    uint64_t bytes, of; /* of it; of 0: none is */
+    uint32_t chunk;
+    uint64_t skip;     /* the caller's: no more of this message's goes in */
+    char path[80];     /* of a document, its end; else empty */
+    bool more;         /* not all is in yet */
+};
+/* About so many bytes of text go in, and are committed.  A part of a text that is in already when `at` is lost (the
+ * program was killed) is found no more, and all of it goes in again. */
+int remember_slice(struct recall *r, struct store *s, const uint8_t session[STORE_SESSION_ID], uint64_t most,
+                   struct remember_at *at, struct err *err);
+
 struct remember_quote {
     uint8_t session[STORE_SESSION_ID];
     enum recall_kind kind;

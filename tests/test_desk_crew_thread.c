@@ -179,14 +179,16 @@ TEST(thread_desk_a_crew_begins_and_ends_while_nothing_can_be_saved)
     open_desk();
     until("done, 0 wait\n");
     hold();
+    bool said_so = false;
     for (int i = 0; i < 2; i++) {
         order("the first part\nthe second part");
         const char *story = until("done, 0 wait\n");
         CHECK_EQ(lines_with(story, "says ann speaks (stop)\n"), 2);
         TOLD(story, "bob says bob speaks (stop)\n");
         TOLD_NOT(story, "saved ");
-        if (i == 0) TOLD(story, "the store takes nothing");
+        said_so |= strstr(story, "the store takes nothing") != NULL;
     }
+    if (!said_so) until("the store takes nothing");
     bridge_ask(b, &(struct doc_ask){.kind = DOC_SESSIONS}); /* it says that it cannot look, and holds nobody up */
     until("doc 3\n");
     order("@ann alone");

@@ -405,7 +405,7 @@ static void say_farewell(struct session *s)
 bool session_leave(struct session *s)
 {
     if (!s->a || !session_saves(s)) return true;
-    if (!keep_leave(&s->keep) || s->indexing || s->pages.tasks > 0) return false;
+    if (!keep_leave(&s->keep) || s->index.busy || s->pages.tasks > 0) return false;
     if (!s->farewell.said) say_farewell(s);
     return s->farewell.done;
 }

@@ -81,7 +81,11 @@ struct session {
         bool wanted;             /* before the next call those of its front are brought back */
     } pages;
     struct recall *recall;       /* the store's thread's; NULL: not open yet */
-    bool indexing;               /* it is being brought up to the journal */
+    struct session_indexing {    /* it is brought up to the journal, slice by slice */
+        bool busy;               /* a slice is in the store's hands */
+        bool told;               /* how far it is was told */
+        struct remember_at at;
+    } index;
     bool recalls;                /* what was said long ago is brought in unasked */
     uint64_t calls;              /* of tools, by the model, since this session was opened */
     struct event_carries carried; /* as the last event said */
@@ -193,6 +197,10 @@ bool session_artifact_name(const char *name, size_t n, uint64_t *id); /* "a3" */
 
 /* A file for the recall index, kept whole as an artifact; nothing of it enters the conversation until it is found. */
 int session_ingest(struct session *s, const char *path, struct err *err);
+/* Where a screen is, the index is made beside all else: the next slice, if one is due.  True: there are more. */
+bool session_index_on(struct session *s);
+/* What is read into the index at this moment does not go in, and what of it is in leaves.  false: nothing is. */
+bool session_index_stop(struct session *s);
 
 struct session_question {
     const char *text;

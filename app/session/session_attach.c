@@ -1,4 +1,7 @@
 /* session_attach.c - files into a conversation, or into its recall index; results from outside. */
+#include "app/progress.h"
+#include "app/say.h"
+#include "app/session/session_impl.h"
 #include "app/session/session_result.h"
 #include "memory/forms.h"
 #include "tools/clip.h"
@@ -9,20 +12,29 @@
 
 enum { ATTACH_MOST = 64 << 20 };
 
-static int read_file(const char *path, struct buf *out, struct err *err)
+/* It may be long on its way, from another machine's disk: how far it is is shown, and Esc or Ctrl-C ends it. */
+static int read_file(struct session *s, const char *path, struct buf *out, struct err *err)
 {
-    char part[1 << 16];
+    char part[1 << 16], what[100];
+    const char *slash = strrchr(path, '/');
+    struct progress bar;
     struct stat st;
     ssize_t n = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return err_set(err, -1, "%.200s: %s", path, strerror(errno));
     int rc = fstat(fd, &st) || !S_ISREG(st.st_mode) ? err_set(err, -1, "%.200s is no regular file", path) : 0;
+    snprintf(what, sizeof what, "reading %.80s", slash ? slash + 1 : path);
+    progress_start(&bar, what, say_on_terminal(), progress_clock());
+    bar.bytes = true;
     while (rc == 0 && (n = read(fd, part, sizeof part)) > 0) {
         buf_put(out, part, (size_t)n);
+        progress_update(&bar, out->len, (uint64_t)MAX(st.st_size, 1), progress_clock());
+        if (session_cancelled(s)) rc = err_set(err, -1, "%.200s: stopped, nothing of it was taken", path);
         if (out->len > ATTACH_MOST) rc = err_set(err, -1, "%.200s is over %d MiB", path, ATTACH_MOST >> 20);
         if (out->failed) rc = err_set(err, -1, "%.200s: no memory for it", path);
     }
     if (rc == 0 && n < 0) rc = err_set(err, -1, "%.200s: %s", path, strerror(errno));
+    progress_end(&bar);
     close(fd);
     return rc;
 }
@@ -60,12 +72,22 @@ int session_result(struct session *s, const struct session_tool *t, struct buf *
     return rc ? -1 : 0;
 }
 
+/* Files wait in memory until they are saved: not without end. */
+static bool has_room(struct session *s, const char *path, struct err *err)
+{
+    if (!session_saves(s)) return true;
+    if (keep_is_full(&s->keep)) keep_again(&s->keep);
+    if (!keep_is_full(&s->keep)) return true;
+    err_set(err, -1, "%.200s: not now, %d turns wait for the store already", path, s->keep.n_unsaved);
+    return false;
+}
+
 int session_attach_file(struct session *s, const char *path, struct err *err)
 {
     struct buf bytes = {0}, before = {0};
     uint64_t first = s->keep.head.next;
     char *args = path_argument(path);
-    int rc = args ? read_file(path, &bytes, err) : err_set(err, -1, "%.200s is no name in UTF-8", path);
+    int rc = !has_room(s, path, err) ? -1 : args ? read_file(s, path, &bytes, err) : err_set(err, -1, "%.200s is no name in UTF-8", path);
     window_save(s->w, s->vocabulary, &before);
     if (before.failed) rc = err_set(err, -1, "no memory for %.200s", path);
     const struct session_tool read = {.by = "user", .name = "read", .arguments = args, .kind = kind_of(path)};
@@ -85,7 +107,7 @@ int session_ingest(struct session *s, const char *path, struct err *err)
     struct buf bytes = {0};
     if (!session_saves(s)) return err_set(err, -1, "this session is not saved: nothing can be ingested");
     char *args = path_argument(path); /* a name that JSON can say can be shown */
-    int rc = args ? read_file(path, &bytes, err) : err_set(err, -1, "%.200s is no name in UTF-8", path);
+    int rc = !has_room(s, path, err) ? -1 : args ? read_file(s, path, &bytes, err) : err_set(err, -1, "%.200s is no name in UTF-8", path);
     if (rc == 0) {
         struct journal_message m = {.kind = JOURNAL_DOCUMENT, .turn = s->keep.head.turns, .text = path,
                                     .len = strlen(path), .artifact = s->keep.head.artifacts};

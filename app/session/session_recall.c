@@ -2,14 +2,18 @@
  * conversation as the result of a recall that nobody had to ask for.
  *
  *     found ── those that tell something, each once ── not in the context already ── the best, and what comes near it */
+#include "app/say.h"
 #include "app/session/session_impl.h"
 #include <inttypes.h>
 
 /* ---------------------------------------------------------------- the index follows the journal */
 
+enum { SLICE = 2 << 20 }; /* bytes of text: between two slices turns are saved and searches made */
+
 struct index_task {
     struct keep_task task;
     struct session *s;
+    struct remember_at at;
     uint8_t session[STORE_SESSION_ID];
 };
 
@@ -23,27 +27,79 @@ static int run_index(struct keeper_job *base, struct store *st, struct err *err)
 {
     struct index_task *t = (struct index_task *)base;
     int rc = open_index(t->s, st, err);
-    return rc ? rc : remember_session(t->s->recall, st, t->session, err);
+    return rc ? rc : remember_slice(t->s->recall, st, t->session, SLICE, &t->at, err);
+}
+
+/* The name of what is read, for a person. */
+static const char *name_of(const struct remember_at *at)
+{
+    const char *slash = strrchr(at->path, '/');
+    return slash && slash[1] ? slash + 1 : *at->path ? at->path : "a long result";
+}
+
+static void tell_index(struct session *s, const struct remember_at *before)
+{
+    struct session_indexing *x = &s->index;
+    char text[120];
+    const bool same = before->of > 0 && before->number == x->at.number;
+    if (x->told && !same) {
+        say_progress("");
+        if (before->skip != before->number) say_dim("[%s is in the index: /recall finds it]", name_of(before));
+        x->told = false;
+    }
+    if (x->at.of == 0 || x->at.skip == x->at.number) return;
+    snprintf(text, sizeof text, "indexing %.50s: %.1f of %.1f MiB, %d %% (Esc stops it)", name_of(&x->at),
+             (double)x->at.bytes / 0x1p20, (double)x->at.of / 0x1p20,
+             (int)(100 * ((double)x->at.bytes / (double)x->at.of)));
+    say_progress(text);
+    x->told = true;
 }
 
 /* What fails here is tried again by the next, and told by a search. */
 static void indexed(struct keep *k, struct keep_task *task)
 {
     struct index_task *t = (struct index_task *)task;
+    struct session *s = t->s;
+    const struct remember_at before = s->index.at;
     (void)k;
-    t->s->indexing = false;
+    s->index.busy = false;
+    t->at.skip = s->index.at.skip;
+    s->index.at = t->at;
     free(t);
+    if (s->a->between) tell_index(s, &before); /* and the next slice is the screen's to begin: others are before it */
+    else if (s->index.at.more) session_index(s);
 }
 
 void session_index(struct session *s)
 {
-    if (s->indexing || !session_saves(s)) return;
+    if (s->index.busy || !session_saves(s)) return;
     struct index_task *t = calloc(1, sizeof *t);
     if (!t) return;
-    *t = (struct index_task){.task = {.base = {.run = run_index}, .done = indexed}, .s = s};
+    *t = (struct index_task){.task = {.base = {.run = run_index}, .done = indexed}, .s = s, .at = s->index.at};
     memcpy(t->session, s->keep.head.id, sizeof t->session);
-    s->indexing = keep_later(&s->keep, &t->task, NULL) == 0;
-    if (!s->indexing) free(t);
+    s->index.busy = keep_later(&s->keep, &t->task, NULL) == 0;
+    if (!s->index.busy) free(t);
+}
+
+bool session_index_on(struct session *s)
+{
+    if (s->index.at.more && !s->farewell.said) session_index(s);
+    return s->index.at.more;
+}
+
+/* The mark is what takes it out; until that is read in its turn, no more of it goes in. */
+bool session_index_stop(struct session *s)
+{
+    struct remember_at *at = &s->index.at;
+    struct err err = {0};
+    if (!at->more || at->of == 0 || !*at->path || at->skip == at->number) return false;
+    at->skip = at->number;
+    say_progress("");
+    say("%s is not in the index: it was stopped at %d %%; the whole stays as an artifact", name_of(at),
+        (int)(100 * ((double)at->bytes / (double)at->of)));
+    session_mark(s, JOURNAL_UNDONE, at->number, at->number);
+    if (session_save(s, &err)) app_error(s->a, "store", err.text);
+    return true;
 }
 
 void session_close_index(struct session *s)
@@ -57,6 +113,7 @@ void session_close_index(struct session *s)
 
 struct search {
     struct session *s;
+    bool as_it_is; /* the index is being made: it is searched as far as it is */
     struct remember_query q;
     struct remember_found *out;
 };
@@ -65,7 +122,7 @@ static int run_search(struct store *st, void *arg, struct err *err)
 {
     struct search *f = arg;
     int rc = open_index(f->s, st, err);
-    if (rc == 0) rc = remember_session(f->s->recall, st, f->s->keep.head.id, err);
+    if (rc == 0 && !f->as_it_is) rc = remember_session(f->s->recall, st, f->s->keep.head.id, err);
     return rc ? rc : remember_search(f->s->recall, st, &f->q, f->out, err);
 }
 
@@ -77,6 +134,7 @@ int session_recall(struct session *s, const struct session_question *q, struct r
     f.q = (struct remember_query){.text = q->text, .n = q->n, .k = MAX(1, MIN(q->k, RECALL_K)), .wanted = q->wanted,
                                   .self = q->self, .session = q->everywhere ? NULL : s->keep.head.id};
     session_settle(s); /* what was said just now counts */
+    f.as_it_is = s->index.at.more;
     return keep_call(&s->keep, run_search, &f, err) ? -1 : 0;
 }
 

@@ -1,6 +1,8 @@
 /* session_result.c - the boundary that every result of a tool passes: clipped to what a call can carry, the whole kept as
  * an artifact; then it enters with its call. */
+#include "app/progress.h"
 #include "app/say.h"
+#include "app/session/session_impl.h"
 #include "app/session/session_result.h"
 #include "memory/forms.h"
 #include "tools/clip.h"
@@ -142,6 +144,27 @@ int session_put_data(struct session *s, const char *data, size_t n, struct buf *
     return rc == 0 && out->failed ? err_set(err, -1, "no memory for the data") : rc;
 }
 
+/* As clip_whole(), but that a large one shows how far it is; may_stop: and ends when that is cancelled. */
+static int clip_parts(struct session *s, const struct clip_config *cfg, const struct buf *bytes, bool may_stop,
+                      struct buf *shown, struct clip_figures *f, struct err *err)
+{
+    enum { PART = 1 << 20 };
+    struct progress bar;
+    struct clip *c = clip_open(cfg, err);
+    int rc = c ? 0 : -1;
+    progress_start(&bar, "clipping it", say_on_terminal(), progress_clock());
+    bar.bytes = true;
+    for (size_t at = 0; rc == 0 && at < bytes->len; at += PART) {
+        clip_feed(c, bytes->data + at, MIN(bytes->len - at, (size_t)PART));
+        progress_update(&bar, at, bytes->len, progress_clock());
+        if (may_stop && session_cancelled(s)) rc = err_set(err, -1, "clipping it was stopped: nothing of it was taken");
+    }
+    if (rc == 0) rc = clip_finish(c, shown, f, err);
+    progress_end(&bar);
+    clip_close(c);
+    return rc;
+}
+
 /* Clips the whole, which becomes an artifact if anything is left out; bytes is emptied. */
 int result_clip(struct session *s, struct buf *bytes, enum clip_kind kind, struct result *r, struct err *err)
 {
@@ -149,7 +172,7 @@ int result_clip(struct session *s, struct buf *bytes, enum clip_kind kind, struc
     struct clip_figures f;
     struct buf shown = {0};
     r->bytes = bytes->len;
-    int rc = clip_whole(&cfg, bytes->data ? bytes->data : "", bytes->len, &shown, &f, err);
+    int rc = clip_parts(s, &cfg, bytes, strcmp(r->by, "user") == 0, &shown, &f, err);
     if (rc == 0 && f.whole) {
         r->text = shown;
         buf_free(bytes);

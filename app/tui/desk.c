@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-enum { IDLE_MS = 500, STACK = 4 << 20, PATIENCE_MS = 400 };
+enum { IDLE_MS = 500, INDEX_MS = 10, STACK = 4 << 20, PATIENCE_MS = 400, STUCK_S = 2 };
 
 struct desk {
     struct app *a;
@@ -20,6 +20,7 @@ struct desk {
     struct desk_files files;
     pthread_t thread;
     bool stuck;         /* the store does not answer, which was said */
+    double stuck_since; /* 0: it does */
     bool in_turn;       /* lines that are said are the session's, about a turn */
     int nowhere;        /* where answers go that would go to stdout */
     struct out answers; /* as it was */
@@ -29,6 +30,7 @@ struct desk {
     pthread_mutex_t lock; /* of what follows */
     int64_t orders, order; /* begun so far; the one that is obeyed, 0: none */
     char cancel[40];       /* an agent's name; "": none is to be cancelled */
+    bool stop_index;
 };
 
 /* ------------------------------------------------------------------ what happens, to the bridge */
@@ -83,17 +85,37 @@ static void cancel_one(struct desk *d)
     if (*name) team_cancel(&d->c.team, team_find(&d->c.team, name, strlen(name)));
 }
 
+/* The sessions' indexes go on, a slice each.  idle: no session is in the middle of a turn.  True: there are more. */
+static bool go_on_indexing(struct desk *d, bool idle)
+{
+    bool more = false;
+    pthread_mutex_lock(&d->lock);
+    const bool stop = idle && d->stop_index;
+    if (idle) d->stop_index = false;
+    pthread_mutex_unlock(&d->lock);
+    for (int i = 0; i < d->c.team.n; i++) {
+        struct session *s = &d->c.team.member[i].s;
+        if (!d->c.team.member[i].open || !s->a) continue;
+        if (stop) session_index_stop(s);
+        more |= session_index_on(s);
+    }
+    return more;
+}
+
 /* What was saved since.  Where the store does not answer, turns go on, and the person knows. */
 static void look_at_store(struct desk *d)
 {
     if (!d->a->keeper) return;
     keep_poll(&d->c.s->keep); /* and no more: it may be in the middle of a turn */
     team_poll(&d->c.team, false);
-    const bool stuck = keeper_stuck(d->a->keeper);
-    if (stuck && !d->stuck)
-        say("the store takes nothing: another process writes in it, or its disk is slow; up to %d turns of an agent "
-            "wait in memory", KEEP_UNSAVED);
-    d->stuck |= stuck;
+    const double now = progress_clock();
+    if (!keeper_stuck(d->a->keeper)) d->stuck_since = 0;
+    else if (d->stuck_since <= 0) d->stuck_since = now;
+    if (!d->stuck && d->stuck_since > 0 && now - d->stuck_since >= STUCK_S) {
+        say("the store takes nothing: it writes a large file, another process writes in it, or its disk is slow; up to "
+            "%d turns of an agent wait in memory", KEEP_UNSAVED);
+        d->stuck = true;
+    }
     if (!d->stuck || keeper_pending(d->a->keeper) > 0) return;
     d->stuck = false;
     say("the store takes it again: nothing waits any more");
@@ -105,6 +127,7 @@ static void between(void *self)
     struct desk *d = self;
     cancel_one(d);
     look_at_store(d);
+    go_on_indexing(d, false);
     serve_docs(d);
 }
 
@@ -212,10 +235,11 @@ static void serve(struct desk *d)
     while (!d->c.quit && got >= 0 && (!signals_pending() || signals_pending() == SIGINT)) {
         session_poll(d->c.s);
         look_at_store(d);
+        const bool indexes = go_on_indexing(d, true);
         serve_docs(d);
         idle_sample(d);
         order.len = 0;
-        got = bridge_next(d->b, IDLE_MS, &order);
+        got = bridge_next(d->b, indexes ? INDEX_MS : IDLE_MS, &order);
         if (got > 0) obey(d, &order);
     }
     buf_free(&order);
@@ -304,6 +328,7 @@ void desk_cancel(struct desk *d, const char *agent)
     const bool meant = d->order && (seen == 0 || seen == d->order || bridge_leaving(d->b));
     if (meant && all) signals_interrupt();
     else if (meant) snprintf(d->cancel, sizeof d->cancel, "%s", agent);
+    else if (!d->order && all) d->stop_index = true;
     pthread_mutex_unlock(&d->lock);
 }
 

@@ -15,7 +15,7 @@ struct desk;
 struct desk *desk_open(struct app *a, struct bridge *b, struct err *err);
 /* The screen's thread: an agent's part in the order that the screen was told is obeyed, or (NULL, "") all of it.  One
  * that has ended meanwhile is let be, and the next one, too.  Where it was told of none, and after bridge_leave(), it is
- * whatever is obeyed. */
+ * whatever is obeyed.  (NULL, "") while nothing is obeyed: a file that is being indexed is not any more. */
 void desk_cancel(struct desk *d, const char *agent);
 int desk_close(struct desk *d); /* after bridge_leave(); waits for the sessions to be saved: the exit status */
 #endif

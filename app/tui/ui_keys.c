@@ -88,6 +88,7 @@ static void escape(struct ui *ui)
 {
     if (ui->view != VIEW_CHAT) ui_go(ui, VIEW_CHAT);
     else if (ui->busy) cancel(ui);
+    else if (*ui->progress && ui->host.cancel) ui->host.cancel(ui->host.self, "");
 }
 
 /* ------------------------------------------------------------------ the table */
