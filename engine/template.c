@@ -5,12 +5,14 @@
  * saw them so: merges cross that border. */
 #include "engine/template.h"
 
+#include <inttypes.h>
+
 #include "engine/vocab_impl.h" /* vocab_fail(), vocab_encode_to() and the scratch's place for a run */
 
 /* ---------------------------------------------------------------- names */
 
 static const char *const role_names[ROLE_COUNT] = {"system", "user", "assistant", "tool"};
-static const char *const template_names[TEMPLATE_KINDS] = {"raw", "chatml", "llama3"};
+static const char *const template_names[TEMPLATE_KINDS] = {"raw", "chatml", "llama3", "mistral-v3", "mistral-v7"};
 static const char *const segment_names[SEGMENTS] = {"system", "summary", "history", "tool", "answer"};
 
 const char *role_name(enum role r)
@@ -61,7 +63,9 @@ static const struct family {
     {"command-r", -1, {"<|START_OF_TURN_TOKEN|>"}},
     {"granite", -1, {"<|start_of_role|>"}},
     {"llama2", -1, {"[INST]", "<<SYS>>"}},
-    {"mistral", -1, {"[INST]"}},
+    {"mistral v11", -1, {"[INST]", "[ARGS]"}}, /* calls as no other writes them */
+    {"mistral-v7", TEMPLATE_MISTRAL7, {"[INST]", "[SYSTEM_PROMPT]"}},
+    {"mistral-v3", TEMPLATE_MISTRAL3, {"[INST]"}},
     {"phi3", -1, {"<|assistant|>", "<|end|>"}},
     {"zephyr", -1, {"<|user|>", "<|assistant|>"}},
 };
@@ -81,9 +85,13 @@ static const struct family *family_of(struct gguf_str s)
 }
 
 /* What a family needs in the vocabulary. */
-static const char *const needs[TEMPLATE_KINDS][4] = {
+#define MISTRAL_TOKENS "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_CALLS]", \
+                       "[TOOL_RESULTS]", "[/TOOL_RESULTS]"
+static const char *const needs[TEMPLATE_KINDS][12] = {
     [TEMPLATE_CHATML] = {"<|im_start|>", "<|im_end|>"},
     [TEMPLATE_LLAMA3] = {"<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"},
+    [TEMPLATE_MISTRAL3] = {MISTRAL_TOKENS},
+    [TEMPLATE_MISTRAL7] = {MISTRAL_TOKENS, "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]"},
 };
 
 int template_check(enum template_kind k, const struct vocab *v, struct err *err)
@@ -108,8 +116,8 @@ int template_detect(const struct gguf *g, const struct vocab *v, enum template_k
     }
     const struct family *f = family_of(s);
     if (!f || f->kind < 0) /* never executed, so what it would write can only be known by name */
-        return vocab_fail(g, err, "key %s asks for the family %s; known are chatml and llama3", key,
-                          f ? f->name : "unknown");
+        return vocab_fail(g, err, "key %s asks for the family %s; known are chatml, llama3, mistral-v3 and mistral-v7",
+                          key, f ? f->name : "unknown");
     if (template_check((enum template_kind)f->kind, v, err)) return -1;
     *out = (enum template_kind)f->kind;
     return 0;
@@ -134,6 +142,8 @@ struct prompt {
     const struct msg *msg;  /* what is being written; NULL: the opened head, or nothing yet */
     int more;               /* RAW: messages behind msg whose texts follow in the same run */
     size_t text_at;         /* where msg's text begins in the run */
+    const struct msg *joined; /* MISTRAL3: what the run has from joined_at on; NULL: nothing else */
+    size_t joined_at;
 };
 
 static void put_plain(struct prompt *p, const char *text, size_t n)
@@ -184,6 +194,7 @@ static void begin(struct prompt *p, const struct msg *m)
 {
     end_run(p);
     p->msg = m;
+    p->joined = NULL;
 }
 
 static void put_text(struct prompt *p, const struct msg *m)
@@ -203,6 +214,7 @@ static enum segment segment_at(struct prompt *p, size_t at)
     };
     for (; p->more > 0 && at - p->text_at >= p->msg->len; p->more--) p->text_at += p->msg++->len;
     const struct msg *m = p->msg;
+    if (p->joined && at >= p->joined_at) return of[p->joined->role];
     if (!m) return SEGMENT_HISTORY;
     bool text = at >= p->text_at && at - p->text_at < m->len;
     bool summary = m->role == ROLE_SYSTEM && text && m->len - (at - p->text_at) <= m->summary;
@@ -330,6 +342,103 @@ static void llama3(struct prompt *p, const struct msg *msgs, int n, bool open)
     if (open) llama3_head(p, role_name(ROLE_ASSISTANT));
 }
 
+/* ---------------------------------------------------------------- Mistral
+ *
+ *     v3    <s>[AVAILABLE_TOOLS][...][/AVAILABLE_TOOLS][INST]system\n\nuser[/INST]
+ *     v7    <s>[SYSTEM_PROMPT]system[/SYSTEM_PROMPT][AVAILABLE_TOOLS][...][/AVAILABLE_TOOLS][INST]user[/INST]
+ *
+ *     [TOOL_CALLS][{...}]</s>      [TOOL_RESULTS]{...}[/TOOL_RESULTS]                            answer</s>
+ *                                  v7: [TOOL_RESULTS]000000012[TOOL_CONTENT]...[/TOOL_RESULTS]
+ *
+ * In an SPM vocabulary each text has a space before it, which encoding puts there; tekken has none.  System and tools
+ * stand in front, where the originals move them along to the last question: so the pages of a prompt's front stay. */
+
+void template_call_name(uint64_t call, char name[TEMPLATE_CALL])
+{
+    snprintf(name, TEMPLATE_CALL, "%09" PRIu64, call % UINT64_C(1000000000));
+}
+
+struct mistral {
+    struct prompt *p;
+    bool v7, inside; /* inside: v3's [INST] with the system's text is open */
+};
+
+static void mistral_between(struct mistral *t, const struct msg *m, const char *before, const char *after)
+{
+    if (*before) put_mark(t->p, before);
+    put_text(t->p, m);
+    put_mark(t->p, after);
+}
+
+static void mistral_inst(struct mistral *t, bool open)
+{
+    if (t->inside == open) return;
+    put_mark(t->p, open ? "[INST]" : "[/INST]");
+    t->inside = open;
+}
+
+static void mistral_system(struct mistral *t, const struct msg *m)
+{
+    if (m->tools) {
+        mistral_between(t, m, "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]");
+    } else if (t->v7) {
+        mistral_between(t, m, "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]");
+    } else {
+        mistral_inst(t, true);
+        put_text(t->p, m);
+        put_plain(t->p, "\n\n", 2);
+    }
+}
+
+static void mistral_result(struct mistral *t, const struct msg *m)
+{
+    char name[TEMPLATE_CALL];
+    put_mark(t->p, "[TOOL_RESULTS]");
+    if (t->v7) {
+        template_call_name(m->call, name);
+        put_plain(t->p, name, strlen(name));
+        put_mark(t->p, "[TOOL_CONTENT]");
+    }
+    put_text(t->p, m);
+    put_mark(t->p, "[/TOOL_RESULTS]");
+}
+
+/* v3: a question behind the system's text, in one run with it. */
+static void mistral_joined(struct mistral *t, const struct msg *m)
+{
+    t->p->joined = m;
+    t->p->joined_at = t->p->run;
+    put_plain(t->p, m->text, m->len);
+    begin(t->p, m);
+    mistral_inst(t, false);
+}
+
+static void mistral_message(struct mistral *t, const struct msg *m)
+{
+    if (t->inside && m->role == ROLE_USER) {
+        mistral_joined(t, m);
+        return;
+    }
+    mistral_inst(t, false);
+    begin(t->p, m);
+    switch (m->role) {
+    case ROLE_SYSTEM: mistral_system(t, m); break;
+    case ROLE_USER: mistral_between(t, m, "[INST]", "[/INST]"); break;
+    case ROLE_TOOL: mistral_result(t, m); break;
+    case ROLE_ASSISTANT: mistral_between(t, m, m->call > 0 ? "[TOOL_CALLS]" : "", "</s>"); break;
+    case ROLE_COUNT: assert(m->role < ROLE_COUNT); break;
+    }
+}
+
+static void mistral(struct prompt *p, const struct msg *msgs, int n, bool v7)
+{
+    struct mistral t = {.p = p, .v7 = v7};
+    put_mark(p, "<s>");
+    int first = v7 && n > 1 && msgs[0].tools && msgs[1].role == ROLE_SYSTEM; /* what comes first of these two */
+    for (int i = 0; i < n; i++) mistral_message(&t, &msgs[first && i < 2 ? 1 - i : i]);
+    mistral_inst(&t, false);
+}
+
 /* ---------------------------------------------------------------- raw, and the whole */
 
 static void raw(struct prompt *p, const struct msg *msgs, int n)
@@ -363,6 +472,8 @@ static void write_all(struct prompt *p, enum template_kind k, const struct msg *
     case TEMPLATE_RAW: raw(p, msgs, n); break;
     case TEMPLATE_CHATML: chatml(p, msgs, n, open); break;
     case TEMPLATE_LLAMA3: llama3(p, msgs, n, open); break;
+    case TEMPLATE_MISTRAL3: mistral(p, msgs, n, false); break;
+    case TEMPLATE_MISTRAL7: mistral(p, msgs, n, true); break;
     case TEMPLATE_KINDS: assert(k < TEMPLATE_KINDS); break;
     }
     end_run(p);

@@ -1,7 +1,7 @@
 /* template.h - from a list of messages to the token ids that a model was trained to see.
  *
- * Families known: ChatML and Llama 3.  A file's tokenizer.chat_template is recognised by the marks it uses; it is never
- * executed.  A family that is not known is refused by name.  A file without a template is a plain text model: messages
+ * Families known: ChatML, Llama 3 and Mistral (v3 and v7, with an SPM vocabulary or tekken).  A file's
+ * tokenizer.chat_template is recognised by the marks it uses; it is never executed.  A family that is not known is refused by name.  A file without a template is a plain text model: messages
  * are joined as they stand (RAW).
  *
  * What the template itself writes is encoded with special tokens; what a message says is encoded without, so a pasted
@@ -19,21 +19,30 @@ struct msg {
     const char *text; /* any bytes; not NUL-terminated */
     size_t len;
     size_t summary; /* of a system message: how many of its last bytes are a summary; more than len means len */
+    /* Where a family has marks of its own for them (Mistral); others write the text as any message of its role: */
+    bool tools;     /* a system message before all others: it is the list of tools */
+    uint64_t call;  /* this assistant's message is a call of a tool, and its number; of a result, its call's; 0: none */
 };
 
 /* What a token of a sequence belongs to: what was said and by whom, or what the model says now (never by render). */
 enum segment { SEGMENT_SYSTEM, SEGMENT_SUMMARY, SEGMENT_HISTORY, SEGMENT_TOOL, SEGMENT_ANSWER, SEGMENTS };
 const char *segment_name(enum segment s); /* "system", "summary", "history", "tool", "answer" */
 
-enum template_kind { TEMPLATE_RAW, TEMPLATE_CHATML, TEMPLATE_LLAMA3, TEMPLATE_KINDS };
-const char *template_name(enum template_kind k); /* "raw", "chatml", "llama3" */
+enum template_kind {
+    TEMPLATE_RAW, TEMPLATE_CHATML, TEMPLATE_LLAMA3, TEMPLATE_MISTRAL3, TEMPLATE_MISTRAL7, TEMPLATE_KINDS
+};
+const char *template_name(enum template_kind k); /* "raw", "chatml", "llama3", "mistral-v3", "mistral-v7" */
 int template_by_name(const char *name, enum template_kind *out); /* 0, or -1 */
 
-/* What the file asks for.  0; or -1: err names the family found ("gemma", "mistral", "phi3", ... or "unknown") and the
+/* What the file asks for.  0; or -1: err names the family found ("gemma", "llama2", "phi3", ... or "unknown") and the
  * known ones.
  * Also checked: the special tokens that the family needs are in the vocabulary. */
 int template_detect(const struct gguf *g, const struct vocab *v, enum template_kind *out, struct err *err);
 int template_check(enum template_kind k, const struct vocab *v, struct err *err); /* the vocabulary has what k needs */
+
+/* The name of a call in templates whose calls have names: nine digits. */
+enum { TEMPLATE_CALL = 10 };
+void template_call_name(uint64_t call, char name[TEMPLATE_CALL]);
 
 /* Append the prompt of msgs to out: bos if the vocabulary adds one (and the template does not write it), every message,
  * and with `open` the head of the assistant's turn that the model is to write.

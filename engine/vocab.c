@@ -192,9 +192,11 @@ static const char *const turn_mark[] = {
     "<|end_header_id|>", "<|eot_id|>", "<|eom_id|>", "<|endoftext|>", "<|python_tag|>", "<|user|>", "<|assistant|>",
     "<|system|>", "<|end|>", "<|return|>", "<|call|>", "<|start|>", "<|message|>", "<|channel|>", "<start_of_turn>",
     "<end_of_turn>", "<|START_OF_TURN_TOKEN|>", "<|END_OF_TURN_TOKEN|>", "<|start_of_role|>", "<|end_of_role|>",
+    "[INST]", "[/INST]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]",
+    "[TOOL_CALLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CONTENT]",
 };
 /* What a template frames outside text with.  The model may write it, so it stays visible; outside text may not. */
-static const char *const frame_mark[] = {"<tool_response>", "</tool_response>", "[INST]", "[/INST]"};
+static const char *const frame_mark[] = {"<tool_response>", "</tool_response>"};
 
 static const char *const end_mark[] = {"<|im_end|>",      "<|eot_id|>",    "<|eom_id|>",
                                        "<|end_of_text|>", "<|endoftext|>", "</s>"};

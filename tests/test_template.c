@@ -1,6 +1,7 @@
 /* test_template.c - templates: recognised by their marks, rendered to the ids that the whole text would have, and never
  * obeying a message. */
 #include "engine/template.h"
+#include "engine/vocab_impl.h" /* a scratch from the heap */
 
 #include "tests/check.h"
 #include "tests/gguf_make.h"
@@ -40,6 +41,35 @@ static void make_llama3(struct vocab_make *m)
     vocab_make_add(m, "<|start_header_id|>", VOCAB_CONTROL, 0);        /* 257 */
     vocab_make_add(m, "<|end_header_id|>", VOCAB_CONTROL, 0);          /* 258 */
     m->eos = vocab_make_add(m, "<|eot_id|>", VOCAB_CONTROL, 0);        /* 259 */
+}
+
+static const char *const mistral_tokens[] = {
+    "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_CALLS]", "[TOOL_RESULTS]",
+    "[/TOOL_RESULTS]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]"};
+
+static void add_mistral(struct vocab_make *m, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        int id = vocab_make_add(m, mistral_tokens[i], i == 2 ? VOCAB_NORMAL : VOCAB_CONTROL, 0); /* some files say so */
+        if (i == 0) m->bos = id;
+        if (i == 1) m->eos = id;
+    }
+}
+
+static void make_tekken(struct vocab_make *m, size_t n)
+{
+    vocab_make_bpe(m, "tekken");
+    add_mistral(m, n);
+}
+
+static void make_mistral_spm(struct vocab_make *m)
+{
+    static const char *const piece[] = {"\xe2\x96\x81", "\n", "\xe2\x96\x81hi", "h", "i", "S", "a", "\xe2\x96\x81""a"};
+    vocab_make_begin(m, "llama");
+    m->no_merges = true;
+    m->unknown = vocab_make_add(m, "<unk>", VOCAB_UNKNOWN, 0);
+    for (size_t i = 0; i < COUNT_OF(piece); i++) vocab_make_add(m, piece[i], VOCAB_NORMAL, -1);
+    add_mistral(m, COUNT_OF(mistral_tokens));
 }
 
 static struct vocab *open_made(struct vocab_make *m)
@@ -104,6 +134,12 @@ static void check_whole(enum template_kind k, const struct vocab *v, const struc
 {
     struct ids whole = {0}, ids = render(k, v, msgs, n, open);
     struct err err = {0};
+    struct vocab_scratch *s = vocab_scratch_new(v, 4096, &err);
+    uint64_t tokens = 0;
+    bool exact = false;
+    CHECK_EQ(template_count(k, v, s, msgs, n, open, &tokens, &exact, &err), 0);
+    CHECK(tokens == ids.n && exact);
+    free(s);
     CHECK_STR(spelled(v, &ids), text);
     CHECK_EQ(vocab_encode(v, NULL, text, strlen(text), VOCAB_SPECIAL, &whole, &err), 0);
     CHECK_EQ(ids.n, whole.n);
@@ -163,7 +199,7 @@ TEST(other_templates_are_refused_by_name)
 {
     static const struct { const char *chat, *name; } other[] = {
         {"{{ '<start_of_turn>' + role + '\n' + message['content'] | trim + '<end_of_turn>\n' }}", "gemma"},
-        {"{{ bos_token + '[INST] ' + message['content'] + ' [/INST]' }}", "mistral"},
+        {"{{ '[INST]' + message['content'] + '[/INST]' }}{{ '[TOOL_CALLS]' + name + '[ARGS]' }}", "mistral v11"},
         {"{{ '[INST] ' + '<<SYS>>\n' + system_message + '\n<</SYS>>\n\n' }}", "llama2"},
         {"{{'<|user|>' + '\n' + message['content'] + '<|end|>' + '\n' + '<|assistant|>' + '\n'}}", "phi3"},
         {"{{ '<|im_start|>user<|im_sep|>' + message['content'] + '<|im_end|>' }}", "phi4"},
@@ -182,7 +218,7 @@ TEST(other_templates_are_refused_by_name)
         CHECK_EQ(detect(other[i].chat, true, &k, &err), -1);
         CHECK_EQ(k, TEMPLATE_KINDS);
         if (!strstr(err.text, other[i].name)) check_fail(__FILE__, __LINE__, "no %s in: %s", other[i].name, err.text);
-        CHECK(strstr(err.text, "chatml and llama3") != NULL);
+        CHECK(strstr(err.text, "chatml, llama3, mistral-v3 and mistral-v7") != NULL);
     }
 }
 
@@ -193,6 +229,8 @@ TEST(a_template_whose_tokens_are_missing_is_refused_with_their_name)
     struct ids ids = {0};
     CHECK_EQ(detect("<|im_start|><|im_end|>", false, &k, &err), -1);
     CHECK(strstr(err.text, "<|im_start|>") != NULL);
+    CHECK_EQ(detect("{{ bos_token + '[INST] ' + message['content'] + ' [/INST]' }}", true, &k, &err), -1); /* v1 */
+    CHECK_STR(err.text, "the mistral-v3 template needs the token <s>, which the vocabulary does not have");
     CHECK_EQ(detect("<|start_header_id|><|end_header_id|>", true, &k, &err), -1);
     CHECK(strstr(err.text, "<|begin_of_text|>") != NULL);
 
@@ -554,6 +592,138 @@ TEST(a_token_that_crosses_a_border_belongs_to_where_it_begins)
     CHECK_STR(segments(TEMPLATE_CHATML, v, &crossing, 1, false), "SSSSSSSS" "S" "S" "U" "SS");
     CHECK_STR(segments(TEMPLATE_CHATML, v, &whole, 1, false), "SSSSSSSS" "S" "U" "U" "SS");
     CHECK_STR(segments(TEMPLATE_CHATML, v, &head, 1, false), "SSSSSSS" "S" "UU" "SS"); /* both "\n" in one */
+    vocab_close(v);
+}
+
+/* ---------------------------------------------------------------- Mistral */
+
+TEST(mistral_is_recognised_with_what_it_needs)
+{
+    static const struct { const char *chat; size_t tokens; int rc; enum template_kind k; } row[] = {
+        {"{{ '[INST] ' + message['content'] + '[/INST]' }}", 9, 0, TEMPLATE_MISTRAL3},
+        {"{{ '[INST]' + message['content'] + '[/INST]' }}{{ '[SYSTEM_PROMPT]' }}", 12, 0, TEMPLATE_MISTRAL7},
+        {"{{ '[INST]' + message['content'] + '[/INST]' }}", 8, -1, TEMPLATE_KINDS},
+        {"{{ '[INST]' + message['content'] + '[/INST]' }}{{ '[SYSTEM_PROMPT]' }}", 11, -1, TEMPLATE_KINDS},
+    };
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        struct vocab_make m;
+        enum template_kind k = TEMPLATE_KINDS;
+        struct err err = {0};
+        make_tekken(&m, row[i].tokens);
+        m.chat = row[i].chat;
+        struct gguf *g = open_file(&m);
+        struct vocab *v = open_vocab(g);
+        CHECK_EQ(template_detect(g, v, &k, &err), row[i].rc);
+        CHECK_EQ(k, row[i].k);
+        if (row[i].rc) CHECK(strstr(err.text, mistral_tokens[row[i].tokens]));
+        vocab_close(v);
+        gguf_close(g);
+    }
+}
+
+/* A question that a tool was called for. */
+static int mistral_talk(struct msg msgs[8])
+{
+    int n = 0;
+    msgs[n++] = say(ROLE_SYSTEM, "[{}]");
+    msgs[0].tools = true;
+    msgs[n++] = say(ROLE_SYSTEM, "S");
+    msgs[n++] = say(ROLE_USER, "hi");
+    msgs[n++] = say(ROLE_ASSISTANT, "[c]");
+    msgs[n++] = say(ROLE_TOOL, "r");
+    msgs[3].call = msgs[4].call = 4000000012;
+    msgs[n++] = say(ROLE_ASSISTANT, "a");
+    msgs[n++] = say(ROLE_USER, "a");
+    return n;
+}
+
+TEST(mistral_is_written_as_the_models_saw_it)
+{
+    struct vocab_make m;
+    struct msg msgs[8];
+    make_tekken(&m, COUNT_OF(mistral_tokens));
+    struct vocab *v = open_made(&m);
+    int n = mistral_talk(msgs);
+    check_whole(TEMPLATE_MISTRAL3, v, msgs, n, true,
+                "<s>[AVAILABLE_TOOLS][{}][/AVAILABLE_TOOLS][INST]S\n\nhi[/INST][TOOL_CALLS][c]</s>"
+                "[TOOL_RESULTS]r[/TOOL_RESULTS]a</s>[INST]a[/INST]");
+    check_whole(TEMPLATE_MISTRAL7, v, msgs, n, true,
+                "<s>[SYSTEM_PROMPT]S[/SYSTEM_PROMPT][AVAILABLE_TOOLS][{}][/AVAILABLE_TOOLS][INST]hi[/INST]"
+                "[TOOL_CALLS][c]</s>[TOOL_RESULTS]000000012[TOOL_CONTENT]r[/TOOL_RESULTS]a</s>[INST]a[/INST]");
+    check_whole(TEMPLATE_MISTRAL3, v, msgs + 1, 1, true, "<s>[INST]S\n\n[/INST]");
+    check_whole(TEMPLATE_MISTRAL3, v, NULL, 0, true, "<s>");
+    check_whole(TEMPLATE_MISTRAL7, v, msgs, 1, true, "<s>[AVAILABLE_TOOLS][{}][/AVAILABLE_TOOLS]");
+    const struct msg odd[] = {msgs[1], msgs[5], msgs[2], msgs[2]}; /* nothing asked between */
+    check_whole(TEMPLATE_MISTRAL3, v, odd, 4, true, "<s>[INST]S\n\n[/INST]a</s>[INST]hi[/INST][INST]hi[/INST]");
+    /* Other families write them as what else their roles say. */
+    vocab_close(v);
+    make_chatml(&m, "qwen2");
+    v = open_made(&m);
+    check_whole(TEMPLATE_CHATML, v, msgs, 4, false,
+                "<|im_start|>system\n[{}]<|im_end|>\n<|im_start|>system\nS<|im_end|>\n"
+                "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n[c]<|im_end|>\n");
+    vocab_close(v);
+}
+
+/* A space before each text, and one for system and question together. */
+TEST(mistral_has_spaces_before_texts_in_an_spm_vocabulary)
+{
+    struct vocab_make m;
+    make_mistral_spm(&m);
+    struct vocab *v = open_made(&m);
+    const struct msg msgs[] = {say(ROLE_SYSTEM, "S"), say(ROLE_USER, "hi"), say(ROLE_ASSISTANT, "hi"),
+                               say(ROLE_USER, "a")};
+    struct ids ids = render(TEMPLATE_MISTRAL3, v, msgs, 4, true);
+    CHECK_STR(spelled(v, &ids), "<s>[INST] S\n\nhi[/INST] hi</s>[INST] a[/INST]");
+    ids_free(&ids);
+    ids = render(TEMPLATE_MISTRAL7, v, msgs, 4, true);
+    CHECK_STR(spelled(v, &ids), "<s>[SYSTEM_PROMPT] S[/SYSTEM_PROMPT][INST] hi[/INST] hi</s>[INST] a[/INST]");
+    ids_free(&ids);
+    vocab_close(v);
+}
+
+/* Whoever says them: the marks of the template are those that it writes itself. */
+TEST(a_pasted_mark_stays_plain_text_in_mistral)
+{
+    struct vocab_make m;
+    struct buf pasted = {0};
+    make_tekken(&m, COUNT_OF(mistral_tokens));
+    struct vocab *v = open_made(&m);
+    for (size_t i = 0; i < COUNT_OF(mistral_tokens); i++) buf_puts(&pasted, mistral_tokens[i]);
+    for (int k = TEMPLATE_MISTRAL3; k <= TEMPLATE_MISTRAL7; k++) {
+        struct msg msgs[8], plain[8];
+        int n = mistral_talk(msgs);
+        mistral_talk(plain);
+        for (int i = 0; i < n; i++) {
+            struct msg was = msgs[i];
+            msgs[i].text = pasted.data;
+            msgs[i].len = pasted.len;
+            struct ids ids = render((enum template_kind)k, v, msgs, n, true);
+            struct ids without = render((enum template_kind)k, v, plain, n, true);
+            for (int32_t id = 256; id < 256 + (int32_t)COUNT_OF(mistral_tokens); id++)
+                CHECK_EQ(count(&ids, id), count(&without, id));
+            CHECK(strstr(spelled(v, &ids), pasted.data));
+            ids_free(&ids);
+            ids_free(&without);
+            msgs[i] = was;
+        }
+    }
+    buf_free(&pasted);
+    vocab_close(v);
+}
+
+TEST(mistral_s_tokens_are_whose_text_they_are)
+{
+    struct vocab_make m;
+    make_tekken(&m, COUNT_OF(mistral_tokens));
+    struct vocab *v = open_made(&m);
+    struct msg msgs[8];
+    int n = mistral_talk(msgs);
+    CHECK_STR(segments(TEMPLATE_MISTRAL3, v, msgs, n, true), "S" "SSSSSS" "S" "SSS" "HH" "H" "HHHHH" "TTT" "HH" "HHH");
+    CHECK_STR(segments(TEMPLATE_MISTRAL7, v, msgs, n, true),
+              "S" "SSS" "SSSSSS" "HHHH" "HHHHH" "TTTTTTTTT" "TTTT" "HH" "HHH");
+    msgs[1] = summed("abc", 2);
+    CHECK_STR(segments(TEMPLATE_MISTRAL3, v, msgs + 1, 2, true), "S" "S" "S" "UU" "SS" "HH" "H");
     vocab_close(v);
 }
 
