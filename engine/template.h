@@ -1,8 +1,8 @@
 /* template.h - from a list of messages to the token ids that a model was trained to see.
  *
  * Families known: ChatML, Llama 3 and Mistral (v3 and v7, with an SPM vocabulary or tekken).  A file's
- * tokenizer.chat_template is recognised by the marks it uses; it is never executed.  A family that is not known is refused by name.  A file without a template is a plain text model: messages
- * are joined as they stand (RAW).
+ * tokenizer.chat_template is recognised by the marks it uses; it is never executed.  A family that is not known is
+ * refused by name.  A file without a template is a plain text model: messages are joined as they stand (RAW).
  *
  * What the template itself writes is encoded with special tokens; what a message says is encoded without, so a pasted
  * `<|im_end|>` stays plain text.  Threads: pure. */

@@ -64,7 +64,7 @@ static void make_tekken(struct vocab_make *m, size_t n)
 
 static void make_mistral_spm(struct vocab_make *m)
 {
-    static const char *const piece[] = {"\xe2\x96\x81", "\n", "\xe2\x96\x81hi", "h", "i", "S", "a", "\xe2\x96\x81""a"};
+    static const char *const piece[] = {"\xe2\x96\x81", "\n", "\xe2\x96\x81hi", "h", "i", "S", "a", "\342\226\201a"};
     vocab_make_begin(m, "llama");
     m->no_merges = true;
     m->unknown = vocab_make_add(m, "<unk>", VOCAB_UNKNOWN, 0);
