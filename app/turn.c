@@ -95,13 +95,15 @@ static void tell_tokens(struct run *r)
 static size_t visible(struct run *r, size_t n)
 {
     static const char call[] = "<tool_call>";
+    static const char bare[] = {[FORM_CALLS_LLAMA3] = '{', [FORM_CALLS_MISTRAL3] = '[', [FORM_CALLS_MISTRAL7] = '['};
     const char *text = r->ans->text;
     if (!r->ask->tools) return n;
     size_t start = thinking_follow(&r->thinking, text, n), at = MAX(start, r->word), same = 0;
     if (start == n) return n;
     while (at < n && strchr(" \t\r\n", text[at])) at++;
     r->word = at;
-    if (at < n && text[at] == '{' && turn_calls(r->a) == FORM_CALLS_LLAMA3) return start;
+    const char first = bare[turn_calls(r->a)];
+    if (at < n && first && text[at] == first) return start;
     while (at + same < n && same < sizeof call - 1 && text[at + same] == call[same]) same++;
     return at + same == n || same == sizeof call - 1 ? start : n;
 }
@@ -386,8 +388,12 @@ int turn_run(struct app *a, const struct turn_ask *ask, struct turn_result *resu
 
 enum form_calls turn_calls(const struct app *a)
 {
-    bool llama3 = !a->o->strict_tools && strcmp(a->info->template, "llama3") == 0;
-    return llama3 ? FORM_CALLS_LLAMA3 : FORM_CALLS_OWN;
+    static const struct { const char *template; enum form_calls calls; } own[] = {
+        {"llama3", FORM_CALLS_LLAMA3}, {"mistral-v3", FORM_CALLS_MISTRAL3}, {"mistral-v7", FORM_CALLS_MISTRAL7},
+    };
+    for (size_t i = 0; i < COUNT_OF(own) && !a->o->strict_tools; i++)
+        if (strcmp(a->info->template, own[i].template) == 0) return own[i].calls;
+    return FORM_CALLS_OWN;
 }
 
 int turn_exit(int code, const struct turn_result *result)

@@ -434,8 +434,7 @@ static void mistral(struct prompt *p, const struct msg *msgs, int n, bool v7)
 {
     struct mistral t = {.p = p, .v7 = v7};
     put_mark(p, "<s>");
-    int first = v7 && n > 1 && msgs[0].tools && msgs[1].role == ROLE_SYSTEM; /* what comes first of these two */
-    for (int i = 0; i < n; i++) mistral_message(&t, &msgs[first && i < 2 ? 1 - i : i]);
+    for (int i = 0; i < n; i++) mistral_message(&t, &msgs[i]);
     mistral_inst(&t, false);
 }
 

@@ -20,7 +20,7 @@ struct msg {
     size_t len;
     size_t summary; /* of a system message: how many of its last bytes are a summary; more than len means len */
     /* Where a family has marks of its own for them (Mistral); others write the text as any message of its role: */
-    bool tools;     /* a system message before all others: it is the list of tools */
+    bool tools;     /* a system message is the list of tools: v3 has it before the system text, v7 behind it */
     uint64_t call;  /* this assistant's message is a call of a tool, and its number; of a result, its call's; 0: none */
 };
 

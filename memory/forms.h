@@ -162,11 +162,23 @@ int forms_read_call(const char *text, size_t len, struct form_call *out, struct 
  *
  *     {"name": NAME, "parameters": {...}}      and nothing else; "type": "function" may be in it
  *
- * only for a tool of forms_tools(), since this has no mark of its own and an answer may be JSON too; what is no such
- * call is FORMS_OTHER.  Qwen's form is ours. */
-enum form_calls { FORM_CALLS_OWN, FORM_CALLS_LLAMA3 /* that, or ours */ };
+ * and Mistral
+ *
+ *     [{"name": NAME, "arguments": {...}}]         the objects may have an "id"; of several the first is the call
+ *
+ * only for a tool of forms_tools(), since these have no mark of their own (Mistral's is a token, which is no text) and
+ * an answer may be JSON too; what is no such call is FORMS_OTHER.  Qwen's form is ours. */
+enum form_calls { /* that, or ours */
+    FORM_CALLS_OWN, FORM_CALLS_LLAMA3, FORM_CALLS_MISTRAL3, FORM_CALLS_MISTRAL7, FORM_CALLS_ANY
+};
 int forms_read_call_as(enum form_calls how, const char *text, size_t len, struct form_call *out, struct err *err);
 void forms_call_free(struct form_call *c);
+
+/* What a model of Mistral's is told of tools, and of calls and results; id: one word, nine letters or digits.  Tools:
+ * 0, or -1 as forms_tool_lines(). */
+int forms_mistral_tools(const char *const *names, int n, struct buf *out, struct err *err);
+void forms_mistral_call(const struct form_call *c, const char *id, struct buf *out); /* c was read by one of these */
+void forms_mistral_result(struct form_text text, const char *id, struct buf *out);   /* v3; v7 has texts as they are */
 
 /* 0, or -1: err says what tools.json does not allow: the tool, an argument of it, its type, or one that lacks. */
 int forms_check_call(const struct form_call *c, struct err *err);

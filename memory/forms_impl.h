@@ -17,6 +17,12 @@ void form_json_compact(const json_t *v, struct buf *out);
 void forms_call_json(const char *name, const json_t *arguments, struct buf *out);
 int forms_check_json(const char *name, const json_t *arguments, struct err *err); /* as forms_check_call() */
 
+/* forms_read.c: {"name":..., KEY:{...}} and nothing else.  0, FORMS_BAD or FORMS_NO_MEMORY. */
+int form_take_call(json_t *root, const char *key, struct form_call *out, struct err *err);
+/* forms_mistral.c */
+bool form_begins_mistral(struct form_text t);
+int form_read_mistral(struct form_text t, struct form_call *out, struct err *err); /* 0, FORMS_OTHER, or no memory */
+
 /* Outside text for an error message: one short line of it. */
 struct form_quote { char s[84]; };
 struct form_quote form_quote(const char *s);

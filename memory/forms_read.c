@@ -123,7 +123,7 @@ static int unwrap_call(struct form_text t, struct form_text *json, struct err *e
     return 0;
 }
 
-static int take_call(json_t *root, const char *key, struct form_call *out, struct err *err)
+int form_take_call(json_t *root, const char *key, struct form_call *out, struct err *err)
 {
     const char *name;
     json_t *arguments;
@@ -150,7 +150,7 @@ int forms_read_call(const char *text, size_t len, struct form_call *out, struct 
     if (rc == 0) rc = unwrap_call((struct form_text){text, len}, &json, err);
     if (rc) return rc;
     json_t *root = json_loadb(json.text, json.len, JSON_REJECT_DUPLICATES, &e);
-    rc = root ? take_call(root, "arguments", out, err)
+    rc = root ? form_take_call(root, "arguments", out, err)
               : err_set(err, FORMS_BAD, "the call is not JSON: %s", form_quote(e.text).s);
     json_decref(root);
     return rc;
@@ -163,7 +163,7 @@ static int read_bare_call(struct form_text t, struct form_call *out, struct err 
     json_t *root = json_loadb(t.text, t.len, JSON_REJECT_DUPLICATES, NULL), *type = json_object_get(root, "type");
     bool function = json_is_string(type) && strcmp(json_string_value(type), "function") == 0;
     if (function) json_object_del(root, "type");
-    int rc = root ? take_call(root, "parameters", out, &why) : FORMS_OTHER;
+    int rc = root ? form_take_call(root, "parameters", out, &why) : FORMS_OTHER;
     json_decref(root);
     if (rc == FORMS_NO_MEMORY) return err_set(err, rc, "%s", why.text);
     if (rc == 0 && forms_tool(out->name)) return 0;
@@ -174,10 +174,12 @@ static int read_bare_call(struct form_text t, struct form_call *out, struct err 
 int forms_read_call_as(enum form_calls how, const char *text, size_t len, struct form_call *out, struct err *err)
 {
     struct form_text t = trim((struct form_text){text, len});
-    if (how == FORM_CALLS_OWN || len > FORMS_READ_LIMIT || t.len == 0 || *t.text != '{')
-        return forms_read_call(text, len, out, err);
+    bool any = how == FORM_CALLS_ANY, small = len <= FORMS_READ_LIMIT;
     *out = (struct form_call){0};
-    return read_bare_call(t, out, err);
+    if (small && (any || how == FORM_CALLS_LLAMA3) && t.len > 0 && *t.text == '{') return read_bare_call(t, out, err);
+    bool mistral = how == FORM_CALLS_MISTRAL3 || how == FORM_CALLS_MISTRAL7;
+    if (small && (any || mistral) && form_begins_mistral(t)) return form_read_mistral(t, out, err);
+    return forms_read_call(text, len, out, err);
 }
 
 void forms_call_free(struct form_call *c)

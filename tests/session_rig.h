@@ -161,7 +161,7 @@ static inline void next_prompt(struct buf *out)
     struct window_call c;
     out->len = 0;
     OK(window_build(s.w, &c, &err));
-    OK(prompt_make(&s.prompt, &s.texts, c.items, c.n, &err));
+    OK(prompt_make(&s.prompt, turn_calls(s.a), &s.texts, c.items, c.n, &err));
     for (int i = 0; i < s.prompt.n; i++)
         buf_printf(out, "%s:%.*s|", role_name(s.prompt.msgs[i].role), (int)s.prompt.msgs[i].len, s.prompt.msgs[i].text);
 }

@@ -256,6 +256,35 @@ TEST(forms_call_is_compact_and_keeps_its_order)
     check_out("<tool_call>{\"name\":\"x\",\"arguments\":{\"v\":[0.1,true,null,{\"{name}\":1}]}}</tool_call>");
 }
 
+/* As its models were trained: a blank behind each colon and comma. */
+TEST(forms_of_mistral)
+{
+    static const char *const names[] = {"calculator", "read"}, *const none[] = {"fly"};
+    struct form_call c = {strdup("read"), strdup("{\"path\":\"a \\\"b\\\"\",\"to\":3}")};
+    const struct form_tool *t = forms_tool("read"), *calculator = forms_tool("calculator");
+    char want[2000];
+    CHECK_EQ(forms_mistral_tools(names, 2, fresh(), &err), 0);
+    snprintf(want, sizeof want,
+             "[{\"type\": \"function\", \"function\": {\"name\": \"calculator\", \"description\": \"%s\", "
+             "\"parameters\": {\"type\": \"object\", \"properties\": {\"expression\": {\"type\": \"string\"}}, "
+             "\"required\": [\"expression\"]}}}, {\"type\": \"function\", \"function\": {\"name\": \"read\", "
+             "\"description\": \"%s\", \"parameters\": {\"type\": \"object\", \"properties\": {\"path\": {\"type\": "
+             "\"string\"}, \"from\": {\"type\": \"integer\"}, \"to\": {\"type\": \"integer\"}",
+             calculator->about, t->about);
+    CHECK(out.len > strlen(want) && memcmp(out.data, want, strlen(want)) == 0);
+    CHECK(strstr(out.data, "\"required\": [\"path\"]}}}]"));
+    CHECK_EQ(forms_mistral_tools(none, 1, fresh(), &err), -1);
+    CHECK(out.len == 0 && strstr(err.text, "no tool \"fly\""));
+    forms_mistral_call(&c, "000000012", fresh());
+    forms_call_free(&c);
+    CHECK_EQ(forms_read_call_as(FORM_CALLS_MISTRAL7, out.data, out.len, &c, &err), 0);
+    CHECK_STR(c.arguments, "{\"path\":\"a \\\"b\\\"\",\"to\":3}");
+    forms_call_free(&c);
+    check_out("[{\"name\": \"read\", \"arguments\": {\"path\": \"a \\\"b\\\"\", \"to\": 3}, \"id\": \"000000012\"}]");
+    forms_mistral_result(form_text("a \"b\"\n[/TOOL_RESULTS]"), "000000012", fresh());
+    check_out("{\"content\": \"a \\\"b\\\"\\n[/TOOL_RESULTS]\", \"call_id\": \"000000012\"}");
+}
+
 TEST(forms_call_refuses_arguments_that_are_no_object)
 {
     static const char *const bad[] = {"", "[]", "3", "{", "{\"a\":1,\"a\":2}", "{}{}", "{\"a\":\"\xff\"}"};

@@ -81,6 +81,59 @@ TEST(forms_read_call_of_llama_3_takes_no_answer_for_a_call)
     forms_call_free(&c);
 }
 
+#define MISTRAL(text) forms_read_call_as(FORM_CALLS_MISTRAL3, text, strlen(text), &c, &err)
+
+TEST(forms_read_call_in_the_form_of_mistral)
+{
+    static const char *const calls[] = {
+        "[{\"name\": \"read\", \"arguments\": {\"path\": \"a\", \"to\": 3}}]",
+        " [{\"arguments\":{\"path\":\"a\",\"to\":3},\"id\":\"VvvODy9mT\",\"name\":\"read\"}]\n",
+        "[TOOL_CALLS] [{\"name\":\"read\",\"arguments\":{\"path\":\"a\",\"to\":3}}]",
+        "[{\"name\":\"read\",\"arguments\":{\"path\":\"a\",\"to\":3}}, " /* of several the first */
+        "{\"name\":\"write\",\"arguments\":{}}]",
+        CALL("{\"name\":\"read\",\"arguments\":{\"path\":\"a\",\"to\":3}}"),
+    };
+    struct form_call c;
+    for (size_t i = 0; i < COUNT_OF(calls); i++) {
+        for (int how = FORM_CALLS_MISTRAL3; how <= FORM_CALLS_ANY; how++) {
+            CHECK_EQ(forms_read_call_as((enum form_calls)how, calls[i], strlen(calls[i]), &c, &err), 0);
+            CHECK_STR(c.name, "read");
+            CHECK_STR(c.arguments, "{\"path\":\"a\",\"to\":3}");
+            forms_call_free(&c);
+        }
+    }
+    CHECK_EQ(read_call(calls[0], strlen(calls[0]), &c), FORMS_OTHER); /* of others it is an answer */
+    CHECK_EQ(LLAMA3(calls[0]), FORMS_OTHER);
+    CHECK_EQ(MISTRAL("{\"name\":\"read\",\"parameters\":{}}"), FORMS_OTHER);
+}
+
+/* A list is an answer like any other, and one call that is none makes none of those behind it. */
+TEST(forms_read_call_of_mistral_takes_no_answer_for_a_call)
+{
+#define ONE "{\"name\":\"read\",\"arguments\":{\"path\":\"a\"}}"
+    static const char *const answers[] = {
+        "[", "[]", "[1]", "[" ONE, "[[" ONE "]]", "[1," ONE "]", "[" ONE "] done", "Sure: [" ONE "]",
+        "[" ONE "][" ONE "]",
+        "[TOOL_CALLS]", "[TOOL_CALLS]read{\"path\":\"a\"}", "[TOOL_CALLS][TOOL_CALLS][" ONE "]", "[INST][" ONE "]",
+        "[TOOL_RESULTS][" ONE "][/TOOL_RESULTS]", "[{\"name\":\"read\"}]", "[{\"arguments\":{}}]",
+        "[{\"name\":\"read\",\"arguments\":{},\"id\":7}]", "[{\"name\":\"read\",\"arguments\":{},\"x\":1}]",
+        "[{\"name\":\"read\",\"arguments\":\"{}\"}]", "[{\"name\":\"read\",\"parameters\":{}}]",
+        "[{\"name\":\"Ann\",\"arguments\":{\"age\":7}}]", "[{\"name\":\"read\",\"name\":\"read\",\"arguments\":{}}]",
+        "[{\"name\":\"read\\u0000x\",\"arguments\":{}}]", "[{'name':'read','arguments':{}}]",
+        "[{\"name\":\"Ann\",\"arguments\":{}}," ONE "]", "[{\"name\":\"read\",\"arguments\":{\"path\":\"\xff\"}}]",
+    };
+    struct form_call c = {0};
+    for (size_t i = 0; i < COUNT_OF(answers); i++) {
+        err = (struct err){0};
+        int rc = MISTRAL(answers[i]);
+        if (rc != FORMS_OTHER) check_fail(__FILE__, __LINE__, "%s: %d", answers[i], rc);
+        check_err("no call of a tool");
+        CHECK(!c.name && !c.arguments);
+    }
+    CHECK_EQ(MISTRAL("[" ONE "]"), 0);
+    forms_call_free(&c);
+}
+
 TEST(forms_read_call_says_what_is_wrong)
 {
     static const struct { const char *text; int rc; const char *says; } bad[] = {
@@ -399,6 +452,9 @@ TEST(forms_readers_refuse_more_than_their_limit)
     CHECK_EQ(forms_read_call_as(FORM_CALLS_LLAMA3, out.data, out.len, &c, &err), FORMS_BAD);
     check_err("longer than 1 MiB");
     CHECK_EQ(forms_read_call_as(FORM_CALLS_LLAMA3, out.data, FORMS_READ_LIMIT, &c, &err), FORMS_OTHER);
+    repeat(fresh(), "[", FORMS_READ_LIMIT + 1);
+    CHECK_EQ(forms_read_call_as(FORM_CALLS_MISTRAL7, out.data, out.len, &c, &err), FORMS_BAD);
+    CHECK_EQ(forms_read_call_as(FORM_CALLS_MISTRAL7, out.data, FORMS_READ_LIMIT, &c, &err), FORMS_OTHER);
     repeat(fresh(), " ", FORMS_READ_LIMIT + 1);
     CHECK_EQ(forms_read_call(out.data, out.len, &c, &err), FORMS_BAD);
     check_err("longer than 1 MiB");

@@ -272,7 +272,7 @@ static void next_prompt(struct session *s, struct buf *out)
     struct window_call c;
     out->len = 0;
     OK(window_build(s->w, &c, &err));
-    OK(prompt_make(&s->prompt, &s->texts, c.items, c.n, &err));
+    OK(prompt_make(&s->prompt, turn_calls(s->a), &s->texts, c.items, c.n, &err));
     for (int i = 0; i < s->prompt.n; i++)
         buf_printf(out, "%s:%.*s|", role_name(s->prompt.msgs[i].role), (int)s->prompt.msgs[i].len,
                    s->prompt.msgs[i].text);
@@ -424,6 +424,53 @@ TEST(team_a_model_of_llamas_family_may_call_as_it_learned)
         CHECK(strncmp(shown + 5, result(), team.last.len) == 0); /* and no call */
         end_team();
     }
+}
+
+static const char *mistral_heard;
+
+static void calls_as_mistral_does(const char *heard, char *out)
+{
+    static char text[MANY_TEXT];
+    bool called = hears(last_of(heard), "42");
+    if (called) snprintf(text, sizeof text, "%s", heard), mistral_heard = text;
+    says(out, called ? "[1, 2] it is [TOOL_CALLS]" : " [{\"name\": \"calculator\", \"arguments\": {\"expression\": "
+                                                     "\"6*7\"}, \"id\": \"abcdefghi\"}]");
+}
+
+static void begin_mistral(const char *crew, const char *template, bool strict)
+{
+    open_app(crew, calls_as_mistral_does, 4000, 8, NULL);
+    snprintf(many.info.template, sizeof many.info.template, "%s", template);
+    opts.strict_tools = strict;
+    OK(team_open(&team, &app, &err));
+}
+
+/* It is told of tools, of its calls and of results in its own form; nothing of a call comes to stdout, and an answer
+ * that only begins like one does. */
+TEST(team_a_model_of_mistrals_family_is_told_and_calls_as_it_learned)
+{
+    static const char crew[] = "crew: test\nagents:\n  - name: ann\n    system: I am ann\n    tools: [calculator]\n"
+                               "    answer: 100\nflow:\n  kind: single\n";
+    static const struct { const char *template, *tools, *result; } cases[] = {
+        {"mistral-v3", "system:[{\"type\": \"function\", ", "tool:{\"content\": \"42\", \"call_id\": \"0000000"},
+        {"mistral-v7", "system:[{\"type\": \"function\", ", "tool:42|"}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        begin_mistral(crew, cases[i].template, false);
+        const char *shown = with_stdout_shown("Hello.");
+        CHECK_EQ(count_events("tool", NULL, NULL), 1);
+        CHECK_STR(shown, "ann: [1, 2] it is [TOOL_CALLS]\n");
+        CHECK(hears(mistral_heard, cases[i].tools) && hears(mistral_heard, cases[i].result));
+        CHECK(hears(mistral_heard, "assistant:[{\"name\": \"calculator\", \"arguments\": {\"expression\": \"6*7\"}, "
+                                   "\"id\": \"0000000"));
+        CHECK(!hears(mistral_heard, "<tool_call>") && !hears(mistral_heard, "abcdefghi"));
+        const char *tools = strstr(mistral_heard, "system:["), *system = strstr(mistral_heard, "system:I am ann");
+        CHECK((tools < system) == (i == 0)); /* v7 has its system text first */
+        end_team();
+    }
+    begin_mistral(crew, "mistral-v3", true); /* in which there is one form alone */
+    CHECK(hears(with_stdout_shown("Hello."), "[{\"name\": \"calculator\""));
+    CHECK_EQ(count_events("tool", NULL, NULL), 0);
+    end_team();
 }
 
 /* What ann says when she is asked what she hands over; NULL: she was not. */

@@ -637,6 +637,14 @@ static int mistral_talk(struct msg msgs[8])
     return n;
 }
 
+/* v7 has the system text first. */
+static void swap_system(struct msg *msgs)
+{
+    struct msg tools = msgs[0];
+    msgs[0] = msgs[1];
+    msgs[1] = tools;
+}
+
 TEST(mistral_is_written_as_the_models_saw_it)
 {
     struct vocab_make m;
@@ -647,9 +655,11 @@ TEST(mistral_is_written_as_the_models_saw_it)
     check_whole(TEMPLATE_MISTRAL3, v, msgs, n, true,
                 "<s>[AVAILABLE_TOOLS][{}][/AVAILABLE_TOOLS][INST]S\n\nhi[/INST][TOOL_CALLS][c]</s>"
                 "[TOOL_RESULTS]r[/TOOL_RESULTS]a</s>[INST]a[/INST]");
+    swap_system(msgs);
     check_whole(TEMPLATE_MISTRAL7, v, msgs, n, true,
                 "<s>[SYSTEM_PROMPT]S[/SYSTEM_PROMPT][AVAILABLE_TOOLS][{}][/AVAILABLE_TOOLS][INST]hi[/INST]"
                 "[TOOL_CALLS][c]</s>[TOOL_RESULTS]000000012[TOOL_CONTENT]r[/TOOL_RESULTS]a</s>[INST]a[/INST]");
+    swap_system(msgs);
     check_whole(TEMPLATE_MISTRAL3, v, msgs + 1, 1, true, "<s>[INST]S\n\n[/INST]");
     check_whole(TEMPLATE_MISTRAL3, v, NULL, 0, true, "<s>");
     check_whole(TEMPLATE_MISTRAL7, v, msgs, 1, true, "<s>[AVAILABLE_TOOLS][{}][/AVAILABLE_TOOLS]");
@@ -720,6 +730,7 @@ TEST(mistral_s_tokens_are_whose_text_they_are)
     struct msg msgs[8];
     int n = mistral_talk(msgs);
     CHECK_STR(segments(TEMPLATE_MISTRAL3, v, msgs, n, true), "S" "SSSSSS" "S" "SSS" "HH" "H" "HHHHH" "TTT" "HH" "HHH");
+    swap_system(msgs);
     CHECK_STR(segments(TEMPLATE_MISTRAL7, v, msgs, n, true),
               "S" "SSS" "SSSSSS" "HHHH" "HHHHH" "TTTTTTTTT" "TTTT" "HH" "HHH");
     msgs[1] = summed("abc", 2);

@@ -1,6 +1,5 @@
 /* prompt.c - see prompt.h. */
 #include "app/session/prompt.h"
-#include "memory/forms.h"
 
 static int no_memory(struct err *err) { return err_set(err, -1, "no memory for a prompt"); }
 
@@ -19,9 +18,10 @@ static int push(struct prompt *p, struct msg m, struct err *err)
 
 static enum role role_of(enum journal_kind kind)
 {
-    if (kind == JOURNAL_ANSWER || kind == JOURNAL_CALL) return ROLE_ASSISTANT;
-    return kind == JOURNAL_RESULT ? ROLE_TOOL : ROLE_USER;
+    return kind == JOURNAL_ANSWER ? ROLE_ASSISTANT : ROLE_USER;
 }
+
+static bool has_marks(enum form_calls calls) { return calls == FORM_CALLS_MISTRAL3 || calls == FORM_CALLS_MISTRAL7; }
 
 /* ---------------------------------------------------------------- the front */
 
@@ -58,26 +58,104 @@ static bool is_front(const struct window_item *it)
     return it->part <= WINDOW_SUMMARY || it->part == WINDOW_REFERENCE;
 }
 
-/* ---------------------------------------------------------------- what follows */
-
-/* Offsets into p->lines until all are written: the buffer moves. */
-static int put_line(struct prompt *p, enum role role, const struct window_item *it, struct err *err)
+static int put_tools(struct prompt *p, struct texts *texts, const struct window_item *items, size_t n, struct err *err)
 {
-    size_t from = p->lines.len;
-    if (it->part == WINDOW_REQUEST) forms_summary_request(&p->lines);
-    else window_reference(&it->ref, &p->lines);
-    if (p->lines.failed) return no_memory(err);
-    return push(p, (struct msg){.role = role, .text = NULL, .len = p->lines.len - from}, err);
+    for (size_t i = 0; i < n && is_front(&items[i]); i++) {
+        if (items[i].part != WINDOW_TOOLS) continue;
+        const struct text_entry *e = texts_get(texts, items[i].id, err);
+        if (!e) return -1;
+        return push(p, (struct msg){.role = ROLE_SYSTEM, .text = e->text, .len = e->len, .tools = true}, err);
+    }
+    return 0;
 }
 
-static int put_item(struct prompt *p, struct texts *texts, const struct window_item *it, struct err *err)
+/* The messages of the front; *at: the first item behind it. */
+static int put_all_front(struct prompt *p, enum form_calls calls, struct texts *texts, const struct window_item *items,
+                         size_t n, size_t *at, struct err *err)
 {
-    if (it->part == WINDOW_REQUEST) return put_line(p, ROLE_USER, it, err);
-    if (it->part == WINDOW_REFERENCE) return put_line(p, ROLE_TOOL, it, err); /* a call and its results */
+    size_t summary = 0;
+    bool apart = has_marks(calls);
+    for (*at = 0; *at < n && is_front(&items[*at]); ++*at) {
+        if (apart && items[*at].part == WINDOW_TOOLS) continue;
+        if (put_front(p, texts, &items[*at], &summary, err)) return -1;
+    }
+    if (calls == FORM_CALLS_MISTRAL3 && put_tools(p, texts, items, n, err)) return -1;
+    const struct msg system = {.role = ROLE_SYSTEM, .text = p->front.data, .len = p->front.len, .summary = summary};
+    if (p->front.len > 0 && push(p, system, err)) return -1;
+    if (calls == FORM_CALLS_MISTRAL7 && put_tools(p, texts, items, n, err)) return -1;
+    p->front_msgs = p->n;
+    return 0;
+}
+
+/* ---------------------------------------------------------------- what follows */
+
+/* What p->lines has from `from` on; a pointer once all is written: the buffer moves. */
+static int push_line(struct prompt *p, enum role role, uint64_t call, size_t from, struct err *err)
+{
+    if (p->lines.failed) return no_memory(err);
+    return push(p, (struct msg){.role = role, .text = NULL, .len = p->lines.len - from, .call = call}, err);
+}
+
+/* v3 has a result with its call's name, as JSON. */
+static void put_result_text(enum form_calls calls, struct form_text text, uint64_t call, struct buf *out)
+{
+    char name[TEMPLATE_CALL];
+    template_call_name(call, name);
+    if (calls == FORM_CALLS_MISTRAL3) forms_mistral_result(text, name, out);
+    else buf_put(out, text.text, text.len);
+}
+
+static int put_result(struct prompt *p, enum form_calls calls, const struct text_entry *e, uint64_t call,
+                      struct err *err)
+{
+    size_t from = p->lines.len;
+    if (calls != FORM_CALLS_MISTRAL3)
+        return push(p, (struct msg){.role = ROLE_TOOL, .text = e->text, .len = e->len, .call = call}, err);
+    put_result_text(calls, (struct form_text){e->text, e->len}, call, &p->lines);
+    return push_line(p, ROLE_TOOL, call, from, err);
+}
+
+/* As the family writes it; what is no call after all stays what was said. */
+static int put_call(struct prompt *p, enum form_calls calls, const struct text_entry *e, uint64_t id, struct err *err)
+{
+    struct form_call call;
+    char name[TEMPLATE_CALL];
+    size_t from = p->lines.len;
+    if (!has_marks(calls) || forms_read_call_as(FORM_CALLS_ANY, e->text, e->len, &call, NULL))
+        return push(p, (struct msg){.role = ROLE_ASSISTANT, .text = e->text, .len = e->len}, err);
+    template_call_name(id, name);
+    forms_mistral_call(&call, name, &p->lines);
+    forms_call_free(&call);
+    return push_line(p, ROLE_ASSISTANT, id, from, err);
+}
+
+static int put_line(struct prompt *p, enum form_calls calls, enum role role, const struct window_item *it,
+                    struct err *err)
+{
+    struct buf line = {0};
+    size_t from = p->lines.len;
+    uint64_t call = role != ROLE_TOOL ? 0 : it->part == WINDOW_RESULTS ? it->id - 1 : it->ref.first;
+    if (it->part == WINDOW_REQUEST) forms_summary_request(&line);
+    else window_reference(&it->ref, &line);
+    const struct form_text text = {line.data ? line.data : "", line.len};
+    if (role == ROLE_TOOL) put_result_text(calls, text, call, &p->lines);
+    else buf_put(&p->lines, text.text, text.len);
+    p->lines.failed |= line.failed;
+    buf_free(&line);
+    return push_line(p, role, call, from, err);
+}
+
+static int put_item(struct prompt *p, enum form_calls calls, struct texts *texts, const struct window_item *it,
+                    struct err *err)
+{
+    if (it->part == WINDOW_REQUEST) return put_line(p, calls, ROLE_USER, it, err);
+    if (it->part == WINDOW_REFERENCE) return put_line(p, calls, ROLE_TOOL, it, err); /* a call and its results */
     if (it->ref.messages > 0) /* what it stands for is history of a person, or of the model, or a result */
-        return put_line(p, it->part == WINDOW_RESULTS ? ROLE_TOOL : ROLE_USER, it, err);
+        return put_line(p, calls, it->part == WINDOW_RESULTS ? ROLE_TOOL : ROLE_USER, it, err);
     const struct text_entry *e = texts_get(texts, it->id, err);
     if (!e) return -1;
+    if (e->kind == JOURNAL_RESULT) return put_result(p, calls, e, it->id - 1, err);
+    if (e->kind == JOURNAL_CALL) return put_call(p, calls, e, it->id, err);
     return push(p, (struct msg){.role = role_of(e->kind), .text = e->text, .len = e->len}, err);
 }
 
@@ -91,19 +169,16 @@ static void place_lines(struct prompt *p)
     }
 }
 
-int prompt_make(struct prompt *p, struct texts *texts, const struct window_item *items, size_t n, struct err *err)
+int prompt_make(struct prompt *p, enum form_calls calls, struct texts *texts, const struct window_item *items, size_t n,
+                struct err *err)
 {
-    size_t i = 0, summary = 0;
-    p->n = 0;
+    size_t i;
+    p->n = p->front_msgs = 0;
     p->front.len = p->lines.len = 0;
     p->front.failed = p->lines.failed = false;
-    for (; i < n && is_front(&items[i]); i++)
-        if (put_front(p, texts, &items[i], &summary, err)) return -1;
-    if (p->front.len > 0 &&
-        push(p, (struct msg){.role = ROLE_SYSTEM, .text = p->front.data, .len = p->front.len, .summary = summary}, err))
-        return -1;
+    if (put_all_front(p, calls, texts, items, n, &i, err)) return -1;
     for (; i < n; i++)
-        if (put_item(p, texts, &items[i], err)) return -1;
+        if (put_item(p, calls, texts, &items[i], err)) return -1;
     place_lines(p);
     return 0;
 }

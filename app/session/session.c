@@ -90,7 +90,7 @@ int session_count(void *self, const struct window_item *items, size_t n, int64_t
 {
     struct session *s = self;
     struct engine_count count = {0};
-    if (prompt_make(&s->prompt, &s->texts, items, n, NULL)) return -1;
+    if (prompt_make(&s->prompt, turn_calls(s->a), &s->texts, items, n, NULL)) return -1;
     int rc = s->a->ops->count_tokens(s->a->engine, s->prompt.msgs, s->prompt.n, &count, NULL);
     *out = count.tokens;
     return rc;

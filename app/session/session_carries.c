@@ -35,21 +35,46 @@ static int add(struct session_carries *c, const struct window_item *it, const ch
     return c->texts.failed ? -1 : 0;
 }
 
-/* The front is one message, but where all its texts are empty. */
-static size_t lead(const struct session *s) { return s->prompt.front.len > 0 ? 1 : 0; }
+/* The messages of the front: none where all its texts are empty, and another one where tools are not in the first. */
+static size_t lead(const struct session *s) { return (size_t)s->prompt.front_msgs; }
 
-/* Each item of the front makes the system message longer: by so much it is that item's. */
+/* The message of the front that is its texts, or the tools; -1: none. */
+static int lead_at(const struct prompt *p, bool tools)
+{
+    for (int i = 0; i < p->front_msgs; i++)
+        if (p->msgs[i].tools == tools) return i;
+    return -1;
+}
+
+static int add_tools(struct session *s, const struct window_item *item, size_t front, struct session_carries *c,
+                     int at)
+{
+    for (size_t i = 0; i < front; i++) {
+        const struct msg *m = &s->prompt.msgs[at];
+        if (item[i].part == WINDOW_TOOLS && add(c, &item[i], m->text, m->len)) return -1;
+    }
+    return 0;
+}
+
+/* Each item of the front makes the system message longer: by so much it is that item's.  Tools that are a message of
+ * their own come before or behind it, as that does. */
 static int add_front(struct session *s, const struct window_item *item, size_t front, struct session_carries *c,
                      struct err *err)
 {
     size_t before = 0;
+    if (prompt_make(&s->prompt, turn_calls(s->a), &s->texts, item, front, err)) return -1;
+    const int tools = lead_at(&s->prompt, true);
+    if (tools == 0 && add_tools(s, item, front, c, tools)) return no_memory(err);
     for (size_t i = 0; i < front; i++) {
-        if (prompt_make(&s->prompt, &s->texts, item, i + 1, err)) return -1;
+        if (tools >= 0 && item[i].part == WINDOW_TOOLS) continue;
+        if (prompt_make(&s->prompt, turn_calls(s->a), &s->texts, item, i + 1, err)) return -1;
         const struct buf *all = &s->prompt.front;
         if (add(c, &item[i], all->len > 0 ? all->data + before : "", all->len - before)) return no_memory(err);
         before = all->len;
     }
-    return 0;
+    if (tools <= 0) return 0;
+    if (prompt_make(&s->prompt, turn_calls(s->a), &s->texts, item, front, err)) return -1;
+    return add_tools(s, item, front, c, tools) ? no_memory(err) : 0;
 }
 
 static int add_all(struct session *s, const struct window_item *item, size_t n, struct session_carries *c,
@@ -59,7 +84,8 @@ static int add_all(struct session *s, const struct window_item *item, size_t n, 
     uint64_t newest = 0;
     c->part = calloc(n + 1, sizeof *c->part);
     if (!c->part) return no_memory(err);
-    if (add_front(s, item, front, c, err) || prompt_make(&s->prompt, &s->texts, item, n, err)) return -1;
+    if (add_front(s, item, front, c, err)) return -1;
+    if (prompt_make(&s->prompt, turn_calls(s->a), &s->texts, item, n, err)) return -1;
     for (size_t i = front; i < n; i++) {
         const struct msg *m = &s->prompt.msgs[i - front + lead(s)];
         if (add(c, &item[i], m->text, m->len)) return no_memory(err);
@@ -80,7 +106,10 @@ struct cut { /* of a prompt's ids into its messages */
     int n;
     const struct ids *ids;
     size_t *end; /* (n) of each message, in ids */
+    int front, tools; /* the messages that are the front's texts and its tools; -1: none */
 };
+
+static size_t begin_of(const struct cut *t, int m) { return m > 0 ? t->end[m - 1] : 0; }
 
 static size_t piece_bytes(const struct cut *t, size_t i)
 {
@@ -123,7 +152,14 @@ static int cut_group(const struct cut *t, int first, int last, size_t from, stru
     return 0;
 }
 
-/* Results that follow each other may be written as one message. */
+/* Neighbours that may be written as one message: results; and v3's system text with the question behind it. */
+static bool joined(const struct cut *t, int i)
+{
+    enum role a = t->msgs[i].role, b = t->msgs[i + 1].role;
+    if (a == ROLE_TOOL && b == ROLE_TOOL) return true;
+    return t->kind == TEMPLATE_MISTRAL3 && a == ROLE_SYSTEM && !t->msgs[i].tools && b == ROLE_USER;
+}
+
 static int cut_messages(const struct cut *t, struct err *err)
 {
     if (t->kind == TEMPLATE_RAW) {
@@ -131,32 +167,49 @@ static int cut_messages(const struct cut *t, struct err *err)
         return 0;
     }
     for (int i = 0, last; i < t->n; i = last + 1) {
-        for (last = i; last + 1 < t->n && t->msgs[i].role == ROLE_TOOL && t->msgs[last + 1].role == ROLE_TOOL;) last++;
+        for (last = i; last + 1 < t->n && joined(t, last);) last++;
         if (cut_group(t, i, last, i > 0 ? t->end[i - 1] : 0, err)) return -1;
     }
     return 0;
 }
 
+static bool is_apart(const struct cut *t, const struct carried *p)
+{
+    return t->tools >= 0 && p->item.part == WINDOW_TOOLS;
+}
+
 /* The system message is of several parts: a token is that part's in which it begins, and what the template writes
- * before and behind them is the first's and the last's. */
+ * before and behind them is the first's and the last's.  Tools that are a message of their own have its tokens. */
 static void cut_front(const struct cut *t, struct carried *part, size_t front)
 {
-    size_t last = t->end[0], all = 0, tail = 0, text = 0;
-    for (size_t i = 0; i < t->end[0]; i++) {
+    const size_t from = begin_of(t, t->front), end = t->end[t->front];
+    size_t last = end, all = 0, tail = 0, text = 0;
+    for (size_t i = from; i < end; i++) {
         const bool control = vocab_attr(t->v, t->ids->id[i]) == VOCAB_CONTROL;
         all += piece_bytes(t, i);
         tail = control ? 0 : tail + piece_bytes(t, i);
         if (control) last = i;
     }
-    if (last == t->end[0]) tail = 0;
-    for (size_t i = 0; i < front; i++) text += part[i].len;
+    if (last == end) tail = 0;
+    for (size_t i = 0; i < front; i++) text += is_apart(t, &part[i]) ? 0 : part[i].len;
     const size_t head = all > text + tail ? all - text - tail : 0;
-    size_t at = 0, bytes = 0, upto = head;
-    for (size_t i = 0; i < front; i++) {
+    size_t at = from, bytes = 0, upto = head, left = front;
+    while (left > 0 && is_apart(t, &part[left - 1])) left--;
+    for (size_t i = 0; i < left; i++) {
+        if (is_apart(t, &part[i])) continue;
         part[i].id = at;
         upto += part[i].len;
-        for (; at < t->end[0] && (bytes < upto || i + 1 == front); at++) bytes += piece_bytes(t, at);
+        for (; at < end && (bytes < upto || i + 1 == left); at++) bytes += piece_bytes(t, at);
         part[i].n_ids = at - part[i].id;
+    }
+}
+
+static void cut_tools(const struct cut *t, struct carried *part, size_t front)
+{
+    for (size_t i = 0; i < front; i++) {
+        if (!is_apart(t, &part[i])) continue;
+        part[i].id = begin_of(t, t->tools);
+        part[i].n_ids = t->end[t->tools] - part[i].id;
     }
 }
 
@@ -164,7 +217,8 @@ static void cut_front(const struct cut *t, struct carried *part, size_t front)
 static int cut(struct session_carries *c, const struct cut *t, size_t front, size_t own, struct err *err)
 {
     if (cut_messages(t, err)) return -1;
-    if (own > 0) cut_front(t, c->part, front);
+    if (t->front >= 0) cut_front(t, c->part, front);
+    if (t->tools >= 0) cut_tools(t, c->part, front);
     for (size_t i = front; i + 1 < c->n; i++) {
         const size_t m = i - front + own, from = m > 0 ? t->end[m - 1] : 0;
         c->part[i].id = from;
@@ -179,7 +233,8 @@ static int cut(struct session_carries *c, const struct cut *t, size_t front, siz
 static int render(struct session *s, size_t front, struct session_carries *c, struct err *err)
 {
     const struct app *a = s->a;
-    struct cut t = {.v = a->ops->vocab(a->engine), .msgs = s->prompt.msgs, .n = s->prompt.n, .ids = &c->ids};
+    struct cut t = {.v = a->ops->vocab(a->engine), .msgs = s->prompt.msgs, .n = s->prompt.n, .ids = &c->ids,
+                    .front = lead_at(&s->prompt, false), .tools = lead_at(&s->prompt, true)};
     if (!t.v || template_by_name(a->info->template, &t.kind))
         return err_set(err, -1, "this engine does not say how it writes a prompt");
     int rc = template_render(t.kind, t.v, NULL, t.msgs, t.n, true, &c->ids, NULL, 0, err);

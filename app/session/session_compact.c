@@ -52,7 +52,7 @@ static bool is_quotation(struct session *s, uint64_t result)
 {
     struct form_call call;
     const struct text_entry *e = result > 0 ? texts_get(&s->texts, result - 1, NULL) : NULL;
-    if (!e || e->kind != JOURNAL_CALL || forms_read_call_as(FORM_CALLS_LLAMA3, e->text, e->len, &call, NULL))
+    if (!e || e->kind != JOURNAL_CALL || forms_read_call_as(FORM_CALLS_ANY, e->text, e->len, &call, NULL))
         return false; /* whatever model said it then */
     bool quotes = strcmp(call.name, "recall") == 0 || strcmp(call.name, "artifact") == 0;
     forms_call_free(&call);
@@ -164,7 +164,7 @@ static int ask_model(struct session *s, struct compaction *c, struct err *err)
     if (s->a->o->summary && strcmp(s->a->o->summary, "extract") == 0)
         return err_set(err, -1, "--summary extract");
     if (c->p.n == 0) return err_set(err, -1, "what is to be summed up is too large for one exchange");
-    if (prompt_make(&s->prompt, &s->texts, c->p.items, c->p.n, err)) return -1;
+    if (prompt_make(&s->prompt, turn_calls(s->a), &s->texts, c->p.items, c->p.n, err)) return -1;
     struct turn_ask ask = {.msgs = s->prompt.msgs, .n_msgs = s->prompt.n, .max_tokens = (int)c->p.max_tokens,
                            .silent = true, .aside = true};
     if (turn_run(s->a, &ask, &c->asked, err)) return -1;

@@ -12,7 +12,7 @@ static int build(struct session *s, struct form_text to, struct msg **msgs, int 
     struct window_call c;
     if (session_second_window(s, &w, err) != EXIT_DONE) return -1;
     int rc = window_build(w, &c, err);
-    if (rc == 0) rc = prompt_make(&s->prompt, &s->texts, c.items, c.n, err);
+    if (rc == 0) rc = prompt_make(&s->prompt, turn_calls(s->a), &s->texts, c.items, c.n, err);
     window_close(w);
     if (rc) return -1;
     forms_handover_request(to, request);

@@ -16,10 +16,15 @@ enum { COUNTED = 1 << 20, RESULT_LEAST = 32,
 size_t session_tokens(struct session *s, const char *text, size_t n)
 {
     struct engine_count empty = {0}, whole = {0};
-    const struct msg none = {.role = ROLE_TOOL, .text = "", .len = 0}, m = {.role = ROLE_TOOL, .text = text, .len = n};
-    if (s->a->ops->count_tokens(s->a->engine, &none, 1, &empty, NULL)) return SIZE_MAX;
-    if (s->a->ops->count_tokens(s->a->engine, &m, 1, &whole, NULL)) return SIZE_MAX;
-    return (size_t)MAX(0, whole.tokens - empty.tokens);
+    struct buf json = {0};
+    const bool wrapped = turn_calls(s->a) == FORM_CALLS_MISTRAL3;
+    if (wrapped) forms_mistral_result((struct form_text){text, n}, "", &json);
+    const struct msg none = {.role = ROLE_TOOL, .text = "", .len = 0};
+    const struct msg m = {.role = ROLE_TOOL, .text = wrapped ? json.data : text, .len = wrapped ? json.len : n};
+    bool failed = json.failed || s->a->ops->count_tokens(s->a->engine, &none, 1, &empty, NULL) ||
+                  s->a->ops->count_tokens(s->a->engine, &m, 1, &whole, NULL);
+    buf_free(&json);
+    return failed ? SIZE_MAX : (size_t)MAX(0, whole.tokens - empty.tokens);
 }
 
 size_t result_count(void *self, const char *text, size_t n) { return session_tokens(self, text, n); }

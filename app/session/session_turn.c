@@ -58,7 +58,7 @@ static int call_model(struct session *s, uint64_t user, int round, struct turn_r
     int rc = window_build(s->w, &c, err);
     if (rc == 0 && round == 0) rc = check_whole(s, &c, user, err);
     session_tell(s);
-    if (rc == 0 && prompt_make(&s->prompt, &s->texts, c.items, c.n, err)) rc = WINDOW_NO_MEMORY;
+    if (rc == 0 && prompt_make(&s->prompt, turn_calls(s->a), &s->texts, c.items, c.n, err)) rc = WINDOW_NO_MEMORY;
     if (rc == 0 && round == 0) s->outcome.prompt = c.tokens;
     if (rc) return refused(s, rc, err);
     session_bring_pages(s);

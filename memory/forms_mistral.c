@@ -1,0 +1,97 @@
+/* forms_mistral.c - tools, calls and results as models of Mistral's were trained on them: JSON with a blank behind each
+ * colon and comma.  The tokens around it are the template's. */
+#include "memory/forms.h"
+#include "memory/forms_impl.h"
+
+static int dump_some(const char *bytes, size_t n, void *out)
+{
+    buf_put(out, bytes, n);
+    return ((struct buf *)out)->failed ? -1 : 0;
+}
+
+static void put_json(const json_t *v, struct buf *out)
+{
+    if (json_dump_callback(v, dump_some, out, JSON_REAL_PRECISION(15))) out->failed = true; /* as form_json_compact() */
+}
+
+/* ------------------------------------------------------------------ what the program says */
+
+static void put_properties(const struct form_tool *t, struct buf *out)
+{
+    const char *comma = "";
+    buf_puts(out, "{\"type\": \"object\", \"properties\": {");
+    for (int i = 0; i < t->n_args; i++)
+        buf_printf(out, "%s\"%s\": {\"type\": \"%s\"}", i ? ", " : "", t->arg[i].name,
+                   t->arg[i].is_int ? "integer" : "string");
+    buf_puts(out, "}, \"required\": [");
+    for (int i = 0; i < t->n_args; i++) {
+        if (t->arg[i].optional) continue;
+        buf_printf(out, "%s\"%s\"", comma, t->arg[i].name);
+        comma = ", ";
+    }
+    buf_puts(out, "]}");
+}
+
+int forms_mistral_tools(const char *const *names, int n, struct buf *out, struct err *err)
+{
+    for (int i = 0; i < n; i++)
+        if (!forms_tool(names[i])) return err_set(err, -1, "no tool \"%s\"", form_quote(names[i]).s);
+    buf_puts(out, "[");
+    for (int i = 0; i < n; i++) {
+        const struct form_tool *t = forms_tool(names[i]);
+        buf_puts(out, i ? ", " : "");
+        buf_puts(out, "{\"type\": \"function\", \"function\": {\"name\": ");
+        form_json_string(form_text(t->name), out);
+        buf_puts(out, ", \"description\": ");
+        form_json_string(form_text(t->about), out);
+        buf_puts(out, ", \"parameters\": ");
+        put_properties(t, out);
+        buf_puts(out, "}}");
+    }
+    buf_puts(out, "]");
+    return 0;
+}
+
+void forms_mistral_call(const struct form_call *c, const char *id, struct buf *out)
+{
+    json_t *arguments = json_loads(c->arguments, 0, NULL);
+    buf_puts(out, "[{\"name\": ");
+    form_json_string(form_text(c->name), out);
+    buf_puts(out, ", \"arguments\": ");
+    if (arguments) put_json(arguments, out);
+    else out->failed = true; /* it was read before: no memory */
+    buf_printf(out, ", \"id\": \"%s\"}]", id);
+    json_decref(arguments);
+}
+
+void forms_mistral_result(struct form_text text, const char *id, struct buf *out)
+{
+    buf_puts(out, "{\"content\": ");
+    form_json_string(text, out);
+    buf_printf(out, ", \"call_id\": \"%s\"}", id);
+}
+
+/* ------------------------------------------------------------------ what the model says */
+
+static const char mark[] = "[TOOL_CALLS]"; /* of a vocabulary in which it is plain text */
+
+bool form_begins_mistral(struct form_text t) { return t.len > 0 && *t.text == '['; }
+
+/* Of several calls the first: the others can be made when its result is known. */
+int form_read_mistral(struct form_text t, struct form_call *out, struct err *err)
+{
+    struct err why = {0};
+    json_t *root, *id;
+    if (t.len >= sizeof mark - 1 && memcmp(t.text, mark, sizeof mark - 1) == 0)
+        t = (struct form_text){t.text + sizeof mark - 1, t.len - sizeof mark + 1};
+    root = json_loadb(t.text, t.len, JSON_REJECT_DUPLICATES, NULL);
+    json_t *call = json_is_array(root) ? json_array_get(root, 0) : NULL;
+    id = json_object_get(call, "id");
+    if (json_is_string(id)) json_object_del(call, "id");
+    int rc = call ? form_take_call(call, "arguments", out, &why) : FORMS_OTHER;
+    json_decref(root);
+    if (rc == FORMS_NO_MEMORY) return err_set(err, rc, "%s", why.text);
+    if (rc == 0 && forms_tool(out->name)) return 0;
+    forms_call_free(out);
+    return err_set(err, FORMS_OTHER, "no call of a tool");
+}
