@@ -35,7 +35,8 @@ static const char help[] =
     "  plimsoll sessions export SESSION [--format jsonl|md] [-o FILE] [--force] [--all]\n"
     "                                                 JSON Lines, which import reads, or Markdown; to stdout or FILE\n"
     "  plimsoll sessions import FILE                  what export wrote, also compressed with zstd; - is stdin.  It\n"
-    "                                                 gets a new id, which stdout tells; nothing in it is run again\n"
+    "                                                 gets a new id, which stdout tells; nothing in it is run again;\n"
+    "                                                 of a crew's run it is none here\n"
     "  plimsoll sessions rename SESSION TITLE\n"
     "  plimsoll sessions delete SESSION [--yes]       for good: nothing of it is left in the store's files\n"
     "\n"
@@ -242,6 +243,16 @@ static int feed(struct import *im, int fd, const char *name, struct err *err)
     }
 }
 
+static void say_run_dropped(const struct journal_run *run)
+{
+    char id[2 * STORE_SESSION_ID + 1];
+    journal_id_text(run->id, id);
+    if (*run->agent) say_dim("it was %s's in run %.8s of the crew %s; here it is of no run, and goes on alone",
+                             run->agent, id, run->crew);
+    else say_dim("it was the record of run %.8s of the crew %s; here it is a session like others: its members are "
+                 "imported one by one, and --crew cannot go on with them", id, run->crew);
+}
+
 static int import_from(struct store *s, int fd, const char *name)
 {
     struct err err = {0};
@@ -260,6 +271,7 @@ static int import_from(struct store *s, int fd, const char *name)
     struct out out;
     journal_id_text(h.id, id);
     say_dim("imported as %.8s, %s: %u turns", id, *h.title ? h.title : "(no title)", (unsigned)h.turns);
+    if (journal_in_run(&h)) say_run_dropped(&h.run);
     out_init(&out, STDOUT_FILENO);
     out_put(&out, id, strlen(id));
     out_put(&out, "\n", 1);

@@ -162,6 +162,27 @@ static size_t piece_of(const char *text, size_t n, size_t most)
     return most;
 }
 
+static void put_id(struct exporter *x, json_t *o, const char *key, const uint8_t id[STORE_SESSION_ID])
+{
+    char text[2 * STORE_SESSION_ID + 1];
+    journal_id_text(id, text);
+    if (json_object_set_new(o, key, json_string(text))) x->failed = true;
+}
+
+static void put_run(struct exporter *x, json_t *o)
+{
+    const struct journal_run *r = &x->h->run;
+    json_t *members = json_array();
+    json_t *run = json_pack("{s:s, s:s}", "crew", r->crew, "agent", r->agent);
+    put_id(x, run, "id", r->id);
+    for (size_t i = 0; i < x->n_members; i++) {
+        json_t *m = json_pack("{s:s}", "agent", x->member[i].run.agent);
+        put_id(x, m, "session", x->member[i].id);
+        if (json_array_append_new(members, m)) x->failed = true;
+    }
+    if (json_object_set_new(run, "members", members) || json_object_set_new(o, "run", run)) x->failed = true;
+}
+
 static void put_head(struct exporter *x)
 {
     static const uint8_t none[STORE_SESSION_ID];
@@ -172,10 +193,10 @@ static void put_head(struct exporter *x)
                           h->title, "model", h->model, "created", (json_int_t)h->created_ms, "updated",
                           (json_int_t)h->updated_ms, "turns", (json_int_t)h->turns);
     if (o && memcmp(h->parent, none, sizeof none) != 0) {
-        journal_id_text(h->parent, id);
-        if (json_object_set_new(o, "parent", json_string(id))) x->failed = true;
+        put_id(x, o, "parent", h->parent);
         put_number(x, o, "parent_turn", h->parent_turn);
     }
+    if (o && journal_in_run(h)) put_run(x, o);
     put_line(x, o);
 }
 
@@ -326,16 +347,32 @@ static bool on_mark(void *self, uint64_t number, const struct journal_message *m
     return !x->out.failed;
 }
 
+/* Newest first, as they are listed. */
+static int find_members(struct exporter *x, struct err *err)
+{
+    struct journal_head *h;
+    size_t n;
+    if (!journal_in_run(x->h)) return 0;
+    int rc = journal_run_heads(x->s, x->h->run.id, EXPORT_MEMBERS + 1, &h, &n, err);
+    if (rc) return rc;
+    for (size_t i = 0; i < n; i++)
+        if (!journal_is_run(&h[i]) && x->n_members < EXPORT_MEMBERS) h[x->n_members++] = h[i];
+    x->member = h;
+    return 0;
+}
+
 int export_session(struct store *s, const struct journal_head *h, const struct export_options *o,
                    const struct export_sink *sink, struct err *err)
 {
     struct exporter x = {.s = s, .h = h, .o = o, .sink = sink};
     struct journal_visit marks = {.message = on_mark, .self = &x};
     int rc = journal_each(s, h->id, 0, &marks, err);
+    if (rc == 0) rc = find_members(&x, err);
     if (rc == 0) rc = o->format == EXPORT_JSONL ? export_jsonl(&x, err) : export_words(&x, err);
     if (rc == 0) flush(&x);
     if (rc == 0 && (x.failed || x.out.failed)) rc = err_set(err, STORE_NO_MEMORY, "no memory for an export");
     journal_span_free(&x.out);
+    free(x.member);
     buf_free(&x.text);
     return rc;
 }

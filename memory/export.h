@@ -4,6 +4,8 @@
  *
  *     {"plimsoll_session":1,"id":"0af3..","title":"..","model":"..","created":MS,"updated":MS,"turns":3}
  *                                                         a copy of another has "parent":"77b0..","parent_turn":2 too
+ *                          one of a crew's run has "run":{"id":"c51e..","crew":"notes","agent":"ann","members":[
+ *                          {"session":"0af3..","agent":"ann"},..]}; agent "": it is the run's own record
  *     {"number":0,"kind":"event","event":{..}}
  *     {"number":2,"kind":"user","turn":1,"time":MS,"text":".."}       what is not UTF-8: "base64" in its place
  *     {"number":7,"kind":"summary","turn":4,"time":MS,"flags":2,"first":2,"last":5,"results":4,"text":".."}
@@ -14,7 +16,7 @@
  *     {"end":{"records":5,"artifacts":2}}                             nothing follows: else it was cut
  *
  * MS: milliseconds since 1970.  flags, first, last, results and artifact are those of struct journal_message; where
- * they are 0 they are left out.
+ * they are 0 they are left out.  members: the EXPORT_MEMBERS that were used last, with this one.
  *
  * What was taken back, and the marks that say so, are left out unless all is asked for.  Written as a stream: the
  * memory it takes depends on the largest message (64 MiB), not on the session.  No transaction is open while it is
@@ -27,6 +29,7 @@ enum {
     EXPORT_VERSION = 1,
     EXPORT_PIECE = 1 << 20,    /* bytes of a text in one line */
     EXPORT_EVENT = 4 << 20,    /* bytes of an event */
+    EXPORT_MEMBERS = 256,      /* of a run */
     EXPORT_NUMBERS = 1 << 24   /* numbers of messages, and of artifacts, are below */
 };
 

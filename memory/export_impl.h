@@ -16,6 +16,8 @@ struct exporter {
     const struct export_options *o;
     const struct export_sink *sink;
     struct journal_spans out; /* what was taken back */
+    struct journal_head *member; /* of its run, but for the run's own record */
+    size_t n_members;
     struct buf text;          /* not yet given to the sink */
     bool ended;               /* the sink wants no more */
     bool failed;              /* no memory */

@@ -113,6 +113,25 @@ static void one_message(struct exporter *x, const struct export_item *i, void *s
 
 /* ------------------------------------------------------------------ the front */
 
+/* "run 0af3.. of the crew notes: ann (77b0..), bob (..)" */
+static void put_crew_run(struct exporter *x)
+{
+    char id[2 * STORE_SESSION_ID + 1];
+    const struct journal_run *r = &x->h->run;
+    journal_id_text(r->id, id);
+    if (journal_is_run(x->h)) export_printf(x, "\n\nthe record of run %s of the crew ", id);
+    else export_printf(x, "\n\nof ");
+    if (!journal_is_run(x->h)) put_name(x, r->agent);
+    if (!journal_is_run(x->h)) export_printf(x, " in run %s of the crew ", id);
+    put_name(x, r->crew);
+    for (size_t i = 0; i < x->n_members; i++) {
+        export_printf(x, "%s", i ? ", " : "; its members: ");
+        put_name(x, x->member[i].run.agent);
+        journal_id_text(x->member[i].id, id);
+        export_printf(x, " (%s)", id);
+    }
+}
+
 static void put_front(struct exporter *x)
 {
     static const uint8_t none[STORE_SESSION_ID];
@@ -131,6 +150,7 @@ static void put_front(struct exporter *x)
         journal_id_text(h->parent, id);
         export_printf(x, ", a copy of %s after turn %" PRIu32, id, h->parent_turn);
     }
+    if (journal_in_run(h)) put_crew_run(x);
     export_put(x, "\n\n", 2);
 }
 

@@ -155,6 +155,7 @@ int import_end(struct import *im, struct journal_head *out, struct err *err)
     im->failed = rc != 0;
     im->ended = rc == 0;
     if (rc == 0) *out = im->w.head;
+    if (rc == 0) out->run = im->w.run;
     return rc;
 }
 

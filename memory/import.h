@@ -35,7 +35,8 @@ struct import; /* opaque */
 
 int import_open(struct import **out, struct store *s, struct err *err); /* nothing is written yet */
 int import_feed(struct import *im, const void *bytes, size_t n, struct err *err);
-/* All was fed.  0: the session is there, durable, and *out is its head. */
+/* All was fed.  0: the session is there, durable, and *out is its head; but out->run is what it was of where it comes
+ * from.  Here it is of no run: that is not kept, since the others of it are not in the file. */
 int import_end(struct import *im, struct journal_head *out, struct err *err);
 /* Without import_end(): what was written is deleted again.  NULL is fine. */
 void import_close(struct import *im);

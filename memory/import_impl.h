@@ -26,6 +26,7 @@ void import_line_free(struct import_line *l);
 struct import_write {
     struct store *s;
     struct journal_head head;
+    struct journal_run run;        /* that it was of, where it comes from; here it is of none */
     struct journal_batch batch;    /* not yet written */
     bool begun;                    /* there was a head line */
     bool written;                  /* something of it was committed */

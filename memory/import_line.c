@@ -66,15 +66,15 @@ static uint64_t get_number(struct fields *f, const char *key, bool needed, uint6
     return (uint64_t)n;
 }
 
-static void get_name(struct fields *f, const char *key, char out[JOURNAL_TITLE + 1])
+static void get_name(struct fields *f, const char *key, char *out, size_t most)
 {
     const json_t *v = get(f, key, true);
     const char *s = json_string_value(v);
     size_t n = json_string_length(v);
-    bool well = s && n <= JOURNAL_TITLE;
+    bool well = s && n <= most;
     for (size_t i = 0; well && i < n; i++) well = (uint8_t)s[i] >= 0x20 && s[i] != 0x7f;
     if (well) memcpy(out, s, n + 1);
-    else if (v) wrong(f, "\"%s\" must be a text of at most %d bytes without control characters", key, JOURNAL_TITLE);
+    else if (v) wrong(f, "\"%s\" must be a text of at most %zu bytes without control characters", key, most);
 }
 
 static void get_id(struct fields *f, const char *key, bool needed, uint8_t id[STORE_SESSION_ID])
@@ -106,6 +106,33 @@ static void get_text(struct fields *f, struct buf *out)
 
 /* ------------------------------------------------------------------ kinds of lines */
 
+static void read_member(struct fields *f, const json_t *v)
+{
+    uint8_t id[STORE_SESSION_ID];
+    char agent[JOURNAL_AGENT + 1];
+    struct fields in = {.o = v, .err = f->err};
+    get_id(&in, "session", true, id);
+    get_name(&in, "agent", agent, JOURNAL_AGENT);
+    if (in.known != json_object_size(v)) wrong(&in, "a field of a member is not known");
+    if (!f->rc) f->rc = in.rc;
+}
+
+static void read_run(struct fields *f, struct journal_run *r)
+{
+    struct fields in = {.o = get(f, "run", true), .err = f->err};
+    size_t i;
+    json_t *v;
+    get_id(&in, "id", true, r->id);
+    get_name(&in, "crew", r->crew, JOURNAL_TITLE);
+    get_name(&in, "agent", r->agent, JOURNAL_AGENT);
+    const json_t *members = get(&in, "members", true);
+    if (json_array_size(members) > EXPORT_MEMBERS) wrong(&in, "more than %d members", EXPORT_MEMBERS);
+    json_array_foreach(members, i, v) read_member(&in, v);
+    if (members && !json_is_array(members)) wrong(&in, "\"members\" must be a list");
+    if (in.known != json_object_size(in.o)) wrong(&in, "a field of \"run\" is not known");
+    if (!f->rc) f->rc = in.rc;
+}
+
 static void read_head(struct fields *f, struct import_line *l)
 {
     struct journal_head *h = &l->head;
@@ -114,13 +141,14 @@ static void read_head(struct fields *f, struct import_line *l)
     uint64_t version = get_number(f, "plimsoll_session", true, 0, INT64_MAX);
     if (version != EXPORT_VERSION) wrong(f, "version %" PRIu64 " of an export; 1 is known here", version);
     get_id(f, "id", true, id); /* whose it was; it gets another */
-    get_name(f, "title", h->title);
-    get_name(f, "model", h->model);
+    get_name(f, "title", h->title, JOURNAL_TITLE);
+    get_name(f, "model", h->model, JOURNAL_TITLE);
     h->created_ms = (int64_t)get_number(f, "created", true, 0, TIME_MOST);
     h->updated_ms = (int64_t)get_number(f, "updated", true, 0, TIME_MOST);
     h->turns = (uint32_t)get_number(f, "turns", true, 0, IMPORT_TURNS);
     get_id(f, "parent", false, h->parent);
     h->parent_turn = (uint32_t)get_number(f, "parent_turn", json_object_get(f->o, "parent") != NULL, 0, IMPORT_TURNS);
+    if (json_object_get(f->o, "run")) read_run(f, &h->run);
 }
 
 static void read_kind(struct fields *f, const char *name, struct journal_message *m)

@@ -147,6 +147,8 @@ static int on_head(struct import_write *w, const struct import_line *l, struct e
     if (w->begun) return bad(err, "a second head");
     w->begun = true;
     w->head = l->head;
+    w->run = l->head.run;
+    w->head.run = (struct journal_run){0};
     if (getrandom(w->head.id, sizeof w->head.id, 0) != (ssize_t)sizeof w->head.id)
         return err_set(err, STORE_FAILED, "no random number for a session: %s", strerror(errno));
     return 0;

@@ -305,6 +305,21 @@ TEST(sessions_export_asks_before_it_writes_over_a_file)
     check_has(text_at(name("kept")), "plimsoll_session");
 }
 
+/* That it was of a crew's run is not kept, and said. */
+TEST(sessions_import_says_what_it_drops)
+{
+#define OF_RUN(agent) "{\"plimsoll_session\":1,\"id\":\"00112233445566778899aabbccddeeff\",\"title\":\"\"," \
+    "\"model\":\"\",\"created\":1,\"updated\":1,\"turns\":0,\"run\":{\"id\":\"ff112233445566778899aabbccddeeff\"," \
+    "\"crew\":\"notes\",\"agent\":\"" agent "\",\"members\":[]}}\n{\"end\":{\"records\":0,\"artifacts\":0}}\n"
+    begin();
+    CHECK_EQ(SESSIONS_IN(OF_RUN("ann"), "import", "-"), 0);
+    check_has(err(), "it was ann's in run ff112233 of the crew notes; here it is of no run");
+    CHECK_EQ(SESSIONS_IN(OF_RUN(""), "import", "-"), 0);
+    check_has(err(), "it was the record of run ff112233 of the crew notes; here it is a session like others");
+    CHECK_EQ(SESSIONS(), 0);
+    check_hasnt(out(), "notes");
+}
+
 TEST(sessions_import_refuses_what_is_none)
 {
     begin();

@@ -29,6 +29,57 @@ TEST(export_is_the_lines_that_its_header_draws)
     store_close(s);
 }
 
+static struct journal_head in_run(struct store *s, const char *id, const char *agent)
+{
+    uint8_t of[STORE_SESSION_ID] = {0};
+    memcpy(of, id, strlen(id));
+    struct journal_head h = head_of(of, 2, 1);
+    struct journal_batch b = {0};
+    memcpy(h.run.id, "the run", 7);
+    snprintf(h.run.crew, sizeof h.run.crew, "notes `1`");
+    snprintf(h.run.agent, sizeof h.run.agent, "%s", agent);
+    h.updated_ms += *agent;
+    add(&b, 1, (struct journal_message){.kind = JOURNAL_USER, .turn = 1}, "hello");
+    write_all(s, &b, &h);
+    return h;
+}
+
+#define ANN "616e6e00000000000000000000000000"
+#define BOB "626f6200000000000000000000000000"
+#define RUN "7468652072756e000000000000000000"
+
+/* Of which run it is, of which crew, and who else is; a copy in another store, or in this, is of none. */
+TEST(export_of_a_run_s_session_names_the_run_and_its_members)
+{
+    struct store *s = open_at(fresh_dir());
+    const struct journal_head heads[] = {in_run(s, "ann", "ann"), in_run(s, "bob", "bob/3"), in_run(s, "the run", "")};
+    static const char *const says[] = {"of ` ann ` in run " RUN " of the crew `` notes `1` ``; its members: "
+                                       "` bob/3 ` (" BOB "), ` ann ` (" ANN ")\n\n",
+                                       "of ` bob/3 ` in run " RUN " of", "the record of run " RUN " of the crew "};
+    struct buf out = {0};
+    struct journal_head copy, h;
+    for (size_t i = 0; i < COUNT_OF(heads); i++) {
+        char want[300];
+        export_to(s, &heads[i], EXPORT_MARKDOWN, false, &out);
+        check_has(&out, says[i]);
+        export_to(s, &heads[i], EXPORT_JSONL, false, &out);
+        snprintf(want, sizeof want, "\"run\":{\"crew\":\"notes `1`\",\"agent\":\"%s\",\"id\":\"" RUN "\",\"members\":["
+                 "{\"agent\":\"bob/3\",\"session\":\"" BOB "\"},{\"agent\":\"ann\",\"session\":\"" ANN "\"}]}}\n",
+                 heads[i].run.agent);
+        check_has(&out, want);
+        OK(import(s, out.data, out.len, 100, &copy));
+        CHECK_STR(copy.run.agent, heads[i].run.agent);
+        CHECK_STR(copy.run.crew, "notes `1`");
+        OK(journal_head(s, copy.id, &h, &err));
+        CHECK(!journal_in_run(&h) && !*h.run.crew && !*h.run.agent);
+    }
+    h = small(s);
+    export_to(s, &h, EXPORT_JSONL, false, &out);
+    check_hasnt(&out, "\"run\"");
+    buf_free(&out);
+    store_close(s);
+}
+
 TEST(export_leaves_out_what_was_taken_back)
 {
     struct store *s = open_at(fresh_dir());

@@ -40,6 +40,10 @@ TEST(import_takes_frames_that_were_joined)
 #define CALLED "{\"number\":1,\"kind\":\"call\",\"turn\":1,\"time\":1,"
 #define MARKED "{\"number\":5,\"kind\":\"mark\",\"turn\":1,\"time\":1,\"text\":\"\","
 
+#define RUN_ID "\"id\":\"00112233445566778899aabbccddeeff\","
+#define IN_RUN(run) "{\"plimsoll_session\":1," RUN_ID "\"title\":\"\",\"model\":\"\",\"created\":1,\"updated\":1," \
+                    "\"turns\":0,\"run\":" run "}\n" END(0, 0)
+
 static const struct { const char *text, *why; } refused[] = {
     {"", "it ends after line 0"},
     {"hello\n", "line 1: it is no JSON object: "},
@@ -126,6 +130,17 @@ static const struct { const char *text, *why; } refused[] = {
     {"{\"plimsoll_session\":1,\"id\":\"00112233445566778899aabbccddeeff\",\"title\":\"\",\"model\":\"\","
      "\"created\":1,\"updated\":1,\"turns\":0,\"parent\":\"00112233445566778899aabbccddeeff\"}\n",
      "\"parent_turn\" is missing"},
+    {IN_RUN("7"), "\"id\" is missing"},
+    {IN_RUN("{\"id\":\"0011\",\"crew\":\"c\",\"agent\":\"a\",\"members\":[]}"), "\"id\" must be a session's id"},
+    {IN_RUN("{" RUN_ID "\"crew\":\"c\",\"agent\":\"a\"}"), "\"members\" is missing"},
+    {IN_RUN("{" RUN_ID "\"crew\":\"c\",\"agent\":\"a\",\"members\":{}}"), "\"members\" must be a list"},
+    {IN_RUN("{" RUN_ID "\"crew\":\"c\\u001b\",\"agent\":\"a\",\"members\":[]}"), "\"crew\" must be a text"},
+    {IN_RUN("{" RUN_ID "\"crew\":\"c\",\"agent\":\"a23456789012345678901234567890123456789012345678\",\"members\":[]}"),
+     "\"agent\" must be a text of at most 47 bytes"},
+    {IN_RUN("{" RUN_ID "\"crew\":\"c\",\"agent\":\"a\",\"members\":[7]}"), "\"session\" is missing"},
+    {IN_RUN("{" RUN_ID "\"crew\":\"c\",\"agent\":\"a\",\"members\":[{\"session\":\"00\",\"agent\":\"a\"}]}"),
+     "\"session\" must be a session's id"},
+    {IN_RUN("{" RUN_ID "\"crew\":\"c\",\"agent\":\"a\",\"members\":[],\"x\":1}"), "a field of \"run\" is not known"},
 };
 
 TEST(import_refuses_what_is_no_session_and_leaves_nothing)
