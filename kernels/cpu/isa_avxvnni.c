@@ -24,7 +24,6 @@ const struct cpu_isa *isa_avxvnni(void)
         .int_name = "avx vnni int8",
         .float_name = "avx2 fp32 fma",
         .tile = 4,
-        .tile_alone = 4,
         .mul = {MUL_ROW(1), MUL_ROW(2), MUL_ROW(3), MUL_ROW(4)},
         ROW_FUNCTIONS,
     };
