@@ -5,8 +5,10 @@
 #if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__) && defined(__AVXVNNI__)
 #include "kernels/cpu/simd_avxvnni.h"
 
-/* Registers are shared out as in isa_avx2.c. */
-enum { NV_ALONE = 4, NV_TILE = 2, SCORE_VECS = 2, VALUE_VECS = 2 };
+/* 16 registers: alone, a token takes all 32 rows in one pass; a tile takes 8 rows at a time, since with 6 tokens the
+ * integer sums and float sums of more would not stay in registers.  7 and 8 spill, and still beat reading the weights
+ * twice. */
+enum { NV_ALONE = 4, NV_TILE = 1, SCORE_VECS = 2, VALUE_VECS = 2 };
 #include "kernels/cpu/mul.h"
 #include "kernels/cpu/rows.h"
 #include "kernels/cpu/attend.h"
@@ -15,6 +17,10 @@ MUL_ALL(1)
 MUL_ALL(2)
 MUL_ALL(3)
 MUL_ALL(4)
+MUL_ALL(5)
+MUL_ALL(6)
+MUL_ALL(7)
+MUL_ALL(8)
 
 const struct cpu_isa *isa_avxvnni(void)
 {
@@ -23,8 +29,8 @@ const struct cpu_isa *isa_avxvnni(void)
         .said = "avxvnni (AVX2, FMA, F16C, VNNI)",
         .int_name = "avx vnni int8",
         .float_name = "avx2 fp32 fma",
-        .tile = 4,
-        .mul = {MUL_ROW(1), MUL_ROW(2), MUL_ROW(3), MUL_ROW(4)},
+        .tile = 8,
+        .mul = {MUL_ROW(1), MUL_ROW(2), MUL_ROW(3), MUL_ROW(4), MUL_ROW(5), MUL_ROW(6), MUL_ROW(7), MUL_ROW(8)},
         ROW_FUNCTIONS,
     };
     return &isa;
