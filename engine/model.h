@@ -49,7 +49,8 @@ struct model {
 
     struct model_part *part; /* what to load: every tensor once, with its place */
     int n_parts;
-    /* Of all that the file says, when it is loaded: its head, every weight, and the rotation as computed here. */
+    /* Of all that the file says, when it is loaded: its head, every weight (matrices by the digests of their runs of
+     * rows: model_load.c), and the rotation as computed here. */
     struct sip128 digest;
     size_t bytes; /* of the slab, for the backend of model_plan() */
     double *inv_freq;
@@ -59,7 +60,8 @@ struct model {
  * allowed. */
 int model_plan(struct model *m, const struct gguf *g, int n_vocab, const struct kern *k, struct err *err);
 
-/* Fill dev_slab (m->bytes, from k->take).  progress may be NULL. */
+/* Fill dev_slab (m->bytes, from k->take), on the backend's threads.  progress may be NULL; it is called in the caller's
+ * thread, last with all done. */
 int model_load(struct model *m, const struct gguf *g, const struct kern *k, struct kdev *d, void *dev_slab,
                void (*progress)(void *self, uint64_t done, uint64_t all), void *self, struct err *err);
 
