@@ -3,15 +3,38 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { MOST = 512, SPIN_NS = 50000, CLOCK_EVERY = 32 };
 
+/* A core that others use too: see "making way" below. */
+enum {
+    LOOK_NS = 1000000,     /* how often a thread looks whether it was kept from its core */
+    KEPT_OFF_NS = 1000000, /* ... for longer than this meanwhile */
+    OFTEN = 3,             /* so often ... */
+    OFTEN_NS = 40000000,   /* ... within this: somebody computes there, and is not just looking in */
+    SHARED_NS = 200000000, /* for so long it then takes its core to be shared */
+    TURN_NS = 1000000,     /* and works so long, less than the system gives at a time, ... */
+    REST_NS = 1000000      /* ... before it leaves the core to the others for so long */
+};
+
+/* Of a thread, at some moment. */
+struct look {
+    int64_t clock_ns, cpu_ns; /* the clock's and the thread's own time */
+    long slept;               /* how often it has slept or waited */
+};
+
+/* Its thread's own, but for what is set at the start. */
 struct worker {
     struct crew *crew;
     pthread_t thread;
     int who;
+    int offs;                       /* how often it was kept from its core since off_ns */
+    int64_t off_ns;
+    struct look last;
+    int64_t shared_ends, turn_ends; /* 0: the core is taken to be ours alone */
 };
 
 /* A loop is published as one word, the ticket: its number in the upper half, how many items nobody has taken yet in the
@@ -25,13 +48,15 @@ struct crew {
     void *job;
 
     _Alignas(64) pthread_mutex_t lock; /* for sleeping only */
-    pthread_cond_t wake, done;
+    pthread_cond_t wake, done, leave;  /* leave: for the end of a rest; only the crew's end signals it */
     atomic_int sleepers;               /* workers that sleep or are about to */
     atomic_bool caller_sleeps, stop;
 
     int threads, cores;
     bool pin, spin;
-    int core[MOST];
+    int core[MOST]; /* (cores) thread i is pinned to core[i % cores] */
+    int moved;       /* the place whose core the caller took last ... */
+    int64_t settled; /* ... and until when it stays */
     bool caller_pinned;
     pthread_t caller;
     cpu_set_t caller_cores;
@@ -49,11 +74,16 @@ static void pause_core(void)
 #endif
 }
 
-static int64_t now_ns(void)
+static int64_t clock_ns(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int64_t now_ns(void)
+{
+    return clock_ns(CLOCK_MONOTONIC);
 }
 
 /* One turn of a spinning loop; false when it has lasted long enough. */
@@ -67,6 +97,56 @@ static bool spin_on(const struct crew *c, int *turn, int64_t *end)
     return now < *end;
 }
 
+/* ------------------------------------------------------------------ making way
+ *
+ * When another process computes on a worker's core the system switches between them every few milliseconds, mostly
+ * while the worker holds items, and then all wait for it: two threads are slower than one.  So a worker that is kept
+ * from its core leaves it of itself for a while, in short turns and between items, and whoever has a core goes on with
+ * the loop.  The caller cannot leave; it changes places with a worker. */
+
+static struct look look_now(int64_t now)
+{
+    struct rusage u; /* its times are as old as the system's last tick */
+    if (getrusage(RUSAGE_THREAD, &u)) return (struct look){0};
+    return (struct look){now, clock_ns(CLOCK_THREAD_CPUTIME_ID), u.ru_nvcsw};
+}
+
+/* Is this thread kept from its core time and again, though it is ready to run?  What happened since the last look is
+ * not known if it slept meanwhile: who sleeps here looks afterwards. */
+static bool kept_off(struct worker *w, int64_t now)
+{
+    if (now - w->last.clock_ns < LOOK_NS) return false;
+    const struct look last = w->last, at = w->last = look_now(now);
+    if (!last.clock_ns || at.slept != last.slept) return false;
+    if ((at.clock_ns - last.clock_ns) - (at.cpu_ns - last.cpu_ns) < KEPT_OFF_NS) return false;
+    if (now - w->off_ns > OFTEN_NS) w->offs = 0, w->off_ns = now;
+    return ++w->offs >= OFTEN;
+}
+
+/* Is this worker to leave its core now? */
+static bool makes_way(struct worker *w)
+{
+    if (!w->crew->spin) return false; /* more threads than cores: it sleeps often as it is */
+    int64_t now = now_ns();
+    if (kept_off(w, now)) w->shared_ends = now + SHARED_NS, w->turn_ends = now;
+    if (now >= w->shared_ends) w->shared_ends = 0;
+    return w->shared_ends && now >= w->turn_ends;
+}
+
+static void rest(struct crew *c, struct worker *w)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += REST_NS;
+    if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
+    pthread_mutex_lock(&c->lock);
+    while (!atomic_load(&c->stop) && pthread_cond_timedwait(&c->leave, &c->lock, &until) == 0) continue;
+    pthread_mutex_unlock(&c->lock);
+    int64_t now = now_ns();
+    w->last = look_now(now);
+    w->turn_ends = now + TURN_NS;
+}
+
 /* --------------------------------------------------------------------- working */
 
 static uint32_t ticket_left(uint64_t ticket)
@@ -74,15 +154,16 @@ static uint32_t ticket_left(uint64_t ticket)
     return (uint32_t)ticket;
 }
 
-/* Take and do items until none is left to take. */
-static void work_off(struct crew *c, int who)
+/* Take and do items until none is left to take, or a worker's turn is over. */
+static void work_off(struct crew *c, struct worker *w)
 {
     uint64_t t = atomic_load(&c->ticket);
     while (ticket_left(t)) {
+        if (w->shared_ends && now_ns() >= w->turn_ends) return;
         uint32_t left = ticket_left(t), take = MAX(left / (4 * (uint32_t)c->threads), 1);
         if (!atomic_compare_exchange_weak(&c->ticket, &t, t - take)) continue;
         int first = c->n - (int)left;
-        c->work(c->job, first, first + (int)take, who);
+        c->work(c->job, first, first + (int)take, w->who);
         if (atomic_fetch_sub(&c->left, (int)take) == (int)take && atomic_load(&c->caller_sleeps)) {
             pthread_mutex_lock(&c->lock);
             pthread_cond_signal(&c->done);
@@ -94,7 +175,7 @@ static void work_off(struct crew *c, int who)
 
 /* Until the loop's number is no longer `seen`, or the crew ends.  The sleeper announces itself before it looks a
  * last time, the caller publishes before it looks for sleepers: one of them sees the other. */
-static void wait_for_work(struct crew *c, uint64_t seen)
+static void wait_for_work(struct crew *c, struct worker *w, uint64_t seen)
 {
     int turn = 0;
     int64_t end = 0;
@@ -105,6 +186,7 @@ static void wait_for_work(struct crew *c, uint64_t seen)
         while (atomic_load(&c->ticket) >> 32 == seen && !atomic_load(&c->stop)) pthread_cond_wait(&c->wake, &c->lock);
         atomic_fetch_sub(&c->sleepers, 1);
         pthread_mutex_unlock(&c->lock);
+        w->last = look_now(now_ns());
     }
 }
 
@@ -119,6 +201,7 @@ static void wait_for_done(struct crew *c)
         while (atomic_load(&c->left) > 0) pthread_cond_wait(&c->done, &c->lock);
         atomic_store(&c->caller_sleeps, false);
         pthread_mutex_unlock(&c->lock);
+        c->worker[0].last = look_now(now_ns());
     }
 }
 
@@ -128,9 +211,13 @@ static void *worker_main(void *arg)
     struct crew *c = w->crew;
     uint64_t seen = 0;
     while (!atomic_load(&c->stop)) {
-        wait_for_work(c, seen);
+        wait_for_work(c, w, seen);
         seen = atomic_load(&c->ticket) >> 32;
-        work_off(c, w->who);
+        work_off(c, w);
+        while (makes_way(w) && !atomic_load(&c->stop)) {
+            rest(c, w);
+            work_off(c, w);
+        }
     }
     return NULL;
 }
@@ -149,6 +236,32 @@ static void pin_caller(struct crew *c)
     c->caller = pthread_self();
     c->caller_pinned = pthread_getaffinity_np(c->caller, sizeof c->caller_cores, &c->caller_cores) == 0;
     pthread_setaffinity_np(c->caller, sizeof set, &set); /* a core that went away meanwhile: then it is not pinned */
+}
+
+/* Another core for the caller, and this one for the worker that had it, if any. */
+static void change_places(struct crew *c)
+{
+    cpu_set_t set;
+    c->moved = c->moved + 1 < c->cores ? c->moved + 1 : 1;
+    int core = c->core[0];
+    c->core[0] = c->core[c->moved];
+    c->core[c->moved] = core;
+    core_set(c, 0, &set);
+    pthread_setaffinity_np(c->caller, sizeof set, &set);
+    if (c->moved >= c->threads) return;
+    core_set(c, c->moved, &set);
+    pthread_setaffinity_np(c->worker[c->moved].thread, sizeof set, &set);
+}
+
+/* The caller has a shared core: it moves, and then stays for a while. */
+static void caller_looks(struct crew *c)
+{
+    struct worker *w = &c->worker[0];
+    if (!c->pin || !c->spin || c->cores < 2) return;
+    int64_t now = now_ns();
+    if (!kept_off(w, now) || now < c->settled) return;
+    c->settled = now + SHARED_NS;
+    change_places(c);
 }
 
 void crew_run(struct crew *c, int n, crew_work *work, void *job)
@@ -170,8 +283,9 @@ void crew_run(struct crew *c, int n, crew_work *work, void *job)
         pthread_cond_broadcast(&c->wake);
         pthread_mutex_unlock(&c->lock);
     }
-    work_off(c, 0);
+    work_off(c, &c->worker[0]);
     wait_for_done(c);
+    caller_looks(c);
 }
 
 /* ------------------------------------------------------------ opening, closing */
@@ -194,6 +308,7 @@ static void stop_workers(struct crew *c, int started)
     pthread_mutex_lock(&c->lock);
     atomic_store(&c->stop, true);
     pthread_cond_broadcast(&c->wake);
+    pthread_cond_broadcast(&c->leave);
     pthread_mutex_unlock(&c->lock);
     for (int i = 1; i < started; i++) pthread_join(c->worker[i].thread, NULL);
 }
@@ -202,6 +317,7 @@ static void free_crew(struct crew *c)
 {
     pthread_cond_destroy(&c->wake);
     pthread_cond_destroy(&c->done);
+    pthread_cond_destroy(&c->leave);
     pthread_mutex_destroy(&c->lock);
     free(c);
 }
@@ -248,6 +364,12 @@ struct crew *crew_open(int threads, bool pin, struct err *err)
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->wake, NULL);
     pthread_cond_init(&c->done, NULL);
+    pthread_condattr_t steady; /* a rest is timed by the clock that nobody sets */
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    pthread_cond_init(&c->leave, &steady);
+    pthread_condattr_destroy(&steady);
+    c->worker[0] = (struct worker){.crew = c};
 
     for (int i = 1; i < threads; i++) {
         int code = start_worker(c, i);

@@ -14,6 +14,10 @@
  * processes that a pinned thread starts inherit its one core: start them before, or from another thread.)  A crew of
  * one is not pinned: it waits for nobody.
  *
+ * Where another process computes on a worker's core, that worker leaves it every other millisecond and the rest of the
+ * crew goes on without it: the process costs about the half core that it has, and not the other threads' time too.  If
+ * it is the caller's core, caller and worker change places.
+ *
  * One thread at a time may call in.  Nothing is allocated after crew_open(). */
 #ifndef CREW_H
 #define CREW_H
