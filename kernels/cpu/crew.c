@@ -154,22 +154,25 @@ static uint32_t ticket_left(uint64_t ticket)
     return (uint32_t)ticket;
 }
 
-/* Take and do items until none is left to take, or a worker's turn is over. */
+/* Take and do items until none is left to take, or a worker's turn is over; then say how many were done.  (Each word
+ * that two cores write costs as much as some items: so pieces of half a share, and one report.) */
 static void work_off(struct crew *c, struct worker *w)
 {
+    int done = 0;
     uint64_t t = atomic_load(&c->ticket);
     while (ticket_left(t)) {
-        if (w->shared_ends && now_ns() >= w->turn_ends) return;
-        uint32_t left = ticket_left(t), take = MAX(left / (4 * (uint32_t)c->threads), 1);
+        if (w->shared_ends && now_ns() >= w->turn_ends) break;
+        uint32_t left = ticket_left(t), take = MAX(left / (2 * (uint32_t)c->threads), 1);
         if (!atomic_compare_exchange_weak(&c->ticket, &t, t - take)) continue;
         int first = c->n - (int)left;
         c->work(c->job, first, first + (int)take, w->who);
-        if (atomic_fetch_sub(&c->left, (int)take) == (int)take && atomic_load(&c->caller_sleeps)) {
-            pthread_mutex_lock(&c->lock);
-            pthread_cond_signal(&c->done);
-            pthread_mutex_unlock(&c->lock);
-        }
+        done += (int)take;
         t = atomic_load(&c->ticket);
+    }
+    if (done && atomic_fetch_sub(&c->left, done) == done && atomic_load(&c->caller_sleeps)) {
+        pthread_mutex_lock(&c->lock);
+        pthread_cond_signal(&c->done);
+        pthread_mutex_unlock(&c->lock);
     }
 }
 
