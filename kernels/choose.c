@@ -71,7 +71,7 @@ static struct room room_of(void *scratch, int vocab)
 static struct row row_of(const struct choose_scans *scans, const float *value, int n, float *peak)
 {
     struct row r = {.value = value, .peak = peak, .n = n, .runs = runs_of(n), .top = -INFINITY};
-    scans->peaks(value, n, peak);
+    scans->peaks(scans->self, value, n, peak);
     for (int i = 0; i < r.runs; i++) r.top = peak[i] > r.top ? peak[i] : r.top;
     return r;
 }
@@ -94,7 +94,7 @@ static double weigh(const struct choose_scans *scans, const struct row *r, doubl
 {
     double sum = 0;
     if (r->top < INFINITY) {
-        scans->masses(r->value, r->n, r->top, sharp, runs);
+        scans->masses(scans->self, r->value, r->n, r->top, sharp, runs);
     } else {
         for (int k = 0; k < r->runs; k++) {
             runs[k] = 0;

@@ -11,12 +11,13 @@
 enum { CHOOSE_RUN = 128 }; /* logits of a run; the last one of a row may be shorter */
 
 struct choose_scans {
+    void *self; /* their first argument: NULL but where a row's runs are shared out (kernels/cpu/steps.c) */
     /* peak[r] = the largest of run r, not counting what is no number; -inf where nothing is left. */
-    void (*peaks)(const float *v, int n, float *peak);
+    void (*peaks)(void *self, const float *v, int n, float *peak);
     /* mass[r] = the sum over run r of e^x, x = (v - top) * sharp: 1 where v is top, 0 where v is -inf or no number
      * (2^-1000 at least, which is nothing beside that 1).  No v is above top, which is finite; sharp >= 0.  A mass is
      * within (4 + |x|) * 2^-52 of the true e^x, in relation to it; their sum rounds as well. */
-    void (*masses)(const float *v, int n, float top, double sharp, double *mass);
+    void (*masses)(void *self, const float *v, int n, float top, double sharp, double *mass);
 };
 
 /* kern_choose() by these loops. */

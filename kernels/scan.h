@@ -127,13 +127,15 @@ SCAN_INLINE double scan_mass(const float *v, int n, double top, double by)
     return lane[0];
 }
 
-static void scan_peaks(const float *v, int n, float *peak)
+static void scan_peaks(void *self, const float *v, int n, float *peak)
 {
+    (void)self;
     for (int i = 0; i < n; i += CHOOSE_RUN) *peak++ = scan_peak(v + i, MIN(n - i, CHOOSE_RUN));
 }
 
-static void scan_masses(const float *v, int n, float top, double sharp, double *mass)
+static void scan_masses(void *self, const float *v, int n, float top, double sharp, double *mass)
 {
+    (void)self;
     const double by = sharp * scan_log2_e;
     for (int i = 0; i < n; i += CHOOSE_RUN) *mass++ = scan_mass(v + i, MIN(n - i, CHOOSE_RUN), (double)top, by);
 }

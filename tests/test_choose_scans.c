@@ -40,8 +40,8 @@ TEST(a_run_has_its_largest_and_its_sum_of_masses_on_every_instruction_set)
         for (size_t k = 0; k < COUNT_OF(isas); k++) {
             const struct cpu_isa *isa = isa_choose(isas[k], NULL);
             if (!isa) continue;
-            isa->scans.peaks(v, n, peak);
-            isa->scans.masses(v, n, top_of(v, n), sharp, mass);
+            isa->scans.peaks(NULL, v, n, peak);
+            isa->scans.masses(NULL, v, n, top_of(v, n), sharp, mass);
             size_t runs = (size_t)(n + CHOOSE_RUN - 1) / CHOOSE_RUN;
             if (k == 0) memcpy(first, peak, sizeof peak), memcpy(first_mass, mass, sizeof mass);
             CHECK_MEM(first, peak, runs * sizeof *peak);

@@ -80,6 +80,49 @@ int cpu_output(struct kdev *d, struct kstream *st, const struct kern_batch *b, c
 
 /* ----------------------------------------------------------------------- sample */
 
+/* A piece of a row's runs is an item: with fewer rows than threads a row is shared out instead of rows. */
+enum { SCAN_PIECE = 64 * CHOOSE_RUN };
+
+struct scan_job {
+    const struct choose_scans *one;
+    const float *v;
+    int n;
+    float top;
+    double sharp;
+    float *peak;  /* NULL: masses */
+    double *mass;
+};
+
+static void scan_pieces(void *arg, int first, int end, int who)
+{
+    const struct scan_job *j = arg;
+    (void)who;
+    for (int i = first; i < end; i++) {
+        const int at = i * SCAN_PIECE, n = MIN(SCAN_PIECE, j->n - at), run = at / CHOOSE_RUN;
+        if (j->peak) j->one->peaks(NULL, j->v + at, n, j->peak + run);
+        else j->one->masses(NULL, j->v + at, n, j->top, j->sharp, j->mass + run);
+    }
+}
+
+static int scan_count(int n)
+{
+    return n / SCAN_PIECE + (n % SCAN_PIECE > 0);
+}
+
+static void crew_peaks(void *self, const float *v, int n, float *peak)
+{
+    const struct kdev *d = self;
+    struct scan_job j = {.one = &d->isa->scans, .v = v, .n = n, .peak = peak};
+    crew_run(d->crew, scan_count(n), scan_pieces, &j);
+}
+
+static void crew_masses(void *self, const float *v, int n, float top, double sharp, double *mass)
+{
+    const struct kdev *d = self;
+    struct scan_job j = {.one = &d->isa->scans, .v = v, .n = n, .top = top, .sharp = sharp, .mass = mass};
+    crew_run(d->crew, scan_count(n), scan_pieces, &j);
+}
+
 struct sample_job {
     int outs, lanes, vocab;
     const struct kern_sample *params;
@@ -106,6 +149,12 @@ int cpu_sample(struct kdev *d, struct kstream *st, int outs, int vocab, const st
                const float *logits, struct kern_choice *choice, void *work, struct err *err)
 {
     (void)st, (void)err;
+    if (2 * outs <= crew_threads(d->crew)) {
+        const struct choose_scans shared = {d, crew_peaks, crew_masses};
+        for (int o = 0; o < outs; o++)
+            choose_by(&shared, &params[o], logits + (size_t)o * (size_t)vocab, vocab, work, &choice[o]);
+        return 0;
+    }
     struct sample_job j = {outs, MIN(outs, CPU_SAMPLERS), vocab, params, logits, choice, &d->isa->scans, work,
                            kern_choose_bytes(vocab)};
     crew_run(d->crew, j.lanes, sample_lanes, &j);
