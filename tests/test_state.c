@@ -431,7 +431,7 @@ TEST(forecast_in_words)
     put_carries(t, "researcher", 2, 750, 1600); /* 1,150; +200 a turn: over 1,600 after three more */
     state_forecast(&t->state, 0, words);
     CHECK_STR(words, "researcher fills its context in about 3 turns; the oldest are summed up then, "
-                     "which frees 420 tokens");
+                     "which frees 420 tokens and costs about 510 of pre-fill"); /* 1,150 less 420, and 220 of the front */
     put_carries(t, "researcher", 3, 1300, 1600);
     state_forecast(&t->state, 0, words);
     CHECK(strstr(words, "at its next turn"));

@@ -86,6 +86,6 @@ int state_agent(const struct state *s, const char *name, size_t n);
 void state_text(char *out, size_t size, struct event_str s);
 
 /* What will happen next, in words; nothing where nothing is to be said: "researcher fills its context in about 3 turns;
- * the oldest are summed up then, which frees 420 tokens". */
+ * the oldest are summed up then, which frees 420 tokens and costs about 480 of pre-fill" (of the call behind it). */
 void state_forecast(const struct state *s, int agent, char out[200]);
 #endif

@@ -1,5 +1,6 @@
 /* state_words.c - marks of the timeline, and what will happen next. */
 #include "app/tui/state_impl.h"
+#include "kernels/kernels.h"
 #include <math.h>
 
 /* ------------------------------------------------------------------ marks */
@@ -139,9 +140,19 @@ void state_mark_parked(struct state *s, int agent, double time, bool parked)
 
 /* ------------------------------------------------------------------ forecast */
 
+/* Behind a summary nothing is as it was: of the call that follows all is read anew but for whole pages of its front.
+ * The figure is as cautious as what is freed: of a summary of the largest size. */
+static uint64_t read_anew(const struct state *s, const struct state_agent *a)
+{
+    const uint64_t page = s->page_tokens > 0 ? (uint64_t)s->page_tokens : KERN_PAGE;
+    const uint64_t front = a->gauge.part[CONTEXT_SYSTEM] + a->gauge.part[CONTEXT_PINNED];
+    const uint64_t carried = size_of(a->carried), left = carried - MIN(size_of(a->frees), carried);
+    return left - MIN(front / page * page, left);
+}
+
 void state_forecast(const struct state *s, int agent, char out[200])
 {
-    char frees[FIGURE], when[48] = "at its next turn";
+    char frees[FIGURE], costs[FIGURE], when[48] = "at its next turn";
     *out = '\0';
     if (agent < 0 || agent >= s->agents) return;
     const struct state_agent *a = &s->agent[agent];
@@ -152,7 +163,8 @@ void state_forecast(const struct state *s, int agent, char out[200])
     if (a->high <= 0)
         snprintf(out, 200, "%s fills its context %s; then its turn is refused", a->gauge.name, when);
     else if (a->frees > 0)
-        snprintf(out, 200, "%s fills its context %s; the oldest are summed up then, which frees %s token%s",
-                 a->gauge.name, when, figure(frees, size_of(a->frees)), s_if(a->frees));
+        snprintf(out, 200, "%s fills its context %s; the oldest are summed up then, which frees %s token%s and costs "
+                 "about %s of pre-fill", a->gauge.name, when, figure(frees, size_of(a->frees)), s_if(a->frees),
+                 figure(costs, read_anew(s, a)));
     else snprintf(out, 200, "%s fills its context %s; the oldest are summed up then", a->gauge.name, when);
 }
