@@ -99,6 +99,21 @@ TEST(screen_a_line_and_ctrl_d_at_once_are_answered_before_it_leaves)
     child_free(&c);
 }
 
+/* While the model is loaded the terminal edits lines itself. */
+TEST(screen_what_was_typed_before_it_was_there_arrives_as_typed)
+{
+    start_at(100, 30, "xterm-256color", "C.UTF-8", NULL);
+    type("one\rtw");
+    child_wait_for(&c, "Hello there");
+    type("o\r");
+    child_wait_for(&c, "la la");
+    type("\x03");
+    child_wait_for(&c, "cancelled");
+    type("/quit\r");
+    CHECK_EQ(child_end(&c), 0);
+    child_free(&c);
+}
+
 TEST(screen_quit_with_lines_behind_it_leaves)
 {
     start();

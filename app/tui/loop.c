@@ -99,7 +99,10 @@ static void draw(struct loop *l)
 void loop_run(struct loop *l, const struct loop_ops *ops, void *self, int fd)
 {
     *l = (struct loop){.ops = ops, .self = self, .fd = fd, .dirty = true};
+    size_t n;
+    const char *typed = screen_typed(&n);
     keys_open(&l->keys, ESCAPE_MS);
+    if (n > 0) keys_feed(&l->keys, typed, n, now_ms());
     while (!ops->over(self)) {
         obey_keys(l);
         if (ops->step(self)) l->dirty = true;

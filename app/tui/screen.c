@@ -13,7 +13,7 @@
 
 _Static_assert((int)SCREEN_RESIZED == LEAVE_RESIZED && (int)SCREEN_CONTINUED == LEAVE_CONTINUED, "one set of bits");
 
-enum { GAP = 4, LONG_FRAME = 256, LEAST_ERASED = 5 };
+enum { GAP = 4, LONG_FRAME = 256, LEAST_ERASED = 5, TYPED_MOST = 1 << 16 };
 
 /* Terminfo's names of what is used, padding removed; NULL: the terminal has none. */
 enum cap { CUP, CLEAR, EL, SMCUP, RMCUP, SMKX, RMKX, CIVIS, CNORM, RMAM, SMAM, SGR0, SETAF, SETAB,
@@ -44,6 +44,7 @@ static struct {
     struct ink now;
     bool now_known;
     struct buf text;
+    struct buf typed;      /* before it was open */
     uint64_t sent;
 } t;
 
@@ -381,6 +382,27 @@ static int look_up(const struct screen_setup *setup, struct err *err)
     return 0;
 }
 
+/* What was typed while the program began came through the terminal's own editor of lines, which made a newline of
+ * Enter and a NUL of Ctrl-D: as keys they are Enter and nothing. */
+static void take_typed(void)
+{
+    char bytes[4096];
+    int waits = 0;
+    const bool newlines = t.found.c_iflag & ICRNL;
+    while (t.typed.len < TYPED_MOST && ioctl(t.in, FIONREAD, &waits) == 0 && waits > 0) {
+        const ssize_t n = read(t.in, bytes, (size_t)MIN(waits, (int)sizeof bytes));
+        if (n <= 0) return;
+        for (ssize_t i = 0; i < n; i++)
+            if (bytes[i]) buf_put(&t.typed, newlines && bytes[i] == '\n' ? "\r" : &bytes[i], 1);
+    }
+}
+
+const char *screen_typed(size_t *n)
+{
+    *n = t.typed.len;
+    return t.typed.data ? t.typed.data : "";
+}
+
 int screen_open(const struct screen_setup *setup, struct err *err)
 {
     assert(!t.open);
@@ -404,6 +426,7 @@ int screen_open(const struct screen_setup *setup, struct err *err)
         screen_close();
         return -1;
     }
+    if (t.found.c_lflag & ICANON) take_typed();
     return 0;
 }
 
@@ -415,6 +438,7 @@ void screen_close(void)
     if (t.term) del_curterm(t.term);
     free(t.cell);
     buf_free(&t.text);
+    buf_free(&t.typed);
     memset(&t, 0, sizeof t);
 }
 

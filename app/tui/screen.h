@@ -26,6 +26,8 @@ struct screen_setup {
 
 int screen_open(const struct screen_setup *setup, struct err *err); /* open signals.h before it, if at all */
 void screen_close(void);
+/* What had been typed before it was open, as the bytes of keys; until screen_close(). */
+const char *screen_typed(size_t *n);
 void screen_size(int *columns, int *rows); /* now; 80 and 24 where the terminal does not say */
 enum depth screen_depth(void);
 void screen_theme(enum theme theme);       /* shows with the next draw */
