@@ -1,8 +1,10 @@
 /* The sessions' thread of a screen, with a crew: for whom a line is, questions of two at once, one agent cancelled. */
 #include "tests/team_rig.h"
 #include "tests/desk_rig.h"
+#include "app/tui/view_models.h"
 #include <lmdb.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #define AGENTS "crew: test\nagents:\n  - name: ann\n    system: I am ann\n  - name: bob\n    system: I am bob\n"
@@ -125,6 +127,26 @@ TEST(thread_desk_leaves_amid_a_crews_flow)
     TOLD_NOT(until("over\n"), "bob hears");
     end_desk();
     close_app();
+}
+
+/* Looking for models takes its time, and a turn does not wait for it. */
+TEST(thread_desk_answers_while_models_are_looked_for)
+{
+    static char program[300];
+    snprintf(program, sizeof program, "%s/slow", check_tmpdir());
+    FILE *f = fopen(program, "w");
+    CHECK(f && fputs("#!/bin/sh\nexec sleep 1\n", f) >= 0 && fclose(f) == 0 && chmod(program, 0700) == 0);
+    doc_models_program = program;
+    start(IN_TURN, by_name);
+    for (int i = 0; i < 2; i++) { /* the second ask has the first one's answer */
+        bridge_ask(b, &(struct doc_ask){.kind = DOC_MODELS});
+        order("Hello.");
+        TOLD_NOT(until("done, 0 wait\n"), "doc 7");
+    }
+    TOLD_NOT(until("doc 7\n"), "doc 7\ndoc 7");
+    bridge_ask(b, &(struct doc_ask){.kind = DOC_MODELS});
+    finish(); /* amid the next */
+    doc_models_program = "/proc/self/exe";
 }
 
 /* ------------------------------------------------------------------ another process holds the store's writer lock */

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 enum { IDLE_MS = 500, INDEX_MS = 10, STACK = 4 << 20, PATIENCE_MS = 400, STUCK_S = 2 };
@@ -27,6 +28,7 @@ struct desk {
     int status;
     char shown[2 * STORE_SESSION_ID + 1]; /* the session that the screen was told of last */
     uint32_t shown_turns;
+    struct { pthread_t thread; bool begun; atomic_bool done; struct doc doc; } models;
     pthread_mutex_t lock; /* of what follows */
     int64_t orders, order; /* begun so far; the one that is obeyed, 0: none */
     char cancel[40];       /* an agent's name; "": none is to be cancelled */
@@ -61,14 +63,46 @@ static void tell_session(struct desk *d)
 
 static doc_collect *const collect[DOC_KINDS] = {
     [DOC_MAP] = doc_map, [DOC_INSPECT] = doc_inspect, [DOC_SESSIONS] = doc_sessions,
-    [DOC_ARTIFACTS] = doc_artifacts, [DOC_TEXT] = doc_text, [DOC_FLIGHT] = doc_flight, [DOC_MODELS] = doc_models,
+    [DOC_ARTIFACTS] = doc_artifacts, [DOC_TEXT] = doc_text, [DOC_FLIGHT] = doc_flight,
 };
+
+static void *look_for_models(void *self)
+{
+    struct desk *d = self;
+    doc_models(&d->c, &d->models.doc);
+    bridge_doc(d->b, &d->models.doc);
+    atomic_store(&d->models.done, true);
+    return NULL;
+}
+
+static void end_looking(struct desk *d)
+{
+    if (d->models.begun) pthread_join(d->models.thread, NULL);
+    d->models.begun = false;
+}
+
+/* Nobody waits for it; who asks while it is on its way gets the same answer. */
+static void serve_models(struct desk *d, const struct doc_ask *ask)
+{
+    if (d->models.begun && !atomic_load(&d->models.done)) return;
+    end_looking(d);
+    d->models.doc = (struct doc){.ask = *ask};
+    atomic_store(&d->models.done, false);
+    d->models.begun = pthread_create(&d->models.thread, NULL, look_for_models, d) == 0;
+    if (d->models.begun) return;
+    snprintf(d->models.doc.error, sizeof d->models.doc.error, "no thread could be started to look for models");
+    bridge_doc(d->b, &d->models.doc);
+}
 
 static void serve_docs(struct desk *d)
 {
     struct doc_ask ask;
     while (bridge_asked(d->b, &ask)) {
         struct doc doc = {.ask = ask};
+        if (ask.kind == DOC_MODELS) {
+            serve_models(d, &ask);
+            continue;
+        }
         if (collect[ask.kind]) collect[ask.kind](&d->c, &doc);
         else snprintf(doc.error, sizeof doc.error, "this is not there");
         bridge_doc(d->b, &doc);
@@ -276,6 +310,7 @@ static void *run(void *self)
     }
     if (!d->c.quit && signals_pending() > 0 && signals_pending() != SIGINT) d->c.status = 128 + signals_pending();
     input_close(&d->c.in);
+    end_looking(d);
     d->status = console_close(&d->c);
     desk_files_close(&d->files);
     bridge_put(d->b, NEWS_OVER, d->status, "", 0);

@@ -42,7 +42,8 @@ static inline void doc_free(struct doc *d)
 }
 
 struct console;
-/* On the sessions' thread, while no session is in the middle of anything: fills d->data and d->free, or d->error. */
+/* On the sessions' thread, while no session is in the middle of anything: fills d->data and d->free, or d->error.
+ * (doc_models takes up to 2 s, asks no session anything, and has a thread of its own.) */
 typedef void doc_collect(struct console *c, struct doc *d);
 doc_collect doc_map, doc_inspect, doc_sessions, doc_artifacts, doc_text, doc_flight, doc_models;
 

@@ -15,6 +15,8 @@ static const char patience[] = "1.5"; /* that it is given; it takes 0.3 s more t
 
 extern char **environ;
 
+const char *doc_models_program = "/proc/self/exe";
+
 /* With stdout to fd.  -1: none was started. */
 static pid_t start(const char *program, uint64_t within, int fd)
 {
@@ -95,5 +97,5 @@ void doc_models(struct console *c, struct doc *d)
     const struct app *a = c->a;
     a->ops->memory(a->engine, &memory);
     uint64_t within = memory.total ? MIN(memory.free + memory.ours, memory.total) : 0;
-    doc_models_from("/proc/self/exe", within, d);
+    doc_models_from(doc_models_program, within, d);
 }

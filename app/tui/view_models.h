@@ -9,4 +9,6 @@
  * its own, and not forked off this one, whose pages would be there twice for as long as it lives. */
 enum { DOC_MODELS_MS = 2000 };
 void doc_models_from(const char *program, uint64_t within, struct doc *d); /* doc_models.c */
+/* What doc_models() starts: this program.  Tests put another in its place. */
+extern const char *doc_models_program;
 #endif
