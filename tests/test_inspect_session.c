@@ -436,7 +436,7 @@ TEST(inspect_says_what_each_row_is_and_what_dropping_it_frees)
     const struct inspect *x = d.data;
     const struct inspect_row *r = row_of(x, "tool result");
     CHECK_STR(x->row[0].kind, "system");
-    CHECK_STR(x->row[0].who, "user");
+    CHECK_STR(x->row[0].who, "plimsoll"); /* nobody set another */
     CHECK_EQ(x->row[0].can, 0);
     CHECK_STR(row_of(x, "question")->who, "user");
     CHECK_STR(row_of(x, "answer")->who, "model");
@@ -529,6 +529,14 @@ TEST(map_is_the_pool_after_every_pass)
     const struct map *m = d.data;
     CHECK(m && m->cells == 1 && m->agents == 2);
     CHECK_STR(m->name[1], "bob");
+    doc_free(&d);
+    d = look(1); /* who says what to bob */
+    const struct inspect *x = d.data;
+    CHECK_STR(row_of(x, "system")->who, "the crew file");
+    CHECK_STR(row_of(x, "question")->who, "ann");
+    doc_free(&d);
+    d = look(0);
+    CHECK_STR(row_of(d.data, "question")->who, "user"); /* ann is asked first */
     doc_free(&d);
     close_all();
 }

@@ -60,6 +60,25 @@ TEST(transcript_answers_of_several_agents_grow_at_once)
     transcript_close(t);
 }
 
+/* Of a recorded crew: what an agent hears from others is not what the person said. */
+TEST(transcript_what_is_handed_over_is_not_the_persons)
+{
+    struct transcript *t = open_it(plenty);
+    for (int parts = 0; parts < 3; parts++) {
+        tell(t, (struct event){.kind = EV_FLOW, .flow = {.flow = event_str("debate"), .change = event_str("asked"),
+                                                         .ask = parts + 1, .to = event_str("ann"), .parts = parts}});
+        tell(t, (struct event){.kind = EV_TURN_USER, .agent = event_str("ann"),
+                               .turn_user = {.turn = 1, .text = event_str(parts ? "said by bob" : "by me")}});
+    }
+    tell(t, (struct event){.kind = EV_TURN_USER, .agent = event_str("ann"), .turn_user = {.text = event_str("to one")}});
+    const char *shown = screen(t, 60, 20);
+    if (!strstr(shown, "you           by me\n") || !strstr(shown, "you           to one\n"))
+        check_fail(__FILE__, __LINE__, "%s", shown);
+    const char *first = strstr(shown, "to ann        said by bob\n");
+    CHECK(first && strstr(first + 1, "to ann        said by bob\n"));
+    transcript_close(t);
+}
+
 TEST(transcript_narrow_names_stand_above)
 {
     struct transcript *t = open_it(plenty);

@@ -56,16 +56,46 @@ static void name_tool(const struct session_carries *c, size_t i, char who[INSPEC
     forms_call_free(&call);
 }
 
-static void name_who(const struct session_carries *c, size_t i, char who[INSPECT_WHO])
+/* Who handed over what is in a message, in their order: "ann, bob".  Nothing: nobody, the person said it. */
+static void name_givers(const char *text, size_t n, char who[INSPECT_WHO])
+{
+    static const char before[] = "Hand-over from ", behind[] = " to ";
+    size_t used = 0;
+    for (const char *at = text, *end = text + n; (at = memmem(at, (size_t)(end - at), before, sizeof before - 1));) {
+        const bool begins = at == text || at[-1] == '\n';
+        at += sizeof before - 1;
+        const char *line = memchr(at, '\n', (size_t)(end - at)), *stop = line ? line : end;
+        const char *to = memmem(at, (size_t)(stop - at), behind, sizeof behind - 1);
+        if (!begins || !to || used >= INSPECT_WHO - 1) continue;
+        int put = snprintf(who + used, INSPECT_WHO - used, "%s%.*s", used ? ", " : "", (int)MIN(to - at, 40), at);
+        used += (size_t)MAX(put, 0);
+    }
+}
+
+/* A system message is the person's, the crew file's, or what the program says where nobody says another. */
+static const char *author_of(const struct session *s, const char *text, size_t n)
+{
+    const struct opts *o = s->a->o;
+    if (*s->role.name) return "the crew file";
+    const bool usual = !o->own_system && o->system && strlen(o->system) == n && memcmp(o->system, text, n) == 0;
+    return usual ? "plimsoll" : "user";
+}
+
+static void name_who(const struct session *s, const struct session_carries *c, size_t i, char who[INSPECT_WHO])
 {
     const struct carried *p = &c->part[i];
     const enum journal_kind k = p->kind;
-    const bool person = k == JOURNAL_USER || k == JOURNAL_SYSTEM || k == JOURNAL_PIN || k == JOURNAL_NOTE;
-    snprintf(who, INSPECT_WHO, "%s", person ? "user" : k == JOURNAL_ANSWER || k == JOURNAL_CALL ? "model" : "plimsoll");
+    const char *text = c->texts.data ? c->texts.data + p->text : "";
+    const bool person = k == JOURNAL_USER || k == JOURNAL_PIN || k == JOURNAL_NOTE;
+    const char *usual = person ? "user" : k == JOURNAL_ANSWER || k == JOURNAL_CALL ? "model" : "plimsoll";
+    if (k == JOURNAL_SYSTEM) usual = author_of(s, text, p->len);
+    snprintf(who, INSPECT_WHO, "%s", usual);
     if (k == JOURNAL_RESULT) name_tool(c, i, who);
+    if (k == JOURNAL_USER && *s->role.name) name_givers(text, p->len, who);
 }
 
-static void fill_row(const struct session_carries *c, size_t i, int64_t line, struct inspect_row *r)
+static void fill_row(const struct session *s, const struct session_carries *c, size_t i, int64_t line,
+                     struct inspect_row *r)
 {
     const struct carried *p = &c->part[i];
     const bool message = p->item.part == WINDOW_HISTORY || p->item.part == WINDOW_RESULTS;
@@ -74,7 +104,7 @@ static void fill_row(const struct session_carries *c, size_t i, int64_t line, st
                               .len = p->len, .id = p->id, .n_ids = p->n_ids,
                               .line = stands && p->item.part != WINDOW_SUMMARY};
     snprintf(r->kind, sizeof r->kind, "%s", kind_of(p));
-    name_who(c, i, r->who);
+    name_who(s, c, i, r->who);
     if (stands) window_ref_name(&p->item.ref, r->name);
     else if (p->item.id) snprintf(r->name, sizeof r->name, "m%" PRIu64, p->item.id);
     if (p->artifact) snprintf(r->whole, sizeof r->whole, "a%" PRIu64, p->artifact);
@@ -118,7 +148,7 @@ static int fill(struct session *s, struct session_carries *c, struct inspect *x,
     x->compacts = f.compaction > 0;
     x->due = window_due(s->w);
     x->row = calloc(c->n, sizeof *x->row);
-    for (size_t i = 0; x->row && i < c->n; i++) fill_row(c, i, f.line, &x->row[i]);
+    for (size_t i = 0; x->row && i < c->n; i++) fill_row(s, c, i, f.line, &x->row[i]);
     x->rows = (int)c->n;
     x->texts = c->texts;
     x->ids = c->ids;

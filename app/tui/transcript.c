@@ -187,9 +187,13 @@ static bool is(struct event_str s, const char *word)
     return s.len == strlen(word) && memcmp(s.data, word, s.len) == 0;
 }
 
-static void on_user(struct transcript *t, const struct event_turn_user *e)
+/* agent: who is asked; of a flow it may be what others said. */
+static void on_user(struct transcript *t, struct event_str agent, const struct event_turn_user *e)
 {
-    struct entry *said = add(t, ENTRY_USER, -1, e->turn);
+    int to = agent.len > 0 ? agent_of(t, agent) : -1;
+    if (to >= 0 && !t->told[to]) to = -1;
+    if (to >= 0) t->told[to] = false;
+    struct entry *said = add(t, ENTRY_USER, to, e->turn);
     if (said) add_text(t, said, e->text.data, e->text.len);
 }
 
@@ -307,6 +311,7 @@ static void on_line(struct transcript *t, const struct event *e)
              e->stopped.calls, STR(e->stopped.reason), STR(e->stopped.name));
         return;
     case EV_FLOW:
+        if (e->flow.ask != 0) t->told[agent_of(t, e->flow.to)] = e->flow.parts > 0;
         if (e->flow.ask == 0)
             note(t, ENTRY_NOTE, e->agent, "%.*s ended: %.*s %.*s", STR(e->flow.flow), STR(e->flow.change),
                  STR(e->flow.why));
@@ -378,6 +383,7 @@ void transcript_forget(struct transcript *t)
 {
     for (size_t i = 0; i < t->n; i++) entry_free(&t->entry[i]);
     t->n = t->bytes = t->left = t->n_view = 0;
+    memset(t->told, 0, sizeof t->told);
     t->match.id = t->top.id = 0;
     t->follows = true;
 }
@@ -387,7 +393,7 @@ int transcript_event(struct transcript *t, const struct event *e)
     struct entry *a = NULL;
     t->failed = false;
     switch (e->kind) {
-    case EV_TURN_USER: on_user(t, &e->turn_user); break;
+    case EV_TURN_USER: on_user(t, e->agent, &e->turn_user); break;
     case EV_TURN_START: answer(t, agent_of(t, e->agent), e->turn_start.turn); break;
     case EV_PREFILL: a = answer(t, agent_of(t, e->agent), e->prefill.turn); break;
     case EV_TEXT: a = answer(t, agent_of(t, e->agent), e->text.turn); break;

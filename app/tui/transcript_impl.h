@@ -26,7 +26,7 @@ struct shape {
 struct entry {
     uint64_t id;
     enum entry_kind kind;
-    int agent; /* of t->name; -1: nobody's */
+    int agent; /* of t->name; -1: nobody's.  USER: who was told it by others; -1: the person said it */
     int64_t turn, done, of; /* pre-fill */
     double began;           /* TOOL: when it was called */
     struct buf head, text;  /* head: of a tool's card */
@@ -48,6 +48,7 @@ struct transcript {
     uint64_t ids;
     char name[TRANSCRIPT_AGENTS][40];
     uint8_t hue[TRANSCRIPT_AGENTS]; /* of a name: its number, but a map's copies have their agent's */
+    bool told[TRANSCRIPT_AGENTS]; /* what it hears next is what others handed over to it */
     int agents;
     int columns, rows; /* of the view */
     bool utf8, follows, failed;

@@ -386,7 +386,8 @@ static void draw_name(struct surface *s, struct box b, int y, const struct trans
     struct look look = {.hue = (uint8_t)hue, .attr = LOOK_BOLD};
     struct box name = b;
     if (t->columns >= WIDE) name.columns = MIN(b.columns, NAMES - 1);
-    surface_puts(s, name, 0, y, user ? "you" : t->name[e->agent], look);
+    if (user && e->agent >= 0) surface_printf(s, name, 0, y, look, "to %s", t->name[e->agent]);
+    else surface_puts(s, name, 0, y, user ? "you" : t->name[e->agent], look);
 }
 
 static void draw_row(struct surface *s, struct box b, int y, const struct transcript *t, struct shown at)
