@@ -219,6 +219,65 @@ TEST(a_turn_that_was_taken_back_is_not_counted)
     store_close(s);
 }
 
+/* ---------------------------------------------------------------- of before halves were marked */
+
+static void unpack_to(const char *path, const char *packed)
+{
+    static char in[1 << 14], out[1 << 18];
+    FILE *f = fopen(packed, "rb");
+    CHECK(f != NULL);
+    size_t n = fread(in, 1, sizeof in, f);
+    fclose(f);
+    n = ZSTD_decompress(out, sizeof out, in, n);
+    CHECK(!ZSTD_isError(n));
+    f = fopen(path, "wb");
+    CHECK(f && fwrite(out, 1, n, f) == n && fclose(f) == 0);
+}
+
+/* As plimsoll 22d0f6f left it (tests/fixtures/README.md). */
+static const char *old_store(void)
+{
+    const char *dir = fresh_dir();
+    char path[512];
+    store_close(open_at(dir)); /* its folders and its format, which is the same */
+    snprintf(path, sizeof path, "%s/journal/data.mdb", dir);
+    unpack_to(path, "tests/fixtures/store-22d0f6f.mdb.zst");
+    return dir;
+}
+
+enum { OLD_FILE = 5000000 }; /* bytes that were ingested; of the half there are 4 MiB and a bit */
+
+TEST(a_half_that_an_older_plimsoll_left_is_named_and_nothing_is_lost)
+{
+    struct store *s = open_at(old_store());
+    struct buf lines = {0}, was = {0}, is = {0};
+    struct journal_head *heads;
+    size_t n;
+    OK(journal_heads(s, 10, &heads, &n, NULL, &err));
+    CHECK_EQ(n, 1);
+    CHECK_STR(heads[0].title, "Hello, the port is 8080.");
+    export_to(s, heads, EXPORT_JSONL, true, &was);
+    CHECK(lost.len == 0 && was.len > OLD_FILE);
+    CHECK_EQ(named(s, false, &lines).headless, 1);
+    CHECK(strstr(lines.data, " has lost its head: compact makes it anew from 5 messages, 1 turns\n"));
+    CHECK_EQ(named(s, true, &lines).headless, 1); /* no mark says that it may go, so it stays */
+    export_to(s, heads, EXPORT_JSONL, true, &is);
+    check_same(&was, &is);
+    free(heads);
+    OK(journal_heads(s, 10, &heads, &n, NULL, &err));
+    CHECK_EQ(n, 2);
+    const struct journal_head *half = &heads[strcmp(heads[1].title, "recovered") == 0];
+    CHECK_EQ(half->turns, 1);
+    export_to(s, half, EXPORT_JSONL, true, &is);
+    CHECK(strstr(is.data, "Hello, the port is 8080.") && strstr(is.data, "{\"artifact\":1,\"lost\":true}"));
+    CHECK(lost.len > 0);
+    free(heads);
+    buf_free(&lines);
+    buf_free(&was);
+    buf_free(&is);
+    store_close(s);
+}
+
 TEST(what_cannot_be_read_stays_as_it_is)
 {
     struct store *s = open_at(fresh_dir());
