@@ -19,7 +19,7 @@
 enum {
     PAGES = ISA_CHUNK / KERN_PAGE,
     QUERIES = ISA_QUERIES, /* whose state is held at a time */
-    WIDE = 4,     /* of which one loop works on so many */
+    WIDE = 6,              /* of which one loop works on so many */
     VECS = ISA_CHUNK / LANES
 };
 
@@ -75,7 +75,7 @@ INLINE void dots_of(const int n, const enum ktype kv, const struct isa_attend *a
             int token = (first + v) * LANES;
             const uint8_t *page = c->page[token / KERN_PAGE] + a->k_off + values_at(kv, a);
             k[v] = load_kv(kv, page, (size_t)(d * KERN_PAGE + token % KERN_PAGE));
-            if (token % KERN_PAGE) continue;
+            if (token % KERN_PAGE || (kv != KT_F32 && d % 2)) continue; /* a line holds two dims or more */
             __builtin_prefetch(c->next[token / KERN_PAGE] + a->k_off + (size_t)d * dim_bytes);
         }
         UNROLL for (int h = 0; h < n; h++) {
@@ -252,8 +252,11 @@ INLINE void values_of(const int n, const enum ktype kv, const struct isa_attend 
     {                                                                                                                  \
         values_of(n, KT_##kv, a, c, st, at, seen);                                                                     \
     }
-#define PARTS(kv) PARTS_OF(kv, 1) PARTS_OF(kv, 2) PARTS_OF(kv, 3) PARTS_OF(kv, 4)
-#define PARTS_ROW(what, kv) [KT_##kv] = {NULL, what##_##kv##_1, what##_##kv##_2, what##_##kv##_3, what##_##kv##_4}
+#define PARTS(kv)                                                                                                      \
+    PARTS_OF(kv, 1) PARTS_OF(kv, 2) PARTS_OF(kv, 3) PARTS_OF(kv, 4) PARTS_OF(kv, 5) PARTS_OF(kv, 6)
+#define PARTS_ROW(what, kv)                                                                                            \
+    [KT_##kv] = {NULL, what##_##kv##_1, what##_##kv##_2, what##_##kv##_3,                                              \
+                 what##_##kv##_4, what##_##kv##_5, what##_##kv##_6}
 PARTS(F32)
 PARTS(F16)
 PARTS(Q8_0)
@@ -266,16 +269,19 @@ static attend_part *const score_parts[][WIDE + 1] = {
 static attend_part *const value_parts[][WIDE + 1] = {
     PARTS_ROW(values, F32), PARTS_ROW(values, F16), PARTS_ROW(values, Q8_0)};
 
-/* Queries first .. end - 1 in parts of as equal widths as can be; the first of them brings the next chunk. */
+/* Queries first .. end - 1 in parts of as equal widths as can be.  Each brings its share of the next chunk's pages: the
+ * memory is then busy all the time. */
 static void in_parts(attend_part *const *part, const struct isa_attend *a, const struct chunk *c, struct queries *st,
                      int first, int end, struct seen seen)
 {
     const int n = end - first, parts = (n + WIDE - 1) / WIDE;
-    struct chunk here = *c;
-    memcpy(here.next, here.page, sizeof here.next);
-    for (int i = 0; i < parts && seen.lo < seen.hi; i++) {
+    struct chunk now;
+    if (seen.lo >= seen.hi) return;
+    memcpy(now.page, c->page, sizeof now.page);
+    for (int i = 0; i < parts; i++) {
         int at = first + i * n / parts, width = first + (i + 1) * n / parts - at;
-        part[width](a, i ? &here : c, st, at, seen);
+        for (int p = 0; p < PAGES; p++) now.next[p] = p * parts / PAGES == i ? c->next[p] : c->page[p];
+        part[width](a, &now, st, at, seen);
     }
 }
 

@@ -140,7 +140,7 @@ int cpu_attn_in(struct kdev *d, struct kstream *st, const struct kern_batch *b, 
 
 /* ------------------------------------------------------------------------- attn */
 
-enum { TILE_MOST = 16 };
+enum { TILE_MOST = 16 }; /* a pass of few rows is still to be shared out */
 
 struct attn_job {
     const struct kdev *d;
