@@ -142,6 +142,17 @@ static void row_softcap(float *y, int n, float cap)
 
 /* ------------------------------------------------------------------- heads, KV */
 
+/* Pairs `apart` values apart, the next pair `step` behind (constants).  The angles never lie in x. */
+INLINE void rotate(float *restrict x, const int apart, const int step, int n, const float *restrict c,
+                   const float *restrict s)
+{
+    for (int i = 0; i < n; i++) {
+        float a = x[i * step], b = x[i * step + apart];
+        x[i * step] = a * c[i] - b * s[i];
+        x[i * step + apart] = a * s[i] + b * c[i];
+    }
+}
+
 static void row_head(float *x, int dim, const float *bias, const float *norm, float eps, const struct kern_rope *rope,
                      const float *turn)
 {
@@ -153,14 +164,8 @@ static void row_head(float *x, int dim, const float *bias, const float *norm, fl
     }
     if (!rope) return;
     int half = rope->dims / 2;
-    const float *c = turn, *s = turn + half;
-    float *re = x, *im = rope->neox ? x + half : x + 1;
-    int step = rope->neox ? 1 : 2;
-    for (int i = 0; i < half; i++, re += step, im += step) {
-        float a = *re, b = *im;
-        *re = a * c[i] - b * s[i];
-        *im = a * s[i] + b * c[i];
-    }
+    if (rope->neox) rotate(x, half, 1, half, turn, turn + half);
+    else rotate(x, 1, 2, half, turn, turn + half);
 }
 
 static void kv_write_f16(const float *k, const float *v, int dim, uint8_t *page_k, uint8_t *page_v, int token)
