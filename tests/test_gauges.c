@@ -267,7 +267,7 @@ TEST(pages_and_rates_on_the_screen_are_those_given)
     for (int round = 0; round < 300; round++) {
         uint64_t k[6];
         for (int i = 0; i < 6; i++) k[i] = random_64() % 100000;
-        struct gauges g = {.kv = {k[0], k[1], k[2], k[3], k[4], k[5]},
+        struct gauges g = {.kv = {k[0], k[1], k[2], k[3], k[4], k[5], 0},
                            .speed = {.prefill = (double)(10 + k[0]), .decode = (double)(10 + k[1]), .streams = 2,
                                      .queue = (int)k[2], .tokens_in = k[3], .tokens_out = k[4], .reused = k[5]}};
         static const char *const words[] = {"own ", "shared ", "cached ", "reserved ", "free ", "parked "};

@@ -112,17 +112,31 @@ TEST(no_page_is_counted_twice)
 {
     struct stream *t = opened();
     const struct gauge_kv *kv = &t->state.gauges.kv;
-    struct event_memory m = {.pool_tokens = 1600, .filled_tokens = 800, .cached_tokens = 640, .reserved_tokens = 1600};
+    struct event_memory m = {.pool_tokens = 1600, .filled_tokens = 800, .cached_tokens = 640, .reserved_tokens = 1600,
+                             .kv_bytes = 1600 * 6 * KIB};
     put_memory(t, m, machine);
     CHECK_EQ(kv->own, 50);
-    CHECK_EQ(kv->cached, 40);
-    CHECK_EQ(kv->reserved, 10);
+    CHECK_EQ(kv->reserved, 50); /* as it was promised */
+    CHECK_EQ(kv->cached, 0);
+    CHECK_EQ(kv->both, 40);
     CHECK_EQ(kv->free, 0);
+    CHECK_EQ(t->state.gauges.device.kv_filled, 90 * 16 * 6 * KIB); /* they hold something all the same */
+    m.reserved_tokens = 960;
+    put_memory(t, m, machine);
+    CHECK_EQ(kv->reserved, 10);
+    CHECK_EQ(kv->cached, 40);
+    CHECK_EQ(kv->both, 0);
+    m.reserved_tokens = 1120;
+    put_memory(t, m, machine);
+    CHECK_EQ(kv->reserved, 20);
+    CHECK_EQ(kv->cached, 30);
+    CHECK_EQ(kv->both, 10);
     m.cached_tokens = 10000; /* a stream that is wrong */
     put_memory(t, m, machine);
     CHECK_EQ(kv->own, 50);
-    CHECK_EQ(kv->cached, 50);
-    CHECK_EQ(kv->reserved, 0);
+    CHECK_EQ(kv->reserved, 20);
+    CHECK_EQ(kv->cached, 30);
+    CHECK_EQ(kv->both, 20);
     closed(t);
 }
 
@@ -431,7 +445,7 @@ TEST(forecast_in_words)
     put_carries(t, "researcher", 2, 750, 1600); /* 1,150; +200 a turn: over 1,600 after three more */
     state_forecast(&t->state, 0, words);
     CHECK_STR(words, "researcher fills its context in about 3 turns; the oldest are summed up then, "
-                     "which frees 420 tokens and costs about 510 of pre-fill"); /* 1,150 less 420, and 220 of the front */
+                     "which frees 420 tokens and costs about 510 of pre-fill"); /* 1,150 less 420 and the front's 220 */
     put_carries(t, "researcher", 3, 1300, 1600);
     state_forecast(&t->state, 0, words);
     CHECK(strstr(words, "at its next turn"));

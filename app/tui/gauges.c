@@ -157,13 +157,15 @@ static void kv_line(struct line *l, const struct gauge_kv *kv, int room, bool le
     const uint64_t size[] = {kv->own, kv->shared, kv->cached, kv->reserved, kv->free};
     char a[FIGURE], b[FIGURE];
     l->label = "KV";
-    words_add(&l->words, HUE_TEXT, 0, "%s of %s%s", figure(a, add_up(size, 3)), figure(b, add_up(size, 5)),
+    words_add(&l->words, HUE_TEXT, 0, "%s of %s%s", figure(a, add_up(size, 3) + kv->both), figure(b, add_up(size, 5)),
               room >= ROOM_FILLED ? " pages filled" : room >= ROOM_PAGES ? " pages" : "");
     for (int i = 0; i < 5; i++) {
         add_part(l, size[i], part[i].hue, part[i].glyph);
         const int rank = size[i] ? part[i].rank : part[i].rank + NOTHING; /* what there is none of goes first */
-        words_add(&l->words, part[i].hue, rank, "%s %s", part[i].name, figure(a, size[i]))->glyph =
-            (int8_t)part[i].glyph;
+        struct word *w = words_add(&l->words, part[i].hue, rank, "%s %s", part[i].name, figure(a, size[i]));
+        w->glyph = (int8_t)part[i].glyph;
+        if (i != 3 || kv->both == 0) continue;
+        words_add(&l->words, HUE_DIM, 5 + NOTHING, "(%s cached still)", figure(a, kv->both));
     }
     words_add(&l->words, HUE_PARKED, kv->parked ? 3 : 3 + NOTHING, "parked %s", figure(a, kv->parked));
     line_fit(l, room, legend);

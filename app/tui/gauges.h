@@ -45,6 +45,7 @@ struct gauge_kv { /* pages of the pool, each in one of the first five */
     uint64_t reserved; /* promised and not yet filled */
     uint64_t free;
     uint64_t parked;   /* outside the pool */
+    uint64_t both;     /* of the reserved: cached until they are filled */
 };
 
 struct gauge_speed { /* a rate or a time that is not known is NAN */

@@ -17,15 +17,19 @@ static uint64_t take(uint64_t wanted, uint64_t *left)
 
 /* ------------------------------------------------------------------ the pool */
 
-struct pool { uint64_t part[5]; }; /* tokens: own, shared, cached, reserved, free */
+/* Tokens: own, shared, cached, reserved, free.  A promise is shown whole, as the ledger has it; of the cached pages
+ * those that would make way for it are in `both`, and not among the cached. */
+struct pool { uint64_t part[5], both; };
 
 static struct pool pool_of(const struct event_memory *m)
 {
     uint64_t left = size_of(m->pool_tokens), filled = take(size_of(m->filled_tokens), &left);
     uint64_t shared = MIN(size_of(m->shared_tokens), filled), promised = size_of(m->reserved_tokens);
-    struct pool p = {{filled - shared, shared}};
-    p.part[2] = take(size_of(m->cached_tokens), &left);
+    struct pool p = {.part = {filled - shared, shared}};
+    const uint64_t cached = MIN(size_of(m->cached_tokens), left);
     p.part[3] = take(promised - MIN(filled, promised), &left);
+    p.part[2] = take(cached, &left);
+    p.both = cached - p.part[2];
     p.part[4] = left;
     return p;
 }
@@ -37,7 +41,7 @@ static void pool_pages(struct state *s)
     struct pool p = pool_of(&s->memory);
     bar_shares(p.part, COUNT_OF(share), size_of(s->memory.pool_tokens) / page, share);
     *kv = (struct gauge_kv){.own = share[0], .shared = share[1], .cached = share[2], .reserved = share[3],
-                            .free = share[4]};
+                            .free = share[4], .both = MIN(p.both / page + (p.both % page > 0), share[3])};
     if (!size_mul(page, size_of(s->token_bytes), &bytes) && bytes > 0)
         kv->parked = size_of(s->machine.parked_bytes) / bytes + (size_of(s->machine.parked_bytes) % bytes > 0);
 }
@@ -49,7 +53,7 @@ static uint64_t filled_bytes(const struct state *s)
 {
     uint64_t all = size_of(s->memory.kv_bytes), pool = size_of(s->memory.pool_tokens), bytes;
     struct pool p = pool_of(&s->memory);
-    uint64_t filled = p.part[0] + p.part[1] + p.part[2];
+    uint64_t filled = p.part[0] + p.part[1] + p.part[2] + p.both;
     if (s->token_bytes > 0) return size_mul(filled, (uint64_t)s->token_bytes, &bytes) ? all : MIN(bytes, all);
     return pool ? MIN((uint64_t)((double)all * ((double)filled / (double)pool)), all) : 0;
 }
