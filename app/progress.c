@@ -45,7 +45,8 @@ static void tell_elsewhere(struct progress *p, uint64_t done, uint64_t all, doub
     if (all == 0 || now - p->start < silence || now - p->shown < between_bars) return;
     p->shown = now;
     p->drawn = true;
-    snprintf(text, sizeof text, "%.60s: %s%d %%", p->what, figures(p, done, all, bytes), (int)(100 * MIN((double)done / (double)all, 1.0)));
+    snprintf(text, sizeof text, "%.60s: %s%d %%", p->what, figures(p, done, all, bytes),
+             (int)(100 * MIN((double)done / (double)all, 1.0)));
     say_progress(text);
 }
 

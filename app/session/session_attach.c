@@ -87,7 +87,8 @@ int session_attach_file(struct session *s, const char *path, struct err *err)
     struct buf bytes = {0}, before = {0};
     uint64_t first = s->keep.head.next;
     char *args = path_argument(path);
-    int rc = !has_room(s, path, err) ? -1 : args ? read_file(s, path, &bytes, err) : err_set(err, -1, "%.200s is no name in UTF-8", path);
+    int rc = args ? 0 : err_set(err, -1, "%.200s is no name in UTF-8", path);
+    if (rc == 0) rc = !has_room(s, path, err) ? -1 : read_file(s, path, &bytes, err);
     window_save(s->w, s->vocabulary, &before);
     if (before.failed) rc = err_set(err, -1, "no memory for %.200s", path);
     const struct session_tool read = {.by = "user", .name = "read", .arguments = args, .kind = kind_of(path)};
@@ -107,7 +108,8 @@ int session_ingest(struct session *s, const char *path, struct err *err)
     struct buf bytes = {0};
     if (!session_saves(s)) return err_set(err, -1, "this session is not saved: nothing can be ingested");
     char *args = path_argument(path); /* a name that JSON can say can be shown */
-    int rc = !has_room(s, path, err) ? -1 : args ? read_file(s, path, &bytes, err) : err_set(err, -1, "%.200s is no name in UTF-8", path);
+    int rc = args ? 0 : err_set(err, -1, "%.200s is no name in UTF-8", path);
+    if (rc == 0) rc = !has_room(s, path, err) ? -1 : read_file(s, path, &bytes, err);
     if (rc == 0) {
         struct journal_message m = {.kind = JOURNAL_DOCUMENT, .turn = s->keep.head.turns, .text = path,
                                     .len = strlen(path), .artifact = s->keep.head.artifacts};
