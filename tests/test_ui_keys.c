@@ -132,6 +132,22 @@ TEST(cancel_by_escape_or_ctrl_c_while_something_runs)
     close_ui();
 }
 
+/* A file is indexed beside all else. */
+TEST(escape_stops_what_goes_on_while_nothing_runs)
+{
+    open_live(80, 24);
+    press("\x1b");
+    ASKED("");
+    put_line(SAY_PROGRESS, false, "indexing big.txt: 1.0 of 2.0 MiB, 50 % (Esc stops it)");
+    SHOWS("50 % (Esc stops it)");
+    press("\x1b");
+    ASKED("cancel []\n");
+    put_line(SAY_PROGRESS, false, "");
+    press("\x1b");
+    ASKED("");
+    close_ui();
+}
+
 TEST(cancel_as_a_command_does_not_wait_in_the_queue)
 {
     open_live(80, 24);
