@@ -54,11 +54,15 @@ INLINE const uint8_t *anew(const uint8_t *p)
     return p;
 }
 
-/* How the bytes of a step are got from memory.  q: the first line of quants; h: the high bits. */
+/* How the bytes of a step are got from memory.  q: the first line of quants; h: the high bits.  A kernel's code must fit
+ * the processor's cache for code with room to spare: the runs of K formats are a loop over pairs (K4, K5) or halves
+ * (K6), and only what is inside is unrolled. */
 enum form { F8, F4, F5, K4, K5, K6 };
 
-/* Weights of step s (0..7) of run `run`, rows from byte `lane` of a line on. */
-INLINE vi weights(const enum form form, const uint8_t *q, const uint8_t *h, const int run, const int s, const int lane)
+/* Weights of step s (0..7), rows from byte `lane` of a line on.  run, a constant: which of a K format's pair (0, 1) or
+ * half (0..3); bit: K5's in h. */
+INLINE vi weights(const enum form form, const uint8_t *q, const uint8_t *h, const int run, int bit, const int s,
+                  const int lane)
 {
     const vi low = vi_set1(0x0f0f0f0f);
     switch (form) {
@@ -71,14 +75,13 @@ INLINE vi weights(const enum form form, const uint8_t *q, const uint8_t *h, cons
     }
     case K4:
     case K5: {
-        vi w = vi_load(q + (run / 2 * 8 + s) * LINE + lane);
-        w = vi_and(run % 2 ? vi_srl(w, 4) : w, low);
+        vi w = vi_load(q + s * LINE + lane);
+        w = vi_and(run ? vi_srl(w, 4) : w, low);
         if (form == K4) return w;
-        vi top = vi_load(h + s * LINE + lane);
-        top = run < 4 ? vi_sll(top, (4 - run) & 7) : vi_srl(top, (run - 4) & 7);
+        vi top = vi_sll(vi_srl_by(vi_load(h + s * LINE + lane), bit), 4);
         return vi_or(w, vi_and(top, vi_set1(0x10101010)));
     }
-    default: { /* K6: run is 0..3 of a half, q its first line */
+    default: { /* K6: q is the half's first line */
         vi w = vi_load(q + (3 * s + run % 2) * LINE + lane), top = vi_load(q + (3 * s + 2) * LINE + lane);
         w = vi_and(run / 2 ? vi_srl(w, 4) : w, low);
         top = run < 2 ? vi_sll(top, 4 - 2 * (run & 1)) : run == 2 ? top : vi_srl(top, 2);
@@ -90,8 +93,8 @@ INLINE vi weights(const enum form form, const uint8_t *q, const uint8_t *h, cons
 /* isum = sum over steps first .. last - 1 of weights times activations; it starts at start[t].  A lone token's odd
  * steps have sums of their own, since each product waits for the one before it. */
 INLINE void dot_steps(const int T, const int NV, const enum form form, const uint8_t *q, const uint8_t *h,
-                      const int run, const int first, const int last, const int lane, const struct act *x,
-                      const vi *start, vi_tile isum)
+                      const int run, int bit, const int first, const int last, const int lane,
+                      const struct act *x, const vi *start, vi_tile isum)
 {
     const int spill = form == K6 ? 2 : form == F5 || form == K5 ? 4 : 8, chains = T * NV <= 2 ? 2 : 1;
     vacc a[2][ISA_TILE][NV_MAX];
@@ -103,7 +106,7 @@ INLINE void dot_steps(const int T, const int NV, const enum form form, const uin
     UNROLL for (int s = first; s < last; s++) {
         const int c = s % chains;
         vi w[NV_MAX];
-        UNROLL for (int v = 0; v < NV; v++) w[v] = weights(form, q, h, run, s, lane + v * VB);
+        UNROLL for (int v = 0; v < NV; v++) w[v] = weights(form, q, h, run, bit, s, lane + v * VB);
         UNROLL for (int t = 0; t < T; t++) {
             vi xs = bcast32(x[t].q + 4 * s);
             UNROLL for (int v = 0; v < NV; v++) {
@@ -121,12 +124,12 @@ INLINE void dot_steps(const int T, const int NV, const enum form form, const uin
 
 /* All 8 steps of a run; the sums start at -(sum of x) << shift, or at 0 where shift is negative. */
 INLINE void dot_run(const int T, const int NV, const enum form form, const int shift, const uint8_t *q,
-                    const uint8_t *h, const int run, const int lane, const struct act *x, vi_tile isum)
+                    const uint8_t *h, const int run, int bit, const int lane, const struct act *x, vi_tile isum)
 {
     vi start[ISA_TILE];
     UNROLL for (int t = 0; t < T; t++)
         start[t] = shift < 0 ? vi_set1(0) : vi_sll(bcast32(&x[t].ns), shift < 0 ? 0 : shift);
-    dot_steps(T, NV, form, q, h, run, 0, 8, lane, x, start, isum);
+    dot_steps(T, NV, form, q, h, run, bit, 0, 8, lane, x, start, isum);
 }
 
 INLINE void load_halves(const int NV, const uint8_t *p, const int lane, vf *d)
@@ -147,7 +150,7 @@ INLINE void block32(const int T, const int NV, const enum ktype type, const uint
     vi_tile isum;
     vf d[NV_MAX], m[NV_MAX];
 
-    dot_run(T, NV, form, form == F8 ? 0 : shift, q, h, 0, lane, x, isum);
+    dot_run(T, NV, form, form == F8 ? 0 : shift, q, h, 0, 0, lane, x, isum);
     load_halves(NV, w, lane, d);
     if (has_min) load_halves(NV, w + 64, lane, m);
     UNROLL for (int t = 0; t < T; t++) {
@@ -161,46 +164,62 @@ INLINE void block32(const int T, const int NV, const enum ktype type, const uint
 
 /* ---------------------------------------------------------------- Q4_K and Q5_K */
 
-/* The 6-bit scale and minimum of run j from the three dwords of scales (quant.c draws them), as floats times d and
- * dmin. */
-INLINE void scales_k(const uint8_t *sc, const int lane, const int j, vf d, vf dmin, vf *scale, vf *min)
+/* The 6-bit scales and minima from their three dwords (quant.c draws them), one a byte: [0] those of runs 0..3, [1] of
+ * runs 4..7. */
+INLINE void scale_bytes(const int NV, const uint8_t *sc, const int lane, vi s[2][NV_MAX], vi m[2][NV_MAX])
 {
-    const int at = 8 * (j & 3);
-    vi a = vi_load(sc + lane), b = vi_load(sc + LINE + lane), s, m;
-    if (j < 4) {
-        s = vi_and(vi_srl(a, at), vi_set1(63));
-        m = vi_and(vi_srl(b, at), vi_set1(63));
-    } else {
-        vi c = vi_srl(vi_load(sc + 2 * LINE + lane), at);
-        vi top = vi_set1(0x30), low = vi_set1(15);
-        s = vi_or(vi_and(c, low), vi_and(vi_srl(a, at + 2), top));
-        m = vi_or(vi_and(vi_srl(c, 4), low), vi_and(vi_srl(b, at + 2), top));
+    const vi low = vi_set1(0x0f0f0f0f), top = vi_set1(0x30303030), six = vi_set1(0x3f3f3f3f);
+    UNROLL for (int v = 0; v < NV; v++) {
+        vi a = vi_load(sc + lane + v * VB), b = vi_load(sc + LINE + lane + v * VB);
+        vi c = vi_load(sc + 2 * LINE + lane + v * VB);
+        s[0][v] = vi_and(a, six);
+        m[0][v] = vi_and(b, six);
+        s[1][v] = vi_or(vi_and(c, low), vi_and(vi_srl(a, 2), top));
+        m[1][v] = vi_or(vi_and(vi_srl(c, 4), low), vi_and(vi_srl(b, 2), top));
     }
-    *scale = vf_mul(d, vf_from(s));
-    *min = vf_mul(dmin, vf_from(m));
+}
+
+/* to = d times the bytes from bit `at` on. */
+INLINE void scale_run(const int NV, const vi *bytes, int at, const vf *d, vf *to)
+{
+    UNROLL for (int v = 0; v < NV; v++)
+        to[v] = vf_mul(d[v], vf_from(vi_and(vi_srl_by(bytes[v], at), vi_set1(255))));
+}
+
+/* One of a pair's two runs of 32: run j of 8, whose scales and minima are at bit 8 * (j % 4). */
+INLINE void run_k45(const int T, const int NV, const enum form form, const uint8_t *q, const uint8_t *h, const int run,
+                    int j, const int lane, const struct act *x, const vi *s, const vi *m, const vf *d, const vf *dmin,
+                    vf_tile acc)
+{
+    vi_tile isum;
+    vf scale[NV_MAX], min[NV_MAX];
+    dot_run(T, NV, form, -1, anew(q), anew(h), run, j, lane, x, isum);
+    scale_run(NV, s, 8 * (j % 4), d, scale);
+    scale_run(NV, m, 8 * (j % 4), dmin, min);
+    UNROLL for (int t = 0; t < T; t++) {
+        vf dx = vf_set1(x[t].dx), mdx = vf_set1(x[t].mdx);
+        UNROLL for (int v = 0; v < NV; v++) {
+            acc[t][v] = vf_fma(vf_from(isum[t][v]), vf_mul(scale[v], dx), acc[t][v]);
+            acc[t][v] = vf_fma(min[v], mdx, acc[t][v]);
+        }
+    }
 }
 
 INLINE void block_k45(const int T, const int NV, const enum ktype type, const uint8_t *w, const int lane,
                       const struct act *x, vf_tile acc, struct fetch *fetch)
 {
+    const enum form form = type == KT_Q5_K ? K5 : K4;
     const uint8_t *sc = w + 128, *h = sc + 3 * LINE, *q = type == KT_Q5_K ? h + 8 * LINE : h;
     vf d[NV_MAX], dmin[NV_MAX];
+    vi s[2][NV_MAX], m[2][NV_MAX];
 
     load_halves(NV, w, lane, d);
     load_halves(NV, w + 64, lane, dmin);
-    UNROLL for (int run = 0; run < 8; run++, x += T) {
-        vi_tile isum;
-        vf scale[NV_MAX], min[NV_MAX];
+    scale_bytes(NV, sc, lane, s, m);
+    for (int j = 0; j < 8; j += 2, q += 8 * LINE, x += 2 * T) {
         fetch_step(fetch);
-        dot_run(T, NV, type == KT_Q5_K ? K5 : K4, -1, anew(q), anew(h), run, lane, x, isum);
-        UNROLL for (int v = 0; v < NV; v++) scales_k(sc, lane + v * VB, run, d[v], dmin[v], &scale[v], &min[v]);
-        UNROLL for (int t = 0; t < T; t++) {
-            vf dx = vf_set1(x[t].dx), mdx = vf_set1(x[t].mdx);
-            UNROLL for (int v = 0; v < NV; v++) {
-                acc[t][v] = vf_fma(vf_from(isum[t][v]), vf_mul(scale[v], dx), acc[t][v]);
-                acc[t][v] = vf_fma(min[v], mdx, acc[t][v]);
-            }
-        }
+        run_k45(T, NV, form, q, h, 0, j, lane, x, s[j / 4], m[j / 4], d, dmin, acc);
+        run_k45(T, NV, form, q, h, 1, j + 1, lane, x + T, s[j / 4], m[j / 4], d, dmin, acc);
     }
 }
 
@@ -218,8 +237,8 @@ INLINE void run_k6(const int T, const int NV, const uint8_t *sc, const uint8_t *
         start0[t] = vi_sll(first, 5);
         start1[t] = vi_sll(vi_sub(bcast32(&x[t].ns), first), 5);
     }
-    dot_steps(T, NV, K6, q, NULL, run, 0, 4, lane, x, start0, i0);
-    dot_steps(T, NV, K6, q, NULL, run, 4, 8, lane, x, start1, i1);
+    dot_steps(T, NV, K6, q, NULL, run, 0, 0, 4, lane, x, start0, i0);
+    dot_steps(T, NV, K6, q, NULL, run, 0, 4, 8, lane, x, start1, i1);
     UNROLL for (int v = 0; v < NV; v++) {
         vi s = vi_load(sc + run / 2 * LINE + lane + v * VB); /* 4 signed scales: two runs */
         vi s0 = vi_sra(run % 2 ? vi_sll(s, 8) : vi_sll(s, 24), 24);
@@ -236,14 +255,13 @@ INLINE void block_k6(const int T, const int NV, const uint8_t *w, const int lane
 {
     vf d[NV_MAX];
     load_halves(NV, w, lane, d);
-    UNROLL for (int half = 0; half < 2; half++) {
+    for (int half = 0; half < 2; half++) {
         vf_tile u;
         UNROLL for (int t = 0; t < T; t++)
             UNROLL for (int v = 0; v < NV; v++) u[t][v] = vf_zero();
-        UNROLL for (int run = 0; run < 4; run++, x += T) {
-            fetch_step(fetch);
+        fetch_step(fetch);
+        UNROLL for (int run = 0; run < 4; run++, x += T)
             run_k6(T, NV, w + 64 + 2 * half * LINE, anew(w + 64 + (4 + 24 * half) * LINE), run, lane, x, u);
-        }
         UNROLL for (int t = 0; t < T; t++)
             UNROLL for (int v = 0; v < NV; v++) acc[t][v] = vf_fma(u[t][v], d[v], acc[t][v]);
     }
@@ -267,7 +285,7 @@ INLINE void acc_store(const int T, const int NV, float *to, vf_tile acc)
 INLINE void strip_int(const int T, const int NV, const enum ktype type, const int bytes, const uint8_t *w, int n,
                       const struct act *x, const int lane, float *out, struct isa_ahead ahead)
 {
-    struct fetch fetch = fetch_over(ahead, type == KT_Q4_K || type == KT_Q5_K || type == KT_Q6_K ? 8 * n : n);
+    struct fetch fetch = fetch_over(ahead, n * (type == KT_Q4_K || type == KT_Q5_K ? 4 : type == KT_Q6_K ? 2 : 1));
     vf_tile acc;
     acc_load(T, NV, out, acc);
     for (; n > 0; n--, w += bytes) {

@@ -76,6 +76,7 @@ INLINE vi vi_sub(vi a, vi b) { return _mm512_sub_epi32(a, b); }
 INLINE vi vi_mul(vi a, vi b) { return _mm512_mullo_epi32(a, b); }
 INLINE vi vi_sll(vi a, const int n) { return (vi)((vu)a << (unsigned)n); }
 INLINE vi vi_srl(vi a, const int n) { return (vi)((vu)a >> (unsigned)n); }
+INLINE vi vi_srl_by(vi a, int n) { return _mm512_srlv_epi32(a, _mm512_set1_epi32(n)); }
 INLINE vi vi_sra(vi a, const int n) { return (vi)((vs)a >> n); }
 INLINE vf vf_from(vi a) { return _mm512_cvtepi32_ps(a); }
 INLINE vf vf_of_bits(vi a) { return _mm512_castsi512_ps(a); }

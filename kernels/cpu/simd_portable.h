@@ -91,6 +91,7 @@ INLINE vi vi_sub(vi a, vi b) { return (vi)((vu)a - (vu)b); }
 INLINE vi vi_mul(vi a, vi b) { return (vi)((vu)a * (vu)b); }
 INLINE vi vi_sll(vi a, const int n) { return (vi)((vu)a << (unsigned)n); }
 INLINE vi vi_srl(vi a, const int n) { return (vi)((vu)a >> (unsigned)n); }
+INLINE vi vi_srl_by(vi a, int n) { return (vi)((vu)a >> (unsigned)n); }
 INLINE vi vi_sra(vi a, const int n) { return a >> n; }
 INLINE vf vf_from(vi a) { return __builtin_convertvector(a, vf); }
 
