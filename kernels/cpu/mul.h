@@ -54,9 +54,9 @@ INLINE const uint8_t *anew(const uint8_t *p)
     return p;
 }
 
-/* How the bytes of a step are got from memory.  q: the first line of quants; h: the high bits.  A kernel's code must fit
- * the processor's cache for code with room to spare: the runs of K formats are a loop over pairs (K4, K5) or halves
- * (K6), and only what is inside is unrolled. */
+/* How the bytes of a step are got from memory.  q: the first line of quants; h: the high bits.  A kernel must fit the
+ * processor's cache for code with room to spare: the runs of K formats are a loop over pairs (K4, K5) or halves (K6),
+ * and only what is inside is unrolled. */
 enum form { F8, F4, F5, K4, K5, K6 };
 
 /* Weights of step s (0..7), rows from byte `lane` of a line on.  run, a constant: which of a K format's pair (0, 1) or
