@@ -8,6 +8,7 @@
 # Variables: BUILD=folder  CC=clang  CFLAGS=more  V=1 (show commands)  T=part (tests with it in their name)
 #            MODEL=file.gguf and ARGS=... (make run)  ARGS=... (make bench)  FUZZ_SECONDS=600 (make fuzz)
 #            SOAK_SECONDS=60 SOAK_TURNS=10000 (make soak)
+#            NVCC=nvcc CUDA_ARCH="80 86 89 90 120" (the CUDA kernels; without nvcc they are left out)
 #            PREFIX=/usr/local DESTDIR= (make install)  PROGRAM=file (installed as it is; nothing is built)
 
 BUILD ?= build
@@ -20,6 +21,8 @@ FUZZ_SECONDS ?= 600
 SOAK_SECONDS ?= 60
 SOAK_TURNS ?= 10000
 T ?=
+NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
+CUDA_ARCH ?= 80 86 89 90 120
 PREFIX ?= /usr/local
 DESTDIR ?=
 PROGRAM ?=
@@ -168,6 +171,9 @@ $(setup): tests/setup.sh $(SETUP_FILES)
 $(SETUP_FILES):
 
 is_gcc := $(filter gcc% cc,$(compiler))
+# The C++ compiler of the same make: for the CUDA kernels, which tests compile for the host (tests/cuda_on_cpu/).
+cxx    := $(foreach word,$(CC),$(or $(and $(filter gcc,$(word)),g++),$(and $(filter cc,$(word)),c++),\
+              $(and $(filter clang,$(word)),clang++),$(word)))
 
 # What a sanitizer adds to the code makes gcc guess wrongly about what is initialised.
 sanitized    := -fno-omit-frame-pointer $(if $(is_gcc),-Wno-maybe-uninitialized)
@@ -184,6 +190,11 @@ $(if $(opt),,$(error VARIANT is release, asan, tsan, fuzz or cov, not "$(VARIANT
 facts := $(strip $(opt) -std=gnu17 -ffp-contract=off $(CFLAGS))
 flags := $(facts) -Wall -Wextra -Wshadow -Wconversion -Werror -D_GNU_SOURCE -I. -I$(O) $(PKG_CFLAGS) -pthread
 libs  := $(PKG_LIBS) -lpthread -lm
+cxx_flags := $(opt) -std=gnu++17 -ffp-contract=off $(CFLAGS) -Wall -Wextra -Wshadow -Wconversion -Werror -I. \
+             -Itests/cuda_on_cpu
+nvcc_flags := -std=c++17 -O3 -fmad=false -I. -Xcompiler -fPIC,-Wall,-Wextra \
+              $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$a,code=sm_$a) \
+              $(foreach a,$(firstword $(CUDA_ARCH)),-gencode arch=compute_$a,code=compute_$a)
 
 # Kernels are worth -O3, and -O2 under a sanitizer.  Files named for an instruction set unroll so much that some passes
 # of a compiler would take minutes over them: where variables live (gcc's debug information), -O2 with checks, and
@@ -211,12 +222,16 @@ own_flags       = $(if $(filter kernels/%,$1),$(kernel_$(VARIANT))) \
                   $(foreach set,avx2 avxvnni avx512,$(if $(filter %_$(set).c,$1),$(isa_$(set))))
 
 tree      = $(if $(wildcard $1),$(sort $(shell find $(wildcard $1) -name '*.c')))
-lib_src  := $(sort $(wildcard kernels/*.c kernels/cpu/*.c)) \
+gpu_src  := $(sort $(wildcard kernels/cuda/*.cu))
+on_cpu   := $(gpu_src) $(sort $(wildcard tests/cuda_on_cpu/*.cu)) tests/cuda_on_cpu/face.c
+lib_src  := $(sort $(wildcard kernels/*.c kernels/cpu/*.c kernels/cuda/*.c)) \
             $(filter-out app/main.c,$(call tree,engine memory tools app))
-object    = $(patsubst %.c,$(O)/obj/%.o,$1)
+object    = $(patsubst %.cu,$(O)/obj/%.o,$(patsubst %.c,$(O)/obj/%.o,$1))
 lib      := $(O)/libplimsoll.a
 main_obj := $(call object,app/main.c)
 test_bin := $(addprefix $(O)/tests/,$(tests))
+cuda_bin := $(filter $(O)/tests/test_cuda_%,$(test_bin)) # these have the CUDA kernels in them, for the host
+cuda_so  := $(if $(filter release-gcc release-cc,$(VARIANT)-$(compiler)),$(if $(NVCC),$(O)/plimsoll-cuda.so))
 fuzz_bin := $(addprefix $(O)/tests/,$(fuzzers))
 
 Q   := $(if $(V),,@)
@@ -226,7 +241,7 @@ say  = @printf '  %-4s %s%s\n' $1 '$2' '$(if $(filter $(BUILD),$(O)),, ($(notdir
 .DELETE_ON_ERROR:
 
 nothing: ; @:
-program: $(O)/plimsoll ; @:
+program: $(O)/plimsoll $(cuda_so) ; @:
 tests: $(test_bin) ; @:
 tsan-tests: $(addprefix $(O)/tests/,$(TSAN_TESTS)) ; @:
 replays: $(if $(filter fuzz,$(VARIANT)),,$(fuzz_bin)) ; @:
@@ -257,6 +272,22 @@ $(O)/obj/%.o: %.c $(O)/flags | $(O)/version.h
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(flags) $(call own_flags,$<) -MMD -MP -c -o $@ $<
 
+$(O)/obj/%.o: %.cu $(O)/flags
+	$(call say,CXX,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(cxx) $(cxx_flags) -MMD -MP -x c++ -c -o $@ $<
+
+# The CUDA kernels for devices: an object that the program opens when it is asked for them.
+$(O)/nvcc-flags: always
+	@printf '%s\n' '$(NVCC) $(nvcc_flags)' | { $(rewrite); }
+$(O)/cuda/%.o: kernels/cuda/%.cu $(O)/nvcc-flags
+	$(call say,NVCC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(NVCC) $(nvcc_flags) -MMD -MP -c -o $@ $<
+$(O)/plimsoll-cuda.so: $(gpu_src:kernels/%.cu=$(O)/%.o)
+	$(call say,LD,$@)
+	$(Q)$(NVCC) -shared -cudart static -Xcompiler -static-libstdc++,-static-libgcc -Xlinker --exclude-libs,ALL -o $@ $^
+
 $(lib): $(call object,$(lib_src)) $(O)/objects
 	$(call say,AR,$@)
 	$(Q)rm -f $@
@@ -272,7 +303,8 @@ endef
 $(O)/plimsoll: $(main_obj) $(lib)
 	$(call link)
 $(test_bin): $(O)/tests/%: $(O)/obj/tests/%.o $(call object,$(helpers)) $(lib)
-	$(call link,$(TEST_LIBS))
+	$(call link,$(TEST_LIBS) $(if $(filter $@,$(cuda_bin)),-lstdc++))
+$(cuda_bin): $(call object,$(on_cpu))
 $(filter $(O)/tests/test_bench%,$(test_bin)): $(call object,$(bench_pure))
 $(O)/tests/bench: $(call object,$(benches)) $(lib)
 	$(if $(benches),,$(error no bench: tests/bench has no C file))
@@ -318,6 +350,7 @@ $(fuzz_runs): run-%: $(O)/tests/%
 cover: $(fuzz_bin)
 	@sh tests/fuzz/coverage.sh $(O) $(fuzzers)
 
--include $(patsubst %.o,%.d,$(call object,$(lib_src) app/main.c $(helpers) $(tests:%=tests/%.c) $(benches) $(screens) $(soaks) $(evals) $(needles)) \
+-include $(patsubst %.cu,$(O)/%.d,$(gpu_src:kernels/%=%))
+-include $(patsubst %.o,%.d,$(call object,$(lib_src) $(on_cpu) app/main.c $(helpers) $(tests:%=tests/%.c) $(benches) $(screens) $(soaks) $(evals) $(needles)) \
     $(call object,$(fuzzers:%=tests/fuzz/%.c) tests/fuzz/replay.c))
 endif

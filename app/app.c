@@ -142,7 +142,7 @@ static int open_engine(struct app *a, struct err *err)
     struct buf fits = {0};
     struct engine_config cfg = {
         .model = o->model, .script = o->script_file, .backend = o->backend,
-        .kern = {.threads = (int)o->threads, .isa = o->isa, .pin = !o->no_pin},
+        .kern = {.device = (int)o->device, .threads = (int)o->threads, .isa = o->isa, .pin = !o->no_pin},
         .ctx = (int)o->ctx, .max_seqs = 1, .template = -1,
         .kv_type = kv_type(o),
         .vram = vram(o), .fit = o->fit, .fits = &fits,
@@ -251,7 +251,7 @@ static void tell_machine(struct app *a, const struct engine_snapshot *s)
     a->ops->memory(a->engine, &m);
     for (int c = LEDGER_TEXT; c < LEDGER_CLASSES; c++) tables += l->bytes[c];
     struct event e = {.kind = EV_MACHINE, .machine = {
-        .backend = event_str(a->o->backend && strcmp(a->o->backend, "cuda") == 0 ? "cuda" : "cpu"),
+        .backend = event_str(a->info->on_device ? "cuda" : "cpu"),
         .page_tokens = KERN_PAGE, .token_bytes = (int64_t)a->info->kv_bytes_per_token, .table_bytes = (int64_t)tables,
         .total_bytes = (int64_t)m.total, .ours_bytes = (int64_t)m.ours, .context_bytes = (int64_t)m.context,
         .outside_bytes = m.outside, .free_bytes = (int64_t)m.free, .parked_bytes = (int64_t)s->park_used,

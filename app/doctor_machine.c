@@ -6,6 +6,7 @@
 #include "app/nvml.h"
 #include "app/progress.h"
 #include "app/store_cmd.h"
+#include "kernels/cuda/cuda.h"
 #include "engine/gguf.h"
 #include "engine/hostmem.h"
 #include "memory/forms.h"
@@ -15,8 +16,9 @@
 
 static struct kdev *open_backend(const struct doctor *d, const struct kern **k, struct err *err)
 {
-    const struct kern_config cfg = {.threads = (int)d->o->threads, .isa = d->o->isa, .pin = !d->o->no_pin};
-    *k = strcmp(d->o->backend, "ref") == 0 ? kern_ref() : kern_cpu();
+    const struct kern_config cfg = {.device = (int)d->o->device, .threads = (int)d->o->threads, .isa = d->o->isa,
+                                    .pin = !d->o->no_pin};
+    *k = kern_named(d->o->backend);
     return (*k)->open(&cfg, err);
 }
 
@@ -95,17 +97,21 @@ static void add_figures(const struct doctor *d, struct doctor_finding *f)
         snprintf(f->figure + n, sizeof f->figure - n, "; now %d %% busy, %d degrees, %d W", g.load, g.celsius, g.watts);
 }
 
-/* This build has no kernels for a GPU, so all that is to be said is what serves. */
+/* What serves, where a GPU is: its kernels are used when they are asked for, until a device has shown them right. */
 void doctor_driver(const struct doctor *d, struct doctor_finding *f)
 {
     char path[300], line[120] = "";
+    struct err err = {0};
     snprintf(path, sizeof path, "%s/proc/driver/nvidia/version", d->root);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t n = fd >= 0 ? read(fd, line, sizeof line - 1) : 0;
     line[n > 0 ? n : 0] = '\0';
     line[strcspn(line, "\n")] = '\0';
     if (fd >= 0) close(fd);
-    if (*line) doctor_say(f, DOCTOR_OK, "%s; this build has no GPU kernels: the CPU backend serves", line);
+    if (*line && cuda_face(&err))
+        doctor_say(f, DOCTOR_OK, "%s; --backend cuda uses it, though no device has shown its kernels right yet: the "
+                   "CPU serves", line);
+    else if (*line) doctor_say(f, DOCTOR_OK, "%s; the CPU backend serves: %s", line, err.text);
     else doctor_say(f, DOCTOR_OK, "no GPU driver: the CPU backend serves");
     if (*line) add_figures(d, f);
 }

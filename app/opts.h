@@ -36,6 +36,7 @@ struct opts {
     int64_t thinking;   /* 0: as long as an answer may be */
     int64_t ctx;        /* 0: the model's own, at most 4096 */
     int64_t threads;    /* 0: one a core */
+    int64_t device;     /* CUDA: which one */
     double vram;        /* bytes; under 0: percent of what is free; 0: not given */
     int64_t top_k, top_logprobs; /* -1: --dump-logprobs was not given */
     int64_t seed;                /* -1: a random one */

@@ -56,7 +56,7 @@ enum { ENGINE_AGENTS = 64 }; /* agents that figures tell apart */
 struct engine_config {
     const char *model;  /* GGUF file: the model, or (scripted) the vocabulary */
     const char *script; /* scripted only: the file of answers */
-    const char *backend; /* "cpu" (NULL means it) or "ref" */
+    const char *backend; /* as kern_named() knows it: "auto" (NULL means it), "cpu", "cuda" or "ref" */
     const struct kern *kernels; /* a backend of one's own instead; NULL: by name */
     struct kern_config kern;
     int ctx;      /* most tokens a sequence may hold; 0: the model's own context, at most 4096 */
@@ -91,6 +91,7 @@ struct engine_info {
     char maker[16], arch[32], name[64], template[16], types[96]; /* types: "Q4_K 120, Q6_K 21, F32 61" */
     char backend[128];   /* the device in words */
     char kernels[160];   /* which kernel serves which weight type */
+    bool on_device;      /* weights and pages lie in memory of its own, not in the host's */
     uint64_t parameters, weight_bytes, kv_bytes, work_bytes; /* bytes as taken from the device */
     uint64_t kv_bytes_per_token, kv_seq_tokens; /* seq_tokens: of the KV pool that one sequence is promised at most */
     size_t page_bytes;           /* what page_get() copies; 0: this engine's pages cannot be kept elsewhere */

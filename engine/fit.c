@@ -7,7 +7,7 @@ int fit_ledger(const struct fit *f, uint64_t weights, int ctx, int seqs, struct 
     int outs = MAX(seqs, 16), rows = MAX(f->max_rows, seqs + 1), pages, window = kv_window(f->m->window, ctx);
     if (__builtin_mul_overflow(kv_need(window, rows, ctx), seqs, &pages))
         return err_set(err, -1, "too many KV pages to count");
-    if (forward_plan(&plan, f->m, f->k, ctx, rows, outs, pages, f->kv_type, err)) return -1;
+    if (forward_plan(&plan, f->m, f->k, ctx, seqs, rows, outs, pages, f->kv_type, err)) return -1;
     forward_ledger(&plan, out);
     struct sched_config s = {.vocab = f->vocab, .token_text = f->token_text, .ctx = ctx, .max_seqs = seqs,
                              .max_rows = rows, .max_outs = outs, .groups = 1,

@@ -23,8 +23,8 @@ static int refuse_kv(const struct kern_group *g, struct err *err)
                    t ? t->name : "this type", g->head_dim);
 }
 
-int forward_plan(struct forward *f, const struct model *m, const struct kern *k, int ctx, int max_rows, int max_outs,
-                 int pages, enum ktype kv_type, struct err *err)
+int forward_plan(struct forward *f, const struct model *m, const struct kern *k, int ctx, int max_seqs, int max_rows,
+                 int max_outs, int pages, enum ktype kv_type, struct err *err)
 {
     *f = (struct forward){.m = m, .k = k};
     f->dims = (struct kern_dims){.embd = m->embd,
@@ -35,7 +35,8 @@ int forward_plan(struct forward *f, const struct model *m, const struct kern *k,
                                  .vocab = m->vocab,
                                  .max_rows = max_rows,
                                  .max_outs = max_outs,
-                                 .max_ctx = ctx};
+                                 .max_ctx = ctx,
+                                 .max_seqs = max_seqs};
     f->group = (struct kern_group){
         .layers = m->layers, .kv_heads = m->kv_heads, .head_dim = m->head_dim, .kv_type = kv_type,
         .window = kv_window(m->window, ctx), .pages = pages};
@@ -96,7 +97,8 @@ int forward_run(struct forward *f, const struct pass *p, struct err *err)
     struct kern_choice *choice = (struct kern_choice *)(void *)(f->dev_work + f->at_choice);
     float scale = 1.0f / __builtin_sqrtf((float)m->head_dim);
 
-    int rc = k->embed(f->d, NULL, b, &m->embed, 1, x, err);
+    int rc = k->begin ? k->begin(f->d, NULL, b, work, err) : 0;
+    if (!rc) rc = k->embed(f->d, NULL, b, &m->embed, 1, x, err);
     for (int i = 0; i < m->layers && !rc; i++) rc = run_layer(f, b, i, scale, err);
     if (rc || b->outs == 0) return rc;
     rc = k->output(f->d, NULL, b, m->dev_norm, m->eps, &m->output, 0, x, logits, work, err);

@@ -24,9 +24,8 @@ struct forward {
 
 /* Sizes only: pure.  0, or -1: they overflow, or the backend has no pages of kv_type for the model's heads (err says
  * it). */
-int forward_plan(struct forward *f, const struct model *m, const struct kern *k, int ctx, int max_rows, int max_outs,
-                 int pages,
-                 enum ktype kv_type, struct err *err);
+int forward_plan(struct forward *f, const struct model *m, const struct kern *k, int ctx, int max_seqs, int max_rows,
+                 int max_outs, int pages, enum ktype kv_type, struct err *err);
 
 /* The plan's bytes by class, weights included; the ceiling is left. */
 void forward_ledger(const struct forward *f, struct ledger *out);

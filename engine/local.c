@@ -80,17 +80,24 @@ static void local_close(struct engine *e)
 
 static int pick_backend(struct maker *l, const struct engine_config *cfg, struct err *err)
 {
-    const char *name = cfg->backend;
-    if (cfg->kernels) l->k = cfg->kernels;
-    else if (!name || strcmp(name, "cpu") == 0) l->k = kern_cpu();
-    else if (strcmp(name, "ref") == 0) l->k = kern_ref();
-    else return err_set(err, ENGINE_FAULT, "backend \"%s\" is not known; cpu and ref are", name);
-    return 0;
+    l->k = cfg->kernels ? cfg->kernels : kern_named(cfg->backend);
+    if (!l->k)
+        return err_set(err, ENGINE_FAULT, "backend \"%s\" is not known; auto, cpu, cuda and ref are", cfg->backend);
+    if (l->k->memory) l->d = l->k->open(&cfg->kern, err); /* what fits is the device's to say */
+    return l->k->memory && !l->d ? ENGINE_FAULT : 0;
+}
+
+/* Bytes that may be taken where weights and pages go.  0, or -1: the device does not say. */
+static int available(const struct maker *l, uint64_t *out, struct err *err)
+{
+    uint64_t all;
+    *out = hostmem_available();
+    return l->d && l->k->memory ? l->k->memory(l->d, out, &all, err) : 0;
 }
 
 static int take_slabs(struct maker *l, const struct engine_config *cfg, struct err *err)
 {
-    l->d = l->k->open(&cfg->kern, err);
+    if (!l->d) l->d = l->k->open(&cfg->kern, err);
     if (!l->d) return ENGINE_FAULT;
     l->weights = l->k->take(l->d, l->model.bytes, err);
     if (l->weights) l->work = l->k->take(l->d, l->forward.work_bytes, err);
@@ -101,11 +108,19 @@ static int take_slabs(struct maker *l, const struct engine_config *cfg, struct e
 
 /* ------------------------------------------------------------------ does it fit? */
 
+/* Without --vram: half of the machine's memory, which others need too; of a device's, all but a tenth. */
+static uint64_t allowed_of(const struct maker *l, uint64_t have)
+{
+    return l->k->memory ? have - have / 10 : have / 2;
+}
+
 static void ceiling_words(const struct engine_config *cfg, uint64_t ceiling, uint64_t have, char *out, size_t n)
 {
+    const bool half = ceiling == have / 2;
     if (cfg->vram && ceiling == cfg->vram) snprintf(out, n, "--vram allows %.1f MiB", (double)ceiling / 0x1p20);
     else if (cfg->vram) snprintf(out, n, "the machine has %.1f MiB free", (double)have / 0x1p20);
-    else snprintf(out, n, "half of the machine's %.1f MiB free is allowed", (double)have / 0x1p20);
+    else if (half) snprintf(out, n, "half of the machine's %.1f MiB free is allowed", (double)have / 0x1p20);
+    else snprintf(out, n, "nine tenths of the device's %.1f MiB free are allowed", (double)have / 0x1p20);
 }
 
 static int refuse(const struct engine_config *cfg, const struct fit *f, const struct ledger *l, uint64_t have,
@@ -130,9 +145,10 @@ static int plan_under_ceiling(struct engine *e, const struct engine_config *cfg,
 {
     struct maker *l = e->own;
     struct engine_info *i = &e->info;
-    uint64_t have = hostmem_available();
+    uint64_t have;
+    if (available(l, &have, err)) return ENGINE_FAULT;
     struct fit f = {.m = &l->model, .k = l->k, .kv_type = cfg->kv_type, .max_rows = i->max_rows,
-                    .ceiling = cfg->vram ? MIN(cfg->vram, have) : have / 2, .vocab = e->vocab,
+                    .ceiling = cfg->vram ? MIN(cfg->vram, have) : allowed_of(l, have), .vocab = e->vocab,
                     .token_text = sched_token_text(e->vocab), .strict = e->strict,
                     .text_bytes = cfg->text_bytes, .park_bytes = cfg->park_bytes};
     if (cfg->fit && !cfg->pool_tokens) {
@@ -142,7 +158,8 @@ static int plan_under_ceiling(struct engine *e, const struct engine_config *cfg,
         struct maker_model m = {.ctx = i->ctx_trained, .window = l->model.window, .rows = i->max_rows};
         if (maker_sizes(e, &smaller, &m, pages, err)) return ENGINE_FAULT;
     }
-    if (forward_plan(&l->forward, &l->model, l->k, i->ctx, i->max_rows, maker_outs(e), *pages, cfg->kv_type, err))
+    if (forward_plan(&l->forward, &l->model, l->k, i->ctx, i->max_seqs, i->max_rows, maker_outs(e), *pages,
+                     cfg->kv_type, err))
         return ENGINE_FAULT;
     i->ledger.ceiling = f.ceiling;
     forward_ledger(&l->forward, &i->ledger);
@@ -176,6 +193,7 @@ static void describe(struct engine *e, const struct gguf *g)
     snprintf(i->arch, sizeof i->arch, "%s", l->model.arch);
     snprintf(i->name, sizeof i->name, "%s", l->model.name);
     snprintf(i->backend, sizeof i->backend, "%s", l->k->describe(l->d));
+    i->on_device = l->k->memory != NULL;
     model_types(g, i->types, sizeof i->types);
     list_kernels(l, g, i->kernels, sizeof i->kernels);
     i->layers = l->model.layers;

@@ -50,8 +50,8 @@ void naive_own_close(struct naive_own *o)
 static int plan_rows(const struct naive_own *o, int rows, struct forward *out, struct err *err)
 {
     const struct forward *f = o->base;
-    return forward_plan(out, f->m, f->k, f->dims.max_ctx, rows, f->dims.max_outs, f->group.pages, f->group.kv_type,
-                        err);
+    return forward_plan(out, f->m, f->k, f->dims.max_ctx, f->dims.max_seqs, rows, f->dims.max_outs, f->group.pages,
+                        f->group.kv_type, err);
 }
 
 uint64_t naive_own_need(const struct naive_own *o, int rows)

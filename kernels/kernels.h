@@ -32,6 +32,7 @@ struct kdev;    /* an opened backend: opaque */
 struct kstream; /* an order of work on it; NULL is the default one */
 
 struct kern_config {
+    int device;      /* CUDA: which one */
     int threads;     /* CPU: 0 = one a core the process may run on */
     const char *isa; /* CPU: NULL or "auto", "portable", "avx2", "avxvnni", "avx512"; one it lacks is an error */
     bool pin;        /* CPU: pin each worker to its core (unpinned spinning threads lose a great deal) */
@@ -135,7 +136,7 @@ struct kern_choice {
 /* Sizes that workspace depends on. */
 struct kern_dims {
     int embd, heads, kv_heads, head_dim, ff, vocab;
-    int max_rows, max_outs, max_ctx;
+    int max_rows, max_outs, max_ctx, max_seqs;
 };
 
 struct kern {
@@ -155,6 +156,8 @@ struct kern {
     /* Device memory in big slabs, 64-byte aligned (or better), zeroed.  NULL: err says how much was asked. */
     void *(*take)(struct kdev *d, size_t bytes, struct err *err);
     void (*give)(struct kdev *d, void *dev_slab, size_t bytes);
+    /* Bytes of device memory that are free, and that there are.  NULL: it is the host's own.  0, or -1 and err. */
+    int (*memory)(struct kdev *d, uint64_t *free_bytes, uint64_t *all, struct err *err);
     bool lazy; /* memory from take() is there only when it has been touched: writing zeros to it does that */
     int (*upload)(struct kdev *d, struct kstream *st, void *dev_dst, const void *src, size_t bytes, struct err *err);
     /* waits for all before it */
@@ -176,6 +179,10 @@ struct kern {
     int (*mat_load)(struct kdev *d, const struct kmat *m, int row0, int n, const void *src, struct err *err);
 
     /* The steps.  x: (rows, embd) residual; q and att: (rows, heads * head_dim); logits: (outs, vocab); all float. */
+
+    /* A pass begins: until the next begin(), steps are given this batch and this dev_work.  NULL: the backend wants
+     * no word of it. */
+    int (*begin)(struct kdev *d, struct kstream *st, const struct kern_batch *b, void *dev_work, struct err *err);
 
     /* x = rows of table (vocab, embd) by token, times scale. */
     int (*embed)(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kmat *table, float scale,
@@ -214,6 +221,14 @@ struct kern {
 
 const struct kern *kern_ref(void);
 const struct kern *kern_cpu(void);
+const struct kern *kern_cuda(void); /* its open() says what is missing: the object with its kernels, driver, device */
+
+/* The one that serves best here: cuda where a device is, once a result file under tests/gpu/ has shown its kernels
+ * right on one; until then cpu. */
+const struct kern *kern_auto(void);
+
+/* By its name: auto (or NULL), cpu, cuda, ref.  NULL: there is none of that name. */
+const struct kern *kern_named(const char *name);
 
 /* The choice of one row from its logits (vocab): plain C that ref and CPU share, and that a GPU's sampler is judged by.
  * scratch: kern_choose_bytes(vocab), aligned for doubles. */

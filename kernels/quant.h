@@ -6,7 +6,11 @@
  * what it found; `usable` marks the ones that this build computes with.  Pure functions: any thread. */
 #ifndef QUANT_H
 #define QUANT_H
+#ifdef __cplusplus /* the .cu files: plimsoll.h is C */
+#include <stdint.h>
+#else
 #include "plimsoll.h"
+#endif
 
 enum ktype {
     KT_F32 = 0, KT_F16 = 1, KT_Q4_0 = 2, KT_Q4_1 = 3, KT_Q5_0 = 6, KT_Q5_1 = 7, KT_Q8_0 = 8, KT_Q8_1 = 9,

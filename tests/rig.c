@@ -215,7 +215,7 @@ struct rig *rig_open(struct dice *d, const struct rig_model *m, const struct ker
     for (int i = 0; i < RIG_MATS; i++) load_mat(r, d, i);
     open_pages(r, d, ctx);
     const struct kern_dims dims = {s->embd, s->heads, s->kv_heads, s->head_dim, s->ff, s->vocab,
-                                   max_rows, max_rows, ctx};
+                                   max_rows, max_rows, ctx, seqs};
     r->work_bytes = k->work_bytes(&dims);
     r->work = rig_memory(r->work_bytes);
     size_t rows = (size_t)max_rows;
@@ -277,6 +277,7 @@ void rig_do(struct rig *r, enum rig_step step, int layer, const struct kern_batc
     int code = 0;
 
     memset(r->work, 0xff, r->work_bytes); /* nothing is kept there between steps */
+    if (k->begin) CHECK_EQ(k->begin(d, NULL, b, r->work, &err), 0);
     switch (step) {
     case STEP_EMBED: code = k->embed(d, NULL, b, &r->mat[RIG_TABLE], 3.5f, r->x, &err); break;
     case STEP_ATTN_IN: code = k->attn_in(d, NULL, b, &w, &r->group, 0, layer, r->x, r->q, r->work, &err); break;
@@ -289,6 +290,7 @@ void rig_do(struct rig *r, enum rig_step step, int layer, const struct kern_batc
         code = k->output(d, NULL, b, m->norm, 1e-5f, &r->mat[RIG_TABLE], s->out_cap, r->x, r->logits, r->work, &err);
         break;
     }
+    if (!code) code = k->fetch(d, NULL, NULL, NULL, 0, &err); /* all is done */
     CHECK_STR(err.text, "");
     CHECK_EQ(code, 0);
 }

@@ -2,7 +2,7 @@
 # setup.sh - finds what a build needs, installs what is missing where that is apt's to do, and writes down for make
 # how to compile against it.
 #
-#   sh tests/setup.sh STAGE FILE.mk    STAGE: build | test (cmocka, jq, tmux) | clang (cmocka) | fuzz (clang, libFuzzer)
+#   sh tests/setup.sh STAGE FILE.mk    STAGE: build | test (cmocka, jq, tmux, g++) | clang (cmocka) | fuzz (clang, libFuzzer)
 #
 # FILE.mk is the mark that this was done: make calls again only when it, or a header named in it, is gone or newer.
 # On Debian and its children apt-get installs, as root or through sudo; elsewhere this names the packages and stops.
@@ -15,6 +15,7 @@ cc=${CC:-gcc}
 # A row: the need, then its package for apt, dnf, pacman, zypper, apk, brew ("-": nothing to install there).
 table='
 libc        libc6-dev       glibc-devel        glibc    glibc-devel        musl-dev     -
+g++         g++             gcc-c++            gcc      gcc-c++            g++          -
 pkg-config  pkg-config      pkgconf-pkg-config pkgconf  pkg-config         pkgconf      pkgconf
 libpcre2-8  libpcre2-dev    pcre2-devel        pcre2    pcre2-devel        pcre2-dev    pcre2
 jansson     libjansson-dev  jansson-devel      jansson  libjansson-devel   jansson-dev  jansson
@@ -37,8 +38,8 @@ libraries='libpcre2-8 jansson lmdb libzstd libutf8proc gmp libseccomp yaml-0.1 n
 needs="libc pkg-config $libraries"
 case $stage in
 build) ;;
-test)  needs="$needs cmocka jq tmux" ;;
-clang) needs="$needs cmocka clang" ;;
+test)  needs="$needs cmocka jq tmux g++" ;;
+clang) needs="$needs cmocka clang g++" ;;
 fuzz)  needs="$needs clang libfuzzer" ;;
 *)     echo "setup.sh: no stage \"$stage\"" >&2; exit 2 ;;
 esac
@@ -54,7 +55,7 @@ have() {
     case $1 in
     libc)             printf '#include <stdio.h>\n' | $cc -E - >/dev/null 2>&1 ;;
     torch|numpy)      /usr/bin/python3 -c "import $1" 2>/dev/null ;;
-    pkg-config|clang|jq|tmux) command -v "$1" >/dev/null ;;
+    pkg-config|clang|jq|tmux|g++) command -v "$1" >/dev/null ;;
     libfuzzer)        printf 'int LLVMFuzzerTestOneInput(const char *p, unsigned long n) { return !p && n; }\n' |
                           clang -x c -fsanitize=fuzzer,address -o "$out.probe" - >/dev/null 2>&1 ;;
     *)                command -v pkg-config >/dev/null && pkg-config --exists "$1" ;;

@@ -143,7 +143,8 @@ TEST(doctor_names_a_driver_and_what_serves)
     CHECK_STR(look(doctor_driver).figure, "no GPU driver: the CPU backend serves");
     put("/proc/driver/nvidia/version", "NVRM version: some 1.2.3\nGCC version: x\n");
     CHECK_STR(look(doctor_driver).figure,
-              "NVRM version: some 1.2.3; this build has no GPU kernels: the CPU backend serves");
+              "NVRM version: some 1.2.3; the CPU backend serves: there is no plimsoll-cuda.so beside the program: make builds it "
+              "where nvcc is; or use --backend cpu");
 }
 
 TEST(doctor_warns_of_little_memory)

@@ -37,7 +37,7 @@ static void lab_open(struct lab *l, const char *name, const struct kern *k, cons
     vocab_close(v);
     CHECK_STR(err.text, "");
     CHECK_EQ(rc, 0);
-    CHECK_EQ(forward_plan(&l->f, &l->m, k, CTX, ROWS, ROWS, CTX / KERN_PAGE, kv_type, &err), 0);
+    CHECK_EQ(forward_plan(&l->f, &l->m, k, CTX, 1, ROWS, ROWS, CTX / KERN_PAGE, kv_type, &err), 0);
     l->d = k->open(cfg, &err);
     CHECK_STR(err.text, "");
     l->weights = k->take(l->d, l->m.bytes, &err);

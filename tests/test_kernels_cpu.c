@@ -12,7 +12,7 @@
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/pack.h"
 #include "tests/check.h"
-#include "tests/rig.h"
+#include "tests/lockstep.h"
 #include <errno.h>
 
 static const char *const isas[] = {"portable", "avx2", "avxvnni", "avx512"};
@@ -78,7 +78,7 @@ TEST(sizes_say_0_for_what_cannot_be_multiplied_and_do_not_wrap)
     struct kern_group g = {.layers = 2, .kv_heads = 3, .head_dim = 20, .kv_type = KT_F16};
     CHECK_EQ(k->kv_page_bytes(&g), 2 * 3 * 16 * (20 + 32) * 2);
     const struct kern_dims huge = {INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX,
-                                   INT32_MAX, INT32_MAX, INT32_MAX};
+                                   INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX};
     CHECK_EQ(k->work_bytes(&huge), SIZE_MAX);
 }
 
@@ -199,104 +199,11 @@ TEST(exp_and_tanh_are_as_near_as_they_say_and_the_same_everywhere)
 
 /* ------------------------------------------------------------ against the reference */
 
-/* All floats of a result that must be finite and near. */
-static void compare(const char *what, enum rig_step step, const float *ref, const float *got, size_t n, double tol)
+static void cpu_lockstep(struct dice *dice, const struct rig_shape *s, const char *isa, int threads, bool rounded,
+                         int batches, double tol)
 {
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += (double)ref[i] * ref[i];
-    double rms = sqrt(sum / (double)n);
-    for (size_t i = 0; i < n; i++)
-        if (!(fabs((double)got[i] - ref[i]) <= tol * (rms + fabs((double)ref[i]))))
-            check_fail(__FILE__, __LINE__, "%s, step %d, value %zu of %zu: %.9g is not near %.9g (rms %.3g, %.1e)",
-                       what, (int)step, i, n, (double)got[i], (double)ref[i], rms, tol);
-}
-
-/* Rows that continue some of the sequences, whose lengths are in len. */
-static struct rig_rows draw_rows(struct dice *dice, const struct rig *r, int most, int *len)
-{
-    struct rig_rows rows = {0};
-    for (int s = 0; s < r->seqs; s++) {
-        int room = MIN(most - rows.n, (r->stride - 1) * KERN_PAGE - len[s]);
-        for (int n = dice_below(dice, MAX(room, 0) + 1); n > 0; n--, rows.n++) {
-            rows.token[rows.n] = dice_below(dice, r->model->s.vocab);
-            rows.pos[rows.n] = len[s]++;
-            rows.seq[rows.n] = s;
-            rows.out[rows.n] = rows.n;
-        }
-    }
-    return rows;
-}
-
-/* Both do a step, are compared, and go on from what the reference has. */
-static void lockstep(struct dice *dice, const struct rig_shape *s, const char *isa, int threads, bool rounded,
-                     int batches, double tol)
-{
-    enum { ROWS = 40, SEQS = 3, CTX = 150 };
-    const struct kern_config judge = {.round_activations = rounded}, judged = {.threads = threads, .isa = isa};
-    struct rig_model *m = rig_model(dice, s);
-    struct dice same = *dice;
-    struct rig *a = rig_open(dice, m, kern_ref(), &judge, ROWS, SEQS, CTX);
-    struct rig *b = rig_open(&same, m, kern_cpu(), &judged, ROWS, SEQS, CTX);
-    char what[160];
-    int len[SEQS] = {0};
-    /* A value between the matrices that lies at the edge of two integers may be rounded to either. */
-    const double ffn_tol = ktype_info(s->down)->block > 1 ? MAX(tol, 0.01) : tol;
-    snprintf(what, sizeof what, "%s, table %s q %s k %s v %s o %s gate %s up %s down %s kv %s", isa,
-             ktype_info(s->table)->name, ktype_info(s->q)->name, ktype_info(s->k)->name, ktype_info(s->v)->name,
-             ktype_info(s->o)->name, ktype_info(s->gate)->name, ktype_info(s->up)->name, ktype_info(s->down)->name,
-             ktype_info(s->kv)->name);
-
-    for (int i = 0; i < batches; i++) {
-        struct rig_rows rows = draw_rows(dice, a, i ? ROWS : 1 + dice_below(dice, 2), len);
-        if (!rows.n) continue;
-        struct kern_batch ba = rig_batch(a, &rows), bb = rig_batch(b, &rows);
-        enum { STEPS = STEP_OUTPUT - STEP_ATTN_IN }; /* of a layer */
-        for (int at = -1; at < s->layers * STEPS + 1; at++) {
-            enum rig_step step = at < 0 ? STEP_EMBED : STEP_OUTPUT;
-            if (at >= 0 && at < s->layers * STEPS) step = (enum rig_step)(STEP_ATTN_IN + at % STEPS);
-            size_t n;
-            rig_do(a, step, MAX(at, 0) / STEPS, &ba);
-            rig_do(b, step, MAX(at, 0) / STEPS, &bb);
-            float *right = rig_result(a, step, rows.n, &n), *got = rig_result(b, step, rows.n, &n);
-            double attn_tol = MAX(tol, s->kv == KT_Q8_0 ? 0.06 : s->kv == KT_F16 ? 1e-3 : 1e-4);
-            compare(what, step, right, got, n, step == STEP_ATTN ? attn_tol : step == STEP_FFN ? ffn_tol : tol);
-            memcpy(got, right, n * sizeof *got);
-        }
-    }
-    rig_close(a), rig_close(b);
-    rig_model_free(m);
-}
-
-/* Shapes: integer types need whole blocks of cols; rows are odd. */
-static struct rig_shape draw_shape(struct dice *d, bool floats)
-{
-    static const int dims[] = {32, 48, 64, 20, 128, 256}, blocks[] = {KT_Q8_0, KT_Q4_0, KT_Q4_1, KT_Q5_0, KT_Q5_1},
-                     ks[] = {KT_Q4_K, KT_Q5_K, KT_Q6_K}, plain[] = {KT_F32, KT_F16, KT_BF16};
-    struct rig_shape s = {.layers = 1 + dice_below(d, 2), .kv_heads = 1 + dice_below(d, 3)};
-    bool k = !floats && dice_below(d, 2);
-    s.head_dim = k ? 128 << dice_below(d, 2) : floats ? dims[dice_below(d, 6)] : 32 << dice_below(d, 3);
-    s.heads = s.kv_heads * (1 + dice_below(d, s.head_dim > 64 ? 2 : 9));
-    if (k && s.heads * s.head_dim % 256) s.heads *= 2;
-    s.embd = floats ? 4 + dice_below(d, 90) : k ? 256 * (1 + dice_below(d, 2)) : 32 * (1 + dice_below(d, 8));
-    s.ff = floats ? 1 + dice_below(d, 90) : k ? 256 * (1 + dice_below(d, 3)) : 32 * (1 + dice_below(d, 9));
-    s.vocab = 33 + dice_below(d, 300);
-    enum ktype *t[] = {&s.table, &s.q, &s.k, &s.v, &s.o, &s.gate, &s.up, &s.down};
-    for (size_t i = 0; i < COUNT_OF(t); i++) {
-        int pick = dice_below(d, 10);
-        if (floats || pick == 0) *t[i] = (enum ktype)plain[dice_below(d, 3)];
-        else if (k && pick < 7) *t[i] = (enum ktype)ks[dice_below(d, 3)];
-        else *t[i] = (enum ktype)blocks[dice_below(d, 5)];
-    }
-    int kv = dice_below(d, 4);
-    s.kv = kv > 1 && s.head_dim % 32 == 0 ? KT_Q8_0 : kv % 2 ? KT_F16 : KT_F32;
-    s.rope = dice_below(d, 4) ? s.head_dim / (1 + dice_below(d, 2)) / 2 * 2 : 0;
-    s.window = dice_below(d, 3) ? 0 : 1 + dice_below(d, 90);
-    s.neox = dice_below(d, 2), s.bias = dice_below(d, 2), s.qk_norm = dice_below(d, 3) == 0;
-    s.act = dice_below(d, 2) ? KERN_SILU : KERN_GELU;
-    s.attn_cap = dice_below(d, 3) ? 0 : 5;
-    s.out_cap = dice_below(d, 3) ? 0 : 3;
-    s.scale = 1 / sqrtf((float)s.head_dim);
-    return s;
+    const struct kern_config cfg = {.threads = threads, .isa = isa};
+    lockstep(dice, s, kern_cpu(), &cfg, rounded, batches, tol);
 }
 
 TEST(every_step_agrees_with_the_reference_when_that_rounds_activations_too)
@@ -304,8 +211,8 @@ TEST(every_step_agrees_with_the_reference_when_that_rounds_activations_too)
     struct dice dice = {4};
     for (size_t i = 0; i < COUNT_OF(isas); i++)
         for (int round = 0; round < STEP_SHAPES && isa_here(i); round++) {
-            struct rig_shape s = draw_shape(&dice, round % 3 == 0);
-            lockstep(&dice, &s, isas[i], 1 + round % 4, true, 3, 1e-5);
+            struct rig_shape s = lockstep_shape(&dice, round % 3 == 0);
+            cpu_lockstep(&dice, &s, isas[i], 1 + round % 4, true, 3, 1e-5);
         }
 }
 
@@ -319,7 +226,7 @@ TEST(every_type_agrees_with_the_reference_in_every_place)
                                   .layers = 1, .table = y, .q = y, .k = y, .v = y, .o = y, .gate = y, .up = y,
                                   .down = y,
                                   .kv = KT_F32, .rope = 64, .neox = true, .scale = 0.125f};
-            lockstep(&dice, &s, isas[i], 2, true, 2, 1e-5);
+            cpu_lockstep(&dice, &s, isas[i], 2, true, 2, 1e-5);
         }
 }
 
@@ -327,10 +234,10 @@ TEST(int8_activations_cost_no_more_than_a_few_percent_of_a_single_value)
 {
     struct dice dice = {6};
     for (int round = 0; round < 6; round++) {
-        struct rig_shape s = draw_shape(&dice, false);
+        struct rig_shape s = lockstep_shape(&dice, false);
         s.bias = false;
         s.kv = KT_F16; /* activations alone: pages of integers round too */
-        lockstep(&dice, &s, NULL, 2, false, 2, 0.06);
+        cpu_lockstep(&dice, &s, NULL, 2, false, 2, 0.06);
     }
 }
 
@@ -403,7 +310,7 @@ TEST(a_row_has_the_same_bits_alone_or_in_company_on_any_threads_and_instruction_
 {
     struct dice dice = {7};
     for (int round = 0; round < ROW_SHAPES; round++) {
-        struct rig_shape s = draw_shape(&dice, round % 3 == 2);
+        struct rig_shape s = lockstep_shape(&dice, round % 3 == 2);
         if (round % 2) s.window = 20 + dice_below(&dice, 40);
         struct rig_model *m = rig_model(&dice, &s);
         size_t size = (size_t)(SAME_SEQS * SAME_LEN * s.vocab) * sizeof(float);

@@ -143,7 +143,7 @@ static struct world *make_world(struct shape shape)
 {
     struct world *w = calloc(1, sizeof *w);
     struct kern_config cfg = {.round_activations = shape.round};
-    struct kern_dims dims = {EMBD, HEADS, KV_HEADS, HEAD, FF, VOCAB, SEQS * CTX, SEQS * CTX, CTX};
+    struct kern_dims dims = {EMBD, HEADS, KV_HEADS, HEAD, FF, VOCAB, SEQS * CTX, SEQS * CTX, CTX, SEQS};
     CHECK(w != NULL);
     w->shape = shape;
     w->seed = 42;

@@ -47,7 +47,7 @@ static void lab_open(struct lab *l, const char *backend, enum ktype kv, int wind
     CHECK_EQ(model_plan(&l->m, l->g, TINY_VOCAB, l->k, &err), 0);
     CHECK_EQ(l->m.window, WINDOW);
     l->m.window = window;
-    CHECK_EQ(forward_plan(&l->f, &l->m, l->k, CTX, 1, 1, CTX / P + 1, kv, &err), 0);
+    CHECK_EQ(forward_plan(&l->f, &l->m, l->k, CTX, 1, 1, 1, CTX / P + 1, kv, &err), 0);
     l->d = l->k->open(&(struct kern_config){.threads = 1}, &err);
     l->weights = l->k->take(l->d, l->m.bytes, &err);
     l->work = l->k->take(l->d, l->f.work_bytes, &err);

@@ -432,7 +432,7 @@ static uint64_t work_of_rows(int rows)
     struct err err = {0};
     struct gguf *g = gguf_open(model_of(KT_Q8_0), &err);
     CHECK_EQ(model_plan(&m, g, TINY_VOCAB, kern_cpu(), &err), 0);
-    CHECK_EQ(forward_plan(&f, &m, kern_cpu(), CTX, rows, 16, SEQS * CTX / KERN_PAGE, KT_F16, &err), 0);
+    CHECK_EQ(forward_plan(&f, &m, kern_cpu(), CTX, SEQS, rows, 16, SEQS * CTX / KERN_PAGE, KT_F16, &err), 0);
     model_free(&m);
     gguf_close(g);
     return kern_cpu()->slab_bytes(f.work_bytes);

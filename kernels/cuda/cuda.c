@@ -1,0 +1,461 @@
+/* cuda.c - the CUDA backend: the table of kernels.h, made of the face (gpu.h) that an object opened at run time has.
+ *
+ * What is plain arithmetic is here and needs no CUDA: sizes, the packing of weights (the same layout as the CPU's),
+ * the layout of the workspace, words for errors.  The workspace:
+ *
+ *     the pass (begin): tokens, positions, sequences, out rows, block tables | scratch of one step */
+#include "kernels/cuda/cuda.h"
+#include "kernels/cpu/pack.h"
+#include "kernels/cuda/gpu.h"
+#include "kernels/kernels.h"
+
+struct kdev {
+    const struct gpu_face *face;
+    struct gpu *gpu;
+    struct gpu_info info;
+    char said[400], numerics[64];
+    /* the pass that begin() told of, on the device */
+    int32_t *dev_token, *dev_pos, *dev_seq, *dev_out, *dev_table[KERN_GROUPS];
+    uint8_t *dev_scratch;
+    /* for sampling, which the host does: a row of logits and what kern_choose() wants, as long as the longest matrix */
+    int vocab;
+    float *logits;
+    void *scratch;
+};
+
+static int fail(const struct kdev *d, int code, const char *doing, struct err *err)
+{
+    if (code == 0) return 0;
+    return err_set(err, -1, "CUDA device %s: %s failed: %s; use --backend cpu", d->info.name, doing,
+                   d->face->say(code));
+}
+
+/* ------------------------------------------------------------------------ opening */
+
+static void cuda_close(struct kdev *d)
+{
+    if (!d) return;
+    if (d->gpu) d->face->close(d->gpu);
+    free(d->logits);
+    free(d->scratch);
+    free(d);
+}
+
+static struct kdev *cuda_open(const struct kern_config *cfg, struct err *err)
+{
+    const struct gpu_face *face = cuda_face(err);
+    if (!face) return NULL;
+    struct kdev *d = calloc(1, sizeof *d);
+    if (!d) {
+        err_set(err, -1, "out of memory at opening the CUDA backend");
+        return NULL;
+    }
+    int n = 0, driver = 0, device = cfg ? cfg->device : 0;
+    int code = face->devices(&n, &driver);
+    d->face = face;
+    if (driver == 0) {
+        err_set(err, -1, "this machine has no CUDA driver; use --backend cpu");
+        cuda_close(d);
+        return NULL;
+    }
+    if (!code && (device < 0 || device >= n)) {
+        err_set(err, -1, "there is no CUDA device %d: this machine has %d, counted from 0; name one by --device, or "
+                "use --backend cpu", device, n);
+        cuda_close(d);
+        return NULL;
+    }
+    if (!code) code = face->open(device, &d->gpu, &d->info);
+    if (code) {
+        err_set(err, -1, "CUDA device %d cannot be opened: %s (driver %d.%d); use --backend cpu", device,
+                face->say(code), driver / 1000, driver % 1000 / 10);
+        cuda_close(d);
+        return NULL;
+    }
+    snprintf(d->said, sizeof d->said, "%s (sm_%d%d, %d multiprocessors, driver %d.%d), exact", d->info.name,
+             d->info.major, d->info.minor, d->info.units, driver / 1000, driver % 1000 / 10);
+    snprintf(d->numerics, sizeof d->numerics, "cuda 1 sm_%d%d", d->info.major, d->info.minor);
+    return d;
+}
+
+static const char *cuda_describe(const struct kdev *d) { return d->said; }
+static const char *cuda_numerics(const struct kdev *d) { return d->numerics; }
+
+static bool is_plain(enum ktype type) { return type == KT_F32 || type == KT_F16 || type == KT_BF16; }
+
+static const char *cuda_mat_kernel(const struct kdev *d, enum ktype type)
+{
+    const struct ktype_info *t = ktype_info((uint32_t)type);
+    (void)d;
+    if (!t || !t->usable) return "none";
+    return is_plain(type) ? "cuda fp32 fma, exact" : "cuda dp4a int8, exact";
+}
+
+/* ------------------------------------------------------------------------- memory */
+
+static size_t cuda_slab_bytes(size_t bytes)
+{
+    return bytes > SIZE_MAX / 2 ? SIZE_MAX : (size_t)size_align(MAX(bytes, 1), 512);
+}
+
+static int cuda_memory(struct kdev *d, uint64_t *free_bytes, uint64_t *all, struct err *err)
+{
+    size_t f = 0, a = 0;
+    int code = d->face->memory(d->gpu, &f, &a);
+    *free_bytes = f, *all = a;
+    return fail(d, code, "asking for its memory", err);
+}
+
+static void *cuda_take(struct kdev *d, size_t bytes, struct err *err)
+{
+    void *slab = NULL;
+    size_t free_bytes = 0, all = 0;
+    int code = d->face->take(d->gpu, cuda_slab_bytes(bytes), &slab);
+    if (!code) return slab;
+    if (d->face->memory(d->gpu, &free_bytes, &all)) free_bytes = 0;
+    err_set(err, -1, "cannot take %zu bytes (%.1f MiB) of device memory: %s, %.1f MiB are free; use a smaller model, "
+            "context or budget", bytes, (double)bytes / (1 << 20), d->face->say(code), (double)free_bytes / (1 << 20));
+    return NULL;
+}
+
+static void cuda_give(struct kdev *d, void *slab, size_t bytes)
+{
+    (void)bytes;
+    if (slab) d->face->give(d->gpu, slab);
+}
+
+static int cuda_upload(struct kdev *d, struct kstream *st, void *dst, const void *src, size_t bytes, struct err *err)
+{
+    (void)st;
+    return fail(d, d->face->upload(d->gpu, dst, src, bytes), "a copy to it", err);
+}
+
+static int cuda_fetch(struct kdev *d, struct kstream *st, void *dst, const void *src, size_t bytes, struct err *err)
+{
+    (void)st;
+    return fail(d, d->face->fetch(d->gpu, dst, src, bytes), "a copy from it", err);
+}
+
+/* -------------------------------------------------------------------------- sizes */
+
+static size_t kv_head_bytes(enum ktype type, int dim)
+{
+    const struct ktype_info *t = ktype_info((uint32_t)type);
+    return (size_t)KERN_PAGE * (size_t)dim / (size_t)t->block * (size_t)t->bytes;
+}
+
+static struct gpu_pages pages_of(const struct kern_group *g, int layer)
+{
+    size_t k = kv_head_bytes(g->kv_type, g->head_dim);
+    size_t head = k + kv_head_bytes(g->kv_type, (int)size_align((uint64_t)g->head_dim, 16));
+    return (struct gpu_pages){.dev_slab = g->dev_slab,
+                              .page_bytes = g->page_bytes,
+                              .layer_at = (size_t)layer * (size_t)g->kv_heads * head,
+                              .head_bytes = head,
+                              .v_at = k,
+                              .kv = g->kv_type,
+                              .kv_heads = g->kv_heads,
+                              .dim = g->head_dim,
+                              .window = g->window};
+}
+
+static size_t cuda_kv_page_bytes(const struct kern_group *g)
+{
+    uint64_t bytes;
+    if (g->kv_type != KT_F32 && g->kv_type != KT_F16 && g->kv_type != KT_Q8_0) return 0;
+    if (g->layers <= 0 || g->kv_heads <= 0 || g->head_dim <= 0 || g->head_dim > KERN_HEAD_MAX) return 0;
+    if (g->head_dim % ktype_info((uint32_t)g->kv_type)->block) return 0;
+    size_t head = pages_of(g, 0).head_bytes;
+    if (size_mul((uint64_t)g->layers * (uint64_t)g->kv_heads, head, &bytes)) return 0;
+    return bytes > SIZE_MAX - 64 ? 0 : (size_t)size_align(bytes, 64);
+}
+
+/* The next count pieces of `size` bytes; false: overflow. */
+static bool cut(uint64_t *at, uint64_t count, uint64_t each, uint64_t size, uint64_t *place)
+{
+    uint64_t bytes;
+    *place = *at;
+    return !size_mul(count, each, &bytes) && !size_mul(bytes, size, &bytes) && !size_add(bytes, 255, &bytes) &&
+           !size_add(*at, bytes & ~(uint64_t)255, at);
+}
+
+/* Where the arrays of a pass lie. */
+struct pass_layout {
+    uint64_t token, pos, seq, out, table[KERN_GROUPS], end;
+};
+
+static bool lay_pass(int rows, int outs, int seqs, int stride, int groups, struct pass_layout *l)
+{
+    uint64_t at = 0;
+    bool fits = cut(&at, (uint64_t)rows, 1, 4, &l->token) && cut(&at, (uint64_t)rows, 1, 4, &l->pos) &&
+                cut(&at, (uint64_t)rows, 1, 4, &l->seq) && cut(&at, (uint64_t)outs, 1, 4, &l->out);
+    for (int g = 0; g < groups && fits; g++) fits = cut(&at, (uint64_t)seqs, (uint64_t)stride, 4, &l->table[g]);
+    l->end = at;
+    return fits;
+}
+
+/* The scratch of one step; all of them begin with the same two. */
+struct scratch {
+    uint64_t normed, act, a, b, end;
+};
+
+static bool lay_scratch(int rows, int norm_cols, int act_cols, int a_cols, int b_cols, struct scratch *s)
+{
+    uint64_t at = 0;
+    bool fits = cut(&at, (uint64_t)rows, (uint64_t)norm_cols, 4, &s->normed) &&
+                cut(&at, (uint64_t)rows, (uint64_t)act_cols / 32, sizeof(struct gpu_act), &s->act) &&
+                cut(&at, (uint64_t)rows, (uint64_t)a_cols, 4, &s->a) &&
+                cut(&at, (uint64_t)rows, (uint64_t)b_cols, 4, &s->b);
+    s->end = at;
+    return fits;
+}
+
+static size_t cuda_work_bytes(const struct kern_dims *n)
+{
+    const int rows = MAX(n->max_rows, n->max_outs), stride = n->max_ctx / KERN_PAGE + 2;
+    const uint64_t wide = (uint64_t)n->heads * (uint64_t)n->head_dim;
+    const uint64_t kv = (uint64_t)n->kv_heads * (uint64_t)n->head_dim;
+    const uint64_t cols = MAX(MAX((uint64_t)n->embd, (uint64_t)n->ff), wide), most = MAX(MAX(kv, (uint64_t)n->ff), 1);
+    struct pass_layout l;
+    struct scratch s;
+    if (cols > INT32_MAX || most > INT32_MAX) return SIZE_MAX;
+    if (!lay_pass(rows, n->max_outs, MAX(n->max_seqs, 1), stride, KERN_GROUPS, &l)) return SIZE_MAX;
+    if (!lay_scratch(rows, n->embd, (int)cols, (int)most, (int)most, &s)) return SIZE_MAX;
+    return l.end > SIZE_MAX / 2 || s.end > SIZE_MAX / 2 ? SIZE_MAX : (size_t)(l.end + s.end);
+}
+
+/* ------------------------------------------------------------------------ weights */
+
+/* The one stream is one thread's. */
+static void cuda_share(struct kdev *d, int n, void (*work)(void *job, int first, int end, int who), void *job)
+{
+    (void)d;
+    if (n > 0) work(job, 0, n, 0);
+}
+
+/* The output matrix has a row a token: its loading is when the host's part of sampling is taken. */
+static int room_for_rows(struct kdev *d, int rows, struct err *err)
+{
+    if (rows <= d->vocab) return 0;
+    free(d->logits);
+    free(d->scratch);
+    d->logits = malloc((size_t)rows * sizeof *d->logits);
+    d->scratch = aligned_alloc(64, kern_choose_bytes(rows));
+    d->vocab = d->logits && d->scratch ? rows : 0;
+    return d->vocab ? 0 : err_set(err, -1, "out of memory at taking a row of %d logits", rows);
+}
+
+static int cuda_mat_load(struct kdev *d, const struct kmat *m, int row0, int n, const void *src, struct err *err)
+{
+    const size_t group = pack_group_bytes(m->type, m->cols), row = group / 32;
+    int code = 0;
+    assert(group && m->dev_data && row0 >= 0 && row0 % 32 == 0 && n >= 0 && n <= m->rows - row0);
+    if (room_for_rows(d, m->rows, err)) return -1;
+    uint8_t *packed = malloc(group);
+    if (!packed) return err_set(err, -1, "out of memory at packing %zu bytes of weights", group);
+    for (int r = 0; r < n && !code; r += 32) {
+        pack_group(m->type, MIN(32, n - r), m->cols, (const uint8_t *)src + (size_t)r * row, row, packed);
+        code = d->face->upload(d->gpu, (uint8_t *)m->dev_data + (size_t)((row0 + r) / 32) * group, packed, group);
+    }
+    free(packed);
+    return fail(d, code, "a copy of weights", err);
+}
+
+static struct gpu_mat mat_of(const struct kmat *m)
+{
+    return (struct gpu_mat){m->type, m->rows, m->cols, m->dev_data};
+}
+
+/* -------------------------------------------------------------------------- steps */
+
+static int cuda_begin(struct kdev *d, struct kstream *st, const struct kern_batch *b, void *dev_work, struct err *err)
+{
+    struct pass_layout l = {0};
+    uint8_t *work = dev_work;
+    (void)st;
+    bool fits = lay_pass(b->rows, b->outs, b->seqs, b->stride, b->groups, &l);
+    assert(fits && b->groups <= KERN_GROUPS);
+    (void)fits;
+    d->dev_token = (int32_t *)(void *)(work + l.token);
+    d->dev_pos = (int32_t *)(void *)(work + l.pos);
+    d->dev_seq = (int32_t *)(void *)(work + l.seq);
+    d->dev_out = (int32_t *)(void *)(work + l.out);
+    d->dev_scratch = work + l.end;
+    const size_t rows = (size_t)b->rows * sizeof(int32_t);
+    int code = d->face->upload(d->gpu, d->dev_token, b->token, rows);
+    if (!code) code = d->face->upload(d->gpu, d->dev_pos, b->pos, rows);
+    if (!code) code = d->face->upload(d->gpu, d->dev_seq, b->seq, rows);
+    if (!code && b->outs) code = d->face->upload(d->gpu, d->dev_out, b->out_row, (size_t)b->outs * sizeof(int32_t));
+    for (int g = 0; g < b->groups && !code; g++) {
+        d->dev_table[g] = (int32_t *)(void *)(work + l.table[g]);
+        code = d->face->upload(d->gpu, d->dev_table[g], b->table[g],
+                               (size_t)b->seqs * (size_t)b->stride * sizeof(int32_t));
+    }
+    return fail(d, code, "the beginning of a pass", err);
+}
+
+static float *floats(struct kdev *d, uint64_t at) { return (float *)(void *)(d->dev_scratch + at); }
+static struct gpu_act *acts(struct kdev *d, uint64_t at) { return (struct gpu_act *)(void *)(d->dev_scratch + at); }
+
+static struct gpu_rows rows_of(struct kdev *d, const struct kern_batch *b, int group)
+{
+    assert(group >= 0 && group < b->groups);
+    return (struct gpu_rows){b->rows, d->dev_pos, d->dev_seq, d->dev_table[group], b->stride};
+}
+
+static int cuda_embed(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kmat *table,
+                      float scale, float *x, struct err *err)
+{
+    const struct gpu_mat m = mat_of(table);
+    (void)st;
+    if (b->rows <= 0) return 0;
+    return fail(d, d->face->embed(d->gpu, b->rows, d->dev_token, &m, scale, x), "the embedding", err);
+}
+
+/* y = w x, from the normed or rounded rows. */
+static int mul(struct kdev *d, int rows, const struct kmat *w, const float *x, const struct gpu_act *act, float *y)
+{
+    const struct gpu_mul m = {.w = mat_of(w), .rows = rows, .dev_x = x, .dev_act = act, .dev_y = y};
+    return d->face->mul(d->gpu, &m);
+}
+
+static int cuda_attn_in(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_attn_in *w,
+                        const struct kern_group *g, int group, int layer, const float *x, float *q, void *dev_work,
+                        struct err *err)
+{
+    const int kv = g->kv_heads * g->head_dim;
+    const bool whole = !is_plain(w->q.type) || !is_plain(w->k.type) || !is_plain(w->v.type);
+    struct scratch s = {0};
+    (void)st, (void)dev_work;
+    if (b->rows <= 0) return 0;
+    if (!lay_scratch(b->rows, w->q.cols, w->q.cols, kv, kv, &s)) return err_set(err, -1, "a pass is too large");
+    float *normed = floats(d, s.normed), *k = floats(d, s.a), *v = floats(d, s.b);
+    struct gpu_act *act = whole ? acts(d, s.act) : NULL;
+    struct gpu_heads h = {.at = rows_of(d, b, group), .to = pages_of(g, layer), .heads = w->heads,
+                          .dev_q = q, .dev_k = k, .dev_v = v, .dev_bq = w->dev_bq, .dev_bk = w->dev_bk,
+                          .dev_bv = w->dev_bv, .dev_q_norm = w->dev_q_norm, .dev_k_norm = w->dev_k_norm,
+                          .eps = w->eps, .rope_dims = w->rope.dims, .neox = w->rope.neox};
+    assert(w->rope.dims / 2 <= (int)COUNT_OF(h.inv_freq));
+    if (w->rope.dims) memcpy(h.inv_freq, w->rope.inv_freq, (size_t)(w->rope.dims / 2) * sizeof h.inv_freq[0]);
+    int code = d->face->norm(d->gpu, b->rows, NULL, w->q.cols, x, w->dev_norm, w->eps, normed, act);
+    if (!code) code = mul(d, b->rows, &w->q, normed, act, q);
+    if (!code) code = mul(d, b->rows, &w->k, normed, act, k);
+    if (!code) code = mul(d, b->rows, &w->v, normed, act, v);
+    if (!code) code = d->face->heads(d->gpu, &h);
+    return fail(d, code, "attention's way in", err);
+}
+
+static int cuda_attn(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_group *g,
+                     int group, int layer, int heads, float scale, float softcap, const float *q, float *att,
+                     void *dev_work, struct err *err)
+{
+    const struct gpu_attn a = {.at = rows_of(d, b, group), .from = pages_of(g, layer), .heads = heads, .scale = scale,
+                               .cap = softcap, .dev_q = q, .dev_att = att};
+    (void)st, (void)dev_work;
+    if (b->rows <= 0) return 0;
+    return fail(d, d->face->attn(d->gpu, &a), "attention", err);
+}
+
+static int cuda_project(struct kdev *d, struct kstream *st, int rows, const struct kmat *w, const float *bias,
+                        const float *y, float *x, void *dev_work, struct err *err)
+{
+    struct scratch s = {0};
+    struct gpu_mul m = {.w = mat_of(w), .rows = rows, .dev_x = y, .dev_y = x, .dev_bias = bias, .add = true};
+    int code = 0;
+    (void)st, (void)dev_work;
+    if (rows <= 0) return 0;
+    if (!lay_scratch(rows, 0, w->cols, 0, 0, &s)) return err_set(err, -1, "a pass is too large");
+    if (!is_plain(w->type)) {
+        m.dev_act = acts(d, s.act);
+        code = d->face->quantise(d->gpu, rows, w->cols, y, acts(d, s.act));
+    }
+    if (!code) code = d->face->mul(d->gpu, &m);
+    return fail(d, code, "a projection", err);
+}
+
+static int cuda_ffn(struct kdev *d, struct kstream *st, int rows, const struct kern_ffn *f, float *x, void *dev_work,
+                    struct err *err)
+{
+    const int embd = f->gate.cols, ff = f->gate.rows;
+    struct scratch s = {0};
+    (void)st, (void)dev_work;
+    assert(f->up.rows == ff && f->up.cols == embd && f->down.rows == embd && f->down.cols == ff);
+    if (rows <= 0) return 0;
+    if (!lay_scratch(rows, embd, MAX(embd, ff), ff, ff, &s)) return err_set(err, -1, "a pass is too large");
+    float *normed = floats(d, s.normed), *gate = floats(d, s.a), *up = floats(d, s.b);
+    struct gpu_act *act = acts(d, s.act), *rounded = is_plain(f->gate.type) && is_plain(f->up.type) ? NULL : act;
+    const struct gpu_mul down = {.w = mat_of(&f->down), .rows = rows, .dev_x = gate, .dev_act = act, .dev_y = x,
+                                 .add = true};
+    int code = d->face->norm(d->gpu, rows, NULL, embd, x, f->dev_norm, f->eps, normed, rounded);
+    if (!code) code = mul(d, rows, &f->gate, normed, rounded, gate);
+    if (!code) code = mul(d, rows, &f->up, normed, rounded, up);
+    if (!code) code = d->face->gate(d->gpu, (size_t)rows * (size_t)ff, f->act == KERN_GELU, gate, up);
+    if (!code && !is_plain(f->down.type)) code = d->face->quantise(d->gpu, rows, ff, gate, act);
+    if (!code) code = d->face->mul(d->gpu, &down);
+    return fail(d, code, "the feed-forward", err);
+}
+
+static int cuda_output(struct kdev *d, struct kstream *st, const struct kern_batch *b, const float *norm, float eps,
+                       const struct kmat *w, float softcap, const float *x, float *logits, void *dev_work,
+                       struct err *err)
+{
+    struct scratch s = {0};
+    (void)st, (void)dev_work;
+    if (b->outs <= 0) return 0;
+    if (!lay_scratch(b->outs, w->cols, w->cols, 0, 0, &s)) return err_set(err, -1, "a pass is too large");
+    struct gpu_act *act = is_plain(w->type) ? NULL : acts(d, s.act);
+    struct gpu_mul m = {.w = mat_of(w), .rows = b->outs, .dev_x = floats(d, s.normed), .dev_act = act, .dev_y = logits,
+                        .cap = softcap};
+    int code = d->face->norm(d->gpu, b->outs, d->dev_out, w->cols, x, norm, eps, floats(d, s.normed), act);
+    if (!code) code = d->face->mul(d->gpu, &m);
+    return fail(d, code, "the output", err);
+}
+
+/* On the host: a row of logits comes over, and the choice goes back, so that fetch() finds it with the others. */
+static int cuda_sample(struct kdev *d, struct kstream *st, int outs, int vocab, const struct kern_sample *params,
+                       const float *logits, struct kern_choice *choice, void *dev_work, struct err *err)
+{
+    int code = 0;
+    (void)st, (void)dev_work;
+    assert(vocab <= d->vocab);
+    for (int o = 0; o < outs && !code; o++) {
+        struct kern_choice chosen;
+        code = d->face->fetch(d->gpu, d->logits, logits + (size_t)o * (size_t)vocab, (size_t)vocab * sizeof *logits);
+        if (code) break;
+        memset(&chosen, 0, sizeof chosen);
+        kern_choose(&params[o], d->logits, vocab, d->scratch, &chosen);
+        code = d->face->upload(d->gpu, &choice[o], &chosen, sizeof chosen);
+    }
+    return fail(d, code, "sampling", err);
+}
+
+const struct kern *kern_cuda(void)
+{
+    static const struct kern cuda = {
+        .name = "cuda",
+        .open = cuda_open,
+        .close = cuda_close,
+        .describe = cuda_describe,
+        .numerics = cuda_numerics,
+        .mat_kernel = cuda_mat_kernel,
+        .memory = cuda_memory,
+        .take = cuda_take,
+        .give = cuda_give,
+        .upload = cuda_upload,
+        .fetch = cuda_fetch,
+        .slab_bytes = cuda_slab_bytes,
+        .mat_bytes = pack_bytes,
+        .kv_page_bytes = cuda_kv_page_bytes,
+        .work_bytes = cuda_work_bytes,
+        .share = cuda_share,
+        .mat_load = cuda_mat_load,
+        .begin = cuda_begin,
+        .embed = cuda_embed,
+        .attn_in = cuda_attn_in,
+        .attn = cuda_attn,
+        .project = cuda_project,
+        .ffn = cuda_ffn,
+        .output = cuda_output,
+        .sample = cuda_sample,
+    };
+    return &cuda;
+}

@@ -1,0 +1,113 @@
+/* gpu.h - what the CUDA object does for the program: a plain C table of functions, over device memory and plain
+ * structs.  The program opens the object at run time (cuda.c); tests link the same sources for the host.
+ *
+ * All functions but take, give, say and the opening are asynchronous and in order on the device's one stream.  They
+ * return 0 or a code of CUDA's that say() puts into words.  Pointers named dev_* are device memory.  One thread. */
+#ifndef GPU_H
+#define GPU_H
+#include "kernels/quant.h"
+#include <stddef.h>
+
+enum { GPU_FACE = 1 }; /* raised when this file changes: program and object must agree */
+
+struct gpu; /* an opened device with its stream */
+
+struct gpu_info {
+    char name[256];
+    int major, minor, units, driver; /* driver: 13000 is 13.0 */
+    size_t memory;
+};
+
+/* 32 activations as integer kernels want them: x ~ q * dx (the CPU backend's struct act, for a row of blocks). */
+struct gpu_act {
+    int8_t q[32];
+    float dx, mdx;   /* mdx = dx * -(sum of q) */
+    int32_t ns, ns0; /* -(sum of q), -(sum of q[0..15]) */
+};
+
+/* A matrix packed by kernels/cpu/pack.h: groups of 32 rows, interleaved by dwords. */
+struct gpu_mat {
+    enum ktype type;
+    int rows, cols;
+    const uint8_t *dev_data;
+};
+
+/* y = W x (+ y if add) (+ bias), softcapped if cap > 0, for `rows` tokens. */
+struct gpu_mul {
+    struct gpu_mat w;
+    int rows;
+    const float *dev_x;            /* (rows, cols), for float types */
+    const struct gpu_act *dev_act; /* (rows, cols / 32), for the others */
+    float *dev_y;                  /* (rows, w.rows) */
+    const float *dev_bias;         /* or NULL */
+    bool add;
+    float cap;
+};
+
+/* The rows of a pass, on the device. */
+struct gpu_rows {
+    int rows;
+    const int32_t *dev_pos, *dev_seq, *dev_table; /* dev_table: (seqs, stride) of one group */
+    int stride;
+};
+
+/* One layer's pages: [layer][kv head]{ K (dim, 16 tokens), V (16 tokens, dim rounded up to 16) }, as on the CPU; Q8_0:
+ * each of both is d half (dim / 32, 16 tokens) | q. */
+struct gpu_pages {
+    uint8_t *dev_slab;
+    size_t page_bytes, layer_at, head_bytes, v_at; /* where the layer begins, bytes a head, V's place behind K */
+    enum ktype kv;
+    int kv_heads, dim, window;
+};
+
+struct gpu_heads {
+    struct gpu_rows at;
+    struct gpu_pages to;
+    int heads;
+    float *dev_q;                /* (rows, heads * dim), in place */
+    const float *dev_k, *dev_v;  /* (rows, kv_heads * dim) */
+    const float *dev_bq, *dev_bk, *dev_bv, *dev_q_norm, *dev_k_norm; /* or NULL */
+    float eps;
+    int rope_dims;
+    bool neox;
+    double inv_freq[128];
+};
+
+struct gpu_attn {
+    struct gpu_rows at;
+    struct gpu_pages from;
+    int heads;
+    float scale, cap;
+    const float *dev_q;
+    float *dev_att;
+};
+
+struct gpu_face {
+    int version; /* GPU_FACE */
+    const char *(*say)(int code);
+    int (*devices)(int *n, int *driver);
+    int (*open)(int device, struct gpu **out, struct gpu_info *info);
+    void (*close)(struct gpu *g);
+    int (*memory)(struct gpu *g, size_t *free_bytes, size_t *all);
+    int (*take)(struct gpu *g, size_t bytes, void **dev_out); /* zeroed */
+    void (*give)(struct gpu *g, void *dev);
+    int (*upload)(struct gpu *g, void *dev_to, const void *from, size_t n);  /* from may change when it returns */
+    int (*fetch)(struct gpu *g, void *to, const void *dev_from, size_t n);   /* waits for all before it */
+
+    /* x (rows, table.cols) = rows of the table by token, times scale. */
+    int (*embed)(struct gpu *g, int rows, const int32_t *dev_token, const struct gpu_mat *table, float scale,
+                 float *dev_x);
+    /* normed = norm(x) of row pick[r] (NULL: r); act (NULL: not wanted) = the same as integers; both (rows, cols). */
+    int (*norm)(struct gpu *g, int rows, const int32_t *dev_pick, int cols, const float *dev_x, const float *dev_norm,
+                float eps, float *dev_normed, struct gpu_act *dev_act);
+    int (*quantise)(struct gpu *g, int rows, int cols, const float *dev_x, struct gpu_act *dev_act);
+    int (*mul)(struct gpu *g, const struct gpu_mul *m);
+    int (*heads)(struct gpu *g, const struct gpu_heads *h);
+    int (*attn)(struct gpu *g, const struct gpu_attn *a);
+    /* gate = act(gate) * up, n values; gelu: else silu. */
+    int (*gate)(struct gpu *g, size_t n, bool gelu, float *dev_gate, const float *dev_up);
+};
+
+/* What the object exports. */
+const struct gpu_face *plimsoll_gpu_face(void);
+#endif

@@ -1,0 +1,126 @@
+/* rows.cu - what happens to single rows between the products: embedding, norms, rounding to integers, the gate of the
+ * feed-forward.  Sums go in an order that is the same for every row of as many columns. */
+#include "kernels/cuda/weights.cuh"
+
+enum { ROW_THREADS = 128 };
+
+/* ------------------------------------------------------------------------ embedding */
+
+template <ktype TYPE>
+__global__ void embed_kernel(gpu_mat table, const int32_t *token, float scale, float *x)
+{
+    const size_t cols = static_cast<size_t>(table.cols), row = static_cast<size_t>(token[blockIdx.x]);
+    const int lane = static_cast<int>(row % WARP);
+    for (size_t k = threadIdx.x; k < cols; k += ROW_THREADS) {
+        float v;
+        if constexpr (TYPE == KT_F32 || TYPE == KT_F16 || TYPE == KT_BF16) {
+            v = plain_at<TYPE>(table.dev_data + row / WARP * cols * (TYPE == KT_F32 ? 128 : 64), k, lane);
+        } else {
+            const size_t block = 32 * form<TYPE>::RUNS, bytes = WARP * form<TYPE>::BYTES;
+            const uint8_t *at = table.dev_data + (row / WARP * (cols / block) + k / block) * bytes;
+            v = value_of<TYPE>(at, static_cast<int>(k % block), lane);
+        }
+        x[blockIdx.x * cols + k] = __fmul_rn(v, scale);
+    }
+}
+
+template <ktype TYPE>
+static int embed_type(struct gpu *g, int rows, const int32_t *token, const gpu_mat *table, float scale, float *x)
+{
+    return launch(g, dim3(static_cast<unsigned>(rows)), dim3(ROW_THREADS), 0, embed_kernel<TYPE>, *table, token, scale,
+                  x);
+}
+
+int run_embed(struct gpu *g, int rows, const int32_t *token, const struct gpu_mat *table, float scale, float *x)
+{
+    switch (table->type) {
+    case KT_F32: return embed_type<KT_F32>(g, rows, token, table, scale, x);
+    case KT_F16: return embed_type<KT_F16>(g, rows, token, table, scale, x);
+    case KT_BF16: return embed_type<KT_BF16>(g, rows, token, table, scale, x);
+    case KT_Q8_0: return embed_type<KT_Q8_0>(g, rows, token, table, scale, x);
+    case KT_Q4_0: return embed_type<KT_Q4_0>(g, rows, token, table, scale, x);
+    case KT_Q4_1: return embed_type<KT_Q4_1>(g, rows, token, table, scale, x);
+    case KT_Q5_0: return embed_type<KT_Q5_0>(g, rows, token, table, scale, x);
+    case KT_Q5_1: return embed_type<KT_Q5_1>(g, rows, token, table, scale, x);
+    case KT_Q4_K: return embed_type<KT_Q4_K>(g, rows, token, table, scale, x);
+    case KT_Q5_K: return embed_type<KT_Q5_K>(g, rows, token, table, scale, x);
+    case KT_Q6_K: return embed_type<KT_Q6_K>(g, rows, token, table, scale, x);
+    default: return static_cast<int>(cudaErrorInvalidValue);
+    }
+}
+
+/* -------------------------------------------------------------------- norm, rounding */
+
+/* The sum of what each thread of the block has, in a fixed order; the block's memory holds ROW_THREADS doubles. */
+__device__ double block_sum(double mine)
+{
+    double *all = reinterpret_cast<double *>(block_memory());
+    all[threadIdx.x] = mine;
+    for (unsigned half = ROW_THREADS / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) all[threadIdx.x] += all[threadIdx.x + half];
+    }
+    __syncthreads();
+    return all[0];
+}
+
+__global__ void norm_kernel(const int32_t *pick, size_t cols, const float *x, const float *norm, float eps,
+                            float *normed, gpu_act *act)
+{
+    const float *from = x + static_cast<size_t>(pick ? pick[blockIdx.x] : static_cast<int>(blockIdx.x)) * cols;
+    float *to = normed + blockIdx.x * cols;
+    double sum = 0;
+    for (size_t i = threadIdx.x; i < cols; i += ROW_THREADS)
+        sum += static_cast<double>(from[i]) * static_cast<double>(from[i]);
+    const double scale = 1 / sqrt(block_sum(sum) / static_cast<double>(cols) + static_cast<double>(eps));
+    for (size_t i = threadIdx.x; i < cols; i += ROW_THREADS)
+        to[i] = static_cast<float>(static_cast<double>(from[i]) * scale * static_cast<double>(norm[i]));
+    if (!act) return;
+    __syncthreads();
+    for (size_t b = threadIdx.x; b < cols / 32; b += ROW_THREADS)
+        quantise32(to + 32 * b, &act[blockIdx.x * (cols / 32) + b]);
+}
+
+int run_norm(struct gpu *g, int rows, const int32_t *pick, int cols, const float *x, const float *norm, float eps,
+             float *normed, struct gpu_act *act)
+{
+    return launch(g, dim3(static_cast<unsigned>(rows)), dim3(ROW_THREADS), ROW_THREADS * sizeof(double), norm_kernel,
+                  pick, static_cast<size_t>(cols), x, norm, eps, normed, act);
+}
+
+__global__ void quantise_kernel(size_t blocks, const float *x, gpu_act *act)
+{
+    const size_t b = static_cast<size_t>(blockIdx.x) * ROW_THREADS + threadIdx.x;
+    if (b < blocks) quantise32(x + 32 * b, &act[b]);
+}
+
+static dim3 blocks_for(size_t n)
+{
+    return dim3(static_cast<unsigned>((n + ROW_THREADS - 1) / ROW_THREADS));
+}
+
+int run_quantise(struct gpu *g, int rows, int cols, const float *x, struct gpu_act *act)
+{
+    const size_t blocks = static_cast<size_t>(rows) * static_cast<size_t>(cols / 32);
+    return launch(g, blocks_for(blocks), dim3(ROW_THREADS), 0, quantise_kernel, blocks, x, act);
+}
+
+/* ------------------------------------------------------------------------------ gate */
+
+__device__ float activated(float x, bool gelu)
+{
+    if (!gelu) return __fdiv_rn(x, __fadd_rn(1.0f, expf(-x)));
+    const float in = __fmul_rn(0.79788456f, __fmaf_rn(__fmul_rn(0.044715f, __fmul_rn(x, x)), x, x));
+    return __fmul_rn(__fmul_rn(0.5f, x), __fadd_rn(1.0f, tanhf(in)));
+}
+
+__global__ void gate_kernel(size_t n, bool gelu, float *gate, const float *up)
+{
+    const size_t i = static_cast<size_t>(blockIdx.x) * ROW_THREADS + threadIdx.x;
+    if (i < n) gate[i] = __fmul_rn(activated(gate[i], gelu), up[i]);
+}
+
+int run_gate(struct gpu *g, size_t n, bool gelu, float *gate, const float *up)
+{
+    return launch(g, blocks_for(n), dim3(ROW_THREADS), 0, gate_kernel, n, gelu, gate, up);
+}

@@ -1,0 +1,315 @@
+/* cuda_runtime.h - the part of CUDA's runtime that kernels/cuda/ uses, on the host: the same .cu sources compile with a
+ * C++ compiler that finds this header first.
+ *
+ * Kernels and copies wait in their stream until somebody waits for them, so that a host that reads too early, or
+ * changes what a copy still has to take, gets wrong answers here as it would there.  (From pageable memory a copy to
+ * the device takes its bytes at once, as CUDA says; from pinned memory it does not.)  Device memory ends where a page
+ * does that nobody may touch, and is full of NaNs.  shim_device.fail_at makes the N-th call of the runtime fail.
+ * One host thread uses it. */
+#ifndef CUDA_ON_CPU_RUNTIME_H
+#define CUDA_ON_CPU_RUNTIME_H
+#include "grid.h"
+#include <cmath>
+#include <deque>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#define CUDA_ON_CPU 1
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(...)
+
+/* ----------------------------------------------------------------------- arithmetic */
+
+inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
+inline float __fmul_rn(float a, float b) { return a * b; }
+inline float __fadd_rn(float a, float b) { return a + b; }
+inline float __fsub_rn(float a, float b) { return a - b; }
+inline float __fdiv_rn(float a, float b) { return a / b; }
+inline int __float2int_rn(float a) { return static_cast<int>(lrintf(a)); }
+inline float __int2float_rn(int a) { return static_cast<float>(a); }
+inline float __uint_as_float(unsigned u)
+{
+    float f;
+    memcpy(&f, &u, sizeof f);
+    return f;
+}
+inline unsigned __float_as_uint(float f)
+{
+    unsigned u;
+    memcpy(&u, &f, sizeof u);
+    return u;
+}
+inline int __dp4a(int a, int b, int c)
+{
+    for (int i = 0; i < 4; i++) c += static_cast<int8_t>(a >> 8 * i) * static_cast<int8_t>(b >> 8 * i);
+    return c;
+}
+template <class T> T __ldg(const T *p) { return *p; }
+struct alignas(16) int4 { int x, y, z, w; };
+struct alignas(16) float4 { float x, y, z, w; };
+
+/* -------------------------------------------------------------------------- errors */
+
+enum cudaError_t {
+    cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorInitializationError = 3,
+    cudaErrorInvalidConfiguration = 9, cudaErrorInsufficientDriver = 35, cudaErrorNoDevice = 100,
+    cudaErrorInvalidDevice = 101, cudaErrorNoKernelImageForDevice = 209, cudaErrorIllegalAddress = 700,
+    cudaErrorNotReady = 600, cudaErrorLaunchFailure = 719, cudaErrorUnknown = 999
+};
+
+inline const char *cudaGetErrorName(cudaError_t e)
+{
+    switch (e) {
+    case cudaSuccess: return "cudaSuccess";
+    case cudaErrorInvalidValue: return "cudaErrorInvalidValue";
+    case cudaErrorMemoryAllocation: return "cudaErrorMemoryAllocation";
+    case cudaErrorInitializationError: return "cudaErrorInitializationError";
+    case cudaErrorInvalidConfiguration: return "cudaErrorInvalidConfiguration";
+    case cudaErrorInsufficientDriver: return "cudaErrorInsufficientDriver";
+    case cudaErrorNoDevice: return "cudaErrorNoDevice";
+    case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";
+    case cudaErrorNoKernelImageForDevice: return "cudaErrorNoKernelImageForDevice";
+    case cudaErrorIllegalAddress: return "cudaErrorIllegalAddress";
+    case cudaErrorNotReady: return "cudaErrorNotReady";
+    case cudaErrorLaunchFailure: return "cudaErrorLaunchFailure";
+    default: return "cudaErrorUnknown";
+    }
+}
+inline const char *cudaGetErrorString(cudaError_t e) { return e == cudaErrorMemoryAllocation ? "out of memory"
+                                                            : e == cudaSuccess ? "no error" : "an error"; }
+
+/* -------------------------------------------------------------------- the device */
+
+struct shim_slab { size_t bytes, mapped; void *map; bool pinned; };
+struct shim_device {
+    int devices = 1, major = 9, minor = 0, driver = 13000;
+    size_t memory = size_t(4) << 30;
+    long fail_at = 0;                     /* the call from now that fails, from 1; 0: none */
+    cudaError_t fail_as = cudaErrorUnknown;
+    bool failed = false;                  /* it has */
+    /* what happened */
+    long calls = 0, mallocs = 0, launches = 0;
+    size_t taken = 0, pinned = 0;
+    std::map<const void *, shim_slab> slabs;
+};
+inline struct shim_device shim_device;
+
+inline cudaError_t shim_call()
+{
+    struct shim_device &d = shim_device;
+    d.calls++;
+    if (d.fail_at <= 0) return cudaSuccess;
+    if (d.fail_at > 1) {
+        d.fail_at--;
+        return cudaSuccess;
+    }
+    d.fail_at = 0;
+    d.failed = true;
+    return d.fail_as;
+}
+#define SHIM_CALL() \
+    do { \
+        cudaError_t shim_failed = shim_call(); \
+        if (shim_failed) return shim_failed; \
+    } while (0)
+
+struct cudaDeviceProp {
+    char name[256];
+    size_t totalGlobalMem, sharedMemPerBlockOptin;
+    int major, minor, multiProcessorCount;
+};
+
+inline cudaError_t cudaGetDeviceCount(int *n)
+{
+    SHIM_CALL();
+    *n = shim_device.devices;
+    return *n ? cudaSuccess : cudaErrorNoDevice;
+}
+inline cudaError_t cudaSetDevice(int i)
+{
+    SHIM_CALL();
+    return i >= 0 && i < shim_device.devices ? cudaSuccess : cudaErrorInvalidDevice;
+}
+inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int)
+{
+    SHIM_CALL();
+    *p = {};
+    snprintf(p->name, sizeof p->name, "a CPU");
+    p->totalGlobalMem = shim_device.memory, p->sharedMemPerBlockOptin = 99 << 10;
+    p->major = shim_device.major, p->minor = shim_device.minor, p->multiProcessorCount = 4;
+    return cudaSuccess;
+}
+inline cudaError_t cudaDriverGetVersion(int *v)
+{
+    SHIM_CALL();
+    *v = shim_device.driver;
+    return cudaSuccess;
+}
+inline cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all)
+{
+    SHIM_CALL();
+    *all = shim_device.memory;
+    *free_bytes = shim_device.memory - shim_device.taken;
+    return cudaSuccess;
+}
+
+/* -------------------------------------------------------------------------- memory */
+
+inline cudaError_t shim_take(void **p, size_t bytes, bool pinned)
+{
+    struct shim_device &d = shim_device;
+    const size_t size = (bytes + 255) / 256 * 256, mapped = (size + 4095) / 4096 * 4096 + 4096;
+    if (!pinned && (bytes > d.memory || d.taken + size > d.memory)) return cudaErrorMemoryAllocation;
+    void *map = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED || mprotect(static_cast<char *>(map) + mapped - 4096, 4096, PROT_NONE))
+        return cudaErrorMemoryAllocation;
+    *p = static_cast<char *>(map) + mapped - 4096 - size;
+    if (size <= size_t(64) << 20) memset(*p, 0xff, size);
+    (pinned ? d.pinned : d.taken) += size;
+    d.slabs[*p] = {size, mapped, map, pinned};
+    return cudaSuccess;
+}
+inline cudaError_t shim_give(void *p, bool pinned)
+{
+    if (!p) return cudaSuccess;
+    auto at = shim_device.slabs.find(p);
+    if (at == shim_device.slabs.end() || at->second.pinned != pinned) return cudaErrorInvalidValue;
+    (pinned ? shim_device.pinned : shim_device.taken) -= at->second.bytes;
+    munmap(at->second.map, at->second.mapped);
+    shim_device.slabs.erase(at);
+    return cudaSuccess;
+}
+inline bool shim_is_pinned(const void *p)
+{
+    auto at = shim_device.slabs.upper_bound(p);
+    if (at == shim_device.slabs.begin()) return false;
+    --at;
+    return at->second.pinned && static_cast<const char *>(p) < static_cast<const char *>(at->first) + at->second.bytes;
+}
+
+inline cudaError_t cudaMalloc(void **p, size_t bytes)
+{
+    shim_device.mallocs++;
+    SHIM_CALL();
+    return shim_take(p, bytes, false);
+}
+inline cudaError_t cudaMallocHost(void **p, size_t bytes)
+{
+    SHIM_CALL();
+    return shim_take(p, bytes, true);
+}
+
+/* ------------------------------------------------------------------ streams, events */
+
+struct shim_stream { std::deque<std::function<void()>> todo; };
+typedef shim_stream *cudaStream_t;
+struct shim_event { cudaStream_t in = nullptr; size_t left = 0; };
+inline shim_stream shim_default;
+inline std::vector<cudaStream_t> shim_streams;
+enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
+
+inline void shim_drain(cudaStream_t s)
+{
+    shim_stream *st = s ? s : &shim_default;
+    while (!st->todo.empty()) {
+        std::function<void()> f = std::move(st->todo.front());
+        st->todo.pop_front();
+        f();
+    }
+}
+inline void shim_later(cudaStream_t s, std::function<void()> f)
+{
+    (s ? s : &shim_default)->todo.push_back(std::move(f));
+}
+
+inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned)
+{
+    SHIM_CALL();
+    *s = new shim_stream;
+    shim_streams.push_back(*s);
+    return cudaSuccess;
+}
+inline cudaError_t cudaStreamDestroy(cudaStream_t s)
+{
+    shim_drain(s);
+    for (size_t i = 0; i < shim_streams.size(); i++)
+        if (shim_streams[i] == s) shim_streams.erase(shim_streams.begin() + static_cast<long>(i));
+    delete s;
+    return cudaSuccess;
+}
+inline cudaError_t cudaStreamSynchronize(cudaStream_t s)
+{
+    SHIM_CALL();
+    shim_drain(s);
+    return cudaSuccess;
+}
+/* To free memory waits for all that may still use it. */
+inline cudaError_t shim_free(void *p, bool pinned)
+{
+    shim_drain(nullptr);
+    for (cudaStream_t s : shim_streams) shim_drain(s);
+    return shim_give(p, pinned);
+}
+inline cudaError_t cudaFree(void *p) { return shim_free(p, false); }
+inline cudaError_t cudaFreeHost(void *p) { return shim_free(p, true); }
+inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+
+enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
+
+inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, cudaMemcpyKind kind, cudaStream_t s)
+{
+    SHIM_CALL();
+    if (kind == cudaMemcpyHostToDevice && !shim_is_pinned(from)) {
+        std::vector<char> bytes(static_cast<const char *>(from), static_cast<const char *>(from) + n);
+        shim_later(s, [to, bytes] { memcpy(to, bytes.data(), bytes.size()); });
+    } else {
+        shim_later(s, [=] { memcpy(to, from, n); });
+    }
+    return cudaSuccess;
+}
+inline cudaError_t cudaMemsetAsync(void *to, int v, size_t n, cudaStream_t s)
+{
+    SHIM_CALL();
+    shim_later(s, [=] { memset(to, v, n); });
+    return cudaSuccess;
+}
+
+/* -------------------------------------------------------------------------- launches */
+
+enum cudaLaunchAttributeID { cudaLaunchAttributeIgnore = 0, cudaLaunchAttributeCooperative = 2 };
+struct cudaLaunchAttribute {
+    cudaLaunchAttributeID id;
+    struct { int cooperative; } val;
+};
+struct cudaLaunchConfig_t {
+    dim3 gridDim, blockDim;
+    size_t dynamicSmemBytes = 0;
+    cudaStream_t stream = nullptr;
+    cudaLaunchAttribute *attrs = nullptr;
+    unsigned numAttrs = 0;
+};
+
+template <class... P, class... A>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *c, void (*kernel)(P...), A &&...a)
+{
+    const dim3 g = c->gridDim, b = c->blockDim;
+    const size_t shared = c->dynamicSmemBytes;
+    SHIM_CALL();
+    if (!g.x || !g.y || !g.z || g.y > 65535 || g.z > 65535 || !b.x || !b.y || !b.z || b.x * b.y * b.z > 1024 ||
+        shared > 48 * 1024)
+        return cudaErrorInvalidConfiguration;
+    bool at_once = false;
+    for (unsigned i = 0; i < c->numAttrs; i++)
+        at_once |= c->attrs[i].id == cudaLaunchAttributeCooperative && c->attrs[i].val.cooperative;
+    shim_device.launches++;
+    std::tuple<P...> args(static_cast<P>(a)...);
+    shim_later(c->stream, [=] {
+        grid::launch(g, b, shared, at_once, [&] { std::apply(kernel, args); });
+    });
+    return cudaSuccess;
+}
+#endif

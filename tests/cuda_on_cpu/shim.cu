@@ -1,0 +1,32 @@
+/* shim.cu - the shim's knobs, for tests in C. */
+extern "C" {
+#include "tests/cuda_on_cpu/shim.h"
+}
+#include <cuda_runtime.h>
+
+void shim_order(int order)
+{
+    grid::thread_order = static_cast<grid::order>(order);
+}
+
+void shim_fail(long at, int code)
+{
+    shim_device.fail_at = at;
+    shim_device.fail_as = static_cast<cudaError_t>(code);
+    shim_device.failed = false;
+}
+
+bool shim_failed(void)
+{
+    return shim_device.failed;
+}
+
+size_t shim_bytes(void)
+{
+    return shim_device.taken;
+}
+
+long shim_mallocs(void)
+{
+    return shim_device.mallocs;
+}

@@ -1,0 +1,14 @@
+/* lockstep.h - a backend judged by the reference, step by step. */
+#ifndef LOCKSTEP_H
+#define LOCKSTEP_H
+#include "tests/rig.h"
+
+/* A random shape: integer types have whole blocks of cols; rows are odd. */
+struct rig_shape lockstep_shape(struct dice *d, bool floats);
+
+/* Passes over three sequences: the reference (rounded: with int8 activations) and k, opened with cfg, both do a step,
+ * are compared, and go on from what the reference has.  tol: of the result's rms and the value; attention's is at
+ * least what rounding of K and V to the pages' type may make of a last bit. */
+void lockstep(struct dice *dice, const struct rig_shape *s, const struct kern *k, const struct kern_config *cfg,
+              bool rounded, int batches, double tol);
+#endif

@@ -1,0 +1,191 @@
+/* test_cuda_engine.c - the whole engine on the CUDA kernels, compiled for the host (tests/cuda_on_cpu/): the same
+ * tokens as the CPU backend gives, the same bits alone and in company, and memory that is taken once.
+ *
+ * Tolerance between the backends: both see the same integers; float sums go in another order, and K and V, rounded to
+ * half, may differ in a last bit, 2^-11 of a value.  Scores, two layers and the output make some 10 of these of a logit
+ * of deviation 1: 0.01 holds that twice.  Greedy tokens are compared where the best is further ahead than that. */
+#include "engine/engine.h"
+#include "tests/check.h"
+#include "tests/cuda_on_cpu/shim.h"
+#include "tests/tiny_model.h"
+
+enum { SEQS = 3, FRONT = 2 * KERN_PAGE + 5, MOST = FRONT + 30, NEW = CHECK_SANITIZED ? 6 : 16 };
+static const struct engine_ops *const ops = &engine_local;
+
+struct prompt {
+    int32_t id[MOST];
+    int n;
+};
+
+static void make_prompts(uint32_t *seed, struct prompt *p)
+{
+    for (int s = 0; s < SEQS; s++) {
+        p[s].n = FRONT + 1 + tiny_below(seed, MOST - FRONT);
+        for (int i = 0; i < p[s].n; i++)
+            p[s].id[i] = s > 0 && i < FRONT ? p[0].id[i] : TINY_BYTE0 + tiny_below(seed, 256);
+    }
+}
+
+static struct engine *open_engine(const char *path, const char *backend, int max_rows)
+{
+    struct err err = {0};
+    struct engine_config cfg = {.model = path, .backend = backend, .max_rows = max_rows, .ctx = 128, .max_seqs = SEQS,
+                                .template = -1};
+    struct engine *e = ops->open(&cfg, &err);
+    CHECK_STR(err.text, "");
+    return e;
+}
+
+static void run(struct engine *e)
+{
+    struct engine_event ev[64];
+    struct err err = {0};
+    while (ops->step(e, ev, 64, &err) > 0) continue;
+    CHECK_STR(err.text, "");
+}
+
+static int submit(struct engine *e, const struct prompt *p, float temp)
+{
+    int id;
+    struct err err = {0};
+    struct request r = {.ids = p->id, .n_ids = p->n, .max_tokens = NEW, .top_n = 2, .ignore_end = true,
+                        .sampling = {.temp = temp, .top_p = 0.9f, .repeat = 1, .seed = 5}};
+    int rc = ops->submit(e, &r, &id, &err);
+    CHECK_STR(err.text, "");
+    CHECK_EQ(rc, 0);
+    return id;
+}
+
+struct said {
+    struct engine_token token[NEW];
+    struct engine_top top[NEW];
+};
+
+static void take(struct engine *e, int id, struct said *out)
+{
+    const struct answer *a = ops->answer(e, id);
+    CHECK_EQ(atomic_load(&a->n_tokens), NEW);
+    memcpy(out->token, a->token, sizeof out->token);
+    memcpy(out->top, a->top, sizeof out->top);
+    ops->drop(e, id);
+}
+
+static const char *model_of(enum ktype type)
+{
+    struct tiny t = TINY_LLAMA;
+    t.type = type;
+    return tiny_file(&t, NULL, "cuda.gguf");
+}
+
+/* ------------------------------------------------------------------------ answers */
+
+static void check_tokens(const struct said *right, const struct said *got)
+{
+    for (int i = 0; i < NEW; i++) {
+        const float ahead = right->top[i].logprob[0] - right->top[i].logprob[1];
+        if (ahead < 0.02f) return; /* from here on they may say other things */
+        CHECK_EQ(got->token[i].id, right->token[i].id);
+        CHECK(fabsf(got->token[i].logprob - right->token[i].logprob) < 0.01f);
+    }
+}
+
+TEST(the_greedy_tokens_are_those_of_the_cpu_backend)
+{
+    static const enum ktype types[] = {KT_F32, KT_F16, KT_Q8_0};
+    static struct prompt prompt[SEQS];
+    static struct said cpu[SEQS], cuda[SEQS];
+    uint32_t seed = 3;
+    make_prompts(&seed, prompt);
+    for (size_t t = 0; t < COUNT_OF(types); t++) {
+        const char *path = model_of(types[t]);
+        struct engine *a = open_engine(path, "cpu", 16), *b = open_engine(path, "cuda", 16);
+        int ia[SEQS], ib[SEQS];
+        for (int s = 0; s < SEQS; s++) ia[s] = submit(a, &prompt[s], 0), ib[s] = submit(b, &prompt[s], 0);
+        run(a), run(b);
+        for (int s = 0; s < SEQS; s++) {
+            take(a, ia[s], &cpu[s]), take(b, ib[s], &cuda[s]);
+            check_tokens(&cpu[s], &cuda[s]);
+        }
+        ops->close(a), ops->close(b);
+    }
+}
+
+TEST(an_answer_has_the_same_bits_alone_and_in_company_on_shared_pages_and_in_other_cuts)
+{
+    static struct prompt prompt[SEQS];
+    static struct said alone[SEQS], now;
+    uint32_t seed = 4;
+    make_prompts(&seed, prompt);
+    const char *path = model_of(KT_Q8_0);
+    for (int s = 0; s < SEQS; s++) {
+        struct engine *e = open_engine(path, "cuda", 64);
+        int id = submit(e, &prompt[s], 0.8f);
+        run(e);
+        take(e, id, &alone[s]);
+        ops->close(e);
+    }
+    static const int rows[] = {SEQS + 1, 23, 64};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct engine *e = open_engine(path, "cuda", rows[i]);
+        int id[SEQS];
+        shim_order((int)i);
+        for (int s = 0; s < SEQS; s++) id[s] = submit(e, &prompt[s], 0.8f);
+        run(e);
+        for (int s = 0; s < SEQS; s++) {
+            take(e, id[s], &now);
+            CHECK_MEM(&now, &alone[s], sizeof now);
+        }
+        ops->close(e);
+    }
+    shim_order(0);
+}
+
+/* ------------------------------------------------------------------------- memory */
+
+TEST(device_memory_is_taken_at_the_start_as_the_ledger_says_and_given_back)
+{
+    static struct prompt prompt[SEQS];
+    uint32_t seed = 5;
+    make_prompts(&seed, prompt);
+    CHECK_EQ(shim_bytes(), 0);
+    struct engine *e = open_engine(model_of(KT_Q8_0), "cuda", 16);
+    const struct engine_info *info = ops->info(e);
+    const long mallocs = shim_mallocs();
+    CHECK(info->on_device);
+    CHECK(strstr(info->backend, "sm_90") && strstr(info->kernels, "Q8_0: cuda dp4a int8, exact"));
+    CHECK_EQ(shim_bytes(), info->weight_bytes + info->work_bytes + info->kv_bytes);
+    for (int round = 0; round < 3; round++) {
+        int id[SEQS];
+        for (int s = 0; s < SEQS; s++) id[s] = submit(e, &prompt[s], 0);
+        run(e);
+        for (int s = 0; s < SEQS; s++) ops->drop(e, id[s]);
+    }
+    CHECK_EQ(shim_mallocs(), mallocs);
+    CHECK_EQ(shim_bytes(), info->weight_bytes + info->work_bytes + info->kv_bytes);
+    ops->close(e);
+    CHECK_EQ(shim_bytes(), 0);
+}
+
+/* Every call that opening makes fails once: one line, and nothing is left taken. */
+TEST(opening_may_fail_at_every_call)
+{
+    const char *path = model_of(KT_F16);
+    long at = 1;
+    for (;; at += CHECK_SANITIZED ? 11 : 3) {
+        struct err err = {0};
+        struct engine_config cfg = {.model = path, .backend = "cuda", .max_rows = 8, .ctx = 64, .max_seqs = 1,
+                                    .template = -1};
+        shim_fail(at, SHIM_OUT_OF_MEMORY);
+        struct engine *e = ops->open(&cfg, &err);
+        const bool all = !shim_failed();
+        shim_fail(0, 0);
+        CHECK(!e == !all);
+        if (e) ops->close(e);
+        CHECK_EQ(shim_bytes(), 0);
+        if (all) break;
+        CHECK(strstr(err.text, "cudaErrorMemoryAllocation") && !strchr(err.text, '\n'));
+    }
+    CHECK(at > 20);
+}
+
+CHECK_MAIN

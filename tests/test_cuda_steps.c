@@ -1,0 +1,190 @@
+/* test_cuda_steps.c - the CUDA kernels, compiled for the host (tests/cuda_on_cpu/): every step against the reference,
+ * in every order of threads, and a row's bits in any company.
+ *
+ * Tolerances are those of test_kernels_cpu.c, with its reasons: both sides see the same integers, and what is left are
+ * float sums and exp, tanh, sin and cos of the C library (of a GPU: within 2 units in the last place by CUDA's tables,
+ * which ten times the bound holds as well). */
+#include "tests/check.h"
+#include "tests/cuda_on_cpu/shim.h"
+#include "tests/lockstep.h"
+
+static const enum ktype types[] = {KT_F32, KT_F16, KT_BF16, KT_Q8_0, KT_Q4_0, KT_Q4_1,
+                                   KT_Q5_0, KT_Q5_1, KT_Q4_K, KT_Q5_K, KT_Q6_K};
+enum { SHAPES = CHECK_SANITIZED ? 3 : 12, SAME_SHAPES = CHECK_SANITIZED ? 1 : 3 };
+
+TEST(every_step_agrees_with_the_reference_in_every_order_of_threads)
+{
+    struct dice dice = {4};
+    for (int round = 0; round < SHAPES; round++) {
+        struct rig_shape s = lockstep_shape(&dice, round % 3 == 0);
+        shim_order(round % 3);
+        lockstep(&dice, &s, kern_cuda(), NULL, true, 2, 1e-5);
+    }
+}
+
+TEST(every_type_agrees_with_the_reference_in_every_place)
+{
+    struct dice dice = {5};
+    for (size_t t = 0; t < COUNT_OF(types); t++) {
+        enum ktype y = types[t];
+        struct rig_shape s = {.embd = 256, .heads = 2, .kv_heads = 1, .head_dim = 128, .ff = 512, .vocab = 70,
+                              .layers = 1, .table = y, .q = y, .k = y, .v = y, .o = y, .gate = y, .up = y, .down = y,
+                              .kv = t % 3 == 0 ? KT_F32 : t % 3 == 1 ? KT_F16 : KT_Q8_0, .rope = 64, .neox = true,
+                              .scale = 0.09f};
+        lockstep(&dice, &s, kern_cuda(), NULL, true, CHECK_SANITIZED ? 1 : 2, 1e-5);
+    }
+}
+
+/* ------------------------------------------------------- a row's bits in any company */
+
+enum { SEQS = 2, LEN = 70, CTX = 80 };
+
+/* Logits of every token of every sequence, in passes whose rows are drawn; dice NULL: one token at a time. */
+static float *say_all(struct rig *r, struct dice *dice)
+{
+    const size_t vocab = (size_t)r->model->s.vocab;
+    float *logits = malloc(SEQS * LEN * vocab * sizeof *logits);
+    int len[SEQS] = {0};
+    CHECK(logits);
+    for (int left = SEQS * LEN; left > 0;) {
+        struct rig_rows rows = {0};
+        for (int s = 0; s < SEQS; s++) {
+            int n = dice ? dice_below(dice, 30) : left % SEQS == s;
+            for (n = MIN(n, LEN - len[s]); n > 0 && rows.n < r->max_rows; n--, rows.n++) {
+                rows.token[rows.n] = (s * 7919 + len[s] * 104729 + 13) % (int)vocab;
+                rows.pos[rows.n] = len[s]++, rows.seq[rows.n] = s, rows.out[rows.n] = rows.n;
+            }
+        }
+        if (!rows.n && dice) continue;
+        for (int s = 0; s < SEQS && !rows.n; s++)
+            if (len[s] < LEN) {
+                rows = (struct rig_rows){.n = 1, .token = {(s * 7919 + len[s] * 104729 + 13) % (int)vocab},
+                                         .pos = {len[s]}, .seq = {s}};
+                len[s]++;
+            }
+        struct kern_batch b = rig_batch(r, &rows);
+        rig_forward(r, &b);
+        for (int i = 0; i < rows.n; i++)
+            memcpy(logits + (size_t)(rows.seq[i] * LEN + rows.pos[i]) * vocab, r->logits + (size_t)i * vocab,
+                   vocab * sizeof *logits);
+        left -= rows.n;
+    }
+    return logits;
+}
+
+TEST(a_row_has_the_same_bits_alone_or_in_company_in_every_order_of_threads)
+{
+    struct dice dice = {7};
+    for (int round = 0; round < SAME_SHAPES; round++) {
+        struct rig_shape s = lockstep_shape(&dice, round % 3 == 2);
+        s.window = round % 2 ? 20 + dice_below(&dice, 30) : 0;
+        s.layers = 1;
+        struct rig_model *m = rig_model(&dice, &s);
+        const size_t size = (size_t)(SEQS * LEN * s.vocab) * sizeof(float);
+        struct rig *one = rig_open(&dice, m, kern_cuda(), NULL, 1, SEQS, CTX);
+        float *first = say_all(one, NULL);
+        rig_close(one);
+        for (int order = 0; order < 3; order++) {
+            struct rig *r = rig_open(&dice, m, kern_cuda(), NULL, 2 + dice_below(&dice, 39), SEQS, CTX);
+            shim_order(order);
+            float *now = say_all(r, &dice);
+            CHECK_MEM(first, now, size);
+            free(now);
+            rig_close(r);
+        }
+        for (size_t i = 0; i < size / sizeof(float); i++) CHECK(isfinite(first[i]));
+        free(first);
+        rig_model_free(m);
+    }
+}
+
+/* ------------------------------------------------------------------- what goes wrong */
+
+TEST(a_call_of_cuda_that_fails_is_one_line_and_leaves_nothing_taken)
+{
+    struct dice dice = {11};
+    struct rig_shape s = {.embd = 64, .heads = 2, .kv_heads = 1, .head_dim = 32, .ff = 64, .vocab = 40, .layers = 1,
+                          .table = KT_Q8_0, .q = KT_Q8_0, .k = KT_Q8_0, .v = KT_Q8_0, .o = KT_Q8_0, .gate = KT_Q8_0,
+                          .up = KT_Q8_0, .down = KT_Q8_0, .kv = KT_F16, .scale = 0.2f};
+    const struct kern *k = kern_cuda();
+    struct rig_model *m = rig_model(&dice, &s);
+    int failed = 0;
+    for (long at = 1;; at++) {
+        struct err err = {0};
+        shim_fail(at, SHIM_UNKNOWN);
+        struct kdev *d = k->open(NULL, &err);
+        void *slab = d ? k->take(d, 4096, &err) : NULL;
+        char text[64] = "plimsoll", back[64] = "";
+        int rc = slab ? k->upload(d, NULL, slab, text, sizeof text, &err) : -1;
+        if (!rc) rc = k->fetch(d, NULL, back, slab, sizeof back, &err);
+        if (!rc) CHECK_STR(back, "plimsoll");
+        if (d) k->give(d, slab, 4096), k->close(d);
+        bool all = !shim_failed();
+        shim_fail(0, 0);
+        CHECK_EQ(shim_bytes(), 0);
+        if (all) break;
+        failed++;
+        if (rc) {
+            CHECK(strstr(err.text, "CUDA") != NULL || strstr(err.text, "device memory") != NULL);
+            CHECK(strchr(err.text, '\n') == NULL);
+        }
+    }
+    CHECK(failed > 8);
+    rig_model_free(m);
+}
+
+TEST(every_call_of_a_pass_may_fail_and_says_which_step_it_was)
+{
+    struct dice dice = {12};
+    struct rig_shape s = {.embd = 64, .heads = 2, .kv_heads = 1, .head_dim = 32, .ff = 64, .vocab = 40, .layers = 1,
+                          .table = KT_Q8_0, .q = KT_Q8_0, .k = KT_Q8_0, .v = KT_Q8_0, .o = KT_Q8_0, .gate = KT_Q8_0,
+                          .up = KT_Q8_0, .down = KT_Q8_0, .kv = KT_F16, .scale = 0.2f};
+    const struct kern *k = kern_cuda();
+    struct rig_model *m = rig_model(&dice, &s);
+    struct rig *r = rig_open(&dice, m, k, NULL, 4, 1, 16);
+    struct rig_rows rows = {.n = 3, .token = {1, 2, 3}, .pos = {0, 1, 2}};
+    struct kern_batch b = rig_batch(r, &rows);
+    int failed = 0;
+    for (long at = 1;; at++) {
+        struct err err = {0};
+        shim_fail(at, SHIM_LAUNCH_FAILURE);
+        int rc = k->begin(r->d, NULL, &b, r->work, &err);
+        if (!rc) rc = k->embed(r->d, NULL, &b, &r->mat[RIG_TABLE], 1, r->x, &err);
+        if (!rc) rc = k->project(r->d, NULL, 3, &r->mat[RIG_O], NULL, r->x, r->q, r->work, &err);
+        if (!rc) rc = k->attn(r->d, NULL, &b, &r->group, 0, 0, s.heads, 1, 0, r->q, r->att, r->work, &err);
+        if (!rc) rc = k->fetch(r->d, NULL, NULL, NULL, 0, &err);
+        bool all = !shim_failed();
+        shim_fail(0, 0);
+        CHECK_EQ(rc, all ? 0 : -1);
+        if (all) break;
+        failed++;
+        CHECK(strstr(err.text, "cudaErrorLaunchFailure") && strstr(err.text, "use --backend cpu"));
+    }
+    CHECK(failed > 8);
+    rig_close(r);
+    rig_model_free(m);
+}
+
+TEST(open_refuses_a_device_that_is_not_there_and_says_what_it_runs_on)
+{
+    const struct kern *k = kern_cuda();
+    struct err err = {0};
+    const struct kern_config cfg = {.device = 3};
+    CHECK(k->open(&cfg, &err) == NULL);
+    CHECK_STR(err.text, "there is no CUDA device 3: this machine has 1, counted from 0; name one by --device, or use "
+                        "--backend cpu");
+    struct kdev *d = k->open(NULL, &err);
+    CHECK_STR(k->describe(d), "a CPU (sm_90, 4 multiprocessors, driver 13.0), exact");
+    CHECK_STR(k->numerics(d), "cuda 1 sm_90");
+    CHECK_STR(k->mat_kernel(d, KT_Q4_K), "cuda dp4a int8, exact");
+    CHECK_STR(k->mat_kernel(d, KT_F16), "cuda fp32 fma, exact");
+    CHECK_STR(k->mat_kernel(d, KT_IQ3_S), "none");
+    uint64_t free_bytes = 0, all = 0;
+    CHECK_EQ(k->memory(d, &free_bytes, &all, &err), 0);
+    CHECK_EQ(free_bytes, all);
+    CHECK(k->take(d, (size_t)1 << 50, &err) == NULL);
+    CHECK(strstr(err.text, "cudaErrorMemoryAllocation") && strstr(err.text, "MiB are free"));
+    k->close(d);
+}
+
+CHECK_MAIN
