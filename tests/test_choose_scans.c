@@ -8,7 +8,7 @@
 
 enum { LONGEST = 700, RUNS = LONGEST / CHOOSE_RUN + 1 };
 
-static const char *const isas[] = {"portable", "avx2", "avx512"};
+static const char *const isas[] = {"portable", "avx2", "avxvnni", "avx512"};
 
 /* Logits as a model may give them, and now and then what it should not. */
 static void fill(struct dice *dice, float *v, int n, bool wild)

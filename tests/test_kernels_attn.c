@@ -9,7 +9,7 @@
 #include "tests/check.h"
 #include "tests/rig.h"
 
-static const char *const isas[] = {"portable", "avx2", "avx512"};
+static const char *const isas[] = {"portable", "avx2", "avxvnni", "avx512"};
 static const enum ktype kvs[] = {KT_F32, KT_F16, KT_Q8_0};
 
 enum { CTX = 400, PAGES = CTX / KERN_PAGE, NOWHERE = INT32_MAX / 2, ROUNDS = CHECK_SANITIZED ? 40 : 300 };
@@ -169,7 +169,8 @@ static void check_tiles(size_t which)
 
 TEST(a_row_of_a_tile_has_the_bits_it_has_alone_portable) { check_tiles(0); }
 TEST(a_row_of_a_tile_has_the_bits_it_has_alone_avx2) { check_tiles(1); }
-TEST(a_row_of_a_tile_has_the_bits_it_has_alone_avx512) { check_tiles(2); }
+TEST(a_row_of_a_tile_has_the_bits_it_has_alone_avxvnni) { check_tiles(2); }
+TEST(a_row_of_a_tile_has_the_bits_it_has_alone_avx512) { check_tiles(3); }
 
 /* Windows that end in the middle of a tile, the first and last tokens of chunks: every place of a small tile. */
 TEST(every_place_of_a_tile_and_every_small_window_is_right)
