@@ -141,6 +141,26 @@ TEST(the_calling_thread_gets_its_cores_back)
     CHECK(CPU_EQUAL(&before, &after));
 }
 
+/* The second is opened while the first has its caller on one core, and ends after it. */
+TEST(two_crews_of_one_thread_have_all_cores_and_give_them_back)
+{
+    cpu_set_t before, after;
+    static struct tally t;
+    CHECK_EQ(pthread_getaffinity_np(pthread_self(), sizeof before, &before), 0);
+    struct crew *a = crew_open(2, true, NULL);
+    t.threads = 2;
+    crew_run(a, ITEMS, count_items, &t);
+    struct crew *b = crew_open(0, true, NULL);
+    CHECK_EQ(crew_threads(b), CPU_COUNT(&before));
+    t.threads = crew_threads(b);
+    crew_run(b, ITEMS, count_items, &t);
+    crew_close(a);
+    crew_run(b, ITEMS, count_items, &t);
+    crew_close(b);
+    CHECK_EQ(pthread_getaffinity_np(pthread_self(), sizeof after, &after), 0);
+    CHECK(CPU_EQUAL(&before, &after));
+}
+
 TEST(a_crew_says_how_many_it_is_and_refuses_foolish_numbers)
 {
     struct err err = {0};

@@ -57,9 +57,8 @@ struct crew {
     int core[MOST]; /* (cores) thread i is pinned to core[i % cores] */
     int moved;       /* the place whose core the caller took last ... */
     int64_t settled; /* ... and until when it stays */
-    bool caller_pinned;
-    pthread_t caller;
-    cpu_set_t caller_cores;
+    bool has_caller;
+    pthread_t caller; /* of the last loop */
     struct worker worker[]; /* (threads); [0] is the caller and not used */
 };
 
@@ -231,14 +230,34 @@ static void core_set(const struct crew *c, int who, cpu_set_t *set)
     CPU_SET((size_t)c->core[who % c->cores], set);
 }
 
+/* A thread that crews have pinned, and its cores before the first of them did. */
+static _Thread_local struct pinned {
+    bool is;
+    cpu_set_t cores;
+} pinned;
+
+static bool is_caller(const struct crew *c)
+{
+    return c->has_caller && pthread_equal(c->caller, pthread_self());
+}
+
 static void pin_caller(struct crew *c)
 {
-    if (!c->pin || (c->caller_pinned && pthread_equal(c->caller, pthread_self()))) return;
+    if (!c->pin || (pinned.is && is_caller(c))) return;
     cpu_set_t set;
     core_set(c, 0, &set);
+    c->has_caller = true;
     c->caller = pthread_self();
-    c->caller_pinned = pthread_getaffinity_np(c->caller, sizeof c->caller_cores, &c->caller_cores) == 0;
+    if (!pinned.is) pinned.is = pthread_getaffinity_np(c->caller, sizeof pinned.cores, &pinned.cores) == 0;
     pthread_setaffinity_np(c->caller, sizeof set, &set); /* a core that went away meanwhile: then it is not pinned */
+}
+
+/* Another crew that this thread still calls pins it again. */
+static void unpin_caller(const struct crew *c)
+{
+    if (!pinned.is || !is_caller(c)) return;
+    pthread_setaffinity_np(c->caller, sizeof pinned.cores, &pinned.cores);
+    pinned.is = false;
 }
 
 /* Another core for the caller, and this one for the worker that had it, if any. */
@@ -293,11 +312,11 @@ void crew_run(struct crew *c, int n, crew_work *work, void *job)
 
 /* ------------------------------------------------------------ opening, closing */
 
-/* The cores that the process may use, at most MOST of them. */
+/* The cores that the process may use, at most MOST of them: those of this thread, but for what a crew has done. */
 static void find_cores(struct crew *c)
 {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0)
+    cpu_set_t set = pinned.cores;
+    if (pinned.is || sched_getaffinity(0, sizeof set, &set) == 0)
         for (int i = 0; i < CPU_SETSIZE && c->cores < MOST; i++)
             if (CPU_ISSET((size_t)i, &set)) c->core[c->cores++] = i;
     if (c->cores) return;
@@ -389,8 +408,7 @@ void crew_close(struct crew *c)
 {
     if (!c) return;
     stop_workers(c, c->threads);
-    if (c->caller_pinned && pthread_equal(c->caller, pthread_self()))
-        pthread_setaffinity_np(c->caller, sizeof c->caller_cores, &c->caller_cores);
+    unpin_caller(c);
     free_crew(c);
 }
 
