@@ -141,8 +141,9 @@ static void mul_group(const struct mul_job *j, const struct kmat *m, int group, 
         for (int i = tile0; i < tile1; i++) {
             const int start = tile_start(in->rows, in->tiles, i), T = tile_start(in->rows, in->tiles, i + 1) - start;
             float *to = acc + (start - start0) * ISA_GROUP;
-            const void *x = in->x + (size_t)start * cols + (size_t)u;
+            const void *x;
             if (acts) x = in->act + (size_t)start * (cols / 32) + (size_t)u * (size_t)acts * (size_t)T;
+            else x = in->x + (size_t)start * cols + (size_t)u;
             j->d->isa->mul[m->type][T](at, n, x, cols, to,
                                        whole ? fetch_part(at + FAR, (size_t)n * unit, 0, 1)
                                              : fetch_part(then, then_bytes, i - tile0, tile1 - tile0));
