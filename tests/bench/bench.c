@@ -48,13 +48,13 @@ static void print_command(const struct setting *g, FILE *out)
 /* Which kernel multiplies matrices of which type, a line each: no type is served by a slow one unseen. */
 static void print_kernels(const struct options *o, bool markdown, FILE *out)
 {
-    const struct kern *k = o->backend && strcmp(o->backend, "ref") == 0 ? kern_ref() : kern_cpu();
+    const struct kern *k = kern_named(o->backend);
     struct kern_config cfg = {.threads = 1, .isa = o->isa};
     struct table table = {.head = {"weights of type", "are multiplied by"}};
     struct err err = {0};
-    struct kdev *d = k->open(&cfg, &err);
+    struct kdev *d = k ? k->open(&cfg, &err) : NULL;
     if (!d) {
-        fprintf(stderr, "bench: %s\n", err.text);
+        fprintf(stderr, "bench: %s\n", k ? err.text : "no backend of that name: no table of its kernels");
         return;
     }
     if (table_open(&table, KT_END)) {
