@@ -1,4 +1,4 @@
-/* isa_portable.c - the kernels in plain C, for processors and machines that the other two do not know.
+/* isa_portable.c - the kernels in plain C, for processors and machines that the others do not know.
  *
  * The same bits as the others need a fused multiply-add.  Where the compiler has no such instruction it is a call of
  * fmaf(): one a block for integer types, but one a weight for F32, F16 and BF16, which are very slow there. */

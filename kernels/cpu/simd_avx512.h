@@ -1,5 +1,5 @@
-/* simd_avx512.h - the vector words of AVX-512 (F, BW, VL, DQ, VNNI): 16 lanes.  One of three files that define the
- * same words; simd.h says what they mean. */
+/* simd_avx512.h - the vector words of AVX-512 (F, BW, VL, DQ, VNNI): 16 lanes.  simd.h says what they
+ * mean. */
 #ifndef SIMD_AVX512_H
 #define SIMD_AVX512_H
 #include "kernels/cpu/simd.h"
