@@ -37,7 +37,7 @@ static int run(struct bench *b, int n, bool watched, double *rate, struct err *e
     int rc = ours_decode(b, 1, n, &seconds, err);
     atomic_store(&w.stop, true);
     if (watched) pthread_join(thread, NULL);
-    *rate = n / seconds;
+    if (!rc) *rate = n / seconds;
     return rc;
 }
 
