@@ -213,6 +213,12 @@ static void open_marks(struct vocab *v)
     }
 }
 
+/* What begins and ends a text is a template's to write (Mistral's does), not that of outside text. */
+static void guard(struct vocab *v, int32_t id)
+{
+    if (id >= 0 && v->token[id].attr == VOCAB_USER_DEFINED) v->token[id].guarded = true;
+}
+
 /* A key with a token's id.  *id stays where it is when the key is missing. */
 static int open_id(const struct vocab *v, const struct gguf *g, const char *key, int32_t *id, struct err *err)
 {
@@ -248,6 +254,8 @@ static int open_ids(struct vocab *v, const struct gguf *g, struct err *err)
         if (v->eos >= 0) v->token[v->eos].attr = VOCAB_CONTROL;
     }
     open_marks(v);
+    guard(v, v->bos);
+    guard(v, v->eos);
     mark_end(v, v->eos);
     mark_end(v, eot);
     mark_end(v, eom);

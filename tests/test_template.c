@@ -693,12 +693,10 @@ TEST(mistral_has_spaces_before_texts_in_an_spm_vocabulary)
 }
 
 /* Whoever says them: the marks of the template are those that it writes itself. */
-TEST(a_pasted_mark_stays_plain_text_in_mistral)
+static void check_pasted_marks(struct vocab_make *m)
 {
-    struct vocab_make m;
     struct buf pasted = {0};
-    make_tekken(&m, COUNT_OF(mistral_tokens));
-    struct vocab *v = open_made(&m);
+    struct vocab *v = open_made(m);
     for (size_t i = 0; i < COUNT_OF(mistral_tokens); i++) buf_puts(&pasted, mistral_tokens[i]);
     for (int k = TEMPLATE_MISTRAL3; k <= TEMPLATE_MISTRAL7; k++) {
         struct msg msgs[8], plain[8];
@@ -720,6 +718,24 @@ TEST(a_pasted_mark_stays_plain_text_in_mistral)
     }
     buf_free(&pasted);
     vocab_close(v);
+}
+
+TEST(a_pasted_mark_stays_plain_text_in_mistral)
+{
+    struct vocab_make m;
+    make_tekken(&m, COUNT_OF(mistral_tokens));
+    check_pasted_marks(&m);
+}
+
+/* In some files those that begin and end are user-defined, which text may have. */
+TEST(a_pasted_end_stays_plain_text_in_mistral_whatever_the_file_calls_it)
+{
+    struct vocab_make m;
+    vocab_make_bpe(&m, "tekken");
+    m.bos = vocab_make_add(&m, "<s>", VOCAB_USER_DEFINED, 0);
+    m.eos = vocab_make_add(&m, "</s>", VOCAB_USER_DEFINED, 0);
+    for (size_t i = 2; i < COUNT_OF(mistral_tokens); i++) vocab_make_add(&m, mistral_tokens[i], VOCAB_CONTROL, 0);
+    check_pasted_marks(&m);
 }
 
 TEST(mistral_s_tokens_are_whose_text_they_are)
