@@ -14,8 +14,9 @@ static const char *say(int code)
 
 static int devices(int *n, int *driver)
 {
-    cudaError_t e = cudaDriverGetVersion(driver);
-    if (!e) e = cudaGetDeviceCount(n);
+    *n = 0;
+    cudaError_t e = cudaDriverGetVersion(driver); /* 0: there is none */
+    if (!e && *driver) e = cudaGetDeviceCount(n);
     return static_cast<int>(e);
 }
 

@@ -85,7 +85,7 @@ struct gpu_attn {
 struct gpu_face {
     int version; /* GPU_FACE */
     const char *(*say)(int code);
-    int (*devices)(int *n, int *driver);
+    int (*devices)(int *n, int *driver); /* driver 0: there is none */
     int (*open)(int device, struct gpu **out, struct gpu_info *info);
     void (*close)(struct gpu *g);
     int (*memory)(struct gpu *g, size_t *free_bytes, size_t *all);

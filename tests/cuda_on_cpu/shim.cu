@@ -21,6 +21,11 @@ bool shim_failed(void)
     return shim_device.failed;
 }
 
+void shim_driver(int version)
+{
+    shim_device.driver = version;
+}
+
 size_t shim_bytes(void)
 {
     return shim_device.taken;

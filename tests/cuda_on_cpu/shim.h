@@ -13,6 +13,8 @@ void shim_order(int order);
 void shim_fail(long at, int code);
 bool shim_failed(void); /* it has */
 
+void shim_driver(int version); /* 13000; 0: none */
+
 size_t shim_bytes(void); /* of device memory that are taken */
 long shim_mallocs(void); /* calls of cudaMalloc since the start */
 #endif
