@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -236,6 +237,49 @@ TEST(run_of_a_command_of_a_plain_user_cannot_write_it_in_folders_either)
     CHECK(waitpid(pid, &status, 0) == pid);
     CHECK_EQ(status, 0);
     drop_all();
+}
+
+/* What a command may have left behind: fchmod() is a user's. */
+static void hold_as_other(const char *folder, mode_t mode)
+{
+    CHECK_EQ(chdir(workspace()), 0);
+    CHECK(geteuid() != 0 || (setgid(OTHER) == 0 && setuid(OTHER) == 0));
+    CHECK_EQ(prctl(PR_SET_DUMPABLE, 1), 0); /* as a program that was just started */
+    CHECK_EQ(chmod(folder, mode), 0);
+    const int rc = jail_hold_git(&err);
+    if (strcmp(folder, ".") == 0) {
+        CHECK_EQ(rc, -1);
+        CHECK(strstr(err.text, "Permission denied"));
+        return;
+    }
+    CHECK_EQ(rc, 0);
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY);
+    CHECK(fd < 0 ? !(mode & 0400) : fchmod(fd, 0700) == -1 && errno == EROFS);
+    CHECK(open("lib/x/.git/config", O_WRONLY) == -1 && errno == (mode & 0100 ? EROFS : EACCES));
+    CHECK(rename("lib", "gone") == -1 && errno == EBUSY);
+}
+
+TEST(what_lies_in_a_folder_that_may_not_be_listed_or_not_be_entered_is_held_too)
+{
+    static const struct { const char *folder; mode_t mode; } c[] = {{"lib", 0300}, {"lib", 0600}, {".", 0300}};
+    char command[900];
+    need_mounts(true);
+    for (size_t i = 0; i < COUNT_OF(c); i++) {
+        make_repositories();
+        snprintf(command, sizeof command, "chmod 755 '%s' && { test $(id -u) != 0 || chown -R %d '%s'; }", around(),
+                 OTHER, workspace());
+        CHECK_EQ(system(command), 0);
+        pid_t pid = fork();
+        if (pid == 0) {
+            hold_as_other(c[i].folder, c[i].mode);
+            _exit(0);
+        }
+        int status = -1;
+        CHECK(waitpid(pid, &status, 0) == pid);
+        CHECK_EQ(status, 0);
+        CHECK(chmod(workspace(), 0755) == 0 && chmod(in_workspace("lib"), 0755) == 0);
+        drop_all();
+    }
 }
 
 /* A link cannot be moved away, nor led elsewhere; what it leads to is held by its marks. */

@@ -64,17 +64,26 @@ static int look_at(struct look *l, DIR *d, const char *folder, struct git_marks 
     return rc ? rc : errno ? err_set(err, -1, "%s: %s", path_shown(folder).text, strerror(errno)) : 0;
 }
 
-/* One that is gone, or may not be listed, is passed over: the command can do no more with it. */
+/* One that is gone is passed over, and one that may neither be listed nor entered: the command can do no more with it.
+ * Of one that may only be entered, what lies in it cannot be found and yet be written; one that may only be listed can
+ * be opened, and so be given other rights, if it is the command's user's: such a one is held with all that is in it. */
 static int look_into(struct look *l, const char *folder, struct err *err)
 {
     struct git_marks marks = {0};
     size_t folders = l->folders.len, found = l->found.len;
     int n_found = l->n_found;
-    int fd = open(*folder ? folder : ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 && (errno == EACCES || errno == ENOENT || errno == ENOTDIR || errno == ELOOP)) return 0;
+    const char *name = *folder ? folder : ".";
+    int fd = open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), why = fd < 0 ? errno : 0;
+    if (why == ENOENT || why == ENOTDIR || why == ELOOP) return 0;
+    const bool enters = faccessat(AT_FDCWD, name, X_OK, AT_EACCESS) == 0;
+    if (*folder && (why == EACCES || (!why && !enters))) {
+        if (fd >= 0) close(fd);
+        return fd < 0 && !enters ? 0 : put_found(l, "", folder, err);
+    }
+    errno = why;
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
     if (!d) {
-        err_set(err, -1, "%s: %s", path_shown(folder).text, strerror(errno));
+        err_set(err, -1, "%s: %s", path_shown(name).text, strerror(errno));
         if (fd >= 0) close(fd);
         return -1;
     }

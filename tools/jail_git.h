@@ -11,8 +11,11 @@
  *     lib/x/.git         read only: a folder, or the file of a worktree or submodule
  *     lib/x.bare         read only: it has HEAD, objects and refs
  *
+ * A folder that may be entered and not listed, or listed and not entered, is held as a whole: what is git's in it
+ * cannot be found.
+ *
  * Not held: a repository that the command makes itself where none was; the workspace, where that is one; what lies in
- * folders that may not be listed.  Links are not followed.
+ * folders that may neither be listed nor entered.  Links are not followed.
  *
  * Threads: one, in a process of one thread, before it gives up its rights. */
 #ifndef JAIL_GIT_H
@@ -23,7 +26,7 @@ enum { JAIL_GIT_NAMES = 2 << 20, JAIL_GIT_MOST = 1000 };
 
 /* For the process and its children.  The current folder is the workspace, and no other folder may be open: names below
  * such a one would lead past the mounts.  0 (also: there is nothing of git's); -1: err, and it is not held: there are
- * more than JAIL_GIT_NAMES names to look at, or JAIL_GIT_MOST repositories; a name is too long; or the system will not
- * do it. */
+ * more than JAIL_GIT_NAMES names to look at, or JAIL_GIT_MOST repositories; a name is too long; the workspace may not be
+ * listed; or the system will not do it. */
 int jail_hold_git(struct err *err);
 #endif
