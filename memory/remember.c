@@ -73,11 +73,14 @@ static int add_text(struct feed *f, struct recall_doc doc, uint32_t *chunk, uint
     return 0;
 }
 
+/* Its artifact was begun; then its own text is in, also where of the artifact nothing had room. */
+static bool goes_on(const struct feed *f, uint64_t number) { return f->at->of > 0 && f->at->number == number; }
+
 static void begin_text(struct feed *f, uint64_t number, uint64_t size, const struct taken *t, const char *text)
 {
     struct remember_at *at = f->at;
     const size_t n = t->m.kind == JOURNAL_DOCUMENT ? t->m.len : 0, most = sizeof at->path - 1;
-    if (at->number == number && at->of == size && at->bytes > 0) return; /* it goes on */
+    if (goes_on(f, number)) return;
     *at = (struct remember_at){.number = number, .of = size, .skip = at->skip};
     snprintf(at->path, sizeof at->path, "%.*s", (int)MIN(n, most), text + (n > most ? n - most : 0));
 }
@@ -92,7 +95,8 @@ static int add_artifact(struct feed *f, struct recall_doc doc, const struct take
     struct recall_stat st;
     if (store_artifact_size(f->s, f->session, t->m.artifact, &size, NULL)) size = 0;
     size = MIN(size, most);
-    if (recall_stat(f->r, f->session, &st, NULL) || st.bytes > REMEMBER_QUOTA) return 0; /* it stays readable by name */
+    if (!goes_on(f, t->number) && (recall_stat(f->r, f->session, &st, NULL) || st.bytes > REMEMBER_QUOTA))
+        return 0; /* it stays readable by name; what was begun below the quota goes in whole, in slices or not */
     int rc = 0;
     for (begin_text(f, t->number, size, t, text); at->bytes < size && rc == 0 && at->skip != t->number;) {
         if (f->left == 0) {
@@ -149,23 +153,29 @@ static bool is_found(const struct journal_message *m)
            k == JOURNAL_PIN || k == JOURNAL_NOTE;
 }
 
+/* What of it a program that was killed may have left in the index. */
+static int forget_begun(struct feed *f, const struct taken *t, struct err *err)
+{
+    const bool document = t->m.kind == JOURNAL_DOCUMENT;
+    int rc = forget_text(f, document ? RECALL_DOCUMENT : RECALL_ARTIFACT, document ? t->number : t->m.artifact, err);
+    return rc || document ? rc : forget_text(f, RECALL_MESSAGE, t->number, err);
+}
+
 static int add_message(struct feed *f, const struct taken *t, const char *text, struct err *err)
 {
     struct recall_doc doc = {.kind = t->m.kind == JOURNAL_SUMMARY ? RECALL_SUMMARY : RECALL_MESSAGE, .id = t->number,
                              .when = t->number};
     uint32_t chunk = 0;
     int rc = 0;
-    const bool goes_on = f->at->bytes > 0 && f->at->number == t->number;
+    const bool further = goes_on(f, t->number);
     memcpy(doc.session, f->session, sizeof doc.session);
     if (t->m.kind == JOURNAL_MARK && t->m.results == JOURNAL_UNDONE)
         return undo(f, t->number, t->m.first, t->m.last, err);
-    if (is_found(&t->m) && !goes_on) rc = add_text(f, doc, &chunk, t->number, text, t->m.len, 0, err);
+    if (t->m.artifact && f->first && !further) rc = forget_begun(f, t, err);
+    if (rc == 0 && is_found(&t->m) && !further) rc = add_text(f, doc, &chunk, t->number, text, t->m.len, 0, err);
     if (rc || !t->m.artifact) return rc;
     doc.kind = t->m.kind == JOURNAL_DOCUMENT ? RECALL_DOCUMENT : RECALL_ARTIFACT;
     if (doc.kind == RECALL_ARTIFACT) doc.id = t->m.artifact;
-    if (f->first && !goes_on) rc = flush(f, t->number, err);
-    if (rc == 0 && f->first && !goes_on) rc = forget_text(f, doc.kind, doc.id, err);
-    if (rc) return rc;
     return add_artifact(f, doc, t, text, doc.kind == RECALL_DOCUMENT ? REMEMBER_DOCUMENT : REMEMBER_ARTIFACT, err);
 }
 

@@ -111,6 +111,48 @@ TEST(slices_make_the_same_index_as_one_piece_also_when_the_program_was_left_betw
     end();
 }
 
+struct crumbs {
+    bool killed; /* the program, between a result's text and its whole */
+    uint64_t docs;
+};
+
+static int index_in_crumbs(struct store *st, void *arg, struct err *e)
+{
+    struct crumbs *c = arg;
+    struct remember_at at = {0};
+    struct recall_stat stat = {0};
+    struct recall *r = recall_open(st, e);
+    store_begin(st, STORE_CACHE);
+    int rc = recall_forget(r, s.keep.head.id, e);
+    if (rc == 0) rc = store_commit(st, e);
+    do {
+        if (rc == 0) rc = remember_slice(r, st, s.keep.head.id, 1, &at, e);
+    } while (rc == 0 && at.more && !(c->killed && at.of > 0 && at.bytes == 0));
+    CHECK_EQ(at.more, c->killed);
+    if (rc == 0 && c->killed) rc = remember_session(r, st, s.keep.head.id, e);
+    if (rc == 0) rc = recall_stat(r, s.keep.head.id, &stat, e);
+    c->docs = stat.docs;
+    recall_close(r);
+    return rc;
+}
+
+TEST(a_slice_that_ends_between_a_result_and_its_whole_puts_neither_in_twice)
+{
+    begin(NULL);
+    write_file();
+    OK(session_attach_file(&s, path, &err));
+    OK(say("what is in it"));
+    session_index(&s);
+    session_settle(&s);
+    const uint64_t whole = chunks();
+    for (int i = 0; i < 2; i++) {
+        struct crumbs c = {.killed = i == 1};
+        OK(keep_call(&s.keep, index_in_crumbs, &c, &err));
+        CHECK_EQ(c.docs, whole);
+    }
+    end();
+}
+
 TEST(what_is_stopped_is_not_in_the_index_and_the_whole_stays)
 {
     struct clip_figures f;
