@@ -120,7 +120,7 @@ static int undo(struct feed *f, uint64_t number, uint64_t first, uint64_t last, 
     for (uint64_t id = first; id <= last && id < number && rc == 0; id++) {
         rc = forget_text(f, RECALL_MESSAGE, id, err);
         if (rc == 0) rc = forget_text(f, RECALL_SUMMARY, id, err);
-        if (rc == 0) rc = forget_text(f, RECALL_DOCUMENT, id, err);
+        if (rc == 0 && first == last) rc = forget_text(f, RECALL_DOCUMENT, id, err); /* a turn's files stay */
     }
     return rc;
 }

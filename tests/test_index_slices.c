@@ -174,6 +174,20 @@ TEST(what_is_stopped_is_not_in_the_index_and_the_whole_stays)
     end();
 }
 
+TEST(a_file_stays_in_the_index_when_the_turn_before_it_is_taken_back)
+{
+    struct buf text = {0};
+    begin_file(false);
+    CHECK_EQ(found("beginning"), 1);
+    OK(session_undo(&s, &text, &err));
+    session_index(&s);
+    session_settle(&s);
+    CHECK_EQ(found("hello"), 0);
+    CHECK_EQ(found("beginning"), 1);
+    buf_free(&text);
+    end();
+}
+
 TEST(a_file_whose_reading_is_cancelled_leaves_nothing_behind)
 {
     begin(NULL);
