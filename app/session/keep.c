@@ -135,6 +135,7 @@ bool keep_settle(struct keep *k)
         struct keeper_job *job = keeper_wait(k->keeper, is_stuck, k->keeper);
         if (!job && keeper_stuck(k->keeper)) return false;
         if (job) finish(job);
+        if (k->waits) go_on(k); /* there is room now */
     }
     return true;
 }
