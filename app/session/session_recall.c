@@ -37,14 +37,15 @@ static const char *name_of(const struct remember_at *at)
     return slash && slash[1] ? slash + 1 : *at->path ? at->path : "a long result";
 }
 
-static void tell_index(struct session *s, const struct remember_at *before)
+static void tell_index(struct session *s, const struct remember_at *before, bool failed)
 {
     struct session_indexing *x = &s->index;
     char text[120];
     const bool same = before->of > 0 && before->number == x->at.number;
     if (x->told && !same) {
         say_progress("");
-        if (before->skip != before->number) say_dim("[%s is in the index: /recall finds it]", name_of(before));
+        if (!failed && before->skip != before->number)
+            say_dim("[%s is in the index: /recall finds it]", name_of(before));
         x->told = false;
     }
     if (x->at.of == 0 || x->at.skip == x->at.number) return;
@@ -61,12 +62,13 @@ static void indexed(struct keep *k, struct keep_task *task)
     struct index_task *t = (struct index_task *)task;
     struct session *s = t->s;
     const struct remember_at before = s->index.at;
+    const bool failed = task->base.code != 0;
     (void)k;
     s->index.busy = false;
     t->at.skip = s->index.at.skip;
     s->index.at = t->at;
     free(t);
-    if (s->a->between) tell_index(s, &before); /* and the next slice is the screen's to begin: others are before it */
+    if (s->a->between) tell_index(s, &before, failed); /* the next slice is the screen's to begin: others come first */
     else if (s->index.at.more) session_index(s);
 }
 
