@@ -212,6 +212,8 @@ static void free_copy(struct task *k)
 
 void team_poll(struct team *t, bool wait)
 {
+    for (int i = 0; i < t->n; i++) keep_poll(&t->member[i].s.keep);
+    keep_poll(&t->run.keep);
     for (struct task **at = &t->leaving, *k; (k = *at) != NULL;) {
         if (!wait && !session_leave(&k->copy)) {
             at = &k->next;
