@@ -70,8 +70,8 @@ static void *look_for_models(void *self)
 {
     struct desk *d = self;
     doc_models(&d->c, &d->models.doc);
+    atomic_store(&d->models.done, true); /* before it is seen: who asks then gets an answer of his own */
     bridge_doc(d->b, &d->models.doc);
-    atomic_store(&d->models.done, true);
     return NULL;
 }
 
@@ -140,8 +140,7 @@ static bool go_on_indexing(struct desk *d, bool idle)
 static void look_at_store(struct desk *d)
 {
     if (!d->a->keeper) return;
-    keep_poll(&d->c.s->keep); /* and no more: it may be in the middle of a turn */
-    team_poll(&d->c.team, false);
+    team_poll(&d->c.team, false); /* and no session_poll(): it may be in the middle of a turn */
     const double now = progress_clock();
     if (!keeper_stuck(d->a->keeper)) d->stuck_since = 0;
     else if (d->stuck_since <= 0) d->stuck_since = now;
