@@ -26,7 +26,7 @@ enum { JAIL_GIT_NAMES = 2 << 20, JAIL_GIT_MOST = 1000 };
 
 /* For the process and its children.  The current folder is the workspace, and no other folder may be open: names below
  * such a one would lead past the mounts.  0 (also: there is nothing of git's); -1: err, and it is not held: there are
- * more than JAIL_GIT_NAMES names to look at, or JAIL_GIT_MOST repositories; a name is too long; the workspace may not be
- * listed; or the system will not do it. */
+ * more than JAIL_GIT_NAMES names to look at, or JAIL_GIT_MOST repositories; a name is too long; the workspace may not
+ * be listed; or the system will not do it. */
 int jail_hold_git(struct err *err);
 #endif

@@ -86,8 +86,8 @@ int team_ask(struct team *t, const char *text, size_t n, struct err *err);
 /* ... of one agent alone, whatever the flow is. */
 int team_ask_agent(struct team *t, int i, const char *text, size_t n, struct err *err);
 
-/* Hands over to the store what found no room in its queue before, of all agents.  Closes the sessions of fresh asks that
- * are saved by now (a screen waits for none of them).  wait: all. */
+/* Hands over to the store what found no room in its queue before, of all agents.  Closes the sessions of fresh asks
+ * that are saved by now (a screen waits for none of them).  wait: all. */
 void team_poll(struct team *t, bool wait);
 
 /* What agent i answers at this moment ends, and what copies of it do.  In a flow the others go on: they hear what it
