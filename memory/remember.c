@@ -182,6 +182,7 @@ static int add_message(struct feed *f, const struct taken *t, const char *text, 
 static int feed(struct feed *f, struct part *p, uint64_t from, struct err *err)
 {
     struct journal_visit v = {.message = take, .self = p};
+    const uint64_t begin = from;
     uint64_t last = from;
     int rc = 0;
     for (p->more = true; p->more && rc == 0;) {
@@ -198,6 +199,7 @@ static int feed(struct feed *f, struct part *p, uint64_t from, struct err *err)
         }
     }
     f->at->more = rc == LATER;
+    if (rc == 0 && last == begin) return 0; /* nothing is new: a search only reads, and waits for no other process */
     return rc && rc != LATER ? rc : flush(f, last, err);
 }
 

@@ -2,6 +2,7 @@
  * once, and what was stopped leaves again. */
 #include "tests/check.h"
 #include "tests/session_rig.h"
+#include <sys/prctl.h>
 
 enum { LINES = 90000 }; /* of 80 bytes: some 7 MB */
 
@@ -150,6 +151,40 @@ TEST(a_slice_that_ends_between_a_result_and_its_whole_puts_neither_in_twice)
         OK(keep_call(&s.keep, index_in_crumbs, &c, &err));
         CHECK_EQ(c.docs, whole);
     }
+    end();
+}
+
+/* Keeps the index's writer lock from when it is told where that is. */
+static void hold_index(int in, int out)
+{
+    char name[400] = "";
+    MDB_env *env;
+    MDB_txn *txn;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (read(in, name, sizeof name - 1) < 1 || mdb_env_create(&env) || mdb_env_open(env, name, 0, 0600) ||
+        mdb_txn_begin(env, NULL, 0, &txn) || write(out, "x", 1) != 1)
+        _exit(1);
+    for (;;) pause();
+}
+
+TEST(a_search_with_nothing_new_waits_for_no_other_process_that_writes)
+{
+    int go[2], has[2];
+    char name[400], c;
+    CHECK(pipe(go) == 0 && pipe(has) == 0);
+    const pid_t other = fork(); /* before there are threads */
+    if (other == 0) hold_index(go[0], has[1]);
+    CHECK(other > 0);
+    begin(NULL);
+    OK(say("hello"));
+    CHECK_EQ(found("hello"), 1);
+    const int n = snprintf(name, sizeof name, "%s/cache", folder);
+    CHECK(write(go[1], name, (size_t)n) == n && read(has[0], &c, 1) == 1);
+    alarm(20); /* it would wait without end */
+    CHECK_EQ(found("hello"), 1);
+    alarm(0);
+    CHECK(kill(other, SIGKILL) == 0 && waitpid(other, NULL, 0) == other);
+    for (int i = 0; i < 2; i++) close(go[i]), close(has[i]);
     end();
 }
 
