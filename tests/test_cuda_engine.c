@@ -31,6 +31,7 @@ static struct engine *open_engine(const char *path, const char *backend, int max
     struct err err = {0};
     struct engine_config cfg = {.model = path, .backend = backend, .max_rows = max_rows, .ctx = 128, .max_seqs = SEQS,
                                 .template = -1};
+    shim_apart();
     struct engine *e = ops->open(&cfg, &err);
     CHECK_STR(err.text, "");
     return e;

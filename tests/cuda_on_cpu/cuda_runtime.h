@@ -4,7 +4,8 @@
  * Kernels and copies wait in their stream until somebody waits for them, so that a host that reads too early, or
  * changes what a copy still has to take, gets wrong answers here as it would there.  (From pageable memory a copy to
  * the device takes its bytes at once, as CUDA says; from pinned memory it does not.)  Device memory ends where a page
- * does that nobody may touch, and is full of NaNs.  shim_device.fail_at makes the N-th call of the runtime fail.
+ * does that nobody may touch, and is full of NaNs; with shim_device.apart the host cannot touch it at all, as it cannot
+ * there.  shim_device.fail_at makes the N-th call of the runtime fail.
  * One host thread uses it. */
 #ifndef CUDA_ON_CPU_RUNTIME_H
 #define CUDA_ON_CPU_RUNTIME_H
@@ -91,6 +92,7 @@ struct shim_device {
     long fail_at = 0;                     /* the call from now that fails, from 1; 0: none */
     cudaError_t fail_as = cudaErrorUnknown;
     bool failed = false;                  /* it has */
+    bool apart = false;                   /* device memory is a page fault for the host */
     /* what happened */
     long calls = 0, mallocs = 0, launches = 0;
     size_t taken = 0, pinned = 0;
@@ -126,6 +128,7 @@ struct cudaDeviceProp {
 inline cudaError_t cudaGetDeviceCount(int *n)
 {
     SHIM_CALL();
+    if (!shim_device.driver) return cudaErrorInsufficientDriver;
     *n = shim_device.devices;
     return *n ? cudaSuccess : cudaErrorNoDevice;
 }
@@ -159,6 +162,14 @@ inline cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all)
 
 /* -------------------------------------------------------------------------- memory */
 
+/* Memory of the device, for what runs there. */
+inline void shim_reach(bool may)
+{
+    for (auto &s : shim_device.slabs)
+        if (shim_device.apart && !s.second.pinned)
+            mprotect(s.second.map, s.second.mapped - 4096, may ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+
 inline cudaError_t shim_take(void **p, size_t bytes, bool pinned)
 {
     struct shim_device &d = shim_device;
@@ -171,6 +182,7 @@ inline cudaError_t shim_take(void **p, size_t bytes, bool pinned)
     if (size <= size_t(64) << 20) memset(*p, 0xff, size);
     (pinned ? d.pinned : d.taken) += size;
     d.slabs[*p] = {size, mapped, map, pinned};
+    shim_reach(false);
     return cudaSuccess;
 }
 inline cudaError_t shim_give(void *p, bool pinned)
@@ -215,11 +227,13 @@ enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
 inline void shim_drain(cudaStream_t s)
 {
     shim_stream *st = s ? s : &shim_default;
+    shim_reach(true);
     while (!st->todo.empty()) {
         std::function<void()> f = std::move(st->todo.front());
         st->todo.pop_front();
         f();
     }
+    shim_reach(false);
 }
 inline void shim_later(cudaStream_t s, std::function<void()> f)
 {

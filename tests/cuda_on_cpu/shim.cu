@@ -4,6 +4,12 @@ extern "C" {
 }
 #include <cuda_runtime.h>
 
+void shim_machine(int devices, int driver)
+{
+    shim_device.devices = devices;
+    shim_device.driver = driver;
+}
+
 void shim_order(int order)
 {
     grid::thread_order = static_cast<grid::order>(order);
@@ -19,6 +25,11 @@ void shim_fail(long at, int code)
 bool shim_failed(void)
 {
     return shim_device.failed;
+}
+
+void shim_apart(void)
+{
+    shim_device.apart = true;
 }
 
 size_t shim_bytes(void)

@@ -6,12 +6,18 @@
 
 enum { SHIM_OUT_OF_MEMORY = 2, SHIM_LAUNCH_FAILURE = 719, SHIM_UNKNOWN = 999 }; /* CUDA's numbers */
 
+/* The machine from now on: so many devices, a driver of this version (0: none). */
+void shim_machine(int devices, int driver);
+
 /* In which order the threads of a block run between two barriers: 0 forward, 1 backward, 2 mixed. */
 void shim_order(int order);
 
 /* The at-th call of the runtime from now on fails as `code`, once; 0: none does. */
 void shim_fail(long at, int code);
 bool shim_failed(void); /* it has */
+
+/* From now on device memory is a page fault for the host; it is the host's, too, otherwise. */
+void shim_apart(void);
 
 size_t shim_bytes(void); /* of device memory that are taken */
 long shim_mallocs(void); /* calls of cudaMalloc since the start */
