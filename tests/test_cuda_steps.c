@@ -187,4 +187,17 @@ TEST(open_refuses_a_device_that_is_not_there_and_says_what_it_runs_on)
     k->close(d);
 }
 
+TEST(open_says_that_there_is_no_driver_or_no_device)
+{
+    const struct kern *k = kern_cuda();
+    struct err err = {0};
+    shim_machine(1, 0);
+    CHECK(k->open(NULL, &err) == NULL);
+    CHECK_STR(err.text, "this machine has no CUDA driver; use --backend cpu");
+    shim_machine(0, 13000);
+    CHECK(k->open(NULL, &err) == NULL);
+    CHECK(strstr(err.text, "CUDA device 0 cannot be opened: ") && strstr(err.text, "(cudaErrorNoDevice) (driver 13.0)"));
+    shim_machine(1, 13000);
+}
+
 CHECK_MAIN

@@ -53,7 +53,7 @@ static struct kdev *cuda_open(const struct kern_config *cfg, struct err *err)
     int n = 0, driver = 0, device = cfg ? cfg->device : 0;
     int code = face->devices(&n, &driver);
     d->face = face;
-    if (driver == 0) {
+    if (!code && driver == 0) {
         err_set(err, -1, "this machine has no CUDA driver; use --backend cpu");
         cuda_close(d);
         return NULL;

@@ -12,10 +12,12 @@ static const char *say(int code)
     return text;
 }
 
+/* Without a driver its version is 0, and that is no error: there is none to ask for devices. */
 static int devices(int *n, int *driver)
 {
+    *n = 0;
     cudaError_t e = cudaDriverGetVersion(driver);
-    if (!e) e = cudaGetDeviceCount(n);
+    if (!e && *driver > 0) e = cudaGetDeviceCount(n);
     return static_cast<int>(e);
 }
 
