@@ -8,6 +8,7 @@
 #include "tests/check.h"
 #include "tests/cuda_on_cpu/shim.h"
 #include "tests/tiny_model.h"
+#include <pthread.h>
 
 enum { SEQS = 3, FRONT = 2 * KERN_PAGE + 5, MOST = FRONT + 30, NEW = CHECK_SANITIZED ? 6 : 16 };
 static const struct engine_ops *const ops = &engine_local;
@@ -139,6 +140,34 @@ TEST(an_answer_has_the_same_bits_alone_and_in_company_on_shared_pages_and_in_oth
         ops->close(e);
     }
     shim_order(0);
+}
+
+static void *run_there(void *e)
+{
+    run(e);
+    return NULL;
+}
+
+/* A device is a thread's own choice in CUDA; the screen's engine is opened by one thread and stepped by another. */
+TEST(a_second_device_serves_threads_that_did_not_open_it)
+{
+    static struct prompt prompt[SEQS];
+    static struct said now;
+    struct err err = {0};
+    uint32_t seed = 6;
+    pthread_t thread;
+    make_prompts(&seed, prompt);
+    struct engine_config cfg = {.model = model_of(KT_F16), .backend = "cuda", .kern = {.device = 1}, .max_rows = 16,
+                                .ctx = 128, .max_seqs = SEQS, .template = -1};
+    shim_machine(2, 13000);
+    struct engine *e = ops->open(&cfg, &err);
+    CHECK_STR(err.text, "");
+    int id = submit(e, &prompt[0], 0);
+    CHECK_EQ(pthread_create(&thread, NULL, run_there, e), 0);
+    CHECK_EQ(pthread_join(thread, NULL), 0);
+    take(e, id, &now);
+    ops->close(e);
+    shim_machine(1, 13000);
 }
 
 /* ------------------------------------------------------------------------- memory */

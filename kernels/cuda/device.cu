@@ -34,6 +34,7 @@ static int open_gpu(int device, struct gpu **out, struct gpu_info *info)
     cudaDeviceProp p;
     struct gpu *g = new (std::nothrow) gpu();
     if (!g) return static_cast<int>(cudaErrorMemoryAllocation);
+    g->device = device;
     cudaError_t e = cudaSetDevice(device);
     if (!e) e = cudaGetDeviceProperties(&p, device);
     if (!e) e = cudaDriverGetVersion(&info->driver);
@@ -50,9 +51,10 @@ static int open_gpu(int device, struct gpu **out, struct gpu_info *info)
     return 0;
 }
 
-static int memory(struct gpu *, size_t *free_bytes, size_t *all)
+static int memory(struct gpu *g, size_t *free_bytes, size_t *all)
 {
-    return static_cast<int>(cudaMemGetInfo(free_bytes, all));
+    const int rc = choose_device(g);
+    return rc ? rc : static_cast<int>(cudaMemGetInfo(free_bytes, all));
 }
 
 static int finish(struct gpu *g)
@@ -63,13 +65,15 @@ static int finish(struct gpu *g)
 static int take(struct gpu *g, size_t bytes, void **out)
 {
     *out = nullptr;
+    int rc = choose_device(g);
+    if (rc) return rc;
     cudaError_t e = cudaMalloc(out, bytes);
     if (e) {
         cudaGetLastError(); /* the next call would report it again */
         return static_cast<int>(e);
     }
     e = cudaMemsetAsync(*out, 0, bytes, g->stream);
-    const int rc = e ? static_cast<int>(e) : finish(g);
+    rc = e ? static_cast<int>(e) : finish(g);
     if (rc) {
         cudaFree(*out);
         *out = nullptr;

@@ -11,6 +11,7 @@ extern "C" {
 #include <cuda_fp16.h>
 
 struct gpu {
+    int device;
     cudaStream_t stream;
     void *staging; /* pinned */
 };
@@ -30,12 +31,19 @@ __device__ __forceinline__ unsigned char *block_memory()
 }
 #endif
 
+/* Which device is meant is a choice of each host thread in CUDA, and one may open what another works with. */
+inline int choose_device(const struct gpu *g)
+{
+    return static_cast<int>(cudaSetDevice(g->device));
+}
+
 template <class... P, class... A>
 int launch(struct gpu *g, dim3 grid, dim3 block, size_t shared, void (*kernel)(P...), A... args)
 {
     cudaLaunchConfig_t c = {};
     c.gridDim = grid, c.blockDim = block, c.dynamicSmemBytes = shared, c.stream = g->stream;
-    return static_cast<int>(cudaLaunchKernelEx(&c, kernel, static_cast<P>(args)...));
+    const int rc = choose_device(g);
+    return rc ? rc : static_cast<int>(cudaLaunchKernelEx(&c, kernel, static_cast<P>(args)...));
 }
 
 __device__ __forceinline__ float half_at(const uint8_t *p)

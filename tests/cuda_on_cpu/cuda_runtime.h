@@ -6,7 +6,7 @@
  * the device takes its bytes at once, as CUDA says; from pinned memory it does not.)  Device memory ends where a page
  * does that nobody may touch, and is full of NaNs; with shim_device.apart the host cannot touch it at all, as it cannot
  * there.  shim_device.fail_at makes the N-th call of the runtime fail.
- * One host thread uses it. */
+ * One host thread at a time uses it. */
 #ifndef CUDA_ON_CPU_RUNTIME_H
 #define CUDA_ON_CPU_RUNTIME_H
 #include "grid.h"
@@ -59,7 +59,7 @@ enum cudaError_t {
     cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorInitializationError = 3,
     cudaErrorInvalidConfiguration = 9, cudaErrorInsufficientDriver = 35, cudaErrorNoDevice = 100,
     cudaErrorInvalidDevice = 101, cudaErrorNoKernelImageForDevice = 209, cudaErrorIllegalAddress = 700,
-    cudaErrorNotReady = 600, cudaErrorLaunchFailure = 719, cudaErrorUnknown = 999
+    cudaErrorInvalidResourceHandle = 400, cudaErrorNotReady = 600, cudaErrorLaunchFailure = 719, cudaErrorUnknown = 999
 };
 
 inline const char *cudaGetErrorName(cudaError_t e)
@@ -74,6 +74,7 @@ inline const char *cudaGetErrorName(cudaError_t e)
     case cudaErrorNoDevice: return "cudaErrorNoDevice";
     case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";
     case cudaErrorNoKernelImageForDevice: return "cudaErrorNoKernelImageForDevice";
+    case cudaErrorInvalidResourceHandle: return "cudaErrorInvalidResourceHandle";
     case cudaErrorIllegalAddress: return "cudaErrorIllegalAddress";
     case cudaErrorNotReady: return "cudaErrorNotReady";
     case cudaErrorLaunchFailure: return "cudaErrorLaunchFailure";
@@ -132,10 +133,13 @@ inline cudaError_t cudaGetDeviceCount(int *n)
     *n = shim_device.devices;
     return *n ? cudaSuccess : cudaErrorNoDevice;
 }
+inline thread_local int shim_current; /* each host thread begins on device 0 */
 inline cudaError_t cudaSetDevice(int i)
 {
     SHIM_CALL();
-    return i >= 0 && i < shim_device.devices ? cudaSuccess : cudaErrorInvalidDevice;
+    if (i < 0 || i >= shim_device.devices) return cudaErrorInvalidDevice;
+    shim_current = i;
+    return cudaSuccess;
 }
 inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int)
 {
@@ -217,7 +221,7 @@ inline cudaError_t cudaMallocHost(void **p, size_t bytes)
 
 /* ------------------------------------------------------------------ streams, events */
 
-struct shim_stream { std::deque<std::function<void()>> todo; };
+struct shim_stream { std::deque<std::function<void()>> todo; int device = shim_current; };
 typedef shim_stream *cudaStream_t;
 struct shim_event { cudaStream_t in = nullptr; size_t left = 0; };
 inline shim_stream shim_default;
@@ -288,6 +292,7 @@ inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, cudaMem
 inline cudaError_t cudaMemsetAsync(void *to, int v, size_t n, cudaStream_t s)
 {
     SHIM_CALL();
+    if (s && s->device != shim_current) return cudaErrorInvalidResourceHandle;
     shim_later(s, [=] { memset(to, v, n); });
     return cudaSuccess;
 }
@@ -316,6 +321,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *c, void (*kernel)(P...)
     if (!g.x || !g.y || !g.z || g.y > 65535 || g.z > 65535 || !b.x || !b.y || !b.z || b.x * b.y * b.z > 1024 ||
         shared > 48 * 1024)
         return cudaErrorInvalidConfiguration;
+    if (c->stream && c->stream->device != shim_current) return cudaErrorInvalidResourceHandle;
     bool at_once = false;
     for (unsigned i = 0; i < c->numAttrs; i++)
         at_once |= c->attrs[i].id == cudaLaunchAttributeCooperative && c->attrs[i].val.cooperative;
