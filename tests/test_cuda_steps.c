@@ -222,7 +222,7 @@ TEST(open_refuses_a_device_that_is_not_there_and_says_what_it_runs_on)
     k->close(d);
 }
 
-TEST(open_says_that_there_is_no_driver_or_no_device)
+TEST(open_says_that_there_is_no_driver_or_no_device_or_one_without_kernels)
 {
     const struct kern *k = kern_cuda();
     struct err err = {0};
@@ -234,6 +234,10 @@ TEST(open_says_that_there_is_no_driver_or_no_device)
     CHECK(strstr(err.text, "CUDA device 0 cannot be opened: "));
     CHECK(strstr(err.text, "(cudaErrorNoDevice) (driver 13.0)"));
     shim_machine(1, 13000);
+    shim_arch(7);
+    CHECK(k->open(NULL, &err) == NULL);
+    CHECK(strstr(err.text, "(cudaErrorNoKernelImageForDevice) (driver 13.0); use --backend cpu"));
+    shim_arch(9);
 }
 
 CHECK_MAIN

@@ -40,9 +40,10 @@ static int open_gpu(int device, struct gpu **out, struct gpu_info *info)
     if (!e) e = cudaDriverGetVersion(&info->driver);
     if (!e) e = cudaStreamCreateWithFlags(&g->stream, cudaStreamNonBlocking);
     if (!e) e = cudaMallocHost(&g->staging, GPU_STAGING);
-    if (e) {
+    const int rc = e ? static_cast<int>(e) : have_kernels();
+    if (rc) {
         close_gpu(g);
-        return static_cast<int>(e);
+        return rc;
     }
     snprintf(info->name, sizeof info->name, "%s", p.name);
     info->major = p.major, info->minor = p.minor, info->units = p.multiProcessorCount;

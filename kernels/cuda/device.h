@@ -75,6 +75,9 @@ __device__ __forceinline__ void quantise32(const float *x, gpu_act *to)
     to->mdx = __fmul_rn(to->dx, __int2float_rn(to->ns));
 }
 
+/* 0, or CUDA's code for an object that has no kernels for the device that the thread has chosen. */
+int have_kernels(void);
+
 /* The table's functions, by file. */
 int run_embed(struct gpu *g, int rows, const int32_t *token, const struct gpu_mat *table, float scale, float *x);
 int run_norm(struct gpu *g, int rows, const int32_t *pick, int cols, const float *x, const float *norm, float eps,

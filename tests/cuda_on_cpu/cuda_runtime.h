@@ -299,6 +299,14 @@ inline cudaError_t cudaMemsetAsync(void *to, int v, size_t n, cudaStream_t s)
 
 /* -------------------------------------------------------------------------- launches */
 
+struct cudaFuncAttributes { int numRegs; };
+template <class... P> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, void (*)(P...))
+{
+    SHIM_CALL();
+    *a = {};
+    return shim_device.major < 8 ? cudaErrorNoKernelImageForDevice : cudaSuccess;
+}
+
 enum cudaLaunchAttributeID { cudaLaunchAttributeIgnore = 0, cudaLaunchAttributeCooperative = 2 };
 struct cudaLaunchAttribute {
     cudaLaunchAttributeID id;

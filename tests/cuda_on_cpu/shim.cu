@@ -10,6 +10,11 @@ void shim_machine(int devices, int driver)
     shim_device.driver = driver;
 }
 
+void shim_arch(int major)
+{
+    shim_device.major = major;
+}
+
 void shim_order(int order)
 {
     grid::thread_order = static_cast<grid::order>(order);

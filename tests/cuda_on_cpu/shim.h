@@ -9,6 +9,9 @@ enum { SHIM_OUT_OF_MEMORY = 2, SHIM_LAUNCH_FAILURE = 719, SHIM_UNKNOWN = 999 }; 
 /* The machine from now on: so many devices, a driver of this version (0: none). */
 void shim_machine(int devices, int driver);
 
+/* Its devices are sm_MAJOR0; there are kernels for 80 and up. */
+void shim_arch(int major);
+
 /* In which order the threads of a block run between two barriers: 0 forward, 1 backward, 2 mixed. */
 void shim_order(int order);
 
