@@ -236,8 +236,8 @@ struct engine_snapshot {
  * the machine's memory, or what the process's control groups allow of it. */
 struct engine_memory {
     uint64_t total, free; /* 0: the system does not say */
-    uint64_t ours;        /* all classes of the ledger */
-    uint64_t context;     /* what the backend itself takes: a driver's context; none on the CPU */
+    uint64_t ours;        /* all classes of the ledger; on a device: weights, KV pool and work */
+    uint64_t context;     /* what the backend itself takes: a driver's context (0: not known, it is among others) */
     int64_t outside;      /* others; under 0 while memory that was promised to us is not taken yet */
 };
 

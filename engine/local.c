@@ -254,4 +254,19 @@ static struct engine *local_open(const struct engine_config *cfg, struct err *er
     return maker_open(cfg, open_model, local_close, err);
 }
 
-const struct engine_ops engine_local = {.name = "local", .open = local_open, .close = local_close, MAKER_OPS};
+/* Of a device: text, parked pages and tables are the host's. */
+static void local_memory(const struct engine *e, struct engine_memory *out)
+{
+    const struct maker *l = e->own;
+    const struct engine_info *i = &e->info;
+    if (!l->k->memory) {
+        maker_memory(e, out);
+        return;
+    }
+    *out = (struct engine_memory){.ours = i->weight_bytes + i->kv_bytes + i->work_bytes};
+    if (l->k->memory(l->d, &out->free, &out->total, NULL)) out->free = out->total = 0;
+    out->outside = (int64_t)(out->total - out->free) - (int64_t)out->ours;
+}
+
+const struct engine_ops engine_local = {.name = "local", .open = local_open, .close = local_close,
+                                        .memory = local_memory, MAKER_OPS};

@@ -190,6 +190,12 @@ TEST(device_memory_is_taken_at_the_start_as_the_ledger_says_and_given_back)
         run(e);
         for (int s = 0; s < SEQS; s++) ops->drop(e, id[s]);
     }
+    struct engine_memory m;
+    ops->memory(e, &m);
+    CHECK_EQ(m.ours, shim_bytes());
+    CHECK_EQ(m.total, (uint64_t)4 << 30); /* the shim's device, not this machine */
+    CHECK_EQ(m.free, m.total - m.ours);
+    CHECK_EQ(m.outside, 0);
     CHECK_EQ(shim_mallocs(), mallocs);
     CHECK_EQ(shim_bytes(), info->weight_bytes + info->work_bytes + info->kv_bytes);
     ops->close(e);

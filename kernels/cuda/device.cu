@@ -6,7 +6,7 @@
 
 static const char *say(int code)
 {
-    static char text[160];
+    static thread_local char text[160]; /* memory() may fail in any thread */
     const cudaError_t e = static_cast<cudaError_t>(code);
     snprintf(text, sizeof text, "%s (%s)", cudaGetErrorString(e), cudaGetErrorName(e));
     return text;
