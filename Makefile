@@ -133,16 +133,19 @@ root = $(DESTDIR)$(PREFIX)
 man  = $(root)/share/man/man1
 bash = $(root)/share/bash-completion/completions
 zsh  = $(root)/share/zsh/site-functions
-install: $(if $(PROGRAM),,build) ## into PREFIX (/usr/local), below DESTDIR: program, manual, bash and zsh completion
+install: $(if $(PROGRAM),,build) ## into PREFIX (/usr/local), below DESTDIR: program (and CUDA kernels), manual, bash and zsh completion
 	@set -e; from='$(or $(PROGRAM),$(call folder,release)/plimsoll)'; made=$$(mktemp -d); trap 'rm -rf "$$made"' EXIT; \
 	"$$from" manual >"$$made/man"; "$$from" completion bash >"$$made/bash"; "$$from" completion zsh >"$$made/zsh"; \
 	install -d '$(root)/bin' '$(man)' '$(bash)' '$(zsh)'; \
 	install -m 755 "$$from" '$(root)/bin/plimsoll'; install -m 644 "$$made/man" '$(man)/plimsoll.1'; \
 	install -m 644 "$$made/bash" '$(bash)/plimsoll'; install -m 644 "$$made/zsh" '$(zsh)/_plimsoll'; \
+	cuda=$$(dirname "$$from")/plimsoll-cuda.so; if [ -f "$$cuda" ]; then \
+		install -d '$(root)/lib/plimsoll'; install -m 755 "$$cuda" '$(root)/lib/plimsoll/plimsoll-cuda.so'; fi; \
 	echo 'installed: $(root)/bin/plimsoll, its manual page, completion for bash and zsh'
 
 uninstall: ## take away what make install put there (the same PREFIX and DESTDIR)
-	rm -f '$(root)/bin/plimsoll' '$(man)/plimsoll.1' '$(bash)/plimsoll' '$(zsh)/_plimsoll'
+	rm -f '$(root)/bin/plimsoll' '$(man)/plimsoll.1' '$(bash)/plimsoll' '$(zsh)/_plimsoll' \
+	    '$(root)/lib/plimsoll/plimsoll-cuda.so'
 
 fresh: ## prove the two commands in a bare Debian 12 root made by debootstrap (needs root and network)
 	@sh tests/fresh/run.sh
