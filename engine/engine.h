@@ -74,6 +74,7 @@ struct engine_config {
     struct grammar_limits grammar_limits; /* of each of them; all 0: GRAMMAR_LIMITS */
     enum naive_policy naive; /* a memory policy that fails, for teaching (naive.h); NAIVE_NONE: the sound one */
     uint64_t vram; /* most bytes that all of it may take; 0: half of what the machine has free */
+    double vram_part; /* instead: so much of what is free where the engine is, 0.5 is half; 0: not given */
     bool fit;      /* take the largest context up to ctx that fits, instead of refusing */
     struct buf *fits; /* when open() refuses for want of memory: what would fit, as a table; NULL: not wanted */
     /* Called while the model loads, from open(): bytes done and in all.  NULL: silent. */

@@ -202,6 +202,17 @@ TEST(device_memory_is_taken_at_the_start_as_the_ledger_says_and_given_back)
     CHECK_EQ(shim_bytes(), 0);
 }
 
+TEST(a_share_by_vram_is_one_of_the_device)
+{
+    struct err err = {0};
+    struct engine_config cfg = {.model = model_of(KT_F16), .backend = "cuda", .max_rows = 8, .ctx = 64, .max_seqs = 1,
+                                .template = -1, .vram_part = 0.25};
+    struct engine *e = ops->open(&cfg, &err);
+    CHECK_STR(err.text, "");
+    CHECK_EQ(ops->info(e)->ledger.ceiling, (uint64_t)1 << 30);
+    ops->close(e);
+}
+
 /* Every call that opening makes fails once: one line, and nothing is left taken. */
 TEST(opening_may_fail_at_every_call)
 {
