@@ -42,6 +42,11 @@ size_t shim_bytes(void)
     return shim_device.taken;
 }
 
+size_t shim_kept(void)
+{
+    return shim_device.pinned + shim_streams.size();
+}
+
 long shim_mallocs(void)
 {
     return shim_device.mallocs;

@@ -23,5 +23,6 @@ bool shim_failed(void); /* it has */
 void shim_apart(void);
 
 size_t shim_bytes(void); /* of device memory that are taken */
+size_t shim_kept(void);  /* bytes of pinned memory, and streams, that are taken */
 long shim_mallocs(void); /* calls of cudaMalloc since the start */
 #endif
