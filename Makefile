@@ -133,7 +133,7 @@ root = $(DESTDIR)$(PREFIX)
 man  = $(root)/share/man/man1
 bash = $(root)/share/bash-completion/completions
 zsh  = $(root)/share/zsh/site-functions
-install: $(if $(PROGRAM),,build) ## into PREFIX (/usr/local), below DESTDIR: program (and CUDA kernels), manual, bash and zsh completion
+install: $(if $(PROGRAM),,build) ## into PREFIX (/usr/local), below DESTDIR: program, CUDA kernels, manual, completion
 	@set -e; from='$(or $(PROGRAM),$(call folder,release)/plimsoll)'; made=$$(mktemp -d); trap 'rm -rf "$$made"' EXIT; \
 	"$$from" manual >"$$made/man"; "$$from" completion bash >"$$made/bash"; "$$from" completion zsh >"$$made/zsh"; \
 	install -d '$(root)/bin' '$(man)' '$(bash)' '$(zsh)'; \

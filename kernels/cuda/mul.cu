@@ -128,7 +128,8 @@ __device__ __forceinline__ void put(const gpu_mul &m, int token, int row, float 
     *y = m.add ? __fadd_rn(*y, sum) : sum;
 }
 
-/* grid (tiles, groups), for there may be more tiles than 65535; block (32, WARPS); the block's memory: WARPS * TOK * 32 floats. */
+/* grid (tiles, groups), for there may be more tiles than 65535; block (32, WARPS); the block's memory: WARPS * TOK * 32
+ * floats. */
 template <ktype TYPE, int TOK> __global__ void mul_kernel(gpu_mul m)
 {
     const int lane = static_cast<int>(threadIdx.x), warp = static_cast<int>(threadIdx.y);
