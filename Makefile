@@ -8,7 +8,7 @@
 # Variables: BUILD=folder  CC=clang  CFLAGS=more  V=1 (show commands)  T=part (tests with it in their name)
 #            MODEL=file.gguf and ARGS=... (make run)  ARGS=... (make bench)  FUZZ_SECONDS=600 (make fuzz)
 #            SOAK_SECONDS=60 SOAK_TURNS=10000 (make soak)
-#            NVCC=nvcc CUDA_ARCH="80 86 89 90 120" (the CUDA kernels; without nvcc they are left out)
+#            NVCC=nvcc CUDA_ARCH="80 86 89 90 120" (the CUDA kernels, for those that nvcc knows; left out without nvcc)
 #            PREFIX=/usr/local DESTDIR= (make install)  PROGRAM=file (installed as it is; nothing is built)
 
 BUILD ?= build
@@ -22,7 +22,7 @@ SOAK_SECONDS ?= 60
 SOAK_TURNS ?= 10000
 T ?=
 NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
-CUDA_ARCH ?= 80 86 89 90 120
+CUDA_ARCH ?= $(filter $(patsubst compute_%,%,$(shell $(NVCC) --list-gpu-arch)),80 86 89 90 120)
 PREFIX ?= /usr/local
 DESTDIR ?=
 PROGRAM ?=
@@ -133,7 +133,7 @@ root = $(DESTDIR)$(PREFIX)
 man  = $(root)/share/man/man1
 bash = $(root)/share/bash-completion/completions
 zsh  = $(root)/share/zsh/site-functions
-install: $(if $(PROGRAM),,build) ## into PREFIX (/usr/local), below DESTDIR: program, manual, bash and zsh completion
+install: $(if $(PROGRAM),,build) ## into PREFIX (/usr/local), below DESTDIR: program, CUDA kernels, manual, completion
 	@set -e; from='$(or $(PROGRAM),$(call folder,release)/plimsoll)'; made=$$(mktemp -d); trap 'rm -rf "$$made"' EXIT; \
 	"$$from" manual >"$$made/man"; "$$from" completion bash >"$$made/bash"; "$$from" completion zsh >"$$made/zsh"; \
 	install -d '$(root)/bin' '$(man)' '$(bash)' '$(zsh)'; \
@@ -143,10 +143,13 @@ install: $(if $(PROGRAM),,build) ## into PREFIX (/usr/local), below DESTDIR: pro
 	fi; \
 	install -m 644 "$$made/man" '$(man)/plimsoll.1'; \
 	install -m 644 "$$made/bash" '$(bash)/plimsoll'; install -m 644 "$$made/zsh" '$(zsh)/_plimsoll'; \
+	cuda=$$(dirname "$$from")/plimsoll-cuda.so; if [ -f "$$cuda" ]; then \
+		install -d '$(root)/lib/plimsoll'; install -m 755 "$$cuda" '$(root)/lib/plimsoll/plimsoll-cuda.so'; fi; \
 	echo 'installed: $(root)/bin/plimsoll, its manual page, completion for bash and zsh'
 
 uninstall: ## take away what make install put there (the same PREFIX and DESTDIR)
-	rm -f '$(root)/bin/plimsoll' '$(root)/lib/plimsoll/plimsoll-cuda.so' '$(man)/plimsoll.1' '$(bash)/plimsoll' '$(zsh)/_plimsoll'
+	rm -f '$(root)/bin/plimsoll' '$(man)/plimsoll.1' '$(bash)/plimsoll' '$(zsh)/_plimsoll' \
+	    '$(root)/lib/plimsoll/plimsoll-cuda.so'
 
 fresh: ## prove the two commands in a bare Debian 12 root made by debootstrap (needs root and network)
 	@sh tests/fresh/run.sh
@@ -196,9 +199,10 @@ flags := $(facts) -Wall -Wextra -Wshadow -Wconversion -Werror -D_GNU_SOURCE -I. 
 libs  := $(PKG_LIBS) -lpthread -lm
 cxx_flags := $(opt) -std=gnu++17 -ffp-contract=off $(CFLAGS) -Wall -Wextra -Wshadow -Wconversion -Werror -I. \
              -Itests/cuda_on_cpu
-nvcc_flags := -std=c++17 -O3 -fmad=false -I. -Xcompiler -fPIC,-Wall,-Wextra \
-              $(foreach a,$(CUDA_ARCH),-gencode arch=compute_$a,code=sm_$a) \
-              $(foreach a,$(firstword $(CUDA_ARCH)),-gencode arch=compute_$a,code=compute_$a)
+# Looked at by recipes of the CUDA kernels only: it asks nvcc.
+nvcc_flags = -std=c++17 -O3 -fmad=false -I. -Xcompiler -fPIC,-Wall,-Wextra $(call gencode,$(CUDA_ARCH))
+gencode    = $(foreach a,$1,-gencode arch=compute_$a,code=sm_$a) \
+             $(foreach a,$(firstword $1),-gencode arch=compute_$a,code=compute_$a)
 
 # Kernels are worth -O3, and -O2 under a sanitizer.  Files named for an instruction set unroll so much that some passes
 # of a compiler would take minutes over them: where variables live (gcc's debug information), -O2 with checks, and

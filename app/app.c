@@ -4,7 +4,6 @@
 #include "app/progress.h"
 #include "app/say.h"
 #include "app/signals.h"
-#include "engine/hostmem.h"
 #include "version.h"
 #include <errno.h>
 #include <sys/random.h>
@@ -80,14 +79,6 @@ static int set_sampling(struct app *a, struct err *err)
     return 0;
 }
 
-/* --vram in bytes; 0: not given. */
-static uint64_t vram(const struct opts *o)
-{
-    uint64_t have = hostmem_available();
-    if (o->vram >= 0) return (uint64_t)o->vram;
-    return have == UINT64_MAX ? have : (uint64_t)((double)have * -o->vram / 100); /* not known: no ceiling */
-}
-
 static enum ktype kv_type(const struct opts *o)
 {
     if (strcmp(o->kv_type, "q8_0") == 0) return KT_Q8_0;
@@ -145,7 +136,7 @@ static int open_engine(struct app *a, struct err *err)
         .kern = {.device = (int)o->device, .threads = (int)o->threads, .isa = o->isa, .pin = !o->no_pin},
         .ctx = (int)o->ctx, .max_seqs = 1, .template = -1,
         .kv_type = kv_type(o),
-        .vram = vram(o), .fit = o->fit, .fits = &fits,
+        .vram = (uint64_t)MAX(o->vram, 0), .vram_part = MAX(-o->vram, 0) / 100, .fit = o->fit, .fits = &fits,
         .grammars = o->strict_tools ? GRAMMARS : 0, .grammar_limits = GRAMMARS_SIZE,
         .naive = naive_policy(o), .overcommit = o->overcommit, .park_bytes = (uint64_t)o->park,
         .progress = on_load, .progress_self = &loading,

@@ -109,8 +109,8 @@ void doctor_driver(const struct doctor *d, struct doctor_finding *f)
     line[strcspn(line, "\n")] = '\0';
     if (fd >= 0) close(fd);
     if (*line && cuda_face(&err))
-        doctor_say(f, DOCTOR_OK, "%s; --backend cuda uses it, though no device has shown its kernels right yet: the "
-                   "CPU serves", line);
+        doctor_say(f, DOCTOR_OK, "%s; --backend cuda uses it, though no device has shown its kernels right yet%s", line,
+                   strcmp(d->o->backend, "cuda") == 0 ? "" : ": the CPU serves");
     else if (*line) doctor_say(f, DOCTOR_OK, "%s; the CPU backend serves: %s", line, err.text);
     else doctor_say(f, DOCTOR_OK, "no GPU driver: the CPU backend serves");
     if (*line) add_figures(d, f);

@@ -74,6 +74,7 @@ struct engine_config {
     struct grammar_limits grammar_limits; /* of each of them; all 0: GRAMMAR_LIMITS */
     enum naive_policy naive; /* a memory policy that fails, for teaching (naive.h); NAIVE_NONE: the sound one */
     uint64_t vram; /* most bytes that all of it may take; 0: half of what the machine has free */
+    double vram_part; /* instead: so much of what is free where the engine is, 0.5 is half; 0: not given */
     bool fit;      /* take the largest context up to ctx that fits, instead of refusing */
     struct buf *fits; /* when open() refuses for want of memory: what would fit, as a table; NULL: not wanted */
     /* Called while the model loads, from open(): bytes done and in all.  NULL: silent. */
@@ -236,8 +237,8 @@ struct engine_snapshot {
  * the machine's memory, or what the process's control groups allow of it. */
 struct engine_memory {
     uint64_t total, free; /* 0: the system does not say */
-    uint64_t ours;        /* all classes of the ledger */
-    uint64_t context;     /* what the backend itself takes: a driver's context; none on the CPU */
+    uint64_t ours;        /* all classes of the ledger; on a device: weights, KV pool and work */
+    uint64_t context;     /* what the backend itself takes: a driver's context (0: not known, it is among others) */
     int64_t outside;      /* others; under 0 while memory that was promised to us is not taken yet */
 };
 

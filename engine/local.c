@@ -108,6 +108,13 @@ static int take_slabs(struct maker *l, const struct engine_config *cfg, struct e
 
 /* ------------------------------------------------------------------ does it fit? */
 
+/* Bytes that --vram allows; 0: it was not given. */
+static uint64_t asked_for(const struct engine_config *cfg, uint64_t have)
+{
+    if (cfg->vram_part <= 0) return cfg->vram;
+    return have == UINT64_MAX ? have : (uint64_t)((double)have * cfg->vram_part); /* not known: no ceiling */
+}
+
 /* Without --vram: half of the machine's memory, which others need too; of a device's, all but a tenth. */
 static uint64_t allowed_of(const struct maker *l, uint64_t have)
 {
@@ -140,13 +147,15 @@ static int refuse(const struct engine_config *cfg, const struct fit *f, const st
 
 /* Plan everything for e->info's sizes, or, with cfg->fit, for the largest context that fits.  Asking the system for the
  * memory would not tell: it promises more than there is. */
-static int plan_under_ceiling(struct engine *e, const struct engine_config *cfg, const struct gguf *g, int *pages,
+static int plan_under_ceiling(struct engine *e, const struct engine_config *given, const struct gguf *g, int *pages,
                               struct sched_config *sched, struct err *err)
 {
+    struct engine_config in_bytes = *given, *cfg = &in_bytes;
     struct maker *l = e->own;
     struct engine_info *i = &e->info;
     uint64_t have;
     if (available(l, &have, err)) return ENGINE_FAULT;
+    cfg->vram = asked_for(given, have);
     struct fit f = {.m = &l->model, .k = l->k, .kv_type = cfg->kv_type, .max_rows = i->max_rows,
                     .ceiling = cfg->vram ? MIN(cfg->vram, have) : allowed_of(l, have), .vocab = e->vocab,
                     .token_text = sched_token_text(e->vocab), .strict = e->strict,
@@ -254,4 +263,19 @@ static struct engine *local_open(const struct engine_config *cfg, struct err *er
     return maker_open(cfg, open_model, local_close, err);
 }
 
-const struct engine_ops engine_local = {.name = "local", .open = local_open, .close = local_close, MAKER_OPS};
+/* Of a device: text, parked pages and tables are the host's. */
+static void local_memory(const struct engine *e, struct engine_memory *out)
+{
+    const struct maker *l = e->own;
+    const struct engine_info *i = &e->info;
+    if (!l->k->memory) {
+        maker_memory(e, out);
+        return;
+    }
+    *out = (struct engine_memory){.ours = i->weight_bytes + i->kv_bytes + i->work_bytes};
+    if (l->k->memory(l->d, &out->free, &out->total, NULL)) out->free = out->total = 0;
+    out->outside = (int64_t)(out->total - out->free) - (int64_t)out->ours;
+}
+
+const struct engine_ops engine_local = {.name = "local", .open = local_open, .close = local_close,
+                                        .memory = local_memory, MAKER_OPS};

@@ -57,9 +57,10 @@ void maker_waits(struct engine *e, int id, struct engine_wait *out);
 void maker_page_map(struct engine *e, struct engine_cell *cell, int n);
 int maker_naive_ops(const struct engine *e, uint64_t from, struct naive_op *out, int n);
 
+/* All but name, open, close and memory. */
 #define MAKER_OPS                                                                                            \
     .info = maker_info, .vocab = maker_vocab, .count_tokens = maker_count_tokens, .submit = maker_submit,    \
     .answer = maker_answer, .cancel = maker_cancel, .drop = maker_drop, .step = maker_step,                  \
     .page_get = maker_page_get, .page_put = maker_page_put, .snapshot = maker_snapshot,                      \
-    .memory = maker_memory, .waits = maker_waits, .page_map = maker_page_map, .naive_ops = maker_naive_ops
+    .waits = maker_waits, .page_map = maker_page_map, .naive_ops = maker_naive_ops
 #endif

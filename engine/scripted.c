@@ -220,4 +220,5 @@ static struct engine *scripted_open(const struct engine_config *cfg, struct err 
 }
 
 const struct engine_ops engine_scripted = {
-    .name = "scripted", .open = scripted_open, .close = scripted_close, MAKER_OPS};
+    .name = "scripted", .open = scripted_open, .close = scripted_close,
+    .memory = maker_memory, MAKER_OPS};

@@ -156,7 +156,8 @@ struct kern {
     /* Device memory in big slabs, 64-byte aligned (or better), zeroed.  NULL: err says how much was asked. */
     void *(*take)(struct kdev *d, size_t bytes, struct err *err);
     void (*give)(struct kdev *d, void *dev_slab, size_t bytes);
-    /* Bytes of device memory that are free, and that there are.  NULL: it is the host's own.  0, or -1 and err. */
+    /* Bytes of device memory that are free, and that there are.  NULL: it is the host's own.  0, or -1 and err.  From
+     * any thread. */
     int (*memory)(struct kdev *d, uint64_t *free_bytes, uint64_t *all, struct err *err);
     bool lazy; /* memory from take() is there only when it has been touched: writing zeros to it does that */
     int (*upload)(struct kdev *d, struct kstream *st, void *dev_dst, const void *src, size_t bytes, struct err *err);

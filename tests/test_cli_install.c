@@ -49,7 +49,7 @@ static void bash(const char *script)
 
 static const char install_script[] =
     "unset MAKEFLAGS MFLAGS MAKELEVEL; umask 077\n"
-    "at=\"$D/some root\"\n"
+    "at=\"$D/some root\"; mkdir \"$D/built\"; cp \"$P\" \"$D/built/plimsoll\"; P=\"$D/built/plimsoll\"\n"
     "make -s install PROGRAM=\"$P\" DESTDIR=\"$at\" PREFIX=/opt/x >/dev/null\n"
     "cd \"$at/opt/x\"\n"
     "cuda=\"$(dirname \"$P\")/plimsoll-cuda.so\"\n"
@@ -64,11 +64,15 @@ static const char install_script[] =
     "bin/plimsoll manual | cmp - share/man/man1/plimsoll.1\n"
     "bin/plimsoll completion bash | cmp - share/bash-completion/completions/plimsoll\n"
     "bin/plimsoll completion zsh | cmp - share/zsh/site-functions/_plimsoll\n"
-    "cd - >/dev/null; touch \"$at/opt/x/bin/other\"\n"
+    "cd - >/dev/null\n"
+    "echo kernels >\"$D/built/plimsoll-cuda.so\"\n" /* where nvcc is, make puts them beside the program */
+    "make -s install PROGRAM=\"$P\" DESTDIR=\"$at\" PREFIX=/opt/x >/dev/null\n"
+    "cmp \"$at/opt/x/lib/plimsoll/plimsoll-cuda.so\" \"$D/built/plimsoll-cuda.so\"\n"
+    "touch \"$at/opt/x/bin/other\"\n"
     "make -s uninstall DESTDIR=\"$at\" PREFIX=/opt/x >/dev/null\n"
     "[ \"$(find \"$at\" -type f)\" = \"$at/opt/x/bin/other\" ]\n";
 
-TEST(install_puts_its_files_below_destdir_and_uninstall_takes_those_away)
+TEST(install_puts_four_files_and_cuda_kernels_if_there_are_below_destdir_and_uninstall_takes_those_away)
 {
     if (!is_there("bash") || !is_there("make")) SKIP("needs bash and make");
     bash(install_script);

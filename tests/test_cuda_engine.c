@@ -8,6 +8,7 @@
 #include "tests/check.h"
 #include "tests/cuda_on_cpu/shim.h"
 #include "tests/tiny_model.h"
+#include <pthread.h>
 
 enum { SEQS = 3, FRONT = 2 * KERN_PAGE + 5, MOST = FRONT + 30, NEW = CHECK_SANITIZED ? 6 : 16 };
 static const struct engine_ops *const ops = &engine_local;
@@ -31,6 +32,7 @@ static struct engine *open_engine(const char *path, const char *backend, int max
     struct err err = {0};
     struct engine_config cfg = {.model = path, .backend = backend, .max_rows = max_rows, .ctx = 128, .max_seqs = SEQS,
                                 .template = -1};
+    shim_apart();
     struct engine *e = ops->open(&cfg, &err);
     CHECK_STR(err.text, "");
     return e;
@@ -140,6 +142,34 @@ TEST(an_answer_has_the_same_bits_alone_and_in_company_on_shared_pages_and_in_oth
     shim_order(0);
 }
 
+static void *run_there(void *e)
+{
+    run(e);
+    return NULL;
+}
+
+/* A device is a thread's own choice in CUDA; the screen's engine is opened by one thread and stepped by another. */
+TEST(a_second_device_serves_threads_that_did_not_open_it)
+{
+    static struct prompt prompt[SEQS];
+    static struct said now;
+    struct err err = {0};
+    uint32_t seed = 6;
+    pthread_t thread;
+    make_prompts(&seed, prompt);
+    struct engine_config cfg = {.model = model_of(KT_F16), .backend = "cuda", .kern = {.device = 1}, .max_rows = 16,
+                                .ctx = 128, .max_seqs = SEQS, .template = -1};
+    shim_machine(2, 13000);
+    struct engine *e = ops->open(&cfg, &err);
+    CHECK_STR(err.text, "");
+    int id = submit(e, &prompt[0], 0);
+    CHECK_EQ(pthread_create(&thread, NULL, run_there, e), 0);
+    CHECK_EQ(pthread_join(thread, NULL), 0);
+    take(e, id, &now);
+    ops->close(e);
+    shim_machine(1, 13000);
+}
+
 /* ------------------------------------------------------------------------- memory */
 
 TEST(device_memory_is_taken_at_the_start_as_the_ledger_says_and_given_back)
@@ -160,10 +190,27 @@ TEST(device_memory_is_taken_at_the_start_as_the_ledger_says_and_given_back)
         run(e);
         for (int s = 0; s < SEQS; s++) ops->drop(e, id[s]);
     }
+    struct engine_memory m;
+    ops->memory(e, &m);
+    CHECK_EQ(m.ours, shim_bytes());
+    CHECK_EQ(m.total, (uint64_t)4 << 30); /* the shim's device, not this machine */
+    CHECK_EQ(m.free, m.total - m.ours);
+    CHECK_EQ(m.outside, 0);
     CHECK_EQ(shim_mallocs(), mallocs);
     CHECK_EQ(shim_bytes(), info->weight_bytes + info->work_bytes + info->kv_bytes);
     ops->close(e);
     CHECK_EQ(shim_bytes(), 0);
+}
+
+TEST(a_share_by_vram_is_one_of_the_device)
+{
+    struct err err = {0};
+    struct engine_config cfg = {.model = model_of(KT_F16), .backend = "cuda", .max_rows = 8, .ctx = 64, .max_seqs = 1,
+                                .template = -1, .vram_part = 0.25};
+    struct engine *e = ops->open(&cfg, &err);
+    CHECK_STR(err.text, "");
+    CHECK_EQ(ops->info(e)->ledger.ceiling, (uint64_t)1 << 30);
+    ops->close(e);
 }
 
 /* Every call that opening makes fails once: one line, and nothing is left taken. */
@@ -181,7 +228,7 @@ TEST(opening_may_fail_at_every_call)
         shim_fail(0, 0);
         CHECK(!e == !all);
         if (e) ops->close(e);
-        CHECK_EQ(shim_bytes(), 0);
+        CHECK_EQ(shim_bytes() + shim_kept(), 0);
         if (all) break;
         CHECK(strstr(err.text, "cudaErrorMemoryAllocation") && !strchr(err.text, '\n'));
     }

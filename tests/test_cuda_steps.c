@@ -35,6 +35,41 @@ TEST(every_type_agrees_with_the_reference_in_every_place)
     }
 }
 
+/* As the reference does: a fault in one of the tokens seen is not lost, whichever lane and warp come upon it, and a
+ * token of score -inf has no weight, unless it is alone. */
+TEST(attention_over_a_token_that_is_not_a_number_or_infinite_is_that_of_the_reference)
+{
+    enum { ROWS = 40, DIM = 32 };
+    static const float bads[] = {NAN, INFINITY, -INFINITY};
+    struct dice dice = {6};
+    struct rig_shape s = {.embd = 32, .heads = 1, .kv_heads = 1, .head_dim = DIM, .ff = 32, .vocab = 40, .layers = 1,
+                          .kv = KT_F32, .scale = 0.2f};
+    struct rig_model *m = rig_model(&dice, &s);
+    struct rig *r = rig_open(&dice, m, kern_cuda(), NULL, ROWS, 1, ROWS);
+    struct rig_rows rows = {.n = ROWS};
+    for (int i = 0; i < ROWS; i++) rows.token[i] = i, rows.pos[i] = i, rows.out[i] = i;
+    struct kern_batch b = rig_batch(r, &rows);
+    rig_do(r, STEP_EMBED, 0, &b);
+    rig_do(r, STEP_ATTN_IN, 0, &b);
+    rig_do(r, STEP_ATTN, 0, &b);
+    for (int i = 0; i < ROWS * DIM; i++) CHECK(isfinite(r->att[i]));
+    for (int i = 0; i < ROWS * (int)COUNT_OF(bads); i++) {
+        const int bad = i % ROWS;
+        char *page = (char *)r->group.dev_slab + (size_t)r->table[bad / KERN_PAGE] * r->group.page_bytes;
+        float *k = (float *)(void *)page + bad % KERN_PAGE, was = *k; /* dim 0 */
+        *k = bads[i / ROWS];
+        rig_do(r, STEP_ATTN, 0, &b);
+        for (int at = 0; at < ROWS * DIM; at++) {
+            const int row = at / DIM;
+            const bool low = r->q[row * DIM] * *k < 0 && isinf(*k);
+            CHECK(!isnan(r->att[at]) == (row < bad || (low && row > 0)));
+        }
+        *k = was;
+    }
+    rig_close(r);
+    rig_model_free(m);
+}
+
 /* ------------------------------------------------------- a row's bits in any company */
 
 enum { SEQS = 2, LEN = 70, CTX = 80 };
@@ -121,7 +156,7 @@ TEST(a_call_of_cuda_that_fails_is_one_line_and_leaves_nothing_taken)
         if (d) k->give(d, slab, 4096), k->close(d);
         bool all = !shim_failed();
         shim_fail(0, 0);
-        CHECK_EQ(shim_bytes(), 0);
+        CHECK_EQ(shim_bytes() + shim_kept(), 0);
         if (all) break;
         failed++;
         if (rc) {
@@ -189,6 +224,24 @@ TEST(open_refuses_a_device_that_is_not_there_and_says_what_it_runs_on)
     CHECK(k->take(d, (size_t)1 << 50, &err) == NULL);
     CHECK(strstr(err.text, "cudaErrorMemoryAllocation") && strstr(err.text, "MiB are free"));
     k->close(d);
+}
+
+TEST(open_says_that_there_is_no_driver_or_no_device_or_one_without_kernels)
+{
+    const struct kern *k = kern_cuda();
+    struct err err = {0};
+    shim_machine(1, 0);
+    CHECK(k->open(NULL, &err) == NULL);
+    CHECK_STR(err.text, "this machine has no CUDA driver; use --backend cpu");
+    shim_machine(0, 13000);
+    CHECK(k->open(NULL, &err) == NULL);
+    CHECK(strstr(err.text, "CUDA device 0 cannot be opened: "));
+    CHECK(strstr(err.text, "(cudaErrorNoDevice) (driver 13.0)"));
+    shim_machine(1, 13000);
+    shim_arch(7);
+    CHECK(k->open(NULL, &err) == NULL);
+    CHECK(strstr(err.text, "(cudaErrorNoKernelImageForDevice) (driver 13.0); use --backend cpu"));
+    shim_arch(9);
 }
 
 CHECK_MAIN

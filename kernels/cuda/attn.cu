@@ -157,8 +157,9 @@ __device__ void chunk(const gpu_attn &a, const float *q, int row, int kv_head, i
         if (a.cap > 0) score = __fmul_rn(a.cap, tanhf(__fdiv_rn(score, a.cap)));
     }
     const float top = warp_max(score), m = top > st->m ? top : st->m;
-    const float p = mine >= from && mine <= pos ? expf(__fsub_rn(score, m)) : 0.0f;
-    const float fade = expf(__fsub_rn(st->m, m));
+    /* -inf - -inf is not a number, but no weight is meant */
+    const float p = score == -INFINITY ? 0.0f : expf(__fsub_rn(score, m));
+    const float fade = st->m == -INFINITY ? 0.0f : expf(__fsub_rn(st->m, m));
     st->l = __fmaf_rn(st->l, fade, warp_sum(p));
     st->m = m;
     for (int i = 0; i < VALUES; i++) st->o[i] = __fmul_rn(st->o[i], fade);
@@ -172,18 +173,17 @@ __device__ void chunk(const gpu_attn &a, const float *q, int row, int kv_head, i
     }
 }
 
-/* What the warps have, joined in order; shared: (WARPS) m, (WARPS) l, (WARPS, MOST_DIM) o. */
+/* What the warps have, joined in order; shared: (WARPS) m, (WARPS) l, (WARPS, MOST_DIM) o.  A warp that saw no token
+ * has zeros, which add nothing; one whose first score is not a number has m = -inf, too, and is seen in the result. */
 __device__ void join(const float *shared, int dim, float *att)
 {
     const float *l = shared + WARPS, *o = l + WARPS;
     float m = -INFINITY, sum = 0;
     for (int w = 0; w < WARPS; w++) m = shared[w] > m ? shared[w] : m;
-    for (int w = 0; w < WARPS; w++)
-        if (shared[w] > -INFINITY) sum = __fmaf_rn(l[w], expf(__fsub_rn(shared[w], m)), sum);
+    for (int w = 0; w < WARPS; w++) sum = __fmaf_rn(l[w], expf(__fsub_rn(shared[w], m)), sum);
     for (int d = static_cast<int>(threadIdx.x); d < dim; d += WARP) {
         float all = 0;
-        for (int w = 0; w < WARPS; w++)
-            if (shared[w] > -INFINITY) all = __fmaf_rn(o[w * MOST_DIM + d], expf(__fsub_rn(shared[w], m)), all);
+        for (int w = 0; w < WARPS; w++) all = __fmaf_rn(o[w * MOST_DIM + d], expf(__fsub_rn(shared[w], m)), all);
         att[d] = __fdiv_rn(all, sum);
     }
 }

@@ -6,17 +6,18 @@
 
 static const char *say(int code)
 {
-    static char text[160];
+    static thread_local char text[160]; /* memory() may fail in any thread */
     const cudaError_t e = static_cast<cudaError_t>(code);
     snprintf(text, sizeof text, "%s (%s)", cudaGetErrorString(e), cudaGetErrorName(e));
     return text;
 }
 
+/* Without a driver its version is 0, and that is no error: there is none to ask for devices. */
 static int devices(int *n, int *driver)
 {
     *n = 0;
-    cudaError_t e = cudaDriverGetVersion(driver); /* 0: there is none */
-    if (!e && *driver) e = cudaGetDeviceCount(n);
+    cudaError_t e = cudaDriverGetVersion(driver);
+    if (!e && *driver > 0) e = cudaGetDeviceCount(n);
     return static_cast<int>(e);
 }
 
@@ -33,14 +34,16 @@ static int open_gpu(int device, struct gpu **out, struct gpu_info *info)
     cudaDeviceProp p;
     struct gpu *g = new (std::nothrow) gpu();
     if (!g) return static_cast<int>(cudaErrorMemoryAllocation);
+    g->device = device;
     cudaError_t e = cudaSetDevice(device);
     if (!e) e = cudaGetDeviceProperties(&p, device);
     if (!e) e = cudaDriverGetVersion(&info->driver);
     if (!e) e = cudaStreamCreateWithFlags(&g->stream, cudaStreamNonBlocking);
     if (!e) e = cudaMallocHost(&g->staging, GPU_STAGING);
-    if (e) {
+    const int rc = e ? static_cast<int>(e) : have_kernels();
+    if (rc) {
         close_gpu(g);
-        return static_cast<int>(e);
+        return rc;
     }
     snprintf(info->name, sizeof info->name, "%s", p.name);
     info->major = p.major, info->minor = p.minor, info->units = p.multiProcessorCount;
@@ -49,9 +52,10 @@ static int open_gpu(int device, struct gpu **out, struct gpu_info *info)
     return 0;
 }
 
-static int memory(struct gpu *, size_t *free_bytes, size_t *all)
+static int memory(struct gpu *g, size_t *free_bytes, size_t *all)
 {
-    return static_cast<int>(cudaMemGetInfo(free_bytes, all));
+    const int rc = choose_device(g);
+    return rc ? rc : static_cast<int>(cudaMemGetInfo(free_bytes, all));
 }
 
 static int finish(struct gpu *g)
@@ -62,13 +66,15 @@ static int finish(struct gpu *g)
 static int take(struct gpu *g, size_t bytes, void **out)
 {
     *out = nullptr;
+    int rc = choose_device(g);
+    if (rc) return rc;
     cudaError_t e = cudaMalloc(out, bytes);
     if (e) {
         cudaGetLastError(); /* the next call would report it again */
         return static_cast<int>(e);
     }
     e = cudaMemsetAsync(*out, 0, bytes, g->stream);
-    const int rc = e ? static_cast<int>(e) : finish(g);
+    rc = e ? static_cast<int>(e) : finish(g);
     if (rc) {
         cudaFree(*out);
         *out = nullptr;

@@ -11,6 +11,7 @@ extern "C" {
 #include <cuda_fp16.h>
 
 struct gpu {
+    int device;
     cudaStream_t stream;
     void *staging; /* pinned */
 };
@@ -30,12 +31,19 @@ __device__ __forceinline__ unsigned char *block_memory()
 }
 #endif
 
+/* Which device is meant is a choice of each host thread in CUDA, and one may open what another works with. */
+inline int choose_device(const struct gpu *g)
+{
+    return static_cast<int>(cudaSetDevice(g->device));
+}
+
 template <class... P, class... A>
 int launch(struct gpu *g, dim3 grid, dim3 block, size_t shared, void (*kernel)(P...), A... args)
 {
     cudaLaunchConfig_t c = {};
     c.gridDim = grid, c.blockDim = block, c.dynamicSmemBytes = shared, c.stream = g->stream;
-    return static_cast<int>(cudaLaunchKernelEx(&c, kernel, static_cast<P>(args)...));
+    const int rc = choose_device(g);
+    return rc ? rc : static_cast<int>(cudaLaunchKernelEx(&c, kernel, static_cast<P>(args)...));
 }
 
 __device__ __forceinline__ float half_at(const uint8_t *p)
@@ -66,6 +74,9 @@ __device__ __forceinline__ void quantise32(const float *x, gpu_act *to)
     to->ns0 = -sum0;
     to->mdx = __fmul_rn(to->dx, __int2float_rn(to->ns));
 }
+
+/* 0, or CUDA's code for an object that has no kernels for the device that the thread has chosen. */
+int have_kernels(void);
 
 /* The table's functions, by file. */
 int run_embed(struct gpu *g, int rows, const int32_t *token, const struct gpu_mat *table, float scale, float *x);

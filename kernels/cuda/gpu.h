@@ -2,7 +2,8 @@
  * structs.  The program opens the object at run time (cuda.c); tests link the same sources for the host.
  *
  * All functions but take, give, say and the opening are asynchronous and in order on the device's one stream.  They
- * return 0 or a code of CUDA's that say() puts into words.  Pointers named dev_* are device memory.  One thread. */
+ * return 0 or a code of CUDA's that say() puts into words.  Pointers named dev_* are device memory.  One thread,
+ * but memory(), which is for any. */
 #ifndef GPU_H
 #define GPU_H
 #include "kernels/quant.h"

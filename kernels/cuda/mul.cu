@@ -128,11 +128,12 @@ __device__ __forceinline__ void put(const gpu_mul &m, int token, int row, float 
     *y = m.add ? __fadd_rn(*y, sum) : sum;
 }
 
-/* grid (groups, tiles), block (32, WARPS); the block's memory: WARPS * TOK * 32 floats. */
+/* grid (tiles, groups), for there may be more tiles than 65535; block (32, WARPS); the block's memory: WARPS * TOK * 32
+ * floats. */
 template <ktype TYPE, int TOK> __global__ void mul_kernel(gpu_mul m)
 {
     const int lane = static_cast<int>(threadIdx.x), warp = static_cast<int>(threadIdx.y);
-    const int group = static_cast<int>(blockIdx.x), first = static_cast<int>(blockIdx.y) * TOK;
+    const int group = static_cast<int>(blockIdx.y), first = static_cast<int>(blockIdx.x) * TOK;
     const uint8_t *w = m.w.dev_data + static_cast<size_t>(group) * group_bytes<TYPE>(m.w.cols);
     const int units = part<TYPE, TOK>::units(m.w.cols);
     float *sums = reinterpret_cast<float *>(block_memory());
@@ -154,8 +155,8 @@ template <ktype TYPE, int TOK> __global__ void mul_kernel(gpu_mul m)
 
 template <ktype TYPE, int TOK> static int mul_tile(struct gpu *g, const struct gpu_mul *m)
 {
-    const dim3 grid(static_cast<unsigned>((m->w.rows + WARP - 1) / WARP),
-                    static_cast<unsigned>((m->rows + TOK - 1) / TOK));
+    const dim3 grid(static_cast<unsigned>((m->rows + TOK - 1) / TOK),
+                    static_cast<unsigned>((m->w.rows + WARP - 1) / WARP));
     return launch(g, grid, dim3(WARP, WARPS), WARPS * TOK * WARP * sizeof(float), mul_kernel<TYPE, TOK>, *m);
 }
 

@@ -124,3 +124,9 @@ int run_gate(struct gpu *g, size_t n, bool gelu, float *gate, const float *up)
 {
     return launch(g, blocks_for(n), dim3(ROW_THREADS), 0, gate_kernel, n, gelu, gate, up);
 }
+
+int have_kernels(void)
+{
+    cudaFuncAttributes a;
+    return static_cast<int>(cudaFuncGetAttributes(&a, gate_kernel));
+}

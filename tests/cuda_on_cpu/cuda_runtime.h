@@ -4,8 +4,9 @@
  * Kernels and copies wait in their stream until somebody waits for them, so that a host that reads too early, or
  * changes what a copy still has to take, gets wrong answers here as it would there.  (From pageable memory a copy to
  * the device takes its bytes at once, as CUDA says; from pinned memory it does not.)  Device memory ends where a page
- * does that nobody may touch, and is full of NaNs.  shim_device.fail_at makes the N-th call of the runtime fail.
- * One host thread uses it. */
+ * does that nobody may touch, and is full of NaNs; with shim_device.apart the host cannot touch it at all, as it cannot
+ * there.  shim_device.fail_at makes the N-th call of the runtime fail.
+ * One host thread at a time uses it. */
 #ifndef CUDA_ON_CPU_RUNTIME_H
 #define CUDA_ON_CPU_RUNTIME_H
 #include "grid.h"
@@ -58,7 +59,7 @@ enum cudaError_t {
     cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorInitializationError = 3,
     cudaErrorInvalidConfiguration = 9, cudaErrorInsufficientDriver = 35, cudaErrorNoDevice = 100,
     cudaErrorInvalidDevice = 101, cudaErrorNoKernelImageForDevice = 209, cudaErrorIllegalAddress = 700,
-    cudaErrorNotReady = 600, cudaErrorLaunchFailure = 719, cudaErrorUnknown = 999
+    cudaErrorInvalidResourceHandle = 400, cudaErrorNotReady = 600, cudaErrorLaunchFailure = 719, cudaErrorUnknown = 999
 };
 
 inline const char *cudaGetErrorName(cudaError_t e)
@@ -73,6 +74,7 @@ inline const char *cudaGetErrorName(cudaError_t e)
     case cudaErrorNoDevice: return "cudaErrorNoDevice";
     case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";
     case cudaErrorNoKernelImageForDevice: return "cudaErrorNoKernelImageForDevice";
+    case cudaErrorInvalidResourceHandle: return "cudaErrorInvalidResourceHandle";
     case cudaErrorIllegalAddress: return "cudaErrorIllegalAddress";
     case cudaErrorNotReady: return "cudaErrorNotReady";
     case cudaErrorLaunchFailure: return "cudaErrorLaunchFailure";
@@ -91,6 +93,7 @@ struct shim_device {
     long fail_at = 0;                     /* the call from now that fails, from 1; 0: none */
     cudaError_t fail_as = cudaErrorUnknown;
     bool failed = false;                  /* it has */
+    bool apart = false;                   /* device memory is a page fault for the host */
     /* what happened */
     long calls = 0, mallocs = 0, launches = 0;
     size_t taken = 0, pinned = 0;
@@ -126,13 +129,17 @@ struct cudaDeviceProp {
 inline cudaError_t cudaGetDeviceCount(int *n)
 {
     SHIM_CALL();
+    if (!shim_device.driver) return cudaErrorInsufficientDriver;
     *n = shim_device.devices;
     return *n ? cudaSuccess : cudaErrorNoDevice;
 }
+inline thread_local int shim_current; /* each host thread begins on device 0 */
 inline cudaError_t cudaSetDevice(int i)
 {
     SHIM_CALL();
-    return i >= 0 && i < shim_device.devices ? cudaSuccess : cudaErrorInvalidDevice;
+    if (i < 0 || i >= shim_device.devices) return cudaErrorInvalidDevice;
+    shim_current = i;
+    return cudaSuccess;
 }
 inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int)
 {
@@ -159,6 +166,14 @@ inline cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all)
 
 /* -------------------------------------------------------------------------- memory */
 
+/* Memory of the device, for what runs there. */
+inline void shim_reach(bool may)
+{
+    for (auto &s : shim_device.slabs)
+        if (shim_device.apart && !s.second.pinned)
+            mprotect(s.second.map, s.second.mapped - 4096, may ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+
 inline cudaError_t shim_take(void **p, size_t bytes, bool pinned)
 {
     struct shim_device &d = shim_device;
@@ -171,6 +186,7 @@ inline cudaError_t shim_take(void **p, size_t bytes, bool pinned)
     if (size <= size_t(64) << 20) memset(*p, 0xff, size);
     (pinned ? d.pinned : d.taken) += size;
     d.slabs[*p] = {size, mapped, map, pinned};
+    shim_reach(false);
     return cudaSuccess;
 }
 inline cudaError_t shim_give(void *p, bool pinned)
@@ -205,7 +221,7 @@ inline cudaError_t cudaMallocHost(void **p, size_t bytes)
 
 /* ------------------------------------------------------------------ streams, events */
 
-struct shim_stream { std::deque<std::function<void()>> todo; };
+struct shim_stream { std::deque<std::function<void()>> todo; int device = shim_current; };
 typedef shim_stream *cudaStream_t;
 struct shim_event { cudaStream_t in = nullptr; size_t left = 0; };
 inline shim_stream shim_default;
@@ -215,11 +231,13 @@ enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
 inline void shim_drain(cudaStream_t s)
 {
     shim_stream *st = s ? s : &shim_default;
+    shim_reach(true);
     while (!st->todo.empty()) {
         std::function<void()> f = std::move(st->todo.front());
         st->todo.pop_front();
         f();
     }
+    shim_reach(false);
 }
 inline void shim_later(cudaStream_t s, std::function<void()> f)
 {
@@ -274,11 +292,20 @@ inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, cudaMem
 inline cudaError_t cudaMemsetAsync(void *to, int v, size_t n, cudaStream_t s)
 {
     SHIM_CALL();
+    if (s && s->device != shim_current) return cudaErrorInvalidResourceHandle;
     shim_later(s, [=] { memset(to, v, n); });
     return cudaSuccess;
 }
 
 /* -------------------------------------------------------------------------- launches */
+
+struct cudaFuncAttributes { int numRegs; };
+template <class... P> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, void (*)(P...))
+{
+    SHIM_CALL();
+    *a = {};
+    return shim_device.major < 8 ? cudaErrorNoKernelImageForDevice : cudaSuccess;
+}
 
 enum cudaLaunchAttributeID { cudaLaunchAttributeIgnore = 0, cudaLaunchAttributeCooperative = 2 };
 struct cudaLaunchAttribute {
@@ -302,6 +329,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *c, void (*kernel)(P...)
     if (!g.x || !g.y || !g.z || g.y > 65535 || g.z > 65535 || !b.x || !b.y || !b.z || b.x * b.y * b.z > 1024 ||
         shared > 48 * 1024)
         return cudaErrorInvalidConfiguration;
+    if (c->stream && c->stream->device != shim_current) return cudaErrorInvalidResourceHandle;
     bool at_once = false;
     for (unsigned i = 0; i < c->numAttrs; i++)
         at_once |= c->attrs[i].id == cudaLaunchAttributeCooperative && c->attrs[i].val.cooperative;

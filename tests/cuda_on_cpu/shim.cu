@@ -4,6 +4,17 @@ extern "C" {
 }
 #include <cuda_runtime.h>
 
+void shim_machine(int devices, int driver)
+{
+    shim_device.devices = devices;
+    shim_device.driver = driver;
+}
+
+void shim_arch(int major)
+{
+    shim_device.major = major;
+}
+
 void shim_order(int order)
 {
     grid::thread_order = static_cast<grid::order>(order);
@@ -21,14 +32,19 @@ bool shim_failed(void)
     return shim_device.failed;
 }
 
-void shim_driver(int version)
+void shim_apart(void)
 {
-    shim_device.driver = version;
+    shim_device.apart = true;
 }
 
 size_t shim_bytes(void)
 {
     return shim_device.taken;
+}
+
+size_t shim_kept(void)
+{
+    return shim_device.pinned + shim_streams.size();
 }
 
 long shim_mallocs(void)

@@ -6,6 +6,12 @@
 
 enum { SHIM_OUT_OF_MEMORY = 2, SHIM_LAUNCH_FAILURE = 719, SHIM_UNKNOWN = 999 }; /* CUDA's numbers */
 
+/* The machine from now on: so many devices, a driver of this version (0: none). */
+void shim_machine(int devices, int driver);
+
+/* Its devices are sm_MAJOR0; there are kernels for 80 and up. */
+void shim_arch(int major);
+
 /* In which order the threads of a block run between two barriers: 0 forward, 1 backward, 2 mixed. */
 void shim_order(int order);
 
@@ -13,8 +19,10 @@ void shim_order(int order);
 void shim_fail(long at, int code);
 bool shim_failed(void); /* it has */
 
-void shim_driver(int version); /* 13000; 0: none */
+/* From now on device memory is a page fault for the host; it is the host's, too, otherwise. */
+void shim_apart(void);
 
 size_t shim_bytes(void); /* of device memory that are taken */
+size_t shim_kept(void);  /* bytes of pinned memory, and streams, that are taken */
 long shim_mallocs(void); /* calls of cudaMalloc since the start */
 #endif
