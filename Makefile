@@ -137,11 +137,7 @@ install: $(if $(PROGRAM),,build) ## into PREFIX (/usr/local), below DESTDIR: pro
 	@set -e; from='$(or $(PROGRAM),$(call folder,release)/plimsoll)'; made=$$(mktemp -d); trap 'rm -rf "$$made"' EXIT; \
 	"$$from" manual >"$$made/man"; "$$from" completion bash >"$$made/bash"; "$$from" completion zsh >"$$made/zsh"; \
 	install -d '$(root)/bin' '$(man)' '$(bash)' '$(zsh)'; \
-	install -m 755 "$$from" '$(root)/bin/plimsoll'; cuda="$$(dirname "$$from")/plimsoll-cuda.so"; \
-	if [ -e "$$cuda" ]; then \
-	    install -d '$(root)/lib/plimsoll'; install -m 755 "$$cuda" '$(root)/lib/plimsoll/plimsoll-cuda.so'; \
-	fi; \
-	install -m 644 "$$made/man" '$(man)/plimsoll.1'; \
+	install -m 755 "$$from" '$(root)/bin/plimsoll'; install -m 644 "$$made/man" '$(man)/plimsoll.1'; \
 	install -m 644 "$$made/bash" '$(bash)/plimsoll'; install -m 644 "$$made/zsh" '$(zsh)/_plimsoll'; \
 	cuda=$$(dirname "$$from")/plimsoll-cuda.so; if [ -f "$$cuda" ]; then \
 		install -d '$(root)/lib/plimsoll'; install -m 755 "$$cuda" '$(root)/lib/plimsoll/plimsoll-cuda.so'; fi; \
