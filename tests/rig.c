@@ -229,6 +229,7 @@ struct rig *rig_open(struct dice *d, const struct rig_model *m, const struct ker
 
 void rig_close(struct rig *r)
 {
+    r->k->fetch(r->d, NULL, NULL, NULL, 0, NULL); /* nothing is under way any more in what is given back here */
     const struct rig_shape *s = &r->model->s;
     size_t rows = (size_t)r->max_rows;
     for (int i = 0; i < RIG_MATS; i++) rig_release(r->mat[i].dev_data, r->mat_bytes[i]);

@@ -1,4 +1,4 @@
-/* test_cuda_engine.c - the whole engine on the CUDA kernels, compiled for the host (tests/cuda_on_cpu/): the same
+/* test_cuda_answers.c - the whole engine on the CUDA kernels, compiled for the host (tests/cuda_on_cpu/): the same
  * tokens as the CPU backend gives, the same bits alone and in company, and memory that is taken once.
  *
  * Tolerance between the backends: both see the same integers; float sums go in another order, and K and V, rounded to
