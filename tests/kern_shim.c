@@ -1,5 +1,6 @@
 /* kern_shim.c - the table's functions, each a count and the real one. */
 #include "tests/kern_shim.h"
+#include <pthread.h>
 
 struct shim shim;
 static const struct kern *real;
@@ -11,7 +12,10 @@ const char *shim_name(enum shim_call c)
     return name[c];
 }
 
-static bool fails(enum shim_call c, bool watched, struct err *err)
+/* Weights are loaded by many threads at once. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool count(enum shim_call c, bool watched)
 {
     shim.calls++;
     shim.of[c]++;
@@ -21,8 +25,17 @@ static bool fails(enum shim_call c, bool watched, struct err *err)
         shim.what = c;
         shim.what_watched = watched;
     }
-    err_set(err, -1, "%s, call %ld, was told to fail", shim_name(c), shim.calls);
     return true;
+}
+
+static bool fails(enum shim_call c, bool watched, struct err *err)
+{
+    pthread_mutex_lock(&lock);
+    const bool told = count(c, watched);
+    const long call = shim.calls;
+    pthread_mutex_unlock(&lock);
+    if (told) err_set(err, -1, "%s, call %ld, was told to fail", shim_name(c), call);
+    return told;
 }
 
 static void see(const struct kern_batch *b)

@@ -6,7 +6,7 @@
  *     CHECK_EQ(shim.taken, 0);
  *
  * A call that is told to fail does nothing and fills err.  Calls that cannot fail (close, give, the sizes) are not
- * counted.  One shim a process, one thread. */
+ * counted.  One shim a process; what is counted is read between the calls. */
 #ifndef KERN_SHIM_H
 #define KERN_SHIM_H
 #include "kernels/kernels.h"
