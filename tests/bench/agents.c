@@ -96,25 +96,44 @@ static int resume_once(struct bench *b, bool short_one, struct run *r, struct er
 
 /* -------------------------------------------------------------- repetitions */
 
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts them. */
+static void sum_up_passes(struct passes *p, struct waits *w)
+{
+    if (p->n == 0) return;
+    qsort(p->seconds, (size_t)p->n, sizeof *p->seconds, by_size);
+    qsort(p->computing, (size_t)p->n, sizeof *p->computing, by_size);
+    w->pass_half_ms = 1000 * p->seconds[p->n / 2];
+    w->pass_most_ms = 1000 * p->seconds[(p->n - 1) * 99 / 100];
+    w->pass_longest_ms = 1000 * p->seconds[p->n - 1];
+    w->pass_computing_ms = 1000 * p->computing[p->n - 1];
+}
+
 static int repeat(struct bench *b, int (*once)(struct bench *, bool, struct run *, struct err *), struct waits *w,
                   struct err *err)
 {
     double ms[WAYS][BENCH_REPS], foreign[BENCH_REPS];
     struct run r;
-    int reps = b->o->reps, thrown = 0;
+    int reps = b->o->reps, thrown = 0, kept = 0;
     if (once(b, true, &r, err)) return -1;
     for (int i = 0; i < reps;) {
         struct noise noise;
         quiet_wait(&b->wait_left);
         noise_start(&noise);
-        b->longest = 0;
+        b->passes->n = kept;
         if (once(b, false, &r, err)) return -1;
         foreign[i] = noise_end(&noise);
         if (foreign[i] > NOISE_MOST && thrown++ < reps) continue;
         for (int way = 0; way < WAYS; way++) ms[way][i] = 1000 * r.seconds[way];
-        w->longest_ms = MAX(w->longest_ms, 1000 * b->longest);
+        kept = b->passes->n;
         i++;
     }
+    sum_up_passes(b->passes, w);
     for (int way = 0; way < WAYS; way++) {
         w->ms[way] = spread_of(ms[way], reps);
         w->computed[way] = r.computed[way];
@@ -124,7 +143,7 @@ static int repeat(struct bench *b, int (*once)(struct bench *, bool, struct run 
     return 0;
 }
 
-int agents_measure(struct bench *b, struct subject *s, struct err *err)
+static int measure(struct bench *b, struct subject *s, struct err *err)
 {
     char name[24];
     if (b->plan->agents) {
@@ -136,4 +155,14 @@ int agents_measure(struct bench *b, struct subject *s, struct err *err)
     if (repeat(b, resume_once, &s->resume, err)) return -1;
     report_waits(s, "resume", &s->resume);
     return 0;
+}
+
+int agents_measure(struct bench *b, struct subject *s, struct err *err)
+{
+    b->passes = calloc(1, sizeof *b->passes);
+    if (!b->passes) return err_set(err, -1, "no memory for the times of passes");
+    int rc = measure(b, s, err);
+    free(b->passes);
+    b->passes = NULL;
+    return rc;
 }

@@ -41,13 +41,24 @@ int ours_submit(struct bench *b, int n, int max_tokens, bool fresh, int *id, str
     return b->ops->submit(b->e, &r, id, err);
 }
 
+/* Seconds that all threads of this process have had of the cores. */
+static double computing(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 int ours_step(struct bench *b, struct err *err)
 {
     static struct engine_event ev[3 * 64 + 8];
     struct err why = {0};
-    double begin = bench_now();
+    double begin = bench_now(), computed = computing();
     int n = b->ops->step(b->e, ev, (int)COUNT_OF(ev), &why);
-    b->longest = MAX(b->longest, bench_now() - begin);
+    if (b->passes && b->passes->n < BENCH_PASSES) {
+        b->passes->computing[b->passes->n] = (computing() - computed) / MAX(1, b->o->threads);
+        b->passes->seconds[b->passes->n++] = bench_now() - begin;
+    }
     if (why.code) return err_set(err, -1, "a pass failed: %s", why.text);
     if (n == 0) return err_set(err, -1, "the engine stopped before the test was over");
     return 0;

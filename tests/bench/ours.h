@@ -12,6 +12,14 @@ struct cost {
     double output; /* ... and of a row of logits */
 };
 
+/* Seconds of each pass since n was set to 0.  computing: of the same pass, by the process's clock, a thread: where the
+ * host or another process took the cores meanwhile it is less. */
+enum { BENCH_PASSES = 8192 };
+struct passes {
+    int n; /* those over BENCH_PASSES are not kept */
+    double seconds[BENCH_PASSES], computing[BENCH_PASSES];
+};
+
 struct bench {
     const struct options *o;
     const struct plan *plan;
@@ -21,7 +29,7 @@ struct bench {
     struct cost cost;
     double wait_left; /* seconds of it that may still be waited for a quiet machine */
     uint32_t random;
-    double longest; /* seconds of the longest pass since it was set to 0 */
+    struct passes *passes; /* NULL: nobody wants them */
     int32_t *ids; /* the prompt to submit: a context's tokens */
     int id[64];   /* requests of the repetition that runs */
 };
