@@ -252,6 +252,8 @@ const struct command_row command_table[] = {
      "set a limit of this agent; alone: the limits"},
     {"/policy", "[recall auto or ask]", COMMAND_NONE, "recall auto|recall ask", command_policy,
      "change it; alone: the policies in force"},
+    {"/park", "[AGENT]", COMMAND_AGENT, NULL, command_park,
+     "its KV pages leave the pool until its next turn, so that others have their room"},
     {"/model", NULL, COMMAND_NONE, NULL, command_model, "the model"},
     {"/plan", NULL, COMMAND_NONE, NULL, command_plan, "what the next turn may take, and whether it fits"},
     {"/save", NULL, COMMAND_NONE, NULL, command_save, "now, and wait for it"},

@@ -15,7 +15,7 @@ void command_text(const char *head, const char *text, size_t n);
 command command_stats, command_context, command_read, command_attach, command_artifact, command_ingest, command_recall;
 command command_agents, command_use, command_for, command_tools, command_tokens, command_memory;
 command command_view, command_limit;
-command command_policy, command_model, command_plan, command_save, command_wait; /* commands_team.c */
+command command_park, command_policy, command_model, command_plan, command_save, command_wait; /* commands_team.c */
 command command_expect, command_assert;                                        /* script_run.c */
 command command_isolate, command_bisect;                                       /* commands_again.c */
 command command_sessions, command_resume, command_fork, command_rename, command_export, command_delete;

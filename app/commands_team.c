@@ -94,6 +94,21 @@ void command_for(struct console *c, const char *arg, size_t n)
     c->a->trace.voice = voice;
 }
 
+void command_park(struct console *c, const char *arg, size_t n)
+{
+    struct err err = {0};
+    const int i = agent_of(c, arg, n);
+    struct voice *voice = c->a->trace.voice;
+    int64_t tokens;
+    if (i < 0) return;
+    struct session *s = &c->team.member[i].s;
+    c->a->trace.voice = &s->voice;
+    if (session_park(s, &tokens, &err)) command_complain(&err);
+    else say_dim("parked: %" PRId64 " tokens left the KV pool; the next turn %s", tokens,
+                 s->pages.wanted ? "brings them back from disk" : "reads them again");
+    c->a->trace.voice = voice;
+}
+
 /* ---------------------------------------------------------------- tools */
 
 static void say_tool(const char *name)

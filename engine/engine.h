@@ -306,11 +306,15 @@ struct engine_ops {
      * the last, since each goes on from the one before.  0, also for one that is known; or ENGINE_UNKNOWN: the one
      * before is not; ENGINE_NOT_NOW: no room; ENGINE_FAULT.  The bytes are believed: the caller has them from an engine
      * with this identity, by page_get(), and knows that they are whole.  agent: whose it is until a request holds it.
+     * page_drop: the page's room is free, and it is not known any more.  From the last to the first, since what goes on
+     * from one that is not known cannot be found.  0; ENGINE_UNKNOWN; ENGINE_NOT_NOW: a request holds it.
+     *
      * Engines whose pages have no content (scripted), that fail on purpose (naive.h), or whose attention has a window
-     * below the context (info's window) or several groups of layers, say page_bytes 0 and, to both,
+     * below the context (info's window) or several groups of layers, say page_bytes 0 and, to all of them,
      * ENGINE_BAD_REQUEST. */
     int (*page_get)(struct engine *e, const int32_t *ids, int n, void *bytes, struct err *err);
     int (*page_put)(struct engine *e, const int32_t *ids, int n, int agent, const void *bytes, struct err *err);
+    int (*page_drop)(struct engine *e, const int32_t *ids, int n, struct err *err);
 
     /* From any thread, at any time: the figures after the last operation, in one piece. */
     void (*snapshot)(const struct engine *e, struct engine_snapshot *out);

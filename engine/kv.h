@@ -125,11 +125,14 @@ void kv_forget(struct kv *kv);         /* no page is known any more; those in ta
  * kv_adopt: the number of a page that is known as it from now on, and held by nobody; the caller brings its content, or
  * calls kv_disown().  The page is not known yet; those before it must be.  There is room if an admission of the whole
  * text would find it: then pages of other texts that nobody holds make way.  To the page map it is `agent`'s, all of
- * `kind`, until a sequence holds it, which knows whose and what its tokens are. */
-enum { KV_NO_FRONT = -1, KV_NO_ROOM = -2 };
+ * `kind`, until a sequence holds it, which knows whose and what its tokens are.
+ * kv_release: the page's room is free now, and it is not known any more; what goes on from it is of no use until it is
+ * known again.  KV_UNKNOWN, or KV_HELD: a sequence has it in its table. */
+enum { KV_NO_FRONT = -1, KV_NO_ROOM = -2, KV_UNKNOWN = -3, KV_HELD = -4 };
 int kv_find(const struct kv *kv, const int32_t *ids, int n);
 int kv_adopt(struct kv *kv, const int32_t *ids, int n, int agent, int kind);
 void kv_disown(struct kv *kv, int page);
+int kv_release(struct kv *kv, const int32_t *ids, int n);
 
 const int32_t *kv_table(const struct kv *kv, int group); /* (slots, kv_stride) */
 int kv_stride(const struct kv *kv);

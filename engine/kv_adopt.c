@@ -69,3 +69,13 @@ void kv_disown(struct kv *kv, int page)
     kv_forget_page(g, page);
     g->adopted--;
 }
+
+int kv_release(struct kv *kv, const int32_t *ids, int n)
+{
+    struct kv_pool *g = &kv->group[0];
+    int page = kv_find(kv, ids, n);
+    if (page == NONE) return KV_UNKNOWN;
+    if (g->page[page].refs > 0) return KV_HELD;
+    kv_forget_page(g, page);
+    return 0;
+}

@@ -130,6 +130,11 @@ int maker_page_put(struct engine *e, const int32_t *ids, int n, int agent, const
     return sched_page_put(e->sched, ids, n, agent, bytes, err);
 }
 
+int maker_page_drop(struct engine *e, const int32_t *ids, int n, struct err *err)
+{
+    return sched_page_drop(e->sched, ids, n, err);
+}
+
 void maker_snapshot(const struct engine *e, struct engine_snapshot *out)
 {
     sched_snapshot(e->sched, out);

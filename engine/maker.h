@@ -51,6 +51,7 @@ void maker_drop(struct engine *e, int id);
 int maker_step(struct engine *e, struct engine_event *ev, int cap, struct err *err);
 int maker_page_get(struct engine *e, const int32_t *ids, int n, void *bytes, struct err *err);
 int maker_page_put(struct engine *e, const int32_t *ids, int n, int agent, const void *bytes, struct err *err);
+int maker_page_drop(struct engine *e, const int32_t *ids, int n, struct err *err);
 void maker_snapshot(const struct engine *e, struct engine_snapshot *out);
 void maker_memory(const struct engine *e, struct engine_memory *out);
 void maker_waits(struct engine *e, int id, struct engine_wait *out);
@@ -61,6 +62,6 @@ int maker_naive_ops(const struct engine *e, uint64_t from, struct naive_op *out,
 #define MAKER_OPS                                                                                            \
     .info = maker_info, .vocab = maker_vocab, .count_tokens = maker_count_tokens, .submit = maker_submit,    \
     .answer = maker_answer, .cancel = maker_cancel, .drop = maker_drop, .step = maker_step,                  \
-    .page_get = maker_page_get, .page_put = maker_page_put, .snapshot = maker_snapshot,                      \
-    .waits = maker_waits, .page_map = maker_page_map, .naive_ops = maker_naive_ops
+    .page_get = maker_page_get, .page_put = maker_page_put, .page_drop = maker_page_drop,                    \
+    .snapshot = maker_snapshot, .waits = maker_waits, .page_map = maker_page_map, .naive_ops = maker_naive_ops
 #endif

@@ -1,4 +1,4 @@
-/* pages.c - known pages copied out of the pool, and pages that were computed elsewhere brought in. */
+/* pages.c - known pages copied out of the pool or given up, and pages that were computed elsewhere brought in. */
 #include "engine/sched_impl.h"
 
 static int check_page(const struct sched *s, const int32_t *ids, int n, struct err *err)
@@ -57,4 +57,17 @@ int sched_page_put(struct sched *s, const int32_t *ids, int n, int agent, const 
     }
     figures_publish(s);
     return rc;
+}
+
+int sched_page_drop(struct sched *s, const int32_t *ids, int n, struct err *err)
+{
+    int rc = check_page(s, ids, n, err);
+    if (rc) return rc;
+    rc = kv_release(s->kv, ids, n);
+    if (rc == KV_UNKNOWN)
+        return err_set(err, ENGINE_UNKNOWN, "the KV page of tokens %d to %d is not known", n - KERN_PAGE, n);
+    if (rc == KV_HELD)
+        return err_set(err, ENGINE_NOT_NOW, "a request holds the KV page of tokens %d to %d", n - KERN_PAGE, n);
+    figures_publish(s);
+    return 0;
 }

@@ -89,6 +89,7 @@ void sched_drop(struct sched *s, int id);
 int sched_step(struct sched *s, struct engine_event *ev, int cap, struct err *err);
 int sched_page_get(struct sched *s, const int32_t *ids, int n, void *bytes, struct err *err);
 int sched_page_put(struct sched *s, const int32_t *ids, int n, int agent, const void *bytes, struct err *err);
+int sched_page_drop(struct sched *s, const int32_t *ids, int n, struct err *err);
 void sched_snapshot(const struct sched *s, struct engine_snapshot *out); /* all but weight, KV and work bytes: 0 */
 void sched_waits(struct sched *s, int id, struct engine_wait *out);
 void sched_page_map(struct sched *s, struct engine_cell *cell, int n);

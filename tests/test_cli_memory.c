@@ -119,6 +119,34 @@ TEST(memory_a_resumed_session_is_not_read_again)
     free(lines);
 }
 
+/* The same of the call behind the last "parked" event. */
+static int shared_behind_park(void)
+{
+    static const char field[] = "\"shared_tokens\":";
+    const char *parked = strstr(out(), "\"event\":\"parked\"");
+    const char *start = parked ? strstr(parked, "\"turn_start\"") : NULL;
+    const char *value = start ? strstr(start, field) : NULL;
+    CHECK(value != NULL);
+    return atoi(value + strlen(field));
+}
+
+TEST(memory_a_parked_agent_leaves_the_pool_and_comes_back)
+{
+    static const char script[] = "plimsoll 1\nWhat is a KV cache?\nAnd what is a token?\n/park\nThank you.\n";
+    fresh();
+    CHECK_EQ(RUN(script, "--json"), 0);
+    check_has(err(), "tokens left the KV pool; the next turn brings them back from disk");
+    check_has(err(), "tokens of what was said before came from the store");
+    const int kept = shared_behind_park();
+    CHECK_EQ(RUN(script, "--json", "--no-save"), 0);
+    check_has(err(), "tokens left the KV pool; the next turn reads them again");
+    CHECK(shared_behind_park() < kept);
+    CHECK_EQ(RUN("plimsoll 1\nThank you.\n/park\n/park\n", "--no-save"), 2);
+    check_has(err(), "there is nothing to park");
+    CHECK_EQ(RUN("plimsoll 1\n/park nobody\n", "--no-save"), 2);
+    check_has(err(), "there is no agent nobody");
+}
+
 TEST(memory_what_was_deleted_is_in_no_file)
 {
     char *lines = conversation();

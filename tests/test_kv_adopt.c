@@ -133,4 +133,31 @@ TEST(kv_pages_of_another_identity_are_other_pages)
     kv_close(kv);
 }
 
+/* What goes on from a page that is given up is found again when that one is known again. */
+TEST(kv_gives_up_known_pages_that_nobody_holds)
+{
+    struct kv *kv = open_kv(1, 6, 2, 8);
+    const int32_t *ids = text(3 * P, 0, 3 * P + 1);
+    int shared;
+    CHECK_EQ(kv_release(kv, ids, P), KV_UNKNOWN);
+    CHECK_EQ(adopt_all(kv, ids, 3 * P), 3);
+    struct kv_ask ask = {.tokens = 2 * P, .ids = ids, .n = P + 1};
+    CHECK(kv_admit(kv, 0, &ask, &shared) && shared == P);
+    CHECK_EQ(kv_release(kv, ids, P), KV_HELD);
+    CHECK_EQ(kv_release(kv, ids, 3 * P), 0);
+    sound(kv);
+    CHECK_EQ(kv_release(kv, ids, 3 * P), KV_UNKNOWN);
+    CHECK(kv_count(kv).cached == 1 && kv_count(kv).evicted == 0);
+    kv_drop(kv, 0);
+    CHECK_EQ(kv_release(kv, ids, P), 0);
+    sound(kv);
+    CHECK_EQ(kv_find(kv, ids, 2 * P), -1);
+    CHECK(kv_adopt(kv, ids, P, 0, 0) >= 0);
+    CHECK(kv_find(kv, ids, 2 * P) >= 0);
+    CHECK_EQ(kv_release(kv, ids, 2 * P), 0);
+    CHECK_EQ(kv_count(kv).cached, 1);
+    sound(kv);
+    kv_close(kv);
+}
+
 CHECK_MAIN

@@ -35,6 +35,7 @@ struct world {
     struct side side[SIDES];
     int32_t story[STORIES][CTX];
     struct kept kept[KEPT];
+    int64_t given_up, was_held;
     int64_t got, put, known, no_front, no_room, faults, unknown, answers, shared;
 };
 
@@ -142,6 +143,25 @@ static void bring_in(struct world *w, struct side *x)
         }
 }
 
+/* A page is given up, its own reader's or not. */
+static void give_up(struct world *w, struct side *x)
+{
+    struct err err = {0};
+    const struct kept *k = &w->kept[below(w, KEPT)];
+    if (k->n == 0) return;
+    struct engine_snapshot before, after;
+    sched_snapshot(x->s, &before);
+    bool known = sched_page_get(x->s, k->ids, k->n, NULL, &err) == 0;
+    int rc = sched_page_drop(x->s, k->ids, k->n, &err);
+    sched_snapshot(x->s, &after);
+    CHECK_EQ(known, rc != ENGINE_UNKNOWN);
+    CHECK_EQ(sched_page_get(x->s, k->ids, k->n, NULL, &err) == 0, rc == ENGINE_NOT_NOW);
+    CHECK_EQ(before.cached_tokens - after.cached_tokens, rc == 0 ? P : 0);
+    CHECK_EQ(before.reserved_tokens, after.reserved_tokens);
+    w->given_up += rc == 0;
+    w->was_held += rc == ENGINE_NOT_NOW;
+}
+
 static void one_op(struct world *w)
 {
     struct side *x = &w->side[below(w, SIDES)];
@@ -154,6 +174,7 @@ static void one_op(struct world *w)
     else if (what == 6 && q->id && below(w, 4) == 0) sched_cancel(x->s, q->id);
     else if (what < 11) take_out(w, x);
     else if (what < 13) bring_in(w, x);
+    else if (what == 13) give_up(w, x);
     else sched_step(x->s, ev, 16, &err);
     if (q->id && atomic_load(&q->a->end) == END_CANCELLED) {
         sched_drop(x->s, q->id);
@@ -191,6 +212,7 @@ static void history(int ops)
     vocab_close(w.v);
     /* all that was meant to happen did */
     CHECK(w.got > ops / 50 && w.put > ops / 100 && w.known > 0 && w.no_front > 0 && w.no_room > 0 && w.faults > 0);
+    CHECK(w.given_up > ops / 1000 && w.was_held > 0);
     CHECK(w.unknown > 0 && w.answers > ops / 100 && w.shared > w.answers);
 }
 

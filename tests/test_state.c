@@ -337,6 +337,13 @@ TEST(an_agent_that_fails_is_parked_or_stops)
     CHECK_EQ(a->gauge.state, AGENT_RUNS);
     put_memory(t, memory, machine);
     CHECK_EQ(a->gauge.state, AGENT_IDLE);
+    PUT(t, "a", EV_PARKED, parked, .turn = 2, .change = S("parked"), .tokens = 64); /* by /park: until it is asked */
+    put_memory(t, memory, machine);
+    put_memory(t, memory, machine);
+    CHECK_EQ(a->gauge.state, AGENT_PARKED);
+    PUT(t, "a", EV_TURN_START, turn_start, .turn = 3, .call = 1, .prompt_tokens = 700);
+    PUT(t, "a", EV_TURN_END, turn_end, .turn = 3, .call = 1, .end = S("stop"), .prompt_tokens = 700);
+    CHECK_EQ(a->gauge.state, AGENT_IDLE);
     PUT(t, "a", EV_REFUSAL, refusal, .turn = 3, .text = S("too much"));
     CHECK_EQ(a->gauge.state, AGENT_FAILED);
     CHECK_STR(a->end, "refused");

@@ -164,7 +164,7 @@ TEST(transcript_says_what_is_parked_dropped_and_gone)
     CHECK_STR(screen(t, 90, 4),
               "              m4 (90 tokens) stands as a line from now on\n"
               "              m4 is not held any more: this conversation is not saved\n"
-              "              put aside after 7 tokens: others need its pages; it goes on later\n"
+              "              put aside at 7 tokens; it goes on later\n"
               "              goes on\n");
     transcript_close(t);
 }

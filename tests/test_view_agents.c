@@ -229,6 +229,7 @@ TEST(keys_ask_for_commands)
     t.in.agent = 1;
     check_order(&t, KEY_CHAR, 'c', "/cancel researcher");
     check_order(&t, KEY_CHAR, 'x', "/cancel");
+    check_order(&t, KEY_CHAR, 'a', "/park researcher");
     CHECK_EQ(press(&t, KEY_CHAR, 'p').go, VIEW_MAP);
     CHECK_EQ(press(&t, KEY_CHAR, 'i').go, VIEW_INSPECT);
     struct view_out out = press(&t, KEY_ENTER, 0);

@@ -86,8 +86,8 @@ enum { STABLE, VOLATILE };
 
 #define EVENT_PARKED(F, S)                                                                                \
     F(S, INT, turn, STABLE, "")                                                                           \
-    F(S, STR, change, STABLE, "parked: others need its pages; or resumed")                                \
-    F(S, INT, tokens, STABLE, "generated so far")
+    F(S, STR, change, STABLE, "parked: others need its pages, or /park said so; or resumed")                                \
+    F(S, INT, tokens, STABLE, "generated so far; behind a turn (/park): that left the pool")
 
 #define EVENT_TURN_END(F, S)                                                                              \
     F(S, INT, turn, STABLE, "")                                                                           \
@@ -265,7 +265,7 @@ enum { STABLE, VOLATILE };
     E(EV_PREFILL, prefill, LIVE, EVENT_PREFILL, "the model read a part of the prompt")                    \
     E(EV_TEXT, text, LIVE, EVENT_TEXT, "the answer grew")                                                 \
     E(EV_TOKEN, token, LIVE, EVENT_TOKEN, "a token was chosen (only in --trace)")                         \
-    E(EV_PARKED, parked, LIVE, EVENT_PARKED, "a turn was put aside (--overcommit), or goes on")           \
+    E(EV_PARKED, parked, LIVE, EVENT_PARKED, "a turn was put aside (--overcommit), or goes on; or /park")           \
     E(EV_TURN_END, turn_end, DURABLE, EVENT_TURN_END, "the answer ended")                                 \
     E(EV_REFUSAL, refusal, DURABLE, EVENT_REFUSAL, "a turn was refused; the conversation is as before")   \
     E(EV_CONTEXT, context, DURABLE, EVENT_CONTEXT, "what a call carries has changed")                     \

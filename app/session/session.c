@@ -424,6 +424,7 @@ int session_close(struct session *s)
     journal_span_free(&s->undone);
     for (size_t i = 0; i < COUNT_OF(s->past); i++) buf_free(&s->past[i]);
     free(s->pages.name);
+    ids_free(&s->pages.last);
     buf_free(&s->answer);
     buf_free(&s->schema);
     *s = (struct session){0};

@@ -78,6 +78,7 @@ struct session {
         bool open;
         struct engine_name *name; /* of the pages handed over, from the first of the text on */
         int n, tasks;
+        struct ids last;         /* prompt and answer of the last turn */
         bool wanted;             /* before the next call those of its front are brought back */
     } pages;
     struct recall *recall;       /* the store's thread's; NULL: not open yet */
@@ -126,6 +127,10 @@ const struct text_entry *session_system_text(struct session *s);
 
 /* Sums the oldest up now.  -1: err says why not.  It is saved with the next turn, or by session_save(). */
 int session_compact(struct session *s, struct err *err);
+/* Its KV pages leave the pool, but those of the system message; *tokens: how many they were.  On disk they stay, if it
+ * keeps them there, and its next turn brings them back; else that reads them again.  -1: there are none, or err says
+ * what else. */
+int session_park(struct session *s, int64_t *tokens, struct err *err);
 /* The next call as it would be if the person said no more: what the model gets, rendered by its template and escaped
  * (tools/escape.h); special tokens as \{<|im_end|>}; a line ends behind each \n, and where it would be too long.
  * Nothing changes.  0, and out->text is for buf_free() in any case; -1: err. */

@@ -54,6 +54,7 @@ int session_recall_unasked(struct session *s, const char *text, size_t n, struct
 /* session_pages.c */
 bool session_keeps_pages(const struct session *s);
 void session_keep_pages(struct session *s, const struct ids *ids); /* of the turn: prompt and answer */
+void session_last_ids(struct session *s, struct ids *ids); /* the same; they are the session's then, {0} here */
 void session_bring_pages(struct session *s); /* before a call whose messages are in s->prompt */
 void session_close_snap(struct session *s);
 bool session_saves(const struct session *s);

@@ -131,6 +131,14 @@ void session_keep_pages(struct session *s, const struct ids *ids)
     free_task(t);
 }
 
+void session_last_ids(struct session *s, struct ids *ids)
+{
+    ids_free(&s->pages.last);
+    if (!ids->failed) s->pages.last = *ids;
+    else ids_free(ids);
+    *ids = (struct ids){0};
+}
+
 /* ---------------------------------------------------------------- before the first call */
 
 struct bring {
@@ -195,6 +203,36 @@ void session_bring_pages(struct session *s)
         free(b.bytes);
     }
     ids_free(&ids);
+}
+
+/* ---------------------------------------------------------------- /park */
+
+static bool drop_page(struct session *s, int upto, struct err *err)
+{
+    return s->a->ops->page_drop(s->a->engine, s->pages.last.id, upto, err) == 0;
+}
+
+/* Not those of the system message: other agents may begin with it. */
+int session_park(struct session *s, int64_t *tokens, struct err *err)
+{
+    struct window_figures f;
+    struct err why = {0};
+    const struct ids *ids = &s->pages.last;
+    int pages = (int)(ids->n / KERN_PAGE), first, gone = 0;
+    window_figures(s->w, &f);
+    first = (int)((f.part[WINDOW_SYSTEM] + f.part[WINDOW_TOOLS] + KERN_PAGE - 1) / KERN_PAGE);
+    if (s->a->info->page_bytes == 0) return err_set(err, -1, "this engine's KV pages cannot be put aside");
+    if (ids->n > 0) session_keep_pages(s, ids); /* what is on disk already is not written again */
+    for (int i = pages; i > first; i--) gone += drop_page(s, i * KERN_PAGE, &why);
+    *tokens = (int64_t)gone * KERN_PAGE;
+    if (gone == 0)
+        return err_set(err, -1, "nothing of its text is in the KV pool but what others may begin with: there is "
+                       "nothing to park");
+    s->pages.wanted = session_keeps_pages(s);
+    struct event e = {.kind = EV_PARKED, .parked = {
+        .turn = s->keep.head.turns, .change = event_str("parked"), .tokens = *tokens}};
+    trace_put(&s->a->trace, &e);
+    return 0;
 }
 
 /* On the store's thread, as session_close_index(). */

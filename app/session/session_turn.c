@@ -69,7 +69,7 @@ static int call_model(struct session *s, uint64_t user, int round, struct turn_r
                            .said = {said ? said->text : NULL, said ? said->len : 0},
                            .round = round, .tools = session_offers_tools(s),
                            .close_thinking = c.thinking > 0 ? close_thinking : NULL, .thinking_self = s,
-                           .ids = session_keeps_pages(s), .silent = s->silent, .grammar = session_grammar(s),
+                           .ids = s->a->info->page_bytes > 0, .silent = s->silent, .grammar = session_grammar(s),
                            .sampling = &s->role.sampling};
     return turn_run(s->a, &ask, r, err);
 }
@@ -265,6 +265,7 @@ int session_ask(struct session *s, const char *text, size_t n, struct err *err)
     if (session_save(s, &save)) app_error(s->a, "store", save.text);
     session_index(s);
     if (keep) session_keep_pages(s, &r.ids);
+    if (keep) session_last_ids(s, &r.ids);
     ids_free(&r.ids);
     buf_free(&r.text);
     buf_free(&before);

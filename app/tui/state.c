@@ -201,12 +201,20 @@ static void carries_by_turn(struct state *s, struct state_agent *a, int64_t toke
 
 static void on_turn_start(struct state *s, struct state_agent *a, const struct event_turn_start *e)
 {
-    a->failed = false;
+    a->failed = a->own.put_aside = false;
     a->own.answering = count_of(a->own.answering + 1);
     a->own.prompts = count_of(a->own.prompts + count_of(e->prompt_tokens));
     s->reused = count_of(s->reused + count_of(e->shared_tokens));
     does(a, AGENT_RUNS, "begins");
     carries_by_turn(s, a, e->prompt_tokens, e->max_tokens);
+}
+
+/* With a turn in work it is the engine that says so, in its figures. */
+static void on_parked(struct state_agent *a, const struct event_parked *e)
+{
+    if (a->own.answering > 0 || e->change.len != 6 || memcmp(e->change.data, "parked", 6) != 0) return;
+    a->own.put_aside = true;
+    does(a, AGENT_PARKED, "");
 }
 
 static void on_prefill(struct state_agent *a, const struct event_prefill *e)
@@ -264,7 +272,7 @@ static void before_holdings(struct state *s)
 {
     for (int i = 0; i < s->agents; i++) {
         struct state_agent *a = &s->agent[i];
-        if (!a->own.heard && has_requests(a)) ends(a, a->failed);
+        if (!a->own.heard && !a->own.put_aside && has_requests(a)) ends(a, a->failed);
         a->own.was_parked = a->parked;
         a->running = a->waiting = a->parked = a->shared = 0;
         a->own.heard = false;
@@ -354,6 +362,7 @@ static void on_agent(struct state *s, struct state_agent *a, const struct event 
     case EV_TURN_USER: s->turn = count_of(e->turn_user.turn); break;
     case EV_TURN_START: on_turn_start(s, a, &e->turn_start); break;
     case EV_PREFILL: on_prefill(a, &e->prefill); break;
+    case EV_PARKED: on_parked(a, &e->parked); break;
     case EV_TEXT: state_rate_words(a); break;
     case EV_TURN_END: on_turn_end(s, a, &e->turn_end); break;
     case EV_CARRIES: on_carries(a, &e->carries); break;

@@ -35,6 +35,7 @@ struct state_agent {
     struct {                 /* state.c's own */
         bool carries;        /* a carries event came: until then turns tell what they can */
         bool heard;          /* that it has requests, since the last memory event */
+        bool put_aside;      /* by /park, until its next turn */
         int64_t answering;   /* answers that were begun and have not ended */
         int64_t prompts;     /* tokens of their prompts */
         int64_t answer;      /* that they have written */

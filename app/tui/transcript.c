@@ -327,8 +327,7 @@ static void on_line(struct transcript *t, const struct event *e)
         return;
     case EV_PARKED:
         if (is(e->parked.change, "parked"))
-            note(t, ENTRY_NOTE, e->agent, "put aside after %" PRId64 " tokens: others need its pages; it goes on later",
-                 e->parked.tokens);
+            note(t, ENTRY_NOTE, e->agent, "put aside at %" PRId64 " tokens; it goes on later", e->parked.tokens);
         else note(t, ENTRY_NOTE, e->agent, "goes on");
         return;
     case EV_REFUSAL: note(t, ENTRY_ERROR, e->agent, "refused: %.*s", STR(e->refusal.text)); return;

@@ -395,6 +395,7 @@ static bool act(struct view_out *out, uint32_t rune, const struct state_agent *a
     switch (rune) {
     case 'c': order(out, "/cancel", a->name); return true;
     case 'x': buf_puts(&out->order, "/cancel"); return true;
+    case 'a': order(out, "/park", a->name); return true;
     case 'p': out->go = VIEW_MAP; return true;
     case 'i': out->go = VIEW_INSPECT; return true;
     default: return false;
@@ -420,6 +421,7 @@ static bool key_agents(void *self, const struct key *k, const struct view_in *in
 }
 
 const struct view_ops view_agents = {
-    .title = "Agents", .keys = "Enter talk to it  c cancel its turn  x cancel all  p its pages  i its context",
+    .title = "Agents",
+    .keys = "Enter talk to it  c cancel its turn  x cancel all  a park it  p its pages  i its context",
     .open = open_agents, .close = free, .ask = ask_agents, .draw = draw_agents, .key = key_agents,
 };
