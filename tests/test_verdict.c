@@ -180,8 +180,8 @@ TEST(the_json_has_every_field)
               "[\"+190 pages a turn\"],\"not\":[\"fragmentation: nothing is free\"],\"fixes\":[{\"what\":\"window and "
               "summary\",\"how\":\"--max-model-len 8192\",\"frees_bytes\":1048576,\"apply\":\"max_tokens\",\"value\":"
               "256},{\"what\":\"small\",\"how\":\"\",\"frees_bytes\":100,\"apply\":\"nothing\",\"value\":0},{\"what\":"
-              "\"ask somebody\",\"how\":\"\",\"frees_bytes\":null,\"apply\":\"nothing\",\"value\":0}],\"next\":[\"is it "
-              "the first request?\"]}");
+              "\"ask somebody\",\"how\":\"\",\"frees_bytes\":null,\"apply\":\"nothing\",\"value\":0}],\"next\":[\"is "
+              "it the first request?\"]}");
     buf_free(&b);
 }
 

@@ -24,7 +24,7 @@ enum cause {
     CAUSE_HOST,          /* the machine's RAM or a cgroup's limit, not the device */
     CAUSE_OTHER_PROCESS, /* somebody else holds the device */
     CAUSE_CONTEXT,       /* more tokens than the model or the server's limit takes: no memory ran out */
-    CAUSE_ALLOCATOR,     /* the allocator's own limit or setting: map count, fraction a process, pinned memory, ulimit */
+    CAUSE_ALLOCATOR,     /* the allocator's own limit or setting: map count, a process's fraction, pinned, ulimit */
     CAUSES
 };
 const char *cause_name(enum cause c);  /* "weights", "kv", "static-batch", "not-memory", ...; never NULL */
