@@ -290,6 +290,17 @@ static bool says_call(const struct run *r)
     return true;
 }
 
+static void tell_oom(struct run *r)
+{
+    const struct engine_oom *o = &r->ans->oom;
+    struct event e = {.kind = EV_OOM, .oom = {
+        .turn = r->a->trace.voice->turns, .policy = event_str(naive_name(o->policy)),
+        .what = event_str(ledger_name(o->what)), .request = o->id, .page = o->page,
+        .wanted_bytes = (int64_t)o->wanted, .size_bytes = (int64_t)o->size, .free_bytes = (int64_t)o->free,
+        .hole_bytes = (int64_t)o->hole, .owners = o->owners, .largest_bytes = (int64_t)o->owner[0].bytes}};
+    trace_put(&r->a->trace, &e);
+}
+
 static void finish(struct run *r, struct turn_result *res, const struct err *err)
 {
     struct app *a = r->a;
@@ -304,6 +315,7 @@ static void finish(struct run *r, struct turn_result *res, const struct err *err
         if (open_line && answered && !is_call) out_put(&a->answers, "\n", 1);
         out_end(&a->answers);
     }
+    if (res->end == END_OOM && r->ans) tell_oom(r);
     if (res->end == END_FAULT || res->end == END_OOM) {
         struct event e = {.kind = EV_ERROR, .error = {.where = event_str("turn"), .text = event_str(err->text)}};
         trace_put(&a->trace, &e);

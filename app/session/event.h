@@ -103,6 +103,19 @@ enum { STABLE, VOLATILE };
     F(S, REAL, decode_rate, VOLATILE, "tokens a second after the first; null: unknown")                   \
     F(S, REAL, cancel_s, VOLATILE, "seconds from the signal until its memory was free; null: not cancelled")
 
+#define EVENT_OOM(F, S)                                                                                   \
+    F(S, INT, turn, STABLE, "")                                                                           \
+    F(S, STR, policy, STABLE, "of memory, that failed: reserve, no-limit, first-fit, f32, reload, whole-batch") \
+    F(S, STR, what, STABLE, "it was wanted for: KV pool, weights, activations")                           \
+    F(S, INT, request, STABLE, "the engine's number of it: 1, 2, ...")                                    \
+    F(S, INT, page, STABLE, "KV: which page of its sequence was wanted first")                            \
+    F(S, INT, wanted_bytes, STABLE, "")                                                                   \
+    F(S, INT, size_bytes, STABLE, "of the KV pool, or, for anything else, of all under the ceiling")      \
+    F(S, INT, free_bytes, STABLE, "of that, in all")                                                      \
+    F(S, INT, hole_bytes, STABLE, "of that, in one piece: the largest")                                   \
+    F(S, INT, owners, STABLE, "who held the rest; of KV and of a request's own: requests")                \
+    F(S, INT, largest_bytes, STABLE, "that one of them held, at most")
+
 #define EVENT_REFUSAL(F, S)                                                                               \
     F(S, INT, turn, STABLE, "the number that the turn would have had")                                    \
     F(S, STR, termination_reason, STABLE, "refused_kv, refused_host, refused_store, input_error or internal") \
@@ -267,6 +280,7 @@ enum { STABLE, VOLATILE };
     E(EV_TOKEN, token, LIVE, EVENT_TOKEN, "a token was chosen (only in --trace)")                         \
     E(EV_PARKED, parked, LIVE, EVENT_PARKED, "a turn was put aside (--overcommit), or goes on; or /park")           \
     E(EV_TURN_END, turn_end, DURABLE, EVENT_TURN_END, "the answer ended")                                 \
+    E(EV_OOM, oom, DURABLE, EVENT_OOM, "a memory policy failed (--naive); the error and turn_end of that turn follow") \
     E(EV_REFUSAL, refusal, DURABLE, EVENT_REFUSAL, "a turn was refused; the conversation is as before")   \
     E(EV_CONTEXT, context, DURABLE, EVENT_CONTEXT, "what a call carries has changed")                     \
     E(EV_SUMMARY, summary, DURABLE, EVENT_SUMMARY, "messages were summed up, or could not be")            \
