@@ -86,11 +86,18 @@ static enum ktype kv_type(const struct opts *o)
 }
 
 /* What would have fitted, under the line that says what did not. */
-static int refuse(struct app *a, const struct buf *fits, const struct err *err)
+static int refuse(struct app *a, const struct buf *fits, const struct ledger *needs, const struct err *err)
 {
     a->advice = fits->data;
     if (err->code != ENGINE_NEVER_FITS) return EXIT_ENGINE;
     a->reason = "refused_weights";
+    struct event e = {.kind = EV_SHORTAGE, .shortage = {
+        .reason = event_str("open"), .needs_bytes = (int64_t)ledger_total(needs),
+        .has_bytes = (int64_t)needs->ceiling, .weight_bytes = (int64_t)needs->bytes[LEDGER_WEIGHTS],
+        .kv_bytes = (int64_t)needs->bytes[LEDGER_KV],
+        .work_bytes = (int64_t)(needs->bytes[LEDGER_ACTIVATIONS] + needs->bytes[LEDGER_SCRATCH] +
+                                needs->bytes[LEDGER_LOGITS])}};
+    if (needs->ceiling > 0) trace_put(&a->trace, &e);
     return EXIT_REFUSED;
 }
 
@@ -131,12 +138,14 @@ static int open_engine(struct app *a, struct err *err)
     struct loading loading;
     enum template_kind kind;
     struct buf fits = {0};
+    struct ledger needs = {0};
     struct engine_config cfg = {
         .model = o->model, .script = o->script_file, .backend = o->backend,
         .kern = {.device = (int)o->device, .threads = (int)o->threads, .isa = o->isa, .pin = !o->no_pin},
         .ctx = (int)o->ctx, .max_seqs = 1, .template = -1,
         .kv_type = kv_type(o),
         .vram = (uint64_t)MAX(o->vram, 0), .vram_part = MAX(-o->vram, 0) / 100, .fit = o->fit, .fits = &fits,
+        .needs = &needs,
         .grammars = o->strict_tools ? GRAMMARS : 0, .grammar_limits = GRAMMARS_SIZE,
         .naive = naive_policy(o), .overcommit = o->overcommit, .park_bytes = (uint64_t)o->park,
         .progress = on_load, .progress_self = &loading,
@@ -150,7 +159,7 @@ static int open_engine(struct app *a, struct err *err)
     progress_start(&loading.bar, "loading the model", say_on_terminal(), progress_clock());
     a->engine = a->ops->open(&cfg, err);
     progress_end(&loading.bar);
-    if (!a->engine) return refuse(a, &fits, err);
+    if (!a->engine) return refuse(a, &fits, &needs, err);
     a->info = a->ops->info(a->engine);
     return EXIT_DONE;
 }

@@ -39,6 +39,36 @@ static int choose_max(struct app *a, const struct turn_ask *ask, int *max, struc
     return code;
 }
 
+void turn_short(struct app *a, struct event_shortage s)
+{
+    struct event e = {.kind = EV_SHORTAGE, .shortage = s};
+    e.shortage.turn = a->trace.voice->turns + 1;
+    trace_put(&a->trace, &e);
+}
+
+/* What submit() refused, reckoned as the engine does (check_fits() of sched.c): it says it in words alone. */
+static void tell_short(struct app *a, const struct turn_ask *ask, int max_tokens, int code)
+{
+    struct engine_count count = {0};
+    struct engine_snapshot now;
+    const bool memory = code == ENGINE_NEVER_FITS || code == ENGINE_NO_MEMORY || code == ENGINE_QUEUE_FULL;
+    if (!memory || a->ops->count_tokens(a->engine, ask->msgs, ask->n_msgs, &count, NULL)) return;
+    a->ops->snapshot(a->engine, &now);
+    const int64_t need = (int64_t)count.tokens + max_tokens, pool = (int64_t)now.pool_tokens;
+    struct event_shortage s = {.prompt_tokens = count.tokens, .answer_tokens = max_tokens};
+    if (code == ENGINE_QUEUE_FULL) {
+        s.reason = event_str("queue");
+    } else if (code == ENGINE_NEVER_FITS && (need > a->info->ctx || need > pool)) {
+        s.reason = event_str(need > a->info->ctx ? "context" : "pool");
+        s.needs_tokens = need;
+        s.has_tokens = need > a->info->ctx ? a->info->ctx : pool;
+    } else {
+        s.reason = event_str("requests");
+        s.has_bytes = (int64_t)(now.text_bytes - now.text_used);
+    }
+    turn_short(a, s);
+}
+
 int turn_refuse(struct app *a, int code, const char *reason, const struct err *err)
 {
     a->reason = reason;
@@ -376,7 +406,11 @@ int turn_run(struct app *a, const struct turn_ask *ask, struct turn_result *resu
     }
     int code = choose_max(a, ask, &q.max_tokens, err);
     if (!code) code = submit(a, &q, &id, err);
-    if (code) return ask->aside ? code : turn_refuse(a, code, app_refusal(code), err);
+    if (code && ask->aside) return code;
+    if (code) {
+        tell_short(a, ask, q.max_tokens, code);
+        return turn_refuse(a, code, app_refusal(code), err);
+    }
 
     if (!ask->aside) {
         a->turns += ask->round == 0;

@@ -41,6 +41,9 @@ struct turn_result {
  * was refused with err filled, and nothing has changed.  result->text is the caller's to free either way. */
 int turn_run(struct app *a, const struct turn_ask *ask, struct turn_result *result, struct err *err);
 
+/* What the refusal that follows is about, where it has figures; turn is filled in. */
+void turn_short(struct app *a, struct event_shortage s);
+
 /* A refusal that comes before the engine is asked: the event and a->reason.  Returns code (an enum engine_error). */
 int turn_refuse(struct app *a, int code, const char *reason, const struct err *err);
 

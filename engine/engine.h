@@ -77,6 +77,7 @@ struct engine_config {
     double vram_part; /* instead: so much of what is free where the engine is, 0.5 is half; 0: not given */
     bool fit;      /* take the largest context up to ctx that fits, instead of refusing */
     struct buf *fits; /* when open() refuses for want of memory: what would fit, as a table; NULL: not wanted */
+    struct ledger *needs; /* then too: what all of it would take, under which ceiling; NULL: not wanted */
     /* Called while the model loads, from open(): bytes done and in all.  NULL: silent. */
     void (*progress)(void *self, uint64_t done, uint64_t all);
     void *progress_self;

@@ -139,6 +139,7 @@ static int refuse(const struct engine_config *cfg, const struct fit *f, const st
     ceiling_words(cfg, l->ceiling, have, allowed, sizeof allowed);
     ledger_words(l, &words);
     if (cfg->fits) fit_table(f, cfg->fits);
+    if (cfg->needs) *cfg->needs = *l;
     err_set(err, ENGINE_NEVER_FITS, "%s: needs %.1f MiB (%s), %s: a smaller --ctx, --fit, or another --vram",
             who, (double)ledger_total(l) / 0x1p20, words.data ? words.data : "", allowed);
     buf_free(&words);

@@ -116,6 +116,20 @@ enum { STABLE, VOLATILE };
     F(S, INT, owners, STABLE, "who held the rest; of KV and of a request's own: requests")                \
     F(S, INT, largest_bytes, STABLE, "that one of them held, at most")
 
+#define EVENT_SHORTAGE(F, S)                                                                              \
+    F(S, INT, turn, STABLE, "as in the refusal")                                                          \
+    F(S, STR, reason, STABLE, "what is too small: context, turn (the room for the user's words), pool, requests " \
+      "(the room for their texts), queue, host, or open (the ceiling, at start)")                         \
+    F(S, INT, needs_tokens, STABLE, "0, as all below: not about that")                                    \
+    F(S, INT, has_tokens, STABLE, "that there is room for")                                               \
+    F(S, INT, prompt_tokens, STABLE, "")                                                                  \
+    F(S, INT, answer_tokens, STABLE, "that were asked for")                                               \
+    F(S, INT, needs_bytes, STABLE, "")                                                                    \
+    F(S, INT, has_bytes, STABLE, "")                                                                      \
+    F(S, INT, weight_bytes, STABLE, "open: of needs_bytes")                                               \
+    F(S, INT, kv_bytes, STABLE, "open: of needs_bytes")                                                   \
+    F(S, INT, work_bytes, STABLE, "open: of needs_bytes")
+
 #define EVENT_REFUSAL(F, S)                                                                               \
     F(S, INT, turn, STABLE, "the number that the turn would have had")                                    \
     F(S, STR, termination_reason, STABLE, "refused_kv, refused_host, refused_store, input_error or internal") \
@@ -281,6 +295,7 @@ enum { STABLE, VOLATILE };
     E(EV_PARKED, parked, LIVE, EVENT_PARKED, "a turn was put aside (--overcommit), or goes on; or /park")           \
     E(EV_TURN_END, turn_end, DURABLE, EVENT_TURN_END, "the answer ended")                                 \
     E(EV_OOM, oom, DURABLE, EVENT_OOM, "a memory policy failed (--naive); the error and turn_end of that turn follow") \
+    E(EV_SHORTAGE, shortage, DURABLE, EVENT_SHORTAGE, "what the refusal that follows is about, in figures") \
     E(EV_REFUSAL, refusal, DURABLE, EVENT_REFUSAL, "a turn was refused; the conversation is as before")   \
     E(EV_CONTEXT, context, DURABLE, EVENT_CONTEXT, "what a call carries has changed")                     \
     E(EV_SUMMARY, summary, DURABLE, EVENT_SUMMARY, "messages were summed up, or could not be")            \

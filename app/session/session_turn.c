@@ -27,6 +27,9 @@ static int check_whole(struct session *s, const struct window_call *c, uint64_t 
         if (it->ref.messages == 0 || it->part == WINDOW_SUMMARY) continue;
         if (it->ref.first > user || it->ref.last < user) continue;
         window_figures(s->w, &f);
+        turn_short(s->a, (struct event_shortage){.reason = event_str("turn"), .needs_tokens = it->ref.tokens,
+            .has_tokens = f.limit - f.part[WINDOW_SYSTEM] - f.part[WINDOW_TOOLS] - f.part[WINDOW_PINNED],
+            .prompt_tokens = it->ref.tokens, .answer_tokens = f.reserve});
         return err_set(err, WINDOW_NEVER_FITS,
                        "this turn has %lld tokens: a prompt may have %lld (context %d less %lld for the answer%s), and "
                        "%lld of them are the system message and pins",
