@@ -4,6 +4,7 @@
 #include "engine/hostmem.h"
 #include "engine/chunk.h"
 #include "engine/identity.h"
+#include "engine/local.h"
 #include "engine/maker.h"
 #include "engine/touch.h"
 #include "engine/naive_own.h"
@@ -78,13 +79,15 @@ static void local_close(struct engine *e)
     maker_free(e);
 }
 
-static int pick_backend(struct maker *l, const struct engine_config *cfg, struct err *err)
+/* ask: what fits is to be asked of the device, if there is one. */
+static int pick_backend(struct maker *l, const struct engine_config *cfg, bool ask, struct err *err)
 {
     l->k = cfg->kernels ? cfg->kernels : kern_named(cfg->backend);
     if (!l->k)
         return err_set(err, ENGINE_FAULT, "backend \"%s\" is not known; auto, cpu, cuda and ref are", cfg->backend);
-    if (l->k->memory) l->d = l->k->open(&cfg->kern, err); /* what fits is the device's to say */
-    return l->k->memory && !l->d ? ENGINE_FAULT : 0;
+    if (!l->k->memory || !ask) return 0;
+    l->d = l->k->open(&cfg->kern, err);
+    return l->d ? 0 : ENGINE_FAULT;
 }
 
 /* Bytes that may be taken where weights and pages go.  0, or -1: the device does not say. */
@@ -136,7 +139,9 @@ static int refuse(const struct engine_config *cfg, const struct fit *f, const st
     const char *who = *f->m->name ? f->m->name : cfg->model;
     struct buf words = {0};
     char allowed[96];
-    ceiling_words(cfg, l->ceiling, have, allowed, sizeof allowed);
+    struct engine_config in_bytes = *cfg;
+    in_bytes.vram = asked_for(cfg, have);
+    ceiling_words(&in_bytes, l->ceiling, have, allowed, sizeof allowed);
     ledger_words(l, &words);
     if (cfg->fits) fit_table(f, cfg->fits);
     if (cfg->needs) *cfg->needs = *l;
@@ -148,14 +153,12 @@ static int refuse(const struct engine_config *cfg, const struct fit *f, const st
 
 /* Plan everything for e->info's sizes, or, with cfg->fit, for the largest context that fits.  Asking the system for the
  * memory would not tell: it promises more than there is. */
-static int plan_under_ceiling(struct engine *e, const struct engine_config *given, const struct gguf *g, int *pages,
-                              struct sched_config *sched, struct err *err)
+static int plan_under_ceiling(struct engine *e, const struct engine_config *given, const struct gguf *g, uint64_t have,
+                              int *pages, struct sched_config *sched, struct fit *fit, struct err *err)
 {
     struct engine_config in_bytes = *given, *cfg = &in_bytes;
     struct maker *l = e->own;
     struct engine_info *i = &e->info;
-    uint64_t have;
-    if (available(l, &have, err)) return ENGINE_FAULT;
     cfg->vram = asked_for(given, have);
     struct fit f = {.m = &l->model, .k = l->k, .kv_type = cfg->kv_type, .max_rows = i->max_rows,
                     .ceiling = cfg->vram ? MIN(cfg->vram, have) : allowed_of(l, have), .vocab = e->vocab,
@@ -178,7 +181,8 @@ static int plan_under_ceiling(struct engine *e, const struct engine_config *give
     i->ledger.bytes[LEDGER_NAIVE] += naive_own_bytes(cfg->naive, &l->forward, g, i->max_seqs);
     if (cfg->naive == NAIVE_F32) sched->naive.f32_refused = naive_widen(&l->model, l->k, &i->ledger);
     sched->naive.ledger = i->ledger;
-    return ledger_total(&i->ledger) <= f.ceiling ? 0 : refuse(cfg, &f, &i->ledger, have, err);
+    *fit = f;
+    return 0;
 }
 
 /* "Q8_0: avx512 vnni, F32: ...": which kernel serves which type of matrix. */
@@ -195,6 +199,7 @@ static void list_kernels(const struct maker *l, const struct gguf *g, char *out,
     }
 }
 
+/* What needs no device. */
 static void describe(struct engine *e, const struct gguf *g)
 {
     struct engine_info *i = &e->info;
@@ -202,16 +207,22 @@ static void describe(struct engine *e, const struct gguf *g)
     snprintf(i->maker, sizeof i->maker, "local");
     snprintf(i->arch, sizeof i->arch, "%s", l->model.arch);
     snprintf(i->name, sizeof i->name, "%s", l->model.name);
-    snprintf(i->backend, sizeof i->backend, "%s", l->k->describe(l->d));
+    snprintf(i->backend, sizeof i->backend, "%s", l->k->name);
     i->on_device = l->k->memory != NULL;
     model_types(g, i->types, sizeof i->types);
-    list_kernels(l, g, i->kernels, sizeof i->kernels);
     i->layers = l->model.layers;
     i->parameters = l->model.parameters;
     i->weight_bytes = l->k->slab_bytes(l->model.bytes);
     i->work_bytes = l->k->slab_bytes(l->forward.work_bytes);
     i->kv_bytes = l->k->slab_bytes(l->forward.kv_bytes);
     i->kv_bytes_per_token = l->forward.group.page_bytes / KERN_PAGE;
+}
+
+static void describe_device(struct engine *e, const struct gguf *g)
+{
+    const struct maker *l = e->own;
+    snprintf(e->info.backend, sizeof e->info.backend, "%s", l->k->describe(l->d));
+    list_kernels(l, g, e->info.kernels, sizeof e->info.kernels);
 }
 
 /* Pages of this engine may be kept elsewhere, unless they are those of a policy, which knows none, or of a group with a
@@ -227,31 +238,45 @@ static void name_pages(struct engine *e, const struct engine_config *cfg, struct
     e->info.page_bytes = g->page_bytes;
 }
 
-/* Every size is known, and every refusal spoken, before a byte is taken. */
-static int open_model(struct engine *e, const struct engine_config *cfg, const struct gguf *g, struct err *err)
+/* Every size, before a byte is taken.  *have: bytes that may be taken; 0: what is free here, which is then in it.  0, or
+ * ENGINE_FAULT. */
+static int plan_model(struct engine *e, const struct engine_config *cfg, const struct gguf *g, uint64_t *have,
+                      struct sched_config *sched, struct fit *fit, struct err *err)
 {
     enum template_kind kind;
-    struct sched_config sched;
     int pages;
     struct maker *l = e->own = calloc(1, sizeof *l);
     if (!l) return err_set(err, ENGINE_FAULT, "no memory to open an engine");
     if (naive_check_config(cfg, true, err)) return ENGINE_FAULT;
-    if (pick_backend(l, cfg, err) || maker_vocab_open(e, cfg, g, &kind, err)) return ENGINE_FAULT;
+    if (pick_backend(l, cfg, *have == 0, err) || maker_vocab_open(e, cfg, g, &kind, err)) return ENGINE_FAULT;
     if (model_plan(&l->model, g, e->info.vocab, l->k, err)) return ENGINE_FAULT;
     struct maker_model m = {.ctx = l->model.ctx_trained, .window = l->model.window,
                             .rows = chunk_rows(l->k->name, l->model.parameters)};
     if (maker_sizes(e, cfg, &m, &pages, err)) return ENGINE_FAULT;
     if (naive_check_window(cfg->naive, e->info.window, err)) return ENGINE_FAULT;
-    int rc = plan_under_ceiling(e, cfg, g, &pages, &sched, err);
-    if (rc) return rc;
+    if (*have == 0 && available(l, have, err)) return ENGINE_FAULT;
+    if (plan_under_ceiling(e, cfg, g, *have, &pages, sched, fit, err)) return ENGINE_FAULT;
+    describe(e, g);
+    sched->template = kind;
+    return 0;
+}
+
+/* Every refusal is spoken before a byte is taken. */
+static int open_model(struct engine *e, const struct engine_config *cfg, const struct gguf *g, struct err *err)
+{
+    struct sched_config sched;
+    struct fit fit;
+    uint64_t have = 0;
+    if (plan_model(e, cfg, g, &have, &sched, &fit, err)) return ENGINE_FAULT;
+    struct maker *l = e->own;
+    if (ledger_total(&e->info.ledger) > fit.ceiling) return refuse(cfg, &fit, &e->info.ledger, have, err);
     if (take_slabs(l, cfg, err)) return ENGINE_FAULT;
     if (model_load(&l->model, g, l->k, l->d, l->weights, cfg->progress, cfg->progress_self, err)) return ENGINE_FAULT;
     forward_attach(&l->forward, l->d, l->work, l->kv);
     if (l->k->lazy && touch_open(&l->touch, l->kv, l->forward.kv_bytes, err)) return ENGINE_FAULT;
     if (naive_own_open(&l->own, cfg->naive, &l->forward, g, e->info.max_seqs, err)) return ENGINE_FAULT;
-    describe(e, g);
+    describe_device(e, g);
     name_pages(e, cfg, &sched);
-    sched.template = kind;
     sched.runner = (struct runner){.self = l, .run = run, .page_bytes = l->forward.group.page_bytes,
                                    .save_page = save_page, .load_page = load_page,
                                    .usable_pages = l->k->lazy ? usable_pages : NULL,
@@ -262,6 +287,20 @@ static int open_model(struct engine *e, const struct engine_config *cfg, const s
 static struct engine *local_open(const struct engine_config *cfg, struct err *err)
 {
     return maker_open(cfg, open_model, local_close, err);
+}
+
+int local_plan(const struct engine_config *cfg, uint64_t have, local_planned *then, void *self, struct err *err)
+{
+    struct sched_config sched;
+    struct fit fit;
+    struct engine *e = calloc(1, sizeof *e);
+    if (!e) return err_set(err, ENGINE_FAULT, "no memory to plan an engine");
+    struct gguf *g = gguf_open(cfg->model, err);
+    int rc = g ? plan_model(e, cfg, g, &have, &sched, &fit, err) : ENGINE_FAULT;
+    if (!rc) rc = then(self, &e->info, &fit, have, err);
+    gguf_close(g);
+    local_close(e);
+    return rc;
 }
 
 /* Of a device: text, parked pages and tables are the host's. */
