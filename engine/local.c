@@ -151,6 +151,30 @@ static int refuse(const struct engine_config *cfg, const struct fit *f, const st
     return ENGINE_NEVER_FITS;
 }
 
+static uint64_t over_ceiling(const struct ledger *l)
+{
+    uint64_t all = ledger_total(l);
+    return all > l->ceiling ? all - l->ceiling : 0;
+}
+
+/* The ledger of e->info's sizes with a pool of so many pages. */
+static int plan_pages(struct engine *e, const struct engine_config *cfg, const struct gguf *g, int pages,
+                      struct sched_config *sched, struct err *err)
+{
+    struct maker *l = e->own;
+    struct engine_info *i = &e->info;
+    const uint64_t ceiling = i->ledger.ceiling;
+    if (forward_plan(&l->forward, &l->model, l->k, i->ctx, i->max_seqs, i->max_rows, maker_outs(e), pages,
+                     cfg->kv_type, err))
+        return -1;
+    i->ledger = (struct ledger){.ceiling = ceiling};
+    forward_ledger(&l->forward, &i->ledger);
+    maker_sched_plan(e, cfg, pages, sched);
+    sched_ledger(sched, &i->ledger);
+    i->ledger.bytes[LEDGER_NAIVE] += naive_own_bytes(cfg->naive, &l->forward, g, i->max_seqs);
+    return 0;
+}
+
 /* Plan everything for e->info's sizes, or, with cfg->fit, for the largest context that fits.  Asking the system for the
  * memory would not tell: it promises more than there is. */
 static int plan_under_ceiling(struct engine *e, const struct engine_config *given, const struct gguf *g, uint64_t have,
@@ -171,14 +195,13 @@ static int plan_under_ceiling(struct engine *e, const struct engine_config *give
         struct maker_model m = {.ctx = i->ctx_trained, .window = l->model.window, .rows = i->max_rows};
         if (maker_sizes(e, &smaller, &m, pages, err)) return ENGINE_FAULT;
     }
-    if (forward_plan(&l->forward, &l->model, l->k, i->ctx, i->max_seqs, i->max_rows, maker_outs(e), *pages,
-                     cfg->kv_type, err))
-        return ENGINE_FAULT;
     i->ledger.ceiling = f.ceiling;
-    forward_ledger(&l->forward, &i->ledger);
-    maker_sched_plan(e, cfg, *pages, sched);
-    sched_ledger(sched, &i->ledger);
-    i->ledger.bytes[LEDGER_NAIVE] += naive_own_bytes(cfg->naive, &l->forward, g, i->max_seqs);
+    if (plan_pages(e, cfg, g, *pages, sched, err)) return ENGINE_FAULT;
+    while (cfg->naive == NAIVE_NO_LIMIT && !cfg->pool_tokens && *pages > 1 && over_ceiling(&i->ledger)) {
+        uint64_t over = (over_ceiling(&i->ledger) - 1) / l->forward.group.page_bytes + 1;
+        *pages -= (int)MIN(over, (uint64_t)*pages - 1);
+        if (plan_pages(e, cfg, g, *pages, sched, err)) return ENGINE_FAULT;
+    }
     if (cfg->naive == NAIVE_F32) sched->naive.f32_refused = naive_widen(&l->model, l->k, &i->ledger);
     sched->naive.ledger = i->ledger;
     *fit = f;

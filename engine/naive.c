@@ -6,6 +6,7 @@
 struct naive {
     enum naive_policy policy; /* in force */
     bool failed, closed;      /* somebody died of it; it lets nobody in now */
+    bool over;                /* the sound policy has looked at those who waited */
     uint64_t failures;
     uint64_t unit;            /* bytes of a page */
     int first;                /* of the run that kv_admit() is given */
@@ -91,10 +92,30 @@ bool naive_on(const struct sched *s) { return policy_of(s) != NAIVE_NONE; }
 
 bool naive_pages(const struct sched *s) { return in_runs(policy_of(s)) || policy_of(s) == NAIVE_NO_LIMIT; }
 
+bool naive_promises(const struct sched *s) { return policy_of(s) != NAIVE_NO_LIMIT || s->naive->failed; }
+
+/* NO_LIMIT lets in what the whole pool could not hold; the sound policy would have it wait for ever. */
+static void refuse_the_endless(struct sched *s)
+{
+    char words[160];
+    s->naive->over = true;
+    for (int i = 0; i < SCHED_REQUESTS; i++) {
+        struct request_live *q = s->all[i];
+        int need = q ? kv_pages_for(q->a.n_prompt + q->a.max_tokens) : 0, pool = s->cfg.group[0].pages;
+        if (!q || q->state != REQUEST_WAITING || need <= pool) continue;
+        snprintf(words, sizeof words, "the policy that promised nothing is over: this request needs %d KV pages, and "
+                 "the whole pool has %d", need, pool);
+        err_set(&s->trouble, ENGINE_FAULT, "%s", words);
+        request_end(q, END_FAULT, words);
+        sched_leave(s, q);
+    }
+}
+
 /* A pool whose last pages are not there yet would make it fail for a reason that is not its own. */
 bool naive_look(struct sched *s)
 {
     struct naive *n = s->naive;
+    if (n && !naive_on(s) && !n->over) refuse_the_endless(s);
     if (!naive_on(s)) return true;
     struct kv_count c = kv_count(s->kv);
     n->closed = n->failed || (n->policy == NAIVE_RESERVE && s->running > 0) || (naive_pages(s) && c.usable < c.pages);

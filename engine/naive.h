@@ -6,7 +6,8 @@
  * struct engine_oom.  No policy passes the ceiling: what a request takes from the backend is charged before it is had.
  *
  *     RESERVE      a run of pages for the whole context, whatever it needs, in batches: nobody joins one that runs
- *     NO_LIMIT     everyone is admitted; pages are taken as tokens come, and promised to no one
+ *     NO_LIMIT     everyone is admitted; pages are taken as tokens come, and promised to no one: so the pool may be
+ *                  smaller than one context, and is as large as the ceiling leaves where not all has room
  *     FIRST_FIT    a run of exactly prompt + max_tokens, in the lowest hole that is large enough, which is split
  *     F32          weights as floats, whatever the file holds
  *     RELOAD       each request loads the weights from the model file again, beside the engine's, which stay
@@ -22,7 +23,7 @@
  *
  * After a failure: nobody is admitted by the policy any more.  Those whom it admitted go on by its rules (under
  * NO_LIMIT more of them may die); when the last one has ended, and in the same moment, the sound policy is in force
- * until close.  F32 is decided at open: if the floats do not fit, the file's own weights are loaded, the first request
+ * until close (who waits then and needs more than the whole pool ends with END_FAULT).  F32 is decided at open: if the floats do not fit, the file's own weights are loaded, the first request
  * fails with the figures, and the sound policy follows at once.
  *
  * A model whose attention has a window below the context: F32 and RELOAD alone, which are about weights; the others

@@ -34,6 +34,8 @@ int naive_pass_rows(const struct sched_config *cfg);     /* rows that a pass may
 bool naive_on(const struct sched *s);
 bool naive_pages(const struct sched *s); /* a policy of pages: none is shared, none becomes known */
 
+bool naive_promises(const struct sched *s); /* false: what is larger than the whole pool is let in all the same */
+
 /* Admission begins: false: the policy lets nobody in now. */
 bool naive_look(struct sched *s);
 bool naive_closed(const struct sched *s); /* it does not since */

@@ -200,7 +200,7 @@ static int check_fits(const struct sched *s, int prompt, int max_tokens, struct 
             "the request needs %lld tokens (%d in the prompt, up to %d in the answer), the context holds %d: "
             "shorten the conversation, ask for a shorter answer (-n) or open a larger context (--ctx)",
             (long long)need, prompt, max_tokens, s->cfg.ctx);
-    for (int g = 0; g < s->cfg.groups; g++) {
+    for (int g = 0; g < s->cfg.groups && naive_promises(s); g++) {
         int pages = sched_need(s, g, (int)need), pool = s->cfg.group[g].pages;
         if (pages > pool)
             return err_set(

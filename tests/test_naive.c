@@ -352,6 +352,26 @@ TEST(naive_no_limit_asks_for_all_the_pages_of_a_piece_of_the_prompt)
     ops->close(e);
 }
 
+TEST(naive_no_limit_lets_in_what_the_whole_pool_cannot_hold)
+{
+    struct engine *e = open_with(forever, (struct engine_config){.ctx = 8 * P, .max_seqs = 1, .pool_tokens = 3 * P,
+                                                                 .naive = NAIVE_NO_LIMIT});
+    struct request large = {.ids = (int32_t[]){TINY_BYTE0}, .n_ids = 1, .max_tokens = 4 * P,
+                            .sampling = SAMPLING_GREEDY};
+    struct err err = {0};
+    int one = submit(e, 1, P, 4 * P), two = submit(e, 2, P, 4 * P), three = submit(e, 3, P, P), id;
+    run(e);
+    CHECK_EQ(end_of(e, one), END_OOM);
+    CHECK(ops->answer(e, one)->oom.size == 3 * P && ops->answer(e, one)->oom.page == 3);
+    /* By the sound policy the second could never be let in; the third can. */
+    CHECK_EQ(end_of(e, two), END_FAULT);
+    CHECK_STR(ops->answer(e, two)->fault, "the policy that promised nothing is over: this request needs 5 KV pages, "
+                                          "and the whole pool has 3");
+    CHECK_EQ(end_of(e, three), END_LENGTH);
+    CHECK_EQ(ops->submit(e, &large, &id, &err), ENGINE_NEVER_FITS);
+    ops->close(e);
+}
+
 TEST(naive_first_fit_fails_with_room_enough_and_no_hole_large_enough)
 {
     static struct reader r;

@@ -168,6 +168,31 @@ TEST(naive_f32_of_q8_0_says_nearly_the_same_where_activations_are_rounded)
     check_says_nearly_the_same((struct engine_config){.backend = "ref", .kern.round_activations = true});
 }
 
+TEST(naive_no_limit_has_the_pool_that_the_ceiling_leaves)
+{
+    struct err err = {0};
+    struct engine_config cfg = {.model = model_of(KT_F16), .backend = "cpu", .kv_type = KT_F16, .ctx = 1 << 16,
+                                .max_seqs = 1, .template = -1, .naive = NAIVE_NO_LIMIT, .vram = 1 << 30};
+    struct engine *e = ops->open(&cfg, &err);
+    CHECK_STR(err.text, "");
+    uint64_t all = ledger_total(&ops->info(e)->ledger), kv = ops->info(e)->kv_bytes;
+    CHECK_EQ(figures(e).pool_tokens, 1 << 16);
+    ops->close(e);
+    cfg.vram = all - kv / 2;
+    e = ops->open(&cfg, &err);
+    CHECK_STR(err.text, "");
+    const struct engine_info *i = ops->info(e);
+    CHECK(i->ctx == 1 << 16 && i->kv_bytes <= kv / 2 && i->kv_bytes > kv / 4);
+    CHECK_EQ(figures(e).pool_tokens, figures(e).kv_bytes / i->kv_bytes_per_token / KERN_PAGE * KERN_PAGE);
+    CHECK(ledger_total(&i->ledger) <= cfg.vram && i->ledger.bytes[LEDGER_KV] == i->kv_bytes);
+    ops->close(e);
+    cfg.naive = NAIVE_NONE; /* what promises has to have it */
+    CHECK(!ops->open(&cfg, &err) && err.code == ENGINE_NEVER_FITS);
+    cfg.naive = NAIVE_NO_LIMIT; /* nor is there a pool of nothing */
+    cfg.vram = all - kv;
+    CHECK(!ops->open(&cfg, &err) && err.code == ENGINE_NEVER_FITS);
+}
+
 /* ------------------------------------------------------------------ a backend that counts */
 
 /* The CPU backend, and what the engine has of it. */
