@@ -117,6 +117,7 @@ static void size_for_crew(const struct app *a, struct engine_config *cfg)
     int seqs = a->o->parallel > 0 ? (int)a->o->parallel : c->parallel > 0 ? c->parallel : AT_ONCE;
     int ctx = 0;
     if (a->o->agents > 0) cfg->max_seqs = MIN(seqs, a->o->agents);
+    cfg->pool_tokens = (uint64_t)a->o->pool;
     if (c->n_agents == 0) return;
     for (int i = 0; i < c->n_agents; i++) {
         int own = c->agent[i].context; /* 0: as large as the model's */
@@ -124,7 +125,8 @@ static void size_for_crew(const struct app *a, struct engine_config *cfg)
     }
     cfg->max_seqs = at_once ? seqs : 1;
     if (cfg->ctx == 0 && ctx > 0) cfg->ctx = ctx;
-    if (cfg->ctx > 0) cfg->pool_tokens = (uint64_t)cfg->ctx * (uint64_t)MAX(cfg->max_seqs, MIN(c->n_agents, AT_ONCE));
+    if (cfg->ctx > 0 && cfg->pool_tokens == 0)
+        cfg->pool_tokens = (uint64_t)cfg->ctx * (uint64_t)MAX(cfg->max_seqs, MIN(c->n_agents, AT_ONCE));
 }
 
 /* So many agents that differ in their tools may ask at once.  All tools of assets/forms/ together take some 800 states,
@@ -205,6 +207,7 @@ int app_open(struct app *a, const struct opts *o, const struct engine_ops *ops, 
     out_init(&a->answers, STDOUT_FILENO);
     const char *keep[] = {o->model, o->script_file, o->nll};
     if (trace_open(&a->trace, o->json ? &a->answers : NULL, o->trace, keep, COUNT_OF(keep), err)) return EXIT_USAGE;
+    a->trace.all_samples = o->all_samples;
     int code = set_sampling(a, err) ? EXIT_INTERNAL : EXIT_DONE;
     if (code == EXIT_DONE && o->crew && crew_load(o->crew, &a->crew, err)) code = EXIT_USAGE;
     bool person = !o->prompt && !o->script && isatty(STDIN_FILENO) && (isatty(STDERR_FILENO) || isatty(STDOUT_FILENO));

@@ -186,6 +186,7 @@ static int check_together(const struct opts *o, struct err *err)
     bool naive = strcmp(o->naive, "none") != 0;
     if (naive && (o->overcommit || o->fit))
         return err_set(err, -1, "--naive %s fails on purpose: it does not go with --overcommit or --fit", o->naive);
+    if (o->pool > 0 && o->fit) return err_set(err, -1, "--fit chooses the KV pool: --pool does not go with it");
     if (o->low_mark + QUOTA_APART > o->high_mark)
         return err_set(err, -1, "--low-mark %" PRId64 " must be %d or more under --high-mark %" PRId64, o->low_mark,
                        QUOTA_APART, o->high_mark);

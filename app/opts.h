@@ -35,6 +35,7 @@ struct opts {
     int64_t max_tokens; /* 0: not given */
     int64_t thinking;   /* 0: as long as an answer may be */
     int64_t ctx;        /* 0: the model's own, at most 4096 */
+    int64_t pool;       /* tokens; 0: not given */
     int64_t threads;    /* 0: one a core */
     int64_t device;     /* CUDA: which one */
     double vram;        /* bytes; under 0: percent of what is free; 0: not given */
@@ -56,6 +57,7 @@ struct opts {
     int64_t parallel;            /* 0: as the crew needs, and as its memory allows */
     const char *theme, *glyphs;
     bool no_tui, no_pin, dump_tokens, json, fit, overcommit, no_save, script, lockstep, strict_tools;
+    bool all_samples;
     const char *workspace, *tools, *allow; /* NULL: not given; tools/rights.h reads them, and gives their errors */
     bool version, help, help_events, help_crew;
     bool own_system; /* the system message was given by a person */

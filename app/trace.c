@@ -57,7 +57,7 @@ bool trace_put(struct trace *t, struct event *e)
     if (!trace_on(t)) return false;
     e->time = round((progress_clock() - t->start) * 1e6) / 1e6;
     if (e->kind == EV_MEMORY) {
-        if (t->sampled >= 0 && e->time - t->sampled < between_samples) return false;
+        if (!t->all_samples && t->sampled >= 0 && e->time - t->sampled < between_samples) return false;
         t->sampled = e->time;
     }
     e->agent = event_str(t->voice->name);

@@ -26,6 +26,7 @@ struct trace {
     struct voice own;
     void (*watch)(void *self, const struct event *e); /* who sees each, stamped; NULL: nobody */
     void *watcher;
+    bool all_samples; /* none is too soon */
     bool idle;        /* nothing goes on: only who watches is told */
 };
 
