@@ -265,6 +265,16 @@ static void tell_machine(struct app *a, const struct engine_snapshot *s)
     trace_put(&a->trace, &e);
 }
 
+static void tell_naive(struct app *a, const struct engine_snapshot *s)
+{
+    if (s->naive_policy == NAIVE_NONE) return;
+    struct event e = {.kind = EV_NAIVE, .naive = {
+        .policy = event_str(naive_name((enum naive_policy)s->naive_policy)), .size_bytes = (int64_t)s->naive_size,
+        .taken_bytes = (int64_t)s->naive_reserved, .filled_bytes = (int64_t)s->naive_allocated,
+        .hole_bytes = (int64_t)s->naive_hole}};
+    trace_put(&a->trace, &e);
+}
+
 void app_memory(struct app *a)
 {
     struct engine_snapshot s;
@@ -281,6 +291,7 @@ void app_memory(struct app *a)
     }};
     if (!trace_put(&a->trace, &e)) return;
     tell_machine(a, &s);
+    tell_naive(a, &s);
     for (int i = 0; i < ENGINE_AGENTS; i++) tell_holding(a, &s, i);
 }
 

@@ -271,6 +271,13 @@ enum { STABLE, VOLATILE };
     F(S, INT, gpu_celsius, VOLATILE, "")                                                                  \
     F(S, INT, gpu_watts, VOLATILE, "")
 
+#define EVENT_NAIVE(F, S)                                                                                 \
+    F(S, STR, policy, STABLE, "of memory, in force")                                                      \
+    F(S, INT, size_bytes, VOLATILE, "of the KV pool, or of all under the ceiling where it is about other memory") \
+    F(S, INT, taken_bytes, VOLATILE, "of that")                                                           \
+    F(S, INT, filled_bytes, VOLATILE, "of those: that hold something")                                    \
+    F(S, INT, hole_bytes, VOLATILE, "the largest piece that is free")
+
 #define EVENT_ERROR(F, S)                                                                                 \
     F(S, STR, where, STABLE, "open, turn, input, output, store or trace")                                 \
     F(S, STR, text, STABLE, "one line for a person")
@@ -310,6 +317,7 @@ enum { STABLE, VOLATILE };
     E(EV_MEMORY, memory, SAMPLE, EVENT_MEMORY, "the engine's memory at this moment")                      \
     E(EV_HOLDING, holding, SAMPLE, EVENT_HOLDING, "what an agent's requests hold of it, behind each memory event") \
     E(EV_MACHINE, machine, SAMPLE, EVENT_MACHINE, "the device and the engine's totals, behind each memory event") \
+    E(EV_NAIVE, naive, SAMPLE, EVENT_NAIVE, "what a policy of --naive has given, behind each memory event") \
     E(EV_ERROR, error, DURABLE, EVENT_ERROR, "something failed")                                          \
     E(EV_SESSION_CLOSE, session_close, DURABLE, EVENT_SESSION_CLOSE, "the program leaves")
 
