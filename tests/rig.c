@@ -162,6 +162,73 @@ void rig_model_free(struct rig_model *m)
     free(m);
 }
 
+/* ---------------------------------------------------------------- memory that is apart */
+
+bool rig_apart;
+enum { GUARD = 1024 }; /* bytes of 0xff before and behind; the backend's alignment is kept */
+
+static bool is_apart(const struct rig *r) { return rig_apart && r->k->memory; }
+
+/* What the backend is given for `size` bytes: those at `here`, or memory of its own with the same in it (0xff, where
+ * the host has none).  back: steps change it. */
+static void *lend(struct rig *r, void *here, size_t size, bool back)
+{
+    struct err err = {0};
+    if (!is_apart(r)) return here;
+    CHECK(r->copies < RIG_COPIES);
+    uint8_t *fill = malloc(size + 2 * GUARD), *there = r->k->take(r->d, size + 2 * GUARD, &err);
+    CHECK_STR(err.text, "");
+    CHECK(fill && there);
+    memset(fill, 0xff, size + 2 * GUARD);
+    if (here) memcpy(fill + GUARD, here, size);
+    CHECK_EQ(r->k->upload(r->d, NULL, there, fill, size + 2 * GUARD, &err), 0);
+    free(fill);
+    r->copy[r->copies++] = (struct rig_copy){here, there + GUARD, size, back};
+    return there + GUARD;
+}
+
+void *rig_there(const struct rig *r, const void *here)
+{
+    for (int i = 0; i < r->copies && here; i++)
+        if (r->copy[i].here == here) return r->copy[i].there;
+    return (void *)here;
+}
+
+/* All that steps change: there, or back. */
+static void carry(struct rig *r, bool back)
+{
+    struct err err = {0};
+    for (int i = 0; i < r->copies; i++) {
+        const struct rig_copy *c = &r->copy[i];
+        int code = 0;
+        if (!c->back) continue;
+        if (back) code = r->k->fetch(r->d, NULL, c->here, c->there, c->size, &err);
+        else code = r->k->upload(r->d, NULL, c->there, c->here, c->size, &err);
+        CHECK_STR(err.text, "");
+        CHECK_EQ(code, 0);
+    }
+}
+
+static bool untouched(struct rig *r, const uint8_t *there)
+{
+    static uint8_t guard[GUARD];
+    memset(guard, 0, sizeof guard);
+    bool same = r->k->fetch(r->d, NULL, guard, there, sizeof guard, NULL) == 0;
+    for (size_t i = 0; i < sizeof guard; i++) same &= guard[i] == 0xff;
+    return same;
+}
+
+/* Nobody wrote around what was lent. */
+static void take_back(struct rig *r)
+{
+    for (int i = 0; i < r->copies; i++) {
+        uint8_t *there = r->copy[i].there;
+        bool same = untouched(r, there - GUARD) && untouched(r, there + r->copy[i].size);
+        r->k->give(r->d, there - GUARD, r->copy[i].size + 2 * GUARD);
+        CHECK(same);
+    }
+}
+
 /* -------------------------------------------------------------------------- rig */
 
 /* In pieces of a random number of groups, as a loader would. */
@@ -174,7 +241,7 @@ static void load_mat(struct rig *r, struct dice *d, int which)
     *mat = (struct kmat){m->type[which], m->rows[which], m->cols[which], NULL};
     r->mat_bytes[which] = r->k->mat_bytes(mat->type, mat->rows, mat->cols);
     CHECK(r->mat_bytes[which] > 0);
-    mat->dev_data = rig_memory(r->mat_bytes[which]);
+    mat->dev_data = is_apart(r) ? lend(r, NULL, r->mat_bytes[which], false) : rig_memory(r->mat_bytes[which]);
     for (int at = 0; at < mat->rows;) {
         int groups = 1 + dice_below(d, 4), n = MIN(32 * groups, mat->rows - at);
         CHECK_EQ(r->k->mat_load(r->d, mat, at, n, m->file[which] + (size_t)at * row, NULL), 0);
@@ -191,7 +258,8 @@ static void open_pages(struct rig *r, struct dice *d, int ctx)
     r->group.page_bytes = r->k->kv_page_bytes(&r->group);
     CHECK(r->group.page_bytes > 0);
     r->slab_bytes = r->group.page_bytes * (size_t)pages;
-    r->group.dev_slab = rig_memory(r->slab_bytes);
+    r->slab = rig_memory(r->slab_bytes);
+    r->group.dev_slab = lend(r, r->slab, r->slab_bytes, true);
     r->table = malloc((size_t)pages * sizeof *r->table);
     CHECK(r->table);
     for (int i = 0; i < pages; i++) {
@@ -199,6 +267,21 @@ static void open_pages(struct rig *r, struct dice *d, int ctx)
         r->table[i] = r->table[j];
         r->table[j] = i;
     }
+}
+
+static void lend_rows(struct rig *r)
+{
+    const struct rig_model *m = r->model;
+    const struct rig_shape *s = &m->s;
+    const size_t rows = (size_t)r->max_rows, wide = (size_t)(s->heads * s->head_dim);
+    lend(r, r->work, r->work_bytes, true);
+    lend(r, r->x, rows * (size_t)s->embd * 4, true);
+    lend(r, r->q, rows * wide * 4, true);
+    lend(r, r->att, rows * wide * 4, true);
+    lend(r, r->logits, rows * (size_t)s->vocab * 4, true);
+    lend(r, m->norm, (size_t)s->embd * 4, false);
+    lend(r, m->bias, (size_t)widest(m) * 4, false);
+    lend(r, m->head_norm, (size_t)s->head_dim * 4, false);
 }
 
 struct rig *rig_open(struct dice *d, const struct rig_model *m, const struct kern *k, const struct kern_config *cfg,
@@ -224,6 +307,7 @@ struct rig *rig_open(struct dice *d, const struct rig_model *m, const struct ker
     r->att = rig_memory(rows * (size_t)(s->heads * s->head_dim) * 4);
     r->logits = rig_memory(rows * (size_t)s->vocab * 4);
     r->choice = rig_memory(rows * sizeof *r->choice);
+    lend_rows(r);
     return r;
 }
 
@@ -232,8 +316,9 @@ void rig_close(struct rig *r)
     r->k->fetch(r->d, NULL, NULL, NULL, 0, NULL); /* nothing is under way any more in what is given back here */
     const struct rig_shape *s = &r->model->s;
     size_t rows = (size_t)r->max_rows;
-    for (int i = 0; i < RIG_MATS; i++) rig_release(r->mat[i].dev_data, r->mat_bytes[i]);
-    rig_release(r->group.dev_slab, r->slab_bytes);
+    take_back(r);
+    for (int i = 0; i < RIG_MATS && !is_apart(r); i++) rig_release(r->mat[i].dev_data, r->mat_bytes[i]);
+    rig_release(r->slab, r->slab_bytes);
     rig_release(r->work, r->work_bytes);
     rig_release(r->x, rows * (size_t)s->embd * 4);
     rig_release(r->q, rows * (size_t)(s->heads * s->head_dim) * 4);
@@ -258,10 +343,11 @@ struct kern_batch rig_batch(const struct rig *r, const struct rig_rows *rows)
 static struct kern_attn_in attn_weights(const struct rig *r)
 {
     const struct rig_model *m = r->model;
-    struct kern_attn_in w = {.dev_norm = m->norm, .eps = 1e-5f, .q = r->mat[RIG_Q], .k = r->mat[RIG_K],
+    float *norm = rig_there(r, m->norm), *bias = rig_there(r, m->bias), *head_norm = rig_there(r, m->head_norm);
+    struct kern_attn_in w = {.dev_norm = norm, .eps = 1e-5f, .q = r->mat[RIG_Q], .k = r->mat[RIG_K],
                              .v = r->mat[RIG_V], .heads = m->s.heads, .rope = {m->s.rope, m->s.neox, m->inv_freq}};
-    if (m->s.bias) w.dev_bq = w.dev_bk = w.dev_bv = m->bias;
-    if (m->s.qk_norm) w.dev_q_norm = w.dev_k_norm = m->head_norm;
+    if (m->s.bias) w.dev_bq = w.dev_bk = w.dev_bv = bias;
+    if (m->s.qk_norm) w.dev_q_norm = w.dev_k_norm = head_norm;
     return w;
 }
 
@@ -271,29 +357,34 @@ void rig_do(struct rig *r, enum rig_step step, int layer, const struct kern_batc
     const struct rig_shape *s = &m->s;
     const struct kern *k = r->k;
     const struct kern_attn_in w = attn_weights(r);
-    const struct kern_ffn ffn = {m->norm, 1e-5f, r->mat[RIG_GATE], r->mat[RIG_UP], r->mat[RIG_DOWN], s->act};
-    const float *bias = s->bias ? m->bias : NULL;
+    const float *norm = w.dev_norm, *bias = s->bias ? rig_there(r, m->bias) : NULL;
+    const struct kern_ffn ffn = {norm, 1e-5f, r->mat[RIG_GATE], r->mat[RIG_UP], r->mat[RIG_DOWN], s->act};
+    float *x = rig_there(r, r->x), *q = rig_there(r, r->q), *att = rig_there(r, r->att);
+    float *logits = rig_there(r, r->logits);
+    void *work = rig_there(r, r->work);
     struct kdev *d = r->d;
     struct err err = {0};
     int code = 0;
 
     memset(r->work, 0xff, r->work_bytes); /* nothing is kept there between steps */
-    if (k->begin) CHECK_EQ(k->begin(d, NULL, b, r->work, &err), 0);
+    carry(r, false);
+    if (k->begin) CHECK_EQ(k->begin(d, NULL, b, work, &err), 0);
     switch (step) {
-    case STEP_EMBED: code = k->embed(d, NULL, b, &r->mat[RIG_TABLE], 3.5f, r->x, &err); break;
-    case STEP_ATTN_IN: code = k->attn_in(d, NULL, b, &w, &r->group, 0, layer, r->x, r->q, r->work, &err); break;
+    case STEP_EMBED: code = k->embed(d, NULL, b, &r->mat[RIG_TABLE], 3.5f, x, &err); break;
+    case STEP_ATTN_IN: code = k->attn_in(d, NULL, b, &w, &r->group, 0, layer, x, q, work, &err); break;
     case STEP_ATTN:
-        code = k->attn(d, NULL, b, &r->group, 0, layer, s->heads, s->scale, s->attn_cap, r->q, r->att, r->work, &err);
+        code = k->attn(d, NULL, b, &r->group, 0, layer, s->heads, s->scale, s->attn_cap, q, att, work, &err);
         break;
-    case STEP_O: code = k->project(d, NULL, b->rows, &r->mat[RIG_O], bias, r->att, r->x, r->work, &err); break;
-    case STEP_FFN: code = k->ffn(d, NULL, b->rows, &ffn, r->x, r->work, &err); break;
+    case STEP_O: code = k->project(d, NULL, b->rows, &r->mat[RIG_O], bias, att, x, work, &err); break;
+    case STEP_FFN: code = k->ffn(d, NULL, b->rows, &ffn, x, work, &err); break;
     case STEP_OUTPUT:
-        code = k->output(d, NULL, b, m->norm, 1e-5f, &r->mat[RIG_TABLE], s->out_cap, r->x, r->logits, r->work, &err);
+        code = k->output(d, NULL, b, norm, 1e-5f, &r->mat[RIG_TABLE], s->out_cap, x, logits, work, &err);
         break;
     }
     if (!code) code = k->fetch(d, NULL, NULL, NULL, 0, &err); /* all is done */
     CHECK_STR(err.text, "");
     CHECK_EQ(code, 0);
+    carry(r, true);
 }
 
 float *rig_result(struct rig *r, enum rig_step step, int rows, size_t *n)

@@ -45,6 +45,17 @@ struct rig_model {
 struct rig_model *rig_model(struct dice *d, const struct rig_shape *s);
 void rig_model_free(struct rig_model *m);
 
+/* Set before a rig is opened: what a backend calls device memory is out of the host's reach.  A rig of one that has
+ * memory of its own then takes it there, with bytes of 0xff around that must stay, and what is below is the host's
+ * copy: each step begins by copying it there and ends by copying it back. */
+extern bool rig_apart;
+enum { RIG_COPIES = 20 };
+struct rig_copy {
+    void *here, *there; /* here NULL: the host has none */
+    size_t size;
+    bool back; /* steps change it */
+};
+
 /* The model opened on a backend, with room for max_rows rows in pages of seqs sequences of up to ctx tokens. */
 struct rig {
     const struct rig_model *model;
@@ -53,15 +64,19 @@ struct rig {
     struct kmat mat[RIG_MATS];
     struct kern_group group;
     size_t mat_bytes[RIG_MATS], slab_bytes, work_bytes;
-    void *work;
+    void *work, *slab;               /* slab: the pages (group.dev_slab, unless that is apart) */
     int max_rows, seqs, stride;
     int32_t *table;                  /* (seqs, stride), pages in a random order */
     float *x, *q, *att, *logits; /* (max_rows, ...) */
     struct kern_choice *choice;
+    struct rig_copy copy[RIG_COPIES];
+    int copies;
 };
 struct rig *rig_open(struct dice *d, const struct rig_model *m, const struct kern *k, const struct kern_config *cfg,
                      int max_rows, int seqs, int ctx);
 void rig_close(struct rig *r);
+/* What the backend is to be given for r->x, r->work and so on: that memory, or where its copy is. */
+void *rig_there(const struct rig *r, const void *here);
 
 /* Rows of a batch: (token, pos, seq) each; all rows are out rows. */
 struct rig_rows {

@@ -55,7 +55,7 @@ TEST(attention_over_a_token_that_is_not_a_number_or_infinite_is_that_of_the_refe
     for (int i = 0; i < ROWS * DIM; i++) CHECK(isfinite(r->att[i]));
     for (int i = 0; i < ROWS * (int)COUNT_OF(bads); i++) {
         const int bad = i % ROWS;
-        char *page = (char *)r->group.dev_slab + (size_t)r->table[bad / KERN_PAGE] * r->group.page_bytes;
+        char *page = (char *)r->slab + (size_t)r->table[bad / KERN_PAGE] * r->group.page_bytes;
         float *k = (float *)(void *)page + bad % KERN_PAGE, was = *k; /* dim 0 */
         *k = bads[i / ROWS];
         rig_do(r, STEP_ATTN, 0, &b);
@@ -179,14 +179,16 @@ TEST(every_call_of_a_pass_may_fail_and_says_which_step_it_was)
     struct rig *r = rig_open(&dice, m, k, NULL, 4, 1, 16);
     struct rig_rows rows = {.n = 3, .token = {1, 2, 3}, .pos = {0, 1, 2}};
     struct kern_batch b = rig_batch(r, &rows);
+    float *x = rig_there(r, r->x), *q = rig_there(r, r->q), *att = rig_there(r, r->att);
+    void *work = rig_there(r, r->work);
     int failed = 0;
     for (long at = 1;; at++) {
         struct err err = {0};
         shim_fail(at, SHIM_LAUNCH_FAILURE);
-        int rc = k->begin(r->d, NULL, &b, r->work, &err);
-        if (!rc) rc = k->embed(r->d, NULL, &b, &r->mat[RIG_TABLE], 1, r->x, &err);
-        if (!rc) rc = k->project(r->d, NULL, 3, &r->mat[RIG_O], NULL, r->x, r->q, r->work, &err);
-        if (!rc) rc = k->attn(r->d, NULL, &b, &r->group, 0, 0, s.heads, 1, 0, r->q, r->att, r->work, &err);
+        int rc = k->begin(r->d, NULL, &b, work, &err);
+        if (!rc) rc = k->embed(r->d, NULL, &b, &r->mat[RIG_TABLE], 1, x, &err);
+        if (!rc) rc = k->project(r->d, NULL, 3, &r->mat[RIG_O], NULL, x, q, work, &err);
+        if (!rc) rc = k->attn(r->d, NULL, &b, &r->group, 0, 0, s.heads, 1, 0, q, att, work, &err);
         if (!rc) rc = k->fetch(r->d, NULL, NULL, NULL, 0, &err);
         bool all = !shim_failed();
         shim_fail(0, 0);
