@@ -41,7 +41,7 @@ TEST(no_row_is_for_a_cause_that_cannot_be_and_each_row_fits)
         for (int c = 0; c < CAUSES; c++)
             if ((r->causes & REMEDY_OF(c)) && remedy_cannot((enum cause)c, r->stack))
                 check_fail(__FILE__, __LINE__, "%s: has a row: %s", about((enum cause)c, r->stack), r->what);
-        size_t n = strlen(r->how) + (r->since ? strlen(r->since) + 9 : 0) + (r->stale ? strlen(r->stale) + 10 : 0);
+        size_t n = strlen(r->how) + (r->since ? strlen(r->since) + 9 : 0) + (r->mind ? strlen(r->mind) + 10 : 0);
         if (n >= VERDICT_TEXT) check_fail(__FILE__, __LINE__, "%d bytes: %s", (int)n, r->how);
         CHECK(*r->what && strlen(r->what) < VERDICT_TEXT);
         CHECK((*r->how == '\0') == (r->stack == STACK_UNKNOWN));
@@ -164,7 +164,7 @@ TEST(what_is_stale_is_not_advised)
         for (size_t i = 0; i < remedy_rows; i++) {
             if (remedy_table[i].stack != gone[g].stack) continue;
             CHECK(!strstr(remedy_table[i].how, gone[g].name));
-            told += remedy_table[i].stale && strstr(remedy_table[i].stale, gone[g].name);
+            told += remedy_table[i].mind && strstr(remedy_table[i].mind, gone[g].name);
         }
     CHECK_EQ(told, 7);
 }
@@ -181,7 +181,7 @@ TEST(a_verdict_gets_the_remedies_of_where_it_failed_then_of_who_reported_it)
     bool dead = false;
     for (int i = 0; i < v.fixes; i++) {
         CHECK_EQ(v.fix[i].frees, -1);
-        dead |= strstr(v.fix[i].how, "(stale: --swap-space") != NULL;
+        dead |= strstr(v.fix[i].how, "(mind: --swap-space") != NULL;
     }
     CHECK(dead);
     const int before = v.fixes = 3;

@@ -93,11 +93,11 @@ static bool is_there(const struct verdict *v, const struct remedy *r)
     return false;
 }
 
-/* `how` as a verdict has room for it: with what is needed for it and what is stale, where these fit. */
+/* `how` as a verdict has room for it: with since when it is there and what to mind, where these fit. */
 static void put_how(const struct remedy *r, char out[VERDICT_TEXT])
 {
     int n = snprintf(out, VERDICT_TEXT, "%s", r->how);
-    const char *label[] = {"since ", "stale: "}, *text[] = {r->since, r->stale};
+    const char *label[] = {"since ", "mind: "}, *text[] = {r->since, r->mind};
     for (size_t i = 0; i < COUNT_OF(text); i++)
         if (text[i] && (size_t)n + strlen(label[i]) + strlen(text[i]) + 3 < VERDICT_TEXT)
             n += snprintf(out + n, VERDICT_TEXT - (size_t)n, "%s(%s%s)", n > 0 ? " " : "", label[i], text[i]);
@@ -145,7 +145,7 @@ static void put_remedy(const struct remedy *r, const char *label, int indent, in
     struct buf line = {0};
     buf_printf(&line, "%s: %s", r->what, r->how);
     if (r->since) buf_printf(&line, " (since %s)", r->since);
-    if (r->stale) buf_printf(&line, " (stale: %s)", r->stale);
+    if (r->mind) buf_printf(&line, " (mind: %s)", r->mind);
     if (line.data) paragraph(out, width, label, indent, line.data);
     out->failed |= line.failed;
     buf_free(&line);

@@ -2,8 +2,8 @@
  *
  * One table, cause x stack, for explain, for the verdict card and for the lessons' part "what the frameworks call it".
  * A row is only there if its name was found in that project's own documentation, source or issue threads; remedy_*.c
- * name them beside it.  Names change: `since` says from which version on, `stale` what is still advised and no longer
- * does anything.
+ * name them beside it.  Names change: `since` says from which version on, `mind` what is still advised and no longer
+ * does anything, or where the remedy falls short.
  *
  *     const struct remedy *r[REMEDY_MOST];
  *     int n = remedy_find(CAUSE_KV, STACK_VLLM, r, REMEDY_MOST);   // the best first
@@ -30,7 +30,7 @@ struct remedy {
     const char *what;        /* words: "shorter sequences" */
     const char *how;         /* the flag, parameter or API and where it is set: "vllm serve --max-model-len 8192" */
     const char *since;       /* "vLLM 0.18": what `how` needs; NULL: nothing recent */
-    const char *stale;       /* "--swap-space: gone since 0.18": what to leave alone; NULL: nothing */
+    const char *mind;        /* what is stale or falls short: "--swap-space: gone since 0.18"; NULL: nothing */
 };
 #define REMEDY_OF(c) (1u << (c))
 static_assert(CAUSES <= 32, "a bit each");
@@ -46,8 +46,8 @@ const char *remedy_cannot(enum cause c, enum stack s);
 
 /* Append the remedies of v's cause to its fixes: of the stack where it failed, then of the one that reported it, then,
  * where neither has any, in words alone.  A fix that is there already (same how) is not repeated.  frees comes from
- * v's figures ("reserved" less "allocated"; "outside") where the remedy gives that back, else -1.  What is stale goes
- * behind `how` in parentheses, where it fits. */
+ * v's figures ("reserved" less "allocated"; "outside") where the remedy gives that back, else -1.  `since` and `mind` go
+ * behind `how` in parentheses, where they fit. */
 void remedy_into(struct verdict *v);
 
 /* For a lesson: what a cause's fix is called, a block a stack, wrapped at width columns: frameworks first, then engines,

@@ -14,7 +14,7 @@ enum {
 
 #define ROW(stack, causes, what, how) {STACK_##stack, causes, FREES_UNSAID, what, how, NULL, NULL}
 #define GIVES(stack, causes, frees, what, how) {STACK_##stack, causes, frees, what, how, NULL, NULL}
-#define DATED(stack, causes, what, how, since, stale) {STACK_##stack, causes, FREES_UNSAID, what, how, since, stale}
+#define DATED(stack, causes, what, how, since, mind) {STACK_##stack, causes, FREES_UNSAID, what, how, since, mind}
 
 const struct remedy remedy_table[] = {
     /* ---------------------------------------------------------------- anywhere, in words alone */
@@ -38,7 +38,6 @@ const struct remedy remedy_table[] = {
         "plimsoll models --within SIZE, then plimsoll --model FILE"),
     ROW(PLIMSOLL, WEIGHTS | LEAK | PIECES | STATIC | ACTIVATIONS, "the sound policy instead of a naive one",
         "plimsoll --naive none"),
-    ROW(PLIMSOLL, WEIGHTS | KV | CROWD | OTHERS, "a higher ceiling, where the machine has more", "plimsoll --vram 4G"),
     ROW(PLIMSOLL, KV | CONTEXT | GROWTH, "sum the oldest up now",
         "/compact, or by itself from --high-mark P percent on"),
     ROW(PLIMSOLL, KV | CROWD, "keys and values in 8 bits", "plimsoll --kv-type q8_0"),
@@ -46,6 +45,7 @@ const struct remedy remedy_table[] = {
     ROW(PLIMSOLL, KV | STATIC, "the largest context that fits", "plimsoll --fit"),
     ROW(PLIMSOLL, CONTEXT, "a longer context, if the model has it", "plimsoll --ctx N"),
     ROW(PLIMSOLL, CROWD, "fewer agents answer at once; the others wait", "plimsoll --parallel N"),
+    ROW(PLIMSOLL, WEIGHTS | KV | CROWD | OTHERS, "a higher ceiling, where the machine has more", "plimsoll --vram 4G"),
     ROW(PLIMSOLL, CROWD, "admit by what requests may be expected to need, and park the last",
         "plimsoll --overcommit, with --park SIZE for their pages"),
     ROW(PLIMSOLL, GROWTH, "take a large result or message out of the context; it stays readable", "/drop m12"),
@@ -222,7 +222,7 @@ const struct remedy remedy_table[] = {
     ROW(LLAMA_CPP, STATIC | CROWD, "fewer slots", "llama-server --parallel 1"),
     DATED(LLAMA_CPP, CROWD | CONTEXT, "a room of its own for each slot, so that one cannot end the others",
           "llama-server --kv-unified-per-slot 8192 --parallel 4", NULL,
-          "the slots' own share by --no-kv-unified"),
+          "the default, one pool for all slots: one that fills it ends the others"),
     ROW(LLAMA_CPP, ACTIVATIONS, "a smaller physical batch", "llama-server --ubatch-size 256"),
     ROW(LLAMA_CPP, ACTIVATIONS | WEIGHTS | STATIC, "a wider margin for what is allocated later",
         "llama-server --fit-target 2048 (MiB; it adjusts only what is not set)"),
@@ -251,7 +251,8 @@ const struct remedy remedy_table[] = {
     ROW(OLLAMA, KV | STATIC | GROWTH, "a smaller context: it is allocated whole when the model is loaded",
         "OLLAMA_CONTEXT_LENGTH=8192, or num_ctx of the request"),
     ROW(OLLAMA, KV, "keys and values in 8 bits", "OLLAMA_KV_CACHE_TYPE=q8_0, which needs flash attention"),
-    ROW(OLLAMA, STATIC | CROWD | KV, "fewer requests at once: memory is context times this", "OLLAMA_NUM_PARALLEL=1"),
+    ROW(OLLAMA, STATIC | CROWD | KV, "fewer requests at once, since the memory is the context times this",
+        "OLLAMA_NUM_PARALLEL=1"),
     ROW(OLLAMA, CROWD | OTHERS, "fewer models at once", "OLLAMA_MAX_LOADED_MODELS=1"),
     ROW(OLLAMA, CROWD, "a shorter queue, with 503 above it", "OLLAMA_MAX_QUEUE=64"),
     ROW(OLLAMA, ACTIVATIONS, "attention that does not write its scores out", "OLLAMA_FLASH_ATTENTION=1"),
@@ -280,8 +281,8 @@ const struct remedy remedy_table[] = {
         "@tool(response_format=\"content_and_artifact\")"),
     ROW(LANGCHAIN, GROWTH, "an end to loops",
         "create_agent(middleware=[ModelCallLimitMiddleware(run_limit=15), ToolCallLimitMiddleware(run_limit=20)])"),
-    ROW(LANGCHAIN, CROWD, "so many runs at once", "chain.batch(inputs, config={\"max_concurrency\": 2})"),
-    ROW(LANGCHAIN, CROWD, "so many requests a second",
+    ROW(LANGCHAIN, CROWD, "a limit of runs at once", "chain.batch(inputs, config={\"max_concurrency\": 2})"),
+    ROW(LANGCHAIN, CROWD, "a limit of requests a second",
         "ChatModel(rate_limiter=InMemoryRateLimiter(requests_per_second=1))"),
     DATED(LANGCHAIN, HOST | LEAK, "no intermediate steps kept",
           "create_agent(), or return_intermediate_steps=False", NULL,
@@ -312,8 +313,8 @@ const struct remedy remedy_table[] = {
         "graph.invoke(state, config, durability=\"exit\")"),
     ROW(LANGGRAPH, HOST, "checkpoints on disk, not in the process",
         "SqliteSaver or PostgresSaver instead of InMemorySaver"),
-    ROW(LANGGRAPH, CROWD, "so many branches at once", "graph.invoke(state, config={\"max_concurrency\": 2})"),
-    ROW(LANGGRAPH, CROWD, "so many runs at once", "asyncio.Semaphore(2) around graph.ainvoke()"),
+    ROW(LANGGRAPH, CROWD, "a limit of branches at once", "graph.invoke(state, config={\"max_concurrency\": 2})"),
+    ROW(LANGGRAPH, CROWD, "a limit of runs at once", "asyncio.Semaphore(2) around graph.ainvoke()"),
     ROW(LANGGRAPH, KV | CONTEXT, "ids in the state, documents fetched in the node that needs them",
         "state[\"doc_ids\"], not state[\"docs\"]"),
 
@@ -332,7 +333,7 @@ const struct remedy remedy_table[] = {
     DATED(AUTOGEN, HOST | LEAK, "forget between runs: every context keeps the full history in RAM",
           "await team.reset()", NULL,
           "a [-6:] slice: the list still grows"),
-    ROW(AUTOGEN, CROWD, "so many sessions at once", "asyncio.Semaphore(4) around team.run()"),
+    ROW(AUTOGEN, CROWD, "a limit of sessions at once", "asyncio.Semaphore(4) around team.run()"),
     ROW(AUTOGEN, WEIGHTS, "a smaller model behind the client", "OllamaChatCompletionClient(model=\"llama3.1:8b\")"),
 
     /* ---------------------------------------------------------------- CrewAI
@@ -344,7 +345,7 @@ const struct remedy remedy_table[] = {
     ROW(CREWAI, GROWTH, "an end to loops", "Agent(max_iter=10, max_retry_limit=1)"),
     ROW(CREWAI, KV | CONTEXT, "shorter answers", "LLM(model=..., max_tokens=800)"),
     ROW(CREWAI, CROWD, "crews one after the other", "crew.kickoff_for_each(inputs=jobs), not kickoff_for_each_async()"),
-    ROW(CREWAI, CROWD, "so many requests a minute", "Crew(max_rpm=10)"),
+    ROW(CREWAI, CROWD, "a limit of requests a minute", "Crew(max_rpm=10)"),
     ROW(CREWAI, LEAK | HOST, "one crew for all jobs",
         "crew = build_crew() outside the loop, crew.kickoff(inputs=job) in it"),
     ROW(CREWAI, HOST, "what it remembers put away", "crewai reset-memories --all"),
@@ -357,7 +358,7 @@ const struct remedy remedy_table[] = {
     ROW(LITELLM, CONTEXT, "refuse before sending", "router_settings: enable_pre_call_checks: true"),
     ROW(LITELLM, CONTEXT, "another model where it is too long", "router_settings: context_window_fallbacks"),
     ROW(LITELLM, KV, "shorter answers", "completion(..., max_tokens=512)"),
-    ROW(LITELLM, CROWD, "so many requests at once to a deployment",
+    ROW(LITELLM, CROWD, "a limit of requests at once to a deployment",
         "max_parallel_requests in litellm_params, or router_settings: default_max_parallel_requests"),
 
     /* ---------------------------------------------------------------- an OpenAI-style server
@@ -366,7 +367,7 @@ const struct remedy remedy_table[] = {
           "max_tokens: the older name of it, which local servers still take"),
     ROW(OPENAI, CONTEXT | GROWTH | KV, "send a window and a summary of the messages", "messages of the request"),
     ROW(OPENAI, CONTEXT, "have the server drop the oldest, knowingly", "truncation=\"auto\" of responses.create()"),
-    ROW(OPENAI, CROWD, "so many requests at once", "asyncio.Semaphore(4) around client.chat.completions.create()"),
+    ROW(OPENAI, CROWD, "a limit of requests at once", "asyncio.Semaphore(4) around client.chat.completions.create()"),
 
     /* ---------------------------------------------------------------- CUDA
      * nvidia: MPS guide; nvidia-smi --help */
