@@ -106,6 +106,8 @@ static struct map map_open(void)
         m.unwritten = lessons_in(line + strlen(head));
         CHECK(m.unwritten != 0);
     }
+    for (int i = 0; i < IDS; i++)
+        if (!m.cell[i][0]) check_fail(__FILE__, __LINE__, "id %d of %d has no row", i + 1, IDS);
     return m;
 }
 
@@ -114,8 +116,6 @@ static struct map map_open(void)
 TEST(every_id_has_its_row_and_all_that_is_wrong_has_its_lesson)
 {
     struct map m = map_open();
-    for (int i = 0; i < IDS; i++)
-        if (!m.cell[i][0]) check_fail(__FILE__, __LINE__, "id %d of %d has no row", i + 1, IDS);
     CHECK_EQ(m.wrong, ERRATA);
     for (int i = 0; i < m.wrong; i++) CHECK(m.errata[i] != 0);
     CHECK_EQ(m.named, (1u << (LESSONS + 1)) - 2); /* no lesson without an id or an error */
