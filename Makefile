@@ -335,6 +335,10 @@ $(O)/tests/needle: $(call object,$(needles)) $(lib)
 $(call object,memory/forms.c): $(wildcard assets/forms/*)
 $(call object,app/session/crew_builtin.c): $(wildcard assets/crews/*)
 $(call object,app/embedded.c): assets/plimsoll-tiny.gguf
+lessons := $(sort $(wildcard assets/lessons/*.lesson))
+$(call object,app/learn/lessons.c): $(O)/lessons.h $(lessons)
+$(O)/lessons.h: always
+	@for f in $(lessons); do n=$${f##*/}; printf 'LESSON(%s, "%s")\n' "$${n%%-*}" "$$f"; done | { $(rewrite); }
 
 # A fuzz target is linked to libFuzzer, or to a small main that replays files.
 ifeq ($(VARIANT),fuzz)

@@ -1,0 +1,46 @@
+/* play_child.h - one run of a lesson: this program as a child that is read event by event, and always ended.
+ *
+ * It has stdin, a pipe for its events, stderr, and nothing else of this process; its folder is the lesson's own.
+ * Owner: the caller, until child_end().  Threads: one. */
+#ifndef PLAY_CHILD_H
+#define PLAY_CHILD_H
+#include "plimsoll.h"
+#include <sys/types.h>
+
+enum { CHILD_ARGS = 256 };
+
+struct child_command {
+    const char *program; /* a path */
+    char *argv[CHILD_ARGS];
+    int argc;
+    const char *folder;  /* where it runs */
+    const char *input;   /* its stdin */
+};
+
+struct play_child {
+    pid_t pid;
+    int out, err;       /* out: its events, -1: no more; err: what it said, a file in memory */
+    struct buf line;    /* of the events, the last without its newline */
+    size_t at;          /* in it: what was given already */
+    double begun, heard, told; /* by progress_clock(): told: it was asked to end; 0: it was not */
+    bool over, late;    /* waited for; ended by us because it took too long */
+    int status;         /* of waitpid() */
+};
+
+/* 0, or -1. */
+int child_start(struct play_child *c, const struct child_command *cmd, struct err *err);
+
+/* The next line of its events, without its newline, until the next call; NULL: none for now, or it is longer than
+ * `most`, which is passed over and counted in *wrong. */
+const char *child_line(struct play_child *c, size_t most, size_t *n, int *wrong);
+
+/* Reads what is there, looks whether it has ended, and whether it is to: after `limit` seconds in all, or `patience`
+ * without a word.  True: something came, or it is over. */
+bool child_look(struct play_child *c, double limit, double patience);
+
+void child_kill(struct play_child *c); /* SIGKILL, as a lesson has it; it is over when child_look() says so */
+
+/* Ended if it is not over (SIGTERM, after a second SIGKILL), and waited for.  tail: the last that it said on stderr,
+ * `room` bytes with its NUL; NULL: not wanted. */
+void child_end(struct play_child *c, char *tail, size_t room);
+#endif
