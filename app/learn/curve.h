@@ -1,6 +1,6 @@
 /* curve.h - the memory of a run over its time, folded from its events: a point for each sample, and the one at which it
- * failed.  Of a run under a policy of --naive what that has given (of the pool, or of all under the ceiling), else what
- * is promised and filled of the KV pool.
+ * failed.  It is of the KV pool, what is promised or given of it and what is filled; or of all memory under the
+ * ceiling, where a lesson is about weights or workspace.
  *
  * However long a run is, a curve has at most CURVE_POINTS points: when they are full, two by two become one, which keeps
  * the higher of each figure.  Shown, a curve is as wide as there is room, and a column shows the highest in it.
@@ -25,11 +25,11 @@ struct curve {
     int n, join;            /* join: samples that make a point */
     int joined;             /* samples in the last point; it is full at `join` */
     int64_t size;           /* bytes of the pool, or under the ceiling: the line that nothing may pass */
+    int64_t tables;         /* bytes of the host under the ceiling */
     bool ceiling;           /* it is all under the ceiling, not the pool */
     int64_t failed_wanted;  /* bytes that were wanted when it failed; 0: it did not */
     int failed_at;          /* the point; -1: none */
-    int64_t token_bytes;
-    int32_t turns;
+    int32_t turns;          /* that have ended so far */
     struct {
         char name[40];      /* "": the only one */
         int64_t tokens;     /* that its last prompt, and what it has answered, have */
@@ -38,7 +38,7 @@ struct curve {
     int agents;
 };
 
-void curve_init(struct curve *c);
+void curve_init(struct curve *c, bool ceiling); /* of all under the ceiling, or of the pool */
 void curve_add(struct curve *c, const struct event *e);
 
 /* A chart of columns x rows characters without its frame, a line each, scaled to `size` (0: to c->size) and to so many

@@ -180,7 +180,10 @@ void figures_end(struct figures *f, int status, int signal)
     static const enum run_end by_status[] = {[0] = RUN_DONE, [3] = RUN_REFUSED, [6] = RUN_WRONG};
     bool known = (size_t)status < COUNT_OF(by_status) && by_status[status] != RUN_UNKNOWN;
     set(f, FIGURE_STATUS, signal ? 128 + signal : status);
-    if (signal) set(f, FIGURE_END, RUN_KILLED);
+    if (signal) { /* whatever was in the stream before */
+        set(f, FIGURE_END, RUN_KILLED);
+        if (!isnan(f->value[FIGURE_ASKED])) f->value[FIGURE_TURN] = f->value[FIGURE_ASKED];
+    }
     ends_badly(f, known ? by_status[status] : RUN_FAILED, 0);
     static const enum figure counts[] = {FIGURE_TURNS, FIGURE_ASKED, FIGURE_LOST, FIGURE_CALLS, FIGURE_LEFT,
                                          FIGURE_SUMMARIES, FIGURE_STOPS, FIGURE_SAVED};

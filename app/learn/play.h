@@ -19,7 +19,6 @@
 #define PLAY_H
 #include "app/learn/curve.h"
 #include "app/learn/lesson.h"
-#include <sys/types.h>
 
 enum play_stage {
     PLAY_SEE,        /* what you will see */
@@ -48,7 +47,7 @@ struct play_run {
 };
 
 struct play_answer {
-    bool given, right;
+    bool given;
     char text[40];  /* as typed */
     double value;
 };
@@ -91,5 +90,6 @@ void play_right(const struct play *p, int ask, struct buf *out);
 
 /* After both runs: is everything as the lesson says (fails, expect)?  0, or -1 with the first that is not. */
 int play_check(const struct play *p, struct err *err);
+bool play_is_right(const struct play *p, int ask);
 int play_score(const struct play *p);     /* answers that are right */
 #endif
