@@ -20,6 +20,7 @@ int replay_run(int argc, char **argv); /* replay_cmd.c: `plimsoll replay ...`, l
 int config_run(int argc, char **argv);   /* config_cmd.c: `plimsoll config ...`, likewise */
 int models_run(int argc, char **argv);   /* models_cmd.c: `plimsoll models ...`, likewise */
 int doctor_run(int argc, char **argv);   /* doctor.c: `plimsoll doctor ...`, likewise */
+int learn_run(int argc, char **argv);    /* learn/learn_cmd.c: `plimsoll learn ...`, likewise */
 int completion_run(int argc, char **argv); /* completion.c: `plimsoll completion ...`, likewise */
 int manual_run(int argc, char **argv);   /* manual.c: `plimsoll manual`, likewise */
 

@@ -21,6 +21,8 @@ const struct subcommand subcommand_table[] = {
     {"doctor", "[FLAGS]", NULL, NULL, true, doctor_run, "is this machine fit for it? each check with its fix; --json"},
     {"models", "[--within SIZE]", NULL, "--within=SIZE --time=SECONDS --json --help", false, models_run,
      "model files that are here already (Ollama, LM Studio, llama.cpp, hub caches), and what fits"},
+    {"learn", "[NAME] [--auto]", "NAME", "--auto --check --figures --trust=FILE --backend=cpu|cuda --threads=N --help", false,
+     learn_run, "lessons on running out of memory, on a real engine: broken, explained, fixed"},
     {"stress", "--agents N --turns N", NULL, "--agents=N --turns=N", true, NULL,
      "N agents at once, and what memory they took"},
     {"completion", "bash|zsh", "bash zsh", "--help", false, completion_run,

@@ -44,19 +44,20 @@ static void put(struct curve *c, const struct curve_point *p)
     c->joined = 1;
 }
 
-static void add_memory(struct curve *c, const struct event *e)
+/* Behind a memory event, with the size of a token. */
+static void add_machine(struct curve *c, double time, const struct event_machine *e)
 {
-    const struct event_memory *m = &e->memory;
-    int64_t a_token = m->pool_tokens > 0 ? m->kv_bytes / m->pool_tokens : 0;
-    struct curve_point p = {.time = e->time, .hole = -1, .turns = c->turns, .running = (int32_t)m->running,
+    const struct event_memory *m = &c->seen;
+    struct curve_point p = {.time = time, .hole = -1, .turns = c->turns, .running = (int32_t)m->running,
                             .waiting = (int32_t)m->waiting};
-    c->size = c->ceiling ? m->ceiling_bytes : a_token * m->pool_tokens;
-    p.taken = c->ceiling ? m->weight_bytes + m->kv_bytes + m->work_bytes + c->tables : m->reserved_tokens * a_token;
-    p.filled = c->ceiling ? p.taken : m->filled_tokens * a_token;
+    c->size = c->ceiling ? m->ceiling_bytes : m->pool_tokens * e->token_bytes;
+    p.taken = c->ceiling ? m->weight_bytes + m->kv_bytes + m->work_bytes + e->table_bytes
+                         : m->reserved_tokens * e->token_bytes;
+    p.filled = c->ceiling ? p.taken : m->filled_tokens * e->token_bytes;
     put(c, &p);
 }
 
-/* Behind a memory event: what a policy has given is what was taken. */
+/* Behind that: what a policy has given is what was taken. */
 static void add_naive(struct curve *c, const struct event_naive *e)
 {
     if (c->n == 0) return;
@@ -107,8 +108,8 @@ static void add_oom(struct curve *c, const struct event *e)
 void curve_add(struct curve *c, const struct event *e)
 {
     switch (e->kind) {
-    case EV_MEMORY: add_memory(c, e); return;
-    case EV_MACHINE: c->tables = e->machine.table_bytes; return;
+    case EV_MEMORY: c->seen = e->memory; return;
+    case EV_MACHINE: add_machine(c, e->time, &e->machine); return;
     case EV_NAIVE: add_naive(c, &e->naive); return;
     case EV_OOM:
         add_oom(c, e);

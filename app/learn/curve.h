@@ -2,7 +2,7 @@
  * failed.  It is of the KV pool, what is promised or given of it and what is filled; or of all memory under the
  * ceiling, where a lesson is about weights or workspace.
  *
- * However long a run is, a curve has at most CURVE_POINTS points: when they are full, two by two become one, which keeps
+ * However long a run is, a curve has at most CURVE_POINTS points: when they are full, two by two become one, with
  * the higher of each figure.  Shown, a curve is as wide as there is room, and a column shows the highest in it.
  *
  * Owner: plain data.  Threads: one at a time. */
@@ -25,7 +25,7 @@ struct curve {
     int n, join;            /* join: samples that make a point */
     int joined;             /* samples in the last point; it is full at `join` */
     int64_t size;           /* bytes of the pool, or under the ceiling: the line that nothing may pass */
-    int64_t tables;         /* bytes of the host under the ceiling */
+    struct event_memory seen; /* the last; it has no strings */
     bool ceiling;           /* it is all under the ceiling, not the pool */
     int64_t failed_wanted;  /* bytes that were wanted when it failed; 0: it did not */
     int failed_at;          /* the point; -1: none */

@@ -28,6 +28,8 @@ int run_end_find(const char *name)
     return -1;
 }
 
+enum figure_unit figure_unit(enum figure f) { return rows[f].unit; }
+
 void figures_doc(struct buf *out)
 {
     for (int i = 0; i < FIGURES; i++) buf_printf(out, "  %-15s %s\n", rows[i].name, rows[i].doc);
@@ -101,6 +103,7 @@ static void add_oom(struct figures *f, const struct event_oom *e)
     set(f, FIGURE_OOM_OWNERS, e->owners);
     set(f, FIGURE_OOM_REQUEST, e->request);
     set(f, FIGURE_OOM_PAGE, e->page);
+    f->value[FIGURE_OOM_FILLED] = 100 * f->filled_now / f->value[FIGURE_POOL];
     if (e->free_bytes > 0)
         most(f, FIGURE_HOLES, 100 * (1 - (double)e->hole_bytes / (double)e->free_bytes));
 }
@@ -112,6 +115,7 @@ static void add_memory(struct figures *f, const struct event_memory *e)
     set(f, FIGURE_KV, e->kv_bytes);
     set(f, FIGURE_WORK, e->work_bytes);
     set(f, FIGURE_CEILING, e->ceiling_bytes);
+    f->filled_now = (double)e->filled_tokens;
     most(f, FIGURE_PEAK, (double)e->reserved_tokens);
     most(f, FIGURE_FILLED, (double)e->filled_tokens);
     most(f, FIGURE_RUNNING, (double)e->running);
@@ -312,7 +316,10 @@ static void put_number(double v, struct buf *out)
 
 static void put_bytes(double v, bool exact, struct buf *out)
 {
-    static const struct { double size; const char *name; } units[] = {{0x1p30, "GiB"}, {0x1p20, "MiB"}, {0x1p10, "KiB"}};
+    static const struct {
+        double size;
+        const char *name;
+    } units[] = {{0x1p30, "GiB"}, {0x1p20, "MiB"}, {0x1p10, "KiB"}};
     for (size_t i = 0; i < COUNT_OF(units) && !exact; i++) {
         if (fabs(v) < units[i].size) continue;
         buf_printf(out, "%.1f %s", v / units[i].size, units[i].name);

@@ -6,7 +6,7 @@
  *     {broken.turn}                          9
  *     {broken.oom.wanted}                    3.0 MiB                 bytes are shown in their unit
  *     {broken.oom.wanted:exact}              3145728 bytes
- *     {broken.pool / broken.ctx}             3                       one of + - * / between two; bytes / bytes is a count
+ *     {broken.pool / broken.ctx}             3                       + - * or / of two; bytes / bytes is a count
  *
  * A figure that has no value (nothing ran out, or that run was not made) is NaN and shown as "?".
  *
@@ -73,6 +73,7 @@ int run_end_find(const char *name);       /* -1: none */
     X(OOM_OWNERS, "oom.owners", COUNT, "who held it")                                                      \
     X(OOM_REQUEST, "oom.request", COUNT, "the engine's number of the request that died")                   \
     X(OOM_PAGE, "oom.page", COUNT, "of its sequence, that was wanted first")                               \
+    X(OOM_FILLED, "oom.filled", PERCENT, "of the KV pool that held tokens, as it was seen last before that")   \
     X(CALLS, "calls", COUNT, "of tools")                                                                   \
     X(RESULT_BYTES, "result.bytes", BYTES, "of the largest result of a tool or attached file, whole")      \
     X(RESULT_TOKENS, "result.tokens", TOKENS, "of what the model saw of that")                             \
@@ -89,7 +90,8 @@ enum figure { FIGURE_TABLE(FIGURE_ENUM_) FIGURES };
 
 struct figures {
     double value[FIGURES];
-    int prompts;       /* of one agent: for growth */
+    int prompts;        /* after the first: for growth */
+    double filled_now;  /* tokens */
     uint64_t agent[64]; /* hashes of the names of those who were seen */
     int agents;
 };
@@ -97,6 +99,7 @@ struct figures {
 void figures_init(struct figures *f);                         /* as of a run that was not made */
 void figures_add(struct figures *f, const struct event *e);   /* the next event of the run */
 void figures_end(struct figures *f, int status, int signal);  /* it ended: exit status, or by a signal; 0: by none */
+enum figure_unit figure_unit(enum figure f);
 void figures_doc(struct buf *out);                            /* their names and what they say, a line each */
 
 /* ---------------------------------------------------------------- names in texts */

@@ -335,6 +335,7 @@ static int read_section(struct reader *r, char *line)
     if (*args) return wrong(r, "== %.20s takes nothing behind it", name);
     if (strcmp(name, "see") == 0) return read_figured(r, &l->see);
     if (strcmp(name, "verdict") == 0) return read_figured(r, &l->verdict);
+    if (strcmp(name, "compare") == 0) return read_figured(r, &l->compare);
     if (strcmp(name, "frameworks") == 0) return read_figured(r, &l->frameworks);
     if (strcmp(name, "seed") == 0) return read_figured(r, &l->seed);
     if (strcmp(name, "expect") == 0) return read_expects(r);
@@ -348,7 +349,8 @@ static int check_whole(struct reader *r)
     struct lesson *l = r->l;
     struct err why = {0};
     const char *lacks = !l->name ? "name:" : !l->title ? "title:" : !l->covers ? "covers:" : !*l->see ? "== see"
-                        : l->asks == 0 ? "== ask" : !*l->verdict ? "== verdict" : l->fails == RUN_UNKNOWN ? "fails:"
+                        : l->asks == 0 ? "== ask" : !*l->verdict ? "== verdict"
+                        : !*l->compare ? "== compare" : l->fails == RUN_UNKNOWN ? "fails:"
                         : l->cause == CAUSE_UNKNOWN ? "cause:" : l->expects == 0 ? "== expect" : NULL;
     if (lacks) return err_set(r->err, -1, "%.80s: a lesson needs %s", r->file, lacks);
     bool scripted = r->has[RUN_BROKEN] || r->has[RUN_FIXED];
@@ -373,7 +375,7 @@ static int read_all(struct reader *r)
 int lesson_read(const char *text, size_t n, const char *file, struct lesson *out, struct err *err)
 {
     struct reader r = {.file = file, .l = out, .err = err};
-    *out = (struct lesson){.see = "", .verdict = "", .frameworks = "", .seed = "", .script = {"", ""}};
+    *out = (struct lesson){.see = "", .verdict = "", .compare = "", .frameworks = "", .seed = "", .script = {"", ""}};
     if (n > LESSON_FILE) return err_set(err, -1, "%.80s: more than %d KiB", file, LESSON_FILE >> 10);
     if (memchr(text, '\0', n) || text_valid_utf8(text, n) != n)
         return err_set(err, -1, "%.80s: a lesson is UTF-8 text", file);

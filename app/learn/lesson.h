@@ -10,8 +10,8 @@
  *     broken: --naive reserve            flags of the broken run alone
  *     fixed:                             flags of the fixed run alone
  *     fails: turn 1 oom                  how the broken run must end (enum run_end), and in which turn; or only `oom`
- *     kill: turn 5                       the broken run is killed (SIGKILL) when that turn begins, and the fixed one goes
- *                                        on with what is saved: both have a store of the lesson's own
+ *     kill: turn 5                       the broken run is killed (SIGKILL) when that turn begins, and the fixed one
+ *                                        goes on with what is saved: in a store of the lesson's own
  *
  *     == see                             what you will see
  *     == ask tokens                      a question; turns|bytes|tokens|percent|requests|choice.  Then its text, and
@@ -20,8 +20,9 @@
  *     a) ...                             the choices, to f
  *     why: ...                           said with the grade; figures in braces
  *     == script                          stdin of both runs; "== script broken" and "== script fixed" where they differ
- *     == file notes.txt x200             a file in the folder of the runs, this text so many times: for /attach, /ingest
- *     == verdict                         what happened, with {figures} of the runs
+ *     == file notes.txt x200             a file in the folder of the runs, this text so often: for /attach, /ingest
+ *     == verdict                         what happened, with {figures} of the broken run
+ *     == compare                         what the fix changed, with {figures} of both
  *     == frameworks                      what is to be said of frameworks beside remedy.h
  *     == seed                            what the advice that this lesson is about got wrong
  *     == expect                          a line each: SUM OP SUM; OP is = != < <= > >=
@@ -31,14 +32,14 @@
  * begins, so no line of a script may begin so; blank lines around a text are left out.
  *
  * A lesson is not trusted: it runs this program with flags.  Those it may give are listed in lesson_flags.c, each with
- * the values that it may have; no other is taken, from whoever the file is: none that names a file, a folder, a model, a
- * store or a configuration, none that lets a tool write or run.  Of tools it may turn on those that only reckon, and
+ * the values that it may have; no other is taken, from whoever the file is: none that names a file, a folder, a model,
+ * a store or a configuration, none that lets a tool write or run.  Of tools it may turn on those that only reckon, and
  * those that read in the folder of its own files.  Its script may have turns and a list of commands (lesson_flags.c),
  * and name no file but its own.  Sizes are limited: --vram 1G, 64 agents, 1000 turns.
  *
  * A lesson of the program lies in assets/lessons/NN-NAME.lesson; the Makefile finds it there, NN is its number (L11).
  *
- * Errors are one line with the line's number.  Owner: a lesson owns all its strings until lesson_free().  Threads: any. */
+ * Errors are one line with the line's number.  Owner: a lesson owns its strings until lesson_free().  Threads: any. */
 #ifndef LESSON_H
 #define LESSON_H
 #include "app/learn/figures.h"
@@ -82,7 +83,7 @@ struct lesson {
     struct lesson_words run, flags, own[RUNS]; /* run.n 0: a session */
     enum run_end fails;
     int fails_turn, kill_turn; /* 0: not said */
-    const char *see, *script[RUNS], *verdict, *frameworks, *seed; /* "" if there is none */
+    const char *see, *script[RUNS], *verdict, *compare, *frameworks, *seed; /* "" if there is none */
     struct lesson_ask ask[LESSON_ASKS];
     struct lesson_file file[LESSON_FILES];
     struct lesson_expect expect[LESSON_EXPECTS];

@@ -90,7 +90,7 @@ static bool fits(const struct flag *f, const char *value)
     case LIST_OF: return is_list(value, f->choices);
     case CREW: return is_crew(value);
     case SIZE: return opts_size(value, &size) && size >= 0 && size <= f->most;
-    case COUNT: return strlen(value) < 9 && value[strspn(value, "0123456789")] == '\0' && *value && atof(value) <= f->most;
+    case COUNT: return *value && strlen(value) < 9 && !value[strspn(value, "0123456789")] && atof(value) <= f->most;
     case REAL: return isdigit((unsigned char)*value) && strtod(value, &end) <= f->most && !*end;
     default: return false;
     }

@@ -1,6 +1,7 @@
 /* play.c - see play.h. */
 #include "app/learn/play.h"
 #include "app/learn/play_child.h"
+#include "app/learn/verdict_own.h"
 #include "app/opts.h"
 #include "app/progress.h"
 #include <ctype.h>
@@ -55,6 +56,10 @@ struct play *play_open(const struct lesson *l, const struct play_config *cfg, st
     for (int k = 0; k < RUNS; k++) {
         figures_init(&p->run[k].figures);
         curve_init(&p->run[k].curve, is_about_ceiling(l));
+        if ((p->run[k].judge = judge_open())) continue;
+        err_set(err, -1, "no memory for a lesson");
+        play_close(p);
+        return NULL;
     }
     return p;
 }
@@ -177,6 +182,8 @@ static void take_event(struct play *p, struct play_run *r, const struct event *e
     r->events++;
     figures_add(&r->figures, e);
     curve_add(&r->curve, e);
+    judge_feed(r->judge, e);
+    if (p->config.on_event) p->config.on_event(p->config.self, which_run(p), e);
     bool dies = which_run(p) == RUN_BROKEN && l->kill_turn > 0 && e->kind == EV_TURN_START &&
                 e->turn_start.turn == l->kill_turn;
     if (dies) child_kill(p->child);
@@ -209,6 +216,8 @@ void play_close(struct play *p)
 {
     if (!p) return;
     if (p->child) end_run(p);
+    for (int k = 0; k < RUNS; k++)
+        if (p->run[k].judge) judge_close(p->run[k].judge);
     if (*p->folder) nftw(p->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     free(p);
 }
@@ -230,6 +239,16 @@ void play_skip(struct play *p)
 {
     if (p->child) end_run(p);
     p->stage = PLAY_OVER;
+}
+
+bool play_verdict(const struct play *p, struct verdict *out)
+{
+    const struct play_run *r = &p->run[RUN_BROKEN];
+    if (!r->ended) return false;
+    if (judge_verdict(r->judge, JUDGE_FIRST, out)) return true;
+    if (r->figures.value[FIGURE_END] != RUN_KILLED) return false;
+    judge_death(r->judge, out);
+    return true;
 }
 
 /* ---------------------------------------------------------------- answers */
@@ -309,8 +328,10 @@ void play_right(const struct play *p, int ask, struct buf *out)
     bool known = right_value(p, q, &value, &unit) == 0;
     figure_show(known ? value : (double)NAN, unit, false, out);
     if (unit != UNIT_BYTES && unit != UNIT_PERCENT) buf_printf(out, " %s", q->unit);
-    if (q->within_share) buf_printf(out, ", within %.0f %%", 100 * q->within);
-    else if (q->within > 0) buf_puts(out, ", within "), figure_show(q->within, unit, false, out);
+    if (q->within_share) buf_printf(out, ", give or take %.0f %%", 100 * q->within);
+    if (q->within_share || q->within <= 0) return;
+    buf_puts(out, ", give or take ");
+    figure_show(q->within, unit == UNIT_PERCENT ? UNIT_COUNT : unit, false, out);
 }
 
 /* ---------------------------------------------------------------- what must be so */
@@ -334,8 +355,20 @@ static int check_fails(const struct play *p, struct err *err)
         return err_set(err, -1, "the broken run ended: %s; the lesson says %s", run_end_name(how),
                        run_end_name(l->fails));
     if (l->fails_turn > 0 && v[FIGURE_TURN] != l->fails_turn)
-        return err_set(err, -1, "the broken run failed in turn %.0f; the lesson says %d", v[FIGURE_TURN], l->fails_turn);
+        return err_set(err, -1, "the broken run failed in turn %.0f; the lesson says %d", v[FIGURE_TURN],
+                       l->fails_turn);
     return 0;
+}
+
+/* Where the engine's own figures say why. */
+static int check_cause(const struct play *p, struct err *err)
+{
+    struct verdict v;
+    if (p->lesson->fails != RUN_OOM && p->lesson->fails != RUN_REFUSED) return 0;
+    if (!play_verdict(p, &v)) return err_set(err, -1, "nothing says why the broken run failed");
+    if (v.cause == p->lesson->cause) return 0;
+    return err_set(err, -1, "the broken run is judged as %s; the lesson says %s", cause_name(v.cause),
+                   cause_name(p->lesson->cause));
 }
 
 int play_check(const struct play *p, struct err *err)
@@ -347,7 +380,7 @@ int play_check(const struct play *p, struct err *err)
         if (p->run[k].wrong > 0)
             return err_set(err, -1, "the %s run wrote %d lines that are no events", k ? "fixed" : "broken",
                            p->run[k].wrong);
-    if (check_fails(p, err)) return -1;
+    if (check_fails(p, err) || check_cause(p, err)) return -1;
     for (int i = 0; i < l->expects; i++) {
         const struct lesson_expect *e = &l->expect[i];
         enum figure_unit ua, ub;

@@ -11,8 +11,8 @@
  *
  * A run is this same program as a child in its own address space: on the CPU unless the config says otherwise, with no
  * file of settings, none of our variables, seed 1, a store of the lesson's own or none, in a folder of the lesson's own
- * which goes with it.  The learner's engine, session and ledger are not touched.  A run that says nothing for `patience`
- * seconds, or takes longer than `limit`, is ended, and that is how it ended (RUN_KILLED).
+ * which goes with it.  The learner's engine, session and ledger are not touched.  A run that says nothing for so long
+ * (`patience`), or takes longer than `limit`, is ended, and that is how it ended (RUN_KILLED).
  *
  * Owner: play borrows the lesson until play_close().  Threads: one. */
 #ifndef PLAY_H
@@ -36,9 +36,12 @@ const char *play_stage_words(enum play_stage s); /* a title for a person */
 
 enum { PLAY_TAIL = 2048, PLAY_LINE = 1 << 20 };
 
+struct judge;
+
 struct play_run {
     struct figures figures;
     struct curve curve;
+    struct judge *judge;   /* verdict_own.h: why it failed */
     bool begun, ended;
     double seconds;        /* so far, or in all */
     int events, wrong;     /* wrong: lines of the child that are no events */
@@ -57,6 +60,8 @@ struct play_config {
     const char *backend; /* NULL: cpu */
     int threads;         /* 0: one a core */
     double limit, patience; /* seconds; 0: 120 and 60 */
+    void (*on_event)(void *self, int run, const struct event *e); /* who sees each event of a run; NULL: nobody */
+    void *self;
 };
 
 struct play {
@@ -79,11 +84,14 @@ bool play_runs(const struct play *p);
 int play_fd(const struct play *p);        /* readable when there are events; -1: nothing runs */
 int play_wait_ms(const struct play *p);   /* until play_step() is due at the latest */
 bool play_step(struct play *p);           /* true: something came, or the run ended */
-/* What was typed as the answer of a question; "" leaves it open.  0, or -1: it is no number, or no letter of a choice. */
+/* What was typed as the answer of a question; "" leaves it open.  0, or -1: no number, or no letter of a choice. */
 int play_answer(struct play *p, int ask, const char *text, struct err *err);
 void play_skip(struct play *p);           /* to PLAY_OVER; a run is ended */
 
-/* The text of its stage with the figures filled in, unwrapped, paragraphs by blank lines.  Appended. */
+/* Why the broken run failed.  false: it did not, or nothing says why. */
+bool play_verdict(const struct play *p, struct verdict *out);
+
+/* The text of its stage with the figures filled in, in the lines of the file.  Appended. */
 void play_text(const struct play *p, struct buf *out);
 /* The right answer of a question, after both runs. */
 void play_right(const struct play *p, int ask, struct buf *out);

@@ -1,0 +1,102 @@
+/* play_text.c - what is said at each stage of a lesson. */
+#include "app/learn/play.h"
+#include "app/learn/remedy.h"
+#include <math.h>
+
+enum { REMEDIES = 2, WIDTH = 76 };
+
+static void put_asks(const struct play *p, struct buf *out)
+{
+    const struct lesson *l = p->lesson;
+    for (int i = 0; i < l->asks; i++) {
+        const struct lesson_ask *q = &l->ask[i];
+        buf_printf(out, "%s%d. %s\n", i ? "\n" : "", i + 1, q->text);
+        for (int k = 0; k < q->choices; k++) buf_printf(out, "   %c) %s\n", 'a' + k, q->choice[k]);
+    }
+}
+
+static void put_command(const struct play *p, int which, struct buf *out)
+{
+    const struct play_run *r = &p->run[which];
+    if (*r->command) buf_printf(out, "    %s\n", r->command);
+}
+
+static void put_filled(const struct play *p, const char *text, struct buf *out)
+{
+    struct figures f[RUNS];
+    for (int k = 0; k < RUNS; k++) f[k] = p->run[k].figures;
+    figures_fill(text, f, out);
+    buf_puts(out, "\n");
+}
+
+static void put_verdict(const struct play *p, struct buf *out)
+{
+    struct verdict v;
+    if (play_verdict(p, &v)) {
+        verdict_text(&v, WIDTH, out);
+        buf_puts(out, "\n");
+    }
+    put_filled(p, p->lesson->verdict, out);
+}
+
+static void put_compared(const struct play *p, struct buf *out)
+{
+    static const enum figure shown[] = {FIGURE_END, FIGURE_TURNS, FIGURE_LOST, FIGURE_PROMPT_MOST, FIGURE_PEAK,
+                                        FIGURE_FILLED, FIGURE_RUNNING, FIGURE_WAITING, FIGURE_OOM_WANTED,
+                                        FIGURE_OOM_FREE};
+    static const char *const words[] = {"ended", "turns answered", "turns lost", "longest prompt, tokens",
+                                        "promised at most, tokens", "filled at most, tokens", "at once",
+                                        "waiting at most", "wanted then", "free then"};
+    const double *a = p->run[RUN_BROKEN].figures.value, *b = p->run[RUN_FIXED].figures.value;
+    buf_printf(out, "%-26s %12s %12s\n", "", "broken", "fixed");
+    for (size_t i = 0; i < COUNT_OF(shown); i++) {
+        struct buf left = {0}, right = {0};
+        if (isnan(a[shown[i]]) && isnan(b[shown[i]])) continue;
+        figure_show(a[shown[i]], figure_unit(shown[i]), false, &left);
+        figure_show(b[shown[i]], figure_unit(shown[i]), false, &right);
+        buf_printf(out, "%-26s %12s %12s\n", words[i], left.data ? left.data : "", right.data ? right.data : "");
+        buf_free(&left);
+        buf_free(&right);
+    }
+    buf_puts(out, "\n");
+    put_filled(p, p->lesson->compare, out);
+}
+
+static void put_grade(const struct play *p, struct buf *out)
+{
+    const struct lesson *l = p->lesson;
+    for (int i = 0; i < l->asks; i++) {
+        const struct play_answer *a = &p->answer[i];
+        buf_printf(out, "%d. %s", i + 1, play_is_right(p, i) ? "right: " : a->given ? "not so: " : "not answered: ");
+        if (a->given) buf_printf(out, "you said %s; ", a->text);
+        buf_puts(out, "it is ");
+        play_right(p, i, out);
+        buf_puts(out, "\n");
+        if (*l->ask[i].why) buf_puts(out, "   "), put_filled(p, l->ask[i].why, out);
+    }
+    buf_printf(out, "%d of %d right\n", play_score(p), l->asks);
+}
+
+static void put_frameworks(const struct play *p, struct buf *out)
+{
+    remedy_text(p->lesson->cause, REMEDIES, WIDTH, out);
+    if (!*p->lesson->frameworks) return;
+    buf_puts(out, "\n");
+    put_filled(p, p->lesson->frameworks, out);
+}
+
+void play_text(const struct play *p, struct buf *out)
+{
+    switch (p->stage) {
+    case PLAY_SEE: put_filled(p, p->lesson->see, out); return;
+    case PLAY_ASK: put_asks(p, out); return;
+    case PLAY_BROKEN: put_command(p, RUN_BROKEN, out); return;
+    case PLAY_VERDICT: put_verdict(p, out); return;
+    case PLAY_FIXED: put_command(p, RUN_FIXED, out); return;
+    case PLAY_COMPARE: put_compared(p, out); return;
+    case PLAY_FRAMEWORKS: put_frameworks(p, out); return;
+    case PLAY_SEED: put_filled(p, p->lesson->seed, out); return;
+    case PLAY_GRADE: put_grade(p, out); return;
+    default: return;
+    }
+}
