@@ -203,7 +203,7 @@ TEST(a_long_prompt_alone_is_kv_and_not_growth)
 
 static void crowd(int n, int64_t turn, bool well)
 {
-    char name[8];
+    char name[16];
     for (int i = 0; i < n; i++) snprintf(name, sizeof name, "a%d", i), call(name, turn, 1, 100 + 60 * turn, 156);
     for (int i = 0; i < n && well; i++) snprintf(name, sizeof name, "a%d", i), end(name, turn, "completed");
 }

@@ -22,7 +22,7 @@ static struct judge_agent *agent_of(struct judge *j, struct event_str name)
 {
     const int n = event_part(name, JUDGE_NAME - 1);
     for (int i = 0; i < j->agents; i++)
-        if ((int)strlen(j->agent[i].name) == n && memcmp(j->agent[i].name, name.data, (size_t)n) == 0)
+        if ((int)strlen(j->agent[i].name) == n && (n == 0 || memcmp(j->agent[i].name, name.data, (size_t)n) == 0))
             return &j->agent[i];
     if (j->agents == JUDGE_AGENTS) return &j->agent[JUDGE_AGENTS - 1];
     struct judge_agent *a = &j->agent[j->agents++];

@@ -2,7 +2,7 @@
  * post-mortem and a replay say the same of the same.
  *
  *     struct judge *j = judge_open();
- *     while (an event e comes) judge_feed(j, &e);      // memory, machine, turn_start, turn_end, carries, tool, oom, ...
+ *     while (an event e comes) judge_feed(j, &e);      // memory, machine, turn_start, turn_end, carries, oom, ...
  *     if (judge_failures(j) > 0) judge_verdict(j, JUDGE_FIRST, &v);
  *
  * What is judged: an oom event (a policy of naive.h that failed), a shortage with its refusal, and a refusal alone.

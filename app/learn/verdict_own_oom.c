@@ -251,7 +251,7 @@ static void activations(struct found *f)
     const int64_t rows = judge_prompt(f->a);
     f->v->cause = CAUSE_ACTIVATIONS;
     verdict_evidence(f->v, "a prompt of %lld tokens in one pass: a workspace of %s, %s a token", (long long)rows,
-                     verdict_bytes(f->wanted, wanted), rows > 0 ? verdict_bytes(f->wanted / (uint64_t)rows, work) : "?");
+                     verdict_bytes(f->wanted, wanted), verdict_bytes(f->wanted / (uint64_t)MAX(rows, 1), work));
     if (f->j->memory.work_bytes > 0)
         verdict_evidence(f->v, "in chunks the same prompt goes through the %s that are there since the start",
                          verdict_bytes((uint64_t)f->j->memory.work_bytes, work));
