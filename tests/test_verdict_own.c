@@ -136,6 +136,9 @@ TEST(two_points_or_prompts_that_stay_are_no_growth)
     CHECK(!judge_growth(j, "", &g));
     for (int i = 0; i < 9; i++) call("same", i, 1, 300, 40);
     CHECK(!judge_growth(j, "same", &g));
+    for (int i = 9; i < 13; i++) call("same", i, 1, 300 + 10 * (i - 9), 40);
+    CHECK(judge_growth(j, "same", &g));
+    CHECK_EQ(g.first, 9); /* from the last of those that were the same */
     for (int i = 0; i < 200; i++) call("long", i, 1, i * 7, 40); /* more than are kept */
     CHECK(judge_growth(j, "long", &g));
     CHECK_EQ(g.points, JUDGE_POINTS);
