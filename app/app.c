@@ -201,6 +201,36 @@ struct event app_opened(const struct app *a)
     }};
 }
 
+/* Of answers that go on to their length: a control token in their middle would be lost in the text, and the text would
+ * have fewer tokens than were written. */
+static int allow_text_alone(struct app *a, struct err *err)
+{
+    const struct vocab *v = a->ops->vocab(a->engine);
+    if (a->o->answers == 0 || !v) return 0;
+    a->plain = calloc(((size_t)vocab_size(v) + 31) / 32, sizeof *a->plain);
+    if (!a->plain) return err_set(err, -1, "no memory for --answers");
+    for (int32_t id = 0; id < vocab_size(v); id++)
+        if (vocab_attr(v, id) != VOCAB_CONTROL) a->plain[id / 32] |= 1u << (id % 32);
+    return 0;
+}
+
+/* Always: in a log, and in the stream before anything of the session. */
+static void tell_unguarded(struct app *a)
+{
+    const struct opts *o = a->o;
+    struct buf words = {0};
+    guards_words(&o->off, &words);
+    struct event e = {.kind = EV_UNGUARDED, .unguarded = {
+        .off = {words.data ? words.data : "", words.len}, .answers = o->answers,
+        .host_limit_bytes = (int64_t)o->keep_unsaved}};
+    if (words.len > 0)
+        say("--unguarded, for teaching: without %s this session will fail; nothing of it is saved", words.data);
+    if (o->answers > 0)
+        say("--answers, for teaching: every answer has %lld tokens, whatever it says", (long long)o->answers);
+    if (words.len > 0 || o->answers > 0) trace_put(&a->trace, &e);
+    buf_free(&words);
+}
+
 int app_open(struct app *a, const struct opts *o, const struct engine_ops *ops, struct err *err)
 {
     *a = (struct app){.o = o, .ops = ops, .lockstep = o->lockstep || o->seed >= 0};
@@ -210,10 +240,12 @@ int app_open(struct app *a, const struct opts *o, const struct engine_ops *ops, 
     a->trace.all_samples = o->all_samples;
     int code = set_sampling(a, err) ? EXIT_INTERNAL : EXIT_DONE;
     if (code == EXIT_DONE && o->crew && crew_load(o->crew, &a->crew, err)) code = EXIT_USAGE;
+    a->crew.endless = o->off.loop;
     bool person = !o->prompt && !o->script && isatty(STDIN_FILENO) && (isatty(STDERR_FILENO) || isatty(STDOUT_FILENO));
     if (code == EXIT_DONE && toolbox_open(&a->toolbox, a, person, err)) code = EXIT_USAGE;
     if (code == EXIT_DONE) code = open_store(a, err);
     if (code == EXIT_DONE) code = open_engine(a, err);
+    if (code == EXIT_DONE && allow_text_alone(a, err)) code = EXIT_INTERNAL;
     if (code == EXIT_DONE && signals_open(err)) code = EXIT_INTERNAL;
     if (code == EXIT_DONE && a->info->ctx_trained > 0 && a->info->ctx > a->info->ctx_trained)
         say("--ctx %d is more than the %d tokens that the model was trained on: beyond them it may talk nonsense",
@@ -221,6 +253,7 @@ int app_open(struct app *a, const struct opts *o, const struct engine_ops *ops, 
     if (code != EXIT_DONE) return code;
     struct event e = app_opened(a);
     trace_put(&a->trace, &e);
+    tell_unguarded(a);
     app_memory(a);
     return EXIT_DONE;
 }
@@ -332,6 +365,7 @@ int app_close(struct app *a, int code)
     keeper_close(a->keeper);
     if (a->engine) a->ops->close(a->engine);
     free(a->advice);
+    free(a->plain);
     crew_free(&a->crew);
     code = stream_status(a, &a->answers, "stdout", code, &told_answers);
     return stream_status(a, &a->trace.file, "the --trace file", code, &told_trace);

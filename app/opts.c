@@ -175,6 +175,19 @@ static int which_file(const struct opts *o, opts_env *env, struct buf *mem, cons
 
 /* ---------------------------------------------------------------- all of it */
 
+/* What is for teaching: nothing of it may reach a saved session, nor a person who has not asked for it. */
+static int check_lesson(const struct opts *o, struct err *err)
+{
+    const char *flag = o->unguarded ? "--unguarded" : o->answers > 0 ? "--answers" : NULL;
+    bool dumps = o->nll || o->dump_tokens || o->top_logprobs >= 0;
+    if (flag && (!o->no_save || dumps))
+        return err_set(err, -1, "%s is for lessons: it goes with --no-save, and not with --nll or a dump", flag);
+    if (o->answers > 0 && (o->max_tokens > 0 || o->thinking > 0 || o->n_stop > 0 || o->strict_tools))
+        return err_set(err, -1, "--answers says how long every answer is: it does not go with --max-tokens, "
+                       "--thinking, --stop or --strict-tools");
+    return 0;
+}
+
 /* Flags that do not go together. */
 static int check_together(const struct opts *o, struct err *err)
 {
@@ -190,6 +203,7 @@ static int check_together(const struct opts *o, struct err *err)
     if (o->low_mark + QUOTA_APART > o->high_mark)
         return err_set(err, -1, "--low-mark %" PRId64 " must be %d or more under --high-mark %" PRId64, o->low_mark,
                        QUOTA_APART, o->high_mark);
+    if (check_lesson(o, err)) return -1;
     if (o->no_save && o->resume) return err_set(err, -1, "--resume and --no-save do not go together");
     if (o->crew && modes) return err_set(err, -1, "--crew does not go with --nll or a dump");
     if (o->resume && (modes || o->prompt))
@@ -239,6 +253,7 @@ int opts_parse(struct opts *o, int argc, char *const *argv, opts_env *env, struc
     o->file = file.path;
     o->file_text = file.text;
     o->own_system = o->system != NULL;
+    if (o->unguarded && guards_read(&o->off, o->unguarded, err)) return -1;
     return check_together(o, err);
 }
 

@@ -13,6 +13,7 @@
  * Threads: before any other starts. */
 #ifndef OPTS_H
 #define OPTS_H
+#include "app/guards.h"
 #include "engine/engine.h"
 #include "plimsoll.h"
 
@@ -58,6 +59,9 @@ struct opts {
     const char *theme, *glyphs;
     bool no_tui, no_pin, dump_tokens, json, fit, overcommit, no_save, script, lockstep, strict_tools;
     bool all_samples;
+    const char *unguarded; /* NULL: not given */
+    struct guards off;     /* what it says */
+    int64_t answers;       /* tokens that every answer has; 0: as many as the model likes */
     const char *workspace, *tools, *allow; /* NULL: not given; tools/rights.h reads them, and gives their errors */
     bool version, help, help_events, help_crew;
     bool own_system; /* the system message was given by a person */

@@ -29,6 +29,11 @@ const struct opt opts_table[] = {
     {NULL, "--naive", NULL, CHOICE, AT(naive), "POLICY", 0, 0,
      "none|reserve|no-limit|first-fit|f32|reload|whole-batch", "none",
      "a memory policy that fails, for teaching; after it did, the sound one is in force"},
+    {NULL, "--unguarded", NULL, TEXT | LINE_ONLY, AT(unguarded), "LIST", 0, 0, NULL, NULL,
+     "with --no-save: do without guards of the conversation, for teaching: window,clip,loop,docs,share,silent,slice,"
+     "traces,summary"},
+    {NULL, "--answers", NULL, INT | LINE_ONLY, AT(answers), "N", 1, 4096, NULL, NULL,
+     "with --no-save: every answer has exactly N tokens, wherever the model would end it, for teaching"},
     {NULL, "--resume", NULL, TEXT | LINE_ONLY, AT(resume), "SESSION", 0, 0, NULL, NULL,
      "go on with a saved session: the first letters of its id, or last (plimsoll sessions lists them); with --crew: "
      "with the whole run that it is of, or the last of this crew"},
@@ -53,7 +58,8 @@ const struct opt opts_table[] = {
     {NULL, "--handover", "PLIMSOLL_HANDOVER", INT, AT(handover), "N", 16, 1 << 20, NULL, NULL,
      "tokens of what passes from agent to agent where the crew names none (as much as a result may have)"},
     {NULL, "--keep-unsaved", "PLIMSOLL_KEEP_UNSAVED", SIZE, AT(keep_unsaved), "SIZE", 0, 1, NULL, "64M",
-     "with --no-save: memory for what has left the context; then the oldest of it is gone"},
+     "with --no-save: memory for what has left the context; then the oldest of it is gone (--unguarded: a turn is "
+     "refused)"},
     {NULL, "--crew", "PLIMSOLL_CREW", TEXT, AT(crew), "FILE", 0, 0, NULL, NULL,
      "several agents and their flow, from a crew file or one of ours (--help-crew lists them)"},
     {NULL, "--parallel", "PLIMSOLL_PARALLEL", INT, AT(parallel), "N", 1, 64, NULL, NULL,

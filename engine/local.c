@@ -197,7 +197,7 @@ static int plan_under_ceiling(struct engine *e, const struct engine_config *give
     }
     i->ledger.ceiling = f.ceiling;
     if (plan_pages(e, cfg, g, *pages, sched, err)) return ENGINE_FAULT;
-    while (cfg->naive == NAIVE_NO_LIMIT && !cfg->pool_tokens && *pages > 1 && over_ceiling(&i->ledger)) {
+    while (cfg->naive == NAIVE_NO_LIMIT && *pages > 1 && over_ceiling(&i->ledger)) {
         uint64_t over = (over_ceiling(&i->ledger) - 1) / l->forward.group.page_bytes + 1;
         *pages -= (int)MIN(over, (uint64_t)*pages - 1);
         if (plan_pages(e, cfg, g, *pages, sched, err)) return ENGINE_FAULT;

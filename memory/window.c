@@ -50,6 +50,7 @@ static int check_limits(const struct window_limits *l, struct err *err)
         if (field[i].value < field[i].least || field[i].value > field[i].most)
             return err_set(err, WINDOW_BAD, "%s is %" PRId64 ", not %" PRId64 " to %" PRId64, field[i].name,
                            field[i].value, field[i].least, field[i].most);
+    if (l->unbounded && l->summary > 0) return err_set(err, WINDOW_BAD, "a window without a limit sums nothing up");
     return 0;
 }
 
@@ -68,7 +69,7 @@ static int measure(struct window *w, struct err *err)
     w->line_tokens = line.tokens;
     w->compaction = compacts ? w->request_tokens + w->l.summary + WINDOW_SLACK : 0;
     w->reserve = MAX(w->l.answer + w->l.thinking, w->compaction);
-    w->limit = w->l.ctx - w->reserve;
+    w->limit = w->l.unbounded ? WINDOW_MOST_TOKENS : w->l.ctx - w->reserve;
     if (w->limit > 0) return 0;
     return err_set(err, WINDOW_NEVER_FITS,
                    "a context of %" PRId64 " tokens leaves none for a prompt: answer %" PRId64 " + thinking %" PRId64

@@ -12,7 +12,7 @@
  * How it is exact: each message is counted when it is appended, as a prompt of its own, less an empty prompt.  Parts
  * do not add up under a template and a tokenizer, so their sum only plans; the list that is to be sent is then counted
  * as a whole by the caller's function, and as long as that is over the limit, more leaves.  A list over its limit is
- * never given out.
+ * never given out (limits.unbounded, for teaching, has none).
  *
  * What leaves: the oldest first, and whole: a message that calls tools leaves with all its results.  The message that
  * opened the present turn and the newest message (with its call and the other results) go last; when even they do not
@@ -95,6 +95,8 @@ struct window_limits {
     int64_t summary;          /* most tokens of a summary; 0: it never compacts, the oldest are cut */
     int high, low;            /* marks in thousandths of the room beside the front: 0 < low < high <= 1000 */
     int gain;                 /* thousandths by which a summary is smaller than what it takes the place of: 1 .. 999 */
+    bool unbounded;           /* for teaching: all that was said is in every call, whatever it weighs; summary is 0 */
+    bool any_summary;         /* for teaching: a summary is committed whatever it weighs */
 };
 
 struct window; /* opaque */

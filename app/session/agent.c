@@ -24,7 +24,8 @@ static uint64_t hash_of(const char *a, size_t n, const char *b)
 void agent_begin(struct agent *g, const struct agent_limits *limits)
 {
     *g = (struct agent){.limits = {.rounds = MIN(MAX(limits->rounds, 0), AGENT_ROUNDS_MAX),
-                                   .repeats = MAX(limits->repeats, 1), .failures = MAX(limits->failures, 1)}};
+                                   .repeats = MAX(limits->repeats, 1), .failures = MAX(limits->failures, 1),
+                                   .endless = limits->endless}};
 }
 
 static enum agent_effect over(struct agent *g, enum agent_end why)
@@ -37,6 +38,10 @@ static enum agent_effect on_call(struct agent *g, const char *name, const char *
 {
     uint64_t call = hash_of(name, strlen(name), arguments);
     int before = 0;
+    if (g->limits.endless) {
+        g->calls++;
+        return AGENT_RUN_TOOL;
+    }
     for (int i = 0; i < g->calls; i++) before += g->made[i] == call;
     if (before >= g->limits.repeats) return over(g, AGENT_STOPPED_REPEATS);
     if (g->same >= MAX(g->limits.repeats, 2)) return over(g, AGENT_STOPPED_PROGRESS);

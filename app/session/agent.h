@@ -17,6 +17,7 @@ struct agent_limits {
     int rounds;   /* calls of tools in a turn, at most AGENT_ROUNDS_MAX; 0: none is made */
     int repeats;  /* times that the same call is made, 1 or more; and that the same result comes in a row, 2 or more */
     int failures; /* calls in a row that fail; 1 or more */
+    bool endless; /* for teaching: none of the three counts */
 };
 
 enum agent_event_kind {

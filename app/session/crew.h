@@ -69,6 +69,7 @@ struct crew {
                                * but in a map may be.  single, map: one.  sequential, graph: none */
     int n_members;
     int lead;          /* who selects, supervises, judges or reduces; -1: nobody (selector, map, kinds without) */
+    bool endless;      /* for teaching, and never of a file: steps, rounds and repeats do not count */
     int steps;         /* asks at most in one run, retries among them; 1 or more */
     int rounds;        /* of a debate (1 or more), or of a group chat (0: until steps) */
     int retries;       /* of an ask that failed */

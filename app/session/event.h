@@ -221,6 +221,13 @@ enum { STABLE, VOLATILE };
     F(S, INT, answer_tokens, STABLE, "that an answer may have; 0: what the context leaves")               \
     F(S, INT, rounds, STABLE, "calls of tools that a turn may have")
 
+#define EVENT_UNGUARDED(F, S)                                                                             \
+    F(S, INT, turn, STABLE, "turns so far")                                                               \
+    F(S, STR, off, STABLE, "the guards that are off: window, clip, ...; or nothing")                      \
+    F(S, INT, answers, STABLE, "tokens that every answer has; 0: as many as the model likes")             \
+    F(S, INT, host_bytes, STABLE, "texts, documents and traces that this session keeps in memory")        \
+    F(S, INT, host_limit_bytes, STABLE, "that those of slice, traces and docs may have: above, a turn is refused")
+
 #define EVENT_MEMORY(F, S)                                                                                \
     F(S, INT, pool_tokens, STABLE, "tokens that the KV pool can hold")                                    \
     F(S, INT, reserved_tokens, STABLE, "promised to admitted requests")                                   \
@@ -314,6 +321,7 @@ enum { STABLE, VOLATILE };
     E(EV_RESUMED, resumed, DURABLE, EVENT_RESUMED, "a saved session goes on")                             \
     E(EV_UNDONE, undone, DURABLE, EVENT_UNDONE, "a turn was taken back; its messages stay in the store")  \
     E(EV_CARRIES, carries, LIVE, EVENT_CARRIES, "what an agent's next call would carry has changed")      \
+    E(EV_UNGUARDED, unguarded, LIVE, EVENT_UNGUARDED, "a call is made without some guards (--unguarded, --answers)") \
     E(EV_MEMORY, memory, SAMPLE, EVENT_MEMORY, "the engine's memory at this moment")                      \
     E(EV_HOLDING, holding, SAMPLE, EVENT_HOLDING, "what an agent's requests hold of it, behind each memory event") \
     E(EV_MACHINE, machine, SAMPLE, EVENT_MACHINE, "the device and the engine's totals, behind each memory event") \

@@ -230,7 +230,7 @@ static void settle(struct flow *f)
         if (a->state == ASK_FAILED && !f->ops->goes_on) flow_over(f, FLOW_FAILED, "%s failed: %s", a->label, a->answer);
         if (a->state != ASK_SAID || a->aside) continue;
         f->output = (struct flow_span){a->answer, a->n};
-        if (f->ops->loops && times_said(f, i) >= REPEATS) {
+        if (f->ops->loops && !f->crew->endless && times_said(f, i) >= REPEATS) {
             flow_over(f, FLOW_NO_PROGRESS, "%s said the same thing %d times", a->label, REPEATS);
         }
     }
@@ -245,7 +245,7 @@ static bool number(struct flow *f)
     int before = f->numbered;
     for (int i = f->wave; i < f->n_asks; i++) {
         if (f->ask[i]->state != ASK_WAITS) continue;
-        f->ask[i]->number = f->numbered < f->crew->steps ? ++f->numbered : 0;
+        f->ask[i]->number = f->crew->endless || f->numbered < f->crew->steps ? ++f->numbered : 0;
     }
     return f->numbered > before;
 }

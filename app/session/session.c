@@ -103,12 +103,14 @@ static struct window_limits limits_of(const struct session *s)
 {
     const struct app *a = s->a;
     int64_t ctx = s->role.ctx, n = s->role.answer, summary = opts_quota(a->o->summary_tokens, QUOTA_SUMMARY);
+    bool sums_up = ctx >= SUMMARY_CTX && !is(a->o->summary, "off") && !guards_no_window(&a->o->off);
     return (struct window_limits){
         .ctx = ctx, .answer = n > 0 ? n : MAX(1, MIN(ANSWER, ctx / 4)),
         .thinking = a->o->thinking, .closing = a->o->thinking > 1 ? MIN(CLOSING, a->o->thinking - 1) : 0,
-        .summary = ctx >= SUMMARY_CTX && !is(a->o->summary, "off") ? MIN(summary, ctx / 6) : 0,
+        .summary = sums_up ? MIN(summary, ctx / 6) : 0,
         .high = 10 * (int)opts_quota(a->o->high_mark, QUOTA_HIGH),
         .low = 10 * (int)opts_quota(a->o->low_mark, QUOTA_LOW), .gain = 200,
+        .unbounded = guards_no_window(&a->o->off), .any_summary = a->o->off.summary,
     };
 }
 
@@ -146,7 +148,7 @@ static void tell_carries(struct session *s)
         .pinned_tokens = f.part[WINDOW_PINNED] + f.part[WINDOW_TASK],
         .summary_tokens = f.part[WINDOW_SUMMARY] + f.part[WINDOW_REFERENCE],
         .history_tokens = f.part[WINDOW_HISTORY], .tool_tokens = f.part[WINDOW_RESULTS],
-        .reserve_tokens = f.reserve, .high_tokens = f.compaction > 0 ? f.high : f.limit, .frees_tokens = f.by_compact,
+        .reserve_tokens = f.reserve, .high_tokens = MIN(f.compaction > 0 ? f.high : f.limit, s->role.ctx), .frees_tokens = f.by_compact,
         .answer_tokens = s->role.answer, .rounds = s->role.rounds}};
     if (memcmp(&e.carries, &s->carried, sizeof e.carries) == 0) return; /* eight-byte fields alone */
     s->carried = e.carries;
@@ -339,6 +341,7 @@ int session_new_as(struct session *s, struct app *a, const struct session_role *
 {
     char model[JOURNAL_TITLE + 1];
     *s = (struct session){.a = a, .role = *role};
+    if (a->o->answers > 0) s->role.answer = (int)a->o->answers;
     session_title(a->info->name, strlen(a->info->name), JOURNAL_TITLE, model);
     if (a->keeper && !role->unsaved && keep_new(&s->keep, a->keeper, model, err)) {
         s->keep = (struct keep){0};
@@ -425,6 +428,7 @@ int session_close(struct session *s)
     for (size_t i = 0; i < COUNT_OF(s->past); i++) buf_free(&s->past[i]);
     free(s->pages.name);
     ids_free(&s->pages.last);
+    session_forget_loose(s);
     buf_free(&s->answer);
     buf_free(&s->schema);
     *s = (struct session){0};

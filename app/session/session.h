@@ -93,6 +93,12 @@ struct session {
     size_t n_flight;             /* noted so far; the newest is at (n_flight - 1) % FLIGHT_LINES */
     bool unsaved_told;           /* that saving fails was said */
     bool flown;                  /* the figures were saved since it was opened: so will be that it ended */
+    struct session_loose {       /* without some of the guards: session_unguarded.c */
+        struct trace_kept *traces;
+        uint64_t traced;         /* bytes of them */
+        struct buf docs;         /* attached files, for every turn */
+        size_t before;           /* bytes that stand before the person's own words in the present turn */
+    } loose;
     struct farewell {            /* what the store's thread does for it last: session_leave() */
         struct keep_task task;
         struct session *s;

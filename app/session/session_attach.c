@@ -92,7 +92,8 @@ int session_attach_file(struct session *s, const char *path, struct err *err)
     window_save(s->w, s->vocabulary, &before);
     if (before.failed) rc = err_set(err, -1, "no memory for %.200s", path);
     const struct session_tool read = {.by = "user", .name = "read", .arguments = args, .kind = kind_of(path)};
-    if (rc == 0) rc = session_result(s, &read, &bytes, err);
+    if (rc == 0 && s->a->o->off.docs) rc = session_keep_document(s, &read, path, &bytes, err);
+    else if (rc == 0) rc = session_result(s, &read, &bytes, err);
     if (rc && !before.failed) session_withdraw(s, &before, first);
     session_tell(s);
     struct err save = {0};

@@ -169,12 +169,23 @@ static int ask_model(struct session *s, struct compaction *c, struct err *err)
                            .silent = true, .aside = true};
     if (turn_run(s->a, &ask, &c->asked, err)) return -1;
     if (c->asked.end == END_STOP) return 0;
-    if (c->asked.end == END_LENGTH && keep_whole_lines(c)) return 0;
+    if (c->asked.end == END_LENGTH && (s->a->o->off.summary || keep_whole_lines(c))) return 0;
     return err_set(err, -1, "the summary did not come to its end: %s", engine_end_name(c->asked.end));
+}
+
+/* Without the guard: a record or none, what was said before in it or not. */
+static int take_unread(struct session *s, struct compaction *c, struct err *err)
+{
+    const struct buf *said = &c->asked.text;
+    buf_put(&c->text, said->data, said->len);
+    c->result = (struct summary_result){.items = 1};
+    if (c->text.failed) return err_set(err, -1, "no memory for a summary");
+    return tokens_of(s, c->text.data ? c->text.data : "", c->text.len, &c->result.tokens);
 }
 
 static int merge(struct session *s, struct compaction *c, struct err *err)
 {
+    if (s->a->o->off.summary) return take_unread(s, c, err);
     struct form_record now;
     const struct buf *answer = &c->asked.text;
     int rc = forms_read_record(answer->data ? answer->data : "", answer->len, &now, err);

@@ -39,6 +39,16 @@ bool session_read_call(const struct session *s, const struct buf *answer, struct
 /* The call that the answer is, is made: it and its result enter.  got: what the model sees of it. */
 int session_make_call(struct session *s, const struct buf *answer, const struct form_call *call, struct buf *got,
                       bool *failed, struct err *err);
+/* session_unguarded.c: without some of the guards (app/guards.h); with all of them these do nothing. */
+/* The messages in s->prompt become those that are sent; *tokens, as they were counted, is counted again. */
+int session_shape(struct session *s, int64_t answer, int64_t *tokens, struct err *err);
+int session_keep_document(struct session *s, const struct session_tool *t, const char *path, struct buf *bytes,
+                          struct err *err);
+int session_keep_trace(struct session *s, const char *text, size_t n, struct err *err);
+uint64_t session_host_bytes(const struct session *s); /* texts, documents and traces */
+/* Before a call with s->prompt: traces are kept, what is off is told.  -1: more is kept than may be. */
+int session_check_loose(struct session *s, struct err *err);
+void session_forget_loose(struct session *s);
 /* session_quotes.c */
 /* Of what was found those stay that say more than the question does, and of those that say the same, but for a label
  * ("Noted: ..."), one: the person's own, or else the better. */

@@ -45,6 +45,7 @@ size_t session_room(struct session *s)
     struct window_figures f;
     window_figures(s->w, &f);
     int64_t front = f.part[WINDOW_SYSTEM] + f.part[WINDOW_TOOLS] + f.part[WINDOW_PINNED];
+    if (s->a->o->off.clip) return CLIP_HOLD_MAX;
     int64_t share = (f.limit - front) * opts_quota(s->a->o->result_share, QUOTA_RESULT_SHARE) / 100;
     return (size_t)MAX(RESULT_LEAST, MIN(opts_quota(s->a->o->result_tokens, QUOTA_RESULT_TOKENS), share));
 }
@@ -177,6 +178,7 @@ int result_clip(struct session *s, struct buf *bytes, enum clip_kind kind, struc
     struct clip_figures f;
     struct buf shown = {0};
     r->bytes = bytes->len;
+    if (session_keep_trace(s, bytes->data, bytes->len, err)) return -1;
     int rc = clip_parts(s, &cfg, bytes, strcmp(r->by, "user") == 0, &shown, &f, err);
     if (rc == 0 && f.whole) {
         r->text = shown;

@@ -62,6 +62,8 @@ static int call_model(struct session *s, uint64_t user, int round, struct turn_r
     if (rc == 0 && round == 0) rc = check_whole(s, &c, user, err);
     session_tell(s);
     if (rc == 0 && prompt_make(&s->prompt, turn_calls(s->a), &s->texts, c.items, c.n, err)) rc = WINDOW_NO_MEMORY;
+    if (rc == 0 && session_shape(s, c.answer + c.thinking, &c.tokens, err)) rc = WINDOW_COUNT_FAILED;
+    if (rc == 0 && session_check_loose(s, err)) rc = WINDOW_NO_MEMORY;
     if (rc == 0 && round == 0) s->outcome.prompt = c.tokens;
     if (rc) return refused(s, rc, err);
     session_bring_pages(s);
@@ -69,7 +71,8 @@ static int call_model(struct session *s, uint64_t user, int round, struct turn_r
     if (s->role.answer <= 0) most = MAX(most, MIN(ANSWER + c.thinking, room));
     const struct text_entry *said = texts_get(&s->texts, user, NULL);
     struct turn_ask ask = {.msgs = s->prompt.msgs, .n_msgs = s->prompt.n, .max_tokens = (int)most,
-                           .said = {said ? said->text : NULL, said ? said->len : 0},
+                           .said = {said ? said->text + s->loose.before : NULL,
+                                    said ? said->len - s->loose.before : 0},
                            .round = round, .tools = session_offers_tools(s),
                            .close_thinking = c.thinking > 0 ? close_thinking : NULL, .thinking_self = s,
                            .ids = s->a->info->page_bytes > 0, .silent = s->silent, .grammar = session_grammar(s),
@@ -178,7 +181,7 @@ static int converse(struct session *s, uint64_t user, struct turn_result *r, str
 {
     struct agent g;
     int code = 0, round = 0;
-    agent_begin(&g, &(struct agent_limits){s->role.rounds, s->role.repeats, FAILURES});
+    agent_begin(&g, &(struct agent_limits){s->role.rounds, s->role.repeats, FAILURES, s->a->o->off.loop});
     enum agent_effect next = agent_on(&g, &(struct agent_event){.kind = AGENT_ASKED});
     while (next == AGENT_CALL_MODEL) {
         buf_free(&r->text);
@@ -215,7 +218,16 @@ static int prepare(struct session *s, const char *text, size_t n, struct err *er
 static int try_turn(struct session *s, const char *text, size_t n, struct turn_result *r, int *code, struct err *err)
 {
     struct journal_message m = {.kind = JOURNAL_USER, .turn = s->keep.head.turns + 1, .text = text, .len = n};
-    uint64_t user = session_note(s, &m, err);
+    struct buf with_docs = {0};
+    s->loose.before = s->loose.docs.len;
+    if (s->loose.docs.len > 0) {
+        buf_put(&with_docs, s->loose.docs.data, s->loose.docs.len);
+        buf_put(&with_docs, text, n);
+        m.text = with_docs.data;
+        m.len = with_docs.len;
+    }
+    uint64_t user = with_docs.failed ? 0 : session_note(s, &m, err);
+    buf_free(&with_docs);
     *code = 0;
     if (user == 0) return EXIT_INTERNAL;
     int rc = window_append(s->w, WINDOW_USER, user, 0, err);

@@ -87,6 +87,7 @@ int session_view(struct session *s, struct session_view *out, struct err *err)
     if (session_second_window(s, &w, err) != EXIT_DONE) return -1;
     int rc = window_build(w, &c, err);
     if (rc == 0) rc = prompt_make(&s->prompt, turn_calls(s->a), &s->texts, c.items, c.n, err);
+    if (rc == 0) rc = session_shape(s, c.answer + c.thinking, &c.tokens, err);
     if (rc == 0) rc = render(s, out, err);
     if (rc == 0) out->answer = c.answer + c.thinking;
     window_close(w);
