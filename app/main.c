@@ -101,8 +101,8 @@ static int run_options(struct opts *o, int bad, const struct err *err)
         return EXIT_USAGE;
     }
     if (guards_any(&o->off) && !o->prompt && !o->script && isatty(STDIN_FILENO)) {
-        say_error("--unguarded is for lessons, whose turns come on stdin: at a terminal it would pass for what plimsoll "
-                  "does");
+        say_error("--unguarded is for lessons, whose turns come on stdin: at a terminal it would pass for what "
+                  "plimsoll does");
         return EXIT_USAGE;
     }
     return run_engine(o);
