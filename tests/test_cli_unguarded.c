@@ -1,0 +1,156 @@
+/* --unguarded and --answers on the command line: where they are refused, what is said of them, and that the same
+ * conversation fails without a guard and goes on with it. */
+#include "tests/check.h"
+#include "tests/child.h"
+#include <unistd.h>
+
+static struct child c;
+
+static const char *out(void) { return c.out_text.data ? c.out_text.data : ""; }
+static const char *err(void) { return c.err_text.data ? c.err_text.data : ""; }
+static bool has(const char *text, const char *part) { return strstr(text, part) != NULL; }
+
+static int run(const char *in, const char *const *args, size_t n)
+{
+    const char *all[CHILD_ARGS] = {"--no-config", "--backend", "cpu", "--threads", "1", "--seed", "1"};
+    size_t k = 7;
+    for (size_t i = 0; i < n; i++) all[k++] = args[i];
+    all[k] = NULL;
+    child_free(&c);
+    return child_run(&c, all, in, strlen(in));
+}
+
+#define RUN(in, ...) run(in, (const char *const[]){__VA_ARGS__}, COUNT_OF(((const char *const[]){__VA_ARGS__})))
+
+/* The same question so many times, a line each. */
+static const char *questions(int n)
+{
+    static struct buf b;
+    b.len = 0;
+    for (int i = 0; i < n; i++) buf_puts(&b, "What is a KV page?\n");
+    return b.data;
+}
+
+/* ---------------------------------------------------------------- where they may stand */
+
+TEST(unguarded_goes_with_no_save_alone)
+{
+    CHECK_EQ(RUN("hello\n", "--unguarded", "window"), 2);
+    CHECK(has(err(), "--unguarded is for lessons: it goes with --no-save"));
+    CHECK_EQ(RUN("hello\n", "--answers", "8"), 2);
+    CHECK(has(err(), "--answers is for lessons"));
+    CHECK_EQ(RUN("hello\n", "--no-save", "--nll", "README.md", "--unguarded", "window"), 2);
+    CHECK_EQ(RUN("hello\n", "--no-save", "--dump-tokens", "--answers", "8"), 2);
+    CHECK_EQ(RUN("hello\n", "--no-save", "--unguarded", "windows"), 2);
+    CHECK(has(err(), "no such guard: \"windows\""));
+}
+
+TEST(answers_and_other_lengths_are_not_both_given)
+{
+    static const char *const other[][2] = {{"--max-tokens", "9"}, {"--thinking", "9"}, {"--stop", "."}};
+    for (size_t i = 0; i < COUNT_OF(other); i++)
+        CHECK_EQ(RUN("hello\n", "--no-save", "--answers", "8", other[i][0], other[i][1]), 2);
+    CHECK_EQ(RUN("hello\n", "--no-save", "--answers", "8", "--strict-tools"), 2);
+    CHECK_EQ(RUN("hello\n", "--no-save", "--answers", "0"), 2);
+}
+
+TEST(unguarded_is_no_setting)
+{
+    char file[512];
+    snprintf(file, sizeof file, "%s/config", check_tmpdir());
+    FILE *f = fopen(file, "w");
+    CHECK(f && fputs("unguarded = window\nno-save = on\n", f) >= 0 && fclose(f) == 0);
+    const char *const args[] = {"--config", file, NULL};
+    child_free(&c);
+    CHECK_EQ(child_run(&c, args, "hello\n", 6), 2);
+    CHECK(has(err(), "--unguarded is for the command line: a file must not set it"));
+    f = fopen(file, "w");
+    CHECK(f && fputs("answers = 8\n", f) >= 0 && fclose(f) == 0);
+    CHECK_EQ(child_run(&c, args, "hello\n", 6), 2);
+    CHECK(has(err(), "--answers is for the command line"));
+}
+
+TEST(unguarded_has_no_variable)
+{
+    setenv("PLIMSOLL_UNGUARDED", "window", 1);
+    setenv("PLIMSOLL_ANSWERS", "8", 1);
+    CHECK_EQ(RUN("hello\n", "--no-save", "--json"), 0);
+    CHECK(!has(out(), "\"unguarded\"") && !has(err(), "for teaching"));
+    unsetenv("PLIMSOLL_UNGUARDED");
+    unsetenv("PLIMSOLL_ANSWERS");
+}
+
+TEST(unguarded_is_refused_at_a_terminal)
+{
+    const char *const args[] = {"--no-config", "--no-save", "--unguarded", "window", NULL};
+    child_free(&c);
+    child_start_at_terminal(&c, args);
+    CHECK_EQ(child_end(&c), 2);
+    CHECK(has(out(), "whose turns come on stdin"));
+}
+
+/* ---------------------------------------------------------------- what is said */
+
+TEST(what_is_off_is_said_on_stderr_and_in_the_stream)
+{
+    CHECK_EQ(RUN("hello\n", "--no-save", "--json", "--unguarded", "slice,traces", "--answers", "8"), 0);
+    CHECK(has(err(), "without slice, traces this session will fail"));
+    CHECK(has(err(), "every answer has 8 tokens"));
+    CHECK(has(out(), "\"event\":\"unguarded\",\"turn\":0,\"off\":\"slice, traces\",\"answers\":8,\"host_bytes\":0"));
+    CHECK(has(out(), "\"prompt_tokens\":36,\"tokens\":8,"));
+    CHECK_EQ(RUN("hello\n", "--no-save", "--json"), 0);
+    CHECK(!has(out(), "unguarded") && !has(err(), "teaching"));
+}
+
+/* ---------------------------------------------------------------- the failing turn */
+
+static int failing_turn(void)
+{
+    int n = -1, at = 0;
+    for (const char *p = out(); (p = strstr(p, "\"event\":\"turn_end\"")) != NULL; p++)
+        if (sscanf(p, "\"event\":\"turn_end\",\"turn\":%d,\"call\":1,\"end\":\"out_of_memory\"%n", &at, &n) == 1 && n > 0)
+            return at;
+    return 0;
+}
+
+#define ENDLESS "--no-save", "--json", "--answers", "24"
+
+TEST(without_window_a_chat_dies_at_a_turn_that_can_be_reckoned)
+{
+    /* 41 tokens with the first question; a question and an answer are 40: the pool of 512 ends in turn 12 or 13. */
+    CHECK_EQ(RUN(questions(20), ENDLESS, "--unguarded", "window", "--naive", "no-limit", "--pool", "512"), 3);
+    CHECK_EQ(failing_turn(), 12);
+    CHECK(has(out(), "\"prompt_tokens\":481,"));
+    CHECK(has(out(), "\"termination_reason\":\"out_of_memory\""));
+    CHECK_EQ(RUN(questions(20), ENDLESS, "--naive", "no-limit", "--ctx", "512"), 0); /* with it, the same pool suffices */
+    CHECK_EQ(failing_turn(), 0);
+    CHECK(has(out(), "\"turn\":20,\"call\":1,\"end\":\"length\""));
+}
+
+TEST(without_window_and_with_the_sound_policy_the_engine_refuses_the_same)
+{
+    CHECK_EQ(RUN(questions(20), ENDLESS, "--unguarded", "window", "--ctx", "512"), 3);
+    CHECK(has(out(), "\"event\":\"refusal\",\"turn\":13,\"termination_reason\":\"refused_kv\""));
+}
+
+TEST(what_slice_keeps_is_refused_by_the_host)
+{
+    CHECK_EQ(RUN(questions(200), ENDLESS, "--unguarded", "slice", "--keep-unsaved", "16K"), 3);
+    CHECK(has(out(), "\"termination_reason\":\"refused_host\""));
+    CHECK(!has(out(), "\"out_of_memory\""));
+}
+
+TEST(answers_have_as_many_tokens_as_the_flag_says_and_no_other)
+{
+    static const char *const asked = "What is a KV page?\nWho are you?\nTell me a story\n2+2?\nasdf qwer\n";
+    CHECK_EQ(RUN(asked, "--no-save", "--json", "--answers", "24"), 0);
+    int ends = 0, of_24 = 0;
+    for (const char *p = out(); (p = strstr(p, "\"event\":\"turn_end\"")) != NULL; p++) {
+        const char *tokens = strstr(p, "\"tokens\":");
+        ends++;
+        of_24 += tokens && strncmp(tokens, "\"tokens\":24,", 12) == 0;
+    }
+    CHECK(ends == 5 && of_24 == 5);
+}
+
+CHECK_MAIN
