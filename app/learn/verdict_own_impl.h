@@ -45,6 +45,7 @@ int judge_running(const struct judge *j);
 int64_t judge_prompt(const struct judge_agent *a); /* of its last call */
 void judge_where(const struct judge_agent *a, int64_t turn, const char *policy, struct verdict *v);
 void judge_say_growth(const struct judge_agent *a, struct verdict *v);
+void judge_not_growth(const struct judge_agent *a, struct verdict *v); /* nothing where they grew */
 void judge_fix_history(const struct judge *j, const struct judge_agent *a, struct verdict *v);
 uint64_t judge_tokens_bytes(const struct judge *j, int64_t tokens);
 #endif

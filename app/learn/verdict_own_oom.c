@@ -102,18 +102,12 @@ static void not_weights(struct found *f)
                 verdict_bytes((uint64_t)m->ceiling_bytes, ceiling));
 }
 
-static void not_growth(struct found *f)
-{
-    if (f->grew) return;
-    if (f->a->points <= 1) verdict_not(f->v, "growth with turns: it is the first call");
-    else verdict_not(f->v, "growth with turns: the prompts of the last calls do not grow");
-}
-
 /* ---- fixes */
 
 static struct verdict_fix *sound(struct found *f, uint64_t frees, const char *what)
 {
-    struct verdict_fix *x = verdict_fix(f->v, (int64_t)MIN(frees, (uint64_t)JUDGE_FIGURE), "%s", what);
+    const int64_t bytes = frees > 0 ? (int64_t)MIN(frees, (uint64_t)JUDGE_FIGURE) : -1; /* 0: only told in time */
+    struct verdict_fix *x = verdict_fix(f->v, bytes, "%s", what);
     if (!x) return NULL;
     snprintf(x->how, sizeof x->how, "without --naive %.*s: the sound policy, in force from now on; ask again",
              event_part(f->o->policy, 20), f->o->policy.data);
@@ -157,7 +151,7 @@ static void long_sequence(struct found *f)
                      (long long)judge_prompt(f->a), (long long)f->a->max_tokens, verdict_bytes(f->alone, alone),
                      verdict_bytes(f->size, size));
     not_concurrency(f);
-    not_growth(f);
+    judge_not_growth(f->a, f->v);
     not_fragmentation(f);
     not_weights(f);
     judge_fix_history(f->j, f->a, f->v);
@@ -177,7 +171,7 @@ static void concurrency(struct found *f)
     if (f->grew && f->j->together < (int)running)
         verdict_not(f->v, "growth with turns: it grows by %.1f tokens a %s, but so many never ran at once before",
                     f->growth.slope, f->growth.calls ? "call" : "turn");
-    else not_growth(f);
+    else judge_not_growth(f->a, f->v);
     not_fragmentation(f);
     not_weights(f);
     if (fit > 0 && fit < running)
@@ -202,10 +196,11 @@ static void static_batch(struct found *f)
                          (unsigned long long)(f->alone > 0 ? f->size / f->alone : 0));
     if (f->alone <= f->free)
         verdict_not(f->v, "keys and values of long sequences: what it needs would fit into what is free");
-    not_growth(f);
+    judge_not_growth(f->a, f->v);
     not_fragmentation(f);
     not_weights(f);
     sound(f, idle, "pages as tokens come, promised by prompt + max_tokens");
+    if (idle == 0) return;
     struct verdict_fix *x = verdict_fix(f->v, (int64_t)MIN(idle, (uint64_t)JUDGE_FIGURE),
                                         "a context of %lld tokens instead", (long long)tokens);
     if (x) snprintf(x->how, sizeof x->how, "--ctx %lld", (long long)tokens);
@@ -221,7 +216,7 @@ static void fragmentation(struct found *f)
     verdict_evidence(f->v, "fragmentation index 1 - largest/free = %.2f", index);
     verdict_not(f->v, "too little memory: %s are free beside what is wanted",
                 verdict_bytes(f->free - f->wanted, left));
-    not_growth(f);
+    judge_not_growth(f->a, f->v);
     not_weights(f);
     sound(f, f->free, "pages of one size: every free one serves, wherever it lies");
     verdict_fix(f->v, (int64_t)MIN(f->free - f->hole, (uint64_t)JUDGE_FIGURE),
@@ -240,7 +235,7 @@ static void weights(struct found *f)
         verdict_evidence(f->v, "the weights are there already (%s); each request loads %s more of them", have, wanted);
     else verdict_evidence(f->v, "as floats the weights take %s; as the file has them %s", wanted, have);
     verdict_not(f->v, "keys and values: the pool was taken at the start, and nothing was asked of it");
-    not_growth(f);
+    judge_not_growth(f->a, f->v);
     if (reload) sound(f, f->wanted, "load the weights once, at the start");
     else sound(f, f->wanted > loaded ? f->wanted - loaded : 0, "the types that the file has, instead of floats");
 }
@@ -256,7 +251,7 @@ static void activations(struct found *f)
         verdict_evidence(f->v, "in chunks the same prompt goes through the %s that are there since the start",
                          verdict_bytes((uint64_t)f->j->memory.work_bytes, work));
     verdict_not(f->v, "keys and values: the pool was taken at the start, and had room for it");
-    not_growth(f);
+    judge_not_growth(f->a, f->v);
     not_weights(f);
     sound(f, f->wanted, "pre-fill in chunks of a fixed size");
 }

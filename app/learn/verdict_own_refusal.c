@@ -36,6 +36,14 @@ void judge_say_growth(const struct judge_agent *a, struct verdict *v)
                      unit, (long long)g.last, (long long)g.to);
 }
 
+void judge_not_growth(const struct judge_agent *a, struct verdict *v)
+{
+    struct judge_growth g;
+    if (judge_growth_of(a, &g)) return;
+    if (a->points <= 1) verdict_not(v, "growth with turns: it is the first call");
+    else verdict_not(v, "growth with turns: the prompts of the last calls do not grow");
+}
+
 static int64_t bytes_of(const struct judge *j, int64_t tokens) { return (int64_t)judge_tokens_bytes(j, tokens); }
 
 /* What of the history may leave. */
@@ -90,7 +98,6 @@ static void shorter_answer(const struct judge *j, struct verdict *v)
 static void refused_tokens(const struct judge *j, const struct judge_agent *a, bool pool, struct verdict *v)
 {
     const struct event_shortage *s = &j->shortage;
-    struct judge_growth g;
     char lack[VERDICT_BYTES];
     v->cause = pool ? CAUSE_KV : CAUSE_CONTEXT;
     snprintf(v->what, sizeof v->what, "needs %lld tokens; %s holds %lld", (long long)s->needs_tokens,
@@ -103,11 +110,13 @@ static void refused_tokens(const struct judge *j, const struct judge_agent *a, b
                      (long long)s->prompt_tokens, (long long)s->answer_tokens, (long long)s->needs_tokens,
                      (long long)(s->needs_tokens - s->has_tokens),
                      verdict_bytes(judge_tokens_bytes(j, s->needs_tokens - s->has_tokens), lack));
-    if (judge_growth_of(a, &g)) judge_say_growth(a, v);
-    else verdict_not(v, "growth with turns: the prompts of the last calls do not grow");
+    judge_say_growth(a, v);
+    judge_not_growth(a, v);
     verdict_not(v, "%s: nobody waits for anybody; alone it would be refused too", cause_name(CAUSE_CONCURRENCY));
     shorter_answer(j, v);
     judge_fix_history(j, a, v);
+    struct verdict_fix *f = verdict_fix(v, -1, "a larger %s, which takes %s more", pool ? "pool" : "context", lack);
+    if (f) snprintf(f->how, sizeof f->how, "%s %lld", pool ? "--pool" : "--ctx", (long long)s->needs_tokens);
 }
 
 /* The user's own words, which nobody cuts. */
