@@ -39,6 +39,17 @@ int fit_ctx(const struct fit *f, uint64_t weights, int seqs, int most)
     return lo * KERN_PAGE;
 }
 
+int fit_seqs(const struct fit *f, uint64_t weights, int ctx, int most)
+{
+    int lo = 0, hi = most + 1; /* lo sequences fit (or are none), hi do not */
+    while (hi - lo > 1) {
+        int middle = lo + (hi - lo) / 2;
+        if (fits(f, weights, ctx, middle)) lo = middle;
+        else hi = middle;
+    }
+    return lo;
+}
+
 static void put_row(const struct fit *f, const char *name, uint64_t weights, struct buf *out)
 {
     static const int seqs[] = {1, 4, 16};

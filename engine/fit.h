@@ -25,6 +25,9 @@ int fit_ledger(const struct fit *f, uint64_t weights, int ctx, int seqs, struct 
  * 0: not even one page. */
 int fit_ctx(const struct fit *f, uint64_t weights, int seqs, int most);
 
+/* The most sequences, at most `most`, that can have a context of ctx tokens each; 0: not even one. */
+int fit_seqs(const struct fit *f, uint64_t weights, int ctx, int most);
+
 /* For a person: the largest context for some numbers of sequences, with the weights as they are and in other types, and
  * with KV pages of Q8_0 where those are not what was asked and the model's heads allow them. */
 void fit_table(const struct fit *f, struct buf *out);

@@ -261,8 +261,8 @@ static void name_pages(struct engine *e, const struct engine_config *cfg, struct
     e->info.page_bytes = g->page_bytes;
 }
 
-/* Every size, before a byte is taken.  *have: bytes that may be taken; 0: what is free here, which is then in it.  0, or
- * ENGINE_FAULT. */
+/* Every size, before a byte is taken.  *have: bytes that may be taken; 0: what is free here, which is then in it.  0,
+ * or ENGINE_FAULT. */
 static int plan_model(struct engine *e, const struct engine_config *cfg, const struct gguf *g, uint64_t *have,
                       struct sched_config *sched, struct fit *fit, struct err *err)
 {
