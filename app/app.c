@@ -134,30 +134,37 @@ static void size_for_crew(const struct app *a, struct engine_config *cfg)
 enum { GRAMMARS = 4 };
 #define GRAMMARS_SIZE ((struct grammar_limits){.states = 2048, .nodes = 8192, .depth = 16, .masks = 32})
 
-static int open_engine(struct app *a, struct err *err)
+int app_engine_config(const struct opts *o, struct engine_config *cfg, struct err *err)
 {
-    const struct opts *o = a->o;
-    struct loading loading;
     enum template_kind kind;
-    struct buf fits = {0};
-    struct ledger needs = {0};
-    struct engine_config cfg = {
+    *cfg = (struct engine_config){
         .model = o->model, .script = o->script_file, .backend = o->backend,
         .kern = {.device = (int)o->device, .threads = (int)o->threads, .isa = o->isa, .pin = !o->no_pin},
         .ctx = (int)o->ctx, .max_seqs = 1, .template = -1,
         .kv_type = kv_type(o),
-        .vram = (uint64_t)MAX(o->vram, 0), .vram_part = MAX(-o->vram, 0) / 100, .fit = o->fit, .fits = &fits,
-        .needs = &needs,
+        .vram = (uint64_t)MAX(o->vram, 0), .vram_part = MAX(-o->vram, 0) / 100, .fit = o->fit,
         .grammars = o->strict_tools ? GRAMMARS : 0, .grammar_limits = GRAMMARS_SIZE,
         .naive = naive_policy(o), .overcommit = o->overcommit, .park_bytes = (uint64_t)o->park,
-        .progress = on_load, .progress_self = &loading,
     };
+    if (!o->template_name) return EXIT_DONE;
+    if (template_by_name(o->template_name, &kind))
+        return err_set(err, EXIT_USAGE, "--template: no such form: %.60s", o->template_name);
+    cfg->template = (int)kind;
+    return EXIT_DONE;
+}
+
+static int open_engine(struct app *a, struct err *err)
+{
+    struct loading loading;
+    struct buf fits = {0};
+    struct ledger needs = {0};
+    struct engine_config cfg;
+    if (app_engine_config(a->o, &cfg, err)) return EXIT_USAGE;
+    cfg.fits = &fits;
+    cfg.needs = &needs;
+    cfg.progress = on_load;
+    cfg.progress_self = &loading;
     size_for_crew(a, &cfg);
-    if (o->template_name) {
-        if (template_by_name(o->template_name, &kind))
-            return err_set(err, EXIT_USAGE, "--template: no such form: %.60s", o->template_name);
-        cfg.template = (int)kind;
-    }
     progress_start(&loading.bar, "loading the model", say_on_terminal(), progress_clock());
     a->engine = a->ops->open(&cfg, err);
     progress_end(&loading.bar);

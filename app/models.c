@@ -324,7 +324,7 @@ void models_verdict(const struct models_row *r, uint64_t within, char *out, size
 }
 
 /* In one word of a shell. */
-static void put_quoted(const char *path, struct buf *out)
+void models_put_quoted(const char *path, struct buf *out)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:+,@%=";
     if (*path && !path[strspn(path, plain)]) {
@@ -343,7 +343,7 @@ void models_command(const struct models_row *r, uint64_t within, struct buf *out
 {
     if (r->state != MODEL_FITS) return;
     buf_puts(out, "plimsoll -m ");
-    put_quoted(r->path, out);
+    models_put_quoted(r->path, out);
     if (r->ctx_fits < r->ctx_usual) buf_puts(out, " --fit");
     if (within != UINT64_MAX && r->needs_usual > within / 2) buf_puts(out, " --vram 100%");
 }

@@ -106,6 +106,7 @@ void models_free(struct models *m);                                        /* mo
 void models_verdict(const struct models_row *r, uint64_t within, char *out, size_t n);
 /* The command line that starts plimsoll with it; its path is quoted for a shell.  Nothing unless it FITS. */
 void models_command(const struct models_row *r, uint64_t within, struct buf *out);
+void models_put_quoted(const char *path, struct buf *out); /* for a shell; as it is where that is the same */
 /* "4 model files, 12.3 GiB; 3 fit in the 3.9 GiB of memory that are free" */
 void models_summary(const struct models *m, struct buf *out);
 enum { MODELS_COUNT = 16 };
