@@ -19,6 +19,7 @@ int events_run(int argc, char **argv); /* events_cmd.c: `plimsoll events ...`, l
 int replay_run(int argc, char **argv); /* replay_cmd.c: `plimsoll replay ...`, likewise */
 int config_run(int argc, char **argv);   /* config_cmd.c: `plimsoll config ...`, likewise */
 int models_run(int argc, char **argv);   /* models_cmd.c: `plimsoll models ...`, likewise */
+int plan_run(int argc, char **argv);     /* learn/plan_cmd.c: `plimsoll plan ...`, likewise */
 int doctor_run(int argc, char **argv);   /* doctor.c: `plimsoll doctor ...`, likewise */
 int learn_run(int argc, char **argv);    /* learn/learn_cmd.c: `plimsoll learn ...`, likewise */
 int completion_run(int argc, char **argv); /* completion.c: `plimsoll completion ...`, likewise */

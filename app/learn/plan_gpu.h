@@ -1,0 +1,28 @@
+/* plan_gpu.h - well-known GPUs by name: how much memory each has, as nvidia-smi shows it, and who saw that.
+ *
+ * A program gets less: the driver keeps some for itself that CUDA does not count, and a context takes more.  What both
+ * take is an allowance, PLAN_DRIVER: the most that we know to have been measured, on the machine that source_driver
+ * names; smaller chips take less.  Threads: any. */
+#ifndef PLAN_GPU_H
+#define PLAN_GPU_H
+#include "plimsoll.h"
+
+struct plan_gpu {
+    const char *name;   /* "rtx-4090" */
+    const char *words;  /* "NVIDIA GeForce RTX 4090" */
+    uint32_t mib;       /* nvidia-smi's total */
+    const char *source; /* where that was seen */
+};
+
+extern const struct plan_gpu plan_gpus[];
+extern const int plan_gpus_n;
+
+#define PLAN_DRIVER ((uint64_t)1195 << 20)
+extern const char plan_driver_source[];
+
+/* Upper case, blanks and underlines are as good: "RTX 4090".  NULL: err names those that are near, or where all are. */
+const struct plan_gpu *plan_gpu_find(const char *name, struct err *err);
+
+/* Whether a name that a person typed is this one; for other tables of names too. */
+bool plan_same_name(const char *typed, const char *name);
+#endif

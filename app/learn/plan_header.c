@@ -1,0 +1,296 @@
+/* plan_header.c - a GGUF header from a shape: keys, a tokenizer that is made up, tensor infos, and a hole as long as
+ * the weights.  The format is drawn in engine/gguf_parse.c. */
+#include "app/learn/plan_shape.h"
+#include "engine/gguf.h"
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { VERSION = 3, ALIGNMENT = 32 };
+
+struct header {
+    struct buf keys, infos;
+    uint64_t n_keys, n_tensors, data; /* data: bytes of all tensors so far */
+};
+
+/* ------------------------------------------------------------------ the format's pieces */
+
+/* Little-endian, as all machines are for which there are kernels. */
+static void put_u32(struct buf *b, uint32_t v) { buf_put(b, &v, sizeof v); }
+static void put_u64(struct buf *b, uint64_t v) { buf_put(b, &v, sizeof v); }
+
+static void put_str(struct buf *b, const char *s, size_t n)
+{
+    put_u64(b, n);
+    buf_put(b, s, n);
+}
+
+static void put_key(struct header *h, const char *name, enum gguf_type type)
+{
+    put_str(&h->keys, name, strlen(name));
+    put_u32(&h->keys, (uint32_t)type);
+    h->n_keys++;
+}
+
+static void key_str(struct header *h, const char *name, const char *value)
+{
+    put_key(h, name, GGUF_STR);
+    put_str(&h->keys, value, strlen(value));
+}
+
+static void key_u32(struct header *h, const char *arch, const char *name, int value)
+{
+    char key[96];
+    snprintf(key, sizeof key, "%s.%s", arch, name);
+    put_key(h, key, GGUF_U32);
+    put_u32(&h->keys, (uint32_t)value);
+}
+
+static void key_f32(struct header *h, const char *arch, const char *name, float value)
+{
+    char key[96];
+    snprintf(key, sizeof key, "%s.%s", arch, name);
+    put_key(h, key, GGUF_F32);
+    buf_put(&h->keys, &value, sizeof value);
+}
+
+static void put_array(struct header *h, const char *name, enum gguf_type of, uint64_t n)
+{
+    put_key(h, name, GGUF_ARRAY);
+    put_u32(&h->keys, (uint32_t)of);
+    put_u64(&h->keys, n);
+}
+
+/* ------------------------------------------------------------------ a tokenizer of that size */
+
+/* What sizes depend on.  spelled: bytes of all tokens' spellings, for each token 1/100 byte; longest: of a token's
+ * text; shown: bytes of the longest text that a token can become on a screen (engine/request.c).  Measured on the
+ * vocabularies of Llama 2, Llama 3 and Qwen2; the other three are taken to be like their kin. */
+struct words {
+    const char *model, *pre; /* pre NULL: SPM has none */
+    int spelled, merges;     /* merges: for each token, 1/100 */
+    int longest, shown;
+};
+static const struct words words_of[] = {
+    [WORDS_SPM] = {"llama", NULL, 659, 0, 27, 79},
+    [WORDS_LLAMA3] = {"gpt2", "llama-bpe", 837, 218, 128, 288},
+    [WORDS_QWEN2] = {"gpt2", "qwen2", 903, 99, 128, 144},
+    [WORDS_TEKKEN] = {"gpt2", "tekken", 837, 206, 128, 288},
+    [WORDS_SMOLLM] = {"gpt2", "smollm", 710, 99, 128, 384},
+    [WORDS_FALCON3] = {"gpt2", "llama-bpe", 710, 99, 128, 288},
+};
+
+enum { LETTERS = 16, PAD = 20, TOKEN_ROOM = 1024 };
+
+/* Token k of those that are made of letters a to p, the shorter first: whatever one is cut into, both parts are tokens
+ * too, which is what a merge must be. */
+static size_t spell(int k, char out[TOKEN_ROOM])
+{
+    size_t n = 1;
+    for (int first = LETTERS, count = LETTERS; k >= first; n++) {
+        k -= first;
+        first = count *= LETTERS;
+    }
+    for (size_t i = n; i-- > 0; k /= LETTERS) out[i] = (char)('a' + k % LETTERS);
+    return n;
+}
+
+/* A text that shows as so many bytes: three for each that is no ASCII. */
+static size_t spell_shown(const struct words *w, char out[TOKEN_ROOM])
+{
+    size_t n = 0;
+    int each = w->pre ? 3 : 6; /* byte-level BPE spells one byte so; SPM two */
+    for (int i = 0; i < w->shown / each; i++) n += (size_t)snprintf(out + n, TOKEN_ROOM - n, "\xc3\x83");
+    for (int i = 0; i < w->shown % each; i++) out[n++] = 'z';
+    return n;
+}
+
+static size_t spell_longest(const struct words *w, char out[TOKEN_ROOM])
+{
+    memset(out, 'z', (size_t)w->longest);
+    return (size_t)w->longest;
+}
+
+/* The last tokens are longer than their letters need, so that all together are as long as they should be.  The first
+ * of these. */
+static int first_padded(const struct words *w, int vocab)
+{
+    char text[TOKEN_ROOM];
+    int64_t left = (int64_t)vocab * w->spelled / 100;
+    for (int k = 0; k < vocab; k++) left -= (int64_t)spell(k, text);
+    return vocab - 2 - (int)MAX(MIN(left / PAD, vocab - 3), 0);
+}
+
+static void put_tokens(struct header *h, const struct words *w, int vocab, int padded)
+{
+    char text[TOKEN_ROOM];
+    put_array(h, "tokenizer.ggml.tokens", GGUF_STR, (uint64_t)vocab);
+    for (int k = 0; k < vocab; k++) {
+        size_t n = spell(k, text);
+        if (k == vocab - 1) n = spell_longest(w, text);
+        else if (k == vocab - 2) n = spell_shown(w, text);
+        else if (k >= padded) memset(text + n, 'q', PAD);
+        put_str(&h->keys, text, n + (k >= padded && k < vocab - 2 ? PAD : 0));
+    }
+}
+
+static void put_merges(struct header *h, const struct words *w, int vocab, int padded)
+{
+    struct buf all = {0};
+    uint64_t n = 0, most = (uint64_t)vocab * (uint64_t)w->merges / 100;
+    char text[TOKEN_ROOM];
+    for (int k = LETTERS; k < padded && n < most; k++) {
+        size_t len = spell(k, text);
+        for (size_t cut = 1; cut < len && n < most; cut++, n++) {
+            put_u64(&all, len + 1);
+            buf_put(&all, text, cut);
+            buf_puts(&all, " ");
+            buf_put(&all, text + cut, len - cut);
+        }
+    }
+    put_array(h, "tokenizer.ggml.merges", GGUF_STR, n);
+    buf_put(&h->keys, all.data, all.len);
+    h->keys.failed = h->keys.failed || all.failed;
+    buf_free(&all);
+}
+
+static void put_scores(struct header *h, int vocab)
+{
+    put_array(h, "tokenizer.ggml.scores", GGUF_F32, (uint64_t)vocab);
+    for (int k = 0; k < vocab; k++) {
+        float score = (float)-k;
+        buf_put(&h->keys, &score, sizeof score);
+    }
+}
+
+static void put_tokenizer(struct header *h, const struct plan_shape *s)
+{
+    const struct words *w = &words_of[s->words];
+    int padded = first_padded(w, s->vocab);
+    key_str(h, "tokenizer.ggml.model", w->model);
+    if (w->pre) key_str(h, "tokenizer.ggml.pre", w->pre);
+    put_tokens(h, w, s->vocab, padded);
+    if (w->pre) put_merges(h, w, s->vocab, padded);
+    else put_scores(h, s->vocab);
+}
+
+/* ------------------------------------------------------------------ keys and tensors */
+
+static void put_sizes(struct header *h, const struct plan_shape *s)
+{
+    key_str(h, "general.architecture", s->arch);
+    key_str(h, "general.name", s->name);
+    key_u32(h, s->arch, "block_count", s->layers);
+    key_u32(h, s->arch, "embedding_length", s->embd);
+    key_u32(h, s->arch, "feed_forward_length", s->ff);
+    key_u32(h, s->arch, "attention.head_count", s->heads);
+    key_u32(h, s->arch, "attention.head_count_kv", s->kv_heads);
+    key_u32(h, s->arch, "attention.key_length", s->head_dim);
+    key_u32(h, s->arch, "attention.value_length", s->head_dim);
+    key_u32(h, s->arch, "context_length", s->ctx);
+    if (s->window > 0) key_u32(h, s->arch, "attention.sliding_window", s->window);
+    key_f32(h, s->arch, "attention.layer_norm_rms_epsilon", 1e-5f);
+}
+
+static void put_tensor(struct header *h, const char *name, enum ktype type, int cols, int rows)
+{
+    const struct ktype_info *t = ktype_info(type);
+    put_str(&h->infos, name, strlen(name));
+    put_u32(&h->infos, rows > 1 ? 2 : 1);
+    put_u64(&h->infos, (uint64_t)cols);
+    if (rows > 1) put_u64(&h->infos, (uint64_t)rows);
+    put_u32(&h->infos, (uint32_t)type);
+    put_u64(&h->infos, h->data);
+    h->n_tensors++;
+    h->data += size_align((uint64_t)cols / (uint64_t)t->block * (uint64_t)t->bytes * (uint64_t)rows, ALIGNMENT);
+}
+
+/* The type of a matrix with so many columns. */
+static enum ktype type_for(enum ktype type, int cols)
+{
+    if (cols % ktype_info(type)->block == 0) return type;
+    enum ktype instead = type == KT_Q6_K ? KT_Q8_0 : type == KT_Q5_K ? KT_Q5_1 : type == KT_Q4_K ? KT_Q5_0 : KT_F16;
+    return cols % ktype_info(instead)->block == 0 ? instead : KT_F16;
+}
+
+/* llama.cpp's choice for the layers whose attn_v and ffn_down matter more. */
+static bool has_more_bits(int layer, int layers)
+{
+    return layer < layers / 8 || layer >= 7 * layers / 8 || (layer - layers / 8) % 3 == 2;
+}
+
+static void put_layer(struct header *h, const struct plan_shape *s, struct plan_mix mix, int i)
+{
+    const int q = s->heads * s->head_dim, kv = s->kv_heads * s->head_dim;
+    const enum ktype t = mix.type, more = mix.k_m && has_more_bits(i, s->layers) ? KT_Q6_K : t;
+    const bool bias = strcmp(s->arch, "qwen2") == 0;
+    const struct { const char *name; enum ktype type; int cols, rows; bool there; } want[] = {
+        {"attn_norm.weight", KT_F32, s->embd, 1, true}, {"attn_q.weight", t, s->embd, q, true},
+        {"attn_k.weight", t, s->embd, kv, true},        {"attn_v.weight", more, s->embd, kv, true},
+        {"attn_q.bias", KT_F32, q, 1, bias},            {"attn_k.bias", KT_F32, kv, 1, bias},
+        {"attn_v.bias", KT_F32, kv, 1, bias},           {"attn_output.weight", t, q, s->embd, true},
+        {"ffn_norm.weight", KT_F32, s->embd, 1, true},  {"ffn_gate.weight", t, s->embd, s->ff, true},
+        {"ffn_up.weight", t, s->embd, s->ff, true},     {"ffn_down.weight", more, s->ff, s->embd, true},
+    };
+    for (size_t k = 0; k < COUNT_OF(want); k++) {
+        char name[64];
+        snprintf(name, sizeof name, "blk.%d.%s", i, want[k].name);
+        if (want[k].there) put_tensor(h, name, type_for(want[k].type, want[k].cols), want[k].cols, want[k].rows);
+    }
+}
+
+static void put_tensors(struct header *h, const struct plan_shape *s, struct plan_mix mix)
+{
+    const enum ktype last = type_for(mix.k_m ? KT_Q6_K : mix.type, s->embd);
+    put_tensor(h, "token_embd.weight", s->tied ? last : type_for(mix.type, s->embd), s->embd, s->vocab);
+    put_tensor(h, "output_norm.weight", KT_F32, s->embd, 1);
+    if (!s->tied) put_tensor(h, "output.weight", last, s->embd, s->vocab);
+    for (int i = 0; i < s->layers; i++) put_layer(h, s, mix, i);
+}
+
+/* ------------------------------------------------------------------ the file */
+
+static bool write_all(int fd, const struct buf *b)
+{
+    for (size_t done = 0; done < b->len;) {
+        ssize_t n = write(fd, b->data + done, b->len - done);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        done += (size_t)n;
+    }
+    return true;
+}
+
+static bool write_file(struct header *h, int fd)
+{
+    struct buf file = {0};
+    buf_puts(&file, "GGUF");
+    put_u32(&file, VERSION);
+    put_u64(&file, h->n_tensors);
+    put_u64(&file, h->n_keys);
+    buf_put(&file, h->keys.data, h->keys.len);
+    buf_put(&file, h->infos.data, h->infos.len);
+    uint64_t end = size_align(file.len, ALIGNMENT) + h->data;
+    bool ok = !file.failed && !h->keys.failed && !h->infos.failed && write_all(fd, &file) &&
+              ftruncate(fd, (off_t)end) == 0;
+    buf_free(&file);
+    return ok;
+}
+
+int plan_header(const struct plan_shape *s, struct plan_mix mix, int *fd, char path[PLAN_PATH], struct err *err)
+{
+    struct header h = {0};
+    put_sizes(&h, s);
+    put_tokenizer(&h, s);
+    put_tensors(&h, s, mix);
+    *fd = memfd_create("shape.gguf", MFD_CLOEXEC);
+    bool ok = *fd >= 0 && write_file(&h, *fd);
+    buf_free(&h.keys);
+    buf_free(&h.infos);
+    snprintf(path, PLAN_PATH, "/proc/self/fd/%d", *fd);
+    if (ok) return 0;
+    err_set(err, -1, "no memory for the header of %s: %s", s->name, strerror(errno));
+    if (*fd >= 0) close(*fd);
+    *fd = -1;
+    return -1;
+}

@@ -1,0 +1,172 @@
+/* plan_shape.c - the table of shapes, and names in it. */
+#include "app/learn/plan_shape.h"
+#include "app/learn/plan_gpu.h"
+
+#define MOE(words) "it is a mixture of experts (" words "), and plimsoll runs dense models only"
+#define OTHER(arch, words) "its architecture " arch " is not supported (" words "); llama and qwen2 are"
+
+const struct plan_shape plan_shapes[] = {
+    /* name, arch, why not, layers, embd, heads, kv heads, head dim, ff, vocab, ctx, window, tied, words, parameters */
+    {"llama2-7b", "llama", NULL, 32, 4096, 32, 32, 128, 11008, 32000, 4096, 0, false, WORDS_SPM, 6738415616},
+    {"llama2-13b", "llama", NULL, 40, 5120, 40, 40, 128, 13824, 32000, 4096, 0, false, WORDS_SPM, 13015864320},
+    {"llama2-70b", "llama", NULL, 80, 8192, 64, 8, 128, 28672, 32000, 4096, 0, false, WORDS_SPM, 68976648192},
+    {"llama3-8b", "llama", NULL, 32, 4096, 32, 8, 128, 14336, 128256, 8192, 0, false, WORDS_LLAMA3, 8030261248},
+    {"llama3-70b", "llama", NULL, 80, 8192, 64, 8, 128, 28672, 128256, 8192, 0, false, WORDS_LLAMA3, 70553706496},
+    {"llama3.1-8b", "llama", NULL, 32, 4096, 32, 8, 128, 14336, 128256, 131072, 0, false, WORDS_LLAMA3, 8030261248},
+    {"llama3.1-70b", "llama", NULL, 80, 8192, 64, 8, 128, 28672, 128256, 131072, 0, false, WORDS_LLAMA3, 70553706496},
+    {"llama3.1-405b", "llama", NULL, 126, 16384, 128, 8, 128, 53248, 128256, 131072, 0, false, WORDS_LLAMA3,
+     405853388800},
+    {"llama3.2-1b", "llama", NULL, 16, 2048, 32, 8, 64, 8192, 128256, 131072, 0, true, WORDS_LLAMA3, 1235814400},
+    {"llama3.2-3b", "llama", NULL, 28, 3072, 24, 8, 128, 8192, 128256, 131072, 0, true, WORDS_LLAMA3, 3212749824},
+    {"llama3.3-70b", "llama", NULL, 80, 8192, 64, 8, 128, 28672, 128256, 131072, 0, false, WORDS_LLAMA3, 70553706496},
+    {"deepseek-r1-distill-llama-8b", "llama", NULL, 32, 4096, 32, 8, 128, 14336, 128256, 131072, 0, false,
+     WORDS_LLAMA3, 8030261248},
+    {"deepseek-r1-distill-llama-70b", "llama", NULL, 80, 8192, 64, 8, 128, 28672, 128256, 131072, 0, false,
+     WORDS_LLAMA3, 70553706496},
+    {"mistral-7b-v0.1", "llama", NULL, 32, 4096, 32, 8, 128, 14336, 32000, 32768, 4096, false, WORDS_SPM, 7241732096},
+    {"mistral-7b-v0.2", "llama", NULL, 32, 4096, 32, 8, 128, 14336, 32000, 32768, 0, false, WORDS_SPM, 7241732096},
+    {"mistral-7b-v0.3", "llama", NULL, 32, 4096, 32, 8, 128, 14336, 32768, 32768, 0, false, WORDS_SPM, 7248023552},
+    {"mistral-nemo-12b", "llama", NULL, 40, 5120, 32, 8, 128, 14336, 131072, 131072, 0, false, WORDS_TEKKEN,
+     12247782400},
+    {"mistral-small-24b", "llama", NULL, 40, 5120, 32, 8, 128, 32768, 131072, 32768, 0, false, WORDS_TEKKEN,
+     23572403200},
+    {"codestral-22b", "llama", NULL, 56, 6144, 48, 8, 128, 16384, 32768, 32768, 0, false, WORDS_SPM, 22247282688},
+    {"tinyllama-1.1b", "llama", NULL, 22, 2048, 32, 4, 64, 5632, 32000, 2048, 0, false, WORDS_SPM, 1100048384},
+    {"solar-10.7b", "llama", NULL, 48, 4096, 32, 8, 128, 14336, 32000, 4096, 0, false, WORDS_SPM, 10731524096},
+    {"yi1.5-6b", "llama", NULL, 32, 4096, 32, 4, 128, 11008, 64000, 4096, 0, false, WORDS_SPM, 6061035520},
+    {"yi1.5-9b", "llama", NULL, 48, 4096, 32, 4, 128, 11008, 64000, 4096, 0, false, WORDS_SPM, 8829407232},
+    {"yi1.5-34b", "llama", NULL, 60, 7168, 56, 8, 128, 20480, 64000, 4096, 0, false, WORDS_SPM, 34388917248},
+    {"smollm2-135m", "llama", NULL, 30, 576, 9, 3, 64, 1536, 49152, 8192, 0, true, WORDS_SMOLLM, 134515008},
+    {"smollm2-360m", "llama", NULL, 32, 960, 15, 5, 64, 2560, 49152, 8192, 0, true, WORDS_SMOLLM, 361821120},
+    {"smollm2-1.7b", "llama", NULL, 24, 2048, 32, 32, 64, 8192, 49152, 8192, 0, true, WORDS_SMOLLM, 1711376384},
+    {"falcon3-7b", "llama", NULL, 28, 3072, 12, 4, 256, 23040, 131072, 32768, 0, false, WORDS_FALCON3, 7455550464},
+    {"falcon3-10b", "llama", NULL, 40, 3072, 12, 4, 256, 23040, 131072, 32768, 0, false, WORDS_FALCON3, 10305653760},
+    {"qwen2-7b", "qwen2", NULL, 28, 3584, 28, 4, 128, 18944, 152064, 32768, 0, false, WORDS_QWEN2, 7615616512},
+    {"qwen2.5-0.5b", "qwen2", NULL, 24, 896, 14, 2, 64, 4864, 151936, 32768, 0, true, WORDS_QWEN2, 494032768},
+    {"qwen2.5-1.5b", "qwen2", NULL, 28, 1536, 12, 2, 128, 8960, 151936, 32768, 0, true, WORDS_QWEN2, 1543714304},
+    {"qwen2.5-3b", "qwen2", NULL, 36, 2048, 16, 2, 128, 11008, 151936, 32768, 0, true, WORDS_QWEN2, 3085938688},
+    {"qwen2.5-7b", "qwen2", NULL, 28, 3584, 28, 4, 128, 18944, 152064, 32768, 0, false, WORDS_QWEN2, 7615616512},
+    {"qwen2.5-14b", "qwen2", NULL, 48, 5120, 40, 8, 128, 13824, 152064, 32768, 0, false, WORDS_QWEN2, 14770033664},
+    {"qwen2.5-32b", "qwen2", NULL, 64, 5120, 40, 8, 128, 27648, 152064, 32768, 0, false, WORDS_QWEN2, 32763876352},
+    {"qwen2.5-72b", "qwen2", NULL, 80, 8192, 64, 8, 128, 29568, 152064, 32768, 0, false, WORDS_QWEN2, 72706203648},
+    {"qwq-32b", "qwen2", NULL, 64, 5120, 40, 8, 128, 27648, 152064, 40960, 0, false, WORDS_QWEN2, 32763876352},
+    {"deepseek-r1-distill-qwen-1.5b", "qwen2", NULL, 28, 1536, 12, 2, 128, 8960, 151936, 131072, 0, false, WORDS_QWEN2,
+     1777088000},
+    {"deepseek-r1-distill-qwen-7b", "qwen2", NULL, 28, 3584, 28, 4, 128, 18944, 152064, 131072, 0, false, WORDS_QWEN2,
+     7615616512},
+    {"deepseek-r1-distill-qwen-14b", "qwen2", NULL, 48, 5120, 40, 8, 128, 13824, 152064, 131072, 0, false, WORDS_QWEN2,
+     14770033664},
+    {"deepseek-r1-distill-qwen-32b", "qwen2", NULL, 64, 5120, 40, 8, 128, 27648, 152064, 131072, 0, false, WORDS_QWEN2,
+     32763876352},
+    /* Known, and not for this engine: they are told apart from a name that was mistyped. */
+    {.name = "mixtral-8x7b", .why = MOE("8 experts")},
+    {.name = "mixtral-8x22b", .why = MOE("8 experts")},
+    {.name = "qwen3-30b-a3b", .why = MOE("128 experts")},
+    {.name = "qwen3-235b-a22b", .why = MOE("128 experts")},
+    {.name = "gpt-oss-20b", .why = MOE("32 experts")},
+    {.name = "gpt-oss-120b", .why = MOE("128 experts")},
+    {.name = "deepseek-v3", .why = MOE("256 experts and a shared one")},
+    {.name = "deepseek-r1", .why = MOE("256 experts and a shared one")},
+    {.name = "llama4-scout", .why = MOE("16 experts")},
+    {.name = "llama4-maverick", .why = MOE("128 experts")},
+    {.name = "qwen3-0.6b", .why = OTHER("qwen3", "norms of its heads")},
+    {.name = "qwen3-1.7b", .why = OTHER("qwen3", "norms of its heads")},
+    {.name = "qwen3-4b", .why = OTHER("qwen3", "norms of its heads")},
+    {.name = "qwen3-8b", .why = OTHER("qwen3", "norms of its heads")},
+    {.name = "qwen3-14b", .why = OTHER("qwen3", "norms of its heads")},
+    {.name = "qwen3-32b", .why = OTHER("qwen3", "norms of its heads")},
+    {.name = "gemma2-9b", .why = OTHER("gemma2", "soft caps, windows of every other layer")},
+    {.name = "gemma2-27b", .why = OTHER("gemma2", "soft caps, windows of every other layer")},
+    {.name = "gemma3-4b", .why = OTHER("gemma3", "windows of five layers in six")},
+    {.name = "gemma3-12b", .why = OTHER("gemma3", "windows of five layers in six")},
+    {.name = "gemma3-27b", .why = OTHER("gemma3", "windows of five layers in six")},
+    {.name = "phi3-mini", .why = OTHER("phi3", "q, k and v in one matrix")},
+    {.name = "phi4-14b", .why = OTHER("phi3", "q, k and v in one matrix")},
+};
+const int plan_shapes_n = (int)COUNT_OF(plan_shapes);
+
+/* "meta-llama/Llama-3.1-8B" and "llama3.1:8b" mean "llama3.1-8b": only letters, digits and points count. */
+static size_t skeleton(const char *name, char *out, size_t n)
+{
+    const char *slash = strrchr(name, '/');
+    size_t at = 0;
+    for (const char *c = slash ? slash + 1 : name; *c && at + 1 < n; c++) {
+        char lower = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
+        if ((lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9') || lower == '.') out[at++] = lower;
+    }
+    out[at] = '\0';
+    return at;
+}
+
+static bool same(const char *a, const char *b)
+{
+    char x[64], y[64];
+    return skeleton(a, x, sizeof x) > 0 && skeleton(b, y, sizeof y) > 0 && strcmp(x, y) == 0;
+}
+
+/* "qwen3", "gemma": names of models that are all not for this engine begin so.  One of them, or NULL. */
+static const struct plan_shape *none_of(const char *name)
+{
+    const struct plan_shape *one = NULL;
+    char key[64], other[64];
+    size_t n = skeleton(name, key, sizeof key);
+    for (int i = 0; i < plan_shapes_n && n > 2; i++) {
+        skeleton(plan_shapes[i].name, other, sizeof other);
+        if (strncmp(key, other, n) != 0) continue;
+        if (plan_shapes[i].arch) return NULL;
+        one = &plan_shapes[i];
+    }
+    return one;
+}
+
+/* Those that begin with the letters that the name begins with. */
+static void list_near(const char *name, char *out, size_t n)
+{
+    size_t at = 0, letters = 0;
+    char key[64], other[64];
+    skeleton(name, key, sizeof key);
+    letters = strcspn(key, "0123456789.");
+    *out = '\0';
+    for (int i = 0; i < plan_shapes_n && at < n && letters > 1; i++) {
+        skeleton(plan_shapes[i].name, other, sizeof other);
+        if (strncmp(key, other, letters) == 0 && plan_shapes[i].arch)
+            at += (size_t)snprintf(out + at, n - at, "%s%s", at ? ", " : "", plan_shapes[i].name);
+    }
+    if (at >= n) snprintf(out + n - 4, 4, "...");
+}
+
+const struct plan_shape *plan_shape_find(const char *name, struct err *err)
+{
+    const struct plan_shape *no = none_of(name);
+    char near[260];
+    for (int i = 0; i < plan_shapes_n; i++) {
+        const struct plan_shape *s = &plan_shapes[i];
+        if (same(name, s->name) && s->arch) return s;
+        if (same(name, s->name)) no = s;
+    }
+    if (no) {
+        err_set(err, PLAN_NOT_RUN, "%s: %s", no->name, no->why);
+        return NULL;
+    }
+    list_near(name, near, sizeof near);
+    err_set(err, -1, "--shape: \"%.60s\" is not known%s%s; --list names all", name, *near ? "; these are: " : "", near);
+    return NULL;
+}
+
+int plan_mix_find(const char *name, struct plan_mix *out)
+{
+    *out = (struct plan_mix){.type = KT_Q4_K, .k_m = true};
+    if (plan_same_name(name, "q4-k-m")) return 0;
+    out->k_m = false;
+    for (uint32_t t = 0; t < KT_END; t++) {
+        const struct ktype_info *info = ktype_info(t);
+        char lower[16] = "";
+        for (size_t i = 0; info && info->name[i] && i + 1 < sizeof lower; i++)
+            lower[i] = info->name[i] == '_' ? '-' : info->name[i] >= 'A' && info->name[i] <= 'Z'
+                                                        ? (char)(info->name[i] - 'A' + 'a') : info->name[i];
+        if (!info || !info->usable || !plan_same_name(name, lower)) continue;
+        out->type = (enum ktype)t;
+        return 0;
+    }
+    return -1;
+}

@@ -1,0 +1,51 @@
+/* plan_shape.h - the sizes of well-known models that are not here as files.
+ *
+ * From a shape a GGUF header is made, as a converter would write it, in a file of memory that has no weights (a hole of
+ * their size).  The engine reads it like any other, so what it says of a shape it says by the same functions.  Weights,
+ * pages and workspace follow from the shape exactly.  The tokenizer does not: one of its size is made up, with as many
+ * tokens and merges, and as long ones, as the real one has (measured where we had it, else as those of its kind); so
+ * text and tables are near, not exact.
+ *
+ * Sizes are those of each model's config.json; `parameters` is the count that its publisher's files have, and a test
+ * adds the shape up to the same number.  Owner: whoever opens a header closes its descriptor.  Threads: any. */
+#ifndef PLAN_SHAPE_H
+#define PLAN_SHAPE_H
+#include "kernels/quant.h"
+#include "plimsoll.h"
+
+enum plan_words { WORDS_SPM, WORDS_LLAMA3, WORDS_QWEN2, WORDS_TEKKEN, WORDS_SMOLLM, WORDS_FALCON3 };
+
+struct plan_shape {
+    const char *name; /* "llama3.1-8b" */
+    const char *arch; /* as GGUF calls it; NULL: plimsoll does not run it, and... */
+    const char *why;  /* ... this is why */
+    int layers, embd, heads, kv_heads, head_dim, ff, vocab;
+    int ctx;          /* that it was trained for */
+    int window;       /* of every layer; 0: none */
+    bool tied;        /* the embedding is the output matrix too */
+    enum plan_words words;
+    uint64_t parameters;
+};
+
+extern const struct plan_shape plan_shapes[];
+extern const int plan_shapes_n;
+
+/* NULL: err says which are near, or why that one cannot be run (then its code is PLAN_NOT_RUN). */
+enum { PLAN_NOT_RUN = -7 };
+const struct plan_shape *plan_shape_find(const char *name, struct err *err);
+
+/* What types a shape's matrices are of.  "q4_k_m" is llama.cpp's mix: Q4_K, with Q6_K for the output matrix, and for
+ * attn_v and ffn_down of half of the layers; any other is one type for all matrices.  A matrix whose columns are no
+ * whole number of a type's blocks gets what llama.cpp gives it instead: Q8_0 for Q6_K, Q5_1 for Q5_K, Q5_0 for Q4_K.
+ * Vectors are F32. */
+struct plan_mix {
+    enum ktype type;
+    bool k_m;
+};
+#define PLAN_MIXES "f32, f16, bf16, q8_0, q6_k, q5_k, q5_1, q5_0, q4_k, q4_k_m, q4_1, q4_0"
+int plan_mix_find(const char *name, struct plan_mix *out); /* -1: none of these */
+
+/* The header: *fd is open on it, and path (of this process) leads to it.  0, or -1. */
+enum { PLAN_PATH = 40 };
+int plan_header(const struct plan_shape *s, struct plan_mix mix, int *fd, char path[PLAN_PATH], struct err *err);
+#endif
