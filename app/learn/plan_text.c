@@ -143,7 +143,7 @@ static void put_rows(const struct plan *p, struct buf *out)
         buf_printf(out, " %10s  %15s  %18s%s\n", store_cmd_size(r->needs).text, or_none(a, r->ctx),
                    or_none(b, r->agents), r->needs <= p->ledger.ceiling ? "" : "  does not fit");
     }
-    buf_puts(out, "  (all matrices in that type, but those whose rows are no whole number of blocks; vectors in F32)\n");
+    buf_puts(out, "  (all matrices in that type but those whose rows are no whole number of blocks, vectors in F32)\n");
 }
 
 /* ------------------------------------------------------------------ the usual formula */

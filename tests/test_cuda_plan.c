@@ -1,0 +1,54 @@
+/* test_cuda_plan.c - a plan for the CUDA backend beside the engine on its kernels, compiled for the host: what was
+ * planned for the device is what is then taken of its memory, to the byte. */
+#include "tests/cuda_on_cpu/shim.h"
+#include "tests/plan_rig.h"
+
+TEST(plan_says_byte_for_byte_what_a_device_gives)
+{
+    const int rounds = CHECK_SANITIZED ? 6 : 20;
+    uint32_t seed = 31;
+    int opened = 0, refused = 0;
+    for (int m = 0; m < plan_models(); m++) {
+        for (int round = 0; round < rounds; round++) {
+            struct engine_config cfg = plan_options(&seed);
+            struct plan p;
+            cfg.model = plan_model[m];
+            cfg.backend = "cuda";
+            cfg.ctx = MIN(cfg.ctx, 512);
+            CHECK_EQ(shim_bytes(), 0);
+            struct engine *e = plan_and_open(&cfg, &p);
+            opened += e != NULL;
+            refused += e == NULL;
+            if (e) CHECK_EQ(shim_bytes(), plan_device_bytes(&p));
+            if (e) CHECK(p.on_device);
+            if (e) engine_local.close(e);
+        }
+    }
+    printf("  %d opened, %d refused as foretold\n", opened, refused);
+    CHECK(opened > refused && refused > 0);
+}
+
+/* For another machine's GPU no device is needed here, and none is opened. */
+TEST(plan_for_a_gpu_by_name_opens_no_device)
+{
+    struct err err = {0};
+    struct plan p;
+    struct plan_ask ask = {.engine = {.model = plan_model[plan_models() - 1], .backend = "cuda", .template = -1,
+                                      .kv_type = KT_F16},
+                           .gpu = plan_gpu_find("rtx-4090", &err)};
+    shim_machine(0, 12040);
+    CHECK_EQ(plan_make(&ask, &p, &err), 0);
+    CHECK_EQ(p.total, (uint64_t)24564 << 20);
+    CHECK_EQ(p.have, p.total - p.driver);
+    CHECK_EQ(p.ledger.ceiling, p.have - p.have / 10);
+    ask.gpu = NULL;
+    CHECK(plan_make(&ask, &p, &err) != 0);
+    CHECK(strstr(err.text, "--backend cpu"));
+    shim_machine(1, 12040);
+    CHECK_EQ(plan_make(&ask, &p, &err), 0);
+    CHECK(p.have > 0 && p.ledger.ceiling == p.have - p.have / 10);
+    CHECK_EQ(shim_bytes(), 0);
+    CHECK_EQ(shim_kept(), 0);
+}
+
+CHECK_MAIN
