@@ -157,6 +157,7 @@ TEST(a_second_device_serves_threads_that_did_not_open_it)
     uint32_t seed = 6;
     pthread_t thread;
     make_prompts(&seed, prompt);
+    if (!shim_made_up()) SKIP("asks for a machine with two devices: the shim's");
     struct engine_config cfg = {.model = model_of(KT_F16), .backend = "cuda", .kern = {.device = 1}, .max_rows = 16,
                                 .ctx = 128, .max_seqs = SEQS, .template = -1};
     shim_machine(2, 13000);
@@ -182,7 +183,7 @@ TEST(device_memory_is_taken_at_the_start_as_the_ledger_says_and_given_back)
     const struct engine_info *info = ops->info(e);
     const long mallocs = shim_mallocs();
     CHECK(info->on_device);
-    CHECK(strstr(info->backend, "sm_90") && strstr(info->kernels, "Q8_0: cuda dp4a int8, exact"));
+    CHECK(strstr(info->backend, "(sm_") && strstr(info->kernels, "Q8_0: cuda dp4a int8, exact"));
     CHECK_EQ(shim_bytes(), info->weight_bytes + info->work_bytes + info->kv_bytes);
     for (int round = 0; round < 3; round++) {
         int id[SEQS];
@@ -193,9 +194,11 @@ TEST(device_memory_is_taken_at_the_start_as_the_ledger_says_and_given_back)
     struct engine_memory m;
     ops->memory(e, &m);
     CHECK_EQ(m.ours, shim_bytes());
-    CHECK_EQ(m.total, (uint64_t)4 << 30); /* the shim's device, not this machine */
-    CHECK_EQ(m.free, m.total - m.ours);
-    CHECK_EQ(m.outside, 0);
+    if (shim_made_up()) { /* a device of that size, not this machine, and nobody else is on it */
+        CHECK_EQ(m.total, (uint64_t)4 << 30);
+        CHECK_EQ(m.free, m.total - m.ours);
+        CHECK_EQ(m.outside, 0);
+    }
     CHECK_EQ(shim_mallocs(), mallocs);
     CHECK_EQ(shim_bytes(), info->weight_bytes + info->work_bytes + info->kv_bytes);
     ops->close(e);
@@ -209,7 +212,11 @@ TEST(a_share_by_vram_is_one_of_the_device)
                                 .template = -1, .vram_part = 0.25};
     struct engine *e = ops->open(&cfg, &err);
     CHECK_STR(err.text, "");
-    CHECK_EQ(ops->info(e)->ledger.ceiling, (uint64_t)1 << 30);
+    struct engine_memory m;
+    ops->memory(e, &m);
+    if (shim_made_up()) CHECK_EQ(m.total, (uint64_t)4 << 30);
+    const uint64_t ceiling = ops->info(e)->ledger.ceiling, rest = m.free + m.ours;
+    CHECK(shim_made_up() ? ceiling == rest / 4 : ceiling >= rest / 5 && ceiling <= m.total / 4);
     ops->close(e);
 }
 

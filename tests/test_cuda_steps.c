@@ -207,18 +207,21 @@ TEST(open_refuses_a_device_that_is_not_there_and_says_what_it_runs_on)
     const struct kern *k = kern_cuda();
     struct err err = {0};
     const struct kern_config cfg = {.device = 3};
+    shim_machine(1, 13000);
     CHECK(k->open(&cfg, &err) == NULL);
     CHECK_STR(err.text, "there is no CUDA device 3: this machine has 1, counted from 0; name one by --device, or use "
                         "--backend cpu");
     struct kdev *d = k->open(NULL, &err);
-    CHECK_STR(k->describe(d), "a CPU (sm_90, 4 multiprocessors, driver 13.0), exact");
-    CHECK_STR(k->numerics(d), "cuda 1 sm_90");
+    if (shim_made_up()) {
+        CHECK_STR(k->describe(d), "a CPU (sm_90, 4 multiprocessors, driver 13.0), exact");
+        CHECK_STR(k->numerics(d), "cuda 1 sm_90");
+    }
     CHECK_STR(k->mat_kernel(d, KT_Q4_K), "cuda dp4a int8, exact");
     CHECK_STR(k->mat_kernel(d, KT_F16), "cuda fp32 fma, exact");
     CHECK_STR(k->mat_kernel(d, KT_IQ3_S), "none");
     uint64_t free_bytes = 0, all = 0;
     CHECK_EQ(k->memory(d, &free_bytes, &all, &err), 0);
-    CHECK_EQ(free_bytes, all);
+    CHECK(shim_made_up() ? free_bytes == all : free_bytes > 0 && free_bytes <= all);
     CHECK(k->take(d, (size_t)1 << 50, &err) == NULL);
     CHECK(strstr(err.text, "cudaErrorMemoryAllocation") && strstr(err.text, "MiB are free"));
     k->close(d);

@@ -6,6 +6,9 @@
 
 enum { SHIM_OUT_OF_MEMORY = 2, SHIM_LAUNCH_FAILURE = 719, SHIM_UNKNOWN = 999 }; /* CUDA's numbers */
 
+/* It answers; in tests/gpu/ a device does, which has one name, one memory and one order of threads only. */
+bool shim_made_up(void);
+
 /* The machine from now on: so many devices, a driver of this version (0: none). */
 void shim_machine(int devices, int driver);
 
