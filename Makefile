@@ -9,6 +9,7 @@
 #            MODEL=file.gguf and ARGS=... (make run)  ARGS=... (make bench)  FUZZ_SECONDS=600 (make fuzz)
 #            SOAK_SECONDS=60 SOAK_TURNS=10000 (make soak)
 #            NVCC=nvcc CUDA_ARCH="80 86 89 90 120" (the CUDA kernels, for those that nvcc knows; left out without nvcc)
+#            PART=1/3 PACK=gpu-pack RESULTS=folder (make gpu-check)
 #            PREFIX=/usr/local DESTDIR= (make install)  PROGRAM=file (installed as it is; nothing is built)
 
 BUILD ?= build
@@ -23,6 +24,9 @@ SOAK_TURNS ?= 10000
 T ?=
 NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
 CUDA_ARCH ?= $(filter $(patsubst compute_%,%,$(shell $(NVCC) --list-gpu-arch)),80 86 89 90 120)
+PART ?= 1/1
+PACK ?= gpu-pack
+RESULTS ?= tests/gpu/results
 PREFIX ?= /usr/local
 DESTDIR ?=
 PROGRAM ?=
@@ -30,6 +34,7 @@ export BUILD
 
 compiler := $(notdir $(lastword $(CC)))
 other    := $(filter-out gcc cc,$(compiler))
+comma    := ,
 empty    :=
 space    := $(empty) $(empty)
 # The folder of variant $1: build itself for release with gcc, else build/VARIANT or build/COMPILER or both with a dash.
@@ -56,7 +61,8 @@ ifneq ($(origin VARIANT),command line)
 
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
-.PHONY: all build run test asan tsan clang fuzz fuzz-replay coverage bench soak eval-model eval-needle fresh arrows clean help setup-clang
+.PHONY: all build run test asan tsan clang fuzz fuzz-replay coverage bench soak eval-model eval-needle gpu-check \
+    gpu-pack fresh arrows clean help setup-clang
 
 # As many jobs as cores, unless -j was given; MAKEFLAGS knows that only once recipes run.
 cores = $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
@@ -127,6 +133,15 @@ eval-needle: ## a fact said 200 turns ago, by summaries, by recall, by both: MOD
 	$(again) VARIANT=release STAGE=test needle-program
 	@$(call folder,release)/tests/needle $(if $(MODEL),$(MODEL),assets/plimsoll-tiny.gguf) $(ARGS)
 
+# Where a GPU is (tests/gpu/README.md).  The pack is made for the GPU that is measured on, unless CUDA_ARCH says other.
+for_gpu = CUDA_ARCH="$(if $(filter file,$(origin CUDA_ARCH)),90,$(CUDA_ARCH))" K=$(call folder,release)/device
+gpu-check: ## the CUDA kernels on a device, PART=k/n of the checks; from gpu-pack/, which is made if it is of other sources
+	+@bash tests/gpu/check.sh '$(PACK)' '$(PART)' '$(RESULTS)' $(MAKE) --no-print-directory gpu-pack
+
+gpu-pack: ## programs, CUDA kernels, libraries and models for gpu-check on a machine without a toolchain, into gpu-pack/
+	$(again) VARIANT=release STAGE=test $(for_gpu) gpu-programs
+	@sh tests/gpu/pack.sh $(call folder,release) '$(PACK)' '$(NVCC)'
+
 # What is installed beside the program it writes itself, so that all of it is of one version.
 .PHONY: install uninstall
 root = $(DESTDIR)$(PREFIX)
@@ -189,12 +204,15 @@ opt_cov      := -O0 -g --coverage
 opt          := $(opt_$(VARIANT))
 $(if $(opt),,$(error VARIANT is release, asan, tsan, fuzz or cov, not "$(VARIANT)"))
 
+# Where the CUDA kernels for devices are built.
+K ?= $(O)
+
 # Flags that change what the compiled code does, as --version shows them; then all of them.
 facts := $(strip $(opt) -std=gnu17 -ffp-contract=off $(CFLAGS))
 flags := $(facts) -Wall -Wextra -Wshadow -Wconversion -Werror -D_GNU_SOURCE -I. -I$(O) $(PKG_CFLAGS) -pthread
 libs  := $(PKG_LIBS) -lpthread -lm
 cxx_flags := $(opt) -std=gnu++17 -ffp-contract=off $(CFLAGS) -Wall -Wextra -Wshadow -Wconversion -Werror -I. \
-             -Itests/cuda_on_cpu
+             -Itests/cuda_on_cpu -fPIC
 # Looked at by recipes of the CUDA kernels only: it asks nvcc.
 nvcc_flags = -std=c++17 -O3 -fmad=false -I. -Xcompiler -fPIC,-Wall,-Wextra $(call gencode,$(CUDA_ARCH))
 gencode    = $(foreach a,$1,-gencode arch=compute_$a,code=sm_$a) \
@@ -227,7 +245,8 @@ own_flags       = $(if $(filter kernels/%,$1),$(kernel_$(VARIANT))) \
 
 tree      = $(if $(wildcard $1),$(sort $(shell find $(wildcard $1) -name '*.c')))
 gpu_src  := $(sort $(wildcard kernels/cuda/*.cu))
-on_cpu   := $(gpu_src) $(sort $(wildcard tests/cuda_on_cpu/*.cu)) tests/cuda_on_cpu/face.c
+shim_src := $(gpu_src) $(sort $(wildcard tests/cuda_on_cpu/*.cu))
+on_cpu   := $(shim_src) tests/cuda_on_cpu/face.c
 lib_src  := $(sort $(wildcard kernels/*.c kernels/cpu/*.c kernels/cuda/*.c)) \
             $(filter-out app/main.c,$(call tree,engine memory tools app))
 object    = $(patsubst %.cu,$(O)/obj/%.o,$(patsubst %.c,$(O)/obj/%.o,$1))
@@ -235,13 +254,15 @@ lib      := $(O)/libplimsoll.a
 main_obj := $(call object,app/main.c)
 test_bin := $(addprefix $(O)/tests/,$(tests))
 cuda_bin := $(filter $(O)/tests/test_cuda_%,$(test_bin)) # these have the CUDA kernels in them, for the host
-cuda_so  := $(if $(filter release-gcc release-cc,$(VARIANT)-$(compiler)),$(if $(NVCC),$(O)/plimsoll-cuda.so))
+cuda_so  := $(if $(filter release-gcc release-cc,$(VARIANT)-$(compiler)),$(if $(NVCC),$(K)/plimsoll-cuda.so))
+gpu_bin  := $(addprefix $(O)/gpu/,steps answers device)
 fuzz_bin := $(addprefix $(O)/tests/,$(fuzzers))
 
 Q   := $(if $(V),,@)
 say  = @printf '  %-4s %s%s\n' $1 '$2' '$(if $(filter $(BUILD),$(O)),, ($(notdir $(O))))'
 
-.PHONY: program tests tsan-tests replays fuzzing cover bench-program soak-program eval-program needle-program everything nothing always
+.PHONY: program tests tsan-tests replays fuzzing cover bench-program soak-program eval-program needle-program \
+    gpu-programs everything nothing always
 .DELETE_ON_ERROR:
 
 nothing: ; @:
@@ -253,6 +274,7 @@ bench-program: $(O)/tests/bench $(O)/tests/bench-screen $(O)/tests/slow-sync.so 
 soak-program: $(O)/tests/soak ; @:
 eval-program: $(O)/tests/eval ; @:
 needle-program: $(O)/tests/needle ; @:
+gpu-programs: $(gpu_bin) $(O)/plimsoll $(if $(NVCC),$(K)/plimsoll-cuda.so $(K)/counted/plimsoll-cuda.so) ; @:
 everything: $(program) tests replays $(if $(benches),bench-program) soak-program eval-program needle-program ; @:
 
 # A file rewritten only when what it says has changed, so that its dependents wait for that alone.
@@ -276,21 +298,32 @@ $(O)/obj/%.o: %.c $(O)/flags | $(O)/version.h
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(flags) $(call own_flags,$<) -MMD -MP -c -o $@ $<
 
-$(O)/obj/%.o: %.cu $(O)/flags
+$(O)/cxx-flags: always
+	@printf '%s\n' '$(cxx) $(cxx_flags)' | { $(rewrite); }
+$(O)/obj/%.o: %.cu $(O)/flags $(O)/cxx-flags
 	$(call say,CXX,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(cxx) $(cxx_flags) -MMD -MP -x c++ -c -o $@ $<
 
-# The CUDA kernels for devices: an object that the program opens when it is asked for them.
-$(O)/nvcc-flags: always
+# The CUDA kernels for devices: an object that the program opens when it is asked for them.  The one that tests on a
+# device open has in it what counts the calls of CUDA's runtime, and a probe.
+$(K)/nvcc-flags: always
 	@printf '%s\n' '$(NVCC) $(nvcc_flags)' | { $(rewrite); }
-$(O)/cuda/%.o: kernels/cuda/%.cu $(O)/nvcc-flags
+$(K)/cuda/%.o: kernels/cuda/%.cu $(K)/nvcc-flags
 	$(call say,NVCC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(NVCC) $(nvcc_flags) -MMD -MP -c -o $@ $<
-$(O)/plimsoll-cuda.so: $(gpu_src:kernels/%.cu=$(O)/%.o)
+$(K)/counted/%.o: tests/gpu/%.cu $(K)/nvcc-flags
+	$(call say,NVCC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(NVCC) $(nvcc_flags) -MMD -MP -c -o $@ $<
+wrapped    = $(shell grep -oE '(__wrap_|COUNTED.)cuda[A-Za-z]+' tests/gpu/counted.cu | sed 's/.*cuda/cuda/' | sort -u)
+$(K)/counted/plimsoll-cuda.so: so_flags = $(wrapped:%=-Xlinker --wrap=%) -Xlinker -soname=plimsoll-cuda.so
+$(K)/counted/plimsoll-cuda.so: $(patsubst %,$(K)/counted/%.o,counted probe)
+$(K)/plimsoll-cuda.so $(K)/counted/plimsoll-cuda.so: $(gpu_src:kernels/%.cu=$(K)/%.o)
 	$(call say,LD,$@)
-	$(Q)$(NVCC) -shared -cudart static -Xcompiler -static-libstdc++,-static-libgcc -Xlinker --exclude-libs,ALL -o $@ $^
+	$(Q)$(NVCC) -shared -cudart static -Xcompiler -static-libstdc++,-static-libgcc -Xlinker --exclude-libs,ALL \
+	    $(so_flags) -o $@ $(filter %.o,$^)
 
 $(lib): $(call object,$(lib_src)) $(O)/objects
 	$(call say,AR,$@)
@@ -321,6 +354,17 @@ $(O)/tests/slow-sync.so: tests/bench/screen/slow_sync.c $(O)/flags
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(flags) -shared -fPIC -o $@ $<
+
+# What gpu-check runs: tests that open the object beside them, here one of the kernels for the host.
+$(O)/gpu/plimsoll-cuda.so: $(call object,$(shim_src) tests/gpu/probe.cu)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(cxx) $(opt) -shared -Wl,-soname,plimsoll-cuda.so -o $@ $^
+$(O)/gpu/steps: $(call object,tests/test_cuda_steps.c tests/gpu/apart.c)
+$(O)/gpu/answers: $(call object,tests/test_cuda_answers.c)
+$(O)/gpu/device: $(call object,tests/gpu/device.c)
+$(gpu_bin): $(O)/gpu/plimsoll-cuda.so $(call object,$(helpers)) $(lib)
+	$(call link,$(O)/gpu/plimsoll-cuda.so -Wl$(comma)-rpath$(comma)'$$ORIGIN' $(TEST_LIBS))
 
 $(O)/tests/soak: $(call object,$(soaks) $(helpers)) $(lib)
 	$(call link,$(TEST_LIBS))
@@ -358,7 +402,7 @@ $(fuzz_runs): run-%: $(O)/tests/%
 cover: $(fuzz_bin)
 	@sh tests/fuzz/coverage.sh $(O) $(fuzzers)
 
--include $(patsubst %.cu,$(O)/%.d,$(gpu_src:kernels/%=%))
+-include $(patsubst %.cu,$(K)/%.d,$(gpu_src:kernels/%=%)) $(patsubst %,$(K)/counted/%.d,counted probe)
 -include $(patsubst %.o,%.d,$(call object,$(lib_src) $(on_cpu) app/main.c $(helpers) $(tests:%=tests/%.c) $(benches) $(screens) $(soaks) $(evals) $(needles)) \
-    $(call object,$(fuzzers:%=tests/fuzz/%.c) tests/fuzz/replay.c))
+    $(call object,$(fuzzers:%=tests/fuzz/%.c) tests/fuzz/replay.c $(patsubst %,tests/gpu/%,apart.c device.c probe.cu)))
 endif
