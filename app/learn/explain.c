@@ -1,0 +1,105 @@
+/* explain.c - see explain.h: the layers one after the other. */
+#include "app/learn/explain.h"
+#include "app/learn/explain_say.h"
+
+enum { PLAIN = 5 /* points of a statement that stands by itself */ };
+
+const struct explain_ask explain_ask[QUESTIONS] = {
+    [ASK_WHEN] = {"When does it happen: while the model loads, at the first request, after many turns, after hours?",
+                  {{"l", "while the model loads"}, {"f", "at the first request"}, {"t", "after many turns"},
+                   {"h", "after hours, with the same work"}, {NULL, NULL}}},
+    [ASK_LOAD] = {"Does one request alone fail too, or only many at once?",
+                  {{"a", "one alone fails too"}, {"m", "only many at once"}, {NULL, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    [ASK_LENGTH] = {"Do short prompts fail too, or only long ones?",
+                    {{"s", "short ones too"}, {"l", "only long ones"}, {NULL, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    [ASK_DEVICE] = {"Does anybody else use the device (nvidia-smi, before it starts)?",
+                    {{"n", "nobody"}, {"y", "yes"}, {NULL, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+/* ------------------------------------------------------------------ which cases are told */
+
+/* A kill that only a guess connects with memory, beside a probe that failed. */
+static bool killed_by_probe(const struct findings *f, const struct fail_case *c)
+{
+    return c->family == FAMILY_HOST && c->said == CAUSE_HOST && c->said_points <= PLAIN && f->note[NOTE_PROBE];
+}
+
+/* A case beside others that says too little to be one of its own. */
+static bool is_echo(const struct findings *f, const struct judged *j, int me)
+{
+    for (int k = 0; k < f->n; k++) {
+        bool same = j[k].cause == j[me].cause;
+        bool stronger = j[k].points[j[k].cause] > j[me].points[j[me].cause];
+        bool weak = j[me].sure == SURE_GUESS || (f->one[me].said == CAUSE_ALLOCATOR && f->one[me].said_points <= PLAIN);
+        if (k == me) continue;
+        if (same && (stronger || (k < me && j[k].points[j[k].cause] == j[me].points[j[me].cause]))) return true;
+        if (weak && stronger && f->one[k].family == f->one[me].family) return true;
+        if (f->one[me].family == FAMILY_ANY) return true;
+    }
+    return false;
+}
+
+static void insert(struct verdict *v, int n, const struct verdict *new)
+{
+    int at = n;
+    while (at > 0 && cause_rank(v[at - 1].cause) > cause_rank(new->cause)) at--;
+    memmove(v + at + 1, v + at, (size_t)(n - at) * sizeof *v);
+    v[at] = *new;
+}
+
+static int tell_cases(const struct findings *f, const char *text, size_t n, const struct explain_answers *known,
+                      struct verdict *v, int cap)
+{
+    struct judged j[CASES_MOST];
+    struct verdict one;
+    int told = 0;
+    for (int k = 0; k < f->n; k++) judge_case(f, &f->one[k], known, &j[k]);
+    for (int k = 0; k < f->n && told < cap; k++) {
+        if (j[k].cause == CAUSE_UNKNOWN || is_echo(f, j, k)) continue;
+        if (killed_by_probe(f, &f->one[k])) say_probe(f, &f->one[k], text, n, &one);
+        else say_case(f, &f->one[k], &j[k], text, n, known, &one);
+        insert(v, told++, &one);
+    }
+    return told;
+}
+
+static int tell(const struct findings *f, const char *text, size_t n, const struct explain_answers *known,
+                struct verdict *v, int cap)
+{
+    int told = tell_cases(f, text, n, known, v, cap);
+    if (told) return told;
+    if (f->smi_processes && f->smi_used >= f->smi_total * 0.9) say_table(f, v);
+    else if (f->other || f->note[NOTE_STARTED]) say_other(f, text, n, v);
+    else return 0;
+    return 1;
+}
+
+/* ------------------------------------------------------------------ the layers */
+
+int explain_with(const char *text, size_t n, const struct explain_answers *known, struct verdict *v, int cap)
+{
+    struct run r;
+    struct hits h = {0};
+    int told = 0;
+    if (cap <= 0 || run_read(text, n, &r)) return 0;
+    struct findings *f = malloc(sizeof *f);
+    if (f && !match_all(&r, word_phrase, words_all(), &h)) {
+        find_cases(&r, &h, f);
+        told = tell(f, text, n, known, v, cap);
+    }
+    for (int i = 0; i < told; i++) verdict_rank(&v[i]);
+    free(f);
+    hits_free(&h);
+    run_free(&r);
+    return told;
+}
+
+int explain_text(const char *text, size_t n, struct verdict *v, int cap) { return explain_with(text, n, NULL, v, cap); }
+
+int explain_next_question(const struct verdict *v, const struct explain_answers *known)
+{
+    if (v->sure == SURE_CERTAIN || v->cause == CAUSE_NOT_MEMORY || v->cause == CAUSE_CONTEXT) return -1;
+    for (int q = 0; q < QUESTIONS; q++)
+        if (!known->of[q]) return q;
+    return -1;
+}

@@ -1,0 +1,51 @@
+/* explain.h - whose OOM is it?  A log, a traceback or a table that somebody pasted, read to a verdict.
+ *
+ *     struct verdict v[EXPLAIN_MOST];
+ *     int n = explain_text(text, len, v, EXPLAIN_MOST);   // 0: nothing in it is known
+ *
+ * In layers, each a pair of files:
+ *     explain_read    lines to a run of letters and numbers: without wrapping, quotes, colours and log prefixes
+ *     explain_match   phrases found in that run, with the numbers that stand in them
+ *     explain_words   the phrases: what failed, at which stage, in whose words, figures, what speaks for what
+ *     explain_cases   hits gathered to failures; the innermost is kept, its wrappers are not
+ *     explain_judge   points for and against each cause: arithmetic first, then stage, then words
+ *     explain_say     sentences, figures, fixes and next steps of a verdict
+ *
+ * No cause rests on one literal line: a phrase is words in their order, whatever stands between them, and a verdict is
+ * the sum of all that speaks for it.  Pure: no file, no clock, no state.  Time and memory are linear in n, memory at
+ * most some ten bytes a byte of the first and last EXPLAIN_BYTES.  The text is hostile: it is never obeyed, and what of
+ * it comes back (`what`, `where`) is cut to a line of printable ASCII.  Threads: any. */
+#ifndef EXPLAIN_H
+#define EXPLAIN_H
+#include "app/learn/verdict.h"
+
+enum { EXPLAIN_MOST = 4, EXPLAIN_BYTES = 16 << 20 };
+
+/* What the text alone may not say, and whoever pasted it knows: the seeds' own checks. */
+enum explain_question {
+    ASK_WHEN,   /* at load, at the first request, after many, after hours */
+    ASK_LOAD,   /* alone too, or only under load */
+    ASK_LENGTH, /* short prompts too, or only long ones */
+    ASK_DEVICE, /* is the device used by anybody else */
+    QUESTIONS
+};
+struct explain_choice { const char *key, *words; };
+enum { CHOICES = 5 };
+struct explain_ask {
+    const char *words;
+    struct explain_choice choice[CHOICES]; /* .key NULL: no more */
+};
+extern const struct explain_ask explain_ask[QUESTIONS];
+
+/* The answers: 0 is not known, 1 the first choice, ... */
+struct explain_answers { int of[QUESTIONS]; };
+
+/* The verdicts on n bytes of text, the more basic failure first; how many, at most cap.  0: nothing in it says what
+ * happened, or memory ran out in here. */
+int explain_text(const char *text, size_t n, struct verdict *v, int cap);
+/* The same, with what is known beside the text (NULL: nothing).  Answers change points, not what was read. */
+int explain_with(const char *text, size_t n, const struct explain_answers *known, struct verdict *v, int cap);
+
+/* The question whose answer could change this verdict most and that is not answered yet; -1: none. */
+int explain_next_question(const struct verdict *v, const struct explain_answers *known);
+#endif

@@ -1,0 +1,283 @@
+/* explain_cases.c - see explain_cases.h. */
+#include "app/learn/explain_cases.h"
+#include <math.h>
+
+enum {
+    SAME_LINES = 12,     /* failures this near are one, if they can be */
+    SAME_CHARS = 60,
+    REPEAT_LINES = 30,   /* the same again, of another rank or thread */
+    STAGE_LINES = 80,    /* a stage before a failure; a traceback is long */
+    BEHIND_LINES = 10,   /* what a message still says behind its first words */
+    BEFORE_LINES = 200,  /* what a log said before */
+    ADVICE_CHARS = 28,   /* "if you run out of memory" */
+    BEHIND_COSTS = 4,    /* a line behind a failure is as far as so many before it */
+    LOOK_BACK = 400      /* hits that are looked at for a stage */
+};
+
+static const struct word *word_of(const struct hit *h) { return word_at(h->word); }
+
+/* ------------------------------------------------------------------ which failures are meant */
+
+/* Advice, an except clause, an import: the words stand there and nothing happened. */
+static bool only_advice(const struct hits *h, size_t i)
+{
+    const struct hit *me = &h->hit[i];
+    for (size_t k = i; k-- > 0 && h->hit[k].at + 2 * ADVICE_CHARS > me->at;) {
+        const struct hit *a = &h->hit[k];
+        if (word_of(a)->kind != WORD_NOTE || word_of(a)->of != NOTE_ADVICE) continue;
+        if (a->end <= me->end && (a->end + ADVICE_CHARS > me->at) && a->line + 1 >= me->line) return true;
+    }
+    return false;
+}
+
+/* "out of memory" within "CUDA out of memory" says nothing of its own. */
+static bool inside_another(const struct hits *h, size_t i)
+{
+    const struct hit *me = &h->hit[i];
+    for (size_t k = i; k-- > 0 && h->hit[k].at + 2 * MATCH_GAP > me->at;)
+        if (word_of(&h->hit[k])->kind == WORD_FAIL && h->hit[k].end >= me->end &&
+            word_of(&h->hit[k])->of != FAMILY_OTHER)
+            return true;
+    for (size_t k = i + 1; k < h->n && h->hit[k].at < me->end; k++)
+        if (word_of(&h->hit[k])->kind == WORD_FAIL && word_of(&h->hit[k])->of != FAMILY_OTHER &&
+            h->hit[k].end >= me->end && h->hit[k].at <= me->at)
+            return true;
+    return false;
+}
+
+static bool is_failure(const struct hits *h, size_t i)
+{
+    const struct word *w = word_of(&h->hit[i]);
+    if (w->kind != WORD_FAIL || w->of == FAMILY_OTHER) return false;
+    if (w->of == FAMILY_ANY && inside_another(h, i)) return false;
+    return !only_advice(h, i);
+}
+
+/* ------------------------------------------------------------------ to which case one belongs */
+
+static uint32_t apart(const struct hits *h, const struct fail_case *c, const struct hit *me)
+{
+    const struct hit *last = &h->hit[c->fail[c->fails - 1]];
+    return me->line > last->line ? me->line - last->line : last->line - me->line;
+}
+
+static bool joins(const struct hits *h, const struct fail_case *c, const struct hit *me)
+{
+    const struct word *w = word_of(me);
+    uint32_t lines = apart(h, c, me);
+    if (w->of == FAMILY_ANY) return true;
+    if (c->family == FAMILY_ANY) return lines <= SAME_LINES || w->of == FAMILY_DEVICE;
+    if ((int)c->family != w->of) return false;
+    if (me->at < h->hit[c->fail[c->fails - 1]].end + SAME_CHARS) return true;
+    if (w->cause == c->said) return w->cause != CAUSE_UNKNOWN || lines <= REPEAT_LINES;
+    return (w->cause == CAUSE_UNKNOWN || c->said == CAUSE_UNKNOWN) && lines <= SAME_LINES;
+}
+
+static void add_failure(struct findings *f, const struct hits *h, size_t i)
+{
+    const struct hit *me = &h->hit[i];
+    const struct word *w = word_of(me);
+    struct fail_case *c = NULL;
+    for (int k = f->n - 1; !c && k >= 0; k--)
+        if (joins(h, &f->one[k], me)) c = &f->one[k];
+    if (!c) {
+        if (f->n == CASES_MOST) return;
+        c = &f->one[f->n++];
+        *c = (struct fail_case){.family = (enum word_family)w->of, .line = me->line};
+    }
+    if (c->family == FAMILY_ANY) c->family = (enum word_family)w->of;
+    if (w->cause != CAUSE_UNKNOWN) {
+        c->said_by++;
+        if (w->points > c->said_points) c->said = w->cause;
+        c->said_points = MAX(c->said_points, w->points);
+    }
+    enum { HALF = REPEATS / 2 };
+    if (c->fails == REPEATS) memmove(c->fail + HALF, c->fail + HALF + 1, (HALF - 1) * sizeof *c->fail);
+    else c->fails++;
+    c->fail[c->fails - 1] = i;
+}
+
+/* ------------------------------------------------------------------ what belongs to a case */
+
+static uint32_t distance(const struct hits *h, const struct fail_case *c, const struct hit *me, uint32_t *chars)
+{
+    uint32_t best = UINT32_MAX;
+    for (int i = 0; i < c->fails; i++) {
+        const struct hit *fail = &h->hit[c->fail[i]];
+        uint32_t d = me->line <= fail->line ? fail->line - me->line : (me->line - fail->line) * BEHIND_COSTS;
+        if (d >= best) continue;
+        best = d;
+        *chars = me->at > fail->at ? me->at - fail->at : fail->at - me->at;
+    }
+    return best;
+}
+
+static struct fail_case *nearest(struct findings *f, const struct hits *h, const struct hit *me, uint32_t *lines,
+                                 uint32_t *chars)
+{
+    struct fail_case *best = NULL;
+    *lines = UINT32_MAX;
+    for (int k = 0; k < f->n; k++) {
+        uint32_t at = 0, d = distance(h, &f->one[k], me, &at);
+        if (best && (d > *lines || (d == *lines && at >= *chars))) continue;
+        best = &f->one[k];
+        *lines = d;
+        *chars = at;
+    }
+    return best;
+}
+
+static void add_value(struct series *s, double value)
+{
+    if (s->n == 0) s->first = value;
+    else s->rises += value > s->last;
+    s->last = value;
+    s->n++;
+}
+
+bool series_rises(const struct series *s, int least, double times)
+{
+    return s->n >= least && s->rises * 5 >= (s->n - 1) * 4 && s->last >= s->first * times && s->first > 0;
+}
+
+static void add_series(struct fail_case *c, const struct hit *me, int figure)
+{
+    double last = me->number[me->numbers - 1].value;
+    if (figure == FIG_TURN_TOKENS) add_value(&c->turn_tokens, last);
+    if (figure == FIG_TOKENS_SENT) add_value(&c->tokens_sent, last);
+    if (figure == FIG_MESSAGES) add_value(&c->messages, last);
+    if (figure == FIG_TURN_BYTES) add_value(&c->turn_bytes, last);
+    if (figure == FIG_BYTES_NOW) add_value(&c->bytes_now, last);
+}
+
+static void add_figure(struct fail_case *c, const struct hit *me, uint32_t chars)
+{
+    int figure = word_of(me)->of;
+    add_series(c, me, figure);
+    if (figure == FIG_PROCESS && me->numbers == 2 && c->processes < PROCESSES_MOST) {
+        for (int i = 0; i < c->processes; i++)
+            if (fabs(c->process[i] - me->number[1].value) < 0.5) return;
+        c->process[c->processes++] = me->number[1].value;
+        return;
+    }
+    if (c->has[figure] && chars >= c->near[figure]) return;
+    bool two = figure == FIG_START_FREE || figure == FIG_DESIRED || figure == FIG_WEIGHTS;
+    c->has[figure] = true;
+    c->near[figure] = chars;
+    c->fig[figure] = me->number[two ? me->numbers - 1 : 0].value;
+    if (figure == FIG_START_FREE && me->numbers == 2) { /* "(19.77/22.05 GiB)": the unit is behind the second */
+        double total = me->number[1].value, scale = total >= 0x1p30 ? 0x1p30 : 0x1p20;
+        c->fig[figure] = me->number[0].is_bytes ? me->number[0].value : me->number[0].value * scale;
+        c->has[FIG_TOTAL] = true;
+        c->fig[FIG_TOTAL] = total;
+        c->near[FIG_TOTAL] = chars;
+    }
+}
+
+static void add_hint(struct fail_case *c, const struct word *w)
+{
+    c->hint[w->cause] += w->points;
+    if (w->points <= c->hint_best[w->cause]) return;
+    c->hint_best[w->cause] = w->points;
+    c->hint_word[w->cause] = w->phrase;
+}
+
+static bool message_figure(int figure) { return figure <= FIG_BESIDE; }
+
+static void give_to_case(struct findings *f, const struct hits *h, size_t i, uint8_t *seen)
+{
+    const struct hit *me = &h->hit[i];
+    const struct word *w = word_of(me);
+    uint32_t lines, chars = 0;
+    struct fail_case *c = nearest(f, h, me, &lines, &chars);
+    if (!c) return;
+    bool behind = lines > 0 && lines % BEHIND_COSTS == 0 && me->at > h->hit[c->fail[0]].at;
+    bool near = behind ? lines <= BEHIND_LINES * BEHIND_COSTS : lines <= BEFORE_LINES;
+    if (w->kind == WORD_FIGURE) {
+        bool message = message_figure(w->of);
+        if (message ? lines <= BEHIND_LINES * BEHIND_COSTS : true) add_figure(c, me, chars);
+    } else if (w->kind == WORD_FOR && (w->of || near)) {
+        uint8_t bit = (uint8_t)(1u << ((c - f->one) & 7));
+        if (seen[me->word] & bit) return;
+        seen[me->word] |= bit;
+        add_hint(c, w);
+    } else if (w->kind == WORD_NOTE) {
+        c->note[w->of] = true;
+    }
+}
+
+/* ------------------------------------------------------------------ the stage: the innermost before a failure */
+
+static enum word_stage stage_before(const struct hits *h, size_t fail)
+{
+    const struct hit *me = &h->hit[fail];
+    for (size_t k = fail; k-- > 0 && k + LOOK_BACK > fail;) {
+        const struct hit *s = &h->hit[k];
+        if (me->line - s->line > STAGE_LINES) break;
+        if (word_of(s)->kind == WORD_STAGE) return (enum word_stage)word_of(s)->of;
+        if (word_of(s)->kind == WORD_FAIL && word_of(s)->of != FAMILY_OTHER && me->line - s->line > SAME_LINES) break;
+    }
+    return STAGE_NONE;
+}
+
+static enum word_stage stage_behind(const struct hits *h, size_t fail)
+{
+    const struct hit *me = &h->hit[fail];
+    for (size_t k = fail + 1; k < h->n && h->hit[k].line <= me->line + BEHIND_LINES / 2; k++) {
+        if (word_of(&h->hit[k])->kind == WORD_NOTE && word_of(&h->hit[k])->of == NOTE_TRACE) break;
+        if (word_of(&h->hit[k])->kind == WORD_STAGE) return (enum word_stage)word_of(&h->hit[k])->of;
+    }
+    return STAGE_NONE;
+}
+
+static void find_stage(const struct hits *h, struct fail_case *c)
+{
+    for (int i = 0; i < c->fails && !c->stage; i++) c->stage = stage_before(h, c->fail[i]);
+    if (!c->stage) c->stage = stage_behind(h, c->fail[0]);
+}
+
+/* ------------------------------------------------------------------ what belongs to all */
+
+static void add_smi(const struct run *r, struct findings *f, const struct hit *me)
+{
+    struct match_number used;
+    double last = me->number[me->numbers - 1].value;
+    if (word_of(me)->of == FIG_SMI_PROCESS && me->numbers == 2) {
+        f->smi_processes++;
+        f->smi_biggest = MAX(f->smi_biggest, last);
+    } else if (word_of(me)->of == FIG_SMI && match_number_before(r, me->at, &used) && last > 0) {
+        used.value *= 0x1p20;
+        if (used.value / last < f->smi_used / MAX(f->smi_total, 1)) return; /* the fullest device */
+        f->smi_used = used.value;
+        f->smi_total = last;
+    }
+}
+
+static void add_common(const struct run *r, struct findings *f, const struct hits *h, size_t i)
+{
+    const struct hit *me = &h->hit[i];
+    const struct word *w = word_of(me);
+    if (w->kind == WORD_STACK) f->stack[w->of] += f->stack[w->of] < 3 * w->points ? w->points : 0;
+    if (w->kind == WORD_NOTE) f->note[w->of] = true;
+    if (w->kind == WORD_FIGURE) add_smi(r, f, me);
+    if (w->kind == WORD_FAIL && w->of == FAMILY_OTHER && w->points > f->other_points && !only_advice(h, i)) {
+        f->other = me;
+        f->other_points = w->points;
+    }
+}
+
+void find_cases(const struct run *r, const struct hits *h, struct findings *f)
+{
+    uint8_t *seen = calloc((size_t)words_all(), 1);
+    *f = (struct findings){0};
+    for (size_t i = 0; i < h->n; i++) {
+        add_common(r, f, h, i);
+        if (is_failure(h, i)) add_failure(f, h, i);
+    }
+    for (size_t i = 0; seen && i < h->n; i++)
+        if (word_of(&h->hit[i])->kind == WORD_FIGURE || word_of(&h->hit[i])->kind == WORD_FOR ||
+            word_of(&h->hit[i])->kind == WORD_NOTE)
+            give_to_case(f, h, i, seen);
+    for (int k = 0; k < f->n; k++) find_stage(h, &f->one[k]);
+    free(seen);
+}

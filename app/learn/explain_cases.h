@@ -1,0 +1,54 @@
+/* explain_cases.h - hits gathered to failures (see explain.h).
+ *
+ * A case is one failure: all that says so, whoever repeated or wrapped it.  Figures, stages and words belong to the
+ * case whose failure is nearest; what stands before a failure is nearer than what follows it, since a program tells
+ * what it does and then that it fails. */
+#ifndef EXPLAIN_CASES_H
+#define EXPLAIN_CASES_H
+#include "app/learn/explain_match.h"
+#include "app/learn/explain_words.h"
+
+enum { CASES_MOST = 16, PROCESSES_MOST = 8, REPEATS = 32 /* failures of a case that are kept */ };
+
+struct series { /* values of one kind in their order, to see whether they rise */
+    int n, rises;
+    double first, last;
+};
+
+struct fail_case {
+    enum word_family family;
+    enum cause said;          /* the cause that the words state; CAUSE_UNKNOWN: figures must tell */
+    int said_points, said_by; /* the best of them; how many phrases */
+    size_t fail[REPEATS];     /* its failures among the hits: the first, and of the rest the last */
+    int fails;
+    uint32_t line;            /* of the first */
+    bool has[FIGURES];
+    double fig[FIGURES];
+    uint32_t near[FIGURES];   /* how far the figure kept is from a failure, in the run */
+    double process[PROCESSES_MOST];
+    int processes;
+    enum word_stage stage;
+    int hint[CAUSES];         /* points of words */
+    const char *hint_word[CAUSES]; /* the strongest of them */
+    int hint_best[CAUSES];
+    bool note[NOTES];
+    struct series turn_tokens, tokens_sent, messages, turn_bytes, bytes_now;
+};
+
+struct findings {
+    struct fail_case one[CASES_MOST];
+    int n;
+    const struct hit *other; /* the failure that is not of memory; NULL: none */
+    int other_points;
+    bool note[NOTES];
+    int stack[STACKS];       /* points of all that names it */
+    double smi_used, smi_total;
+    int smi_processes;
+    double smi_biggest;
+};
+
+/* The cases in the order of their first lines. */
+void find_cases(const struct run *r, const struct hits *h, struct findings *f);
+
+bool series_rises(const struct series *s, int least, double times);
+#endif

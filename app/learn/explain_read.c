@@ -1,0 +1,172 @@
+/* explain_read.c - see explain_read.h. */
+#include "app/learn/explain_read.h"
+#include "app/learn/explain.h"
+#include <ctype.h>
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static int add_line(struct run *r, uint32_t number)
+{
+    if (r->n_lines == r->cap_lines) {
+        size_t cap = r->cap_lines ? 2 * r->cap_lines : 256;
+        struct run_line *more = realloc(r->lines, cap * sizeof *more);
+        if (!more) return -1;
+        r->lines = more;
+        r->cap_lines = cap;
+    }
+    r->lines[r->n_lines++] = (struct run_line){.at = (uint32_t)r->n, .line = number};
+    return 0;
+}
+
+/* What stands at s for the run: a character that stays, or a blank for what does not. */
+static char kept(const char *s, size_t i, size_t n, char before)
+{
+    char c = s[i];
+    if (c >= 'A' && c <= 'Z') return (char)(c + 'a' - 'A');
+    if ((c >= 'a' && c <= 'z') || is_digit(c) || c == '/') return c;
+    bool digit_next = i + 1 < n && is_digit(s[i + 1]);
+    if ((c == '.' || c == ',') && digit_next && i > 0 && is_digit(s[i - 1])) return c;
+    if (c == '-' && digit_next && !isalnum((unsigned char)before)) return c;
+    return ' ';
+}
+
+/* Colours, and the "\n", "\t", "\"" and "\u001b[31m" of text that went through JSON or repr(). */
+static size_t noise(const char *s, size_t n)
+{
+    if (s[0] == 033 && n > 1 && s[1] == '[') {
+        size_t i = 2;
+        while (i < n && i < 16 && (is_digit(s[i]) || s[i] == ';' || s[i] == '?')) i++;
+        return MIN(i + 1, n);
+    }
+    if (s[0] == '\\' && n > 1 && strchr("ntr\"'\\", s[1]) && s[1]) return 2;
+    return 0;
+}
+
+/* Where the message of a line begins.  A prefix of new letters stays in the run: it may name the program. */
+static size_t message(struct run *r, const char *s, size_t n)
+{
+    size_t prefix = log_prefix(s, n);
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < prefix; i++)
+        if (isalpha((unsigned char)s[i])) hash = (hash ^ (unsigned char)s[i]) * 16777619u;
+    for (int i = 0; i < r->prefixes; i++)
+        if (r->prefix[i] == hash) return prefix;
+    if (r->prefixes == PREFIXES_MOST) return prefix;
+    r->prefix[r->prefixes++] = hash;
+    return 0;
+}
+
+static int put_line(struct run *r, const char *s, size_t n, uint32_t number, uint8_t *mark)
+{
+    bool begun = false;
+    for (size_t i = message(r, s, n); i < n;) {
+        size_t skip = noise(s + i, n - i);
+        char c = skip ? ' ' : kept(s, i, n, i ? s[i - 1] : ' ');
+        i += skip ? skip : 1;
+        if (c == ' ') {
+            *mark |= MARK_GAP;
+            continue;
+        }
+        if (!begun && add_line(r, number)) return -1;
+        begun = true;
+        if (*mark && r->n && is_digit(r->c[r->n - 1]) && is_digit(c)) { /* two numbers stay two */
+            r->mark[r->n] = 0;
+            r->c[r->n++] = ' ';
+        }
+        r->mark[r->n] = *mark;
+        r->c[r->n++] = c;
+        *mark = 0;
+    }
+    *mark |= MARK_LINE;
+    return 0;
+}
+
+static int put_text(struct run *r, const char *text, size_t n)
+{
+    uint8_t mark = MARK_LINE;
+    for (size_t at = 0; at < n;) {
+        const char *end = memchr(text + at, '\n', n - at);
+        size_t len = end ? (size_t)(end - text) - at : n - at;
+        if (put_line(r, text + at, len, ++r->last_line, &mark)) return -1;
+        at += len + 1;
+    }
+    return 0;
+}
+
+static uint32_t count_lines(const char *s, size_t n)
+{
+    uint32_t lines = 0;
+    for (const char *p = s, *end = s + n; (p = memchr(p, '\n', (size_t)(end - p))) != NULL; p++)
+        lines += lines < UINT32_MAX;
+    return lines;
+}
+
+/* Where the end that is read begins, at a line if there is one near; n: the text is read whole. */
+static size_t tail_of(const char *text, size_t n)
+{
+    if (n <= EXPLAIN_BYTES) return n;
+    size_t tail = n - EXPLAIN_BYTES / 2;
+    const char *line = memchr(text + tail, '\n', EXPLAIN_BYTES / 4);
+    return line ? (size_t)(line - text) + 1 : tail;
+}
+
+int run_read(const char *text, size_t n, struct run *r)
+{
+    size_t tail = tail_of(text, n), head = tail < n ? EXPLAIN_BYTES / 2 : n, size = head + (n - tail);
+    *r = (struct run){0};
+    r->c = malloc(2 * size + 2); /* a blank may stand between two numbers */
+    r->mark = malloc(2 * size + 2);
+    bool bad = !r->c || !r->mark || put_text(r, text, head);
+    if (!bad && tail < n) {
+        uint32_t missed = count_lines(text + head, tail - head);
+        r->last_line += MIN(missed, UINT32_MAX - r->last_line - EXPLAIN_BYTES);
+        bad = put_text(r, text + tail, n - tail);
+    }
+    if (bad) {
+        run_free(r);
+        return -1;
+    }
+    r->c[r->n] = '\0';
+    r->mark[r->n] = MARK_GAP | MARK_LINE;
+    return 0;
+}
+
+void run_free(struct run *r)
+{
+    free(r->c);
+    free(r->mark);
+    free(r->lines);
+    *r = (struct run){0};
+}
+
+uint32_t run_line_of(const struct run *r, size_t at)
+{
+    size_t low = 0, high = r->n_lines;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (r->lines[mid].at <= at) low = mid + 1;
+        else high = mid;
+    }
+    return low ? r->lines[low - 1].line : 0;
+}
+
+void run_quote(const char *text, size_t n, uint32_t number, char *out, size_t size)
+{
+    size_t at = 0, put = 0;
+    for (uint32_t line = 1; line < number && at < n; line++) {
+        const char *end = memchr(text + at, '\n', n - at);
+        at = end ? (size_t)(end - text) + 1 : n;
+    }
+    const char *end = at < n ? memchr(text + at, '\n', n - at) : NULL;
+    size_t len = (end ? (size_t)(end - text) : n) - at;
+    for (size_t i = at < n ? log_prefix(text + at, len) : len; i < len && put + 1 < size;) {
+        size_t skip = noise(text + at + i, len - i);
+        char c = text[at + i];
+        i += skip ? skip : 1;
+        bool blank = skip || (unsigned char)c <= ' ' || (unsigned char)c > '~';
+        if (blank && (put == 0 || out[put - 1] == ' ')) continue;
+        out[put++] = blank ? ' ' : c;
+    }
+    while (put && out[put - 1] == ' ') put--;
+    if (size) out[put] = '\0';
+}

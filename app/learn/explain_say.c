@@ -1,0 +1,250 @@
+/* explain_say.c - see explain_say.h. */
+#include "app/learn/explain_say.h"
+
+enum { QUOTE = 120 };
+
+#define B(x) verdict_bytes((uint64_t)(x), (char[VERDICT_BYTES]){0})
+
+/* ------------------------------------------------------------------ figures */
+
+static void put(struct verdict *v, const char *name, double value, bool reckoned)
+{
+    if (value < 0) return;
+    struct verdict_figure *f = verdict_figure(v, name, (uint64_t)value);
+    if (f) f->reckoned = reckoned;
+}
+
+static void put_count(struct verdict *v, const struct fail_case *c, enum word_figure figure, const char *name,
+                      const char *unit)
+{
+    if (!c->has[figure] || c->fig[figure] < 0) return;
+    struct verdict_figure *f = verdict_figure(v, name, (uint64_t)c->fig[figure]);
+    if (f) snprintf(f->unit, sizeof f->unit, "%s", unit);
+}
+
+static void say_figures(const struct fail_case *c, const struct judged *j, struct verdict *v)
+{
+    static const struct { enum word_figure of; const char *name; } row[] = {
+        {FIG_TRIED, "tried"}, {FIG_TOTAL, "total"}, {FIG_FREE, "free"}, {FIG_ALLOCATED, "allocated"},
+        {FIG_RESERVED, "reserved"}, {FIG_ALLOWED, "allowed"}, {FIG_BESIDE, "beside"}, {FIG_START_FREE, "free at start"},
+        {FIG_DESIRED, "wanted"}, {FIG_KV_NEEDED, "KV needed"}, {FIG_KV_HAVE, "KV there"}, {FIG_WEIGHTS, "weights"},
+        {FIG_KV_POOL, "KV pool"}, {FIG_HOST_NEEDED, "needed"}, {FIG_HOST_HAVE, "available"}, {FIG_RSS, "resident"},
+        {FIG_LIMIT, "limit"}};
+    for (size_t i = 0; i < COUNT_OF(row); i++)
+        if (c->has[row[i].of]) put(v, row[i].name, c->fig[row[i].of], false);
+    if (j->sum.has_gap) put(v, "gap", j->sum.gap, j->sum.gap_reckoned);
+    if (!c->has[FIG_RESERVED] && j->sum.reserved > 0 && j->sum.has_gap) put(v, "reserved", j->sum.reserved, true);
+    if (j->sum.has_outside) put(v, "outside", j->sum.outside, true);
+    if (c->family == FAMILY_TOKENS || c->said == CAUSE_KV) {
+        put_count(v, c, FIG_TOKENS_ASKED, "asked", "tokens");
+        put_count(v, c, FIG_TOKENS_MOST, "limit", "tokens");
+    }
+    if (j->cause == CAUSE_CONCURRENCY) put_count(v, c, FIG_RUNNING, "running", "requests");
+}
+
+/* ------------------------------------------------------------------ evidence: the sums */
+
+static void say_device(const struct fail_case *c, const struct device_sum *s, enum cause cause, struct verdict *v)
+{
+    if (!s->known) {
+        if (c->has[FIG_TRIED] && c->has[FIG_TOTAL] && s->tried >= s->total)
+            verdict_evidence(v, "%s in one piece is more than the whole device has (%s)", B(s->tried), B(s->total));
+        return;
+    }
+    if (s->free < s->tried)
+        verdict_evidence(v, "tried %s, free %s: %s are missing", B(s->tried), B(s->free), B(s->tried - s->free));
+    else
+        verdict_evidence(v, "tried %s although %s were free: what was free was not in one piece, or not allowed to it",
+                         B(s->tried), B(s->free));
+    if (c->has[FIG_ALLOWED] && cause == CAUSE_ALLOCATOR)
+        verdict_evidence(v, "allowed %s: the limit is the process's own, not the device's", B(s->allowed));
+    if (s->has_gap && s->free < s->tried) {
+        if (cause == CAUSE_FRAGMENTATION)
+            verdict_evidence(v, "reserved - allocated = %s lie unused; with %s free that is %s, enough for %s", B(s->gap),
+                             B(s->free), B(s->gap + s->free), B(s->tried));
+        else if (!s->gap_suffices)
+            verdict_not(v, "fragmentation: reserved - allocated = %s; with %s free that is %s, not %s, however it lies",
+                        B(s->gap), B(s->free), B(s->gap + s->free), B(s->tried));
+        else
+            verdict_not(v, "fragmentation, mainly: the gap of %s would do for %s, but only a few per cent are unused",
+                        B(s->gap), B(s->tried));
+    }
+    if (!s->has_outside || s->total <= 0) return;
+    if (cause == CAUSE_OTHER_PROCESS)
+        verdict_evidence(v, "%s of %s are held outside this process: without them it would fit", B(s->outside),
+                         B(s->total));
+    else if (s->free + s->outside < s->tried)
+        verdict_not(v, "another process: total - free - reserved = %s are outside; with %s free still not %s",
+                    B(s->outside), B(s->free), B(s->tried));
+}
+
+static void say_pools(const struct fail_case *c, enum cause cause, struct verdict *v)
+{
+    if (c->has[FIG_KV_NEEDED] && c->has[FIG_KV_HAVE])
+        verdict_evidence(v, "keys and values of one longest request: %s, and the pool has %s", B(c->fig[FIG_KV_NEEDED]),
+                         B(MAX(c->fig[FIG_KV_HAVE], 0)));
+    if (c->has[FIG_START_FREE] && c->has[FIG_TOTAL]) {
+        double held = c->fig[FIG_TOTAL] - c->fig[FIG_START_FREE];
+        verdict_evidence(v, "at the start %s of %s were free: %s held before anything was loaded",
+                         B(c->fig[FIG_START_FREE]), B(c->fig[FIG_TOTAL]), B(MAX(held, 0)));
+        if (c->has[FIG_DESIRED]) verdict_evidence(v, "its share was to be %s", B(c->fig[FIG_DESIRED]));
+    }
+    if (cause == CAUSE_WEIGHTS && c->has[FIG_WEIGHTS] && c->has[FIG_TOTAL] && c->fig[FIG_TOTAL] > 0)
+        verdict_evidence(v, "the weights are %s of %s: %.0f %%", B(c->fig[FIG_WEIGHTS]), B(c->fig[FIG_TOTAL]),
+                         100 * c->fig[FIG_WEIGHTS] / c->fig[FIG_TOTAL]);
+    if (c->has[FIG_HOST_NEEDED] && c->has[FIG_HOST_HAVE])
+        verdict_evidence(v, "the model needs %s of the machine's memory and %s are available: %s too few",
+                         B(c->fig[FIG_HOST_NEEDED]), B(c->fig[FIG_HOST_HAVE]),
+                         B(MAX(c->fig[FIG_HOST_NEEDED] - c->fig[FIG_HOST_HAVE], 0)));
+    if (c->has[FIG_RSS] && c->family == FAMILY_HOST)
+        verdict_evidence(v, "the process held %s of RAM when it was killed", B(c->fig[FIG_RSS]));
+    if (c->family == FAMILY_TOKENS && c->has[FIG_TOKENS_ASKED] && c->has[FIG_TOKENS_MOST])
+        verdict_evidence(v, "%.0f tokens were asked for and %.0f are the limit", c->fig[FIG_TOKENS_ASKED],
+                         c->fig[FIG_TOKENS_MOST]);
+}
+
+static void say_series(const struct fail_case *c, enum cause cause, struct verdict *v)
+{
+    const struct series *tokens = series_rises(&c->turn_tokens, 3, 1.4) ? &c->turn_tokens : &c->tokens_sent;
+    const struct series *bytes = series_rises(&c->turn_bytes, 3, 1.1) ? &c->turn_bytes : &c->bytes_now;
+    if (cause == CAUSE_GROWTH && series_rises(tokens, 3, 1.4))
+        verdict_evidence(v, "the prompt rises from %.0f to %.0f tokens in %d steps", tokens->first, tokens->last,
+                         tokens->n);
+    if (cause == CAUSE_GROWTH && series_rises(&c->messages, 3, 1.4))
+        verdict_evidence(v, "what is sent rises from %.0f to %.0f messages", c->messages.first, c->messages.last);
+    if (cause == CAUSE_LEAK && series_rises(bytes, 3, 1.1))
+        verdict_evidence(v, "memory rises from %s to %s in %d steps while the work stays the same", B(bytes->first),
+                         B(bytes->last), bytes->n);
+}
+
+/* ------------------------------------------------------------------ evidence: the words */
+
+static void say_stage(const struct fail_case *c, const struct judged *j, struct verdict *v)
+{
+    static const char *const words[STAGES] = {
+        [STAGE_LOAD] = "it failed while the model was being loaded",
+        [STAGE_KV_INIT] = "it failed where the pool of keys and values is made",
+        [STAGE_KV_GROWS] = "it failed where keys and values of a sequence grow",
+        [STAGE_PROFILE] = "it failed in the trial pass before serving",
+        [STAGE_CAPTURE] = "it failed while graphs were being captured",
+        [STAGE_PASS] = "it failed within a pass over the model",
+        [STAGE_EMBED] = "it failed while texts were being embedded",
+        [STAGE_INIT] = "it failed when the device was opened, before it held anything"};
+    if (words[c->stage]) verdict_evidence(v, "%s", words[c->stage]);
+    if (c->hint_word[j->cause] && c->hint_best[j->cause] >= 2) {
+        char plain[VERDICT_TEXT];
+        size_t n = 0;
+        for (const char *p = c->hint_word[j->cause]; *p && n + 1 < sizeof plain; p++)
+            if (!strchr("|^", *p)) plain[n++] = (char)(*p == '#' ? 'N' : *p == '*' ? ' ' : *p);
+        plain[n] = '\0';
+        verdict_evidence(v, "the text speaks of \"%s\"", plain + strspn(plain, " "));
+    }
+    if (j->cause == CAUSE_CONCURRENCY && c->has[FIG_RUNNING])
+        verdict_evidence(v, "%.0f requests were running%s", c->fig[FIG_RUNNING],
+                         c->has[FIG_WAITING] && c->fig[FIG_WAITING] > 0 ? ", and more were waiting" : "");
+}
+
+static void say_habit(const struct findings *f, const struct fail_case *c, const struct judged *j, struct verdict *v)
+{
+    enum stack wrapper = judge_wrapper(f);
+    bool own = j->cause == CAUSE_GROWTH ? prefers_growth(wrapper)
+                                        : j->cause == CAUSE_CONCURRENCY && wrapper == STACK_LANGCHAIN;
+    if (own && v->evidences == 0 && c->family != FAMILY_TOKENS)
+        verdict_evidence(v, "nothing in the text decides; behind %s this is the usual cause", stack_words(wrapper));
+    if (v->evidences == 0 && j->cause == CAUSE_HOST)
+        verdict_evidence(v, "the failure is one of the machine's own memory, not of a device");
+    if (v->evidences == 0 && c->said != CAUSE_UNKNOWN) verdict_evidence(v, "the message itself says so");
+    if (v->evidences == 0) verdict_evidence(v, "the text has no figures; of such messages this is the likeliest cause");
+}
+
+static void say_second(const struct judged *j, struct verdict *v)
+{
+    int second = 0;
+    for (int cause = 1; cause < CAUSES; cause++)
+        if (cause != (int)j->cause && cause != CAUSE_UNKNOWN && j->points[cause] > j->points[second]) second = cause;
+    if (second && j->points[second] >= 3)
+        verdict_not(v, "%s: less speaks for it (%d points, against %d)", cause_words((enum cause)second),
+                    j->points[second], j->points[j->cause]);
+}
+
+/* ------------------------------------------------------------------ what to look at next */
+
+static void say_next(const struct judged *j, const struct explain_answers *known, struct verdict *v)
+{
+    if (j->sure == SURE_CERTAIN) return;
+    for (int q = 0; q < QUESTIONS; q++)
+        if (!known || !known->of[q]) verdict_next(v, "%s", explain_ask[q].words);
+}
+
+/* ------------------------------------------------------------------ a verdict */
+
+static void say_what(const struct fail_case *c, const char *text, size_t n, struct verdict *v)
+{
+    char quote[QUOTE];
+    run_quote(text, n, c->line, quote, sizeof quote);
+    snprintf(v->what, sizeof v->what, "%s", quote);
+}
+
+/* Who failed, and who told it; a wrapper alone is taken for both. */
+static void say_stacks(const struct findings *f, const struct fail_case *c, struct verdict *v)
+{
+    enum stack wrapper = judge_wrapper(f);
+    v->stack = judge_stack(f, c);
+    if (v->stack == STACK_UNKNOWN) v->stack = wrapper;
+    if (wrapper != v->stack) v->wrapped_by = wrapper;
+}
+
+void say_case(const struct findings *f, const struct fail_case *c, const struct judged *j, const char *text, size_t n,
+              const struct explain_answers *known, struct verdict *v)
+{
+    *v = (struct verdict){.cause = j->cause, .sure = j->sure, .line = c->line};
+    say_stacks(f, c, v);
+    say_what(c, text, n, v);
+    say_figures(c, j, v);
+    if (c->family == FAMILY_DEVICE) say_device(c, &j->sum, j->cause, v);
+    say_pools(c, j->cause, v);
+    say_series(c, j->cause, v);
+    if (c->family != FAMILY_TOKENS && c->family != FAMILY_HOST) say_stage(c, j, v);
+    say_habit(f, c, j, v);
+    say_second(j, v);
+    say_next(j, known, v);
+}
+
+void say_other(const struct findings *f, const char *text, size_t n, struct verdict *v)
+{
+    char quote[QUOTE];
+    *v = (struct verdict){.cause = CAUSE_NOT_MEMORY};
+    say_stacks(f, NULL, v);
+    if (!f->other) {
+        v->sure = SURE_LIKELY;
+        snprintf(v->what, sizeof v->what, "nothing failed in this text: a server came up or answered");
+        verdict_evidence(v, "memory is spoken of, but nowhere as missing");
+        return;
+    }
+    v->sure = f->other_points >= 6 ? SURE_CERTAIN : f->other_points >= 4 ? SURE_LIKELY : SURE_GUESS;
+    v->line = f->other->line;
+    run_quote(text, n, f->other->line, quote, sizeof quote);
+    snprintf(v->what, sizeof v->what, "%s", quote);
+    verdict_evidence(v, "what failed is in line %u, and it is no want of memory", f->other->line);
+}
+
+void say_probe(const struct findings *f, const struct fail_case *c, const char *text, size_t n, struct verdict *v)
+{
+    *v = (struct verdict){.cause = CAUSE_NOT_MEMORY, .sure = SURE_LIKELY, .stack = judge_stack(f, c), .line = c->line};
+    say_what(c, text, n, v);
+    verdict_evidence(v, "it was killed because it did not answer in time: the probe or the timeout is in the text");
+    verdict_not(v, "the machine's memory: nobody counted it; signal 9 and exit code 137 only say that it was killed");
+    verdict_next(v, "Does the kernel's log (dmesg) or the pod's reason speak of an OOM kill at that time?");
+}
+
+void say_table(const struct findings *f, struct verdict *v)
+{
+    *v = (struct verdict){.cause = CAUSE_OTHER_PROCESS, .sure = SURE_GUESS, .stack = STACK_CUDA};
+    snprintf(v->what, sizeof v->what, "the device is nearly full, and nothing in the text failed");
+    put(v, "used", f->smi_used, false);
+    put(v, "total", f->smi_total, false);
+    put(v, "outside", f->smi_biggest, false);
+    verdict_evidence(v, "%s of %s are used, by %d processes, the biggest with %s", B(f->smi_used), B(f->smi_total),
+                     f->smi_processes, B(f->smi_biggest));
+    verdict_next(v, "Is one of these processes the one that failed?  If not, that is whose memory it is.");
+}

@@ -1,0 +1,19 @@
+/* explain_say.h - what was judged, in sentences: what happened, the figures, what speaks for it and against the rest,
+ * fixes, and what to look at next (see explain.h). */
+#ifndef EXPLAIN_SAY_H
+#define EXPLAIN_SAY_H
+#include "app/learn/explain_judge.h"
+
+/* A verdict on a case of the text. */
+void say_case(const struct findings *f, const struct fail_case *c, const struct judged *j, const char *text, size_t n,
+              const struct explain_answers *known, struct verdict *v);
+
+/* No memory failed: something else did (f->other), or nothing at all. */
+void say_other(const struct findings *f, const char *text, size_t n, struct verdict *v);
+
+/* Killed because it did not answer, by the text; no word of memory but the guess of who killed it. */
+void say_probe(const struct findings *f, const struct fail_case *c, const char *text, size_t n, struct verdict *v);
+
+/* A table of a device, and nothing that failed: who holds it. */
+void say_table(const struct findings *f, struct verdict *v);
+#endif

@@ -1,0 +1,87 @@
+/* explain_words_other.c - phrases that say what failed when no memory ran out, and that nothing failed at all. */
+#include "app/learn/explain_words.h"
+
+#define OTHER(points, phrase) {phrase, WORD_FAIL, FAMILY_OTHER, CAUSE_NOT_MEMORY, points}
+#define NOTE(note, phrase) {phrase, WORD_NOTE, note, CAUSE_UNKNOWN, 0}
+
+const struct word words_other[] = {
+    /* somebody's quota */
+    OTHER(6, "rate limit"), OTHER(6, "ratelimit"), OTHER(6, "too many requests"), OTHER(6, "tokens per min"),
+    OTHER(6, "token limit per min"), OTHER(6, "requests per min"), OTHER(6, "insufficient quota"),
+    OTHER(6, "exceeded your current quota"), OTHER(5, "quota exceeded"),
+    OTHER(6, "maximum pending requests exceeded"), OTHER(6, "model is overloaded"), OTHER(5, "server busy"),
+    OTHER(5, "queue is full"), OTHER(5, "service unavailable"), OTHER(5, "overloaded error"),
+    OTHER(5, "currently overloaded"),
+    /* the net */
+    OTHER(6, "timed out"), OTHER(5, "timeout error"), OTHER(5, "read timeout"), OTHER(5, "connect timeout"),
+    OTHER(5, "request timeout"), OTHER(5, "gateway timeout"), OTHER(5, "deadline exceeded"),
+    OTHER(5, "collective operation timeout"), OTHER(6, "connection refused"), OTHER(5, "connection reset"),
+    OTHER(5, "connection aborted"), OTHER(5, "connection error"), OTHER(5, "max retries exceeded"),
+    OTHER(5, "remote protocol error"), OTHER(5, "server disconnected"), OTHER(5, "address already in use"),
+    OTHER(5, "name or service not known"), OTHER(5, "ssl error"), OTHER(5, "certificate verify failed"),
+    OTHER(5, "nccl error"), OTHER(4, "bad gateway"),
+    /* a program's own mistakes */
+    OTHER(6, "index out of range"), OTHER(5, "out of range"), OTHER(5, "out of bounds"),
+    OTHER(6, "illegal memory access"), OTHER(6, "segmentation fault"), OTHER(6, "| sigsegv"),
+    OTHER(6, "device side assert"), OTHER(6, "misaligned address"), OTHER(6, "memory access fault"),
+    OTHER(6, "invalid device function"), OTHER(6, "unspecified launch failure"), OTHER(6, "double free"),
+    OTHER(6, "corrupted size"), OTHER(6, "stack smashing"), OTHER(6, "stack overflow"), OTHER(6, "recursion limit"),
+    OTHER(6, "recursion error"), OTHER(6, "maximum recursion depth"), OTHER(5, "size mismatch"),
+    OTHER(5, "shapes cannot be multiplied"), OTHER(5, "invalid for input of size"),
+    OTHER(5, "must match the size of tensor"), OTHER(5, "| key error"), OTHER(5, "| type error"),
+    OTHER(5, "| attribute error"), OTHER(5, "| name error"), OTHER(5, "| import error"), OTHER(5, "| syntax error"),
+    OTHER(5, "| zero division error"), OTHER(5, "module not found error"), OTHER(5, "no module named"),
+    OTHER(4, "validation error"), OTHER(4, "| assertion error"), OTHER(5, "json decode error"),
+    OTHER(5, "unsupported operand"), OTHER(4, "not implemented error"), OTHER(3, "| value error"),
+    OTHER(3, "| runtime error"), OTHER(3, "| os error"), OTHER(2, "| exception"),
+    OTHER(5, "expected all tensors to be on the same device"), OTHER(5, "cublas status execution failed"),
+    OTHER(5, "cublas status not supported"), OTHER(4, "cublas status not initialized"),
+    /* files */
+    OTHER(6, "no space left on device"), OTHER(6, "disk full"), OTHER(6, "disk is full"),
+    OTHER(6, "disk quota exceeded"), OTHER(6, "not enough disk"), OTHER(6, "not enough free disk"),
+    OTHER(6, "insufficient disk"), OTHER(6, "permission denied"), OTHER(5, "file not found"),
+    OTHER(5, "no such file or directory"), OTHER(5, "too many open files"), OTHER(5, "read only file system"),
+    OTHER(5, "invalid magic"), OTHER(5, "checksum mismatch"), OTHER(5, "header too large"),
+    OTHER(5, "unknown model architecture"), OTHER(5, "ephemeral storage"),
+    /* the driver */
+    OTHER(6, "no cuda capable device"), OTHER(6, "not compiled with cuda"), OTHER(6, "no kernel image"),
+    OTHER(6, "driver version is insufficient"), OTHER(6, "driver * too old"), OTHER(6, "cuda is not available"),
+    OTHER(6, "cuda is available is false"), OTHER(6, "cuda not found"), OTHER(6, "no nvidia driver"),
+    OTHER(6, "no nvidia gpu"), OTHER(6, "no gpu found"), OTHER(6, "no compatible gpu"),
+    OTHER(6, "cannot open shared object"), OTHER(6, "cuda unknown error"), OTHER(6, "uncorrectable ecc"),
+    OTHER(6, "fallen off the bus"), OTHER(6, "nvidia smi has failed"), OTHER(5, "driver/library version mismatch"),
+    OTHER(5, "forward compatibility was attempted"), OTHER(5, "invalid device ordinal"), OTHER(5, "cudnn version"),
+    /* a request that is wrong */
+    OTHER(7, "max tokens is too large"), OTHER(6, "max tokens must be"), OTHER(6, "max completion tokens must be"),
+    OTHER(6, "max new tokens must be"), OTHER(7, "supports at most # completion tokens"),
+    OTHER(6, "invalid api key"), OTHER(6, "incorrect api key"), OTHER(6, "authentication error"),
+    OTHER(6, "unauthorized"), OTHER(5, "forbidden"), OTHER(5, "model not found"), OTHER(5, "does not exist"),
+    OTHER(5, "invalid request error"), OTHER(4, "bad request error"), OTHER(4, "unprocessable entity"),
+    OTHER(5, "tool choice requires"), OTHER(5, "content policy"), OTHER(5, "invalid json"),
+    OTHER(5, "unsupported value"), OTHER(4, "not found error"),
+
+    NOTE(NOTE_STARTED, "application startup complete"), NOTE(NOTE_STARTED, "uvicorn running on"),
+    NOTE(NOTE_STARTED, "server is listening"), NOTE(NOTE_STARTED, "server listening"),
+    NOTE(NOTE_STARTED, "started server process"), NOTE(NOTE_STARTED, "all slots are idle"),
+    NOTE(NOTE_STARTED, "ready to roll"), NOTE(NOTE_STARTED, "200 ok"), NOTE(NOTE_STARTED, "model loaded"),
+    NOTE(NOTE_STARTED, "listening on"), NOTE(NOTE_STARTED, "init engine * took"),
+    NOTE(NOTE_STARTED, "graph capturing finished"), NOTE(NOTE_STARTED, "llama runner started"),
+    NOTE(NOTE_STARTED, "end of benchmark"), NOTE(NOTE_STARTED, "maximum concurrency for"),
+    NOTE(NOTE_PROBE, "liveness probe failed"), NOTE(NOTE_PROBE, "failed liveness probe"),
+    NOTE(NOTE_PROBE, "worker timeout"), NOTE(NOTE_PROBE, "startup probe failed"),
+    NOTE(NOTE_PROBE, "watchdog timeout"), NOTE(NOTE_PROBE, "stop sigterm timed out"),
+    NOTE(NOTE_PROBE, "killing container with a grace period"), NOTE(NOTE_TRACE, "traceback most recent call last"),
+    NOTE(NOTE_TRACE, "another exception occurred"), NOTE(NOTE_TRACE, "direct cause of the following"),
+    NOTE(NOTE_TRACE, "stack backtrace"), NOTE(NOTE_ADVICE, "| if out of"), NOTE(NOTE_ADVICE, "if you run out of"),
+    NOTE(NOTE_ADVICE, "if you run into"), NOTE(NOTE_ADVICE, "if you are running out"),
+    NOTE(NOTE_ADVICE, "if you see out of memory"), NOTE(NOTE_ADVICE, "if you encounter"),
+    NOTE(NOTE_ADVICE, "in case of"), NOTE(NOTE_ADVICE, "to avoid"), NOTE(NOTE_ADVICE, "to prevent"),
+    NOTE(NOTE_ADVICE, "avoid potential"), NOTE(NOTE_ADVICE, "may run"), NOTE(NOTE_ADVICE, "might run"),
+    NOTE(NOTE_ADVICE, "could run"), NOTE(NOTE_ADVICE, "may cause"), NOTE(NOTE_ADVICE, "might cause"),
+    NOTE(NOTE_ADVICE, "could cause"), NOTE(NOTE_ADVICE, "can cause"), NOTE(NOTE_ADVICE, "lead to"),
+    NOTE(NOTE_ADVICE, "without running"), NOTE(NOTE_ADVICE, "result in"), NOTE(NOTE_ADVICE, "cause out of memory"),
+    NOTE(NOTE_ADVICE, "risk of"), NOTE(NOTE_ADVICE, "|except |"),
+    NOTE(NOTE_ADVICE, "running out of memory consider"), NOTE(NOTE_ADVICE, "no longer"), NOTE(NOTE_ADVICE, "never"),
+    NOTE(NOTE_ADVICE, "how to fix"), NOTE(NOTE_ADVICE, "exceptions import"), NOTE(NOTE_ADVICE, "instead of"),
+};
+const int words_other_n = COUNT_OF(words_other);
