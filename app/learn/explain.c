@@ -1,6 +1,7 @@
 /* explain.c - see explain.h: the layers one after the other. */
 #include "app/learn/explain.h"
 #include "app/learn/explain_say.h"
+#include "app/learn/remedy.h"
 
 enum { PLAIN = 5 /* points of a statement that stands by itself */ };
 
@@ -87,7 +88,10 @@ int explain_with(const char *text, size_t n, const struct explain_answers *known
         find_cases(&r, &h, f);
         told = tell(f, text, n, known, v, cap);
     }
-    for (int i = 0; i < told; i++) verdict_rank(&v[i]);
+    for (int i = 0; i < told; i++) {
+        if (v[i].cause != CAUSE_NOT_MEMORY) remedy_into(&v[i]);
+        verdict_rank(&v[i]);
+    }
     free(f);
     hits_free(&h);
     run_free(&r);

@@ -2,7 +2,7 @@
  * what a person says beside it; what a framework is known for only breaks a tie. */
 #include "app/learn/explain_judge.h"
 
-enum { HINT_MOST = 8, MANY_RUNNING = 16 };
+enum { HINT_MOST = 8, MANY_RUNNING = 16, LONG_CONTEXT = 32768 };
 #define GIB 0x1p30
 
 int cause_rank(enum cause c)
@@ -64,10 +64,15 @@ struct device_sum device_sum(const struct fail_case *c)
     return s;
 }
 
+static bool allowed_less(const struct fail_case *c, const struct device_sum *s)
+{
+    return c->has[FIG_ALLOWED] && (s->total <= 0 || s->allowed < s->total * 0.98);
+}
+
 static void by_arithmetic(const struct fail_case *c, const struct device_sum *s, int *points)
 {
     if (c->has[FIG_ALLOWED] && c->has[FIG_BESIDE]) points[CAUSE_ALLOCATOR] += 5; /* MPS: its own high-water mark */
-    else if (c->has[FIG_ALLOWED] && s->known && s->free >= s->tried) points[CAUSE_ALLOCATOR] += 9;
+    else if (allowed_less(c, s) && s->known && s->free >= s->tried) points[CAUSE_ALLOCATOR] += 9;
     if (c->has[FIG_TRIED] && c->has[FIG_TOTAL] && s->tried >= s->total) points[CAUSE_ACTIVATIONS] += 3;
     if (!s->known) return;
     if (s->other_holds) points[CAUSE_OTHER_PROCESS] += s->outside >= s->total * 0.2 ? 9 : 5;
@@ -75,7 +80,7 @@ static void by_arithmetic(const struct fail_case *c, const struct device_sum *s,
         if (s->gap >= s->tried && s->gap >= s->total * 0.1) points[CAUSE_FRAGMENTATION] += 8;
         else if (s->gap_suffices && s->gap >= s->reserved * 0.08) points[CAUSE_FRAGMENTATION] += 5;
     }
-    if (s->free >= s->tried && !c->has[FIG_ALLOWED]) points[CAUSE_FRAGMENTATION] += 5;
+    if (s->free >= s->tried && !allowed_less(c, s)) points[CAUSE_FRAGMENTATION] += 5;
     if (s->tried >= s->total * 0.08 && s->tried > s->free) points[CAUSE_ACTIVATIONS] += 2;
     if (c->has[FIG_ALLOCATED] && s->allocated >= s->total * 0.85 && s->tried < s->total * 0.03)
         points[CAUSE_WEIGHTS] += 2;
@@ -131,6 +136,12 @@ static void by_words(const struct fail_case *c, int *points)
     if (device && c->note[NOTE_FIRST]) points[CAUSE_WEIGHTS] += 1;
 }
 
+static void by_length(const struct fail_case *c, int *points)
+{
+    double longest = MAX(c->has[FIG_LONG] ? c->fig[FIG_LONG] : 0, c->has[FIG_TOKENS_MOST] ? c->fig[FIG_TOKENS_MOST] : 0);
+    if (c->family == FAMILY_DEVICE && longest >= LONG_CONTEXT) points[CAUSE_KV] += longest >= 3 * LONG_CONTEXT ? 3 : 2;
+}
+
 static void by_load(const struct fail_case *c, int *points)
 {
     if (c->family != FAMILY_DEVICE || !c->has[FIG_RUNNING] || c->fig[FIG_RUNNING] < MANY_RUNNING) return;
@@ -171,6 +182,7 @@ void judge_case(const struct findings *f, const struct fail_case *c, const struc
     by_series(c, p);
     by_stage(c, p);
     by_words(c, p);
+    by_length(c, p);
     by_load(c, p);
     by_habit(f, c, p);
     by_answers(known, c, p);

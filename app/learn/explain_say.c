@@ -1,8 +1,6 @@
 /* explain_say.c - see explain_say.h. */
 #include "app/learn/explain_say.h"
 
-enum { QUOTE = 120 };
-
 #define B(x) verdict_bytes((uint64_t)(x), (char[VERDICT_BYTES]){0})
 
 /* ------------------------------------------------------------------ figures */
@@ -180,9 +178,7 @@ static void say_next(const struct judged *j, const struct explain_answers *known
 
 static void say_what(const struct fail_case *c, const char *text, size_t n, struct verdict *v)
 {
-    char quote[QUOTE];
-    run_quote(text, n, c->line, quote, sizeof quote);
-    snprintf(v->what, sizeof v->what, "%s", quote);
+    run_quote(text, n, c->line, v->what, sizeof v->what);
 }
 
 /* Who failed, and who told it; a wrapper alone is taken for both. */
@@ -212,7 +208,6 @@ void say_case(const struct findings *f, const struct fail_case *c, const struct 
 
 void say_other(const struct findings *f, const char *text, size_t n, struct verdict *v)
 {
-    char quote[QUOTE];
     *v = (struct verdict){.cause = CAUSE_NOT_MEMORY};
     say_stacks(f, NULL, v);
     if (!f->other) {
@@ -223,8 +218,7 @@ void say_other(const struct findings *f, const char *text, size_t n, struct verd
     }
     v->sure = f->other_points >= 6 ? SURE_CERTAIN : f->other_points >= 4 ? SURE_LIKELY : SURE_GUESS;
     v->line = f->other->line;
-    run_quote(text, n, f->other->line, quote, sizeof quote);
-    snprintf(v->what, sizeof v->what, "%s", quote);
+    run_quote(text, n, f->other->line, v->what, sizeof v->what);
     verdict_evidence(v, "what failed is in line %u, and it is no want of memory", f->other->line);
 }
 
