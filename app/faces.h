@@ -20,6 +20,7 @@ int replay_run(int argc, char **argv); /* replay_cmd.c: `plimsoll replay ...`, l
 int config_run(int argc, char **argv);   /* config_cmd.c: `plimsoll config ...`, likewise */
 int models_run(int argc, char **argv);   /* models_cmd.c: `plimsoll models ...`, likewise */
 int plan_run(int argc, char **argv);     /* learn/plan_cmd.c: `plimsoll plan ...`, likewise */
+int explain_run(int argc, char **argv);  /* learn/explain_cmd.c: `plimsoll explain ...`, likewise */
 int doctor_run(int argc, char **argv);   /* doctor.c: `plimsoll doctor ...`, likewise */
 int learn_run(int argc, char **argv);    /* learn/learn_cmd.c: `plimsoll learn ...`, likewise */
 int completion_run(int argc, char **argv); /* completion.c: `plimsoll completion ...`, likewise */

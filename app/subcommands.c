@@ -26,6 +26,8 @@ const struct subcommand subcommand_table[] = {
     {"plan", "[--gpu NAME] [--agents N]", NULL,
      "--gpu=NAME --agents=N --kv=f16|q8_0|f32 --shape=NAME --type=TYPE --list", true, plan_run,
      "what a model would take and what would fit, from its header alone, or from the shape of a well-known one"},
+    {"explain", "[--json|--ask] [FILE]", "FILE", "--json --ask --help", false, explain_run,
+     "whose out-of-memory is it? a log or a traceback read to a verdict, with the sums; no model is needed"},
     {"stress", "--agents N --turns N", NULL, "--agents=N --turns=N", true, NULL,
      "N agents at once, and what memory they took"},
     {"completion", "bash|zsh", "bash zsh", "--help", false, completion_run,
