@@ -121,7 +121,7 @@ static void put_verdicts(const struct args *a, const struct verdict *v, int n, s
     }
     if (n == 0 && !a->json)
         buf_puts(out, "Nothing in this text says that memory ran out, or what else happened.\n"
-                      "What helps: the whole traceback, the server's own log before it, dmesg, kubectl describe pod.\n");
+                      "What helps: the whole traceback, the server's log before it, dmesg, kubectl describe pod.\n");
 }
 
 int explain_run(int argc, char **argv)

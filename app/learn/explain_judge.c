@@ -138,7 +138,7 @@ static void by_words(const struct fail_case *c, int *points)
 
 static void by_length(const struct fail_case *c, int *points)
 {
-    double longest = MAX(c->has[FIG_LONG] ? c->fig[FIG_LONG] : 0, c->has[FIG_TOKENS_MOST] ? c->fig[FIG_TOKENS_MOST] : 0);
+    double longest = MAX(c->fig[FIG_LONG], c->fig[FIG_TOKENS_MOST]); /* 0: not said */
     if (c->family == FAMILY_DEVICE && longest >= LONG_CONTEXT) points[CAUSE_KV] += longest >= 3 * LONG_CONTEXT ? 3 : 2;
 }
 

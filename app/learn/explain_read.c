@@ -119,6 +119,7 @@ int run_read(const char *text, size_t n, struct run *r)
     bool bad = !r->c || !r->mark || put_text(r, text, head);
     if (!bad && tail < n) {
         uint32_t missed = count_lines(text + head, tail - head);
+        r->last_line -= text[head - 1] != '\n'; /* a line that was cut is counted with those that are missed */
         r->last_line += MIN(missed, UINT32_MAX - r->last_line - EXPLAIN_BYTES);
         bad = put_text(r, text + tail, n - tail);
     }

@@ -58,8 +58,8 @@ static void say_device(const struct fail_case *c, const struct device_sum *s, en
         verdict_evidence(v, "allowed %s: the limit is the process's own, not the device's", B(s->allowed));
     if (s->has_gap && s->free < s->tried) {
         if (cause == CAUSE_FRAGMENTATION)
-            verdict_evidence(v, "reserved - allocated = %s lie unused; with %s free that is %s, enough for %s", B(s->gap),
-                             B(s->free), B(s->gap + s->free), B(s->tried));
+            verdict_evidence(v, "reserved - allocated = %s lie unused; with %s free that is %s, enough for %s",
+                             B(s->gap), B(s->free), B(s->gap + s->free), B(s->tried));
         else if (!s->gap_suffices)
             verdict_not(v, "fragmentation: reserved - allocated = %s; with %s free that is %s, not %s, however it lies",
                         B(s->gap), B(s->free), B(s->gap + s->free), B(s->tried));

@@ -1,0 +1,245 @@
+/* test_explain.c - what explain says of the corpus, of the sums in it, of hostile text, and what answers change. */
+#include "tests/explain_rig.h"
+#include <time.h>
+
+enum { CORPUS_LEAST = 60, LOOK_ALIKES = 12 };
+
+static struct verdict v[EXPLAIN_MOST];
+
+static int explain(const char *text) { return explain_text(text, strlen(text), v, EXPLAIN_MOST); }
+
+static bool says(const char lines[][VERDICT_TEXT], int n, const char *part)
+{
+    for (int i = 0; i < n; i++)
+        if (strstr(lines[i], part)) return true;
+    return false;
+}
+
+static uint64_t figure(const char *name)
+{
+    const struct verdict_figure *f = verdict_has(&v[0], name);
+    CHECK(f != NULL);
+    return f->value;
+}
+
+/* ------------------------------------------------------------------ the corpus */
+
+TEST(every_message_of_the_corpus_is_judged_right)
+{
+    static struct corpus c;
+    int wrong = 0, alike = 0, of[CAUSES] = {0};
+    corpus_read(&c);
+    CHECK(c.n >= CORPUS_LEAST);
+    for (int i = 0; i < c.n; i++) {
+        const struct sample *s = &c.one[i];
+        int n = explain_text(s->text.data, s->text.len, v, EXPLAIN_MOST);
+        enum cause got = n ? v[0].cause : CAUSE_UNKNOWN;
+        bool whose = n == 0 || strcmp(s->stack, "unknown") == 0 || strcmp(s->stack, stack_name(v[0].stack)) == 0;
+        of[s->cause]++;
+        alike += s->cause == CAUSE_NOT_MEMORY || s->cause == CAUSE_UNKNOWN;
+        if ((int)got == s->cause && whose && n <= 1) continue;
+        wrong++;
+        printf("  %-28s is %s in %s, judged %s in %s (%d verdicts)\n", s->name, cause_name((enum cause)s->cause),
+               s->stack, cause_name(got), n ? stack_name(v[0].stack) : "-", n);
+    }
+    corpus_free(&c);
+    CHECK_EQ(wrong, 0);
+    CHECK(alike >= LOOK_ALIKES);
+    for (int cause = CAUSE_NOT_MEMORY; cause < CAUSES; cause++) CHECK(of[cause] > 0);
+}
+
+TEST(no_message_of_the_corpus_names_a_person_or_a_machine)
+{
+    static struct corpus c;
+    corpus_read(&c);
+    for (int i = 0; i < c.n; i++)
+        for (const char *const *word = (const char *const[]){"@gmail", "github.com/", "http://192", NULL}; *word; word++)
+            if (strstr(c.one[i].text.data, *word)) check_fail(c.one[i].name, 1, "has %s", *word);
+    corpus_free(&c);
+}
+
+/* ------------------------------------------------------------------ the sums */
+
+TEST(seed_004_a_gap_of_1_67_gib_cannot_explain_20_gib)
+{
+    CHECK_EQ(explain("torch.cuda.OutOfMemoryError: CUDA out of memory.\nTried to allocate 20.00 GiB\n(GPU 0; 79.20 GiB "
+                     "total capacity;\n 71.45 GiB already allocated;\n 3.81 GiB free; 73.12 GiB reserved)\n"), 1);
+    CHECK(v[0].cause != CAUSE_FRAGMENTATION);
+    CHECK(says(v[0].not_it, v[0].nots, "fragmentation: reserved - allocated = 1.67 GiB; with 3.81 GiB free that is 5.48 GiB"));
+    CHECK(says(v[0].not_it, v[0].nots, "2.27 GiB are outside"));
+    CHECK(says(v[0].evidence, v[0].evidences, "16.19 GiB are missing"));
+    CHECK_NEAR((double)figure("gap") / 0x1p30, 1.67, 0.001);
+    CHECK_NEAR((double)figure("outside") / 0x1p30, 2.27, 0.001);
+    CHECK(verdict_has(&v[0], "gap")->reckoned && !verdict_has(&v[0], "tried")->reckoned);
+    CHECK(v[0].nexts > 0);
+}
+
+#define TORCH(tried, total, free, mine, allocated, gap)                                                              \
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate " tried ". GPU 0 has a total capacity of " total   \
+    " of which " free " is free. Including non-PyTorch memory, this process has " mine " memory in use. Of the "      \
+    "allocated memory " allocated " is allocated by PyTorch, and " gap " is reserved by PyTorch but unallocated.\n"
+
+TEST(the_same_message_is_another_cause_with_other_figures)
+{
+    CHECK_EQ(explain(TORCH("4.00 GiB", "24.00 GiB", "1.00 GiB", "22.80 GiB", "12.00 GiB", "10.00 GiB")), 1);
+    CHECK_EQ(v[0].cause, CAUSE_FRAGMENTATION);
+    CHECK_EQ(explain(TORCH("4.00 GiB", "24.00 GiB", "1.00 GiB", "6.00 GiB", "5.00 GiB", "0.50 GiB")), 1);
+    CHECK_EQ(v[0].cause, CAUSE_OTHER_PROCESS);
+    CHECK_NEAR((double)figure("outside") / 0x1p30, 17, 0.001);
+    CHECK_EQ(explain(TORCH("30.00 GiB", "24.00 GiB", "8.00 GiB", "15.50 GiB", "15.00 GiB", "0.10 GiB")), 1);
+    CHECK_EQ(v[0].cause, CAUSE_ACTIVATIONS);
+    CHECK(says(v[0].not_it, v[0].nots, "fragmentation"));
+}
+
+TEST(units_are_bytes_whatever_they_are_called)
+{
+    CHECK_EQ(explain("CUDA out of memory. Tried to allocate 21474836480 bytes (GPU 0; 81100 MiB total capacity; "
+                     "74932633600 bytes already allocated; 3,901 MiB free; 73,12 GiB reserved in total)"), 1);
+    CHECK_EQ(figure("tried"), 20ull << 30);
+    CHECK_EQ(figure("total"), 81100ull << 20);
+    CHECK_EQ(figure("free"), 3901ull << 20);
+    CHECK_NEAR((double)figure("reserved") / 0x1p30, 73.12, 0.001);
+}
+
+/* ------------------------------------------------------------------ the chain */
+
+TEST(the_failure_within_a_wrapper_is_told_and_who_wrapped_it)
+{
+    CHECK_EQ(explain("litellm.exceptions.APIError: litellm.APIError: OpenAIException - Error code: 500 - {'error': "
+                     "{'message': 'ValueError: To serve at least one request with the models\\'s max seq len (32768), "
+                     "(4.00 GiB KV cache is needed, which is larger than the available KV cache memory (1.50 GiB).'}}"),
+             1);
+    CHECK_EQ(v[0].cause, CAUSE_KV);
+    CHECK_EQ(v[0].stack, STACK_VLLM);
+    CHECK_EQ(v[0].wrapped_by, STACK_LITELLM);
+    CHECK_EQ(figure("KV needed"), 4ull << 30);
+}
+
+TEST(a_failure_that_another_one_followed_is_still_the_cause)
+{
+    CHECK_EQ(explain("  File \"x.py\", line 3, in forward\nRuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
+                     "\nDuring handling of the above exception, another exception occurred:\n\nTraceback (most recent "
+                     "call last):\n  File \"y.py\", line 9, in post\nConnectionError: Connection refused\n"), 1);
+    CHECK_EQ(v[0].cause, CAUSE_ACTIVATIONS);
+    CHECK_EQ(v[0].line, 2);
+}
+
+TEST(two_failures_are_two_verdicts_and_the_more_basic_is_first)
+{
+    CHECK_EQ(explain("openai.BadRequestError: This model's maximum context length is 8192 tokens. However, you requested "
+                     "9000 tokens.\nsome line\nanother line\nrestart\n"
+                     "[  12.5] Memory cgroup out of memory: Killed process 7 (python) total-vm:9kB, anon-rss:8kB\n"), 2);
+    CHECK_EQ(v[0].cause, CAUSE_HOST);
+    CHECK_EQ(v[1].cause, CAUSE_CONTEXT);
+}
+
+TEST(advice_about_memory_is_no_failure)
+{
+    CHECK_EQ(explain("INFO If you run out of memory, lower gpu_memory_utilization.\nINFO to avoid CUDA out of memory, "
+                     "use fewer sequences\n"), 0);
+    CHECK_EQ(explain("try:\n    run()\nexcept torch.cuda.OutOfMemoryError:\n    retry()\n"), 0);
+}
+
+TEST(a_kill_beside_a_failed_probe_is_no_want_of_memory)
+{
+    CHECK_EQ(explain("Exit Code: 137\nReason: Error\nLiveness probe failed: HTTP probe failed\n"), 1);
+    CHECK_EQ(v[0].cause, CAUSE_NOT_MEMORY);
+    CHECK_EQ(explain("Exit Code: 137\nReason: OOMKilled\nLiveness probe failed: HTTP probe failed\n"), 1);
+    CHECK_EQ(v[0].cause, CAUSE_HOST);
+}
+
+/* ------------------------------------------------------------------ what is known beside the text */
+
+TEST(answers_change_the_verdict_and_what_is_certain_asks_nothing)
+{
+    static const char bare[] = "RuntimeError: CUDA out of memory.";
+    static const struct { int question, choice; enum cause cause; } row[] = {
+        {ASK_WHEN, 1, CAUSE_WEIGHTS}, {ASK_WHEN, 3, CAUSE_GROWTH}, {ASK_WHEN, 4, CAUSE_LEAK},
+        {ASK_LOAD, 2, CAUSE_CONCURRENCY}, {ASK_LENGTH, 2, CAUSE_KV}, {ASK_DEVICE, 2, CAUSE_OTHER_PROCESS}};
+    struct explain_answers known = {0};
+    CHECK_EQ(explain(bare), 1);
+    CHECK_EQ(v[0].sure, SURE_GUESS);
+    CHECK_EQ(explain_next_question(&v[0], &known), ASK_WHEN);
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        known = (struct explain_answers){0};
+        known.of[row[i].question] = row[i].choice;
+        CHECK_EQ(explain_with(bare, sizeof bare - 1, &known, v, EXPLAIN_MOST), 1);
+        CHECK_EQ(v[0].cause, row[i].cause);
+        CHECK(v[0].sure > SURE_GUESS);
+    }
+    CHECK_EQ(explain("Reason: OOMKilled"), 1);
+    CHECK_EQ(explain_next_question(&v[0], &known), -1);
+}
+
+TEST(fixes_carry_todays_names_of_the_stack)
+{
+    CHECK_EQ(explain("ValueError: To serve at least one request with the model's max seq len (131072), (16.00 GiB KV "
+                     "cache is needed, which is larger than the available KV cache memory (5.83 GiB)."), 1);
+    CHECK(v[0].fixes > 0);
+    bool named = false;
+    for (int i = 0; i < v[0].fixes; i++) named = named || strstr(v[0].fix[i].how, "--max-model-len");
+    CHECK(named);
+}
+
+/* ------------------------------------------------------------------ hostile text */
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+TEST(ten_megabytes_in_one_line_are_read_in_linear_time)
+{
+    static const char *const part[] = {"CUDA out of memory ", "requires more system memory 1 GiB than is available 2 ",
+                                       "a 1 ", "[1] [1] ", "tried to allocate ", "kv cache ", "\033[31m", "\\n", "xy"};
+    for (size_t i = 0; i < COUNT_OF(part); i++) {
+        struct buf small = {0}, big = {0};
+        size_t most = CHECK_SANITIZED ? 1 << 20 : 10 << 20;
+        while (small.len < most / 4) buf_puts(&small, part[i]);
+        while (big.len < most) buf_puts(&big, part[i]);
+        double start = seconds();
+        explain_text(small.data, small.len, v, EXPLAIN_MOST);
+        double first = seconds() - start;
+        start = seconds();
+        explain_text(big.data, big.len, v, EXPLAIN_MOST);
+        double second = seconds() - start;
+        if (second > 12 * first + 0.2) check_fail(__FILE__, __LINE__, "%s: %g s, then %g s", part[i], first, second);
+        buf_free(&small);
+        buf_free(&big);
+    }
+}
+
+TEST(a_failure_at_the_end_of_a_text_that_is_too_long_is_found_with_its_line)
+{
+    struct buf text = {0};
+    while (text.len < (size_t)EXPLAIN_BYTES + (1 << 20)) buf_puts(&text, "GET /health answered in 3 ms\n");
+    int64_t lines = 1;
+    for (size_t i = 0; i < text.len; i++) lines += text.data[i] == '\n';
+    buf_puts(&text, "MemoryError\n");
+    CHECK(!text.failed);
+    CHECK_EQ(explain_text(text.data, text.len, v, EXPLAIN_MOST), 1);
+    CHECK_EQ(v[0].cause, CAUSE_HOST);
+    CHECK_EQ(v[0].line, lines);
+    CHECK_STR(v[0].what, "MemoryError");
+    buf_free(&text);
+}
+
+TEST(what_is_quoted_is_printable)
+{
+    static const char text[] = "\033[31mMemoryError\033[0m: \x01\x9b" "2J\xff\xe2\x80\xae evil\t\x7f\n";
+    CHECK_EQ(explain_text(text, sizeof text - 1, v, EXPLAIN_MOST), 1);
+    for (const char *p = v[0].what; *p; p++) CHECK(*p >= ' ' && *p <= '~');
+    CHECK(strncmp(v[0].what, "MemoryError", 11) == 0);
+}
+
+TEST(nothing_is_said_of_nothing)
+{
+    CHECK_EQ(explain_text("", 0, v, EXPLAIN_MOST), 0);
+    CHECK_EQ(explain_text("\0\0\0", 3, v, EXPLAIN_MOST), 0);
+    CHECK_EQ(explain("a letter about the weather, its memory and a zoom into the room"), 0);
+    CHECK_EQ(explain_text("MemoryError", 11, v, 0), 0);
+}
+
+CHECK_MAIN
