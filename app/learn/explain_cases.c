@@ -5,7 +5,6 @@
 enum {
     SAME_LINES = 12,     /* failures this near are one, if they can be */
     SAME_CHARS = 60,
-    REPEAT_LINES = 30,   /* the same again, of another rank or thread */
     STAGE_LINES = 80,    /* a stage before a failure; a traceback is long */
     BEHIND_LINES = 10,   /* what a message still says behind its first words */
     BEFORE_LINES = 200,  /* what a log said before */
@@ -61,25 +60,50 @@ static uint32_t apart(const struct hits *h, const struct fail_case *c, const str
     return me->line > last->line ? me->line - last->line : last->line - me->line;
 }
 
-static bool joins(const struct hits *h, const struct fail_case *c, const struct hit *me)
+/* What a message says that it tried to get; -1: nothing. */
+static double tried_behind(const struct hits *h, size_t fail)
 {
+    for (size_t k = fail; k < h->n && h->hit[k].at < h->hit[fail].end + SAME_CHARS; k++)
+        if (word_of(&h->hit[k])->kind == WORD_FIGURE && word_of(&h->hit[k])->of == FIG_TRIED)
+            return h->hit[k].number[0].value;
+    return -1;
+}
+
+/* Between two failures that are near: is the second about the first (one wraps the other, one line after the other), or
+ * does something new begin?  A message that has figures of its own is new unless they are the same. */
+static bool goes_on(const struct run *r, const struct hits *h, size_t last, size_t i)
+{
+    const struct hit *a = &h->hit[last], *b = &h->hit[i];
+    bool chained = false;
+    for (size_t k = last; k < i && i - last < LOOK_BACK; k++)
+        chained = chained || (word_of(&h->hit[k])->kind == WORD_NOTE && word_of(&h->hit[k])->of == NOTE_CHAIN);
+    if (chained) return true;
+    if (run_blank_between(r, a->at, b->at)) return false;
+    double one = tried_behind(h, last), other = tried_behind(h, i);
+    return one < 0 || other < 0 || fabs(one - other) <= one * 0.001 || a->line == b->line;
+}
+
+static bool joins(const struct run *r, const struct hits *h, const struct fail_case *c, size_t i)
+{
+    const struct hit *me = &h->hit[i];
     const struct word *w = word_of(me);
     uint32_t lines = apart(h, c, me);
     if (w->of == FAMILY_ANY) return true;
     if (c->family == FAMILY_ANY) return lines <= SAME_LINES || w->of == FAMILY_DEVICE;
     if ((int)c->family != w->of) return false;
-    if (me->at < h->hit[c->fail[c->fails - 1]].end + SAME_CHARS) return true;
-    if (w->cause == c->said) return w->cause != CAUSE_UNKNOWN || lines <= REPEAT_LINES;
-    return (w->cause == CAUSE_UNKNOWN || c->said == CAUSE_UNKNOWN) && lines <= SAME_LINES;
+    if (lines <= 1 && me->at < h->hit[c->fail[c->fails - 1]].end + SAME_CHARS) return true;
+    if (w->cause == c->said && w->cause != CAUSE_UNKNOWN) return true;
+    if (w->cause != CAUSE_UNKNOWN && c->said != CAUSE_UNKNOWN) return false;
+    return lines <= SAME_LINES && goes_on(r, h, c->fail[c->fails - 1], i);
 }
 
-static void add_failure(struct findings *f, const struct hits *h, size_t i)
+static void add_failure(const struct run *r, struct findings *f, const struct hits *h, size_t i, int8_t *owner)
 {
     const struct hit *me = &h->hit[i];
     const struct word *w = word_of(me);
     struct fail_case *c = NULL;
     for (int k = f->n - 1; !c && k >= 0; k--)
-        if (joins(h, &f->one[k], me)) c = &f->one[k];
+        if (joins(r, h, &f->one[k], i)) c = &f->one[k];
     if (!c) {
         if (f->n == CASES_MOST) return;
         c = &f->one[f->n++];
@@ -95,6 +119,7 @@ static void add_failure(struct findings *f, const struct hits *h, size_t i)
     if (c->fails == REPEATS) memmove(c->fail + HALF, c->fail + HALF + 1, (HALF - 1) * sizeof *c->fail);
     else c->fails++;
     c->fail[c->fails - 1] = i;
+    owner[i] = (int8_t)(c - f->one);
 }
 
 /* ------------------------------------------------------------------ what belongs to a case */
@@ -208,32 +233,33 @@ static void give_to_case(struct findings *f, const struct hits *h, size_t i, uin
 
 /* ------------------------------------------------------------------ the stage: the innermost before a failure */
 
-static enum word_stage stage_before(const struct hits *h, size_t fail)
+static enum word_stage stage_before(const struct hits *h, size_t fail, const int8_t *owner)
 {
     const struct hit *me = &h->hit[fail];
     for (size_t k = fail; k-- > 0 && k + LOOK_BACK > fail;) {
         const struct hit *s = &h->hit[k];
         if (me->line - s->line > STAGE_LINES) break;
         if (word_of(s)->kind == WORD_STAGE) return (enum word_stage)word_of(s)->of;
-        if (word_of(s)->kind == WORD_FAIL && word_of(s)->of != FAMILY_OTHER && me->line - s->line > SAME_LINES) break;
+        if (owner[k] >= 0 && owner[k] != owner[fail]) break;
     }
     return STAGE_NONE;
 }
 
-static enum word_stage stage_behind(const struct hits *h, size_t fail)
+static enum word_stage stage_behind(const struct hits *h, size_t fail, const int8_t *owner)
 {
     const struct hit *me = &h->hit[fail];
     for (size_t k = fail + 1; k < h->n && h->hit[k].line <= me->line + BEHIND_LINES / 2; k++) {
         if (word_of(&h->hit[k])->kind == WORD_NOTE && word_of(&h->hit[k])->of == NOTE_TRACE) break;
+        if (owner[k] >= 0 && owner[k] != owner[fail]) break;
         if (word_of(&h->hit[k])->kind == WORD_STAGE) return (enum word_stage)word_of(&h->hit[k])->of;
     }
     return STAGE_NONE;
 }
 
-static void find_stage(const struct hits *h, struct fail_case *c)
+static void find_stage(const struct hits *h, struct fail_case *c, const int8_t *owner)
 {
-    for (int i = 0; i < c->fails && !c->stage; i++) c->stage = stage_before(h, c->fail[i]);
-    if (!c->stage) c->stage = stage_behind(h, c->fail[0]);
+    for (int i = 0; i < c->fails && !c->stage; i++) c->stage = stage_before(h, c->fail[i], owner);
+    if (!c->stage && !c->has[FIG_TOTAL]) c->stage = stage_behind(h, c->fail[0], owner);
 }
 
 /* ------------------------------------------------------------------ what belongs to all */
@@ -269,15 +295,23 @@ static void add_common(const struct run *r, struct findings *f, const struct hit
 void find_cases(const struct run *r, const struct hits *h, struct findings *f)
 {
     uint8_t *seen = calloc((size_t)words_all(), 1);
+    int8_t *owner = malloc(h->n + 1); /* of a hit that is a failure: its case; -1: none */
     *f = (struct findings){0};
+    if (!seen || !owner) {
+        free(seen);
+        free(owner);
+        return;
+    }
+    memset(owner, -1, h->n + 1);
     for (size_t i = 0; i < h->n; i++) {
         add_common(r, f, h, i);
-        if (is_failure(h, i)) add_failure(f, h, i);
+        if (is_failure(h, i)) add_failure(r, f, h, i, owner);
     }
-    for (size_t i = 0; seen && i < h->n; i++)
+    for (size_t i = 0; i < h->n; i++)
         if (word_of(&h->hit[i])->kind == WORD_FIGURE || word_of(&h->hit[i])->kind == WORD_FOR ||
             word_of(&h->hit[i])->kind == WORD_NOTE)
             give_to_case(f, h, i, seen);
-    for (int k = 0; k < f->n; k++) find_stage(h, &f->one[k]);
+    for (int k = 0; k < f->n; k++) find_stage(h, &f->one[k], owner);
     free(seen);
+    free(owner);
 }

@@ -140,7 +140,8 @@ void run_free(struct run *r)
     *r = (struct run){0};
 }
 
-uint32_t run_line_of(const struct run *r, size_t at)
+/* How many of the run's lines begin at or before this place. */
+static size_t lines_before(const struct run *r, size_t at)
 {
     size_t low = 0, high = r->n_lines;
     while (low < high) {
@@ -148,7 +149,19 @@ uint32_t run_line_of(const struct run *r, size_t at)
         if (r->lines[mid].at <= at) low = mid + 1;
         else high = mid;
     }
-    return low ? r->lines[low - 1].line : 0;
+    return low;
+}
+
+uint32_t run_line_of(const struct run *r, size_t at)
+{
+    size_t n = lines_before(r, at);
+    return n ? r->lines[n - 1].line : 0;
+}
+
+bool run_blank_between(const struct run *r, size_t from, size_t to)
+{
+    size_t a = lines_before(r, from), b = lines_before(r, to);
+    return a && b > a && r->lines[b - 1].line - r->lines[a - 1].line > b - a;
 }
 
 void run_quote(const char *text, size_t n, uint32_t number, char *out, size_t size)

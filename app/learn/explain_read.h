@@ -36,6 +36,9 @@ void run_free(struct run *r);
 /* The number of the line in which position `at` of the run is. */
 uint32_t run_line_of(const struct run *r, size_t at);
 
+/* Is a line without a letter or number between these two places? */
+bool run_blank_between(const struct run *r, size_t from, size_t to);
+
 /* Line `number` of the text without its prefix, as printable ASCII in one line, cut to size. */
 void run_quote(const char *text, size_t n, uint32_t number, char *out, size_t size);
 

@@ -27,6 +27,7 @@ enum word_figure {
 
 enum word_note {
     NOTE_TRACE,   /* a traceback begins */
+    NOTE_CHAIN,   /* the next one is about the same failure */
     NOTE_STARTED, /* a server came up, a request was answered */
     NOTE_PROBE,   /* killed because it did not answer */
     NOTE_ADVICE,  /* "if you run out of memory": nothing happened */

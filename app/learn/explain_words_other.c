@@ -71,7 +71,7 @@ const struct word words_other[] = {
     NOTE(NOTE_PROBE, "worker timeout"), NOTE(NOTE_PROBE, "startup probe failed"),
     NOTE(NOTE_PROBE, "watchdog timeout"), NOTE(NOTE_PROBE, "stop sigterm timed out"),
     NOTE(NOTE_PROBE, "killing container with a grace period"), NOTE(NOTE_TRACE, "traceback most recent call last"),
-    NOTE(NOTE_TRACE, "another exception occurred"), NOTE(NOTE_TRACE, "direct cause of the following"),
+    NOTE(NOTE_CHAIN, "another exception occurred"), NOTE(NOTE_CHAIN, "direct cause of the following"),
     NOTE(NOTE_TRACE, "stack backtrace"), NOTE(NOTE_ADVICE, "| if out of"), NOTE(NOTE_ADVICE, "if you run out of"),
     NOTE(NOTE_ADVICE, "if you run into"), NOTE(NOTE_ADVICE, "if you are running out"),
     NOTE(NOTE_ADVICE, "if you see out of memory"), NOTE(NOTE_ADVICE, "if you encounter"),
