@@ -47,7 +47,8 @@ void curve_chart(const struct curve *c, int columns, int rows, int64_t size, boo
 /* One line, for a terminal: "KV  [######::::    ] 3.0 of 9.0 MiB   2 running, 6 waiting". */
 void curve_bar(const struct curve *c, int columns, bool ascii, struct buf *out);
 
-/* Both curves of a lesson: run,point,time_s,turns,running,waiting,taken_bytes,filled_bytes,hole_bytes,size_bytes */
+/* Both curves of a lesson: run,point,time_s,turns,running,waiting,taken_bytes,filled_bytes,hole_bytes,size_bytes,
+ * failed (1: at this point) */
 void curves_csv(const struct curve *const run[], const char *const name[], int runs, struct buf *out);
 /* A picture of both, side by side on one scale; title is escaped. */
 void curves_svg(const struct curve *const run[], const char *const name[], int runs, const char *title,

@@ -7,6 +7,7 @@
 #include "app/signals.h"
 #include "app/term_filter.h"
 #include "tools/escape.h"
+#include <errno.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -20,6 +21,8 @@ static const char help[] =
     "  plimsoll learn --figures        the names of figures, for who writes a lesson\n"
     "\n"
     "  --auto            for a teacher: nothing is asked and nothing waited for, the answers are shown\n"
+    "  --csv FILE        the memory of both runs over time, as a table\n"
+    "  --svg FILE        ... as a picture\n"
     "  --backend NAME    what computes: cpu (the default), cuda\n"
     "  --threads N       CPU threads (one a core)\n"
     "\n"
@@ -43,7 +46,7 @@ static void put_help(struct buf *out)
 }
 
 struct args {
-    const char *name, *trust, *backend;
+    const char *name, *trust, *backend, *csv, *svg;
     int threads;
     bool automatic, check, figures, help;
 };
@@ -78,6 +81,8 @@ static int parse(int argc, char **argv, struct args *a, struct err *err)
         else if (strcmp(arg, "--check") == 0) a->check = true;
         else if (strcmp(arg, "--figures") == 0) a->figures = true;
         else if (strcmp(arg, "--trust") == 0) bad = take_value(argc, argv, &i, &a->trust, err);
+        else if (strcmp(arg, "--csv") == 0) bad = take_value(argc, argv, &i, &a->csv, err);
+        else if (strcmp(arg, "--svg") == 0) bad = take_value(argc, argv, &i, &a->svg, err);
         else if (strcmp(arg, "--backend") == 0) bad = take_value(argc, argv, &i, &a->backend, err);
         else if (strcmp(arg, "--threads") == 0) bad = take_value(argc, argv, &i, &threads, err);
         else if (arg[0] == '-') bad = err_set(err, -1, "no such flag: %.60s (plimsoll learn --help)", arg);
@@ -117,11 +122,14 @@ __attribute__((format(printf, 2, 3))) static void put(struct face *f, const char
     buf_free(&shown);
 }
 
+static void put_charts(struct face *f);
+
 static void put_stage(struct face *f)
 {
     struct buf text = {0}, shown = {0};
     play_text(f->play, &text);
     put(f, "\n== %s\n\n", play_stage_words(f->play->stage));
+    if (f->play->stage == PLAY_COMPARE) put_charts(f);
     term_filter_text(text.data ? text.data : "", text.len, false, &shown);
     if (!f->quiet) out_put(&f->out, shown.data, shown.len);
     buf_free(&text);
@@ -215,6 +223,66 @@ static bool watch(struct face *f)
     return true;
 }
 
+/* ---------------------------------------------------------------- both runs */
+
+enum { CHART_COLUMNS = 34, CHART_ROWS = 8 };
+
+static void put_row(const char **left, const char **right, struct buf *out)
+{
+    size_t a = strcspn(*left, "\n"), b = strcspn(*right, "\n");
+    buf_printf(out, "  |%.*s|  |%.*s|\n", (int)a, *left, (int)b, *right);
+    *left += a + ((*left)[a] == '\n');
+    *right += b + ((*right)[b] == '\n');
+}
+
+/* Side by side, on one scale. */
+static void put_charts(struct face *f)
+{
+    const struct curve *a = &f->play->run[RUN_BROKEN].curve, *b = &f->play->run[RUN_FIXED].curve;
+    int64_t size = MAX(a->size, b->size);
+    struct buf left = {0}, right = {0}, text = {0};
+    curve_chart(a, CHART_COLUMNS, CHART_ROWS, size, f->ascii, &left);
+    curve_chart(b, CHART_COLUMNS, CHART_ROWS, size, f->ascii, &right);
+    const char *l = left.data ? left.data : "", *r = right.data ? right.data : "";
+    buf_printf(&text, "  %-*s  %s\n", CHART_COLUMNS + 2, "broken", "fixed");
+    for (int row = 0; row < CHART_ROWS; row++) put_row(&l, &r, &text);
+    buf_printf(&text, "  %s of %.1f MiB; %s: holds tokens, %s: taken and empty%s\n\n",
+               a->ceiling ? "all under the ceiling" : "the KV pool", (double)size / 0x1p20, f->ascii ? "#" : "█",
+               f->ascii ? ":" : "░", a->failed_at >= 0 ? f->ascii ? ", !: out of memory" : ", ✗: out of memory" : "");
+    if (!f->quiet) out_put(&f->out, text.data, text.len);
+    buf_free(&left);
+    buf_free(&right);
+    buf_free(&text);
+}
+
+/* A file of the learner's choice. */
+static int write_text(const char *path, const struct buf *text, struct err *err)
+{
+    FILE *out = fopen(path, "we");
+    bool bad = !out || text->failed || fwrite(text->data, 1, text->len, out) != text->len;
+    if (out) bad |= fclose(out) != 0;
+    return bad ? err_set(err, -1, "%.200s could not be written: %s", path, strerror(errno)) : 0;
+}
+
+static int write_curves(const struct play *p, const struct args *a, struct err *err)
+{
+    static const char *const names[] = {"broken", "fixed"};
+    const struct curve *const runs[] = {&p->run[RUN_BROKEN].curve, &p->run[RUN_FIXED].curve};
+    struct buf text = {0};
+    int rc = 0;
+    if (a->csv) {
+        curves_csv(runs, names, RUNS, &text);
+        rc = write_text(a->csv, &text, err);
+        buf_free(&text);
+    }
+    if (a->svg && rc == 0) {
+        curves_svg(runs, names, RUNS, p->lesson->title, &text);
+        rc = write_text(a->svg, &text, err);
+        buf_free(&text);
+    }
+    return rc;
+}
+
 /* ---------------------------------------------------------------- the learner */
 
 /* A line; false: a signal, or there will be none. */
@@ -289,6 +357,10 @@ static int play_one(struct face *f, const struct lesson *l, const struct args *a
     }
     put(f, "%s\n", l->title);
     int status = stages(f);
+    if (status == EXIT_DONE && write_curves(f->play, a, &err)) {
+        say_error("%s", err.text);
+        status = EXIT_INTERNAL;
+    }
     if (status == EXIT_DONE && play_check(f->play, &err)) {
         say_error("%s: this lesson is not as it says: %s", l->name, err.text);
         status = EXIT_UNMET;
