@@ -162,6 +162,11 @@ uninstall: ## take away what make install put there (the same PREFIX and DESTDIR
 	rm -f '$(root)/bin/plimsoll' '$(man)/plimsoll.1' '$(bash)/plimsoll' '$(zsh)/_plimsoll' \
 	    '$(root)/lib/plimsoll/plimsoll-cuda.so'
 
+.PHONY: lessons
+lessons: ## play every lesson without pauses: how it fails, in which turn, how it ends when it is fixed, seconds
+	$(again) VARIANT=release STAGE=build program
+	@$(call folder,release)/plimsoll learn --check
+
 fresh: ## prove the two commands in a bare Debian 12 root made by debootstrap (needs root and network)
 	@sh tests/fresh/run.sh
 
