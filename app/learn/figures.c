@@ -151,7 +151,10 @@ void figures_add(struct figures *f, const struct event *e)
 {
     if (e->kind == EV_TURN_START || e->kind == EV_TURN_END || e->kind == EV_REFUSAL) see_agent(f, e->agent);
     switch (e->kind) {
-    case EV_SESSION_OPEN: set(f, FIGURE_CTX, e->session_open.ctx); return;
+    case EV_SESSION_OPEN:
+        set(f, FIGURE_CTX, e->session_open.ctx);
+        set(f, FIGURE_PARAMETERS, e->session_open.parameters);
+        return;
     case EV_TURN_START: add_start(f, &e->turn_start); return;
     case EV_TURN_END: add_turn_end(f, &e->turn_end); return;
     case EV_OOM: add_oom(f, &e->oom); return;

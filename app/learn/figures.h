@@ -43,6 +43,7 @@ int run_end_find(const char *name);       /* -1: none */
     X(LOST, "lost", COUNT, "turns that died of memory or were refused")                                    \
     X(AGENTS, "agents", COUNT, "that said anything; 1: a single one")                                      \
     X(STATUS, "status", COUNT, "exit status")                                                              \
+    X(PARAMETERS, "parameters", COUNT, "of the model")                                                     \
     X(CTX, "ctx", TOKENS, "of the context")                                                                \
     X(PROMPT_FIRST, "prompt.first", TOKENS, "of the first prompt")                                         \
     X(PROMPT_LAST, "prompt.last", TOKENS, "of the last prompt that was admitted")                          \

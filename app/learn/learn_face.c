@@ -53,9 +53,9 @@ static void put_charts(struct learn_face *f)
     const char *l = left.data ? left.data : "", *r = right.data ? right.data : "";
     buf_printf(&text, "  %-*s  %s\n", CHART_COLUMNS + 2, "broken", "fixed");
     for (int row = 0; row < CHART_ROWS; row++) put_row(&l, &r, &text);
-    buf_printf(&text, "  %s of %.1f MiB; %s: holds tokens, %s: taken and empty%s\n\n",
-               a->ceiling ? "all under the ceiling" : "the KV pool", (double)size / 0x1p20, f->ascii ? "#" : "█",
-               f->ascii ? ":" : "░",
+    buf_printf(&text, "  %s of %.1f MiB; %s: %s%s%s%s\n\n", a->ceiling ? "all under the ceiling" : "the KV pool",
+               (double)size / 0x1p20, f->ascii ? "#" : "█", a->ceiling ? "taken" : "holds tokens",
+               a->ceiling ? "" : f->ascii ? ", :" : ", ░", a->ceiling ? "" : ": taken and empty",
                a->failed_at < 0 ? "" : f->ascii ? ", !: out of memory" : ", ✗: out of memory");
     put_text(f, &text);
     buf_free(&left);
