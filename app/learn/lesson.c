@@ -372,13 +372,21 @@ static int read_all(struct reader *r)
     return check_whole(r);
 }
 
+/* UTF-8 without what a terminal would obey. */
+static bool is_text(const char *text, size_t n)
+{
+    if (text_valid_utf8(text, n) != n) return false;
+    for (size_t i = 0; i < n; i++)
+        if (((unsigned char)text[i] < ' ' && !memchr("\n\t\r", text[i], 3)) || text[i] == 0x7f) return false;
+    return true;
+}
+
 int lesson_read(const char *text, size_t n, const char *file, struct lesson *out, struct err *err)
 {
     struct reader r = {.file = file, .l = out, .err = err};
     *out = (struct lesson){.see = "", .verdict = "", .compare = "", .frameworks = "", .seed = "", .script = {"", ""}};
     if (n > LESSON_FILE) return err_set(err, -1, "%.80s: more than %d KiB", file, LESSON_FILE >> 10);
-    if (memchr(text, '\0', n) || text_valid_utf8(text, n) != n)
-        return err_set(err, -1, "%.80s: a lesson is UTF-8 text", file);
+    if (!is_text(text, n)) return err_set(err, -1, "%.80s: a lesson is UTF-8 text without controls", file);
     out->mem = malloc(n + 1);
     if (!out->mem) return err_set(err, -1, "no memory for a lesson");
     memcpy(out->mem, text, n);
