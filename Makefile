@@ -388,6 +388,7 @@ $(call object,app/session/crew_builtin.c): $(wildcard assets/crews/*)
 $(call object,app/embedded.c): assets/plimsoll-tiny.gguf
 lessons := $(sort $(wildcard assets/lessons/*.lesson))
 $(call object,app/learn/lessons.c): $(O)/lessons.h $(lessons)
+$(call object,tests/test_play.c): $(O)/lessons.h
 $(O)/lessons.h: always
 	@for f in $(lessons); do n=$${f##*/}; printf 'LESSON(%s, "%s")\n' "$${n%%-*}" "$$f"; done | { $(rewrite); }
 

@@ -153,7 +153,8 @@ TEST(a_lesson_may_not_give_every_flag)
     static const char *const bad[] = {
         "--allow shell", "--tools shell", "--tools write", "--tools read,shell", "--store /tmp/x", "-m /tmp/x.gguf",
         "--model x", "--config x", "--trace x", "--nll x", "--resume last", "--workspace /", "--script-file x",
-        "--engine scripted", "--backend cuda", "--vram 2G", "--vram 60%", "--vram", "--ctx 70000", "--ctx -1", "--ctx x",
+        "--engine scripted", "--backend cuda", "--vram 2G", "--vram 60%", "--vram", "--ctx 70000", "--ctx -1",
+        "--ctx x",
         "--crew ../x.yaml", "--crew ./debate", "--crew", "--agents 65", "--naive", "--naive magic", "--unguarded all",
         "--seed 2", "--no-save", "-p hello", "hello", "--ctx=512", "--temp 1e9", "--temp inf", "--vram -1",
     };
@@ -285,8 +286,8 @@ TEST(figures_are_folded_from_events)
     for (int t = 1; t <= 3; t++) {
         figures_add(f, &(struct event){.kind = EV_TURN_START, .turn_start = {.turn = t, .call = 1,
             .prompt_tokens = 100 * t, .shared_tokens = 50, .max_tokens = 20, .reserved_tokens = 100 * t + 20}});
-        figures_add(f, &(struct event){.kind = EV_MEMORY, .memory = {.pool_tokens = 400, .reserved_tokens = 100 * t + 20,
-            .filled_tokens = 90 * t, .running = 1, .waiting = 3 - t}});
+        figures_add(f, &(struct event){.kind = EV_MEMORY, .memory = {.pool_tokens = 400,
+            .reserved_tokens = 100 * t + 20, .filled_tokens = 90 * t, .running = 1, .waiting = 3 - t}});
         if (t == 3) break;
         figures_add(f, &(struct event){.kind = EV_TURN_END, .turn_end = {.turn = t, .call = 1, .tokens = 20,
             .termination_reason = event_str("completed")}});

@@ -314,12 +314,18 @@ static int read_expects(struct reader *r)
     return 0;
 }
 
+static int read_plain(struct reader *r, const char **out)
+{
+    if (**out) return wrong(r, "a second section of this kind");
+    *out = take_text(r);
+    return 0;
+}
+
 /* A text with figures. */
 static int read_figured(struct reader *r, const char **out)
 {
     struct err why = {0};
-    if (**out) return wrong(r, "a second section of this kind");
-    *out = take_text(r);
+    if (read_plain(r, out)) return -1;
     return figures_check(*out, &why) ? told(r, &why) : 0;
 }
 
@@ -333,7 +339,7 @@ static int read_section(struct reader *r, char *line)
     if (strcmp(name, "script") == 0) return read_script(r, args);
     if (strcmp(name, "file") == 0) return read_file(r, args);
     if (*args) return wrong(r, "== %.20s takes nothing behind it", name);
-    if (strcmp(name, "see") == 0) return read_figured(r, &l->see);
+    if (strcmp(name, "see") == 0) return read_plain(r, &l->see);
     if (strcmp(name, "verdict") == 0) return read_figured(r, &l->verdict);
     if (strcmp(name, "compare") == 0) return read_figured(r, &l->compare);
     if (strcmp(name, "frameworks") == 0) return read_figured(r, &l->frameworks);

@@ -99,24 +99,24 @@ static int make_folder(struct play *p, struct err *err)
 
 /* ---------------------------------------------------------------- the command line */
 
-static void add(struct child_command *c, const char *word)
+static void add(struct play_command *c, const char *word)
 {
-    assert(c->argc + 1 < CHILD_ARGS);
+    assert(c->argc + 1 < PLAY_ARGS);
     c->argv[c->argc++] = (char *)(uintptr_t)word; /* posix_spawn() changes none of them */
 }
 
-static void add_words(struct child_command *c, const struct lesson_words *w)
+static void add_words(struct play_command *c, const struct lesson_words *w)
 {
     for (int i = 0; i < w->n; i++) add(c, w->word[i]);
 }
 
 /* The lesson's words, then ours, which win. */
-static void make_command(struct play *p, int which, struct child_command *c, char threads[16])
+static void make_command(struct play *p, int which, struct play_command *c, char threads[16])
 {
     const struct lesson *l = p->lesson;
     static const char *const ours[] = {"--no-config", "--seed", "1", "--json", "--all-samples"};
     bool resumes = l->kill_turn > 0 && which == RUN_FIXED;
-    *c = (struct child_command){.program = p->config.program, .folder = p->folder, .input = l->script[which]};
+    *c = (struct play_command){.program = p->config.program, .folder = p->folder, .input = l->script[which]};
     add(c, "plimsoll");
     add_words(c, &l->run);
     add_words(c, &l->flags);
@@ -141,7 +141,7 @@ static int which_run(const struct play *p) { return p->stage == PLAY_FIXED ? RUN
 
 static void begin_run(struct play *p)
 {
-    struct child_command c;
+    struct play_command c;
     char threads[16];
     struct play_run *r = &p->run[which_run(p)];
     r->begun = true;
@@ -149,7 +149,7 @@ static void begin_run(struct play *p)
     int rc = p->child ? make_folder(p, &p->err) : err_set(&p->err, -1, "no memory for a run");
     if (rc == 0) {
         make_command(p, which_run(p), &c, threads);
-        rc = child_start(p->child, &c, &p->err);
+        rc = play_child_start(p->child, &c, &p->err);
     }
     if (rc == 0) return;
     free(p->child);
@@ -163,7 +163,7 @@ static void end_run(struct play *p)
     struct play_run *r = &p->run[which_run(p)];
     struct play_child *c = p->child;
     r->seconds = progress_clock() - c->begun;
-    child_end(c, r->said, sizeof r->said);
+    play_child_end(c, r->said, sizeof r->said);
     bool killed = WIFSIGNALED(c->status) || c->late;
     figures_end(&r->figures, killed ? 0 : WEXITSTATUS(c->status),
                 WIFSIGNALED(c->status) ? WTERMSIG(c->status) : c->late ? SIGTERM : 0);
@@ -186,7 +186,7 @@ static void take_event(struct play *p, struct play_run *r, const struct event *e
     if (p->config.on_event) p->config.on_event(p->config.self, which_run(p), e);
     bool dies = which_run(p) == RUN_BROKEN && l->kill_turn > 0 && e->kind == EV_TURN_START &&
                 e->turn_start.turn == l->kill_turn;
-    if (dies) child_kill(p->child);
+    if (dies) play_child_kill(p->child);
 }
 
 bool play_step(struct play *p)
@@ -194,10 +194,10 @@ bool play_step(struct play *p)
     struct play_run *r = &p->run[which_run(p)];
     struct play_child *c = p->child;
     if (!c) return false;
-    bool came = child_look(c, p->config.limit, p->config.patience);
+    bool came = play_child_look(c, p->config.limit, p->config.patience);
     const char *line;
     size_t n;
-    while ((line = child_line(c, PLAY_LINE, &n, &r->wrong))) {
+    while ((line = play_child_line(c, PLAY_LINE, &n, &r->wrong))) {
         struct event e;
         if (event_read(line, n, &e, NULL)) {
             r->wrong++;

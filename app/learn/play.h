@@ -56,7 +56,7 @@ struct play_answer {
 };
 
 struct play_config {
-    const char *program; /* NULL: this one */
+    const char *program; /* its whole path; NULL: this one */
     const char *backend; /* NULL: cpu */
     int threads;         /* 0: one a core */
     double limit, patience; /* seconds; 0: 120 and 60 */

@@ -46,7 +46,7 @@ static int input_file(const char *text, struct err *err)
 }
 
 /* stdin, stdout, stderr, a folder; signals as at the start of a program. */
-static int spawn(pid_t *pid, const struct child_command *cmd, char **env, int in, int out, int err)
+static int spawn(pid_t *pid, const struct play_command *cmd, char **env, int in, int out, int err)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
@@ -70,7 +70,7 @@ static int spawn(pid_t *pid, const struct child_command *cmd, char **env, int in
     return rc;
 }
 
-int child_start(struct play_child *c, const struct child_command *cmd, struct err *err)
+int play_child_start(struct play_child *c, const struct play_command *cmd, struct err *err)
 {
     int ends[2] = {-1, -1}, in = input_file(cmd->input, err);
     *c = (struct play_child){.out = -1, .err = -1, .over = true};
@@ -86,7 +86,7 @@ int child_start(struct play_child *c, const struct child_command *cmd, struct er
     c->begun = c->heard = progress_clock();
     c->over = rc != 0;
     if (rc == 0) return 0;
-    child_end(c, NULL, 0);
+    play_child_end(c, NULL, 0);
     return err_set(err, -1, "a run of the lesson cannot begin: %s", strerror(rc));
 }
 
@@ -118,7 +118,7 @@ static bool read_part(struct play_child *c)
     return true;
 }
 
-const char *child_line(struct play_child *c, size_t most, size_t *n, int *wrong)
+const char *play_child_line(struct play_child *c, size_t most, size_t *n, int *wrong)
 {
     char *line = c->line.data ? c->line.data + c->at : NULL;
     size_t left = c->line.len - c->at;
@@ -142,7 +142,7 @@ static void wait_for(struct play_child *c)
     if (done == c->pid || (done < 0 && errno == ECHILD)) c->over = true;
 }
 
-bool child_look(struct play_child *c, double limit, double patience)
+bool play_child_look(struct play_child *c, double limit, double patience)
 {
     bool was_over = c->over, came = read_part(c);
     double now = progress_clock();
@@ -158,7 +158,7 @@ bool child_look(struct play_child *c, double limit, double patience)
     return came || c->over != was_over;
 }
 
-void child_kill(struct play_child *c)
+void play_child_kill(struct play_child *c)
 {
     if (!c->over) kill(c->pid, SIGKILL);
 }
@@ -173,7 +173,7 @@ static void read_tail(int fd, char *tail, size_t room)
     tail[n > 0 ? n : 0] = '\0';
 }
 
-void child_end(struct play_child *c, char *tail, size_t room)
+void play_child_end(struct play_child *c, char *tail, size_t room)
 {
     stop_reading(c);
     if (!c->over) kill(c->pid, SIGTERM);

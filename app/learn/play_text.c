@@ -88,7 +88,7 @@ static void put_frameworks(const struct play *p, struct buf *out)
 void play_text(const struct play *p, struct buf *out)
 {
     switch (p->stage) {
-    case PLAY_SEE: put_filled(p, p->lesson->see, out); return;
+    case PLAY_SEE: buf_printf(out, "%s\n", p->lesson->see); return;
     case PLAY_ASK: put_asks(p, out); return;
     case PLAY_BROKEN: put_command(p, RUN_BROKEN, out); return;
     case PLAY_VERDICT: put_verdict(p, out); return;
