@@ -162,6 +162,10 @@ void figures_add(struct figures *f, const struct event *e)
     case EV_MEMORY: add_memory(f, &e->memory); return;
     case EV_MACHINE: set(f, FIGURE_TOKEN_BYTES, e->machine.token_bytes); return;
     case EV_NAIVE: most(f, FIGURE_TAKEN, (double)e->naive.taken_bytes); return;
+    case EV_UNGUARDED:
+        most(f, FIGURE_HOST, (double)e->unguarded.host_bytes);
+        set(f, FIGURE_HOST_LIMIT, e->unguarded.host_limit_bytes);
+        return;
     case EV_TOOL: add_tool(f, &e->tool); return;
     case EV_STOPPED:
         add(f, FIGURE_STOPS, 1);

@@ -75,6 +75,8 @@ int run_end_find(const char *name);       /* -1: none */
     X(OOM_REQUEST, "oom.request", COUNT, "the engine's number of the request that died")                   \
     X(OOM_PAGE, "oom.page", COUNT, "of its sequence, that was wanted first")                               \
     X(OOM_FILLED, "oom.filled", PERCENT, "of the KV pool that held tokens, as it was seen last before that")   \
+    X(HOST, "host", BYTES, "of texts, documents and traces kept by one conversation, most (--unguarded, --answers)") \
+    X(HOST_LIMIT, "host.limit", BYTES, "that those of slice, docs and traces may have: --keep-unsaved")    \
     X(CALLS, "calls", COUNT, "of tools")                                                                   \
     X(RESULT_BYTES, "result.bytes", BYTES, "of the largest result of a tool or attached file, whole")      \
     X(RESULT_TOKENS, "result.tokens", TOKENS, "of what the model saw of that")                             \
