@@ -50,7 +50,7 @@ static int stale(const struct flow *f)
     return n;
 }
 
-static bool is_stale(const struct flow *f) { return !f->crew->endless && stale(f) >= f->crew->n_members; }
+static bool is_stale(const struct flow *f) { return stale(f) >= f->crew->n_members; }
 
 /* After a speech of a chat: is it the end? */
 static bool ends(struct flow *f)
@@ -62,7 +62,9 @@ static bool ends(struct flow *f)
         flow_over(f, FLOW_DONE, "%s said the word that stops it", a->label);
     } else if (c->stop_on_accept && flow_verdict(a->answer, a->n) == VERDICT_ACCEPT) {
         flow_over(f, FLOW_DONE, "%s accepted", a->label);
-    } else if (!c->endless && c->rounds > 0 && f->turn >= (int64_t)c->rounds * c->n_members) {
+    } else if (c->endless) {
+        return false;
+    } else if (c->rounds > 0 && f->turn >= (int64_t)c->rounds * c->n_members) {
         flow_over(f, FLOW_DONE, "%d rounds are over", c->rounds);
     } else if (is_stale(f)) {
         flow_over(f, FLOW_NO_PROGRESS, "all said again what they had said before");
@@ -160,7 +162,7 @@ static void debate_next(struct flow *f)
 {
     const struct crew *c = f->crew;
     if (f->reduced) flow_over(f, FLOW_DONE, "%s has judged", flow_last(f)->label);
-    else if (f->turn >= (int64_t)MAX(c->rounds, 1) * c->n_members || is_stale(f)) judge(f);
+    else if (!c->endless && (f->turn >= (int64_t)MAX(c->rounds, 1) * c->n_members || is_stale(f))) judge(f);
     else speak(f, c->members[f->turn % c->n_members]);
 }
 const struct flow_ops flow_debate = {.next = debate_next};
