@@ -212,7 +212,7 @@ const struct remedy remedy_table[] = {
     DATED(TGI, LEAK, "a server that is still mended", "vLLM or SGLang", NULL, "TGI is archived since March 2026"),
 
     /* ---------------------------------------------------------------- llama.cpp
-     * llama.cpp: tools/server/README.md (00dc805); kv-unified: #16736, #23652; cache-ram: #16391, #23561; --mlock and
+     * llama.cpp: tools/server/README.md (00dc805); kv-unified: #16736, #23652, #24124; cache-ram: #16391, #23561; --mlock and
      * --no-mmap are --load-mode there */
     ROW(LLAMA_CPP, WEIGHTS, "a file of fewer bits", "llama-server --hf-repo USER/MODEL:Q4_K_M"),
     ROW(LLAMA_CPP, WEIGHTS | OTHERS, "fewer layers on the device", "llama-server --n-gpu-layers 20"),
@@ -222,9 +222,6 @@ const struct remedy remedy_table[] = {
     ROW(LLAMA_CPP, KV, "keys and values in 8 bits", "llama-server --cache-type-k q8_0 --cache-type-v q8_0"),
     ROW(LLAMA_CPP, KV, "keys and values in RAM", "llama-server --no-kv-offload"),
     ROW(LLAMA_CPP, STATIC | CROWD, "fewer slots", "llama-server --parallel 1"),
-    DATED(LLAMA_CPP, CROWD | CONTEXT, "a room of its own for each slot, so that one cannot end the others",
-          "llama-server --kv-unified-per-slot 8192 --parallel 4", NULL,
-          "the default, one pool for all slots: one that fills it ends the others"),
     ROW(LLAMA_CPP, ACTIVATIONS, "a smaller physical batch", "llama-server --ubatch-size 256"),
     ROW(LLAMA_CPP, ACTIVATIONS | WEIGHTS | STATIC, "a wider margin for what is allocated later",
         "llama-server --fit-target 2048 (MiB; it adjusts only what is not set)"),
@@ -239,8 +236,11 @@ const struct remedy remedy_table[] = {
           "--mlock, --no-mmap: older names"),
     GIVES(LLAMA_CPP, OTHERS, FREES_OUTSIDE, "another device", "llama-server --device CUDA1"),
     ROW(LLAMA_CPP, CONTEXT, "a longer context, or a shorter prompt",
-        "llama-server --ctx-size 16384: shared by the slots unless each has its own"),
+        "llama-server --ctx-size 16384; n_ctx_slot in its log is what one request may have"),
     ROW(LLAMA_CPP, CONTEXT, "fewer tokens to generate", "llama-server --predict 512, or max_tokens of the request"),
+    DATED(LLAMA_CPP, CROWD | CONTEXT, "a room of its own for each slot, so that one cannot end the others",
+          "llama-server --kv-unified --kv-unified-per-slot 8192 --parallel 4, without --ctx-size", NULL,
+          "the default, one pool for all slots: one that fills it ends the others"),
     ROW(LLAMA_CPP, ALLOCATOR, "what is locked in RAM is limited, and need not be locked",
         "llama-server --load-mode mmap, or ulimit -l unlimited"),
 
