@@ -212,8 +212,8 @@ const struct remedy remedy_table[] = {
     DATED(TGI, LEAK, "a server that is still mended", "vLLM or SGLang", NULL, "TGI is archived since March 2026"),
 
     /* ---------------------------------------------------------------- llama.cpp
-     * llama.cpp: tools/server/README.md (00dc805); kv-unified: #16736, #23652, #24124; cache-ram: #16391, #23561; --mlock and
-     * --no-mmap are --load-mode there */
+     * llama.cpp: tools/server/README.md (00dc805); kv-unified: #16736, #23652, #24124; cache-ram: #16391, #23561;
+     * --mlock and --no-mmap are --load-mode there */
     ROW(LLAMA_CPP, WEIGHTS, "a file of fewer bits", "llama-server --hf-repo USER/MODEL:Q4_K_M"),
     ROW(LLAMA_CPP, WEIGHTS | OTHERS, "fewer layers on the device", "llama-server --n-gpu-layers 20"),
     ROW(LLAMA_CPP, WEIGHTS, "a mixture's experts in RAM", "llama-server --n-cpu-moe 20, or --cpu-moe"),
