@@ -14,6 +14,7 @@ int nll_run(struct app *a);           /* nll.c: --nll */
 int stress_run(struct app *a);        /* stress_cmd.c: `plimsoll stress`, whose options stress_opts() reads */
 int forms_run(int argc, char **argv); /* forms.c: `plimsoll forms ...`, argv[0] being "forms"; needs no engine */
 int store_run(int argc, char **argv); /* store_cmd.c: `plimsoll store ...`, likewise */
+int postmortem_run(int argc, char **argv); /* learn/postmortem_cmd.c: `plimsoll post-mortem ...`, likewise */
 int sessions_run(int argc, char **argv); /* sessions_cmd.c: `plimsoll sessions ...`, likewise */
 int events_run(int argc, char **argv); /* events_cmd.c: `plimsoll events ...`, likewise */
 int replay_run(int argc, char **argv); /* replay_cmd.c: `plimsoll replay ...`, likewise */

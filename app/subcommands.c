@@ -13,6 +13,8 @@ const struct subcommand subcommand_table[] = {
      "list show=SESSION export=SESSION import=FILE rename=SESSION delete=SESSION",
      "--json --all --format=jsonl|md -o=FILE --force --yes --store=DIR --help", false, sessions_run,
      "those that were saved; its --help: show, export, import, rename, delete"},
+    {"post-mortem", "[SESSION]", "last", "--json --store=DIR --help", false, postmortem_run,
+     "why a saved session ended: its last figures, who held what, and a verdict; --json"},
     {"events", "[--stable|--check] [FILE]", "FILE", "--stable --check --help", false, events_run,
      "a stream of --json, each line checked; --stable: comparable"},
     {"replay", "[--screen|--text|--json] FILE", "FILE", "--screen --text --json --help", false, replay_run,

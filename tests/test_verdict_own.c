@@ -343,6 +343,11 @@ TEST(a_shortage_speaks_for_one_refusal_only)
     refuse("", "refused_host", (struct event_shortage){0});
     CHECK_EQ(v.cause, CAUSE_HOST);
     CHECK_EQ(judge_failures(j), 4);
+    CHECK(judge_failing(j));
+    call("", 5, 1, 100, 40);
+    CHECK(judge_failing(j));
+    end("", 5, "completed");
+    CHECK(!judge_failing(j));
 }
 
 TEST(a_window_that_refused_is_judged_by_its_event)
@@ -376,9 +381,9 @@ TEST(at_start_the_first_class_that_does_not_fit_is_named)
 
 /* ------------------------------------------------------------------ a stream that breaks off */
 
-static void last_seen(int64_t pool, int64_t filled, int64_t running)
+static void last_seen(double time, int64_t pool, int64_t filled, int64_t running)
 {
-    const struct event e = {.kind = EV_MEMORY, .memory = {.pool_tokens = pool, .filled_tokens = filled,
+    const struct event e = {.kind = EV_MEMORY, .time = time, .memory = {.pool_tokens = pool, .filled_tokens = filled,
                                                           .reserved_tokens = filled, .running = running}};
     judge_feed(j, &e);
 }
@@ -387,23 +392,29 @@ TEST(a_death_points_to_memory_only_where_the_pool_was_full)
 {
     start(1000);
     for (int turn = 1; turn <= 4; turn++) call("", turn, 1, 200 * turn, 40);
-    last_seen(1000, 960, 1);
+    last_seen(10, 1000, 960, 1);
+    last_seen(12, 1000, 100, 0); /* it had just ended */
     judge_death(j, &v);
     CHECK_EQ(v.cause, CAUSE_GROWTH);
-    CHECK_EQ(v.sure, SURE_LIKELY);
+    CHECK_EQ(v.sure, SURE_GUESS);
     CHECK(strstr(v.what, "96 % of the pool of 1000 tokens was filled"));
     SAYS("200.0 tokens a turn since turn 1");
-    last_seen(1000, 400, 1);
+    last_seen(41, 1000, 400, 1);
     judge_death(j, &v);
     CHECK_EQ(v.cause, CAUSE_NOT_MEMORY);
     CHECK(v.nexts > 0 && v.fixes == 0);
     start(1000);
-    last_seen(1000, 999, 3);
+    last_seen(1, 1000, 999, 3);
     judge_death(j, &v);
     CHECK_EQ(v.cause, CAUSE_CONCURRENCY);
-    last_seen(1000, 999, 1);
+    last_seen(2, 1000, 999, 1);
     judge_death(j, &v);
     CHECK_EQ(v.cause, CAUSE_KV);
+    const struct event scarce = {.kind = EV_MACHINE, .machine = {.total_bytes = 1000, .free_bytes = 19}};
+    judge_feed(j, &scarce);
+    judge_death(j, &v);
+    CHECK_EQ(v.cause, CAUSE_HOST);
+    CHECK(strstr(v.what, "19 B of 1000 B free"));
     start(0);
     judge_death(j, &v);
     CHECK_EQ(v.cause, CAUSE_UNKNOWN);

@@ -1,11 +1,12 @@
 /* verdict_own.c - the fold: what of a stream is remembered, and how prompts grew. */
 #include "app/learn/verdict_own_impl.h"
 
-enum { GROWS_FROM = 3 /* points that make a line */ };
+enum { GROWS_FROM = 3 /* points that make a line */, RECENT = 30 /* seconds */ };
 
 struct judge *judge_open(void) { return calloc(1, sizeof(struct judge)); }
 void judge_close(struct judge *j) { free(j); }
 int judge_failures(const struct judge *j) { return j->failures; }
+bool judge_failing(const struct judge *j) { return j->failing; }
 
 bool judge_verdict(const struct judge *j, enum judge_which which, struct verdict *v)
 {
@@ -127,8 +128,10 @@ static void on_end(struct judge *j, struct judge_agent *a, const struct event_tu
 {
     static const char well[] = "completed";
     const struct event_str r = t->termination_reason;
-    if (a->runs && r.len == sizeof well - 1 && memcmp(r.data, well, r.len) == 0)
+    if (r.len == sizeof well - 1 && memcmp(r.data, well, r.len) == 0) {
         j->together = MAX(j->together, judge_running(j));
+        j->failing = false;
+    }
     a->runs = false;
 }
 
@@ -140,7 +143,7 @@ static void on_carries(struct judge_agent *a, const struct event_carries *c)
     a->reserve = figure(c->reserve_tokens);
 }
 
-static void on_memory(struct judge *j, const struct event_memory *m)
+static void on_memory(struct judge *j, const struct event_memory *m, double time)
 {
     j->memory = (struct event_memory){
         .pool_tokens = figure(m->pool_tokens), .reserved_tokens = figure(m->reserved_tokens),
@@ -150,6 +153,10 @@ static void on_memory(struct judge *j, const struct event_memory *m)
         .text_used_bytes = figure(m->text_used_bytes), .weight_bytes = figure(m->weight_bytes),
         .kv_bytes = figure(m->kv_bytes), .work_bytes = figure(m->work_bytes),
         .ceiling_bytes = figure(m->ceiling_bytes)};
+    const bool old = !(time - j->fullest_at >= 0 && time - j->fullest_at <= RECENT); /* so too where it is no number */
+    if (!old && j->memory.filled_tokens < j->fullest.filled_tokens) return;
+    j->fullest = j->memory;
+    j->fullest_at = time;
 }
 
 static void on_machine(struct judge *j, const struct event_machine *m)
@@ -180,6 +187,7 @@ static void on_shortage(struct judge *j, const struct event_shortage *s)
 static void failed(struct judge *j)
 {
     verdict_rank(&j->last);
+    j->failing = true;
     if (j->failures++ == 0) j->first = j->last;
 }
 
@@ -210,7 +218,7 @@ void judge_feed(struct judge *j, const struct event *e)
 {
     struct judge_agent *a = agent_of(j, e->agent);
     switch (e->kind) {
-    case EV_MEMORY: on_memory(j, &e->memory); return;
+    case EV_MEMORY: on_memory(j, &e->memory, e->time); return;
     case EV_MACHINE: on_machine(j, &e->machine); return;
     case EV_TURN_START: on_start(a, &e->turn_start); return;
     case EV_TURN_END: on_end(j, a, &e->turn_end); return;

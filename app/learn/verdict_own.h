@@ -45,6 +45,7 @@ void judge_close(struct judge *j);
 void judge_feed(struct judge *j, const struct event *e);
 
 int judge_failures(const struct judge *j); /* so far */
+bool judge_failing(const struct judge *j); /* the last is the last word: no turn has ended well since */
 enum judge_which { JUDGE_FIRST, JUDGE_LAST };
 /* The verdict as it was when that failure came.  false: there was none, and v is as it was. */
 bool judge_verdict(const struct judge *j, enum judge_which which, struct verdict *v);

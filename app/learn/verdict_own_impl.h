@@ -25,11 +25,13 @@ struct judge {
     int agents;
     int together;              /* most agents that ever ran at once, and ended well */
     struct event_memory memory; /* the last; all 0: none yet */
+    struct event_memory fullest; /* of the last seconds: what had ended is out of the last one */
+    double fullest_at;
     int64_t token_bytes, page_tokens, host_total, host_free; /* of the last machine event */
-    double time;
     struct event_shortage shortage;
     char reason[24];           /* of it; "": none since the last refusal */
     int failures;
+    bool failing;
     struct verdict first, last;
 };
 

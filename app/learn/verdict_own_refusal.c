@@ -1,7 +1,8 @@
 /* verdict_own_refusal.c - the verdict on a refusal, on a stream that breaks off, and the sentences that all share. */
 #include "app/learn/verdict_own_impl.h"
 
-enum { ANSWER_LEAST = 16 /* tokens that are an answer at all */, FULL = 90 /* percent of a pool */ };
+enum { ANSWER_LEAST = 16 /* tokens that are an answer at all */, FULL = 90 /* percent of a pool */,
+       SCARCE = 50 /* of a machine's memory, a fiftieth */ };
 
 /* ------------------------------------------------------------------ shared sentences */
 
@@ -248,13 +249,49 @@ static const struct judge_agent *grows_most(const struct judge *j, struct judge_
     return most;
 }
 
-void judge_death(const struct judge *j, struct verdict *v)
+static void say_fill(const struct event_memory *m, const char *more, struct verdict *v)
 {
-    const struct event_memory *m = &j->memory;
+    tokens_figure(v, "pool", m->pool_tokens);
+    tokens_figure(v, "reserved", m->reserved_tokens);
+    tokens_figure(v, "filled", m->filled_tokens);
+    snprintf(v->what, sizeof v->what, "%lld %% of the pool of %lld tokens was filled when it was last seen%s",
+             (long long)(m->filled_tokens * 100 / m->pool_tokens), (long long)m->pool_tokens, more);
+    verdict_evidence(v, "%lld ran, %lld waited, %lld were parked", (long long)m->running, (long long)m->waiting,
+                     (long long)m->parked);
+}
+
+/* A pool is taken at the start: full, it makes requests wait, and ends no program.  Who may is the machine. */
+static void died_full(const struct judge *j, const struct event_memory *m, struct verdict *v)
+{
     struct judge_growth g = {0};
     const struct judge_agent *a = grows_most(j, &g);
-    const int64_t held = MAX(m->filled_tokens, m->reserved_tokens);
-    const bool full = m->pool_tokens > 0 && held * 100 / m->pool_tokens >= FULL;
+    v->sure = SURE_GUESS;
+    v->cause = a ? CAUSE_GROWTH : m->running > 1 ? CAUSE_CONCURRENCY : CAUSE_KV;
+    say_fill(m, "", v);
+    if (a) {
+        judge_where(a, 0, "", v);
+        judge_say_growth(a, v);
+        judge_fix_history(j, a, v);
+    }
+    verdict_next(v, "a full pool makes requests wait; what ended the program is not in its figures (dmesg | grep -i "
+                    "kill)");
+}
+
+static void died_of_host(const struct judge *j, struct verdict *v)
+{
+    char left[VERDICT_BYTES], total[VERDICT_BYTES];
+    v->cause = CAUSE_HOST;
+    verdict_bytes((uint64_t)j->host_free, left);
+    verdict_bytes((uint64_t)j->host_total, total);
+    snprintf(v->what, sizeof v->what, "the machine or device had %s of %s free when it was last seen", left, total);
+    verdict_figure(v, "total", (uint64_t)j->host_total);
+    verdict_figure(v, "free", (uint64_t)j->host_free);
+    verdict_next(v, "the kernel's OOM killer would have said so: dmesg | grep -i kill");
+}
+
+void judge_death(const struct judge *j, struct verdict *v)
+{
+    const struct event_memory *m = &j->fullest;
     char weights[VERDICT_BYTES], ceiling[VERDICT_BYTES], left[VERDICT_BYTES];
     *v = (struct verdict){.stack = STACK_PLIMSOLL, .sure = SURE_LIKELY};
     if (m->pool_tokens <= 0) {
@@ -262,28 +299,21 @@ void judge_death(const struct judge *j, struct verdict *v)
         v->sure = SURE_GUESS;
         return;
     }
-    v->cause = !full ? CAUSE_NOT_MEMORY : a ? CAUSE_GROWTH : m->running > 1 ? CAUSE_CONCURRENCY : CAUSE_KV;
-    tokens_figure(v, "pool", m->pool_tokens);
-    tokens_figure(v, "reserved", m->reserved_tokens);
-    tokens_figure(v, "filled", m->filled_tokens);
-    snprintf(v->what, sizeof v->what, "%lld %% of the pool of %lld tokens was %s when it was last seen%s",
-             (long long)(held * 100 / m->pool_tokens), (long long)m->pool_tokens,
-             held > m->filled_tokens ? "promised" : "filled",
-             full ? "" : ": nothing in its figures points to memory");
-    if (a) {
-        judge_where(a, 0, "", v);
-        judge_say_growth(a, v);
+    const bool scarce = j->host_total > 0 && j->host_free < j->host_total / SCARCE;
+    if (scarce) {
+        died_of_host(j, v);
+    } else if (m->filled_tokens * 100 / m->pool_tokens >= FULL) {
+        died_full(j, m, v);
+    } else {
+        v->cause = CAUSE_NOT_MEMORY;
+        say_fill(m, ": nothing in its figures points to memory", v);
+        verdict_next(v, "a signal ends a program like this: kill, a closed terminal, or the kernel's OOM killer "
+                        "(dmesg | grep -i kill)");
     }
-    verdict_evidence(v, "%lld ran, %lld waited, %lld were parked", (long long)m->running, (long long)m->waiting,
-                     (long long)m->parked);
     if (m->ceiling_bytes > 0)
         verdict_not(v, "model size: weights %s of a ceiling of %s", verdict_bytes((uint64_t)m->weight_bytes, weights),
                     verdict_bytes((uint64_t)m->ceiling_bytes, ceiling));
-    if (j->host_total > 0 && j->host_free > j->host_total / 20)
-        verdict_not(v, "other processes: the machine or device had %s free",
-                    verdict_bytes((uint64_t)j->host_free, left));
-    if (a && full) judge_fix_history(j, a, v);
-    if (!full) verdict_next(v, "a signal ends a program like this: kill, a closed terminal, or the kernel's OOM killer "
-                               "(dmesg | grep -i kill)");
+    if (j->host_total > 0 && !scarce)
+        verdict_not(v, "the machine's own memory: %s were free", verdict_bytes((uint64_t)j->host_free, left));
     verdict_rank(v);
 }

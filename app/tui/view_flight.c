@@ -36,91 +36,6 @@ static void ask(void *self, struct box b, const struct view_in *in, struct doc_a
     if (!in->doc) out->kind = DOC_FLIGHT;
 }
 
-/* ------------------------------------------------------------------ in words */
-
-struct pool { int64_t filled, reserved, cached, free, all; }; /* the first four are the last */
-
-/* What is written in a store may not add up: each part has what those before it leave. */
-static struct pool pool_of(const struct flight_sample *s)
-{
-    struct pool p = {.all = s->pool};
-    int64_t left = p.all;
-    left -= p.filled = MIN(s->filled, left);
-    left -= p.reserved = MIN(MAX(s->reserved - p.filled, 0), left);
-    left -= p.cached = MIN(s->cached, left);
-    p.free = left;
-    return p;
-}
-
-static const char *plural(int64_t n) { return n == 1 ? "" : "s"; }
-
-static enum hue end_words(const struct doc_flight *d, char out[240])
-{
-    char age[FIGURE];
-    table_age(age, d->now_ms, d->updated_ms);
-    switch (d->end) {
-    case FLIGHT_DIED:
-        snprintf(out, 240, "It died: its program ended without closing it. Saved last %s, after turn %u.", age,
-                 (unsigned)d->turns);
-        return HUE_ERROR;
-    case FLIGHT_ENDED:
-        snprintf(out, 240, "It ended properly (%s). Saved last %s, after turn %u.", d->end_reason, age,
-                 (unsigned)d->turns);
-        return HUE_OK;
-    case FLIGHT_OPEN_HERE:
-        snprintf(out, 240, "It lives: it is open here. Saved last %s, after turn %u.", age, (unsigned)d->turns);
-        return HUE_OK;
-    case FLIGHT_OPEN_ELSEWHERE:
-        snprintf(out, 240, "It lives: %s.", d->where);
-        return HUE_OK;
-    }
-    return HUE_TEXT;
-}
-
-static void put_holder(const struct doc_flight *d, const struct flight_sample *s, struct buf *out)
-{
-    char f[FIGURE], g[FIGURE];
-    if (d->owners == 0 || d->owner[0].tokens == 0) return;
-    const char *who = *d->owner[0].name ? d->owner[0].name : "the only agent";
-    buf_printf(out, " %s held %s%s of %s tokens.", who, d->owners > 1 ? "the most, " : "",
-               figure(f, (uint64_t)d->owner[0].tokens), figure(g, (uint64_t)s->pool));
-}
-
-/* What was going on, by the last figures: the worst first. */
-static void going_on(const struct doc_flight *d, struct buf *out)
-{
-    char f[FIGURE], g[FIGURE];
-    if (d->samples == 0) {
-        buf_puts(out, "Nothing is known of its memory: no figure was saved with it.");
-        return;
-    }
-    const struct flight_sample *s = &d->sample[d->samples - 1];
-    const struct pool p = pool_of(s);
-    const bool full = s->pool > 0 && p.free + p.cached <= s->pool / 50;
-    if (s->waiting > 0) {
-        buf_printf(out, "%s: %s request%s waited", full ? "The KV pool was full" : "The engine was busy",
-                   figure(f, (uint64_t)s->waiting), plural(s->waiting));
-        if (d->queue_pages > 0)
-            buf_printf(out, "; the first%s%s%s needed %s pages", *d->queue_first ? ", of " : "", d->queue_first,
-                       *d->queue_first ? "," : "", figure(g, (uint64_t)d->queue_pages));
-        buf_puts(out, ".");
-    } else if (s->ceiling > 0 && s->taken > s->ceiling - s->ceiling / 50) {
-        buf_printf(out, "Memory was full: %s of", table_bytes(f, (uint64_t)s->taken));
-        buf_printf(out, " %s that it may take.", table_bytes(g, (uint64_t)s->ceiling));
-    } else if (full && s->running > 0) {
-        buf_puts(out, "The KV pool was full, and nobody waited.");
-    } else if (s->running > 0) {
-        buf_printf(out, "%s request%s ran, and the KV pool had room.", figure(f, (uint64_t)s->running),
-                   plural(s->running));
-    } else {
-        buf_puts(out, "Nothing ran, and the KV pool had room.");
-    }
-    if (s->parked > 0)
-        buf_printf(out, " %s request%s parked: others needed %s pages.", figure(f, (uint64_t)s->parked),
-                   s->parked == 1 ? " was" : "s were", s->parked == 1 ? "its" : "their");
-    put_holder(d, s, out);
-}
-
 /* ------------------------------------------------------------------ a sheet: rows below each other, scrolled */
 
 struct sheet {
@@ -149,7 +64,7 @@ static void wrapped(struct sheet *h, const char *text, struct look look)
 
 static void pool_bar(struct sheet *h, const struct doc_flight *d)
 {
-    const struct pool p = pool_of(&d->sample[d->samples - 1]);
+    const struct postmortem_pool p = postmortem_pool(&d->sample[d->samples - 1]);
     const struct bar_part part[] = {
         {(uint64_t)p.filled, HUE_KV, BAR_FULL}, {(uint64_t)p.reserved, HUE_RESERVED, BAR_LIGHT},
         {(uint64_t)p.cached, HUE_SUMMARY, BAR_MEDIUM}, {(uint64_t)p.free, HUE_FREE, BAR_DOT}};
@@ -276,7 +191,7 @@ static void samples(struct sheet *h, const struct doc_flight *d)
     h->row++;
     for (int i = d->samples - 1; i >= 0; i--, h->row++) {
         const struct flight_sample *s = &d->sample[i];
-        const struct pool p = pool_of(s);
+        const struct postmortem_pool p = postmortem_pool(s);
         const double ago = last - s->time;
         char f[FIGURE];
         snprintf(f, sizeof f, ago >= 0 && ago < 1e6 ? "%.1f" : "?", ago);
@@ -308,9 +223,9 @@ static void draw_doc(struct sheet *h, const struct doc_flight *d)
 {
     struct buf words = {0};
     char end[240], f[FIGURE];
-    const enum hue hue = end_words(d, end);
-    wrapped(h, end, (struct look){.hue = (uint8_t)hue, .attr = LOOK_BOLD});
-    going_on(d, &words);
+    postmortem_end(d, end);
+    wrapped(h, end, (struct look){.hue = d->end == FLIGHT_DIED ? HUE_ERROR : HUE_OK, .attr = LOOK_BOLD});
+    postmortem_words(d, &words);
     wrapped(h, words.failed ? "" : words.data, (struct look){0});
     words.len = 0;
     buf_printf(&words, "begun %s, with %s", table_time(f, d->created_ms),

@@ -1,0 +1,143 @@
+/* `plimsoll post-mortem`: of a program that was killed in the middle of a run, of one that ended, of one that lives,
+ * and of one whose memory policy failed; each with its exit status, in words and as JSON. */
+#include "tests/child.h"
+#include "tests/store_rig.h"
+#include <jansson.h>
+#include <signal.h>
+
+#define MODEL "tests/fixtures/llama-gqa.gguf"
+
+static struct child lives;
+static const char *dir;
+
+static const char *answers(void)
+{
+    static char path[512];
+    snprintf(path, sizeof path, "%s/answers.jsonl", check_tmpdir());
+    FILE *f = fopen(path, "w");
+    CHECK(f);
+    for (int i = 0; i < 40; i++) fprintf(f, "{\"answer\":\"answer %d, and more of it\",\"token_ms\":25}\n", i);
+    CHECK_EQ(fclose(f), 0);
+    return path;
+}
+
+/* A program that talks: three turns are saved, then it waits for the next line. */
+static void start_talk(void)
+{
+    dir = fresh_dir();
+    const char *args[] = {"-m", MODEL, "--engine", "scripted", "--script-file", answers(), "--json", "-n", "24",
+                          "--no-config", "--store", dir, NULL};
+    child_start(&lives, args);
+    for (int turn = 1; turn <= 3; turn++) {
+        char line[64];
+        const int n = snprintf(line, sizeof line, "question %d of the talk\n", turn);
+        child_type(&lives, line, (size_t)n);
+        child_wait_for(&lives, "\"event\":\"saved\"");
+    }
+}
+
+static struct child said;
+
+static int look(const char *first, const char *second)
+{
+    child_free(&said);
+    const char *args[] = {"post-mortem", "--store", dir, first, second, NULL};
+    return child_run(&said, args, "", 0);
+}
+
+static void check_says(const char *part)
+{
+    if (!said.out_text.data || !strstr(said.out_text.data, part))
+        check_fail(__FILE__, __LINE__, "\"%s\" is not in\n%s%s", part, said.out_text.data ? said.out_text.data : "",
+                   said.err_text.data ? said.err_text.data : "");
+}
+
+static json_t *object(void)
+{
+    json_t *o = json_loads(said.out_text.data, 0, NULL);
+    CHECK(o);
+    return o;
+}
+
+static const char *text_at(const json_t *o, const char *name) { return json_string_value(json_object_get(o, name)); }
+
+TEST(one_that_was_killed_died_and_its_figures_say_whether_of_memory)
+{
+    start_talk();
+    child_type(&lives, "one more\n", 9);
+    child_wait_for(&lives, "\"event\":\"text\"");
+    CHECK_EQ(kill(lives.pid, SIGKILL), 0);
+    CHECK_EQ(child_end(&lives), 1000 + SIGKILL);
+    CHECK_EQ(look(NULL, NULL), 4);
+    check_says("Post-mortem of ");
+    check_says("question 1 of the talk");
+    check_says("It died: its program ended without closing it.");
+    check_says("after turn 3.");
+    check_says("Not a want of memory\n");
+    check_says("nothing in its figures points to");
+    CHECK_EQ(look("last", "--json"), 4);
+    json_t *o = object();
+    CHECK_STR(text_at(o, "end"), "died");
+    CHECK_EQ(json_integer_value(json_object_get(o, "turns")), 3);
+    CHECK(json_array_size(json_object_get(o, "samples")) > 0);
+    CHECK_STR(text_at(json_object_get(o, "verdict"), "cause"), "not-memory");
+    json_decref(o);
+    child_free(&lives);
+}
+
+TEST(one_that_lives_is_not_called_dead_and_one_that_ended_is_not_judged)
+{
+    start_talk();
+    CHECK_EQ(look(NULL, NULL), 0);
+    check_says("It lives: session ");
+    CHECK(!strstr(said.out_text.data, "evidence"));
+    child_close_input(&lives);
+    CHECK_EQ(child_end(&lives), 0);
+    CHECK_EQ(look(NULL, NULL), 0);
+    check_says("It ended properly (completed).");
+    CHECK_EQ(look("--json", NULL), 0);
+    json_t *o = object();
+    CHECK_STR(text_at(o, "end"), "ended");
+    CHECK(json_is_null(json_object_get(o, "verdict")));
+    json_decref(o);
+    child_free(&lives);
+}
+
+/* The embedded model with a pool that is smaller than its context: it grows until there is no page. */
+TEST(one_whose_policy_failed_has_the_policys_verdict)
+{
+    static const char line[] = "tell me more about the sea, the ships and the wind and of all that they carry\n";
+    struct buf in = {0};
+    dir = fresh_dir();
+    const char *args[] = {"--no-config", "--store", dir, "--naive", "no-limit", "--pool", "256", "--ctx", "2048",
+                          "-n", "24", "--seed", "1", NULL};
+    for (int i = 0; i < 30; i++) buf_puts(&in, line);
+    CHECK_EQ(child_run(&lives, args, in.data, in.len), 3);
+    buf_free(&in);
+    CHECK_EQ(look(NULL, NULL), 3);
+    check_says("Out of memory: growth with turns\n");
+    check_says("policy no-limit\n  certain; in plimsoll\n");
+    CHECK(!strstr(said.out_text.data, "not understood"));
+    check_says("wanted 192 KiB more; of the pool of 1.50 MiB are 0 B free");
+    child_free(&lives);
+}
+
+TEST(what_is_not_there_or_wrong_is_said)
+{
+    dir = fresh_dir();
+    CHECK_EQ(look(NULL, NULL), 2);
+    CHECK(strstr(said.err_text.data, "no session is saved"));
+    start_talk();
+    child_close_input(&lives);
+    CHECK_EQ(child_end(&lives), 0);
+    child_free(&lives);
+    CHECK_EQ(look("zz", NULL), 2);
+    CHECK_EQ(look("--jso", NULL), 2);
+    CHECK(strstr(said.err_text.data, "no such flag"));
+    CHECK_EQ(look("last", "again"), 2);
+    CHECK_EQ(look("--help", NULL), 0);
+    check_says("Exit status: 0 it ended properly");
+    child_free(&said);
+}
+
+CHECK_MAIN
