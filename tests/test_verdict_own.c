@@ -34,6 +34,13 @@ static void end(const char *agent, int64_t turn, const char *reason)
     judge_feed(j, &e);
 }
 
+static void last_seen(double time, int64_t pool, int64_t filled, int64_t running)
+{
+    const struct event e = {.kind = EV_MEMORY, .time = time, .memory = {.pool_tokens = pool, .filled_tokens = filled,
+                                                          .reserved_tokens = filled, .running = running}};
+    judge_feed(j, &e);
+}
+
 static void carries(const char *agent, int64_t tool, int64_t frees)
 {
     const struct event e = {.kind = EV_CARRIES, .agent = event_str(agent), .carries = {
@@ -170,12 +177,13 @@ TEST(a_history_that_grew_alone_is_growth_with_its_slope_and_its_fixes)
     SAYS_NOT("concurrency: no other request");
     SAYS_NOT("fragmentation: 0 B are free in all, and 96 KiB are wanted");
     SAYS_NOT("weights 6 MiB and workspace 4 MiB of a ceiling of 64 MiB");
-    check_frees(APPLY_COMPACT, 950 - 190);
+    CHECK_STR(v.fix[0].what, "window and summary: 760 tokens leave the prompt");
+    CHECK_EQ(v.fix[0].frees, (950 - 190) * TOKEN);
+    CHECK(!fix_with(APPLY_COMPACT)); /* nobody said that it would free anything now */
     check_frees(APPLY_DROP_RESULT, 300);
     check_frees(APPLY_UNDO, 190);
     check_frees(APPLY_MAX_TOKENS, 50);
     CHECK_EQ(fix_with(APPLY_MAX_TOKENS)->value, 50);
-    CHECK_EQ(v.fix[0].apply, APPLY_COMPACT);
     CHECK_EQ(v.fix[v.fixes - 1].apply, APPLY_SOUND_POLICY);
     CHECK_EQ(verdict_has(&v, "a turn")->value, 190);
     CHECK_EQ(verdict_has(&v, "held by it")->value, 64 * PAGE);
@@ -184,10 +192,14 @@ TEST(a_history_that_grew_alone_is_growth_with_its_slope_and_its_fixes)
 TEST(what_a_compaction_would_free_is_taken_from_who_knows_it)
 {
     grown(0, 812);
-    oom("researcher", "no-limit", "KV pool", (struct event_oom){.turn = 5, .page = 64, .wanted_bytes = PAGE,
-                                                                 .size_bytes = 64 * PAGE, .owners = 1});
-    check_frees(APPLY_COMPACT, 812);
+    const struct event_oom o = {.turn = 5, .page = 64, .wanted_bytes = PAGE, .size_bytes = 64 * PAGE, .owners = 1};
+    oom("researcher", "no-limit", "KV pool", o);
+    CHECK_EQ(v.fix[0].frees, 812 * TOKEN);
+    CHECK(!fix_with(APPLY_COMPACT)); /* 950 tokens and the 300 of a summary are more than the pool has */
     CHECK(!fix_with(APPLY_DROP_RESULT));
+    last_seen(1, 2048, 1024, 1);
+    oom("researcher", "no-limit", "KV pool", o);
+    check_frees(APPLY_COMPACT, 812);
 }
 
 TEST(a_long_prompt_alone_is_kv_and_not_growth)
@@ -309,9 +321,8 @@ TEST(a_refusal_is_judged_by_its_shortage)
     SAYS("prompt 950 + answer 150 = 1100: 76 more than there is room for (456 KiB)");
     check_frees(APPLY_MAX_TOKENS, 76);
     CHECK_EQ(fix_with(APPLY_MAX_TOKENS)->value, 74);
-    check_frees(APPLY_COMPACT, 500);
+    CHECK_EQ(v.fix[0].frees, 500 * TOKEN);
     check_frees(APPLY_DROP_RESULT, 200);
-    CHECK_EQ(v.fix[0].apply, APPLY_COMPACT);
     refuse("pool", "refused_kv", (struct event_shortage){.needs_tokens = 1100, .has_tokens = 1024,
                                                          .prompt_tokens = 1020, .answer_tokens = 80});
     CHECK_EQ(v.cause, CAUSE_KV);
@@ -380,13 +391,6 @@ TEST(at_start_the_first_class_that_does_not_fit_is_named)
 }
 
 /* ------------------------------------------------------------------ a stream that breaks off */
-
-static void last_seen(double time, int64_t pool, int64_t filled, int64_t running)
-{
-    const struct event e = {.kind = EV_MEMORY, .time = time, .memory = {.pool_tokens = pool, .filled_tokens = filled,
-                                                          .reserved_tokens = filled, .running = running}};
-    judge_feed(j, &e);
-}
 
 TEST(a_death_points_to_memory_only_where_the_pool_was_full)
 {

@@ -56,8 +56,10 @@ void judge_fix_history(const struct judge *j, const struct judge_agent *a, struc
     const int64_t leaves = MAX(a->frees_tokens, grew ? g.to - g.from : 0);
     if (leaves > 0 && (f = verdict_fix(v, bytes_of(j, leaves), "window and summary: %lld tokens leave the prompt",
                                        (long long)leaves))) {
-        snprintf(f->how, sizeof f->how, "--summary, --high-mark; /compact does it now");
-        f->apply = APPLY_COMPACT;
+        const int64_t asks = judge_prompt(a) + a->reserve; /* to sum up is a request too */
+        const bool now = a->frees_tokens > 0 && asks <= j->memory.pool_tokens;
+        snprintf(f->how, sizeof f->how, "--summary, --high-mark%s", now ? "; /compact does it now" : "");
+        f->apply = now ? APPLY_COMPACT : APPLY_NOTHING;
     }
     if (a->tool_tokens > 0 && (f = verdict_fix(v, bytes_of(j, a->tool_tokens), "drop results of tools: %lld tokens",
                                                (long long)a->tool_tokens))) {

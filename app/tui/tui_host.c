@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { EXACT = 16 << 10 }; /* bytes of a text that are counted at each key; from them a longer one is estimated */
@@ -139,6 +140,21 @@ static bool write_file(int fd, const char *text, size_t n)
     return true;
 }
 
+/* In the folder that the program was started in, under a name of its own. */
+static bool save(void *self, const char *text, size_t n, char path[200])
+{
+    struct tm tm;
+    const time_t t = time(NULL);
+    (void)self;
+    if (!localtime_r(&t, &tm) || !strftime(path, 200, "plimsoll-verdict-%Y%m%d-%H%M%S.txt", &tm)) return false;
+    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    bool ok = fd >= 0 && write_file(fd, text, n);
+    int error = errno;
+    if (fd >= 0 && close(fd)) ok = false, error = errno;
+    if (!ok) snprintf(path, 200, "%s", strerror(error));
+    return ok;
+}
+
 /* What the file has now is the text; its last newline is the editor's. */
 static bool read_file(const char *path, struct buf *text)
 {
@@ -204,7 +220,7 @@ static void load_history(struct tui_host *h)
 int tui_host_open(struct tui_host *h, struct app *a, const struct ui_setup *setup, struct err *err)
 {
     const struct ui_host host = {.self = h, .order = order, .take_back = take_back, .cancel = cancel, .ask = ask,
-                                 .answer = answer, .tokens = tokens, .copy = copy, .editor = editor,
+                                 .answer = answer, .tokens = tokens, .copy = copy, .save = save, .editor = editor,
                                  .suspend = suspend, .redraw = redraw, .leave = leave, .end = end, .remember = remember,
                                  .source = source};
     *h = (struct tui_host){.a = a, .root = -1};

@@ -20,6 +20,7 @@ static int open_parts(struct ui *ui, struct err *err)
     struct transcript_limits limits = {TEXTS, ENTRIES, s->stored};
     state_open(&ui->state);
     ui->transcript = transcript_open(limits, err);
+    ui->judge = judge_open();
     if (!ui->transcript || log_open(&ui->log, err) || surface_open(&ui->surface, s->columns, s->rows, err)) return -1;
     ui->edit = edit_open(err);
     return ui->edit ? 0 : -1;
@@ -52,6 +53,8 @@ void ui_close(struct ui *ui)
     for (int k = 0; k < DOC_KINDS; k++) doc_free(&ui->doc[k]);
     while (ui->question) ui_question_drop(ui, ui->question->number);
     buf_free(&ui->draft);
+    buf_free(&ui->asked);
+    judge_close(ui->judge);
     complete_free(&ui->candidates);
     transcript_close(ui->transcript);
     edit_close(ui->edit);
@@ -82,6 +85,9 @@ void ui_begin_again(struct ui *ui)
     state_close(&ui->state);
     state_open(&ui->state);
     transcript_forget(ui->transcript);
+    judge_close(ui->judge);
+    ui->judge = judge_open();
+    ui->card.on = false;
 }
 
 void ui_notice(struct ui *ui, const char *fmt, ...)
@@ -190,6 +196,7 @@ bool ui_tick(struct ui *ui, double now)
 static void on_event(struct ui *ui, const struct event *e)
 {
     state_event(&ui->state, e);
+    ui_card_event(ui, e);
     if (ui->setup.live && (e->kind == EV_TURN_USER || e->kind == EV_ERROR || e->kind == EV_RESUMED)) return;
     if (ui->is_command && (e->kind == EV_CONTEXT || e->kind == EV_UNDONE)) return; /* the command says so itself */
     if (e->kind == EV_CONTEXT && !ui->is_command && e->context.change.len == 13 &&
@@ -207,6 +214,7 @@ static void on_begun(struct ui *ui, const struct news *n)
     ui->waiting = MAX(ui->waiting - 1, 0);
     if (ui->is_command) transcript_command(ui->transcript, text, n->text.len);
     else transcript_said(ui->transcript, text, n->text.len);
+    if (!ui->is_command) ui_card_asked(ui, text, n->text.len);
 }
 
 static void on_done(struct ui *ui, const struct news *n)

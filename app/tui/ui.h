@@ -40,6 +40,7 @@ struct ui_host {
     int64_t (*tokens)(void *self, const char *text, size_t n, bool *exact); /* of a text; -1: not known */
     void (*copy)(void *self, const char *text, size_t n);   /* to the clipboard */
     void (*editor)(void *self, struct buf *text);           /* in place of the text what an editor makes of it */
+    bool (*save)(void *self, const char *text, size_t n, char path[200]); /* to a new file; path: its, or why not */
     void (*suspend)(void *self);
     void (*redraw)(void *self);
     void (*leave)(void *self);

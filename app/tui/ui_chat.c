@@ -364,6 +364,7 @@ static bool edit_keys(struct ui *ui, const struct key *k)
     enum edit_result r = EDIT_NOTHING;
     if (k->name == KEY_PASTE) {
         r = edit_paste(ui->edit, k->text, k->n);
+        ui_card_pasted(ui, k->text, k->n);
         if (k->cut) ui_notice(ui, "the paste was cut at %d MiB", KEYS_PASTE_MAX >> 20);
     } else if (k->name == KEY_CHAR && !(k->mods & (KEY_CTRL | KEY_ALT))) {
         r = edit_type(ui->edit, k->text, k->n);

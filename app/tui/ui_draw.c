@@ -439,6 +439,7 @@ const struct surface *ui_draw(struct ui *ui)
     } else {
         draw_view(ui, s);
     }
+    ui_card_draw(ui, s);
     if (ui->mode == MODE_QUESTION) draw_question(ui, s);
     draw_footer(ui, s, l->footer);
     if (*ui->notice && ui->view != VIEW_CHAT && l->footer.rows > 0) {

@@ -1,12 +1,14 @@
 /* ui_impl.h - what the files of the screen share: ui.c (news, time), ui_keys.c (keys, the one table of them),
- * ui_chat.c (input, search, browsing, questions), ui_draw.c (cells). */
+ * ui_chat.c (input, search, browsing, questions), ui_card.c (the verdict), ui_draw.c (cells). */
 #ifndef UI_IMPL_H
 #define UI_IMPL_H
+#include "app/learn/verdict_own.h"
 #include "app/tui/layout.h"
 #include "app/tui/list.h"
 #include "app/tui/log.h"
 #include "app/tui/transcript.h"
 #include "app/tui/ui.h"
+#include "app/tui/view_verdict.h"
 
 enum ui_mode {
     MODE_TYPE,     /* keys go to the input */
@@ -46,6 +48,11 @@ struct ui {
     bool not_found;
     int marked;              /* BROWSE: a row of the conversation's box */
     struct question *question; /* the first is shown */
+    struct judge *judge;     /* why a turn had no memory; NULL: none for it */
+    struct card card;
+    double card_since;       /* on the screen; < 0: not yet */
+    char card_agent[STATE_NAME]; /* whose turn it was; "": the only one's */
+    struct buf asked;        /* what the person said last, to ask it again */
     struct buf draft;        /* what was typed when an agent asked for words; it comes back behind the answer */
     struct complete candidates; /* shown above the input; n 0: none */
     int candidate;
@@ -101,6 +108,14 @@ void ui_complete_end(struct ui *ui);
 void ui_footer(const struct ui *ui, struct buf *out); /* keys and words for the footer, as "F2 memory  F3 ..." */
 int ui_key_rows(const struct ui *ui);
 void ui_key_row(const struct ui *ui, int i, const char **keys, const char **help);
+/* ui_card.c */
+enum { CARD_ROWS = 12, CARD_COLUMNS = 60 }; /* of the conversation, under which the card takes all above the input */
+void ui_card_event(struct ui *ui, const struct event *e);
+void ui_card_asked(struct ui *ui, const char *text, size_t n);  /* by the person: a turn begins */
+void ui_card_pasted(struct ui *ui, const char *text, size_t n); /* is it a report of another program? */
+void ui_card_why(struct ui *ui);
+bool ui_card_key(struct ui *ui, const struct key *k);
+void ui_card_draw(struct ui *ui, struct surface *s);
 /* ui_draw.c */
 int ui_prompt_columns(const struct ui *ui); /* left of the input's text */
 int ui_help_last(const struct ui *ui);      /* the key that the help begins with where it is scrolled to its end */

@@ -25,6 +25,7 @@ static void go_artifacts(struct ui *ui) { ui_go(ui, VIEW_ARTIFACTS); }
 static void go_log(struct ui *ui) { ui_go(ui, VIEW_LOG); }
 static void go_models(struct ui *ui) { ui_go(ui, VIEW_MODELS); }
 static void go_flight(struct ui *ui) { ui_go(ui, VIEW_FLIGHT); }
+static void why(struct ui *ui) { ui_card_why(ui); }
 static void go_help(struct ui *ui) { ui_go(ui, VIEW_HELP); }
 
 static void suspend(struct ui *ui)
@@ -104,6 +105,8 @@ static const struct bind table[] = {
     {EVERYWHERE, KEY_F7, 0, 0, "F7", "Artifacts: whole results that were clipped", "artifacts", go_artifacts},
     {EVERYWHERE, KEY_F8, 0, 0, "F8", "Log: what was said beside the conversation", "log", go_log},
     {EVERYWHERE, KEY_F10, 0, 0, "F10", "Models on this machine", "models", go_models},
+    {EVERYWHERE, KEY_F11, 0, 0, "F11", "Verdict: why a turn had no memory; or what a log that is pasted here says", NULL,
+     why},
     {EVERYWHERE, KEY_F12, 0, 0, "F12", "Post-mortem: the last figures of a session", NULL, go_flight},
     {EVERYWHERE, KEY_CHAR, KEY_ALT, '1', "Alt-1 to Alt-9, Alt-0", "the chat, and the views above, without F keys", NULL,
      go_chat},
@@ -246,6 +249,7 @@ void ui_key(struct ui *ui, const struct key *k, double now)
     const bool asks_help = k->name == KEY_CHAR && k->rune == '?' && !k->mods && ui->mode == MODE_TYPE &&
                            (ui->view != VIEW_CHAT || typed == 0);
     if (ui->mode != MODE_TYPE && !interrupts && ui_chat_key(ui, k)) {
+    } else if (!interrupts && ui_card_key(ui, k)) {
     } else if (ui->view != VIEW_CHAT && !interrupts && (view_key(ui, k) || help_key(ui, k))) {
     } else if (!b && own_key(ui, k)) {
     } else if (asks_help) {
