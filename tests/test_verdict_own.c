@@ -172,7 +172,7 @@ TEST(a_history_that_grew_alone_is_growth_with_its_slope_and_its_fixes)
                                                                  .size_bytes = 64 * PAGE, .owners = 1});
     CHECK_EQ(v.cause, CAUSE_GROWTH);
     CHECK_STR(v.where, "turn 5 of researcher, policy no-limit");
-    SAYS("grow by 190.0 tokens a turn since turn 1 (r² 1.00 over 5)");
+    SAYS("grow by 190.0 tokens a turn since turn 1 (r2 1.00 over 5)");
     SAYS("turn 1 sent 190 tokens, turn 5 sent 950");
     SAYS_NOT("concurrency: no other request");
     SAYS_NOT("fragmentation: 0 B are free in all, and 96 KiB are wanted");

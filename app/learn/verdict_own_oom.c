@@ -121,7 +121,7 @@ static void shorter_answer(struct found *f, uint64_t requests)
     if (to < 1) return;
     const uint64_t each = judge_tokens_bytes(f->j, f->a->max_tokens - to);
     struct verdict_fix *x = verdict_fix(f->v, (int64_t)MIN(each * requests, (uint64_t)JUDGE_FIGURE),
-                                        "max_tokens %lld → %lld%s", (long long)f->a->max_tokens, (long long)to,
+                                        "max_tokens %lld to %lld%s", (long long)f->a->max_tokens, (long long)to,
                                         requests > 1 ? " for each" : "");
     if (!x) return;
     snprintf(x->how, sizeof x->how, "-n %lld", (long long)to);

@@ -31,7 +31,7 @@ void judge_say_growth(const struct judge_agent *a, struct verdict *v)
     struct verdict_figure *f = verdict_figure(v, g.calls ? "a call" : "a turn", (uint64_t)(g.slope + 0.5));
     if (f) snprintf(f->unit, sizeof f->unit, "tokens");
     if (f) f->reckoned = true;
-    verdict_evidence(v, "prompts grow by %.1f tokens a %s since %s %lld (r² %.2f over %d)", g.slope, unit, unit,
+    verdict_evidence(v, "prompts grow by %.1f tokens a %s since %s %lld (r2 %.2f over %d)", g.slope, unit, unit,
                      (long long)g.first, g.r2, g.points);
     verdict_evidence(v, "%s %lld sent %lld tokens, %s %lld sent %lld", unit, (long long)g.first, (long long)g.from,
                      unit, (long long)g.last, (long long)g.to);
@@ -90,7 +90,7 @@ static void shorter_answer(const struct judge *j, struct verdict *v)
     const struct event_shortage *s = &j->shortage;
     const int64_t room = s->has_tokens - s->prompt_tokens;
     if (room < ANSWER_LEAST || room >= s->answer_tokens) return;
-    struct verdict_fix *f = verdict_fix(v, bytes_of(j, s->answer_tokens - room), "max_tokens %lld → %lld",
+    struct verdict_fix *f = verdict_fix(v, bytes_of(j, s->answer_tokens - room), "max_tokens %lld to %lld",
                                         (long long)s->answer_tokens, (long long)room);
     if (!f) return;
     snprintf(f->how, sizeof f->how, "-n %lld", (long long)room);

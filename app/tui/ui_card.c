@@ -163,5 +163,5 @@ void ui_card_draw(struct ui *ui, struct surface *s)
     if (ui->card_since < 0) ui->card_since = ui->now;
     const struct box all = {0, 0, ui->setup.columns, l->input.row};
     const bool low = l->chat.rows < CARD_ROWS || l->chat.columns < CARD_COLUMNS;
-    card_draw(&ui->card, s, low ? all : (struct box){0, l->chat.row, ui->setup.columns, l->chat.rows}, ui->glyphs);
+    card_draw(&ui->card, s, low ? all : l->chat, ui->glyphs);
 }

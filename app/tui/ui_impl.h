@@ -109,7 +109,7 @@ void ui_footer(const struct ui *ui, struct buf *out); /* keys and words for the 
 int ui_key_rows(const struct ui *ui);
 void ui_key_row(const struct ui *ui, int i, const char **keys, const char **help);
 /* ui_card.c */
-enum { CARD_ROWS = 12, CARD_COLUMNS = 60 }; /* of the conversation, under which the card takes all above the input */
+enum { CARD_ROWS = 12, CARD_COLUMNS = 78 }; /* of the conversation, under which the card takes all above the input */
 void ui_card_event(struct ui *ui, const struct event *e);
 void ui_card_asked(struct ui *ui, const char *text, size_t n);  /* by the person: a turn begins */
 void ui_card_pasted(struct ui *ui, const char *text, size_t n); /* is it a report of another program? */

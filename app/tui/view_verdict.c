@@ -196,9 +196,9 @@ enum card_wish card_key(struct card *c, const struct key *k, int *fix)
         c->top = 0;
         return CARD_NOTHING;
     }
-    *fix = (int)k->rune - '1';
-    if (*fix < 0 || *fix >= c->v.fixes) return CARD_NOT_ITS;
-    return can_apply(c, *fix) ? CARD_APPLY : CARD_NOTHING;
+    if (k->rune < '1' || k->rune > '9') return CARD_NOT_ITS;
+    *fix = (int)(k->rune - '1');
+    return *fix < c->v.fixes && can_apply(c, *fix) ? CARD_APPLY : CARD_NOTHING;
 }
 
 void card_text(const struct card *c, struct buf *out)
