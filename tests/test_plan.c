@@ -110,6 +110,27 @@ TEST(plan_largest_context_and_most_agents_open_and_one_more_does_not)
     CHECK(memory > 5);
 }
 
+/* With exactly the memory of k agents k fit, whatever number was asked for: fewer of them need fewer rows of a pass. */
+TEST(plan_most_agents_are_as_many_as_the_memory_is_for)
+{
+    for (int k = 1; k < 40; k += 3) {
+        struct plan_ask ask = ask_for(plan_model[plan_models() - 1], 64, k, 1 << 30);
+        ask.engine.max_rows = 1;
+        uint64_t all = plan_of(&ask).needs;
+        ask.engine.max_seqs = 50;
+        ask.engine.vram = all;
+        CHECK_EQ(plan_of(&ask).most_agents, k);
+        ask.engine.vram = all - 1;
+        CHECK_EQ(plan_of(&ask).most_agents, k - 1);
+    }
+    struct plan_ask ask = ask_for(plan_model[0], 64, 1, (uint64_t)1 << 50);
+    struct plan p = plan_of(&ask);
+    CHECK_EQ(p.most_agents, 1024);
+    CHECK_EQ(p.agents_limit, PLAN_SLOTS);
+    ask.engine.max_seqs = 1024;
+    CHECK(plan_of(&ask).fits);
+}
+
 /* ------------------------------------------------------------------ what is in the way */
 
 TEST(plan_names_what_is_in_the_way)
