@@ -97,8 +97,8 @@ static void put_first(const struct plan *p, struct buf *out)
     default: break;
     }
     if (p->agents_limit == PLAN_MEMORY)
-        buf_printf(out, "memory, at %d agents with this context: %s of %s\n", p->most_agents + 1,
-                   store_cmd_size(p->one_more).text, ceiling.text);
+        buf_printf(out, "memory, at %d agents with this context: %s are missing\n", p->most_agents + 1,
+                   store_cmd_size(p->one_more - p->ledger.ceiling).text);
     else if (p->ctx_limit == PLAN_MEMORY)
         buf_printf(out, "memory, at contexts of more than %s tokens\n", figure(a, (uint64_t)p->most_ctx));
     else
@@ -242,6 +242,7 @@ static void put_start(const struct plan_ask *ask, const struct plan *p, struct b
     buf_puts(out, line.len > 0 || !p->fits ? "\n" : "");
     if (line.len > 0 && strstr(line.data, " stress "))
         buf_puts(out, "          (a crew of yours: --crew FILE --parallel N in place of stress --agents N)\n");
+    if (p->agents > STRANDS) buf_printf(out, "nothing of plimsoll runs more than %d agents at once\n", STRANDS);
     if (!p->fits) put_ways(p, out);
     if (p->ctx > p->ctx_trained)
         buf_printf(out, "the model was trained for contexts of %s tokens: beyond them it may talk nonsense\n",
