@@ -92,7 +92,7 @@ static int refuse(struct app *a, const struct buf *fits, const struct ledger *ne
     if (err->code != ENGINE_NEVER_FITS) return EXIT_ENGINE;
     a->reason = "refused_weights";
     struct event e = {.kind = EV_SHORTAGE, .shortage = {
-        .reason = event_str("open"), .needs_bytes = (int64_t)ledger_total(needs),
+        .reason = event_str("open"), .needs_bytes = (int64_t)ledger_under(needs),
         .has_bytes = (int64_t)needs->ceiling, .weight_bytes = (int64_t)needs->bytes[LEDGER_WEIGHTS],
         .kv_bytes = (int64_t)needs->bytes[LEDGER_KV],
         .work_bytes = (int64_t)(needs->bytes[LEDGER_ACTIVATIONS] + needs->bytes[LEDGER_SCRATCH] +
@@ -170,6 +170,7 @@ static int open_engine(struct app *a, struct err *err)
     progress_end(&loading.bar);
     if (!a->engine) return refuse(a, &fits, &needs, err);
     a->info = a->ops->info(a->engine);
+    if (*a->info->note) say("%s", a->info->note);
     return EXIT_DONE;
 }
 
@@ -292,7 +293,7 @@ static void tell_machine(struct app *a, const struct engine_snapshot *s)
     uint64_t tables = 0;
     nvml_read(&gpu);
     a->ops->memory(a->engine, &m);
-    for (int c = LEDGER_TEXT; c < LEDGER_CLASSES; c++) tables += l->bytes[c];
+    for (int c = LEDGER_TEXT; c < LEDGER_CLASSES; c++) tables += ledger_counts(l, c) ? l->bytes[c] : 0;
     struct event e = {.kind = EV_MACHINE, .machine = {
         .backend = event_str(a->info->on_device ? "cuda" : "cpu"),
         .page_tokens = KERN_PAGE, .token_bytes = (int64_t)a->info->kv_bytes_per_token, .table_bytes = (int64_t)tables,

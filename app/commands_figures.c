@@ -50,9 +50,9 @@ void command_memory(struct console *c, const char *arg, size_t n)
     c->a->ops->memory(c->a->engine, &m);
     ledger_words(l, &words);
     if (m.total)
-        say("machine  %.1f MiB: %.1f ours, %.1f others, %.1f free", mib(m.total), mib(m.ours),
-            (double)m.outside / 0x1p20, mib(m.free));
-    say("ceiling  %.1f MiB, of which %.1f are taken, all at the start", mib(l->ceiling), mib(ledger_total(l)));
+        say("%s  %.1f MiB: %.1f ours, %.1f others, %.1f free", c->a->info->on_device ? "device " : "machine",
+            mib(m.total), mib(m.ours + m.context), (double)m.outside / 0x1p20, mib(m.free));
+    say("ceiling  %.1f MiB, of which %.1f are taken, all at the start", mib(l->ceiling), mib(ledger_under(l)));
     say("by use   %s", words.failed || !words.data ? "" : words.data);
     say_pool(c, &s);
     say("text     %.1f of %.1f MiB, by %llu requests that are not forgotten yet", mib(s.text_used), mib(s.text_bytes),
@@ -167,7 +167,7 @@ static double memory_weights(const struct scene *x) { return (double)x->e.weight
 static double memory_kv(const struct scene *x) { return (double)x->e.kv_bytes; }
 static double memory_work(const struct scene *x) { return (double)x->e.work_bytes; }
 static double memory_ceiling(const struct scene *x) { return (double)x->c->a->info->ledger.ceiling; }
-static double memory_ours(const struct scene *x) { return (double)ledger_total(&x->c->a->info->ledger); }
+static double memory_ours(const struct scene *x) { return (double)ledger_under(&x->c->a->info->ledger); }
 
 /* agent: it is of one, so that its name may have @agent behind it. */
 static const struct figure {

@@ -17,12 +17,13 @@ static void say_engine(struct console *c)
     say("turns    written as %s; seed %llu", i->template, (unsigned long long)c->a->sampling.seed);
     say("engine   %s; %s; %s", i->maker, i->backend, i->kernels);
     ledger_words(&i->ledger, &words);
-    say("memory   %.1f of %.1f MiB allowed: %s", (double)ledger_total(&i->ledger) / 0x1p20,
+    say("memory   %.1f of %.1f MiB allowed: %s", (double)ledger_under(&i->ledger) / 0x1p20,
         (double)i->ledger.ceiling / 0x1p20, words.failed ? "" : words.data);
     c->a->ops->memory(c->a->engine, &m);
     if (m.total)
-        say("machine  %.1f MiB: %.1f ours, %.1f others, %.1f free", (double)m.total / 0x1p20, (double)m.ours / 0x1p20,
-            (double)m.outside / 0x1p20, (double)m.free / 0x1p20);
+        say("%s  %.1f MiB: %.1f ours, %.1f others, %.1f free", i->on_device ? "device " : "machine",
+            (double)m.total / 0x1p20, (double)(m.ours + m.context) / 0x1p20, (double)m.outside / 0x1p20,
+            (double)m.free / 0x1p20);
     say("kv pool  %llu tokens: %llu reserved, %llu filled, %llu kept for prompts that begin alike",
         (unsigned long long)s.pool_tokens, (unsigned long long)s.reserved_tokens, (unsigned long long)s.filled_tokens,
         (unsigned long long)s.cached_tokens);

@@ -234,7 +234,7 @@ static void put_figures(struct stress *st, struct worker *all, struct buf *out)
                (long long)st->waiting);
     buf_printf(out, "pool         %llu of %llu tokens promised at most, %llu filled\n",
                (unsigned long long)st->reserved, (unsigned long long)s.pool_tokens, (unsigned long long)st->filled);
-    buf_printf(out, "ledger       %.1f MiB under a ceiling of %.1f MiB\n", (double)ledger_total(l) / 0x1p20,
+    buf_printf(out, "ledger       %.1f MiB under a ceiling of %.1f MiB\n", (double)ledger_under(l) / 0x1p20,
                (double)l->ceiling / 0x1p20);
     buf_printf(out, "order        an agent was overtaken %d times at most\n", all->most);
 }
@@ -255,7 +255,7 @@ static int report(struct stress *st)
     const struct ledger *l = &st->a->info->ledger;
     struct worker all = {.name = "all"};
     struct buf text = {0};
-    bool over = l->ceiling > 0 && ledger_total(l) > l->ceiling;
+    bool over = l->ceiling > 0 && ledger_under(l) > l->ceiling;
     put_figures(st, &all, &text);
     if (!text.failed) print(st->a, &text);
     buf_free(&text);

@@ -73,7 +73,8 @@ struct engine_config {
     int grammars; /* different ones that are held for requests (struct request_grammar); 0: requests carry none */
     struct grammar_limits grammar_limits; /* of each of them; all 0: GRAMMAR_LIMITS */
     enum naive_policy naive; /* a memory policy that fails, for teaching (naive.h); NAIVE_NONE: the sound one */
-    uint64_t vram; /* most bytes that all of it may take; 0: half of what the machine has free */
+    uint64_t vram; /* most bytes that all of it may take; 0: half of what the machine has free.  On a device, of its
+                      memory, its context included; 0: nine tenths; the host's part has half of the machine's */
     double vram_part; /* instead: so much of what is free where the engine is, 0.5 is half; 0: not given */
     bool fit;      /* take the largest context up to ctx that fits, instead of refusing */
     struct buf *fits; /* when open() refuses for want of memory: what would fit, as a table; NULL: not wanted */
@@ -94,6 +95,7 @@ struct engine_info {
     char backend[128];   /* the device in words */
     char kernels[160];   /* which kernel serves which weight type */
     bool on_device;      /* weights and pages lie in memory of its own, not in the host's */
+    char note[480];      /* why the CPU serves, where --backend auto would have a device do it; "": nothing to say */
     uint64_t parameters, weight_bytes, kv_bytes, work_bytes; /* bytes as taken from the device */
     uint64_t kv_bytes_per_token, kv_seq_tokens; /* seq_tokens: of the KV pool that one sequence is promised at most */
     size_t page_bytes;           /* what page_get() copies; 0: this engine's pages cannot be kept elsewhere */
@@ -239,7 +241,7 @@ struct engine_snapshot {
 struct engine_memory {
     uint64_t total, free; /* 0: the system does not say */
     uint64_t ours;        /* all classes of the ledger; on a device: weights, KV pool and work */
-    uint64_t context;     /* what the backend itself takes: a driver's context (0: not known, it is among others) */
+    uint64_t context;     /* what opening the device took: a driver's context, kernels (LEDGER_CONTEXT) */
     int64_t outside;      /* others; under 0 while memory that was promised to us is not taken yet */
 };
 
@@ -293,7 +295,8 @@ struct engine_ops {
      * left to do.  cap >= 4 suffices for every ADMITTED and END to come, sooner or later; others may be lost where more
      * happens than cap holds: what they say is in the answer.  PREFILL also tells of tokens that a resumed request
      * computes again.  A pass that fails ends every request in it with END_FAULT (answer->fault and err say why); the
-     * engine lives and serves the next. */
+     * engine lives and serves the next.  Of a device that is lost it says so to every request from then on, and
+     * submit() refuses with the same line (ENGINE_FAULT). */
     int (*step)(struct engine *e, struct engine_event *ev, int cap, struct err *err);
 
     /* A text's KV pages kept elsewhere, so that it is not pre-filled again; by another process either, if its engine

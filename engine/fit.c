@@ -16,15 +16,17 @@ int fit_ledger(const struct fit *f, uint64_t weights, int ctx, int seqs, struct 
     s.text_bytes = f->text_bytes ? f->text_bytes : sched_text_bytes(f->token_text, ctx, seqs);
     sched_ledger(&s, out);
     out->ceiling = f->ceiling;
+    out->host = f->host;
+    out->bytes[LEDGER_CONTEXT] = f->context;
     out->bytes[LEDGER_WEIGHTS] = f->k->slab_bytes(weights);
     return 0;
 }
 
 static bool fits(const struct fit *f, uint64_t weights, int ctx, int seqs)
 {
-    struct ledger l;
+    struct ledger l = {0};
     struct err err;
-    return fit_ledger(f, weights, ctx, seqs, &l, &err) == 0 && ledger_total(&l) <= f->ceiling;
+    return fit_ledger(f, weights, ctx, seqs, &l, &err) == 0 && ledger_fits(&l);
 }
 
 int fit_ctx(const struct fit *f, uint64_t weights, int seqs, int most)

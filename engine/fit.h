@@ -10,7 +10,8 @@ struct fit {
     const struct kern *k;
     enum ktype kv_type;
     int max_rows;
-    uint64_t ceiling;
+    uint64_t ceiling, host; /* of struct ledger */
+    uint64_t context;       /* bytes that opening the device took */
     const struct vocab *vocab;
     size_t token_text; /* of it: sched_token_text() */
     struct strict_config strict;

@@ -62,6 +62,7 @@ void forward_ledger(const struct forward *f, struct ledger *out)
     out->bytes[LEDGER_ACTIVATIONS] = f->at_logits; /* x, q, att come before the logits, the steps' scratch last */
     out->bytes[LEDGER_LOGITS] = f->at_work - f->at_logits;
     out->bytes[LEDGER_SCRATCH] = f->k->slab_bytes(f->work_bytes) - f->at_work;
+    out->bytes[LEDGER_STAGING] = f->k->host_bytes ? f->k->host_bytes(&f->dims) : 0;
 }
 
 void forward_attach(struct forward *f, struct kdev *d, void *dev_work, void *dev_kv)

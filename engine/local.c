@@ -8,6 +8,7 @@
 #include "engine/maker.h"
 #include "engine/touch.h"
 #include "engine/naive_own.h"
+#include "kernels/cuda/cuda.h"
 
 struct maker {
     struct model model;
@@ -23,6 +24,12 @@ static int run(void *self, const struct pass *p, struct err *err)
 {
     struct maker *l = self;
     return l->own.slot ? naive_own_run(&l->own, p, err) : forward_run(&l->forward, p, err);
+}
+
+static int lost(void *self, struct err *err)
+{
+    const struct maker *l = self;
+    return l->k->lost ? l->k->lost(l->d, err) : 0;
 }
 
 static char *page_at(const struct maker *l, int page)
@@ -79,6 +86,20 @@ static void local_close(struct engine *e)
     maker_free(e);
 }
 
+/* What local_open() knows by err's code: of a device that auto chose; the CPU may serve. */
+enum { DEVICE_FAILS = -100 };
+
+static bool is_auto(const struct engine_config *cfg)
+{
+    return !cfg->kernels && (!cfg->backend || strcmp(cfg->backend, "auto") == 0);
+}
+
+static int device_fails(const struct maker *l, const struct engine_config *cfg, struct err *err)
+{
+    if (err && l->k->memory && is_auto(cfg) && err->code != CUDA_NOTHING_THERE) err->code = DEVICE_FAILS;
+    return ENGINE_FAULT;
+}
+
 /* ask: what fits is to be asked of the device, if there is one. */
 static int pick_backend(struct maker *l, const struct engine_config *cfg, bool ask, struct err *err)
 {
@@ -87,7 +108,7 @@ static int pick_backend(struct maker *l, const struct engine_config *cfg, bool a
         return err_set(err, ENGINE_FAULT, "backend \"%s\" is not known; auto, cpu, cuda and ref are", cfg->backend);
     if (!l->k->memory || !ask) return 0;
     l->d = l->k->open(&cfg->kern, err);
-    return l->d ? 0 : ENGINE_FAULT;
+    return l->d ? 0 : device_fails(l, cfg, err);
 }
 
 /* Bytes that may be taken where weights and pages go.  0, or -1: the device does not say. */
@@ -105,55 +126,76 @@ static int take_slabs(struct maker *l, const struct engine_config *cfg, struct e
     l->weights = l->k->take(l->d, l->model.bytes, err);
     if (l->weights) l->work = l->k->take(l->d, l->forward.work_bytes, err);
     if (l->work) l->kv = l->k->take(l->d, l->forward.kv_bytes, err);
+    if (l->kv && l->k->ready && l->k->ready(l->d, &l->forward.dims, err)) return ENGINE_FAULT;
     if (l->kv && l->k->lazy) memset(l->work, 0, l->forward.work_bytes); /* the pool follows beside the first requests */
     return l->kv ? 0 : ENGINE_FAULT;
 }
 
 /* ------------------------------------------------------------------ does it fit? */
 
+/* Where weights and pages go.  A context is there before anyone asks what is free. */
+struct room {
+    uint64_t free, context;
+    bool device; /* of its own; the host's classes have half of what the machine has free */
+};
+
 /* Bytes that --vram allows; 0: it was not given. */
-static uint64_t asked_for(const struct engine_config *cfg, uint64_t have)
+static uint64_t asked_for(const struct engine_config *cfg, const struct room *r)
 {
     if (cfg->vram_part <= 0) return cfg->vram;
-    return have == UINT64_MAX ? have : (uint64_t)((double)have * cfg->vram_part); /* not known: no ceiling */
+    if (r->free == UINT64_MAX) return r->free; /* not known: no ceiling */
+    return (uint64_t)((double)(r->free + r->context) * cfg->vram_part);
 }
 
 /* Without --vram: half of the machine's memory, which others need too; of a device's, all but a tenth. */
-static uint64_t allowed_of(const struct maker *l, uint64_t have)
+static uint64_t ceiling_of(const struct engine_config *cfg, const struct room *r)
 {
-    return l->k->memory ? have - have / 10 : have / 2;
+    const uint64_t all = r->device ? r->free + r->context : r->free;
+    if (cfg->vram) return MIN(cfg->vram, all);
+    return r->device ? all - r->free / 10 : all / 2;
 }
 
-static void ceiling_words(const struct engine_config *cfg, uint64_t ceiling, uint64_t have, char *out, size_t n)
+static void ceiling_words(const struct engine_config *cfg, const struct ledger *l, const struct room *r, char *out,
+                          size_t n)
 {
-    const bool half = ceiling == have / 2;
-    if (cfg->vram && ceiling == cfg->vram) snprintf(out, n, "--vram allows %.1f MiB", (double)ceiling / 0x1p20);
-    else if (cfg->vram) snprintf(out, n, "the machine has %.1f MiB free", (double)have / 0x1p20);
-    else if (half) snprintf(out, n, "half of the machine's %.1f MiB free is allowed", (double)have / 0x1p20);
-    else snprintf(out, n, "nine tenths of the device's %.1f MiB free are allowed", (double)have / 0x1p20);
+    const double mib = (double)r->free / 0x1p20, all = (double)(r->free + r->context) / 0x1p20;
+    if (cfg->vram && l->ceiling == cfg->vram) snprintf(out, n, "--vram allows %.1f MiB", (double)cfg->vram / 0x1p20);
+    else if (cfg->vram && r->device) snprintf(out, n, "the device had %.1f MiB free", all);
+    else if (cfg->vram) snprintf(out, n, "the machine has %.1f MiB free", mib);
+    else if (r->device) snprintf(out, n, "nine tenths of the device's %.1f MiB free are allowed", mib);
+    else snprintf(out, n, "half of the machine's %.1f MiB free is allowed", mib);
 }
 
-static int refuse(const struct engine_config *cfg, const struct fit *f, const struct ledger *l, uint64_t have,
-                  struct err *err)
+/* The device has room; the machine around it has none. */
+static int refuse_host(const char *who, const struct ledger *l, struct err *err)
+{
+    return err_set(err, ENGINE_NEVER_FITS, "%s: text, parked pages and tables need %.1f MiB of the machine's own "
+                   "memory, half of its %.1f MiB free is allowed: a smaller --ctx, or fewer agents", who,
+                   (double)ledger_host(l) / 0x1p20, (double)l->host / 0x1p19);
+}
+
+static int refuse(const struct engine_config *cfg, const struct fit *f, const struct ledger *l,
+                  const struct room *room, struct err *err)
 {
     const char *who = *f->m->name ? f->m->name : cfg->model;
     struct buf words = {0};
     char allowed[96];
+    if (ledger_under(l) <= l->ceiling) return refuse_host(who, l, err);
     struct engine_config in_bytes = *cfg;
-    in_bytes.vram = asked_for(cfg, have);
-    ceiling_words(&in_bytes, l->ceiling, have, allowed, sizeof allowed);
+    in_bytes.vram = asked_for(cfg, room);
+    ceiling_words(&in_bytes, l, room, allowed, sizeof allowed);
     ledger_words(l, &words);
     if (cfg->fits) fit_table(f, cfg->fits);
     if (cfg->needs) *cfg->needs = *l;
     err_set(err, ENGINE_NEVER_FITS, "%s: needs %.1f MiB (%s), %s: a smaller --ctx, --fit, or another --vram",
-            who, (double)ledger_total(l) / 0x1p20, words.data ? words.data : "", allowed);
+            who, (double)ledger_under(l) / 0x1p20, words.data ? words.data : "", allowed);
     buf_free(&words);
     return ENGINE_NEVER_FITS;
 }
 
 static uint64_t over_ceiling(const struct ledger *l)
 {
-    uint64_t all = ledger_total(l);
+    uint64_t all = ledger_under(l);
     return all > l->ceiling ? all - l->ceiling : 0;
 }
 
@@ -163,11 +205,12 @@ static int plan_pages(struct engine *e, const struct engine_config *cfg, const s
 {
     struct maker *l = e->own;
     struct engine_info *i = &e->info;
-    const uint64_t ceiling = i->ledger.ceiling;
+    const struct ledger none = {.ceiling = i->ledger.ceiling, .host = i->ledger.host,
+                                .bytes = {[LEDGER_CONTEXT] = i->ledger.bytes[LEDGER_CONTEXT]}};
     if (forward_plan(&l->forward, &l->model, l->k, i->ctx, i->max_seqs, i->max_rows, maker_outs(e), pages,
                      cfg->kv_type, err))
         return -1;
-    i->ledger = (struct ledger){.ceiling = ceiling};
+    i->ledger = none;
     forward_ledger(&l->forward, &i->ledger);
     maker_sched_plan(e, cfg, pages, sched);
     sched_ledger(sched, &i->ledger);
@@ -177,15 +220,16 @@ static int plan_pages(struct engine *e, const struct engine_config *cfg, const s
 
 /* Plan everything for e->info's sizes, or, with cfg->fit, for the largest context that fits.  Asking the system for the
  * memory would not tell: it promises more than there is. */
-static int plan_under_ceiling(struct engine *e, const struct engine_config *given, const struct gguf *g, uint64_t have,
-                              int *pages, struct sched_config *sched, struct fit *fit, struct err *err)
+static int plan_under_ceiling(struct engine *e, const struct engine_config *given, const struct gguf *g,
+                              const struct room *room, int *pages, struct sched_config *sched, struct fit *fit, struct err *err)
 {
     struct engine_config in_bytes = *given, *cfg = &in_bytes;
     struct maker *l = e->own;
     struct engine_info *i = &e->info;
-    cfg->vram = asked_for(given, have);
+    cfg->vram = asked_for(given, room);
     struct fit f = {.m = &l->model, .k = l->k, .kv_type = cfg->kv_type, .max_rows = i->max_rows,
-                    .ceiling = cfg->vram ? MIN(cfg->vram, have) : allowed_of(l, have), .vocab = e->vocab,
+                    .ceiling = ceiling_of(cfg, room), .context = room->context,
+                    .host = room->device ? MAX(hostmem_available() / 2, 1) : 0, .vocab = e->vocab,
                     .token_text = sched_token_text(e->vocab), .strict = e->strict,
                     .text_bytes = cfg->text_bytes, .park_bytes = cfg->park_bytes};
     if (cfg->fit && !cfg->pool_tokens) {
@@ -196,6 +240,8 @@ static int plan_under_ceiling(struct engine *e, const struct engine_config *give
         if (maker_sizes(e, &smaller, &m, pages, err)) return ENGINE_FAULT;
     }
     i->ledger.ceiling = f.ceiling;
+    i->ledger.host = f.host;
+    i->ledger.bytes[LEDGER_CONTEXT] = f.context;
     if (plan_pages(e, cfg, g, *pages, sched, err)) return ENGINE_FAULT;
     while (cfg->naive == NAIVE_NO_LIMIT && *pages > 1 && over_ceiling(&i->ledger)) {
         uint64_t over = (over_ceiling(&i->ledger) - 1) / l->forward.group.page_bytes + 1;
@@ -261,9 +307,9 @@ static void name_pages(struct engine *e, const struct engine_config *cfg, struct
     e->info.page_bytes = g->page_bytes;
 }
 
-/* Every size, before a byte is taken.  *have: bytes that may be taken; 0: what is free here, which is then in it.  0,
- * or ENGINE_FAULT. */
-static int plan_model(struct engine *e, const struct engine_config *cfg, const struct gguf *g, uint64_t *have,
+/* Every size, before a byte is taken.  room->free: bytes that may be taken; 0: what is free here, which is then in it.
+ * 0, or ENGINE_FAULT. */
+static int plan_model(struct engine *e, const struct engine_config *cfg, const struct gguf *g, struct room *room,
                       struct sched_config *sched, struct fit *fit, struct err *err)
 {
     enum template_kind kind;
@@ -271,14 +317,16 @@ static int plan_model(struct engine *e, const struct engine_config *cfg, const s
     struct maker *l = e->own = calloc(1, sizeof *l);
     if (!l) return err_set(err, ENGINE_FAULT, "no memory to open an engine");
     if (naive_check_config(cfg, true, err)) return ENGINE_FAULT;
-    if (pick_backend(l, cfg, *have == 0, err) || maker_vocab_open(e, cfg, g, &kind, err)) return ENGINE_FAULT;
+    if (pick_backend(l, cfg, room->free == 0, err) || maker_vocab_open(e, cfg, g, &kind, err)) return ENGINE_FAULT;
     if (model_plan(&l->model, g, e->info.vocab, l->k, err)) return ENGINE_FAULT;
     struct maker_model m = {.ctx = l->model.ctx_trained, .window = l->model.window,
                             .rows = chunk_rows(l->k->name, l->model.parameters)};
     if (maker_sizes(e, cfg, &m, &pages, err)) return ENGINE_FAULT;
     if (naive_check_window(cfg->naive, e->info.window, err)) return ENGINE_FAULT;
-    if (*have == 0 && available(l, have, err)) return ENGINE_FAULT;
-    if (plan_under_ceiling(e, cfg, g, *have, &pages, sched, fit, err)) return ENGINE_FAULT;
+    room->device = l->k->memory != NULL;
+    if (l->d && l->k->context) room->context = l->k->context(l->d);
+    if (room->free == 0 && available(l, &room->free, err)) return device_fails(l, cfg, err);
+    if (plan_under_ceiling(e, cfg, g, room, &pages, sched, fit, err)) return ENGINE_FAULT;
     describe(e, g);
     sched->template = kind;
     return 0;
@@ -289,27 +337,40 @@ static int open_model(struct engine *e, const struct engine_config *cfg, const s
 {
     struct sched_config sched;
     struct fit fit;
-    uint64_t have = 0;
-    if (plan_model(e, cfg, g, &have, &sched, &fit, err)) return ENGINE_FAULT;
+    struct room room = {0};
+    if (plan_model(e, cfg, g, &room, &sched, &fit, err)) return ENGINE_FAULT;
     struct maker *l = e->own;
-    if (ledger_total(&e->info.ledger) > fit.ceiling) return refuse(cfg, &fit, &e->info.ledger, have, err);
-    if (take_slabs(l, cfg, err)) return ENGINE_FAULT;
-    if (model_load(&l->model, g, l->k, l->d, l->weights, cfg->progress, cfg->progress_self, err)) return ENGINE_FAULT;
+    if (!ledger_fits(&e->info.ledger)) return refuse(cfg, &fit, &e->info.ledger, &room, err);
+    if (take_slabs(l, cfg, err)) return device_fails(l, cfg, err);
+    if (model_load(&l->model, g, l->k, l->d, l->weights, cfg->progress, cfg->progress_self, err))
+        return l->k->lost && l->k->lost(l->d, NULL) ? device_fails(l, cfg, err) : ENGINE_FAULT;
     forward_attach(&l->forward, l->d, l->work, l->kv);
     if (l->k->lazy && touch_open(&l->touch, l->kv, l->forward.kv_bytes, err)) return ENGINE_FAULT;
     if (naive_own_open(&l->own, cfg->naive, &l->forward, g, e->info.max_seqs, err)) return ENGINE_FAULT;
     describe_device(e, g);
     name_pages(e, cfg, &sched);
-    sched.runner = (struct runner){.self = l, .run = run, .page_bytes = l->forward.group.page_bytes,
+    sched.runner = (struct runner){.self = l, .run = run, .lost = lost, .page_bytes = l->forward.group.page_bytes,
                                    .save_page = save_page, .load_page = load_page,
                                    .usable_pages = l->k->lazy ? usable_pages : NULL,
                                    .own_bytes = own_bytes, .own_take = own_take, .own_give = own_give};
     return maker_sched_open(e, &sched, err);
 }
 
+/* Where auto chose a device that then cannot serve, the CPU does, and says why unless there is none at all. */
 static struct engine *local_open(const struct engine_config *cfg, struct err *err)
 {
-    return maker_open(cfg, open_model, local_close, err);
+    struct engine_config on_cpu = *cfg;
+    struct err why = {0};
+    struct engine *e = maker_open(cfg, open_model, local_close, &why);
+    if (!e && is_auto(cfg) && (why.code == DEVICE_FAILS || why.code == CUDA_NOTHING_THERE)) {
+        on_cpu.backend = "cpu";
+        e = maker_open(&on_cpu, open_model, local_close, err);
+        if (e && why.code == DEVICE_FAILS)
+            snprintf(e->info.note, sizeof e->info.note, "the CPU serves, not the GPU: %.440s", why.text);
+    } else if (!e && err) {
+        *err = why;
+    }
+    return e;
 }
 
 int local_plan(const struct engine_config *cfg, uint64_t have, local_planned *then, void *self, struct err *err)
@@ -319,8 +380,9 @@ int local_plan(const struct engine_config *cfg, uint64_t have, local_planned *th
     struct engine *e = calloc(1, sizeof *e);
     if (!e) return err_set(err, ENGINE_FAULT, "no memory to plan an engine");
     struct gguf *g = gguf_open(cfg->model, err);
-    int rc = g ? plan_model(e, cfg, g, &have, &sched, &fit, err) : ENGINE_FAULT;
-    if (!rc) rc = then(self, &e->info, &fit, have, err);
+    struct room room = {.free = have};
+    int rc = g ? plan_model(e, cfg, g, &room, &sched, &fit, err) : ENGINE_FAULT;
+    if (!rc) rc = then(self, &e->info, &fit, room.free, err);
     gguf_close(g);
     local_close(e);
     return rc;
@@ -336,8 +398,9 @@ static void local_memory(const struct engine *e, struct engine_memory *out)
         return;
     }
     *out = (struct engine_memory){.ours = i->weight_bytes + i->kv_bytes + i->work_bytes};
+    out->context = i->ledger.bytes[LEDGER_CONTEXT];
     if (l->k->memory(l->d, &out->free, &out->total, NULL)) out->free = out->total = 0;
-    out->outside = (int64_t)(out->total - out->free) - (int64_t)out->ours;
+    out->outside = (int64_t)(out->total - out->free) - (int64_t)(out->ours + out->context);
 }
 
 const struct engine_ops engine_local = {.name = "local", .open = local_open, .close = local_close,

@@ -170,7 +170,7 @@ static struct room ceiling_room(const struct sched *s)
 {
     const struct naive *n = s->naive;
     const struct ledger *l = &s->cfg.naive.ledger;
-    uint64_t total = ledger_total(l) + n->taken, filled = n->taken;
+    uint64_t total = ledger_under(l) + n->taken, filled = n->taken;
     if (n->policy == NAIVE_F32) { /* instead of the weights that were loaded when the floats did not fit */
         if (s->cfg.naive.f32_refused) total -= l->bytes[LEDGER_WEIGHTS];
         else filled = l->bytes[LEDGER_WEIGHTS];
@@ -253,7 +253,7 @@ static void add_owners(const struct sched *s, struct engine_oom *o)
     }
     if (naive_pages(s)) return;
     for (int c = 0; c < LEDGER_CLASSES; c++) /* weights that floats would have replaced would not have been there */
-        if (n->policy != NAIVE_F32 || c != LEDGER_WEIGHTS)
+        if (ledger_counts(l, c) && (n->policy != NAIVE_F32 || c != LEDGER_WEIGHTS))
             add_owner(o, (struct engine_owner){0, (enum ledger_class)c, l->bytes[c]});
 }
 

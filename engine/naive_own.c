@@ -161,7 +161,7 @@ int naive_own_run(struct naive_own *o, const struct pass *p, struct err *err)
 
 uint64_t naive_widen(struct model *m, const struct kern *k, struct ledger *l)
 {
-    uint64_t floats = model_bytes_as(m, k, KT_F32), total = ledger_total(l), own = l->bytes[LEDGER_WEIGHTS];
+    uint64_t floats = model_bytes_as(m, k, KT_F32), total = ledger_under(l), own = l->bytes[LEDGER_WEIGHTS];
     if (floats == 0) return UINT64_MAX;
     floats = k->slab_bytes(floats);
     if (size_add(total - own, floats, &total) || total > l->ceiling) return floats;

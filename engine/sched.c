@@ -305,6 +305,7 @@ static int enqueue(struct sched *s, const struct request *r, const int32_t *prom
 
 int sched_submit(struct sched *s, const struct request *r, int *id, struct err *err)
 {
+    if (s->cfg.runner.lost && s->cfg.runner.lost(s->cfg.runner.self, err)) return ENGINE_FAULT;
     if (r->ids) {
         if (r->n_ids < 0) return err_set(err, ENGINE_BAD_REQUEST, "the prompt has %d tokens", r->n_ids);
         return enqueue(s, r, r->ids, r->segment, (size_t)r->n_ids, id, err);

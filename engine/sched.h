@@ -43,6 +43,8 @@ struct runner {
     void (*start)(void *self, int place, const struct answer *a);
     /* 0, or negative: every request in the pass ends with END_FAULT */
     int (*run)(void *self, const struct pass *p, struct err *err);
+    /* -1 and why, once nothing can be computed any more: then requests are refused.  NULL: it always can. */
+    int (*lost)(void *self, struct err *err);
     /* A KV page of a group to and from host memory, page_bytes (of the largest, where groups differ); NULL: pages have
      * no content. */
     size_t page_bytes;

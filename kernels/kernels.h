@@ -11,8 +11,8 @@
  * What every backend promises
  *   - A row's result is a function of that row's tokens and positions only: the same bits alone or in company, for
  *     every cut of a prompt into batches, on any number of threads (for one backend and instruction set).
- *   - It allocates nothing after open(): weights, KV slab and workspace are slabs that the caller takes with take() and
- *     cuts up by the size functions below, which are pure and may be asked before anything is opened.
+ *   - It allocates nothing after open() and ready(): weights, KV slab and workspace are slabs that the caller takes with
+ *     take() and cuts up by the size functions below, which are pure and may be asked before anything is opened.
  *   - Steps are asynchronous and in order on a stream; host arrays in a batch must stay until the next fetch()
  *     returned.
  *
@@ -32,7 +32,7 @@ struct kdev;    /* an opened backend: opaque */
 struct kstream; /* an order of work on it; NULL is the default one */
 
 struct kern_config {
-    int device;      /* CUDA: which one */
+    int device;      /* CUDA: which one; -1: the one with most memory free */
     int threads;     /* CPU: 0 = one a core the process may run on */
     const char *isa; /* CPU: NULL or "auto", "portable", "avx2", "avxvnni", "avx512"; one it lacks is an error */
     bool pin;        /* CPU: pin each worker to its core (unpinned spinning threads lose a great deal) */
@@ -153,6 +153,13 @@ struct kern {
     /* Which kernel multiplies a matrix of this type here ("avx512 vnni", "portable", ...). */
     const char *(*mat_kernel)(const struct kdev *d, enum ktype type);
 
+    /* Bytes of the device that open() itself took: a driver's context, modules; none of them come from take().  NULL:
+     * there is no such. */
+    size_t (*context)(const struct kdev *d);
+    /* -1: the device is lost to this process, every call from now on fails at once, and this is the line that each of
+     * them says; else 0.  NULL: it cannot be lost.  From any thread. */
+    int (*lost)(const struct kdev *d, struct err *err);
+
     /* Device memory in big slabs, 64-byte aligned (or better), zeroed.  NULL: err says how much was asked. */
     void *(*take)(struct kdev *d, size_t bytes, struct err *err);
     void (*give)(struct kdev *d, void *dev_slab, size_t bytes);
@@ -169,7 +176,14 @@ struct kern {
     size_t (*slab_bytes)(size_t bytes);
     size_t (*mat_bytes)(enum ktype type, int rows, int cols);
     size_t (*kv_page_bytes)(const struct kern_group *g); /* 0: no such pages: type, head_dim, overflow */
-    size_t (*work_bytes)(const struct kern_dims *dims); /* scratch that every step below is given as dev_work */
+    /* Scratch that every step below is given as dev_work. */
+    size_t (*work_bytes)(const struct kern_dims *dims);
+    /* Bytes of the host's memory that open() and ready() take beside: staging, sampling.  NULL: none to speak of. */
+    size_t (*host_bytes)(const struct kern_dims *dims);
+
+    /* Once, after open() and before the first pass: these are its largest sizes.  Nothing is allocated after.  0, or -1.
+     * NULL: the backend has nothing to take. */
+    int (*ready)(struct kdev *d, const struct kern_dims *dims, struct err *err);
 
     /* A loop shared out among the device's host threads: work(job, first, end, who) for ranges that cover 0 .. n - 1
      * once.  The caller is who 0 and works too; share() returns when all is done.  Who takes what is chance. */
@@ -224,11 +238,9 @@ const struct kern *kern_ref(void);
 const struct kern *kern_cpu(void);
 const struct kern *kern_cuda(void); /* its open() says what is missing: the object with its kernels, driver, device */
 
-/* The one that serves best here: cuda where a device is, once a result file under tests/gpu/ has shown its kernels
- * right on one; until then cpu. */
-const struct kern *kern_auto(void);
-
-/* By its name: auto (or NULL), cpu, cuda, ref.  NULL: there is none of that name. */
+/* By its name: auto (or NULL), cpu, cuda, ref.  NULL: there is none of that name.  auto is what serves best here: cuda
+ * where a device is, once a result file under tests/gpu/ has shown its kernels right on one (until then cpu); whoever
+ * then cannot open it takes kern_cpu() and says why. */
 const struct kern *kern_named(const char *name);
 
 /* The choice of one row from its logits (vocab): plain C that ref and CPU share, and that a GPU's sampler is judged by.

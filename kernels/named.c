@@ -1,16 +1,8 @@
 /* named.c - the backends by their names. */
+#include "kernels/cuda/cuda.h"
 #include "kernels/kernels.h"
 
-/* Set when a result file under tests/gpu/ shows the CUDA kernels right on a device. */
-enum { SHOWN_ON_A_DEVICE = 0 };
-
-const struct kern *kern_auto(void)
-{
-    struct kdev *d = SHOWN_ON_A_DEVICE ? kern_cuda()->open(NULL, NULL) : NULL;
-    if (!d) return kern_cpu();
-    kern_cuda()->close(d);
-    return kern_cuda();
-}
+static const struct kern *kern_auto(void) { return cuda_shown() ? kern_cuda() : kern_cpu(); }
 
 const struct kern *kern_named(const char *name)
 {

@@ -77,7 +77,7 @@ static inline struct engine *plan_and_open(const struct engine_config *cfg, stru
             printf("  %s: %s\n", cfg->model, ledger_name((enum ledger_class)c));
         CHECK_EQ(p->ledger.bytes[c], i->ledger.bytes[c]);
     }
-    CHECK_EQ(p->needs, ledger_total(&i->ledger));
+    CHECK_EQ(p->needs, ledger_under(&i->ledger));
     if (cfg->vram > 0) CHECK_EQ(p->ledger.ceiling, i->ledger.ceiling);
     CHECK_EQ(p->ctx, i->ctx);
     CHECK_EQ(p->agents, i->max_seqs);

@@ -299,6 +299,7 @@ struct rig *rig_open(struct dice *d, const struct rig_model *m, const struct ker
     open_pages(r, d, ctx);
     const struct kern_dims dims = {s->embd, s->heads, s->kv_heads, s->head_dim, s->ff, s->vocab,
                                    max_rows, max_rows, ctx, seqs};
+    if (k->ready) CHECK_EQ(k->ready(r->d, &dims, &err), 0);
     r->work_bytes = k->work_bytes(&dims);
     r->work = rig_memory(r->work_bytes);
     size_t rows = (size_t)max_rows;

@@ -1,5 +1,5 @@
 /* test_cuda_answers.c - the whole engine on the CUDA kernels, compiled for the host (tests/cuda_on_cpu/): the same
- * tokens as the CPU backend gives, the same bits alone and in company, and memory that is taken once.
+ * tokens as the CPU backend gives, and the same bits alone and in company.
  *
  * Tolerance between the backends: both see the same integers; float sums go in another order, and K and V, rounded to
  * half, may differ in a last bit, 2^-11 of a value.  Scores, two layers and the output make some 10 of these of a logit
@@ -169,77 +169,6 @@ TEST(a_second_device_serves_threads_that_did_not_open_it)
     take(e, id, &now);
     ops->close(e);
     shim_machine(1, 13000);
-}
-
-/* ------------------------------------------------------------------------- memory */
-
-TEST(device_memory_is_taken_at_the_start_as_the_ledger_says_and_given_back)
-{
-    static struct prompt prompt[SEQS];
-    uint32_t seed = 5;
-    make_prompts(&seed, prompt);
-    CHECK_EQ(shim_bytes(), 0);
-    struct engine *e = open_engine(model_of(KT_Q8_0), "cuda", 16);
-    const struct engine_info *info = ops->info(e);
-    const long mallocs = shim_mallocs();
-    CHECK(info->on_device);
-    CHECK(strstr(info->backend, "(sm_") && strstr(info->kernels, "Q8_0: cuda dp4a int8, exact"));
-    CHECK_EQ(shim_bytes(), info->weight_bytes + info->work_bytes + info->kv_bytes);
-    for (int round = 0; round < 3; round++) {
-        int id[SEQS];
-        for (int s = 0; s < SEQS; s++) id[s] = submit(e, &prompt[s], 0);
-        run(e);
-        for (int s = 0; s < SEQS; s++) ops->drop(e, id[s]);
-    }
-    struct engine_memory m;
-    ops->memory(e, &m);
-    CHECK_EQ(m.ours, shim_bytes());
-    if (shim_made_up()) { /* a device of that size, not this machine, and nobody else is on it */
-        CHECK_EQ(m.total, (uint64_t)4 << 30);
-        CHECK_EQ(m.free, m.total - m.ours);
-        CHECK_EQ(m.outside, 0);
-    }
-    CHECK_EQ(shim_mallocs(), mallocs);
-    CHECK_EQ(shim_bytes(), info->weight_bytes + info->work_bytes + info->kv_bytes);
-    ops->close(e);
-    CHECK_EQ(shim_bytes(), 0);
-}
-
-TEST(a_share_by_vram_is_one_of_the_device)
-{
-    struct err err = {0};
-    struct engine_config cfg = {.model = model_of(KT_F16), .backend = "cuda", .max_rows = 8, .ctx = 64, .max_seqs = 1,
-                                .template = -1, .vram_part = 0.25};
-    struct engine *e = ops->open(&cfg, &err);
-    CHECK_STR(err.text, "");
-    struct engine_memory m;
-    ops->memory(e, &m);
-    if (shim_made_up()) CHECK_EQ(m.total, (uint64_t)4 << 30);
-    const uint64_t ceiling = ops->info(e)->ledger.ceiling, rest = m.free + m.ours;
-    CHECK(shim_made_up() ? ceiling == rest / 4 : ceiling >= rest / 5 && ceiling <= m.total / 4);
-    ops->close(e);
-}
-
-/* Every call that opening makes fails once: one line, and nothing is left taken. */
-TEST(opening_may_fail_at_every_call)
-{
-    const char *path = model_of(KT_F16);
-    long at = 1;
-    for (;; at += CHECK_SANITIZED ? 11 : 3) {
-        struct err err = {0};
-        struct engine_config cfg = {.model = path, .backend = "cuda", .max_rows = 8, .ctx = 64, .max_seqs = 1,
-                                    .template = -1};
-        shim_fail(at, SHIM_OUT_OF_MEMORY);
-        struct engine *e = ops->open(&cfg, &err);
-        const bool all = !shim_failed();
-        shim_fail(0, 0);
-        CHECK(!e == !all);
-        if (e) ops->close(e);
-        CHECK_EQ(shim_bytes() + shim_kept(), 0);
-        if (all) break;
-        CHECK(strstr(err.text, "cudaErrorMemoryAllocation") && !strchr(err.text, '\n'));
-    }
-    CHECK(at > 20);
 }
 
 CHECK_MAIN

@@ -221,7 +221,8 @@ TEST(open_refuses_a_device_that_is_not_there_and_says_what_it_runs_on)
     CHECK_STR(k->mat_kernel(d, KT_IQ3_S), "none");
     uint64_t free_bytes = 0, all = 0;
     CHECK_EQ(k->memory(d, &free_bytes, &all, &err), 0);
-    CHECK(shim_made_up() ? free_bytes == all : free_bytes > 0 && free_bytes <= all);
+    CHECK(shim_made_up() ? free_bytes == all - shim_driver() : free_bytes > 0 && free_bytes <= all);
+    CHECK(shim_made_up() ? k->context(d) == shim_driver() : k->context(d) > 0);
     CHECK(k->take(d, (size_t)1 << 50, &err) == NULL);
     CHECK(strstr(err.text, "cudaErrorMemoryAllocation") && strstr(err.text, "MiB are free"));
     k->close(d);
@@ -236,13 +237,50 @@ TEST(open_says_that_there_is_no_driver_or_no_device_or_one_without_kernels)
     CHECK_STR(err.text, "this machine has no CUDA driver; use --backend cpu");
     shim_machine(0, 13000);
     CHECK(k->open(NULL, &err) == NULL);
-    CHECK(strstr(err.text, "CUDA device 0 cannot be opened: "));
-    CHECK(strstr(err.text, "(cudaErrorNoDevice) (driver 13.0)"));
+    CHECK_STR(err.text, "this machine has no CUDA device; use --backend cpu");
     shim_machine(1, 13000);
     shim_arch(7);
     CHECK(k->open(NULL, &err) == NULL);
-    CHECK(strstr(err.text, "(cudaErrorNoKernelImageForDevice) (driver 13.0); use --backend cpu"));
+    CHECK_STR(err.text, "CUDA device 0 (a CPU) is of sm_70, for which the object beside the program has no kernels: "
+                        "build it with CUDA_ARCH=70 where nvcc knows that, or use --backend cpu");
     shim_arch(9);
+    shim_machine(1, 12080);
+    CHECK(k->open(NULL, &err) == NULL);
+    CHECK_STR(err.text, "the driver is too old: it serves CUDA 12.8, these kernels need 13.0 or later: bring it up to "
+                        "date, or use --backend cpu");
+    shim_machine(1, 13000);
+    shim_fail(2, SHIM_UNKNOWN);
+    CHECK(k->open(NULL, &err) == NULL);
+    CHECK(strstr(err.text, "CUDA's driver does not answer: ") && strstr(err.text, "; use --backend cpu"));
+    shim_fail(0, 0);
+}
+
+TEST(of_several_devices_the_one_with_most_memory_free_is_opened_unless_one_is_named)
+{
+    const struct kern *k = kern_cuda();
+    struct err err = {0};
+    const size_t before = shim_driver();
+    shim_machine(3, 13000);
+    shim_taken_of(0, (size_t)2 << 30), shim_taken_of(1, (size_t)1 << 30), shim_taken_of(2, (size_t)3 << 30);
+    const struct kern_config best = {.device = -1}, third = {.device = 2};
+    struct kdev *d = k->open(&best, &err);
+    CHECK_STR(err.text, "");
+    const size_t one = shim_driver();
+    CHECK(one > before); /* the context of the one that was chosen, not one of each */
+    k->close(d);
+    d = k->open(&(struct kern_config){.device = 1}, &err);
+    CHECK_EQ(shim_driver(), one);
+    k->close(d);
+    d = k->open(&third, &err);
+    CHECK(shim_driver() > one);
+    k->close(d);
+    shim_management(false);
+    d = k->open(&best, &err); /* nobody says: the first */
+    CHECK(d);
+    k->close(d);
+    shim_management(true);
+    for (int i = 0; i < 3; i++) shim_taken_of(i, 0);
+    shim_machine(1, 13000);
 }
 
 CHECK_MAIN

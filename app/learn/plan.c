@@ -38,7 +38,7 @@ static uint64_t less_here(const struct plan *p)
 static uint64_t needs_of(const struct fit *f, uint64_t weights, int ctx, int agents)
 {
     struct ledger l;
-    return fit_ledger(f, weights, ctx, agents, &l, NULL) ? UINT64_MAX : ledger_total(&l);
+    return fit_ledger(f, weights, ctx, agents, &l, NULL) ? UINT64_MAX : ledger_under(&l);
 }
 
 static void add_row(struct plan *p, const struct fit *f, const char *name, uint64_t weights)
@@ -128,11 +128,11 @@ static void take_sizes(struct plan *p, const struct engine_info *info, const str
     p->outs = MAX(info->max_seqs, 16);
     p->kv_type = f->kv_type;
     p->ledger = info->ledger;
-    p->needs = ledger_total(&info->ledger);
+    p->needs = ledger_under(&info->ledger);
     p->page_bytes = info->kv_bytes_per_token * KERN_PAGE;
     p->token_bytes = info->kv_bytes_per_token;
     p->agent_tokens = info->kv_seq_tokens;
-    p->fits = p->needs <= p->ledger.ceiling;
+    p->fits = ledger_fits(&p->ledger);
     p->have = have;
     p->reserve = have - p->ledger.ceiling; /* the ceiling is never above */
 }

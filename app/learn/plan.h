@@ -37,7 +37,7 @@ const char *plan_limit_name(enum plan_limit l); /* "memory", "trained", "sequenc
 /* The same with other types. */
 struct plan_row {
     char name[16];    /* "as it is", "Q4_K", "KV Q8_0" */
-    uint64_t weights, needs; /* needs: of all, with the agents and contexts that were asked for */
+    uint64_t weights, needs; /* needs: under the ceiling, with the agents and contexts that were asked for */
     int ctx, agents;  /* the largest for so many agents; the most for so large a context; 0: none */
 };
 enum { PLAN_ROWS = 12 };
@@ -62,7 +62,7 @@ struct plan {
     int ctx, agents, rows, outs;  /* rows of a pass; of these, how many may want logits */
     enum ktype kv_type;
     struct ledger ledger;         /* with its ceiling */
-    uint64_t needs;               /* its sum */
+    uint64_t needs;               /* what of it is under the ceiling */
     uint64_t page_bytes, token_bytes, agent_tokens; /* agent_tokens: of the pool, for one agent */
     bool fits;
     enum cause cause;             /* why not: WEIGHTS, ACTIVATIONS (no page fits beside them), KV, CONCURRENCY */

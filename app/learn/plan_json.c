@@ -41,8 +41,8 @@ static json_t *model_of(const struct plan *p)
 
 static json_t *ledger_of(const struct plan *p)
 {
-    static const char *const key[] = {"weights", "kv_pool", "activations", "scratch", "logits", "text", "parked",
-                                      "tables", "grammars", "policy"};
+    static const char *const key[] = {"weights", "kv_pool", "activations", "scratch", "logits", "context", "text",
+                                      "parked", "tables", "grammars", "staging", "policy"};
     json_t *o = json_object();
     _Static_assert(COUNT_OF(key) == LEDGER_CLASSES, "one for each class");
     for (int c = 0; c < LEDGER_CLASSES; c++) set(o, key[c], p->ledger.bytes[c]);

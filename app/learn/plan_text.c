@@ -43,10 +43,18 @@ static void put_classes(const struct plan *p, struct buf *out)
     snprintf(note, sizeof note, "logits and choices of %d rows, %s tokens each", p->outs,
              figure(number, (uint64_t)p->vocab));
     put_line(out, "sampler", false, b[LEDGER_LOGITS], note);
+    if (b[LEDGER_CONTEXT] > 0) put_line(out, "context", false, b[LEDGER_CONTEXT], "of the driver, as measured here");
+}
+
+/* On a device with memory of its own they are in the machine's, and not under the ceiling. */
+static void put_host_classes(const struct plan *p, struct buf *out)
+{
+    const uint64_t *b = p->ledger.bytes;
     put_line(out, "text", p->by_shape, b[LEDGER_TEXT], "requests and their answers");
     put_line(out, "tables", p->by_shape, b[LEDGER_TABLES], "tokenizer, room to write prompts in, block tables");
     if (b[LEDGER_PARK] > 0) put_line(out, "parked pages", false, b[LEDGER_PARK], "");
     if (b[LEDGER_GRAMMARS] > 0) put_line(out, "grammars", p->by_shape, b[LEDGER_GRAMMARS], "strict calls of tools");
+    if (b[LEDGER_STAGING] > 0) put_line(out, "staging", false, b[LEDGER_STAGING], "where a device's copies go through");
 }
 
 static void put_room(const struct plan_ask *ask, const struct plan *p, struct buf *out)
@@ -257,7 +265,12 @@ void plan_text(const struct plan_ask *ask, const struct plan *p, struct buf *out
 {
     put_head(ask, p, out);
     put_classes(p, out);
+    if (!p->on_device) put_host_classes(p, out);
     put_room(ask, p, out);
+    if (p->on_device) {
+        put_host_classes(p, out);
+        put_line(out, "beside it", p->by_shape, ledger_host(&p->ledger), "of the machine's own memory");
+    }
     put_limits(p, out);
     put_rows(p, out);
     put_formula(p, out);

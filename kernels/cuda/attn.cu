@@ -212,3 +212,9 @@ int run_attn(struct gpu *g, const struct gpu_attn *a)
     const dim3 grid(static_cast<unsigned>(a->at.rows), static_cast<unsigned>(a->heads));
     return launch(g, grid, dim3(WARP, WARPS), (2 * WARPS + WARPS * MOST_DIM) * sizeof(float), attn_kernel, *a);
 }
+
+int load_attn(void)
+{
+    const int rc = load(heads_kernel);
+    return rc ? rc : load(attn_kernel);
+}

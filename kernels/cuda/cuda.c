@@ -8,24 +8,43 @@
 #include "kernels/cpu/pack.h"
 #include "kernels/cuda/gpu.h"
 #include "kernels/kernels.h"
+#include <stdatomic.h>
+
+enum { DEVICES = 64 }; /* that --device may name, and the best is chosen of */
 
 struct kdev {
     const struct gpu_face *face;
     struct gpu *gpu;
     struct gpu_info info;
+    size_t context; /* bytes of the device that opening it took */
     char said[400], numerics[64];
+    atomic_bool is_lost;
+    char lost[400]; /* the one line, once is_lost says so */
     /* the pass that begin() told of, on the device */
     int32_t *dev_token, *dev_pos, *dev_seq, *dev_out, *dev_table[KERN_GROUPS];
     uint8_t *dev_scratch;
-    /* for sampling, which the host does: a row of logits and what kern_choose() wants, as long as the longest matrix */
+    /* for sampling, which the host does: a row of logits and what kern_choose() wants */
     int vocab;
     float *logits;
     void *scratch;
 };
 
-static int fail(const struct kdev *d, int code, const char *doing, struct err *err)
+static int cuda_lost(const struct kdev *d, struct err *err)
+{
+    return atomic_load(&d->is_lost) ? err_set(err, -1, "%s", d->lost) : 0;
+}
+
+/* A call that failed.  Was it that alone, or can this process have nothing more of the device?  Only the thread that
+ * drives it asks, and it answers for all. */
+static int fail(struct kdev *d, int code, const char *doing, struct err *err)
 {
     if (code == 0) return 0;
+    if (!atomic_load(&d->is_lost) && d->face->alive(d->gpu)) {
+        snprintf(d->lost, sizeof d->lost, "CUDA device %s was lost at %s: %s; start plimsoll again, or use "
+                 "--backend cpu", d->info.name, doing, d->face->say(code));
+        atomic_store(&d->is_lost, true);
+    }
+    if (cuda_lost(d, err)) return -1;
     return err_set(err, -1, "CUDA device %s: %s failed: %s; use --backend cpu", d->info.name, doing,
                    d->face->say(code));
 }
@@ -41,44 +60,112 @@ static void cuda_close(struct kdev *d)
     free(d);
 }
 
+/* Of several the one with most memory free, the first of equals; where nobody says, the first. */
+static int best_device(const struct gpu_face *face, int n)
+{
+    uint64_t most = 0, free_bytes, all;
+    int best = 0;
+    for (int i = 0; i < MIN(n, DEVICES) && n > 1; i++) {
+        char bus[32] = "";
+        if (face->bus(i, bus) || !cuda_free_unopened(bus, &free_bytes, &all) || free_bytes <= most) continue;
+        most = free_bytes;
+        best = i;
+    }
+    return best;
+}
+
+/* The driver is there, or code says what is wrong; which of n devices is meant, and is it one of them? */
+static int find_device(const struct gpu_face *face, int asked, int *device, struct err *err)
+{
+    int n = 0, driver = 0, code = face->devices(&n, &driver);
+    if (code && code != GPU_OLD_DRIVER && code != GPU_NO_DEVICE)
+        return err_set(err, -1, "CUDA's driver does not answer: %s; use --backend cpu", face->say(code));
+    if (driver == 0)
+        return err_set(err, CUDA_NOTHING_THERE, "this machine has no CUDA driver; use --backend cpu");
+    if (code == GPU_OLD_DRIVER)
+        return err_set(err, -1, "the driver is too old: it serves CUDA %d.%d, these kernels need %d.0 or later: bring "
+                       "it up to date, or use --backend cpu", driver / 1000, driver % 1000 / 10, face->runtime / 1000);
+    if (code == GPU_NO_DEVICE || n == 0)
+        return err_set(err, CUDA_NOTHING_THERE, "this machine has no CUDA device; use --backend cpu");
+    if (asked >= n)
+        return err_set(err, -1, "there is no CUDA device %d: this machine has %d, counted from 0; name one by "
+                       "--device, or use --backend cpu", asked, n);
+    *device = asked >= 0 ? asked : best_device(face, n);
+    return 0;
+}
+
+static int refuse_device(const struct kdev *d, int device, int code, struct err *err)
+{
+    if (code == GPU_NO_KERNELS)
+        return err_set(err, -1, "CUDA device %d (%s) is of sm_%d%d, for which the object beside the program has no "
+                       "kernels: build it with CUDA_ARCH=%d%d where nvcc knows that, or use --backend cpu", device,
+                       d->info.name, d->info.major, d->info.minor, d->info.major, d->info.minor);
+    if (code == GPU_NO_MEMORY)
+        return err_set(err, -1, "CUDA device %d has no memory left to be opened: %s; end what else uses it, or use "
+                       "--backend cpu", device, d->face->say(code));
+    return err_set(err, -1, "CUDA device %d cannot be opened: %s; use --backend cpu", device, d->face->say(code));
+}
+
+/* What the device had free before this process came to it, if that is known of the same device: a part of one
+ * (multi-instance) has less than its board.  Its context stays until the process ends, so that it is seen at the first
+ * opening alone. */
+static size_t context_of(const struct kdev *d, int device, uint64_t before, uint64_t all_before)
+{
+    static _Atomic size_t seen[DEVICES];
+    size_t free_bytes = 0, all = 0, took = d->info.opening;
+    if (d->face->memory(d->gpu, &free_bytes, &all)) return took;
+    if (all_before / 16 * 15 <= all && before > free_bytes) took = MAX(took, (size_t)(before - free_bytes));
+    if (device >= DEVICES) return took;
+    if (took > atomic_load(&seen[device])) atomic_store(&seen[device], took);
+    return atomic_load(&seen[device]);
+}
+
 static struct kdev *cuda_open(const struct kern_config *cfg, struct err *err)
 {
     const struct gpu_face *face = cuda_face(err);
-    if (!face) return NULL;
+    int device = 0;
+    char bus[32] = "";
+    uint64_t before = 0, all_before = 0;
+    if (!face || find_device(face, cfg ? cfg->device : -1, &device, err)) return NULL;
     struct kdev *d = calloc(1, sizeof *d);
     if (!d) {
         err_set(err, -1, "out of memory at opening the CUDA backend");
         return NULL;
     }
-    int n = 0, driver = 0, device = cfg ? cfg->device : 0;
-    int code = face->devices(&n, &driver);
     d->face = face;
-    if (!code && driver == 0) {
-        err_set(err, -1, "this machine has no CUDA driver; use --backend cpu");
-        cuda_close(d);
-        return NULL;
-    }
-    if (!code && (device < 0 || device >= n)) {
-        err_set(err, -1, "there is no CUDA device %d: this machine has %d, counted from 0; name one by --device, or "
-                "use --backend cpu", device, n);
-        cuda_close(d);
-        return NULL;
-    }
-    if (!code) code = face->open(device, &d->gpu, &d->info);
+    if (face->bus(device, bus) || !cuda_free_unopened(bus, &before, &all_before)) before = 0;
+    int code = face->open(device, &d->gpu, &d->info);
     if (code) {
-        err_set(err, -1, "CUDA device %d cannot be opened: %s (driver %d.%d); use --backend cpu", device,
-                face->say(code), driver / 1000, driver % 1000 / 10);
+        refuse_device(d, device, code, err);
         cuda_close(d);
         return NULL;
     }
+    d->context = context_of(d, device, before, all_before);
     snprintf(d->said, sizeof d->said, "%s (sm_%d%d, %d multiprocessors, driver %d.%d), exact", d->info.name,
-             d->info.major, d->info.minor, d->info.units, driver / 1000, driver % 1000 / 10);
+             d->info.major, d->info.minor, d->info.units, d->info.driver / 1000, d->info.driver % 1000 / 10);
     snprintf(d->numerics, sizeof d->numerics, "cuda 1 sm_%d%d", d->info.major, d->info.minor);
     return d;
 }
 
+/* The row of logits, and what is wanted to choose from it: taken once, when sizes are known. */
+static size_t cuda_host_bytes(const struct kern_dims *n)
+{
+    return (size_t)GPU_STAGING + kern_choose_bytes(n->vocab) + (size_t)n->vocab * sizeof(float);
+}
+
+static int cuda_ready(struct kdev *d, const struct kern_dims *n, struct err *err)
+{
+    assert(!d->logits && n->vocab > 0);
+    d->logits = malloc((size_t)n->vocab * sizeof *d->logits);
+    d->scratch = aligned_alloc(64, kern_choose_bytes(n->vocab));
+    if (!d->logits || !d->scratch) return err_set(err, -1, "out of memory at taking a row of %d logits", n->vocab);
+    d->vocab = n->vocab;
+    return 0;
+}
+
 static const char *cuda_describe(const struct kdev *d) { return d->said; }
 static const char *cuda_numerics(const struct kdev *d) { return d->numerics; }
+static size_t cuda_context(const struct kdev *d) { return d->context; }
 
 static bool is_plain(enum ktype type) { return type == KT_F32 || type == KT_F16 || type == KT_BF16; }
 
@@ -100,17 +187,23 @@ static size_t cuda_slab_bytes(size_t bytes)
 static int cuda_memory(struct kdev *d, uint64_t *free_bytes, uint64_t *all, struct err *err)
 {
     size_t f = 0, a = 0;
-    int code = d->face->memory(d->gpu, &f, &a);
+    int code = atomic_load(&d->is_lost) ? -1 : d->face->memory(d->gpu, &f, &a);
     *free_bytes = f, *all = a;
-    return fail(d, code, "asking for its memory", err);
+    if (!code || cuda_lost(d, err)) return code;
+    return err_set(err, -1, "CUDA device %s does not say what memory it has: %s", d->info.name, d->face->say(code));
 }
 
 static void *cuda_take(struct kdev *d, size_t bytes, struct err *err)
 {
     void *slab = NULL;
     size_t free_bytes = 0, all = 0;
+    if (cuda_lost(d, err)) return NULL;
     int code = d->face->take(d->gpu, cuda_slab_bytes(bytes), &slab);
     if (!code) return slab;
+    if (code != GPU_NO_MEMORY) {
+        fail(d, code, "taking memory", err);
+        return NULL;
+    }
     if (d->face->memory(d->gpu, &free_bytes, &all)) free_bytes = 0;
     err_set(err, -1, "cannot take %zu bytes (%.1f MiB) of device memory: %s, %.1f MiB are free; use a smaller model, "
             "context or budget", bytes, (double)bytes / (1 << 20), d->face->say(code), (double)free_bytes / (1 << 20));
@@ -126,13 +219,13 @@ static void cuda_give(struct kdev *d, void *slab, size_t bytes)
 static int cuda_upload(struct kdev *d, struct kstream *st, void *dst, const void *src, size_t bytes, struct err *err)
 {
     (void)st;
-    return fail(d, d->face->upload(d->gpu, dst, src, bytes), "a copy to it", err);
+    return cuda_lost(d, err) ? -1 : fail(d, d->face->upload(d->gpu, dst, src, bytes), "a copy to it", err);
 }
 
 static int cuda_fetch(struct kdev *d, struct kstream *st, void *dst, const void *src, size_t bytes, struct err *err)
 {
     (void)st;
-    return fail(d, d->face->fetch(d->gpu, dst, src, bytes), "a copy from it", err);
+    return cuda_lost(d, err) ? -1 : fail(d, d->face->fetch(d->gpu, dst, src, bytes), "a copy from it", err);
 }
 
 /* -------------------------------------------------------------------------- sizes */
@@ -232,24 +325,12 @@ static void cuda_share(struct kdev *d, int n, void (*work)(void *job, int first,
     if (n > 0) work(job, 0, n, 0);
 }
 
-/* The output matrix has a row a token: its loading is when the host's part of sampling is taken. */
-static int room_for_rows(struct kdev *d, int rows, struct err *err)
-{
-    if (rows <= d->vocab) return 0;
-    free(d->logits);
-    free(d->scratch);
-    d->logits = malloc((size_t)rows * sizeof *d->logits);
-    d->scratch = aligned_alloc(64, kern_choose_bytes(rows));
-    d->vocab = d->logits && d->scratch ? rows : 0;
-    return d->vocab ? 0 : err_set(err, -1, "out of memory at taking a row of %d logits", rows);
-}
-
 static int cuda_mat_load(struct kdev *d, const struct kmat *m, int row0, int n, const void *src, struct err *err)
 {
     const size_t group = pack_group_bytes(m->type, m->cols), row = group / 32;
     int code = 0;
     assert(group && m->dev_data && row0 >= 0 && row0 % 32 == 0 && n >= 0 && n <= m->rows - row0);
-    if (room_for_rows(d, m->rows, err)) return -1;
+    if (cuda_lost(d, err)) return -1;
     uint8_t *packed = malloc(group);
     if (!packed) return err_set(err, -1, "out of memory at packing %zu bytes of weights", group);
     for (int r = 0; r < n && !code; r += 32) {
@@ -275,6 +356,7 @@ static int cuda_begin(struct kdev *d, struct kstream *st, const struct kern_batc
     bool fits = lay_pass(b->rows, b->outs, b->seqs, b->stride, b->groups, &l);
     assert(fits && b->groups <= KERN_GROUPS);
     (void)fits;
+    if (cuda_lost(d, err)) return -1;
     d->dev_token = (int32_t *)(void *)(work + l.token);
     d->dev_pos = (int32_t *)(void *)(work + l.pos);
     d->dev_seq = (int32_t *)(void *)(work + l.seq);
@@ -416,7 +498,7 @@ static int cuda_sample(struct kdev *d, struct kstream *st, int outs, int vocab, 
 {
     int code = 0;
     (void)st, (void)dev_work;
-    assert(vocab <= d->vocab);
+    assert(vocab == d->vocab);
     for (int o = 0; o < outs && !code; o++) {
         struct kern_choice chosen;
         code = d->face->fetch(d->gpu, d->logits, logits + (size_t)o * (size_t)vocab, (size_t)vocab * sizeof *logits);
@@ -437,6 +519,8 @@ const struct kern *kern_cuda(void)
         .describe = cuda_describe,
         .numerics = cuda_numerics,
         .mat_kernel = cuda_mat_kernel,
+        .context = cuda_context,
+        .lost = cuda_lost,
         .memory = cuda_memory,
         .take = cuda_take,
         .give = cuda_give,
@@ -446,6 +530,8 @@ const struct kern *kern_cuda(void)
         .mat_bytes = pack_bytes,
         .kv_page_bytes = cuda_kv_page_bytes,
         .work_bytes = cuda_work_bytes,
+        .host_bytes = cuda_host_bytes,
+        .ready = cuda_ready,
         .share = cuda_share,
         .mat_load = cuda_mat_load,
         .begin = cuda_begin,

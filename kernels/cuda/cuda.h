@@ -1,11 +1,21 @@
-/* cuda.h - where the CUDA backend's device functions come from. */
+/* cuda.h - what the CUDA backend is given from outside: its device functions, and words about the machine.  (Tests put
+ * functions of their own in the place of these: tests/cuda_on_cpu/face.c.) */
 #ifndef CUDA_H
 #define CUDA_H
 #include "plimsoll.h"
 
 struct gpu_face;
 
-/* The face of the object beside the program, opened once; NULL: err says why there is none.  (Tests put a face of their
- * own in its place.) */
+/* The face of the object beside the program, opened once; NULL: err says why there is none. */
 const struct gpu_face *cuda_face(struct err *err);
+
+/* Bytes of a device's memory, without taking any of it; bus: where it sits.  false: nobody says.  Any thread. */
+bool cuda_free_unopened(const char *bus, uint64_t *free_bytes, uint64_t *all);
+
+/* Has a device shown the kernels right? */
+bool cuda_shown(void);
+
+/* Why no device can serve, where the machine has none or lacks the kernels: nobody needs to be told that.  Else, where
+ * open() failed, err's code is -1. */
+enum { CUDA_NOTHING_THERE = -2 };
 #endif

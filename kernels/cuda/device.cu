@@ -24,32 +24,12 @@ static int devices(int *n, int *driver)
 static void close_gpu(struct gpu *g)
 {
     if (!g) return;
+    choose_device(g);
+    for (cudaEvent_t e : g->taken)
+        if (e) cudaEventDestroy(e);
     if (g->stream) cudaStreamDestroy(g->stream);
     if (g->staging) cudaFreeHost(g->staging);
     delete g;
-}
-
-static int open_gpu(int device, struct gpu **out, struct gpu_info *info)
-{
-    cudaDeviceProp p;
-    struct gpu *g = new (std::nothrow) gpu();
-    if (!g) return static_cast<int>(cudaErrorMemoryAllocation);
-    g->device = device;
-    cudaError_t e = cudaSetDevice(device);
-    if (!e) e = cudaGetDeviceProperties(&p, device);
-    if (!e) e = cudaDriverGetVersion(&info->driver);
-    if (!e) e = cudaStreamCreateWithFlags(&g->stream, cudaStreamNonBlocking);
-    if (!e) e = cudaMallocHost(&g->staging, GPU_STAGING);
-    const int rc = e ? static_cast<int>(e) : have_kernels();
-    if (rc) {
-        close_gpu(g);
-        return rc;
-    }
-    snprintf(info->name, sizeof info->name, "%s", p.name);
-    info->major = p.major, info->minor = p.minor, info->units = p.multiProcessorCount;
-    info->memory = p.totalGlobalMem;
-    *out = g;
-    return 0;
 }
 
 static int memory(struct gpu *g, size_t *free_bytes, size_t *all)
@@ -58,9 +38,66 @@ static int memory(struct gpu *g, size_t *free_bytes, size_t *all)
     return rc ? rc : static_cast<int>(cudaMemGetInfo(free_bytes, all));
 }
 
+static int bus(int device, char id[32])
+{
+    return static_cast<int>(cudaDeviceGetPCIBusId(id, 32, device));
+}
+
+/* A kernel that is loaded at its first launch takes device memory then; all are loaded here. */
+static int load_kernels()
+{
+    int rc = load_rows();
+    if (!rc) rc = load_mul();
+    return rc ? rc : load_attn();
+}
+
+static int begin_device(struct gpu *g, struct gpu_info *info)
+{
+    cudaDeviceProp p;
+    cudaError_t e = cudaSetDevice(g->device);
+    if (!e) e = cudaGetDeviceProperties(&p, g->device);
+    if (!e) e = cudaDriverGetVersion(&info->driver);
+    if (e) return static_cast<int>(e);
+    snprintf(info->name, sizeof info->name, "%s", p.name);
+    info->major = p.major, info->minor = p.minor, info->units = p.multiProcessorCount;
+    info->memory = p.totalGlobalMem;
+    e = cudaStreamCreateWithFlags(&g->stream, cudaStreamNonBlocking);
+    if (!e) e = cudaMallocHost(&g->staging, GPU_STAGING);
+    for (int i = 0; i < STAGES && !e; i++) e = cudaEventCreateWithFlags(&g->taken[i], cudaEventDisableTiming);
+    return e ? static_cast<int>(e) : load_kernels();
+}
+
+static int open_gpu(int device, struct gpu **out, struct gpu_info *info)
+{
+    size_t before = 0, after = 0, all;
+    struct gpu *g = new (std::nothrow) gpu();
+    if (!g) return static_cast<int>(cudaErrorMemoryAllocation);
+    g->device = device;
+    int rc = memory(g, &before, &all);
+    if (!rc) rc = begin_device(g, info);
+    if (!rc) rc = memory(g, &after, &all);
+    if (rc) {
+        cudaGetLastError(); /* the next opening would report it again */
+        close_gpu(g);
+        return rc;
+    }
+    info->opening = before > after ? before - after : 0;
+    *out = g;
+    return 0;
+}
+
 static int finish(struct gpu *g)
 {
     return static_cast<int>(cudaStreamSynchronize(g->stream));
+}
+
+/* An error that stays is reported by every call; one that was a call's own is forgotten here, and what the pass before
+ * it has left under way is done: no copy still reads a piece of the staging whose event could not be set. */
+static int alive(struct gpu *g)
+{
+    cudaGetLastError();
+    const int rc = choose_device(g);
+    return rc ? rc : finish(g);
 }
 
 static int take(struct gpu *g, size_t bytes, void **out)
@@ -88,40 +125,44 @@ static void give(struct gpu *g, void *p)
     cudaFree(p);
 }
 
-/* By way of pinned memory, which is free again when a piece has arrived. */
+/* By way of pinned memory, a piece of it after the other: only who wants to write where a copy may still read waits. */
 static int upload(struct gpu *g, void *to, const void *from, size_t n)
 {
-    for (size_t at = 0; at < n;) {
-        const size_t some = n - at < GPU_STAGING ? n - at : GPU_STAGING;
-        int rc = finish(g);
-        if (rc) return rc;
-        memcpy(g->staging, static_cast<const char *>(from) + at, some);
-        rc = static_cast<int>(cudaMemcpyAsync(static_cast<char *>(to) + at, g->staging, some, cudaMemcpyHostToDevice,
-                                              g->stream));
-        if (rc) return rc;
+    int rc = choose_device(g);
+    for (size_t at = 0; at < n && !rc;) {
+        const size_t some = n - at < STAGE ? n - at : STAGE;
+        char *stage = static_cast<char *>(g->staging) + static_cast<size_t>(g->next) * STAGE;
+        cudaError_t e = cudaEventSynchronize(g->taken[g->next]);
+        if (!e) memcpy(stage, static_cast<const char *>(from) + at, some);
+        if (!e) e = cudaMemcpyAsync(static_cast<char *>(to) + at, stage, some, cudaMemcpyHostToDevice, g->stream);
+        if (!e) e = cudaEventRecord(g->taken[g->next], g->stream);
+        rc = static_cast<int>(e);
+        g->next = (g->next + 1) % STAGES;
         at += some;
     }
-    return 0;
+    return rc;
 }
 
+/* All that is under way may use the pinned memory: it is waited for first. */
 static int fetch(struct gpu *g, void *to, const void *from, size_t n)
 {
-    for (size_t at = 0; at < n;) {
-        const size_t some = n - at < GPU_STAGING ? n - at : GPU_STAGING;
-        int rc = static_cast<int>(cudaMemcpyAsync(g->staging, static_cast<const char *>(from) + at, some,
+    int rc = finish(g);
+    for (size_t at = 0; at < n && !rc;) {
+        const size_t some = n - at < STAGES * STAGE ? n - at : STAGES * STAGE;
+        rc = static_cast<int>(cudaMemcpyAsync(g->staging, static_cast<const char *>(from) + at, some,
                                                   cudaMemcpyDeviceToHost, g->stream));
         if (!rc) rc = finish(g);
-        if (rc) return rc;
-        memcpy(static_cast<char *>(to) + at, g->staging, some);
+        if (!rc) memcpy(static_cast<char *>(to) + at, g->staging, some);
         at += some;
     }
-    return n ? 0 : finish(g);
+    return rc;
 }
 
 extern "C" const struct gpu_face *plimsoll_gpu_face(void)
 {
-    static const struct gpu_face face = {GPU_FACE, say,  devices,   open_gpu, close_gpu,    memory,
-                                         take,     give, upload,    fetch,    run_embed,    run_norm,
-                                         run_quantise,   run_mul,   run_heads, run_attn,    run_gate};
+    static const struct gpu_face face = {
+        GPU_FACE, CUDART_VERSION, say,       devices,      bus,     open_gpu,  close_gpu, alive,    memory,
+        take,     give,           upload,    fetch,        run_embed, run_norm, run_quantise, run_mul, run_heads,
+        run_attn, run_gate};
     return &face;
 }

@@ -10,14 +10,21 @@ extern "C" {
 #include <cuda_runtime.h>
 #include <cuda_fp16.h>
 
+enum { WARP = 32, STAGES = 4 };
+constexpr size_t STAGE = size_t(GPU_STAGING) / STAGES;
+
 struct gpu {
     int device;
     cudaStream_t stream;
-    void *staging; /* pinned */
+    void *staging;              /* pinned, GPU_STAGING bytes: STAGES pieces that uploads take in turn */
+    cudaEvent_t taken[STAGES];  /* the last copy from the piece has been made */
+    int next;
 };
 
-constexpr size_t GPU_STAGING = size_t(1) << 20; /* bytes */
-enum { WARP = 32 };
+static_assert(int(GPU_NO_MEMORY) == int(cudaErrorMemoryAllocation) &&
+              int(GPU_OLD_DRIVER) == int(cudaErrorInsufficientDriver) &&
+              int(GPU_NO_DEVICE) == int(cudaErrorNoDevice) &&
+              int(GPU_NO_KERNELS) == int(cudaErrorNoKernelImageForDevice), "CUDA's own numbers");
 
 /* The block's memory, as many bytes as its launch asked for.  All shared memory is got so: it has one size, known to
  * the launch. */
@@ -75,10 +82,17 @@ __device__ __forceinline__ void quantise32(const float *x, gpu_act *to)
     to->mdx = __fmul_rn(to->dx, __int2float_rn(to->ns));
 }
 
-/* 0, or CUDA's code for an object that has no kernels for the device that the thread has chosen. */
-int have_kernels(void);
+/* Loads a kernel for the device that the thread has chosen: 0, or CUDA's code. */
+template <class... P> int load(void (*kernel)(P...))
+{
+    cudaFuncAttributes a;
+    return static_cast<int>(cudaFuncGetAttributes(&a, kernel));
+}
 
-/* The table's functions, by file. */
+/* All kernels of a file; then the table's functions, by file. */
+int load_rows(void);
+int load_mul(void);
+int load_attn(void);
 int run_embed(struct gpu *g, int rows, const int32_t *token, const struct gpu_mat *table, float scale, float *x);
 int run_norm(struct gpu *g, int rows, const int32_t *pick, int cols, const float *x, const float *norm, float eps,
              float *normed, struct gpu_act *act);

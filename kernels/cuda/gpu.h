@@ -9,7 +9,12 @@
 #include "kernels/quant.h"
 #include <stddef.h>
 
-enum { GPU_FACE = 1 }; /* raised when this file changes: program and object must agree */
+enum { GPU_FACE = 2 }; /* raised when this file changes: program and object must agree */
+
+/* Those of CUDA's codes that the program has words of its own for. */
+enum gpu_code { GPU_NO_MEMORY = 2, GPU_OLD_DRIVER = 35, GPU_NO_DEVICE = 100, GPU_NO_KERNELS = 209 };
+
+enum { GPU_STAGING = 1 << 20 }; /* bytes of pinned host memory that an opened device holds */
 
 struct gpu; /* an opened device with its stream */
 
@@ -17,6 +22,7 @@ struct gpu_info {
     char name[256];
     int major, minor, units, driver; /* driver: 13000 is 13.0 */
     size_t memory;
+    size_t opening; /* bytes of the device that modules, stream and staging took, once its context was there */
 };
 
 /* 32 activations as integer kernels want them: x ~ q * dx (the CPU backend's struct act, for a row of blocks). */
@@ -85,10 +91,15 @@ struct gpu_attn {
 
 struct gpu_face {
     int version; /* GPU_FACE */
+    int runtime; /* CUDA's version that it was built with: the driver's must not be below its first part */
     const char *(*say)(int code);
     int (*devices)(int *n, int *driver); /* driver 0: there is none */
+    int (*bus)(int device, char id[32]); /* where it sits, as NVML names it */
+    /* All kernels are loaded when it returns: the first launch of one takes no memory.  After GPU_NO_KERNELS info is
+     * filled as well. */
     int (*open)(int device, struct gpu **out, struct gpu_info *info);
     void (*close)(struct gpu *g);
+    int (*alive)(struct gpu *g); /* waits; not 0: the device is lost to this process, and each call will say so */
     int (*memory)(struct gpu *g, size_t *free_bytes, size_t *all);
     int (*take)(struct gpu *g, size_t bytes, void **dev_out); /* zeroed */
     void (*give)(struct gpu *g, void *dev);

@@ -184,3 +184,17 @@ int run_mul(struct gpu *g, const struct gpu_mul *m)
     default: return static_cast<int>(cudaErrorInvalidValue);
     }
 }
+
+template <ktype... TYPES> static int load_types()
+{
+    int rc = 0;
+    ((rc = rc ? rc : load(mul_kernel<TYPES, 1>), rc = rc ? rc : load(mul_kernel<TYPES, 2>),
+      rc = rc ? rc : load(mul_kernel<TYPES, 4>), rc = rc ? rc : load(mul_kernel<TYPES, TILE>)), ...);
+    return rc;
+}
+
+int load_mul(void)
+{
+    return load_types<KT_F32, KT_F16, KT_BF16, KT_Q8_0, KT_Q4_0, KT_Q4_1, KT_Q5_0, KT_Q5_1, KT_Q4_K, KT_Q5_K,
+                      KT_Q6_K>();
+}

@@ -125,8 +125,20 @@ int run_gate(struct gpu *g, size_t n, bool gelu, float *gate, const float *up)
     return launch(g, blocks_for(n), dim3(ROW_THREADS), 0, gate_kernel, n, gelu, gate, up);
 }
 
-int have_kernels(void)
+/* ----------------------------------------------------------------------------- loading */
+
+template <ktype... TYPES> static int load_embeds()
 {
-    cudaFuncAttributes a;
-    return static_cast<int>(cudaFuncGetAttributes(&a, gate_kernel));
+    int rc = 0;
+    ((rc = rc ? rc : load(embed_kernel<TYPES>)), ...);
+    return rc;
+}
+
+int load_rows(void)
+{
+    int rc = load_embeds<KT_F32, KT_F16, KT_BF16, KT_Q8_0, KT_Q4_0, KT_Q4_1, KT_Q5_0, KT_Q5_1, KT_Q4_K, KT_Q5_K,
+                         KT_Q6_K>();
+    if (!rc) rc = load(norm_kernel);
+    if (!rc) rc = load(quantise_kernel);
+    return rc ? rc : load(gate_kernel);
 }

@@ -5,7 +5,9 @@
  * changes what a copy still has to take, gets wrong answers here as it would there.  (From pageable memory a copy to
  * the device takes its bytes at once, as CUDA says; from pinned memory it does not.)  Device memory ends where a page
  * does that nobody may touch, and is full of NaNs; with shim_device.apart the host cannot touch it at all, as it cannot
- * there.  shim_device.fail_at makes the N-th call of the runtime fail.
+ * there.  shim_device.fail_at makes the N-th call of the runtime fail, alone or with all after it; what frees memory
+ * frees it all the same, as CUDA does, and says so.  A device's context takes memory when a thread first chooses it,
+ * and a kernel when it is loaded, by name or else at its first launch; both stay until the program ends.
  * One host thread at a time uses it. */
 #ifndef CUDA_ON_CPU_RUNTIME_H
 #define CUDA_ON_CPU_RUNTIME_H
@@ -13,10 +15,12 @@
 #include <cmath>
 #include <deque>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
 #define CUDA_ON_CPU 1
+#define CUDART_VERSION 13000
 #define __global__
 #define __device__
 #define __host__
@@ -88,15 +92,20 @@ inline const char *cudaGetErrorString(cudaError_t e) { return e == cudaErrorMemo
 
 struct shim_slab { size_t bytes, mapped; void *map; bool pinned; };
 struct shim_device {
-    int devices = 1, major = 9, minor = 0, driver = 13000;
+    int devices = 1, major = 9, minor = 0, version = 13000; /* version: the driver's */
     size_t memory = size_t(4) << 30;
     long fail_at = 0;                     /* the call from now that fails, from 1; 0: none */
     cudaError_t fail_as = cudaErrorUnknown;
+    bool stay = false;                    /* all calls after it fail as well: the device is lost */
     bool failed = false;                  /* it has */
+    size_t context = size_t(96) << 20, module = size_t(1) << 16; /* bytes that a context takes, and a kernel */
     bool apart = false;                   /* device memory is a page fault for the host */
     /* what happened */
-    long calls = 0, mallocs = 0, launches = 0;
-    size_t taken = 0, pinned = 0;
+    long calls = 0, takings = 0, launches = 0; /* takings: of memory, pinned memory, streams, events, kernels */
+    size_t taken = 0, pinned = 0, driver = 0;  /* bytes; driver: contexts and kernels */
+    int events = 0;
+    std::set<int> contexts;
+    std::set<const void *> kernels;
     std::map<const void *, shim_slab> slabs;
 };
 inline struct shim_device shim_device;
@@ -110,7 +119,7 @@ inline cudaError_t shim_call()
         d.fail_at--;
         return cudaSuccess;
     }
-    d.fail_at = 0;
+    if (!d.stay) d.fail_at = 0;
     d.failed = true;
     return d.fail_as;
 }
@@ -129,7 +138,7 @@ struct cudaDeviceProp {
 inline cudaError_t cudaGetDeviceCount(int *n)
 {
     SHIM_CALL();
-    if (!shim_device.driver) return cudaErrorInsufficientDriver;
+    if (shim_device.version < CUDART_VERSION / 1000 * 1000) return cudaErrorInsufficientDriver;
     *n = shim_device.devices;
     return *n ? cudaSuccess : cudaErrorNoDevice;
 }
@@ -138,7 +147,14 @@ inline cudaError_t cudaSetDevice(int i)
 {
     SHIM_CALL();
     if (i < 0 || i >= shim_device.devices) return cudaErrorInvalidDevice;
+    if (shim_device.contexts.insert(i).second) shim_device.driver += shim_device.context;
     shim_current = i;
+    return cudaSuccess;
+}
+inline cudaError_t cudaDeviceGetPCIBusId(char *id, int n, int device)
+{
+    SHIM_CALL();
+    snprintf(id, static_cast<size_t>(n), "00000000:%02X:00.0", device);
     return cudaSuccess;
 }
 inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int)
@@ -153,14 +169,15 @@ inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int)
 inline cudaError_t cudaDriverGetVersion(int *v)
 {
     SHIM_CALL();
-    *v = shim_device.driver;
+    *v = shim_device.version;
     return cudaSuccess;
 }
+inline size_t shim_used() { return shim_device.taken + shim_device.driver; }
 inline cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all)
 {
     SHIM_CALL();
     *all = shim_device.memory;
-    *free_bytes = shim_device.memory - shim_device.taken;
+    *free_bytes = shim_device.memory - shim_used();
     return cudaSuccess;
 }
 
@@ -178,7 +195,7 @@ inline cudaError_t shim_take(void **p, size_t bytes, bool pinned)
 {
     struct shim_device &d = shim_device;
     const size_t size = (bytes + 255) / 256 * 256, mapped = (size + 4095) / 4096 * 4096 + 4096;
-    if (!pinned && (bytes > d.memory || d.taken + size > d.memory)) return cudaErrorMemoryAllocation;
+    if (!pinned && (bytes > d.memory || shim_used() + size > d.memory)) return cudaErrorMemoryAllocation;
     void *map = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (map == MAP_FAILED || mprotect(static_cast<char *>(map) + mapped - 4096, 4096, PROT_NONE))
         return cudaErrorMemoryAllocation;
@@ -209,32 +226,40 @@ inline bool shim_is_pinned(const void *p)
 
 inline cudaError_t cudaMalloc(void **p, size_t bytes)
 {
-    shim_device.mallocs++;
+    shim_device.takings++;
     SHIM_CALL();
     return shim_take(p, bytes, false);
 }
 inline cudaError_t cudaMallocHost(void **p, size_t bytes)
 {
+    shim_device.takings++;
     SHIM_CALL();
     return shim_take(p, bytes, true);
 }
 
 /* ------------------------------------------------------------------ streams, events */
 
-struct shim_stream { std::deque<std::function<void()>> todo; int device = shim_current; };
+struct shim_stream {
+    std::deque<std::function<void()>> todo;
+    size_t begun = 0; /* of all that was ever put there */
+    int device = shim_current;
+};
 typedef shim_stream *cudaStream_t;
-struct shim_event { cudaStream_t in = nullptr; size_t left = 0; };
+struct shim_event { cudaStream_t in = nullptr; size_t behind = 0; }; /* it comes when so many have been done */
+typedef shim_event *cudaEvent_t;
 inline shim_stream shim_default;
 inline std::vector<cudaStream_t> shim_streams;
 enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
 
-inline void shim_drain(cudaStream_t s)
+inline void shim_drain(cudaStream_t s, size_t until = SIZE_MAX)
 {
     shim_stream *st = s ? s : &shim_default;
+    if (st->todo.empty() || st->begun >= until) return;
     shim_reach(true);
-    while (!st->todo.empty()) {
+    while (!st->todo.empty() && st->begun < until) {
         std::function<void()> f = std::move(st->todo.front());
         st->todo.pop_front();
+        st->begun++;
         f();
     }
     shim_reach(false);
@@ -246,6 +271,7 @@ inline void shim_later(cudaStream_t s, std::function<void()> f)
 
 inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned)
 {
+    shim_device.takings++;
     SHIM_CALL();
     *s = new shim_stream;
     shim_streams.push_back(*s);
@@ -257,6 +283,35 @@ inline cudaError_t cudaStreamDestroy(cudaStream_t s)
     for (size_t i = 0; i < shim_streams.size(); i++)
         if (shim_streams[i] == s) shim_streams.erase(shim_streams.begin() + static_cast<long>(i));
     delete s;
+    SHIM_CALL();
+    return cudaSuccess;
+}
+inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned)
+{
+    shim_device.takings++;
+    SHIM_CALL();
+    *e = new shim_event;
+    shim_device.events++;
+    return cudaSuccess;
+}
+inline cudaError_t cudaEventDestroy(cudaEvent_t e)
+{
+    shim_device.events--;
+    delete e;
+    SHIM_CALL();
+    return cudaSuccess;
+}
+inline cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
+{
+    SHIM_CALL();
+    const shim_stream *st = s ? s : &shim_default;
+    *e = {s, st->begun + st->todo.size()};
+    return cudaSuccess;
+}
+inline cudaError_t cudaEventSynchronize(cudaEvent_t e)
+{
+    SHIM_CALL();
+    if (e->behind) shim_drain(e->in, e->behind);
     return cudaSuccess;
 }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t s)
@@ -270,7 +325,8 @@ inline cudaError_t shim_free(void *p, bool pinned)
 {
     shim_drain(nullptr);
     for (cudaStream_t s : shim_streams) shim_drain(s);
-    return shim_give(p, pinned);
+    const cudaError_t e = shim_give(p, pinned), failed = shim_call();
+    return e ? e : failed;
 }
 inline cudaError_t cudaFree(void *p) { return shim_free(p, false); }
 inline cudaError_t cudaFreeHost(void *p) { return shim_free(p, true); }
@@ -300,11 +356,19 @@ inline cudaError_t cudaMemsetAsync(void *to, int v, size_t n, cudaStream_t s)
 /* -------------------------------------------------------------------------- launches */
 
 struct cudaFuncAttributes { int numRegs; };
-template <class... P> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, void (*)(P...))
+inline void shim_load(const void *kernel)
+{
+    if (!shim_device.kernels.insert(kernel).second) return;
+    shim_device.takings++;
+    shim_device.driver += shim_device.module;
+}
+template <class... P> cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, void (*kernel)(P...))
 {
     SHIM_CALL();
     *a = {};
-    return shim_device.major < 8 ? cudaErrorNoKernelImageForDevice : cudaSuccess;
+    if (shim_device.major < 8) return cudaErrorNoKernelImageForDevice;
+    shim_load(reinterpret_cast<const void *>(kernel));
+    return cudaSuccess;
 }
 
 enum cudaLaunchAttributeID { cudaLaunchAttributeIgnore = 0, cudaLaunchAttributeCooperative = 2 };
@@ -334,6 +398,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *c, void (*kernel)(P...)
     for (unsigned i = 0; i < c->numAttrs; i++)
         at_once |= c->attrs[i].id == cudaLaunchAttributeCooperative && c->attrs[i].val.cooperative;
     shim_device.launches++;
+    shim_load(reinterpret_cast<const void *>(kernel));
     std::tuple<P...> args(static_cast<P>(a)...);
     shim_later(c->stream, [=] {
         grid::launch(g, b, shared, at_once, [&] { std::apply(kernel, args); });

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <sys/mman.h>
+#include <vector>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define FIBRE_ASAN 1
@@ -94,10 +95,21 @@ inline void begin()
     die("a fibre went on behind its end");
 }
 
+/* Stacks that no fibre has now. */
+inline std::vector<char *> stacks;
+inline void give_stack(fibre *f)
+{
+    if (f->low) stacks.push_back(f->low);
+    f->low = nullptr;
+}
+
 /* A stack for f, if it has none, on which body() begins when it is entered. */
 inline void prepare(fibre *f)
 {
-    if (!f->low) {
+    if (!f->low && !stacks.empty()) {
+        f->low = stacks.back();
+        stacks.pop_back();
+    } else if (!f->low) {
         void *p = mmap(nullptr, GUARD + STACK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (p == MAP_FAILED || mprotect(static_cast<char *>(p) + GUARD, STACK, PROT_READ | PROT_WRITE))
             die("no memory for the stack of a thread");

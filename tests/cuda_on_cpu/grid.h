@@ -9,6 +9,7 @@
 #include "fibre.h"
 #include <cstring>
 #include <functional>
+#include <map>
 #include <vector>
 
 struct uint3 { unsigned x, y, z; };
@@ -156,12 +157,19 @@ inline bool ended(const block &b)
     return true;
 }
 
+/* What blocks have left for the next that wants as much. */
+inline std::multimap<size_t, char *> shared_left;
+
 /* Shared memory ends where a page does that nobody may touch, and is full of NaNs. */
 inline void take_shared(block &b)
 {
     const size_t pages = (shared_bytes + 4095) / 4096 * 4096;
     if (!shared_bytes) return;
-    if (!b.shared) {
+    auto left = b.shared ? shared_left.end() : shared_left.find(shared_bytes);
+    if (left != shared_left.end()) {
+        b.shared = left->second;
+        shared_left.erase(left);
+    } else if (!b.shared) {
         void *p = mmap(nullptr, pages + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (p == MAP_FAILED || mprotect(static_cast<char *>(p) + pages, 4096, PROT_NONE))
             fibres::die("no memory for shared memory");
@@ -172,8 +180,7 @@ inline void take_shared(block &b)
 
 inline void give_shared(block &b)
 {
-    const size_t pages = (shared_bytes + 4095) / 4096 * 4096;
-    if (b.shared) munmap(b.shared - (pages - shared_bytes), pages + 4096);
+    if (b.shared) shared_left.insert({shared_bytes, b.shared});
     b.shared = nullptr;
 }
 
@@ -183,7 +190,7 @@ inline void begin(block &b, unsigned number)
     b.at = {number % gridDim.x, number / gridDim.x % gridDim.y, number / gridDim.x / gridDim.y};
     if (b.threads.size() < n) b.threads.resize(n);
     while (b.threads.size() > n) {
-        munmap(b.threads.back().low - fibres::GUARD, fibres::GUARD + fibres::STACK);
+        fibres::give_stack(&b.threads.back());
         b.threads.pop_back();
     }
     for (unsigned i = 0; i < n; i++) {

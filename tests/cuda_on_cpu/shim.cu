@@ -12,7 +12,7 @@ bool shim_made_up(void)
 void shim_machine(int devices, int driver)
 {
     shim_device.devices = devices;
-    shim_device.driver = driver;
+    shim_device.version = driver;
 }
 
 void shim_arch(int major)
@@ -29,7 +29,14 @@ void shim_fail(long at, int code)
 {
     shim_device.fail_at = at;
     shim_device.fail_as = static_cast<cudaError_t>(code);
+    shim_device.stay = false;
     shim_device.failed = false;
+}
+
+void shim_lose(long at, int code)
+{
+    shim_fail(at, code);
+    shim_device.stay = true;
 }
 
 bool shim_failed(void)
@@ -49,10 +56,42 @@ size_t shim_bytes(void)
 
 size_t shim_kept(void)
 {
-    return shim_device.pinned + shim_streams.size();
+    return shim_device.pinned + shim_streams.size() + static_cast<size_t>(shim_device.events);
 }
 
-long shim_mallocs(void)
+static bool management = true;
+static std::map<int, size_t> others;
+
+void shim_management(bool there)
 {
-    return shim_device.mallocs;
+    management = there;
+}
+
+void shim_taken_of(int device, size_t bytes)
+{
+    others[device] = bytes;
+}
+
+bool shim_free_of(const char *bus, uint64_t *free_bytes, uint64_t *all)
+{
+    int device;
+    if (!management || sscanf(bus, "00000000:%X:00.0", reinterpret_cast<unsigned *>(&device)) != 1) return false;
+    *all = shim_device.memory;
+    *free_bytes = shim_device.memory - shim_used() - others[device];
+    return true;
+}
+
+size_t shim_driver(void)
+{
+    return shim_device.driver;
+}
+
+void shim_memory(size_t bytes)
+{
+    shim_device.memory = bytes;
+}
+
+long shim_takings(void)
+{
+    return shim_device.takings;
 }
