@@ -14,12 +14,16 @@
 #include <sched.h>
 #include <unistd.h>
 
+/* As an engine would: where auto chose a device that cannot serve, the CPU does, and err says why. */
 static struct kdev *open_backend(const struct doctor *d, const struct kern **k, struct err *err)
 {
     const struct kern_config cfg = {.device = (int)d->o->device, .threads = (int)d->o->threads, .isa = d->o->isa,
                                     .pin = !d->o->no_pin};
     *k = kern_named(d->o->backend);
-    return (*k)->open(&cfg, err);
+    struct kdev *dev = (*k)->open(&cfg, err);
+    if (dev || *k != kern_cuda() || strcmp(d->o->backend, "auto") != 0) return dev;
+    *k = kern_cpu();
+    return (*k)->open(&cfg, NULL);
 }
 
 void doctor_backend(const struct doctor *d, struct doctor_finding *f)
@@ -34,6 +38,10 @@ void doctor_backend(const struct doctor *d, struct doctor_finding *f)
     }
     const char *said = k->describe(dev);
     doctor_say(f, DOCTOR_OK, "%s: %s", k->name, said);
+    if (err.code && err.code != CUDA_NOTHING_THERE) {
+        f->verdict = DOCTOR_WARN;
+        doctor_fix(f, "the GPU cannot serve: %s", err.text);
+    }
     if (k == kern_ref()) {
         f->verdict = DOCTOR_WARN;
         doctor_fix(f, "ref is slow, it is there to judge the others: --backend cpu");
@@ -108,7 +116,8 @@ void doctor_driver(const struct doctor *d, struct doctor_finding *f)
     line[n > 0 ? n : 0] = '\0';
     line[strcspn(line, "\n")] = '\0';
     if (fd >= 0) close(fd);
-    if (*line && cuda_face(&err))
+    if (*line && cuda_shown() && cuda_face(&err)) doctor_say(f, DOCTOR_OK, "%s", line);
+    else if (*line && cuda_face(&err))
         doctor_say(f, DOCTOR_OK, "%s; --backend cuda uses it, though no device has shown its kernels right yet%s", line,
                    strcmp(d->o->backend, "cuda") == 0 ? "" : ": the CPU serves");
     else if (*line) doctor_say(f, DOCTOR_OK, "%s; the CPU backend serves: %s", line, err.text);
