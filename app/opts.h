@@ -38,7 +38,7 @@ struct opts {
     int64_t ctx;        /* 0: the model's own, at most 4096 */
     int64_t pool;       /* tokens; 0: not given */
     int64_t threads;    /* 0: one a core */
-    int64_t device;     /* CUDA: which one */
+    int64_t device;     /* CUDA: which one; -1: the one with most memory free */
     double vram;        /* bytes; under 0: percent of what is free; 0: not given */
     int64_t top_k, top_logprobs; /* -1: --dump-logprobs was not given */
     int64_t seed;                /* -1: a random one */
