@@ -4,39 +4,19 @@
  * the layout of the workspace, words for errors.  The workspace:
  *
  *     the pass (begin): tokens, positions, sequences, out rows, block tables | scratch of one step */
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/impl.h"
 #include "kernels/cpu/pack.h"
-#include "kernels/cuda/gpu.h"
-#include "kernels/kernels.h"
-#include <stdatomic.h>
 
 enum { DEVICES = 64 }; /* that --device may name, and the best is chosen of */
 
-struct kdev {
-    const struct gpu_face *face;
-    struct gpu *gpu;
-    struct gpu_info info;
-    size_t context; /* bytes of the device that opening it took */
-    char said[400], numerics[64];
-    atomic_bool is_lost;
-    char lost[400]; /* the one line, once is_lost says so */
-    /* the pass that begin() told of, on the device */
-    int32_t *dev_token, *dev_pos, *dev_seq, *dev_out, *dev_table[KERN_GROUPS];
-    uint8_t *dev_scratch;
-    /* for sampling, which the host does: a row of logits and what kern_choose() wants */
-    int vocab;
-    float *logits;
-    void *scratch;
-};
-
-static int cuda_lost(const struct kdev *d, struct err *err)
+int cuda_lost(const struct kdev *d, struct err *err)
 {
     return atomic_load(&d->is_lost) ? err_set(err, -1, "%s", d->lost) : 0;
 }
 
 /* A call that failed.  Was it that alone, or can this process have nothing more of the device?  Only the thread that
  * drives it asks, and it answers for all. */
-static int fail(struct kdev *d, int code, const char *doing, struct err *err)
+int cuda_fail(struct kdev *d, int code, const char *doing, struct err *err)
 {
     if (code == 0) return 0;
     if (!atomic_load(&d->is_lost) && d->face->alive(d->gpu)) {
@@ -55,8 +35,7 @@ static void cuda_close(struct kdev *d)
 {
     if (!d) return;
     if (d->gpu) d->face->close(d->gpu);
-    free(d->logits);
-    free(d->scratch);
+    sampler_close(&d->sampler);
     free(d);
 }
 
@@ -147,22 +126,6 @@ static struct kdev *cuda_open(const struct kern_config *cfg, struct err *err)
     return d;
 }
 
-/* The row of logits, and what is wanted to choose from it: taken once, when sizes are known. */
-static size_t cuda_host_bytes(const struct kern_dims *n)
-{
-    return (size_t)GPU_STAGING + kern_choose_bytes(n->vocab) + (size_t)n->vocab * sizeof(float);
-}
-
-static int cuda_ready(struct kdev *d, const struct kern_dims *n, struct err *err)
-{
-    assert(!d->logits && n->vocab > 0);
-    d->logits = malloc((size_t)n->vocab * sizeof *d->logits);
-    d->scratch = aligned_alloc(64, kern_choose_bytes(n->vocab));
-    if (!d->logits || !d->scratch) return err_set(err, -1, "out of memory at taking a row of %d logits", n->vocab);
-    d->vocab = n->vocab;
-    return 0;
-}
-
 static const char *cuda_describe(const struct kdev *d) { return d->said; }
 static const char *cuda_numerics(const struct kdev *d) { return d->numerics; }
 static size_t cuda_context(const struct kdev *d) { return d->context; }
@@ -201,7 +164,7 @@ static void *cuda_take(struct kdev *d, size_t bytes, struct err *err)
     int code = d->face->take(d->gpu, cuda_slab_bytes(bytes), &slab);
     if (!code) return slab;
     if (code != GPU_NO_MEMORY) {
-        fail(d, code, "taking memory", err);
+        cuda_fail(d, code, "taking memory", err);
         return NULL;
     }
     if (d->face->memory(d->gpu, &free_bytes, &all)) free_bytes = 0;
@@ -219,13 +182,13 @@ static void cuda_give(struct kdev *d, void *slab, size_t bytes)
 static int cuda_upload(struct kdev *d, struct kstream *st, void *dst, const void *src, size_t bytes, struct err *err)
 {
     (void)st;
-    return cuda_lost(d, err) ? -1 : fail(d, d->face->upload(d->gpu, dst, src, bytes), "a copy to it", err);
+    return cuda_lost(d, err) ? -1 : cuda_fail(d, d->face->upload(d->gpu, dst, src, bytes), "a copy to it", err);
 }
 
 static int cuda_fetch(struct kdev *d, struct kstream *st, void *dst, const void *src, size_t bytes, struct err *err)
 {
     (void)st;
-    return cuda_lost(d, err) ? -1 : fail(d, d->face->fetch(d->gpu, dst, src, bytes), "a copy from it", err);
+    return cuda_lost(d, err) ? -1 : cuda_fail(d, d->face->fetch(d->gpu, dst, src, bytes), "a copy from it", err);
 }
 
 /* -------------------------------------------------------------------------- sizes */
@@ -262,15 +225,6 @@ static size_t cuda_kv_page_bytes(const struct kern_group *g)
     return bytes > SIZE_MAX - 64 ? 0 : (size_t)size_align(bytes, 64);
 }
 
-/* The next count pieces of `size` bytes; false: overflow. */
-static bool cut(uint64_t *at, uint64_t count, uint64_t each, uint64_t size, uint64_t *place)
-{
-    uint64_t bytes;
-    *place = *at;
-    return !size_mul(count, each, &bytes) && !size_mul(bytes, size, &bytes) && !size_add(bytes, 255, &bytes) &&
-           !size_add(*at, bytes & ~(uint64_t)255, at);
-}
-
 /* Where the arrays of a pass lie. */
 struct pass_layout {
     uint64_t token, pos, seq, out, table[KERN_GROUPS], end;
@@ -279,9 +233,9 @@ struct pass_layout {
 static bool lay_pass(int rows, int outs, int seqs, int stride, int groups, struct pass_layout *l)
 {
     uint64_t at = 0;
-    bool fits = cut(&at, (uint64_t)rows, 1, 4, &l->token) && cut(&at, (uint64_t)rows, 1, 4, &l->pos) &&
-                cut(&at, (uint64_t)rows, 1, 4, &l->seq) && cut(&at, (uint64_t)outs, 1, 4, &l->out);
-    for (int g = 0; g < groups && fits; g++) fits = cut(&at, (uint64_t)seqs, (uint64_t)stride, 4, &l->table[g]);
+    bool fits = gpu_cut(&at, (uint64_t)rows, 1, 4, &l->token) && gpu_cut(&at, (uint64_t)rows, 1, 4, &l->pos) &&
+                gpu_cut(&at, (uint64_t)rows, 1, 4, &l->seq) && gpu_cut(&at, (uint64_t)outs, 1, 4, &l->out);
+    for (int g = 0; g < groups && fits; g++) fits = gpu_cut(&at, (uint64_t)seqs, (uint64_t)stride, 4, &l->table[g]);
     l->end = at;
     return fits;
 }
@@ -294,10 +248,10 @@ struct scratch {
 static bool lay_scratch(int rows, int norm_cols, int act_cols, int a_cols, int b_cols, struct scratch *s)
 {
     uint64_t at = 0;
-    bool fits = cut(&at, (uint64_t)rows, (uint64_t)norm_cols, 4, &s->normed) &&
-                cut(&at, (uint64_t)rows, (uint64_t)act_cols / 32, sizeof(struct gpu_act), &s->act) &&
-                cut(&at, (uint64_t)rows, (uint64_t)a_cols, 4, &s->a) &&
-                cut(&at, (uint64_t)rows, (uint64_t)b_cols, 4, &s->b);
+    bool fits = gpu_cut(&at, (uint64_t)rows, (uint64_t)norm_cols, 4, &s->normed) &&
+                gpu_cut(&at, (uint64_t)rows, (uint64_t)act_cols / 32, sizeof(struct gpu_act), &s->act) &&
+                gpu_cut(&at, (uint64_t)rows, (uint64_t)a_cols, 4, &s->a) &&
+                gpu_cut(&at, (uint64_t)rows, (uint64_t)b_cols, 4, &s->b);
     s->end = at;
     return fits;
 }
@@ -310,9 +264,12 @@ static size_t cuda_work_bytes(const struct kern_dims *n)
     const uint64_t cols = MAX(MAX((uint64_t)n->embd, (uint64_t)n->ff), wide), most = MAX(MAX(kv, (uint64_t)n->ff), 1);
     struct pass_layout l;
     struct scratch s;
+    struct sampler_layout p;
     if (cols > INT32_MAX || most > INT32_MAX) return SIZE_MAX;
     if (!lay_pass(rows, n->max_outs, MAX(n->max_seqs, 1), stride, KERN_GROUPS, &l)) return SIZE_MAX;
     if (!lay_scratch(rows, n->embd, (int)cols, (int)most, (int)most, &s)) return SIZE_MAX;
+    if (!sampler_lay(n->max_outs, n->vocab, &p)) return SIZE_MAX;
+    s.end = MAX(s.end, p.end);
     return l.end > SIZE_MAX / 2 || s.end > SIZE_MAX / 2 ? SIZE_MAX : (size_t)(l.end + s.end);
 }
 
@@ -338,7 +295,7 @@ static int cuda_mat_load(struct kdev *d, const struct kmat *m, int row0, int n, 
         code = d->face->upload(d->gpu, (uint8_t *)m->dev_data + (size_t)((row0 + r) / 32) * group, packed, group);
     }
     free(packed);
-    return fail(d, code, "a copy of weights", err);
+    return cuda_fail(d, code, "a copy of weights", err);
 }
 
 static struct gpu_mat mat_of(const struct kmat *m)
@@ -372,7 +329,7 @@ static int cuda_begin(struct kdev *d, struct kstream *st, const struct kern_batc
         code = d->face->upload(d->gpu, d->dev_table[g], b->table[g],
                                (size_t)b->seqs * (size_t)b->stride * sizeof(int32_t));
     }
-    return fail(d, code, "the beginning of a pass", err);
+    return cuda_fail(d, code, "the beginning of a pass", err);
 }
 
 static float *floats(struct kdev *d, uint64_t at) { return (float *)(void *)(d->dev_scratch + at); }
@@ -390,7 +347,7 @@ static int cuda_embed(struct kdev *d, struct kstream *st, const struct kern_batc
     const struct gpu_mat m = mat_of(table);
     (void)st;
     if (b->rows <= 0) return 0;
-    return fail(d, d->face->embed(d->gpu, b->rows, d->dev_token, &m, scale, x), "the embedding", err);
+    return cuda_fail(d, d->face->embed(d->gpu, b->rows, d->dev_token, &m, scale, x), "the embedding", err);
 }
 
 /* y = w x, from the normed or rounded rows. */
@@ -423,7 +380,7 @@ static int cuda_attn_in(struct kdev *d, struct kstream *st, const struct kern_ba
     if (!code) code = mul(d, b->rows, &w->k, normed, act, k);
     if (!code) code = mul(d, b->rows, &w->v, normed, act, v);
     if (!code) code = d->face->heads(d->gpu, &h);
-    return fail(d, code, "attention's way in", err);
+    return cuda_fail(d, code, "attention's way in", err);
 }
 
 static int cuda_attn(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_group *g,
@@ -434,7 +391,7 @@ static int cuda_attn(struct kdev *d, struct kstream *st, const struct kern_batch
                                .cap = softcap, .dev_q = q, .dev_att = att};
     (void)st, (void)dev_work;
     if (b->rows <= 0) return 0;
-    return fail(d, d->face->attn(d->gpu, &a), "attention", err);
+    return cuda_fail(d, d->face->attn(d->gpu, &a), "attention", err);
 }
 
 static int cuda_project(struct kdev *d, struct kstream *st, int rows, const struct kmat *w, const float *bias,
@@ -451,7 +408,7 @@ static int cuda_project(struct kdev *d, struct kstream *st, int rows, const stru
         code = d->face->quantise(d->gpu, rows, w->cols, y, acts(d, s.act));
     }
     if (!code) code = d->face->mul(d->gpu, &m);
-    return fail(d, code, "a projection", err);
+    return cuda_fail(d, code, "a projection", err);
 }
 
 static int cuda_ffn(struct kdev *d, struct kstream *st, int rows, const struct kern_ffn *f, float *x, void *dev_work,
@@ -473,7 +430,7 @@ static int cuda_ffn(struct kdev *d, struct kstream *st, int rows, const struct k
     if (!code) code = d->face->gate(d->gpu, (size_t)rows * (size_t)ff, f->act == KERN_GELU, gate, up);
     if (!code && !is_plain(f->down.type)) code = d->face->quantise(d->gpu, rows, ff, gate, act);
     if (!code) code = d->face->mul(d->gpu, &down);
-    return fail(d, code, "the feed-forward", err);
+    return cuda_fail(d, code, "the feed-forward", err);
 }
 
 static int cuda_output(struct kdev *d, struct kstream *st, const struct kern_batch *b, const float *norm, float eps,
@@ -489,25 +446,7 @@ static int cuda_output(struct kdev *d, struct kstream *st, const struct kern_bat
                         .cap = softcap};
     int code = d->face->norm(d->gpu, b->outs, d->dev_out, w->cols, x, norm, eps, floats(d, s.normed), act);
     if (!code) code = d->face->mul(d->gpu, &m);
-    return fail(d, code, "the output", err);
-}
-
-/* On the host: a row of logits comes over, and the choice goes back, so that fetch() finds it with the others. */
-static int cuda_sample(struct kdev *d, struct kstream *st, int outs, int vocab, const struct kern_sample *params,
-                       const float *logits, struct kern_choice *choice, void *dev_work, struct err *err)
-{
-    int code = 0;
-    (void)st, (void)dev_work;
-    assert(vocab == d->vocab);
-    for (int o = 0; o < outs && !code; o++) {
-        struct kern_choice chosen;
-        code = d->face->fetch(d->gpu, d->logits, logits + (size_t)o * (size_t)vocab, (size_t)vocab * sizeof *logits);
-        if (code) break;
-        memset(&chosen, 0, sizeof chosen);
-        kern_choose(&params[o], d->logits, vocab, d->scratch, &chosen);
-        code = d->face->upload(d->gpu, &choice[o], &chosen, sizeof chosen);
-    }
-    return fail(d, code, "sampling", err);
+    return cuda_fail(d, code, "the output", err);
 }
 
 const struct kern *kern_cuda(void)
@@ -530,8 +469,8 @@ const struct kern *kern_cuda(void)
         .mat_bytes = pack_bytes,
         .kv_page_bytes = cuda_kv_page_bytes,
         .work_bytes = cuda_work_bytes,
-        .host_bytes = cuda_host_bytes,
-        .ready = cuda_ready,
+        .host_bytes = sampler_host_bytes,
+        .ready = sampler_ready,
         .share = cuda_share,
         .mat_load = cuda_mat_load,
         .begin = cuda_begin,
@@ -541,7 +480,7 @@ const struct kern *kern_cuda(void)
         .project = cuda_project,
         .ffn = cuda_ffn,
         .output = cuda_output,
-        .sample = cuda_sample,
+        .sample = sampler_run,
     };
     return &cuda;
 }

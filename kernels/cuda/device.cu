@@ -48,7 +48,8 @@ static int load_kernels()
 {
     int rc = load_rows();
     if (!rc) rc = load_mul();
-    return rc ? rc : load_attn();
+    if (!rc) rc = load_attn();
+    return rc ? rc : load_sample();
 }
 
 static int begin_device(struct gpu *g, struct gpu_info *info)
@@ -163,6 +164,6 @@ extern "C" const struct gpu_face *plimsoll_gpu_face(void)
     static const struct gpu_face face = {
         GPU_FACE, CUDART_VERSION, say,       devices,      bus,     open_gpu,  close_gpu, alive,    memory,
         take,     give,           upload,    fetch,        run_embed, run_norm, run_quantise, run_mul, run_heads,
-        run_attn, run_gate};
+        run_attn, run_gate,       run_sample};
     return &face;
 }

@@ -93,6 +93,7 @@ template <class... P> int load(void (*kernel)(P...))
 int load_rows(void);
 int load_mul(void);
 int load_attn(void);
+int load_sample(void);
 int run_embed(struct gpu *g, int rows, const int32_t *token, const struct gpu_mat *table, float scale, float *x);
 int run_norm(struct gpu *g, int rows, const int32_t *pick, int cols, const float *x, const float *norm, float eps,
              float *normed, struct gpu_act *act);
@@ -101,4 +102,5 @@ int run_gate(struct gpu *g, size_t n, bool gelu, float *gate, const float *up);
 int run_mul(struct gpu *g, const struct gpu_mul *m);
 int run_heads(struct gpu *g, const struct gpu_heads *h);
 int run_attn(struct gpu *g, const struct gpu_attn *a);
+int run_sample(struct gpu *g, const struct gpu_sample *s);
 #endif

@@ -89,6 +89,38 @@ struct gpu_attn {
     float *dev_att;
 };
 
+/* How a row is chosen (struct kern_sample has the words), of what the device can: ids are within the vocabulary, and a
+ * parameter that is off is so here. */
+enum { GPU_TOP = 20, GPU_BIAS = 64, GPU_RECENT = 256 };
+struct gpu_pick {
+    double sharp, uniform; /* draws: 1 / temperature; where the draw falls */
+    float repeat, frequency, presence;
+    int32_t target, top_n, n_bias, n_recent;
+    bool host;    /* the host chooses: nothing is done about this row */
+    bool draws;   /* one of all; else the best */
+    bool masked, changed; /* by dev_mask; by that, bias or penalties */
+    struct { int32_t id; float add; } bias[GPU_BIAS];
+    int32_t recent[GPU_RECENT];
+};
+
+struct gpu_choice { /* struct kern_choice */
+    int32_t id;
+    float logprob;
+    int32_t top_id[GPU_TOP];
+    float top_logprob[GPU_TOP];
+};
+
+struct gpu_sample {
+    int outs, vocab;
+    bool changed; /* some row is */
+    const float *dev_logits;        /* (outs, vocab) */
+    const struct gpu_pick *dev_pick; /* (outs) */
+    const uint32_t *dev_mask;       /* (outs, (vocab + 31) / 32) */
+    float *dev_value, *dev_peak;    /* scratch: (outs, vocab); (outs, 2, (vocab + 127) / 128) */
+    double *dev_mass;               /* scratch: as dev_peak */
+    struct gpu_choice *dev_choice;  /* (outs) */
+};
+
 struct gpu_face {
     int version; /* GPU_FACE */
     int runtime; /* CUDA's version that it was built with: the driver's must not be below its first part */
@@ -118,6 +150,7 @@ struct gpu_face {
     int (*attn)(struct gpu *g, const struct gpu_attn *a);
     /* gate = act(gate) * up, n values; gelu: else silu. */
     int (*gate)(struct gpu *g, size_t n, bool gelu, float *dev_gate, const float *dev_up);
+    int (*sample)(struct gpu *g, const struct gpu_sample *s);
 };
 
 /* What the object exports. */

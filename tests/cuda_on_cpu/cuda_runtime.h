@@ -42,6 +42,18 @@ inline float __uint_as_float(unsigned u)
     memcpy(&f, &u, sizeof f);
     return f;
 }
+inline long long __double_as_longlong(double d)
+{
+    long long i;
+    memcpy(&i, &d, sizeof i);
+    return i;
+}
+inline double __longlong_as_double(long long i)
+{
+    double d;
+    memcpy(&d, &i, sizeof d);
+    return d;
+}
 inline unsigned __float_as_uint(float f)
 {
     unsigned u;
@@ -103,6 +115,7 @@ struct shim_device {
     /* what happened */
     long calls = 0, takings = 0, launches = 0; /* takings: of memory, pinned memory, streams, events, kernels */
     size_t taken = 0, pinned = 0, driver = 0;  /* bytes; driver: contexts and kernels */
+    size_t fetched = 0;                        /* bytes that were copied to the host */
     int events = 0;
     std::set<int> contexts;
     std::set<const void *> kernels;
@@ -337,6 +350,7 @@ enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cu
 inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, cudaMemcpyKind kind, cudaStream_t s)
 {
     SHIM_CALL();
+    if (kind == cudaMemcpyDeviceToHost) shim_device.fetched += n;
     if (kind == cudaMemcpyHostToDevice && !shim_is_pinned(from)) {
         std::vector<char> bytes(static_cast<const char *>(from), static_cast<const char *>(from) + n);
         shim_later(s, [to, bytes] { memcpy(to, bytes.data(), bytes.size()); });

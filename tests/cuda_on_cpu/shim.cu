@@ -81,6 +81,11 @@ bool shim_free_of(const char *bus, uint64_t *free_bytes, uint64_t *all)
     return true;
 }
 
+size_t shim_fetched(void)
+{
+    return shim_device.fetched;
+}
+
 size_t shim_driver(void)
 {
     return shim_device.driver;

@@ -40,6 +40,7 @@ void shim_apart(void);
 
 size_t shim_bytes(void); /* of device memory that are taken */
 size_t shim_kept(void);  /* bytes of pinned memory, and streams and events, that are taken */
+size_t shim_fetched(void); /* bytes that were copied from the device since the start */
 size_t shim_driver(void); /* bytes of device memory that contexts and loaded kernels take: until the program ends */
 /* How often memory was asked for since the start: the device's, pinned, for streams and events, and for a kernel that
  * was loaded (which its first launch does, if nothing did before). */

@@ -1,0 +1,57 @@
+/* impl.h - the opened CUDA backend, for its own files. */
+#ifndef CUDA_IMPL_H
+#define CUDA_IMPL_H
+#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/gpu.h"
+#include "kernels/kernels.h"
+#include <stdatomic.h>
+
+/* What sampling wants of the host: taken by ready(). */
+struct sampler {
+    int vocab, outs;       /* that there is room for */
+    struct gpu_pick *pick; /* (outs) */
+    float *logits;         /* (vocab): a row that the host chooses from ... */
+    void *scratch;         /* ... and kern_choose()'s */
+};
+
+struct kdev {
+    const struct gpu_face *face;
+    struct gpu *gpu;
+    struct gpu_info info;
+    size_t context; /* bytes of the device that opening it took */
+    char said[400], numerics[64];
+    atomic_bool is_lost;
+    char lost[400]; /* the one line, once is_lost says so */
+    /* the pass that begin() told of, on the device */
+    int32_t *dev_token, *dev_pos, *dev_seq, *dev_out, *dev_table[KERN_GROUPS];
+    uint8_t *dev_scratch;
+    struct sampler sampler;
+};
+
+/* -1 and the line, once the device is lost. */
+int cuda_lost(const struct kdev *d, struct err *err);
+/* A call's code into words; 0 stays 0. */
+int cuda_fail(struct kdev *d, int code, const char *doing, struct err *err);
+
+/* count * each pieces of `size` bytes at *at, a multiple of 256, which then is behind them; false: overflow. */
+static inline bool gpu_cut(uint64_t *at, uint64_t count, uint64_t each, uint64_t size, uint64_t *place)
+{
+    uint64_t bytes;
+    *place = *at;
+    return !size_mul(count, each, &bytes) && !size_mul(bytes, size, &bytes) && !size_add(bytes, 255, &bytes) &&
+           !size_add(*at, bytes & ~(uint64_t)255, at);
+}
+
+/* Where sampling's arrays lie in a step's scratch. */
+struct sampler_layout {
+    uint64_t pick, mask, value, peak, mass, end;
+};
+bool sampler_lay(int outs, int vocab, struct sampler_layout *l);
+
+/* The functions of struct kern: host_bytes, ready, sample. */
+size_t sampler_host_bytes(const struct kern_dims *n);
+int sampler_ready(struct kdev *d, const struct kern_dims *n, struct err *err);
+void sampler_close(struct sampler *s);
+int sampler_run(struct kdev *d, struct kstream *st, int outs, int vocab, const struct kern_sample *params,
+                const float *dev_logits, struct kern_choice *dev_choice, void *dev_work, struct err *err);
+#endif
