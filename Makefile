@@ -361,7 +361,11 @@ $(O)/tests/slow-sync.so: tests/bench/screen/slow_sync.c $(O)/flags
 	$(Q)$(CC) $(flags) -shared -fPIC -o $@ $<
 
 # What gpu-check runs: tests that open the object beside them, here one of the kernels for the host.
-$(O)/gpu/plimsoll-cuda.so: $(call object,$(shim_src) tests/gpu/probe.cu)
+$(O)/gpu/quant.o: kernels/quant.c $(O)/flags
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(flags) -fPIC -MMD -MP -c -o $@ $<
+$(O)/gpu/plimsoll-cuda.so: $(call object,$(shim_src) tests/gpu/probe.cu) $(O)/gpu/quant.o
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(cxx) $(opt) -shared -Wl,-soname,plimsoll-cuda.so -o $@ $^
@@ -412,5 +416,6 @@ cover: $(fuzz_bin)
 
 -include $(patsubst %.cu,$(K)/%.d,$(gpu_src:kernels/%=%)) $(patsubst %,$(K)/counted/%.d,counted probe)
 -include $(patsubst %.o,%.d,$(call object,$(lib_src) $(on_cpu) app/main.c $(helpers) $(tests:%=tests/%.c) $(benches) $(screens) $(soaks) $(evals) $(needles)) \
-    $(call object,$(fuzzers:%=tests/fuzz/%.c) tests/fuzz/replay.c $(patsubst %,tests/gpu/%,apart.c device.c ids.c shape.c speed.c probe.cu)))
+    $(call object,$(fuzzers:%=tests/fuzz/%.c) tests/fuzz/replay.c $(patsubst %,tests/gpu/%,apart.c device.c ids.c shape.c speed.c probe.cu)) \
+    $(O)/gpu/quant.d)
 endif
