@@ -6,7 +6,6 @@
 # MAKE... is what makes PACK; it is run when PACK is of other sources than this tree.  Exit: 0 all passed, 1 something
 # failed, 2 there is no pack, or an argument is wrong, 3 there is no device, 4 some could not be run.
 set -u
-set -m # each check is a process group, which can be ended at once
 
 # A check a row, the most valuable first: its name, the seconds that it may take at most, and its command, run in the
 # pack; SANITIZER is compute-sanitizer, where there is one.
@@ -14,7 +13,7 @@ plan='
 steps          120  check/steps
 answers         60  check/answers
 ids            180  check/ids
-program         60  sh ROOT/tests/gpu/program.sh ./plimsoll
+program         60  sh check/program.sh ./plimsoll
 memcheck       200  SANITIZER --tool memcheck check/steps
 memcheck-whole  60  SANITIZER --tool memcheck check/answers the_greedy
 speed          180  check/speed
@@ -37,7 +36,6 @@ case $part in
 esac
 k=${part%/*} n=${part#*/}
 [ "$k" -le "$n" ] || usage "PART=$part: there is no part $k of $n"
-root=$PWD
 start=$SECONDS
 mkdir -p "$results" || exit 2
 results=$(cd "$results" && pwd)
@@ -82,8 +80,8 @@ if ! fresh; then
 fi
 cat "$pack/made" >>"$file"
 pack=$(cd "$pack" && pwd)
-export LD_LIBRARY_PATH="$pack/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-if device=$("$pack/check/device" 2>"$log"); then
+libs=LD_LIBRARY_PATH=$pack/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} # for what is in the pack alone
+if device=$(env "$libs" "$pack/check/device" 2>"$log"); then
     write "$device"
 else
     status=$?
@@ -111,7 +109,8 @@ write
 
 failed=0 left=0 job=
 stopped() {
-    [ -z "$job" ] || kill -- "-$job" 2>/dev/null
+    [ -z "$job" ] || kill "$job" 2>/dev/null
+    rm -f "$log.pipe"
     write "verdict: stopped in $name, $((SECONDS - start)) s after the start"
     exit 1
 }
@@ -122,20 +121,28 @@ not_run() {
     left=$((left + 1))
 }
 
-# What a check says, for the file: each test's verdict, what was measured, what failed and a sanitizer's words.
+# What a check says, line by line as it comes: all of it into the log; into the file each test's verdict, what was
+# measured, why something failed and a sanitizer's words.
 digest() {
-    awk '/^\[       OK \]/ { print "  pass " $NF }
-         /^\[  FAILED  \]/ && !seen[$NF]++ && $NF ~ /_/ { print "  FAIL " $NF }
-         /^\[  SKIPPED \]/ && !seen[$NF]++ && $NF ~ /_/ { print "  skip " $NF }
-         /^measured: / { print "  " substr($0, 11) }
-         /^tests\/[a-z_0-9\/]*\.(c|h|sh):[0-9]+: / { print "  | " $0 }
-         /^========= / && words++ < 40 { print "  " $0 }
-         { fflush() }' >>"$file"
+    local line words=0 seen=' '
+    while IFS= read -r line; do
+        printf '%s\n' "$line" >>"$log.part"
+        case $line in
+        '[       OK ] '*) write "  pass ${line##* }" ;;
+        '[  FAILED  ] '*_*|'[  SKIPPED ] '*_*)
+            case $seen in *" ${line##* } "*) continue ;; esac # told again at the end
+            seen="$seen${line##* } "
+            case $line in *FAILED*) write "  FAIL ${line##* }" ;; *) write "  skip ${line##* }" ;; esac ;;
+        'measured: '*) write "  ${line#measured: }" ;;
+        tests/*.[ch]:[0-9]*|tests/*.sh:[0-9]*) write "  | $line" ;;
+        '========= '*) words=$((words + 1)); [ $words -gt 40 ] || write "  $line" ;;
+        esac
+    done
 }
 
 run() {
     local limit=$2 begin=$SECONDS status shown command
-    command=${3//ROOT/$root} shown=${3//ROOT\//}
+    command=$3 shown=$3
     case $command in
     SANITIZER*)
         [ -n "$sanitizer" ] || { not_run "this machine has no compute-sanitizer"; return; }
@@ -144,25 +151,30 @@ run() {
     esac
     write "begin $name: $shown ($(date -u +%H:%M:%S))"
     : >"$log.part"
-    # Words, split on purpose.
-    (cd "$pack" && set -o pipefail && timeout -k 5 "$limit" $command </dev/null 2>&1 | tee "$log.part" | digest) &
+    rm -f "$log.pipe"
+    mkfifo "$log.pipe"
+    digest <"$log.pipe" &
+    local reader=$!
+    # Words, split on purpose; timeout ends all that the command has started.
+    (cd "$pack" && exec timeout -k 5 "$limit" env "$libs" $command) </dev/null >"$log.pipe" 2>&1 &
     job=$!
     wait "$job"
     status=$?
     job=
+    wait "$reader"
     { echo "==== $name: $shown"; cat "$log.part"; } >>"$log"
     case $status in
     0)       write "end $name: pass, $((SECONDS - begin)) s" ;;
     124|137) write "end $name: FAIL: it was not done in $limit s"; failed=$((failed + 1)) ;;
     *)  if grep -q 'Device not supported' "$log.part"; then not_run "compute-sanitizer does not know this device"
         else
-            grep -q '^\[  FAILED  \]' "$log.part" || tail -n 3 "$log.part" | sed 's/^/  > /' >>"$file"
+            grep -qE '^(\[  FAILED  \]|=========)' "$log.part" || tail -n 3 "$log.part" | sed 's/^/  > /' >>"$file"
             write "end $name: FAIL: exit status $status, $((SECONDS - begin)) s"
             failed=$((failed + 1))
         fi ;;
     esac
     echo "gpu-check: $(tail -n 1 "$file")"
-    rm -f "$log.part"
+    rm -f "$log.part" "$log.pipe"
 }
 
 while read -r name seconds command <&3; do

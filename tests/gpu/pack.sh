@@ -24,17 +24,13 @@ stop() {
 [ -f "$build/device/plimsoll-cuda.so" ] && [ -f "$build/device/counted/plimsoll-cuda.so" ] ||
     stop "there are no CUDA kernels to pack: nvcc builds them (NVCC=FILE names one)"
 
-# Without what debuggers want; a file that is no program is copied as it is.
-put() {
-    strip -o "$2" "$1" 2>/dev/null || cp "$1" "$2"
-}
-
 rm -rf "$new"
 mkdir -p "$new/check" "$new/lib" "$new/assets" "$new/tests/fixtures"
-put "$build/plimsoll" "$new/plimsoll"
-put "$build/device/plimsoll-cuda.so" "$new/plimsoll-cuda.so"
-put "$build/device/counted/plimsoll-cuda.so" "$new/check/plimsoll-cuda.so"
-for c in $checks; do put "$build/gpu/$c" "$new/check/$c"; done
+strip -o "$new/plimsoll" "$build/plimsoll" # of what debuggers want
+cp "$build/device/plimsoll-cuda.so" "$new/"
+cp "$build/device/counted/plimsoll-cuda.so" "$new/check/"
+for c in $checks; do strip -o "$new/check/$c" "$build/gpu/$c"; done
+cp tests/gpu/program.sh "$new/check/"
 cp assets/plimsoll-tiny.gguf "$new/assets/"
 cp tests/fixtures/*.gguf tests/fixtures/*.ref tests/fixtures/plimsoll-tiny.json "$new/tests/fixtures/"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # program.sh - the program itself with its own object: on the device it says what it says on the CPU.
 #
-#   sh tests/gpu/program.sh PROGRAM
+#   sh check/program.sh PROGRAM      (in the pack)
 set -eu
 program=$1
 home=$(mktemp -d)

@@ -1,0 +1,197 @@
+/* test_gpu_check.c - `make gpu-check` and `make gpu-pack` without a GPU: nothing is claimed, result files say how far
+ * it came, the pack is small and whole; and the checks themselves run, by an object that they open beside them. */
+#include "tests/child.h"
+#include "tests/check.h"
+#include <limits.h>
+#include <unistd.h>
+
+/* What the scripts of this file share.  $B: the folder of this build, $P its program, $D: an empty one. */
+static const char rig[] =
+    "set -eu\n"
+    "unset MAKEFLAGS MFLAGS MAKELEVEL; export GPU_NODES=$D/nowhere\n"
+    "die() { echo \"line $BASH_LINENO: $*\"; cat \"$D\"/results/*.txt 2>/dev/null || :; exit 1; }\n"
+    "has() { grep -q -- \"$1\" \"$D\"/results/*.txt || die \"nothing like: $1\"; }\n"
+    "hasnt() { ! grep -q -- \"$1\" \"$D\"/results/*.txt || die \"it has: $1\"; }\n"
+    /* check PART WANTED-STATUS: out of the pack $D/pack, that nothing makes */
+    "check() { rm -rf \"$D/results\"; local s=0\n"
+    "    PATH=$D/bin:$PATH bash tests/gpu/check.sh \"$D/pack\" $1 \"$D/results\" false >\"$D/out\" 2>\"$D/err\" || s=$?\n"
+    "    [ $s = $2 ] || die \"$1 ended with $s: $(cat \"$D/err\")\"; }\n"
+    "script() { mkdir -p \"$(dirname \"$1\")\"; printf '#!/bin/sh\\n%s\\n' \"$2\" >\"$1\"; chmod +x \"$1\"; }\n"
+    /* a pack of these sources whose checks all pass on a device, and a sanitizer that finds nothing */
+    "fake() { local c; for c in steps answers ids speed; do script \"$D/pack/check/$c\" \\\n"
+    "        'echo \"[       OK ] '$c'_is_right\"; echo \"measured: '$c' 7 tok/s\"'; done\n"
+    "    script \"$D/pack/check/device\" 'echo \"device: a GPU\"'\n"
+    "    script \"$D/pack/plimsoll\" 'echo an answer'; cp tests/gpu/program.sh \"$D/pack/check/\"\n"
+    "    script \"$D/bin/compute-sanitizer\" 'while [ \"${1#check/}\" = \"$1\" ]; do shift; done; exec \"$@\"'\n"
+    "    echo \"sources: $(sh tests/gpu/sources.sh)\" >\"$D/pack/made\"; }\n";
+
+static void bash(const char *script)
+{
+    static char text[8000], self[PATH_MAX];
+    char *program = realpath(child_program(), NULL);
+    const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    CHECK(program && n > 0);
+    for (int i = 0; i < 2; i++) *strrchr(self, '/') = '\0'; /* .../tests/test_gpu_check */
+    setenv("P", program, 1);
+    setenv("B", self, 1);
+    setenv("D", check_tmpdir(), 1);
+    CHECK(snprintf(text, sizeof text, "%s%s", rig, script) < (int)sizeof text);
+    setenv("SCRIPT", text, 1);
+    free(program);
+    CHECK_EQ(system("bash -c \"$SCRIPT\""), 0);
+}
+
+/* ------------------------------------------------------------------ nothing is claimed */
+
+TEST(a_machine_without_a_device_is_told_so_in_one_line_and_its_file_claims_nothing)
+{
+    bash("rm -rf \"$D/results\"\n"
+         "! make -s gpu-check PACK=\"$D/none\" RESULTS=\"$D/results\" NVCC= >\"$D/out\" 2>\"$D/err\" || die ended well\n"
+         "[ ! -s \"$D/out\" ] && [ $(grep -cv '^make' \"$D/err\") = 1 ] || die \"$(cat \"$D/out\" \"$D/err\")\"\n"
+         "grep -q '^gpu-check: no CUDA device: ' \"$D/err\" || die \"$(cat \"$D/err\")\"\n"
+         "has '^device: none'; has '^verdict: no device: nothing was checked$'; hasnt pass\n"
+         "fake; script \"$D/pack/check/device\" 'echo this machine has no CUDA driver >&2; exit 3'\n"
+         "check 1/1 3; [ \"$(cat \"$D/err\")\" = 'gpu-check: no CUDA device: this machine has no CUDA driver' ]\n"
+         "has '^verdict: no device'; hasnt '^begin'\n");
+}
+
+TEST(a_device_that_is_made_up_shows_nothing)
+{
+    bash("fake; script \"$D/pack/check/device\" 'echo \"device: a CPU (made up: no device)\"'\n"
+         "check 1/1 4; has '  pass steps_is_right'; has '^verdict: none'; hasnt 'verdict: pass'\n");
+}
+
+TEST(a_pack_of_other_sources_is_made_again_or_refused)
+{
+    bash("fake; echo 'sources: other' >\"$D/pack/made\"; check 1/1 3; has 'has none of'\n"
+         ": >\"$D/node\"; export GPU_NODES=$D/node\n"
+         "check 1/1 2; has '^verdict: no pack'; hasnt '^begin'\n"
+         "rm -rf \"$D/results\"; script \"$D/make\" \"echo sources: $(sh tests/gpu/sources.sh) >'$D/pack/made'\"\n"
+         "PATH=$D/bin:$PATH bash tests/gpu/check.sh \"$D/pack\" 1/1 \"$D/results\" \"$D/make\" >/dev/null\n"
+         "has '^verdict: pass$'\n"
+         "for part in 0/3 4/3 3 a/b ''; do check \"$part\" 2; done\n");
+}
+
+/* ----------------------------------------------------------------------- result files */
+
+TEST(all_parts_together_have_every_check_once_and_each_says_what_passed)
+{
+    bash("fake; : >\"$D/all\"\n"
+         "for part in 1/3 2/3 3/3; do check $part 0; has '^verdict: pass$'; has '^device: a GPU$'; has '^sources: '\n"
+         "    sed -n 's/^end \\([a-z-]*\\): pass, .*/\\1/p' \"$D\"/results/*.txt >>\"$D/all\"; done\n"
+         "all='steps answers ids program memcheck memcheck-whole speed racecheck initcheck '\n"
+         "[ \"$(tr '\\n' ' ' <\"$D/all\")\" = \"$all\" ] || die \"$(cat \"$D/all\")\"\n"
+         "for n in 1 2 5 12; do : >\"$D/all\"; for k in $(seq $n); do check $k/$n 0\n"
+         "    sed -n 's/^checks: //p' \"$D\"/results/*.txt | tr ' ' '\\n' >>\"$D/all\"; done\n"
+         "    [ \"$(grep . \"$D/all\" | tr '\\n' ' ')\" = \"$all\" ] || die \"of $n: $(cat \"$D/all\")\"; done\n"
+         "check 1/3 0; has '  pass steps_is_right'; has '  ids 7 tok/s'; has 'pass the_answer_of_the_program'\n"
+         "hasnt \"$PWD\"; hasnt \"$D\"\n");
+}
+
+TEST(what_fails_is_named_with_its_reason_and_the_rest_still_runs)
+{
+    bash("fake; script \"$D/pack/check/answers\" 'echo \"[       OK ] one_is\"\n"
+         "echo \"tests/test_x.c:7: not so: right\"; echo \"[  FAILED  ] other_is\"; echo \"[  SKIPPED ] third_is\"; exit 1'\n"
+         "script \"$D/pack/check/ids\" 'echo some words; exec sh -c \"kill -SEGV \\$\\$\"'\n"
+         "script \"$D/bin/compute-sanitizer\" 'echo \"========= ERROR SUMMARY: 2 errors\"; exit 99'\n"
+         "check 1/1 1; has '^verdict: FAIL: 6 of the checks$'\n"
+         "has '  pass one_is'; has '  FAIL other_is'; has '  skip third_is'; has '  | tests/test_x.c:7: not so: right'\n"
+         "has '  > some words'; has '^end answers: FAIL: exit status 1,'; has '^end ids: FAIL: exit status'\n"
+         "has '^end speed: pass'; has '^end racecheck: FAIL: exit status 99'; has 'ERROR SUMMARY: 2 errors'\n"
+         "script \"$D/pack/plimsoll\" 'case $* in *cuda*) echo other;; *) echo an answer;; esac'\n"
+         "check 1/3 1; has 'FAIL the_answer_of_the_program'; has '\"other\", on the CPU \"an answer\"'\n");
+}
+
+TEST(what_cannot_be_run_makes_a_part_incomplete)
+{
+    bash("fake; script \"$D/bin/compute-sanitizer\" 'echo \"========= Error: Device not supported\"; exit 1'\n"
+         "check 3/3 4; has '^not run: racecheck: '; has '^verdict: incomplete: what ran passed, 2 could not be run$'\n"
+         "script \"$D/pack/check/device\" 'echo no library >&2; exit 127'\n"
+         "check 3/3 2; has '^verdict: the pack does not run here: no library$'\n");
+}
+
+TEST(a_part_that_is_stopped_half_way_says_how_far_it_came)
+{
+    bash("fake; script \"$D/pack/check/answers\" 'echo \"[       OK ] first_is\"; sleep 99 & echo $! >sleeper; wait'\n"
+         "for signal in TERM KILL; do\n"
+         "    rm -rf \"$D/results\"\n"
+         "    bash tests/gpu/check.sh \"$D/pack\" 1/1 \"$D/results\" false >/dev/null 2>&1 & job=$!\n"
+         "    for i in $(seq 300); do grep -qs 'pass first_is' \"$D\"/results/*.txt && break; sleep 0.1; done\n"
+         "    has 'pass first_is'; kill -$signal $job; ! wait $job 2>/dev/null || die ended well\n"
+         "    has '^end steps: pass'; has '^begin answers: '; hasnt '^end answers'; hasnt 'verdict: pass'\n"
+         "    case $signal in\n"
+         "    TERM) has '^verdict: stopped in answers, '\n"
+         "          for i in $(seq 50); do kill -0 $(cat \"$D/pack/sleeper\") 2>/dev/null || break; sleep 0.1; done\n"
+         "          ! kill -0 $(cat \"$D/pack/sleeper\") 2>/dev/null || die 'the check still runs' ;;\n"
+         "    KILL) hasnt '^verdict'; kill $(cat \"$D/pack/sleeper\") ;;\n"
+         "    esac\n"
+         "done\n");
+}
+
+/* --------------------------------------------------------------------------- the pack */
+
+/* A build whose objects for devices are the shim's: what they are in the pack is looked at by names only. */
+static const char built[] =
+    "mkdir -p \"$D/built/device/counted\"; cp -r \"$B/gpu\" \"$D/built/gpu\"; cp \"$P\" \"$D/built/plimsoll\"\n"
+    "cp \"$B/gpu/plimsoll-cuda.so\" \"$D/built/device/\"; cp \"$B/gpu/plimsoll-cuda.so\" \"$D/built/device/counted/\"\n"
+    "pack() { local s=0; sh tests/gpu/pack.sh \"$D/built\" \"$D/pack\" '' >\"$D/out\" 2>&1 || s=$?\n"
+    "    [ $s = $1 ] && grep -q -- \"$2\" \"$D/out\" || die \"pack ended with $s: $(cat \"$D/out\")\"; }\n";
+
+static void bash_built(const char *script)
+{
+    static char text[8000];
+    snprintf(text, sizeof text, "%s%s", built, script);
+    bash(text);
+}
+
+TEST(the_pack_has_all_that_its_programs_need_but_the_c_library)
+{
+    if (CHECK_SANITIZED) SKIP("a sanitizer's programs are no pack's");
+    bash_built("pack 0 'KiB$'\n"
+               "[ $(du -sb \"$D/pack\" | cut -f 1) -le $((40 << 20)) ]\n"
+               "for f in plimsoll plimsoll-cuda.so made check/steps check/ids check/plimsoll-cuda.so lib/libcmocka.so.0 \\\n"
+               "    assets/plimsoll-tiny.gguf tests/fixtures/llama-gqa.gguf tests/fixtures/llama-gqa.ref; do\n"
+               "    [ -f \"$D/pack/$f\" ] || die \"no $f\"; done\n"
+               "[ -z \"$(ls \"$D/pack/lib\" | grep -E '^(libc\\.|libm\\.|ld-linux|libcuda)')\" ] || die \"$(ls \"$D/pack/lib\")\"\n"
+               "grep -q '^commit: .' \"$D/pack/made\"\n"
+               "grep -qx \"sources: $(sh tests/gpu/sources.sh)\" \"$D/pack/made\"\n"
+               "export LD_LIBRARY_PATH=$D/pack/lib; cd \"$D/pack\"\n"
+               "check/device | grep -q 'made up: no device'; check/ids soak | grep -q '1 passed, 0 failed'\n");
+}
+
+TEST(a_pack_that_is_too_large_or_lacks_kernels_or_a_function_is_not_made)
+{
+    bash_built("rm \"$D/built/device/plimsoll-cuda.so\"; truncate -s $((40 << 20)) \"$D/built/device/plimsoll-cuda.so\"\n"
+               "pack 2 'are the most that it may be'; [ ! -e \"$D/pack\" ] && [ ! -e \"$D/pack.new\" ]\n"
+               ": >\"$D/built/device/counted/plimsoll-cuda.so\"; pack 2 'counted.cu has no .*(), which a check calls'\n"
+               "rm \"$D/built/device/plimsoll-cuda.so\"; pack 2 'no CUDA kernels to pack'; [ ! -e \"$D/pack\" ]\n");
+}
+
+/* ------------------------------------------------------------------------- the checks */
+
+static void run_check(const char *command)
+{
+    char script[300];
+    snprintf(script, sizeof script, "\"$B\"/gpu/%s >\"$D/out\" 2>&1 || die \"$(cat \"$D/out\")\"\n", command);
+    bash(script);
+}
+
+TEST(the_checks_run_on_kernels_that_they_open)
+{
+    run_check("device | grep -q 'made up: no device'");
+    run_check("steps every_type");
+    run_check("steps fail");
+    run_check("answers greedy");
+    run_check("answers second_device");
+    run_check("ids fixture");
+    run_check("ids soak");
+}
+
+TEST(models_of_a_real_shape_are_made_and_measured)
+{
+    if (CHECK_SANITIZED) SKIP("minutes with a sanitizer");
+    run_check("ids q6_k");
+    run_check("speed q4_k");
+}
+
+CHECK_MAIN
