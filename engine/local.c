@@ -324,7 +324,7 @@ static int plan_model(struct engine *e, const struct engine_config *cfg, const s
     if (maker_sizes(e, cfg, &m, &pages, err)) return ENGINE_FAULT;
     if (naive_check_window(cfg->naive, e->info.window, err)) return ENGINE_FAULT;
     room->device = l->k->memory != NULL;
-    if (l->d && l->k->context) room->context = l->k->context(l->d);
+    if (l->d || !room->device) room->context = l->d && l->k->context ? l->k->context(l->d) : 0;
     if (room->free == 0 && available(l, &room->free, err)) return device_fails(l, cfg, err);
     if (plan_under_ceiling(e, cfg, g, room, &pages, sched, fit, err)) return ENGINE_FAULT;
     describe(e, g);
@@ -373,14 +373,15 @@ static struct engine *local_open(const struct engine_config *cfg, struct err *er
     return e;
 }
 
-int local_plan(const struct engine_config *cfg, uint64_t have, local_planned *then, void *self, struct err *err)
+int local_plan(const struct engine_config *cfg, uint64_t have, uint64_t context, local_planned *then, void *self,
+               struct err *err)
 {
     struct sched_config sched;
     struct fit fit;
     struct engine *e = calloc(1, sizeof *e);
     if (!e) return err_set(err, ENGINE_FAULT, "no memory to plan an engine");
     struct gguf *g = gguf_open(cfg->model, err);
-    struct room room = {.free = have};
+    struct room room = {.free = have, .context = context};
     int rc = g ? plan_model(e, cfg, g, &room, &sched, &fit, err) : ENGINE_FAULT;
     if (!rc) rc = then(self, &e->info, &fit, room.free, err);
     gguf_close(g);

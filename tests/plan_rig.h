@@ -14,6 +14,8 @@
 
 enum { PLAN_MODELS = 32, PLAN_ROOM = 1 << 30 };
 
+static uint64_t plan_context; /* what opening the device takes; 0: not asked */
+
 /* The test models, and the one that is part of the program. */
 RIG char plan_model[PLAN_MODELS][80];
 
@@ -56,7 +58,8 @@ static inline struct engine_config plan_options(uint32_t *seed)
  * engine: the caller closes it; NULL: it was refused. */
 static inline struct engine *plan_and_open(const struct engine_config *cfg, struct plan *p)
 {
-    const struct plan_ask ask = {.engine = *cfg, .have = cfg->vram > 0 ? 0 : PLAN_ROOM};
+    const struct plan_ask ask = {.engine = *cfg, .have = cfg->vram > 0 ? 0 : PLAN_ROOM,
+                                 .context = plan_context};
     struct err planned = {0}, opened = {0};
     int rc = plan_make(&ask, p, &planned);
     struct engine *e = engine_local.open(cfg, &opened);

@@ -8,6 +8,12 @@ TEST(plan_says_byte_for_byte_what_a_device_gives)
     const int rounds = CHECK_SANITIZED ? 6 : 20;
     uint32_t seed = 31;
     int opened = 0, refused = 0;
+    struct err err = {0};
+    struct kdev *d = kern_cuda()->open(NULL, &err);
+    CHECK_STR(err.text, "");
+    plan_context = kern_cuda()->context(d);
+    kern_cuda()->close(d);
+    CHECK(plan_context > 0);
     for (int m = 0; m < plan_models(); m++) {
         for (int round = 0; round < rounds; round++) {
             struct engine_config cfg = plan_options(&seed);
@@ -39,14 +45,16 @@ TEST(plan_for_a_gpu_by_name_opens_no_device)
     shim_machine(0, 12040);
     CHECK_EQ(plan_make(&ask, &p, &err), 0);
     CHECK_EQ(p.total, (uint64_t)24564 << 20);
-    CHECK_EQ(p.have, p.total - p.driver);
-    CHECK_EQ(p.ledger.ceiling, p.have - p.have / 10);
+    CHECK_EQ(p.have, p.total - p.driver - PLAN_CONTEXT);
+    CHECK_EQ(p.ledger.bytes[LEDGER_CONTEXT], PLAN_CONTEXT);
+    CHECK_EQ(p.ledger.ceiling, p.have - p.have / 10 + PLAN_CONTEXT);
     ask.gpu = NULL;
     CHECK(plan_make(&ask, &p, &err) != 0);
     CHECK(strstr(err.text, "--backend cpu"));
-    shim_machine(1, 12040);
+    shim_machine(1, 13000);
     CHECK_EQ(plan_make(&ask, &p, &err), 0);
-    CHECK(p.have > 0 && p.ledger.ceiling == p.have - p.have / 10);
+    CHECK_EQ(p.ledger.bytes[LEDGER_CONTEXT], shim_driver());
+    CHECK(p.have > 0 && p.ledger.ceiling == p.have - p.have / 10 + shim_driver());
     CHECK_EQ(shim_bytes(), 0);
     CHECK_EQ(shim_kept(), 0);
 }

@@ -14,6 +14,8 @@ const char *plan_limit_name(enum plan_limit l)
 
 /* ------------------------------------------------------------------ how much there is */
 
+static uint64_t context_for(const struct plan_ask *ask) { return ask->context ? ask->context : PLAN_CONTEXT; }
+
 /* Bytes that may be taken; 0: of this machine, which local_plan() asks. */
 static uint64_t room_for(const struct plan_ask *ask, struct plan *p)
 {
@@ -23,7 +25,7 @@ static uint64_t room_for(const struct plan_ask *ask, struct plan *p)
         p->driver = PLAN_DRIVER;
     }
     if (ask->have > 0) return ask->have;
-    return ask->gpu ? p->total - p->driver : cfg->vram_part > 0 ? 0 : cfg->vram;
+    return ask->gpu ? p->total - p->driver - context_for(ask) : cfg->vram_part > 0 ? 0 : cfg->vram;
 }
 
 /* What this machine has itself, if that is less than was planned with. */
@@ -171,7 +173,9 @@ int plan_make(const struct plan_ask *ask, struct plan *out, struct err *err)
         return err_set(err, ENGINE_FAULT, "a plan is of the sound memory policy, and of whole contexts");
     if (ask->shape && plan_header(ask->shape, ask->mix, &fd, path, err)) return ENGINE_FAULT;
     if (ask->shape) cfg.model = path;
-    int rc = local_plan(&cfg, room_for(ask, out), take, &m, err);
+    const uint64_t have = room_for(ask, out);
+    int rc = local_plan(&cfg, have, context_for(ask), take, &m, err);
+    out->by_allowance = have > 0 && out->on_device && !ask->context;
     if (fd >= 0) close(fd);
     return rc;
 }

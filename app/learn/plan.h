@@ -28,6 +28,7 @@ struct plan_ask {
     /* As if so many bytes were free where weights and pages go; 0: what the GPU leaves, else engine.vram where that is
      * given, else what is free here now. */
     uint64_t have;
+    uint64_t context; /* that opening a device takes, where none is opened; 0: PLAN_CONTEXT */
 };
 
 /* What is met first when there shall be more of it. */
@@ -68,6 +69,7 @@ struct plan {
     enum cause cause;             /* why not: WEIGHTS, ACTIVATIONS (no page fits beside them), KV, CONCURRENCY */
 
     uint64_t total, driver;       /* of the GPU that was named; driver: an allowance (plan_gpu.h); else 0 */
+    bool by_allowance;            /* so is the ledger's context: no device was asked */
     uint64_t have, reserve;       /* free before it starts; of that, what is not to be taken */
     bool vram;                    /* the ceiling is --vram's */
     uint64_t here;                /* free on this machine now, where that is less than the ceiling; else 0 */

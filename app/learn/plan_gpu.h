@@ -1,8 +1,8 @@
 /* plan_gpu.h - well-known GPUs by name: how much memory each has, as nvidia-smi shows it, and who saw that.
  *
- * A program gets less: the driver keeps some for itself that CUDA does not count, and a context takes more.  What both
- * take is an allowance, PLAN_DRIVER: the most that we know to have been measured, on the machine that source_driver
- * names; smaller chips take less.  Threads: any. */
+ * A program gets less: the driver keeps some for itself that CUDA does not count, and a context takes more.  Both are
+ * allowances, PLAN_DRIVER and PLAN_CONTEXT: the most that we know to have been measured, on the machine that
+ * plan_driver_source names; smaller chips take less.  Threads: any. */
 #ifndef PLAN_GPU_H
 #define PLAN_GPU_H
 #include "plimsoll.h"
@@ -17,7 +17,8 @@ struct plan_gpu {
 extern const struct plan_gpu plan_gpus[];
 extern const int plan_gpus_n;
 
-#define PLAN_DRIVER ((uint64_t)1195 << 20)
+#define PLAN_DRIVER ((uint64_t)640 << 20)
+#define PLAN_CONTEXT ((uint64_t)555 << 20)
 extern const char plan_driver_source[];
 
 /* Upper case, blanks and underlines are as good: "RTX 4090".  NULL: err names those that are near, or where all are. */

@@ -43,7 +43,9 @@ static void put_classes(const struct plan *p, struct buf *out)
     snprintf(note, sizeof note, "logits and choices of %d rows, %s tokens each", p->outs,
              figure(number, (uint64_t)p->vocab));
     put_line(out, "sampler", false, b[LEDGER_LOGITS], note);
-    if (b[LEDGER_CONTEXT] > 0) put_line(out, "context", false, b[LEDGER_CONTEXT], "of the driver, as measured here");
+    if (b[LEDGER_CONTEXT] > 0)
+        put_line(out, "context", p->by_allowance, b[LEDGER_CONTEXT],
+                 p->by_allowance ? "an allowance for what opening the device takes" : "what opening the device took");
 }
 
 /* On a device with memory of its own they are in the machine's, and not under the ceiling. */
