@@ -31,7 +31,8 @@ static bool is_echo(const struct findings *f, const struct judged *j, int me)
     for (int k = 0; k < f->n; k++) {
         bool same = j[k].cause == j[me].cause;
         bool stronger = j[k].points[j[k].cause] > j[me].points[j[me].cause];
-        bool weak = j[me].sure == SURE_GUESS || (f->one[me].said == CAUSE_ALLOCATOR && f->one[me].said_points <= PLAIN);
+        bool warns = f->one[me].said == CAUSE_ALLOCATOR && f->one[me].said_points <= PLAIN; /* mlock: it goes on */
+        bool weak = warns || (j[me].sure == SURE_GUESS && !f->one[me].has[FIG_TRIED]);
         if (k == me) continue;
         if (same && (stronger || (k < me && j[k].points[j[k].cause] == j[me].points[j[me].cause]))) return true;
         if (weak && stronger && f->one[k].family == f->one[me].family) return true;

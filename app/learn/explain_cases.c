@@ -5,6 +5,7 @@
 enum {
     SAME_LINES = 12,     /* failures this near are one, if they can be */
     SAME_CHARS = 60,
+    REPEAT_LINES = 30,   /* the same again in other words */
     STAGE_LINES = 80,    /* a stage before a failure; a traceback is long */
     BEHIND_LINES = 10,   /* what a message still says behind its first words */
     BEFORE_LINES = 200,  /* what a log said before */
@@ -88,7 +89,7 @@ static bool joins(const struct run *r, const struct hits *h, const struct fail_c
     const struct hit *me = &h->hit[i];
     const struct word *w = word_of(me);
     uint32_t lines = apart(h, c, me);
-    if (w->of == FAMILY_ANY) return true;
+    if (w->of == FAMILY_ANY) return lines <= REPEAT_LINES && goes_on(r, h, c->fail[c->fails - 1], i);
     if (c->family == FAMILY_ANY) return lines <= SAME_LINES || w->of == FAMILY_DEVICE;
     if ((int)c->family != w->of) return false;
     if (lines <= 1 && me->at < h->hit[c->fail[c->fails - 1]].end + SAME_CHARS) return true;
@@ -134,6 +135,23 @@ static uint32_t distance(const struct hits *h, const struct fail_case *c, const 
         best = d;
         *chars = me->at > fail->at ? me->at - fail->at : fail->at - me->at;
     }
+    return best;
+}
+
+/* A figure of a message: which failure it stands behind, or else before. */
+static struct fail_case *message_of(struct findings *f, const struct hits *h, const struct hit *me, uint32_t *lines,
+                                    uint32_t *chars)
+{
+    struct fail_case *best = NULL;
+    for (int k = 0; k < f->n; k++)
+        for (int i = 0; i < f->one[k].fails; i++) {
+            const struct hit *fail = &h->hit[f->one[k].fail[i]];
+            uint32_t far = me->at >= fail->at ? me->at - fail->at : 2 * (fail->at - me->at);
+            if (best && far >= *chars) continue;
+            best = &f->one[k];
+            *chars = far;
+            *lines = me->line > fail->line ? me->line - fail->line : fail->line - me->line;
+        }
     return best;
 }
 
@@ -214,13 +232,13 @@ static void give_to_case(struct findings *f, const struct hits *h, size_t i, uin
     const struct hit *me = &h->hit[i];
     const struct word *w = word_of(me);
     uint32_t lines, chars = 0;
-    struct fail_case *c = nearest(f, h, me, &lines, &chars);
+    bool message = w->kind == WORD_FIGURE && message_figure(w->of);
+    struct fail_case *c = message ? message_of(f, h, me, &lines, &chars) : nearest(f, h, me, &lines, &chars);
     if (!c) return;
     bool behind = lines > 0 && lines % BEHIND_COSTS == 0 && me->at > h->hit[c->fail[0]].at;
     bool near = behind ? lines <= BEHIND_LINES * BEHIND_COSTS : lines <= BEFORE_LINES;
     if (w->kind == WORD_FIGURE) {
-        bool message = message_figure(w->of);
-        if (message ? lines <= BEHIND_LINES * BEHIND_COSTS : true) add_figure(c, me, chars);
+        if (!message || lines <= BEHIND_LINES * BEHIND_COSTS) add_figure(c, me, chars);
     } else if (w->kind == WORD_FOR && (w->of || near)) {
         uint8_t bit = (uint8_t)(1u << ((c - f->one) & 7));
         if (seen[me->word] & bit) return;

@@ -42,7 +42,7 @@ static void complete(const struct fail_case *c, struct device_sum *s)
         s->gap = s->reserved - s->allocated;
         s->has_gap = s->gap_reckoned = true;
     }
-    if (!c->has[FIG_TOTAL] || !c->has[FIG_FREE] || s->reserved <= 0) return;
+    if (!c->has[FIG_TOTAL] || !c->has[FIG_FREE] || !(c->has[FIG_RESERVED] || c->has[FIG_GAP])) return;
     double mine = held_by_me(c, s), outside = s->total - s->free - mine;
     for (int i = 0; i < c->processes; i++) /* what is listed beside this one is outside, whatever the sum says */
         if (c->process[i] != mine && c->processes > 1) outside = outside > c->process[i] ? outside : c->process[i];
@@ -79,6 +79,7 @@ static void by_arithmetic(const struct fail_case *c, const struct device_sum *s,
     if (s->free < s->tried && s->has_gap) {
         if (s->gap >= s->tried && s->gap >= s->total * 0.1) points[CAUSE_FRAGMENTATION] += 8;
         else if (s->gap_suffices && s->gap >= s->reserved * 0.08) points[CAUSE_FRAGMENTATION] += 5;
+        else if (s->gap_suffices && s->gap >= GIB) points[CAUSE_FRAGMENTATION] += 4;
     }
     if (s->free >= s->tried && !allowed_less(c, s)) points[CAUSE_FRAGMENTATION] += 5;
     if (s->tried >= s->total * 0.08 && s->tried > s->free) points[CAUSE_ACTIVATIONS] += 2;
@@ -168,6 +169,7 @@ static void by_habit(const struct findings *f, const struct fail_case *c, int *p
     enum stack wrapper = judge_wrapper(f);
     if (c->family != FAMILY_DEVICE && c->family != FAMILY_ANY) return;
     points[CAUSE_WEIGHTS] += 1; /* of a bare "out of memory" the likeliest by a little */
+    if (c->family == FAMILY_ANY && !f->note[NOTE_DEVICE]) points[CAUSE_HOST] += 5;
     if (prefers_growth(wrapper)) points[CAUSE_GROWTH] += 3;
     else if (wrapper == STACK_LANGCHAIN) points[CAUSE_CONCURRENCY] += 3;
 }

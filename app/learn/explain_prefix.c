@@ -56,7 +56,8 @@ static size_t bracket(const char *s, size_t n)
     bool tells = has(in, len, "pid") || has(in, len, "rank") || has(in, len, ".py") || has(in, len, ".cc") ||
                  has(in, len, ".rs") || has(in, len, "TP") || has(in, len, "DP") || has(in, len, "raylet");
     tells = tells || time_word(in + i, len - i) > 0;
-    static const char *const level[] = {"INFO", "WARN", "ERROR", "DEBUG", "CRITICAL", "NOTICE", "FATAL"};
+    static const char *const level[] = {"INFO",   "WARN",  "ERROR", "DEBUG", "CRITICAL",
+                                        "NOTICE", "FATAL", "Error", "Info",  "Warn"};
     for (size_t k = 0; !tells && k < COUNT_OF(level); k++) tells = len < 12 && has(in, len, level[k]);
     size_t plain = i;
     while (!tells && plain < len && (isdigit((unsigned char)in[plain]) || in[plain] == '.')) plain++;
