@@ -53,7 +53,8 @@ TEST(a_file_and_stdin_give_the_same_verdict)
 
 TEST(json_is_an_object_a_verdict_a_line)
 {
-    CHECK_EQ(RUN("MemoryError\n\n\n\nstep\nstep\nValueError: Requested tokens (9) exceed context window of 8\n", "--json"), 0);
+    CHECK_EQ(RUN("MemoryError\n\n\n\nstep\nstep\nValueError: Requested tokens (9) exceed context window of 8\n",
+                 "--json"), 0);
     const char *const want[] = {"host", "context"};
     char *at = c.out_text.data;
     for (size_t i = 0; i < COUNT_OF(want); i++) {

@@ -50,11 +50,12 @@ TEST(every_message_of_the_corpus_is_judged_right)
 
 TEST(no_message_of_the_corpus_names_a_person_or_a_machine)
 {
+    static const char *const word[] = {"@gmail", "github.com/", "http://192"};
     static struct corpus c;
     corpus_read(&c);
     for (int i = 0; i < c.n; i++)
-        for (const char *const *word = (const char *const[]){"@gmail", "github.com/", "http://192", NULL}; *word; word++)
-            if (strstr(c.one[i].text.data, *word)) check_fail(c.one[i].name, 1, "has %s", *word);
+        for (size_t k = 0; k < COUNT_OF(word); k++)
+            if (strstr(c.one[i].text.data, word[k])) check_fail(c.one[i].name, 1, "has %s", word[k]);
     corpus_free(&c);
 }
 
@@ -65,7 +66,7 @@ TEST(seed_004_a_gap_of_1_67_gib_cannot_explain_20_gib)
     CHECK_EQ(explain("torch.cuda.OutOfMemoryError: CUDA out of memory.\nTried to allocate 20.00 GiB\n(GPU 0; 79.20 GiB "
                      "total capacity;\n 71.45 GiB already allocated;\n 3.81 GiB free; 73.12 GiB reserved)\n"), 1);
     CHECK(v[0].cause != CAUSE_FRAGMENTATION);
-    CHECK(says(v[0].not_it, v[0].nots, "fragmentation: reserved - allocated = 1.67 GiB; with 3.81 GiB free that is 5.48 GiB"));
+    CHECK(says(v[0].not_it, v[0].nots, "reserved - allocated = 1.67 GiB; with 3.81 GiB free that is 5.48 GiB"));
     CHECK(says(v[0].not_it, v[0].nots, "2.27 GiB are outside"));
     CHECK(says(v[0].evidence, v[0].evidences, "16.19 GiB are missing"));
     CHECK_NEAR((double)figure("gap") / 0x1p30, 1.67, 0.001);
@@ -117,7 +118,7 @@ TEST(the_failure_within_a_wrapper_is_told_and_who_wrapped_it)
 
 TEST(a_failure_that_another_one_followed_is_still_the_cause)
 {
-    CHECK_EQ(explain("  File \"x.py\", line 3, in forward\nRuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
+    CHECK_EQ(explain("  File \"x.py\", line 3, in forward\nRuntimeError: CUDA out of memory. Tried to allocate 2 GiB\n"
                      "\nDuring handling of the above exception, another exception occurred:\n\nTraceback (most recent "
                      "call last):\n  File \"y.py\", line 9, in post\nConnectionError: Connection refused\n"), 1);
     CHECK_EQ(v[0].cause, CAUSE_ACTIVATIONS);
@@ -126,9 +127,10 @@ TEST(a_failure_that_another_one_followed_is_still_the_cause)
 
 TEST(two_failures_are_two_verdicts_and_the_more_basic_is_first)
 {
-    CHECK_EQ(explain("openai.BadRequestError: This model's maximum context length is 8192 tokens. However, you requested "
-                     "9000 tokens.\nsome line\nanother line\nrestart\n"
-                     "[  12.5] Memory cgroup out of memory: Killed process 7 (python) total-vm:9kB, anon-rss:8kB\n"), 2);
+    CHECK_EQ(explain("openai.BadRequestError: This model's maximum context length is 8192 tokens. However, you "
+                     "requested 9000 tokens.\nsome line\nanother line\nrestart\n"
+                     "[  12.5] Memory cgroup out of memory: Killed process 7 (python) total-vm:9kB, anon-rss:8kB\n"),
+             2);
     CHECK_EQ(v[0].cause, CAUSE_HOST);
     CHECK_EQ(v[1].cause, CAUSE_CONTEXT);
 }

@@ -76,7 +76,10 @@ static void each_line(const struct sample *s, struct buf *out, const char *befor
     }
 }
 
-static void with_iso_times(const struct sample *s, struct buf *out) { each_line(s, out, "2026-03-04T11:%02d:%02d.123Z ", "\n"); }
+static void with_iso_times(const struct sample *s, struct buf *out)
+{
+    each_line(s, out, "2026-03-04T11:%02d:%02d.123Z ", "\n");
+}
 static void with_levels(const struct sample *s, struct buf *out)
 {
     each_line(s, out, "(EngineCore_DP0 pid=%d) ERROR 03-04 11:12:%02d [core.py:708] ", "\n");
@@ -217,8 +220,9 @@ TEST(with_other_numbers) { judge("other numbers", other_numbers, ALL); }
 /* Other words for the same: synonyms, quotes gone, blanks doubled. */
 static void reworded(const struct sample *s, struct buf *out)
 {
-    static const char *const word[][2] = {{"`", ""}, {" is ", "  is "}, {"Traceback", "traceback"}, {"allocate ", "allocate   "},
-                                          {"GPU 0", "GPU 7"}, {": ", " : "}, {"Error:", "Error -"}, {"'", "\""}};
+    static const char *const word[][2] = {{"`", ""},          {" is ", "  is "},       {"Traceback", "traceback"},
+                                          {"GPU 0", "GPU 7"}, {": ", " : "},           {"Error:", "Error -"},
+                                          {"'", "\""},        {"allocate ", "allocate   "}};
     for (size_t i = 0; i < s->text.len;) {
         size_t n = 0;
         for (size_t k = 0; !n && k < COUNT_OF(word); k++)

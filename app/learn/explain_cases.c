@@ -170,8 +170,10 @@ static struct fail_case *nearest(struct findings *f, const struct hits *h, const
     return best;
 }
 
-static void add_value(struct series *s, double value)
+static void add_value(struct series *s, double value, uint32_t end)
 {
+    if (s->n && s->end == end) return;
+    s->end = end;
     if (s->n == 0) s->first = value;
     else s->rises += value > s->last;
     s->last = value;
@@ -186,11 +188,11 @@ bool series_rises(const struct series *s, int least, double times)
 static void add_series(struct fail_case *c, const struct hit *me, int figure)
 {
     double last = me->number[me->numbers - 1].value;
-    if (figure == FIG_TURN_TOKENS) add_value(&c->turn_tokens, last);
-    if (figure == FIG_TOKENS_SENT) add_value(&c->tokens_sent, last);
-    if (figure == FIG_MESSAGES) add_value(&c->messages, last);
-    if (figure == FIG_TURN_BYTES) add_value(&c->turn_bytes, last);
-    if (figure == FIG_BYTES_NOW) add_value(&c->bytes_now, last);
+    if (figure == FIG_TURN_TOKENS) add_value(&c->turn_tokens, last, me->end);
+    if (figure == FIG_TOKENS_SENT) add_value(&c->tokens_sent, last, me->end);
+    if (figure == FIG_MESSAGES) add_value(&c->messages, last, me->end);
+    if (figure == FIG_TURN_BYTES) add_value(&c->turn_bytes, last, me->end);
+    if (figure == FIG_BYTES_NOW) add_value(&c->bytes_now, last, me->end);
 }
 
 static void add_figure(struct fail_case *c, const struct hit *me, uint32_t chars)

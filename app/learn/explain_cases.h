@@ -12,6 +12,7 @@ enum { CASES_MOST = 16, PROCESSES_MOST = 8, REPEATS = 32 /* failures of a case t
 
 struct series { /* values of one kind in their order, to see whether they rise */
     int n, rises;
+    uint32_t end; /* of the last in the run: a number counts once, whatever phrases it stands in */
     double first, last;
 };
 

@@ -110,14 +110,18 @@ static void by_series(const struct fail_case *c, int *points)
     if (bytes && !tokens && !messages) points[CAUSE_LEAK] += 8;
 }
 
+static const struct { enum cause cause; int points; } stage_row[STAGES] = {
+    [STAGE_LOAD] = {CAUSE_WEIGHTS, 5},        [STAGE_KV_INIT] = {CAUSE_KV, 5},
+    [STAGE_KV_GROWS] = {CAUSE_KV, 5},         [STAGE_PROFILE] = {CAUSE_ACTIVATIONS, 4},
+    [STAGE_CAPTURE] = {CAUSE_ACTIVATIONS, 4}, [STAGE_PASS] = {CAUSE_ACTIVATIONS, 4},
+    [STAGE_EMBED] = {CAUSE_ACTIVATIONS, 4},   [STAGE_INIT] = {CAUSE_OTHER_PROCESS, 4}};
+
+enum cause stage_cause(enum word_stage s) { return stage_row[s].cause; }
+
 static void by_stage(const struct fail_case *c, int *points)
 {
-    static const struct { enum cause cause; int points; } of[STAGES] = {
-        [STAGE_LOAD] = {CAUSE_WEIGHTS, 5}, [STAGE_KV_INIT] = {CAUSE_KV, 5}, [STAGE_KV_GROWS] = {CAUSE_KV, 5},
-        [STAGE_PROFILE] = {CAUSE_ACTIVATIONS, 4}, [STAGE_CAPTURE] = {CAUSE_ACTIVATIONS, 4},
-        [STAGE_PASS] = {CAUSE_ACTIVATIONS, 4}, [STAGE_EMBED] = {CAUSE_ACTIVATIONS, 4},
-        [STAGE_INIT] = {CAUSE_OTHER_PROCESS, 4}};
-    if (c->family == FAMILY_DEVICE || c->family == FAMILY_ANY) points[of[c->stage].cause] += of[c->stage].points;
+    const bool device = c->family == FAMILY_DEVICE || c->family == FAMILY_ANY;
+    if (device) points[stage_row[c->stage].cause] += stage_row[c->stage].points;
 }
 
 static void by_words(const struct fail_case *c, int *points)
@@ -146,7 +150,8 @@ static void by_length(const struct fail_case *c, int *points)
 static void by_load(const struct fail_case *c, int *points)
 {
     if (c->family != FAMILY_DEVICE || !c->has[FIG_RUNNING] || c->fig[FIG_RUNNING] < MANY_RUNNING) return;
-    points[CAUSE_CONCURRENCY] += c->has[FIG_WAITING] && c->fig[FIG_WAITING] >= 1 ? 3 : 2;
+    bool queue = c->has[FIG_WAITING] && c->fig[FIG_WAITING] >= 1;
+    points[CAUSE_CONCURRENCY] += !queue ? 2 : c->fig[FIG_RUNNING] >= 2 * MANY_RUNNING ? 5 : 3;
 }
 
 static void by_answers(const struct explain_answers *known, const struct fail_case *c, int *points)

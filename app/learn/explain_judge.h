@@ -21,6 +21,7 @@ struct judged {
 };
 
 struct device_sum device_sum(const struct fail_case *c);
+enum cause stage_cause(enum word_stage s); /* what a failure at this stage speaks for */
 void judge_case(const struct findings *f, const struct fail_case *c, const struct explain_answers *known,
                 struct judged *j);
 

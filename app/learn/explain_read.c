@@ -181,6 +181,12 @@ void run_quote(const char *text, size_t n, uint32_t number, char *out, size_t si
         if (blank && (put == 0 || out[put - 1] == ' ')) continue;
         out[put++] = blank ? ' ' : c;
     }
+    if (put + 1 == size) /* cut: at a word, if there is one near */
+        for (size_t back = put; back > 0 && put - back < 24; back--)
+            if (out[back - 1] == ' ') {
+                put = back;
+                break;
+            }
     while (put && out[put - 1] == ' ') put--;
     if (size) out[put] = '\0';
 }

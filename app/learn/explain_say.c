@@ -128,7 +128,7 @@ static void say_stage(const struct fail_case *c, const struct judged *j, struct 
         [STAGE_PASS] = "it failed within a pass over the model",
         [STAGE_EMBED] = "it failed while texts were being embedded",
         [STAGE_INIT] = "it failed when the device was opened, before it held anything"};
-    if (words[c->stage]) verdict_evidence(v, "%s", words[c->stage]);
+    if (words[c->stage] && stage_cause(c->stage) == j->cause) verdict_evidence(v, "%s", words[c->stage]);
     if (c->hint_word[j->cause] && c->hint_best[j->cause] >= 2) {
         char plain[VERDICT_TEXT];
         size_t n = 0;

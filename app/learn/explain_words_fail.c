@@ -52,7 +52,9 @@ const struct word words_fail[] = {
     {"runs out of memory", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
 
     /* keys and values */
-    POOL(CAUSE_KV, 6, "could not be created kv cache"), POOL(CAUSE_KV, 7, "kv cache is needed"),
+    POOL(CAUSE_KV, 6, "could not be created kv cache"), POOL(CAUSE_KV, 6, "needs # for the kv cache"),
+    POOL(CAUSE_KV, 6, "requires # for the kv cache"), POOL(CAUSE_KV, 6, "for the kv cache but only"),
+    POOL(CAUSE_KV, 6, "for kv cache but only"), POOL(CAUSE_KV, 7, "kv cache is needed"),
     POOL(CAUSE_KV, 7, "kv cache memory is needed"), POOL(CAUSE_KV, 7, "larger than the available kv cache"),
     POOL(CAUSE_KV, 7, "larger than * stored in kv cache"),
     POOL(CAUSE_KV, 6, "tokens that can be stored in kv cache"), POOL(CAUSE_KV, 7, "kv cache allocation failed"),
@@ -126,8 +128,8 @@ const struct word words_fail[] = {
     HOST(6, "unable to allocate * array with shape"), HOST(6, "unable to allocate # for an array"),
     HOST(6, "default cpu allocator"), HOST(6, "bad alloc |"), HOST(5, "cannot allocate memory"),
     HOST(5, "can t allocate memory"), HOST(5, "could not allocate memory"), HOST(4, "errno 12 |"),
-    HOST(4, "| enomem"), HOST(6, "^ memory allocation of # failed"), HOST(7, "| oom killer"),
-    HOST(7, "| oom kill"), HOST(7, "oom killed"), HOST(7, "oom reaper"), HOST(7, "out of memory killed process"),
+    HOST(4, "| enomem"), HOST(6, "^ memory allocation of # failed"), HOST(7, "| oom killer"), HOST(7, "| oom kill"),
+    HOST(7, "oom killed"), HOST(7, "oom reaper"), HOST(7, "out of memory killed process"),
     HOST(7, "out of memory kill process"), HOST(7, "cgroup out of memory"), HOST(5, "exit code 137"),
     HOST(5, "exited with code 137"), HOST(5, "exit status 137"), HOST(5, "status code 137"), HOST(5, "exited 137"),
     HOST(5, "return code 137"), HOST(5, "returned 137"), HOST(4, "| code 137"), HOST(4, "error 137 |"),

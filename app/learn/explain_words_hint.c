@@ -123,7 +123,7 @@ const struct word words_hint[] = {
     WIDE(CAUSE_WEIGHTS, 3, "model bigger than"), WIDE(CAUSE_WEIGHTS, 3, "model is bigger"),
     NEAR(CAUSE_ACTIVATIONS, 3, "compute buffer"), NEAR(CAUSE_ACTIVATIONS, 2, "compute pp buffers"),
     NEAR(CAUSE_ACTIVATIONS, 2, "logits"), NEAR(CAUSE_ACTIVATIONS, 4, "prompt logprobs"),
-    NEAR(CAUSE_ACTIVATIONS, 2, "workspace"), NEAR(CAUSE_ACTIVATIONS, 2, "activation"),
+    NEAR(CAUSE_ACTIVATIONS, 2, "activation"),
     NEAR(CAUSE_ACTIVATIONS, 1, "chunked prefill"), NEAR(CAUSE_ACTIVATIONS, 1, "ubatch"),
     NEAR(CAUSE_ACTIVATIONS, 1, "prefill"), WIDE(CAUSE_ACTIVATIONS, 3, "embed * batch size"),
     WIDE(CAUSE_ACTIVATIONS, 2, "per device train batch"), NEAR(CAUSE_KV, 1, "kv cache"),
