@@ -3,7 +3,11 @@
 #include "app/learn/explain_say.h"
 #include "app/learn/remedy.h"
 
-enum { PLAIN = 5 /* points of a statement that stands by itself */ };
+enum {
+    PLAIN = 5,       /* points of a statement that stands by itself */
+    WEAK = 4,        /* of one that others explain */
+    AFTERMATH = 5    /* lines behind a failure in which a kill is its consequence */
+};
 
 const struct explain_ask explain_ask[QUESTIONS] = {
     [ASK_WHEN] = {"When does it happen: while the model loads, at the first request, after many turns, after hours?",
@@ -25,9 +29,19 @@ static bool killed_by_probe(const struct findings *f, const struct fail_case *c)
     return c->family == FAMILY_HOST && c->said == CAUSE_HOST && c->said_points <= PLAIN && f->note[NOTE_PROBE];
 }
 
+/* A bare kill right behind another failure: who failed was ended. */
+static bool is_aftermath(const struct findings *f, int me)
+{
+    const struct fail_case *c = &f->one[me];
+    for (int k = 0; k < f->n && c->family == FAMILY_HOST && c->said_points <= WEAK; k++)
+        if (k != me && f->one[k].last_line <= c->line && c->line - f->one[k].last_line <= AFTERMATH) return true;
+    return false;
+}
+
 /* A case beside others that says too little to be one of its own. */
 static bool is_echo(const struct findings *f, const struct judged *j, int me)
 {
+    if (is_aftermath(f, me)) return true;
     for (int k = 0; k < f->n; k++) {
         bool same = j[k].cause == j[me].cause;
         bool stronger = j[k].points[j[k].cause] > j[me].points[j[me].cause];
@@ -71,6 +85,7 @@ static int tell(const struct findings *f, const char *text, size_t n, const stru
     int told = tell_cases(f, text, n, known, v, cap);
     if (told) return told;
     if (f->smi_processes && f->smi_used >= f->smi_total * 0.9) say_table(f, v);
+    else if (f->note[NOTE_WRAPPER] && f->other_points < WEAK) return 0;
     else if (f->other || f->note[NOTE_STARTED]) say_other(f, text, n, v);
     else return 0;
     return 1;

@@ -9,6 +9,7 @@ enum {
     STAGE_LINES = 80,    /* a stage before a failure; a traceback is long */
     BEHIND_LINES = 10,   /* what a message still says behind its first words */
     BEFORE_LINES = 200,  /* what a log said before */
+    WIDE_LINES = 600,    /* what a person says */
     ADVICE_CHARS = 28,   /* "if you run out of memory" */
     BEHIND_COSTS = 4,    /* a line behind a failure is as far as so many before it */
     LOOK_BACK = 400      /* hits that are looked at for a stage */
@@ -120,6 +121,7 @@ static void add_failure(const struct run *r, struct findings *f, const struct hi
     if (c->fails == REPEATS) memmove(c->fail + HALF, c->fail + HALF + 1, (HALF - 1) * sizeof *c->fail);
     else c->fails++;
     c->fail[c->fails - 1] = i;
+    c->last_line = me->line;
     owner[i] = (int8_t)(c - f->one);
 }
 
@@ -241,7 +243,7 @@ static void give_to_case(struct findings *f, const struct hits *h, size_t i, uin
     bool near = behind ? lines <= BEHIND_LINES * BEHIND_COSTS : lines <= BEFORE_LINES;
     if (w->kind == WORD_FIGURE) {
         if (!message || lines <= BEHIND_LINES * BEHIND_COSTS) add_figure(c, me, chars);
-    } else if (w->kind == WORD_FOR && (w->of || near)) {
+    } else if (w->kind == WORD_FOR && (w->of ? lines <= WIDE_LINES : near)) {
         uint8_t bit = (uint8_t)(1u << ((c - f->one) & 7));
         if (seen[me->word] & bit) return;
         seen[me->word] |= bit;

@@ -22,7 +22,7 @@ struct fail_case {
     int said_points, said_by; /* the best of them; how many phrases */
     size_t fail[REPEATS];     /* its failures among the hits: the first, and of the rest the last */
     int fails;
-    uint32_t line;            /* of the first */
+    uint32_t line, last_line; /* of the first, of the last */
     bool has[FIGURES];
     double fig[FIGURES];
     uint32_t near[FIGURES];   /* how far the figure kept is from a failure, in the run */

@@ -144,7 +144,8 @@ static void by_words(const struct fail_case *c, int *points)
 static void by_length(const struct fail_case *c, int *points)
 {
     double longest = MAX(c->fig[FIG_LONG], c->fig[FIG_TOKENS_MOST]); /* 0: not said */
-    if (c->family == FAMILY_DEVICE && longest >= LONG_CONTEXT) points[CAUSE_KV] += longest >= 3 * LONG_CONTEXT ? 3 : 2;
+    if (c->family == FAMILY_DEVICE && c->stage == STAGE_NONE && longest >= LONG_CONTEXT)
+        points[CAUSE_KV] += longest >= 3 * LONG_CONTEXT ? 3 : 2;
 }
 
 static void by_load(const struct fail_case *c, int *points)

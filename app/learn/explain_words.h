@@ -31,6 +31,7 @@ enum word_note {
     NOTE_STARTED, /* a server came up, a request was answered */
     NOTE_PROBE,   /* killed because it did not answer */
     NOTE_ADVICE,  /* "if you run out of memory": nothing happened */
+    NOTE_WRAPPER, /* something failed, and what is said elsewhere */
     NOTE_DEVICE,  /* a device or a model is spoken of */
     NOTE_TURN,    /* a turn, a round, a step with its number */
     NOTE_HOURS,   /* it had run for long */
