@@ -139,29 +139,58 @@ static void make_command(struct play *p, int which, struct play_command *c, char
 
 static int which_run(const struct play *p) { return p->stage == PLAY_FIXED ? RUN_FIXED : RUN_BROKEN; }
 
+/* A child with this command; -1: p->err says why there is none. */
+static int start_child(struct play *p, const struct play_command *c)
+{
+    p->child = calloc(1, sizeof *p->child);
+    if (!p->child) return err_set(&p->err, -1, "no memory for a run");
+    if (play_child_start(p->child, c, &p->err) == 0) return 0;
+    free(p->child);
+    p->child = NULL;
+    return -1;
+}
+
+/* What the flight recorder says of a run that could not say anything itself. */
+static void begin_report(struct play *p)
+{
+    struct play_command c = {.program = p->config.program, .folder = p->folder, .input = ""};
+    static const char *const words[] = {"plimsoll", "post-mortem", "--store", "store"};
+    for (size_t i = 0; i < COUNT_OF(words); i++) add(&c, words[i]);
+    p->reporting = start_child(p, &c) == 0;
+}
+
 static void begin_run(struct play *p)
 {
     struct play_command c;
     char threads[16];
     struct play_run *r = &p->run[which_run(p)];
     r->begun = true;
-    p->child = calloc(1, sizeof *p->child);
-    int rc = p->child ? make_folder(p, &p->err) : err_set(&p->err, -1, "no memory for a run");
+    int rc = make_folder(p, &p->err);
     if (rc == 0) {
         make_command(p, which_run(p), &c, threads);
-        rc = play_child_start(p->child, &c, &p->err);
+        rc = start_child(p, &c);
     }
     if (rc == 0) return;
-    free(p->child);
-    p->child = NULL;
     r->ended = true;
     figures_end(&r->figures, 1, 0);
+}
+
+static void end_report(struct play *p)
+{
+    play_child_end(p->child, NULL, 0);
+    free(p->child);
+    p->child = NULL;
+    p->reporting = false;
 }
 
 static void end_run(struct play *p)
 {
     struct play_run *r = &p->run[which_run(p)];
     struct play_child *c = p->child;
+    if (p->reporting) {
+        end_report(p);
+        return;
+    }
     r->seconds = progress_clock() - c->begun;
     play_child_end(c, r->said, sizeof r->said);
     bool killed = WIFSIGNALED(c->status) || c->late;
@@ -189,6 +218,20 @@ static void take_event(struct play *p, struct play_run *r, const struct event *e
     if (dies) play_child_kill(p->child);
 }
 
+static bool take_report(struct play *p, bool came)
+{
+    const char *line;
+    size_t n;
+    int wrong = 0;
+    while ((line = play_child_line(p->child, PLAY_REPORT, &n, &wrong))) {
+        if (p->report.len + n + 1 > PLAY_REPORT) continue;
+        buf_put(&p->report, line, n);
+        buf_puts(&p->report, "\n");
+    }
+    if (p->child->over && !came) end_report(p);
+    return true;
+}
+
 bool play_step(struct play *p)
 {
     struct play_run *r = &p->run[which_run(p)];
@@ -197,6 +240,7 @@ bool play_step(struct play *p)
     bool came = play_child_look(c, p->config.limit, p->config.patience);
     const char *line;
     size_t n;
+    if (p->reporting) return take_report(p, came);
     while ((line = play_child_line(c, PLAY_LINE, &n, &r->wrong))) {
         struct event e;
         if (event_read(line, n, &e, NULL)) {
@@ -209,6 +253,7 @@ bool play_step(struct play *p)
     r->seconds = progress_clock() - c->begun;
     if (!c->over || came) return came;
     end_run(p);
+    if (p->lesson->kill_turn > 0 && p->stage == PLAY_BROKEN) begin_report(p);
     return true;
 }
 
@@ -218,6 +263,7 @@ void play_close(struct play *p)
     if (p->child) end_run(p);
     for (int k = 0; k < RUNS; k++)
         if (p->run[k].judge) judge_close(p->run[k].judge);
+    buf_free(&p->report);
     if (*p->folder) nftw(p->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     free(p);
 }

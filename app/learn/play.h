@@ -23,7 +23,7 @@
 enum play_stage {
     PLAY_SEE,        /* what you will see */
     PLAY_ASK,        /* the questions: play_answer() */
-    PLAY_BROKEN,     /* the broken run; begun when the stage is */
+    PLAY_BROKEN,     /* the broken run; begun when the stage is; and the post-mortem of one that is killed */
     PLAY_VERDICT,    /* why, with evidence */
     PLAY_FIXED,      /* the same with the fix on */
     PLAY_COMPARE,    /* the two curves side by side */
@@ -34,7 +34,7 @@ enum play_stage {
 };
 const char *play_stage_words(enum play_stage s); /* a title for a person */
 
-enum { PLAY_TAIL = 2048, PLAY_LINE = 1 << 20 };
+enum { PLAY_TAIL = 2048, PLAY_LINE = 1 << 20, PLAY_REPORT = 8 << 10 };
 
 struct judge;
 
@@ -71,6 +71,8 @@ struct play {
     struct play_run run[RUNS];
     struct play_answer answer[LESSON_ASKS];
     struct play_child *child; /* NULL: none runs */
+    bool reporting;           /* it is `plimsoll post-mortem` behind a run that was killed */
+    struct buf report;        /* what that says, at most PLAY_REPORT bytes; not filtered */
     char folder[256];         /* of the runs; "": none yet */
     struct err err;           /* a run could not be begun */
 };

@@ -32,7 +32,10 @@ static void put_filled(const struct play *p, const char *text, struct buf *out)
 static void put_verdict(const struct play *p, struct buf *out)
 {
     struct verdict v;
-    if (play_verdict(p, &v)) {
+    if (p->report.len > 0) {
+        buf_put(out, p->report.data, p->report.len);
+        buf_puts(out, "\n");
+    } else if (play_verdict(p, &v)) {
         verdict_text(&v, WIDTH, out);
         buf_puts(out, "\n");
     }
