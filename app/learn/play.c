@@ -116,7 +116,8 @@ static void make_command(struct play *p, int which, struct play_command *c, char
     const struct lesson *l = p->lesson;
     static const char *const ours[] = {"--no-config", "--seed", "1", "--json", "--all-samples"};
     bool resumes = l->kill_turn > 0 && which == RUN_FIXED;
-    *c = (struct play_command){.program = p->config.program, .folder = p->folder, .input = l->script[which]};
+    *c = (struct play_command){.program = p->config.program, .folder = p->folder, .input = l->script[which],
+                               .held = l->kill_turn > 0 && which == RUN_BROKEN}; /* it is not to end before that */
     add(c, "plimsoll");
     add_words(c, &l->run);
     add_words(c, &l->flags);

@@ -45,6 +45,20 @@ static int input_file(const char *text, struct err *err)
     return -1;
 }
 
+/* A pipe, whose other end *held keeps open. */
+static int input_pipe(const char *text, int *held, struct err *err)
+{
+    int ends[2];
+    size_t len = strlen(text);
+    if (pipe2(ends, O_CLOEXEC)) return err_set(err, -1, "no pipe for a lesson's script: %s", strerror(errno));
+    bool fits = fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0 && write(ends[1], text, len) == (ssize_t)len &&
+                write(ends[1], "\n", 1) == 1; /* else its last line is none yet */
+    *held = ends[1];
+    if (fits) return ends[0];
+    close(ends[0]);
+    return err_set(err, -1, "a lesson's script is too long to be held open");
+}
+
 /* stdin, stdout, stderr, a folder; signals as at the start of a program. */
 static int spawn(pid_t *pid, const struct play_command *cmd, char **env, int in, int out, int err)
 {
@@ -72,9 +86,12 @@ static int spawn(pid_t *pid, const struct play_command *cmd, char **env, int in,
 
 int play_child_start(struct play_child *c, const struct play_command *cmd, struct err *err)
 {
-    int ends[2] = {-1, -1}, in = input_file(cmd->input, err);
-    *c = (struct play_child){.out = -1, .err = -1, .over = true};
-    if (in < 0) return -1;
+    *c = (struct play_child){.out = -1, .err = -1, .held = -1, .over = true};
+    int ends[2] = {-1, -1}, in = cmd->held ? input_pipe(cmd->input, &c->held, err) : input_file(cmd->input, err);
+    if (in < 0) {
+        play_child_end(c, NULL, 0);
+        return -1;
+    }
     char **env = plain_environment();
     c->err = memfd_create("said", MFD_CLOEXEC);
     bool ready = env && c->err >= 0 && pipe2(ends, O_CLOEXEC) == 0 && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0;
@@ -186,7 +203,8 @@ void play_child_end(struct play_child *c, char *tail, size_t room)
         if (c->err >= 0) read_tail(c->err, tail, room);
     }
     if (c->err >= 0) close(c->err);
-    c->err = -1;
+    if (c->held >= 0) close(c->held);
+    c->err = c->held = -1;
     buf_free(&c->line);
     c->at = 0;
 }

@@ -15,11 +15,13 @@ struct play_command {
     int argc;
     const char *folder;  /* where it runs */
     const char *input;   /* its stdin */
+    bool held;           /* which does not end there: more could come, so that it waits (at most 64 KiB) */
 };
 
 struct play_child {
     pid_t pid;
     int out, err;       /* out: its events, -1: no more; err: what it said, a file in memory */
+    int held;           /* our end of a stdin that is held open; -1: none is */
     struct buf line;    /* of the events, the last without its newline */
     size_t at;          /* in it: what was given already */
     double begun, heard, told; /* by progress_clock(): told: it was asked to end; 0: it was not */
