@@ -382,12 +382,12 @@ const struct remedy remedy_table[] = {
 
     /* ---------------------------------------------------------------- Linux
      * linux: Documentation/admin-guide/sysctl/vm.rst, cgroup-v2.rst; systemd.resource-control(5) */
-    ROW(LINUX, HOST, "see whom the kernel ended, and what it held",
-        "dmesg --ctime, the line \"Out of memory: Killed process\""),
     ROW(LINUX, HOST | LEAK, "a limit of its own, so that it is this process and no other that ends",
         "systemd-run --property MemoryMax=16G ..., or MemoryMax= of its unit"),
     ROW(LINUX, HOST | OTHERS, "spare this process, not the others", "OOMScoreAdjust=-500 of its unit"),
     ROW(LINUX, HOST, "swap, for what is rarely touched", "swapon FILE"),
+    ROW(LINUX, HOST, "see whom the kernel ended, and what it held",
+        "dmesg --ctime, the line \"Out of memory: Killed process\""),
     ROW(LINUX, OTHERS, "see who holds the RAM", "ps --sort=-rss -eo pid,rss,comm"),
     ROW(LINUX, LEAK, "watch it grow", "VmRSS in /proc/PID/status, between requests"),
     ROW(LINUX, ALLOCATOR, "more maps a process", "sysctl vm.max_map_count=262144"),
