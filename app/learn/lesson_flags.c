@@ -177,7 +177,7 @@ void lesson_allowed(struct buf *out)
 {
     for (size_t i = 0; i < COUNT_OF(flags); i++) {
         const struct flag *f = &flags[i];
-        buf_printf(out, "  %-17s", f->name);
+        buf_printf(out, "    %-17s", f->name);
         if (f->kind == SIZE) buf_printf(out, " at most %.0fM", f->most / MIB);
         else if (f->kind == COUNT || f->kind == REAL) buf_printf(out, " at most %.0f", f->most);
         else if (f->kind == CREW) buf_puts(out, " a crew that is part of the program");
