@@ -6,6 +6,8 @@
 #include "app/session/crew.h"
 #include <ctype.h>
 
+enum { LINE = 90 }; /* columns of what help lists */
+
 enum kind { ALONE, COUNT, REAL, SIZE, ONE_OF, LIST_OF, CREW };
 
 #define MIB ((double)(1 << 20))
@@ -177,12 +179,17 @@ void lesson_allowed(struct buf *out)
 {
     for (size_t i = 0; i < COUNT_OF(flags); i++) {
         const struct flag *f = &flags[i];
-        buf_printf(out, "    %-17s", f->name);
+        buf_printf(out, "    %-*s", f->kind == ALONE ? 0 : 17, f->name);
         if (f->kind == SIZE) buf_printf(out, " at most %.0fM", f->most / MIB);
         else if (f->kind == COUNT || f->kind == REAL) buf_printf(out, " at most %.0f", f->most);
         else if (f->kind == CREW) buf_puts(out, " a crew that is part of the program");
         else if (f->choices) buf_printf(out, " %s%s", f->choices, f->kind == LIST_OF ? ", several with commas" : "");
         buf_puts(out, "\n");
     }
-    buf_printf(out, "and a script these commands:%.*s\n", (int)sizeof commands - 2, commands);
+    buf_puts(out, "and a script these commands:\n   ");
+    for (const char *at = commands + 1, *end; *at; at = end + 1) {
+        end = strchr(at, ' ');
+        buf_printf(out, " /%.*s%s", (int)(end - at), at, end - commands > LINE && at - commands <= LINE ? "\n   " : "");
+    }
+    buf_puts(out, "\n");
 }
