@@ -567,7 +567,7 @@ static const struct { const char *key, *alt; enum view_name view; const char *wo
     {ESC "OS", ESC "4", VIEW_AGENTS, "Agents"}, {ESC "[15~", ESC "5", VIEW_TIMELINE, "Timeline"},
     {ESC "[17~", ESC "6", VIEW_SESSIONS, "sessions"}, {ESC "[18~", ESC "7", VIEW_ARTIFACTS, "Artifacts"},
     {ESC "[19~", ESC "8", VIEW_LOG, "Log"}, {ESC "[21~", ESC "0", VIEW_MODELS, "model files"},
-    {ESC "[24~", ESC "9", VIEW_FLIGHT, "Post-mortem"}};
+    {ESC "[24~", ESC "9", VIEW_FLIGHT, "Post-mortem"}, {ESC "[20~", ESC "l", VIEW_LESSONS, "Lessons"}};
 
 /* Each view, over a session, at any size, by both its keys; Escape leads back and what is typed is still there. */
 TEST(views_are_opened_and_left)
@@ -607,7 +607,7 @@ TEST(views_are_opened_and_left)
 TEST(keys_that_mean_nothing_do_nothing)
 {
     open_live(80, 24);
-    press(ESC "[2~" ESC "[20~" ESC "[23~" ESC "x" CTRL_T ESC "[1;6A" ESC "[999~");
+    press(ESC "[2~" ESC "[25~" ESC "x" CTRL_T ESC "[1;6A" ESC "[999~");
     ASKED("");
     SHOWS("say something");
     close_ui();

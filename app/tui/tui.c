@@ -58,7 +58,8 @@ static bool tick(void *self) { return ui_tick(((struct face *)self)->h.ui, progr
 
 static int wait_ms(void *self)
 {
-    return ui_busy(((struct face *)self)->h.ui) ? LOOP_TICK_MS : 5 * LOOP_TICK_MS;
+    const struct ui *ui = ((struct face *)self)->h.ui;
+    return ui_goes_on(ui) ? LOOP_TICK_MS / 5 : ui_busy(ui) ? LOOP_TICK_MS : 5 * LOOP_TICK_MS;
 }
 
 /* As a Ctrl-C that is typed. */

@@ -8,6 +8,7 @@ static const struct view_ops *const views[VIEWS] = {
     [VIEW_MAP] = &view_map, [VIEW_INSPECT] = &view_inspect, [VIEW_AGENTS] = &view_agents,
     [VIEW_TIMELINE] = &view_timeline, [VIEW_SESSIONS] = &view_sessions, [VIEW_ARTIFACTS] = &view_artifacts,
     [VIEW_FLIGHT] = &view_flight, [VIEW_MODELS] = &view_models, [VIEW_LOG] = &view_log,
+    [VIEW_LESSONS] = &view_lessons,
 };
 
 const struct view_ops *ui_view(enum view_name v) { return views[v]; }
@@ -186,10 +187,16 @@ void ui_go(struct ui *ui, enum view_name v)
 
 bool ui_tick(struct ui *ui, double now)
 {
+    enum view_tick most = VIEW_RESTS;
     ui->now = now;
     ui_ask_docs(ui, false);
-    return ui->busy;
+    for (int v = 0; v < VIEWS; v++)
+        if (ui->of_view[v] && views[v]->tick) most = MAX(most, views[v]->tick(ui->of_view[v]));
+    ui->goes_on = most != VIEW_RESTS;
+    return ui->busy || most == VIEW_CHANGED;
 }
+
+bool ui_goes_on(const struct ui *ui) { return ui->goes_on; }
 
 /* ------------------------------------------------------------------ news */
 

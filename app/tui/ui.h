@@ -61,6 +61,7 @@ void ui_resize(struct ui *ui, int columns, int rows);
 void ui_leave(struct ui *ui); /* the sessions are being closed: keys do nothing more, but for a way out (Ctrl-C) */
 /* seconds of any clock that does not go back; true: something that is drawn has changed by it. */
 bool ui_tick(struct ui *ui, double now);
+bool ui_goes_on(const struct ui *ui); /* a lesson runs: a tick is due in a few ms */
 const struct surface *ui_draw(struct ui *ui);
 const char *ui_last_error(const struct ui *ui); /* that was said; "": none */
 void ui_session(const struct ui *ui, char id[9]); /* the beginning of its id; "": nothing of it was saved */

@@ -1,5 +1,6 @@
 /* ui_draw.c - the state of the screen as cells. */
 #include "app/tui/ui_impl.h"
+#include "app/tui/view_lessons.h"
 #include "app/about.h"
 
 static const struct look plain, dim = {.hue = HUE_DIM}, head = {.hue = HUE_HEAD, .attr = LOOK_BOLD},
@@ -98,6 +99,10 @@ static void draw_side(struct ui *ui, struct surface *s, struct box b)
 static void draw_inspect(struct ui *ui, struct surface *s, struct box b)
 {
     const struct state *st = &ui->state;
+    if (view_lessons_runs(ui->of_view[VIEW_LESSONS])) {
+        view_lessons_beside(ui->of_view[VIEW_LESSONS], s, b, ui->glyphs);
+        return;
+    }
     if (b.columns < 1 || b.rows < 1 || ui->agent >= st->agents) return;
     const struct state_agent *a = &st->agent[ui->agent];
     char words[200], x[FIGURE], y[FIGURE];
@@ -240,6 +245,7 @@ static void draw_count(struct ui *ui, struct surface *s, struct box b)
     const struct box left = {b.column, b.row, b.columns - (int)strlen(waits), 1};
     ui_count_typed(ui);
     ui_plan(ui, left.columns - 2, &words, &bad);
+    if (words.len == 0) view_lessons_line(ui->of_view[VIEW_LESSONS], ui->glyphs, &words);
     if (*ui->notice) surface_puts(s, left, 1, 0, ui->notice, warn);
     else if (words.len > 0 && !words.failed)
         surface_text(s, left, 1, 0, words.data, words.len, bad ? bad_look : dim, NULL);

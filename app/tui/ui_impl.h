@@ -80,6 +80,7 @@ struct ui {
     struct { size_t n; uint64_t hash; int64_t tokens; bool exact; char files[120]; } typed; /* of the text in the input;
                               the files that it names, and what they weigh, in words */
     double now;
+    bool goes_on;            /* in a view */
     bool over;
     int64_t status;
     struct { char words[80]; double part; } recorded;

@@ -26,6 +26,7 @@ static void go_log(struct ui *ui) { ui_go(ui, VIEW_LOG); }
 static void go_models(struct ui *ui) { ui_go(ui, VIEW_MODELS); }
 static void go_flight(struct ui *ui) { ui_go(ui, VIEW_FLIGHT); }
 static void why(struct ui *ui) { ui_card_why(ui); }
+static void go_lessons(struct ui *ui) { ui_go(ui, VIEW_LESSONS); }
 static void go_help(struct ui *ui) { ui_go(ui, VIEW_HELP); }
 
 static void suspend(struct ui *ui)
@@ -104,9 +105,11 @@ static const struct bind table[] = {
     {EVERYWHERE, KEY_F6, 0, 0, "F6", "Sessions that are saved", "sessions", go_sessions},
     {EVERYWHERE, KEY_F7, 0, 0, "F7", "Artifacts: whole results that were clipped", "artifacts", go_artifacts},
     {EVERYWHERE, KEY_F8, 0, 0, "F8", "Log: what was said beside the conversation", "log", go_log},
+    {EVERYWHERE, KEY_F9, 0, 0, "F9", "Lessons: why memory runs out, on a small engine of their own", "lessons",
+     go_lessons},
     {EVERYWHERE, KEY_F10, 0, 0, "F10", "Models on this machine", "models", go_models},
-    {EVERYWHERE, KEY_F11, 0, 0, "F11", "Verdict: why a turn had no memory; or what a log that is pasted here says", NULL,
-     why},
+    {EVERYWHERE, KEY_F11, 0, 0, "F11", "Verdict: why a turn had no memory; or what a log that was pasted here says",
+     NULL, why},
     {EVERYWHERE, KEY_F12, 0, 0, "F12", "Post-mortem: the last figures of a session", NULL, go_flight},
     {EVERYWHERE, KEY_CHAR, KEY_ALT, '1', "Alt-1 to Alt-9, Alt-0", "the chat, and the views above, without F keys", NULL,
      go_chat},
@@ -119,6 +122,8 @@ static const struct bind table[] = {
     {EVERYWHERE, KEY_CHAR, KEY_ALT, '8', NULL, NULL, NULL, go_log},
     {EVERYWHERE, KEY_CHAR, KEY_ALT, '9', NULL, NULL, NULL, go_flight},
     {EVERYWHERE, KEY_CHAR, KEY_ALT, '0', NULL, NULL, NULL, go_models},
+    {EVERYWHERE, KEY_CHAR, KEY_ALT, 'l', "Alt-L, Alt-V", "lessons and the verdict, without F keys", NULL, go_lessons},
+    {EVERYWHERE, KEY_CHAR, KEY_ALT, 'v', NULL, NULL, NULL, why},
     {EVERYWHERE, KEY_CHAR, KEY_CTRL, 'c', "Ctrl-C", "cancels what runs; else leaves, when pressed twice", NULL,
      interrupt},
     {EVERYWHERE, KEY_CHAR, KEY_CTRL, 'd', "Ctrl-D", "leaves, where nothing is typed", NULL, end_of_input},

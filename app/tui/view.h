@@ -12,7 +12,7 @@
 
 enum view_name {
     VIEW_CHAT, VIEW_MAP, VIEW_INSPECT, VIEW_AGENTS, VIEW_TIMELINE, VIEW_SESSIONS, VIEW_ARTIFACTS, VIEW_FLIGHT,
-    VIEW_MODELS, VIEW_LOG, VIEW_HELP, VIEWS
+    VIEW_MODELS, VIEW_LOG, VIEW_LESSONS, VIEW_HELP, VIEWS
 };
 
 struct view_in {
@@ -34,6 +34,8 @@ struct view_out {
     struct buf copy;       /* a text for the clipboard; or nothing */
 };
 
+enum view_tick { VIEW_RESTS, VIEW_GOES_ON /* it is to be asked again in a moment */, VIEW_CHANGED };
+
 struct view_ops {
     const char *title;     /* "Memory map" */
     const char *keys;      /* of the footer: "d drop  p pin  Enter text" */
@@ -45,8 +47,9 @@ struct view_ops {
     void (*draw)(void *self, struct surface *s, struct box b, const struct view_in *in);
     /* false: not a key of this view's. */
     bool (*key)(void *self, const struct key *k, const struct view_in *in, struct view_out *out);
+    enum view_tick (*tick)(void *self); /* often, also while another is looked at; NULL: nothing goes on in it */
 };
 
 extern const struct view_ops view_map, view_inspect, view_agents, view_timeline, view_sessions, view_artifacts,
-    view_flight, view_models, view_log;
+    view_flight, view_models, view_log, view_lessons;
 #endif
