@@ -261,6 +261,8 @@ const struct command_row command_table[] = {
     {"/expect", "PATTERN", COMMAND_TEXT, NULL, command_expect, "the last answer has it, or a script ends here"},
     {"/assert", "FIGURE OP FIGURE", COMMAND_TEXT, NULL, command_assert,
      "it holds, or a script ends here; the second may be a number"},
+    {"/explain", "[FILE]", COMMAND_FILE, NULL, command_explain,
+     "what a log in FILE says of why memory ran out; alone, on the full screen: why the last turn had none"},
     {"/isolate", NULL, COMMAND_NONE, NULL, command_isolate, "the last turn that failed again, alone"},
     {"/bisect", NULL, COMMAND_NONE, NULL, command_bisect,
      "what of the policies, tools and agents at once makes this script fail"},

@@ -17,6 +17,7 @@ command command_agents, command_use, command_for, command_tools, command_tokens,
 command command_view, command_limit;
 command command_park, command_policy, command_model, command_plan, command_save, command_wait; /* commands_team.c */
 command command_expect, command_assert;                                        /* script_run.c */
+command command_explain;                                                       /* commands_explain.c */
 command command_isolate, command_bisect;                                       /* commands_again.c */
 command command_sessions, command_resume, command_fork, command_rename, command_export, command_delete;
 #endif

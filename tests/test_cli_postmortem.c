@@ -122,6 +122,31 @@ TEST(one_whose_policy_failed_has_the_policys_verdict)
     child_free(&lives);
 }
 
+/* The chat's /explain, of a log of another program. */
+TEST(explain_reads_a_log_in_the_chat)
+{
+    static const char log[] =
+        "INFO start\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity "
+        "of 79.20 GiB of which 3.81 GiB is free. Of the allocated memory 71.45 GiB is allocated by PyTorch, and 1.67 GiB "
+        "is reserved by PyTorch but unallocated.\n";
+    char path[512], in[700];
+    snprintf(path, sizeof path, "%s/run.log", check_tmpdir());
+    FILE *f = fopen(path, "w");
+    CHECK(f && fputs(log, f) >= 0 && fclose(f) == 0);
+    const char *args[] = {"-m", MODEL, "--engine", "scripted", "--script-file", answers(), "--no-config", "--no-save",
+                          "--script", NULL};
+    int n = snprintf(in, sizeof in, "/explain %s\n", path);
+    CHECK_EQ(child_run(&said, args, in, (size_t)n), 0);
+    CHECK(strstr(said.err_text.data, "tried 20 GiB"));
+    CHECK(strstr(said.err_text.data, "in PyTorch, line 2 of the text"));
+    child_free(&said);
+    static const char *const wrong[] = {"/explain\n", "/explain /nowhere/at/all\n", "/explain /\n"};
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        CHECK(child_run(&said, args, wrong[i], strlen(wrong[i])) != 0);
+        child_free(&said);
+    }
+}
+
 TEST(what_is_not_there_or_wrong_is_said)
 {
     dir = fresh_dir();

@@ -89,6 +89,20 @@ TEST(flight_says_how_it_ended_and_what_was_going_on)
     close_view();
 }
 
+TEST(flight_has_its_verdict)
+{
+    begin_flight();
+    flight.judged = true;
+    flight.verdict = (struct verdict){.cause = CAUSE_GROWTH, .sure = SURE_GUESS, .stack = STACK_PLIMSOLL,
+                                      .what = "97 % of the pool was filled"};
+    verdict_evidence(&flight.verdict, "prompts grow by %d tokens a turn", 190);
+    check_words("Out of memory: growth with turns");
+    check_words("a guess; in plimsoll");
+    check_words("97 % of the pool was filled");
+    check_words("prompts grow by 190 tokens a turn");
+    close_view();
+}
+
 static uint64_t number_before(const char *text, const char *word)
 {
     const char *at = strstr(text, word);

@@ -196,6 +196,9 @@ TEST(card_waits_for_who_is_typing_and_f11_shows_it)
     press(F11);
     press(F11); /* the same key closes it */
     SHOWS_NO("Out of memory: growth");
+    press(CTRL_U "/explain\r"); /* without F keys */
+    SHOWS("Out of memory: growth with turns");
+    ASKED("remember /explain\n");
     close_ui();
 }
 
@@ -251,8 +254,8 @@ static void paste(const char *text)
 TEST(pasted_log_is_recognised_and_explained_by_a_key)
 {
     open_live(120, 50);
-    paste("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of 79.20 "
-          "GiB of which 3.81 GiB is free. Of the allocated memory 71.45 GiB is allocated by PyTorch, and 1.67 GiB is "
+    paste("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of "
+          "79.20 GiB of which 3.81 GiB is free. Of the allocated memory 71.45 GiB is allocated by PyTorch, and 1.67 GiB is "
           "reserved by PyTorch but unallocated.");
     SHOWS("looks like a report that memory ran out");
     SHOWS("F11 explains it, Enter sends it");

@@ -29,6 +29,15 @@ static bool cancels(struct ui *ui, const char *text, size_t n)
     return true;
 }
 
+/* Alone it is about what the screen has seen: F11. */
+static bool explains(struct ui *ui, const char *text, size_t n)
+{
+    static const char word[] = "/explain";
+    if (n != sizeof word - 1 || memcmp(text, word, n) != 0) return false;
+    ui_card_why(ui);
+    return true;
+}
+
 void ui_send(struct ui *ui)
 {
     struct buf text = {0};
@@ -38,7 +47,7 @@ void ui_send(struct ui *ui)
         return;
     }
     if (ui->host.remember) ui->host.remember(ui->host.self, text.data, text.len);
-    if (!cancels(ui, text.data, text.len)) {
+    if (!cancels(ui, text.data, text.len) && !explains(ui, text.data, text.len)) {
         const int before = ui->waiting;
         ui_order(ui, text.data, text.len);
         if (ui->waiting == before) edit_paste(ui->edit, text.data, text.len); /* it stays typed */

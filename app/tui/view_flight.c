@@ -209,6 +209,16 @@ static void samples(struct sheet *h, const struct doc_flight *d)
     }
 }
 
+static void why(struct sheet *h, const struct verdict *v)
+{
+    char title[VERDICT_TEXT], about[VERDICT_TEXT];
+    verdict_title(v, title);
+    heading(h, title, verdict_about(v, about));
+    wrapped(h, v->what, (struct look){0});
+    for (int i = 0; i < v->evidences; i++) wrapped(h, v->evidence[i], (struct look){.hue = HUE_DIM});
+    for (int i = 0; i < v->nexts; i++) wrapped(h, v->next[i], (struct look){.hue = HUE_DIM});
+}
+
 /* ------------------------------------------------------------------ all */
 
 static void title(struct surface *s, struct box b, const struct doc_flight *d, enum glyphs glyphs)
@@ -233,6 +243,7 @@ static void draw_doc(struct sheet *h, const struct doc_flight *d)
     if (d->unread > 0) buf_printf(&words, "; %d lines of its recorder are not understood", d->unread);
     wrapped(h, words.failed ? "" : words.data, (struct look){.hue = HUE_DIM});
     buf_free(&words);
+    if (d->judged) why(h, &d->verdict);
     if (d->samples > 0) {
         heading(h, "The KV pool", "at the last figures, and over the time before them");
         pool_bar(h, d);

@@ -200,6 +200,14 @@ static void draw_chart(const struct curve *c, int64_t size, struct surface *s, s
     buf_free(&text);
 }
 
+/* Of a run that goes on what it has now, else the most that it had. */
+static uint64_t shown_of(const struct play_run *r)
+{
+    int64_t most = 0;
+    for (int i = r->ended ? 0 : MAX(r->curve.n - 1, 0); i < r->curve.n; i++) most = MAX(most, r->curve.point[i].taken);
+    return (uint64_t)most;
+}
+
 static void draw_run(const struct play *p, int which, struct surface *s, struct box b, enum glyphs glyphs)
 {
     static const char *const name[RUNS] = {[RUN_BROKEN] = "broken", [RUN_FIXED] = "fixed"};
@@ -207,7 +215,6 @@ static void draw_run(const struct play *p, int which, struct surface *s, struct 
     const int64_t size = MAX(p->run[RUN_BROKEN].curve.size, p->run[RUN_FIXED].curve.size);
     char f[FIGURE], g[FIGURE];
     if (b.rows < 3) return;
-    const struct curve_point last = r->curve.n > 0 ? r->curve.point[r->curve.n - 1] : (struct curve_point){0};
     int x = surface_puts(s, b, 0, 0, name[which], head) + 2;
     if (!r->begun) {
         surface_puts(s, b, x, 0, "not run yet", dim);
@@ -216,8 +223,8 @@ static void draw_run(const struct play *p, int which, struct surface *s, struct 
     const enum run_end end = r->ended ? (enum run_end)r->figures.value[FIGURE_END] : RUN_UNKNOWN;
     const bool bad = r->ended && end != RUN_DONE;
     x += surface_puts(s, b, x, 0, r->ended ? run_end_name(end) : "goes on", bad ? bad_look : plain);
-    surface_printf(s, b, x + 2, 0, dim, "%.1f s, %s %s of %s", r->seconds, r->curve.ceiling ? "all" : "KV",
-                   table_bytes(f, (uint64_t)MAX(last.taken, 0)), table_bytes(g, (uint64_t)MAX(r->curve.size, 0)));
+    surface_printf(s, b, x + 2, 0, dim, "%.1f s, %s %s%s of %s", r->seconds, r->curve.ceiling ? "all" : "KV",
+                   r->ended ? "to " : "", table_bytes(f, shown_of(r)), table_bytes(g, (uint64_t)MAX(r->curve.size, 0)));
     draw_chart(&r->curve, size, s, (struct box){b.column, b.row + 1, b.columns, b.rows - 2}, glyphs);
 }
 
