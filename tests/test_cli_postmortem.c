@@ -126,15 +126,16 @@ TEST(one_whose_policy_failed_has_the_policys_verdict)
 TEST(explain_reads_a_log_in_the_chat)
 {
     static const char log[] =
-        "INFO start\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity "
-        "of 79.20 GiB of which 3.81 GiB is free. Of the allocated memory 71.45 GiB is allocated by PyTorch, and 1.67 GiB "
-        "is reserved by PyTorch but unallocated.\n";
+        "INFO start\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total "
+        "capacity of 79.20 GiB of which 3.81 GiB is free. Of the allocated memory 71.45 GiB is allocated by PyTorch, "
+        "and 1.67 GiB is reserved by PyTorch but unallocated.\n";
     char path[512], in[700];
     snprintf(path, sizeof path, "%s/run.log", check_tmpdir());
     FILE *f = fopen(path, "w");
     CHECK(f && fputs(log, f) >= 0 && fclose(f) == 0);
     const char *args[] = {"-m", MODEL, "--engine", "scripted", "--script-file", answers(), "--no-config", "--no-save",
                           "--script", NULL};
+    child_free(&said);
     int n = snprintf(in, sizeof in, "/explain %s\n", path);
     CHECK_EQ(child_run(&said, args, in, (size_t)n), 0);
     CHECK(strstr(said.err_text.data, "tried 20 GiB"));

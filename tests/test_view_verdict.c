@@ -255,8 +255,8 @@ TEST(pasted_log_is_recognised_and_explained_by_a_key)
 {
     open_live(120, 50);
     paste("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity of "
-          "79.20 GiB of which 3.81 GiB is free. Of the allocated memory 71.45 GiB is allocated by PyTorch, and 1.67 GiB is "
-          "reserved by PyTorch but unallocated.");
+          "79.20 GiB of which 3.81 GiB is free. Of the allocated memory 71.45 GiB is allocated by PyTorch, and "
+          "1.67 GiB is reserved by PyTorch but unallocated.");
     SHOWS("looks like a report that memory ran out");
     SHOWS("F11 explains it, Enter sends it");
     press(F11);

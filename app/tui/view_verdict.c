@@ -51,7 +51,7 @@ static bool can_apply(const struct card *c, int i) { return c->own && c->v.fix[i
 static void put_fix(struct sheet *h, const struct card *c, int i)
 {
     const struct verdict_fix *f = &c->v.fix[i];
-    char frees[VERDICT_BYTES + 8] = "", size[VERDICT_BYTES], number[8];
+    char frees[VERDICT_BYTES + 8] = "", size[VERDICT_BYTES], number[16];
     if (f->frees >= 0) snprintf(frees, sizeof frees, "frees %s", verdict_bytes((uint64_t)f->frees, size));
     const int right = (int)strlen(frees), row = h->row;
     snprintf(number, sizeof number, "%d", i + 1);
