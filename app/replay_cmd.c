@@ -193,6 +193,10 @@ static void show(struct player *p, const struct event *e)
         note(p, "%s goes on after %" PRId64 " turns", plain(e->resumed.title).text, e->resumed.turns);
         return;
     case EV_UNDONE: note(p, "turn %" PRId64 " was taken back", e->undone.turn); return;
+    case EV_UNGUARDED:
+        if (e->unguarded.turn == 0 && e->unguarded.off.len > 0)
+            note(p, "without these guards, for teaching: %s", plain(e->unguarded.off).text);
+        return;
     case EV_ERROR: note(p, "error, %s: %s", plain(e->error.where).text, plain(e->error.text).text); return;
     case EV_SESSION_CLOSE:
         note(p, "%" PRId64 " turns, exit status %" PRId64 ", %s", e->session_close.turns, e->session_close.exit_code,

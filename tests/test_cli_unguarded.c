@@ -140,6 +140,63 @@ TEST(what_slice_keeps_is_refused_by_the_host)
     CHECK(!has(out(), "\"out_of_memory\""));
 }
 
+/* Of the second turn. */
+static int shared(void)
+{
+    const char *p = strstr(out(), "\"event\":\"turn_start\",\"turn\":2");
+    const char *at = p ? strstr(p, "\"shared_tokens\":") : NULL;
+    CHECK(at);
+    return atoi(at + 16);
+}
+
+TEST(without_share_a_turn_reads_all_of_its_prompt_again)
+{
+    CHECK_EQ(RUN(questions(2), "--no-save", "--json", "--unguarded", "share"), 0);
+    CHECK_EQ(shared(), 0);
+    CHECK_EQ(RUN(questions(2), "--no-save", "--json"), 0);
+    CHECK(shared() >= 32);
+}
+
+static const char *crew_with(const char *line)
+{
+    static char path[512];
+    snprintf(path, sizeof path, "%s/crew.yaml", check_tmpdir());
+    FILE *f = fopen(path, "w");
+    CHECK(f && fprintf(f, "crew: two\n%sagents:\n  - name: a\n    role: writer\n  - name: b\n    role: writer\n"
+                       "  - name: c\n    role: critic\nflow:\n  kind: debate\n  members: [a, b]\n  lead: c\n  rounds: 2\n", line) > 0);
+    CHECK_EQ(fclose(f), 0);
+    return path;
+}
+
+TEST(without_loop_a_debate_goes_on_until_memory_ends_it)
+{
+    const char *crew = crew_with("");
+    CHECK_EQ(RUN("The bridge opens on 3 May.\n", ENDLESS, "--crew", crew, "--ctx", "1024"), 0);
+    CHECK(has(out(), "\"flow\":\"debate\",\"change\":\"done\""));
+    CHECK_EQ(RUN("The bridge opens on 3 May.\n", ENDLESS, "--crew", crew, "--ctx", "1024", "--pool", "256", "--unguarded",
+                 "loop,window", "--naive", "no-limit"), 3);
+    CHECK(has(out(), "\"end\":\"out_of_memory\"") && !has(out(), "\"change\":\"done\""));
+}
+
+TEST(a_crew_file_turns_no_guard_off)
+{
+    static const char *const key[] = {"endless", "unguarded", "answers"};
+    for (size_t i = 0; i < COUNT_OF(key); i++) {
+        char line[32];
+        snprintf(line, sizeof line, "%s: 8\n", key[i]);
+        CHECK_EQ(RUN("hello\n", "--no-save", "--crew", crew_with(line)), 2);
+        CHECK(has(err(), "crew.yaml:2:") && has(err(), key[i]));
+    }
+}
+
+TEST(a_script_turns_no_guard_off_and_no_length)
+{
+    CHECK_EQ(RUN("plimsoll 1\n/policy window off\n", "--no-save"), 2);
+    CHECK_EQ(RUN("plimsoll 1\n/unguarded window\n", "--no-save"), 2);
+    CHECK_EQ(RUN("plimsoll 1\n/limit answer 4\n", "--no-save", "--answers", "8"), 2);
+    CHECK(has(err(), "--answers says how long every answer is"));
+}
+
 TEST(answers_have_as_many_tokens_as_the_flag_says_and_no_other)
 {
     static const char *const asked = "What is a KV page?\nWho are you?\nTell me a story\n2+2?\nasdf qwer\n";

@@ -91,6 +91,19 @@ TEST(with_every_guard_on_a_call_is_as_ever_and_nothing_is_told)
     end();
 }
 
+TEST(a_window_without_a_limit_sums_nothing_up)
+{
+    struct window *w;
+    begin(NULL, 4000, "fine", NULL);
+    struct window_limits l = {.ctx = 4000, .answer = 100, .summary = 100, .high = 850, .low = 400, .gain = 200,
+                              .unbounded = true};
+    CHECK_EQ(window_open(&w, &l, (struct window_count){session_count, &s}, &err), WINDOW_BAD);
+    l.summary = 0;
+    CHECK_EQ(window_open(&w, &l, (struct window_count){session_count, &s}, &err), 0);
+    window_close(w);
+    end();
+}
+
 /* ---------------------------------------------------------------- what is sent */
 
 TEST(without_window_the_whole_history_is_sent_until_the_engine_refuses)

@@ -100,6 +100,7 @@ int session_limit_answer(struct session *s, int tokens, struct err *err)
 {
     int before = s->role.answer;
     struct window *w;
+    if (s->a->o->answers > 0) return err_set(err, -1, "--answers says how long every answer is");
     s->role.answer = tokens;
     if (session_second_window(s, &w, err) != EXIT_DONE) {
         s->role.answer = before;

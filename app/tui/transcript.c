@@ -310,6 +310,10 @@ static void on_line(struct transcript *t, const struct event *e)
         note(t, ENTRY_NOTE, e->agent, "stopped after %" PRId64 " calls of tools (%.*s); it wanted %.*s",
              e->stopped.calls, STR(e->stopped.reason), STR(e->stopped.name));
         return;
+    case EV_UNGUARDED:
+        if (e->unguarded.turn == 0 && e->unguarded.off.len > 0)
+            note(t, ENTRY_NOTE, e->agent, "without these guards, for teaching: %.*s", STR(e->unguarded.off));
+        return;
     case EV_FLOW:
         if (e->flow.ask != 0) t->told[agent_of(t, e->flow.to)] = e->flow.parts > 0;
         if (e->flow.ask == 0)
