@@ -12,7 +12,8 @@
  *     silent    a prompt that is too long is cut in front, without a word: the oldest messages first
  *     slice     only the last GUARDS_SLICE messages are sent, whatever they are; all are kept in memory
  *     traces    every prompt that is sent and every result of a tool, whole, is kept in memory to the end
- *     summary   what the model says when it is asked for a summary is one, whatever it says and weighs
+ *     summary   what the model says when it is asked for a summary is one, whatever it says and wherever it ends; only
+ *               that it is smaller than what it stands for is still looked at, since the call itself bounds it
  *
  * All of it is real.  What stays: the ceiling of --vram, of which every byte is taken at the start; and --keep-unsaved,
  * here the most that slice, traces and docs together may keep in memory, above which a turn is refused (refused_host).

@@ -96,7 +96,6 @@ struct window_limits {
     int high, low;            /* marks in thousandths of the room beside the front: 0 < low < high <= 1000 */
     int gain;                 /* thousandths by which a summary is smaller than what it takes the place of: 1 .. 999 */
     bool unbounded;           /* for teaching: all that was said is in every call, whatever it weighs; summary is 0 */
-    bool any_summary;         /* for teaching: a summary is committed whatever it weighs */
 };
 
 struct window; /* opaque */

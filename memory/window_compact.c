@@ -145,7 +145,6 @@ static int64_t replaced(const struct window *w)
 static int check_summary(const struct window *w, int64_t tokens, size_t items, struct err *err)
 {
     int64_t before = replaced(w);
-    if (w->l.any_summary) return 0;
     if (items == 0) return err_set(err, WINDOW_NO_GAIN, "the summary is empty");
     if (tokens > summary_room(w))
         return err_set(err, WINDOW_NO_GAIN, "the summary has %" PRId64 " tokens, the most is %" PRId64, tokens,

@@ -208,6 +208,21 @@ TEST(silent_cuts_one_long_message_to_its_end_and_no_character_in_two)
     end();
 }
 
+TEST(silent_cuts_the_question_before_the_system_message)
+{
+    char text[301];
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = '\0';
+    begin("silent", 120, "0123456789", "be kind");
+    opts.max_tokens = 10;
+    session_close(&s);
+    CHECK_EQ(session_new(&s, &app, "be kind", &err), 0);
+    CHECK_EQ(say(text), 0);
+    CHECK(strncmp(fake.heard.data, "system:be kind|user:xxxx", 24) == 0);
+    CHECK_EQ(fake.a.n_prompt, 110);
+    end();
+}
+
 /* ---------------------------------------------------------------- files and results */
 
 static const char *file(const char *text)
@@ -319,6 +334,25 @@ TEST(without_summary_anything_is_one)
         CHECK(e != NULL);
         CHECK_EQ(strcmp(e->text, "I would rather not.") == 0, off); /* with it: an extract of what was said */
         CHECK_EQ(strstr(fake.heard.data, "nine piers, said the mate.") != NULL, true);
+        end();
+    }
+}
+
+static const char *babble(const char *heard)
+{
+    fake.endless = strstr(heard, "|user:Write the summary record") != NULL;
+    return fake.endless ? "la " : "0123456789";
+}
+
+TEST(without_summary_one_that_never_ends_is_one_too)
+{
+    for (int off = 0; off < 2; off++) {
+        begin(off ? "summary" : NULL, 4000, NULL, NULL);
+        fake.reply = babble;
+        for (int i = 0; i < 120 && fake.asides == 0; i++) CHECK_EQ(say("The harbour has nine piers, said the mate."), 0);
+        CHECK_EQ(fake.asides, 1);
+        const struct text_entry *e = session_summary(&s, &(struct buf){0}, &err);
+        CHECK_EQ(e && strncmp(e->text, "la la la", 8) == 0, off);
         end();
     }
 }

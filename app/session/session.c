@@ -110,7 +110,7 @@ static struct window_limits limits_of(const struct session *s)
         .summary = sums_up ? MIN(summary, ctx / 6) : 0,
         .high = 10 * (int)opts_quota(a->o->high_mark, QUOTA_HIGH),
         .low = 10 * (int)opts_quota(a->o->low_mark, QUOTA_LOW), .gain = 200,
-        .unbounded = guards_no_window(&a->o->off), .any_summary = a->o->off.summary,
+        .unbounded = guards_no_window(&a->o->off),
     };
 }
 
