@@ -3,8 +3,12 @@
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/gpu.h"
 #include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <pthread.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *const places[] = {"plimsoll-cuda.so", "../lib/plimsoll/plimsoll-cuda.so"};
@@ -16,9 +20,27 @@ static struct {
     char why[400];
 } object = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* The end of a copy that was cut off: dlopen() would map what is not there, and touching that ends the program.  What is
+ * no object at all is dlopen()'s to refuse.  (Linkers put the sections' table last.) */
+static bool is_cut_off(const char *path)
+{
+    ElfW(Ehdr) h;
+    struct stat st;
+    uint64_t end;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool known = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && read(fd, &h, sizeof h) == sizeof h &&
+                 memcmp(h.e_ident, ELFMAG, SELFMAG) == 0;
+    if (fd >= 0) close(fd);
+    return known && (size_add(h.e_shoff, (uint64_t)h.e_shnum * h.e_shentsize, &end) || end > (uint64_t)st.st_size);
+}
+
 /* The object at `path`, or NULL and why. */
 static const struct gpu_face *open_object(const char *path)
 {
+    if (is_cut_off(path)) {
+        snprintf(object.why, sizeof object.why, "the CUDA kernels cannot be opened: their file is cut off: run make");
+        return NULL;
+    }
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
         snprintf(object.why, sizeof object.why, "the CUDA kernels cannot be opened: %s", dlerror());
