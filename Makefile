@@ -348,6 +348,7 @@ $(test_bin): $(O)/tests/%: $(O)/obj/tests/%.o $(call object,$(helpers)) $(lib)
 	$(call link,$(TEST_LIBS) $(if $(filter $@,$(cuda_bin)),-lstdc++))
 $(cuda_bin): $(call object,$(on_cpu))
 $(O)/tests/test_gpu_check: $(gpu_bin)
+$(O)/tests/test_gpu_load: $(O)/gpu/plimsoll-cuda.so $(O)/gpu/old-face.so
 $(filter $(O)/tests/test_bench%,$(test_bin)): $(call object,$(bench_pure))
 $(O)/tests/bench: $(call object,$(benches)) $(lib)
 	$(if $(benches),,$(error no bench: tests/bench has no C file))
@@ -370,6 +371,10 @@ $(O)/gpu/plimsoll-cuda.so: $(call object,$(shim_src) tests/gpu/probe.cu) $(O)/gp
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(cxx) $(opt) -shared -Wl,-soname,plimsoll-cuda.so -o $@ $^
+$(O)/gpu/old-face.so: tests/gpu/old_face.c $(O)/flags
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(flags) -shared -fPIC -o $@ $<
 $(O)/gpu/steps: $(call object,tests/test_cuda_steps.c tests/gpu/apart.c)
 $(O)/gpu/answers: $(call object,tests/test_cuda_answers.c)
 $(O)/gpu/ids: $(call object,tests/gpu/ids.c tests/gpu/shape.c)
