@@ -41,7 +41,8 @@ static bool inside_another(const struct hits *h, size_t i)
             return true;
     for (size_t k = i + 1; k < h->n && h->hit[k].at < me->end; k++)
         if (word_of(&h->hit[k])->kind == WORD_FAIL && word_of(&h->hit[k])->of != FAMILY_OTHER &&
-            h->hit[k].end >= me->end && h->hit[k].at <= me->at)
+            h->hit[k].end >= me->end && h->hit[k].at <= me->at &&
+            (h->hit[k].end > me->end || word_of(&h->hit[k])->of != FAMILY_ANY))
             return true;
     return false;
 }
@@ -50,6 +51,7 @@ static bool is_failure(const struct hits *h, size_t i)
 {
     const struct word *w = word_of(&h->hit[i]);
     if (w->kind != WORD_FAIL || w->of == FAMILY_OTHER) return false;
+    if (h->hit[i].numbers == 2 && h->hit[i].number[0].value <= h->hit[i].number[1].value) return false;
     if (w->of == FAMILY_ANY && inside_another(h, i)) return false;
     return !only_advice(h, i);
 }

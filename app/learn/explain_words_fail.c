@@ -5,6 +5,8 @@
 #define POOL(cause, points, phrase) {phrase, WORD_FAIL, FAMILY_DEVICE, cause, points}
 #define HOST(points, phrase) {phrase, WORD_FAIL, FAMILY_HOST, CAUSE_HOST, points}
 #define LIMIT(points, phrase) {phrase, WORD_FAIL, FAMILY_HOST, CAUSE_ALLOCATOR, points}
+/* Two figures, the first of them more than the second: more is wanted than there is.  Of what, others must tell. */
+#define SHORT(phrase) {phrase, WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0}
 #define TOKENS(points, phrase) {phrase, WORD_FAIL, FAMILY_TOKENS, CAUSE_CONTEXT, points}
 
 const struct word words_fail[] = {
@@ -31,6 +33,7 @@ const struct word words_fail[] = {
     DEVICE("gpu memory is full"), DEVICE("vram is full"), DEVICE("device ran out of memory"),
     DEVICE("device out of memory"), DEVICE("oom when allocating tensor"),
     DEVICE("resource exhausted out of memory"), DEVICE("resource exhausted oom"),
+    DEVICE("resource exhausted attempting to allocate"), DEVICE("resource exhausted failed to allocate"),
     DEVICE("out of memory while trying to allocate"), DEVICE("smaller than requested bytes"),
     DEVICE("hsa status error out of resources"), DEVICE("cuda oom |"), DEVICE("| gpu oom |"), DEVICE("| oom error"),
     DEVICE("| oom during"), DEVICE("| oom in |"), DEVICE("failed to allocate cuda * buffer"),
@@ -50,6 +53,16 @@ const struct word words_fail[] = {
     {"memory exhausted", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
     {"run out of memory", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
     {"runs out of memory", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
+
+    SHORT("needs $ * only $"), SHORT("needs $ * available $"), SHORT("needs $ * has $"), SHORT("need $ * only $"),
+    SHORT("need $ * have $"), SHORT("need $ * has $"), SHORT("needs $ * free $"), SHORT("requires $ * only $"),
+    SHORT("requires $ * available $"), SHORT("requires $ * has $"), SHORT("require $ * only $"),
+    SHORT("require $ * available $"), SHORT("required $ * available $"), SHORT("needed $ * available $"),
+    SHORT("needs about $ * only $"), SHORT("allocate $ * only $"), SHORT("@exceeds * $"), SHORT("@exceed * $"),
+    SHORT("@is larger than * $"), SHORT("@is more than * $"), SHORT("@is greater than * $"),
+    SHORT("@is bigger than * $"), SHORT("@but only $"), SHORT("@while only $"), SHORT("@but there * only $"),
+    SHORT("@larger than * $"), SHORT("@will not fit * $"), SHORT("@does not fit * $"), SHORT("@do not fit * $"),
+    SHORT("@required * $ available"), SHORT("@needed * $ available"),
 
     /* keys and values */
     POOL(CAUSE_KV, 6, "could not be created kv cache"), POOL(CAUSE_KV, 6, "needs # for the kv cache"),
@@ -104,6 +117,9 @@ const struct word words_fail[] = {
     POOL(CAUSE_ACTIVATIONS, 6, "failed to allocate graph"), POOL(CAUSE_ACTIVATIONS, 6, "failed to reserve graph"),
     POOL(CAUSE_ACTIVATIONS, 6, "failed to allocate memory for * alignment"),
     POOL(CAUSE_ACTIVATIONS, 5, "cublas status alloc failed"),
+    POOL(CAUSE_ACTIVATIONS, 4, "cublas status not initialized when calling cublas create"),
+    POOL(CAUSE_ACTIVATIONS, 6, "not enough space in the buffer"),
+    POOL(CAUSE_ACTIVATIONS, 6, "not enough space in the context memory pool"),
     POOL(CAUSE_ACTIVATIONS, 5, "cudnn status alloc failed"), POOL(CAUSE_ACTIVATIONS, 5, "cufft alloc failed"),
     POOL(CAUSE_ACTIVATIONS, 5, "workspace * out of memory"),
 

@@ -91,6 +91,7 @@ const struct word words_other[] = {
     NOTE(NOTE_ADVICE, "might lead to"), NOTE(NOTE_ADVICE, "can lead to"), NOTE(NOTE_ADVICE, "could lead to"),
     NOTE(NOTE_ADVICE, "may result in"), NOTE(NOTE_ADVICE, "can result in"), NOTE(NOTE_ADVICE, "|except |"),
     NOTE(NOTE_ADVICE, "running out of memory consider"), NOTE(NOTE_ADVICE, "how to fix"),
+    NOTE(NOTE_ADVICE, "no attribute"), NOTE(NOTE_ADVICE, "cannot import name"),
     NOTE(NOTE_ADVICE, "exceptions import"),
 };
 const int words_other_n = COUNT_OF(words_other);
