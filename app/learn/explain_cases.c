@@ -51,7 +51,9 @@ static bool is_failure(const struct hits *h, size_t i)
 {
     const struct word *w = word_of(&h->hit[i]);
     if (w->kind != WORD_FAIL || w->of == FAMILY_OTHER) return false;
-    if (h->hit[i].numbers == 2 && h->hit[i].number[0].value <= h->hit[i].number[1].value) return false;
+    if (h->hit[i].numbers == 2 && h->hit[i].number[0].is_bytes && h->hit[i].number[1].is_bytes &&
+        h->hit[i].number[0].value <= h->hit[i].number[1].value)
+        return false; /* "needs 3 GiB, 20 GiB available": it fits */
     if (w->of == FAMILY_ANY && inside_another(h, i)) return false;
     return !only_advice(h, i);
 }

@@ -202,7 +202,8 @@ const struct word words_hint[] = {
     WIDE(CAUSE_OTHER_PROCESS, 4, "someone else"), WIDE(CAUSE_OTHER_PROCESS, 3, "shared gpu"),
     WIDE(CAUSE_OTHER_PROCESS, 3, "another model"), WIDE(CAUSE_OTHER_PROCESS, 3, "another container"),
     NEAR(CAUSE_HOST, 4, "system memory"), NEAR(CAUSE_HOST, 3, "host memory"), NEAR(CAUSE_HOST, 2, "cgroup"),
-    WIDE(CAUSE_ALLOCATOR, 5, "per process memory fraction"), WIDE(CAUSE_ALLOCATOR, 3, "ulimit"),
+    WIDE(CAUSE_ALLOCATOR, 5, "per process memory fraction"),
+    NEAR(CAUSE_ALLOCATOR, 4, "maximum allowed buffer size"), WIDE(CAUSE_ALLOCATOR, 3, "ulimit"),
     WIDE(CAUSE_ALLOCATOR, 2, "no cuda memory caching"), NEAR(CAUSE_ALLOCATOR, 3, "vm max map"),
 
     NOTE(NOTE_TURN, "| turn #"), NOTE(NOTE_TURN, "| round #"), NOTE(NOTE_TURN, "| iteration #"),
