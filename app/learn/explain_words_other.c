@@ -23,7 +23,8 @@ const struct word words_other[] = {
     /* a program's own mistakes */
     OTHER(6, "index out of range"), OTHER(5, "out of range"), OTHER(5, "out of bounds"),
     OTHER(6, "illegal memory access"), OTHER(6, "segmentation fault"), OTHER(6, "| sigsegv"),
-    OTHER(6, "device side assert"), OTHER(6, "misaligned address"), OTHER(6, "memory access fault"),
+    OTHER(6, "device side assert"), OTHER(6, "misaligned address"), OTHER(6, "too many resources requested"),
+    OTHER(6, "out of resource shared memory"), OTHER(5, "illegal instruction"), OTHER(6, "memory access fault"),
     OTHER(6, "invalid device function"), OTHER(6, "unspecified launch failure"), OTHER(6, "double free"),
     OTHER(6, "corrupted size"), OTHER(6, "stack smashing"), OTHER(6, "stack overflow"), OTHER(6, "recursion limit"),
     OTHER(6, "recursion error"), OTHER(6, "maximum recursion depth"), OTHER(5, "size mismatch"),
