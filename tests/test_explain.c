@@ -73,6 +73,7 @@ TEST(seed_004_a_gap_of_1_67_gib_cannot_explain_20_gib)
     CHECK_NEAR((double)figure("outside") / 0x1p30, 2.27, 0.001);
     CHECK(verdict_has(&v[0], "gap")->reckoned && !verdict_has(&v[0], "tried")->reckoned);
     CHECK(v[0].nexts > 0);
+    CHECK_STR(v[0].where, "GPU 0");
 }
 
 #define TORCH(tried, total, free, mine, allocated, gap)                                                              \

@@ -1,6 +1,8 @@
 /* explain_say.c - see explain_say.h. */
 #include "app/learn/explain_say.h"
 
+enum { DEVICES = 1024, PIDS = 1 << 30 /* more is no number of one */ };
+
 #define B(x) verdict_bytes((uint64_t)(x), (char[VERDICT_BYTES]){0})
 
 /* ------------------------------------------------------------------ figures */
@@ -190,12 +192,21 @@ static void say_stacks(const struct findings *f, const struct fail_case *c, stru
     if (wrapper != v->stack) v->wrapped_by = wrapper;
 }
 
+static void say_where(const struct fail_case *c, struct verdict *v)
+{
+    bool device = c->has[FIG_DEVICE] && c->fig[FIG_DEVICE] >= 0 && c->fig[FIG_DEVICE] < DEVICES;
+    bool process = c->has[FIG_PID] && c->fig[FIG_PID] > 0 && c->fig[FIG_PID] < PIDS;
+    if (c->family == FAMILY_DEVICE && device) snprintf(v->where, sizeof v->where, "GPU %.0f", c->fig[FIG_DEVICE]);
+    if (c->family == FAMILY_HOST && process) snprintf(v->where, sizeof v->where, "process %.0f", c->fig[FIG_PID]);
+}
+
 void say_case(const struct findings *f, const struct fail_case *c, const struct judged *j, const char *text, size_t n,
               const struct explain_answers *known, struct verdict *v)
 {
     *v = (struct verdict){.cause = j->cause, .sure = j->sure, .line = c->line};
     say_stacks(f, c, v);
     say_what(c, text, n, v);
+    say_where(c, v);
     say_figures(c, j, v);
     if (c->family == FAMILY_DEVICE) say_device(c, &j->sum, j->cause, v);
     say_pools(c, j->cause, v);

@@ -110,9 +110,12 @@ const struct word words_figure[] = {
     FIGURE(FIG_BYTES_NOW, "memory usage $"), FIGURE(FIG_BYTES_NOW, "vram $"), FIGURE(FIG_BYTES_NOW, "rss mb #"),
     FIGURE(FIG_BYTES_NOW, "cuda mb #"), FIGURE(FIG_BYTES_NOW, "memory now $"),
     FIGURE(FIG_BYTES_NOW, "cuda memory $"), FIGURE(FIG_BYTES_NOW, "mem used $"),
-    FIGURE(FIG_BYTES_NOW, "allocated $"), FIGURE(FIG_LONG, "input len #"), FIGURE(FIG_LONG, "max model len #"),
-    FIGURE(FIG_LONG, "num ctx #"), FIGURE(FIG_LONG, "ctx size #"), FIGURE(FIG_LONG, "prompt tokens #"),
-    FIGURE(FIG_LONG, "new token #"), FIGURE(FIG_LONG, "max seq len #"), FIGURE(FIG_LONG, "sequence length #"),
+    FIGURE(FIG_BYTES_NOW, "allocated $"), FIGURE(FIG_DEVICE, "| gpu # has"), FIGURE(FIG_DEVICE, "| gpu # $ total"),
+    FIGURE(FIG_DEVICE, "on device #"), FIGURE(FIG_DEVICE, "current device #"), FIGURE(FIG_DEVICE, "device cuda #"),
+    FIGURE(FIG_PID, "killed process #"), FIGURE(FIG_PID, "kill process #"), FIGURE(FIG_PID, "worker pid #"),
+    FIGURE(FIG_LONG, "input len #"), FIGURE(FIG_LONG, "max model len #"), FIGURE(FIG_LONG, "num ctx #"),
+    FIGURE(FIG_LONG, "ctx size #"), FIGURE(FIG_LONG, "prompt tokens #"), FIGURE(FIG_LONG, "new token #"),
+    FIGURE(FIG_LONG, "max seq len #"), FIGURE(FIG_LONG, "sequence length #"),
 };
 const int words_figure_n = COUNT_OF(words_figure);
 
