@@ -58,6 +58,7 @@ struct engine_config {
     const char *script; /* scripted only: the file of answers */
     const char *backend; /* as kern_named() knows it: "auto" (NULL means it), "cpu", "cuda" or "ref" */
     const struct kern *kernels; /* a backend of one's own instead; NULL: by name */
+    bool fast; /* answers may differ in their last bits with company, where the backend has that mode (a GPU) */
     struct kern_config kern;
     int ctx;      /* most tokens a sequence may hold; 0: the model's own context, at most 4096 */
     int max_seqs; /* sequences that run at once; 0: 8 */
@@ -94,6 +95,7 @@ struct engine_info {
     char maker[16], arch[32], name[64], template[16], types[96]; /* types: "Q4_K 120, Q6_K 21, F32 61" */
     char backend[128];   /* the device in words */
     char kernels[160];   /* which kernel serves which weight type */
+    bool fast;           /* answers may differ in their last bits with company; else each is exact */
     bool on_device;      /* weights and pages lie in memory of its own, not in the host's */
     char note[480];      /* why the CPU serves, where --backend auto would have a device do it; "": nothing to say */
     uint64_t parameters, weight_bytes, kv_bytes, work_bytes; /* bytes as taken from the device */

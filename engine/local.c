@@ -104,6 +104,7 @@ static int device_fails(const struct maker *l, const struct engine_config *cfg, 
 static int pick_backend(struct maker *l, const struct engine_config *cfg, bool ask, struct err *err)
 {
     l->k = cfg->kernels ? cfg->kernels : kern_named(cfg->backend);
+    if (cfg->fast && l->k == kern_cuda()) l->k = kern_cuda_fast();
     if (!l->k)
         return err_set(err, ENGINE_FAULT, "backend \"%s\" is not known; auto, cpu, cuda and ref are", cfg->backend);
     if (!l->k->memory || !ask) return 0;
@@ -278,6 +279,7 @@ static void describe(struct engine *e, const struct gguf *g)
     snprintf(i->name, sizeof i->name, "%s", l->model.name);
     snprintf(i->backend, sizeof i->backend, "%s", l->k->name);
     i->on_device = l->k->memory != NULL;
+    i->fast = l->k->fast && l->k->fast(l->d);
     model_types(g, i->types, sizeof i->types);
     i->layers = l->model.layers;
     i->parameters = l->model.parameters;

@@ -9,10 +9,11 @@
  *            kern_cpu()  threads and vector instructions.
  *
  * What every backend promises
- *   - A row's result is a function of that row's tokens and positions only: the same bits alone or in company, for
- *     every cut of a prompt into batches, on any number of threads (for one backend and instruction set).
- *   - It allocates nothing after open() and ready(): weights, KV slab and workspace are slabs that the caller takes with
- *     take() and cuts up by the size functions below, which are pure and may be asked before anything is opened.
+ *   - But for kern_cuda_fast(): a row's result is a function of that row's tokens and positions only: the same bits
+ *     alone or in company, for every cut of a prompt into batches, on any number of threads (for one backend and
+ *     instruction set).
+ *   - It allocates nothing after open() and ready(): weights, KV slab and workspace are slabs that the caller takes
+ *     with take() and cuts up by the size functions below, which are pure and may be asked before anything is opened.
  *   - Steps are asynchronous and in order on a stream; host arrays in a batch must stay until the next fetch()
  *     returned.
  *
@@ -156,6 +157,8 @@ struct kern {
     /* Bytes of the device that open() itself took: a driver's context, modules; none of them come from take().  NULL:
      * there is no such. */
     size_t (*context)(const struct kdev *d);
+    /* Are bits traded for speed: may a row's result depend on what else is in a pass?  NULL: never. */
+    bool (*fast)(const struct kdev *d);
     /* -1: the device is lost to this process, every call from now on fails at once, and this is the line that each of
      * them says; else 0.  NULL: it cannot be lost.  From any thread. */
     int (*lost)(const struct kdev *d, struct err *err);
@@ -181,8 +184,8 @@ struct kern {
     /* Bytes of the host's memory that open() and ready() take beside: staging, sampling.  NULL: none to speak of. */
     size_t (*host_bytes)(const struct kern_dims *dims);
 
-    /* Once, after open() and before the first pass: these are its largest sizes.  Nothing is allocated after.  0, or -1.
-     * NULL: the backend has nothing to take. */
+    /* Once, after open() and before the first pass: these are its largest sizes.  Nothing is allocated after.  0, or
+     * -1.  NULL: the backend has nothing to take. */
     int (*ready)(struct kdev *d, const struct kern_dims *dims, struct err *err);
 
     /* A loop shared out among the device's host threads: work(job, first, end, who) for ranges that cover 0 .. n - 1
@@ -237,6 +240,9 @@ struct kern {
 const struct kern *kern_ref(void);
 const struct kern *kern_cpu(void);
 const struct kern *kern_cuda(void); /* its open() says what is missing: the object with its kernels, driver, device */
+/* The same device, where a row's result may differ in its last bits with company: large products are cuBLASLt's.  As
+ * exact as kern_cuda(), and describe() says so, where that is not to be had or no device has shown it right. */
+const struct kern *kern_cuda_fast(void);
 
 /* By its name: auto (or NULL), cpu, cuda, ref.  NULL: there is none of that name.  auto is what serves best here: cuda
  * where a device is, once a result file under tests/gpu/ has shown its kernels right on one (until then cpu); whoever

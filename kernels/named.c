@@ -2,7 +2,7 @@
 #include "kernels/cuda/cuda.h"
 #include "kernels/kernels.h"
 
-static const struct kern *kern_auto(void) { return cuda_shown() ? kern_cuda() : kern_cpu(); }
+static const struct kern *kern_auto(void) { return cuda_shown(CUDA_KERNELS) ? kern_cuda() : kern_cpu(); }
 
 const struct kern *kern_named(const char *name)
 {

@@ -1,5 +1,5 @@
-/* test_cuda_sample.c - choosing tokens on the CUDA kernels, compiled for the host (tests/cuda_on_cpu/): bit for bit what
- * kern_choose() chooses, for any logits and in every order of threads; and what comes over the bus for it. */
+/* test_cuda_sample.c - choosing tokens on the CUDA kernels, compiled for the host (tests/cuda_on_cpu/): bit for bit
+ * what kern_choose() chooses, for any logits and in every order of threads; and what comes over the bus for it. */
 #include "tests/check.h"
 #include "tests/cuda_on_cpu/shim.h"
 #include "tests/rig.h"

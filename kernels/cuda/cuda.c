@@ -99,7 +99,7 @@ static size_t context_of(const struct kdev *d, int device, uint64_t before, uint
     return atomic_load(&seen[device]);
 }
 
-static struct kdev *cuda_open(const struct kern_config *cfg, struct err *err)
+static struct kdev *open_as(const struct kern_config *cfg, bool fast, struct err *err)
 {
     const struct gpu_face *face = cuda_face(err);
     int device = 0;
@@ -119,12 +119,20 @@ static struct kdev *cuda_open(const struct kern_config *cfg, struct err *err)
         cuda_close(d);
         return NULL;
     }
+    d->fast = fast;
+    const char *not_fast = fast_open(d);
     d->context = context_of(d, device, before, all_before);
-    snprintf(d->said, sizeof d->said, "%s (sm_%d%d, %d multiprocessors, driver %d.%d), exact", d->info.name,
-             d->info.major, d->info.minor, d->info.units, d->info.driver / 1000, d->info.driver % 1000 / 10);
-    snprintf(d->numerics, sizeof d->numerics, "cuda 1 sm_%d%d", d->info.major, d->info.minor);
+    snprintf(d->said, sizeof d->said, "%s (sm_%d%d, %d multiprocessors, driver %d.%d), %s%s", d->info.name,
+             d->info.major, d->info.minor, d->info.units, d->info.driver / 1000, d->info.driver % 1000 / 10,
+             d->fast ? "fast" : "exact", not_fast);
+    snprintf(d->numerics, sizeof d->numerics, "cuda 1 sm_%d%d%s", d->info.major, d->info.minor,
+             d->fast ? " fast" : "");
     return d;
 }
+
+static struct kdev *cuda_open(const struct kern_config *cfg, struct err *err) { return open_as(cfg, false, err); }
+static struct kdev *open_fast(const struct kern_config *cfg, struct err *err) { return open_as(cfg, true, err); }
+static bool cuda_is_fast(const struct kdev *d) { return d->fast; }
 
 static const char *cuda_describe(const struct kdev *d) { return d->said; }
 static const char *cuda_numerics(const struct kdev *d) { return d->numerics; }
@@ -135,8 +143,9 @@ static bool is_plain(enum ktype type) { return type == KT_F32 || type == KT_F16 
 static const char *cuda_mat_kernel(const struct kdev *d, enum ktype type)
 {
     const struct ktype_info *t = ktype_info((uint32_t)type);
-    (void)d;
     if (!t || !t->usable) return "none";
+    if (d->fast && type != KT_F32 && type != KT_BF16)
+        return is_plain(type) ? "cuda fp32 fma, cuBLASLt" : "cuda dp4a int8, cuBLASLt";
     return is_plain(type) ? "cuda fp32 fma, exact" : "cuda dp4a int8, exact";
 }
 
@@ -273,6 +282,22 @@ static size_t cuda_work_bytes(const struct kern_dims *n)
     return l.end > SIZE_MAX / 2 || s.end > SIZE_MAX / 2 ? SIZE_MAX : (size_t)(l.end + s.end);
 }
 
+/* With the room for products by cuBLASLt, if these may be made. */
+static size_t fast_work_bytes(const struct kern_dims *n)
+{
+    struct room_layout l = {0};
+    size_t exact = cuda_work_bytes(n);
+    uint64_t bytes;
+    if (!cuda_shown(CUDA_BLAS)) return exact;
+    return !fast_lay(n, &l) || size_add(exact, l.end, &bytes) || bytes > SIZE_MAX / 2 ? SIZE_MAX : (size_t)bytes;
+}
+
+static int cuda_ready(struct kdev *d, const struct kern_dims *n, struct err *err)
+{
+    if (d->fast && !fast_lay(n, &d->lies)) return err_set(err, -1, "a pass is too large");
+    return sampler_ready(d, n, err);
+}
+
 /* ------------------------------------------------------------------------ weights */
 
 /* The one stream is one thread's. */
@@ -318,7 +343,8 @@ static int cuda_begin(struct kdev *d, struct kstream *st, const struct kern_batc
     d->dev_pos = (int32_t *)(void *)(work + l.pos);
     d->dev_seq = (int32_t *)(void *)(work + l.seq);
     d->dev_out = (int32_t *)(void *)(work + l.out);
-    d->dev_scratch = work + l.end;
+    d->dev_scratch = work + l.end + d->lies.end;
+    if (d->lies.end) fast_place(d, work + l.end);
     const size_t rows = (size_t)b->rows * sizeof(int32_t);
     int code = d->face->upload(d->gpu, d->dev_token, b->token, rows);
     if (!code) code = d->face->upload(d->gpu, d->dev_pos, b->pos, rows);
@@ -354,7 +380,7 @@ static int cuda_embed(struct kdev *d, struct kstream *st, const struct kern_batc
 static int mul(struct kdev *d, int rows, const struct kmat *w, const float *x, const struct gpu_act *act, float *y)
 {
     const struct gpu_mul m = {.w = mat_of(w), .rows = rows, .dev_x = x, .dev_act = act, .dev_y = y};
-    return d->face->mul(d->gpu, &m);
+    return fast_mul(d, &m);
 }
 
 static int cuda_attn_in(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_attn_in *w,
@@ -407,7 +433,7 @@ static int cuda_project(struct kdev *d, struct kstream *st, int rows, const stru
         m.dev_act = acts(d, s.act);
         code = d->face->quantise(d->gpu, rows, w->cols, y, acts(d, s.act));
     }
-    if (!code) code = d->face->mul(d->gpu, &m);
+    if (!code) code = fast_mul(d, &m);
     return cuda_fail(d, code, "a projection", err);
 }
 
@@ -429,7 +455,7 @@ static int cuda_ffn(struct kdev *d, struct kstream *st, int rows, const struct k
     if (!code) code = mul(d, rows, &f->up, normed, rounded, up);
     if (!code) code = d->face->gate(d->gpu, (size_t)rows * (size_t)ff, f->act == KERN_GELU, gate, up);
     if (!code && !is_plain(f->down.type)) code = d->face->quantise(d->gpu, rows, ff, gate, act);
-    if (!code) code = d->face->mul(d->gpu, &down);
+    if (!code) code = fast_mul(d, &down);
     return cuda_fail(d, code, "the feed-forward", err);
 }
 
@@ -445,42 +471,28 @@ static int cuda_output(struct kdev *d, struct kstream *st, const struct kern_bat
     struct gpu_mul m = {.w = mat_of(w), .rows = b->outs, .dev_x = floats(d, s.normed), .dev_act = act, .dev_y = logits,
                         .cap = softcap};
     int code = d->face->norm(d->gpu, b->outs, d->dev_out, w->cols, x, norm, eps, floats(d, s.normed), act);
-    if (!code) code = d->face->mul(d->gpu, &m);
+    if (!code) code = fast_mul(d, &m);
     return cuda_fail(d, code, "the output", err);
 }
 
+/* What the two modes have in common. */
+#define BOTH \
+    .name = "cuda", .close = cuda_close, .describe = cuda_describe, .numerics = cuda_numerics, \
+    .mat_kernel = cuda_mat_kernel, .context = cuda_context, .fast = cuda_is_fast, .lost = cuda_lost, \
+    .memory = cuda_memory, .take = cuda_take, .give = cuda_give, .upload = cuda_upload, .fetch = cuda_fetch, \
+    .slab_bytes = cuda_slab_bytes, .mat_bytes = pack_bytes, .kv_page_bytes = cuda_kv_page_bytes, \
+    .host_bytes = sampler_host_bytes, .ready = cuda_ready, .share = cuda_share, .mat_load = cuda_mat_load, \
+    .begin = cuda_begin, .embed = cuda_embed, .attn_in = cuda_attn_in, .attn = cuda_attn, .project = cuda_project, \
+    .ffn = cuda_ffn, .output = cuda_output, .sample = sampler_run
+
 const struct kern *kern_cuda(void)
 {
-    static const struct kern cuda = {
-        .name = "cuda",
-        .open = cuda_open,
-        .close = cuda_close,
-        .describe = cuda_describe,
-        .numerics = cuda_numerics,
-        .mat_kernel = cuda_mat_kernel,
-        .context = cuda_context,
-        .lost = cuda_lost,
-        .memory = cuda_memory,
-        .take = cuda_take,
-        .give = cuda_give,
-        .upload = cuda_upload,
-        .fetch = cuda_fetch,
-        .slab_bytes = cuda_slab_bytes,
-        .mat_bytes = pack_bytes,
-        .kv_page_bytes = cuda_kv_page_bytes,
-        .work_bytes = cuda_work_bytes,
-        .host_bytes = sampler_host_bytes,
-        .ready = sampler_ready,
-        .share = cuda_share,
-        .mat_load = cuda_mat_load,
-        .begin = cuda_begin,
-        .embed = cuda_embed,
-        .attn_in = cuda_attn_in,
-        .attn = cuda_attn,
-        .project = cuda_project,
-        .ffn = cuda_ffn,
-        .output = cuda_output,
-        .sample = sampler_run,
-    };
-    return &cuda;
+    static const struct kern exact = {BOTH, .open = cuda_open, .work_bytes = cuda_work_bytes};
+    return &exact;
+}
+
+const struct kern *kern_cuda_fast(void)
+{
+    static const struct kern fast = {BOTH, .open = open_fast, .work_bytes = fast_work_bytes};
+    return &fast;
 }

@@ -12,8 +12,12 @@ const struct gpu_face *cuda_face(struct err *err);
 /* Bytes of a device's memory, without taking any of it; bus: where it sits.  false: nobody says.  Any thread. */
 bool cuda_free_unopened(const char *bus, uint64_t *free_bytes, uint64_t *all);
 
-/* Has a device shown the kernels right? */
-bool cuda_shown(void);
+/* Has a device shown this right?  What none has is off: its twin runs instead. */
+enum cuda_path {
+    CUDA_KERNELS, /* auto may choose them */
+    CUDA_BLAS     /* --fast multiplies by it; else the kernels do */
+};
+bool cuda_shown(enum cuda_path path);
 
 /* Why no device can serve, where the machine has none or lacks the kernels: nobody needs to be told that.  Else, where
  * open() failed, err's code is -1. */

@@ -2,7 +2,6 @@
 #include "kernels/cuda/device.h"
 #include <cstdio>
 #include <cstring>
-#include <new>
 
 static const char *say(int code)
 {
@@ -25,6 +24,7 @@ static void close_gpu(struct gpu *g)
 {
     if (!g) return;
     choose_device(g);
+    blas_close(g);
     for (cudaEvent_t e : g->taken)
         if (e) cudaEventDestroy(e);
     if (g->stream) cudaStreamDestroy(g->stream);
@@ -164,6 +164,6 @@ extern "C" const struct gpu_face *plimsoll_gpu_face(void)
     static const struct gpu_face face = {
         GPU_FACE, CUDART_VERSION, say,       devices,      bus,     open_gpu,  close_gpu, alive,    memory,
         take,     give,           upload,    fetch,        run_embed, run_norm, run_quantise, run_mul, run_heads,
-        run_attn, run_gate,       run_sample};
+        run_attn, run_gate,       run_sample, blas_open, run_blas};
     return &face;
 }

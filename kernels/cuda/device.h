@@ -9,6 +9,7 @@ extern "C" {
 #pragma GCC diagnostic pop
 #include <cuda_runtime.h>
 #include <cuda_fp16.h>
+#include <new>
 
 enum { WARP = 32, STAGES = 4 };
 constexpr size_t STAGE = size_t(GPU_STAGING) / STAGES;
@@ -19,12 +20,14 @@ struct gpu {
     void *staging;              /* pinned, GPU_STAGING bytes: STAGES pieces that uploads take in turn */
     cudaEvent_t taken[STAGES];  /* the last copy from the piece has been made */
     int next;
+    struct gpu_blas *blas;      /* blas.cu's, or NULL */
 };
 
 static_assert(int(GPU_NO_MEMORY) == int(cudaErrorMemoryAllocation) &&
               int(GPU_OLD_DRIVER) == int(cudaErrorInsufficientDriver) &&
               int(GPU_NO_DEVICE) == int(cudaErrorNoDevice) &&
-              int(GPU_NO_KERNELS) == int(cudaErrorNoKernelImageForDevice), "CUDA's own numbers");
+              int(GPU_NO_KERNELS) == int(cudaErrorNoKernelImageForDevice) &&
+              int(GPU_NO_LIBRARY) == int(cudaErrorSharedObjectInitFailed), "CUDA's own numbers");
 
 /* The block's memory, as many bytes as its launch asked for.  All shared memory is got so: it has one size, known to
  * the launch. */
@@ -94,6 +97,7 @@ int load_rows(void);
 int load_mul(void);
 int load_attn(void);
 int load_sample(void);
+int load_blas(void);
 int run_embed(struct gpu *g, int rows, const int32_t *token, const struct gpu_mat *table, float scale, float *x);
 int run_norm(struct gpu *g, int rows, const int32_t *pick, int cols, const float *x, const float *norm, float eps,
              float *normed, struct gpu_act *act);
@@ -103,4 +107,7 @@ int run_mul(struct gpu *g, const struct gpu_mul *m);
 int run_heads(struct gpu *g, const struct gpu_heads *h);
 int run_attn(struct gpu *g, const struct gpu_attn *a);
 int run_sample(struct gpu *g, const struct gpu_sample *s);
+int run_blas(struct gpu *g, const struct gpu_mul *m, const struct gpu_room *r);
+int blas_open(struct gpu *g);
+void blas_close(struct gpu *g);
 #endif

@@ -12,7 +12,9 @@
 enum { GPU_FACE = 2 }; /* raised when this file changes: program and object must agree */
 
 /* Those of CUDA's codes that the program has words of its own for. */
-enum gpu_code { GPU_NO_MEMORY = 2, GPU_OLD_DRIVER = 35, GPU_NO_DEVICE = 100, GPU_NO_KERNELS = 209 };
+enum gpu_code {
+    GPU_NO_MEMORY = 2, GPU_OLD_DRIVER = 35, GPU_NO_DEVICE = 100, GPU_NO_KERNELS = 209, GPU_NO_LIBRARY = 303
+};
 
 enum { GPU_STAGING = 1 << 20 }; /* bytes of pinned host memory that an opened device holds */
 
@@ -49,6 +51,15 @@ struct gpu_mul {
     const float *dev_bias;         /* or NULL */
     bool add;
     float cap;
+};
+
+/* What a product by cuBLASLt takes beside, on the device: of a matrix tile_rows rows at a time (a multiple of 32). */
+enum { GPU_BLAS_SPACE = 32 << 20, GPU_BLAS_ROWS = 32 }; /* bytes for the library; tokens from which it is worth it */
+struct gpu_room {
+    int tile_rows;
+    unsigned short *dev_tile, *dev_tokens; /* halves: (cols, tile_rows), (tokens, cols) */
+    float *dev_scale, *dev_product;        /* (tokens), (tokens, tile_rows) */
+    void *dev_space;                       /* GPU_BLAS_SPACE bytes */
 };
 
 /* The rows of a pass, on the device. */
@@ -151,6 +162,10 @@ struct gpu_face {
     /* gate = act(gate) * up, n values; gelu: else silu. */
     int (*gate)(struct gpu *g, size_t n, bool gelu, float *dev_gate, const float *dev_up);
     int (*sample)(struct gpu *g, const struct gpu_sample *s);
+    /* mul by cuBLASLt, from dev_x, for all types but F32 and BF16; blas_open: once, before; GPU_NO_LIBRARY: there is
+     * none to be found. */
+    int (*blas_open)(struct gpu *g);
+    int (*blas)(struct gpu *g, const struct gpu_mul *m, const struct gpu_room *r);
 };
 
 /* What the object exports. */

@@ -14,6 +14,12 @@ struct sampler {
     void *scratch;         /* ... and kern_choose()'s */
 };
 
+/* Where the arrays of struct gpu_room lie; end 0: there is no room. */
+struct room_layout {
+    uint64_t tile, tokens, scale, product, space, end;
+    int tile_rows;
+};
+
 struct kdev {
     const struct gpu_face *face;
     struct gpu *gpu;
@@ -26,6 +32,9 @@ struct kdev {
     int32_t *dev_token, *dev_pos, *dev_seq, *dev_out, *dev_table[KERN_GROUPS];
     uint8_t *dev_scratch;
     struct sampler sampler;
+    bool fast; /* products may be cuBLASLt's */
+    struct room_layout lies; /* where their room is, behind the arrays of a pass */
+    struct gpu_room room;
 };
 
 /* -1 and the line, once the device is lost. */
@@ -47,6 +56,14 @@ struct sampler_layout {
     uint64_t pick, mask, value, peak, mass, end;
 };
 bool sampler_lay(int outs, int vocab, struct sampler_layout *l);
+
+/* fast.c: the room that products by cuBLASLt need in a pass of at most n's sizes (false: overflow), its place from
+ * begin() on, and y = w x, by what serves d. */
+bool fast_lay(const struct kern_dims *n, struct room_layout *l);
+void fast_place(struct kdev *d, uint8_t *dev_room);
+int fast_mul(struct kdev *d, const struct gpu_mul *m);
+/* Opens the library, if d is to be fast; why it is not after all, or "". */
+const char *fast_open(struct kdev *d);
 
 /* The functions of struct kern: host_bytes, ready, sample. */
 size_t sampler_host_bytes(const struct kern_dims *n);

@@ -11,17 +11,8 @@ __global__ void embed_kernel(gpu_mat table, const int32_t *token, float scale, f
 {
     const size_t cols = static_cast<size_t>(table.cols), row = static_cast<size_t>(token[blockIdx.x]);
     const int lane = static_cast<int>(row % WARP);
-    for (size_t k = threadIdx.x; k < cols; k += ROW_THREADS) {
-        float v;
-        if constexpr (TYPE == KT_F32 || TYPE == KT_F16 || TYPE == KT_BF16) {
-            v = plain_at<TYPE>(table.dev_data + row / WARP * cols * (TYPE == KT_F32 ? 128 : 64), k, lane);
-        } else {
-            const size_t block = 32 * form<TYPE>::RUNS, bytes = WARP * form<TYPE>::BYTES;
-            const uint8_t *at = table.dev_data + (row / WARP * (cols / block) + k / block) * bytes;
-            v = value_of<TYPE>(at, static_cast<int>(k % block), lane);
-        }
-        x[blockIdx.x * cols + k] = __fmul_rn(v, scale);
-    }
+    for (size_t k = threadIdx.x; k < cols; k += ROW_THREADS)
+        x[blockIdx.x * cols + k] = __fmul_rn(packed_at<TYPE>(table.dev_data, cols, row / WARP, k, lane), scale);
 }
 
 template <ktype TYPE>

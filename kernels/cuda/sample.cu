@@ -208,7 +208,8 @@ __device__ int next_best(const line &l, float v, int id, shared_room *r)
     int best_id = -1;
     for (int i = me; i < l.n; i += THREADS) {
         const float x = l.v[i];
-        if (x > -INFINITY && (id < 0 || is_better(v, id, x, i)) && is_better(x, i, best, best_id)) best = x, best_id = i;
+        const bool behind = x > -INFINITY && (id < 0 || is_better(v, id, x, i));
+        if (behind && is_better(x, i, best, best_id)) best = x, best_id = i;
     }
     r->value[me] = best, r->id[me] = best_id;
     for (int half = THREADS / 2; half > 0; half /= 2) {

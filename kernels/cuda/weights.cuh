@@ -109,4 +109,16 @@ template <ktype TYPE> __device__ __forceinline__ float plain_at(const uint8_t *g
     if (TYPE == KT_F16) return half_at(p);
     return __uint_as_float(static_cast<unsigned>(*reinterpret_cast<const unsigned short *>(p)) << 16);
 }
+
+/* Column k of a lane's row in a group of 32 rows of a matrix of so many columns. */
+template <ktype TYPE>
+__device__ float packed_at(const uint8_t *data, size_t cols, size_t group, size_t k, int lane)
+{
+    if constexpr (TYPE == KT_F32 || TYPE == KT_F16 || TYPE == KT_BF16) {
+        return plain_at<TYPE>(data + group * cols * (TYPE == KT_F32 ? 128 : 64), k, lane);
+    } else {
+        const size_t block = 32 * form<TYPE>::RUNS, bytes = WARP * form<TYPE>::BYTES;
+        return value_of<TYPE>(data + (group * (cols / block) + k / block) * bytes, static_cast<int>(k % block), lane);
+    }
+}
 #endif

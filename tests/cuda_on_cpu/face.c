@@ -3,10 +3,11 @@
 #include "kernels/cuda/gpu.h"
 #include "tests/cuda_on_cpu/shim.h"
 
-static bool shown;
+static bool shown[CUDA_BLAS + 1];
 
-void shim_shown(bool yes) { shown = yes; }
-bool cuda_shown(void) { return shown; }
+void shim_shown(bool yes) { shown[CUDA_KERNELS] = yes; }
+void shim_blas_shown(bool yes) { shown[CUDA_BLAS] = yes; }
+bool cuda_shown(enum cuda_path path) { return shown[path]; }
 
 const struct gpu_face *cuda_face(struct err *err)
 {

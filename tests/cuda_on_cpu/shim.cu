@@ -2,6 +2,7 @@
 extern "C" {
 #include "tests/cuda_on_cpu/shim.h"
 }
+#include <cublasLt.h>
 #include <cuda_runtime.h>
 
 bool shim_made_up(void)
@@ -79,6 +80,21 @@ bool shim_free_of(const char *bus, uint64_t *free_bytes, uint64_t *all)
     *all = shim_device.memory;
     *free_bytes = shim_device.memory - shim_used() - others[device];
     return true;
+}
+
+void shim_blas_there(bool yes)
+{
+    shim_blas.there = yes;
+}
+
+long shim_blas_calls(void)
+{
+    return shim_blas.calls;
+}
+
+long shim_blas_objects(void)
+{
+    return shim_blas.open;
 }
 
 size_t shim_fetched(void)

@@ -28,6 +28,10 @@ bool shim_failed(void); /* it has */
 
 /* --backend auto takes a device from now on, as if one had shown the kernels right, or does not. */
 void shim_shown(bool yes);
+void shim_blas_shown(bool yes); /* as if one had shown cuBLASLt right */
+void shim_blas_there(bool yes); /* the library can be opened, or cannot */
+long shim_blas_calls(void);     /* products that it made since the start */
+long shim_blas_objects(void);   /* of its own that are not given back */
 
 /* What the driver's management library says of the device on this bus, without a call of CUDA's; false: it is not
  * there.  shim_taken_of: so many bytes of that device are others'. */

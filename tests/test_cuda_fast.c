@@ -1,0 +1,224 @@
+/* test_cuda_fast.c - --fast on the CUDA kernels, compiled for the host (tests/cuda_on_cpu/), where a plain product
+ * answers for cuBLASLt: large products are its, within their bound; small ones, and all where it is not there or not
+ * shown right, are those of the exact mode, bit for bit. */
+#include "engine/engine.h"
+#include "tests/check.h"
+#include "tests/cuda_on_cpu/shim.h"
+#include "tests/rig.h"
+#include "tests/tiny_model.h"
+#include <math.h>
+
+enum { TOKENS = 40 };
+static const struct engine_ops *const ops = &engine_local;
+
+/* ------------------------------------------------------------------------- products */
+
+/* y = x + w y0 + bias by project(), of so many tokens; NULL: the kernels are not there. */
+static void project(const struct kern *k, const struct rig_shape *s, enum ktype type, const uint8_t *file, int tokens,
+                    const float *y0, const float *bias, float *x)
+{
+    const struct kern_dims dims = {s->embd, s->heads, s->kv_heads, s->head_dim, s->ff, s->vocab, TOKENS, TOKENS, 64, 1};
+    const int cols = s->heads * s->head_dim;
+    static const int32_t zero[TOKENS];
+    const struct kern_batch b = {.rows = tokens, .token = zero, .pos = zero, .seq = zero, .seqs = 1, .groups = 1,
+                                 .table = {zero}, .stride = 1, .out_row = zero};
+    const size_t n_x = (size_t)tokens * (size_t)s->embd * 4, n_y = (size_t)tokens * (size_t)cols * 4;
+    struct err err = {0};
+    shim_apart();
+    struct kdev *d = k->open(NULL, &err);
+    CHECK_STR(err.text, "");
+    CHECK_EQ(k->ready(d, &dims, &err), 0);
+    void *work = k->take(d, k->work_bytes(&dims), &err);
+    struct kmat m = {type, s->embd, cols, k->take(d, k->mat_bytes(type, s->embd, cols), &err)};
+    float *dx = k->take(d, n_x, &err), *dy = k->take(d, n_y, &err), *db = k->take(d, (size_t)s->embd * 4, &err);
+    int rc = k->mat_load(d, &m, 0, s->embd, file, &err);
+    if (!rc) rc = k->upload(d, NULL, dx, x, n_x, &err);
+    if (!rc) rc = k->upload(d, NULL, dy, y0, n_y, &err);
+    if (!rc) rc = k->upload(d, NULL, db, bias, (size_t)s->embd * 4, &err);
+    if (!rc) rc = k->begin(d, NULL, &b, work, &err);
+    if (!rc) rc = k->project(d, NULL, tokens, &m, db, dy, dx, work, &err);
+    if (!rc) rc = k->fetch(d, NULL, x, dx, n_x, &err);
+    CHECK_STR(err.text, "");
+    CHECK_EQ(rc, 0);
+    k->give(d, dx, 1), k->give(d, dy, 1), k->give(d, db, 1), k->give(d, m.dev_data, 1), k->give(d, work, 1);
+    k->close(d);
+    CHECK_EQ(shim_bytes() + shim_kept() + (size_t)shim_blas_objects(), 0);
+}
+
+static size_t file_bytes(enum ktype type, int rows, int cols)
+{
+    const struct ktype_info *t = ktype_info((uint32_t)type);
+    return (size_t)rows * (size_t)(cols / t->block) * (size_t)t->bytes;
+}
+
+/* Tokens of all magnitudes: some of them overflow a half, some are below its least. */
+static void throw_tokens(struct dice *dice, float *y, int tokens, int cols)
+{
+    static const float scale[] = {1, 1e6f, 1e-9f, 300, 0};
+    for (int t = 0; t < tokens; t++)
+        for (int c = 0; c < cols; c++) y[t * cols + c] = dice_float(dice, scale[t % (int)COUNT_OF(scale)]);
+}
+
+/* The bound of blas.cu: 2^-10 of the sum of |w x| (a little more, for products of both), 2^-24 a sum of k, and what
+ * rounding the result itself does; what is below 2^-14, the least half, has an error of 2^-25 instead, a weight as it is
+ * and a token's value as it is scaled. */
+TEST(large_products_are_within_the_bound_of_their_halves_for_every_type)
+{
+    static const enum ktype types[] = {KT_F16, KT_Q8_0, KT_Q4_0, KT_Q4_1, KT_Q5_0, KT_Q5_1, KT_Q4_K, KT_Q5_K, KT_Q6_K};
+    enum { EMBD = 300, COLS = 256 }; /* more rows than a tile of such sizes has */
+    const struct rig_shape s = {.embd = EMBD, .heads = 2, .kv_heads = 1, .head_dim = COLS / 2, .ff = 64, .vocab = 40};
+    static float y0[TOKENS * COLS], x[TOKENS * EMBD], got[TOKENS * EMBD], w[EMBD * COLS], bias[EMBD];
+    struct dice dice = {31};
+    shim_blas_shown(true);
+    for (size_t i = 0; i < COUNT_OF(types); i++) {
+        uint8_t *file = malloc(file_bytes(types[i], EMBD, COLS));
+        const long calls = shim_blas_calls();
+        rig_weights(&dice, types[i], EMBD, COLS, file);
+        quant_decode(types[i], file, w, EMBD * COLS);
+        throw_tokens(&dice, y0, TOKENS, COLS);
+        for (int j = 0; j < TOKENS * EMBD; j++) x[j] = dice_float(&dice, 1);
+        for (int j = 0; j < EMBD; j++) bias[j] = dice_float(&dice, 1);
+        memcpy(got, x, sizeof got);
+        shim_order((int)i % 3);
+        project(kern_cuda_fast(), &s, types[i], file, TOKENS, y0, bias, got);
+        CHECK(shim_blas_calls() > calls);
+        for (int t = 0; t < TOKENS; t++)
+            for (int r = 0; r < EMBD; r++) {
+                const double before = (double)x[t * EMBD + r], more = (double)bias[r], size = fabs(before) + fabs(more);
+                double sum = before + more, top = 0, of = 0, ws = 0, xs = 0;
+                for (int c = 0; c < COLS; c++) {
+                    const double a = (double)w[r * COLS + c], b = (double)y0[t * COLS + c];
+                    sum += a * b, of += fabs(a * b), top = fmax(top, fabs(b)), ws += fabs(a), xs += fabs(b);
+                }
+                const double bound = of * (0x1.01p-10 + COLS * 0x1p-24) + (size + of) * 0x1p-22 +
+                                     ws * top * 0x1.01p-24 + xs * 0x1.01p-25;
+                const double off = fabs((double)got[t * EMBD + r] - sum);
+                if (off > bound) printf("type %d, token %d: off by %g, not %g\n", types[i], t, off, bound);
+                CHECK(off <= bound);
+            }
+        free(file);
+    }
+    shim_order(0);
+    shim_blas_shown(false);
+}
+
+TEST(what_is_small_or_of_floats_or_not_shown_or_without_the_library_is_exact_bit_for_bit)
+{
+    enum { EMBD = 64, COLS = 64 };
+    const struct rig_shape s = {.embd = EMBD, .heads = 2, .kv_heads = 1, .head_dim = 32, .ff = 64, .vocab = 40};
+    static const struct way { enum ktype type; int tokens; bool shown, there; } ways[] = {
+        {KT_Q8_0, 31, true, true}, {KT_F32, TOKENS, true, true}, {KT_BF16, TOKENS, true, true},
+        {KT_Q8_0, TOKENS, false, true}, {KT_Q8_0, TOKENS, true, false}};
+    static float y0[TOKENS * COLS], bias[EMBD], exact[TOKENS * EMBD], fast[TOKENS * EMBD];
+    static uint8_t file[EMBD * COLS * 4];
+    struct dice dice = {32};
+    const long calls = shim_blas_calls();
+    for (size_t i = 0; i < COUNT_OF(ways); i++) {
+        rig_weights(&dice, ways[i].type, EMBD, COLS, file);
+        throw_tokens(&dice, y0, TOKENS, COLS);
+        memset(exact, 0, sizeof exact), memset(fast, 0, sizeof fast);
+        shim_blas_shown(ways[i].shown), shim_blas_there(ways[i].there);
+        project(kern_cuda(), &s, ways[i].type, file, ways[i].tokens, y0, bias, exact);
+        project(kern_cuda_fast(), &s, ways[i].type, file, ways[i].tokens, y0, bias, fast);
+        CHECK_MEM(exact, fast, sizeof exact);
+    }
+    CHECK_EQ(shim_blas_calls(), calls);
+    shim_blas_shown(false), shim_blas_there(true);
+}
+
+/* -------------------------------------------------------------------------- engines */
+
+static struct engine *open_engine(bool fast, bool overcommit, uint64_t park, struct err *err)
+{
+    struct tiny t = TINY_LLAMA;
+    t.type = KT_Q8_0;
+    struct engine_config cfg = {.model = tiny_file(&t, NULL, "cuda.gguf"), .backend = "cuda", .fast = fast,
+                                .max_rows = 64, .ctx = 128, .max_seqs = 2, .template = -1, .text_bytes = 1 << 20,
+                                .overcommit = overcommit, .park_bytes = park};
+    shim_apart();
+    return ops->open(&cfg, err);
+}
+
+static void serve(struct engine *e, struct engine_token *out)
+{
+    enum { PROMPT = 80, NEW = 4 };
+    struct engine_event ev[64];
+    struct err err = {0};
+    int32_t ids[PROMPT];
+    int id;
+    for (int i = 0; i < PROMPT; i++) ids[i] = TINY_BYTE0 + i * 37 % 256;
+    const struct request r = {.ids = ids, .n_ids = PROMPT, .max_tokens = NEW, .ignore_end = true,
+                              .sampling = SAMPLING_GREEDY};
+    CHECK_EQ(ops->submit(e, &r, &id, &err), 0);
+    while (ops->step(e, ev, 64, &err) > 0) continue;
+    CHECK_STR(err.text, "");
+    CHECK_EQ(atomic_load(&ops->answer(e, id)->n_tokens), NEW);
+    memcpy(out, ops->answer(e, id)->token, NEW * sizeof *out);
+    ops->drop(e, id);
+}
+
+TEST(an_engine_says_which_mode_it_is_in_and_keeps_pages_apart)
+{
+    static const struct { bool fast, shown, there; const char *said; } rows[] = {
+        {false, true, true, "driver 13.0), exact"},
+        {true, false, true, "driver 13.0), exact (no device has shown --fast right)"},
+        {true, true, false, "driver 13.0), exact (--fast: there is no libcublasLt)"},
+        {true, true, true, "driver 13.0), fast"}};
+    struct engine_name first = {{0}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct err err = {0};
+        shim_blas_shown(rows[i].shown), shim_blas_there(rows[i].there);
+        struct engine *e = open_engine(rows[i].fast, false, 0, &err);
+        CHECK_STR(err.text, "");
+        const struct engine_info *info = ops->info(e);
+        const char *end = strstr(info->backend, "driver");
+        CHECK(end);
+        CHECK_STR(end, rows[i].said);
+        const bool fast = i == COUNT_OF(rows) - 1;
+        CHECK(info->fast == fast);
+        CHECK(!strstr(info->kernels, "cuBLASLt") == !fast);
+        if (i == 0) first = info->identity;
+        CHECK((memcmp(&first, &info->identity, sizeof first) == 0) == !fast);
+        ops->close(e);
+        CHECK_EQ(shim_bytes() + shim_kept() + (size_t)shim_blas_objects(), 0);
+    }
+    shim_blas_shown(false);
+}
+
+TEST(a_fast_engine_says_about_the_same_takes_its_memory_once_and_fails_in_one_line)
+{
+    struct err err = {0};
+    struct engine_token exact[4], fast[4];
+    struct engine *e = open_engine(false, false, 0, &err);
+    serve(e, exact);
+    ops->close(e);
+    shim_blas_shown(true);
+    const long calls = shim_blas_calls();
+    e = open_engine(true, false, 0, &err);
+    CHECK_STR(err.text, "");
+    const long takings = shim_takings();
+    for (int i = 0; i < 3; i++) serve(e, fast);
+    CHECK(shim_blas_calls() > calls);
+    CHECK_EQ(shim_takings(), takings);
+    uint64_t device = 0;
+    for (int c = 0; c <= LEDGER_CONTEXT; c++) device += ops->info(e)->ledger.bytes[c];
+    CHECK_EQ(device, shim_bytes() + shim_driver());
+    CHECK(ops->info(e)->ledger.bytes[LEDGER_SCRATCH] > (uint64_t)32 << 20); /* the library's workspace is in it */
+    CHECK_EQ(exact[0].id, fast[0].id);
+    CHECK(fabsf(exact[0].logprob - fast[0].logprob) < 0.05f); /* activations of 8 bits there, of 11 here */
+    ops->close(e);
+    for (long at = 1;; at += CHECK_SANITIZED ? 29 : 5) {
+        struct err why = {0};
+        shim_fail(at, SHIM_OUT_OF_MEMORY);
+        e = open_engine(true, false, 0, &why);
+        const bool all = !shim_failed();
+        shim_fail(0, 0);
+        if (!e) CHECK(*why.text && !strchr(why.text, '\n'));
+        if (e) ops->close(e);
+        CHECK_EQ(shim_bytes() + shim_kept() + (size_t)shim_blas_objects(), 0);
+        if (all) break;
+    }
+    shim_blas_shown(false);
+}
+
+CHECK_MAIN
