@@ -260,7 +260,7 @@ main_obj := $(call object,app/main.c)
 test_bin := $(addprefix $(O)/tests/,$(tests))
 cuda_bin := $(filter $(O)/tests/test_cuda_%,$(test_bin)) # these have the CUDA kernels in them, for the host
 cuda_so  := $(if $(filter release-gcc release-cc,$(VARIANT)-$(compiler)),$(if $(NVCC),$(K)/plimsoll-cuda.so))
-gpu_bin  := $(addprefix $(O)/gpu/,steps answers ids speed device)
+gpu_bin  := $(addprefix $(O)/gpu/,steps sample answers memory ids speed device)
 fuzz_bin := $(addprefix $(O)/tests/,$(fuzzers))
 
 Q   := $(if $(V),,@)
@@ -376,11 +376,13 @@ $(O)/gpu/old-face.so: tests/gpu/old_face.c $(O)/flags
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(flags) -shared -fPIC -o $@ $<
 $(O)/gpu/steps: $(call object,tests/test_cuda_steps.c tests/gpu/apart.c)
+$(O)/gpu/sample: $(call object,tests/test_cuda_sample.c)
 $(O)/gpu/answers: $(call object,tests/test_cuda_answers.c)
+$(O)/gpu/memory: $(call object,tests/test_cuda_memory.c)
 $(O)/gpu/ids: $(call object,tests/gpu/ids.c tests/gpu/shape.c)
 $(O)/gpu/speed: $(call object,tests/gpu/speed.c tests/gpu/shape.c)
 $(O)/gpu/device: $(call object,tests/gpu/device.c)
-$(gpu_bin): $(O)/gpu/plimsoll-cuda.so $(call object,$(helpers)) $(lib)
+$(gpu_bin): $(O)/gpu/plimsoll-cuda.so $(call object,$(helpers) tests/gpu/outside.c) $(lib)
 	$(call link,$(O)/gpu/plimsoll-cuda.so -Wl$(comma)-rpath$(comma)'$$ORIGIN' $(TEST_LIBS))
 
 $(O)/tests/soak: $(call object,$(soaks) $(helpers)) $(lib)
@@ -422,6 +424,6 @@ cover: $(fuzz_bin)
 
 -include $(patsubst %.cu,$(K)/%.d,$(gpu_src:kernels/%=%)) $(patsubst %,$(K)/counted/%.d,counted probe)
 -include $(patsubst %.o,%.d,$(call object,$(lib_src) $(on_cpu) app/main.c $(helpers) $(tests:%=tests/%.c) $(benches) $(screens) $(soaks) $(evals) $(needles)) \
-    $(call object,$(fuzzers:%=tests/fuzz/%.c) tests/fuzz/replay.c $(patsubst %,tests/gpu/%,apart.c device.c ids.c shape.c speed.c probe.cu)) \
+    $(call object,$(fuzzers:%=tests/fuzz/%.c) tests/fuzz/replay.c $(patsubst %,tests/gpu/%,apart.c device.c ids.c outside.c shape.c speed.c probe.cu)) \
     $(O)/gpu/quant.d)
 endif

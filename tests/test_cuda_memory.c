@@ -81,8 +81,9 @@ static void check_balance(struct engine *e)
     const struct ledger *l = &i->ledger;
     struct engine_snapshot s;
     uint64_t device = 0;
-    for (int c = 0; c <= LEDGER_CONTEXT; c++) device += l->bytes[c];
-    CHECK_EQ(shim_bytes() + shim_driver(), device);
+    for (int c = 0; c < LEDGER_CONTEXT; c++) device += l->bytes[c];
+    CHECK_EQ(shim_bytes(), device);
+    if (shim_made_up()) CHECK_EQ(shim_driver(), l->bytes[LEDGER_CONTEXT]);
     CHECK_EQ(shim_bytes(), i->weight_bytes + i->work_bytes + i->kv_bytes);
     ops->snapshot(e, &s);
     CHECK_EQ(s.running + s.waiting + s.parked, 0);
@@ -103,7 +104,7 @@ TEST(memory_is_taken_at_the_start_as_the_ledger_says_and_never_after)
     const struct engine_info *info = ops->info(e);
     const long takings = shim_takings();
     CHECK(info->on_device);
-    CHECK(strstr(info->backend, "sm_90") && strstr(info->kernels, "Q8_0: cuda dp4a int8, exact"));
+    CHECK(strstr(info->backend, "(sm_") && strstr(info->kernels, "Q8_0: cuda dp4a int8, exact"));
     ops->memory(e, &before);
     for (int i = 0; i < (CHECK_SANITIZED ? 5 : 60); i++) {
         struct err err = {0};
@@ -118,11 +119,13 @@ TEST(memory_is_taken_at_the_start_as_the_ledger_says_and_never_after)
     CHECK_MEM(&before, &after, sizeof before);
     check_balance(e);
     CHECK_EQ(after.ours, shim_bytes());
-    CHECK_EQ(after.context, shim_driver());
-    CHECK(after.context > (size_t)96 << 20); /* the context, and kernels */
-    CHECK_EQ(after.total, (uint64_t)4 << 30); /* the shim's device, not this machine */
-    CHECK_EQ(after.free, after.total - after.ours - after.context);
-    CHECK_EQ(after.outside, 0);
+    if (shim_made_up()) { /* a device of that size, not this machine, and nobody else is on it */
+        CHECK_EQ(after.context, shim_driver());
+        CHECK(after.context > (size_t)96 << 20); /* the context, and kernels */
+        CHECK_EQ(after.total, (uint64_t)4 << 30);
+        CHECK_EQ(after.free, after.total - after.ours - after.context);
+        CHECK_EQ(after.outside, 0);
+    }
     ops->close(e);
     CHECK_EQ(shim_bytes() + shim_kept(), 0);
     e = open_engine(&cfg); /* the context stayed, and is known from the first time */
@@ -135,7 +138,11 @@ TEST(a_share_by_vram_is_one_of_the_device)
     struct engine_config cfg = config(KT_F16, "cuda");
     cfg.vram_part = 0.25;
     struct engine *e = open_engine(&cfg);
-    CHECK_EQ(ops->info(e)->ledger.ceiling, (uint64_t)1 << 30);
+    struct engine_memory m;
+    ops->memory(e, &m);
+    const uint64_t ceiling = ops->info(e)->ledger.ceiling;
+    if (shim_made_up()) CHECK_EQ(ceiling, (uint64_t)1 << 30);
+    CHECK(ceiling > (m.free + m.ours) / 5 && ceiling <= m.total / 4); /* of what is free, and that is not all */
     ops->close(e);
 }
 
@@ -328,8 +335,8 @@ TEST(a_device_that_cannot_serve_is_one_clear_line_and_auto_takes_the_cpu)
     falls_back("the driver is too old");
     shim_machine(1, 13000);
     shim_arch(7);
-    refused("cuda", "is of sm_70, for which");
-    falls_back("is of sm_70, for which");
+    refused("cuda", shim_made_up() ? "is of sm_70, for which" : ", for which the object");
+    falls_back(shim_made_up() ? "is of sm_70, for which" : ", for which the object");
     shim_arch(9);
     shim_fail(6, SHIM_OUT_OF_MEMORY);
     refused("cuda", "cudaErrorMemoryAllocation");

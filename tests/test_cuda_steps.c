@@ -241,8 +241,10 @@ TEST(open_says_that_there_is_no_driver_or_no_device_or_one_without_kernels)
     shim_machine(1, 13000);
     shim_arch(7);
     CHECK(k->open(NULL, &err) == NULL);
-    CHECK_STR(err.text, "CUDA device 0 (a CPU) is of sm_70, for which the object beside the program has no kernels: "
-                        "build it with CUDA_ARCH=70 where nvcc knows that, or use --backend cpu");
+    if (shim_made_up())
+        CHECK_STR(err.text, "CUDA device 0 (a CPU) is of sm_70, for which the object beside the program has no kernels: "
+                            "build it with CUDA_ARCH=70 where nvcc knows that, or use --backend cpu");
+    CHECK(strstr(err.text, ", for which the object beside the program has no kernels: build it with CUDA_ARCH="));
     shim_arch(9);
     shim_machine(1, 12080);
     CHECK(k->open(NULL, &err) == NULL);
@@ -260,6 +262,7 @@ TEST(of_several_devices_the_one_with_most_memory_free_is_opened_unless_one_is_na
     const struct kern *k = kern_cuda();
     struct err err = {0};
     const size_t before = shim_driver();
+    if (!shim_made_up()) SKIP("asks for a machine with three devices: the shim's");
     shim_machine(3, 13000);
     shim_taken_of(0, (size_t)2 << 30), shim_taken_of(1, (size_t)1 << 30), shim_taken_of(2, (size_t)3 << 30);
     const struct kern_config best = {.device = -1}, third = {.device = 2};

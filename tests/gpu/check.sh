@@ -10,10 +10,12 @@ set -u
 # A check a row, the most valuable first: its name, the seconds that it may take at most, and its command, run in the
 # pack; SANITIZER is compute-sanitizer, where there is one.
 plan='
-steps          120  check/steps
-answers         60  check/answers
-ids            180  check/ids
-program         60  sh check/program.sh ./plimsoll
+steps          100  check/steps
+sample          40  check/sample
+answers         40  check/answers
+memory          60  check/memory
+ids            160  check/ids
+program         40  sh check/program.sh ./plimsoll
 memcheck       200  SANITIZER --tool memcheck check/steps
 memcheck-whole  60  SANITIZER --tool memcheck check/answers the_greedy
 speed          180  check/speed

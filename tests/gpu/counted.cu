@@ -9,24 +9,35 @@ extern "C" {
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <set>
 
 namespace {
 
-std::atomic<long> fail_at, mallocs;
-std::atomic<int> fail_as, streams, arch{9}, devices{-1}, driver{-1}; /* devices, driver: -1 as they are */
-std::atomic<bool> failed;
+std::atomic<long> fail_at, takings;
+std::atomic<int> fail_as, streams, events, arch{9}, devices{-1}, driver{-1}; /* devices, driver: -1 as they are */
+std::atomic<bool> failed, stay;
+std::atomic<size_t> fetched;
 std::mutex lock;
 std::map<const void *, size_t> taken[2]; /* device memory, pinned */
+std::set<const void *> kernels;          /* that are loaded */
 
-/* Is it this call that fails? */
+/* Is it this call that fails?  (1 stays 1 where all do that come.) */
 bool fails()
 {
     for (long at = fail_at; at > 0;)
-        if (fail_at.compare_exchange_weak(at, at - 1)) {
+        if (fail_at.compare_exchange_weak(at, at == 1 && stay ? 1 : at - 1)) {
             if (at == 1) failed = true;
             return at == 1;
         }
     return false;
+}
+
+cudaError_t failure() { return static_cast<cudaError_t>(fail_as.load()); }
+
+void load(const void *kernel)
+{
+    const std::lock_guard<std::mutex> hold(lock);
+    if (kernels.insert(kernel).second) takings++;
 }
 
 cudaError_t keep(int pinned, void **p, size_t n, cudaError_t e)
@@ -53,34 +64,60 @@ size_t sum(int pinned)
 } // namespace
 
 /* A call that is counted: the real one, unless it fails. */
-#define COUNTED(name, params, args)                                                   \
-    cudaError_t __real_##name params;                                                 \
-    cudaError_t __wrap_##name params                                                  \
-    {                                                                                 \
-        return fails() ? static_cast<cudaError_t>(fail_as.load()) : __real_##name args; \
+#define COUNTED(name, params, args)                         \
+    cudaError_t __real_##name params;                       \
+    cudaError_t __wrap_##name params                        \
+    {                                                       \
+        return fails() ? failure() : __real_##name args;    \
     }
 
 extern "C" {
 COUNTED(cudaSetDevice, (int device), (device))
+COUNTED(cudaDeviceGetPCIBusId, (char *id, int n, int device), (id, n, device))
 COUNTED(cudaGetDeviceProperties, (cudaDeviceProp * p, int device), (p, device))
 COUNTED(cudaMemGetInfo, (size_t *free_bytes, size_t *all), (free_bytes, all))
 COUNTED(cudaStreamSynchronize, (cudaStream_t s), (s))
-COUNTED(cudaMemcpyAsync, (void *to, const void *from, size_t n, cudaMemcpyKind kind, cudaStream_t s),
-        (to, from, n, kind, s))
+COUNTED(cudaEventRecord, (cudaEvent_t e, cudaStream_t s), (e, s))
+COUNTED(cudaEventSynchronize, (cudaEvent_t e), (e))
 COUNTED(cudaMemsetAsync, (void *to, int v, size_t n, cudaStream_t s), (to, v, n, s))
-COUNTED(cudaLaunchKernelExC, (const cudaLaunchConfig_t *c, const void *kernel, void **args), (c, kernel, args))
+
+cudaError_t __real_cudaMemcpyAsync(void *to, const void *from, size_t n, cudaMemcpyKind kind, cudaStream_t s);
+cudaError_t __wrap_cudaMemcpyAsync(void *to, const void *from, size_t n, cudaMemcpyKind kind, cudaStream_t s)
+{
+    if (fails()) return failure();
+    if (kind == cudaMemcpyDeviceToHost) fetched += n;
+    return __real_cudaMemcpyAsync(to, from, n, kind, s);
+}
+
+cudaError_t __real_cudaLaunchKernelExC(const cudaLaunchConfig_t *c, const void *kernel, void **args);
+cudaError_t __wrap_cudaLaunchKernelExC(const cudaLaunchConfig_t *c, const void *kernel, void **args)
+{
+    if (fails()) return failure();
+    load(kernel);
+    return __real_cudaLaunchKernelExC(c, kernel, args);
+}
+
+cudaError_t __real_cudaFuncGetAttributes(cudaFuncAttributes *a, const void *kernel);
+cudaError_t __wrap_cudaFuncGetAttributes(cudaFuncAttributes *a, const void *kernel)
+{
+    if (fails()) return failure();
+    if (arch < 8) return cudaErrorNoKernelImageForDevice;
+    load(kernel);
+    return __real_cudaFuncGetAttributes(a, kernel);
+}
 
 cudaError_t __real_cudaMalloc(void **p, size_t n);
 cudaError_t __wrap_cudaMalloc(void **p, size_t n)
 {
-    mallocs++;
-    return fails() ? static_cast<cudaError_t>(fail_as.load()) : keep(0, p, n, __real_cudaMalloc(p, n));
+    takings++;
+    return fails() ? failure() : keep(0, p, n, __real_cudaMalloc(p, n));
 }
 
 cudaError_t __real_cudaMallocHost(void **p, size_t n);
 cudaError_t __wrap_cudaMallocHost(void **p, size_t n)
 {
-    return fails() ? static_cast<cudaError_t>(fail_as.load()) : keep(1, p, n, __real_cudaMallocHost(p, n));
+    takings++;
+    return fails() ? failure() : keep(1, p, n, __real_cudaMallocHost(p, n));
 }
 
 cudaError_t __real_cudaFree(void *p);
@@ -100,7 +137,8 @@ cudaError_t __wrap_cudaFreeHost(void *p)
 cudaError_t __real_cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags);
 cudaError_t __wrap_cudaStreamCreateWithFlags(cudaStream_t *s, unsigned flags)
 {
-    if (fails()) return static_cast<cudaError_t>(fail_as.load());
+    takings++;
+    if (fails()) return failure();
     const cudaError_t e = __real_cudaStreamCreateWithFlags(s, flags);
     if (!e) streams++;
     return e;
@@ -110,13 +148,32 @@ cudaError_t __real_cudaStreamDestroy(cudaStream_t s);
 cudaError_t __wrap_cudaStreamDestroy(cudaStream_t s)
 {
     streams--;
-    return __real_cudaStreamDestroy(s);
+    const cudaError_t e = __real_cudaStreamDestroy(s);
+    return fails() ? failure() : e;
+}
+
+cudaError_t __real_cudaEventCreateWithFlags(cudaEvent_t *made, unsigned flags);
+cudaError_t __wrap_cudaEventCreateWithFlags(cudaEvent_t *made, unsigned flags)
+{
+    takings++;
+    if (fails()) return failure();
+    const cudaError_t e = __real_cudaEventCreateWithFlags(made, flags);
+    if (!e) events++;
+    return e;
+}
+
+cudaError_t __real_cudaEventDestroy(cudaEvent_t gone);
+cudaError_t __wrap_cudaEventDestroy(cudaEvent_t gone)
+{
+    events--;
+    const cudaError_t e = __real_cudaEventDestroy(gone);
+    return fails() ? failure() : e;
 }
 
 cudaError_t __real_cudaDriverGetVersion(int *v);
 cudaError_t __wrap_cudaDriverGetVersion(int *v)
 {
-    if (fails()) return static_cast<cudaError_t>(fail_as.load());
+    if (fails()) return failure();
     const cudaError_t e = __real_cudaDriverGetVersion(v);
     if (!e && driver >= 0) *v = driver;
     return e;
@@ -125,19 +182,12 @@ cudaError_t __wrap_cudaDriverGetVersion(int *v)
 cudaError_t __real_cudaGetDeviceCount(int *n);
 cudaError_t __wrap_cudaGetDeviceCount(int *n)
 {
-    if (fails()) return static_cast<cudaError_t>(fail_as.load());
-    if (driver == 0) return cudaErrorInsufficientDriver;
+    if (fails()) return failure();
+    if (driver >= 0 && driver < CUDART_VERSION / 1000 * 1000) return cudaErrorInsufficientDriver;
     if (devices == 0) return cudaErrorNoDevice;
     const cudaError_t e = __real_cudaGetDeviceCount(n);
     if (!e && devices > 0) *n = devices;
     return e;
-}
-
-cudaError_t __real_cudaFuncGetAttributes(cudaFuncAttributes *a, const void *kernel);
-cudaError_t __wrap_cudaFuncGetAttributes(cudaFuncAttributes *a, const void *kernel)
-{
-    if (fails()) return static_cast<cudaError_t>(fail_as.load());
-    return arch < 8 ? cudaErrorNoKernelImageForDevice : __real_cudaFuncGetAttributes(a, kernel);
 }
 } // extern "C"
 
@@ -149,12 +199,35 @@ void shim_arch(int major) { arch = major; }
 void shim_order(int) {}
 void shim_apart(void) {}
 
+void shim_memory(size_t) {}
+void shim_management(bool) {}
+void shim_taken_of(int, size_t) {}
+
 void shim_fail(long at, int code)
 {
-    failed = false, fail_as = code, fail_at = at;
+    fail_at = 0, stay = false, failed = false, fail_as = code, fail_at = at;
+}
+
+void shim_lose(long at, int code)
+{
+    fail_at = 0, stay = true, failed = false, fail_as = code, fail_at = at;
+}
+
+/* Of a device that is in use: nobody who wants to know it before that is among the tests. */
+bool shim_free_of(const char *bus, uint64_t *free_bytes, uint64_t *all)
+{
+    size_t f = 0, a = 0;
+    int was = 0, device = 0;
+    const bool said = !cudaGetDevice(&was) && !cudaDeviceGetByPCIBusId(&device, bus) &&
+                      !__real_cudaSetDevice(device) && !__real_cudaMemGetInfo(&f, &a);
+    __real_cudaSetDevice(was);
+    *free_bytes = f, *all = a;
+    return said;
 }
 
 bool shim_failed(void) { return failed; }
 size_t shim_bytes(void) { return sum(0); }
-size_t shim_kept(void) { return sum(1) + static_cast<size_t>(streams); }
-long shim_mallocs(void) { return mallocs; }
+size_t shim_kept(void) { return sum(1) + static_cast<size_t>(streams + events); }
+size_t shim_fetched(void) { return fetched; }
+size_t shim_driver(void) { return 0; } /* only the device knows */
+long shim_takings(void) { return takings; }

@@ -232,12 +232,12 @@ TEST(a_soak_takes_no_device_memory)
     for (int round = 0; round <= rounds; round++) {
         int id[PROMPTS];
         if (round == 1) ops->memory(e, &before); /* the first loads what the driver loads late */
-        const long mallocs = shim_mallocs();
+        const long takings = shim_takings();
         for (int i = 0; i < PROMPTS; i++) id[i] = submit(e, &p[(i + round) % n], false);
         if (round % 3 == 2) ops->cancel(e, id[1]);
         run(e);
         for (int i = 0; i < PROMPTS; i++) ops->drop(e, id[i]);
-        CHECK_EQ(shim_mallocs(), mallocs);
+        CHECK_EQ(shim_takings(), takings);
     }
     ops->memory(e, &after);
     CHECK_EQ(after.free, before.free);
