@@ -215,7 +215,8 @@ static struct request_live *next_running(const struct sched *s, const struct req
     return next;
 }
 
-/* Copy its pages to host memory; without room there, or when that fails, they will be computed again. */
+/* Copy its pages to host memory; without room there, or when that fails, they will be computed again (or that is its
+ * end, with park_copies). */
 static void save_pages(struct sched *s, struct request_live *q)
 {
     const struct runner *r = &s->cfg.runner;
@@ -238,6 +239,11 @@ static void park(struct sched *s, struct request_live *q, struct events *e)
 {
     q->high = MAX(q->high, q->computed);
     if (q->computed == q->high) save_pages(s, q); /* one that is being computed again is not worth the copy */
+    if (s->cfg.park_copies && q->park_first < 0 && q->computed > 0) {
+        request_end(q, END_FAULT, "its pages could not be copied when others needed them (--overcommit)");
+        sched_leave(s, q);
+        return;
+    }
     kv_drop(s->kv, q->slot);
     s->slot[q->slot] = NULL;
     s->running--;

@@ -32,6 +32,8 @@ static int lost(void *self, struct err *err)
     return l->k->lost ? l->k->lost(l->d, err) : 0;
 }
 
+static bool is_fast(const struct maker *l) { return l->k->fast && l->d && l->k->fast(l->d); }
+
 static char *page_at(const struct maker *l, int page)
 {
     return (char *)l->kv + (size_t)page * l->forward.group.page_bytes;
@@ -194,6 +196,19 @@ static int refuse(const struct engine_config *cfg, const struct fit *f, const st
     return ENGINE_NEVER_FITS;
 }
 
+/* In fast mode what is computed again may have other bits, so that the parked are copied: all may be parked but one,
+ * each with all it can have. */
+static int check_copies(const struct engine *e, const struct engine_config *cfg, struct err *err)
+{
+    const struct maker *l = e->own;
+    const uint64_t pages = e->info.kv_seq_tokens / KERN_PAGE * (uint64_t)e->info.max_seqs;
+    uint64_t bytes;
+    if (!is_fast(l) || !cfg->overcommit) return 0;
+    if (!size_mul(pages, l->forward.group.page_bytes, &bytes) && cfg->park_bytes >= bytes) return 0;
+    return err_set(err, ENGINE_FAULT, "--overcommit in fast mode copies what it puts aside: --park %.1fM or more, or "
+                   "--exact, which computes again", (double)bytes / 0x1p20 + 0.1);
+}
+
 static uint64_t over_ceiling(const struct ledger *l)
 {
     uint64_t all = ledger_under(l);
@@ -211,9 +226,11 @@ static int plan_pages(struct engine *e, const struct engine_config *cfg, const s
     if (forward_plan(&l->forward, &l->model, l->k, i->ctx, i->max_seqs, i->max_rows, maker_outs(e), pages,
                      cfg->kv_type, err))
         return -1;
+    if (check_copies(e, cfg, err)) return -1;
     i->ledger = none;
     forward_ledger(&l->forward, &i->ledger);
     maker_sched_plan(e, cfg, pages, sched);
+    sched->park_copies = is_fast(l);
     sched_ledger(sched, &i->ledger);
     i->ledger.bytes[LEDGER_NAIVE] += naive_own_bytes(cfg->naive, &l->forward, g, i->max_seqs);
     return 0;
@@ -279,7 +296,7 @@ static void describe(struct engine *e, const struct gguf *g)
     snprintf(i->name, sizeof i->name, "%s", l->model.name);
     snprintf(i->backend, sizeof i->backend, "%s", l->k->name);
     i->on_device = l->k->memory != NULL;
-    i->fast = l->k->fast && l->k->fast(l->d);
+    i->fast = is_fast(l);
     model_types(g, i->types, sizeof i->types);
     i->layers = l->model.layers;
     i->parameters = l->model.parameters;

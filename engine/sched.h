@@ -69,6 +69,7 @@ struct sched_config {
     struct kv_group group[KERN_GROUPS];    /* windows that are below ctx, else 0 */
     uint64_t text_bytes, park_bytes;
     bool overcommit;
+    bool park_copies; /* what is parked is copied, never computed again: where that might give other bits */
     struct strict_config strict; /* strict_plan() */
     struct naive_config naive;
     struct runner runner;
