@@ -4,6 +4,7 @@
 #include "app/progress.h"
 #include "app/say.h"
 #include "app/signals.h"
+#include "kernels/cuda/cuda.h"
 #include "version.h"
 #include <errno.h>
 #include <sys/random.h>
@@ -134,11 +135,18 @@ static void size_for_crew(const struct app *a, struct engine_config *cfg)
 enum { GRAMMARS = 4 };
 #define GRAMMARS_SIZE ((struct grammar_limits){.states = 2048, .nodes = 8192, .depth = 16, .masks = 32})
 
+/* A chat by hand is fast once a device has shown that right; what others will compare is exact unless asked. */
+static bool wants_fast(const struct opts *o)
+{
+    const bool by_hand = !o->prompt && !o->nll && !o->dump_tokens && !o->script && o->seed < 0 && isatty(STDIN_FILENO);
+    return o->fast || (!o->exact && by_hand && cuda_shown(CUDA_BLAS));
+}
+
 int app_engine_config(const struct opts *o, struct engine_config *cfg, struct err *err)
 {
     enum template_kind kind;
     *cfg = (struct engine_config){
-        .model = o->model, .script = o->script_file, .backend = o->backend,
+        .model = o->model, .script = o->script_file, .backend = o->backend, .fast = wants_fast(o),
         .kern = {.device = (int)o->device, .threads = (int)o->threads, .isa = o->isa, .pin = !o->no_pin},
         .ctx = (int)o->ctx, .max_seqs = 1, .template = -1,
         .kv_type = kv_type(o),
@@ -206,6 +214,7 @@ struct event app_opened(const struct app *a)
         .template = event_str(i->template), .parameters = (int64_t)i->parameters, .vocab = i->vocab, .ctx = i->ctx,
         .seed = (int64_t)a->sampling.seed, .temperature = TEMPERATURE(a->o),
         .backend = event_str(i->backend), .kernels = event_str(i->kernels),
+        .mode = event_str(i->fast ? "fast" : "exact"),
     }};
 }
 

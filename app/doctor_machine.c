@@ -20,8 +20,9 @@ static struct kdev *open_backend(const struct doctor *d, const struct kern **k, 
     const struct kern_config cfg = {.device = (int)d->o->device, .threads = (int)d->o->threads, .isa = d->o->isa,
                                     .pin = !d->o->no_pin};
     *k = kern_named(d->o->backend);
+    if (d->o->fast && *k == kern_cuda()) *k = kern_cuda_fast();
     struct kdev *dev = (*k)->open(&cfg, err);
-    if (dev || *k != kern_cuda() || strcmp(d->o->backend, "auto") != 0) return dev;
+    if (dev || !(*k)->memory || strcmp(d->o->backend, "auto") != 0) return dev;
     *k = kern_cpu();
     return (*k)->open(&cfg, NULL);
 }
@@ -116,7 +117,7 @@ void doctor_driver(const struct doctor *d, struct doctor_finding *f)
     line[n > 0 ? n : 0] = '\0';
     line[strcspn(line, "\n")] = '\0';
     if (fd >= 0) close(fd);
-    if (*line && cuda_shown() && cuda_face(&err)) doctor_say(f, DOCTOR_OK, "%s", line);
+    if (*line && cuda_shown(CUDA_KERNELS) && cuda_face(&err)) doctor_say(f, DOCTOR_OK, "%s", line);
     else if (*line && cuda_face(&err))
         doctor_say(f, DOCTOR_OK, "%s; --backend cuda uses it, though no device has shown its kernels right yet%s", line,
                    strcmp(d->o->backend, "cuda") == 0 ? "" : ": the CPU serves");

@@ -204,6 +204,7 @@ static int check_together(const struct opts *o, struct err *err)
         return err_set(err, -1, "--low-mark %" PRId64 " must be %d or more under --high-mark %" PRId64, o->low_mark,
                        QUOTA_APART, o->high_mark);
     if (check_lesson(o, err)) return -1;
+    if (o->exact && o->fast) return err_set(err, -1, "--exact and --fast do not go together");
     if (o->no_save && o->resume) return err_set(err, -1, "--resume and --no-save do not go together");
     if (o->crew && modes) return err_set(err, -1, "--crew does not go with --nll or a dump");
     if (o->resume && (modes || o->prompt))

@@ -54,7 +54,8 @@ enum { STABLE, VOLATILE };
     F(S, INT, seed, STABLE, "of sampling; turn t uses seed + t - 1")                                      \
     F(S, REAL, temperature, STABLE, "0: always the likeliest token")                                      \
     F(S, STR, backend, VOLATILE, "the device in words")                                                   \
-    F(S, STR, kernels, VOLATILE, "what multiplies which tensor type")
+    F(S, STR, kernels, VOLATILE, "what multiplies which tensor type")                                     \
+    F(S, STR, mode, VOLATILE, "exact: an answer has the same bits in any company; fast: it may not")
 
 #define EVENT_TURN_USER(F, S)                                                                             \
     F(S, INT, turn, STABLE, "1, 2, ...")                                                                  \

@@ -297,6 +297,7 @@ struct event session_opened(const struct app *a, const struct session_role *r)
         .version = event_str(""), .engine = event_str(i->maker), .file = event_str(a->o->embedded ? "embedded" : ""),
         .model = event_str(i->name), .arch = event_str(i->arch), .types = event_str(i->types),
         .template = event_str(i->template), .backend = event_str(i->backend), .kernels = event_str(i->kernels),
+        .mode = event_str(i->fast ? "fast" : "exact"),
         .parameters = (int64_t)i->parameters, .vocab = i->vocab, .ctx = r->ctx, .seed = (int64_t)r->sampling.seed,
         .temperature = (double)r->sampling.temp}};
 }
