@@ -123,6 +123,10 @@ void doctor_driver(const struct doctor *d, struct doctor_finding *f)
                    strcmp(d->o->backend, "cuda") == 0 ? "" : ": the CPU serves");
     else if (*line) doctor_say(f, DOCTOR_OK, "%s; the CPU backend serves: %s", line, err.text);
     else doctor_say(f, DOCTOR_OK, "no GPU driver: the CPU backend serves");
+    if (*line && !cuda_shown(CUDA_BLAS) && cuda_face(NULL)) {
+        size_t at = strlen(f->figure);
+        snprintf(f->figure + at, sizeof f->figure - at, "; --fast is exact: no device has shown cuBLASLt right");
+    }
     if (*line) add_figures(d, f);
 }
 

@@ -196,8 +196,8 @@ static int refuse(const struct engine_config *cfg, const struct fit *f, const st
     return ENGINE_NEVER_FITS;
 }
 
-/* In fast mode what is computed again may have other bits, so that the parked are copied: all may be parked but one,
- * each with all it can have. */
+/* In fast mode what is computed again may have other bits, so that the parked are copied: there is room for all, each
+ * with all it can have. */
 static int check_copies(const struct engine *e, const struct engine_config *cfg, struct err *err)
 {
     const struct maker *l = e->own;
@@ -239,7 +239,8 @@ static int plan_pages(struct engine *e, const struct engine_config *cfg, const s
 /* Plan everything for e->info's sizes, or, with cfg->fit, for the largest context that fits.  Asking the system for the
  * memory would not tell: it promises more than there is. */
 static int plan_under_ceiling(struct engine *e, const struct engine_config *given, const struct gguf *g,
-                              const struct room *room, int *pages, struct sched_config *sched, struct fit *fit, struct err *err)
+                              const struct room *room, int *pages, struct sched_config *sched, struct fit *fit,
+                              struct err *err)
 {
     struct engine_config in_bytes = *given, *cfg = &in_bytes;
     struct maker *l = e->own;

@@ -60,8 +60,8 @@ static void throw_tokens(struct dice *dice, float *y, int tokens, int cols)
 }
 
 /* The bound of blas.cu: 2^-10 of the sum of |w x| (a little more, for products of both), 2^-24 a sum of k, and what
- * rounding the result itself does; what is below 2^-14, the least half, has an error of 2^-25 instead, a weight as it is
- * and a token's value as it is scaled. */
+ * rounding the result itself does; what is below 2^-14, the least half, has an error of 2^-25 instead, a weight as it
+ * is and a token's value as it is scaled. */
 TEST(large_products_are_within_the_bound_of_their_halves_for_every_type)
 {
     static const enum ktype types[] = {KT_F16, KT_Q8_0, KT_Q4_0, KT_Q4_1, KT_Q5_0, KT_Q5_1, KT_Q4_K, KT_Q5_K, KT_Q6_K};

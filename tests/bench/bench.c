@@ -52,6 +52,7 @@ static void print_kernels(const struct options *o, bool markdown, FILE *out)
     struct kern_config cfg = {.threads = 1, .isa = o->isa};
     struct table table = {.head = {"weights of type", "are multiplied by"}};
     struct err err = {0};
+    if (k == kern_cuda() && o->fast) k = kern_cuda_fast();
     struct kdev *d = k ? k->open(&cfg, &err) : NULL;
     if (!d) {
         fprintf(stderr, "bench: %s\n", k ? err.text : "no backend of that name: no table of its kernels");

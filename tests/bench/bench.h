@@ -138,6 +138,7 @@ struct options {
     double wait_s; /* most seconds spent waiting for quiet, per model file and side */
     bool markdown, keep, quick, no_peer;
     const char *backend, *isa; /* NULL: the engine's own choice */
+    bool fast;                 /* a GPU's mode: fast once a device has shown that right */
     char folder[384];          /* model files and the peer's driver live here */
 };
 #define BENCH_EMBEDDED "plimsoll-tiny" /* its name; the file is assets/plimsoll-tiny.gguf */

@@ -1,4 +1,5 @@
 /* options.c - the bench's command line. */
+#include "kernels/cuda/cuda.h"
 #include "tests/bench/bench.h"
 #include <getopt.h>
 
@@ -30,6 +31,7 @@ static const char help[] =
     "  --markdown      print a section for tests/bench/SPEED.md\n"
     "  --keep          put it into that file, and a chart beside it (make bench without ARGS does)\n"
     "  --backend NAME  the engine's backend\n"
+    "  --exact         a GPU's exact mode, also where a device has shown the fast one right\n"
     "  --isa NAME      portable, avx2, avxvnni, avx512: the CPU backend's instruction set\n"
     "The peer is llama.cpp as llama-cpp-python installs it: $PLIMSOLL_PEER is a virtual environment or a\n"
     "site-packages folder that has it; without that the python3 on the path is asked.\n";
@@ -83,11 +85,11 @@ int options_read(struct options *o, int argc, char **argv, struct err *err)
         {"models", 1, NULL, 'm'},  {"types", 1, NULL, 'y'},   {"tests", 1, NULL, 's'}, {"reps", 1, NULL, 'r'},
         {"threads", 1, NULL, 't'}, {"wait", 1, NULL, 'w'},    {"quick", 0, NULL, 'q'}, {"no-peer", 0, NULL, 'n'},
         {"markdown", 0, NULL, 'k'}, {"keep", 0, NULL, 'p'},   {"backend", 1, NULL, 'b'}, {"isa", 1, NULL, 'i'},
-        {"help", 0, NULL, 'h'},
+        {"exact", 0, NULL, 'x'},   {"help", 0, NULL, 'h'},
         {NULL, 0, NULL, 0}};
     const char *models = NULL, *types = NULL, *tests = NULL, *build = getenv("BUILD");
     int c, wait;
-    *o = (struct options){.threads = 2, .wait_s = -1};
+    *o = (struct options){.threads = 2, .wait_s = -1, .fast = cuda_shown(CUDA_BLAS)};
     if (snprintf(o->folder, sizeof o->folder, "%s/bench", build && *build ? build : "build") >= (int)sizeof o->folder)
         return err_set(err, -1, "$BUILD is too long a path: %.60s...", build);
     while ((c = getopt_long(argc, argv, "", list, NULL)) != -1) {
@@ -104,6 +106,7 @@ int options_read(struct options *o, int argc, char **argv, struct err *err)
         case 'p': o->keep = true; break;
         case 'b': o->backend = optarg; break;
         case 'i': o->isa = optarg; break;
+        case 'x': o->fast = false; break;
         case 'h': fputs(help, stdout); return 1;
         default: return err_set(err, -1, "see --help");
         }

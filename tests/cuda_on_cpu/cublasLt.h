@@ -1,5 +1,6 @@
 /* cublasLt.h - the part of cuBLASLt that kernels/cuda/ uses, on the host: a plain product, in the stream's order.
- * Names and the order of arguments are those of NVIDIA's reference.  shim_blas.there false: the library cannot be opened. */
+ * Names and the order of arguments are those of NVIDIA's reference.  shim_blas.there false: the library cannot be
+ * opened. */
 #ifndef CUDA_ON_CPU_CUBLASLT_H
 #define CUDA_ON_CPU_CUBLASLT_H
 #include "cuda_fp16.h"
