@@ -260,7 +260,7 @@ main_obj := $(call object,app/main.c)
 test_bin := $(addprefix $(O)/tests/,$(tests))
 cuda_bin := $(filter $(O)/tests/test_cuda_%,$(test_bin)) # these have the CUDA kernels in them, for the host
 cuda_so  := $(if $(filter release-gcc release-cc,$(VARIANT)-$(compiler)),$(if $(NVCC),$(K)/plimsoll-cuda.so))
-gpu_bin  := $(addprefix $(O)/gpu/,steps sample answers memory ids speed device)
+gpu_bin  := $(addprefix $(O)/gpu/,steps sample answers memory fast ids speed device)
 fuzz_bin := $(addprefix $(O)/tests/,$(fuzzers))
 
 Q   := $(if $(V),,@)
@@ -322,7 +322,8 @@ $(K)/counted/%.o: tests/gpu/%.cu $(K)/nvcc-flags
 	$(call say,NVCC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(NVCC) $(nvcc_flags) -MMD -MP -c -o $@ $<
-wrapped    = $(shell grep -oE '(__wrap_|COUNTED.)cuda[A-Za-z]+' tests/gpu/counted.cu | sed 's/.*cuda/cuda/' | sort -u)
+wrapped    = $(shell grep -oE '(__wrap_|COUNTED.)(cuda|dl)[A-Za-z]+' tests/gpu/counted.cu | sed 's/^__wrap_//; s/^COUNTED.//' | \
+             sort -u)
 $(K)/counted/plimsoll-cuda.so: so_flags = $(wrapped:%=-Xlinker --wrap=%) -Xlinker -soname=plimsoll-cuda.so
 $(K)/counted/plimsoll-cuda.so: $(patsubst %,$(K)/counted/%.o,counted probe)
 $(K)/plimsoll-cuda.so $(K)/counted/plimsoll-cuda.so: $(gpu_src:kernels/%.cu=$(K)/%.o)
@@ -378,6 +379,7 @@ $(O)/gpu/old-face.so: tests/gpu/old_face.c $(O)/flags
 $(O)/gpu/steps: $(call object,tests/test_cuda_steps.c tests/gpu/apart.c)
 $(O)/gpu/sample: $(call object,tests/test_cuda_sample.c)
 $(O)/gpu/answers: $(call object,tests/test_cuda_answers.c)
+$(O)/gpu/fast: $(call object,tests/test_cuda_fast.c)
 $(O)/gpu/memory: $(call object,tests/test_cuda_memory.c)
 $(O)/gpu/ids: $(call object,tests/gpu/ids.c tests/gpu/shape.c)
 $(O)/gpu/speed: $(call object,tests/gpu/speed.c tests/gpu/shape.c)

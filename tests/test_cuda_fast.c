@@ -159,10 +159,10 @@ static void serve(struct engine *e, struct engine_token *out)
 TEST(an_engine_says_which_mode_it_is_in_and_keeps_pages_apart)
 {
     static const struct { bool fast, shown, there; const char *said; } rows[] = {
-        {false, true, true, "driver 13.0), exact"},
-        {true, false, true, "driver 13.0), exact (no device has shown --fast right)"},
-        {true, true, false, "driver 13.0), exact (--fast: there is no libcublasLt)"},
-        {true, true, true, "driver 13.0), fast"}};
+        {false, true, true, "), exact"},
+        {true, false, true, "), exact (no device has shown --fast right)"},
+        {true, true, false, "), exact (--fast: there is no libcublasLt)"},
+        {true, true, true, "), fast"}};
     struct engine_name first = {{0}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct err err = {0};
@@ -170,7 +170,7 @@ TEST(an_engine_says_which_mode_it_is_in_and_keeps_pages_apart)
         struct engine *e = open_engine(rows[i].fast, &err);
         CHECK_STR(err.text, "");
         const struct engine_info *info = ops->info(e);
-        const char *end = strstr(info->backend, "driver");
+        const char *end = strstr(info->backend, "), ");
         CHECK(end);
         CHECK_STR(end, rows[i].said);
         const bool fast = i == COUNT_OF(rows) - 1;
@@ -200,8 +200,9 @@ TEST(a_fast_engine_says_about_the_same_takes_its_memory_once_and_fails_in_one_li
     CHECK(shim_blas_calls() > calls);
     CHECK_EQ(shim_takings(), takings);
     uint64_t device = 0;
-    for (int c = 0; c <= LEDGER_CONTEXT; c++) device += ops->info(e)->ledger.bytes[c];
-    CHECK_EQ(device, shim_bytes() + shim_driver());
+    for (int c = 0; c < LEDGER_CONTEXT; c++) device += ops->info(e)->ledger.bytes[c];
+    CHECK_EQ(device, shim_bytes());
+    if (shim_made_up()) CHECK_EQ(ops->info(e)->ledger.bytes[LEDGER_CONTEXT], shim_driver());
     CHECK(ops->info(e)->ledger.bytes[LEDGER_SCRATCH] > (uint64_t)32 << 20); /* the library's workspace is in it */
     CHECK_EQ(exact[0].id, fast[0].id);
     CHECK(fabsf(exact[0].logprob - fast[0].logprob) < 0.05f); /* activations of 8 bits there, of 11 here */

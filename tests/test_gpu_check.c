@@ -18,7 +18,7 @@ static const char rig[] =
     "    [ $s = $2 ] || die \"$1 ended with $s: $(cat \"$D/err\")\"; }\n"
     "script() { mkdir -p \"$(dirname \"$1\")\"; printf '#!/bin/sh\\n%s\\n' \"$2\" >\"$1\"; chmod +x \"$1\"; }\n"
     /* a pack of these sources whose checks all pass on a device, and a sanitizer that finds nothing */
-    "fake() { local c; for c in steps sample answers memory ids speed; do script \"$D/pack/check/$c\" \\\n"
+    "fake() { local c; for c in steps sample answers memory fast ids speed; do script \"$D/pack/check/$c\" \\\n"
     "        'echo \"[       OK ] '$c'_is_right\"; echo \"measured: '$c' 7 tok/s\"'; done\n"
     "    script \"$D/pack/check/device\" 'echo \"device: a GPU\"'\n"
     "    script \"$D/pack/plimsoll\" 'echo an answer'; cp tests/gpu/program.sh \"$D/pack/check/\"\n"
@@ -79,7 +79,7 @@ TEST(all_parts_together_have_every_check_once_and_each_says_what_passed)
     bash("fake; : >\"$D/all\"\n"
          "for part in 1/3 2/3 3/3; do check $part 0; has '^verdict: pass$'; has '^device: a GPU$'; has '^sources: '\n"
          "    sed -n 's/^end \\([a-z-]*\\): pass, .*/\\1/p' \"$D\"/results/*.txt >>\"$D/all\"; done\n"
-         "all='steps sample answers memory ids program memcheck memcheck-whole speed racecheck initcheck '\n"
+         "all='steps sample answers memory fast ids program memcheck memcheck-whole speed racecheck initcheck '\n"
          "[ \"$(tr '\\n' ' ' <\"$D/all\")\" = \"$all\" ] || die \"$(cat \"$D/all\")\"\n"
          "for n in 1 2 5 12; do : >\"$D/all\"; for k in $(seq $n); do check $k/$n 0\n"
          "    sed -n 's/^checks: //p' \"$D\"/results/*.txt | tr ' ' '\\n' >>\"$D/all\"; done\n"

@@ -10,11 +10,12 @@ set -u
 # A check a row, the most valuable first: its name, the seconds that it may take at most, and its command, run in the
 # pack; SANITIZER is compute-sanitizer, where there is one.
 plan='
-steps          100  check/steps
+steps           80  check/steps
 sample          40  check/sample
 answers         40  check/answers
-memory          60  check/memory
-ids            160  check/ids
+memory          50  check/memory
+fast            40  check/fast
+ids            170  check/ids
 program         40  sh check/program.sh ./plimsoll
 memcheck       200  SANITIZER --tool memcheck check/steps
 memcheck-whole  60  SANITIZER --tool memcheck check/answers the_greedy
@@ -82,7 +83,13 @@ if ! fresh; then
 fi
 cat "$pack/made" >>"$file"
 pack=$(cd "$pack" && pwd)
-libs=LD_LIBRARY_PATH=$pack/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} # for what is in the pack alone
+
+# For what is in the pack alone: its libraries first, and cuBLAS's folder last where the loader does not know it.
+libs=LD_LIBRARY_PATH=$pack/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+if ! ldconfig -p 2>/dev/null | grep -q libcublasLt; then
+    blas=$(timeout 20 find /usr/local /usr/lib /opt -name 'libcublasLt.so.[0-9]*' 2>/dev/null | head -n 1)
+    [ -z "$blas" ] || libs=$libs:$(dirname "$blas")
+fi
 if device=$(env "$libs" "$pack/check/device" 2>"$log"); then
     write "$device"
 else

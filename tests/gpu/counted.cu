@@ -5,8 +5,10 @@
 extern "C" {
 #include "tests/cuda_on_cpu/shim.h"
 }
+#include <cublasLt.h>
 #include <cuda_runtime.h>
 #include <atomic>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <set>
@@ -191,6 +193,49 @@ cudaError_t __wrap_cudaGetDeviceCount(int *n)
 }
 } // extern "C"
 
+/* ------------------------------------------------------------------------ cuBLASLt */
+
+/* The kernels' object looks its functions up: what makes or gives back something, or multiplies, it finds here. */
+namespace {
+
+std::atomic<bool> blas_there{true};
+std::atomic<long> blas_calls, blas_objects;
+enum { BLAS_NAMES = 9 };
+void *found[BLAS_NAMES];
+
+template <int I, int OBJECTS, int CALLS, class R, class... P> R through(P... p)
+{
+    const R r = reinterpret_cast<R (*)(P...)>(found[I])(p...);
+    if (r == CUBLAS_STATUS_SUCCESS) blas_objects += OBJECTS, blas_calls += CALLS;
+    return r;
+}
+template <int I, int OBJECTS, int CALLS, class R, class... P> void *instead(R (*)(P...))
+{
+    return reinterpret_cast<void *>(&through<I, OBJECTS, CALLS, R, P...>);
+}
+#define INSTEAD(i, objects, calls, name) {#name, instead<i, objects, calls>(static_cast<decltype(&name)>(nullptr))}
+
+const struct { const char *name; void *call; } instead_of[BLAS_NAMES] = {
+    INSTEAD(0, 1, 0, cublasLtCreate), INSTEAD(1, -1, 0, cublasLtDestroy),
+    INSTEAD(2, 1, 0, cublasLtMatmulDescCreate), INSTEAD(3, -1, 0, cublasLtMatmulDescDestroy),
+    INSTEAD(4, 1, 0, cublasLtMatrixLayoutCreate), INSTEAD(5, -1, 0, cublasLtMatrixLayoutDestroy),
+    INSTEAD(6, 1, 0, cublasLtMatmulPreferenceCreate), INSTEAD(7, -1, 0, cublasLtMatmulPreferenceDestroy),
+    INSTEAD(8, 0, 1, cublasLtMatmul)};
+
+} // namespace
+
+extern "C" {
+void *__real_dlsym(void *handle, const char *name);
+void *__wrap_dlsym(void *handle, const char *name)
+{
+    if (strncmp(name, "cublasLt", 8) != 0) return __real_dlsym(handle, name);
+    void *there = blas_there ? __real_dlsym(handle, name) : nullptr;
+    for (int i = 0; i < BLAS_NAMES; i++)
+        if (there && strcmp(name, instead_of[i].name) == 0) found[i] = there, there = instead_of[i].call;
+    return there;
+}
+}
+
 /* ------------------------------------------------------------------------ shim.h */
 
 bool shim_made_up(void) { return false; }
@@ -230,4 +275,7 @@ size_t shim_bytes(void) { return sum(0); }
 size_t shim_kept(void) { return sum(1) + static_cast<size_t>(streams + events); }
 size_t shim_fetched(void) { return fetched; }
 size_t shim_driver(void) { return 0; } /* only the device knows */
+void shim_blas_there(bool yes) { blas_there = yes; }
+long shim_blas_calls(void) { return blas_calls; }
+long shim_blas_objects(void) { return blas_objects; }
 long shim_takings(void) { return takings; }

@@ -3,10 +3,11 @@
 #include "kernels/cuda/cuda.h"
 #include "tests/cuda_on_cpu/shim.h"
 
-static bool shown;
+static bool shown[CUDA_BLAS + 1];
 
-void shim_shown(bool yes) { shown = yes; }
-bool cuda_shown(void) { return shown; }
+void shim_shown(bool yes) { shown[CUDA_KERNELS] = yes; }
+void shim_blas_shown(bool yes) { shown[CUDA_BLAS] = yes; }
+bool cuda_shown(enum cuda_path path) { return shown[path]; }
 
 bool cuda_free_unopened(const char *bus, uint64_t *free_bytes, uint64_t *all)
 {
