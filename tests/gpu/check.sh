@@ -21,7 +21,7 @@ memcheck       200  SANITIZER --tool memcheck check/steps
 memcheck-whole  60  SANITIZER --tool memcheck check/answers the_greedy
 speed          180  check/speed
 racecheck      240  SANITIZER --tool racecheck check/steps every_
-initcheck      180  SANITIZER --tool initcheck check/steps every_
+initcheck      190  SANITIZER --tool initcheck check/steps every_
 '
 nodes=${GPU_NODES:-/dev/nvidia[0-9]* /dev/dxg} # where a driver shows its devices
 
