@@ -47,7 +47,8 @@ TEST(lines_keep_their_numbers)
 
 TEST(a_prefix_stays_once_and_is_then_left_out)
 {
-    read_text("(Worker pid=7) ERROR 05-10 16:00:15 [core.py:70] one\n(Worker pid=8) ERROR 05-10 16:00:16 [core.py:71] two\n");
+    read_text("(Worker pid=7) ERROR 05-10 16:00:15 [core.py:70] one\n"
+              "(Worker pid=8) ERROR 05-10 16:00:16 [core.py:71] two\n");
     CHECK_STR(r.c, "workerpid7error05 10 16 00 15corepy70onetwo");
 }
 

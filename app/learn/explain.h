@@ -5,6 +5,7 @@
  *
  * In layers, each a pair of files:
  *     explain_read    lines to a run of letters and numbers: without wrapping, quotes, colours and log prefixes
+ *     explain_prefix  (for it) what loggers write before a line
  *     explain_match   phrases found in that run, with the numbers that stand in them
  *     explain_words   the phrases: what failed, at which stage, in whose words, figures, what speaks for what
  *     explain_cases   hits gathered to failures; the innermost is kept, its wrappers are not
