@@ -122,6 +122,63 @@ TEST(one_whose_policy_failed_has_the_policys_verdict)
     child_free(&lives);
 }
 
+/* ------------------------------------------------------------------ the figures that verdicts are made of */
+
+/* The shortage that a run with these flags and this prompt is refused for; the caller's. */
+static json_t *shortage(const char *const *flags, int n, const char *prompt, int status)
+{
+    const char *args[20] = {"--no-config", "--no-save", "--json", "--seed", "1", "-p", prompt};
+    for (int i = 0; i < n; i++) args[7 + i] = flags[i];
+    child_free(&said);
+    CHECK_EQ(child_run(&said, args, "", 0), status);
+    const char *at = strstr(said.out_text.data, "\"event\":\"shortage\"");
+    CHECK(at);
+    while (at > said.out_text.data && at[-1] != '\n') at--;
+    json_t *o = json_loadb(at, strcspn(at, "\n"), 0, NULL);
+    CHECK(o);
+    return o;
+}
+#define SHORTAGE(prompt, ...) \
+    shortage((const char *const[]){__VA_ARGS__}, COUNT_OF(((const char *const[]){__VA_ARGS__})), prompt, 3)
+
+static int64_t number_at(const json_t *o, const char *name) { return json_integer_value(json_object_get(o, name)); }
+
+/* As in the engine's own words. */
+static void check_tokens(const json_t *o, const char *words)
+{
+    char want[200];
+    const int64_t prompt = number_at(o, "prompt_tokens"), answer = number_at(o, "answer_tokens");
+    CHECK(prompt > 100);
+    CHECK_EQ(number_at(o, "needs_tokens"), prompt + answer);
+    snprintf(want, sizeof want, words, (long long)(prompt + answer), (long long)prompt, (long long)answer);
+    if (!strstr(said.err_text.data, want)) CHECK_STR(said.err_text.data, want);
+}
+
+TEST(refusals_have_their_figures)
+{
+    static const char words[] = "the sea, the ships and the wind ";
+    char prompt[20 * sizeof words] = "";
+    for (int i = 0; i < 19; i++) memcpy(prompt + (size_t)i * (sizeof words - 1), words, sizeof words);
+    json_t *o = SHORTAGE(prompt, "--ctx", "128", "-n", "60");
+    CHECK_STR(text_at(o, "reason"), "context");
+    CHECK_EQ(number_at(o, "has_tokens"), 128);
+    check_tokens(o, "the request needs %lld tokens (%lld in the prompt, up to %lld in the answer), the context holds "
+                    "128");
+    json_decref(o);
+    o = SHORTAGE(prompt, "--ctx", "2048", "--pool", "128", "-n", "60");
+    CHECK_STR(text_at(o, "reason"), "pool");
+    CHECK_EQ(number_at(o, "has_tokens"), 128);
+    CHECK(strstr(said.err_text.data, "the whole pool has 8 (128 tokens)"));
+    json_decref(o);
+    o = SHORTAGE("hi", "--vram", "10M");
+    CHECK_STR(text_at(o, "reason"), "open");
+    CHECK_EQ(number_at(o, "has_bytes"), 10 << 20);
+    CHECK(number_at(o, "needs_bytes") > number_at(o, "weight_bytes") + number_at(o, "kv_bytes"));
+    CHECK(number_at(o, "needs_bytes") - number_at(o, "kv_bytes") - number_at(o, "weight_bytes") <= 6 << 20);
+    json_decref(o);
+    child_free(&said);
+}
+
 /* The chat's /explain, of a log of another program. */
 TEST(explain_reads_a_log_in_the_chat)
 {
