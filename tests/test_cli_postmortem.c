@@ -120,6 +120,11 @@ TEST(one_whose_policy_failed_has_the_policys_verdict)
     CHECK(!strstr(said.out_text.data, "not understood"));
     check_says("wanted 192 KiB more; of the pool of 1.50 MiB are 0 B free");
     child_free(&lives);
+    const char *again[] = {"--no-config", "--store", dir, "--resume", "last", "-n", "24", "--seed", "1", NULL};
+    CHECK_EQ(child_run(&lives, again, "and now?\n", 9), 0); /* it went on, and ended well */
+    CHECK_EQ(look(NULL, NULL), 0);
+    CHECK(!strstr(said.out_text.data, "Out of memory"));
+    child_free(&lives);
 }
 
 /* ------------------------------------------------------------------ the figures that verdicts are made of */
@@ -159,7 +164,7 @@ TEST(refusals_have_their_figures)
     static const char words[] = "the sea, the ships and the wind ";
     char prompt[20 * sizeof words] = "";
     for (int i = 0; i < 19; i++) memcpy(prompt + (size_t)i * (sizeof words - 1), words, sizeof words);
-    json_t *o = SHORTAGE(prompt, "--ctx", "128", "-n", "60");
+    json_t *o = SHORTAGE(prompt, "--ctx", "128", "--pool", "144", "-n", "60");
     CHECK_STR(text_at(o, "reason"), "context");
     CHECK_EQ(number_at(o, "has_tokens"), 128);
     check_tokens(o, "the request needs %lld tokens (%lld in the prompt, up to %lld in the answer), the context holds "

@@ -228,6 +228,20 @@ TEST(card_does_not_come_for_what_is_no_want_of_memory)
     close_ui();
 }
 
+TEST(card_of_a_recorded_stream_says_why_and_does_nothing)
+{
+    open_ui((struct ui_setup){.columns = 120, .rows = 50, .utf8 = true});
+    fails("");
+    SHOWS_NO("Out of memory: growth");
+    press(F11);
+    SHOWS("Out of memory: growth with turns");
+    SHOWS_NO("apply, ask again");
+    press("1");
+    ASKED("");
+    SHOWS("Out of memory: growth with turns");
+    close_ui();
+}
+
 TEST(card_is_copied_whole)
 {
     open_failed(80, 24);
