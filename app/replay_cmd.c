@@ -2,6 +2,7 @@
  * terminal would obey in it is made visible, and nothing in it is run. */
 #include "app/app.h"
 #include "app/faces.h"
+#include "app/learn/verdict_own.h"
 #include "app/say.h"
 #include "app/stream.h"
 #include "app/term_filter.h"
@@ -34,6 +35,7 @@ struct player {
     bool answering;            /* a part of an answer was shown, and not its end */
     bool in_line;              /* stdout is not at the beginning of a line */
     char agent[40];            /* of several, whose answer it is; else "" */
+    struct judge *judge;       /* why memory ran out; NULL: no memory to say so */
 };
 
 /* ------------------------------------------------------------------ what was said */
@@ -208,11 +210,26 @@ static void show(struct player *p, const struct event *e)
 
 /* ------------------------------------------------------------------ all of it */
 
+/* A turn that had no memory is judged as the screen judged it. */
+static void show_why(struct player *p, const struct event *e)
+{
+    struct verdict v;
+    const int before = p->judge ? judge_failures(p->judge) : 0;
+    if (p->judge) judge_feed(p->judge, e);
+    if (!p->judge || judge_failures(p->judge) == before || !judge_verdict(p->judge, JUDGE_LAST, &v)) return;
+    if (v.cause != CAUSE_NOT_MEMORY && v.cause != CAUSE_UNKNOWN)
+        note(p, "why: %s; %s", cause_words(v.cause), plain(event_str(v.evidences ? v.evidence[0] : v.what)).text);
+}
+
 static void show_all(struct stream *s, struct out *out)
 {
-    struct player p = {.out = out};
-    while (!out->failed && stream_next(s)) show(&p, &s->event);
+    struct player p = {.out = out, .judge = judge_open()};
+    while (!out->failed && stream_next(s)) {
+        show(&p, &s->event);
+        show_why(&p, &s->event);
+    }
     end_line(&p);
+    judge_close(p.judge);
 }
 
 static void write_all(struct stream *s, struct out *out)

@@ -127,6 +127,22 @@ TEST(one_whose_policy_failed_has_the_policys_verdict)
     child_free(&lives);
 }
 
+/* The same judge reads a recorded stream. */
+TEST(replay_says_why_a_turn_had_no_memory)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/run.jsonl", check_tmpdir());
+    const char *args[] = {"--no-config", "--no-save", "--json", "--naive", "f32", "--vram", "32M", "--ctx", "2048",
+                          "-n", "24", "--seed", "1", "-p", "hello", NULL};
+    CHECK_EQ(child_run(&lives, args, "", 0), 3);
+    FILE *f = fopen(path, "w");
+    CHECK(f && fputs(lives.out_text.data, f) >= 0 && fclose(f) == 0);
+    child_free(&lives);
+    child_free(&said);
+    CHECK_EQ(child_run(&said, (const char *const[]){"replay", path, NULL}, "", 0), 0);
+    check_says("[why: the model's weights are too big; as floats the weights take 22 MiB; as the file has them 6 MiB]\n");
+}
+
 /* ------------------------------------------------------------------ the figures that verdicts are made of */
 
 /* The shortage that a run with these flags and this prompt is refused for; the caller's. */

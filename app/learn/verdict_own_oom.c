@@ -243,10 +243,9 @@ static void weights(struct found *f)
 static void activations(struct found *f)
 {
     char wanted[VERDICT_BYTES], work[VERDICT_BYTES];
-    const int64_t rows = judge_prompt(f->a);
     f->v->cause = CAUSE_ACTIVATIONS;
-    verdict_evidence(f->v, "a prompt of %lld tokens in one pass: a workspace of %s, %s a token", (long long)rows,
-                     verdict_bytes(f->wanted, wanted), verdict_bytes(f->wanted / (uint64_t)MAX(rows, 1), work));
+    verdict_evidence(f->v, "a prompt of %lld tokens, what is not known of it in one pass: a workspace of %s",
+                     (long long)judge_prompt(f->a), verdict_bytes(f->wanted, wanted));
     if (f->j->memory.work_bytes > 0)
         verdict_evidence(f->v, "in chunks the same prompt goes through the %s that are there since the start",
                          verdict_bytes((uint64_t)f->j->memory.work_bytes, work));
