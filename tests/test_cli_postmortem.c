@@ -140,7 +140,8 @@ TEST(replay_says_why_a_turn_had_no_memory)
     child_free(&lives);
     child_free(&said);
     CHECK_EQ(child_run(&said, (const char *const[]){"replay", path, NULL}, "", 0), 0);
-    check_says("[why: the model's weights are too big; as floats the weights take 22 MiB; as the file has them 6 MiB]\n");
+    check_says("[why: the model's weights are too big; as floats the weights take 22 MiB; as the file has them 6 "
+               "MiB]\n");
 }
 
 /* ------------------------------------------------------------------ the figures that verdicts are made of */
