@@ -277,8 +277,14 @@ TEST(pasted_log_is_recognised_and_explained_by_a_key)
     SHOWS("Out of memory: ");
     SHOWS("20 GiB");
     SHOWS("in PyTorch");
-    press("1"); /* no fix of another program's can be applied here */
+    SHOWS("ask        When does it happen");
+    SHOWS("1  while the model loads");
+    SHOWS("1-4 answer"); /* no fix of another program's can be applied here */
+    press("1");
     ASKED("");
+    SHOWS("Out of memory: the model's weights are too big");
+    SHOWS_NO("When does it happen"); /* it is known now */
+    press("9");
     SHOWS("Out of memory: ");
     press(ESC);
     SHOWS_NO("Out of memory: ");

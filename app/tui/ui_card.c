@@ -1,5 +1,4 @@
 /* ui_card.c - the verdict card over the conversation: when it comes, what its keys do, and logs that are pasted. */
-#include "app/learn/explain.h"
 #include "app/tui/ui_impl.h"
 
 enum { PASTED_LEAST = 40 /* bytes that may be a report */ };
@@ -49,6 +48,24 @@ static bool explain(const char *text, size_t n, struct verdict *v)
     return n >= PASTED_LEAST && explain_text(text, n, v, 1) > 0 && is_memory(v);
 }
 
+/* What the text says, with what is known beside it. */
+static void show_explained(struct ui *ui, const struct verdict *v, const struct explain_answers *known)
+{
+    card_show(&ui->card, v, false);
+    ui->card.known = *known;
+    ui->card.question = explain_next_question(v, known);
+}
+
+static void answer(struct ui *ui, int choice)
+{
+    size_t n;
+    const char *typed = edit_text(ui->edit, &n);
+    struct explain_answers known = ui->card.known;
+    struct verdict v;
+    known.of[ui->card.question] = choice + 1;
+    if (explain_with(typed, n, &known, &v, 1) > 0) show_explained(ui, &v, &known);
+}
+
 void ui_card_pasted(struct ui *ui, const char *text, size_t n)
 {
     struct verdict v;
@@ -75,7 +92,8 @@ void ui_card_why(struct ui *ui)
         return;
     }
     ui_go(ui, VIEW_CHAT);
-    card_show(&ui->card, &v, own && ui->setup.live);
+    if (pasted) show_explained(ui, &v, &(struct explain_answers){{0}});
+    else card_show(&ui->card, &v, ui->setup.live);
     ui->card_since = ui->now - UI_PAUSE; /* it was asked for */
 }
 
@@ -135,9 +153,9 @@ static void copy(struct ui *ui)
 /* false: it is somebody else's key; a letter that is not the card's is the beginning of a text. */
 bool ui_card_key(struct ui *ui, const struct key *k)
 {
-    int fix = 0;
+    int place = 0;
     if (!ui->card.on || ui->view != VIEW_CHAT || ui->mode != MODE_TYPE) return false;
-    const enum card_wish wish = card_key(&ui->card, k, &fix);
+    const enum card_wish wish = card_key(&ui->card, k, &place);
     const bool early = ui->card_since < 0 || ui->now - ui->card_since < UI_PAUSE;
     if (early && wish >= CARD_APPLY) { /* whoever types has not read it */
         ui_notice(ui, "this just came: read it, then press its key");
@@ -149,7 +167,8 @@ bool ui_card_key(struct ui *ui, const struct key *k)
         return false;
     case CARD_NOTHING: return true;
     case CARD_CLOSE: ui->card.on = false; return true;
-    case CARD_APPLY: apply(ui, &ui->card.v.fix[fix]); return true;
+    case CARD_APPLY: apply(ui, &ui->card.v.fix[place]); return true;
+    case CARD_ANSWER: answer(ui, place); return true;
     case CARD_FILE: to_file(ui); return true;
     case CARD_COPY: copy(ui); return true;
     }

@@ -10,7 +10,7 @@ static const struct look plain, dim = {.hue = HUE_DIM}, head = {.hue = HUE_ERROR
 
 void card_show(struct card *c, const struct verdict *v, bool own)
 {
-    *c = (struct card){.on = true, .own = own, .v = *v};
+    *c = (struct card){.on = true, .own = own, .question = -1, .v = *v};
 }
 
 /* ------------------------------------------------------------------ rows */
@@ -74,6 +74,25 @@ static void put_figures(struct sheet *h, const struct verdict *v)
     buf_free(&all);
 }
 
+static int choices(const struct explain_ask *q)
+{
+    int n = 0;
+    while (n < CHOICES && q->choice[n].key) n++;
+    return n;
+}
+
+/* What the text does not say, and whoever pasted it may know. */
+static void put_question(struct sheet *h, const struct explain_ask *q)
+{
+    put(h, "ask", LABEL, q->words, plain, 0);
+    for (int i = 0; i < choices(q); i++) {
+        char number[16];
+        snprintf(number, sizeof number, "%d", i + 1);
+        put_at(h, LABEL, number, strlen(number), key_look);
+        put(h, "", LABEL + 3, q->choice[i].words, plain, 0);
+    }
+}
+
 static void put_verdict(struct sheet *h, const struct card *c)
 {
     const struct verdict *v = &c->v;
@@ -84,7 +103,8 @@ static void put_verdict(struct sheet *h, const struct card *c)
     put_lines(h, "evidence", v->evidence, v->evidences);
     put_lines(h, "not", v->not_it, v->nots);
     for (int i = 0; i < v->fixes; i++) put_fix(h, c, i);
-    put_lines(h, "next", v->next, v->nexts);
+    if (c->question >= 0) put_question(h, &explain_ask[c->question]);
+    else put_lines(h, "next", v->next, v->nexts);
     put_figures(h, v);
 }
 
@@ -119,11 +139,13 @@ static void put_keys(const struct card *c, struct surface *s, struct box b)
     char apply[40] = "", last = '\0', first = '\0';
     for (int i = 0; i < c->v.fixes && i < 9; i++)
         if (can_apply(c, i)) last = (char)('1' + i), first = first ? first : last;
+    const int answers = c->question >= 0 ? choices(&explain_ask[c->question]) : 0;
+    if (answers > 0) first = '1', last = (char)('0' + answers);
     if (first && first == last) snprintf(apply, sizeof apply, "%c", first);
     else if (first) snprintf(apply, sizeof apply, "%c-%c", first, last);
     const bool more = c->rows > c->seen;
     const struct { const char *key, *words; } each[] = {
-        {apply, "apply, ask again"}, {"Esc", "close"}, {"f", c->elsewhere ? "back" : "elsewhere"},
+        {apply, answers > 0 ? "answer" : "apply, ask again"}, {"Esc", "close"}, {"f", c->elsewhere ? "back" : "elsewhere"},
         {more ? "PgDn" : "", "more"}, {"e", "to a file"}, {"c", "copy"}};
     int x = 0;
     for (size_t i = 0; i < COUNT_OF(each); i++) {
@@ -183,7 +205,7 @@ static bool scroll(struct card *c, const struct key *k)
     return true;
 }
 
-enum card_wish card_key(struct card *c, const struct key *k, int *fix)
+enum card_wish card_key(struct card *c, const struct key *k, int *place)
 {
     const bool letter = k->name == KEY_CHAR && !(k->mods & (KEY_CTRL | KEY_ALT));
     if (k->name == KEY_ESCAPE) return CARD_CLOSE;
@@ -197,8 +219,9 @@ enum card_wish card_key(struct card *c, const struct key *k, int *fix)
         return CARD_NOTHING;
     }
     if (k->rune < '1' || k->rune > '9') return CARD_NOT_ITS;
-    *fix = (int)(k->rune - '1');
-    return *fix < c->v.fixes && can_apply(c, *fix) ? CARD_APPLY : CARD_NOTHING;
+    *place = (int)(k->rune - '1');
+    if (c->question >= 0) return *place < choices(&explain_ask[c->question]) ? CARD_ANSWER : CARD_NOTHING;
+    return *place < c->v.fixes && can_apply(c, *place) ? CARD_APPLY : CARD_NOTHING;
 }
 
 void card_text(const struct card *c, struct buf *out)
