@@ -145,8 +145,8 @@ static void put_keys(const struct card *c, struct surface *s, struct box b)
     else if (first) snprintf(apply, sizeof apply, "%c-%c", first, last);
     const bool more = c->rows > c->seen;
     const struct { const char *key, *words; } each[] = {
-        {apply, answers > 0 ? "answer" : "apply, ask again"}, {"Esc", "close"}, {"f", c->elsewhere ? "back" : "elsewhere"},
-        {more ? "PgDn" : "", "more"}, {"e", "to a file"}, {"c", "copy"}};
+        {apply, answers > 0 ? "answer" : "apply, ask again"}, {"Esc", "close"},
+        {"f", c->elsewhere ? "back" : "elsewhere"}, {more ? "PgDn" : "", "more"}, {"e", "to a file"}, {"c", "copy"}};
     int x = 0;
     for (size_t i = 0; i < COUNT_OF(each); i++) {
         const int takes = (int)(strlen(each[i].key) + strlen(each[i].words)) + 1;
