@@ -146,13 +146,15 @@ TEST(replay_says_why_a_turn_had_no_memory)
 
 /* ------------------------------------------------------------------ the figures that verdicts are made of */
 
-/* The shortage that a run with these flags and this prompt is refused for; the caller's. */
-static json_t *shortage(const char *const *flags, int n, const char *prompt, int status)
+/* The shortage that a run with these flags is refused for, with this prompt, or (NULL) this line on stdin; the
+ * caller's. */
+static json_t *shortage(const char *const *flags, int n, const char *prompt, const char *line)
 {
-    const char *args[20] = {"--no-config", "--no-save", "--json", "--seed", "1", "-p", prompt};
-    for (int i = 0; i < n; i++) args[7 + i] = flags[i];
+    const char *args[20] = {"--no-config", "--no-save", "--json", "--seed", "1"};
+    for (int i = 0; i < n; i++) args[5 + i] = flags[i];
+    if (prompt) args[5 + n] = "-p", args[6 + n] = prompt;
     child_free(&said);
-    CHECK_EQ(child_run(&said, args, "", 0), status);
+    CHECK_EQ(child_run(&said, args, line, strlen(line)), 3);
     const char *at = strstr(said.out_text.data, "\"event\":\"shortage\"");
     CHECK(at);
     while (at > said.out_text.data && at[-1] != '\n') at--;
@@ -161,7 +163,7 @@ static json_t *shortage(const char *const *flags, int n, const char *prompt, int
     return o;
 }
 #define SHORTAGE(prompt, ...) \
-    shortage((const char *const[]){__VA_ARGS__}, COUNT_OF(((const char *const[]){__VA_ARGS__})), prompt, 3)
+    shortage((const char *const[]){__VA_ARGS__}, COUNT_OF(((const char *const[]){__VA_ARGS__})), prompt, "")
 
 static int64_t number_at(const json_t *o, const char *name) { return json_integer_value(json_object_get(o, name)); }
 
@@ -191,6 +193,12 @@ TEST(refusals_have_their_figures)
     CHECK_STR(text_at(o, "reason"), "pool");
     CHECK_EQ(number_at(o, "has_tokens"), 128);
     CHECK(strstr(said.err_text.data, "the whole pool has 8 (128 tokens)"));
+    json_decref(o);
+    const char *const small[] = {"--ctx", "256", "-n", "60"}; /* in a conversation, the window says it */
+    o = shortage(small, COUNT_OF(small), NULL, prompt);
+    CHECK_STR(text_at(o, "reason"), "turn");
+    CHECK(number_at(o, "needs_tokens") > number_at(o, "has_tokens") && number_at(o, "has_tokens") < 256 - 60);
+    CHECK_EQ(number_at(o, "answer_tokens"), 60);
     json_decref(o);
     o = SHORTAGE("hi", "--vram", "10M");
     CHECK_STR(text_at(o, "reason"), "open");
