@@ -7,7 +7,8 @@
 #include <time.h>
 
 enum { ROWS = 64, HEAD_ROWS = 2, TEXT = 78 /* columns that lessons are written for */,
-       BESIDE = TEXT + 33 /* from which on curves stand beside the text */, STEPS = 64, BAR = 24 };
+       BESIDE = TEXT + 33 /* from which on curves stand beside the text */, STEPS = 64, BAR = 24,
+       LOW = 16 /* rows under which the one run that there is has all of them */ };
 
 struct row {
     int number, right, of; /* of 0: not played yet */
@@ -230,7 +231,8 @@ static void draw_run(const struct play *p, int which, struct surface *s, struct 
 
 static void draw_curves(const struct play *p, struct surface *s, struct box b, enum glyphs glyphs)
 {
-    const int rows = b.rows / 2;
+    const bool alone = b.rows < LOW && !p->run[RUN_FIXED].begun;
+    const int rows = alone ? b.rows : b.rows / 2;
     draw_run(p, RUN_BROKEN, s, (struct box){b.column, b.row, b.columns, rows}, glyphs);
     draw_run(p, RUN_FIXED, s, (struct box){b.column, b.row + rows, b.columns, b.rows - rows}, glyphs);
 }
