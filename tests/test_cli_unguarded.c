@@ -66,6 +66,7 @@ TEST(unguarded_is_no_setting)
     CHECK(has(err(), "--unguarded is for the command line: a file must not set it"));
     f = fopen(file, "w");
     CHECK(f && fputs("answers = 8\n", f) >= 0 && fclose(f) == 0);
+    child_free(&c);
     CHECK_EQ(child_run(&c, args, "hello\n", 6), 2);
     CHECK(has(err(), "--answers is for the command line"));
 }
@@ -113,29 +114,29 @@ static int failing_turn(void)
     return 0;
 }
 
-#define ENDLESS "--no-save", "--json", "--answers", "24"
+#define ENDLESS "--no-save", "--json", "--answers", "8"
 
 TEST(without_window_a_chat_dies_at_a_turn_that_can_be_reckoned)
 {
-    /* 41 tokens with the first question, 40 more a turn: the twelfth call is 481 + 24, and the next prompt is 521. */
-    CHECK_EQ(RUN(questions(20), ENDLESS, "--unguarded", "window", "--naive", "no-limit", "--pool", "512"), 3);
-    CHECK_EQ(failing_turn(), 13);
-    CHECK(has(out(), "\"prompt_tokens\":481,") && has(out(), "\"prompt_tokens\":521,"));
+    /* 41 tokens with the first question, 24 more a turn: the fourth call is 113 + 8, and the next prompt is 137. */
+    CHECK_EQ(RUN(questions(6), ENDLESS, "--unguarded", "window", "--naive", "no-limit", "--pool", "128"), 3);
+    CHECK_EQ(failing_turn(), 5);
+    CHECK(has(out(), "\"prompt_tokens\":113,") && has(out(), "\"prompt_tokens\":137,"));
     CHECK(has(out(), "\"termination_reason\":\"out_of_memory\""));
-    CHECK_EQ(RUN(questions(20), ENDLESS, "--naive", "no-limit", "--ctx", "512"), 0); /* with it, the same pool suffices */
+    CHECK_EQ(RUN(questions(6), ENDLESS, "--naive", "no-limit", "--ctx", "160"), 0); /* with it there is no such turn */
     CHECK_EQ(failing_turn(), 0);
-    CHECK(has(out(), "\"turn\":20,\"call\":1,\"end\":\"length\""));
+    CHECK(has(out(), "\"turn\":6,\"call\":1,\"end\":\"length\""));
 }
 
 TEST(without_window_and_with_the_sound_policy_the_engine_refuses_the_same)
 {
-    CHECK_EQ(RUN(questions(20), ENDLESS, "--unguarded", "window", "--ctx", "512"), 3);
-    CHECK(has(out(), "\"event\":\"refusal\",\"turn\":13,\"termination_reason\":\"refused_kv\""));
+    CHECK_EQ(RUN(questions(6), ENDLESS, "--unguarded", "window", "--ctx", "128"), 3);
+    CHECK(has(out(), "\"event\":\"refusal\",\"turn\":5,\"termination_reason\":\"refused_kv\""));
 }
 
 TEST(what_slice_keeps_is_refused_by_the_host)
 {
-    CHECK_EQ(RUN(questions(200), ENDLESS, "--unguarded", "slice", "--keep-unsaved", "16K"), 3);
+    CHECK_EQ(RUN(questions(40), ENDLESS, "--unguarded", "slice", "--keep-unsaved", "2200"), 3);
     CHECK(has(out(), "\"termination_reason\":\"refused_host\""));
     CHECK(!has(out(), "\"out_of_memory\""));
 }
@@ -173,7 +174,7 @@ TEST(without_loop_a_debate_goes_on_until_memory_ends_it)
     const char *crew = crew_with("");
     CHECK_EQ(RUN("The bridge opens on 3 May.\n", ENDLESS, "--crew", crew, "--ctx", "1024"), 0);
     CHECK(has(out(), "\"flow\":\"debate\",\"change\":\"done\""));
-    CHECK_EQ(RUN("The bridge opens on 3 May.\n", ENDLESS, "--crew", crew, "--ctx", "1024", "--pool", "256", "--unguarded",
+    CHECK_EQ(RUN("The bridge opens on 3 May.\n", ENDLESS, "--crew", crew, "--ctx", "1024", "--pool", "176", "--unguarded",
                  "loop,window", "--naive", "no-limit"), 3);
     CHECK(has(out(), "\"end\":\"out_of_memory\"") && !has(out(), "\"change\":\"done\""));
 }
