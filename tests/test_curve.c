@@ -140,6 +140,26 @@ TEST(a_bar)
     buf_free(&out);
 }
 
+TEST(agents_side_by_side)
+{
+    struct buf out = {0};
+    static const int64_t tokens[] = {0, 100, 256, 400, 512, 5000};
+    curve_init(&c, false);
+    curve_add(&c, &(struct event){.kind = EV_SESSION_OPEN, .session_open = {.ctx = 512}});
+    for (size_t i = 0; i < COUNT_OF(tokens); i++) {
+        char name[2] = {(char)('a' + i), '\0'};
+        curve_add(&c, &(struct event){.kind = EV_TURN_START, .agent = event_str(name),
+                                      .turn_start = {.prompt_tokens = tokens[i]}});
+    }
+    curve_add(&c, &(struct event){.kind = EV_OOM, .agent = event_str("d")});
+    curve_agents(&c, true, &out);
+    CHECK_STR(out.data, "agents [025!99]");
+    out.len = 0;
+    curve_agents(&c, false, &out);
+    CHECK_STR(out.data, "agents ▕▁▂▅✗██▏");
+    buf_free(&out);
+}
+
 TEST(a_table)
 {
     struct buf out = {0};

@@ -58,10 +58,20 @@ static void check_filled(const struct play *p, const char *text)
     buf_free(&out);
 }
 
+/* Under a sanitizer a child takes so long that only the shortest are played; the plain build plays them all. */
+static bool is_short(const char *number)
+{
+    static const char *const all[] = {"03", "04", "08", "11", "17"};
+    for (size_t i = 0; i < COUNT_OF(all); i++)
+        if (strcmp(all[i], number) == 0) return true;
+    return false;
+}
+
 static void play_lesson(const char *number)
 {
     struct lesson l;
     struct buf text = {0};
+    if (CHECK_SANITIZED && !is_short(number)) return;
     struct play_config cfg = config();
     CHECK_EQ(lesson_builtin(lesson_find(number), &l, &err), 0);
     struct play *p = play_open(&l, &cfg, &err);
@@ -198,12 +208,12 @@ TEST(a_run_is_what_its_lesson_says)
 {
     static const char text[] = OWN "flags: --ctx 256\n" TEXTS "broken.end = killed\n"
         "== file a.txt x2\nabc\n== script\nHello.\n";
-    struct play_config cfg = {.program = program_of("cat; cat a.txt; env | grep -c PLIMSOLL_; echo \"$@\"; exit 5")};
+    struct play_config cfg = {.program = program_of("cat; cat a.txt; env | grep PLIMSOLL_; echo \"$@\"; exit 5")};
     struct play *p = open_own(text, &cfg);
     setenv("PLIMSOLL_CTX", "64", 1);
     go_to(p, PLAY_VERDICT);
     unsetenv("PLIMSOLL_CTX");
-    CHECK_EQ(p->run[RUN_BROKEN].wrong, 4); /* "Hello.abc", "abc", "0" and the flags */
+    CHECK_EQ(p->run[RUN_BROKEN].wrong, 3); /* "Hello.abc", "abc" and the flags */
     CHECK_STR(p->run[RUN_BROKEN].command, "plimsoll --ctx 256 --no-config --seed 1 --json --all-samples --backend cpu "
               "--script --no-save");
     CHECK(p->run[RUN_BROKEN].figures.value[FIGURE_STATUS] == 5);

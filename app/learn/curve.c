@@ -108,6 +108,7 @@ static void add_oom(struct curve *c, const struct event *e)
 void curve_add(struct curve *c, const struct event *e)
 {
     switch (e->kind) {
+    case EV_SESSION_OPEN: c->ctx = e->session_open.ctx; return;
     case EV_MEMORY: c->seen = e->memory; return;
     case EV_MACHINE: add_machine(c, e->time, &e->machine); return;
     case EV_NAIVE: add_naive(c, &e->naive); return;
@@ -179,4 +180,17 @@ void curve_bar(const struct curve *c, int columns, bool ascii, struct buf *out)
     buf_puts(out, ascii ? "]" : "▏");
     buf_printf(out, " %.1f of %.1f MiB  %d running, %d waiting", (double)p.taken / 0x1p20, (double)c->size / 0x1p20,
                p.running, p.waiting);
+}
+
+void curve_agents(const struct curve *c, bool ascii, struct buf *out)
+{
+    static const char *const high[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    buf_puts(out, ascii ? "agents [" : "agents ▕");
+    for (int i = 0; i < c->agents; i++) {
+        int64_t tenths = share(c->agent[i].tokens, c->ctx, 9), eighths = share(c->agent[i].tokens, c->ctx, 7);
+        if (c->agent[i].failed) buf_puts(out, ascii ? "!" : "✗");
+        else if (ascii) buf_printf(out, "%d", (int)tenths);
+        else buf_puts(out, high[eighths]);
+    }
+    buf_puts(out, ascii ? "]" : "▏");
 }

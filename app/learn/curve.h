@@ -36,6 +36,7 @@ struct curve {
         bool failed;
     } agent[CURVE_AGENTS];  /* the first ones that asked */
     int agents;
+    int64_t ctx;            /* tokens that each of them may have at most */
 };
 
 void curve_init(struct curve *c, bool ceiling); /* of all under the ceiling, or of the pool */
@@ -46,6 +47,9 @@ void curve_add(struct curve *c, const struct event *e);
 void curve_chart(const struct curve *c, int columns, int rows, int64_t size, bool ascii, struct buf *out);
 /* One line, for a terminal: "KV  [######::::    ] 3.0 of 9.0 MiB   2 running, 6 waiting". */
 void curve_bar(const struct curve *c, int columns, bool ascii, struct buf *out);
+
+/* A column for each agent, as high as its part of its context: "agents [▂▃▅✗]"; ascii: in tenths, "[235!]". */
+void curve_agents(const struct curve *c, bool ascii, struct buf *out);
 
 /* Both curves of a lesson: run,point,time_s,turns,running,waiting,taken_bytes,filled_bytes,hole_bytes,size_bytes,
  * failed (1: at this point) */

@@ -32,7 +32,7 @@ __attribute__((format(printf, 2, 3))) static void put(struct learn_face *f, cons
 
 /* ---------------------------------------------------------------- both runs */
 
-enum { CHART_COLUMNS = 34, CHART_ROWS = 8 };
+enum { CHART_COLUMNS = 34, CHART_ROWS = 8, BAR_COLUMNS = 16 };
 
 static void put_row(const char **left, const char **right, struct buf *out)
 {
@@ -90,8 +90,9 @@ static void draw(struct learn_face *f)
     const struct curve *c = &f->play->run[f->play->stage == PLAY_FIXED].curve;
     if (!say_on_terminal()) return;
     buf_puts(&line, "\r\033[K  ");
-    curve_bar(c, 32, f->ascii, &line);
-    buf_printf(&line, ", %d turns", c->turns);
+    curve_bar(c, BAR_COLUMNS, f->ascii, &line);
+    buf_puts(&line, "  ");
+    curve_agents(c, f->ascii, &line);
     if (!line.failed) say_bytes(line.data, line.len);
     buf_free(&line);
     f->drawn = true;

@@ -42,6 +42,12 @@ static void put_verdict(const struct play *p, struct buf *out)
     put_filled(p, p->lesson->verdict, out);
 }
 
+static void put_or_dash(double value, enum figure_unit unit, struct buf *out)
+{
+    if (isnan(value)) buf_puts(out, "-");
+    else figure_show(value, unit, false, out);
+}
+
 static void put_compared(const struct play *p, struct buf *out)
 {
     static const enum figure shown[] = {FIGURE_END, FIGURE_TURNS, FIGURE_LOST, FIGURE_PROMPT_MOST, FIGURE_PEAK,
@@ -55,8 +61,8 @@ static void put_compared(const struct play *p, struct buf *out)
     for (size_t i = 0; i < COUNT_OF(shown); i++) {
         struct buf left = {0}, right = {0};
         if (isnan(a[shown[i]]) && isnan(b[shown[i]])) continue;
-        figure_show(a[shown[i]], figure_unit(shown[i]), false, &left);
-        figure_show(b[shown[i]], figure_unit(shown[i]), false, &right);
+        put_or_dash(a[shown[i]], figure_unit(shown[i]), &left);
+        put_or_dash(b[shown[i]], figure_unit(shown[i]), &right);
         buf_printf(out, "%-26s %12s %12s\n", words[i], left.data ? left.data : "", right.data ? right.data : "");
         buf_free(&left);
         buf_free(&right);
