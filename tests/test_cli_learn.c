@@ -179,6 +179,8 @@ TEST(a_lesson_that_is_not_as_it_says)
     static const char no_vram[] = "run: stress --agents 4 --turns 1\nflags: --ctx 256 --vram 1M\nfails: oom";
     CHECK_EQ(RUN("", "--check", "--trust", lesson_file(no_vram, "fixed.turns = 4")), 6);
     has(err(), "the broken run ended: refused; the lesson says oom");
+    CHECK_EQ(RUN("", "--check", "--trust", lesson_file(GOOD "\ncause: growth", "fixed.turns = 4")), 6);
+    has(err(), "the broken run is judged as static-batch; the lesson says growth");
 }
 
 TEST(wrong_command_lines)

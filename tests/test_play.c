@@ -229,6 +229,7 @@ TEST(a_run_that_is_killed_goes_on_where_it_was_saved)
     struct play *p = open_own(text, &cfg);
     go_to(p, PLAY_GRADE);
     if (play_check(p, &err)) CHECK_STR(err.text, p->run[RUN_FIXED].said);
+    CHECK(p->report.data && strstr(p->report.data, "It died: "));
     close_own(p);
 }
 
