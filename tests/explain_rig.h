@@ -8,7 +8,9 @@
 #include <dirent.h>
 
 enum { CORPUS_MOST = 256 };
+#ifndef CORPUS
 #define CORPUS "tests/fixtures/oom"
+#endif
 
 struct sample {
     char name[80], stack[32];
