@@ -93,6 +93,8 @@ TEST(a_lesson_with_answers_on_stdin)
 {
     CHECK_EQ(RUN("3\n90%\n", "static-batch"), 0);
     has(out(), "== What you will see");
+    has(out(), "(requests; exactly)");
+    has(out(), "(percent; give or take 10)");
     has(out(), "turn 1 of a4: 55 tokens read, 0 written (out_of_memory)");
     has(out(), "ended: oom, 16 turns");
     has(out(), "certain; in plimsoll");

@@ -5,12 +5,24 @@
 
 enum { REMEDIES = 2, WIDTH = 76 };
 
+/* What an answer is, and how far off is right still. */
+static void put_tolerance(const struct lesson_ask *q, struct buf *out)
+{
+    bool bytes = strcmp(q->unit, "bytes") == 0;
+    buf_printf(out, "   (%s%s; ", q->unit, bytes ? ", such as 3M" : "");
+    if (q->within <= 0) buf_puts(out, "exactly");
+    else if (q->within_share) buf_printf(out, "give or take %.0f %%", 100 * q->within);
+    else buf_puts(out, "give or take "), figure_show(q->within, bytes ? UNIT_BYTES : UNIT_COUNT, false, out);
+    buf_puts(out, ")\n");
+}
+
 static void put_asks(const struct play *p, struct buf *out)
 {
     const struct lesson *l = p->lesson;
     for (int i = 0; i < l->asks; i++) {
         const struct lesson_ask *q = &l->ask[i];
         buf_printf(out, "%s%d. %s\n", i ? "\n" : "", i + 1, q->text);
+        if (!q->is_choice) put_tolerance(q, out);
         for (int k = 0; k < q->choices; k++) buf_printf(out, "   %c) %s\n", 'a' + k, q->choice[k]);
     }
 }
