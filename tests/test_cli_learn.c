@@ -185,6 +185,17 @@ TEST(a_lesson_that_is_not_as_it_says)
     has(err(), "the broken run is judged as static-batch; the lesson says growth");
 }
 
+TEST(a_reader_who_leaves)
+{
+    own_places();
+    child_free(&c);
+    child_start(&c, (const char *const[]){"learn", "static-batch", "--auto", NULL});
+    child_stop_reading(&c);
+    CHECK_EQ(child_end(&c), 141);
+    CHECK_STR(err(), "");
+    CHECK_EQ(entries(at("tmp")), 0);
+}
+
 TEST(wrong_command_lines)
 {
     CHECK_EQ(RUN("", "none"), 2);

@@ -211,7 +211,7 @@ static int play_one(struct out *out, const struct lesson *l, const struct args *
     }
     input_open(&in, a->automatic ? -1 : STDIN_FILENO);
     int status = learn_show(&f);
-    if (status == EXIT_DONE) status = after(f.play, a);
+    if (status == EXIT_DONE && !out->failed) status = after(f.play, a);
     input_close(&in);
     play_close(f.play);
     return status;

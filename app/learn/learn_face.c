@@ -5,6 +5,8 @@
 #include "app/signals.h"
 #include "tools/escape.h"
 #include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 /* ---------------------------------------------------------------- what is shown */
 
@@ -32,7 +34,8 @@ __attribute__((format(printf, 2, 3))) static void put(struct learn_face *f, cons
 
 /* ---------------------------------------------------------------- both runs */
 
-enum { CHART_COLUMNS = 34, CHART_ROWS = 8, BAR_COLUMNS = 16 };
+enum { CHART_COLUMNS = 34, CHART_ROWS = 8 };
+enum { USUAL_COLUMNS = 80, BAR_LEAST = 4, BAR_MOST = 40, BAR_FIGURES = 56 /* beside the bar */, AGENT_WORDS = 11 };
 
 static void put_row(const char **left, const char **right, struct buf *out)
 {
@@ -83,16 +86,24 @@ static void wipe(struct learn_face *f)
     f->drawn = false;
 }
 
-/* On a terminal one line that is drawn over. */
+static int terminal_columns(void)
+{
+    struct winsize w;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : USUAL_COLUMNS;
+}
+
+/* On a terminal one line that is drawn over, so it must not be wider than that: the bar has what its figures leave, and
+ * where that is nothing the agents are left out. */
 static void draw(struct learn_face *f)
 {
     struct buf line = {0};
     const struct curve *c = &f->play->run[f->play->stage == PLAY_FIXED].curve;
     if (!say_on_terminal()) return;
+    int left = terminal_columns() - BAR_FIGURES, agents = AGENT_WORDS + c->agents;
+    bool shows_agents = left - agents >= BAR_LEAST;
     buf_puts(&line, "\r\033[K  ");
-    curve_bar(c, BAR_COLUMNS, f->ascii, &line);
-    buf_puts(&line, "  ");
-    curve_agents(c, f->ascii, &line);
+    curve_bar(c, MIN(MAX(left - (shows_agents ? agents : 0), BAR_LEAST), BAR_MOST), f->ascii, &line);
+    if (shows_agents) buf_puts(&line, "  "), curve_agents(c, f->ascii, &line);
     if (!line.failed) say_bytes(line.data, line.len);
     buf_free(&line);
     f->drawn = true;
@@ -222,6 +233,7 @@ int learn_show(struct learn_face *f)
         bool paused = p->stage == PLAY_SEE || p->stage == PLAY_VERDICT || p->stage == PLAY_COMPARE ||
                       p->stage == PLAY_FRAMEWORKS;
         if (paused) pause_here(f);
+        if (f->out->failed) return EXIT_DONE; /* who reads has left: face_finish() says so */
         if (signals_pending()) return 128 + signals_pending();
     }
     return EXIT_DONE;
