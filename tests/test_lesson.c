@@ -100,6 +100,7 @@ TEST(a_line_that_is_none_is_named)
     refused("plimsoll lesson 1\nfails: turn 3\n", "line 2: fails:");
     refused("plimsoll lesson 1\nkill: 3\n", "line 2: kill:");
     refused("plimsoll lesson 1\nbroken: -\rx\n", "line 2: a lesson may not give \"- x\"");
+    refused(WHOLE "== seed\n{broken\nturn}\n", "\"broken\" is no figure");
     refused(WHOLE "== colours\nred\n", "== colours is no section");
     refused(WHOLE "== see\nagain\n", "a second section");
     refused(WHOLE "== verdict of mine\nx\n", "takes nothing behind it");

@@ -400,7 +400,7 @@ int lesson_read(const char *text, size_t n, const char *file, struct lesson *out
     r.at = out->mem;
     if (read_all(&r) == 0) return 0;
     for (char *c = err ? err->text : NULL; c && *c; c++)
-        if (*c == '\t' || *c == '\r') *c = ' '; /* of the lesson's: an error is one line */
+        if (*c > 0 && *c < ' ') *c = ' '; /* of the lesson's: an error is one line */
     lesson_free(out);
     return -1;
 }
