@@ -24,7 +24,7 @@ struct app {
     struct engine *engine;
     const struct engine_info *info;
     struct sampling sampling; /* the seed of the first turn in it */
-    uint32_t *plain;          /* --answers: a bit for each token that is text, so that no answer ends itself; else NULL */
+    uint32_t *plain;          /* --answers: a bit for each token that is text: no answer ends itself; else NULL */
     struct out answers;       /* stdout */
     struct trace trace;
     int turns;                /* admitted so far */

@@ -23,8 +23,9 @@
  *
  * After a failure: nobody is admitted by the policy any more.  Those whom it admitted go on by its rules (under
  * NO_LIMIT more of them may die); when the last one has ended, and in the same moment, the sound policy is in force
- * until close (who waits then and needs more than the whole pool ends with END_FAULT).  F32 is decided at open: if the floats do not fit, the file's own weights are loaded, the first request
- * fails with the figures, and the sound policy follows at once.
+ * until close (who waits then and needs more than the whole pool ends with END_FAULT).  F32 is decided at open: if the
+ * floats do not fit, the file's own weights are loaded, the first request fails with the figures, and the sound policy
+ * follows at once.
  *
  * A model whose attention has a window below the context: F32 and RELOAD alone, which are about weights; the others
  * keep whole sequences, and are refused at open.

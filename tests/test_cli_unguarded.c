@@ -109,7 +109,8 @@ static int failing_turn(void)
 {
     int n = -1, at = 0;
     for (const char *p = out(); (p = strstr(p, "\"event\":\"turn_end\"")) != NULL; p++)
-        if (sscanf(p, "\"event\":\"turn_end\",\"turn\":%d,\"call\":1,\"end\":\"out_of_memory\"%n", &at, &n) == 1 && n > 0)
+        if (sscanf(p, "\"event\":\"turn_end\",\"turn\":%d,\"call\":1,\"end\":\"out_of_memory\"%n", &at, &n) == 1 &&
+            n > 0)
             return at;
     return 0;
 }
@@ -164,7 +165,8 @@ static const char *crew_with(const char *line)
     snprintf(path, sizeof path, "%s/crew.yaml", check_tmpdir());
     FILE *f = fopen(path, "w");
     CHECK(f && fprintf(f, "crew: two\n%sagents:\n  - name: a\n    role: writer\n  - name: b\n    role: writer\n"
-                       "  - name: c\n    role: critic\nflow:\n  kind: debate\n  members: [a, b]\n  lead: c\n  rounds: 2\n", line) > 0);
+                       "  - name: c\n    role: critic\nflow:\n  kind: debate\n  members: [a, b]\n"
+                       "  lead: c\n  rounds: 2\n", line) > 0);
     CHECK_EQ(fclose(f), 0);
     return path;
 }
@@ -174,8 +176,8 @@ TEST(without_loop_a_debate_goes_on_until_memory_ends_it)
     const char *crew = crew_with("");
     CHECK_EQ(RUN("The bridge opens on 3 May.\n", ENDLESS, "--crew", crew, "--ctx", "1024"), 0);
     CHECK(has(out(), "\"flow\":\"debate\",\"change\":\"done\""));
-    CHECK_EQ(RUN("The bridge opens on 3 May.\n", ENDLESS, "--crew", crew, "--ctx", "1024", "--pool", "176", "--unguarded",
-                 "loop,window", "--naive", "no-limit"), 3);
+    CHECK_EQ(RUN("The bridge opens on 3 May.\n", ENDLESS, "--crew", crew, "--ctx", "1024", "--pool", "176",
+                 "--unguarded", "loop,window", "--naive", "no-limit"), 3);
     CHECK(has(out(), "\"end\":\"out_of_memory\"") && !has(out(), "\"change\":\"done\""));
 }
 

@@ -327,7 +327,8 @@ TEST(without_summary_anything_is_one)
     for (int off = 0; off < 2; off++) {
         begin(off ? "summary" : NULL, 4000, NULL, NULL);
         fake.reply = reply;
-        for (int i = 0; i < 120 && fake.asides == 0; i++) CHECK_EQ(say("The harbour has nine piers, said the mate."), 0);
+        for (int i = 0; i < 120 && fake.asides == 0; i++)
+            CHECK_EQ(say("The harbour has nine piers, said the mate."), 0);
         CHECK_EQ(fake.asides, 1);
         CHECK_EQ(say("so?"), 0);
         const struct text_entry *e = session_summary(&s, &(struct buf){0}, &err);
@@ -349,7 +350,8 @@ TEST(without_summary_one_that_never_ends_is_one_too)
     for (int off = 0; off < 2; off++) {
         begin(off ? "summary" : NULL, 4000, NULL, NULL);
         fake.reply = babble;
-        for (int i = 0; i < 120 && fake.asides == 0; i++) CHECK_EQ(say("The harbour has nine piers, said the mate."), 0);
+        for (int i = 0; i < 120 && fake.asides == 0; i++)
+            CHECK_EQ(say("The harbour has nine piers, said the mate."), 0);
         CHECK_EQ(fake.asides, 1);
         const struct text_entry *e = session_summary(&s, &(struct buf){0}, &err);
         CHECK_EQ(e && strncmp(e->text, "la la la", 8) == 0, off);

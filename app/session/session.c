@@ -148,7 +148,8 @@ static void tell_carries(struct session *s)
         .pinned_tokens = f.part[WINDOW_PINNED] + f.part[WINDOW_TASK],
         .summary_tokens = f.part[WINDOW_SUMMARY] + f.part[WINDOW_REFERENCE],
         .history_tokens = f.part[WINDOW_HISTORY], .tool_tokens = f.part[WINDOW_RESULTS],
-        .reserve_tokens = f.reserve, .high_tokens = MIN(f.compaction > 0 ? f.high : f.limit, s->role.ctx), .frees_tokens = f.by_compact,
+        .reserve_tokens = f.reserve, .high_tokens = MIN(f.compaction > 0 ? f.high : f.limit, s->role.ctx),
+        .frees_tokens = f.by_compact,
         .answer_tokens = s->role.answer, .rounds = s->role.rounds}};
     if (memcmp(&e.carries, &s->carried, sizeof e.carries) == 0) return; /* eight-byte fields alone */
     s->carried = e.carries;
