@@ -25,7 +25,7 @@ static const struct flag {
     {"--keep-unsaved", SIZE, 256 * MIB, NULL},
     {"--parallel", COUNT, 64, NULL},
     {"--max-tokens", COUNT, 1 << 16, NULL},
-    {"--answers", COUNT, 1 << 16, NULL},
+    {"--answers", COUNT, 4096, NULL},
     {"--thinking", COUNT, 1 << 16, NULL},
     {"--summary-tokens", COUNT, 1 << 16, NULL},
     {"--high-mark", COUNT, 100, NULL},
