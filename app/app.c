@@ -219,7 +219,8 @@ struct event app_opened(const struct app *a)
 }
 
 /* Of answers that go on to their length: a control token in their middle would be lost in the text, and the text would
- * have fewer tokens than were written. */
+ * have fewer tokens than were written.  (It may still have one or two fewer when it is read again: what a model writes
+ * behind its own end may be two tokens where a tokenizer takes one.) */
 static int allow_text_alone(struct app *a, struct err *err)
 {
     const struct vocab *v = a->ops->vocab(a->engine);

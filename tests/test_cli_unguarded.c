@@ -103,6 +103,17 @@ TEST(what_is_off_is_said_on_stderr_and_in_the_stream)
     CHECK(!has(out(), "unguarded") && !has(err(), "teaching"));
 }
 
+TEST(a_replay_says_what_was_off)
+{
+    char file[512];
+    snprintf(file, sizeof file, "%s/stream", check_tmpdir());
+    const char *const args[] = {"replay", "--text", file, NULL};
+    CHECK_EQ(RUN("hello\n", "--no-save", "--trace", file, "--unguarded", "slice,traces"), 0);
+    child_free(&c);
+    CHECK_EQ(child_run(&c, args, "", 0), 0);
+    CHECK(has(out(), "without these guards, for teaching: slice, traces"));
+}
+
 /* ---------------------------------------------------------------- the failing turn */
 
 static int failing_turn(void)

@@ -272,6 +272,22 @@ TEST(without_docs_a_file_stands_before_every_turn)
     end();
 }
 
+TEST(files_end_at_the_hosts_memory_too)
+{
+    static const char *const off[] = {"docs,window", "clip,window", "traces"};
+    for (size_t i = 0; i < COUNT_OF(off); i++) {
+        int files = 0;
+        begin(off[i], 4000, "yes", NULL);
+        s.texts.spare = 20000;
+        while (files < 100 && session_attach_file(&s, file(lines(100)), &err) == 0) files++;
+        CHECK(files > 3 && files < 20);
+        CHECK_STR(app.reason, "refused_host");
+        CHECK(was_told("\"refused_host\""));
+        CHECK(session_host_bytes(&s) < 20000 + 3 * 4096); /* one more than there is room for, and no other */
+        end();
+    }
+}
+
 /* ---------------------------------------------------------------- what is kept */
 
 TEST(traces_keep_every_prompt_so_they_grow_with_the_square_of_the_turns)

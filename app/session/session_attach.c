@@ -75,6 +75,10 @@ int session_result(struct session *s, const struct session_tool *t, struct buf *
 /* Files wait in memory until they are saved: not without end. */
 static bool has_room(struct session *s, const char *path, struct err *err)
 {
+    if (session_check_host(s, err)) {
+        turn_refuse(s->a, ENGINE_NO_MEMORY, "refused_host", err);
+        return false;
+    }
     if (!session_saves(s)) return true;
     if (keep_is_full(&s->keep)) keep_again(&s->keep);
     if (!keep_is_full(&s->keep)) return true;

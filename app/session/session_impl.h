@@ -46,6 +46,7 @@ int session_keep_document(struct session *s, const struct session_tool *t, const
                           struct err *err);
 int session_keep_trace(struct session *s, const char *text, size_t n, struct err *err);
 uint64_t session_host_bytes(const struct session *s); /* texts, documents and traces */
+int session_check_host(struct session *s, struct err *err); /* -1: they are more than --keep-unsaved; err */
 /* Before a call with s->prompt: traces are kept, what is off is told.  -1: more is kept than may be. */
 int session_check_loose(struct session *s, struct err *err);
 void session_forget_loose(struct session *s);

@@ -129,6 +129,16 @@ static void tell(struct session *s)
     buf_free(&words);
 }
 
+int session_check_host(struct session *s, struct err *err)
+{
+    uint64_t host = session_host_bytes(s);
+    if (!guards_any(&s->a->o->off) || host <= s->texts.spare) return 0;
+    return err_set(err, -1,
+                   "the host's memory for this conversation is used up: %llu bytes (texts %zu, documents %zu, traces "
+                   "%llu), and --keep-unsaved allows %zu", (unsigned long long)host, texts_bytes(&s->texts),
+                   s->loose.docs.len, (unsigned long long)s->loose.traced, s->texts.spare);
+}
+
 /* Before a call: what it sends is kept where traces are, and what is kept is held against its limit. */
 int session_check_loose(struct session *s, struct err *err)
 {
@@ -137,10 +147,5 @@ int session_check_loose(struct session *s, struct err *err)
     for (int i = 0; i < s->prompt.n; i++)
         if (session_keep_trace(s, s->prompt.msgs[i].text, s->prompt.msgs[i].len, err)) return -1;
     tell(s);
-    uint64_t host = session_host_bytes(s);
-    if (!(off->slice || off->traces || off->docs) || host <= s->texts.spare) return 0;
-    return err_set(err, -1,
-                   "the host's memory for this conversation is used up: %llu bytes (texts %zu, documents %zu, traces "
-                   "%llu), and --keep-unsaved allows %zu", (unsigned long long)host, texts_bytes(&s->texts),
-                   s->loose.docs.len, (unsigned long long)s->loose.traced, s->texts.spare);
+    return off->slice || off->traces || off->docs ? session_check_host(s, err) : 0;
 }
