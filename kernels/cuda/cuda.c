@@ -3,7 +3,7 @@
  * What is plain arithmetic is here and needs no CUDA: sizes, the packing of weights (the same layout as the CPU's),
  * the layout of the workspace, words for errors.  The workspace:
  *
- *     the pass (begin): tokens, positions, sequences, out rows, block tables | scratch of one step */
+ *     the pass (begin): tokens, positions, sequences, out rows, block tables | fast.c's room | scratch of one step */
 #include "kernels/cuda/impl.h"
 #include "kernels/cpu/pack.h"
 
@@ -75,7 +75,7 @@ static int find_device(const struct gpu_face *face, int asked, int *device, stru
 
 static int refuse_device(const struct kdev *d, int device, int code, struct err *err)
 {
-    if (code == GPU_NO_KERNELS)
+    if (code == GPU_NO_KERNELS || code == GPU_NO_FUNCTION)
         return err_set(err, -1, "CUDA device %d (%s) is of sm_%d%d, for which the object beside the program has no "
                        "kernels: build it with CUDA_ARCH=%d%d where nvcc knows that, or use --backend cpu", device,
                        d->info.name, d->info.major, d->info.minor, d->info.major, d->info.minor);

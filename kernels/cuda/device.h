@@ -26,6 +26,7 @@ struct gpu {
 static_assert(int(GPU_NO_MEMORY) == int(cudaErrorMemoryAllocation) &&
               int(GPU_OLD_DRIVER) == int(cudaErrorInsufficientDriver) &&
               int(GPU_NO_DEVICE) == int(cudaErrorNoDevice) &&
+              int(GPU_NO_FUNCTION) == int(cudaErrorInvalidDeviceFunction) &&
               int(GPU_NO_KERNELS) == int(cudaErrorNoKernelImageForDevice) &&
               int(GPU_NO_LIBRARY) == int(cudaErrorSharedObjectInitFailed), "CUDA's own numbers");
 

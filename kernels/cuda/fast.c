@@ -3,7 +3,8 @@
  * Unless a device has shown that right, or where the library is not there, the mode is exact's, and says so. */
 #include "kernels/cuda/impl.h"
 
-enum { TILE_BYTES = 16 << 20 }; /* of unpacked weights, about */
+enum { TILE_BYTES = 16 << 20, /* of unpacked weights, about */
+       ALIGN = 256 };         /* what the library supposes of all it is given */
 
 bool fast_lay(const struct kern_dims *n, struct room_layout *l)
 {
@@ -14,13 +15,15 @@ bool fast_lay(const struct kern_dims *n, struct room_layout *l)
                 gpu_cut(&at, tokens, 1, 4, &l->scale) && gpu_cut(&at, tokens, rows, 4, &l->product) &&
                 gpu_cut(&at, 1, 1, GPU_BLAS_SPACE, &l->space);
     l->tile_rows = (int)rows;
-    l->end = at;
-    return fits;
+    l->most_tokens = (int)tokens;
+    l->end = at + ALIGN;
+    return fits && tokens <= INT32_MAX;
 }
 
 void fast_place(struct kdev *d, uint8_t *dev_room)
 {
     const struct room_layout *l = &d->lies;
+    dev_room += -(uintptr_t)dev_room % ALIGN;
     d->room = (struct gpu_room){.tile_rows = l->tile_rows,
                                 .dev_tile = (unsigned short *)(void *)(dev_room + l->tile),
                                 .dev_tokens = (unsigned short *)(void *)(dev_room + l->tokens),
@@ -45,11 +48,12 @@ const char *fast_open(struct kdev *d)
     return code ? " (--fast: libcublasLt does not start)" : "";
 }
 
-/* Rows of floats are not many, and have more digits than halves. */
+/* Weights in floats are few, and have more digits than halves.  A pass may have more rows than there is room for where a
+ * policy of engine/naive.h makes it. */
 int fast_mul(struct kdev *d, const struct gpu_mul *m)
 {
     const bool halves = m->w.type != KT_F32 && m->w.type != KT_BF16;
-    if (d->fast && halves && m->rows >= GPU_BLAS_ROWS && m->rows <= UINT16_MAX && d->room.dev_tile)
+    if (d->fast && halves && m->rows >= GPU_BLAS_ROWS && m->rows <= MIN(d->lies.most_tokens, UINT16_MAX))
         return d->face->blas(d->gpu, m, &d->room);
     return d->face->mul(d->gpu, m);
 }

@@ -13,7 +13,8 @@ enum { GPU_FACE = 2 }; /* raised when this file changes: program and object must
 
 /* Those of CUDA's codes that the program has words of its own for. */
 enum gpu_code {
-    GPU_NO_MEMORY = 2, GPU_OLD_DRIVER = 35, GPU_NO_DEVICE = 100, GPU_NO_KERNELS = 209, GPU_NO_LIBRARY = 303
+    GPU_NO_MEMORY = 2, GPU_OLD_DRIVER = 35, GPU_NO_FUNCTION = 98, GPU_NO_DEVICE = 100, GPU_NO_KERNELS = 209,
+    GPU_NO_LIBRARY = 303
 };
 
 enum { GPU_STAGING = 1 << 20 }; /* bytes of pinned host memory that an opened device holds */
@@ -138,8 +139,8 @@ struct gpu_face {
     const char *(*say)(int code);
     int (*devices)(int *n, int *driver); /* driver 0: there is none */
     int (*bus)(int device, char id[32]); /* where it sits, as NVML names it */
-    /* All kernels are loaded when it returns: the first launch of one takes no memory.  After GPU_NO_KERNELS info is
-     * filled as well. */
+    /* All kernels are loaded when it returns: the first launch of one takes no memory.  After GPU_NO_KERNELS or
+     * GPU_NO_FUNCTION, which both mean that they are for other devices, info is filled as well. */
     int (*open)(int device, struct gpu **out, struct gpu_info *info);
     void (*close)(struct gpu *g);
     int (*alive)(struct gpu *g); /* waits; not 0: the device is lost to this process, and each call will say so */

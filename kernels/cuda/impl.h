@@ -17,7 +17,7 @@ struct sampler {
 /* Where the arrays of struct gpu_room lie; end 0: there is no room. */
 struct room_layout {
     uint64_t tile, tokens, scale, product, space, end;
-    int tile_rows;
+    int tile_rows, most_tokens;
 };
 
 struct kdev {

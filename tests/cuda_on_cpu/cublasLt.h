@@ -97,6 +97,8 @@ inline cublasStatus_t cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDesc_t, c
                                      cublasLtMatrixLayout_t ld, const cublasLtMatmulAlgo_t *algo, void *space,
                                      size_t bytes, cudaStream_t s)
 {
+    for (const void *p : {a, b, static_cast<const void *>(d), static_cast<const void *>(space)})
+        if (reinterpret_cast<uintptr_t>(p) % 256) return CUBLAS_STATUS_INVALID_VALUE; /* what preferences suppose */
     const bool plain = *static_cast<const float *>(alpha) == 1 && *static_cast<const float *>(beta) == 0;
     if (shim_blas_call() || !plain || h->device != shim_current || algo->m != ld->rows || algo->n != ld->cols ||
         algo->k != la->cols || la->type != CUDA_R_16F || lb->type != CUDA_R_16F || ld->type != CUDA_R_32F)

@@ -73,7 +73,8 @@ struct alignas(16) float4 { float x, y, z, w; };
 
 enum cudaError_t {
     cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorInitializationError = 3,
-    cudaErrorInvalidConfiguration = 9, cudaErrorInsufficientDriver = 35, cudaErrorNoDevice = 100,
+    cudaErrorInvalidConfiguration = 9, cudaErrorInsufficientDriver = 35, cudaErrorInvalidDeviceFunction = 98,
+    cudaErrorNoDevice = 100,
     cudaErrorInvalidDevice = 101, cudaErrorNoKernelImageForDevice = 209, cudaErrorSharedObjectInitFailed = 303,
     cudaErrorIllegalAddress = 700,
     cudaErrorInvalidResourceHandle = 400, cudaErrorNotReady = 600, cudaErrorLaunchFailure = 719, cudaErrorUnknown = 999
