@@ -14,6 +14,11 @@ constexpr unsigned ALL = 0xffffffffu;
 
 /* ------------------------------------------------------------------------- e to the x */
 
+__device__ unsigned long long bits_of(double d)
+{
+    return static_cast<unsigned long long>(__double_as_longlong(d));
+}
+
 __device__ double exp2_of(double t)
 {
     t = t > LEAST ? t : LEAST;
@@ -27,7 +32,7 @@ __device__ double exp2_of(double t)
     even = even * f2 + 0x1.ebfbdff82c467p-3;
     odd = odd * f2 + 0x1.62e42fefa3a17p-1;
     even = even * f2 + 1.0;
-    return __longlong_as_double(__double_as_longlong(even + odd * f) + (__double_as_longlong(shifted) << 52));
+    return __longlong_as_double(static_cast<long long>(bits_of(even + odd * f) + (bits_of(shifted) << 52)));
 }
 
 constexpr double LOG2_E = 0x1.71547652b82fep+0;
