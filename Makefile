@@ -135,7 +135,7 @@ eval-needle: ## a fact said 200 turns ago, by summaries, by recall, by both: MOD
 
 # Where a GPU is (tests/gpu/README.md).  The pack is made for the GPU that is measured on, unless CUDA_ARCH says other.
 for_gpu = CUDA_ARCH="$(if $(filter file,$(origin CUDA_ARCH)),90,$(CUDA_ARCH))" K=$(call folder,release)/device
-gpu-check: ## the CUDA kernels on a device, PART=k/n of the checks; from gpu-pack/, which is made if it is of other sources
+gpu-check: ## the CUDA kernels on a device, PART=k/n of the checks; out of gpu-pack/, made again for other sources
 	+@bash tests/gpu/check.sh '$(PACK)' '$(PART)' '$(RESULTS)' $(MAKE) --no-print-directory gpu-pack
 
 gpu-pack: ## programs, CUDA kernels, libraries and models for gpu-check on a machine without a toolchain, into gpu-pack/
@@ -322,8 +322,8 @@ $(K)/counted/%.o: tests/gpu/%.cu $(K)/nvcc-flags
 	$(call say,NVCC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(NVCC) $(nvcc_flags) -MMD -MP -c -o $@ $<
-wrapped    = $(shell grep -oE '(__wrap_|COUNTED.)(cuda|dl)[A-Za-z]+' tests/gpu/counted.cu | sed 's/^__wrap_//; s/^COUNTED.//' | \
-             sort -u)
+wrapped    = $(shell grep -oE '(__wrap_|COUNTED.)(cuda|dl)[A-Za-z]+' tests/gpu/counted.cu | \
+             sed 's/^__wrap_//; s/^COUNTED.//' | sort -u)
 $(K)/counted/plimsoll-cuda.so: so_flags = $(wrapped:%=-Xlinker --wrap=%) -Xlinker -soname=plimsoll-cuda.so
 $(K)/counted/plimsoll-cuda.so: $(patsubst %,$(K)/counted/%.o,counted probe)
 $(K)/plimsoll-cuda.so $(K)/counted/plimsoll-cuda.so: $(gpu_src:kernels/%.cu=$(K)/%.o)
@@ -426,6 +426,6 @@ cover: $(fuzz_bin)
 
 -include $(patsubst %.cu,$(K)/%.d,$(gpu_src:kernels/%=%)) $(patsubst %,$(K)/counted/%.d,counted probe)
 -include $(patsubst %.o,%.d,$(call object,$(lib_src) $(on_cpu) app/main.c $(helpers) $(tests:%=tests/%.c) $(benches) $(screens) $(soaks) $(evals) $(needles)) \
-    $(call object,$(fuzzers:%=tests/fuzz/%.c) tests/fuzz/replay.c $(patsubst %,tests/gpu/%,apart.c device.c ids.c outside.c shape.c speed.c probe.cu)) \
+    $(call object,$(fuzzers:%=tests/fuzz/%.c) tests/fuzz/replay.c $(wildcard tests/gpu/*.c) tests/gpu/probe.cu) \
     $(O)/gpu/quant.d)
 endif

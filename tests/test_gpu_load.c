@@ -87,7 +87,8 @@ TEST(an_installed_program_finds_the_object_that_make_install_put_there)
          "at=$D/root/opt/x; rm \"$beside\"; [ ! -e \"$at/bin/plimsoll-cuda.so\" ]\n"
          "opens \"$at/bin/plimsoll\"\n"
          "ln -s \"$at/bin/plimsoll\" \"$D/plimsoll\"; opens \"$D/plimsoll\"\n"
-         "cp \"$OLD\" \"$at/bin/plimsoll-cuda.so\"; says 'are not of its version' \"$at/bin/plimsoll\"\n" /* beside wins */
+         "cp \"$OLD\" \"$at/bin/plimsoll-cuda.so\"\n" /* beside wins */
+         "says 'are not of its version' \"$at/bin/plimsoll\"\n"
          "rm \"$at/bin/plimsoll-cuda.so\"; opens \"$at/bin/plimsoll\"\n"
          "make -s uninstall DESTDIR=\"$D/root\" PREFIX=/opt/x >/dev/null\n"
          "[ -z \"$(find \"$D/root\" -type f)\" ]\n");

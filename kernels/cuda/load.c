@@ -20,8 +20,8 @@ static struct {
     char why[400];
 } object = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The end of a copy that was cut off: dlopen() would map what is not there, and touching that ends the program.  What is
- * no object at all is dlopen()'s to refuse.  (Linkers put the sections' table last.) */
+/* A copy that was cut off: dlopen() would map what is not there, and touching that ends the program.  What is no object
+ * at all is dlopen()'s to refuse.  (Linkers put the sections' table last.) */
 static bool is_cut_off(const char *path)
 {
     ElfW(Ehdr) h;

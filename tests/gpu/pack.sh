@@ -35,7 +35,8 @@ cp assets/plimsoll-tiny.gguf "$new/assets/"
 cp tests/fixtures/*.gguf tests/fixtures/*.ref tests/fixtures/plimsoll-tiny.json "$new/tests/fixtures/"
 
 # What the checks want of the object beside them is in the one that they get here, and not only in the shim's.
-wanted=$(nm -D --undefined-only "$new"/check/* 2>/dev/null | awk '$1 == "U" && $2 ~ /^(shim|gpu)_/ {print $2}' | sort -u)
+wanted=$(nm -D --undefined-only "$new"/check/* 2>/dev/null | awk '$1 == "U" && $2 ~ /^(shim|gpu)_/ {print $2}' |
+    sort -u)
 there=$(nm -D --defined-only "$new/check/plimsoll-cuda.so" 2>/dev/null | awk '{print $3}')
 for name in $wanted; do
     echo "$there" | grep -qx "$name" || stop "tests/gpu/counted.cu has no $name(), which a check calls"

@@ -80,7 +80,8 @@ static void keys(struct gguf_make *m, const struct shape *s)
 static void tensors(struct gguf_make *m, const struct shape *s)
 {
     struct dice d = {1};
-    struct sheet wide = sheet_of(&d, s->type, MAX(s->vocab, s->ff), s->embd), tall = sheet_of(&d, s->type, s->embd, s->ff);
+    struct sheet wide = sheet_of(&d, s->type, MAX(s->vocab, s->ff), s->embd);
+    struct sheet tall = sheet_of(&d, s->type, s->embd, s->ff);
     const int kv = s->embd / s->heads * s->kv_heads;
     matrix(m, "token_embd.weight", s->type, &wide, s->vocab);
     norm(m, "output_norm.weight", &d, s->embd);
