@@ -1,5 +1,6 @@
 /* test_gpu_check.c - `make gpu-check` and `make gpu-pack` without a GPU: nothing is claimed, result files say how far
  * it came, the pack is small and whole; and the checks themselves run, by an object that they open beside them. */
+#include "kernels/cuda/cuda.h"
 #include "tests/child.h"
 #include "tests/check.h"
 #include <limits.h>
@@ -71,6 +72,24 @@ TEST(a_pack_of_other_sources_is_made_again_or_refused)
          "PATH=$D/bin:$PATH bash tests/gpu/check.sh \"$D/pack\" 1/1 \"$D/results\" \"$D/make\" >/dev/null\n"
          "has '^verdict: pass$'\n"
          "for part in 0/3 4/3 3 a/b ''; do check \"$part\" 2; done\n");
+}
+
+/* What shown.c says has a file of a clean commit, on a device, where the check of it passed with all of its part. */
+TEST(what_is_said_to_be_shown_has_a_result_file_that_shows_it)
+{
+    static const struct { enum cuda_path path; const char *check; } paths[] = {{CUDA_KERNELS, "steps"},
+                                                                               {CUDA_KERNELS, "ids"},
+                                                                               {CUDA_BLAS, "fast"}};
+    char script[600];
+    for (size_t i = 0; i < COUNT_OF(paths); i++) {
+        if (!cuda_shown(paths[i].path)) continue;
+        snprintf(script, sizeof script,
+                 "for f in tests/gpu/results/*.txt; do\n"
+                 "    grep -qx 'verdict: pass' $f && grep -q '^end %s: pass' $f && grep -q '^device: ' $f &&\n"
+                 "        ! grep -qE '^commit: (unknown|.*-dirty)$|made up' $f && exit 0; done\n"
+                 "die 'no result file shows %s'\n", paths[i].check, paths[i].check);
+        bash(script);
+    }
 }
 
 /* ----------------------------------------------------------------------- result files */
