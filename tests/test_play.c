@@ -41,6 +41,16 @@ static void text_of(const struct play *p, struct buf *out)
     CHECK(!out->failed && out->len > 0);
 }
 
+/* No line of what a lesson says is too long for a terminal, whatever its figures: but of command lines, which are copied. */
+static void check_lines(const struct buf *text)
+{
+    size_t n;
+    for (const char *at = text->data; *at; at += n + (at[n] == '\n')) {
+        n = strcspn(at, "\n");
+        if (n > 78 && *at != ' ' && strncmp(at, "http", 4) != 0) check_fail(__FILE__, __LINE__, "too long: %.*s", (int)n, at);
+    }
+}
+
 static int questions_in(const char *text)
 {
     int n = 0;
@@ -78,6 +88,7 @@ static void play_lesson(const char *number)
     CHECK(p);
     for (enum play_stage s = PLAY_SEE; s < PLAY_OVER; s = p->stage) {
         text_of(p, &text);
+        check_lines(&text);
         if (s == PLAY_VERDICT) check_filled(p, l.verdict);
         go_to(p, (enum play_stage)(s + 1));
     }

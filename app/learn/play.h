@@ -93,7 +93,8 @@ void play_skip(struct play *p);           /* to PLAY_OVER; a run is ended */
 /* Why the broken run failed.  false: it did not, or nothing says why. */
 bool play_verdict(const struct play *p, struct verdict *out);
 
-/* The text of its stage with the figures filled in, in the lines of the file.  Appended. */
+/* The text of its stage with the figures filled in, in the lines of the file; a paragraph whose lines they make too
+ * long is in lines of its own.  Appended. */
 void play_text(const struct play *p, struct buf *out);
 /* The right answer of a question, after both runs. */
 void play_right(const struct play *p, int ask, struct buf *out);

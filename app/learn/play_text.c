@@ -106,7 +106,35 @@ static void put_frameworks(const struct play *p, struct buf *out)
     put_filled(p, p->lesson->frameworks, out);
 }
 
-void play_text(const struct play *p, struct buf *out)
+/* The lines from `text` on that are one paragraph: of words, none of them set in.  *longest: of them, in bytes. */
+static size_t paragraph(const char *text, size_t *longest)
+{
+    size_t at = 0, n;
+    *longest = 0;
+    while (text[at] > ' ' && (n = strcspn(text + at, "\n")) > 0) {
+        *longest = MAX(*longest, n);
+        at += n + (text[at + n] == '\n');
+    }
+    return at;
+}
+
+/* A paragraph's words in lines of at most WIDTH bytes. */
+static void put_reflowed(const char *text, size_t n, struct buf *out)
+{
+    size_t column = 0, len;
+    for (size_t at = 0; at < n; at += len) {
+        at += strspn(text + at, " \n");
+        len = MIN(strcspn(text + at, " \n"), n - MIN(at, n));
+        if (len == 0) break;
+        const bool breaks = column > 0 && column + 1 + len > WIDTH;
+        if (column > 0) buf_puts(out, breaks ? "\n" : " ");
+        buf_put(out, text + at, len);
+        column = (breaks || column == 0 ? 0 : column + 1) + len;
+    }
+    if (n > 0 && text[n - 1] == '\n') buf_puts(out, "\n");
+}
+
+static void put_stage(const struct play *p, struct buf *out)
 {
     switch (p->stage) {
     case PLAY_SEE: buf_printf(out, "%s\n", p->lesson->see); return;
@@ -120,4 +148,21 @@ void play_text(const struct play *p, struct buf *out)
     case PLAY_GRADE: put_grade(p, out); return;
     default: return;
     }
+}
+
+/* Figures and numbers make lines longer than they were written: paragraphs in which one is too long are made anew. */
+void play_text(const struct play *p, struct buf *out)
+{
+    struct buf text = {0};
+    size_t longest, n;
+    put_stage(p, &text);
+    for (const char *at = text.data ? text.data : ""; *at; at += n) {
+        n = paragraph(at, &longest);
+        const bool anew = longest > WIDTH;
+        if (n == 0) n = strcspn(at, "\n") + (at[strcspn(at, "\n")] == '\n');
+        if (anew) put_reflowed(at, n, out);
+        else buf_put(out, at, n);
+    }
+    out->failed |= text.failed;
+    buf_free(&text);
 }

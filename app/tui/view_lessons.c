@@ -6,7 +6,7 @@
 #include "app/tui/typed.h"
 #include <time.h>
 
-enum { ROWS = 64, HEAD_ROWS = 2, TEXT = 78 /* columns that lessons are written for */,
+enum { ROWS = 64, HEAD_ROWS = 2, SECONDS_FROM = 48, TEXT = 78 /* columns that lessons are written for */,
        BESIDE = TEXT + 33 /* from which on curves stand beside the text */, STEPS = 64, BAR = 24,
        LOW = 16 /* rows under which the one run that there is has all of them */ };
 
@@ -224,8 +224,9 @@ static void draw_run(const struct play *p, int which, struct surface *s, struct 
     const enum run_end end = r->ended ? (enum run_end)r->figures.value[FIGURE_END] : RUN_UNKNOWN;
     const bool bad = r->ended && end != RUN_DONE;
     x += surface_puts(s, b, x, 0, r->ended ? run_end_name(end) : "goes on", bad ? bad_look : plain);
-    surface_printf(s, b, x + 2, 0, dim, "%.1f s, %s %s%s of %s", r->seconds, r->curve.ceiling ? "all" : "KV",
-                   r->ended ? "to " : "", table_bytes(f, shown_of(r)), table_bytes(g, (uint64_t)MAX(r->curve.size, 0)));
+    if (b.columns >= SECONDS_FROM) x += surface_printf(s, b, x + 2, 0, dim, "%.1f s,", r->seconds) + 1;
+    surface_printf(s, b, x + 2, 0, dim, "%s %s%s of %s", r->curve.ceiling ? "all" : "KV", r->ended ? "to " : "",
+                   table_bytes(f, shown_of(r)), table_bytes(g, (uint64_t)MAX(r->curve.size, 0)));
     draw_chart(&r->curve, size, s, (struct box){b.column, b.row + 1, b.columns, b.rows - 2}, glyphs);
 }
 
