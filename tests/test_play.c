@@ -264,6 +264,17 @@ TEST(answers_are_graded)
     CHECK(play_is_right(p, 0));
     CHECK_EQ(play_answer(p, 0, "179", &err), 0);
     CHECK(!play_is_right(p, 0));
+    CHECK_EQ(play_answer(p, 0, "200 tokens", &err), 0);
+    CHECK(play_is_right(p, 0));
+    CHECK_EQ(play_answer(p, 0, "1.5 MiB", &err), 0);
+    CHECK(p->answer[0].value == 1.5 * 1024 * 1024);
+    CHECK_EQ(play_answer(p, 0, "40 %", &err), 0);
+    CHECK(p->answer[0].value == 40);
+    CHECK_EQ(play_answer(p, 0, "0", &err), 0);
+    CHECK(p->answer[0].given && p->answer[0].value == 0);
+    CHECK(play_answer(p, 0, ".", &err) != 0);
+    CHECK(play_answer(p, 0, "1.2.3", &err) != 0);
+    CHECK(play_answer(p, 0, "3 turns", &err) != 0);
     CHECK_EQ(play_answer(p, 0, "0.2K", &err), 0);
     CHECK(play_is_right(p, 0));
     CHECK_EQ(play_answer(p, 1, "a", &err), 0);

@@ -314,15 +314,21 @@ static int right_value(const struct play *p, const struct lesson_ask *q, double 
     return isnan(*value) ? -1 : 0;
 }
 
-/* "3M", "1.5G", "12", "40%". */
-static bool read_typed(const char *text, double *out)
+/* "12", "0", "1.5G", "3 MiB", "40 %", "9 turns": as a person writes it, and as the right answer is shown. */
+static bool read_typed(const char *text, const char *unit, double *out)
 {
-    char plain[40];
-    size_t n = strlen(text);
-    if (n == 0 || n >= sizeof plain) return false;
-    snprintf(plain, sizeof plain, "%s", text);
-    if (plain[n - 1] == '%') plain[n - 1] = '\0';
-    return opts_size(plain, out) && *out >= 0;
+    static const char units[] = "KMG";
+    char digits[24], *end;
+    size_t n = strspn(text, "0123456789.");
+    if (n == 0 || n >= sizeof digits) return false;
+    memcpy(digits, text, n);
+    digits[n] = '\0';
+    *out = strtod(digits, &end);
+    if (end == digits || *end) return false;
+    const char *rest = text + n + strspn(text + n, " "), *u = *rest ? strchr(units, *rest) : NULL;
+    if (!*rest || strcmp(rest, "%") == 0 || strcmp(rest, unit) == 0) return true;
+    for (const char *at = units; u && at <= u; at++) *out *= 1024;
+    return u && (!rest[1] || strcmp(rest + 1, "B") == 0 || strcmp(rest + 1, "iB") == 0);
 }
 
 int play_answer(struct play *p, int ask, const char *text, struct err *err)
@@ -336,7 +342,7 @@ int play_answer(struct play *p, int ask, const char *text, struct err *err)
         if (letter < 'a' || letter >= 'a' + q->choices || text[1])
             return err_set(err, -1, "a letter from a to %c", 'a' + q->choices - 1);
         a.text[0] = (char)letter;
-    } else if (a.given && !read_typed(text, &a.value)) {
+    } else if (a.given && !read_typed(text, q->unit, &a.value)) {
         return err_set(err, -1, "a number of %s is wanted, such as 12, or 3M for bytes", q->unit);
     }
     p->answer[ask] = a;
