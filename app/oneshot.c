@@ -85,7 +85,7 @@ static bool fits(struct app *a, const struct buf *prompt)
     struct engine_count count = {0};
     int n = oneshot_messages(a, prompt, msgs);
     if (a->ops->count_tokens(a->engine, msgs, n, &count, NULL)) return true; /* the refusal says why */
-    return count.tokens + MAX(a->o->max_tokens, 1) <= a->info->ctx;
+    return count.tokens + MAX(MAX(a->o->max_tokens, a->o->answers), 1) <= a->info->ctx;
 }
 
 /* The prompt with its data is what a crew is given. */

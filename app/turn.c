@@ -27,12 +27,13 @@ struct run {
 
 /* ---------------------------------------------------------------- before */
 
-/* What -n asks for, or else what the context leaves.  If it leaves nothing, the engine's refusal will have the
- * figures. */
+/* What -n or --answers asks for, or else what the context leaves.  If it leaves nothing, the engine's refusal will have
+ * the figures. */
 static int choose_max(struct app *a, const struct turn_ask *ask, int *max, struct err *err)
 {
     struct engine_count count = {0};
-    *max = ask->max_tokens ? ask->max_tokens : (int)a->o->max_tokens;
+    const int said = (int)(a->o->answers > 0 && !ask->aside ? a->o->answers : a->o->max_tokens);
+    *max = ask->max_tokens ? ask->max_tokens : said;
     if (*max > 0) return 0;
     int code = a->ops->count_tokens(a->engine, ask->msgs, ask->n_msgs, &count, err);
     *max = MAX(1, MIN(DEFAULT_TOKENS, a->info->ctx - count.tokens));

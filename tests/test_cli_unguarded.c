@@ -224,4 +224,12 @@ TEST(answers_have_as_many_tokens_as_the_flag_says_and_no_other)
     CHECK(ends == 5 && of_24 == 5);
 }
 
+TEST(answers_hold_for_a_single_prompt_too)
+{
+    CHECK_EQ(RUN("", "--no-save", "--json", "--answers", "24", "-p", "What is a KV page?"), 0);
+    CHECK(has(out(), "\"tokens\":24,"));
+    CHECK_EQ(RUN("", "--no-save", "--ctx", "256", "--answers", "250", "-p", "What is a KV page?"), 3);
+    CHECK_STR(out(), "");
+}
+
 CHECK_MAIN
