@@ -142,6 +142,18 @@ TEST(curves_in_files)
     has(err(), "could not be written");
 }
 
+TEST(a_flag_that_would_do_nothing_is_refused)
+{
+    CHECK_EQ(RUN("", "--check", "does-it-fit", "--csv", at("b.csv")), 2);
+    has(err(), "--csv is for a lesson that is shown: plimsoll learn NAME, without --check");
+    CHECK_EQ(RUN("", "--svg", at("b.svg")), 2);
+    CHECK_EQ(RUN("", "--auto"), 2);
+    CHECK_EQ(RUN("", "--threads", "2"), 2);
+    has(err(), "--threads is for a lesson that is played");
+    CHECK_EQ(RUN("", "--figures", "does-it-fit"), 2);
+    CHECK_EQ(RUN("", "--help", "--auto"), 0);
+}
+
 TEST(all_without_a_word)
 {
     CHECK_EQ(RUN("", "--check", "does-it-fit"), 0);

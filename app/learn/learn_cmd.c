@@ -70,6 +70,23 @@ static int take_threads(const char *text, int *out, struct err *err)
     return 0;
 }
 
+/* A flag that would do nothing is refused. */
+static int check_together(const struct args *a, bool threads, struct err *err)
+{
+    bool one = a->name || a->trust, plays = one && !a->check;
+    const char *of_a_play = a->automatic ? "--auto" : a->csv ? "--csv" : a->svg ? "--svg" : NULL;
+    const char *of_a_run = a->backend ? "--backend" : threads ? "--threads" : NULL;
+    if (a->figures && (one || a->check || of_a_play || of_a_run))
+        return err_set(err, -1, "--figures lists names, and goes with nothing else");
+    if (a->trust && a->name) return err_set(err, -1, "--trust names the file: \"%.40s\" is too much", a->name);
+    if (of_a_play && !plays)
+        return err_set(err, -1, "%s is for a lesson that is shown: plimsoll learn NAME%s", of_a_play,
+                       a->check ? ", without --check" : "");
+    if (of_a_run && !one && !a->check)
+        return err_set(err, -1, "%s is for a lesson that is played: plimsoll learn NAME", of_a_run);
+    return 0;
+}
+
 static int parse(int argc, char **argv, struct args *a, struct err *err)
 {
     const char *threads = NULL;
@@ -93,8 +110,7 @@ static int parse(int argc, char **argv, struct args *a, struct err *err)
     bool cuda = a->backend && strcmp(a->backend, "cuda") == 0;
     if (!bad && a->backend && !cuda && strcmp(a->backend, "cpu") != 0)
         bad = err_set(err, -1, "--backend: \"%.40s\" is neither cpu nor cuda", a->backend);
-    if (!bad && a->trust && a->name) bad = err_set(err, -1, "--trust names the file: \"%.40s\" is too much", a->name);
-    return bad;
+    return bad || a->help ? bad : check_together(a, threads, err);
 }
 
 /* ---------------------------------------------------------------- the list */
