@@ -213,7 +213,36 @@ TEST(a_long_prompt_alone_is_kv_and_not_growth)
     SAYS("prompt 1500 + up to 100 tokens of answer need 9.38 MiB by themselves; the pool has 6 MiB");
     SAYS_NOT("growth with turns: it is the first call");
     CHECK(!fix_with(APPLY_COMPACT));
-    check_frees(APPLY_MAX_TOKENS, 50);
+    CHECK(!fix_with(APPLY_MAX_TOKENS)); /* the prompt alone is more than the pool has */
+}
+
+TEST(a_shorter_answer_is_a_fix_only_where_the_pool_then_holds_it)
+{
+    static const struct { int64_t prompt, to; } each[] = {{400, 100}, {924, 100}, {934, 90}, {1008, 16}, {1009, 0}};
+    for (size_t i = 0; i < COUNT_OF(each); i++) {
+        start(1024);
+        call("", 1, 1, each[i].prompt, 200);
+        oom("", "no-limit", "KV pool", (struct event_oom){.turn = 1, .page = 64, .wanted_bytes = PAGE,
+                                                          .size_bytes = 64 * PAGE, .owners = 1});
+        const struct verdict_fix *f = fix_with(APPLY_MAX_TOKENS);
+        CHECK_EQ(f ? f->value : 0, each[i].to);
+        if (f) CHECK_EQ(f->frees, (200 - each[i].to) * TOKEN);
+    }
+}
+
+TEST(two_prompts_of_which_the_second_is_longer_are_not_said_not_to_grow)
+{
+    start(1024);
+    call("", 1, 1, 100, 100);
+    end("", 1, "completed");
+    call("", 2, 1, 900, 100);
+    oom("", "no-limit", "KV pool", (struct event_oom){.turn = 2, .page = 64, .wanted_bytes = PAGE,
+                                                      .size_bytes = 64 * PAGE, .owners = 1});
+    for (int i = 0; i < v.nots; i++) CHECK(!strstr(v.not_it[i], "growth"));
+    call("", 3, 1, 850, 200);
+    oom("", "no-limit", "KV pool", (struct event_oom){.turn = 3, .page = 64, .wanted_bytes = PAGE,
+                                                      .size_bytes = 64 * PAGE, .owners = 1});
+    SAYS_NOT("growth with turns: the prompts of the last calls do not grow");
 }
 
 static void crowd(int n, int64_t turn, bool well)

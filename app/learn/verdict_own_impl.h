@@ -3,6 +3,7 @@
 #define VERDICT_OWN_IMPL_H
 #include "app/learn/verdict_own.h"
 
+enum { ANSWER_LEAST = 16 }; /* tokens that are an answer at all */
 #define JUDGE_FIGURE ((int64_t)1 << 50) /* the most that a figure is believed */
 
 struct judge_point { /* a call of the model */
@@ -47,7 +48,8 @@ int judge_running(const struct judge *j);
 int64_t judge_prompt(const struct judge_agent *a); /* of its last call */
 void judge_where(const struct judge_agent *a, int64_t turn, const char *policy, struct verdict *v);
 void judge_say_growth(const struct judge_agent *a, struct verdict *v);
-void judge_not_growth(const struct judge_agent *a, struct verdict *v); /* nothing where they grew */
+/* Nothing where they grew, or where the last one did and that is too little for a line. */
+void judge_not_growth(const struct judge_agent *a, struct verdict *v);
 void judge_fix_history(const struct judge *j, const struct judge_agent *a, struct verdict *v);
 uint64_t judge_tokens_bytes(const struct judge *j, int64_t tokens);
 #endif

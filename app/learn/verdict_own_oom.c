@@ -115,9 +115,15 @@ static struct verdict_fix *sound(struct found *f, uint64_t frees, const char *wh
     return x;
 }
 
+/* Half of it; of one request no more than the pool has room for behind its prompt, where that is an answer at all. */
 static void shorter_answer(struct found *f, uint64_t requests)
 {
-    const int64_t to = f->a->max_tokens / HALF;
+    int64_t to = f->a->max_tokens / HALF;
+    if (requests == 1) {
+        const int64_t room = (int64_t)(f->size / judge_tokens_bytes(f->j, 1)) - judge_prompt(f->a);
+        if (room < MIN(to, (int64_t)ANSWER_LEAST)) return;
+        to = MIN(to, room);
+    }
     if (to < 1) return;
     const uint64_t each = judge_tokens_bytes(f->j, f->a->max_tokens - to);
     struct verdict_fix *x = verdict_fix(f->v, (int64_t)MIN(each * requests, (uint64_t)JUDGE_FIGURE),

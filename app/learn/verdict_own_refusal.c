@@ -1,8 +1,7 @@
 /* verdict_own_refusal.c - the verdict on a refusal, on a stream that breaks off, and the sentences that all share. */
 #include "app/learn/verdict_own_impl.h"
 
-enum { ANSWER_LEAST = 16 /* tokens that are an answer at all */, FULL = 90 /* percent of a pool */,
-       SCARCE = 50 /* of a machine's memory, a fiftieth */ };
+enum { FULL = 90 /* percent of a pool */, SCARCE = 50 /* of a machine's memory, a fiftieth */ };
 
 /* ------------------------------------------------------------------ shared sentences */
 
@@ -42,7 +41,8 @@ void judge_not_growth(const struct judge_agent *a, struct verdict *v)
     struct judge_growth g;
     if (judge_growth_of(a, &g)) return;
     if (a->points <= 1) verdict_not(v, "growth with turns: it is the first call");
-    else verdict_not(v, "growth with turns: the prompts of the last calls do not grow");
+    else if (a->point[a->points - 1].prompt <= a->point[a->points - 2].prompt)
+        verdict_not(v, "growth with turns: the prompts of the last calls do not grow");
 }
 
 static int64_t bytes_of(const struct judge *j, int64_t tokens) { return (int64_t)judge_tokens_bytes(j, tokens); }
