@@ -229,7 +229,7 @@ TEST(where_a_stack_has_none_there_are_words_and_for_what_is_no_memory_nothing)
 
 TEST(the_text_names_every_stack_that_has_one_and_keeps_its_width)
 {
-    static const int widths[] = {80, 100, 120};
+    static const int widths[] = {36, 56, 80, 100, 120};
     for (size_t w = 0; w < COUNT_OF(widths); w++)
         for (int c = CAUSE_WEIGHTS; c < CAUSES; c++) {
             struct buf out = {0};

@@ -2,7 +2,8 @@
 #include "app/learn/remedy.h"
 #include "app/tui/surface.h"
 
-enum { OF_THE_FAILED = 5 /* of a verdict's fixes, at most, where another stack reported it */, WIDTH_LEAST = 40 };
+enum { OF_THE_FAILED = 5 /* of a verdict's fixes, at most, where another stack reported it */, WIDTH_LEAST = 40,
+       NARROWEST = 24, NARROW_INDENT = 2 };
 
 /* ------------------------------------------------------------------ what cannot be */
 
@@ -160,10 +161,13 @@ void remedy_text(enum cause c, int most, int width, struct buf *out)
     static_assert(COUNT_OF(order) == STACKS - 1, "every stack but the unknown one");
     int indent = 0;
     for (size_t i = 0; i < COUNT_OF(order); i++) indent = MAX(indent, (int)strlen(stack_words(order[i])) + 2);
+    const bool narrow = width < WIDTH_LEAST + indent; /* a stack's name has a line of its own */
+    if (narrow) indent = NARROW_INDENT;
     for (size_t i = 0; i < COUNT_OF(order); i++) {
         const struct remedy *r[REMEDY_MOST];
         const int n = MIN(remedy_find(c, order[i], r, REMEDY_MOST), most);
+        if (narrow && n > 0) buf_printf(out, "%s\n", stack_words(order[i]));
         for (int k = 0; k < n; k++)
-            put_remedy(r[k], k == 0 ? stack_words(order[i]) : "", indent, MAX(width, WIDTH_LEAST + indent), out);
+            put_remedy(r[k], k == 0 && !narrow ? stack_words(order[i]) : "", indent, MAX(width, NARROWEST), out);
     }
 }

@@ -51,7 +51,8 @@ const char *remedy_cannot(enum cause c, enum stack s);
 void remedy_into(struct verdict *v);
 
 /* For a lesson: what a cause's fix is called, a block a stack, wrapped at width columns: frameworks first, then engines,
- * then the system.  most: rows of one stack at most.  Appended. */
+ * then the system.  most: rows of one stack at most.  Where columns are few a stack's name has a line of its own; below
+ * 24 lines are longer than the width.  Appended. */
 void remedy_text(enum cause c, int most, int width, struct buf *out);
 
 extern const struct remedy remedy_table[]; /* all of it; the test reads it */
