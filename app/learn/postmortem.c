@@ -21,11 +21,12 @@ struct reading {
 
 static int64_t figure_of(int64_t n) { return MAX(0, MIN(n, FLIGHT_FIGURE)); }
 
-static void name_of(struct event_str s, char out[FLIGHT_NAME])
+/* At most size - 1 bytes, whole characters, in one line: what a line says is ours to say. */
+static void text_of(struct event_str s, char *out, size_t size)
 {
-    size_t n = MIN(s.len, (size_t)FLIGHT_NAME - 1);
+    size_t n = MIN(s.len, size - 1);
     while (n > 0 && n < s.len && ((unsigned char)s.data[n] & 0xc0) == 0x80) n--;
-    for (size_t i = 0; i < n; i++) out[i] = s.data[i] ? s.data[i] : ' ';
+    for (size_t i = 0; i < n; i++) out[i] = (unsigned char)s.data[i] < ' ' ? ' ' : s.data[i];
     out[n] = '\0';
 }
 
@@ -55,7 +56,7 @@ static void on_holding(struct doc_flight *d, const struct event *e)
                              .bytes = figure_of(h->kv_bytes)};
     int at = d->owners;
     if (d->samples == 0) return;
-    name_of(h->owner, o.name);
+    text_of(h->owner, o.name, sizeof o.name);
     while (at > 0 && d->owner[at - 1].tokens < own) at--;
     if (at == FLIGHT_OWNERS) return;
     const int behind = MIN(d->owners, FLIGHT_OWNERS - 1) - at;
@@ -70,19 +71,18 @@ static void on_holding(struct doc_flight *d, const struct event *e)
 static void on_line(struct doc_flight *d, const struct event *e)
 {
     d->end = FLIGHT_DIED; /* something is behind its end: it went on */
+    d->end_reason[0] = '\0';
     switch (e->kind) {
     case EV_MEMORY: on_memory(d, e); break;
     case EV_HOLDING: on_holding(d, e); break;
     case EV_MACHINE:
-        name_of(e->machine.queue_first, d->queue_first);
+        text_of(e->machine.queue_first, d->queue_first, sizeof d->queue_first);
         d->queue_pages = figure_of(e->machine.queue_pages);
         break;
-    case EV_SESSION_CLOSE: {
-        const struct event_str reason = e->session_close.termination_reason;
+    case EV_SESSION_CLOSE:
         d->end = FLIGHT_ENDED;
-        snprintf(d->end_reason, sizeof d->end_reason, "%.*s", (int)MIN(reason.len, sizeof d->end_reason), reason.data);
+        text_of(e->session_close.termination_reason, d->end_reason, sizeof d->end_reason);
         break;
-    }
     default: d->unread += event_info(e->kind)->class != EVENT_SAMPLE; /* figures of something else */
     }
 }
@@ -111,7 +111,9 @@ static int read_flight(struct store *s, const uint8_t id[STORE_SESSION_ID], stru
 {
     const struct store_key key = store_key_piece(id, "flight");
     struct buf text = {0};
-    d->samples = d->owners = d->unread = 0;
+    d->samples = d->owners = d->unread = 0; /* of the one that was looked at before */
+    d->queue_pages = 0;
+    d->queue_first[0] = d->end_reason[0] = '\0';
     d->end = FLIGHT_DIED;
     const int rc = store_get(s, STORE_JOURNAL, &key, REC_PIECE, &text, err);
     if (rc == 0 && text.len > 0) read_lines(d, judge, text.data, text.len);
@@ -181,9 +183,7 @@ static void put_error(struct doc_flight *d, const struct event *e, int64_t turn,
     struct flight_error *x = &d->error[d->errors++];
     *x = (struct flight_error){.turn = figure_of(turn), .time = isfinite(e->time) ? e->time : 0};
     snprintf(x->what, sizeof x->what, "%s", what);
-    size_t n = MIN(text.len, sizeof x->text - 1);
-    while (n > 0 && n < text.len && ((unsigned char)text.data[n] & 0xc0) == 0x80) n--;
-    for (size_t i = 0; i < n; i++) x->text[i] = text.data[i] ? text.data[i] : ' ';
+    text_of(text, x->text, sizeof x->text);
 }
 
 static bool one_event(void *self, uint64_t number, const char *json, size_t n)
