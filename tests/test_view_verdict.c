@@ -212,6 +212,21 @@ TEST(card_goes_when_the_next_turn_begins)
     close_ui();
 }
 
+/* Its fixes would take back, or ask again, what has been asked since. */
+TEST(card_of_a_turn_before_the_last_can_be_read_and_not_applied)
+{
+    open_failed(120, 50);
+    turn("", 7, 300, true);
+    told();
+    press(F11);
+    SHOWS("Out of memory: growth with turns");
+    SHOWS_NO("apply, ask again");
+    for (char key[2] = "1"; *key <= '9'; ++*key) press(key);
+    ASKED("");
+    SHOWS("Out of memory: growth with turns");
+    close_ui();
+}
+
 TEST(card_does_not_come_for_what_is_no_want_of_memory)
 {
     open_live(120, 36);

@@ -17,6 +17,7 @@ static void show(struct ui *ui, const struct verdict *v, const char *agent)
     edit_text(ui->edit, &typed);
     card_show(&ui->card, v, true);
     ui->card_since = -1;
+    ui->card_late = false;
     snprintf(ui->card_agent, sizeof ui->card_agent, "%s", agent);
     ui->card.on = typed == 0 && ui->view == VIEW_CHAT && ui->mode == MODE_TYPE && ui->waiting == 0;
     if (!ui->card.on) ui_notice(ui, "%s: F11 says why, and what helps", cause_words(v->cause));
@@ -39,6 +40,7 @@ void ui_card_asked(struct ui *ui, const char *text, size_t n)
 {
     ui->asked.len = 0;
     ui->card.on = false; /* it was about the turn before */
+    ui->card_late = true;
     buf_put(&ui->asked, text, n);
     if (ui->asked.failed) buf_free(&ui->asked);
 }
@@ -93,7 +95,7 @@ void ui_card_why(struct ui *ui)
     }
     ui_go(ui, VIEW_CHAT);
     if (pasted) show_explained(ui, &v, &(struct explain_answers){{0}});
-    else card_show(&ui->card, &v, ui->setup.live);
+    else card_show(&ui->card, &v, ui->setup.live && !ui->card_late);
     ui->card_since = ui->now - UI_PAUSE; /* it was asked for */
 }
 
