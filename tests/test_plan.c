@@ -411,6 +411,60 @@ TEST(plan_text_says_what_is_near_and_what_is_exact)
     buf_free(&b);
 }
 
+/* What a GPU has is the driver's, the reserve, and what may be taken; whatever the ceiling is. */
+TEST(plan_of_a_gpu_adds_up)
+{
+    static const struct { uint64_t vram; double part; } ceilings[] = {{0, 0}, {(uint64_t)900 << 30, 0}, {0, 1},
+                                                                      {(uint64_t)2 << 30, 0}, {0, 0.5}};
+    struct err err = {0};
+    struct plan_ask ask = ask_for(NULL, 4096, 1, 0);
+    ask.engine.backend = "cuda";
+    ask.shape = plan_shape_find("llama3.1-8b", &err);
+    ask.gpu = plan_gpu_find("rtx-4060", &err);
+    CHECK_EQ(plan_mix_find("q4_k_m", &ask.mix), 0);
+    for (size_t i = 0; i < COUNT_OF(ceilings); i++) {
+        ask.engine.vram = ceilings[i].vram;
+        ask.engine.vram_part = ceilings[i].part;
+        struct plan p = plan_of(&ask);
+        CHECK_EQ(p.total, p.driver + p.have);
+        CHECK_EQ(p.have, p.ledger.ceiling + p.reserve);
+        CHECK(p.reserve < p.have);
+    }
+    ask.gpu = NULL; /* no machine is named: the ceiling is all that there is */
+    ask.engine.vram_part = 0;
+    ask.engine.vram = (uint64_t)8 << 30;
+    struct plan p = plan_of(&ask);
+    CHECK_EQ(p.have, p.ledger.ceiling);
+    CHECK_EQ(p.reserve, 0);
+}
+
+/* The device has room; the machine around it has none. */
+TEST(plan_says_when_the_machines_own_memory_is_what_is_missing)
+{
+    struct err err = {0};
+    struct plan_ask ask = ask_for(NULL, 4096, 1, 0);
+    ask.engine.backend = "cuda";
+    ask.engine.park_bytes = (uint64_t)1 << 42;
+    ask.shape = plan_shape_find("llama3.1-8b", &err);
+    ask.gpu = plan_gpu_find("a100-40gb", &err);
+    CHECK_EQ(plan_mix_find("q4_k_m", &ask.mix), 0);
+    struct plan p = plan_of(&ask);
+    CHECK(!p.fits && p.needs < p.ledger.ceiling);
+    CHECK_STR(cause_name(p.cause), "host");
+    struct buf b = text_of(&ask);
+    has(&b, "\nfirst limit: the machine's own memory");
+    CHECK(!strstr(b.data, "EiB") && !strstr(b.data, "--vram 100%") && !strstr(b.data, "with the weights in"));
+    buf_free(&b);
+    p.fits = true; /* one agent more would not, for that reason */
+    p.cause = CAUSE_UNKNOWN;
+    p.agents_limit = PLAN_MEMORY;
+    p.one_more = p.ledger.ceiling;
+    plan_text(&ask, &p, &b);
+    has(&b, "\nfirst limit: the machine's own memory");
+    CHECK(!strstr(b.data, "EiB"));
+    buf_free(&b);
+}
+
 TEST(plan_command_lines_carry_what_was_asked)
 {
     struct plan_ask ask = ask_for("it's a model.gguf", 512, 3, 0);

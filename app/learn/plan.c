@@ -81,6 +81,7 @@ static void find_limits(struct plan *p, const struct fit *f)
 static enum cause why_not(const struct plan *p, const struct fit *f)
 {
     if (p->fits) return CAUSE_UNKNOWN;
+    if (p->needs <= f->ceiling) return CAUSE_HOST; /* of a device alone: else all is under the ceiling */
     if (p->ledger.bytes[LEDGER_WEIGHTS] > f->ceiling) return CAUSE_WEIGHTS;
     if (fit_ctx(f, f->m->bytes, 1, KERN_PAGE) == 0) return CAUSE_ACTIVATIONS;
     return p->agents > 1 && needs_of(f, f->m->bytes, p->ctx, 1) <= f->ceiling ? CAUSE_CONCURRENCY : CAUSE_KV;
@@ -122,7 +123,8 @@ static void take_model(struct plan *p, const struct engine_info *info, const str
     p->ctx_trained = m->ctx_trained;
 }
 
-static void take_sizes(struct plan *p, const struct engine_info *info, const struct fit *f, uint64_t have)
+/* have is without what opening a device takes, which is under the ceiling; made: it is --vram's, of no machine. */
+static void take_sizes(struct plan *p, const struct engine_info *info, const struct fit *f, uint64_t have, bool made)
 {
     p->ctx = info->ctx;
     p->agents = info->max_seqs;
@@ -135,13 +137,14 @@ static void take_sizes(struct plan *p, const struct engine_info *info, const str
     p->token_bytes = info->kv_bytes_per_token;
     p->agent_tokens = info->kv_seq_tokens;
     p->fits = ledger_fits(&p->ledger);
-    p->have = have;
-    p->reserve = have - p->ledger.ceiling; /* the ceiling is never above */
+    p->have = made ? p->ledger.ceiling : have + f->context;
+    p->reserve = p->have - p->ledger.ceiling; /* the ceiling is never above */
 }
 
 struct making {
     const struct plan_ask *ask;
     struct plan *p;
+    bool made;
 };
 
 static int take(void *self, const struct engine_info *info, const struct fit *fit, uint64_t have, struct err *err)
@@ -153,7 +156,7 @@ static int take(void *self, const struct engine_info *info, const struct fit *fi
     f.max_rows = m->ask->engine.max_rows > 0 ? m->ask->engine.max_rows : chunk_rows(f.k->name, f.m->parameters);
     snprintf(p->backend, sizeof p->backend, "%s", f.k->name);
     take_model(p, info, f.m);
-    take_sizes(p, info, &f, have);
+    take_sizes(p, info, &f, have, m->made);
     compare_types(p, &f);
     find_limits(p, &f);
     p->cause = why_not(p, &f);
@@ -174,6 +177,7 @@ int plan_make(const struct plan_ask *ask, struct plan *out, struct err *err)
     if (ask->shape && plan_header(ask->shape, ask->mix, &fd, path, err)) return ENGINE_FAULT;
     if (ask->shape) cfg.model = path;
     const uint64_t have = room_for(ask, out);
+    m.made = have > 0 && !ask->have && !ask->gpu;
     int rc = local_plan(&cfg, have, context_for(ask), take, &m, err);
     out->by_allowance = have > 0 && out->on_device && !ask->context;
     if (fd >= 0) close(fd);

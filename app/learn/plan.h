@@ -66,11 +66,12 @@ struct plan {
     uint64_t needs;               /* what of it is under the ceiling */
     uint64_t page_bytes, token_bytes, agent_tokens; /* agent_tokens: of the pool, for one agent */
     bool fits;
-    enum cause cause;             /* why not: WEIGHTS, ACTIVATIONS (no page fits beside them), KV, CONCURRENCY */
+    enum cause cause;             /* why not: WEIGHTS, ACTIVATIONS (no page fits beside them), KV, CONCURRENCY, HOST
+                                   * (under the ceiling it fits; text, parked pages and tables are the machine's) */
 
     uint64_t total, driver;       /* of the GPU that was named; driver: an allowance (plan_gpu.h); else 0 */
     bool by_allowance;            /* so is the ledger's context: no device was asked */
-    uint64_t have, reserve;       /* free before it starts; of that, what is not to be taken */
+    uint64_t have, reserve;       /* free before it starts, a device's context in it; of that, not to be taken */
     bool vram;                    /* the ceiling is --vram's */
     uint64_t here;                /* free on this machine now, where that is less than the ceiling; else 0 */
 
@@ -78,7 +79,8 @@ struct plan {
     enum plan_limit ctx_limit, agents_limit;
     int memory_ctx;               /* TRAINED: how far memory alone would go */
     uint64_t least;               /* what one agent with the shortest context would need in all */
-    uint64_t one_more;            /* MEMORY: what one agent more than the most would need in all */
+    uint64_t one_more;            /* MEMORY: what one agent more than the most would need; within the ceiling:
+                                   * the machine's own memory is what is short */
 
     struct plan_row row[PLAN_ROWS]; /* the first: as it is */
     int rows_n;

@@ -65,7 +65,7 @@ static void put_room(const struct plan_ask *ask, const struct plan *p, struct bu
     put_line(out, "needs", p->by_shape, p->needs, "");
     put_line(out, "ceiling", false, ceiling, p->vram ? "--vram" : p->on_device ? "nine tenths of what is free"
                                                                   : "half of what is free");
-    if (p->fits) put_line(out, "left", p->by_shape, ceiling - p->needs, "");
+    if (p->needs <= ceiling) put_line(out, "left", p->by_shape, ceiling - p->needs, "");
     else put_line(out, "missing", p->by_shape, p->needs - ceiling, "");
     if (p->reserve > 0) put_line(out, "reserve", false, p->reserve, "free, and not to be taken");
     if (!ask->gpu) return;
@@ -103,10 +103,17 @@ static void put_first(const struct plan *p, struct buf *out)
         buf_printf(out, "so many at once: one agent with this context fits, %d need %s of %s\n", p->agents,
                    needs.text, ceiling.text);
         return;
+    case CAUSE_HOST:
+        buf_printf(out, "the machine's own memory: text, parked pages and tables need %s, half of what is free is %s\n",
+                   store_cmd_size(ledger_host(&p->ledger)).text, store_cmd_size(p->ledger.host).text);
+        return;
     case CAUSE_KV: buf_printf(out, "the contexts: with this one it needs %s of %s\n", needs.text, ceiling.text); return;
     default: break;
     }
-    if (p->agents_limit == PLAN_MEMORY)
+    if (p->agents_limit == PLAN_MEMORY && p->one_more <= p->ledger.ceiling)
+        buf_printf(out, "the machine's own memory, at %d agents with this context: their text and tables\n",
+                   p->most_agents + 1);
+    else if (p->agents_limit == PLAN_MEMORY)
         buf_printf(out, "memory, at %d agents with this context: %s are missing\n", p->most_agents + 1,
                    store_cmd_size(p->one_more - p->ledger.ceiling).text);
     else if (p->ctx_limit == PLAN_MEMORY)
@@ -231,8 +238,10 @@ void plan_command(const struct plan_ask *ask, const struct plan *p, struct buf *
 /* What no flag of the model's own does. */
 static void put_ways(const struct plan *p, struct buf *out)
 {
-    bool found = !p->vram && p->needs <= p->have;
-    if (found) buf_puts(out, "or with --vram 100%, if nothing else needs what is free\n");
+    const bool host = p->cause == CAUSE_HOST;
+    bool found = host || (!p->vram && p->needs <= p->have);
+    if (host) buf_puts(out, "less of it is needed with a smaller --park, a smaller --ctx or fewer agents\n");
+    else if (found) buf_puts(out, "or with --vram 100%, if nothing else needs what is free\n");
     for (int i = 1; i < p->rows_n && !found; i++) {
         found = p->row[i].needs <= p->ledger.ceiling && strncmp(p->row[i].name, "KV", 2) != 0;
         if (found) buf_printf(out, "all of it would fit with the weights in %s\n", p->row[i].name);
