@@ -195,6 +195,8 @@ TEST(plan_refuses_by_a_line)
     refused(PLAN("--shape", "llama2-7b", "--type", "q3_k"), 2, "--type: \"q3_k\" is not one of f32");
     refused(PLAN("--shape", "llama2-7b", "-m", MODEL), 2, "two models");
     refused(PLAN("--naive", "reserve"), 2, "plimsoll plan takes no --naive");
+    refused(PLAN("--pool", "4096"), 2, "plimsoll plan takes no --pool");
+    refused(PLAN("--parallel", "3"), 2, "plimsoll plan takes no --parallel");
     refused(PLAN("--crew", "debate"), 2, "plimsoll plan takes no --crew");
     refused(PLAN("-p", "hi"), 2, "plimsoll plan takes no --prompt");
     refused(PLAN("--bogus"), 2, "--bogus");

@@ -2,6 +2,7 @@
 #include "app/embedded.h"
 #include "app/faces.h"
 #include "app/learn/plan.h"
+#include "app/opts_table.h"
 #include "app/say.h"
 #include "app/store_cmd.h"
 #include <unistd.h>
@@ -101,6 +102,10 @@ static const char *of_no_use(const struct opts *o)
 {
     if (o->crew) return "--crew: --agents says how many there are";
     if (strcmp(o->naive, "none") != 0) return "--naive: a plan is of the sound memory policy";
+    if (o->pool > 0) return "--pool: a plan is of whole contexts";
+    for (int i = 0; i < o->n_said; i++) /* a setting of it is for crews, and plan's command line has its own */
+        if (o->said[i].from == OPTS_FLAG && o->said[i].row->at == offsetof(struct opts, parallel))
+            return "--parallel: --agents says how many there are";
     if (strcmp(o->engine, "local") != 0) return "--engine: a scripted one has no weights";
     return opts_asks_once(o);
 }
