@@ -99,13 +99,16 @@ void command_park(struct console *c, const char *arg, size_t n)
     struct err err = {0};
     const int i = agent_of(c, arg, n);
     struct voice *voice = c->a->trace.voice;
-    int64_t tokens;
+    int64_t tokens, kept;
     if (i < 0) return;
     struct session *s = &c->team.member[i].s;
     c->a->trace.voice = &s->voice;
-    if (session_park(s, &tokens, &err)) command_complain(&err);
+    if (session_park(s, &tokens, &kept, &err)) command_complain(&err);
+    else if (kept > 0 && kept < tokens)
+        say_dim("parked: %" PRId64 " tokens left the KV pool; the next turn brings %" PRId64 " of them back from disk, "
+                "and reads the others again", tokens, kept);
     else say_dim("parked: %" PRId64 " tokens left the KV pool; the next turn %s", tokens,
-                 s->pages.wanted ? "brings them back from disk" : "reads them again");
+                 kept > 0 ? "brings them back from disk" : "reads them again");
     c->a->trace.voice = voice;
 }
 

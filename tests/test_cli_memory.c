@@ -141,6 +141,10 @@ TEST(memory_a_parked_agent_leaves_the_pool_and_comes_back)
     CHECK_EQ(RUN(script, "--json", "--no-save"), 0);
     check_has(err(), "tokens left the KV pool; the next turn reads them again");
     CHECK(shared_behind_park() < kept);
+    fresh();
+    CHECK_EQ(RUN(script, "--json", "--snapshots", "1K"), 0); /* no page has room there */
+    check_has(err(), "tokens left the KV pool; the next turn reads them again");
+    CHECK(shared_behind_park() < kept);
     CHECK_EQ(RUN("plimsoll 1\nThank you.\n/park\n/park\n", "--no-save"), 2);
     check_has(err(), "there is nothing to park");
     CHECK_EQ(RUN("plimsoll 1\n/park nobody\n", "--no-save"), 2);

@@ -133,10 +133,10 @@ const struct text_entry *session_system_text(struct session *s);
 
 /* Sums the oldest up now.  -1: err says why not.  It is saved with the next turn, or by session_save(). */
 int session_compact(struct session *s, struct err *err);
-/* Its KV pages leave the pool, but those of the system message; *tokens: how many they were.  On disk they stay, if it
- * keeps them there, and its next turn brings them back; else that reads them again.  -1: there are none, or err says
- * what else. */
-int session_park(struct session *s, int64_t *tokens, struct err *err);
+/* Its KV pages leave the pool, but those of the system message; *tokens: how many they were; *kept: how many of these
+ * are on disk, from which its next turn brings them back; the others that reads again.  Waits for the store.  -1: there
+ * are none, or err says what else. */
+int session_park(struct session *s, int64_t *tokens, int64_t *kept, struct err *err);
 /* The next call as it would be if the person said no more: what the model gets, rendered by its template and escaped
  * (tools/escape.h); special tokens as \{<|im_end|>}; a line ends behind each \n, and where it would be too long.
  * Nothing changes.  0, and out->text is for buf_free() in any case; -1: err. */

@@ -207,24 +207,60 @@ void session_bring_pages(struct session *s)
 
 /* ---------------------------------------------------------------- /park */
 
+struct count {
+    struct session *s;
+    const struct engine_name *name;
+    int first, pages, there; /* there: of the pages from the first on, up to the first that is not */
+};
+
+static int run_count(struct store *st, void *arg, struct err *err)
+{
+    struct count *c = arg;
+    bool has = true;
+    int rc = open_snap(c->s, st, err);
+    c->there = 0;
+    while (rc == 0 && has && c->first + c->there < c->pages) {
+        rc = snap_has(&c->s->pages.snap, c->name[c->first + c->there].byte, &has, err);
+        c->there += rc == 0 && has;
+    }
+    return rc;
+}
+
+/* What is on disk already is not written again; a task has a part of a long text.  How many pages are there then: a
+ * quota may be too small for them. */
+static int store_pages(struct session *s, const struct ids *ids, int first)
+{
+    struct count c = {.s = s, .first = first, .pages = (int)((ids->n > 0 ? ids->n - 1 : 0) / KERN_PAGE)};
+    struct engine_name *name = session_keeps_pages(s) ? names_of(s, ids, c.pages) : NULL;
+    int before = -1;
+    for (c.name = name; name && c.there > before && c.first + c.there < c.pages;) {
+        before = c.there;
+        session_keep_pages(s, ids);
+        if (keep_call(&s->keep, run_count, &c, NULL)) c.there = 0;
+    }
+    free(name);
+    return c.there;
+}
+
 static bool drop_page(struct session *s, int upto, struct err *err)
 {
     return s->a->ops->page_drop(s->a->engine, s->pages.last.id, upto, err) == 0;
 }
 
 /* Not those of the system message: other agents may begin with it. */
-int session_park(struct session *s, int64_t *tokens, struct err *err)
+int session_park(struct session *s, int64_t *tokens, int64_t *kept, struct err *err)
 {
     struct window_figures f;
     struct err why = {0};
     const struct ids *ids = &s->pages.last;
-    int pages = (int)(ids->n / KERN_PAGE), first, gone = 0;
+    int pages = (int)(ids->n / KERN_PAGE), first, there, gone = 0;
     window_figures(s->w, &f);
     first = (int)((f.part[WINDOW_SYSTEM] + f.part[WINDOW_TOOLS] + KERN_PAGE - 1) / KERN_PAGE);
     if (s->a->info->page_bytes == 0) return err_set(err, -1, "this engine's KV pages cannot be put aside");
-    if (ids->n > 0) session_keep_pages(s, ids); /* what is on disk already is not written again */
+    there = store_pages(s, ids, first);
     for (int i = pages; i > first; i--) gone += drop_page(s, i * KERN_PAGE, &why);
     *tokens = (int64_t)gone * KERN_PAGE;
+    *kept = (int64_t)MIN(there, gone) * KERN_PAGE;
     if (gone == 0)
         return err_set(err, -1, "nothing of its text is in the KV pool but what others may begin with: there is "
                        "nothing to park");
