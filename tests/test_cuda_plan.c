@@ -45,16 +45,17 @@ TEST(plan_for_a_gpu_by_name_opens_no_device)
     shim_machine(0, 12040);
     CHECK_EQ(plan_make(&ask, &p, &err), 0);
     CHECK_EQ(p.total, (uint64_t)24564 << 20);
-    CHECK_EQ(p.have, p.total - p.driver - PLAN_CONTEXT);
+    CHECK_EQ(p.have, p.total - p.driver);
     CHECK_EQ(p.ledger.bytes[LEDGER_CONTEXT], PLAN_CONTEXT);
-    CHECK_EQ(p.ledger.ceiling, p.have - p.have / 10 + PLAN_CONTEXT);
+    CHECK_EQ(p.ledger.ceiling, p.have - (p.have - PLAN_CONTEXT) / 10);
     ask.gpu = NULL;
     CHECK(plan_make(&ask, &p, &err) != 0);
     CHECK(strstr(err.text, "--backend cpu"));
     shim_machine(1, 13000);
     CHECK_EQ(plan_make(&ask, &p, &err), 0);
     CHECK_EQ(p.ledger.bytes[LEDGER_CONTEXT], shim_driver());
-    CHECK(p.have > 0 && p.ledger.ceiling == p.have - p.have / 10 + shim_driver());
+    CHECK(p.have > shim_driver() && p.ledger.ceiling == p.have - (p.have - shim_driver()) / 10);
+    CHECK_EQ(p.reserve, p.have - p.ledger.ceiling);
     CHECK_EQ(shim_bytes(), 0);
     CHECK_EQ(shim_kept(), 0);
 }
