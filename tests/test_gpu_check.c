@@ -25,6 +25,7 @@ static const char rig[] =
     "    script \"$D/pack/check/device\" 'echo \"device: a GPU\"'\n"
     "    script \"$D/pack/plimsoll\" 'echo an answer'; cp tests/gpu/program.sh \"$D/pack/check/\"\n"
     "    script \"$D/bin/compute-sanitizer\" 'while [ \"${1#check/}\" = \"$1\" ]; do shift; done; exec \"$@\"'\n"
+    "    script \"$D/bin/ldconfig\" 'echo libcublasLt.so.0'\n"
     "    echo \"sources: $(sh tests/gpu/sources.sh)\" >\"$D/pack/made\"; }\n";
 
 static void bash(const char *script)

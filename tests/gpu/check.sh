@@ -8,13 +8,13 @@
 set -u
 
 # A check a row, the most valuable first: its name, the seconds that it may take at most, and its command, run in the
-# pack; SANITIZER is compute-sanitizer, where there is one.
+# pack; SANITIZER is compute-sanitizer, where there is one; BLAS: only where cuBLASLt is.
 plan='
 steps           80  check/steps
 sample          40  check/sample
 answers         40  check/answers
 memory          50  check/memory
-fast            40  check/fast
+fast            40  BLAS check/fast
 ids            170  check/ids
 program         40  sh check/program.sh ./plimsoll
 memcheck       200  SANITIZER --tool memcheck check/steps
@@ -86,8 +86,10 @@ pack=$(cd "$pack" && pwd)
 
 # For what is in the pack alone: its libraries first, and cuBLAS's folder last where the loader does not know it.
 libs=LD_LIBRARY_PATH=$pack/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-if ! ldconfig -p 2>/dev/null | grep -q libcublasLt; then
-    blas=$(timeout 20 find /usr/local /usr/lib /opt -name 'libcublasLt.so.[0-9]*' 2>/dev/null | head -n 1)
+cuda=$(sed -n 's/^built: .*nvcc \([0-9]*\)\..*/\1/p' "$pack/made")
+blas=$(ldconfig -p 2>/dev/null | grep "libcublasLt.so.$cuda")
+if [ -z "$blas" ]; then
+    blas=$(timeout 20 find /usr/local /usr/lib /opt -name "libcublasLt.so.${cuda:-[0-9]*}" 2>/dev/null | head -n 1)
     [ -z "$blas" ] || libs=$libs:$(dirname "$blas")
 fi
 if device=$(env "$libs" "$pack/check/device" 2>"$log"); then
@@ -153,6 +155,9 @@ run() {
     local limit=$2 begin=$SECONDS status shown command
     command=$3 shown=$3
     case $command in
+    BLAS*)
+        [ -n "$blas" ] || { not_run "this machine has no libcublasLt.so.$cuda"; return; }
+        shown=${command#BLAS } command=${command#BLAS } ;;
     SANITIZER*)
         [ -n "$sanitizer" ] || { not_run "this machine has no compute-sanitizer"; return; }
         shown=compute-sanitizer${command#SANITIZER}
