@@ -187,6 +187,7 @@ TEST(opts_that_do_not_go_together_are_refused)
     REFUSED("--json does not go", "--json", "--dump-tokens");
     REFUSED("--engine scripted", "--script-file", "f");
     REFUSED("needs --script-file", "--engine", "scripted");
+    REFUSED("--exact and --fast do not go together", "--exact", "--fast");
     CHECK_EQ(PARSE("--engine", "scripted", "--script-file", "f"), 0);
     CHECK_EQ(PARSE("--engine", "scripted", "--help"), 0);
     CHECK(o.help);

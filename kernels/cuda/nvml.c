@@ -1,42 +1,46 @@
 /* nvml.c - a device's memory before it is opened.  CUDA itself can only be asked by a process that has a context there,
  * which takes some hundred MiB for good; the driver's management library says it to anyone (its API reference has the
- * calls: docs.nvidia.com/deploy/nvml-api).  The library is left open. */
+ * calls: docs.nvidia.com/deploy/nvml-api; each returns 0 where it succeeded).  The library is left open. */
+#include "kernels/cuda/nvml.h"
 #include "kernels/cuda/cuda.h"
 #include <dlfcn.h>
 #include <pthread.h>
 
-struct memory {
-    unsigned long long total, free, used;
-};
+bool nvml_find(struct nvml_library *l, void *(*symbol)(const char *name))
+{
+    int (*init)(void);
+    *(void **)&init = symbol("nvmlInit_v2");
+    *(void **)&l->device = symbol("nvmlDeviceGetHandleByPciBusId_v2");
+    *(void **)&l->memory = symbol("nvmlDeviceGetMemoryInfo");
+    return init && l->device && l->memory && init() == 0;
+}
 
-typedef int init_call(void);
-typedef int device_call(const char *bus, void **device);
-typedef int memory_call(void *device, struct memory *out);
+bool nvml_free(const struct nvml_library *l, const char *bus, uint64_t *free_bytes, uint64_t *all)
+{
+    struct nvml_memory m = {0, 0, 0};
+    void *device = NULL;
+    if (l->device(bus, &device) || l->memory(device, &m) || m.free > m.total) return false;
+    *free_bytes = m.free, *all = m.total;
+    return true;
+}
 
 static struct {
     pthread_once_t once;
-    device_call *device;
-    memory_call *memory; /* NULL: there is no such library */
-} nvml = {.once = PTHREAD_ONCE_INIT};
+    void *handle;
+    struct nvml_library library;
+    bool there;
+} own = {.once = PTHREAD_ONCE_INIT};
+
+static void *symbol_of_own(const char *name) { return dlsym(own.handle, name); }
 
 static void begin(void)
 {
-    void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    init_call *init;
-    memory_call *memory;
-    if (!library) return;
-    *(void **)&init = dlsym(library, "nvmlInit_v2");
-    *(void **)&nvml.device = dlsym(library, "nvmlDeviceGetHandleByPciBusId_v2");
-    *(void **)&memory = dlsym(library, "nvmlDeviceGetMemoryInfo");
-    if (init && nvml.device && memory && init() == 0) nvml.memory = memory;
+    own.handle = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    own.there = own.handle && nvml_find(&own.library, symbol_of_own);
 }
 
 bool cuda_free_unopened(const char *bus, uint64_t *free_bytes, uint64_t *all)
 {
-    struct memory m = {0};
-    void *device = NULL;
-    pthread_once(&nvml.once, begin);
-    if (!nvml.memory || nvml.device(bus, &device) || nvml.memory(device, &m)) return false;
-    *free_bytes = m.free, *all = m.total;
-    return true;
+    pthread_once(&own.once, begin);
+    return own.there && nvml_free(&own.library, bus, free_bytes, all);
 }
