@@ -48,8 +48,8 @@ const char *fast_open(struct kdev *d)
     return code ? " (--fast: libcublasLt does not start)" : "";
 }
 
-/* Weights in floats are few, and have more digits than halves.  A pass may have more rows than there is room for where a
- * policy of engine/naive.h makes it. */
+/* Weights in floats are few, and have more digits than halves.  A pass may have more rows than there is room for where
+ * a policy of engine/naive.h makes it. */
 int fast_mul(struct kdev *d, const struct gpu_mul *m)
 {
     const bool halves = m->w.type != KT_F32 && m->w.type != KT_BF16;
