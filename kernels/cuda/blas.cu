@@ -1,5 +1,5 @@
-/* blas.cu - products by cuBLASLt, for --fast: 32 rows of packed weights and more are unpacked to halves, tile by tile,
- * and multiplied with the tokens as halves.
+/* blas.cu - products by cuBLASLt, for --fast and many tokens: packed weights are unpacked to halves, tile by tile, and
+ * multiplied with the tokens as halves.
  *
  *     weights, packed  --unpack-->  tile (k, m) halves  \
  *                                                        cublasLtMatmul --> product (n, m) floats --finish--> y
@@ -9,7 +9,8 @@
  * the product of floats: 2^-11 of each weight and of each x, so at most 2^-10 of the sum of |w x|, and that of sums of
  * k floats in an order of the library's choice.
  *
- * The library is opened when it is first wanted; its workspace is ours.  What it does not find a kernel for is an
+ * The library is opened when it is first wanted; its workspace is ours.  Whether it takes device memory of its own
+ * at the first product of a shape (to load a kernel) is for a device to show.  What it finds no kernel for is an
  * error. */
 #include "kernels/cuda/weights.cuh"
 #if __has_include(<cublasLt.h>)
