@@ -5,7 +5,8 @@
 #include <math.h>
 
 #define ROW(S, type_, name_, mark, doc_) \
-    {.name = #name_, .doc = doc_, .type = EVENT_##type_, .is_volatile = mark, .at = offsetof(struct event, S.name_)},
+    {.name = #name_, .doc = doc_, .type = EVENT_##type_, .is_volatile = (mark) != STABLE, \
+     .is_newer = (mark) == NEWER, .at = offsetof(struct event, S.name_)},
 #define ROWS(kind, name, class, fields, doc) static const struct event_field rows_##name[] = {fields(ROW, name)};
 EVENT_TABLE(ROWS)
 
@@ -115,11 +116,16 @@ static int take_all(json_t *j, struct event *e, struct err *err)
     e->kind = (enum event_kind)kind;
     for (size_t i = 0; i < COUNT_OF(common); i++)
         if (take(json_object_get(j, common[i].name), &common[i], e, name, err)) return -1;
-    for (size_t i = 0; i < info->n_fields; i++)
-        if (take(json_object_get(j, info->fields[i].name), &info->fields[i], e, name, err)) return -1;
+    size_t there = 0;
+    for (size_t i = 0; i < info->n_fields; i++) {
+        const json_t *value = json_object_get(j, info->fields[i].name);
+        there += value != NULL;
+        if (!value && info->fields[i].is_newer) continue;
+        if (take(value, &info->fields[i], e, name, err)) return -1;
+    }
     const json_t *who = json_object_get(j, agent.name);
     if (who && take(who, &agent, e, name, err)) return -1;
-    if (json_object_size(j) != 2 + COUNT_OF(common) + info->n_fields + (who ? 1 : 0))
+    if (json_object_size(j) != 2 + COUNT_OF(common) + there + (who ? 1 : 0))
         return err_set(err, -1, "event %s has a field that is not in the table", name);
     return 0;
 }

@@ -36,7 +36,8 @@ static inline int event_part(struct event_str s, size_t most)
 
 static inline struct event_str event_str(const char *s) { return (struct event_str){s, strlen(s)}; }
 
-enum { STABLE, VOLATILE };
+/* NEWER: the same as VOLATILE, and streams from before it was in the table are read without it. */
+enum { STABLE, VOLATILE, NEWER = 3 };
 
 /* ---------------------------------------------------------------- fields: F(S, type, name, mark, "what it says") */
 
@@ -55,7 +56,7 @@ enum { STABLE, VOLATILE };
     F(S, REAL, temperature, STABLE, "0: always the likeliest token")                                      \
     F(S, STR, backend, VOLATILE, "the device in words")                                                   \
     F(S, STR, kernels, VOLATILE, "what multiplies which tensor type")                                     \
-    F(S, STR, mode, VOLATILE, "exact: an answer has the same bits in any company; fast: it may not")
+    F(S, STR, mode, NEWER, "exact: an answer has the same bits in any company; fast: it may not")
 
 #define EVENT_TURN_USER(F, S)                                                                             \
     F(S, INT, turn, STABLE, "1, 2, ...")                                                                  \
@@ -87,7 +88,7 @@ enum { STABLE, VOLATILE };
 
 #define EVENT_PARKED(F, S)                                                                                \
     F(S, INT, turn, STABLE, "")                                                                           \
-    F(S, STR, change, STABLE, "parked: others need its pages, or /park said so; or resumed")                                \
+    F(S, STR, change, STABLE, "parked: others need its pages, or /park said so; or resumed")      \
     F(S, INT, tokens, STABLE, "generated so far; behind a turn (/park): that left the pool")
 
 #define EVENT_TURN_END(F, S)                                                                              \
@@ -307,7 +308,7 @@ enum { STABLE, VOLATILE };
     E(EV_PREFILL, prefill, LIVE, EVENT_PREFILL, "the model read a part of the prompt")                    \
     E(EV_TEXT, text, LIVE, EVENT_TEXT, "the answer grew")                                                 \
     E(EV_TOKEN, token, LIVE, EVENT_TOKEN, "a token was chosen (only in --trace)")                         \
-    E(EV_PARKED, parked, LIVE, EVENT_PARKED, "a turn was put aside (--overcommit), or goes on; or /park")           \
+    E(EV_PARKED, parked, LIVE, EVENT_PARKED, "a turn was put aside (--overcommit), or goes on; or /park") \
     E(EV_TURN_END, turn_end, DURABLE, EVENT_TURN_END, "the answer ended")                                 \
     E(EV_OOM, oom, DURABLE, EVENT_OOM, "a memory policy failed (--naive); the error and turn_end of that turn follow") \
     E(EV_SHORTAGE, shortage, DURABLE, EVENT_SHORTAGE, "what the refusal that follows is about, in figures") \
@@ -365,7 +366,7 @@ struct event {
 struct event_field {
     const char *name, *doc;
     enum event_type type;
-    bool is_volatile;
+    bool is_volatile, is_newer;
     size_t at; /* in struct event */
 };
 
@@ -380,7 +381,8 @@ const struct event_info *event_info(enum event_kind kind);
 /* Append the event as one JSON line with its newline.  0, or -1: no memory (out is as it was). */
 int event_write(const struct event *e, struct buf *out);
 
-/* One line back into an event.  Every field must be there with its type, and none that the table does not know.
+/* One line back into an event.  Every field that is not newer must be there with its type, and none that the table
+ * does not know.
  * 0, or -1: err names what is wrong, and *e owns nothing. */
 int event_read(const char *line, size_t n, struct event *e, struct err *err);
 void event_free(struct event *e);
