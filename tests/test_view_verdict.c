@@ -180,6 +180,24 @@ TEST(card_is_not_obeyed_by_who_types_past_it)
     close_ui();
 }
 
+TEST(card_keys_are_those_of_what_is_seen_and_of_rows_that_are_out_of_sight)
+{
+    open_failed(120, 50);
+    press("f");
+    SHOWS_NO("apply"); /* the fixes are not in sight */
+    press("1");
+    ASKED("");
+    SHOWS("f back");
+    press("f");
+    SHOWS("apply, ask again");
+    close_ui();
+    open_failed(40, 10);
+    SHOWS("apply");
+    SHOWS("Esc close");
+    SHOWS("PgDn more");
+    close_ui();
+}
+
 TEST(card_waits_for_who_is_typing_and_f11_shows_it)
 {
     open_live(120, 36);

@@ -3,7 +3,7 @@
 #include "app/learn/remedy.h"
 #include "app/tui/table.h"
 
-enum { LABEL = 11, FRAME = 2, WIDTH_MOST = 116, TEXT_WIDTH = 100, ELSEWHERE_ROWS = 2 };
+enum { LABEL = 11, FRAME = 2, WIDTH_MOST = 116, TEXT_WIDTH = 100, ELSEWHERE_ROWS = 2, SHORT_KEYS = 44 };
 
 static const struct look plain, dim = {.hue = HUE_DIM}, head = {.hue = HUE_ERROR, .attr = LOOK_BOLD},
                                 key_look = {.hue = HUE_KEY}, label_look = {.hue = HUE_HEAD};
@@ -137,16 +137,16 @@ static int put_all(struct sheet *h, const struct card *c)
 static void put_keys(const struct card *c, struct surface *s, struct box b)
 {
     char apply[40] = "", last = '\0', first = '\0';
-    for (int i = 0; i < c->v.fixes && i < 9; i++)
+    for (int i = 0; i < c->v.fixes && i < 9 && !c->elsewhere; i++)
         if (can_apply(c, i)) last = (char)('1' + i), first = first ? first : last;
-    const int answers = c->question >= 0 ? choices(&explain_ask[c->question]) : 0;
+    const int answers = c->question >= 0 && !c->elsewhere ? choices(&explain_ask[c->question]) : 0;
     if (answers > 0) first = '1', last = (char)('0' + answers);
     if (first && first == last) snprintf(apply, sizeof apply, "%c", first);
     else if (first) snprintf(apply, sizeof apply, "%c-%c", first, last);
     const bool more = c->rows > c->seen;
     const struct { const char *key, *words; } each[] = {
-        {apply, answers > 0 ? "answer" : "apply, ask again"}, {"Esc", "close"},
-        {"f", c->elsewhere ? "back" : "elsewhere"}, {more ? "PgDn" : "", "more"}, {"e", "to a file"}, {"c", "copy"}};
+        {apply, answers > 0 ? "answer" : b.columns < SHORT_KEYS ? "apply" : "apply, ask again"}, {"Esc", "close"},
+        {more ? "PgDn" : "", "more"}, {"f", c->elsewhere ? "back" : "elsewhere"}, {"e", "to a file"}, {"c", "copy"}};
     int x = 0;
     for (size_t i = 0; i < COUNT_OF(each); i++) {
         const int takes = (int)(strlen(each[i].key) + strlen(each[i].words)) + 1;
@@ -219,6 +219,7 @@ enum card_wish card_key(struct card *c, const struct key *k, int *place)
         return CARD_NOTHING;
     }
     if (k->rune < '1' || k->rune > '9') return CARD_NOT_ITS;
+    if (c->elsewhere) return CARD_NOTHING; /* what it would choose is not in sight */
     *place = (int)(k->rune - '1');
     if (c->question >= 0) return *place < choices(&explain_ask[c->question]) ? CARD_ANSWER : CARD_NOTHING;
     return *place < c->v.fixes && can_apply(c, *place) ? CARD_APPLY : CARD_NOTHING;
