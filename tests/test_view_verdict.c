@@ -335,6 +335,19 @@ TEST(pasted_text_that_is_no_report_is_let_be)
     close_ui();
 }
 
+TEST(what_leaves_the_card_has_nothing_that_a_terminal_would_obey)
+{
+    static struct card c;
+    struct buf text = {0};
+    const struct verdict v = {.cause = CAUSE_KV, .what = "\x1b[2J and \xc2\x9b" "1m", .where = "\xe2\x80\xae of \rx"};
+    card_show(&c, &v, false);
+    card_text(&c, &text);
+    CHECK(strstr(text.data, "  ^[[2J and \xef\xbf\xbd" "1m\n"));
+    CHECK(!strpbrk(text.data, "\x1b\r") && !strstr(text.data, "\xc2\x9b") && !strstr(text.data, "\xe2\x80\xae"));
+    CHECK(strstr(text.data, "elsewhere:\n\n"));
+    buf_free(&text);
+}
+
 /* ------------------------------------------------------------------ any text, any box */
 
 TEST(card_of_any_text_stays_in_its_box)

@@ -1,6 +1,7 @@
 /* view_verdict.c - the card: rows below each other within a frame, scrolled where they are more than there is room. */
 #include "app/tui/view_verdict.h"
 #include "app/learn/remedy.h"
+#include "app/term_filter.h"
 #include "app/tui/table.h"
 
 enum { LABEL = 11, FRAME = 2, WIDTH_MOST = 116, TEXT_WIDTH = 100, ELSEWHERE_ROWS = 2, SHORT_KEYS = 44 };
@@ -227,7 +228,11 @@ enum card_wish card_key(struct card *c, const struct key *k, int *place)
 
 void card_text(const struct card *c, struct buf *out)
 {
-    verdict_text(&c->v, TEXT_WIDTH, out);
+    struct buf said = {0};
+    verdict_text(&c->v, TEXT_WIDTH, &said);
+    if (!said.failed) term_filter_text(said.data, said.len, false, out); /* a file is shown by whatever shows files */
+    out->failed |= said.failed;
+    buf_free(&said);
     buf_puts(out, "\nWhat that is called elsewhere:\n\n");
     remedy_text(c->v.cause, ELSEWHERE_ROWS, TEXT_WIDTH, out);
 }

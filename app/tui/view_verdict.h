@@ -37,6 +37,6 @@ enum card_wish { CARD_NOT_ITS, CARD_NOTHING, CARD_CLOSE, CARD_APPLY, CARD_ANSWER
 /* place: of APPLY, in v.fix; of ANSWER, in the question's choices.  NOT_ITS: the key means nothing to it. */
 enum card_wish card_key(struct card *c, const struct key *k, int *place);
 
-/* All that it says, for a file or the clipboard.  Appended. */
+/* All that it says, filtered, for a file or the clipboard.  Appended. */
 void card_text(const struct card *c, struct buf *out);
 #endif
