@@ -337,7 +337,8 @@ static int plan_model(struct engine *e, const struct engine_config *cfg, const s
     struct maker *l = e->own = calloc(1, sizeof *l);
     if (!l) return err_set(err, ENGINE_FAULT, "no memory to open an engine");
     if (naive_check_config(cfg, true, err)) return ENGINE_FAULT;
-    if (pick_backend(l, cfg, room->free == 0, err) || maker_vocab_open(e, cfg, g, &kind, err)) return ENGINE_FAULT;
+    if (pick_backend(l, cfg, room->free == 0 || is_auto(cfg), err)) return ENGINE_FAULT;
+    if (maker_vocab_open(e, cfg, g, &kind, err)) return ENGINE_FAULT;
     if (model_plan(&l->model, g, e->info.vocab, l->k, err)) return ENGINE_FAULT;
     struct maker_model m = {.ctx = l->model.ctx_trained, .window = l->model.window,
                             .rows = chunk_rows(l->k->name, l->model.parameters)};
@@ -376,13 +377,19 @@ static int open_model(struct engine *e, const struct engine_config *cfg, const s
     return maker_sched_open(e, &sched, err);
 }
 
+/* auto chose a device, and no device can serve. */
+static bool leaves_cpu(const struct engine_config *cfg, const struct err *why)
+{
+    return is_auto(cfg) && (why->code == DEVICE_FAILS || why->code == CUDA_NOTHING_THERE);
+}
+
 /* Where auto chose a device that then cannot serve, the CPU does, and says why unless there is none at all. */
 static struct engine *local_open(const struct engine_config *cfg, struct err *err)
 {
     struct engine_config on_cpu = *cfg;
     struct err why = {0};
     struct engine *e = maker_open(cfg, open_model, local_close, &why);
-    if (!e && is_auto(cfg) && (why.code == DEVICE_FAILS || why.code == CUDA_NOTHING_THERE)) {
+    if (!e && leaves_cpu(cfg, &why)) {
         on_cpu.backend = "cpu";
         e = maker_open(&on_cpu, open_model, local_close, err);
         if (e && why.code == DEVICE_FAILS)
@@ -393,8 +400,8 @@ static struct engine *local_open(const struct engine_config *cfg, struct err *er
     return e;
 }
 
-int local_plan(const struct engine_config *cfg, uint64_t have, uint64_t context, local_planned *then, void *self,
-               struct err *err)
+static int plan_file(const struct engine_config *cfg, uint64_t have, uint64_t context, local_planned *then,
+                     void *self, struct err *err)
 {
     struct sched_config sched;
     struct fit fit;
@@ -406,6 +413,19 @@ int local_plan(const struct engine_config *cfg, uint64_t have, uint64_t context,
     if (!rc) rc = then(self, &e->info, &fit, room.free, err);
     gguf_close(g);
     local_close(e);
+    return rc;
+}
+
+/* As local_open(). */
+int local_plan(const struct engine_config *cfg, uint64_t have, uint64_t context, local_planned *then, void *self,
+               struct err *err)
+{
+    struct engine_config on_cpu = *cfg;
+    struct err why = {0};
+    int rc = plan_file(cfg, have, context, then, self, &why);
+    on_cpu.backend = "cpu";
+    if (rc && leaves_cpu(cfg, &why)) return plan_file(&on_cpu, have, context, then, self, err);
+    if (rc && err) *err = why;
     return rc;
 }
 

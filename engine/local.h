@@ -15,10 +15,10 @@
 typedef int local_planned(void *self, const struct engine_info *info, const struct fit *fit, uint64_t have,
                           struct err *err);
 
-/* have 0: what is free here; a device that is asked for that is opened, and closed again.  Else context is what opening
- * such a device would have taken; of the CPU nothing.  No weights are read, and
- * cfg->fits and cfg->progress are not used.  0, or an enum engine_error: what open() would refuse but for want of
- * memory. */
+/* have 0: what is free here; a device that is asked for that is opened, and closed again.  So is one that auto chose,
+ * since the CPU is planned where none can serve.  Else context is what opening such a device would have taken; of the
+ * CPU nothing.  No weights are read, and cfg->fits and cfg->progress are not used.  0, or an enum engine_error: what
+ * open() would refuse but for want of memory. */
 int local_plan(const struct engine_config *cfg, uint64_t have, uint64_t context, local_planned *then, void *self,
                struct err *err);
 #endif

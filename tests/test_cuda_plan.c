@@ -60,4 +60,32 @@ TEST(plan_for_a_gpu_by_name_opens_no_device)
     CHECK_EQ(shim_kept(), 0);
 }
 
+/* auto is what a session would take, under whatever ceiling: the CPU, where no device can serve. */
+TEST(plan_by_auto_is_of_what_serves_here)
+{
+    static const uint64_t vram[] = {0, (uint64_t)1 << 30};
+    struct err err = {0};
+    struct plan p;
+    struct plan_ask ask = {.engine = {.model = plan_model[plan_models() - 1], .backend = "auto", .template = -1,
+                                      .kv_type = KT_F16}};
+    shim_shown(true);
+    for (size_t i = 0; i < COUNT_OF(vram); i++) {
+        ask.engine.vram = vram[i];
+        shim_machine(0, 13000);
+        CHECK_EQ(plan_make(&ask, &p, &err), 0);
+        CHECK(!p.on_device && !p.by_allowance);
+        CHECK_EQ(p.ledger.bytes[LEDGER_CONTEXT], 0);
+        shim_machine(1, 12080); /* the driver is too old */
+        CHECK_EQ(plan_make(&ask, &p, &err), 0);
+        CHECK(!p.on_device);
+        shim_machine(1, 13000);
+        CHECK_EQ(plan_make(&ask, &p, &err), 0);
+        CHECK(p.on_device && !p.by_allowance);
+        CHECK_EQ(p.ledger.bytes[LEDGER_CONTEXT], shim_driver());
+        CHECK(p.have >= p.ledger.ceiling);
+        CHECK_EQ(shim_bytes() + shim_kept(), 0);
+    }
+    shim_shown(false);
+}
+
 CHECK_MAIN

@@ -165,6 +165,12 @@ static int take(void *self, const struct engine_info *info, const struct fit *fi
     return 0;
 }
 
+/* Then a device that is there has been opened. */
+static bool is_auto(const struct engine_config *cfg)
+{
+    return !cfg->kernels && (!cfg->backend || strcmp(cfg->backend, "auto") == 0);
+}
+
 int plan_make(const struct plan_ask *ask, struct plan *out, struct err *err)
 {
     struct engine_config cfg = ask->engine;
@@ -179,7 +185,7 @@ int plan_make(const struct plan_ask *ask, struct plan *out, struct err *err)
     const uint64_t have = room_for(ask, out);
     m.made = have > 0 && !ask->have && !ask->gpu;
     int rc = local_plan(&cfg, have, context_for(ask), take, &m, err);
-    out->by_allowance = have > 0 && out->on_device && !ask->context;
+    out->by_allowance = have > 0 && out->on_device && !ask->context && !is_auto(&cfg);
     if (fd >= 0) close(fd);
     return rc;
 }

@@ -7,7 +7,7 @@
  *
  * The figures are the engine's: local_plan() runs what open() runs, so p.ledger is to the byte what info()'s ledger
  * will say, class by class.  No weights are read and no device is opened, but that one is asked how much it has free
- * when the plan is for this machine's.
+ * when the plan is for this machine's, and whether it serves when the backend is auto.
  *
  * struct plan is plain data, copied by assignment.  Bytes are bytes.  Names in it are of others (a file's): whoever
  * shows them filters; plan_text() and plan_json() do.  Threads: any. */
