@@ -59,7 +59,9 @@ struct device_sum device_sum(const struct fail_case *c)
     complete(c, &s);
     s.gap_suffices = s.known && s.has_gap && s.free + s.gap >= s.tried;
     double much = s.total * 0.08 > 1.5 * GIB ? s.total * 0.08 : 1.5 * GIB;
-    s.other_holds = s.known && s.has_outside && s.outside >= much && s.free < s.tried &&
+    /* What is free is asked for after the failure: a little of it says nothing where others come and go. */
+    bool lacked = s.free < s.tried || (s.outside >= s.total * 0.2 && s.free < s.total * 0.05);
+    s.other_holds = s.known && s.has_outside && s.outside >= much && lacked &&
                     s.free + s.outside >= s.tried && s.outside > s.gap;
     return s;
 }
@@ -81,7 +83,7 @@ static void by_arithmetic(const struct fail_case *c, const struct device_sum *s,
         else if (s->gap_suffices && s->gap >= s->reserved * 0.08) points[CAUSE_FRAGMENTATION] += 5;
         else if (s->gap_suffices && s->gap >= GIB) points[CAUSE_FRAGMENTATION] += 4;
     }
-    if (s->free >= s->tried && !allowed_less(c, s)) points[CAUSE_FRAGMENTATION] += 5;
+    if (s->free >= s->tried && !s->other_holds && !allowed_less(c, s)) points[CAUSE_FRAGMENTATION] += 5;
     if (s->tried >= s->total * 0.08 && s->tried > s->free) points[CAUSE_ACTIVATIONS] += 2;
     if (c->has[FIG_ALLOCATED] && s->allocated >= s->total * 0.85 && s->tried < s->total * 0.03)
         points[CAUSE_WEIGHTS] += 2;
@@ -132,7 +134,7 @@ static void by_words(const struct fail_case *c, int *points)
         if (c->family == FAMILY_TOKENS && cause != CAUSE_CONTEXT) said = cause == CAUSE_GROWTH ? said / 2 : 0;
         if (c->family == FAMILY_HOST && cause != CAUSE_LEAK && cause != CAUSE_ALLOCATOR && cause != CAUSE_HOST)
             said = cause == CAUSE_CONCURRENCY || cause == CAUSE_GROWTH ? said * 2 / 3 : said / 3;
-        if (said > 0 || device) points[cause] += said;
+        if (said > 0 || device || cause == CAUSE_HOST) points[cause] += said;
     }
     if (c->said != CAUSE_UNKNOWN) points[c->said] += c->said_points + (c->said_by > 1);
     if (device && c->note[NOTE_HOURS]) points[c->fig[FIG_GAP] >= c->fig[FIG_TOTAL] * 0.1 && c->has[FIG_GAP]

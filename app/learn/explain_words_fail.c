@@ -35,7 +35,7 @@ const struct word words_fail[] = {
     DEVICE("resource exhausted out of memory"), DEVICE("resource exhausted oom"),
     DEVICE("resource exhausted attempting to allocate"), DEVICE("resource exhausted failed to allocate"),
     DEVICE("out of memory while trying to allocate"), DEVICE("smaller than requested bytes"),
-    DEVICE("hsa status error out of resources"), DEVICE("cuda oom |"), DEVICE("| gpu oom |"), DEVICE("| oom error"),
+    DEVICE("hsa status error out of resources"), DEVICE("cuda oom |"), DEVICE("| gpu oom |"), DEVICE("| oom error |"),
     DEVICE("| oom during"), DEVICE("| oom in |"), DEVICE("failed to allocate cuda * buffer"),
     DEVICE("failed to allocate rocm * buffer"), DEVICE("failed to allocate vulkan * buffer"),
     DEVICE("failed to allocate metal * buffer"), DEVICE("failed to allocate memory on device"),
@@ -55,6 +55,8 @@ const struct word words_fail[] = {
     {"memory exhausted", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
     {"run out of memory", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
     {"runs out of memory", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
+    {"leading to oom |", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
+    {"leads to oom |", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
 
     SHORT("needs $ * only $"), SHORT("needs $ * available $"), SHORT("needs $ * has $"), SHORT("need $ * only $"),
     SHORT("need $ * have $"), SHORT("need $ * has $"), SHORT("needs $ * free $"), SHORT("requires $ * only $"),
@@ -96,7 +98,6 @@ const struct word words_fail[] = {
     /* nothing is left beside the weights */
     POOL(CAUSE_WEIGHTS, 5, "no available memory for the cache blocks"),
     POOL(CAUSE_WEIGHTS, 5, "no * memory * for * cache blocks"),
-    
     POOL(CAUSE_WEIGHTS, 5, "increase mem fraction static"),
     POOL(CAUSE_WEIGHTS, 6, "error loading model unable to alloc"),
     POOL(CAUSE_WEIGHTS, 6, "error loading model failed to alloc"),
@@ -115,6 +116,7 @@ const struct word words_fail[] = {
     POOL(CAUSE_ACTIVATIONS, 7, "out of memory occurred when warming up"),
     POOL(CAUSE_ACTIVATIONS, 6, "capture cuda graph failed * out of memory"),
     POOL(CAUSE_ACTIVATIONS, 7, "failed to allocate compute"),
+    POOL(CAUSE_ACTIVATIONS, 8, "gallocr * failed to allocate"), /* it lays out a pass, whoever asks it */
     POOL(CAUSE_ACTIVATIONS, 6, "failed to reserve * compute"),
     POOL(CAUSE_ACTIVATIONS, 6, "failed to allocate graph"), POOL(CAUSE_ACTIVATIONS, 6, "failed to reserve graph"),
     POOL(CAUSE_ACTIVATIONS, 6, "failed to allocate memory for * alignment"),
@@ -131,6 +133,10 @@ const struct word words_fail[] = {
     POOL(CAUSE_STATIC_BATCH, 6, "not enough memory * max batch size"),
     POOL(CAUSE_STATIC_BATCH, 6, "not enough memory * static batch"),
 
+    /* more at once than there is room for */
+    POOL(CAUSE_CONCURRENCY, 6, "req slots * out of memory"), POOL(CAUSE_CONCURRENCY, 6, "no free request slot"),
+    POOL(CAUSE_CONCURRENCY, 6, "smaller * max running requests"),
+
     /* somebody else holds the device */
     POOL(CAUSE_OTHER_PROCESS, 6, "free memory on device * on startup is less than"),
     POOL(CAUSE_OTHER_PROCESS, 6, "on startup is less than desired"),
@@ -141,6 +147,9 @@ const struct word words_fail[] = {
 
     POOL(CAUSE_LEAK, 7, "memory leak detected"), POOL(CAUSE_LEAK, 7, "pool leak detected"),
     POOL(CAUSE_LEAK, 7, "detected * memory leak"), POOL(CAUSE_LEAK, 6, "detected a memory leak"),
+    POOL(CAUSE_LEAK, 6, "memory is not released"), POOL(CAUSE_LEAK, 6, "memory is not freed"),
+    POOL(CAUSE_LEAK, 6, "memory is never released"), POOL(CAUSE_LEAK, 6, "memory is never freed"),
+    POOL(CAUSE_LEAK, 6, "memory not released after"), POOL(CAUSE_LEAK, 6, "memory not freed after"),
 
     /* the machine's memory, and those who kill for it */
     HOST(3, "worker terminated unexpectedly"), HOST(3, "terminated worker error"), HOST(3, "terminated abruptly"),
@@ -171,6 +180,9 @@ const struct word words_fail[] = {
     HOST(6, "mmap failed cannot allocate"), HOST(5, "mem available * sigterm"),
     HOST(5, "not enough memory you tried to allocate"), HOST(5, "worker ran out of memory"),
     HOST(6, "reached memory limit"), HOST(6, "exceeded 95 memory budget"),
+    HOST(7, "| killed process # * total vm"), HOST(7, "memory usage # limit # failcnt"),
+    HOST(5, "memory cgroup stats"), HOST(5, "killed signal terminated program"), HOST(4, "| container 137 |"),
+    HOST(4, "non zero exit code 137 |"), HOST(5, "virtual alloc of # * failed"), HOST(6, "runtime out of memory"),
 
     /* limits of an allocator */
     LIMIT(5, "failed to mlock"), LIMIT(5, "rlimit memlock"), LIMIT(7, "pinned memory *out of memory"),
@@ -182,7 +194,9 @@ const struct word words_fail[] = {
     LIMIT(7, "shared memory * no space left"), LIMIT(7, "dev/shm * no space left"),
     LIMIT(7, "no space left on device * /shm"), LIMIT(7, "javascript heap out of memory"),
     LIMIT(7, "java heap space"), LIMIT(6, "gc overhead limit"), LIMIT(7, "mdb map full"),
-    LIMIT(7, "mapsize limit reached"), LIMIT(6, "reached heap limit"), LIMIT(6, "exceeds the per process memory"),
+    LIMIT(7, "mapsize limit reached"), LIMIT(6, "reached heap limit"),
+    LIMIT(7, "fatal process out of memory"), LIMIT(6, "report oom failure"),
+    LIMIT(7, "allowed memory size of # exhausted"), LIMIT(6, "exceeds the per process memory"),
     LIMIT(6, "exceeded per process memory fraction"),
 
     /* more tokens than the limit takes: no memory ran out */
