@@ -146,8 +146,9 @@ const struct word words_hint[] = {
     WIDE(CAUSE_KV, 2, "long document"), WIDE(CAUSE_KV, 3, "short * fine * long"), WIDE(CAUSE_KV, 3, "128k context"),
     WIDE(CAUSE_KV, 2, "large context"), WIDE(CAUSE_STATIC_BATCH, 3, "max batch size"),
     WIDE(CAUSE_STATIC_BATCH, 6, "static batch"), WIDE(CAUSE_STATIC_BATCH, 4, "reserved upfront"),
-    WIDE(CAUSE_STATIC_BATCH, 4, "reserved up front"), WIDE(CAUSE_STATIC_BATCH, 3, "preallocat"),
-    WIDE(CAUSE_STATIC_BATCH, 3, "pre allocat"), WIDE(CAUSE_STATIC_BATCH, 3, "batch size * max length"),
+    WIDE(CAUSE_STATIC_BATCH, 4, "reserved up front"), WIDE(CAUSE_STATIC_BATCH, 5, "preallocat"),
+    WIDE(CAUSE_STATIC_BATCH, -5, "preallocated temp"), /* XLA: what the one program that runs needs */
+    WIDE(CAUSE_STATIC_BATCH, 3, "batch size * max length"),
     WIDE(CAUSE_STATIC_BATCH, 3, "padded to max"), WIDE(CAUSE_STATIC_BATCH, 3, "padding max length"),
     WIDE(CAUSE_STATIC_BATCH, 4, "max seq len * max batch size"),
     WIDE(CAUSE_STATIC_BATCH, 4, "max batch size * max seq len"), NEAR(CAUSE_STATIC_BATCH, 3, "static cache"),
