@@ -305,7 +305,8 @@ TEST(cli_replay_shows_each_event_that_a_person_would_want_to_see)
                       "[recall, by user: {}: failed, 3 bytes, 1 tokens]\n"
                       "[context: left m1-m4, 4 messages, 99 tokens]\n"
                       "[summary of m1-m4 by extract: 2 items, 20 tokens; it was empty]\n"
-                      "[refused: too much]\n[why: keys and values of long sequences; too much]\n[turn 1 was taken back]\n[Ships goes on after 3 turns]\n"
+                      "[refused: too much]\n[why: keys and values of long sequences; too much]\n"
+                      "[turn 1 was taken back]\n[Ships goes on after 3 turns]\n"
                       "[error, turn: it broke]\n");
 }
 

@@ -1,6 +1,6 @@
-/* test_explain_held_out.c - messages that were written when the classifier was frozen (2026-11-22), by somebody who had
- * not seen it nor its corpus, and for which nothing was changed since: their score is the honest one.  They are never to
- * be tuned for; who improves the classifier writes others. */
+/* test_explain_held_out.c - messages that were written when the classifier was frozen (2026-11-22), by somebody who
+ * had not seen it nor its corpus, and for which nothing was changed since: their score is the honest one.  They are
+ * never to be tuned for; who improves the classifier writes others. */
 #define CORPUS "tests/fixtures/oom_held_out"
 #include "tests/explain_rig.h"
 
@@ -18,7 +18,8 @@ TEST(messages_that_the_classifier_was_not_made_for)
         const enum cause found = first_cause(&c.one[i].text);
         right += (int)found == c.one[i].cause;
         if ((int)found != c.one[i].cause)
-            printf("  %s: %s, and it is %s\n", c.one[i].name, cause_name(found), cause_name((enum cause)c.one[i].cause));
+            printf("  %s: %s, and it is %s\n", c.one[i].name, cause_name(found),
+                   cause_name((enum cause)c.one[i].cause));
     }
     printf("  held out: %d of %d are judged right\n", right, c.n);
     CHECK(right >= AT_FIRST);

@@ -41,13 +41,13 @@ static void text_of(const struct play *p, struct buf *out)
     CHECK(!out->failed && out->len > 0);
 }
 
-/* No line of what a lesson says is too long for a terminal, whatever its figures: but of command lines, which are copied. */
+/* No line of what a lesson says is too long for a terminal, whatever its figures: but command lines are copied. */
 static void check_lines(const struct buf *text)
 {
     size_t n;
     for (const char *at = text->data; *at; at += n + (at[n] == '\n')) {
         n = strcspn(at, "\n");
-        if (n > 78 && *at != ' ' && strncmp(at, "http", 4) != 0) check_fail(__FILE__, __LINE__, "too long: %.*s", (int)n, at);
+        if (n > 78 && *at != ' ') check_fail(__FILE__, __LINE__, "too long: %.*s", (int)n, at);
     }
 }
 
