@@ -3,6 +3,7 @@
 #include "tests/child.h"
 #include <dirent.h>
 #include <limits.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -270,6 +271,21 @@ TEST(ctrl_c_ends_the_run_and_the_lesson)
     child_wait_for(&c, "[Enter goes on]");
     type("\003");
     CHECK_EQ(child_end(&c), 130);
+}
+
+TEST(a_check_that_is_ended_says_so)
+{
+    static const char long_one[] = "run: stress --agents 4 --turns 1000\nflags: --ctx 256 --pool 512 --parallel 4 "
+                                   "--vram 30M\nbroken: --naive reserve\nfails: turn 1 oom";
+    own_places();
+    const char *const args[] = {"learn", "--check", "--trust", lesson_file(long_one, "broken.end = oom"), NULL};
+    child_free(&c);
+    child_start(&c, args);
+    for (int i = 0; i < 1000 && entries(at("tmp")) == 0; i++) child_look(&c, 20);
+    CHECK_EQ(kill(c.pid, SIGTERM), 0);
+    CHECK_EQ(child_end(&c), 143);
+    CHECK_STR(err(), "");
+    CHECK_EQ(entries(at("tmp")), 0);
 }
 
 CHECK_MAIN
