@@ -201,6 +201,7 @@ TEST(files_of_a_lesson_are_plain_and_not_huge)
     refused(HEAD SEE ASK REST "== file ../x\nabc\n== script\nHello.\n", "a plain name");
     refused(HEAD SEE ASK REST "== file .x\nabc\n== script\nHello.\n", "a plain name");
     refused(HEAD SEE ASK REST "== file\nabc\n== script\nHello.\n", "a plain name");
+    refused(HEAD SEE ASK REST "== file a\nabc\n== file a x2\nabc\n== script\nHello.\n", "a second file a");
     refused(HEAD SEE ASK REST "== file a x0\nabc\n== script\nHello.\n", "a plain name");
     refused(HEAD SEE ASK REST "== file a x1000000\n0123456789012345678\n== script\nHello.\n", "more than 16 MiB");
 }

@@ -280,6 +280,8 @@ static int read_file(struct reader *r, char *args)
     if (!named || w.n > 2 || (w.n == 2 && (w.word[1][0] != 'x' || !read_count(w.word[1] + 1, 1 << 20, &f.times))))
         return wrong(r, "== file needs a plain name, and xN where it is so many times the text");
     f.name = w.word[0];
+    for (int i = 0; i < l->files; i++)
+        if (strcmp(l->file[i].name, f.name) == 0) return wrong(r, "a second file %s", f.name);
     f.text = take_text(r);
     uint64_t bytes;
     if (size_mul(strlen(f.text) + 1, (uint64_t)f.times, &bytes) || bytes > LESSON_FILE_MOST)
