@@ -109,6 +109,32 @@ TEST(lesson_is_played_to_its_end_and_its_score_is_kept)
     buf_free(&path);
 }
 
+static int times_played(void)
+{
+    struct buf path = {0};
+    struct learned learned;
+    struct err err;
+    CHECK_EQ(learned_path(&path, &err), 0);
+    CHECK_EQ(learned_read(path.data, &learned, &err), 0);
+    buf_free(&path);
+    const struct learned_row *row = learned_of(&learned, "does-it-fit");
+    return row ? row->times : 0;
+}
+
+TEST(run_that_fails_says_why_and_its_score_is_not_kept)
+{
+    open_lessons(120, 50);
+    const int before = times_played();
+    view_lessons_config(ui->of_view[VIEW_LESSONS], &(struct play_config){.program = "/none/plimsoll"});
+    play_to_the_first_run();
+    leave_open();
+    SHOWS("This run could not be begun: ");
+    for (int i = 0; i < 9 && shows(" of 9: "); i++) press("\r");
+    SHOWS("that does-it-fit was played is not kept: ");
+    CHECK_EQ(times_played(), before);
+    close_ui();
+}
+
 TEST(run_goes_on_beside_the_chat_and_ends_with_the_screen)
 {
     open_lessons(200, 60);

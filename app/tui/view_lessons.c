@@ -95,10 +95,21 @@ static void close_view(void *self)
 
 /* ------------------------------------------------------------------ the play */
 
+/* A run that could not be begun, or that ended without an event. */
+static void tell_failed(struct view *v)
+{
+    const struct play *p = v->play;
+    const struct play_run *r = &p->run[p->stage == PLAY_FIXED ? RUN_FIXED : RUN_BROKEN];
+    if (p->stage != PLAY_BROKEN && p->stage != PLAY_FIXED) return;
+    if (p->err.code) buf_printf(&v->text, "\nThis run could not be begun: %s\n", p->err.text);
+    else if (r->ended && r->events == 0) buf_printf(&v->text, "\nThis run failed. It said: %s\n", r->said);
+}
+
 static void show_stage(struct view *v)
 {
     v->text.len = 0;
     play_text(v->play, &v->text);
+    tell_failed(v);
     pager_anew(&v->pager);
     *v->wrong = '\0';
     v->ask = 0;
@@ -127,6 +138,11 @@ static void keep_score(struct view *v)
 {
     struct buf path = {0};
     struct err err = {0};
+    if (v->play->err.code || play_check(v->play, &err)) { /* what was answered could not be graded by it */
+        snprintf(v->trouble, sizeof v->trouble, "that %s was played is not kept: %.120s", v->lesson.name,
+                 v->play->err.code ? v->play->err.text : err.text);
+        return;
+    }
     int rc = learned_path(&path, &err);
     if (rc == 0)
         rc = learned_note(path.data, v->lesson.name, play_score(v->play), v->lesson.asks, (int64_t)time(NULL), &err);
