@@ -90,6 +90,7 @@ TEST(one_that_lives_is_not_called_dead_and_one_that_ended_is_not_judged)
     start_talk();
     CHECK_EQ(look(NULL, NULL), 0);
     check_says("It lives: session ");
+    CHECK(!strstr(said.out_text.data, "end it there first")); /* nothing need end to be looked at */
     CHECK(!strstr(said.out_text.data, "evidence"));
     child_close_input(&lives);
     CHECK_EQ(child_end(&lives), 0);

@@ -82,7 +82,7 @@ TEST(flight_says_how_it_ended_and_what_was_going_on)
     flight.end = FLIGHT_OPEN_HERE;
     check_words("It lives: it is open here.");
     flight.end = FLIGHT_OPEN_ELSEWHERE;
-    snprintf(flight.where, sizeof flight.where, "session 4f is open in process 77; end it there first");
+    snprintf(flight.where, sizeof flight.where, "session 4f is open in process 77");
     check_words("It lives: session 4f is open in process 77");
     flight.samples = flight.owners = 0;
     check_words("no figure was saved with it");

@@ -136,8 +136,10 @@ static bool is_elsewhere(struct store *s, const uint8_t id[STORE_SESSION_ID], ch
     struct err err = {0};
     const int rc = store_lock_session(s, id, &lock, &err);
     if (rc == 0) store_unlock_session(&lock);
-    if (rc == STORE_BUSY) snprintf(where, 200, "%.199s", err.text);
-    return rc == STORE_BUSY;
+    if (rc != STORE_BUSY) return false;
+    const size_t n = strcspn(err.text, ";"); /* what to do about it is for who wants to write there */
+    snprintf(where, 200, "%.*s", (int)MIN(n, 199u), err.text);
+    return true;
 }
 
 /* The record of a crew's run has no figures: its sessions have. */
