@@ -116,6 +116,7 @@ TEST(one_whose_policy_failed_has_the_policys_verdict)
     CHECK_EQ(child_run(&lives, args, in.data, in.len), 3);
     buf_free(&in);
     CHECK_EQ(look(NULL, NULL), 3);
+    check_says("but its last turn had failed. Saved last ");
     check_says("Out of memory: growth with turns\n");
     check_says("policy no-limit\n  certain; in plimsoll\n");
     CHECK(!strstr(said.out_text.data, "not understood"));
@@ -125,6 +126,7 @@ TEST(one_whose_policy_failed_has_the_policys_verdict)
     CHECK_EQ(child_run(&lives, again, "and now?\n", 9), 0); /* it went on, and ended well */
     CHECK_EQ(look(NULL, NULL), 0);
     CHECK(!strstr(said.out_text.data, "Out of memory"));
+    check_says("It ended properly (completed). Saved last ");
     child_free(&lives);
 }
 

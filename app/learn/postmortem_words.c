@@ -32,8 +32,8 @@ void postmortem_end(const struct doc_flight *d, char out[240])
                  (unsigned)d->turns);
         return;
     case FLIGHT_ENDED:
-        snprintf(out, 240, "It ended properly (%s). Saved last %s, after turn %u.", d->end_reason, age,
-                 (unsigned)d->turns);
+        snprintf(out, 240, "It ended properly (%s)%s. Saved last %s, after turn %u.", d->end_reason,
+                 d->judged ? ", but its last turn had failed" : "", age, (unsigned)d->turns);
         return;
     case FLIGHT_OPEN_HERE:
         snprintf(out, 240, "It lives: it is open here. Saved last %s, after turn %u.", age, (unsigned)d->turns);
