@@ -163,6 +163,19 @@ TEST(run_goes_on_beside_the_chat_and_ends_with_the_screen)
     close_ui(); /* with its child */
 }
 
+TEST(run_is_seen_on_a_small_screen)
+{
+    open_lessons(40, 10);
+    mark("endless-chat");
+    press("\r");
+    for (int i = 0; i < 6 && !ui_goes_on(ui); i++) press("\r");
+    CHECK(ui_goes_on(ui));
+    SHOWS("3 of 9: ");
+    SHOWS("  q ends it"); /* it does not run into what is left of it */
+    SHOWS("broken  goes on");
+    close_ui();
+}
+
 TEST(answer_that_is_being_typed_is_still_there_when_the_view_comes_back)
 {
     open_lessons(120, 36);

@@ -8,7 +8,8 @@
 
 enum { ROWS = 64, HEAD_ROWS = 2, SECONDS_FROM = 48, TEXT = 78 /* columns that lessons are written for */,
        BESIDE = TEXT + 33 /* from which on curves stand beside the text */, STEPS = 64, BAR = 24,
-       LOW = 16 /* rows under which the one run that there is has all of them */ };
+       LOW = 16 /* rows under which the one run that there is has all of them */,
+       FEW = 6 /* rows of which a run that goes on leaves none to the text */ };
 
 struct row {
     int number, right, of; /* of 0: not played yet */
@@ -274,6 +275,12 @@ void view_lessons_line(const void *self, enum glyphs glyphs, struct buf *out)
 
 /* ------------------------------------------------------------------ drawing */
 
+static const char *key_words(const struct view *v, struct box b)
+{
+    if (v->typed.on || b.columns < 30) return "";
+    return play_runs(v->play) ? "q ends it" : "Enter goes on";
+}
+
 static void draw_head(const struct view *v, struct surface *s, struct box b)
 {
     int x = 1, played = 0;
@@ -281,8 +288,12 @@ static void draw_head(const struct view *v, struct surface *s, struct box b)
     if (v->play) {
         x += surface_printf(s, b, x, 0, head, "L%d ", v->number);
         x += surface_puts(s, b, x, 0, v->lesson.title, (struct look){.attr = LOOK_BOLD}) + 3;
-        surface_printf(s, b, 1, 1, dim, "%d of %d: %s%s", (int)v->play->stage + 1, (int)PLAY_OVER,
-                       play_stage_words(v->play->stage), play_runs(v->play) ? ", it goes on" : "");
+        const char *key = key_words(v, b);
+        const int keys = (int)strlen(key);
+        surface_printf(s, (struct box){b.column, b.row, MAX(b.columns - keys - 3, 0), b.rows}, 1, 1, dim,
+                       "%d of %d: %s%s", (int)v->play->stage + 1, (int)PLAY_OVER, play_stage_words(v->play->stage),
+                       play_runs(v->play) ? ", it goes on" : "");
+        if (keys > 0) table_right(s, b, 0, 1, b.columns - 1, key, key_look);
         return;
     }
     x += surface_puts(s, b, x, 0, "Lessons", head) + 3;
@@ -332,9 +343,9 @@ static void draw_play(struct view *v, struct surface *s, struct box b, const str
                           in->glyphs == GLYPHS_UTF8 ? "│" : "|", dim);
         draw_curves(p, s, right, in->glyphs);
     } else if (curves && (play_runs(p) || p->stage == PLAY_COMPARE)) {
-        const int rows = text.rows * 2 / 3;
+        const int rows = text.rows < FEW && play_runs(p) ? text.rows : text.rows * 2 / 3;
         draw_curves(p, s, (struct box){text.column, text.row + text.rows - rows, text.columns, rows}, in->glyphs);
-        text.rows -= rows + 1;
+        text.rows = MAX(text.rows - rows - 1, 0);
     }
     v->seen = MAX(text.rows, 1);
     pager_draw(&v->pager, s, text, v->text.data ? v->text.data : "", v->text.len, plain);
@@ -357,8 +368,6 @@ static void draw(void *self, struct surface *s, struct box b, const struct view_
     }
     if (b.rows < HEAD_ROWS + 2 || b.columns < 8) return;
     draw_play(v, s, b, in);
-    if (!v->typed.on && b.columns >= 30)
-        table_right(s, b, 0, 1, b.columns - 1, play_runs(v->play) ? "q ends it" : "Enter goes on", key_look);
 }
 
 /* ------------------------------------------------------------------ keys */
