@@ -5,6 +5,7 @@
 #include "app/store_cmd.h"
 #include "app/term_filter.h"
 #include "app/tui/bar.h"
+#include "kernels/cuda/cuda.h"
 
 enum { LABEL = 16, SIZE = 10, BYTES = 19 };
 
@@ -208,6 +209,7 @@ static void put_flags(const struct engine_config *cfg, const struct plan *p, enu
     if (kv == KT_Q8_0) buf_puts(out, " --kv-type q8_0");
     if (kv == KT_F32) buf_puts(out, " --kv-type f32");
     if (strcmp(p->backend, "cpu") != 0) buf_printf(out, " --backend %s", p->backend);
+    if (p->on_device && cuda_shown(CUDA_BLAS)) buf_puts(out, cfg->fast ? " --fast" : " --exact");
     if (cfg->park_bytes > 0) buf_printf(out, " --park %llu", (unsigned long long)cfg->park_bytes);
     if (cfg->overcommit) buf_puts(out, " --overcommit");
     if (cfg->grammars > 0) buf_puts(out, " --strict-tools");
