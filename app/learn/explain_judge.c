@@ -60,7 +60,7 @@ struct device_sum device_sum(const struct fail_case *c)
     s.gap_suffices = s.known && s.has_gap && s.free + s.gap >= s.tried;
     double much = s.total * 0.08 > 1.5 * GIB ? s.total * 0.08 : 1.5 * GIB;
     /* What is free is asked for after the failure: a little of it says nothing where others come and go. */
-    bool lacked = s.free < s.tried || (s.outside >= s.total * 0.2 && s.free < s.total * 0.05);
+    bool lacked = s.free < s.tried || s.free < s.total * 0.05;
     s.other_holds = s.known && s.has_outside && s.outside >= much && lacked &&
                     s.free + s.outside >= s.tried && s.outside > s.gap;
     return s;

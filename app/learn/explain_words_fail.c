@@ -4,6 +4,7 @@
 #define DEVICE(phrase) {phrase, WORD_FAIL, FAMILY_DEVICE, CAUSE_UNKNOWN, 0}
 #define POOL(cause, points, phrase) {phrase, WORD_FAIL, FAMILY_DEVICE, cause, points}
 #define HOST(points, phrase) {phrase, WORD_FAIL, FAMILY_HOST, CAUSE_HOST, points}
+#define HOSTLEAK(phrase) {phrase, WORD_FAIL, FAMILY_HOST, CAUSE_LEAK, 6}
 #define LIMIT(points, phrase) {phrase, WORD_FAIL, FAMILY_HOST, CAUSE_ALLOCATOR, points}
 /* Two figures, the first of them more than the second: more is wanted than there is.  Of what, others must tell. */
 #define SHORT(phrase) {phrase, WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0}
@@ -42,6 +43,7 @@ const struct word words_fail[] = {
     DEVICE("failed to allocate device memory"), DEVICE("failed to allocate gpu memory"),
     DEVICE("failed to allocate memory for requested buffer"), DEVICE("cannot allocate * on gpu"),
     DEVICE("unable to allocate * on gpu"), DEVICE("memory error cuda"),
+    DEVICE("tried to allocate $ * total capacity of"), /* a message whose head was cut off */
     {"out of memory", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
     {"memory allocation of # failed", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
     {"memory allocation failed", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
@@ -57,6 +59,12 @@ const struct word words_fail[] = {
     {"runs out of memory", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
     {"leading to oom |", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
     {"leads to oom |", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
+    {"get oom |", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
+    {"getting oom |", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
+    {"got oom |", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
+    {"goes oom |", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
+    {"went oom |", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
+    {"| oomed |", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
 
     SHORT("needs $ * only $"), SHORT("needs $ * available $"), SHORT("needs $ * has $"), SHORT("need $ * only $"),
     SHORT("need $ * have $"), SHORT("need $ * has $"), SHORT("needs $ * free $"), SHORT("requires $ * only $"),
@@ -151,6 +159,9 @@ const struct word words_fail[] = {
     POOL(CAUSE_LEAK, 6, "memory is never released"), POOL(CAUSE_LEAK, 6, "memory is never freed"),
     POOL(CAUSE_LEAK, 6, "memory not released after"), POOL(CAUSE_LEAK, 6, "memory not freed after"),
 
+    HOSTLEAK("rss grows"), HOSTLEAK("rss memory grows"), HOSTLEAK("rss keeps"), HOSTLEAK("memory grows over time"),
+    HOSTLEAK("memory usage grows over time"), HOSTLEAK("memory keeps growing"),
+
     /* the machine's memory, and those who kill for it */
     HOST(3, "worker terminated unexpectedly"), HOST(3, "terminated worker error"), HOST(3, "terminated abruptly"),
     HOST(3, "kernel died"), HOST(3, "kernel appears to have died"), HOST(3, "kernel has died"),
@@ -183,6 +194,8 @@ const struct word words_fail[] = {
     HOST(7, "| killed process # * total vm"), HOST(7, "memory usage # limit # failcnt"),
     HOST(5, "memory cgroup stats"), HOST(5, "killed signal terminated program"), HOST(4, "| container 137 |"),
     HOST(4, "non zero exit code 137 |"), HOST(5, "virtual alloc of # * failed"), HOST(6, "runtime out of memory"),
+    HOST(7, "exceeding memory limits"), HOST(7, "beyond physical memory limit"), HOST(6, "win error 1455 |"),
+    HOST(6, "os error 1455 |"), HOST(6, "errno 1455 |"),
 
     /* limits of an allocator */
     LIMIT(5, "failed to mlock"), LIMIT(5, "rlimit memlock"), LIMIT(7, "pinned memory *out of memory"),
