@@ -1,9 +1,11 @@
 /* test_cli_explain.c - `plimsoll explain` as a person types it. */
 #include "tests/check.h"
 #include "tests/child.h"
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define KV "tests/fixtures/oom/vllm-kv-needed.txt"
 #define BARE "RuntimeError: CUDA out of memory.\n"
@@ -113,6 +115,20 @@ TEST(answers_of_the_dialogue_change_the_verdict)
     CHECK_EQ(RUN("\n\n\n\n", "--ask", "--json", log), 0);
     check_has(said(), "\"guess\"");
     CHECK_EQ(RUN("", "--ask", "--json", log), 0);
+}
+
+TEST(without_a_terminal_nobody_is_asked_and_that_is_said)
+{
+    setsid(); /* no terminal is ours from now on; a leader of a group keeps his */
+    const int fd = open("/dev/tty", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        close(fd);
+        return;
+    }
+    CHECK_EQ(run(BARE, ARGS("explain", "--ask")), 0);
+    check_has(said(), "a guess");
+    check_has(complained(), "no terminal to ask at");
+    CHECK(!strstr(complained(), "When does it happen"));
 }
 
 TEST(what_a_log_would_have_a_terminal_do_is_not_passed_on)

@@ -91,6 +91,10 @@ static int ask(const struct args *a, const struct buf *text, struct verdict *v, 
     bool asked[QUESTIONS] = {false};
     struct input in;
     int fd = a->file ? STDIN_FILENO : open("/dev/tty", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        say_error("no terminal to ask at: with FILE named, answers are read from stdin");
+        return n;
+    }
     input_open(&in, fd);
     for (int q; n > 0 && (q = explain_next_question(&v[0], &known)) >= 0;) {
         const char *line;
@@ -106,7 +110,7 @@ static int ask(const struct args *a, const struct buf *text, struct verdict *v, 
         if (known.of[next]) n = explain_with(text->data, text->len, &known, v, EXPLAIN_MOST);
     }
     input_close(&in);
-    if (!a->file && fd >= 0) close(fd);
+    if (!a->file) close(fd);
     return n;
 }
 
