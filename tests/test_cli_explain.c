@@ -129,6 +129,8 @@ TEST(without_a_terminal_nobody_is_asked_and_that_is_said)
     check_has(said(), "a guess");
     check_has(complained(), "no terminal to ask at");
     CHECK(!strstr(complained(), "When does it happen"));
+    CHECK_EQ(run("hello\n", ARGS("explain", "--ask")), 1); /* nothing is to be asked */
+    CHECK_STR(complained(), "");
 }
 
 TEST(what_a_log_would_have_a_terminal_do_is_not_passed_on)

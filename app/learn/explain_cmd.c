@@ -92,7 +92,8 @@ static int ask(const struct args *a, const struct buf *text, struct verdict *v, 
     struct input in;
     int fd = a->file ? STDIN_FILENO : open("/dev/tty", O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        say_error("no terminal to ask at: with FILE named, answers are read from stdin");
+        if (n > 0 && explain_next_question(&v[0], &known) >= 0)
+            say_error("no terminal to ask at: with FILE named, answers are read from stdin");
         return n;
     }
     input_open(&in, fd);
