@@ -23,8 +23,8 @@ static const char help[] =
     "  --json       one JSON object instead\n"
     "  --store DIR  where it is ($XDG_DATA_HOME/plimsoll, else ~/.local/share/plimsoll) [PLIMSOLL_STORE]\n"
     "\n"
-    "Exit status: 0 it ended properly or is open, 1 the store cannot be read, 2 usage or no such session, 3 it died\n"
-    "or failed, and its memory is why, 4 it died, and nothing in its figures points to memory.\n";
+    "Exit status: 0 it ended properly or is open, 1 the store could not be read, 2 usage or no such session,\n"
+    "3 it died or failed, and its memory is why, 4 it died, and nothing in its figures points to memory.\n";
 
 static void put_help(struct buf *out) { buf_puts(out, help); }
 
