@@ -245,4 +245,33 @@ TEST(nothing_is_said_of_nothing)
     CHECK_EQ(explain_text("MemoryError", 11, v, 0), 0);
 }
 
+/* What people tell beside a log, or instead of one. */
+TEST(a_complaint_without_a_message_is_heard)
+{
+    CHECK_EQ(explain("With hardly any traffic the memory of the pod still seems to grow over time, it is never "
+                     "reclaimed, and the service crashes with OOM about twice a week."), 1);
+    CHECK_EQ(v[0].cause, CAUSE_LEAK);
+    CHECK_EQ(explain("The card is occupied by an external process, and loading ends in cudaMalloc failed: out of "
+                     "memory."), 1);
+    CHECK_EQ(v[0].cause, CAUSE_OTHER_PROCESS);
+}
+
+TEST(a_word_that_says_no_makes_a_verdict_less_sure)
+{
+    CHECK_EQ(explain("\"OOMKilled\": true,\n\"ExitCode\": 137,\n"), 1);
+    CHECK_EQ(v[0].sure, SURE_CERTAIN);
+    CHECK(explain("\"OOMKilled\": false,\n\"ExitCode\": 137,\n") <= 1);
+    CHECK_EQ(v[0].sure, SURE_GUESS);
+}
+
+/* "4 GiB total allocation" is what a program wants, not what the device has. */
+TEST(a_sum_of_wants_is_not_the_size_of_the_device)
+{
+    CHECK_EQ(explain("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 6120445952 bytes.\n"
+                     "     preallocated temp allocation:    5.70GiB\n                 total allocation:    6.11GiB\n"),
+             1);
+    CHECK(verdict_has(&v[0], "total") == NULL);
+    CHECK_EQ(v[0].cause != CAUSE_STATIC_BATCH, 1);
+}
+
 CHECK_MAIN

@@ -11,6 +11,7 @@ enum {
     BEFORE_LINES = 200,  /* what a log said before */
     WIDE_LINES = 600,    /* what a person says */
     ADVICE_CHARS = 28,   /* "if you run out of memory" */
+    WORD_REST = 8,       /* of a word whose beginning is a phrase: "oom kill" of "OOMKilled" */
     BEHIND_COSTS = 4,    /* a line behind a failure is as far as so many before it */
     LOOK_BACK = 400      /* hits that are looked at for a stage */
 };
@@ -47,10 +48,19 @@ static bool inside_another(const struct hits *h, size_t i)
     return false;
 }
 
-static bool is_failure(const struct hits *h, size_t i)
+/* "OOMKilled": false */
+static bool denied(const struct run *r, const struct hit *me)
+{
+    size_t at = me->end;
+    while (at < r->n && at < me->end + WORD_REST && !r->mark[at]) at++; /* to the end of its last word */
+    return r->n - at >= 5 && memcmp(r->c + at, "false", 5) == 0 && r->mark[at] && r->mark[at + 5];
+}
+
+static bool is_failure(const struct run *r, const struct hits *h, size_t i)
 {
     const struct word *w = word_of(&h->hit[i]);
     if (w->kind != WORD_FAIL || w->of == FAMILY_OTHER) return false;
+    if (denied(r, &h->hit[i])) return false;
     if (h->hit[i].numbers == 2 && h->hit[i].number[0].is_bytes && h->hit[i].number[1].is_bytes &&
         h->hit[i].number[0].value <= h->hit[i].number[1].value)
         return false; /* "needs 3 GiB, 20 GiB available": it fits */
@@ -331,7 +341,7 @@ void find_cases(const struct run *r, const struct hits *h, struct findings *f)
     memset(owner, -1, h->n + 1);
     for (size_t i = 0; i < h->n; i++) {
         add_common(r, f, h, i);
-        if (is_failure(h, i)) add_failure(r, f, h, i, owner);
+        if (is_failure(r, h, i)) add_failure(r, f, h, i, owner);
     }
     for (size_t i = 0; i < h->n; i++)
         if (word_of(&h->hit[i])->kind == WORD_FIGURE || word_of(&h->hit[i])->kind == WORD_FOR ||

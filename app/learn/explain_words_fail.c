@@ -64,6 +64,8 @@ const struct word words_fail[] = {
     {"got oom |", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
     {"goes oom |", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
     {"went oom |", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
+    {"causing oom", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
+    {"crashes with oom |", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
     {"| oomed |", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
 
     SHORT("needs $ * only $"), SHORT("needs $ * available $"), SHORT("needs $ * has $"), SHORT("need $ * only $"),
@@ -211,6 +213,7 @@ const struct word words_fail[] = {
     LIMIT(7, "fatal process out of memory"), LIMIT(6, "report oom failure"),
     LIMIT(7, "allowed memory size of # exhausted"), LIMIT(6, "exceeds the per process memory"),
     LIMIT(6, "exceeded per process memory fraction"),
+    LIMIT(6, "invalid memory alloc request"),
 
     /* more tokens than the limit takes: no memory ran out */
     TOKENS(6, "the context holds #"), TOKENS(6, "maximum context len"), TOKENS(6, "max context length"),
