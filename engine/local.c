@@ -139,8 +139,7 @@ static int take_slabs(struct maker *l, const struct engine_config *cfg, struct e
 /* Where weights and pages go.  A context is there before anyone asks what is free. */
 struct room {
     uint64_t free, context;
-    bool device;    /* of its own; the host's classes have half of what the machine has free */
-    bool elsewhere; /* of another machine, whose own memory nobody knows */
+    bool device; /* of its own; the host's classes have half of what the machine has free */
 };
 
 /* Bytes that --vram allows; 0: it was not given. */
@@ -157,11 +156,6 @@ static uint64_t ceiling_of(const struct engine_config *cfg, const struct room *r
     const uint64_t all = r->device ? r->free + r->context : r->free;
     if (cfg->vram) return MIN(cfg->vram, all);
     return r->device ? all - r->free / 10 : all / 2;
-}
-
-static uint64_t host_ceiling(const struct room *r)
-{
-    return !r->device ? 0 : r->elsewhere ? UINT64_MAX : MAX(hostmem_available() / 2, 1);
 }
 
 static void ceiling_words(const struct engine_config *cfg, const struct ledger *l, const struct room *r, char *out,
@@ -254,7 +248,7 @@ static int plan_under_ceiling(struct engine *e, const struct engine_config *give
     cfg->vram = asked_for(given, room);
     struct fit f = {.m = &l->model, .k = l->k, .kv_type = cfg->kv_type, .max_rows = i->max_rows,
                     .ceiling = ceiling_of(cfg, room), .context = room->context,
-                    .host = host_ceiling(room), .vocab = e->vocab,
+                    .host = room->device ? MAX(hostmem_available() / 2, 1) : 0, .vocab = e->vocab,
                     .token_text = sched_token_text(e->vocab), .strict = e->strict,
                     .text_bytes = cfg->text_bytes, .park_bytes = cfg->park_bytes};
     if (cfg->fit && !cfg->pool_tokens) {
@@ -351,7 +345,6 @@ static int plan_model(struct engine *e, const struct engine_config *cfg, const s
     if (maker_sizes(e, cfg, &m, &pages, err)) return ENGINE_FAULT;
     if (naive_check_window(cfg->naive, e->info.window, err)) return ENGINE_FAULT;
     room->device = l->k->memory != NULL;
-    room->elsewhere = room->free > 0;
     if (l->d || !room->device) room->context = l->d && l->k->context ? l->k->context(l->d) : 0;
     if (room->free == 0 && available(l, &room->free, err)) return device_fails(l, cfg, err);
     if (plan_under_ceiling(e, cfg, g, room, &pages, sched, fit, err)) return ENGINE_FAULT;
