@@ -167,6 +167,20 @@ TEST(a_child_that_talks_for_ever_is_ended)
     close_own(p);
 }
 
+TEST(time_in_which_nobody_looks_is_not_the_runs)
+{
+    struct play_config cfg = {.program = program_of("sleep 1; exit 7"), .patience = 0.6, .limit = 0.8};
+    struct play *p = open_own(plain_lesson, &cfg);
+    while (p->stage != PLAY_BROKEN) play_next(p);
+    pid_t child = p->child->pid;
+    CHECK_EQ(kill(child, SIGSTOP), 0);
+    usleep(1500000); /* Ctrl-Z stops both */
+    CHECK_EQ(kill(child, SIGCONT), 0);
+    play_step(p);
+    CHECK(play_runs(p) && !p->child->late);
+    close_own(p);
+}
+
 TEST(a_line_without_an_end_takes_no_memory_without_an_end)
 {
     struct play_config cfg = {.program = program_of("head -c 30000000 /dev/zero; echo; echo x; echo said >&2; exit 7")};

@@ -100,7 +100,7 @@ int play_child_start(struct play_child *c, const struct play_command *cmd, struc
     close(in);
     if (ends[1] >= 0) close(ends[1]);
     c->out = ends[0];
-    c->begun = c->heard = progress_clock();
+    c->begun = c->heard = c->looked = progress_clock();
     c->over = rc != 0;
     if (rc == 0) return 0;
     play_child_end(c, NULL, 0);
@@ -161,8 +161,13 @@ static void wait_for(struct play_child *c)
 
 bool play_child_look(struct play_child *c, double limit, double patience)
 {
+    double now = progress_clock(), away = now - c->looked;
+    c->looked = now;
+    if (away > MAX(patience / 2, 1)) { /* we were stopped ourselves (Ctrl-Z), and it with us: that is not its time */
+        c->begun += away;
+        c->heard += away;
+    }
     bool was_over = c->over, came = read_part(c);
-    double now = progress_clock();
     wait_for(c);
     if (c->over && c->out >= 0) came |= read_part(c);
     if (!c->over && c->told == 0 && (now - c->begun > limit || now - c->heard > patience)) {

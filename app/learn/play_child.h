@@ -25,6 +25,7 @@ struct play_child {
     struct buf line;    /* of the events, the last without its newline */
     size_t at;          /* in it: what was given already */
     double begun, heard, told; /* by progress_clock(): told: it was asked to end; 0: it was not */
+    double looked;      /* when play_child_look() was called last */
     bool over, late;    /* waited for; ended by us because it took too long */
     int status;         /* of waitpid() */
 };
