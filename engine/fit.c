@@ -79,4 +79,7 @@ void fit_table(const struct fit *f, struct buf *out)
         uint64_t weights = model_bytes_as(f->m, f->k, types[i]);
         if (weights > 0) put_row(f, ktype_info(types[i])->name, weights, out);
     }
+    if (f->k->memory) /* a device of its own: another engine may take several */
+        buf_puts(out, "  a model is on one device here; over several: llama-server -m FILE -ngl 99 --split-mode layer,\n"
+                      "  or from its original files: vllm serve NAME --tensor-parallel-size 2\n");
 }

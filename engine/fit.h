@@ -30,6 +30,7 @@ int fit_ctx(const struct fit *f, uint64_t weights, int seqs, int most);
 int fit_seqs(const struct fit *f, uint64_t weights, int ctx, int most);
 
 /* For a person: the largest context for some numbers of sequences, with the weights as they are and in other types, and
- * with KV pages of Q8_0 where those are not what was asked and the model's heads allow them. */
+ * with KV pages of Q8_0 where those are not what was asked and the model's heads allow them; of a device the lines for
+ * engines that split a model over several. */
 void fit_table(const struct fit *f, struct buf *out);
 #endif

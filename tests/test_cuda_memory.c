@@ -174,8 +174,13 @@ TEST(the_ceiling_is_the_devices_and_what_lies_on_the_host_has_its_own)
     e = open_engine(&cfg);
     CHECK_EQ(ops->info(e)->ledger.ceiling, device);
     ops->close(e);
+    struct buf would = {0};
     cfg.vram = device - 1;
+    cfg.fits = &would;
     CHECK(ops->open(&cfg, &err) == NULL);
+    CHECK(strstr(would.data, "what fits in ") && strstr(would.data, "vllm serve NAME --tensor-parallel-size 2"));
+    cfg.fits = NULL;
+    buf_free(&would);
     CHECK_EQ(err.code, ENGINE_NEVER_FITS);
     CHECK(strstr(err.text, "context ") && strstr(err.text, "--vram allows"));
 
