@@ -1,24 +1,11 @@
 /* models_json.c - what was found, as JSON Lines: an object that says where was looked, then one a file; and back. */
 #include "app/models.h"
-#include "app/term_filter.h"
-#include <jansson.h>
+#include "app/json_text.h"
 
 enum { SCHEMA = 1 };
 static const char *const looked_name[] = {"not there", "looked through", "may not be read"};
 
 /* ---------------------------------------------------------------- out */
-
-/* A path is any bytes; one that is no UTF-8 is shown, and cannot be used. */
-static json_t *text_of(const char *s)
-{
-    struct buf b = {0};
-    json_t *text = json_string(s);
-    if (text) return text;
-    term_filter_text(s, strlen(s), true, &b);
-    text = json_string(b.data ? b.data : "");
-    buf_free(&b);
-    return text;
-}
 
 static void put_line(json_t *line, struct buf *out)
 {
@@ -37,15 +24,15 @@ static void add(json_t *o, const char *key, uint64_t n)
 
 static void add_text(json_t *o, const char *key, const char *text)
 {
-    if (text && *text) json_object_set_new(o, key, text_of(text));
+    if (text && *text) json_object_set_new(o, key, json_text(text));
 }
 
 static void put_row(const struct models *m, const struct models_row *r, struct buf *out)
 {
     char verdict[400];
     struct buf command = {0};
-    json_t *o = json_pack("{s:i, s:o, s:o, s:s}", "schema_version", SCHEMA, "name", text_of(r->name), "path",
-                          text_of(r->path), "place", m->place[r->place].what);
+    json_t *o = json_pack("{s:i, s:o, s:o, s:s}", "schema_version", SCHEMA, "name", json_text(r->name), "path",
+                          json_text(r->path), "place", m->place[r->place].what);
     models_verdict(r, m->within, verdict, sizeof verdict);
     models_command(r, m->within, &command);
     add(o, "bytes", r->bytes);
@@ -72,7 +59,7 @@ void models_put_json(const struct models *m, struct buf *out)
     json_t *places = json_array();
     for (int i = 0; i < m->n_places; i++)
         json_array_append_new(places, json_pack("{s:s, s:o, s:s}", "place", m->place[i].what, "path",
-                                                text_of(m->place[i].path), "state",
+                                                json_text(m->place[i].path), "state",
                                                 looked_name[m->place[i].looked]));
     json_t *o = json_pack("{s:i, s:o, s:i, s:b}", "schema_version", SCHEMA, "looked", places, "files", m->n, "whole",
                           !*m->stopped);

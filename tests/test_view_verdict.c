@@ -245,6 +245,27 @@ TEST(card_of_a_turn_before_the_last_can_be_read_and_not_applied)
     close_ui();
 }
 
+/* By hand the turn was taken back, or the conversation is another: an undo of the card's would take one more. */
+TEST(card_of_a_turn_that_is_gone_can_be_read_and_not_applied)
+{
+    const struct event gone[] = {
+        {.kind = EV_UNDONE, .undone = {.turn = 6, .what = event_str("m11-m12")}},
+        {.kind = EV_RESUMED, .resumed = {.session = event_str("1"), .title = event_str("Ships"), .turns = 3}},
+    };
+    for (size_t i = 0; i < COUNT_OF(gone); i++) {
+        open_failed(120, 50);
+        SHOWS("apply, ask again");
+        event_of("", gone[i]);
+        SHOWS_NO("Out of memory: growth with turns");
+        press(F11);
+        SHOWS("Out of memory: growth with turns");
+        SHOWS_NO("apply, ask again");
+        for (char key[2] = "1"; *key <= '9'; ++*key) press(key);
+        ASKED("");
+        close_ui();
+    }
+}
+
 TEST(card_does_not_come_for_what_is_no_want_of_memory)
 {
     open_live(120, 36);

@@ -1,9 +1,8 @@
 /* postmortem_words.c - a post-mortem in words, as a text and as JSON. */
 #include "app/learn/postmortem.h"
-#include "app/term_filter.h"
+#include "app/json_text.h"
 #include "app/tui/table.h"
 #include <inttypes.h>
-#include <jansson.h>
 
 enum { SCHEMA = 1, SHOWN_SAMPLES = 10, SHOWN_OWNERS = 8 };
 
@@ -170,17 +169,6 @@ void postmortem_text(const struct doc_flight *d, int width, struct buf *out)
 
 /* ------------------------------------------------------------------ JSON */
 
-static json_t *text_of(const char *s)
-{
-    struct buf b = {0};
-    json_t *text = json_string(s);
-    if (text) return text;
-    term_filter_text(s, strlen(s), true, &b);
-    text = json_string(b.data ? b.data : "");
-    buf_free(&b);
-    return text;
-}
-
 static json_t *samples_of(const struct doc_flight *d)
 {
     json_t *a = json_array();
@@ -191,7 +179,7 @@ static json_t *samples_of(const struct doc_flight *d)
                          "pool_tokens", s->pool, "reserved_tokens", s->reserved, "filled_tokens", s->filled,
                          "shared_tokens", s->shared, "cached_tokens", s->cached, "running", s->running, "waiting",
                          s->waiting, "parked", s->parked, "taken_bytes", s->taken, "ceiling_bytes", s->ceiling,
-                         "held_most", text_of(s->most)));
+                         "held_most", json_text(s->most)));
     }
     return a;
 }
@@ -202,7 +190,7 @@ static json_t *owners_of(const struct doc_flight *d)
     for (int i = 0; i < d->owners; i++) {
         const struct flight_owner *o = &d->owner[i];
         json_array_append_new(
-            a, json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "agent", text_of(o->name), "tokens", o->tokens,
+            a, json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I}", "agent", json_text(o->name), "tokens", o->tokens,
                          "shared_tokens", o->shared, "bytes", o->bytes, "running", o->running, "waiting", o->waiting,
                          "parked", o->parked));
     }
@@ -213,8 +201,8 @@ static json_t *errors_of(const struct doc_flight *d)
 {
     json_t *a = json_array();
     for (int i = 0; i < d->errors; i++)
-        json_array_append_new(a, json_pack("{s:o, s:I, s:o}", "what", text_of(d->error[i].what), "turn",
-                                           d->error[i].turn, "text", text_of(d->error[i].text)));
+        json_array_append_new(a, json_pack("{s:o, s:I, s:o}", "what", json_text(d->error[i].what), "turn",
+                                           d->error[i].turn, "text", json_text(d->error[i].text)));
     return a;
 }
 
@@ -232,10 +220,10 @@ void postmortem_json(const struct doc_flight *d, struct buf *out)
 {
     static const char *const end[] = {"died", "ended", "open", "open"};
     json_t *o = json_pack("{s:i, s:s, s:o, s:o, s:s, s:o, s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:o}",
-                          "schema_version", SCHEMA, "session", d->id, "title", text_of(d->title), "model",
-                          text_of(d->model), "end", end[d->end], "reason", text_of(d->end_reason), "turns",
+                          "schema_version", SCHEMA, "session", d->id, "title", json_text(d->title), "model",
+                          json_text(d->model), "end", end[d->end], "reason", json_text(d->end_reason), "turns",
                           (json_int_t)d->turns, "created_ms", d->created_ms, "updated_ms", d->updated_ms,
-                          "queue_first", text_of(d->queue_first), "queue_pages", d->queue_pages, "samples",
+                          "queue_first", json_text(d->queue_first), "queue_pages", d->queue_pages, "samples",
                           samples_of(d), "owners", owners_of(d), "errors", errors_of(d), "verdict", verdict_of(d));
     char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
     if (text) buf_puts(out, text);

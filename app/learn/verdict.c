@@ -1,8 +1,7 @@
 /* verdict.c - names, the few helpers that fill a verdict, and its two forms: text and JSON. */
 #include "app/learn/verdict.h"
-#include "app/term_filter.h"
+#include "app/json_text.h"
 #include "app/tui/surface.h"
-#include <jansson.h>
 
 enum { SCHEMA = 1, WIDTH_LEAST = 40, LABEL = 10 /* columns before a section's lines */ };
 
@@ -268,18 +267,6 @@ void verdict_text(const struct verdict *v, int width, struct buf *out)
 }
 
 /* ------------------------------------------------------------------ JSON */
-
-/* What is no UTF-8 is shown as such. */
-static json_t *json_text(const char *s)
-{
-    struct buf b = {0};
-    json_t *text = json_string(s);
-    if (text) return text;
-    term_filter_text(s, strlen(s), true, &b);
-    text = json_string(b.data ? b.data : "");
-    buf_free(&b);
-    return text;
-}
 
 static json_t *json_lines(const char line[][VERDICT_TEXT], int n)
 {

@@ -23,11 +23,20 @@ static void show(struct ui *ui, const struct verdict *v, const char *agent)
     if (!ui->card.on) ui_notice(ui, "%s: F11 says why, and what helps", cause_words(v->cause));
 }
 
+/* The fixes are for the turn that failed last, and for no other. */
+static void too_late(struct ui *ui)
+{
+    if (!ui->setup.live) return;
+    ui->card.on = false;
+    ui->card_late = true;
+}
+
 void ui_card_event(struct ui *ui, const struct event *e)
 {
     struct verdict v;
     char agent[STATE_NAME];
     const int before = ui->judge ? judge_failures(ui->judge) : 0;
+    if (e->kind == EV_UNDONE || e->kind == EV_RESUMED) too_late(ui); /* that turn is gone, or out of sight */
     if (!ui->judge) return;
     judge_feed(ui->judge, e);
     if (judge_failures(ui->judge) == before || !ui->setup.live) return;
