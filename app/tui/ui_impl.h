@@ -51,7 +51,7 @@ struct ui {
     struct judge *judge;     /* why a turn had no memory; NULL: none for it */
     struct card card;
     double card_since;       /* on the screen; < 0: not yet */
-    bool card_late;          /* something else was asked since that failure, or its turn is gone: too late for its fixes */
+    bool card_late;          /* something else was asked since, or that turn is gone: too late for its fixes */
     char card_agent[STATE_NAME]; /* whose turn it was; "": the only one's */
     struct buf asked;        /* what the person said last, to ask it again */
     struct buf draft;        /* what was typed when an agent asked for words; it comes back behind the answer */
