@@ -167,7 +167,9 @@ TOOLS = ["read", "write", "edit", "list", "search", "shell", "calculator", "reca
 
 
 def _keys(text):
-    return [group.strip().split("/") for group in text.split(" & ")]
+    groups = [group.strip().split("/") for group in text.split(" & ")]
+    assert all(all(group) for group in groups), f"an empty key, which all answers have: {text}"
+    return groups
 
 
 def _parts(text):
@@ -307,7 +309,7 @@ def _symptom(w):
     return said, c.both, follow
 
 
-_KINDS = [_thing] * 30 + [_deed] * 18 + [_exit] * 5 + [_question] * 14 + [_cause] * 15 + [_symptom] * 18
+_KINDS = [_thing] * 30 + [_deed] * 26 + [_exit] * 5 + [_question] * 14 + [_cause] * 15 + [_symptom] * 18
 
 
 def _exchange(w, most):

@@ -1,6 +1,7 @@
 """What field.py asks about: topics as data.
 
-A key string "a/b & c" is a list of groups: an answer must hold one alternative of each ("/" parts them).
+A key string "a/b & c" is a list of groups: an answer must hold one alternative of each ("/" parts them, so the key of
+a /command is written without its stroke).
 A name that starts with "*" is a plural.  In questions `[a|b|]` is a choice, and {n} {few} are numbers.
 """
 
@@ -24,7 +25,7 @@ THINGS = [
     ("tokenizers", "*the supported tokenizers|*the tokenizers that plimsoll knows|*the tokenizer kinds of plimsoll",
      "plimsoll knows SPM and byte-level BPE tokenizers.", "SPM & BPE"),
     ("templates", "*the supported chat templates|*the chat templates that plimsoll knows",
-     "plimsoll knows the ChatML and Llama 3 chat templates.", "ChatML & Llama 3"),
+     "plimsoll knows the ChatML, Llama 3 and Mistral chat templates.", "ChatML & Llama 3 & Mistral chat"),
     ("licence", "the licence of plimsoll|plimsoll's license|the license|the licence",
      "plimsoll is under the MIT licence.", "MIT licence"),
     ("language", "the language plimsoll is written in|plimsoll's programming language|the language of its source code",
@@ -33,10 +34,19 @@ THINGS = [
      "The engine folder turns a model file into text: loading, tokens, scheduling, KV pages and the forward pass.",
      "model file & forward pass"),
     ("kernels_dir", "the kernels folder|the folder kernels|kernels/ in the source",
-     "The kernels folder holds the fast steps of the CPU, and ref.c, the slow truth that judges them.", "ref.c & slow"),
+     "The kernels folder holds the fast steps for CPU and CUDA, and ref.c, the slow truth that judges them.",
+     "ref.c & slow"),
     ("variables", "*the environment variables|*plimsoll's environment variables|PLIMSOLL_MODEL|PLIMSOLL_CTX",
      "Many flags have a variable, such as PLIMSOLL_MODEL or PLIMSOLL_CTX; --help names them.",
      "PLIMSOLL_MODEL & --help"),
+    ("lesson", "a lesson|*the lessons|*the lessons of plimsoll|a lesson of plimsoll",
+     "A lesson, F9, runs out of memory for real in a small budget, says why, and runs again with the fix.",
+     "for real & with the fix"),
+    ("verdict", "the verdict card|a verdict card|the card on F11|the key F11",
+     "The verdict card, F11, says why a turn had no memory, with keys that apply a fix.", "F11 & apply a fix"),
+    ("guard", "a guard|*the guards|*the guards of a conversation|*plimsoll's guards",
+     "A guard keeps a conversation bounded, such as window or clip; for lessons --unguarded turns it off.",
+     "bounded & window or clip"),
     # ---- tokens and the context
     ("token", "a token|*tokens for a model|one token",
      "A token is a small piece of text, a word or a part of one, that a model reads and writes.", "piece of text"),
@@ -150,8 +160,8 @@ THINGS = [
     ("tool_call", "a tool call|*tool calls|function calling|tool use",
      "A tool call is an answer that asks the program to run a tool and give back its result.", "run a tool"),
     ("clipping", "clipping|the clipping of tool output|a clipped result|tool output clipping",
-     "Clipping puts only the beginning of a long tool result into the context, and says how much is left out.",
-     "beginning & left out"),
+     "Clipping puts only a part of a long tool result into the context, and says how much is left out.",
+     "only a part & left out"),
     ("artifact_def", "an artifact|*artifacts|an artifact id|an artifact in this program",
      "An artifact is a long text kept outside the context under an id, to be read in parts.",
      "outside the context & id"),
@@ -259,7 +269,8 @@ DEEDS = [
      "--max-tokens & 512"),
     ("--temp", "--temp|the --temp flag|--temp T", "set the temperature|change the temperature|make answers less random|"
      "make answers more random",
-     "--temp T sets the temperature: 0 takes the likeliest token, 0.7 is the default.", "--temp & 0.7"),
+     "--temp T sets the temperature: 0 takes the likeliest token; 0.7 is the default, but 0 for the embedded model.",
+     "--temp & 0.7"),
     ("--seed", "--seed|the --seed flag|--seed S", "get the same text again|make answers repeatable|"
      "make a run reproducible|fix the random numbers",
      "--seed S makes a run repeatable: the same seed gives the same text.", "--seed & same"),
@@ -287,7 +298,7 @@ DEEDS = [
      "--system TEXT sets the system message.", "--system TEXT"),
     ("--template", "--template|the --template flag", "choose the chat template|change the chat template|"
      "write turns in another form",
-     "--template NAME sets the form of turns: chatml, llama3 or raw; the default is what the model file asks for.",
+     "--template NAME sets the form of turns, such as chatml, llama3 or mistral-v7; else the model file does.",
      "--template & llama3"),
     ("--top-k", "--top-k|the --top-k flag", "set top-k|change top-k|choose among fewer tokens",
      "--top-k K chooses among the K likeliest tokens; 40 is the default, 0 means all.", "--top-k & 40"),
@@ -304,13 +315,16 @@ DEEDS = [
      "--logit-bias ID=ADD adds to a token's logit; -inf bans it.", "--logit-bias & -inf"),
     ("--stop", "--stop|the --stop flag", "end the answer at a certain word|set a stop text|use a stop sequence",
      "--stop TEXT ends the answer before this text; it may be given several times.", "--stop & before"),
-    ("--kv-type", "--kv-type|the --kv-type flag", "store the KV cache in f32|change the type of the KV cache|"
-     "set the numbers of the attention memory",
-     "--kv-type f16 or f32 sets the numbers of the KV cache; f16 is the default.", "--kv-type & f16"),
+    ("--kv-type", "--kv-type|the --kv-type flag", "store the KV cache in q8_0|change the type of the KV cache|"
+     "set the numbers of the attention memory|make the KV cache smaller",
+     "--kv-type sets the numbers of the KV cache: f16, q8_0 for about half of it, or f32.",
+     "--kv-type sets & q8_0"),
     ("--isa", "--isa|the --isa flag", "choose the instruction set|turn off AVX-512|force portable code",
-     "--isa sets the CPU instruction set: auto, portable, avx2 or avx512.", "--isa & avx2"),
-    ("--backend", "--backend|the --backend flag", "check a result with the slow reference|use the ref backend",
-     "--backend sets what computes: cpu, or ref, the slow truth that judges the others.", "--backend & ref"),
+     "--isa sets the CPU instructions: auto, portable, avx2, avxvnni or avx512.", "--isa & avxvnni"),
+    ("--backend", "--backend|the --backend flag", "check a result with the slow reference|use the ref backend|"
+     "choose what computes",
+     "--backend sets what computes: auto, cpu, cuda, or ref, the slow truth.",
+     "--backend sets & ref"),
     ("--engine", "--engine scripted|the scripted engine|--script-file", "get answers from a file instead of a model|"
      "test without a model's answers|use the scripted engine",
      "--engine scripted takes its answers from --script-file; the model gives only the vocabulary.",
@@ -322,6 +336,115 @@ DEEDS = [
      "--help lists every option with its default.", "--help & every option"),
     ("--help-events", "--help-events|the --help-events flag", "learn the events of --json|see what the events mean",
      "--help-events explains the events of --json and --trace.", "--help-events & explains"),
+    # ---- memory, tools, agents
+    ("--vram", "--vram|the --vram flag|--vram SIZE", "set a memory ceiling|limit the memory of plimsoll|"
+     "give plimsoll less memory|set a memory budget",
+     "--vram SIZE, such as 512M, is a ceiling for model, KV pool and workspace.",
+     "--vram SIZE & ceiling"),
+    ("--fit", "--fit|the --fit flag", "get the largest context that fits|fit the context into memory",
+     "--fit takes the largest context that fits under the ceiling.", "--fit takes & largest"),
+    ("--naive", "--naive|the --naive flag|--naive POLICY", "see a bad memory policy fail|use a naive memory policy",
+     "--naive POLICY takes a memory policy that fails, for teaching; after that the sound one is in force.",
+     "--naive & for teaching; after"),
+    ("--unguarded", "--unguarded|the --unguarded flag|--unguarded LIST", "turn off a guard|run without the guards",
+     "--unguarded LIST turns guards off, such as clip, for teaching; it needs --no-save.",
+     "--unguarded & --no-save"),
+    ("--crew", "--crew|the --crew flag|--help-crew", "start a crew|run several agents|let agents work together|"
+     "see which crews there are",
+     "--crew NAME starts several agents, such as debate, or a YAML file; --help-crew lists ours.",
+     "--crew NAME & debate"),
+    ("--tools", "--tools|the --tools flag|--tools LIST", "turn tools on|let the model use tools|choose the tools",
+     "--tools LIST turns tools on, such as read,search,shell, or all; without it there are none.", "--tools & or all"),
+    ("--allow", "--allow|the --allow flag|--allow LIST", "let a tool write without being asked|"
+     "allow the shell to run git|approve tools ahead",
+     "--allow LIST says what tools may do unasked, such as write or shell:git.", "--allow & unasked"),
+    ("--resume", "--resume|the --resume flag|--resume last", "go on with my last session|resume a session|"
+     "continue a saved chat",
+     "--resume last goes on with the last session; plimsoll sessions lists the others.", "--resume last goes & others"),
+    ("--script", "--script|the --script flag", "run a script with commands|put commands on stdin|"
+     "script a session with commands",
+     "--script reads stdin as a script: turns, @agents, /commands, /expect and /assert.",
+     "--script reads & expect"),
+    ("--exact", "--exact|--fast|the --exact flag|the --fast flag", "get the same bits on a GPU|"
+     "let a GPU be faster and less exact",
+     "--exact, the default, gives the same bits in any company; with --fast, on a GPU, last bits may differ.",
+     "--exact & --fast"),
+    ("--no-tui", "--no-tui|the --no-tui flag", "chat line by line|turn off the full screen|"
+     "chat without the full screen",
+     "--no-tui gives a chat line by line, without the full screen.", "--no-tui & line by line"),
+    # ---- plimsoll WORD
+    ("learn", "plimsoll learn|the command plimsoll learn|the command learn", "play a lesson|see the list of lessons|"
+     "see memory run out for real|learn why memory runs out",
+     "plimsoll learn lists 18 lessons on running out of memory; plimsoll learn NAME plays one.",
+     "plimsoll learn & lessons"),
+    ("explain", "plimsoll explain|the command plimsoll explain|the command explain", "have an OOM log explained|"
+     "find out what an OOM message means|understand a CUDA traceback|read the log of a server that ran out of memory",
+     "plimsoll explain FILE reads a log or a traceback and says who ran out of memory, why, and what helps.",
+     "plimsoll explain & traceback"),
+    ("plan", "plimsoll plan|the command plimsoll plan|the command plan", "see if a model fits before I start it|"
+     "know if this model fits here|see what a model would take",
+     "plimsoll plan -m model.gguf says from the header alone what a model would take and whether it fits.",
+     "plimsoll plan & header"),
+    ("post-mortem", "plimsoll post-mortem|the command plimsoll post-mortem|the command post-mortem",
+     "find out why a session died|see why my session was killed|see who held the memory of a dead session",
+     "plimsoll post-mortem says from the last saved figures why a session ended and who held its memory.",
+     "plimsoll post-mortem & ended"),
+    ("doctor", "plimsoll doctor|the command plimsoll doctor|the command doctor", "check my machine|"
+     "see if this machine is fit for plimsoll|check my setup",
+     "plimsoll doctor checks if this machine is fit for a session, and names a fix where something is not ok.",
+     "plimsoll doctor & fit"),
+    ("store", "plimsoll store|the command plimsoll store|the command store", "check the store|"
+     "rescue what is left of a damaged store|see what is kept on disk|make the store smaller",
+     "plimsoll store shows and checks what is kept on disk: stat, check, salvage, dump or compact.",
+     "plimsoll store & salvage"),
+    ("models", "plimsoll models|the command plimsoll models|the command models", "find models on my machine|"
+     "see which of my models fit|list the model files that I have",
+     "plimsoll models lists the GGUF files that are here already, and what fits.", "plimsoll models lists"),
+    ("sessions", "plimsoll sessions|the command plimsoll sessions|the command sessions", "list my saved sessions|"
+     "export a conversation|delete a saved session|rename a session",
+     "plimsoll sessions lists what was saved; with a word it can show, export, import, rename or delete.",
+     "plimsoll sessions & export"),
+    # ---- /commands
+    ("/context", "/context|the command /context|/context in a chat", "see what fills my context|"
+     "see what the next call carries",
+     "/context shows what a call carries, token by token.", "context shows & call carries"),
+    ("/compact", "/compact|the command /compact|/compact in a chat", "sum up a chat now|make room in the context",
+     "/compact sums the oldest turns up now.", "compact sums"),
+    ("/summary", "/summary|the command /summary|/summary in a chat", "see the summary of a chat|"
+     "see what changed in the summary",
+     "/summary shows the summary in force and what has changed since the one before.", "summary shows"),
+    ("/undo", "/undo|the command /undo|/undo in a chat", "take back the last turn|undo a turn|undo the last summary",
+     "/undo takes back the last turn, /undo summary the last summary.", "undo takes"),
+    ("/retry", "/retry|/edit|the command /retry", "ask the last turn again|change my last question",
+     "/retry asks the last turn again; /edit TEXT asks TEXT in its place.", "retry asks & edit TEXT"),
+    ("/drop", "/drop|the command /drop|/drop m12", "put a message out of the context|drop a tool's result",
+     "/drop m12 lets a line stand for that message from now on; /read m12 still shows it.", "drop m12 & line"),
+    ("/pin", "/pin|the command /pin|/unpin", "keep a text in every call|pin a message|pin a rule",
+     "/pin TEXT keeps it in every call, word by word; /unpin NUMBER takes it out.", "pin TEXT & every call"),
+    ("/ingest", "/ingest|the command /ingest|/ingest FILE", "make a large file searchable|ask about a large file",
+     "/ingest FILE makes a file ready for /recall; only what is found enters the conversation.", "ingest FILE & found"),
+    ("/recall", "/recall|the command /recall|/recall WORDS", "find what was said long ago|search what was ingested",
+     "/recall WORDS finds what was said, clipped or ingested, by its words.", "recall WORDS & by its words"),
+    ("/attach", "/attach|the command /attach|/attach FILE", "attach a file|put a file into the conversation",
+     "/attach FILE puts a file into the conversation, clipped; the whole is kept as an artifact.",
+     "attach FILE & clipped"),
+    ("/park", "/park|the command /park|/park AGENT", "park an agent|give an agent's pages to others",
+     "/park AGENT takes its KV pages out of the pool until its next turn, so that others have room.",
+     "park AGENT & until its next turn"),
+    ("/limit", "/limit|the command /limit|/limit in a chat", "set the limits of an agent|limit the rounds of an agent",
+     "/limit sets a limit of an agent: answer, rounds or repeats.", "limit sets & rounds"),
+    ("/explain", "/explain|the command /explain|/explain FILE", "have a log explained in the chat|"
+     "see why the last turn had no memory",
+     "/explain FILE says why memory ran out in a log; alone, on the full screen, why the last turn had none.",
+     "explain FILE says & full screen"),
+    ("/isolate", "/isolate|/bisect|the command /isolate|the command /bisect", "run a failed turn again alone|"
+     "find what makes my script fail",
+     "/isolate runs the turn that failed again, alone; /bisect finds what makes a script fail.",
+     "isolate runs & bisect finds"),
+    ("/expect", "/expect|/assert|the command /expect", "test answers in a script|expect a text in a script",
+     "/expect checks that the last answer has a text, /assert that a figure holds; else a script ends.",
+     "expect checks & assert"),
+    # ---- keys and make
     ("ctrl-c", "Ctrl-C|ctrl-c|Control-C|pressing Ctrl-C", "interrupt an answer|stop an answer|"
      "stop the model while it writes|cancel the answer",
      "Ctrl-C interrupts the answer; what was said so far stays in the conversation.", "Ctrl-C & stays"),
@@ -329,7 +452,8 @@ DEEDS = [
      "get out of plimsoll",
      "Ctrl-D leaves plimsoll.", "Ctrl-D"),
     ("make run", "make run|the command make run", "build and start plimsoll|build plimsoll|compile plimsoll",
-     "MODEL=model.gguf make run builds plimsoll and starts a chat with that model.", "make run & builds"),
+     "make run builds plimsoll and opens its full screen; MODEL=model.gguf make run takes that model.",
+     "make run & builds"),
     ("make test", "make test|the command make test", "run the tests|test plimsoll|check that the build is right",
      "make test runs all tests: release, ASan with UBSan, TSan and the fuzz replay.", "make test & TSan"),
     ("make bench", "make bench|the command make bench", "measure the speed|run the benchmark|get speed figures",
@@ -339,14 +463,18 @@ DEEDS = [
 # Exit codes: number, what it means, keys, situations (asked as "which exit code ...").
 EXITS = [
     ("0", "Exit code 0 means that all went well.", "well", "success|that all went well|no error at all"),
-    ("1", "Exit code 1 means an error of plimsoll's own, or output that could not be written.", "plimsoll's own",
-     "an internal error|that output could not be written|a fault of plimsoll itself"),
-    ("2", "Exit code 2 means that the command line or the input is wrong.", "command line",
+    ("1", "Exit code 1 means an error of plimsoll's own, output that could not be written, or a damaged store.",
+     "plimsoll's own", "an internal error|that output could not be written|a fault of plimsoll itself|a damaged store"),
+    ("2", "Exit code 2 means that the command line or the input is wrong, or that no store is there.", "command line",
      "a wrong flag|a wrong command line|bad input|a usage error"),
     ("3", "Exit code 3 means refused by memory policy: the request can never fit, or too many wait.", "refused",
      "a refusal|that a request can never fit|that too many requests wait|a refusal by memory policy"),
     ("4", "Exit code 4 means that the engine or the model file failed.", "engine & model file",
      "a broken model file|an engine failure|that the model could not be loaded"),
+    ("5", "Exit code 5 means that a call of a tool was denied, and nobody was there to be asked.", "denied",
+     "a denied tool|that a call of a tool was denied|a tool that was not allowed"),
+    ("6", "Exit code 6 means that what a script expects, by /expect or /assert, is not so.", "script expects",
+     "a script whose /expect failed|that an /assert does not hold|an answer that a script did not expect"),
     ("130", "Exit code 130 means that Ctrl-C interrupted it.", "Ctrl-C",
      "an interrupt by Ctrl-C|that I pressed Ctrl-C"),
     ("143", "Exit code 143 means that it was terminated by a signal, SIGTERM.", "terminated",
@@ -456,13 +584,13 @@ CAUSES = [
      "when the same call comes again and again|because it never stops calling tools|when two agents never stop talking|"
      "when it never stops|when two agents answer each other again and again|because two agents never stop"),
     ("retry", "*retries|*endless retries|a retry policy|*too many retries",
-     "Every retry runs the whole request again, so memory is taken several times.", "retry & again",
+     "Every retry runs the whole request again, so memory is taken several times.", "Every retry & again",
      "Limit retries, and free the failed try before the next.", "Limit retries",
      "when calls are retried|with retries on|after {few} retries|when a failing call is retried|when retries are on|"
      "when a node is retried|with a retry policy|because of retries|since I use a retry policy|with {few} retries"),
     ("tool_output", "huge tool output|*large tool outputs|a tool that returns too much|a huge tool result",
      "The whole tool output goes into the context.", "whole tool output",
-     "Clip it at the tool, and keep the full text outside under an id.", "Clip & id",
+     "Clip it at the tool, and keep the full text outside under an id.", "Clip it & id",
      "when a tool returns a [huge|whole] [page|file]|when a tool returns a whole web page|"
      "after a tool returned huge JSON|"
      "when a tool returns {n} MB|when a tool returns huge JSON|with huge tool results|after a huge tool [result|"
@@ -588,6 +716,18 @@ QUESTIONS = [
       "Is a GPU needed [for plimsoll|]?",
       "Is a CPU enough for plimsoll?", "Do I need a graphics card for plimsoll?",
       "Can plimsoll run without a graphics card?", "Do I need a GPU to run plimsoll?"]),
+    ("use_gpu", "--backend cuda computes on a GPU; auto takes the CPU until a result file shows that a GPU is right.",
+     "--backend cuda & result file",
+     ["Can plimsoll use my GPU?", "Does plimsoll use CUDA?", "How do I run plimsoll on my GPU?",
+      "Does plimsoll run on an NVIDIA GPU?", "Can plimsoll run on my NVIDIA GPU?",
+      "Can I use CUDA with plimsoll?", "Why does plimsoll not use my GPU?", "What does --backend cuda do?",
+      "How do I compute on the GPU?", "Why does plimsoll not use CUDA?"]),
+    ("saved", "Each turn of a chat is saved on disk, unless you give --no-save; --resume last goes on with it.",
+     "saved on disk & --no-save",
+     ["Is my conversation saved?", "Does plimsoll save my chat?", "How do I keep a chat from being saved?",
+      "What does --no-save do?", "Does plimsoll save my conversation?",
+      "Are my turns kept after I leave?", "Is what I say kept on disk?", "Where does my conversation go when I leave?",
+      "Can I chat without saving?", "Is my chat kept on disk?"]),
     ("need_net", "plimsoll runs the model on your own machine and needs no network.", "no network",
      ["Does plimsoll need the internet?", "Can I use plimsoll offline?", "Does plimsoll send my text to a server?",
       "Does plimsoll need a network?", "Can I use plimsoll without the internet?", "Do you send my text to a server?",
