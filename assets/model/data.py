@@ -1,6 +1,6 @@
 """From dialogues to token ids: the built program renders the forms, the tokenizer cuts, ChatML frames.
 
-    write_set(path, tokenizer, dialogues, program)  -> <path>.npz with ids, weights of the loss, starts
+    write_set(path, encoded, longest)  -> <path>.npz with ids, weights of the loss, starts
 
 A token's weight is 1 where the model speaks (its end-of-turn token included) and 0 elsewhere.
 """
@@ -44,10 +44,10 @@ def encode(tok, dialogues, program):
     r.close()
 
 
-def write_set(path, tok, dialogues, program, longest):
-    """Write a set without dialogues over `longest` tokens.  Returns how many dialogues, tokens, left out."""
+def write_set(path, encoded, longest):
+    """Write a set of (ids, weights) without those over `longest` tokens.  Returns how many, tokens, left out."""
     ids, weights, starts, left = [], [], [0], 0
-    for a, b in encode(tok, dialogues, program):
+    for a, b in encoded:
         if len(a) > longest:
             left += 1
             continue

@@ -7,6 +7,7 @@ clock, so that a slow machine ends with a finished, if weaker, model), writes DI
 goes on from it when started again, and ends with DIR/model.gguf, DIR/loss.csv and DIR/loss.svg.
 """
 import argparse
+import itertools
 import json
 import math
 import os
@@ -19,10 +20,12 @@ import torch.nn.functional as F
 
 import curve
 import data
+import drills
 import export
 import render
 import transformer
 from dialogues import mixer
+from dialogues.grammar import World
 from tokenizer import Tokenizer, learn
 from transformer import Shape, Transformer
 
@@ -36,6 +39,7 @@ def options():
     p.add_argument("--program", required=True, help="the built plimsoll, which renders the forms")
     p.add_argument("--minutes", type=float, default=70, help="time for the training steps")
     p.add_argument("--dialogues", type=int, default=120000)
+    p.add_argument("--drills", type=float, default=0.14, help="drills for each dialogue; 0.14 is a fifth of all tokens")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--dim", type=int, default=256)
     p.add_argument("--layers", type=int, default=6)
@@ -62,8 +66,10 @@ def prepare(o):
     tok = Tokenizer.load(tok_path)
     if not os.path.exists(set_path):
         t = time.time()
-        n, tokens, left = data.write_set(set_path, tok, mixer.stream(o.seed, o.dialogues), o.program, LENGTHS[-1])
-        print(f"set: {n} dialogues, {tokens} tokens, {left} too long, {time.time() - t:.0f} s", flush=True)
+        dialogues = data.encode(tok, mixer.stream(o.seed, o.dialogues), o.program)
+        drilled = (drills.drill(World(f"{o.seed}/drill/{i}"), tok) for i in range(round(o.dialogues * o.drills)))
+        n, tokens, left = data.write_set(set_path, itertools.chain(dialogues, drilled), LENGTHS[-1])
+        print(f"set: {n} dialogues and drills, {tokens} tokens, {left} too long, {time.time() - t:.0f} s", flush=True)
     return tok, np.load(set_path)
 
 
