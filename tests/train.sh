@@ -38,6 +38,9 @@ grep -q '^goes on from step [1-9]' "$work/log" || fail "the second run did not g
 for f in model.gguf loss.csv loss.svg run.json; do [ -s "$work/run/$f" ] || fail "no $f"; done
 awk -F, 'END { exit !($4 < 6) }' "$work/run/loss.csv" || fail "the loss did not fall" # 8.3 is chance
 
+echo "# drills: what they ask for was said"
+"$python" assets/model/drills.py "$work/run/tokenizer.json"
+
 echo "# the tokenizer in Python cuts as the one in C does"
 "$python" assets/model/same_tokens.py --program "$program" --model "$work/run/model.gguf" --tokenizer "$work/run/tokenizer.json"
 

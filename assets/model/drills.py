@@ -7,11 +7,14 @@ random, so that every token has been copied at times.  Four kinds:
     ask    a list of statements, then question after question: the statement again, word for word
     both   the same, but a key is a pair and each half stands in other pairs, too: only both together tell
     pick   a list whose lines begin with one of a few marks; asked for a mark: all its lines, in their order
-    again  two texts that differ in one place; asked: the second
+    again  a text without sense, to be said again
 
 A thing that was never said is answered by the drill's own words for "not there".
 """
-from dialogues.grammar import is_held
+import sys
+
+from dialogues.grammar import World, is_held
+from tokenizer import Tokenizer
 
 LONGEST = 1500  # tokens
 
@@ -22,6 +25,7 @@ class Drill:
         self.start, self.end = tok.id["<|im_start|>"], tok.id["<|im_end|>"]
         self.newline = tok.encode("\n")
         self.ids, self.weights = [], []
+        self.copies, self.drawn = [], []  # for check()
         self.makers = w.sample([w.person, w.place, w.project, w.amount, w.code, w.word, w.filename, w.folder, w.path,
                                 w.time, w.date, w.artifact], w.between(1, 4))
         self.raw = w.chance(0.4)  # tokens drawn at random rather than values
@@ -36,7 +40,8 @@ class Drill:
 
     def value(self):
         if self.raw or self.w.chance(0.1):
-            return self.random(1, 4)
+            self.drawn.append(self.random(1, 4))
+            return self.drawn[-1]
         return self.tok.encode(" " + str(self.w.free(self.makers)()))
 
     def words(self, lo, hi):
@@ -58,7 +63,16 @@ class Drill:
         self.weights += [0] * (1 + len(self.tok.encode(role + "\n"))) + [int(said)] * (len(ids) + 1) + \
             [0] * len(self.newline)
 
+    def copy(self, part):
+        """Note that the model is about to say a part of what was said, for check()."""
+        self.copies.append((len(self.ids), part))
+        return part
+
     # ---- kinds
+    def any(self):
+        kind = self.w.free([self.ask] * 3 + [self.both] * 3 + [self.pick] * 2 + [self.again])
+        kind()
+
     def statements(self, keys):
         """(question, statement) of each key: one or two ways of saying, told apart by nothing but the key."""
         w = self.w
@@ -78,6 +92,9 @@ class Drill:
             said = before + name + (between or self.tok.encode(" is")) + self.value() + after
             out.append((asks[i][0] + asked + asks[i][1], said))
         return out
+
+    def both(self):
+        self.ask(pairs=True)
 
     def ask(self, pairs=False):
         w = self.w
@@ -103,7 +120,7 @@ class Drill:
             there = w.chance(0.8)
             question, said = w.free(known) if there else (w.free(unknown), none)
             self.turn("user", question)
-            self.turn("assistant", said, True)
+            self.turn("assistant", self.copy(said), True)
             if len(self.ids) > LONGEST - 100:
                 break
 
@@ -122,7 +139,7 @@ class Drill:
             mine = [x for m, x in lines if m == mark]
             said = []
             for x in mine:
-                said += (self.newline if said else []) + self.tok.encode("-") + x
+                said += (self.newline if said else []) + self.tok.encode("-") + self.copy(x)
             self.turn("user", mark)
             self.turn("assistant", said or none, True)
             if len(self.ids) > LONGEST - 200:
@@ -135,7 +152,7 @@ class Drill:
             for _ in range(w.between(2, 16)):
                 text += self.words(0, 3) + self.value()
             self.turn("user", text)
-            self.turn("assistant", text, True)
+            self.turn("assistant", self.copy(text), True)
 
 
 _WORDS = ("the of in is at on for with by from to has was an and its one file line name item set value says comes goes "
@@ -145,9 +162,22 @@ _WORDS = ("the of in is at on for with by from to has was an and its one file li
 def drill(w, tok):
     """(ids, weights) of one drill of up to about LONGEST tokens."""
     d = Drill(w, tok)
-    kind = w.free(["ask", "ask", "ask", "both", "both", "both", "pick", "pick", "again"])
-    if kind == "both":
-        d.ask(True)
-    else:
-        getattr(d, kind)()
+    d.any()
     return d.ids, d.weights
+
+
+def check(tok, n):
+    """What a drill has the model say stands in what was said before, and nothing drawn at random is a held-out value."""
+    for i in range(n):
+        d = Drill(World(f"check/{i}"), tok)
+        d.any()
+        assert len(d.ids) == len(d.weights) <= 2 * LONGEST and d.copies, i
+        for at, part in d.copies:
+            assert any(d.ids[k:k + len(part)] == part for k in range(at)), (i, tok.decode(part))
+        for ids in d.drawn:
+            assert not is_held(tok.decode(ids).strip()), (i, tok.decode(ids))
+
+
+if __name__ == "__main__":
+    check(Tokenizer.load(sys.argv[1]), 300)
+    print("300 drills: what they ask for was said before")
