@@ -1,8 +1,8 @@
 """Drills: made-up lists to look things up in, which train nothing but finding and copying.
 
 A dialogue has one or two things to find in a long text; a drill has dozens, so a step on it says far more about
-looking up.  Keys and values are what dialogues have (names, numbers, files; training side only) or a few tokens drawn at
-random, so that every token has been copied at times.  Four kinds:
+looking up.  Keys and values are what dialogues have (names, numbers, files; of the training side) or a few tokens drawn
+at random, so that every token has been copied at times.  Four kinds:
 
     ask    a list of statements, then question after question: the statement again, word for word
     both   the same, but a key is a pair and each half stands in other pairs, too: only both together tell
@@ -167,7 +167,7 @@ def drill(w, tok):
 
 
 def check(tok, n):
-    """What a drill has the model say stands in what was said before, and nothing drawn at random is a held-out value."""
+    """What a drill has the model say was said before, and nothing drawn at random is a held-out value."""
     for i in range(n):
         d = Drill(World(f"check/{i}"), tok)
         d.any()
