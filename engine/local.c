@@ -6,6 +6,7 @@
 #include "engine/identity.h"
 #include "engine/local.h"
 #include "engine/maker.h"
+#include "engine/slabs.h"
 #include "engine/touch.h"
 #include "engine/naive_own.h"
 #include "kernels/cuda/cuda.h"
@@ -16,8 +17,8 @@ struct maker {
     struct naive_own own; /* a policy of naive.h: requests have memory of their own */
     const struct kern *k;
     struct kdev *d;
-    void *weights, *work, *kv; /* device slabs: model.bytes, forward.work_bytes, forward.kv_bytes */
-    struct touch touch; /* of kv, where the backend's memory is lazy */
+    struct slabs slabs; /* of model.bytes, forward.work_bytes, forward.kv_bytes */
+    struct touch touch; /* of the pages, where the backend's memory is lazy */
 };
 
 static int run(void *self, const struct pass *p, struct err *err)
@@ -36,7 +37,7 @@ static bool is_fast(const struct maker *l) { return l->k->fast && l->d && l->k->
 
 static char *page_at(const struct maker *l, int page)
 {
-    return (char *)l->kv + (size_t)page * l->forward.group.page_bytes;
+    return (char *)l->slabs.dev[SLABS_KV] + (size_t)page * l->forward.group.page_bytes;
 }
 
 /* There is one group. */
@@ -78,9 +79,7 @@ static void local_close(struct engine *e)
     if (l) touch_close(&l->touch);
     if (l) naive_own_close(&l->own);
     if (l && l->d) {
-        if (l->kv) l->k->give(l->d, l->kv, l->forward.kv_bytes);
-        if (l->work) l->k->give(l->d, l->work, l->forward.work_bytes);
-        if (l->weights) l->k->give(l->d, l->weights, l->model.bytes);
+        slabs_give(&l->slabs, l->k, l->d);
         l->k->close(l->d);
     }
     if (l) model_free(&l->model);
@@ -126,12 +125,13 @@ static int take_slabs(struct maker *l, const struct engine_config *cfg, struct e
 {
     if (!l->d) l->d = l->k->open(&cfg->kern, err);
     if (!l->d) return ENGINE_FAULT;
-    l->weights = l->k->take(l->d, l->model.bytes, err);
-    if (l->weights) l->work = l->k->take(l->d, l->forward.work_bytes, err);
-    if (l->work) l->kv = l->k->take(l->d, l->forward.kv_bytes, err);
-    if (l->kv && l->k->ready && l->k->ready(l->d, &l->forward.dims, err)) return ENGINE_FAULT;
-    if (l->kv && l->k->lazy) memset(l->work, 0, l->forward.work_bytes); /* the pool follows beside the first requests */
-    return l->kv ? 0 : ENGINE_FAULT;
+    const size_t bytes[] = {[SLABS_WEIGHTS] = l->model.bytes, [SLABS_WORK] = l->forward.work_bytes,
+                            [SLABS_KV] = l->forward.kv_bytes};
+    if (slabs_take(&l->slabs, l->k, l->d, bytes, err)) return ENGINE_FAULT;
+    if (l->k->ready && l->k->ready(l->d, &l->forward.dims, err)) return ENGINE_FAULT;
+    /* the pool follows beside the first requests */
+    if (l->k->lazy) memset(l->slabs.dev[SLABS_WORK], 0, l->forward.work_bytes);
+    return 0;
 }
 
 /* ------------------------------------------------------------------ does it fit? */
@@ -363,10 +363,10 @@ static int open_model(struct engine *e, const struct engine_config *cfg, const s
     struct maker *l = e->own;
     if (!ledger_fits(&e->info.ledger)) return refuse(cfg, &fit, &e->info.ledger, &room, err);
     if (take_slabs(l, cfg, err)) return device_fails(l, cfg, err);
-    if (model_load(&l->model, g, l->k, l->d, l->weights, cfg->progress, cfg->progress_self, err))
+    if (model_load(&l->model, g, l->k, l->d, l->slabs.dev[SLABS_WEIGHTS], cfg->progress, cfg->progress_self, err))
         return l->k->lost && l->k->lost(l->d, NULL) ? device_fails(l, cfg, err) : ENGINE_FAULT;
-    forward_attach(&l->forward, l->d, l->work, l->kv);
-    if (l->k->lazy && touch_open(&l->touch, l->kv, l->forward.kv_bytes, err)) return ENGINE_FAULT;
+    forward_attach(&l->forward, l->d, l->slabs.dev[SLABS_WORK], l->slabs.dev[SLABS_KV]);
+    if (l->k->lazy && touch_open(&l->touch, l->slabs.dev[SLABS_KV], l->forward.kv_bytes, err)) return ENGINE_FAULT;
     if (naive_own_open(&l->own, cfg->naive, &l->forward, g, e->info.max_seqs, err)) return ENGINE_FAULT;
     describe_device(e, g);
     name_pages(e, cfg, &sched);

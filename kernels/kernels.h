@@ -174,8 +174,9 @@ struct kern {
     /* waits for all before it */
     int (*fetch)(struct kdev *d, struct kstream *st, void *dst, const void *dev_src, size_t bytes, struct err *err);
 
-    /* Sizes: pure, never touch a device.  slab_bytes: what take() really takes for so many.  0 from mat_bytes: the
-     * backend cannot multiply this type. */
+    /* Sizes: pure, never touch a device.  slab_bytes: what take() really takes for so many, a whole number of 64; of a
+     * device with memory of its own, parts of such sizes side by side in one slab take no more than that.  0 from
+     * mat_bytes: the backend cannot multiply this type. */
     size_t (*slab_bytes)(size_t bytes);
     size_t (*mat_bytes)(enum ktype type, int rows, int cols);
     size_t (*kv_page_bytes)(const struct kern_group *g); /* 0: no such pages: type, head_dim, overflow */

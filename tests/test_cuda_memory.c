@@ -100,9 +100,11 @@ TEST(memory_is_taken_at_the_start_as_the_ledger_says_and_never_after)
     uint32_t seed = 5;
     CHECK_EQ(shim_bytes(), 0);
     struct engine_config cfg = config(KT_Q8_0, "cuda");
+    const long slabs = shim_slabs();
     struct engine *e = open_engine(&cfg);
     const struct engine_info *info = ops->info(e);
     const long takings = shim_takings();
+    CHECK_EQ(shim_slabs() - slabs, 1); /* weights, workspace and pages */
     CHECK(info->on_device);
     CHECK(strstr(info->backend, "(sm_") && strstr(info->kernels, "Q8_0: cuda dp4a int8, exact"));
     ops->memory(e, &before);

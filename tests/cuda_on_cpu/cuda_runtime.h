@@ -116,6 +116,7 @@ struct shim_device {
     bool apart = false;                   /* device memory is a page fault for the host */
     /* what happened */
     long calls = 0, takings = 0, launches = 0; /* takings: of memory, pinned memory, streams, events, kernels */
+    long mallocs = 0;                          /* of memory alone */
     size_t taken = 0, pinned = 0, driver = 0;  /* bytes; driver: contexts and kernels */
     size_t fetched = 0;                        /* bytes that were copied to the host */
     int events = 0;
@@ -242,6 +243,7 @@ inline bool shim_is_pinned(const void *p)
 inline cudaError_t cudaMalloc(void **p, size_t bytes)
 {
     shim_device.takings++;
+    shim_device.mallocs++;
     SHIM_CALL();
     return shim_take(p, bytes, false);
 }

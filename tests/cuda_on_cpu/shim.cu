@@ -116,3 +116,8 @@ long shim_takings(void)
 {
     return shim_device.takings;
 }
+
+long shim_slabs(void)
+{
+    return shim_device.mallocs;
+}

@@ -49,4 +49,5 @@ size_t shim_driver(void); /* bytes of device memory that contexts and loaded ker
 /* How often memory was asked for since the start: the device's, pinned, for streams and events, and for a kernel that
  * was loaded (which its first launch does, if nothing did before). */
 long shim_takings(void);
+long shim_slabs(void); /* how often of that it was the device's */
 #endif

@@ -15,7 +15,7 @@ extern "C" {
 
 namespace {
 
-std::atomic<long> fail_at, takings;
+std::atomic<long> fail_at, takings, mallocs;
 std::atomic<int> fail_as, streams, events, arch{9}, devices{-1}, driver{-1}; /* devices, driver: -1 as they are */
 std::atomic<bool> failed, stay;
 std::atomic<size_t> fetched;
@@ -112,6 +112,7 @@ cudaError_t __real_cudaMalloc(void **p, size_t n);
 cudaError_t __wrap_cudaMalloc(void **p, size_t n)
 {
     takings++;
+    mallocs++;
     return fails() ? failure() : keep(0, p, n, __real_cudaMalloc(p, n));
 }
 
@@ -279,3 +280,4 @@ void shim_blas_there(bool yes) { blas_there = yes; }
 long shim_blas_calls(void) { return blas_calls; }
 long shim_blas_objects(void) { return blas_objects; }
 long shim_takings(void) { return takings; }
+long shim_slabs(void) { return mallocs; }
