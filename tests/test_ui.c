@@ -70,6 +70,26 @@ TEST(golden_a_crew_answers_at_once)
     free_stream(&s);
 }
 
+/* ------------------------------------------------------------------ the mode */
+
+/* Of a device, first in the head and so at every width; the CPU has but one. */
+TEST(the_mode_of_a_device_is_in_the_head)
+{
+    static const struct { const char *backend, *mode, *head; } rows[] = {
+        {"cuda", "fast", " plimsoll  fast  tiny "}, {"cuda", "exact", " plimsoll  exact  tiny "},
+        {"cuda", "", " plimsoll  tiny "}, /* a stream of a version that did not tell */
+        {"cpu", "exact", " plimsoll  tiny "}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        for (int columns = 40; columns <= 120; columns += 40) {
+            open_live(columns, 24);
+            put_event(&(struct event){.kind = EV_SESSION_OPEN, .session_open = {
+                .model = event_str("tiny"), .backend = event_str("a GPU"), .mode = event_str(rows[i].mode)}});
+            put_event(&(struct event){.kind = EV_MACHINE, .machine = {.backend = event_str(rows[i].backend)}});
+            CHECK(row_with(rows[i].head));
+            close_ui();
+        }
+}
+
 /* ------------------------------------------------------------------ digits */
 
 struct told { /* the newest of each kind */

@@ -313,6 +313,7 @@ static void on_open(struct state *s, const struct event_session_open *e)
     state_text(s->opened.types, sizeof s->opened.types, e->types);
     state_text(s->opened.template, sizeof s->opened.template, e->template);
     state_text(s->opened.backend, sizeof s->opened.backend, e->backend);
+    state_text(s->opened.mode, sizeof s->opened.mode, e->mode);
     s->opened.parameters = count_of(e->parameters);
     s->opened.vocab = count_of(e->vocab);
     s->opened.ctx = count_of(e->ctx);

@@ -48,7 +48,7 @@ struct state_agent {
 
 struct state {
     struct { /* session_open */
-        char version[24], engine[16], file[200], model[80], arch[32], types[96], template[16], backend[128];
+        char version[24], engine[16], file[200], model[80], arch[32], types[96], template[16], backend[128], mode[8];
         int64_t parameters, vocab, ctx, seed;
         bool there;
     } opened;

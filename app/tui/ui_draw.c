@@ -52,6 +52,8 @@ static void draw_head(struct ui *ui, struct surface *s, struct box b)
     struct box left = b;
     left.columns = MAX(at - 2, 0);
     int x = 1 + surface_puts(s, left, 1, 0, "plimsoll", head) + 2;
+    /* a device has two modes, the CPU has one */
+    if (!st->on_cpu && *st->opened.mode) x += surface_printf(s, left, x, 0, plain, "%s  ", st->opened.mode);
     if (ui->setup.crew) x += surface_printf(s, left, x, 0, plain, "crew %s  ", ui->setup.crew);
     const struct box title = {left.column + x, left.row, MAX(MIN(left.columns - x, 40), 0), 1};
     if (*ui->title && !ui->setup.crew) x += surface_puts(s, title, 0, 0, ui->title, plain) + 2;
