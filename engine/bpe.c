@@ -53,10 +53,14 @@ size_t bpe_piece(const struct token *t, char *out)
 
 /* ---------------------------------------------------------------- the merges */
 
+static uint32_t pair_hash(const struct vocab *v, int32_t left, int32_t right)
+{
+    return (uint32_t)vocab_mix((uint64_t)(uint32_t)left << 32 | (uint32_t)right, v->seed);
+}
+
 static int32_t find_merge(const struct vocab *v, int32_t left, int32_t right)
 {
-    uint64_t key = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
-    for (uint32_t i = (uint32_t)vocab_mix(key, v->seed);; i++) {
+    for (uint32_t i = pair_hash(v, left, right);; i++) {
         int32_t rank = v->by_pair[i & v->by_pair_mask];
         if (rank < 0) return -1;
         if (v->merge[rank].left == left && v->merge[rank].right == right) return rank;
@@ -65,37 +69,70 @@ static int32_t find_merge(const struct vocab *v, int32_t left, int32_t right)
 
 static void add_merge(struct vocab *v, struct merge m)
 {
-    uint64_t key = (uint64_t)(uint32_t)m.left << 32 | (uint32_t)m.right;
-    uint32_t i = (uint32_t)vocab_mix(key, v->seed);
+    uint32_t i = pair_hash(v, m.left, m.right);
     while (v->by_pair[i & v->by_pair_mask] >= 0) i++;
     v->by_pair[i & v->by_pair_mask] = (int32_t)v->n_merges;
     v->merge[v->n_merges++] = m;
 }
 
-/* Read "left right" into *m.  Whatever the halves or the whole are, they have to be tokens: the tokenizers library,
- * which wrote the files' sources, refuses anything else too. */
-static int read_merge(const struct vocab *v, const struct gguf *g, struct gguf_str s, uint64_t index, struct buf *whole,
-                      struct merge *m, struct err *err)
+/* MERGES at a time: their halves and wholes are looked up together. */
+enum { MERGES = FIND_MANY / 3 };
+struct merges {
+    const struct gguf_str *s;        /* (MERGES) of the file's */
+    struct spelled half[3 * MERGES]; /* left, right, whole */
+    char *whole;                     /* (MERGES * max_spelling) */
+};
+
+/* Cut "left right" in two; a half is never empty.  What is longer than any token is not copied: it is none. */
+static int cut_merge(const struct vocab *v, const struct gguf *g, struct merges *b, int i, uint64_t index,
+                     struct err *err)
 {
-    char shown[QUOTE_ROOM];
-    const char *space = s.len > 1 ? memchr(s.data + 1, ' ', s.len - 1) : NULL; /* a half is never empty */
+    char shown[QUOTE_ROOM], *whole = b->whole + (size_t)i * v->max_spelling;
+    const struct gguf_str s = b->s[i];
+    const char *space = s.len > 1 ? memchr(s.data + 1, ' ', s.len - 1) : NULL;
     size_t n_left = space ? (size_t)(space - s.data) : 0, n_right = space ? s.len - n_left - 1 : 0;
     if (n_right == 0)
         return vocab_fail(g, err,
                           "tokenizer.ggml.merges[%llu] is %s; it has to be two tokens with a space between them",
                           (unsigned long long)index, vocab_quote(shown, s.data, s.len));
-    m->left = vocab_find(v, s.data, n_left);
-    m->right = vocab_find(v, space + 1, n_right);
-    whole->len = 0;
-    buf_put(whole, s.data, n_left);
-    buf_put(whole, space + 1, n_right);
-    if (whole->failed) return vocab_fail(g, err, "out of memory for tokenizer.ggml.merges");
-    m->made = vocab_find(v, whole->data, whole->len);
-    if (m->left < 0 || m->right < 0 || m->made < 0)
-        return vocab_fail(g, err, "tokenizer.ggml.merges[%llu] is %s: %s is not in tokenizer.ggml.tokens",
-                          (unsigned long long)index, vocab_quote(shown, s.data, s.len),
-                          m->left < 0 ? "the left half" : m->right < 0 ? "the right half" : "what it makes");
+    bool fits = n_left + n_right <= v->max_spelling;
+    if (fits) {
+        memcpy(whole, s.data, n_left);
+        memcpy(whole + n_left, space + 1, n_right);
+    }
+    b->half[3 * i] = (struct spelled){s.data, n_left, 0, 0};
+    b->half[3 * i + 1] = (struct spelled){space + 1, n_right, 0, 0};
+    b->half[3 * i + 2] = (struct spelled){whole, fits ? n_left + n_right : 0, 0, 0};
     return 0;
+}
+
+/* Whatever the halves or the whole are, they have to be tokens: the tokenizers library, which wrote the files' sources,
+ * refuses anything else too. */
+static int take_merge(struct vocab *v, const struct gguf *g, const struct merges *b, int i, uint64_t index,
+                      struct err *err)
+{
+    char shown[QUOTE_ROOM];
+    const struct spelled *h = &b->half[3 * i];
+    const struct merge m = {h[0].id, h[1].id, h[2].id};
+    if (m.left < 0 || m.right < 0 || m.made < 0)
+        return vocab_fail(g, err, "tokenizer.ggml.merges[%llu] is %s: %s is not in tokenizer.ggml.tokens",
+                          (unsigned long long)index, vocab_quote(shown, b->s[i].data, b->s[i].len),
+                          m.left < 0 ? "the left half" : m.right < 0 ? "the right half" : "what it makes");
+    /* What makes a control token is left out: plain text must not become it.  Of equal ones the first counts. */
+    if (vocab_is_plain(v, m.made) && find_merge(v, m.left, m.right) < 0) add_merge(v, m);
+    return 0;
+}
+
+/* Of several that are wrong the first is told, so those before a merge that cannot be cut are still looked at. */
+static int take_merges(struct vocab *v, const struct gguf *g, struct merges *b, int n, uint64_t first, struct err *err)
+{
+    int cut = 0, rc = 0, bad = 0;
+    while (cut < n && (bad = cut_merge(v, g, b, cut, first + (uint64_t)cut, err)) == 0) cut++;
+    vocab_find_many(v, b->half, 3 * cut);
+    for (int i = 0; i < cut; i++)
+        __builtin_prefetch(&v->by_pair[pair_hash(v, b->half[3 * i].id, b->half[3 * i + 1].id) & v->by_pair_mask]);
+    for (int i = 0; i < cut && rc == 0; i++) rc = take_merge(v, g, b, i, first + (uint64_t)i, err);
+    return rc ? rc : bad;
 }
 
 static int open_merges(struct vocab *v, const struct gguf *g, struct err *err)
@@ -112,14 +149,14 @@ static int open_merges(struct vocab *v, const struct gguf *g, struct err *err)
     if (!v->merge || !v->by_pair) return vocab_fail(g, err, "out of memory for %llu merges", (unsigned long long)n);
     memset(v->by_pair, 0xff, (size_t)slots * sizeof *v->by_pair);
     v->by_pair_mask = slots - 1;
-    struct buf whole = {0};
-    for (uint64_t i = 0; i < n && rc == 0; i++) {
-        struct merge m = {0};
-        rc = read_merge(v, g, merges[i], i, &whole, &m, err);
-        /* What makes a control token is left out: plain text must not become it.  Of equal ones the first counts. */
-        if (rc == 0 && vocab_is_plain(v, m.made) && find_merge(v, m.left, m.right) < 0) add_merge(v, m);
+    struct merges b = {.whole = malloc(MERGES * v->max_spelling + 1)};
+    if (!b.whole) return vocab_fail(g, err, "out of memory for %s", key);
+    for (uint64_t i = 0, many; i < n && rc == 0; i += many) {
+        many = MIN(n - i, (uint64_t)MERGES);
+        b.s = merges + i;
+        rc = take_merges(v, g, &b, (int)many, i, err);
     }
-    buf_free(&whole);
+    free(b.whole);
     return rc;
 }
 

@@ -58,6 +58,18 @@ uint32_t vocab_slots(uint64_t n)
     return slots;
 }
 
+/* Fewer than 8 bytes as a number, without a call for so few; n itself is hashed too. */
+static uint64_t short_word(const char *text, size_t n)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    uint32_t low, high;
+    if (n == 0) return 0;
+    if (n < 4) return at[0] | (uint64_t)at[n / 2] << 8 | (uint64_t)at[n - 1] << 16;
+    memcpy(&low, text, 4);
+    memcpy(&high, text + n - 4, 4);
+    return low | (uint64_t)high << 32;
+}
+
 static uint64_t hash_text(const struct vocab *v, const char *text, size_t n)
 {
     uint64_t h = v->seed ^ n, word;
@@ -65,15 +77,13 @@ static uint64_t hash_text(const struct vocab *v, const char *text, size_t n)
         memcpy(&word, text, 8);
         h = vocab_mix(word, h);
     }
-    word = 0;
-    memcpy(&word, text, n);
-    return vocab_mix(word, h);
+    return vocab_mix(short_word(text, n), h);
 }
 
-/* The slot of this spelling, or the free one where it would be. */
-static int32_t *slot_of(const struct vocab *v, const char *text, size_t n)
+/* The slot of this spelling, or the free one where it would be; hash is the spelling's. */
+static int32_t *slot_of(const struct vocab *v, uint32_t hash, const char *text, size_t n)
 {
-    for (uint32_t i = (uint32_t)hash_text(v, text, n);; i++) {
+    for (uint32_t i = hash;; i++) {
         int32_t *slot = &v->by_text[i & v->by_text_mask];
         if (*slot < 0) return slot;
         const struct token *t = &v->token[*slot];
@@ -83,7 +93,32 @@ static int32_t *slot_of(const struct vocab *v, const char *text, size_t n)
 
 int32_t vocab_find(const struct vocab *v, const char *text, size_t n)
 {
-    return n == 0 || n > v->max_spelling ? -1 : *slot_of(v, text, n);
+    return n == 0 || n > v->max_spelling ? -1 : *slot_of(v, (uint32_t)hash_text(v, text, n), text, n);
+}
+
+/* The token of a spelling's first slot; any where there is none. */
+static const struct token *first_of(const struct vocab *v, const struct spelled *s)
+{
+    return &v->token[MAX(v->by_text[s->hash & v->by_text_mask], 0)];
+}
+
+/* Each step waits for memory that the one before has named: slot, token, spelling.  So a step is done for all of them,
+ * and asks for what the next one needs, mostly. */
+static void fetch_slots(const struct vocab *v, struct spelled *s, int n)
+{
+    for (int i = 0; i < n; i++) {
+        s[i].hash = (uint32_t)hash_text(v, s[i].text, MIN(s[i].n, v->max_spelling));
+        __builtin_prefetch(&v->by_text[s[i].hash & v->by_text_mask]);
+    }
+    for (int i = 0; i < n; i++) __builtin_prefetch(first_of(v, &s[i]));
+    for (int i = 0; i < n; i++) __builtin_prefetch(first_of(v, &s[i])->spelling);
+}
+
+void vocab_find_many(const struct vocab *v, struct spelled *s, int n)
+{
+    fetch_slots(v, s, n);
+    for (int i = 0; i < n; i++)
+        s[i].id = s[i].n == 0 || s[i].n > v->max_spelling ? -1 : *slot_of(v, s[i].hash, s[i].text, s[i].n);
 }
 
 bool vocab_is_plain(const struct vocab *v, int32_t id)
@@ -102,11 +137,16 @@ static int open_table(struct vocab *v, const struct gguf *g, struct err *err)
     v->by_text_mask = slots - 1;
     if (getrandom(&v->seed, sizeof v->seed, GRND_NONBLOCK) != (ssize_t)sizeof v->seed)
         v->seed = 0x2545f4914f6cdd1dull; /* early at boot; no result depends on it, only the time for a hostile file */
-    for (int32_t i = 0; i < v->n; i++) {
-        struct token *t = &v->token[i];
-        if (t->n_spelling == 0) continue; /* some files have holes: such an id is only itself */
-        int32_t *slot = slot_of(v, t->spelling, t->n_spelling);
-        if (*slot < 0) *slot = i; /* of doubles the first counts */
+    for (int32_t i = 0, n; i < v->n; i += n) {
+        struct spelled s[FIND_MANY];
+        n = MIN(v->n - i, FIND_MANY);
+        for (int k = 0; k < n; k++) s[k] = (struct spelled){v->token[i + k].spelling, v->token[i + k].n_spelling, 0, 0};
+        fetch_slots(v, s, n);
+        for (int k = 0; k < n; k++) {
+            if (s[k].n == 0) continue; /* some files have holes: such an id is only itself */
+            int32_t *slot = slot_of(v, s[k].hash, s[k].text, s[k].n);
+            if (*slot < 0) *slot = i + k; /* of doubles the first counts */
+        }
     }
     return 0;
 }

@@ -145,6 +145,16 @@ int counter_end_run(struct counter *c, struct err *err);
 /* Whether plain text may become this token by merging or as a whole word. */
 bool vocab_is_plain(const struct vocab *v, int32_t id);
 
+/* vocab_find() of n <= FIND_MANY spellings, whose waits for memory overlap: a file has hundreds of thousands. */
+enum { FIND_MANY = 48 };
+struct spelled {
+    const char *text;
+    size_t n;
+    uint32_t hash; /* set here, as is ... */
+    int32_t id;    /* ... -1: none */
+};
+void vocab_find_many(const struct vocab *v, struct spelled *s, int n);
+
 /* For the hash tables: well-mixed bits, and how many slots hold n entries (a power of two, half or more stay free). */
 uint64_t vocab_mix(uint64_t a, uint64_t b);
 uint32_t vocab_slots(uint64_t n);

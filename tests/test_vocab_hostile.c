@@ -366,6 +366,23 @@ TEST(merges_of_absent_tokens_are_refused_with_index_and_text)
     }
 }
 
+/* They are looked up some at a time. */
+TEST(of_many_merges_the_first_that_is_wrong_is_told)
+{
+    for (int good = 0; good < 40; good++) {
+        struct vocab_make m;
+        char at[48];
+        vocab_make_bpe(&m, "gpt-2");
+        vocab_make_merge(&m, "a", "b");
+        for (int i = 1; i < good; i++) vocab_make_merge_raw(&m, "a b", 3);
+        vocab_make_merge_raw(&m, "abc b", 5);
+        vocab_make_merge_raw(&m, "ab", 2);
+        vocab_make_merge_raw(&m, "a abc", 5);
+        snprintf(at, sizeof at, "tokenizer.ggml.merges[%d]", MAX(good, 1));
+        CHECK_REFUSED(&m, at, "the left half");
+    }
+}
+
 TEST(missing_merges_are_refused_and_none_at_all_are_allowed)
 {
     struct vocab_make m;
