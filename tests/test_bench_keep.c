@@ -251,13 +251,19 @@ TEST(rows_of_loads_are_held_against_the_peer)
 {
     struct run *r = other_run("load");
     r->s[0].file_bytes = 1300000000;
-    r->s[0].ours.load = (struct loading){.there = true, .s = {0.5, 0.4, 0.6}};
-    r->s[0].peer.load = (struct loading){.there = true, .s = {1.0, 0.9, 1.1}};
-    CHECK(strstr(table(r, 1), "load | 0.50 s (0.40-0.60) | 2.6 GB/s | 1.00 s (0.90-1.10) | 1.3 GB/s | 2.00 | "
-                              "1.00 s: must | 1.00 s: must |"));
-    r->s[0].ours.load.s.median = 1.01;
-    CHECK(strstr(table(r, 1), "| 1.00 s: below |"));
-    r->s[0].peer.load.there = false;
+    struct loading *ours = &r->s[0].ours.load, *peer = &r->s[0].peer.load;
+    *ours = (struct loading){.there = true, .s = {{0.5, 0.4, 0.6}, {0.2, 0.1, 0.3}}, .memory_s = 0.41};
+    *peer = (struct loading){.there = true, .s = {{1.0, 0.9, 1.1}, {0.8, 0.7, 0.9}}};
+    const char *text = table(r, 1);
+    CHECK(strstr(text, "load | 0.50 s (0.40-0.60) | 2.6 GB/s; its memory alone 0.41 s | 1.00 s (0.90-1.10) | 1.3 GB/s "
+                       "| 2.00 | 1.00 s: must | 1.00 s: must |"));
+    CHECK(strstr(text, "load again | 0.20 s (0.10-0.30) | 6.5 GB/s | 0.80 s (0.70-0.90) | 1.6 GB/s | 4.00 | "
+                       "0.80 s: must | 0.80 s: must |"));
+    ours->s[LOAD_FRESH].median = 1.01;
+    text = table(r, 1);
+    CHECK(strstr(text, "| 1.00 s: below |") && strstr(text, "| 0.80 s: must |"));
+    peer->there = false;
+    ours->memory_s = 0;
     CHECK(strstr(table(r, 1), "load | 1.01 s (0.40-0.60) | 1.3 GB/s | - | - | - | - | - |"));
 }
 

@@ -10,7 +10,7 @@
  *     dDtgN  the same with one sequence after D tokens, and after 16: what attention costs
  *     sweepN b1xN, b2xN, b4xN, b8xN and b16xN, in a table of their own
  *     busyN  N steps of one sequence alone, and beside a process that computes
- *     load   from the start of opening the file until a request could run
+ *     load   from the start of opening the file until a request could run, in fresh memory and once more at once
  * and, ours only:
  *     ppNtT, tgNtT, bBxNtT  the same on T threads
  *     agentsN    N agents whose prompts begin alike: is the front computed once, and what does that save?
@@ -78,9 +78,12 @@ struct beside {
     double noise;
 };
 
+/* The first load after a pause, and one right after it, with the memory that the first gave back (load.c). */
+enum load { LOAD_FRESH, LOAD_AGAIN, LOADS };
 struct loading {
     bool there;
-    struct spread s; /* seconds */
+    struct spread s[LOADS]; /* seconds */
+    double memory_s; /* ours: as much fresh memory filled by as many threads, median; 0: not measured */
 };
 
 /* The wait for a first token (agents: for the last one's) in two ways, each repetition both. */
@@ -171,7 +174,8 @@ bool peer_find(struct peer *p, const struct options *o, struct err *err);
 int peer_measure(struct peer *p, const struct options *o, struct subject *s, struct err *err);
 int peer_load(struct peer *p, const struct options *o, const struct subject *s, double *seconds, struct err *err);
 
-/* load.c: both sides' loads in turn, if they are asked for; peer NULL: ours only. */
+/* load.c: both sides' loads in turn, if they are asked for; peer NULL: ours only.  Reads and fills memory, and sleeps
+ * for seconds, unless it is --quick. */
 int load_measure(const struct options *o, struct subject *s, struct peer *peer, struct err *err);
 
 /* rows.c: the one table of speed, beside limits, peer and goals. */

@@ -2,7 +2,7 @@
 #include "tests/bench/cells.h"
 #include <unistd.h>
 
-enum { OURS = 3, SHARE, PEER, PEER_SHARE, RATIO, SCALED, STATED, LINES = BENCH_TESTS + 2 };
+enum { OURS = 3, SHARE, PEER, PEER_SHARE, RATIO, SCALED, STATED, LINES = BENCH_TESTS + 1 + LOADS };
 
 struct line {
     cells cell;
@@ -99,25 +99,30 @@ static void beside_line(const struct subject *s, int threads, struct line *l)
     goal_cells(l);
 }
 
-static void load_cells(const struct loading *load, double bytes, char *seconds, char *speed)
+static void load_cells(const struct loading *load, enum load which, double bytes, char *seconds, char *speed)
 {
+    const struct spread *v = &load->s[which];
     if (!load->there) return;
-    snprintf(seconds, CELL, "%.2f s (%.2f-%.2f)", load->s.median, load->s.min, load->s.max);
-    if (load->s.median > 0) snprintf(speed, CELL, "%.1f GB/s", bytes * 1e-9 / load->s.median);
+    snprintf(seconds, CELL, "%.2f s (%.2f-%.2f)", v->median, v->min, v->max);
+    if (v->median <= 0) return;
+    int n = snprintf(speed, CELL, "%.1f GB/s", bytes * 1e-9 / v->median);
+    if (which == LOAD_FRESH && load->memory_s > 0)
+        snprintf(speed + n, (size_t)(CELL - n), "; its memory alone %.2f s", load->memory_s);
 }
 
 /* The goal is the peer's own figure. */
-static void load_line(const struct subject *s, struct line *l)
+static void load_line(const struct subject *s, enum load which, struct line *l)
 {
     const struct loading *ours = &s->ours.load, *peer = &s->peer.load;
-    begin(l, s, "load");
-    load_cells(ours, (double)s->file_bytes, l->cell[OURS], l->cell[SHARE]);
-    load_cells(peer, (double)s->file_bytes, l->cell[PEER], l->cell[PEER_SHARE]);
+    const double mine = ours->s[which].median, other = peer->s[which].median;
+    begin(l, s, which == LOAD_FRESH ? "load" : "load again");
+    load_cells(ours, which, (double)s->file_bytes, l->cell[OURS], l->cell[SHARE]);
+    load_cells(peer, which, (double)s->file_bytes, l->cell[PEER], l->cell[PEER_SHARE]);
     if (!ours->there || !peer->there) return;
-    snprintf(l->cell[RATIO], CELL, "%.2f", peer->s.median / ours->s.median);
-    l->goal = both(goal_of(-ours->s.median, -peer->s.median, 0), false);
+    snprintf(l->cell[RATIO], CELL, "%.2f", other / mine);
+    l->goal = both(goal_of(-mine, -other, 0), false);
     for (int c = SCALED; c <= STATED; c++)
-        snprintf(l->cell[c], CELL, "%.2f s: %s", peer->s.median, verdict_name(l->goal.scaled.verdict));
+        snprintf(l->cell[c], CELL, "%.2f s: %s", other, verdict_name(l->goal.scaled.verdict));
 }
 
 /* All of a file's; their number. */
@@ -129,7 +134,7 @@ static int lines_of(const struct subject *s, int threads, struct line *l)
         if (!t->swept && (!t->depth || s->smallest)) test_line(s, i, &l[n++]);
     }
     if (s->plan->busy && s->smallest) beside_line(s, threads, &l[n++]);
-    if (s->plan->load) load_line(s, &l[n++]);
+    for (int i = 0; s->plan->load && i < LOADS; i++) load_line(s, (enum load)i, &l[n++]);
     return n;
 }
 
