@@ -3,7 +3,7 @@
  * Weights that are rearranged need memory of their own, and that is not equally dear at all times.  A host of virtual
  * machines may take back, after some seconds, what they have freed, and give it again page by page: then a load is
  * little else.  So each side loads twice: when what was freed before has been gone for a while, and at once again, with
- * the memory that the first load gave back.  Beside it: the same memory filled by the same threads, and nothing else. */
+ * the memory that the first load gave back.  Beside it: as much memory filled by as many threads, and nothing else. */
 #include "kernels/kernels.h"
 #include "tests/bench/limits.h"
 #include "tests/bench/ours.h"
