@@ -57,14 +57,13 @@ static void row_quantise(const float *x, int n, struct act *act, int T)
 
 /* ------------------------------------------------------------------- functions */
 
-/* e^x within 1.5 units in the last place for -87.3 < x < 88.3; below that 0, above it stays at e^88.37.  x = n ln 2 + r
- * with |r| <= ln 2 / 2; the polynomial is that of Cephes' expf (S. Moshier). */
-INLINE vf vf_exp(vf x)
+/* e^x within 1.5 units in the last place for -87.3 < x < 88.3, and 0 below that.  x = n ln 2 + r with |r| <= ln 2 / 2;
+ * the polynomial is that of Cephes' expf (S. Moshier). */
+INLINE vf exp_small(vf x)
 {
-    const vf round = vf_set1(0x1.8p23f), floor = vf_set1(-87.3f);
-    vf a = vf_min(vf_set1(88.37f), vf_max(floor, x));
-    vf shifted = vf_fma(a, vf_set1(0x1.715476p+0f), round), n = vf_sub(shifted, round);
-    vf r = vf_fnma(n, vf_set1(0x1.62e43p-1f), a);
+    const vf round = vf_set1(0x1.8p23f);
+    vf shifted = vf_fma(x, vf_set1(0x1.715476p+0f), round), n = vf_sub(shifted, round);
+    vf r = vf_fnma(n, vf_set1(0x1.62e43p-1f), x);
     r = vf_fnma(n, vf_set1(-0x1.05c61p-29f), r);
     vf p = vf_set1(1.9875691500e-4f);
     p = vf_fma(p, r, vf_set1(1.3981999507e-3f));
@@ -74,7 +73,13 @@ INLINE vf vf_exp(vf x)
     p = vf_fma(p, r, vf_set1(5.0000001201e-1f));
     p = vf_add(vf_fma(p, vf_mul(r, r), r), vf_set1(1.0f));
     vf two_n = vf_of_bits(vi_sll(vi_add(vi_of_bits(shifted), vi_set1(127)), 23)); /* n is in the low bits of shifted */
-    return vf_select_lt(x, floor, vf_zero(), vf_mul(p, two_n));
+    return vf_select_lt(x, vf_set1(-87.3f), vf_zero(), vf_mul(p, two_n));
+}
+
+/* The same for any x; from 88.37 on it stays at e^88.37. */
+INLINE vf vf_exp(vf x)
+{
+    return exp_small(vf_min(vf_set1(88.37f), x));
 }
 
 /* tanh within 3 units in the last place: by e^-2|x|, near 0 by an odd polynomial (Cephes' tanhf). */
