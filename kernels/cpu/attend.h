@@ -19,7 +19,8 @@
 enum {
     PAGES = ISA_CHUNK / KERN_PAGE,
     QUERIES = ISA_QUERIES, /* whose state is held at a time */
-    WIDE = 6,              /* of which one loop works on so many */
+    WIDE = 8,              /* of which one loop works on so many */
+    NARROW = 6,            /* ... if more than so many, on half as many vectors at a time: their sums are registers */
     VECS = ISA_CHUNK / LANES
 };
 
@@ -27,7 +28,7 @@ struct queries {
     _Alignas(64) float q[QUERIES * KERN_HEAD_MAX]; /* (queries, dim) */
     float o[QUERIES * KERN_HEAD_MAX];              /* (queries, dim rounded up to 16) */
     float s[QUERIES][ISA_CHUNK];                   /* scores, then weights */
-    float p[WIDE][KERN_HEAD_MAX / 32][ISA_CHUNK];  /* Q8_0: weights times the scales of V's blocks */
+    float p[KERN_HEAD_MAX / 32][WIDE][ISA_CHUNK];  /* Q8_0: weights times the scales of V's blocks */
     float m[QUERIES], l[QUERIES], fade[QUERIES];
 };
 
@@ -35,6 +36,12 @@ struct queries {
 struct chunk {
     const uint8_t *page[PAGES], *next[PAGES];
 };
+
+/* How many vectors of K or V a loop over n queries (a constant) takes at a time. */
+INLINE int vecs_of(const int n, const int most)
+{
+    return n > NARROW ? most / 2 : most;
+}
 
 /* Bytes of K or V for n values of a token's head, its share of the scales included. */
 INLINE size_t kv_bytes(const enum ktype kv, size_t n)
@@ -63,15 +70,15 @@ INLINE vf load_scales(const struct chunk *c, size_t off, int block, int token)
 /* ----------------------------------------------------------------------- scores */
 
 /* n queries (a constant) from q on: sums over dims d .. end - 1 with SCORE_VECS vectors of K. */
-INLINE void dots_of(const int n, const enum ktype kv, const struct isa_attend *a, const struct chunk *c, const float *q,
-                    int first, int d, int end, vf (*sum)[SCORE_VECS])
+INLINE void dots_of(const int n, const int vecs, const enum ktype kv, const struct isa_attend *a, const struct chunk *c,
+                    const float *q, int first, int d, int end, vf (*sum)[SCORE_VECS])
 {
     const size_t dim_bytes = kv_bytes(kv, KERN_PAGE);
     UNROLL for (int h = 0; h < n; h++)
-        UNROLL for (int v = 0; v < SCORE_VECS; v++) sum[h][v] = vf_zero();
+        UNROLL for (int v = 0; v < vecs; v++) sum[h][v] = vf_zero();
     for (; d < end; d++) {
         vf k[SCORE_VECS];
-        UNROLL for (int v = 0; v < SCORE_VECS; v++) {
+        UNROLL for (int v = 0; v < vecs; v++) {
             int token = (first + v) * LANES;
             const uint8_t *page = c->page[token / KERN_PAGE] + a->k_off + values_at(kv, a);
             k[v] = load_kv(kv, page, (size_t)(d * KERN_PAGE + token % KERN_PAGE));
@@ -80,7 +87,7 @@ INLINE void dots_of(const int n, const enum ktype kv, const struct isa_attend *a
         }
         UNROLL for (int h = 0; h < n; h++) {
             vf qd = vf_set1(q[h * a->dim + d]);
-            UNROLL for (int v = 0; v < SCORE_VECS; v++) sum[h][v] = vf_fma(qd, k[v], sum[h][v]);
+            UNROLL for (int v = 0; v < vecs; v++) sum[h][v] = vf_fma(qd, k[v], sum[h][v]);
         }
     }
 }
@@ -89,14 +96,14 @@ INLINE void dots_of(const int n, const enum ktype kv, const struct isa_attend *a
 INLINE void scores_of(const int n, const enum ktype kv, const struct isa_attend *a, const struct chunk *c,
                       struct queries *st, int at)
 {
-    const int step = kv == KT_Q8_0 ? 32 : a->dim;
+    const int vecs = vecs_of(n, SCORE_VECS), step = kv == KT_Q8_0 ? 32 : a->dim;
     const float *q = st->q + at * a->dim;
     float (*s)[ISA_CHUNK] = st->s + at;
-    for (int first = 0; first < VECS; first += SCORE_VECS)
+    for (int first = 0; first < VECS; first += vecs)
         for (int d = 0; d < a->dim; d += step) {
             vf sum[WIDE][SCORE_VECS];
-            dots_of(n, kv, a, c, q, first, d, d + step, sum);
-            UNROLL for (int v = 0; v < SCORE_VECS; v++) {
+            dots_of(n, vecs, kv, a, c, q, first, d, d + step, sum);
+            UNROLL for (int v = 0; v < vecs; v++) {
                 int token = (first + v) * LANES;
                 vf scale = kv == KT_Q8_0 ? load_scales(c, a->k_off, d / 32, token) : vf_zero();
                 UNROLL for (int h = 0; h < n; h++) {
@@ -144,13 +151,13 @@ INLINE float finish_scores(const struct isa_attend *a, struct seen seen, float *
     return vf_top(x[0]);
 }
 
-/* Scores to weights; their sum, 64 -> 32 -> ... -> 1. */
+/* Scores, none of them above m, to weights; their sum, 64 -> 32 -> ... -> 1. */
 INLINE float weigh(float *s, float m)
 {
     const vf most = vf_set1(m);
     vf p[VECS];
     UNROLL for (int v = 0; v < VECS; v++) {
-        p[v] = vf_exp(vf_sub(vf_load(s + v * LANES), most));
+        p[v] = exp_small(vf_sub(vf_load(s + v * LANES), most));
         vf_store(s + v * LANES, p[v]);
     }
     UNROLL for (int half = VECS / 2; half > 0; half /= 2)
@@ -167,7 +174,7 @@ static void soften(const struct isa_attend *a, const struct seen *seen, struct q
         st->m[i] = m;
     }
     for (int i = first / LANES * LANES; i < end; i += LANES) {
-        vf_store(st->fade + i, vf_exp(vf_load(st->fade + i)));
+        vf_store(st->fade + i, exp_small(vf_load(st->fade + i)));
     }
     for (int i = first; i < end; i++) st->l[i] = st->l[i] * st->fade[i] + weigh(st->s[i], st->m[i]);
 }
@@ -196,7 +203,7 @@ INLINE void scale_weights(const int n, const struct isa_attend *a, const struct 
         for (int token = 0; token < ISA_CHUNK; token += LANES) {
             vf d = load_scales(c, a->v_off, b, token);
             UNROLL for (int h = 0; h < n; h++)
-                vf_store(st->p[h][b] + token, vf_mul(vf_load(st->s[at + h] + token), d));
+                vf_store(st->p[b][h] + token, vf_mul(vf_load(st->s[at + h] + token), d));
         }
 }
 
@@ -206,6 +213,7 @@ INLINE void sums_of(const int n, const int vecs, const enum ktype kv, const stru
 {
     const size_t wide = (size_t)wide_of(a), token_bytes = kv_bytes(kv, wide), line = 64;
     float *to = st->o + (size_t)at * wide + (size_t)d;
+    float (*p)[WIDE][ISA_CHUNK] = st->p + d / 32; /* d is a multiple of vecs * LANES: the loop's blocks are constants */
     vf o[WIDE][VALUE_VECS];
 
     UNROLL for (int h = 0; h < n; h++)
@@ -220,8 +228,8 @@ INLINE void sums_of(const int n, const int vecs, const enum ktype kv, const stru
             __builtin_prefetch(next + kv_bytes(kv, (size_t)d) + b);
         UNROLL for (int h = 0; h < n; h++)
             UNROLL for (int v = 0; v < vecs; v++) {
-                const float *p = kv == KT_Q8_0 ? st->p[h][(d + v * LANES) / 32] : st->s[at + h];
-                o[h][v] = vf_fma(vf_set1(p[i]), x[v], o[h][v]);
+                const float *weight = kv == KT_Q8_0 ? p[v * LANES / 32][h] : st->s[at + h];
+                o[h][v] = vf_fma(vf_set1(weight[i]), x[v], o[h][v]);
             }
     }
     UNROLL for (int h = 0; h < n; h++)
@@ -231,10 +239,10 @@ INLINE void sums_of(const int n, const int vecs, const enum ktype kv, const stru
 INLINE void values_of(const int n, const enum ktype kv, const struct isa_attend *a, const struct chunk *c,
                       struct queries *st, int at, struct seen seen)
 {
-    const int wide = wide_of(a);
+    const int wide = wide_of(a), vecs = vecs_of(n, VALUE_VECS);
     int d = 0;
     if (kv == KT_Q8_0) scale_weights(n, a, c, st, at);
-    for (; d + VALUE_VECS * LANES <= wide; d += VALUE_VECS * LANES) sums_of(n, VALUE_VECS, kv, a, c, st, at, d, seen);
+    for (; d + vecs * LANES <= wide; d += vecs * LANES) sums_of(n, vecs, kv, a, c, st, at, d, seen);
     for (; d < wide; d += LANES) sums_of(n, 1, kv, a, c, st, at, d, seen);
 }
 
@@ -253,10 +261,11 @@ INLINE void values_of(const int n, const enum ktype kv, const struct isa_attend 
         values_of(n, KT_##kv, a, c, st, at, seen);                                                                     \
     }
 #define PARTS(kv)                                                                                                      \
-    PARTS_OF(kv, 1) PARTS_OF(kv, 2) PARTS_OF(kv, 3) PARTS_OF(kv, 4) PARTS_OF(kv, 5) PARTS_OF(kv, 6)
+    PARTS_OF(kv, 1) PARTS_OF(kv, 2) PARTS_OF(kv, 3) PARTS_OF(kv, 4) PARTS_OF(kv, 5) PARTS_OF(kv, 6)        \
+    PARTS_OF(kv, 7) PARTS_OF(kv, 8)
 #define PARTS_ROW(what, kv)                                                                                            \
     [KT_##kv] = {NULL, what##_##kv##_1, what##_##kv##_2, what##_##kv##_3,                                              \
-                 what##_##kv##_4, what##_##kv##_5, what##_##kv##_6}
+                 what##_##kv##_4, what##_##kv##_5, what##_##kv##_6, what##_##kv##_7, what##_##kv##_8}
 PARTS(F32)
 PARTS(F16)
 PARTS(Q8_0)
@@ -269,12 +278,12 @@ static attend_part *const score_parts[][WIDE + 1] = {
 static attend_part *const value_parts[][WIDE + 1] = {
     PARTS_ROW(values, F32), PARTS_ROW(values, F16), PARTS_ROW(values, Q8_0)};
 
-/* Queries first .. end - 1 in parts of as equal widths as can be.  Each brings its share of the next chunk's pages: the
- * memory is then busy all the time. */
+/* Queries first .. end - 1 at once, or in parts of up to NARROW, as equal as can be.  Each brings its share of the next
+ * chunk's pages: the memory is then busy all the time. */
 static void in_parts(attend_part *const *part, const struct isa_attend *a, const struct chunk *c, struct queries *st,
                      int first, int end, struct seen seen)
 {
-    const int n = end - first, parts = (n + WIDE - 1) / WIDE;
+    const int n = end - first, most = n <= WIDE ? WIDE : NARROW, parts = (n + most - 1) / most;
     struct chunk now;
     if (seen.lo >= seen.hi) return;
     memcpy(now.page, c->page, sizeof now.page);
