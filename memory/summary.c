@@ -189,7 +189,17 @@ void summary_add_record(struct items *it, const struct form_record *r, bool task
 int summary_take(struct items *it, struct err *err)
 {
     it->v = malloc(SUMMARY_ITEMS * sizeof *it->v);
-    return it->v ? 0 : err_set(err, SUMMARY_NO_MEMORY, "no memory for a summary");
+    it->room = malloc(SUMMARY_SAID * SUMMARY_LINE_BYTES);
+    if (it->v && it->room) return 0;
+    summary_give(it);
+    return err_set(err, SUMMARY_NO_MEMORY, "no memory for a summary");
+}
+
+void summary_give(struct items *it)
+{
+    free(it->v);
+    free(it->room);
+    *it = (struct items){0};
 }
 
 static bool says_nothing(const struct form_record *r)
@@ -213,6 +223,6 @@ int summary_merge(const struct form_record *before, const struct form_record *no
     summary_add_record(&it, now, !tasks);
     if (tasks) summary_add_tasks(&it, tasks->done, tasks->open);
     if (rc == 0) rc = summary_finish(&it, false, limit, out, result, err);
-    free(it.v);
+    summary_give(&it);
     return rc;
 }

@@ -3,7 +3,7 @@
  *
  *     record before ─┐
  *     record now    ─┼─> summary_merge() ──> text, at most so many tokens ──> window_commit()
- *     what was said ─┤        what a person stated and both leave out ("the port is 8080") is added as it was said
+ *     what was said ─┤        what a person stated and both leave out ("the port is 8080") is added
  *     task state    ─┘        the task state is data: its done and open are taken as they are, whatever a model wrote
  *
  *     what was said ───> summary_extract() ──> the same form, its first fact is SUMMARY_MARK
@@ -68,8 +68,9 @@ int summary_merge(const struct form_record *before, const struct form_record *no
                   size_t n, const struct summary_tasks *tasks, const struct summary_limit *limit, struct buf *out,
                   struct summary_result *result, struct err *err);
 
-/* Of each message the first sentence, and lines with facts, less a full stop at the end.  A line of an answer that only
- * says again what it answers ("Noted: the port is 8080.") is left out.  before: merged, as by summary_merge(). */
+/* Of each message the first sentence, and lines with facts, less a full stop at the end.  "Note that the port is 8080."
+ * is "the port is 8080": what asks to remember a statement is no part of it, and costs room.  A line of an answer that
+ * only says again what it answers ("Noted: the port is 8080.") is left out.  before: merged, as by summary_merge(). */
 int summary_extract(const struct form_record *before, const struct summary_source *said, size_t n,
                     const struct summary_tasks *tasks, const struct summary_limit *limit, struct buf *out,
                     struct summary_result *result, struct err *err);

@@ -20,10 +20,15 @@ struct items {
     struct item *v; /* SUMMARY_ITEMS of them */
     size_t n;
     size_t dropped; /* before they were candidates */
+    char *room;     /* for lines that are not as they were said: SUMMARY_SAID of SUMMARY_LINE_BYTES; none moves */
+    size_t used;
     bool too_many;
 };
 
-int summary_take(struct items *it, struct err *err); /* room for them; the caller frees it->v */
+enum { SUMMARY_SAID = SUMMARY_ITEMS / 2 }; /* items out of what was said, at most */
+
+int summary_take(struct items *it, struct err *err); /* room for them */
+void summary_give(struct items *it);
 void summary_add_fact(struct items *it, struct form_text t, bool user);
 void summary_add_left(struct items *it, struct form_text t);
 void summary_add_tasks(struct items *it, struct form_list done, struct form_list open);
@@ -44,7 +49,14 @@ int summary_finish(struct items *it, bool marked, const struct summary_limit *li
 int summary_add_left_out(struct items *it, const struct form_record *before, const struct form_record *now,
                          const struct summary_source *said, size_t n, struct err *err);
 
-/* 2: a figure, a path, an assignment, "is Ines"; 1: a name, or "the host is alba"; 0: nothing of the
+/* summary_looks.c: 2: a figure, a path, an assignment, "is Ines"; 1: a name, or "the host is alba"; 0: nothing of the
  * kind.  A question is one less, and 0 if it has no figure and no path. */
 int summary_looks(struct form_text t);
+bool summary_is_statement(struct form_text t); /* that something is something, and no question */
+
+/* "Note that the port is 8080" is "the port is 8080"; a line that states nothing behind such words stays. */
+struct form_text summary_bare(struct form_text line);
+
+/* The next word, up to a blank.  false: there is none. */
+bool summary_next_word(struct form_text *rest, struct form_text *word);
 #endif

@@ -164,7 +164,7 @@ static const char *sum_up(const char *head)
 TEST(summary_that_met_its_limit_in_its_last_section_is_taken_as_far_as_its_lines_are_whole)
 {
     CHECK_STR(sum_up("Facts:\n- a story is told\nDecisions:\nnone\nDone:\nnone\nOpen:\n"),
-              "Facts:\n- The port is 8080\n- a story is told\nDecisions:\nnone\nDone:\nnone\nOpen:\n- call Mara");
+              "Facts:\n- the port is 8080\n- a story is told\nDecisions:\nnone\nDone:\nnone\nOpen:\n- call Mara");
 }
 
 TEST(summary_that_met_its_limit_before_its_last_section_is_not_taken)

@@ -184,7 +184,7 @@ TEST(summary_merge_adds_what_a_person_stated_and_the_model_left_out)
     };
     struct summary_limit l = most(1000);
     CHECK_EQ(summary_merge(&before, &now, said, COUNT_OF(said), NULL, &l, &out, &res, &err), 0);
-    CHECK(strstr(out.data, "- Note that the code of the door is Hrubel\n- My name is Ines. The port of it is 8080\n"
+    CHECK(strstr(out.data, "- the code of the door is Hrubel\n- my name is Ines. The port of it is 8080\n"
                            "- the host is alba\n"));
     CHECK_EQ(res.added, 2);
     CHECK_EQ(res.items, 10);
@@ -272,11 +272,36 @@ TEST(summary_extract_leaves_out_an_answer_that_only_says_again_what_it_answers)
     };
     struct summary_limit l = most(1000);
     CHECK_EQ(summary_extract(&before, said, COUNT_OF(said), NULL, &l, &out, &res, &err), 0);
-    CHECK_STR(out.data, "Facts:\n- " SUMMARY_MARK "\n- Remember: the key is 5\n- Note that the port is 8080\n"
-                        "- Call Mara at 5 please\n- Open: call Mara at 5 sharp\n- The host is Alba\n"
-                        "- The port is 8080\nDecisions:\nnone\nDone:\nnone\nOpen:\nnone");
+    CHECK_STR(out.data, "Facts:\n- " SUMMARY_MARK "\n- Remember: the key is 5\n- Call Mara at 5 please\n"
+                        "- Open: call Mara at 5 sharp\n- the host is Alba\n- the port is 8080\nDecisions:\nnone\nDone:\nnone\nOpen:\nnone");
     forms_record_free(&before);
     buf_free(&out);
+}
+
+TEST(summary_extract_has_a_statement_without_the_words_that_ask_to_remember_it)
+{
+    static const char *const line[][2] = {
+        {"Note that the port is 8080.", "the port is 8080"},
+        {"Please remember that Anna's desk is 17.", "Anna's desk is 17"},
+        {"remember: The host is alba", "the host is alba"},
+        {"Our key is /etc/key", "our key is /etc/key"},
+        {"Keep in mind that my dog is called Rufo.", "my dog is called Rufo"},
+        {"Remember to call Mara at 5", "Remember to call Mara at 5"}, /* states nothing */
+        {"Note: 17 of them", "Note: 17 of them"},
+        {"Note that", "Note that"},
+        {"Thereafter B is 5", "Thereafter B is 5"},
+    };
+    for (size_t i = 0; i < COUNT_OF(line); i++) {
+        struct buf out = {0}, want = {0};
+        struct summary_result res;
+        struct summary_source said[] = {says(line[i][0], true)};
+        struct summary_limit l = most(100);
+        buf_printf(&want, "Facts:\n- " SUMMARY_MARK "\n- %s\nDecisions:", line[i][1]);
+        CHECK_EQ(summary_extract(NULL, said, 1, NULL, &l, &out, &res, &err), 0);
+        CHECK(memcmp(out.data, want.data, MIN(out.len, want.len)) == 0);
+        buf_free(&want);
+        buf_free(&out);
+    }
 }
 
 /* A chain of extracts in little room: the fact of the first is in the last, behind a hundred rounds of talk. */
@@ -302,7 +327,7 @@ TEST(summary_an_old_fact_outlives_young_nothings)
         buf_free(&text);
         text = out;
     }
-    CHECK(strstr(text.data, "- The code of the door is Hrubel\n"));
+    CHECK(strstr(text.data, "- the code of the door is Hrubel\n"));
     CHECK(!strstr(text.data, "What do you think") && strstr(text.data, "Anna"));
     CHECK(res.dropped > 0);
     buf_free(&text);
