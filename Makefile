@@ -261,6 +261,7 @@ test_bin := $(addprefix $(O)/tests/,$(tests))
 cuda_bin := $(filter $(O)/tests/test_cuda_%,$(test_bin)) # these have the CUDA kernels in them, for the host
 cuda_so  := $(if $(filter release-gcc release-cc,$(VARIANT)-$(compiler)),$(if $(NVCC),$(K)/plimsoll-cuda.so))
 gpu_bin  := $(addprefix $(O)/gpu/,steps sample answers memory fast ids speed device)
+sized_so := $(if $(filter asan tsan,$(VARIANT)),,$(patsubst %,$(O)/gpu/%/plimsoll-cuda.so,half twice))
 fuzz_bin := $(addprefix $(O)/tests/,$(fuzzers))
 
 Q   := $(if $(V),,@)
@@ -348,7 +349,7 @@ $(O)/plimsoll: $(main_obj) $(lib)
 $(test_bin): $(O)/tests/%: $(O)/obj/tests/%.o $(call object,$(helpers)) $(lib)
 	$(call link,$(TEST_LIBS) $(if $(filter $@,$(cuda_bin)),-lstdc++))
 $(cuda_bin): $(call object,$(on_cpu))
-$(O)/tests/test_gpu_check: $(gpu_bin)
+$(O)/tests/test_gpu_check: $(gpu_bin) $(sized_so)
 $(O)/tests/test_gpu_load: $(O)/gpu/plimsoll-cuda.so $(O)/gpu/old-face.so
 $(filter $(O)/tests/test_bench%,$(test_bin)): $(call object,$(bench_pure))
 $(O)/tests/bench: $(call object,$(benches)) $(lib)
@@ -368,10 +369,22 @@ $(O)/gpu/quant.o: kernels/quant.c $(O)/flags
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(flags) -fPIC -MMD -MP -c -o $@ $<
-$(O)/gpu/plimsoll-cuda.so: $(call object,$(shim_src) tests/gpu/probe.cu) $(O)/gpu/quant.o
+$(O)/gpu/plimsoll-cuda.so: $(call object,$(gpu_src))
+$(O)/gpu/plimsoll-cuda.so $(sized_so): $(call object,$(filter-out $(gpu_src),$(shim_src)) tests/gpu/probe.cu) \
+    $(O)/gpu/quant.o
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(cxx) $(opt) -shared -Wl,-soname,plimsoll-cuda.so -o $@ $^
+# The same kernels with other numbers of threads a block ($2, of the usual n), in a folder of that name ($1).
+define sized
+$(O)/gpu/$1/%.o: kernels/cuda/%.cu $(O)/flags $(O)/cxx-flags
+	$$(call say,CXX,$$< ($1 the threads))
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$$(cxx) $$(cxx_flags) '-DGPU_BLOCK(n)=$2' -MMD -MP -x c++ -c -o $$@ $$<
+$(O)/gpu/$1/plimsoll-cuda.so: $(gpu_src:kernels/cuda/%.cu=$(O)/gpu/$1/%.o)
+endef
+$(eval $(call sized,half,((n) / 2)))
+$(eval $(call sized,twice,((n) * 2)))
 $(O)/gpu/old-face.so: tests/gpu/old_face.c $(O)/flags
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
@@ -427,5 +440,5 @@ cover: $(fuzz_bin)
 -include $(patsubst %.cu,$(K)/%.d,$(gpu_src:kernels/%=%)) $(patsubst %,$(K)/counted/%.d,counted probe)
 -include $(patsubst %.o,%.d,$(call object,$(lib_src) $(on_cpu) app/main.c $(helpers) $(tests:%=tests/%.c) $(benches) $(screens) $(soaks) $(evals) $(needles)) \
     $(call object,$(fuzzers:%=tests/fuzz/%.c) tests/fuzz/replay.c $(wildcard tests/gpu/*.c) tests/gpu/probe.cu) \
-    $(O)/gpu/quant.d)
+    $(O)/gpu/quant.d) $(foreach so,$(sized_so),$(gpu_src:kernels/cuda/%.cu=$(dir $(so))%.d))
 endif

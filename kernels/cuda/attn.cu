@@ -5,7 +5,7 @@
  * softmax of its own, and warp 0 joins the four in order.  Scores: lanes are tokens; values: lanes are dims. */
 #include "kernels/cuda/weights.cuh"
 
-enum { PAGE = 16, MOST_DIM = 256, VALUES = MOST_DIM / WARP, WARPS = 4 };
+enum { PAGE = 16, MOST_DIM = 256, VALUES = MOST_DIM / WARP, WARPS = GPU_BLOCK(4) };
 
 /* ---------------------------------------------------------------------------- pages */
 

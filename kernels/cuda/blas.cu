@@ -20,7 +20,7 @@
 #include <dlfcn.h>
 #endif
 
-enum { THREADS = 256, PLANS = 32 };
+enum { THREADS = GPU_BLOCK(256), PLANS = 32 };
 
 /* ---------------------------------------------------------------------- the library */
 

@@ -11,6 +11,12 @@ extern "C" {
 #include <cuda_fp16.h>
 #include <new>
 
+/* Threads, or warps, of a kernel's blocks: a power of two.  Tests build the kernels with half and with twice as many,
+ * too (GPU_BLOCK of the Makefile), so that none of them leans on its number. */
+#ifndef GPU_BLOCK
+#define GPU_BLOCK(n) (n)
+#endif
+
 enum { WARP = 32, STAGES = 4 };
 constexpr size_t STAGE = size_t(GPU_STAGING) / STAGES;
 

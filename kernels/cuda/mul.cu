@@ -7,7 +7,7 @@
  *     floats:   per 32 k: s = fma(w, x, s) in rising k from 0, then acc = acc + s */
 #include "kernels/cuda/weights.cuh"
 
-enum { WARPS = 8, TILE = 8 };
+enum { WARPS = GPU_BLOCK(8), TILE = 8 };
 
 /* --------------------------------------------------------------------- a warp's part */
 

@@ -2,7 +2,7 @@
  * feed-forward.  Sums go in an order that is the same for every row of as many columns. */
 #include "kernels/cuda/weights.cuh"
 
-enum { ROW_THREADS = 128 };
+enum { ROW_THREADS = GPU_BLOCK(128) };
 
 /* ------------------------------------------------------------------------ embedding */
 

@@ -8,7 +8,7 @@
  *     pick      the likeliest of the row, the choice, its log-probability         a block a row */
 #include "kernels/cuda/device.h"
 
-enum { RUN = 128, PARTS = 16, WARPS = 8, THREADS = 256, SUMMED = 1024 };
+enum { RUN = 128, PARTS = 16, WARPS = GPU_BLOCK(8), THREADS = GPU_BLOCK(256), SUMMED = 1024 };
 constexpr double LEAST = -1000;
 constexpr unsigned ALL = 0xffffffffu;
 
