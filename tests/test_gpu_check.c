@@ -144,6 +144,16 @@ TEST(what_cannot_be_run_makes_a_part_incomplete)
          "check 3/3 2; has '^verdict: the pack does not run here: no library$'\n");
 }
 
+TEST(a_part_of_three_ends_in_its_time_also_when_the_pack_had_to_be_made)
+{
+    bash("fake; script \"$D/pack/check/answers\" 'echo \"[       OK ] one_is\"; sleep 99'; export GPU_SECONDS=3\n"
+         "check 1/3 4; has '^end steps: pass'; has '  pass one_is'; has '^end answers: cut off$'; hasnt 'FAIL'\n"
+         "has '^not run: answers: the 3 s of a part were up$'\n"
+         "has '^not run: program: the 3 s of a part are used up$'\n"
+         "has '^verdict: incomplete: what ran passed, 5 could not be run$'\n"
+         "fake; check 1/2 0\n");
+}
+
 TEST(a_part_that_is_stopped_half_way_says_how_far_it_came)
 {
     bash("fake; script \"$D/pack/check/answers\" 'echo \"[       OK ] first_is\"; sleep 99 & echo $! >sleeper; wait'\n"
@@ -201,6 +211,23 @@ TEST(a_pack_that_is_too_large_or_lacks_kernels_or_a_function_is_not_made)
                "rm \"$D/built/device/plimsoll-cuda.so\"; pack 2 'no CUDA kernels to pack'; [ ! -e \"$D/pack\" ]\n");
 }
 
+/* --------------------------------------------------------------- which devices they are for */
+
+/* NVCC: a script that knows these devices; what it would be called with. */
+TEST(kernels_are_built_for_the_devices_that_nvcc_knows_or_for_those_that_are_named)
+{
+    bash("nvcc() { script \"$D/nvcc\" \"[ \\$1 = --list-gpu-arch ] && printf 'compute_%s\\\\n' $1\"; }\n"
+         "flags() { rm -rf \"$D/k\"; make -s VARIANT=release STAGE=build NVCC=\"$D/nvcc\" K=\"$D/k\" \"$@\" \\\n"
+         "        \"$D/k/nvcc-flags\" && grep -o 'arch=compute_[0-9]*,code=[a-z]*_[0-9]*' \"$D/k/nvcc-flags\" |\n"
+         "        sed 's/arch=compute_//; s/,code=/:/' | tr '\\n' ' '; }\n"
+         "is() { [ \"$1\" = \"$2\" ] || die \"$1\"; }\n"
+         "nvcc '75 80 86 87 89 90 100 103 120 121'\n"
+         "is \"$(flags)\" '80:sm_80 86:sm_86 89:sm_89 90:sm_90 120:sm_120 80:compute_80 '\n"
+         "is \"$(flags CUDA_ARCH=90)\" '90:sm_90 90:compute_90 '\n"
+         "is \"$(flags CUDA_ARCH='86 100')\" '86:sm_86 100:sm_100 86:compute_86 '\n"
+         "nvcc '52 75 80 86'; is \"$(flags)\" '80:sm_80 86:sm_86 80:compute_80 '\n");
+}
+
 /* ------------------------------------------------------------------------- the checks */
 
 static void run_check(const char *command)
@@ -220,6 +247,17 @@ TEST(the_checks_run_on_kernels_that_they_open)
     run_check("steps every_type");
     run_check("answers greedy");
     run_check("ids fixture");
+}
+
+/* The shim's kernels again, built for blocks of other sizes. */
+TEST(kernels_are_right_with_half_and_with_twice_the_threads_a_block)
+{
+    if (CHECK_SANITIZED) SKIP("these kernels are not built with a sanitizer");
+    bash("for size in half twice; do mkdir \"$D/$size\"; cp \"$B/gpu/$size/plimsoll-cuda.so\" \"$D/$size/\"\n"
+         "    ! cmp -s \"$B/gpu/plimsoll-cuda.so\" \"$D/$size/plimsoll-cuda.so\" || die \"$size is the same\"\n"
+         "    for c in 'steps every_' 'steps attention' 'sample ' 'fast large'; do\n"
+         "        cp \"$B/gpu/${c% *}\" \"$D/$size/\"\n" /* it opens what lies beside it */
+         "        \"$D/$size/\"$c >\"$D/out\" 2>&1 || die \"$size: $c: $(cat \"$D/out\")\"; done; done\n");
 }
 
 TEST(models_of_a_real_shape_are_made_and_measured)
