@@ -121,6 +121,17 @@ static int available(const struct maker *l, uint64_t *out, struct err *err)
     return l->d && l->k->memory ? l->k->memory(l->d, out, &all, err) : 0;
 }
 
+/* By huge pages: the system clears one for every thread that wants it. */
+enum { CLEARED = 2 << 20 };
+
+static void clear_work(void *self, int first, int end, int who)
+{
+    const struct maker *l = self;
+    const size_t from = (size_t)first * CLEARED, to = MIN((size_t)end * CLEARED, l->forward.work_bytes);
+    (void)who;
+    memset((char *)l->slabs.dev[SLABS_WORK] + from, 0, to - from);
+}
+
 static int take_slabs(struct maker *l, const struct engine_config *cfg, struct err *err)
 {
     if (!l->d) l->d = l->k->open(&cfg->kern, err);
@@ -129,8 +140,8 @@ static int take_slabs(struct maker *l, const struct engine_config *cfg, struct e
                             [SLABS_KV] = l->forward.kv_bytes};
     if (slabs_take(&l->slabs, l->k, l->d, bytes, err)) return ENGINE_FAULT;
     if (l->k->ready && l->k->ready(l->d, &l->forward.dims, err)) return ENGINE_FAULT;
-    /* the pool follows beside the first requests */
-    if (l->k->lazy) memset(l->slabs.dev[SLABS_WORK], 0, l->forward.work_bytes);
+    if (l->k->lazy) /* the pool follows beside the first requests */
+        l->k->share(l->d, (int)((l->forward.work_bytes + CLEARED - 1) / CLEARED), clear_work, l);
     return 0;
 }
 
