@@ -1,7 +1,7 @@
 /* summary.h - the text of a summary: what a model wrote, merged with the summary before; or, where the model failed, an
  * extract of what was said; and what changed from one to the next.
  *
- *     record before ─┐
+ *     record before ─┐                 as far as it was said: summary_check()
  *     record now    ─┼─> summary_merge() ──> text, at most so many tokens ──> window_commit()
  *     what was said ─┤        what a person stated and both leave out ("the port is 8080") is added
  *     task state    ─┘        the task state is data: its done and open are taken as they are, whatever a model wrote
@@ -61,6 +61,12 @@ struct summary_result {
 };
 
 struct summary_source { struct form_text text; bool user; /* what a person says counts more */ };
+
+/* What a model added to its record leaves it: an item with a figure or a name that none of the n texts shown to it has;
+ * and one that gives a figure to something ("the colour of the door is 8080") where every line that has the figure
+ * states it of something else ("the port is 8080").  What it says in its own words stays.  *left: how many items.
+ * SUMMARY_EMPTY: all of them. */
+int summary_check(struct form_record *now, const struct form_text *shown, size_t n, size_t *left, struct err *err);
 
 /* before: may be NULL.  said: the n messages that `now` sums up, the oldest first; 0: they are not to be had.
  * tasks: NULL: there is no task state, and the records' own done and open are merged. */

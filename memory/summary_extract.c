@@ -61,16 +61,6 @@ static struct form_text lower_line(struct items *it, struct form_text t)
     return t;
 }
 
-static bool next_line(struct form_text *rest, struct form_text *line)
-{
-    if (rest->len == 0) return false;
-    const char *end = memchr(rest->text, '\n', rest->len);
-    size_t n = end ? (size_t)(end - rest->text) : rest->len, used = n + (end != NULL);
-    *line = (struct form_text){rest->text, n};
-    *rest = (struct form_text){rest->text + used, rest->len - used};
-    return true;
-}
-
 static bool is_blank_line(struct form_text t)
 {
     for (size_t i = 0; i < t.len; i++)
@@ -105,19 +95,11 @@ static bool run_in(struct form_text run, struct form_text words)
     return false;
 }
 
-/* "Noted: the port is 8080" without its first word. */
-static struct form_text without_label(struct form_text t)
-{
-    size_t n = 0;
-    while (n < t.len && !is_blank(t.text[n])) n++;
-    return n > 0 && t.text[n - 1] == ':' ? (struct form_text){t.text + n, t.len - n} : t;
-}
-
 /* A line of an answer that only says again what it answers. */
 static bool is_echo(const struct extract *x, struct form_text line)
 {
     char mine[SUMMARY_LINE_BYTES + 1], theirs[SUMMARY_LINE_BYTES + 1];
-    struct form_text run = {mine, summary_words(without_label(line), mine)};
+    struct form_text run = {mine, summary_words(summary_without_label(line), mine)};
     for (size_t i = x->asked; i < x->answered; i++) {
         if (x->it.v[i].text.len > SUMMARY_LINE_BYTES) continue;
         struct form_text words = {theirs, summary_words(x->it.v[i].text, theirs)};
@@ -138,7 +120,7 @@ static void add_message(struct extract *x, const struct summary_source *m)
     struct form_text rest = {m->text.text, MIN(m->text.len, (size_t)LOOK_BYTES)}, line;
     bool first = true;
     size_t begin = x->it.n;
-    for (int left = x->lines; left >= 0 && next_line(&rest, &line);) {
+    for (int left = x->lines; left >= 0 && summary_next_line(&rest, &line);) {
         if (is_blank_line(line)) continue;
         int looks = summary_looks(line);
         if (!first && looks < 2) continue;
@@ -200,7 +182,7 @@ int summary_add_left_out(struct items *it, const struct form_record *before, con
     if (n > 0 && !room) return err_set(err, SUMMARY_NO_MEMORY, "no memory for a summary");
     for (size_t i = n - MIN(n, (size_t)LEFT_OUT_FROM); i < n; i++) {
         struct form_text rest = {said[i].text.text, MIN(said[i].text.len, (size_t)LOOK_BYTES)}, line;
-        for (int left = LINES_EACH; said[i].user && left >= 0 && next_line(&rest, &line);) {
+        for (int left = LINES_EACH; said[i].user && left >= 0 && summary_next_line(&rest, &line);) {
             line = summary_bare(without_stop(line));
             if (line.len > SUMMARY_LINE_BYTES || !summary_is_statement(line)) continue;
             left--;

@@ -57,6 +57,9 @@ bool summary_is_statement(struct form_text t); /* that something is something, a
 /* "Note that the port is 8080" is "the port is 8080"; a line that states nothing behind such words stays. */
 struct form_text summary_bare(struct form_text line);
 
-/* The next word, up to a blank.  false: there is none. */
+struct form_text summary_without_label(struct form_text line); /* "Noted: the port is 8080" without its first word */
+
+/* The next word, up to a blank; the next line, without its end.  false: there is none. */
 bool summary_next_word(struct form_text *rest, struct form_text *word);
+bool summary_next_line(struct form_text *rest, struct form_text *line);
 #endif

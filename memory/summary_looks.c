@@ -28,6 +28,16 @@ bool summary_next_word(struct form_text *rest, struct form_text *word)
     return n > 0;
 }
 
+bool summary_next_line(struct form_text *rest, struct form_text *line)
+{
+    if (rest->len == 0) return false;
+    const char *end = memchr(rest->text, '\n', rest->len);
+    size_t n = end ? (size_t)(end - rest->text) : rest->len, used = n + (end != NULL);
+    *line = (struct form_text){rest->text, n};
+    *rest = (struct form_text){rest->text + used, rest->len - used};
+    return true;
+}
+
 /* Whether a sentence ends within so many words. */
 static bool ends_within(struct form_text rest, int words)
 {
@@ -103,4 +113,11 @@ struct form_text summary_bare(struct form_text line)
     for (size_t i = 0; i < COUNT_OF(lead); i++)
         if (skip(&t, lead[i])) return summary_is_statement(t) ? t : line;
     return line;
+}
+
+struct form_text summary_without_label(struct form_text t)
+{
+    size_t n = 0;
+    while (n < t.len && !is_blank(t.text[n])) n++;
+    return n > 0 && t.text[n - 1] == ':' ? (struct form_text){t.text + n, t.len - n} : t;
 }

@@ -140,17 +140,27 @@ TEST(needle_is_lost_without_either)
     CHECK_EQ(find("off", "off"), 0);
 }
 
-/* ---------------------------------------------------------------- a summary that goes on and on */
+/* ---------------------------------------------------------------- what is taken of a model's summary */
 
-static const char *sum_up(const char *head)
+static char reason[200], by[20]; /* of the last summary */
+
+static void on_summary(void *self, struct event *e)
+{
+    (void)self;
+    if (e->kind != EV_SUMMARY) return;
+    snprintf(reason, sizeof reason, "%.*s", (int)e->summary.reason.len, e->summary.reason.data);
+    snprintf(by, sizeof by, "%.*s", (int)e->summary.by.len, e->summary.by.data);
+}
+
+/* A turn says that the port is 8080, then as many others as it takes; the model's record is this. */
+static const char *summed_up(const char *model)
 {
     static char text[2000];
     struct buf diff = {0};
     begin("model", "off");
     CHECK_EQ(session_new(&s, &app, "Be kind.", &err), 0);
-    snprintf(text, sizeof text, "%s", head);
-    for (int i = 0; i < 60; i++) strcat(text, "- call Mara\n");
-    record = text;
+    app.trace.voice->note = on_summary;
+    record = model;
     for (int i = 0; fake.asides == 0; i++) say(i ? "Tell me more of it." : "The port is 8080.", "Once upon a time.");
     const struct text_entry *e = session_summary(&s, &diff, &err);
     CHECK(e != NULL);
@@ -161,16 +171,41 @@ static const char *sum_up(const char *head)
     return text;
 }
 
+static const char *sum_up(const char *head)
+{
+    static char endless[2000];
+    snprintf(endless, sizeof endless, "%s", head);
+    for (int i = 0; i < 60; i++) strcat(endless, "- call the sailor\n");
+    return summed_up(endless);
+}
+
 TEST(summary_that_met_its_limit_in_its_last_section_is_taken_as_far_as_its_lines_are_whole)
 {
     CHECK_STR(sum_up("Facts:\n- a story is told\nDecisions:\nnone\nDone:\nnone\nOpen:\n"),
-              "Facts:\n- the port is 8080\n- a story is told\nDecisions:\nnone\nDone:\nnone\nOpen:\n- call Mara");
+              "Facts:\n- the port is 8080\n- a story is told\nDecisions:\nnone\nDone:\nnone\nOpen:\n- call the sailor");
 }
 
 TEST(summary_that_met_its_limit_before_its_last_section_is_not_taken)
 {
     const char *text = sum_up("Facts:\n- a story is told\nDecisions:\nnone\nDone:\n");
-    CHECK(strstr(text, "8080") && !strstr(text, "call Mara") && !strstr(text, "a story is told"));
+    CHECK(strstr(text, "8080") && !strstr(text, "call the sailor") && !strstr(text, "a story is told"));
+}
+
+TEST(summary_leaves_out_what_was_not_said_and_tells_so)
+{
+    CHECK_STR(summed_up("Facts:\n- the port is 8081\n- a story is told\nDecisions:\nnone\nDone:\nnone\nOpen:\n"
+                        "- call Mara"),
+              "Facts:\n- the port is 8080\n- a story is told\nDecisions:\nnone\nDone:\nnone\nOpen:\nnone");
+    CHECK_STR(by, "model");
+    CHECK_STR(reason, "2 of its lines were not said and are left out");
+}
+
+TEST(summary_that_is_all_made_up_gives_way_to_an_extract)
+{
+    const char *text = summed_up("Facts:\n- the port is 8081\nDecisions:\nnone\nDone:\nnone\nOpen:\nnone");
+    CHECK(strstr(text, "- the port is 8080\n") && !strstr(text, "8081"));
+    CHECK_STR(by, "extract");
+    CHECK_STR(reason, "what the model's summary says was not said");
 }
 
 /* ---------------------------------------------------------------- what recall brings in unasked */

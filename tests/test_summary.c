@@ -199,6 +199,105 @@ TEST(summary_merge_adds_what_a_person_stated_and_the_model_left_out)
     buf_free(&out);
 }
 
+/* ------------------------------------------------------------------ what was said */
+
+/* The record `text` after the check against what was shown; "": refused. */
+static const char *checked(const char *text, const char *const *shown, size_t n, size_t *left)
+{
+    static char out[1000];
+    struct form_text list[8];
+    struct form_record r = read_record(text);
+    struct buf b = {0};
+    for (size_t i = 0; i < n; i++) list[i] = form_text(shown[i]);
+    int rc = summary_check(&r, list, n, left, &err);
+    if (rc == 0) forms_record(&r, &b);
+    CHECK(rc == 0 || rc == SUMMARY_EMPTY);
+    snprintf(out, sizeof out, "%s", rc == 0 ? b.data : "");
+    buf_free(&b);
+    forms_record_free(&r);
+    return out;
+}
+
+static const char *const shown[] = {
+    "You are kind.\n\nFacts:\n- the host is alba\n- the code of the lift is 4711",
+    "Note that the port of the server is 8080.",
+    "Noted: the port of the server is 8080.",
+    "My name is Ines, and the limit is 17.",
+    "Set 9090 on the printer.",
+    "Let us use src/main.c for it. The size of the main.c file is 5512",
+};
+
+static size_t leaves(const char *fact)
+{
+    char text[300];
+    size_t left;
+    snprintf(text, sizeof text, "Facts:\n- it is slow\n- %s\n" NO_MORE, fact);
+    const char *out = checked(text, shown, COUNT_OF(shown), &left);
+    CHECK(left == (strstr(out, fact) == NULL));
+    CHECK(strstr(out, "- it is slow\n"));
+    return left;
+}
+
+TEST(summary_check_f10_a_figure_or_a_name_that_nobody_said_leaves)
+{
+    CHECK_EQ(leaves("the port of the server is 8081"), 1);
+    CHECK_EQ(leaves("the server is called Brix"), 1);
+    CHECK_EQ(leaves("it is in src/other9.c"), 0); /* one digit may be a count */
+    CHECK_EQ(leaves("it is in src/other99.c"), 1);
+    CHECK_EQ(leaves("the port of the server is 8080"), 0);
+    CHECK_EQ(leaves("the SERVER of Ines has port 8080"), 0);
+    CHECK_EQ(leaves("Somebody wants 3 things: They are dear"), 0); /* a sentence may begin with any word */
+    CHECK_EQ(leaves("user's machine is busy"), 0);                 /* in words of its own */
+}
+
+TEST(summary_check_f10_a_figure_that_is_only_ever_something_else_leaves)
+{
+    CHECK_EQ(leaves("the colour of the server is 8080"), 1); /* it is the port */
+    CHECK_EQ(leaves("the port of the new server is 8080"), 0);
+    CHECK_EQ(leaves("the port of the printer is 8080"), 1);
+    CHECK_EQ(leaves("the code of the server is 4711"), 1);   /* in the summary before it is the lift's */
+    CHECK_EQ(leaves("the printer port is 9090"), 0);         /* said, but not stated of anything */
+    CHECK_EQ(leaves("the most is 17"), 1);
+    CHECK_EQ(leaves("the server has 8080"), 0);              /* no statement: in words of its own */
+    CHECK_EQ(leaves("the main.c size is 5512"), 0);
+}
+
+TEST(summary_check_looks_at_every_section_and_refuses_what_is_all_made_up)
+{
+    size_t left;
+    const char *out = checked("Facts:\nnone\nDecisions:\n- ask Zoltan\n- ask Ines\nDone:\n- found 77\n"
+                              "Open:\n- write the docs\n- call Zoltan\n", shown, COUNT_OF(shown), &left);
+    CHECK_STR(out, "Facts:\nnone\nDecisions:\n- ask Ines\nDone:\nnone\nOpen:\n- write the docs");
+    CHECK_EQ(left, 3);
+    CHECK_STR(checked("Facts:\n- the port is 1234\n" NO_MORE, shown, COUNT_OF(shown), &left), "");
+    CHECK_EQ(left, 1);
+    CHECK_STR(checked("Facts:\n- it is so\n" NO_MORE, NULL, 0, &left), "Facts:\n- it is so\nDecisions:\nnone\n"
+              "Done:\nnone\nOpen:\nnone");
+    CHECK_STR(checked("Facts:\nnone\n" NO_MORE, shown, 1, &left), "Facts:\nnone\nDecisions:\nnone\n"
+              "Done:\nnone\nOpen:\nnone"); /* empty is for the merge to refuse */
+}
+
+/* Any bytes on both sides; what is a line of what was shown always stays. */
+TEST(summary_check_of_random_bytes_keeps_what_was_said)
+{
+    uint64_t seed = 88172645463325252u;
+    for (int round = 0; round < 2000; round++) {
+        static char bytes[280], text[600];
+        for (size_t i = 0; i + 1 < sizeof bytes; i++) {
+            seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+            static const char often[] = "aB17 is .=/:-A\xe2\x82\xac\xff\x01";
+            bytes[i] = seed >> 61 ? often[(seed >> 8) % (sizeof often - 1)] : (char)(1 + (seed >> 16) % 255);
+            if (bytes[i] == '\n') bytes[i] = ' ';
+        }
+        size_t left;
+        snprintf(text, sizeof text, "Facts:\n- the code is 4711\n- x%.300s\n" NO_MORE, bytes + 1);
+        bytes[0] = 'x';
+        const char *const said[] = {bytes, "some code is 4711"};
+        checked(text, said, COUNT_OF(said), &left);
+        CHECK_EQ(left, 0);
+    }
+}
+
 /* ------------------------------------------------------------------ extract */
 
 TEST(summary_extract_has_first_sentences_and_lines_with_facts_and_is_marked)

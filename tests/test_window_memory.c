@@ -115,6 +115,17 @@ static int op_extract(void *arg)
     return summary_extract(NULL, said, 1, NULL, &roomy, arg, &res, &err);
 }
 
+static int op_check(void *arg)
+{
+    (void)arg;
+    struct form_text item[] = {form_text("the port is 8081")};
+    const struct form_text shown[] = {form_text("the port is 8080")};
+    struct form_record r = {.section = {{item, 1}}, .items = item};
+    size_t left;
+    int rc = summary_check(&r, shown, 1, &left, &err);
+    return rc == SUMMARY_EMPTY ? 0 : rc; /* nobody said 8081 */
+}
+
 static int op_diff(void *arg)
 {
     struct summary_change c;
@@ -134,6 +145,7 @@ TEST(summary_without_memory_says_so_and_writes_nothing)
         struct buf out = {0};
         CHECK(fail_each(stay, SUMMARY_NO_MEMORY, op_extract, &out, still_empty) >= 5);
         buf_free(&out);
+        CHECK(fail_each(stay, SUMMARY_NO_MEMORY, op_check, &out, still_empty) >= 3);
         CHECK(fail_each(stay, SUMMARY_NO_MEMORY, op_diff, &out, still_empty) >= 2);
         buf_free(&out);
     }

@@ -18,7 +18,7 @@ struct compaction {
     struct buf text;           /* the candidate */
     struct summary_result result;
     bool extract;
-    char reason[200];          /* why it is not the model's */
+    char reason[200];          /* why it is not the model's, or not all of it */
 };
 
 /* ---------------------------------------------------------------- tokens of a text */
@@ -183,6 +183,21 @@ static int take_unread(struct session *s, struct compaction *c, struct err *err)
     return tokens_of(s, c->text.data ? c->text.data : "", c->text.len, &c->result.tokens);
 }
 
+/* What it was shown is what it was asked with: the prompt. */
+static int check_said(struct session *s, struct compaction *c, struct form_record *now, struct err *err)
+{
+    size_t left, used = strlen(c->reason);
+    struct form_text *shown = malloc(((size_t)s->prompt.n + 1) * sizeof *shown);
+    if (!shown) return err_set(err, -1, "no memory for a summary");
+    for (int i = 0; i < s->prompt.n; i++) shown[i] = (struct form_text){s->prompt.msgs[i].text, s->prompt.msgs[i].len};
+    int rc = summary_check(now, shown, (size_t)s->prompt.n, &left, err);
+    free(shown);
+    if (rc == 0 && left > 0)
+        snprintf(c->reason + used, sizeof c->reason - used, "%s%zu of its lines were not said and are left out",
+                 used > 0 ? "; " : "", left);
+    return rc;
+}
+
 static int merge(struct session *s, struct compaction *c, struct err *err)
 {
     if (s->a->o->off.summary) return take_unread(s, c, err);
@@ -190,6 +205,11 @@ static int merge(struct session *s, struct compaction *c, struct err *err)
     const struct buf *answer = &c->asked.text;
     int rc = forms_read_record(answer->data ? answer->data : "", answer->len, &now, err);
     if (rc) return rc;
+    rc = check_said(s, c, &now, err);
+    if (rc) {
+        forms_record_free(&now);
+        return rc;
+    }
     add_cut(s, c);
     struct summary_source said[SOURCES];
     size_t n = find_undone(s, c->p.range.first, NULL) == 0 ? sources(s, &c->p.range, said, SOURCES) : 0;

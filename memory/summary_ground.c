@@ -1,0 +1,241 @@
+/* summary_ground.c - what a model's record says and nobody said: those lines leave it.
+ *
+ *     shown ── lines ── pieces: runs of letters and digits, in lower case, as hashes ──> has a line all of these?
+ */
+#include "memory/summary_impl.h"
+
+enum {
+    PIECES_MOST = 64, /* of one item: those behind are not looked at */
+    FIGURE_LEAST = 2  /* digits: a single one may be a count, which is not copied from anywhere */
+};
+
+struct piece {
+    uint64_t hash;
+    bool figure, name; /* name: it begins in upper case, and no sentence begins with it */
+};
+
+struct pieces {
+    struct piece v[PIECES_MOST];
+    size_t n, value; /* value: the first one behind the last "is"; n: there is none */
+};
+
+struct shown_line {
+    struct form_text text;
+    size_t from, to; /* pieces */
+};
+
+struct ground {
+    struct shown_line *line;
+    uint64_t *piece;
+    size_t n_lines, n_pieces;
+    uint64_t *table; /* every piece once; 0: empty */
+    size_t slots;
+};
+
+/* ------------------------------------------------------------------ pieces */
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
+}
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* The next piece: true, and *t is what is behind it. */
+static bool next_piece(struct form_text *t, struct form_text *piece)
+{
+    size_t i = 0, n = 0;
+    if (t->len == 0) return false; /* it may be at NULL */
+    while (i < t->len && !is_letter(t->text[i]) && !is_digit(t->text[i])) i++;
+    while (i + n < t->len && (is_letter(t->text[i + n]) || is_digit(t->text[i + n]))) n++;
+    *piece = (struct form_text){t->text + i, n};
+    *t = (struct form_text){t->text + i + n, t->len - i - n};
+    return n > 0;
+}
+
+static uint64_t hash(struct form_text p)
+{
+    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
+    for (size_t i = 0; i < p.len; i++) {
+        char c = p.text[i] >= 'A' && p.text[i] <= 'Z' ? (char)(p.text[i] - 'A' + 'a') : p.text[i];
+        h = (h ^ (unsigned char)c) * 0x100000001b3u;
+    }
+    return h ? h : 1;
+}
+
+static bool is_one_of(struct form_text p, const char *const *list, size_t n)
+{
+    uint64_t h = hash(p);
+    for (size_t i = 0; i < n; i++)
+        if (h == hash(form_text(list[i]))) return true;
+    return false;
+}
+
+/* Words that every line may have. */
+static bool is_small(struct form_text p)
+{
+    static const char *const small[] = {"the", "a",  "an",   "of",    "is",   "are",     "was",   "were", "called",
+                                        "to",  "in", "on",   "at",    "for",  "and",     "s",     "i",    "my",
+                                        "you", "it", "your", "noted", "note", "remember", "that", "he",   "she",
+                                        "his", "her", "they", "their", "our", "we",      "user",  "its"};
+    return is_one_of(p, small, COUNT_OF(small));
+}
+
+static bool is_verb(struct form_text p)
+{
+    static const char *const verb[] = {"is", "are", "was", "were", "called", "named"};
+    return is_one_of(p, verb, COUNT_OF(verb));
+}
+
+static bool begins_sentence(struct form_text t, const char *at)
+{
+    while (at > t.text && (unsigned char)at[-1] <= ' ') at--;
+    return at == t.text || strchr(".:;!?-(\"", at[-1]) != NULL;
+}
+
+static struct piece read_piece(struct form_text line, struct form_text p)
+{
+    struct piece out = {.hash = hash(p)};
+    size_t digits = 0;
+    for (size_t i = 0; i < p.len; i++) digits += is_digit(p.text[i]);
+    out.figure = digits >= FIGURE_LEAST;
+    out.name = p.len > 1 && p.text[0] >= 'A' && p.text[0] <= 'Z' && !begins_sentence(line, p.text);
+    return out;
+}
+
+static struct pieces read_pieces(struct form_text line)
+{
+    struct pieces out = {.value = PIECES_MOST};
+    struct form_text rest = line, p;
+    while (out.n < PIECES_MOST && next_piece(&rest, &p)) {
+        if (is_verb(p)) out.value = out.n;
+        if (!is_small(p)) out.v[out.n++] = read_piece(line, p);
+    }
+    out.value = MIN(out.value, out.n);
+    return out;
+}
+
+/* ------------------------------------------------------------------ what was shown */
+
+static void put(struct ground *g, uint64_t h)
+{
+    size_t at = (size_t)(h ^ h >> 32) & (g->slots - 1);
+    while (g->table[at] && g->table[at] != h) at = (at + 1) & (g->slots - 1);
+    g->table[at] = h;
+}
+
+static bool was_said(const struct ground *g, uint64_t h)
+{
+    size_t at = (size_t)(h ^ h >> 32) & (g->slots - 1);
+    while (g->table[at] && g->table[at] != h) at = (at + 1) & (g->slots - 1);
+    return g->table[at] != 0;
+}
+
+static void read_line(struct ground *g, struct form_text line)
+{
+    struct shown_line *l = &g->line[g->n_lines++];
+    struct form_text p, rest = line;
+    *l = (struct shown_line){.text = line, .from = g->n_pieces};
+    while (next_piece(&rest, &p)) {
+        g->piece[g->n_pieces] = hash(p);
+        put(g, g->piece[g->n_pieces++]);
+    }
+    l->to = g->n_pieces;
+}
+
+static int read_shown(struct ground *g, const struct form_text *shown, size_t n, struct err *err)
+{
+    size_t lines = 1, pieces = 1;
+    for (size_t i = 0; i < n; i++) {
+        struct form_text rest = shown[i], t;
+        while (summary_next_line(&rest, &t)) lines++;
+        for (rest = shown[i]; next_piece(&rest, &t);) pieces++;
+    }
+    for (g->slots = 16; g->slots < 2 * pieces; g->slots *= 2) continue;
+    g->line = malloc(lines * sizeof *g->line);
+    g->piece = malloc(pieces * sizeof *g->piece);
+    g->table = calloc(g->slots, sizeof *g->table);
+    if (!g->line || !g->piece || !g->table) return err_set(err, SUMMARY_NO_MEMORY, "no memory for a summary");
+    for (size_t i = 0; i < n; i++) {
+        struct form_text rest = shown[i], t;
+        while (summary_next_line(&rest, &t)) read_line(g, t);
+    }
+    return 0;
+}
+
+static bool line_has(const struct ground *g, const struct shown_line *l, const struct pieces *p, size_t first)
+{
+    for (size_t i = first; i < p->n; i++) {
+        size_t k = l->from;
+        while (k < l->to && g->piece[k] != p->v[i].hash) k++;
+        if (k == l->to) return false;
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ what was not said */
+
+/* A figure or a name that stands nowhere in what the model read. */
+static bool is_invented(const struct ground *g, const struct pieces *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if ((p->v[i].figure || p->v[i].name) && !was_said(g, p->v[i].hash)) return true;
+    return false;
+}
+
+/* Whether a line that is shown states the value of p of something that p does not speak of. */
+static bool is_of_another(struct form_text line, const struct pieces *p)
+{
+    line = summary_bare(summary_without_label(line));
+    if (!summary_is_statement(line)) return false;
+    struct pieces other = read_pieces(line);
+    for (size_t i = 0; i < other.value; i++) {
+        size_t k = 0;
+        while (k < p->n && p->v[k].hash != other.v[i].hash) k++;
+        if (k == p->n) return true;
+    }
+    return false;
+}
+
+/* "the colour of the door is 87685", where 87685 was said, but only ever to be something else. */
+static bool is_mixed_up(const struct ground *g, struct form_text item, const struct pieces *p)
+{
+    bool figure = false, stated = false;
+    for (size_t i = p->value; i < p->n; i++) figure |= p->v[i].figure;
+    if (!figure || !summary_is_statement(item)) return false;
+    for (size_t i = 0; i < g->n_lines; i++) {
+        const struct shown_line *l = &g->line[i];
+        if (!line_has(g, l, p, p->value)) continue;
+        if (line_has(g, l, p, 0) || !is_of_another(l->text, p)) return false;
+        stated = true;
+    }
+    return stated;
+}
+
+static size_t keep_said(struct form_text *item, struct form_list *list, const struct ground *g)
+{
+    size_t n = 0, all = list->n;
+    for (size_t i = 0; i < all; i++) {
+        struct pieces p = read_pieces(item[i]);
+        if (!is_invented(g, &p) && !is_mixed_up(g, item[i], &p)) item[n++] = item[i];
+    }
+    list->n = n;
+    return all - n;
+}
+
+int summary_check(struct form_record *r, const struct form_text *shown, size_t n, size_t *left, struct err *err)
+{
+    struct ground g = {0};
+    size_t all = 0;
+    int rc = read_shown(&g, shown, n, err);
+    *left = 0;
+    for (int s = 0; rc == 0 && s < RECORD_SECTIONS; s++) {
+        struct form_list *list = &r->section[s];
+        all += list->n;
+        if (list->n > 0) *left += keep_said(r->items + (list->item - r->items), list, &g);
+    }
+    free(g.line);
+    free(g.piece);
+    free(g.table);
+    if (rc || *left == 0 || *left < all) return rc;
+    return err_set(err, SUMMARY_EMPTY, "what the model's summary says was not said");
+}
