@@ -6,6 +6,7 @@
 
 enum {
     PIECES_MOST = 64, /* of one item: those behind are not looked at */
+    SAME_MOST = 3,    /* times that one piece stands in an item: a model that says it once more cannot stop */
     FIGURE_LEAST = 2  /* digits: a single one may be a count, which is not copied from anywhere */
 };
 
@@ -182,6 +183,23 @@ static bool is_invented(const struct ground *g, const struct pieces *p)
     return false;
 }
 
+static bool is_copied(const struct ground *g, struct form_text item)
+{
+    for (size_t i = 0; i < g->n_lines; i++)
+        if (memmem(g->line[i].text.text, g->line[i].text.len, item.text, item.len)) return true;
+    return false;
+}
+
+static bool is_endless(const struct ground *g, struct form_text item, const struct pieces *p)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        size_t same = 0;
+        for (size_t k = i; k < p->n; k++) same += p->v[k].hash == p->v[i].hash;
+        if (same > SAME_MOST) return !is_copied(g, item);
+    }
+    return false;
+}
+
 /* Whether a line that is shown states the value of p of something that p does not speak of. */
 static bool is_of_another(struct form_text line, const struct pieces *p)
 {
@@ -216,7 +234,8 @@ static size_t keep_said(struct form_text *item, struct form_list *list, const st
     size_t n = 0, all = list->n;
     for (size_t i = 0; i < all; i++) {
         struct pieces p = read_pieces(item[i]);
-        if (!is_invented(g, &p) && !is_mixed_up(g, item[i], &p)) item[n++] = item[i];
+        bool made_up = is_endless(g, item[i], &p) || is_invented(g, &p) || is_mixed_up(g, item[i], &p);
+        if (!made_up) item[n++] = item[i];
     }
     list->n = n;
     return all - n;

@@ -223,7 +223,7 @@ static const char *const shown[] = {
     "Note that the port of the server is 8080.",
     "Noted: the port of the server is 8080.",
     "My name is Ines, and the limit is 17.",
-    "Set 9090 on the printer.",
+    "Set 9090 on the printer. I see that it says no no no no to us",
     "Let us use src/main.c for it. The size of the main.c file is 5512",
 };
 
@@ -260,6 +260,13 @@ TEST(summary_check_f10_a_figure_that_is_only_ever_something_else_leaves)
     CHECK_EQ(leaves("the most is 17"), 1);
     CHECK_EQ(leaves("the server has 8080"), 0);              /* no statement: in words of its own */
     CHECK_EQ(leaves("the main.c size is 5512"), 0);
+}
+
+TEST(summary_check_f10_an_item_of_a_model_that_could_not_stop_leaves)
+{
+    CHECK_EQ(leaves("call the lift off- the Lift off- the lift of it, lift"), 1);
+    CHECK_EQ(leaves("the lift, the lift and the lift of the house"), 0);
+    CHECK_EQ(leaves("it says no no no no"), 0); /* so it was said */
 }
 
 TEST(summary_check_looks_at_every_section_and_refuses_what_is_all_made_up)
