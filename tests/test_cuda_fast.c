@@ -221,6 +221,54 @@ TEST(a_fast_engine_says_about_the_same_takes_its_memory_once_and_fails_in_one_li
     shim_blas_shown(false);
 }
 
+/* One request while a call may fail: did it come to its end? */
+static bool serve_or_fail(struct engine *e)
+{
+    enum { LEAST = 32 }; /* tokens that the library is asked for: GPU_BLAS_ROWS */
+    static const int32_t ids[LEAST] = {TINY_BYTE0 + 3, TINY_BYTE0 + 4};
+    const struct request r = {.ids = ids, .n_ids = LEAST, .max_tokens = 1, .ignore_end = true, .fresh = true,
+                              .sampling = SAMPLING_GREEDY};
+    struct engine_event ev[64];
+    struct err why = {0};
+    int id, n;
+    CHECK_EQ(ops->submit(e, &r, &id, &why), 0);
+    do {
+        struct err now = {0};
+        n = ops->step(e, ev, 64, &now);
+        if (now.code) why = now;
+    } while (n > 0);
+    const struct answer *a = ops->answer(e, id);
+    const bool well = atomic_load(&a->end) == END_LENGTH;
+    if (!well) CHECK(*why.text && !strchr(why.text, '\n') && strcmp(a->fault, why.text) == 0);
+    ops->drop(e, id);
+    return well;
+}
+
+TEST(a_call_of_a_fast_pass_may_fail_and_the_next_request_is_served)
+{
+    struct err err = {0};
+    int failed = 0;
+    shim_blas_shown(true);
+    struct engine *e = open_engine(true, &err);
+    CHECK_STR(err.text, "");
+    CHECK(serve_or_fail(e));
+    const long calls = shim_blas_calls(), takings = shim_takings();
+    for (long at = 1;; at += CHECK_SANITIZED ? 31 : 3) {
+        shim_fail(at, SHIM_LAUNCH_FAILURE);
+        const bool well = serve_or_fail(e), all = !shim_failed();
+        shim_fail(0, 0);
+        CHECK(well == all);
+        failed += !well;
+        if (all) break;
+        if (failed % 8 == 0) CHECK(serve_or_fail(e));
+    }
+    CHECK(failed > 4 && shim_blas_calls() > calls);
+    CHECK_EQ(shim_takings(), takings);
+    ops->close(e);
+    CHECK_EQ(shim_bytes() + shim_kept() + (size_t)shim_blas_objects(), 0);
+    shim_blas_shown(false);
+}
+
 static size_t page; /* bytes; copies of so many are refused */
 
 static int refuse_pages(struct kdev *d, struct kstream *st, void *dst, const void *src, size_t bytes, struct err *err)
