@@ -1,7 +1,7 @@
 /* test_gpu_load.c - where the program finds the object with its CUDA kernels, and what it says when that is missing,
  * broken or another version's.  The object is the shim's (build/gpu/). */
-#include "tests/child.h"
 #include "tests/check.h"
+#include "tests/term_rig.h"
 #include <limits.h>
 #include <unistd.h>
 
@@ -92,6 +92,41 @@ TEST(an_installed_program_finds_the_object_that_make_install_put_there)
          "rm \"$at/bin/plimsoll-cuda.so\"; opens \"$at/bin/plimsoll\"\n"
          "make -s uninstall DESTDIR=\"$D/root\" PREFIX=/opt/x >/dev/null\n"
          "[ -z \"$(find \"$D/root\" -type f)\" ]\n");
+}
+
+/* ----------------------------------------------------------------------- exact and fast */
+
+/* Where a device has shown cuBLASLt right (here somebody says so), a chat at a terminal is fast unless told otherwise,
+ * and the screen's head says which; what has a prompt of its own or a script is exact unless told otherwise. */
+TEST(a_chat_by_hand_is_fast_once_that_was_shown_and_all_else_is_exact)
+{
+    bash("cp \"$SO\" \"$beside\"\n"
+         "mode() { local want=$1; shift; rm -f \"$D/t\"\n"
+         "    echo '/quit' | \"$D/bin/plimsoll\" --backend cuda --no-save --trace \"$D/t\" \"$@\" >\"$D/out\" 2>&1 ||\n"
+         "        die \"$(cat \"$D/out\")\"\n"
+         "    [ \"$(sed -n 's/.*\"mode\":\"\\([a-z]*\\)\".*/\\1/p' \"$D/t\")\" = $want ] ||\n"
+         "        die \"$*: $(cat \"$D/t\")\"; }\n"
+         "mode exact --fast\n" /* nobody has shown it */
+         "export PLIMSOLL_CUDA_UNSHOWN=blas\n"
+         "mode exact; mode fast --fast; mode exact --exact; mode exact --script\n"
+         "mode exact -n 1 -p x; mode fast -n 1 -p x --fast\n");
+    static char program[PATH_MAX];
+    const struct child_terminal shown = {"xterm-256color", 80, 24, "PLIMSOLL_CUDA_UNSHOWN=blas"},
+                                unshown = {"xterm-256color", 80, 24, NULL};
+    const char *const plain[] = {"--backend", "cuda", "--no-save", NULL},
+               *const exact[] = {"--backend", "cuda", "--no-save", "--exact", NULL};
+    snprintf(program, sizeof program, "%s/bin/plimsoll", getenv("D"));
+    setenv("PLIMSOLL_BIN", program, 1);
+    setenv("HOME", getenv("D"), 1);
+    const struct { const char *const *args; const struct child_terminal *at; const char *head; } rows[] = {
+        {plain, &shown, " plimsoll  fast  "}, {exact, &shown, " plimsoll  exact  "},
+        {plain, &unshown, " plimsoll  exact  "}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        open_screen(rows[i].args, rows[i].at);
+        look_for(rows[i].head);
+        press("/quit\r");
+        CHECK_EQ(close_screen(), 0);
+    }
 }
 
 CHECK_MAIN
