@@ -8,7 +8,8 @@
  * The order of a row's float sum is the same for every T, strip, chunk of k and instruction set:
  *     acc = 0; for blocks in rising k:   acc = fma(isum, dw * dx, acc), isum exact
  *         with a minimum:          then acc = fma(m, dx * sum(x), acc); K formats fma(dmin * m, dx * -sum(x), acc)
- *         Q6_K, a half of 128:     u = fma(s0 * i0 + s1 * i1, dx, u) over its 4 runs, then acc = fma(u, d, acc)
+ *         Q6_K, a half of 128:     u = fma(s0 * i0 + s1 * i1, dx, u) over its 4 runs, then acc = fma(u, d, acc);
+ *                                  what is in the first place is exact
  *     floats: per 32 k: s = fma(w, x, s) in rising k from 0, then acc = acc + s */
 
 enum { NV_MAX = 32 / LANES, VB = 4 * LANES /* bytes of a vector */, LINE = 4 * ISA_GROUP /* a dword of each row */ };
@@ -225,7 +226,8 @@ INLINE void block_k45(const int T, const int NV, const enum ktype type, const ui
 
 /* ------------------------------------------------------------------------- Q6_K */
 
-/* One run of 32: i0 and i1 of its halves, times their scales, exact; u = fma(that, dx, u). */
+/* One run of 32: i0 and i1 of its halves, times their scales; u = fma(that, dx, u).  Both products and their sum are
+ * exact as floats too: |i| <= 16 * 32 * 127 and |scale| <= 128, so they stay below 2^24. */
 INLINE void run_k6(const int T, const int NV, const uint8_t *sc, const uint8_t *q, const int run, const int lane,
                    const struct act *x, vf_tile u)
 {
@@ -233,19 +235,18 @@ INLINE void run_k6(const int T, const int NV, const uint8_t *sc, const uint8_t *
     vi start0[ISA_TILE], start1[ISA_TILE];
 
     UNROLL for (int t = 0; t < T; t++) {
-        vi first = bcast32(&x[t].ns0);
-        start0[t] = vi_sll(first, 5);
-        start1[t] = vi_sll(vi_sub(bcast32(&x[t].ns), first), 5);
+        start0[t] = vi_sll(bcast32(&x[t].ns0), 5);
+        start1[t] = vi_sub(vi_sll(bcast32(&x[t].ns), 5), start0[t]);
     }
     dot_steps(T, NV, K6, q, NULL, run, 0, 0, 4, lane, x, start0, i0);
     dot_steps(T, NV, K6, q, NULL, run, 0, 4, 8, lane, x, start1, i1);
     UNROLL for (int v = 0; v < NV; v++) {
         vi s = vi_load(sc + run / 2 * LINE + lane + v * VB); /* 4 signed scales: two runs */
-        vi s0 = vi_sra(run % 2 ? vi_sll(s, 8) : vi_sll(s, 24), 24);
-        vi s1 = run % 2 ? vi_sra(s, 24) : vi_sra(vi_sll(s, 16), 24);
+        vf s0 = vf_from(vi_sra(run % 2 ? vi_sll(s, 8) : vi_sll(s, 24), 24));
+        vf s1 = vf_from(run % 2 ? vi_sra(s, 24) : vi_sra(vi_sll(s, 16), 24));
         UNROLL for (int t = 0; t < T; t++) {
-            vi both = vi_add(vi_mul(s0, i0[t][v]), vi_mul(s1, i1[t][v]));
-            u[t][v] = vf_fma(vf_from(both), vf_set1(x[t].dx), u[t][v]);
+            vf both = vf_fma(s1, vf_from(i1[t][v]), vf_mul(s0, vf_from(i0[t][v])));
+            u[t][v] = vf_fma(both, vf_set1(x[t].dx), u[t][v]);
         }
     }
 }

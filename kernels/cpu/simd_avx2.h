@@ -69,7 +69,6 @@ INLINE vi vi_and(vi a, vi b) { return _mm256_and_si256(a, b); }
 INLINE vi vi_or(vi a, vi b) { return _mm256_or_si256(a, b); }
 INLINE vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); }
 INLINE vi vi_sub(vi a, vi b) { return _mm256_sub_epi32(a, b); }
-INLINE vi vi_mul(vi a, vi b) { return _mm256_mullo_epi32(a, b); }
 INLINE vi vi_sll(vi a, const int n) { return (vi)((vu)a << (unsigned)n); }
 INLINE vi vi_srl(vi a, const int n) { return (vi)((vu)a >> (unsigned)n); }
 INLINE vi vi_srl_by(vi a, int n) { return _mm256_srlv_epi32(a, _mm256_set1_epi32(n)); }

@@ -73,7 +73,6 @@ INLINE vi vi_and(vi a, vi b) { return _mm512_and_si512(a, b); }
 INLINE vi vi_or(vi a, vi b) { return _mm512_or_si512(a, b); }
 INLINE vi vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); }
 INLINE vi vi_sub(vi a, vi b) { return _mm512_sub_epi32(a, b); }
-INLINE vi vi_mul(vi a, vi b) { return _mm512_mullo_epi32(a, b); }
 INLINE vi vi_sll(vi a, const int n) { return (vi)((vu)a << (unsigned)n); }
 INLINE vi vi_srl(vi a, const int n) { return (vi)((vu)a >> (unsigned)n); }
 INLINE vi vi_srl_by(vi a, int n) { return _mm512_srlv_epi32(a, _mm512_set1_epi32(n)); }

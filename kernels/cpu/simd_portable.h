@@ -88,7 +88,6 @@ INLINE vi vi_and(vi a, vi b) { return a & b; }
 INLINE vi vi_or(vi a, vi b) { return a | b; }
 INLINE vi vi_add(vi a, vi b) { return (vi)((vu)a + (vu)b); }
 INLINE vi vi_sub(vi a, vi b) { return (vi)((vu)a - (vu)b); }
-INLINE vi vi_mul(vi a, vi b) { return (vi)((vu)a * (vu)b); }
 INLINE vi vi_sll(vi a, const int n) { return (vi)((vu)a << (unsigned)n); }
 INLINE vi vi_srl(vi a, const int n) { return (vi)((vu)a >> (unsigned)n); }
 INLINE vi vi_srl_by(vi a, int n) { return (vi)((vu)a >> (unsigned)n); }
