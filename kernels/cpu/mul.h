@@ -109,9 +109,11 @@ INLINE void dot_steps(const int T, const int NV, const enum form form, const uin
         vi w[NV_MAX];
         UNROLL for (int v = 0; v < NV; v++) w[v] = weights(form, q, h, run, bit, s, lane + v * VB);
         UNROLL for (int t = 0; t < T; t++) {
-            vi xs = bcast32(x[t].q + 4 * s);
+            const void *at = x[t].q + 4 * s;
+            vi xs = bcast32(at);
             UNROLL for (int v = 0; v < NV; v++) {
-                a[c][t][v] = form == F8 ? vacc_dot8(a[c][t][v], w[v], xs) : vacc_dot(a[c][t][v], w[v], xs);
+                if (form == F8) a[c][t][v] = vacc_dot8(a[c][t][v], w[v], xs);
+                else a[c][t][v] = NV == 1 ? vacc_dot_at(a[c][t][v], w[v], at) : vacc_dot(a[c][t][v], w[v], xs);
                 if ((s + 1 - first) % spill == 0 && s + 1 < last) a[c][t][v] = vacc_spill(a[c][t][v]);
             }
         }
@@ -305,6 +307,20 @@ INLINE void strip_int(const int T, const int NV, const enum ktype type, const in
     acc_store(T, NV, out, acc);
 }
 
+/* All rows of n packed Q4_K blocks, a vector of them at a time: block by block, so that memory is read in order. */
+INLINE void split_k4(const int T, const int bytes, const uint8_t *w, int n, const struct act *x, float *out,
+                     struct isa_ahead ahead)
+{
+    struct fetch fetch = fetch_over(ahead, n * 4 * NV_MAX);
+    for (; n > 0; n--, w += bytes, x += 8 * T)
+        for (int row = 0; row < ISA_GROUP; row += LANES) {
+            vf_tile acc;
+            acc_load(T, 1, out + row, acc);
+            block_k45(T, 1, KT_Q4_K, w, 4 * row, x, acc, &fetch);
+            acc_store(T, 1, out + row, acc);
+        }
+}
+
 INLINE vf load_float(const enum ktype type, const uint8_t *w, const int at)
 {
     if (type == KT_F16) return vf_f16(w + 2 * at);
@@ -349,6 +365,10 @@ INLINE void strip_float(const int T, const int NV, const enum ktype type, const 
                                 struct isa_ahead ahead)                                                                \
     {                                                                                                                  \
         (void)stride;                                                                                                  \
+        if (KT_##type == KT_Q4_K && T >= Q4_K_SPLIT) {                                                                 \
+            split_k4(T, ISA_GROUP *(bytes), w, n, x, acc, ahead);                                                      \
+            return;                                                                                                    \
+        }                                                                                                              \
         for (int row = 0; row < ISA_GROUP; row += NV_OF(T) * LANES)                                                    \
             strip_int(T, NV_OF(T), KT_##type, ISA_GROUP *(bytes), w, n, x, 4 * row, acc + row,                         \
                       row ? (struct isa_ahead){0} : ahead);                                                            \

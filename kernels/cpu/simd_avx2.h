@@ -90,6 +90,12 @@ INLINE vacc vacc_dot(vacc a, vi w, vi x)
     a.pairs = _mm256_add_epi16(a.pairs, _mm256_maddubs_epi16(w, x));
     return a;
 }
+INLINE vacc vacc_dot_at(vacc a, vi w, const void *x)
+{
+    int32_t v;
+    memcpy(&v, x, sizeof v);
+    return vacc_dot(a, w, vi_set1(v));
+}
 INLINE vacc vacc_spill(vacc a)
 {
     a.sum = _mm256_add_epi32(a.sum, _mm256_madd_epi16(a.pairs, _mm256_set1_epi16(1)));

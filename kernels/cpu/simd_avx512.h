@@ -91,6 +91,11 @@ INLINE vacc vacc_dot(vacc a, vi w, vi x)
     __asm__("vpdpbusd %2, %1, %0" : "+v"(a.sum) : "v"(w), "v"(x));
     return a;
 }
+INLINE vacc vacc_dot_at(vacc a, vi w, const void *x)
+{
+    __asm__("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(a.sum) : "v"(w), "m"(*(const char(*)[4])x));
+    return a;
+}
 INLINE vacc vacc_start(vi first) { return (vacc){first}; }
 INLINE vacc vacc_spill(vacc a) { return a; }
 INLINE vi vacc_end(vacc a) { return a.sum; }

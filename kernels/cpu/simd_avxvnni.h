@@ -14,6 +14,12 @@ INLINE vacc vacc_dot(vacc a, vi w, vi x)
     __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(a.sum) : "x"(w), "x"(x));
     return a;
 }
+INLINE vacc vacc_dot_at(vacc a, vi w, const void *x)
+{
+    int32_t v;
+    memcpy(&v, x, sizeof v);
+    return vacc_dot(a, w, vi_set1(v));
+}
 INLINE vacc vacc_start(vi first) { return (vacc){first}; }
 INLINE vacc vacc_spill(vacc a) { return a; }
 INLINE vi vacc_end(vacc a) { return a.sum; }

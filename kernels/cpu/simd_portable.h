@@ -109,6 +109,12 @@ INLINE vacc vacc_dot(vacc a, vi w, vi x)
     a.sum += (vi_sll((vi)even, 16) >> 16) + ((vi)even >> 16) + (vi_sll((vi)odd, 16) >> 16) + ((vi)odd >> 16);
     return a;
 }
+INLINE vacc vacc_dot_at(vacc a, vi w, const void *x)
+{
+    int32_t v;
+    memcpy(&v, x, sizeof v);
+    return vacc_dot(a, w, vi_set1(v));
+}
 INLINE vacc vacc_start8(vi minus_sum) { return (vacc){vi_sll(minus_sum, 7)}; }
 INLINE vacc vacc_dot8(vacc a, vi w, vi x) { return vacc_dot(a, w, x); }
 
