@@ -166,7 +166,7 @@ static void put_sums(const struct mul_job *j, float *sum, const float *other, in
 }
 
 /* A tile's sums with one group of rows.  Rounded, they are one block of each token's activations for the next product,
- * and never floats in memory. */
+ * and never floats in memory; the tokens' blocks lie one behind the other, as their sums do, and a group is whole. */
 static void put_tile(const struct mul_job *j, const struct cpu_out *out, int group, int tile, float *sum,
                      const float *other)
 {
@@ -174,12 +174,13 @@ static void put_tile(const struct mul_job *j, const struct cpu_out *out, int gro
     const int at = group * ISA_GROUP, n = MIN(ISA_GROUP, out->m->rows - at);
     const int start = tile_start(in->rows, in->tiles, tile), T = tile_start(in->rows, in->tiles, tile + 1) - start;
     const size_t rows = (size_t)out->m->rows;
-    for (int t = 0; t < T; t++, sum += ISA_GROUP, other += ISA_GROUP) {
-        float *y = j->rounded ? sum : out->y + (size_t)(start + t) * rows + (size_t)at;
-        put_sums(j, sum, other, at, n, y);
-        if (j->rounded)
-            j->d->isa->quantise(y, 1, j->rounded + (size_t)start * (rows / 32) + (size_t)(group * T + t), 1);
+    if (j->rounded) {
+        put_sums(j, sum, other, at, T * ISA_GROUP, sum);
+        j->d->isa->quantise(sum, T, j->rounded + (size_t)start * (rows / 32) + (size_t)group * (size_t)T, 1);
+        return;
     }
+    for (int t = 0; t < T; t++, sum += ISA_GROUP, other += ISA_GROUP)
+        put_sums(j, sum, other, at, n, out->y + (size_t)(start + t) * rows + (size_t)at);
 }
 
 static void finish_group(const struct mul_job *j, const struct cpu_out *out, int group, int who)

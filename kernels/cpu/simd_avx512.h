@@ -127,9 +127,12 @@ INLINE void act_round(const float *x, float id, int8_t *q, int32_t *sum0, int32_
     __m512 m = _mm512_set1_ps(id);
     __m512i a = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x), m));
     __m512i b = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x + 16), m));
-    _mm_storeu_si128((__m128i_u *)q, _mm512_cvtepi32_epi8(a));
-    _mm_storeu_si128((__m128i_u *)(q + 16), _mm512_cvtepi32_epi8(b));
-    *sum0 = _mm512_reduce_add_epi32(a);
-    *sum1 = _mm512_reduce_add_epi32(b);
+    __m256i both = _mm256_setr_m128i(_mm512_cvtepi32_epi8(a), _mm512_cvtepi32_epi8(b));
+    _mm256_storeu_si256((__m256i_u *)q, both);
+    /* vpsadbw sums 8 unsigned bytes: 128 is added to each beforehand. */
+    __m256i eights = _mm256_sad_epu8(_mm256_xor_si256(both, _mm256_set1_epi8(INT8_MIN)), _mm256_setzero_si256());
+    __m256i halves = _mm256_add_epi64(eights, _mm256_shuffle_epi32(eights, 0x4e));
+    *sum0 = _mm_cvtsi128_si32(_mm256_castsi256_si128(halves)) - 16 * 128;
+    *sum1 = _mm_cvtsi128_si32(_mm256_extracti128_si256(halves, 1)) - 16 * 128;
 }
 #endif
