@@ -353,6 +353,20 @@ static const uint8_t *page_at(const struct isa_attend *a, int page)
     return a->slab + (size_t)a->table[page] * a->page_bytes;
 }
 
+/* The pages of chunk i, and those after it: at the end the first that are wanted next, if anything is. */
+static struct chunk chunk_at(const struct isa_attend *a, int i)
+{
+    const struct isa_attend *b = a->then;
+    const int last = (a->pos + a->rows - 1) / ISA_CHUNK;
+    struct chunk c;
+    for (int p = 0; p < PAGES; p++) {
+        c.page[p] = page_at(a, i * PAGES + p);
+        c.next[p] = i < last || !b ? page_at(a, (i + 1) * PAGES + p)
+                                   : page_at(b, first_seen(b, b->pos) / ISA_CHUNK * PAGES + p) + (b->k_off - a->k_off);
+    }
+    return c;
+}
+
 static void attend_tile(const struct isa_attend *a)
 {
     const int wide = wide_of(a), queries = a->rows * a->heads;
@@ -366,11 +380,7 @@ static void attend_tile(const struct isa_attend *a)
         memcpy(st.q + (size_t)r * row, a->q + (size_t)r * a->stride, row * sizeof *a->q);
     }
     for (int i = first_seen(a, a->pos) / ISA_CHUNK; i <= (a->pos + a->rows - 1) / ISA_CHUNK; i++) {
-        struct chunk c;
-        for (int p = 0; p < PAGES; p++) {
-            c.page[p] = page_at(a, i * PAGES + p);
-            c.next[p] = page_at(a, (i + 1) * PAGES + p);
-        }
+        struct chunk c = chunk_at(a, i);
         attend_chunk(a, &c, i * ISA_CHUNK, &st);
     }
     for (int i = 0; i < queries; i++) {

@@ -168,38 +168,49 @@ static int tile_rows(const struct attn_job *j, int row)
 }
 
 /* Item: a kv head and a row; all rows of a head follow one another, so that its K and V stay in the cache.  The first
- * row of a tile stands for all of it. */
+ * row of a tile stands for all of it; false: this is another. */
+static bool item_of(const struct attn_job *j, int item, struct isa_attend *a)
+{
+    const struct kern_group *g = j->g;
+    const size_t wide = (size_t)j->heads * (size_t)g->head_dim; /* values of one kv head's queries */
+    const int kv_head = item / j->b->rows, row = item % j->b->rows, rows = tile_rows(j, row);
+    const size_t at = ((size_t)row * (size_t)g->kv_heads + (size_t)kv_head) * wide;
+    const size_t k_off = head_at(g, j->layer, kv_head);
+    if (rows == 0) return false;
+    *a = (struct isa_attend){
+        .q = j->q + at,
+        .att = j->att + at,
+        .stride = wide * (size_t)g->kv_heads,
+        .rows = rows,
+        .heads = j->heads,
+        .dim = g->head_dim,
+        .kv = g->kv_type,
+        .slab = g->dev_slab,
+        .page_bytes = g->page_bytes,
+        .k_off = k_off,
+        .v_off = k_off + k_bytes(g),
+        .table = table_of(j->b, j->group, row),
+        .pos = j->b->pos[row],
+        .window = g->window,
+        .scale = j->scale,
+        .softcap = j->softcap,
+    };
+    return true;
+}
+
 static void attend_items(void *arg, int first, int end, int who)
 {
     const struct attn_job *j = arg;
-    const struct kern_group *g = j->g;
-    const size_t wide = (size_t)j->heads * (size_t)g->head_dim; /* values of one kv head's queries */
+    struct isa_attend now = {0}, then;
     (void)who;
     for (int i = first; i < end; i++) {
-        int kv_head = i / j->b->rows, row = i % j->b->rows, rows = tile_rows(j, row);
-        size_t at = ((size_t)row * (size_t)g->kv_heads + (size_t)kv_head) * wide;
-        size_t k_off = head_at(g, j->layer, kv_head);
-        if (rows == 0) continue;
-        struct isa_attend a = {
-            .q = j->q + at,
-            .att = j->att + at,
-            .stride = wide * (size_t)g->kv_heads,
-            .rows = rows,
-            .heads = j->heads,
-            .dim = g->head_dim,
-            .kv = g->kv_type,
-            .slab = g->dev_slab,
-            .page_bytes = g->page_bytes,
-            .k_off = k_off,
-            .v_off = k_off + k_bytes(g),
-            .table = table_of(j->b, j->group, row),
-            .pos = j->b->pos[row],
-            .window = g->window,
-            .scale = j->scale,
-            .softcap = j->softcap,
-        };
-        j->d->isa->attend(&a);
+        if (!item_of(j, i, &then)) continue;
+        now.then = &then;
+        if (now.rows) j->d->isa->attend(&now);
+        now = then;
     }
+    now.then = NULL;
+    if (now.rows) j->d->isa->attend(&now);
 }
 
 int cpu_attn(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_group *g, int group,

@@ -50,6 +50,7 @@ struct isa_attend {
     const int32_t *table;
     int pos, window;          /* of the first row; a row sees the last `window` positions, 0: all */
     float scale, softcap;
+    const struct isa_attend *then; /* what comes next, no earlier in a page: its first keys are fetched; or NULL */
 };
 
 struct cpu_isa {
