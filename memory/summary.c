@@ -22,7 +22,8 @@ static void add(struct items *it, int section, struct form_text t, int looks, in
         it->too_many = true;
         return;
     }
-    it->v[it->n] = (struct item){.text = t, .order = it->n, .section = section, .looks = looks, .rank = rank};
+    it->v[it->n] = (struct item){.text = t, .from = it->from, .said = it->n, .order = it->n, .section = section,
+                                 .looks = looks, .rank = rank};
     it->n++;
 }
 
@@ -219,7 +220,9 @@ int summary_merge(const struct form_record *before, const struct form_record *no
     int rc = summary_take(&it, err);
     if (rc) return rc;
     summary_add_record(&it, before, !tasks);
+    it.from = ITEM_SAID;
     rc = summary_add_left_out(&it, before, now, said, n, err);
+    it.from = ITEM_MODEL;
     summary_add_record(&it, now, !tasks);
     if (tasks) summary_add_tasks(&it, tasks->done, tasks->open);
     if (rc == 0) rc = summary_finish(&it, false, limit, out, result, err);

@@ -120,6 +120,7 @@ static void add_message(struct extract *x, const struct summary_source *m)
     struct form_text rest = {m->text.text, MIN(m->text.len, (size_t)LOOK_BYTES)}, line;
     bool first = true;
     size_t begin = x->it.n;
+    x->it.from = m->user ? ITEM_SAID : ITEM_MODEL;
     for (int left = x->lines; left >= 0 && summary_next_line(&rest, &line);) {
         if (is_blank_line(line)) continue;
         int looks = summary_looks(line);
@@ -167,6 +168,15 @@ static bool is_in(const struct form_record *r, struct form_text line, char *room
     return false;
 }
 
+/* Whether it takes the place of one in the record before: then it is there, whoever has its value too. */
+static bool is_newer(const struct form_record *before, struct form_text line, char *room)
+{
+    const struct form_list *facts = before ? &before->section[RECORD_FACTS] : NULL;
+    for (size_t i = 0; facts && i < facts->n; i++)
+        if (summary_is_newer(line, facts->item[i], room)) return true;
+    return false;
+}
+
 static size_t longest(const struct form_record *r)
 {
     size_t n = 0;
@@ -186,7 +196,9 @@ int summary_add_left_out(struct items *it, const struct form_record *before, con
             line = summary_bare(without_stop(line));
             if (line.len > SUMMARY_LINE_BYTES || !summary_is_statement(line)) continue;
             left--;
-            if (!is_in(before, line, room) && !is_in(now, line, room)) summary_add_left(it, lower_line(it, line));
+            bool in = is_in(before, line, room) || is_in(now, line, room);
+            if (!in) summary_add_left(it, lower_line(it, line));
+            else if (is_newer(before, line, room)) summary_add_fact(it, lower_line(it, line), false);
         }
     }
     free(room);

@@ -6,8 +6,16 @@
 #define SUMMARY_IMPL_H
 #include "memory/summary.h"
 
+enum item_from { /* who has it */
+    ITEM_BEFORE, /* the record before */
+    ITEM_SAID,   /* a person, since then */
+    ITEM_MODEL   /* a model: an answer, or a record of what was said since then; or a tool's result */
+};
+
 struct item {
     struct form_text text;
+    enum item_from from;
+    size_t said;  /* of what persons said: the oldest is the lowest */
     size_t order; /* age: the oldest is 0 */
     int section;
     int looks;    /* of a fact: summary_looks() */
@@ -18,6 +26,7 @@ struct item {
 
 struct items {
     struct item *v; /* SUMMARY_ITEMS of them */
+    enum item_from from; /* of those that are added next */
     size_t n;
     size_t dropped; /* before they were candidates */
     char *room;     /* for lines that are not as they were said: SUMMARY_SAID of SUMMARY_LINE_BYTES; none moves */
@@ -34,8 +43,20 @@ void summary_add_left(struct items *it, struct form_text t);
 void summary_add_tasks(struct items *it, struct form_list done, struct form_list open);
 void summary_add_record(struct items *it, const struct form_record *r, bool tasks); /* r: may be NULL */
 
-/* summary_once.c: those that stand there more than once leave. */
+/* summary_once.c: those that stand there more than once leave, and those that a newer one takes the place of. */
 int summary_once(struct items *it, struct err *err);
+
+/* summary_newer.c: "the port is 8080" leaves, where "the port is 9090" was said since. */
+struct summary_line { /* of an item */
+    struct item *item;
+    struct form_text words; /* by summary_words(); of a task: its text as it is */
+    size_t n;               /* words */
+    size_t key;             /* bytes of words: what it states the value of; summary_newer.c's, and so is: */
+    int kind;               /* of value; 0: it is not looked at */
+};
+/* Whether both state the value of the same thing, each another.  room: as long as item. */
+bool summary_is_newer(struct form_text line, struct form_text item, char *room);
+void summary_drop_older(struct summary_line **sorted, struct summary_line *line, size_t n); /* sorted: room for n */
 
 /* The words of a text, one blank between them: in lower case (ASCII's), without the marks around them, but for '?'.
  * out has room for t.len bytes.  How many bytes it has then. */

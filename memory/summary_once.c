@@ -6,15 +6,9 @@ enum {
     RUN_MOST = 64   /* words of a line that are looked at for others within it */
 };
 
-struct line { /* of an item */
-    struct item *item;
-    struct form_text words; /* of a task: its text as it is */
-    size_t n;               /* words */
-};
-
 struct once {
     struct items *it;
-    struct line *line, **sorted;
+    struct summary_line *line, **sorted;
     uint32_t *table; /* by the hash of all words: the number of a line, and 1; 0: empty */
     size_t slots;
     char *bytes;
@@ -65,7 +59,7 @@ static int compare_text(struct form_text a, struct form_text b)
     return c ? c : (a.len > b.len) - (a.len < b.len);
 }
 
-static int compare_lines(const struct line *a, const struct line *b)
+static int compare_lines(const struct summary_line *a, const struct summary_line *b)
 {
     if (group(a->item) != group(b->item)) return group(a->item) - group(b->item);
     return compare_text(a->words, b->words);
@@ -73,19 +67,25 @@ static int compare_lines(const struct line *a, const struct line *b)
 
 static int by_words(const void *pa, const void *pb)
 {
-    const struct line *a = *(struct line *const *)pa, *b = *(struct line *const *)pb;
+    const struct summary_line *a = *(struct summary_line *const *)pa, *b = *(struct summary_line *const *)pb;
     int c = compare_lines(a, b);
     return c ? c : (a->item->order > b->item->order) - (a->item->order < b->item->order);
 }
 
-/* The last stays: what was said again is not old. */
+/* The last stays: what was said again is not old; but a model that says again what it read says nothing new. */
 static void drop_equal(struct once *o)
 {
     size_t n = o->it->n;
     for (size_t i = 0; i < n; i++) o->sorted[i] = &o->line[i];
     qsort(o->sorted, n, sizeof *o->sorted, by_words);
     for (size_t i = 1; i < n; i++)
-        if (compare_lines(o->sorted[i - 1], o->sorted[i]) == 0) o->sorted[i - 1]->item->out = true;
+        if (compare_lines(o->sorted[i - 1], o->sorted[i]) == 0) {
+            struct item *older = o->sorted[i - 1]->item, *last = o->sorted[i]->item;
+            older->out = true;
+            if (last->from != ITEM_MODEL) continue;
+            last->from = older->from;
+            last->said = older->said;
+        }
 }
 
 /* ------------------------------------------------------------------ one within another */
@@ -100,7 +100,7 @@ static uint64_t hash_begin(int section) { return 0xcbf29ce484222325u + (uint64_t
 
 static size_t slot(const struct once *o, uint64_t h) { return (size_t)(h ^ h >> 32) & (o->slots - 1); }
 
-static bool may_be_within(const struct line *l)
+static bool may_be_within(const struct summary_line *l)
 {
     return !l->item->out && !is_task(l->item) && l->n >= RUN_LEAST && l->n < RUN_MOST;
 }
@@ -108,7 +108,7 @@ static bool may_be_within(const struct line *l)
 static void fill_table(struct once *o)
 {
     for (size_t i = 0; i < o->it->n; i++) {
-        const struct line *l = &o->line[i];
+        const struct summary_line *l = &o->line[i];
         if (!may_be_within(l)) continue;
         size_t at = slot(o, hash_on(hash_begin(l->item->section), l->words.text, l->words.len));
         while (o->table[at]) at = (at + 1) & (o->slots - 1);
@@ -117,10 +117,10 @@ static void fill_table(struct once *o)
 }
 
 /* An older line of just these words, which looks no more like a fact than l, is said by l too. */
-static void drop_older(struct once *o, const struct line *l, struct form_text run, uint64_t h)
+static void drop_older(struct once *o, const struct summary_line *l, struct form_text run, uint64_t h)
 {
     for (size_t at = slot(o, h); o->table[at]; at = (at + 1) & (o->slots - 1)) {
-        struct line *other = &o->line[o->table[at] - 1];
+        struct summary_line *other = &o->line[o->table[at] - 1];
         if (other->item->section != l->item->section || compare_text(other->words, run) != 0) continue;
         if (other->item->order < l->item->order && other->item->looks <= l->item->looks) other->item->out = true;
         return; /* equal ones are there once */
@@ -128,7 +128,7 @@ static void drop_older(struct once *o, const struct line *l, struct form_text ru
 }
 
 /* Every run of l's words but the whole. */
-static void drop_within(struct once *o, const struct line *l)
+static void drop_within(struct once *o, const struct summary_line *l)
 {
     const char *text = l->words.text, *end = text + l->words.len;
     size_t words = MIN(l->n, (size_t)RUN_MOST);
@@ -166,8 +166,8 @@ static void read_words(struct once *o)
     char *at = o->bytes;
     for (size_t i = 0; i < o->it->n; i++) {
         struct item *item = &o->it->v[i];
-        struct line *l = &o->line[i];
-        *l = (struct line){.item = item, .words = item->text};
+        struct summary_line *l = &o->line[i];
+        *l = (struct summary_line){.item = item, .words = item->text};
         if (!is_task(item)) l->words = (struct form_text){at, summary_words(item->text, at)};
         at += l->words.text == at ? l->words.len : 0;
         if (l->words.len == 0) l->words = item->text; /* marks alone */
@@ -182,6 +182,7 @@ int summary_once(struct items *it, struct err *err)
     if (rc == 0) {
         read_words(&o);
         drop_equal(&o);
+        summary_drop_older(o.sorted, o.line, it->n);
         fill_table(&o);
         for (size_t i = 0; i < it->n; i++)
             if (!o.line[i].item->out && !is_task(o.line[i].item)) drop_within(&o, &o.line[i]);

@@ -31,7 +31,8 @@ static const char before_text[] =
 static const char now_text[] =
     "Facts:\n- the host is alba\n- the user is Ines\nDecisions:\nnone\nDone:\n- run the tests\nOpen:\n- tag 1.0\n";
 
-#define NO_MORE "Decisions:\nnone\nDone:\nnone\nOpen:\nnone\n"
+#define NO_MORE_AT_END "Decisions:\nnone\nDone:\nnone\nOpen:\nnone"
+#define NO_MORE NO_MORE_AT_END "\n"
 
 static int merge(const char *a, const char *b, const struct summary_tasks *tasks, int64_t limit, struct buf *out,
                  struct summary_result *res)
@@ -194,6 +195,95 @@ TEST(summary_merge_adds_what_a_person_stated_and_the_model_left_out)
     CHECK_EQ(summary_merge(&before, &now, said, COUNT_OF(said), NULL, &l, &out, &res, &err), 0);
     CHECK_EQ(res.added, 0);
     CHECK_EQ(res.dropped + res.items, 10);
+    forms_record_free(&before);
+    forms_record_free(&now);
+    buf_free(&out);
+}
+
+/* ------------------------------------------------------------------ a newer value */
+
+/* Facts of an extract: of the record `before`, then what a person said. */
+static const char *facts_of(const char *before, const char *const *text, size_t n)
+{
+    static char facts[1000];
+    struct summary_source said[8];
+    struct summary_result res;
+    struct summary_limit l = most(1000);
+    struct form_record r = {0};
+    struct buf out = {0};
+    if (before) r = read_record(before);
+    for (size_t i = 0; i < n; i++) said[i] = (struct summary_source){form_text(text[i]), true};
+    CHECK_EQ(summary_extract(before ? &r : NULL, said, n, NULL, &l, &out, &res, &err), 0);
+    const char *from = out.data + strlen("Facts:\n- " SUMMARY_MARK "\n"), *to = strstr(out.data, "Decisions:");
+    snprintf(facts, sizeof facts, "%.*s", (int)(to - from), from);
+    forms_record_free(&r);
+    buf_free(&out);
+    return facts;
+}
+
+TEST(summary_f11_a_newer_value_takes_the_place_of_the_older)
+{
+    static const char *const port[] = {"The port is 8080.", "The host of the printer is Alba.", "The PORT is 9090."};
+    CHECK_STR(facts_of(NULL, port, 3), "- the host of the printer is Alba\n- the PORT is 9090\n");
+    CHECK_STR(facts_of("Facts:\n- the port is 7070\n- the host of the printer is Brix\n- Anna's desk is 5\n" NO_MORE,
+                       port, 3), "- Anna's desk is 5\n- the host of the printer is Alba\n- the PORT is 9090\n");
+    static const char *const now[] = {"My limit is 3.", "Anna's desk is now 17.", "My limit is 4."};
+    CHECK_STR(facts_of("Facts:\n- Anna's desk is 5\n" NO_MORE, now, 3), "- Anna's desk is now 17\n- my limit is 4\n");
+}
+
+TEST(summary_f11_what_may_be_true_beside_the_older_stays_beside_it)
+{
+    static const char *const both[][2] = {
+        {"The user is Ines.", "The user is Mara."},               /* there may be two */
+        {"The port of it is 8080.", "The port of it is Alba."},   /* of another kind */
+        {"The port is 8080.", "The port is 9090 on Brix."},       /* of something else */
+        {"The port is 8080.", "The port of the lift is 9090."},
+        {"The port is 8080.", "Is the port 9090?"},
+        {"The port is 8080.", "The port is 9090?"},
+        {"A dog is 5.", "A dog is 6."},                           /* another dog */
+        {"The port I think is 5.", "The port that is 3 is 5."},
+    };
+    for (size_t i = 0; i < COUNT_OF(both); i++) {
+        const char *out = facts_of(NULL, both[i], 2);
+        CHECK(strchr(out, '\n') != strrchr(out, '\n')); /* two lines */
+    }
+}
+
+/* A model may be wrong, or late: only a person's word takes the place of another. */
+TEST(summary_f11_a_model_takes_the_place_of_nothing)
+{
+    struct buf out = {0};
+    struct summary_result res;
+    struct summary_limit l = most(1000);
+    struct summary_source said[] = {says("The port is 9090.", true), says("The limit is 7.", false)};
+    struct form_record before = read_record("Facts:\n- the port is 8080\n- the limit is 5\n" NO_MORE);
+    struct form_record now = read_record("Facts:\n- the port is 8080\n- the limit is 6\n" NO_MORE);
+    CHECK_EQ(summary_merge(&before, &now, said, 2, NULL, &l, &out, &res, &err), 0);
+    CHECK_STR(out.data, "Facts:\n- the limit is 5\n- the port is 9090\n- the limit is 6\n" NO_MORE_AT_END);
+    out.len = 0; /* said in one go: which came last is not known */
+    CHECK_EQ(summary_merge(NULL, &now, said, 2, NULL, &l, &out, &res, &err), 0);
+    CHECK(strstr(out.data, "- the port is 9090\n- the port is 8080\n- the limit is 6\n"));
+    out.len = 0;
+    CHECK_EQ(summary_extract(&before, said, 2, NULL, &l, &out, &res, &err), 0);
+    CHECK(strstr(out.data, "- the limit is 5\n- the port is 9090\n- the limit is 7\n"));
+    forms_record_free(&before);
+    forms_record_free(&now);
+    buf_free(&out);
+}
+
+/* The model has the new value too: its line stays for the person's, and the old one goes. */
+TEST(summary_f11_what_a_model_wrote_down_rightly_is_the_persons_word)
+{
+    struct buf out = {0};
+    struct summary_result res;
+    struct summary_limit l = most(1000);
+    struct summary_source said[] = {says("The port is 9090.", true), says("No, the port is 7070.", true),
+                                    says("Note that the port is 7070.", true)};
+    struct form_record before = read_record("Facts:\n- the port is 8080\n" NO_MORE);
+    struct form_record now = read_record("Facts:\n- the port is 7070\n- the port is 9090\n" NO_MORE);
+    CHECK_EQ(summary_merge(&before, &now, said, 3, NULL, &l, &out, &res, &err), 0);
+    CHECK_STR(out.data, "Facts:\n- the port is 7070\n" NO_MORE_AT_END);
+    CHECK_EQ(res.added, 0);
     forms_record_free(&before);
     forms_record_free(&now);
     buf_free(&out);
@@ -379,7 +469,8 @@ TEST(summary_extract_leaves_out_an_answer_that_only_says_again_what_it_answers)
     struct summary_limit l = most(1000);
     CHECK_EQ(summary_extract(&before, said, COUNT_OF(said), NULL, &l, &out, &res, &err), 0);
     CHECK_STR(out.data, "Facts:\n- " SUMMARY_MARK "\n- Remember: the key is 5\n- Call Mara at 5 please\n"
-                        "- Open: call Mara at 5 sharp\n- the host is Alba\n- the port is 8080\nDecisions:\nnone\nDone:\nnone\nOpen:\nnone");
+                        "- Open: call Mara at 5 sharp\n- the host is Alba\n- the port is 8080\n"
+                        "Decisions:\nnone\nDone:\nnone\nOpen:\nnone");
     forms_record_free(&before);
     buf_free(&out);
 }
