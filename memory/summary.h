@@ -15,9 +15,9 @@
  * last stays; an older one whose words, three or more, run through in a younger one goes too, unless it looks more like
  * a fact.  Tasks are the same only byte by byte.
  *
- * "the port is 9090", which a person said, takes the place of "the port is 8080", which the record before has or a person
- * said earlier: where both state one value of one kind (a figure, a path, a name) of the same thing in the same words.
- * What a model has takes the place of nothing, and stays beside it.  summary_diff() shows what went.
+ * "the port is 9090", which a person said, takes the place of "the port is 8080", which the record before has or a
+ * person said earlier: where both state one value of one kind (a figure, a path, a name) of the same thing in the same
+ * words.  What a model has takes the place of nothing, and stays beside it.  summary_diff() shows what went.
  *
  * Where the whole is too large, facts go first: questions and what has nothing of a fact; then what has a name, or says
  * in two words what something is; last what has a figure, a path or an assignment ("x = y", "is Ines").  That is read
