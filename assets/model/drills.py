@@ -70,7 +70,7 @@ class Drill:
 
     # ---- kinds
     def any(self):
-        kind = self.w.free([self.ask] * 3 + [self.both] * 3 + [self.pick] * 2 + [self.again])
+        kind = self.w.free([self.ask] * 2 + [self.both] * 3 + [self.pick] * 4 + [self.again])
         kind()
 
     def statements(self, keys):

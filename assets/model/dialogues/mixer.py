@@ -10,7 +10,7 @@ from . import clipped, crew, field, recall, summary, talk, toolcalls
 from .grammar import World
 
 # Kind, and its share of dialogues.  Long kinds get fewer: what counts is tokens.
-KINDS = [(field, 16), (toolcalls, 24), (clipped, 20), (recall, 18), (summary, 21), (crew, 30), (talk, 13)]
+KINDS = [(field, 16), (toolcalls, 22), (clipped, 24), (recall, 24), (summary, 26), (crew, 26), (talk, 11)]
 JOINED = 8  # share of conversations made of several kinds' segments
 SEGMENTS = [(field, 2), (toolcalls, 3), (clipped, 1), (recall, 3), (talk, 2), (summary, 1), (crew, 1)]
 TOOLS = "read write edit list search shell calculator recall artifact ask".split()
