@@ -118,6 +118,14 @@ static struct isa_ahead fetch_part(const uint8_t *at, size_t bytes, int i, int n
     return (struct isa_ahead){at + 64 * (size_t)first, end - first, n <= NEAR_TILES};
 }
 
+/* Units of k in a chunk: as few chunks as may be, and those as even as may be, since a short one costs a call of each
+ * tile all the same. */
+static int even_chunk(int units, size_t unit)
+{
+    const int most = MAX((int)(CHUNK_BYTES / unit), 1), chunks = (units + most - 1) / most;
+    return (units + chunks - 1) / chunks;
+}
+
 /* acc (tokens of tiles tile0 .. tile1 - 1, 32) = their sums with one group of rows; next: the group that the caller
  * wants after it. */
 static void mul_group(const struct mul_job *j, const struct kmat *m, int group, int tile0, int tile1, float *acc,
@@ -130,8 +138,8 @@ static void mul_group(const struct mul_job *j, const struct kmat *m, int group, 
     const size_t unit = (size_t)ISA_GROUP * (size_t)type->bytes, cols = (size_t)in->cols;
     const uint8_t *w = group_at(m, group);
     const int start0 = tile_start(in->rows, in->tiles, tile0), end0 = tile_start(in->rows, in->tiles, tile1);
-    int chunk = whole ? units : MAX((int)(CHUNK_BYTES / unit), 1);
-    if (!whole && !acts) chunk = chunk / 32 * 32; /* where the kernels' partial sums end */
+    int chunk = whole ? units : even_chunk(units, unit);
+    if (!whole && !acts) chunk = (chunk + 31) / 32 * 32; /* where the kernels' partial sums end */
 
     memset(acc, 0, (size_t)(end0 - start0) * ISA_GROUP * sizeof *acc);
     for (int u = 0; u < units; u += chunk) {
