@@ -523,7 +523,7 @@ def length(w):
 def write_record(w, n=None, check=False):
     """(1) A conversation and its record; in training it may go on and be summed up again."""
     t = Talk(w)
-    n = n or w.free([1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 6, 7, 8, 9])
+    n = n or w.free([1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 6, 7, 8, 9, 12, 16, 20])
     t.converse(n, length(w) if check or w.chance(0.5) else 0, w.free([0.0, 0.0, 0.15, 0.3]))
     if not check and w.chance(0.12) and len(t.turns) > 3:
         t.turns.append({"user": t.fact_question(t.facts[0])} if t.facts else {"user": w.say(w.pattern(ASK_OPEN))})
@@ -547,7 +547,7 @@ def write_record(w, n=None, check=False):
 def merge_record(w, n=None, check=False):
     """(2) An earlier record and a conversation that adds to it, changes and finishes."""
     t = Talk(w)
-    n = n or w.free([2, 2, 3, 3, 4, 4, 5, 6, 7, 8, 9])
+    n = n or w.free([2, 2, 3, 3, 4, 4, 5, 6, 7, 8, 9, 14, 20])
     t.plant_up_to(max(1, n - w.between(1, max(1, min(5, n - 1)))))
     summary = t.as_summary()
     before, old = t.record(), list(t.open)
@@ -619,7 +619,8 @@ def question(t, silent):
 def goes_on(w, check=False):
     """(3) Going on from a summary, with none to three recent turns."""
     t = Talk(w)
-    t.plant_up_to(w.between(1, 8))
+    # in training also as many as a summary has room for in a context of 2,048 tokens
+    t.plant_up_to(w.between(1, 8) if check or w.chance(0.5) else w.between(9, 24))
     summary = t.as_summary()
     mode, recent = w.rng.random(), w.between(0, 3)
     fresh = None
@@ -636,7 +637,7 @@ def goes_on(w, check=False):
             t.tell([t.finish()])
         else:
             t.small_talk()
-    for _ in range(0 if check else w.free([0, 0, 1, 2])):
+    for _ in range(0 if check else w.free([0, 1, 2, 3, 5])):
         question(t, SILENT)
     if mode < 0.42 and fresh and w.chance(0.6):
         every, none = t.ask_fact(fresh)
