@@ -696,7 +696,7 @@ def _validate(d):
         if kind == "record":
             assert said == "ask_summary" and list(body) == ["facts", "decisions", "done", "open"]
             lines = sum(body.values(), [])
-            assert 1 <= len(lines) <= 14 and len(set(lines)) == len(lines), lines
+            assert 1 <= len(lines) <= 30 and len(set(lines)) == len(lines), lines
         if isinstance(body, str):
             assert body and body == body.strip() and not re.search(r"[{}\[\]|]", body), body
         said = kind
