@@ -7,6 +7,8 @@ enum {
     LEFT_OUT_FROM = 512   /* messages that are looked through for what a record leaves out: the newest */
 };
 
+_Static_assert((LINES_EACH + 1) * LEFT_OUT_FROM <= SUMMARY_SAID, "what is left out finds room in items.room");
+
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 static bool is_word(char c) { return is_digit(c) || is_upper(c) || (c >= 'a' && c <= 'z') || (unsigned char)c >= 0x80; }
