@@ -33,11 +33,13 @@ void summary_add_fact(struct items *it, struct form_text t, bool user)
     add(it, RECORD_FACTS, t, looks, 2 * looks + user);
 }
 
-void summary_add_left(struct items *it, struct form_text t)
+void summary_add_stated(struct items *it, struct form_text t, bool had)
 {
     size_t before = it->n;
     summary_add_fact(it, t, false);
-    if (it->n > before) it->v[before].left = true;
+    if (it->n == before) return;
+    it->v[before].left = !had;
+    it->v[before].had = had;
 }
 
 static bool is_mark(struct form_text t)

@@ -170,15 +170,6 @@ static bool is_in(const struct form_record *r, struct form_text line, char *room
     return false;
 }
 
-/* Whether it takes the place of one in the record before: then it is there, whoever has its value too. */
-static bool is_newer(const struct form_record *before, struct form_text line, char *room)
-{
-    const struct form_list *facts = before ? &before->section[RECORD_FACTS] : NULL;
-    for (size_t i = 0; facts && i < facts->n; i++)
-        if (summary_is_newer(line, facts->item[i], room)) return true;
-    return false;
-}
-
 static size_t longest(const struct form_record *r)
 {
     size_t n = 0;
@@ -199,8 +190,7 @@ int summary_add_left_out(struct items *it, const struct form_record *before, con
             if (line.len > SUMMARY_LINE_BYTES || !summary_is_statement(line)) continue;
             left--;
             bool in = is_in(before, line, room) || is_in(now, line, room);
-            if (!in) summary_add_left(it, lower_line(it, line));
-            else if (is_newer(before, line, room)) summary_add_fact(it, lower_line(it, line), false);
+            summary_add_stated(it, lower_line(it, line), in);
         }
     }
     free(room);

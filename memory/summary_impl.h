@@ -21,6 +21,7 @@ struct item {
     int looks;    /* of a fact: summary_looks() */
     int rank;     /* the lowest goes first, and of equal ones the oldest */
     bool left;    /* a record left it out */
+    bool had;     /* a record has its value: it is here for what it takes the place of, and else goes */
     bool out;
 };
 
@@ -39,7 +40,7 @@ enum { SUMMARY_SAID = SUMMARY_ITEMS / 2 }; /* items out of what was said, at mos
 int summary_take(struct items *it, struct err *err); /* room for them */
 void summary_give(struct items *it);
 void summary_add_fact(struct items *it, struct form_text t, bool user);
-void summary_add_left(struct items *it, struct form_text t);
+void summary_add_stated(struct items *it, struct form_text t, bool had); /* else left out */
 void summary_add_tasks(struct items *it, struct form_list done, struct form_list open);
 void summary_add_record(struct items *it, const struct form_record *r, bool tasks); /* r: may be NULL */
 
@@ -54,8 +55,6 @@ struct summary_line { /* of an item */
     size_t key;             /* bytes of words: what it states the value of; summary_newer.c's, and so is: */
     int kind;               /* of value; 0: it is not looked at */
 };
-/* Whether both state the value of the same thing, each another.  room: as long as item. */
-bool summary_is_newer(struct form_text line, struct form_text item, char *room);
 void summary_drop_older(struct summary_line **sorted, struct summary_line *line, size_t n); /* sorted: room for n */
 
 /* The words of a text, one blank between them: in lower case (ASCII's), without the marks around them, but for '?'.

@@ -63,28 +63,21 @@ static int by_key(const void *pa, const void *pb)
     return c ? c : (a->item->said > b->item->said) - (a->item->said < b->item->said);
 }
 
-bool summary_is_newer(struct form_text line, struct form_text item, char *room)
-{
-    char words[SUMMARY_LINE_BYTES];
-    struct item a = {.text = line}, b = {.text = item};
-    if (line.len > sizeof words) return false;
-    struct summary_line mine = {.item = &a, .words = {words, summary_words(line, words)}};
-    struct summary_line theirs = {.item = &b, .words = {room, summary_words(item, room)}};
-    read_stated(&mine);
-    read_stated(&theirs);
-    if (mine.kind == KIND_NONE || compare(&mine, &theirs) != 0) return false;
-    return mine.words.len != theirs.words.len || memcmp(words, room, mine.words.len) != 0;
-}
-
 /* Lines of one key, the oldest first.  Only a person's word takes the place of another line, and of one that is older
- * for certain: of the record before, or of a person.  What a model has stays beside it. */
+ * for certain: of the record before, or of a person.  What a model has stays beside it.  One that a record has goes
+ * where it takes the place of nothing: "the port was 1, is 2, is 1 again" needs its last word, "the port is 1" does not. */
 static void drop_group(struct summary_line **line, size_t n)
 {
     struct item *newest = NULL;
+    bool replaces = false;
     for (size_t i = 0; i < n; i++)
         if (line[i]->item->from == ITEM_SAID) newest = line[i]->item;
-    for (size_t i = 0; newest && i < n; i++)
-        if (line[i]->item->from != ITEM_MODEL && line[i]->item != newest) line[i]->item->out = true;
+    for (size_t i = 0; newest && i < n; i++) {
+        if (line[i]->item->from == ITEM_MODEL || line[i]->item == newest) continue;
+        line[i]->item->out = true;
+        replaces |= !line[i]->item->had;
+    }
+    if (newest && newest->had && !replaces) newest->out = true;
 }
 
 void summary_drop_older(struct summary_line **sorted, struct summary_line *line, size_t n)
@@ -93,6 +86,7 @@ void summary_drop_older(struct summary_line **sorted, struct summary_line *line,
     for (size_t i = 0; i < n; i++) {
         read_stated(&line[i]);
         if (line[i].kind != KIND_NONE) sorted[stated++] = &line[i];
+        else if (line[i].item->had) line[i].item->out = true;
     }
     qsort(sorted, stated, sizeof *sorted, by_key);
     for (size_t i = 0, end; i < stated; i = end) {

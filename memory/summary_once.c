@@ -82,6 +82,7 @@ static void drop_equal(struct once *o)
         if (compare_lines(o->sorted[i - 1], o->sorted[i]) == 0) {
             struct item *older = o->sorted[i - 1]->item, *last = o->sorted[i]->item;
             older->out = true;
+            last->had &= older->had;
             if (last->from != ITEM_MODEL) continue;
             last->from = older->from;
             last->said = older->said;

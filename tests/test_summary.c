@@ -186,7 +186,7 @@ TEST(summary_merge_adds_what_a_person_stated_and_the_model_left_out)
     struct summary_limit l = most(1000);
     CHECK_EQ(summary_merge(&before, &now, said, COUNT_OF(said), NULL, &l, &out, &res, &err), 0);
     CHECK(strstr(out.data, "- the code of the door is Hrubel\n- my name is Ines. The port of it is 8080\n"
-                           "- the host is alba\n"));
+                           "- the port is 8080\n- the host is alba\n")); /* said again: it is not old */
     CHECK_EQ(res.added, 2);
     CHECK_EQ(res.items, 10);
     CHECK(!strstr(out.data, "Sarmo") && !strstr(out.data, "4711") && !strstr(out.data, "main.c"));
@@ -287,6 +287,41 @@ TEST(summary_f11_what_a_model_wrote_down_rightly_is_the_persons_word)
     forms_record_free(&before);
     forms_record_free(&now);
     buf_free(&out);
+}
+
+/* Facts of a summary: `now` merged into `before`, where a person said this. */
+static const char *facts_merged(const char *before, const char *now, const char *const *text, size_t n)
+{
+    static char facts[1000];
+    struct form_record b = {0}, r = read_record(now);
+    struct summary_source said[8];
+    struct summary_limit l = most(1000);
+    struct summary_result res;
+    struct buf out = {0};
+    if (before) b = read_record(before);
+    for (size_t i = 0; i < n; i++) said[i] = says(text[i], true);
+    CHECK_EQ(summary_merge(before ? &b : NULL, &r, said, n, NULL, &l, &out, &res, &err), 0);
+    snprintf(facts, sizeof facts, "%.*s", (int)(strstr(out.data, "Decisions:") - out.data), out.data);
+    forms_record_free(&b);
+    forms_record_free(&r);
+    buf_free(&out);
+    return facts;
+}
+
+TEST(summary_f11_the_last_word_counts_though_a_record_has_its_value)
+{
+    static const char *const back[] = {"The port is 8080.", "The port is 9090."};
+    const char *slow = "Facts:\n- it is slow\n" NO_MORE;
+    CHECK_STR(facts_merged("Facts:\n- the port is 9090\n" NO_MORE, slow, back, 2),
+              "Facts:\n- the port is 9090\n- it is slow\n");
+    CHECK_STR(facts_merged(NULL, "Facts:\n- limit 9090\n" NO_MORE, back, 2),
+              "Facts:\n- the port is 9090\n- limit 9090\n");
+    CHECK_STR(facts_merged(NULL, "Facts:\n- port: 9090\n" NO_MORE, back + 1, 1), "Facts:\n- port: 9090\n");
+    static const char *const again[] = {"The port is 9090.", "The port is 9090.", "The host is alba."};
+    CHECK_STR(facts_merged(NULL, "Facts:\n- port: 9090\n- host: alba\n" NO_MORE, again, 3),
+              "Facts:\n- port: 9090\n- host: alba\n");
+    CHECK_STR(facts_merged(NULL, "Facts:\n- port: 8080, then 9090\n" NO_MORE, back, 2),
+              "Facts:\n- port: 8080, then 9090\n"); /* both are there: neither is added */
 }
 
 /* ------------------------------------------------------------------ what was said */
