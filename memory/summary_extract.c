@@ -3,7 +3,7 @@
 
 enum {
     LINES_EACH = 8,       /* of one message, beside its first sentence */
-    LOOK_BYTES = 1 << 16, /* of one message */
+    LOOK_BYTES = 1 << 16, /* of one message: the whole lines in them */
     LEFT_OUT_FROM = 512   /* messages that are looked through for what a record leaves out: the newest */
 };
 
@@ -78,6 +78,14 @@ static struct form_text without_stop(struct form_text t)
     return t;
 }
 
+/* Half a line is another statement: "the port is 80" of "the port is 8080". */
+static struct form_text beginning(struct form_text t)
+{
+    if (t.len <= LOOK_BYTES) return t;
+    const char *end = memrchr(t.text, '\n', LOOK_BYTES);
+    return (struct form_text){t.text, end ? (size_t)(end - t.text) : LOOK_BYTES};
+}
+
 /* ------------------------------------------------------------------ messages */
 
 struct extract {
@@ -119,7 +127,7 @@ static void add_line(struct extract *x, struct form_text line, bool user)
 
 static void add_message(struct extract *x, const struct summary_source *m)
 {
-    struct form_text rest = {m->text.text, MIN(m->text.len, (size_t)LOOK_BYTES)}, line;
+    struct form_text rest = beginning(m->text), line;
     bool first = true;
     size_t begin = x->it.n;
     x->it.from = m->user ? ITEM_SAID : ITEM_MODEL;
@@ -184,7 +192,7 @@ int summary_add_left_out(struct items *it, const struct form_record *before, con
     char *room = n > 0 ? malloc(MAX(longest(before), longest(now)) + 1) : NULL;
     if (n > 0 && !room) return err_set(err, SUMMARY_NO_MEMORY, "no memory for a summary");
     for (size_t i = n - MIN(n, (size_t)LEFT_OUT_FROM); i < n; i++) {
-        struct form_text rest = {said[i].text.text, MIN(said[i].text.len, (size_t)LOOK_BYTES)}, line;
+        struct form_text rest = beginning(said[i].text), line;
         for (int left = LINES_EACH; said[i].user && left >= 0 && summary_next_line(&rest, &line);) {
             line = summary_bare(without_stop(line));
             if (line.len > SUMMARY_LINE_BYTES || !summary_is_statement(line)) continue;

@@ -65,7 +65,7 @@ static int by_key(const void *pa, const void *pb)
 
 /* Lines of one key, the oldest first.  Only a person's word takes the place of another line, and of one that is older
  * for certain: of the record before, or of a person.  What a model has stays beside it.  One that a record has goes
- * where it takes the place of nothing: "the port was 1, is 2, is 1 again" needs its last word, "the port is 1" does not. */
+ * where it takes the place of nothing: what was 1, is 2 and is 1 again needs its last word, what is 1 does not. */
 static void drop_group(struct summary_line **line, size_t n)
 {
     struct item *newest = NULL;

@@ -553,7 +553,8 @@ TEST(summary_an_old_fact_outlives_young_nothings)
         struct summary_limit l = most(60);
         if (round > 0) before = read_record(text.data);
         size_t first = round > 0;
-        int rc = summary_extract(first ? &before : NULL, said + first, COUNT_OF(said) - first, NULL, &l, &out, &res, &err);
+        int rc = summary_extract(first ? &before : NULL, said + first, COUNT_OF(said) - first, NULL, &l, &out, &res,
+                                 &err);
         CHECK_EQ(rc, 0);
         forms_record_free(&before);
         buf_free(&text);
@@ -585,6 +586,29 @@ TEST(summary_of_many_lines_alike_takes_no_time)
     buf_free(&out);
     free(said);
     free(text);
+}
+
+/* Of a message only so many bytes are looked at: wherever they end, no half of a line is taken for a whole one. */
+TEST(summary_of_a_long_message_has_whole_lines_only)
+{
+    struct form_record now = read_record("Facts:\n- it is slow\n" NO_MORE);
+    struct summary_limit l = most(1000);
+    for (size_t at = 65536 - 20; at < 65536; at++) {
+        struct summary_result res;
+        struct buf text = {0}, out = {0};
+        while (text.len < at) buf_puts(&text, text.len % 80 ? "x" : "\n");
+        buf_puts(&text, "\nThe port is 8080\n");
+        struct summary_source said = {{text.data, text.len}, true};
+        CHECK_EQ(summary_merge(NULL, &now, &said, 1, NULL, &l, &out, &res, &err), 0);
+        CHECK((strstr(out.data, "port") != NULL) == (strstr(out.data, "- the port is 8080\n") != NULL));
+        CHECK(at > 65536 - 20 || strstr(out.data, "8080"));
+        out.len = 0;
+        CHECK_EQ(summary_extract(NULL, &said, 1, NULL, &l, &out, &res, &err), 0);
+        CHECK((strstr(out.data, "port") != NULL) == (strstr(out.data, "- the port is 8080\n") != NULL));
+        buf_free(&text);
+        buf_free(&out);
+    }
+    forms_record_free(&now);
 }
 
 TEST(summary_extract_cuts_long_lines_before_a_character)
