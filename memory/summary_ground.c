@@ -35,19 +35,42 @@ struct ground {
 
 /* ------------------------------------------------------------------ pieces */
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
-}
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_ascii(char c) { return (unsigned char)c < 0x80; }
+
+/* The bytes of a mark that UTF-8 has here: Latin-1's signs, U+2000 to 2BFF (quotes, dashes, signs), the marks of CJK and
+ * their full-width forms.  0: there is none. */
+static size_t wide_mark(const char *text, size_t n)
+{
+    const unsigned char *c = (const unsigned char *)text;
+    if (n >= 2 && c[0] == 0xc2) return 2;
+    if (n < 3) return 0;
+    bool full = c[0] == 0xef && c[1] == 0xbc && ((c[2] > 0x80 && c[2] < 0x90) || (c[2] > 0x99 && c[2] < 0xa1));
+    bool sign = (c[0] == 0xe2 && c[1] >= 0x80 && c[1] < 0xb0) || (c[0] == 0xe3 && c[1] == 0x80);
+    return full || sign ? 3 : 0;
+}
+
+/* Bytes here that are in no piece; 0: there is one. */
+static size_t mark(const char *text, size_t n)
+{
+    char c = text[0];
+    if (!is_ascii(c)) return wide_mark(text, n);
+    return !is_digit(c) && !(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z');
+}
+
+/* Scripts that have no blanks write a figure right behind a word. */
+static bool is_border(char a, char b) { return (is_digit(a) && !is_ascii(b)) || (!is_ascii(a) && is_digit(b)); }
 
 /* The next piece: true, and *t is what is behind it. */
 static bool next_piece(struct form_text *t, struct form_text *piece)
 {
-    size_t i = 0, n = 0;
+    size_t i = 0, n = 0, m;
     if (t->len == 0) return false; /* it may be at NULL */
-    while (i < t->len && !is_letter(t->text[i]) && !is_digit(t->text[i])) i++;
-    while (i + n < t->len && (is_letter(t->text[i + n]) || is_digit(t->text[i + n]))) n++;
+    while (i < t->len && (m = mark(t->text + i, t->len - i)) > 0) i += m;
+    while (i + n < t->len && mark(t->text + i + n, t->len - i - n) == 0) {
+        if (n > 0 && is_border(t->text[i + n - 1], t->text[i + n])) break;
+        n++;
+    }
     *piece = (struct form_text){t->text + i, n};
     *t = (struct form_text){t->text + i + n, t->len - i - n};
     return n > 0;
@@ -90,7 +113,7 @@ static bool is_verb(struct form_text p)
 static bool begins_sentence(struct form_text t, const char *at)
 {
     while (at > t.text && (unsigned char)at[-1] <= ' ') at--;
-    return at == t.text || strchr(".:;!?-(\"", at[-1]) != NULL;
+    return at == t.text || !is_ascii(at[-1]) || strchr(".:;!?-(\"", at[-1]) != NULL; /* quotes of UTF-8, too */
 }
 
 static struct piece read_piece(struct form_text line, struct form_text p)

@@ -350,6 +350,7 @@ static const char *const shown[] = {
     "My name is Ines, and the limit is 17.",
     "Set 9090 on the printer. I see that it says no no no no to us",
     "Let us use src/main.c for it. The size of the main.c file is 5512",
+    ("\xe7\xa0\x81\xe6\x98\xaf" "4242, and Vera's door has 25 to 36"), /* Chinese: the code is 4242 */
 };
 
 static size_t leaves(const char *fact)
@@ -373,6 +374,18 @@ TEST(summary_check_f10_a_figure_or_a_name_that_nobody_said_leaves)
     CHECK_EQ(leaves("the SERVER of Ines has port 8080"), 0);
     CHECK_EQ(leaves("Somebody wants 3 things: They are dear"), 0); /* a sentence may begin with any word */
     CHECK_EQ(leaves("user's machine is busy"), 0);                 /* in words of its own */
+}
+
+TEST(summary_check_f10_marks_of_utf_8_are_no_part_of_a_figure_or_a_name)
+{
+    CHECK_EQ(leaves("it is \xe2\x80\x9cVera\xe2\x80\x99s\xe2\x80\x9d with 25\xe2\x80\x93" "36"), 0);
+    CHECK_EQ(leaves("it costs 25\xe2\x82\xac,\xc2\xa0" "36\xc2\xb5m"), 0);
+    CHECK_EQ(leaves("\xe7\xa0\x81\xef\xbc\x9a" "4242\xe3\x80\x82"), 0);
+    CHECK_EQ(leaves("it is of Vera\xc2\xa0now, of Vera\xef\xbc\x8cnow, of Vera\xe3\x80\x82"), 0);
+    CHECK_EQ(leaves("\xe2\x80\x9cSomebody else\xe2\x80\x9d"), 0); /* it may begin a sentence */
+    CHECK_EQ(leaves("\xe7\xa0\x81\xef\xbc\x9a" "4243\xe3\x80\x82"), 1);
+    CHECK_EQ(leaves("it is of Zoltan\xe2\x80\x99s"), 1);
+    CHECK_EQ(leaves("it costs 26\xe2\x82\xac"), 1);
 }
 
 TEST(summary_check_f10_a_figure_that_is_only_ever_something_else_leaves)
