@@ -155,11 +155,36 @@ static bool is_value(struct form_text word, bool first)
     return false;
 }
 
-/* Whether an item has all values of the line; of a line without any, its last word. */
-static bool has_values(struct form_text item, struct form_text line, char *room)
+static bool is_small(struct form_text word)
+{
+    static const char *const small[] = {"the", "my", "your", "our", "a",  "an",  "of",
+                                        "in",  "on", "at",   "to",  "is", "for", "and"};
+    for (size_t i = 0; i < COUNT_OF(small); i++)
+        if (word.len == strlen(small[i]) && memcmp(word.text, small[i], word.len) == 0) return true;
+    return false;
+}
+
+/* Whether the words have all of a key: "door's code" has those of "the code of the door is". */
+static bool has_key(struct form_text words, struct form_text key)
+{
+    char of[SUMMARY_LINE_BYTES + 2];
+    struct form_text word;
+    while (summary_next_word(&key, &word)) {
+        if (is_small(word)) continue;
+        size_t n = word.len > 2 && memcmp(word.text + word.len - 2, "'s", 2) == 0 ? word.len - 2 : word.len;
+        memcpy(of, word.text, n);
+        memcpy(of + n, "'s", 2);
+        if (!run_in((struct form_text){of, n}, words) && !run_in((struct form_text){of, n + 2}, words)) return false;
+    }
+    return true;
+}
+
+/* Whether an item has all values of the line, and its key; of a line without any value, its last word. */
+static bool has_values(struct form_text item, struct form_text line, struct form_text key, char *room)
 {
     char one[SUMMARY_LINE_BYTES];
     struct form_text words = {room, summary_words(item, room)}, word, last = {0};
+    if (!has_key(words, key)) return false;
     bool any = false;
     for (bool first = true; summary_next_word(&line, &word); first = false) {
         last = word;
@@ -172,9 +197,11 @@ static bool has_values(struct form_text item, struct form_text line, char *room)
 
 static bool is_in(const struct form_record *r, struct form_text line, char *room)
 {
+    char mine[SUMMARY_LINE_BYTES];
+    struct form_text key = summary_key(line, mine);
     for (int s = 0; r && s < RECORD_SECTIONS; s++)
         for (size_t i = 0; i < r->section[s].n; i++)
-            if (has_values(r->section[s].item[i], line, room)) return true;
+            if (has_values(r->section[s].item[i], line, key, room)) return true;
     return false;
 }
 

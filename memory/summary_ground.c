@@ -38,8 +38,8 @@ struct ground {
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_ascii(char c) { return (unsigned char)c < 0x80; }
 
-/* The bytes of a mark that UTF-8 has here: Latin-1's signs, U+2000 to 2BFF (quotes, dashes, signs), the marks of CJK and
- * their full-width forms.  0: there is none. */
+/* The bytes of a mark that UTF-8 has here: Latin-1's signs, U+2000 to 2BFF (quotes, dashes, signs), the marks of CJK,
+ * and their full-width forms.  0: there is none. */
 static size_t wide_mark(const char *text, size_t n)
 {
     const unsigned char *c = (const unsigned char *)text;

@@ -55,6 +55,7 @@ struct summary_line { /* of an item */
     size_t key;             /* bytes of words: what it states the value of; summary_newer.c's, and so is: */
     int kind;               /* of value; 0: it is not looked at */
 };
+struct form_text summary_key(struct form_text line, char *room); /* line.len bytes of room; its words, or none */
 void summary_drop_older(struct summary_line **sorted, struct summary_line *line, size_t n); /* sorted: room for n */
 
 /* The words of a text, one blank between them: in lower case (ASCII's), without the marks around them, but for '?'.
@@ -65,7 +66,8 @@ size_t summary_words(struct form_text t, char *out);
 int summary_finish(struct items *it, bool marked, const struct summary_limit *limit, struct buf *out,
                    struct summary_result *result, struct err *err);
 
-/* summary_extract.c: what a person stated and neither record has. */
+/* summary_extract.c: what a person stated and neither record has: an item with its values, and of "the port of alba is
+ * 17" with "port" and "alba" too. */
 int summary_add_left_out(struct items *it, const struct form_record *before, const struct form_record *now,
                          const struct summary_source *said, size_t n, struct err *err);
 

@@ -63,6 +63,14 @@ static int by_key(const void *pa, const void *pb)
     return c ? c : (a->item->said > b->item->said) - (a->item->said < b->item->said);
 }
 
+struct form_text summary_key(struct form_text line, char *room)
+{
+    struct item item = {.text = line, .section = RECORD_FACTS};
+    struct summary_line l = {.item = &item, .words = {room, summary_words(line, room)}};
+    read_stated(&l);
+    return (struct form_text){room, l.kind == KIND_NONE ? 0 : l.key};
+}
+
 /* Lines of one key, the oldest first.  Only a person's word takes the place of another line, and of one that is older
  * for certain: of the record before, or of a person.  What a model has stays beside it.  One that a record has goes
  * where it takes the place of nothing: what was 1, is 2 and is 1 again needs its last word, what is 1 does not. */

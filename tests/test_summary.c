@@ -324,6 +324,18 @@ TEST(summary_f11_the_last_word_counts_though_a_record_has_its_value)
               "Facts:\n- port: 8080, then 9090\n"); /* both are there: neither is added */
 }
 
+/* One value of two things: what a record says of the one does not stand for the other. */
+TEST(summary_f11_a_value_of_something_else_is_not_the_one_that_was_stated)
+{
+    static const char *const said[] = {"The port of bern is 17.", "My limit is 5."};
+    CHECK_STR(facts_merged("Facts:\n- 5 of them came\n" NO_MORE, "Facts:\n- the port of alba is 17\n" NO_MORE, said, 2),
+              "Facts:\n- 5 of them came\n- the port of bern is 17\n- my limit is 5\n- the port of alba is 17\n");
+    CHECK_STR(facts_merged("Facts:\n- user's limit: 5\n" NO_MORE, "Facts:\n- 17 is Bern's port\n" NO_MORE, said, 2),
+              "Facts:\n- user's limit: 5\n- 17 is Bern's port\n"); /* in words of its own */
+    static const char *const desk[] = {"Anna's desk is 17."};
+    CHECK_STR(facts_merged(NULL, "Facts:\n- Anna has desk 17\n" NO_MORE, desk, 1), "Facts:\n- Anna has desk 17\n");
+}
+
 /* ------------------------------------------------------------------ what was said */
 
 /* The record `text` after the check against what was shown; "": refused. */
