@@ -43,8 +43,8 @@ static bool is_ascii(char c) { return (unsigned char)c < 0x80; }
 static size_t wide_mark(const char *text, size_t n)
 {
     const unsigned char *c = (const unsigned char *)text;
-    if (n >= 2 && c[0] == 0xc2) return 2;
-    if (n < 3) return 0;
+    if (n >= 2 && c[0] == 0xc2 && !is_ascii(text[1])) return 2;
+    if (n < 3 || is_ascii(text[2])) return 0;
     bool full = c[0] == 0xef && c[1] == 0xbc && ((c[2] > 0x80 && c[2] < 0x90) || (c[2] > 0x99 && c[2] < 0xa1));
     bool sign = (c[0] == 0xe2 && c[1] >= 0x80 && c[1] < 0xb0) || (c[0] == 0xe3 && c[1] == 0x80);
     return full || sign ? 3 : 0;
@@ -170,9 +170,9 @@ static int read_shown(struct ground *g, const struct form_text *shown, size_t n,
 {
     size_t lines = 1, pieces = 1;
     for (size_t i = 0; i < n; i++) {
-        struct form_text rest = shown[i], t;
-        while (summary_next_line(&rest, &t)) lines++;
-        for (rest = shown[i]; next_piece(&rest, &t);) pieces++;
+        struct form_text rest = shown[i], line, t;
+        for (; summary_next_line(&rest, &line); lines++)
+            while (next_piece(&line, &t)) pieces++;
     }
     for (g->slots = 16; g->slots < 2 * pieces; g->slots *= 2) continue;
     g->line = malloc(lines * sizeof *g->line);

@@ -400,6 +400,24 @@ TEST(summary_check_f10_marks_of_utf_8_are_no_part_of_a_figure_or_a_name)
     CHECK_EQ(leaves("it costs 26\xe2\x82\xac"), 1);
 }
 
+/* What is shown may be cut within a character, and so may a line of it be. */
+TEST(summary_check_of_half_a_character_at_the_end_of_a_line)
+{
+    static const char *const half[] = {"\xc2", "\xe2\x80", "\xe3\x80", "\xef\xbc", "\xe2", "\xef"};
+    struct buf text = {0};
+    size_t left;
+    for (int i = 0; i < 600; i++) {
+        buf_puts(&text, half[i % 6]);
+        buf_puts(&text, i % 2 ? "\nVera" : "Vera\n");
+    }
+    const char *const said[] = {text.data, half[0], half[1]};
+    checked("Facts:\n- it is of Vera\n- it is of \xc2Vera\n" NO_MORE, said, 3, &left);
+    CHECK_EQ(left, 0);
+    checked("Facts:\n- it is slow\n- it is of Zoltan\n" NO_MORE, said, 3, &left);
+    CHECK_EQ(left, 1);
+    buf_free(&text);
+}
+
 TEST(summary_check_f10_a_figure_that_is_only_ever_something_else_leaves)
 {
     CHECK_EQ(leaves("the colour of the server is 8080"), 1); /* it is the port */
