@@ -3,6 +3,7 @@
  *     shown ── lines ── pieces: runs of letters and digits, in lower case, as hashes ──> has a line all of these?
  */
 #include "memory/summary_impl.h"
+#include <strings.h>
 
 enum {
     PIECES_MOST = 64, /* of one item: those behind are not looked at */
@@ -22,13 +23,14 @@ struct pieces {
 
 struct shown_line {
     struct form_text text;
-    size_t from, to; /* pieces */
+    size_t from, to;     /* pieces */
+    size_t key, key_end; /* of keys: what it states the value of; none: it is no statement */
 };
 
 struct ground {
     struct shown_line *line;
-    uint64_t *piece;
-    size_t n_lines, n_pieces;
+    uint64_t *piece, *keys; /* keys are pieces, too: no more of them */
+    size_t n_lines, n_pieces, n_keys;
     uint64_t *table; /* every piece once; 0: empty */
     size_t slots;
 };
@@ -88,9 +90,8 @@ static uint64_t hash(struct form_text p)
 
 static bool is_one_of(struct form_text p, const char *const *list, size_t n)
 {
-    uint64_t h = hash(p);
     for (size_t i = 0; i < n; i++)
-        if (h == hash(form_text(list[i]))) return true;
+        if (p.len == strlen(list[i]) && strncasecmp(p.text, list[i], p.len) == 0) return true;
     return false;
 }
 
@@ -154,6 +155,17 @@ static bool was_said(const struct ground *g, uint64_t h)
     return g->table[at] != 0;
 }
 
+/* Once for a line, not once for each item that has its value. */
+static void read_key(struct ground *g, struct shown_line *l)
+{
+    struct form_text line = summary_bare(summary_without_label(l->text));
+    l->key = l->key_end = g->n_keys;
+    if (!summary_is_statement(line)) return;
+    struct pieces p = read_pieces(line);
+    for (size_t i = 0; i < p.value; i++) g->keys[g->n_keys++] = p.v[i].hash;
+    l->key_end = g->n_keys;
+}
+
 static void read_line(struct ground *g, struct form_text line)
 {
     struct shown_line *l = &g->line[g->n_lines++];
@@ -164,6 +176,7 @@ static void read_line(struct ground *g, struct form_text line)
         put(g, g->piece[g->n_pieces++]);
     }
     l->to = g->n_pieces;
+    read_key(g, l);
 }
 
 static int read_shown(struct ground *g, const struct form_text *shown, size_t n, struct err *err)
@@ -177,8 +190,10 @@ static int read_shown(struct ground *g, const struct form_text *shown, size_t n,
     for (g->slots = 16; g->slots < 2 * pieces; g->slots *= 2) continue;
     g->line = malloc(lines * sizeof *g->line);
     g->piece = malloc(pieces * sizeof *g->piece);
+    g->keys = malloc(pieces * sizeof *g->keys);
     g->table = calloc(g->slots, sizeof *g->table);
-    if (!g->line || !g->piece || !g->table) return err_set(err, SUMMARY_NO_MEMORY, "no memory for a summary");
+    if (!g->line || !g->piece || !g->keys || !g->table)
+        return err_set(err, SUMMARY_NO_MEMORY, "no memory for a summary");
     for (size_t i = 0; i < n; i++) {
         struct form_text rest = shown[i], t;
         while (summary_next_line(&rest, &t)) read_line(g, t);
@@ -224,14 +239,11 @@ static bool is_endless(const struct ground *g, struct form_text item, const stru
 }
 
 /* Whether a line that is shown states the value of p of something that p does not speak of. */
-static bool is_of_another(struct form_text line, const struct pieces *p)
+static bool is_of_another(const struct ground *g, const struct shown_line *l, const struct pieces *p)
 {
-    line = summary_bare(summary_without_label(line));
-    if (!summary_is_statement(line)) return false;
-    struct pieces other = read_pieces(line);
-    for (size_t i = 0; i < other.value; i++) {
+    for (size_t i = l->key; i < l->key_end; i++) {
         size_t k = 0;
-        while (k < p->n && p->v[k].hash != other.v[i].hash) k++;
+        while (k < p->n && p->v[k].hash != g->keys[i]) k++;
         if (k == p->n) return true;
     }
     return false;
@@ -246,7 +258,7 @@ static bool is_mixed_up(const struct ground *g, struct form_text item, const str
     for (size_t i = 0; i < g->n_lines; i++) {
         const struct shown_line *l = &g->line[i];
         if (!line_has(g, l, p, p->value)) continue;
-        if (line_has(g, l, p, 0) || !is_of_another(l->text, p)) return false;
+        if (line_has(g, l, p, 0) || !is_of_another(g, l, p)) return false;
         stated = true;
     }
     return stated;
@@ -277,6 +289,7 @@ int summary_check(struct form_record *r, const struct form_text *shown, size_t n
     }
     free(g.line);
     free(g.piece);
+    free(g.keys);
     free(g.table);
     if (rc || *left == 0 || *left < all) return rc;
     return err_set(err, SUMMARY_EMPTY, "what the model's summary says was not said");
