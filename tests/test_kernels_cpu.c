@@ -169,6 +169,53 @@ TEST(products_have_the_same_bits_on_every_instruction_set_and_in_every_tile)
         }
 }
 
+/* Q6_K's scaled sums are floats.  A token's row of one block as mul.h orders it, with whole numbers in their place. */
+static float sum_k6(int weight, const int8_t *scale, const float *x)
+{
+    float acc = 0;
+    for (int half = 0; half < 2; half++) {
+        float u = 0;
+        for (int run = 4 * half; run < 4 * half + 4; run++) {
+            int8_t q[32];
+            float dx = quant_act32(x + 32 * run, q);
+            int both = 0;
+            for (int k = 0; k < 32; k++) both += scale[2 * run + k / 16] * weight * q[k];
+            u = fmaf((float)both, dx, u);
+        }
+        acc += u;
+    }
+    return acc;
+}
+
+TEST(scaled_sums_of_q6_k_are_exact_with_all_at_the_ends_of_their_ranges)
+{
+    enum { COLS = 256, BYTES = 210, MOST = 8 };
+    struct dice dice = {12};
+    const size_t size = pack_bytes(KT_Q6_K, 32, COLS);
+    uint8_t *file = rig_memory(32 * BYTES), *w = rig_memory(size);
+    float *x = rig_memory(MOST * COLS * 4), acc[MOST * 32];
+    for (int r = 0; r < 32; r++) { /* weights of -32 or 31, scales of -128 or 127; d is 1 */
+        uint8_t *block = file + r * BYTES;
+        memset(block, r % 2 ? 0xff : 0, 192);
+        for (int i = 0; i < 16; i++) block[192 + i] = (r < 16 ? r / 2 % 2 : dice_below(&dice, 2)) ? 127 : 0x80;
+        block[208] = 0, block[209] = 0x3c;
+    }
+    for (int i = 0; i < MOST * COLS; i++) /* -127 or 127 */
+        x[i] = i / COLS < 2 ? (float)(1 - i / COLS * 2) : dice_below(&dice, 16) ? 1 : -1;
+    pack_group(KT_Q6_K, 32, COLS, file, BYTES, w);
+    for (size_t i = 0; i < COUNT_OF(isas); i++)
+        for (int T = 1; T <= MOST && isa_here(i); T++) {
+            memset(acc, 0, sizeof acc);
+            products_of(KT_Q6_K, isa_here(i), T, COLS, w, x, acc);
+            for (int n = 0; n < 32 * T; n++) {
+                const int r = n % 32;
+                float right = sum_k6(r % 2 ? 31 : -32, (const int8_t *)file + r * BYTES + 192, x + n / 32 * COLS);
+                CHECK(acc[n] == right);
+            }
+        }
+    rig_release(file, 32 * BYTES), rig_release(w, size), rig_release(x, MOST * COLS * 4);
+}
+
 /* In units of the last place of the right answer. */
 static double ulps(float got, double right)
 {
