@@ -200,8 +200,10 @@ TEST(scaled_sums_of_q6_k_are_exact_with_all_at_the_ends_of_their_ranges)
         for (int i = 0; i < 16; i++) block[192 + i] = (r < 16 ? r / 2 % 2 : dice_below(&dice, 2)) ? 127 : 0x80;
         block[208] = 0, block[209] = 0x3c;
     }
-    for (int i = 0; i < MOST * COLS; i++) /* -127 or 127 */
-        x[i] = i / COLS < 2 ? (float)(1 - i / COLS * 2) : dice_below(&dice, 16) ? 1 : -1;
+    for (int i = 0; i < MOST * COLS; i++) { /* -127 or 127, of a scale with which sums have to be rounded */
+        x[i] = 0.7f + (float)(i / COLS) * 0.1f;
+        if (i / COLS == 1 || (i / COLS > 1 && !dice_below(&dice, 16))) x[i] = -x[i];
+    }
     pack_group(KT_Q6_K, 32, COLS, file, BYTES, w);
     for (size_t i = 0; i < COUNT_OF(isas); i++)
         for (int T = 1; T <= MOST && isa_here(i); T++) {
