@@ -383,6 +383,48 @@ TEST(of_many_merges_the_first_that_is_wrong_is_told)
     }
 }
 
+/* They are copied and hashed up to the length of the longest token, here the longest that may be. */
+TEST(a_merge_that_makes_a_token_of_the_longest_works_and_longer_ones_are_refused)
+{
+    enum { HALF = TOKEN_MAX / 2, AGAIN = 31 }; /* the bad one is the last of those looked up together */
+    static char as[TOKEN_MAX], equal[2 * HALF + 1], longer[TOKEN_MAX + HALF + 1];
+    memset(as, 'a', sizeof as);
+    memset(equal, 'a', sizeof equal);
+    memset(longer, 'a', sizeof longer);
+    equal[HALF] = longer[HALF] = ' ';
+    for (int bad = 0; bad < 3; bad++) {
+        struct vocab_make m;
+        vocab_make_bpe(&m, "gpt-2");
+        vocab_make_put(&m, as, HALF, VOCAB_NORMAL, 0);
+        vocab_make_put(&m, as, TOKEN_MAX, VOCAB_NORMAL, 0);
+        for (int i = 0; i < AGAIN; i++) vocab_make_merge_raw(&m, "a b", 3);
+        vocab_make_add(&m, "ab", VOCAB_NORMAL, 0);
+        if (bad == 1) vocab_make_merge_raw(&m, longer, sizeof longer);         /* HALF and TOKEN_MAX */
+        if (bad == 2) vocab_make_merge_raw(&m, longer, sizeof longer - HALF + 1); /* HALF and HALF + 1 */
+        if (bad) {
+            CHECK_REFUSED(&m, "tokenizer.ggml.merges[31]", bad == 1 ? "what it makes" : "the right half");
+            continue;
+        }
+        vocab_make_merge_raw(&m, equal, sizeof equal);
+        struct vocab *v = open_made(&m);
+        CHECK_EQ(v->n_merges, 2);
+        CHECK_EQ(v->merge[1].made, 257);
+        vocab_close(v);
+    }
+}
+
+/* The longest token has 0 bytes. */
+TEST(merges_of_a_vocabulary_whose_tokens_are_all_empty_are_refused)
+{
+    struct vocab_make m;
+    vocab_make_begin(&m, "gpt2");
+    m.pre = "gpt-2";
+    m.n_scores = VOCAB_MAKE_ABSENT;
+    for (int i = 0; i < 50; i++) vocab_make_add(&m, "", VOCAB_NORMAL, 0);
+    vocab_make_merge_raw(&m, "a b", 3);
+    CHECK_REFUSED(&m, "tokenizer.ggml.merges[0]", "the left half");
+}
+
 TEST(missing_merges_are_refused_and_none_at_all_are_allowed)
 {
     struct vocab_make m;
