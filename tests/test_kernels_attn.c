@@ -186,6 +186,35 @@ TEST(every_place_of_a_tile_and_every_small_window_is_right)
         }
 }
 
+/* One token's score is far above all others', down to -inf: its value alone is the result, to the bit, though whole
+ * chunks before it and behind it have sums of their own. */
+TEST(scores_far_below_the_largest_weigh_nothing)
+{
+    static const float low[] = {-88, -200, -1e4f, -3e38f, -INFINITY};
+    enum { POS = 199, TOP = 150, DIM = 32 };
+    static struct past past;
+    struct dice dice = {21};
+    for (size_t i = 0; i < COUNT_OF(isas) * 2; i++) {
+        const struct cpu_isa *isa = isa_choose(isas[i / 2], NULL);
+        for (int heads = 1; heads <= 9 && isa; heads++) {
+            struct isa_attend a = {.rows = 1, .heads = heads, .dim = DIM, .kv = kvs[i % 2], .pos = POS, .scale = 1,
+                                   .stride = (size_t)(heads * DIM)};
+            float q[9 * DIM] = {0}, att[9 * DIM];
+            for (int h = 0; h < heads; h++) q[h * DIM] = 1;
+            draw_past(&dice, &past, DIM, a.kv);
+            for (int t = 0; t <= POS; t++) {
+                past.k[t][0] = t == TOP ? 0 : low[t % (int)COUNT_OF(low)];
+                for (int k = 0; k < DIM; k++) past.v[t][k] = t == TOP ? (float)(k % 7) : 6e4f;
+            }
+            struct pages g = write_pages(&dice, isa, &past, 0, POS + 1);
+            a.q = q, a.att = att;
+            attend(isa, a, &g);
+            for (int k = 0; k < heads * DIM; k++) CHECK(att[k] == (float)(k % DIM % 7));
+            rig_release(g.slab, g.size);
+        }
+    }
+}
+
 /* ------------------------------------------------------------------- tiles of a batch */
 
 enum { SEQS = 3, LEN = 150, ROWS = 60 };
