@@ -38,6 +38,14 @@ grep -q '^goes on from step [1-9]' "$work/log" || fail "the second run did not g
 for f in model.gguf loss.csv loss.svg run.json; do [ -s "$work/run/$f" ] || fail "no $f"; done
 awk -F, 'END { exit !($4 < 6) }' "$work/run/loss.csv" || fail "the loss did not fall" # 8.3 is chance
 
+echo "# a later run starts from its file"
+"$python" assets/model/export.py "$work/run/model.gguf" "$work/again.gguf"
+cmp "$work/run/model.gguf" "$work/again.gguf" || fail "a model that was read and written again has changed"
+"$python" assets/model/train.py $small --work "$work/later" --init "$work/run/model.gguf" --minutes 0.05 >"$work/log"
+grep -q '^starts from ' "$work/log" || fail "--init was not used"
+cmp "$work/run/tokenizer.json" "$work/later/tokenizer.json" || fail "a later run has another tokenizer"
+awk -F, 'NR == 2 { exit !($4 < 6) }' "$work/later/loss.csv" || fail "the later run began from nothing"
+
 echo "# drills: what they ask for was said"
 "$python" assets/model/drills.py "$work/run/tokenizer.json"
 

@@ -1,12 +1,15 @@
-"""Write the trained model as a GGUF file (format: the ggml project's docs/gguf.md), matrices in Q8_0.
+"""Write the trained model as a GGUF file (format: the ggml project's docs/gguf.md), matrices in Q8_0; read one again.
 
 Q8_0: blocks of 32 weights of a row, each a half-precision scale and 32 signed bytes; scale = largest magnitude / 127.
 """
 import struct
+import sys
 
 import numpy as np
+import torch
 
 import tokenizer
+from transformer import Shape
 
 CHATML = ("{% for message in messages %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' "
           "+ '\n'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}")
@@ -33,12 +36,15 @@ def _pair(key, kind, v, of=None):
     return head + struct.pack("<IQ", of, len(v)) + b"".join(_value(of, x) for x in v)
 
 
+BLOCK = np.dtype([("d", "<f2"), ("q", "i1", 32)])
+
+
 def q8_0(w):
     """(rows, columns) float32 -> the bytes of Q8_0; columns divide by 32."""
     b = w.astype(np.float32).reshape(-1, 32)
     scale = (np.abs(b).max(1) / 127).astype(np.float16)
     inverse = np.where(scale > 0, 1 / np.maximum(scale.astype(np.float32), 1e-30), 0)
-    out = np.zeros(len(b), dtype=[("d", "<f2"), ("q", "i1", 32)])
+    out = np.zeros(len(b), BLOCK)
     out["d"] = scale
     out["q"] = np.clip(np.rint(b * inverse[:, None]), -127, 127).astype(np.int8)
     return out.tobytes()
@@ -78,23 +84,24 @@ def _metadata(s, tok, forms):
     ]
 
 
-def _tensors(state, s):
+def _names(s):
+    """(name in the model, name in the file) of every tensor, in the file's order."""
     names = {"attn_norm": "attn_norm.weight", "q.weight": "attn_q.weight", "k.weight": "attn_k.weight",
              "v.weight": "attn_v.weight", "o.weight": "attn_output.weight", "ffn_norm": "ffn_norm.weight",
              "q.bias": "attn_q.bias", "k.bias": "attn_k.bias", "v.bias": "attn_v.bias",
              "gate.weight": "ffn_gate.weight", "up.weight": "ffn_up.weight", "down.weight": "ffn_down.weight"}
-    yield "token_embd.weight", state["embed.weight"]
+    yield "embed.weight", "token_embd.weight"
     for layer in range(s.layers):
         for ours, theirs in names.items():
-            yield f"blk.{layer}.{theirs}", state[f"blocks.{layer}.{ours}"]
-    yield "output_norm.weight", state["out_norm"]
+            yield f"blocks.{layer}.{ours}", f"blk.{layer}.{theirs}"
+    yield "out_norm", "output_norm.weight"
 
 
 def write(path, state, s, tok, forms):
     """state: the model's state_dict; s: its Shape; forms: the hash of the forms it learned."""
     infos, blobs, offset = [], [], 0
-    for name, t in _tensors(state, s):
-        w = t.detach().float().cpu().numpy()
+    for ours, name in _names(s):
+        w = state[ours].detach().float().cpu().numpy()
         quantized = w.ndim == 2
         blob = q8_0(w) if quantized else w.astype("<f4").tobytes()
         infos.append(_string(name) + struct.pack("<I", w.ndim) + struct.pack(f"<{w.ndim}Q", *reversed(w.shape)) +
@@ -108,3 +115,68 @@ def write(path, state, s, tok, forms):
         f.write(head + b"\0" * (-len(head) % ALIGN))
         for blob in blobs:
             f.write(blob)
+
+
+class _Reader:
+    """Reads values one after the other."""
+
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def take(self, form):
+        v = struct.unpack_from("<" + form, self.data, self.at)
+        self.at += struct.calcsize("<" + form)
+        return v if len(v) > 1 else v[0]
+
+    def string(self):
+        n = self.take("Q")
+        self.at += n
+        return self.data[self.at - n:self.at].decode()
+
+    def value(self, kind):
+        if kind == STRING:
+            return self.string()
+        if kind == ARRAY:
+            of, n = self.take("IQ")
+            return [self.value(of) for _ in range(n)]
+        return self.take({U32: "I", I32: "i", F32: "f", BOOL: "?", U64: "Q"}[kind])
+
+
+def read(path):
+    """A file that write() wrote -> (state_dict, Shape, Tokenizer, hash of its forms): what a later run starts from."""
+    with open(path, "rb") as f:
+        r = _Reader(f.read())
+    magic, _, tensors, pairs = r.take("4sIQQ")
+    if magic != b"GGUF":
+        raise SystemExit(f"{path}: not a GGUF file; --init takes one that this trainer wrote")
+    keys = {}
+    for _ in range(pairs):
+        key = r.string()
+        keys[key] = r.value(r.take("I"))
+    if keys.get("general.name") != "plimsoll-tiny":
+        raise SystemExit(f"{path}: a model of somebody else's; --init takes a GGUF file that this trainer wrote")
+    infos = []
+    for _ in range(tensors):
+        name, n = r.string(), r.take("I")
+        sizes = [r.take("Q") for _ in range(n)]
+        infos.append((name, sizes[::-1], *r.take("IQ")))
+    base, at = -(-r.at // ALIGN) * ALIGN, {}
+    for name, sizes, kind, offset in infos:
+        count = int(np.prod(sizes))
+        if kind == TYPE_Q8_0:
+            blocks = np.frombuffer(r.data, BLOCK, count // 32, base + offset)
+            w = blocks["d"].astype(np.float32)[:, None] * blocks["q"]
+        else:
+            w = np.frombuffer(r.data, "<f4", count, base + offset).copy()
+        at[name] = torch.from_numpy(w.reshape(sizes))
+    k = {key.removeprefix("qwen2."): v for key, v in keys.items()}
+    s = Shape(vocab=k["vocab_size"], dim=k["embedding_length"], layers=k["block_count"], heads=k["attention.head_count"],
+              kv_heads=k["attention.head_count_kv"], ffn=k["feed_forward_length"], context=k["context_length"],
+              rope_base=k["rope.freq_base"], eps=k["attention.layer_norm_rms_epsilon"])
+    state = {ours: at[theirs] for ours, theirs in _names(s)}
+    merges = [tuple(m.split(" ")) for m in keys["tokenizer.ggml.merges"]]
+    return state, s, tokenizer.Tokenizer(keys["tokenizer.ggml.tokens"], merges), keys["plimsoll.forms"]
+
+
+if __name__ == "__main__":  # export.py IN OUT: write again what was read; the same bytes, as tests/train.sh checks
+    write(sys.argv[2], *read(sys.argv[1]))

@@ -50,13 +50,15 @@ def options():
     p.add_argument("--adam-rate", type=float, default=0.004)
     p.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     p.add_argument("--compile", action="store_true", help="torch.compile (needs a C++ compiler on the CPU)")
-    p.add_argument("--init", help="a checkpoint whose weights to start from")
+    p.add_argument("--init", help="the model.gguf of an earlier run, to start from its weights and its tokenizer")
     return p.parse_args()
 
 
-def prepare(o):
-    """The tokenizer and the training set of this run, made once."""
+def prepare(o, tok):
+    """The tokenizer (tok, where one is given) and the training set of this run, made once."""
     tok_path, set_path = f"{o.work}/tokenizer.json", f"{o.work}/train.npz"
+    if tok:
+        tok.save(tok_path)
     if not os.path.exists(tok_path):
         r = render.Renderer(o.program)
         messages = (m for group in render.batches_of(mixer.stream(f"{o.seed}/tokenizer", min(SAMPLE, o.dialogues)), 200)
@@ -182,8 +184,9 @@ def main():
     o = options()
     os.makedirs(o.work, exist_ok=True)
     torch.manual_seed(o.seed)
-    tok, train = prepare(o)
-    shape = Shape(vocab=len(tok.tokens), dim=o.dim, layers=o.layers, heads=o.heads, kv_heads=o.heads, ffn=o.ffn)
+    state, shape, tok, _ = export.read(o.init) if o.init else (None, None, None, None)
+    tok, train = prepare(o, tok)
+    shape = shape or Shape(vocab=len(tok.tokens), dim=o.dim, layers=o.layers, heads=o.heads, kv_heads=o.heads, ffn=o.ffn)
     model = Transformer(shape).to(o.device)
     matrices = [p for p in model.blocks.parameters() if p.dim() == 2]
     others = [p for p in model.parameters() if not any(p is m for m in matrices)]
@@ -199,10 +202,10 @@ def main():
         steps, used, tokens, curve_points = c["steps"], c["used"], c["tokens"], c["curve"]
         print(f"goes on from step {steps}", flush=True)
     elif o.init:
-        model.load_state_dict(torch.load(o.init, map_location=o.device)["model"])
+        model.load_state_dict(state)
         print(f"starts from {o.init}, {part_twins(model.embed.weight)} rows of the embedding anew", flush=True)
     if o.compile:
-        transformer.PLAIN = 256
+        transformer.PLAIN = 1536
         torch._dynamo.config.cache_size_limit = 2 * len(LENGTHS)
         for block in model.blocks:  # one graph a length serves all blocks
             block.compile(dynamic=False)

@@ -46,17 +46,21 @@ def rotate(x, cos, sin):
     return torch.cat((a * cos - b * sin, a * sin + b * cos), -1)
 
 
-PLAIN = 0  # up to this length attention is written out, which torch.compile makes faster than torch's own
+PLAIN = 0    # up to this length attention is written out, which torch.compile makes faster than torch's own
+PIECE = 128  # and in pieces of so many queries, which need only the keys before their ends
 
 
 def attend(q, k, v):
     n = q.shape[-2]
     if n > PLAIN and hasattr(F, "scaled_dot_product_attention"):
         return F.scaled_dot_product_attention(q, k, v, is_causal=True)
-    scores = (q @ k.transpose(-1, -2)).float() * q.shape[-1] ** -0.5
-    at = torch.arange(n, device=q.device)
-    scores = torch.where(at[None, :] <= at[:, None], scores, -1e30)
-    return scores.softmax(-1).to(v.dtype) @ v
+    at, out = torch.arange(n, device=q.device), []
+    for a in range(0, n, PIECE):
+        b = min(n, a + PIECE)
+        scores = (q[..., a:b, :] @ k[..., :b, :].transpose(-1, -2)).float() * q.shape[-1] ** -0.5
+        scores = torch.where(at[None, :b] <= at[a:b, None], scores, -1e30)
+        out.append(scores.softmax(-1).to(v.dtype) @ v[..., :b, :])
+    return torch.cat(out, -2)
 
 
 class Block(nn.Module):
