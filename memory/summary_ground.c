@@ -78,14 +78,42 @@ static bool next_piece(struct form_text *t, struct form_text *piece)
     return n > 0;
 }
 
-static uint64_t hash(struct form_text p)
+static const uint64_t no_hash = 0xcbf29ce484222325u; /* FNV-1a */
+
+static uint64_t hash_on(uint64_t h, struct form_text p)
 {
-    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
     for (size_t i = 0; i < p.len; i++) {
         char c = p.text[i] >= 'A' && p.text[i] <= 'Z' ? (char)(p.text[i] - 'A' + 'a') : p.text[i];
         h = (h ^ (unsigned char)c) * 0x100000001b3u;
     }
     return h ? h : 1;
+}
+
+static uint64_t hash(struct form_text p) { return hash_on(no_hash, p); }
+
+static size_t leading_digits(struct form_text t)
+{
+    size_t n = 0;
+    while (n < t.len && is_digit(t.text[n])) n++;
+    return n;
+}
+
+/* ",080" here, as in "8,080": three digits of a figure whose others are before. */
+static bool is_group(struct form_text t)
+{
+    struct form_text digits = {t.text + 1, t.len - 1}, behind = {t.text + 4, t.len - 4};
+    if (t.len < 4 || !memchr(",'_", t.text[0], 3) || leading_digits(digits) != 3) return false;
+    return behind.len == 0 || mark(behind.text, behind.len) > 0 || !is_ascii(behind.text[0]);
+}
+
+/* A figure in groups, of which p is the first and *rest what is behind it: true, then *whole is the hash of it without
+ * what is between them, and *rest is behind the last. */
+static bool next_groups(struct form_text p, struct form_text *rest, uint64_t *whole)
+{
+    if (p.len > 3 || leading_digits(p) != p.len || !is_group(*rest)) return false;
+    for (*whole = hash(p); is_group(*rest); *rest = (struct form_text){rest->text + 4, rest->len - 4})
+        *whole = hash_on(*whole, (struct form_text){rest->text + 1, 3});
+    return true;
 }
 
 static bool is_one_of(struct form_text p, const char *const *list, size_t n)
@@ -127,18 +155,6 @@ static struct piece read_piece(struct form_text line, struct form_text p)
     return out;
 }
 
-static struct pieces read_pieces(struct form_text line)
-{
-    struct pieces out = {.value = PIECES_MOST};
-    struct form_text rest = line, p;
-    while (out.n < PIECES_MOST && next_piece(&rest, &p)) {
-        if (is_verb(p)) out.value = out.n;
-        if (!is_small(p)) out.v[out.n++] = read_piece(line, p);
-    }
-    out.value = MIN(out.value, out.n);
-    return out;
-}
-
 /* ------------------------------------------------------------------ what was shown */
 
 static void put(struct ground *g, uint64_t h)
@@ -146,6 +162,7 @@ static void put(struct ground *g, uint64_t h)
     size_t at = (size_t)(h ^ h >> 32) & (g->slots - 1);
     while (g->table[at] && g->table[at] != h) at = (at + 1) & (g->slots - 1);
     g->table[at] = h;
+    g->piece[g->n_pieces++] = h;
 }
 
 static bool was_said(const struct ground *g, uint64_t h)
@@ -155,13 +172,31 @@ static bool was_said(const struct ground *g, uint64_t h)
     return g->table[at] != 0;
 }
 
+/* A figure in groups is one piece where the whole of it was said, in whatever way. */
+static struct pieces read_pieces(const struct ground *g, struct form_text line)
+{
+    struct pieces out = {.value = PIECES_MOST};
+    struct form_text rest = line, p;
+    while (out.n < PIECES_MOST && next_piece(&rest, &p)) {
+        struct form_text behind = rest;
+        uint64_t whole;
+        if (is_verb(p)) out.value = out.n;
+        if (is_small(p)) continue;
+        bool grouped = next_groups(p, &behind, &whole) && was_said(g, whole);
+        out.v[out.n++] = grouped ? (struct piece){.hash = whole, .figure = true} : read_piece(line, p);
+        if (grouped) rest = behind;
+    }
+    out.value = MIN(out.value, out.n);
+    return out;
+}
+
 /* Once for a line, not once for each item that has its value. */
 static void read_key(struct ground *g, struct shown_line *l)
 {
     struct form_text line = summary_bare(summary_without_label(l->text));
     l->key = l->key_end = g->n_keys;
     if (!summary_is_statement(line)) return;
-    struct pieces p = read_pieces(line);
+    struct pieces p = read_pieces(g, line);
     for (size_t i = 0; i < p.value; i++) g->keys[g->n_keys++] = p.v[i].hash;
     l->key_end = g->n_keys;
 }
@@ -170,10 +205,15 @@ static void read_line(struct ground *g, struct form_text line)
 {
     struct shown_line *l = &g->line[g->n_lines++];
     struct form_text p, rest = line;
+    const char *group_end = NULL; /* "1,234,567" has no 234567 */
     *l = (struct shown_line){.text = line, .from = g->n_pieces};
     while (next_piece(&rest, &p)) {
-        g->piece[g->n_pieces] = hash(p);
-        put(g, g->piece[g->n_pieces++]);
+        struct form_text behind = rest;
+        uint64_t whole;
+        put(g, hash(p));
+        if ((group_end && p.text < group_end) || !next_groups(p, &behind, &whole)) continue;
+        put(g, whole);
+        group_end = behind.text;
     }
     l->to = g->n_pieces;
     read_key(g, l);
@@ -185,7 +225,7 @@ static int read_shown(struct ground *g, const struct form_text *shown, size_t n,
     for (size_t i = 0; i < n; i++) {
         struct form_text rest = shown[i], line, t;
         for (; summary_next_line(&rest, &line); lines++)
-            while (next_piece(&line, &t)) pieces++;
+            while (next_piece(&line, &t)) pieces += 1 + is_group(line); /* with each figure in groups as a whole */
     }
     for (g->slots = 16; g->slots < 2 * pieces; g->slots *= 2) continue;
     g->line = malloc(lines * sizeof *g->line);
@@ -268,7 +308,7 @@ static size_t keep_said(struct form_text *item, struct form_list *list, const st
 {
     size_t n = 0, all = list->n;
     for (size_t i = 0; i < all; i++) {
-        struct pieces p = read_pieces(item[i]);
+        struct pieces p = read_pieces(g, item[i]);
         bool made_up = is_endless(g, item[i], &p) || is_invented(g, &p) || is_mixed_up(g, item[i], &p);
         if (!made_up) item[n++] = item[i];
     }
