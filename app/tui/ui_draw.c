@@ -1,4 +1,5 @@
 /* ui_draw.c - the state of the screen as cells. */
+#include "app/tui/table.h"
 #include "app/tui/ui_impl.h"
 #include "app/tui/view_lessons.h"
 #include "app/about.h"
@@ -37,10 +38,21 @@ static bool is_demo(const struct ui *ui)
 
 /* ------------------------------------------------------------------ head */
 
+enum { TITLE_MOST = 40 };
+
+/* A part of the head, with a mark where it is cut; returns the column of the next. */
+static int draw_part(const struct ui *ui, struct surface *s, struct box b, int x, int most, const char *text,
+                     struct look look)
+{
+    const int takes = MIN(surface_columns(text, strlen(text)), most);
+    table_text(s, b, x, 0, most, text, strlen(text), look, ui->glyphs);
+    return x + takes + 2;
+}
+
 static void draw_head(struct ui *ui, struct surface *s, struct box b)
 {
     const struct state *st = &ui->state;
-    char right[120] = "";
+    char right[120] = "", model[sizeof st->opened.model + sizeof st->opened.file + 24];
     if (b.rows < 1) return;
     surface_clear(s, b, plain);
     const bool saved = st->saved_turn >= st->turn && !ui->busy;
@@ -55,12 +67,13 @@ static void draw_head(struct ui *ui, struct surface *s, struct box b)
     /* a device has two modes, the CPU has one */
     if (!st->on_cpu && *st->opened.mode) x += surface_printf(s, left, x, 0, plain, "%s  ", st->opened.mode);
     if (ui->setup.crew) x += surface_printf(s, left, x, 0, plain, "crew %s  ", ui->setup.crew);
-    const struct box title = {left.column + x, left.row, MAX(MIN(left.columns - x, 40), 0), 1};
-    if (*ui->title && !ui->setup.crew) x += surface_puts(s, title, 0, 0, ui->title, plain) + 2;
-    if (st->opened.there)
-        x += surface_printf(s, left, x, 0, dim, "%s%s  ", *st->opened.model ? st->opened.model : st->opened.file,
-                            is_demo(ui) ? " (a tiny demo model)" : "");
-    surface_puts(s, left, x, 0, st->opened.backend, dim);
+    if (*ui->title && !ui->setup.crew) x = draw_part(ui, s, left, x, TITLE_MOST, ui->title, plain);
+    if (st->opened.there) {
+        snprintf(model, sizeof model, "%s%s", *st->opened.model ? st->opened.model : st->opened.file,
+                 is_demo(ui) ? " (a tiny demo model)" : "");
+        x = draw_part(ui, s, left, x, left.columns, model, dim);
+    }
+    draw_part(ui, s, left, x, left.columns, st->opened.backend, dim);
     if (at > 12) surface_puts(s, b, at, 0, right, dim);
 }
 
