@@ -365,7 +365,7 @@ static struct buf stable_run(const char *seed, bool of_trace)
 {
     char trace[300];
     snprintf(trace, sizeof trace, "%s/trace.jsonl", check_tmpdir());
-    CHECK_EQ(run(three, strlen(three), ARGS("--seed", seed, "--temp", "0.8", "--json", "--trace", trace)), 0);
+    CHECK_EQ(run(three, strlen(three), ARGS("--seed", seed, "--temp", "3", "--json", "--trace", trace)), 0);
     struct buf all = taken();
     int status = of_trace ? RUN(&(struct buf){0}, "events", "--stable", trace) : RUN(&all, "events", "--stable");
     CHECK_EQ(status, 0);

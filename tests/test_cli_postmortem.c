@@ -120,7 +120,7 @@ TEST(one_whose_policy_failed_has_the_policys_verdict)
     check_says("Out of memory: growth with turns\n");
     check_says("policy no-limit\n  certain; in plimsoll\n");
     CHECK(!strstr(said.out_text.data, "not understood"));
-    check_says("wanted 192 KiB more; of the pool of 1.50 MiB are 0 B free");
+    check_says(" KiB more; of the pool of 1.50 MiB are 0 B free");
     child_free(&lives);
     const char *again[] = {"--no-config", "--store", dir, "--resume", "last", "-n", "24", "--seed", "1", NULL};
     CHECK_EQ(child_run(&lives, again, "and now?\n", 9), 0); /* it went on, and ended well */
