@@ -101,8 +101,9 @@ static size_t leading_digits(struct form_text t)
 /* ",080" here, as in "8,080": three digits of a figure whose others are before. */
 static bool is_group(struct form_text t)
 {
+    if (t.len < 4 || !memchr(",'_", t.text[0], 3)) return false;
     struct form_text digits = {t.text + 1, t.len - 1}, behind = {t.text + 4, t.len - 4};
-    if (t.len < 4 || !memchr(",'_", t.text[0], 3) || leading_digits(digits) != 3) return false;
+    if (leading_digits(digits) != 3) return false;
     return behind.len == 0 || mark(behind.text, behind.len) > 0 || !is_ascii(behind.text[0]);
 }
 
