@@ -21,16 +21,20 @@ struct pieces {
     size_t n, value; /* value: the first one behind the last "is"; n: there is none */
 };
 
+struct run { size_t from, to; };
+
+struct statement { struct run pieces, keys; }; /* keys: what it states the value of */
+
 struct shown_line {
     struct form_text text;
-    size_t from, to;     /* pieces */
-    size_t key, key_end; /* of keys: what it states the value of; none: it is no statement */
+    struct run pieces, statements; /* statements: its sentences that are one */
 };
 
 struct ground {
     struct shown_line *line;
+    struct statement *statement;
     uint64_t *piece, *keys; /* keys are pieces, too: no more of them */
-    size_t n_lines, n_pieces, n_keys;
+    size_t n_lines, n_pieces, n_statements, n_keys;
     uint64_t *table; /* every piece once; 0: empty */
     size_t slots;
 };
@@ -130,7 +134,8 @@ static bool is_small(struct form_text p)
     static const char *const small[] = {"the", "a",  "an",   "of",    "is",   "are",     "was",   "were", "called",
                                         "to",  "in", "on",   "at",    "for",  "and",     "s",     "i",    "my",
                                         "you", "it", "your", "noted", "note", "remember", "that", "he",   "she",
-                                        "his", "her", "they", "their", "our", "we",      "user",  "its"};
+                                        "his", "her", "they", "their", "our", "we",      "user",  "its",
+                                        "name"}; /* "my name is Ines": the user is Ines */
     return is_one_of(p, small, COUNT_OF(small));
 }
 
@@ -191,23 +196,35 @@ static struct pieces read_pieces(const struct ground *g, struct form_text line)
     return out;
 }
 
-/* Once for a line, not once for each item that has its value. */
-static void read_key(struct ground *g, struct shown_line *l)
+/* Up to a full stop, or one of its kind, with a blank behind it: there is none in "main.c" and in 8.5. */
+static bool next_sentence(struct form_text *rest, struct form_text *sentence)
 {
-    struct form_text line = summary_bare(summary_without_label(l->text));
-    l->key = l->key_end = g->n_keys;
-    if (!summary_is_statement(line)) return;
-    struct pieces p = read_pieces(g, line);
-    for (size_t i = 0; i < p.value; i++) g->keys[g->n_keys++] = p.v[i].hash;
-    l->key_end = g->n_keys;
+    size_t n = 0;
+    while (n < rest->len && !(strchr(".!?;", rest->text[n]) && n + 1 < rest->len && rest->text[n + 1] == ' ')) n++;
+    n = MIN(n + 1, rest->len);
+    *sentence = (struct form_text){rest->text, n};
+    if (n > 0) *rest = (struct form_text){rest->text + n, rest->len - n};
+    return n > 0;
 }
 
-static void read_line(struct ground *g, struct form_text line)
+/* Keys are made once for a sentence, not once for each item that has its value. */
+static void read_statement(struct ground *g, struct form_text sentence, size_t from)
 {
-    struct shown_line *l = &g->line[g->n_lines++];
-    struct form_text p, rest = line;
+    sentence = summary_bare(summary_without_label(sentence));
+    if (!summary_is_statement(sentence)) return;
+    struct pieces p = read_pieces(g, sentence);
+    struct statement *st = &g->statement[g->n_statements];
+    *st = (struct statement){{from, g->n_pieces}, {g->n_keys, g->n_keys}};
+    for (size_t i = 0; i < p.value; i++) g->keys[g->n_keys++] = p.v[i].hash;
+    st->keys.to = g->n_keys;
+    g->n_statements += st->keys.to > st->keys.from;
+}
+
+static void read_sentence(struct ground *g, struct form_text sentence)
+{
+    struct form_text p, rest = sentence;
+    size_t from = g->n_pieces;
     const char *group_end = NULL; /* "1,234,567" has no 234567 */
-    *l = (struct shown_line){.text = line, .from = g->n_pieces};
     while (next_piece(&rest, &p)) {
         struct form_text behind = rest;
         uint64_t whole;
@@ -216,24 +233,37 @@ static void read_line(struct ground *g, struct form_text line)
         put(g, whole);
         group_end = behind.text;
     }
-    l->to = g->n_pieces;
-    read_key(g, l);
+    read_statement(g, sentence, from);
+}
+
+static void read_line(struct ground *g, struct form_text line)
+{
+    struct shown_line *l = &g->line[g->n_lines++];
+    struct form_text sentence, rest = line;
+    *l = (struct shown_line){.text = line, .pieces.from = g->n_pieces, .statements.from = g->n_statements};
+    while (next_sentence(&rest, &sentence)) read_sentence(g, sentence);
+    l->pieces.to = g->n_pieces;
+    l->statements.to = g->n_statements;
 }
 
 static int read_shown(struct ground *g, const struct form_text *shown, size_t n, struct err *err)
 {
-    size_t lines = 1, pieces = 1;
+    size_t lines = 1, pieces = 1, sentences = 1;
     for (size_t i = 0; i < n; i++) {
         struct form_text rest = shown[i], line, t;
-        for (; summary_next_line(&rest, &line); lines++)
+        for (; summary_next_line(&rest, &line); lines++) {
+            struct form_text whole = line;
+            while (next_sentence(&whole, &t)) sentences++;
             while (next_piece(&line, &t)) pieces += 1 + is_group(line); /* with each figure in groups as a whole */
+        }
     }
     for (g->slots = 16; g->slots < 2 * pieces; g->slots *= 2) continue;
     g->line = malloc(lines * sizeof *g->line);
+    g->statement = malloc(sentences * sizeof *g->statement);
     g->piece = malloc(pieces * sizeof *g->piece);
     g->keys = malloc(pieces * sizeof *g->keys);
     g->table = calloc(g->slots, sizeof *g->table);
-    if (!g->line || !g->piece || !g->keys || !g->table)
+    if (!g->line || !g->statement || !g->piece || !g->keys || !g->table)
         return err_set(err, SUMMARY_NO_MEMORY, "no memory for a summary");
     for (size_t i = 0; i < n; i++) {
         struct form_text rest = shown[i], t;
@@ -242,12 +272,13 @@ static int read_shown(struct ground *g, const struct form_text *shown, size_t n,
     return 0;
 }
 
-static bool line_has(const struct ground *g, const struct shown_line *l, const struct pieces *p, size_t first)
+/* Whether a run of pieces has all of p from the first on. */
+static bool run_has(const struct ground *g, struct run r, const struct pieces *p, size_t first)
 {
     for (size_t i = first; i < p->n; i++) {
-        size_t k = l->from;
-        while (k < l->to && g->piece[k] != p->v[i].hash) k++;
-        if (k == l->to) return false;
+        size_t k = r.from;
+        while (k < r.to && g->piece[k] != p->v[i].hash) k++;
+        if (k == r.to) return false;
     }
     return true;
 }
@@ -279,10 +310,19 @@ static bool is_endless(const struct ground *g, struct form_text item, const stru
     return false;
 }
 
-/* Whether a line that is shown states the value of p of something that p does not speak of. */
-static bool is_of_another(const struct ground *g, const struct shown_line *l, const struct pieces *p)
+static bool is_key(const struct ground *g, const struct statement *st, uint64_t h)
 {
-    for (size_t i = l->key; i < l->key_end; i++) {
+    size_t i = st->keys.from;
+    while (i < st->keys.to && g->keys[i] != h) i++;
+    return i < st->keys.to;
+}
+
+/* Whether it is of something that p does not speak of.  In "I am Ines, and the port is 17" Ines is no value. */
+static bool states_another(const struct ground *g, const struct statement *st, const struct pieces *p)
+{
+    for (size_t i = p->value; i < p->n; i++)
+        if (p->v[i].name && is_key(g, st, p->v[i].hash)) return false;
+    for (size_t i = st->keys.from; i < st->keys.to; i++) {
         size_t k = 0;
         while (k < p->n && p->v[k].hash != g->keys[i]) k++;
         if (k == p->n) return true;
@@ -290,16 +330,29 @@ static bool is_of_another(const struct ground *g, const struct shown_line *l, co
     return false;
 }
 
-/* "the colour of the door is 87685", where 87685 was said, but only ever to be something else. */
+/* Whether a line that is shown states the value of p, and only of something that p does not speak of. */
+static bool is_of_another(const struct ground *g, const struct shown_line *l, const struct pieces *p)
+{
+    bool stated = false;
+    for (size_t i = l->statements.from; i < l->statements.to; i++) {
+        const struct statement *st = &g->statement[i];
+        if (!run_has(g, st->pieces, p, p->value)) continue;
+        if (!states_another(g, st, p)) return false;
+        stated = true;
+    }
+    return stated;
+}
+
+/* "the colour of the door is 87685", where 87685 was said, but only ever to be something else; "the host is Alba" too. */
 static bool is_mixed_up(const struct ground *g, struct form_text item, const struct pieces *p)
 {
-    bool figure = false, stated = false;
-    for (size_t i = p->value; i < p->n; i++) figure |= p->v[i].figure;
-    if (!figure || !summary_is_statement(item)) return false;
+    bool told = false, stated = false;
+    for (size_t i = p->value; i < p->n; i++) told |= p->v[i].figure || p->v[i].name;
+    if (!told || !summary_is_statement(item)) return false;
     for (size_t i = 0; i < g->n_lines; i++) {
         const struct shown_line *l = &g->line[i];
-        if (!line_has(g, l, p, p->value)) continue;
-        if (line_has(g, l, p, 0) || !is_of_another(g, l, p)) return false;
+        if (!run_has(g, l->pieces, p, p->value)) continue;
+        if (run_has(g, l->pieces, p, 0) || !is_of_another(g, l, p)) return false;
         stated = true;
     }
     return stated;
@@ -329,6 +382,7 @@ int summary_check(struct form_record *r, const struct form_text *shown, size_t n
         if (list->n > 0) *left += keep_said(r->items + (list->item - r->items), list, &g);
     }
     free(g.line);
+    free(g.statement);
     free(g.piece);
     free(g.keys);
     free(g.table);

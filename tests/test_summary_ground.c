@@ -5,7 +5,7 @@
 static const char *checked(const char *text, const char *const *shown, size_t n, size_t *left)
 {
     static char out[1000];
-    struct form_text list[8];
+    struct form_text list[12];
     struct form_record r = read_record(text);
     struct buf b = {0};
     for (size_t i = 0; i < n; i++) list[i] = form_text(shown[i]);
@@ -26,6 +26,8 @@ static const char *const shown[] = {
     "Set 9090 on the printer. I see that it says no no no no to us",
     "Let us use src/main.c for it. The size of the main.c file is 5512",
     ("\xe7\xa0\x81\xe6\x98\xaf" "4242, and Vera's door has 25 to 36"), /* Chinese: the code is 4242 */
+    "The owner of the lift is Vera. The guest is Olaf.",
+    "Remember: the branch of the server is Umbra.",
     "It has 12,500 seals and 1'234'567 doors. The weight is 7_300. Use 10, 200 and 40,5000 or 33,444x or 8,12.",
 };
 
@@ -73,7 +75,7 @@ TEST(summary_check_f10_a_figure_in_groups_is_the_same_without_them)
     CHECK_EQ(leaves("10,200"), 0); /* two figures */
     CHECK_EQ(leaves("the port of the server is 8,081"), 1);
     CHECK_EQ(leaves("the port of the printer is 8,080"), 1);
-    CHECK_EQ(leaves("the weight of the door is 12,500"), 1);
+    CHECK_EQ(leaves("the weight of the door is 12,500"), 0); /* said, and stated of nothing */
     CHECK_EQ(leaves("the height is 7,300"), 1);
     CHECK_EQ(leaves("234567 doors"), 1);
     CHECK_EQ(leaves("1234 doors"), 1);
@@ -112,6 +114,21 @@ TEST(summary_check_f10_a_figure_that_is_only_ever_something_else_leaves)
     CHECK_EQ(leaves("the most is 17"), 1);
     CHECK_EQ(leaves("the server has 8080"), 0);              /* no statement: in words of its own */
     CHECK_EQ(leaves("the main.c size is 5512"), 0);
+}
+
+TEST(summary_check_f10_a_name_that_is_only_ever_something_else_leaves)
+{
+    CHECK_EQ(leaves("the branch of the server is Umbra"), 0);
+    CHECK_EQ(leaves("the server branch is Umbra"), 0);
+    CHECK_EQ(leaves("the password of the server is Umbra"), 1);
+    CHECK_EQ(leaves("the branch of the lift is Umbra"), 1);
+    CHECK_EQ(leaves("the user is Ines"), 0);                  /* "my name is" is of nothing else */
+    CHECK_EQ(leaves("the server is called Ines"), 0);         /* nor does it say that nothing else has the name */
+    CHECK_EQ(leaves("Umbra is the branch of the server"), 0); /* what it is is no name */
+    CHECK_EQ(leaves("the server has Umbra"), 0);              /* no statement: in words of its own */
+    CHECK_EQ(leaves("the guest of the printer is Olaf"), 0);
+    CHECK_EQ(leaves("the printer is of Olaf"), 1);
+    CHECK_EQ(leaves("the keeper of the lift is Vera"), 0);    /* her line goes on: what it states is not certain */
 }
 
 TEST(summary_check_f10_an_item_of_a_model_that_could_not_stop_leaves)
