@@ -70,6 +70,67 @@ TEST(toolbox_a_call_is_made_and_its_result_is_read)
     end_with_tools();
 }
 
+/* ---------------------------------------------------------------- a long turn */
+
+static int calls, summaries_within; /* how often a summary was asked for after a call and before the answer */
+static bool impatient;              /* the person does not wait for it */
+
+static const char *adds_up(const char *heard)
+{
+    static char call[200];
+    if (asks_for_summary(heard)) {
+        summaries_within += calls > 0;
+        if (impatient) raise(SIGINT);
+        return good_record();
+    }
+    if (calls == 12) return "done";
+    calls++;
+    snprintf(call, sizeof call, "<tool_call>{\"name\":\"calculator\",\"arguments\":{\"expression\":\"%d+%090d\"}}"
+             "</tool_call>", calls, calls);
+    return call;
+}
+
+/* The turn before it takes much of the window, and the calls what is left of it. */
+static void begin_long_turn(void)
+{
+    begin_with("calculator", false);
+    s.role.rounds = 12;
+    opts.recall = "off";
+    for (int i = 0; i < 2; i++) CHECK_EQ(say(long_text((char)('a' + i), 700)), 0);
+    fake.reply = adds_up;
+    calls = summaries_within = 0;
+    impatient = false;
+}
+
+TEST(toolbox_a_long_turn_is_summed_up_between_its_calls)
+{
+    begin_long_turn();
+    CHECK_EQ(count(events(), "\"summary\""), 0);
+    CHECK_EQ(say("add them up"), 0);
+    CHECK_EQ(calls, 12);
+    CHECK(summaries_within > 0);
+    CHECK(strstr(events(), "\"by\":\"model\""));
+    CHECK_STR(s.answer.data, "done");
+    CHECK(strstr(fake.heard.data, "the harbour has nine piers"));
+    end_with_tools();
+}
+
+TEST(toolbox_a_long_turn_that_is_cancelled_while_it_is_summed_up_is_withdrawn)
+{
+    begin_long_turn();
+    impatient = true;
+    CHECK_EQ(say("add them up"), 128 + SIGINT);
+    signals_forget_interrupt();
+    CHECK_EQ(summaries_within, 1);
+    CHECK(calls < 12);
+    CHECK_EQ(s.keep.head.turns, 2);
+    impatient = false;
+    CHECK_EQ(say("add up the rest"), 0);
+    CHECK_STR(s.answer.data, "done");
+    CHECK(!strstr(fake.heard.data, "add them up"));
+    end_with_tools();
+}
+
 /* ---------------------------------------------------------------- resumed */
 
 static void leave_for(const char *tools)

@@ -176,6 +176,13 @@ static enum agent_effect take_answer(struct session *s, struct agent *g, const s
     return next;
 }
 
+/* Between two calls of tools: a long turn fills the window as many short ones do.  false: the person has stopped it. */
+static bool make_way(struct session *s)
+{
+    if (window_due(s->w)) session_compact(s, NULL);
+    return !session_cancelled(s);
+}
+
 /* The model is asked, and again as long as its answer is a call of a tool; a call that is not made is its answer. */
 static int converse(struct session *s, uint64_t user, struct turn_result *r, struct err *err)
 {
@@ -186,6 +193,10 @@ static int converse(struct session *s, uint64_t user, struct turn_result *r, str
     while (next == AGENT_CALL_MODEL) {
         buf_free(&r->text);
         ids_free(&r->ids);
+        if (round > 0 && !make_way(s)) {
+            next = agent_on(&g, &(struct agent_event){.kind = AGENT_BROKE});
+            continue;
+        }
         code = call_model(s, user, round++, r, err);
         s->outcome.end = code ? END_NONE : r->end;
         if (!code) s->outcome.reserved = MAX(s->outcome.reserved, (int64_t)r->n_prompt + r->max_tokens);
