@@ -9,6 +9,8 @@
  *     delivered   the value is in what the model is asked last: what memory does, whatever the model makes of it
  *     right       it is in the answer
  *
+ * Extracts, which no model wrote, are counted apart too.
+ *
  * The seed is fixed.  NEEDLE_SHOW=1 prints each last prompt and its answer. */
 #include "app/session/session.h"
 #include "engine/hostmem.h"
@@ -65,10 +67,16 @@ static void drop(struct engine *e, int id)
 
 /* ---------------------------------------------------------------- one dialogue */
 
+struct score { int asked, delivered, right; };
+
+enum { BY_MODEL, BY_EXTRACT, MAKERS }; /* of the summary that is in force when the fact is asked for */
+
 struct way {
     const char *name, *summary, *recall;
     int target;
-    int right, delivered, asked, summaries, extracts, recalled;
+    struct score score[MAKERS];
+    int last; /* who made the newest summary; MAKERS: there is none */
+    int summaries, extracts, recalled;
 };
 
 static int say(struct session *s, const char *text, const char *reply)
@@ -83,8 +91,8 @@ static int say(struct session *s, const char *text, const char *reply)
 static void on_event(void *self, struct event *e)
 {
     struct way *w = self;
-    if (e->kind == EV_SUMMARY && strcmp(e->summary.by.data, "model") == 0) w->summaries++;
-    if (e->kind == EV_SUMMARY && strcmp(e->summary.by.data, "extract") == 0) w->extracts++;
+    if (e->kind == EV_SUMMARY && strcmp(e->summary.by.data, "model") == 0) w->last = BY_MODEL, w->summaries++;
+    if (e->kind == EV_SUMMARY && strcmp(e->summary.by.data, "extract") == 0) w->last = BY_EXTRACT, w->extracts++;
     if (e->kind == EV_TOOL) w->recalled++;
 }
 
@@ -99,6 +107,7 @@ static int one_dialogue(struct app *a, struct way *w, int turns)
     }
     a->trace.voice->note = on_event; /* events are counted, not kept */
     a->trace.voice->self = w;
+    w->last = MAKERS;
     needle_begin(&d);
     int rc = say(&s, d.said, d.noted);
     for (int turn = 2; turn < turns && rc == EXIT_DONE; turn++) {
@@ -111,10 +120,11 @@ static int one_dialogue(struct app *a, struct way *w, int turns)
     uint64_t id = s.keep.head.next;
     const struct text_entry *e = NULL;
     while (rc == EXIT_DONE && id-- > 1 && (!e || e->kind != JOURNAL_ANSWER)) e = session_text(&s, id, NULL);
-    w->asked++;
+    struct score *score = &w->score[w->last == BY_EXTRACT ? BY_EXTRACT : BY_MODEL];
     bool right = rc == EXIT_DONE && e && memmem(e->text, e->len, value, strlen(value));
-    w->right += right;
-    w->delivered += delivered;
+    score->asked++;
+    score->right += right;
+    score->delivered += delivered;
     if (getenv("NEEDLE_SHOW") && e)
         printf("%s\n%-7s delivered %d right %d  %s | %s | %.*s\n\n", prompt.data ? prompt.data : "", w->name,
                delivered, right, d.needle.said, d.needle.asked, (int)e->len, e->text);
@@ -171,7 +181,31 @@ static int open_model(struct app *a, const char *model, int ctx)
     return 0;
 }
 
-static double percent(int n, const struct way *w) { return w->asked ? 100.0 * n / w->asked : 0; }
+static double percent(int n, int of) { return of ? 100.0 * n / of : 0; }
+
+static void print_score(const char *name, const struct score *s)
+{
+    printf("| %s | %d | %.1f | %.1f |", name, s->asked, percent(s->delivered, s->asked), percent(s->right, s->asked));
+}
+
+/* Where summaries are made, once more by who made the one that was in force at the end. */
+static void print_way(const struct way *w)
+{
+    static const char *const by[] = {"- a model's summary", "- an extract"};
+    struct score all = {0};
+    for (int i = 0; i < MAKERS; i++) {
+        all.asked += w->score[i].asked;
+        all.delivered += w->score[i].delivered;
+        all.right += w->score[i].right;
+    }
+    if (all.asked == 0) return;
+    print_score(w->name, &all);
+    printf(" %d | %d | %d | %d |\n", w->target, w->summaries + w->extracts, w->extracts, w->recalled);
+    for (int i = 0; i < MAKERS && strcmp(w->summary, "off") != 0; i++) {
+        print_score(by[i], &w->score[i]);
+        printf(" | | | |\n");
+    }
+}
 
 int main(int argc, char **argv)
 {
@@ -210,10 +244,7 @@ int main(int argc, char **argv)
     printf("| way | dialogues | delivered, %% | right, %% | target, %% | summaries | of them extracts "
            "| results of recall |\n"
            "|---|--:|--:|--:|--:|--:|--:|--:|\n");
-    for (size_t i = 0; i < COUNT_OF(ways); i++)
-        printf("| %s | %d | %.1f | %.1f | %d | %d | %d | %d |\n", ways[i].name, ways[i].asked,
-               percent(ways[i].delivered, &ways[i]), percent(ways[i].right, &ways[i]), ways[i].target,
-               ways[i].summaries + ways[i].extracts, ways[i].extracts, ways[i].recalled);
+    for (size_t i = 0; i < COUNT_OF(ways); i++) print_way(&ways[i]);
     printf("%d turns each, context %d tokens\n", turns, argc > 4 ? atoi(argv[4]) : 2048);
     return rc ? EXIT_INTERNAL : EXIT_DONE;
 }
