@@ -341,4 +341,26 @@ TEST(the_cpu_agrees_with_the_reference_avx2) { check_isa(1); }
 TEST(the_cpu_agrees_with_the_reference_avxvnni) { check_isa(2); }
 TEST(the_cpu_agrees_with_the_reference_avx512) { check_isa(3); }
 
+/* Angles are kept from one layer to the next, whose frequencies may be others: the same places, other ones each time. */
+TEST(rows_are_turned_by_the_frequencies_that_are_asked_for)
+{
+    struct dice dice = {5};
+    for (int round = 0; round < 6; round++) {
+        struct rig_shape s = draw_shape(&dice, round);
+        s.rope = s.head_dim;
+        s.kv = KT_F32;
+        struct rig_model *m = rig_model(&dice, &s);
+        struct rig *a = rig_open(&dice, m, kern_ref(), NULL, ROWS, SEQS, CTX);
+        struct rig *b = rig_open(&dice, m, kern_cpu(), NULL, ROWS, SEQS, CTX);
+        for (int time = 0; time < 4; time++) {
+            struct dice same = dice;
+            side_by_side(&same, a, b, 2, check_cpu);
+            if (time == 2) m->s.rope /= 2;
+            else m->inv_freq[time] *= 0.7;
+        }
+        rig_close(a), rig_close(b);
+        rig_model_free(m);
+    }
+}
+
 CHECK_MAIN

@@ -79,6 +79,26 @@ static void turn_at(const struct kern_rope *rope, int pos, float *turn)
     }
 }
 
+/* For other frequencies than before nothing is known. */
+static void turns_of(struct cpu_turns *t, const struct kern_rope *rope)
+{
+    const size_t bytes = (size_t)rope->dims / 2 * sizeof *t->freq;
+    if (rope->dims == 0 || (t->dims == rope->dims && memcmp(t->freq, rope->inv_freq, bytes) == 0)) return;
+    t->dims = rope->dims;
+    memcpy(t->freq, rope->inv_freq, bytes);
+    for (int i = 0; i < CPU_TURNS; i++) t->pos[i] = -1;
+}
+
+/* Row r's angles, in own where there are more rows than are kept. */
+static const float *turn_of(struct cpu_turns *t, const struct kern_rope *rope, int r, int pos, float *own)
+{
+    if (r < CPU_TURNS && t->pos[r] == pos) return t->turn[r];
+    float *turn = r < CPU_TURNS ? t->turn[r] : own;
+    turn_at(rope, pos, turn);
+    if (r < CPU_TURNS) t->pos[r] = pos;
+    return turn;
+}
+
 static void finish_heads(const struct heads_job *j, float *x, int heads, const float *bias, const float *norm,
                          const float *turn)
 {
@@ -95,7 +115,7 @@ static void finish_rows(void *arg, int first, int end, int who)
     const struct kern_attn_in *w = j->w;
     const struct kern_group *g = j->g;
     const size_t q_wide = (size_t)w->heads * (size_t)g->head_dim, wide = (size_t)g->kv_heads * (size_t)g->head_dim;
-    float turns[KERN_HEAD_MAX], *turn = w->rope.dims ? turns : NULL;
+    float own[KERN_HEAD_MAX];
     (void)who;
 
     for (int r = first; r < end; r++) {
@@ -104,7 +124,7 @@ static void finish_rows(void *arg, int first, int end, int who)
         assert(page >= 0 && page < g->pages);
         uint8_t *to = (uint8_t *)g->dev_slab + (size_t)page * g->page_bytes;
 
-        if (turn) turn_at(&w->rope, pos, turn);
+        const float *turn = w->rope.dims ? turn_of(j->d->turns, &w->rope, r, pos, own) : NULL;
         finish_heads(j, j->q + (size_t)r * q_wide, w->heads, w->dev_bq, w->dev_q_norm, turn);
         finish_heads(j, k, g->kv_heads, w->dev_bk, w->dev_k_norm, turn);
         finish_heads(j, v, g->kv_heads, w->dev_bv, NULL, NULL);
@@ -134,6 +154,7 @@ int cpu_attn_in(struct kdev *d, struct kstream *st, const struct kern_batch *b, 
     j.v = cpu_cut(&work, (size_t)b->rows * (size_t)w->v.rows, sizeof *j.v);
     const struct cpu_out out[] = {{&w->q, q}, {&w->k, j.k}, {&w->v, j.v}};
     cpu_mul(d, &in, out, (int)COUNT_OF(out), 0);
+    turns_of(d->turns, &w->rope);
     crew_run(d->crew, b->rows, finish_rows, &j);
     return 0;
 }

@@ -71,6 +71,7 @@ static void cpu_close(struct kdev *d)
     if (!d) return;
     crew_close(d->crew);
     cpu_give(d, d->scratch, d->scratch_bytes);
+    free(d->turns);
     free(d);
 }
 
@@ -82,7 +83,9 @@ static struct kdev *cpu_open(const struct kern_config *cfg, struct err *err)
     if (!isa) return NULL;
 
     struct kdev *d = calloc(1, sizeof *d);
-    if (!d) {
+    if (d) d->turns = calloc(1, sizeof *d->turns);
+    if (!d || !d->turns) {
+        free(d);
         err_set(err, -1, "out of memory at opening the CPU backend");
         return NULL;
     }

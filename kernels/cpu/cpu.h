@@ -20,9 +20,19 @@ struct cpu_scratch {
     _Alignas(64) float acc[2][CPU_ROWS * ISA_GROUP];
 };
 
+/* The angles of a pass's first rows: the same in each of its layers, and dear beside a small layer. */
+enum { CPU_TURNS = 64 };
+struct cpu_turns {
+    double freq[KERN_HEAD_MAX / 2]; /* of which they are, (dims / 2) */
+    int dims;                       /* 0: none is known */
+    int pos[CPU_TURNS];             /* of each row; -1: not known */
+    float turn[CPU_TURNS][KERN_HEAD_MAX];
+};
+
 struct kdev {
     const struct cpu_isa *isa;
     struct crew *crew;
+    struct cpu_turns *turns;
     struct cpu_scratch *scratch; /* (threads) */
     size_t scratch_bytes;
     char said[2048], numerics[32];

@@ -47,6 +47,14 @@ INLINE void fetch_step(struct fetch *f)
     }
 }
 
+/* In so many steps a block's lines are fetched.  52 at once are more than the processor keeps under way: where many
+ * tokens are computed meanwhile, few at a time arrive sooner; for one token, which only waits for them, they do not. */
+INLINE int steps_of(const enum ktype type, const int T)
+{
+    if (type == KT_Q6_K) return T < 4 ? 2 : 8;
+    return type == KT_Q4_K || type == KT_Q5_K ? 4 : 1;
+}
+
 /* The same pointer, which the compiler no longer knows to be the same: else it keeps what one run has loaded for the
  * next that reads it too, and has to put it on the stack for that. */
 INLINE const uint8_t *anew(const uint8_t *p)
@@ -256,15 +264,17 @@ INLINE void run_k6(const int T, const int NV, const uint8_t *sc, const uint8_t *
 INLINE void block_k6(const int T, const int NV, const uint8_t *w, const int lane, const struct act *x, vf_tile acc,
                      struct fetch *fetch)
 {
+    const int every = 8 / steps_of(KT_Q6_K, T);
     vf d[NV_MAX];
     load_halves(NV, w, lane, d);
     for (int half = 0; half < 2; half++) {
         vf_tile u;
         UNROLL for (int t = 0; t < T; t++)
             UNROLL for (int v = 0; v < NV; v++) u[t][v] = vf_zero();
-        fetch_step(fetch);
-        UNROLL for (int run = 0; run < 4; run++, x += T)
+        UNROLL for (int run = 0; run < 4; run++, x += T) {
+            if (run % every == 0) fetch_step(fetch);
             run_k6(T, NV, w + 64 + 2 * half * LINE, anew(w + 64 + (4 + 24 * half) * LINE), run, lane, x, u);
+        }
         UNROLL for (int t = 0; t < T; t++)
             UNROLL for (int v = 0; v < NV; v++) acc[t][v] = vf_fma(u[t][v], d[v], acc[t][v]);
     }
@@ -288,7 +298,7 @@ INLINE void acc_store(const int T, const int NV, float *to, vf_tile acc)
 INLINE void strip_int(const int T, const int NV, const enum ktype type, const int bytes, const uint8_t *w, int n,
                       const struct act *x, const int lane, float *out, struct isa_ahead ahead)
 {
-    struct fetch fetch = fetch_over(ahead, n * (type == KT_Q4_K || type == KT_Q5_K ? 4 : type == KT_Q6_K ? 2 : 1));
+    struct fetch fetch = fetch_over(ahead, n * steps_of(type, T));
     vf_tile acc;
     acc_load(T, NV, out, acc);
     for (; n > 0; n--, w += bytes) {
@@ -311,7 +321,7 @@ INLINE void strip_int(const int T, const int NV, const enum ktype type, const in
 INLINE void split_k4(const int T, const int bytes, const uint8_t *w, int n, const struct act *x, float *out,
                      struct isa_ahead ahead)
 {
-    struct fetch fetch = fetch_over(ahead, n * 4 * NV_MAX);
+    struct fetch fetch = fetch_over(ahead, n * steps_of(KT_Q4_K, T) * NV_MAX);
     for (; n > 0; n--, w += bytes, x += 8 * T)
         for (int row = 0; row < ISA_GROUP; row += LANES) {
             vf_tile acc;
