@@ -277,6 +277,34 @@ TEST(what_was_taken_back_and_is_not_saved_yet_can_be_read)
     end();
 }
 
+TEST(an_artifact_that_waits_to_be_saved_can_be_read)
+{
+    const struct session_tool t = {.by = "user", .name = "read", .arguments = "{\"path\":\"a\"}", .kind = CLIP_TEXT};
+    const struct clip_request start = {.by = CLIP_BY_OFFSET, .from = 4090, .to = 4097};
+    struct buf bytes = {0}, text = {0};
+    struct clip_figures f;
+    begin(NULL);
+    CHECK_EQ(say("one"), 0);
+    go_without_room(1);
+    for (int i = 0; i < 1000; i++) buf_puts(&bytes, "0123456");
+    OK(session_result(&s, &t, &bytes, &err));
+    OK(session_save(&s, &err));
+    for (int turn = 0; turn < 3; turn++) { /* in the batch that failed; behind a later one; in the store */
+        session_settle(&s);
+        text.len = 0;
+        OK(session_read_artifact(&s, 1, &start, &text, &f, &err));
+        CHECK(text.len == 7 && memcmp(text.data, "2345601", 7) == 0);
+        CHECK_EQ(f.bytes, 7000);
+        no_room(turn == 0);
+        CHECK_EQ(say("and so on"), 0);
+    }
+    CHECK_EQ(s.keep.n_unsaved, 0);
+    CHECK_EQ(session_read_artifact(&s, 2, &start, &text, &f, &err), -1);
+    CHECK_STR(err.text, "no such artifact: a2");
+    buf_free(&text);
+    end();
+}
+
 TEST(at_the_end_what_could_not_be_saved_is_tried_once_more)
 {
     begin(NULL);

@@ -273,7 +273,7 @@ int keep_close(struct keep *k)
     return lost;
 }
 
-/* ---------------------------------------------------------------- texts */
+/* ---------------------------------------------------------------- texts and artifacts */
 
 struct wanted {
     const uint8_t *id;
@@ -291,4 +291,18 @@ static int get(struct store *s, void *arg, struct err *err)
 int keep_message(struct keep *k, uint64_t number, struct journal_message *m, struct buf *text, struct err *err)
 {
     return keep_call(k, get, &(struct wanted){k->head.id, number, m, text}, err);
+}
+
+static const struct buf *artifact_of(const struct journal_batch *b, uint64_t id)
+{
+    for (size_t i = 0; i < b->n_artifacts; i++)
+        if (b->artifact[i].id == id) return &b->artifact[i].bytes;
+    return NULL;
+}
+
+const struct buf *keep_artifact(const struct keep *k, const struct journal_batch *next, uint64_t id)
+{
+    const struct buf *found = artifact_of(next, id);
+    for (const struct keep_job *job = k->unsaved; job && !found; job = job->next) found = artifact_of(&job->batch, id);
+    return found;
 }

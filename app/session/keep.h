@@ -69,5 +69,8 @@ void keep_wait(struct keep *k);   /* until one job is done, if any is on its way
 bool keep_settle(struct keep *k); /* waits until everything was saved or failed; false: the store does not answer */
 void keep_again(struct keep *k);  /* what failed is tried again, and waited for */
 
+/* One that is not in the store yet: of what is handed over next, or of what waits to be saved.  It may be gone after
+ * the next call of this file.  NULL: it is in the store, or nowhere. */
+const struct buf *keep_artifact(const struct keep *k, const struct journal_batch *next, uint64_t id);
 int keep_message(struct keep *k, uint64_t number, struct journal_message *m, struct buf *text, struct err *err);
 #endif

@@ -51,20 +51,12 @@ static int get_bytes(void *self, uint64_t at, char *out, size_t n, struct err *e
     return 0;
 }
 
-/* One of this turn, which is handed to the store when the turn has ended.  NULL: it is in the store, or nowhere. */
-static const struct buf *waiting(const struct session *s, uint64_t id)
-{
-    for (size_t i = 0; i < s->batch.n_artifacts; i++)
-        if (s->batch.artifact[i].id == id) return &s->batch.artifact[i].bytes;
-    return NULL;
-}
-
 int session_read_artifact(struct session *s, uint64_t id, const struct clip_request *ask, struct buf *out,
                           struct clip_figures *f, struct err *err)
 {
-    struct artifact_source a = {.s = s, .p = {.session = s->keep.head.id, .id = id}, .waits = waiting(s, id)};
+    struct artifact_source a = {.s = s, .p = {.session = s->keep.head.id, .id = id},
+                                .waits = keep_artifact(&s->keep, &s->batch, id)};
     if (!session_saves(s)) return err_set(err, -1, "this session is not saved: it has no artifacts");
-    if (!a.waits) session_settle(s); /* it may be on its way there */
     a.p.out = &a.bytes;
     a.p.bytes = a.waits ? a.waits->len : 0;
     int rc = a.waits ? 0 : keep_call(&s->keep, read_size, &a.p, err);

@@ -215,18 +215,15 @@ static int read_part(struct store *st, void *arg, struct err *err)
     return rc ? rc : store_read_artifact(st, id, r->id, r->from, TEXT_PART, &r->part, err);
 }
 
-/* One of this turn is not in the store yet. */
+/* One that is not in the store yet. */
 static bool waits(const struct session *s, struct reading *r)
 {
-    for (size_t i = 0; i < s->batch.n_artifacts; i++) {
-        const struct buf *b = &s->batch.artifact[i].bytes;
-        if (s->batch.artifact[i].id != r->id) continue;
-        const size_t from = (size_t)MIN(r->from, (uint64_t)b->len);
-        r->bytes = b->len;
-        buf_put(&r->part, b->data ? b->data + from : "", MIN(b->len - from, (size_t)TEXT_PART));
-        return true;
-    }
-    return false;
+    const struct buf *b = keep_artifact(&s->keep, &s->batch, r->id);
+    if (!b) return false;
+    const size_t from = (size_t)MIN(r->from, (uint64_t)b->len);
+    r->bytes = b->len;
+    buf_put(&r->part, b->data ? b->data + from : "", MIN(b->len - from, (size_t)TEXT_PART));
+    return true;
 }
 
 static int artifact_text(struct session *s, uint64_t id, uint64_t from, struct doc_text *t, struct err *err)
