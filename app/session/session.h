@@ -55,7 +55,8 @@ struct session {
     uint64_t note;               /* the number of the task state, as session_tasks() found it; 0: none */
     uint64_t vocabulary;         /* tells tokenizer and template from others */
     uint64_t summary_before;     /* the summary before the one in force, for a comparison; 0: none */
-    struct journal_spans undone; /* what was taken back since the session was opened */
+    struct journal_spans undone; /* what was taken back: from undone_from on all of it, see session_find_undone() */
+    uint64_t undone_from;        /* of a session that was resumed where it ended then, until more is asked for */
     struct buf past[JOURNAL_SLOTS]; /* the window after turn t, in slot t mod 16; empty: not known */
     uint32_t past_turn[JOURNAL_SLOTS];
     struct turn_result last;     /* of the last turn that was admitted; its text is empty */

@@ -77,11 +77,14 @@ static int read_marks(struct store *s, void *arg, struct err *err)
 }
 
 /* The turns that were taken back lie between the others, and are not to be spoken of again. */
-static int find_undone(struct session *s, uint64_t from, struct err *err)
+int session_find_undone(struct session *s, uint64_t from, struct err *err)
 {
     int rc = 0;
-    if (session_saves(s)) rc = keep_call(&s->keep, read_marks, &(struct marks){s->keep.head.id, from, &s->undone}, err);
-    return rc == 0 && s->undone.failed ? err_set(err, -1, "no memory for an extract") : rc;
+    if (from < s->undone_from) {
+        rc = keep_call(&s->keep, read_marks, &(struct marks){s->keep.head.id, from, &s->undone}, err);
+        if (rc == 0) s->undone_from = from;
+    }
+    return rc == 0 && s->undone.failed ? err_set(err, -1, "no memory for what was taken back") : rc;
 }
 
 /* The newest messages of a range, those that can still be had.  Their texts stay where they are until texts change. */
@@ -125,7 +128,7 @@ static int extract(struct session *s, struct compaction *c, bool all, struct err
     struct summary_source said[2 * SOURCES];
     struct summary_limit limit = limit_of(s, c);
     uint64_t first = c->p.cut.messages > 0 ? MIN(c->p.cut.first, c->p.range.first) : c->p.range.first;
-    if (find_undone(s, first, err)) return -1;
+    if (session_find_undone(s, first, err)) return -1;
     size_t n = sources(s, &c->p.cut, said, SOURCES);
     if (all) n += sources(s, &c->p.range, said + n, SOURCES);
     c->text.len = 0;
@@ -212,7 +215,7 @@ static int merge(struct session *s, struct compaction *c, struct err *err)
     }
     add_cut(s, c);
     struct summary_source said[SOURCES];
-    size_t n = find_undone(s, c->p.range.first, NULL) == 0 ? sources(s, &c->p.range, said, SOURCES) : 0;
+    size_t n = session_find_undone(s, c->p.range.first, NULL) == 0 ? sources(s, &c->p.range, said, SOURCES) : 0;
     struct summary_limit limit = limit_of(s, c);
     c->text.len = 0;
     const struct form_record *before = c->has_before ? &c->before : NULL;

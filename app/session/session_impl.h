@@ -25,6 +25,9 @@ bool session_has_texts(struct session *s);
 /* The conversation as it was, with what was said meanwhile in the store alone, marked. */
 void session_withdraw(struct session *s, struct buf *before, uint64_t first);
 
+/* session_compact.c */
+/* s->undone has what was taken back from this number on.  0; else err says why that is not known. */
+int session_find_undone(struct session *s, uint64_t from, struct err *err);
 /* session_tools.c */
 /* The question and what was found, as a call of recall that plimsoll made. */
 int session_recalled(struct session *s, const char *query, size_t n, const struct remember_found *found,

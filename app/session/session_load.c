@@ -198,6 +198,7 @@ static int adopt(struct session *s, struct app *a, struct err *err)
     static const uint8_t none[STORE_SESSION_ID];
     int rc = 0;
     s->acknowledged = s->keep.head.next - 1;
+    s->undone_from = s->keep.head.next;
     if (!load_last(s, err)) rc = rebuild(s, s->acknowledged, err);
     if (rc) return EXIT_INTERNAL;
     window_figures(s->w, &f);

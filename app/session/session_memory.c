@@ -79,39 +79,171 @@ bool session_artifact_name(const char *name, size_t n, uint64_t *id)
     return true;
 }
 
-/* A message that left, as a text to read on in: its reference line names it like an artifact. */
+/* ---------------------------------------------------------------- messages that left */
+
+struct said { /* messages as one text, of which a part is held; on the store's thread, then on the app's */
+    const uint8_t *session;
+    const struct journal_spans *undone;
+    uint64_t first, last, from, bytes; /* numbers; of the text: where the part begins, and all of it */
+    struct buf part;                   /* at most READ_MOST bytes */
+    bool undoes;                       /* some of them were taken back: they are left out */
+    bool lost;                         /* some cannot be had: */
+    struct err why;                    /* the first of these */
+};
+
+static void put_said(struct said *t, const char *text, size_t n)
+{
+    uint64_t skip = t->from > t->bytes ? MIN(t->from - t->bytes, (uint64_t)n) : 0;
+    buf_put(&t->part, text + skip, MIN(n - (size_t)skip, READ_MOST - t->part.len));
+    t->bytes += n;
+}
+
+static void put_message(struct said *t, uint64_t id, enum journal_kind kind, const char *text, size_t n)
+{
+    const char *name = journal_kind_name(kind);
+    bool out = journal_span_has(t->undone, id);
+    t->undoes |= out;
+    if (out || kind == JOURNAL_MARK) return;
+    put_said(t, name, strlen(name));
+    put_said(t, ": ", 2);
+    put_said(t, text, n);
+    put_said(t, "\n", 1);
+}
+
+static bool on_message(void *self, uint64_t number, const struct journal_message *m)
+{
+    struct said *t = self;
+    if (number <= t->last) put_message(t, number, m->kind, m->text ? m->text : "", m->len);
+    return number < t->last;
+}
+
+static bool on_damaged(void *self, const char *line)
+{
+    struct said *t = self;
+    if (!t->lost) err_set(&t->why, -1, "%s", line);
+    return t->lost = true;
+}
+
+/* Passing over what is not held takes no memory and no trip to another thread for each of them. */
+static int read_said(struct store *st, void *arg, struct err *err)
+{
+    struct said *t = arg;
+    return journal_each(st, t->session, t->first,
+                        &(struct journal_visit){.message = on_message, .damaged = on_damaged, .self = t}, err);
+}
+
+/* Of the messages from first to last: what the store has, then what waits in memory to be saved. */
+static int find_said(struct session *s, uint64_t first, uint64_t last, struct said *t, struct err *err)
+{
+    const uint64_t end = MIN(last, s->keep.head.next - 1), saved = session_saves(s) ? s->acknowledged : 0;
+    t->session = s->keep.head.id;
+    t->undone = &s->undone;
+    if (session_find_undone(s, first, err)) return -1;
+    t->first = first;
+    t->last = MIN(end, saved);
+    if (session_saves(s) && first <= t->last && keep_call(&s->keep, read_said, t, err)) return -1;
+    for (uint64_t id = session_saves(s) ? MAX(first, saved + 1) : first; id <= end; id++) {
+        struct err why = {0};
+        const struct text_entry *e = texts_get(&s->texts, id, &why);
+        const struct texts_gone *gone = &s->texts.gone; /* others that are not there are marks and events */
+        if (e) put_message(t, id, e->kind, e->text, e->len);
+        if (e || gone->n == 0 || id < gone->first || id > gone->last) continue;
+        if (!t->lost) t->why = why;
+        t->lost = true;
+    }
+    return t->part.failed ? err_set(err, -1, "no memory for what was said") : 0;
+}
+
+/* Where more follows, the last character may be half there. */
+static size_t whole_characters(const char *text, size_t n)
+{
+    size_t lead = n;
+    while (lead > 0 && n - lead < 3 && ((unsigned char)text[lead - 1] & 0xc0) == 0x80) lead--;
+    return lead > 0 && (unsigned char)text[lead - 1] >= 0xc0 ? lead - 1 : n;
+}
+
+/* As of a clipped result: of all of it, estimated from what is held. */
+static int64_t said_tokens(struct session *s, const struct said *t)
+{
+    double about = (double)result_tokens_about(s, &t->part) * ((double)t->bytes / (double)t->part.len);
+    return about < 1e15 ? (int64_t)about : (int64_t)1e15;
+}
+
+static int put_part(struct session *s, struct said *t, struct form_text name, struct result *r, struct err *err)
+{
+    struct clip_figures f;
+    struct buf shown = {0};
+    struct clip_config cfg = {.counter = {result_count, s}, .max_tokens = session_room(s), .kind = CLIP_TEXT};
+    const bool more = t->from + t->part.len < t->bytes;
+    if (more) t->part.len = whole_characters(t->part.data, t->part.len);
+    int rc = clip_whole(&cfg, t->part.data, t->part.len, &shown, &f, err);
+    struct form_rest rest = {.id = name, .end = f.whole && !more, .shown = (int64_t)f.tokens,
+                             .total = said_tokens(s, t), .offset = (int64_t)(t->from + f.next)};
+    r->bytes = t->bytes - t->from;
+    if (t->lost) buf_puts(&r->text, "[messages that are lost are left out]\n");
+    if (rc == 0) forms_result((struct form_text){shown.data ? shown.data : "", shown.len}, &rest, &r->text);
+    buf_free(&shown);
+    return rc;
+}
+
+/* A message that left, as a text to read on in: its reference line names it like an artifact.  What was taken back is
+ * left out: it is not to be spoken of again.  (For the person /read shows it all the same.) */
 static int read_messages(struct session *s, const char *name, size_t n, uint64_t offset, struct result *r,
                          struct err *err)
 {
     uint64_t first, last;
-    struct buf all = {0};
-    struct err why = {0};
-    if (!window_ref_read(name, n, &first, &last))
-        return err_set(err, -1, "no such artifact: %.*s", (int)MIN(n, (size_t)40), name);
-    for (uint64_t id = first; id <= last && id < s->keep.head.next && all.len < READ_MOST; id++) {
-        const struct text_entry *e = texts_get(&s->texts, id, &why);
-        if (!e || e->kind == JOURNAL_MARK) continue;
-        buf_printf(&all, "%s: ", journal_kind_name(e->kind));
-        buf_put(&all, e->text, e->len);
-        buf_puts(&all, "\n");
-    }
-    if (all.len == 0 || offset >= all.len) {
-        bool lost = all.len == 0 && why.code;
-        buf_free(&all);
-        if (lost) return err_set(err, -1, "%s", why.text);
-        return err_set(err, -1, "the offset is past the end of %.*s", (int)MIN(n, (size_t)40), name);
-    }
-    struct clip_figures f;
-    struct buf shown = {0};
-    struct clip_config cfg = {.counter = {result_count, s}, .max_tokens = session_room(s), .kind = CLIP_TEXT};
-    int rc = clip_whole(&cfg, all.data + offset, all.len - offset, &shown, &f, err);
-    struct form_rest rest = {.id = {name, n}, .end = f.whole, .shown = (int64_t)f.tokens,
-                             .total = result_tokens_about(s, &all), .offset = (int64_t)(offset + f.next)};
-    r->bytes = all.len - offset;
-    if (rc == 0) forms_result((struct form_text){shown.data ? shown.data : "", shown.len}, &rest, &r->text);
-    buf_free(&shown);
-    buf_free(&all);
+    struct said t = {.from = offset};
+    const int shown = (int)MIN(n, (size_t)40);
+    if (!window_ref_read(name, n, &first, &last)) return err_set(err, -1, "no such artifact: %.*s", shown, name);
+    int rc = find_said(s, first, last, &t, err);
+    if (rc == 0 && t.part.len > 0) rc = put_part(s, &t, (struct form_text){name, n}, r, err);
+    else if (rc == 0 && t.bytes == 0 && t.lost) rc = err_set(err, -1, "%s", t.why.text);
+    else if (rc == 0 && t.bytes == 0 && t.undoes) rc = err_set(err, -1, "%.*s was taken back", shown, name);
+    else if (rc == 0 && t.bytes == 0) rc = err_set(err, -1, "no messages are there by the name %.*s", shown, name);
+    else if (rc == 0) rc = err_set(err, -1, "the offset is past the end of %.*s", shown, name);
+    buf_free(&t.part);
     return rc;
+}
+
+struct owner { /* on the store's thread: of an artifact */
+    const uint8_t *session;
+    const struct journal_spans *undone;
+    uint64_t artifact, last;
+    bool found;
+};
+
+static bool is_owner(void *self, uint64_t number, const struct journal_message *m)
+{
+    struct owner *o = self;
+    if (number > o->last) return false;
+    o->found |= m->kind == JOURNAL_RESULT && m->artifact == o->artifact;
+    return !o->found;
+}
+
+static int find_owner(struct store *st, void *arg, struct err *err)
+{
+    struct owner *o = arg;
+    int rc = 0;
+    for (size_t i = 0; i < o->undone->n && rc == 0 && !o->found; i++) {
+        o->last = o->undone->span[i].last;
+        rc = journal_each(st, o->session, o->undone->span[i].first,
+                          &(struct journal_visit){.message = is_owner, .self = o}, err);
+    }
+    return rc;
+}
+
+/* The whole of a result that was taken back.  (What was ingested or piped in is no turn's, and stays.) */
+static int check_artifact(struct session *s, uint64_t id, struct err *err)
+{
+    struct owner o = {.session = s->keep.head.id, .undone = &s->undone, .artifact = id};
+    if (!session_saves(s)) return 0; /* there is none */
+    if (session_find_undone(s, 0, err)) return -1;
+    for (size_t i = 0; i < s->texts.n; i++) {
+        const struct text_entry *e = &s->texts.entry[i];
+        o.found |= e->kind == JOURNAL_RESULT && e->artifact == id && journal_span_has(&s->undone, e->id);
+    }
+    if (!o.found && s->undone.n > 0 && keep_call(&s->keep, find_owner, &o, err)) return -1;
+    return o.found ? err_set(err, -1, "a%" PRIu64 " was taken back", id) : 0;
 }
 
 int session_tool_artifact(struct session *s, const json_t *args, struct result *r, struct err *err)
@@ -126,6 +258,7 @@ int session_tool_artifact(struct session *s, const json_t *args, struct result *
     if (offset < 0) return err_set(err, -1, "the offset is negative");
     if (n > 0 && name[0] == 'm') return read_messages(s, name, n, (uint64_t)offset, r, err);
     if (!session_artifact_name(name, n, &id)) return err_set(err, -1, "no such artifact: %.40s", name);
+    if (check_artifact(s, id, err)) return -1;
     struct clip_request ask = {.by = CLIP_BY_OFFSET, .from = (uint64_t)offset};
     int rc = session_read_artifact(s, id, &ask, &shown, &f, err);
     if (rc == 0) {
