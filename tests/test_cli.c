@@ -228,6 +228,7 @@ TEST(cli_data_that_does_not_fit_is_an_artifact)
     CHECK_EQ(run(reads_on, data.data, data.len, ARGS("-p", "review", "-n", "200", "--json")), 0);
     check_has(out(), "\"text\":\"review\\n\\nline 1 of the data\\n/quit\\nline 3");
     check_has(out(), "the rest is artifact a1 from offset ");
+    check_has(out(), "\"change\":\"clipped\",\"what\":\"a1\",\"messages\":1,");
     check_has(out(), "\"name\":\"artifact\",\"arguments\":\"{\\\"id\\\":\\\"a1\\\",\\\"offset\\\":8000}\","
                      "\"failed\":false");
     check_has(out(), "\"text\":\"Done\"");
@@ -236,6 +237,8 @@ TEST(cli_data_that_does_not_fit_is_an_artifact)
     CHECK_EQ(run(hello, data.data, data.len, ARGS("-p", "review", "-n", "40", "--no-save", "--json")), 0);
     check_has(out(), "review\\n\\nline 1 of the data");
     CHECK(!strstr(out(), "artifact a1")); /* there is none to read on in */
+    check_has(out(), " bytes are not kept]");
+    check_has(out(), "\"change\":\"clipped\",\"what\":\"\",\"messages\":1,");
     buf_free(&data);
 }
 

@@ -286,6 +286,9 @@ TEST(cli_replay_shows_each_event_that_a_person_would_want_to_see)
     add((struct event){.kind = EV_TOOL, .tool = {
         .turn = 1, .by = S("user"), .name = S("recall"), .arguments = S("{}"), .failed = true, .artifact = S(""),
         .bytes = 3, .tokens = 1, .text = S("t")}});
+    add((struct event){.kind = EV_TOOL, .tool = {
+        .turn = 1, .by = S("user"), .name = S("read"), .arguments = S("{}"), .artifact = S(""), .bytes = 900,
+        .tokens = 9, .left_out = 800, .text = S("t")}});
     add((struct event){.kind = EV_CONTEXT, .context = {
         .turn = 1, .change = S("left"), .what = S("m1-m4"), .messages = 4, .tokens = 99, .times = 1}});
     add((struct event){.kind = EV_SUMMARY, .summary = {
@@ -303,6 +306,7 @@ TEST(cli_replay_shows_each_event_that_a_person_would_want_to_see)
     CHECK_STR(said(), "\n> two\n> lines\nwhole\n[the answer ended: length]\n"
                       "[read, by model: {\"path\":\"a\"}: 9000 bytes, 12 tokens, clipped; the whole was artifact a3]\n"
                       "[recall, by user: {}: failed, 3 bytes, 1 tokens]\n"
+                      "[read, by user: {}: 900 bytes, 9 tokens, clipped; 800 bytes were not kept]\n"
                       "[context: left m1-m4, 4 messages, 99 tokens]\n"
                       "[summary of m1-m4 by extract: 2 items, 20 tokens; it was empty]\n"
                       "[refused: too much]\n[why: keys and values of long sequences; too much]\n"

@@ -1,6 +1,7 @@
 /* What a context is shared out by is what the flags say; and a session that is not saved stays bounded too: what left
  * the context long ago is gone, is said to be, and no call is ever made with a hole in it. */
 #include "tests/check.h"
+#include "app/session/session_result.h"
 #include "tests/session_rig.h"
 
 /* A session under the options as they are now, saved or not. */
@@ -158,6 +159,71 @@ TEST(what_is_gone_cannot_be_gone_back_to_and_all_stays_as_it_is)
     CHECK_STR(after.data, before.data);
     buf_free(&before);
     buf_free(&after);
+    end();
+}
+
+/* Of 3,300 bytes. */
+static void attach_words(void)
+{
+    struct buf bytes = {0};
+    for (int i = 0; i < 300; i++) buf_puts(&bytes, "many words ");
+    const struct session_tool t = {.by = "user", .name = "read", .arguments = "{\"path\":\"a\"}", .kind = CLIP_TEXT};
+    OK(session_result(&s, &t, &bytes, &err));
+}
+
+TEST(what_is_clipped_and_not_saved_is_said_not_to_be_kept)
+{
+    struct buf prompt = {0};
+    begin_unsaved(SPARE);
+    attach_words();
+    next_prompt(&prompt);
+    CHECK(strstr(prompt.data, "[clipped: ") && strstr(prompt.data, " tokens shown; the other "));
+    CHECK(strstr(prompt.data, " bytes are not kept]"));
+    CHECK(!strstr(prompt.data, "artifact"));
+    CHECK_EQ(count(events(), "\"artifact\":\"\",\"bytes\":3300,"), 1);
+    CHECK_EQ(count(events(), "\"left_out\":"), 1);
+    CHECK_EQ(count(events(), "\"left_out\":0,"), 0);
+    CHECK_EQ(s.keep.head.artifacts, 0); /* none was promised */
+    end();
+
+    begin("be brief"); /* the form that the model has learned */
+    attach_words();
+    next_prompt(&prompt);
+    CHECK(strstr(prompt.data, " tokens shown; the rest is artifact a1 from offset "));
+    CHECK_EQ(count(events(), "\"artifact\":\"a1\",\"bytes\":3300,"), 1);
+    CHECK_EQ(count(events(), "\"left_out\":"), 1);
+    CHECK_EQ(count(events(), "\"left_out\":0,"), 0);
+    end();
+    buf_free(&prompt);
+}
+
+/* As the model would, from an offset on. */
+static void model_reads(const char *name, uint64_t offset, struct result *r)
+{
+    json_t *args = json_pack("{s:s,s:I}", "id", name, "offset", (json_int_t)offset);
+    buf_free(&r->text);
+    err = (struct err){0};
+    if (session_tool_artifact(&s, args, r, &err)) result_fail(r, &err);
+    json_decref(args);
+}
+
+TEST(where_the_first_of_some_messages_are_gone_the_model_is_told)
+{
+    struct result r = {0};
+    char name[48];
+    begin_unsaved(SPARE);
+    OK(say("the first words"));
+    window_ref_name(&(struct window_ref){.first = number_of("the first words"), .last = 1000000}, name);
+    model_reads(name, 0, &r);
+    CHECK(strncmp(r.text.data, "user: the first words\nanswer: fine\n", 35) == 0);
+    while (s.texts.gone.n == 0) talk(1);
+    model_reads(name, 0, &r);
+    CHECK(strncmp(r.text.data, "[messages that are lost are left out]\n", 38) == 0);
+    CHECK(!strstr(r.text.data, "first words"));
+    window_ref_name(&(struct window_ref){.first = s.texts.gone.first, .last = s.texts.gone.first}, name);
+    model_reads(name, 0, &r);
+    CHECK(strstr(r.text.data, "it is gone"));
+    buf_free(&r.text);
     end();
 }
 

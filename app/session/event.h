@@ -141,8 +141,10 @@ enum { STABLE, VOLATILE, NEWER = 3 };
     F(S, INT, turn, STABLE, "")                                                                           \
     F(S, STR, change, STABLE,                                                                             \
       "left, stood_in, dropped, summary_left, compacted, extracted, undone, in_vain, front_changed, "     \
-      "thinking_closed, refused, or gone (what --keep-unsaved had no room for)")                          \
-    F(S, STR, what, STABLE, "the messages, by the name that a reader asks for: m12 or m12-57; or nothing") \
+      "thinking_closed, refused, gone (what --keep-unsaved had no room for), or clipped (data on stdin, " \
+      "or what was handed over)")                                                                         \
+    F(S, STR, what, STABLE, "the messages, by the name that a reader asks for: m12 or m12-57; or nothing. " \
+      "clipped: the artifact with the whole; nothing: the rest is not kept")                              \
     F(S, INT, messages, STABLE, "how many of them")                                                       \
     F(S, INT, tokens, STABLE, "that they had in the context, or that were freed")                         \
     F(S, INT, times, STABLE, "more than 1: so many of the kind in one")
@@ -173,6 +175,7 @@ enum { STABLE, VOLATILE, NEWER = 3 };
     F(S, STR, artifact, STABLE, "where the whole result is, if it was clipped: a3; or nothing")           \
     F(S, INT, bytes, STABLE, "of the whole result")                                                       \
     F(S, INT, tokens, STABLE, "of what the model sees of it")                                             \
+    F(S, INT, left_out, NEWER, "bytes of it that the model does not see; without an artifact they are not kept") \
     F(S, STR, text, STABLE, "that")
 
 #define EVENT_STOPPED(F, S)                                                                               \

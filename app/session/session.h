@@ -194,7 +194,7 @@ int session_hand_over(struct session *s, const char *text, size_t n, size_t toke
  * the form for that (memory/forms.h), aside: nothing of it stays.  -1: it said no record, or not to its end; err. */
 int session_record(struct session *s, const char *to, size_t tokens, struct buf *out, struct err *err);
 /* Data from a pipe, behind what out has for the message that comes next: all of it, or as much as a call can carry and
- * a notice that says so and names the artifact with the whole (where the session is saved; else there is none). */
+ * a notice that says so and names the artifact with the whole (or, where nothing is saved, that it is not kept). */
 int session_put_data(struct session *s, const char *data, size_t n, struct buf *out, struct err *err);
 size_t session_room(struct session *s); /* tokens that a result may have */
 size_t session_tokens(struct session *s, const char *text, size_t n); /* as a message; SIZE_MAX: not known */

@@ -71,6 +71,15 @@ static void put_notice(uint64_t id, const struct clip_figures *f, int64_t total,
     forms_result((struct form_text){shown->data ? shown->data : "", shown->len}, &rest, &r->text);
 }
 
+/* No form says this: the embedded model knows them by heart as they are, and none is added. */
+static void put_loss(const struct clip_figures *f, int64_t total, const struct buf *shown, struct result *r)
+{
+    buf_put(&r->text, shown->data ? shown->data : "", shown->len);
+    if (shown->len > 0 && shown->data[shown->len - 1] != '\n') buf_puts(&r->text, "\n");
+    buf_printf(&r->text, "[clipped: %zu of %" PRId64 " tokens shown; the other %" PRIu64 " bytes are not kept]",
+               f->tokens, total, f->left_bytes);
+}
+
 /* The whole as an artifact, which a message names, so that copies of the session have it too; the model is told how to
  * read on. */
 static int keep_whole(struct session *s, const char *name, const char *text, size_t n, uint64_t *id, struct err *err)
@@ -87,6 +96,23 @@ static int keep_whole(struct session *s, const char *name, const char *text, siz
     return session_offer_tools(s, err);
 }
 
+/* A cut of what is no tool's result; artifact 0: the rest is not kept. */
+static void tell_cut(struct session *s, const char *of, uint64_t artifact, const struct clip_figures *f)
+{
+    char name[24] = "", rest[100];
+    if (artifact) name_artifact(artifact, name);
+    struct event e = {.kind = EV_CONTEXT, .context = {
+        .turn = s->voice.turns + 1, .change = event_str("clipped"), .what = event_str(name), .messages = 1,
+        .tokens = (int64_t)f->tokens, .times = 1}};
+    struct voice *speaks = s->a->trace.voice;
+    s->a->trace.voice = &s->voice;
+    trace_put(&s->a->trace, &e);
+    s->a->trace.voice = speaks;
+    if (artifact) snprintf(rest, sizeof rest, "the whole is artifact %s", name);
+    else snprintf(rest, sizeof rest, "the other %" PRIu64 " are not kept: this session is not saved", f->left_bytes);
+    say_dim("[%s: clipped, %" PRIu64 " of %" PRIu64 " bytes shown; %s]", of, f->shown_bytes, f->bytes, rest);
+}
+
 int session_hand_over(struct session *s, const char *text, size_t n, size_t tokens, struct buf *out,
                       uint64_t *artifact, struct err *err)
 {
@@ -94,7 +120,10 @@ int session_hand_over(struct session *s, const char *text, size_t n, size_t toke
     struct clip_figures f;
     *artifact = 0;
     if (clip_whole(&cfg, text, n, out, &f, err)) return -1;
-    return f.whole || !session_saves(s) ? 0 : keep_whole(s, "hand-over", text, n, artifact, err);
+    if (f.whole) return 0;
+    if (session_saves(s) && keep_whole(s, "hand-over", text, n, artifact, err)) return -1;
+    tell_cut(s, "what was handed over", *artifact, &f);
+    return 0;
 }
 
 /* Tokens that a message may have beside what the window carries. */
@@ -105,13 +134,22 @@ static size_t room_left(struct session *s)
     return (size_t)MAX(0, f.limit - f.used);
 }
 
+/* What is shown, and what became of the rest. */
+static void put_rest(struct session *s, const struct clip_figures *f, int64_t total, const struct buf *shown,
+                     struct result *r)
+{
+    if (f->whole) buf_put(&r->text, shown->data ? shown->data : "", shown->len);
+    else if (session_saves(s)) put_notice(r->artifact, f, total, shown, r);
+    else put_loss(f, total, shown, r);
+}
+
 /* Of the longest notice that there may be about these bytes. */
 static size_t notice_tokens(struct session *s, size_t n)
 {
-    struct result r = {0};
+    struct result r = {.artifact = s->keep.head.artifacts};
     const struct buf none = {0};
-    const struct clip_figures f = {.tokens = n, .next = n};
-    put_notice(s->keep.head.artifacts, &f, (int64_t)MIN(n, (size_t)INT64_MAX), &none, &r);
+    const struct clip_figures f = {.tokens = n, .next = n, .left_bytes = n};
+    put_rest(s, &f, (int64_t)MIN(n, (size_t)INT64_MAX), &none, &r);
     size_t tokens = session_tokens(s, r.text.data ? r.text.data : "", r.text.len);
     buf_free(&r.text);
     return tokens;
@@ -126,14 +164,14 @@ static int put_clipped(struct session *s, const char *data, size_t n, struct buf
     const struct buf all = {.data = (char *)(uintptr_t)data, .len = n};
     bool saves = session_saves(s);
     int rc = saves ? keep_whole(s, "stdin", data, n, &r.artifact, err) : 0;
-    size_t own = session_tokens(s, out->data, out->len), notice = saves ? notice_tokens(s, n) : 0, room = room_left(s);
+    size_t own = session_tokens(s, out->data, out->len), notice = notice_tokens(s, n), room = room_left(s);
     size_t most = room > own + notice + SEAMS ? room - own - notice - SEAMS : 0;
     if (saves) most = MIN(most, room / 2); /* the rest is for reading on */
     struct clip_config cfg = {.counter = {result_count, s}, .max_tokens = most};
     if (rc == 0) rc = clip_whole(&cfg, data, n, &shown, &f, err);
-    if (rc == 0 && saves) put_notice(r.artifact, &f, result_tokens_about(s, &all), &shown, &r);
-    const struct buf *text = r.text.len > 0 ? &r.text : &shown;
-    if (rc == 0) buf_put(out, text->data ? text->data : "", text->len);
+    if (rc == 0) put_rest(s, &f, result_tokens_about(s, &all), &shown, &r);
+    if (rc == 0) buf_put(out, r.text.data ? r.text.data : "", r.text.len);
+    if (rc == 0 && !f.whole) tell_cut(s, "the data on stdin", r.artifact, &f);
     buf_free(&r.text);
     buf_free(&shown);
     return rc;
@@ -171,7 +209,7 @@ static int clip_parts(struct session *s, const struct clip_config *cfg, const st
     return rc;
 }
 
-/* Clips the whole, which becomes an artifact if anything is left out; bytes is emptied. */
+/* Where nothing is saved the rest is gone. */
 int result_clip(struct session *s, struct buf *bytes, enum clip_kind kind, struct result *r, struct err *err)
 {
     struct clip_config cfg = {.counter = {result_count, s}, .max_tokens = session_room(s), .kind = kind};
@@ -186,13 +224,10 @@ int result_clip(struct session *s, struct buf *bytes, enum clip_kind kind, struc
         return 0;
     }
     if (rc == 0) {
-        uint64_t id = s->keep.head.artifacts;
-        put_notice(id, &f, result_tokens_about(s, bytes), &shown, r);
-        if (session_saves(s)) {
-            journal_add_artifact(&s->batch, id, bytes);
-            s->keep.head.artifacts++;
-            r->artifact = id;
-        }
+        r->left_out = f.left_bytes;
+        if (session_saves(s)) r->artifact = s->keep.head.artifacts++;
+        put_rest(s, &f, result_tokens_about(s, bytes), &shown, r);
+        if (r->artifact) journal_add_artifact(&s->batch, r->artifact, bytes);
     }
     buf_free(&shown);
     buf_free(bytes);
@@ -206,15 +241,20 @@ void result_tell(struct session *s, const struct result *r, const char *argument
     char name[24] = "";
     size_t tokens = result_count(s, r->text.data ? r->text.data : "", r->text.len);
     bool by_model = strcmp(r->by, "model") == 0; /* within the turn that was admitted last; others come before one */
+    char cut[100] = "";
     if (r->artifact) name_artifact(r->artifact, name);
+    if (r->artifact) snprintf(cut, sizeof cut, ", clipped; the whole is artifact %s", name);
+    else if (r->left_out > 0)
+        snprintf(cut, sizeof cut, ", clipped; the other %" PRIu64 " bytes are not kept: this session is not saved",
+                 r->left_out);
     struct event e = {.kind = EV_TOOL, .tool = {
         .turn = s->voice.turns + !by_model, .by = event_str(r->by), .name = event_str(r->name),
         .arguments = event_str(arguments), .failed = r->failed, .artifact = event_str(name),
-        .bytes = (int64_t)r->bytes, .tokens = (int64_t)tokens,
+        .bytes = (int64_t)r->bytes, .tokens = (int64_t)tokens, .left_out = (int64_t)r->left_out,
         .text = {r->text.data ? r->text.data : "", r->text.len}}};
     trace_put(&s->a->trace, &e);
-    say_dim("[%s %s: %s%zu tokens%s%s%s%s]", r->name, arguments, r->failed ? "failed, " : "", tokens,
-            *name ? ", clipped; the whole is artifact " : "", name, *r->names ? " of " : "", r->names);
+    say_dim("[%s %s: %s%zu tokens%s%s%s]", r->name, arguments, r->failed ? "failed, " : "", tokens, cut,
+            *r->names ? " of " : "", r->names);
 }
 
 /* A call and its result enter together. */

@@ -9,6 +9,7 @@ struct result {
     struct buf text;      /* what the model sees */
     uint64_t artifact;    /* 0: all of it is in text */
     uint64_t bytes;
+    uint64_t left_out;    /* bytes of it that the model does not see; without an artifact they are not kept */
     bool failed;
     bool quote;           /* words that the store has already */
     char names[120];      /* of recall: whose words, "m3, m4"; else empty */
@@ -16,7 +17,8 @@ struct result {
 
 /* Its text is an error's. */
 void result_fail(struct result *r, const struct err *err);
-/* Clips the whole, which becomes an artifact if anything is left out; bytes is emptied. */
+/* Clips the whole, which becomes an artifact if anything is left out and the session is saved; else the model is told
+ * that the rest is not kept.  bytes is emptied. */
 int result_clip(struct session *s, struct buf *bytes, enum clip_kind kind, struct result *r, struct err *err);
 /* The event, and the line for a person. */
 void result_tell(struct session *s, const struct result *r, const char *arguments);

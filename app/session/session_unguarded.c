@@ -72,6 +72,7 @@ int session_keep_document(struct session *s, const struct session_tool *t, const
     struct clip_figures f;
     struct result r = {.by = t->by, .name = t->name, .bytes = bytes->len};
     if (clip_whole(&cfg, bytes->data ? bytes->data : "", bytes->len, &r.text, &f, err)) return -1;
+    r.left_out = f.left_bytes;
     buf_printf(&s->loose.docs, "Document %s:\n", path);
     buf_put(&s->loose.docs, r.text.data ? r.text.data : "", r.text.len);
     buf_puts(&s->loose.docs, "\n\n");

@@ -37,6 +37,8 @@ static void put_tool(struct buf *b, const struct event_tool *e)
     buf_printf(b, "%.*s %s%s tokens", STR(e->name), e->failed ? "failed: " : "gave ", figure(n, size_of(e->tokens)));
     if (e->artifact.len > 0)
         buf_printf(b, " of %s bytes, the whole is %.*s", figure(bytes, size_of(e->bytes)), STR(e->artifact));
+    else if (e->left_out > 0)
+        buf_printf(b, ", clipped; %s bytes are not kept", figure(bytes, size_of(e->left_out)));
 }
 
 static void put_summary(struct buf *b, const struct event_summary *e)
@@ -66,7 +68,7 @@ static void put_context(struct buf *b, const struct event_context *e)
     if (e->turn == 0 && is(e->change, "front_changed")) return; /* it came into being */
     while (i < COUNT_OF(known) && !is(e->change, known[i].change)) i++;
     if (i == COUNT_OF(known)) {
-        buf_printf(b, "%.*s %.*s", STR(e->change), STR(e->what));
+        buf_printf(b, "%.*s%s%.*s", STR(e->change), e->what.len ? " " : "", STR(e->what));
     } else {
         buf_puts(b, known[i].before);
         if (*known[i].behind == ' ') buf_printf(b, "%.*s", STR(e->what)); /* else the words say all */

@@ -276,6 +276,9 @@ static void on_tool(struct transcript *t, int agent, const struct event_tool *to
     if (tool->artifact.len)
         snprintf(e->end, sizeof e->end, "%s%" PRId64 " bytes, %" PRId64 " tokens shown, whole text is artifact %.*s",
                  took, tool->bytes, tool->tokens, (int)MIN(tool->artifact.len, (size_t)20), tool->artifact.data);
+    else if (tool->left_out > 0)
+        snprintf(e->end, sizeof e->end, "%s%" PRId64 " bytes, %" PRId64 " tokens shown, %" PRId64 " bytes not kept",
+                 took, tool->bytes, tool->tokens, tool->left_out);
     else snprintf(e->end, sizeof e->end, "%s%" PRId64 " bytes, %" PRId64 " tokens", took, tool->bytes, tool->tokens);
     add_text(t, e, tool->text.data, tool->text.len);
 }
@@ -290,6 +293,9 @@ static void on_context(struct transcript *t, struct event_str agent, const struc
              STR(c->what), c->tokens);
     else if (is(c->change, "gone"))
         note(t, ENTRY_NOTE, agent, "%.*s is not held any more: this conversation is not saved", STR(c->what));
+    else if (is(c->change, "clipped"))
+        note(t, ENTRY_NOTE, agent, "clipped to %" PRId64 " tokens; %s%.*s", c->tokens,
+             c->what.len ? "the whole is " : "the rest is not kept", STR(c->what));
     else if (is(c->change, "dropped"))
         note(t, ENTRY_NOTE, agent, "%.*s (%" PRId64 " tokens) stands as a line from now on", STR(c->what), c->tokens);
     else
