@@ -169,6 +169,24 @@ static int64_t said_tokens(struct session *s, const struct said *t)
     return about < 1e15 ? (int64_t)about : (int64_t)1e15;
 }
 
+static int get_held(void *self, uint64_t at, char *out, size_t n, struct err *err)
+{
+    (void)err;
+    memcpy(out, ((const struct said *)self)->part.data + at, n);
+    return 0;
+}
+
+/* From its beginning head and tail; further on as much as there is room for from there: marks between would name
+ * offsets of the part. */
+static int clip_part(const struct clip_config *cfg, struct said *t, struct buf *shown, struct clip_figures *f,
+                     struct err *err)
+{
+    const struct clip_source source = {get_held, t, t->part.len};
+    const struct clip_request all = {.by = CLIP_BY_OFFSET};
+    if (t->from == 0) return clip_whole(cfg, t->part.data, t->part.len, shown, f, err);
+    return clip_read(cfg, &source, &all, shown, f, err);
+}
+
 static int put_part(struct session *s, struct said *t, struct form_text name, struct result *r, struct err *err)
 {
     struct clip_figures f;
@@ -176,8 +194,8 @@ static int put_part(struct session *s, struct said *t, struct form_text name, st
     struct clip_config cfg = {.counter = {result_count, s}, .max_tokens = session_room(s), .kind = CLIP_TEXT};
     const bool more = t->from + t->part.len < t->bytes;
     if (more) t->part.len = whole_characters(t->part.data, t->part.len);
-    int rc = clip_whole(&cfg, t->part.data, t->part.len, &shown, &f, err);
-    struct form_rest rest = {.id = name, .end = f.whole && !more, .shown = (int64_t)f.tokens,
+    int rc = clip_part(&cfg, t, &shown, &f, err);
+    struct form_rest rest = {.id = name, .end = f.next >= t->part.len && !more, .shown = (int64_t)f.tokens,
                              .total = said_tokens(s, t), .offset = (int64_t)(t->from + f.next)};
     r->bytes = t->bytes - t->from;
     if (t->lost) buf_puts(&r->text, "[messages that are lost are left out]\n");
