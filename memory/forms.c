@@ -277,7 +277,7 @@ int forms_system(const struct form_system *s, struct buf *out, struct err *err)
     enum form role = FORM_COUNT;
     size_t start = out->len;
     if (s->role && find_role(s->role, &role, err)) return -1;
-    if (s->n_tools > 0 && forms_tool_lines(s->tools, s->n_tools, &lines, err)) return -1;
+    if (s->n_tools > 0 && forms_tool_lines(s->tools, s->n_tools, true, &lines, err)) return -1;
     if (s->role) form_put(role, NULL, 0, out);
     if (s->n_tools > 0) {
         struct form_value v[] = {{"tools", form_text_of(&lines)}};

@@ -78,10 +78,12 @@ int form_render(enum form f, const struct form_value *values, int n, struct buf 
 
 /* ------------------------------------------------------------------ tools */
 
-enum { FORMS_TOOL_ARGS = 4 };
+enum { FORMS_TOOL_ARGS = 6 };
 
 struct form_tool { /* a line of tools.json; "path, from:int?" is a string path and an integer that may be absent */
     const char *name, *about, *arguments;
+    const char *also; /* more of them, which that line does not name: the embedded model knows it by heart as it is.
+                       * NULL: none; else all but the first may be absent */
     struct form_arg { char name[24]; bool is_int, optional; } arg[FORMS_TOOL_ARGS];
     int n_args;
 };
@@ -89,9 +91,9 @@ struct form_tool { /* a line of tools.json; "path, from:int?" is a string path a
 const struct form_tool *forms_tools(int *n);            /* all of them */
 const struct form_tool *forms_tool(const char *name);   /* NULL: none of that name */
 
-/* The lines of these tools, a newline between them.  0, or -1: err names the one that is not there; out is
- * unchanged. */
-int forms_tool_lines(const char *const *names, int n, struct buf *out, struct err *err);
+/* The lines of these tools, a newline between them; learned: as the embedded model knows them, else with all arguments.
+ * 0, or -1: err names the one that is not there; out is unchanged. */
+int forms_tool_lines(const char *const *names, int n, bool learned, struct buf *out, struct err *err);
 
 /* ------------------------------------------------------------------ what the program says */
 

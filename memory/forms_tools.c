@@ -32,15 +32,26 @@ static bool read_argument(const char *s, size_t n, struct form_arg *out)
     return true;
 }
 
-static bool read_arguments(struct form_tool *t)
+static bool read_arguments(struct form_tool *t, const char *line)
 {
-    for (const char *s = t->arguments; *s;) {
+    for (const char *s = line; *s;) {
         size_t n = strcspn(s, ",");
         if (t->n_args == FORMS_TOOL_ARGS || !read_argument(s, n, &t->arg[t->n_args++])) return false;
         s += n;
         if (*s && *++s == ' ') s++;
     }
     return true;
+}
+
+/* What is not in the file, since the embedded model learned that as it is. */
+static bool read_also(struct form_tool *t)
+{
+    static const char *const more[][2] = {{"artifact", "from:int?, to:int?, pattern?"}};
+    for (size_t i = 0; i < COUNT_OF(more); i++)
+        if (strcmp(t->name, more[i][0]) == 0) t->also = more[i][1];
+    if (!t->also) return true;
+    for (int i = 1; i < t->n_args; i++) t->arg[i].optional = true;
+    return read_arguments(t, t->also);
 }
 
 static void read_list(void)
@@ -54,7 +65,8 @@ static void read_list(void)
     json_array_foreach(list.json, i, row) {
         struct form_tool *t = &list.tool[i];
         good = good && json_unpack_ex(row, &e, JSON_STRICT, "{s:s, s:s, s:s}", "name", &t->name, "arguments",
-                                      &t->arguments, "about", &t->about) == 0 && read_arguments(t);
+                                      &t->arguments, "about", &t->about) == 0;
+        good = good && read_arguments(t, t->arguments) && read_also(t);
         if (!good) break;
         list.n++;
     }
@@ -79,16 +91,28 @@ const struct form_tool *forms_tool(const char *name)
     return NULL;
 }
 
-int forms_tool_lines(const char *const *names, int n, struct buf *out, struct err *err)
+static void put_all(const struct form_tool *t, struct buf *out)
+{
+    for (int i = 0; i < t->n_args; i++)
+        buf_printf(out, "%s%s%s%s", i ? ", " : "", t->arg[i].name, t->arg[i].is_int ? ":int" : "",
+                   t->arg[i].optional ? "?" : "");
+}
+
+int forms_tool_lines(const char *const *names, int n, bool learned, struct buf *out, struct err *err)
 {
     for (int i = 0; i < n; i++)
         if (!forms_tool(names[i])) return err_set(err, -1, "no tool \"%s\"", form_quote(names[i]).s);
     for (int i = 0; i < n; i++) {
         const struct form_tool *t = forms_tool(names[i]);
-        struct form_value v[] = {{"name", form_text(t->name)}, {"arguments", form_text(t->arguments)},
-                                 {"about", form_text(t->about)}};
+        struct buf all = {0};
+        if (!learned) put_all(t, &all);
+        if (all.failed) out->failed = true;
+        struct form_value v[] = {{"name", form_text(t->name)}, {"about", form_text(t->about)},
+                                 {"arguments", learned || all.failed ? form_text(t->arguments)
+                                                                     : (struct form_text){all.data, all.len}}};
         if (i > 0) buf_put(out, "\n", 1);
         form_put(FORM_TOOL, v, 3, out);
+        buf_free(&all);
     }
     return 0;
 }

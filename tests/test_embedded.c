@@ -140,7 +140,7 @@ TEST(embedded_vocabulary_reaches_every_byte_and_knows_tools_briefly)
     for (int i = 0; i < n; i++) {
         struct ids ids = {0};
         struct buf line = {0};
-        CHECK_EQ(forms_tool_lines(&tool[i].name, 1, &line, &err), 0);
+        CHECK_EQ(forms_tool_lines(&tool[i].name, 1, true, &line, &err), 0);
         CHECK_EQ(vocab_encode(v, NULL, line.data, line.len, 0, &ids, &err), 0);
         if (ids.n > TOOL_TOKENS) check_fail(__FILE__, __LINE__, "%s: %zu tokens", tool[i].name, ids.n);
         ids_free(&ids);

@@ -179,7 +179,7 @@ TEST(forms_tools_are_lines_of_the_file)
 {
     static const char *const all[] = {"read", "write", "edit", "list", "search", "shell", "calculator", "recall",
                                       "artifact", "ask"};
-    CHECK_EQ(forms_tool_lines(all, COUNT_OF(all), fresh(), &err), 0);
+    CHECK_EQ(forms_tool_lines(all, COUNT_OF(all), true, fresh(), &err), 0);
     check_out("read(path, from:int?, to:int?): a file, or its lines from-to\n"
               "write(path, text): write a whole file\n"
               "edit(path, old, new): replace text in a file\n"
@@ -190,8 +190,12 @@ TEST(forms_tools_are_lines_of_the_file)
               "recall(query): find what was said long ago\n"
               "artifact(id, offset:int): read on in a clipped result\n"
               "ask(question): ask the user");
+    static const char *const some[] = {"read", "artifact"}; /* to a model that learned no line */
+    CHECK_EQ(forms_tool_lines(some, 2, false, fresh(), &err), 0);
+    check_out("read(path, from:int?, to:int?): a file, or its lines from-to\n"
+              "artifact(id, offset:int?, from:int?, to:int?, pattern?): read on in a clipped result");
     static const char *const bad[] = {"read", "fly"};
-    CHECK_EQ(forms_tool_lines(bad, 2, fresh(), &err), -1);
+    CHECK_EQ(forms_tool_lines(bad, 2, true, fresh(), &err), -1);
     check_err("no tool \"fly\"");
     check_out("");
 }
@@ -208,7 +212,10 @@ TEST(forms_tools_know_their_arguments)
     CHECK_STR(t->arg[2].name, "to");
     CHECK(t->arg[2].is_int && t->arg[2].optional);
     t = forms_tool("artifact");
-    CHECK(t->arg[1].is_int && !t->arg[1].optional);
+    CHECK_EQ(t->n_args, 5);
+    CHECK(t->arg[1].is_int && t->arg[1].optional);
+    CHECK_STR(t->arg[4].name, "pattern");
+    CHECK(!t->arg[0].optional && t->arg[4].optional);
     CHECK(forms_tool("") == NULL);
 }
 

@@ -186,6 +186,10 @@ TEST(forms_check_call_knows_what_tools_take)
     check_err("read: \"path\" must be a text");
     CHECK_EQ(check_call("artifact", "{\"id\":\"a1\",\"offset\":\"5\"}"), -1);
     check_err("artifact: \"offset\" must be an integer");
+    CHECK_EQ(check_call("artifact", "{\"id\":\"a1\",\"pattern\":\"x\"}"), 0);
+    CHECK_EQ(check_call("artifact", "{\"id\":\"a1\",\"from\":3,\"to\":\"4\"}"), -1);
+    check_err("artifact: \"to\" must be an integer");
+    CHECK_EQ(check_call("artifact", "{\"offset\":3}"), -1);
     CHECK_EQ(check_call("ask", "{\"question\":\"a\",\"x\\ny\":1}"), -1);
     check_err("ask: it has no argument \"x?y\"");
     CHECK_EQ(check_call("ask", "no"), -1);

@@ -6,10 +6,8 @@
 
 static struct result got;
 
-/* As the model would, from an offset on. */
-static const char *model_reads(const char *name, uint64_t offset)
+static const char *model_asks(json_t *args)
 {
-    json_t *args = json_pack("{s:s,s:I}", "id", name, "offset", (json_int_t)offset);
     CHECK(args);
     buf_free(&got.text);
     err = (struct err){0};
@@ -18,11 +16,82 @@ static const char *model_reads(const char *name, uint64_t offset)
     return got.text.data ? got.text.data : "";
 }
 
+/* As the model would, from an offset on; by lines; by a pattern. */
+static const char *model_reads(const char *name, uint64_t offset)
+{
+    return model_asks(json_pack("{s:s,s:I}", "id", name, "offset", (json_int_t)offset));
+}
+
+static const char *model_reads_lines(const char *name, int from, int to)
+{
+    return model_asks(json_pack("{s:s,s:i,s:i}", "id", name, "from", from, "to", to));
+}
+
+static const char *model_looks_for(const char *name, const char *pattern, uint64_t offset)
+{
+    return model_asks(json_pack("{s:s,s:s,s:I}", "id", name, "pattern", pattern, "offset", (json_int_t)offset));
+}
+
 static const char *name_of(uint64_t first, uint64_t last)
 {
     static char name[48];
     window_ref_name(&(struct window_ref){.first = first, .last = last}, name);
     return name;
+}
+
+/* ---------------------------------------------------------------- by lines, by a pattern */
+
+static void attach_log(int lines)
+{
+    const struct session_tool t = {.by = "user", .name = "read", .arguments = "{\"path\":\"a\"}", .kind = CLIP_LOG};
+    struct buf bytes = {0};
+    for (int i = 1; i <= lines; i++) buf_printf(&bytes, "line %d%s\n", i, i % 100 ? "" : ": error");
+    OK(session_result(&s, &t, &bytes, &err));
+    OK(session_save(&s, &err));
+}
+
+TEST(an_artifact_is_read_on_by_lines_and_by_a_pattern)
+{
+    begin("be brief");
+    attach_log(1000);
+    for (int again = 0; again < 2; again++) {
+        model_reads_lines("a1", 501, 503);
+        CHECK(strncmp(got.text.data, "line 501\nline 502\nline 503\n[clipped: ", 37) == 0);
+        CHECK(strstr(got.text.data, "the rest is artifact a1 from offset "));
+        CHECK(strstr(model_reads_lines("a1", 999, 1000), "line 999\nline 1000: error\n[end of artifact a1]"));
+        CHECK(strncmp(model_asks(json_pack("{s:s,s:i}", "id", "a1", "to", 2)), "line 1\nline 2\n[", 15) == 0);
+        CHECK(strstr(model_reads_lines("a1", 1001, 0), "error: line 1001 lies behind the end"));
+        CHECK(strstr(model_reads_lines("a1", 0, 0), "error: lines are counted from 1"));
+        model_looks_for("a1", "[89]00: err", 0);
+        CHECK(strstr(got.text.data, "line 800: error\n") && strstr(got.text.data, "line 900: error\n"));
+        CHECK(!strstr(got.text.data, "700"));
+        CHECK(strstr(got.text.data, "[end of artifact a1]"));
+        CHECK(!strstr(model_looks_for("a1", "[89]00: err", 9000), "line 800"));
+        CHECK(strstr(model_looks_for("a1", "zebra", 0), "no line matches\n[end of artifact a1]"));
+        CHECK(strncmp(model_looks_for("a1", "(", 0), "error: ", 7) == 0);
+        model_asks(json_pack("{s:s,s:s,s:i}", "id", "a1", "pattern", "x", "from", 3));
+        CHECK(strstr(got.text.data, "error: lines (from, to), an offset or a pattern: one of them"));
+        model_asks(json_pack("{s:s,s:i,s:i}", "id", "a1", "offset", 5, "to", 3));
+        CHECK(strstr(got.text.data, "one of them"));
+        leave_and_come_back();
+    }
+    buf_free(&got.text);
+    end();
+}
+
+TEST(messages_are_read_on_by_lines_and_by_a_pattern)
+{
+    char all[48];
+    begin("be brief");
+    CHECK_EQ(say("the zebra has stripes\nthe horse has none"), 0);
+    CHECK_EQ(say("and the okapi"), 0);
+    snprintf(all, sizeof all, "%s", name_of(number_of("the zebra has stripes\nthe horse has none"), s.keep.head.next - 1));
+    CHECK(strstr(model_looks_for(all, "z[a-z]+a", 0), "user: the zebra has stripes\n[end of"));
+    CHECK(!strstr(model_looks_for(all, "zebra", 40), "stripes"));
+    CHECK(strstr(model_reads_lines(all, 2, 3), "the horse has none\nanswer: fine\n[clipped"));
+    CHECK(strstr(model_reads_lines(all, 9, 9), "error: line 9 lies behind the end"));
+    buf_free(&got.text);
+    end();
 }
 
 /* ---------------------------------------------------------------- taken back */
@@ -148,6 +217,9 @@ static void check_pages(const char *all)
         at = strtoull(next + 13, NULL, 10);
         CHECK(at > was && at < end);
     }
+    CHECK(strstr(model_reads_lines(all, 40, 40), "error: lines of the first 1048576 bytes of m"));
+    CHECK(strstr(model_looks_for(all, "00(02|39)", 0), "answer: 0002"));
+    CHECK(!strstr(got.text.data, "0039") && !strstr(got.text.data, "[end of")); /* to be read on for */
     CHECK(strstr(model_reads(all, end), "the offset is past the end of m"));
     model_reads(name_of(s.keep.head.next, s.keep.head.next + 9), 0);
     CHECK(strstr(got.text.data, "no messages are there by the name m"));

@@ -79,6 +79,11 @@ bool session_artifact_name(const char *name, size_t n, uint64_t *id)
     return true;
 }
 
+static void tell_no_match(const struct clip_request *ask, const struct clip_figures *f, struct buf *shown)
+{
+    if (ask->by == CLIP_BY_REGEX && f->count == 0) buf_puts(shown, "no line matches\n");
+}
+
 /* ---------------------------------------------------------------- messages that left */
 
 struct said { /* messages as one text, of which a part is held; on the store's thread, then on the app's */
@@ -178,23 +183,30 @@ static int get_held(void *self, uint64_t at, char *out, size_t n, struct err *er
 
 /* From its beginning head and tail; further on as much as there is room for from there: marks between would name
  * offsets of the part. */
-static int clip_part(const struct clip_config *cfg, struct said *t, struct buf *shown, struct clip_figures *f,
-                     struct err *err)
+static int clip_part(const struct clip_config *cfg, struct said *t, const struct clip_request *ask, struct buf *shown,
+                     struct clip_figures *f, struct err *err)
 {
     const struct clip_source source = {get_held, t, t->part.len};
-    const struct clip_request all = {.by = CLIP_BY_OFFSET};
-    if (t->from == 0) return clip_whole(cfg, t->part.data, t->part.len, shown, f, err);
-    return clip_read(cfg, &source, &all, shown, f, err);
+    struct clip_request in_part = *ask;
+    if (ask->by == CLIP_BY_OFFSET && t->from == 0)
+        return clip_whole(cfg, t->part.data, t->part.len, shown, f, err);
+    if (ask->by != CLIP_BY_LINES) in_part.from = 0; /* the part begins there */
+    return clip_read(cfg, &source, &in_part, shown, f, err);
 }
 
-static int put_part(struct session *s, struct said *t, struct form_text name, struct result *r, struct err *err)
+static int put_part(struct session *s, struct said *t, struct form_text name, const struct clip_request *ask,
+                    struct result *r, struct err *err)
 {
     struct clip_figures f;
     struct buf shown = {0};
     struct clip_config cfg = {.counter = {result_count, s}, .max_tokens = session_room(s), .kind = CLIP_TEXT};
     const bool more = t->from + t->part.len < t->bytes;
     if (more) t->part.len = whole_characters(t->part.data, t->part.len);
-    int rc = clip_part(&cfg, t, &shown, &f, err);
+    int rc = clip_part(&cfg, t, ask, &shown, &f, err);
+    if (rc && more && ask->by == CLIP_BY_LINES)
+        err_set(err, -1, "lines of the first %d bytes of %.*s can be asked for: take an offset", READ_MOST,
+                (int)MIN(name.len, (size_t)40), name.text);
+    if (rc == 0) tell_no_match(ask, &f, &shown);
     struct form_rest rest = {.id = name, .end = f.next >= t->part.len && !more, .shown = (int64_t)f.tokens,
                              .total = said_tokens(s, t), .offset = (int64_t)(t->from + f.next)};
     r->bytes = t->bytes - t->from;
@@ -206,15 +218,15 @@ static int put_part(struct session *s, struct said *t, struct form_text name, st
 
 /* A message that left, as a text to read on in: its reference line names it like an artifact.  What was taken back is
  * left out: it is not to be spoken of again.  (For the person /read shows it all the same.) */
-static int read_messages(struct session *s, const char *name, size_t n, uint64_t offset, struct result *r,
-                         struct err *err)
+static int read_messages(struct session *s, const char *name, size_t n, const struct clip_request *ask,
+                         struct result *r, struct err *err)
 {
     uint64_t first, last;
-    struct said t = {.from = offset};
+    struct said t = {.from = ask->by == CLIP_BY_LINES ? 0 : ask->from};
     const int shown = (int)MIN(n, (size_t)40);
     if (!window_ref_read(name, n, &first, &last)) return err_set(err, -1, "no such artifact: %.*s", shown, name);
     int rc = find_said(s, first, last, &t, err);
-    if (rc == 0 && t.part.len > 0) rc = put_part(s, &t, (struct form_text){name, n}, r, err);
+    if (rc == 0 && t.part.len > 0) rc = put_part(s, &t, (struct form_text){name, n}, ask, r, err);
     else if (rc == 0 && t.bytes == 0 && t.lost) rc = err_set(err, -1, "%s", t.why.text);
     else if (rc == 0 && t.bytes == 0 && t.undoes) rc = err_set(err, -1, "%.*s was taken back", shown, name);
     else if (rc == 0 && t.bytes == 0) rc = err_set(err, -1, "no messages are there by the name %.*s", shown, name);
@@ -264,30 +276,57 @@ static int check_artifact(struct session *s, uint64_t id, struct err *err)
     return o.found ? err_set(err, -1, "a%" PRIu64 " was taken back", id) : 0;
 }
 
-int session_tool_artifact(struct session *s, const json_t *args, struct result *r, struct err *err)
+static int read_asked(const json_t *args, struct clip_request *ask, struct err *err)
 {
-    r->quote = true;
-    const char *name = json_string_value(json_object_get(args, "id"));
+    const json_t *pattern = json_object_get(args, "pattern"), *from = json_object_get(args, "from");
+    const json_t *to = json_object_get(args, "to");
     json_int_t offset = json_integer_value(json_object_get(args, "offset"));
-    size_t n = json_string_length(json_object_get(args, "id"));
+    if (offset < 0) return err_set(err, -1, "the offset is negative");
+    if (pattern ? from || to : (from || to) && offset > 0)
+        return err_set(err, -1, "lines (from, to), an offset or a pattern: one of them");
+    *ask = (struct clip_request){.by = CLIP_BY_OFFSET, .from = (uint64_t)offset};
+    if (pattern) {
+        ask->by = CLIP_BY_REGEX;
+        ask->pattern = json_string_value(pattern);
+        ask->pattern_len = json_string_length(pattern);
+    } else if (from || to) {
+        json_int_t first = from ? json_integer_value(from) : 1, last = json_integer_value(to);
+        if (first < 1 || last < 0) return err_set(err, -1, "lines are counted from 1");
+        *ask = (struct clip_request){.by = CLIP_BY_LINES, .from = (uint64_t)first, .to = (uint64_t)last};
+    }
+    return 0;
+}
+
+static int put_artifact(struct session *s, uint64_t id, struct form_text name, const struct clip_request *ask,
+                        struct result *r, struct err *err)
+{
     struct clip_figures f;
     struct buf shown = {0};
-    uint64_t id;
-    if (offset < 0) return err_set(err, -1, "the offset is negative");
-    if (n > 0 && name[0] == 'm') return read_messages(s, name, n, (uint64_t)offset, r, err);
-    if (!session_artifact_name(name, n, &id)) return err_set(err, -1, "no such artifact: %.40s", name);
-    if (check_artifact(s, id, err)) return -1;
-    struct clip_request ask = {.by = CLIP_BY_OFFSET, .from = (uint64_t)offset};
-    int rc = session_read_artifact(s, id, &ask, &shown, &f, err);
+    int rc = check_artifact(s, id, err) ? -1 : session_read_artifact(s, id, ask, &shown, &f, err);
     if (rc == 0) {
-        uint64_t left = f.bytes - (uint64_t)offset, about = f.shown_bytes ? f.tokens * left / f.shown_bytes : 0;
-        struct form_rest rest = {.id = {name, n}, .end = f.next >= f.bytes, .shown = (int64_t)f.tokens,
+        uint64_t left = f.bytes - (ask->by == CLIP_BY_OFFSET ? ask->from : 0);
+        uint64_t about = f.shown_bytes ? f.tokens * left / f.shown_bytes : 0;
+        struct form_rest rest = {.id = name, .end = f.next >= f.bytes, .shown = (int64_t)f.tokens,
                                  .total = (int64_t)about, .offset = (int64_t)f.next};
+        tell_no_match(ask, &f, &shown);
         r->bytes = f.bytes;
         forms_result((struct form_text){shown.data ? shown.data : "", shown.len}, &rest, &r->text);
     }
     buf_free(&shown);
     return rc;
+}
+
+int session_tool_artifact(struct session *s, const json_t *args, struct result *r, struct err *err)
+{
+    const json_t *id = json_object_get(args, "id");
+    struct form_text name = {json_string_value(id), json_string_length(id)};
+    struct clip_request ask;
+    uint64_t number;
+    r->quote = true;
+    if (read_asked(args, &ask, err)) return -1;
+    if (name.len > 0 && name.text[0] == 'm') return read_messages(s, name.text, name.len, &ask, r, err);
+    if (session_artifact_name(name.text, name.len, &number)) return put_artifact(s, number, name, &ask, r, err);
+    return err_set(err, -1, "no such artifact: %.40s", name.text);
 }
 
 /* ---------------------------------------------------------------- recall */
