@@ -4,6 +4,7 @@
 #include "app/progress.h"
 #include "app/say.h"
 #include "app/signals.h"
+#include "app/store_cmd.h"
 #include "kernels/cuda/cuda.h"
 #include "version.h"
 #include <errno.h>
@@ -188,13 +189,17 @@ static int open_store(struct app *a, struct err *err)
     const struct opts *o = a->o;
     bool dumps = o->nll || o->dump_tokens || o->top_logprobs >= 0, asked = o->store || o->resume;
     bool chat = !dumps && (!o->prompt || !isatty(STDIN_FILENO)); /* data on stdin may be an artifact */
+    struct store_options options = {0};
+    struct store_watch watch;
     struct buf dir = {0};
     struct store *s = NULL;
     if (!chat || o->no_save) return EXIT_DONE;
+    store_watch_begin(&watch, &options);
     int rc = 0;
     if (o->store) buf_puts(&dir, o->store);
     else rc = store_default_dir(opts_getenv, &dir, err);
-    if (!rc) rc = store_open(&s, dir.data ? dir.data : "", NULL, err);
+    if (!rc) rc = store_open(&s, dir.data ? dir.data : "", &options, err);
+    store_watch_end(&watch);
     if (!rc) rc = keeper_open(&a->keeper, s, err);
     buf_free(&dir);
     if (!rc) return EXIT_DONE;

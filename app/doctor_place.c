@@ -7,7 +7,6 @@
 #include <locale.h>
 #include <sys/ioctl.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 /* A variable's text; "" where it is not set. */
@@ -148,26 +147,18 @@ static void say_no_store(char *dir, struct doctor_finding *f)
     if (!possible) doctor_fix(f, "none can be made in %.200s: name another folder, --store DIR", there);
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 void doctor_store(const struct doctor *d, struct doctor_finding *f)
 {
     const struct store_options options = {.read_only = true, .check_seconds = DOCTOR_PATIENCE / 2};
     struct buf dir = {0};
     struct err err = {0};
     struct store *s = NULL;
-    double begin = now();
     if (store_folder(d, &dir, f) == 0) {
         int rc = store_exists(dir.data, &err);
         if (rc == STORE_NOT_FOUND) {
             say_no_store(dir.data, f);
         } else if (rc || (rc = store_open(&s, dir.data, &options, &err))) {
-            bool late = rc == STORE_DAMAGED && now() - begin >= options.check_seconds;
+            bool late = rc == STORE_LATE;
             doctor_say(f, late ? DOCTOR_WARN : DOCTOR_FAIL, late ? "%.200s is too large to be looked through here"
                                                                  : "%.200s cannot be opened", dir.data);
             if (late) doctor_fix(f, "plimsoll store check takes the time that it needs");

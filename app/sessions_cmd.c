@@ -441,8 +441,10 @@ static const struct command *command_of(const struct args *a)
 static int open_store(const struct args *a, const struct command *c, struct store **s, struct err *err)
 {
     struct store_options o = {0};
+    struct store_watch watch;
     struct buf dir = {0}, format = {0};
     int rc = 0;
+    store_watch_begin(&watch, &o);
     if (a->store && *a->store) buf_puts(&dir, a->store);
     else rc = store_cmd_folder(&dir, err);
     buf_printf(&format, "%s/FORMAT", dir.data ? dir.data : "");
@@ -455,6 +457,7 @@ static int open_store(const struct args *a, const struct command *c, struct stor
         o.read_only = true;
         rc = store_open(s, dir.data, &o, err);
     }
+    store_watch_end(&watch);
     buf_free(&dir);
     buf_free(&format);
     return rc;

@@ -121,12 +121,37 @@ int store_cmd_exists(const char *dir)
     return rc ? EXIT_USAGE : EXIT_DONE;
 }
 
+static void on_check(void *self, enum store_part part, uint64_t done, uint64_t all)
+{
+    static const char *const what[STORE_PARTS] = {"not closed well: checking the journal",
+                                                  "not closed well: checking the cache"};
+    struct store_watch *w = self;
+    if (w->part != (int)part) {
+        progress_end(&w->bar);
+        progress_start(&w->bar, what[part], say_on_terminal(), progress_clock());
+        w->part = (int)part;
+    }
+    progress_update(&w->bar, done, all, progress_clock());
+}
+
+void store_watch_begin(struct store_watch *w, struct store_options *o)
+{
+    *w = (struct store_watch){.part = -1};
+    o->checking = on_check;
+    o->self = w;
+}
+
+void store_watch_end(struct store_watch *w) { progress_end(&w->bar); }
+
 int store_cmd_open(struct store **out, const char *dir, bool read_only)
 {
-    const struct store_options options = {.read_only = read_only, .check_seconds = STORE_PATIENCE};
+    struct store_options options = {.read_only = read_only};
+    struct store_watch watch;
     struct err err = {0};
     int status = store_cmd_exists(dir);
+    store_watch_begin(&watch, &options);
     int rc = status == EXIT_DONE ? store_open(out, dir, &options, &err) : 0;
+    store_watch_end(&watch);
     return rc ? store_cmd_error(dir, rc, &err) : status;
 }
 

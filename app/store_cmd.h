@@ -2,6 +2,7 @@
 #ifndef STORE_CMD_H
 #define STORE_CMD_H
 #include "app/app.h"
+#include "app/progress.h"
 #include "memory/store.h"
 
 struct store_args {
@@ -18,14 +19,20 @@ int store_check_run(const struct store_args *a);   /* store_mend.c */
 int store_salvage_run(const struct store_args *a); /* store_mend.c */
 int store_compact_run(const struct store_args *a); /* store_mend.c */
 
-/* A child that reads a large journal takes its time; a person is there to interrupt it. */
-enum { STORE_PATIENCE = 3600 }; /* seconds */
-
 /* EXIT_DONE: there is a store; else the exit status, and it was said why. */
 int store_cmd_exists(const char *dir);
 
 /* Opens what is there and makes nothing.  EXIT_DONE, or the exit status and it was said why. */
 int store_cmd_open(struct store **out, const char *dir, bool read_only);
+
+/* While a store is opened that was not closed well: what is looked through, and how far it is.  Before signals_open(),
+ * so that Ctrl-C ends it. */
+struct store_watch {
+    struct progress bar;
+    int part; /* that the bar is of; -1: none yet */
+};
+void store_watch_begin(struct store_watch *w, struct store_options *o);
+void store_watch_end(struct store_watch *w);
 
 /* Says what went wrong with the folder (an error of the store's), and who is in the way if somebody is; its exit
  * status.  The store is not open any more. */

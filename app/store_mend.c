@@ -57,7 +57,7 @@ static int check_part(const char *dir, enum store_part part, bool *damaged, stru
     struct findings found = {0};
     const struct store_report report = {note, &found};
     struct err err = {0};
-    int rc = store_check(dir, part, STORE_PATIENCE, &report, &err);
+    int rc = store_check(dir, part, 0, &report, &err);
     *damaged = rc == STORE_DAMAGED;
     if (rc && !*damaged) {
         buf_free(&found.text);
@@ -185,7 +185,7 @@ static int salvage_into(const char *from, const char *to, const char *partial, s
     const struct store_report report = {note, &found};
     struct err err = {0};
     uint64_t records = 0, missing = 0;
-    int rc = store_salvage(from, partial, STORE_PATIENCE, &report, &records, &missing, &err), status = EXIT_DONE;
+    int rc = store_salvage(from, partial, 0, &report, &records, &missing, &err), status = EXIT_DONE;
     if (signals_pending()) { /* the child may have met it too, and ended early */
         say_error("interrupted: nothing was salvaged");
         status = 128 + signals_pending();

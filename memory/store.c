@@ -164,12 +164,12 @@ static int look_before(const char *dir, const struct store_options *o, struct er
     const struct store_report report = {keep_first, &first};
     struct store_faults n;
     if (store_is_clean(dir)) return 0;
-    int rc = store_look(dir, STORE_JOURNAL, o->check_seconds, &report, &n, err);
+    int rc = store_look(dir, STORE_JOURNAL, o, &report, &n, err);
     if (!rc && n.structure)
         rc = err_set(err, STORE_DAMAGED, "%s: the journal is damaged (%.200s); it is left as it is: recover with "
                      "\"store salvage\"", dir, first.text);
     if (rc) return rc;
-    rc = store_look(dir, STORE_CACHE, o->check_seconds, &report, &n, err);
+    rc = store_look(dir, STORE_CACHE, o, &report, &n, err);
     if (rc || n.structure == 0) return rc;
     if (o->read_only)
         return err_set(err, STORE_DAMAGED, "%s: the cache is damaged; it is begun anew when the store is opened for "

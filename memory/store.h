@@ -53,7 +53,8 @@ enum store_error {
     STORE_IO = -9,          /* a write or a sync failed: nothing is acknowledged, commit may be called again */
     STORE_TOO_BIG = -10,
     STORE_NO_MEMORY = -11,
-    STORE_FAILED = -12      /* anything else of LMDB's or the system's */
+    STORE_FAILED = -12,     /* anything else of LMDB's or the system's */
+    STORE_LATE = -13        /* the child did not read it in time: nothing is known of it, and nothing was changed */
 };
 
 enum store_part { STORE_JOURNAL, STORE_CACHE, STORE_PARTS };
@@ -62,7 +63,10 @@ struct store_options {
     bool read_only;
     size_t map_start[STORE_PARTS]; /* bytes; 0: 16 MiB.  The map doubles when it is full, up to */
     size_t map_limit[STORE_PARTS]; /* bytes; 0: 64 GiB of journal, 16 GiB of cache */
-    int check_seconds;             /* patience with the child; 0: 60 */
+    int check_seconds;             /* for the child, of each file; 0: as long as it gets on */
+    /* While the child reads: how far it is, in bytes or so.  NULL: nobody asks. */
+    void (*checking)(void *self, enum store_part part, uint64_t done, uint64_t all);
+    void *self;
 };
 
 struct store;
@@ -73,7 +77,8 @@ int store_default_dir(const char *(*env)(const char *name), struct buf *out, str
 
 /* 0 and *out, or an error and one line that says what to do.  Makes the folder when it is not there (not read-only).
  * After an unclean end, or when the files are not as they were left, a child walks them first: a journal whose tree is
- * damaged is refused and left as it is, such a cache is deleted.  A wipe that was left over is done. */
+ * damaged is refused and left as it is, such a cache is deleted.  The child has as long as it gets on; STORE_LATE: for a
+ * minute it did not, or check_seconds were over.  A wipe that was left over is done. */
 int store_open(struct store **out, const char *dir, const struct store_options *options, struct err *err);
 void store_close(struct store *s); /* what was not committed is gone; NULL is fine */
 
@@ -242,9 +247,9 @@ struct store_report {
     void *user;
 };
 
-/* A child walks every page and record of the file; it only reads.  0: clean.  STORE_DAMAGED: lines say what; its crash,
- * and more than `seconds` (0: 60), are damage too.  Works on a folder that another process has open; not on one that
- * this process has. */
+/* A child walks every page and record of the file; it only reads.  0: clean.  STORE_DAMAGED: lines say what; its crash
+ * is damage too.  STORE_LATE: it did not get on for a minute, or took more than `seconds` (0: as many as it needs).
+ * Works on a folder that another process has open; not on one that this process has. */
 int store_check(const char *dir, enum store_part part, int seconds, const struct store_report *report,
                 struct err *err);
 

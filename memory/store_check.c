@@ -6,12 +6,19 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 /* What the child tells, through a pipe: a letter, two lengths, then so many bytes. */
-enum { TELL_LINE = 'l', TELL_BAD_RECORD = 'b', TELL_RECORD = 'r', TELL_END = 'e', TELL_HEAD = 9 };
+enum { TELL_LINE = 'l', TELL_BAD_RECORD = 'b', TELL_RECORD = 'r', TELL_SO_FAR = 's', TELL_END = 'e', TELL_HEAD = 9 };
+
+enum {
+    STILL = 60,              /* seconds in which nothing comes of the child: then it is given up */
+    SO_FAR = 1 << 20,        /* the whole of what it reads, in its own words; each of two readings is half of it */
+    RECORDS = 1 << 6,        /* between two of these, on LMDB's way through the file */
+};
 
 struct told { /* by one message; points into what was read */
     char what;
@@ -42,6 +49,17 @@ static void tell(const struct child *c, char what, const void *a, size_t a_len, 
 }
 
 static void tell_line(void *user, const char *line) { tell(user, TELL_LINE, line, strlen(line), NULL, 0); }
+
+/* half: 0 in the first reading, 1 in the second.  Also when it is no more than before: that it gets on is news. */
+static void tell_so_far(const struct child *c, uint32_t half, uint64_t done, uint64_t all)
+{
+    uint8_t body[4];
+    double part = all > 0 ? MIN((double)done / (double)all, 1.0) : 0;
+    put_le(body, (uint32_t)((half + part) * (SO_FAR / 2)), sizeof body);
+    tell(c, TELL_SO_FAR, body, sizeof body, NULL, 0);
+}
+
+static void tell_pages(void *user, uint64_t pages, uint64_t all) { tell_so_far(user, 0, pages, all); }
 
 static bool validate(void *user, const uint8_t *key, size_t key_len, const uint8_t *value, size_t n)
 {
@@ -75,7 +93,10 @@ static void walk_as_lmdb(struct child *c, MDB_txn *txn)
     int rc = mdb_dbi_open(txn, NULL, 0, &dbi);
     if (!rc) rc = mdb_cursor_open(txn, dbi, &cursor);
     if (!rc) {
-        for (; (rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT)) == 0; n++) crc = crc32c(crc, v.mv_data, v.mv_size);
+        for (; (rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT)) == 0; n++) {
+            crc = crc32c(crc, v.mv_data, v.mv_size);
+            if (n % RECORDS == 0) tell_so_far(c, 1, n, c->records);
+        }
         mdb_cursor_close(cursor);
     }
     if (rc != MDB_NOTFOUND) tell_line(c, mdb_strerror(rc));
@@ -86,7 +107,7 @@ static void walk_as_lmdb(struct child *c, MDB_txn *txn)
 static void check_file(struct child *c, const char *dir, enum store_part part)
 {
     char path[STORE_PATH_MAX];
-    const struct pages_visit visit = {validate, tell_line, c};
+    const struct pages_visit visit = {validate, tell_line, c, tell_pages};
     MDB_env *env;
     MDB_txn *txn;
     int rc = store_path(path, dir, part == STORE_JOURNAL ? "journal/data.mdb" : "cache/data.mdb", NULL);
@@ -115,7 +136,7 @@ static void check_file(struct child *c, const char *dir, enum store_part part)
 static void send_file(struct child *c, const char *dir)
 {
     char path[STORE_PATH_MAX];
-    const struct pages_visit visit = {send_record, tell_line, c};
+    const struct pages_visit visit = {send_record, tell_line, c, tell_pages};
     int rc = store_path(path, dir, "journal/data.mdb", NULL);
     int fd = rc ? -1 : open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) _exit(2);
@@ -127,7 +148,8 @@ static void send_file(struct child *c, const char *dir)
 struct reading {
     pid_t pid;
     int fd;
-    int64_t deadline; /* ms */
+    int64_t deadline; /* ms; 0: none */
+    bool late;        /* it was given up */
     struct buf got;
     size_t at; /* of the first byte in got that was not understood yet */
 };
@@ -165,7 +187,7 @@ static int start(struct reading *r, const char *dir, int part, int seconds, stru
         return store_errno(err, error, "start a child to read", dir);
     }
     r->fd = end[0];
-    r->deadline = now_ms() + 1000 * (int64_t)(seconds ? seconds : 60);
+    r->deadline = seconds > 0 ? now_ms() + 1000 * (int64_t)seconds : 0;
     return 0;
 }
 
@@ -185,15 +207,17 @@ static bool understand(struct reading *r, struct told *t)
 /* The next message; t->what is 0 when there is none any more: the child crashed, hung or lied about a length. */
 static void listen_to(struct reading *r, struct told *t)
 {
+    int64_t still = now_ms() + 1000 * STILL;
     while (!understand(r, t)) {
         char part[1 << 14];
         *t = (struct told){0};
         memmove(r->got.data ? r->got.data : part, r->got.data ? r->got.data + r->at : part, r->got.len - r->at);
         r->got.len -= r->at;
         r->at = 0;
-        int64_t left = r->deadline - now_ms();
+        int64_t left = (r->deadline > 0 ? MIN(still, r->deadline) : still) - now_ms();
         struct pollfd p = {r->fd, POLLIN, 0};
-        if (left <= 0 || r->got.len > REC_BODY_MAX + (1 << 20)) return;
+        r->late = left <= 0;
+        if (r->late || r->got.len > REC_BODY_MAX + (1 << 20)) return;
         int ready = poll(&p, 1, (int)MIN(left, 100000));
         if (ready < 0 && errno != EINTR) return;
         if (ready <= 0) continue;
@@ -227,36 +251,48 @@ static void say(const struct store_report *report, const char *line)
     if (report && report->line) report->line(report->user, line);
 }
 
-int store_look(const char *dir, enum store_part part, int seconds, const struct store_report *report,
+/* In bytes of the file, which is read twice. */
+static void pass_so_far(const struct store_options *o, enum store_part part, const struct told *t, uint64_t size)
+{
+    if (!o->checking || t->a_len != 4) return;
+    const uint64_t done = MIN(get_le(t->a, 4), (uint64_t)SO_FAR);
+    o->checking(o->self, part, (uint64_t)((double)size * (double)done / SO_FAR), size);
+}
+
+int store_look(const char *dir, enum store_part part, const struct store_options *o, const struct store_report *report,
                struct store_faults *out, struct err *err)
 {
     struct reading r = {0};
     struct told t;
     struct store_faults n = {0};
+    struct stat st;
     char path[STORE_PATH_MAX];
     int rc = store_path(path, dir, part == STORE_JOURNAL ? "journal/data.mdb" : "cache/data.mdb", err);
-    if (!rc && access(path, R_OK)) rc = store_errno(err, errno, "read it", path);
-    if (!rc) rc = start(&r, dir, (int)part, seconds, err);
+    if (!rc && (access(path, R_OK) || stat(path, &st))) rc = store_errno(err, errno, "read it", path);
+    if (!rc) rc = start(&r, dir, (int)part, o->check_seconds, err);
     if (rc) return rc;
-    for (listen_to(&r, &t); t.what == TELL_LINE || t.what == TELL_BAD_RECORD; listen_to(&r, &t)) {
-        pass_on(report, &t);
-        if (t.what == TELL_LINE) n.structure++;
-        else n.records++;
+    for (listen_to(&r, &t); t.what && strchr("lbs", t.what); listen_to(&r, &t)) {
+        if (t.what == TELL_SO_FAR) pass_so_far(o, part, &t, (uint64_t)st.st_size);
+        else pass_on(report, &t);
+        n.structure += t.what == TELL_LINE;
+        n.records += t.what == TELL_BAD_RECORD;
     }
-    if (t.what != TELL_END) {
-        bool late = now_ms() >= r.deadline;
-        say(report, late ? "the file could not be read in time" : "reading the file ended in a crash");
+    if (t.what != TELL_END && !r.late) {
+        say(report, "reading the file ended in a crash");
         n.structure++;
     }
     finish(&r);
     *out = n;
-    return 0;
+    if (!r.late || n.structure > 0) return 0; /* what was found counts, whatever would have come */
+    return err_set(err, STORE_LATE, "%s: the %s could not be looked through in time (it is not said to be damaged, and "
+                   "is left as it is); is its disk slow, or another process at it?", dir, store_part_name[part]);
 }
 
 int store_check(const char *dir, enum store_part part, int seconds, const struct store_report *report, struct err *err)
 {
+    const struct store_options o = {.check_seconds = seconds};
     struct store_faults n;
-    int rc = store_look(dir, part, seconds, report, &n, err);
+    int rc = store_look(dir, part, &o, report, &n, err);
     if (rc || n.structure + n.records == 0) return rc;
     return err_set(err, STORE_DAMAGED, "%s: the %s is damaged (%llu findings, %llu of them single records); "
                    "recover with \"store salvage\"", dir, store_part_name[part],
@@ -315,10 +351,10 @@ static int copy_what_is_read(struct salvage *v, const char *from, int seconds, s
     int rc = start(&r, from, STORE_PARTS, seconds, err);
     if (rc) return rc;
     store_begin(v->to, STORE_JOURNAL);
-    for (listen_to(&r, &t); !rc && (t.what == TELL_LINE || t.what == TELL_RECORD); listen_to(&r, &t)) {
+    for (listen_to(&r, &t); !rc && t.what && strchr("lrs", t.what); listen_to(&r, &t)) {
         if (t.what == TELL_RECORD) {
             rc = keep(v, &t, err);
-        } else {
+        } else if (t.what == TELL_LINE) {
             pass_on(v->report, &t);
             v->missing++;
         }

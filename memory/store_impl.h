@@ -58,7 +58,7 @@ int store_wipe_alone(struct store *s, struct err *err);
 struct store_faults { /* of the file's own structure: it must not be written to; and records that are skipped */
     uint64_t structure, records;
 };
-int store_look(const char *dir, enum store_part part, int seconds, const struct store_report *report,
+int store_look(const char *dir, enum store_part part, const struct store_options *o, const struct store_report *report,
                struct store_faults *out, struct err *err);
 
 /* ---- store_pages.c: a file of LMDB's walked page by page, without LMDB. */
@@ -66,6 +66,7 @@ struct pages_visit {
     bool (*record)(void *user, const uint8_t *key, size_t key_len, const uint8_t *value, size_t len); /* false: end */
     void (*damaged)(void *user, const char *line);
     void *user;
+    void (*taken)(void *user, uint64_t pages, uint64_t all); /* now and then, how many pages were met; NULL: nobody asks */
 };
 /* Reads fd; believes nothing.  txnid: the snapshot that the caller pinned (0 in a file that was never written to), or
  * PAGES_NEWEST: the newest that is there.  0, or the number of faults found (each was reported; the rest was still

@@ -21,6 +21,7 @@ _Static_assert(sizeof(size_t) == 8, "the walk knows the layout of 64 bits only")
 
 enum { BRANCH = 1, LEAF = 2, OVERFLOW = 4, META = 8, BIG = 1, PAGE_HEAD = 16, NODE_HEAD = 8, DEPTH_MAX = 32 };
 enum { PAGE_MAX = 1 << 16, KEY_MAX = 511, META_BYTES = 136, TREE_BYTES = 48 };
+enum { TAKEN = 64 /* pages, then it is told */ };
 #define NO_PAGE UINT64_MAX
 
 struct tree {
@@ -38,6 +39,7 @@ struct walk {
     uint64_t last_page, txnid;
     struct tree tree[2]; /* 0: of free pages, 1: of records */
     uint8_t *seen;       /* a bit for each page of 0..last_page */
+    uint64_t taken;      /* bits that are set */
     /* the tree that is walked */
     bool is_free;
     struct tree count;
@@ -80,6 +82,7 @@ static bool take_page(struct walk *w, uint64_t number)
         return false;
     }
     w->seen[number / 8] |= (uint8_t)(1 << number % 8);
+    if (++w->taken % TAKEN == 0 && w->v->taken) w->v->taken(w->v->user, w->taken, w->last_page + 1);
     return true;
 }
 

@@ -396,7 +396,7 @@ TEST(a_damaged_cache_is_begun_anew)
     remove_store(dir);
 }
 
-TEST(a_file_that_takes_too_long_to_read_is_damaged)
+TEST(a_file_that_takes_too_long_to_read_is_not_called_damaged)
 {
     char dir[256], path[512];
     struct buf lines = {0};
@@ -407,9 +407,10 @@ TEST(a_file_that_takes_too_long_to_read_is_damaged)
     fill(dir);
     int fd = open(path, O_RDWR);
     CHECK(fd >= 0 && fcntl(fd, F_SETLK, &lock) == 0); /* the child's LMDB waits for this */
-    CHECK_EQ(store_check(dir, STORE_JOURNAL, 1, &report, &err), STORE_DAMAGED);
+    CHECK_EQ(store_check(dir, STORE_JOURNAL, 1, &report, &err), STORE_LATE);
+    check_err(STORE_LATE, "could not be looked through in time");
     close(fd);
-    CHECK_STR(lines.data, "the file could not be read in time\n");
+    CHECK_STR(lines.data ? lines.data : "", "");
     buf_free(&lines);
     remove_store(dir);
 }

@@ -61,8 +61,10 @@ static int parse(struct args *a, int argc, char **argv)
 static int open_store(const struct args *a, struct store **s, struct err *err)
 {
     struct store_options options = {0};
+    struct store_watch watch;
     struct buf dir = {0};
     int rc = 0;
+    store_watch_begin(&watch, &options);
     if (a->store) buf_puts(&dir, a->store);
     else rc = store_cmd_folder(&dir, err);
     if (rc == 0 && dir.failed) rc = err_set(err, STORE_NO_MEMORY, "no memory for a post-mortem");
@@ -72,6 +74,7 @@ static int open_store(const struct args *a, struct store **s, struct err *err)
         options.read_only = true;
         rc = store_open(s, dir.data, &options, err);
     }
+    store_watch_end(&watch);
     buf_free(&dir);
     return rc;
 }
