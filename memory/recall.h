@@ -30,7 +30,8 @@
  * on (STORE_DAMAGED) and a search says so beside its hits: forget the session and add its texts anew.  A search cannot
  * know of the loss of a session's figures or of a block that it would begin in; a merge knows of every block.  (While
  * another process writes to that session a search may see half of a merge: look again under the session's lock.)
- * store_delete_session() and store_wipe() begin the cache anew: clear the table, and add every session anew.
+ * store_wipe() begins the cache anew, and so may store_delete_session() where the disk is full: clear the table, and
+ * add every session anew.
  *
  * Memory: recall_room() bytes, taken at open, for feeding and searching; beside it only what the store holds until a
  * commit: of a flush or a merge at most about 8 MiB.  Thread: the store's, one at a time.  Errors: the store's. */

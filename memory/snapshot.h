@@ -23,8 +23,8 @@
  * Age is by generation: each snap_use() is one, and gives it to all the pages that it names; reading writes nothing.
  * What no session names is the oldest.
  *
- * All of it can be computed again: any error here means no more than a pre-fill.  store_delete_session() begins the
- * whole cache anew (or whoever is alone with the store next does), so nothing of a deleted session's pages stays.
+ * All of it can be computed again: any error here means no more than a pre-fill.  store_delete_session(), or whoever is
+ * alone with the store next, leaves only the pages that a session which is there used last.
  *
  * Thread: the store's (the keeper).  Nothing may be pending in the store when these are called, and nothing is when
  * they return: each call is a transaction of its own, or a few. */

@@ -198,7 +198,7 @@ static int wipe_left_over(struct store *s, struct err *err)
     buf_free(&body);
     if (rc == STORE_NOT_FOUND) return 0;
     if (rc && rc != STORE_DAMAGED) return rc;
-    rc = store_wipe_alone(s, err);
+    rc = store_wipe_alone(s, true, err);
     return rc == STORE_DISK_FULL ? 0 : rc; /* the mark stays: another time */
 }
 

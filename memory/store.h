@@ -77,8 +77,8 @@ int store_default_dir(const char *(*env)(const char *name), struct buf *out, str
 
 /* 0 and *out, or an error and one line that says what to do.  Makes the folder when it is not there (not read-only).
  * After an unclean end, or when the files are not as they were left, a child walks them first: a journal whose tree is
- * damaged is refused and left as it is, such a cache is deleted.  The child has as long as it gets on; STORE_LATE: for a
- * minute it did not, or check_seconds were over.  A wipe that was left over is done. */
+ * damaged is refused and left as it is, such a cache is deleted.  The child has as long as it gets on; STORE_LATE: for
+ * a minute it did not, or check_seconds were over.  A wipe that was left over is done. */
 int store_open(struct store **out, const char *dir, const struct store_options *options, struct err *err);
 void store_close(struct store *s); /* what was not committed is gone; NULL is fine */
 
@@ -197,13 +197,16 @@ int store_copy_artifact(struct store *s, const uint8_t from[STORE_SESSION_ID], c
 /* ------------------------------------------------------------------ forgetting */
 
 /* Deletes every record of the session (durable when it returns), then wipes: the journal is written anew without what
- * was deleted, the old file overwritten and unlinked, the cache begun anew.  LMDB keeps old bytes in its free pages and
- * in the gaps of live ones, and its own compacting copy takes the gaps along; only this leaves nothing in the files.
+ * was deleted, the old file overwritten and unlinked, and so is the cache: what sessions that are there have in the
+ * index stays, and the KV pages that one of them uses (without room for that the cache is empty then).  LMDB keeps
+ * old bytes in its free pages and in the gaps of live ones, and its own compacting copy takes the gaps along; only
+ * this leaves nothing in the files.
  * (Blocks that a file system copied elsewhere, snapshots and backups are out of reach.)
  * 0, or STORE_BUSY: deleted, but other processes have the store open; the wipe is done at the next open that is alone,
- * or by store_wipe().  Nothing may be pending. */
+ * or by store_wipe().  Another error after which it is deleted, but not wiped, says so in err; the wipe is due as well.
+ * Nothing may be pending. */
 int store_delete_session(struct store *s, const uint8_t session[STORE_SESSION_ID], struct err *err);
-int store_wipe(struct store *s, struct err *err); /* also what "compact" is */
+int store_wipe(struct store *s, struct err *err); /* also what "compact" is: the cache is empty then */
 /* Only deletes; the wipe is then due at the next open that is alone. */
 int store_drop_session(struct store *s, const uint8_t session[STORE_SESSION_ID], struct err *err);
 

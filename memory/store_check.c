@@ -259,8 +259,8 @@ static void pass_so_far(const struct store_options *o, enum store_part part, con
     o->checking(o->self, part, (uint64_t)((double)size * (double)done / SO_FAR), size);
 }
 
-int store_look(const char *dir, enum store_part part, const struct store_options *o, const struct store_report *report,
-               struct store_faults *out, struct err *err)
+int store_look(const char *dir, enum store_part part, const struct store_options *o,
+               const struct store_report *report, struct store_faults *out, struct err *err)
 {
     struct reading r = {0};
     struct told t;

@@ -50,23 +50,32 @@ int store_lmdb(struct err *err, int rc, const char *what, const char *dir); /* a
 int store_begin_read(struct store *s, enum store_part part, MDB_txn **txn, struct err *err);
 
 /* ---- store_wipe.c: the caller is alone with the folder. */
-/* A new data.mdb in place, at once and durably: empty, or with every record of `from` but the mark of a wipe. */
-int store_env_make(const char *dir, enum store_part part, struct store_env *from, struct err *err);
-int store_wipe_alone(struct store *s, struct err *err);
+struct store_copy {
+    struct store_env *from; /* it is closed then */
+    bool (*stays)(void *user, const MDB_val *key);
+    void *user;
+};
+/* A new data.mdb in place, at once and durably: empty (NULL), or with what stays of another. */
+int store_env_make(const char *dir, enum store_part part, const struct store_copy *copy, struct err *err);
+/* keep: of the cache what belongs to sessions that are there; else, or if that fails (the disk is full), it is empty. */
+int store_wipe_alone(struct store *s, bool keep, struct err *err);
+
+/* ---- store_cache.c: the cache with what belongs to sessions that are there.  The caller is alone with the folder. */
+int store_cache_sweep(struct store *s, struct err *err);
 
 /* ---- store_check.c: a file walked by a child. */
 struct store_faults { /* of the file's own structure: it must not be written to; and records that are skipped */
     uint64_t structure, records;
 };
-int store_look(const char *dir, enum store_part part, const struct store_options *o, const struct store_report *report,
-               struct store_faults *out, struct err *err);
+int store_look(const char *dir, enum store_part part, const struct store_options *o,
+               const struct store_report *report, struct store_faults *out, struct err *err);
 
 /* ---- store_pages.c: a file of LMDB's walked page by page, without LMDB. */
 struct pages_visit {
     bool (*record)(void *user, const uint8_t *key, size_t key_len, const uint8_t *value, size_t len); /* false: end */
     void (*damaged)(void *user, const char *line);
     void *user;
-    void (*taken)(void *user, uint64_t pages, uint64_t all); /* now and then, how many pages were met; NULL: nobody asks */
+    void (*taken)(void *user, uint64_t pages, uint64_t all); /* now and then: so many were met; NULL: nobody asks */
 };
 /* Reads fd; believes nothing.  txnid: the snapshot that the caller pinned (0 in a file that was never written to), or
  * PAGES_NEWEST: the newest that is there.  0, or the number of faults found (each was reported; the rest was still

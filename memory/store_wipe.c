@@ -9,8 +9,8 @@ enum { COPY_BATCH = 16 << 20 };
 
 /* ------------------------------------------------------------------ a file written anew */
 
-/* Records from the cursor on into one transaction of `to`, until it is large.  MDB_NOTFOUND: that was the last. */
-static int copy_batch(MDB_cursor *from, MDB_cursor_op *op, MDB_env *to)
+/* What stays from the cursor on into one transaction of `to`, until it is large.  MDB_NOTFOUND: that was the last. */
+static int copy_batch(const struct store_copy *c, MDB_cursor *from, MDB_cursor_op *op, MDB_env *to)
 {
     MDB_txn *txn;
     MDB_dbi dbi;
@@ -23,8 +23,9 @@ static int copy_batch(MDB_cursor *from, MDB_cursor_op *op, MDB_env *to)
         next = mdb_cursor_get(from, &k, &v, *op);
         if (next) break;
         *op = MDB_NEXT;
+        if (!c->stays(c->user, &k)) continue;
         bytes += k.mv_size + v.mv_size;
-        if (k.mv_size != 1 || *(char *)k.mv_data != 'W') rc = mdb_put(txn, dbi, &k, &v, MDB_APPEND);
+        rc = mdb_put(txn, dbi, &k, &v, MDB_APPEND);
     }
     if (!rc && (next == 0 || next == MDB_NOTFOUND)) {
         rc = mdb_txn_commit(txn);
@@ -34,16 +35,16 @@ static int copy_batch(MDB_cursor *from, MDB_cursor_op *op, MDB_env *to)
     return rc ? rc : next;
 }
 
-static int copy_all(struct store_env *from, MDB_env *to)
+static int copy_all(const struct store_copy *c, MDB_env *to)
 {
     MDB_cursor *cursor;
     MDB_cursor_op op = MDB_FIRST;
     MDB_txn *txn;
-    int rc = mdb_txn_begin(from->env, NULL, MDB_RDONLY, &txn);
+    int rc = mdb_txn_begin(c->from->env, NULL, MDB_RDONLY, &txn);
     if (rc) return rc;
-    rc = mdb_cursor_open(txn, from->dbi, &cursor);
+    rc = mdb_cursor_open(txn, c->from->dbi, &cursor);
     if (!rc) {
-        while ((rc = copy_batch(cursor, &op, to)) == 0) continue;
+        while ((rc = copy_batch(c, cursor, &op, to)) == 0) continue;
         mdb_cursor_close(cursor);
     }
     mdb_txn_abort(txn);
@@ -51,7 +52,8 @@ static int copy_all(struct store_env *from, MDB_env *to)
 }
 
 /* The file at path, closed and durable. */
-static int write_anew(const char *path, struct store_env *from, struct err *err)
+static int write_anew(const char *dir, enum store_part part, const char *path, const struct store_copy *copy,
+                      struct err *err)
 {
     MDB_env *env;
     int fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600); /* whatever the umask */
@@ -61,29 +63,30 @@ static int write_anew(const char *path, struct store_env *from, struct err *err)
     if (rc) return store_errno(err, rc, "make it", path);
     rc = mdb_env_create(&env);
     if (rc) return store_lmdb(err, rc, "write it", path);
-    if (from) rc = mdb_env_set_mapsize(env, from->map);
+    if (copy) rc = mdb_env_set_mapsize(env, copy->from->map);
     if (!rc) rc = mdb_env_open(env, path, MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC, 0600);
-    if (!rc && from) rc = copy_all(from, env);
+    if (!rc && copy) rc = copy_all(copy, env);
     if (!rc) rc = mdb_env_sync(env, 1);
     mdb_env_close(env);
+    if (rc == EIO && store_is_full(dir, part, COPY_BATCH)) rc = ENOSPC; /* a write that was cut short */
     return store_lmdb(err, rc, "write it", path);
 }
 
 /* rename() puts the new file in the old one's place at once: a crash leaves one or the other, whole. */
-int store_env_make(const char *dir, enum store_part part, struct store_env *from, struct err *err)
+int store_env_make(const char *dir, enum store_part part, const struct store_copy *copy, struct err *err)
 {
     char folder[STORE_PATH_MAX], new_path[STORE_PATH_MAX], path[STORE_PATH_MAX];
     int rc = store_path(folder, dir, store_part_name[part], err);
     if (!rc) rc = store_path(new_path, folder, "new.mdb", err);
     if (!rc) rc = store_path(path, folder, "data.mdb", err);
     if (!rc) rc = store_erase_file(new_path, err); /* of one that did not finish */
-    if (!rc) rc = write_anew(new_path, from, err);
+    if (!rc) rc = write_anew(dir, part, new_path, copy, err);
     if (rc) {
         struct err ignored;
         store_erase_file(new_path, &ignored);
         return rc;
     }
-    if (from) store_env_close(from);
+    if (copy) store_env_close(copy->from);
     int old = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
     if (rename(new_path, path)) rc = store_errno(err, errno, "put the new file in place of", path);
     if (!rc) rc = store_sync_dir(folder, err);
@@ -92,13 +95,22 @@ int store_env_make(const char *dir, enum store_part part, struct store_env *from
     return rc;
 }
 
-int store_wipe_alone(struct store *s, struct err *err)
+static bool is_no_mark(void *none, const MDB_val *k)
 {
-    struct store_env *journal = &s->part[STORE_JOURNAL], *cache = &s->part[STORE_CACHE];
+    (void)none;
+    return k->mv_size != 1 || *(char *)k->mv_data != 'W';
+}
+
+int store_wipe_alone(struct store *s, bool keep, struct err *err)
+{
+    const struct store_copy journal = {&s->part[STORE_JOURNAL], is_no_mark, NULL};
+    struct err ignored = {0};
     int rc = store_env_ready(s, STORE_JOURNAL, err);
-    store_env_close(cache);
-    if (!rc) rc = store_env_make(s->dir, STORE_CACHE, NULL, err);
-    if (!rc) rc = store_env_make(s->dir, STORE_JOURNAL, journal, err);
+    if (!rc && (!keep || store_cache_sweep(s, &ignored))) {
+        store_env_close(&s->part[STORE_CACHE]);
+        rc = store_env_make(s->dir, STORE_CACHE, NULL, err);
+    }
+    if (!rc) rc = store_env_make(s->dir, STORE_JOURNAL, &journal, err);
     if (!rc) rc = store_env_ready(s, STORE_JOURNAL, err);
     if (!rc) rc = store_env_ready(s, STORE_CACHE, err);
     return rc;
@@ -117,13 +129,9 @@ int store_alone(struct store *s, int (*fn)(struct store *s, void *arg, struct er
     return rc;
 }
 
-static int wipe(struct store *s, void *none, struct err *err)
-{
-    (void)none;
-    return store_wipe_alone(s, err);
-}
+static int wipe(struct store *s, void *keep, struct err *err) { return store_wipe_alone(s, *(bool *)keep, err); }
 
-int store_wipe(struct store *s, struct err *err) { return store_alone(s, wipe, NULL, err); }
+int store_wipe(struct store *s, struct err *err) { return store_alone(s, wipe, &(bool){false}, err); }
 
 /* ------------------------------------------------------------------ deleting */
 
@@ -168,6 +176,12 @@ int store_drop_session(struct store *s, const uint8_t session[STORE_SESSION_ID],
 
 int store_delete_session(struct store *s, const uint8_t session[STORE_SESSION_ID], struct err *err)
 {
+    struct err why = {0};
     int rc = store_drop_session(s, session, err);
-    return rc ? rc : store_wipe(s, err);
+    if (rc) return rc;
+    rc = store_alone(s, wipe, &(bool){true}, &why);
+    if (rc == STORE_BUSY) return err_set(err, rc, "%s", why.text);
+    if (rc) err_set(err, rc, "the session is deleted, but its bytes stay in the files until plimsoll is started with "
+                    "room to wipe them and nobody else has the store open: %.280s", why.text);
+    return rc;
 }

@@ -385,6 +385,32 @@ TEST(a_cache_that_was_deleted_is_filled_again_to_the_same)
     store_close(s);
 }
 
+TEST(deleting_a_session_leaves_the_index_of_the_others)
+{
+    const char *dir = fresh_dir();
+    struct store *s = open_at(dir);
+    struct recall *r = recall_at(s);
+    const struct store_key head[] = {store_key_session(ada), store_key_session(bob)};
+    store_begin(s, STORE_JOURNAL);
+    for (int i = 0; i < 2; i++) OK(store_put(s, &head[i], REC_SESSION, "title", 5, &err));
+    OK(store_commit(s, &err));
+    add(s, r, ada, 1, "saffronade in the pantry");
+    flush(s, r, ada, 2);
+    add(s, r, bob, 1, "zebra in the pantry");
+    flush(s, r, bob, 2);
+    CHECK(occurrences(dir, "saffronade") > 0);
+    OK(store_delete_session(s, ada, &err));
+    CHECK_EQ(occurrences(dir, "saffronade"), 0);
+    CHECK_EQ(occurrences(dir, (const char *)ada), 0);
+    CHECK_EQ(search(r, "pantry zebra", NULL)->n_hits, 1);
+    CHECK_EQ(search(r, "zebra", bob)->n_hits, 1);
+    CHECK_EQ(stat_of(r, bob).next, 2);
+    CHECK_EQ(stat_of(r, ada).next, 0);
+    CHECK_EQ(search(r, "saffronade", NULL)->unknown, 1);
+    recall_close(r);
+    store_close(s);
+}
+
 /* ---------------------------------------------------------------- questions */
 
 TEST(of_too_many_terms_the_rarest_are_asked)

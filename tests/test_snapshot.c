@@ -442,6 +442,56 @@ TEST(deleting_a_session_leaves_no_page_in_the_files)
     free(a);
 }
 
+static void begin_session(struct store *store, const uint8_t *session)
+{
+    struct store_key key = store_key_session(session);
+    store_begin(store, STORE_JOURNAL);
+    OK(store_put(store, &key, REC_SESSION, "title", 5, &err));
+    OK(store_commit(store, &err));
+}
+
+TEST(deleting_a_session_leaves_the_pages_that_others_use)
+{
+    const char *dir = fresh_dir();
+    struct store *store = open_at(dir);
+    struct snap s = open_snap(store, UINT64_MAX);
+    struct story *a = tell(1, 2, 5), *b = tell(2, 2, 4), *c = tell(3, 0, 3), *d = tell(4, 0, 2);
+    memcpy(a->bytes[2] + 100, "what only ann knows", 19);
+    memcpy(a->bytes[1] + 100, "what two of them do", 19); /* a page that is kept once */
+    memcpy(b->bytes[1] + 100, "what two of them do", 19);
+    begin_session(store, ann);
+    begin_session(store, ben);
+    put_all(&s, a);
+    use(&s, ann, a);
+    put_all(&s, b);
+    use(&s, ben, b);
+    put_all(&s, c);
+    use(&s, cat, c); /* who is not in the journal */
+    put_all(&s, d);  /* whom nobody names */
+    OK(store_delete_session(store, ann, &err));
+    CHECK_EQ(occurrences(dir, "what only ann knows"), 0);
+    CHECK_EQ(occurrences(dir, (const char *)ann), 0);
+    CHECK_EQ(occurrences(dir, "what two of them do"), 1);
+    CHECK_STR(shape(&s, a), "xx...");
+    CHECK_STR(shape(&s, b), "xxxx");
+    CHECK_STR(shape(&s, c), "...");
+    CHECK_STR(shape(&s, d), "..");
+    put_all(&s, c); /* it goes on */
+    CHECK_STR(shape(&s, c), "xxx");
+    snap_close(&s);
+    store_close(store);
+    store = open_at(dir);
+    s = open_snap(store, UINT64_MAX);
+    CHECK_EQ(s.generation, 2);
+    CHECK_STR(shape(&s, b), "xxxx");
+    snap_close(&s);
+    store_close(store);
+    free(a);
+    free(b);
+    free(c);
+    free(d);
+}
+
 TEST(a_store_that_is_read_only_gives_pages_and_takes_none)
 {
     const char *dir = fresh_dir();

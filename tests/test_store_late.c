@@ -1,5 +1,5 @@
-/* test_store_late.c - how long a store may take that is looked through after an unclean end: as long as it gets on, on a
- * clock on which every look at it is ten seconds; and what is said when it does not. */
+/* test_store_late.c - how long a store may take that is looked through after an unclean end: as long as it gets on, on
+ * a clock on which every look at it is ten seconds; and what is said when it does not. */
 #include "tests/store_rig.h"
 #include <sys/syscall.h>
 #include <time.h>
