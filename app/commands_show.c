@@ -213,7 +213,12 @@ void command_recall(struct console *c, const char *arg, size_t n)
         command_text(head, found.text.data + h->at, h->len);
     }
     if (c->s->index.at.more && !err.code) say_dim("[the index is being made: what is not in it yet is not found]");
-    if (found.n == 0 && !err.code) say("nothing found%s", found.unknown ? ": none of these words was said" : "");
+    if (found.left > 0)
+        say_dim("[of %u saved session%s not all is in the index yet, and is not found: each /recall all puts more in]",
+                found.left, found.left == 1 ? "" : "s");
+    const bool whole = found.left == 0 && !c->s->index.at.more;
+    if (found.n == 0 && !err.code)
+        say("nothing found%s", found.unknown && whole ? ": none of these words was said" : "");
     if (*found.damage) say("the index is damaged and will be made again: %s", found.damage);
     remember_free(&found);
 }

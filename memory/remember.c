@@ -210,6 +210,10 @@ int remember_slice(struct recall *r, struct store *s, const uint8_t session[STOR
     struct recall_stat st;
     struct part p = {0};
     int rc = recall_stat(r, session, &st, err);
+    if (rc == 0 && at->bytes > 0 && st.docs == 0) { /* the cache was begun anew meanwhile */
+        *at = (struct remember_at){.skip = at->skip};
+        f.first = true;
+    }
     at->more = false;
     if (rc == 0) rc = feed(&f, &p, st.next, err);
     if (rc == STORE_DAMAGED) { /* all of it can be made again */

@@ -35,6 +35,16 @@ struct remember_at {   /* where it is; zeros: at the beginning of what is not in
 int remember_slice(struct recall *r, struct store *s, const uint8_t session[STORE_SESSION_ID], uint64_t most,
                    struct remember_at *at, struct err *err);
 
+/* All saved sessions but this one, the newest first: imported ones, those whose index was lost.  One that another
+ * process has open, or another agent, is theirs to bring up. */
+struct remember_others { /* zeros at the beginning; what a call has begun the next one ends */
+    uint8_t session[STORE_SESSION_ID];
+    struct remember_at at;
+};
+/* At most about so many bytes of text go in.  *left: sessions of which something is not in yet. */
+int remember_others(struct recall *r, struct store *s, const uint8_t own[STORE_SESSION_ID], uint64_t most,
+                    struct remember_others *o, unsigned *left, struct err *err);
+
 struct remember_quote {
     uint8_t session[STORE_SESSION_ID];
     enum recall_kind kind;
@@ -52,6 +62,7 @@ struct remember_found {
     unsigned unknown;  /* words that nothing has */
     struct buf text;
     char damage[200];  /* a line, or empty */
+    unsigned left;     /* sessions that are not wholly in the index, if that was asked */
 };
 struct remember_query {
     const char *text;

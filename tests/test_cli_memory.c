@@ -119,6 +119,45 @@ TEST(memory_a_resumed_session_is_not_read_again)
     free(lines);
 }
 
+/* Another's deletion takes nothing of this one's pages, nor of what is found in all sessions. */
+TEST(memory_a_session_deleted_beside_it_costs_it_nothing)
+{
+    char *lines = conversation(), *script = NULL, id[33];
+    fresh();
+    CHECK_EQ(RUN("My zebra is called Quagmirella.\n", "--ctx", "4096"), 0);
+    CHECK_EQ(RUN("The xylofrass opens at nine.\n", "--ctx", "4096"), 0);
+    CHECK_EQ(sessions("list", "--json", NULL), 0);
+    const char *at = strstr(out(), "\"session\":\"");
+    CHECK(at && sscanf(at, "\"session\":\"%32[0-9a-f]", id) == 1);
+    CHECK(asprintf(&script, "plimsoll 1\n%s/delete %s now\nAnd what is a token?\n/recall all zebra\n"
+                   "/recall all xylofrass\n", lines, id) > 0);
+    CHECK_EQ(RUN(script, "--ctx", "4096"), 0);
+    check_has(err(), "is deleted");
+    check_has(err(), "zebra is called");
+    check_has(err(), "nothing found: none of these words was said");
+    CHECK_EQ(RUN("Thank you.\n", "--ctx", "4096", "--resume", "last", "--json"), 0);
+    check_has(err(), "tokens of what was said before came from the store");
+    CHECK(shared() > 25 * FILLER);
+    free(script);
+    free(lines);
+}
+
+TEST(memory_an_imported_session_is_found_from_another)
+{
+    static const char chat[] = "plimsoll 1\nhello\n/recall all zebra\n/recall all xylofrass\n";
+    char file[600];
+    fresh();
+    CHECK_EQ(RUN("My zebra is called Quagmirella.\n", "--ctx", "1024"), 0);
+    snprintf(file, sizeof file, "%s.jsonl", store);
+    const char *const write[] = {"sessions", "export", "last", "-o", file, "--store", store, NULL};
+    CHECK_EQ(run("", write), 0);
+    fresh();
+    CHECK_EQ(sessions("import", file, NULL), 0);
+    CHECK_EQ(RUN(chat, "--ctx", "1024"), 0);
+    check_has(err(), "zebra is called");
+    check_has(err(), "nothing found: none of these words was said");
+}
+
 /* The same of the call behind the last "parked" event. */
 static int shared_behind_park(void)
 {

@@ -87,6 +87,7 @@ struct session {
         bool busy;               /* a slice is in the store's hands */
         bool told;               /* how far it is was told */
         struct remember_at at;
+        struct remember_others others; /* the store's thread's */
     } index;
     bool recalls;                /* what was said long ago is brought in unasked */
     uint64_t calls;              /* of tools, by the model, since this session was opened */
@@ -218,7 +219,7 @@ struct session_question {
     const char *text;
     size_t n;
     int k;           /* quotations */
-    bool everywhere; /* in all sessions, as far as they are indexed */
+    bool everywhere; /* in all sessions; some of what is not in the index yet goes in first */
     bool (*wanted)(void *self, const struct recall_doc *doc); /* NULL: all; called while the caller waits */
     void *self;
 };

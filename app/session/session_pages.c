@@ -37,7 +37,10 @@ static int run_save(struct keeper_job *base, struct store *st, struct err *err)
 {
     struct page_task *t = (struct page_task *)base;
     struct snap_page *page = calloc((size_t)MAX(t->n, 1), sizeof *page);
+    bool front = t->first == 0;
     int rc = page ? open_snap(t->s, st, err) : err_set(err, STORE_NO_MEMORY, "no memory for pages");
+    if (rc == 0 && !front) rc = snap_has(&t->s->pages.snap, t->name[0].byte, &front, err);
+    if (rc == 0 && !front) rc = err_set(err, STORE_NOT_FOUND, "the pages that were handed over before are gone");
     for (int i = 0; i < t->n && rc == 0; i++) {
         int at = t->first + i;
         page[i] = (struct snap_page){
@@ -64,7 +67,9 @@ static void saved(struct keep *k, struct keep_task *task)
     struct page_task *t = (struct page_task *)task;
     (void)k;
     t->s->pages.tasks--;
-    if (task->base.code) t->s->pages.n = 0; /* the next turn hands all of them over; those that are there stay */
+    const bool gone = task->base.code == STORE_NOT_FOUND && t->first > 0;
+    if (task->base.code) t->s->pages.n = 0; /* all of them are handed over again; those that are there stay */
+    if (gone) session_keep_pages(t->s, &t->s->pages.last);
     free_task(t);
 }
 

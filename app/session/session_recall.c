@@ -8,7 +8,10 @@
 
 /* ---------------------------------------------------------------- the index follows the journal */
 
-enum { SLICE = 2 << 20 }; /* bytes of text: between two slices turns are saved and searches made */
+enum {
+    SLICE = 2 << 20,  /* bytes of text: between two slices turns are saved and searches made */
+    OTHERS = 16 << 20 /* of sessions that are not open, before all are asked: a person waits for it */
+};
 
 struct index_task {
     struct keep_task task;
@@ -123,9 +126,15 @@ struct search {
 static int run_search(struct store *st, void *arg, struct err *err)
 {
     struct search *f = arg;
-    int rc = open_index(f->s, st, err);
-    if (rc == 0 && !f->as_it_is) rc = remember_session(f->s->recall, st, f->s->keep.head.id, err);
-    return rc ? rc : remember_search(f->s->recall, st, &f->q, f->out, err);
+    struct session *s = f->s;
+    unsigned left = 0;
+    int rc = open_index(s, st, err);
+    if (rc == 0 && !f->as_it_is) rc = remember_session(s->recall, st, s->keep.head.id, err);
+    if (rc == 0 && !f->q.session)
+        rc = remember_others(s->recall, st, s->keep.head.id, OTHERS, &s->index.others, &left, err);
+    if (rc == 0) rc = remember_search(s->recall, st, &f->q, f->out, err);
+    f->out->left = left;
+    return rc;
 }
 
 int session_recall(struct session *s, const struct session_question *q, struct remember_found *out, struct err *err)
