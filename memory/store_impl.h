@@ -57,7 +57,7 @@ struct store_copy {
 };
 /* A new data.mdb in place, at once and durably: empty (NULL), or with what stays of another. */
 int store_env_make(const char *dir, enum store_part part, const struct store_copy *copy, struct err *err);
-/* keep: of the cache what belongs to sessions that are there; else, or if that fails (the disk is full), it is empty. */
+/* keep: of the cache what belongs to sessions that are there stays; else, or if that fails (no room), it is empty. */
 int store_wipe_alone(struct store *s, bool keep, struct err *err);
 
 /* ---- store_cache.c: the cache with what belongs to sessions that are there.  The caller is alone with the folder. */

@@ -5,7 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { COPY_BATCH = 16 << 20 };
+enum {
+    COPY_BATCH = 16 << 20,
+    COPY_ROOM = 64 << 20 /* of the copy's map, beyond that of what is copied, which may be full to its last page */
+};
 
 /* ------------------------------------------------------------------ a file written anew */
 
@@ -63,7 +66,7 @@ static int write_anew(const char *dir, enum store_part part, const char *path, c
     if (rc) return store_errno(err, rc, "make it", path);
     rc = mdb_env_create(&env);
     if (rc) return store_lmdb(err, rc, "write it", path);
-    if (copy) rc = mdb_env_set_mapsize(env, copy->from->map);
+    if (copy) rc = mdb_env_set_mapsize(env, copy->from->map + copy->from->map / 2 + COPY_ROOM);
     if (!rc) rc = mdb_env_open(env, path, MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC, 0600);
     if (!rc && copy) rc = copy_all(copy, env);
     if (!rc) rc = mdb_env_sync(env, 1);

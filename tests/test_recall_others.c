@@ -1,5 +1,5 @@
-/* test_recall_others.c - sessions that nobody has open come into the recall index when all sessions are asked: so much at
- * a time, and how many are left is told. */
+/* test_recall_others.c - sessions that nobody has open come into the recall index when all sessions are asked: so much
+ * at a time, and how many are left is told. */
 #include "memory/remember.h"
 #include "tests/journal_rig.h"
 

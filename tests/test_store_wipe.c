@@ -1,4 +1,5 @@
 /* test_store_wipe.c - a session is deleted on a disk that has no room for the journal written anew. */
+#include "memory/store_impl.h"
 #include "tests/store_rig.h"
 #include <errno.h>
 #include <sys/statvfs.h>
@@ -64,6 +65,12 @@ static struct store *filled(const char *dir)
     return s;
 }
 
+static int sweep(struct store *s, void *none, struct err *why)
+{
+    (void)none;
+    return store_cache_sweep(s, why);
+}
+
 static void delete_without_room(bool cut)
 {
     const char *dir = fresh_dir();
@@ -86,6 +93,42 @@ static void delete_without_room(bool cut)
     CHECK_EQ(occurrences(dir, SECRET), 0);
     check_message(s, bob, 40, "life goes on");
     store_close(s);
+}
+
+/* A map that is opened has no more room than the file's pages, and a file written anew has no free ones. */
+TEST(a_file_without_a_free_page_is_wiped_again_and_again)
+{
+    const struct store_options small = {.map_start = {64 << 10, 64 << 10}};
+    const struct store_key key = store_key_cache("Rs" "ada's session..", 2 + STORE_SESSION_ID);
+    const char *dir = fresh_dir();
+    struct store *s = filled(dir);
+    struct buf out = {0};
+    struct store_key head = store_key_session(ada);
+    static char long_text[200 << 10];
+    memset(long_text, 'x', sizeof long_text - 1);
+    commit_message(s, ada, 50, long_text);
+    store_begin(s, STORE_JOURNAL);
+    OK(store_put(s, &head, REC_SESSION, "title", 5, &err));
+    OK(store_commit(s, &err));
+    store_begin(s, STORE_CACHE);
+    OK(store_put(s, &key, REC_CACHE, long_text, sizeof long_text, &err));
+    OK(store_commit(s, &err));
+    for (int i = 0; i < 3; i++) {
+        OK(store_drop_session(s, bob, &err)); /* the wipe is due at the next open */
+        store_close(s);
+        OK(store_open(&s, dir, &small, &err));
+        check_message(s, ada, 50, long_text);
+        OK(store_get(s, STORE_CACHE, &key, REC_CACHE, &out, &err)); /* it was copied, and not begun anew */
+        store_close(s);
+        OK(store_open(&s, dir, &small, &err));
+        OK(store_alone(s, sweep, NULL, &err));
+    }
+    OK(store_wipe(s, &err));
+    store_close(s);
+    OK(store_open(&s, dir, &small, &err));
+    OK(store_wipe(s, &err));
+    store_close(s);
+    buf_free(&out);
 }
 
 TEST(without_room_for_the_wipe_the_session_is_deleted_and_that_is_said) { delete_without_room(false); }

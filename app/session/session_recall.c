@@ -10,7 +10,7 @@
 
 enum {
     SLICE = 2 << 20,  /* bytes of text: between two slices turns are saved and searches made */
-    OTHERS = 16 << 20 /* of sessions that are not open, before all are asked: a person waits for it */
+    OTHERS = 8 << 20  /* of sessions that are not open, before all are asked: a person waits for it */
 };
 
 struct index_task {
