@@ -2,6 +2,7 @@
 #include "app/commands.h"
 #include "app/say.h"
 #include <inttypes.h>
+#include <signal.h>
 
 void command_complain(const struct err *err) { say_error("%s", err->text); }
 
@@ -81,6 +82,21 @@ static void do_compact(struct console *c, const char *arg, size_t n)
     c->growth = (struct forecast_agent){0};
 }
 
+/* Right after an interrupted /edit or /retry it is that which is taken back. */
+static bool undo_again(struct console *c)
+{
+    struct err err = {0};
+    const struct session_place *p = &c->replaced;
+    if (p->window.len == 0 || memcmp(p->session, c->s->keep.head.id, sizeof p->session) != 0 ||
+        p->turns != c->s->keep.head.turns || session_last_user(c->s) != c->replaced_by)
+        return false;
+    if (session_return(c->s, p, &err)) command_complain(&err);
+    else say_dim("turn %u is as it was before it was asked again", (unsigned)p->turns);
+    session_place_free(&c->replaced);
+    c->growth = (struct forecast_agent){0};
+    return true;
+}
+
 static void do_undo(struct console *c, const char *arg, size_t n)
 {
     struct err err = {0};
@@ -89,10 +105,32 @@ static void do_undo(struct console *c, const char *arg, size_t n)
         say_error("/undo takes back the last turn, /undo summary the last summary");
         return;
     }
+    if (!summary && undo_again(c)) return;
     if (summary ? session_undo_summary(c->s, &err) : session_undo(c->s, NULL, &err)) command_complain(&err);
     else if (summary) say_dim("the summary is out; what it summed up is in the context again");
     else say_dim("the last turn is taken back: %u are left", c->s->keep.head.turns);
     c->growth = (struct forecast_agent){0};
+}
+
+/* What was to take the place of a turn came to nothing: that one is back.  Of what was interrupted a part is there. */
+static void end_again(struct console *c, struct session_place *was, int status)
+{
+    struct err err = {0};
+    char old[48];
+    const uint32_t left = was->turns - 1;
+    if (status == EXIT_DONE) return;
+    if (c->s->keep.head.turns == left) {
+        if (session_return(c->s, was, &err)) command_complain(&err);
+        else say_dim("[turn %u is back as it was]", (unsigned)was->turns);
+        return;
+    }
+    window_ref_name(&(struct window_ref){.first = was->user, .last = was->next - 1}, old);
+    say_dim("[what was said of the new answer is turn %u now; /undo brings the old one back (%s)]",
+            (unsigned)was->turns, old);
+    session_place_free(&c->replaced);
+    c->replaced = *was;
+    c->replaced_by = session_last_user(c->s);
+    *was = (struct session_place){0};
 }
 
 /* The last turn again: in the same words, or in others. */
@@ -100,9 +138,16 @@ static void do_again(struct console *c, const char *arg, size_t n)
 {
     struct err err = {0};
     struct buf said = {0};
+    struct session_place was;
+    if (session_hold(c->s, &was, &err)) {
+        command_complain(&err);
+        return;
+    }
+    int status = EXIT_INTERNAL;
     if (session_undo(c->s, &said, &err)) command_complain(&err);
-    else if (n > 0) console_ask(c, arg, n);
-    else console_ask(c, said.data ? said.data : "", said.len);
+    else status = console_ask(c, n > 0 ? arg : said.data ? said.data : "", n > 0 ? n : said.len);
+    if (c->s->keep.head.turns != was.turns || status == 128 + SIGINT) end_again(c, &was, status);
+    session_place_free(&was);
     buf_free(&said);
 }
 

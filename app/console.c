@@ -50,8 +50,8 @@ void console_anew(struct console *c)
     c->growth = (struct forecast_agent){0};
 }
 
-/* agent: of the team; -1: whom lines are for now. */
-static void ask_one(struct console *c, int agent, const char *text, size_t n)
+/* agent: of the team; -1: whom lines are for now.  An exit status, told. */
+static int ask_one(struct console *c, int agent, const char *text, size_t n)
 {
     struct err err = {0};
     uint32_t before = c->s->keep.head.turns;
@@ -65,12 +65,12 @@ static void ask_one(struct console *c, int agent, const char *text, size_t n)
         face_complain(c->a, status, &err);
         if (status != EXIT_DONE && status < 128) say("stopped at line %lld of the script", (long long)c->line);
         c->status = status;
-        return;
+        return status;
     }
     if (status == 128 + SIGINT) {
         if (!c->team.crew && c->s->keep.head.turns == before) say("nothing was said yet: your turn was withdrawn");
         signals_forget_interrupt();
-        return;
+        return status;
     }
     face_complain(c->a, status, &err);
     if (status == EXIT_REFUSED) say("the conversation is as before; /clear begins a new one");
@@ -78,9 +78,10 @@ static void ask_one(struct console *c, int agent, const char *text, size_t n)
         c->status = status;
         c->quit = true;
     }
+    return status;
 }
 
-void console_ask(struct console *c, const char *text, size_t n) { ask_one(c, -1, text, n); }
+int console_ask(struct console *c, const char *text, size_t n) { return ask_one(c, -1, text, n); }
 
 int console_addressed(const struct console *c, const char *text, size_t n, size_t *rest)
 {
@@ -244,6 +245,7 @@ void console_leave(struct console *c) { say_lost(c->a, session_close(c->s)); }
 int console_close(struct console *c)
 {
     int lost = team_close(&c->team);
+    session_place_free(&c->replaced);
     say_lost(c->a, lost);
     return lost > 0 && c->status == EXIT_DONE ? EXIT_INTERNAL : c->status;
 }

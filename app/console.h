@@ -19,10 +19,12 @@ struct console {
     struct buf record;   /* the script up to there, but for lines that ask why it failed: those are comments */
     double begun;        /* when the script did, by progress_clock() */
     int status;
+    struct session_place replaced; /* before /edit or /retry, whose answer was interrupted: /undo goes back there */
+    uint64_t replaced_by;          /* the number of what was said instead */
 };
 
 void console_command(struct console *c, const char *line, size_t n); /* a line that begins with '/' */
-void console_ask(struct console *c, const char *text, size_t n);     /* a turn, and what is said behind it */
+int console_ask(struct console *c, const char *text, size_t n); /* a turn and what is said behind it; its status */
 /* Of a crew the agent whose name stands in front ("@ann text"), and where its text begins; -1: nobody by name. */
 int console_addressed(const struct console *c, const char *text, size_t n, size_t *rest);
 void console_turn(struct console *c, const char *text, size_t n);    /* as typed: "@agent text", in a crew */

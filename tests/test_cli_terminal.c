@@ -152,6 +152,33 @@ TEST(terminal_refused_turn_says_what_to_do_and_the_chat_goes_on)
     CHECK_EQ(leave(), 0);
 }
 
+TEST(terminal_turn_whose_edit_is_refused_comes_back)
+{
+    char line[220] = "/edit ";
+    memset(line + 6, 'x', 200);
+    strcpy(line + 206, "\n");
+    start(hello, "128", NULL);
+    turn("one\n", "Hello there");
+    turn(line, "turn 1 is back as it was");
+    turn("/undo\n", "the last turn is taken back: 0 are left");
+    CHECK_EQ(leave(), 0);
+}
+
+TEST(terminal_turn_whose_retry_is_interrupted_can_be_brought_back)
+{
+    start("{\"answer\":\"Hello there\"}\n{\"answer\":\"la \",\"token_ms\":5,\"end\":false}\n", "4000", NULL);
+    turn("one\n", "Hello there");
+    type("/retry\n");
+    child_wait_for(&c, "la la la");
+    type("\x03");
+    child_wait_for(&c, "is turn 1 now; /undo brings the old one back (m");
+    child_wait_for(&c, "> ");
+    turn("/undo\n", "turn 1 is as it was before it was asked again");
+    turn("/view\n", "Hello there");
+    turn("/undo\n", "the last turn is taken back: 0 are left");
+    CHECK_EQ(leave(), 0);
+}
+
 TEST(terminal_line_that_the_terminal_cut_is_refused)
 {
     char *line = malloc(5002);

@@ -316,6 +316,38 @@ TEST(a_summary_taken_back_brings_what_it_summed_up_back)
     end();
 }
 
+/* The turn that was to be asked again is there again, where the new one came to nothing. */
+TEST(a_place_that_was_held_can_be_returned_to)
+{
+    struct session_place was;
+    struct buf before = {0}, after = {0};
+    begin("be brief");
+    CHECK_EQ(say("one"), 0);
+    CHECK_EQ(say("two"), 0);
+    uint64_t two = number_of("two");
+    next_prompt(&before);
+    OK(session_hold(&s, &was, &err));
+    CHECK_EQ(was.user, two);
+    OK(session_undo(&s, NULL, &err));
+    fake.refuse = broken;
+    CHECK_EQ(say("never"), EXIT_ENGINE);
+    fake.refuse = NULL;
+    OK(session_return(&s, &was, &err));
+    session_place_free(&was);
+    CHECK_EQ(s.keep.head.turns, 2);
+    CHECK(!journal_span_has(&s.undone, two) && journal_span_has(&s.undone, number_of("never")));
+    next_prompt(&after);
+    CHECK_STR(after.data, before.data);
+    leave();
+    lose_windows(); /* the marks say the same */
+    come_back();
+    next_prompt(&after);
+    CHECK_STR(after.data, before.data);
+    buf_free(&before);
+    buf_free(&after);
+    end();
+}
+
 TEST(what_was_taken_back_is_not_in_an_extract)
 {
     for (int again = 0; again < 2; again++) {

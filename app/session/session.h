@@ -159,6 +159,22 @@ int session_save(struct session *s, struct err *err);
 /* The last turn is taken back, and what was pinned or set since: the window is again as it was after the turn before.
  * *text (NULL: not wanted) is what the user had said in it.  -1: err says why not. */
 int session_undo(struct session *s, struct buf *text, struct err *err);
+/* Where the conversation stands before something that may come to nothing.  All zero: nowhere. */
+struct session_place {
+    uint8_t session[STORE_SESSION_ID];
+    uint32_t turns;
+    uint64_t user, next;         /* numbers: what the person said last; the first that was free */
+    struct buf window;
+    struct journal_spans undone;
+};
+/* 0, and out is for session_place_free(); -1: err. */
+int session_hold(struct session *s, struct session_place *out, struct err *err);
+/* There again: what was said since, and what was taken back since, is marked as taken back itself.  Saved.  -1: err,
+ * and all stays as it is. */
+int session_return(struct session *s, const struct session_place *to, struct err *err);
+void session_place_free(struct session_place *p);
+/* The number of what the person said in the last turn, where the context has it; 0: there is none. */
+uint64_t session_last_user(struct session *s);
 /* The last compaction is taken back: what it summed up is in the context again. */
 int session_undo_summary(struct session *s, struct err *err);
 int session_pin(struct session *s, const char *text, size_t n, uint64_t *id, struct err *err);

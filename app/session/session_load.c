@@ -191,23 +191,28 @@ static bool load_last(struct session *s, struct err *err)
 
 /* ---------------------------------------------------------------- resume */
 
-static int adopt(struct session *s, struct app *a, struct err *err)
+static void tell_resumed(struct session *s)
 {
     struct window_figures f;
     char parent[2 * STORE_SESSION_ID + 1] = "", id[2 * STORE_SESSION_ID + 1];
     static const uint8_t none[STORE_SESSION_ID];
-    int rc = 0;
-    s->acknowledged = s->keep.head.next - 1;
-    s->undone_from = s->keep.head.next;
-    if (!load_last(s, err)) rc = rebuild(s, s->acknowledged, err);
-    if (rc) return EXIT_INTERNAL;
     window_figures(s->w, &f);
     journal_id_text(s->keep.head.id, id);
     if (memcmp(s->keep.head.parent, none, sizeof none) != 0) journal_id_text(s->keep.head.parent, parent);
     struct event e = {.kind = EV_RESUMED, .resumed = {
         .session = event_str(id), .title = event_str(s->keep.head.title), .turns = s->keep.head.turns,
         .tokens = f.used, .parent = event_str(parent)}};
-    trace_put(&a->trace, &e);
+    trace_put(&s->a->trace, &e);
+}
+
+static int adopt(struct session *s, struct err *err)
+{
+    int rc = 0;
+    s->acknowledged = s->keep.head.next - 1;
+    s->undone_from = s->keep.head.next;
+    if (!load_last(s, err)) rc = rebuild(s, s->acknowledged, err);
+    if (rc) return EXIT_INTERNAL;
+    tell_resumed(s);
     session_remember(s);
     s->pages.wanted = true;
     return EXIT_DONE;
@@ -245,7 +250,7 @@ int session_resume_as(struct session *s, struct app *a, const struct session_rol
     }
     session_attach(s);
     int status = session_window(s, err);
-    if (status == EXIT_DONE) status = adopt(s, a, err);
+    if (status == EXIT_DONE) status = adopt(s, err);
     if (status == EXIT_DONE && session_retell_tools(s, err)) status = EXIT_REFUSED;
     if (status == EXIT_DONE && system && session_system(s, system, strlen(system), err)) status = EXIT_REFUSED;
     return status;
@@ -273,6 +278,13 @@ static bool has_text(void *self, uint64_t id)
 }
 
 bool session_has_texts(struct session *s) { return session_saves(s) || window_each(s->w, has_text, s); }
+
+uint64_t session_last_user(struct session *s)
+{
+    struct newest newest = {.s = s};
+    window_each(s->w, newest_user, &newest);
+    return newest.user;
+}
 
 /* The window after the turn before, in place of the one there is; what the user said goes to text. */
 static int go_back(struct session *s, uint64_t user, struct buf *text, struct err *err)
@@ -308,29 +320,89 @@ int session_undo(struct session *s, struct buf *text, struct err *err)
 {
     uint32_t turns = s->keep.head.turns;
     struct window_figures before;
-    struct newest newest = {.s = s};
     struct err lost = {0};
     char what[48];
     if (turns == 0) return err_set(err, -1, "no turn is there to be taken back");
     if (!have_past(s, turns - 1))
         return err_set(err, -1, "only the last %d turns can be taken back; /fork %u goes on in a copy",
                        JOURNAL_SLOTS - 1, (unsigned)turns - 1);
-    window_each(s->w, newest_user, &newest);
-    if (newest.user == 0)
+    const uint64_t user = session_last_user(s);
+    if (user == 0)
         return err_set(err, -1, "what was said in turn %u is lost; /fork %u goes on in a copy without it",
                        (unsigned)turns, (unsigned)turns - 1);
     window_figures(s->w, &before);
-    if (go_back(s, newest.user, text, err)) return -1;
+    if (go_back(s, user, text, err)) return -1;
     tell_front(&before, s->w);
     if (session_retell_tools(s, &lost)) say_error("tools are not offered any more: %s", lost.text);
     s->keep.head.turns--;
     s->voice.turns = (int)s->keep.head.turns;
     s->a->turns = *s->role.name ? MAX(s->a->turns - 1, 0) : s->voice.turns;
     uint64_t last = s->keep.head.next - 1;
-    session_mark(s, JOURNAL_UNDONE, newest.user, last);
-    window_ref_name(&(struct window_ref){.first = newest.user, .last = last}, what);
+    session_mark(s, JOURNAL_UNDONE, user, last);
+    window_ref_name(&(struct window_ref){.first = user, .last = last}, what);
     struct event e = {.kind = EV_UNDONE, .undone = {.turn = turns, .what = event_str(what)}};
     trace_put(&s->a->trace, &e);
+    return session_save(s, err);
+}
+
+/* ---------------------------------------------------------------- back to where it stood */
+
+static void copy_spans(const struct journal_spans *from, struct journal_spans *to)
+{
+    for (size_t i = 0; i < from->n; i++) journal_span_add(to, from->span[i].first, from->span[i].last);
+    to->failed |= from->failed;
+}
+
+int session_hold(struct session *s, struct session_place *out, struct err *err)
+{
+    *out = (struct session_place){.turns = s->keep.head.turns, .user = session_last_user(s),
+                                  .next = s->keep.head.next};
+    memcpy(out->session, s->keep.head.id, sizeof out->session);
+    window_save(s->w, s->vocabulary, &out->window);
+    copy_spans(&s->undone, &out->undone);
+    if (!out->window.failed && !out->undone.failed) return 0;
+    session_place_free(out);
+    return err_set(err, -1, "no memory to go back");
+}
+
+void session_place_free(struct session_place *p)
+{
+    buf_free(&p->window);
+    journal_span_free(&p->undone);
+    *p = (struct session_place){0};
+}
+
+/* Its window, if all its texts can still be had. */
+static int load_place(struct session *s, const struct session_place *to, struct err *err)
+{
+    struct buf now = {0};
+    window_save(s->w, s->vocabulary, &now);
+    int rc = now.failed ? err_set(err, -1, "no memory to go back")
+                        : window_load(s->w, to->window.data, to->window.len, s->vocabulary, err);
+    if (rc == 0 && !session_has_texts(s)) {
+        window_load(s->w, now.data, now.len, s->vocabulary, NULL);
+        rc = err_set(err, -1, "what the context had then is gone: this session is not saved (--keep-unsaved)");
+    }
+    session_find_front(s);
+    buf_free(&now);
+    return rc;
+}
+
+int session_return(struct session *s, const struct session_place *to, struct err *err)
+{
+    struct journal_spans undone = {0};
+    copy_spans(&to->undone, &undone);
+    if (undone.failed || load_place(s, to, err)) {
+        journal_span_free(&undone);
+        return undone.failed ? err_set(err, -1, "no memory to go back") : -1;
+    }
+    journal_span_free(&s->undone);
+    s->undone = undone;
+    s->a->turns = *s->role.name ? MAX(s->a->turns + (int)to->turns - s->voice.turns, 0) : (int)to->turns;
+    s->keep.head.turns = to->turns;
+    s->voice.turns = (int)to->turns;
+    session_mark(s, JOURNAL_UNDONE, to->next, s->keep.head.next - 1);
+    tell_resumed(s);
     return session_save(s, err);
 }
 
