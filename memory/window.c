@@ -314,7 +314,7 @@ void window_figures(const struct window *w, struct window_figures *out)
         .by_clear = MAX(0, now.sum - window_compose(w, &all, w->now.n, NULL).sum),
         .by_unpin = now.part[WINDOW_PINNED], .line = w->line_tokens,
         .summed = w->now.summed, .cut = w->now.cut, .summary = w->now.summary.id,
-        .extractive = w->now.extractive, .can_undo = w->can_undo,
+        .extractive = w->now.extractive, .can_undo = w->can_undo, .before = w->now.before,
         .calls = w->calls, .breaks = w->breaks, .compactions = w->compactions,
         .kept_tokens = w->all_kept, .sent_tokens = w->all_sent,
     };

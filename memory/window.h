@@ -177,15 +177,17 @@ int window_clear(struct window *w, struct err *err);
 
 /* ------------------------------------------------------------------ as bytes */
 
-/* The state but for what could be undone, to be kept or gone back to.  vocabulary: a number that another tokenizer or
+/* The state, and what window_undo() would bring back, to be kept or gone back to.  vocabulary: a number that another tokenizer or
  * template does not have.  Failure shows in out->failed. */
 void window_save(const struct window *w, uint64_t vocabulary, struct buf *out);
 /* In place of what the window has, but for what it sent last.  Any bytes: WINDOW_BAD when they are not such a state.
  * Under another vocabulary each text is counted again. */
 int window_load(struct window *w, const void *bytes, size_t n, uint64_t vocabulary, struct err *err);
 
-/* An empty window begins with this summary of what was said before. */
-int window_begin(struct window *w, uint64_t id, const struct window_ref *summed, bool extractive, struct err *err);
+/* An empty window begins with this summary of what was said before.  before: the summary whose place it took; 0: of
+ * none that is known. */
+int window_begin(struct window *w, uint64_t id, uint64_t before, const struct window_ref *summed, bool extractive,
+                 struct err *err);
 uint64_t window_last_id(const struct window *w); /* of the newest message that was appended; 0: none */
 
 /* The ids of all texts that stand in the window; of those that stand as a line, none.  false: text() said so. */
@@ -203,7 +205,7 @@ struct window_figures { /* of eight-byte fields alone, so that two can be compar
     int64_t by_clear, by_unpin;  /* by taking out all pins */
     int64_t line;                /* the most that a reference line has */
     struct window_ref summed, cut; /* what the summary stands for; what only the reference line does */
-    uint64_t summary;
+    uint64_t summary, before; /* before: the summary whose place it took; 0: none */
     uint64_t extractive, can_undo; /* 0 or 1 */
     uint64_t calls, breaks, compactions; /* so far; breaks: calls that did not begin with the one before */
     uint64_t kept_tokens, sent_tokens;   /* sums over all calls */

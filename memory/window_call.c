@@ -328,6 +328,7 @@ static void apply(struct window *w, const struct window_plan *p)
         s->summed = (struct window_ref){0};
         s->summary = (struct window_item){0};
         s->extractive = false;
+        s->before = 0;
     }
     if (p->leave == 0 && !p->no_summary) return;
     w->proposed = false;

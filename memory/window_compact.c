@@ -182,6 +182,7 @@ int window_commit(struct window *w, uint64_t id, size_t items, bool extractive, 
     if (rc) return rc;
     int64_t before = used(w);
     window_take_out(w, &w->proposal);
+    s->before = s->summary.id;
     s->summary = it;
     s->summed = summed;
     s->cut = (struct window_ref){0};
@@ -229,6 +230,8 @@ static int restored(struct window *w, struct window_state *out, struct err *err)
 int window_undo(struct window *w, struct err *err)
 {
     struct window_state back;
+    if (!w->can_undo && w->now.summary.id)
+        return err_set(err, WINDOW_STALE, "what this summary took the place of is not kept: more has left since");
     if (!w->can_undo) return err_set(err, WINDOW_STALE, "no compaction is there to be undone");
     int rc = restored(w, &back, err);
     if (rc) return rc;

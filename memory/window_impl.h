@@ -16,6 +16,7 @@ struct window_state { /* what a commit changes, and window_undo() brings back */
     struct window_item task, summary; /* id 0: none */
     struct window_ref summed, cut;
     bool extractive;
+    uint64_t before;  /* the summary that the one in force took the place of; 0: none */
     uint64_t last_id; /* of a saved one: what has come since is larger */
 };
 

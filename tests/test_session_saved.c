@@ -316,6 +316,51 @@ TEST(a_summary_taken_back_brings_what_it_summed_up_back)
     end();
 }
 
+static const char *other_record(void)
+{
+    return "Facts:\n- the ferry costs eleven crowns\nDecisions:\nnone\nDone:\nnone\nOpen:\n- count the ships";
+}
+
+static void check_diff(const char *part)
+{
+    struct buf diff = {0};
+    CHECK(session_summary(&s, &diff, &err) != NULL);
+    CHECK(diff.data && strstr(diff.data, part));
+    buf_free(&diff);
+}
+
+/* What can be taken back, and what a summary is compared with, is saved with the window. */
+TEST(a_resumed_session_has_the_summary_before_and_what_it_summed_up)
+{
+    struct buf before = {0}, after = {0};
+    begin("be brief");
+    for (int i = 0; i < 4; i++) CHECK_EQ(say(long_text('a', 500)), 0);
+    OK(session_compact(&s, &err));
+    for (int i = 0; i < 5; i++) CHECK_EQ(say(long_text('b', 600)), 0);
+    next_prompt(&before);
+    record = other_record;
+    OK(session_compact(&s, &err));
+    OK(session_save(&s, &err));
+    check_diff("eleven crowns");
+    leave();
+    come_back();
+    check_diff("eleven crowns");
+    OK(session_undo_summary(&s, &err));
+    next_prompt(&after);
+    CHECK_STR(after.data, before.data);
+    OK(session_compact(&s, &err));
+    OK(session_save(&s, &err));
+    leave();
+    lose_windows(); /* then the journal tells what was before, and no more */
+    come_back();
+    check_diff("eleven crowns");
+    CHECK_EQ(session_undo_summary(&s, &err), -1);
+    CHECK(strstr(err.text, "not kept"));
+    buf_free(&before);
+    buf_free(&after);
+    end();
+}
+
 /* The turn that was to be asked again is there again, where the new one came to nothing. */
 TEST(a_place_that_was_held_can_be_returned_to)
 {

@@ -125,12 +125,12 @@ static void call(struct pair p)
     for (size_t i = 0; i < a.n; i++) CHECK(same(&a.items[i], &b.items[i]));
 }
 
-/* What a window is, but for what it sent last and what could be undone. */
+/* What a window is, but for what it sent last. */
 static struct window_figures figures(const struct window *w)
 {
     struct window_figures f;
     window_figures(w, &f);
-    f.can_undo = f.breaks = f.kept_tokens = 0;
+    f.breaks = f.kept_tokens = 0;
     return f;
 }
 
@@ -163,7 +163,10 @@ static void step(struct world *x, struct pair p)
         int rc = window_clear(p.a, NULL);
         if (p.b) CHECK_EQ(window_clear(p.b, NULL), rc);
     }
-    if (!p.b && below(x, 30) == 0) (void)window_undo(p.a, NULL);
+    if (below(x, 30) == 0) {
+        int rc = window_undo(p.a, NULL);
+        if (p.b) CHECK_EQ(window_undo(p.b, NULL), rc);
+    }
     if (below(x, 3)) call(p);
     check_events(p);
     if (p.b) check_same(p.a, p.b);
@@ -244,6 +247,7 @@ TEST(a_loaded_window_goes_on_as_the_saved_one_does)
 TEST(loading_in_place_goes_back_to_the_state_of_then)
 {
     static struct world x;
+    uint64_t undone = 0;
     for (uint64_t seed = 1; seed <= 200; seed++) {
         if (!open_world(&x, 7000 + seed)) continue;
         for (int64_t n = 1 + below(&x, 40); n-- > 0;) step(&x, (struct pair){x.w, NULL});
@@ -255,10 +259,12 @@ TEST(loading_in_place_goes_back_to_the_state_of_then)
         g = figures(x.w);
         CHECK_MEM(&f, &g, sizeof f);
         CHECK_EQ(window_last_id(x.w), last);
-        CHECK_EQ(window_undo(x.w, NULL), WINDOW_STALE); /* what could be undone is not part of it */
+        CHECK_EQ(window_undo(x.w, NULL), f.can_undo ? 0 : WINDOW_STALE);
+        undone += f.can_undo;
         buf_free(&then);
         window_close(x.w);
     }
+    CHECK(undone > 10);
 }
 
 /* ------------------------------------------------------------------ another vocabulary */
@@ -360,26 +366,27 @@ static void try_bytes(struct world *x, const struct buf *was, const char *bytes,
     window_close(w);
 }
 
-/* A window with everything in it: front, task, summary, cut, calls, stubs. */
-static struct buf rich(struct world *x, uint64_t seed)
+/* A window with everything in it: front, task, summary, calls, stubs; and cut, or what can be undone. */
+static struct buf rich(struct world *x, uint64_t seed, bool undo)
 {
     for (;; seed += 1000) {
         struct window_figures f;
         if (!open_world(x, seed)) continue;
         for (int i = 0; i < 60; i++) step(x, (struct pair){x->w, NULL});
         window_figures(x->w, &f);
-        bool full = f.summary && f.cut.messages > 0 && f.count[WINDOW_TASK] > 0 && f.count[WINDOW_RESULTS] > 2;
+        bool full = f.summary && (undo ? f.can_undo && f.before > 0 : f.cut.messages > 0) && f.count[WINDOW_TASK] > 0 &&
+                    f.count[WINDOW_RESULTS] > 2;
         struct buf b = saved(x->w, VOCABULARY);
         window_close(x->w);
-        if (full && b.len < 2000) return b;
+        if (full && b.len < 2500) return b;
         buf_free(&b);
     }
 }
 
-TEST(every_truncated_window_is_refused)
+static void truncate_all(bool undo)
 {
     static struct world x;
-    struct buf b = rich(&x, 1);
+    struct buf b = rich(&x, 1, undo);
     n_taken = 0;
     for (size_t n = 0; n < b.len; n++) {
         char *part = malloc(n + 1); /* a copy with nothing behind it, for ASan */
@@ -397,11 +404,17 @@ TEST(every_truncated_window_is_refused)
     buf_free(&b);
 }
 
+TEST(every_truncated_window_is_refused)
+{
+    truncate_all(false);
+    truncate_all(true);
+}
+
 TEST(each_flipped_bit_is_refused_or_makes_a_window_that_stands)
 {
     static struct world x;
-    for (uint64_t seed = 1; seed <= 3; seed++) {
-        struct buf b = rich(&x, seed), bent = {0};
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct buf b = rich(&x, seed, seed % 2 == 0), bent = {0};
         n_taken = n_refused = 0;
         buf_put(&bent, b.data, b.len);
         for (size_t bit = 0; bit < 8 * b.len; bit++) {
@@ -415,12 +428,12 @@ TEST(each_flipped_bit_is_refused_or_makes_a_window_that_stands)
     }
 }
 
-TEST(extreme_figures_are_refused_or_make_a_window_that_stands)
+static void bend_figures(bool undo)
 {
     static const uint64_t extreme[] = {0, 1, 2, UINT32_MAX, (uint64_t)1 << 40, ((uint64_t)1 << 40) + 1, INT64_MAX / 4,
                                        INT64_MAX / 2, INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX - 1, UINT64_MAX};
     static struct world x;
-    struct buf b = rich(&x, 5), bent = {0};
+    struct buf b = rich(&x, 5, undo), bent = {0};
     n_taken = n_refused = 0;
     for (int i = 0; i < 20000; i++) {
         bent.len = 0;
@@ -436,15 +449,23 @@ TEST(extreme_figures_are_refused_or_make_a_window_that_stands)
     buf_free(&bent);
 }
 
+TEST(extreme_figures_are_refused_or_make_a_window_that_stands)
+{
+    bend_figures(false);
+    bend_figures(true);
+}
+
 /* One field at a time that cannot be so. */
 TEST(what_does_not_fit_together_is_refused)
 {
     static struct world x;
-    struct buf b = rich(&x, 9);
+    struct buf b = rich(&x, 9, false);
     const uint64_t last = get_le((uint8_t *)b.data + AT_LAST_ID, 8), n_front = get_le((uint8_t *)b.data + AT_FRONT, 4);
     const struct { size_t at; int bytes; uint64_t value; } bad[] = {
         {0, 4, 0},                            /* magic */
-        {4, 4, 2},                            /* version */
+        {4, 4, 4},                            /* version */
+        {4, 4, 2},
+        {4, 4, 3},
         {AT_FRONT, 4, n_front + 1},           /* not so long */
         {AT_FRONT, 4, UINT32_MAX},
         {AT_FRONT + 4, 4, UINT32_MAX},
@@ -489,6 +510,50 @@ TEST(what_does_not_fit_together_is_refused)
     buf_free(&b);
 }
 
+/* The same of what an undo would bring back. */
+TEST(an_undo_that_does_not_fit_is_refused)
+{
+    static struct world x;
+    struct buf b = rich(&x, 9, true);
+    const uint64_t last = get_le((uint8_t *)b.data + AT_LAST_ID, 8);
+    const size_t before = AT_REST + 24 * ((size_t)get_le((uint8_t *)b.data + AT_FRONT, 4) +
+                                          (size_t)get_le((uint8_t *)b.data + AT_FRONT + 4, 4));
+    const size_t then = before + 8, n = (size_t)get_le((uint8_t *)b.data + then + 8, 4), rest = then + 120;
+    const struct { size_t at; int bytes; uint64_t value; } bad[] = {
+        {then, 8, last + 1},           /* said later than all */
+        {then, 8, 1},                  /* messages behind the last of then */
+        {then + 8, 4, n + 1},          /* not so long */
+        {then + 8, 4, UINT32_MAX},
+        {then + 12, 4, 2},
+        {then + 24, 8, last + 1},      /* a task that was not noted yet */
+        {then + 40, 16, 0},            /* messages summed up by nothing */
+        {then + 72, 8, 0},             /* a summary of nothing */
+        {rest, 8, 0},                  /* a message without an id */
+        {rest, 8, last},               /* ids that do not grow */
+        {rest + 8, 8, UINT64_MAX},
+        {rest + 16, 8, WINDOW_RESULT}, /* a result that nobody called for */
+    };
+    CHECK(get_le((uint8_t *)b.data + 4, 4) == 3 && n > 1 && rest + 24 * n == b.len);
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        struct buf bent = {0};
+        struct window *w = loaded(&x, &b);
+        uint8_t bytes[16] = {0};
+        buf_put(&bent, b.data, b.len);
+        if (bad[i].bytes <= 8) put_le(bytes, bad[i].value, bad[i].bytes);
+        memcpy(bent.data + bad[i].at, bytes, (size_t)bad[i].bytes);
+        if (window_load(w, bent.data, bent.len, VOCABULARY, NULL) != WINDOW_BAD)
+            check_fail(__FILE__, __LINE__, "case %zu was believed", i);
+        window_close(w);
+        buf_free(&bent);
+    }
+    struct window *w = loaded(&x, &b); /* and one that was saved before there was such a thing */
+    put_le((uint8_t *)b.data + 4, 1, 4);
+    CHECK_EQ(window_load(w, b.data, before, VOCABULARY, NULL), 0);
+    CHECK(!figures(w).can_undo && figures(w).before == 0);
+    window_close(w);
+    buf_free(&b);
+}
+
 /* ------------------------------------------------------------------ a window that begins with a summary */
 
 TEST(an_empty_window_may_begin_with_a_summary_and_no_other)
@@ -500,16 +565,16 @@ TEST(an_empty_window_may_begin_with_a_summary_and_no_other)
     struct window_call c;
     CHECK(open_world(&x, 3));
     x.mock.size[50] = 25;
-    for (size_t i = 0; i < COUNT_OF(bad); i++) CHECK_EQ(window_begin(x.w, 50, &bad[i], false, NULL), WINDOW_BAD);
-    CHECK_EQ(window_begin(x.w, 0, &summed, false, NULL), WINDOW_BAD);
-    CHECK_EQ(window_begin(x.w, 50, &summed, true, NULL), 0);
+    for (size_t i = 0; i < COUNT_OF(bad); i++) CHECK_EQ(window_begin(x.w, 50, 0, &bad[i], false, NULL), WINDOW_BAD);
+    CHECK_EQ(window_begin(x.w, 0, 0, &summed, false, NULL), WINDOW_BAD);
+    CHECK_EQ(window_begin(x.w, 50, 0, &summed, true, NULL), 0);
     window_figures(x.w, &f);
     CHECK_EQ(f.summary, 50);
     CHECK_EQ(f.part[WINDOW_SUMMARY], 25);
     CHECK_EQ(f.extractive, 1);
     CHECK_MEM(&f.summed, &summed, sizeof summed);
     CHECK_EQ(window_last_id(x.w), 41);
-    CHECK_EQ(window_begin(x.w, 51, &summed, true, NULL), WINDOW_BAD);
+    CHECK_EQ(window_begin(x.w, 51, 0, &summed, true, NULL), WINDOW_BAD);
     CHECK_EQ(window_append(x.w, WINDOW_USER, 41, 0, NULL), WINDOW_BAD);
     CHECK_EQ(window_append(x.w, WINDOW_USER, 42, 0, NULL), 0);
     CHECK_EQ(window_build(x.w, &c, NULL), 0);
@@ -524,7 +589,7 @@ TEST(an_empty_window_may_begin_with_a_summary_and_no_other)
     buf_free(&b);
     CHECK(open_world(&x, 3));
     CHECK_EQ(window_append(x.w, WINDOW_USER, 1, 0, NULL), 0);
-    CHECK_EQ(window_begin(x.w, 50, &summed, false, NULL), WINDOW_BAD);
+    CHECK_EQ(window_begin(x.w, 50, 0, &summed, false, NULL), WINDOW_BAD);
     window_close(x.w);
 }
 

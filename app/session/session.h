@@ -54,7 +54,6 @@ struct session {
     uint64_t tools;              /* the number of the text that tells of tools; 0: none is offered */
     uint64_t note;               /* the number of the task state, as session_tasks() found it; 0: none */
     uint64_t vocabulary;         /* tells tokenizer and template from others */
-    uint64_t summary_before;     /* the summary before the one in force, for a comparison; 0: none */
     struct journal_spans undone; /* what was taken back: from undone_from on all of it, see session_find_undone() */
     uint64_t undone_from;        /* of a session that was resumed where it ended then, until more is asked for */
     struct buf past[JOURNAL_SLOTS]; /* the window after turn t, in slot t mod 16; empty: not known */
@@ -148,8 +147,7 @@ struct session_view {
     bool due;               /* before that call the oldest would be summed up */
 };
 int session_view(struct session *s, struct session_view *out, struct err *err);
-/* From the next call on an answer may have so many tokens (1 or more); the last compaction stays then.  -1: err, and it
- * is as before. */
+/* From the next call on an answer may have so many tokens (1 or more).  -1: err, and it is as before. */
 int session_limit_answer(struct session *s, int tokens, struct err *err);
 /* Of role.tools the first n are left, and what the model is told of them is said anew.  -1: err. */
 int session_set_tools(struct session *s, int n, struct err *err);
@@ -166,6 +164,7 @@ struct session_place {
     uint64_t user, next;         /* numbers: what the person said last; the first that was free */
     struct buf window;
     struct journal_spans undone;
+    uint64_t undone_from;
 };
 /* 0, and out is for session_place_free(); -1: err. */
 int session_hold(struct session *s, struct session_place *out, struct err *err);

@@ -232,7 +232,7 @@ static int commit(struct session *s, struct compaction *c, struct err *err)
     struct journal_message m = {.kind = JOURNAL_SUMMARY, .flags = c->extract ? JOURNAL_EXTRACT : 0,
                                 .turn = s->keep.head.turns, .text = c->text.data ? c->text.data : "",
                                 .len = c->text.len};
-    uint64_t id = s->keep.head.next, before = c->p.summary;
+    uint64_t id = s->keep.head.next;
     if (texts_put(&s->texts, id, &m, err)) return -1;
     int rc = window_commit(s->w, id, c->result.items, c->extract, err);
     texts_cut(&s->texts, id); /* as it was, or put again with its record */
@@ -241,7 +241,6 @@ static int commit(struct session *s, struct compaction *c, struct err *err)
     m.first = f.summed.first;
     m.last = f.summed.last;
     m.results = (uint32_t)MIN(f.summed.messages, (int64_t)UINT32_MAX);
-    s->summary_before = before;
     return session_note(s, &m, err) == id ? 0 : -1;
 }
 
@@ -336,9 +335,9 @@ const struct text_entry *session_summary(struct session *s, struct buf *diff, st
     window_figures(s->w, &f);
     const struct text_entry *e = f.summary ? texts_get(&s->texts, f.summary, err) : NULL;
     if (f.summary == 0) err_set(err, -1, "nothing was summed up yet; /compact does it");
-    if (!e || s->summary_before == 0 || s->summary_before >= f.summary) return e; /* or that one was taken back */
+    if (!e || f.before == 0) return e;
     struct form_text now = {e->text, e->len};
-    const struct text_entry *old = texts_get(&s->texts, s->summary_before, NULL);
+    const struct text_entry *old = texts_get(&s->texts, f.before, NULL);
     if (old && summary_diff((struct form_text){old->text, old->len}, now, diff, &change, err)) return NULL;
     return texts_get(&s->texts, f.summary, err);
 }

@@ -8,7 +8,7 @@ struct replay { /* on the store's thread: what a window would be made of */
     const uint8_t *session;
     uint64_t upto;      /* numbers up to and with this one count */
     struct journal_spans out;
-    struct { uint64_t id, first, last, messages; bool extract; } summary; /* id 0: none */
+    struct { uint64_t id, before, first, last, messages; bool extract; } summary; /* id 0: none */
     struct replay_text { uint64_t id; uint8_t kind; } *text;
     size_t n, cap;
     struct buf damaged; /* a line each, of the first */
@@ -24,6 +24,7 @@ static bool on_text(void *self, uint64_t number, const struct journal_message *m
     if (number > r->upto) return false;
     if (m->kind == JOURNAL_MARK || journal_span_has(&r->out, number)) return true;
     if (m->kind == JOURNAL_SUMMARY) {
+        r->summary.before = r->summary.id;
         r->summary.id = number;
         r->summary.first = m->first;
         r->summary.last = m->last;
@@ -114,7 +115,7 @@ static int rebuild(struct session *s, uint64_t upto, struct err *err)
     if (rc == 0) rc = session_window(s, err);
     if (rc == 0 && r.summary.id) {
         struct window_ref ref = {r.summary.first, r.summary.last, (int64_t)r.summary.messages, 0};
-        rc = window_begin(s->w, r.summary.id, &ref, r.summary.extract, err);
+        rc = window_begin(s->w, r.summary.id, r.summary.before, &ref, r.summary.extract, err);
     }
     for (size_t i = 0; i < r.n && rc == 0; i++) rc = put_back(s, &r, i, err);
     journal_span_free(&r.out);
@@ -356,7 +357,7 @@ static void copy_spans(const struct journal_spans *from, struct journal_spans *t
 int session_hold(struct session *s, struct session_place *out, struct err *err)
 {
     *out = (struct session_place){.turns = s->keep.head.turns, .user = session_last_user(s),
-                                  .next = s->keep.head.next};
+                                  .next = s->keep.head.next, .undone_from = s->undone_from};
     memcpy(out->session, s->keep.head.id, sizeof out->session);
     window_save(s->w, s->vocabulary, &out->window);
     copy_spans(&s->undone, &out->undone);
@@ -398,6 +399,7 @@ int session_return(struct session *s, const struct session_place *to, struct err
     }
     journal_span_free(&s->undone);
     s->undone = undone;
+    s->undone_from = to->undone_from;
     s->a->turns = *s->role.name ? MAX(s->a->turns + (int)to->turns - s->voice.turns, 0) : (int)to->turns;
     s->keep.head.turns = to->turns;
     s->voice.turns = (int)to->turns;
