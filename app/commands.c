@@ -275,7 +275,7 @@ const struct command_row command_table[] = {
     {"/recall", "[all] WORDS", COMMAND_TEXT, "all", command_recall,
      "what was said, clipped or ingested, found by its words"},
     {"/ingest", "FILE...", COMMAND_FILES, NULL, command_ingest,
-     "for /recall; it enters the conversation only where it is found"},
+     "for /recall, \"a name\" with blanks in quotes; it enters the conversation only where it is found"},
     {"/sessions", NULL, COMMAND_NONE, NULL, command_sessions, "those that are saved"},
     {"/resume", "SESSION", COMMAND_SESSION, NULL, command_resume, "go on with a saved one"},
     {"/fork", "TURN", COMMAND_NUMBER, NULL, command_fork,

@@ -1,5 +1,6 @@
 /* commands_show.c - figures, and texts wherever they are. */
 #include "app/commands.h"
+#include "app/file_words.h"
 #include "app/say.h"
 #include <inttypes.h>
 
@@ -177,20 +178,28 @@ void command_artifact(struct console *c, const char *arg, size_t n)
     buf_free(&text);
 }
 
-/* Each name is a file; blanks separate them. */
-void command_ingest(struct console *c, const char *arg, size_t n)
+static void ingest_one(struct console *c, const char *path)
 {
     struct err err = {0};
-    char path[4096];
+    if (session_ingest(c->s, path, &err)) command_complain(&err);
+    else say_dim("ingested %s as a%" PRIu64, path, c->s->keep.head.artifacts - 1);
+}
+
+void command_ingest(struct console *c, const char *arg, size_t n)
+{
+    struct buf path = {0};
+    struct file_word w = {0};
     if (n == 0) say_error("/ingest FILE...: for /recall; nothing of it enters the conversation until it is found");
-    for (size_t at = 0, end; at < n; at = end) {
-        while (at < n && arg[at] == ' ') at++;
-        for (end = at; end < n && arg[end] != ' ';) end++;
-        if (end == at || end - at >= sizeof path) break;
-        snprintf(path, sizeof path, "%.*s", (int)(end - at), arg + at);
-        if (session_ingest(c->s, path, &err)) command_complain(&err);
-        else say_dim("ingested %s as a%" PRIu64, path, c->s->keep.head.artifacts - 1);
+    while (file_word_next(arg, n, w.end, &w, &path)) {
+        if (path.failed) say_error("no memory for a name");
+        else if (w.open || w.bad)
+            say_error("/ingest: %.*s is no name: quotes around it (\"my notes.txt\"), blanks between names; in quotes "
+                      "\\\" is a quote", (int)MIN(n - w.at, (size_t)200), arg + w.at);
+        else ingest_one(c, path.len > 0 ? path.data : "");
+        if (path.failed || w.open || w.bad) break;
+        path.len = 0;
     }
+    buf_free(&path);
 }
 
 void command_recall(struct console *c, const char *arg, size_t n)

@@ -217,6 +217,16 @@ TEST(terminal_commands_show_change_and_take_back_what_a_call_carries)
     snprintf(line, sizeof line, "/ingest %s\n", file);
     turn(line, "ingested");
     turn("/artifact a1\n", "The port of the printer is 8080.");
+    file = scratch("my \"old\" notes.txt", "The gate code is 4711.\n");
+    snprintf(line, sizeof line, "/ingest \"%.*smy \\\"old\\\" notes.txt\" /nowhere.txt\n",
+             (int)(strrchr(file, '/') + 1 - file), file);
+    type(line);
+    child_wait_for(&c, "ingested ");
+    child_wait_for(&c, "notes.txt as a2");
+    child_wait_for(&c, "/nowhere.txt");
+    child_wait_for(&c, "> ");
+    turn("/recall gate code\n", "The gate code is 4711.");
+    turn("/ingest \"my notes.txt\n", "is no name: quotes around it");
     turn("/artifact b1\n", "/artifact a3, or a3 OFFSET");
     turn("/compact\n", "nothing");
     turn("/summary\n", "nothing was summed up yet");

@@ -211,8 +211,17 @@ TEST(complete_gives_files_to_a_command_as_they_are_named)
     CHECK_STR(c.common, "src/ma");
     at("/attach notes |"); /* a blank is part of the name */
     CHECK_STR(choices(), "notes a.txt=notes a.txt;notes b.txt=notes b.txt");
-    at("/ingest |"); /* here it is not, and such names cannot be said */
-    CHECK_STR(choices(), "README.md=README.md ;src/=src/");
+    at("/ingest |"); /* here it is not, and such names stand in quotes */
+    CHECK_STR(choices(), "README.md=README.md ;src/=src/;notes a.txt=\"notes a.txt\" ;notes b.txt=\"notes b.txt\" ");
+    at("/ingest n|");
+    CHECK_STR(c.common, "\"notes ");
+    at("/ingest \"notes |");
+    CHECK_STR(choices(), "notes a.txt=\"notes a.txt\" ;notes b.txt=\"notes b.txt\" ");
+    at("/ingest \"notes a.txt\" \"notes b|");
+    CHECK_STR(c.common, "\"notes b.txt\" ");
+    CHECK_EQ(c.at, 22);
+    at("/ingest \"notes a.txt\"|");
+    CHECK_EQ(c.n, 0);
     at("/ingest README.md sr|");
     CHECK_STR(c.common, "src/");
     CHECK_EQ(c.at, 18);

@@ -1,5 +1,6 @@
 /* lesson_flags.c - what a lesson may ask of its child: the list of flags with their values, and of a script's commands.
  * What is not here is refused, whoever the lesson is from. */
+#include "app/file_words.h"
 #include "app/learn/lesson.h"
 #include "app/opts.h"
 #include "app/script.h"
@@ -133,18 +134,18 @@ static bool is_command(const char *name)
 /* Each word is one of the lesson's own files. */
 static bool names_own(const struct lesson *l, const char *args, size_t n)
 {
-    size_t at = 0, words = 0;
-    while (at < n) {
-        size_t len = 0;
-        bool own = false;
-        while (at + len < n && args[at + len] != ' ') len++;
-        for (int i = 0; i < l->files; i++)
-            own |= strlen(l->file[i].name) == len && memcmp(l->file[i].name, args + at, len) == 0;
-        if (len > 0 && !own) return false;
-        words += len > 0;
-        at += len + 1;
+    struct buf name = {0};
+    struct file_word w = {0};
+    bool all = false, own = true;
+    while (own && file_word_next(args, n, w.end, &w, &name)) {
+        own = false;
+        for (int i = 0; i < l->files && !w.quoted; i++)
+            own |= strlen(l->file[i].name) == name.len && memcmp(l->file[i].name, name.data, name.len) == 0;
+        all = own;
+        name.len = 0;
     }
-    return words > 0;
+    buf_free(&name);
+    return all;
 }
 
 static int check_command(const struct lesson *l, const struct script_item *it, struct err *err)

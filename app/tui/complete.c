@@ -1,5 +1,6 @@
 /* complete.c - see complete.h: what can complete the word at the cursor. */
 #include "app/tui/complete.h"
+#include "app/file_words.h"
 #include "app/tui/complete_impl.h"
 #include "engine/text.h"
 #include "tools/escape.h"
@@ -12,6 +13,7 @@ static bool is_blank(char c) { return (unsigned char)c <= ' ' || c == 0x7f; }
 struct maker {
     struct complete *out;
     bool mention, quoted; /* as @name */
+    bool word;            /* one of several names: file_words.h */
     bool blank;           /* more may follow: a blank behind a choice that is whole */
     size_t typed;         /* bytes of a key that are there already */
     struct buf key;       /* the first one, */
@@ -44,6 +46,7 @@ static void offer(struct maker *m, const struct key *k)
     if (out->n == COMPLETE_CHOICES || m->failed) return;
     if (!out->choice) out->choice = calloc(COMPLETE_CHOICES, sizeof *out->choice);
     if (m->mention) mention_put(&text, k->text, k->n, m->quoted, k->open);
+    else if (m->word) file_word_put(&text, k->text, k->n, m->quoted, k->open);
     else buf_put(&text, k->text, k->n);
     if (m->blank && !k->open) buf_puts(&text, " ");
     escape_text(k->text + k->shown_from, k->n - k->shown_from, &shown);
@@ -67,6 +70,7 @@ static void find_common(struct maker *m, const char *now)
     bool longer = out->n > 1 && !m->cut_short && n > m->typed;
     if (out->n == 1 && !m->cut_short) buf_puts(&all, out->choice[0].text);
     else if (longer && m->mention) mention_put(&all, m->key.data, n, m->quoted, true);
+    else if (longer && m->word) file_word_put(&all, m->key.data, n, m->quoted, true);
     else if (longer) buf_put(&all, m->key.data, n);
     m->failed |= all.failed;
     if (all.len == 0 || m->failed || (all.len == out->cut && memcmp(all.data, now, all.len) == 0)) buf_free(&all);
@@ -75,18 +79,17 @@ static void find_common(struct maker *m, const char *now)
 
 /* ------------------------------------------------------------------ files */
 
-/* What a name of `kind` cannot be said in: a line that a command takes as it is. */
-static bool cannot_stand(const char *name, enum command_arg kind)
+/* What a name cannot be said in: a line that a command takes as it is.  blanks: it may have some. */
+static bool cannot_stand(const char *name, bool blanks)
 {
     size_t n = strlen(name);
     bool bad = n == 0 || text_valid_utf8(name, n) != n || name[0] == ' ' || name[n - 1] == ' ';
-    for (size_t i = 0; i < n; i++) bad |= is_blank(name[i]) && (name[i] != ' ' || kind == COMMAND_FILES);
+    for (size_t i = 0; i < n; i++) bad |= is_blank(name[i]) && (name[i] != ' ' || !blanks);
     return bad;
 }
 
 /* The names that begin as path, n bytes without a NUL, does. */
-static void offer_files(struct maker *m, const struct complete_source *s, const char *path, size_t n,
-                        enum command_arg kind)
+static void offer_files(struct maker *m, const struct complete_source *s, const char *path, size_t n)
 {
     const char *slash = n > 0 ? memrchr(path, '/', n) : NULL;
     size_t above = slash ? (size_t)(slash - path) + 1 : 0;
@@ -99,7 +102,7 @@ static void offer_files(struct maker *m, const struct complete_source *s, const 
         m->out->more |= m->cut_short;
         for (size_t i = 0; i < f.n; i++) {
             struct buf key = {0};
-            if (!m->mention && cannot_stand(f.entry[i].name, kind)) continue;
+            if (!m->mention && cannot_stand(f.entry[i].name, true)) continue;
             buf_printf(&key, "%s%s%s", folder, f.entry[i].name, f.entry[i].folder ? "/" : "");
             if (key.failed) m->failed = true;
             else offer(m, &(struct key){key.data, key.len, above, f.entry[i].folder, NULL,
@@ -120,7 +123,7 @@ static void offer_names(struct maker *m, const struct complete_names *names, con
     for (size_t i = 0; i < names->n; i++) {
         const struct complete_name *a = &names->name[i];
         size_t len = strlen(a->name);
-        if (strncmp(a->name, typed, n) != 0 || cannot_stand(a->name, COMMAND_FILES)) continue;
+        if (strncmp(a->name, typed, n) != 0 || cannot_stand(a->name, false)) continue;
         offer(m, &(struct key){a->name, len, 0, false, NULL, a->about});
     }
 }
@@ -166,10 +169,25 @@ static void in_mention(struct maker *m, const struct complete_source *s, const c
             m->out->at = found.at;
             if (found.at == 0 && !found.quoted)
                 offer_names(m, &s->names[COMMAND_AGENT], found.path.data, found.path.len);
-            offer_files(m, s, found.path.data, found.path.len, COMMAND_TEXT);
+            offer_files(m, s, found.path.data, found.path.len);
         }
         buf_free(&found.path);
     }
+}
+
+/* Among names that blanks separate: in the last, or behind it. */
+static void in_names(struct maker *m, const struct complete_source *s, const char *text, size_t at, size_t cursor)
+{
+    struct buf name = {0};
+    struct file_word w = {.at = cursor, .end = at};
+    while (file_word_next(text, cursor, w.end, &w, &name) && w.end < cursor) name.len = 0;
+    m->word = m->blank = true;
+    m->quoted = w.quoted;
+    m->out->at = w.at;
+    m->failed |= name.failed;
+    bool whole = w.quoted && !w.open; /* the cursor is behind its quote */
+    if (!m->failed && !w.bad && !whole) offer_files(m, s, name.data ? name.data : "", name.len);
+    buf_free(&name);
 }
 
 static void in_argument(struct maker *m, const struct complete_source *s, const struct command_row *row,
@@ -191,11 +209,9 @@ static void in_argument(struct maker *m, const struct complete_source *s, const 
     switch (row->arg) {
     case COMMAND_TEXT: in_mention(m, s, text, cursor); break;
     case COMMAND_FILES:
-        m->blank = true;
-        if (blank) m->out->at += (size_t)(blank - arg) + 1;
-        offer_files(m, s, text + m->out->at, cursor - m->out->at, COMMAND_FILES);
+        in_names(m, s, text, at + past, cursor);
         break;
-    case COMMAND_FILE: offer_files(m, s, arg, n, COMMAND_FILE); break;
+    case COMMAND_FILE: offer_files(m, s, arg, n); break;
     case COMMAND_NONE: case COMMAND_NUMBER: break;
     default:
         if (!blank) offer_names(m, &s->names[row->arg], arg, n);
