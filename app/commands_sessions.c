@@ -193,13 +193,15 @@ void command_export(struct console *c, const char *arg, size_t n)
 struct deleting {
     const char *name;
     struct journal_head head;
+    size_t members;
     bool waits;
 };
 
 static int find_one(struct store *s, void *arg, struct err *err)
 {
     struct deleting *d = arg;
-    return journal_find(s, d->name, &d->head, err);
+    int rc = journal_find(s, d->name, &d->head, err);
+    return rc ? rc : sessions_members(s, &d->head, &d->members, err);
 }
 
 static int delete_one(struct store *s, void *arg, struct err *err)
@@ -211,7 +213,7 @@ static int delete_one(struct store *s, void *arg, struct err *err)
 void command_delete(struct console *c, const char *arg, size_t n)
 {
     struct err err = {0};
-    char name[64], id[2 * STORE_SESSION_ID + 1];
+    char name[64], what[SESSIONS_WHAT];
     struct deleting d = {.name = name};
     if (n == 0 || n >= sizeof name) {
         say_error("/delete SESSION: the first letters of its id, or last; /sessions lists them");
@@ -227,15 +229,16 @@ void command_delete(struct console *c, const char *arg, size_t n)
         command_complain(&err);
         return;
     }
-    if (memcmp(d.head.id, c->s->keep.head.id, sizeof d.head.id) == 0) {
+    const uint8_t *run = c->team.run.keep.head.id; /* zeros where there is no crew */
+    if (memcmp(d.head.id, c->s->keep.head.id, sizeof d.head.id) == 0 || memcmp(d.head.id, run, sizeof d.head.id) == 0) {
         say_error("that is the one that is open here; /clear or /resume another first");
         return;
     }
-    journal_id_text(d.head.id, id);
-    bool yes = now || sessions_ask(&c->in, "delete %.8s, %s (%u turns), for good?", id, d.head.title, d.head.turns);
+    sessions_what(&d.head, d.members, what);
+    bool yes = now || sessions_ask(&c->in, "delete %s, for good?", what);
     signals_forget_interrupt();
     if (!yes) say_dim("it stays");
     else if (keep_call(&c->s->keep, delete_one, &d, &err)) command_complain(&err);
-    else if (d.waits) say("it is deleted; its bytes are wiped when the other processes that use the store have ended");
-    else say_dim("%.8s is deleted", id);
+    else if (!d.waits) say_dim("%.8s is deleted", what);
+    if (yes && err.code == 0) sessions_tell_deleted(d.waits);
 }

@@ -3,6 +3,7 @@
 #include "app/out.h"
 #include "app/say.h"
 #include "app/signals.h"
+#include "app/tui/history.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -107,20 +108,89 @@ int sessions_write(struct store *s, struct sessions_file *f, struct err *err)
 
 /* ---------------------------------------------------------------- deleting */
 
+enum { MEMBERS = 1 << 20 };
+
+/* The heads of a run but its record's; *head is for free(). */
+static int members_of(struct store *s, const struct journal_head *h, struct journal_head **head, size_t *n,
+                      struct err *err)
+{
+    size_t all = 0;
+    *head = NULL;
+    *n = 0;
+    int rc = journal_is_run(h) ? journal_run_heads(s, h->run.id, MEMBERS, head, &all, err) : 0;
+    for (size_t i = 0; i < all; i++)
+        if (!journal_is_run(&(*head)[i])) (*head)[(*n)++] = (*head)[i];
+    return rc;
+}
+
+int sessions_members(struct store *s, const struct journal_head *h, size_t *n, struct err *err)
+{
+    struct journal_head *head;
+    int rc = members_of(s, h, &head, n, err);
+    free(head);
+    return rc;
+}
+
+void sessions_what(const struct journal_head *h, size_t members, char out[SESSIONS_WHAT])
+{
+    char id[2 * STORE_SESSION_ID + 1];
+    journal_id_text(h->id, id);
+    if (!journal_is_run(h)) snprintf(out, SESSIONS_WHAT, "%.8s, %s (%u turns)", id, h->title, (unsigned)h->turns);
+    else snprintf(out, SESSIONS_WHAT, "%.8s, %s (%u lines, and %zu sessions of its agents)", id, h->title,
+                  (unsigned)h->turns, members);
+}
+
+/* Each locked for that while.  drops: else it is only seen that nobody has one of them open. */
+static int each_member(struct store *s, const struct journal_head *head, size_t n, bool drops, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        struct store_lock lock = {0};
+        rc = store_lock_session(s, head[i].id, &lock, err);
+        if (rc == 0 && drops) rc = store_drop_session(s, head[i].id, err);
+        store_unlock_session(&lock);
+    }
+    return rc;
+}
+
+/* The record goes last: what was cut short can be done again. */
+static int delete_all(struct store *s, const uint8_t session[STORE_SESSION_ID], bool *waits, struct err *err)
+{
+    struct journal_head head, *member = NULL;
+    size_t n = 0;
+    int rc = journal_head(s, session, &head, err); /* it may have gone meanwhile */
+    if (rc == 0) rc = members_of(s, &head, &member, &n, err);
+    if (rc == 0) rc = each_member(s, member, n, false, err);
+    if (rc == 0) rc = each_member(s, member, n, true, err);
+    free(member);
+    if (rc) return rc;
+    rc = store_delete_session(s, session, err);
+    *waits = rc == STORE_BUSY;
+    return *waits ? 0 : rc;
+}
+
 int sessions_delete(struct store *s, const uint8_t session[STORE_SESSION_ID], bool *waits, struct err *err)
 {
     struct store_lock lock = {0};
-    struct journal_head head;
     *waits = false;
     int rc = store_lock_session(s, session, &lock, err);
     if (rc) return rc;
-    rc = journal_head(s, session, &head, err); /* it may have gone meanwhile */
-    if (rc == 0) {
-        rc = store_delete_session(s, session, err);
-        *waits = rc == STORE_BUSY;
-    }
+    rc = delete_all(s, session, waits, err);
     store_unlock_session(&lock);
-    return *waits ? 0 : rc;
+    return rc;
+}
+
+static const char *env(const char *name) { return getenv(name); }
+
+void sessions_tell_deleted(bool waits)
+{
+    struct history h;
+    if (waits) say("it is deleted; its bytes are wiped when the other processes that use the store have ended");
+    if (history_open(&h, env, false, NULL)) return;
+    if (access(h.path, F_OK) == 0)
+        say_dim("what was typed on the full screen, whatever the session, stays in %s: delete that file to forget it",
+                h.path);
+    history_close(&h);
 }
 
 /* ---------------------------------------------------------------- a question */

@@ -23,9 +23,19 @@ struct sessions_file {
 int sessions_write(struct store *s, struct sessions_file *f, struct err *err);
 bool sessions_file_exists(const char *path);
 
-/* Locked for that while.  0; or STORE_BUSY: another process has it open.  *waits: it is deleted, but traces of it are
+enum { SESSIONS_WHAT = 300 };
+
+/* Of the record of a crew's run: how many sessions of its agents there are; of another session 0. */
+int sessions_members(struct store *s, const struct journal_head *h, size_t *n, struct err *err);
+/* A session for a question: its id, its title, how much it is. */
+void sessions_what(const struct journal_head *h, size_t members, char out[SESSIONS_WHAT]);
+
+/* Of a run's record, with the sessions of its agents.  Locked for that while.  0; or STORE_BUSY: another process has it
+ * open, or one of these: nothing is deleted.  *waits: it is deleted, but traces of it are
  * wiped only when other processes have closed the store. */
 int sessions_delete(struct store *s, const uint8_t session[STORE_SESSION_ID], bool *waits, struct err *err);
+/* For the person, behind it: what is left elsewhere.  On the app's thread. */
+void sessions_tell_deleted(bool waits);
 
 /* "NAME exists; overwrite it?": true is y or yes.  On stderr, the answer from in. */
 __attribute__((format(printf, 2, 3))) bool sessions_ask(struct input *in, const char *fmt, ...);

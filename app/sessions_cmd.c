@@ -38,7 +38,8 @@ static const char help[] =
     "                                                 gets a new id, which stdout tells; nothing in it is run again;\n"
     "                                                 of a crew's run it is none here\n"
     "  plimsoll sessions rename SESSION TITLE\n"
-    "  plimsoll sessions delete SESSION [--yes]       for good: nothing of it is left in the store's files\n"
+    "  plimsoll sessions delete SESSION [--yes]       for good: nothing of it is left in the store's files;\n"
+    "                                                 of a crew's run, with the sessions of its agents\n"
     "\n"
     "SESSION is the first letters of its id, or last.\n"
     "\n"
@@ -326,17 +327,17 @@ static int rename_session(const struct args *a, struct store *s)
     return rc ? complain(rc, &err) : EXIT_DONE;
 }
 
-static int may_delete(const struct journal_head *h)
+static int may_delete(const struct journal_head *h, size_t members)
 {
-    char id[2 * STORE_SESSION_ID + 1];
+    char what[SESSIONS_WHAT];
     struct input in;
-    short_id(h->id, id);
+    sessions_what(h, members, what);
     if (!isatty(STDIN_FILENO)) {
-        say_error("%s, %s: nobody can be asked; --yes deletes it unasked", id, h->title);
+        say_error("%s: nobody can be asked; --yes deletes it unasked", what);
         return EXIT_USAGE;
     }
     input_open(&in, STDIN_FILENO);
-    bool yes = sessions_ask(&in, "delete %s, %s (%u turns), for good?", id, h->title, (unsigned)h->turns);
+    bool yes = sessions_ask(&in, "delete %s, for good?", what);
     input_close(&in);
     if (!yes) say_dim("it stays");
     return yes ? EXIT_DONE : signals_pending() ? 128 + signals_pending() : EXIT_USAGE;
@@ -346,13 +347,15 @@ static int delete(const struct args *a, struct store *s)
 {
     struct err err = {0};
     struct journal_head h;
+    size_t members = 0;
     bool waits = false;
     int rc = journal_find(s, a->word[1], &h, &err), status = EXIT_DONE;
-    if (rc == 0 && !(a->given & YES)) status = may_delete(&h);
+    if (rc == 0) rc = sessions_members(s, &h, &members, &err);
+    if (rc == 0 && !(a->given & YES)) status = may_delete(&h, members);
     if (rc == 0 && status != EXIT_DONE) return status;
     if (rc == 0) rc = sessions_delete(s, h.id, &waits, &err);
     if (rc) return complain(rc, &err);
-    if (waits) say("it is deleted; its bytes are wiped when the other processes that use the store have ended");
+    sessions_tell_deleted(waits);
     return EXIT_DONE;
 }
 

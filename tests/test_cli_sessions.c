@@ -369,7 +369,12 @@ TEST(sessions_are_renamed_and_deleted)
     CHECK_EQ(SESSIONS("list"), 0);
     check_hasnt(out(), "Ships");
     check_has(out(), "first words");
+    CHECK_EQ(mkdir(name("plimsoll"), 0700), 0);
+    write_text(name("plimsoll/history"), "first words\n");
+    CHECK_EQ(setenv("XDG_STATE_HOME", folder, 1), 0);
     CHECK_EQ(SESSIONS("delete", "last", "--yes"), 0);
+    unsetenv("XDG_STATE_HOME");
+    check_has(err(), "what was typed on the full screen, whatever the session, stays in ");
     CHECK_EQ(SESSIONS("list"), 0);
     CHECK_STR(out(), "");
 }
