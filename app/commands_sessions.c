@@ -158,6 +158,7 @@ static void export_to(struct console *c, struct sessions_file *f)
         if (err.code == SESSIONS_STOPPED) signals_forget_interrupt();
     } else {
         say_dim("written to %s", f->path);
+        sessions_tell_size(&f->options, f->bytes);
     }
     if (f->missing.len > 0) command_text("not in it:", f->missing.data, f->missing.len);
     buf_free(&f->missing);

@@ -193,7 +193,8 @@ static void put_files(struct buf *out)
          "Settings: names of flags without \"--\", as in \"temp = 0.5\".  One that others may write is refused."},
         {"$XDG_DATA_HOME/plimsoll, else ~/.local/share/plimsoll", "Saved sessions (--store names another folder)."},
         {"$XDG_STATE_HOME/plimsoll/history, else ~/.local/state/plimsoll/history",
-         "What was typed at the full screen; nothing is added with --no-save."},
+         "What was typed at the full screen; nothing is added with --no-save.  Deleting a session leaves it: delete "
+         "this file to forget it."},
     };
     put_section(out, "FILES");
     put_pairs(out, files, COUNT_OF(files));

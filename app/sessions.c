@@ -4,6 +4,7 @@
 #include "app/say.h"
 #include "app/signals.h"
 #include "app/tui/history.h"
+#include "memory/import.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -16,12 +17,14 @@
 struct writing {
     struct out out;
     struct buf *missing;
+    uint64_t bytes;
 };
 
 static bool put(void *self, const char *bytes, size_t n)
 {
     struct writing *w = self;
     out_put(&w->out, bytes, n);
+    w->bytes += n;
     return !w->out.failed && !signals_pending();
 }
 
@@ -86,8 +89,21 @@ static int fill(struct store *s, struct sessions_file *f, int fd, struct err *er
     if (rc == 0) rc = export_session(s, &head, &f->options, &sink, err);
     if (rc == 0 && signals_pending()) rc = err_set(err, SESSIONS_STOPPED, "interrupted: no file was written");
     if (rc == 0 && w.out.failed) rc = failed(err, f->path, w.out.failed);
+    f->bytes = w.bytes;
     if (rc == 0 && (fchmod(fd, 0600) || fsync(fd))) rc = failed(err, f->path, errno);
     return rc;
+}
+
+bool sessions_too_large(const struct export_options *o, uint64_t bytes)
+{
+    return o->format == EXPORT_JSONL && bytes > IMPORT_MOST;
+}
+
+void sessions_tell_size(const struct export_options *o, uint64_t bytes)
+{
+    if (sessions_too_large(o, bytes))
+        say("it has %.2f GiB and is whole, but import takes %.0f GiB of lines at most: keep the store too",
+            (double)bytes / 0x1p30, (double)IMPORT_MOST / 0x1p30);
 }
 
 int sessions_write(struct store *s, struct sessions_file *f, struct err *err)

@@ -18,9 +18,13 @@ struct sessions_file {
     struct export_options options;
     const char *path;
     bool over;          /* in place of the one that is there */
+    uint64_t bytes;     /* that were written */
     struct buf missing; /* what is damaged, and so not in it: lines; the caller's to free */
 };
 int sessions_write(struct store *s, struct sessions_file *f, struct err *err);
+/* Import would refuse so many bytes of it; that is told, if it is so. */
+bool sessions_too_large(const struct export_options *o, uint64_t bytes);
+void sessions_tell_size(const struct export_options *o, uint64_t bytes);
 bool sessions_file_exists(const char *path);
 
 enum { SESSIONS_WHAT = 300 };

@@ -48,7 +48,8 @@ static const char help[] =
     "  --yes        delete unasked\n"
     "  --store DIR  where they are ($XDG_DATA_HOME/plimsoll, else ~/.local/share/plimsoll) [PLIMSOLL_STORE]\n"
     "\n"
-    "Limits of import: 16 MiB a line, 2 GiB in all; compressed, 200 times its bytes and 8 MiB of window.\n";
+    "Limits of import: 16 MiB a line, 2 GiB in all (export tells where it wrote more); compressed, 200 times its\n"
+    "bytes and 8 MiB of window.\n";
 
 static void put_help(struct buf *out) { buf_puts(out, help); }
 
@@ -158,12 +159,14 @@ static int list(const struct args *a, struct store *s)
 struct showing {
     struct out out;
     int status;
+    uint64_t bytes;
 };
 
 static bool put(void *self, const char *bytes, size_t n)
 {
     struct showing *w = self;
     out_put(&w->out, bytes, n);
+    w->bytes += n;
     return !w->out.failed && !signals_pending();
 }
 
@@ -177,6 +180,7 @@ static int print(const struct journal_head *h, struct store *s, const struct exp
     out_init(&w.out, STDOUT_FILENO);
     int rc = export_session(s, h, o, &sink, &err);
     if (rc || signals_pending()) return complain(rc, &err);
+    sessions_tell_size(o, w.bytes);
     return face_finish(&w.out, w.status);
 }
 
@@ -207,6 +211,7 @@ static int write_file(const struct args *a, struct store *s, const struct journa
         if (!status) status = EXIT_INTERNAL;
     }
     buf_free(&f.missing);
+    if (rc == 0) sessions_tell_size(o, f.bytes);
     return status;
 }
 

@@ -1,4 +1,5 @@
 /* A session as a text and back: what is in it, what is left out, and that nothing changes on the way. */
+#include "app/sessions.h"
 #include "tests/export_rig.h"
 #include <malloc.h>
 
@@ -124,6 +125,14 @@ static int patience; /* writes that a sink takes before it has enough */
 static bool few(void *self, const char *bytes, size_t n)
 {
     return write_buf(self, bytes, n) && --patience > 0;
+}
+
+TEST(export_of_more_than_import_takes_is_told)
+{
+    const struct export_options lines = {.format = EXPORT_JSONL}, words = {.format = EXPORT_MARKDOWN};
+    CHECK(!sessions_too_large(&lines, IMPORT_MOST));
+    CHECK(sessions_too_large(&lines, IMPORT_MOST + 1));
+    CHECK(!sessions_too_large(&words, UINT64_MAX));
 }
 
 TEST(export_stops_when_the_sink_has_enough)
