@@ -97,10 +97,13 @@ bool store_is_full(const char *dir, enum store_part part, uint64_t need)
            stat(path, &st) == 0 && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < (uint64_t)st.st_size + need;
 }
 
-/* The map doubled until `need` bytes more fit, as far as the limit and the free space go.  No transaction is open. */
+/* The map doubled until `need` bytes more fit, as far as the limit and the free space go; not where a reader that was
+ * killed held pages back: then there may be room without.  No transaction is open. */
 int store_env_grow(struct store_env *e, const char *dir, size_t need, struct err *err)
 {
     size_t map = e->map;
+    int dead = 0;
+    if (mdb_reader_check(e->env, &dead) == 0 && dead > 0) return 0;
     if (map >= e->map_limit) return store_lmdb(err, MDB_MAP_FULL, "grow", dir);
     do map = map > e->map_limit / 2 ? e->map_limit : 2 * map;
     while (map < e->map_limit && map - e->map < need);
