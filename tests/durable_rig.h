@@ -1,6 +1,6 @@
 /* durable_rig.h - turns that can be told, written to a store whose system calls pass through here: a program's own
- * definitions go before those of its libraries.  They are counted, made to fail, or written down so that the disk can be
- * built as it was when the power went.  Included by one file of a test program, as interpose.h is. */
+ * definitions go before those of its libraries.  They are counted, made to fail, or written down so that the disk can
+ * be built as it was when the power went.  Included by one file of a test program, as interpose.h is. */
 #ifndef DURABLE_RIG_H
 #define DURABLE_RIG_H
 #include "tests/store_rig.h"

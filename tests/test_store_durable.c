@@ -1,6 +1,6 @@
-/* test_store_durable.c - what was acknowledged is there: after SIGKILL, after writes and syncs that fail, on a full disk
- * (after a power loss: test_store_power.c).  One test is turned round: a store that acknowledges too early is caught by
- * the same means.  CI kills a hundred times; PLIMSOLL_FULL=1 (make soak) a thousand times. */
+/* test_store_durable.c - what was acknowledged is there: after SIGKILL, after writes and syncs that fail, on a full
+ * disk (after a power loss: test_store_power.c).  One test is turned round: a store that acknowledges too early is
+ * caught by the same means.  CI kills a hundred times; PLIMSOLL_FULL=1 (make soak) a thousand times. */
 #include "tests/durable_rig.h"
 #include <poll.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
-/* test_store_power.c - after a power loss what was acknowledged is there: turns, some with artifacts, while the map grows
- * and a deletion writes the file anew.  Three tests are turned round: a drive that lies, MDB_NOSYNC, and a store that
- * acknowledges before its commit are caught by the same means.
+/* test_store_power.c - after a power loss what was acknowledged is there: turns, some with artifacts, while the map
+ * grows and a deletion writes the file anew.  Three tests are turned round: a drive that lies, MDB_NOSYNC, and a store
+ * that acknowledges before its commit are caught by the same means.
  *
  * CI builds a hundred disks; PLIMSOLL_FULL=1 (make soak) a thousand, of ten logs. */
 #include "tests/durable_rig.h"
