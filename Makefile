@@ -120,8 +120,13 @@ bench: ## speed and memory beside the peer, the limits and the goals; ARGS=... g
 	@$(call folder,release)/tests/bench $(or $(ARGS),--keep)
 	$(if $(ARGS),,@$(call folder,release)/tests/bench-screen $(call folder,release))
 
-soak: ## a session of SOAK_TURNS turns; then 64 clients without manners on four engines for SOAK_SECONDS
-	$(again) VARIANT=release STAGE=test soak-program $(call folder,release)/tests/test_soak_session
+# Tests that CI runs with fewer kills, disks and sessions: PLIMSOLL_FULL is all of them.
+in_full = $(addprefix $(call folder,release)/tests/test_,store_durable store_power store_damage cli_durable \
+          cli_crew_durable window_random window_texts)
+soak: ## the tests of durability and of the window in full; a session of SOAK_TURNS turns; 64 clients for SOAK_SECONDS
+	$(again) VARIANT=release STAGE=test program soak-program $(in_full) $(call folder,release)/tests/test_soak_session
+	@set -e; export PLIMSOLL_FULL=1 PLIMSOLL_BIN=$(call folder,release)/plimsoll; \
+	for t in $(in_full); do echo "$$t"; $$t 2>$(BUILD)/soak.log || { cat $(BUILD)/soak.log; exit 1; }; done
 	@PLIMSOLL_SOAK_TURNS=$(SOAK_TURNS) $(call folder,release)/tests/test_soak_session
 	@$(call folder,release)/tests/soak $(SOAK_SECONDS)
 

@@ -243,7 +243,8 @@ TEST(parity_of_calls_that_a_person_allows_and_a_script_has_allowed)
     all_ways(&s, HAS("\"event\":\"call\"", "\"name\":\"write\"", "\"failed\":false", "a ship", "That too."));
 }
 
-TEST(parity_of_a_conversation_with_the_embedded_model_that_is_summed_up)
+/* F14 of other programs: without a terminal the context is not summed up, or otherwise. */
+TEST(window_f14_what_is_summed_up_without_a_terminal_is_so_on_the_screen)
 {
     char attach[300];
     file_of_words("long.txt", 150);

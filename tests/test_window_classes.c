@@ -1,7 +1,8 @@
 /* F1 to F19: the classes of failure that other programs' compaction has had, each by its name.
  *
- * Not of this file: F14 (a path without a terminal behaves otherwise: no face is seen here; every caller has the same
- * functions) and F20 (a store that grows).  F10 and F12 are in test_summary.c too. */
+ * Not of this file: F14 (a path without a terminal behaves otherwise) is window_f14_... in test_cli_parity.c, which has
+ * all faces, and F20 (a store that grows) is store_f20_... in test_store_grows.c.  F10 and F12 are in test_summary.c
+ * too. */
 #include "tests/test_window_cases.h"
 
 TEST(window_f1_is_checked_before_every_call_in_a_tool_loop)
