@@ -1,6 +1,9 @@
 /* store_write.c - keys; what is put waits in memory; a commit makes one transaction of it. */
 #include "memory/store_impl.h"
 #include <errno.h>
+#include <malloc.h>
+
+enum { LARGE = 1 << 20 };
 
 /* ------------------------------------------------------------------ keys */
 
@@ -173,6 +176,17 @@ static int one_transaction(const struct store *s, const struct store_env *e)
     return rc;
 }
 
+/* LMDB had a copy of each of its pages: thousands of blocks, and one behind them that somebody else took meanwhile
+ * would keep all their room from the system. */
+static void give_back(size_t committed)
+{
+#ifdef __GLIBC__
+    if (committed >= LARGE) malloc_trim(0);
+#else
+    (void)committed;
+#endif
+}
+
 int store_commit(struct store *s, struct err *err)
 {
     struct store_env *e = &s->part[s->pending_part];
@@ -181,7 +195,9 @@ int store_commit(struct store *s, struct err *err)
     while (!rc) {
         int got = one_transaction(s, e);
         if (!got) {
+            size_t committed = s->pending.len;
             store_abort(s); /* nothing is pending any more */
+            give_back(committed);
             return 0;
         }
         /* LMDB calls a write that was cut short EIO, which is how a disk begins to be full. */
