@@ -431,7 +431,7 @@ static int check_drop(const struct window *w, const struct window_plan *p, uint6
         return err_set(err, WINDOW_BAD, "m%" PRIu64 " opened the present turn, which needs it", id);
     size_t call = i;
     while (call > 0 && s->msg[call].kind == WINDOW_RESULT) call--;
-    if (s->msg[i].stub || s->msg[call].stub)
+    if (s->msg[i].stub || s->msg[call].stub || (call < i && stands_in(w, p, call)))
         return err_set(err, WINDOW_BAD, "m%" PRIu64 " stands as a line already", id);
     return 0;
 }

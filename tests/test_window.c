@@ -138,6 +138,21 @@ TEST(window_drops_no_more_than_it_should)
     window_close(w);
 }
 
+TEST(window_a_result_whose_call_is_too_large_stands_as_a_line_with_it)
+{
+    struct window *w = window(&usual);
+    int64_t freed = 0, used;
+    say(w, WINDOW_USER, 1, 50);
+    say(w, WINDOW_CALL, 2, 3000);
+    say(w, WINDOW_RESULT, 3, 200);
+    used = figures(w).used;
+    CHECK_EQ(window_drop(w, 3, &freed, &err), WINDOW_BAD); /* there is nothing to free */
+    CHECK(strstr(err.text, "stands as a line already"));
+    CHECK_EQ(freed, 0);
+    CHECK_EQ(figures(w).used, used);
+    window_close(w);
+}
+
 TEST(window_what_was_dropped_stays_so_when_a_summary_is_taken_back)
 {
     struct window *w = window(&usual);
