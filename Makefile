@@ -120,7 +120,8 @@ bench: ## speed and memory beside the peer, the limits and the goals; ARGS=... g
 	@$(call folder,release)/tests/bench $(or $(ARGS),--keep)
 	$(if $(ARGS),,@$(call folder,release)/tests/bench-screen $(call folder,release))
 
-# Tests that CI runs with fewer kills, disks and sessions: PLIMSOLL_FULL is all of them.
+# Tests that CI runs with fewer kills, disks and sessions: PLIMSOLL_FULL is all of them, in about nine minutes of two
+# shared cores (the store's two 2, the program killed 3, a crew 1, the window's two 2, damaged files 1).
 in_full = $(addprefix $(call folder,release)/tests/test_,store_durable store_power store_damage cli_durable \
           cli_crew_durable window_random window_texts)
 soak: ## the tests of durability and of the window in full; a session of SOAK_TURNS turns; 64 clients for SOAK_SECONDS

@@ -137,8 +137,8 @@ static void odd_text(struct buf *out, size_t most)
 
 static void checked(int status)
 {
-    CHECK(status == EXIT_DONE || status == EXIT_REFUSED);
-    if (status) CHECK(*err.text);
+    if (status != EXIT_DONE && (status != EXIT_REFUSED || !*err.text))
+        check_fail(__FILE__, __LINE__, "status %d: %s", status, err.text);
     refused += status == EXIT_REFUSED;
 }
 
