@@ -121,7 +121,7 @@ bench: ## speed and memory beside the peer, the limits and the goals; ARGS=... g
 	$(if $(ARGS),,@$(call folder,release)/tests/bench-screen $(call folder,release))
 
 # Tests that CI runs with fewer kills, disks and sessions: PLIMSOLL_FULL is all of them, in about nine minutes of two
-# shared cores (the store's two 2, the program killed 3, a crew 1, the window's two 2, damaged files 1).
+# shared cores (the store's two 2, the program killed 3, a crew and damaged files 1, the window's two 3).
 in_full = $(addprefix $(call folder,release)/tests/test_,store_durable store_power store_damage cli_durable \
           cli_crew_durable window_random window_texts)
 soak: ## the tests of durability and of the window in full; a session of SOAK_TURNS turns; 64 clients for SOAK_SECONDS
