@@ -70,7 +70,8 @@ struct summary_source { struct form_text text; bool user; /* what a person says 
  * and one that gives a figure or a name to something ("the colour of the door is 8080") where every line that has it
  * states it of something else ("the port is 8080"); and one that says the same four times, as nobody did.
  * What it says in its own words stays, but for a value that it gives to another word for the same thing; so does a
- * figure of one digit, which may be a count, and a name that begins a sentence or not in A to Z.  now: by forms_read_record().  *left: how many items.  SUMMARY_EMPTY: all of them. */
+ * figure of one digit, which may be a count, and a name that begins a sentence or not in A to Z.
+ * now: by forms_read_record().  *left: how many items.  SUMMARY_EMPTY: all of them. */
 int summary_check(struct form_record *now, const struct form_text *shown, size_t n, size_t *left, struct err *err);
 
 /* before: may be NULL.  said: the n messages that `now` sums up, the oldest first; 0: they are not to be had.

@@ -343,7 +343,7 @@ static bool is_of_another(const struct ground *g, const struct shown_line *l, co
     return stated;
 }
 
-/* "the colour of the door is 87685", where 87685 was said, but only ever to be something else; "the host is Alba" too. */
+/* "the colour of the door is 87685", where 87685 was said, but only ever to be something else; so with a name. */
 static bool is_mixed_up(const struct ground *g, struct form_text item, const struct pieces *p)
 {
     bool told = false, stated = false;

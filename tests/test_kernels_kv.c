@@ -341,7 +341,7 @@ TEST(the_cpu_agrees_with_the_reference_avx2) { check_isa(1); }
 TEST(the_cpu_agrees_with_the_reference_avxvnni) { check_isa(2); }
 TEST(the_cpu_agrees_with_the_reference_avx512) { check_isa(3); }
 
-/* Angles are kept from one layer to the next, whose frequencies may be others: the same places, other ones each time. */
+/* Angles are kept from one layer to the next, whose frequencies may be others: the same places, others each time. */
 TEST(rows_are_turned_by_the_frequencies_that_are_asked_for)
 {
     struct dice dice = {5};

@@ -85,7 +85,8 @@ TEST(messages_are_read_on_by_lines_and_by_a_pattern)
     begin("be brief");
     CHECK_EQ(say("the zebra has stripes\nthe horse has none"), 0);
     CHECK_EQ(say("and the okapi"), 0);
-    snprintf(all, sizeof all, "%s", name_of(number_of("the zebra has stripes\nthe horse has none"), s.keep.head.next - 1));
+    const uint64_t first = number_of("the zebra has stripes\nthe horse has none");
+    snprintf(all, sizeof all, "%s", name_of(first, s.keep.head.next - 1));
     CHECK(strstr(model_looks_for(all, "z[a-z]+a", 0), "user: the zebra has stripes\n[end of"));
     CHECK(!strstr(model_looks_for(all, "zebra", 40), "stripes"));
     CHECK(strstr(model_reads_lines(all, 2, 3), "the horse has none\nanswer: fine\n[clipped"));
