@@ -90,7 +90,7 @@ static void complain(void *user, const char *line)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct buf body = {0};
-    const struct pages_visit visit = {see, complain, &body};
+    const struct pages_visit visit = {.record = see, .damaged = complain, .user = &body};
     char *file = malloc(base.len);
     size_t len = base.len;
     int fd = memfd_create("pages", MFD_CLOEXEC);
