@@ -33,13 +33,11 @@ void noise_start(struct noise *n)
     n->at = bench_now();
 }
 
-/* The system counts in ticks, and own time is exact: what is less than two ticks is not known to be anybody's.  Without
- * that a repetition of 20 ms would be quiet or disturbed by chance. */
 double noise_end(const struct noise *n)
 {
-    double now = foreign(), passed = bench_now() - n->at, unsure = 2.0 / (double)sysconf(_SC_CLK_TCK);
+    double now = foreign(), passed = bench_now() - n->at;
     if (n->foreign < 0 || now < 0 || passed <= 0) return 0;
-    return MAX((now - n->foreign - unsure) / passed, 0.0);
+    return MAX((now - n->foreign) / passed, 0.0);
 }
 
 void quiet_wait(double *left_s)
