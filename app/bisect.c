@@ -19,7 +19,7 @@ enum { OFF_FLAGS = 2, BASE_FLAGS = 7, ADDED = 12, TAIL = 4096, LOOK_MS = 50, GRA
 /* ---------------------------------------------------------------- what can be off */
 
 static bool uses_tools(const struct app *a) { return a->o->tools != NULL; }
-static bool recalls(const struct app *a) { return a->keeper && strcmp(a->o->recall, "off") != 0; }
+static bool recalls(const struct app *a) { return strcmp(a->o->recall, "off") != 0; }
 static bool sums_up(const struct app *a) { return strcmp(a->o->summary, "off") != 0; }
 static bool overcommits(const struct app *a) { return a->o->overcommit; }
 static bool is_naive(const struct app *a) { return strcmp(a->o->naive, "none") != 0; }

@@ -225,7 +225,12 @@ void command_recall(struct console *c, const char *arg, size_t n)
     if (found.left > 0)
         say_dim("[of %u saved session%s not all is in the index yet, and is not found: each /recall all puts more in]",
                 found.left, found.left == 1 ? "" : "s");
-    const bool whole = found.left == 0 && !c->s->index.at.more;
+    if (found.unread > 0)
+        say_dim("[of what is in memory the oldest %.1f MiB were not searched]", (double)found.unread / 0x1p20);
+    if (c->s->texts.gone.n > 0)
+        say_dim("[%llu messages are gone from memory (--keep-unsaved), and are not found]",
+                (unsigned long long)c->s->texts.gone.n);
+    const bool whole = found.left == 0 && !c->s->index.at.more && found.unread == 0 && c->s->texts.gone.n == 0;
     if (found.n == 0 && !err.code)
         say("nothing found%s", found.unknown && whole ? ": none of these words was said" : "");
     if (*found.damage) say("the index is damaged and will be made again: %s", found.damage);

@@ -269,7 +269,7 @@ void command_limit(struct console *c, const char *arg, size_t n)
 static const char *recall_of(const struct console *c)
 {
     const char *by = c->a->o->recall;
-    if (by && strcmp(by, "off") == 0) return "off";
+    if (by && (strcmp(by, "off") == 0 || strcmp(by, "summary") == 0)) return by;
     return c->s->recalls ? "auto" : "ask";
 }
 
@@ -280,6 +280,8 @@ static void set_recall(struct console *c, const char *arg, size_t n)
         say_error("/policy recall auto or ask%s", is(arg, n, "off") ? "; --recall off is for the start" : "");
     } else if (strcmp(recall_of(c), "off") == 0) {
         say_error("recall is off, by --recall off: without that it may be changed");
+    } else if (strcmp(recall_of(c), "summary") == 0) {
+        say_error("recall is by the summary's lines, by --recall summary: without that it may be changed");
     } else if (automatic && strcmp(c->a->info->template, "raw") == 0) {
         say_error("this model has no chat form: nothing is brought in unasked");
     } else {

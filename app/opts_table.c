@@ -43,8 +43,9 @@ const struct opt opts_table[] = {
      "room on disk for the KV pages of sessions, so that a resumed one is not read again; 0: none"},
     {NULL, "--summary", "PLIMSOLL_SUMMARY", CHOICE, AT(summary), "BY", 0, 0, "model|extract|off", "model",
      "who sums up what leaves the context: the model, lines out of it, or nobody"},
-    {NULL, "--recall", "PLIMSOLL_RECALL", CHOICE, AT(recall), "WHEN", 0, 0, "auto|ask|off", "auto",
-     "what has left the context and belongs to a question: brought in, only when asked for, or never"},
+    {NULL, "--recall", "PLIMSOLL_RECALL", CHOICE, AT(recall), "WHEN", 0, 0, "auto|summary|ask|off", "auto",
+     "what has left the context and belongs to a question: brought in, of it the summary's lines, only when asked for, "
+     "or never"},
     {NULL, "--summary-tokens", "PLIMSOLL_SUMMARY_TOKENS", INT, AT(summary_tokens), "N", 32, 1e5, NULL,
      DIGITS(QUOTA_SUMMARY), "most tokens of a summary, and at most a sixth of the context"},
     {NULL, "--high-mark", "PLIMSOLL_HIGH_MARK", INT, AT(high_mark), "P", 20, 100, NULL, DIGITS(QUOTA_HIGH),

@@ -114,7 +114,15 @@ struct dead { /* the record of removed chunks that this call last looked at */
 
 struct asked { uint8_t bytes[FOLD_TERM_MAX]; size_t n; uint64_t docs; int at; /* among the result's; -1: not */ };
 
-struct place { size_t at, end; int term; }; /* of a term in a text */
+struct question { /* its terms, each once */
+    struct asked asked[RECALL_ASKED];
+    int n;
+};
+
+struct places { /* of terms in a chunk, by their ends */
+    struct place { size_t at, end; int term; } at[CHUNK_TERMS];
+    size_t n;
+};
 
 struct recall {
     struct store *store;
@@ -125,10 +133,8 @@ struct recall {
     struct dead dead;
     struct writer writer;
     struct reader reader[RECALL_TERMS]; /* for a merge the first FAN */
-    struct asked asked[RECALL_ASKED];
-    int n_asked;
-    struct place found[CHUNK_TERMS];
-    size_t n_found;
+    struct question question;
+    struct places places;
 };
 
 /* The session's figures into r->ix: zeros if there are none. */
@@ -138,6 +144,22 @@ int recall_is_dead(struct recall *r, const uint8_t session[STORE_SESSION_ID], ui
                    struct err *err);
 /* Removes every record with these first bytes. */
 int recall_sweep(struct recall *r, const struct store_key *front, struct err *err);
+
+/* ---- recall_score.c: what each search does, over an index or over texts. */
+
+bool recall_ask(struct question *q, const struct fold_term *t); /* false: it is one too many */
+/* When asked.docs and out->docs are known, and all chunks' terms: the terms that are searched for, the rarest that there
+ * are; of equally rare ones the first. */
+void recall_choose(struct question *q, uint64_t terms, struct recall_result *out);
+/* A chunk of so many terms has the result's term i so often. */
+void recall_weigh(const struct recall_result *out, int i, uint32_t tf, uint32_t terms, struct recall_hit *hit);
+/* Among the best k, if it is one of them. */
+void recall_offer(struct recall_result *out, int k, const struct recall_hit *hit);
+
+/* ---- recall_text.c */
+
+void recall_find_window(struct places *p, const struct recall_result *res, const void *text, size_t n, size_t most,
+                        size_t *at, size_t *len); /* as recall_window() */
 
 /* ---- recall_merge.c: one merge of r->ix, which then is as it will be.  1, 0: none is due, or an error. */
 int recall_merge_step(struct recall *r, struct err *err);

@@ -3,10 +3,6 @@
  * Twice over the segments: the first time counts the chunks of each term, the second reads the chosen terms' postings
  * side by side, a block of each in memory, and scores each chunk when all of it is known. */
 #include "memory/recall_impl.h"
-#include <math.h>
-
-#define K1 1.2
-#define B 0.75
 
 struct search {
     struct recall *r;
@@ -38,51 +34,7 @@ static int skip(struct search *s, int rc, const uint8_t *session)
 static void ask(void *self, const struct fold_term *t)
 {
     struct search *s = self;
-    struct recall *r = s->r;
-    for (int i = 0; i < r->n_asked; i++)
-        if (r->asked[i].n == t->n && memcmp(r->asked[i].bytes, t->bytes, t->n) == 0) return;
-    if (r->n_asked == RECALL_ASKED) {
-        s->out->left_out++;
-        return;
-    }
-    struct asked *a = &r->asked[r->n_asked++];
-    *a = (struct asked){.n = t->n, .at = -1};
-    memcpy(a->bytes, t->bytes, t->n);
-}
-
-static double idf(uint64_t n, uint64_t has)
-{
-    return log(1 + ((double)(n - has) + 0.5) / ((double)has + 0.5));
-}
-
-/* The rarest that there are; of equally rare ones the first. */
-static void choose(struct search *s)
-{
-    struct recall *r = s->r;
-    struct recall_result *out = s->out;
-    int known = 0;
-    for (int i = 0; i < r->n_asked; i++) {
-        r->asked[i].docs = MIN(r->asked[i].docs, out->docs); /* damage may count one chunk twice */
-        if (r->asked[i].docs) known++;
-        else out->unknown++;
-    }
-    out->left_out += (unsigned)MAX(known - RECALL_TERMS, 0);
-    for (int n = 0; n < MIN(known, RECALL_TERMS); n++) {
-        struct asked *best = NULL;
-        for (int i = 0; i < r->n_asked; i++) {
-            struct asked *a = &r->asked[i];
-            if (a->docs && a->at < 0 && (!best || a->docs < best->docs)) best = a;
-        }
-        best->at = 0;
-    }
-    for (int i = 0; i < r->n_asked; i++) {
-        struct asked *a = &r->asked[i];
-        if (a->at < 0) continue;
-        struct recall_term *t = &out->term[out->n_terms];
-        a->at = out->n_terms++;
-        *t = (struct recall_term){.n = a->n, .docs = a->docs, .idf = idf(out->docs, a->docs)};
-        memcpy(t->bytes, a->bytes, a->n);
-    }
+    s->out->left_out += !recall_ask(&s->r->question, t);
 }
 
 /* ------------------------------------------------------------------ counting */
@@ -115,23 +67,11 @@ static int count_session(struct search *s)
     s->out->docs += r->ix.docs;
     s->terms += r->ix.terms;
     for (uint32_t g = 0; !rc && g < r->ix.n; g++)
-        for (int i = 0; !rc && i < r->n_asked; i++) rc = count(s, &r->ix.segment[g], &r->asked[i]);
+        for (int i = 0; !rc && i < r->question.n; i++) rc = count(s, &r->ix.segment[g], &r->question.asked[i]);
     return rc;
 }
 
 /* ------------------------------------------------------------------ hits */
-
-/* Whether a comes before b. */
-static bool is_better(const struct recall_hit *a, const struct recall_hit *b)
-{
-    const struct recall_doc *x = &a->doc, *y = &b->doc;
-    if (a->score != b->score) return a->score > b->score;
-    if (x->when != y->when) return x->when > y->when;
-    int order = memcmp(x->session, y->session, STORE_SESSION_ID);
-    if (order) return order < 0;
-    if (x->kind != y->kind) return x->kind < y->kind;
-    return x->id != y->id ? x->id > y->id : x->chunk < y->chunk;
-}
 
 /* The chunk of this number.  0, STORE_DAMAGED: there is none, or another error. */
 static int find_doc(struct recall *r, uint64_t number, struct recall_doc *out, struct err *err)
@@ -163,12 +103,7 @@ static int offer(struct search *s, struct recall_hit *hit, uint64_t number)
     if (out->n_hits == s->k && hit->score < out->hit[s->k - 1].score) return 0;
     int rc = find_doc(s->r, number, &hit->doc, &s->err);
     if (rc) return skip(s, rc, s->r->ix.session);
-    int at = out->n_hits;
-    while (at > 0 && is_better(hit, &out->hit[at - 1])) at--;
-    if (at == s->k) return 0;
-    out->n_hits = MIN(out->n_hits + 1, s->k);
-    memmove(&out->hit[at + 1], &out->hit[at], (size_t)(out->n_hits - 1 - at) * sizeof *hit);
-    out->hit[at] = *hit;
+    recall_offer(out, s->k, hit);
     return 0;
 }
 
@@ -183,10 +118,7 @@ static bool score(const struct search *s, const bool *open, uint64_t doc, struct
     for (int i = 0; i < out->n_terms; i++) {
         const struct posting *p = &s->r->reader[i].now;
         if (!open[i] || p->doc != doc) continue;
-        double tf = p->tf, length = p->terms / out->mean;
-        hit->tf[i] = p->tf;
-        hit->share[i] = out->term[i].idf * tf * (K1 + 1) / (tf + K1 * (1 - B + B * length));
-        hit->score += hit->share[i];
+        recall_weigh(out, i, p->tf, p->terms, hit);
         wanted = s->kinds >> p->kind & 1;
     }
     return wanted;
@@ -275,13 +207,12 @@ int recall_search(struct recall *r, const struct recall_query *q, struct recall_
     struct search s = {.r = r, .q = q, .out = out, .k = MAX(1, MIN(q->k, (int)RECALL_K))};
     s.kinds = q->kinds ? q->kinds : all;
     memset(out, 0, sizeof *out);
-    r->n_asked = 0;
+    r->question.n = 0;
     r->pack.n = 0;
     r->dead.n = 0;
     fold_text(q->text, q->n, ask, &s);
     int rc = each_session(&s, count_session, true);
-    out->mean = out->docs ? (double)MAX(s.terms, (uint64_t)1) / (double)out->docs : 1;
-    choose(&s);
+    recall_choose(&r->question, s.terms, out);
     if (!rc && out->n_terms) rc = each_session(&s, score_session, false);
     return rc ? err_set(err, rc, "%s", s.err.text) : 0;
 }

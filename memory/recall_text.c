@@ -55,7 +55,7 @@ size_t recall_chunk(const void *bytes, size_t n, size_t *next)
 
 /* ------------------------------------------------------------------ the window */
 
-struct finding { struct recall *r; const struct recall_result *res; };
+struct finding { struct places *p; const struct recall_result *res; };
 
 static void note_place(void *self, const struct fold_term *t)
 {
@@ -63,22 +63,22 @@ static void note_place(void *self, const struct fold_term *t)
     for (int i = 0; i < f->res->n_terms; i++) {
         const struct recall_term *a = &f->res->term[i];
         if (a->n == t->n && memcmp(a->bytes, t->bytes, t->n) == 0)
-            f->r->found[f->r->n_found++] = (struct place){t->at, t->at + t->len, i};
+            f->p->at[f->p->n++] = (struct place){t->at, t->at + t->len, i};
     }
 }
 
 /* The run of places that fits and weighs most: [*from, *to), both 0 if none fits.  Places come by their ends, and one
  * that begins before the first of a run is not in it. */
-static void heaviest(const struct recall *r, const struct recall_result *res, size_t most, size_t *from, size_t *to)
+static void heaviest(const struct places *x, const struct recall_result *res, size_t most, size_t *from, size_t *to)
 {
     double best = 0;
     *from = *to = 0;
-    for (size_t i = 0; i < r->n_found; i++) {
+    for (size_t i = 0; i < x->n; i++) {
         bool has[RECALL_TERMS] = {false};
         double weight = 0;
-        size_t start = r->found[i].at;
-        for (size_t j = i; j < r->n_found && r->found[j].end <= start + most; j++) {
-            const struct place *p = &r->found[j];
+        size_t start = x->at[i].at;
+        for (size_t j = i; j < x->n && x->at[j].end <= start + most; j++) {
+            const struct place *p = &x->at[j];
             if (p->at < start || has[p->term]) continue;
             has[p->term] = true;
             weight += res->term[p->term].idf;
@@ -90,18 +90,18 @@ static void heaviest(const struct recall *r, const struct recall_result *res, si
     }
 }
 
-void recall_window(struct recall *r, const struct recall_result *res, const void *bytes, size_t n, size_t most,
-                   size_t *at, size_t *len)
+void recall_find_window(struct places *p, const struct recall_result *res, const void *bytes, size_t n, size_t most,
+                        size_t *at, size_t *len)
 {
     enum { NEAR = 24 };
     const uint8_t *text = bytes;
-    struct finding f = {r, res};
+    struct finding f = {p, res};
     size_t from, to;
     n = MIN(n, (size_t)RECALL_CHUNK);
     most = MIN(most, n);
-    r->n_found = 0;
+    p->n = 0;
     fold_text(text, n, note_place, &f);
-    heaviest(r, res, most, &from, &to);
+    heaviest(p, res, most, &from, &to);
     size_t spare = most - (to - from), start = from - MIN(from, spare / 2);
     start = border_behind(text, n, MIN(start, n - most));
     for (size_t i = start; start > 0 && i <= from && i < start + NEAR; i++)
@@ -117,4 +117,10 @@ void recall_window(struct recall *r, const struct recall_result *res, const void
         }
     *at = start;
     *len = end > start ? end - start : 0;
+}
+
+void recall_window(struct recall *r, const struct recall_result *res, const void *text, size_t n, size_t most,
+                   size_t *at, size_t *len)
+{
+    recall_find_window(&r->places, res, text, n, most, at, len);
 }

@@ -1,5 +1,5 @@
 /* remember.c - see remember.h. */
-#include "memory/remember.h"
+#include "memory/remember_impl.h"
 #include <inttypes.h>
 
 enum { PART = 1 << 20, BLOCK = 256 << 10, LATER = 2 /* the slice is full: not an error */ };
@@ -262,14 +262,17 @@ static bool read_chunk(struct store *s, const struct recall_doc *d, struct remem
     return ok && !out->failed;
 }
 
-static void say_why(const struct recall_result *res, const struct recall_hit *h, struct remember_quote *q)
+void remember_say_why(const struct recall_result *res, const struct recall_hit *h, struct remember_quote *q)
 {
     double all = 0, mine = 0;
     bool told[RECALL_TERMS] = {0};
     size_t used = 0;
+    q->rarest = 1;
     for (int i = 0; i < res->n_terms; i++) {
         all += res->term[i].idf;
-        mine += h->share[i] > 0 ? res->term[i].idf : 0;
+        if (h->share[i] <= 0) continue;
+        mine += res->term[i].idf;
+        q->rarest = MIN(q->rarest, (double)res->term[i].docs / (double)MAX(res->docs, (uint64_t)1));
     }
     q->matched = all > 0 ? mine / all : 0;
     for (int n = 0; n < res->n_terms; n++) {
@@ -305,7 +308,7 @@ static void quote(struct recall *r, struct store *s, const struct recall_result 
     size_t at = 0, len = 0;
     if (read_chunk(s, &h->doc, &q, &chunk)) {
         recall_window(r, res, chunk.data ? chunk.data : "", chunk.len, REMEMBER_QUOTE, &at, &len);
-        say_why(res, h, &q);
+        remember_say_why(res, h, &q);
         memcpy(q.session, h->doc.session, sizeof q.session);
         q.at = out->text.len;
         q.len = len;

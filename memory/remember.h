@@ -54,6 +54,7 @@ struct remember_quote {
     double score;
     char why[160];     /* "port 3.1, alba 2.2": words and their shares, the heaviest first */
     double matched;    /* of the weight of all words that are known, the share that is in it: 0 .. 1 */
+    double rarest;     /* of all that was searched, the share that has the rarest of its words: 0 .. 1 */
     size_t at, len;    /* of the quotation, in struct remember_found's text */
 };
 struct remember_found {
@@ -63,6 +64,7 @@ struct remember_found {
     struct buf text;
     char damage[200];  /* a line, or empty */
     unsigned left;     /* sessions that are not wholly in the index, if that was asked */
+    uint64_t unread;   /* bytes that were too many to be looked at: the oldest, where there is no index */
 };
 struct remember_query {
     const char *text;
@@ -77,4 +79,15 @@ struct remember_query {
 int remember_search(struct recall *r, struct store *s, const struct remember_query *q, struct remember_found *out,
                     struct err *err);
 void remember_free(struct remember_found *f);
+
+/* The same where there is no index and no store: of texts in memory (remember_scan.c). */
+struct remember_text {
+    enum recall_kind kind; /* RECALL_SUMMARY: one line of it; of a message one quotation is given, of lines all */
+    uint64_t id;           /* of the message */
+    const char *text;      /* n bytes, the caller's */
+    size_t n;
+};
+/* q->session: whose texts they are.  The oldest first.  Thread: any. */
+int remember_scan(const struct remember_text *text, size_t n, const struct remember_query *q,
+                  struct remember_found *out, struct err *err);
 #endif

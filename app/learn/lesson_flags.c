@@ -42,7 +42,7 @@ static const struct flag {
     {"--naive", ONE_OF, 0, "none|reserve|no-limit|first-fit|f32|reload|whole-batch"},
     {"--kv-type", ONE_OF, 0, "f16|q8_0|f32"},
     {"--summary", ONE_OF, 0, "model|extract|off"},
-    {"--recall", ONE_OF, 0, "auto|ask|off"},
+    {"--recall", ONE_OF, 0, "auto|summary|ask|off"},
     {"--unguarded", LIST_OF, 0, "window|clip|loop|docs|share|silent|slice|traces|summary"},
     {"--tools", LIST_OF, 0, "calculator|recall|artifact|read|list|search"},
     {"--crew", CREW, 0, NULL},

@@ -322,7 +322,7 @@ void session_attach(struct session *s)
                               .note = on_event, .self = s};
     s->a->trace.voice = &s->voice;
     if (!*s->role.name) s->a->turns = s->voice.turns; /* of several, the app counts all their turns */
-    s->recalls = is(s->a->o->recall, "auto") && !is(s->a->info->template, "raw");
+    s->recalls = (is(s->a->o->recall, "auto") || is(s->a->o->recall, "summary")) && !is(s->a->info->template, "raw");
 }
 
 struct session_role session_alone(const struct app *a)

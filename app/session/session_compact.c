@@ -59,7 +59,7 @@ static bool is_quotation(struct session *s, uint64_t result)
     return quotes;
 }
 
-static bool is_said(struct session *s, uint64_t id, enum journal_kind kind)
+bool session_is_said(struct session *s, uint64_t id, enum journal_kind kind)
 {
     return kind == JOURNAL_USER || kind == JOURNAL_ANSWER || (kind == JOURNAL_RESULT && !is_quotation(s, id));
 }
@@ -97,7 +97,7 @@ static size_t sources(struct session *s, const struct window_ref *range, struct 
     while (n < cap && id-- > first) {
         if (journal_span_has(&s->undone, id)) continue;
         const struct text_entry *e = texts_get(&s->texts, id, NULL);
-        if (!e || !is_said(s, id, e->kind)) continue;
+        if (!e || !session_is_said(s, id, e->kind)) continue;
         e = texts_get(&s->texts, id, NULL); /* looking at the call before may have moved it */
         if (e) out[n++] = (struct summary_source){{e->text, e->len}, e->kind == JOURNAL_USER};
     }

@@ -28,6 +28,8 @@ void session_withdraw(struct session *s, struct buf *before, uint64_t first);
 /* session_compact.c */
 /* s->undone has what was taken back from this number on.  0; else err says why that is not known. */
 int session_find_undone(struct session *s, uint64_t from, struct err *err);
+/* What a person, a model or a tool said: no quotation. */
+bool session_is_said(struct session *s, uint64_t id, enum journal_kind kind);
 /* session_tools.c */
 /* The question and what was found, as a call of recall that plimsoll made. */
 int session_recalled(struct session *s, const char *query, size_t n, const struct remember_found *found,
@@ -65,6 +67,12 @@ void session_close_index(struct session *s); /* on the store's thread */
 bool session_has_left(const struct session *s); /* something is only in the store */
 /* What was said long ago and belongs to this question enters behind it, if there is such a thing.  0, or -1. */
 int session_recall_unasked(struct session *s, const char *text, size_t n, struct err *err);
+/* session_scan.c */
+/* The lines of the summary in force that belong to the question and, of a session that is not saved, messages that are
+ * in memory.  0, or -1; out is for remember_free(). */
+int session_scan(struct session *s, const struct session_question *q, bool messages, struct remember_found *out,
+                 struct err *err);
+bool session_has_line(struct session *s, const char *text, size_t n); /* the context says this, not only its summary */
 /* session_pages.c */
 bool session_keeps_pages(const struct session *s);
 void session_keep_pages(struct session *s, const struct ids *ids); /* of the turn: prompt and answer */

@@ -141,7 +141,9 @@ int session_recall(struct session *s, const struct session_question *q, struct r
 {
     struct search f = {.s = s, .out = out};
     *out = (struct remember_found){0};
-    if (!session_saves(s)) return err_set(err, -1, "this session is not saved: nothing can be recalled");
+    if (!session_saves(s) && q->everywhere)
+        return err_set(err, -1, "this session is not saved, and no other is at hand: /recall WORDS searches this one");
+    if (!session_saves(s)) return session_scan(s, q, true, out, err);
     f.q = (struct remember_query){.text = q->text, .n = q->n, .k = MAX(1, MIN(q->k, RECALL_K)), .wanted = q->wanted,
                                   .self = q->self, .session = q->everywhere ? NULL : s->keep.head.id};
     session_settle(s); /* what was said just now counts */
@@ -175,17 +177,33 @@ static bool is_in_window(const struct session *s, enum recall_kind kind, uint64_
     return w.there;
 }
 
-/* A summary of what is asked for is no news. */
+/* A summary of what is asked for is no news, unless it is all that there is. */
 static bool is_no_summary(void *self, const struct recall_doc *d) { return (void)self, d->kind != RECALL_SUMMARY; }
 
+static bool by_summary(const struct session *s) { return s->a->o->recall && strcmp(s->a->o->recall, "summary") == 0; }
+
+static int find(struct session *s, const char *text, size_t n, struct remember_found *out)
+{
+    struct session_question q = {.text = text, .n = n, .k = RECALL_K, .wanted = is_no_summary};
+    if (by_summary(s) || (!session_saves(s) && s->texts.gone.n > 0)) q.wanted = NULL;
+    return by_summary(s) ? session_scan(s, &q, false, out, NULL) : session_recall(s, &q, out, NULL);
+}
+
 /* Behind session_choose_quotes(): of what was said again lately that one is left, and leaves here. */
-static void drop_known(const struct session *s, struct remember_found *f)
+static void drop_known(struct session *s, struct remember_found *f)
 {
     int kept = 0;
-    for (int i = 0; i < f->n; i++)
-        if (!is_in_window(s, f->quote[i].kind, f->quote[i].id)) f->quote[kept++] = f->quote[i];
+    for (int i = 0; i < f->n; i++) {
+        const struct remember_quote *q = &f->quote[i];
+        const char *text = f->text.data + q->at;
+        bool known = q->kind == RECALL_SUMMARY ? session_has_line(s, text, q->len) : is_in_window(s, q->kind, q->id);
+        if (!known) f->quote[kept++] = *q;
+    }
     f->n = kept;
 }
+
+/* It is in the context once already: what half of the lines have ("is", "the") does not ask for this one. */
+static bool is_singled_out(const struct remember_quote *q) { return q->matched >= NEARLY_ALL && q->rarest <= 0.5; }
 
 /* The best ones, and no more than are of use. */
 static void drop_weak(struct remember_found *f)
@@ -195,6 +213,7 @@ static void drop_weak(struct remember_found *f)
     for (int i = 0; i < f->n && kept < FOUND; i++) {
         double m = f->quote[i].matched;
         if (m < WORTH_IT || m < best / 2 || (best >= NEARLY_ALL && m < FAR_LESS * best)) continue;
+        if (f->quote[i].kind == RECALL_SUMMARY && !is_singled_out(&f->quote[i])) continue;
         f->quote[kept++] = f->quote[i];
     }
     f->n = kept;
@@ -210,10 +229,9 @@ bool session_has_left(const struct session *s)
 int session_recall_unasked(struct session *s, const char *text, size_t n, struct err *err)
 {
     struct remember_found found;
-    struct session_question q = {.text = text, .n = n, .k = RECALL_K, .wanted = is_no_summary};
     int rc = 0;
-    if (!s->recalls || !session_saves(s) || !session_has_left(s)) return 0;
-    if (session_recall(s, &q, &found, NULL)) return 0; /* the turn goes on without */
+    if (!s->recalls || !session_has_left(s)) return 0;
+    if (find(s, text, n, &found)) return 0; /* the turn goes on without */
     session_choose_quotes(s, text, n, &found);
     drop_known(s, &found);
     drop_weak(&found);

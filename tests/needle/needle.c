@@ -1,10 +1,13 @@
 /* needle.c - a fact said 200 turns ago: is it still there, by summaries alone, by recall alone, by both?
  *
- *     needle MODEL.gguf [DIALOGUES [TURNS [CTX [summary|recall|both]]]]        (make eval-needle; 200, 200, 2048, all)
+ *     needle MODEL.gguf [DIALOGUES [TURNS [CTX [summary|lines|recall|both]]]]        (make eval-needle; 200, 200, 2048, all)
  *
  * Each dialogue plants one fact in its first turn, then talks of other things, other facts among them, and asks in its
  * last (tests/needle_talk.h).  Only the turns in the middle are canned, questions and answers; they pass through the
  * same session, window, store and index as any.  The model writes every summary and the last answer.
+ *
+ * Lines: by summaries alone too, but those lines of the summary that belong to the question stand beside it once more
+ * (--recall summary; what a session does by itself that is not saved and has nothing else left).
  *
  *     delivered   the value is in what the model is asked last: what memory does, whatever the model makes of it
  *     right       it is in the answer
@@ -214,11 +217,12 @@ int main(int argc, char **argv)
     struct opts o = {.max_tokens = ANSWER_MOST, .snapshots = 0};
     struct app a = {.o = &o, .ops = &ops, .sampling = SAMPLING_GREEDY};
     struct way ways[] = {{.name = "summary", .summary = "model", .recall = "off", .target = 60},
+                         {.name = "lines", .summary = "model", .recall = "summary", .target = 60},
                          {.name = "recall", .summary = "off", .recall = "auto", .target = 85},
                          {.name = "both", .summary = "model", .recall = "auto", .target = 85}};
     int dialogues = argc > 2 ? atoi(argv[2]) : 200, turns = argc > 3 ? atoi(argv[3]) : 200;
     if (argc < 2 || dialogues < 1 || turns < 3) {
-        fprintf(stderr, "usage: needle MODEL.gguf [DIALOGUES [TURNS [CTX [summary|recall|both]]]]\n");
+        fprintf(stderr, "usage: needle MODEL.gguf [DIALOGUES [TURNS [CTX [summary|lines|recall|both]]]]\n");
         return EXIT_USAGE;
     }
     hostmem_return_large();
