@@ -390,8 +390,8 @@ TEST(a_product_of_many_rows_has_the_bits_of_each_row_alone)
 {
     enum { ROWS = 530, OUT = 70 };
     static const struct { enum ktype type; int cols; } cases[] = {
-        {KT_Q8_0, 2240}, {KT_Q4_0, 4128}, {KT_Q5_1, 3104}, {KT_Q4_K, 4608},
-        {KT_Q6_K, 2816}, {KT_F16, 1301},  {KT_F32, 613}};
+        {KT_Q8_0, 2240}, {KT_Q4_0, 4128}, {KT_Q4_1, 2720}, {KT_Q5_0, 2592}, {KT_Q5_1, 3104}, {KT_Q4_K, 4608},
+        {KT_Q5_K, 2816}, {KT_Q6_K, 2816}, {KT_F16, 1301},  {KT_BF16, 901},  {KT_F32, 613}};
     const struct kern *k = kern_cpu();
     struct dice dice = {10};
     for (size_t c = 0; c < COUNT_OF(cases); c++) {

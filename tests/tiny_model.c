@@ -1,5 +1,7 @@
 /* tiny_model.c - a byte vocabulary and random weights. */
 #include "tests/tiny_model.h"
+#include "tests/check.h"
+#include "tests/rig.h"
 #include <math.h>
 
 uint32_t tiny_random(uint32_t *state)
@@ -63,11 +65,26 @@ void tiny_keys(struct gguf_make *m, const struct tiny *t)
     if (t->window) key_u32(m, t->arch, "attention.sliding_window", t->window);
 }
 
+/* All other types: filled as the tests of kernels fill them. */
+static void by_rig(struct gguf_make *m, const char *name, enum ktype type, int cols, int rows, uint32_t *seed)
+{
+    struct dice d = {tiny_random(seed)};
+    uint8_t *file = malloc(rig_file_bytes(type, rows, cols));
+    CHECK(file != NULL);
+    rig_weights(&d, type, rows, cols, file);
+    gguf_make_tensor(m, name, type, 2, (int64_t[]){cols, rows}, file);
+    free(file);
+}
+
 /* Random weights whose products neither vanish nor grow: uniform, of deviation 1/sqrt(cols). */
 static void matrix(struct gguf_make *m, const char *name, enum ktype type, int cols, int rows, uint32_t *seed)
 {
     struct buf b = {0};
     float amp = 1.7f / sqrtf((float)cols);
+    if (type != KT_F32 && type != KT_F16 && type != KT_Q8_0) {
+        by_rig(m, name, type, cols, rows, seed);
+        return;
+    }
     for (int i = 0; i < rows * cols; i++) {
         if (type == KT_F32) {
             float v = amp * uniform(seed);

@@ -11,7 +11,7 @@ void tiny_vocab(struct gguf_make *m, const char *chat_template); /* NULL: no tem
 struct tiny {
     const char *arch; /* "llama" or "qwen2" */
     int layers, embd, heads, kv_heads, ff;
-    enum ktype type;  /* of all matrices: KT_F32, KT_F16 or KT_Q8_0 */
+    enum ktype type;  /* of all matrices: any usable one; embd, heads' dims and ff are a whole number of its blocks */
     bool tied;
     uint32_t seed;
     int window;       /* attention.sliding_window; 0: no such key */
