@@ -94,7 +94,7 @@ struct engine_name {
 struct engine_info {
     char maker[16], arch[32], name[64], template[16], types[96]; /* types: "Q4_K 120, Q6_K 21, F32 61" */
     char backend[128];   /* the device in words */
-    char kernels[160];   /* which kernel serves which weight type */
+    char kernels[320];   /* which kernel serves which weight type */
     bool fast;           /* answers may differ in their last bits with company; else each is exact */
     bool on_device;      /* weights and pages lie in memory of its own, not in the host's */
     char note[480];      /* why the CPU serves, where --backend auto would have a device do it; "": nothing to say */

@@ -284,7 +284,7 @@ static int plan_under_ceiling(struct engine *e, const struct engine_config *give
     return 0;
 }
 
-/* "Q8_0: avx512 vnni, F32: ...": which kernel serves which type of matrix. */
+/* "Q8_0: avx512 vnni int8 (32 rows x 8 tokens), F32: ...": which kernel serves which type of matrix. */
 static void list_kernels(const struct maker *l, const struct gguf *g, char *out, size_t n)
 {
     bool seen[KT_END] = {false};

@@ -151,7 +151,8 @@ struct kern {
      * that is raised by hand when the same steps give other bits).  Pages are exchanged between devices that say the
      * same.  NULL: with no other. */
     const char *(*numerics)(const struct kdev *d);
-    /* Which kernel multiplies a matrix of this type here ("avx512 vnni", "portable", ...). */
+    /* Which kernel multiplies a matrix of this type here: its instructions, what it multiplies as, and on the CPU how
+     * many rows of the matrix and tokens it works on at a time; "avx512 vnni int8 (32 rows x 8 tokens)".  "none". */
     const char *(*mat_kernel)(const struct kdev *d, enum ktype type);
 
     /* Bytes of the device that open() itself took: a driver's context, modules; none of them come from take().  NULL:

@@ -158,6 +158,14 @@ TEST(cli_doctor_has_a_line_for_each_check)
     check_has(said(), "export TERM=xterm-256color");
 }
 
+TEST(cli_doctor_says_the_kernel_of_each_type_of_weights)
+{
+    CHECK_EQ(RUN("doctor", "--backend", "cpu", "--isa", "portable", "--threads", "1", "--store", a_store()), 0);
+    check_has(said(), "ok    kernels         F32 F16 BF16 by portable fp32 (32 rows x 2 tokens); Q4_0 Q4_1 Q5_0 Q5_1 "
+                      "Q8_0 Q4_K Q5_K Q6_K by portable int8 (32 rows x 2 tokens)\n");
+    check_has(said(), "warn  backend         cpu: portable, 1 thread");
+}
+
 TEST(cli_doctor_as_json_is_an_object_a_line)
 {
     size_t n = 0;

@@ -63,6 +63,36 @@ TEST(a_packed_matrix_gives_back_every_row_of_the_file)
         }
 }
 
+/* Where a type lacked its own function for some number of tokens, its kernel's name would say a smaller number. */
+static void check_names(const char *isa_name, bool portable)
+{
+    const struct kern *k = kern_cpu();
+    const struct kern_config cfg = {.threads = 1, .isa = isa_name};
+    const struct cpu_isa *isa = isa_choose(isa_name, NULL);
+    char tile[40];
+    struct kdev *d = k->open(&cfg, NULL);
+    CHECK(d && isa);
+    snprintf(tile, sizeof tile, " (%d rows x %d tokens)", ISA_GROUP, isa->tile);
+    for (uint32_t t = 0; t < KT_END; t++) {
+        const struct ktype_info *info = ktype_info(t);
+        const char *name = k->mat_kernel(d, (enum ktype)t);
+        const bool is_int = t != KT_F32 && t != KT_F16 && t != KT_BF16;
+        CHECK_EQ(strcmp(name, "none") != 0, info && info->usable);
+        if (!info || !info->usable) continue;
+        if (!strstr(name, tile) || !strstr(name, is_int ? " int8" : " fp32") ||
+            (strncmp(name, "portable", 8) == 0) != portable)
+            check_fail(__FILE__, __LINE__, "%s, %s weights: \"%s\"", isa_name, info->name, name);
+    }
+    k->close(d);
+}
+
+TEST(every_type_that_the_loader_reads_has_a_kernel_of_its_instruction_set)
+{
+    for (size_t i = 0; i < COUNT_OF(isas); i++)
+        if (isa_here(i)) check_names(isas[i], i == 0);
+    check_names("auto", !isa_choose("avx2", NULL));
+}
+
 TEST(sizes_say_0_for_what_cannot_be_multiplied_and_do_not_wrap)
 {
     const struct kern *k = kern_cpu();
@@ -575,8 +605,8 @@ TEST(open_says_what_it_runs_on_and_refuses_what_is_not_there)
     struct kdev *d = k->open(&cfg, &err);
     CHECK_STR(k->describe(d), "portable, 1 thread, not pinned");
     CHECK_STR(k->numerics(d), "cpu 1 portable"); /* on any number of threads: the bits are the same */
-    CHECK_STR(k->mat_kernel(d, KT_Q4_K), "portable int8");
-    CHECK_STR(k->mat_kernel(d, KT_F16), "portable fp32");
+    CHECK_STR(k->mat_kernel(d, KT_Q4_K), "portable int8 (32 rows x 2 tokens)");
+    CHECK_STR(k->mat_kernel(d, KT_F16), "portable fp32 (32 rows x 2 tokens)");
     CHECK_STR(k->mat_kernel(d, KT_IQ3_S), "none");
     CHECK_STR(k->mat_kernel(d, (enum ktype)77), "none");
     k->close(d);

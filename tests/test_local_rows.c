@@ -88,7 +88,8 @@ static void check_same(const struct said *alone, const struct said *now, const c
 {
     for (int s = 0; s < SEQS; s++)
         if (memcmp(&alone[s], &now[s], sizeof *alone))
-            check_fail(__FILE__, __LINE__, "%s: request %d, a prompt of %d tokens, says other bits", what, s, n_prompt[s]);
+            check_fail(__FILE__, __LINE__, "%s: request %d, a prompt of %d tokens, has other bits", what, s,
+                       n_prompt[s]);
 }
 
 /* Rows are whole blocks, and heads too where a page may be of Q8_0; the smallest that is both. */
@@ -118,9 +119,8 @@ static void check_pair(const char *isa, enum ktype type, enum ktype kv, uint32_t
     }
 }
 
-/* Each type of weights that the loader reads with each type of pages.  Under a sanitizer, unless PLIMSOLL_FULL=1, a type
- * of weights meets one type of pages in each instruction set, and another one in the next: there the three take turns.
- */
+/* Each type of weights that the loader reads with each type of pages.  Under a sanitizer, unless PLIMSOLL_FULL=1, each
+ * meets one type of pages in an instruction set, and the next one in the next: so all three, where there are three. */
 static void check_isa(const char *isa, int turn)
 {
     static const enum ktype pages[] = {KT_F16, KT_Q8_0, KT_F32};

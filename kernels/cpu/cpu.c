@@ -66,6 +66,19 @@ static int cpu_fetch(struct kdev *d, struct kstream *st, void *dst, const void *
 
 enum { NUMERICS = 1 }; /* raised when a kernel of some instruction set gives other bits, or pages lie otherwise */
 
+/* By the functions that there are, not by what ought to be: a type without those for a whole tile of tokens says it. */
+static void name_kernels(struct kdev *d)
+{
+    const struct cpu_isa *isa = d->isa;
+    for (int type = 0; type < KT_END; type++) {
+        int tokens = 0;
+        while (tokens < ISA_TILE && isa->mul[type][tokens + 1]) tokens++;
+        if (tokens == 0) continue;
+        snprintf(d->kernel[type], sizeof d->kernel[type], "%s (%d rows x %d tokens)",
+                 cpu_is_int((enum ktype)type) ? isa->int_name : isa->float_name, ISA_GROUP, tokens);
+    }
+}
+
 static void cpu_close(struct kdev *d)
 {
     if (!d) return;
@@ -90,6 +103,7 @@ static struct kdev *cpu_open(const struct kern_config *cfg, struct err *err)
         return NULL;
     }
     d->isa = isa;
+    name_kernels(d);
     d->crew = crew_open(cfg->threads, cfg->pin, err);
     if (d->crew) {
         d->scratch_bytes = (size_t)crew_threads(d->crew) * sizeof *d->scratch;
@@ -117,8 +131,7 @@ static const char *cpu_numerics(const struct kdev *d)
 
 static const char *cpu_mat_kernel(const struct kdev *d, enum ktype type)
 {
-    if (type < 0 || type >= KT_END || !d->isa->mul[type][1]) return "none";
-    return cpu_is_int(type) ? d->isa->int_name : d->isa->float_name;
+    return type >= 0 && type < KT_END && d->kernel[type][0] ? d->kernel[type] : "none";
 }
 
 /* ------------------------------------------------------------------------- sizes */

@@ -36,6 +36,7 @@ struct kdev {
     struct cpu_scratch *scratch; /* (threads) */
     size_t scratch_bytes;
     char said[2048], numerics[32];
+    char kernel[KT_END][48]; /* mat_kernel()'s words by type; "": there is none */
 };
 
 /* ------------------------------------------------------------------- workspace */
