@@ -4,6 +4,7 @@
 #include "tests/bench/goals.h"
 #include "tests/bench/section.h"
 #include "tests/check.h"
+#include <getopt.h>
 
 /* --------------------------------------------------------------------- plan */
 
@@ -86,6 +87,36 @@ TEST(plan_has_room_for_so_many)
     buf_puts(&list, ",tg999");
     CHECK_EQ(plan_read(&p, list.data, &err), -1);
     buf_free(&list);
+}
+
+/* ------------------------------------------------------------------ options */
+
+#define OPTIONS(o, err, ...)                                                                                           \
+    options((o), (err), (char *[]){"bench", __VA_ARGS__, NULL}, (int)COUNT_OF(((const char *[]){"bench", __VA_ARGS__})))
+
+static int options(struct options *o, struct err *err, char **argv, int argc)
+{
+    optind = 1;
+    *err = (struct err){0};
+    return options_read(o, argc, argv, err);
+}
+
+TEST(options_name_the_type_of_pages_as_the_program_does)
+{
+    static struct options o;
+    struct err err;
+    CHECK_EQ(OPTIONS(&o, &err, "--quick"), 0);
+    CHECK_EQ(o.kv_type, KT_F16);
+    static const struct {
+        const char *name;
+        enum ktype type;
+    } want[] = {{"f16", KT_F16}, {"q8_0", KT_Q8_0}, {"f32", KT_F32}};
+    for (size_t i = 0; i < COUNT_OF(want); i++) {
+        CHECK_EQ(OPTIONS(&o, &err, "--kv-type", (char *)want[i].name), 0);
+        CHECK_EQ(o.kv_type, want[i].type);
+    }
+    CHECK_EQ(OPTIONS(&o, &err, "--kv-type", "q4_0"), -1);
+    CHECK_STR(err.text, "--kv-type \"q4_0\": f16, q8_0 or f32");
 }
 
 /* -------------------------------------------------------------------- goals */

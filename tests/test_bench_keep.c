@@ -32,7 +32,7 @@ static struct run *whole_run(void)
 {
     static struct run r;
     struct err err;
-    r = (struct run){.o = {.threads = 2, .reps = 3}};
+    r = (struct run){.o = {.threads = 2, .reps = 3, .kv_type = KT_F16}};
     snprintf(r.o.folder, sizeof r.o.folder, "made");
     CHECK_EQ(plan_read(&r.o.plan, "pp512,tg128,b8x32,b16x32", &err), 0);
     CHECK_EQ(goal_shapes(), FILES);
@@ -125,6 +125,13 @@ TEST(keep_refuses_what_was_asked_for_without_the_peer)
 {
     struct run *r = whole_run();
     r->o.no_peer = true;
+    is_refused(r, FILES, 0);
+}
+
+TEST(keep_refuses_a_run_with_other_pages)
+{
+    struct run *r = whole_run();
+    r->o.kv_type = KT_Q8_0;
     is_refused(r, FILES, 0);
 }
 

@@ -76,6 +76,7 @@ static void print_head(const struct setting *g, bool markdown, FILE *out)
 {
     double gib = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 1073741824.0;
     const char *item = markdown ? "* " : "";
+    const char *why = g->o->kv_type == KT_F16 ? "" : ", ours only: its driver has F16 pages";
     if (markdown) fprintf(out, "### %s, make bench\n\n", g->date);
     else fprintf(out, "Date: %s\n", g->date);
     if (markdown && g->o->keep) fputs(SECTION_CHART "\n\n", out);
@@ -85,7 +86,8 @@ static void print_head(const struct setting *g, bool markdown, FILE *out)
     print_command(g, out);
     fprintf(out, "%sOurs: %s, %s, %s\n", item, PLIMSOLL_VERSION, PLIMSOLL_COMPILER, PLIMSOLL_CFLAGS);
     fprintf(out, "%sBackend: %s\n", item, g->about ? g->about : "none was opened");
-    fprintf(out, "%sPeer: %s%s\n\n", item, g->peer ? "llama.cpp " : "none", g->peer ? g->peer->version : "");
+    fprintf(out, "%sKeys and values: %s pages\n", item, ktype_info(g->o->kv_type)->name);
+    fprintf(out, "%sPeer: %s%s\n\n", item, g->peer ? "llama.cpp " : "none", g->peer ? g->peer->version : why);
     print_kernels(g->o, markdown, out);
 }
 
@@ -147,7 +149,8 @@ int main(int argc, char **argv)
         return 1;
     }
     struct setting g = {.o = &o, .argc = argc, .argv = argv};
-    if (!o.no_peer && peer_find(&peer, &o, &err)) g.peer = &peer;
+    if (o.kv_type != KT_F16) fputs("bench: the peer's driver has F16 pages only: ours only\n", stderr);
+    else if (!o.no_peer && peer_find(&peer, &o, &err)) g.peer = &peer;
     else if (!o.no_peer) fprintf(stderr, "bench: %s: ours only\n", err.text);
     cpu_name(g.cpu, sizeof g.cpu);
     time_t now = time(NULL);

@@ -23,6 +23,7 @@
 #ifndef BENCH_H
 #define BENCH_H
 #include "engine/ledger.h"
+#include "kernels/quant.h"
 #include "plimsoll.h"
 #include "tests/bench/goals.h"
 
@@ -141,6 +142,7 @@ struct options {
     double wait_s; /* most seconds spent waiting for quiet, per model file and side */
     bool markdown, keep, quick, no_peer;
     const char *backend, *isa; /* NULL: the engine's own choice */
+    enum ktype kv_type;        /* of our pages; the peer's are F16, so with another one there is no peer */
     bool fast;                 /* a GPU's mode: fast once a device has shown that right */
     char folder[384];          /* model files and the peer's driver live here */
 };

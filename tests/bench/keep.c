@@ -119,6 +119,7 @@ static void why_not(const struct options *o, const struct subject *s, int n, int
     int missing = count_missing(s, n, first, sizeof first);
     if (o->quick) buf_puts(why, "it was only a quick look; ");
     if (o->no_peer) buf_puts(why, "the peer was not asked; ");
+    if (o->kv_type != KT_F16) buf_printf(why, "its pages were %s, not F16; ", ktype_info(o->kv_type)->name);
     if (failed) buf_puts(why, "some of it failed; ");
     if (missing) buf_printf(why, "%d of the %d rows with goals are missing (%s ...); ", missing,
                             goal_shapes() * GOAL_KINDS, first);

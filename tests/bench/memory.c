@@ -116,6 +116,10 @@ int weigh_measure(const struct options *o, struct subject *s, struct err *err)
         argv[n++] = "--isa";
         argv[n++] = (char *)o->isa;
     }
+    if (o->kv_type != KT_F16) {
+        argv[n++] = "--kv-type";
+        argv[n++] = o->kv_type == KT_Q8_0 ? "q8_0" : "f32";
+    }
     int code = child_lines(argv, read_weight, &s->weight, err);
     if (code == 0 && !s->weight.there) return err_set(err, -1, "the process that was weighed said nothing");
     if (code > 0) err_set(err, -1, "the process that was weighed ended with %d", code);

@@ -32,6 +32,8 @@ static const char help[] =
     "  --backend NAME  the engine's backend\n"
     "  --exact         a GPU's exact mode; else its fast one, or its twin where no device has shown that right\n"
     "  --isa NAME      portable, avx2, avxvnni, avx512: the CPU backend's instruction set\n"
+    "  --kv-type NAME  f16, q8_0, f32: the type of our keys and values (f16); the peer's driver has f16 only, so that\n"
+    "                  with another one there is no peer, and --keep keeps nothing\n"
     "The peer is llama.cpp as llama-cpp-python installs it: $PLIMSOLL_PEER is a virtual environment or a\n"
     "site-packages folder that has it; without that the python3 on the path is asked.\n";
 
@@ -63,6 +65,20 @@ static int number(const char *text, int most, int *out, struct err *err, const c
     return 0;
 }
 
+static int page_type(const char *name, enum ktype *out, struct err *err)
+{
+    static const struct {
+        const char *name;
+        enum ktype type;
+    } row[] = {{"f16", KT_F16}, {"q8_0", KT_Q8_0}, {"f32", KT_F32}};
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        if (strcmp(name, row[i].name)) continue;
+        *out = row[i].type;
+        return 0;
+    }
+    return err_set(err, -1, "--kv-type \"%s\": f16, q8_0 or f32", name);
+}
+
 /* What was not asked for gets its default. */
 static int complete(struct options *o, const char *models, const char *types, const char *tests, struct err *err)
 {
@@ -84,11 +100,11 @@ int options_read(struct options *o, int argc, char **argv, struct err *err)
         {"models", 1, NULL, 'm'},  {"types", 1, NULL, 'y'},   {"tests", 1, NULL, 's'}, {"reps", 1, NULL, 'r'},
         {"threads", 1, NULL, 't'}, {"wait", 1, NULL, 'w'},    {"quick", 0, NULL, 'q'}, {"no-peer", 0, NULL, 'n'},
         {"markdown", 0, NULL, 'k'}, {"keep", 0, NULL, 'p'},   {"backend", 1, NULL, 'b'}, {"isa", 1, NULL, 'i'},
-        {"exact", 0, NULL, 'x'},   {"help", 0, NULL, 'h'},
+        {"exact", 0, NULL, 'x'},   {"kv-type", 1, NULL, 'v'}, {"help", 0, NULL, 'h'},
         {NULL, 0, NULL, 0}};
     const char *models = NULL, *types = NULL, *tests = NULL, *build = getenv("BUILD");
     int c, wait;
-    *o = (struct options){.threads = 2, .wait_s = -1, .fast = true};
+    *o = (struct options){.threads = 2, .wait_s = -1, .kv_type = KT_F16, .fast = true};
     if (snprintf(o->folder, sizeof o->folder, "%s/bench", build && *build ? build : "build") >= (int)sizeof o->folder)
         return err_set(err, -1, "$BUILD is too long a path: %.60s...", build);
     while ((c = getopt_long(argc, argv, "", list, NULL)) != -1) {
@@ -106,6 +122,7 @@ int options_read(struct options *o, int argc, char **argv, struct err *err)
         case 'b': o->backend = optarg; break;
         case 'i': o->isa = optarg; break;
         case 'x': o->fast = false; break;
+        case 'v': if (page_type(optarg, &o->kv_type, err)) return -1; break;
         case 'h': fputs(help, stdout); return 1;
         default: return err_set(err, -1, "see --help");
         }

@@ -225,7 +225,7 @@ static int run_test(struct bench *b, const struct subject *s, const struct test 
 
 struct engine_config ours_config(const struct options *o, const char *path, int threads, int ctx, int seqs)
 {
-    return (struct engine_config){.model = path, .backend = o->backend, .fast = o->fast, .kv_type = KT_F16,
+    return (struct engine_config){.model = path, .backend = o->backend, .fast = o->fast, .kv_type = o->kv_type,
                                   .template = -1,
                                   .ctx = ctx, .max_seqs = seqs,
                                   .kern = {.threads = threads, .isa = o->isa, .pin = true}};
