@@ -274,4 +274,31 @@ TEST(rows_of_loads_are_held_against_the_peer)
     CHECK(strstr(table(r, 1), "load | 1.01 s (0.40-0.60) | 1.3 GB/s | - | - | - | - | - |"));
 }
 
+static void add_row(void *self, const char *row)
+{
+    buf_printf(self, "%s;", row);
+}
+
+TEST(rows_of_loads_say_where_others_took_part_of_the_machine)
+{
+    struct run *r = other_run("load");
+    struct loading *ours = &r->s[0].ours.load, *peer = &r->s[0].peer.load;
+    *ours = (struct loading){.there = true, .s = {{0.5, 0.4, 0.6}, {0.2, 0.1, 0.3}}, .noise = NOISE_MOST};
+    *peer = (struct loading){.there = true, .s = {{1.0, 0.9, 1.1}, {0.8, 0.7, 0.9}}};
+    CHECK_EQ(rows_disturbed(&r->o, r->s, 1, add_row, &(struct buf){0}), 0); /* so much is allowed */
+    CHECK(!strchr(table(r, 1), '*'));
+    peer->noise = NOISE_MOST + 0.01;
+    const char *text = table(r, 1);
+    CHECK(strstr(text, "load | 0.50 s (0.40-0.60) | 0.0 GB/s | 1.00* s (0.90-1.10) | 0.0 GB/s | 2.00* |"));
+    CHECK(strstr(text, "load again | 0.20 s (0.10-0.30) | 0.0 GB/s | 0.80* s (0.70-0.90) | 0.0 GB/s | 4.00* |"));
+    peer->there = false;
+    peer->noise = 0;
+    ours->noise = NOISE_MOST + 0.01;
+    CHECK(strstr(table(r, 1), "load | 0.50* s (0.40-0.60) | 0.0 GB/s | - | - | - |"));
+    struct buf rows = {0};
+    CHECK_EQ(rows_disturbed(&r->o, r->s, 1, add_row, &rows), 2);
+    CHECK_STR(rows.data, "llama3.2-1b q8_0 load;llama3.2-1b q8_0 load again;");
+    buf_free(&rows);
+}
+
 CHECK_MAIN

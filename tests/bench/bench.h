@@ -84,6 +84,7 @@ enum load { LOAD_FRESH, LOAD_AGAIN, LOADS };
 struct loading {
     bool there;
     struct spread s[LOADS]; /* seconds */
+    double noise;           /* CPUs that others used during the two, median */
     double memory_s; /* ours: as much fresh memory filled by as many threads, median; 0: not measured */
 };
 

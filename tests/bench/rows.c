@@ -103,7 +103,7 @@ static void load_cells(const struct loading *load, enum load which, double bytes
 {
     const struct spread *v = &load->s[which];
     if (!load->there) return;
-    snprintf(seconds, CELL, "%.2f s (%.2f-%.2f)", v->median, v->min, v->max);
+    snprintf(seconds, CELL, "%.2f%s s (%.2f-%.2f)", v->median, star(load->noise), v->min, v->max);
     if (v->median <= 0) return;
     int n = snprintf(speed, CELL, "%.1f GB/s", bytes * 1e-9 / v->median);
     if (which == LOAD_FRESH && load->memory_s > 0)
@@ -118,8 +118,9 @@ static void load_line(const struct subject *s, enum load which, struct line *l)
     begin(l, s, which == LOAD_FRESH ? "load" : "load again");
     load_cells(ours, which, (double)s->file_bytes, l->cell[OURS], l->cell[SHARE]);
     load_cells(peer, which, (double)s->file_bytes, l->cell[PEER], l->cell[PEER_SHARE]);
+    l->noise = MAX(ours->noise, peer->noise);
     if (!ours->there || !peer->there) return;
-    snprintf(l->cell[RATIO], CELL, "%.2f", other / mine);
+    snprintf(l->cell[RATIO], CELL, "%.2f%s", other / mine, star(l->noise));
     l->goal = both(goal_of(-mine, -other, 0), false);
     for (int c = SCALED; c <= STATED; c++)
         snprintf(l->cell[c], CELL, "%.2f s: %s", other, verdict_name(l->goal.scaled.verdict));
