@@ -22,9 +22,9 @@
  * a window, for what it sees at once), and are given back when it ends, or its window has left them behind; then they
  * are cache, and whoever comes next may have them.  So an agent that waits for a tool holds nothing.
  *
- * Threads: one thread calls the operations, but snapshot() and memory().  After open() nothing is allocated, except by
- * the policies of naive.h, and while submit() reads a grammar that is not held yet: heap, within what the ledger has
- * for it, that is given back at once.  struct answer may be read by another thread while it grows: its counters are
+ * Threads: one thread calls the operations, but snapshot(), memory() and count_aside().  After open() nothing is
+ * allocated, except by the policies of naive.h, by count_aside(), and while submit() reads a grammar that is not held
+ * yet: heap, within what the ledger has for it, that is given back at once.  struct answer may be read by another thread while it grows: its counters are
  * atomic, and what they cover never moves or changes.
  * Errors: 0, or one of enum engine_error with err filled (open: in err's code).  After a refusal the engine is as it
  * was before. */
@@ -285,6 +285,10 @@ struct engine_ops {
     /* What msgs, of any length, would weigh as a prompt.  An upper bound (not exact) where a word is longer than a
      * whole context and lies at the edge of a message, and for some texts made on purpose (template_count()). */
     int (*count_tokens)(struct engine *e, const struct msg *msgs, int n, struct engine_count *out, struct err *err);
+    /* The same figures from any thread, while another calls operations; not after close().  Its memory, about 12 bytes
+     * for each of the texts', is the heap's and given back before it returns.  ENGINE_NO_MEMORY: there is none. */
+    int (*count_aside)(const struct engine *e, const struct msg *msgs, int n, struct engine_count *out,
+                       struct err *err);
 
     /* Admit, or queue, or refuse.  Everything in r is copied but `allowed`.  *id > 0 names the request until drop(). */
     int (*submit)(struct engine *e, const struct request *r, int *id, struct err *err);

@@ -110,6 +110,11 @@ int maker_count_tokens(struct engine *e, const struct msg *msgs, int n, struct e
     return sched_count_tokens(e->sched, msgs, n, out, err);
 }
 
+int maker_count_aside(const struct engine *e, const struct msg *msgs, int n, struct engine_count *out, struct err *err)
+{
+    return sched_count_aside(e->sched, msgs, n, out, err);
+}
+
 int maker_submit(struct engine *e, const struct request *r, int *id, struct err *err)
 {
     return sched_submit(e->sched, r, id, err);

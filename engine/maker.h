@@ -44,6 +44,8 @@ int maker_sched_open(struct engine *e, const struct sched_config *cfg, struct er
 const struct engine_info *maker_info(const struct engine *e);
 const struct vocab *maker_vocab(const struct engine *e);
 int maker_count_tokens(struct engine *e, const struct msg *msgs, int n, struct engine_count *out, struct err *err);
+int maker_count_aside(const struct engine *e, const struct msg *msgs, int n, struct engine_count *out,
+                      struct err *err);
 int maker_submit(struct engine *e, const struct request *r, int *id, struct err *err);
 const struct answer *maker_answer(struct engine *e, int id);
 int maker_cancel(struct engine *e, int id);
@@ -60,7 +62,8 @@ int maker_naive_ops(const struct engine *e, uint64_t from, struct naive_op *out,
 
 /* All but name, open, close and memory. */
 #define MAKER_OPS                                                                                            \
-    .info = maker_info, .vocab = maker_vocab, .count_tokens = maker_count_tokens, .submit = maker_submit,    \
+    .info = maker_info, .vocab = maker_vocab, .count_tokens = maker_count_tokens,                             \
+    .count_aside = maker_count_aside, .submit = maker_submit,                                                \
     .answer = maker_answer, .cancel = maker_cancel, .drop = maker_drop, .step = maker_step,                  \
     .page_get = maker_page_get, .page_put = maker_page_put, .page_drop = maker_page_drop,                    \
     .snapshot = maker_snapshot, .waits = maker_waits, .page_map = maker_page_map, .naive_ops = maker_naive_ops

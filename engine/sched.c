@@ -172,6 +172,26 @@ int sched_count_tokens(struct sched *s, const struct msg *msgs, int n, struct en
     return 0;
 }
 
+/* A scratch in which all of it has room, but no larger than the other: so the figures are the same. */
+int sched_count_aside(const struct sched *s, const struct msg *msgs, int n, struct engine_count *out, struct err *err)
+{
+    const struct sched_config *cfg = &s->cfg;
+    uint64_t text = 0, tokens;
+    for (int i = 0; i < n; i++)
+        if (size_add(text, msgs[i].len, &text)) text = SIZE_MAX;
+    size_t bytes = MIN(vocab_scratch_bytes(cfg->vocab, template_text_bytes((size_t)text, n)), scratch_bytes(cfg));
+    void *mem = malloc(bytes);
+    if (!mem) return err_set(err, ENGINE_NO_MEMORY, "no memory to count the tokens of %llu bytes",
+                             (unsigned long long)text);
+    struct vocab_scratch *scratch = vocab_scratch_open(cfg->vocab, mem, bytes, err);
+    int rc = scratch ? template_count(cfg->template, cfg->vocab, scratch, msgs, n, true, &tokens, &out->exact, err)
+                     : VOCAB_NO_MEMORY;
+    free(mem);
+    if (rc) return render_failed(rc, err);
+    out->tokens = (int)MIN(tokens, (uint64_t)INT32_MAX);
+    return 0;
+}
+
 static struct request_live **find(const struct sched *s, int id)
 {
     for (int i = 0; i < SCHED_REQUESTS; i++)

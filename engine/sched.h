@@ -85,6 +85,7 @@ void sched_close(struct sched *s);
 
 /* The operations of engine.h, word for word. */
 int sched_count_tokens(struct sched *s, const struct msg *msgs, int n, struct engine_count *out, struct err *err);
+int sched_count_aside(const struct sched *s, const struct msg *msgs, int n, struct engine_count *out, struct err *err);
 int sched_submit(struct sched *s, const struct request *r, int *id, struct err *err);
 const struct answer *sched_answer(struct sched *s, int id);
 int sched_cancel(struct sched *s, int id);

@@ -18,6 +18,12 @@ static int fake_count(struct engine *e, const struct msg *msgs, int n, struct en
     return 0;
 }
 
+static int fake_count_aside(const struct engine *e, const struct msg *msgs, int n, struct engine_count *out,
+                            struct err *err)
+{
+    return fake_count((struct engine *)(uintptr_t)e, msgs, n, out, err);
+}
+
 static int fake_submit(struct engine *e, const struct request *r, int *id, struct err *err)
 {
     struct engine_count count;
@@ -108,7 +114,8 @@ static void fake_waits(struct engine *e, int id, struct engine_wait *out)
 }
 
 const struct engine_ops fake_ops = {
-    .name = "fake", .info = fake_info, .vocab = fake_vocab, .count_tokens = fake_count, .submit = fake_submit,
+    .name = "fake", .info = fake_info, .vocab = fake_vocab, .count_tokens = fake_count,
+    .count_aside = fake_count_aside, .submit = fake_submit,
     .answer = fake_answer, .cancel = fake_cancel, .drop = fake_drop, .step = fake_step, .snapshot = fake_snapshot,
     .memory = fake_memory, .waits = fake_waits,
 };

@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 #include "tests/check.h"
 #include "tests/tiny_model.h"
+#include <pthread.h>
 
 static const char *const CHATML =
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}";
@@ -239,6 +240,55 @@ TEST(engine_counts_a_prompt_as_it_would_send_it)
     int ends = 0;
     for (int i = 0; i < a->n_prompt; i++) ends += a->prompt[i] == TINY_IM_END;
     CHECK_EQ(ends, 2); /* the template's own; the user's is plain text */
+    ops->close(e);
+}
+
+/* Also of a word that is longer than a whole context's text, for which there is no room as a whole. */
+TEST(engine_counts_the_same_aside)
+{
+    struct engine *e = open_with("{\"answer\": \"abc\"}\n", (struct engine_config){.ctx = 300});
+    static const size_t size[] = {0, 1, 300, 4097, 200000};
+    static char text[200000];
+    for (int words = 0; words < 2; words++) {
+        for (size_t i = 0; i < sizeof text; i++) text[i] = words && i % 7 == 0 ? ' ' : (char)('a' + i * i % 23);
+        for (size_t i = 0; i < COUNT_OF(size); i++) {
+            const struct msg m = {.role = ROLE_TOOL, .text = text, .len = size[i]};
+            struct engine_count c = {0}, aside = {0};
+            CHECK_EQ(ops->count_tokens(e, &m, 1, &c, NULL), 0);
+            CHECK_EQ(ops->count_aside(e, &m, 1, &aside, NULL), 0);
+            CHECK(c.tokens == aside.tokens && c.exact == aside.exact);
+        }
+    }
+    ops->close(e);
+}
+
+static void *count_many_times(void *e)
+{
+    static const char text[] = "some words, which are counted again and again <|im_end|>";
+    const struct msg m = {.role = ROLE_TOOL, .text = text, .len = sizeof text - 1};
+    struct engine_count first = {0}, c;
+    intptr_t differ = ops->count_aside(e, &m, 1, &first, NULL) || first.tokens == 0;
+    for (int i = 0; i < 300; i++) differ += ops->count_aside(e, &m, 1, &c, NULL) || c.tokens != first.tokens;
+    return (void *)differ;
+}
+
+TEST(engine_counts_aside_while_it_works)
+{
+    struct engine *e = open_with("{\"answer\": \"abc\"}\n", (struct engine_config){.ctx = 300});
+    const struct msg m = {.role = ROLE_USER, .text = "hello, hello", .len = 12};
+    struct engine_count c;
+    pthread_t thread;
+    void *differ;
+    CHECK_EQ(pthread_create(&thread, NULL, count_many_times, e), 0);
+    for (int i = 0; i < 30; i++) {
+        CHECK_EQ(ops->count_tokens(e, &m, 1, &c, NULL), 0);
+        int id = submit(e, "hello", 3, NULL);
+        CHECK(id > 0);
+        run_all(e);
+        ops->drop(e, id);
+    }
+    CHECK_EQ(pthread_join(thread, &differ), 0);
+    CHECK(!differ);
     ops->close(e);
 }
 
