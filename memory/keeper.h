@@ -1,4 +1,5 @@
-/* keeper.h - the thread that owns the store: every write, compression, and search happens there, one job after another.
+/* keeper.h - the thread that owns the store: every write, compression, and search happens there, one job after another;
+ * so does work on big texts that has nothing to do with the store (app/session/session_clip.c), in jobs as short.
  *
  *     app:     keeper_submit(k, &job->base) ──> [ fixed queue ] ──> keeper's thread: job->run(job, store)
  *     app:     keeper_done(k) <── [ done, in the same order ] <─────────────┘   keeper_fd() becomes readable

@@ -2,6 +2,7 @@
 #include "app/session/keep.h"
 #include "app/progress.h"
 #include <errno.h>
+#include <poll.h>
 #include <sys/random.h>
 #include <time.h>
 
@@ -123,6 +124,13 @@ void keep_wait(struct keep *k)
 {
     struct keeper_job *job = k->keeper ? keeper_wait(k->keeper, NULL, NULL) : NULL;
     if (job) finish(job);
+}
+
+void keep_wait_for(struct keep *k, int ms)
+{
+    struct pollfd p = {.fd = k->keeper ? keeper_fd(k->keeper) : -1, .events = POLLIN};
+    if (k->keeper && keeper_pending(k->keeper) > 0) poll(&p, 1, ms);
+    keep_poll(k);
 }
 
 static bool is_stuck(void *keeper) { return keeper_stuck(keeper); }

@@ -6,7 +6,7 @@
  *
  * Texts that are wanted back are read there too, while the caller waits.  With a screen nobody waits for a store that
  * does not answer (keeper_patience()): keep_settle() and its kin return before all is saved, and calls fail with
- * STORE_BUSY.  Threads: the app's. */
+ * STORE_BUSY.  Work that can go on without the store is done by others then (session_aside()).  Threads: the app's. */
 #ifndef KEEP_H
 #define KEEP_H
 #include "memory/journal.h"
@@ -66,6 +66,7 @@ int keep_save(struct keep *k, struct journal_batch *b, uint32_t turn, struct err
 bool keep_is_full(const struct keep *k);
 void keep_poll(struct keep *k);   /* tells what has been saved; does not wait */
 void keep_wait(struct keep *k);   /* until one job is done, if any is on its way */
+void keep_wait_for(struct keep *k, int ms); /* the same, but so long at most */
 bool keep_settle(struct keep *k); /* waits until everything was saved or failed; false: the store does not answer */
 void keep_again(struct keep *k);  /* what failed is tried again, and waited for */
 

@@ -1,6 +1,5 @@
 /* session_result.c - the boundary that every result of a tool passes: clipped to what a call can carry, the whole kept as
  * an artifact; then it enters with its call. */
-#include "app/progress.h"
 #include "app/say.h"
 #include "app/session/session_impl.h"
 #include "app/session/session_result.h"
@@ -13,30 +12,54 @@ enum { COUNTED = 1 << 20, RESULT_LEAST = 32,
 
 /* ---------------------------------------------------------------- tokens */
 
-size_t session_tokens(struct session *s, const char *text, size_t n)
+struct result_scale result_scale(struct session *s)
+{
+    return (struct result_scale){s->a->ops, s->a->engine, turn_calls(s->a) == FORM_CALLS_MISTRAL3, false, false};
+}
+
+static bool count_one(struct result_scale *sc, const struct msg *m, struct engine_count *out)
+{
+    int rc = sc->aside ? sc->ops->count_aside(sc->engine, m, 1, out, NULL)
+                       : sc->ops->count_tokens(sc->engine, m, 1, out, NULL);
+    sc->no_memory |= rc == ENGINE_NO_MEMORY;
+    return rc == 0;
+}
+
+size_t result_weigh(struct result_scale *sc, const char *text, size_t n)
 {
     struct engine_count empty = {0}, whole = {0};
     struct buf json = {0};
-    const bool wrapped = turn_calls(s->a) == FORM_CALLS_MISTRAL3;
-    if (wrapped) forms_mistral_result((struct form_text){text, n}, "", &json);
+    if (sc->wrapped) forms_mistral_result((struct form_text){text, n}, "", &json);
     const struct msg none = {.role = ROLE_TOOL, .text = "", .len = 0};
-    const struct msg m = {.role = ROLE_TOOL, .text = wrapped ? json.data : text, .len = wrapped ? json.len : n};
-    bool failed = json.failed || s->a->ops->count_tokens(s->a->engine, &none, 1, &empty, NULL) ||
-                  s->a->ops->count_tokens(s->a->engine, &m, 1, &whole, NULL);
+    const struct msg m = {.role = ROLE_TOOL, .text = sc->wrapped ? json.data : text,
+                          .len = sc->wrapped ? json.len : n};
+    bool failed = json.failed || !count_one(sc, &none, &empty) || !count_one(sc, &m, &whole);
+    sc->no_memory |= json.failed;
     buf_free(&json);
     return failed ? SIZE_MAX : (size_t)MAX(0, whole.tokens - empty.tokens);
+}
+
+size_t session_tokens(struct session *s, const char *text, size_t n)
+{
+    struct result_scale sc = result_scale(s);
+    return result_weigh(&sc, text, n);
 }
 
 size_t result_count(void *self, const char *text, size_t n) { return session_tokens(self, text, n); }
 
 /* Of a large text two figures are exact, from its first MiB. */
-int64_t result_tokens_about(struct session *s, const struct buf *b)
+int64_t result_about(const struct clip_counter *by, const char *text, size_t len)
 {
-    size_t counted = MIN(b->len, (size_t)COUNTED), n = result_count(s, b->data ? b->data : "", counted);
-    if (counted == b->len || n == SIZE_MAX) return (int64_t)MIN(n, (size_t)INT64_MAX);
-    double all = (double)n * ((double)b->len / (double)counted), unit = 1;
+    size_t counted = MIN(len, (size_t)COUNTED), n = by->count(by->self, text ? text : "", counted);
+    if (counted == len || n == SIZE_MAX) return (int64_t)MIN(n, (size_t)INT64_MAX);
+    double all = (double)n * ((double)len / (double)counted), unit = 1;
     while (all / unit >= 100) unit *= 10;
     return (int64_t)((double)(int64_t)(all / unit) * unit);
+}
+
+int64_t result_tokens_about(struct session *s, const struct buf *b)
+{
+    return result_about(&(struct clip_counter){result_count, s}, b->data, b->len);
 }
 
 /* A share of the room beside the front, so that a result never drives the conversation out. */
@@ -155,21 +178,32 @@ static size_t notice_tokens(struct session *s, size_t n)
     return tokens;
 }
 
+/* What is shown of it; and of what is not shown whole, the tokens of all. */
+static int clip_text(struct session *s, const struct result_clipping *what, struct buf *shown, struct clip_figures *f,
+                     int64_t *total, struct err *err)
+{
+    struct clip_config cfg = {.counter = {result_count, s}, .max_tokens = what->tokens, .kind = what->kind};
+    *total = 0;
+    if (what->n > RESULT_BIG) return result_clip_big(s, what, shown, f, total, err);
+    if (clip_whole(&cfg, what->text, what->n, shown, f, err)) return -1;
+    if (!f->whole) *total = result_about(&cfg.counter, what->text, what->n);
+    return 0;
+}
+
 /* What of the data has room behind the prompt, which is in out already. */
 static int put_clipped(struct session *s, const char *data, size_t n, struct buf *out, struct err *err)
 {
     struct result r = {0};
     struct clip_figures f;
     struct buf shown = {0};
-    const struct buf all = {.data = (char *)(uintptr_t)data, .len = n};
+    int64_t total;
     bool saves = session_saves(s);
     int rc = saves ? keep_whole(s, "stdin", data, n, &r.artifact, err) : 0;
     size_t own = session_tokens(s, out->data, out->len), notice = notice_tokens(s, n), room = room_left(s);
     size_t most = room > own + notice + SEAMS ? room - own - notice - SEAMS : 0;
     if (saves) most = MIN(most, room / 2); /* the rest is for reading on */
-    struct clip_config cfg = {.counter = {result_count, s}, .max_tokens = most};
-    if (rc == 0) rc = clip_whole(&cfg, data, n, &shown, &f, err);
-    if (rc == 0) put_rest(s, &f, result_tokens_about(s, &all), &shown, &r);
+    if (rc == 0) rc = clip_text(s, &(struct result_clipping){data, n, most, CLIP_AUTO, false}, &shown, &f, &total, err);
+    if (rc == 0) put_rest(s, &f, total, &shown, &r);
     if (rc == 0) buf_put(out, r.text.data ? r.text.data : "", r.text.len);
     if (rc == 0 && !f.whole) tell_cut(s, "the data on stdin", r.artifact, &f);
     buf_free(&r.text);
@@ -188,36 +222,17 @@ int session_put_data(struct session *s, const char *data, size_t n, struct buf *
     return rc == 0 && out->failed ? err_set(err, -1, "no memory for the data") : rc;
 }
 
-/* As clip_whole(), but that a large one shows how far it is; may_stop: and ends when that is cancelled. */
-static int clip_parts(struct session *s, const struct clip_config *cfg, const struct buf *bytes, bool may_stop,
-                      struct buf *shown, struct clip_figures *f, struct err *err)
-{
-    enum { PART = 1 << 20 };
-    struct progress bar;
-    struct clip *c = clip_open(cfg, err);
-    int rc = c ? 0 : -1;
-    progress_start(&bar, "clipping it", say_on_terminal(), progress_clock());
-    bar.bytes = true;
-    for (size_t at = 0; rc == 0 && at < bytes->len; at += PART) {
-        clip_feed(c, bytes->data + at, MIN(bytes->len - at, (size_t)PART));
-        progress_update(&bar, at, bytes->len, progress_clock());
-        if (may_stop && session_cancelled(s)) rc = err_set(err, -1, "clipping it was stopped: nothing of it was taken");
-    }
-    if (rc == 0) rc = clip_finish(c, shown, f, err);
-    progress_end(&bar);
-    clip_close(c);
-    return rc;
-}
-
 /* Where nothing is saved the rest is gone. */
 int result_clip(struct session *s, struct buf *bytes, enum clip_kind kind, struct result *r, struct err *err)
 {
-    struct clip_config cfg = {.counter = {result_count, s}, .max_tokens = session_room(s), .kind = kind};
+    const struct result_clipping what = {bytes->data ? bytes->data : "", bytes->len, session_room(s), kind,
+                                         strcmp(r->by, "user") == 0};
     struct clip_figures f;
     struct buf shown = {0};
+    int64_t total;
     r->bytes = bytes->len;
     if (session_keep_trace(s, bytes->data, bytes->len, err)) return -1;
-    int rc = clip_parts(s, &cfg, bytes, strcmp(r->by, "user") == 0, &shown, &f, err);
+    int rc = clip_text(s, &what, &shown, &f, &total, err);
     if (rc == 0 && f.whole) {
         r->text = shown;
         buf_free(bytes);
@@ -226,7 +241,7 @@ int result_clip(struct session *s, struct buf *bytes, enum clip_kind kind, struc
     if (rc == 0) {
         r->left_out = f.left_bytes;
         if (session_saves(s)) r->artifact = s->keep.head.artifacts++;
-        put_rest(s, &f, result_tokens_about(s, bytes), &shown, r);
+        put_rest(s, &f, total, &shown, r);
         if (r->artifact) journal_add_artifact(&s->batch, r->artifact, bytes);
     }
     buf_free(&shown);
