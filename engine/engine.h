@@ -24,8 +24,8 @@
  *
  * Threads: one thread calls the operations, but snapshot(), memory() and count_aside().  After open() nothing is
  * allocated, except by the policies of naive.h, by count_aside(), and while submit() reads a grammar that is not held
- * yet: heap, within what the ledger has for it, that is given back at once.  struct answer may be read by another thread while it grows: its counters are
- * atomic, and what they cover never moves or changes.
+ * yet: heap, within what the ledger has for it, that is given back at once.  struct answer may be read by another
+ * thread while it grows: its counters are atomic, and what they cover never moves or changes.
  * Errors: 0, or one of enum engine_error with err filled (open: in err's code).  After a refusal the engine is as it
  * was before. */
 #ifndef ENGINE_H

@@ -3,9 +3,9 @@
  *
  *     strands_round():  strand 1 ──> until it waits | strand 2 ──> until it waits | ... | one pass of the engine
  *
- * A turn waits in app_step() (for the engine) and in app_pause() (for a job: a tool's, or the keeper's on a big result):
- * there the others go on.  They go in the order in which they began, and the engine steps when all of them wait: what
- * happens is the same in every run, but for jobs that take their time (--lockstep waits for those, too).
+ * A turn waits in app_step() (for the engine) and in app_pause() (for a job: a tool's, or the keeper's on a big
+ * result): there the others go on.  They go in the order in which they began, and the engine steps when all of them
+ * wait: what happens is the same in every run, but for jobs that take their time (--lockstep waits for those, too).
  *
  * A strand is a thread that holds still: control is handed over, never shared, so nothing needs a lock; and a debugger
  * and the sanitizers see what they know.  Threads: all functions from the app's thread, the others from strands. */
