@@ -19,12 +19,12 @@ enum { OFF_FLAGS = 2, BASE_FLAGS = 7, ADDED = 12, TAIL = 4096, LOOK_MS = 50, GRA
 /* ---------------------------------------------------------------- what can be off */
 
 static bool uses_tools(const struct app *a) { return a->o->tools != NULL; }
-static bool recalls(const struct app *a) { return strcmp(a->o->recall, "off") != 0; }
+static bool recalls(const struct app *a) { return opts_recalls(a->o); }
 static bool sums_up(const struct app *a) { return strcmp(a->o->summary, "off") != 0; }
 static bool overcommits(const struct app *a) { return a->o->overcommit; }
 static bool is_naive(const struct app *a) { return strcmp(a->o->naive, "none") != 0; }
 static bool at_once(const struct app *a) { return a->o->crew && a->info->max_seqs > 1; }
-static bool keeps_pages(const struct app *a) { return a->keeper && a->o->snapshots > 0; }
+static bool keeps_pages(const struct app *a) { return a->keeper && opts_snapshots_session(a->o) >= 1; }
 static bool is_strict(const struct app *a) { return a->o->strict_tools; }
 static bool thinks(const struct app *a) { return a->o->thinking > 0; }
 

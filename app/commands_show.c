@@ -222,15 +222,18 @@ void command_recall(struct console *c, const char *arg, size_t n)
         command_text(head, found.text.data + h->at, h->len);
     }
     if (c->s->index.at.more && !err.code) say_dim("[the index is being made: what is not in it yet is not found]");
+    if (found.full && !err.code)
+        say_dim("[the recall index is full (--recall-index): what it has no room for is not found]");
     if (found.left > 0)
-        say_dim("[of %u saved session%s not all is in the index yet, and is not found: each /recall all puts more in]",
-                found.left, found.left == 1 ? "" : "s");
+        say_dim("[of %u saved session%s not all is in the index yet, and is not found%s]", found.left,
+                found.left == 1 ? "" : "s", found.full ? "" : ": each /recall all puts more in");
     if (found.unread > 0)
         say_dim("[of what is in memory the oldest %.1f MiB were not searched]", (double)found.unread / 0x1p20);
     if (c->s->texts.gone.n > 0)
         say_dim("[%llu messages are gone from memory (--keep-unsaved), and are not found]",
                 (unsigned long long)c->s->texts.gone.n);
-    const bool whole = found.left == 0 && !c->s->index.at.more && found.unread == 0 && c->s->texts.gone.n == 0;
+    const bool whole = found.left == 0 && !found.full && !c->s->index.at.more && found.unread == 0 &&
+                       c->s->texts.gone.n == 0;
     if (found.n == 0 && !err.code)
         say("nothing found%s", found.unknown && whole ? ": none of these words was said" : "");
     if (*found.damage) say("the index is damaged and will be made again: %s", found.damage);

@@ -268,8 +268,8 @@ void command_limit(struct console *c, const char *arg, size_t n)
 
 static const char *recall_of(const struct console *c)
 {
-    const char *by = c->a->o->recall;
-    if (by && (strcmp(by, "off") == 0 || strcmp(by, "summary") == 0)) return by;
+    if (!opts_recalls(c->a->o)) return "off";
+    if (opts_recalls_summary(c->a->o)) return "summary";
     return c->s->recalls ? "auto" : "ask";
 }
 
@@ -279,8 +279,9 @@ static void set_recall(struct console *c, const char *arg, size_t n)
     if (!automatic && !is(arg, n, "ask")) {
         say_error("/policy recall auto or ask%s", is(arg, n, "off") ? "; --recall off is for the start" : "");
     } else if (strcmp(recall_of(c), "off") == 0) {
-        say_error("recall is off, by --recall off: without that it may be changed");
-    } else if (strcmp(recall_of(c), "summary") == 0) {
+        say_error("recall is off, by --recall%s: without that it may be changed",
+                  c->a->o->recall_index > 0 ? " off" : "-index 0");
+    } else if (opts_recalls_summary(c->a->o)) {
         say_error("recall is by the summary's lines, by --recall summary: without that it may be changed");
     } else if (automatic && strcmp(c->a->info->template, "raw") == 0) {
         say_error("this model has no chat form: nothing is brought in unasked");
@@ -300,8 +301,14 @@ static void say_memory_policies(const struct console *c)
                                         : "off: a request is promised all that it can need");
     say("naive       %s%s", naive_name((enum naive_policy)s.naive_policy),
         s.naive_failures > 0 ? "; one that was in force has failed" : "");
-    if (o->snapshots > 0) say("snapshots   %.1f MiB on disk at most", o->snapshots / 0x1p20);
+    if (opts_snapshots_session(o) >= 1)
+        say("snapshots   %.1f MiB on disk at most, of one session %.1f MiB", o->snapshots / 0x1p20,
+            MIN(opts_snapshots_session(o), o->snapshots) / 0x1p20);
     else say("snapshots   none");
+    if (o->recall_index > 0)
+        say("index       %.1f MiB on disk at most, of one session %.1f MiB, then only what is said",
+            o->recall_index / 0x1p20, MIN(o->recall_index_session, o->recall_index) / 0x1p20);
+    else say("index       none");
 }
 
 static void say_policies(const struct console *c)
@@ -327,6 +334,7 @@ static const char *flag_of(const char *name, size_t n)
     static const struct { const char *name, *flag; } fixed[] = {
         {"summary", "--summary"}, {"thinking", "--thinking"}, {"overcommit", "--overcommit"}, {"naive", "--naive"},
         {"lockstep", "--lockstep"}, {"strict", "--strict-tools"}, {"snapshots", "--snapshots"},
+        {"index", "--recall-index"},
         {"store", "--store or --no-save"},
     };
     for (size_t i = 0; i < COUNT_OF(fixed); i++)

@@ -48,7 +48,9 @@ struct opts {
     struct kern_bias bias[ENGINE_MAX_BIAS];
     int n_stop, n_bias;
     double park;                 /* bytes; 0: not given */
-    double snapshots;            /* bytes */
+    double snapshots;            /* bytes, of all sessions */
+    double snapshots_session;    /* of one; under 0: percent of the former */
+    double recall_index, recall_index_session; /* the same of the recall index; recall_index 0: there is none */
     const char *store, *resume, *recall, *summary;  /* NULL: not given */
     int64_t high_mark, low_mark; /* percent; like the next four, 0 is QUOTA_... */
     int64_t summary_tokens, result_share, result_tokens;
@@ -89,6 +91,20 @@ struct opts {
 #define QUOTA_SUMMARY 512
 #define QUOTA_APART 10 /* percent, at least, between the marks: else a compaction frees nothing to speak of */
 static inline int64_t opts_quota(int64_t given, int64_t usual) { return given > 0 ? given : usual; }
+
+/* In bytes, of --snapshots-session; whether anything is recalled at all; and whether only a summary's lines are. */
+static inline double opts_snapshots_session(const struct opts *o)
+{
+    return o->snapshots_session < 0 ? -o->snapshots_session / 100 * o->snapshots : o->snapshots_session;
+}
+static inline bool opts_recalls_summary(const struct opts *o)
+{
+    return o->recall && strcmp(o->recall, "summary") == 0;
+}
+static inline bool opts_recalls(const struct opts *o)
+{
+    return opts_recalls_summary(o) || (o->recall_index > 0 && (!o->recall || strcmp(o->recall, "off") != 0));
+}
 
 /* How a variable is looked up; NULL in opts_parse() is getenv(). */
 typedef const char *opts_env(const char *name);

@@ -14,12 +14,16 @@ struct recall *recall_open(struct store *s, struct err *err)
         return NULL;
     }
     r->store = s;
+    r->quota = (struct recall_quota){UINT64_MAX, UINT64_MAX};
     if (getrandom(r->table.seed, sizeof r->table.seed, 0) < 0)
         memset(r->table.seed, 0xa5, sizeof r->table.seed); /* then one can know it, and make it slow */
     return r;
 }
 
 void recall_close(struct recall *r) { free(r); }
+
+void recall_set_quota(struct recall *r, struct recall_quota q) { r->quota = q; }
+struct recall_quota recall_get_quota(const struct recall *r) { return r->quota; }
 
 /* ------------------------------------------------------------------ the table */
 
@@ -210,6 +214,13 @@ int recall_merge(struct recall *r, const uint8_t session[STORE_SESSION_ID], stru
     return rc ? rc : 1;
 }
 
+static uint64_t index_room(const struct index *ix)
+{
+    uint64_t bytes = ix->docs * DOC_BYTES;
+    for (uint32_t i = 0; i < ix->n; i++) bytes += ix->segment[i].bytes;
+    return bytes;
+}
+
 int recall_stat(struct recall *r, const uint8_t session[STORE_SESSION_ID], struct recall_stat *out, struct err *err)
 {
     int rc = recall_load(r, session, err);
@@ -219,7 +230,33 @@ int recall_stat(struct recall *r, const uint8_t session[STORE_SESSION_ID], struc
         out->bytes += r->ix.segment[i].bytes;
         out->unclean += r->ix.segment[i].unclean;
     }
+    out->room = index_room(&r->ix);
     return 0;
+}
+
+int recall_sizes(struct store *s, struct recall_size **list, size_t *n, struct err *err)
+{
+    struct work { struct index ix; uint8_t bytes[INDEX_BYTES]; } *w = malloc(sizeof *w);
+    struct store_key front = store_key_cache("Rs", 2);
+    struct store_place p = {STORE_CACHE, front, front.n, false};
+    struct buf all = {0};
+    int rc = w ? 0 : STORE_NO_MEMORY;
+    while (!rc || rc == STORE_DAMAGED) {
+        size_t len;
+        rc = store_next(s, &p, REC_CACHE, w->bytes, sizeof w->bytes, &len, err);
+        if (!rc) rc = recall_index_decode(w->bytes, len, &p.key, &w->ix, err);
+        if (rc) continue;
+        struct recall_size one = {.bytes = index_room(&w->ix)};
+        memcpy(one.session, w->ix.session, sizeof one.session);
+        buf_put(&all, &one, sizeof one);
+    }
+    free(w);
+    if (rc == STORE_NOT_FOUND) rc = all.failed ? STORE_NO_MEMORY : 0;
+    if (rc == STORE_NO_MEMORY) err_set(err, rc, "no memory for the sizes of the recall index");
+    if (rc) buf_free(&all);
+    *n = rc ? 0 : all.len / sizeof **list;
+    *list = rc ? NULL : (struct recall_size *)(void *)all.data;
+    return rc;
 }
 
 /* ------------------------------------------------------------------ what was removed */

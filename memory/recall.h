@@ -59,6 +59,14 @@ size_t recall_room(void);
 struct recall *recall_open(struct store *s, struct err *err); /* NULL: no memory.  The store is the caller's */
 void recall_close(struct recall *r);                          /* what was not flushed is gone; NULL is fine */
 
+/* What the index may take, in bytes as recall_sizes() has them.  It is only noted here: who feeds keeps it (remember.h).
+ * As it is opened there is no limit. */
+struct recall_quota {
+    uint64_t all, session; /* of all sessions, of one */
+};
+void recall_set_quota(struct recall *r, struct recall_quota q);
+struct recall_quota recall_get_quota(const struct recall *r);
+
 /* ------------------------------------------------------------------ feeding */
 
 /* Where to cut a text: the bytes of the chunk that begins here; *next: where the one behind it begins (they overlap), n
@@ -103,9 +111,18 @@ struct recall_stat { /* zeros: nothing is known of the session */
     uint64_t docs, terms; /* chunks that can be found, and all their terms */
     uint64_t next;        /* messages below it are in */
     uint64_t bytes;       /* of postings */
+    uint64_t room;        /* bytes of it all, as a quota counts them */
     unsigned segments, unclean; /* unclean: with postings of removed chunks */
 };
 int recall_stat(struct recall *r, const uint8_t session[STORE_SESSION_ID], struct recall_stat *out, struct err *err);
+
+/* What each session's index takes: postings, and what is known of each chunk.  Damaged figures are passed over.  *list
+ * is for free(), NULL when there is none; in the order of their ids. */
+struct recall_size {
+    uint8_t session[STORE_SESSION_ID];
+    uint64_t bytes;
+};
+int recall_sizes(struct store *s, struct recall_size **list, size_t *n, struct err *err);
 
 /* ------------------------------------------------------------------ searching */
 

@@ -126,6 +126,7 @@ struct places { /* of terms in a chunk, by their ends */
 
 struct recall {
     struct store *store;
+    struct recall_quota quota;
     struct table table;
     struct index ix;
     uint8_t bytes[INDEX_BYTES]; /* a record read or to be written: figures, the largest, or a pack */

@@ -76,13 +76,29 @@ static int add_text(struct feed *f, struct recall_doc doc, uint32_t *chunk, uint
 /* Its artifact was begun; then its own text is in, also where of the artifact nothing had room. */
 static bool goes_on(const struct feed *f, uint64_t number) { return f->at->of > 0 && f->at->number == number; }
 
+/* Nothing is begun; what is the caller's stays, and what was left out. */
+static void begin_anew(struct remember_at *at)
+{
+    at->number = at->bytes = at->of = 0;
+    at->chunk = 0;
+    at->path[0] = '\0';
+    at->more = false;
+}
+
+static void name_text(char path[80], const struct taken *t, const char *text)
+{
+    const size_t n = t->m.kind == JOURNAL_DOCUMENT ? t->m.len : 0, most = 79;
+    snprintf(path, most + 1, "%.*s", (int)MIN(n, most), text + (n > most ? n - most : 0));
+}
+
 static void begin_text(struct feed *f, uint64_t number, uint64_t size, const struct taken *t, const char *text)
 {
     struct remember_at *at = f->at;
-    const size_t n = t->m.kind == JOURNAL_DOCUMENT ? t->m.len : 0, most = sizeof at->path - 1;
     if (goes_on(f, number)) return;
-    *at = (struct remember_at){.number = number, .of = size, .skip = at->skip};
-    snprintf(at->path, sizeof at->path, "%.*s", (int)MIN(n, most), text + (n > most ? n - most : 0));
+    begin_anew(at);
+    at->number = number;
+    at->of = size;
+    name_text(at->path, t, text);
 }
 
 /* What of an artifact can be read.  One that is damaged or lost is passed over. */
@@ -95,8 +111,12 @@ static int add_artifact(struct feed *f, struct recall_doc doc, const struct take
     struct recall_stat st;
     if (store_artifact_size(f->s, f->session, t->m.artifact, &size, NULL)) size = 0;
     size = MIN(size, most);
-    if (!goes_on(f, t->number) && (recall_stat(f->r, f->session, &st, NULL) || st.bytes > REMEMBER_QUOTA))
-        return 0; /* it stays readable by name; what was begun below the quota goes in whole, in slices or not */
+    const uint64_t quota = recall_get_quota(f->r).session;
+    if (!goes_on(f, t->number) && (recall_stat(f->r, f->session, &st, NULL) || st.room >= quota)) {
+        at->over++; /* it stays readable by name; what was begun below the quota goes in whole, in slices or not */
+        name_text(at->over_path, t, text);
+        return 0;
+    }
     int rc = 0;
     for (begin_text(f, t->number, size, t, text); at->bytes < size && rc == 0 && at->skip != t->number;) {
         if (f->left == 0) {
@@ -109,7 +129,7 @@ static int add_artifact(struct feed *f, struct recall_doc doc, const struct take
         rc = add_text(f, doc, &at->chunk, t->number, block.data ? block.data : "", block.len, at->bytes, err);
         at->bytes += n;
     }
-    if (rc != LATER) *at = (struct remember_at){.skip = at->skip};
+    if (rc != LATER) begin_anew(at);
     buf_free(&block);
     return rc;
 }
@@ -203,26 +223,53 @@ static int feed(struct feed *f, struct part *p, uint64_t from, struct err *err)
     return rc && rc != LATER ? rc : flush(f, last, err);
 }
 
+/* What the session has in the index, and how much more of it there may be.  Who has nothing new pushes nobody out. */
+static int begin_slice(struct feed *f, struct recall_stat *st, uint64_t *room, struct err *err)
+{
+    struct err ignored;
+    int rc = recall_stat(f->r, f->session, st, err);
+    const bool lags = rc || remember_lags(f->s, f->session, st->next);
+    int measured = remember_room(f->r, f->s, f->session, f->at->stay || !lags, room, rc ? &ignored : err);
+    if (rc == 0) rc = measured;
+    f->at->full = rc == 0 && *room == 0 && lags;
+    if (rc == 0 && *room == 0) f->at->more = false;
+    return rc;
+}
+
+/* The last text may have been longer than there was room. */
+static int end_slice(struct feed *f, uint64_t before, uint64_t room, struct err *err)
+{
+    struct recall_stat st;
+    int rc = room == UINT64_MAX ? 0 : recall_stat(f->r, f->session, &st, err);
+    if (rc || room == UINT64_MAX || st.room <= before || st.room - before <= room) return rc;
+    return remember_room(f->r, f->s, f->session, f->at->stay, &room, err);
+}
+
 int remember_slice(struct recall *r, struct store *s, const uint8_t session[STORE_SESSION_ID], uint64_t most,
                    struct remember_at *at, struct err *err)
 {
-    struct feed f = {.r = r, .s = s, .session = session, .at = at, .left = MAX(most, (uint64_t)1), .first = !at->more};
-    struct recall_stat st;
+    struct feed f = {.r = r, .s = s, .session = session, .at = at, .first = !at->more};
+    struct recall_stat st = {0};
     struct part p = {0};
-    int rc = recall_stat(r, session, &st, err);
+    uint64_t room = 0;
+    at->over = 0;
+    int rc = begin_slice(&f, &st, &room, err);
+    f.left = MAX(MIN(most, room), (uint64_t)1);
+    if (rc == 0 && room == 0) return 0;
     if (rc == 0 && at->bytes > 0 && st.docs == 0) { /* the cache was begun anew meanwhile */
-        *at = (struct remember_at){.skip = at->skip};
+        begin_anew(at);
         f.first = true;
     }
     at->more = false;
     if (rc == 0) rc = feed(&f, &p, st.next, err);
     if (rc == STORE_DAMAGED) { /* all of it can be made again */
-        *at = (struct remember_at){.skip = at->skip};
+        begin_anew(at);
         f.first = false;
         rc = forget_session(&f, err);
         if (rc == 0) rc = feed(&f, &p, 0, err);
     }
-    if (rc) *at = (struct remember_at){.skip = at->skip};
+    if (rc == 0) rc = end_slice(&f, st.room, room, err);
+    if (rc) begin_anew(at);
     recall_clear(r);
     free(p.taken);
     buf_free(&p.text);
@@ -231,7 +278,11 @@ int remember_slice(struct recall *r, struct store *s, const uint8_t session[STOR
 
 int remember_session(struct recall *r, struct store *s, const uint8_t session[STORE_SESSION_ID], struct err *err)
 {
-    return remember_slice(r, s, session, UINT64_MAX, &(struct remember_at){0}, err);
+    struct remember_at at = {0};
+    int rc;
+    do rc = remember_slice(r, s, session, UINT64_MAX, &at, err);
+    while (rc == 0 && at.more); /* a quota has it measured in between */
+    return rc;
 }
 
 /* ------------------------------------------------------------------ quotations */

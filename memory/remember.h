@@ -8,6 +8,11 @@
  *
  * The index is the cache's: it may be gone, and is then made again from the journal, from the first message on.
  *
+ * Its quotas are those of recall_set_quota().  Of one session's: when it is passed, no artifact and no document is begun
+ * any more, and only what is said goes in.  Of all sessions': when it is passed, the index of those that were used the
+ * longest time ago and that nobody has open is removed, until an eighth is free; where that is not enough, nothing goes
+ * in.  It is passed by one text at most, or 256 KiB of a file.  What is left out is told, in struct remember_at.
+ *
  * Thread: the store's.  Nothing may be pending in the store.  Errors: the store's. */
 #ifndef REMEMBER_H
 #define REMEMBER_H
@@ -15,7 +20,6 @@
 #include "memory/recall.h"
 
 enum { REMEMBER_ARTIFACT = 256 << 10, REMEMBER_DOCUMENT = 64 << 20, REMEMBER_QUOTE = 400 };
-#define REMEMBER_QUOTA ((uint64_t)256 << 20) /* bytes of a session's index: then only what is said goes in */
 
 /* Brings the index up to what the journal has.  Damaged records are passed over; of a damaged index the session's part
  * is made anew, once. */
@@ -29,6 +33,10 @@ struct remember_at {   /* where it is; zeros: at the beginning of what is not in
     uint64_t skip;     /* the caller's: no more of this message's goes in */
     char path[80];     /* of a document, its end; else empty */
     bool more;         /* not all is in yet */
+    bool full;         /* of all sessions' index: not all is in, and goes in when there is room again */
+    bool stay;         /* the caller's: no other session's index is removed for this one's */
+    unsigned over;     /* texts that this call left out: the session's own index is full */
+    char over_path[80]; /* of the last of them, as path */
 };
 /* About so many bytes of text go in, and are committed.  A part of a text that is in already when `at` is lost (the
  * program was killed) is found no more, and all of it goes in again. */
@@ -40,8 +48,10 @@ int remember_slice(struct recall *r, struct store *s, const uint8_t session[STOR
 struct remember_others { /* zeros at the beginning; what a call has begun the next one ends */
     uint8_t session[STORE_SESSION_ID];
     struct remember_at at;
+    bool full; /* the last call ended because the index is */
 };
-/* At most about so many bytes of text go in.  *left: sessions of which something is not in yet. */
+/* At most about so many bytes of text go in, and only as far as the quota of all has room: nothing is removed for them.
+ * *left: sessions of which something is not in yet. */
 int remember_others(struct recall *r, struct store *s, const uint8_t own[STORE_SESSION_ID], uint64_t most,
                     struct remember_others *o, unsigned *left, struct err *err);
 
@@ -64,6 +74,7 @@ struct remember_found {
     struct buf text;
     char damage[200];  /* a line, or empty */
     unsigned left;     /* sessions that are not wholly in the index, if that was asked */
+    bool full;         /* and will not be, by its quota */
     uint64_t unread;   /* bytes that were too many to be looked at: the oldest, where there is no index */
 };
 struct remember_query {

@@ -1,13 +1,5 @@
 /* remember_others.c - sessions that nobody has open: what of them is not in the index goes in when all are asked. */
-#include "memory/remember.h"
-
-static bool note_one(void *self, uint64_t number, const struct journal_message *m)
-{
-    (void)number;
-    (void)m;
-    *(bool *)self = true;
-    return false;
-}
+#include "memory/remember_impl.h"
 
 static uint64_t chunks(struct recall *r, const uint8_t session[STORE_SESSION_ID])
 {
@@ -19,10 +11,7 @@ static uint64_t chunks(struct recall *r, const uint8_t session[STORE_SESSION_ID]
 static bool lags(struct recall *r, struct store *s, const uint8_t session[STORE_SESSION_ID])
 {
     struct recall_stat st;
-    bool more = false;
-    const struct journal_visit v = {.message = note_one, .self = &more};
-    if (recall_stat(r, session, &st, NULL)) st.next = 0;
-    return journal_each(s, session, st.next, &v, NULL) || more;
+    return remember_lags(s, session, recall_stat(r, session, &st, NULL) ? 0 : st.next);
 }
 
 /* A slice of it, which is taken off *most.  false: something is left. */
@@ -34,11 +23,13 @@ static bool bring_up(struct recall *r, struct store *s, const uint8_t session[ST
     const uint64_t before = chunks(r, session);
     if (store_lock_session(s, session, &lock, NULL)) return false;
     if (o->at.more && memcmp(o->session, session, sizeof o->session) == 0) at = o->at;
+    at.stay = true; /* else each would push out the one before it */
     int rc = remember_slice(r, s, session, *most, &at, NULL);
     store_unlock_session(&lock);
     const uint64_t after = MAX(chunks(r, session), before);
-    *most = at.more ? 0 : *most - MIN(*most, (after - before) * RECALL_CHUNK);
-    if (rc || !at.more) return rc == 0;
+    o->full |= at.full;
+    *most = at.more || at.full ? 0 : *most - MIN(*most, (after - before) * RECALL_CHUNK);
+    if (rc || !(at.more || at.full)) return rc == 0;
     memcpy(o->session, session, sizeof o->session);
     o->at = at;
     return false;
@@ -50,6 +41,7 @@ int remember_others(struct recall *r, struct store *s, const uint8_t own[STORE_S
     struct journal_head *head = NULL;
     size_t n = 0;
     *left = 0;
+    o->full = false;
     int rc = journal_heads(s, SIZE_MAX, &head, &n, NULL, err);
     for (size_t i = 0; i < n && rc == 0; i++) {
         const uint8_t *id = head[i].id;

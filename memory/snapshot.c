@@ -19,9 +19,9 @@ int snap_finish(struct snap *s, int rc, struct err *err)
 static size_t body_bytes(const struct snap *s) { return SNAP_PAGE_HEAD + 4 * (size_t)s->tokens + s->bytes; }
 
 int snap_open(struct snap *out, struct store *store, const uint8_t identity[SNAP_NAME], int tokens, size_t bytes,
-              uint64_t quota, struct err *err)
+              uint64_t quota, uint64_t own, struct err *err)
 {
-    struct snap s = {.store = store, .tokens = tokens, .bytes = bytes, .quota = quota};
+    struct snap s = {.store = store, .tokens = tokens, .bytes = bytes, .quota = quota, .own = own};
     assert(tokens > 0 && tokens <= SNAP_TOKENS_MAX && bytes > 0);
     memcpy(s.identity, identity, SNAP_NAME);
     if (bytes > REC_BODY_MAX || body_bytes(&s) > REC_BODY_MAX)
@@ -155,5 +155,5 @@ int snap_use(struct snap *s, const uint8_t session[STORE_SESSION_ID], const uint
     rc = snap_finish(s, rc, err);
     if (rc) return rc;
     s->generation++;
-    return snap_keep_quota(s, err);
+    return snap_keep_quota(s, session, err);
 }

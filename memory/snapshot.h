@@ -23,6 +23,10 @@
  * Age is by generation: each snap_use() is one, and gives it to all the pages that it names; reading writes nothing.
  * What no session names is the oldest.
  *
+ * A session has a quota too: of its lists and of the pages that it alone names; what others name as well is counted
+ * with the whole only.  When it is passed, that session's own pages go, those of other engines than its last one first,
+ * then the last of its text, until an eighth of it is free.  Others' pages stay.
+ *
  * All of it can be computed again: any error here means no more than a pre-fill.  store_delete_session(), or whoever is
  * alone with the store next, leaves only the pages that a session which is there used last.
  *
@@ -46,14 +50,16 @@ struct snap { /* the pages of one kind of engine, in one store; fields are for r
     uint8_t identity[SNAP_NAME];
     int tokens;   /* of a page */
     size_t bytes; /* the same */
-    uint64_t quota, generation;
+    uint64_t quota, own; /* of all, and of one session */
+    uint64_t generation;
     struct snap_figures figures;
     struct buf work;
 };
 
-/* 0, STORE_TOO_BIG (such pages do not fit a record), or another of the store's.  The store outlives it. */
+/* quota: bytes of all sessions' records; own: of one session's, at most the quota counts.  0, STORE_TOO_BIG (such pages
+ * do not fit a record), or another of the store's.  The store outlives it. */
 int snap_open(struct snap *out, struct store *s, const uint8_t identity[SNAP_NAME], int tokens, size_t bytes,
-              uint64_t quota, struct err *err);
+              uint64_t quota, uint64_t own, struct err *err);
 void snap_close(struct snap *s);
 
 struct snap_page {
@@ -82,4 +88,12 @@ struct snap_stat {
     uint64_t own_pages, own_sessions, own_bytes;
 };
 int snap_stat(struct snap *s, struct snap_stat *out, struct err *err);
+
+/* What each session has, of all engines: what it names, and of that what its quota counts.  *all: what the quota of all
+ * counts.  *list is for free(), NULL when there is none; in the order of their ids. */
+struct snap_session {
+    uint8_t session[STORE_SESSION_ID];
+    uint64_t bytes, own;
+};
+int snap_stat_sessions(struct store *s, struct snap_session **list, size_t *n, uint64_t *all, struct err *err);
 #endif

@@ -14,7 +14,7 @@ struct store_key snap_key(char letter, const uint8_t identity[SNAP_NAME], const 
 int snap_finish(struct snap *s, int rc, struct err *err); /* commits what is pending if rc is 0, or drops it */
 uint64_t snap_cost(size_t value); /* bytes of the file that a record takes */
 
-/* snapshot_quota.c: the newest generation that any session has; and records removed until the quota is kept. */
+/* snapshot_quota.c: the newest generation that any session has; and records removed until the quotas are kept. */
 int snap_newest(struct snap *s, uint64_t *generation, struct err *err);
-int snap_keep_quota(struct snap *s, struct err *err);
+int snap_keep_quota(struct snap *s, const uint8_t session[STORE_SESSION_ID], struct err *err);
 #endif

@@ -64,7 +64,7 @@ static inline void open_app(void)
     static struct out json;
     app = (struct app){.o = &opts, .ops = &fake_ops, .engine = &fake, .info = info, .sampling = {.seed = 1000}};
     fake.reply = reply;
-    opts = (struct opts){.max_tokens = 300, .json = true};
+    opts = (struct opts){.recall_index = 1e9, .recall_index_session = 1e8, .max_tokens = 300, .json = true};
     out_init(&app.answers, open("/dev/null", O_WRONLY | O_CLOEXEC));
     told = tmpfile();
     CHECK(told);

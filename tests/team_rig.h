@@ -38,7 +38,8 @@ static inline void open_app(const char *yaml, void (*reply)(const char *heard, c
 {
     static struct out json;
     err = (struct err){0};
-    opts = (struct opts){.max_tokens = 60, .json = true, .crew = "test.yaml"};
+    opts = (struct opts){.recall_index = 1e9, .recall_index_session = 1e8, .max_tokens = 60, .json = true,
+                         .crew = "test.yaml"};
     app = (struct app){.o = &opts, .ops = &many_ops, .engine = &many, .info = many_begin(reply, ctx, seats),
                        .sampling = {.temp = 1, .top_p = 1, .repeat = 1, .seed = 1000}, .lockstep = true};
     out_init(&app.answers, open("/dev/null", O_WRONLY | O_CLOEXEC));

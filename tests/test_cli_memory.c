@@ -119,6 +119,42 @@ TEST(memory_a_resumed_session_is_not_read_again)
     free(lines);
 }
 
+/* What is off is off without an error, and others' stay. */
+TEST(memory_quotas_of_pages_and_index_are_settings)
+{
+    enum { FRONT = 64 }; /* tokens that the first session begins with too */
+    char *lines = conversation(), text[400];
+    fresh();
+    CHECK_EQ(RUN("The xylofrass opens at nine.\n", "--ctx", "4096"), 0);
+    CHECK_EQ(RUN(lines, "--ctx", "4096", "--snapshots-session", "0"), 0);
+    CHECK_EQ(RUN("Thank you.\n", "--ctx", "4096", "--resume", "last", "--json"), 0);
+    CHECK(shared() <= FRONT);
+    CHECK_EQ(RUN("Thank you.\n", "--ctx", "4096", "--resume", "last", "--json", "--snapshots-session", "1"), 0);
+    CHECK_EQ(RUN("Thank you.\n", "--ctx", "4096", "--resume", "last", "--json", "--snapshots-session", "1"), 0);
+    CHECK(shared() <= FRONT);
+    CHECK_EQ(RUN("plimsoll 1\n/recall xylofrass\n", "--recall-index", "0"), 2);
+    check_has(err(), "there is no recall index (--recall-index 0)");
+    CHECK_EQ(RUN("plimsoll 1\nhello\n/recall all xylofrass\n/policy\n", "--recall-index", "2G"), 0);
+    check_has(err(), "The xylofrass opens at nine.");
+    check_has(err(), "index       2048.0 MiB on disk at most, of one session 256.0 MiB");
+    /* others' goes, and none has room */
+    CHECK_EQ(RUN("plimsoll 1\nhello\n/recall all xylofrass\n", "--recall-index", "1"), 0);
+    check_has(err(), "the recall index is full (--recall-index, 0.0 MiB): what it has no room for is not found");
+    check_has(err(), "[the recall index is full (--recall-index)");
+    check_has(err(), "nothing found");
+    const char *dir = check_tmpdir();
+    snprintf(text, sizeof text, "%s/brumfondle.txt", dir);
+    FILE *f = fopen(text, "w");
+    CHECK(f && fputs("The brumfondle is in the shed.\n", f) >= 0 && fclose(f) == 0);
+    snprintf(text, sizeof text, "plimsoll 1\nhello\n/ingest %s/brumfondle.txt\n/recall shed\n/recall hello\n", dir);
+    CHECK_EQ(RUN(text, "--recall-index-session", "0"), 0); /* what is said goes in */
+    check_has(err(), "brumfondle.txt is not in the index: that of this session is full (--recall-index-session, 0.0 "
+                     "MiB); the whole stays as an artifact");
+    check_has(err(), "nothing found");
+    check_has(err(), "score");
+    free(lines);
+}
+
 /* Another's deletion takes nothing of this one's pages, nor of what is found in all sessions. */
 TEST(memory_a_session_deleted_beside_it_costs_it_nothing)
 {

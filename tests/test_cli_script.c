@@ -359,6 +359,7 @@ TEST(script_cannot_widen_what_it_may)
         {"/policy summary off", "--summary"},
         {"/policy thinking 9", "--thinking"},
         {"/policy snapshots 1G", "--snapshots"},
+        {"/policy index 1G", "--recall-index"},
         {"/policy store /elsewhere", "--store"},
         {"/policy recall auto", "--recall off"},
     };

@@ -1,4 +1,6 @@
 /* test_cli_store.c - `plimsoll store` as a person types it: its command line, its figures and its verdicts. */
+#include "memory/recall.h"
+#include "memory/snapshot.h"
 #include "tests/cli_store_rig.h"
 
 /* ---------------------------------------------------------------- the command line */
@@ -113,7 +115,10 @@ TEST(cli_store_stat_shows_sizes_kinds_and_sessions)
         "\ncache    KV pages                           1     8.8 KiB\n",
         "\n         recall index                       1 ",
         "\n61646127                                    3 ",
-        "\n626f6227                                    1        50 B  its head is missing\n",
+        "\n626f6227                                    1        50 B        0 B        0 B\n  its head is missing\n",
+        "\nquotas of                  used   all sessions      one session\n",
+        "\nKV pages                    0 B        1.0 GiB          1.0 GiB\n",
+        "\nrecall index                0 B        2.0 GiB        256.0 MiB\n",
         "\n2 sessions\n"};
     const char *dir = a_store();
     CHECK_EQ(STORE("stat", "--store", dir), 0);
@@ -134,6 +139,64 @@ static const char *string_in(const json_t *o, const char *name)
 {
     const char *value = json_string_value(json_object_get(o, name));
     return value ? value : "";
+}
+
+/* What each session has in the cache; quotas from the variables and the file. */
+TEST(cli_store_stat_shows_quotas_and_what_counts_against_them)
+{
+    enum { TOKENS = 16, BYTES = 9000 };
+    static const int32_t ids[TOKENS];
+    static const uint8_t bytes[BYTES], engine[SNAP_NAME], name[2][SNAP_NAME] = {"first page", "second page"};
+    const char *dir = a_store();
+    struct store *s = open_at(dir);
+    struct recall *r = recall_open(s, &err);
+    struct snap snap;
+    const struct snap_page page[2] = {{name[0], engine, ids, bytes}, {name[1], name[0], ids, bytes}};
+    struct recall_doc doc = {.kind = RECALL_MESSAGE, .id = 1};
+    OK(snap_open(&snap, s, engine, TOKENS, BYTES, UINT64_MAX, UINT64_MAX, &err));
+    OK(snap_put(&snap, page, 2, &err));
+    OK(snap_use(&snap, ada, name, 2, &err));
+    OK(snap_use(&snap, bob, name, 1, &err));
+    snap_close(&snap);
+    memcpy(doc.session, bob, sizeof doc.session);
+    OK(recall_add(r, &doc, "zebra", 5, &err));
+    store_begin(s, STORE_CACHE);
+    OK(recall_flush(r, bob, 2, &err));
+    OK(store_commit(s, &err));
+    recall_close(r);
+    store_close(s);
+    CHECK_EQ(STORE("stat", "--json", "--store", dir), 0);
+    json_t *all = json_loads(said(), 0, NULL), *quotas = json_object_get(all, "quotas");
+    json_t *a = json_array_get(json_object_get(all, "sessions"), 0);
+    json_t *b = json_array_get(json_object_get(all, "sessions"), 1), *kv = json_object_get(quotas, "kv");
+    CHECK(number_in(kv, "all_bytes") == 1 << 30 && number_in(kv, "session_bytes") == 1 << 30);
+    CHECK(number_in(kv, "used_bytes") > number_in(a, "kv_bytes") + number_in(b, "kv_bytes")); /* one page is both's */
+    CHECK(number_in(a, "kv_bytes") > BYTES && number_in(b, "kv_bytes") < BYTES && number_in(b, "kv_bytes") > 0);
+    CHECK(number_in(a, "recall_bytes") == 0 && number_in(b, "recall_bytes") > 0);
+    CHECK_EQ(number_in(json_object_get(quotas, "recall"), "used_bytes"), number_in(b, "recall_bytes"));
+    json_decref(all);
+}
+
+TEST(cli_store_stat_has_the_quotas_of_variables_and_file)
+{
+    static const char script[] =
+        "set -e; unset XDG_CONFIG_HOME PLIMSOLL_CONFIG; mkdir -p \"$HOME/.config/plimsoll\"\n"
+        "C=\"$HOME/.config/plimsoll/config\"; umask 022\n"
+        "printf 'snapshots = 64M\\nsnapshots-session = 25%%\\nrecall-index = 0\\n' > \"$C\"\n"
+        "$P store stat --store $D | grep -q '^KV pages .* 64.0 MiB *16.0 MiB$'\n"
+        "$P store stat --store $D | grep -q '^recall index .* 0 B *0 B$'\n"
+        "export PLIMSOLL_SNAPSHOTS_SESSION=1M PLIMSOLL_RECALL_INDEX=8M PLIMSOLL_RECALL_INDEX_SESSION=2M\n"
+        "$P store stat --store $D | grep -q '^KV pages .* 64.0 MiB *1.0 MiB$'\n"
+        "$P store stat --store $D | grep -q '^recall index .* 8.0 MiB *2.0 MiB$'\n"
+        "export PLIMSOLL_RECALL_INDEX=lots\n"
+        "$P store stat --store $D 2>&1 | grep -q 'PLIMSOLL_RECALL_INDEX: \"lots\" is not a size'\n"
+        "$P store stat --store $D 2>/dev/null | grep -q '^recall index .* ? *?$'\n"
+        "$P store stat --json --store $D 2>/dev/null | grep -q '\"all_bytes\":null'\n";
+    char command[2400];
+    setenv("P", child_program(), 1);
+    setenv("D", a_store(), 1);
+    snprintf(command, sizeof command, "HOME='%s'\nexport HOME\n%s", fresh_dir(), script);
+    CHECK_EQ(system(command), 0);
 }
 
 TEST(cli_store_stat_as_json_is_one_object)

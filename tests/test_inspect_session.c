@@ -197,7 +197,8 @@ static void open_all(const char *model, const char *form, const char *crew)
     }
     cfg.script = tiny_text_file("answers.jsonl", ANSWERS);
     err = (struct err){0};
-    opts = (struct opts){.max_tokens = 200, .json = true, .tools = "calculator", .crew = crew ? "t.yaml" : NULL,
+    opts = (struct opts){.recall_index = 1e9, .recall_index_session = 1e8, .max_tokens = 200, .json = true,
+                         .tools = "calculator", .crew = crew ? "t.yaml" : NULL,
                          .system = "You help in a harbour."};
     watched = engine_scripted;
     watched.submit = watched_submit;

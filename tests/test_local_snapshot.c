@@ -409,7 +409,7 @@ static struct snap snap_of(struct engine *e, struct store *store)
 {
     struct snap s;
     const struct engine_info *i = ops->info(e);
-    OK(snap_open(&s, store, i->identity.byte, P, i->page_bytes, UINT64_MAX, &err));
+    OK(snap_open(&s, store, i->identity.byte, P, i->page_bytes, UINT64_MAX, UINT64_MAX, &err));
     return s;
 }
 

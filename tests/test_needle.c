@@ -86,7 +86,8 @@ static void begin(const char *summary, const char *recall)
     struct store *st = open_at(fresh_dir());
     const struct engine_info *info = fake_begin(NULL, CTX);
     fake.reply = reply;
-    opts = (struct opts){.max_tokens = 128, .summary = summary, .recall = recall};
+    opts = (struct opts){.recall_index = 1e9, .recall_index_session = 1e8, .max_tokens = 128, .summary = summary,
+                         .recall = recall};
     app = (struct app){.o = &opts, .ops = &fake_ops, .engine = &fake, .info = info};
     out_init(&app.answers, open("/dev/null", O_WRONLY | O_CLOEXEC));
     OK(keeper_open(&app.keeper, st, &err));

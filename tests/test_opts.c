@@ -139,6 +139,22 @@ TEST(opts_quotas_have_ranges_and_the_marks_stay_apart)
     REFUSED("is not a size", "--keep-unsaved", "-1");
 }
 
+TEST(opts_quotas_of_what_can_be_made_again)
+{
+    CHECK_EQ(PARSE("--json"), 0);
+    CHECK(o.snapshots == 0x1p30 && opts_snapshots_session(&o) == 0x1p30);
+    CHECK(o.recall_index == 0x1p31 && o.recall_index_session == 0x1p28 && opts_recalls(&o));
+    CHECK_EQ(PARSE("--snapshots", "4G", "--snapshots-session", "25%", "--recall-index", "0"), 0);
+    CHECK(opts_snapshots_session(&o) == 0x1p30 && !opts_recalls(&o));
+    CHECK_EQ(PARSE("--snapshots-session=1", "--recall-index-session", "0", "--recall-index=4096"), 0);
+    CHECK(opts_snapshots_session(&o) == 1 && o.recall_index_session == 0 && opts_recalls(&o));
+    CHECK_EQ(PARSE("--snapshots-session", "0", "--recall", "off"), 0);
+    CHECK(opts_snapshots_session(&o) == 0 && !opts_recalls(&o));
+    REFUSED("--snapshots-session: \"101%\" is not a size", "--snapshots-session", "101%");
+    REFUSED("--recall-index: \"10%\" is not a size", "--recall-index", "10%");
+    REFUSED("--recall-index-session: \"much\" is not a size", "--recall-index-session", "much");
+}
+
 TEST(opts_biases_and_stops_collect_up_to_their_limits)
 {
     CHECK_EQ(PARSE("--logit-bias", "5=1.5", "--logit-bias", "0=-inf", "--stop", "END", "--stop=\n"), 0);

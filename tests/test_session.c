@@ -24,7 +24,7 @@ static void begin(const char *says, const char *system)
     const struct engine_info *info = fake_begin(says, CTX);
     app = (struct app){.o = &opts, .ops = &fake_ops, .engine = &fake, .info = info, .sampling = {.seed = 1000}};
     err = (struct err){0};
-    opts = (struct opts){0};
+    opts = (struct opts){.recall_index = 1e9, .recall_index_session = 1e8};
     reader = p[0];
     out_init(&app.answers, p[1]);
     CHECK_EQ(trace_open(&app.trace, NULL, NULL, NULL, 0, &err), 0);

@@ -39,7 +39,7 @@ static struct story *tell(int which, int common, int n)
 static struct snap open_snap(struct store *s, uint64_t quota)
 {
     struct snap snap;
-    OK(snap_open(&snap, s, engine, TOKENS, BYTES, quota, &err));
+    OK(snap_open(&snap, s, engine, TOKENS, BYTES, quota, UINT64_MAX, &err));
     return snap;
 }
 
@@ -138,7 +138,7 @@ TEST(another_engine_finds_nothing)
     struct snap_stat st;
     put_all(&s, a);
     use(&s, ann, a);
-    OK(snap_open(&o, store, other_engine, TOKENS, BYTES, UINT64_MAX, &err));
+    OK(snap_open(&o, store, other_engine, TOKENS, BYTES, UINT64_MAX, UINT64_MAX, &err));
     CHECK_STR(shape(&o, a), "....");
     OK(snap_stat(&o, &st, &err));
     CHECK(st.pages == 4 && st.own_pages == 0 && st.own_sessions == 0 && st.own_bytes == 0);
@@ -185,7 +185,8 @@ TEST(a_page_of_another_text_under_the_same_name_is_refused)
     put_all(&s, a);
     CHECK_STR(shape(&s, a), "xxx");
     snap_close(&s);
-    OK(snap_open(&s, store, engine, TOKENS, BYTES - 1, UINT64_MAX, &err)); /* as if one engine had two sizes */
+    /* as if one engine had two sizes */
+    OK(snap_open(&s, store, engine, TOKENS, BYTES - 1, UINT64_MAX, UINT64_MAX, &err));
     p = page_of(a, 1);
     refused(&s, &p, STORE_FOREIGN, "is a KV page of another text");
     snap_close(&s);
@@ -229,7 +230,7 @@ TEST(a_record_with_any_byte_flipped_is_refused)
     struct snap_page p = page_of(a, 0);
     struct store_key key = key_of('k', p.name);
     struct buf raw = {0};
-    OK(snap_open(&s, store, engine, TOKENS, SMALL, UINT64_MAX, &err));
+    OK(snap_open(&s, store, engine, TOKENS, SMALL, UINT64_MAX, UINT64_MAX, &err));
     OK(snap_put(&s, &p, 1, &err));
     snap_close(&s);
     store_close(store);
@@ -240,7 +241,7 @@ TEST(a_record_with_any_byte_flipped_is_refused)
         plant(dir, "cache", &key, raw.data, MIN(raw.len, raw.len - (i == raw.len)));
         if (i < raw.len) raw.data[i] ^= (char)(1 << i % 8);
         store = open_at(dir);
-        OK(snap_open(&s, store, engine, TOKENS, SMALL, UINT64_MAX, &err));
+        OK(snap_open(&s, store, engine, TOKENS, SMALL, UINT64_MAX, UINT64_MAX, &err));
         refused(&s, &p, STORE_DAMAGED, "is damaged");
         snap_close(&s);
         store_close(store);
@@ -375,6 +376,116 @@ TEST(a_session_larger_than_the_quota_keeps_its_front)
     snap_close(&s);
     store_close(store);
     free(a);
+}
+
+/* ---------------------------------------------------------------- the quota of one session */
+
+static struct snap open_own(struct store *s, uint64_t quota, uint64_t own)
+{
+    struct snap snap;
+    OK(snap_open(&snap, s, engine, TOKENS, BYTES, quota, own, &err));
+    return snap;
+}
+
+TEST(a_session_over_its_own_quota_loses_its_own_last_pages_and_others_stay)
+{
+    struct store *store = open_at(fresh_dir());
+    struct snap s = open_own(store, 100 * BLOCKS, 8 * BLOCKS);
+    struct story *a = tell(1, 4, 10), *b = tell(2, 4, 14), *c = tell(3, 0, 7);
+    put_all(&s, a);
+    use(&s, ann, a); /* ten are hers alone: down to seven, less her list */
+    CHECK_STR(shape(&s, a), "xxxxxx....");
+    CHECK_EQ(s.figures.evicted, 4);
+    put_all(&s, c);
+    use(&s, ben, c); /* seven and a list */
+    CHECK_STR(shape(&s, c), "xxxxxxx");
+    put_all(&s, b);
+    use(&s, cat, b); /* four are ann's too, and count for neither; of her own ten six stay */
+    CHECK_STR(shape(&s, b), "xxxxxxxxxx....");
+    CHECK_STR(shape(&s, a), "xxxxxx....");
+    CHECK_STR(shape(&s, c), "xxxxxxx");
+    CHECK_EQ(s.figures.evicted, 8);
+    snap_close(&s);
+    store_close(store);
+    free(a);
+    free(b);
+    free(c);
+}
+
+TEST(of_one_session_the_pages_of_the_engine_before_go_first)
+{
+    struct store *store = open_at(fresh_dir());
+    struct snap s = open_own(store, UINT64_MAX, UINT64_MAX), o;
+    struct story *a = tell(1, 0, 6);
+    OK(snap_open(&o, store, other_engine, TOKENS, BYTES, UINT64_MAX, 9 * BLOCKS, &err));
+    put_all(&s, a);
+    use(&s, ann, a);
+    o.generation = s.generation;
+    put_all(&o, a);
+    use(&o, ann, a); /* twelve: down to seven, less two lists */
+    CHECK_STR(shape(&o, a), "xxxxxx");
+    CHECK_STR(shape(&s, a), "x.....");
+    snap_close(&s);
+    snap_close(&o);
+    store_close(store);
+    free(a);
+}
+
+TEST(a_quota_of_a_page_or_of_nothing_leaves_others_as_they_are)
+{
+    static const uint64_t quotas[] = {0, 1, 4096, BLOCKS};
+    struct store *store = open_at(fresh_dir());
+    struct snap s = open_own(store, UINT64_MAX, UINT64_MAX);
+    struct story *a = tell(1, 2, 5), *b = tell(2, 2, 5);
+    put_all(&s, a);
+    use(&s, ann, a);
+    snap_close(&s);
+    for (size_t i = 0; i < COUNT_OF(quotas); i++) {
+        s = open_own(store, UINT64_MAX, quotas[i]);
+        put_all(&s, b);
+        use(&s, ben, b);
+        CHECK_STR(shape(&s, a), "xxxxx");
+        CHECK_STR(shape(&s, b), "xx...");
+        struct snap_session *list;
+        uint64_t all;
+        size_t n;
+        OK(snap_stat_sessions(store, &list, &n, &all, &err));
+        for (size_t k = 0; k < n; k++)
+            if (memcmp(list[k].session, ben, sizeof ben) == 0) CHECK(list[k].own <= quotas[i]);
+        free(list);
+        snap_close(&s);
+    }
+    store_close(store);
+    free(a);
+    free(b);
+}
+
+TEST(each_session_has_its_figures)
+{
+    struct store *store = open_at(fresh_dir());
+    struct snap s = open_own(store, UINT64_MAX, UINT64_MAX);
+    struct story *a = tell(1, 4, 10), *b = tell(2, 4, 6);
+    struct snap_session *list;
+    struct snap_stat st;
+    uint64_t all = 7;
+    size_t n = 7;
+    OK(snap_stat_sessions(store, &list, &n, &all, &err));
+    CHECK(!list && n == 0 && all == 0);
+    put_all(&s, a);
+    use(&s, ben, a);
+    put_all(&s, b);
+    use(&s, ann, b);
+    OK(snap_stat(&s, &st, &err));
+    OK(snap_stat_sessions(store, &list, &n, &all, &err));
+    CHECK(n == 2 && all == st.bytes);
+    CHECK_MEM(list[0].session, ann, sizeof ann);
+    CHECK(list[0].own / BLOCKS == 2 && list[0].bytes / BLOCKS == 6);
+    CHECK(list[1].own / BLOCKS == 6 && list[1].bytes / BLOCKS == 10);
+    free(list);
+    snap_close(&s);
+    store_close(store);
+    free(a);
+    free(b);
 }
 
 /* A session's list that cannot be believed: its pages are nobody's, and nothing else is touched. */
@@ -543,9 +654,9 @@ TEST(sizes_have_bounds)
 {
     struct store *store = open_at(fresh_dir());
     struct snap s;
-    CHECK_EQ(snap_open(&s, store, engine, TOKENS, REC_BODY_MAX - 80, 1 << 20, &err), STORE_TOO_BIG);
-    CHECK_EQ(snap_open(&s, store, engine, TOKENS, SIZE_MAX - 80, 1 << 20, &err), STORE_TOO_BIG);
-    OK(snap_open(&s, store, engine, TOKENS, REC_BODY_MAX - 88, 1 << 20, &err));
+    CHECK_EQ(snap_open(&s, store, engine, TOKENS, REC_BODY_MAX - 80, 1 << 20, UINT64_MAX, &err), STORE_TOO_BIG);
+    CHECK_EQ(snap_open(&s, store, engine, TOKENS, SIZE_MAX - 80, 1 << 20, UINT64_MAX, &err), STORE_TOO_BIG);
+    OK(snap_open(&s, store, engine, TOKENS, REC_BODY_MAX - 88, 1 << 20, UINT64_MAX, &err));
     struct snap_page none = {0};
     CHECK_EQ(snap_put(&s, &none, 2, &err), STORE_TOO_BIG);
     CHECK_EQ(snap_put(&s, &none, -1, &err), STORE_TOO_BIG);

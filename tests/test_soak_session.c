@@ -227,7 +227,7 @@ static void begin(const char *dir)
     const struct engine_info *info = fake_begin(NULL, CTX);
     fake.reply = reply;
     app = (struct app){.o = &opts, .ops = &fake_ops, .engine = &fake, .info = info};
-    opts = (struct opts){.max_tokens = 512};
+    opts = (struct opts){.recall_index = 1e9, .recall_index_session = 1e8, .max_tokens = 512};
     out_init(&app.answers, open("/dev/null", O_WRONLY | O_CLOEXEC));
     OK(keeper_open(&app.keeper, st, &err));
     CHECK_EQ(trace_open(&app.trace, NULL, NULL, NULL, 0, &err), 0);

@@ -15,7 +15,7 @@ static void echo(const char *heard, char *out) { snprintf(out, MANY_TEXT, "<%.20
 
 static void open_app(int seats)
 {
-    opts = (struct opts){.max_tokens = 100};
+    opts = (struct opts){.recall_index = 1e9, .recall_index_session = 1e8, .max_tokens = 100};
     app = (struct app){.o = &opts, .ops = &many_ops, .engine = &many, .info = many_begin(echo, 1000, seats)};
     out_init(&app.answers, open("/dev/null", O_WRONLY | O_CLOEXEC));
     CHECK_EQ(trace_open(&app.trace, NULL, NULL, NULL, 0, &err), 0);

@@ -17,7 +17,7 @@ static enum engine_end run_turn(const char *script, const struct turn_ask *ask, 
 {
     struct app app = {.o = &opts, .ops = &engine_scripted, .sampling = SAMPLING_GREEDY};
     struct turn_result result;
-    opts = (struct opts){.max_tokens = 200, .strict_tools = true};
+    opts = (struct opts){.recall_index = 1e9, .recall_index_session = 1e8, .max_tokens = 200, .strict_tools = true};
     app.engine = open_script(script, (struct engine_config){.ctx = 4096, .max_seqs = 1, .grammars = 1});
     app.info = engine_scripted.info(app.engine);
     out_init(&app.answers, open("/dev/null", O_WRONLY | O_CLOEXEC));

@@ -127,6 +127,9 @@ static const struct { const char *key, *flag; } rights[] = {
     {"allow", "--allow"},           {"workspace", "--workspace"},   {"vram", "--vram"},   {"ctx", "--ctx"},
     {"overcommit", "--overcommit"}, {"park", "--park"},             {"model", "--model"}, {"store", "--store"},
     {"snapshots", "--snapshots"},   {"strict_tools", "--strict-tools"},
+    {"snapshots_session", "--snapshots-session"},
+    {"recall_index", "--recall-index"},
+    {"recall_index_session", "--recall-index-session"},
 };
 
 const char *crew_nearest(const char *typed, const char *(*name)(const void *of, int i), const void *of, int n)

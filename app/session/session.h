@@ -85,6 +85,7 @@ struct session {
     struct session_indexing {    /* it is brought up to the journal, slice by slice */
         bool busy;               /* a slice is in the store's hands */
         bool told;               /* how far it is was told */
+        bool full_told, over_told; /* that the index of all is full; that of this one */
         struct remember_at at;
         struct remember_others others; /* the store's thread's */
     } index;

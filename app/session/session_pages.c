@@ -9,7 +9,7 @@ enum { BROUGHT = 32, TASKS = 2 }; /* pages read at a time; tasks that may wait a
 
 bool session_keeps_pages(const struct session *s)
 {
-    return session_saves(s) && s->a->info->page_bytes > 0 && s->a->o->snapshots > 0;
+    return session_saves(s) && s->a->info->page_bytes > 0 && opts_snapshots_session(s->a->o) >= 1;
 }
 
 /* ---------------------------------------------------------------- on the store's thread */
@@ -18,7 +18,7 @@ static int open_snap(struct session *s, struct store *st, struct err *err)
 {
     if (s->pages.open) return 0;
     int rc = snap_open(&s->pages.snap, st, s->a->info->identity.byte, KERN_PAGE, s->a->info->page_bytes,
-                       (uint64_t)s->a->o->snapshots, err);
+                       (uint64_t)s->a->o->snapshots, (uint64_t)opts_snapshots_session(s->a->o), err);
     s->pages.open = rc == 0;
     return rc;
 }

@@ -22,8 +22,12 @@ struct index_task {
 
 static int open_index(struct session *s, struct store *st, struct err *err)
 {
-    if (!s->recall) s->recall = recall_open(st, err);
-    return s->recall ? 0 : STORE_NO_MEMORY;
+    const struct opts *o = s->a->o;
+    if (s->recall) return 0;
+    s->recall = recall_open(st, err);
+    if (!s->recall) return STORE_NO_MEMORY;
+    recall_set_quota(s->recall, (struct recall_quota){(uint64_t)o->recall_index, (uint64_t)o->recall_index_session});
+    return 0;
 }
 
 static int run_index(struct keeper_job *base, struct store *st, struct err *err)
@@ -40,18 +44,37 @@ static const char *name_of(const struct remember_at *at)
     return slash && slash[1] ? slash + 1 : *at->path ? at->path : "a long result";
 }
 
+/* What the quotas leave out is said, once for each file and once for all else. */
+static void tell_quotas(struct session *s)
+{
+    struct session_indexing *x = &s->index;
+    const struct opts *o = s->a->o;
+    if (x->at.over > 0 && (*x->at.over_path || !x->over_told)) {
+        const char *slash = strrchr(x->at.over_path, '/');
+        say("%s is not in the index: that of this session is full (--recall-index-session, %.1f MiB); the whole stays "
+            "as an artifact", !*x->at.over_path ? "a long result" : slash && slash[1] ? slash + 1 : x->at.over_path,
+            o->recall_index_session / 0x1p20);
+        x->over_told |= !*x->at.over_path;
+    }
+    if (x->at.full && !x->full_told)
+        say("%s%sthe recall index is full (--recall-index, %.1f MiB): what it has no room for is not found; all of it "
+            "stays in the session", x->at.of > 0 ? name_of(&x->at) : "", x->at.of > 0 ? " is not wholly in: " : "",
+            o->recall_index / 0x1p20);
+    x->full_told = x->at.full;
+}
+
 static void tell_index(struct session *s, const struct remember_at *before, bool failed)
 {
     struct session_indexing *x = &s->index;
     char text[120];
     const bool same = before->of > 0 && before->number == x->at.number;
-    if (x->told && !same) {
+    if (x->told && (!same || x->at.full)) {
         say_progress("");
-        if (!failed && before->skip != before->number)
+        if (!failed && !x->at.full && before->skip != before->number)
             say_dim("[%s is in the index: /recall finds it]", name_of(before));
         x->told = false;
     }
-    if (x->at.of == 0 || x->at.skip == x->at.number) return;
+    if (x->at.of == 0 || x->at.skip == x->at.number || x->at.full) return;
     snprintf(text, sizeof text, "indexing %.50s: %.1f of %.1f MiB, %d %% (Esc stops it)", name_of(&x->at),
              (double)x->at.bytes / 0x1p20, (double)x->at.of / 0x1p20,
              (int)(100 * ((double)x->at.bytes / (double)x->at.of)));
@@ -71,13 +94,14 @@ static void indexed(struct keep *k, struct keep_task *task)
     t->at.skip = s->index.at.skip;
     s->index.at = t->at;
     free(t);
+    if (!failed) tell_quotas(s);
     if (s->a->between) tell_index(s, &before, failed); /* the next slice is the screen's to begin: others come first */
     else if (s->index.at.more) session_index(s);
 }
 
 void session_index(struct session *s)
 {
-    if (s->index.busy || !session_saves(s)) return;
+    if (s->index.busy || !session_saves(s) || s->a->o->recall_index < 1) return;
     struct index_task *t = calloc(1, sizeof *t);
     if (!t) return;
     *t = (struct index_task){.task = {.base = {.run = run_index}, .done = indexed}, .s = s, .at = s->index.at};
@@ -134,6 +158,7 @@ static int run_search(struct store *st, void *arg, struct err *err)
         rc = remember_others(s->recall, st, s->keep.head.id, OTHERS, &s->index.others, &left, err);
     if (rc == 0) rc = remember_search(s->recall, st, &f->q, f->out, err);
     f->out->left = left;
+    f->out->full = s->index.at.full || (!f->q.session && s->index.others.full);
     return rc;
 }
 
@@ -144,10 +169,12 @@ int session_recall(struct session *s, const struct session_question *q, struct r
     if (!session_saves(s) && q->everywhere)
         return err_set(err, -1, "this session is not saved, and no other is at hand: /recall WORDS searches this one");
     if (!session_saves(s)) return session_scan(s, q, true, out, err);
+    if (s->a->o->recall_index < 1)
+        return err_set(err, -1, "there is no recall index (--recall-index 0): nothing can be recalled");
     f.q = (struct remember_query){.text = q->text, .n = q->n, .k = MAX(1, MIN(q->k, RECALL_K)), .wanted = q->wanted,
                                   .self = q->self, .session = q->everywhere ? NULL : s->keep.head.id};
     session_settle(s); /* what was said just now counts */
-    f.as_it_is = s->index.at.more;
+    f.as_it_is = s->index.at.more || s->index.at.full; /* full: what was begun is gone on with when there is room */
     return keep_call(&s->keep, run_search, &f, err) ? -1 : 0;
 }
 
@@ -180,13 +207,11 @@ static bool is_in_window(const struct session *s, enum recall_kind kind, uint64_
 /* A summary of what is asked for is no news, unless it is all that there is. */
 static bool is_no_summary(void *self, const struct recall_doc *d) { return (void)self, d->kind != RECALL_SUMMARY; }
 
-static bool by_summary(const struct session *s) { return s->a->o->recall && strcmp(s->a->o->recall, "summary") == 0; }
-
 static int find(struct session *s, const char *text, size_t n, struct remember_found *out)
 {
     struct session_question q = {.text = text, .n = n, .k = RECALL_K, .wanted = is_no_summary};
-    if (by_summary(s) || (!session_saves(s) && s->texts.gone.n > 0)) q.wanted = NULL;
-    return by_summary(s) ? session_scan(s, &q, false, out, NULL) : session_recall(s, &q, out, NULL);
+    if (opts_recalls_summary(s->a->o) || (!session_saves(s) && s->texts.gone.n > 0)) q.wanted = NULL;
+    return opts_recalls_summary(s->a->o) ? session_scan(s, &q, false, out, NULL) : session_recall(s, &q, out, NULL);
 }
 
 /* Behind session_choose_quotes(): of what was said again lately that one is left, and leaves here. */

@@ -65,8 +65,7 @@ enum { OFFERED = COUNT_OF(tools) + TOOLBOX_TOOLS };
 static int names_of(const struct session *s, const char *name[OFFERED])
 {
     int n = 0;
-    const char *by = s->a->o->recall;
-    bool recall = !by || (strcmp(by, "off") != 0 && strcmp(by, "summary") != 0);
+    bool recall = opts_recalls(s->a->o) && !opts_recalls_summary(s->a->o);
     for (int i = 0; i < s->role.n_tools && n < TOOLBOX_TOOLS; i++)
         if (!is_memory(s->role.tools[i])) name[n++] = s->role.tools[i];
     for (size_t i = 0; i < COUNT_OF(tools); i++)

@@ -216,7 +216,7 @@ static int converse(struct session *s, uint64_t user, struct turn_result *r, str
 static int prepare(struct session *s, const char *text, size_t n, struct err *err)
 {
     if (window_due(s->w)) session_compact(s, NULL);
-    if (s->a->o->recall && strcmp(s->a->o->recall, "off") == 0) return 0;
+    if (!opts_recalls(s->a->o)) return 0;
     /* What this call has no room for is looked for too; and what is brought in does not push out what was passed over
      * because it was still there. */
     window_make_room(s->w, session_has_left(s) ? (int64_t)session_room(s) / 2 : 0);

@@ -214,7 +214,7 @@ int main(int argc, char **argv)
 {
     static struct engine_ops ops;
     static struct buf role;
-    struct opts o = {.max_tokens = ANSWER_MOST, .snapshots = 0};
+    struct opts o = {.max_tokens = ANSWER_MOST, .recall_index = 1e9, .recall_index_session = 1e8};
     struct app a = {.o = &o, .ops = &ops, .sampling = SAMPLING_GREEDY};
     struct way ways[] = {{.name = "summary", .summary = "model", .recall = "off", .target = 60},
                          {.name = "lines", .summary = "model", .recall = "summary", .target = 60},
