@@ -143,7 +143,7 @@ static int list(const struct args *a, struct store *s)
     struct journal_head *head = NULL;
     size_t n = 0;
     int status = EXIT_DONE;
-    const struct store_report report = {say_damaged, &status};
+    const struct store_report report = {.line = say_damaged, .user = &status};
     int rc = s ? journal_heads(s, LISTED, &head, &n, &report, &err) : 0;
     if (rc) return complain(rc, &err);
     out_init(&out, STDOUT_FILENO);

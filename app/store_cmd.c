@@ -123,12 +123,10 @@ int store_cmd_exists(const char *dir)
 
 static void on_check(void *self, enum store_part part, uint64_t done, uint64_t all)
 {
-    static const char *const what[STORE_PARTS] = {"not closed well: checking the journal",
-                                                  "not closed well: checking the cache"};
     struct store_watch *w = self;
     if (w->part != (int)part) {
         progress_end(&w->bar);
-        progress_start(&w->bar, what[part], say_on_terminal(), progress_clock());
+        progress_start(&w->bar, w->what[part], say_on_terminal(), progress_clock());
         w->part = (int)part;
     }
     progress_update(&w->bar, done, all, progress_clock());
@@ -136,9 +134,21 @@ static void on_check(void *self, enum store_part part, uint64_t done, uint64_t a
 
 void store_watch_begin(struct store_watch *w, struct store_options *o)
 {
-    *w = (struct store_watch){.part = -1};
+    static const char *const what[STORE_PARTS] = {"not closed well: checking the journal",
+                                                  "not closed well: checking the cache"};
+    *w = (struct store_watch){.part = -1, .what = what};
     o->checking = on_check;
     o->self = w;
+}
+
+void store_watch_report(struct store_watch *w, bool salvage, struct store_report *report)
+{
+    static const char *const what[2][STORE_PARTS] = {{"checking the journal", "checking the cache"},
+                                                     {"reading the journal", ""}};
+    *w = (struct store_watch){.part = -1, .what = what[salvage]};
+    if (!say_on_terminal()) return;
+    report->checking = on_check;
+    report->self = w;
 }
 
 void store_watch_end(struct store_watch *w) { progress_end(&w->bar); }

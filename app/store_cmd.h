@@ -30,8 +30,11 @@ int store_cmd_open(struct store **out, const char *dir, bool read_only);
 struct store_watch {
     struct progress bar;
     int part; /* that the bar is of; -1: none yet */
+    const char *const *what; /* (STORE_PARTS) that it says */
 };
 void store_watch_begin(struct store_watch *w, struct store_options *o);
+/* The same of a check or a salvage; only on a terminal. */
+void store_watch_report(struct store_watch *w, bool salvage, struct store_report *report);
 void store_watch_end(struct store_watch *w);
 
 /* Says what went wrong with the folder (an error of the store's), and who is in the way if somebody is; its exit

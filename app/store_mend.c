@@ -55,9 +55,12 @@ static int check_part(const char *dir, enum store_part part, bool *damaged, stru
 {
     static const char *const name[STORE_PARTS] = {"journal", "cache"};
     struct findings found = {0};
-    const struct store_report report = {note, &found};
+    struct store_report report = {.line = note, .user = &found};
+    struct store_watch watch;
     struct err err = {0};
+    store_watch_report(&watch, false, &report);
     int rc = store_check(dir, part, 0, &report, &err);
+    store_watch_end(&watch);
     *damaged = rc == STORE_DAMAGED;
     if (rc && !*damaged) {
         buf_free(&found.text);
@@ -73,7 +76,7 @@ static int check_sessions(const char *dir, struct buf *out)
 {
     struct store *s = NULL;
     struct findings found = {0};
-    const struct store_report report = {note, &found};
+    const struct store_report report = {.line = note, .user = &found};
     struct journal_strays n;
     struct err err = {0};
     int status = store_cmd_open(&s, dir, true);
@@ -163,7 +166,7 @@ static int move_in_place(const char *partial, const char *to)
 static int mend_alone(struct store *s, void *arg, struct err *err)
 {
     struct findings *found = arg;
-    const struct store_report report = {note, found};
+    const struct store_report report = {.line = note, .user = found};
     struct journal_strays n;
     return journal_strays(s, true, &report, &n, err);
 }
@@ -182,10 +185,13 @@ static int mend_salvaged(const char *partial, struct findings *found)
 static int salvage_into(const char *from, const char *to, const char *partial, struct buf *text)
 {
     struct findings found = {0}, mended = {0};
-    const struct store_report report = {note, &found};
+    struct store_report report = {.line = note, .user = &found};
+    struct store_watch watch;
     struct err err = {0};
     uint64_t records = 0, missing = 0;
+    store_watch_report(&watch, true, &report);
     int rc = store_salvage(from, partial, 0, &report, &records, &missing, &err), status = EXIT_DONE;
+    store_watch_end(&watch);
     if (signals_pending()) { /* the child may have met it too, and ended early */
         say_error("interrupted: nothing was salvaged");
         status = 128 + signals_pending();

@@ -164,7 +164,7 @@ static void keep_first(void *user, const char *line)
 static int look_before(const char *dir, const struct store_options *o, struct err *err)
 {
     struct err first = {0};
-    const struct store_report report = {keep_first, &first};
+    const struct store_report report = {.line = keep_first, .user = &first};
     struct store_faults n;
     if (store_is_clean(dir)) return 0;
     int rc = store_look(dir, STORE_JOURNAL, o, &report, &n, err);

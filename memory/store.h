@@ -248,6 +248,9 @@ int store_users(const char *dir, long *pid, int n);
 struct store_report {
     void (*line)(void *user, const char *line); /* plain ASCII, without its newline */
     void *user;
+    /* Of store_check() and store_salvage(): as in struct store_options. */
+    void (*checking)(void *self, enum store_part part, uint64_t done, uint64_t all);
+    void *self;
 };
 
 /* A child walks every page and record of the file; it only reads.  0: clean.  STORE_DAMAGED: lines say what; its crash

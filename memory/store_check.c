@@ -251,12 +251,13 @@ static void say(const struct store_report *report, const char *line)
     if (report && report->line) report->line(report->user, line);
 }
 
-/* In bytes of the file, which is read twice. */
-static void pass_so_far(const struct store_options *o, enum store_part part, const struct told *t, uint64_t size)
+/* In bytes of the file, which is read so many times. */
+static void pass_so_far(void (*checking)(void *self, enum store_part part, uint64_t done, uint64_t all), void *self,
+                        enum store_part part, int times, const struct told *t, uint64_t size)
 {
-    if (!o->checking || t->a_len != 4) return;
-    const uint64_t done = MIN(get_le(t->a, 4), (uint64_t)SO_FAR);
-    o->checking(o->self, part, (uint64_t)((double)size * (double)done / SO_FAR), size);
+    if (!checking || t->a_len != 4) return;
+    const uint64_t whole = (uint64_t)times * (SO_FAR / 2), done = MIN(get_le(t->a, 4), whole);
+    checking(self, part, (uint64_t)((double)size * (double)done / (double)whole), size);
 }
 
 int store_look(const char *dir, enum store_part part, const struct store_options *o,
@@ -272,7 +273,7 @@ int store_look(const char *dir, enum store_part part, const struct store_options
     if (!rc) rc = start(&r, dir, (int)part, o->check_seconds, err);
     if (rc) return rc;
     for (listen_to(&r, &t); t.what && strchr("lbs", t.what); listen_to(&r, &t)) {
-        if (t.what == TELL_SO_FAR) pass_so_far(o, part, &t, (uint64_t)st.st_size);
+        if (t.what == TELL_SO_FAR) pass_so_far(o->checking, o->self, part, 2, &t, (uint64_t)st.st_size);
         else pass_on(report, &t);
         n.structure += t.what == TELL_LINE;
         n.records += t.what == TELL_BAD_RECORD;
@@ -290,7 +291,8 @@ int store_look(const char *dir, enum store_part part, const struct store_options
 
 int store_check(const char *dir, enum store_part part, int seconds, const struct store_report *report, struct err *err)
 {
-    const struct store_options o = {.check_seconds = seconds};
+    const struct store_options o = {.check_seconds = seconds, .checking = report ? report->checking : NULL,
+                                    .self = report ? report->self : NULL};
     struct store_faults n;
     int rc = store_look(dir, part, &o, report, &n, err);
     if (rc || n.structure + n.records == 0) return rc;
@@ -348,7 +350,11 @@ static int copy_what_is_read(struct salvage *v, const char *from, int seconds, s
 {
     struct reading r = {0};
     struct told t;
-    int rc = start(&r, from, STORE_PARTS, seconds, err);
+    struct stat st;
+    char path[STORE_PATH_MAX];
+    int rc = store_path(path, from, "journal/data.mdb", err);
+    if (!rc && stat(path, &st)) rc = store_errno(err, errno, "read it", path);
+    if (!rc) rc = start(&r, from, STORE_PARTS, seconds, err);
     if (rc) return rc;
     store_begin(v->to, STORE_JOURNAL);
     for (listen_to(&r, &t); !rc && t.what && strchr("lrs", t.what); listen_to(&r, &t)) {
@@ -357,6 +363,8 @@ static int copy_what_is_read(struct salvage *v, const char *from, int seconds, s
         } else if (t.what == TELL_LINE) {
             pass_on(v->report, &t);
             v->missing++;
+        } else if (v->report) {
+            pass_so_far(v->report->checking, v->report->self, STORE_JOURNAL, 1, &t, (uint64_t)st.st_size);
         }
     }
     if (!rc && t.what != TELL_END) missing(v, "reading the file ended early: what came after is missing");

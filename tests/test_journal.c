@@ -270,7 +270,7 @@ TEST(hostile_heads_are_damaged_and_the_good_one_beside_them_is_not)
     for (size_t i = 0; i <= COUNT_OF(bad) + 1; i++) {
         const char *text = i < COUNT_OF(bad) ? bad[i] : i == COUNT_OF(bad) ? longest : fine;
         struct buf seen = {0};
-        const struct store_report report = {report_line, &seen};
+        const struct store_report report = {.line = report_line, .user = &seen};
         store_begin(s, STORE_JOURNAL);
         OK(store_put(s, &key, REC_SESSION, text, strlen(text), &err));
         OK(store_commit(s, &err));

@@ -226,7 +226,7 @@ static void collect(void *user, const char *line) { buf_printf(user, "%s\n", lin
 
 static int check_journal(const char *dir, struct buf *lines)
 {
-    const struct store_report report = {collect, lines};
+    const struct store_report report = {.line = collect, .user = lines};
     lines->len = 0;
     buf_puts(lines, "");
     if (lines->data) lines->data[0] = '\0';
@@ -400,7 +400,7 @@ TEST(a_file_that_takes_too_long_to_read_is_not_called_damaged)
 {
     char dir[256], path[512];
     struct buf lines = {0};
-    const struct store_report report = {collect, &lines};
+    const struct store_report report = {.line = collect, .user = &lines};
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     snprintf(dir, sizeof dir, "%s", fresh_dir());
     path_in(path, dir, "journal/lock.mdb");
@@ -423,7 +423,7 @@ TEST(salvage_copies_a_clean_store_whole)
     uint64_t records, missing;
     struct store *s = NULL;
     struct buf lines = {0};
-    const struct store_report report = {collect, &lines};
+    const struct store_report report = {.line = collect, .user = &lines};
     snprintf(dir, sizeof dir, "%s", fresh_dir());
     snprintf(to, sizeof to, "%s", fresh_dir());
     fill(dir);
@@ -451,7 +451,7 @@ TEST(salvage_takes_what_is_left_and_lists_what_is_not)
     struct buf whole = read_file(path);
     for (size_t page = 2; page < whole.len / 4096; page += 3) {
         struct buf lines = {0};
-        const struct store_report report = {collect, &lines};
+        const struct store_report report = {.line = collect, .user = &lines};
         uint64_t records, missing;
         struct store *s = NULL;
         char was[4096];
@@ -478,7 +478,7 @@ TEST(salvage_names_a_gap_in_a_session)
 {
     struct store_key gone[3] = {store_key_message(ada, 5), store_key_message(ada, 6), store_key_session(bob)};
     struct buf lines = {0};
-    const struct store_report report = {collect, &lines};
+    const struct store_report report = {.line = collect, .user = &lines};
     uint64_t records, missing;
     struct store *s = NULL;
     char dir[256], to[256];

@@ -68,10 +68,26 @@ TEST(a_large_store_has_the_time_that_it_needs_and_says_how_far_it_is)
     CHECK(told.n[STORE_JOURNAL] > 60 && !told.wrong);
     CHECK(told.all >= (uint64_t)MESSAGES * BYTES && told.last > told.all / 2);
     store_close(s);
+    told = (struct told){0};
+    const struct store_report report = {.checking = on_check, .self = &told};
     slow.on = true;
-    rc = store_check(dir, STORE_JOURNAL, 0, NULL, &err);
+    rc = store_check(dir, STORE_JOURNAL, 0, &report, &err);
     slow.on = false;
     OK(rc);
+    CHECK(told.n[STORE_JOURNAL] > 60 && told.n[STORE_CACHE] == 0 && !told.wrong && told.last > told.all / 2);
+}
+
+TEST(a_salvage_says_how_far_it_is)
+{
+    struct told told = {0};
+    const struct store_report report = {.checking = on_check, .self = &told};
+    const char *dir = unclean_store();
+    char to[512];
+    uint64_t records, missing;
+    snprintf(to, sizeof to, "%s-new", dir);
+    OK(store_salvage(dir, to, 0, &report, &records, &missing, &err));
+    CHECK(records > MESSAGES && missing == 0);
+    CHECK(told.n[STORE_JOURNAL] > 10 && told.n[STORE_CACHE] == 0 && !told.wrong && told.last > told.all / 2);
 }
 
 TEST(what_does_not_get_on_is_given_up_and_not_called_damaged)

@@ -95,7 +95,7 @@ struct mend {
 static int mend(struct store *s, void *arg, struct err *e)
 {
     struct mend *m = arg;
-    return journal_strays(s, true, &(struct store_report){put_line, &m->lines}, &m->n, e);
+    return journal_strays(s, true, &(struct store_report){.line = put_line, .user = &m->lines}, &m->n, e);
 }
 
 static uint64_t records_of(struct store *s)
@@ -155,7 +155,7 @@ static struct journal_strays named(struct store *s, bool mend_too, struct buf *l
 {
     struct journal_strays n;
     lines->len = 0;
-    OK(journal_strays(s, mend_too, &(struct store_report){put_line, lines}, &n, &err));
+    OK(journal_strays(s, mend_too, &(struct store_report){.line = put_line, .user = lines}, &n, &err));
     return n;
 }
 

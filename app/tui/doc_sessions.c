@@ -107,7 +107,7 @@ static bool group(struct collecting *l)
 static int collect(struct store *s, void *arg, struct err *err)
 {
     struct collecting *l = arg;
-    const struct store_report report = {one_damaged, l->doc};
+    const struct store_report report = {.line = one_damaged, .user = l->doc};
     int rc = journal_heads(s, SESSIONS_MOST, &l->head, &l->n, &report, err);
     if (rc) return rc;
     l->by_id = calloc(l->n + 1, sizeof *l->by_id);
