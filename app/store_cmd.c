@@ -286,6 +286,16 @@ static void put_help(struct buf *out)
                   "of stdout left.\n");
 }
 
+/* As NO_COLOR and TERM have it, also where other settings are wrong. */
+static void look_at_terminal(void)
+{
+    struct opts o;
+    struct err ignored;
+    (void)opts_parse(&o, 0, NULL, NULL, &ignored);
+    say_plainly(o.plain);
+    opts_free(&o);
+}
+
 int store_run(int argc, char **argv)
 {
     const struct verb *verb;
@@ -293,6 +303,7 @@ int store_run(int argc, char **argv)
     struct buf dir = {0};
     struct err err = {0};
     int bad = parse(argc, argv, &args, &verb, &err);
+    look_at_terminal();
     if (!bad && args.help) return face_print(put_help);
     if (!bad && !args.dir) {
         bad = store_cmd_folder(&dir, &err);
