@@ -259,7 +259,7 @@ TEST(bisect_a_script_that_passes_or_that_nothing_cures)
     CHECK_EQ(times(out(), "fine"), 2);
     CHECK_EQ(times(err(), "run again, at most"), 2); /* the second does not run the first again */
     CHECK_EQ(RUN("{\"answer\":\"fine\"}\n", "Hello\n/bisect\n/expect gone\n/bisect\n", "--no-save"), 6);
-    CHECK_EQ(times(err(), "line 3: /expect"), 3); /* said here, and by two runs: lines keep their numbers */
+    CHECK_EQ(times(err(), "line 3: /expect"), 4); /* said here, and by three runs: lines keep their numbers */
     CHECK_EQ(RUN("{\"answer\":\"fine\"}\n", "Hello\n/expect gone\n/bisect\n", "--no-save", "--overcommit", "--thinking",
                  "32", "--recall", "off"), 6);
     CHECK(strncmp(row("without overcommitment"), "without overcommitment exit status 6 ", 37) == 0);
