@@ -222,7 +222,8 @@ static int prepare(struct session *s, const char *text, size_t n, struct err *er
     window_make_room(s->w, session_has_left(s) ? (int64_t)session_room(s) / 2 : 0);
     session_tell(s);
     if (!session_has_left(s)) return 0;
-    return session_offer_tools(s, err) || session_recall_unasked(s, text, n, err) ? WINDOW_NO_MEMORY : 0;
+    if (!opts_recalls_summary(s->a->o) && session_offer_tools(s, err)) return WINDOW_NO_MEMORY; /* to read on with */
+    return session_recall_unasked(s, text, n, err) ? WINDOW_NO_MEMORY : 0;
 }
 
 /* The user's words enter and the model is asked. */
