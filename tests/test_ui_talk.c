@@ -289,6 +289,43 @@ TEST(plan_fits_or_is_summed_up_first_or_does_not_fit)
     close_ui();
 }
 
+/* Of the embedded model's template: a turn of 3,499 tokens is the largest that its context of 4,096 takes. */
+TEST(plan_counts_what_the_template_writes)
+{
+    open_live(160, 36);
+    put_news(NEWS_AGENT, 0, "");
+    put_carries("", (struct event_carries){.ctx = 4096, .system_tokens = 30, .reserve_tokens = 562,
+                                           .high_tokens = 3009, .answer_tokens = 512});
+    token_frame = 5;
+    token_count = 3499;
+    press("a");
+    SHOWS("3,499 tokens - this turn carries 3,534 + up to 562 = 4,096 of 4,096 - fits");
+    token_count = 3500;
+    press("b");
+    SHOWS("= 4,097 of 4,096 - does not fit: a turn may have 3,499 here");
+    token_frame = -1; /* not known */
+    token_count = 12;
+    press("c");
+    SHOWS("12 tokens - this turn carries about 50 + up to 562 = 612 of 4,096 - seems to fit");
+    close_ui();
+}
+
+/* What is there has to leave, and a line stands for it then. */
+TEST(plan_leaves_room_for_the_line_of_what_leaves)
+{
+    open_live(160, 36);
+    put_news(NEWS_AGENT, 0, "");
+    put_carries("", (struct event_carries){.ctx = 2048, .system_tokens = 100, .history_tokens = 400,
+                                           .reserve_tokens = 512, .high_tokens = 1536});
+    token_count = 1300;
+    press("a");
+    SHOWS("- the oldest leave the context first");
+    token_count = 1428; /* and 8 around it, and 100: just the room */
+    press("b");
+    SHOWS("- may not fit: a turn may have about 1,428 here");
+    close_ui();
+}
+
 TEST(plan_is_whole_at_any_width)
 {
     static const struct { int columns; const char *is; } each[] = {

@@ -20,6 +20,7 @@ UI_RIG bool full;             /* it takes no orders */
 UI_RIG const char *waits;     /* the order that take_back() gives; NULL: none */
 UI_RIG const char *edited;    /* what the editor makes of any text; NULL: nothing happens to it */
 UI_RIG int64_t token_count;   /* of any text; -1: as many as it has words */
+UI_RIG int64_t token_frame;   /* around it */
 UI_RIG bool token_exact;
 UI_RIG const struct complete_source *source;
 
@@ -50,6 +51,12 @@ static inline void rig_answer(void *self, int64_t question, int choice, const ch
 {
     (void)self, buf_printf(&asked, "answer %d: %d [%.*s]\n", (int)question, choice, (int)n, text);
 }
+static inline int64_t rig_frame(void *self, const char *text, size_t n)
+{
+    (void)self, (void)text, (void)n;
+    return token_frame;
+}
+
 static inline int64_t rig_tokens(void *self, const char *text, size_t n, bool *exact)
 {
     int64_t words = 0;
@@ -94,14 +101,16 @@ static inline void open_ui(struct ui_setup setup)
 {
     static const struct ui_host host = {
         .order = rig_order, .take_back = rig_take_back, .cancel = rig_cancel, .ask = rig_ask, .answer = rig_answer,
-        .tokens = rig_tokens, .copy = rig_copy, .editor = rig_editor, .suspend = rig_suspend, .redraw = rig_redraw,
-        .leave = rig_leave, .remember = rig_remember, .source = rig_source};
+        .tokens = rig_tokens, .frame = rig_frame, .copy = rig_copy, .editor = rig_editor,
+        .suspend = rig_suspend, .redraw = rig_redraw, .leave = rig_leave, .remember = rig_remember,
+        .source = rig_source};
     struct err err = {0};
     now = 1000;
     asked.len = 0;
     full = false;
     waits = edited = NULL;
     token_count = -1;
+    token_frame = 8;
     token_exact = true;
     source = NULL;
     keys_open(&decoder, 25);

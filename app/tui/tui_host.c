@@ -68,6 +68,29 @@ static int64_t tokens(void *self, const char *text, size_t n, bool *exact)
     return (int64_t)(each * (double)n + 0.5);
 }
 
+/* Of a prompt: of one message, or of none.  -1: not known. */
+static int64_t prompt_tokens(const struct tui_host *h, const struct msg *msg, int n)
+{
+    const struct vocab *v = h->a->ops->vocab(h->a->engine);
+    enum template_kind kind;
+    struct ids ids = {0};
+    const bool known = v && template_by_name(h->a->info->template, &kind) == 0 &&
+                       template_render(kind, v, NULL, msg, n, true, &ids, NULL, 0, NULL) == 0 && !ids.failed;
+    const int64_t tokens = known ? (int64_t)ids.n : -1;
+    ids_free(&ids);
+    return tokens;
+}
+
+/* As the session counts a message: as a prompt of its own, less an empty one. */
+static int64_t frame(void *self, const char *text, size_t n)
+{
+    const struct msg m = {.role = ROLE_USER, .text = text, .len = MIN(n, (size_t)EXACT)};
+    const int64_t none = prompt_tokens(self, NULL, 0), whole = prompt_tokens(self, &m, 1);
+    bool exact;
+    const int64_t own = tokens(self, text, m.len, &exact);
+    return none < 0 || own < 0 ? -1 : MAX(whole - none - own, -1);
+}
+
 static const struct complete_source *source(void *self) { return &((struct tui_host *)self)->source; }
 
 static void remember(void *self, const char *text, size_t n)
@@ -220,9 +243,9 @@ static void load_history(struct tui_host *h)
 int tui_host_open(struct tui_host *h, struct app *a, const struct ui_setup *setup, struct err *err)
 {
     const struct ui_host host = {.self = h, .order = order, .take_back = take_back, .cancel = cancel, .ask = ask,
-                                 .answer = answer, .tokens = tokens, .copy = copy, .save = save, .editor = editor,
-                                 .suspend = suspend, .redraw = redraw, .leave = leave, .end = end, .remember = remember,
-                                 .source = source};
+                                 .answer = answer, .tokens = tokens, .frame = frame, .copy = copy, .save = save,
+                                 .editor = editor, .suspend = suspend, .redraw = redraw, .leave = leave, .end = end,
+                                 .remember = remember, .source = source};
     *h = (struct tui_host){.a = a, .root = -1};
     h->ui = ui_open(setup, &host, err);
     if (h->ui) h->bridge = bridge_open(err);

@@ -38,6 +38,8 @@ struct ui_host {
     void (*ask)(void *self, const struct doc_ask *ask);
     void (*answer)(void *self, int64_t question, int choice, const char *text, size_t n);
     int64_t (*tokens)(void *self, const char *text, size_t n, bool *exact); /* of a text; -1: not known */
+    /* Of what the template writes around a text that is asked; -1: not known. */
+    int64_t (*frame)(void *self, const char *text, size_t n);
     void (*copy)(void *self, const char *text, size_t n);   /* to the clipboard */
     void (*editor)(void *self, struct buf *text);           /* in place of the text what an editor makes of it */
     bool (*save)(void *self, const char *text, size_t n, char path[200]); /* to a new file; path: its, or why not */

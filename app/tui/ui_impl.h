@@ -78,8 +78,9 @@ struct ui {
     bool asked_leave;        /* it was said that another Ctrl-C leaves */
     char notice[200];        /* in the count's row, till the next key */
     char progress[120];      /* what takes long, how far it is */
-    struct { size_t n; uint64_t hash; int64_t tokens; bool exact; char files[120]; } typed; /* of the text in the input;
-                              the files that it names, and what they weigh, in words */
+    struct { size_t n; uint64_t hash; int64_t tokens, frame; bool exact; char files[120]; } typed; /* of the text in the
+                              input; what a template writes around it, -1: not known; the files that it names, and what
+                              they weigh, in words */
     double now;
     bool goes_on;            /* in a view */
     bool over;
@@ -121,7 +122,7 @@ void ui_card_draw(struct ui *ui, struct surface *s);
 /* ui_draw.c */
 int ui_prompt_columns(const struct ui *ui); /* left of the input's text */
 int ui_help_last(const struct ui *ui);      /* the key that the help begins with where it is scrolled to its end */
-void ui_name_files(struct ui *ui, const char *text, size_t n); /* plan.c: into ui->typed */
+void ui_name_files(struct ui *ui, const char *text, size_t n); /* plan.c: files and frame, into ui->typed */
 /* plan.c: before Enter, in so many columns if that is possible */
 void ui_plan(const struct ui *ui, int columns, struct buf *out, bool *bad);
 
