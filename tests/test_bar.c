@@ -172,6 +172,8 @@ TEST(rates_and_times_have_as_many_digits_as_help_and_say_when_they_are_not_known
     CHECK_STR(bar_unit(24ull << 30).name, "MiB");
     CHECK_STR(bar_unit(1 << 20).name, "KiB");
     CHECK_STR(bar_unit(UINT64_MAX).name, "TiB");
+    CHECK_EQ(bar_units((uint64_t)116676 << 20 >> 3, (struct bar_unit){"MiB", 1 << 20}), 14585); /* and a half */
+    CHECK_EQ(bar_units((1 << 20) / 2 - 1, (struct bar_unit){"MiB", 1 << 20}), 0);
 }
 
 /* ------------------------------------------------------------------ words */

@@ -82,6 +82,22 @@ TEST(what_it_says_of_one_session_is_not_another_ones)
     buf_free(&died);
 }
 
+/* As on the screen: the tables, in which the texts are, count once. */
+TEST(what_is_taken_has_the_tables)
+{
+    struct buf flight = {0};
+    OK(store_open(&s, fresh_dir(), NULL, &err));
+    put(&flight, (struct event){.kind = EV_MEMORY, .memory = {
+        .pool_tokens = 64, .weight_bytes = 600, .kv_bytes = 2400, .work_bytes = 400, .text_bytes = 70,
+        .ceiling_bytes = 9000}});
+    put(&flight, (struct event){.kind = EV_MACHINE, .machine = {.table_bytes = 200}});
+    save(ada, 1000, &flight, NULL, 0);
+    look("last");
+    CHECK_EQ(d->sample[0].taken, 3600);
+    store_close(s);
+    buf_free(&flight);
+}
+
 TEST(a_name_or_an_error_makes_no_lines_of_its_own)
 {
     size_t lines[2];

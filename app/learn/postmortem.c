@@ -42,8 +42,17 @@ static void on_memory(struct doc_flight *d, const struct event *e)
         .ceiling = figure_of(m->ceiling_bytes),
         .taken = figure_of(m->weight_bytes) + figure_of(m->kv_bytes) + figure_of(m->work_bytes) +
                  figure_of(m->text_bytes)};
+    d->texts = figure_of(m->text_bytes);
     d->owners = 0;
     d->queue_pages = 0;
+}
+
+/* The machine event behind a memory event has all tables, the texts among them. */
+static void take_tables(struct doc_flight *d, int64_t bytes)
+{
+    if (d->samples == 0 || d->texts > bytes) return;
+    d->sample[d->samples - 1].taken += bytes - d->texts;
+    d->texts = bytes;
 }
 
 static void on_holding(struct doc_flight *d, const struct event *e)
@@ -78,6 +87,7 @@ static void on_line(struct doc_flight *d, const struct event *e)
     case EV_MACHINE:
         text_of(e->machine.queue_first, d->queue_first, sizeof d->queue_first);
         d->queue_pages = figure_of(e->machine.queue_pages);
+        take_tables(d, figure_of(e->machine.table_bytes));
         break;
     case EV_SESSION_CLOSE:
         d->end = FLIGHT_ENDED;

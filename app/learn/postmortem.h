@@ -43,6 +43,7 @@ struct doc_flight {
     char where[200];       /* OPEN_ELSEWHERE: in which process */
     struct flight_sample sample[FLIGHT_SAMPLES]; /* the newest last */
     int samples;
+    int64_t texts;         /* bytes of tables that the last has in `taken` */
     struct flight_owner owner[FLIGHT_OWNERS];    /* who holds the most first */
     int owners;
     char queue_first[FLIGHT_NAME]; /* whose request waited first; queue_pages 0: nobody says */

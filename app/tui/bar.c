@@ -126,6 +126,8 @@ struct bar_unit bar_unit(uint64_t total)
     return unit[i];
 }
 
+uint64_t bar_units(uint64_t bytes, struct bar_unit u) { return bytes / u.bytes + (bytes % u.bytes >= u.bytes / 2); }
+
 /* ------------------------------------------------------------------ words */
 
 struct word *words_add(struct words *w, enum hue hue, int rank, const char *fmt, ...)

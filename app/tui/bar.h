@@ -59,6 +59,7 @@ struct bar_unit {
     uint64_t bytes;
 };
 struct bar_unit bar_unit(uint64_t total);
+uint64_t bar_units(uint64_t bytes, struct bar_unit u); /* rounded */
 
 /* ------------------------------------------------------------------ words beside a bar */
 

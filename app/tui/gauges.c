@@ -37,9 +37,6 @@ static uint64_t add_up(const uint64_t *size, int n)
     return sum;
 }
 
-/* Bytes in units, rounded. */
-static uint64_t units(uint64_t bytes, struct bar_unit u) { return bytes / u.bytes + (bytes % u.bytes >= u.bytes / 2); }
-
 struct device_figures { /* in units; all parts together are the whole */
     int64_t part[DEVICE_PARTS], whole;
     struct bar_unit unit;
@@ -103,14 +100,14 @@ static void device_line(struct line *l, const struct gauge_device *d, int room, 
     const uint64_t total = add_up(bar, DEVICE_PARTS);
     struct device_figures f = {.unit = bar_unit(total), .unknown = d->unknown};
     uint64_t share[DEVICE_PARTS];
-    f.whole = (int64_t)units(total, f.unit);
+    f.whole = (int64_t)bar_units(total, f.unit);
     bar_shares(bar, DEVICE_PARTS, (uint64_t)f.whole, share);
     for (int i = 0; i < DEVICE_PARTS; i++) {
         add_part(l, bar[i], device_part[i].hue, device_part[i].glyph);
         f.part[i] = (int64_t)share[i];
     }
-    f.part[OUTSIDE] -= (int64_t)units(late, f.unit);
-    f.part[FREE] += (int64_t)units(late, f.unit);
+    f.part[OUTSIDE] -= (int64_t)bar_units(late, f.unit);
+    f.part[FREE] += (int64_t)bar_units(late, f.unit);
     l->label = d->label;
     device_fit(&l->words, &f, room, legend);
 }
@@ -132,9 +129,10 @@ static void machine_line(struct line *l, const struct gauge_machine *m, int room
     const struct bar_unit u = bar_unit(total);
     uint64_t share[3];
     char a[FIGURE], b[FIGURE];
-    bar_shares(size, 3, units(total, u), share);
+    bar_shares(size, 3, bar_units(total, u), share);
     l->label = "machine";
-    words_add(&l->words, HUE_DIM, 0, "%s of %s %s", figure(a, share[0] + share[1]), figure(b, units(total, u)), u.name);
+    words_add(&l->words, HUE_DIM, 0, "%s of %s %s", figure(a, share[0] + share[1]), figure(b, bar_units(total, u)),
+              u.name);
     for (int i = 0; i < 3; i++) {
         add_part(l, size[i], hue[i], (enum bar_glyph)(BAR_THICK + i));
         words_add(&l->words, hue[i], i + 1, "%s %s", name[i], figure(a, share[i]))->glyph = (int8_t)(BAR_THICK + i);

@@ -313,9 +313,9 @@ static void draw_work(struct surface *s, struct box b, const struct column *c, c
     if (c->parked) words_add(&w, HUE_PARKED, 1, "%s parked", figure(n, c->parked));
     if (isfinite(c->prefill)) words_add(&w, HUE_HISTORY, 2, "pre-fill %s t/s", figure_rate(n, (double)c->prefill));
     if (isfinite(c->decode)) words_add(&w, HUE_ANSWER, 0, "decode %s t/s", figure_rate(n, (double)c->decode));
-    if (t->ceiling) words_add(&w, HUE_WEIGHTS, 2, "%s of %s %s in use", figure(n, c->bytes / u.bytes),
-                              figure(all, t->ceiling / u.bytes), u.name);
-    else words_add(&w, HUE_WEIGHTS, 2, "%s %s in use", figure(n, c->bytes / u.bytes), u.name);
+    if (t->ceiling) words_add(&w, HUE_WEIGHTS, 2, "%s of %s %s, empty KV left out", figure(n, bar_units(c->bytes, u)),
+                              figure(all, bar_units(t->ceiling, u)), u.name);
+    else words_add(&w, HUE_WEIGHTS, 2, "%s %s, empty KV left out", figure(n, bar_units(c->bytes, u)), u.name);
     put_words(s, b, 0, &w, glyphs);
 }
 
