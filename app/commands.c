@@ -46,7 +46,6 @@ static void do_clear(struct console *c, const char *arg, size_t n)
         c->status = EXIT_INTERNAL;
         c->quit = true;
     }
-    console_anew(c);
     say_dim("a new conversation%s", system.len ? "; the system message stays" : "");
     buf_free(&system);
 }
@@ -79,7 +78,6 @@ static void do_compact(struct console *c, const char *arg, size_t n)
     (void)arg, (void)n;
     if (session_compact(c->s, &err)) command_complain(&err);
     else if (session_save(c->s, &err)) command_complain(&err);
-    c->growth = (struct forecast_agent){0};
 }
 
 /* Right after an interrupted /edit or /retry it is that which is taken back. */
@@ -93,7 +91,6 @@ static bool undo_again(struct console *c)
     if (session_return(c->s, p, &err)) command_complain(&err);
     else say_dim("turn %u is as it was before it was asked again", (unsigned)p->turns);
     session_place_free(&c->replaced);
-    c->growth = (struct forecast_agent){0};
     return true;
 }
 
@@ -109,7 +106,6 @@ static void do_undo(struct console *c, const char *arg, size_t n)
     if (summary ? session_undo_summary(c->s, &err) : session_undo(c->s, NULL, &err)) command_complain(&err);
     else if (summary) say_dim("the summary is out; what it summed up is in the context again");
     else say_dim("the last turn is taken back: %u are left", c->s->keep.head.turns);
-    c->growth = (struct forecast_agent){0};
 }
 
 /* What was to take the place of a turn came to nothing: that one is back.  Of what was interrupted a part is there. */

@@ -100,8 +100,8 @@ void command_plan(struct console *c, const char *arg, size_t n)
     say("at once  %llu contexts as large as this one may be fit the pool; %d run at most", (unsigned long long)fit,
         i->max_seqs);
     if (window_due(c->s->w)) say("before   it the oldest is summed up: above %lld tokens", (long long)f.high);
-    forecast_agent_words(&c->growth, "at this growth", line, sizeof line);
-    say("ahead    %s", c->growth.noted ? line : "growth not known yet");
+    forecast_agent_words(&c->s->growth, "at this growth", line, sizeof line);
+    say("ahead    %s", c->s->growth.noted ? line : "growth not known yet");
 }
 
 /* ---------------------------------------------------------------- /assert */

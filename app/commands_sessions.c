@@ -67,7 +67,6 @@ static void resume_crew(struct console *c, const char *name)
     struct err err = {0};
     int status = team_resume(&c->team, name, &err);
     if (status) command_complain(&err);
-    else console_anew(c);
     if (status <= 0) return;
     c->status = status;
     c->quit = true;
@@ -95,7 +94,6 @@ void command_resume(struct console *c, const char *arg, size_t n)
     console_leave(c);
     if (session_resume_as(c->s, c->a, &role, name, NULL, &err) == EXIT_DONE) {
         buf_free(&system);
-        console_anew(c);
         say_dim("%.8s, %s: %u turns", name, c->s->keep.head.title, c->s->keep.head.turns);
         return;
     }
@@ -127,7 +125,6 @@ void command_fork(struct console *c, const char *arg, size_t n)
     }
     char id[2 * STORE_SESSION_ID + 1];
     journal_id_text(c->s->keep.head.id, id);
-    console_anew(c);
     say_dim("this is a copy now, %.8s, after turn %u", id, (unsigned)turn);
 }
 

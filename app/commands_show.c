@@ -32,7 +32,8 @@ static void say_engine(struct console *c)
         say("parked   %lld now, %llu times in all; %llu tokens computed again; %.1f of %.1f MiB for their pages",
             (long long)s.parked, (unsigned long long)s.parkings, (unsigned long long)s.recomputed,
             (double)s.park_used / 0x1p20, (double)s.park_bytes / 0x1p20);
-    say("since    start: %llu tokens read, %llu more were in memory already, %llu written, %llu passes",
+    say("since    start: %llu tokens read, %llu more were in memory already, %llu written with ends and summaries, "
+        "%llu passes",
         (unsigned long long)s.prefilled, (unsigned long long)s.reused, (unsigned long long)s.generated,
         (unsigned long long)s.passes);
     buf_free(&words);
@@ -70,7 +71,7 @@ void command_stats(struct console *c, const char *arg, size_t n)
     say_engine(c);
     if (c->s->any) say("context  %d of %d tokens after the last turn", t->n_prompt + t->n_tokens, c->a->info->ctx);
     else say("context  0 of %d tokens", c->a->info->ctx);
-    forecast_agent_words(&c->growth, "at this growth", line, sizeof line);
+    forecast_agent_words(&c->s->growth, "at this growth", line, sizeof line);
     if (c->s->any) say("ahead    %s", line);
     say_beside(c->s);
     say_saved(c);

@@ -25,7 +25,7 @@ static void say_figures(struct console *c)
     if (t->end == END_CANCELLED && isfinite(t->cancel_s))
         buf_printf(&b, "; interrupted, its memory was free after %.0f ms", 1e3 * t->cancel_s);
     else if (t->end == END_CANCELLED) buf_puts(&b, "; interrupted");
-    int turn = forecast_turn(&c->growth);
+    int turn = forecast_turn(&c->s->growth); /* the oldest leaves when the prompt passes the mark */
     if (turn != FORECAST_UNKNOWN && turn <= 5)
         buf_printf(&b, "; at this growth the oldest leaves in %d turn%s", turn, turn == 1 ? "" : "s");
     if (t->end == END_LENGTH) buf_printf(&b, "; cut at %d tokens%s", t->max_tokens,
@@ -35,21 +35,6 @@ static void say_figures(struct console *c)
     buf_free(&b);
 }
 
-/* The oldest leaves when the prompt passes the mark. */
-void console_grew(struct console *c)
-{
-    struct window_figures f;
-    window_figures(c->s->w, &f);
-    if (f.used < c->growth.prompt) c->growth = (struct forecast_agent){0}; /* something has left */
-    c->growth.ctx = (int)(f.compaction > 0 ? f.high : f.limit);
-    forecast_note(&c->growth, (int)f.used);
-}
-
-void console_anew(struct console *c)
-{
-    c->growth = (struct forecast_agent){0};
-}
-
 /* agent: of the team; -1: whom lines are for now.  An exit status, told. */
 static int ask_one(struct console *c, int agent, const char *text, size_t n)
 {
@@ -57,7 +42,6 @@ static int ask_one(struct console *c, int agent, const char *text, size_t n)
     uint32_t before = c->s->keep.head.turns;
     int status = agent < 0 ? team_ask(&c->team, text, n, &err) : team_ask_agent(&c->team, agent, text, n, &err);
     if (!c->team.crew && (status == EXIT_DONE || status == 128 + SIGINT)) {
-        if (status == EXIT_DONE) console_grew(c);
         if (status == EXIT_DONE || c->s->keep.head.turns > before) say_figures(c);
     }
     if (c->script) { /* /retry, /edit: what comes of it is what would come of a line of the script's */
@@ -256,7 +240,6 @@ bool console_use(struct console *c, const char *agent, size_t n)
     if (i < 0) return false;
     team_use(&c->team, i);
     c->s = team_session(&c->team);
-    console_anew(c);
     return true;
 }
 

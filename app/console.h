@@ -4,14 +4,12 @@
 #include "app/faces.h"
 #include "app/input.h"
 #include "app/session/team.h"
-#include "engine/forecast.h"
 
 struct console {
     struct app *a;
     struct team team;
     struct session *s; /* of the agent that commands are about */
     struct input in;
-    struct forecast_agent growth; /* of the conversation, turn by turn, until something leaves its context */
     bool warned; /* the last thing that happened was a first Ctrl-C at the prompt */
     bool quit;
     bool script; /* nobody is there: what widens rights is refused */
@@ -36,6 +34,4 @@ void script_obey(struct console *c, struct input *in); /* script_run.c */
 /* The figures that /assert knows, and their names. */
 bool console_figure(void *console, const char *name, double *value);
 const char *console_figure_name(void *console, size_t i);
-void console_grew(struct console *c);   /* the one agent had another turn: for the forecast */
-void console_anew(struct console *c);   /* another session is open: nothing of it is known yet */
 #endif

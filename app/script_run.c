@@ -33,7 +33,6 @@ static int one_turn(struct console *c, const struct script_item *it)
     int status = i < 0 ? team_ask(&c->team, it->text, it->n, &err)
                        : team_ask_agent(&c->team, i, it->text, it->n, &err);
     session_settle(c->s);
-    if (status == EXIT_DONE && !c->team.crew) console_grew(c);
     face_complain(c->a, status, &err);
     if (status != EXIT_DONE && status < 128) say("stopped at line %lld of the script", (long long)it->line);
     return status;

@@ -20,6 +20,19 @@ void forecast_note(struct forecast_agent *a, int prompt_now)
     a->noted = true;
 }
 
+void forecast_follow(struct forecast_agent *a, int64_t turns, int prompt_now)
+{
+    prompt_now = MAX(prompt_now, 0);
+    turns = MAX(turns, 0);
+    if (turns < a->followed) *a = (struct forecast_agent){.max_tokens = a->max_tokens, .ctx = a->ctx};
+    const bool ended = turns > a->followed, falls = prompt_now < a->prompt;
+    if (a->noted && falls) a->left = true;
+    if (ended && !a->left) forecast_note(a, prompt_now);
+    if (falls || ended || !a->noted) a->prompt = prompt_now;
+    if (ended) a->noted = true, a->left = false;
+    a->followed = turns;
+}
+
 static int64_t left_under(const struct forecast_agent *a, int64_t limit)
 {
     return limit - MAX(a->max_tokens, 0) - MAX(a->prompt, 0);

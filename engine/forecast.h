@@ -45,11 +45,19 @@ struct forecast_agent {
     int growth[FORECAST_TURNS]; /* a ring: turn i's is at i % FORECAST_TURNS */
     int largest;                /* in the ring; at least 0 */
     uint64_t turns;             /* how many were put there */
+    int64_t followed;           /* turns that forecast_follow() was told of */
+    bool left;                  /* something left since then: what the turn grows by is not known */
 };
 
 /* A turn has passed and the next call's prompt is prompt_now tokens: what it has grown by is put in the ring.  The
  * first note of all has nothing to compare with. */
 void forecast_note(struct forecast_agent *a, int prompt_now);
+
+/* The same for who looks at a conversation at any time: after `turns` turns (0: none was asked yet, nothing is noted) a
+ * call carries prompt_now.  A turn counts once it has ended, whole: what is said amid it is no growth of its own.  Of a
+ * turn in which something left (prompt_now has fallen) the growth is not known, and none is put in the ring.  Fewer
+ * turns than before: it was taken back or is another conversation, and is followed anew. */
+void forecast_follow(struct forecast_agent *a, int64_t turns, int prompt_now);
 
 /* Put a growth in the ring that was not seen: a plan assumes one.  The prompt stays. */
 void forecast_assume(struct forecast_agent *a, int growth);

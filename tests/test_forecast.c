@@ -329,6 +329,39 @@ TEST(forecast_knows_nothing_of_growth_before_the_second_note)
     CHECK_EQ(forecast_turn(&a[0]), 1); /* too long, whatever it grew by */
 }
 
+/* As test_state.c's forecasts, at any time: only whole turns count. */
+TEST(forecast_follows_turns_and_not_what_is_amid_them)
+{
+    struct forecast_agent a = {.ctx = 1000};
+    forecast_follow(&a, 0, 3);
+    forecast_follow(&a, 0, 93); /* a question */
+    CHECK(!a.noted);
+    forecast_follow(&a, 1, 103);
+    CHECK(a.noted);
+    CHECK_EQ(forecast_turn(&a), FORECAST_UNKNOWN);
+    forecast_follow(&a, 1, 193);
+    CHECK_EQ(forecast_left(&a), 897); /* as before it */
+    forecast_follow(&a, 2, 203);
+    CHECK_EQ(a.largest, 100);
+    CHECK_EQ(forecast_turn(&a), 9);
+    forecast_follow(&a, 2, 203);
+    CHECK_EQ(a.turns, 1);
+    forecast_follow(&a, 2, 150); /* something left, amid a turn that adds 300 */
+    CHECK_EQ(forecast_left(&a), 850);
+    forecast_follow(&a, 3, 420);
+    CHECK_EQ(a.turns, 1);
+    CHECK_EQ(a.prompt, 420);
+    forecast_follow(&a, 4, 620);
+    CHECK_EQ(a.largest, 200);
+    forecast_follow(&a, 3, 420); /* taken back */
+    CHECK_EQ(forecast_turn(&a), FORECAST_UNKNOWN);
+    forecast_follow(&a, 4, 470);
+    CHECK_EQ(forecast_turn(&a), 12);
+    forecast_follow(&a, 0, 3); /* another conversation */
+    CHECK(!a.noted);
+    CHECK_EQ(a.ctx, 1000);
+}
+
 TEST(forecast_of_shrinking_or_standing_is_never)
 {
     struct forecast_agent a = {.max_tokens = 10, .ctx = 100};

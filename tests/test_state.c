@@ -449,20 +449,52 @@ TEST(forecast_in_words)
     CHECK_STR(words, "");
     put_carries(t, "researcher", 1, 500, 1600);
     put_carries(t, "researcher", 1, 550, 1600); /* within the turn */
-    put_carries(t, "researcher", 2, 750, 1600); /* 1,150; +200 a turn: over 1,600 after three more */
+    state_forecast(&t->state, 0, words);
+    CHECK_STR(words, "");
+    put_carries(t, "researcher", 2, 700, 1600); /* 1,100; +200 a turn: over 1,600 after three more */
     state_forecast(&t->state, 0, words);
     CHECK_STR(words, "researcher fills its context in about 3 turns; the oldest are summed up then, "
-                     "which frees 420 tokens and costs about 510 of pre-fill"); /* 1,150 less 420 and the front's 220 */
+                     "which frees 420 tokens and costs about 460 of pre-fill"); /* 1,100 less 420 and the front's 220 */
     put_carries(t, "researcher", 3, 1300, 1600);
     state_forecast(&t->state, 0, words);
     CHECK(strstr(words, "at its next turn"));
-    put_carries(t, "researcher", 3, 1400, 0); /* nothing is summed up: prompt and answer together fill it */
+    put_carries(t, "researcher", 4, 1400, 0); /* nothing is summed up: prompt and answer together fill it */
     state_forecast(&t->state, 0, words);
     CHECK_STR(words, "researcher fills its context at its next turn; then its turn is refused");
     state_forecast(&t->state, -1, words);
     CHECK_STR(words, "");
     state_forecast(&t->state, 1, words);
     CHECK_STR(words, "");
+    closed(t);
+}
+
+/* No summary can be made where the mark is all that a prompt may have: ctx less the reserve. */
+TEST(forecast_knows_who_cannot_sum_up)
+{
+    struct stream *t = opened();
+    char words[200];
+    for (int64_t turn = 1; turn <= 2; turn++)
+        PUT(t, "a", EV_CARRIES, carries, .turn = turn, .ctx = 768, .system_tokens = 100, .history_tokens = 100 * turn,
+            .reserve_tokens = 128, .high_tokens = 640, .answer_tokens = 128);
+    state_forecast(&t->state, 0, words);
+    CHECK_STR(words, "a fills its context in about 4 turns; the oldest leave it then, without a summary");
+    PUT(t, "a", EV_CARRIES, carries, .turn = 3, .ctx = 768, .system_tokens = 100, .history_tokens = 300,
+        .reserve_tokens = 128, .high_tokens = 768, .answer_tokens = 128); /* --unguarded window */
+    state_forecast(&t->state, 0, words);
+    CHECK_STR(words, "a fills its context in about 4 turns; then its turn is refused");
+    closed(t);
+}
+
+/* Each turn is a question of 74 tokens, told amid it, and an answer of 7. */
+TEST(forecast_counts_questions_and_answers)
+{
+    struct stream *t = opened();
+    for (int64_t turn = 1; turn <= 3; turn++) {
+        put_carries(t, "a", turn - 1, 81 * turn - 7, 1600);
+        put_carries(t, "a", turn, 81 * turn, 1600);
+        CHECK_EQ(forecast_turn(&t->state.agent[0].growth), /* carried: 400 and what was said */
+                 turn < 2 ? FORECAST_UNKNOWN : (1600 - 400 - 81 * turn) / 81 + 2);
+    }
     closed(t);
 }
 

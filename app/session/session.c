@@ -140,15 +140,17 @@ int session_window(struct session *s, struct err *err)
 static void tell_carries(struct session *s)
 {
     struct window_figures f;
-    if (!trace_on(&s->a->trace)) return;
     window_figures(s->w, &f);
+    s->growth.ctx = (int)MIN(f.compaction > 0 ? f.high : f.limit, s->role.ctx);
+    forecast_follow(&s->growth, s->keep.head.turns, (int)MIN(f.used, INT_MAX));
+    if (!trace_on(&s->a->trace)) return;
     struct event e = {.kind = EV_CARRIES, .carries = {
         .turn = s->keep.head.turns, .ctx = s->role.ctx,
         .system_tokens = f.part[WINDOW_SYSTEM] + f.part[WINDOW_TOOLS],
         .pinned_tokens = f.part[WINDOW_PINNED] + f.part[WINDOW_TASK],
         .summary_tokens = f.part[WINDOW_SUMMARY] + f.part[WINDOW_REFERENCE],
         .history_tokens = f.part[WINDOW_HISTORY], .tool_tokens = f.part[WINDOW_RESULTS],
-        .reserve_tokens = f.reserve, .high_tokens = MIN(f.compaction > 0 ? f.high : f.limit, s->role.ctx),
+        .reserve_tokens = f.reserve, .high_tokens = s->growth.ctx,
         .frees_tokens = f.by_compact,
         .answer_tokens = s->role.answer, .rounds = s->role.rounds}};
     if (memcmp(&e.carries, &s->carried, sizeof e.carries) == 0) return; /* eight-byte fields alone */

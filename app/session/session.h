@@ -17,6 +17,7 @@
 #include "app/session/prompt.h"
 #include "app/session/texts.h"
 #include "app/turn.h"
+#include "engine/forecast.h"
 #include "memory/forms.h"
 #include "memory/remember.h"
 #include "memory/snapshot.h"
@@ -92,6 +93,7 @@ struct session {
     bool recalls;                /* what was said long ago is brought in unasked */
     uint64_t calls;              /* of tools, by the model, since this session was opened */
     struct event_carries carried; /* as the last event said */
+    struct forecast_agent growth; /* of what a call carries, turn by turn; ctx: where the oldest leaves */
     size_t n_flight;             /* noted so far; the newest is at (n_flight - 1) % FLIGHT_LINES */
     bool unsaved_told;           /* that saving fails was said */
     bool flown;                  /* the figures were saved since it was opened: so will be that it ended */

@@ -158,20 +158,26 @@ static void ends(struct state_agent *a, bool failed)
 
 static int32_t small(int64_t n) { return (int32_t)MIN(count_of(n), INT32_MAX); }
 
-/* What the next call carries, after so many turns. */
+/* What the next call carries, after so many turns: as the session follows it (tell_carries()). */
 static void note_growth(struct state_agent *a, int64_t turns)
 {
     bool compacts = a->high > 0;
-    if (turns > a->own.noted || !a->growth.noted) forecast_note(&a->growth, small(a->carried));
-    a->growth.prompt = small(a->carried);
+    forecast_follow(&a->growth, count_of(turns), small(a->carried));
     a->growth.ctx = small(compacts ? a->high : a->ctx);
     a->growth.max_tokens = compacts ? 0 : small(a->reserve);
-    a->own.noted = count_of(turns);
+}
+
+/* Where no summary can be made, the mark is all that a prompt may have; of a window without a limit, the context. */
+static void find_at_high(struct state_agent *a)
+{
+    if (a->high > 0 && (a->frees > 0 || a->high < a->ctx - a->reserve)) a->at_high = HIGH_SUMS_UP;
+    else a->at_high = a->high > 0 && a->high < a->ctx ? HIGH_LEAVE : HIGH_REFUSES;
 }
 
 static void on_carries(struct state_agent *a, const struct event_carries *e)
 {
     const int64_t part[] = {e->system_tokens, e->pinned_tokens, e->summary_tokens, e->history_tokens, e->tool_tokens};
+    if (!a->own.carries) a->growth = (struct forecast_agent){0}; /* what turns have told is another measure */
     a->own.carries = true;
     a->carried = 0;
     for (int i = CONTEXT_SYSTEM; i <= CONTEXT_TOOL; i++) {
@@ -184,6 +190,7 @@ static void on_carries(struct state_agent *a, const struct event_carries *e)
     a->frees = count_of(e->frees_tokens);
     a->answer_max = count_of(e->answer_tokens);
     a->rounds = count_of(e->rounds);
+    find_at_high(a);
     share_context(a);
     note_growth(a, e->turn);
 }
@@ -328,7 +335,6 @@ static void on_resumed(struct state *s, struct state_agent *a, const struct even
     s->saved_turn = count_of(e->turns);
     if (!a) return;
     a->growth = (struct forecast_agent){0};
-    a->own.noted = 0;
     ends(a, false);
 }
 

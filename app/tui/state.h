@@ -22,8 +22,10 @@ struct state_agent {
     char doing[STATE_NAME];  /* "31 t/s", a tool's name, "reads 512 of 2,048" */
     int64_t ctx, high, reserve, frees, answer_max, rounds; /* as carries said last; 0: not yet */
     int64_t carried;         /* tokens of its next call */
+    enum { HIGH_REFUSES, HIGH_LEAVE, HIGH_SUMS_UP } at_high; /* what becomes of the oldest above `high` */
     int64_t turns, calls;    /* that ended; of tools */
-    int64_t tokens_in, tokens_out; /* of all its prompts (re-used ones too), and generated */
+    int64_t tokens_in, tokens_out; /* of all its prompts (re-used ones too), and of its answers: the engine's figures
+                                      have the tokens that end them, and summaries, too */
     int64_t shared;          /* tokens that it reads in pages which others hold too */
     int64_t running, waiting, parked; /* requests */
     double rate;             /* tokens a second, of the answer that grows or the last one; NAN: none yet */
@@ -39,7 +41,6 @@ struct state_agent {
         int64_t answering;   /* answers that were begun and have not ended */
         int64_t prompts;     /* tokens of their prompts */
         int64_t answer;      /* that they have written */
-        int64_t noted;       /* the turn that `growth` has last */
         int64_t was_parked;  /* by the memory event before */
         double since;        /* of the tokens that a rate is made of; NAN: nothing grows */
         int64_t from;        /* how many there were then */

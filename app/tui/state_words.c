@@ -162,8 +162,10 @@ void state_forecast(const struct state *s, int agent, char out[200])
     if (a->ctx <= 0 || !a->growth.noted || turn == FORECAST_UNKNOWN || turn == FORECAST_NEVER) return;
     if (turn > 2) snprintf(when, sizeof when, "in about %d turns", turn - 1);
     else if (turn == 2) snprintf(when, sizeof when, "in about a turn");
-    if (a->high <= 0)
+    if (a->at_high == HIGH_REFUSES)
         snprintf(out, 200, "%s fills its context %s; then its turn is refused", a->gauge.name, when);
+    else if (a->at_high == HIGH_LEAVE)
+        snprintf(out, 200, "%s fills its context %s; the oldest leave it then, without a summary", a->gauge.name, when);
     else if (a->frees > 0)
         snprintf(out, 200, "%s fills its context %s; the oldest are summed up then, which frees %s token%s and costs "
                  "about %s of pre-fill", a->gauge.name, when, figure(frees, size_of(a->frees)), s_if(a->frees),

@@ -19,7 +19,7 @@ enum column { NAME, DOING, BAR, USED, FULL, TURNS, TOOLS, IN, OUT, RATE, FIRST, 
 static const struct { const char *head; int rank, least; } column_of[COLUMNS] = {
     [NAME] = {"agent", 0, 6},        [DOING] = {"does", 2, 0},       [BAR] = {"context", 3, 10},
     [USED] = {"tokens", 1, 13},      [FULL] = {"full in", 4, 9},     [TURNS] = {"turns", 5, 5},
-    [TOOLS] = {"calls", 9, 5},       [IN] = {"tokens in", 7, 9},     [OUT] = {"tokens out", 8, 10},
+    [TOOLS] = {"calls", 9, 5},       [IN] = {"tokens in", 7, 9},     [OUT] = {"in answers", 8, 10},
     [RATE] = {"tokens/s", 6, 8},     [FIRST] = {"1st token", 10, 9}, [SHARED] = {"shared", 11, 7},
 };
 
@@ -183,8 +183,8 @@ static void draw_head(struct surface *s, struct box b, const struct state *st, e
     for (int i = 0; i < AGENT_STATES; i++)
         if (in[i]) words_add(&w, agent_state_hue((enum agent_state)i), 2, "%d %s", in[i],
                              agent_state_name((enum agent_state)i));
-    words_add(&w, HUE_DIM, 3, "%s tokens read", figure(n, st->gauges.speed.tokens_in));
-    words_add(&w, HUE_DIM, 3, "%s written", figure(n, st->gauges.speed.tokens_out));
+    words_add(&w, HUE_DIM, 3, "engine read %s", figure(n, st->gauges.speed.tokens_in));
+    words_add(&w, HUE_DIM, 3, "generated %s with ends", figure(n, st->gauges.speed.tokens_out));
     words_add(&w, HUE_DIM, 4, "%s needed no pre-fill", figure(n, st->gauges.speed.reused));
     words_fit(&w, b.columns, 0);
     words_draw(s, b, 0, 0, &w, 0, glyphs);
@@ -235,7 +235,9 @@ static void put_limits(struct lines *l, const struct state_agent *a)
     char n[FIGURE];
     if (a->ctx <= 0) words_add(&w, HUE_DIM, 0, "not known before its first turn");
     else words_add(&w, HUE_TEXT, 0, "%s tokens", figure(n, (uint64_t)a->ctx));
-    if (a->high > 0) words_add(&w, HUE_TEXT, 0, "the oldest summed up above %s", figure(n, (uint64_t)a->high));
+    if (a->at_high != HIGH_REFUSES)
+        words_add(&w, HUE_TEXT, 0, "the oldest %s above %s", a->at_high == HIGH_SUMS_UP ? "summed up" : "leave",
+                  figure(n, (uint64_t)a->high));
     if (a->answer_max > 0) words_add(&w, HUE_TEXT, 1, "answers of %s", figure(n, (uint64_t)a->answer_max));
     else if (a->ctx > 0) words_add(&w, HUE_TEXT, 1, "answers of what is left");
     if (a->rounds > 0) words_add(&w, HUE_TEXT, 1, "%s calls of tools a turn", figure(n, (uint64_t)a->rounds));
@@ -248,7 +250,7 @@ static void put_so_far(struct lines *l, const struct state_agent *a)
     char n[FIGURE];
     words_add(&w, HUE_TEXT, 0, "%s turn%s", figure(n, (uint64_t)a->turns), a->turns == 1 ? "" : "s");
     words_add(&w, HUE_TEXT, 1, "%s tokens read", figure(n, (uint64_t)a->tokens_in));
-    words_add(&w, HUE_TEXT, 1, "%s written", figure(n, (uint64_t)a->tokens_out));
+    words_add(&w, HUE_TEXT, 1, "%s in answers", figure(n, (uint64_t)a->tokens_out));
     words_add(&w, HUE_TEXT, 2, "%s call%s of tools", figure(n, (uint64_t)a->calls), a->calls == 1 ? "" : "s");
     if (*a->end) words_add(&w, a->failed ? HUE_ERROR : HUE_DIM, 1, "the last ended: %s", a->end);
     put_line(l, "so far", &w);
