@@ -372,6 +372,14 @@ static int stream_status(struct app *a, const struct out *o, const char *name, i
     return code < 128 ? status : code;
 }
 
+/* However soon after the last: so a stream ends with the figures of its end. */
+static void tell_last(struct app *a)
+{
+    if (!a->engine || a->trace.sampled < 0) return;
+    a->trace.sampled = -1;
+    app_memory(a);
+}
+
 int app_close(struct app *a, int code)
 {
     bool told_answers = false, told_trace = false;
@@ -380,6 +388,7 @@ int app_close(struct app *a, int code)
     toolbox_close(&a->toolbox);
     code = stream_status(a, &a->answers, "stdout", code, &told_answers);
     code = stream_status(a, &a->trace.file, "the --trace file", code, &told_trace);
+    tell_last(a);
     const char *reason = a->reason ? a->reason : reason_of(code);
     struct event e = {.kind = EV_SESSION_CLOSE, .session_close = {
         .turns = a->turns, .exit_code = code, .termination_reason = event_str(reason)}};

@@ -458,6 +458,26 @@ TEST(cli_json_and_trace_are_streams_of_events)
     CHECK_EQ(st.st_mode & 0777, 0600);
 }
 
+/* A run is shorter than what samples are apart, and yet its figures are in it. */
+TEST(cli_json_ends_with_the_figures_of_its_end)
+{
+    int64_t read = 0, written = 0, in = -1, generated = -1;
+    bool closing = false;
+    CHECK_EQ(RUN(NULL, "one\ntwo\n", "--json", "--no-save", "-n", "3"), 0);
+    for (char *at = c.out_text.data, *end; (end = strchr(at, '\n')); at = end + 1) {
+        struct event e;
+        struct err why = {0};
+        if (event_read(at, (size_t)(end - at), &e, &why)) CHECK_STR(why.text, "");
+        if (e.kind == EV_TURN_END) read += e.turn_end.prompt_tokens, written += e.turn_end.tokens, closing = false;
+        if (e.kind == EV_MEMORY) closing = true;
+        if (e.kind == EV_MACHINE) in = e.machine.prefilled + e.machine.reused, generated = e.machine.generated;
+        event_free(&e);
+    }
+    CHECK(closing); /* behind the last turn */
+    CHECK(written > 0 && generated >= written);
+    CHECK_EQ(in, read);
+}
+
 TEST(cli_trace_does_not_overwrite_the_model)
 {
     struct stat st;

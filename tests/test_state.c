@@ -243,6 +243,26 @@ TEST(an_older_stream_without_machine_events)
     closed(t);
 }
 
+/* A stream whose one sample is of its start, as short ones were. */
+TEST(turns_are_counted_behind_the_last_sample)
+{
+    struct stream *t = opened();
+    const struct gauge_speed *p = &t->state.gauges.speed;
+    struct event_machine m = {.backend = S("cpu"), .page_tokens = 16, .token_bytes = 6 << 10};
+    put_memory(t, (struct event_memory){.pool_tokens = 4096}, m);
+    PUT(t, "", EV_TURN_START, turn_start, .turn = 1, .call = 1, .prompt_tokens = 119, .shared_tokens = 32);
+    PUT(t, "", EV_TURN_END, turn_end, .turn = 1, .call = 1, .end = S("stop"), .prompt_tokens = 119, .tokens = 47);
+    CHECK_EQ(p->tokens_in, 119);
+    CHECK_EQ(p->tokens_out, 47);
+    CHECK_EQ(p->reused, 32);
+    m.prefilled = 87, m.reused = 32, m.generated = 49; /* the end tokens, too */
+    put_memory(t, (struct event_memory){.pool_tokens = 4096}, m);
+    CHECK_EQ(p->tokens_in, 119);
+    CHECK_EQ(p->tokens_out, 49);
+    CHECK_EQ(p->reused, 32);
+    closed(t);
+}
+
 /* ------------------------------------------------------------------ agents */
 
 static void put_carries(struct stream *t, const char *name, int64_t turn, int64_t history, int64_t high)

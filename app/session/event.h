@@ -327,7 +327,7 @@ enum { STABLE, VOLATILE, NEWER = 3 };
     E(EV_UNDONE, undone, DURABLE, EVENT_UNDONE, "a turn was taken back; its messages stay in the store")  \
     E(EV_CARRIES, carries, LIVE, EVENT_CARRIES, "what an agent's next call would carry has changed")      \
     E(EV_UNGUARDED, unguarded, LIVE, EVENT_UNGUARDED, "a call is made without some guards (--unguarded, --answers)") \
-    E(EV_MEMORY, memory, SAMPLE, EVENT_MEMORY, "the engine's memory at this moment")                      \
+    E(EV_MEMORY, memory, SAMPLE, EVENT_MEMORY, "the engine's memory at this moment, and as the program leaves") \
     E(EV_HOLDING, holding, SAMPLE, EVENT_HOLDING, "what an agent's requests hold of it, behind each memory event") \
     E(EV_MACHINE, machine, SAMPLE, EVENT_MACHINE, "the device and the engine's totals, behind each memory event") \
     E(EV_NAIVE, naive, SAMPLE, EVENT_NAIVE, "what a policy of --naive has given, behind each memory event") \

@@ -211,7 +211,7 @@ static void on_turn_start(struct state *s, struct state_agent *a, const struct e
     a->failed = a->own.put_aside = false;
     a->own.answering = count_of(a->own.answering + 1);
     a->own.prompts = count_of(a->own.prompts + count_of(e->prompt_tokens));
-    s->reused = count_of(s->reused + count_of(e->shared_tokens));
+    s->told.reused = count_of(s->told.reused + count_of(e->shared_tokens));
     does(a, AGENT_RUNS, "begins");
     carries_by_turn(s, a, e->prompt_tokens, e->max_tokens);
 }
@@ -234,12 +234,10 @@ static void on_prefill(struct state_agent *a, const struct event_prefill *e)
 
 static void totals_by_turn(struct state *s, const struct event_turn_end *e)
 {
-    struct gauge_speed *p = &s->gauges.speed;
-    if (e->first_token_s >= 0) p->first_token = e->first_token_s;
-    if (s->has_machine) return;
-    p->tokens_in = size_of((int64_t)MIN(p->tokens_in, INT64_MAX / 2) + count_of(e->prompt_tokens));
-    p->tokens_out = size_of((int64_t)MIN(p->tokens_out, INT64_MAX / 2) + count_of(e->tokens));
-    p->reused = size_of(s->reused);
+    if (e->first_token_s >= 0) s->gauges.speed.first_token = e->first_token_s;
+    s->told.in = count_of(s->told.in + count_of(e->prompt_tokens));
+    s->told.out = count_of(s->told.out + count_of(e->tokens));
+    state_totals(s);
 }
 
 static void on_turn_end(struct state *s, struct state_agent *a, const struct event_turn_end *e)

@@ -68,7 +68,7 @@ struct state {
     struct event_machine machine; /* the last, without its strings; page_tokens 0: none yet */
     bool has_machine, on_cpu;
     struct { double time; int64_t prefilled, generated; } rated; /* what rates are counted from; time < 0: none yet */
-    int64_t reused;               /* what turns have told of it, for a stream without machine events */
+    struct { int64_t in, out, reused; } told; /* by turns: more than the last machine event knew, where it is old */
 
     struct state_agent agent[STATE_AGENTS]; /* in the order in which they were first heard of */
     int agents;

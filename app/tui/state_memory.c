@@ -164,11 +164,17 @@ void state_memory(struct state *s, const struct event *e)
     if (!s->has_machine) sample(s, s->time, false);
 }
 
-static void totals(struct gauge_speed *p, const struct event_machine *m)
+void state_totals(struct state *s)
 {
-    p->tokens_in = size_of(m->prefilled) + size_of(m->reused);
-    p->tokens_out = size_of(m->generated);
-    p->reused = size_of(m->reused);
+    struct gauge_speed *p = &s->gauges.speed;
+    const struct event_machine *m = &s->machine;
+    p->tokens_in = MAX(size_of(m->prefilled) + size_of(m->reused), size_of(s->told.in));
+    p->tokens_out = MAX(size_of(m->generated), size_of(s->told.out));
+    p->reused = MAX(size_of(m->reused), size_of(s->told.reused));
+}
+
+static void gpu(struct gauge_speed *p, const struct event_machine *m)
+{
     p->gpu_load = (int)MAX(MIN(m->gpu_load, INT16_MAX), -1);
     p->gpu_celsius = (int)MAX(MIN(m->gpu_celsius, INT16_MAX), -1);
     p->gpu_watts = (int)MAX(MIN(m->gpu_watts, INT16_MAX), -1);
@@ -186,7 +192,8 @@ void state_machine(struct state *s, const struct event *e)
     state_text(s->queue_first, sizeof s->queue_first, e->machine.queue_first);
     p->queue_first = p->queue > 0 && *s->queue_first ? s->queue_first : NULL;
     p->queue_pages = size_of(e->machine.queue_pages);
-    totals(p, &e->machine);
+    state_totals(s);
+    gpu(p, &e->machine);
     pool_pages(s);
     device_bytes(s);
     sample(s, s->time, rates(s, s->time));
