@@ -6,6 +6,9 @@
  * The session gets a new id; its title and turns are kept, and nothing in it is run again.  Its window is not imported:
  * session_resume() makes it anew.  The head is written last, so what an import that was killed leaves is no session.
  *
+ * Numbers are kept, also where an export left some out: those are noted (STORE_GAPS), so that salvage calls no message
+ * lost that was never in it.
+ *
  * All that is fed comes from outside.  Each line is checked whole before anything of it is taken: its fields, its
  * numbers, and that nothing is there that is not known.  Memory is bounded by IMPORT_LINE, IMPORT_TEXT and a commit's
  * part, whatever is fed.  A stream of zstd may have a window of 8 MiB and grow to IMPORT_RATIO times its bytes (but for
@@ -25,6 +28,7 @@ enum {
     IMPORT_TURNS = 1 << 30,
     IMPORT_RESULTS = 1 << 20,          /* of one call */
     IMPORT_MARKS = 1 << 16,
+    IMPORT_GAPS = 1 << 16,             /* that are told apart: what is between further ones counts as left out too */
     IMPORT_RATIO = 200,
     IMPORT_FREE = 2 << 20,
     IMPORT_WINDOW_LOG = 23

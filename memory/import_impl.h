@@ -32,6 +32,7 @@ struct import_write {
     bool written;                  /* something of it was committed */
     bool ended;
     uint64_t next;                 /* numbers from here on may come */
+    struct buf gaps;               /* numbers that the file passes over, as STORE_GAPS has them */
     uint64_t records, marks;
     struct {                       /* a text that comes in pieces; bytes 0: none */
         uint64_t number, bytes;

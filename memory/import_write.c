@@ -44,11 +44,23 @@ static int add_message(struct import_write *w, uint64_t number, const struct jou
     return 0;
 }
 
+/* An export leaves out what was taken back.  Numbers stay as they are, since texts and marks speak of them. */
+static void note_gap(struct import_write *w, uint64_t first, uint64_t last)
+{
+    uint8_t span[STORE_GAP];
+    put_le(span, first, 8);
+    put_le(span + 8, last, 8);
+    if (w->gaps.len < (size_t)IMPORT_GAPS * STORE_GAP) buf_put(&w->gaps, span, sizeof span);
+    else memcpy(w->gaps.data + w->gaps.len - 8, span + 8, 8);
+}
+
 static int on_message(struct import_write *w, const struct import_line *l, struct err *err)
 {
     struct journal_message m = l->m;
     if (w->next_artifact > 0) return bad(err, "a message comes after artifacts");
     if (l->number < w->next) return bad(err, "its number is not greater than the one before");
+    if (l->number > w->next) note_gap(w, w->next, l->number - 1);
+    if (w->gaps.failed) return err_set(err, STORE_NO_MEMORY, "no memory for an import");
     w->next = l->number + 1;
     w->records++;
     m.text = l->text.data ? l->text.data : "";
@@ -190,6 +202,7 @@ int import_write_end(struct import_write *w, struct err *err)
     w->head.next = MAX(w->next, (uint64_t)1);
     w->head.artifacts = MAX(w->next_artifact, (uint64_t)1);
     journal_add_head(&w->batch, &w->head);
+    if (w->gaps.len > 0) journal_add_piece(&w->batch, STORE_GAPS, w->gaps.data, w->gaps.len);
     w->batch.finishes = true;
     return write_batch(w, err);
 }
@@ -199,6 +212,7 @@ void import_write_close(struct import_write *w, bool keep)
     if (w->putting) store_abort(w->s);
     journal_batch_free(&w->batch);
     buf_free(&w->open.text);
+    buf_free(&w->gaps);
     buf_free(&w->artifact.chunk);
     buf_free(&w->named.bits);
     if (!keep && w->written) store_delete_session(w->s, w->head.id, NULL);

@@ -10,6 +10,7 @@
  *     head     title, model, when, how many numbers are taken, where it was forked from, of which crew's run: JSON
  *     piece "flight"   the last figures of memory, a line of JSON each: what was going on when it was saved last; behind
  *                      them "session_close", once it ended as it should
+ *     piece "gaps"     of an import, or a copy of one: the numbers that were not in it (STORE_GAPS)
  *     piece "window.0" .. "window.15": the window after turn t, in slot t mod 16, with t before it
  *
  * A message's record is a fixed head and its text; an event's is its line of JSON.  What a turn adds, its window and

@@ -111,6 +111,23 @@ static int put_window(struct store *s, const struct journal_fork *f, uint32_t tu
     return rc;
 }
 
+/* Numbers that an import passed over are not there in its copy either; those behind the copy's end are free. */
+static int put_gaps(struct store *s, const struct journal_fork *f, uint64_t upto, struct err *err)
+{
+    const struct store_key from = store_key_piece(f->from, STORE_GAPS), to = store_key_piece(f->to, STORE_GAPS);
+    struct buf gaps = {0};
+    size_t n = 0;
+    int rc = store_get(s, STORE_JOURNAL, &from, REC_PIECE, &gaps, err);
+    uint8_t *at = (uint8_t *)gaps.data;
+    while (rc == 0 && n + STORE_GAP <= gaps.len && get_le(at + n, 8) <= upto) n += STORE_GAP;
+    if (n > 0) {
+        put_le(at + n - 8, MIN(get_le(at + n - 8, 8), upto), 8);
+        rc = store_put(s, &to, REC_PIECE, at, n, err);
+    }
+    buf_free(&gaps);
+    return rc == STORE_NOT_FOUND || rc == STORE_DAMAGED ? 0 : rc;
+}
+
 static int put_head(struct store *s, const struct journal_head *h, struct err *err)
 {
     struct journal_batch b = {0};
@@ -125,10 +142,10 @@ static int put_head(struct store *s, const struct journal_head *h, struct err *e
 /* The last commit, which makes it a session. */
 static int write_end(struct store *s, const struct journal_fork *f, const struct journal_head *h, struct err *err)
 {
-    int rc = 0;
     const struct store_key mark = store_key_piece(f->to, JOURNAL_UNFINISHED);
     uint32_t turn = f->turn >= JOURNAL_SLOTS ? f->turn - JOURNAL_SLOTS + 1 : 0; /* its turns can be taken back too */
     store_begin(s, STORE_JOURNAL);
+    int rc = put_gaps(s, f, h->next - 1, err);
     for (; turn <= f->turn && rc == 0; turn++) rc = put_window(s, f, turn, err);
     if (rc == 0) rc = put_head(s, h, err);
     if (rc == 0) rc = store_remove(s, &mark, err);

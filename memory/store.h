@@ -95,6 +95,11 @@ struct store_key store_key_artifact(const uint8_t session[STORE_SESSION_ID], uin
 struct store_key store_key_chunk(const uint8_t session[STORE_SESSION_ID], uint64_t artifact, uint32_t chunk);
 struct store_key store_key_cache(const void *name, size_t n); /* 1 to 128 bytes */
 
+/* The piece that names a session's numbers that it never had, so that salvage calls no message lost that was not there:
+ * first:8 last:8 of each span, little-endian, in order and apart. */
+#define STORE_GAPS "gaps"
+enum { STORE_GAP = 16 };
+
 /* "message 12 of session 00ff..": for a line.  Any bytes are safe; the text is plain ASCII. */
 void store_key_text(const void *key, size_t n, char text[160]);
 

@@ -4,6 +4,12 @@
 #include <malloc.h>
 #include <sys/mman.h>
 
+#define HEAD_OF(turns) "{\"plimsoll_session\":1,\"id\":\"00112233445566778899aabbccddeeff\",\"title\":\"t\"," \
+                       "\"model\":\"\",\"created\":1,\"updated\":1,\"turns\":" turns "}\n"
+#define HEAD HEAD_OF("0")
+#define USER(n) "{\"number\":" #n ",\"kind\":\"user\",\"turn\":1,\"time\":1,\"text\":\"x\"}\n"
+#define END(n, a) "{\"end\":{\"records\":" #n ",\"artifacts\":" #a "}}\n"
+
 /* Two frames one behind the other are one stream. */
 TEST(import_takes_frames_that_were_joined)
 {
@@ -29,12 +35,92 @@ TEST(import_takes_frames_that_were_joined)
     store_close(s);
 }
 
+/* ---------------------------------------------------------------- numbers that an export left out */
+
+static void say_line(void *self, const char *line) { buf_printf(self, "%s\n", line); }
+
+/* How much is missing of what is salvaged of the store in dir; *said: the lines that say so. */
+static uint64_t salvaged(const char *dir, struct buf *said)
+{
+    uint64_t n, gone;
+    char to[256];
+    snprintf(to, sizeof to, "%s", fresh_dir());
+    said->len = 0;
+    OK(store_salvage(dir, to, 0, &(struct store_report){say_line, said}, &n, &gone, &err));
+    buf_put(said, "", 1);
+    return gone;
+}
+
+static void take_out(const char *dir, const uint8_t *session, uint64_t number)
+{
+    struct store *s = open_at(dir);
+    const struct store_key key = store_key_message(session, number);
+    store_begin(s, STORE_JOURNAL);
+    OK(store_remove(s, &key, &err));
+    OK(store_commit(s, &err));
+    store_close(s);
+}
+
+/* Nothing was lost of what an export left out, nor in a copy; what is lost beside it is. */
+TEST(import_notes_what_was_left_out_so_that_salvage_calls_it_no_loss)
+{
+    char dir[256];
+    struct buf out = {0}, said = {0};
+    struct journal_head copy;
+    struct store *s = open_at(fresh_dir());
+    const struct journal_head h = small(s);
+    export_to(s, &h, EXPORT_JSONL, false, &out);
+    store_close(s);
+    snprintf(dir, sizeof dir, "%s", fresh_dir());
+    s = open_at(dir);
+    OK(import(s, out.data, out.len, 64, &copy));
+    struct journal_fork whole = {.turn = 2}, part = {.turn = 1};
+    memcpy(whole.from, copy.id, sizeof whole.from);
+    OK(journal_fork(s, &whole, &err));
+    memcpy(part.from, whole.to, sizeof part.from);
+    OK(journal_fork(s, &part, &err));
+    store_close(s);
+    CHECK_EQ(salvaged(dir, &said), 0);
+    CHECK_STR(said.data, "");
+    take_out(dir, copy.id, 9);
+    CHECK_EQ(salvaged(dir, &said), 1);
+    CHECK(strncmp(said.data, "1 messages before message 10 of session ", 40) == 0);
+    take_out(dir, whole.to, 3);
+    CHECK_EQ(salvaged(dir, &said), 2);
+    CHECK(strstr(said.data, "1 messages before message 4 of session "));
+    buf_free(&out);
+    buf_free(&said);
+}
+
+/* A copy that ends before a number has no say about it: it is given to something else. */
+TEST(import_s_gaps_end_where_a_copy_of_it_does)
+{
+    static const char text[] = HEAD_OF("1") USER(1) "{\"number\":2,\"kind\":\"answer\",\"turn\":1,\"time\":1,"
+                               "\"text\":\"y\"}\n{\"number\":9,\"kind\":\"user\",\"turn\":2,\"time\":1,"
+                               "\"text\":\"z\"}\n" END(3, 0);
+    char dir[256];
+    struct buf said = {0};
+    struct journal_head copy, cut;
+    struct journal_batch b = {0};
+    snprintf(dir, sizeof dir, "%s", fresh_dir());
+    struct store *s = open_at(dir);
+    OK(import(s, text, sizeof text - 1, 64, &copy));
+    struct journal_fork f = {.turn = 1};
+    memcpy(f.from, copy.id, sizeof f.from);
+    OK(journal_fork(s, &f, &err));
+    OK(journal_head(s, f.to, &cut, &err));
+    CHECK_EQ(cut.next, 3);
+    add(&b, 5, (struct journal_message){.kind = JOURNAL_USER, .turn = 2}, "3 and 4 are lost");
+    cut.next = 6;
+    write_all(s, &b, &cut);
+    store_close(s);
+    CHECK_EQ(salvaged(dir, &said), 1);
+    CHECK(strncmp(said.data, "2 messages before message 5 of session ", 39) == 0);
+    buf_free(&said);
+}
+
 /* ---------------------------------------------------------------- what is refused */
 
-#define HEAD "{\"plimsoll_session\":1,\"id\":\"00112233445566778899aabbccddeeff\",\"title\":\"t\",\"model\":\"\"," \
-             "\"created\":1,\"updated\":1,\"turns\":0}\n"
-#define USER(n) "{\"number\":" #n ",\"kind\":\"user\",\"turn\":1,\"time\":1,\"text\":\"x\"}\n"
-#define END(n, a) "{\"end\":{\"records\":" #n ",\"artifacts\":" #a "}}\n"
 #define RESULT "{\"number\":2,\"kind\":\"result\",\"turn\":1,\"time\":1,\"artifact\":3,\"text\":\"x\"}\n"
 #define SAID "{\"number\":1,\"kind\":\"user\",\"turn\":1,\"time\":1,"
 #define CALLED "{\"number\":1,\"kind\":\"call\",\"turn\":1,\"time\":1,"
@@ -213,7 +299,7 @@ TEST(import_takes_so_many_marks)
         uint64_t before = records(s);
         CHECK_EQ(import(s, b.data, b.len, 1 << 16, &h), more ? IMPORT_BAD : 0);
         if (more) check_err(IMPORT_BAD, "more than 65536 marks of what was taken back");
-        CHECK_EQ(records(s) - before, more ? 0 : IMPORT_MARKS + 1);
+        CHECK_EQ(records(s) - before, more ? 0 : IMPORT_MARKS + 2); /* the head, and that there is no 0 */
         buf_free(&b);
     }
     store_close(s);
@@ -390,7 +476,7 @@ TEST(import_that_fails_late_removes_what_it_wrote)
     b.len = whole;
     buf_puts(&b, END(99, 1));
     OK(import(s, b.data, b.len, 1 << 16, &h));
-    CHECK_EQ(records(s), 1 + 99 + 1 + 400);
+    CHECK_EQ(records(s), 1 + 1 + 99 + 1 + 400); /* the head, and that there is no 0 */
     struct buf back = {0};
     OK(store_read_artifact(s, h.id, 3, 0, SIZE_MAX, &back, &err)); /* its checksum is that of all */
     CHECK_EQ(back.len, 400 * STORE_CHUNK);
