@@ -157,6 +157,35 @@ TEST(run_whose_member_was_deleted_goes_on_with_a_new_one)
     end_team();
 }
 
+#define DEBATE \
+    "crew: test\nagents:\n  - name: ann\n    system: I am ann\n  - name: bob\n    system: I am bob\n" \
+    "  - name: cyd\n    system: I am cyd\n" \
+    "flow:\n  kind: debate\n  members: [ann, bob]\n  lead: cyd\n  rounds: 1\n  handover: 100\n"
+
+/* A lead is asked as a fresh one, so there never was a session of its own: nothing of it is lost.  Who spoke is missed. */
+TEST(run_whose_lead_is_always_a_fresh_one_misses_nobody)
+{
+    snprintf(folder, sizeof folder, "%s", fresh_dir());
+    begin_team(DEBATE, by_name, folder);
+    CHECK_EQ(line("Hello."), EXIT_DONE);
+    snprintf(bobs, sizeof bobs, "%s", id_of(1));
+    end_team();
+    for (int i = 0; i < 2; i++) {
+        OK(go_on(DEBATE, folder, "last"));
+        CHECK(!was_said("cyd") && !was_said("begins"));
+        CHECK_EQ(line("Once more."), EXIT_DONE);
+        CHECK_STR(id_of(1), bobs);
+        end_team();
+    }
+    OK(go_on(CREW, folder, "last")); /* of cyd there is nothing that could stay as it is */
+    CHECK(!was_said("cyd"));
+    end_team();
+    delete_session(bobs);
+    OK(go_on(DEBATE, folder, "last"));
+    CHECK(was_said("bob begins anew: nothing of its session ") && !was_said("cyd begins"));
+    end_team();
+}
+
 TEST(run_whose_record_was_deleted_leaves_its_sessions_each_alone)
 {
     one_run();

@@ -68,7 +68,8 @@ static int open_member(struct team *t, int i, struct err *err)
     if (status == EXIT_DONE) return renew_system(t, i, system, err);
     session_close(&m->s);
     if (why.code == STORE_NOT_FOUND) {
-        say("%s begins anew: nothing of its session %.8s is there", m->role.name, id);
+        if (team_run_said(t, m->role.name)) /* else only fresh ones were asked, and it is as new as it was */
+            say("%s begins anew: nothing of its session %.8s is there", m->role.name, id);
         return open_new(t, i, err);
     }
     err_set(err, status, "%s cannot go on, and so the run does not: session %.8s: %.300s", m->role.name, id, why.text);

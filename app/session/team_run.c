@@ -155,6 +155,11 @@ const char *team_run_session(const struct team *t, const char *agent, uint32_t *
     return id && strlen(id) == HEX ? id : NULL; /* anything else is no session of anybody's */
 }
 
+bool team_run_said(const struct team *t, const char *agent)
+{
+    return !json_is_false(json_object_get(json_object_get(t->run.roster, agent), "said"));
+}
+
 void team_run_tell(const struct team *t)
 {
     const struct journal_head *h = &t->run.keep.head;
@@ -167,7 +172,7 @@ void team_run_tell(const struct team *t)
             h->turns == 1 ? "" : "s");
     json_object_foreach(t->run.roster, name, value) {
         const char *session = team_run_session(t, name, &system);
-        if (team_find(t, name, strlen(name)) >= 0 || !session) continue;
+        if (team_find(t, name, strlen(name)) >= 0 || !session || !team_run_said(t, name)) continue;
         say("%.40s is not in the crew file any more: its session %.8s stays as it is", name, session);
     }
 }
@@ -181,16 +186,23 @@ void team_run_name(const struct team *t, const char *agent, struct journal_head 
 
 /* ---------------------------------------------------------------- saving */
 
+static bool has_said(const struct session *s)
+{
+    return s->keep.head.turns > 0 || s->acknowledged > 0 || s->keep.n_unsaved > 0;
+}
+
 /* Sessions may have changed since: by /fork, by /clear.  false: no memory. */
 static bool call_the_roll(struct team *t)
 {
     bool ok = true;
     for (int i = 0; i < t->n; i++) {
+        const struct session *s = &t->member[i].s;
         struct journal_head *h = &t->member[i].s.keep.head;
         char id[HEX + 1];
         team_run_name(t, team_name(t, i), h);
         journal_id_text(h->id, id);
-        json_t *entry = json_pack("{s:s, s:I}", "session", id, "system", (json_int_t)team_run_system(t, i));
+        json_t *entry = json_pack("{s:s, s:I, s:b}", "session", id, "system", (json_int_t)team_run_system(t, i),
+                                  "said", has_said(s));
         if (json_object_set_new(t->run.roster, team_name(t, i), entry)) ok = false;
     }
     return ok;
@@ -269,6 +281,7 @@ void team_run_end(struct team *t, bool well, const char *text, size_t n)
     if (well && text) note(r, JOURNAL_ANSWER, text, n);
     if (well) r->keep.head.turns++;
     r->changed = true;
+    begin(t); /* who spoke for the first time has a session now */
     team_run_save(t);
 }
 
@@ -285,8 +298,7 @@ bool team_run_copy(struct team *t)
 void team_run_keep_up(struct team *t)
 {
     bool any = t->run.begun;
-    for (int i = 0; i < t->n; i++)
-        any = any || t->member[i].s.acknowledged > 0 || t->member[i].s.keep.n_unsaved > 0;
+    for (int i = 0; i < t->n; i++) any = any || has_said(&t->member[i].s);
     if (!t->run.keep.keeper || !any) return;
     begin(t);
     team_run_save(t);

@@ -6,8 +6,9 @@
  *              5  EVENT    flow: done
  *              6  ANSWER   what came out                          turn 1; a flow that failed or was cancelled has none
  *              7  USER     "@ann ..."                             turn 2; to ann alone: her answer is in her session
- *     piece "run"          {"ann":{"session":"0af3..","system":CRC-32C},...}: whose session is which, and which text of
- *                          the crew file the agent was opened with; agents that were in it once stay in it
+ *     piece "run"          {"ann":{"session":"0af3..","system":CRC-32C,"said":true},...}: whose session is which, which
+ *                          text of the crew file the agent was opened with, and whether there was anything to save of
+ *                          it: only fresh ones may have been asked; agents that were in it once stay in it
  *
  * It is saved before the first turn of any agent, and behind each ask that is over; so a run whose program was killed
  * has all its agents.  Who holds its lock has the run.
@@ -44,6 +45,8 @@ int team_run_close(struct team *t); /* how many of its commits are lost */
 
 /* Whose session is this agent's in the run that was opened: its id in hex, or NULL.  *system: see above. */
 const char *team_run_session(const struct team *t, const char *agent, uint32_t *system);
+/* Was there ever anything of that session to save?  Also of one of which the record does not say it. */
+bool team_run_said(const struct team *t, const char *agent);
 uint32_t team_run_system(const struct team *t, int agent); /* of the text that the crew file has now */
 void team_run_tell(const struct team *t); /* for a person: how it goes on, and who is not in the crew any more */
 
