@@ -183,6 +183,9 @@ void command_export(struct console *c, const char *arg, size_t n)
     if (sessions_file_exists(path)) {
         f.over = sessions_ask(&c->in, "%s is there already; write over it?", path);
         signals_forget_interrupt();
+        if (!f.over && sessions_nobody(&c->in))
+            say("%s stays as it is: it is there already, and nobody can be asked here; name another file", path);
+        else if (!f.over) say_dim("it stays as it is");
         if (!f.over) return;
     }
     export_to(c, &f);
@@ -235,7 +238,9 @@ void command_delete(struct console *c, const char *arg, size_t n)
     sessions_what(&d.head, d.members, what);
     bool yes = now || sessions_ask(&c->in, "delete %s, for good?", what);
     signals_forget_interrupt();
-    if (!yes) say_dim("it stays");
+    if (!yes && sessions_nobody(&c->in))
+        say("it stays: nobody can be asked here; /delete %s now deletes it unasked", name);
+    else if (!yes) say_dim("it stays");
     else if (keep_call(&c->s->keep, delete_one, &d, &err)) command_complain(&err);
     else if (!d.waits) say_dim("%.8s is deleted", what);
     if (yes && err.code == 0) sessions_tell_deleted(d.waits);

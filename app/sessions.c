@@ -211,6 +211,8 @@ void sessions_tell_deleted(bool waits)
 
 /* ---------------------------------------------------------------- a question */
 
+bool sessions_nobody(const struct input *in) { return !in->confirm && in->fd < 0; }
+
 bool sessions_ask(struct input *in, const char *fmt, ...)
 {
     char question[512];
@@ -222,6 +224,7 @@ bool sessions_ask(struct input *in, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(question, sizeof question, fmt, ap);
     va_end(ap);
+    if (sessions_nobody(in)) return false;
     if (in->confirm) return in->confirm(in->confirm_self, question);
     term_filter_text(question, strlen(question), true, &shown);
     buf_puts(&shown, " [y/N] ");

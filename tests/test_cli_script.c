@@ -217,10 +217,13 @@ TEST(script_questions_find_nobody_and_do_not_wait)
     CHECK(f && fgets(line, sizeof line, f));
     fclose(f);
     CHECK_STR(line, "mine\n");
+    check_has(err(), " stays as it is: it is there already, and nobody can be asked here; name another file");
+    check_hasnt(err(), "[y/N]");
     CHECK_EQ(SCRIPT("hello\n/delete last\n/sessions\n", "--store", store, "--resume", "last"), 2);
     check_has(err(), "open here");
     CHECK_EQ(SCRIPT("/delete last\n/sessions\n", "--store", store), 0);
-    check_has(err(), "it stays");
+    check_has(err(), "it stays: nobody can be asked here; /delete last now deletes it unasked");
+    check_hasnt(err(), "[y/N]");
     check_has(err(), " 3 turns ");
 }
 
