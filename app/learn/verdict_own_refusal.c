@@ -45,7 +45,12 @@ void judge_not_growth(const struct judge_agent *a, struct verdict *v)
         verdict_not(v, "growth with turns: the prompts of the last calls do not grow");
 }
 
-static int64_t bytes_of(const struct judge *j, int64_t tokens) { return (int64_t)judge_tokens_bytes(j, tokens); }
+/* What comes free of so many tokens: what was asked for may have been more than the whole pool. */
+static int64_t bytes_of(const struct judge *j, int64_t tokens)
+{
+    const int64_t bytes = (int64_t)judge_tokens_bytes(j, tokens);
+    return j->memory.kv_bytes > 0 ? MIN(bytes, j->memory.kv_bytes) : bytes;
+}
 
 /* What of the history may leave. */
 void judge_fix_history(const struct judge *j, const struct judge_agent *a, struct verdict *v)
@@ -122,19 +127,22 @@ static void refused_tokens(const struct judge *j, const struct judge_agent *a, b
     if (f) snprintf(f->how, sizeof f->how, "%s %lld", pool ? "--pool" : "--ctx", (long long)s->needs_tokens);
 }
 
-/* The user's own words, which nobody cuts. */
+/* The user's own words, which nobody cuts.  Nothing was taken for them, so no fix frees anything. */
 static void refused_turn(const struct judge *j, struct verdict *v)
 {
     const struct event_shortage *s = &j->shortage;
+    const int64_t over = s->needs_tokens - s->has_tokens;
+    char lack[VERDICT_BYTES];
     v->cause = CAUSE_CONTEXT;
     snprintf(v->what, sizeof v->what, "this turn's own text has %lld tokens; a prompt has room for %lld of them",
              (long long)s->needs_tokens, (long long)s->has_tokens);
     tokens_figure(v, "needs", s->needs_tokens);
     tokens_figure(v, "has", s->has_tokens);
-    verdict_evidence(v, "%lld tokens too many, and %lld are set aside for the answer",
-                     (long long)(s->needs_tokens - s->has_tokens), (long long)s->answer_tokens);
+    verdict_evidence(v, "%lld tokens too many, of %s of keys and values, and %lld are set aside for the answer",
+                     (long long)over, verdict_bytes(judge_tokens_bytes(j, over), lack), (long long)s->answer_tokens);
     verdict_not(v, "growth with turns: the rest of the conversation could leave, and that would not be enough");
-    verdict_fix(v, bytes_of(j, s->needs_tokens - s->has_tokens), "say it in parts, or attach the text as a file");
+    verdict_fix(v, -1, "say it in parts of at most %lld tokens, or attach the text as a file",
+                (long long)MAX(s->has_tokens, 1));
 }
 
 /* The window refused before there were figures of a request. */
