@@ -184,6 +184,63 @@ TEST(fixes_carry_todays_names_of_the_stack)
     CHECK(named);
 }
 
+static bool offers(const char *how)
+{
+    for (int i = 0; i < v[0].fixes; i++)
+        if (strstr(v[0].fix[i].how, how) || strstr(v[0].fix[i].what, how)) return true;
+    return false;
+}
+
+/* What was asked is no limit, and fewer requests make no room for one that is longer than all the room there is. */
+TEST(one_request_that_is_too_long_for_the_pool_has_its_sum)
+{
+    CHECK_EQ(explain("ValueError: The model's max seq len (131072) is larger than the maximum number of tokens that can "
+                     "be stored in KV cache (52000).\n"), 1);
+    CHECK_EQ(v[0].cause, CAUSE_KV);
+    CHECK_EQ(v[0].stack, STACK_VLLM);
+    CHECK_EQ(figure("asked"), 131072);
+    CHECK_EQ(figure("limit"), 52000);
+    CHECK(says(v[0].evidence, v[0].evidences, "131072 tokens, and the pool holds 52000: 79072 too few"));
+    CHECK(offers("--max-model-len") && !offers("--max-num-seqs"));
+    CHECK_EQ(explain("ValueError: To serve at least one request with the models's max seq len (32768), (4.00 GiB KV cache "
+                     "is needed, which is larger than the available KV cache memory (1.50 GiB). Based on the available "
+                     "memory, the estimated maximum model length is 12288.\n"), 1);
+    CHECK_EQ(figure("asked"), 32768);
+    CHECK_EQ(figure("limit"), 12288);
+    CHECK(!offers("--max-num-seqs"));
+    CHECK_EQ(explain("WARNING vllm: sequence group 0 is preempted by RECOMPUTE mode: not enough KV cache space\n"), 1);
+    CHECK(offers("--max-num-seqs"));
+}
+
+TEST(a_model_that_needs_more_ram_has_more_fixes_than_a_cache)
+{
+    CHECK_EQ(explain("Error: model requires more system memory (8.4 GiB) than is available (5.6 GiB)\n"), 1);
+    CHECK_EQ(v[0].cause, CAUSE_HOST);
+    CHECK_EQ(v[0].stack, STACK_OLLAMA);
+    CHECK(offers("a smaller model, or a tag of fewer bits") && offers("num_ctx") && offers("ollama stop"));
+    CHECK(offers("end what else holds"));
+}
+
+TEST(a_heap_that_has_a_limit_of_its_own_is_not_pythons)
+{
+    CHECK_EQ(explain("Exception in thread \"main\" java.lang.OutOfMemoryError: Java heap space\n"), 1);
+    CHECK_EQ(v[0].cause, CAUSE_ALLOCATOR);
+    CHECK_EQ(v[0].stack, STACK_UNKNOWN);
+    CHECK(offers("-Xmx") && !offers("RLIMIT_AS"));
+}
+
+TEST(a_line_that_is_cut_says_so)
+{
+    struct buf b = {0};
+    buf_puts(&b, "torch.OutOfMemoryError: CUDA out of memory.");
+    for (int i = 0; i < 40; i++) buf_puts(&b, " Of the rest");
+    buf_puts(&b, "\n");
+    CHECK_EQ(explain_text(b.data, b.len, v, EXPLAIN_MOST), 1);
+    const size_t n = strlen(v[0].what);
+    CHECK(n > 150 && n < VERDICT_TEXT && strcmp(v[0].what + n - 4, " ...") == 0);
+    buf_free(&b);
+}
+
 /* ------------------------------------------------------------------ hostile text */
 
 static double seconds(void)

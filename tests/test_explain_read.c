@@ -70,7 +70,11 @@ TEST(a_quote_is_cut_at_a_word)
     static const char text[] = "x\nINFO 2026-01-02 10:20:30 one two three\n";
     char out[12];
     run_quote(text, sizeof text - 1, 2, out, sizeof out);
-    CHECK_STR(out, "one two");
+    CHECK_STR(out, "one two ...");
+    run_quote(text, sizeof text - 1, 2, out, sizeof out - 1);
+    CHECK_STR(out, "one ...");
+    run_quote("one two thr \n", 13, 1, out, sizeof out); /* all of it has room */
+    CHECK_STR(out, "one two thr");
     run_quote(text, sizeof text - 1, 9, out, sizeof out);
     CHECK_STR(out, "");
 }

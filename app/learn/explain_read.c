@@ -164,8 +164,17 @@ bool run_blank_between(const struct run *r, size_t from, size_t to)
     return a && b > a && r->lines[b - 1].line - r->lines[a - 1].line > b - a;
 }
 
+/* At most n of the bytes, so that no word is cut, if one ends near. */
+static size_t to_a_word(const char *s, size_t n)
+{
+    for (size_t back = n; back > 0 && n - back < 24; back--)
+        if (s[back] == ' ') return back;
+    return n;
+}
+
 void run_quote(const char *text, size_t n, uint32_t number, char *out, size_t size)
 {
+    static const char cut[] = " ...";
     size_t at = 0, put = 0;
     for (uint32_t line = 1; line < number && at < n; line++) {
         const char *end = memchr(text + at, '\n', n - at);
@@ -173,7 +182,8 @@ void run_quote(const char *text, size_t n, uint32_t number, char *out, size_t si
     }
     const char *end = at < n ? memchr(text + at, '\n', n - at) : NULL;
     size_t len = (end ? (size_t)(end - text) : n) - at;
-    for (size_t i = at < n ? log_prefix(text + at, len) : len; i < len && put + 1 < size;) {
+    size_t i = at < n ? log_prefix(text + at, len) : len;
+    while (i < len && put + 1 < size) {
         size_t skip = noise(text + at + i, len - i);
         char c = text[at + i];
         i += skip ? skip : 1;
@@ -181,12 +191,8 @@ void run_quote(const char *text, size_t n, uint32_t number, char *out, size_t si
         if (blank && (put == 0 || out[put - 1] == ' ')) continue;
         out[put++] = blank ? ' ' : c;
     }
-    if (put + 1 == size) /* cut: at a word, if there is one near */
-        for (size_t back = put; back > 0 && put - back < 24; back--)
-            if (out[back - 1] == ' ') {
-                put = back;
-                break;
-            }
+    while (i < len && (unsigned char)text[at + i] <= ' ') i++;
+    if (i < len && size > sizeof cut && put > size - sizeof cut) put = to_a_word(out, size - sizeof cut);
     while (put && out[put - 1] == ' ') put--;
-    if (size) out[put] = '\0';
+    if (size) snprintf(out + put, size - put, "%s", i < len ? cut : "");
 }

@@ -101,6 +101,11 @@ static void say_pools(const struct fail_case *c, enum cause cause, struct verdic
     if (c->family == FAMILY_TOKENS && c->has[FIG_TOKENS_ASKED] && c->has[FIG_TOKENS_MOST])
         verdict_evidence(v, "%.0f tokens were asked for and %.0f are the limit", c->fig[FIG_TOKENS_ASKED],
                          c->fig[FIG_TOKENS_MOST]);
+    if (c->family != FAMILY_TOKENS && c->said == CAUSE_KV && c->has[FIG_TOKENS_ASKED] && c->has[FIG_TOKENS_MOST] &&
+        c->fig[FIG_TOKENS_ASKED] > c->fig[FIG_TOKENS_MOST])
+        verdict_evidence(v, "one longest request: %.0f tokens, and the pool holds %.0f: %.0f too few",
+                         c->fig[FIG_TOKENS_ASKED], c->fig[FIG_TOKENS_MOST],
+                         c->fig[FIG_TOKENS_ASKED] - c->fig[FIG_TOKENS_MOST]);
 }
 
 static void say_series(const struct fail_case *c, enum cause cause, struct verdict *v)

@@ -104,12 +104,26 @@ static void put_how(const struct remedy *r, char out[VERDICT_TEXT])
             n += snprintf(out + n, VERDICT_TEXT - (size_t)n, "%s(%s%s)", n > 0 ? " " : "", label[i], text[i]);
 }
 
+static bool exceeds(const struct verdict *v, const char *wanted, const char *there)
+{
+    const struct verdict_figure *a = verdict_has(v, wanted), *b = verdict_has(v, there);
+    return a && b && a->value > b->value;
+}
+
+/* One request alone is too long for the whole pool: fewer of them change nothing. */
+static bool one_is_too_long(const struct verdict *v)
+{
+    return v->cause == CAUSE_KV && (exceeds(v, "KV needed", "KV there") || exceeds(v, "asked", "limit"));
+}
+
 static int put_stack(struct verdict *v, enum stack s, int most)
 {
     const struct remedy *r[REMEDY_MOST];
     const int n = MIN(remedy_find(v->cause, s, r, REMEDY_MOST), REMEDY_MOST);
+    const bool alone = one_is_too_long(v);
     int put = 0;
     for (int i = 0; i < n && put < most; i++) {
+        if (alone && r[i]->frees == FREES_SHARES) continue;
         struct verdict_fix *f = is_there(v, r[i]) ? NULL : verdict_fix(v, freed(v, r[i]->frees), "%s", r[i]->what);
         if (!f) continue;
         put_how(r[i], f->how);

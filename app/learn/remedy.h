@@ -21,6 +21,7 @@ enum remedy_frees {
     FREES_UNSAID,  /* depends on what no report says */
     FREES_GAP,     /* reserved by the allocator, not allocated */
     FREES_OUTSIDE, /* held by others on the device */
+    FREES_SHARES,  /* what others have of a pool: nothing for one request that is too long for all of it */
 };
 
 struct remedy {
