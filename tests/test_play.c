@@ -47,7 +47,8 @@ static void check_lines(const struct buf *text)
     size_t n;
     for (const char *at = text->data; *at; at += n + (at[n] == '\n')) {
         n = strcspn(at, "\n");
-        if (n > 78 && *at != ' ') check_fail(__FILE__, __LINE__, "too long: %.*s", (int)n, at);
+        if (n > 78 && (strspn(at, " ") == 0 || strspn(at, " ") == 3)) /* 3: why an answer is right */
+            check_fail(__FILE__, __LINE__, "too long: %.*s", (int)n, at);
     }
 }
 

@@ -83,6 +83,33 @@ static void put_compared(const struct play *p, struct buf *out)
     put_filled(p, p->lesson->compare, out);
 }
 
+/* A paragraph's words in lines of at most WIDTH bytes, set in by so many blanks. */
+static void put_reflowed(const char *text, size_t n, int indent, struct buf *out)
+{
+    size_t column = 0, len;
+    for (size_t at = 0; at < n; at += len) {
+        at += strspn(text + at, " \n");
+        len = MIN(strcspn(text + at, " \n"), n - MIN(at, n));
+        if (len == 0) break;
+        const bool breaks = column > 0 && column + 1 + len > WIDTH;
+        if (column == 0 || breaks) buf_printf(out, "%s%*s", breaks ? "\n" : "", indent, "");
+        else buf_puts(out, " ");
+        buf_put(out, text + at, len);
+        column = (breaks || column == 0 ? (size_t)indent : column + 1) + len;
+    }
+    if (n > 0 && text[n - 1] == '\n') buf_puts(out, "\n");
+}
+
+/* Figures make it longer than it was written. */
+static void put_why(const struct play *p, const char *why, struct buf *out)
+{
+    struct buf text = {0};
+    put_filled(p, why, &text);
+    if (text.data) put_reflowed(text.data, text.len, 3, out);
+    out->failed |= text.failed;
+    buf_free(&text);
+}
+
 static void put_grade(const struct play *p, struct buf *out)
 {
     const struct lesson *l = p->lesson;
@@ -93,7 +120,7 @@ static void put_grade(const struct play *p, struct buf *out)
         buf_puts(out, "it is ");
         play_right(p, i, out);
         buf_puts(out, "\n");
-        if (*l->ask[i].why) buf_puts(out, "   "), put_filled(p, l->ask[i].why, out);
+        if (*l->ask[i].why) put_why(p, l->ask[i].why, out);
     }
     buf_printf(out, "%d of %d right\n", play_score(p), l->asks);
 }
@@ -116,22 +143,6 @@ static size_t paragraph(const char *text, size_t *longest)
         at += n + (text[at + n] == '\n');
     }
     return at;
-}
-
-/* A paragraph's words in lines of at most WIDTH bytes. */
-static void put_reflowed(const char *text, size_t n, struct buf *out)
-{
-    size_t column = 0, len;
-    for (size_t at = 0; at < n; at += len) {
-        at += strspn(text + at, " \n");
-        len = MIN(strcspn(text + at, " \n"), n - MIN(at, n));
-        if (len == 0) break;
-        const bool breaks = column > 0 && column + 1 + len > WIDTH;
-        if (column > 0) buf_puts(out, breaks ? "\n" : " ");
-        buf_put(out, text + at, len);
-        column = (breaks || column == 0 ? 0 : column + 1) + len;
-    }
-    if (n > 0 && text[n - 1] == '\n') buf_puts(out, "\n");
 }
 
 static void put_stage(const struct play *p, struct buf *out)
@@ -160,7 +171,7 @@ void play_text(const struct play *p, struct buf *out)
         n = paragraph(at, &longest);
         const bool anew = longest > WIDTH;
         if (n == 0) n = strcspn(at, "\n") + (at[strcspn(at, "\n")] == '\n');
-        if (anew) put_reflowed(at, n, out);
+        if (anew) put_reflowed(at, n, 0, out);
         else buf_put(out, at, n);
     }
     out->failed |= text.failed;
