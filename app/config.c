@@ -49,7 +49,7 @@ static int read_text(struct config *c, int fd, const char *path, struct err *err
     if (n > CONFIG_MAX) return err_set(err, -1, "%.300s: larger than %d KiB", path, CONFIG_MAX >> 10);
     if (memchr(c->text, '\0', n)) return err_set(err, -1, "%.300s: has a NUL byte in it", path);
     c->text[n] = '\0';
-    c->at = c->text;
+    c->at = c->text + (strncmp(c->text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0); /* a byte order mark */
     return 0;
 }
 

@@ -313,12 +313,23 @@ static int retitle(struct store *s, const uint8_t id[STORE_SESSION_ID], const ch
     return rc;
 }
 
+static size_t lines_of(const char *text)
+{
+    size_t n = 1;
+    for (const char *at = text; (at = strchr(at, '\n')) != NULL; at++) n++;
+    return n;
+}
+
 static int rename_session(const struct args *a, struct store *s)
 {
     struct err err = {0};
     struct journal_head h;
     struct store_lock lock = {0};
     char title[JOURNAL_TITLE + 1];
+    if (strchr(a->word[2], '\n')) {
+        say_error("a title is one line: this one has %zu", lines_of(a->word[2]));
+        return EXIT_USAGE;
+    }
     session_title(a->word[2], strlen(a->word[2]), JOURNAL_TITLE, title);
     if (!*title) {
         say_error("a title needs a letter");

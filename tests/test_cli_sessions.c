@@ -187,6 +187,7 @@ TEST(sessions_command_line_is_checked)
         {{"rename", "last"}, "rename needs SESSION and TITLE"},
         {{"rename", "last", "a", "b"}, "a title of several words needs quotes"},
         {{"rename", "last", " "}, "a title needs a letter"}, {{"import"}, "import needs FILE"},
+        {{"rename", "last", "a\nb"}, "a title is one line: this one has 2"},
         {{"import", "/nonexistent"}, "/nonexistent could not be read"},
     };
     begin();

@@ -97,6 +97,7 @@ TEST(config_names_the_line_of_what_it_does_not_know)
 {
     refused("temp = 1\ntmp = 1\n", 2, "no such name: tmp; did you mean temp?");
     refused("\n\n--temp = 1\n", 3, "no such name: --temp; did you mean temp?");
+    refused("\xef\xbb\xbftmp = 1\n", 1, "no such name: tmp; did you mean temp?"); /* without its mark */
     refused("frobnicate = 1", 1, "no such name: frobnicate (plimsoll config lists all)");
     refused("temp = hot", 1, "temp: \"hot\" is not a number");
     refused("fit = maybe", 1, "fit: \"maybe\" is neither on nor off");
