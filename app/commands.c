@@ -321,6 +321,21 @@ static void do_help(struct console *c, const char *arg, size_t n)
     say("  Ctrl-C     interrupts the answer; what was said stays in the conversation");
 }
 
+static void no_such_command(const char *word, size_t n)
+{
+    char typed[OPTS_NAME_MAX];
+    const char *near = NULL;
+    int least = 0, len = (int)MIN(n, sizeof typed);
+    snprintf(typed, sizeof typed, "%.*s", len, word);
+    for (const struct command_row *r = command_table; len < OPTS_NAME_MAX && r < command_table + command_rows; r++) {
+        const int edits = opts_edits(typed, r->name);
+        if (!near || edits < least) near = r->name, least = edits;
+    }
+    const bool is_near = near && least <= 1 + len / 3;
+    say_error("no such command: %.*s%s%s%s (/help lists them; \"\"\" sends any text)", (int)MIN(n, (size_t)60), word,
+              is_near ? "; did you mean " : "", is_near ? near : "", is_near ? "?" : "");
+}
+
 void console_command(struct console *c, const char *line, size_t n)
 {
     size_t name = 0, arg;
@@ -334,5 +349,5 @@ void console_command(struct console *c, const char *line, size_t n)
         if (!c->quit && c->team.crew) team_run_keep_up(&c->team);
         return;
     }
-    say_error("no such command: %.*s (/help lists them; \"\"\" sends any text)", (int)MIN(name, (size_t)60), line);
+    no_such_command(line, name);
 }

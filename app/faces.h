@@ -12,6 +12,7 @@ int dump_tokens_run(struct app *a);   /* dump.c: --dump-tokens */
 int dump_logprobs_run(struct app *a); /* dump.c: --dump-logprobs */
 int nll_run(struct app *a);           /* nll.c: --nll */
 int stress_run(struct app *a);        /* stress_cmd.c: `plimsoll stress`, whose options stress_opts() reads */
+void stress_help(struct buf *out);    /* ... and what its --help says */
 int forms_run(int argc, char **argv); /* forms.c: `plimsoll forms ...`, argv[0] being "forms"; needs no engine */
 int store_run(int argc, char **argv); /* store_cmd.c: `plimsoll store ...`, likewise */
 int postmortem_run(int argc, char **argv); /* learn/postmortem_cmd.c: `plimsoll post-mortem ...`, likewise */

@@ -142,11 +142,20 @@ static int render_run(void)
     return face_finish(&out, status);
 }
 
+static void put_help(struct buf *out)
+{
+    buf_puts(out, "plimsoll forms: the texts that the program shares with its own model\n"
+                  "  plimsoll forms            every form with its file, and a sample of it; the hash\n"
+                  "  plimsoll forms --hash     one number for all of them\n"
+                  "  plimsoll forms --render   dialogues from stdin, a JSON object a line, as messages\n");
+}
+
 int forms_run(int argc, char **argv)
 {
+    if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) return face_print(put_help);
     if (argc == 1) return face_print(put_all);
     if (argc == 2 && strcmp(argv[1], "--hash") == 0) return face_print(put_hash);
     if (argc == 2 && strcmp(argv[1], "--render") == 0) return render_run();
-    say_error("plimsoll forms takes nothing, or --hash, or --render with dialogues on stdin");
+    say_error("plimsoll forms takes nothing, or --hash, or --render with dialogues on stdin (plimsoll forms --help)");
     return EXIT_USAGE;
 }

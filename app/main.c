@@ -92,7 +92,7 @@ static int run_options(struct opts *o, int bad, const struct err *err)
         say_error("%s", err->text);
         return EXIT_USAGE;
     }
-    if (o->help) return face_print(subcommands_help);
+    if (o->help) return face_print(o->agents > 0 ? stress_help : subcommands_help);
     if (o->help_events) return face_print(event_doc);
     if (o->help_crew) return face_print(crew_doc);
     if (o->version) return face_print(about);
@@ -108,6 +108,19 @@ static int run_options(struct opts *o, int bad, const struct err *err)
     return run_engine(o);
 }
 
+/* A word in place of the first flag, that is nearly one of the commands. */
+static void suggest_command(const char *word, struct err *err)
+{
+    const char *near = NULL;
+    int least = 0, len = (int)strnlen(word, OPTS_NAME_MAX);
+    for (size_t i = 0; len < OPTS_NAME_MAX && i < subcommands; i++) {
+        const int edits = opts_edits(word, subcommand_table[i].name);
+        if (!near || edits < least) near = subcommand_table[i].name, least = edits;
+    }
+    if (near && least <= 1 + len / 3)
+        err_set(err, -1, "no such command: %s; did you mean %s? (--help lists all)", word, near);
+}
+
 int main(int argc, char **argv)
 {
     struct opts o;
@@ -120,6 +133,7 @@ int main(int argc, char **argv)
         if (s->run && strcmp(argv[1], s->name) == 0) return s->run(argc - 1, argv + 1);
     bool stress = argc > 1 && strcmp(argv[1], "stress") == 0;
     int bad = stress ? stress_opts(&o, argc, argv, &err) : opts_parse(&o, argc, argv, NULL, &err);
+    if (bad && argc > 1 && !stress && argv[1][0] != '-') suggest_command(argv[1], &err);
     int status = run_options(&o, bad, &err);
     opts_free(&o);
     return status;

@@ -97,7 +97,9 @@ static int parse_flags(struct opts *out, int argc, char *const *argv, struct err
         const char *arg = argv[i], *value;
         const struct opt *o = find(arg, &value);
         if (!o && (arg[0] != '-' || !arg[1]))
-            return err_set(err, -1, "unexpected \"%.100s\": a model is given with -m, a prompt with -p", arg);
+            return err_set(err, -1,
+                           "unexpected \"%.100s\": a model is given with -m, a prompt with -p; --help lists the "
+                           "commands", arg);
         if (!o) return unknown(arg, err);
         char who[OPTS_NAME_MAX];
         snprintf(who, sizeof who, "%.*s", (int)strcspn(arg, "="), arg);

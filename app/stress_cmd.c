@@ -9,7 +9,7 @@
 #include "app/session/strand.h"
 #include "app/signals.h"
 
-enum { AGENTS_MOST = STRANDS, TURNS_MOST = 10000, BEGAN_MOST = 2 * STRANDS };
+enum { AGENTS = 8, AGENTS_MOST = STRANDS, TURNS = 4, TURNS_MOST = 10000, BEGAN_MOST = 2 * STRANDS };
 
 struct worker {
     struct stress *st;
@@ -41,6 +41,24 @@ struct stress {
 
 /* ---------------------------------------------------------------- options */
 
+void stress_help(struct buf *out)
+{
+    buf_printf(out,
+               "plimsoll stress: many agents talk at once, with turns of its own, on the memory that the flags give\n"
+               "  plimsoll stress [--agents N] [--turns N] [FLAGS]\n"
+               "\n"
+               "  --agents N    1 to %d; %d by itself\n"
+               "  --turns N     of each, 1 to %d; %d by itself\n"
+               "\n"
+               "What does not fit waits.  At the end there are figures: turns that were answered, refused and failed,\n"
+               "what the pool held at most, whether it was ever exceeded, and in which order the agents were\n"
+               "served.  Nothing is saved and nobody is asked.\n"
+               "\n"
+               "FLAGS are plimsoll's own (plimsoll --help): --pool, --parallel and --ctx say how much memory there\n"
+               "is, --json is the stream of events.  Not with it: -p, --nll, --dump-tokens, --dump-logprobs, --crew,\n"
+               "--resume, --script.\n", AGENTS_MOST, AGENTS, TURNS_MOST, TURNS);
+}
+
 static int take_number(const char *flag, const char *text, int most, int *out, struct err *err)
 {
     char *end = NULL;
@@ -63,7 +81,7 @@ static int check_stress(const struct opts *o, struct err *err)
 int stress_opts(struct opts *o, int argc, char *const *argv, struct err *err)
 {
     char **rest = calloc((size_t)argc + 1, sizeof *rest);
-    int n = 0, agents = 8, turns = 4, bad = rest ? 0 : err_set(err, -1, "no memory for the options");
+    int n = 0, agents = AGENTS, turns = TURNS, bad = rest ? 0 : err_set(err, -1, "no memory for the options");
     for (int i = 0; i < argc && !bad; i++) {
         bool is_agents = strcmp(argv[i], "--agents") == 0, is_turns = strcmp(argv[i], "--turns") == 0;
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;

@@ -3,7 +3,7 @@
 #include "app/faces.h"
 
 const struct subcommand subcommand_table[] = {
-    {"forms", "[--hash|--render]", NULL, "--hash --render", false, forms_run,
+    {"forms", "[--hash|--render]", NULL, "--hash --render --help", false, forms_run,
      "the texts it shares with its own model; --hash: one number for them all; --render: dialogues on stdin, a JSON "
      "object a line, as messages"},
     {"store", "stat|check|salvage|dump|compact", "stat check salvage dump=SESSION compact",

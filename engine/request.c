@@ -16,19 +16,26 @@ static int check_range(const char *field, double x, double from, double to, stru
     return err_set(err, ENGINE_BAD_REQUEST, "%s is %g; allowed is %g to %g", field, x, from, to);
 }
 
+static int check_whole(const char *field, int64_t x, int64_t from, int64_t to, struct err *err)
+{
+    if (from <= x && x <= to) return 0;
+    return err_set(err, ENGINE_BAD_REQUEST, "%s is %lld; allowed is %lld to %lld", field, (long long)x, (long long)from,
+                   (long long)to);
+}
+
 int sampling_check(const struct sampling *s, int vocab, struct err *err)
 {
     if (check_range("temperature", (double)s->temp, 0, 100, err)) return ENGINE_BAD_REQUEST;
-    if (check_range("top-k", s->top_k, 0, INT32_MAX, err)) return ENGINE_BAD_REQUEST;
+    if (check_whole("top-k", s->top_k, 0, INT32_MAX, err)) return ENGINE_BAD_REQUEST;
     if (check_range("top-p", (double)s->top_p, 0, 1, err)) return ENGINE_BAD_REQUEST;
     if (check_range("min-p", (double)s->min_p, 0, 1, err)) return ENGINE_BAD_REQUEST;
     if (check_range("repetition penalty", (double)s->repeat, 0.01, 100, err)) return ENGINE_BAD_REQUEST;
     if (check_range("frequency penalty", (double)s->frequency, -100, 100, err)) return ENGINE_BAD_REQUEST;
     if (check_range("presence penalty", (double)s->presence, -100, 100, err)) return ENGINE_BAD_REQUEST;
-    if (check_range("penalty window", s->recent, -1, INT32_MAX, err)) return ENGINE_BAD_REQUEST;
-    if (check_range("number of logit biases", s->n_bias, 0, ENGINE_MAX_BIAS, err)) return ENGINE_BAD_REQUEST;
+    if (check_whole("penalty window", s->recent, -1, INT32_MAX, err)) return ENGINE_BAD_REQUEST;
+    if (check_whole("number of logit biases", s->n_bias, 0, ENGINE_MAX_BIAS, err)) return ENGINE_BAD_REQUEST;
     for (int i = 0; i < s->n_bias; i++) {
-        if (check_range("token id of a logit bias", s->bias[i].id, 0, vocab - 1, err)) return ENGINE_BAD_REQUEST;
+        if (check_whole("token id of a logit bias", s->bias[i].id, 0, vocab - 1, err)) return ENGINE_BAD_REQUEST;
         if (s->bias[i].add == -INFINITY) continue; /* a ban */
         if (check_range("logit bias", (double)s->bias[i].add, -1e4, 1e4, err)) return ENGINE_BAD_REQUEST;
     }
@@ -39,10 +46,10 @@ int request_check(const struct request *r, const int32_t *prompt, int n, const s
 {
     struct text text;
     int least = r->score ? 0 : 1;
-    if (check_range("max_tokens", r->max_tokens, least, INT32_MAX / 2, err)) return ENGINE_BAD_REQUEST;
-    if (check_range("top_n", r->top_n, 0, KERN_TOP, err)) return ENGINE_BAD_REQUEST;
-    if (check_range("agent", r->agent, 0, ENGINE_AGENTS - 1, err)) return ENGINE_BAD_REQUEST;
-    if (check_range("number of stop strings", r->n_stop, 0, ENGINE_STOPS, err)) return ENGINE_BAD_REQUEST;
+    if (check_whole("max_tokens", r->max_tokens, least, INT32_MAX / 2, err)) return ENGINE_BAD_REQUEST;
+    if (check_whole("top_n", r->top_n, 0, KERN_TOP, err)) return ENGINE_BAD_REQUEST;
+    if (check_whole("agent", r->agent, 0, ENGINE_AGENTS - 1, err)) return ENGINE_BAD_REQUEST;
+    if (check_whole("number of stop strings", r->n_stop, 0, ENGINE_STOPS, err)) return ENGINE_BAD_REQUEST;
     if (n < 1) return err_set(err, ENGINE_BAD_REQUEST, "the prompt is empty: there is nothing to continue");
     for (int i = 0; i < n; i++)
         if (prompt[i] < 0 || prompt[i] >= vocab_size(v))

@@ -145,10 +145,18 @@ TEST(cli_each_bad_input_is_one_line_and_status_2)
 {
     CHECK_EQ(RUN(NULL, "", "--tempp", "1"), 2);
     check_complaint("did you mean --temp?");
+    CHECK_EQ(RUN(NULL, "", "sesions"), 2);
+    check_complaint("no such command: sesions; did you mean sessions? (--help lists all)");
+    CHECK_EQ(RUN(NULL, "", "some.gguf"), 2);
+    check_complaint("unexpected \"some.gguf\": a model is given with -m, a prompt with -p; --help lists the commands");
+    CHECK_EQ(RUN(NULL, "", "forms", "--help"), 0);
+    check_has(out(), "plimsoll forms --render");
     CHECK_EQ(RUN(NULL, "", "-m", MODEL, "-p", "x", "--temp", "nan"), 2);
     check_complaint("--temp: \"nan\"");
     CHECK_EQ(RUN(NULL, "", "-m", MODEL, "-p", "x", "--logit-bias", "283=1"), 2);
     check_complaint("logit bias");
+    CHECK_EQ(RUN(NULL, "", "-m", MODEL, "-p", "x", "--logit-bias", "99999999=1"), 2);
+    check_complaint("token id of a logit bias is 99999999; allowed is 0 to 282");
     CHECK_EQ(RUN(NULL, "", "-m", MODEL, "-p", "x", "--trace", "/nowhere/at/all"), 2);
     check_complaint("/nowhere/at/all");
     CHECK_EQ(RUN(NULL, "", "-m", MODEL, "--nll", "/nowhere/at/all"), 2);

@@ -129,6 +129,14 @@ TEST(stress_nobody_is_passed_by_where_not_even_waiting_has_room)
     CHECK_EQ(f.order, f.overtaken);
 }
 
+/* Its own figures, which the general help has no room for. */
+TEST(stress_help_says_what_holds_without_flags_and_the_limits)
+{
+    CHECK_EQ(RUN(NULL, "--help"), 0);
+    CHECK(strstr(out(), "--agents N    1 to ") && strstr(out(), "; 8 by itself"));
+    CHECK(strstr(out(), "1 to 10000; 4 by itself"));
+}
+
 TEST(stress_a_refused_turn_and_a_failed_one_have_their_status)
 {
     CHECK_EQ(RUN(answer, "--agents", "3", "--turns", "4", "--parallel", "2", "--ctx", "96", "-n", "16"), 3);

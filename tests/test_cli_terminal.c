@@ -104,6 +104,7 @@ TEST(terminal_commands_do_what_help_says)
     start(hello, "512", NULL);
     turn("/help\n", "/system");
     turn("/frobnicate now\n", "no such command: /frobnicate");
+    turn("/exprot\n", "no such command: /exprot; did you mean /export?");
     turn("/system\n", "there is no system message");
     turn("/system be brief\n", "system message is set");
     turn("/system\n", "be brief");
