@@ -21,6 +21,7 @@ static struct journal_head large(struct store *s)
     struct journal_head h = head_of(ada, TEXTS + WHOLES + 1, 3);
     struct journal_batch b = {0};
     h.artifacts = WHOLES + 1;
+    journal_add_event(&b, 0, "{\"event\":\"session_open\"}", 24);
     for (uint64_t i = 1; i <= TEXTS; i++) {
         struct buf text = {0};
         noise(&text, TEXT);
