@@ -201,7 +201,7 @@ TEST(one_request_that_is_too_long_for_the_pool_has_its_sum)
     CHECK_EQ(figure("asked"), 131072);
     CHECK_EQ(figure("limit"), 52000);
     CHECK(says(v[0].evidence, v[0].evidences, "131072 tokens, and the pool holds 52000: 79072 too few"));
-    CHECK(offers("--max-model-len") && !offers("--max-num-seqs"));
+    CHECK(offers("--max-model-len") && !offers("--max-num-seqs") && !offers("--kv-offloading-size"));
     CHECK_EQ(explain("ValueError: To serve at least one request with the models's max seq len (32768), (4.00 GiB KV "
                      "cache is needed, which is larger than the available KV cache memory (1.50 GiB). Based on the "
                      "available memory, the estimated maximum model length is 12288.\n"), 1);
