@@ -360,9 +360,12 @@ TEST(a_refusal_is_judged_by_its_shortage)
                                                          .answer_tokens = 150});
     CHECK_EQ(v.cause, CAUSE_CONTEXT);
     SAYS("200 tokens too many");
-    SAYS("200 tokens too many, of 1.17 MiB of keys and values");
     CHECK_EQ(v.fix[0].frees, -1); /* of what was never taken nothing comes free */
     CHECK(strstr(v.fix[0].what, "in parts of at most 700 tokens"));
+    carries("", 200, 5000);
+    refuse("context", "refused_kv", (struct event_shortage){.needs_tokens = 6000, .has_tokens = 1024,
+                                                            .prompt_tokens = 5900, .answer_tokens = 100});
+    CHECK_EQ(v.fix[0].frees, 1024 * TOKEN); /* the pool has no more */
     refuse("requests", "refused_host", (struct event_shortage){.has_bytes = 2048});
     CHECK_EQ(v.cause, CAUSE_HOST);
     CHECK(strstr(v.what, "2 KiB are left"));

@@ -131,15 +131,13 @@ static void refused_tokens(const struct judge *j, const struct judge_agent *a, b
 static void refused_turn(const struct judge *j, struct verdict *v)
 {
     const struct event_shortage *s = &j->shortage;
-    const int64_t over = s->needs_tokens - s->has_tokens;
-    char lack[VERDICT_BYTES];
     v->cause = CAUSE_CONTEXT;
     snprintf(v->what, sizeof v->what, "this turn's own text has %lld tokens; a prompt has room for %lld of them",
              (long long)s->needs_tokens, (long long)s->has_tokens);
     tokens_figure(v, "needs", s->needs_tokens);
     tokens_figure(v, "has", s->has_tokens);
-    verdict_evidence(v, "%lld tokens too many, of %s of keys and values, and %lld are set aside for the answer",
-                     (long long)over, verdict_bytes(judge_tokens_bytes(j, over), lack), (long long)s->answer_tokens);
+    verdict_evidence(v, "%lld tokens too many, and %lld are set aside for the answer",
+                     (long long)(s->needs_tokens - s->has_tokens), (long long)s->answer_tokens);
     verdict_not(v, "growth with turns: the rest of the conversation could leave, and that would not be enough");
     verdict_fix(v, -1, "say it in parts of at most %lld tokens, or attach the text as a file",
                 (long long)MAX(s->has_tokens, 1));
