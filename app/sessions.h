@@ -41,7 +41,7 @@ int sessions_delete(struct store *s, const uint8_t session[STORE_SESSION_ID], bo
 /* For the person, behind it: what is left elsewhere.  On the app's thread. */
 void sessions_tell_deleted(bool waits);
 
-/* Whom a question would find nobody: it is not to be put. */
+/* Is there nobody who could answer?  Then sessions_ask() puts no question, and says no for them. */
 bool sessions_nobody(const struct input *in);
 /* "NAME exists; overwrite it?": true is y or yes.  On stderr, the answer from in. */
 __attribute__((format(printf, 2, 3))) bool sessions_ask(struct input *in, const char *fmt, ...);
