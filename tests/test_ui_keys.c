@@ -438,6 +438,31 @@ TEST(search_finds_older_and_newer_and_says_when_there_is_none)
     close_ui();
 }
 
+TEST(search_goes_on_from_the_other_end_and_says_so)
+{
+    open_live(80, 24);
+    say_things(1);
+    press(CTRL_F "QUESTION");
+    SHOWS("search: QUESTION\n");
+    press("\r"); /* the only one */
+    SHOWS("search: QUESTION  on from the top\n");
+    SHOWS_NO("nothing found");
+    press(UP);
+    SHOWS("search: QUESTION  on from the end\n");
+    press(ESC);
+    say_things(60);
+    press(CTRL_HOME CTRL_F); /* all is searched, wherever the view is */
+    for (const char *at = "number 59"; *at; at++) {
+        look();
+        press((char[]){*at, '\0'});
+    }
+    SHOWS("search: number 59  on from the end\n");
+    SHOWS("question number 59\n");
+    press("\r" "\x7f\x7f" "60");
+    SHOWS("question number 60\n");
+    close_ui();
+}
+
 TEST(search_while_typing_stays_with_the_newest_that_has_it)
 {
     open_live(80, 24);

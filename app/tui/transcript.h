@@ -53,6 +53,7 @@ bool transcript_follows(const struct transcript *t);
 /* The next place that has the text (A to Z as a to z), from the one found before or from the view on; the view goes
  * there, and what was folded there opens.  false: there is none.  n == 0 ends the search. */
 bool transcript_search(struct transcript *t, const char *query, size_t n, bool older);
+bool transcript_search_around(struct transcript *t, bool older); /* the same text, from the other end on */
 
 uint64_t transcript_at(const struct transcript *t, int row);    /* the entry in this row of the view; 0: none */
 void transcript_toggle(struct transcript *t, uint64_t entry);   /* fold a result or thinking, or open it */

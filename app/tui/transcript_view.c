@@ -323,18 +323,10 @@ static size_t find_entry(struct transcript *t, struct entry *e, size_t from, boo
     return found;
 }
 
-bool transcript_search(struct transcript *t, const char *query, size_t n, bool older)
+/* From entry i on; from: a byte of what it shows. */
+static bool search_from(struct transcript *t, size_t i, size_t from, bool older)
 {
-    n = MIN(n, sizeof t->query);
-    if (n != t->n_query || (n > 0 && memcmp(query, t->query, n) != 0)) t->match.id = 0;
-    t->n_query = n;
-    if (n > 0) memcpy(t->query, query, n);
-    if (n == 0 || t->n == 0) return false;
-    const struct entry *e = transcript_find(t, t->match.id);
-    size_t i = e ? (size_t)(e - t->entry) : older ? t->n - 1 : find_place(t, t->top).entry;
-    if (!e && older && t->n_view > 0) i = t->view[t->n_view - 1].entry;
     t->n_view = 0;
-    size_t from = !e ? (older ? SIZE_MAX : 0) : older ? t->match.at : t->match.at + 1;
     for (; i < t->n; i = older ? i - 1 : i + 1, from = older ? SIZE_MAX : 0) { /* 0 - 1 is beyond t->n too */
         size_t at = find_entry(t, &t->entry[i], from, older);
         if (at != SIZE_MAX) {
@@ -348,6 +340,24 @@ bool transcript_search(struct transcript *t, const char *query, size_t n, bool o
         shape_free(&t->entry[i].shape);
     }
     return false;
+}
+
+bool transcript_search(struct transcript *t, const char *query, size_t n, bool older)
+{
+    n = MIN(n, sizeof t->query);
+    if (n != t->n_query || (n > 0 && memcmp(query, t->query, n) != 0)) t->match.id = 0;
+    t->n_query = n;
+    if (n > 0) memcpy(t->query, query, n);
+    if (n == 0 || t->n == 0) return false;
+    const struct entry *e = transcript_find(t, t->match.id);
+    size_t i = e ? (size_t)(e - t->entry) : older ? t->n - 1 : find_place(t, t->top).entry;
+    if (!e && older && t->n_view > 0) i = t->view[t->n_view - 1].entry;
+    return search_from(t, i, !e ? (older ? SIZE_MAX : 0) : older ? t->match.at : t->match.at + 1, older);
+}
+
+bool transcript_search_around(struct transcript *t, bool older)
+{
+    return t->n_query > 0 && t->n > 0 && search_from(t, older ? t->n - 1 : 0, older ? SIZE_MAX : 0, older);
 }
 
 /* ------------------------------------------------------------------ drawing */

@@ -38,6 +38,7 @@ struct ui *ui_open(const struct ui_setup *setup, const struct ui_host *host, str
     ui->host = *host;
     ui->glyphs = setup->utf8 ? GLYPHS_UTF8 : GLYPHS_ASCII;
     ui->marked = -1;
+    ui->around = "";
     if (open_parts(ui, err)) {
         ui_close(ui);
         return NULL;

@@ -149,7 +149,10 @@ void ui_complete(struct ui *ui, bool back)
 
 static void search(struct ui *ui, bool older)
 {
-    ui->not_found = ui->n_query > 0 && !transcript_search(ui->transcript, ui->query, ui->n_query, older);
+    const bool found = transcript_search(ui->transcript, ui->query, ui->n_query, older);
+    const bool around = !found && transcript_search_around(ui->transcript, older);
+    ui->not_found = ui->n_query > 0 && !found && !around;
+    ui->around = !around ? "" : older ? "on from the end" : "on from the top";
 }
 
 static void end_search(struct ui *ui)
@@ -158,6 +161,7 @@ static void end_search(struct ui *ui)
     ui->mode = MODE_TYPE;
     ui->n_query = 0;
     ui->not_found = false;
+    ui->around = "";
 }
 
 static bool search_key(struct ui *ui, const struct key *k)

@@ -230,7 +230,7 @@ static void draw_input(struct ui *ui, struct surface *s, struct box b)
         int x = surface_puts(s, b, 1, 0, "search: ", key_look) + 1;
         x += surface_text(s, b, x, 0, ui->query, ui->n_query, ui->not_found ? bad_look : plain, NULL);
         if (x < b.columns) s->cursor_column = b.column + x, s->cursor_row = b.row;
-        if (ui->not_found) surface_puts(s, b, x + 2, 0, "nothing found", warn);
+        surface_puts(s, b, x + 2, 0, ui->not_found ? "nothing found" : ui->around, ui->not_found ? warn : dim);
         return;
     }
     if (!ui->setup.live) {

@@ -46,6 +46,7 @@ struct ui {
     char query[UI_QUERY];    /* SEARCH */
     size_t n_query;
     bool not_found;
+    const char *around;      /* that the search went on from the other end; "": it did not */
     int marked;              /* BROWSE: a row of the conversation's box */
     struct question *question; /* the first is shown */
     struct judge *judge;     /* why a turn had no memory; NULL: none for it */
