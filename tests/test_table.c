@@ -25,6 +25,23 @@ static const char *row(int which)
 
 /* ---------------------------------------------------------------- cells */
 
+TEST(table_middle_keeps_both_ends)
+{
+    static const struct { const char *text, *utf8, *ascii; int columns; } cut[] = {
+        {"harbour", "harbour", "harbour", 7}, {"harbour", "ha…our", "ha~our", 6}, {"harbour", "h…r", "h~r", 3},
+        {"harbour", "…r", "~r", 2}, {"harbour", "…", "~", 1}, {"日本語", "日本語", "日本語", 6},
+        {"日本語", "日…語", "日~語", 5}, {"日本語", "…語", "~語", 4}, {"", "", "", 1},
+    };
+    char out[40];
+    for (size_t i = 0; i < COUNT_OF(cut); i++) {
+        table_middle(cut[i].text, cut[i].columns, GLYPHS_UTF8, out, sizeof out);
+        CHECK_STR(out, cut[i].utf8);
+        CHECK(surface_columns(out, strlen(out)) <= cut[i].columns);
+        table_middle(cut[i].text, cut[i].columns, GLYPHS_ASCII, out, sizeof out);
+        CHECK_STR(out, cut[i].ascii);
+    }
+}
+
 TEST(table_text_ends_with_a_mark_where_it_is_cut)
 {
     static const struct { const char *text, *utf8, *ascii; int columns; } cell[] = {

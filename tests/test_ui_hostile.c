@@ -155,9 +155,9 @@ TEST(hostile_what_is_asked_about_is_cut_between_characters_and_says_so)
     struct bridge *b = bridge_open(&err);
     CHECK(b != NULL);
     for (int shift = 0; shift < 3; shift++) {
-        char who[100], scope[400];
+        char who[100], scope[700];
         snprintf(who, sizeof who, "%.*s%.60s", shift, "abc", many_of("水", 20));
-        snprintf(scope, sizeof scope, "%.*s%.300s", shift, "abc", many_of("水", 60));
+        snprintf(scope, sizeof scope, "%.*s%.600s", shift, "abc", many_of("水", 200));
         bridge_question(b, who, "?", 1, scope, false);
         struct news *n = bridge_take(b);
         CHECK(n && text_valid_utf8(n->who, strlen(n->who)) == strlen(n->who));

@@ -151,6 +151,59 @@ TEST(question_can_be_read_whole_and_ctrl_c_cancels_what_asks)
     close_ui();
 }
 
+/* Of all that is on the screen, without blanks, line ends and frames: a text may go over several rows. */
+static bool shows_in_rows(const char *part)
+{
+    char all[1 << 14];
+    size_t n = 0;
+    for (const char *at = screen(); *at && n + 1 < sizeof all; at++) {
+        if (strncmp(at, "│", 3) == 0) at += 2;
+        else if (*at != ' ' && *at != '\n') all[n++] = *at;
+    }
+    all[n] = '\0';
+    return strstr(all, part) != NULL;
+}
+
+TEST(question_says_all_that_its_keys_allow)
+{
+    static const char place[] = "write_file, in /srv/projects/a-rather-long-name-of-a-workspace/that-goes-on-and-on/"
+                                "below-it/here";
+    open_live(80, 24);
+    begun("write it");
+    put_question(1, "", "writes notes.txt", place, false);
+    CHECK(shows_in_rows("write_file,in/srv/projects/a-rather-long-name-of-a-workspace/that-goes-on-and-on/"
+                        "below-it/here"));
+    SHOWS("writes notes.txt");
+    ui_resize(ui, 40, 10); /* no room for all: both its ends */
+    CHECK(shows_in_rows("sforthissession:write_file,in/srv/projects/"));
+    CHECK(shows_in_rows("…"));
+    CHECK(shows_in_rows("/below-it/here"));
+    SHOWS("writes notes.txt");
+    close_ui();
+}
+
+TEST(question_is_what_is_waited_for)
+{
+    const struct event call = {.kind = EV_CALL, .call = {.turn = 1, .name = event_str("write_file"),
+                                                         .arguments = event_str("{}")}};
+    open_live(80, 36);
+    begun("write it");
+    put_event(&call);
+    pass(3);
+    SHOWS("running");
+    SHOWS("an answer is on its way");
+    put_question(1, "", "writes notes.txt", "write_file", false);
+    SHOWS_NO("running");
+    SHOWS_NO("on its way");
+    SHOWS("the model waits for your answer");
+    read_it();
+    press("o");
+    SHOWS("running");
+    SHOWS("an answer is on its way");
+    SHOWS_NO("waits for your answer");
+    close_ui();
+}
+
 TEST(question_golden)
 {
     static const char *const text = "writes notes.txt (new, 3 lines)\n\n+ The bridge opens on 3 May.\n"

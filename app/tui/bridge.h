@@ -39,7 +39,7 @@ struct news {
     char *block;
     size_t block_bytes;
     struct buf text;
-    char who[40], scope[120];
+    char who[40], scope[400];
     bool asks_text;      /* QUESTION: the answer is a text; else a choice */
     struct doc doc;
     int64_t value;

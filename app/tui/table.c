@@ -16,6 +16,28 @@ void table_text(struct surface *s, struct box b, int column, int row, int column
     surface_puts(s, cell, columns - 1, 0, glyphs == GLYPHS_ASCII ? "~" : "…", look);
 }
 
+void table_middle(const char *text, int columns, enum glyphs glyphs, char *out, size_t size)
+{
+    const size_t n = strlen(text);
+    const int all = surface_columns(text, n);
+    size_t head = 0, tail = 0;
+    if (all <= columns) {
+        snprintf(out, size, "%s", text);
+        return;
+    }
+    for (int x = 0; head < n;) { /* the smaller half before the mark: a path's last name says most */
+        const struct cluster c = surface_cluster(text + head, n - head, x);
+        if ((x += c.columns) > (columns - 1) / 2) break;
+        head += c.bytes;
+    }
+    for (int x = 0; tail < n && all - x > columns - 1 - (columns - 1) / 2;) {
+        const struct cluster c = surface_cluster(text + tail, n - tail, x);
+        x += c.columns;
+        tail += c.bytes;
+    }
+    snprintf(out, size, "%.*s%s%s", (int)head, text, glyphs == GLYPHS_ASCII ? "~" : "…", text + tail);
+}
+
 void table_right(struct surface *s, struct box b, int column, int row, int columns, const char *text, struct look look)
 {
     const int takes = surface_columns(text, strlen(text));

@@ -14,6 +14,9 @@ static inline struct box table_row(struct box b, int row)
 /* A text (its first line) in `columns` columns of a row, from column on; one that is longer ends with a mark. */
 void table_text(struct surface *s, struct box b, int column, int row, int columns, const char *text, size_t n,
                 struct look look, enum glyphs glyphs);
+/* Both ends of a text (one line) with a mark between them, so that it takes at most so many columns; whole where it
+ * fits.  size: at least 4 more than the text has bytes. */
+void table_middle(const char *text, int columns, enum glyphs glyphs, char *out, size_t size);
 /* At the right of those columns; where they are not all in the box it is left out. */
 void table_right(struct surface *s, struct box b, int column, int row, int columns, const char *text, struct look look);
 

@@ -241,6 +241,8 @@ static struct entry *newest(const struct transcript *t, int agent)
     return NULL;
 }
 
+static const char runs[] = "running";
+
 static void on_call(struct transcript *t, int agent, const struct event_call *call, double now)
 {
     struct entry *said = newest(t, agent), *e = NULL;
@@ -260,7 +262,7 @@ static void on_call(struct transcript *t, int agent, const struct event_call *ca
     if (!e) return;
     e->open = true;
     e->began = now;
-    snprintf(e->end, sizeof e->end, "running");
+    snprintf(e->end, sizeof e->end, "%s", runs);
 }
 
 static void on_tool(struct transcript *t, int agent, const struct event_tool *tool, double now)
@@ -387,6 +389,19 @@ int transcript_line(struct transcript *t, bool error, const char *text, size_t n
 }
 
 void transcript_name(struct transcript *t, const char *name) { agent_of(t, event_str(name)); }
+
+void transcript_waits(struct transcript *t, const char *who, bool waits)
+{
+    size_t i = t->n;
+    if (!*who) who = "plimsoll";
+    while (i > 0 && !(t->entry[i - 1].kind == ENTRY_TOOL && t->entry[i - 1].open &&
+                      strcmp(t->name[t->entry[i - 1].agent], who) == 0))
+        i--;
+    if (i == 0) return;
+    struct entry *e = &t->entry[i - 1];
+    snprintf(e->end, sizeof e->end, "%s", waits ? "waits for your answer" : runs);
+    shape_stale(e);
+}
 
 void transcript_forget(struct transcript *t)
 {

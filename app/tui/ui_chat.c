@@ -147,6 +147,7 @@ void ui_complete(struct ui *ui, bool back)
 
 /* ------------------------------------------------------------------ search and the marked row */
 
+/* Behind the last one it goes on from the other end, and says so. */
 static void search(struct ui *ui, bool older)
 {
     const bool found = transcript_search(ui->transcript, ui->query, ui->n_query, older);
@@ -243,6 +244,14 @@ static bool asks_words(const struct ui *ui)
     return q != NULL;
 }
 
+/* The card of the call says whom it waits for. */
+static void tell_waits(struct ui *ui, const char *who)
+{
+    const struct question *q = ui->question;
+    while (q && strcmp(q->who, who) != 0) q = q->next;
+    transcript_waits(ui->transcript, who, q != NULL);
+}
+
 /* An answer is typed where something else was being typed. */
 static void put_draft_aside(struct ui *ui)
 {
@@ -282,6 +291,7 @@ void ui_question_put(struct ui *ui, const struct news *n)
     if (q->asks_text && !asks_words(ui)) put_draft_aside(ui);
     q->unread = ui->draft.len > 0;
     *end = q;
+    tell_waits(ui, q->who);
     ui->mode = MODE_QUESTION;
     if (q->asks_text) ui_go(ui, VIEW_CHAT); /* it is answered in the input */
 }
@@ -294,6 +304,7 @@ void ui_question_drop(struct ui *ui, int64_t number)
     if (!q) return;
     const bool words = q->asks_text;
     *at = q->next;
+    tell_waits(ui, q->who);
     pager_close(&q->pager);
     buf_free(&q->text);
     free(q);

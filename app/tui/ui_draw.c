@@ -248,31 +248,45 @@ static void draw_input(struct ui *ui, struct surface *s, struct box b)
     if (ui->mode == MODE_BROWSE || outside) s->cursor_column = s->cursor_row = -1;
 }
 
-/* What takes long: how far it is; else what will happen. */
+/* What the person is to know first: what is asked of him; how far what takes long is; else what will happen. */
+static struct look put_count(const struct ui *ui, int columns, struct buf *out)
+{
+    const struct question *q = ui->question;
+    char forecast[200] = "";
+    bool bad = false;
+    if (*ui->notice) buf_puts(out, ui->notice);
+    else if (q)
+        buf_printf(out, "%s waits for your answer",
+                   *q->who ? q->who : *q->scope || q->asks_text ? "the model" : "this");
+    if (out->len > 0) return warn;
+    ui_plan(ui, columns, out, &bad);
+    if (out->len == 0) view_lessons_line(ui->of_view[VIEW_LESSONS], ui->glyphs, out);
+    if (out->len > 0) return bad ? bad_look : dim;
+    if (*ui->progress) buf_puts(out, ui->progress);
+    else if (ui->busy && ui->now - ui->busy_since >= 1)
+        buf_printf(out, "%s for %.0f s", ui->is_command ? "a command runs" : "an answer is on its way",
+                   ui->now - ui->busy_since);
+    else if (!ui->busy) state_forecast(&ui->state, ui->agent, forecast);
+    buf_puts(out, forecast);
+    return dim;
+}
+
+enum { COUNT_WHOLE = 60 /* columns under which it says less of lines that wait: the rest is for others */ };
+
 static void draw_count(struct ui *ui, struct surface *s, struct box b)
 {
     struct buf words = {0};
-    char forecast[200] = "", line[400], waits[80] = "";
-    bool bad = false;
+    char waits[80] = "";
     if (b.rows < 1) return;
     surface_clear(s, b, plain);
-    if (ui->waiting > 0) snprintf(waits, sizeof waits, " %d waiting: Alt-Up takes one back ", ui->waiting);
+    if (ui->waiting > 0)
+        snprintf(waits, sizeof waits, b.columns < COUNT_WHOLE ? " %d wait: Alt-Up "
+                                                              : " %d waiting: Alt-Up takes one back ", ui->waiting);
     const struct box left = {b.column, b.row, b.columns - (int)strlen(waits), 1};
     ui_count_typed(ui);
-    ui_plan(ui, left.columns - 2, &words, &bad);
-    if (words.len == 0) view_lessons_line(ui->of_view[VIEW_LESSONS], ui->glyphs, &words);
-    if (*ui->notice) surface_puts(s, left, 1, 0, ui->notice, warn);
-    else if (words.len > 0 && !words.failed)
-        surface_text(s, left, 1, 0, words.data, words.len, bad ? bad_look : dim, NULL);
-    else if (*ui->progress) surface_puts(s, left, 1, 0, ui->progress, dim);
-    else if (ui->busy) {
-        snprintf(line, sizeof line, "%s for %.0f s", ui->is_command ? "a command runs" : "an answer is on its way",
-                 ui->now - ui->busy_since);
-        if (ui->now - ui->busy_since >= 1) surface_puts(s, left, 1, 0, line, dim);
-    } else if (ui->agent < ui->state.agents) {
-        state_forecast(&ui->state, ui->agent, forecast);
-        surface_puts(s, left, 1, 0, forecast, dim);
-    }
+    const struct look look = put_count(ui, left.columns - 2, &words);
+    if (words.len > 0 && !words.failed)
+        table_text(s, left, 1, 0, left.columns - 1, words.data, words.len, look, ui->glyphs);
     surface_puts(s, b, MAX(left.columns, 0), 0, waits, key_look);
     buf_free(&words);
 }
@@ -298,63 +312,6 @@ static void draw_footer(struct ui *ui, struct surface *s, struct box b)
 }
 
 /* ------------------------------------------------------------------ above the others */
-
-/* A box with a frame of its own over what is there; returns its inside. */
-static struct box draw_frame(struct ui *ui, struct surface *s, struct box b, const char *title, struct look look)
-{
-    const bool u = ui->setup.utf8;
-    surface_clear(s, b, plain);
-    surface_fill(s, b, 0, 0, b.columns, u ? "─" : "-", look);
-    surface_fill(s, b, 0, b.rows - 1, b.columns, u ? "─" : "-", look);
-    surface_fill_down(s, b, 0, 0, b.rows, u ? "│" : "|", look);
-    surface_fill_down(s, b, b.columns - 1, 0, b.rows, u ? "│" : "|", look);
-    surface_puts(s, b, 0, 0, u ? "┌" : "+", look);
-    surface_puts(s, b, b.columns - 1, 0, u ? "┐" : "+", look);
-    surface_puts(s, b, 0, b.rows - 1, u ? "└" : "+", look);
-    surface_puts(s, b, b.columns - 1, b.rows - 1, u ? "┘" : "+", look);
-    struct box line = {b.column + 2, b.row, MAX(b.columns - 4, 0), 1};
-    surface_printf(s, line, 0, 0, look, " %s ", title);
-    return (struct box){b.column + 2, b.row + 1, MAX(b.columns - 4, 0), MAX(b.rows - 2, 0)};
-}
-
-enum { QUESTION_ROWS = 8, QUESTION_WHOLE = 60 /* columns under which it takes all of them */ };
-
-/* Where a question lies: over the conversation, or over all that is above the input where that is too low. */
-static struct box question_box(const struct ui *ui)
-{
-    const struct layout *l = &ui->layout;
-    if (ui->view != VIEW_CHAT) return ui_view_box(ui);
-    return l->chat.rows >= QUESTION_ROWS ? l->chat : (struct box){0, 0, ui->setup.columns, l->input.row};
-}
-
-static void question_keys(const struct question *q, struct surface *s, struct box in)
-{
-    if (q->asks_text) surface_puts(s, in, 0, in.rows - 1, "Enter answers with what is typed   Esc no answer", key_look);
-    else if (*q->scope)
-        surface_printf(s, in, 0, in.rows - 1, key_look, "o once   n no   s for this session: %s", q->scope);
-    else surface_puts(s, in, 0, in.rows - 1, "y yes, once   n no", key_look);
-}
-
-static void draw_question(struct ui *ui, struct surface *s)
-{
-    struct question *q = ui->question;
-    const struct box over = question_box(ui);
-    char title[120];
-    if (!q || over.rows < 4 || over.columns < 12) return;
-    if (q->quiet_since < 0) q->quiet_since = ui->now;
-    const int columns = MIN(over.columns < QUESTION_WHOLE ? over.columns : over.columns - 2, 100);
-    int lines = 0;
-    for (size_t at = 0; at < q->text.len && lines < over.rows; lines++)
-        at += surface_break(q->text.data + at, q->text.len - at, columns - 6);
-    const int rows = MIN(over.rows, lines + 4);
-    const struct box b = {over.column + (over.columns - columns) / 2, over.row + over.rows - rows, columns, rows};
-    snprintf(title, sizeof title, q->asks_text ? "%s asks" : *q->who || *q->scope ? "%s wants this to be done" : "%s",
-             *q->who ? q->who : *q->scope ? "the model" : "please confirm");
-    struct box in = draw_frame(ui, s, b, title, (struct look){.hue = HUE_WARN, .attr = LOOK_BOLD});
-    const struct box text = {in.column, in.row, in.columns, MAX(in.rows - (in.rows > 4 ? 2 : 1), 1)};
-    pager_draw(&q->pager, s, text, q->text.data ? q->text.data : "", q->text.len, plain);
-    question_keys(q, s, in);
-}
 
 static void draw_candidates(struct ui *ui, struct surface *s)
 {
@@ -461,7 +418,7 @@ const struct surface *ui_draw(struct ui *ui)
         draw_view(ui, s);
     }
     ui_card_draw(ui, s);
-    if (ui->mode == MODE_QUESTION) draw_question(ui, s);
+    if (ui->mode == MODE_QUESTION) ui_question_draw(ui, s);
     draw_footer(ui, s, l->footer);
     if (*ui->notice && ui->view != VIEW_CHAT && l->footer.rows > 0) {
         surface_clear(s, l->footer, plain);

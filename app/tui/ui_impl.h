@@ -1,5 +1,6 @@
 /* ui_impl.h - what the files of the screen share: ui.c (news, time), ui_keys.c (keys, the one table of them),
- * ui_chat.c (input, search, browsing, questions), ui_card.c (the verdict), ui_draw.c (cells). */
+ * ui_chat.c (input, search, browsing, questions), ui_card.c (the verdict), ui_draw.c (cells), ui_question.c (what is
+ * asked, as cells). */
 #ifndef UI_IMPL_H
 #define UI_IMPL_H
 #include "app/learn/verdict_own.h"
@@ -24,7 +25,7 @@ struct question {
     struct question *next;
     int64_t number;
     bool asks_text;
-    char who[40], scope[120];
+    char who[40], scope[400];
     struct buf text;
     struct pager pager;
     bool unread;        /* a text was being typed when it came */
@@ -120,6 +121,8 @@ void ui_card_pasted(struct ui *ui, const char *text, size_t n); /* is it a repor
 void ui_card_why(struct ui *ui);
 bool ui_card_key(struct ui *ui, const struct key *k);
 void ui_card_draw(struct ui *ui, struct surface *s);
+/* ui_question.c */
+void ui_question_draw(struct ui *ui, struct surface *s);
 /* ui_draw.c */
 int ui_prompt_columns(const struct ui *ui); /* left of the input's text */
 int ui_help_last(const struct ui *ui);      /* the key that the help begins with where it is scrolled to its end */
