@@ -220,6 +220,18 @@ TEST(question_golden)
 
 /* ------------------------------------------------------------------ lines */
 
+TEST(lines_that_are_cut_have_a_mark)
+{
+    open_live(40, 12);
+    put_line(SAY_PROGRESS, false, "what takes long says how far it is, in many words");
+    SHOWS("what takes long says how far it is, in…\n");
+    close_ui();
+    open_ui((struct ui_setup){.columns = 40, .rows = 12, .live = true});
+    put_line(SAY_PROGRESS, false, "what takes long says how far it is, in many words");
+    SHOWS("what takes long says how far it is, in~\n");
+    close_ui();
+}
+
 TEST(lines_beside_the_conversation)
 {
     open_live(80, 24);

@@ -20,7 +20,7 @@ static void show(struct ui *ui, const struct verdict *v, const char *agent)
     ui->card_late = false;
     snprintf(ui->card_agent, sizeof ui->card_agent, "%s", agent);
     ui->card.on = typed == 0 && ui->view == VIEW_CHAT && ui->mode == MODE_TYPE && ui->waiting == 0;
-    if (!ui->card.on) ui_notice(ui, "%s: F11 says why, and what helps", cause_words(v->cause));
+    if (!ui->card.on) ui_notice(ui, "F11 says why, and what helps: %s", cause_words(v->cause));
 }
 
 /* The fixes are for the turn that failed last, and for no other. */
@@ -81,8 +81,7 @@ void ui_card_pasted(struct ui *ui, const char *text, size_t n)
 {
     struct verdict v;
     if (!explain(text, n, &v)) return;
-    ui_notice(ui, "looks like a report that memory ran out (%s): F11 explains it, Enter sends it",
-              cause_words(v.cause));
+    ui_notice(ui, "F11 explains this log, Enter sends it: memory ran out there (%s)", cause_words(v.cause));
 }
 
 /* F11: on the log that is typed or pasted, or else on the last turn that had no memory. */
@@ -99,7 +98,7 @@ void ui_card_why(struct ui *ui)
     const bool own = !pasted && ui->judge && judge_verdict(ui->judge, JUDGE_LAST, &v);
     if (!pasted && !own) {
         ui_notice(ui, n > 0 ? "nothing in this text says why memory ran out"
-                            : "no turn lacked memory; paste a log of another program here, and F11 explains it");
+                            : "no turn lacked memory; F11 explains a log of another program that is pasted here");
         return;
     }
     ui_go(ui, VIEW_CHAT);
@@ -133,7 +132,7 @@ static void apply(struct ui *ui, const struct verdict_fix *f)
         break;
     case APPLY_DROP_RESULT: /* which one is the person's to say */
         ui_go(ui, VIEW_INSPECT);
-        ui_notice(ui, "the results of tools are in this list: d drops the one that is marked");
+        ui_notice(ui, "d drops what is marked: the results of tools are in this list");
         return;
     case APPLY_SOUND_POLICY: /* it is in force already */
     case APPLY_NOTHING: break;

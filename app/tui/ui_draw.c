@@ -374,7 +374,8 @@ static void draw_help(struct ui *ui, struct surface *s, struct box b)
     const struct box in = help_box(ui);
     surface_clear(s, b, plain);
     surface_puts(s, b, 1, 0, "Keys", head);
-    if (ui->setup.live) surface_puts(s, b, 8, 0, "commands are listed by /help, and completed by Tab", dim);
+    static const char also[] = "/help lists commands, Tab completes them";
+    if (ui->setup.live) table_text(s, b, 8, 0, b.columns - 9, also, sizeof also - 1, dim, ui->glyphs);
     ui->help_top = MIN(ui->help_top, last);
     int row = 0;
     for (int i = ui->help_top; i < n && row < in.rows; i++) row += help_entry(ui, s, in, row, i);
@@ -422,7 +423,7 @@ const struct surface *ui_draw(struct ui *ui)
     draw_footer(ui, s, l->footer);
     if (*ui->notice && ui->view != VIEW_CHAT && l->footer.rows > 0) {
         surface_clear(s, l->footer, plain);
-        surface_puts(s, l->footer, 1, 0, ui->notice, warn);
+        table_text(s, l->footer, 1, 0, l->footer.columns - 1, ui->notice, strlen(ui->notice), warn, ui->glyphs);
     }
     return s;
 }

@@ -281,7 +281,7 @@ static const char *key_words(const struct view *v, struct box b)
     return play_runs(v->play) ? "q ends it" : "Enter goes on";
 }
 
-static void draw_head(const struct view *v, struct surface *s, struct box b)
+static void draw_head(const struct view *v, struct surface *s, struct box b, enum glyphs glyphs)
 {
     int x = 1, played = 0;
     for (int i = 0; i < v->rows; i++) played += v->row[i].of > 0;
@@ -298,8 +298,8 @@ static void draw_head(const struct view *v, struct surface *s, struct box b)
     }
     x += surface_puts(s, b, x, 0, "Lessons", head) + 3;
     x += surface_printf(s, b, x, 0, plain, "%d of %d played", played, v->rows) + 3;
-    surface_puts(s, b, x, 0, *v->trouble ? v->trouble : "on small engines of their own",
-                 *v->trouble ? warn : dim);
+    const char *words = *v->trouble ? v->trouble : "on small engines of their own";
+    table_text(s, b, x, 0, b.columns - x, words, strlen(words), *v->trouble ? warn : dim, glyphs);
 }
 
 static void draw_list(struct view *v, struct surface *s, struct box b, const struct view_in *in)
@@ -361,7 +361,7 @@ static void draw(void *self, struct surface *s, struct box b, const struct view_
 {
     struct view *v = self;
     surface_clear(s, b, plain);
-    draw_head(v, s, b);
+    draw_head(v, s, b, in->glyphs);
     if (!v->play) {
         draw_list(v, s, b, in);
         return;
