@@ -1,5 +1,6 @@
 /* What comes to the screen unasked: questions of agents, lines, errors, sessions; and what it says before Enter. */
 #include "app/tui/ui_impl.h"
+#include "app/tui/view_sessions.h"
 #include "tests/ui_rig.h"
 
 #define ASKED(text) CHECK_STR(told(), text)
@@ -219,6 +220,35 @@ TEST(question_golden)
 }
 
 /* ------------------------------------------------------------------ lines */
+
+static void keep(void *data) { (void)data; }
+
+TEST(lines_of_a_command_are_seen_in_the_view_that_ordered_it)
+{
+    struct sessions_row row = {.id = "4f2a91c0", .turns = 1, .of = -1, .open = true, .current = true};
+    struct doc_sessions list = {.row = &row, .rows = 1};
+    struct news n = {.kind = NEWS_DOC, .doc = {.ask = {.kind = DOC_SESSIONS}, .data = &list, .free = keep}};
+    open_live(80, 24);
+    press("\x1b[17~"); /* F6 */
+    ui_news(ui, &n);
+    told();
+    look();
+    press("e\r");
+    ASKED("order /export 4f2a91c0.md md\n");
+    begun("/stats"); /* this one waited before it */
+    put_line(SAY_PLAIN, false, "kv pool  1,024 tokens");
+    SHOWS_NO("kv pool");
+    done();
+    begun("/export 4f2a91c0.md md");
+    put_line(SAY_DIM, false, "written to 4f2a91c0.md");
+    SHOWS("written to 4f2a91c0.md");
+    put_line(SAY_ERROR, false, "the disk is full");
+    SHOWS("the disk is full");
+    done();
+    press(ESC);
+    SHOWS("written to 4f2a91c0.md"); /* and in the conversation */
+    close_ui();
+}
 
 TEST(lines_that_are_cut_have_a_mark)
 {

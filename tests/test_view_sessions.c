@@ -192,7 +192,19 @@ TEST(sessions_keys_order_what_the_chat_knows)
     CHECK_STR(got.ask.what, "77aa01be00000000000000000000aaaa");
     press(KEY_HOME);
     CHECK(type("e"));
+    CHECK(shows("to the file: 4f2a91c0.md"));
+    CHECK_STR(ordered(), "");
+    press(KEY_ENTER);
     CHECK_STR(ordered(), "/export 4f2a91c0.md md");
+    CHECK(!got.leave); /* what came of it is said here */
+    type("e");
+    press(KEY_BACKSPACE);
+    type("mine.jsonl");
+    press(KEY_ENTER);
+    CHECK_STR(ordered(), "/export 4f2a91c0.mmine.jsonl");
+    type("e");
+    press(KEY_ESCAPE);
+    CHECK_STR(ordered(), "");
     CHECK(type("f"));
     type("7");
     CHECK(press(KEY_ENTER));

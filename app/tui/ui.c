@@ -219,6 +219,8 @@ static void on_begun(struct ui *ui, const struct news *n)
     ui->busy = true;
     ui->busy_since = ui->now;
     ui->is_command = *text == '/';
+    ui->for_view = ui->is_command && strncmp(text, ui->ordered, sizeof ui->ordered - 1) == 0;
+    if (ui->for_view) *ui->ordered = '\0';
     ui->waiting = MAX(ui->waiting - 1, 0);
     if (ui->is_command) transcript_command(ui->transcript, text, n->text.len);
     else transcript_said(ui->transcript, text, n->text.len);
@@ -227,7 +229,7 @@ static void on_begun(struct ui *ui, const struct news *n)
 
 static void on_done(struct ui *ui, const struct news *n)
 {
-    ui->busy = ui->is_command = false;
+    ui->busy = ui->is_command = ui->for_view = false;
     *ui->progress = '\0';
     ui->typed.n = SIZE_MAX; /* what stands beside the typed text has changed */
     ui_ask_docs(ui, true);
@@ -244,6 +246,7 @@ static void on_line(struct ui *ui, const struct news *n)
     const enum log_kind kind = n->value == SAY_ERROR ? LOG_ERROR : n->value == SAY_DIM ? LOG_DIM : LOG_PLAIN;
     if (kind == LOG_ERROR) state_text(ui->last_error, sizeof ui->last_error, event_str(text));
     log_put(&ui->log, ui->state.time, kind, text, n->text.len);
+    if (ui->for_view && ui->view != VIEW_CHAT && (kind == LOG_ERROR || !*ui->notice)) ui_notice(ui, "%s", text);
     if (n->said && n->value != SAY_ERROR) return; /* about a turn: events say the same */
     transcript_line(ui->transcript, n->value == SAY_ERROR, text, n->text.len);
 }

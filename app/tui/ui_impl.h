@@ -68,6 +68,8 @@ struct ui {
     int agent;               /* of state: whom the person looks at */
     int current;             /* of state: whom lines are for; -1: the crew */
     bool crew;               /* there are several agents */
+    char ordered[UI_QUERY];  /* the last command of a view, until it begins; cut */
+    bool for_view;           /* it is obeyed: what it says is shown in the view too */
     int help_top;            /* VIEW_HELP: the key that it begins with */
 
     char session[33], title[121], last_error[240];

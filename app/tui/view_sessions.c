@@ -19,7 +19,7 @@ struct view {
     struct list list;
     char at[SESSIONS_ID];      /* the selected one, also in the next doc */
     bool tree;
-    struct typed find, name, turn;
+    struct typed find, name, turn, file;
     char deleting[SESSIONS_ID]; /* asked once; "": nothing is */
     char notice[160];
     int *order;                /* (cap) rows of the doc as they are shown, `shown` of them */
@@ -257,10 +257,13 @@ static void draw_foot(const struct view *v, struct surface *s, struct box b, con
     if (v->find.on) typed_draw(&v->find, s, row, 0, "find:", "Enter keeps it, Esc shows all");
     else if (v->name.on) typed_draw(&v->name, s, row, 0, "new title:", "Enter sets it, Esc leaves it");
     else if (v->turn.on) typed_draw(&v->turn, s, row, 0, "a copy as it was after turn:", "nothing: now; Esc leaves it");
+    else if (v->file.on)
+        typed_draw(&v->file, s, row, 0, "to the file:", "Markdown; JSON Lines where it ends in .jsonl; Esc: none");
     else if (*v->deleting && r)
         surface_printf(s, row, 0, 0, (struct look){.hue = HUE_WARN}, "delete %.8s, %u turn%s, for good?   y yes   "
                        "any other key: no", v->deleting, (unsigned)r->turns, r->turns == 1 ? "" : "s");
-    else if (*v->notice) surface_puts(s, row, 0, 0, v->notice, (struct look){.hue = HUE_WARN});
+    else if (*v->notice)
+        table_text(s, row, 0, 0, row.columns, v->notice, strlen(v->notice), (struct look){.hue = HUE_WARN}, glyphs);
     else if (d && *d->damage)
         table_text(s, row, 0, 0, row.columns, d->damage, strlen(d->damage), (struct look){.hue = HUE_ERROR}, glyphs);
     if (r && b.rows >= 10) draw_detail(s, b, last - 2, d, r, glyphs);
@@ -319,15 +322,25 @@ static void copy_after(struct view *v, const struct sessions_row *r, struct view
     out->leave = out->order.len > 0;
 }
 
+/* What came of it is said here as well: see ui.c. */
+static void export_to(const char *path, struct view_out *out)
+{
+    static const char lines[] = ".jsonl";
+    const size_t n = strlen(path), end = sizeof lines - 1;
+    buf_printf(&out->order, "/export %s%s", path, n > end && strcmp(path + n - end, lines) == 0 ? "" : " md");
+}
+
 /* What is typed in the last row; false: nothing is, or it is no key for that. */
 static bool key_typed(struct view *v, const struct key *k, const struct sessions_row *r, struct view_out *out)
 {
-    struct typed *t = v->find.on ? &v->find : v->name.on ? &v->name : v->turn.on ? &v->turn : NULL;
+    struct typed *t = v->find.on ? &v->find : v->name.on ? &v->name : v->turn.on ? &v->turn
+                    : v->file.on ? &v->file : NULL;
     const enum typed_key done = t ? typed_key(t, k) : TYPED_NOT;
     if (done == TYPED_NOT) return false;
     if (t == &v->find && done == TYPED_LEFT) v->find.text[0] = '\0';
     if (t == &v->name && done == TYPED_TAKEN && *t->text) buf_printf(&out->order, "/rename %s", t->text);
     if (t == &v->turn && done == TYPED_TAKEN && r) copy_after(v, r, out);
+    if (t == &v->file && done == TYPED_TAKEN && *t->text) export_to(t->text, out);
     return true;
 }
 
@@ -357,6 +370,7 @@ static bool key_row(struct view *v, const struct key *k, const struct sessions_r
         out->leave = true;
         return true;
     }
+    char name[SHORT_ID + sizeof ".md"];
     if (k->name != KEY_CHAR || k->mods & (KEY_CTRL | KEY_ALT)) return false;
     switch (k->rune) {
     case 'f':
@@ -366,7 +380,9 @@ static bool key_row(struct view *v, const struct key *k, const struct sessions_r
         if (is_here(v, r, "renamed")) typed_begin(&v->name, r->title);
         return true;
     case 'e':
-        if (is_here(v, r, "exported")) buf_printf(&out->order, "/export %.8s.md md", r->id);
+        if (!is_here(v, r, "exported")) return true;
+        snprintf(name, sizeof name, "%.8s.md", r->id);
+        typed_begin(&v->file, name);
         return true;
     case 'x':
         if (r->open) say(v, "it is open here; resume another one first, then this one can be deleted");
