@@ -347,6 +347,17 @@ TEST(script_view_of_what_does_not_fit_any_more_is_what_will_be_sent)
     check_hasnt(strstr(err(), "the next call,"), "turn 0: ship");
 }
 
+TEST(script_a_turn_that_is_refused_was_not_said_to_stand_as_a_line)
+{
+    static char text[8000] = "plimsoll 1\nhello\n";
+    size_t n = strlen(text);
+    while (n + 20 < 7000) n += (size_t)snprintf(text + n, sizeof text - n, "a ship ");
+    snprintf(text + n, sizeof text - n, "\n");
+    CHECK_EQ(RUN(text, "--no-save"), 3);
+    check_has(err(), "this turn has ");
+    check_hasnt(err(), "stands as a line");
+}
+
 /* ---------------------------------------------------------------- rights only shrink */
 
 TEST(script_cannot_widen_what_it_may)

@@ -100,6 +100,7 @@ TEST(refused_failed_and_cancelled_turns_are_not_in_the_prompt_and_can_be_read)
     memset(huge, 'x', sizeof huge - 1);
     CHECK_EQ(say(huge), EXIT_REFUSED);
     check_withdrawn(huge);
+    CHECK_EQ(count(events(), "\"stood_in\""), 0); /* what came of it is taken back before it is told */
     fake.refuse = broken;
     CHECK_EQ(say("refused by the engine"), EXIT_ENGINE);
     check_withdrawn("refused by the engine");

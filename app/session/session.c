@@ -161,7 +161,13 @@ static void tell_carries(struct session *s)
     s->a->trace.voice = speaks;
 }
 
-void session_tell(struct session *s)
+/* It changes what calls carry: that is taken back with a turn that is refused. */
+static bool is_change(enum window_event_kind k)
+{
+    return k == WINDOW_LEFT || k == WINDOW_STOOD_IN || k == WINDOW_SUMMARY_LEFT;
+}
+
+static void tell(struct session *s, bool refused)
 {
     static const char *const name[WINDOW_EVENT_KINDS] = {"left", "stood_in", "dropped", "summary_left", "compacted",
                                                          "extracted", "undone", "in_vain", "front_changed",
@@ -169,6 +175,7 @@ void session_tell(struct session *s)
     struct window_event w;
     while (window_next_event(s->w, &w)) {
         char what[48] = "";
+        if (refused && is_change(w.kind)) continue;
         if (w.ref.messages > 0) window_ref_name(&w.ref, what);
         struct event e = {.kind = EV_CONTEXT, .context = {
             .turn = s->a->trace.voice->turns, .change = event_str(name[w.kind]), .what = event_str(what),
@@ -187,6 +194,9 @@ void session_tell(struct session *s)
     }
     tell_carries(s);
 }
+
+void session_tell(struct session *s) { tell(s, false); }
+void session_tell_refused(struct session *s) { tell(s, true); }
 
 void session_remember(struct session *s)
 {

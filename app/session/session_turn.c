@@ -12,6 +12,8 @@ enum { ANSWER = 512, FAILURES = 3, SHOWN_NAME = 60, SHOWN_ARGUMENTS = 200 };
 void session_withdraw(struct session *s, struct buf *before, uint64_t first)
 {
     struct err err = {0};
+    struct window_event untold; /* it is taken back */
+    while (window_next_event(s->w, &untold)) continue;
     if (window_load(s->w, before->data, before->len, s->vocabulary, &err)) say_error("%s", err.text); /* no memory */
     else texts_cut(&s->texts, first);
     session_find_front(s); /* what was offered meanwhile is not any more */
@@ -60,7 +62,8 @@ static int call_model(struct session *s, uint64_t user, int round, struct turn_r
     struct window_call c;
     int rc = window_build(s->w, &c, err);
     if (rc == 0 && round == 0) rc = check_whole(s, &c, user, err);
-    session_tell(s);
+    if (rc == 0) session_tell(s);
+    else session_tell_refused(s);
     if (rc == 0 && prompt_make(&s->prompt, turn_calls(s->a), &s->texts, c.items, c.n, err)) rc = WINDOW_NO_MEMORY;
     if (rc == 0 && session_shape(s, c.answer + c.thinking, &c.tokens, err)) rc = WINDOW_COUNT_FAILED;
     if (rc == 0 && session_check_loose(s, err)) rc = WINDOW_NO_MEMORY;
@@ -219,8 +222,7 @@ static int prepare(struct session *s, const char *text, size_t n, struct err *er
     if (!opts_recalls(s->a->o)) return 0;
     /* What this call has no room for is looked for too; and what is brought in does not push out what was passed over
      * because it was still there. */
-    window_make_room(s->w, session_has_left(s) ? (int64_t)session_room(s) / 2 : 0);
-    session_tell(s);
+    window_make_room(s->w, session_has_left(s) ? (int64_t)session_room(s) / 2 : 0); /* told when the call is made */
     if (!session_has_left(s)) return 0;
     if (!opts_recalls_summary(s->a->o) && session_offer_tools(s, err)) return WINDOW_NO_MEMORY; /* to read on with */
     return session_recall_unasked(s, text, n, err) ? WINDOW_NO_MEMORY : 0;

@@ -64,8 +64,8 @@ const struct text_entry *texts_get(struct texts *t, uint64_t id, struct err *err
     if (e) return e;
     if (!t->keep || !t->keep->keeper) {
         bool gone = t->gone.n > 0 && id >= t->gone.first && id <= t->gone.last;
-        err_set(err, -1, "message %llu has left the context%s, and this session is not saved", (unsigned long long)id,
-                gone ? " and memory (--keep-unsaved): it is gone" : "");
+        err_set(err, -1, "message %llu %s, and this session is not saved", (unsigned long long)id,
+                gone ? "has left the context and memory (--keep-unsaved): it is gone" : "is not in the context");
         return NULL;
     }
     int rc = keep_message(t->keep, id, &m, &body, err);
