@@ -286,6 +286,10 @@ TEST(thread_a_file_that_is_named_enters_the_conversation_of_who_is_asked)
     hear("done\n", 2);
     CHECK(strstr(news(), "bob reads the tide is out\n") && strstr(news(), "bob hears short of @notes.txt"));
     CHECK(!strstr(news(), "line 2"));
+    CHECK(strstr(news(), "line 0: no file nothing.txt: sent as it is"));
+    order("@ann short for @bob, @everybody, @app.route('/x')"); /* of these none was meant as a file */
+    hear("done\n", 3);
+    CHECK(!strstr(strstr(news(), "begun 2: @ann"), "no file"));
     CHECK_EQ(chdir(was), 0);
     end();
 }

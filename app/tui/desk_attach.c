@@ -2,6 +2,7 @@
 #include "app/say.h"
 #include "app/signals.h"
 #include "app/tui/desk_impl.h"
+#include "tools/escape.h"
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -41,6 +42,38 @@ static void attach_one(const struct desk_files *f, struct session *s, const char
     buf_free(&path);
 }
 
+enum { NAMED = 3 /* that are not there, in the line that says so */, SHOWN = 60 /* bytes of a name */ };
+
+static bool is_agent(const struct complete_names *all, const char *name)
+{
+    size_t i = 0;
+    while (i < all->n && strcmp(all->name[i].name, name) != 0) i++;
+    return i < all->n;
+}
+
+/* Words with an @ are also names of people and of code; one with a dot, a slash or quotes was meant as a file. */
+static bool is_path(const struct complete_source *s, const char *text, const struct complete_mention *m)
+{
+    if (m->bytes >= 0 || is_agent(&s->names[COMMAND_AGENT], m->path)) return false;
+    return text[m->at + 1] == '"' || (strpbrk(m->path, "./") && !strpbrk(m->path, "()"));
+}
+
+/* The message is sent as it stands; the person knows that nothing stands beside it. */
+static void say_missing(const struct desk_files *f, const char *text, const struct complete_mentions *m)
+{
+    struct buf line = {0};
+    int n = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        if (!is_path(&f->source, text, &m->mention[i])) continue;
+        if (n < NAMED) buf_puts(&line, n > 0 ? ", " : "no file ");
+        if (n < NAMED) escape_start(m->mention[i].path, strlen(m->mention[i].path), SHOWN, &line);
+        n++;
+    }
+    if (n > NAMED) buf_printf(&line, " and %d more", n - NAMED);
+    if (n > 0 && !line.failed) say("%s: sent as it is", line.data);
+    buf_free(&line);
+}
+
 void desk_attach(const struct desk_files *f, struct session *s, const char *text, size_t n)
 {
     struct complete_mentions m;
@@ -49,6 +82,7 @@ void desk_attach(const struct desk_files *f, struct session *s, const char *text
     s->a->trace.voice = &s->voice;
     for (size_t i = 0; i < m.n && !session_cancelled(s); i++)
         if (m.mention[i].bytes >= 0) attach_one(f, s, m.mention[i].path);
+    say_missing(f, text, &m);
     s->a->trace.voice = before;
     complete_mentions_free(&m);
 }
