@@ -102,24 +102,47 @@ void command_context(struct console *c, const char *arg, size_t n)
 
 enum { READ_MOST = 200 };
 
+static const struct text_entry *message(struct console *c, uint64_t id, struct err *err)
+{
+    const struct text_entry *e = session_text(c->s, id, err);
+    if (!e || e->kind != JOURNAL_MARK) return e;
+    err_set(err, STORE_NOT_FOUND, "m%" PRIu64 " is no message: it is a mark", id);
+    return NULL;
+}
+
+/* The last number of all may be an event's. */
+static void say_none(struct console *c, uint64_t first, uint64_t last)
+{
+    char name[48], also[48] = "";
+    uint64_t id = c->s->keep.head.next, least = id > READ_MOST ? id - READ_MOST : 0;
+    window_ref_name(&(struct window_ref){.first = first, .last = last}, name);
+    while (id > least && (id >= c->s->keep.head.next || !message(c, id, NULL))) id--;
+    if (id > least) snprintf(also, sizeof also, ": the last is m%" PRIu64, id);
+    say_error("there is no message %s%s", name, first < c->s->keep.head.next ? "" : also);
+}
+
 void command_read(struct console *c, const char *arg, size_t n)
 {
-    struct err err = {0};
-    uint64_t first, last, shown = 0;
+    uint64_t first, last, told = 0;
     if (!window_ref_read(arg, n, &first, &last)) {
         say_error("/read m12 or m12-57: messages by the name that a line in the context gives them");
         return;
     }
-    for (uint64_t id = first; id <= last && shown < READ_MOST && id < c->s->keep.head.next; id++) {
-        const struct text_entry *e = session_text(c->s, id, &err);
+    for (uint64_t id = first; id <= last && told < READ_MOST && id < c->s->keep.head.next; id++) {
+        struct err err = {0};
+        const struct text_entry *e = message(c, id, &err);
         char head[80];
-        if (!e && first == last) command_complain(&err);
-        if (!e) continue; /* an event, or a mark */
+        if (!e && first < last && err.code == STORE_NOT_FOUND) continue; /* an event, or a mark */
+        told++;
+        if (!e) {
+            command_complain(&err);
+            continue;
+        }
         snprintf(head, sizeof head, "m%" PRIu64 ", %s:", id, journal_kind_name(e->kind));
         command_text(head, e->text, e->len);
-        shown++;
     }
-    if (shown == READ_MOST) say_dim("the first %d; ask for fewer at a time", READ_MOST);
+    if (told == 0) say_none(c, first, last);
+    if (told == READ_MOST) say_dim("the first %d; ask for fewer at a time", READ_MOST);
     session_poll(c->s); /* they leave memory again */
 }
 

@@ -142,7 +142,8 @@ int journal_run_heads(struct store *s, const uint8_t run[STORE_SESSION_ID], size
  * others as they were.  order: n numbers of heads; below: n, whether it stands below a record.  0, or -1: no memory. */
 int journal_group(const struct journal_head *h, size_t n, size_t *order, bool *below);
 
-/* One message; its text is appended to *text and m->text points into that. */
+/* One message; its text is appended to *text and m->text points into that.  STORE_NOT_FOUND: nothing has this number,
+ * or an event has it. */
 int journal_get(struct store *s, const uint8_t id[STORE_SESSION_ID], uint64_t number, struct journal_message *m,
                 struct buf *text, struct err *err);
 

@@ -203,6 +203,10 @@ int journal_get(struct store *s, const uint8_t id[STORE_SESSION_ID], uint64_t nu
     struct store_key key = store_key_message(id, number);
     size_t from = text->len;
     int rc = store_get(s, STORE_JOURNAL, &key, REC_MESSAGE, text, err);
+    if (rc == STORE_DAMAGED && store_get(s, STORE_JOURNAL, &key, REC_EVENT, text, NULL) == 0) {
+        text->len = from;
+        return err_set(err, STORE_NOT_FOUND, "m%" PRIu64 " is no message: it is an event", number);
+    }
     if (rc) return rc;
     const uint8_t *body = (const uint8_t *)text->data;
     if (text->len > from && journal_decode(body + from, text->len - from, number, m) == 0) return 0;

@@ -347,6 +347,31 @@ TEST(script_view_of_what_does_not_fit_any_more_is_what_will_be_sent)
     check_hasnt(strstr(err(), "the next call,"), "turn 0: ship");
 }
 
+/* Numbers are given to events and marks as well. */
+TEST(script_read_says_why_there_is_no_message)
+{
+    char line[80];
+    int events = 0, messages = 0;
+    for (int m = 1; m < 10; m++) {
+        snprintf(line, sizeof line, "plimsoll 1\nWhat floats?\n/undo\nWhat sinks?\n/read m%d\n", m);
+        const int status = RUN(line, "--store", new_store());
+        check_hasnt(err(), "damaged");
+        messages += status == 0;
+        if (status == 0) continue;
+        snprintf(line, sizeof line, "m%d is no message: it is ", m);
+        check_has(err(), line);
+        events++;
+    }
+    CHECK(events > 0 && messages > 0);
+    for (int saved = 0; saved < 2; saved++) {
+        const char *how = saved ? "--store" : "--no-save", *where = saved ? new_store() : NULL;
+        CHECK_EQ(SCRIPT("What floats?\n/read m999\n", how, where), 2);
+        check_has(err(), "there is no message m999: the last is m");
+        CHECK_EQ(SCRIPT("/read m900-999\n", how, where), 2);
+        check_has(err(), "there is no message m900-999");
+    }
+}
+
 TEST(script_a_turn_that_is_refused_was_not_said_to_stand_as_a_line)
 {
     static char text[8000] = "plimsoll 1\nhello\n";
