@@ -46,7 +46,7 @@ static uint64_t salvaged(const char *dir, struct buf *said)
     char to[256];
     snprintf(to, sizeof to, "%s", fresh_dir());
     said->len = 0;
-    OK(store_salvage(dir, to, 0, &(struct store_report){say_line, said}, &n, &gone, &err));
+    OK(store_salvage(dir, to, 0, &(struct store_report){.line = say_line, .user = said}, &n, &gone, &err));
     buf_put(said, "", 1);
     return gone;
 }

@@ -129,8 +129,10 @@ static void draw_inspect(struct ui *ui, struct surface *s, struct box b)
                    figure(y, (uint64_t)MAX(a->tokens_out, 0)));
     surface_printf(s, b, 0, row++, plain, "speed      %s t/s, first token %s", figure_rate(x, a->rate),
                    figure_seconds(y, a->first_token));
-    surface_printf(s, b, 0, row++, plain, "carries    %s of %s, then summed up",
-                   figure(x, (uint64_t)MAX(a->carried, 0)), figure(y, (uint64_t)MAX(a->high, 0)));
+    static const char *const then[] = {[HIGH_REFUSES] = "", [HIGH_LEAVE] = ", then the oldest leave",
+                                       [HIGH_SUMS_UP] = ", then summed up"};
+    surface_printf(s, b, 0, row++, plain, "carries    %s of %s%s", figure(x, (uint64_t)MAX(a->carried, 0)),
+                   figure(y, (uint64_t)MAX(a->high > 0 ? a->high : a->ctx, 0)), then[a->at_high]);
     surface_printf(s, b, 0, row++, plain, "set aside  %s for an answer", figure(x, (uint64_t)MAX(a->reserve, 0)));
     surface_printf(s, b, 0, row++, plain, "shared     %s tokens with others", figure(x, (uint64_t)MAX(a->shared, 0)));
     row++;
