@@ -39,7 +39,21 @@ static bool has_avx512(void)
     if (!has_avx2() || (saved_registers() & XMM_YMM_ZMM) != XMM_YMM_ZMM) return false;
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & wanted) == wanted && (c & bit_AVX512VNNI);
 }
+
+bool isa_fetches_far(void)
+{
+    enum { ZEN_3_AND_4 = 0x19 };
+    uint32_t a, b, c, d;
+    if (!__get_cpuid(0, &a, &b, &c, &d) || b != signature_AMD_ebx || c != signature_AMD_ecx || d != signature_AMD_edx)
+        return false;
+    return __get_cpuid(1, &a, &b, &c, &d) && (a >> 8 & 15) + (a >> 20 & 255) == ZEN_3_AND_4;
+}
 #else
+bool isa_fetches_far(void)
+{
+    return false;
+}
+
 static bool has_avx2(void)
 {
     return false;

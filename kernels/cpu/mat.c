@@ -8,7 +8,8 @@
 
 enum {
     CHUNK_BYTES = 18 * 1024,
-    FAR = 8 * 1024, /* so far ahead a lone tile fetches weights: measured, for all types */
+    NEAR_AHEAD = 8 * 1024, FAR_AHEAD = 16 * 1024, /* so far ahead a lone tile fetches weights to the first cache, or to
+                       the second: measured, for all types.  What lies behind a worker's share is fetched in vain */
     NEAR_TILES = 4  /* with more, their activations would push out of the first cache what was fetched early */
 };
 
@@ -118,6 +119,18 @@ static struct isa_ahead fetch_part(const uint8_t *at, size_t bytes, int i, int n
     return (struct isa_ahead){at + 64 * (size_t)first, end - first, n <= NEAR_TILES};
 }
 
+/* What a lone tile of T tokens fetches.  Types of 32 a block are read line by line in order, which a processor that
+ * fetches far sees by itself; the products of one token do not hide the work of asking for it too. */
+static struct isa_ahead fetch_alone(const struct kdev *d, const struct ktype_info *type, int T, const uint8_t *at,
+                                    size_t bytes)
+{
+    if (!d->fetches_far) return fetch_part(at + NEAR_AHEAD, bytes, 0, 1);
+    if (T == 1 && type->block == 32) return (struct isa_ahead){0};
+    struct isa_ahead ahead = fetch_part(at + FAR_AHEAD, bytes, 0, 1);
+    ahead.near = false;
+    return ahead;
+}
+
 /* Units of k in a chunk: as few chunks as may be, and those as even as may be, since a short one costs a call of each
  * tile all the same. */
 static int even_chunk(int units, size_t unit)
@@ -153,7 +166,7 @@ static void mul_group(const struct mul_job *j, const struct kmat *m, int group, 
             if (acts) x = in->act + (size_t)start * (cols / 32) + (size_t)u * (size_t)acts * (size_t)T;
             else x = in->x + (size_t)start * cols + (size_t)u;
             j->d->isa->mul[m->type][T](at, n, x, cols, to,
-                                       whole ? fetch_part(at + FAR, (size_t)n * unit, 0, 1)
+                                       whole ? fetch_alone(j->d, type, T, at, (size_t)n * unit)
                                              : fetch_part(then, then_bytes, i - tile0, tile1 - tile0));
         }
     }
