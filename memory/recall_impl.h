@@ -149,8 +149,8 @@ int recall_sweep(struct recall *r, const struct store_key *front, struct err *er
 /* ---- recall_score.c: what each search does, over an index or over texts. */
 
 bool recall_ask(struct question *q, const struct fold_term *t); /* false: it is one too many */
-/* When asked.docs and out->docs are known, and all chunks' terms: the terms that are searched for, the rarest that there
- * are; of equally rare ones the first. */
+/* When asked.docs and out->docs are known, and all chunks' terms: the terms that are searched for, the rarest that
+ * there are; of equally rare ones the first. */
 void recall_choose(struct question *q, uint64_t terms, struct recall_result *out);
 /* A chunk of so many terms has the result's term i so often. */
 void recall_weigh(const struct recall_result *out, int i, uint32_t tf, uint32_t terms, struct recall_hit *hit);

@@ -4,7 +4,8 @@
  *                                                               by the same terms with the same scores
  *
  * A chunk is read once, as it is added; for each that has a term of the question about 100 bytes are kept, and no text.
- * Time is that of folding all of it.  Owner: the caller; nothing that is given is kept.  Threads: any, one at a time. */
+ * Time is that of folding all of it.  Owner: the caller; nothing that is given is kept.  Threads: any, one at a time.
+ */
 #ifndef RECALL_SCAN_H
 #define RECALL_SCAN_H
 #include "memory/recall.h"

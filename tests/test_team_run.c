@@ -162,7 +162,8 @@ TEST(run_whose_member_was_deleted_goes_on_with_a_new_one)
     "  - name: cyd\n    system: I am cyd\n" \
     "flow:\n  kind: debate\n  members: [ann, bob]\n  lead: cyd\n  rounds: 1\n  handover: 100\n"
 
-/* A lead is asked as a fresh one, so there never was a session of its own: nothing of it is lost.  Who spoke is missed. */
+/* A lead is asked as a fresh one, so there never was a session of its own: nothing of it is lost.  Who spoke is
+ * missed. */
 TEST(run_whose_lead_is_always_a_fresh_one_misses_nobody)
 {
     snprintf(folder, sizeof folder, "%s", fresh_dir());

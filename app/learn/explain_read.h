@@ -39,7 +39,7 @@ uint32_t run_line_of(const struct run *r, size_t at);
 /* Is a line without a letter or number between these two places? */
 bool run_blank_between(const struct run *r, size_t from, size_t to);
 
-/* Line `number` of the text without its prefix, as printable ASCII in one line, cut to size with " ..." behind a word. */
+/* Line `number` of the text without its prefix, as printable ASCII in one line, cut to size: " ..." behind a word. */
 void run_quote(const char *text, size_t n, uint32_t number, char *out, size_t size);
 
 /* How many bytes of a line's beginning a logger wrote. */

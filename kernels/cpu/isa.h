@@ -87,7 +87,8 @@ const struct cpu_isa *isa_avx2(void);
 const struct cpu_isa *isa_portable(void);
 
 /* Whether this processor reads memory fastest into its second cache, from further ahead, and a plain stream best by
- * itself: measured on Zen 4, where fetching to the first cache costs a fifth of the bandwidth; Zen 5 is the other way. */
+ * itself: measured on Zen 4, where fetching to the first cache costs up to a third of the bandwidth.  (On Zen 5 that,
+ * from 8 KiB ahead, was measured, and stays.) */
 bool isa_fetches_far(void);
 
 /* By name; NULL or "auto" is the best that processor and operating system have.  NULL: err says what is missing. */

@@ -1,6 +1,6 @@
 /* needle.c - a fact said 200 turns ago: is it still there, by summaries alone, by recall alone, by both?
  *
- *     needle MODEL.gguf [DIALOGUES [TURNS [CTX [summary|lines|recall|both]]]]        (make eval-needle; 200, 200, 2048, all)
+ *     needle MODEL.gguf [DIALOGUES [TURNS [CTX [summary|lines|recall|both]]]]   (make eval-needle; 200, 200, 2048, all)
  *
  * Each dialogue plants one fact in its first turn, then talks of other things, other facts among them, and asks in its
  * last (tests/needle_talk.h).  Only the turns in the middle are canned, questions and answers; they pass through the
