@@ -203,6 +203,32 @@ TEST(by_recall_summary_only_its_lines_are_brought_in_and_a_saved_session_does_so
     }
 }
 
+TEST(of_much_that_is_in_memory_the_newest_is_searched_and_the_rest_is_counted)
+{
+    enum { MUCH = 5 << 20 };
+    struct remember_found f;
+    const struct session_question q = {.text = "unicorn", .n = 7, .k = 8};
+    char *text = malloc(MUCH);
+    begin_with("auto", true, 1e9);
+    OK(say("the unicorn is said first"));
+    CHECK(text);
+    memset(text, 'x', MUCH);
+    for (int i = 16; i < MUCH; i += 17) text[i] = ' ';
+    const struct journal_message m = {.kind = JOURNAL_NOTE, .text = text, .len = MUCH};
+    OK(texts_put(&s.texts, 1000, &m, &err));
+    OK(session_recall(&s, &q, &f, &err));
+    CHECK_EQ(f.n, 1);
+    CHECK_EQ(f.unread, 0);
+    remember_free(&f);
+    OK(texts_put(&s.texts, 1001, &m, &err));
+    OK(session_recall(&s, &q, &f, &err));
+    CHECK_EQ(f.n, 0);
+    CHECK(f.unread > MUCH && f.unread < MUCH + 10000); /* the older note, and all that was said before */
+    remember_free(&f);
+    free(text);
+    end();
+}
+
 TEST(other_sessions_cannot_be_asked_from_one_that_is_not_saved)
 {
     struct remember_found f;
