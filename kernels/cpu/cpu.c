@@ -103,7 +103,7 @@ static struct kdev *cpu_open(const struct kern_config *cfg, struct err *err)
         return NULL;
     }
     d->isa = isa;
-    d->fetches_far = isa_fetches_far();
+    d->fetch = isa_fetches();
     name_kernels(d);
     d->crew = crew_open(cfg->threads, cfg->pin, err);
     if (d->crew) {

@@ -31,7 +31,7 @@ struct cpu_turns {
 
 struct kdev {
     const struct cpu_isa *isa;
-    bool fetches_far; /* isa_fetches_far() */
+    enum isa_fetch fetch; /* isa_fetches() */
     struct crew *crew;
     struct cpu_turns *turns;
     struct cpu_scratch *scratch; /* (threads) */

@@ -40,18 +40,19 @@ static bool has_avx512(void)
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & wanted) == wanted && (c & bit_AVX512VNNI);
 }
 
-bool isa_fetches_far(void)
+enum isa_fetch isa_fetches(void)
 {
     enum { ZEN_3_AND_4 = 0x19 };
     uint32_t a, b, c, d;
-    if (!__get_cpuid(0, &a, &b, &c, &d) || b != signature_AMD_ebx || c != signature_AMD_ecx || d != signature_AMD_edx)
-        return false;
-    return __get_cpuid(1, &a, &b, &c, &d) && (a >> 8 & 15) + (a >> 20 & 255) == ZEN_3_AND_4;
+    if (!__get_cpuid(0, &a, &b, &c, &d)) return ISA_FIRST;
+    if (b == signature_INTEL_ebx && c == signature_INTEL_ecx && d == signature_INTEL_edx) return ISA_BOTH;
+    if (b != signature_AMD_ebx || c != signature_AMD_ecx || d != signature_AMD_edx) return ISA_FIRST;
+    return __get_cpuid(1, &a, &b, &c, &d) && (a >> 8 & 15) + (a >> 20 & 255) == ZEN_3_AND_4 ? ISA_SECOND : ISA_FIRST;
 }
 #else
-bool isa_fetches_far(void)
+enum isa_fetch isa_fetches(void)
 {
-    return false;
+    return ISA_FIRST;
 }
 
 static bool has_avx2(void)

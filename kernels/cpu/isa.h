@@ -24,11 +24,16 @@ struct act {
     int32_t ns0;  /* -(sum of q[0..15]) */
 };
 
-/* So many cache lines from `at` on.  They need not exist: to fetch what is not there is no error. */
+/* Where lines are fetched to ahead of their use: to the first cache, to the second, or to the first and those
+ * ISA_FURTHER bytes further on to the second. */
+enum isa_fetch { ISA_FIRST, ISA_SECOND, ISA_BOTH };
+enum { ISA_FURTHER = 8 * 1024 };
+
+/* So many cache lines from `at` on, or one more.  They need not exist: to fetch what is not there is no error. */
 struct isa_ahead {
     const uint8_t *at;
     int lines;
-    bool near; /* to the first cache, else to the second */
+    enum isa_fetch to;
 };
 
 /* acc[t][32] += one packed group of rows times T tokens, over n units of k.
@@ -86,10 +91,10 @@ const struct cpu_isa *isa_avxvnni(void);
 const struct cpu_isa *isa_avx2(void);
 const struct cpu_isa *isa_portable(void);
 
-/* Whether this processor reads memory fastest into its second cache, from further ahead, and a plain stream best by
- * itself: measured on Zen 4, where fetching to the first cache costs up to a third of the bandwidth.  (On Zen 5 that,
- * from 8 KiB ahead, was measured, and stays.) */
-bool isa_fetches_far(void);
+/* How this processor reads memory fastest.  Measured: Zen 5 and what is not known ISA_FIRST; Zen 4 ISA_SECOND, where
+ * the first costs up to a third of the bandwidth; Emerald Rapids, and so all of Intel's, ISA_BOTH, a tenth to a fifth
+ * faster than either. */
+enum isa_fetch isa_fetches(void);
 
 /* By name; NULL or "auto" is the best that processor and operating system have.  NULL: err says what is missing. */
 const struct cpu_isa *isa_choose(const char *name, struct err *err);

@@ -8,9 +8,9 @@
 
 enum {
     CHUNK_BYTES = 18 * 1024,
-    NEAR_AHEAD = 8 * 1024, FAR_AHEAD = 16 * 1024, /* so far ahead a lone tile fetches weights to the first cache, or to
-                       the second: measured, for all types.  What lies behind a worker's share is fetched in vain */
-    NEAR_TILES = 4  /* with more, their activations would push out of the first cache what was fetched early */
+    FIRST_AHEAD = 8 * 1024, SECOND_AHEAD = 16 * 1024, /* so far ahead a lone tile fetches weights to the first cache,
+                       or to the second: measured, for all types.  What lies behind a worker's share is fetched in vain */
+    FIRST_TILES = 4 /* with more, their activations would push out of the first cache what was fetched early */
 };
 
 bool cpu_is_int(enum ktype type)
@@ -112,11 +112,12 @@ static const uint8_t *group_at(const struct kmat *m, int group)
 }
 
 /* Part i of n of so many bytes, which tile i of n fetches. */
-static struct isa_ahead fetch_part(const uint8_t *at, size_t bytes, int i, int n)
+static struct isa_ahead fetch_part(const struct kdev *d, const uint8_t *at, size_t bytes, int i, int n)
 {
     const int lines = (int)(bytes / 64), first = lines / n * i + lines % n * i / n;
     const int end = lines / n * (i + 1) + lines % n * (i + 1) / n;
-    return (struct isa_ahead){at + 64 * (size_t)first, end - first, n <= NEAR_TILES};
+    const enum isa_fetch to = n > FIRST_TILES ? ISA_SECOND : d->fetch == ISA_BOTH ? ISA_BOTH : ISA_FIRST;
+    return (struct isa_ahead){at + 64 * (size_t)first, end - first, to};
 }
 
 /* What a lone tile of T tokens fetches.  Types of 32 a block are read line by line in order, which a processor that
@@ -124,11 +125,9 @@ static struct isa_ahead fetch_part(const uint8_t *at, size_t bytes, int i, int n
 static struct isa_ahead fetch_alone(const struct kdev *d, const struct ktype_info *type, int T, const uint8_t *at,
                                     size_t bytes)
 {
-    if (!d->fetches_far) return fetch_part(at + NEAR_AHEAD, bytes, 0, 1);
-    if (T == 1 && type->block == 32) return (struct isa_ahead){0};
-    struct isa_ahead ahead = fetch_part(at + FAR_AHEAD, bytes, 0, 1);
-    ahead.near = false;
-    return ahead;
+    const bool far = d->fetch == ISA_SECOND;
+    if (far && T == 1 && type->block == 32) return (struct isa_ahead){0};
+    return (struct isa_ahead){at + (far ? SECOND_AHEAD : FIRST_AHEAD), (int)(bytes / 64), d->fetch};
 }
 
 /* Units of k in a chunk: as few chunks as may be, and those as even as may be, since a short one costs a call of each
@@ -167,7 +166,7 @@ static void mul_group(const struct mul_job *j, const struct kmat *m, int group, 
             else x = in->x + (size_t)start * cols + (size_t)u;
             j->d->isa->mul[m->type][T](at, n, x, cols, to,
                                        whole ? fetch_alone(j->d, type, T, at, (size_t)n * unit)
-                                             : fetch_part(then, then_bytes, i - tile0, tile1 - tile0));
+                                             : fetch_part(j->d, then, then_bytes, i - tile0, tile1 - tile0));
         }
     }
 }

@@ -26,25 +26,37 @@ INLINE vi bcast32(const void *p)
     return vi_set1(v);
 }
 
-/* Lines still to be fetched ahead of their use, some at each of a call's equal steps. */
+/* Pairs of lines still to be fetched ahead of their use, some at each of a call's equal steps. */
 struct fetch {
     const uint8_t *at;
-    uint32_t due, each; /* lines, in 65536ths: owed by now, and more with each step */
-    bool near;
+    uint32_t due, each; /* pairs, in 65536ths: owed by now, and more with each step */
+    enum isa_fetch to;
 };
 
 INLINE struct fetch fetch_over(struct isa_ahead ahead, int steps)
 {
-    uint64_t all = (uint64_t)ahead.lines << 16, n = (uint64_t)MAX(steps, 1);
-    return (struct fetch){ahead.at, 0, (uint32_t)((all + n - 1) / n), ahead.near};
+    uint64_t all = (uint64_t)(ahead.lines + 1) / 2 << 16, n = (uint64_t)MAX(steps, 1);
+    return (struct fetch){ahead.at, 0, (uint32_t)((all + n - 1) / n), ahead.to};
 }
 
+/* As few instructions a line as may be: where another thread shares the core, they are what is short. */
 INLINE void fetch_step(struct fetch *f)
 {
-    for (f->due += f->each; f->due >> 16; f->due -= 1 << 16, f->at += 64) {
-        if (f->near) __builtin_prefetch(f->at, 0, 3);
-        else __builtin_prefetch(f->at, 0, 2);
-    }
+    f->due += f->each;
+    const uint8_t *end = f->at + (size_t)(f->due >> 16) * 128;
+    f->due &= 0xffff;
+    const uint8_t *second = f->to == ISA_BOTH ? f->at + ISA_FURTHER : f->at;
+    if (f->to != ISA_SECOND)
+        for (const uint8_t *p = f->at; p < end; p += 128) {
+            __builtin_prefetch(p, 0, 3);
+            __builtin_prefetch(p + 64, 0, 3);
+        }
+    if (f->to != ISA_FIRST)
+        for (const uint8_t *p = second, *last = end + (second - f->at); p < last; p += 128) {
+            __builtin_prefetch(p, 0, 2);
+            __builtin_prefetch(p + 64, 0, 2);
+        }
+    f->at = end;
 }
 
 /* In so many steps a block's lines are fetched.  52 at once are more than the processor keeps under way: where many
@@ -114,14 +126,16 @@ INLINE void dot_steps(const int T, const int NV, const enum form form, const uin
                 a[c][t][v] = c ? vacc_start(vi_set1(0)) : form == F8 ? vacc_start8(start[t]) : vacc_start(start[t]);
     UNROLL for (int s = first; s < last; s++) {
         const int c = s % chains;
+        const bool in_memory = (NV == 1 && form != F8) || (EVEN_IN_MEMORY && T > 2 && s % 2 == 0);
         vi w[NV_MAX];
         UNROLL for (int v = 0; v < NV; v++) w[v] = weights(form, q, h, run, bit, s, lane + v * VB);
         UNROLL for (int t = 0; t < T; t++) {
             const void *at = x[t].q + 4 * s;
             vi xs = bcast32(at);
             UNROLL for (int v = 0; v < NV; v++) {
-                if (form == F8) a[c][t][v] = vacc_dot8(a[c][t][v], w[v], xs);
-                else a[c][t][v] = NV == 1 ? vacc_dot_at(a[c][t][v], w[v], at) : vacc_dot(a[c][t][v], w[v], xs);
+                if (in_memory) a[c][t][v] = vacc_dot_at(a[c][t][v], w[v], at);
+                else if (form == F8) a[c][t][v] = vacc_dot8(a[c][t][v], w[v], xs);
+                else a[c][t][v] = vacc_dot(a[c][t][v], w[v], xs);
                 if ((s + 1 - first) % spill == 0 && s + 1 < last) a[c][t][v] = vacc_spill(a[c][t][v]);
             }
         }

@@ -10,10 +10,10 @@ static const size_t buffer_bytes = (size_t)512 << 20;
 static const size_t huge = (size_t)2 << 20;
 static const double read_s = 0.05, int8_s = 0.01;
 
-/* One instruction set's loops.  read: all of p[0 .. n), n a multiple of 512, p aligned to 64, fetching lines in pairs or
- * each: which is faster, by up to a half, is the processor's affair (Zen 5, Zen 4).  int8: returns how many operations
- * it did. */
-enum { PAIRS, EACH, WAYS };
+/* One instruction set's loops.  read: all of p[0 .. n), n a multiple of 512, p aligned to 64, fetching lines in pairs,
+ * each, or each and those 4 KiB further on to the second cache: which is fastest, by up to a half, is the processor's
+ * affair (Zen 5; Zen 4; Emerald Rapids).  int8: returns how many operations it did. */
+enum { PAIRS, EACH, BOTH, WAYS };
 struct loops {
     const char *name;
     uint64_t (*read[WAYS])(const char *p, size_t n);
@@ -55,7 +55,7 @@ static double int8_plain(void)
     return 2.0 * 8 * 4 * INNER;
 }
 
-static const struct loops plain = {"plain C", {read_plain, read_plain}, int8_plain};
+static const struct loops plain = {"plain C", {read_plain, read_plain, read_plain}, int8_plain};
 
 /* -------------------------------------------------------------------- x86 */
 
@@ -72,21 +72,24 @@ static const struct loops plain = {"plain C", {read_plain, read_plain}, int8_pla
 #define IN_V(a) "+v"(a)
 #define IN_X(a) "+x"(a)
 
-/* The lines of n bytes, one of so many bytes. */
-__attribute__((always_inline)) static inline void fetch(const char *p, const int n, const int every)
+/* The lines of n bytes, one of so many bytes; further: as far on they are fetched to the second cache; 0: they are not. */
+__attribute__((always_inline)) static inline void fetch(const char *p, const int n, const int every, const int further)
 {
 #pragma GCC unroll 8
-    for (int i = 0; i < n; i += every) __builtin_prefetch(p + i);
+    for (int i = 0; i < n; i += every) {
+        __builtin_prefetch(p + i);
+        if (further) __builtin_prefetch(p + further + i, 0, 2);
+    }
 }
 
-__attribute__((target("avx512f"), always_inline)) static inline uint64_t stream_avx512(const char *p, size_t n,
-                                                                                     const int ahead, const int every)
+__attribute__((target("avx512f"), always_inline)) static inline
+uint64_t stream_avx512(const char *p, size_t n, const int ahead, const int every, const int further)
 {
     __m512i a0, a1, a2, a3, a4, a5, a6, a7;
     a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = _mm512_setzero_si512();
     for (size_t i = 0; i < n; i += 512) {
         const char *q = p + i;
-        fetch(q + ahead, 512, every);
+        fetch(q + ahead, 512, every, further);
 #define LOAD(k) a##k = _mm512_xor_si512(a##k, _mm512_load_si512((const void *)(q + 64 * k)));
         EIGHT(LOAD)
 #undef LOAD
@@ -99,12 +102,17 @@ __attribute__((target("avx512f"), always_inline)) static inline uint64_t stream_
 
 __attribute__((target("avx512f"))) static uint64_t pairs_avx512(const char *p, size_t n)
 {
-    return stream_avx512(p, n, 4096, 128);
+    return stream_avx512(p, n, 4096, 128, 0);
 }
 
 __attribute__((target("avx512f"))) static uint64_t each_avx512(const char *p, size_t n)
 {
-    return stream_avx512(p, n, 8192, 64);
+    return stream_avx512(p, n, 8192, 64, 0);
+}
+
+__attribute__((target("avx512f"))) static uint64_t both_avx512(const char *p, size_t n)
+{
+    return stream_avx512(p, n, 4096, 64, 4096);
 }
 
 __attribute__((target("avx512f,avx512vnni"))) static double int8_avx512(void)
@@ -122,14 +130,14 @@ __attribute__((target("avx512f,avx512vnni"))) static double int8_avx512(void)
     return 2.0 * 64 * 12 * INNER;
 }
 
-__attribute__((target("avx2"), always_inline)) static inline uint64_t stream_avx2(const char *p, size_t n,
-                                                                               const int ahead, const int every)
+__attribute__((target("avx2"), always_inline)) static inline
+uint64_t stream_avx2(const char *p, size_t n, const int ahead, const int every, const int further)
 {
     __m256i a0, a1, a2, a3, a4, a5, a6, a7;
     a0 = a1 = a2 = a3 = a4 = a5 = a6 = a7 = _mm256_setzero_si256();
     for (size_t i = 0; i < n; i += 256) {
         const char *q = p + i;
-        fetch(q + ahead, 256, every);
+        fetch(q + ahead, 256, every, further);
 #define LOAD(k) a##k = _mm256_xor_si256(a##k, _mm256_load_si256((const __m256i *)(const void *)(q + 32 * k)));
         EIGHT(LOAD)
 #undef LOAD
@@ -142,12 +150,17 @@ __attribute__((target("avx2"), always_inline)) static inline uint64_t stream_avx
 
 __attribute__((target("avx2"))) static uint64_t pairs_avx2(const char *p, size_t n)
 {
-    return stream_avx2(p, n, 4096, 128);
+    return stream_avx2(p, n, 4096, 128, 0);
 }
 
 __attribute__((target("avx2"))) static uint64_t each_avx2(const char *p, size_t n)
 {
-    return stream_avx2(p, n, 8192, 64);
+    return stream_avx2(p, n, 8192, 64, 0);
+}
+
+__attribute__((target("avx2"))) static uint64_t both_avx2(const char *p, size_t n)
+{
+    return stream_avx2(p, n, 4096, 64, 4096);
 }
 
 __attribute__((target("avx2,avxvnni"))) static double int8_avxvnni(void)
@@ -186,9 +199,9 @@ __attribute__((target("avx2"))) static double int8_avx2(void)
     return 2.0 * 32 * 8 * INNER;
 }
 
-static const struct loops avx512 = {"AVX-512 VNNI", {pairs_avx512, each_avx512}, int8_avx512};
-static const struct loops avxvnni = {"AVX2 VNNI", {pairs_avx2, each_avx2}, int8_avxvnni};
-static const struct loops avx2 = {"AVX2", {pairs_avx2, each_avx2}, int8_avx2};
+static const struct loops avx512 = {"AVX-512 VNNI", {pairs_avx512, each_avx512, both_avx512}, int8_avx512};
+static const struct loops avxvnni = {"AVX2 VNNI", {pairs_avx2, each_avx2, both_avx2}, int8_avxvnni};
+static const struct loops avx2 = {"AVX2", {pairs_avx2, each_avx2, both_avx2}, int8_avx2};
 #endif
 
 #if defined(__x86_64__)
@@ -284,8 +297,13 @@ static double measure(struct probe *p, uint64_t (*read)(const char *p, size_t n)
 
 struct limits probe_limits(struct probe *p)
 {
-    double pairs = measure(p, p->loops->read[PAIRS]), each = measure(p, p->loops->read[EACH]);
-    return (struct limits){.read = MAX(pairs, each), .int8 = measure(p, NULL)};
+    struct limits l = {0};
+    for (int way = 0; way < WAYS; way++) {
+        const double read = measure(p, p->loops->read[way]);
+        l.read = MAX(l.read, read);
+    }
+    l.int8 = measure(p, NULL);
+    return l;
 }
 
 struct probe *probe_open(int threads, struct err *err)
