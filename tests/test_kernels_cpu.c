@@ -148,6 +148,20 @@ TEST(activations_round_as_quant_act32_says_on_every_instruction_set)
     }
 }
 
+/* A tile of opened weights has the bits of packed ones.  acc: the sums with these. */
+static void same_opened(enum ktype type, const struct cpu_isa *isa, int n, int cols, const uint8_t *w,
+                        const struct act *act, const float *acc, struct isa_ahead ahead)
+{
+    const int blocks = cols / ktype_info(type)->block;
+    const size_t bytes = (size_t)(cols / 32) * ISA_OPENED;
+    uint8_t *open = rig_memory(bytes);
+    float sum[ISA_TILE * 32] = {0};
+    isa->open[type](w, blocks, open);
+    isa->mul_open[type][n](w, open, blocks, act, sum, ahead);
+    CHECK_MEM(acc, sum, (size_t)n * 32 * 4);
+    rig_release(open, bytes);
+}
+
 /* One group times T tokens from every instruction set, tokens in tiles as each of them likes. */
 static void products_of(enum ktype type, const struct cpu_isa *isa, int T, int cols, const uint8_t *w, const float *x,
                         float *acc)
@@ -161,6 +175,7 @@ static void products_of(enum ktype type, const struct cpu_isa *isa, int T, int c
         const void *in = t->block > 1 ? (const void *)act : x + at * cols;
         const struct isa_ahead ahead = {w + 4096, at ? 0 : cols, (enum isa_fetch)(T % 3)}; /* past the end of w */
         isa->mul[type][n](w, cols / t->block, in, (size_t)cols, acc + at * 32, ahead);
+        if (isa->open[type] && isa->mul_open[type][n]) same_opened(type, isa, n, cols, w, act, acc + at * 32, ahead);
         rig_release(act, (size_t)(n * (cols / 32 + 1)) * sizeof *act);
         at += n;
     }

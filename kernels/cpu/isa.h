@@ -42,6 +42,14 @@ struct isa_ahead {
  * ahead: what to fetch into the cache meanwhile, spread over the call. */
 typedef void isa_mul(const uint8_t *w, int n, const void *x, size_t stride, float *acc, struct isa_ahead ahead);
 
+/* n packed blocks of an integer type as bytes, ISA_OPENED a run of 32 values; the scales stay where they are. */
+typedef void isa_open(const uint8_t *w, int n, uint8_t *to);
+enum { ISA_OPENED = 32 * ISA_GROUP };
+
+/* The same as isa_mul, bit for bit, of blocks that isa_open has opened. */
+typedef void isa_mul_open(const uint8_t *w, const uint8_t *open, int n, const struct act *x, float *acc,
+                          struct isa_ahead ahead);
+
 /* Rows at neighbouring positions of one sequence, and one KV head: all query heads that share it.  rows is 1, or rows *
  * heads <= ISA_QUERIES. */
 struct isa_attend {
@@ -64,6 +72,8 @@ struct cpu_isa {
     const char *int_name, *float_name; /* for mat_kernel() */
     int tile;                         /* tokens are worked on in tiles of so many or less; divides CPU_ROWS */
     isa_mul *mul[KT_END][ISA_TILE + 1]; /* by type and tokens; NULL where there is none */
+    isa_open *open[KT_END]; /* NULL: a type whose weights are bytes as they are; or all: opening gains nothing here */
+    isa_mul_open *mul_open[KT_END][ISA_TILE + 1]; /* for the tokens that a tile beside others has */
 
     /* y = x * w / rms(x), sums in double. */
     void (*norm)(const float *x, const float *w, int n, float eps, float *y);

@@ -7,6 +7,7 @@
 /* 16 registers: alone, a token takes all 32 rows in one pass; a tile of up to 4 tokens takes 16 rows at a time. */
 enum { NV_ALONE = 4, NV_TILE = 2, Q4_K_SPLIT = 9, EVEN_IN_MEMORY = false, SCORE_VECS = 2, VALUE_VECS = 2 };
 #include "kernels/cpu/mul.h"
+#include "kernels/cpu/mul_table.h"
 #include "kernels/cpu/rows.h"
 #include "kernels/cpu/attend.h"
 

@@ -10,6 +10,7 @@
  * vector is faster from 5 tokens on. */
 enum { NV_ALONE = 2, NV_TILE = 2, Q4_K_SPLIT = 5, EVEN_IN_MEMORY = true, SCORE_VECS = 4, VALUE_VECS = 4 };
 #include "kernels/cpu/mul.h"
+#include "kernels/cpu/mul_table.h"
 #include "kernels/cpu/rows.h"
 #include "kernels/cpu/attend.h"
 
@@ -21,6 +22,12 @@ MUL_ALL(5)
 MUL_ALL(6)
 MUL_ALL(7)
 MUL_ALL(8)
+OPEN_ALL
+MUL_OPENED(4)
+MUL_OPENED(5)
+MUL_OPENED(6)
+MUL_OPENED(7)
+MUL_OPENED(8)
 
 const struct cpu_isa *isa_avx512(void)
 {
@@ -31,6 +38,8 @@ const struct cpu_isa *isa_avx512(void)
         .float_name = "avx512 fp32 fma",
         .tile = 8,
         .mul = {MUL_ROW(1), MUL_ROW(2), MUL_ROW(3), MUL_ROW(4), MUL_ROW(5), MUL_ROW(6), MUL_ROW(7), MUL_ROW(8)},
+        .open = {OPEN_ROW},
+        .mul_open = {OPENED_ROW(4), OPENED_ROW(5), OPENED_ROW(6), OPENED_ROW(7), OPENED_ROW(8)},
         ROW_FUNCTIONS,
     };
     return &isa;

@@ -7,6 +7,7 @@
 
 enum { NV_ALONE = 2, NV_TILE = 1, Q4_K_SPLIT = 9, EVEN_IN_MEMORY = false, SCORE_VECS = 4, VALUE_VECS = 4 };
 #include "kernels/cpu/mul.h"
+#include "kernels/cpu/mul_table.h"
 #include "kernels/cpu/rows.h"
 #include "kernels/cpu/attend.h"
 

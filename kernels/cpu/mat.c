@@ -7,9 +7,9 @@
 #include "kernels/cpu/cpu.h"
 
 enum {
-    CHUNK_BYTES = 18 * 1024,
     FIRST_AHEAD = 8 * 1024, SECOND_AHEAD = 16 * 1024, /* so far ahead a lone tile fetches weights to the first cache,
-                       or to the second: measured, for all types.  What lies behind a worker's share is fetched in vain */
+                       or to the second: measured, for all types.  What lies behind a worker's share comes in vain */
+    OPEN_TILES = 3, /* from so many tiles on, opening a block once for all costs less than it saves */
     FIRST_TILES = 4 /* with more, their activations would push out of the first cache what was fetched early */
 };
 
@@ -134,14 +134,14 @@ static struct isa_ahead fetch_alone(const struct kdev *d, const struct ktype_inf
  * tile all the same. */
 static int even_chunk(int units, size_t unit)
 {
-    const int most = MAX((int)(CHUNK_BYTES / unit), 1), chunks = (units + most - 1) / most;
+    const int most = MAX((int)(CPU_CHUNK / unit), 1), chunks = (units + most - 1) / most;
     return (units + chunks - 1) / chunks;
 }
 
 /* acc (tokens of tiles tile0 .. tile1 - 1, 32) = their sums with one group of rows; next: the group that the caller
- * wants after it. */
+ * wants after it.  What tiles would each take apart is opened once for all. */
 static void mul_group(const struct mul_job *j, const struct kmat *m, int group, int tile0, int tile1, float *acc,
-                      const uint8_t *next)
+                      uint8_t *opened, const uint8_t *next)
 {
     const struct cpu_input *in = j->in;
     const struct ktype_info *type = ktype_info(m->type);
@@ -150,7 +150,8 @@ static void mul_group(const struct mul_job *j, const struct kmat *m, int group, 
     const size_t unit = (size_t)ISA_GROUP * (size_t)type->bytes, cols = (size_t)in->cols;
     const uint8_t *w = group_at(m, group);
     const int start0 = tile_start(in->rows, in->tiles, tile0), end0 = tile_start(in->rows, in->tiles, tile1);
-    int chunk = whole ? units : even_chunk(units, unit);
+    isa_open *const open = tile1 - tile0 < OPEN_TILES ? NULL : j->d->isa->open[m->type];
+    int chunk = whole ? units : even_chunk(units, open ? (size_t)acts * ISA_OPENED : unit);
     if (!whole && !acts) chunk = (chunk + 31) / 32 * 32; /* where the kernels' partial sums end */
 
     memset(acc, 0, (size_t)(end0 - start0) * ISA_GROUP * sizeof *acc);
@@ -158,15 +159,17 @@ static void mul_group(const struct mul_job *j, const struct kmat *m, int group, 
         const int n = MIN(chunk, units - u), left = units - u - n;
         const uint8_t *at = w + (size_t)u * unit, *then = left ? at + (size_t)n * unit : next;
         const size_t then_bytes = (size_t)MIN(chunk, left ? left : units) * unit;
+        if (open) open(at, n, opened);
         for (int i = tile0; i < tile1; i++) {
             const int start = tile_start(in->rows, in->tiles, i), T = tile_start(in->rows, in->tiles, i + 1) - start;
+            const struct act *a = NULL;
+            if (acts) a = in->act + (size_t)start * (cols / 32) + (size_t)u * (size_t)acts * (size_t)T;
+            const struct isa_ahead ahead = whole ? fetch_alone(j->d, type, T, at, (size_t)n * unit)
+                                                 : fetch_part(j->d, then, then_bytes, i - tile0, tile1 - tile0);
+            const void *x = acts ? (const void *)a : in->x + (size_t)start * cols + (size_t)u;
             float *to = acc + (start - start0) * ISA_GROUP;
-            const void *x;
-            if (acts) x = in->act + (size_t)start * (cols / 32) + (size_t)u * (size_t)acts * (size_t)T;
-            else x = in->x + (size_t)start * cols + (size_t)u;
-            j->d->isa->mul[m->type][T](at, n, x, cols, to,
-                                       whole ? fetch_alone(j->d, type, T, at, (size_t)n * unit)
-                                             : fetch_part(j->d, then, then_bytes, i - tile0, tile1 - tile0));
+            if (open) j->d->isa->mul_open[m->type][T](at, opened, n, a, to, ahead);
+            else j->d->isa->mul[m->type][T](at, n, x, cols, to, ahead);
         }
     }
 }
@@ -207,14 +210,15 @@ static void finish_group(const struct mul_job *j, const struct cpu_out *out, int
 {
     const struct cpu_input *in = j->in;
     const int most = CPU_ROWS / j->d->isa->tile;
-    float *sum = j->d->scratch[who].acc[0], *other = j->d->scratch[who].acc[1];
+    struct cpu_scratch *own = &j->d->scratch[who];
+    float *sum = own->acc[0], *other = own->acc[1];
 
     for (int tile0 = 0; tile0 < in->tiles; tile0 += most) {
         const int tile1 = MIN(tile0 + most, in->tiles), start = tile_start(in->rows, in->tiles, tile0);
         const int after = tile1 < in->tiles ? group : MIN(group + 1, group_count(out->m) - 1);
         const uint8_t *next = group_at(out->m, after);
-        mul_group(j, out->m, group, tile0, tile1, sum, j->up ? group_at(j->up, group) : next);
-        if (j->up) mul_group(j, j->up, group, tile0, tile1, other, next);
+        mul_group(j, out->m, group, tile0, tile1, sum, own->open, j->up ? group_at(j->up, group) : next);
+        if (j->up) mul_group(j, j->up, group, tile0, tile1, other, own->open, next);
         for (int i = tile0; i < tile1; i++) {
             const int done = (tile_start(in->rows, in->tiles, i) - start) * ISA_GROUP;
             put_tile(j, out, group, i, sum + done, other + done);

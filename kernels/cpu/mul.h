@@ -1,5 +1,5 @@
 /* mul.h - packed weights times activations: the inner loops of every matrix product.  Source, not interface: an
- * isa_*.c includes it after its simd_*.h and calls MUL_ALL.
+ * isa_*.c includes it after its simd_*.h, and then mul_table.h.
  *
  * Lanes are rows (pack.h).  A function takes T tokens (a constant) and goes over the 32 rows in strips of NV
  * vectors, so that NV * T integer sums and NV * T float sums fit the registers.  Weights are unsigned, activations
@@ -12,7 +12,8 @@
  *                                  what is in the first place is exact
  *     floats: per 32 k: s = fma(w, x, s) in rising k from 0, then acc = acc + s */
 
-enum { NV_MAX = 32 / LANES, VB = 4 * LANES /* bytes of a vector */, LINE = 4 * ISA_GROUP /* a dword of each row */ };
+enum { NV_MAX = 32 / LANES, VB = 4 * LANES /* bytes of a vector */, LINE = 4 * ISA_GROUP /* a dword of each row */,
+       RUN = 8 * LINE /* an opened run of 32 */ };
 
 typedef vf vf_tile[ISA_TILE][NV_MAX];
 typedef vi vi_tile[ISA_TILE][NV_MAX];
@@ -77,8 +78,8 @@ INLINE const uint8_t *anew(const uint8_t *p)
 
 /* How the bytes of a step are got from memory.  q: the first line of quants; h: the high bits.  A kernel must fit the
  * processor's cache for code with room to spare: the runs of K formats are a loop over pairs (K4, K5) or halves (K6),
- * and only what is inside is unrolled. */
-enum form { F8, F4, F5, K4, K5, K6 };
+ * and only what is inside is unrolled.  OPEN: as open_TYPE() has put them, of so many bits. */
+enum form { F8, F4, F5, K4, K5, K6, OPEN4, OPEN5, OPEN6 };
 
 /* Weights of step s (0..7), rows from byte `lane` of a line on.  run, a constant: which of a K format's pair (0, 1) or
  * half (0..3); bit: K5's in h. */
@@ -87,7 +88,10 @@ INLINE vi weights(const enum form form, const uint8_t *q, const uint8_t *h, cons
 {
     const vi low = vi_set1(0x0f0f0f0f);
     switch (form) {
-    case F8: return vi_load(q + s * LINE + lane);
+    case F8:
+    case OPEN4:
+    case OPEN5:
+    case OPEN6: return vi_load(q + s * LINE + lane);
     case F4:
     case F5: {
         vi w = vi_load(q + s % 4 * LINE + lane);
@@ -117,7 +121,8 @@ INLINE void dot_steps(const int T, const int NV, const enum form form, const uin
                       const int run, int bit, const int first, const int last, const int lane,
                       const struct act *x, const vi *start, vi_tile isum)
 {
-    const int spill = form == K6 ? 2 : form == F5 || form == K5 ? 4 : 8, chains = T * NV <= 2 ? 2 : 1;
+    const int spill = form == K6 || form == OPEN6 ? 2 : form == F5 || form == K5 || form == OPEN5 ? 4 : 8;
+    const int chains = T * NV <= 2 ? 2 : 1;
     vacc a[2][ISA_TILE][NV_MAX];
 
     UNROLL for (int c = 0; c < chains; c++)
@@ -164,18 +169,30 @@ INLINE void load_halves(const int NV, const uint8_t *p, const int lane, vf *d)
 
 /* ------------------------------------------------------ formats of 32 a block */
 
-/* w: the packed block; x: its T activations. */
-INLINE void block32(const int T, const int NV, const enum ktype type, const uint8_t *w, const int lane,
-                    const struct act *x, vf_tile acc)
+INLINE enum form form32(const enum ktype type)
 {
-    const bool has_min = type == KT_Q4_1 || type == KT_Q5_1, five = type == KT_Q5_0 || type == KT_Q5_1;
-    const enum form form = type == KT_Q8_0 ? F8 : five ? F5 : F4;
-    const int shift = has_min ? -1 : five ? 4 : 3; /* 16 or 8; F8 has its own */
-    const uint8_t *h = w + (has_min ? 128 : 64), *q = five ? h + LINE : h;
+    return type == KT_Q8_0 ? F8 : type == KT_Q5_0 || type == KT_Q5_1 ? F5 : F4;
+}
+
+/* Where the high bits of a packed block would be; the quants are there or a line further on. */
+INLINE const uint8_t *high32(const enum ktype type, const uint8_t *w)
+{
+    return w + (type == KT_Q4_1 || type == KT_Q5_1 ? 128 : 64);
+}
+
+/* w: the packed block; open: its opened weights, if it is (a constant); x: its T activations. */
+INLINE void block32(const int T, const int NV, const enum ktype type, const bool opened, const uint8_t *w,
+                    const uint8_t *open, const int lane, const struct act *x, vf_tile acc)
+{
+    const bool has_min = type == KT_Q4_1 || type == KT_Q5_1;
+    const enum form form = form32(type);
+    const int shift = has_min ? -1 : form == F5 ? 4 : 3; /* 16 or 8; F8 has its own */
+    const uint8_t *h = high32(type, w), *q = form == F5 ? h + LINE : h;
     vi_tile isum;
     vf d[NV_MAX], m[NV_MAX];
 
-    dot_run(T, NV, form, form == F8 ? 0 : shift, q, h, 0, 0, lane, x, isum);
+    if (opened) dot_run(T, NV, form == F5 ? OPEN5 : OPEN4, shift, open, NULL, 0, 0, lane, x, isum);
+    else dot_run(T, NV, form, form == F8 ? 0 : shift, q, h, 0, 0, lane, x, isum);
     load_halves(NV, w, lane, d);
     if (has_min) load_halves(NV, w + 64, lane, m);
     UNROLL for (int t = 0; t < T; t++) {
@@ -230,8 +247,8 @@ INLINE void run_k45(const int T, const int NV, const enum form form, const uint8
     }
 }
 
-INLINE void block_k45(const int T, const int NV, const enum ktype type, const uint8_t *w, const int lane,
-                      const struct act *x, vf_tile acc, struct fetch *fetch)
+INLINE void block_k45(const int T, const int NV, const enum ktype type, const bool opened, const uint8_t *w,
+                      const uint8_t *open, const int lane, const struct act *x, vf_tile acc, struct fetch *fetch)
 {
     const enum form form = type == KT_Q5_K ? K5 : K4;
     const uint8_t *sc = w + 128, *h = sc + 3 * LINE, *q = type == KT_Q5_K ? h + 8 * LINE : h;
@@ -243,6 +260,12 @@ INLINE void block_k45(const int T, const int NV, const enum ktype type, const ui
     scale_bytes(NV, sc, lane, s, m);
     for (int j = 0; j < 8; j += 2, q += 8 * LINE, x += 2 * T) {
         fetch_step(fetch);
+        if (opened) {
+            const enum form as = form == K5 ? OPEN5 : OPEN4;
+            run_k45(T, NV, as, open + j * RUN, NULL, 0, j, lane, x, s[j / 4], m[j / 4], d, dmin, acc);
+            run_k45(T, NV, as, open + (j + 1) * RUN, NULL, 0, j + 1, lane, x + T, s[j / 4], m[j / 4], d, dmin, acc);
+            continue;
+        }
         run_k45(T, NV, form, q, h, 0, j, lane, x, s[j / 4], m[j / 4], d, dmin, acc);
         run_k45(T, NV, form, q, h, 1, j + 1, lane, x + T, s[j / 4], m[j / 4], d, dmin, acc);
     }
@@ -252,8 +275,8 @@ INLINE void block_k45(const int T, const int NV, const enum ktype type, const ui
 
 /* One run of 32: i0 and i1 of its halves, times their scales; u = fma(that, dx, u).  Both products and their sum are
  * exact as floats too: |i| <= 16 * 32 * 127 and |scale| <= 128, so they stay below 2^24. */
-INLINE void run_k6(const int T, const int NV, const uint8_t *sc, const uint8_t *q, const int run, const int lane,
-                   const struct act *x, vf_tile u)
+INLINE void run_k6(const int T, const int NV, const enum form form, const uint8_t *sc, const uint8_t *q, const int run,
+                   const int lane, const struct act *x, vf_tile u)
 {
     vi_tile i0, i1;
     vi start0[ISA_TILE], start1[ISA_TILE];
@@ -262,8 +285,8 @@ INLINE void run_k6(const int T, const int NV, const uint8_t *sc, const uint8_t *
         start0[t] = vi_sll(bcast32(&x[t].ns0), 5);
         start1[t] = vi_sub(vi_sll(bcast32(&x[t].ns), 5), start0[t]);
     }
-    dot_steps(T, NV, K6, q, NULL, run, 0, 0, 4, lane, x, start0, i0);
-    dot_steps(T, NV, K6, q, NULL, run, 0, 4, 8, lane, x, start1, i1);
+    dot_steps(T, NV, form, q, NULL, run, 0, 0, 4, lane, x, start0, i0);
+    dot_steps(T, NV, form, q, NULL, run, 0, 4, 8, lane, x, start1, i1);
     UNROLL for (int v = 0; v < NV; v++) {
         vi s = vi_load(sc + run / 2 * LINE + lane + v * VB); /* 4 signed scales: two runs */
         vf s0 = vf_from(vi_sra(run % 2 ? vi_sll(s, 8) : vi_sll(s, 24), 24));
@@ -275,8 +298,8 @@ INLINE void run_k6(const int T, const int NV, const uint8_t *sc, const uint8_t *
     }
 }
 
-INLINE void block_k6(const int T, const int NV, const uint8_t *w, const int lane, const struct act *x, vf_tile acc,
-                     struct fetch *fetch)
+INLINE void block_k6(const int T, const int NV, const bool opened, const uint8_t *w, const uint8_t *open,
+                     const int lane, const struct act *x, vf_tile acc, struct fetch *fetch)
 {
     const int every = 8 / steps_of(KT_Q6_K, T);
     vf d[NV_MAX];
@@ -287,10 +310,43 @@ INLINE void block_k6(const int T, const int NV, const uint8_t *w, const int lane
             UNROLL for (int v = 0; v < NV; v++) u[t][v] = vf_zero();
         UNROLL for (int run = 0; run < 4; run++, x += T) {
             if (run % every == 0) fetch_step(fetch);
-            run_k6(T, NV, w + 64 + 2 * half * LINE, anew(w + 64 + (4 + 24 * half) * LINE), run, lane, x, u);
+            const uint8_t *sc = w + 64 + 2 * half * LINE;
+            if (opened) run_k6(T, NV, OPEN6, sc, open + (4 * half + run) * RUN, run, lane, x, u);
+            else run_k6(T, NV, K6, sc, anew(w + 64 + (4 + 24 * half) * LINE), run, lane, x, u);
         }
         UNROLL for (int t = 0; t < T; t++)
             UNROLL for (int v = 0; v < NV; v++) acc[t][v] = vf_fma(u[t][v], d[v], acc[t][v]);
+    }
+}
+
+/* ----------------------------------------------------------------------- opened */
+
+/* One byte a weight, 8 lines a run of 32: where several tiles read them, taking them apart once for all is worth the
+ * way through the first cache. */
+INLINE void open_run(const enum form form, const uint8_t *q, const uint8_t *h, const int run, int bit, uint8_t *to)
+{
+    for (int lane = 0; lane < LINE; lane += VB)
+        UNROLL for (int s = 0; s < 8; s++) {
+            const vi w = weights(form, q, h, run, bit, s, lane);
+            memcpy(to + s * LINE + lane, &w, sizeof w);
+        }
+}
+
+INLINE void open_block(const enum ktype type, const uint8_t *w, uint8_t *to)
+{
+    if (type == KT_Q4_K || type == KT_Q5_K) {
+        const enum form form = type == KT_Q5_K ? K5 : K4;
+        const uint8_t *h = w + 128 + 3 * LINE, *q = form == K5 ? h + 8 * LINE : h;
+        for (int j = 0; j < 8; j += 2, q += 8 * LINE, to += 2 * RUN) {
+            open_run(form, q, h, 0, j, to);
+            open_run(form, q, h, 1, j + 1, to + RUN);
+        }
+    } else if (type == KT_Q6_K) {
+        for (const uint8_t *q = w + 64 + 4 * LINE, *end = q + 48 * LINE; q < end; q += 24 * LINE)
+            UNROLL for (int run = 0; run < 4; run++, to += RUN) open_run(K6, q, NULL, run, 0, to);
+    } else {
+        const uint8_t *h = high32(type, w);
+        open_run(form32(type), form32(type) == F5 ? h + LINE : h, h, 0, 0, to);
     }
 }
 
@@ -309,24 +365,25 @@ INLINE void acc_store(const int T, const int NV, float *to, vf_tile acc)
 }
 
 /* Rows of strip [lane / 4, lane / 4 + NV * LANES) of n packed blocks. */
-INLINE void strip_int(const int T, const int NV, const enum ktype type, const int bytes, const uint8_t *w, int n,
-                      const struct act *x, const int lane, float *out, struct isa_ahead ahead)
+INLINE void strip_int(const int T, const int NV, const enum ktype type, const bool opened, const int bytes,
+                      const uint8_t *w, const uint8_t *open, int n, const struct act *x, const int lane, float *out,
+                      struct isa_ahead ahead)
 {
+    const int runs = type == KT_Q4_K || type == KT_Q5_K || type == KT_Q6_K ? 8 : 1;
     struct fetch fetch = fetch_over(ahead, n * steps_of(type, T));
     vf_tile acc;
     acc_load(T, NV, out, acc);
     for (; n > 0; n--, w += bytes) {
         if (type == KT_Q4_K || type == KT_Q5_K) {
-            block_k45(T, NV, type, w, lane, x, acc, &fetch);
-            x += 8 * T;
+            block_k45(T, NV, type, opened, w, open, lane, x, acc, &fetch);
         } else if (type == KT_Q6_K) {
-            block_k6(T, NV, w, lane, x, acc, &fetch);
-            x += 8 * T;
+            block_k6(T, NV, opened, w, open, lane, x, acc, &fetch);
         } else {
             fetch_step(&fetch);
-            block32(T, NV, type, w, lane, x, acc);
-            x += T;
+            block32(T, NV, type, opened, w, open, lane, x, acc);
         }
+        x += runs * T;
+        if (opened) open += runs * RUN;
     }
     acc_store(T, NV, out, acc);
 }
@@ -340,7 +397,7 @@ INLINE void split_k4(const int T, const int bytes, const uint8_t *w, int n, cons
         for (int row = 0; row < ISA_GROUP; row += LANES) {
             vf_tile acc;
             acc_load(T, 1, out + row, acc);
-            block_k45(T, 1, KT_Q4_K, w, 4 * row, x, acc, &fetch);
+            block_k45(T, 1, KT_Q4_K, false, w, NULL, 4 * row, x, acc, &fetch);
             acc_store(T, 1, out + row, acc);
         }
 }
@@ -378,51 +435,3 @@ INLINE void strip_float(const int T, const int NV, const enum ktype type, const 
     }
     acc_store(T, NV, out, acc);
 }
-
-/* --------------------------------------------------------------------- functions */
-
-/* How many of 32 / LANES vectors a strip has. */
-#define NV_OF(T) ((T) == 1 ? NV_ALONE : NV_TILE)
-
-#define MUL_INT(type, bytes, T)                                                                                        \
-    static void mul_##type##_##T(const uint8_t *w, int n, const void *x, size_t stride, float *acc,                    \
-                                struct isa_ahead ahead)                                                                \
-    {                                                                                                                  \
-        (void)stride;                                                                                                  \
-        if (KT_##type == KT_Q4_K && T >= Q4_K_SPLIT) {                                                                 \
-            split_k4(T, ISA_GROUP *(bytes), w, n, x, acc, ahead);                                                      \
-            return;                                                                                                    \
-        }                                                                                                              \
-        for (int row = 0; row < ISA_GROUP; row += NV_OF(T) * LANES)                                                    \
-            strip_int(T, NV_OF(T), KT_##type, ISA_GROUP *(bytes), w, n, x, 4 * row, acc + row,                         \
-                      row ? (struct isa_ahead){0} : ahead);                                                            \
-    }
-
-#define MUL_FLOAT(type, T)                                                                                             \
-    static void mul_##type##_##T(const uint8_t *w, int n, const void *x, size_t stride, float *acc,                    \
-                                struct isa_ahead ahead)                                                                \
-    {                                                                                                                  \
-        for (int row = 0; row < ISA_GROUP; row += NV_OF(T) * LANES)                                                    \
-            strip_float(T, NV_OF(T), KT_##type, w, n, x, stride, row, acc + row,                                       \
-                        row ? (struct isa_ahead){0} : ahead);                                                          \
-    }
-
-/* All types for one T; an isa_*.c asks for the T that its registers hold. */
-#define MUL_ALL(T)                                                                                                     \
-    MUL_INT(Q8_0, 34, T)                                                                                               \
-    MUL_INT(Q4_0, 18, T)                                                                                               \
-    MUL_INT(Q4_1, 20, T)                                                                                               \
-    MUL_INT(Q5_0, 22, T)                                                                                               \
-    MUL_INT(Q5_1, 24, T)                                                                                               \
-    MUL_INT(Q4_K, 144, T)                                                                                              \
-    MUL_INT(Q5_K, 176, T)                                                                                              \
-    MUL_INT(Q6_K, 210, T)                                                                                              \
-    MUL_FLOAT(F32, T)                                                                                                  \
-    MUL_FLOAT(F16, T)                                                                                                  \
-    MUL_FLOAT(BF16, T)
-
-#define MUL_ROW(T)                                                                                                     \
-    [KT_Q8_0][T] = mul_Q8_0_##T, [KT_Q4_0][T] = mul_Q4_0_##T, [KT_Q4_1][T] = mul_Q4_1_##T,                             \
-    [KT_Q5_0][T] = mul_Q5_0_##T, [KT_Q5_1][T] = mul_Q5_1_##T, [KT_Q4_K][T] = mul_Q4_K_##T,                             \
-    [KT_Q5_K][T] = mul_Q5_K_##T, [KT_Q6_K][T] = mul_Q6_K_##T, [KT_F32][T] = mul_F32_##T,                               \
-    [KT_F16][T] = mul_F16_##T, [KT_BF16][T] = mul_BF16_##T
