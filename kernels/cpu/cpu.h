@@ -34,6 +34,7 @@ struct cpu_turns {
 struct kdev {
     const struct cpu_isa *isa;
     enum isa_fetch fetch; /* isa_fetches() */
+    bool opens;           /* isa_opens() */
     struct crew *crew;
     struct cpu_turns *turns;
     struct cpu_scratch *scratch; /* (threads) */

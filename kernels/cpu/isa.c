@@ -40,19 +40,39 @@ static bool has_avx512(void)
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & wanted) == wanted && (c & bit_AVX512VNNI);
 }
 
+static bool is_made_by(uint32_t ebx, uint32_t ecx, uint32_t edx)
+{
+    uint32_t a, b, c, d;
+    return __get_cpuid(0, &a, &b, &c, &d) && b == ebx && c == ecx && d == edx;
+}
+
+static bool is_intel(void)
+{
+    return is_made_by(signature_INTEL_ebx, signature_INTEL_ecx, signature_INTEL_edx);
+}
+
 enum isa_fetch isa_fetches(void)
 {
     enum { ZEN_3_AND_4 = 0x19 };
     uint32_t a, b, c, d;
-    if (!__get_cpuid(0, &a, &b, &c, &d)) return ISA_FIRST;
-    if (b == signature_INTEL_ebx && c == signature_INTEL_ecx && d == signature_INTEL_edx) return ISA_BOTH;
-    if (b != signature_AMD_ebx || c != signature_AMD_ecx || d != signature_AMD_edx) return ISA_FIRST;
+    if (is_intel()) return ISA_BOTH;
+    if (!is_made_by(signature_AMD_ebx, signature_AMD_ecx, signature_AMD_edx)) return ISA_FIRST;
     return __get_cpuid(1, &a, &b, &c, &d) && (a >> 8 & 15) + (a >> 20 & 255) == ZEN_3_AND_4 ? ISA_SECOND : ISA_FIRST;
+}
+
+bool isa_opens(void)
+{
+    return is_intel();
 }
 #else
 enum isa_fetch isa_fetches(void)
 {
     return ISA_FIRST;
+}
+
+bool isa_opens(void)
+{
+    return false;
 }
 
 static bool has_avx2(void)

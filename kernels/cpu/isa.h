@@ -72,7 +72,7 @@ struct cpu_isa {
     const char *int_name, *float_name; /* for mat_kernel() */
     int tile;                         /* tokens are worked on in tiles of so many or less; divides CPU_ROWS */
     isa_mul *mul[KT_END][ISA_TILE + 1]; /* by type and tokens; NULL where there is none */
-    isa_open *open[KT_END]; /* NULL: a type whose weights are bytes as they are; or all: opening gains nothing here */
+    isa_open *open[KT_END]; /* NULL: a type whose weights are bytes as they are; or all: it gains nothing here */
     isa_mul_open *mul_open[KT_END][ISA_TILE + 1]; /* for the tokens that a tile beside others has */
 
     /* y = x * w / rms(x), sums in double. */
@@ -105,6 +105,10 @@ const struct cpu_isa *isa_portable(void);
  * the first costs up to a third of the bandwidth; Emerald Rapids, and so all of Intel's, ISA_BOTH, a tenth to a fifth
  * faster than either. */
 enum isa_fetch isa_fetches(void);
+
+/* Whether several tiles had better read opened weights: measured on Emerald Rapids, where taking weights apart keeps the
+ * products' own units busy.  Zen has others for it. */
+bool isa_opens(void);
 
 /* By name; NULL or "auto" is the best that processor and operating system have.  NULL: err says what is missing. */
 const struct cpu_isa *isa_choose(const char *name, struct err *err);

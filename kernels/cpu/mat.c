@@ -150,7 +150,7 @@ static void mul_group(const struct mul_job *j, const struct kmat *m, int group, 
     const size_t unit = (size_t)ISA_GROUP * (size_t)type->bytes, cols = (size_t)in->cols;
     const uint8_t *w = group_at(m, group);
     const int start0 = tile_start(in->rows, in->tiles, tile0), end0 = tile_start(in->rows, in->tiles, tile1);
-    isa_open *const open = tile1 - tile0 < OPEN_TILES ? NULL : j->d->isa->open[m->type];
+    isa_open *const open = j->d->opens && tile1 - tile0 >= OPEN_TILES ? j->d->isa->open[m->type] : NULL;
     int chunk = whole ? units : even_chunk(units, open ? (size_t)acts * ISA_OPENED : unit);
     if (!whole && !acts) chunk = (chunk + 31) / 32 * 32; /* where the kernels' partial sums end */
 
