@@ -9,7 +9,7 @@
  * error of its weight: 1e-4 there. With F16 pages a K or V that differs in a float's last bit may round to the next
  * half, 2^-11 away: 1e-3; with Q8_0 pages to the next integer, 1 % of the largest of its 32 away: 6 % again
  * (test_kernels_kv.c holds those pages tightly, with K and V that are the same in both). */
-#include "kernels/cpu/isa.h"
+#include "kernels/cpu/cpu.h"
 #include "kernels/cpu/pack.h"
 #include "tests/check.h"
 #include "tests/lockstep.h"
@@ -211,6 +211,52 @@ TEST(products_have_the_same_bits_on_every_instruction_set_and_in_every_tile)
                     CHECK_MEM(one, other, (size_t)T * 32 * 4);
                 }
             rig_release(file, 32 * row), rig_release(w, size), rig_release(x, (size_t)(MOST * cols) * 4);
+        }
+}
+
+/* y (rows, m->rows) = m x, by a backend of these habits. */
+static void multiply(struct kdev *d, bool opens, enum isa_fetch fetch, const struct kmat *m, int rows, const float *x,
+                     float *y)
+{
+    uint64_t bytes;
+    CHECK(!cpu_input_bytes(rows, 0, m->cols, &bytes));
+    uint8_t *work = rig_memory(bytes), *left = work;
+    d->opens = opens, d->fetch = fetch;
+    const struct cpu_input in = cpu_input(d, rows, NULL, m->cols, x, NULL, 0, cpu_is_int(m->type), &left);
+    cpu_mul(d, &in, &(struct cpu_out){m, y}, 1, 0);
+    rig_release(work, bytes);
+}
+
+/* Which of them a machine has, its processor says; here each is tried wherever its instructions are. */
+TEST(what_a_processor_likes_to_fetch_and_to_open_changes_no_bit)
+{
+    enum { ROWS = 70, COLS = 768, MOST = 41, TRIED = CHECK_SANITIZED ? 2 : 5 };
+    static const int rows[] = {24, 8, 1, 17, MOST};
+    struct dice dice = {21};
+    for (size_t i = 0; i < COUNT_OF(isas); i++)
+        for (size_t t = 0; t < COUNT_OF(types) && isa_here(i); t++) {
+            const struct kern_config cfg = {.threads = 2, .isa = isas[i]};
+            struct kdev *d = kern_cpu()->open(&cfg, NULL);
+            const size_t row = rig_file_bytes(types[t], 1, COLS), size = pack_bytes(types[t], ROWS, COLS);
+            uint8_t *file = rig_memory(ROWS * row), *w = rig_memory(size);
+            float *x = rig_memory(MOST * COLS * 4);
+            float *one = rig_memory(MOST * ROWS * 4), *y = rig_memory(MOST * ROWS * 4);
+            rig_weights(&dice, types[t], ROWS, COLS, file);
+            for (int r = 0; r < ROWS; r += 32)
+                pack_group(types[t], MIN(32, ROWS - r), COLS, file + (size_t)r * row, row,
+                           w + (size_t)(r / 32) * pack_group_bytes(types[t], COLS));
+            for (int k = 0; k < MOST * COLS; k++) x[k] = dice_float(&dice, 1);
+            const struct kmat m = {types[t], ROWS, COLS, w};
+            for (size_t r = 0; r < TRIED; r++) {
+                multiply(d, false, ISA_FIRST, &m, rows[r], x, one);
+                for (int habit = 1; habit < 6; habit++) {
+                    multiply(d, habit % 2, (enum isa_fetch)(habit / 2), &m, rows[r], x, y);
+                    CHECK_MEM(one, y, (size_t)(rows[r] * ROWS) * 4);
+                }
+            }
+            rig_release(file, ROWS * row), rig_release(w, size), rig_release(x, MOST * COLS * 4);
+            rig_release(one, MOST * ROWS * 4), rig_release(y, MOST * ROWS * 4);
+            kern_cpu()->close(d);
         }
 }
 
