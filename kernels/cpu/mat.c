@@ -126,7 +126,7 @@ static struct isa_ahead fetch_alone(const struct kdev *d, const struct ktype_inf
                                     size_t bytes)
 {
     const bool far = d->fetch == ISA_SECOND;
-    if (far && T == 1 && type->block == 32) return (struct isa_ahead){0};
+    if (far && T == 1 && type->block == 32) return (struct isa_ahead){.at = at};
     return (struct isa_ahead){at + (far ? SECOND_AHEAD : FIRST_AHEAD), (int)(bytes / 64), d->fetch};
 }
 
