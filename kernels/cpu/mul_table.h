@@ -13,7 +13,7 @@
         }                                                                                                              \
         for (int row = 0; row < ISA_GROUP; row += NV_OF(T) * LANES)                                                    \
             strip_int(T, NV_OF(T), KT_##type, false, ISA_GROUP *(bytes), w, NULL, n, x, 4 * row, acc + row,            \
-                      row ? (struct isa_ahead){.at = w} : ahead);                                                          \
+                      row ? (struct isa_ahead){.at = w} : ahead);                                                      \
     }
 
 #define MUL_OPEN(type, bytes, T)                                                                                       \
@@ -22,7 +22,7 @@
     {                                                                                                                  \
         for (int row = 0; row < ISA_GROUP; row += NV_OF(T) * LANES)                                                    \
             strip_int(T, NV_OF(T), KT_##type, true, ISA_GROUP *(bytes), w, open, n, x, 4 * row, acc + row,             \
-                      row ? (struct isa_ahead){.at = w} : ahead);                                                          \
+                      row ? (struct isa_ahead){.at = w} : ahead);                                                      \
     }
 
 #define MUL_FLOAT(type, T)                                                                                             \
@@ -31,7 +31,7 @@
     {                                                                                                                  \
         for (int row = 0; row < ISA_GROUP; row += NV_OF(T) * LANES)                                                    \
             strip_float(T, NV_OF(T), KT_##type, w, n, x, stride, row, acc + row,                                       \
-                        row ? (struct isa_ahead){.at = w} : ahead);                                                        \
+                        row ? (struct isa_ahead){.at = w} : ahead);                                                    \
     }
 
 /* All types for one T; an isa_*.c asks for the T that its registers hold. */
