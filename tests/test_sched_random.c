@@ -9,10 +9,10 @@
 /* What each history's length is divided by: under TSan one thread has no races, so a small part of it and the test of
  * threads; ASan looks at single accesses. */
 #if defined(__SANITIZE_THREAD__)
-enum { SLOWER = 10 };
+enum { SLOWER = 20 };
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-enum { SLOWER = 10 };
+enum { SLOWER = 20 };
 #else
 enum { SLOWER = CHECK_SANITIZED ? 4 : 1 };
 #endif

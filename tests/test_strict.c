@@ -19,7 +19,7 @@ static bool is_broken(const struct answer *a)
 
 TEST(strict_whatever_is_drawn_can_be_read)
 {
-    enum { SEEDS = CHECK_SANITIZED ? 16 : 60 };
+    enum { SEEDS = CHECK_SANITIZED ? 8 : 60 };
     struct engine *e = open_with(&engine_local, (struct engine_config){.ctx = 1024, .max_seqs = 4, .grammars = 1});
     struct calls calls = {0};
     int broken = 0, id[2];
@@ -43,7 +43,7 @@ TEST(strict_whatever_is_drawn_can_be_read)
 TEST(strict_whatever_is_drawn_at_any_heat_can_be_read)
 {
     static const float heat[] = {1.5f, 2.5f, 3, 4, 6, 20};
-    enum { SEEDS = CHECK_SANITIZED ? 18 : 90 };
+    enum { SEEDS = CHECK_SANITIZED ? 9 : 90 };
     struct engine *e = open_with(&engine_local, (struct engine_config){.ctx = 1024, .max_seqs = 4, .grammars = 1});
     struct calls calls = {0};
     int id, opened = 0;
@@ -117,7 +117,7 @@ TEST(strict_bars_the_tokens_that_would_open_a_call_wrongly)
 TEST(strict_changes_nothing_where_no_call_is_opened)
 {
     static const char *const plain[] = {"Hello!", "What is plimsoll?", "Why does memory run out?", "Tell me a story."};
-    enum { SEEDS = CHECK_SANITIZED ? 8 : 32 };
+    enum { SEEDS = CHECK_SANITIZED ? 4 : 32 };
     struct engine *strict = open_with(&engine_local, (struct engine_config){.ctx = 768, .max_seqs = 2, .grammars = 1});
     struct engine *loose = open_with(&engine_local, (struct engine_config){.ctx = 768, .max_seqs = 2});
     CHECK_EQ(engine_local.info(loose)->ledger.bytes[LEDGER_GRAMMARS], 0);

@@ -73,7 +73,7 @@ struct cpu_isa {
     int tile;                         /* tokens are worked on in tiles of so many or less; divides CPU_ROWS */
     isa_mul *mul[KT_END][ISA_TILE + 1]; /* by type and tokens; NULL where there is none */
     isa_open *open[KT_END]; /* NULL: a type whose weights are bytes as they are; or all: it gains nothing here */
-    isa_mul_open *mul_open[KT_END][ISA_TILE + 1]; /* for the tokens that a tile beside others has */
+    isa_mul_open *mul_open[KT_END][ISA_TILE + 1]; /* for the tokens that one of three tiles and more may have */
 
     /* y = x * w / rms(x), sums in double. */
     void (*norm)(const float *x, const float *w, int n, float eps, float *y);

@@ -23,7 +23,6 @@ MUL_ALL(6)
 MUL_ALL(7)
 MUL_ALL(8)
 OPEN_ALL
-MUL_OPENED(4)
 MUL_OPENED(5)
 MUL_OPENED(6)
 MUL_OPENED(7)
@@ -39,7 +38,7 @@ const struct cpu_isa *isa_avxvnni(void)
         .tile = 8,
         .mul = {MUL_ROW(1), MUL_ROW(2), MUL_ROW(3), MUL_ROW(4), MUL_ROW(5), MUL_ROW(6), MUL_ROW(7), MUL_ROW(8)},
         .open = {OPEN_ROW},
-        .mul_open = {OPENED_ROW(4), OPENED_ROW(5), OPENED_ROW(6), OPENED_ROW(7), OPENED_ROW(8)},
+        .mul_open = {OPENED_ROW(5), OPENED_ROW(6), OPENED_ROW(7), OPENED_ROW(8)},
         ROW_FUNCTIONS,
     };
     return &isa;

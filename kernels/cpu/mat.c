@@ -9,7 +9,8 @@
 enum {
     FIRST_AHEAD = 8 * 1024, SECOND_AHEAD = 16 * 1024, /* so far ahead a lone tile fetches weights to the first cache,
                        or to the second: measured, for all types.  What lies behind a worker's share comes in vain */
-    OPEN_TILES = 3, /* from so many tiles on, opening a block once for all costs less than it saves */
+    OPEN_TILES = 3, /* from so many tiles on, opening a block once for all costs less than it saves.  Of a tile of 8 at
+                       most such a one has 5 tokens at least: isa->mul_open has no others */
     FIRST_TILES = 4 /* with more, their activations would push out of the first cache what was fetched early */
 };
 

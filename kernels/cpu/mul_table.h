@@ -1,4 +1,5 @@
 /* mul_table.h - the functions of mul.h by type and tokens, for an isa_*.c's table. */
+
 /* How many of 32 / LANES vectors a strip has. */
 #define NV_OF(T) ((T) == 1 ? NV_ALONE : NV_TILE)
 
@@ -54,7 +55,7 @@
     [KT_Q5_K][T] = mul_Q5_K_##T, [KT_Q6_K][T] = mul_Q6_K_##T, [KT_F32][T] = mul_F32_##T,                               \
     [KT_F16][T] = mul_F16_##T, [KT_BF16][T] = mul_BF16_##T
 
-/* The same with opened weights, for the T that a tile beside others has; and what opens them. */
+/* The same with opened weights, for the T that one of three tiles and more may have; and what opens them. */
 #define MUL_OPENED(T)                                                                                                  \
     MUL_OPEN(Q4_0, 18, T)                                                                                              \
     MUL_OPEN(Q4_1, 20, T)                                                                                              \
