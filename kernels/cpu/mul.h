@@ -116,7 +116,9 @@ INLINE vi weights(const enum form form, const uint8_t *q, const uint8_t *h, cons
 }
 
 /* isum = sum over steps first .. last - 1 of weights times activations; it starts at start[t].  A lone token's odd
- * steps have sums of their own, since each product waits for the one before it. */
+ * steps have sums of their own, since each product waits for the one before it.  Activations are operands in memory
+ * for a lone vector; and, where an isa_*.c says EVEN_IN_MEMORY (its vacc_dot8 is vacc_dot then), in each second step of
+ * a tile: an instruction less a token for a load more; in all steps loads could be what is short. */
 INLINE void dot_steps(const int T, const int NV, const enum form form, const uint8_t *q, const uint8_t *h,
                       const int run, int bit, const int first, const int last, const int lane,
                       const struct act *x, const vi *start, vi_tile isum)
