@@ -1,5 +1,5 @@
 /* turn.h - one request from its submission to its end: text streams to stdout, events to the streams, progress to
- * stderr. A pending signal, or a reader of stdout that left, cancels it within one pass of the engine. */
+ * stderr. A pending signal, or a reader of stdout that left, cancels it within one step of the engine. */
 #ifndef TURN_H
 #define TURN_H
 #include "app/app.h"

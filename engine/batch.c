@@ -33,12 +33,12 @@ static void add_rows(struct sched *s, struct request_live *q, int n)
     kv_grow(s->kv, q->slot, q->computed + n);
 }
 
-/* How many rows of q still go into the pass: scoring wants an out for each. */
-static int room_for(const struct sched *s, const struct request_live *q)
+/* How many rows of q still go into a pass of so many: scoring wants an out for each. */
+static int room_for(const struct sched *s, const struct request_live *q, int most)
 {
     const struct kern_batch *b = &s->pass.batch;
     int whole = naive_rows(s, q, b->rows);
-    int room = whole >= 0 ? whole : MIN(s->cfg.max_rows - b->rows, q->n_ids - q->computed);
+    int room = whole >= 0 ? whole : MIN(most - b->rows, q->n_ids - q->computed);
     if (b->outs == s->cfg.max_outs) return 0;
     return q->score ? MIN(room, s->cfg.max_outs - b->outs) : room;
 }
@@ -51,6 +51,18 @@ static struct request_live *next_prefill(struct sched *s, uint64_t after)
         if (q && !batch_generates(q) && q->admitted > after && (!next || q->admitted < next->admitted)) next = q;
     }
     return next;
+}
+
+/* A pass of more rows than a step has, of the first in pre-fill alone.  false: not now. */
+static bool make_long(struct sched *s)
+{
+    struct request_live *q = next_prefill(s, 0);
+    if (s->pass.batch.rows > 0 || !q || s->cfg.naive.policy != NAIVE_NONE) return false;
+    int n = room_for(s, q, s->cfg.max_rows);
+    if (n <= s->cfg.step_rows) return false;
+    add_rows(s, q, n);
+    s->pass.parts = (n + s->cfg.step_rows - 1) / s->cfg.step_rows;
+    return true;
 }
 
 void batch_make(struct sched *s)
@@ -67,11 +79,13 @@ void batch_make(struct sched *s)
     s->pass.place = s->out_place;
     s->pass.sample = s->sample;
     s->pass.choice = s->choice;
+    s->pass.parts = 1;
     for (int i = 0; i < s->cfg.max_seqs; i++)
         if (s->slot[i] && batch_generates(s->slot[i])) add_rows(s, s->slot[i], 1);
+    if (make_long(s)) return;
     uint64_t after = 0;
     for (struct request_live *q; (q = next_prefill(s, after)); after = q->admitted) {
-        int n = room_for(s, q);
+        int n = room_for(s, q, s->cfg.step_rows);
         if (n == 0) break;
         add_rows(s, q, n);
     }
@@ -121,6 +135,11 @@ void batch_take_results(struct sched *s, struct events *e)
         for (int r = 0; s->slot[i] && r < b->rows; r++) rows += s->seq[r] == i;
         if (rows > 0) take_rows(s, s->slot[i], rows, e);
     }
+}
+
+void batch_leave(struct sched *s, const struct request_live *q)
+{
+    if (s->pass.part > 0 && s->seq[0] == q->slot) s->pass.part = 0;
 }
 
 void batch_fail(struct sched *s, const struct err *why)

@@ -1,5 +1,8 @@
-/* chunk.h - how many rows a pass may have, so that it takes less than about 100 ms: a cancel, a new request or another
- * agent's next token waits for one pass at most.
+/* chunk.h - how many rows a pass may have, and how many of them a step may compute so that it takes less than about
+ * 100 ms: a cancel or another agent's next token waits for one step at most.
+ *
+ * The larger a model, the fewer rows those are, and few rows wait for the weights that they all read.  So a prompt that
+ * goes on while nobody generates is read in larger passes, each in several steps: some layers in each.
  *
  * A table by backend and size of the model, never a measured time: the cut of a prompt into passes, and with it what a
  * run does, is the same on every machine. */
@@ -7,6 +10,11 @@
 #define CHUNK_H
 #include <stdint.h>
 
+struct chunk {
+    int rows;      /* of a pass */
+    int step_rows; /* of a pass that is one step, <= rows */
+};
+
 /* backend: struct kern's name; one that the table lacks counts as "cpu". */
-int chunk_rows(const char *backend, uint64_t parameters);
+struct chunk chunk_of(const char *backend, uint64_t parameters);
 #endif

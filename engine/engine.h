@@ -4,7 +4,7 @@
  *     struct engine *e = ops->open(&config, &err);
  *     int id;
  *     if (ops->submit(e, &request, &id, &err) == 0) {
- *         while ((n = ops->step(e, events, 64, &err)) > 0)   // one pass over all running requests
+ *         while ((n = ops->step(e, events, 64, &err)) > 0)   // a pass over all running requests
  *             ...                                            // ENGINE_ADVANCED: answer->text grew
  *         ops->drop(e, id);
  *     }
@@ -63,6 +63,7 @@ struct engine_config {
     int ctx;      /* most tokens a sequence may hold; 0: the model's own context, at most 4096 */
     int max_seqs; /* sequences that run at once; 0: 8 */
     int max_rows; /* tokens in one pass; 0: by backend and size of the model (chunk.h) */
+    int step_rows; /* of those as many as one step computes; 0: all that max_rows names, or by chunk.h */
     uint64_t pool_tokens; /* tokens that the KV pool holds; 0: what max_seqs sequences of ctx can need */
     enum ktype kv_type;   /* KT_F16, KT_F32, or KT_Q8_0 where heads are a whole number of 32 values */
     int template; /* enum template_kind, or -1: what the file asks for */
@@ -103,7 +104,7 @@ struct engine_info {
     size_t page_bytes;           /* what page_get() copies; 0: this engine's pages cannot be kept elsewhere */
     struct engine_name identity; /* engines that say the same may exchange pages: identity.h says what is in it */
     struct ledger ledger; /* the same bytes by class, under their ceiling */
-    int ctx, ctx_trained, vocab, layers, max_seqs, max_rows;
+    int ctx, ctx_trained, vocab, layers, max_seqs, max_rows, step_rows;
     int window; /* a token sees itself and the window - 1 before it, and no more is kept; 0: all of ctx */
 };
 
@@ -297,12 +298,13 @@ struct engine_ops {
     int (*cancel)(struct engine *e, int id);
     void (*drop)(struct engine *e, int id);  /* forget the request (cancelling it if it runs); its answer is gone */
 
-    /* One pass: choose rows of running requests, compute, append text.  Returns the events written to ev; 0: nothing is
-     * left to do.  cap >= 4 suffices for every ADMITTED and END to come, sooner or later; others may be lost where more
-     * happens than cap holds: what they say is in the answer.  PREFILL also tells of tokens that a resumed request
-     * computes again.  A pass that fails ends every request in it with END_FAULT (answer->fault and err say why); the
-     * engine lives and serves the next.  Of a device that is lost it says so to every request from then on, and
-     * submit() refuses with the same line (ENGINE_FAULT). */
+    /* One pass: choose rows of running requests, compute, append text.  While a prompt goes on and nobody generates, a
+     * part of one: then the events are its PREFILL, with no more tokens done than before, until the last part is.
+     * Returns the events written to ev; 0: nothing is left to do.  cap >= 4 suffices for every ADMITTED and END to
+     * come, sooner or later; others may be lost where more happens than cap holds: what they say is in the answer.
+     * PREFILL also tells of tokens that a resumed request computes again.  A pass that fails ends every request in it
+     * with END_FAULT (answer->fault and err say why); the engine lives and serves the next.  Of a device that is lost
+     * it says so to every request from then on, and submit() refuses with the same line (ENGINE_FAULT). */
     int (*step)(struct engine *e, struct engine_event *ev, int cap, struct err *err);
 
     /* A text's KV pages kept elsewhere, so that it is not pre-filled again; by another process either, if its engine

@@ -98,10 +98,12 @@ int forward_run(struct forward *f, const struct pass *p, struct err *err)
     struct kern_choice *choice = (struct kern_choice *)(void *)(f->dev_work + f->at_choice);
     float scale = 1.0f / __builtin_sqrtf((float)m->head_dim);
 
-    int rc = k->begin ? k->begin(f->d, NULL, b, work, err) : 0;
-    if (!rc) rc = k->embed(f->d, NULL, b, &m->embed, 1, x, err);
-    for (int i = 0; i < m->layers && !rc; i++) rc = run_layer(f, b, i, scale, err);
-    if (rc || b->outs == 0) return rc;
+    const int first = m->layers * p->part / p->parts, end = m->layers * (p->part + 1) / p->parts;
+
+    int rc = p->part == 0 && k->begin ? k->begin(f->d, NULL, b, work, err) : 0;
+    if (!rc && p->part == 0) rc = k->embed(f->d, NULL, b, &m->embed, 1, x, err);
+    for (int i = first; i < end && !rc; i++) rc = run_layer(f, b, i, scale, err);
+    if (rc || end < m->layers || b->outs == 0) return rc;
     rc = k->output(f->d, NULL, b, m->dev_norm, m->eps, &m->output, 0, x, logits, work, err);
     if (!rc) rc = k->sample(f->d, NULL, b->outs, m->vocab, p->sample, logits, choice, work, err);
     return rc ? rc : k->fetch(f->d, NULL, p->choice, choice, (size_t)b->outs * sizeof *choice, err);

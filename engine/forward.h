@@ -33,6 +33,7 @@ void forward_ledger(const struct forward *f, struct ledger *out);
 /* The slabs (work_bytes, kv_bytes) are the caller's, from k->take. */
 void forward_attach(struct forward *f, struct kdev *d, void *dev_work, void *dev_kv);
 
-/* Compute p: its choices are filled when this returns.  0, or negative: err says which step failed. */
+/* Compute a part of p, so many of its layers; its choices are filled when the last returns.  0, or negative: err says
+ * which step failed. */
 int forward_run(struct forward *f, const struct pass *p, struct err *err);
 #endif

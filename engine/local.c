@@ -266,7 +266,8 @@ static int plan_under_ceiling(struct engine *e, const struct engine_config *give
         struct engine_config smaller = *cfg;
         int ctx = fit_ctx(&f, l->model.bytes, i->max_seqs, i->ctx);
         if (ctx > 0) smaller.ctx = ctx; /* else refused below, with figures */
-        struct maker_model m = {.ctx = i->ctx_trained, .window = l->model.window, .rows = i->max_rows};
+        struct maker_model m = {.ctx = i->ctx_trained, .window = l->model.window,
+                                .chunk = {i->max_rows, i->step_rows}};
         if (maker_sizes(e, &smaller, &m, pages, err)) return ENGINE_FAULT;
     }
     i->ledger.ceiling = f.ceiling;
@@ -352,7 +353,7 @@ static int plan_model(struct engine *e, const struct engine_config *cfg, const s
     if (maker_vocab_open(e, cfg, g, &kind, err)) return ENGINE_FAULT;
     if (model_plan(&l->model, g, e->info.vocab, l->k, err)) return ENGINE_FAULT;
     struct maker_model m = {.ctx = l->model.ctx_trained, .window = l->model.window,
-                            .rows = chunk_rows(l->k->name, l->model.parameters)};
+                            .chunk = chunk_of(l->k->name, l->model.parameters)};
     if (maker_sizes(e, cfg, &m, &pages, err)) return ENGINE_FAULT;
     if (naive_check_window(cfg->naive, e->info.window, err)) return ENGINE_FAULT;
     room->device = l->k->memory != NULL;

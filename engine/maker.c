@@ -56,7 +56,9 @@ int maker_sizes(struct engine *e, const struct engine_config *cfg, const struct 
     i->ctx_trained = m->ctx;
     i->ctx = cfg->ctx > 0 ? cfg->ctx : MIN(m->ctx, 4096);
     i->max_seqs = cfg->max_seqs > 0 ? cfg->max_seqs : 8;
-    i->max_rows = MAX(cfg->max_rows > 0 ? cfg->max_rows : m->rows, i->max_seqs + 1);
+    i->max_rows = MAX(cfg->max_rows > 0 ? cfg->max_rows : m->chunk.rows, i->max_seqs + 1);
+    int step = cfg->step_rows > 0 ? cfg->step_rows : cfg->max_rows > 0 ? cfg->max_rows : m->chunk.step_rows;
+    i->step_rows = MIN(MAX(step, i->max_seqs + 1), i->max_rows);
     if (i->ctx > 1 << 27 || i->max_seqs > SCHED_REQUESTS || i->max_rows > 1 << 20)
         return err_set(err, ENGINE_FAULT, "%d sequences of %d tokens in passes of %d are more than can be counted",
                        i->max_seqs, i->ctx, i->max_rows);
@@ -80,6 +82,7 @@ void maker_sched_plan(const struct engine *e, const struct engine_config *cfg, i
                                  .ctx = e->info.ctx,
                                  .max_seqs = e->info.max_seqs,
                                  .max_rows = e->info.max_rows,
+                                 .step_rows = e->info.step_rows,
                                  .max_outs = maker_outs(e),
                                  .groups = 1,
                                  .group = {{.pages = pages, .window = e->info.window}},

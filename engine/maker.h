@@ -2,6 +2,7 @@
  * and a runner of its own.  A maker writes open and close; all other operations are these. */
 #ifndef MAKER_H
 #define MAKER_H
+#include "engine/chunk.h"
 #include "engine/engine.h"
 #include "engine/naive_impl.h"
 #include "engine/sched.h"
@@ -29,7 +30,7 @@ int maker_vocab_open(struct engine *e, const struct engine_config *cfg, const st
 struct maker_model {
     int ctx;    /* that it was trained for */
     int window; /* of its attention; 0: none */
-    int rows;   /* of a pass, when the configuration does not say */
+    struct chunk chunk; /* rows of a pass and of a step, when the configuration does not say */
 };
 
 /* The sizes that the configuration leaves open, into e->info; and the KV pool's pages (again, after ctx changed). */

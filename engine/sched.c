@@ -106,7 +106,8 @@ static bool take_prompt(struct sched *s, struct err *err)
 
 struct sched *sched_open(const struct sched_config *cfg, struct err *err)
 {
-    assert(cfg->max_rows > cfg->max_seqs && cfg->max_outs >= cfg->max_seqs && cfg->ctx > 0 && cfg->text_bytes > 0);
+    assert(cfg->max_rows >= cfg->step_rows && cfg->step_rows > cfg->max_seqs && cfg->max_outs >= cfg->max_seqs);
+    assert(cfg->ctx > 0 && cfg->text_bytes > 0);
     struct sched *s = calloc(1, sizeof *s);
     if (s) {
         s->cfg = *cfg;
@@ -366,6 +367,7 @@ void sched_leave(struct sched *s, struct request_live *q)
     if (q->state == REQUEST_RUNNING) {
         learn_length(s, q);
         naive_leave(s, q);
+        batch_leave(s, q);
         kv_drop(s->kv, q->slot);
         s->slot[q->slot] = NULL;
         s->running--;
@@ -446,23 +448,39 @@ static void let_in(struct sched *s, struct events *e)
     }
 }
 
+/* A new pass, or none. */
+static void begin_pass(struct sched *s, struct events *e)
+{
+    let_in(s, e);
+    admit_make_room(s, e);
+    batch_make(s);
+    s->passes += s->pass.batch.rows > 0;
+}
+
+static void run_part(struct sched *s, struct events *e, struct err *err)
+{
+    struct err why = {0};
+    struct pass *p = &s->pass;
+    int rc = s->cfg.runner.run(s->cfg.runner.self, p, &why);
+    if (!rc && ++p->part < p->parts) {
+        sched_tell(e, ENGINE_PREFILL, s->slot[s->seq[0]]); /* no events would say that nothing is left to do */
+        return;
+    }
+    p->part = 0;
+    if (!rc) {
+        batch_take_results(s, e);
+    } else {
+        batch_fail(s, &why);
+        err_set(err, ENGINE_FAULT, "%s", why.text);
+    }
+}
+
 int sched_step(struct sched *s, struct engine_event *ev, int cap, struct err *err)
 {
     struct events e = {.ev = ev, .cap = cap};
     tell_rest(s, &e);
-    let_in(s, &e);
-    admit_make_room(s, &e);
-    batch_make(s);
-    if (s->pass.batch.rows > 0) {
-        struct err why = {0};
-        s->passes++;
-        if (s->cfg.runner.run(s->cfg.runner.self, &s->pass, &why)) {
-            batch_fail(s, &why);
-            err_set(err, ENGINE_FAULT, "%s", why.text);
-        } else {
-            batch_take_results(s, &e);
-        }
-    }
+    if (s->pass.part == 0) begin_pass(s, &e);
+    if (s->pass.batch.rows > 0) run_part(s, &e, err);
     if (s->trouble.code) err_set(err, ENGINE_FAULT, "%s", s->trouble.text);
     s->trouble.code = 0;
     tell_rest(s, &e);

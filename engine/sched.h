@@ -6,8 +6,9 @@
  *                              '-- parked, when pages run out (overcommit alone)
  *
  * A pass holds one row of every sequence that generates, then pre-fill rows of the admitted in order of admission, up
- * to max_rows.  The scheduler knows nothing of weights: a runner computes the pass, and says which token each out row
- * chose.
+ * to step_rows.  While nobody generates, the first in pre-fill may have a pass of up to max_rows for itself, which is
+ * computed in several steps; when its request leaves between them, the pass is given up.  The scheduler knows nothing
+ * of weights: a runner computes the pass, and says which token each out row chose.
  *
  * Admission (admit.c): a request gets all the pages that prompt + max_tokens can need at once (of a group with a window
  * those of the window and a pass: kv.h), less those that it shares, or waits.  A later one that finds room may pass it,
@@ -35,13 +36,15 @@ struct pass {
     const int *place;                 /* (batch.outs) whose it is: a request's own number from start to end */
     const struct kern_sample *sample; /* (batch.outs) */
     struct kern_choice *choice;       /* (batch.outs) to be filled */
+    int part, parts;                  /* which part of it is to be computed, of how many; nothing else changes */
 };
 
 struct runner {
     void *self;
     /* A request was admitted; place < SCHED_REQUESTS.  May be NULL. */
     void (*start)(void *self, int place, const struct answer *a);
-    /* 0, or negative: every request in the pass ends with END_FAULT */
+    /* A part of a pass, from the first to the last; one may be left half done.  0, or negative: every request in the
+     * pass ends with END_FAULT */
     int (*run)(void *self, const struct pass *p, struct err *err);
     /* -1 and why, once nothing can be computed any more: then requests are refused.  NULL: it always can. */
     int (*lost)(void *self, struct err *err);
@@ -64,7 +67,7 @@ struct sched_config {
     const struct vocab *vocab;
     size_t token_text; /* of it: sched_token_text(), which looks at every token */
     enum template_kind template;
-    int ctx, max_seqs, max_rows, max_outs; /* max_rows > max_seqs, max_outs >= max_seqs */
+    int ctx, max_seqs, max_rows, step_rows, max_outs; /* max_rows >= step_rows > max_seqs, max_outs >= max_seqs */
     int groups;                            /* KV pool */
     struct kv_group group[KERN_GROUPS];    /* windows that are below ctx, else 0 */
     uint64_t text_bytes, park_bytes;

@@ -43,7 +43,7 @@ struct sched {
     struct kern_sample *sample;
     struct kern_choice *choice;
     struct request_live **out_of; /* whose choice it is */
-    struct pass pass;
+    struct pass pass; /* part > 0: half done, and of one request alone */
 };
 
 /* Events of one step. */
@@ -78,6 +78,7 @@ bool batch_generates(const struct request_live *q);
 void batch_make(struct sched *s);
 void batch_take_results(struct sched *s, struct events *e);
 void batch_fail(struct sched *s, const struct err *why);
+void batch_leave(struct sched *s, const struct request_live *q); /* q is leaving: so is a half done pass of it */
 
 struct published *figures_open(void);
 void figures_close(struct published *p);

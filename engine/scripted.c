@@ -149,6 +149,7 @@ static int run(void *self, const struct pass *p, struct err *err)
 {
     struct maker *m = self;
     double ms = 0; /* the slowest row holds up the pass, as it would a batch */
+    if (p->part + 1 < p->parts) return 0;
     m->passes++;
     for (int i = 0; i < m->n_faults; i++)
         if (m->fault[i].pass == m->passes) return err_set(err, ENGINE_FAULT, "%s", m->fault[i].text);
@@ -194,7 +195,7 @@ static int find_end(struct maker *m, const struct vocab *v, const char *path, st
 static int open_script(struct engine *e, const struct engine_config *cfg, const struct gguf *g, struct err *err)
 {
     struct engine_info *i = &e->info;
-    const struct maker_model sizes = {.ctx = 4096, .rows = 128};
+    const struct maker_model sizes = {.ctx = 4096, .chunk = {128, 128}};
     enum template_kind kind;
     int pages;
     struct maker *m = e->own = calloc(1, sizeof *m);

@@ -129,23 +129,56 @@ static void choose(struct fake *f, const struct pass *p, int out)
     f->chosen += s->target < 0;
 }
 
+/* What part a pass is at: all are of the same rows, in the same pages, and come one after the other. */
+static bool is_last_part(struct fake *f, const struct pass *p)
+{
+    const struct kern_batch *b = &p->batch;
+    uint64_t is = 0;
+    for (int r = 0; r < b->rows; r++) {
+        is = fake_hash(fake_hash(fake_hash(is, b->token[r]), b->pos[r]), b->seq[r]);
+        for (int g = 0; g < f->groups; g++) is = fake_hash(is, page_of(f, b, g, b->seq[r], b->pos[r]));
+    }
+    CHECK(p->part >= 0 && p->part < p->parts);
+    CHECK(p->part == 0 || (p->part == f->next_part && is == f->half_is));
+    CHECK(p->parts == 1 || b->seq[0] == b->seq[b->rows - 1]);
+    bool last = p->part + 1 == p->parts;
+    f->left += p->part == 0 && f->next_part > 0;
+    f->halves += !last;
+    f->half_is = is;
+    f->half_rows = last ? 0 : b->rows;
+    f->next_part = last ? 0 : p->part + 1;
+    return last;
+}
+
+/* Layers that are computed before others: the row's place is taken, and nothing can be read there yet. */
+static void half_write_row(struct fake *f, const struct kern_batch *b, int group, int row)
+{
+    int page = page_of(f, b, group, b->seq[row], b->pos[row]);
+    may_write(f, group, b->seq[row], page);
+    f->group[group].page[page].at[b->pos[row] % KERN_PAGE].pos = -1;
+}
+
 static int run(void *self, const struct pass *p, struct err *err)
 {
     struct fake *f = self;
     const struct kern_batch *b = &p->batch;
+    const bool last = is_last_part(f, p);
     sched_page_map(f->s, f->cell, f->pages);
     for (int g = 0; g < f->groups; g++) {
         memset(f->group[g].writer, 0xff, (size_t)f->group[g].is.pages * sizeof *f->group[g].writer);
         for (int r = 0; r < b->rows; r++) {
             if (r == 0 || b->seq[r] != b->seq[r - 1]) look_back(f, b, g, b->seq[r], b->pos[r]);
             else CHECK_EQ(b->pos[r], b->pos[r - 1] + 1);
-            write_row(f, b, g, r);
+            if (last) write_row(f, b, g, r);
+            else half_write_row(f, b, g, r);
         }
     }
     if (fails(f, f->fail_run)) {
         f->failed_runs++;
+        f->half_rows = f->next_part = 0;
         return err_set(err, ENGINE_FAULT, "the pass failed");
     }
+    if (!last) return 0;
     f->rows += b->rows;
     for (int i = 0; i < b->outs; i++) choose(f, p, i);
     return 0;

@@ -33,6 +33,9 @@ struct fake {
     uint32_t seed;                      /* of the failures */
     void (*started)(void *self, int id); /* a request was admitted; may be NULL */
     void *started_self;
+    int half_rows, next_part; /* of the pass that is half done; 0: none was */
+    uint64_t half_is;         /* its rows and their pages */
+    int64_t halves, left;     /* parts that were not the last of theirs; passes given up half done */
     int64_t rows, chosen, failed_runs, failed_saves, failed_loads, saved, loaded;
 };
 

@@ -14,8 +14,8 @@ enum { LIVE = 96, STORIES = 6, STORY = 256, AGENTS = 5, MOST = FAKE_MOST };
 struct plan {
     int groups; /* of layers; a window is 0, or 2 at least and below ctx */
     struct kv_group group[KERN_GROUPS];
-    int slots, rows, outs, ctx, park_pages, text, cap, fail_run, fail_save, fail_load;
-    bool overcommit, limited; /* limited: the pool's pages come one by one */
+    int slots, rows, step_rows, outs, ctx, park_pages, text, cap, fail_run, fail_save, fail_load;
+    bool overcommit, limited; /* limited: the pool's pages come one by one; step_rows 0: rows */
 };
 
 /* What is known of a request.  IN: running or parked. */
@@ -41,6 +41,7 @@ struct world {
     struct engine_snapshot last;
     uint64_t submitted;
     uint64_t shared, first_time; /* of the dropped: n_shared, and prompt tokens computed for the first time */
+    int prefilled; /* who was told of last */
     int64_t op, ends, refused[7], usable, most_overtaken;
     int32_t story[STORIES][STORY];
     uint32_t letters[(TINY_VOCAB + 31) / 32]; /* all tokens but 'c' */

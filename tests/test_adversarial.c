@@ -73,7 +73,7 @@ static void crowd_twice(const struct engine_ops *ops, struct engine_config cfg, 
 
 TEST(adversarial_crowd_on_the_scripted_engine)
 {
-    struct engine_config cfg = {.ctx = 200, .max_seqs = 8, .pool_tokens = 640, .max_rows = 40};
+    struct engine_config cfg = {.ctx = 200, .max_seqs = 8, .pool_tokens = 640, .max_rows = 40, .step_rows = 12};
     crowd_twice(&engine_scripted, cfg, 2000);
 }
 
@@ -91,8 +91,8 @@ TEST(adversarial_crowd_on_a_model)
 
 TEST(adversarial_crowd_on_a_model_with_overcommit)
 {
-    struct engine_config cfg = {.ctx = 200, .max_seqs = 6, .pool_tokens = 320, .max_rows = 40, .overcommit = true,
-                                .park_bytes = 1 << 20};
+    struct engine_config cfg = {.ctx = 200, .max_seqs = 6, .pool_tokens = 320, .max_rows = 40, .step_rows = 9,
+                                .overcommit = true, .park_bytes = 1 << 20};
     crowd_twice(&engine_local, cfg, 500);
 }
 

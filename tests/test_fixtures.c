@@ -84,7 +84,8 @@ static float *lab_run(struct lab *l, const int32_t *ids, int n, int from)
                                .outs = n,
                                .out_row = row},
                      .sample = sample,
-                     .choice = choice};
+                     .choice = choice,
+                     .parts = 1};
     CHECK_EQ(forward_run(&l->f, &p, &err), 0);
     size_t bytes = (size_t)n * (size_t)l->m.vocab * sizeof(float);
     float *logits = malloc(bytes);

@@ -139,8 +139,8 @@ TEST(activations_round_as_quant_act32_says_on_every_instruction_set)
                 for (int k = 0; k < 32; k++) sum += q[k], sum0 += k < 16 ? q[k] : 0;
                 CHECK_MEM(a->q, q, 32);
                 CHECK(a->dx == dx || (isnan(dx) && isnan(a->dx)));
-                CHECK_EQ(a->ns, -sum);
-                CHECK_EQ(a->ns0, -sum0);
+                CHECK_EQ(a->start, -128 * sum);
+                CHECK_EQ(a->start0, -32 * sum0);
                 CHECK(a->mdx == dx * (float)-sum || isnan(dx));
             }
             rig_release(x, 64 * 4);

@@ -67,6 +67,7 @@ static void say_all(const char *path, const struct kern_config *kern, enum ktype
                                 .kern = *kern,
                                 .kv_type = kv,
                                 .max_rows = max_rows,
+                                .step_rows = max_rows % 2 ? SEQS + 1 : 0, /* longer passes in several steps, or none */
                                 .ctx = 128,
                                 .max_seqs = SEQS,
                                 .template = -1};

@@ -79,7 +79,7 @@ static void lab_tell(struct lab *l, struct truth *t, int n)
         if (pos >= t->prompt) t->ids[pos] = t->at[pos - 1].id;
         struct pass p = {.batch = {.rows = 1, .token = &t->ids[pos], .pos = &pos, .seq = zero, .seqs = 1, .groups = 1,
                                    .table = {l->table}, .stride = CTX / P + 1, .outs = 1, .out_row = zero},
-                         .sample = &sample, .choice = &t->at[pos]};
+                         .sample = &sample, .choice = &t->at[pos], .parts = 1};
         CHECK_EQ(forward_run(&l->f, &p, &err), 0);
     }
 }

@@ -54,7 +54,7 @@ static void open_side(struct world *w, struct side *x, int pages, bool overcommi
     x->f.group[0].there = limited ? 1 : pages;
     x->f.fail_load = x->f.fail_save = 40;
     struct sched_config cfg = {.vocab = w->v, .token_text = sched_token_text(w->v), .ctx = CTX, .max_seqs = 3,
-                               .max_rows = 20, .max_outs = 4, .groups = 1, .group = {{.pages = pages}},
+                               .max_rows = 20, .step_rows = 6, .max_outs = 4, .groups = 1, .group = {{.pages = pages}},
                                .text_bytes = 1 << 20, .overcommit = overcommit,
                                .park_bytes = 20 * sizeof(struct fake_page),
                                .keeps_pages = true, .identity = {7, 9},

@@ -159,9 +159,8 @@ static void submit(struct world *w)
 
 /* ------------------------------------------------------------------ the other operations */
 
-static void cancel(struct world *w)
+static void cancel(struct world *w, struct one *q)
 {
-    struct one *q = &w->one[below(w, LIVE)];
     if (q->at == FREE) return;
     HOLDS(w, sched_cancel(w->s, q->id) == (q->at == OVER ? -1 : 0));
     if (q->at != OVER) HOLDS(w, atomic_load(&q->a->end) == END_CANCELLED);
@@ -192,7 +191,10 @@ static void take_event(struct world *w, const struct engine_event *ev)
     HOLDS(w, q && !q->told_end);
     switch (ev->kind) {
     case ENGINE_ADMITTED: HOLDS(w, q->at != WAITS && q->told_admitted++ == 0); break;
-    case ENGINE_PREFILL: HOLDS(w, ev->of == q->n && ev->n > 0 && ev->n <= q->n); break;
+    case ENGINE_PREFILL:
+        HOLDS(w, ev->of == q->n && ev->n >= (w->plan.step_rows == 0) && ev->n <= q->n);
+        w->prefilled = ev->id;
+        break;
     case ENGINE_ADVANCED: HOLDS(w, ev->n > 0); break;
     case ENGINE_PARKED:
     case ENGINE_RESUMED: HOLDS(w, w->plan.overcommit); break;
@@ -263,8 +265,11 @@ static void any_operation(struct world *w, int submits)
 {
     struct fake_pool *g = &w->f.group[below(w, w->plan.groups)];
     int what = below(w, 100);
-    if (what < submits) submit(w);
-    else if (what < submits + 1) cancel(w);
+    struct one *half = w->f.half_rows && one_in(w, 20) ? world_find(w, w->prefilled) : NULL;
+    if (half && what < 50) cancel(w, half);
+    else if (half) drop(w, half);
+    else if (what < submits) submit(w);
+    else if (what < submits + 1) cancel(w, &w->one[below(w, LIVE)]);
     else if (what < submits + 2) drop(w, &w->one[below(w, LIVE)]);
     else if (what < submits + 12) {
         struct one *q = &w->one[below(w, LIVE)];
@@ -297,6 +302,8 @@ static void finish(struct world *w)
     printf("  parked %llu, resumed %llu, computed again %llu, pages saved %lld, loaded %lld\n",
            (unsigned long long)s->parkings, (unsigned long long)s->resumes, (unsigned long long)s->recomputed,
            (long long)w->f.saved, (long long)w->f.loaded);
+    printf("  parts before the last %lld, passes given up half done %lld\n", (long long)w->f.halves,
+           (long long)w->f.left);
     printf("  failed: passes %lld, saves %lld, loads %lld\n", (long long)w->f.failed_runs,
            (long long)w->f.failed_saves, (long long)w->f.failed_loads);
     world_close(w);
@@ -314,6 +321,7 @@ static void check_history(const struct world *w)
     if (plan.park_pages) CHECK(w->f.saved > 20 && w->f.loaded > 20);
     if (plan.text < 1 << 20) CHECK(w->refused[5]);
     if (plan.fail_run) CHECK(w->f.failed_runs);
+    if (plan.step_rows) CHECK(w->f.halves > 1000 && w->f.left > 20);
     if (plan.fail_save) CHECK(w->f.failed_saves && w->f.failed_loads);
 }
 
@@ -331,6 +339,28 @@ static const struct plan SOUND = {.groups = 1, .group = {{.pages = 20}}, .slots 
 TEST(random_promises_for_the_worst_case)
 {
     history("worst case", SOUND, 200000);
+}
+
+TEST(random_passes_of_several_steps)
+{
+    struct plan p = SOUND;
+    p.rows = 48;
+    p.step_rows = 7;
+    p.outs = 20;
+    history("several steps", p, 150000);
+}
+
+TEST(random_passes_of_several_steps_that_fail_and_are_parked)
+{
+    struct plan p = SOUND;
+    p.rows = 64;
+    p.step_rows = 9;
+    p.overcommit = true;
+    p.park_pages = 30;
+    p.fail_run = 300;
+    p.fail_save = 40;
+    p.fail_load = 60;
+    history("several steps, failures", p, 100000);
 }
 
 TEST(random_promises_of_pages_that_come_one_by_one)
@@ -404,6 +434,7 @@ TEST(random_promises_of_layers_with_a_window_beside_others)
     p.groups = 2;
     p.group[0] = (struct kv_group){.pages = 14};
     p.group[1].pages = 12;
+    p.step_rows = 5;
     history("two groups", p, 100000);
 }
 

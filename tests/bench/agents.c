@@ -103,15 +103,15 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Sorts them. */
-static void sum_up_passes(struct passes *p, struct waits *w)
+static void sum_up_times(struct times *p, struct waits *w)
 {
     if (p->n == 0) return;
     qsort(p->seconds, (size_t)p->n, sizeof *p->seconds, by_size);
     qsort(p->computing, (size_t)p->n, sizeof *p->computing, by_size);
-    w->pass_half_ms = 1000 * p->seconds[p->n / 2];
-    w->pass_most_ms = 1000 * p->seconds[(p->n - 1) * 99 / 100];
-    w->pass_longest_ms = 1000 * p->seconds[p->n - 1];
-    w->pass_computing_ms = 1000 * p->computing[p->n - 1];
+    w->step_half_ms = 1000 * p->seconds[p->n / 2];
+    w->step_most_ms = 1000 * p->seconds[(p->n - 1) * 99 / 100];
+    w->step_longest_ms = 1000 * p->seconds[p->n - 1];
+    w->step_computing_ms = 1000 * p->computing[p->n - 1];
 }
 
 static int repeat(struct bench *b, int (*once)(struct bench *, bool, struct run *, struct err *), struct waits *w,
@@ -125,15 +125,15 @@ static int repeat(struct bench *b, int (*once)(struct bench *, bool, struct run 
         struct noise noise;
         quiet_wait(&b->wait_left);
         noise_start(&noise);
-        b->passes->n = kept;
+        b->times->n = kept;
         if (once(b, false, &r, err)) return -1;
         foreign[i] = noise_end(&noise);
         if (foreign[i] > NOISE_MOST && thrown++ < reps) continue;
         for (int way = 0; way < WAYS; way++) ms[way][i] = 1000 * r.seconds[way];
-        kept = b->passes->n;
+        kept = b->times->n;
         i++;
     }
-    sum_up_passes(b->passes, w);
+    sum_up_times(b->times, w);
     for (int way = 0; way < WAYS; way++) {
         w->ms[way] = spread_of(ms[way], reps);
         w->computed[way] = r.computed[way];
@@ -159,10 +159,10 @@ static int measure(struct bench *b, struct subject *s, struct err *err)
 
 int agents_measure(struct bench *b, struct subject *s, struct err *err)
 {
-    b->passes = calloc(1, sizeof *b->passes);
-    if (!b->passes) return err_set(err, -1, "no memory for the times of passes");
+    b->times = calloc(1, sizeof *b->times);
+    if (!b->times) return err_set(err, -1, "no memory for the times of steps");
     int rc = measure(b, s, err);
-    free(b->passes);
-    b->passes = NULL;
+    free(b->times);
+    b->times = NULL;
     return rc;
 }

@@ -94,9 +94,9 @@ struct waits {
     bool there;
     struct spread ms[WAYS];
     int computed[WAYS]; /* prompt tokens, the same in every repetition */
-    /* of all passes, in the repetitions that count: half and 99 of 100 take no longer; the longest; and the most that
+    /* of all steps, in the repetitions that count: half and 99 of 100 take no longer; the longest; and the most that
      * one has computed, a thread */
-    double pass_half_ms, pass_most_ms, pass_longest_ms, pass_computing_ms;
+    double step_half_ms, step_most_ms, step_longest_ms, step_computing_ms;
     double noise;
 };
 

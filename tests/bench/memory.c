@@ -39,7 +39,7 @@ static uint64_t heap_bytes(void)
 static int fill(struct bench *b, struct err *err)
 {
     const struct engine_info *i = b->ops->info(b->e);
-    int passes = i->ctx * i->max_seqs / (i->max_rows - i->max_seqs) + 1;
+    int passes = i->ctx * i->max_seqs / (i->step_rows - i->max_seqs) + 1;
     int answer = MIN(passes + i->max_seqs, i->ctx / 2), sent = 0, rc = 0;
     while (!rc && sent < i->max_seqs) {
         ours_random(b, 0, i->ctx - answer);

@@ -55,9 +55,9 @@ int ours_step(struct bench *b, struct err *err)
     struct err why = {0};
     double begin = bench_now(), computed = computing();
     int n = b->ops->step(b->e, ev, (int)COUNT_OF(ev), &why);
-    if (b->passes && b->passes->n < BENCH_PASSES) {
-        b->passes->computing[b->passes->n] = (computing() - computed) / MAX(1, b->o->threads);
-        b->passes->seconds[b->passes->n++] = bench_now() - begin;
+    if (b->times && b->times->n < BENCH_STEPS) {
+        b->times->computing[b->times->n] = (computing() - computed) / MAX(1, b->o->threads);
+        b->times->seconds[b->times->n++] = bench_now() - begin;
     }
     if (why.code) return err_set(err, -1, "a pass failed: %s", why.text);
     if (n == 0) return err_set(err, -1, "the engine stopped before the test was over");
@@ -294,7 +294,8 @@ static int measure_on(struct bench *b, struct subject *s, int threads, struct bu
     if (ours_open(b, &cfg, err)) return -1;
     const struct engine_info *info = b->ops->info(b->e);
     if (about->len == 0)
-        buf_printf(about, "%s, passes of at most %d rows; limits by %s", info->backend, info->max_rows, probe_isa());
+        buf_printf(about, "%s, passes of at most %d rows (steps: %d); limits by %s", info->backend, info->max_rows,
+                   info->step_rows, probe_isa());
     s->kv_token = (double)info->kv_bytes_per_token;
     s->window = info->window;
     int rc = wait_for_pool(b, err);

@@ -12,12 +12,12 @@ struct cost {
     double output; /* ... and of a row of logits */
 };
 
-/* Seconds of each pass since n was set to 0.  computing: of the same pass, by the process's clock, a thread: where the
+/* Seconds of each step since n was set to 0.  computing: of the same step, by the process's clock, a thread: where the
  * host or another process took the cores meanwhile it is less. */
-enum { BENCH_PASSES = 8192 };
-struct passes {
-    int n; /* those over BENCH_PASSES are not kept */
-    double seconds[BENCH_PASSES], computing[BENCH_PASSES];
+enum { BENCH_STEPS = 8192 };
+struct times {
+    int n; /* those over BENCH_STEPS are not kept */
+    double seconds[BENCH_STEPS], computing[BENCH_STEPS];
 };
 
 struct bench {
@@ -29,7 +29,7 @@ struct bench {
     struct cost cost;
     double wait_left; /* seconds of it that may still be waited for a quiet machine */
     uint32_t random;
-    struct passes *passes; /* NULL: nobody wants them */
+    struct times *times; /* NULL: nobody wants them */
     int32_t *ids; /* the prompt to submit: a context's tokens */
     int id[64];   /* requests of the repetition that runs */
 };

@@ -57,9 +57,9 @@ static void waits_row(const struct subject *s, const char *test, const struct wa
         if (w->there) snprintf(row[4 + 2 * way], CELL, "%d", w->computed[way]);
         else snprintf(row[4 + 2 * way], CELL, "-");
     }
-    if (w->there) snprintf(row[8], CELL, "%.0f / %.0f / %.0f", w->pass_half_ms, w->pass_most_ms, w->pass_longest_ms);
+    if (w->there) snprintf(row[8], CELL, "%.0f / %.0f / %.0f", w->step_half_ms, w->step_most_ms, w->step_longest_ms);
     else snprintf(row[8], CELL, "-");
-    if (w->there) snprintf(row[9], CELL, "%.0f", w->pass_computing_ms);
+    if (w->there) snprintf(row[9], CELL, "%.0f", w->step_computing_ms);
     else snprintf(row[9], CELL, "-");
     if (!w->there) snprintf(row[7], CELL, "-");
     else snprintf(row[7], CELL, "%.2f%s", w->ms[WAY_FRESH].median / w->ms[WAY_SHARED].median, star(w->noise));
@@ -83,7 +83,7 @@ static void print_watched(const struct subject *s, int n, bool markdown, FILE *o
 static void print_waits(const struct subject *s, int n, bool markdown, FILE *out)
 {
     struct table table = {.head = {"model", "type", "test", "first token, known ms", "computed", "fresh ms", "computed",
-                                   "fresh/known", "pass ms: half, 99 %, longest", "computing, longest"}};
+                                   "fresh/known", "step ms: half, 99 %, longest", "computing, longest"}};
     char name[24];
     if (!table_open(&table, 2 * n)) return;
     for (int i = 0; i < n; i++) {
