@@ -20,8 +20,8 @@ struct act {
     int8_t q[32];
     float dx;     /* the scale of quant_act32() */
     float mdx;    /* dx * -(sum of q), for formats with a minimum */
-    int32_t ns;   /* -(sum of q) */
-    int32_t ns0;  /* -(sum of q[0..15]) */
+    int32_t start;  /* -128 * (sum of q): undoes the offset of Q8_0, and shifted those of other formats */
+    int32_t start0; /* -32 * (sum of q[0..15]), for Q6_K */
 };
 
 /* Where lines are fetched to ahead of their use: to the first cache, to the second, or to the first and those

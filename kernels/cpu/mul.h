@@ -78,8 +78,9 @@ INLINE const uint8_t *anew(const uint8_t *p)
 
 /* How the bytes of a step are got from memory.  q: the first line of quants; h: the high bits.  A kernel must fit the
  * processor's cache for code with room to spare: the runs of K formats are a loop over pairs (K4, K5) or halves (K6),
- * and only what is inside is unrolled.  OPEN: as open_TYPE() has put them, of so many bits. */
-enum form { F8, F4, F5, K4, K5, K6, OPEN4, OPEN5, OPEN6 };
+ * and only what is inside is unrolled.  OPEN: as open_TYPE() has put them, for instruction sets whose sums of byte
+ * products have 32 bits. */
+enum form { F8, F4, F5, K4, K5, K6, OPEN };
 
 /* Weights of step s (0..7), rows from byte `lane` of a line on.  run, a constant: which of a K format's pair (0, 1) or
  * half (0..3); bit: K5's in h. */
@@ -89,9 +90,7 @@ INLINE vi weights(const enum form form, const uint8_t *q, const uint8_t *h, cons
     const vi low = vi_set1(0x0f0f0f0f);
     switch (form) {
     case F8:
-    case OPEN4:
-    case OPEN5:
-    case OPEN6: return vi_load(q + s * LINE + lane);
+    case OPEN: return vi_load(q + s * LINE + lane);
     case F4:
     case F5: {
         vi w = vi_load(q + s % 4 * LINE + lane);
@@ -123,7 +122,7 @@ INLINE void dot_steps(const int T, const int NV, const enum form form, const uin
                       const int run, int bit, const int first, const int last, const int lane,
                       const struct act *x, const vi *start, vi_tile isum)
 {
-    const int spill = form == K6 || form == OPEN6 ? 2 : form == F5 || form == K5 || form == OPEN5 ? 4 : 8;
+    const int spill = form == K6 ? 2 : form == F5 || form == K5 ? 4 : 8;
     const int chains = T * NV <= 2 ? 2 : 1;
     vacc a[2][ISA_TILE][NV_MAX];
 
@@ -154,13 +153,15 @@ INLINE void dot_steps(const int T, const int NV, const enum form form, const uin
         }
 }
 
-/* All 8 steps of a run; the sums start at -(sum of x) << shift, or at 0 where shift is negative. */
+/* All 8 steps of a run; the sums start at -(128 >> shift) times the sum of x, or at 0 where shift is negative. */
 INLINE void dot_run(const int T, const int NV, const enum form form, const int shift, const uint8_t *q,
                     const uint8_t *h, const int run, int bit, const int lane, const struct act *x, vi_tile isum)
 {
     vi start[ISA_TILE];
-    UNROLL for (int t = 0; t < T; t++)
-        start[t] = shift < 0 ? vi_set1(0) : vi_sll(bcast32(&x[t].ns), shift < 0 ? 0 : shift);
+    UNROLL for (int t = 0; t < T; t++) {
+        start[t] = shift < 0 ? vi_set1(0) : bcast32(&x[t].start);
+        if (shift > 0) start[t] = vi_sra(start[t], shift);
+    }
     dot_steps(T, NV, form, q, h, run, bit, 0, 8, lane, x, start, isum);
 }
 
@@ -182,19 +183,20 @@ INLINE const uint8_t *high32(const enum ktype type, const uint8_t *w)
     return w + (type == KT_Q4_1 || type == KT_Q5_1 ? 128 : 64);
 }
 
-/* w: the packed block; open: its opened weights, if it is (a constant); x: its T activations. */
+/* w: the packed block; open: its opened weights, if it is (a constant), 128 too large as Q8_0's are where the format
+ * has no minimum; x: its T activations. */
 INLINE void block32(const int T, const int NV, const enum ktype type, const bool opened, const uint8_t *w,
                     const uint8_t *open, const int lane, const struct act *x, vf_tile acc)
 {
     const bool has_min = type == KT_Q4_1 || type == KT_Q5_1;
     const enum form form = form32(type);
-    const int shift = has_min ? -1 : form == F5 ? 4 : 3; /* 16 or 8; F8 has its own */
+    const int shift = has_min ? -1 : form == F8 || opened ? 0 : form == F5 ? 3 : 4; /* of 128, 16 or 8 */
     const uint8_t *h = high32(type, w), *q = form == F5 ? h + LINE : h;
     vi_tile isum;
     vf d[NV_MAX], m[NV_MAX];
 
-    if (opened) dot_run(T, NV, form == F5 ? OPEN5 : OPEN4, shift, open, NULL, 0, 0, lane, x, isum);
-    else dot_run(T, NV, form, form == F8 ? 0 : shift, q, h, 0, 0, lane, x, isum);
+    if (opened) dot_run(T, NV, OPEN, shift, open, NULL, 0, 0, lane, x, isum);
+    else dot_run(T, NV, form, shift, q, h, 0, 0, lane, x, isum);
     load_halves(NV, w, lane, d);
     if (has_min) load_halves(NV, w + 64, lane, m);
     UNROLL for (int t = 0; t < T; t++) {
@@ -263,9 +265,8 @@ INLINE void block_k45(const int T, const int NV, const enum ktype type, const bo
     for (int j = 0; j < 8; j += 2, q += 8 * LINE, x += 2 * T) {
         fetch_step(fetch);
         if (opened) {
-            const enum form as = form == K5 ? OPEN5 : OPEN4;
-            run_k45(T, NV, as, open + j * RUN, NULL, 0, j, lane, x, s[j / 4], m[j / 4], d, dmin, acc);
-            run_k45(T, NV, as, open + (j + 1) * RUN, NULL, 0, j + 1, lane, x + T, s[j / 4], m[j / 4], d, dmin, acc);
+            run_k45(T, NV, OPEN, open + j * RUN, NULL, 0, j, lane, x, s[j / 4], m[j / 4], d, dmin, acc);
+            run_k45(T, NV, OPEN, open + (j + 1) * RUN, NULL, 0, j + 1, lane, x + T, s[j / 4], m[j / 4], d, dmin, acc);
             continue;
         }
         run_k45(T, NV, form, q, h, 0, j, lane, x, s[j / 4], m[j / 4], d, dmin, acc);
@@ -284,8 +285,8 @@ INLINE void run_k6(const int T, const int NV, const enum form form, const uint8_
     vi start0[ISA_TILE], start1[ISA_TILE];
 
     UNROLL for (int t = 0; t < T; t++) {
-        start0[t] = vi_sll(bcast32(&x[t].ns0), 5);
-        start1[t] = vi_sub(vi_sll(bcast32(&x[t].ns), 5), start0[t]);
+        start0[t] = bcast32(&x[t].start0);
+        start1[t] = vi_sub(vi_sra(bcast32(&x[t].start), 2), start0[t]);
     }
     dot_steps(T, NV, form, q, NULL, run, 0, 0, 4, lane, x, start0, i0);
     dot_steps(T, NV, form, q, NULL, run, 0, 4, 8, lane, x, start1, i1);
@@ -313,7 +314,7 @@ INLINE void block_k6(const int T, const int NV, const bool opened, const uint8_t
         UNROLL for (int run = 0; run < 4; run++, x += T) {
             if (run % every == 0) fetch_step(fetch);
             const uint8_t *sc = w + 64 + 2 * half * LINE;
-            if (opened) run_k6(T, NV, OPEN6, sc, open + (4 * half + run) * RUN, run, lane, x, u);
+            if (opened) run_k6(T, NV, OPEN, sc, open + (4 * half + run) * RUN, run, lane, x, u);
             else run_k6(T, NV, K6, sc, anew(w + 64 + (4 + 24 * half) * LINE), run, lane, x, u);
         }
         UNROLL for (int t = 0; t < T; t++)
@@ -324,12 +325,14 @@ INLINE void block_k6(const int T, const int NV, const bool opened, const uint8_t
 /* ----------------------------------------------------------------------- opened */
 
 /* One byte a weight, 8 lines a run of 32: where several tiles read them, taking them apart once for all is worth the
- * way through the first cache. */
-INLINE void open_run(const enum form form, const uint8_t *q, const uint8_t *h, const int run, int bit, uint8_t *to)
+ * way through the first cache.  `up` is added to each, and does not overflow it. */
+INLINE void open_run(const enum form form, const uint8_t *q, const uint8_t *h, const int run, int bit, const int up,
+                     uint8_t *to)
 {
     for (int lane = 0; lane < LINE; lane += VB)
         UNROLL for (int s = 0; s < 8; s++) {
-            const vi w = weights(form, q, h, run, bit, s, lane);
+            vi w = weights(form, q, h, run, bit, s, lane);
+            if (up) w = vi_add(w, vi_set1(up * 0x01010101));
             memcpy(to + s * LINE + lane, &w, sizeof w);
         }
 }
@@ -340,15 +343,16 @@ INLINE void open_block(const enum ktype type, const uint8_t *w, uint8_t *to)
         const enum form form = type == KT_Q5_K ? K5 : K4;
         const uint8_t *h = w + 128 + 3 * LINE, *q = form == K5 ? h + 8 * LINE : h;
         for (int j = 0; j < 8; j += 2, q += 8 * LINE, to += 2 * RUN) {
-            open_run(form, q, h, 0, j, to);
-            open_run(form, q, h, 1, j + 1, to + RUN);
+            open_run(form, q, h, 0, j, 0, to);
+            open_run(form, q, h, 1, j + 1, 0, to + RUN);
         }
     } else if (type == KT_Q6_K) {
         for (const uint8_t *q = w + 64 + 4 * LINE, *end = q + 48 * LINE; q < end; q += 24 * LINE)
-            UNROLL for (int run = 0; run < 4; run++, to += RUN) open_run(K6, q, NULL, run, 0, to);
+            UNROLL for (int run = 0; run < 4; run++, to += RUN) open_run(K6, q, NULL, run, 0, 0, to);
     } else {
-        const uint8_t *h = high32(type, w);
-        open_run(form32(type), form32(type) == F5 ? h + LINE : h, h, 0, 0, to);
+        const enum form form = form32(type);
+        const uint8_t *h = high32(type, w), *q = form == F5 ? h + LINE : h;
+        open_run(form, q, h, 0, 0, type == KT_Q4_0 ? 128 - 8 : type == KT_Q5_0 ? 128 - 16 : 0, to);
     }
 }
 

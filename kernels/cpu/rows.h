@@ -50,8 +50,8 @@ static void row_quantise(const float *x, int n, struct act *act, int T)
         }
         act->dx = dx;
         act->mdx = dx * (float)-(sum0 + sum1);
-        act->ns = -(sum0 + sum1);
-        act->ns0 = -sum0;
+        act->start = -128 * (sum0 + sum1);
+        act->start0 = -32 * sum0;
     }
 }
 

@@ -105,9 +105,9 @@ INLINE vacc vacc_spill(vacc a)
 INLINE vi vacc_end(vacc a) { return vacc_spill(a).sum; }
 
 /* Eight bits do not fit: |w - 128| times (x with the sign of w - 128), at most 2 * 128 * 127. */
-INLINE vacc vacc_start8(vi minus_sum)
+INLINE vacc vacc_start8(vi first)
 {
-    (void)minus_sum;
+    (void)first;
     return (vacc){_mm256_setzero_si256(), _mm256_setzero_si256()};
 }
 INLINE vacc vacc_dot8(vacc a, vi w, vi x)
