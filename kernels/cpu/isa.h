@@ -106,8 +106,8 @@ const struct cpu_isa *isa_portable(void);
  * faster than either. */
 enum isa_fetch isa_fetches(void);
 
-/* Whether several tiles had better read opened weights: measured on Emerald Rapids, where taking weights apart keeps the
- * products' own units busy.  Zen has others for it. */
+/* Whether several tiles had better read opened weights: measured on Emerald Rapids, where taking weights apart keeps
+ * the products' own units busy.  Zen has others for it. */
 bool isa_opens(void);
 
 /* By name; NULL or "auto" is the best that processor and operating system have.  NULL: err says what is missing. */
