@@ -18,6 +18,7 @@ struct run {
     struct thinking thinking; /* of the answer's text */
     size_t word;  /* where its first word behind that begins, or the blanks so far end */
     int told;     /* tokens that went into the trace */
+    int prefilled; /* of the prompt, as the trace has it; -1: anything is news */
     bool started; /* turn_start was told */
     bool named;   /* stdout has the agent's name before the text */
     struct buf before;    /* thinking that was closed: the text of a request before this one, and the tag */
@@ -96,7 +97,7 @@ static void tell_start(struct run *r)
 {
     if (r->started || r->ask->aside) return;
     r->started = true;
-    r->n_shared = r->ans->n_shared; /* it is known since the admission */
+    r->n_shared = r->prefilled = r->ans->n_shared; /* it is known since the admission */
     struct event e = {.kind = EV_TURN_START, .turn_start = {
         .turn = r->a->trace.voice->turns, .call = r->ask->round + 1, .prompt_tokens = r->n_prompt,
         .shared_tokens = r->n_shared, .max_tokens = r->max_tokens,
@@ -183,7 +184,8 @@ static void tell_growth(struct run *r)
 static void tell_prefill(struct run *r, const struct engine_event *ev)
 {
     struct event e = {.kind = EV_PREFILL, .prefill = {.turn = r->a->trace.voice->turns, .done = ev->n, .of = ev->of}};
-    if (!r->ask->aside) trace_put(&r->a->trace, &e);
+    if (!r->ask->aside && ev->n != r->prefilled) trace_put(&r->a->trace, &e); /* else a step amid a pass */
+    r->prefilled = ev->n;
     progress_update(&r->bar, (uint64_t)ev->n, (uint64_t)ev->of, progress_clock());
 }
 
@@ -193,6 +195,7 @@ static void tell_parked(struct run *r, const struct engine_event *ev)
     struct event e = {.kind = EV_PARKED, .parked = {
         .turn = r->a->trace.voice->turns, .change = event_str(parked ? "parked" : "resumed"),
         .tokens = r->tokens_before + atomic_load(&r->ans->n_tokens)}};
+    r->prefilled = -1; /* computed again, perhaps */
     if (!r->ask->aside) trace_put(&r->a->trace, &e);
 }
 

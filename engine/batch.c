@@ -56,8 +56,8 @@ static struct request_live *next_prefill(struct sched *s, uint64_t after)
 /* A pass of more rows than a step has, of the first in pre-fill alone.  false: not now. */
 static bool make_long(struct sched *s)
 {
-    struct request_live *q = next_prefill(s, 0);
-    if (s->pass.batch.rows > 0 || !q || s->cfg.naive.policy != NAIVE_NONE) return false;
+    struct request_live *q = s->pass.batch.rows == 0 ? next_prefill(s, 0) : NULL;
+    if (!q || s->cfg.naive.policy != NAIVE_NONE) return false;
     int n = room_for(s, q, s->cfg.max_rows);
     if (n <= s->cfg.step_rows) return false;
     add_rows(s, q, n);

@@ -220,7 +220,7 @@ struct engine_agent {
  * (promised to admitted requests) >= filled (holding tokens).  Of eight-byte fields alone. */
 struct engine_snapshot {
     uint64_t pool_tokens, usable_tokens;     /* whole pages, in tokens; usable: backed by memory so far */
-    uint64_t reserved_tokens, filled_tokens; /* filled: tokens, each once */
+    uint64_t reserved_tokens, filled_tokens; /* filled: tokens, each once; those of a half done pass too */
     uint64_t shared_tokens, cached_tokens; /* in pages that two or more hold; kept for a prompt that begins like them */
     uint64_t shared_segment[SEGMENTS];     /* the tokens of the shared pages; with all agents' own: filled_tokens */
     int64_t running, waiting, parked;

@@ -1,6 +1,7 @@
 /* A pass of more rows than a step computes: a prompt that goes on while nobody generates is read in such passes, some
  * layers a step.  No bit of an answer shows it, a request may leave between two steps, and whoever generates gets a
  * token from each. */
+#include "engine/chunk.h"
 #include "engine/engine.h"
 #include "tests/check.h"
 #include "tests/tiny_model.h"
@@ -193,6 +194,23 @@ TEST(steps_sizes_are_held_to_each_other)
     e = open_engine(0, 0, false);
     CHECK_EQ(ops->info(e)->step_rows, ops->info(e)->max_rows);
     ops->close(e);
+}
+
+/* By the table's own figure a step of the CPU stays under 100 ms, as far as a tile of 8 rows can. */
+TEST(steps_of_the_table_are_short_and_passes_no_smaller)
+{
+    static const char *const backend[] = {"cpu", "cuda", "ref", "another"};
+    for (size_t i = 0; i < COUNT_OF(backend); i++)
+        for (uint64_t n = 1000; n < 1000000000000; n += n / 3) {
+            const struct chunk c = chunk_of(backend[i], n), cpu = chunk_of("cpu", n);
+            CHECK(c.step_rows >= 8 && c.step_rows <= c.rows);
+            if (i == 0 && c.step_rows > 8) CHECK((double)n * c.step_rows < 0.1 * 6e11);
+            if (i == 1 || i == 2) CHECK_EQ(c.rows, c.step_rows);
+            if (i == 3) CHECK(c.rows == cpu.rows && c.step_rows == cpu.step_rows);
+        }
+    const struct chunk one = chunk_of("cpu", 1235814400), eight = chunk_of("cpu", 8030261248);
+    CHECK(one.rows == 64 && one.step_rows == 24);
+    CHECK(eight.rows == 64 && eight.step_rows == 8);
 }
 
 CHECK_MAIN

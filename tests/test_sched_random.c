@@ -192,7 +192,7 @@ static void take_event(struct world *w, const struct engine_event *ev)
     switch (ev->kind) {
     case ENGINE_ADMITTED: HOLDS(w, q->at != WAITS && q->told_admitted++ == 0); break;
     case ENGINE_PREFILL:
-        HOLDS(w, ev->of == q->n && ev->n >= (w->plan.step_rows == 0) && ev->n <= q->n);
+        HOLDS(w, ev->of == q->n && (ev->n > 0 || w->f.half_rows > 0) && ev->n <= q->n);
         w->prefilled = ev->id;
         break;
     case ENGINE_ADVANCED: HOLDS(w, ev->n > 0); break;
@@ -350,16 +350,23 @@ TEST(random_passes_of_several_steps)
     history("several steps", p, 150000);
 }
 
-TEST(random_passes_of_several_steps_that_fail_and_are_parked)
+/* Over-commit where everything fails now and then. */
+static struct plan failing(void)
 {
     struct plan p = SOUND;
-    p.rows = 64;
-    p.step_rows = 9;
     p.overcommit = true;
     p.park_pages = 30;
     p.fail_run = 300;
     p.fail_save = 40;
     p.fail_load = 60;
+    return p;
+}
+
+TEST(random_passes_of_several_steps_that_fail_and_are_parked)
+{
+    struct plan p = failing();
+    p.rows = 64;
+    p.step_rows = 9;
     history("several steps, failures", p, 100000);
 }
 
@@ -406,12 +413,7 @@ TEST(random_overcommit_with_all_the_room_to_park)
 
 TEST(random_overcommit_where_everything_fails_now_and_then)
 {
-    struct plan p = SOUND;
-    p.overcommit = true;
-    p.park_pages = 30;
-    p.fail_run = 300;
-    p.fail_save = 40;
-    p.fail_load = 60;
+    struct plan p = failing();
     p.cap = 4;
     history("failures", p, 150000);
 }
