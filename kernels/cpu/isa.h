@@ -20,9 +20,13 @@ struct act {
     int8_t q[32];
     float dx;     /* the scale of quant_act32() */
     float mdx;    /* dx * -(sum of q), for formats with a minimum */
-    int32_t start;  /* -128 * (sum of q): undoes the offset of Q8_0, and shifted those of other formats */
-    int32_t start0; /* -32 * (sum of q[0..15]), for Q6_K */
+    int32_t start128, start8; /* ACT_LIFT - 128 (8) * (sum of q): undoes the offset of Q8_0 (Q4_0) */
+    int32_t start32[2];       /* ACT_LIFT - 32 * (sum of q[0..15], q[16..31]), for Q6_K */
 };
+
+/* Where sums of byte products start: the bits of the float 1.5 * 2^23, whose last bit counts one.  So the bits of
+ * ACT_LIFT + i are those of 1.5 * 2^23 + i for |i| < 2^22, and 32 products are at most 32 * 128 * 127 < 2^19. */
+enum { ACT_LIFT = 0x4b400000 };
 
 /* Where lines are fetched to ahead of their use: to the first cache, to the second, or to the first and those
  * ISA_FURTHER bytes further on to the second. */

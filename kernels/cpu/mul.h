@@ -6,11 +6,16 @@
  * signed; the offset of a format (8, 16, 32, 128) is undone by starting the integer sum at -offset * sum(x).
  *
  * The order of a row's float sum is the same for every T, strip, chunk of k and instruction set:
- *     acc = 0; for blocks in rising k:   acc = fma(isum, dw * dx, acc), isum exact
+ *     acc = 0; for blocks in rising k:   acc = fma(isum * dw, dx, acc), isum exact, isum * dw rounded once
  *         with a minimum:          then acc = fma(m, dx * sum(x), acc); K formats fma(dmin * m, dx * -sum(x), acc)
  *         Q6_K, a half of 128:     u = fma(s0 * i0 + s1 * i1, dx, u) over its 4 runs, then acc = fma(u, d, acc);
  *                                  what is in the first place is exact
- *     floats: per 32 k: s = fma(w, x, s) in rising k from 0, then acc = acc + s */
+ *     floats: per 32 k: s = fma(w, x, s) in rising k from 0, then acc = acc + s
+ *
+ * Integer sums start ACT_LIFT higher (isa.h), so that their bits are those of the float LIFT + isum: isum * dw is one
+ * fma, with -LIFT * dw computed once for all tokens, where it would be a conversion and a product. */
+
+#define LIFT 0x1.8p23f /* the float whose bits are ACT_LIFT */
 
 enum { NV_MAX = 32 / LANES, VB = 4 * LANES /* bytes of a vector */, LINE = 4 * ISA_GROUP /* a dword of each row */,
        RUN = 8 * LINE /* an opened run of 32 */ };
@@ -128,8 +133,11 @@ INLINE void dot_steps(const int T, const int NV, const enum form form, const uin
 
     UNROLL for (int c = 0; c < chains; c++)
         UNROLL for (int t = 0; t < T; t++)
-            UNROLL for (int v = 0; v < NV; v++)
-                a[c][t][v] = c ? vacc_start(vi_set1(0)) : form == F8 ? vacc_start8(start[t]) : vacc_start(start[t]);
+            UNROLL for (int v = 0; v < NV; v++) {
+                if (c) a[c][t][v] = vacc_start(vi_set1(0));
+                else if (form == F8) a[c][t][v] = vacc_start8(vi_set1(ACT_LIFT), start[t]);
+                else a[c][t][v] = vacc_start(start[t]);
+            }
     UNROLL for (int s = first; s < last; s++) {
         const int c = s % chains;
         const bool in_memory = (NV == 1 && form != F8) || (EVEN_IN_MEMORY && T > 2 && s % 2 == 0);
@@ -153,16 +161,34 @@ INLINE void dot_steps(const int T, const int NV, const enum form form, const uin
         }
 }
 
-/* All 8 steps of a run; the sums start at -(128 >> shift) times the sum of x, or at 0 where shift is negative. */
-INLINE void dot_run(const int T, const int NV, const enum form form, const int shift, const uint8_t *q,
+/* Where the integer sums start with weights that are `offset` (a constant) too large. */
+INLINE vi start_of(const int offset, const struct act *x)
+{
+    if (offset == 0) return vi_set1(ACT_LIFT);
+    if (offset == 128) return bcast32(&x->start128);
+    if (offset == 8) return bcast32(&x->start8);
+    return vi_sub(vi_sll(bcast32(&x->start8), 1), vi_set1(ACT_LIFT)); /* 16 */
+}
+
+/* All 8 steps of a run. */
+INLINE void dot_run(const int T, const int NV, const enum form form, const int offset, const uint8_t *q,
                     const uint8_t *h, const int run, int bit, const int lane, const struct act *x, vi_tile isum)
 {
     vi start[ISA_TILE];
-    UNROLL for (int t = 0; t < T; t++) {
-        start[t] = shift < 0 ? vi_set1(0) : bcast32(&x[t].start);
-        if (shift > 0) start[t] = vi_sra(start[t], shift);
-    }
+    UNROLL for (int t = 0; t < T; t++) start[t] = start_of(offset, x + t);
     dot_steps(T, NV, form, q, h, run, bit, 0, 8, lane, x, start, isum);
+}
+
+/* isum * d, rounded once; isum as dot_run() leaves it, sunk = sink(d). */
+INLINE vf times(vi isum, vf d, vf sunk)
+{
+    return vf_fma(vf_of_bits(isum), d, sunk);
+}
+
+/* What times() takes off again.  It is exact, for no scale has more than 17 bits. */
+INLINE vf sink(vf d)
+{
+    return vf_mul(d, vf_set1(-LIFT));
 }
 
 INLINE void load_halves(const int NV, const uint8_t *p, const int lane, vf *d)
@@ -190,19 +216,20 @@ INLINE void block32(const int T, const int NV, const enum ktype type, const bool
 {
     const bool has_min = type == KT_Q4_1 || type == KT_Q5_1;
     const enum form form = form32(type);
-    const int shift = has_min ? -1 : form == F8 || opened ? 0 : form == F5 ? 3 : 4; /* of 128, 16 or 8 */
+    const int offset = has_min ? 0 : form == F8 || opened ? 128 : form == F5 ? 16 : 8;
     const uint8_t *h = high32(type, w), *q = form == F5 ? h + LINE : h;
     vi_tile isum;
-    vf d[NV_MAX], m[NV_MAX];
+    vf d[NV_MAX], sunk[NV_MAX], m[NV_MAX];
 
-    if (opened) dot_run(T, NV, OPEN, shift, open, NULL, 0, 0, lane, x, isum);
-    else dot_run(T, NV, form, shift, q, h, 0, 0, lane, x, isum);
+    if (opened) dot_run(T, NV, OPEN, offset, open, NULL, 0, 0, lane, x, isum);
+    else dot_run(T, NV, form, offset, q, h, 0, 0, lane, x, isum);
     load_halves(NV, w, lane, d);
+    UNROLL for (int v = 0; v < NV; v++) sunk[v] = sink(d[v]);
     if (has_min) load_halves(NV, w + 64, lane, m);
     UNROLL for (int t = 0; t < T; t++) {
         vf dx = vf_set1(x[t].dx), mdx = vf_set1(x[t].mdx);
         UNROLL for (int v = 0; v < NV; v++) {
-            acc[t][v] = vf_fma(vf_from(isum[t][v]), vf_mul(d[v], dx), acc[t][v]);
+            acc[t][v] = vf_fma(times(isum[t][v], d[v], sunk[v]), dx, acc[t][v]);
             if (has_min) acc[t][v] = vf_fnma(m[v], mdx, acc[t][v]);
         }
     }
@@ -238,14 +265,15 @@ INLINE void run_k45(const int T, const int NV, const enum form form, const uint8
                     vf_tile acc)
 {
     vi_tile isum;
-    vf scale[NV_MAX], min[NV_MAX];
-    dot_run(T, NV, form, -1, anew(q), anew(h), run, j, lane, x, isum);
+    vf scale[NV_MAX], sunk[NV_MAX], min[NV_MAX];
+    dot_run(T, NV, form, 0, anew(q), anew(h), run, j, lane, x, isum);
     scale_run(NV, s, 8 * (j % 4), d, scale);
     scale_run(NV, m, 8 * (j % 4), dmin, min);
+    UNROLL for (int v = 0; v < NV; v++) sunk[v] = sink(scale[v]);
     UNROLL for (int t = 0; t < T; t++) {
         vf dx = vf_set1(x[t].dx), mdx = vf_set1(x[t].mdx);
         UNROLL for (int v = 0; v < NV; v++) {
-            acc[t][v] = vf_fma(vf_from(isum[t][v]), vf_mul(scale[v], dx), acc[t][v]);
+            acc[t][v] = vf_fma(times(isum[t][v], scale[v], sunk[v]), dx, acc[t][v]);
             acc[t][v] = vf_fma(min[v], mdx, acc[t][v]);
         }
     }
@@ -285,8 +313,8 @@ INLINE void run_k6(const int T, const int NV, const enum form form, const uint8_
     vi start0[ISA_TILE], start1[ISA_TILE];
 
     UNROLL for (int t = 0; t < T; t++) {
-        start0[t] = bcast32(&x[t].start0);
-        start1[t] = vi_sub(vi_sra(bcast32(&x[t].start), 2), start0[t]);
+        start0[t] = bcast32(&x[t].start32[0]);
+        start1[t] = bcast32(&x[t].start32[1]);
     }
     dot_steps(T, NV, form, q, NULL, run, 0, 0, 4, lane, x, start0, i0);
     dot_steps(T, NV, form, q, NULL, run, 0, 4, 8, lane, x, start1, i1);
@@ -294,8 +322,9 @@ INLINE void run_k6(const int T, const int NV, const enum form form, const uint8_
         vi s = vi_load(sc + run / 2 * LINE + lane + v * VB); /* 4 signed scales: two runs */
         vf s0 = vf_from(vi_sra(run % 2 ? vi_sll(s, 8) : vi_sll(s, 24), 24));
         vf s1 = vf_from(run % 2 ? vi_sra(s, 24) : vi_sra(vi_sll(s, 16), 24));
+        vf sunk0 = sink(s0), sunk1 = sink(s1);
         UNROLL for (int t = 0; t < T; t++) {
-            vf both = vf_fma(s1, vf_from(i1[t][v]), vf_mul(s0, vf_from(i0[t][v])));
+            vf both = vf_add(times(i0[t][v], s0, sunk0), times(i1[t][v], s1, sunk1));
             u[t][v] = vf_fma(both, vf_set1(x[t].dx), u[t][v]);
         }
     }

@@ -50,8 +50,10 @@ static void row_quantise(const float *x, int n, struct act *act, int T)
         }
         act->dx = dx;
         act->mdx = dx * (float)-(sum0 + sum1);
-        act->start = -128 * (sum0 + sum1);
-        act->start0 = -32 * sum0;
+        act->start128 = ACT_LIFT - 128 * (sum0 + sum1);
+        act->start8 = ACT_LIFT - 8 * (sum0 + sum1);
+        act->start32[0] = ACT_LIFT - 32 * sum0;
+        act->start32[1] = ACT_LIFT - 32 * sum1;
     }
 }
 

@@ -17,7 +17,7 @@
  *         The sum starts with vacc_start(first) and is read with vacc_end().  Between, vacc_spill() after every 2
  *         steps if w < 64, 4 if w < 32; none is needed for 8 steps if w < 16
  *     vacc_dot_at(a, w, p): vacc_dot with the dword of activations at p in all lanes
- *     vacc_start8(-sum of all x), vacc_dot8: the same for any w, and the sum is of (w - 128) * x
+ *     vacc_start8(first, first - 128 * sum of all x), vacc_dot8: the same for any w, and the sum is of (w - 128) * x
  *     vi_srl_by: vi_srl by a number that is no constant
  *     vi_add16_where(bytes, bits): adds 16 to byte i where bit i at `bits` is set (all bytes are below 16)
  *     act_top, act_round: the two halves of quant_act32() (kernels/quant.h), to the bit */

@@ -105,10 +105,10 @@ INLINE vacc vacc_spill(vacc a)
 INLINE vi vacc_end(vacc a) { return vacc_spill(a).sum; }
 
 /* Eight bits do not fit: |w - 128| times (x with the sign of w - 128), at most 2 * 128 * 127. */
-INLINE vacc vacc_start8(vi first)
+INLINE vacc vacc_start8(vi first, vi less)
 {
-    (void)first;
-    return (vacc){_mm256_setzero_si256(), _mm256_setzero_si256()};
+    (void)less;
+    return vacc_start(first);
 }
 INLINE vacc vacc_dot8(vacc a, vi w, vi x)
 {

@@ -101,7 +101,11 @@ INLINE vacc vacc_spill(vacc a) { return a; }
 INLINE vi vacc_end(vacc a) { return a.sum; }
 
 /* w - 128 times x: the sum starts at -128 * sum(x). */
-INLINE vacc vacc_start8(vi first) { return vacc_start(first); }
+INLINE vacc vacc_start8(vi first, vi less)
+{
+    (void)first;
+    return vacc_start(less);
+}
 INLINE vacc vacc_dot8(vacc a, vi w, vi x) { return vacc_dot(a, w, x); }
 
 INLINE vi vi_add16_where(vi bytes, const uint8_t *bits)

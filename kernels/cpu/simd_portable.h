@@ -115,7 +115,11 @@ INLINE vacc vacc_dot_at(vacc a, vi w, const void *x)
     memcpy(&v, x, sizeof v);
     return vacc_dot(a, w, vi_set1(v));
 }
-INLINE vacc vacc_start8(vi first) { return vacc_start(first); }
+INLINE vacc vacc_start8(vi first, vi less)
+{
+    (void)first;
+    return vacc_start(less);
+}
 INLINE vacc vacc_dot8(vacc a, vi w, vi x) { return vacc_dot(a, w, x); }
 
 /* 16 bits for 16 bytes: each lane takes its four. */
