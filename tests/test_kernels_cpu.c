@@ -271,9 +271,11 @@ static float sum_k6(int weight, const int8_t *scale, const float *x)
         for (int run = 4 * half; run < 4 * half + 4; run++) {
             int8_t q[32];
             float dx = quant_act32(x + 32 * run, q);
-            int both = 0;
-            for (int k = 0; k < 32; k++) both += scale[2 * run + k / 16] * weight * q[k];
-            u = fmaf((float)both, dx, u);
+            for (int k0 = 0; k0 < 32; k0 += 16) {
+                int sum = 0;
+                for (int k = k0; k < k0 + 16; k++) sum += weight * q[k];
+                u = fmaf((float)(scale[2 * run + k0 / 16] * sum), dx, u);
+            }
         }
         acc += u;
     }

@@ -25,7 +25,7 @@ struct act {
 };
 
 /* Where sums of byte products start: the bits of the float 1.5 * 2^23, whose last bit counts one.  So the bits of
- * ACT_LIFT + i are those of 1.5 * 2^23 + i for |i| < 2^22, and 32 products are at most 32 * 128 * 127 < 2^19. */
+ * ACT_LIFT + i are those of 1.5 * 2^23 + i for |i| < 2^22, and 32 products are at most 32 * 255 * 127 < 2^20. */
 enum { ACT_LIFT = 0x4b400000 };
 
 /* Where lines are fetched to ahead of their use: to the first cache, to the second, or to the first and those

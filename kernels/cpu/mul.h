@@ -8,7 +8,7 @@
  * The order of a row's float sum is the same for every T, strip, chunk of k and instruction set:
  *     acc = 0; for blocks in rising k:   acc = fma(isum * dw, dx, acc), isum exact, isum * dw rounded once
  *         with a minimum:          then acc = fma(m, dx * sum(x), acc); K formats fma(dmin * m, dx * -sum(x), acc)
- *         Q6_K, a half of 128:     u = fma(s0 * i0 + s1 * i1, dx, u) over its 4 runs, then acc = fma(u, d, acc);
+ *         Q6_K, a half of 128:     u = fma(isum * scale, dx, u) over its 8 sixteens, then acc = fma(u, d, acc);
  *                                  what is in the first place is exact
  *     floats: per 32 k: s = fma(w, x, s) in rising k from 0, then acc = acc + s
  *
@@ -88,7 +88,7 @@ INLINE const uint8_t *anew(const uint8_t *p)
 enum form { F8, F4, F5, K4, K5, K6, OPEN };
 
 /* Weights of step s (0..7), rows from byte `lane` of a line on.  run, a constant: which of a K format's pair (0, 1) or
- * half (0..3); bit: K5's in h. */
+ * half (0..3), K4's of run 1 HIGH_TIMES as large; bit: K5's in h. */
 INLINE vi weights(const enum form form, const uint8_t *q, const uint8_t *h, const int run, int bit, const int s,
                   const int lane)
 {
@@ -105,16 +105,17 @@ INLINE vi weights(const enum form form, const uint8_t *q, const uint8_t *h, cons
     case K4:
     case K5: {
         vi w = vi_load(q + s * LINE + lane);
+        if (form == K4) return run ? vi_high(w) : vi_and(w, low);
         w = vi_and(run ? vi_srl(w, 4) : w, low);
-        if (form == K4) return w;
         vi top = vi_sll(vi_srl_by(vi_load(h + s * LINE + lane), bit), 4);
         return vi_or(w, vi_and(top, vi_set1(0x10101010)));
     }
     default: { /* K6: q is the half's first line */
-        vi w = vi_load(q + (3 * s + run % 2) * LINE + lane), top = vi_load(q + (3 * s + 2) * LINE + lane);
-        w = vi_and(run / 2 ? vi_srl(w, 4) : w, low);
-        top = run < 2 ? vi_sll(top, 4 - 2 * (run & 1)) : run == 2 ? top : vi_srl(top, 2);
-        return vi_or(w, vi_and(top, vi_set1(0x30303030)));
+        const uint8_t *at = q + 3 * s * LINE + lane;
+        if (run < 3) return vi_and(vi_load(at + run * LINE), vi_set1(0x3f3f3f3f));
+        vi w = vi_and(vi_srl(vi_load(at), 2), vi_set1(0x30303030));
+        w = vi_or(vi_and(vi_srl(vi_load(at + LINE), 4), vi_set1(0x0c0c0c0c)), w);
+        return vi_or(vi_and(vi_srl(vi_load(at + 2 * LINE), 6), vi_set1(0x03030303)), w);
     }
     }
 }
@@ -252,14 +253,13 @@ INLINE void scale_bytes(const int NV, const uint8_t *sc, const int lane, vi s[2]
     }
 }
 
-/* to = d times the bytes from bit `at` on. */
-INLINE void scale_run(const int NV, const vi *bytes, int at, const vf *d, vf *to)
+/* to = d times byte j of each lane. */
+INLINE void scale_run(const int NV, const vi *bytes, int j, const vf *d, vf *to)
 {
-    UNROLL for (int v = 0; v < NV; v++)
-        to[v] = vf_mul(d[v], vf_from(vi_and(vi_srl_by(bytes[v], at), vi_set1(255))));
+    UNROLL for (int v = 0; v < NV; v++) to[v] = vf_mul(d[v], vf_from(vi_byte(bytes[v], j)));
 }
 
-/* One of a pair's two runs of 32: run j of 8, whose scales and minima are at bit 8 * (j % 4). */
+/* One of a pair's two runs of 32: run j of 8, whose scales and minima are bytes j % 4 of s and m. */
 INLINE void run_k45(const int T, const int NV, const enum form form, const uint8_t *q, const uint8_t *h, const int run,
                     int j, const int lane, const struct act *x, const vi *s, const vi *m, const vf *d, const vf *dmin,
                     vf_tile acc)
@@ -267,8 +267,8 @@ INLINE void run_k45(const int T, const int NV, const enum form form, const uint8
     vi_tile isum;
     vf scale[NV_MAX], sunk[NV_MAX], min[NV_MAX];
     dot_run(T, NV, form, 0, anew(q), anew(h), run, j, lane, x, isum);
-    scale_run(NV, s, 8 * (j % 4), d, scale);
-    scale_run(NV, m, 8 * (j % 4), dmin, min);
+    scale_run(NV, s, j % 4, d, scale);
+    scale_run(NV, m, j % 4, dmin, min);
     UNROLL for (int v = 0; v < NV; v++) sunk[v] = sink(scale[v]);
     UNROLL for (int t = 0; t < T; t++) {
         vf dx = vf_set1(x[t].dx), mdx = vf_set1(x[t].mdx);
@@ -284,48 +284,51 @@ INLINE void block_k45(const int T, const int NV, const enum ktype type, const bo
 {
     const enum form form = type == KT_Q5_K ? K5 : K4;
     const uint8_t *sc = w + 128, *h = sc + 3 * LINE, *q = type == KT_Q5_K ? h + 8 * LINE : h;
-    vf d[NV_MAX], dmin[NV_MAX];
+    const float high = type == KT_Q4_K ? 1.0f / HIGH_TIMES : 1;
+    vf d[NV_MAX], d_high[NV_MAX], dmin[NV_MAX];
     vi s[2][NV_MAX], m[2][NV_MAX];
 
     load_halves(NV, w, lane, d);
+    UNROLL for (int v = 0; v < NV; v++) d_high[v] = vf_mul(d[v], vf_set1(high));
     load_halves(NV, w + 64, lane, dmin);
     scale_bytes(NV, sc, lane, s, m);
     for (int j = 0; j < 8; j += 2, q += 8 * LINE, x += 2 * T) {
         fetch_step(fetch);
+        const vi *sj = s[j / 4], *mj = m[j / 4];
         if (opened) {
-            run_k45(T, NV, OPEN, open + j * RUN, NULL, 0, j, lane, x, s[j / 4], m[j / 4], d, dmin, acc);
-            run_k45(T, NV, OPEN, open + (j + 1) * RUN, NULL, 0, j + 1, lane, x + T, s[j / 4], m[j / 4], d, dmin, acc);
+            run_k45(T, NV, OPEN, open + j * RUN, NULL, 0, j, lane, x, sj, mj, d, dmin, acc);
+            run_k45(T, NV, OPEN, open + (j + 1) * RUN, NULL, 0, j + 1, lane, x + T, sj, mj, d_high, dmin, acc);
             continue;
         }
-        run_k45(T, NV, form, q, h, 0, j, lane, x, s[j / 4], m[j / 4], d, dmin, acc);
-        run_k45(T, NV, form, q, h, 1, j + 1, lane, x + T, s[j / 4], m[j / 4], d, dmin, acc);
+        run_k45(T, NV, form, q, h, 0, j, lane, x, sj, mj, d, dmin, acc);
+        run_k45(T, NV, form, q, h, 1, j + 1, lane, x + T, sj, mj, d_high, dmin, acc);
     }
 }
 
 /* ------------------------------------------------------------------------- Q6_K */
 
-/* One run of 32: i0 and i1 of its halves, times their scales; u = fma(that, dx, u).  Both products and their sum are
- * exact as floats too: |i| <= 16 * 32 * 127 and |scale| <= 128, so they stay below 2^24. */
+/* One run of 32: its halves of 16 have scales of their own.  isum times such a one is exact as a float too: |isum| is at
+ * most 16 * 32 * 127 and the scale 128, so the product stays below 2^24. */
 INLINE void run_k6(const int T, const int NV, const enum form form, const uint8_t *sc, const uint8_t *q, const int run,
                    const int lane, const struct act *x, vf_tile u)
 {
-    vi_tile i0, i1;
-    vi start0[ISA_TILE], start1[ISA_TILE];
+    UNROLL for (int half = 0; half < 2; half++) {
+        const int up = 24 - 8 * (run % 2 * 2 + half); /* to the top of a dword that has the scales of two runs */
+        vi start[ISA_TILE];
+        vi_tile isum;
+        vf scale[NV_MAX], sunk[NV_MAX];
 
-    UNROLL for (int t = 0; t < T; t++) {
-        start0[t] = bcast32(&x[t].start32[0]);
-        start1[t] = bcast32(&x[t].start32[1]);
-    }
-    dot_steps(T, NV, form, q, NULL, run, 0, 0, 4, lane, x, start0, i0);
-    dot_steps(T, NV, form, q, NULL, run, 0, 4, 8, lane, x, start1, i1);
-    UNROLL for (int v = 0; v < NV; v++) {
-        vi s = vi_load(sc + run / 2 * LINE + lane + v * VB); /* 4 signed scales: two runs */
-        vf s0 = vf_from(vi_sra(run % 2 ? vi_sll(s, 8) : vi_sll(s, 24), 24));
-        vf s1 = vf_from(run % 2 ? vi_sra(s, 24) : vi_sra(vi_sll(s, 16), 24));
-        vf sunk0 = sink(s0), sunk1 = sink(s1);
+        UNROLL for (int t = 0; t < T; t++) start[t] = bcast32(&x[t].start32[half]);
+        dot_steps(T, NV, form, q, NULL, run, 0, 4 * half, 4 * half + 4, lane, x, start, isum);
+        UNROLL for (int v = 0; v < NV; v++) {
+            vi s = vi_load(sc + run / 2 * LINE + lane + v * VB);
+            scale[v] = vf_from(vi_sra(up ? vi_sll(s, up) : s, 24));
+            sunk[v] = sink(scale[v]);
+        }
         UNROLL for (int t = 0; t < T; t++) {
-            vf both = vf_add(times(i0[t][v], s0, sunk0), times(i1[t][v], s1, sunk1));
-            u[t][v] = vf_fma(both, vf_set1(x[t].dx), u[t][v]);
+            vf dx = vf_set1(x[t].dx);
+            UNROLL for (int v = 0; v < NV; v++)
+                u[t][v] = vf_fma(times(isum[t][v], scale[v], sunk[v]), dx, u[t][v]);
         }
     }
 }

@@ -58,19 +58,23 @@ struct form {
     uint32_t flip; /* dwords xor this */
     int spans;
     struct span span[7];
+    bool woven; /* Q6_K: lines from WOVEN on are woven in threes */
 };
 
-static const struct form q8_0 = {1, {0}, 0, 0x80808080u, 1, {{2, 8, 0, 1}}};
-static const struct form q4_0 = {1, {0}, 0, 0, 1, {{2, 4, 0, 1}}};
-static const struct form q4_1 = {2, {0, 2}, 0, 0, 1, {{4, 4, 0, 1}}};
-static const struct form q5_0 = {1, {0}, 2, 0, 1, {{6, 4, 1, 1}}};
-static const struct form q5_1 = {2, {0, 2}, 4, 0, 1, {{8, 4, 1, 1}}};
-static const struct form q4_k = {2, {0, 2}, 0, 0, 1, {{4, 35, 0, 1}}};
-static const struct form q5_k = {2, {0, 2}, 0, 0, 1, {{4, 43, 0, 1}}};
+enum { WOVEN = 4, THREES = 16 };
+
+static const struct form q8_0 = {1, {0}, 0, 0x80808080u, 1, {{2, 8, 0, 1}}, false};
+static const struct form q4_0 = {1, {0}, 0, 0, 1, {{2, 4, 0, 1}}, false};
+static const struct form q4_1 = {2, {0, 2}, 0, 0, 1, {{4, 4, 0, 1}}, false};
+static const struct form q5_0 = {1, {0}, 2, 0, 1, {{6, 4, 1, 1}}, false};
+static const struct form q5_1 = {2, {0, 2}, 4, 0, 1, {{8, 4, 1, 1}}, false};
+static const struct form q4_k = {2, {0, 2}, 0, 0, 1, {{4, 35, 0, 1}}, false};
+static const struct form q5_k = {2, {0, 2}, 0, 0, 1, {{4, 43, 0, 1}}, false};
 /* Scales; then for each half of 128: low bits of steps 0 .. 7, of steps 8 .. 15, high bits, 3 lines a step. */
 static const struct form q6_k = {1, {208}, 0, 0, 7, {{192, 4, 0, 1},
                                                      {0, 8, 4, 3}, {32, 8, 5, 3}, {128, 8, 6, 3},
-                                                     {64, 8, 28, 3}, {96, 8, 29, 3}, {160, 8, 30, 3}}};
+                                                     {64, 8, 28, 3}, {96, 8, 29, 3}, {160, 8, 30, 3}},
+                           true};
 
 static const struct form *form_of(enum ktype type)
 {
@@ -182,6 +186,19 @@ INLINE void pack_span(const struct span *s, uint32_t flip, int n, const uint8_t 
         for (int i = 0; i < s->dwords; i++) put32(to + (size_t)i * line, get32(src + 4 * i) ^ flip);
 }
 
+/* A step of half a Q6_K block as the file has it: low bits of runs 0 (lower nibbles) and 2, of runs 1 and 3, and two
+ * high bits of each.  Woven, runs 0, 1 and 2 are bytes of their own, and run 3 is what is left of them: a kernel takes
+ * three of four with one instruction. */
+INLINE void weave(uint8_t *a)
+{
+    for (int i = 0; i < LINE; i += 16, a += 16) {
+        dwords low02 = load(a), low13 = load(a + LINE), high = load(a + 2 * LINE);
+        store(a, (low02 & 0x0f0f0f0fu) | (high << 4 & 0x30303030u) | (high & 0xc0c0c0c0u));
+        store(a + LINE, (low13 & 0xcfcfcfcfu) | (high << 2 & 0x30303030u));
+        store(a + 2 * LINE, (low02 >> 4 & 0x0f0f0f0fu) | (high & 0x30303030u) | (low13 << 2 & 0xc0c0c0c0u));
+    }
+}
+
 /* One block of n rows; row r's is at src + r * stride. */
 INLINE void pack_block(const struct form *f, int n, const uint8_t *src, size_t stride, uint8_t *dst)
 {
@@ -193,6 +210,7 @@ INLINE void pack_block(const struct form *f, int n, const uint8_t *src, size_t s
     }
     if (f->bits_at) pack_bits(n, src + f->bits_at, stride, lines);
     for (int i = 0; i < f->spans; i++) pack_span(&f->span[i], f->flip, n, src, stride, lines);
+    for (int i = 0; f->woven && i < THREES; i++) weave(lines + LINE * (WOVEN + 3 * i));
 }
 
 /* Blocks of f, of `size` bytes each in the file. */
@@ -277,16 +295,32 @@ static uint32_t unpack_bits(const uint8_t *bits, int r)
     return word;
 }
 
+/* Row r's three dwords of a step as weave() has found them, spread as packed lines are. */
+static void unweave(const uint8_t *lines, int r, uint32_t *step)
+{
+    uint32_t a = get32(lines + 4 * r), b = get32(lines + LINE + 4 * r), c = get32(lines + 2 * LINE + 4 * r);
+    step[0] = (a & 0x0f0f0f0fu) | (c << 4 & 0xf0f0f0f0u);
+    step[1] = (b & 0xcfcfcfcfu) | (c >> 2 & 0x30303030u);
+    step[2] = (a >> 4 & 0x03030303u) | (b >> 2 & 0x0c0c0c0cu) | (c & 0x30303030u) | (a & 0xc0c0c0c0u);
+}
+
 /* The file's block of row r. */
 static void unpack_block(const struct form *f, const uint8_t *packed, int r, uint8_t *block)
 {
     const uint8_t *lines = packed + 64 * f->halves;
+    uint32_t woven[3 * THREES];
+
+    if (f->woven)
+        for (int i = 0; i < THREES; i++) unweave(lines + LINE * (WOVEN + 3 * i), r, woven + 3 * i);
 
     for (int h = 0; h < f->halves; h++) put16(block + f->half_at[h], get16(packed + 64 * h + 2 * r));
     if (f->bits_at) put32(block + f->bits_at, unpack_bits(lines, r));
     for (const struct span *s = f->span; s < f->span + f->spans; s++)
-        for (int i = 0; i < s->dwords; i++)
-            put32(block + s->from + 4 * i, get32(lines + LINE * (s->line + i * s->step) + 4 * r) ^ f->flip);
+        for (int i = 0; i < s->dwords; i++) {
+            const int line = s->line + i * s->step;
+            uint32_t v = f->woven && line >= WOVEN ? woven[line - WOVEN] : get32(lines + LINE * line + 4 * r);
+            put32(block + s->from + 4 * i, v ^ f->flip);
+        }
 }
 
 void pack_row(enum ktype type, int cols, const uint8_t *group, int r, float *y)

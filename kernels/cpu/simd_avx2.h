@@ -72,6 +72,7 @@ INLINE vi vi_sub(vi a, vi b) { return _mm256_sub_epi32(a, b); }
 INLINE vi vi_sll(vi a, const int n) { return (vi)((vu)a << (unsigned)n); }
 INLINE vi vi_srl(vi a, const int n) { return (vi)((vu)a >> (unsigned)n); }
 INLINE vi vi_srl_by(vi a, int n) { return _mm256_srlv_epi32(a, _mm256_set1_epi32(n)); }
+INLINE vi vi_byte(vi a, int j) { return vi_and(vi_srl_by(a, 8 * j), vi_set1(255)); }
 INLINE vi vi_sra(vi a, const int n) { return (vi)((vs)a >> n); }
 INLINE vf vf_from(vi a) { return _mm256_cvtepi32_ps(a); }
 INLINE vf vf_of_bits(vi a) { return _mm256_castsi256_ps(a); }
@@ -103,6 +104,9 @@ INLINE vacc vacc_spill(vacc a)
     return a;
 }
 INLINE vi vacc_end(vacc a) { return vacc_spill(a).sum; }
+
+enum { HIGH_TIMES = 1 }; /* 2 * 240 * 127 would not fit */
+INLINE vi vi_high(vi bytes) { return vi_and(vi_srl(bytes, 4), vi_set1(0x0f0f0f0f)); }
 
 /* Eight bits do not fit: |w - 128| times (x with the sign of w - 128), at most 2 * 128 * 127. */
 INLINE vacc vacc_start8(vi first, vi less)

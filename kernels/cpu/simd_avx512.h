@@ -76,6 +76,15 @@ INLINE vi vi_sub(vi a, vi b) { return _mm512_sub_epi32(a, b); }
 INLINE vi vi_sll(vi a, const int n) { return (vi)((vu)a << (unsigned)n); }
 INLINE vi vi_srl(vi a, const int n) { return (vi)((vu)a >> (unsigned)n); }
 INLINE vi vi_srl_by(vi a, int n) { return _mm512_srlv_epi32(a, _mm512_set1_epi32(n)); }
+INLINE vi vi_byte(vi a, int j)
+{
+    static const uint32_t from[4][4] = {
+#define FROM(j) {0x80808000u + (j), 0x80808004u + (j), 0x80808008u + (j), 0x8080800cu + (j)}
+        FROM(0), FROM(1), FROM(2), FROM(3),
+#undef FROM
+    };
+    return _mm512_shuffle_epi8(a, _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i_u *)from[j])));
+}
 INLINE vi vi_sra(vi a, const int n) { return (vi)((vs)a >> n); }
 INLINE vf vf_from(vi a) { return _mm512_cvtepi32_ps(a); }
 INLINE vf vf_of_bits(vi a) { return _mm512_castsi512_ps(a); }
@@ -107,6 +116,9 @@ INLINE vacc vacc_start8(vi first, vi less)
     return vacc_start(less);
 }
 INLINE vacc vacc_dot8(vacc a, vi w, vi x) { return vacc_dot(a, w, x); }
+
+enum { HIGH_TIMES = 16 };
+INLINE vi vi_high(vi bytes) { return vi_and(bytes, vi_set1((int32_t)0xf0f0f0f0)); }
 
 INLINE vi vi_add16_where(vi bytes, const uint8_t *bits)
 {

@@ -91,6 +91,7 @@ INLINE vi vi_sub(vi a, vi b) { return (vi)((vu)a - (vu)b); }
 INLINE vi vi_sll(vi a, const int n) { return (vi)((vu)a << (unsigned)n); }
 INLINE vi vi_srl(vi a, const int n) { return (vi)((vu)a >> (unsigned)n); }
 INLINE vi vi_srl_by(vi a, int n) { return (vi)((vu)a >> (unsigned)n); }
+INLINE vi vi_byte(vi a, int j) { return vi_srl_by(a, 8 * j) & 255; }
 INLINE vi vi_sra(vi a, const int n) { return a >> n; }
 INLINE vf vf_from(vi a) { return __builtin_convertvector(a, vf); }
 
@@ -121,6 +122,9 @@ INLINE vacc vacc_start8(vi first, vi less)
     return vacc_start(less);
 }
 INLINE vacc vacc_dot8(vacc a, vi w, vi x) { return vacc_dot(a, w, x); }
+
+enum { HIGH_TIMES = 16 };
+INLINE vi vi_high(vi bytes) { return bytes & (int32_t)0xf0f0f0f0; }
 
 /* 16 bits for 16 bytes: each lane takes its four. */
 INLINE vi vi_add16_where(vi bytes, const uint8_t *bits)
