@@ -262,6 +262,44 @@ TEST(what_a_processor_likes_to_fetch_and_to_open_changes_no_bit)
         }
 }
 
+/* Integer sums are the last bits of a float of 1.5 * 2^23 (isa.h), which has room for so much.  Whole scales,
+ * so that every sum is a whole number that a float has. */
+TEST(sums_are_exact_with_all_weights_and_activations_at_the_ends_of_their_ranges)
+{
+    enum { MOST = 8, COLS_MOST = 256 };
+    static const uint8_t one_and_zero[4] = {0, 0x3c, 0, 0};
+    for (size_t t = 0; t < COUNT_OF(types); t++) {
+        const struct ktype_info *info = ktype_info(types[t]);
+        const bool has_min = types[t] != KT_Q8_0 && types[t] != KT_Q4_0 && types[t] != KT_Q5_0;
+        const int cols = info->block;
+        const size_t row = (size_t)info->bytes;
+        float x[MOST * COLS_MOST], decoded[COLS_MOST], acc[MOST * 32];
+        if (cols == 1 || types[t] == KT_Q6_K) continue;
+        uint8_t *file = rig_memory(32 * row), *w = rig_memory(pack_bytes(types[t], 32, cols));
+        for (size_t r = 0; r < 32; r++) { /* weights of the least and the most; 6-bit scales of the most */
+            uint8_t *block = file + r * row;
+            memset(block, r % 2 ? 0xff : 0, row);
+            if (types[t] == KT_Q8_0) memset(block, r % 2 ? 0x7f : 0x80, row);
+            if (cols == 256) memset(block + 4, 0xff, 12);
+            memcpy(block, one_and_zero, has_min ? 4 : 2);
+        }
+        for (int i = 0; i < MOST * cols; i++) x[i] = i / cols % 2 ? -127 : 127;
+        pack_group(types[t], 32, cols, file, row, w);
+        for (size_t i = 0; i < COUNT_OF(isas); i++)
+            for (int T = 1; T <= MOST && isa_here(i); T++) {
+                memset(acc, 0, sizeof acc);
+                products_of(types[t], isa_here(i), T, cols, w, x, acc);
+                for (int n = 0; n < 32 * T; n++) {
+                    double right = 0;
+                    quant_decode(types[t], file + (size_t)(n % 32) * row, decoded, cols);
+                    for (int k = 0; k < cols; k++) right += (double)decoded[k] * (double)x[n / 32 * cols + k];
+                    CHECK((double)acc[n] == right);
+                }
+            }
+        rig_release(file, 32 * row), rig_release(w, pack_bytes(types[t], 32, cols));
+    }
+}
+
 /* Q6_K's scaled sums are floats.  A token's row of one block as mul.h orders it, with whole numbers in their place. */
 static float sum_k6(int weight, const int8_t *scale, const float *x)
 {

@@ -52,9 +52,9 @@ template <ktype TYPE> __device__ __forceinline__ uint32_t quants(const uint8_t *
     }
     /* Q6_K: run is 0..3 of each half */
     const uint8_t *lines = fields + (4 + 24 * (run / 4) + 3 * s) * LINE;
-    const int part = run % 4;
-    const uint32_t low = dword_at(lines + part % 2 * LINE, lane) >> part / 2 * 4 & 0x0f0f0f0fu;
-    return low | (dword_at(lines + 2 * LINE, lane) >> 2 * part & 0x03030303u) << 4;
+    if (run % 4 < 3) return dword_at(lines + run % 4 * LINE, lane) & 0x3f3f3f3fu;
+    return (dword_at(lines, lane) >> 2 & 0x30303030u) | (dword_at(lines + LINE, lane) >> 4 & 0x0c0c0c0cu) |
+           (dword_at(lines + 2 * LINE, lane) >> 6 & 0x03030303u);
 }
 
 /* Byte i of the 12 (or 16) bytes of scales of a row. */
