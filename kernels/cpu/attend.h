@@ -229,26 +229,34 @@ INLINE void scale_weights(const int n, const struct isa_attend *a, const struct 
 INLINE void sums_of(const int n, const int vecs, const enum ktype kv, const struct isa_attend *a,
                     const struct chunk *c, struct queries *st, int at, int d, struct seen seen)
 {
-    const size_t wide = (size_t)wide_of(a), bytes = kv_bytes(kv, (size_t)(vecs * LANES));
+    const size_t wide = (size_t)wide_of(a), bytes = kv_bytes(kv, (size_t)(vecs * LANES)), line = kv_bytes(kv, wide);
     const bool fetch = kv_bytes(kv, (size_t)d) % CACHE_LINE == 0; /* else the dims before have fetched the line */
     float *to = st->o + (size_t)at * wide + (size_t)d;
-    float (*p)[WIDE][ISA_CHUNK] = st->p + d / 32; /* d is a multiple of vecs * LANES: the loop's blocks are constants */
     vf o[WIDE][VALUE_VECS];
 
     UNROLL for (int h = 0; h < n; h++)
         UNROLL for (int v = 0; v < vecs; v++) o[h][v] = vf_load(to + (size_t)h * wide + (size_t)(v * LANES));
-    for (int i = seen.lo; i < seen.hi; i++) {
-        const uint8_t *row = c->page[i / KERN_PAGE] + a->v_off + values_at(kv, a);
-        size_t first = (size_t)(i % KERN_PAGE) * wide + (size_t)d;
-        vf x[VALUE_VECS];
-        UNROLL for (int v = 0; v < vecs; v++) x[v] = load_kv(kv, row, first + (size_t)(v * LANES));
-        for (size_t b = 0; fetch && b < bytes; b += CACHE_LINE)
-            fetch_by_values(a, c, i / KERN_PAGE, values_at(kv, a) + kv_bytes(kv, first) + b);
-        UNROLL for (int h = 0; h < n; h++)
-            UNROLL for (int v = 0; v < vecs; v++) {
-                const float *weight = kv == KT_Q8_0 ? p[v * LANES / 32][h] : st->s[at + h];
-                o[h][v] = vf_fma(vf_set1(weight[i]), x[v], o[h][v]);
+    for (int i = seen.lo; i < seen.hi;) {
+        const int page = i / KERN_PAGE, end = MIN((page + 1) * KERN_PAGE, seen.hi);
+        const size_t first = values_at(kv, a) + (size_t)(i % KERN_PAGE) * line + kv_bytes(kv, (size_t)d);
+        const uint8_t *x_at = c->page[page] + a->v_off + first;
+        const uint8_t *next_k = c->next[page] + a->k_off + first, *next_v = c->next[page] + a->v_off + first;
+        /* weights of one token are ISA_CHUNK values apart, by query; d is a multiple of vecs * LANES, so that the loop's
+         * blocks are constants */
+        const float *p = kv == KT_Q8_0 ? st->p[d / 32][0] + i : st->s[at] + i;
+        for (; i < end; i++, p++, x_at += line, next_k += line, next_v += line) {
+            vf x[VALUE_VECS];
+            UNROLL for (int v = 0; v < vecs; v++) x[v] = load_kv(kv, x_at, (size_t)(v * LANES));
+            for (size_t b = 0; fetch && b < bytes; b += CACHE_LINE) {
+                __builtin_prefetch(next_k + b);
+                __builtin_prefetch(next_v + b, 0, 2);
             }
+            UNROLL for (int h = 0; h < n; h++)
+                UNROLL for (int v = 0; v < vecs; v++) {
+                    const int block = kv == KT_Q8_0 ? v * LANES / 32 : 0;
+                    o[h][v] = vf_fma(vf_set1(p[(block * WIDE + h) * ISA_CHUNK]), x[v], o[h][v]);
+                }
+        }
     }
     UNROLL for (int h = 0; h < n; h++)
         UNROLL for (int v = 0; v < vecs; v++) vf_store(to + (size_t)h * wide + (size_t)(v * LANES), o[h][v]);
