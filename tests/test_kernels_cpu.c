@@ -273,7 +273,7 @@ TEST(sums_are_exact_with_all_weights_and_activations_at_the_ends_of_their_ranges
         const bool has_min = types[t] != KT_Q8_0 && types[t] != KT_Q4_0 && types[t] != KT_Q5_0;
         const int cols = info->block;
         const size_t row = (size_t)info->bytes;
-        float x[MOST * COLS_MOST], decoded[COLS_MOST], acc[MOST * 32];
+        float x[MOST * COLS_MOST], decoded[COLS_MOST], acc[MOST * 32], right[MOST * 32];
         if (cols == 1 || types[t] == KT_Q6_K) continue;
         uint8_t *file = rig_memory(32 * row), *w = rig_memory(pack_bytes(types[t], 32, cols));
         for (size_t r = 0; r < 32; r++) { /* weights of the least and the most; 6-bit scales of the most */
@@ -284,17 +284,19 @@ TEST(sums_are_exact_with_all_weights_and_activations_at_the_ends_of_their_ranges
             memcpy(block, one_and_zero, has_min ? 4 : 2);
         }
         for (int i = 0; i < MOST * cols; i++) x[i] = i / cols % 2 ? -127 : 127;
+        for (int n = 0; n < 32 * MOST; n++) {
+            double sum = 0;
+            quant_decode(types[t], file + (size_t)(n % 32) * row, decoded, cols);
+            for (int k = 0; k < cols; k++) sum += (double)decoded[k] * (double)x[n / 32 * cols + k];
+            right[n] = (float)sum;
+            CHECK((double)right[n] == sum);
+        }
         pack_group(types[t], 32, cols, file, row, w);
         for (size_t i = 0; i < COUNT_OF(isas); i++)
             for (int T = 1; T <= MOST && isa_here(i); T++) {
                 memset(acc, 0, sizeof acc);
                 products_of(types[t], isa_here(i), T, cols, w, x, acc);
-                for (int n = 0; n < 32 * T; n++) {
-                    double right = 0;
-                    quant_decode(types[t], file + (size_t)(n % 32) * row, decoded, cols);
-                    for (int k = 0; k < cols; k++) right += (double)decoded[k] * (double)x[n / 32 * cols + k];
-                    CHECK((double)acc[n] == right);
-                }
+                CHECK_MEM(acc, right, (size_t)(32 * T) * sizeof *acc);
             }
         rig_release(file, 32 * row), rig_release(w, pack_bytes(types[t], 32, cols));
     }
