@@ -247,7 +247,7 @@ INLINE void sums_of(const int n, const int vecs, const enum ktype kv, const stru
         for (; i < end; i++, p++, x_at += line, next_k += line, next_v += line) {
             vf x[VALUE_VECS];
             UNROLL for (int v = 0; v < vecs; v++) x[v] = load_kv(kv, x_at, (size_t)(v * LANES));
-            for (size_t b = 0; fetch && b < bytes; b += CACHE_LINE) {
+            for (size_t b = 0; fetch && b < bytes; b += CACHE_LINE) { /* as fetch_by_values() */
                 __builtin_prefetch(next_k + b);
                 __builtin_prefetch(next_v + b, 0, 2);
             }
