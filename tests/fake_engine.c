@@ -81,8 +81,10 @@ static int fake_step(struct engine *e, struct engine_event *ev, int cap, struct 
         snprintf(e->a.fault, sizeof e->a.fault, "device lost");
         return err_set(err, ENGINE_FAULT, "device lost");
     }
-    if (e->steps == 1) {
-        ev[0] = (struct engine_event){.kind = ENGINE_PREFILL, .id = 7, .n = e->a.n_prompt, .of = e->a.n_prompt};
+    const int last = e->amid ? 2 * (e->amid + 1) : 1;
+    if (e->steps <= last) {
+        const int done = e->steps == last ? e->a.n_prompt : e->steps / (e->amid + 1) * (e->a.n_prompt / 2);
+        ev[0] = (struct engine_event){.kind = ENGINE_PREFILL, .id = 7, .n = done, .of = e->a.n_prompt};
         return 1;
     }
     if (e->mute) return 0;

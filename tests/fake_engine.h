@@ -13,6 +13,7 @@ struct engine {
     int interrupt_at;    /* the step in which Ctrl-C comes; 0: none */
     bool endless, mute;  /* never ends of itself; stops without an end */
     bool no_token;
+    int amid; /* the prompt is read in two passes, each with so many steps before its last; 0: all in one step */
     int (*refuse)(struct err *err); /* NULL: it admits */
 
     int steps, dropped;

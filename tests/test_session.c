@@ -352,4 +352,26 @@ TEST(session_with_json_the_events_tell_the_whole_story)
     end();
 }
 
+static void note_prefill(void *self, const struct event *e)
+{
+    if (e->kind == EV_PREFILL) buf_printf(self, "%d/%d ", (int)e->prefill.done, (int)e->prefill.of);
+}
+
+/* A large pass is several steps, and each tells how far the prompt is. */
+TEST(session_a_prompt_that_got_no_further_in_a_step_is_not_told_again)
+{
+    struct buf told = {0};
+    char want[64];
+    begin("fine", NULL);
+    app.trace.watch = note_prefill, app.trace.watcher = &told;
+    fake.amid = 2;
+    CHECK_EQ(say("how are you"), 0);
+    const int n = fake.a.n_prompt;
+    snprintf(want, sizeof want, "%d/%d %d/%d ", n / 2, n, n, n);
+    CHECK(n > 3);
+    CHECK_STR(told.data, want);
+    buf_free(&told);
+    end();
+}
+
 CHECK_MAIN

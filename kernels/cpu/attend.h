@@ -77,10 +77,10 @@ INLINE void fetch_by_scores(const struct isa_attend *a, const struct chunk *c, i
     __builtin_prefetch(c->next[page] + a->k_off + at, 0, 2);
 }
 
-INLINE void fetch_by_values(const struct isa_attend *a, const struct chunk *c, int page, size_t at)
+INLINE void fetch_by_values(const uint8_t *next_k, const uint8_t *next_v)
 {
-    __builtin_prefetch(c->next[page] + a->k_off + at);
-    __builtin_prefetch(c->next[page] + a->v_off + at, 0, 2);
+    __builtin_prefetch(next_k);
+    __builtin_prefetch(next_v, 0, 2);
 }
 
 /* ----------------------------------------------------------------------- scores */
@@ -219,7 +219,8 @@ INLINE void scale_weights(const int n, const struct isa_attend *a, const struct 
     for (int b = 0; b < a->dim / 32; b++)
         for (int token = 0; token < ISA_CHUNK; token += LANES) {
             vf d = load_scales(c, a->v_off, b, token);
-            if (token % KERN_PAGE == 0) fetch_by_values(a, c, token / KERN_PAGE, (size_t)(32 * b));
+            const uint8_t *next = c->next[token / KERN_PAGE] + 32 * b;
+            if (token % KERN_PAGE == 0) fetch_by_values(next + a->k_off, next + a->v_off);
             UNROLL for (int h = 0; h < n; h++)
                 vf_store(st->p[b][h] + token, vf_mul(vf_load(st->s[at + h] + token), d));
         }
@@ -247,10 +248,7 @@ INLINE void sums_of(const int n, const int vecs, const enum ktype kv, const stru
         for (; i < end; i++, p++, x_at += line, next_k += line, next_v += line) {
             vf x[VALUE_VECS];
             UNROLL for (int v = 0; v < vecs; v++) x[v] = load_kv(kv, x_at, (size_t)(v * LANES));
-            for (size_t b = 0; fetch && b < bytes; b += CACHE_LINE) { /* as fetch_by_values() */
-                __builtin_prefetch(next_k + b);
-                __builtin_prefetch(next_v + b, 0, 2);
-            }
+            for (size_t b = 0; fetch && b < bytes; b += CACHE_LINE) fetch_by_values(next_k + b, next_v + b);
             UNROLL for (int h = 0; h < n; h++)
                 UNROLL for (int v = 0; v < vecs; v++) {
                     const int block = kv == KT_Q8_0 ? v * LANES / 32 : 0;

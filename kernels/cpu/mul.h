@@ -105,8 +105,9 @@ INLINE vi weights(const enum form form, const uint8_t *q, const uint8_t *h, cons
     case K4:
     case K5: {
         vi w = vi_load(q + s * LINE + lane);
-        if (form == K4) return run ? vi_high(w) : vi_and(w, low);
+        if (form == K4 && run && HIGH_TIMES == 16) return vi_and(w, vi_set1((int32_t)0xf0f0f0f0));
         w = vi_and(run ? vi_srl(w, 4) : w, low);
+        if (form == K4) return w;
         vi top = vi_sll(vi_srl_by(vi_load(h + s * LINE + lane), bit), 4);
         return vi_or(w, vi_and(top, vi_set1(0x10101010)));
     }

@@ -20,7 +20,7 @@
  *     vacc_start8(first, first - 128 * sum of all x), vacc_dot8: the same for any w, and the sum is of (w - 128) * x
  *     vi_srl_by: vi_srl by a number that is no constant
  *     vi_byte(v, j): byte j (0..3) of each lane
- *     vi_high(bytes): the upper four bits of each, HIGH_TIMES as much: 16 where vacc_dot bears it, which spares a shift
+ *     HIGH_TIMES: how many times as large vacc_dot may have upper nibbles: 16, as they lie, or 1
  *     vi_add16_where(bytes, bits): adds 16 to byte i where bit i at `bits` is set (all bytes are below 16)
  *     act_top, act_round: the two halves of quant_act32() (kernels/quant.h), to the bit */
 #ifndef SIMD_H

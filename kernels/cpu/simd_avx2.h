@@ -106,7 +106,6 @@ INLINE vacc vacc_spill(vacc a)
 INLINE vi vacc_end(vacc a) { return vacc_spill(a).sum; }
 
 enum { HIGH_TIMES = 1 }; /* 2 * 240 * 127 would not fit */
-INLINE vi vi_high(vi bytes) { return vi_and(vi_srl(bytes, 4), vi_set1(0x0f0f0f0f)); }
 
 /* Eight bits do not fit: |w - 128| times (x with the sign of w - 128), at most 2 * 128 * 127. */
 INLINE vacc vacc_start8(vi first, vi less)

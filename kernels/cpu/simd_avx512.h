@@ -118,7 +118,6 @@ INLINE vacc vacc_start8(vi first, vi less)
 INLINE vacc vacc_dot8(vacc a, vi w, vi x) { return vacc_dot(a, w, x); }
 
 enum { HIGH_TIMES = 16 };
-INLINE vi vi_high(vi bytes) { return vi_and(bytes, vi_set1((int32_t)0xf0f0f0f0)); }
 
 INLINE vi vi_add16_where(vi bytes, const uint8_t *bits)
 {

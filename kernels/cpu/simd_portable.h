@@ -124,7 +124,6 @@ INLINE vacc vacc_start8(vi first, vi less)
 INLINE vacc vacc_dot8(vacc a, vi w, vi x) { return vacc_dot(a, w, x); }
 
 enum { HIGH_TIMES = 16 };
-INLINE vi vi_high(vi bytes) { return bytes & (int32_t)0xf0f0f0f0; }
 
 /* 16 bits for 16 bytes: each lane takes its four. */
 INLINE vi vi_add16_where(vi bytes, const uint8_t *bits)
