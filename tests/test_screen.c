@@ -436,6 +436,14 @@ __attribute__((no_sanitize("undefined"))) static void end_by(char how)
     }
 }
 
+/* Whoever starts tests in the background may have had them ignore SIGINT and SIGQUIT (sh does), and so may nohup SIGHUP;
+ * what is ignored ends nobody. */
+static void default_ends(void)
+{
+    static const int ends[] = {SIGTERM, SIGHUP, SIGQUIT};
+    for (size_t i = 0; i < COUNT_OF(ends); i++) signal(ends[i], SIG_DFL);
+}
+
 /* A child draws and ends so; the terminal must be as it was, and the child's end must be what it would have been. */
 static int child_ends(char how)
 {
@@ -449,6 +457,7 @@ static int child_ends(char how)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         int null = open("/dev/null", O_WRONLY); /* a sanitizer's report */
         dup2(null, 2);
+        default_ends();
         if (screen_open(&setup, &err)) _exit(3);
         blank_surface(20, 4);
         puts_at(0, 0, "drawn", (struct look){.hue = HUE_OK, .attr = LOOK_BOLD});
