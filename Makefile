@@ -251,6 +251,7 @@ isa_asan       := -O1 $(if $(is_gcc),\
 isa_tsan       := -O1
 is_isa          = $(filter %_avx2.c %_avxvnni.c %_avx512.c %/isa_portable.c,$1)
 own_flags       = $(if $(filter kernels/%,$1),$(kernel_$(VARIANT))) \
+                  $(if $(filter tests/asan/%,$1),-O2 -fno-sanitize=all) \
                   $(if $(is_isa),$(isa_$(VARIANT)) $(if $(is_gcc),-fno-var-tracking)) \
                   $(foreach set,avx2 avxvnni avx512,$(if $(filter %_$(set).c,$1),$(isa_$(set))))
 
@@ -263,6 +264,8 @@ lib_src  := $(sort $(wildcard kernels/*.c kernels/cpu/*.c kernels/cuda/*.c)) \
 object    = $(patsubst %.cu,$(O)/obj/%.o,$(patsubst %.c,$(O)/obj/%.o,$1))
 lib      := $(O)/libplimsoll.a
 main_obj := $(call object,app/main.c)
+# gcc's ASan is slow with wide vectors: this makes it less so.
+asan_obj := $(if $(filter asan-gcc asan-cc,$(VARIANT)-$(compiler)),$(call object,tests/asan/ranges.c))
 test_bin := $(addprefix $(O)/tests/,$(tests))
 cuda_bin := $(filter $(O)/tests/test_cuda_%,$(test_bin)) # these have the CUDA kernels in them, for the host
 cuda_so  := $(if $(filter release-gcc release-cc,$(VARIANT)-$(compiler)),$(if $(NVCC),$(K)/plimsoll-cuda.so))
@@ -349,6 +352,8 @@ define link
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(flags) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $1 $(libs)
 endef
+
+$(O)/plimsoll $(test_bin) $(fuzz_bin) $(gpu_bin): $(asan_obj)
 
 $(O)/plimsoll: $(main_obj) $(lib)
 	$(call link)
