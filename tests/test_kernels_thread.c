@@ -53,6 +53,43 @@ TEST(every_item_of_a_loop_is_done_once_and_before_the_loop_returns)
         }
 }
 
+/* One thread stays in the first items that it got until all others are done. */
+struct held {
+    atomic_int done;
+    int n, held; /* in which item */
+    bool holds, left_alone;
+};
+
+static void hold_items(void *job, int first, int end, int who)
+{
+    struct held *h = job;
+    (void)who;
+    if (first <= h->held && h->held < end) {
+        const time_t late = time(NULL) + 30;
+        h->holds = true;
+        while (atomic_load(&h->done) < h->n - (end - first) && time(NULL) < late) sched_yield();
+        h->left_alone = atomic_load(&h->done) < h->n - (end - first);
+    }
+    atomic_fetch_add(&h->done, end - first);
+}
+
+TEST(who_is_held_up_has_the_rest_of_its_share_done_by_others)
+{
+    static const int threads[] = {2, 3, 8};
+    for (size_t k = 0; k < COUNT_OF(threads); k++) {
+        struct crew *c = crew_open(threads[k], false, NULL);
+        CHECK(c);
+        for (int round = 0; round < 40; round++) {
+            struct held h = {.n = 2 + 37 * (round % 8)};
+            h.held = h.n * (round / 8) / 5;
+            crew_run(c, h.n, hold_items, &h);
+            CHECK_EQ(atomic_load(&h.done), h.n);
+            CHECK(h.holds && !h.left_alone);
+        }
+        crew_close(c);
+    }
+}
+
 /* Workers fall asleep after a while; a loop must wake them, and one that comes just then too. */
 TEST(a_crew_that_slept_works_again)
 {

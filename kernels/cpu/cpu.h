@@ -55,9 +55,15 @@ static inline void *cpu_cut(uint8_t **work, size_t count, size_t size)
 
 /* ------------------------------------------------------------- matrix products */
 
+/* Token rows cut into n tiles as even as can be: the first `wider` have width + 1 of them, the others width. */
+struct cpu_tiles {
+    int n, width, wider;
+};
+
 /* Rows of activations as products want them: int8 tile by tile for integer types, floats for the others. */
 struct cpu_input {
-    int rows, cols, tiles;
+    int rows, cols;
+    struct cpu_tiles tiles;
     const float *x;  /* (rows, cols) */
     struct act *act; /* (tile, block of 32, token of the tile); NULL if no matrix of the step is of an integer type */
 };

@@ -26,8 +26,9 @@ struct look {
     long slept;               /* how often it has slept or waited */
 };
 
-/* Its thread's own, but for what is set at the start. */
+/* Its thread's own, but for what is set at the start, and its share. */
 struct worker {
+    _Alignas(64) atomic_uint_fast64_t share; /* of a loop's items, what nobody has taken yet: from .. end - 1, as words */
     struct crew *crew;
     pthread_t thread;
     int who;
@@ -37,14 +38,15 @@ struct worker {
     int64_t shared_ends, turn_ends; /* 0: the core is taken to be ours alone */
 };
 
-/* A loop is published as one word, the ticket: its number in the upper half, how many items nobody has taken yet in the
- * lower.  Taking is compare-and-swap on it, so a worker that comes late can take nothing of a loop that is over; and
- * while somebody holds items the caller waits, so n, work and job may be read without a lock by who holds some. */
+/* Each thread has a share of a loop, one piece of it, and takes from its front: so a thread goes over neighbouring
+ * memory, and the word that says what is left is mostly in its own cache.  Who has nothing left takes from the end of
+ * another's.  Taking is compare-and-swap on the share, and as long as somebody holds items the caller waits; so work and
+ * job may be read without a lock by who holds some, and a worker that comes late takes nothing of a loop that is over,
+ * or rightly some of the next. */
 struct crew {
-    _Alignas(64) atomic_uint_fast64_t ticket;
-    _Alignas(64) atomic_int left; /* items not finished */
-    _Alignas(64) int n;
-    crew_work *work;
+    _Alignas(64) atomic_uint number; /* of the loop: who waits sees it change */
+    _Alignas(64) atomic_int left;    /* items not finished */
+    _Alignas(64) crew_work *work;
     void *job;
 
     _Alignas(64) pthread_mutex_t lock; /* for sleeping only */
@@ -148,25 +150,65 @@ static void rest(struct crew *c, struct worker *w)
 
 /* --------------------------------------------------------------------- working */
 
-static uint32_t ticket_left(uint64_t ticket)
+struct items {
+    uint32_t from, end;
+};
+
+static struct items items_of(uint64_t share)
 {
-    return (uint32_t)ticket;
+    return (struct items){(uint32_t)(share >> 32), (uint32_t)share};
 }
 
-/* Take and do items until none is left to take, or a worker's turn is over; then say how many were done.  (Each word
- * that two cores write costs as much as some items: so pieces of half a share, and one report.) */
+static uint64_t share_of(struct items i)
+{
+    return (uint64_t)i.from << 32 | i.end;
+}
+
+static uint32_t items_left(uint64_t share)
+{
+    const struct items i = items_of(share);
+    return i.end - i.from;
+}
+
+/* The next items of a thread's own share; pieces of it, so that others can still help with the rest. */
+static bool take_own(struct worker *w, struct items *taken)
+{
+    uint64_t share = atomic_load(&w->share);
+    for (uint32_t n; (n = items_left(share));) {
+        const struct items all = items_of(share);
+        *taken = (struct items){all.from, all.from + MAX(n / 4, 1)};
+        if (atomic_compare_exchange_weak(&w->share, &share, share_of((struct items){taken->end, all.end}))) return true;
+    }
+    return false;
+}
+
+/* Half of what the thread has left that has most of all. */
+static bool take_from_another(struct crew *c, struct items *taken)
+{
+    for (;;) {
+        struct worker *most = NULL;
+        uint64_t share = 0;
+        for (int i = 0; i < c->threads; i++) {
+            const uint64_t its = atomic_load(&c->worker[i].share);
+            if (items_left(its) > items_left(share)) share = its, most = &c->worker[i];
+        }
+        if (!most) return false;
+        const struct items all = items_of(share);
+        *taken = (struct items){all.end - (items_left(share) + 1) / 2, all.end};
+        if (atomic_compare_exchange_strong(&most->share, &share, share_of((struct items){all.from, taken->from})))
+            return true;
+    }
+}
+
+/* Take and do items until none is left to take, or a worker's turn is over; then say how many were done: once, since
+ * each word that two cores write costs as much as some items. */
 static void work_off(struct crew *c, struct worker *w)
 {
+    struct items i;
     int done = 0;
-    uint64_t t = atomic_load(&c->ticket);
-    while (ticket_left(t)) {
-        if (w->shared_ends && now_ns() >= w->turn_ends) break;
-        uint32_t left = ticket_left(t), take = MAX(left / (2 * (uint32_t)c->threads), 1);
-        if (!atomic_compare_exchange_weak(&c->ticket, &t, t - take)) continue;
-        int first = c->n - (int)left;
-        c->work(c->job, first, first + (int)take, w->who);
-        done += (int)take;
-        t = atomic_load(&c->ticket);
+    while (!(w->shared_ends && now_ns() >= w->turn_ends) && (take_own(w, &i) || take_from_another(c, &i))) {
+        c->work(c->job, (int)i.from, (int)i.end, w->who);
+        done += (int)(i.end - i.from);
     }
     if (done && atomic_fetch_sub(&c->left, done) == done && atomic_load(&c->caller_sleeps)) {
         pthread_mutex_lock(&c->lock);
@@ -177,15 +219,15 @@ static void work_off(struct crew *c, struct worker *w)
 
 /* Until the loop's number is no longer `seen`, or the crew ends.  The sleeper announces itself before it looks a
  * last time, the caller publishes before it looks for sleepers: one of them sees the other. */
-static void wait_for_work(struct crew *c, struct worker *w, uint64_t seen)
+static void wait_for_work(struct crew *c, struct worker *w, unsigned seen)
 {
     int turn = 0;
     int64_t end = 0;
-    while (atomic_load(&c->ticket) >> 32 == seen && !atomic_load(&c->stop)) {
+    while (atomic_load(&c->number) == seen && !atomic_load(&c->stop)) {
         if (spin_on(c, &turn, &end)) continue;
         pthread_mutex_lock(&c->lock);
         atomic_fetch_add(&c->sleepers, 1);
-        while (atomic_load(&c->ticket) >> 32 == seen && !atomic_load(&c->stop)) pthread_cond_wait(&c->wake, &c->lock);
+        while (atomic_load(&c->number) == seen && !atomic_load(&c->stop)) pthread_cond_wait(&c->wake, &c->lock);
         atomic_fetch_sub(&c->sleepers, 1);
         pthread_mutex_unlock(&c->lock);
         w->last = look_now(now_ns());
@@ -211,10 +253,10 @@ static void *worker_main(void *arg)
 {
     struct worker *w = arg;
     struct crew *c = w->crew;
-    uint64_t seen = 0;
+    unsigned seen = 0;
     while (!atomic_load(&c->stop)) {
         wait_for_work(c, w, seen);
-        seen = atomic_load(&c->ticket) >> 32;
+        seen = atomic_load(&c->number);
         work_off(c, w);
         while (makes_way(w) && !atomic_load(&c->stop)) {
             rest(c, w);
@@ -286,6 +328,12 @@ static void caller_looks(struct crew *c)
     change_places(c);
 }
 
+/* Where part i of n items for so many threads begins. */
+static uint32_t part_of(int n, int i, int threads)
+{
+    return (uint32_t)((int64_t)n * i / threads);
+}
+
 void crew_run(struct crew *c, int n, crew_work *work, void *job)
 {
     if (n <= 0) return;
@@ -294,12 +342,14 @@ void crew_run(struct crew *c, int n, crew_work *work, void *job)
         work(job, 0, n, 0);
         return;
     }
-    c->n = n;
     c->work = work;
     c->job = job;
     atomic_store(&c->left, n);
-    uint64_t number = (atomic_load(&c->ticket) >> 32) + 1;
-    atomic_store(&c->ticket, number << 32 | (uint32_t)n);
+    for (int i = 0; i < c->threads; i++) {
+        const struct items its = {part_of(n, i, c->threads), part_of(n, i + 1, c->threads)};
+        atomic_store_explicit(&c->worker[i].share, share_of(its), memory_order_release);
+    }
+    atomic_fetch_add(&c->number, 1);
     if (atomic_load(&c->sleepers)) {
         pthread_mutex_lock(&c->lock);
         pthread_cond_broadcast(&c->wake);

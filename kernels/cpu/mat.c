@@ -21,20 +21,26 @@ bool cpu_is_int(enum ktype type)
 
 /* ------------------------------------------------------------------------ tiles */
 
-/* Tokens are cut into tiles of as equal widths as can be; tile i begins at tile_start(i). */
-static int tile_count(const struct cpu_isa *isa, int rows)
+static struct cpu_tiles cut(int rows, int most)
 {
-    return (rows + isa->tile - 1) / isa->tile;
+    const int n = (rows + most - 1) / most;
+    return (struct cpu_tiles){n, rows / n, rows % n};
 }
 
-static int tile_start(int rows, int tiles, int i)
+static int tile_start(const struct cpu_tiles *t, int tile)
 {
-    return (int)((int64_t)i * rows / tiles);
+    return tile * t->width + MIN(tile, t->wider);
 }
 
-static int tile_of(int rows, int tiles, int row)
+static int tile_width(const struct cpu_tiles *t, int tile)
 {
-    return (int)((((int64_t)row + 1) * tiles + rows - 1) / rows) - 1;
+    return t->width + (tile < t->wider);
+}
+
+static int tile_of(const struct cpu_tiles *t, int row)
+{
+    const int wide = t->wider * (t->width + 1);
+    return row < wide ? row / (t->width + 1) : t->wider + (row - wide) / t->width;
 }
 
 /* ------------------------------------------------------------------- activations */
@@ -59,17 +65,16 @@ static void input_rows(void *arg, int first, int end, int who)
         if (j->norm) j->d->isa->norm(raw, j->norm, in->cols, j->eps, j->normed + (size_t)r * cols);
         else if (j->normed) memcpy(j->normed + (size_t)r * cols, raw, cols * sizeof *raw);
         if (!in->act) continue;
-        int tile = tile_of(in->rows, in->tiles, r), start = tile_start(in->rows, in->tiles, tile);
-        int T = tile_start(in->rows, in->tiles, tile + 1) - start;
+        const int tile = tile_of(&in->tiles, r), start = tile_start(&in->tiles, tile);
         struct act *to = in->act + (size_t)start * blocks + (size_t)(r - start);
-        j->d->isa->quantise(in->x + (size_t)r * cols, (int)blocks, to, T);
+        j->d->isa->quantise(in->x + (size_t)r * cols, (int)blocks, to, tile_width(&in->tiles, tile));
     }
 }
 
 struct cpu_input cpu_input(struct kdev *d, int rows, const int32_t *pick, int cols, const float *x, const float *norm,
                            float eps, bool any_int, uint8_t **work)
 {
-    struct cpu_input in = {rows, cols, tile_count(d->isa, rows), x, NULL};
+    struct cpu_input in = {rows, cols, cut(rows, d->isa->tile), x, NULL};
     struct input_job job = {d, &in, x, norm, pick, eps, NULL};
     if (norm || pick) in.x = job.normed = cpu_cut(work, (size_t)rows * (size_t)cols, sizeof *in.x);
     if (any_int) in.act = cpu_cut(work, (size_t)rows * (size_t)(cols / 32), sizeof *in.act);
@@ -89,47 +94,28 @@ bool cpu_input_bytes(int rows, int norm_cols, int cols, uint64_t *bytes)
 
 enum mul_end { END_STORE, END_ADD, END_GATE };
 
+/* A matrix, and what is the same for all of its groups: they are too many, and small ones too quick, to reckon it for
+ * each. */
+struct factor {
+    const struct kmat *m;
+    int groups, units, chunk; /* chunk: so many units of k at a time */
+    int acts;                 /* blocks of 32 activations a unit; 0: floats */
+    size_t unit, group_bytes; /* of one group's weights: of a unit of k, of all */
+    isa_open *open;           /* what tiles would each take apart is opened once for all; NULL: it is not */
+};
+
 struct mul_job {
     const struct kdev *d;
     const struct cpu_input *in;
-    struct cpu_out out[3];
+    struct factor factor[3], up; /* up: END_GATE's second */
+    float *y[3];
     int outs;
     enum mul_end end;
     float softcap;
     const float *bias;
     enum kern_act act;
-    const struct kmat *up; /* END_GATE: the second factor */
-    struct act *rounded;   /* END_GATE: where the result goes, instead of floats to out.y; or NULL */
+    struct act *rounded; /* END_GATE: where the result goes, instead of floats to y; or NULL */
 };
-
-static int group_count(const struct kmat *m)
-{
-    return (m->rows + ISA_GROUP - 1) / ISA_GROUP;
-}
-
-static const uint8_t *group_at(const struct kmat *m, int group)
-{
-    return (const uint8_t *)m->dev_data + (size_t)group * pack_group_bytes(m->type, m->cols);
-}
-
-/* Part i of n of so many bytes, which tile i of n fetches. */
-static struct isa_ahead fetch_part(const struct kdev *d, const uint8_t *at, size_t bytes, int i, int n)
-{
-    const int lines = (int)(bytes / 64), first = lines / n * i + lines % n * i / n;
-    const int end = lines / n * (i + 1) + lines % n * (i + 1) / n;
-    const enum isa_fetch to = n > FIRST_TILES ? ISA_SECOND : d->fetch == ISA_BOTH ? ISA_BOTH : ISA_FIRST;
-    return (struct isa_ahead){at + 64 * (size_t)first, end - first, to};
-}
-
-/* What a lone tile of T tokens fetches.  Types of 32 a block are read line by line in order, which a processor that
- * fetches far sees by itself; the products of one token do not hide the work of asking for it too. */
-static struct isa_ahead fetch_alone(const struct kdev *d, const struct ktype_info *type, int T, const uint8_t *at,
-                                    size_t bytes)
-{
-    const bool far = d->fetch == ISA_SECOND;
-    if (far && T == 1 && type->block == 32) return (struct isa_ahead){.at = at};
-    return (struct isa_ahead){at + (far ? SECOND_AHEAD : FIRST_AHEAD), (int)(bytes / 64), d->fetch};
-}
 
 /* Units of k in a chunk: as few chunks as may be, and those as even as may be, since a short one costs a call of each
  * tile all the same. */
@@ -139,39 +125,66 @@ static int even_chunk(int units, size_t unit)
     return (units + chunks - 1) / chunks;
 }
 
+static struct factor factor_of(const struct kdev *d, const struct cpu_input *in, const struct kmat *m)
+{
+    const struct ktype_info *type = ktype_info(m->type);
+    struct factor f = {.m = m, .groups = (m->rows + ISA_GROUP - 1) / ISA_GROUP, .units = m->cols / type->block,
+                       .acts = type->block / 32, .unit = (size_t)ISA_GROUP * (size_t)type->bytes,
+                       .group_bytes = pack_group_bytes(m->type, m->cols)};
+    assert(m->dev_data && m->rows > 0 && m->cols == in->cols && (in->act || !cpu_is_int(m->type)));
+    f.open = d->opens && in->tiles.n >= OPEN_TILES ? d->isa->open[m->type] : NULL;
+    f.chunk = in->tiles.n == 1 ? f.units : even_chunk(f.units, f.open ? (size_t)f.acts * ISA_OPENED : f.unit);
+    if (in->tiles.n > 1 && !f.acts) f.chunk = (f.chunk + 31) / 32 * 32; /* where the kernels' partial sums end */
+    return f;
+}
+
+static const uint8_t *group_at(const struct factor *f, int group)
+{
+    return (const uint8_t *)f->m->dev_data + (size_t)group * f->group_bytes;
+}
+
+/* What a lone tile of T tokens fetches.  Types of 32 a block are read line by line in order, which a processor that
+ * fetches far sees by itself; the products of one token do not hide the work of asking for it too. */
+static struct isa_ahead fetch_alone(const struct kdev *d, const struct factor *f, int T, const uint8_t *at)
+{
+    const bool far = d->fetch == ISA_SECOND;
+    if (far && T == 1 && f->acts == 1) return (struct isa_ahead){.at = at};
+    return (struct isa_ahead){at + (far ? SECOND_AHEAD : FIRST_AHEAD), (int)(f->group_bytes / 64), d->fetch};
+}
+
 /* acc (tokens of tiles tile0 .. tile1 - 1, 32) = their sums with one group of rows; next: the group that the caller
- * wants after it.  What tiles would each take apart is opened once for all. */
-static void mul_group(const struct mul_job *j, const struct kmat *m, int group, int tile0, int tile1, float *acc,
+ * wants after it, of which each tile fetches its share with the last chunk. */
+static void mul_group(const struct mul_job *j, const struct factor *f, int group, int tile0, int tile1, float *acc,
                       uint8_t *opened, const uint8_t *next)
 {
     const struct cpu_input *in = j->in;
-    const struct ktype_info *type = ktype_info(m->type);
-    const bool whole = in->tiles == 1;
-    const int units = m->cols / type->block, acts = type->block / 32;
-    const size_t unit = (size_t)ISA_GROUP * (size_t)type->bytes, cols = (size_t)in->cols;
-    const uint8_t *w = group_at(m, group);
-    const int start0 = tile_start(in->rows, in->tiles, tile0), end0 = tile_start(in->rows, in->tiles, tile1);
-    isa_open *const open = j->d->opens && tile1 - tile0 >= OPEN_TILES ? j->d->isa->open[m->type] : NULL;
-    int chunk = whole ? units : even_chunk(units, open ? (size_t)acts * ISA_OPENED : unit);
-    if (!whole && !acts) chunk = (chunk + 31) / 32 * 32; /* where the kernels' partial sums end */
+    const struct cpu_tiles *tiles = &in->tiles;
+    const enum ktype type = f->m->type;
+    const size_t cols = (size_t)in->cols;
+    const int start0 = tile_start(tiles, tile0), end0 = tile_start(tiles, tile1), parts = tile1 - tile0;
+    const enum isa_fetch to = parts > FIRST_TILES ? ISA_SECOND : j->d->fetch == ISA_BOTH ? ISA_BOTH : ISA_FIRST;
+    const uint8_t *at = group_at(f, group);
 
     memset(acc, 0, (size_t)(end0 - start0) * ISA_GROUP * sizeof *acc);
-    for (int u = 0; u < units; u += chunk) {
-        const int n = MIN(chunk, units - u), left = units - u - n;
-        const uint8_t *at = w + (size_t)u * unit, *then = left ? at + (size_t)n * unit : next;
-        const size_t then_bytes = (size_t)MIN(chunk, left ? left : units) * unit;
-        if (open) open(at, n, opened);
-        for (int i = tile0; i < tile1; i++) {
-            const int start = tile_start(in->rows, in->tiles, i), T = tile_start(in->rows, in->tiles, i + 1) - start;
+    for (int u = 0, n; u < f->units; u += n) {
+        n = MIN(f->chunk, f->units - u);
+        const int left = f->units - u - n;
+        const uint8_t *then = left ? at + (size_t)n * f->unit : next;
+        const int lines = (int)((size_t)MIN(f->chunk, left ? left : f->units) * f->unit / 64);
+        const int each = (lines + parts - 1) / parts; /* of them a tile fetches */
+        if (f->open) f->open(at, n, opened);
+        for (int i = 0, start = start0, T; i < parts; i++, start += T) {
+            T = tile_width(tiles, tile0 + i);
+            struct isa_ahead ahead = {then + 64 * (size_t)(i * each), MIN(each, MAX(lines - i * each, 0)), to};
+            if (tiles->n == 1) ahead = fetch_alone(j->d, f, T, at);
             const struct act *a = NULL;
-            if (acts) a = in->act + (size_t)start * (cols / 32) + (size_t)u * (size_t)acts * (size_t)T;
-            const struct isa_ahead ahead = whole ? fetch_alone(j->d, type, T, at, (size_t)n * unit)
-                                                 : fetch_part(j->d, then, then_bytes, i - tile0, tile1 - tile0);
-            const void *x = acts ? (const void *)a : in->x + (size_t)start * cols + (size_t)u;
-            float *to = acc + (start - start0) * ISA_GROUP;
-            if (open) j->d->isa->mul_open[m->type][T](at, opened, n, a, to, ahead);
-            else j->d->isa->mul[m->type][T](at, n, x, cols, to, ahead);
+            if (f->acts) a = in->act + (size_t)start * (cols / 32) + (size_t)u * (size_t)f->acts * (size_t)T;
+            const void *x = a ? (const void *)a : in->x + (size_t)start * cols + (size_t)u;
+            float *sums = acc + (start - start0) * ISA_GROUP;
+            if (f->open) j->d->isa->mul_open[type][T](at, opened, n, a, sums, ahead);
+            else j->d->isa->mul[type][T](at, n, x, cols, sums, ahead);
         }
+        at += (size_t)n * f->unit;
     }
 }
 
@@ -191,38 +204,38 @@ static void put_sums(const struct mul_job *j, float *sum, const float *other, in
 
 /* A tile's sums with one group of rows.  Rounded, they are one block of each token's activations for the next product,
  * and never floats in memory; the tokens' blocks lie one behind the other, as their sums do, and a group is whole. */
-static void put_tile(const struct mul_job *j, const struct cpu_out *out, int group, int tile, float *sum,
+static void put_tile(const struct mul_job *j, const struct factor *f, float *y, int group, int tile, float *sum,
                      const float *other)
 {
-    const struct cpu_input *in = j->in;
-    const int at = group * ISA_GROUP, n = MIN(ISA_GROUP, out->m->rows - at);
-    const int start = tile_start(in->rows, in->tiles, tile), T = tile_start(in->rows, in->tiles, tile + 1) - start;
-    const size_t rows = (size_t)out->m->rows;
+    const struct cpu_tiles *tiles = &j->in->tiles;
+    const int at = group * ISA_GROUP, n = MIN(ISA_GROUP, f->m->rows - at);
+    const int start = tile_start(tiles, tile), T = tile_width(tiles, tile);
+    const size_t rows = (size_t)f->m->rows;
     if (j->rounded) {
         put_sums(j, sum, other, at, T * ISA_GROUP, sum);
         j->d->isa->quantise(sum, T, j->rounded + (size_t)start * (rows / 32) + (size_t)group * (size_t)T, 1);
         return;
     }
     for (int t = 0; t < T; t++, sum += ISA_GROUP, other += ISA_GROUP)
-        put_sums(j, sum, other, at, n, out->y + (size_t)(start + t) * rows + (size_t)at);
+        put_sums(j, sum, other, at, n, y + (size_t)(start + t) * rows + (size_t)at);
 }
 
-static void finish_group(const struct mul_job *j, const struct cpu_out *out, int group, int who)
+static void finish_group(const struct mul_job *j, const struct factor *f, float *y, int group, int who)
 {
-    const struct cpu_input *in = j->in;
+    const struct cpu_tiles *tiles = &j->in->tiles;
     const int most = CPU_ROWS / j->d->isa->tile;
     struct cpu_scratch *own = &j->d->scratch[who];
     float *sum = own->acc[0], *other = own->acc[1];
 
-    for (int tile0 = 0; tile0 < in->tiles; tile0 += most) {
-        const int tile1 = MIN(tile0 + most, in->tiles), start = tile_start(in->rows, in->tiles, tile0);
-        const int after = tile1 < in->tiles ? group : MIN(group + 1, group_count(out->m) - 1);
-        const uint8_t *next = group_at(out->m, after);
-        mul_group(j, out->m, group, tile0, tile1, sum, own->open, j->up ? group_at(j->up, group) : next);
-        if (j->up) mul_group(j, j->up, group, tile0, tile1, other, own->open, next);
+    for (int tile0 = 0; tile0 < tiles->n; tile0 += most) {
+        const int tile1 = MIN(tile0 + most, tiles->n), start = tile_start(tiles, tile0);
+        const int after = tile1 < tiles->n ? group : MIN(group + 1, f->groups - 1);
+        const uint8_t *next = group_at(f, after);
+        mul_group(j, f, group, tile0, tile1, sum, own->open, j->up.m ? group_at(&j->up, group) : next);
+        if (j->up.m) mul_group(j, &j->up, group, tile0, tile1, other, own->open, next);
         for (int i = tile0; i < tile1; i++) {
-            const int done = (tile_start(in->rows, in->tiles, i) - start) * ISA_GROUP;
-            put_tile(j, out, group, i, sum + done, other + done);
+            const int done = (tile_start(tiles, i) - start) * ISA_GROUP;
+            put_tile(j, f, y, group, i, sum + done, other + done);
         }
     }
 }
@@ -231,20 +244,19 @@ static void mul_groups(void *arg, int first, int end, int who)
 {
     const struct mul_job *j = arg;
     for (int i = first; i < end; i++) {
-        const struct cpu_out *out = j->out;
-        int group = i;
-        while (group >= group_count(out->m)) group -= group_count(out++->m);
-        finish_group(j, out, group, who);
+        int out = 0, group = i;
+        while (group >= j->factor[out].groups) group -= j->factor[out++].groups;
+        finish_group(j, &j->factor[out], j->y[out], group, who);
     }
 }
 
-static void run_mul(struct mul_job *j)
+static void run_mul(struct mul_job *j, const struct cpu_out *out)
 {
     int groups = 0;
     for (int i = 0; i < j->outs; i++) {
-        const struct kmat *m = j->out[i].m;
-        assert(m->dev_data && m->rows > 0 && m->cols == j->in->cols && (j->in->act || !cpu_is_int(m->type)));
-        groups += group_count(m);
+        j->factor[i] = factor_of(j->d, j->in, out[i].m);
+        j->y[i] = out[i].y;
+        groups += j->factor[i].groups;
     }
     crew_run(j->d->crew, groups, mul_groups, j);
 }
@@ -252,23 +264,22 @@ static void run_mul(struct mul_job *j)
 void cpu_mul(struct kdev *d, const struct cpu_input *in, const struct cpu_out *out, int outs, float softcap)
 {
     struct mul_job j = {.d = d, .in = in, .outs = outs, .end = END_STORE, .softcap = softcap};
-    assert(outs > 0 && outs <= (int)COUNT_OF(j.out));
-    memcpy(j.out, out, (size_t)outs * sizeof *out);
-    run_mul(&j);
+    assert(outs > 0 && outs <= (int)COUNT_OF(j.factor));
+    run_mul(&j, out);
 }
 
 void cpu_mul_add(struct kdev *d, const struct cpu_input *in, const struct kmat *m, const float *bias, float *y)
 {
-    struct mul_job j = {.d = d, .in = in, .out = {{m, y}}, .outs = 1, .end = END_ADD, .bias = bias};
-    run_mul(&j);
+    struct mul_job j = {.d = d, .in = in, .outs = 1, .end = END_ADD, .bias = bias};
+    run_mul(&j, &(struct cpu_out){m, y});
 }
 
 void cpu_mul_gate(struct kdev *d, const struct cpu_input *in, const struct kmat *gate, const struct kmat *up,
                   enum kern_act act, const struct cpu_input *out, float *h)
 {
-    struct mul_job j = {.d = d, .in = in, .out = {{gate, h}}, .outs = 1, .end = END_GATE, .act = act, .up = up,
+    struct mul_job j = {.d = d, .in = in, .outs = 1, .end = END_GATE, .act = act, .up = factor_of(d, in, up),
                         .rounded = out->act};
-    assert(out->rows == in->rows && out->tiles == in->tiles && out->cols == up->rows && (h || out->act));
-    assert(up->dev_data && up->rows == gate->rows && up->cols == gate->cols && (in->act || !cpu_is_int(up->type)));
-    run_mul(&j);
+    assert(out->rows == in->rows && out->tiles.n == in->tiles.n && out->cols == up->rows && (h || out->act));
+    assert(up->rows == gate->rows);
+    run_mul(&j, &(struct cpu_out){gate, h});
 }
