@@ -242,8 +242,8 @@ INLINE void sums_of(const int n, const int vecs, const enum ktype kv, const stru
         const size_t first = values_at(kv, a) + (size_t)(i % KERN_PAGE) * line + kv_bytes(kv, (size_t)d);
         const uint8_t *x_at = c->page[page] + a->v_off + first;
         const uint8_t *next_k = c->next[page] + a->k_off + first, *next_v = c->next[page] + a->v_off + first;
-        /* weights of one token are ISA_CHUNK values apart, by query; d is a multiple of vecs * LANES, so that the loop's
-         * blocks are constants */
+        /* weights of one token are ISA_CHUNK values apart, by query; d is a multiple of vecs * LANES, so that the
+         * loop's blocks are constants */
         const float *p = kv == KT_Q8_0 ? st->p[d / 32][0] + i : st->s[at] + i;
         for (; i < end; i++, p++, x_at += line, next_k += line, next_v += line) {
             vf x[VALUE_VECS];

@@ -28,7 +28,7 @@ struct look {
 
 /* Its thread's own, but for what is set at the start, and its share. */
 struct worker {
-    _Alignas(64) atomic_uint_fast64_t share; /* of a loop's items, what nobody has taken yet: from .. end - 1, as words */
+    _Alignas(64) atomic_uint_fast64_t share; /* of a loop's items, what nobody has taken yet: from, end */
     struct crew *crew;
     pthread_t thread;
     int who;
@@ -40,9 +40,9 @@ struct worker {
 
 /* Each thread has a share of a loop, one piece of it, and takes from its front: so a thread goes over neighbouring
  * memory, and the word that says what is left is mostly in its own cache.  Who has nothing left takes from the end of
- * another's.  Taking is compare-and-swap on the share, and as long as somebody holds items the caller waits; so work and
- * job may be read without a lock by who holds some, and a worker that comes late takes nothing of a loop that is over,
- * or rightly some of the next. */
+ * another's.  Taking is compare-and-swap on the share, and as long as somebody holds items the caller waits; so work
+ * and job may be read without a lock by who holds some, and a worker that comes late takes nothing of a loop that is
+ * over, or rightly some of the next. */
 struct crew {
     _Alignas(64) atomic_uint number; /* of the loop: who waits sees it change */
     _Alignas(64) atomic_int left;    /* items not finished */

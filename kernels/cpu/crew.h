@@ -2,10 +2,10 @@
  *
  *     crew_run(crew, 4008, work, &job)      work(&job, first, end, who) is called for ranges that cover 0 .. 4007 once
  *
- * The caller is worker 0 and works too; crew_run returns when all of it is done.  Each worker has a share of neighbouring
- * items and takes them in rising order, large ranges first; who is done helps others from the end of theirs, so a worker
- * that another process keeps from its core delays little.  Which worker takes what is chance: results must not depend
- * on it.
+ * The caller is worker 0 and works too; crew_run returns when all of it is done.  Each worker has a share of
+ * neighbouring items and takes them in rising order, large ranges first; who is done helps others from the end of
+ * theirs, so a worker that another process keeps from its core delays little.  Which worker takes what is chance:
+ * results must not depend on it.
  *
  * Between loops workers spin for a moment (a forward pass is some hundred loops a few microseconds apart), then
  * sleep; an idle crew uses no processor time.  With more threads than cores nobody spins.

@@ -12,8 +12,8 @@
  *     Q4_K   d f16[32] | dmin f16[32] | scales 3 x dword[32] | 32 x dword[32]: dword 8 c + s: lo is step s of run
  *            2 c, hi of run 2 c + 1
  *     Q5_K   d f16[32] | dmin f16[32] | scales 3 x dword[32] | h 8 x dword[32] | 32 x dword[32]
- *     Q6_K   d f16[32] | scales 4 x dword[32] | for each half of 128 and step s = 0..7: 3 x dword[32]: those of its runs
- *            0, 1 and 2; the two bits above each have bits 4-5, 2-3 and 0-1 of run 3's
+ *     Q6_K   d f16[32] | scales 4 x dword[32] | for each half of 128 and step s = 0..7: 3 x dword[32]: those of its
+ *            runs 0, 1 and 2; the two bits above each have bits 4-5, 2-3 and 0-1 of run 3's
  *     F32    one k: float[32]       F16, BF16    one k: 16-bit[32]
  *
  * All fields are whole 64-byte lines.  Rows that are missing in the last group are zeros.  Pure functions, any

@@ -1,4 +1,5 @@
-/* ranges.c - two functions of ASan's library anew; a program's own come before the library's.  Not instrumented itself. */
+/* ranges.c - two functions of ASan's library anew; a program's own come before the library's.  It is not instrumented
+ * itself. */
 #include "tests/asan/ranges.h"
 
 #if RANGES
