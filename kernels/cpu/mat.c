@@ -23,6 +23,7 @@ bool cpu_is_int(enum ktype type)
 
 static struct cpu_tiles cut(int rows, int most)
 {
+    assert(rows > 0);
     const int n = (rows + most - 1) / most;
     return (struct cpu_tiles){n, rows / n, rows % n};
 }
