@@ -76,8 +76,8 @@ struct cpu_out {
 
 bool cpu_is_int(enum ktype type);
 
-/* So many rows of x, one at least (those that pick names, if it is not NULL), normed if norm is not NULL, and rounded if
- * any_int; what is made goes to new workspace. */
+/* So many rows of x, one at least (those that pick names, if it is not NULL), normed if norm is not NULL, and rounded
+ * if any_int; what is made goes to new workspace. */
 struct cpu_input cpu_input(struct kdev *d, int rows, const int32_t *pick, int cols, const float *x, const float *norm,
                            float eps, bool any_int, uint8_t **work);
 
