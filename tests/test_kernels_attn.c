@@ -12,7 +12,7 @@
 static const char *const isas[] = {"portable", "avx2", "avxvnni", "avx512"};
 static const enum ktype kvs[] = {KT_F32, KT_F16, KT_Q8_0};
 
-enum { CTX = 400, PAGES = CTX / KERN_PAGE, NOWHERE = INT32_MAX / 2, ROUNDS = CHECK_SANITIZED ? 40 : 300 };
+enum { CTX = 1696, PAGES = CTX / KERN_PAGE, NOWHERE = INT32_MAX / 2, ROUNDS = CHECK_SANITIZED ? 40 : 300 };
 
 /* ------------------------------------------------------------------ one sequence's pages */
 
@@ -34,10 +34,10 @@ static size_t half_bytes(enum ktype kv, int dim)
     return KERN_PAGE * (kv == KT_Q8_0 ? (size_t)dim / 32 * 34 : (size_t)dim * (kv == KT_F16 ? 2 : 4));
 }
 
-static void draw_past(struct dice *d, struct past *p, int dim, enum ktype kv)
+static void draw_past(struct dice *d, struct past *p, int dim, enum ktype kv, int n)
 {
     p->dim = dim, p->kv = kv;
-    for (int i = 0; i < CTX; i++)
+    for (int i = 0; i < n; i++)
         for (int k = 0; k < dim; k++) p->k[i][k] = dice_float(d, 1), p->v[i][k] = dice_float(d, 1);
 }
 
@@ -83,8 +83,8 @@ static struct isa_attend draw_tile(struct dice *d)
     if (a.kv == KT_Q8_0) a.dim = MAX(a.dim / 32 * 32, 32);
     a.heads = dice_below(d, 8) ? 1 + dice_below(d, 9) : ISA_QUERIES + dice_below(d, 9);
     a.rows = 1 + dice_below(d, MAX(1, ISA_QUERIES / a.heads));
-    a.pos = dice_below(d, dice_below(d, 2) ? 140 : CTX - a.rows);
-    a.window = dice_below(d, 2) ? 0 : 1 + dice_below(d, dice_below(d, 2) ? 12 : 200);
+    a.pos = dice_below(d, dice_below(d, 4) ? 140 : CTX - a.rows);
+    a.window = dice_below(d, 2) ? 0 : 1 + dice_below(d, dice_below(d, 2) ? 12 : dice_below(d, 4) ? 200 : CTX);
     a.softcap = dice_below(d, 3) ? 0 : 5;
     a.scale = 1 / sqrtf((float)a.dim);
     a.stride = (size_t)(a.heads * a.dim + dice_below(d, 2) * 24);
@@ -136,7 +136,7 @@ static void check_tile(struct dice *d, const struct cpu_isa *isa, struct isa_att
     const int last = a.pos + a.rows - 1;
     float *q = rig_memory(size), *tile = rig_memory(size), *alone = rig_memory(row * sizeof(float));
     for (size_t i = 0; i < size / sizeof(float); i++) q[i] = dice_float(d, 1);
-    draw_past(d, past, a.dim, a.kv);
+    draw_past(d, past, a.dim, a.kv, last + 1);
     if (spoilt) past->k[last][a.dim / 2] = past->v[last][a.dim - 1] = NAN;
     struct pages all = write_pages(d, isa, past, first_seen(&a, 0), last + 1);
     a.q = q, a.att = tile;
@@ -201,7 +201,7 @@ TEST(scores_far_below_the_largest_weigh_nothing)
                                    .stride = (size_t)(heads * DIM)};
             float q[9 * DIM] = {0}, att[9 * DIM];
             for (int h = 0; h < heads; h++) q[h * DIM] = 1;
-            draw_past(&dice, &past, DIM, a.kv);
+            draw_past(&dice, &past, DIM, a.kv, POS + 1);
             for (int t = 0; t <= POS; t++) {
                 past.k[t][0] = t == TOP ? 0 : low[t % (int)COUNT_OF(low)];
                 for (int k = 0; k < DIM; k++) past.v[t][k] = t == TOP ? (float)(k % 7) : 6e4f;
@@ -211,6 +211,58 @@ TEST(scores_far_below_the_largest_weigh_nothing)
             attend(isa, a, &g);
             for (int k = 0; k < heads * DIM; k++) CHECK(att[k] == (float)(k % DIM % 7));
             rig_release(g.slab, g.size);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------- spans by themselves */
+
+/* Each span of a tile summed up by itself, in any order and what is not its own page out of reach, then joined: the
+ * bits of all of them at once. */
+static void check_spans(struct dice *d, const struct cpu_isa *isa, struct isa_attend a, struct past *past, bool spoilt)
+{
+    const int from = first_seen(&a, 0) / ISA_SPAN, n = (a.pos + a.rows - 1) / ISA_SPAN - from + 1;
+    const size_t size = a.stride * (size_t)a.rows * sizeof(float);
+    const size_t part = (size_t)(a.rows * a.heads * isa_part(a.dim));
+    float *q = rig_memory(size), *whole = rig_memory(size), *joined = rig_memory(size);
+    float *parts = rig_memory((size_t)n * part * sizeof *parts);
+    int order[CTX / ISA_SPAN + 1];
+    for (size_t i = 0; i < size / sizeof(float); i++) q[i] = dice_float(d, 1);
+    draw_past(d, past, a.dim, a.kv, a.pos + a.rows);
+    if (spoilt) past->k[a.pos + a.rows - 1][0] = NAN; /* only the last row sees it */
+    struct pages all = write_pages(d, isa, past, first_seen(&a, 0), a.pos + a.rows);
+    a.q = q, a.att = whole;
+    attend(isa, a, &all);
+    rig_release(all.slab, all.size);
+    for (int i = 0; i < n; i++) order[i] = i;
+    for (int i = 0; i < n; i++) {
+        int at = i + dice_below(d, n - i), span = order[at];
+        order[at] = order[i];
+        struct isa_attend one = a;
+        one.part = parts + (size_t)span * part, one.span = from + span, one.att = NULL;
+        struct pages own = write_pages(d, isa, past, MAX(first_seen(&a, 0), one.span * ISA_SPAN),
+                                       MIN(a.pos + a.rows, (one.span + 1) * ISA_SPAN));
+        attend(isa, one, &own);
+        rig_release(own.slab, own.size);
+    }
+    a.att = joined, a.part = parts;
+    isa->attend_join(&a, n);
+    for (int r = 0; r < a.rows; r++)
+        CHECK_MEM(whole + (size_t)r * a.stride, joined + (size_t)r * a.stride, (size_t)(a.heads * a.dim) * sizeof(float));
+    rig_release(q, size), rig_release(whole, size), rig_release(joined, size);
+    rig_release(parts, (size_t)n * part * sizeof *parts);
+}
+
+TEST(spans_summed_up_by_themselves_and_joined_are_the_whole)
+{
+    static struct past past;
+    struct dice dice = {22};
+    for (size_t i = 0; i < COUNT_OF(isas); i++) {
+        const struct cpu_isa *isa = isa_choose(isas[i], NULL);
+        for (int round = 0; isa && round < ROUNDS / 10; round++) {
+            struct isa_attend a = draw_tile(&dice);
+            a.pos = round % 4 ? ISA_SPAN + dice_below(&dice, CTX - ISA_SPAN - a.rows) : a.pos;
+            check_spans(&dice, isa, a, &past, round % 3 == 0);
         }
     }
 }

@@ -709,7 +709,7 @@ TEST(open_says_what_it_runs_on_and_refuses_what_is_not_there)
     struct kern_config cfg = {.threads = 1, .isa = "portable"};
     struct kdev *d = k->open(&cfg, &err);
     CHECK_STR(k->describe(d), "portable, 1 thread, not pinned");
-    CHECK_STR(k->numerics(d), "cpu 2 portable"); /* on any number of threads: the bits are the same */
+    CHECK_STR(k->numerics(d), "cpu 3 portable"); /* on any number of threads: the bits are the same */
     CHECK_STR(k->mat_kernel(d, KT_Q4_K), "portable int8 (32 rows x 2 tokens)");
     CHECK_STR(k->mat_kernel(d, KT_F16), "portable fp32 (32 rows x 2 tokens)");
     CHECK_STR(k->mat_kernel(d, KT_IQ3_S), "none");

@@ -248,4 +248,42 @@ TEST(a_forward_pass_has_the_same_bits_on_any_number_of_threads)
     rig_model_free(m);
 }
 
+/* Few rows far into their sequences: spans are shared out among threads, who does a tile's last one joins them. */
+static void check_shared_spans(struct dice *d, int threads, int kv, int kv_heads, int window)
+{
+    enum { SEQS = 3, FEW = 8, FAR = 1200 };
+    static const enum ktype kvs[] = {KT_F32, KT_F16, KT_Q8_0};
+    struct rig_shape s = {.embd = 32, .heads = kv_heads * (1 + dice_below(d, 9)), .kv_heads = kv_heads, .head_dim = 32,
+                          .ff = 1, .vocab = 90, .layers = 1, .kv = kvs[kv], .window = window, .scale = 0.3f};
+    struct rig_model *m = rig_model(d, &s);
+    const struct kern_config one = {.threads = 1}, many = {.threads = threads};
+    struct rig *by_one = rig_open(d, m, kern_cpu(), &one, FEW, SEQS, FAR);
+    struct rig *by_many = rig_open(d, m, kern_cpu(), &many, FEW, SEQS, FAR);
+    int len[SEQS] = {0};
+    for (int left = SEQS * FAR; left > 0;) {
+        struct rig_rows rows = {0};
+        for (int most = 1 + dice_below(d, FEW); rows.n < most && left > 0;) {
+            int seq = dice_below(d, SEQS);
+            for (int run = 1 + dice_below(d, FEW); run > 0 && rows.n < most && len[seq] < FAR; run--, left--) {
+                rows.token[rows.n] = (seq * 31 + len[seq] * 7) % s.vocab;
+                rows.seq[rows.n] = seq, rows.pos[rows.n] = len[seq]++, rows.out[rows.n] = rows.n, rows.n++;
+            }
+        }
+        struct kern_batch b1 = rig_batch(by_one, &rows), b2 = rig_batch(by_many, &rows);
+        rig_forward(by_one, &b1);
+        rig_forward(by_many, &b2);
+        CHECK_MEM(by_one->att, by_many->att, (size_t)(rows.n * s.heads * s.head_dim) * sizeof(float));
+    }
+    rig_close(by_one), rig_close(by_many);
+    rig_model_free(m);
+}
+
+TEST(spans_shared_out_among_threads_are_the_bits_of_one_thread)
+{
+    struct dice dice = {31};
+    for (int round = 0; round < (CHECK_SANITIZED ? 3 : 9); round++)
+        check_shared_spans(&dice, 2 + round * 3 % 7, round % 3, 1 + round % 4,
+                           round % 2 ? 400 + dice_below(&dice, 500) : 0);
+}
+
 CHECK_MAIN

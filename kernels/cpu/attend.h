@@ -6,6 +6,9 @@
  *     scores   lanes are tokens; sum over dim in rising order by fma; * scale; softcap; -inf where not seen
  *     softmax  online: m' = max(m, chunk), p = e^(s - m'), l = l * e^(m - m') + sum(p), sum folded in halves
  *     values   lanes are dims; o = o * e^(m - m'), then o = fma(p, v, o) for seen tokens in rising order
+ * Spans of 512 tokens (8 chunks) begin anew, and are joined in rising order: with m' = max(m, span's),
+ *     o = fma(span's o, e^(span's m - m'), o * e^(m - m')), and l alike
+ * so that spans of one row may be summed up by several threads.
  * In Q8_0 pages k and v are integers there, and each block of 32 dims brings its scale d once a token: a score is the
  * sum over blocks, in rising order by fma, of d times the block's sum; p is rounded p * d of v's block.
  * Tokens that are not seen may be anything in memory, NaN too: their scores are replaced, not multiplied, and their
@@ -23,12 +26,13 @@ enum {
     WIDE = 8,              /* of which one loop works on so many */
     NARROW = 6,            /* ... if more than so many, on half as many vectors at a time: their sums are registers */
     VECS = ISA_CHUNK / LANES,
+    SPAN_CHUNKS = ISA_SPAN / ISA_CHUNK,
     CACHE_LINE = 64
 };
 
 struct queries {
     _Alignas(64) float q[QUERIES * KERN_HEAD_MAX]; /* (queries, dim) */
-    float o[QUERIES * KERN_HEAD_MAX];              /* (queries, dim rounded up to 16) */
+    float o[QUERIES * (KERN_HEAD_MAX + 16)];       /* (queries, isa_part()) */
     float s[QUERIES][ISA_CHUNK];                   /* scores, then weights */
     float p[KERN_HEAD_MAX / 32][WIDE][ISA_CHUNK];  /* Q8_0: weights times the scales of V's blocks */
     float m[QUERIES], l[QUERIES], fade[QUERIES];
@@ -208,7 +212,7 @@ static void fade_values(const struct isa_attend *a, struct queries *st, int firs
     const int wide = wide_of(a);
     for (int i = first; i < end; i++) {
         const vf fade = vf_set1(st->fade[i]);
-        float *o = st->o + i * wide;
+        float *o = st->o + i * isa_part(a->dim);
         if (st->fade[i] == 1) continue; /* its largest score was seen before */
         for (int d = 0; d < wide; d += LANES) vf_store(o + d, vf_mul(vf_load(o + d), fade));
     }
@@ -230,13 +234,14 @@ INLINE void scale_weights(const int n, const struct isa_attend *a, const struct 
 INLINE void sums_of(const int n, const int vecs, const enum ktype kv, const struct isa_attend *a,
                     const struct chunk *c, struct queries *st, int at, int d, struct seen seen)
 {
-    const size_t wide = (size_t)wide_of(a), bytes = kv_bytes(kv, (size_t)(vecs * LANES)), line = kv_bytes(kv, wide);
+    const size_t bytes = kv_bytes(kv, (size_t)(vecs * LANES)), line = kv_bytes(kv, (size_t)wide_of(a));
+    const size_t part = (size_t)isa_part(a->dim);
     const bool fetch = kv_bytes(kv, (size_t)d) % CACHE_LINE == 0; /* else the dims before have fetched the line */
-    float *to = st->o + (size_t)at * wide + (size_t)d;
+    float *to = st->o + (size_t)at * part + (size_t)d;
     vf o[WIDE][VALUE_VECS];
 
     UNROLL for (int h = 0; h < n; h++)
-        UNROLL for (int v = 0; v < vecs; v++) o[h][v] = vf_load(to + (size_t)h * wide + (size_t)(v * LANES));
+        UNROLL for (int v = 0; v < vecs; v++) o[h][v] = vf_load(to + (size_t)h * part + (size_t)(v * LANES));
     for (int i = seen.lo; i < seen.hi;) {
         const int page = i / KERN_PAGE, end = MIN((page + 1) * KERN_PAGE, seen.hi);
         const size_t first = values_at(kv, a) + (size_t)(i % KERN_PAGE) * line + kv_bytes(kv, (size_t)d);
@@ -257,7 +262,7 @@ INLINE void sums_of(const int n, const int vecs, const enum ktype kv, const stru
         }
     }
     UNROLL for (int h = 0; h < n; h++)
-        UNROLL for (int v = 0; v < vecs; v++) vf_store(to + (size_t)h * wide + (size_t)(v * LANES), o[h][v]);
+        UNROLL for (int v = 0; v < vecs; v++) vf_store(to + (size_t)h * part + (size_t)(v * LANES), o[h][v]);
 }
 
 INLINE void values_of(const int n, const enum ktype kv, const struct isa_attend *a, const struct chunk *c,
@@ -359,40 +364,92 @@ static const uint8_t *page_at(const struct isa_attend *a, int page)
     return a->slab + (size_t)a->table[page] * a->page_bytes;
 }
 
+/* The first and the last chunk that some row sees, of those that are wanted. */
+static int first_chunk(const struct isa_attend *a)
+{
+    int first = first_seen(a, a->pos) / ISA_CHUNK;
+    return a->part ? MAX(first, a->span * SPAN_CHUNKS) : first;
+}
+
+static int last_chunk(const struct isa_attend *a)
+{
+    int last = (a->pos + a->rows - 1) / ISA_CHUNK;
+    return a->part ? MIN(last, a->span * SPAN_CHUNKS + SPAN_CHUNKS - 1) : last;
+}
+
 /* The pages of chunk i, and those after it: at the end the first that are wanted next, if anything is. */
 static struct chunk chunk_at(const struct isa_attend *a, int i)
 {
     const struct isa_attend *b = a->then;
-    const int last = (a->pos + a->rows - 1) / ISA_CHUNK;
+    const int last = last_chunk(a);
     struct chunk c;
     for (int p = 0; p < PAGES; p++) {
         c.page[p] = page_at(a, i * PAGES + p);
         c.next[p] = i < last || !b ? page_at(a, (i + 1) * PAGES + p)
-                                   : page_at(b, first_seen(b, b->pos) / ISA_CHUNK * PAGES + p) + (b->k_off - a->k_off);
+                                   : page_at(b, first_chunk(b) * PAGES + p) + (b->k_off - a->k_off);
     }
     return c;
 }
 
+/* ------------------------------------------------------------------------ spans */
+
+/* Chunks first .. end - 1, which are of one span: st->o is parts then. */
+static void attend_span(const struct isa_attend *a, int first, int end, struct queries *st)
+{
+    const int queries = a->rows * a->heads, wide = wide_of(a), part = isa_part(a->dim);
+    for (int i = 0; i < QUERIES; i++) st->m[i] = -INFINITY, st->l[i] = st->fade[i] = 0;
+    memset(st->o, 0, (size_t)(queries * part) * sizeof st->o[0]);
+    for (int i = first; i < end; i++) {
+        struct chunk c = chunk_at(a, i);
+        attend_chunk(a, &c, i * ISA_CHUNK, st);
+    }
+    for (int i = 0; i < queries; i++) st->o[i * part + wide] = st->l[i], st->o[i * part + wide + 1] = st->m[i];
+}
+
+/* A later span's parts of so many queries into `all`: where a query sees nothing of one of them, the other is the sum,
+ * so that a row has the same bits whatever the rows of its tile see. */
+static void join_parts(int queries, int dim, float *all, const float *parts)
+{
+    const int part = isa_part(dim), l = part - 16, m = l + 1;
+    for (int i = 0; i < queries; i++, all += part, parts += part) {
+        const float most = parts[m] > all[m] ? parts[m] : all[m];
+        const vf old = exp_small(vf_set1(all[m] - most)), new = exp_small(vf_set1(parts[m] - most));
+        if (parts[l] == 0) continue;
+        if (all[l] == 0) {
+            memcpy(all, parts, (size_t)part * sizeof *all);
+            continue;
+        }
+        for (int d = 0; d < part; d += LANES)
+            vf_store(all + d, vf_fma(vf_load(parts + d), new, vf_mul(vf_load(all + d), old)));
+        all[m] = most;
+    }
+}
+
+static void put_att(const struct isa_attend *a, const float *parts)
+{
+    const int part = isa_part(a->dim);
+    for (int i = 0; i < a->rows * a->heads; i++, parts += part) {
+        float *att = a->att + (size_t)(i / a->heads) * a->stride + (size_t)(i % a->heads) * (size_t)a->dim;
+        for (int d = 0; d < a->dim; d++) att[d] = parts[d] / parts[part - 16];
+    }
+}
+
 static void attend_tile(const struct isa_attend *a)
 {
-    const int wide = wide_of(a), queries = a->rows * a->heads;
-    const size_t dim = (size_t)a->dim;
+    const int queries = a->rows * a->heads, last = last_chunk(a);
+    const size_t row = (size_t)a->heads * (size_t)a->dim, bytes = (size_t)(queries * isa_part(a->dim)) * sizeof(float);
     struct queries st;
+    _Alignas(64) float own[COUNT_OF(st.o)], *all = a->part ? a->part : own;
 
-    for (int i = 0; i < QUERIES; i++) st.m[i] = -INFINITY, st.l[i] = st.fade[i] = 0;
-    memset(st.o, 0, (size_t)(queries * wide) * sizeof st.o[0]);
-    for (int r = 0; r < a->rows; r++) {
-        size_t row = (size_t)a->heads * dim;
+    for (int r = 0; r < a->rows; r++)
         memcpy(st.q + (size_t)r * row, a->q + (size_t)r * a->stride, row * sizeof *a->q);
+    for (int first = first_chunk(a), i = first, end; i <= last; i = end) {
+        end = MIN((i / SPAN_CHUNKS + 1) * SPAN_CHUNKS, last + 1);
+        attend_span(a, i, end, &st);
+        if (i == first) memcpy(all, st.o, bytes);
+        else join_parts(queries, a->dim, all, st.o);
     }
-    for (int i = first_seen(a, a->pos) / ISA_CHUNK; i <= (a->pos + a->rows - 1) / ISA_CHUNK; i++) {
-        struct chunk c = chunk_at(a, i);
-        attend_chunk(a, &c, i * ISA_CHUNK, &st);
-    }
-    for (int i = 0; i < queries; i++) {
-        float *att = a->att + (size_t)(i / a->heads) * a->stride + (size_t)(i % a->heads) * dim;
-        for (int d = 0; d < a->dim; d++) att[d] = st.o[i * wide + d] / st.l[i];
-    }
+    if (!a->part) put_att(a, all);
 }
 
 static void row_attend(const struct isa_attend *a)
@@ -404,11 +461,20 @@ static void row_attend(const struct isa_attend *a)
         some.heads = MIN(QUERIES, a->heads - h);
         some.q = a->q + at;
         some.att = a->att + at;
+        if (a->part) some.part = a->part + h * isa_part(a->dim);
         attend_tile(&some);
     }
+}
+
+static void row_attend_join(const struct isa_attend *a, int n)
+{
+    const int queries = a->rows * a->heads;
+    for (int i = 1; i < n; i++)
+        join_parts(queries, a->dim, a->part, a->part + (size_t)i * (size_t)(queries * isa_part(a->dim)));
+    put_att(a, a->part);
 }
 
 /* All of struct cpu_isa that rows.h and this file define. */
 #define ROW_FUNCTIONS                                                                                                  \
     .norm = row_norm, .quantise = row_quantise, .gate = row_gate, .softcap = row_softcap, .head = row_head,            \
-    .kv_write = row_kv_write, .attend = row_attend, .scans = SCAN_FUNCTIONS
+    .kv_write = row_kv_write, .attend = row_attend, .attend_join = row_attend_join, .scans = SCAN_FUNCTIONS

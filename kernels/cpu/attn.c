@@ -161,7 +161,17 @@ int cpu_attn_in(struct kdev *d, struct kstream *st, const struct kern_batch *b, 
 
 /* ------------------------------------------------------------------------- attn */
 
-enum { TILE_MOST = 16 }; /* a pass of few rows is still to be shared out */
+enum {
+    TILE_MOST = 16, /* a pass of few rows is still to be shared out */
+    SPLIT_ROWS = 8, /* most rows of a pass whose spans are shared out, */
+    SPLIT_ITEMS = 4 /* if its tiles are fewer than so many a thread, and no whole number a thread */
+};
+
+/* A tile whose spans are items of their own. */
+struct attn_split {
+    int row, rows, from, spans; /* from: its first span */
+    int at, row_at;             /* spans of the tiles before it, and those times their rows */
+};
 
 struct attn_job {
     const struct kdev *d;
@@ -172,6 +182,10 @@ struct attn_job {
     float scale, softcap;
     const float *q;
     float *att;
+    struct attn_split split[SPLIT_ROWS + 1]; /* (splits), and what all of them come to */
+    int splits;
+    float *part; /* (kv head, tile, its spans, its rows, head, isa_part()) */
+    int *left;   /* (kv head, tile): spans that nobody has summed up yet; who does the last joins them */
 };
 
 /* Rows of a tile: neighbours of one sequence at positions of one multiple of j->tile, so that it is known of each row
@@ -188,17 +202,14 @@ static int tile_rows(const struct attn_job *j, int row)
     return n;
 }
 
-/* Item: a kv head and a row; all rows of a head follow one another, so that its K and V stay in the cache.  The first
- * row of a tile stands for all of it; false: this is another. */
-static bool item_of(const struct attn_job *j, int item, struct isa_attend *a)
+/* Rows of a kv head, over all that they see. */
+static struct isa_attend attend_rows(const struct attn_job *j, int kv_head, int row, int rows)
 {
     const struct kern_group *g = j->g;
     const size_t wide = (size_t)j->heads * (size_t)g->head_dim; /* values of one kv head's queries */
-    const int kv_head = item / j->b->rows, row = item % j->b->rows, rows = tile_rows(j, row);
     const size_t at = ((size_t)row * (size_t)g->kv_heads + (size_t)kv_head) * wide;
     const size_t k_off = head_at(g, j->layer, kv_head);
-    if (rows == 0) return false;
-    *a = (struct isa_attend){
+    return (struct isa_attend){
         .q = j->q + at,
         .att = j->att + at,
         .stride = wide * (size_t)g->kv_heads,
@@ -216,6 +227,15 @@ static bool item_of(const struct attn_job *j, int item, struct isa_attend *a)
         .scale = j->scale,
         .softcap = j->softcap,
     };
+}
+
+/* Item: a kv head and a row; all rows of a head follow one another, so that its K and V stay in the cache.  The first
+ * row of a tile stands for all of it; false: this is another. */
+static bool item_of(const struct attn_job *j, int item, struct isa_attend *a)
+{
+    const int row = item % j->b->rows, rows = tile_rows(j, row);
+    if (rows == 0) return false;
+    *a = attend_rows(j, item / j->b->rows, row, rows);
     return true;
 }
 
@@ -234,14 +254,101 @@ static void attend_items(void *arg, int first, int end, int who)
     if (now.rows) j->d->isa->attend(&now);
 }
 
-int cpu_attn(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_group *g, int group,
-             int layer, int heads, float scale, float softcap, const float *q, float *att, void *work, struct err *err)
+/* ----------------------------------------------------------------- spans shared out */
+
+/* Spans that some row of a tile sees, from the first of them on. */
+static int spans_of(const struct attn_job *j, int row, int rows, int *from)
 {
-    (void)st, (void)work, (void)err;
+    const int pos = j->b->pos[row], window = j->g->window; /* a tile lies within one span */
+    *from = window > 0 ? MAX(0, pos - window + 1) / ISA_SPAN : 0;
+    return (pos + rows - 1) / ISA_SPAN - *from + 1;
+}
+
+/* The tiles of a pass of few rows.  Do they leave threads without work, and is there more than one span of any?  Where
+ * each thread has as many tiles it reads on through memory undisturbed, some percent faster than span by span. */
+static bool cut_spans(struct attn_job *j)
+{
+    const struct kern_batch *b = j->b;
+    const int threads = crew_threads(j->d->crew);
+    if (b->rows > SPLIT_ROWS || threads == 1) return false;
+    for (int row = 0; row < b->rows;) {
+        struct attn_split *s = &j->split[j->splits++];
+        s->row = row;
+        s->rows = tile_rows(j, row);
+        s->spans = spans_of(j, row, s->rows, &s->from);
+        s[1] = (struct attn_split){.at = s->at + s->spans, .row_at = s->row_at + s->spans * s->rows};
+        row += s->rows;
+    }
+    const int tiles = j->splits * j->g->kv_heads;
+    return j->split[j->splits].at > j->splits && tiles < SPLIT_ITEMS * threads && tiles % threads;
+}
+
+/* Item: a kv head, a tile, a span of it.  Returns which tile. */
+static int span_of(const struct attn_job *j, int item, struct isa_attend *a)
+{
+    const struct attn_split *all = j->split + j->splits, *s = all - 1;
+    const int head = item / all->at, at = item % all->at;
+    while (s->at > at) s--;
+    *a = attend_rows(j, head, s->row, s->rows);
+    a->span = s->from + at - s->at;
+    a->part = j->part + ((size_t)head * (size_t)all->row_at + (size_t)(s->row_at + (at - s->at) * s->rows)) *
+                            (size_t)j->heads * (size_t)isa_part(a->dim);
+    return head * j->splits + (int)(s - j->split);
+}
+
+/* The last to be done with a span of a tile finds the others' sums in memory. */
+static void one_span(const struct attn_job *j, struct isa_attend *a, int tile)
+{
+    const struct attn_split *s = j->split + tile % j->splits;
+    j->d->isa->attend(a);
+    if (__atomic_sub_fetch(&j->left[tile], 1, __ATOMIC_ACQ_REL)) return;
+    a->part -= (size_t)(a->span - s->from) * (size_t)(s->rows * j->heads) * (size_t)isa_part(a->dim);
+    j->d->isa->attend_join(a, s->spans);
+}
+
+static void attend_spans(void *arg, int first, int end, int who)
+{
+    const struct attn_job *j = arg;
+    struct isa_attend now, then;
+    int tile = span_of(j, first, &now);
+    (void)who;
+    for (int i = first + 1, next; i < end; i++, now = then, tile = next) {
+        next = span_of(j, i, &then);
+        now.then = &then;
+        one_span(j, &now, tile);
+    }
+    now.then = NULL;
+    one_span(j, &now, tile);
+}
+
+bool cpu_attn_bytes(const struct kern_dims *n, uint64_t *bytes)
+{
+    const uint64_t spans = (uint64_t)MAX(n->max_ctx, 0) / ISA_SPAN + 1, rows = (uint64_t)MIN(n->max_rows, SPLIT_ROWS);
+    uint64_t part = (uint64_t)isa_part(n->head_dim) * sizeof(float), left;
+    if (size_mul((uint64_t)n->heads * rows, part, &part) || size_mul(part, spans, &part)) return true;
+    if (size_mul((uint64_t)n->kv_heads * rows, sizeof(int), &left)) return true;
+    return size_add(part, left + 2 * 64, bytes);
+}
+
+int cpu_attn(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_group *g, int group,
+             int layer, int heads, float scale, float softcap, const float *q, float *att, void *dev_work,
+             struct err *err)
+{
+    (void)st, (void)err;
+    uint8_t *work = dev_work;
     check_group(b, g, group, layer);
     assert(heads > 0 && heads % g->kv_heads == 0);
-    struct attn_job j = {d, b, g, group, layer, heads / g->kv_heads, 1, scale, softcap, q, att};
+    struct attn_job j = {.d = d, .b = b, .g = g, .group = group, .layer = layer, .heads = heads / g->kv_heads,
+                         .tile = 1, .scale = scale, .softcap = softcap, .q = q, .att = att};
     while (2 * j.tile * j.heads <= ISA_QUERIES && j.tile < TILE_MOST) j.tile *= 2;
-    crew_run(d->crew, b->rows * g->kv_heads, attend_items, &j);
+    if (!cut_spans(&j)) {
+        crew_run(d->crew, b->rows * g->kv_heads, attend_items, &j);
+        return 0;
+    }
+    const struct attn_split *all = j.split + j.splits;
+    j.part = cpu_cut(&work, (size_t)all->row_at * (size_t)heads * (size_t)isa_part(g->head_dim), sizeof *j.part);
+    j.left = cpu_cut(&work, (size_t)(g->kv_heads * j.splits), sizeof *j.left);
+    for (int i = 0; i < g->kv_heads * j.splits; i++) j.left[i] = j.split[i % j.splits].spans;
+    crew_run(d->crew, g->kv_heads * all->at, attend_spans, &j);
     return 0;
 }

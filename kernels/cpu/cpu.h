@@ -95,6 +95,8 @@ void cpu_mul_gate(struct kdev *d, const struct cpu_input *in, const struct kmat 
 /* ------------------------------------------------------------------------ steps */
 
 size_t cpu_kv_page_bytes(const struct kern_group *g);
+/* Workspace that cpu_attn() takes at most; true: overflow. */
+bool cpu_attn_bytes(const struct kern_dims *dims, uint64_t *bytes);
 
 int cpu_attn_in(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_attn_in *w,
                 const struct kern_group *g, int group, int layer, const float *x, float *q, void *work,

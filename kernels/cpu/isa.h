@@ -11,6 +11,7 @@ enum {
     ISA_GROUP = 32, /* matrix rows that lie interleaved: pack.h */
     ISA_TILE = 8,   /* most tokens that one call of a mul works on */
     ISA_CHUNK = 64, /* tokens of one step of the online softmax */
+    ISA_SPAN = 512, /* tokens whose sums are joined with those of the spans before: who is to join them is not asked */
     ISA_QUERIES = 32 /* most query heads times rows that attend() works on at a time */
 };
 
@@ -68,7 +69,16 @@ struct isa_attend {
     int pos, window;          /* of the first row; a row sees the last `window` positions, 0: all */
     float scale, softcap;
     const struct isa_attend *then; /* what comes next, no earlier in a page: its first keys are fetched; or NULL */
+    float *part;              /* NULL; or (rows, heads, isa_part()): not att, but what is summed up of `span` alone */
+    int span;                 /* positions from span * ISA_SPAN on, of which some row sees one */
 };
+
+/* Floats of what is known of a query after some tokens: sum of weighted values (dim rounded up to 16) | sum of
+ * weights | largest score, and room to a multiple of 16. */
+static inline int isa_part(int dim)
+{
+    return (dim + 15) / 16 * 16 + 16;
+}
 
 struct cpu_isa {
     const char *name;                 /* "avx512" */
@@ -95,6 +105,8 @@ struct cpu_isa {
     void (*kv_write)(const float *k, const float *v, int dim, enum ktype kv, uint8_t *page_k, uint8_t *page_v,
                      int token);
     void (*attend)(const struct isa_attend *a);
+    /* att from parts: n spans that follow one another, from a->part on.  The same bits as attend() of all of them. */
+    void (*attend_join)(const struct isa_attend *a, int n);
     struct choose_scans scans;
 };
 
