@@ -223,7 +223,7 @@ static void check_spans(struct dice *d, const struct cpu_isa *isa, struct isa_at
 {
     const int from = first_seen(&a, 0) / ISA_SPAN, n = (a.pos + a.rows - 1) / ISA_SPAN - from + 1;
     const size_t size = a.stride * (size_t)a.rows * sizeof(float);
-    const size_t part = (size_t)(a.rows * a.heads * isa_part(a.dim));
+    const size_t part = (size_t)(a.rows * a.heads * isa_part(a.dim)), row = (size_t)(a.heads * a.dim);
     float *q = rig_memory(size), *whole = rig_memory(size), *joined = rig_memory(size);
     float *parts = rig_memory((size_t)n * part * sizeof *parts);
     int order[CTX / ISA_SPAN + 1];
@@ -248,7 +248,7 @@ static void check_spans(struct dice *d, const struct cpu_isa *isa, struct isa_at
     a.att = joined, a.part = parts;
     isa->attend_join(&a, n);
     for (int r = 0; r < a.rows; r++)
-        CHECK_MEM(whole + (size_t)r * a.stride, joined + (size_t)r * a.stride, (size_t)(a.heads * a.dim) * sizeof(float));
+        CHECK_MEM(whole + (size_t)r * a.stride, joined + (size_t)r * a.stride, row * sizeof(float));
     rig_release(q, size), rig_release(whole, size), rig_release(joined, size);
     rig_release(parts, (size_t)n * part * sizeof *parts);
 }

@@ -9,6 +9,8 @@
 #include "tests/bench/ours.h"
 #include <inttypes.h>
 #include <malloc.h>
+#include <signal.h>
+#include <sys/prctl.h>
 
 /* ---------------------------------------------------------------- the child */
 
@@ -78,6 +80,7 @@ int weigh_main(int argc, char **argv)
     static struct options o;
     struct weight w = {0};
     struct err err = {0};
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a bench that is stopped measures no more */
     if (options_read(&o, argc, argv, &err) || weigh(&o, &w, &err)) {
         fprintf(stderr, "bench: %s\n", err.text);
         return 1;
