@@ -18,7 +18,9 @@
  * bytes become floats beside the multiplications at no cost, so what a tile gains is K and V out of the first cache.
  * All is prefetched, line by line beside scores and values: to the second cache a chunk before it is needed, to the
  * first half a chunk before; both together measured better than either.  Pages lie anywhere, and the processor by
- * itself reads ahead inside a page of the system only. */
+ * itself reads ahead inside a page of the system only.  The first line of one also waits for its address to be
+ * translated, and with it all behind it: so first lines are asked for all at once, a chunk earlier still, beside the
+ * softmax, which needs no memory. */
 
 enum {
     PAGES = ISA_CHUNK / KERN_PAGE,
@@ -38,9 +40,10 @@ struct queries {
     float m[QUERIES], l[QUERIES], fade[QUERIES];
 };
 
-/* The pages of one chunk, and those to prefetch; where it has none that is seen, some page that is. */
+/* The pages of one chunk, those to prefetch, and those whose addresses are to be known; where it has none that is
+ * seen, some page that is. */
 struct chunk {
-    const uint8_t *page[PAGES], *next[PAGES];
+    const uint8_t *page[PAGES], *next[PAGES], *far[PAGES];
 };
 
 /* How many vectors of K or V a loop over n queries (a constant) takes at a time. */
@@ -85,6 +88,15 @@ INLINE void fetch_by_values(const uint8_t *next_k, const uint8_t *next_v)
 {
     __builtin_prefetch(next_k);
     __builtin_prefetch(next_v, 0, 2);
+}
+
+/* K and V may lie in different pages of the system. */
+static void fetch_first_lines(const struct isa_attend *a, const struct chunk *c)
+{
+    for (int p = 0; p < PAGES; p++) {
+        __builtin_prefetch(c->far[p] + a->k_off, 0, 2);
+        __builtin_prefetch(c->far[p] + a->v_off, 0, 2);
+    }
 }
 
 /* ----------------------------------------------------------------------- scores */
@@ -352,6 +364,7 @@ static void attend_chunk(const struct isa_attend *a, const struct chunk *c, int 
     while (seen[first].hi <= 0) first++;
     while (seen[end - 1].lo >= ISA_CHUNK) end--;
     in_parts(score_parts[a->kv], a, c, st, first * a->heads, end * a->heads, (struct seen){0, ISA_CHUNK});
+    fetch_first_lines(a, c);
     soften(a, seen, st, first * a->heads, end * a->heads);
     fade_values(a, st, first * a->heads, end * a->heads);
     add_values(a, c, seen, st, first, end);
@@ -377,18 +390,13 @@ static int last_chunk(const struct isa_attend *a)
     return a->part ? MIN(last, a->span * SPAN_CHUNKS + SPAN_CHUNKS - 1) : last;
 }
 
-/* The pages of chunk i, and those after it: at the end the first that are wanted next, if anything is. */
-static struct chunk chunk_at(const struct isa_attend *a, int i)
+/* The pages of chunk i, and after the last that is wanted those that are wanted next, if anything is. */
+static void pages_of(const struct isa_attend *a, int i, const uint8_t **page)
 {
     const struct isa_attend *b = a->then;
-    const int last = last_chunk(a);
-    struct chunk c;
-    for (int p = 0; p < PAGES; p++) {
-        c.page[p] = page_at(a, i * PAGES + p);
-        c.next[p] = i < last || !b ? page_at(a, (i + 1) * PAGES + p)
-                                   : page_at(b, first_chunk(b) * PAGES + p) + (b->k_off - a->k_off);
-    }
-    return c;
+    const int last = last_chunk(a), over = i > last && b ? first_chunk(b) + i - last - 1 : -1;
+    for (int p = 0; p < PAGES; p++)
+        page[p] = over < 0 ? page_at(a, i * PAGES + p) : page_at(b, over * PAGES + p) + (b->k_off - a->k_off);
 }
 
 /* ------------------------------------------------------------------------ spans */
@@ -400,7 +408,10 @@ static void attend_span(const struct isa_attend *a, int first, int end, struct q
     for (int i = 0; i < QUERIES; i++) st->m[i] = -INFINITY, st->l[i] = st->fade[i] = 0;
     memset(st->o, 0, (size_t)(queries * part) * sizeof st->o[0]);
     for (int i = first; i < end; i++) {
-        struct chunk c = chunk_at(a, i);
+        struct chunk c;
+        pages_of(a, i, c.page);
+        pages_of(a, i + 1, c.next);
+        pages_of(a, i + 2, c.far);
         attend_chunk(a, &c, i * ISA_CHUNK, st);
     }
     for (int i = 0; i < queries; i++) st->o[i * part + wide] = st->l[i], st->o[i * part + wide + 1] = st->m[i];
