@@ -81,7 +81,7 @@ INLINE const uint8_t *anew(const uint8_t *p)
     return p;
 }
 
-/* How the bytes of a step are got from memory.  q: the first line of quants; h: the high bits.  A kernel must fit the
+/* How the bytes of a step are got from memory.  q: the first line of quants; h: K5's high bits.  A kernel must fit the
  * processor's cache for code with room to spare: the runs of K formats are a loop over pairs (K4, K5) or halves (K6),
  * and only what is inside is unrolled.  OPEN: as open_TYPE() has put them, for instruction sets whose sums of byte
  * products have 32 bits. */
@@ -96,11 +96,18 @@ INLINE vi weights(const enum form form, const uint8_t *q, const uint8_t *h, cons
     switch (form) {
     case F8:
     case OPEN: return vi_load(q + s * LINE + lane);
-    case F4:
-    case F5: {
+    case F4: {
         vi w = vi_load(q + s % 4 * LINE + lane);
-        w = vi_and(s < 4 ? w : vi_srl(w, 4), low);
-        return form == F4 ? w : vi_add16_where(w, h + 16 * s + lane / 8);
+        return vi_and(s < 4 ? w : vi_srl(w, 4), low);
+    }
+    case F5: {
+        const uint8_t *at = q + lane;
+        const int three = s == 5 ? 0 : s == 6 ? 2 : 4; /* the line of whose bits the step has three */
+        if (s < 5) return vi_and(vi_load(at + s * LINE), vi_set1(0x1f1f1f1f));
+        vi w = vi_and(vi_srl(vi_load(at + three * LINE), 3), vi_set1(0x1c1c1c1c));
+        if (s < 7) return vi_or(vi_and(vi_srl(vi_load(at + (three + 1) * LINE), 6), vi_set1(0x03030303)), w);
+        w = vi_or(vi_and(vi_srl(vi_load(at + 3 * LINE), 4), vi_set1(0x02020202)), w);
+        return vi_or(vi_and(vi_srl(vi_load(at + LINE), 5), vi_set1(0x01010101)), w);
     }
     case K4:
     case K5: {
@@ -205,8 +212,8 @@ INLINE enum form form32(const enum ktype type)
     return type == KT_Q8_0 ? F8 : type == KT_Q5_0 || type == KT_Q5_1 ? F5 : F4;
 }
 
-/* Where the high bits of a packed block would be; the quants are there or a line further on. */
-INLINE const uint8_t *high32(const enum ktype type, const uint8_t *w)
+/* Where the quants of a packed block begin. */
+INLINE const uint8_t *quants32(const enum ktype type, const uint8_t *w)
 {
     return w + (type == KT_Q4_1 || type == KT_Q5_1 ? 128 : 64);
 }
@@ -219,12 +226,12 @@ INLINE void block32(const int T, const int NV, const enum ktype type, const bool
     const bool has_min = type == KT_Q4_1 || type == KT_Q5_1;
     const enum form form = form32(type);
     const int offset = has_min ? 0 : form == F8 || opened ? 128 : form == F5 ? 16 : 8;
-    const uint8_t *h = high32(type, w), *q = form == F5 ? h + LINE : h;
+    const uint8_t *q = quants32(type, w);
     vi_tile isum;
     vf d[NV_MAX], sunk[NV_MAX], m[NV_MAX];
 
     if (opened) dot_run(T, NV, OPEN, offset, open, NULL, 0, 0, lane, x, isum);
-    else dot_run(T, NV, form, offset, q, h, 0, 0, lane, x, isum);
+    else dot_run(T, NV, form, offset, q, NULL, 0, 0, lane, x, isum);
     load_halves(NV, w, lane, d);
     UNROLL for (int v = 0; v < NV; v++) sunk[v] = sink(d[v]);
     if (has_min) load_halves(NV, w + 64, lane, m);
@@ -383,9 +390,8 @@ INLINE void open_block(const enum ktype type, const uint8_t *w, uint8_t *to)
         for (const uint8_t *q = w + 64 + 4 * LINE, *end = q + 48 * LINE; q < end; q += 24 * LINE)
             UNROLL for (int run = 0; run < 4; run++, to += RUN) open_run(K6, q, NULL, run, 0, 0, to);
     } else {
-        const enum form form = form32(type);
-        const uint8_t *h = high32(type, w), *q = form == F5 ? h + LINE : h;
-        open_run(form, q, h, 0, 0, type == KT_Q4_0 ? 128 - 8 : type == KT_Q5_0 ? 128 - 16 : 0, to);
+        const int up = type == KT_Q4_0 ? 128 - 8 : type == KT_Q5_0 ? 128 - 16 : 0;
+        open_run(form32(type), quants32(type, w), NULL, 0, 0, up, to);
     }
 }
 

@@ -54,27 +54,26 @@ struct span { int from, dwords, line, step; };
  * counted behind them. */
 struct form {
     int halves, half_at[2];
-    int bits_at;   /* where the file has 32 top bits a row, which take the first line; 0: none */
     uint32_t flip; /* dwords xor this */
     int spans;
     struct span span[7];
-    bool woven; /* Q6_K: lines from WOVEN on are woven in threes */
+    enum { PLAIN, FIVES, THREES } woven; /* FIVES: lines 0 .. 4; THREES: those from the fifth on, three at a time */
 };
 
-enum { WOVEN = 4, THREES = 16 };
+enum { THREES_AT = 4, THREES_END = THREES_AT + 3 * 16 };
 
-static const struct form q8_0 = {1, {0}, 0, 0x80808080u, 1, {{2, 8, 0, 1}}, false};
-static const struct form q4_0 = {1, {0}, 0, 0, 1, {{2, 4, 0, 1}}, false};
-static const struct form q4_1 = {2, {0, 2}, 0, 0, 1, {{4, 4, 0, 1}}, false};
-static const struct form q5_0 = {1, {0}, 2, 0, 1, {{6, 4, 1, 1}}, false};
-static const struct form q5_1 = {2, {0, 2}, 4, 0, 1, {{8, 4, 1, 1}}, false};
-static const struct form q4_k = {2, {0, 2}, 0, 0, 1, {{4, 35, 0, 1}}, false};
-static const struct form q5_k = {2, {0, 2}, 0, 0, 1, {{4, 43, 0, 1}}, false};
+static const struct form q8_0 = {1, {0}, 0x80808080u, 1, {{2, 8, 0, 1}}, PLAIN};
+static const struct form q4_0 = {1, {0}, 0, 1, {{2, 4, 0, 1}}, PLAIN};
+static const struct form q4_1 = {2, {0, 2}, 0, 1, {{4, 4, 0, 1}}, PLAIN};
+static const struct form q5_0 = {1, {0}, 0, 1, {{2, 5, 0, 1}}, FIVES};
+static const struct form q5_1 = {2, {0, 2}, 0, 1, {{4, 5, 0, 1}}, FIVES};
+static const struct form q4_k = {2, {0, 2}, 0, 1, {{4, 35, 0, 1}}, PLAIN};
+static const struct form q5_k = {2, {0, 2}, 0, 1, {{4, 43, 0, 1}}, PLAIN};
 /* Scales; then for each half of 128: low bits of steps 0 .. 7, of steps 8 .. 15, high bits, 3 lines a step. */
-static const struct form q6_k = {1, {208}, 0, 0, 7, {{192, 4, 0, 1},
-                                                     {0, 8, 4, 3}, {32, 8, 5, 3}, {128, 8, 6, 3},
-                                                     {64, 8, 28, 3}, {96, 8, 29, 3}, {160, 8, 30, 3}},
-                           true};
+static const struct form q6_k = {1, {208}, 0, 7, {{192, 4, 0, 1},
+                                                  {0, 8, 4, 3}, {32, 8, 5, 3}, {128, 8, 6, 3},
+                                                  {64, 8, 28, 3}, {96, 8, 29, 3}, {160, 8, 30, 3}},
+                           THREES};
 
 static const struct form *form_of(enum ktype type)
 {
@@ -96,7 +95,6 @@ static const struct form *form_of(enum ktype type)
 /* Vectors of the compiler: they become what the machine has, and every x86-64 has 16 bytes. */
 typedef uint32_t dwords __attribute__((vector_size(16)));
 typedef uint16_t words __attribute__((vector_size(16)));
-typedef uint8_t bytes __attribute__((vector_size(16)));
 
 /* The vector of these elements of a, then b. */
 #ifdef __clang__
@@ -104,8 +102,6 @@ typedef uint8_t bytes __attribute__((vector_size(16)));
 #else
 #define PICK(a, b, ...) __builtin_shuffle(a, b, (__typeof__(a)){__VA_ARGS__})
 #endif
-#define EVEN(a, b) PICK(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
-#define ODD(a, b) PICK(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31)
 
 INLINE dwords load(const uint8_t *p)
 {
@@ -132,40 +128,6 @@ INLINE void put_columns(dwords a, dwords b, dwords c, dwords d, uint8_t *to, siz
 
 /* --------------------------------------------------------------------- packing */
 
-/* Byte i of the 16 dwords of a .. d to 16 bytes at to + 32 i. */
-INLINE void put_bytes(dwords a, dwords b, dwords c, dwords d, uint8_t *to)
-{
-    bytes ab02 = EVEN((bytes)a, (bytes)b), cd02 = EVEN((bytes)c, (bytes)d);
-    bytes ab13 = ODD((bytes)a, (bytes)b), cd13 = ODD((bytes)c, (bytes)d);
-    store(to, (dwords)EVEN(ab02, cd02));
-    store(to + 32, (dwords)EVEN(ab13, cd13));
-    store(to + 64, (dwords)ODD(ab02, cd02));
-    store(to + 96, (dwords)ODD(ab13, cd13));
-}
-
-/* The first dwords of rows r, r + 2, r + 4 and r + 6; 0 for those from n on. */
-INLINE dwords first_dwords(int r, int n, const uint8_t *src, size_t stride)
-{
-    dwords row[4] = {{0}};
-    for (int i = 0; i < 4; i++)
-        if (r + 2 * i < n) row[i] = load(src + (size_t)(r + 2 * i) * stride);
-    return PICK(PICK(row[0], row[1], 0, 4, 1, 5), PICK(row[2], row[3], 0, 4, 1, 5), 0, 1, 4, 5);
-}
-
-/* Top bits of 32 rows, a dword each: nibble s of row r's goes to bits 4 r .. 4 r + 3 of step s (16 bytes a step).  Two
- * rows share a byte: byte i of a dword of `even` is that of step 2 i, of `odd` that of step 2 i + 1. */
-INLINE void pack_bits(int n, const uint8_t *src, size_t stride, uint8_t *dst)
-{
-    dwords even[4], odd[4];
-    for (int i = 0; i < 4; i++) {
-        dwords a = first_dwords(8 * i, n, src, stride), b = first_dwords(8 * i + 1, n, src, stride);
-        even[i] = (a & 0x0f0f0f0fu) | (b & 0x0f0f0f0fu) << 4;
-        odd[i] = (a >> 4 & 0x0f0f0f0fu) | (b & 0xf0f0f0f0u);
-    }
-    put_bytes(even[0], even[1], even[2], even[3], dst);
-    put_bytes(odd[0], odd[1], odd[2], odd[3], dst + 16);
-}
-
 /* The dwords of a span, in squares; then those of the rows that are left. */
 INLINE void pack_span(const struct span *s, uint32_t flip, int n, const uint8_t *src, size_t stride,
                       uint8_t *lines)
@@ -186,10 +148,44 @@ INLINE void pack_span(const struct span *s, uint32_t flip, int n, const uint8_t 
         for (int i = 0; i < s->dwords; i++) put32(to + (size_t)i * line, get32(src + 4 * i) ^ flip);
 }
 
+/* Bits of mask change places with those `up` above them. */
+INLINE dwords swap_bits(dwords x, unsigned up, uint32_t mask)
+{
+    dwords t = (x >> up ^ x) & mask;
+    return x ^ t ^ t << up;
+}
+
+/* Bit 4 s + j of each dword to bit s of its byte j: the five bits of a bit's number turn round by two,
+ * and each step exchanges two of them. */
+INLINE dwords bits_by_byte(dwords x)
+{
+    x = swap_bits(x, 1, 0x22222222u);
+    x = swap_bits(x, 3, 0x0a0a0a0au);
+    x = swap_bits(x, 6, 0x00cc00ccu);
+    return swap_bits(x, 12, 0x0000f0f0u);
+}
+
+/* A block of 5 bits as the file has it: top bits, bit k of a dword is that of value k; then low bits of steps 0 .. 3
+ * (lower nibbles) and 4 .. 7.  Woven, steps 0 .. 4 are bytes of their own, and the three others what is left of them:
+ * a kernel takes five of eight with one instruction. */
+INLINE void weave_fives(uint8_t *a)
+{
+    const uint32_t low = 0x0f0f0f0fu, bit4 = 0x10101010u, bit7 = 0x80808080u, high = 0xc0c0c0c0u, mid = 0x60606060u;
+    for (int i = 0; i < LINE; i += 16, a += 16) {
+        const dwords top = bits_by_byte(load(a)), q0 = load(a + LINE), q1 = load(a + 2 * LINE);
+        const dwords q2 = load(a + 3 * LINE), q3 = load(a + 4 * LINE);
+        store(a, (q0 & low) | (top << 4 & bit4) | (q1 >> 1 & mid) | (top << 2 & bit7));
+        store(a + LINE, (q1 & low) | (top << 3 & bit4) | (q1 << 2 & high) | (q3 << 1 & 0x20202020u));
+        store(a + 2 * LINE, (q2 & low) | (top << 2 & bit4) | (q2 >> 1 & mid) | (top << 1 & bit7));
+        store(a + 3 * LINE, (q3 & 0x2f2f2f2fu) | (top << 1 & bit4) | (q2 << 2 & high));
+        store(a + 4 * LINE, (q0 >> 4 & low) | (top & (bit4 | bit7)) | (q3 >> 1 & mid));
+    }
+}
+
 /* A step of half a Q6_K block as the file has it: low bits of runs 0 (lower nibbles) and 2, of runs 1 and 3, and two
  * high bits of each.  Woven, runs 0, 1 and 2 are bytes of their own, and run 3 is what is left of them: a kernel takes
  * three of four with one instruction. */
-INLINE void weave(uint8_t *a)
+INLINE void weave_threes(uint8_t *a)
 {
     for (int i = 0; i < LINE; i += 16, a += 16) {
         dwords low02 = load(a), low13 = load(a + LINE), high = load(a + 2 * LINE);
@@ -208,9 +204,9 @@ INLINE void pack_block(const struct form *f, int n, const uint8_t *src, size_t s
         const uint8_t *row = src + (size_t)r * stride;
         for (int h = 0; h < f->halves; h++) put16(dst + 64 * h + 2 * r, get16(row + f->half_at[h]));
     }
-    if (f->bits_at) pack_bits(n, src + f->bits_at, stride, lines);
     for (int i = 0; i < f->spans; i++) pack_span(&f->span[i], f->flip, n, src, stride, lines);
-    for (int i = 0; f->woven && i < THREES; i++) weave(lines + LINE * (WOVEN + 3 * i));
+    if (f->woven == FIVES) weave_fives(lines);
+    for (int i = THREES_AT; f->woven == THREES && i < THREES_END; i += 3) weave_threes(lines + LINE * i);
 }
 
 /* Blocks of f, of `size` bytes each in the file. */
@@ -288,39 +284,49 @@ void pack_group(enum ktype type, int n, int cols, const uint8_t *src, size_t row
 
 /* ------------------------------------------------------------------- unpacking */
 
-static uint32_t unpack_bits(const uint8_t *bits, int r)
+/* Row r's five dwords as weave_fives() has found them. */
+static void unweave_fives(const uint8_t *lines, int r, uint32_t *five)
 {
-    uint32_t word = 0;
-    for (int s = 0; s < 8; s++) word |= ((uint32_t)bits[16 * s + r / 2] >> r % 2 * 4 & 15u) << 4 * s;
-    return word;
+    uint32_t a[5], v[8];
+    for (int i = 0; i < 5; i++) a[i] = get32(lines + LINE * i + 4 * r), v[i] = a[i] & 0x1f1f1f1fu;
+    v[5] = (a[0] >> 3 & 0x1c1c1c1cu) | (a[1] >> 6 & 0x03030303u);
+    v[6] = (a[2] >> 3 & 0x1c1c1c1cu) | (a[3] >> 6 & 0x03030303u);
+    v[7] = (a[4] >> 3 & 0x1c1c1c1cu) | (a[3] >> 4 & 0x02020202u) | (a[1] >> 5 & 0x01010101u);
+    five[0] = 0;
+    for (int s = 0; s < 8; s++) {
+        uint32_t top = v[s] >> 4 & 0x01010101u;
+        five[0] |= ((top | top >> 7 | top >> 14 | top >> 21) & 15u) << 4 * s;
+    }
+    for (int s = 0; s < 4; s++) five[1 + s] = (v[s] & 0x0f0f0f0fu) | (v[4 + s] & 0x0f0f0f0fu) << 4;
 }
 
-/* Row r's three dwords of a step as weave() has found them, spread as packed lines are. */
-static void unweave(const uint8_t *lines, int r, uint32_t *step)
+/* The same of three and weave_threes(). */
+static void unweave_threes(const uint8_t *lines, int r, uint32_t *three)
 {
     uint32_t a = get32(lines + 4 * r), b = get32(lines + LINE + 4 * r), c = get32(lines + 2 * LINE + 4 * r);
-    step[0] = (a & 0x0f0f0f0fu) | (c << 4 & 0xf0f0f0f0u);
-    step[1] = (b & 0xcfcfcfcfu) | (c >> 2 & 0x30303030u);
-    step[2] = (a >> 4 & 0x03030303u) | (b >> 2 & 0x0c0c0c0cu) | (c & 0x30303030u) | (a & 0xc0c0c0c0u);
+    three[0] = (a & 0x0f0f0f0fu) | (c << 4 & 0xf0f0f0f0u);
+    three[1] = (b & 0xcfcfcfcfu) | (c >> 2 & 0x30303030u);
+    three[2] = (a >> 4 & 0x03030303u) | (b >> 2 & 0x0c0c0c0cu) | (c & 0x30303030u) | (a & 0xc0c0c0c0u);
 }
 
 /* The file's block of row r. */
 static void unpack_block(const struct form *f, const uint8_t *packed, int r, uint8_t *block)
 {
     const uint8_t *lines = packed + 64 * f->halves;
-    uint32_t woven[3 * THREES];
+    uint32_t v[THREES_END];
 
-    if (f->woven)
-        for (int i = 0; i < THREES; i++) unweave(lines + LINE * (WOVEN + 3 * i), r, woven + 3 * i);
-
-    for (int h = 0; h < f->halves; h++) put16(block + f->half_at[h], get16(packed + 64 * h + 2 * r));
-    if (f->bits_at) put32(block + f->bits_at, unpack_bits(lines, r));
     for (const struct span *s = f->span; s < f->span + f->spans; s++)
         for (int i = 0; i < s->dwords; i++) {
             const int line = s->line + i * s->step;
-            uint32_t v = f->woven && line >= WOVEN ? woven[line - WOVEN] : get32(lines + LINE * line + 4 * r);
-            put32(block + s->from + 4 * i, v ^ f->flip);
+
+            v[line] = get32(lines + LINE * line + 4 * r);
         }
+    if (f->woven == FIVES) unweave_fives(lines, r, v);
+    for (int i = THREES_AT; f->woven == THREES && i < THREES_END; i += 3) unweave_threes(lines + LINE * i, r, v + i);
+
+    for (int h = 0; h < f->halves; h++) put16(block + f->half_at[h], get16(packed + 64 * h + 2 * r));
+    for (const struct span *s = f->span; s < f->span + f->spans; s++)
+        for (int i = 0; i < s->dwords; i++) put32(block + s->from + 4 * i, v[s->line + i * s->step] ^ f->flip);
 }
 
 void pack_row(enum ktype type, int cols, const uint8_t *group, int r, float *y)

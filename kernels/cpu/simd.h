@@ -21,7 +21,6 @@
  *     vi_srl_by: vi_srl by a number that is no constant
  *     vi_byte(v, j): byte j (0..3) of each lane
  *     HIGH_TIMES: how many times as large vacc_dot may have upper nibbles: 16, as they lie, or 1
- *     vi_add16_where(bytes, bits): adds 16 to byte i where bit i at `bits` is set (all bytes are below 16)
  *     act_top, act_round: the two halves of quant_act32() (kernels/quant.h), to the bit */
 #ifndef SIMD_H
 #define SIMD_H

@@ -122,17 +122,6 @@ INLINE vacc vacc_dot8(vacc a, vi w, vi x)
 }
 #endif
 
-INLINE vi vi_add16_where(vi bytes, const uint8_t *bits)
-{
-    const __m256i spread = _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3,
-                                            3, 3, 3, 3, 3, 3, 3);
-    const __m256i one = _mm256_set1_epi64x((long long)0x8040201008040201ull);
-    int32_t mask;
-    memcpy(&mask, bits, sizeof mask);
-    __m256i m = _mm256_and_si256(_mm256_shuffle_epi8(_mm256_set1_epi32(mask), spread), one);
-    return _mm256_or_si256(bytes, _mm256_and_si256(_mm256_cmpeq_epi8(m, one), _mm256_set1_epi8(16)));
-}
-
 /* ----------------------------------------------------------- 32 activations */
 
 INLINE uint32_t act_top(const float *x)

@@ -119,13 +119,6 @@ INLINE vacc vacc_dot8(vacc a, vi w, vi x) { return vacc_dot(a, w, x); }
 
 enum { HIGH_TIMES = 16 };
 
-INLINE vi vi_add16_where(vi bytes, const uint8_t *bits)
-{
-    uint64_t mask;
-    memcpy(&mask, bits, sizeof mask);
-    return _mm512_mask_add_epi8(bytes, mask, bytes, _mm512_set1_epi8(16));
-}
-
 /* ----------------------------------------------------------- 32 activations */
 
 /* The largest |bits| of 32 floats. */

@@ -125,17 +125,6 @@ INLINE vacc vacc_dot8(vacc a, vi w, vi x) { return vacc_dot(a, w, x); }
 
 enum { HIGH_TIMES = 16 };
 
-/* 16 bits for 16 bytes: each lane takes its four. */
-INLINE vi vi_add16_where(vi bytes, const uint8_t *bits)
-{
-    int32_t lane[LANES];
-    for (int i = 0; i < LANES; i++) {
-        uint32_t m = (uint32_t)bits[i / 2] >> i % 2 * 4 & 15u;
-        lane[i] = (int32_t)((m * 0x00204081u & 0x01010101u) << 4);
-    }
-    return bytes | (vi){lane[0], lane[1], lane[2], lane[3]};
-}
-
 /* ----------------------------------------------------------- 32 activations */
 
 INLINE uint32_t act_top(const float *x)

@@ -29,11 +29,15 @@ __device__ __forceinline__ float half_of(const uint8_t *block, int which, int la
     return half_at(block + 64 * which + 2 * lane);
 }
 
-/* Four top bits of a row and step, each to bit 4 of its byte. */
-__device__ __forceinline__ uint32_t top_bits(const uint8_t *bits, int s, int lane)
+/* Step s of lines woven in fives. */
+__device__ __forceinline__ uint32_t of_fives(const uint8_t *lines, int s, int lane)
 {
-    const uint32_t n = static_cast<uint32_t>(bits[16 * s + lane / 2]) >> lane % 2 * 4 & 15u;
-    return (n & 1u) << 4 | (n & 2u) << 11 | (n & 4u) << 18 | (n & 8u) << 25;
+    if (s < 5) return dword_at(lines + s * LINE, lane) & 0x1f1f1f1fu;
+    const int three = s == 5 ? 0 : s == 6 ? 2 : 4; /* the line of whose bits the step has three */
+    const uint32_t high = dword_at(lines + three * LINE, lane) >> 3 & 0x1c1c1c1cu;
+    if (s < 7) return high | (dword_at(lines + (three + 1) * LINE, lane) >> 6 & 0x03030303u);
+    return high | (dword_at(lines + 3 * LINE, lane) >> 4 & 0x02020202u) |
+           (dword_at(lines + LINE, lane) >> 5 & 0x01010101u);
 }
 
 template <ktype TYPE> __device__ __forceinline__ uint32_t quants(const uint8_t *block, int run, int s, int lane)
@@ -42,8 +46,7 @@ template <ktype TYPE> __device__ __forceinline__ uint32_t quants(const uint8_t *
     if (TYPE == KT_Q8_0) return dword_at(fields + s * LINE, lane) ^ 0x80808080u;
     if (TYPE == KT_Q4_0 || TYPE == KT_Q4_1)
         return dword_at(fields + s % 4 * LINE, lane) >> s / 4 * 4 & 0x0f0f0f0fu;
-    if (TYPE == KT_Q5_0 || TYPE == KT_Q5_1)
-        return (dword_at(fields + (1 + s % 4) * LINE, lane) >> s / 4 * 4 & 0x0f0f0f0fu) | top_bits(fields, s, lane);
+    if (TYPE == KT_Q5_0 || TYPE == KT_Q5_1) return of_fives(fields, s, lane);
     if (TYPE == KT_Q4_K)
         return dword_at(fields + (3 + run / 2 * 8 + s) * LINE, lane) >> run % 2 * 4 & 0x0f0f0f0fu;
     if (TYPE == KT_Q5_K) {
