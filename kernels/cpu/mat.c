@@ -11,7 +11,8 @@ enum {
                        or to the second: measured, for all types.  What lies behind a worker's share comes in vain */
     OPEN_TILES = 3, /* from so many tiles on, opening a block once for all costs less than it saves.  Of a tile of 8 at
                        most such a one has 5 tokens at least: isa->mul_open has no others */
-    FIRST_TILES = 4 /* with more, their activations would push out of the first cache what was fetched early */
+    FIRST_TILES = 4, /* with more, their activations would push out of the first cache what was fetched early */
+    FEW_CHUNK = 12 * 1024 /* with no more, memory is waited for as well, and shorter chunks than CPU_CHUNK are faster */
 };
 
 bool cpu_is_int(enum ktype type)
@@ -118,11 +119,12 @@ struct mul_job {
     struct act *rounded; /* END_GATE: where the result goes, instead of floats to y; or NULL */
 };
 
-/* Units of k in a chunk: as few chunks as may be, and those as even as may be, since a short one costs a call of each
- * tile all the same. */
-static int even_chunk(int units, size_t unit)
+/* Units of k in a chunk for several tiles: as few chunks as may be, and those as even as may be, since a short one costs
+ * a call of each tile all the same. */
+static int even_chunk(const struct cpu_tiles *tiles, int units, size_t unit)
 {
-    const int most = MAX((int)(CPU_CHUNK / unit), 1), chunks = (units + most - 1) / most;
+    const size_t bytes = tiles->n > FIRST_TILES ? CPU_CHUNK : FEW_CHUNK;
+    const int most = MAX((int)(bytes / unit), 1), chunks = (units + most - 1) / most;
     return (units + chunks - 1) / chunks;
 }
 
@@ -134,7 +136,8 @@ static struct factor factor_of(const struct kdev *d, const struct cpu_input *in,
                        .group_bytes = pack_group_bytes(m->type, m->cols)};
     assert(m->dev_data && m->rows > 0 && m->cols == in->cols && (in->act || !cpu_is_int(m->type)));
     f.open = d->opens && in->tiles.n >= OPEN_TILES ? d->isa->open[m->type] : NULL;
-    f.chunk = in->tiles.n == 1 ? f.units : even_chunk(f.units, f.open ? (size_t)f.acts * ISA_OPENED : f.unit);
+    f.chunk = f.units;
+    if (in->tiles.n > 1) f.chunk = even_chunk(&in->tiles, f.units, f.open ? (size_t)f.acts * ISA_OPENED : f.unit);
     if (in->tiles.n > 1 && !f.acts) f.chunk = (f.chunk + 31) / 32 * 32; /* where the kernels' partial sums end */
     return f;
 }

@@ -45,7 +45,9 @@ INLINE struct fetch fetch_over(struct isa_ahead ahead, int steps)
     return (struct fetch){ahead.at, 0, (uint32_t)((all + n - 1) / n), ahead.to};
 }
 
-/* As few instructions a line as may be: where another thread shares the core, they are what is short. */
+/* As few instructions a line as may be: where another thread shares the core, they are what is short.  The first lines
+ * of a page (of 4096 bytes) are asked for a page early: a processor that fetches ahead by itself stops at its end, and
+ * begins the next when it sees them. */
 INLINE void fetch_step(struct fetch *f)
 {
     f->due += f->each;
@@ -61,6 +63,8 @@ INLINE void fetch_step(struct fetch *f)
         for (const uint8_t *p = second, *last = end + (second - f->at); p < last; p += 128) {
             __builtin_prefetch(p, 0, 2);
             __builtin_prefetch(p + 64, 0, 2);
+            if (f->to == ISA_BOTH && (uintptr_t)p % 4096 < 128)
+                UNROLL for (int line = 0; line < 4; line++) __builtin_prefetch(p + 4096 + 64 * line, 0, 2);
         }
     f->at = end;
 }
