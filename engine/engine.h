@@ -155,6 +155,7 @@ struct request {
     const uint32_t *allowed; /* bitset over the vocabulary; NULL: all; the caller keeps it until the request ended */
     const struct request_grammar *grammar; /* NULL: none */
     int top_n;               /* also keep the N likeliest tokens of each step, <= KERN_TOP */
+    bool no_logprobs;        /* without top_n: the tokens' log-probabilities may stay 0, and each is chosen sooner */
     bool score;              /* also keep the log-probability of every prompt token */
     bool fresh;              /* pre-fill the whole prompt, though pages of its front may be known (measurements) */
     bool ignore_end;         /* do not end at an end-of-turn token (measurements) */

@@ -140,6 +140,7 @@ struct request_live *request_make(const struct request *r, const int32_t *prompt
     q->allowed = r->allowed;
     q->score = r->score;
     q->fresh = r->fresh;
+    q->no_logprobs = r->no_logprobs;
     q->ignore_end = r->ignore_end;
     q->text_buf[0] = '\0';
     q->a = (struct answer){.prompt = q->ids, .n_prompt = n, .text = q->text_buf, .token = q->token, .top = q->top,
@@ -159,7 +160,7 @@ struct kern_sample request_sample(const struct request_live *q)
         .recent = q->ids + q->n_ids - recent, .n_recent = recent,
         .bias = q->bias, .n_bias = s->n_bias, .allowed = q->allowed,
         .seed = s->seed, .step = (uint64_t)atomic_load_explicit(&q->a.n_tokens, memory_order_relaxed),
-        .top_n = q->a.top_n, .target = -1,
+        .top_n = q->a.top_n, .target = -1, .no_logprob = q->no_logprobs,
     };
 }
 

@@ -33,7 +33,7 @@ struct request_live {
     const uint32_t *allowed;
     struct carried *carried;    /* its grammar, which the scheduler takes and gives; NULL: none */
     struct strict_state strict; /* where the answer is in it */
-    bool score, fresh, ignore_end;
+    bool score, fresh, ignore_end, no_logprobs;
     struct text text;
 
     char *text_buf; /* what a.text, a.token ... point to, writable */

@@ -375,7 +375,8 @@ void choose_by(const struct choose_scans *scans, const struct kern_sample *s, co
 {
     const struct room room = room_of(scratch, vocab);
     const struct row raw = row_of(scans, logits, vocab, room.peak);
-    double log_sum = raw.top > -INFINITY ? log(weigh(scans, &raw, 1, room.mass)) : 0;
+    const bool wanted = !s->no_logprob || s->top_n > 0 || s->target >= 0;
+    double log_sum = wanted && raw.top > -INFINITY ? log(weigh(scans, &raw, 1, room.mass)) : 0;
 
     for (int i = 0; i < KERN_TOP; i++) {
         out->top_id[i] = -1;
@@ -384,7 +385,8 @@ void choose_by(const struct choose_scans *scans, const struct kern_sample *s, co
     report_top(&raw, log_sum, MIN(s->top_n, KERN_TOP), out);
     if (s->target >= 0) out->id = s->target < vocab ? s->target : -1;
     else out->id = choose(scans, s, &raw, &room);
-    out->logprob = out->id >= 0 ? raw_logprob(logits[out->id], raw.top, log_sum) : -INFINITY;
+    if (!wanted) out->logprob = 0;
+    else out->logprob = out->id >= 0 ? raw_logprob(logits[out->id], raw.top, log_sum) : -INFINITY;
 }
 
 void kern_choose(const struct kern_sample *s, const float *logits, int vocab, void *scratch, struct kern_choice *out)

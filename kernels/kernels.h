@@ -123,6 +123,8 @@ struct kern_sample {
     uint64_t seed, step;
     int top_n; /* also report the N largest raw log-probabilities; <= KERN_TOP */
     int32_t target; /* >= 0: report this token's log-probability and choose it (scoring); -1: choose */
+    bool no_logprob; /* without top_n and target: nobody looks at the log-probability, so it may be left at 0, which
+                        spares a device its sum over the vocabulary */
 };
 
 /* What sample() leaves on the device for each out row, and fetch() brings.  Log-probabilities are of the raw logits,

@@ -538,6 +538,45 @@ TEST(a_report_longer_than_the_vocabulary_ends_in_nothing)
     CHECK_NEAR(exp(c.top_logprob[0]) + exp(c.top_logprob[1]), 1, 1e-6);
 }
 
+/* Rules at random, each off as often as not. */
+static struct kern_sample any_rules(uint64_t *r, const uint32_t *allowed)
+{
+    struct kern_sample s = plain();
+    if (next_random(r) % 2) s.temp = random_between(r, 0.1f, 2);
+    if (next_random(r) % 2) s.top_k = (int)(next_random(r) % 40);
+    if (next_random(r) % 2) s.top_p = random_between(r, 0, 1);
+    if (next_random(r) % 2) s.min_p = random_between(r, 0, 0.2f);
+    if (next_random(r) % 2) s.allowed = allowed;
+    s.seed = next_random(r);
+    return s;
+}
+
+TEST(who_does_not_ask_for_the_log_probability_gets_the_same_token)
+{
+    enum { N = 500 };
+    float logits[N];
+    uint32_t allowed[(N + 31) / 32];
+    uint64_t r = 7;
+    for (int round = 0; round < 300; round++) {
+        for (int i = 0; i < N; i++) logits[i] = random_between(&r, -9, 9);
+        for (size_t i = 0; i < COUNT_OF(allowed); i++) allowed[i] = round % 10 ? next_random(&r) : 0;
+        struct kern_sample s = any_rules(&r, allowed);
+        const struct kern_choice asked = choice_of(&s, logits, N);
+        s.no_logprob = true;
+        const struct kern_choice got = choice_of(&s, logits, N);
+        CHECK_EQ(got.id, asked.id);
+        CHECK(got.logprob == 0 && asked.logprob < 0);
+
+        s.top_n = 3; /* then it is needed all the same */
+        struct kern_choice with = choice_of(&s, logits, N);
+        CHECK(with.id == asked.id && with.logprob == asked.logprob && with.top_logprob[2] < 0);
+        s.top_n = 0;
+        s.target = 5;
+        with = choice_of(&s, logits, N);
+        CHECK(with.id == 5 && with.logprob < 0);
+    }
+}
+
 TEST(scoring_reports_and_takes_the_target)
 {
     const float logits[3] = {1, 2, NAN};

@@ -531,6 +531,32 @@ TEST(cli_dump_logprobs_has_a_line_for_each_token)
     CHECK(n > 0 && n <= 6);
 }
 
+/* Nobody computes it where nobody sees it: here somebody does. */
+TEST(cli_a_trace_and_a_dump_tell_the_same_log_probabilities)
+{
+    double said[8] = {0};
+    int n = 0, traced = 0;
+    const char *trace = file_with("logprobs.jsonl", "");
+    CHECK_EQ(RUN(NULL, "", "-m", MODEL, "-p", "hi", "--temp", "0", "-n", "6", "--dump-logprobs", "0"), 0);
+    for (char *at = c.out_text.data, *end; at && (end = strchr(at, '\n')) && n < 8; at = end + 1, n++) {
+        json_t *j = json_loadb(at, (size_t)(end - at), 0, NULL);
+        said[n] = json_real_value(json_object_get(j, "logprob"));
+        CHECK(said[n] < 0);
+        json_decref(j);
+    }
+    CHECK_EQ(RUN(NULL, "", "-m", MODEL, "-p", "hi", "--temp", "0", "-n", "6", "--trace", trace), 0);
+    FILE *f = fopen(trace, "r");
+    CHECK(f);
+    for (json_t *j; (j = json_loadf(f, JSON_DISABLE_EOF_CHECK, NULL)); json_decref(j)) {
+        const char *event = json_string_value(json_object_get(j, "event"));
+        if (!event || strcmp(event, "token") != 0) continue;
+        CHECK(traced < n);
+        CHECK_NEAR(json_real_value(json_object_get(j, "logprob")), said[traced++], 1e-6);
+    }
+    fclose(f);
+    CHECK(n > 0 && traced == n);
+}
+
 TEST(cli_same_seed_same_text)
 {
     char first[4096];

@@ -63,6 +63,7 @@ TEST(request_hands_the_sampler_what_it_was_asked)
     CHECK(s.bias != &bias); /* copied: the caller's may be gone */
     CHECK(s.allowed == allowed);
     CHECK_EQ(s.top_n, 3);
+    CHECK(!s.no_logprob);
     CHECK_EQ(s.target, -1);
     CHECK_EQ(s.seed, 99);
     CHECK_EQ(s.step, 0);
@@ -77,7 +78,9 @@ TEST(request_hands_the_sampler_what_it_was_asked)
     CHECK_EQ(s.recent[2], TINY_BYTE0 + 'b');
     free(q);
     r.sampling.recent = -1;
+    r.no_logprobs = true;
     q = make(&r, prompt, 4, v);
+    CHECK(request_sample(q).no_logprob);
     CHECK_EQ(request_sample(q).n_recent, 4);
     r.sampling.recent = 0;
     free(q);
