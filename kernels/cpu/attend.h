@@ -90,12 +90,22 @@ INLINE void fetch_by_values(const uint8_t *next_k, const uint8_t *next_v)
     __builtin_prefetch(next_v, 0, 2);
 }
 
-/* K and V may lie in different pages of the system. */
-static void fetch_first_lines(const struct isa_attend *a, const struct chunk *c)
+/* The softmax of query i of n, which itself waits for no memory, has two rounds, and brings along in the first a first
+ * line of K behind the next chunk, since such a line waits for an address to be translated, too; in the second two lines
+ * of each page of the next chunk's V.  A few at a time: more at once keep others waiting.  (Inline: compilers leave out
+ * calls of what does nothing but fetch.) */
+INLINE void fetch_by_peak(const struct isa_attend *a, const struct chunk *c, int i, int n)
 {
+    for (int p = i; p < PAGES; p += n) __builtin_prefetch(c->far[p] + a->k_off, 0, 2);
+}
+
+INLINE void fetch_by_weights(const struct isa_attend *a, const struct chunk *c, int i)
+{
+    const size_t at = (size_t)i * 2 * CACHE_LINE;
+    if (at >= KERN_PAGE * kv_bytes(a->kv, (size_t)a->dim)) return;
     for (int p = 0; p < PAGES; p++) {
-        __builtin_prefetch(c->far[p] + a->k_off, 0, 2);
-        __builtin_prefetch(c->far[p] + a->v_off, 0, 2);
+        __builtin_prefetch(c->next[p] + a->v_off + at, 0, 2);
+        __builtin_prefetch(c->next[p] + a->v_off + at + CACHE_LINE, 0, 2);
     }
 }
 
@@ -199,9 +209,11 @@ INLINE float weigh(float *s, float m)
 }
 
 /* Queries first .. end - 1 from dots to weights; m, l and fade follow. */
-static void soften(const struct isa_attend *a, const struct seen *seen, struct queries *st, int first, int end)
+static void soften(const struct isa_attend *a, const struct chunk *c, const struct seen *seen, struct queries *st,
+                   int first, int end)
 {
     for (int i = first; i < end; i++) {
+        fetch_by_peak(a, c, i - first, end - first);
         float top = finish_scores(a, seen[i / a->heads], st->s[i]), m = top > st->m[i] ? top : st->m[i];
         st->fade[i] = st->m[i] - m;
         st->m[i] = m;
@@ -209,7 +221,10 @@ static void soften(const struct isa_attend *a, const struct seen *seen, struct q
     for (int i = first / LANES * LANES; i < end; i += LANES) {
         vf_store(st->fade + i, exp_small(vf_load(st->fade + i)));
     }
-    for (int i = first; i < end; i++) st->l[i] = st->l[i] * st->fade[i] + weigh(st->s[i], st->m[i]);
+    for (int i = first; i < end; i++) {
+        fetch_by_weights(a, c, i - first);
+        st->l[i] = st->l[i] * st->fade[i] + weigh(st->s[i], st->m[i]);
+    }
 }
 
 /* ----------------------------------------------------------------------- values */
@@ -364,8 +379,7 @@ static void attend_chunk(const struct isa_attend *a, const struct chunk *c, int 
     while (seen[first].hi <= 0) first++;
     while (seen[end - 1].lo >= ISA_CHUNK) end--;
     in_parts(score_parts[a->kv], a, c, st, first * a->heads, end * a->heads, (struct seen){0, ISA_CHUNK});
-    fetch_first_lines(a, c);
-    soften(a, seen, st, first * a->heads, end * a->heads);
+    soften(a, c, seen, st, first * a->heads, end * a->heads);
     fade_values(a, st, first * a->heads, end * a->heads);
     add_values(a, c, seen, st, first, end);
 }
