@@ -397,7 +397,8 @@ int turn_run(struct app *a, const struct turn_ask *ask, struct turn_result *resu
     struct request q = {
         .msgs = ask->msgs, .n_msgs = ask->n_msgs, .sampling = ask->sampling ? *ask->sampling : a->sampling,
         .stop = a->o->stop, .n_stop = a->o->n_stop,
-        .top_n = ask->top_n, .no_logprobs = !a->trace.has_file && a->o->top_logprobs < 0, .grammar = ask->grammar, .fresh = a->o->off.share,
+        .top_n = ask->top_n, .no_logprobs = !a->trace.has_file && a->o->top_logprobs < 0,
+        .grammar = ask->grammar, .fresh = a->o->off.share,
         .ignore_end = a->o->answers > 0 && !ask->aside, .allowed = ask->aside ? NULL : a->plain,
     };
     int id;

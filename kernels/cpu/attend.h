@@ -90,9 +90,9 @@ INLINE void fetch_by_values(const uint8_t *next_k, const uint8_t *next_v)
     __builtin_prefetch(next_v, 0, 2);
 }
 
-/* The softmax of query i of n, which itself waits for no memory, has two rounds, and brings along in the first a first
- * line of K behind the next chunk, since such a line waits for an address to be translated, too; in the second two lines
- * of each page of the next chunk's V.  A few at a time: more at once keep others waiting.  (Inline: compilers leave out
+/* The softmax, which itself waits for no memory, has two rounds over its queries.  What query i of n brings along: in
+ * the first a first line of K behind the next chunk, since such a line waits for an address to be translated, too; in
+ * the second two lines of each page of the next chunk's V.  More at once keep others waiting.  (Inline: compilers leave out
  * calls of what does nothing but fetch.) */
 INLINE void fetch_by_peak(const struct isa_attend *a, const struct chunk *c, int i, int n)
 {

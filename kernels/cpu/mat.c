@@ -119,8 +119,8 @@ struct mul_job {
     struct act *rounded; /* END_GATE: where the result goes, instead of floats to y; or NULL */
 };
 
-/* Units of k in a chunk for several tiles: as few chunks as may be, and those as even as may be, since a short one costs
- * a call of each tile all the same. */
+/* Units of k in a chunk for several tiles: as few chunks as may be, and as even as may be, since a short one costs a call
+ * of each tile all the same. */
 static int even_chunk(const struct cpu_tiles *tiles, int units, size_t unit)
 {
     const size_t bytes = tiles->n > FIRST_TILES ? CPU_CHUNK : FEW_CHUNK;
