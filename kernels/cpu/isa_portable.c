@@ -22,6 +22,7 @@ const struct cpu_isa *isa_portable(void)
         .int_name = "portable int8",
         .float_name = "portable fp32",
         .tile = 2,
+        .one_pass = 1,
         .mul = {MUL_ROW(1), MUL_ROW(2)},
         ROW_FUNCTIONS,
     };
