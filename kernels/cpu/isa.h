@@ -85,7 +85,8 @@ struct cpu_isa {
     const char *said;                 /* for describe() */
     const char *int_name, *float_name; /* for mat_kernel() */
     int tile;                         /* tokens are worked on in tiles of so many or less; divides CPU_ROWS */
-    int one_pass;                     /* tiles of so many tokens or less read each line once, and compute little to it */
+    uint8_t in_order[KT_END]; /* lone tiles of so many tokens or less read a group's lines once, in order, and compute
+                               * so little to each that a processor may do better left alone */
     isa_mul *mul[KT_END][ISA_TILE + 1]; /* by type and tokens; NULL where there is none */
     isa_open *open[KT_END]; /* NULL: a type whose weights are bytes as they are; or all: it gains nothing here */
     isa_mul_open *mul_open[KT_END][ISA_TILE + 1]; /* for the tokens that one of three tiles and more may have */

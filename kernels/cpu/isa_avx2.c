@@ -5,7 +5,8 @@
 #include "kernels/cpu/simd_avx2.h"
 
 /* 16 registers: alone, a token takes all 32 rows in one pass; a tile of up to 4 tokens takes 16 rows at a time. */
-enum { NV_ALONE = 4, NV_TILE = 2, Q4_K_SPLIT = 9, EVEN_IN_MEMORY = false, SCORE_VECS = 2, VALUE_VECS = 2 };
+enum { NV_ALONE = 4, NV_TILE = 2, Q4_K_SPLIT = 9, EVEN_IN_MEMORY = false, K6_IN_ORDER = false,
+       SCORE_VECS = 2, VALUE_VECS = 2 };
 #include "kernels/cpu/mul.h"
 #include "kernels/cpu/mul_table.h"
 #include "kernels/cpu/rows.h"
@@ -24,7 +25,7 @@ const struct cpu_isa *isa_avx2(void)
         .int_name = "avx2 int8",
         .float_name = "avx2 fp32 fma",
         .tile = 4,
-        .one_pass = 1,
+        .in_order = {IN_ORDER(1, 0)},
         .mul = {MUL_ROW(1), MUL_ROW(2), MUL_ROW(3), MUL_ROW(4)},
         ROW_FUNCTIONS,
     };

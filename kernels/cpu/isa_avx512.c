@@ -8,7 +8,8 @@
 /* 32 registers: 2 vectors (all 32 rows) and up to 6 tokens leave room for weights; 7 and 8 spill the float sums,
  * which costs no more than reading the weights more often.  But for Q4_K, with two scales a run beside them: there one
  * vector is faster from 5 tokens on. */
-enum { NV_ALONE = 2, NV_TILE = 2, Q4_K_SPLIT = 5, EVEN_IN_MEMORY = true, SCORE_VECS = 4, VALUE_VECS = 4 };
+enum { NV_ALONE = 2, NV_TILE = 2, Q4_K_SPLIT = 5, EVEN_IN_MEMORY = true, K6_IN_ORDER = true,
+       SCORE_VECS = 4, VALUE_VECS = 4 };
 #include "kernels/cpu/mul.h"
 #include "kernels/cpu/mul_table.h"
 #include "kernels/cpu/rows.h"
@@ -36,7 +37,7 @@ const struct cpu_isa *isa_avx512(void)
         .int_name = "avx512 vnni int8",
         .float_name = "avx512 fp32 fma",
         .tile = 8,
-        .one_pass = 3,
+        .in_order = {IN_ORDER(4, 1)},
         .mul = {MUL_ROW(1), MUL_ROW(2), MUL_ROW(3), MUL_ROW(4), MUL_ROW(5), MUL_ROW(6), MUL_ROW(7), MUL_ROW(8)},
         .open = {OPEN_ROW},
         .mul_open = {OPENED_ROW(5), OPENED_ROW(6), OPENED_ROW(7), OPENED_ROW(8)},

@@ -8,7 +8,8 @@
 /* 16 registers: alone, a token takes all 32 rows in one pass; a tile takes 8 rows at a time, since with 6 tokens the
  * integer sums and float sums of more would not stay in registers.  7 and 8 spill, and still beat reading the weights
  * twice. */
-enum { NV_ALONE = 4, NV_TILE = 1, Q4_K_SPLIT = 9, EVEN_IN_MEMORY = false, SCORE_VECS = 2, VALUE_VECS = 2 };
+enum { NV_ALONE = 4, NV_TILE = 1, Q4_K_SPLIT = 9, EVEN_IN_MEMORY = false, K6_IN_ORDER = false,
+       SCORE_VECS = 2, VALUE_VECS = 2 };
 #include "kernels/cpu/mul.h"
 #include "kernels/cpu/mul_table.h"
 #include "kernels/cpu/rows.h"
@@ -36,7 +37,7 @@ const struct cpu_isa *isa_avxvnni(void)
         .int_name = "avx vnni int8",
         .float_name = "avx2 fp32 fma",
         .tile = 8,
-        .one_pass = 1,
+        .in_order = {IN_ORDER(1, 0)},
         .mul = {MUL_ROW(1), MUL_ROW(2), MUL_ROW(3), MUL_ROW(4), MUL_ROW(5), MUL_ROW(6), MUL_ROW(7), MUL_ROW(8)},
         .open = {OPEN_ROW},
         .mul_open = {OPENED_ROW(5), OPENED_ROW(6), OPENED_ROW(7), OPENED_ROW(8)},

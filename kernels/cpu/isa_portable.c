@@ -5,7 +5,8 @@
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/simd_portable.h"
 
-enum { NV_ALONE = 2, NV_TILE = 1, Q4_K_SPLIT = 9, EVEN_IN_MEMORY = false, SCORE_VECS = 4, VALUE_VECS = 4 };
+enum { NV_ALONE = 2, NV_TILE = 1, Q4_K_SPLIT = 9, EVEN_IN_MEMORY = false, K6_IN_ORDER = false,
+       SCORE_VECS = 4, VALUE_VECS = 4 };
 #include "kernels/cpu/mul.h"
 #include "kernels/cpu/mul_table.h"
 #include "kernels/cpu/rows.h"
@@ -22,7 +23,7 @@ const struct cpu_isa *isa_portable(void)
         .int_name = "portable int8",
         .float_name = "portable fp32",
         .tile = 2,
-        .one_pass = 1,
+        .in_order = {IN_ORDER(1, 0)},
         .mul = {MUL_ROW(1), MUL_ROW(2)},
         ROW_FUNCTIONS,
     };

@@ -7,11 +7,12 @@
 #include "kernels/cpu/cpu.h"
 
 enum {
-    FIRST_AHEAD = 8 * 1024, SECOND_AHEAD = 16 * 1024, SECOND_NEAR = 4 * 1024, /* so far ahead a lone tile fetches weights to the first cache,
+    FIRST_AHEAD = 8 * 1024, SECOND_AHEAD = 16 * 1024, /* so far ahead a lone tile fetches weights to the first cache,
                        or to the second: measured, for all types.  What lies behind a worker's share comes in vain */
     OPEN_TILES = 3, /* from so many tiles on, opening a block once for all costs less than it saves.  Of a tile of 8 at
                        most such a one has 5 tokens at least: isa->mul_open has no others */
     FIRST_TILES = 4, /* with more, their activations would push out of the first cache what was fetched early */
+    GATE_GROUPS = 8, /* so many of a gate's groups follow one another before as many of the other matrix */
     FEW_CHUNK = 12 * 1024 /* with no more, memory is waited for as well, and shorter chunks than CPU_CHUNK are faster */
 };
 
@@ -119,8 +120,8 @@ struct mul_job {
     struct act *rounded; /* END_GATE: where the result goes, instead of floats to y; or NULL */
 };
 
-/* Units of k in a chunk for several tiles: as few chunks as may be, and as even as may be, since a short one costs a call
- * of each tile all the same. */
+/* Units of k in a chunk for several tiles: as few chunks as may be, and as even as may be, since a short one costs a
+ * call of each tile all the same. */
 static int even_chunk(const struct cpu_tiles *tiles, int units, size_t unit)
 {
     const size_t bytes = tiles->n > FIRST_TILES ? CPU_CHUNK : FEW_CHUNK;
@@ -147,19 +148,13 @@ static const uint8_t *group_at(const struct factor *f, int group)
     return (const uint8_t *)f->m->dev_data + (size_t)group * f->group_bytes;
 }
 
-/* What a lone tile of T tokens fetches.  For ISA_SECOND, Zen 4's way: it sees lines that are read in order by itself, and
- * few tokens do not hide the work of asking for them too.  K5 and K6 are not read so; there it wants to be asked, for
- * few tokens not too early.  Types: all but K5 gain 4 to 12 % so. */
+/* What a lone tile of T tokens fetches.  ISA_SECOND, which is Zen 4's way: lines that are read in order it fetches by
+ * itself, and asking for them too takes 4 to 12 % of its bandwidth. */
 static struct isa_ahead fetch_alone(const struct kdev *d, const struct factor *f, int T, const uint8_t *at)
 {
-    const enum ktype type = f->m->type;
-    const bool far = d->fetch == ISA_SECOND, few = T <= d->isa->one_pass;
-    size_t ahead = far ? SECOND_AHEAD : FIRST_AHEAD;
-    if (far && few && type != KT_Q5_K) {
-        if (type != KT_Q6_K) return (struct isa_ahead){.at = at};
-        ahead = SECOND_NEAR;
-    }
-    return (struct isa_ahead){at + ahead, (int)(f->group_bytes / 64), d->fetch};
+    const bool far = d->fetch == ISA_SECOND;
+    if (far && T <= d->isa->in_order[f->m->type]) return (struct isa_ahead){.at = at};
+    return (struct isa_ahead){at + (far ? SECOND_AHEAD : FIRST_AHEAD), (int)(f->group_bytes / 64), d->fetch};
 }
 
 /* acc (tokens of tiles tile0 .. tile1 - 1, 32) = their sums with one group of rows; next: the group that the caller
@@ -230,7 +225,8 @@ static void put_tile(const struct mul_job *j, const struct factor *f, float *y, 
         put_sums(j, sum, other, at, n, y + (size_t)(start + t) * rows + (size_t)at);
 }
 
-static void finish_group(const struct mul_job *j, const struct factor *f, float *y, int group, int who)
+/* Sums of n groups, which are neighbours: more than one only of a lone tile. */
+static void finish_groups(const struct mul_job *j, const struct factor *f, float *y, int group, int n, int who)
 {
     const struct cpu_tiles *tiles = &j->in->tiles;
     const int most = CPU_ROWS / j->d->isa->tile;
@@ -239,24 +235,34 @@ static void finish_group(const struct mul_job *j, const struct factor *f, float 
 
     for (int tile0 = 0; tile0 < tiles->n; tile0 += most) {
         const int tile1 = MIN(tile0 + most, tiles->n), start = tile_start(tiles, tile0);
-        const int after = tile1 < tiles->n ? group : MIN(group + 1, f->groups - 1);
-        const uint8_t *next = group_at(f, after);
-        mul_group(j, f, group, tile0, tile1, sum, own->open, j->up.m ? group_at(&j->up, group) : next);
-        if (j->up.m) mul_group(j, &j->up, group, tile0, tile1, other, own->open, next);
-        for (int i = tile0; i < tile1; i++) {
-            const int done = (tile_start(tiles, i) - start) * ISA_GROUP;
-            put_tile(j, f, y, group, i, sum + done, other + done);
-        }
+        const int after = tile1 < tiles->n ? group : MIN(group + 1, f->groups - 1), each = j->in->rows * ISA_GROUP;
+        const uint8_t *next = group_at(f, after), *then = j->up.m ? group_at(&j->up, group) : next;
+        for (int g = 0; g < n; g++) mul_group(j, f, group + g, tile0, tile1, sum + g * each, own->open, then);
+        for (int g = 0; j->up.m && g < n; g++)
+            mul_group(j, &j->up, group + g, tile0, tile1, other + g * each, own->open, next);
+        for (int g = 0; g < n; g++)
+            for (int i = tile0; i < tile1; i++) {
+                const int done = g * each + (tile_start(tiles, i) - start) * ISA_GROUP;
+                put_tile(j, f, y, group + g, i, sum + done, other + done);
+            }
     }
+}
+
+/* A gate's two matrices are read by turns: for a lone tile, which waits for memory, in turns of some groups. */
+static int groups_at_once(const struct mul_job *j, int groups)
+{
+    _Static_assert(GATE_GROUPS * ISA_TILE <= CPU_ROWS, "a lone tile's sums with all of them have room");
+    return j->up.m && j->in->tiles.n == 1 ? MIN(groups, GATE_GROUPS) : 1;
 }
 
 static void mul_groups(void *arg, int first, int end, int who)
 {
     const struct mul_job *j = arg;
-    for (int i = first; i < end; i++) {
+    for (int i = first, n; i < end; i += n) {
         int out = 0, group = i;
         while (group >= j->factor[out].groups) group -= j->factor[out++].groups;
-        finish_group(j, &j->factor[out], j->y[out], group, who);
+        n = groups_at_once(j, end - i); /* a gate has one factor: no group of the next is among them */
+        finish_groups(j, &j->factor[out], j->y[out], group, n, who);
     }
 }
 

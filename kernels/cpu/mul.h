@@ -75,6 +75,14 @@ INLINE void fetch_step(struct fetch *f)
     f->at = end;
 }
 
+/* Where nothing is fetched ahead, the processor has to see for itself that lines are read in order.  A K block's first
+ * are not: scales are read as they are needed. */
+INLINE void see_lines(const struct fetch *f, const uint8_t *p, const int lines)
+{
+    if (f->each) return;
+    UNROLL for (int i = 0; i < lines; i++) __builtin_prefetch(p + 64 * i, 0, 3);
+}
+
 /* In so many steps a block's lines are fetched.  52 at once are more than the processor keeps under way: where many
  * tokens are computed meanwhile, few at a time arrive sooner; for one token, which only waits for them, they do not. */
 INLINE int steps_of(const enum ktype type, const int T)
@@ -306,6 +314,7 @@ INLINE void block_k45(const int T, const int NV, const enum ktype type, const bo
     vf d[NV_MAX], d_high[NV_MAX], dmin[NV_MAX];
     vi s[2][NV_MAX], m[2][NV_MAX];
 
+    if (T == 1 && form == K4) see_lines(fetch, w, 8);
     load_halves(NV, w, lane, d);
     UNROLL for (int v = 0; v < NV; v++) d_high[v] = vf_mul(d[v], vf_set1(high));
     load_halves(NV, w + 64, lane, dmin);
@@ -325,13 +334,20 @@ INLINE void block_k45(const int T, const int NV, const enum ktype type, const bo
 
 /* ------------------------------------------------------------------------- Q6_K */
 
+/* Scales of one sixteen; a dword has those of two runs. */
+INLINE vf scale_k6(const uint8_t *sc, const int run, const int half, const int lane)
+{
+    const int up = 24 - 8 * (run % 2 * 2 + half);
+    const vi s = vi_load(sc + run / 2 * LINE + lane);
+    return vf_from(vi_sra(up ? vi_sll(s, up) : s, 24));
+}
+
 /* One run of 32: its halves of 16 have scales of their own.  isum times such a one is exact as a float too: |isum| is
  * at most 16 * 32 * 127 and the scale 128, so the product stays below 2^24. */
 INLINE void run_k6(const int T, const int NV, const enum form form, const uint8_t *sc, const uint8_t *q, const int run,
                    const int lane, const struct act *x, vf_tile u)
 {
     UNROLL for (int half = 0; half < 2; half++) {
-        const int up = 24 - 8 * (run % 2 * 2 + half); /* to the top of a dword that has the scales of two runs */
         vi start[ISA_TILE];
         vi_tile isum;
         vf scale[NV_MAX], sunk[NV_MAX];
@@ -339,8 +355,7 @@ INLINE void run_k6(const int T, const int NV, const enum form form, const uint8_
         UNROLL for (int t = 0; t < T; t++) start[t] = bcast32(&x[t].start32[half]);
         dot_steps(T, NV, form, q, NULL, run, 0, 4 * half, 4 * half + 4, lane, x, start, isum);
         UNROLL for (int v = 0; v < NV; v++) {
-            vi s = vi_load(sc + run / 2 * LINE + lane + v * VB);
-            scale[v] = vf_from(vi_sra(up ? vi_sll(s, up) : s, 24));
+            scale[v] = scale_k6(sc, run, half, lane + v * VB);
             sunk[v] = sink(scale[v]);
         }
         UNROLL for (int t = 0; t < T; t++) {
@@ -351,19 +366,51 @@ INLINE void run_k6(const int T, const int NV, const enum form form, const uint8_
     }
 }
 
+/* A half's four runs for one token: all lines in order, as memory gives them fastest.  The sums of the sixteens wait,
+ * for u takes them in the order of run_k6(). */
+INLINE void half_k6(const int NV, const uint8_t *sc, const uint8_t *q, const int lane, const struct act *x, vf *u)
+{
+    vi isum[4][2][NV_MAX];
+    UNROLL for (int half = 0; half < 2; half++) {
+        vacc a[4][NV_MAX];
+        UNROLL for (int run = 0; run < 4; run++)
+            UNROLL for (int v = 0; v < NV; v++) a[run][v] = vacc_start(bcast32(&x[run].start32[half]));
+        UNROLL for (int s = 4 * half; s < 4 * half + 4; s++)
+            UNROLL for (int run = 0; run < 4; run++)
+                UNROLL for (int v = 0; v < NV; v++) {
+                    const vi w = weights(K6, q, NULL, run, 0, s, lane + v * VB);
+                    a[run][v] = vacc_dot_at(a[run][v], w, x[run].q + 4 * s);
+                }
+        UNROLL for (int run = 0; run < 4; run++)
+            UNROLL for (int v = 0; v < NV; v++) isum[run][half][v] = vacc_end(a[run][v]);
+    }
+    UNROLL for (int run = 0; run < 4; run++)
+        UNROLL for (int half = 0; half < 2; half++)
+            UNROLL for (int v = 0; v < NV; v++) {
+                const vf scale = scale_k6(sc, run, half, lane + v * VB);
+                u[v] = vf_fma(times(isum[run][half][v], scale, sink(scale)), vf_set1(x[run].dx), u[v]);
+            }
+}
+
 INLINE void block_k6(const int T, const int NV, const bool opened, const uint8_t *w, const uint8_t *open,
                      const int lane, const struct act *x, vf_tile acc, struct fetch *fetch)
 {
     const int every = 8 / steps_of(KT_Q6_K, T);
+    const bool in_order = K6_IN_ORDER && T == 1 && !opened;
     vf d[NV_MAX];
     load_halves(NV, w, lane, d);
+    if (in_order) see_lines(fetch, w, 9);
     for (int half = 0; half < 2; half++) {
         vf_tile u;
         UNROLL for (int t = 0; t < T; t++)
             UNROLL for (int v = 0; v < NV; v++) u[t][v] = vf_zero();
-        UNROLL for (int run = 0; run < 4; run++, x += T) {
+        const uint8_t *sc = w + 64 + 2 * half * LINE;
+        if (in_order) {
+            fetch_step(fetch);
+            half_k6(NV, sc, w + 64 + (4 + 24 * half) * LINE, lane, x, u[0]);
+            x += 4;
+        } else UNROLL for (int run = 0; run < 4; run++, x += T) {
             if (run % every == 0) fetch_step(fetch);
-            const uint8_t *sc = w + 64 + 2 * half * LINE;
             if (opened) run_k6(T, NV, OPEN, sc, open + (4 * half + run) * RUN, run, lane, x, u);
             else run_k6(T, NV, K6, sc, anew(w + 64 + (4 + 24 * half) * LINE), run, lane, x, u);
         }
