@@ -12,8 +12,9 @@ enum {
     OPEN_TILES = 3, /* from so many tiles on, opening a block once for all costs less than it saves.  Of a tile of 8 at
                        most such a one has 5 tokens at least: isa->mul_open has no others */
     FIRST_TILES = 4, /* with more, their activations would push out of the first cache what was fetched early */
-    GATE_GROUPS = 8, /* so many of a gate's groups follow one another before as many of the other matrix */
-    FEW_CHUNK = 12 * 1024 /* with no more, memory is waited for as well, and shorter chunks than CPU_CHUNK are faster */
+    FEW_CHUNK = 12 * 1024, /* with no more, memory is waited for as well, and shorter chunks than CPU_CHUNK are faster */
+    GATE_GROUPS = 8, GATE_ROWS = 4 /* for so few rows so many of a gate's groups follow one another before as many of
+                       the other matrix; for eight rows that gains nothing */
 };
 
 bool cpu_is_int(enum ktype type)
@@ -248,11 +249,11 @@ static void finish_groups(const struct mul_job *j, const struct factor *f, float
     }
 }
 
-/* A gate's two matrices are read by turns: for a lone tile, which waits for memory, in turns of some groups. */
+/* A gate's two matrices are read by turns: for few rows, which wait for memory, in turns of some groups. */
 static int groups_at_once(const struct mul_job *j, int groups)
 {
-    _Static_assert(GATE_GROUPS * ISA_TILE <= CPU_ROWS, "a lone tile's sums with all of them have room");
-    return j->up.m && j->in->tiles.n == 1 ? MIN(groups, GATE_GROUPS) : 1;
+    _Static_assert(GATE_GROUPS * GATE_ROWS <= CPU_ROWS, "their sums have room");
+    return j->up.m && j->in->tiles.n == 1 && j->in->rows <= GATE_ROWS ? MIN(groups, GATE_GROUPS) : 1;
 }
 
 static void mul_groups(void *arg, int first, int end, int who)
