@@ -25,7 +25,7 @@ const struct cpu_isa *isa_avx2(void)
         .int_name = "avx2 int8",
         .float_name = "avx2 fp32 fma",
         .tile = 4,
-        .in_order = {IN_ORDER(1, 0)},
+        .in_order = {IN_ORDER(1)},
         .mul = {MUL_ROW(1), MUL_ROW(2), MUL_ROW(3), MUL_ROW(4)},
         ROW_FUNCTIONS,
     };

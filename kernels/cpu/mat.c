@@ -150,7 +150,7 @@ static const uint8_t *group_at(const struct factor *f, int group)
 }
 
 /* What a lone tile of T tokens fetches.  ISA_SECOND, which is Zen 4's way: lines that are read in order it fetches by
- * itself, and asking for them too takes 4 to 12 % of its bandwidth. */
+ * itself, and asking for them too takes 4 to 27 % of its bandwidth. */
 static struct isa_ahead fetch_alone(const struct kdev *d, const struct factor *f, int T, const uint8_t *at)
 {
     const bool far = d->fetch == ISA_SECOND;

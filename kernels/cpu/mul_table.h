@@ -55,10 +55,10 @@
     [KT_Q5_K][T] = mul_Q5_K_##T, [KT_Q6_K][T] = mul_Q6_K_##T, [KT_F32][T] = mul_F32_##T,                               \
     [KT_F16][T] = mul_F16_##T, [KT_BF16][T] = mul_BF16_##T
 
-/* isa->in_order: weights that need not be taken apart, for so many tokens; and of Q6_K. */
-#define IN_ORDER(n, k6)                                                                                                \
+/* isa->in_order: n tokens of weights that need not be taken apart, else one. */
+#define IN_ORDER(n)                                                                                                    \
     [KT_Q8_0] = n, [KT_F32] = n, [KT_F16] = n, [KT_BF16] = n, [KT_Q4_0] = 1, [KT_Q4_1] = 1, [KT_Q5_0] = 1,             \
-    [KT_Q5_1] = 1, [KT_Q4_K] = 1, [KT_Q6_K] = k6
+    [KT_Q5_1] = 1, [KT_Q4_K] = 1, [KT_Q6_K] = K6_IN_ORDER
 
 /* The same with opened weights, for the T that one of three tiles and more may have; and what opens them. */
 #define MUL_OPENED(T)                                                                                                  \
