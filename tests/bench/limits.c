@@ -11,9 +11,9 @@ static const size_t huge = (size_t)2 << 20;
 static const double read_s = 0.05, int8_s = 0.01;
 
 /* One instruction set's loops.  read: all of p[0 .. n), n a multiple of 512, p aligned to 64, fetching lines in pairs,
- * each, or each and those 4 KiB further on to the second cache: which is fastest, by up to a half, is the processor's
- * affair (Zen 5; Zen 4; Emerald Rapids).  int8: returns how many operations it did. */
-enum { PAIRS, EACH, BOTH, WAYS };
+ * each, each and those 4 KiB further on to the second cache, or none: which is fastest, by up to a half, is the
+ * processor's affair (Zen 5; Zen 4; Emerald Rapids; Zen 3).  int8: returns how many operations it did. */
+enum { PAIRS, EACH, BOTH, NONE, WAYS };
 struct loops {
     const char *name;
     uint64_t (*read[WAYS])(const char *p, size_t n);
@@ -55,7 +55,7 @@ static double int8_plain(void)
     return 2.0 * 8 * 4 * INNER;
 }
 
-static const struct loops plain = {"plain C", {read_plain, read_plain, read_plain}, int8_plain};
+static const struct loops plain = {"plain C", {read_plain, read_plain, read_plain, read_plain}, int8_plain};
 
 /* -------------------------------------------------------------------- x86 */
 
@@ -72,11 +72,12 @@ static const struct loops plain = {"plain C", {read_plain, read_plain, read_plai
 #define IN_V(a) "+v"(a)
 #define IN_X(a) "+x"(a)
 
-/* The lines of n bytes, one of so many bytes; further: as far on they are fetched to the second cache; 0: they are not. */
+/* The lines of n bytes, one of so many bytes (0: none); further: as far on they are fetched to the second cache; 0: they
+ * are not. */
 __attribute__((always_inline)) static inline void fetch(const char *p, const int n, const int every, const int further)
 {
 #pragma GCC unroll 8
-    for (int i = 0; i < n; i += every) {
+    for (int i = 0; every && i < n; i += every) {
         __builtin_prefetch(p + i);
         if (further) __builtin_prefetch(p + further + i, 0, 2);
     }
@@ -113,6 +114,11 @@ __attribute__((target("avx512f"))) static uint64_t each_avx512(const char *p, si
 __attribute__((target("avx512f"))) static uint64_t both_avx512(const char *p, size_t n)
 {
     return stream_avx512(p, n, 4096, 64, 4096);
+}
+
+__attribute__((target("avx512f"))) static uint64_t none_avx512(const char *p, size_t n)
+{
+    return stream_avx512(p, n, 0, 0, 0);
 }
 
 __attribute__((target("avx512f,avx512vnni"))) static double int8_avx512(void)
@@ -163,6 +169,11 @@ __attribute__((target("avx2"))) static uint64_t both_avx2(const char *p, size_t 
     return stream_avx2(p, n, 4096, 64, 4096);
 }
 
+__attribute__((target("avx2"))) static uint64_t none_avx2(const char *p, size_t n)
+{
+    return stream_avx2(p, n, 0, 0, 0);
+}
+
 __attribute__((target("avx2,avxvnni"))) static double int8_avxvnni(void)
 {
     __m256i x = _mm256_set1_epi8(1), a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11;
@@ -199,9 +210,9 @@ __attribute__((target("avx2"))) static double int8_avx2(void)
     return 2.0 * 32 * 8 * INNER;
 }
 
-static const struct loops avx512 = {"AVX-512 VNNI", {pairs_avx512, each_avx512, both_avx512}, int8_avx512};
-static const struct loops avxvnni = {"AVX2 VNNI", {pairs_avx2, each_avx2, both_avx2}, int8_avxvnni};
-static const struct loops avx2 = {"AVX2", {pairs_avx2, each_avx2, both_avx2}, int8_avx2};
+static const struct loops avx512 = {"AVX-512 VNNI", {pairs_avx512, each_avx512, both_avx512, none_avx512}, int8_avx512};
+static const struct loops avxvnni = {"AVX2 VNNI", {pairs_avx2, each_avx2, both_avx2, none_avx2}, int8_avxvnni};
+static const struct loops avx2 = {"AVX2", {pairs_avx2, each_avx2, both_avx2, none_avx2}, int8_avx2};
 #endif
 
 #if defined(__x86_64__)

@@ -16,7 +16,7 @@ struct probe; /* opaque */
 
 struct probe *probe_open(int threads, struct err *err); /* NULL: err says why */
 void probe_close(struct probe *p);
-struct limits probe_limits(struct probe *p); /* takes about 170 ms */
+struct limits probe_limits(struct probe *p); /* takes about 220 ms */
 const char *probe_isa(void);                 /* the instructions that the probes use, in words */
 
 /* How much of the machine others use.  CPUs, 0 = quiet; 0 where the system does not tell. */

@@ -6,7 +6,8 @@
 # The peer's library and headers are those of an installed llama-cpp-python, in $PLIMSOLL_PEER (a virtual environment or a
 # site-packages folder) or where the python3 on the path has it.  For figures that mean something let pip build it on
 # the machine that measures (CMAKE_ARGS=-DGGML_NATIVE=ON pip install --no-binary llama-cpp-python llama-cpp-python): a prebuilt
-# one may be half as fast.  The driver's source is ../shared/bin/peer/peer_bench.c.
+# one may be half as fast.  The driver's source is ../shared/bin/peer/peer_bench.c; what it takes from a file limits.c is ours,
+# tests/bench/peer/limits.c.
 set -eu
 
 out=$1
@@ -37,7 +38,8 @@ done
 [ -n "$headers" ] || die "no llama.h beside $site/llama_cpp: install it from its source package, which brings the headers"
 
 # Built from what, so that another installation, or a newer driver, is noticed.
-stamp="$libs $(ls -lL --time-style=+%s "$libs/libllama.so" "$source"/*.c | awk '{ print $5, $6 }' | tr '\n' ' ')"
+probe="tests/bench/peer/limits.c tests/bench/limits.c tests/bench/quiet.c"
+stamp="$libs $(ls -lL --time-style=+%s "$libs/libllama.so" "$source/peer_bench.c" $probe | awk '{ print $5, $6 }' | tr '\n' ' ')"
 if [ ! -x "$out/peer" ] || [ "$(cat "$out/peer.from" 2>/dev/null)" != "$stamp" ]; then
     mkdir -p "$out"
     # A library made for many machines loads its CPU part when it runs, from a folder that it must be told.
@@ -48,7 +50,9 @@ if [ ! -x "$out/peer" ] || [ "$(cat "$out/peer.from" 2>/dev/null)" != "$stamp" ]
     cpu=
     [ ! -f "$libs/libggml-cpu.so" ] || cpu=-lggml-cpu
     log=$out/peer.log
-    "${CC:-gcc}" -O3 -march=native -pthread -I "$headers" -DLIBDIR="\"$plugins\"" -o "$out/peer" "$source/peer_bench.c" \
+    cp "$source/peer_bench.c" "$out/peer_bench.c" # away from the limits.c beside it: it is to find ours
+    "${CC:-gcc}" -std=gnu17 -D_GNU_SOURCE= -O3 -march=native -pthread -I "$headers" -I. -iquote tests/bench/peer -DLIBDIR="\"$plugins\"" \
+        -o "$out/peer" "$out/peer_bench.c" tests/bench/limits.c tests/bench/quiet.c \
         -L "$libs" -lllama -lggml -lggml-base $cpu "-Wl,-rpath,$libs" -lm >"$log" 2>&1 ||
         die "its driver does not compile here ($(grep -m 1 error "$log" || echo 'no reason given'); all of it in $log)"
     printf '%s\n' "$stamp" >"$out/peer.from"
