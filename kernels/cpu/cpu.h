@@ -34,6 +34,7 @@ struct cpu_turns {
 struct kdev {
     const struct cpu_isa *isa;
     enum isa_fetch fetch; /* isa_fetches() */
+    bool reads_ahead;     /* isa_reads_ahead() */
     bool opens;           /* isa_opens() */
     struct crew *crew;
     struct cpu_turns *turns;

@@ -84,7 +84,7 @@ struct cpu_isa {
     const char *name;                 /* "avx512" */
     const char *said;                 /* for describe() */
     const char *int_name, *float_name; /* for mat_kernel() */
-    int tile;                         /* tokens are worked on in tiles of so many or less; divides CPU_ROWS */
+    int tile;                         /* tokens are worked on in tiles of so many or less */
     uint8_t in_order[KT_END]; /* lone tiles of so many tokens or less read a group's lines once, in order, and compute
                                * so little to each that a processor may do better left alone */
     isa_mul *mul[KT_END][ISA_TILE + 1]; /* by type and tokens; NULL where there is none */
@@ -119,10 +119,14 @@ const struct cpu_isa *isa_avxvnni(void);
 const struct cpu_isa *isa_avx2(void);
 const struct cpu_isa *isa_portable(void);
 
-/* How this processor reads memory fastest.  Measured: Zen 5 and what is not known ISA_FIRST; Zen 4 ISA_SECOND, where
- * the first costs up to a third of the bandwidth; Emerald Rapids, and so all of Intel's, ISA_BOTH, a tenth to a fifth
- * faster than either. */
+/* How this processor reads memory fastest.  Measured: Zen 5 and what is not known ISA_FIRST; Zen 3 and 4 ISA_SECOND,
+ * where the first costs up to a third of the bandwidth (Zen 4); Emerald Rapids, and so all of Intel's, ISA_BOTH, a tenth
+ * to a fifth faster than either. */
 enum isa_fetch isa_fetches(void);
+
+/* Whether lines that are read in order had better not be asked for at all: measured on Zen 4, where that costs 4 to 27 %
+ * of the bandwidth.  On Zen 3 products read up to 25 % faster with asking. */
+bool isa_reads_ahead(void);
 
 /* Whether several tiles had better read opened weights: measured on Emerald Rapids, where taking weights apart keeps
  * the products' own units busy.  Zen has others for it. */

@@ -4,9 +4,14 @@
 #if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 #include "kernels/cpu/simd_avx2.h"
 
-/* 16 registers: alone, a token takes all 32 rows in one pass; a tile of up to 4 tokens takes 16 rows at a time. */
-enum { NV_ALONE = 4, NV_TILE = 2, Q4_K_SPLIT = 9, EVEN_IN_MEMORY = false, K6_IN_ORDER = false,
-       SCORE_VECS = 2, VALUE_VECS = 2 };
+/* 16 registers: alone, a token takes all 32 rows in one pass; a tile of up to 6 tokens takes 16 rows at a time, whose
+ * sums of pairs are registers.  Q6_K's are spilled after every second step, so two steps go together and need none; with
+ * 5 and 6 tokens it has registers for 8 rows.  Weights of 2 to 4 tokens that do not fit the first cache are gone over
+ * block by block: strips would each read them out of the second. */
+enum { NV_SPLIT = 2, EVEN_IN_MEMORY = false, K6_IN_ORDER = false, SCORE_VECS = 2, VALUE_VECS = 2, FITS = 18 * 1024 };
+#define NV_OF(type, T) ((T) == 1 ? 4 : (type) == KT_Q6_K && (T) > 4 ? 1 : 2)
+#define SPLITS(type, T, bytes) ((T) > 1 && (T) <= 4 && (bytes) > FITS)
+#define STEPS_TOGETHER(form) ((form) == K6 ? 2 : 1)
 #include "kernels/cpu/mul.h"
 #include "kernels/cpu/mul_table.h"
 #include "kernels/cpu/rows.h"
@@ -16,6 +21,8 @@ MUL_ALL(1)
 MUL_ALL(2)
 MUL_ALL(3)
 MUL_ALL(4)
+MUL_ALL(5)
+MUL_ALL(6)
 
 const struct cpu_isa *isa_avx2(void)
 {
@@ -24,9 +31,9 @@ const struct cpu_isa *isa_avx2(void)
         .said = "avx2 (FMA, F16C)",
         .int_name = "avx2 int8",
         .float_name = "avx2 fp32 fma",
-        .tile = 4,
+        .tile = 6,
         .in_order = {IN_ORDER(1)},
-        .mul = {MUL_ROW(1), MUL_ROW(2), MUL_ROW(3), MUL_ROW(4)},
+        .mul = {MUL_ROW(1), MUL_ROW(2), MUL_ROW(3), MUL_ROW(4), MUL_ROW(5), MUL_ROW(6)},
         ROW_FUNCTIONS,
     };
     return &isa;

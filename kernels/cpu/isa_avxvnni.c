@@ -8,8 +8,11 @@
 /* 16 registers: alone, a token takes all 32 rows in one pass; a tile takes 8 rows at a time, since with 6 tokens the
  * integer sums and float sums of more would not stay in registers.  7 and 8 spill, and still beat reading the weights
  * twice. */
-enum { NV_ALONE = 4, NV_TILE = 1, Q4_K_SPLIT = 9, EVEN_IN_MEMORY = false, K6_IN_ORDER = false,
+enum { NV_SPLIT = 1, EVEN_IN_MEMORY = false, K6_IN_ORDER = false,
        SCORE_VECS = 2, VALUE_VECS = 2 };
+#define NV_OF(type, T) ((T) == 1 ? 4 : 1)
+#define SPLITS(type, T, bytes) false
+#define STEPS_TOGETHER(form) 1
 #include "kernels/cpu/mul.h"
 #include "kernels/cpu/mul_table.h"
 #include "kernels/cpu/rows.h"

@@ -5,8 +5,11 @@
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/simd_portable.h"
 
-enum { NV_ALONE = 2, NV_TILE = 1, Q4_K_SPLIT = 9, EVEN_IN_MEMORY = false, K6_IN_ORDER = false,
+enum { NV_SPLIT = 1, EVEN_IN_MEMORY = false, K6_IN_ORDER = false,
        SCORE_VECS = 4, VALUE_VECS = 4 };
+#define NV_OF(type, T) ((T) == 1 ? 2 : 1)
+#define SPLITS(type, T, bytes) false
+#define STEPS_TOGETHER(form) 1
 #include "kernels/cpu/mul.h"
 #include "kernels/cpu/mul_table.h"
 #include "kernels/cpu/rows.h"

@@ -149,12 +149,11 @@ static const uint8_t *group_at(const struct factor *f, int group)
     return (const uint8_t *)f->m->dev_data + (size_t)group * f->group_bytes;
 }
 
-/* What a lone tile of T tokens fetches.  ISA_SECOND, which is Zen 4's way: lines that are read in order it fetches by
- * itself, and asking for them too takes 4 to 27 % of its bandwidth. */
+/* What a lone tile of T tokens fetches. */
 static struct isa_ahead fetch_alone(const struct kdev *d, const struct factor *f, int T, const uint8_t *at)
 {
     const bool far = d->fetch == ISA_SECOND;
-    if (far && T <= d->isa->in_order[f->m->type]) return (struct isa_ahead){.at = at};
+    if (d->reads_ahead && T <= d->isa->in_order[f->m->type]) return (struct isa_ahead){.at = at};
     return (struct isa_ahead){at + (far ? SECOND_AHEAD : FIRST_AHEAD), (int)(f->group_bytes / 64), d->fetch};
 }
 

@@ -83,11 +83,11 @@ INLINE void see_lines(const struct fetch *f, const uint8_t *p, const int lines)
     UNROLL for (int i = 0; i < lines; i++) __builtin_prefetch(p + 64 * i, 0, 3);
 }
 
-/* In so many steps a block's lines are fetched.  52 at once are more than the processor keeps under way: where many
- * tokens are computed meanwhile, few at a time arrive sooner; for one token, which only waits for them, they do not. */
+/* In so many steps a block's lines are fetched.  52 at once are more than the processor keeps under way: where much is
+ * computed meanwhile, few at a time arrive sooner; for few tokens of AVX-512, which only wait for them, they do not. */
 INLINE int steps_of(const enum ktype type, const int T)
 {
-    if (type == KT_Q6_K) return T < 4 ? 2 : 8;
+    if (type == KT_Q6_K) return K6_IN_ORDER && T < 4 ? 2 : 8;
     return type == KT_Q4_K || type == KT_Q5_K ? 4 : 1;
 }
 
@@ -155,7 +155,7 @@ INLINE void dot_steps(const int T, const int NV, const enum form form, const uin
                       const struct act *x, const vi *start, vi_tile isum)
 {
     const int spill = form == K6 ? 2 : form == F5 || form == K5 ? 4 : 8;
-    const int chains = T * NV <= 2 ? 2 : 1;
+    const int chains = T * NV <= 2 ? 2 : 1, together = STEPS_TOGETHER(form);
     vacc a[2][ISA_TILE][NV_MAX];
 
     UNROLL for (int c = 0; c < chains; c++)
@@ -165,26 +165,29 @@ INLINE void dot_steps(const int T, const int NV, const enum form form, const uin
                 else if (form == F8) a[c][t][v] = vacc_start8(vi_set1(ACT_LIFT), start[t]);
                 else a[c][t][v] = vacc_start(start[t]);
             }
-    UNROLL for (int s = first; s < last; s++) {
-        const int c = s % chains;
-        const bool in_memory = (NV == 1 && form != F8) || (EVEN_IN_MEMORY && T > 2 && s % 2 == 0);
-        vi w[NV_MAX];
-        UNROLL for (int v = 0; v < NV; v++) w[v] = weights(form, q, h, run, bit, s, lane + v * VB);
-        UNROLL for (int t = 0; t < T; t++) {
-            const void *at = x[t].q + 4 * s;
-            vi xs = bcast32(at);
-            UNROLL for (int v = 0; v < NV; v++) {
-                if (in_memory) a[c][t][v] = vacc_dot_at(a[c][t][v], w[v], at);
-                else if (form == F8) a[c][t][v] = vacc_dot8(a[c][t][v], w[v], xs);
-                else a[c][t][v] = vacc_dot(a[c][t][v], w[v], xs);
-                if ((s + 1 - first) % spill == 0 && s + 1 < last) a[c][t][v] = vacc_spill(a[c][t][v]);
+    UNROLL for (int s0 = first; s0 < last; s0 += together) {
+        vi w[8][NV_MAX];
+        UNROLL for (int i = 0; i < together; i++)
+            UNROLL for (int v = 0; v < NV; v++) w[i][v] = weights(form, q, h, run, bit, s0 + i, lane + v * VB);
+        UNROLL for (int t = 0; t < T; t++)
+            UNROLL for (int s = s0; s < s0 + together; s++) {
+                const int c = s % chains;
+                const bool in_memory = (NV == 1 && form != F8) || (EVEN_IN_MEMORY && T > 2 && s % 2 == 0);
+                const void *at = x[t].q + 4 * s;
+                vi xs = bcast32(at);
+                UNROLL for (int v = 0; v < NV; v++) {
+                    if (in_memory) a[c][t][v] = vacc_dot_at(a[c][t][v], w[s - s0][v], at);
+                    else if (form == F8) a[c][t][v] = vacc_dot8(a[c][t][v], w[s - s0][v], xs);
+                    else a[c][t][v] = vacc_dot(a[c][t][v], w[s - s0][v], xs);
+                    if ((s + 1 - first) % spill == 0 && s + 1 < last) a[c][t][v] = vacc_spill(a[c][t][v]);
+                }
             }
-        }
     }
     UNROLL for (int t = 0; t < T; t++)
         UNROLL for (int v = 0; v < NV; v++) {
-            isum[t][v] = vacc_end(a[0][t][v]);
-            if (chains == 2) isum[t][v] = vi_add(isum[t][v], vacc_end(a[1][t][v]));
+            if (form == F8) isum[t][v] = vacc_end8(a[0][t][v], vi_set1(ACT_LIFT), start[t]);
+            else isum[t][v] = vacc_end(a[0][t][v], start[t]);
+            if (chains == 2) isum[t][v] = vi_add(isum[t][v], vacc_end(a[1][t][v], vi_set1(0)));
         }
 }
 
@@ -382,7 +385,8 @@ INLINE void half_k6(const int NV, const uint8_t *sc, const uint8_t *q, const int
                     a[run][v] = vacc_dot_at(a[run][v], w, x[run].q + 4 * s);
                 }
         UNROLL for (int run = 0; run < 4; run++)
-            UNROLL for (int v = 0; v < NV; v++) isum[run][half][v] = vacc_end(a[run][v]);
+            UNROLL for (int v = 0; v < NV; v++)
+                isum[run][half][v] = vacc_end(a[run][v], bcast32(&x[run].start32[half]));
     }
     UNROLL for (int run = 0; run < 4; run++)
         UNROLL for (int half = 0; half < 2; half++)
@@ -466,6 +470,19 @@ INLINE void acc_store(const int T, const int NV, float *to, vf_tile acc)
         UNROLL for (int v = 0; v < NV; v++) vf_store(to + t * ISA_GROUP + v * LANES, acc[t][v]);
 }
 
+INLINE void block_int(const int T, const int NV, const enum ktype type, const bool opened, const uint8_t *w,
+                      const uint8_t *open, const int lane, const struct act *x, vf_tile acc, struct fetch *fetch)
+{
+    if (type == KT_Q4_K || type == KT_Q5_K) {
+        block_k45(T, NV, type, opened, w, open, lane, x, acc, fetch);
+    } else if (type == KT_Q6_K) {
+        block_k6(T, NV, opened, w, open, lane, x, acc, fetch);
+    } else {
+        fetch_step(fetch);
+        block32(T, NV, type, opened, w, open, lane, x, acc);
+    }
+}
+
 /* Rows of strip [lane / 4, lane / 4 + NV * LANES) of n packed blocks. */
 INLINE void strip_int(const int T, const int NV, const enum ktype type, const bool opened, const int bytes,
                       const uint8_t *w, const uint8_t *open, int n, const struct act *x, const int lane, float *out,
@@ -476,32 +493,30 @@ INLINE void strip_int(const int T, const int NV, const enum ktype type, const bo
     vf_tile acc;
     acc_load(T, NV, out, acc);
     for (; n > 0; n--, w += bytes) {
-        if (type == KT_Q4_K || type == KT_Q5_K) {
-            block_k45(T, NV, type, opened, w, open, lane, x, acc, &fetch);
-        } else if (type == KT_Q6_K) {
-            block_k6(T, NV, opened, w, open, lane, x, acc, &fetch);
-        } else {
-            fetch_step(&fetch);
-            block32(T, NV, type, opened, w, open, lane, x, acc);
-        }
+        block_int(T, NV, type, opened, w, open, lane, x, acc, &fetch);
         x += runs * T;
         if (opened) open += runs * RUN;
     }
     acc_store(T, NV, out, acc);
 }
 
-/* All rows of n packed Q4_K blocks, a vector of them at a time: block by block, so that memory is read in order. */
-INLINE void split_k4(const int T, const int bytes, const uint8_t *w, int n, const struct act *x, float *out,
-                     struct isa_ahead ahead)
+/* All rows of n packed blocks, NV vectors of them at a time: block by block, so that memory is read in order.  For
+ * where float sums do not stay in registers anyway. */
+INLINE void split_int(const int T, const int NV, const enum ktype type, const bool opened, const int bytes,
+                      const uint8_t *w, const uint8_t *open, int n, const struct act *x, float *out,
+                      struct isa_ahead ahead)
 {
-    struct fetch fetch = fetch_over(ahead, n * steps_of(KT_Q4_K, T) * NV_MAX);
-    for (; n > 0; n--, w += bytes, x += 8 * T)
-        for (int row = 0; row < ISA_GROUP; row += LANES) {
+    const int runs = type == KT_Q4_K || type == KT_Q5_K || type == KT_Q6_K ? 8 : 1;
+    struct fetch fetch = fetch_over(ahead, n * steps_of(type, T) * (NV_MAX / NV));
+    for (; n > 0; n--, w += bytes, x += runs * T) {
+        for (int row = 0; row < ISA_GROUP; row += NV * LANES) {
             vf_tile acc;
-            acc_load(T, 1, out + row, acc);
-            block_k45(T, 1, KT_Q4_K, false, w, NULL, 4 * row, x, acc, &fetch);
-            acc_store(T, 1, out + row, acc);
+            acc_load(T, NV, out + row, acc);
+            block_int(T, NV, type, opened, w, open, 4 * row, x, acc, &fetch);
+            acc_store(T, NV, out + row, acc);
         }
+        if (opened) open += runs * RUN;
+    }
 }
 
 INLINE vf load_float(const enum ktype type, const uint8_t *w, const int at)

@@ -1,19 +1,20 @@
-/* mul_table.h - the functions of mul.h by type and tokens, for an isa_*.c's table. */
-
-/* How many of 32 / LANES vectors a strip has. */
-#define NV_OF(T) ((T) == 1 ? NV_ALONE : NV_TILE)
+/* mul_table.h - the functions of mul.h by type and tokens, for an isa_*.c's table.  It has said before:
+ *
+ *     NV_OF(type, T)          how many of 32 / LANES vectors a strip has
+ *     SPLITS(type, T, bytes)  whether so many bytes are gone over block by block, NV_SPLIT vectors of each at a time,
+ *                             not strip by strip */
 
 #define MUL_INT(type, bytes, T)                                                                                        \
     static void mul_##type##_##T(const uint8_t *w, int n, const void *x, size_t stride, float *acc,                    \
                                 struct isa_ahead ahead)                                                                \
     {                                                                                                                  \
         (void)stride;                                                                                                  \
-        if (KT_##type == KT_Q4_K && T >= Q4_K_SPLIT) {                                                                 \
-            split_k4(T, ISA_GROUP *(bytes), w, n, x, acc, ahead);                                                      \
+        if (SPLITS(KT_##type, T, n * ISA_GROUP * (bytes))) {                                                           \
+            split_int(T, NV_SPLIT, KT_##type, false, ISA_GROUP *(bytes), w, NULL, n, x, acc, ahead);                   \
             return;                                                                                                    \
         }                                                                                                              \
-        for (int row = 0; row < ISA_GROUP; row += NV_OF(T) * LANES)                                                    \
-            strip_int(T, NV_OF(T), KT_##type, false, ISA_GROUP *(bytes), w, NULL, n, x, 4 * row, acc + row,            \
+        for (int row = 0; row < ISA_GROUP; row += NV_OF(KT_##type, T) * LANES)                                         \
+            strip_int(T, NV_OF(KT_##type, T), KT_##type, false, ISA_GROUP *(bytes), w, NULL, n, x, 4 * row, acc + row, \
                       row ? (struct isa_ahead){.at = w} : ahead);                                                      \
     }
 
@@ -21,8 +22,8 @@
     static void mul_open_##type##_##T(const uint8_t *w, const uint8_t *open, int n, const struct act *x, float *acc,   \
                                      struct isa_ahead ahead)                                                           \
     {                                                                                                                  \
-        for (int row = 0; row < ISA_GROUP; row += NV_OF(T) * LANES)                                                    \
-            strip_int(T, NV_OF(T), KT_##type, true, ISA_GROUP *(bytes), w, open, n, x, 4 * row, acc + row,             \
+        for (int row = 0; row < ISA_GROUP; row += NV_OF(KT_##type, T) * LANES)                                         \
+            strip_int(T, NV_OF(KT_##type, T), KT_##type, true, ISA_GROUP *(bytes), w, open, n, x, 4 * row, acc + row,  \
                       row ? (struct isa_ahead){.at = w} : ahead);                                                      \
     }
 
@@ -30,8 +31,8 @@
     static void mul_##type##_##T(const uint8_t *w, int n, const void *x, size_t stride, float *acc,                    \
                                 struct isa_ahead ahead)                                                                \
     {                                                                                                                  \
-        for (int row = 0; row < ISA_GROUP; row += NV_OF(T) * LANES)                                                    \
-            strip_float(T, NV_OF(T), KT_##type, w, n, x, stride, row, acc + row,                                       \
+        for (int row = 0; row < ISA_GROUP; row += NV_OF(KT_##type, T) * LANES)                                         \
+            strip_float(T, NV_OF(KT_##type, T), KT_##type, w, n, x, stride, row, acc + row,                            \
                         row ? (struct isa_ahead){.at = w} : ahead);                                                    \
     }
 

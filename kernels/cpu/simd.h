@@ -14,10 +14,12 @@
  *     vf_i8: LANES signed bytes in memory
  *     vf_from(vi): integers to floats; vf_of_bits, vi_of_bits: the same bits
  *     vacc_dot(a, w, x): each lane adds its 4 products of unsigned bytes of w and signed bytes of x (-127 .. 127).
- *         The sum starts with vacc_start(first) and is read with vacc_end().  Between, vacc_spill() after every 2
- *         steps if w < 64, 4 if w < 32; none is needed for 8 steps if w < 16
+ *         The sum starts with vacc_start(first) and is read with vacc_end(a, first), `first` being the same: some take
+ *         it at once, others at the end.  Between, vacc_spill() after every 2 steps if w < 64, 4 if w < 32; none is
+ *         needed for 8 steps if w < 16
  *     vacc_dot_at(a, w, p): vacc_dot with the dword of activations at p in all lanes
- *     vacc_start8(first, first - 128 * sum of all x), vacc_dot8: the same for any w, and the sum is of (w - 128) * x
+ *     vacc_start8(first, less), vacc_dot8, vacc_end8(a, first, less): the same for any w, less = first - 128 * sum of
+ *         all x, and the sum is of (w - 128) * x
  *     vi_srl_by: vi_srl by a number that is no constant
  *     vi_byte(v, j): byte j (0..3) of each lane
  *     HIGH_TIMES: how many times as large vacc_dot may have upper nibbles: 16, as they lie, or 1

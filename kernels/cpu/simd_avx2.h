@@ -85,10 +85,22 @@ INLINE vi vi_of_bits(vf a) { return _mm256_castps_si256(a); }
  * steps of 4-bit weights (2 * 15 * 127 each), 4 of 5-bit, 2 of 6-bit. */
 typedef struct { __m256i pairs, sum; } vacc;
 
-INLINE vacc vacc_start(vi first) { return (vacc){_mm256_setzero_si256(), first}; }
+/* The same, in a register now: else gcc computes all products first, to add them up as a tree, and has no registers for
+ * so many. */
+INLINE __m256i settled(__m256i v)
+{
+    __asm__("" : "+x"(v));
+    return v;
+}
+
+INLINE vacc vacc_start(vi first)
+{
+    (void)first; /* comes last: until then it would take a register */
+    return (vacc){_mm256_setzero_si256(), _mm256_setzero_si256()};
+}
 INLINE vacc vacc_dot(vacc a, vi w, vi x)
 {
-    a.pairs = _mm256_add_epi16(a.pairs, _mm256_maddubs_epi16(w, x));
+    a.pairs = settled(_mm256_add_epi16(a.pairs, _mm256_maddubs_epi16(w, x)));
     return a;
 }
 INLINE vacc vacc_dot_at(vacc a, vi w, const void *x)
@@ -99,11 +111,11 @@ INLINE vacc vacc_dot_at(vacc a, vi w, const void *x)
 }
 INLINE vacc vacc_spill(vacc a)
 {
-    a.sum = _mm256_add_epi32(a.sum, _mm256_madd_epi16(a.pairs, _mm256_set1_epi16(1)));
+    a.sum = settled(_mm256_add_epi32(a.sum, _mm256_madd_epi16(a.pairs, _mm256_set1_epi16(1))));
     a.pairs = _mm256_setzero_si256();
     return a;
 }
-INLINE vi vacc_end(vacc a) { return vacc_spill(a).sum; }
+INLINE vi vacc_end(vacc a, vi first) { return _mm256_add_epi32(vacc_spill(a).sum, first); }
 
 enum { HIGH_TIMES = 1 }; /* 2 * 240 * 127 would not fit */
 
@@ -117,8 +129,13 @@ INLINE vacc vacc_dot8(vacc a, vi w, vi x)
 {
     __m256i s = _mm256_xor_si256(w, _mm256_set1_epi8(INT8_MIN));
     __m256i p = _mm256_maddubs_epi16(_mm256_abs_epi8(s), _mm256_sign_epi8(x, s));
-    a.sum = _mm256_add_epi32(a.sum, _mm256_madd_epi16(p, _mm256_set1_epi16(1)));
+    a.sum = settled(_mm256_add_epi32(a.sum, _mm256_madd_epi16(p, _mm256_set1_epi16(1))));
     return a;
+}
+INLINE vi vacc_end8(vacc a, vi first, vi less)
+{
+    (void)less;
+    return _mm256_add_epi32(a.sum, first);
 }
 #endif
 

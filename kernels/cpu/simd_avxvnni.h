@@ -22,7 +22,11 @@ INLINE vacc vacc_dot_at(vacc a, vi w, const void *x)
 }
 INLINE vacc vacc_start(vi first) { return (vacc){first}; }
 INLINE vacc vacc_spill(vacc a) { return a; }
-INLINE vi vacc_end(vacc a) { return a.sum; }
+INLINE vi vacc_end(vacc a, vi first)
+{
+    (void)first;
+    return a.sum;
+}
 
 /* w - 128 times x: the sum starts at -128 * sum(x). */
 INLINE vacc vacc_start8(vi first, vi less)
@@ -31,6 +35,11 @@ INLINE vacc vacc_start8(vi first, vi less)
     return vacc_start(less);
 }
 INLINE vacc vacc_dot8(vacc a, vi w, vi x) { return vacc_dot(a, w, x); }
+INLINE vi vacc_end8(vacc a, vi first, vi less)
+{
+    (void)first;
+    return vacc_end(a, less);
+}
 
 enum { HIGH_TIMES = 16 };
 #endif

@@ -101,7 +101,11 @@ typedef struct { vi sum; } vacc;
 
 INLINE vacc vacc_start(vi first) { return (vacc){first}; }
 INLINE vacc vacc_spill(vacc a) { return a; }
-INLINE vi vacc_end(vacc a) { return a.sum; }
+INLINE vi vacc_end(vacc a, vi first)
+{
+    (void)first;
+    return a.sum;
+}
 
 /* A product of a weight byte (0 .. 255) and an activation (-127 .. 127) fits 16 bits; a sum of two does not. */
 INLINE vacc vacc_dot(vacc a, vi w, vi x)
@@ -122,6 +126,11 @@ INLINE vacc vacc_start8(vi first, vi less)
     return vacc_start(less);
 }
 INLINE vacc vacc_dot8(vacc a, vi w, vi x) { return vacc_dot(a, w, x); }
+INLINE vi vacc_end8(vacc a, vi first, vi less)
+{
+    (void)first;
+    return vacc_end(a, less);
+}
 
 enum { HIGH_TIMES = 16 };
 
