@@ -120,12 +120,12 @@ const struct cpu_isa *isa_avx2(void);
 const struct cpu_isa *isa_portable(void);
 
 /* How this processor reads memory fastest.  Measured: Zen 5 and what is not known ISA_FIRST; Zen 3 and 4 ISA_SECOND,
- * where the first costs up to a third of the bandwidth (Zen 4); Emerald Rapids, and so all of Intel's, ISA_BOTH, a tenth
- * to a fifth faster than either. */
+ * where the first costs up to a third of the bandwidth (Zen 4); Emerald Rapids, and so all of Intel's, ISA_BOTH, a
+ * tenth to a fifth faster than either. */
 enum isa_fetch isa_fetches(void);
 
-/* Whether lines that are read in order had better not be asked for at all: measured on Zen 4, where that costs 4 to 27 %
- * of the bandwidth.  On Zen 3 products read up to 25 % faster with asking. */
+/* Whether lines that are read in order had better not be asked for at all: measured on Zen 4, where that costs 4 to
+ * 27 % of the bandwidth.  On Zen 3 products read up to a third faster with asking. */
 bool isa_reads_ahead(void);
 
 /* Whether several tiles had better read opened weights: measured on Emerald Rapids, where taking weights apart keeps

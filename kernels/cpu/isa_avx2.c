@@ -5,9 +5,9 @@
 #include "kernels/cpu/simd_avx2.h"
 
 /* 16 registers: alone, a token takes all 32 rows in one pass; a tile of up to 6 tokens takes 16 rows at a time, whose
- * sums of pairs are registers.  Q6_K's are spilled after every second step, so two steps go together and need none; with
- * 5 and 6 tokens it has registers for 8 rows.  Weights of 2 to 4 tokens that do not fit the first cache are gone over
- * block by block: strips would each read them out of the second. */
+ * sums of pairs are registers.  Q6_K's are spilled after every second step, so two steps go together and need none;
+ * with 5 and 6 tokens it has registers for 8 rows.  Weights of 2 to 4 tokens that do not fit the first cache are gone
+ * over block by block: strips would each read them out of the second.  A chunk of several tiles (CPU_CHUNK) fits. */
 enum { NV_SPLIT = 2, EVEN_IN_MEMORY = false, K6_IN_ORDER = false, SCORE_VECS = 2, VALUE_VECS = 2, FITS = 18 * 1024 };
 #define NV_OF(type, T) ((T) == 1 ? 4 : (type) == KT_Q6_K && (T) > 4 ? 1 : 2)
 #define SPLITS(type, T, bytes) ((T) > 1 && (T) <= 4 && (bytes) > FITS)

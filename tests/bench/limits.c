@@ -72,8 +72,8 @@ static const struct loops plain = {"plain C", {read_plain, read_plain, read_plai
 #define IN_V(a) "+v"(a)
 #define IN_X(a) "+x"(a)
 
-/* The lines of n bytes, one of so many bytes (0: none); further: as far on they are fetched to the second cache; 0: they
- * are not. */
+/* The lines of n bytes, one of so many bytes (0: none); further: as far on they are fetched to the second cache;
+ * 0: they are not. */
 __attribute__((always_inline)) static inline void fetch(const char *p, const int n, const int every, const int further)
 {
 #pragma GCC unroll 8

@@ -6,8 +6,8 @@
 # The peer's library and headers are those of an installed llama-cpp-python, in $PLIMSOLL_PEER (a virtual environment or a
 # site-packages folder) or where the python3 on the path has it.  For figures that mean something let pip build it on
 # the machine that measures (CMAKE_ARGS=-DGGML_NATIVE=ON pip install --no-binary llama-cpp-python llama-cpp-python): a prebuilt
-# one may be half as fast.  The driver's source is ../shared/bin/peer/peer_bench.c; what it takes from a file limits.c is ours,
-# tests/bench/peer/limits.c.
+# one may be half as fast.  The driver's source is ../shared/bin/peer/peer_bench.c; the limits.c that it includes
+# is ours, tests/bench/peer/limits.c.
 set -eu
 
 out=$1
@@ -51,8 +51,8 @@ if [ ! -x "$out/peer" ] || [ "$(cat "$out/peer.from" 2>/dev/null)" != "$stamp" ]
     [ ! -f "$libs/libggml-cpu.so" ] || cpu=-lggml-cpu
     log=$out/peer.log
     cp "$source/peer_bench.c" "$out/peer_bench.c" # away from the limits.c beside it: it is to find ours
-    "${CC:-gcc}" -std=gnu17 -D_GNU_SOURCE= -O3 -march=native -pthread -I "$headers" -I. -iquote tests/bench/peer -DLIBDIR="\"$plugins\"" \
-        -o "$out/peer" "$out/peer_bench.c" tests/bench/limits.c tests/bench/quiet.c \
+    "${CC:-gcc}" -std=gnu17 -D_GNU_SOURCE= -O3 -march=native -pthread -I "$headers" -I. \
+        -iquote tests/bench/peer -DLIBDIR="\"$plugins\"" -o "$out/peer" "$out/peer_bench.c" tests/bench/limits.c tests/bench/quiet.c \
         -L "$libs" -lllama -lggml -lggml-base $cpu "-Wl,-rpath,$libs" -lm >"$log" 2>&1 ||
         die "its driver does not compile here ($(grep -m 1 error "$log" || echo 'no reason given'); all of it in $log)"
     printf '%s\n' "$stamp" >"$out/peer.from"
