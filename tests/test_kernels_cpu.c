@@ -230,6 +230,16 @@ static void multiply(struct kdev *d, bool opens, enum isa_fetch fetch, const str
     rig_release(work, bytes);
 }
 
+/* EAX of leaf 1 as such processors have it: a Milan, a Vermeer, a Trento, a Cezanne; a Genoa, a Raphael, a Bergamo; a
+ * Rome, a Turin (Zen 2 and 5), an Emerald Rapids. */
+TEST(a_zen_is_known_by_family_and_model)
+{
+    static const struct { uint32_t eax; int zen; } known[] = {
+        {0x00a00f11, 3}, {0x00a20f10, 3}, {0x00a30f00, 3}, {0x00a50f00, 3}, {0x00a10f11, 4}, {0x00a60f12, 4},
+        {0x00aa0f01, 4}, {0x00830f10, 0}, {0x00b00f21, 0}, {0x000c06f2, 0}};
+    for (size_t i = 0; i < COUNT_OF(known); i++) CHECK_EQ(isa_zen(known[i].eax), known[i].zen);
+}
+
 /* Which of them a machine has, its processor says; here each is tried wherever its instructions are. */
 TEST(what_a_processor_likes_to_fetch_and_to_open_changes_no_bit)
 {

@@ -51,31 +51,22 @@ static bool is_intel(void)
     return is_made_by(signature_INTEL_ebx, signature_INTEL_ecx, signature_INTEL_edx);
 }
 
-/* Zen 3 and 4 are one family.  *model: which of it; 0 elsewhere. */
-static bool is_zen3_or_4(uint32_t *model)
+static int zen(void)
 {
-    enum { FAMILY = 0x19 };
-    uint32_t a = 0, b, c, d;
-    *model = 0;
-    if (!is_made_by(signature_AMD_ebx, signature_AMD_ecx, signature_AMD_edx)) return false;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || (a >> 8 & 15) + (a >> 20 & 255) != FAMILY) return false;
-    *model = (a >> 4 & 15) | (a >> 12 & 0xf0);
-    return true;
+    uint32_t a, b, c, d;
+    if (!is_made_by(signature_AMD_ebx, signature_AMD_ecx, signature_AMD_edx)) return 0;
+    return __get_cpuid(1, &a, &b, &c, &d) ? isa_zen(a) : 0;
 }
 
 enum isa_fetch isa_fetches(void)
 {
-    uint32_t model;
     if (is_intel()) return ISA_BOTH;
-    return is_zen3_or_4(&model) ? ISA_SECOND : ISA_FIRST;
+    return zen() ? ISA_SECOND : ISA_FIRST;
 }
 
 bool isa_reads_ahead(void)
 {
-    uint32_t model;
-    if (!is_zen3_or_4(&model)) return false;
-    const uint32_t row = model >> 4; /* Zen 3: 0x00 to 0x0f, 0x20 to 0x2f, 0x40 to 0x5f; the others are Zen 4 */
-    return row != 0 && row != 2 && row != 4 && row != 5;
+    return zen() == 4;
 }
 
 bool isa_opens(void)
@@ -113,6 +104,14 @@ static bool has_avx512(void)
     return false;
 }
 #endif
+
+int isa_zen(uint32_t eax)
+{
+    enum { FAMILY = 0x19 };
+    const uint32_t family = (eax >> 8 & 15) + (eax >> 20 & 255), models = eax >> 16 & 15; /* by sixteens */
+    if (family != FAMILY) return 0;
+    return models == 1 || models >= 6 ? 4 : 3;
+}
 
 static bool has_all(void)
 {

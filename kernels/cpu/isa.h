@@ -119,6 +119,10 @@ const struct cpu_isa *isa_avxvnni(void);
 const struct cpu_isa *isa_avx2(void);
 const struct cpu_isa *isa_portable(void);
 
+/* Which Zen a processor of AMD's is, by EAX of CPUID's leaf 1: 3, 4, or 0 for all others.  Both are family 0x19; of its
+ * models 0x10 to 0x1f and those from 0x60 on are Zen 4. */
+int isa_zen(uint32_t eax);
+
 /* How this processor reads memory fastest.  Measured: Zen 5 and what is not known ISA_FIRST; Zen 3 and 4 ISA_SECOND,
  * where the first costs up to a third of the bandwidth (Zen 4); Emerald Rapids, and so all of Intel's, ISA_BOTH, a
  * tenth to a fifth faster than either. */
