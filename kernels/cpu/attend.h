@@ -14,8 +14,15 @@
  * Tokens that are not seen may be anything in memory, NaN too: their scores are replaced, not multiplied, and their
  * values are not read.
  *
- * Queries do not meet, so a loop may work on any of them together: up to WIDE, whose sums are registers.  Halves and
+ * Queries do not meet, so a loop may work on any of them together, as many as have their sums in registers.  Halves and
  * bytes become floats beside the multiplications at no cost, so what a tile gains is K and V out of the first cache.
+ * An isa_*.c has said before:
+ *
+ *     ATTEND_WIDE   6 or 8: queries that one loop works on at most
+ *     ATTEND_VECS   vectors of K or V that it takes at a time, half as many if it has more than ATTEND_WHOLE queries
+ *     ATTEND_EXPS   vectors of scores that become weights step by step together
+ *     ATTEND_LOOP   what loops over dims and tokens are told: UNROLL_TWO or nothing
+ *
  * All is prefetched, line by line beside scores and values: to the second cache a chunk before it is needed, to the
  * first half a chunk before; both together measured better than either.  Pages lie anywhere, and the processor by
  * itself reads ahead inside a page of the system only.  The first line of one also waits for its address to be
@@ -25,8 +32,7 @@
 enum {
     PAGES = ISA_CHUNK / KERN_PAGE,
     QUERIES = ISA_QUERIES, /* whose state is held at a time */
-    WIDE = 8,              /* of which one loop works on so many */
-    NARROW = 6,            /* ... if more than so many, on half as many vectors at a time: their sums are registers */
+    PART = 6,              /* of more than ATTEND_WIDE one loop works on so many or less */
     VECS = ISA_CHUNK / LANES,
     SPAN_CHUNKS = ISA_SPAN / ISA_CHUNK,
     CACHE_LINE = 64
@@ -36,7 +42,7 @@ struct queries {
     _Alignas(64) float q[QUERIES * KERN_HEAD_MAX]; /* (queries, dim) */
     float o[QUERIES * (KERN_HEAD_MAX + 16)];       /* (queries, isa_part()) */
     float s[QUERIES][ISA_CHUNK];                   /* scores, then weights */
-    float p[KERN_HEAD_MAX / 32][WIDE][ISA_CHUNK];  /* Q8_0: weights times the scales of V's blocks */
+    float p[KERN_HEAD_MAX / 32][ATTEND_WIDE][ISA_CHUNK];  /* Q8_0: weights times the scales of V's blocks */
     float m[QUERIES], l[QUERIES], fade[QUERIES];
 };
 
@@ -47,9 +53,9 @@ struct chunk {
 };
 
 /* How many vectors of K or V a loop over n queries (a constant) takes at a time. */
-INLINE int vecs_of(const int n, const int most)
+INLINE int vecs_of(const int n)
 {
-    return n > NARROW ? most / 2 : most;
+    return n > ATTEND_WHOLE ? ATTEND_VECS / 2 : ATTEND_VECS;
 }
 
 /* Bytes of n values of K or V, without scales. */
@@ -111,15 +117,15 @@ INLINE void fetch_by_weights(const struct isa_attend *a, const struct chunk *c, 
 
 /* ----------------------------------------------------------------------- scores */
 
-/* n queries (a constant) from q on: sums over dims d .. end - 1 with SCORE_VECS vectors of K. */
+/* n queries (a constant) from q on: sums over dims d .. end - 1 with ATTEND_VECS vectors of K. */
 INLINE void dots_of(const int n, const int vecs, const enum ktype kv, const struct isa_attend *a, const struct chunk *c,
-                    const float *q, int first, int d, int end, vf (*sum)[SCORE_VECS])
+                    const float *q, int first, int d, int end, vf (*sum)[ATTEND_VECS])
 {
     const size_t bytes = kv_bytes(kv, KERN_PAGE); /* of one dim */
     UNROLL for (int h = 0; h < n; h++)
         UNROLL for (int v = 0; v < vecs; v++) sum[h][v] = vf_zero();
-    for (; d < end; d++) {
-        vf k[SCORE_VECS];
+    ATTEND_LOOP for (; d < end; d++) {
+        vf k[ATTEND_VECS];
         UNROLL for (int v = 0; v < vecs; v++) {
             int token = (first + v) * LANES;
             const uint8_t *page = c->page[token / KERN_PAGE] + a->k_off + values_at(kv, a);
@@ -138,12 +144,12 @@ INLINE void dots_of(const int n, const int vecs, const enum ktype kv, const stru
 INLINE void scores_of(const int n, const enum ktype kv, const struct isa_attend *a, const struct chunk *c,
                       struct queries *st, int at)
 {
-    const int vecs = vecs_of(n, SCORE_VECS), step = kv == KT_Q8_0 ? 32 : a->dim;
+    const int vecs = vecs_of(n), step = kv == KT_Q8_0 ? 32 : a->dim;
     const float *q = st->q + at * a->dim;
     float (*s)[ISA_CHUNK] = st->s + at;
     for (int first = 0; first < VECS; first += vecs)
         for (int d = 0; d < a->dim; d += step) {
-            vf sum[WIDE][SCORE_VECS];
+            vf sum[ATTEND_WIDE][ATTEND_VECS];
             dots_of(n, vecs, kv, a, c, q, first, d, d + step, sum);
             UNROLL for (int v = 0; v < vecs; v++) {
                 int token = (first + v) * LANES;
@@ -199,9 +205,10 @@ INLINE float weigh(float *s, float m)
 {
     const vf most = vf_set1(m);
     vf p[VECS];
-    UNROLL for (int v = 0; v < VECS; v++) {
-        p[v] = exp_small(vf_sub(vf_load(s + v * LANES), most));
-        vf_store(s + v * LANES, p[v]);
+    UNROLL for (int v = 0; v < VECS; v += ATTEND_EXPS) {
+        UNROLL for (int i = v; i < v + ATTEND_EXPS; i++) p[i] = vf_sub(vf_load(s + i * LANES), most);
+        exp_small_of(ATTEND_EXPS, p + v);
+        UNROLL for (int i = v; i < v + ATTEND_EXPS; i++) vf_store(s + i * LANES, p[i]);
     }
     UNROLL for (int half = VECS / 2; half > 0; half /= 2)
         UNROLL for (int v = 0; v < half; v++) p[v] = vf_add(p[v], p[v + half]);
@@ -265,7 +272,7 @@ INLINE void sums_of(const int n, const int vecs, const enum ktype kv, const stru
     const size_t part = (size_t)isa_part(a->dim);
     const bool fetch = kv_bytes(kv, (size_t)d) % CACHE_LINE == 0; /* else the dims before have fetched the line */
     float *to = st->o + (size_t)at * part + (size_t)d;
-    vf o[WIDE][VALUE_VECS];
+    vf o[ATTEND_WIDE][ATTEND_VECS];
 
     UNROLL for (int h = 0; h < n; h++)
         UNROLL for (int v = 0; v < vecs; v++) o[h][v] = vf_load(to + (size_t)h * part + (size_t)(v * LANES));
@@ -277,14 +284,14 @@ INLINE void sums_of(const int n, const int vecs, const enum ktype kv, const stru
         /* weights of one token are ISA_CHUNK values apart, by query; d is a multiple of vecs * LANES, so that the
          * loop's blocks are constants */
         const float *p = kv == KT_Q8_0 ? st->p[d / 32][0] + i : st->s[at] + i;
-        for (; i < end; i++, p++, x_at += line, next_k += line, next_v += line) {
-            vf x[VALUE_VECS];
+        ATTEND_LOOP for (; i < end; i++, p++, x_at += line, next_k += line, next_v += line) {
+            vf x[ATTEND_VECS];
             UNROLL for (int v = 0; v < vecs; v++) x[v] = load_kv(kv, x_at, (size_t)(v * LANES));
             for (size_t b = 0; fetch && b < bytes; b += CACHE_LINE) fetch_by_values(next_k + b, next_v + b);
             UNROLL for (int h = 0; h < n; h++)
                 UNROLL for (int v = 0; v < vecs; v++) {
                     const int block = kv == KT_Q8_0 ? v * LANES / 32 : 0;
-                    o[h][v] = vf_fma(vf_set1(p[(block * WIDE + h) * ISA_CHUNK]), x[v], o[h][v]);
+                    o[h][v] = vf_fma(vf_set1(p[(block * ATTEND_WIDE + h) * ISA_CHUNK]), x[v], o[h][v]);
                 }
         }
     }
@@ -295,7 +302,7 @@ INLINE void sums_of(const int n, const int vecs, const enum ktype kv, const stru
 INLINE void values_of(const int n, const enum ktype kv, const struct isa_attend *a, const struct chunk *c,
                       struct queries *st, int at, struct seen seen)
 {
-    const int wide = wide_of(a), vecs = vecs_of(n, VALUE_VECS);
+    const int wide = wide_of(a), vecs = vecs_of(n);
     int d = 0;
     if (kv == KT_Q8_0) scale_weights(n, a, c, st, at);
     for (; d + vecs * LANES <= wide; d += vecs * LANES) sums_of(n, vecs, kv, a, c, st, at, d, seen);
@@ -316,12 +323,17 @@ INLINE void values_of(const int n, const enum ktype kv, const struct isa_attend 
     {                                                                                                                  \
         values_of(n, KT_##kv, a, c, st, at, seen);                                                                     \
     }
-#define PARTS(kv)                                                                                                      \
-    PARTS_OF(kv, 1) PARTS_OF(kv, 2) PARTS_OF(kv, 3) PARTS_OF(kv, 4) PARTS_OF(kv, 5) PARTS_OF(kv, 6)        \
-    PARTS_OF(kv, 7) PARTS_OF(kv, 8)
-#define PARTS_ROW(what, kv)                                                                                            \
-    [KT_##kv] = {NULL, what##_##kv##_1, what##_##kv##_2, what##_##kv##_3,                                              \
-                 what##_##kv##_4, what##_##kv##_5, what##_##kv##_6, what##_##kv##_7, what##_##kv##_8}
+#define PARTS_6(kv)                                                                                                    \
+    PARTS_OF(kv, 1) PARTS_OF(kv, 2) PARTS_OF(kv, 3) PARTS_OF(kv, 4) PARTS_OF(kv, 5) PARTS_OF(kv, 6)
+#define NAMES_6(what, kv)                                                                                              \
+    NULL, what##_##kv##_1, what##_##kv##_2, what##_##kv##_3, what##_##kv##_4, what##_##kv##_5, what##_##kv##_6
+#if ATTEND_WIDE == 8
+#define PARTS(kv) PARTS_6(kv) PARTS_OF(kv, 7) PARTS_OF(kv, 8)
+#define PARTS_ROW(what, kv) [KT_##kv] = {NAMES_6(what, kv), what##_##kv##_7, what##_##kv##_8}
+#else
+#define PARTS(kv) PARTS_6(kv)
+#define PARTS_ROW(what, kv) [KT_##kv] = {NAMES_6(what, kv)}
+#endif
 PARTS(F32)
 PARTS(F16)
 PARTS(Q8_0)
@@ -329,17 +341,17 @@ PARTS(Q8_0)
 /* The same for any number of queries, by type of K and V and how many at a time. */
 typedef void attend_part(const struct isa_attend *a, const struct chunk *c, struct queries *st, int at,
                          struct seen seen);
-static attend_part *const score_parts[][WIDE + 1] = {
+static attend_part *const score_parts[][ATTEND_WIDE + 1] = {
     PARTS_ROW(scores, F32), PARTS_ROW(scores, F16), PARTS_ROW(scores, Q8_0)};
-static attend_part *const value_parts[][WIDE + 1] = {
+static attend_part *const value_parts[][ATTEND_WIDE + 1] = {
     PARTS_ROW(values, F32), PARTS_ROW(values, F16), PARTS_ROW(values, Q8_0)};
 
-/* Queries first .. end - 1 at once, or in parts of up to NARROW, as equal as can be.  Each brings its share of the next
+/* Queries first .. end - 1 at once, or in parts of up to PART, as equal as can be.  Each brings its share of the next
  * chunk's pages: the memory is then busy all the time. */
 static void in_parts(attend_part *const *part, const struct isa_attend *a, const struct chunk *c, struct queries *st,
                      int first, int end, struct seen seen)
 {
-    const int n = end - first, most = n <= WIDE ? WIDE : NARROW, parts = (n + most - 1) / most;
+    const int n = end - first, most = n <= ATTEND_WIDE ? ATTEND_WIDE : PART, parts = (n + most - 1) / most;
     struct chunk now;
     if (seen.lo >= seen.hi) return;
     memcpy(now.page, c->page, sizeof now.page);

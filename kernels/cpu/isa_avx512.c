@@ -8,11 +8,15 @@
 /* 32 registers: 2 vectors (all 32 rows) and up to 6 tokens leave room for weights; 7 and 8 spill the float sums,
  * which costs no more than reading the weights more often.  But for Q4_K, with two scales a run beside them: there one
  * vector is faster from 5 tokens on. */
-enum { NV_SPLIT = 1, EVEN_IN_MEMORY = true, K6_IN_ORDER = true,
-       SCORE_VECS = 4, VALUE_VECS = 4 };
+enum { NV_SPLIT = 1, EVEN_IN_MEMORY = true, K6_IN_ORDER = true };
 #define NV_OF(type, T) 2
 #define SPLITS(type, T, bytes) ((type) == KT_Q4_K && (T) >= 5)
 #define STEPS_TOGETHER(form) 1
+#define ATTEND_WIDE 8
+#define ATTEND_VECS 4
+#define ATTEND_WHOLE 6
+#define ATTEND_EXPS 1
+#define ATTEND_LOOP
 #include "kernels/cpu/mul.h"
 #include "kernels/cpu/mul_table.h"
 #include "kernels/cpu/rows.h"

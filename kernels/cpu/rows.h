@@ -60,22 +60,32 @@ static void row_quantise(const float *x, int n, struct act *act, int T)
 /* ------------------------------------------------------------------- functions */
 
 /* e^x within 1.5 units in the last place for -87.3 < x < 88.3, and 0 below that.  x = n ln 2 + r with |r| <= ln 2 / 2;
- * the polynomial is that of Cephes' expf (S. Moshier). */
-INLINE vf exp_small(vf x)
+ * the polynomial is that of Cephes' expf (S. Moshier).  Of n vectors (a constant), step by step: a step waits for the one
+ * before it, and a processor does not look far enough ahead to find the next vector's steps. */
+enum { EXPS_MOST = 4 };
+INLINE void exp_small_of(const int n, vf *x)
 {
     const vf round = vf_set1(0x1.8p23f);
-    vf shifted = vf_fma(x, vf_set1(0x1.715476p+0f), round), n = vf_sub(shifted, round);
-    vf r = vf_fnma(n, vf_set1(0x1.62e43p-1f), x);
-    r = vf_fnma(n, vf_set1(-0x1.05c61p-29f), r);
-    vf p = vf_set1(1.9875691500e-4f);
-    p = vf_fma(p, r, vf_set1(1.3981999507e-3f));
-    p = vf_fma(p, r, vf_set1(8.3334519073e-3f));
-    p = vf_fma(p, r, vf_set1(4.1665795894e-2f));
-    p = vf_fma(p, r, vf_set1(1.6666665459e-1f));
-    p = vf_fma(p, r, vf_set1(5.0000001201e-1f));
-    p = vf_add(vf_fma(p, vf_mul(r, r), r), vf_set1(1.0f));
-    vf two_n = vf_of_bits(vi_sll(vi_add(vi_of_bits(shifted), vi_set1(127)), 23)); /* n is in the low bits of shifted */
-    return vf_select_lt(x, vf_set1(-87.3f), vf_zero(), vf_mul(p, two_n));
+    vf shifted[EXPS_MOST], r[EXPS_MOST], p[EXPS_MOST];
+    UNROLL for (int i = 0; i < n; i++) shifted[i] = vf_fma(x[i], vf_set1(0x1.715476p+0f), round);
+    UNROLL for (int i = 0; i < n; i++) r[i] = vf_fnma(vf_sub(shifted[i], round), vf_set1(0x1.62e43p-1f), x[i]);
+    UNROLL for (int i = 0; i < n; i++) r[i] = vf_fnma(vf_sub(shifted[i], round), vf_set1(-0x1.05c61p-29f), r[i]);
+    UNROLL for (int i = 0; i < n; i++) p[i] = vf_fma(vf_set1(1.9875691500e-4f), r[i], vf_set1(1.3981999507e-3f));
+    UNROLL for (int i = 0; i < n; i++) p[i] = vf_fma(p[i], r[i], vf_set1(8.3334519073e-3f));
+    UNROLL for (int i = 0; i < n; i++) p[i] = vf_fma(p[i], r[i], vf_set1(4.1665795894e-2f));
+    UNROLL for (int i = 0; i < n; i++) p[i] = vf_fma(p[i], r[i], vf_set1(1.6666665459e-1f));
+    UNROLL for (int i = 0; i < n; i++) p[i] = vf_fma(p[i], r[i], vf_set1(5.0000001201e-1f));
+    UNROLL for (int i = 0; i < n; i++) p[i] = vf_add(vf_fma(p[i], vf_mul(r[i], r[i]), r[i]), vf_set1(1.0f));
+    UNROLL for (int i = 0; i < n; i++) { /* n is in the low bits of shifted */
+        vf two_n = vf_of_bits(vi_sll(vi_add(vi_of_bits(shifted[i]), vi_set1(127)), 23));
+        x[i] = vf_select_lt(x[i], vf_set1(-87.3f), vf_zero(), vf_mul(p[i], two_n));
+    }
+}
+
+INLINE vf exp_small(vf x)
+{
+    exp_small_of(1, &x);
+    return x;
 }
 
 /* The same for any x; from 88.37 on it stays at e^88.37. */

@@ -32,16 +32,21 @@
 #define INLINE static inline __attribute__((always_inline, unused))
 
 /* Loops over tokens, vectors and steps are unrolled whole: their arrays are meant to be registers, and their counters
- * immediate operands.  Not where a sanitizer runs along: it would turn each unrolled function into a small book. */
+ * immediate operands.  UNROLL_TWO: two at a time.  Not where a sanitizer runs along: it would turn each unrolled function
+ * into a small book. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define UNROLL
+#define UNROLL_TWO
 #elif defined(__clang__)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define UNROLL
+#define UNROLL_TWO
 #else
 #define UNROLL _Pragma("clang loop unroll(full)")
+#define UNROLL_TWO _Pragma("clang loop unroll_count(2)")
 #endif
 #else
 #define UNROLL _Pragma("GCC unroll 32")
+#define UNROLL_TWO _Pragma("GCC unroll 2")
 #endif
 #endif
