@@ -92,10 +92,12 @@ INLINE int steps_of(const enum ktype type, const int T)
 }
 
 /* The same pointer, which the compiler no longer knows to be the same: else it keeps what one run has loaded for the
- * next that reads it too, and has to put it on the stack for that. */
-INLINE const uint8_t *anew(const uint8_t *p)
+ * next that reads it too, and has to put it on the stack for that.  It does take two of these for one, if they are not
+ * volatile, which is right where a step has no more than two vectors: not all of them go to the stack then. */
+INLINE const uint8_t *anew(const int NV, const uint8_t *p)
 {
-    __asm__("" : "+r"(p));
+    if (NV > 2) __asm__ volatile("" : "+r"(p));
+    else __asm__("" : "+r"(p));
     return p;
 }
 
@@ -295,7 +297,7 @@ INLINE void run_k45(const int T, const int NV, const enum form form, const uint8
 {
     vi_tile isum;
     vf scale[NV_MAX], sunk[NV_MAX], min[NV_MAX];
-    dot_run(T, NV, form, 0, anew(q), anew(h), run, j, lane, x, isum);
+    dot_run(T, NV, form, 0, anew(NV, q), anew(NV, h), run, j, lane, x, isum);
     scale_run(NV, s, j % 4, d, scale);
     scale_run(NV, m, j % 4, dmin, min);
     UNROLL for (int v = 0; v < NV; v++) sunk[v] = sink(scale[v]);
@@ -416,7 +418,7 @@ INLINE void block_k6(const int T, const int NV, const bool opened, const uint8_t
         } else UNROLL for (int run = 0; run < 4; run++, x += T) {
             if (run % every == 0) fetch_step(fetch);
             if (opened) run_k6(T, NV, OPEN, sc, open + (4 * half + run) * RUN, run, lane, x, u);
-            else run_k6(T, NV, K6, sc, anew(w + 64 + (4 + 24 * half) * LINE), run, lane, x, u);
+            else run_k6(T, NV, K6, sc, anew(NV, w + 64 + (4 + 24 * half) * LINE), run, lane, x, u);
         }
         UNROLL for (int t = 0; t < T; t++)
             UNROLL for (int v = 0; v < NV; v++) acc[t][v] = vf_fma(u[t][v], d[v], acc[t][v]);
