@@ -61,7 +61,11 @@ static int zen(void)
 enum isa_fetch isa_fetches(void)
 {
     if (is_intel()) return ISA_BOTH;
-    return zen() ? ISA_SECOND : ISA_FIRST;
+    switch (zen()) {
+    case 3: return ISA_ONCE;
+    case 4: return ISA_SECOND;
+    default: return ISA_FIRST;
+    }
 }
 
 bool isa_reads_ahead(void)

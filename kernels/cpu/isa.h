@@ -29,9 +29,9 @@ struct act {
  * ACT_LIFT + i are those of 1.5 * 2^23 + i for |i| < 2^22, and 32 products are at most 32 * 255 * 127 < 2^20. */
 enum { ACT_LIFT = 0x4b400000 };
 
-/* Where lines are fetched to ahead of their use: to the first cache, to the second, or to the first and those
- * ISA_FURTHER bytes further on to the second. */
-enum isa_fetch { ISA_FIRST, ISA_SECOND, ISA_BOTH };
+/* Where lines are fetched to ahead of their use: to the first cache, to the second, to the first and those ISA_FURTHER
+ * bytes further on to the second, or to the first as what is read once and leaves it for memory (prefetchnta). */
+enum isa_fetch { ISA_FIRST, ISA_SECOND, ISA_BOTH, ISA_ONCE, ISA_FETCHES };
 enum { ISA_FURTHER = 8 * 1024 };
 
 /* So many cache lines from `at` on, or one more.  They need not exist: to fetch what is not there is no error. */
@@ -123,9 +123,9 @@ const struct cpu_isa *isa_portable(void);
  * models 0x10 to 0x1f and those from 0x60 on are Zen 4. */
 int isa_zen(uint32_t eax);
 
-/* How this processor reads memory fastest.  Measured: Zen 5 and what is not known ISA_FIRST; Zen 3 and 4 ISA_SECOND,
- * where the first costs up to a third of the bandwidth (Zen 4); Emerald Rapids, and so all of Intel's, ISA_BOTH, a
- * tenth to a fifth faster than either. */
+/* How this processor reads memory fastest.  Measured: Zen 5 and what is not known ISA_FIRST; Zen 4 ISA_SECOND, where
+ * the first costs up to a third of the bandwidth; Zen 3 ISA_ONCE, up to a tenth faster than ISA_SECOND; Emerald Rapids,
+ * and so all of Intel's, ISA_BOTH, a tenth to a fifth faster than the first two. */
 enum isa_fetch isa_fetches(void);
 
 /* Whether lines that are read in order had better not be asked for at all: measured on Zen 4, where that costs 4 to

@@ -7,8 +7,8 @@
 #include "kernels/cpu/cpu.h"
 
 enum {
-    FIRST_AHEAD = 8 * 1024, SECOND_AHEAD = 16 * 1024, /* so far ahead a lone tile fetches weights to the first cache,
-                       or to the second: measured, for all types.  What lies behind a worker's share comes in vain */
+    FIRST_AHEAD = 8 * 1024, SECOND_AHEAD = 16 * 1024, ONCE_AHEAD = 6 * 1024, /* so far ahead a lone tile fetches
+                       weights: measured, for all types.  What lies behind a worker's share comes in vain */
     OPEN_TILES = 3, /* from so many tiles on, opening a block once for all costs less than it saves.  Of a tile of 8 at
                        most such a one has 5 tokens at least: isa->mul_open has no others */
     FIRST_TILES = 4, /* with more, their activations would push out of the first cache what was fetched early */
@@ -152,9 +152,9 @@ static const uint8_t *group_at(const struct factor *f, int group)
 /* What a lone tile of T tokens fetches. */
 static struct isa_ahead fetch_alone(const struct kdev *d, const struct factor *f, int T, const uint8_t *at)
 {
-    const bool far = d->fetch == ISA_SECOND;
+    const int far = d->fetch == ISA_SECOND ? SECOND_AHEAD : d->fetch == ISA_ONCE ? ONCE_AHEAD : FIRST_AHEAD;
     if (d->reads_ahead && T <= d->isa->in_order[f->m->type]) return (struct isa_ahead){.at = at};
-    return (struct isa_ahead){at + (far ? SECOND_AHEAD : FIRST_AHEAD), (int)(f->group_bytes / 64), d->fetch};
+    return (struct isa_ahead){at + far, (int)(f->group_bytes / 64), d->fetch};
 }
 
 /* acc (tokens of tiles tile0 .. tile1 - 1, 32) = their sums with one group of rows; next: the group that the caller

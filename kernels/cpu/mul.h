@@ -32,8 +32,8 @@ INLINE vi bcast32(const void *p)
     return vi_set1(v);
 }
 
-/* Lines still to be fetched ahead of their use, some at each of a call's equal steps: one by one to the second cache,
- * else in pairs. */
+/* Lines still to be fetched ahead of their use, some at each of a call's equal steps: one by one to the second cache or
+ * for once, else in pairs. */
 struct fetch {
     const uint8_t *at;
     uint32_t due, each; /* lines or pairs, in 65536ths: owed by now, and more with each step */
@@ -42,7 +42,8 @@ struct fetch {
 
 INLINE struct fetch fetch_over(struct isa_ahead ahead, int steps)
 {
-    const int lines = ahead.to == ISA_SECOND ? ahead.lines : (ahead.lines + 1) / 2;
+    const bool singly = ahead.to == ISA_SECOND || ahead.to == ISA_ONCE;
+    const int lines = singly ? ahead.lines : (ahead.lines + 1) / 2;
     uint64_t all = (uint64_t)lines << 16, n = (uint64_t)MAX(steps, 1);
     return (struct fetch){ahead.at, 0, (uint32_t)((all + n - 1) / n), ahead.to};
 }
@@ -57,6 +58,10 @@ INLINE void fetch_step(struct fetch *f)
     f->due += f->each;
     if (f->to == ISA_SECOND) {
         for (; f->due >> 16; f->due -= 1 << 16, f->at += 64) __builtin_prefetch(f->at, 0, 2);
+        return;
+    }
+    if (f->to == ISA_ONCE) {
+        for (; f->due >> 16; f->due -= 1 << 16, f->at += 64) __builtin_prefetch(f->at, 0, 0);
         return;
     }
     const uint8_t *end = f->at + (size_t)(f->due >> 16) * 128;
