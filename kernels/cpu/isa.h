@@ -124,8 +124,9 @@ const struct cpu_isa *isa_portable(void);
 int isa_zen(uint32_t eax);
 
 /* How this processor reads memory fastest.  Measured: Zen 5 and what is not known ISA_FIRST; Zen 4 ISA_SECOND, where
- * the first costs up to a third of the bandwidth; Zen 3 ISA_ONCE, up to a tenth faster than ISA_SECOND; Emerald Rapids,
- * and so all of Intel's, ISA_BOTH, a tenth to a fifth faster than the first two. */
+ * the first costs up to a third of the bandwidth; Zen 3 ISA_ONCE for one token, 2 to 6 points of a plain read more than
+ * ISA_SECOND, which is better for two and what several get; Emerald Rapids, and so all of Intel's, ISA_BOTH, a tenth to
+ * a fifth faster than the first two. */
 enum isa_fetch isa_fetches(void);
 
 /* Whether lines that are read in order had better not be asked for at all: measured on Zen 4, where that costs 4 to

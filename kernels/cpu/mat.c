@@ -7,7 +7,7 @@
 #include "kernels/cpu/cpu.h"
 
 enum {
-    FIRST_AHEAD = 8 * 1024, SECOND_AHEAD = 16 * 1024, ONCE_AHEAD = 6 * 1024, /* so far ahead a lone tile fetches
+    FIRST_AHEAD = 8 * 1024, SECOND_AHEAD = 16 * 1024, ONCE_AHEAD = 3 * 1024, /* so far ahead a lone tile fetches
                        weights: measured, for all types.  What lies behind a worker's share comes in vain */
     OPEN_TILES = 3, /* from so many tiles on, opening a block once for all costs less than it saves.  Of a tile of 8 at
                        most such a one has 5 tokens at least: isa->mul_open has no others */
@@ -149,12 +149,13 @@ static const uint8_t *group_at(const struct factor *f, int group)
     return (const uint8_t *)f->m->dev_data + (size_t)group * f->group_bytes;
 }
 
-/* What a lone tile of T tokens fetches. */
+/* What a lone tile of T tokens fetches.  Several tokens have a block's lines read more than once. */
 static struct isa_ahead fetch_alone(const struct kdev *d, const struct factor *f, int T, const uint8_t *at)
 {
-    const int far = d->fetch == ISA_SECOND ? SECOND_AHEAD : d->fetch == ISA_ONCE ? ONCE_AHEAD : FIRST_AHEAD;
+    const enum isa_fetch to = d->fetch == ISA_ONCE && T > 1 ? ISA_SECOND : d->fetch;
+    const int far = to == ISA_SECOND ? SECOND_AHEAD : to == ISA_ONCE ? ONCE_AHEAD : FIRST_AHEAD;
     if (d->reads_ahead && T <= d->isa->in_order[f->m->type]) return (struct isa_ahead){.at = at};
-    return (struct isa_ahead){at + far, (int)(f->group_bytes / 64), d->fetch};
+    return (struct isa_ahead){at + far, (int)(f->group_bytes / 64), to};
 }
 
 /* acc (tokens of tiles tile0 .. tile1 - 1, 32) = their sums with one group of rows; next: the group that the caller
