@@ -175,7 +175,8 @@ static void products_of(enum ktype type, const struct cpu_isa *isa, int T, int c
         struct act *act = rig_memory((size_t)(n * (cols / 32 + 1)) * sizeof *act);
         for (int i = 0; i < n && t->block > 1; i++) isa->quantise(x + (at + i) * cols, cols / 32, act + i, n);
         const void *in = t->block > 1 ? (const void *)act : x + at * cols;
-        const struct isa_ahead ahead = {w + 4096, at ? 0 : cols, (enum isa_fetch)(T % ISA_FETCHES)}; /* past the end of w */
+        const enum isa_fetch to = (enum isa_fetch)(T % ISA_FETCHES);
+        const struct isa_ahead ahead = {w + 4096, at ? 0 : cols, to}; /* past the end of w */
         isa->mul[type][n](w, cols / t->block, in, (size_t)cols, acc + at * 32, ahead);
         if (isa->open[type] && isa->mul_open[type][n]) same_opened(type, isa, n, cols, w, act, acc + at * 32, ahead);
         rig_release(act, (size_t)(n * (cols / 32 + 1)) * sizeof *act);

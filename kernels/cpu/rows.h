@@ -60,8 +60,8 @@ static void row_quantise(const float *x, int n, struct act *act, int T)
 /* ------------------------------------------------------------------- functions */
 
 /* e^x within 1.5 units in the last place for -87.3 < x < 88.3, and 0 below that.  x = n ln 2 + r with |r| <= ln 2 / 2;
- * the polynomial is that of Cephes' expf (S. Moshier).  Of n vectors (a constant), step by step: a step waits for the one
- * before it, and a processor does not look far enough ahead to find the next vector's steps. */
+ * the polynomial is that of Cephes' expf (S. Moshier).  Of n vectors (a constant), step by step: a step waits for the
+ * one before it, and a processor does not look far enough ahead to find the next vector's steps. */
 enum { EXPS_MOST = 4 };
 INLINE void exp_small_of(const int n, vf *x)
 {

@@ -32,8 +32,8 @@
 #define INLINE static inline __attribute__((always_inline, unused))
 
 /* Loops over tokens, vectors and steps are unrolled whole: their arrays are meant to be registers, and their counters
- * immediate operands.  UNROLL_TWO: two at a time.  Not where a sanitizer runs along: it would turn each unrolled function
- * into a small book. */
+ * immediate operands.  UNROLL_TWO: two at a time.  Not where a sanitizer runs along: it would turn each unrolled
+ * function into a small book. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define UNROLL
 #define UNROLL_TWO
