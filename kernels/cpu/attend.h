@@ -16,23 +16,34 @@
  *
  * Queries do not meet, so a loop may work on any of them together, as many as have their sums in registers.  Halves and
  * bytes become floats beside the multiplications at no cost, so what a tile gains is K and V out of the first cache.
- * An isa_*.c has said before:
- *
- *     ATTEND_WIDE   6 or 8: queries that one loop works on at most
- *     ATTEND_VECS   vectors of K or V that it takes at a time, half as many if it has more than ATTEND_WHOLE queries
- *     ATTEND_EXPS   vectors of scores that become weights step by step together
- *     ATTEND_LOOP   what loops over dims and tokens are told: UNROLL_TWO or nothing
- *
  * All is prefetched, line by line beside scores and values: to the second cache a chunk before it is needed, to the
  * first half a chunk before; both together measured better than either.  Pages lie anywhere, and the processor by
  * itself reads ahead inside a page of the system only.  The first line of one also waits for its address to be
  * translated, and with it all behind it: so first lines are asked for all at once, a chunk earlier still, beside the
  * softmax, which needs no memory. */
 
+/* WIDE    queries that one loop works on at most
+ * WHOLE   queries for which it takes all VECS_AT_ONCE vectors of K or V at a time; for more, half as many
+ * EXPS    vectors of scores that become weights step by step together
+ * LOOP    what is said to loops over dims and tokens
+ * Of 16 registers 12 sums, 2 vectors of K or V and one query take 15. */
+#if REGISTERS == 16
+#define WIDE 6
+#define WHOLE 2
+#define EXPS 4
+#define LOOP UNROLL_TWO
+#else
+#define WIDE 8
+#define WHOLE 6
+#define EXPS 1
+#define LOOP
+#endif
+
 enum {
+    VECS_AT_ONCE = 4,
     PAGES = ISA_CHUNK / KERN_PAGE,
     QUERIES = ISA_QUERIES, /* whose state is held at a time */
-    PART = 6,              /* of more than ATTEND_WIDE one loop works on so many or less */
+    PART = 6,              /* of more than WIDE one loop works on so many or less */
     VECS = ISA_CHUNK / LANES,
     SPAN_CHUNKS = ISA_SPAN / ISA_CHUNK,
     CACHE_LINE = 64
@@ -42,7 +53,7 @@ struct queries {
     _Alignas(64) float q[QUERIES * KERN_HEAD_MAX]; /* (queries, dim) */
     float o[QUERIES * (KERN_HEAD_MAX + 16)];       /* (queries, isa_part()) */
     float s[QUERIES][ISA_CHUNK];                   /* scores, then weights */
-    float p[KERN_HEAD_MAX / 32][ATTEND_WIDE][ISA_CHUNK];  /* Q8_0: weights times the scales of V's blocks */
+    float p[KERN_HEAD_MAX / 32][WIDE][ISA_CHUNK];  /* Q8_0: weights times the scales of V's blocks */
     float m[QUERIES], l[QUERIES], fade[QUERIES];
 };
 
@@ -55,7 +66,7 @@ struct chunk {
 /* How many vectors of K or V a loop over n queries (a constant) takes at a time. */
 INLINE int vecs_of(const int n)
 {
-    return n > ATTEND_WHOLE ? ATTEND_VECS / 2 : ATTEND_VECS;
+    return n > WHOLE ? VECS_AT_ONCE / 2 : VECS_AT_ONCE;
 }
 
 /* Bytes of n values of K or V, without scales. */
@@ -117,15 +128,15 @@ INLINE void fetch_by_weights(const struct isa_attend *a, const struct chunk *c, 
 
 /* ----------------------------------------------------------------------- scores */
 
-/* n queries (a constant) from q on: sums over dims d .. end - 1 with ATTEND_VECS vectors of K. */
+/* n queries (a constant) from q on: sums over dims d .. end - 1 with VECS_AT_ONCE vectors of K. */
 INLINE void dots_of(const int n, const int vecs, const enum ktype kv, const struct isa_attend *a, const struct chunk *c,
-                    const float *q, int first, int d, int end, vf (*sum)[ATTEND_VECS])
+                    const float *q, int first, int d, int end, vf (*sum)[VECS_AT_ONCE])
 {
     const size_t bytes = kv_bytes(kv, KERN_PAGE); /* of one dim */
     UNROLL for (int h = 0; h < n; h++)
         UNROLL for (int v = 0; v < vecs; v++) sum[h][v] = vf_zero();
-    ATTEND_LOOP for (; d < end; d++) {
-        vf k[ATTEND_VECS];
+    LOOP for (; d < end; d++) {
+        vf k[VECS_AT_ONCE];
         UNROLL for (int v = 0; v < vecs; v++) {
             int token = (first + v) * LANES;
             const uint8_t *page = c->page[token / KERN_PAGE] + a->k_off + values_at(kv, a);
@@ -149,7 +160,7 @@ INLINE void scores_of(const int n, const enum ktype kv, const struct isa_attend 
     float (*s)[ISA_CHUNK] = st->s + at;
     for (int first = 0; first < VECS; first += vecs)
         for (int d = 0; d < a->dim; d += step) {
-            vf sum[ATTEND_WIDE][ATTEND_VECS];
+            vf sum[WIDE][VECS_AT_ONCE];
             dots_of(n, vecs, kv, a, c, q, first, d, d + step, sum);
             UNROLL for (int v = 0; v < vecs; v++) {
                 int token = (first + v) * LANES;
@@ -205,10 +216,10 @@ INLINE float weigh(float *s, float m)
 {
     const vf most = vf_set1(m);
     vf p[VECS];
-    UNROLL for (int v = 0; v < VECS; v += ATTEND_EXPS) {
-        UNROLL for (int i = v; i < v + ATTEND_EXPS; i++) p[i] = vf_sub(vf_load(s + i * LANES), most);
-        exp_small_of(ATTEND_EXPS, p + v);
-        UNROLL for (int i = v; i < v + ATTEND_EXPS; i++) vf_store(s + i * LANES, p[i]);
+    UNROLL for (int v = 0; v < VECS; v += EXPS) {
+        UNROLL for (int i = v; i < v + EXPS; i++) p[i] = vf_sub(vf_load(s + i * LANES), most);
+        exp_small_of(EXPS, p + v);
+        UNROLL for (int i = v; i < v + EXPS; i++) vf_store(s + i * LANES, p[i]);
     }
     UNROLL for (int half = VECS / 2; half > 0; half /= 2)
         UNROLL for (int v = 0; v < half; v++) p[v] = vf_add(p[v], p[v + half]);
@@ -272,7 +283,7 @@ INLINE void sums_of(const int n, const int vecs, const enum ktype kv, const stru
     const size_t part = (size_t)isa_part(a->dim);
     const bool fetch = kv_bytes(kv, (size_t)d) % CACHE_LINE == 0; /* else the dims before have fetched the line */
     float *to = st->o + (size_t)at * part + (size_t)d;
-    vf o[ATTEND_WIDE][ATTEND_VECS];
+    vf o[WIDE][VECS_AT_ONCE];
 
     UNROLL for (int h = 0; h < n; h++)
         UNROLL for (int v = 0; v < vecs; v++) o[h][v] = vf_load(to + (size_t)h * part + (size_t)(v * LANES));
@@ -284,14 +295,14 @@ INLINE void sums_of(const int n, const int vecs, const enum ktype kv, const stru
         /* weights of one token are ISA_CHUNK values apart, by query; d is a multiple of vecs * LANES, so that the
          * loop's blocks are constants */
         const float *p = kv == KT_Q8_0 ? st->p[d / 32][0] + i : st->s[at] + i;
-        ATTEND_LOOP for (; i < end; i++, p++, x_at += line, next_k += line, next_v += line) {
-            vf x[ATTEND_VECS];
+        LOOP for (; i < end; i++, p++, x_at += line, next_k += line, next_v += line) {
+            vf x[VECS_AT_ONCE];
             UNROLL for (int v = 0; v < vecs; v++) x[v] = load_kv(kv, x_at, (size_t)(v * LANES));
             for (size_t b = 0; fetch && b < bytes; b += CACHE_LINE) fetch_by_values(next_k + b, next_v + b);
             UNROLL for (int h = 0; h < n; h++)
                 UNROLL for (int v = 0; v < vecs; v++) {
                     const int block = kv == KT_Q8_0 ? v * LANES / 32 : 0;
-                    o[h][v] = vf_fma(vf_set1(p[(block * ATTEND_WIDE + h) * ISA_CHUNK]), x[v], o[h][v]);
+                    o[h][v] = vf_fma(vf_set1(p[(block * WIDE + h) * ISA_CHUNK]), x[v], o[h][v]);
                 }
         }
     }
@@ -327,7 +338,7 @@ INLINE void values_of(const int n, const enum ktype kv, const struct isa_attend 
     PARTS_OF(kv, 1) PARTS_OF(kv, 2) PARTS_OF(kv, 3) PARTS_OF(kv, 4) PARTS_OF(kv, 5) PARTS_OF(kv, 6)
 #define NAMES_6(what, kv)                                                                                              \
     NULL, what##_##kv##_1, what##_##kv##_2, what##_##kv##_3, what##_##kv##_4, what##_##kv##_5, what##_##kv##_6
-#if ATTEND_WIDE == 8
+#if WIDE == 8
 #define PARTS(kv) PARTS_6(kv) PARTS_OF(kv, 7) PARTS_OF(kv, 8)
 #define PARTS_ROW(what, kv) [KT_##kv] = {NAMES_6(what, kv), what##_##kv##_7, what##_##kv##_8}
 #else
@@ -341,9 +352,9 @@ PARTS(Q8_0)
 /* The same for any number of queries, by type of K and V and how many at a time. */
 typedef void attend_part(const struct isa_attend *a, const struct chunk *c, struct queries *st, int at,
                          struct seen seen);
-static attend_part *const score_parts[][ATTEND_WIDE + 1] = {
+static attend_part *const score_parts[][WIDE + 1] = {
     PARTS_ROW(scores, F32), PARTS_ROW(scores, F16), PARTS_ROW(scores, Q8_0)};
-static attend_part *const value_parts[][ATTEND_WIDE + 1] = {
+static attend_part *const value_parts[][WIDE + 1] = {
     PARTS_ROW(values, F32), PARTS_ROW(values, F16), PARTS_ROW(values, Q8_0)};
 
 /* Queries first .. end - 1 at once, or in parts of up to PART, as equal as can be.  Each brings its share of the next
@@ -351,7 +362,7 @@ static attend_part *const value_parts[][ATTEND_WIDE + 1] = {
 static void in_parts(attend_part *const *part, const struct isa_attend *a, const struct chunk *c, struct queries *st,
                      int first, int end, struct seen seen)
 {
-    const int n = end - first, most = n <= ATTEND_WIDE ? ATTEND_WIDE : PART, parts = (n + most - 1) / most;
+    const int n = end - first, most = n <= WIDE ? WIDE : PART, parts = (n + most - 1) / most;
     struct chunk now;
     if (seen.lo >= seen.hi) return;
     memcpy(now.page, c->page, sizeof now.page);

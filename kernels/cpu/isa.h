@@ -30,7 +30,7 @@ struct act {
 enum { ACT_LIFT = 0x4b400000 };
 
 /* Where lines are fetched to ahead of their use: to the first cache, to the second, to the first and those ISA_FURTHER
- * bytes further on to the second, or to the first as what is read once and leaves it for memory (prefetchnta). */
+ * bytes further on to the second, or to the first and past the second, as what is read once (prefetchnta). */
 enum isa_fetch { ISA_FIRST, ISA_SECOND, ISA_BOTH, ISA_ONCE, ISA_FETCHES };
 enum { ISA_FURTHER = 8 * 1024 };
 

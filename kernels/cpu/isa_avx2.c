@@ -12,11 +12,6 @@ enum { NV_SPLIT = 2, EVEN_IN_MEMORY = false, K6_IN_ORDER = false, FITS = 18 * 10
 #define NV_OF(type, T) ((T) == 1 ? 4 : (type) == KT_Q6_K && (T) > 4 ? 1 : 2)
 #define SPLITS(type, T, bytes) ((T) > 1 && (T) <= 4 && (bytes) > FITS)
 #define STEPS_TOGETHER(form) ((form) == K6 ? 2 : 1)
-#define ATTEND_WIDE 6 /* 12 sums, 2 vectors of K or V and one query are 15 registers */
-#define ATTEND_VECS 4
-#define ATTEND_WHOLE 2
-#define ATTEND_EXPS 4
-#define ATTEND_LOOP UNROLL_TWO
 #include "kernels/cpu/mul.h"
 #include "kernels/cpu/mul_table.h"
 #include "kernels/cpu/rows.h"

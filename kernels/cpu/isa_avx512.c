@@ -12,11 +12,6 @@ enum { NV_SPLIT = 1, EVEN_IN_MEMORY = true, K6_IN_ORDER = true };
 #define NV_OF(type, T) 2
 #define SPLITS(type, T, bytes) ((type) == KT_Q4_K && (T) >= 5)
 #define STEPS_TOGETHER(form) 1
-#define ATTEND_WIDE 8
-#define ATTEND_VECS 4
-#define ATTEND_WHOLE 6
-#define ATTEND_EXPS 1
-#define ATTEND_LOOP
 #include "kernels/cpu/mul.h"
 #include "kernels/cpu/mul_table.h"
 #include "kernels/cpu/rows.h"

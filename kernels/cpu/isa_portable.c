@@ -9,11 +9,6 @@ enum { NV_SPLIT = 1, EVEN_IN_MEMORY = false, K6_IN_ORDER = false };
 #define NV_OF(type, T) ((T) == 1 ? 2 : 1)
 #define SPLITS(type, T, bytes) false
 #define STEPS_TOGETHER(form) 1
-#define ATTEND_WIDE 8
-#define ATTEND_VECS 4
-#define ATTEND_WHOLE 6
-#define ATTEND_EXPS 1
-#define ATTEND_LOOP
 #include "kernels/cpu/mul.h"
 #include "kernels/cpu/mul_table.h"
 #include "kernels/cpu/rows.h"

@@ -22,6 +22,7 @@
  *         all x, and the sum is of (w - 128) * x
  *     vi_srl_by: vi_srl by a number that is no constant
  *     vi_byte(v, j): byte j (0..3) of each lane
+ *     REGISTERS: vectors that the set has names for
  *     HIGH_TIMES: how many times as large vacc_dot may have upper nibbles: 16, as they lie, or 1
  *     act_top, act_round: the two halves of quant_act32() (kernels/quant.h), to the bit */
 #ifndef SIMD_H

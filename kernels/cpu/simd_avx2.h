@@ -5,6 +5,7 @@
 #include "kernels/cpu/simd.h"
 #include <immintrin.h>
 
+#define REGISTERS 16
 enum { LANES = 8 };
 typedef __m256 vf;
 typedef __m256i vi;

@@ -5,6 +5,7 @@
 #include "kernels/cpu/simd.h"
 #include <immintrin.h>
 
+#define REGISTERS 32
 enum { LANES = 16 };
 typedef __m512 vf;
 typedef __m512i vi;

@@ -4,6 +4,7 @@
 #define SIMD_PORTABLE_H
 #include "kernels/cpu/simd.h"
 
+#define REGISTERS 32 /* what a machine has is not known */
 enum { LANES = 4 };
 typedef float vf __attribute__((vector_size(16)));
 typedef int32_t vi __attribute__((vector_size(16)));
