@@ -105,7 +105,7 @@ static struct kdev *cpu_open(const struct kern_config *cfg, struct err *err)
     d->isa = isa;
     d->fetch = isa_fetches();
     d->reads_ahead = isa_reads_ahead();
-    d->opens = isa_opens();
+    d->opens = isa->opens || isa_opens();
     name_kernels(d);
     d->crew = crew_open(cfg->threads, cfg->pin, err);
     if (d->crew) {

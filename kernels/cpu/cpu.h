@@ -35,7 +35,7 @@ struct kdev {
     const struct cpu_isa *isa;
     enum isa_fetch fetch; /* isa_fetches() */
     bool reads_ahead;     /* isa_reads_ahead() */
-    bool opens;           /* isa_opens() */
+    bool opens;           /* isa->opens or isa_opens() */
     struct crew *crew;
     struct cpu_turns *turns;
     struct cpu_scratch *scratch; /* (threads) */

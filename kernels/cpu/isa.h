@@ -47,11 +47,16 @@ struct isa_ahead {
  * ahead: what to fetch into the cache meanwhile, spread over the call. */
 typedef void isa_mul(const uint8_t *w, int n, const void *x, size_t stride, float *acc, struct isa_ahead ahead);
 
-/* n packed blocks of an integer type as bytes, ISA_OPENED a run of 32 values; the scales stay where they are. */
+/* n packed blocks of an integer type taken apart, once for several tiles. */
 typedef void isa_open(const uint8_t *w, int n, uint8_t *to);
-enum { ISA_OPENED = 32 * ISA_GROUP };
+struct isa_opener {
+    isa_open *open; /* NULL: a type whose weights are bytes as they are, or gain nothing by it */
+    uint16_t bytes; /* of a run of 32 values, opened */
+    uint8_t tiles;  /* from so many on it costs less than it saves */
+};
 
-/* The same as isa_mul, bit for bit, of blocks that isa_open has opened. */
+/* The same as isa_mul, bit for bit, of blocks that isa_open has opened; w: the packed ones, some of whose scales may
+ * still be read. */
 typedef void isa_mul_open(const uint8_t *w, const uint8_t *open, int n, const struct act *x, float *acc,
                           struct isa_ahead ahead);
 
@@ -88,8 +93,9 @@ struct cpu_isa {
     uint8_t in_order[KT_END]; /* lone tiles of so many tokens or less read a group's lines once, in order, and compute
                                * so little to each that a processor may do better left alone */
     isa_mul *mul[KT_END][ISA_TILE + 1]; /* by type and tokens; NULL where there is none */
-    isa_open *open[KT_END]; /* NULL: a type whose weights are bytes as they are; or all: it gains nothing here */
-    isa_mul_open *mul_open[KT_END][ISA_TILE + 1]; /* for the tokens that one of three tiles and more may have */
+    bool opens; /* on every processor; else isa_opens() says it */
+    struct isa_opener opener[KT_END];
+    isa_mul_open *mul_open[KT_END][ISA_TILE + 1]; /* for the tokens that one of opener.tiles and more may have */
 
     /* y = x * w / rms(x), sums in double. */
     void (*norm)(const float *x, const float *w, int n, float eps, float *y);
@@ -133,8 +139,8 @@ enum isa_fetch isa_fetches(void);
  * 27 % of the bandwidth.  On Zen 3 products read up to a third faster with asking. */
 bool isa_reads_ahead(void);
 
-/* Whether several tiles had better read opened weights: measured on Emerald Rapids, where taking weights apart keeps
- * the products' own units busy.  Zen has others for it. */
+/* Whether several tiles had better read opened weights, bytes and no more: measured on Emerald Rapids, where taking
+ * weights apart keeps the products' own units busy.  Zen has others for it. */
 bool isa_opens(void);
 
 /* By name; NULL or "auto" is the best that processor and operating system have.  NULL: err says what is missing. */

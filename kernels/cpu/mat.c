@@ -9,8 +9,6 @@
 enum {
     FIRST_AHEAD = 8 * 1024, SECOND_AHEAD = 16 * 1024, ONCE_AHEAD = 3 * 1024, /* so far ahead a lone tile fetches
                        weights: measured, for all types.  What lies behind a worker's share comes in vain */
-    OPEN_TILES = 3, /* from so many tiles on, opening a block once for all costs less than it saves.  Of a tile of 8 at
-                       most such a one has 5 tokens at least: isa->mul_open has no others */
     FIRST_TILES = 4, /* with more, their activations would push out of the first cache what was fetched early */
     FEW_CHUNK = 12 * 1024, /* with no more, memory is waited for as well, and shorter chunks than CPU_CHUNK are faster */
     GATE_GROUPS = 8, GATE_ROWS = 4 /* for so few rows so many of a gate's groups follow one another before as many of
@@ -137,9 +135,10 @@ static struct factor factor_of(const struct kdev *d, const struct cpu_input *in,
                        .acts = type->block / 32, .unit = (size_t)ISA_GROUP * (size_t)type->bytes,
                        .group_bytes = pack_group_bytes(m->type, m->cols)};
     assert(m->dev_data && m->rows > 0 && m->cols == in->cols && (in->act || !cpu_is_int(m->type)));
-    f.open = d->opens && in->tiles.n >= OPEN_TILES ? d->isa->open[m->type] : NULL;
+    const struct isa_opener *opener = &d->isa->opener[m->type];
+    f.open = d->opens && in->tiles.n >= opener->tiles ? opener->open : NULL;
     f.chunk = f.units;
-    if (in->tiles.n > 1) f.chunk = even_chunk(&in->tiles, f.units, f.open ? (size_t)f.acts * ISA_OPENED : f.unit);
+    if (in->tiles.n > 1) f.chunk = even_chunk(&in->tiles, f.units, f.open ? (size_t)f.acts * opener->bytes : f.unit);
     if (in->tiles.n > 1 && !f.acts) f.chunk = (f.chunk + 31) / 32 * 32; /* where the kernels' partial sums end */
     return f;
 }

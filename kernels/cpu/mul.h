@@ -465,6 +465,12 @@ INLINE void open_block(const enum ktype type, const uint8_t *w, uint8_t *to)
 
 /* ----------------------------------------------------------------------- strips */
 
+/* Runs of 32 in a block. */
+INLINE int runs_of(const enum ktype type)
+{
+    return type == KT_Q4_K || type == KT_Q5_K || type == KT_Q6_K ? 8 : 1;
+}
+
 INLINE void acc_load(const int T, const int NV, const float *from, vf_tile acc)
 {
     UNROLL for (int t = 0; t < T; t++)
@@ -495,7 +501,7 @@ INLINE void strip_int(const int T, const int NV, const enum ktype type, const bo
                       const uint8_t *w, const uint8_t *open, int n, const struct act *x, const int lane, float *out,
                       struct isa_ahead ahead)
 {
-    const int runs = type == KT_Q4_K || type == KT_Q5_K || type == KT_Q6_K ? 8 : 1;
+    const int runs = runs_of(type);
     struct fetch fetch = fetch_over(ahead, n * steps_of(type, T));
     vf_tile acc;
     acc_load(T, NV, out, acc);
@@ -513,7 +519,7 @@ INLINE void split_int(const int T, const int NV, const enum ktype type, const bo
                       const uint8_t *w, const uint8_t *open, int n, const struct act *x, float *out,
                       struct isa_ahead ahead)
 {
-    const int runs = type == KT_Q4_K || type == KT_Q5_K || type == KT_Q6_K ? 8 : 1;
+    const int runs = runs_of(type);
     struct fetch fetch = fetch_over(ahead, n * steps_of(type, T) * (NV_MAX / NV));
     for (; n > 0; n--, w += bytes, x += runs * T) {
         for (int row = 0; row < ISA_GROUP; row += NV * LANES) {

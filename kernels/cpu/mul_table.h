@@ -61,7 +61,29 @@
     [KT_Q8_0] = n, [KT_F32] = n, [KT_F16] = n, [KT_BF16] = n, [KT_Q4_0] = 1, [KT_Q4_1] = 1, [KT_Q5_0] = 1,             \
     [KT_Q5_1] = 1, [KT_Q4_K] = 1, [KT_Q6_K] = K6_IN_ORDER
 
-/* The same with opened weights, for the T that one of three tiles and more may have; and what opens them. */
+/* The same with opened weights.  OPENING(type, bytes, run, opening): what opens a type, to so many
+ * bytes a run of 32, by a function for a block. */
+#define OPENING(type, bytes, run, opening)                                                                             \
+    static void open_##type(const uint8_t *w, int n, uint8_t *to)                                                      \
+    {                                                                                                                  \
+        const int step = runs_of(KT_##type) * (run);                                                                   \
+        for (; n > 0; n--, w += ISA_GROUP * (bytes), to += step) opening(KT_##type, w, to);                            \
+    }
+
+/* By mul.h: bytes and no more. */
+#define OPEN_ALL                                                                                                       \
+    OPENING(Q4_0, 18, RUN, open_block)                                                                                 \
+    OPENING(Q4_1, 20, RUN, open_block)                                                                                 \
+    OPENING(Q5_0, 22, RUN, open_block)                                                                                 \
+    OPENING(Q5_1, 24, RUN, open_block)                                                                                 \
+    OPENING(Q4_K, 144, RUN, open_block)                                                                                \
+    OPENING(Q5_K, 176, RUN, open_block)                                                                                \
+    OPENING(Q6_K, 210, RUN, open_block)
+#define OPENER(type) [KT_##type] = {open_##type, RUN, 3}
+#define OPEN_ROW                                                                                                       \
+    OPENER(Q4_0), OPENER(Q4_1), OPENER(Q5_0), OPENER(Q5_1), OPENER(Q4_K), OPENER(Q5_K), OPENER(Q6_K)
+
+/* For each T that one of three tiles and more may have: of a tile of 8 at most such a one has 5 tokens at least. */
 #define MUL_OPENED(T)                                                                                                  \
     MUL_OPEN(Q4_0, 18, T)                                                                                              \
     MUL_OPEN(Q4_1, 20, T)                                                                                              \
@@ -70,25 +92,39 @@
     MUL_OPEN(Q4_K, 144, T)                                                                                             \
     MUL_OPEN(Q5_K, 176, T)                                                                                             \
     MUL_OPEN(Q6_K, 210, T)
-
 #define OPENED_ROW(T)                                                                                                  \
     [KT_Q4_0][T] = mul_open_Q4_0_##T, [KT_Q4_1][T] = mul_open_Q4_1_##T, [KT_Q5_0][T] = mul_open_Q5_0_##T,              \
     [KT_Q5_1][T] = mul_open_Q5_1_##T, [KT_Q4_K][T] = mul_open_Q4_K_##T, [KT_Q5_K][T] = mul_open_Q5_K_##T,              \
     [KT_Q6_K][T] = mul_open_Q6_K_##T
 
-#define OPEN(type, bytes, runs)                                                                                        \
-    static void open_##type(const uint8_t *w, int n, uint8_t *to)                                                      \
+/* By mul_swap.h, whose tokens come one by one: the same function for each T. */
+#define SWAP(type, bytes)                                                                                              \
+    OPENING(type, bytes, SWAP_BYTES(KT_##type), swap_block)                                                            \
+    static void swap_##type(const uint8_t *w, const uint8_t *open, int n, const struct act *x, int T, float *acc,      \
+                            struct isa_ahead ahead)                                                                    \
     {                                                                                                                  \
-        for (; n > 0; n--, w += ISA_GROUP * (bytes), to += (runs) * RUN) open_block(KT_##type, w, to);                 \
+        swap_tile(KT_##type, ISA_GROUP *(bytes), w, open, n, x, T, acc, ahead);                                        \
     }
-#define OPEN_ALL                                                                                                       \
-    OPEN(Q4_0, 18, 1)                                                                                                  \
-    OPEN(Q4_1, 20, 1)                                                                                                  \
-    OPEN(Q5_0, 22, 1)                                                                                                  \
-    OPEN(Q5_1, 24, 1)                                                                                                  \
-    OPEN(Q4_K, 144, 8)                                                                                                 \
-    OPEN(Q5_K, 176, 8)                                                                                                 \
-    OPEN(Q6_K, 210, 8)
-#define OPEN_ROW                                                                                                       \
-    [KT_Q4_0] = open_Q4_0, [KT_Q4_1] = open_Q4_1, [KT_Q5_0] = open_Q5_0, [KT_Q5_1] = open_Q5_1,                        \
-    [KT_Q4_K] = open_Q4_K, [KT_Q5_K] = open_Q5_K, [KT_Q6_K] = open_Q6_K
+#define SWAP_ALL                                                                                                       \
+    SWAP(Q4_0, 18)                                                                                                     \
+    SWAP(Q5_0, 22)                                                                                                     \
+    SWAP(Q4_K, 144)                                                                                                    \
+    SWAP(Q5_K, 176)                                                                                                    \
+    SWAP(Q6_K, 210)
+#define SWAPPER(type, tiles) [KT_##type] = {open_##type, SWAP_BYTES(KT_##type), tiles}
+
+#define SWAP_TOKENS(type, T)                                                                                           \
+    static void mul_open_##type##_##T(const uint8_t *w, const uint8_t *open, int n, const struct act *x, float *acc,   \
+                                     struct isa_ahead ahead)                                                           \
+    {                                                                                                                  \
+        swap_##type(w, open, n, x, T, acc, ahead);                                                                     \
+    }
+#define MUL_SWAPPED(T)                                                                                                 \
+    SWAP_TOKENS(Q4_0, T)                                                                                               \
+    SWAP_TOKENS(Q5_0, T)                                                                                               \
+    SWAP_TOKENS(Q4_K, T)                                                                                               \
+    SWAP_TOKENS(Q5_K, T)                                                                                               \
+    SWAP_TOKENS(Q6_K, T)
+#define SWAPPED_ROW(T)                                                                                                 \
+    [KT_Q4_0][T] = mul_open_Q4_0_##T, [KT_Q5_0][T] = mul_open_Q5_0_##T, [KT_Q4_K][T] = mul_open_Q4_K_##T,              \
+    [KT_Q5_K][T] = mul_open_Q5_K_##T, [KT_Q6_K][T] = mul_open_Q6_K_##T

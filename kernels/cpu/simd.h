@@ -20,6 +20,10 @@
  *     vacc_dot_at(a, w, p): vacc_dot with the dword of activations at p in all lanes
  *     vacc_start8(first, less), vacc_dot8, vacc_end8(a, first, less): the same for any w, less = first - 128 * sum of
  *         all x, and the sum is of (w - 128) * x
+ *     vacc_dot_swapped(a, x, w): unsigned bytes of x and the signed ones in memory at w; w from -8 on counts as w < 16
+ *         above, from -16 on as w < 32, from -32 on as w < 64
+ *     vi_load4(p), vi_of4(v, i): four dwords in memory, dword i of these in all lanes; vi_add8, vi_sub8: of bytes
+ *         (these six, with vi_xor, are AVX2's alone: mul_swap.h)
  *     vi_srl_by: vi_srl by a number that is no constant
  *     vi_byte(v, j): byte j (0..3) of each lane
  *     REGISTERS: vectors that the set has names for

@@ -68,6 +68,19 @@ INLINE vi vi_load(const uint8_t *p) { return _mm256_loadu_si256((const __m256i_u
 INLINE vi vi_set1(int32_t x) { return _mm256_set1_epi32(x); }
 INLINE vi vi_and(vi a, vi b) { return _mm256_and_si256(a, b); }
 INLINE vi vi_or(vi a, vi b) { return _mm256_or_si256(a, b); }
+INLINE vi vi_xor(vi a, vi b) { return _mm256_xor_si256(a, b); }
+INLINE vi vi_add8(vi a, vi b) { return _mm256_add_epi8(a, b); }
+INLINE vi vi_sub8(vi a, vi b) { return _mm256_sub_epi8(a, b); }
+INLINE vi vi_load4(const int8_t *p) { return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i_u *)p)); }
+INLINE vi vi_of4(vi a, const int i)
+{
+    switch (i) {
+    case 0: return _mm256_shuffle_epi32(a, 0x00);
+    case 1: return _mm256_shuffle_epi32(a, 0x55);
+    case 2: return _mm256_shuffle_epi32(a, 0xaa);
+    default: return _mm256_shuffle_epi32(a, 0xff);
+    }
+}
 INLINE vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); }
 INLINE vi vi_sub(vi a, vi b) { return _mm256_sub_epi32(a, b); }
 INLINE vi vi_sll(vi a, const int n) { return (vi)((vu)a << (unsigned)n); }
@@ -109,6 +122,14 @@ INLINE vacc vacc_dot_at(vacc a, vi w, const void *x)
     int32_t v;
     memcpy(&v, x, sizeof v);
     return vacc_dot(a, w, vi_set1(v));
+}
+/* Assembly, because a compiler would load a weight once for several vectors' use, and has no registers for that. */
+INLINE vacc vacc_dot_swapped(vacc a, vi x, const uint8_t *w)
+{
+    __m256i p;
+    __asm__("vpmaddubsw %2, %1, %0" : "=x"(p) : "x"(x), "m"(*(const __m256i_u *)w));
+    a.pairs = settled(_mm256_add_epi16(a.pairs, p));
+    return a;
 }
 INLINE vacc vacc_spill(vacc a)
 {
