@@ -16,6 +16,8 @@ enum { NV_SPLIT = 2, EVEN_IN_MEMORY = false, K6_IN_ORDER = false, FITS = 18 * 10
 #define SPLITS(type, T, bytes) ((T) > 1 && (T) <= 4 && (bytes) > FITS)
 #define STEPS_TOGETHER(form) ((form) == K6 ? 2 : 1)
 #include "kernels/cpu/mul.h"
+#include "kernels/cpu/mul_k.h"
+#include "kernels/cpu/mul_strip.h"
 #include "kernels/cpu/mul_swap.h"
 #include "kernels/cpu/mul_table.h"
 #include "kernels/cpu/rows.h"

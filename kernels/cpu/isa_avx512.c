@@ -13,6 +13,8 @@ enum { NV_SPLIT = 1, EVEN_IN_MEMORY = true, K6_IN_ORDER = true };
 #define SPLITS(type, T, bytes) ((type) == KT_Q4_K && (T) >= 5)
 #define STEPS_TOGETHER(form) 1
 #include "kernels/cpu/mul.h"
+#include "kernels/cpu/mul_k.h"
+#include "kernels/cpu/mul_strip.h"
 #include "kernels/cpu/mul_table.h"
 #include "kernels/cpu/rows.h"
 #include "kernels/cpu/attend.h"

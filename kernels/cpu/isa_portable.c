@@ -10,6 +10,8 @@ enum { NV_SPLIT = 1, EVEN_IN_MEMORY = false, K6_IN_ORDER = false };
 #define SPLITS(type, T, bytes) false
 #define STEPS_TOGETHER(form) 1
 #include "kernels/cpu/mul.h"
+#include "kernels/cpu/mul_k.h"
+#include "kernels/cpu/mul_strip.h"
 #include "kernels/cpu/mul_table.h"
 #include "kernels/cpu/rows.h"
 #include "kernels/cpu/attend.h"

@@ -1,5 +1,5 @@
 /* mul_swap.h - products of opened weights with the operands swapped, for sets of 16 registers without sums of byte
- * products in 32 bits.  Source, not interface: an isa_*.c includes it after mul.h, whose order of float sums it keeps.
+ * products in 32 bits.  Source, not interface: mul.h says who includes it, and the order of float sums.
  *
  * Of a product of bytes the signed one may be in memory.  So weights are opened as signed bytes, and activations made
  * unsigned: x + 128.  The sum of w * (x + 128) is 128 * (sum of w) too large, which is the row's matter, known when it

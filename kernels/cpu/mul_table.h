@@ -1,4 +1,5 @@
-/* mul_table.h - the functions of mul.h by type and tokens, for an isa_*.c's table.  It has said before:
+/* mul_table.h - the functions of mul_strip.h and mul_swap.h by type and tokens, for an isa_*.c's table.  It has said
+ * before:
  *
  *     NV_OF(type, T)          how many of 32 / LANES vectors a strip has
  *     SPLITS(type, T, bytes)  whether so many bytes are gone over block by block, NV_SPLIT vectors of each at a time,
@@ -61,8 +62,8 @@
     [KT_Q8_0] = n, [KT_F32] = n, [KT_F16] = n, [KT_BF16] = n, [KT_Q4_0] = 1, [KT_Q4_1] = 1, [KT_Q5_0] = 1,             \
     [KT_Q5_1] = 1, [KT_Q4_K] = 1, [KT_Q6_K] = K6_IN_ORDER
 
-/* The same with opened weights.  OPENING(type, bytes, run, opening): what opens a type, to so many
- * bytes a run of 32, by a function for a block. */
+/* The same with opened weights.  OPENING(type, bytes, run, opening): what opens a type, to so many bytes a run of 32,
+ * by a function for a block. */
 #define OPENING(type, bytes, run, opening)                                                                             \
     static void open_##type(const uint8_t *w, int n, uint8_t *to)                                                      \
     {                                                                                                                  \
@@ -70,7 +71,7 @@
         for (; n > 0; n--, w += ISA_GROUP * (bytes), to += step) opening(KT_##type, w, to);                            \
     }
 
-/* By mul.h: bytes and no more. */
+/* By mul_strip.h: bytes and no more. */
 #define OPEN_ALL                                                                                                       \
     OPENING(Q4_0, 18, RUN, open_block)                                                                                 \
     OPENING(Q4_1, 20, RUN, open_block)                                                                                 \

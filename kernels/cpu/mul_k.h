@@ -1,0 +1,160 @@
+/* mul_k.h - blocks of K formats times a tile of tokens.  Source, not interface: mul.h says who includes it, and the
+ * order of sums. */
+
+/* ---------------------------------------------------------------- Q4_K and Q5_K */
+
+/* The 6-bit scales and minima from their three dwords (quant.c draws them), one a byte: [0] those of runs 0..3, [1] of
+ * runs 4..7. */
+INLINE void scale_bytes(const int NV, const uint8_t *sc, const int lane, vi s[2][NV_MAX], vi m[2][NV_MAX])
+{
+    const vi low = vi_set1(0x0f0f0f0f), top = vi_set1(0x30303030), six = vi_set1(0x3f3f3f3f);
+    UNROLL for (int v = 0; v < NV; v++) {
+        vi a = vi_load(sc + lane + v * VB), b = vi_load(sc + LINE + lane + v * VB);
+        vi c = vi_load(sc + 2 * LINE + lane + v * VB);
+        s[0][v] = vi_and(a, six);
+        m[0][v] = vi_and(b, six);
+        s[1][v] = vi_or(vi_and(c, low), vi_and(vi_srl(a, 2), top));
+        m[1][v] = vi_or(vi_and(vi_srl(c, 4), low), vi_and(vi_srl(b, 2), top));
+    }
+}
+
+/* to = d times byte j of each lane. */
+INLINE void scale_run(const int NV, const vi *bytes, int j, const vf *d, vf *to)
+{
+    UNROLL for (int v = 0; v < NV; v++) to[v] = vf_mul(d[v], vf_from(vi_byte(bytes[v], j)));
+}
+
+/* One of a pair's two runs of 32: run j of 8, whose scales and minima are bytes j % 4 of s and m. */
+INLINE void run_k45(const int T, const int NV, const enum form form, const uint8_t *q, const uint8_t *h, const int run,
+                    int j, const int lane, const struct act *x, const vi *s, const vi *m, const vf *d, const vf *dmin,
+                    vf_tile acc)
+{
+    vi_tile isum;
+    vf scale[NV_MAX], sunk[NV_MAX], min[NV_MAX];
+    dot_run(T, NV, form, 0, anew(NV, q), anew(NV, h), run, j, lane, x, isum);
+    scale_run(NV, s, j % 4, d, scale);
+    scale_run(NV, m, j % 4, dmin, min);
+    UNROLL for (int v = 0; v < NV; v++) sunk[v] = sink(scale[v]);
+    UNROLL for (int t = 0; t < T; t++) {
+        vf dx = vf_set1(x[t].dx), mdx = vf_set1(x[t].mdx);
+        UNROLL for (int v = 0; v < NV; v++) {
+            acc[t][v] = vf_fma(times(isum[t][v], scale[v], sunk[v]), dx, acc[t][v]);
+            acc[t][v] = vf_fma(min[v], mdx, acc[t][v]);
+        }
+    }
+}
+
+INLINE void block_k45(const int T, const int NV, const enum ktype type, const bool opened, const uint8_t *w,
+                      const uint8_t *open, const int lane, const struct act *x, vf_tile acc, struct fetch *fetch)
+{
+    const enum form form = type == KT_Q5_K ? K5 : K4;
+    const uint8_t *sc = w + 128, *h = sc + 3 * LINE, *q = type == KT_Q5_K ? h + 8 * LINE : h;
+    const float high = type == KT_Q4_K ? 1.0f / HIGH_TIMES : 1;
+    vf d[NV_MAX], d_high[NV_MAX], dmin[NV_MAX];
+    vi s[2][NV_MAX], m[2][NV_MAX];
+
+    if (T == 1 && form == K4) see_lines(fetch, w, 8);
+    load_halves(NV, w, lane, d);
+    UNROLL for (int v = 0; v < NV; v++) d_high[v] = vf_mul(d[v], vf_set1(high));
+    load_halves(NV, w + 64, lane, dmin);
+    scale_bytes(NV, sc, lane, s, m);
+    for (int j = 0; j < 8; j += 2, q += 8 * LINE, x += 2 * T) {
+        fetch_step(fetch);
+        const vi *sj = s[j / 4], *mj = m[j / 4];
+        if (opened) {
+            run_k45(T, NV, OPEN, open + j * RUN, NULL, 0, j, lane, x, sj, mj, d, dmin, acc);
+            run_k45(T, NV, OPEN, open + (j + 1) * RUN, NULL, 0, j + 1, lane, x + T, sj, mj, d_high, dmin, acc);
+            continue;
+        }
+        run_k45(T, NV, form, q, h, 0, j, lane, x, sj, mj, d, dmin, acc);
+        run_k45(T, NV, form, q, h, 1, j + 1, lane, x + T, sj, mj, d_high, dmin, acc);
+    }
+}
+
+/* ------------------------------------------------------------------------- Q6_K */
+
+/* Scales of one sixteen; a dword has those of two runs. */
+INLINE vf scale_k6(const uint8_t *sc, const int run, const int half, const int lane)
+{
+    const int up = 24 - 8 * (run % 2 * 2 + half);
+    const vi s = vi_load(sc + run / 2 * LINE + lane);
+    return vf_from(vi_sra(up ? vi_sll(s, up) : s, 24));
+}
+
+/* One run of 32: its halves of 16 have scales of their own.  isum times such a one is exact as a float too: |isum| is
+ * at most 16 * 32 * 127 and the scale 128, so the product stays below 2^24. */
+INLINE void run_k6(const int T, const int NV, const enum form form, const uint8_t *sc, const uint8_t *q, const int run,
+                   const int lane, const struct act *x, vf_tile u)
+{
+    UNROLL for (int half = 0; half < 2; half++) {
+        vi start[ISA_TILE];
+        vi_tile isum;
+        vf scale[NV_MAX], sunk[NV_MAX];
+
+        UNROLL for (int t = 0; t < T; t++) start[t] = bcast32(&x[t].start32[half]);
+        dot_steps(T, NV, form, q, NULL, run, 0, 4 * half, 4 * half + 4, lane, x, start, isum);
+        UNROLL for (int v = 0; v < NV; v++) {
+            scale[v] = scale_k6(sc, run, half, lane + v * VB);
+            sunk[v] = sink(scale[v]);
+        }
+        UNROLL for (int t = 0; t < T; t++) {
+            vf dx = vf_set1(x[t].dx);
+            UNROLL for (int v = 0; v < NV; v++)
+                u[t][v] = vf_fma(times(isum[t][v], scale[v], sunk[v]), dx, u[t][v]);
+        }
+    }
+}
+
+/* A half's four runs for one token: all lines in order, as memory gives them fastest.  The sums of the sixteens wait,
+ * for u takes them in the order of run_k6(). */
+INLINE void half_k6(const int NV, const uint8_t *sc, const uint8_t *q, const int lane, const struct act *x, vf *u)
+{
+    vi isum[4][2][NV_MAX];
+    UNROLL for (int half = 0; half < 2; half++) {
+        vacc a[4][NV_MAX];
+        UNROLL for (int run = 0; run < 4; run++)
+            UNROLL for (int v = 0; v < NV; v++) a[run][v] = vacc_start(bcast32(&x[run].start32[half]));
+        UNROLL for (int s = 4 * half; s < 4 * half + 4; s++)
+            UNROLL for (int run = 0; run < 4; run++)
+                UNROLL for (int v = 0; v < NV; v++) {
+                    const vi w = weights(K6, q, NULL, run, 0, s, lane + v * VB);
+                    a[run][v] = vacc_dot_at(a[run][v], w, x[run].q + 4 * s);
+                }
+        UNROLL for (int run = 0; run < 4; run++)
+            UNROLL for (int v = 0; v < NV; v++)
+                isum[run][half][v] = vacc_end(a[run][v], bcast32(&x[run].start32[half]));
+    }
+    UNROLL for (int run = 0; run < 4; run++)
+        UNROLL for (int half = 0; half < 2; half++)
+            UNROLL for (int v = 0; v < NV; v++) {
+                const vf scale = scale_k6(sc, run, half, lane + v * VB);
+                u[v] = vf_fma(times(isum[run][half][v], scale, sink(scale)), vf_set1(x[run].dx), u[v]);
+            }
+}
+
+INLINE void block_k6(const int T, const int NV, const bool opened, const uint8_t *w, const uint8_t *open,
+                     const int lane, const struct act *x, vf_tile acc, struct fetch *fetch)
+{
+    const int every = 8 / steps_of(KT_Q6_K, T);
+    const bool in_order = K6_IN_ORDER && T == 1 && !opened;
+    vf d[NV_MAX];
+    load_halves(NV, w, lane, d);
+    if (in_order) see_lines(fetch, w, 9);
+    for (int half = 0; half < 2; half++) {
+        vf_tile u;
+        UNROLL for (int t = 0; t < T; t++)
+            UNROLL for (int v = 0; v < NV; v++) u[t][v] = vf_zero();
+        const uint8_t *sc = w + 64 + 2 * half * LINE;
+        if (in_order) {
+            fetch_step(fetch);
+            half_k6(NV, sc, w + 64 + (4 + 24 * half) * LINE, lane, x, u[0]);
+            x += 4;
+        } else UNROLL for (int run = 0; run < 4; run++, x += T) {
+            if (run % every == 0) fetch_step(fetch);
+            if (opened) run_k6(T, NV, OPEN, sc, open + (4 * half + run) * RUN, run, lane, x, u);
+            else run_k6(T, NV, K6, sc, anew(NV, w + 64 + (4 + 24 * half) * LINE), run, lane, x, u);
+        }
+        UNROLL for (int t = 0; t < T; t++)
+            UNROLL for (int v = 0; v < NV; v++) acc[t][v] = vf_fma(u[t][v], d[v], acc[t][v]);
+    }
+}

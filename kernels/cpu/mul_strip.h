@@ -1,0 +1,138 @@
+/* mul_strip.h - rows of packed blocks times a tile of tokens, strip by strip; and blocks opened for many tiles.
+ * Source, not interface: mul.h says who includes it. */
+
+/* ----------------------------------------------------------------------- opened */
+
+/* One byte a weight, 8 lines a run of 32: where several tiles read them, taking them apart once for all is worth the
+ * way through the first cache.  `up` is added to each, and does not overflow it. */
+INLINE void open_run(const enum form form, const uint8_t *q, const uint8_t *h, const int run, int bit, const int up,
+                     uint8_t *to)
+{
+    for (int lane = 0; lane < LINE; lane += VB)
+        UNROLL for (int s = 0; s < 8; s++) {
+            vi w = weights(form, q, h, run, bit, s, lane);
+            if (up) w = vi_add(w, vi_set1(up * 0x01010101));
+            memcpy(to + s * LINE + lane, &w, sizeof w);
+        }
+}
+
+INLINE void open_block(const enum ktype type, const uint8_t *w, uint8_t *to)
+{
+    if (type == KT_Q4_K || type == KT_Q5_K) {
+        const enum form form = type == KT_Q5_K ? K5 : K4;
+        const uint8_t *h = w + 128 + 3 * LINE, *q = form == K5 ? h + 8 * LINE : h;
+        for (int j = 0; j < 8; j += 2, q += 8 * LINE, to += 2 * RUN) {
+            open_run(form, q, h, 0, j, 0, to);
+            open_run(form, q, h, 1, j + 1, 0, to + RUN);
+        }
+    } else if (type == KT_Q6_K) {
+        for (const uint8_t *q = w + 64 + 4 * LINE, *end = q + 48 * LINE; q < end; q += 24 * LINE)
+            UNROLL for (int run = 0; run < 4; run++, to += RUN) open_run(K6, q, NULL, run, 0, 0, to);
+    } else {
+        const int up = type == KT_Q4_0 ? 128 - 8 : type == KT_Q5_0 ? 128 - 16 : 0;
+        open_run(form32(type), quants32(type, w), NULL, 0, 0, up, to);
+    }
+}
+
+/* ----------------------------------------------------------------------- strips */
+
+/* Runs of 32 in a block. */
+INLINE int runs_of(const enum ktype type)
+{
+    return type == KT_Q4_K || type == KT_Q5_K || type == KT_Q6_K ? 8 : 1;
+}
+
+INLINE void acc_load(const int T, const int NV, const float *from, vf_tile acc)
+{
+    UNROLL for (int t = 0; t < T; t++)
+        UNROLL for (int v = 0; v < NV; v++) acc[t][v] = vf_load(from + t * ISA_GROUP + v * LANES);
+}
+
+INLINE void acc_store(const int T, const int NV, float *to, vf_tile acc)
+{
+    UNROLL for (int t = 0; t < T; t++)
+        UNROLL for (int v = 0; v < NV; v++) vf_store(to + t * ISA_GROUP + v * LANES, acc[t][v]);
+}
+
+INLINE void block_int(const int T, const int NV, const enum ktype type, const bool opened, const uint8_t *w,
+                      const uint8_t *open, const int lane, const struct act *x, vf_tile acc, struct fetch *fetch)
+{
+    if (type == KT_Q4_K || type == KT_Q5_K) {
+        block_k45(T, NV, type, opened, w, open, lane, x, acc, fetch);
+    } else if (type == KT_Q6_K) {
+        block_k6(T, NV, opened, w, open, lane, x, acc, fetch);
+    } else {
+        fetch_step(fetch);
+        block32(T, NV, type, opened, w, open, lane, x, acc);
+    }
+}
+
+/* Rows of strip [lane / 4, lane / 4 + NV * LANES) of n packed blocks. */
+INLINE void strip_int(const int T, const int NV, const enum ktype type, const bool opened, const int bytes,
+                      const uint8_t *w, const uint8_t *open, int n, const struct act *x, const int lane, float *out,
+                      struct isa_ahead ahead)
+{
+    const int runs = runs_of(type);
+    struct fetch fetch = fetch_over(ahead, n * steps_of(type, T));
+    vf_tile acc;
+    acc_load(T, NV, out, acc);
+    for (; n > 0; n--, w += bytes) {
+        block_int(T, NV, type, opened, w, open, lane, x, acc, &fetch);
+        x += runs * T;
+        if (opened) open += runs * RUN;
+    }
+    acc_store(T, NV, out, acc);
+}
+
+/* All rows of n packed blocks, NV vectors of them at a time: block by block, so that memory is read in order.  For
+ * where float sums do not stay in registers anyway. */
+INLINE void split_int(const int T, const int NV, const enum ktype type, const bool opened, const int bytes,
+                      const uint8_t *w, const uint8_t *open, int n, const struct act *x, float *out,
+                      struct isa_ahead ahead)
+{
+    const int runs = runs_of(type);
+    struct fetch fetch = fetch_over(ahead, n * steps_of(type, T) * (NV_MAX / NV));
+    for (; n > 0; n--, w += bytes, x += runs * T) {
+        for (int row = 0; row < ISA_GROUP; row += NV * LANES) {
+            vf_tile acc;
+            acc_load(T, NV, out + row, acc);
+            block_int(T, NV, type, opened, w, open, 4 * row, x, acc, &fetch);
+            acc_store(T, NV, out + row, acc);
+        }
+        if (opened) open += runs * RUN;
+    }
+}
+
+INLINE vf load_float(const enum ktype type, const uint8_t *w, const int at)
+{
+    if (type == KT_F16) return vf_f16(w + 2 * at);
+    if (type == KT_BF16) return vf_bf16(w + 2 * at);
+    return vf_of_bits(vi_load(w + 4 * at));
+}
+
+/* n values of k; w is at the first of them. */
+INLINE void strip_float(const int T, const int NV, const enum ktype type, const uint8_t *w, int n, const float *x,
+                        size_t stride, const int row, float *out, struct isa_ahead ahead)
+{
+    struct fetch fetch = fetch_over(ahead, n);
+    const int size = type == KT_F32 ? 4 : 2, line = ISA_GROUP * size;
+    vf_tile acc;
+    acc_load(T, NV, out, acc);
+    for (int k0 = 0; k0 < n; k0 += 32) {
+        vf_tile s;
+        UNROLL for (int t = 0; t < T; t++)
+            UNROLL for (int v = 0; v < NV; v++) s[t][v] = vf_zero();
+        for (int k = k0; k < MIN(k0 + 32, n); k++, w += line) {
+            vf f[NV_MAX];
+            fetch_step(&fetch);
+            UNROLL for (int v = 0; v < NV; v++) f[v] = load_float(type, w, row + v * LANES);
+            UNROLL for (int t = 0; t < T; t++) {
+                vf xk = vf_set1(x[(size_t)t * stride + (size_t)k]);
+                UNROLL for (int v = 0; v < NV; v++) s[t][v] = vf_fma(f[v], xk, s[t][v]);
+            }
+        }
+        UNROLL for (int t = 0; t < T; t++)
+            UNROLL for (int v = 0; v < NV; v++) acc[t][v] = vf_add(acc[t][v], s[t][v]);
+    }
+    acc_store(T, NV, out, acc);
+}
