@@ -10,7 +10,7 @@
  * over block by block: strips would each read them out of the second.  A chunk of several tiles (CPU_CHUNK) fits.
  *
  * Of many tiles mul_swap.h has the faster products: by a sixth to a third where weights are dear to take apart, so from
- * three tiles on; by little for 4 bits, and not at all for Q4_1, Q5_1 and Q8_0. */
+ * two or three tiles on; by little for 4 bits, and not at all for Q4_1, Q5_1 and Q8_0. */
 enum { NV_SPLIT = 2, EVEN_IN_MEMORY = false, K6_IN_ORDER = false, FITS = 18 * 1024 };
 #define NV_OF(type, T) ((T) == 1 ? 4 : (type) == KT_Q6_K && (T) > 4 ? 1 : 2)
 #define SPLITS(type, T, bytes) ((T) > 1 && (T) <= 4 && (bytes) > FITS)
@@ -30,6 +30,7 @@ MUL_ALL(4)
 MUL_ALL(5)
 MUL_ALL(6)
 SWAP_ALL
+MUL_SWAPPED(3)
 MUL_SWAPPED(4)
 MUL_SWAPPED(5)
 MUL_SWAPPED(6)
@@ -45,8 +46,8 @@ const struct cpu_isa *isa_avx2(void)
         .in_order = {IN_ORDER(1)},
         .mul = {MUL_ROW(1), MUL_ROW(2), MUL_ROW(3), MUL_ROW(4), MUL_ROW(5), MUL_ROW(6)},
         .opens = true,
-        .opener = {SWAPPER(Q4_0, 6), SWAPPER(Q5_0, 3), SWAPPER(Q4_K, 6), SWAPPER(Q5_K, 3), SWAPPER(Q6_K, 3)},
-        .mul_open = {SWAPPED_ROW(4), SWAPPED_ROW(5), SWAPPED_ROW(6)},
+        .opener = {SWAPPER(Q4_0, 8), SWAPPER(Q5_0, 3), SWAPPER(Q4_K, 8), SWAPPER(Q5_K, 2), SWAPPER(Q6_K, 2)},
+        .mul_open = {SWAPPED_ROW(3), SWAPPED_ROW(4), SWAPPED_ROW(5), SWAPPED_ROW(6)},
         ROW_FUNCTIONS,
     };
     return &isa;
