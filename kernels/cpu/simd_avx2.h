@@ -123,7 +123,7 @@ INLINE vacc vacc_dot_at(vacc a, vi w, const void *x)
     memcpy(&v, x, sizeof v);
     return vacc_dot(a, w, vi_set1(v));
 }
-/* Assembly, because a compiler would load a weight once for several vectors' use, and has no registers for that. */
+/* Assembly for the order: of the same instructions gcc's own is 1 to 3 % slower (Q5_K, Q6_K). */
 INLINE vacc vacc_dot_swapped(vacc a, vi x, const uint8_t *w)
 {
     __m256i p;
