@@ -51,6 +51,10 @@ soaks    := $(sort $(wildcard tests/soak/*.c))
 evals    := $(sort $(wildcard tests/eval/*.c)) tests/judge.c
 needles  := $(sort $(wildcard tests/needle/*.c)) tests/needle_talk.c
 program  := $(if $(wildcard app/main.c),program)
+machine  := $(shell $(CC) -dumpmachine 2>/dev/null)
+x86      := $(filter x86_64% amd64% i386% i486% i586% i686%,$(machine))
+# test_kernels_X once more as test_emulated_X, with AVX2 doing what AVX-512 and VNNI do, for machines without those.
+emulated := $(if $(x86),$(addprefix test_emulated_,attn cpu kv))
 
 # Programs that have threads in them, judged by their names; the reference vectors judge figures and take minutes there.
 threaded    = $(strip $(foreach word,thread strand engine local sched_random adversarial,$(findstring $(word),$1)))
@@ -69,7 +73,7 @@ cores = $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 again = +@$(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(cores))
 
 wanted      = $(if $(T),$(foreach t,$1,$(if $(findstring $(T),$t),$t)),$1)
-as_release  = $(addprefix release:$(call folder,release)/tests/,$(call wanted,$(tests)))
+as_release  = $(addprefix release:$(call folder,release)/tests/,$(call wanted,$(tests) $(emulated)))
 as_asan     = $(addprefix asan:$(call folder,asan)/tests/,$(call wanted,$(tests)))
 as_tsan     = $(addprefix tsan:$(call folder,tsan)/tests/,$(call wanted,$(TSAN_TESTS)))
 wanted_script = $(addsuffix .sh,$(addprefix script:tests/,$(call wanted,$1)))
@@ -233,8 +237,7 @@ gencode    = $(foreach a,$1,-gencode arch=compute_$a,code=sm_$a) \
 # of a compiler would take minutes over them: where variables live (gcc's debug information), -O2 with checks, and
 # checks written out in place instead of called (ASan).  gcc 12's ASan misaligns wide vectors on its fake stack (for
 # use after return), so those files do without it.  The fuzz targets do not reach kernels.
-machine    := $(shell $(CC) -dumpmachine 2>/dev/null)
-ifneq ($(filter x86_64% amd64% i386% i486% i586% i686%,$(machine)),)
+ifneq ($(x86),)
 isa_avx2    := -mavx2 -mfma -mf16c -mbmi2
 isa_avxvnni := $(isa_avx2) -mavxvnni
 isa_avx512  := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma -mf16c -mbmi2
@@ -267,6 +270,8 @@ main_obj := $(call object,app/main.c)
 # gcc's ASan is slow with wide vectors: this makes it less so.
 asan_obj := $(if $(filter asan-gcc asan-cc,$(VARIANT)-$(compiler)),$(call object,tests/asan/ranges.c))
 test_bin := $(addprefix $(O)/tests/,$(tests))
+emulated_obj := $(addprefix $(O)/emulated/,isa.o isa_avx512.o isa_avxvnni.o)
+emulated_bin := $(if $(filter release,$(VARIANT)),$(emulated:%=$(O)/tests/%))
 cuda_bin := $(filter $(O)/tests/test_cuda_%,$(test_bin)) # these have the CUDA kernels in them, for the host
 cuda_so  := $(if $(filter release-gcc release-cc,$(VARIANT)-$(compiler)),$(if $(NVCC),$(K)/plimsoll-cuda.so))
 gpu_bin  := $(addprefix $(O)/gpu/,steps sample answers memory fast ids speed device)
@@ -282,7 +287,7 @@ say  = @printf '  %-4s %s%s\n' $1 '$2' '$(if $(filter $(BUILD),$(O)),, ($(notdir
 
 nothing: ; @:
 program: $(O)/plimsoll $(cuda_so) ; @:
-tests: $(test_bin) ; @:
+tests: $(test_bin) $(emulated_bin) ; @:
 tsan-tests: $(addprefix $(O)/tests/,$(TSAN_TESTS)) ; @:
 replays: $(if $(filter fuzz,$(VARIANT)),,$(fuzz_bin)) ; @:
 bench-program: $(O)/tests/bench $(O)/tests/bench-screen $(O)/tests/slow-sync.so ; @:
@@ -312,6 +317,13 @@ $(O)/obj/%.o: %.c $(O)/flags | $(O)/version.h
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(flags) $(call own_flags,$<) -MMD -MP -c -o $@ $<
+
+# The kernels of AVX-512 and AVX-VNNI as tests/emulated/avx512.h has them.  They are to be right, not fast.
+$(O)/emulated/%.o: kernels/cpu/%.c $(O)/flags
+	$(call say,CC,$< (emulated))
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(flags) -DISA_EMULATED=1 -MMD -MP -c -o $@ $< \
+	    $(if $(call is_isa,$<),-O1 -Wno-psabi -include tests/emulated/avx512.h $(isa_avx2))
 
 $(O)/cxx-flags: always
 	@printf '%s\n' '$(cxx) $(cxx_flags)' | { $(rewrite); }
@@ -359,6 +371,9 @@ $(O)/plimsoll: $(main_obj) $(lib)
 	$(call link)
 $(test_bin): $(O)/tests/%: $(O)/obj/tests/%.o $(call object,$(helpers)) $(lib)
 	$(call link,$(TEST_LIBS) $(if $(filter $@,$(cuda_bin)),-lstdc++))
+$(emulated_bin): $(emulated_obj) $(call object,$(helpers)) $(lib)
+$(emulated_bin): $(O)/tests/test_emulated_%: $(O)/obj/tests/test_kernels_%.o
+	$(call link,$(TEST_LIBS))
 $(cuda_bin): $(call object,$(on_cpu))
 $(O)/tests/test_gpu_check: $(gpu_bin) $(sized_so)
 $(O)/tests/test_gpu_load: $(O)/gpu/plimsoll-cuda.so $(O)/gpu/old-face.so
@@ -451,5 +466,5 @@ cover: $(fuzz_bin)
 -include $(patsubst %.cu,$(K)/%.d,$(gpu_src:kernels/%=%)) $(patsubst %,$(K)/counted/%.d,counted probe)
 -include $(patsubst %.o,%.d,$(call object,$(lib_src) $(on_cpu) app/main.c $(helpers) $(tests:%=tests/%.c) $(benches) $(screens) $(soaks) $(evals) $(needles)) \
     $(call object,$(fuzzers:%=tests/fuzz/%.c) tests/fuzz/replay.c $(wildcard tests/gpu/*.c) tests/gpu/probe.cu) \
-    $(O)/gpu/quant.d) $(foreach so,$(sized_so),$(gpu_src:kernels/cuda/%.cu=$(dir $(so))%.d))
+    $(O)/gpu/quant.d $(emulated_obj)) $(foreach so,$(sized_so),$(gpu_src:kernels/cuda/%.cu=$(dir $(so))%.d))
 endif

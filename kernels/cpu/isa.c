@@ -29,6 +29,7 @@ static bool has_avxvnni(void)
 {
     enum { AVX_VNNI = 1 << 4 };
     uint32_t a, b, c, d;
+    if (ISA_EMULATED) return has_avx2();
     if (!has_avx2() || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || a < 1) return false;
     return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & AVX_VNNI);
 }
@@ -36,6 +37,7 @@ static bool has_avxvnni(void)
 static bool has_avx512(void)
 {
     uint32_t a, b, c, d, wanted = bit_AVX512F | bit_AVX512BW | bit_AVX512VL | bit_AVX512DQ;
+    if (ISA_EMULATED) return has_avx2();
     if (!has_avx2() || (saved_registers() & XMM_YMM_ZMM) != XMM_YMM_ZMM) return false;
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & wanted) == wanted && (c & bit_AVX512VNNI);
 }

@@ -7,6 +7,12 @@
 #include "kernels/choose.h"
 #include "kernels/kernels.h"
 
+/* 1 in a build for tests alone: what AVX-512 and VNNI do is done by AVX2, slowly (tests/emulated/avx512.h), so that
+ * their kernels can be judged on every machine. */
+#ifndef ISA_EMULATED
+#define ISA_EMULATED 0
+#endif
+
 enum {
     ISA_GROUP = 32, /* matrix rows that lie interleaved: pack.h */
     ISA_TILE = 8,   /* most tokens that one call of a mul works on */

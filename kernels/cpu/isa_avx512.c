@@ -1,8 +1,8 @@
 /* isa_avx512.c - the kernels with AVX-512 and VNNI.  Compiled with those instructions on; elsewhere it says NULL. */
 #include "kernels/cpu/isa.h"
 
-#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512DQ__) && \
-    defined(__AVX512VNNI__) && defined(__FMA__) && defined(__F16C__)
+#if ISA_EMULATED || (defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && \
+    defined(__AVX512DQ__) && defined(__AVX512VNNI__) && defined(__FMA__) && defined(__F16C__))
 #include "kernels/cpu/simd_avx512.h"
 
 /* 32 registers: 2 vectors (all 32 rows) and up to 6 tokens leave room for weights; 7 and 8 spill the float sums,

@@ -2,7 +2,7 @@
  * says NULL. */
 #include "kernels/cpu/isa.h"
 
-#if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__) && defined(__AVXVNNI__)
+#if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__) && (defined(__AVXVNNI__) || ISA_EMULATED)
 #include "kernels/cpu/simd_avxvnni.h"
 
 /* 16 registers: alone, a token takes all 32 rows in one pass; a tile takes 8 rows at a time, since with 6 tokens the

@@ -37,9 +37,9 @@
 #define INLINE static inline __attribute__((always_inline, unused))
 
 /* Loops over tokens, vectors and steps are unrolled whole: their arrays are meant to be registers, and their counters
- * immediate operands.  UNROLL_TWO: two at a time.  Not where a sanitizer runs along: it would turn each unrolled
- * function into a small book. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+ * immediate operands.  UNROLL_TWO: two at a time.  Not where a sanitizer runs along or a set is emulated: it would turn
+ * each unrolled function into a small book. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || ISA_EMULATED
 #define UNROLL
 #define UNROLL_TWO
 #elif defined(__clang__)

@@ -96,6 +96,7 @@ INLINE vi vi_of_bits(vf a) { return _mm512_castps_si512(a); }
 typedef struct { __m512i sum; } vacc;
 
 /* Assembly, because gcc 12 copies the accumulator before each _mm512_dpbusd_epi32 of a loop. */
+#if !ISA_EMULATED
 INLINE vacc vacc_dot(vacc a, vi w, vi x)
 {
     __asm__("vpdpbusd %2, %1, %0" : "+v"(a.sum) : "v"(w), "v"(x));
@@ -106,6 +107,15 @@ INLINE vacc vacc_dot_at(vacc a, vi w, const void *x)
     __asm__("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(a.sum) : "v"(w), "m"(*(const char(*)[4])x));
     return a;
 }
+#else
+INLINE vacc vacc_dot(vacc a, vi w, vi x) { return (vacc){_mm512_dpbusd_epi32(a.sum, w, x)}; }
+INLINE vacc vacc_dot_at(vacc a, vi w, const void *x)
+{
+    int32_t v;
+    memcpy(&v, x, sizeof v);
+    return vacc_dot(a, w, vi_set1(v));
+}
+#endif
 INLINE vacc vacc_start(vi first) { return (vacc){first}; }
 INLINE vacc vacc_spill(vacc a) { return a; }
 INLINE vi vacc_end(vacc a, vi first)

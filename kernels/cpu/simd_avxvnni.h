@@ -11,7 +11,11 @@ typedef struct { __m256i sum; } vacc;
  * same instruction of AVX-512 is another one to the processor. */
 INLINE vacc vacc_dot(vacc a, vi w, vi x)
 {
+#if !ISA_EMULATED
     __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(a.sum) : "x"(w), "x"(x));
+#else
+    a.sum = _mm256_dpbusd_avx_epi32(a.sum, w, x);
+#endif
     return a;
 }
 INLINE vacc vacc_dot_at(vacc a, vi w, const void *x)
