@@ -212,8 +212,8 @@ cxx    := $(foreach word,$(CC),$(or $(and $(filter gcc,$(word)),g++),$(and $(fil
 sanitized    := -fno-omit-frame-pointer $(if $(is_gcc),-Wno-maybe-uninitialized)
 O            := $(call folder,$(VARIANT))
 opt_release  := -O2 -g
-opt_asan     := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(sanitized)
-opt_tsan     := -O1 -g -fsanitize=thread $(sanitized)
+opt_asan     := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all $(sanitized)
+opt_tsan     := -O1 -g1 -fsanitize=thread $(sanitized)
 opt_fuzz     := -O1 -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all $(sanitized)
 opt_cov      := -O0 -g --coverage
 opt          := $(opt_$(VARIANT))
