@@ -200,6 +200,15 @@ struct kv_page *kv_take_empty(struct kv_pool *g, int number)
     return p;
 }
 
+/* The page behind the slot's last one, so that attention reads on through memory; if it is not free, any that is. */
+static int next_page(const struct kv *kv, const struct kv_pool *g, int slot)
+{
+    const struct kv_span *span = &g->span[slot];
+    const int last = span->end > span->first ? *kv_cell(kv, g, slot, span->end - 1) : NONE;
+    if (last != NONE && last + 1 < g->pages && g->page[last + 1].free_at != NONE) return last + 1;
+    return g->free_page[g->free - 1];
+}
+
 /* A page for new tokens at the end of a slot's row.  There is one: it was promised. */
 static void take_page(struct kv *kv, struct kv_pool *g, int slot)
 {
@@ -207,7 +216,7 @@ static void take_page(struct kv *kv, struct kv_pool *g, int slot)
     struct kv_span *span = &g->span[slot];
     assert(span->end - span->first < span->promised);
     kv_need_free(g);
-    int number = s->first ? s->run + span->end : g->free_page[g->free - 1];
+    int number = s->first ? s->run + span->end : next_page(kv, g, slot);
     kv_take_empty(g, number);
     hold(kv, g, slot, span->end++, number);
     g->promised -= !span->slides;

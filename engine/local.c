@@ -35,32 +35,38 @@ static int lost(void *self, struct err *err)
 
 static bool is_fast(const struct maker *l) { return l->k->fast && l->d && l->k->fast(l->d); }
 
-static char *page_at(const struct maker *l, int page)
+static char *page_at(const struct kern_group *g, int page)
 {
-    return (char *)l->slabs.dev[SLABS_KV] + (size_t)page * l->forward.group.page_bytes;
+    return (char *)g->dev_slab + (size_t)page * g->page_bytes;
 }
 
 /* There is one group. */
 static int save_page(void *self, int group, int page, void *host, struct err *err)
 {
     const struct maker *l = self;
+    const struct kern_group *g = &l->forward.group;
     (void)group;
-    return l->k->fetch(l->d, NULL, host, page_at(l, page), l->forward.group.page_bytes, err);
+    if (l->k->page_fetch) return l->k->page_fetch(l->d, g, page, host, err);
+    return l->k->fetch(l->d, NULL, host, page_at(g, page), g->page_bytes, err);
 }
 
 static int load_page(void *self, int group, int page, const void *host, struct err *err)
 {
     const struct maker *l = self;
+    const struct kern_group *g = &l->forward.group;
     (void)group;
-    return l->k->upload(l->d, NULL, page_at(l, page), host, l->forward.group.page_bytes, err);
+    if (l->k->page_upload) return l->k->page_upload(l->d, g, page, host, err);
+    return l->k->upload(l->d, NULL, page_at(g, page), host, g->page_bytes, err);
 }
 
 static int usable_pages(void *self, int group, bool wait, int more)
 {
     struct maker *l = self;
+    const int all = l->forward.group.pages, run = MAX(l->k->page_run, 1), wanted = MIN(more / run * run + run, all);
+    const size_t page = l->forward.group.page_bytes;
     (void)group;
-    size_t page = l->forward.group.page_bytes;
-    return (int)((wait ? touch_wait(&l->touch, ((size_t)more + 1) * page - 1) : touch_done(&l->touch)) / page);
+    const int there = (int)((wait ? touch_wait(&l->touch, (size_t)wanted * page - 1) : touch_done(&l->touch)) / page);
+    return there < all ? there / run * run : there;
 }
 
 static uint64_t own_bytes(void *self, int rows) { return naive_own_need(&((struct maker *)self)->own, rows); }

@@ -183,6 +183,13 @@ struct kern {
     size_t (*slab_bytes)(size_t bytes);
     size_t (*mat_bytes)(enum ktype type, int rows, int cols);
     size_t (*kv_page_bytes)(const struct kern_group *g); /* 0: no such pages: type, head_dim, overflow */
+    /* Pages lie in runs of so many, from page numbers on that are multiples of it: all that is in one lies within its
+     * run's bytes; the last run has the pages that are left.  0: each by itself, at its number times page_bytes. */
+    int page_run;
+    /* A page to host memory and back, page_bytes of it; it may go to another place than it came from.  fetch waits for
+     * all before it.  NULL: fetch() and upload() of the page's bytes do that. */
+    int (*page_fetch)(struct kdev *d, const struct kern_group *g, int page, void *host, struct err *err);
+    int (*page_upload)(struct kdev *d, const struct kern_group *g, int page, const void *host, struct err *err);
     /* Scratch that every step below is given as dev_work. */
     size_t (*work_bytes)(const struct kern_dims *dims);
     /* Bytes of the host's memory that open() and ready() take beside: staging, sampling.  NULL: none to speak of. */

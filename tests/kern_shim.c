@@ -91,6 +91,18 @@ static int shim_fetch(struct kdev *d, struct kstream *st, void *dst, const void 
     return real->fetch(d, st, dst, src, bytes, err);
 }
 
+static int shim_page_fetch(struct kdev *d, const struct kern_group *g, int page, void *host, struct err *err)
+{
+    if (fails(SHIM_FETCH, g->page_bytes == shim.watch, err)) return -1;
+    return real->page_fetch(d, g, page, host, err);
+}
+
+static int shim_page_upload(struct kdev *d, const struct kern_group *g, int page, const void *host, struct err *err)
+{
+    if (fails(SHIM_UPLOAD, g->page_bytes == shim.watch, err)) return -1;
+    return real->page_upload(d, g, page, host, err);
+}
+
 static int shim_mat_load(struct kdev *d, const struct kmat *m, int row0, int n, const void *src, struct err *err)
 {
     if (fails(SHIM_MAT_LOAD, false, err)) return -1;
@@ -162,6 +174,8 @@ const struct kern *shim_kern(const struct kern *k)
     table.give = shim_give;
     table.upload = shim_upload;
     table.fetch = shim_fetch;
+    if (k->page_fetch) table.page_fetch = shim_page_fetch;
+    if (k->page_upload) table.page_upload = shim_page_upload;
     table.mat_load = shim_mat_load;
     table.embed = shim_embed;
     table.attn_in = shim_attn_in;

@@ -24,8 +24,8 @@ struct past {
 };
 
 struct pages {
-    uint8_t *slab;
-    size_t size, page_bytes, k_off, v_off;
+    struct isa_kv at;
+    size_t size;
     int32_t table[PAGES];
 };
 
@@ -43,19 +43,19 @@ static void draw_past(struct dice *d, struct past *p, int dim, enum ktype kv, in
 
 static struct pages write_pages(struct dice *d, const struct cpu_isa *isa, const struct past *p, int from, int end)
 {
-    struct pages g = {.k_off = 64};
-    g.v_off = g.k_off + half_bytes(p->kv, p->dim);
-    g.page_bytes = (size_t)size_align(g.v_off + half_bytes(p->kv, (p->dim + 15) / 16 * 16), 64);
-    g.size = g.page_bytes * PAGES;
-    g.slab = rig_memory(g.size);
+    struct pages g = {.at = {.v_at = half_bytes(p->kv, p->dim), .pages = PAGES, .head = 1}}; /* of two */
+    g.at.head_bytes = g.at.v_at + half_bytes(p->kv, (p->dim + 15) / 16 * 16);
+    g.at.page_bytes = (size_t)size_align(2 * g.at.head_bytes, 64);
+    g.size = g.at.page_bytes * PAGES;
+    g.at.slab = rig_memory(g.size);
     for (int i = 0; i < PAGES; i++) g.table[i] = i;
     for (int i = PAGES - 1; i > 0; i--) {
         int j = dice_below(d, i + 1), t = g.table[i];
         g.table[i] = g.table[j], g.table[j] = t;
     }
     for (int i = from; i < end; i++) {
-        uint8_t *page = g.slab + (size_t)g.table[i / KERN_PAGE] * g.page_bytes;
-        isa->kv_write(p->k[i], p->v[i], p->dim, p->kv, page + g.k_off, page + g.v_off, i % KERN_PAGE);
+        uint8_t *page = isa_kv_page(&g.at, g.table[i / KERN_PAGE]);
+        isa->kv_write(p->k[i], p->v[i], p->dim, p->kv, page, page + g.at.v_at, i % KERN_PAGE);
     }
     for (int i = 0; i < PAGES; i++)
         if (i < from / KERN_PAGE || i > (end - 1) / KERN_PAGE) g.table[i] = NOWHERE;
@@ -64,7 +64,7 @@ static struct pages write_pages(struct dice *d, const struct cpu_isa *isa, const
 
 static void attend(const struct cpu_isa *isa, struct isa_attend a, const struct pages *g)
 {
-    a.slab = g->slab, a.page_bytes = g->page_bytes, a.k_off = g->k_off, a.v_off = g->v_off, a.table = g->table;
+    a.at = g->at, a.table = g->table;
     isa->attend(&a);
 }
 
@@ -148,12 +148,12 @@ static void check_tile(struct dice *d, const struct cpu_isa *isa, struct isa_att
         attend(isa, one, &own);
         CHECK_MEM(alone, tile + (size_t)r * a.stride, row * sizeof(float));
         check_plain_sum(&a, past, r, dice_below(d, a.heads));
-        rig_release(own.slab, own.size);
+        rig_release(own.at.slab, own.size);
     }
     for (size_t i = 0; spoilt && i < row; i++) CHECK(isnan(tile[(size_t)(a.rows - 1) * a.stride + i]));
     for (int r = 0; r + 1 < a.rows; r++) /* between rows nothing is written: it is NaN as it came */
         for (size_t i = row; i < a.stride; i++) CHECK(isnan(tile[(size_t)r * a.stride + i]));
-    rig_release(all.slab, all.size), rig_release(q, size), rig_release(tile, size);
+    rig_release(all.at.slab, all.size), rig_release(q, size), rig_release(tile, size);
     rig_release(alone, row * sizeof(float));
 }
 
@@ -210,7 +210,7 @@ TEST(scores_far_below_the_largest_weigh_nothing)
             a.q = q, a.att = att;
             attend(isa, a, &g);
             for (int k = 0; k < heads * DIM; k++) CHECK(att[k] == (float)(k % DIM % 7));
-            rig_release(g.slab, g.size);
+            rig_release(g.at.slab, g.size);
         }
     }
 }
@@ -233,7 +233,7 @@ static void check_spans(struct dice *d, const struct cpu_isa *isa, struct isa_at
     struct pages all = write_pages(d, isa, past, first_seen(&a, 0), a.pos + a.rows);
     a.q = q, a.att = whole;
     attend(isa, a, &all);
-    rig_release(all.slab, all.size);
+    rig_release(all.at.slab, all.size);
     for (int i = 0; i < n; i++) order[i] = i;
     for (int i = 0; i < n; i++) {
         int at = i + dice_below(d, n - i), span = order[at];
@@ -243,7 +243,7 @@ static void check_spans(struct dice *d, const struct cpu_isa *isa, struct isa_at
         struct pages own = write_pages(d, isa, past, MAX(first_seen(&a, 0), one.span * ISA_SPAN),
                                        MIN(a.pos + a.rows, (one.span + 1) * ISA_SPAN));
         attend(isa, one, &own);
-        rig_release(own.slab, own.size);
+        rig_release(own.at.slab, own.size);
     }
     a.att = joined, a.part = parts;
     isa->attend_join(&a, n);

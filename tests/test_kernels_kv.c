@@ -54,6 +54,60 @@ TEST(pages_of_heads_or_types_that_do_not_work_have_no_bytes)
     }
 }
 
+/* ------------------------------------------------------------------ to the host and back */
+
+static void *slab_of(struct kern_group *g)
+{
+    g->page_bytes = kern_cpu()->kv_page_bytes(g);
+    CHECK(g->page_bytes > 0);
+    return g->dev_slab = rig_memory(g->page_bytes * (size_t)g->pages);
+}
+
+/* All pages of one slab go to other places of another: each is there what it was, so none of them overlap, and nothing
+ * lies before or behind the slab.  A page's bytes lie within those of its run. */
+static void check_moves(struct dice *d, struct kern_group from)
+{
+    const struct kern *k = kern_cpu();
+    struct kern_group to = from;
+    const size_t page = k->kv_page_bytes(&from), all = page * (size_t)from.pages, run = (size_t)k->page_run;
+    uint8_t *a = slab_of(&from), *b = slab_of(&to), *host = rig_memory(page), *back = rig_memory(page);
+    uint8_t *was = rig_memory(all);
+    int place[64];
+    for (size_t i = 0; i < all; i++) a[i] = was[i] = (uint8_t)dice_roll(d);
+    for (int i = 0; i < from.pages; i++) {
+        const int at = dice_below(d, i + 1);
+        place[i] = place[at], place[at] = i;
+    }
+    for (int i = 0; i < from.pages; i++) {
+        CHECK_EQ(k->page_fetch(NULL, &from, i, host, NULL), 0);
+        CHECK_EQ(k->page_upload(NULL, &to, place[i], host, NULL), 0);
+    }
+    for (int i = 0; i < from.pages; i++) {
+        CHECK_EQ(k->page_fetch(NULL, &from, i, host, NULL), 0);
+        CHECK_EQ(k->page_fetch(NULL, &to, place[i], back, NULL), 0);
+        CHECK_MEM(host, back, page);
+        const size_t first = (size_t)i / run * run, end = MIN(first + run, (size_t)from.pages);
+        memset(a + first * page, 0, (end - first) * page);
+        CHECK_EQ(k->page_fetch(NULL, &from, i, back, NULL), 0);
+        for (size_t at = 0; at < page; at++) CHECK_EQ(back[at], 0);
+        memcpy(a, was, all);
+    }
+    rig_release(was, all), rig_release(a, all), rig_release(b, all), rig_release(host, page), rig_release(back, page);
+}
+
+TEST(a_page_is_itself_wherever_it_comes_back_to_from_the_host)
+{
+    static const int pages[] = {1, 5, 15, 16, 17, 32, 47};
+    static const enum ktype kvs[] = {KT_F32, KT_F16, KT_Q8_0};
+    struct dice dice = {40};
+    for (size_t i = 0; i < COUNT_OF(pages) * COUNT_OF(kvs); i++) {
+        struct kern_group g = {.layers = 1 + dice_below(&dice, 3), .kv_heads = 1 + dice_below(&dice, 3),
+                               .kv_type = kvs[i % COUNT_OF(kvs)], .pages = pages[i / COUNT_OF(kvs)]};
+        g.head_dim = g.kv_type == KT_Q8_0 ? dims[dice_below(&dice, 3)] : 1 + dice_below(&dice, 70);
+        check_moves(&dice, g);
+    }
+}
+
 /* ------------------------------------------------------------------- what is written */
 
 /* Half a step, and what rounding the scale does: it is 2^-11 of it, or 2^-25 where halves are subnormal. */

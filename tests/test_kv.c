@@ -498,6 +498,24 @@ TEST(kv_counts_tokens_for_who_holds_them_alone_and_once_where_several_do)
     kv_close(kv);
 }
 
+/* However pages came to be free: the next of a sequence lies behind its last one, unless another has that. */
+TEST(kv_a_sequence_goes_on_in_the_page_behind_its_last_one)
+{
+    struct kv *kv = open_kv(1, 12, 3, 8);
+    for (int slot = 0; slot < 3; slot++) CHECK(admit(kv, slot, 4 * P, NULL, 0, 0));
+    for (int n = 1; n <= 4; n++)
+        for (int slot = 0; slot < 3; slot++) kv_grow(kv, slot, n * P);
+    for (int i = 0; i < 4; i++) CHECK_EQ(kv_table(kv, 0)[i], 3 * i); /* 1 and 2 were taken */
+    kv_drop(kv, 2);
+    kv_drop(kv, 1); /* its pages come next, and behind each lies one of 2's */
+    CHECK(admit(kv, 1, 8 * P, NULL, 0, 0));
+    for (int n = 1; n <= 8; n++) kv_grow(kv, 1, n * P);
+    sound(kv);
+    const int32_t *t = kv_table(kv, 0) + kv_stride(kv);
+    for (int i = 0; i < 8; i += 2) CHECK(t[i] % 3 == 1 && t[i + 1] == t[i] + 1);
+    kv_close(kv);
+}
+
 TEST(kv_a_run_takes_the_pages_it_was_given_in_their_order)
 {
     struct kv *kv = open_kv(1, 10, 2, 8);

@@ -17,7 +17,7 @@
  * Queries do not meet, so a loop may work on any of them together, as many as have their sums in registers.  Halves and
  * bytes become floats beside the multiplications at no cost, so what a tile gains is K and V out of the first cache.
  * All is prefetched, line by line beside scores and values: to the second cache a chunk before it is needed, to the
- * first half a chunk before; both together measured better than either.  Pages lie anywhere, and the processor by
+ * first half a chunk before; both together measured better than either.  Pages may lie anywhere, and the processor by
  * itself reads ahead inside a page of the system only.  The first line of one also waits for its address to be
  * translated, and with it all behind it: so first lines are asked for all at once, a chunk earlier still, beside the
  * softmax, which needs no memory. */
@@ -97,8 +97,8 @@ INLINE vf load_scales(const struct chunk *c, size_t off, int block, int token)
  * the second.  And what values do at V's: the next K to the first, the next V to the second. */
 INLINE void fetch_by_scores(const struct isa_attend *a, const struct chunk *c, int page, size_t at)
 {
-    __builtin_prefetch(c->page[page] + a->v_off + at);
-    __builtin_prefetch(c->next[page] + a->k_off + at, 0, 2);
+    __builtin_prefetch(c->page[page] + a->at.v_at + at);
+    __builtin_prefetch(c->next[page] + at, 0, 2);
 }
 
 INLINE void fetch_by_values(const uint8_t *next_k, const uint8_t *next_v)
@@ -111,9 +111,9 @@ INLINE void fetch_by_values(const uint8_t *next_k, const uint8_t *next_v)
  * the first a first line of K behind the next chunk, since such a line waits for an address to be translated, too; in
  * the second two lines of each page of the next chunk's V.  More at once keep others waiting.  (Inline: compilers leave out
  * calls of what does nothing but fetch.) */
-INLINE void fetch_by_peak(const struct isa_attend *a, const struct chunk *c, int i, int n)
+INLINE void fetch_by_peak(const struct chunk *c, int i, int n)
 {
-    for (int p = i; p < PAGES; p += n) __builtin_prefetch(c->far[p] + a->k_off, 0, 2);
+    for (int p = i; p < PAGES; p += n) __builtin_prefetch(c->far[p], 0, 2);
 }
 
 INLINE void fetch_by_weights(const struct isa_attend *a, const struct chunk *c, int i)
@@ -121,8 +121,8 @@ INLINE void fetch_by_weights(const struct isa_attend *a, const struct chunk *c, 
     const size_t at = (size_t)i * 2 * CACHE_LINE;
     if (at >= KERN_PAGE * kv_bytes(a->kv, (size_t)a->dim)) return;
     for (int p = 0; p < PAGES; p++) {
-        __builtin_prefetch(c->next[p] + a->v_off + at, 0, 2);
-        __builtin_prefetch(c->next[p] + a->v_off + at + CACHE_LINE, 0, 2);
+        __builtin_prefetch(c->next[p] + a->at.v_at + at, 0, 2);
+        __builtin_prefetch(c->next[p] + a->at.v_at + at + CACHE_LINE, 0, 2);
     }
 }
 
@@ -139,7 +139,7 @@ INLINE void dots_of(const int n, const int vecs, const enum ktype kv, const stru
         vf k[VECS_AT_ONCE];
         UNROLL for (int v = 0; v < vecs; v++) {
             int token = (first + v) * LANES;
-            const uint8_t *page = c->page[token / KERN_PAGE] + a->k_off + values_at(kv, a);
+            const uint8_t *page = c->page[token / KERN_PAGE] + values_at(kv, a);
             k[v] = load_kv(kv, page, (size_t)(d * KERN_PAGE + token % KERN_PAGE));
             if (token % KERN_PAGE || (size_t)d * bytes % CACHE_LINE) continue;
             fetch_by_scores(a, c, token / KERN_PAGE, values_at(kv, a) + (size_t)d * bytes);
@@ -164,7 +164,7 @@ INLINE void scores_of(const int n, const enum ktype kv, const struct isa_attend 
             dots_of(n, vecs, kv, a, c, q, first, d, d + step, sum);
             UNROLL for (int v = 0; v < vecs; v++) {
                 int token = (first + v) * LANES;
-                vf scale = kv == KT_Q8_0 ? load_scales(c, a->k_off, d / 32, token) : vf_zero();
+                vf scale = kv == KT_Q8_0 ? load_scales(c, 0, d / 32, token) : vf_zero();
                 if (kv == KT_Q8_0 && token % KERN_PAGE == 0) fetch_by_scores(a, c, token / KERN_PAGE, (size_t)d);
                 UNROLL for (int h = 0; h < n; h++) {
                     if (kv == KT_Q8_0) sum[h][v] = vf_fma(scale, sum[h][v], d ? vf_load(s[h] + token) : vf_zero());
@@ -231,7 +231,7 @@ static void soften(const struct isa_attend *a, const struct chunk *c, const stru
                    int first, int end)
 {
     for (int i = first; i < end; i++) {
-        fetch_by_peak(a, c, i - first, end - first);
+        fetch_by_peak(c, i - first, end - first);
         float top = finish_scores(a, seen[i / a->heads], st->s[i]), m = top > st->m[i] ? top : st->m[i];
         st->fade[i] = st->m[i] - m;
         st->m[i] = m;
@@ -267,9 +267,9 @@ INLINE void scale_weights(const int n, const struct isa_attend *a, const struct 
 {
     for (int b = 0; b < a->dim / 32; b++)
         for (int token = 0; token < ISA_CHUNK; token += LANES) {
-            vf d = load_scales(c, a->v_off, b, token);
+            vf d = load_scales(c, a->at.v_at, b, token);
             const uint8_t *next = c->next[token / KERN_PAGE] + 32 * b;
-            if (token % KERN_PAGE == 0) fetch_by_values(next + a->k_off, next + a->v_off);
+            if (token % KERN_PAGE == 0) fetch_by_values(next, next + a->at.v_at);
             UNROLL for (int h = 0; h < n; h++)
                 vf_store(st->p[b][h] + token, vf_mul(vf_load(st->s[at + h] + token), d));
         }
@@ -290,8 +290,8 @@ INLINE void sums_of(const int n, const int vecs, const enum ktype kv, const stru
     for (int i = seen.lo; i < seen.hi;) {
         const int page = i / KERN_PAGE, end = MIN((page + 1) * KERN_PAGE, seen.hi);
         const size_t first = values_at(kv, a) + (size_t)(i % KERN_PAGE) * line + kv_bytes(kv, (size_t)d);
-        const uint8_t *x_at = c->page[page] + a->v_off + first;
-        const uint8_t *next_k = c->next[page] + a->k_off + first, *next_v = c->next[page] + a->v_off + first;
+        const uint8_t *x_at = c->page[page] + a->at.v_at + first;
+        const uint8_t *next_k = c->next[page] + first, *next_v = c->next[page] + a->at.v_at + first;
         /* weights of one token are ISA_CHUNK values apart, by query; d is a multiple of vecs * LANES, so that the
          * loop's blocks are constants */
         const float *p = kv == KT_Q8_0 ? st->p[d / 32][0] + i : st->s[at] + i;
@@ -411,7 +411,7 @@ static const uint8_t *page_at(const struct isa_attend *a, int page)
 {
     /* pages before a window may be gone */
     page = MIN(MAX(page, first_seen(a, a->pos) / KERN_PAGE), (a->pos + a->rows - 1) / KERN_PAGE);
-    return a->slab + (size_t)a->table[page] * a->page_bytes;
+    return isa_kv_page(&a->at, a->table[page]);
 }
 
 /* The first and the last chunk that some row sees, of those that are wanted. */
@@ -433,7 +433,7 @@ static void pages_of(const struct isa_attend *a, int i, const uint8_t **page)
     const struct isa_attend *b = a->then;
     const int last = last_chunk(a), over = i > last && b ? first_chunk(b) + i - last - 1 : -1;
     for (int p = 0; p < PAGES; p++)
-        page[p] = over < 0 ? page_at(a, i * PAGES + p) : page_at(b, over * PAGES + p) + (b->k_off - a->k_off);
+        page[p] = over < 0 ? page_at(a, i * PAGES + p) : page_at(b, over * PAGES + p);
 }
 
 /* ------------------------------------------------------------------------ spans */
@@ -444,10 +444,12 @@ static void attend_span(const struct isa_attend *a, int first, int end, struct q
     const int queries = a->rows * a->heads, wide = wide_of(a), part = isa_part(a->dim);
     for (int i = 0; i < QUERIES; i++) st->m[i] = -INFINITY, st->l[i] = st->fade[i] = 0;
     memset(st->o, 0, (size_t)(queries * part) * sizeof st->o[0]);
+    struct chunk c;
+    pages_of(a, first, c.next);
+    pages_of(a, first + 1, c.far);
     for (int i = first; i < end; i++) {
-        struct chunk c;
-        pages_of(a, i, c.page);
-        pages_of(a, i + 1, c.next);
+        memcpy(c.page, c.next, sizeof c.page);
+        memcpy(c.next, c.far, sizeof c.next);
         pages_of(a, i + 2, c.far);
         attend_chunk(a, &c, i * ISA_CHUNK, st);
     }

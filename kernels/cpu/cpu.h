@@ -96,6 +96,8 @@ void cpu_mul_gate(struct kdev *d, const struct cpu_input *in, const struct kmat 
 /* ------------------------------------------------------------------------ steps */
 
 size_t cpu_kv_page_bytes(const struct kern_group *g);
+int cpu_page_fetch(struct kdev *d, const struct kern_group *g, int page, void *host, struct err *err);
+int cpu_page_upload(struct kdev *d, const struct kern_group *g, int page, const void *host, struct err *err);
 /* Workspace that cpu_attn() takes at most; true: overflow. */
 bool cpu_attn_bytes(const struct kern_dims *dims, uint64_t *bytes);
 

@@ -18,6 +18,7 @@ enum {
     ISA_TILE = 8,   /* most tokens that one call of a mul works on */
     ISA_CHUNK = 64, /* tokens of one step of the online softmax */
     ISA_SPAN = 512, /* tokens whose sums are joined with those of the spans before: who is to join them is not asked */
+    ISA_RUN = 16,   /* pages whose insides lie head by head (attn.c); a power of two */
     ISA_QUERIES = 32 /* most query heads times rows that attend() works on at a time */
 };
 
@@ -66,6 +67,20 @@ struct isa_opener {
 typedef void isa_mul_open(const uint8_t *w, const uint8_t *open, int n, const struct act *x, float *acc,
                           struct isa_ahead ahead);
 
+/* Where K and V of one head of one layer lie.  attn.c draws it. */
+struct isa_kv {
+    uint8_t *slab;
+    size_t page_bytes, head_bytes, v_at; /* of all heads of a page; of one: K, and V so far behind it */
+    int pages;                           /* of the slab */
+    int head;                            /* layer * kv heads + kv head */
+};
+
+static inline uint8_t *isa_kv_page(const struct isa_kv *kv, int page)
+{
+    const int in = page & (ISA_RUN - 1), first = page - in, run = MIN(ISA_RUN, kv->pages - first);
+    return kv->slab + (size_t)first * kv->page_bytes + (size_t)(kv->head * run + in) * kv->head_bytes;
+}
+
 /* Rows at neighbouring positions of one sequence, and one KV head: all query heads that share it.  rows is 1, or rows *
  * heads <= ISA_QUERIES. */
 struct isa_attend {
@@ -74,12 +89,11 @@ struct isa_attend {
     size_t stride;
     int rows, heads, dim;
     enum ktype kv;            /* of K and V: KT_F32, KT_F16 or KT_Q8_0 */
-    const uint8_t *slab;
-    size_t page_bytes, k_off, v_off; /* where K and V begin inside a page: attn.c draws them */
+    struct isa_kv at;
     const int32_t *table;
     int pos, window;          /* of the first row; a row sees the last `window` positions, 0: all */
     float scale, softcap;
-    const struct isa_attend *then; /* what comes next, no earlier in a page: its first keys are fetched; or NULL */
+    const struct isa_attend *then; /* what comes next: its first keys are fetched; or NULL */
     float *part;              /* NULL; or (rows, heads, isa_part()): not att, but what is summed up of `span` alone */
     int span;                 /* positions from span * ISA_SPAN on, of which some row sees one */
 };
