@@ -24,17 +24,20 @@
 
 /* WIDE    queries that one loop works on at most
  * WHOLE   queries for which it takes all VECS_AT_ONCE vectors of K or V at a time; for more, half as many
+ * APART   of up to so many more than WIDE just these go by themselves; else parts are as equal as can be
  * EXPS    vectors of scores that become weights step by step together
  * LOOP    what is said to loops over dims and tokens
  * Of 16 registers 12 sums, 2 vectors of K or V and one query take 15. */
 #if REGISTERS == 16
 #define WIDE 6
 #define WHOLE 2
+#define APART 2
 #define EXPS 4
 #define LOOP UNROLL_TWO
 #else
 #define WIDE 8
 #define WHOLE 6
+#define APART 0
 #define EXPS 1
 #define LOOP
 #endif
@@ -357,7 +360,13 @@ static attend_part *const score_parts[][WIDE + 1] = {
 static attend_part *const value_parts[][WIDE + 1] = {
     PARTS_ROW(values, F32), PARTS_ROW(values, F16), PARTS_ROW(values, Q8_0)};
 
-/* Queries first .. end - 1 at once, or in parts of up to PART, as equal as can be.  Each brings its share of the next
+/* Where part i of n queries ends. */
+INLINE int part_end(int n, int parts, int i)
+{
+    return parts == 2 && n <= WIDE + APART && i == 0 ? n - APART : (i + 1) * n / parts;
+}
+
+/* Queries first .. end - 1 at once, or in parts of up to PART.  Each brings its share of the next
  * chunk's pages: the memory is then busy all the time. */
 static void in_parts(attend_part *const *part, const struct isa_attend *a, const struct chunk *c, struct queries *st,
                      int first, int end, struct seen seen)
@@ -366,10 +375,11 @@ static void in_parts(attend_part *const *part, const struct isa_attend *a, const
     struct chunk now;
     if (seen.lo >= seen.hi) return;
     memcpy(now.page, c->page, sizeof now.page);
-    for (int i = 0; i < parts; i++) {
-        int at = first + i * n / parts, width = first + (i + 1) * n / parts - at;
+    for (int i = 0, at = 0; i < parts; i++) {
+        const int to = part_end(n, parts, i);
         for (int p = 0; p < PAGES; p++) now.next[p] = p * parts / PAGES == i ? c->next[p] : c->page[p];
-        part[width](a, &now, st, at, seen);
+        part[to - at](a, &now, st, first + at, seen);
+        at = to;
     }
 }
 

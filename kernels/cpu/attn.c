@@ -192,7 +192,7 @@ int cpu_attn_in(struct kdev *d, struct kstream *st, const struct kern_batch *b, 
 enum {
     TILE_MOST = 16, /* a pass of few rows is still to be shared out */
     SPLIT_ROWS = 8, /* most rows of a pass whose spans are shared out, */
-    SPLIT_ITEMS = 4 /* if its tiles are fewer than so many a thread, and no whole number a thread */
+    SPLIT_ITEMS = 16 /* if its tiles are fewer than so many a thread */
 };
 
 /* A tile whose spans are items of their own. */
@@ -288,8 +288,9 @@ static int spans_of(const struct attn_job *j, int row, int rows, int *from)
     return (pos + rows - 1) / ISA_SPAN - *from + 1;
 }
 
-/* The tiles of a pass of few rows.  Do they leave threads without work, and is there more than one span of any?  Where
- * each thread has as many tiles it reads on through memory undisturbed, some percent faster than span by span. */
+/* The tiles of a pass of few rows.  Are they few, and is there more than one span of any?  Each thread has as many spans
+ * then and goes over neighbouring ones, and who is done takes of who is not: where each has as many tiles, too, since
+ * threads are seldom equally fast. */
 static bool cut_spans(struct attn_job *j)
 {
     const struct kern_batch *b = j->b;
@@ -304,7 +305,7 @@ static bool cut_spans(struct attn_job *j)
         row += s->rows;
     }
     const int tiles = j->splits * j->g->kv_heads;
-    return j->split[j->splits].at > j->splits && tiles < SPLIT_ITEMS * threads && tiles % threads;
+    return j->split[j->splits].at > j->splits && tiles < SPLIT_ITEMS * threads;
 }
 
 /* Item: a kv head, a tile, a span of it.  Returns which tile. */
