@@ -349,4 +349,51 @@ TEST(a_batch_may_mix_sequences_and_leave_positions_out)
     }
 }
 
+/* ------------------------------------------------------------------- spans of a pass of few rows */
+
+enum { LONG = 1100, SHORT = 530, STEPS = 6 };
+
+/* Both sequences but for their ends, then passes of few rows; att of those. */
+static void few_rows(struct rig *r, float *att)
+{
+    const size_t wide = (size_t)(r->model->s.heads * r->model->s.head_dim);
+    int len[2] = {LONG, SHORT};
+    for (int seq = 0; seq < 2; seq++)
+        for (int pos = 0; pos < len[seq];) {
+            struct rig_rows rows = {0};
+            while (rows.n < ROWS && pos < len[seq]) add_row(r, &rows, seq, pos++);
+            attention(r, &rows);
+        }
+    for (int step = 0; step < STEPS; step++) {
+        struct rig_rows rows = {0};
+        for (int i = 0; i <= step; i++) add_row(r, &rows, 0, len[0]++); /* 1 to 6 neighbours: tiles of several rows */
+        if (step % 2) add_row(r, &rows, 1, len[1]++);
+        attention(r, &rows);
+        memcpy(att, r->att, (size_t)rows.n * wide * sizeof *att);
+        att += (size_t)rows.n * wide;
+    }
+}
+
+TEST(a_pass_of_few_rows_has_the_same_bits_whoever_takes_its_spans)
+{
+    struct dice dice = {31};
+    for (int round = 0; round < (CHECK_SANITIZED ? 3 : 9); round++) {
+        struct rig_shape s = {.embd = 32, .kv_heads = 1 + round % 3, .head_dim = 32, .ff = 1, .vocab = 90, .layers = 1,
+                              .kv = kvs[round / 3], .window = round % 2 ? 0 : 400 + dice_below(&dice, 500), .scale = 0.3f};
+        s.heads = s.kv_heads * (1 + dice_below(&dice, 9));
+        struct rig_model *m = rig_model(&dice, &s);
+        const size_t n = (size_t)(STEPS * (STEPS + 1) / 2 + STEPS / 2) * (size_t)(s.heads * s.head_dim);
+        float *one = malloc(n * sizeof *one), *many = malloc(n * sizeof *many);
+        CHECK(one && many);
+        for (int threads = 1; threads <= 3; threads++) { /* one thread goes through whole tiles */
+            struct rig *r = rig_open(&dice, m, kern_cpu(), &(struct kern_config){.threads = threads}, ROWS, 2, LONG + 40);
+            few_rows(r, threads == 1 ? one : many);
+            if (threads > 1) CHECK_MEM(one, many, n * sizeof *one);
+            rig_close(r);
+        }
+        free(one), free(many);
+        rig_model_free(m);
+    }
+}
+
 CHECK_MAIN
