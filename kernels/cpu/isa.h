@@ -1,6 +1,6 @@
 /* isa.h - what one instruction set does for the steps: a table of functions over single rows and packed groups of rows.
  *
- * The same source (mul*.h, rows.h, attend.h) is compiled four times, so all tables give the same bits for the same
+ * The same source (mul*.h, rows.h, attend*.h) is compiled four times, so all tables give the same bits for the same
  * arguments; they differ in speed.  Nothing here knows of threads. */
 #ifndef ISA_H
 #define ISA_H

@@ -15,6 +15,7 @@ enum { NV_SPLIT = 1, EVEN_IN_MEMORY = false, K6_IN_ORDER = false };
 #include "kernels/cpu/mul_table.h"
 #include "kernels/cpu/rows.h"
 #include "kernels/cpu/attend.h"
+#include "kernels/cpu/attend_tile.h"
 
 MUL_ALL(1)
 MUL_ALL(2)
