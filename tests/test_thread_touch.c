@@ -1,7 +1,10 @@
 /* Memory that is said to be there is there. */
 #define _DEFAULT_SOURCE
+#include "engine/maker.h"
+#include "engine/sched_impl.h"
 #include "engine/touch.h"
 #include "tests/check.h"
+#include "tests/tiny_model.h"
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -53,6 +56,32 @@ TEST(touch_stops_when_it_is_closed)
     munmap(slab, bytes); /* nobody writes to it any more */
     struct touch none = {0};
     touch_close(&none);
+}
+
+/* What touches memory writes to it, and what is in a page of a run lies anywhere among the run's bytes. */
+TEST(pages_of_a_run_are_there_only_when_all_of_it_is)
+{
+    enum { PAGE_BYTES = 3 * 2 * 2 * KERN_PAGE * 16 * 2, PAGES = (96 << 20) / PAGE_BYTES / 16 * 16 + 5 };
+    struct tiny t = TINY_LLAMA;
+    struct err err = {0};
+    t.layers = 3; /* so that the stretches in which memory is touched do not end with runs */
+    const struct engine_config cfg = {.model = tiny_file(&t, NULL, "runs.gguf"), .kern = {.threads = 1},
+                                      .kv_type = KT_F16, .ctx = 512, .max_seqs = 2, .template = -1,
+                                      .pool_tokens = PAGES * KERN_PAGE, .vram = 256 << 20};
+    struct engine *e = engine_local.open(&cfg, &err);
+    CHECK_STR(err.text, "");
+    const struct runner *r = &e->sched->cfg.runner;
+    const int all = e->sched->cfg.group[0].pages, run = kern_cpu()->page_run;
+    CHECK_EQ(r->page_bytes, PAGE_BYTES);
+    CHECK_EQ(all, PAGES);
+    CHECK(run > 1 && all % run);
+    for (int there = 0; there < all;) {
+        const int now = r->usable_pages(r->self, 0, true, there);
+        CHECK(now > there && now <= all);
+        CHECK(now == all || now % run == 0);
+        there = now;
+    }
+    engine_local.close(e);
 }
 
 CHECK_MAIN

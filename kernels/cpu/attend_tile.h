@@ -9,8 +9,8 @@ INLINE int part_end(int n, int parts, int i)
     return parts == 2 && n <= WIDE + APART && i == 0 ? n - APART : (i + 1) * n / parts;
 }
 
-/* Queries first .. end - 1 at once, or in parts of up to PART.  Each brings its share of the next
- * chunk's pages: the memory is then busy all the time. */
+/* Queries first .. end - 1 at once, or in parts of up to PART.  Each brings its share of the next chunk's pages: the
+ * memory is then busy all the time. */
 static void in_parts(attend_part *const *part, const struct isa_attend *a, const struct chunk *c, struct queries *st,
                      int first, int end, struct seen seen)
 {

@@ -35,7 +35,8 @@ static size_t v_bytes(const struct kern_group *g)
 static struct isa_kv kv_of(const struct kern_group *g, int layer, int kv_head)
 {
     return (struct isa_kv){.slab = g->dev_slab, .page_bytes = g->page_bytes, .head_bytes = k_bytes(g) + v_bytes(g),
-                           .v_at = k_bytes(g), .pages = g->pages, .head = layer * g->kv_heads + kv_head};
+                           .v_at = k_bytes(g), .head = (size_t)layer * (size_t)g->kv_heads + (size_t)kv_head,
+                           .pages = g->pages};
 }
 
 size_t cpu_kv_page_bytes(const struct kern_group *g)
@@ -51,20 +52,19 @@ size_t cpu_kv_page_bytes(const struct kern_group *g)
 int cpu_page_fetch(struct kdev *d, const struct kern_group *g, int page, void *host, struct err *err)
 {
     struct isa_kv kv = kv_of(g, 0, 0);
-    const int heads = g->layers * g->kv_heads;
-    const size_t used = (size_t)heads * kv.head_bytes;
+    const size_t heads = (size_t)g->layers * (size_t)g->kv_heads;
     uint8_t *to = host;
     (void)d, (void)err;
     assert(page >= 0 && page < g->pages);
     for (; kv.head < heads; kv.head++, to += kv.head_bytes) memcpy(to, isa_kv_page(&kv, page), kv.head_bytes);
-    memset(to, 0, g->page_bytes - used);
+    memset(to, 0, g->page_bytes - heads * kv.head_bytes);
     return 0;
 }
 
 int cpu_page_upload(struct kdev *d, const struct kern_group *g, int page, const void *host, struct err *err)
 {
     struct isa_kv kv = kv_of(g, 0, 0);
-    const int heads = g->layers * g->kv_heads;
+    const size_t heads = (size_t)g->layers * (size_t)g->kv_heads;
     const uint8_t *from = host;
     (void)d, (void)err;
     assert(page >= 0 && page < g->pages);

@@ -64,7 +64,7 @@ static int cpu_fetch(struct kdev *d, struct kstream *st, void *dst, const void *
 
 /* --------------------------------------------------------------- opening, closing */
 
-enum { NUMERICS = 3 }; /* raised when a kernel of some instruction set gives other bits, or pages lie otherwise */
+enum { NUMERICS = 3 }; /* raised when a kernel of some set gives other bits, or a page other bytes on the host */
 
 /* By the functions that there are, not by what ought to be: a type without those for a whole tile of tokens says it. */
 static void name_kernels(struct kdev *d)

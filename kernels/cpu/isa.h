@@ -71,14 +71,15 @@ typedef void isa_mul_open(const uint8_t *w, const uint8_t *open, int n, const st
 struct isa_kv {
     uint8_t *slab;
     size_t page_bytes, head_bytes, v_at; /* of all heads of a page; of one: K, and V so far behind it */
+    size_t head;                         /* layer * kv heads + kv head */
     int pages;                           /* of the slab */
-    int head;                            /* layer * kv heads + kv head */
 };
 
+_Static_assert((ISA_RUN & (ISA_RUN - 1)) == 0, "a page's place in its run is a mask");
 static inline uint8_t *isa_kv_page(const struct isa_kv *kv, int page)
 {
     const int in = page & (ISA_RUN - 1), first = page - in, run = MIN(ISA_RUN, kv->pages - first);
-    return kv->slab + (size_t)first * kv->page_bytes + (size_t)(kv->head * run + in) * kv->head_bytes;
+    return kv->slab + (size_t)first * kv->page_bytes + (kv->head * (size_t)run + (size_t)in) * kv->head_bytes;
 }
 
 /* Rows at neighbouring positions of one sequence, and one KV head: all query heads that share it.  rows is 1, or rows *
