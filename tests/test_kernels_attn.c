@@ -88,6 +88,7 @@ static struct isa_attend draw_tile(struct dice *d)
     a.softcap = dice_below(d, 3) ? 0 : 5;
     a.scale = 1 / sqrtf((float)a.dim);
     a.stride = (size_t)(a.heads * a.dim + dice_below(d, 2) * 24);
+    a.lean = dice_below(d, 2);
     return a;
 }
 
@@ -144,7 +145,7 @@ static void check_tile(struct dice *d, const struct cpu_isa *isa, struct isa_att
     for (int r = 0; r < a.rows - spoilt; r++) {
         struct isa_attend one = a;
         struct pages own = write_pages(d, isa, past, first_seen(&a, r), a.pos + r + 1);
-        one.rows = 1, one.pos = a.pos + r, one.q = q + (size_t)r * a.stride, one.att = alone;
+        one.rows = 1, one.pos = a.pos + r, one.q = q + (size_t)r * a.stride, one.att = alone, one.lean = !a.lean;
         attend(isa, one, &own);
         CHECK_MEM(alone, tile + (size_t)r * a.stride, row * sizeof(float));
         check_plain_sum(&a, past, r, dice_below(d, a.heads));

@@ -24,19 +24,22 @@
 
 /* WIDE    queries that one loop works on at most
  * WHOLE   queries for which it takes all VECS_AT_ONCE vectors of K or V at a time; for more, half as many
+ * LEAN    queries for which it can do so too where their factors need no register, and does if a->lean; 0: none
  * APART   of up to so many more than WIDE just these go by themselves; else parts are as equal as can be
  * EXPS    vectors of scores that become weights step by step together
  * LOOP    what is said to loops over dims and tokens
- * Of 16 registers 12 sums, 2 vectors of K or V and one query take 15. */
+ * Of 16 registers 12 sums, 2 vectors of K or V and one query take 15; of 32 LEAN's sums and vectors take all. */
 #if REGISTERS == 16
 #define WIDE 6
 #define WHOLE 2
+#define LEAN 0
 #define APART 2
 #define EXPS 4
 #define LOOP UNROLL_TWO
 #else
 #define WIDE 8
 #define WHOLE 6
+#define LEAN 7
 #define APART 0
 #define EXPS 1
 #define LOOP
@@ -66,10 +69,16 @@ struct chunk {
     const uint8_t *page[PAGES], *next[PAGES], *far[PAGES];
 };
 
-/* How many vectors of K or V a loop over n queries (a constant) takes at a time. */
-INLINE int vecs_of(const int n)
+/* How many vectors of K or V a loop over n queries takes at a time, lean or not (constants). */
+INLINE int vecs_of(const int n, const bool lean)
 {
-    return n > WHOLE ? VECS_AT_ONCE / 2 : VECS_AT_ONCE;
+    return n > WHOLE && !lean ? VECS_AT_ONCE / 2 : VECS_AT_ONCE;
+}
+
+/* c + x times the query's value at p, which is loaded for each vector or once for all. */
+INLINE vf times_at(const bool lean, const float *p, vf x, vf c)
+{
+    return lean ? vf_fma_at(p, x, c) : vf_fma(vf_set1(*p), x, c);
 }
 
 /* Bytes of n values of K or V, without scales. */
@@ -131,10 +140,11 @@ INLINE void fetch_by_weights(const struct isa_attend *a, const struct chunk *c, 
 
 /* ----------------------------------------------------------------------- scores */
 
-/* n queries (a constant) from q on: sums over dims d .. end - 1 with VECS_AT_ONCE vectors of K. */
-INLINE void dots_of(const int n, const int vecs, const enum ktype kv, const struct isa_attend *a, const struct chunk *c,
-                    const float *q, int first, int d, int end, vf (*sum)[VECS_AT_ONCE])
+/* n queries (a constant) from q on: sums over dims d .. end - 1 with vecs_of() vectors of K. */
+INLINE void dots_of(const int n, const bool lean, const enum ktype kv, const struct isa_attend *a,
+                    const struct chunk *c, const float *q, int first, int d, int end, vf (*sum)[VECS_AT_ONCE])
 {
+    const int vecs = vecs_of(n, lean);
     const size_t bytes = kv_bytes(kv, KERN_PAGE); /* of one dim */
     UNROLL for (int h = 0; h < n; h++)
         UNROLL for (int v = 0; v < vecs; v++) sum[h][v] = vf_zero();
@@ -147,24 +157,23 @@ INLINE void dots_of(const int n, const int vecs, const enum ktype kv, const stru
             if (token % KERN_PAGE || (size_t)d * bytes % CACHE_LINE) continue;
             fetch_by_scores(a, c, token / KERN_PAGE, values_at(kv, a) + (size_t)d * bytes);
         }
-        UNROLL for (int h = 0; h < n; h++) {
-            vf qd = vf_set1(q[h * a->dim + d]);
-            UNROLL for (int v = 0; v < vecs; v++) sum[h][v] = vf_fma(qd, k[v], sum[h][v]);
-        }
+        UNROLL for (int h = 0; h < n; h++)
+            UNROLL for (int v = 0; v < vecs; v++)
+                sum[h][v] = times_at(lean, q + h * a->dim + d, k[v], sum[h][v]);
     }
 }
 
 /* n queries from q on, dots with all K of the chunk. */
-INLINE void scores_of(const int n, const enum ktype kv, const struct isa_attend *a, const struct chunk *c,
-                      struct queries *st, int at)
+INLINE void scores_of(const int n, const bool lean, const enum ktype kv, const struct isa_attend *a,
+                      const struct chunk *c, struct queries *st, int at)
 {
-    const int vecs = vecs_of(n), step = kv == KT_Q8_0 ? 32 : a->dim;
+    const int vecs = vecs_of(n, lean), step = kv == KT_Q8_0 ? 32 : a->dim;
     const float *q = st->q + at * a->dim;
     float (*s)[ISA_CHUNK] = st->s + at;
     for (int first = 0; first < VECS; first += vecs)
         for (int d = 0; d < a->dim; d += step) {
             vf sum[WIDE][VECS_AT_ONCE];
-            dots_of(n, vecs, kv, a, c, q, first, d, d + step, sum);
+            dots_of(n, lean, kv, a, c, q, first, d, d + step, sum);
             UNROLL for (int v = 0; v < vecs; v++) {
                 int token = (first + v) * LANES;
                 vf scale = kv == KT_Q8_0 ? load_scales(c, 0, d / 32, token) : vf_zero();
@@ -279,7 +288,7 @@ INLINE void scale_weights(const int n, const struct isa_attend *a, const struct 
 }
 
 /* n queries, vecs vectors of dims (constants) from dim d on. */
-INLINE void sums_of(const int n, const int vecs, const enum ktype kv, const struct isa_attend *a,
+INLINE void sums_of(const int n, const bool lean, const int vecs, const enum ktype kv, const struct isa_attend *a,
                     const struct chunk *c, struct queries *st, int at, int d, struct seen seen)
 {
     const size_t bytes = kv_bytes(kv, (size_t)(vecs * LANES)), line = kv_bytes(kv, (size_t)wide_of(a));
@@ -305,7 +314,7 @@ INLINE void sums_of(const int n, const int vecs, const enum ktype kv, const stru
             UNROLL for (int h = 0; h < n; h++)
                 UNROLL for (int v = 0; v < vecs; v++) {
                     const int block = kv == KT_Q8_0 ? v * LANES / 32 : 0;
-                    o[h][v] = vf_fma(vf_set1(p[(block * WIDE + h) * ISA_CHUNK]), x[v], o[h][v]);
+                    o[h][v] = times_at(lean, p + (block * WIDE + h) * ISA_CHUNK, x[v], o[h][v]);
                 }
         }
     }
@@ -313,37 +322,39 @@ INLINE void sums_of(const int n, const int vecs, const enum ktype kv, const stru
         UNROLL for (int v = 0; v < vecs; v++) vf_store(to + (size_t)h * part + (size_t)(v * LANES), o[h][v]);
 }
 
-INLINE void values_of(const int n, const enum ktype kv, const struct isa_attend *a, const struct chunk *c,
-                      struct queries *st, int at, struct seen seen)
+INLINE void values_of(const int n, const bool lean, const enum ktype kv, const struct isa_attend *a,
+                      const struct chunk *c, struct queries *st, int at, struct seen seen)
 {
-    const int wide = wide_of(a), vecs = vecs_of(n);
+    const int wide = wide_of(a), vecs = vecs_of(n, lean);
     int d = 0;
     if (kv == KT_Q8_0) scale_weights(n, a, c, st, at);
-    for (; d + vecs * LANES <= wide; d += vecs * LANES) sums_of(n, vecs, kv, a, c, st, at, d, seen);
-    for (; d < wide; d += LANES) sums_of(n, 1, kv, a, c, st, at, d, seen);
+    for (; d + vecs * LANES <= wide; d += vecs * LANES) sums_of(n, lean, vecs, kv, a, c, st, at, d, seen);
+    for (; d < wide; d += LANES) sums_of(n, lean, 1, kv, a, c, st, at, d, seen);
 }
 
 /* -------------------------------------------------- for any number of queries at once */
 
-#define PARTS_OF(kv, n)                                                                                                \
-    static void scores_##kv##_##n(const struct isa_attend *a, const struct chunk *c, struct queries *st, int at,       \
-                                  struct seen seen)                                                                    \
+#define PARTS_OF(kv, n) PARTS_AS(kv, n, n, false)
+#define PARTS_AS(kv, name, n, lean)                                                                                    \
+    static void scores_##kv##_##name(const struct isa_attend *a, const struct chunk *c, struct queries *st, int at,    \
+                                     struct seen seen)                                                                 \
     {                                                                                                                  \
         (void)seen;                                                                                                    \
-        scores_of(n, KT_##kv, a, c, st, at);                                                                           \
+        scores_of(n, lean, KT_##kv, a, c, st, at);                                                                     \
     }                                                                                                                  \
-    static void values_##kv##_##n(const struct isa_attend *a, const struct chunk *c, struct queries *st, int at,       \
-                                  struct seen seen)                                                                    \
+    static void values_##kv##_##name(const struct isa_attend *a, const struct chunk *c, struct queries *st, int at,    \
+                                     struct seen seen)                                                                 \
     {                                                                                                                  \
-        values_of(n, KT_##kv, a, c, st, at, seen);                                                                     \
+        values_of(n, lean, KT_##kv, a, c, st, at, seen);                                                               \
     }
 #define PARTS_6(kv)                                                                                                    \
     PARTS_OF(kv, 1) PARTS_OF(kv, 2) PARTS_OF(kv, 3) PARTS_OF(kv, 4) PARTS_OF(kv, 5) PARTS_OF(kv, 6)
 #define NAMES_6(what, kv)                                                                                              \
     NULL, what##_##kv##_1, what##_##kv##_2, what##_##kv##_3, what##_##kv##_4, what##_##kv##_5, what##_##kv##_6
 #if WIDE == 8
-#define PARTS(kv) PARTS_6(kv) PARTS_OF(kv, 7) PARTS_OF(kv, 8)
-#define PARTS_ROW(what, kv) [KT_##kv] = {NAMES_6(what, kv), what##_##kv##_7, what##_##kv##_8}
+#define PARTS(kv) PARTS_6(kv) PARTS_OF(kv, 7) PARTS_OF(kv, 8) PARTS_AS(kv, lean, LEAN, true)
+#define PARTS_ROW(what, kv)                                                                                            \
+    [KT_##kv] = {NAMES_6(what, kv), what##_##kv##_7, what##_##kv##_8, what##_##kv##_lean}
 #else
 #define PARTS(kv) PARTS_6(kv)
 #define PARTS_ROW(what, kv) [KT_##kv] = {NAMES_6(what, kv)}
@@ -352,10 +363,10 @@ PARTS(F32)
 PARTS(F16)
 PARTS(Q8_0)
 
-/* The same for any number of queries, by type of K and V and how many at a time. */
+/* The same for any number of queries, by type of K and V and how many at a time; the last: LEAN of them, lean. */
 typedef void attend_part(const struct isa_attend *a, const struct chunk *c, struct queries *st, int at,
                          struct seen seen);
-static attend_part *const score_parts[][WIDE + 1] = {
+static attend_part *const score_parts[][WIDE + 2] = {
     PARTS_ROW(scores, F32), PARTS_ROW(scores, F16), PARTS_ROW(scores, Q8_0)};
-static attend_part *const value_parts[][WIDE + 1] = {
+static attend_part *const value_parts[][WIDE + 2] = {
     PARTS_ROW(values, F32), PARTS_ROW(values, F16), PARTS_ROW(values, Q8_0)};

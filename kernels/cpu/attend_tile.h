@@ -9,19 +9,20 @@ INLINE int part_end(int n, int parts, int i)
     return parts == 2 && n <= WIDE + APART && i == 0 ? n - APART : (i + 1) * n / parts;
 }
 
-/* Queries first .. end - 1 at once, or in parts of up to PART.  Each brings its share of the next chunk's pages: the
- * memory is then busy all the time. */
+/* Queries first .. end - 1 at once, or in parts of up to PART or LEAN.  Each brings its share of the next chunk's pages:
+ * the memory is then busy all the time. */
 static void in_parts(attend_part *const *part, const struct isa_attend *a, const struct chunk *c, struct queries *st,
                      int first, int end, struct seen seen)
 {
-    const int n = end - first, most = n <= WIDE ? WIDE : PART, parts = (n + most - 1) / most;
+    const int n = end - first, most = n <= WIDE ? WIDE : a->lean ? MAX(PART, LEAN) : PART;
+    const int parts = (n + most - 1) / most;
     struct chunk now;
     if (seen.lo >= seen.hi) return;
     memcpy(now.page, c->page, sizeof now.page);
     for (int i = 0, at = 0; i < parts; i++) {
         const int to = part_end(n, parts, i);
         for (int p = 0; p < PAGES; p++) now.next[p] = p * parts / PAGES == i ? c->next[p] : c->page[p];
-        part[to - at](a, &now, st, first + at, seen);
+        part[a->lean && to - at == LEAN ? WIDE + 1 : to - at](a, &now, st, first + at, seen);
         at = to;
     }
 }

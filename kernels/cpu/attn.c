@@ -250,6 +250,7 @@ static struct isa_attend attend_rows(const struct attn_job *j, int kv_head, int 
         .window = g->window,
         .scale = j->scale,
         .softcap = j->softcap,
+        .lean = j->d->lean,
     };
 }
 

@@ -106,6 +106,7 @@ static struct kdev *cpu_open(const struct kern_config *cfg, struct err *err)
     d->fetch = isa_fetches();
     d->reads_ahead = isa_reads_ahead();
     d->opens = isa->opens || isa_opens();
+    d->lean = isa_lean();
     name_kernels(d);
     d->crew = crew_open(cfg->threads, cfg->pin, err);
     if (d->crew) {

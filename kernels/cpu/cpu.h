@@ -36,6 +36,7 @@ struct kdev {
     enum isa_fetch fetch; /* isa_fetches() */
     bool reads_ahead;     /* isa_reads_ahead() */
     bool opens;           /* isa->opens or isa_opens() */
+    bool lean;            /* isa_lean() */
     struct crew *crew;
     struct cpu_turns *turns;
     struct cpu_scratch *scratch; /* (threads) */

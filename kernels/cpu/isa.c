@@ -79,6 +79,11 @@ bool isa_opens(void)
 {
     return is_intel();
 }
+
+bool isa_lean(void)
+{
+    return is_intel();
+}
 #else
 enum isa_fetch isa_fetches(void)
 {
@@ -91,6 +96,11 @@ bool isa_reads_ahead(void)
 }
 
 bool isa_opens(void)
+{
+    return false;
+}
+
+bool isa_lean(void)
 {
     return false;
 }

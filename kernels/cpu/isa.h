@@ -94,6 +94,7 @@ struct isa_attend {
     const int32_t *table;
     int pos, window;          /* of the first row; a row sees the last `window` positions, 0: all */
     float scale, softcap;
+    bool lean;                /* isa_lean() */
     const struct isa_attend *then; /* what comes next: its first keys are fetched; or NULL */
     float *part;              /* NULL; or (rows, heads, isa_part()): not att, but what is summed up of `span` alone */
     int span;                 /* positions from span * ISA_SPAN on, of which some row sees one */
@@ -163,6 +164,10 @@ bool isa_reads_ahead(void);
 /* Whether several tiles had better read opened weights, bytes and no more: measured on Emerald Rapids, where taking
  * weights apart keeps the products' own units busy.  Zen has others for it. */
 bool isa_opens(void);
+
+/* Whether fewer instructions are worth more loads: measured for attention on Emerald Rapids, a tenth faster.  Zen 5 has
+ * no more loads a cycle than such a loop takes. */
+bool isa_lean(void);
 
 /* By name; NULL or "auto" is the best that processor and operating system have.  NULL: err says what is missing. */
 const struct cpu_isa *isa_choose(const char *name, struct err *err);

@@ -6,6 +6,7 @@
  *
  * Every word is exactly defined, so that kernels give the same bits in all of them:
  *     vf_fma(a, b, c) = a * b + c and vf_fnma(a, b, c) = c - a * b, rounded once
+ *     vf_fma_at(p, b, c): vf_fma(the float at p in all lanes, b, c), without an instruction to load it where one can do
  *     vf_max(a, b) = a > b ? a : b and vf_min(a, b) = a < b ? a : b: the second when either is not a number
  *     vf_select_lt(a, b, yes, no) = a < b ? yes : no
  *     vf_top(a): the largest lane (any lane where one is not a number)

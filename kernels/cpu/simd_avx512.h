@@ -26,6 +26,16 @@ INLINE vf vf_max(vf a, vf b) { return _mm512_max_ps(a, b); }
 INLINE vf vf_min(vf a, vf b) { return _mm512_min_ps(a, b); }
 INLINE vf vf_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }
 INLINE vf vf_fnma(vf a, vf b, vf c) { return _mm512_fnmadd_ps(a, b, c); }
+/* Assembly, because of several with one p a compiler loads it first, into a register. */
+INLINE vf vf_fma_at(const float *p, vf b, vf c)
+{
+#if !ISA_EMULATED
+    __asm__("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(c) : "v"(b), "m"(*p));
+    return c;
+#else
+    return vf_fma(vf_set1(*p), b, c);
+#endif
+}
 INLINE vf vf_abs(vf a) { return _mm512_abs_ps(a); }
 INLINE vf vf_select_lt(vf a, vf b, vf yes, vf no)
 {

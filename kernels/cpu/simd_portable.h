@@ -39,6 +39,7 @@ INLINE vf vf_fma(vf a, vf b, vf c)
     return (vf){__builtin_fmaf(a[0], b[0], c[0]), __builtin_fmaf(a[1], b[1], c[1]), __builtin_fmaf(a[2], b[2], c[2]),
                 __builtin_fmaf(a[3], b[3], c[3])};
 }
+INLINE vf vf_fma_at(const float *p, vf b, vf c) { return vf_fma(vf_set1(*p), b, c); }
 INLINE vf vf_fnma(vf a, vf b, vf c) { return vf_fma(-a, b, c); }
 INLINE vf vf_abs(vf a) { return (vf)((vi)a & INT32_MAX); }
 INLINE float vf_top(vf a)
