@@ -54,7 +54,12 @@ program  := $(if $(wildcard app/main.c),program)
 machine  := $(shell $(CC) -dumpmachine 2>/dev/null)
 x86      := $(filter x86_64% amd64% i386% i486% i586% i686%,$(machine))
 # test_kernels_X once more as test_emulated_X, with AVX2 doing what AVX-512 and VNNI do, for machines without those.
+# Where the processor has all of it test_kernels_X runs the real kernels, and these, which take minutes, run only if T
+# is given.
 emulated := $(if $(x86),$(addprefix test_emulated_,attn cpu kv))
+cpu_has   = $(shell grep -o -w -m 1 '$1' /proc/cpuinfo 2>/dev/null)
+real      = $(and $(call cpu_has,avx512_vnni),$(call cpu_has,avx_vnni))
+wanted_emulated = $(if $(T),$(emulated),$(if $(real),,$(emulated)))
 
 # Programs that have threads in them, judged by their names; the reference vectors judge figures and take minutes there.
 threaded    = $(strip $(foreach word,thread strand engine local sched_random adversarial,$(findstring $(word),$1)))
@@ -73,7 +78,7 @@ cores = $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 again = +@$(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(cores))
 
 wanted      = $(if $(T),$(foreach t,$1,$(if $(findstring $(T),$t),$t)),$1)
-as_release  = $(addprefix release:$(call folder,release)/tests/,$(call wanted,$(tests) $(emulated)))
+as_release  = $(addprefix release:$(call folder,release)/tests/,$(call wanted,$(tests) $(wanted_emulated)))
 as_asan     = $(addprefix asan:$(call folder,asan)/tests/,$(call wanted,$(tests)))
 as_tsan     = $(addprefix tsan:$(call folder,tsan)/tests/,$(call wanted,$(TSAN_TESTS)))
 wanted_script = $(addsuffix .sh,$(addprefix script:tests/,$(call wanted,$1)))
@@ -95,6 +100,8 @@ test: ## all tests: release, ASan+UBSan, TSan (threads), fuzz replay; T=part for
 	$(again) VARIANT=release STAGE=test $(program) tests eval-program
 	$(again) VARIANT=asan STAGE=test $(program) tests replays
 	$(again) VARIANT=tsan STAGE=test tsan-tests
+	$(if $(filter-out $(wanted_emulated),$(emulated)),\
+	@echo 'left out: test_emulated_* - this processor has what they emulate; T=emulated runs them')
 	@bash tests/run.sh $(call wanted_script,arrows train tui) $(as_release) $(as_asan) $(as_replay) $(as_tsan)
 
 asan: ## the tests and the fuzz replay with ASan and UBSan only
