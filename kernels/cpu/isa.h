@@ -165,8 +165,8 @@ bool isa_reads_ahead(void);
  * weights apart keeps the products' own units busy.  Zen has others for it. */
 bool isa_opens(void);
 
-/* Whether fewer instructions are worth more loads: measured for attention on Emerald Rapids, a tenth faster.  Zen 5 has
- * no more loads a cycle than such a loop takes. */
+/* Whether fewer instructions are worth more loads: measured for attention on Emerald Rapids, 5 to 10 % faster.  Not
+ * measured on Zen; Zen 5 should have no more loads a cycle than such a loop takes. */
 bool isa_lean(void);
 
 /* By name; NULL or "auto" is the best that processor and operating system have.  NULL: err says what is missing. */
