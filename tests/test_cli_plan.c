@@ -166,7 +166,7 @@ TEST(plan_by_shape_and_by_gpu)
     CHECK_EQ(PLAN("--shape=Llama-3.1-8B", "--gpu=RTX 4090", "--agents=4", "--ctx=8192"), 0);
     has(out(), "on cuda");
     has(out(), "4 x 8,192 tokens, 131,072 bytes a token\n");
-    has(out(), "start it: plimsoll stress --agents 4 --parallel 4 -m FILE --ctx 8192 --backend cuda\n");
+    has(out(), "start it: plimsoll stress --agents 4 --parallel 4 -m FILE --ctx 8192 --backend cuda --exact\n");
     CHECK_EQ(PLAN("--shape", "llama3.1-70b", "--type", "f16", "--gpu", "h100-80gb"), 3);
     CHECK_EQ(PLAN("--shape", "llama3.1-70b", "--gpu", "h200", "--json"), 0);
     json_t *o = object();

@@ -96,33 +96,31 @@ TEST(an_installed_program_finds_the_object_that_make_install_put_there)
 
 /* ----------------------------------------------------------------------- exact and fast */
 
-/* Where a device has shown cuBLASLt right (here somebody says so), a chat at a terminal is fast unless told otherwise,
- * and the screen's head says which; what has a prompt of its own or a script is exact unless told otherwise. */
-TEST(a_chat_by_hand_is_fast_once_that_was_shown_and_all_else_is_exact)
+/* A chat at a terminal is fast unless told otherwise, and the screen's head says which; what has a prompt of its own or a
+ * script is exact unless told otherwise.  auto takes the device. */
+TEST(a_chat_by_hand_is_fast_and_all_else_is_exact)
 {
     bash("cp \"$SO\" \"$beside\"\n"
          "mode() { local want=$1; shift; rm -f \"$D/t\"\n"
-         "    echo '/quit' | \"$D/bin/plimsoll\" --backend cuda --no-save --trace \"$D/t\" \"$@\" >\"$D/out\" 2>&1 ||\n"
+         "    echo '/quit' | \"$D/bin/plimsoll\" --no-save --trace \"$D/t\" \"$@\" >\"$D/out\" 2>&1 ||\n"
          "        die \"$(cat \"$D/out\")\"\n"
          "    [ \"$(sed -n 's/.*\"mode\":\"\\([a-z]*\\)\".*/\\1/p' \"$D/t\")\" = $want ] ||\n"
          "        die \"$*: $(cat \"$D/t\")\"; }\n"
-         "mode exact --fast\n" /* nobody has shown it */
-         "export PLIMSOLL_CUDA_UNSHOWN=blas\n"
-         "mode exact; mode fast --fast; mode exact --exact; mode exact --script\n"
-         "mode exact -n 1 -p x; mode fast -n 1 -p x --fast\n");
+         "for b in cuda auto; do\n"
+         "    mode exact --backend $b; mode fast --backend $b --fast; mode exact --backend $b --exact\n"
+         "    grep -q '\"backend\":\"a CPU (sm_90, ' \"$D/t\" || die \"$(cat \"$D/t\")\"; done\n"
+         "mode exact --script; mode exact -n 1 -p x; mode fast -n 1 -p x --fast\n");
     static char program[PATH_MAX];
-    const struct child_terminal shown = {"xterm-256color", 80, 24, "PLIMSOLL_CUDA_UNSHOWN=blas"},
-                                unshown = {"xterm-256color", 80, 24, NULL};
+    const struct child_terminal at = {"xterm-256color", 80, 24, NULL};
     const char *const plain[] = {"--backend", "cuda", "--no-save", NULL},
                *const exact[] = {"--backend", "cuda", "--no-save", "--exact", NULL};
     snprintf(program, sizeof program, "%s/bin/plimsoll", getenv("D"));
     setenv("PLIMSOLL_BIN", program, 1);
     setenv("HOME", getenv("D"), 1);
-    const struct { const char *const *args; const struct child_terminal *at; const char *head; } rows[] = {
-        {plain, &shown, " plimsoll  fast  "}, {exact, &shown, " plimsoll  exact  "},
-        {plain, &unshown, " plimsoll  exact  "}};
+    const struct { const char *const *args; const char *head; } rows[] = {{plain, " plimsoll  fast  "},
+                                                                          {exact, " plimsoll  exact  "}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        open_screen(rows[i].args, rows[i].at);
+        open_screen(rows[i].args, &at);
         look_for(rows[i].head);
         press("/quit\r");
         CHECK_EQ(close_screen(), 0);

@@ -478,15 +478,13 @@ TEST(plan_command_lines_carry_what_was_asked)
     CHECK_STR(b.data, "plimsoll stress --agents 3 --parallel 3 -m 'it'\\''s a model.gguf' --ctx 512 --vram 1536M "
                       "--kv-type q8_0 --backend cuda --park 4096 --overcommit --strict-tools");
     buf_free(&b);
-    p.on_device = true; /* fast's workspace is larger, and a chat by hand is fast where that is shown right */
-    setenv("PLIMSOLL_CUDA_UNSHOWN", "blas", true);
+    p.on_device = true; /* fast's workspace is larger, and a chat by hand is fast */
     for (int fast = 0; fast < 2; fast++) {
         ask.engine.fast = fast;
         plan_command(&ask, &p, &b);
         has(&b, fast ? " --backend cuda --fast --park" : " --backend cuda --exact --park");
         buf_free(&b);
     }
-    unsetenv("PLIMSOLL_CUDA_UNSHOWN");
     p.agents = 65; /* more than any face runs at once */
     plan_command(&ask, &p, &b);
     CHECK_EQ(b.len, 0);

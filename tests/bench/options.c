@@ -30,7 +30,7 @@ static const char help[] =
     "  --markdown      print a section for tests/bench/SPEED.md\n"
     "  --keep          put it into that file, and a chart beside it (make bench without ARGS does)\n"
     "  --backend NAME  the engine's backend\n"
-    "  --exact         a GPU's exact mode; else its fast one, or its twin where no device has shown that right\n"
+    "  --exact         a GPU's exact mode; else its fast one\n"
     "  --isa NAME      portable, avx2, avxvnni, avx512: the CPU backend's instruction set\n"
     "  --kv-type NAME  f16, q8_0, f32: the type of our keys and values (f16); the peer's driver has f16 only, so that\n"
     "                  with another one there is no peer, and --keep keeps nothing\n"
