@@ -237,7 +237,7 @@ libs  := $(PKG_LIBS) -lpthread -lm
 cxx_flags := $(opt) -std=gnu++17 -ffp-contract=off $(CFLAGS) -Wall -Wextra -Wshadow -Wconversion -Werror -I. \
              -Itests/cuda_on_cpu -fPIC
 # Looked at by recipes of the CUDA kernels only: it asks nvcc.
-nvcc_flags = -std=c++17 -O3 -fmad=false -I. -Xcompiler -fPIC,-Wall,-Wextra $(call gencode,$(CUDA_ARCH))
+nvcc_flags = -std=c++17 -O3 -Xfatbin=-compress-all -fmad=false -I. -Xcompiler -fPIC,-Wall,-Wextra $(call gencode,$(CUDA_ARCH))
 gencode    = $(foreach a,$1,-gencode arch=compute_$a,code=sm_$a) \
              $(foreach a,$(firstword $1),-gencode arch=compute_$a,code=compute_$a)
 

@@ -133,6 +133,45 @@ TEST(a_row_has_the_same_bits_alone_or_in_company_in_every_order_of_threads)
     }
 }
 
+/* Few long rows' spans are blocks' of their own, those of many are not (gpu.h: GPU_SPAN, GPU_PARTS; 64 heads and three
+ * spans: 42 rows at most).  Tolerance: sums of 1300 terms in another order. */
+TEST(a_long_row_s_attention_has_the_same_bits_whoever_takes_its_spans_and_is_the_reference_s)
+{
+    enum { FEW = 4, MANY = 48, LONG = 1300, WIDE = 64 * 16 };
+    static const int32_t at[FEW] = {LONG - 1, 1024, 512, 1023};
+    for (int round = 0; round < 2; round++) {
+        struct dice dice = {13}, same = {13};
+        struct rig_shape s = {.embd = 32, .heads = 64, .kv_heads = 16, .head_dim = 16, .ff = 32, .vocab = 40,
+                              .layers = 1, .kv = KT_F32, .scale = 0.5f, .window = round ? 700 : 0};
+        struct rig_model *m = rig_model(&dice, &s);
+        struct rig *judge = rig_open(&dice, m, kern_ref(), NULL, MANY, 1, LONG);
+        struct rig *r = rig_open(&same, m, kern_cuda(), NULL, MANY, 1, LONG);
+        float few[FEW * WIDE];
+        for (int from = 0; from < LONG; from += MANY) {
+            struct rig_rows rows = {.n = MIN(MANY, LONG - from)};
+            for (int i = 0; i < rows.n; i++) rows.token[i] = (from + i) * 7 % s.vocab, rows.pos[i] = from + i;
+            const struct kern_batch a = rig_batch(judge, &rows), b = rig_batch(r, &rows);
+            rig_do(judge, STEP_EMBED, 0, &a), rig_do(judge, STEP_ATTN_IN, 0, &a);
+            memcpy(r->x, judge->x, (size_t)(rows.n * s.embd) * sizeof(float));
+            rig_do(r, STEP_ATTN_IN, 0, &b);
+        }
+        for (int i = 0; i < MANY * WIDE; i++) judge->q[i] = r->q[i] = dice_float(&dice, 1);
+        struct rig_rows rows = {.n = FEW};
+        for (int i = 0; i < MANY; i++) rows.pos[i] = i < FEW ? at[i] : i;
+        struct kern_batch a = rig_batch(judge, &rows), b = rig_batch(r, &rows);
+        rig_do(judge, STEP_ATTN, 0, &a), rig_do(r, STEP_ATTN, 0, &b);
+        memcpy(few, r->att, sizeof few);
+        for (int i = 0; i < FEW * WIDE; i++)
+            CHECK_NEAR(few[i], judge->att[i], 1e-4 * (1 + fabs((double)judge->att[i])));
+        rows.n = MANY;
+        b = rig_batch(r, &rows);
+        rig_do(r, STEP_ATTN, 0, &b);
+        CHECK_MEM(few, r->att, sizeof few);
+        rig_close(judge), rig_close(r);
+        rig_model_free(m);
+    }
+}
+
 /* ------------------------------------------------------------------- what goes wrong */
 
 TEST(a_call_of_cuda_that_fails_is_one_line_and_leaves_nothing_taken)
@@ -214,7 +253,7 @@ TEST(open_refuses_a_device_that_is_not_there_and_says_what_it_runs_on)
     struct kdev *d = k->open(NULL, &err);
     if (shim_made_up()) {
         CHECK_STR(k->describe(d), "a CPU (sm_90, 4 multiprocessors, driver 13.0), exact");
-        CHECK_STR(k->numerics(d), "cuda 1 sm_90");
+        CHECK_STR(k->numerics(d), "cuda 2 sm_90");
     }
     CHECK_STR(k->mat_kernel(d, KT_Q4_K), "cuda dp4a int8, exact");
     CHECK_STR(k->mat_kernel(d, KT_F16), "cuda fp32 fma, exact");

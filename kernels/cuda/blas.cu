@@ -147,18 +147,19 @@ static cublasStatus_t find_plan(gpu_blas *b, int m, int n, int k, const plan **o
 
 /* ---------------------------------------------------------------------- the kernels */
 
-/* Groups of 32 rows from the first of the tile on; grid (k / 32, groups of the tile), block (32, 8): lanes are rows. */
+/* Groups of 32 rows from the first of the tile on; grid (parts of k, groups of the tile), block (32, 8): lanes are
+ * rows, a warp has a unit. */
 template <ktype TYPE> __global__ void unpack_kernel(gpu_mat w, int first, int m, unsigned short *tile)
 {
-    const int lane = static_cast<int>(threadIdx.x), group = first + static_cast<int>(blockIdx.y);
-    const int row = static_cast<int>(blockIdx.y) * WARP + lane, k0 = static_cast<int>(blockIdx.x) * 32;
-    const size_t cols = static_cast<size_t>(w.cols);
-    for (int k = k0 + static_cast<int>(threadIdx.y); k < k0 + 32 && k < w.cols; k += THREADS / WARP) {
-        const float v = packed_at<TYPE>(w.dev_data, cols, static_cast<size_t>(group), static_cast<size_t>(k), lane);
-        if (row < m)
-            tile[static_cast<size_t>(k) * static_cast<size_t>(m) + static_cast<size_t>(row)] =
-                __half_as_ushort(__float2half_rn(v));
-    }
+    const int lane = static_cast<int>(threadIdx.x), row = static_cast<int>(blockIdx.y) * WARP + lane;
+    const size_t cols = static_cast<size_t>(w.cols), group = static_cast<size_t>(first) + blockIdx.y;
+    const int at = static_cast<int>(blockIdx.x * (THREADS / WARP) + threadIdx.y);
+    if (row >= m) return;
+    tile += row;
+    unpack_units<TYPE>(w.dev_data + group * group_bytes<TYPE>(cols), w.cols, lane, at,
+                       static_cast<int>(gridDim.x) * (THREADS / WARP), [=](int k, float v) {
+        tile[static_cast<size_t>(k) * static_cast<size_t>(m)] = __half_as_ushort(__float2half_rn(v));
+    });
 }
 
 /* A block a token: the power of two above its largest value, and it in halves of that; the block's memory: THREADS
@@ -206,7 +207,8 @@ __global__ void finish_kernel(gpu_mul m, int first, int n, const float *product,
 
 template <ktype TYPE> static int unpack_type(struct gpu *g, const gpu_mat &w, int first, int m, unsigned short *tile)
 {
-    const dim3 grid(static_cast<unsigned>((w.cols + 31) / 32), static_cast<unsigned>((m + WARP - 1) / WARP));
+    const int parts = ((w.cols + 31) / 32 + THREADS / WARP - 1) / (THREADS / WARP);
+    const dim3 grid(static_cast<unsigned>(parts), static_cast<unsigned>((m + WARP - 1) / WARP));
     return launch(g, grid, dim3(WARP, THREADS / WARP), 0, unpack_kernel<TYPE>, w, first / WARP, m, tile);
 }
 

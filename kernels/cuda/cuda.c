@@ -125,7 +125,7 @@ static struct kdev *open_as(const struct kern_config *cfg, bool fast, struct err
     snprintf(d->said, sizeof d->said, "%s (sm_%d%d, %d multiprocessors, driver %d.%d), %s%s", d->info.name,
              d->info.major, d->info.minor, d->info.units, d->info.driver / 1000, d->info.driver % 1000 / 10,
              d->fast ? "fast" : "exact", not_fast);
-    snprintf(d->numerics, sizeof d->numerics, "cuda 1 sm_%d%d%s", d->info.major, d->info.minor,
+    snprintf(d->numerics, sizeof d->numerics, "cuda 2 sm_%d%d%s", d->info.major, d->info.minor,
              d->fast ? " fast" : "");
     return d;
 }
@@ -265,6 +265,16 @@ static bool lay_scratch(int rows, int norm_cols, int act_cols, int a_cols, int b
     return fits;
 }
 
+/* What attention's spans take at most: there are those of the longest row for each row and head, if they are as many as
+ * there may be (spans_of()). */
+static uint64_t parts_bytes(const struct kern_dims *n)
+{
+    const uint64_t spans = ((uint64_t)n->max_ctx + GPU_SPAN - 1) / GPU_SPAN, heads = (uint64_t)n->heads;
+    const uint64_t rows = MIN((uint64_t)MAX(n->max_rows, n->max_outs), GPU_PARTS);
+    if (spans < 2) return 0;
+    return MIN(rows * MIN(heads * spans, GPU_PARTS), GPU_PARTS) * (uint64_t)(n->head_dim + 2) * sizeof(float);
+}
+
 static size_t cuda_work_bytes(const struct kern_dims *n)
 {
     const int rows = MAX(n->max_rows, n->max_outs), stride = n->max_ctx / KERN_PAGE + 2;
@@ -278,7 +288,7 @@ static size_t cuda_work_bytes(const struct kern_dims *n)
     if (!lay_pass(rows, n->max_outs, MAX(n->max_seqs, 1), stride, KERN_GROUPS, &l)) return SIZE_MAX;
     if (!lay_scratch(rows, n->embd, (int)cols, (int)most, (int)most, &s)) return SIZE_MAX;
     if (!sampler_lay(n->max_outs, n->vocab, &p)) return SIZE_MAX;
-    s.end = MAX(s.end, p.end);
+    s.end = MAX(MAX(s.end, p.end), parts_bytes(n));
     return l.end > SIZE_MAX / 2 || s.end > SIZE_MAX / 2 ? SIZE_MAX : (size_t)(l.end + s.end);
 }
 
@@ -345,6 +355,8 @@ static int cuda_begin(struct kdev *d, struct kstream *st, const struct kern_batc
     d->dev_out = (int32_t *)(void *)(work + l.out);
     d->dev_scratch = work + l.end + d->lies.end;
     if (d->lies.end) fast_place(d, work + l.end);
+    d->longest = 0;
+    for (int i = 0; i < b->rows; i++) d->longest = MAX(d->longest, b->pos[i] + 1);
     const size_t rows = (size_t)b->rows * sizeof(int32_t);
     int code = d->face->upload(d->gpu, d->dev_token, b->token, rows);
     if (!code) code = d->face->upload(d->gpu, d->dev_pos, b->pos, rows);
@@ -377,10 +389,9 @@ static int cuda_embed(struct kdev *d, struct kstream *st, const struct kern_batc
 }
 
 /* y = w x, from the normed or rounded rows. */
-static int mul(struct kdev *d, int rows, const struct kmat *w, const float *x, const struct gpu_act *act, float *y)
+static struct gpu_mul mul_of(int rows, const struct kmat *w, const float *x, const struct gpu_act *act, float *y)
 {
-    const struct gpu_mul m = {.w = mat_of(w), .rows = rows, .dev_x = x, .dev_act = act, .dev_y = y};
-    return fast_mul(d, &m);
+    return (struct gpu_mul){.w = mat_of(w), .rows = rows, .dev_x = x, .dev_act = act, .dev_y = y};
 }
 
 static int cuda_attn_in(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_attn_in *w,
@@ -401,20 +412,28 @@ static int cuda_attn_in(struct kdev *d, struct kstream *st, const struct kern_ba
                           .eps = w->eps, .rope_dims = w->rope.dims, .neox = w->rope.neox};
     assert(w->rope.dims / 2 <= (int)COUNT_OF(h.inv_freq));
     if (w->rope.dims) memcpy(h.inv_freq, w->rope.inv_freq, (size_t)(w->rope.dims / 2) * sizeof h.inv_freq[0]);
+    const struct gpu_mul in[] = {mul_of(b->rows, &w->q, normed, act, q), mul_of(b->rows, &w->k, normed, act, k),
+                                 mul_of(b->rows, &w->v, normed, act, v)};
     int code = d->face->norm(d->gpu, b->rows, NULL, w->q.cols, x, w->dev_norm, w->eps, normed, act);
-    if (!code) code = mul(d, b->rows, &w->q, normed, act, q);
-    if (!code) code = mul(d, b->rows, &w->k, normed, act, k);
-    if (!code) code = mul(d, b->rows, &w->v, normed, act, v);
+    if (!code) code = fast_mul(d, in, COUNT_OF(in));
     if (!code) code = d->face->heads(d->gpu, &h);
     return cuda_fail(d, code, "attention's way in", err);
+}
+
+/* Spans that are a block's each (struct gpu_attn): where there is more than one, and room for all of them. */
+static int spans_of(int rows, int heads, int longest)
+{
+    const int spans = (longest + GPU_SPAN - 1) / GPU_SPAN;
+    return spans > 1 && (int64_t)rows * heads <= GPU_PARTS / spans ? spans : 0;
 }
 
 static int cuda_attn(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_group *g,
                      int group, int layer, int heads, float scale, float softcap, const float *q, float *att,
                      void *dev_work, struct err *err)
 {
+    const int spans = spans_of(b->rows, heads, d->longest);
     const struct gpu_attn a = {.at = rows_of(d, b, group), .from = pages_of(g, layer), .heads = heads, .scale = scale,
-                               .cap = softcap, .dev_q = q, .dev_att = att};
+                               .cap = softcap, .dev_q = q, .dev_att = att, .spans = spans, .dev_part = floats(d, 0)};
     (void)st, (void)dev_work;
     if (b->rows <= 0) return 0;
     return cuda_fail(d, d->face->attn(d->gpu, &a), "attention", err);
@@ -433,7 +452,7 @@ static int cuda_project(struct kdev *d, struct kstream *st, int rows, const stru
         m.dev_act = acts(d, s.act);
         code = d->face->quantise(d->gpu, rows, w->cols, y, acts(d, s.act));
     }
-    if (!code) code = fast_mul(d, &m);
+    if (!code) code = fast_mul(d, &m, 1);
     return cuda_fail(d, code, "a projection", err);
 }
 
@@ -450,12 +469,14 @@ static int cuda_ffn(struct kdev *d, struct kstream *st, int rows, const struct k
     struct gpu_act *act = acts(d, s.act), *rounded = is_plain(f->gate.type) && is_plain(f->up.type) ? NULL : act;
     const struct gpu_mul down = {.w = mat_of(&f->down), .rows = rows, .dev_x = gate, .dev_act = act, .dev_y = x,
                                  .add = true};
+    const struct gpu_mul in[] = {mul_of(rows, &f->gate, normed, rounded, gate),
+                                 mul_of(rows, &f->up, normed, rounded, up)};
     int code = d->face->norm(d->gpu, rows, NULL, embd, x, f->dev_norm, f->eps, normed, rounded);
-    if (!code) code = mul(d, rows, &f->gate, normed, rounded, gate);
-    if (!code) code = mul(d, rows, &f->up, normed, rounded, up);
-    if (!code) code = d->face->gate(d->gpu, (size_t)rows * (size_t)ff, f->act == KERN_GELU, gate, up);
-    if (!code && !is_plain(f->down.type)) code = d->face->quantise(d->gpu, rows, ff, gate, act);
-    if (!code) code = fast_mul(d, &down);
+    if (!code) code = fast_mul(d, in, COUNT_OF(in));
+    if (!code)
+        code = d->face->gate(d->gpu, (size_t)rows * (size_t)ff, f->act == KERN_GELU, gate, up,
+                             is_plain(f->down.type) ? NULL : act);
+    if (!code) code = fast_mul(d, &down, 1);
     return cuda_fail(d, code, "the feed-forward", err);
 }
 
@@ -471,7 +492,7 @@ static int cuda_output(struct kdev *d, struct kstream *st, const struct kern_bat
     struct gpu_mul m = {.w = mat_of(w), .rows = b->outs, .dev_x = floats(d, s.normed), .dev_act = act, .dev_y = logits,
                         .cap = softcap};
     int code = d->face->norm(d->gpu, b->outs, d->dev_out, w->cols, x, norm, eps, floats(d, s.normed), act);
-    if (!code) code = fast_mul(d, &m);
+    if (!code) code = fast_mul(d, &m, 1);
     return cuda_fail(d, code, "the output", err);
 }
 

@@ -62,6 +62,7 @@ static int begin_device(struct gpu *g, struct gpu_info *info)
     snprintf(info->name, sizeof info->name, "%s", p.name);
     info->major = p.major, info->minor = p.minor, info->units = p.multiProcessorCount;
     info->memory = p.totalGlobalMem;
+    g->units = p.multiProcessorCount;
     e = cudaStreamCreateWithFlags(&g->stream, cudaStreamNonBlocking);
     if (!e) e = cudaMallocHost(&g->staging, GPU_STAGING);
     for (int i = 0; i < STAGES && !e; i++) e = cudaEventCreateWithFlags(&g->taken[i], cudaEventDisableTiming);

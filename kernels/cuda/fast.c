@@ -50,10 +50,19 @@ const char *fast_open(struct kdev *d)
 
 /* Weights in floats are few, and have more digits than halves.  A pass may have more rows than there is room for where
  * a policy of engine/naive.h makes it. */
-int fast_mul(struct kdev *d, const struct gpu_mul *m)
+static bool by_blas(const struct kdev *d, const struct gpu_mul *m)
 {
     const bool halves = m->w.type != KT_F32 && m->w.type != KT_BF16;
-    if (d->fast && halves && m->rows >= GPU_BLAS_ROWS && m->rows <= MIN(d->lies.most_tokens, UINT16_MAX))
-        return d->face->blas(d->gpu, m, &d->room);
-    return d->face->mul(d->gpu, m);
+    return d->fast && halves && m->rows >= GPU_BLAS_ROWS && m->rows <= MIN(d->lies.most_tokens, UINT16_MAX);
+}
+
+int fast_mul(struct kdev *d, const struct gpu_mul *m, int n)
+{
+    int code = 0;
+    for (int i = 0, first; i < n && !code;) {
+        for (first = i; i < n && !by_blas(d, &m[i]); i++) continue;
+        if (i > first) code = d->face->mul(d->gpu, &m[first], i - first);
+        if (i < n && !code) code = d->face->blas(d->gpu, &m[i++], &d->room);
+    }
+    return code;
 }

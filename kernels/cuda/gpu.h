@@ -9,7 +9,7 @@
 #include "kernels/quant.h"
 #include <stddef.h>
 
-enum { GPU_FACE = 2 }; /* raised when this file changes: program and object must agree */
+enum { GPU_FACE = 3 }; /* raised when this file changes: program and object must agree */
 
 /* Those of CUDA's codes that the program has words of its own for. */
 enum gpu_code {
@@ -28,7 +28,8 @@ struct gpu_info {
     size_t opening; /* bytes of the device that modules, stream and staging took, once its context was there */
 };
 
-/* 32 activations as integer kernels want them: x ~ q * dx (the CPU backend's struct act, for a row of blocks). */
+/* 32 activations as integer kernels want them: x ~ q * dx (the CPU backend's struct act, for a row of blocks).  An
+ * array of them begins where 16 divides the address. */
 struct gpu_act {
     int8_t q[32];
     float dx, mdx;   /* mdx = dx * -(sum of q) */
@@ -53,6 +54,7 @@ struct gpu_mul {
     bool add;
     float cap;
 };
+enum { GPU_MULS = 3 }; /* products that a launch may have */
 
 /* What a product by cuBLASLt takes beside, on the device: of a matrix tile_rows rows at a time (a multiple of 32). */
 enum { GPU_BLAS_SPACE = 32 << 20, GPU_BLAS_ROWS = 32 }; /* bytes for the library; tokens from which it is worth it */
@@ -99,7 +101,10 @@ struct gpu_attn {
     float scale, cap;
     const float *dev_q;
     float *dev_att;
+    int spans;       /* that the longest row has begun, each a block's; 0: a block has all of a row */
+    float *dev_part; /* scratch: (rows, heads, spans, dim + 2) */
 };
+enum { GPU_SPAN = 512, GPU_PARTS = 8192 }; /* tokens; rows * heads * spans that there is room for */
 
 /* How a row is chosen (struct kern_sample has the words), of what the device can: ids are within the vocabulary, and a
  * parameter that is off is so here. */
@@ -157,11 +162,12 @@ struct gpu_face {
     int (*norm)(struct gpu *g, int rows, const int32_t *dev_pick, int cols, const float *dev_x, const float *dev_norm,
                 float eps, float *dev_normed, struct gpu_act *dev_act);
     int (*quantise)(struct gpu *g, int rows, int cols, const float *dev_x, struct gpu_act *dev_act);
-    int (*mul)(struct gpu *g, const struct gpu_mul *m);
+    /* n products of as many rows, of which none is of another's result; those of one type in one launch. */
+    int (*mul)(struct gpu *g, const struct gpu_mul *m, int n);
     int (*heads)(struct gpu *g, const struct gpu_heads *h);
     int (*attn)(struct gpu *g, const struct gpu_attn *a);
-    /* gate = act(gate) * up, n values; gelu: else silu. */
-    int (*gate)(struct gpu *g, size_t n, bool gelu, float *dev_gate, const float *dev_up);
+    /* gate = act(gate) * up, n values, gelu: else silu; act (NULL: not wanted) = the same as integers. */
+    int (*gate)(struct gpu *g, size_t n, bool gelu, float *dev_gate, const float *dev_up, struct gpu_act *dev_act);
     int (*sample)(struct gpu *g, const struct gpu_sample *s);
     /* mul by cuBLASLt, from dev_x, for all types but F32 and BF16; blas_open: once, before; GPU_NO_LIBRARY: there is
      * none to be found. */

@@ -31,6 +31,7 @@ struct kdev {
     /* the pass that begin() told of, on the device */
     int32_t *dev_token, *dev_pos, *dev_seq, *dev_out, *dev_table[KERN_GROUPS];
     uint8_t *dev_scratch;
+    int longest; /* tokens that the longest of its rows sees */
     struct sampler sampler;
     bool fast; /* products may be cuBLASLt's */
     struct room_layout lies; /* where their room is, behind the arrays of a pass */
@@ -58,10 +59,10 @@ struct sampler_layout {
 bool sampler_lay(int outs, int vocab, struct sampler_layout *l);
 
 /* fast.c: the room that products by cuBLASLt need in a pass of at most n's sizes (false: overflow), its place from
- * begin() on, and y = w x, by what serves d. */
+ * begin() on, and n products, of which none is of another's result, by what serves d. */
 bool fast_lay(const struct kern_dims *n, struct room_layout *l);
 void fast_place(struct kdev *d, uint8_t *dev_room);
-int fast_mul(struct kdev *d, const struct gpu_mul *m);
+int fast_mul(struct kdev *d, const struct gpu_mul *m, int n);
 /* Opens the library, if d is to be fast; why it is not after all, or "". */
 const char *fast_open(struct kdev *d);
 

@@ -1,101 +1,112 @@
-/* mul.cu - matrix products: a block of 8 warps takes 32 rows of the matrix and up to 8 tokens.
+/* mul.cu - matrix products: a block takes 32 rows of a matrix and some tokens.
  *
- * Lanes are rows.  A warp sums one eighth of k, always the same for the same number of columns, and the eight sums are
- * added in order; so a row's result depends on that row alone: not on the tokens beside it, nor on the tile.
+ * k is cut into PARTS, always the same for the same number of columns; each is summed by itself, and the parts' sums
+ * are added in order.  So a row's result depends on that row alone: not on the tokens beside it, nor on the tile, nor
+ * on how many warps the parts are shared by.
  *
- *     integers: acc = fma(isum, dw * dx, acc) a block or run, isum exact; a minimum: acc = fma(-m, dx * -sum x, acc)
- *     floats:   per 32 k: s = fma(w, x, s) in rising k from 0, then acc = acc + s */
+ *     integers: acc = fma(isum, dw * dx, acc) a run of 32, isum exact; a minimum: acc = fma(-m, dx * -sum x, acc)
+ *     floats:   per 32 k: s = fma(w, x, s) in rising k from 0, then acc = acc + s
+ *
+ * Few tokens: lanes are rows, and isum is by dp4a.  From MMA_FROM on it is by tensor cores, 16 rows and 8 tokens at a
+ * time: it is exact, so the same, and what is done with it is as well. */
 #include "kernels/cuda/weights.cuh"
 
-enum { WARPS = GPU_BLOCK(8), TILE = 8 };
+enum { PARTS = 16, MMA_FROM = 5, TILE = 16, DEPTH = 2 };
 
-/* --------------------------------------------------------------------- a warp's part */
+/* ---------------------------------------------------------------------- activations */
 
-__device__ __forceinline__ int act_dword(const gpu_act *x, int s)
+/* A run of 32 of a token, as three loads get it. */
+struct rounded {
+    int q[8];
+    float dx, mdx;
+    int ns, ns0;
+};
+static_assert(sizeof(gpu_act) == 48, "three loads of 16 bytes");
+
+__device__ __forceinline__ rounded act_at(const gpu_act *x)
 {
-    return *reinterpret_cast<const int *>(x->q + 4 * s);
+    const int4 *from = reinterpret_cast<const int4 *>(x);
+    const int4 a = from[0], b = from[1], c = from[2];
+    return {{a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w}, __uint_as_float(static_cast<unsigned>(c.x)),
+            __uint_as_float(static_cast<unsigned>(c.y)), c.z, c.w};
 }
 
-/* Runs of one block; x: the activations of the block's first run, by token (stride blocks apart). */
-template <ktype TYPE, int TOK>
-__device__ __forceinline__ void block_of(const uint8_t *w, int lane, const gpu_act *const (&x)[TOK], float (&acc)[TOK])
+/* ------------------------------------------------------------------------ a part of k */
+
+/* A unit of the row times one token's: into acc, a run after the other. */
+template <ktype TYPE>
+__device__ __forceinline__ float times(const unit<TYPE> &w, const rounded (&x)[unit<TYPE>::RUNS], float acc)
 {
-    const float d = half_of(w, 0, lane);
-    for (int run = 0; run < form<TYPE>::RUNS; run++) {
-        int sum[TOK];
-        for (int t = 0; t < TOK; t++) sum[t] = form<TYPE>::FROM * x[t][run].ns;
-        for (int s = 0; s < 8; s++) {
-            const int q = static_cast<int>(quants<TYPE>(w, run, s, lane));
-            for (int t = 0; t < TOK; t++) sum[t] = __dp4a(q, act_dword(&x[t][run], s), sum[t]);
-        }
-        float scale = d, min = 0;
-        if (TYPE == KT_Q4_K || TYPE == KT_Q5_K) {
-            run_scale(w + 128, run, lane, &scale, &min);
-            scale = __fmul_rn(d, scale);
-            min = __fmul_rn(half_of(w, 1, lane), min);
-        } else if (form<TYPE>::MINIMUM) {
-            min = -half_of(w, 1, lane);
-        }
-        for (int t = 0; t < TOK; t++) {
-            acc[t] = __fmaf_rn(__int2float_rn(sum[t]), __fmul_rn(scale, x[t][run].dx), acc[t]);
-            if (form<TYPE>::MINIMUM) acc[t] = __fmaf_rn(min, x[t][run].mdx, acc[t]);
-        }
+    for (int run = 0; run < unit<TYPE>::RUNS; run++) {
+        int sum = unit<TYPE>::FROM * x[run].ns;
+        for (int s = 0; s < 8; s++) sum = __dp4a(static_cast<int>(w.q(run, s)), x[run].q[s], sum);
+        acc = __fmaf_rn(__int2float_rn(sum), __fmul_rn(w.step(run), x[run].dx), acc);
+        if (unit<TYPE>::HAS_MINIMUM) acc = __fmaf_rn(w.below(run), x[run].mdx, acc);
     }
+    return acc;
 }
 
-/* Q6_K has a scale for 16: a half of 128 is summed by itself, then times d. */
-template <int TOK>
-__device__ __forceinline__ void block_of_q6(const uint8_t *w, int lane, const gpu_act *const (&x)[TOK],
-                                            float (&acc)[TOK])
+/* Q6_K has a scale for 16: a unit is summed by itself, then times d. */
+template <> __device__ __forceinline__ float times<KT_Q6_K>(const half_of_six &w, const rounded (&x)[4], float acc)
 {
-    const float d = half_of(w, 0, lane);
-    for (int half = 0; half < 2; half++) {
-        float u[TOK] = {};
-        for (int run = 4 * half; run < 4 * half + 4; run++) {
-            const int scale0 = part_scale(w + 64, 2 * run, lane), scale1 = part_scale(w + 64, 2 * run + 1, lane);
-            int sum0[TOK], sum1[TOK];
-            for (int t = 0; t < TOK; t++) sum0[t] = 32 * x[t][run].ns0, sum1[t] = 32 * (x[t][run].ns - x[t][run].ns0);
-            for (int s = 0; s < 8; s++) {
-                const int q = static_cast<int>(quants<KT_Q6_K>(w, run, s, lane));
+    float u = 0;
+    for (int run = 0; run < 4; run++) {
+        int sum0 = 32 * x[run].ns0, sum1 = 32 * (x[run].ns - x[run].ns0);
+        for (int s = 0; s < 4; s++) sum0 = __dp4a(static_cast<int>(w.q(run, s)), x[run].q[s], sum0);
+        for (int s = 4; s < 8; s++) sum1 = __dp4a(static_cast<int>(w.q(run, s)), x[run].q[s], sum1);
+        u = __fmaf_rn(__int2float_rn(w.part_scale(run, 0) * sum0 + w.part_scale(run, 1) * sum1), x[run].dx, u);
+    }
+    return __fmaf_rn(u, w.d, acc);
+}
+
+template <int RUNS>
+__device__ __forceinline__ void load_acts(rounded (&x)[RUNS], const gpu_mul &m, int token_at, int u)
+{
+    for (int run = 0; run < RUNS; run++) x[run] = act_at(m.dev_act + token_at + u * RUNS + run);
+}
+
+/* Units from .. to - 1 of k.  So many of them are under way at once: it is the memory that is waited for. */
+template <ktype TYPE, int TOK> struct part {
+    static __device__ __forceinline__ void sum(const gpu_mul &m, const uint8_t *group, int lane,
+                                               const int (&token)[TOK], int from, int to, float (&acc)[TOK])
+    {
+        enum { RUNS = unit<TYPE>::RUNS, AT_ONCE = RUNS > 2 || (RUNS > 1 && TOK > 1) ? 1 : DEPTH };
+        enum { EARLY = TOK == 1 && RUNS == 1 }; /* activations, too: where they leave registers for it */
+        const int blocks = m.w.cols / 32;
+        for (int first = from; first < to; first += AT_ONCE) {
+            unit<TYPE> w[AT_ONCE];
+            rounded early[EARLY ? AT_ONCE : 1][RUNS];
+            for (int i = 0; i < AT_ONCE; i++) {
+                if (first + i >= to) continue;
+                const unit_at<TYPE> at(group, first + i);
+                w[i].load(at.block, at.which, lane);
+                if (EARLY) load_acts(early[EARLY ? i : 0], m, token[0] * blocks, first + i);
+            }
+            loaded();
+            for (int i = 0; i < AT_ONCE; i++) {
+                if (first + i >= to) continue;
                 for (int t = 0; t < TOK; t++) {
-                    int *sum = s < 4 ? &sum0[t] : &sum1[t];
-                    *sum = __dp4a(q, act_dword(&x[t][run], s), *sum);
+                    rounded late[RUNS];
+                    if (!EARLY) load_acts(late, m, token[t] * blocks, first + i);
+                    acc[t] = times<TYPE>(w[i], EARLY ? early[EARLY ? i : 0] : late, acc[t]);
                 }
             }
-            for (int t = 0; t < TOK; t++)
-                u[t] = __fmaf_rn(__int2float_rn(scale0 * sum0[t] + scale1 * sum1[t]), x[t][run].dx, u[t]);
-        }
-        for (int t = 0; t < TOK; t++) acc[t] = __fmaf_rn(u[t], d, acc[t]);
-    }
-}
-
-/* Units from .. to - 1 of k: blocks of the type. */
-template <ktype TYPE, int TOK> struct part {
-    static __device__ void sum(const gpu_mul &m, const uint8_t *group, int lane, const int (&token)[TOK], int from,
-                               int to, float (&acc)[TOK])
-    {
-        const size_t blocks = static_cast<size_t>(m.w.cols) / 32, runs = form<TYPE>::RUNS;
-        for (int u = from; u < to; u++) {
-            const uint8_t *w = group + static_cast<size_t>(u) * (WARP * form<TYPE>::BYTES);
-            const gpu_act *x[TOK];
-            for (int t = 0; t < TOK; t++)
-                x[t] = m.dev_act + static_cast<size_t>(token[t]) * blocks + static_cast<size_t>(u) * runs;
-            if constexpr (TYPE == KT_Q6_K) block_of_q6<TOK>(w, lane, x, acc);
-            else block_of<TYPE, TOK>(w, lane, x, acc);
         }
     }
-    static __host__ __device__ int units(int cols) { return cols / (32 * form<TYPE>::RUNS); }
+    static __host__ __device__ int units(int cols) { return cols / (32 * unit<TYPE>::RUNS); }
 };
 
 /* The same for plain floats: units of 32 k, the last one as long as there are. */
 template <ktype TYPE, int TOK> struct plain_part {
-    static __device__ void sum(const gpu_mul &m, const uint8_t *group, int lane, const int (&token)[TOK], int from,
-                               int to, float (&acc)[TOK])
+    static __device__ __forceinline__ void sum(const gpu_mul &m, const uint8_t *group, int lane,
+                                               const int (&token)[TOK], int from, int to, float (&acc)[TOK])
     {
         const int cols = m.w.cols;
         for (int u = from; u < to; u++) {
+            const int end = 32 * u + 32 < cols ? 32 * u + 32 : cols;
             float s[TOK] = {};
-            for (int k = 32 * u; k < 32 * u + 32 && k < cols; k++) {
+            UNROLL(8)
+            for (int k = 32 * u; k < end; k++) {
                 const float w = plain_at<TYPE>(group, static_cast<size_t>(k), lane);
                 for (int t = 0; t < TOK; t++)
                     s[t] = __fmaf_rn(w, m.dev_x[static_cast<size_t>(token[t]) * static_cast<size_t>(cols) +
@@ -110,15 +121,36 @@ template <int TOK> struct part<KT_F32, TOK> : plain_part<KT_F32, TOK> {};
 template <int TOK> struct part<KT_F16, TOK> : plain_part<KT_F16, TOK> {};
 template <int TOK> struct part<KT_BF16, TOK> : plain_part<KT_BF16, TOK> {};
 
-/* Bytes of 32 rows and all k. */
-template <ktype TYPE> __device__ __forceinline__ size_t group_bytes(int cols)
+/* -------------------------------------------------------------------------- the kernel */
+
+/* Products of one launch: as many tokens, the same type. */
+struct products {
+    gpu_mul m[GPU_MULS];
+    int groups[GPU_MULS]; /* of 32 rows; all blocks of the grid's y are of one of them */
+};
+
+/* The parts' sums, `step` floats apart, added in order. */
+__device__ __forceinline__ float sum_of(const float *parts, int step)
 {
-    if constexpr (TYPE == KT_F32) return static_cast<size_t>(cols) * 128;
-    else if constexpr (TYPE == KT_F16 || TYPE == KT_BF16) return static_cast<size_t>(cols) * 64;
-    else return static_cast<size_t>(cols / (32 * form<TYPE>::RUNS)) * (WARP * form<TYPE>::BYTES);
+    float v[PARTS];
+    for (int i = 0; i < PARTS; i++) v[i] = parts[i * step];
+    for (int i = 1; i < PARTS; i++) v[0] = __fadd_rn(v[0], v[i]);
+    return v[0];
 }
 
-/* -------------------------------------------------------------------------- the kernel */
+/* The matrix that block y of the grid is of, and its group of that. */
+__device__ __forceinline__ const gpu_mul &product_of(const products &all, int *group)
+{
+    int which = 0;
+    *group = static_cast<int>(blockIdx.y);
+    while (*group >= all.groups[which]) *group -= all.groups[which++];
+    return all.m[which];
+}
+
+__device__ __forceinline__ int part_at(int units, int p)
+{
+    return static_cast<int>(static_cast<long long>(units) * p / PARTS);
+}
 
 __device__ __forceinline__ void put(const gpu_mul &m, int token, int row, float sum)
 {
@@ -128,68 +160,258 @@ __device__ __forceinline__ void put(const gpu_mul &m, int token, int row, float 
     *y = m.add ? __fadd_rn(*y, sum) : sum;
 }
 
-/* grid (tiles, groups), for there may be more tiles than 65535; block (32, WARPS); the block's memory: WARPS * TOK * 32
+/* grid (tiles, groups), for there may be more tiles than 65535; block (32, warps); the block's memory: PARTS * TOK * 32
  * floats. */
-template <ktype TYPE, int TOK> __global__ void mul_kernel(gpu_mul m)
+template <ktype TYPE, int TOK>
+__global__ void __launch_bounds__(WARP *PARTS) mul_kernel(const __grid_constant__ products all)
 {
     const int lane = static_cast<int>(threadIdx.x), warp = static_cast<int>(threadIdx.y);
-    const int group = static_cast<int>(blockIdx.y), first = static_cast<int>(blockIdx.x) * TOK;
-    const uint8_t *w = m.w.dev_data + static_cast<size_t>(group) * group_bytes<TYPE>(m.w.cols);
-    const int units = part<TYPE, TOK>::units(m.w.cols);
+    const int warps = static_cast<int>(blockDim.y), first = static_cast<int>(blockIdx.x) * TOK;
+    int group, token[TOK]; /* behind the last one: the last one again, which nobody writes down */
+    const gpu_mul &m = product_of(all, &group);
+    const uint8_t *w = m.w.dev_data + static_cast<size_t>(group) * group_bytes<TYPE>(static_cast<size_t>(m.w.cols));
+    const int units = part<TYPE, TOK>::units(m.w.cols), row = group * WARP + lane;
     float *sums = reinterpret_cast<float *>(block_memory());
-    float acc[TOK] = {};
-    int token[TOK]; /* behind the last one: the last one again, which nobody writes down */
 
     for (int t = 0; t < TOK; t++) token[t] = first + t < m.rows ? first + t : m.rows - 1;
-    part<TYPE, TOK>::sum(m, w, lane, token, static_cast<int>(static_cast<long long>(units) * warp / WARPS),
-                         static_cast<int>(static_cast<long long>(units) * (warp + 1) / WARPS), acc);
-    for (int t = 0; t < TOK; t++) sums[(warp * TOK + t) * WARP + lane] = acc[t];
+    for (int p = warp; p < PARTS; p += warps) {
+        float acc[TOK] = {};
+        part<TYPE, TOK>::sum(m, w, lane, token, part_at(units, p), part_at(units, p + 1), acc);
+        for (int t = 0; t < TOK; t++) sums[(p * TOK + t) * WARP + lane] = acc[t];
+    }
     __syncthreads();
-    const int row = group * WARP + lane;
-    for (int t = warp; t < TOK && first + t < m.rows && row < m.w.rows; t += WARPS) {
-        float sum = sums[t * WARP + lane];
-        for (int i = 1; i < WARPS; i++) sum = __fadd_rn(sum, sums[(i * TOK + t) * WARP + lane]);
-        put(m, first + t, row, sum);
+    for (int t = warp; t < TOK && first + t < m.rows && row < m.w.rows; t += warps)
+        put(m, first + t, row, sum_of(sums + t * WARP + lane, TOK * WARP));
+}
+
+/* ------------------------------------------------------------------------- tensor cores */
+
+/* A lane of the picture at mma_32(): g is its row and token, t its dword and, doubled, its first column. */
+struct place {
+    int g, t;
+};
+
+/* Rows g, g + 8, g + 16, g + 24 of a unit. */
+template <ktype TYPE> struct four_rows {
+    enum { RUNS = unit<TYPE>::RUNS };
+    unit<TYPE> scale[4];
+    uint32_t word[4][RUNS][2]; /* by row, run, step t or t + 4: signed */
+
+    __device__ __forceinline__ void load(const unit_at<TYPE> &at, const place &l)
+    {
+        for (int i = 0; i < 4; i++) {
+            scale[i].scales(at.block, at.which, l.g + 8 * i);
+            unit<TYPE>::words(at.block, at.which, l.t, l.g + 8 * i, word[i]);
+        }
+        for (int i = 0; i < 4 && unit<TYPE>::FROM > 0; i++) /* no byte carries into the next */
+            for (int run = 0; run < RUNS; run++)
+                for (int k = 0; k < 2; k++)
+                    word[i][run][k] = (word[i][run][k] + (128u - unit<TYPE>::FROM) * 0x01010101u) ^ 0x80808080u;
+    }
+};
+
+/* Eight tokens' run: of token g the dwords t and t + 4; of tokens 2 t and 2 t + 1 what integers are worth. */
+struct eight_tokens {
+    uint32_t b[2];
+    float dx[2], mdx[2];
+};
+template <bool MINIMUM>
+__device__ __forceinline__ eight_tokens tokens_of(const gpu_act *mine, const gpu_act *const (&scale)[2], const place &l)
+{
+    const uint32_t *q = reinterpret_cast<const uint32_t *>(mine->q);
+    return {{q[l.t], q[l.t + 4]},
+            {scale[0]->dx, scale[1]->dx},
+            {MINIMUM ? scale[0]->mdx : 0.0f, MINIMUM ? scale[1]->mdx : 0.0f}};
+}
+
+/* One run: 32 rows times 8 tokens, into acc[row i][token of two]. */
+template <ktype TYPE>
+__device__ __forceinline__ void mma_run(const four_rows<TYPE> &w, int run, const float (&step)[4],
+                                        const float (&below)[4], const eight_tokens &x, float (&acc)[4][2])
+{
+    int c[2][4] = {};
+    for (int half = 0; half < 2; half++) {
+        const int i = 2 * half;
+        const uint32_t a[4] = {w.word[i][run][0], w.word[i + 1][run][0], w.word[i][run][1], w.word[i + 1][run][1]};
+        mma_32(c[half], a, x.b);
+    }
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 2; j++) {
+            const float sum = __int2float_rn(c[i / 2][i % 2 * 2 + j]);
+            acc[i][j] = __fmaf_rn(sum, __fmul_rn(step[i], x.dx[j]), acc[i][j]);
+            if (unit<TYPE>::HAS_MINIMUM) acc[i][j] = __fmaf_rn(below[i], x.mdx[j], acc[i][j]);
+        }
+}
+
+/* The same for Q6_K, into what the unit comes to. */
+__device__ __forceinline__ void mma_run_of_six(const four_rows<KT_Q6_K> &w, int run, const eight_tokens &x,
+                                               float (&u)[4][2])
+{
+    int c[2][2][4] = {}; /* by 16 of the run, rows */
+    for (int k = 0; k < 2; k++)
+        for (int half = 0; half < 2; half++)
+            mma_16(c[k][half], w.word[2 * half][run][k], w.word[2 * half + 1][run][k], x.b[k]);
+    for (int i = 0; i < 4; i++) {
+        const int scale0 = w.scale[i].part_scale(run, 0), scale1 = w.scale[i].part_scale(run, 1);
+        for (int j = 0; j < 2; j++) {
+            const int at = i % 2 * 2 + j;
+            u[i][j] = __fmaf_rn(__int2float_rn(scale0 * c[0][i / 2][at] + scale1 * c[1][i / 2][at]), x.dx[j], u[i][j]);
+        }
     }
 }
 
-template <ktype TYPE, int TOK> static int mul_tile(struct gpu *g, const struct gpu_mul *m)
+/* A unit of 32 rows times 8 * EIGHTS tokens; mine: by eight, token g's activations; scale: those of 2 t and 2 t + 1. */
+template <ktype TYPE, int EIGHTS>
+__device__ __forceinline__ void mma_unit(const four_rows<TYPE> &w, const gpu_act *x, const int (&mine)[EIGHTS],
+                                         const int (&scale)[EIGHTS][2], const place &l, float (&acc)[EIGHTS][4][2])
 {
-    const dim3 grid(static_cast<unsigned>((m->rows + TOK - 1) / TOK),
-                    static_cast<unsigned>((m->w.rows + WARP - 1) / WARP));
-    return launch(g, grid, dim3(WARP, WARPS), WARPS * TOK * WARP * sizeof(float), mul_kernel<TYPE, TOK>, *m);
+    float u[EIGHTS][4][2] = {};
+    for (int run = 0; run < unit<TYPE>::RUNS; run++) {
+        float step[4] = {}, below[4] = {};
+        if constexpr (TYPE != KT_Q6_K)
+            for (int i = 0; i < 4; i++) step[i] = w.scale[i].step(run), below[i] = w.scale[i].below(run);
+        for (int n = 0; n < EIGHTS; n++) {
+            const gpu_act *const of[2] = {x + scale[n][0] + run, x + scale[n][1] + run};
+            const eight_tokens e = tokens_of<unit<TYPE>::HAS_MINIMUM>(x + mine[n] + run, of, l);
+            if constexpr (TYPE == KT_Q6_K) mma_run_of_six(w, run, e, u[n]);
+            else mma_run<TYPE>(w, run, step, below, e, acc[n]);
+        }
+    }
+    if constexpr (TYPE == KT_Q6_K)
+        for (int n = 0; n < EIGHTS; n++)
+            for (int i = 0; i < 4; i++)
+                for (int j = 0; j < 2; j++) acc[n][i][j] = __fmaf_rn(u[n][i][j], w.scale[i].d, acc[n][i][j]);
 }
 
-template <ktype TYPE> static int mul_type(struct gpu *g, const struct gpu_mul *m)
+/* Floats that are between a token's sums and the next's: so that no two lanes are in one bank's way. */
+enum { PITCH = 36 };
+
+/* grid (tiles, groups), block (32, warps); the block's memory: PARTS * 8 * EIGHTS * PITCH floats. */
+template <ktype TYPE, int EIGHTS>
+__global__ void __launch_bounds__(WARP *PARTS) mma_kernel(const __grid_constant__ products all)
 {
-    if (m->rows == 1) return mul_tile<TYPE, 1>(g, m);
-    if (m->rows == 2) return mul_tile<TYPE, 2>(g, m);
-    return m->rows <= 4 ? mul_tile<TYPE, 4>(g, m) : mul_tile<TYPE, TILE>(g, m);
+    enum { TOKENS = 8 * EIGHTS, AT_ONCE = unit<TYPE>::RUNS > 1 ? 1 : DEPTH };
+    const int lane = static_cast<int>(threadIdx.x), warp = static_cast<int>(threadIdx.y);
+    const int warps = static_cast<int>(blockDim.y), first = static_cast<int>(blockIdx.x) * 8 * EIGHTS;
+    const place l = {lane / 4, lane % 4};
+    int group, mine[EIGHTS], scale[EIGHTS][2];
+    const gpu_mul &m = product_of(all, &group);
+    const uint8_t *w = m.w.dev_data + static_cast<size_t>(group) * group_bytes<TYPE>(static_cast<size_t>(m.w.cols));
+    const int units = part<TYPE, 1>::units(m.w.cols), blocks = m.w.cols / 32, row = group * WARP + lane;
+    float *sums = reinterpret_cast<float *>(block_memory());
+
+    for (int n = 0; n < EIGHTS; n++) { /* behind the last token: that one again */
+        const int at = first + 8 * n, last = m.rows - 1;
+        mine[n] = (at + l.g < last ? at + l.g : last) * blocks;
+        for (int j = 0; j < 2; j++) scale[n][j] = (at + 2 * l.t + j < last ? at + 2 * l.t + j : last) * blocks;
+    }
+    for (int p = warp; p < PARTS; p += warps) {
+        const int to = part_at(units, p + 1);
+        float acc[EIGHTS][4][2] = {};
+        for (int from = part_at(units, p); from < to; from += AT_ONCE) {
+            four_rows<TYPE> rows[AT_ONCE];
+            for (int i = 0; i < AT_ONCE; i++)
+                if (from + i < to) rows[i].load(unit_at<TYPE>(w, from + i), l);
+            loaded();
+            for (int i = 0; i < AT_ONCE; i++)
+                if (from + i < to)
+                    mma_unit<TYPE, EIGHTS>(rows[i], m.dev_act + (from + i) * unit<TYPE>::RUNS, mine, scale, l, acc);
+        }
+        for (int n = 0; n < EIGHTS; n++)
+            for (int i = 0; i < 4; i++)
+                for (int j = 0; j < 2; j++)
+                    sums[((p * TOKENS) + 8 * n + 2 * l.t + j) * PITCH + l.g + 8 * i] = acc[n][i][j];
+    }
+    __syncthreads();
+    for (int t = warp; t < TOKENS && first + t < m.rows && row < m.w.rows; t += warps)
+        put(m, first + t, row, sum_of(sums + t * PITCH + lane, TOKENS * PITCH));
 }
 
-int run_mul(struct gpu *g, const struct gpu_mul *m)
+/* ------------------------------------------------------------------------------ launches */
+
+static unsigned groups_of(const products &all)
 {
-    switch (m->w.type) {
-    case KT_F32: return mul_type<KT_F32>(g, m);
-    case KT_F16: return mul_type<KT_F16>(g, m);
-    case KT_BF16: return mul_type<KT_BF16>(g, m);
-    case KT_Q8_0: return mul_type<KT_Q8_0>(g, m);
-    case KT_Q4_0: return mul_type<KT_Q4_0>(g, m);
-    case KT_Q4_1: return mul_type<KT_Q4_1>(g, m);
-    case KT_Q5_0: return mul_type<KT_Q5_0>(g, m);
-    case KT_Q5_1: return mul_type<KT_Q5_1>(g, m);
-    case KT_Q4_K: return mul_type<KT_Q4_K>(g, m);
-    case KT_Q5_K: return mul_type<KT_Q5_K>(g, m);
-    case KT_Q6_K: return mul_type<KT_Q6_K>(g, m);
+    unsigned groups = 0;
+    for (int n : all.groups) groups += static_cast<unsigned>(n);
+    return groups;
+}
+
+/* Few blocks: more warps of each, for enough loads to be under way. */
+static dim3 block_of(const struct gpu *g, unsigned blocks)
+{
+    const unsigned most = PARTS, want = GPU_BLOCK(blocks >= 4 * static_cast<unsigned>(g->units) ? 8u : 16u);
+    return dim3(WARP, want < most ? want : most);
+}
+
+template <ktype TYPE, int TOK> static int mul_tile(struct gpu *g, const products &all, int rows)
+{
+    const unsigned tiles = static_cast<unsigned>((rows + TOK - 1) / TOK), groups = groups_of(all);
+    return launch(g, dim3(tiles, groups), block_of(g, tiles * groups), PARTS * TOK * WARP * sizeof(float),
+                  mul_kernel<TYPE, TOK>, all);
+}
+
+template <ktype TYPE, int EIGHTS> static int mma_tile(struct gpu *g, const products &all, int rows)
+{
+    const unsigned tiles = static_cast<unsigned>((rows + 8 * EIGHTS - 1) / (8 * EIGHTS)), groups = groups_of(all);
+    return launch(g, dim3(tiles, groups), block_of(g, tiles * groups), PARTS * 8 * EIGHTS * PITCH * sizeof(float),
+                  mma_kernel<TYPE, EIGHTS>, all);
+}
+
+template <ktype TYPE> static int mul_type(struct gpu *g, const products &all, int rows)
+{
+    if (rows == 1) return mul_tile<TYPE, 1>(g, all, rows);
+    if (rows == 2) return mul_tile<TYPE, 2>(g, all, rows);
+    if constexpr (PLAIN<TYPE>) return rows <= 4 ? mul_tile<TYPE, 4>(g, all, rows) : mul_tile<TYPE, TILE>(g, all, rows);
+    else if (rows < MMA_FROM) return mul_tile<TYPE, 4>(g, all, rows);
+    else return rows <= 8 ? mma_tile<TYPE, 1>(g, all, rows) : mma_tile<TYPE, 2>(g, all, rows);
+}
+
+static int mul_same(struct gpu *g, const products &all, int rows)
+{
+    switch (all.m[0].w.type) {
+    case KT_F32: return mul_type<KT_F32>(g, all, rows);
+    case KT_F16: return mul_type<KT_F16>(g, all, rows);
+    case KT_BF16: return mul_type<KT_BF16>(g, all, rows);
+    case KT_Q8_0: return mul_type<KT_Q8_0>(g, all, rows);
+    case KT_Q4_0: return mul_type<KT_Q4_0>(g, all, rows);
+    case KT_Q4_1: return mul_type<KT_Q4_1>(g, all, rows);
+    case KT_Q5_0: return mul_type<KT_Q5_0>(g, all, rows);
+    case KT_Q5_1: return mul_type<KT_Q5_1>(g, all, rows);
+    case KT_Q4_K: return mul_type<KT_Q4_K>(g, all, rows);
+    case KT_Q5_K: return mul_type<KT_Q5_K>(g, all, rows);
+    case KT_Q6_K: return mul_type<KT_Q6_K>(g, all, rows);
     default: return static_cast<int>(cudaErrorInvalidValue);
     }
+}
+
+int run_mul(struct gpu *g, const struct gpu_mul *m, int n)
+{
+    int rc = 0;
+    for (int i = 0; i < n && !rc;) {
+        products all = {};
+        const int first = i;
+        for (; i < n && i - first < GPU_MULS && m[i].w.type == m[first].w.type; i++) {
+            all.m[i - first] = m[i];
+            all.groups[i - first] = (m[i].w.rows + WARP - 1) / WARP;
+        }
+        rc = mul_same(g, all, m[first].rows);
+    }
+    return rc;
+}
+
+template <ktype TYPE> static int load_type()
+{
+    int rc = load(mul_kernel<TYPE, 1>);
+    if (!rc) rc = load(mul_kernel<TYPE, 2>);
+    if (!rc) rc = load(mul_kernel<TYPE, 4>);
+    if constexpr (PLAIN<TYPE>) return rc ? rc : load(mul_kernel<TYPE, TILE>);
+    else return rc ? rc : (rc = load(mma_kernel<TYPE, 1>)) ? rc : load(mma_kernel<TYPE, 2>);
 }
 
 template <ktype... TYPES> static int load_types()
 {
     int rc = 0;
-    ((rc = rc ? rc : load(mul_kernel<TYPES, 1>), rc = rc ? rc : load(mul_kernel<TYPES, 2>),
-      rc = rc ? rc : load(mul_kernel<TYPES, 4>), rc = rc ? rc : load(mul_kernel<TYPES, TILE>)), ...);
+    ((rc = rc ? rc : load_type<TYPES>()), ...);
     return rc;
 }
 

@@ -2,17 +2,19 @@
  * feed-forward.  Sums go in an order that is the same for every row of as many columns. */
 #include "kernels/cuda/weights.cuh"
 
-enum { ROW_THREADS = GPU_BLOCK(128) };
+enum { ROW_THREADS = GPU_BLOCK(128), NORM_THREADS = GPU_BLOCK(1024) < 1024 ? GPU_BLOCK(1024) : 1024 };
 
 /* ------------------------------------------------------------------------ embedding */
 
+/* A block a token, a thread a unit. */
 template <ktype TYPE>
 __global__ void embed_kernel(gpu_mat table, const int32_t *token, float scale, float *x)
 {
     const size_t cols = static_cast<size_t>(table.cols), row = static_cast<size_t>(token[blockIdx.x]);
-    const int lane = static_cast<int>(row % WARP);
-    for (size_t k = threadIdx.x; k < cols; k += ROW_THREADS)
-        x[blockIdx.x * cols + k] = __fmul_rn(packed_at<TYPE>(table.dev_data, cols, row / WARP, k, lane), scale);
+    float *to = x + blockIdx.x * cols;
+    unpack_units<TYPE>(table.dev_data + row / WARP * group_bytes<TYPE>(cols), table.cols,
+                       static_cast<int>(row % WARP), static_cast<int>(threadIdx.x), ROW_THREADS,
+                       [=](int k, float v) { to[k] = __fmul_rn(v, scale); });
 }
 
 template <ktype TYPE>
@@ -42,17 +44,16 @@ int run_embed(struct gpu *g, int rows, const int32_t *token, const struct gpu_ma
 
 /* -------------------------------------------------------------------- norm, rounding */
 
-/* The sum of what each thread of the block has, in a fixed order; the block's memory holds ROW_THREADS doubles. */
+/* The sum of what each thread of a norm's block has, to all of them, in a fixed order; the block's memory holds a
+ * double a warp. */
 __device__ double block_sum(double mine)
 {
-    double *all = reinterpret_cast<double *>(block_memory());
-    all[threadIdx.x] = mine;
-    for (unsigned half = ROW_THREADS / 2; half > 0; half /= 2) {
-        __syncthreads();
-        if (threadIdx.x < half) all[threadIdx.x] += all[threadIdx.x + half];
-    }
+    double *all = reinterpret_cast<double *>(block_memory()), sum = 0;
+    for (int by = WARP / 2; by > 0; by /= 2) mine += __shfl_xor_sync(ALL_LANES, mine, by);
+    if (threadIdx.x % WARP == 0) all[threadIdx.x / WARP] = mine;
     __syncthreads();
-    return all[0];
+    for (int i = 0; i < NORM_THREADS / WARP; i++) sum += all[i];
+    return sum;
 }
 
 __global__ void norm_kernel(const int32_t *pick, size_t cols, const float *x, const float *norm, float eps,
@@ -61,28 +62,27 @@ __global__ void norm_kernel(const int32_t *pick, size_t cols, const float *x, co
     const float *from = x + static_cast<size_t>(pick ? pick[blockIdx.x] : static_cast<int>(blockIdx.x)) * cols;
     float *to = normed + blockIdx.x * cols;
     double sum = 0;
-    for (size_t i = threadIdx.x; i < cols; i += ROW_THREADS)
+    for (size_t i = threadIdx.x; i < cols; i += NORM_THREADS)
         sum += static_cast<double>(from[i]) * static_cast<double>(from[i]);
     const double scale = 1 / sqrt(block_sum(sum) / static_cast<double>(cols) + static_cast<double>(eps));
-    for (size_t i = threadIdx.x; i < cols; i += ROW_THREADS)
-        to[i] = static_cast<float>(static_cast<double>(from[i]) * scale * static_cast<double>(norm[i]));
-    if (!act) return;
-    __syncthreads();
-    for (size_t b = threadIdx.x; b < cols / 32; b += ROW_THREADS)
-        quantise32(to + 32 * b, &act[blockIdx.x * (cols / 32) + b]);
+    for (size_t i = threadIdx.x; i < cols; i += NORM_THREADS) {
+        const float v = static_cast<float>(static_cast<double>(from[i]) * scale * static_cast<double>(norm[i]));
+        to[i] = v;
+        if (act) quantise32(v, &act[(blockIdx.x * cols + i) / 32]); /* whole warps: 32 divides cols then */
+    }
 }
 
 int run_norm(struct gpu *g, int rows, const int32_t *pick, int cols, const float *x, const float *norm, float eps,
              float *normed, struct gpu_act *act)
 {
-    return launch(g, dim3(static_cast<unsigned>(rows)), dim3(ROW_THREADS), ROW_THREADS * sizeof(double), norm_kernel,
-                  pick, static_cast<size_t>(cols), x, norm, eps, normed, act);
+    return launch(g, dim3(static_cast<unsigned>(rows)), dim3(NORM_THREADS), NORM_THREADS / WARP * sizeof(double),
+                  norm_kernel, pick, static_cast<size_t>(cols), x, norm, eps, normed, act);
 }
 
-__global__ void quantise_kernel(size_t blocks, const float *x, gpu_act *act)
+__global__ void quantise_kernel(size_t n, const float *x, gpu_act *act)
 {
-    const size_t b = static_cast<size_t>(blockIdx.x) * ROW_THREADS + threadIdx.x;
-    if (b < blocks) quantise32(x + 32 * b, &act[b]);
+    const size_t i = static_cast<size_t>(blockIdx.x) * ROW_THREADS + threadIdx.x;
+    if (i < n) quantise32(x[i], &act[i / 32]);
 }
 
 static dim3 blocks_for(size_t n)
@@ -92,8 +92,8 @@ static dim3 blocks_for(size_t n)
 
 int run_quantise(struct gpu *g, int rows, int cols, const float *x, struct gpu_act *act)
 {
-    const size_t blocks = static_cast<size_t>(rows) * static_cast<size_t>(cols / 32);
-    return launch(g, blocks_for(blocks), dim3(ROW_THREADS), 0, quantise_kernel, blocks, x, act);
+    const size_t n = static_cast<size_t>(rows) * static_cast<size_t>(cols);
+    return launch(g, blocks_for(n), dim3(ROW_THREADS), 0, quantise_kernel, n, x, act);
 }
 
 /* ------------------------------------------------------------------------------ gate */
@@ -105,15 +105,18 @@ __device__ float activated(float x, bool gelu)
     return __fmul_rn(__fmul_rn(0.5f, x), __fadd_rn(1.0f, tanhf(in)));
 }
 
-__global__ void gate_kernel(size_t n, bool gelu, float *gate, const float *up)
+__global__ void gate_kernel(size_t n, bool gelu, float *gate, const float *up, gpu_act *act)
 {
     const size_t i = static_cast<size_t>(blockIdx.x) * ROW_THREADS + threadIdx.x;
-    if (i < n) gate[i] = __fmul_rn(activated(gate[i], gelu), up[i]);
+    if (i >= n) return;
+    const float v = __fmul_rn(activated(gate[i], gelu), up[i]);
+    gate[i] = v;
+    if (act) quantise32(v, &act[i / 32]); /* whole warps: 32 divides n then */
 }
 
-int run_gate(struct gpu *g, size_t n, bool gelu, float *gate, const float *up)
+int run_gate(struct gpu *g, size_t n, bool gelu, float *gate, const float *up, struct gpu_act *act)
 {
-    return launch(g, blocks_for(n), dim3(ROW_THREADS), 0, gate_kernel, n, gelu, gate, up);
+    return launch(g, blocks_for(n), dim3(ROW_THREADS), 0, gate_kernel, n, gelu, gate, up, act);
 }
 
 /* ----------------------------------------------------------------------------- loading */

@@ -228,21 +228,33 @@ __device__ int next_best(const line &l, float v, int id, shared_room *r)
     return got;
 }
 
+/* The least of the block's, to all threads. */
+__device__ int least_of(int mine, shared_room *r)
+{
+    const int me = static_cast<int>(threadIdx.x);
+    r->id[me] = mine;
+    for (int half = THREADS / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (me < half && r->id[me + half] < r->id[me]) r->id[me] = r->id[me + half];
+    }
+    __syncthreads();
+    const int least = r->id[0];
+    __syncthreads();
+    return least;
+}
+
 /* The first run whose peak is the top has it. */
 __device__ int first_at_top(const line &l, const float *peak, float top, shared_room *r)
 {
     const int me = static_cast<int>(threadIdx.x);
-    if (me == 0) {
-        int run = 0;
-        while (peak[run] != top) run++;
-        int id = run * RUN;
-        while (l.v[id] != top) id++;
-        r->found = id;
-    }
-    __syncthreads();
-    const int id = r->found;
-    __syncthreads();
-    return id;
+    int mine = l.runs;
+    for (int run = me; run < l.runs && mine == l.runs; run += THREADS)
+        if (peak[run] == top) mine = run;
+    const int first = least_of(mine, r) * RUN;
+    mine = l.n;
+    for (int id = first + me; id < first + RUN && id < l.n && mine == l.n; id += THREADS)
+        if (l.v[id] == top) mine = id;
+    return least_of(mine, r);
 }
 
 /* Thread 0's work: the id that the number falls on. */

@@ -1,107 +1,236 @@
 /* weights.cuh - the packed groups of 32 rows (kernels/cpu/pack.h draws them), seen from one lane: a lane is a row.
  *
- * A block of a type is RUNS runs of 32 values, a run 8 steps of 4 values.  quants() gives a step's 4 integers as the
- * bytes of a dword; what they count from (8, 16, 32) is the caller's affair, so that sums may start with it. */
+ * A block of a type is BYTES * 32 bytes.  A unit is what lies in lines of its own: one run of 32 values, two of Q4_K
+ * and Q5_K, four of Q6_K.  Of a run, q() gives the 4 integers of a step s of 8 as the bytes of a dword, which count
+ * from FROM, once load() has got the unit's dwords; words() gets those of two steps, s and s + 4, of all runs from
+ * memory.  A value is step() * (integer - FROM) - below(), once scales() has got what they are made of (load() does,
+ * too). */
 #ifndef CUDA_WEIGHTS_CUH
 #define CUDA_WEIGHTS_CUH
 #include "kernels/cuda/device.h"
 
 enum { LINE = 128 }; /* bytes of a line: a dword a row */
 
-template <ktype TYPE> struct form;
-template <> struct form<KT_Q8_0> { enum { RUNS = 1, BYTES = 34, HALVES = 1, MINIMUM = 0, FROM = 0 }; };
-template <> struct form<KT_Q4_0> { enum { RUNS = 1, BYTES = 18, HALVES = 1, MINIMUM = 0, FROM = 8 }; };
-template <> struct form<KT_Q4_1> { enum { RUNS = 1, BYTES = 20, HALVES = 2, MINIMUM = 1, FROM = 0 }; };
-template <> struct form<KT_Q5_0> { enum { RUNS = 1, BYTES = 22, HALVES = 1, MINIMUM = 0, FROM = 16 }; };
-template <> struct form<KT_Q5_1> { enum { RUNS = 1, BYTES = 24, HALVES = 2, MINIMUM = 1, FROM = 0 }; };
-template <> struct form<KT_Q4_K> { enum { RUNS = 8, BYTES = 144, HALVES = 2, MINIMUM = 1, FROM = 0 }; };
-template <> struct form<KT_Q5_K> { enum { RUNS = 8, BYTES = 176, HALVES = 2, MINIMUM = 1, FROM = 0 }; };
-template <> struct form<KT_Q6_K> { enum { RUNS = 8, BYTES = 210, HALVES = 1, MINIMUM = 0, FROM = 32 }; };
-
 __device__ __forceinline__ uint32_t dword_at(const uint8_t *line, int lane)
 {
     return *reinterpret_cast<const uint32_t *>(line + 4 * lane);
 }
 
-/* The scale d, or with which = 1 the minimum's, of a block. */
+/* A block's scale d, or with which = 1 the minimum's. */
 __device__ __forceinline__ float half_of(const uint8_t *block, int which, int lane)
 {
     return half_at(block + 64 * which + 2 * lane);
 }
 
-/* Step s of lines woven in fives. */
-__device__ __forceinline__ uint32_t of_fives(const uint8_t *lines, int s, int lane)
-{
-    if (s < 5) return dword_at(lines + s * LINE, lane) & 0x1f1f1f1fu;
-    const int three = s == 5 ? 0 : s == 6 ? 2 : 4; /* the line of whose bits the step has three */
-    const uint32_t high = dword_at(lines + three * LINE, lane) >> 3 & 0x1c1c1c1cu;
-    if (s < 7) return high | (dword_at(lines + (three + 1) * LINE, lane) >> 6 & 0x03030303u);
-    return high | (dword_at(lines + 3 * LINE, lane) >> 4 & 0x02020202u) |
-           (dword_at(lines + LINE, lane) >> 5 & 0x01010101u);
-}
+/* --------------------------------------------------------------- types of one run a block */
 
-template <ktype TYPE> __device__ __forceinline__ uint32_t quants(const uint8_t *block, int run, int s, int lane)
-{
-    const uint8_t *fields = block + 64 * form<TYPE>::HALVES;
-    if (TYPE == KT_Q8_0) return dword_at(fields + s * LINE, lane) ^ 0x80808080u;
-    if (TYPE == KT_Q4_0 || TYPE == KT_Q4_1)
-        return dword_at(fields + s % 4 * LINE, lane) >> s / 4 * 4 & 0x0f0f0f0fu;
-    if (TYPE == KT_Q5_0 || TYPE == KT_Q5_1) return of_fives(fields, s, lane);
-    if (TYPE == KT_Q4_K)
-        return dword_at(fields + (3 + run / 2 * 8 + s) * LINE, lane) >> run % 2 * 4 & 0x0f0f0f0fu;
-    if (TYPE == KT_Q5_K) {
-        const uint32_t low = dword_at(fields + (11 + run / 2 * 8 + s) * LINE, lane) >> run % 2 * 4 & 0x0f0f0f0fu;
-        return low | (dword_at(fields + (3 + s) * LINE, lane) >> run & 0x01010101u) << 4;
+template <int OF, int LINES, bool MINIMUM> struct simple {
+    enum { RUNS = 1, IN_BLOCK = 1, FROM = OF };
+    float d, m;
+    uint32_t line[LINES];
+
+    static __device__ __forceinline__ uint32_t at(const uint8_t *block, int i, int lane)
+    {
+        return dword_at(block + 64 + 64 * MINIMUM + i * LINE, lane);
     }
-    /* Q6_K: run is 0..3 of each half */
-    const uint8_t *lines = fields + (4 + 24 * (run / 4) + 3 * s) * LINE;
-    if (run % 4 < 3) return dword_at(lines + run % 4 * LINE, lane) & 0x3f3f3f3fu;
-    return (dword_at(lines, lane) >> 2 & 0x30303030u) | (dword_at(lines + LINE, lane) >> 4 & 0x0c0c0c0cu) |
-           (dword_at(lines + 2 * LINE, lane) >> 6 & 0x03030303u);
+    __device__ __forceinline__ void scales(const uint8_t *block, unsigned, int lane)
+    {
+        d = half_of(block, 0, lane);
+        m = MINIMUM ? -half_of(block, 1, lane) : 0.0f;
+    }
+    __device__ __forceinline__ void load(const uint8_t *block, unsigned which, int lane)
+    {
+        scales(block, which, lane);
+        for (int i = 0; i < LINES; i++) line[i] = at(block, i, lane);
+    }
+    __device__ __forceinline__ float step(int) const { return d; }
+    __device__ __forceinline__ float below(int) const { return m; }
+};
+
+struct bytes_q8 : simple<0, 8, false> {
+    enum { BYTES = 34, HAS_MINIMUM = false };
+    __device__ __forceinline__ uint32_t q(int, int s) const { return line[s] ^ 0x80808080u; }
+    static __device__ __forceinline__ void words(const uint8_t *block, unsigned, int s, int lane, uint32_t (&q)[1][2])
+    {
+        q[0][0] = at(block, s, lane) ^ 0x80808080u, q[0][1] = at(block, s + 4, lane) ^ 0x80808080u;
+    }
+};
+
+template <int OF, bool MINIMUM> struct nibbles : simple<OF, 4, MINIMUM> {
+    enum { BYTES = MINIMUM ? 20 : 18, HAS_MINIMUM = MINIMUM };
+    __device__ __forceinline__ uint32_t q(int, int s) const { return this->line[s % 4] >> s / 4 * 4 & 0x0f0f0f0fu; }
+    static __device__ __forceinline__ void words(const uint8_t *block, unsigned, int s, int lane, uint32_t (&q)[1][2])
+    {
+        const uint32_t both = nibbles::at(block, s, lane);
+        q[0][0] = both & 0x0f0f0f0fu, q[0][1] = both >> 4 & 0x0f0f0f0fu;
+    }
+};
+
+/* Lines woven in fives. */
+template <int OF, bool MINIMUM> struct fives : simple<OF, 5, MINIMUM> {
+    enum { BYTES = MINIMUM ? 24 : 22, HAS_MINIMUM = MINIMUM };
+    __device__ __forceinline__ uint32_t q(int, int s) const
+    {
+        const uint32_t *l = this->line;
+        if (s < 5) return l[s] & 0x1f1f1f1fu;
+        const uint32_t high = l[s == 5 ? 0 : s == 6 ? 2 : 4] >> 3 & 0x1c1c1c1cu; /* of which the step has three bits */
+        if (s < 7) return high | (l[s == 5 ? 1 : 3] >> 6 & 0x03030303u);
+        return high | (l[3] >> 4 & 0x02020202u) | (l[1] >> 5 & 0x01010101u);
+    }
+    static __device__ __forceinline__ void words(const uint8_t *block, unsigned, int s, int lane, uint32_t (&q)[1][2])
+    {
+        fives of;
+        of.load(block, 0, lane);
+        q[0][0] = s == 0 ? of.q(0, 0) : s == 1 ? of.q(0, 1) : s == 2 ? of.q(0, 2) : of.q(0, 3);
+        q[0][1] = s == 0 ? of.q(0, 4) : s == 1 ? of.q(0, 5) : s == 2 ? of.q(0, 6) : of.q(0, 7);
+    }
+};
+
+/* ---------------------------------------------------------- types of eight runs a block */
+
+/* Q4_K and Q5_K: a pair of runs, with 6-bit scales and minima (quant.c draws them). */
+template <bool FIVE> struct pair_of_runs {
+    enum { RUNS = 2, IN_BLOCK = 4, FROM = 0, HAS_MINIMUM = true, BYTES = FIVE ? 176 : 144 };
+    float d, m;
+    unsigned pair;
+    uint32_t scale[3], line[8], high[FIVE ? 8 : 1];
+
+    static __device__ __forceinline__ uint32_t line_at(const uint8_t *block, unsigned which, int s, int lane)
+    {
+        return dword_at(block + 128 + (FIVE ? 11 : 3) * LINE + which * 8 * LINE + s * LINE, lane);
+    }
+    static __device__ __forceinline__ uint32_t high_at(const uint8_t *block, int s, int lane)
+    {
+        return FIVE ? dword_at(block + 128 + (3 + s) * LINE, lane) : 0;
+    }
+    static __device__ __forceinline__ uint32_t joined(uint32_t low, uint32_t high, unsigned pair, int run)
+    {
+        low = low >> run * 4 & 0x0f0f0f0fu;
+        return FIVE ? low | (high >> (2 * pair + static_cast<unsigned>(run)) & 0x01010101u) << 4 : low;
+    }
+    __device__ __forceinline__ void scales(const uint8_t *block, unsigned which, int lane)
+    {
+        pair = which;
+        d = half_of(block, 0, lane), m = half_of(block, 1, lane);
+        for (int i = 0; i < 3; i++) scale[i] = dword_at(block + 128 + i * LINE, lane);
+    }
+    __device__ __forceinline__ void load(const uint8_t *block, unsigned which, int lane)
+    {
+        scales(block, which, lane);
+        for (int s = 0; s < 8; s++) line[s] = line_at(block, which, s, lane);
+        for (int s = 0; s < 8 && FIVE; s++) high[s] = high_at(block, s, lane);
+    }
+    __device__ __forceinline__ uint32_t q(int run, int s) const
+    {
+        return joined(line[s], high[FIVE ? s : 0], pair, run);
+    }
+    static __device__ __forceinline__ void words(const uint8_t *block, unsigned which, int s, int lane,
+                                                 uint32_t (&q)[2][2])
+    {
+        for (int i = 0; i < 2; i++) {
+            const uint32_t low = line_at(block, which, s + 4 * i, lane), top = high_at(block, s + 4 * i, lane);
+            for (int run = 0; run < 2; run++) q[run][i] = joined(low, top, which, run);
+        }
+    }
+    /* Of the first four runs the 6 bits, of the others 4 of the third dword and 2 of the first or second. */
+    __device__ __forceinline__ float six(uint32_t first, int nibble, int run) const
+    {
+        const unsigned at = (2 * pair + static_cast<unsigned>(run)) % 4 * 8;
+        const uint32_t late = (scale[2] >> at >> nibble & 15u) | (first >> at >> 6 & 3u) << 4;
+        return static_cast<float>(pair < 2 ? first >> at & 63u : late);
+    }
+    __device__ __forceinline__ float step(int run) const { return __fmul_rn(d, six(scale[0], 0, run)); }
+    __device__ __forceinline__ float below(int run) const { return __fmul_rn(m, six(scale[1], 4, run)); }
+};
+
+/* Q6_K: a half of a block, 16 values a scale. */
+struct half_of_six {
+    enum { RUNS = 4, IN_BLOCK = 2, FROM = 32, HAS_MINIMUM = false, BYTES = 210 };
+    float d;
+    uint32_t scale[2], line[24];
+
+    static __device__ __forceinline__ uint32_t line_at(const uint8_t *block, unsigned which, int i, int lane)
+    {
+        return dword_at(block + 64 + (4 + 24 * which) * LINE + i * LINE, lane);
+    }
+    static __device__ __forceinline__ uint32_t joined(const uint32_t *l, int run)
+    {
+        if (run < 3) return l[run] & 0x3f3f3f3fu;
+        return (l[0] >> 2 & 0x30303030u) | (l[1] >> 4 & 0x0c0c0c0cu) | (l[2] >> 6 & 0x03030303u);
+    }
+    __device__ __forceinline__ void scales(const uint8_t *block, unsigned which, int lane)
+    {
+        d = half_of(block, 0, lane);
+        for (unsigned i = 0; i < 2; i++) scale[i] = dword_at(block + 64 + (2 * which + i) * LINE, lane);
+    }
+    __device__ __forceinline__ void load(const uint8_t *block, unsigned which, int lane)
+    {
+        scales(block, which, lane);
+        for (int i = 0; i < 24; i++) line[i] = line_at(block, which, i, lane);
+    }
+    __device__ __forceinline__ uint32_t q(int run, int s) const { return joined(line + 3 * s, run); }
+    static __device__ __forceinline__ void words(const uint8_t *block, unsigned which, int s, int lane,
+                                                 uint32_t (&q)[4][2])
+    {
+        for (int i = 0; i < 2; i++) {
+            uint32_t l[3];
+            for (int j = 0; j < 3; j++) l[j] = line_at(block, which, 3 * (s + 4 * i) + j, lane);
+            for (int run = 0; run < 4; run++) q[run][i] = joined(l, run);
+        }
+    }
+    /* The signed scale of the 16 values of a run's half. */
+    __device__ __forceinline__ int part_scale(int run, int half) const
+    {
+        return static_cast<int8_t>(scale[run / 2] >> (run % 2 * 2 + half) * 8 & 255u);
+    }
+};
+
+template <ktype TYPE> struct unit_of_type;
+template <> struct unit_of_type<KT_Q8_0> { typedef bytes_q8 unit; };
+template <> struct unit_of_type<KT_Q4_0> { typedef nibbles<8, false> unit; };
+template <> struct unit_of_type<KT_Q4_1> { typedef nibbles<0, true> unit; };
+template <> struct unit_of_type<KT_Q5_0> { typedef fives<16, false> unit; };
+template <> struct unit_of_type<KT_Q5_1> { typedef fives<0, true> unit; };
+template <> struct unit_of_type<KT_Q4_K> { typedef pair_of_runs<false> unit; };
+template <> struct unit_of_type<KT_Q5_K> { typedef pair_of_runs<true> unit; };
+template <> struct unit_of_type<KT_Q6_K> { typedef half_of_six unit; };
+template <ktype TYPE> using unit = typename unit_of_type<TYPE>::unit;
+
+/* ------------------------------------------------------------------------------- groups */
+
+template <ktype TYPE> constexpr bool PLAIN = TYPE == KT_F32 || TYPE == KT_F16 || TYPE == KT_BF16;
+
+/* Bytes of 32 rows and all k. */
+template <ktype TYPE> __device__ __forceinline__ size_t group_bytes(size_t cols)
+{
+    if constexpr (PLAIN<TYPE>) return cols * (TYPE == KT_F32 ? 128 : 64);
+    else return cols / (32 * unit<TYPE>::RUNS * unit<TYPE>::IN_BLOCK) * (WARP * unit<TYPE>::BYTES);
 }
 
-/* Byte i of the 12 (or 16) bytes of scales of a row. */
-__device__ __forceinline__ uint32_t scale_byte(const uint8_t *scales, int i, int lane)
-{
-    return dword_at(scales + i / 4 * LINE, lane) >> i % 4 * 8 & 255u;
-}
+/* Unit number u of a group: its block, and which of that block's it is. */
+template <ktype TYPE> struct unit_at {
+    const uint8_t *block;
+    unsigned which;
+    __device__ __forceinline__ unit_at(const uint8_t *group, int u)
+    {
+        const unsigned n = static_cast<unsigned>(u);
+        block = group + static_cast<size_t>(n / unit<TYPE>::IN_BLOCK) * (WARP * unit<TYPE>::BYTES);
+        which = n % unit<TYPE>::IN_BLOCK;
+    }
+};
 
-/* Q4_K and Q5_K: the 6-bit scale and minimum of a run (quant.c draws them). */
-__device__ __forceinline__ void run_scale(const uint8_t *scales, int run, int lane, float *scale, float *min)
+/* Value i of step s of a run as a float, rounded as quant.c rounds. */
+template <ktype TYPE> __device__ __forceinline__ float value_of(const unit<TYPE> &of, int run, int s, int i)
 {
-    if (run < 4) {
-        *scale = static_cast<float>(scale_byte(scales, run, lane) & 63u);
-        *min = static_cast<float>(scale_byte(scales, run + 4, lane) & 63u);
+    const uint32_t byte = of.q(run, s) >> i * 8 & 255u;
+    const float q = static_cast<float>(TYPE == KT_Q8_0 ? static_cast<int8_t>(byte)
+                                                       : static_cast<int>(byte) - unit<TYPE>::FROM);
+    if constexpr (TYPE == KT_Q6_K) {
+        return __fmul_rn(__fmul_rn(of.d, static_cast<float>(of.part_scale(run, s / 4))), q);
     } else {
-        const uint32_t low = scale_byte(scales, run + 4, lane);
-        *scale = static_cast<float>((low & 15u) | scale_byte(scales, run - 4, lane) >> 6 << 4);
-        *min = static_cast<float>(low >> 4 | scale_byte(scales, run, lane) >> 6 << 4);
+        const float v = __fmul_rn(of.step(run), q);
+        return unit<TYPE>::HAS_MINIMUM ? __fsub_rn(v, of.below(run)) : v;
     }
-}
-
-/* Q6_K: the signed scale of 16 values. */
-__device__ __forceinline__ int part_scale(const uint8_t *scales, int i, int lane)
-{
-    return static_cast<int8_t>(scale_byte(scales, i, lane));
-}
-
-/* One value as a float, rounded as quant.c rounds. */
-template <ktype TYPE> __device__ float value_of(const uint8_t *block, int k, int lane)
-{
-    const int run = k / 32, s = k % 32 / 4;
-    const uint32_t byte = quants<TYPE>(block, run, s, lane) >> k % 4 * 8 & 255u;
-    const float d = half_of(block, 0, lane);
-    if (TYPE == KT_Q8_0) return __fmul_rn(static_cast<float>(static_cast<int8_t>(byte)), d);
-    const float q = static_cast<float>(static_cast<int>(byte) - form<TYPE>::FROM);
-    if (TYPE == KT_Q4_K || TYPE == KT_Q5_K) {
-        float scale, min;
-        run_scale(block + 128, run, lane, &scale, &min);
-        return __fsub_rn(__fmul_rn(__fmul_rn(scale, d), q), __fmul_rn(min, half_of(block, 1, lane)));
-    }
-    if (TYPE == KT_Q6_K)
-        return __fmul_rn(__fmul_rn(d, static_cast<float>(part_scale(block + 64, k / 16, lane))), q);
-    if (form<TYPE>::MINIMUM) return __fadd_rn(__fmul_rn(q, d), half_of(block, 1, lane));
-    return __fmul_rn(q, d);
 }
 
 /* Plain floats: one k is a line of 32 values. */
@@ -113,15 +242,26 @@ template <ktype TYPE> __device__ __forceinline__ float plain_at(const uint8_t *g
     return __uint_as_float(static_cast<unsigned>(*reinterpret_cast<const unsigned short *>(p)) << 16);
 }
 
-/* Column k of a lane's row in a group of 32 rows of a matrix of so many columns. */
-template <ktype TYPE>
-__device__ float packed_at(const uint8_t *data, size_t cols, size_t group, size_t k, int lane)
+/* All values of units first, first + step, ... of a lane's row, handed to put(k, value); of plain floats a unit is
+ * 32 k. */
+template <ktype TYPE, class PUT>
+__device__ __forceinline__ void unpack_units(const uint8_t *group, int cols, int lane, int first, int step,
+                                             const PUT &put)
 {
-    if constexpr (TYPE == KT_F32 || TYPE == KT_F16 || TYPE == KT_BF16) {
-        return plain_at<TYPE>(data + group * cols * (TYPE == KT_F32 ? 128 : 64), k, lane);
+    if constexpr (PLAIN<TYPE>) {
+        for (int u = first; u < (cols + 31) / 32; u += step)
+            for (int k = 32 * u; k < 32 * u + 32 && k < cols; k++)
+                put(k, plain_at<TYPE>(group, static_cast<size_t>(k), lane));
     } else {
-        const size_t block = 32 * form<TYPE>::RUNS, bytes = WARP * form<TYPE>::BYTES;
-        return value_of<TYPE>(data + (group * (cols / block) + k / block) * bytes, static_cast<int>(k % block), lane);
+        enum { LONG = 32 * unit<TYPE>::RUNS };
+        for (int u = first; u < cols / LONG; u += step) {
+            const unit_at<TYPE> at(group, u);
+            unit<TYPE> of;
+            of.load(at.block, at.which, lane);
+            for (int run = 0; run < unit<TYPE>::RUNS; run++)
+                for (int s = 0; s < 8; s++)
+                    for (int i = 0; i < 4; i++) put(u * LONG + run * 32 + s * 4 + i, value_of<TYPE>(of, run, s, i));
+        }
     }
 }
 #endif

@@ -38,6 +38,7 @@ struct thread : fibres::fibre {
     together op = SYNC;
     unsigned mask = 0;
     uint64_t gives = 0, gets[32] = {};
+    uint32_t a[4] = {}, b[2] = {}; /* of a matrix product that its warp is at */
 };
 
 struct block {
@@ -285,6 +286,25 @@ inline unsigned __ballot_sync(unsigned mask, int yes)
 }
 inline int __any_sync(unsigned mask, int yes) { return __ballot_sync(mask, yes) != 0; }
 inline int __all_sync(unsigned mask, int yes) { return __ballot_sync(mask, yes) == mask; }
+
+/* A warp's product of 16 rows and 8 columns of signed bytes, of 16 k (halves = 1) or 32 (2), by PTX's picture of who has
+ * what (mma.m16n8k16, .m16n8k32; s8). */
+inline void shim_mma(int (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], int halves)
+{
+    const unsigned lane = grid::lane_id();
+    memcpy(grid::self->a, a, sizeof a);
+    memcpy(grid::self->b, b, sizeof b);
+    __syncwarp();
+    const grid::thread *warp = grid::self - lane;
+    for (unsigned i = 0; i < 4; i++)
+        for (unsigned at = 0; at < 16u * static_cast<unsigned>(halves); at++) {
+            const unsigned half = at / 16, owner = at % 16 / 4, shift = at % 4 * 8;
+            const uint32_t row = warp[lane / 4 * 4 + owner].a[2 * half + i / 2];
+            const uint32_t column = warp[(2 * (lane % 4) + i % 2) * 4 + owner].b[half];
+            c[i] += static_cast<int8_t>(row >> shift & 255u) * static_cast<int8_t>(column >> shift & 255u);
+        }
+    __syncwarp();
+}
 
 /* One thread runs at a time, so a plain read and write is atomic. */
 template <class T> T atomicAdd(T *p, T v)

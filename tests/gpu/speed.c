@@ -8,7 +8,7 @@
 #include "tests/rig.h"
 #include <time.h>
 
-enum { SEQS = 16, PROMPT = 512, SHORT = 16, REPS = 3 };
+enum { SEQS = 16, PROMPT = 512, SHORT = 16, DEEP = 8192, REPS = 3 };
 static const struct engine_ops *const ops = &engine_local;
 
 static double now(void)
@@ -28,7 +28,7 @@ struct lap {
 
 static int submit(struct lap *l, int n, int max_tokens)
 {
-    int32_t ids[PROMPT];
+    static int32_t ids[DEEP];
     struct err err = {0};
     int id = 0;
     for (int i = 0; i < n; i++) ids[i] = 3 + dice_below(&l->dice, ops->info(l->e)->vocab - 3);
@@ -99,6 +99,25 @@ static void measure(struct lap *l, int seqs, int n)
                 best, best / seqs * weights / 1e9, best / seqs * weights / 1e7 / l->copy);
 }
 
+/* One sequence of a long context: its prompt, and then its tokens. */
+static void measure_deep(struct lap *l, int deep, int n)
+{
+    double best[2] = {0};
+    for (int i = 0; i < REPS; i++) {
+        bool begun = false;
+        double start = now();
+        const int id = submit(l, deep, n + 1);
+        while (!begun && step(l)) tokens(l, &id, 1, &begun);
+        best[0] = fmax(best[0], deep / (now() - start));
+        const int before = tokens(l, &id, 1, &begun);
+        start = now();
+        while (step(l)) continue;
+        best[1] = fmax(best[1], (tokens(l, &id, 1, &begun) - before) / (now() - start));
+        ops->drop(l->e, id);
+    }
+    printf("measured: %s, pp%d: %.0f tok/s, %d tokens after it: %.1f tok/s\n", l->name, deep, best[0], n, best[1]);
+}
+
 static void measure_model(enum ktype type, bool fast, const char *name)
 {
     const bool all = !shim_made_up();
@@ -108,8 +127,8 @@ static void measure_model(enum ktype type, bool fast, const char *name)
     CHECK_EQ(gpu_probe(all ? (size_t)1 << 30 : 1 << 16, REPS, &l.copy), 0);
     CHECK(l.copy > 0);
     printf("measured: copying: %.1f GB/s, read and written\n", l.copy);
-    struct engine_config cfg = {.model = shape_file(&s, name), .backend = "cuda", .ctx = PROMPT + 64, .max_seqs = SEQS,
-                                .template = -1, .fast = fast};
+    struct engine_config cfg = {.model = shape_file(&s, name), .backend = "cuda", .kv_type = KT_F16,
+                                .ctx = (all ? DEEP : PROMPT) + 64, .max_seqs = SEQS, .template = -1, .fast = fast};
     const double start = now();
     shim_blas_shown(fast); /* what is measured need not be shown yet */
     l.e = ops->open(&cfg, &err);
@@ -120,6 +139,7 @@ static void measure_model(enum ktype type, bool fast, const char *name)
     measure(&l, 1, all ? 128 : 4);
     measure(&l, all ? 8 : 2, all ? 32 : 2);
     measure(&l, all ? SEQS : 3, all ? 32 : 2);
+    measure_deep(&l, all ? DEEP : SHORT, all ? 32 : 2);
     ops->close(l.e);
 }
 
