@@ -106,7 +106,7 @@ TEST(memory_is_taken_at_the_start_as_the_ledger_says_and_never_after)
     const long takings = shim_takings();
     CHECK_EQ(shim_slabs() - slabs, 1); /* weights, workspace and pages */
     CHECK(info->on_device);
-    CHECK(strstr(info->backend, "(sm_") && strstr(info->kernels, "Q8_0: cuda dp4a int8, exact"));
+    CHECK(strstr(info->backend, "(sm_") && strstr(info->kernels, "Q8_0: cuda dp4a and mma int8, exact"));
     ops->memory(e, &before);
     for (int i = 0; i < (CHECK_SANITIZED ? 5 : 60); i++) {
         struct err err = {0};

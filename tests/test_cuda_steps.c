@@ -255,7 +255,7 @@ TEST(open_refuses_a_device_that_is_not_there_and_says_what_it_runs_on)
         CHECK_STR(k->describe(d), "a CPU (sm_90, 4 multiprocessors, driver 13.0), exact");
         CHECK_STR(k->numerics(d), "cuda 2 sm_90");
     }
-    CHECK_STR(k->mat_kernel(d, KT_Q4_K), "cuda dp4a int8, exact");
+    CHECK_STR(k->mat_kernel(d, KT_Q4_K), "cuda dp4a and mma int8, exact");
     CHECK_STR(k->mat_kernel(d, KT_F16), "cuda fp32 fma, exact");
     CHECK_STR(k->mat_kernel(d, KT_IQ3_S), "none");
     uint64_t free_bytes = 0, all = 0;

@@ -145,8 +145,8 @@ static const char *cuda_mat_kernel(const struct kdev *d, enum ktype type)
     const struct ktype_info *t = ktype_info((uint32_t)type);
     if (!t || !t->usable) return "none";
     if (d->fast && type != KT_F32 && type != KT_BF16)
-        return is_plain(type) ? "cuda fp32 fma, cuBLASLt" : "cuda dp4a int8, cuBLASLt";
-    return is_plain(type) ? "cuda fp32 fma, exact" : "cuda dp4a int8, exact";
+        return is_plain(type) ? "cuda fp32 fma, cuBLASLt" : "cuda dp4a and mma int8, cuBLASLt";
+    return is_plain(type) ? "cuda fp32 fma, exact" : "cuda dp4a and mma int8, exact";
 }
 
 /* ------------------------------------------------------------------------- memory */
