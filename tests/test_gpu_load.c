@@ -72,12 +72,14 @@ TEST(an_object_that_is_broken_or_of_another_version_is_refused_in_one_line)
          "says 'are not of its version: run make' \"$D/bin/plimsoll\"\n"); /* an object that is none of ours */
 }
 
-/* The CPU serves as if nothing had been there. */
-TEST(a_broken_object_does_not_hinder_the_cpu)
+/* The CPU serves as if nothing had been there, and says why only where a driver shows a device. */
+TEST(an_object_that_is_broken_or_missing_does_not_hinder_the_cpu)
 {
-    bash("echo no object >\"$beside\"\n"
-         "said=$(\"$D/bin/plimsoll\" --temp 0 -n 3 -p hello </dev/null); [ -n \"$said\" ]\n"
-         "[ \"$said\" = \"$(\"$D/bin/plimsoll\" --backend cpu --temp 0 -n 3 -p hello </dev/null)\" ]\n");
+    bash("cpu=$(\"$D/bin/plimsoll\" --backend cpu --temp 0 -n 3 -p hello </dev/null); [ -n \"$cpu\" ]\n"
+         "as_cpu() { [ \"$cpu\" = \"$(\"$D/bin/plimsoll\" --temp 0 -n 3 -p hello </dev/null 2>\"$D/err\")\" ] &&\n"
+         "    if [ -e /dev/nvidiactl ] || [ -e /dev/dxg ]; then grep -q '^the CPU serves, not the GPU: ' \"$D/err\"\n"
+         "    else [ ! -s \"$D/err\" ]; fi || die \"$1: $(cat \"$D/err\")\"; }\n"
+         "as_cpu missing; echo no object >\"$beside\"; as_cpu broken\n");
 }
 
 TEST(an_installed_program_finds_the_object_that_make_install_put_there)

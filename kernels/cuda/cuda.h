@@ -19,7 +19,7 @@ enum cuda_path {
 };
 bool cuda_shown(enum cuda_path path);
 
-/* Why no device can serve, where the machine has none or lacks the kernels: nobody needs to be told that.  Else, where
- * open() failed, err's code is -1. */
+/* err's code where no device can serve because the machine has none: nobody needs to be told that.  Else, where open()
+ * failed, it is -1. */
 enum { CUDA_NOTHING_THERE = -2 };
 #endif

@@ -72,12 +72,16 @@ static void find_object(void)
              places[0]);
 }
 
+/* Who has no device need not be told that its kernels are missing. */
+static bool shows_device(void) { return access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0; }
+
 const struct gpu_face *cuda_face(struct err *err)
 {
     pthread_mutex_lock(&object.lock);
     if (!object.tried) find_object();
     object.tried = true;
     pthread_mutex_unlock(&object.lock);
-    if (!object.face) err_set(err, -1, "%s; or use --backend cpu", object.why);
+    if (!object.face)
+        err_set(err, shows_device() ? -1 : CUDA_NOTHING_THERE, "%s; or use --backend cpu", object.why);
     return object.face;
 }

@@ -15,7 +15,8 @@ enum { PARTS = 16, MMA_FROM = 5, TILE = 16, DEPTH = 2 };
 
 /* ---------------------------------------------------------------------- activations */
 
-/* A run of 32 of a token, as three loads get it. */
+/* A run of 32 of a token, as three loads get it.  Places are counted in runs, by int: 2^31 of them would be a pass of 350
+ * GiB, with their floats. */
 struct rounded {
     int q[8];
     float dx, mdx;

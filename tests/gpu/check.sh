@@ -20,8 +20,8 @@ program         40  sh check/program.sh ./plimsoll
 memcheck       200  SANITIZER --tool memcheck check/steps
 memcheck-whole  60  SANITIZER --tool memcheck check/answers the_greedy
 speed          180  check/speed
-racecheck      240  SANITIZER --tool racecheck check/steps every_
-initcheck      190  SANITIZER --tool initcheck check/steps every_
+racecheck      240  SANITIZER --tool racecheck check/steps agrees_with
+initcheck      190  SANITIZER --tool initcheck check/steps agrees_with
 '
 room=${GPU_SECONDS:-470} # of one of three parts or more, the pack's making included
 nodes=${GPU_NODES:-/dev/nvidia[0-9]* /dev/dxg} # where a driver shows its devices
