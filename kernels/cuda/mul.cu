@@ -337,24 +337,27 @@ static unsigned groups_of(const products &all)
     return groups;
 }
 
-/* Few blocks: more warps of each, for enough loads to be under way. */
-static dim3 block_of(const struct gpu *g, unsigned blocks)
+/* Few blocks: more warps of each, for enough loads to be under way; none that would have no unit. */
+static dim3 block_of(const struct gpu *g, unsigned blocks, int units)
 {
-    const unsigned most = PARTS, want = GPU_BLOCK(blocks >= 4 * static_cast<unsigned>(g->units) ? 8u : 16u);
+    const unsigned want = GPU_BLOCK(blocks >= 4 * static_cast<unsigned>(g->units) ? 8u : 16u);
+    const unsigned parts = PARTS, most = units < PARTS ? static_cast<unsigned>(units) : parts;
     return dim3(WARP, want < most ? want : most);
 }
 
 template <ktype TYPE, int TOK> static int mul_tile(struct gpu *g, const products &all, int rows)
 {
     const unsigned tiles = static_cast<unsigned>((rows + TOK - 1) / TOK), groups = groups_of(all);
-    return launch(g, dim3(tiles, groups), block_of(g, tiles * groups), PARTS * TOK * WARP * sizeof(float),
+    const int units = part<TYPE, TOK>::units(all.m[0].w.cols);
+    return launch(g, dim3(tiles, groups), block_of(g, tiles * groups, units), PARTS * TOK * WARP * sizeof(float),
                   mul_kernel<TYPE, TOK>, all);
 }
 
 template <ktype TYPE, int EIGHTS> static int mma_tile(struct gpu *g, const products &all, int rows)
 {
     const unsigned tiles = static_cast<unsigned>((rows + 8 * EIGHTS - 1) / (8 * EIGHTS)), groups = groups_of(all);
-    return launch(g, dim3(tiles, groups), block_of(g, tiles * groups), PARTS * 8 * EIGHTS * PITCH * sizeof(float),
+    const int units = part<TYPE, 1>::units(all.m[0].w.cols);
+    return launch(g, dim3(tiles, groups), block_of(g, tiles * groups, units), PARTS * 8 * EIGHTS * PITCH * sizeof(float),
                   mma_kernel<TYPE, EIGHTS>, all);
 }
 

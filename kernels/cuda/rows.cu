@@ -52,7 +52,7 @@ __device__ double block_sum(double mine)
     for (int by = WARP / 2; by > 0; by /= 2) mine += __shfl_xor_sync(ALL_LANES, mine, by);
     if (threadIdx.x % WARP == 0) all[threadIdx.x / WARP] = mine;
     __syncthreads();
-    for (int i = 0; i < NORM_THREADS / WARP; i++) sum += all[i];
+    for (unsigned i = 0; i < blockDim.x / WARP; i++) sum += all[i];
     return sum;
 }
 
@@ -62,10 +62,10 @@ __global__ void norm_kernel(const int32_t *pick, size_t cols, const float *x, co
     const float *from = x + static_cast<size_t>(pick ? pick[blockIdx.x] : static_cast<int>(blockIdx.x)) * cols;
     float *to = normed + blockIdx.x * cols;
     double sum = 0;
-    for (size_t i = threadIdx.x; i < cols; i += NORM_THREADS)
+    for (size_t i = threadIdx.x; i < cols; i += blockDim.x)
         sum += static_cast<double>(from[i]) * static_cast<double>(from[i]);
     const double scale = 1 / sqrt(block_sum(sum) / static_cast<double>(cols) + static_cast<double>(eps));
-    for (size_t i = threadIdx.x; i < cols; i += NORM_THREADS) {
+    for (size_t i = threadIdx.x; i < cols; i += blockDim.x) {
         const float v = static_cast<float>(static_cast<double>(from[i]) * scale * static_cast<double>(norm[i]));
         to[i] = v;
         if (act) quantise32(v, &act[(blockIdx.x * cols + i) / 32]); /* whole warps: 32 divides cols then */
@@ -75,8 +75,10 @@ __global__ void norm_kernel(const int32_t *pick, size_t cols, const float *x, co
 int run_norm(struct gpu *g, int rows, const int32_t *pick, int cols, const float *x, const float *norm, float eps,
              float *normed, struct gpu_act *act)
 {
-    return launch(g, dim3(static_cast<unsigned>(rows)), dim3(NORM_THREADS), NORM_THREADS / WARP * sizeof(double),
-                  norm_kernel, pick, static_cast<size_t>(cols), x, norm, eps, normed, act);
+    const unsigned most = NORM_THREADS, wide = (static_cast<unsigned>(cols) + WARP - 1) / WARP * WARP;
+    const unsigned threads = wide < most ? wide : most; /* as many for every row of as many columns */
+    return launch(g, dim3(static_cast<unsigned>(rows)), dim3(threads), threads / WARP * sizeof(double), norm_kernel,
+                  pick, static_cast<size_t>(cols), x, norm, eps, normed, act);
 }
 
 __global__ void quantise_kernel(size_t n, const float *x, gpu_act *act)
