@@ -311,14 +311,17 @@ TEST(job_survives_a_fork_bomb)
 
 /* ---------------------------------------------------------------- threads */
 
+static const char *their_workspace; /* named once: workspace() writes the name anew */
+
 static void *some_jobs(void *self)
 {
     struct err err = {0};
     for (int i = 0; i < 5; i++) {
         struct buf text = {0};
-        struct job_config cfg = {.argv = SHELL("cat; sleep 0.05"), .workspace = workspace(), .in = self, .n_in = 1,
+        struct job_config cfg = {.argv = SHELL("cat; sleep 0.05"), .workspace = their_workspace, .in = self, .n_in = 1,
                                  .sink = sink, .self = &text, .limits = {.wall_ms = 30000}};
         struct job *j = job_start(&cfg, &err);
+        CHECK_STR(err.text, "");
         CHECK(j);
         struct job_result r = end(j);
         CHECK_EQ(r.end, JOB_EXITED);
@@ -331,7 +334,7 @@ static void *some_jobs(void *self)
 TEST(job_of_one_thread_knows_nothing_of_anothers)
 {
     need_jail();
-    workspace();
+    their_workspace = workspace();
     pthread_t t[3];
     for (int i = 0; i < 3; i++) CHECK(pthread_create(&t[i], NULL, some_jobs, (char *[]){"a", "b", "c"}[i]) == 0);
     for (int i = 0; i < 3; i++) pthread_join(t[i], NULL);
