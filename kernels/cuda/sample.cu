@@ -10,7 +10,6 @@
 
 enum { RUN = 128, PARTS = 16, WARPS = GPU_BLOCK(8), THREADS = GPU_BLOCK(256), SUMMED = 1024 };
 constexpr double LEAST = -1000;
-constexpr unsigned ALL = 0xffffffffu;
 
 /* ------------------------------------------------------------------------- e to the x */
 
@@ -110,7 +109,7 @@ __device__ void peaks_of(const line &l)
         top = v > top ? v : top;
     }
     for (unsigned by = PARTS / 2; by > 0; by /= 2) {
-        const float v = __shfl_down_sync(ALL, top, by);
+        const float v = __shfl_down_sync(ALL_LANES, top, by);
         top = v > top ? v : top;
     }
     if (part == 0 && left) l.peak[run] = top;
@@ -131,7 +130,7 @@ __device__ float top_of(const float *peak, int runs)
     float top = -INFINITY;
     for (int i = static_cast<int>(threadIdx.x) % WARP; i < runs; i += WARP) top = peak[i] > top ? peak[i] : top;
     for (int by = WARP / 2; by > 0; by /= 2) {
-        const float v = __shfl_xor_sync(ALL, top, by);
+        const float v = __shfl_xor_sync(ALL_LANES, top, by);
         top = v > top ? v : top;
     }
     return top;
@@ -156,7 +155,7 @@ __device__ void masses_of(const line &l, float top, double sharp)
         if (top < INFINITY) sum += exp2_of((static_cast<double>(v) - static_cast<double>(top)) * by);
         else sum += v == top;
     }
-    for (unsigned half = PARTS / 2; half > 0; half /= 2) sum += __shfl_down_sync(ALL, sum, half);
+    for (unsigned half = PARTS / 2; half > 0; half /= 2) sum += __shfl_down_sync(ALL_LANES, sum, half);
     if (part == 0 && left) l.mass[run] = sum;
 }
 
