@@ -250,6 +250,8 @@ isa_avx2    := -mavx2 -mfma -mf16c -mbmi2
 isa_avxvnni := $(isa_avx2) -mavxvnni
 isa_avx512  := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma -mf16c -mbmi2
 endif
+# The tests' own code is compiled often and does little.
+test_release   := -O1 -g1
 kernel_release := -O3
 kernel_asan    := -O2
 kernel_tsan    := -O2
@@ -262,6 +264,7 @@ isa_asan       := -O1 $(if $(is_gcc),\
 isa_tsan       := -O1
 is_isa          = $(filter %_avx2.c %_avxvnni.c %_avx512.c %/isa_portable.c,$1)
 own_flags       = $(if $(filter kernels/%,$1),$(kernel_$(VARIANT))) \
+                  $(if $(CFLAGS),,$(if $(filter tests/test_%,$1),$(test_$(VARIANT)))) \
                   $(if $(filter tests/asan/%,$1),-O2 -fno-sanitize=all) \
                   $(if $(is_isa),$(isa_$(VARIANT)) $(if $(is_gcc),-fno-var-tracking)) \
                   $(foreach set,avx2 avxvnni avx512,$(if $(filter %_$(set).c,$1),$(isa_$(set))))
@@ -295,7 +298,7 @@ say  = @printf '  %-4s %s%s\n' $1 '$2' '$(if $(filter $(BUILD),$(O)),, ($(notdir
 
 nothing: ; @:
 program: $(O)/plimsoll $(cuda_so) ; @:
-tests: $(test_bin) $(emulated_bin) ; @:
+tests: $(test_bin) $(if $(wanted_emulated),$(emulated_bin)) ; @:
 tsan-tests: $(addprefix $(O)/tests/,$(TSAN_TESTS)) ; @:
 replays: $(if $(filter fuzz,$(VARIANT)),,$(fuzz_bin)) ; @:
 bench-program: $(O)/tests/bench $(O)/tests/bench-screen $(O)/tests/slow-sync.so ; @:
@@ -312,7 +315,7 @@ quoted  = $(shell printf '%s' '$(subst ','\'',$1)' | sed 's/[\\"]/\\&/g')
 compiler_version := $(shell $(CC) --version 2>/dev/null | head -n 1)
 $(O)/flags: always
 	@printf '%s\n' '$(CC) $(compiler_version)' '$(flags) $(LDFLAGS) $(libs)' \
-	    '$(kernel_$(VARIANT)) $(isa_$(VARIANT)) $(isa_avx2) $(isa_avxvnni) $(isa_avx512)' | { $(rewrite); }
+	    '$(test_$(VARIANT)) $(kernel_$(VARIANT)) $(isa_$(VARIANT)) $(isa_avx2) $(isa_avxvnni) $(isa_avx512)' | { $(rewrite); }
 $(O)/objects: always
 	@printf '%s\n' $(lib_src) | { $(rewrite); }
 $(O)/version.h: always

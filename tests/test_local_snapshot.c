@@ -172,6 +172,9 @@ TEST(snapshot_resumed_session_says_the_same_q8_0) { resume_with((struct engine_c
 
 static void resume_on(const char *isa)
 {
+#ifdef __SANITIZE_THREAD__
+    SKIP("an instruction set's bits are no matter of threads, and take half a minute here");
+#endif
     struct err why = {0};
     struct kdev *d = kern_cpu()->open(&(struct kern_config){.isa = isa, .threads = 1}, &why);
     if (!d) SKIP("this machine cannot: %s", why.text);
