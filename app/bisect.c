@@ -1,5 +1,6 @@
 /* bisect.c - see bisect.h. */
 #include "app/bisect.h"
+#include "app/guards.h"
 #include "app/progress.h"
 #include "app/say.h"
 #include "app/signals.h"
@@ -281,24 +282,55 @@ static int try(struct app *a, const struct suspect *off, const struct buf *scrip
     return 0;
 }
 
-static int find(struct app *a, const struct buf *script, double limit, struct buf *cures, int *tried, struct err *err)
+/* What is looked for, and what was found. */
+struct search {
+    struct app *a;
+    const struct buf *script;
+    double limit;
+    struct buf cures;
+    int tried;
+};
+
+static int suspect(struct search *f, const struct suspect *off, struct err *err)
 {
-    for (size_t i = 0; i < COUNT_OF(suspects); i++) {
-        struct run r;
-        if (!suspects[i].on(a)) continue;
-        if (try(a, &suspects[i], script, limit, &r, err)) return -1;
-        ++*tried;
-        if (r.status == EXIT_DONE) buf_printf(cures, "%s%s", cures->len ? "; " : "", suspects[i].off);
-    }
-    return cures->failed ? err_set(err, -1, "no memory for what was found") : 0;
+    struct run r;
+    if (try(f->a, off, f->script, f->limit, &r, err)) return -1;
+    f->tried++;
+    if (r.status == EXIT_DONE) buf_printf(&f->cures, "%s%s", f->cures.len ? "; " : "", off->off);
+    return 0;
+}
+
+/* The nth guard that --unguarded took away comes back, and the others stay away.  1: there is none. */
+static int suspect_guard(struct search *f, int nth, struct err *err)
+{
+    struct guards left = f->a->o->off, back;
+    struct buf rest = {0}, words = {0};
+    if (!guards_put_back(&left, nth, &back)) return 1;
+    buf_printf(&words, "with the guard%s ", back.window && back.loop ? "s" : "");
+    guards_words(&back, &words);
+    guards_words(&left, &rest);
+    const struct suspect guard = {words.data, {"--unguarded"}, rest.len ? rest.data : NULL, NULL};
+    const int rc = words.failed || rest.failed ? err_set(err, -1, "no memory for another run") : suspect(f, &guard, err);
+    buf_free(&words);
+    buf_free(&rest);
+    return rc;
+}
+
+static int find(struct search *f, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < COUNT_OF(suspects); i++)
+        if (suspects[i].on(f->a)) rc = suspect(f, &suspects[i], err);
+    for (int nth = 0; rc == 0; nth++) rc = suspect_guard(f, nth, err);
+    if (rc < 0) return rc;
+    return f->cures.failed ? err_set(err, -1, "no memory for what was found") : 0;
 }
 
 int bisect_run(struct app *a, const struct buf *script, double begun, int status, struct err *err)
 {
     struct run r;
-    struct buf cures = {0};
-    int tried = 0;
-    double limit = MAX(LEAST_S, LONGER * (progress_clock() - begun));
+    struct search f = {.a = a, .script = script};
+    const double limit = MAX(LEAST_S, LONGER * (progress_clock() - begun));
     if (script->failed) return err_set(err, -1, "the script is too long to be run again");
     if (a->o->resume) return err_set(err, -1, "the script goes on with a saved session, which another run has not");
     say_dim("the script is run again, at most %.0f s each time", limit);
@@ -309,10 +341,10 @@ int bisect_run(struct app *a, const struct buf *script, double begun, int status
     }
     if (status != EXIT_DONE && r.status != status)
         say("run again it does not end as it did: %d then", status);
-    limit = MAX(LEAST_S, LONGER * r.seconds);
-    int rc = find(a, script, limit, &cures, &tried, err);
-    if (rc == 0 && cures.len > 0) say("it passes %s", cures.data);
-    else if (rc == 0) say("none of them alone: it fails with each of %d things off", tried);
-    buf_free(&cures);
+    f.limit = MAX(LEAST_S, LONGER * r.seconds);
+    const int rc = find(&f, err);
+    if (rc == 0 && f.cures.len > 0) say("it passes %s", f.cures.data);
+    else if (rc == 0) say("none of them alone: it fails with each of %d things off", f.tried);
+    buf_free(&f.cures);
     return rc;
 }

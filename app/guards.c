@@ -26,6 +26,7 @@ int guards_read(struct guards *off, const char *list, struct err *err)
 {
     *off = (struct guards){0};
     for (const char *at = list;; at++) {
+        if (at > list) at += strspn(at, " ");
         size_t n = strcspn(at, ","), i = 0;
         while (i < COUNT_OF(guard) && (strlen(guard[i].name) != n || memcmp(guard[i].name, at, n) != 0)) i++;
         if (i == COUNT_OF(guard))
@@ -53,4 +54,17 @@ void guards_words(const struct guards *off, struct buf *out)
         buf_printf(out, "%s%s", comma, guard[i].name);
         comma = ", ";
     }
+}
+
+bool guards_put_back(struct guards *off, int nth, struct guards *back)
+{
+    *back = (struct guards){0};
+    for (size_t i = 0; i < COUNT_OF(guard); i++) {
+        if (!is_off(off, i) || nth-- > 0) continue;
+        *field(off, i) = false;
+        *field(back, i) = true;
+        if (back->window && off->loop) off->loop = false, back->loop = true;
+        return true;
+    }
+    return false;
 }

@@ -315,6 +315,25 @@ TEST(bisect_a_memory_policy_that_fails)
     CHECK_STR(row("it passes"), "it passes with the sound memory policy");
 }
 
+/* Lesson 9 in small: traces fill what the host may keep.  Each guard comes back alone, loop with the window that it
+ * cannot go without. */
+TEST(bisect_a_guard_that_was_taken_away)
+{
+    struct buf script = {0};
+    buf_puts(&script, "plimsoll 1\n");
+    for (int i = 0; i < 9; i++) buf_printf(&script, "What is a KV page, in short, and why is it number %d?\n", i);
+    buf_puts(&script, "/bisect\n");
+    CHECK_EQ(RUN(NULL, script.data, "--no-save", "--ctx", "4096", "--answers", "16", "--vram", "64M", "--keep-unsaved",
+                 "8K", "--summary", "off", "--recall", "off", "--unguarded", "loop,traces, window"), 3);
+    buf_free(&script);
+    check_has("the host's memory for this conversation is used up");
+    CHECK(strncmp(row("with the guards window, loop"), "with the guards window, loop exit status 3 ", 43) == 0);
+    CHECK(strncmp(row("with the guard loop"), "with the guard loop exit status 3 ", 34) == 0);
+    CHECK(strncmp(row("with the guard traces"), "with the guard traces exit status 0 ", 36) == 0);
+    CHECK_STR(row("it passes"), "it passes with the guard traces");
+    CHECK_EQ(times(err(), "exit status"), 4);
+}
+
 TEST(bisect_ends_by_a_signal_and_leaves_nothing)
 {
     const char *runs = runs_folder();
