@@ -238,6 +238,34 @@ TEST(explain_reads_a_log_in_the_chat)
     }
 }
 
+/* The newest record is the run's, which has no figures; its sessions have. */
+TEST(a_crews_run_is_judged_by_its_sessions)
+{
+    dir = fresh_dir();
+    const char *args[] = {"-m", MODEL, "--engine", "scripted", "--script-file", answers(), "--json", "-n", "24",
+                          "--no-config", "--store", dir, "--crew", "debate", NULL};
+    child_start(&lives, args);
+    child_type(&lives, "Is a small page better?\n", 24);
+    child_wait_for(&lives, "\"event\":\"saved\"");
+    child_close_input(&lives);
+    CHECK_EQ(child_end(&lives), 0);
+    child_free(&lives);
+    CHECK_EQ(look(NULL, NULL), 0);
+    CHECK_EQ(look("last", NULL), 0);
+    check_says("It ended properly (completed).");
+    check_says("\npool ");
+
+    child_start(&lives, args);
+    child_type(&lives, "And a large one?\n", 17);
+    child_wait_for(&lives, "\"event\":\"saved\"");
+    CHECK_EQ(kill(lives.pid, SIGKILL), 0);
+    CHECK_EQ(child_end(&lives), 1000 + SIGKILL);
+    CHECK_EQ(look("last", NULL), 4);
+    check_says("It died: its program ended without closing it.");
+    check_says("nothing in its figures points to");
+    child_free(&lives);
+}
+
 TEST(what_is_not_there_or_wrong_is_said)
 {
     dir = fresh_dir();

@@ -7,7 +7,8 @@
 enum {
     READ_MOST = 256 << 10, /* bytes of the recorder, its end */
     LOOKED_BACK = 2000,    /* messages and events, for errors */
-    CANDIDATES = 40        /* sessions that are looked at for one that died */
+    CANDIDATES = 40,       /* sessions that are looked at for one that died */
+    MEMBERS = 4096         /* ... for those of a run */
 };
 
 struct reading {
@@ -152,32 +153,45 @@ static bool is_elsewhere(struct store *s, const uint8_t id[STORE_SESSION_ID], ch
     return true;
 }
 
-/* The record of a crew's run has no figures: its sessions have. */
-static bool is_passed_over(const struct reading *l, const struct journal_head *h)
+/* The record of a crew's run has no figures: its sessions have.  run: of no other are they to be; or NULL. */
+static bool is_passed_over(const struct reading *l, const uint8_t *run, const struct journal_head *h)
 {
-    return journal_is_run(h) || is_here(l, h->id);
+    if (run && memcmp(h->run.id, run, sizeof h->run.id) != 0) return true;
+    return journal_is_run(h) || (!run && is_here(l, h->id));
 }
 
-/* The newest that died, or else the newest that is not open here. */
-static int find_one(struct store *s, struct reading *l, struct err *err)
+/* The newest that died, or else the newest: of those that are not open here, or of a run. */
+static int find_newest(struct store *s, struct reading *l, const uint8_t *run, struct err *err)
 {
     struct journal_head *head = NULL;
     size_t n = 0;
     int found = -1;
-    if (*l->ask->what) return journal_find(s, l->ask->what, &l->head, err);
-    const int rc = journal_heads(s, CANDIDATES, &head, &n, NULL, err);
+    const int rc = journal_heads(s, run ? MEMBERS : CANDIDATES, &head, &n, NULL, err);
     if (rc) return rc;
     for (size_t i = n; i-- > 0;)
-        if (!is_passed_over(l, &head[i])) found = (int)i;
+        if (!is_passed_over(l, run, &head[i])) found = (int)i;
     for (size_t i = n; i-- > 0;) {
-        if (is_passed_over(l, &head[i]) || read_flight(s, head[i].id, l->doc, NULL, NULL)) continue;
-        if (l->doc->end == FLIGHT_DIED && !is_elsewhere(s, head[i].id, l->doc->where)) found = (int)i;
+        if (is_passed_over(l, run, &head[i]) || read_flight(s, head[i].id, l->doc, NULL, NULL)) continue;
+        const bool died = l->doc->end == FLIGHT_DIED && !is_here(l, head[i].id);
+        if (died && !is_elsewhere(s, head[i].id, l->doc->where)) found = (int)i;
     }
     *l->doc->where = '\0';
     if (found >= 0) l->head = head[found];
     free(head);
-    return found >= 0 ? 0 : err_set(err, STORE_NOT_FOUND, "no session%s is saved: there is none to look at",
-                                    l->ask->n_here > 0 ? " but this one" : "");
+    if (found >= 0) return 0;
+    if (run) return err_set(err, STORE_NOT_FOUND, "no session of this run is saved: there is none to look at");
+    return err_set(err, STORE_NOT_FOUND, "no session%s is saved: there is none to look at",
+                   l->ask->n_here > 0 ? " but this one" : "");
+}
+
+static int find_one(struct store *s, struct reading *l, struct err *err)
+{
+    if (!*l->ask->what) return find_newest(s, l, NULL, err);
+    const int rc = journal_find(s, l->ask->what, &l->head, err);
+    if (rc || !journal_is_run(&l->head)) return rc;
+    uint8_t run[STORE_SESSION_ID];
+    memcpy(run, l->head.run.id, sizeof run);
+    return find_newest(s, l, run, err);
 }
 
 /* ------------------------------------------------------------------ its errors, and why */

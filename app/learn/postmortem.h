@@ -56,7 +56,8 @@ struct doc_flight {
 };
 
 struct postmortem_ask {
-    const char *what; /* the beginning of a session's id, or "last"; "": the newest that died, else the newest */
+    const char *what; /* the beginning of a session's id, or "last"; "": the newest that died, else the newest.  Of a
+                       * crew's run, which has no figures of its own, it is that of its sessions */
     const uint8_t (*here)[STORE_SESSION_ID]; /* sessions of this program, n_here of them: open, and passed over by "" */
     int n_here;
 };
