@@ -72,6 +72,24 @@ static void resume_crew(struct console *c, const char *name)
     c->quit = true;
 }
 
+struct resuming {
+    const char *name;
+    const uint8_t *own; /* the session that is open here: its lock is held */
+};
+
+/* Would it open?  What was not saved yet of the one that is open here is lost once that is closed. */
+static int can_resume(struct store *s, void *arg, struct err *err)
+{
+    const struct resuming *r = arg;
+    struct journal_head h;
+    struct store_lock lock;
+    int rc = journal_find(s, r->name, &h, err);
+    if (rc || memcmp(h.id, r->own, sizeof h.id) == 0) return rc;
+    rc = store_lock_session(s, h.id, &lock, err);
+    if (rc == 0) store_unlock_session(&lock);
+    return rc;
+}
+
 void command_resume(struct console *c, const char *arg, size_t n)
 {
     struct err err = {0};
@@ -83,6 +101,14 @@ void command_resume(struct console *c, const char *arg, size_t n)
     snprintf(name, sizeof name, "%.*s", (int)n, arg);
     if (c->team.crew) {
         resume_crew(c, name);
+        return;
+    }
+    if (!c->s->keep.keeper) {
+        say_error("sessions are not saved here (--no-save): none can be resumed");
+        return;
+    }
+    if (keep_call(&c->s->keep, can_resume, &(struct resuming){name, c->s->keep.head.id}, &err)) {
+        command_complain(&err);
         return;
     }
     journal_id_text(c->s->keep.head.id, old);

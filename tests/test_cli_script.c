@@ -135,6 +135,7 @@ static const struct { const char *line; int status; const char *part; } obeyed[]
     {"/ingest /nowhere/to/be/found", 2, "nothing can be ingested"},
     {"/sessions", 2, "not saved here"},
     {"/resume", 2, "/resume SESSION"},
+    {"/resume last", 2, "sessions are not saved here (--no-save): none can be resumed"},
     {"/fork 1", 2, "line 3: "},
     {"/rename Ships", 0, "it is called Ships"},
     {"/export", 2, "/export FILE"},

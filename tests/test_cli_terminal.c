@@ -207,7 +207,8 @@ TEST(terminal_commands_show_change_and_take_back_what_a_call_carries)
     start(hello, "2048", NULL);
     turn("/pin Be brief.\n", "pinned as");
     turn("/task call Anna\n", "noted");
-    turn("/task\n", "open 1  call Anna");
+    turn("/resume zz\n", "\"zz\" is no session");
+    turn("/task\n", "open 1  call Anna"); /* nothing of this one is gone, though nothing was said yet */
     turn("/done 1\n", "done");
     turn("/done 1\n", "0 tasks are open");
     snprintf(line, sizeof line, "/attach %s\n", file);
