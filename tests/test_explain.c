@@ -174,6 +174,62 @@ TEST(answers_change_the_verdict_and_what_is_certain_asks_nothing)
     CHECK_EQ(explain_next_question(&v[0], &known), -1);
 }
 
+/* An answer is a person's word of when, not of what: likely.  What it says is the evidence, and what tells the two causes
+ * of a failure after hours apart is asked next. */
+TEST(an_answer_is_evidence_and_hours_have_two_causes)
+{
+    static const char bare[] = "RuntimeError: CUDA out of memory.";
+    struct explain_answers known = {.of = {[ASK_WHEN] = 3}};
+    CHECK_EQ(explain_with(bare, sizeof bare - 1, &known, v, EXPLAIN_MOST), 1);
+    CHECK_EQ(v[0].sure, SURE_LIKELY);
+    CHECK(says(v[0].evidence, v[0].evidences, "it was answered: after many turns"));
+    CHECK_EQ(explain_next_question(&v[0], &known), ASK_LOAD);
+    known.of[ASK_WHEN] = WHEN_HOURS;
+    CHECK_EQ(explain_with(bare, sizeof bare - 1, &known, v, EXPLAIN_MOST), 1);
+    CHECK_EQ(v[0].cause, CAUSE_LEAK);
+    CHECK_EQ(v[0].sure, SURE_LIKELY);
+    CHECK_EQ(explain_next_question(&v[0], &known), ASK_GAP);
+    known.of[ASK_GAP] = 1;
+    CHECK_EQ(explain_with(bare, sizeof bare - 1, &known, v, EXPLAIN_MOST), 1);
+    CHECK_EQ(v[0].cause, CAUSE_LEAK);
+    CHECK_EQ(v[0].sure, SURE_CERTAIN);
+    known.of[ASK_GAP] = 2;
+    CHECK_EQ(explain_with(bare, sizeof bare - 1, &known, v, EXPLAIN_MOST), 1);
+    CHECK_EQ(v[0].cause, CAUSE_FRAGMENTATION);
+    CHECK_EQ(v[0].sure, SURE_CERTAIN);
+}
+
+/* A pool that is full does not say of what. */
+TEST(a_pool_that_failed_is_asked_about)
+{
+    static const char text[] = "OutOfMemoryError: KV cache allocation failed";
+    struct explain_answers known = {0};
+    CHECK_EQ(explain(text), 1);
+    CHECK_EQ(v[0].cause, CAUSE_KV);
+    CHECK_EQ(v[0].sure, SURE_LIKELY);
+    CHECK_EQ(explain_next_question(&v[0], &known), ASK_WHEN);
+    known.of[ASK_LOAD] = 2;
+    CHECK_EQ(explain_with(text, sizeof text - 1, &known, v, EXPLAIN_MOST), 1);
+    CHECK_EQ(v[0].cause, CAUSE_CONCURRENCY);
+}
+
+/* The model was loaded: a server answered, or it was at work. */
+TEST(what_fails_at_work_is_no_question_of_the_weights)
+{
+    static const char *const text[] = {
+        "OOM error during inference", "litellm.exceptions.APIError: OOM error during inference",
+        "openai.BadRequestError: Error code: 400 - CUDA out of memory",
+        "torch.OutOfMemoryError: CUDA out of memory when scaling to multiple requests per second"};
+    for (size_t i = 0; i < COUNT_OF(text); i++) {
+        CHECK_EQ(explain(text[i]), 1);
+        CHECK_EQ(v[0].cause, CAUSE_CONCURRENCY);
+    }
+    CHECK_EQ(explain("LangGraph node failed: OOM error during inference"), 1);
+    CHECK_EQ(v[0].cause, CAUSE_GROWTH);
+    CHECK_EQ(explain("CUDA out of memory, but only after several runs of the crew"), 1);
+    CHECK_EQ(v[0].cause, CAUSE_LEAK);
+}
+
 TEST(fixes_carry_todays_names_of_the_stack)
 {
     CHECK_EQ(explain("ValueError: To serve at least one request with the model's max seq len (131072), (16.00 GiB KV "
@@ -210,6 +266,8 @@ TEST(one_request_that_is_too_long_for_the_pool_has_its_sum)
     CHECK(!offers("--max-num-seqs"));
     CHECK_EQ(explain("WARNING vllm: sequence group 0 is preempted by RECOMPUTE mode: not enough KV cache space\n"), 1);
     CHECK(offers("--max-num-seqs"));
+    CHECK_EQ(explain("OutOfMemoryError: KV cache allocation failed\n"), 1);
+    CHECK(offers("fewer requests at once"));
 }
 
 TEST(a_model_that_needs_more_ram_has_more_fixes_than_a_cache)

@@ -19,7 +19,16 @@ const struct explain_ask explain_ask[QUESTIONS] = {
                     {{"s", "short ones too"}, {"l", "only long ones"}, {NULL, NULL}, {NULL, NULL}, {NULL, NULL}}},
     [ASK_DEVICE] = {"Does anybody else use the device (nvidia-smi, before it starts)?",
                     {{"n", "nobody"}, {"y", "yes"}, {NULL, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    [ASK_GAP] = {"What grows meanwhile (torch.cuda.memory_allocated() and memory_reserved(), every hour)?",
+                 {{"a", "what is allocated rises"}, {"r", "what is reserved rises, what is allocated does not"},
+                  {NULL, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
+
+bool explain_asks(int question, const struct explain_answers *known)
+{
+    if (known && known->of[question]) return false;
+    return question != ASK_GAP || (known && known->of[ASK_WHEN] == WHEN_HOURS);
+}
 
 /* ------------------------------------------------------------------ which cases are told */
 
@@ -119,7 +128,8 @@ int explain_text(const char *text, size_t n, struct verdict *v, int cap) { retur
 int explain_next_question(const struct verdict *v, const struct explain_answers *known)
 {
     if (v->sure == SURE_CERTAIN || v->cause == CAUSE_NOT_MEMORY || v->cause == CAUSE_CONTEXT) return -1;
+    if (explain_asks(ASK_GAP, known)) return ASK_GAP; /* nothing else tells its two causes apart */
     for (int q = 0; q < QUESTIONS; q++)
-        if (!known->of[q]) return q;
+        if (explain_asks(q, known)) return q;
     return -1;
 }

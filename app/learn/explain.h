@@ -28,10 +28,11 @@ enum explain_question {
     ASK_LOAD,   /* alone too, or only under load */
     ASK_LENGTH, /* short prompts too, or only long ones */
     ASK_DEVICE, /* is the device used by anybody else */
+    ASK_GAP,    /* of one that fails after hours: is what is held in use, or held in pieces */
     QUESTIONS
 };
 struct explain_choice { const char *key, *words; };
-enum { CHOICES = 5 };
+enum { CHOICES = 5, WHEN_HOURS = 4 /* ASK_WHEN's answer of that name */ };
 struct explain_ask {
     const char *words;
     struct explain_choice choice[CHOICES]; /* .key NULL: no more */
@@ -46,6 +47,9 @@ struct explain_answers { int of[QUESTIONS]; };
 int explain_text(const char *text, size_t n, struct verdict *v, int cap);
 /* The same, with what is known beside the text (NULL: nothing).  Answers change points, not what was read. */
 int explain_with(const char *text, size_t n, const struct explain_answers *known, struct verdict *v, int cap);
+
+/* Whether it is worth asking beside these answers. */
+bool explain_asks(int question, const struct explain_answers *known);
 
 /* The question whose answer could change this verdict most and that is not answered yet; -1: none. */
 int explain_next_question(const struct verdict *v, const struct explain_answers *known);

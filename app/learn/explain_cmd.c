@@ -102,7 +102,8 @@ static int ask(const struct args *a, const struct buf *text, struct verdict *v, 
         size_t len;
         struct err err;
         int next = q;
-        while (next < QUESTIONS && (asked[next] || known.of[next])) next++;
+        if (asked[next]) next = 0; /* it was left open */
+        while (next < QUESTIONS && (asked[next] || !explain_asks(next, &known))) next++;
         if (next == QUESTIONS) break;
         asked[next] = true;
         put_question(&explain_ask[next]);

@@ -157,19 +157,29 @@ static void by_load(const struct fail_case *c, int *points)
     points[CAUSE_CONCURRENCY] += !queue ? 2 : c->fig[FIG_RUNNING] >= 2 * MANY_RUNNING ? 5 : 3;
 }
 
-static void by_answers(const struct explain_answers *known, const struct fail_case *c, int *points)
+/* What an answer alone says is likely, not certain: it is a person's word, about when and not about what. */
+int judge_answered(enum explain_question q, int choice, enum cause cause)
 {
     static const struct { int question, choice; enum cause cause; int points; } row[] = {
         {ASK_WHEN, 1, CAUSE_WEIGHTS, 8},      {ASK_WHEN, 2, CAUSE_WEIGHTS, 4},
         {ASK_WHEN, 2, CAUSE_ACTIVATIONS, 4},  {ASK_WHEN, 2, CAUSE_STATIC_BATCH, 3},
-        {ASK_WHEN, 3, CAUSE_GROWTH, 8},       {ASK_WHEN, 4, CAUSE_LEAK, 8},
-        {ASK_WHEN, 4, CAUSE_FRAGMENTATION, 3}, {ASK_LOAD, 1, CAUSE_CONCURRENCY, -6},
+        {ASK_WHEN, 3, CAUSE_GROWTH, 5},       {ASK_WHEN, WHEN_HOURS, CAUSE_LEAK, 5},
+        {ASK_WHEN, WHEN_HOURS, CAUSE_FRAGMENTATION, 4}, {ASK_LOAD, 1, CAUSE_CONCURRENCY, -6},
         {ASK_LOAD, 2, CAUSE_CONCURRENCY, 9},  {ASK_LENGTH, 1, CAUSE_KV, -4},
         {ASK_LENGTH, 2, CAUSE_KV, 8},         {ASK_DEVICE, 1, CAUSE_OTHER_PROCESS, -6},
-        {ASK_DEVICE, 2, CAUSE_OTHER_PROCESS, 7}};
-    if (!known || c->family == FAMILY_TOKENS) return;
+        {ASK_DEVICE, 2, CAUSE_OTHER_PROCESS, 7}, {ASK_GAP, 1, CAUSE_LEAK, 4},
+        {ASK_GAP, 2, CAUSE_FRAGMENTATION, 6}};
     for (size_t i = 0; i < COUNT_OF(row); i++)
-        if (known->of[row[i].question] == row[i].choice) points[row[i].cause] += row[i].points;
+        if (row[i].question == (int)q && row[i].choice == choice && row[i].cause == cause) return row[i].points;
+    return 0;
+}
+
+static void by_answers(const struct explain_answers *known, const struct fail_case *c, int *points)
+{
+    if (!known || c->family == FAMILY_TOKENS) return;
+    for (int q = 0; q < QUESTIONS; q++)
+        for (int cause = 1; cause < CAUSES; cause++)
+            points[cause] += judge_answered((enum explain_question)q, known->of[q], (enum cause)cause);
 }
 
 static void by_habit(const struct findings *f, const struct fail_case *c, int *points)

@@ -25,6 +25,9 @@ enum cause stage_cause(enum word_stage s); /* what a failure at this stage speak
 void judge_case(const struct findings *f, const struct fail_case *c, const struct explain_answers *known,
                 struct judged *j);
 
+/* Points of an answer (0: there is none) for or against a cause. */
+int judge_answered(enum explain_question q, int choice, enum cause cause);
+
 /* Whose words a case is in; and who reported it (STACK_UNKNOWN: nobody else). */
 enum stack judge_stack(const struct findings *f, const struct fail_case *c);
 enum stack judge_wrapper(const struct findings *f);

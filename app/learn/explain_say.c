@@ -149,6 +149,13 @@ static void say_stage(const struct fail_case *c, const struct judged *j, struct 
                          c->has[FIG_WAITING] && c->fig[FIG_WAITING] > 0 ? ", and more were waiting" : "");
 }
 
+static void say_answers(const struct explain_answers *known, enum cause cause, struct verdict *v)
+{
+    for (int q = 0; known && q < QUESTIONS; q++)
+        if (judge_answered((enum explain_question)q, known->of[q], cause) > 0)
+            verdict_evidence(v, "it was answered: %s", explain_ask[q].choice[known->of[q] - 1].words);
+}
+
 static void say_habit(const struct findings *f, const struct fail_case *c, const struct judged *j, struct verdict *v)
 {
     enum stack wrapper = judge_wrapper(f);
@@ -178,7 +185,7 @@ static void say_next(const struct judged *j, const struct explain_answers *known
 {
     if (j->sure == SURE_CERTAIN) return;
     for (int q = 0; q < QUESTIONS; q++)
-        if (!known || !known->of[q]) verdict_next(v, "%s", explain_ask[q].words);
+        if (explain_asks(q, known)) verdict_next(v, "%s", explain_ask[q].words);
 }
 
 /* ------------------------------------------------------------------ a verdict */
@@ -217,6 +224,7 @@ void say_case(const struct findings *f, const struct fail_case *c, const struct 
     say_pools(c, j->cause, v);
     say_series(c, j->cause, v);
     if (c->family != FAMILY_TOKENS && c->family != FAMILY_HOST) say_stage(c, j, v);
+    if (c->family != FAMILY_TOKENS) say_answers(known, j->cause, v);
     say_habit(f, c, j, v);
     say_second(j, v);
     say_next(j, known, v);

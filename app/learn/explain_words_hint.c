@@ -172,7 +172,12 @@ const struct word words_hint[] = {
     WIDE(CAUSE_CONCURRENCY, 4, "one at a time"), WIDE(CAUSE_CONCURRENCY, 3, "multiple users"),
     WIDE(CAUSE_CONCURRENCY, 3, "in parallel"), WIDE(CAUSE_CONCURRENCY, 3, "at once"),
     WIDE(CAUSE_CONCURRENCY, 3, "all at once"), NEAR(CAUSE_CONCURRENCY, 2, "lower your batch size"),
-    WIDE(CAUSE_CONCURRENCY, 3, "traffic"), WIDE(CAUSE_GROWTH, 4, "conversation history"),
+    WIDE(CAUSE_CONCURRENCY, 3, "traffic"), WIDE(CAUSE_CONCURRENCY, 5, "requests per second"),
+    WIDE(CAUSE_CONCURRENCY, 4, "when scaling"), WIDE(CAUSE_CONCURRENCY, 3, "at scale |"),
+    NEAR(CAUSE_CONCURRENCY, 2, "during inference"), NEAR(CAUSE_WEIGHTS, -2, "during inference"), /* it was loaded */
+    NEAR(CAUSE_WEIGHTS, -2, "bad request error"), NEAR(CAUSE_WEIGHTS, -2, "api error"), /* and a server answered */
+    NEAR(CAUSE_CONCURRENCY, 1, "bad request error"), NEAR(CAUSE_CONCURRENCY, 1, "api error"),
+    WIDE(CAUSE_GROWTH, 4, "conversation history"),
     WIDE(CAUSE_GROWTH, 3, "chat history"), WIDE(CAUSE_GROWTH, 3, "message history"),
     WIDE(CAUSE_GROWTH, 4, "full history"), WIDE(CAUSE_GROWTH, 4, "entire history"),
     WIDE(CAUSE_GROWTH, 6, "history grows"), WIDE(CAUSE_GROWTH, 5, "history keeps"),
@@ -202,6 +207,7 @@ const struct word words_hint[] = {
     WIDE(CAUSE_LEAK, 4, "does not go down"), WIDE(CAUSE_LEAK, 4, "never goes down"),
     WIDE(CAUSE_LEAK, 3, "climbs by"), WIDE(CAUSE_LEAK, 3, "climbing"), WIDE(CAUSE_LEAK, 2, "per request"),
     WIDE(CAUSE_LEAK, 3, "after every request"), WIDE(CAUSE_LEAK, 3, "after each request"),
+    WIDE(CAUSE_LEAK, 5, "after several runs"), WIDE(CAUSE_LEAK, 5, "after # runs"), WIDE(CAUSE_LEAK, 5, "after a few runs"),
     WIDE(CAUSE_LEAK, 4, "doesn t go down"), WIDE(CAUSE_LEAK, 3, "restart fixes"),
     WIDE(CAUSE_LEAK, 3, "restart helps"), WIDE(CAUSE_LEAK, 3, "restarting"),
     WIDE(CAUSE_LEAK, 6, "gradually increas"), WIDE(CAUSE_LEAK, 5, "steadily"), WIDE(CAUSE_LEAK, 3, "monotonic"),
