@@ -13,13 +13,14 @@
 enum {
     CPU_ROWS = 256,     /* token rows that a thread sums up at a time: 32 KB of sums */
     CPU_CHUNK = 18 * 1024, /* bytes of weights that several tiles go over, one after the other */
+    CPU_OPEN = 20 * 1024,  /* ... and of opened ones at most: two blocks of a K format */
     CPU_SAMPLERS = 8    /* rows that sample() works on at a time: that many scratches are in the workspace */
 };
 
 /* What one worker needs beside the workspace; taken at open. */
 struct cpu_scratch {
     _Alignas(64) float acc[2][CPU_ROWS * ISA_GROUP];
-    _Alignas(64) uint8_t open[CPU_CHUNK];
+    _Alignas(64) uint8_t open[CPU_OPEN];
 };
 
 /* The angles of a pass's first rows: the same in each of its layers, and dear beside a small layer. */

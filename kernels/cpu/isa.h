@@ -161,8 +161,8 @@ enum isa_fetch isa_fetches(void);
  * 27 % of the bandwidth.  On Zen 3 products read up to a third faster with asking. */
 bool isa_reads_ahead(void);
 
-/* Whether several tiles had better read opened weights, bytes and no more: measured on Emerald Rapids, where taking
- * weights apart keeps the products' own units busy.  Zen has others for it. */
+/* Whether several tiles had better read opened weights: measured on Emerald Rapids, where taking them apart keeps the
+ * products' own units busy.  Zen has others for it. */
 bool isa_opens(void);
 
 /* Whether fewer instructions are worth more loads: measured for attention on Emerald Rapids, 5 to 10 % faster.  Not

@@ -120,11 +120,12 @@ struct mul_job {
 };
 
 /* Units of k in a chunk for several tiles: as few chunks as may be, and as even as may be, since a short one costs a
- * call of each tile all the same. */
-static int even_chunk(const struct cpu_tiles *tiles, int units, size_t unit)
+ * call of each tile all the same.  Of opened blocks two where they have room: beside one alone such a call is dear. */
+static int even_chunk(const struct cpu_tiles *tiles, int units, size_t unit, bool opened)
 {
-    const size_t bytes = tiles->n > FIRST_TILES ? CPU_CHUNK : FEW_CHUNK;
-    const int most = MAX((int)(bytes / unit), 1), chunks = (units + most - 1) / most;
+    const bool many = tiles->n > FIRST_TILES;
+    const int fit = (int)((many ? CPU_CHUNK : FEW_CHUNK) / unit), two = many && opened && 2 * unit <= CPU_OPEN ? 2 : 1;
+    const int most = MAX(fit, two), chunks = (units + most - 1) / most;
     return (units + chunks - 1) / chunks;
 }
 
@@ -138,7 +139,7 @@ static struct factor factor_of(const struct kdev *d, const struct cpu_input *in,
     const struct isa_opener *opener = &d->isa->opener[m->type];
     f.open = d->opens && in->tiles.n >= opener->tiles ? opener->open : NULL;
     f.chunk = f.units;
-    if (in->tiles.n > 1) f.chunk = even_chunk(&in->tiles, f.units, f.open ? (size_t)f.acts * opener->bytes : f.unit);
+    if (in->tiles.n > 1) f.chunk = even_chunk(&in->tiles, f.units, f.open ? (size_t)f.acts * opener->bytes : f.unit, f.open);
     if (in->tiles.n > 1 && !f.acts) f.chunk = (f.chunk + 31) / 32 * 32; /* where the kernels' partial sums end */
     return f;
 }

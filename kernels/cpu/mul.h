@@ -238,6 +238,12 @@ INLINE void load_halves(const int NV, const uint8_t *p, const int lane, vf *d)
     UNROLL for (int v = 0; v < NV; v++) d[v] = vf_f16(p + lane / 2 + v * VB / 2);
 }
 
+/* Floats, one a row, of a line of an opened run. */
+INLINE void load_line(const int NV, const uint8_t *line, const int lane, vf *to)
+{
+    UNROLL for (int v = 0; v < NV; v++) to[v] = vf_of_bits(vi_load(line + lane + v * VB));
+}
+
 /* ------------------------------------------------------ formats of 32 a block */
 
 INLINE enum form form32(const enum ktype type)

@@ -1,6 +1,10 @@
 /* mul_k.h - blocks of K formats times a tile of tokens.  Source, not interface: mul.h says who includes it, and the
  * order of sums. */
 
+/* An opened run of 32 (mul_strip.h): its weights; of K formats, then two lines of floats, which are scales and minima,
+ * or Q6_K's scales of the first sixteen and of the second. */
+#define OPEN_BYTES(type) ((type) == KT_Q4_K || (type) == KT_Q5_K || (type) == KT_Q6_K ? RUN + 2 * LINE : RUN)
+
 /* ---------------------------------------------------------------- Q4_K and Q5_K */
 
 /* The 6-bit scales and minima from their three dwords (quant.c draws them), one a byte: [0] those of runs 0..3, [1] of
@@ -24,7 +28,8 @@ INLINE void scale_run(const int NV, const vi *bytes, int j, const vf *d, vf *to)
     UNROLL for (int v = 0; v < NV; v++) to[v] = vf_mul(d[v], vf_from(vi_byte(bytes[v], j)));
 }
 
-/* One of a pair's two runs of 32: run j of 8, whose scales and minima are bytes j % 4 of s and m. */
+/* One of a pair's two runs of 32: run j of 8, whose scales and minima are bytes j % 4 of s and m; opened, they are
+ * floats behind its weights. */
 INLINE void run_k45(const int T, const int NV, const enum form form, const uint8_t *q, const uint8_t *h, const int run,
                     int j, const int lane, const struct act *x, const vi *s, const vi *m, const vf *d, const vf *dmin,
                     vf_tile acc)
@@ -32,8 +37,13 @@ INLINE void run_k45(const int T, const int NV, const enum form form, const uint8
     vi_tile isum;
     vf scale[NV_MAX], sunk[NV_MAX], min[NV_MAX];
     dot_run(T, NV, form, 0, anew(NV, q), anew(NV, h), run, j, lane, x, isum);
-    scale_run(NV, s, j % 4, d, scale);
-    scale_run(NV, m, j % 4, dmin, min);
+    if (form == OPEN) {
+        load_line(NV, q + RUN, lane, scale);
+        load_line(NV, q + RUN + LINE, lane, min);
+    } else {
+        scale_run(NV, s, j % 4, d, scale);
+        scale_run(NV, m, j % 4, dmin, min);
+    }
     UNROLL for (int v = 0; v < NV; v++) sunk[v] = sink(scale[v]);
     UNROLL for (int t = 0; t < T; t++) {
         vf dx = vf_set1(x[t].dx), mdx = vf_set1(x[t].mdx);
@@ -44,30 +54,44 @@ INLINE void run_k45(const int T, const int NV, const enum form form, const uint8
     }
 }
 
+/* What a block's runs have in common. */
+struct head_k45 {
+    vf d[2][NV_MAX], dmin[NV_MAX]; /* d: of even and of odd runs */
+    vi s[2][NV_MAX], m[2][NV_MAX]; /* scale_bytes() */
+};
+
+INLINE struct head_k45 head_k45(const int NV, const enum ktype type, const uint8_t *w, const int lane)
+{
+    struct head_k45 b;
+    load_halves(NV, w, lane, b.d[0]);
+    UNROLL for (int v = 0; v < NV; v++)
+        b.d[1][v] = vf_mul(b.d[0][v], vf_set1(type == KT_Q4_K ? 1.0f / HIGH_TIMES : 1));
+    load_halves(NV, w + 64, lane, b.dmin);
+    scale_bytes(NV, w + 128, lane, b.s, b.m);
+    return b;
+}
+
 INLINE void block_k45(const int T, const int NV, const enum ktype type, const bool opened, const uint8_t *w,
                       const uint8_t *open, const int lane, const struct act *x, vf_tile acc, struct fetch *fetch)
 {
     const enum form form = type == KT_Q5_K ? K5 : K4;
-    const uint8_t *sc = w + 128, *h = sc + 3 * LINE, *q = type == KT_Q5_K ? h + 8 * LINE : h;
-    const float high = type == KT_Q4_K ? 1.0f / HIGH_TIMES : 1;
-    vf d[NV_MAX], d_high[NV_MAX], dmin[NV_MAX];
-    vi s[2][NV_MAX], m[2][NV_MAX];
+    const uint8_t *h = w + 128 + 3 * LINE, *q = type == KT_Q5_K ? h + 8 * LINE : h;
+    const int step = OPEN_BYTES(type);
 
+    if (opened) {
+        for (int j = 0; j < 8; j++, x += T, open += step) {
+            if (j % 2 == 0) fetch_step(fetch);
+            run_k45(T, NV, OPEN, open, NULL, 0, 0, lane, x, NULL, NULL, NULL, NULL, acc);
+        }
+        return;
+    }
     if (T == 1 && form == K4) see_lines(fetch, w, 8);
-    load_halves(NV, w, lane, d);
-    UNROLL for (int v = 0; v < NV; v++) d_high[v] = vf_mul(d[v], vf_set1(high));
-    load_halves(NV, w + 64, lane, dmin);
-    scale_bytes(NV, sc, lane, s, m);
+    const struct head_k45 b = head_k45(NV, type, w, lane);
     for (int j = 0; j < 8; j += 2, q += 8 * LINE, x += 2 * T) {
         fetch_step(fetch);
-        const vi *sj = s[j / 4], *mj = m[j / 4];
-        if (opened) {
-            run_k45(T, NV, OPEN, open + j * RUN, NULL, 0, j, lane, x, sj, mj, d, dmin, acc);
-            run_k45(T, NV, OPEN, open + (j + 1) * RUN, NULL, 0, j + 1, lane, x + T, sj, mj, d_high, dmin, acc);
-            continue;
-        }
-        run_k45(T, NV, form, q, h, 0, j, lane, x, sj, mj, d, dmin, acc);
-        run_k45(T, NV, form, q, h, 1, j + 1, lane, x + T, sj, mj, d_high, dmin, acc);
+        const vi *sj = b.s[j / 4], *mj = b.m[j / 4];
+        run_k45(T, NV, form, q, h, 0, j, lane, x, sj, mj, b.d[0], b.dmin, acc);
+        run_k45(T, NV, form, q, h, 1, j + 1, lane, x + T, sj, mj, b.d[1], b.dmin, acc);
     }
 }
 
@@ -81,8 +105,9 @@ INLINE vf scale_k6(const uint8_t *sc, const int run, const int half, const int l
     return vf_from(vi_sra(up ? vi_sll(s, up) : s, 24));
 }
 
-/* One run of 32: its halves of 16 have scales of their own.  isum times such a one is exact as a float too: |isum| is
- * at most 16 * 32 * 127 and the scale 128, so the product stays below 2^24. */
+/* One run of 32: its halves of 16 have scales of their own, which are floats behind its weights where it is opened.
+ * isum times such a one is exact as a float too: |isum| is at most 16 * 32 * 127 and the scale 128, so the product stays
+ * below 2^24. */
 INLINE void run_k6(const int T, const int NV, const enum form form, const uint8_t *sc, const uint8_t *q, const int run,
                    const int lane, const struct act *x, vf_tile u)
 {
@@ -93,10 +118,9 @@ INLINE void run_k6(const int T, const int NV, const enum form form, const uint8_
 
         UNROLL for (int t = 0; t < T; t++) start[t] = bcast32(&x[t].start32[half]);
         dot_steps(T, NV, form, q, NULL, run, 0, 4 * half, 4 * half + 4, lane, x, start, isum);
-        UNROLL for (int v = 0; v < NV; v++) {
-            scale[v] = scale_k6(sc, run, half, lane + v * VB);
-            sunk[v] = sink(scale[v]);
-        }
+        if (form == OPEN) load_line(NV, q + RUN + half * LINE, lane, scale);
+        else UNROLL for (int v = 0; v < NV; v++) scale[v] = scale_k6(sc, run, half, lane + v * VB);
+        UNROLL for (int v = 0; v < NV; v++) sunk[v] = sink(scale[v]);
         UNROLL for (int t = 0; t < T; t++) {
             vf dx = vf_set1(x[t].dx);
             UNROLL for (int v = 0; v < NV; v++)
@@ -151,7 +175,7 @@ INLINE void block_k6(const int T, const int NV, const bool opened, const uint8_t
             x += 4;
         } else UNROLL for (int run = 0; run < 4; run++, x += T) {
             if (run % every == 0) fetch_step(fetch);
-            if (opened) run_k6(T, NV, OPEN, sc, open + (4 * half + run) * RUN, run, lane, x, u);
+            if (opened) run_k6(T, NV, OPEN, NULL, open + (4 * half + run) * OPEN_BYTES(KT_Q6_K), run, lane, x, u);
             else run_k6(T, NV, K6, sc, anew(NV, w + 64 + (4 + 24 * half) * LINE), run, lane, x, u);
         }
         UNROLL for (int t = 0; t < T; t++)

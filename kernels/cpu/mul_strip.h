@@ -3,8 +3,14 @@
 
 /* ----------------------------------------------------------------------- opened */
 
+INLINE void put_line(uint8_t *to, vi v)
+{
+    memcpy(to, &v, sizeof v);
+}
+
 /* One byte a weight, 8 lines a run of 32: where several tiles read them, taking them apart once for all is worth the
- * way through the first cache.  `up` is added to each, and does not overflow it. */
+ * way through the first cache.  `up` is added to each, and does not overflow it.  K formats' scales and minima follow
+ * as floats, as OPEN_BYTES says: six instructions less a run of each tile. */
 INLINE void open_run(const enum form form, const uint8_t *q, const uint8_t *h, const int run, int bit, const int up,
                      uint8_t *to)
 {
@@ -12,22 +18,52 @@ INLINE void open_run(const enum form form, const uint8_t *q, const uint8_t *h, c
         UNROLL for (int s = 0; s < 8; s++) {
             vi w = weights(form, q, h, run, bit, s, lane);
             if (up) w = vi_add(w, vi_set1(up * 0x01010101));
-            memcpy(to + s * LINE + lane, &w, sizeof w);
+            put_line(to + s * LINE + lane, w);
         }
+}
+
+INLINE void open_k45(const enum ktype type, const uint8_t *w, uint8_t *to)
+{
+    const enum form form = type == KT_Q5_K ? K5 : K4;
+    const uint8_t *h = w + 128 + 3 * LINE, *q = form == K5 ? h + 8 * LINE : h;
+    const int step = OPEN_BYTES(type);
+    for (int lane = 0; lane < LINE; lane += VB) {
+        const struct head_k45 b = head_k45(1, type, w, lane);
+        uint8_t *at = to + RUN + lane;
+        for (int j = 0; j < 8; j++, at += step) {
+            vf scale, min;
+            scale_run(1, b.s[j / 4], j % 4, b.d[j % 2], &scale);
+            scale_run(1, b.m[j / 4], j % 4, b.dmin, &min);
+            put_line(at, vi_of_bits(scale));
+            put_line(at + LINE, vi_of_bits(min));
+        }
+    }
+    for (int j = 0; j < 8; j += 2, q += 8 * LINE, to += 2 * step) {
+        open_run(form, q, h, 0, j, 0, to);
+        open_run(form, q, h, 1, j + 1, 0, to + step);
+    }
+}
+
+INLINE void open_k6(const uint8_t *w, uint8_t *to)
+{
+    for (int half = 0; half < 2; half++) {
+        const uint8_t *sc = w + 64 + 2 * half * LINE, *q = w + 64 + (4 + 24 * half) * LINE;
+        UNROLL for (int run = 0; run < 4; run++, to += OPEN_BYTES(KT_Q6_K)) {
+            open_run(K6, q, NULL, run, 0, 0, to);
+            for (int lane = 0; lane < LINE; lane += VB) {
+                put_line(to + RUN + lane, vi_of_bits(scale_k6(sc, run, 0, lane)));
+                put_line(to + RUN + LINE + lane, vi_of_bits(scale_k6(sc, run, 1, lane)));
+            }
+        }
+    }
 }
 
 INLINE void open_block(const enum ktype type, const uint8_t *w, uint8_t *to)
 {
     if (type == KT_Q4_K || type == KT_Q5_K) {
-        const enum form form = type == KT_Q5_K ? K5 : K4;
-        const uint8_t *h = w + 128 + 3 * LINE, *q = form == K5 ? h + 8 * LINE : h;
-        for (int j = 0; j < 8; j += 2, q += 8 * LINE, to += 2 * RUN) {
-            open_run(form, q, h, 0, j, 0, to);
-            open_run(form, q, h, 1, j + 1, 0, to + RUN);
-        }
+        open_k45(type, w, to);
     } else if (type == KT_Q6_K) {
-        for (const uint8_t *q = w + 64 + 4 * LINE, *end = q + 48 * LINE; q < end; q += 24 * LINE)
-            UNROLL for (int run = 0; run < 4; run++, to += RUN) open_run(K6, q, NULL, run, 0, 0, to);
+        open_k6(w, to);
     } else {
         const int up = type == KT_Q4_0 ? 128 - 8 : type == KT_Q5_0 ? 128 - 16 : 0;
         open_run(form32(type), quants32(type, w), NULL, 0, 0, up, to);
@@ -79,7 +115,7 @@ INLINE void strip_int(const int T, const int NV, const enum ktype type, const bo
     for (; n > 0; n--, w += bytes) {
         block_int(T, NV, type, opened, w, open, lane, x, acc, &fetch);
         x += runs * T;
-        if (opened) open += runs * RUN;
+        if (opened) open += runs * OPEN_BYTES(type);
     }
     acc_store(T, NV, out, acc);
 }
@@ -99,7 +135,7 @@ INLINE void split_int(const int T, const int NV, const enum ktype type, const bo
             block_int(T, NV, type, opened, w, open, 4 * row, x, acc, &fetch);
             acc_store(T, NV, out + row, acc);
         }
-        if (opened) open += runs * RUN;
+        if (opened) open += runs * OPEN_BYTES(type);
     }
 }
 

@@ -21,11 +21,6 @@ INLINE int swap_offset(const enum form form)
 
 /* ---------------------------------------------------------------------- opening */
 
-INLINE void put_line(uint8_t *to, vi v)
-{
-    memcpy(to, &v, sizeof v);
-}
-
 /* A scale that whole sums times it have the bits of times(), also where it is infinite: NaN. */
 INLINE vi swap_scale(vf d)
 {

@@ -71,20 +71,18 @@
         for (; n > 0; n--, w += ISA_GROUP * (bytes), to += step) opening(KT_##type, w, to);                            \
     }
 
-/* By mul_strip.h: bytes and no more. */
+/* By mul_strip.h. */
+#define OPENS(type, bytes) OPENING(type, bytes, OPEN_BYTES(KT_##type), open_block)
 #define OPEN_ALL                                                                                                       \
-    OPENING(Q4_0, 18, RUN, open_block)                                                                                 \
-    OPENING(Q4_1, 20, RUN, open_block)                                                                                 \
-    OPENING(Q5_0, 22, RUN, open_block)                                                                                 \
-    OPENING(Q5_1, 24, RUN, open_block)                                                                                 \
-    OPENING(Q4_K, 144, RUN, open_block)                                                                                \
-    OPENING(Q5_K, 176, RUN, open_block)                                                                                \
-    OPENING(Q6_K, 210, RUN, open_block)
-#define OPENER(type) [KT_##type] = {open_##type, RUN, 3}
-#define OPEN_ROW                                                                                                       \
-    OPENER(Q4_0), OPENER(Q4_1), OPENER(Q5_0), OPENER(Q5_1), OPENER(Q4_K), OPENER(Q5_K), OPENER(Q6_K)
-
-/* For each T that one of three tiles and more may have: of a tile of 8 at most such a one has 5 tokens at least. */
+    OPENS(Q4_0, 18)                                                                                                    \
+    OPENS(Q4_1, 20)                                                                                                    \
+    OPENS(Q5_0, 22)                                                                                                    \
+    OPENS(Q5_1, 24)                                                                                                    \
+    OPENS(Q4_K, 144)                                                                                                   \
+    OPENS(Q5_K, 176)                                                                                                   \
+    OPENS(Q6_K, 210)
+#define OPENER(type, tiles) [KT_##type] = {open_##type, OPEN_BYTES(KT_##type), tiles}
+/* For each T that one of so many tiles may have: of 8 at most, one of three has 5 tokens at least, and of two 4. */
 #define MUL_OPENED(T)                                                                                                  \
     MUL_OPEN(Q4_0, 18, T)                                                                                              \
     MUL_OPEN(Q4_1, 20, T)                                                                                              \
