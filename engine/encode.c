@@ -18,7 +18,7 @@ static uint64_t place(uint64_t *end, uint64_t bytes)
     return at;
 }
 
-/* text_bytes <= ENCODE_MAX: nothing here comes near to overflow. */
+/* text_bytes <= VOCAB_TEXT_MAX: nothing here comes near to overflow. */
 static struct places lay_out(const struct vocab *v, uint64_t text_bytes)
 {
     struct places p = {.end = sizeof(struct vocab_scratch)};
@@ -37,7 +37,7 @@ static struct places lay_out(const struct vocab *v, uint64_t text_bytes)
 
 size_t vocab_scratch_bytes(const struct vocab *v, size_t text_bytes)
 {
-    if (text_bytes > ENCODE_MAX) return SIZE_MAX;
+    if (text_bytes > VOCAB_TEXT_MAX) return SIZE_MAX;
     uint64_t bytes = lay_out(v, text_bytes).end + ALIGN - 1;
     return bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes;
 }
@@ -45,7 +45,7 @@ size_t vocab_scratch_bytes(const struct vocab *v, size_t text_bytes)
 /* The longest text for so many bytes, which are enough for an empty one. */
 static size_t text_for(const struct vocab *v, size_t bytes)
 {
-    size_t low = 0, high = ENCODE_MAX;
+    size_t low = 0, high = VOCAB_TEXT_MAX;
     while (low < high) {
         size_t mid = low + (high - low + 1) / 2;
         if (vocab_scratch_bytes(v, mid) <= bytes) low = mid;
@@ -249,7 +249,7 @@ static int encode_all(const struct vocab *v, struct vocab_scratch *s, const char
 int vocab_encode_to(const struct vocab *v, struct vocab_scratch *scratch, const char *text, size_t n, unsigned flags,
                     struct sink *out, struct err *err)
 {
-    size_t most = scratch ? scratch->text_bytes : ENCODE_MAX, n_before = out->ids->n;
+    size_t most = scratch ? scratch->text_bytes : VOCAB_TEXT_MAX, n_before = out->ids->n;
     assert(!scratch || scratch->v == v);
     if (n > most)
         return err_set(err, VOCAB_TOO_LONG, "a text of %zu bytes is too long to encode at once; at most %zu", n, most);

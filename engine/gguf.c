@@ -190,6 +190,7 @@ void gguf_close(struct gguf *g)
 }
 
 const char *gguf_path(const struct gguf *g) { return g->path; }
+const char *gguf_shown(const struct gguf *g) { return g->shown; }
 uint32_t gguf_version(const struct gguf *g) { return g->version; }
 uint64_t gguf_file_bytes(const struct gguf *g) { return g->file_bytes; }
 

@@ -55,9 +55,15 @@ struct gguf *gguf_open(const char *path, struct err *err);
 void gguf_close(struct gguf *g); /* NULL is fine */
 
 const char *gguf_path(const struct gguf *g);
+const char *gguf_shown(const struct gguf *g); /* its path, or the end of it, as a message may print it */
 uint32_t gguf_version(const struct gguf *g);
 uint64_t gguf_file_bytes(const struct gguf *g);
 uint64_t gguf_bytes(const struct gguf *g); /* host memory that the handle holds */
+
+/* Bytes of a file as a message may print them: printable UTF-8 as it is, all else as \xNN, so that a name cannot steer
+ * the terminal.  What does not fit in room ends in "...".  Returns out.  GGUF_SHOWN is enough for a name. */
+enum { GGUF_SHOWN = 112 };
+const char *gguf_show(char *out, size_t room, const char *bytes, size_t n);
 
 /* Keys.  0: *out set.  GGUF_MISSING: no such key, *out untouched, err untouched.  GGUF_WRONG: another type, or not
  * representable in *out (a negative count, say); err says what was found and what is allowed.

@@ -72,9 +72,5 @@ struct gguf_type_info {
 };
 const struct gguf_type_info *gguf_type_info(uint32_t type);
 
-/* Bytes of a file as a message may print them: printable UTF-8 as it is, all else as \xNN, so that a name cannot steer
- * the terminal.  What does not fit in room ends in "...".  Returns out.  GGUF_SHOWN is enough for a name. */
-enum { GGUF_SHOWN = 112 };
-const char *gguf_show(char *out, size_t room, const char *bytes, size_t n);
 bool gguf_printable(const char *bytes, size_t n); /* whether gguf_show would escape nothing */
 #endif

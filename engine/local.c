@@ -197,7 +197,8 @@ static int refuse_host(const char *who, const struct ledger *l, struct err *err)
 static int refuse(const struct engine_config *cfg, const struct fit *f, const struct ledger *l,
                   const struct room *room, struct err *err)
 {
-    const char *who = *f->m->name ? f->m->name : cfg->model;
+    char path[GGUF_SHOWN];
+    const char *who = *f->m->name ? f->m->name : gguf_show(path, sizeof path, cfg->model, strlen(cfg->model));
     struct buf words = {0};
     char allowed[96];
     if (ledger_under(l) <= l->ceiling) return refuse_host(who, l, err);

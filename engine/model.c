@@ -37,12 +37,12 @@ static int key_int(const struct planner *p, const char *suffix, int64_t absent, 
     if (rc == GGUF_WRONG) return -1;
     if (rc == GGUF_MISSING) {
         if (absent < 0)
-            return err_set(p->err, -1, "%s: key %s is missing; architecture %s needs it", gguf_path(p->g), key,
+            return err_set(p->err, -1, "%s: key %s is missing; architecture %s needs it", gguf_shown(p->g), key,
                            p->m->arch);
         v = (uint64_t)absent;
     }
     if ((int64_t)v < min || (int64_t)v > max)
-        return err_set(p->err, -1, "%s: key %s is %lld; allowed is %lld to %lld", gguf_path(p->g), key, (long long)v,
+        return err_set(p->err, -1, "%s: key %s is %lld; allowed is %lld to %lld", gguf_shown(p->g), key, (long long)v,
                        (long long)min, (long long)max);
     *out = (int)v;
     return 0;
@@ -55,7 +55,7 @@ static int key_real(const struct planner *p, const char *suffix, double absent, 
     snprintf(key, sizeof key, "%s.%s", p->m->arch, suffix);
     if (gguf_float(p->g, key, &v, p->err) == GGUF_WRONG) return -1;
     if (!(min <= v && v <= max))
-        return err_set(p->err, -1, "%s: key %s is %g; allowed is %g to %g", gguf_path(p->g), key, v, min, max);
+        return err_set(p->err, -1, "%s: key %s is %g; allowed is %g to %g", gguf_shown(p->g), key, v, min, max);
     *out = v;
     return 0;
 }
@@ -67,7 +67,7 @@ static int read_arch(struct planner *p)
     if (rc == GGUF_WRONG) return -1;
     if (rc == GGUF_MISSING)
         return err_set(p->err, -1, "%s: key general.architecture is missing: this file names no model",
-                       gguf_path(p->g));
+                       gguf_shown(p->g));
     struct model *m = p->m;
     snprintf(m->arch, sizeof m->arch, "%.*s", (int)MIN(s.len, sizeof m->arch - 1), s.data);
     for (char *c = m->arch; *c; c++)
@@ -75,7 +75,7 @@ static int read_arch(struct planner *p)
     for (size_t i = 0; i < COUNT_OF(archs); i++)
         if (strcmp(m->arch, archs[i].name) == 0) p->arch = &archs[i];
     if (!p->arch)
-        return err_set(p->err, -1, "%s: architecture \"%s\" is not supported; llama and qwen2 are", gguf_path(p->g),
+        return err_set(p->err, -1, "%s: architecture \"%s\" is not supported; llama and qwen2 are", gguf_shown(p->g),
                        m->arch);
     if (gguf_string(p->g, "general.name", &s, NULL) == GGUF_OK) {
         snprintf(m->name, sizeof m->name, "%.*s", (int)MIN(s.len, sizeof m->name - 1), s.data);
@@ -99,16 +99,16 @@ static int read_sizes(struct planner *p)
     if (key_int(p, "context_length", -1, 1, MODEL_MAX_CTX, &m->ctx_trained)) return -1;
     if (key_int(p, "expert_count", 0, 0, 0, &experts)) return -1;
     if (m->heads % m->kv_heads)
-        return err_set(p->err, -1, "%s: %d attention heads are not a multiple of %d key/value heads", gguf_path(p->g),
+        return err_set(p->err, -1, "%s: %d attention heads are not a multiple of %d key/value heads", gguf_shown(p->g),
                        m->heads, m->kv_heads);
     if (key_int(p, "attention.key_length", m->embd / m->heads, 2, KERN_HEAD_MAX, &m->head_dim)) return -1;
     if (key_int(p, "attention.value_length", m->head_dim, 2, KERN_HEAD_MAX, &value_dim)) return -1;
     if (value_dim != m->head_dim || m->head_dim % 2)
         return err_set(p->err, -1, "%s: heads have keys of %d and values of %d; equal and even ones are supported",
-                       gguf_path(p->g), m->head_dim, value_dim);
+                       gguf_shown(p->g), m->head_dim, value_dim);
     snprintf(key, sizeof key, "%s.attention.key_length", m->arch);
     if (!gguf_has(p->g, key) && m->embd % m->heads)
-        return err_set(p->err, -1, "%s: a width of %d does not divide into %d heads", gguf_path(p->g), m->embd,
+        return err_set(p->err, -1, "%s: a width of %d does not divide into %d heads", gguf_shown(p->g), m->embd,
                        m->heads);
     if (key_real(p, "attention.layer_norm_rms_epsilon", -1, 1e-12, 1e-1, &eps)) return -1;
     m->eps = (float)eps;
@@ -124,8 +124,27 @@ static int read_window(struct planner *p)
     if (key_int(p, "attention.sliding_window", 0, 0, MODEL_MAX_CTX, &m->window)) return -1;
     snprintf(key, sizeof key, "%s.attention.sliding_window_pattern", m->arch);
     if (m->window > 0 && gguf_has(p->g, key))
-        return err_set(p->err, -1, "%s: key %s is not supported; a window of %d for all layers is", gguf_path(p->g),
+        return err_set(p->err, -1, "%s: key %s is not supported; a window of %d for all layers is", gguf_shown(p->g),
                        key, m->window);
+    return 0;
+}
+
+static bool is_text(const struct gguf_str *s, const char *text)
+{
+    return s->len == strlen(text) && memcmp(s->data, text, s->len) == 0;
+}
+
+/* What positions are divided by: the key of today, or that of files of before (llama.cpp reads both, and takes a factor
+ * without a type for linear too).  0 stands for 1. */
+static int read_linear(struct planner *p, double *factor)
+{
+    double old = 0, now = 0;
+    if (key_real(p, "rope.scale_linear", 0, 0, 1e6, &old)) return -1;
+    if (key_real(p, "rope.scaling.factor", old, 0, 1e6, &now)) return -1;
+    if (now > 0 && now < 1e-3)
+        return err_set(p->err, -1, "%s: key %s.rope.scaling.factor is %g; allowed is 0.001 to 1e+06", gguf_shown(p->g),
+                       p->m->arch, now);
+    *factor = now > 0 ? now : 1;
     return 0;
 }
 
@@ -139,17 +158,19 @@ static int read_rope(struct planner *p)
     m->rope.neox = p->arch->neox;
     if (key_int(p, "rope.dimension_count", m->head_dim, 2, m->head_dim, &m->rope.dims)) return -1;
     if (m->rope.dims % 2)
-        return err_set(p->err, -1, "%s: key %s.rope.dimension_count is %d; an even number is allowed", gguf_path(p->g),
+        return err_set(p->err, -1, "%s: key %s.rope.dimension_count is %d; an even number is allowed", gguf_shown(p->g),
                        m->arch, m->rope.dims);
     if (key_real(p, "rope.freq_base", 10000, 1, 1e12, &base)) return -1;
     snprintf(key, sizeof key, "%s.rope.scaling.type", m->arch);
-    int rc = gguf_string(p->g, key, &type, p->err);
+    const int rc = gguf_string(p->g, key, &type, p->err);
     if (rc == GGUF_WRONG) return -1;
-    if (rc == GGUF_OK && strncmp(type.data, "linear", type.len + 1) == 0) {
-        if (key_real(p, "rope.scaling.factor", 1, 1e-3, 1e6, &factor)) return -1;
-    } else if (rc == GGUF_OK && type.len && strcmp(type.data, "none") != 0) {
-        return err_set(p->err, -1, "%s: key %s is \"%.20s\"; none and linear are supported", gguf_path(p->g), key,
-                       type.data);
+    const bool named = rc == GGUF_OK && type.len > 0;
+    if (!named || is_text(&type, "linear")) {
+        if (read_linear(p, &factor)) return -1;
+    } else if (!is_text(&type, "none")) {
+        char seen[GGUF_SHOWN];
+        return err_set(p->err, -1, "%s: key %s is \"%s\"; none and linear are supported", gguf_shown(p->g), key,
+                       gguf_show(seen, sizeof seen, type.data, type.len));
     }
     if (key_real(p, "rope.scaling.attn_factor", 1, 1, 1, &attn_factor)) return -1;
     int pairs = m->rope.dims / 2;
@@ -170,20 +191,20 @@ static const struct gguf_tensor *find(struct planner *p, const char *name, int64
     const struct gguf_tensor *t = gguf_tensor(p->g, name);
     if (!t) {
         if (!optional)
-            *rc = err_set(p->err, -1, "%s: tensor %s is missing; architecture %s needs it", gguf_path(p->g), name,
+            *rc = err_set(p->err, -1, "%s: tensor %s is missing; architecture %s needs it", gguf_shown(p->g), name,
                           p->m->arch);
         return NULL;
     }
     const struct ktype_info *info = ktype_info(t->type);
     if (t->dim[0] != cols || t->dim[1] != rows || t->dim[2] != 1 || t->dim[3] != 1)
-        *rc = err_set(p->err, -1, "%s: tensor %s is %lld x %lld x %lld x %lld; it must be %lld x %lld", gguf_path(p->g),
-                      name, (long long)t->dim[0], (long long)t->dim[1], (long long)t->dim[2], (long long)t->dim[3],
-                      (long long)cols, (long long)rows);
+        *rc = err_set(p->err, -1, "%s: tensor %s is %lld x %lld x %lld x %lld; it must be %lld x %lld",
+                      gguf_shown(p->g), name, (long long)t->dim[0], (long long)t->dim[1], (long long)t->dim[2],
+                      (long long)t->dim[3], (long long)cols, (long long)rows);
     else if (!info->usable)
         *rc = err_set(p->err, -1,
                       "%s: tensor %s has type %s, which is not supported; F32 F16 BF16 Q8_0 Q4_0 Q4_1 Q5_0 Q5_1 Q4_K "
                       "Q5_K Q6_K are",
-                      gguf_path(p->g), name, info->name);
+                      gguf_shown(p->g), name, info->name);
     if (*rc) return NULL;
     p->used[t - gguf_tensor_at(p->g, 0)] = true;
     return t;
@@ -195,10 +216,10 @@ static int add_part(struct planner *p, struct model_part part)
     assert(m->n_parts < p->room);
     uint64_t end;
     if (part.bytes == 0)
-        return err_set(p->err, -1, "%s: tensor %s cannot be held by backend %s", gguf_path(p->g), part.t->name,
+        return err_set(p->err, -1, "%s: tensor %s cannot be held by backend %s", gguf_shown(p->g), part.t->name,
                        p->k->name);
     if (size_add(m->bytes, size_align(part.bytes, 64), &end))
-        return err_set(p->err, -1, "%s: the weights' sizes overflow", gguf_path(p->g));
+        return err_set(p->err, -1, "%s: the weights' sizes overflow", gguf_shown(p->g));
     part.offset = m->bytes;
     m->bytes = end;
     m->part[m->n_parts++] = part;
@@ -269,12 +290,12 @@ static int apply_rope_factors(struct planner *p)
     if (!t) return rc;
     float factor[KERN_HEAD_MAX / 2];
     if (t->type != KT_F32)
-        return err_set(p->err, -1, "%s: tensor rope_freqs.weight has type %s; F32 is allowed", gguf_path(p->g),
+        return err_set(p->err, -1, "%s: tensor rope_freqs.weight has type %s; F32 is allowed", gguf_shown(p->g),
                        ktype_info(t->type)->name);
     if (gguf_read(p->g, t, 0, factor, (size_t)pairs * sizeof *factor, p->err)) return -1;
     for (int i = 0; i < pairs; i++) {
         if (!(factor[i] >= 1e-6f && factor[i] <= 1e6f))
-            return err_set(p->err, -1, "%s: rope_freqs.weight[%d] is %g; allowed is 1e-6 to 1e6", gguf_path(p->g), i,
+            return err_set(p->err, -1, "%s: rope_freqs.weight[%d] is %g; allowed is 1e-6 to 1e6", gguf_shown(p->g), i,
                            (double)factor[i]);
         m->inv_freq[i] /= (double)factor[i];
     }
@@ -297,7 +318,7 @@ static int plan_tensors(struct planner *p, int n_vocab)
             return err_set(
                 p->err, -1,
                 "%s: tensor %s is not part of architecture %s as plimsoll knows it; without it answers would be wrong",
-                gguf_path(p->g), gguf_tensor_at(p->g, i)->name, m->arch);
+                gguf_shown(p->g), gguf_tensor_at(p->g, i)->name, m->arch);
     return 0;
 }
 

@@ -150,7 +150,7 @@ static int load_vec(struct loader *l, const struct model_part *part)
     quant_decode(part->t->type, l->stage, floats, n);
     for (int64_t i = 0; i < n; i++)
         if (!isfinite(floats[i]))
-            return err_set(l->err, -1, "%s: tensor %s[%lld] is not a finite number", gguf_path(l->g), part->t->name,
+            return err_set(l->err, -1, "%s: tensor %s[%lld] is not a finite number", gguf_shown(l->g), part->t->name,
                            (long long)i);
     atomic_fetch_add(&l->done, part->t->bytes);
     return l->k->upload(l->d, NULL, (float *)(uintptr_t)*part->vec, floats, (size_t)n * sizeof(float), l->err);

@@ -76,7 +76,7 @@ static int load_again(const struct naive_own *o, struct naive_slot *s, const str
     const struct forward *f = o->base;
     if (gguf_same(g, &o->file, err) || model_plan(&s->model, g, f->m->vocab, f->k, err)) return OWN_FAULT;
     if (!suits(&s->model, f->m)) {
-        err_set(err, -1, "%s: has a model of other sizes than when it was opened first", gguf_path(g));
+        err_set(err, -1, "%s: has a model of other sizes than when it was opened first", gguf_shown(g));
         return OWN_FAULT;
     }
     s->slab = f->k->take(f->d, s->bytes, err);

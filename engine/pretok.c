@@ -250,7 +250,7 @@ int pretok_cut(const struct pretok *p, struct pretok_match *m, const char *text,
     struct cut c = {.p = p, .m = m, .word = word, .self = self, .done = text, .err = err};
     /* No pattern of ours goes back over a text more than a few times; a limit that follows its length bounds the time
      * for any text without refusing a long one. */
-    pcre2_set_match_limit(m->context, (uint32_t)(1000000 + 8 * MIN(n, (size_t)ENCODE_MAX)));
+    pcre2_set_match_limit(m->context, (uint32_t)(1000000 + 8 * MIN(n, (size_t)VOCAB_TEXT_MAX)));
     int rc = cut_text(&c, text, n, more);
     if (done) *done = (size_t)(c.done - text);
     return rc;

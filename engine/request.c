@@ -190,6 +190,12 @@ void request_end(struct request_live *q, enum engine_end why, const char *fault)
 
 void request_add(struct request_live *q, const struct kern_choice *c, const struct vocab *v)
 {
+    const bool rules = q->allowed || q->carried || q->sampling.n_bias > 0;
+    if (c->id < 0 && !rules) {
+        request_end(q, END_FAULT, "no logit is a number: damaged weights, or keys and values too large for their type "
+                    "(--kv-type)");
+        return;
+    }
     if (c->id < 0) {
         request_end(q, END_NO_TOKEN, NULL);
         return;

@@ -18,11 +18,12 @@ uint64_t sched_text_bytes(size_t token_text, int ctx, int max_seqs)
 /* Ids of a prompt that are counted exactly, so that a refusal has figures; of more it is known that there are more. */
 static size_t prompt_room(int ctx) { return 4 * (size_t)ctx; }
 
-/* A text of more bytes than this has more tokens than a context. */
+/* A text of more bytes than this has more tokens than a context, or is too long to be encoded at once. */
 static size_t longest_text(const struct sched_config *cfg)
 {
     enum { MESSAGES = 512 };
-    return template_text_bytes((size_t)cfg->ctx * MAX(vocab_max_piece(cfg->vocab), 4), MESSAGES);
+    const size_t full = template_text_bytes((size_t)cfg->ctx * MAX(vocab_max_piece(cfg->vocab), 4), MESSAGES);
+    return MIN(full, (size_t)VOCAB_TEXT_MAX);
 }
 
 static size_t scratch_bytes(const struct sched_config *cfg)
@@ -104,30 +105,35 @@ static bool take_prompt(struct sched *s, struct err *err)
     return s->scratch != NULL;
 }
 
+static void *no_memory(int max_seqs, struct err *err)
+{
+    err_set(err, ENGINE_FAULT, "no host memory for a scheduler of %d sequences", max_seqs);
+    return NULL;
+}
+
 struct sched *sched_open(const struct sched_config *cfg, struct err *err)
 {
     assert(cfg->max_rows >= cfg->step_rows && cfg->step_rows > cfg->max_seqs && cfg->max_outs >= cfg->max_seqs);
     assert(cfg->ctx > 0 && cfg->text_bytes > 0);
     struct sched *s = calloc(1, sizeof *s);
-    if (s) {
-        s->cfg = *cfg;
-        s->answer_mean = -1; /* nothing known */
-        struct kv_config kv = kv_of(cfg);
-        s->kv = kv_open(&kv, err);
-        if (s->kv && park_open(&s->park, cfg->park_bytes, cfg->runner.page_bytes, err)) {
-            sched_close(s);
-            return NULL;
-        }
-        if (s->kv && cfg->keeps_pages) kv_identify(s->kv, cfg->identity);
-        for (int g = 0; s->kv && cfg->runner.usable_pages && g < cfg->groups; g++)
-            kv_limit(s->kv, g, cfg->runner.usable_pages(cfg->runner.self, g, false, 0));
-        if (s->kv && allocate(s) && take_text(s) && take_prompt(s, err) && take_grammars(s, err) &&
-            !naive_open(s, err)) {
-            figures_publish(s);
-            return s;
-        }
+    if (!s) return no_memory(cfg->max_seqs, err);
+    s->cfg = *cfg;
+    s->answer_mean = -1; /* nothing known */
+    struct kv_config kv = kv_of(cfg);
+    s->kv = kv_open(&kv, err);
+    if (!s->kv || park_open(&s->park, cfg->park_bytes, cfg->runner.page_bytes, err)) {
+        sched_close(s);
+        return NULL;
     }
-    if (!s || s->kv) err_set(err, ENGINE_FAULT, "no host memory for a scheduler of %d sequences", cfg->max_seqs);
+    if (cfg->keeps_pages) kv_identify(s->kv, cfg->identity);
+    for (int g = 0; cfg->runner.usable_pages && g < cfg->groups; g++)
+        kv_limit(s->kv, g, cfg->runner.usable_pages(cfg->runner.self, g, false, 0));
+    const bool room = allocate(s) && take_text(s);
+    if (room && take_prompt(s, err) && take_grammars(s, err) && !naive_open(s, err)) {
+        figures_publish(s);
+        return s;
+    }
+    if (!room || !s->prompt_mem) no_memory(cfg->max_seqs, err); /* the others have said why */
     sched_close(s);
     return NULL;
 }
@@ -335,6 +341,9 @@ int sched_submit(struct sched *s, const struct request *r, int *id, struct err *
     struct ids ids = ids_fixed(s->prompt, room);
     int rc = template_render(s->cfg.template, s->cfg.vocab, s->scratch, r->msgs, r->n_msgs, true, &ids, s->segment,
                              room, err);
+    if (rc == VOCAB_TOO_LONG && longest_text(&s->cfg) == VOCAB_TEXT_MAX)
+        return err_set(err, ENGINE_NEVER_FITS, "the prompt has a text of more than %d MiB, the most that can be "
+                       "encoded at once: shorten it", VOCAB_TEXT_MAX >> 20);
     if (rc == VOCAB_FULL || rc == VOCAB_TOO_LONG)
         return err_set(err, ENGINE_NEVER_FITS,
                        "the prompt has more than %zu tokens, the context holds %d: shorten the conversation or open a "
@@ -352,7 +361,8 @@ const struct answer *sched_answer(struct sched *s, int id)
 static void learn_length(struct sched *s, const struct request_live *q)
 {
     int n = atomic_load_explicit(&q->a.n_tokens, memory_order_relaxed);
-    if (atomic_load_explicit(&q->a.end, memory_order_relaxed) == END_CANCELLED) return; /* it was not over */
+    const int end = atomic_load_explicit(&q->a.end, memory_order_relaxed);
+    if (end == END_NONE || end == END_CANCELLED || end == END_FAULT || end == END_OOM) return; /* it was not over */
     s->answer_mean = s->answer_mean < 0 ? n : s->answer_mean + (n - s->answer_mean) / 8;
 }
 
@@ -418,8 +428,9 @@ static void tell_rest(struct sched *s, struct events *e)
     for (int i = 0; i < SCHED_REQUESTS; i++) {
         struct request_live *q = s->all[i];
         if (!q) continue;
-        if (q->state == REQUEST_RUNNING && !q->told_admitted) q->told_admitted = sched_tell(e, ENGINE_ADMITTED, q);
-        if (q->state == REQUEST_ENDED && !q->told_end) q->told_end = sched_tell(e, ENGINE_END, q);
+        if (q->admitted && !q->told_admitted) q->told_admitted = sched_tell(e, ENGINE_ADMITTED, q);
+        const bool all_before = !q->admitted || q->told_admitted;
+        if (q->state == REQUEST_ENDED && !q->told_end && all_before) q->told_end = sched_tell(e, ENGINE_END, q);
     }
 }
 

@@ -460,8 +460,8 @@ static struct vocab_scratch *own_scratch(const struct vocab *v, const struct msg
 {
     uint64_t text = 0;
     for (int i = 0; i < n; i++)
-        if (size_add(text, msgs[i].len, &text) || text > ENCODE_MAX) text = ENCODE_MAX;
-    return vocab_scratch_new(v, MIN(template_text_bytes((size_t)text, n), (size_t)ENCODE_MAX), err);
+        if (size_add(text, msgs[i].len, &text) || text > VOCAB_TEXT_MAX) text = VOCAB_TEXT_MAX;
+    return vocab_scratch_new(v, MIN(template_text_bytes((size_t)text, n), (size_t)VOCAB_TEXT_MAX), err);
 }
 
 static void write_all(struct prompt *p, enum template_kind k, const struct msg *msgs, int n, bool open)

@@ -46,14 +46,16 @@ enum vocab_error {
     VOCAB_PATTERN_LIMIT = -5 /* a pre-tokenizer's pattern met its limit of steps or memory */
 };
 
+enum { VOCAB_TEXT_MAX = 256 << 20 }; /* bytes of a text that can be encoded at once; positions have 32 bits */
+
 /* Memory to encode in, taken beforehand by the caller: with it vocab_encode() and template_render() allocate and free
  * nothing.  One thread at a time may use one scratch, for the vocabulary that it was made for; it keeps nothing between
  * calls and needs no closing: its memory is the caller's, in whole. */
 struct vocab_scratch;
 
 /* How many bytes hold a scratch in which any text of at most text_bytes bytes can be encoded, from any address on; more
- * for each byte more.  For a text byte: 11.3 bytes (BPE), 7.3 (SPM); at most 42 KiB beside that.  SIZE_MAX: a text so
- * long cannot be encoded. */
+ * for each byte more.  For a text byte: 11.3 bytes (BPE), 7.3 (SPM); at most 42 KiB beside that.  SIZE_MAX: a text of
+ * more than VOCAB_TEXT_MAX. */
 size_t vocab_scratch_bytes(const struct vocab *v, size_t text_bytes);
 /* NULL: bytes are not even enough for an empty text (err says so).  It is made for the longest text that fits. */
 struct vocab_scratch *vocab_scratch_open(const struct vocab *v, void *mem, size_t bytes, struct err *err);

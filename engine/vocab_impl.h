@@ -21,8 +21,7 @@
 
 enum {
     TOKEN_MAX = 16384,          /* bytes of one token's spelling; the longest known has 256 */
-    SPECIAL_MAX = 1024,         /* bytes of a special token's spelling: bounds the search at each byte of a text */
-    ENCODE_MAX = 256 << 20      /* bytes of one text; positions in it are 32 bits wide */
+    SPECIAL_MAX = 1024          /* bytes of a special token's spelling: bounds the search at each byte of a text */
 };
 
 struct token {
@@ -63,7 +62,7 @@ struct vocab {
 
 enum {
     KEY_FAN = 16,
-    KEY_LEVELS = 8,             /* KEY_FAN to the power of it is more than ENCODE_MAX */
+    KEY_LEVELS = 8,             /* KEY_FAN to the power of it is more than VOCAB_TEXT_MAX */
 };
 #define KEY_NONE UINT32_MAX
 
@@ -109,7 +108,7 @@ static inline bool sink_full(const struct sink *out) { return out->ids && out->i
 /* vocab_encode() to a sink. */
 int vocab_encode_to(const struct vocab *v, struct vocab_scratch *scratch, const char *text, size_t n, unsigned flags,
                     struct sink *out, struct err *err);
-/* A scratch in a block of the heap's; free() it.  text_bytes <= ENCODE_MAX.  NULL: VOCAB_NO_MEMORY with err set. */
+/* A scratch in a block of the heap's; free() it.  text_bytes <= VOCAB_TEXT_MAX.  NULL: VOCAB_NO_MEMORY with err set. */
 struct vocab_scratch *vocab_scratch_new(const struct vocab *v, size_t text_bytes, struct err *err);
 /* The error of a list that took no more. */
 int vocab_no_room(const struct ids *out, struct err *err);

@@ -39,6 +39,7 @@ void world_admitted(void *self, int id)
     if (!q) return; /* no_wait: within submit(), which has not said yet how it is called */
     HOLDS(w, q->at == WAITS);
     q->at = IN;
+    q->was_in = true;
     for (int i = 0; i < LIVE; i++) {
         struct one *r = &w->one[i];
         if (r->at != WAITS || r->order > q->order) continue;

@@ -24,7 +24,7 @@ struct one {
     enum at at;
     int id, agent, overtaken, n, told_admitted, told_end;
     uint64_t order;
-    bool score, may_fail;
+    bool score, may_fail, was_in;
     const struct answer *a;
     struct fake_ask ask;
     int32_t ids[MOST];

@@ -106,6 +106,7 @@ TEST(model_refuses_what_it_does_not_know_by_name)
     refuse(with_text_keys("mamba", NULL, NULL, 1e-5f), "architecture \"mamba\" is not supported");
     refuse(with_text_keys("ev\033[31mil", NULL, NULL, 1e-5f), "architecture \"ev?[31mil\"");
     refuse(with_text_keys("llama", "llama.rope.scaling.type", "yarn", 1e-5f), "\"yarn\"; none and linear");
+    refuse(with_text_keys("llama", "llama.rope.scaling.type", "\033[2Jx", 1e-5f), "\"\\x1b[2Jx\"; none and linear");
     refuse(with_text_keys("llama", "llama.rope.freq_base", "ten", 1e-5f), "rope.freq_base");
     refuse(with_text_keys("llama", "llama.attention.sliding_window", "40", 1e-5f), "llama.attention.sliding_window");
     refuse(with_text_keys("llama", NULL, NULL, 0), "rms_epsilon is 0");
@@ -176,8 +177,8 @@ TEST(model_file_without_weights_or_vocabulary_is_refused)
     refuse(gguf_make_file(&m, "mute.gguf"), "tokenizer.ggml.model");
 }
 
-/* Linear scaling divides every angle: what position interpolation is. */
-TEST(model_divides_rope_frequencies_by_a_linear_scale)
+/* What the angles are divided by: type NULL, or a factor or old key of 0: not there. */
+static double divided_by(const char *type, float factor, float old)
 {
     struct tiny t = TINY_LLAMA;
     struct gguf_make w;
@@ -185,16 +186,31 @@ TEST(model_divides_rope_frequencies_by_a_linear_scale)
     struct err err = {0};
     gguf_make_begin(&w);
     tiny_keys(&w, &t);
-    gguf_make_str(&w, "llama.rope.scaling.type", "linear");
-    gguf_make_f32(&w, "llama.rope.scaling.factor", 4);
+    if (type) gguf_make_str(&w, "llama.rope.scaling.type", type);
+    if (factor > 0) gguf_make_f32(&w, "llama.rope.scaling.factor", factor);
+    if (old > 0) gguf_make_f32(&w, "llama.rope.scale_linear", old);
     gguf_make_f32(&w, "llama.rope.freq_base", 500);
     tiny_vocab(&w, NULL);
     tiny_tensors(&w, &t);
     struct gguf *g = gguf_open(gguf_make_file(&w, "linear.gguf"), &err);
     CHECK_EQ(model_plan(&m, g, TINY_VOCAB, kern_ref(), &err), 0);
-    for (int i = 0; i < 8; i++) CHECK_NEAR(m.inv_freq[i], pow(500, -2.0 * i / 16) / 4, 1e-12);
+    const double by = 1 / m.inv_freq[0];
+    for (int i = 0; i < 8; i++) CHECK_NEAR(m.inv_freq[i], pow(500, -2.0 * i / 16) / by, 1e-12);
     model_free(&m);
     gguf_close(g);
+    return by;
+}
+
+/* Linear scaling divides every angle: what position interpolation is.  Files of before it had a type say a factor alone,
+ * or have another key. */
+TEST(model_divides_rope_frequencies_by_a_linear_scale)
+{
+    CHECK_NEAR(divided_by("linear", 4, 0), 4, 1e-12);
+    CHECK_NEAR(divided_by(NULL, 4, 0), 4, 1e-12);
+    CHECK_NEAR(divided_by(NULL, 0, 8), 8, 1e-12);
+    CHECK_NEAR(divided_by("linear", 4, 8), 4, 1e-12);
+    CHECK_NEAR(divided_by("none", 4, 8), 1, 1e-12);
+    CHECK_NEAR(divided_by(NULL, 0, 0), 1, 1e-12);
 }
 
 /* A number below 0, a window of some layers alone, and a qwen2 whose window no key switches on. */

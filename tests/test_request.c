@@ -114,13 +114,28 @@ TEST(request_shows_half_a_character_at_the_end_as_a_replacement)
 {
     static const int32_t prompt[] = {1};
     struct vocab *v = open_vocab();
-    struct request r = {.max_tokens = 9, .sampling = SAMPLING_GREEDY};
+    static const uint32_t allowed[(TINY_VOCAB + 31) / 32];
+    struct request r = {.max_tokens = 9, .allowed = allowed, .sampling = SAMPLING_GREEDY};
     struct request_live *q = make(&r, prompt, 1, v);
     add(q, v, 0xe2);
     add(q, v, -1); /* no token was allowed */
     CHECK_EQ(atomic_load(&q->a.end), END_NO_TOKEN);
     CHECK_EQ(atomic_load(&q->a.text_len), 3);
     CHECK_MEM(q->a.text, "\xef\xbf\xbd", 3);
+    free(q);
+    vocab_close(v);
+}
+
+/* Where no rule forbids anything it is the numbers that are none. */
+TEST(request_without_rules_that_has_no_token_is_a_fault)
+{
+    static const int32_t prompt[] = {1};
+    struct vocab *v = open_vocab();
+    struct request r = {.max_tokens = 9, .sampling = SAMPLING_GREEDY};
+    struct request_live *q = make(&r, prompt, 1, v);
+    add(q, v, -1);
+    CHECK_EQ(atomic_load(&q->a.end), END_FAULT);
+    CHECK(strstr(q->a.fault, "no logit is a number"));
     free(q);
     vocab_close(v);
 }

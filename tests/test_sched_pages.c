@@ -218,4 +218,43 @@ static void history(int ops)
 
 TEST(sched_pages_wander_between_two_busy_pools) { history(200000); }
 
+/* What the second of two requests is promised, after the first had one token and was dropped, or cancelled first. */
+static int64_t promised_after(struct vocab *v, bool cancelled)
+{
+    static const int32_t ids[] = {TINY_BYTE0 + 'a', TINY_BYTE0 + 'b', TINY_BYTE0 + 'c'};
+    struct world w = {.v = v, .seed = 5};
+    struct side *x = &w.side[0];
+    struct engine_event ev[64];
+    struct engine_snapshot now;
+    struct err err = {0};
+    int id[2];
+    struct request r = {.ids = ids, .n_ids = 3, .max_tokens = 150, .ignore_end = true, .sampling = SAMPLING_GREEDY};
+    open_side(&w, x, 14, true, false);
+    x->f.fail_load = x->f.fail_save = 0;
+    CHECK_EQ(sched_submit(x->s, &r, &id[0], &err), 0);
+    for (int i = 0; i < 9 && !atomic_load(&sched_answer(x->s, id[0])->n_tokens); i++) sched_step(x->s, ev, 64, &err);
+    CHECK_EQ(atomic_load(&sched_answer(x->s, id[0])->n_tokens), 1);
+    if (cancelled) CHECK_EQ(sched_cancel(x->s, id[0]), 0);
+    sched_drop(x->s, id[0]);
+    CHECK_EQ(sched_submit(x->s, &r, &id[1], &err), 0);
+    sched_step(x->s, ev, 64, &err);
+    sched_snapshot(x->s, &now);
+    sched_close(x->s);
+    fake_close(&x->f);
+    CHECK_STR(err.text, "");
+    return (int64_t)(now.reserved_tokens + now.filled_tokens);
+}
+
+TEST(sched_learns_nothing_from_an_answer_that_was_dropped_midway)
+{
+    struct tiny t = TINY_LLAMA;
+    struct err err = {0};
+    struct gguf *g = gguf_open(tiny_file(&t, NULL, "dropped.gguf"), &err);
+    struct vocab *v = vocab_open(g, &err);
+    gguf_close(g);
+    CHECK(promised_after(v, true) > 2 * P);
+    CHECK_EQ(promised_after(v, false), promised_after(v, true));
+    vocab_close(v);
+}
+
 CHECK_MAIN

@@ -127,7 +127,7 @@ static void enter(struct world *w, struct one *q, int id)
     q->at = WAITS;
     q->id = id;
     q->overtaken = q->told_admitted = q->told_end = 0;
-    q->may_fail = false;
+    q->may_fail = q->was_in = false;
     q->order = ++w->submitted;
     q->a = sched_answer(w->s, id);
 }
@@ -201,6 +201,7 @@ static void take_event(struct world *w, const struct engine_event *ev)
     case ENGINE_END:
         q->told_end++;
         w->ends++;
+        HOLDS(w, q->told_admitted == q->was_in);
         HOLDS(w, q->at == OVER && ev->end != END_NONE && (int)ev->end == atomic_load(&q->a->end));
         HOLDS(w, ev->n == atomic_load(&q->a->n_tokens));
         world_check_answer(w, q);
@@ -367,6 +368,7 @@ TEST(random_passes_of_several_steps_that_fail_and_are_parked)
     struct plan p = failing();
     p.rows = 64;
     p.step_rows = 9;
+    p.fail_save = p.fail_load = 30; /* few are parked */
     history("several steps, failures", p, 100000);
 }
 
