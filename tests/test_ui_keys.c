@@ -168,6 +168,26 @@ TEST(cancel_as_a_command_does_not_wait_in_the_queue)
     close_ui();
 }
 
+TEST(cancel_in_the_view_of_agents_does_not_wait_in_the_queue)
+{
+    open_live(80, 24);
+    put_news(NEWS_AGENT, 1, "ann");
+    put_news(NEWS_AGENT, 1, "bob");
+    begun("go");
+    press(F4 DOWN "c");
+    ASKED("cancel [bob]\n");
+    press("x");
+    ASKED("cancel []\n");
+    SHOWS_NO(" waiting");
+    press("a");
+    ASKED("order /park bob\n");
+    done();
+    press("x");
+    SHOWS("nothing is running");
+    ASKED("");
+    close_ui();
+}
+
 TEST(leave_by_a_second_ctrl_c)
 {
     open_live(80, 24);

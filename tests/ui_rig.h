@@ -161,6 +161,7 @@ static inline void close_ui(void)
 #define SHIFT_TAB ESC "[Z"
 #define F1 ESC "OP"
 #define F2 ESC "OQ"
+#define F4 ESC "OS"
 
 /* As typed: a second passes behind it, so that ESC alone is Escape. */
 static inline void press(const char *bytes)

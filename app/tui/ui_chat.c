@@ -15,8 +15,7 @@ void ui_order(struct ui *ui, const char *text, size_t n)
     transcript_end(ui->transcript);
 }
 
-/* /cancel is not queued behind what it is to end. */
-static bool cancels(struct ui *ui, const char *text, size_t n)
+bool ui_cancels(struct ui *ui, const char *text, size_t n)
 {
     static const char word[] = "/cancel";
     const size_t len = sizeof word - 1;
@@ -47,7 +46,7 @@ void ui_send(struct ui *ui)
         return;
     }
     if (ui->host.remember) ui->host.remember(ui->host.self, text.data, text.len);
-    if (!cancels(ui, text.data, text.len) && !explains(ui, text.data, text.len)) {
+    if (!ui_cancels(ui, text.data, text.len) && !explains(ui, text.data, text.len)) {
         const int before = ui->waiting;
         ui_order(ui, text.data, text.len);
         if (ui->waiting == before) edit_paste(ui->edit, text.data, text.len); /* it stays typed */

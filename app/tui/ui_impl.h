@@ -106,6 +106,8 @@ bool ui_chat_key(struct ui *ui, const struct key *k);
 void ui_send(struct ui *ui);
 bool ui_take_back(struct ui *ui); /* the newest line that waits; false: none does */
 void ui_order(struct ui *ui, const char *text, size_t n);
+/* /cancel is obeyed here: it is not queued behind what it is to end.  false: the text is another. */
+bool ui_cancels(struct ui *ui, const char *text, size_t n);
 void ui_count_typed(struct ui *ui);
 void ui_question_put(struct ui *ui, const struct news *n);
 void ui_question_drop(struct ui *ui, int64_t number);

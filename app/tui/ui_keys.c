@@ -205,7 +205,7 @@ static bool help_key(struct ui *ui, const struct key *k)
 static void carry_out(struct ui *ui, struct view_out *out)
 {
     if (out->agent >= 0 && out->agent < ui->state.agents) ui->agent = out->agent;
-    if (out->order.len > 0) {
+    if (out->order.len > 0 && !ui_cancels(ui, out->order.data, out->order.len)) {
         snprintf(ui->ordered, sizeof ui->ordered, "%.*s", (int)MIN(out->order.len, sizeof ui->ordered),
                  out->order.data);
         ui_order(ui, out->order.data, out->order.len);
