@@ -199,6 +199,21 @@ TEST(screen_neighbours_are_reached_without_a_command)
     close_screen();
 }
 
+/* Behind a mark nobody is sure where the cursor is, so that cell is not sent again to get over it. */
+TEST(screen_a_letter_with_a_mark_between_changes_stays_where_it_is)
+{
+    open_screen(20, 2);
+    for (int i = 0; i < 2; i++) {
+        set(0, 1, i ? "3" : "1", 1, (struct look){0});
+        set(1, 1, "x\xcc\x82", 1, (struct look){0});
+        set(2, 1, "a", 1, (struct look){0});
+        set(3, 1, i ? "4" : "2", 1, (struct look){0});
+        draw();
+        vt_same(&v, &s, THEME_DARK, DEPTH_256);
+    }
+    close_screen();
+}
+
 TEST(screen_another_size_is_drawn_whole)
 {
     open_screen(40, 10);

@@ -195,8 +195,9 @@ static void go(const struct cell *line, int column, int row)
     bool near = t.row == row && t.column >= 0 && t.column < column && column - t.column <= GAP && t.now_known;
     for (int i = t.column; near && i < column; i++) {
         struct ink ink = ink_of(&line[i]);
-        near = line[i].width == 1 && (unsigned char)line[i].text[0] < 0x80 && ink.fore == t.now.fore &&
-               ink.back == t.now.back && ink.attr == t.now.attr;
+        const bool ascii = (unsigned char)line[i].text[0] < 0x80 && !line[i].text[1]; /* without a mark */
+        near = line[i].width == 1 && ascii && ink.fore == t.now.fore && ink.back == t.now.back &&
+               ink.attr == t.now.attr;
     }
     if (near) {
         while (t.column >= 0 && t.column < column) put_cell(&line[t.column]);
