@@ -102,6 +102,28 @@ TEST(question_for_a_text_is_answered_in_the_input)
     close_ui();
 }
 
+TEST(question_for_a_text_is_answered_by_what_history_has)
+{
+    open_live(80, 24);
+    press("deploy to staging\r");
+    put_question(4, "planner", "Which host?", "", true);
+    told();
+    press(CTRL_R "dep");
+    SHOWS("deploy to staging");
+    press(ESC); /* ends the search, and is no answer */
+    ASKED("");
+    SHOWS("Which host?");
+    press("my" CTRL_R "dep\r"); /* takes what was found into the input */
+    ASKED("");
+    SHOWS("› deploy to staging");
+    press("\r");
+    ASKED("answer 4: 1 [deploy to staging]\n");
+    put_question(5, "planner", "And when?", "", true);
+    press(CTRL_R "zzz\r" "now\r"); /* nothing was found */
+    ASKED("answer 5: 1 [now]\n");
+    close_ui();
+}
+
 TEST(questions_queue_and_are_withdrawn)
 {
     open_live(80, 24);

@@ -333,10 +333,13 @@ static bool typed_past(struct ui *ui, struct question *q)
 static bool text_answer(struct ui *ui, struct question *q, const struct key *k)
 {
     struct buf text = {0};
+    const bool plain_enter = k->name == KEY_ENTER && !k->mods;
     q->unread = q->unread && typed_past(ui, q);
-    if (k->name == KEY_ESCAPE) {
+    if (edit_searching(ui->edit) && (plain_enter || k->name == KEY_ESCAPE)) { /* they end that, and answer nothing */
+        edit_key(ui->edit, plain_enter ? EDIT_ENTER : EDIT_ESCAPE);
+    } else if (k->name == KEY_ESCAPE) {
         answer(ui, 0, "", 0);
-    } else if (k->name == KEY_ENTER && !k->mods && !q->unread) {
+    } else if (plain_enter && !q->unread) {
         if (edit_take(ui->edit, &text) == 0) answer(ui, 1, text.data ? text.data : "", text.len);
         buf_free(&text);
     } else if (k->name != KEY_ENTER || k->mods) {
