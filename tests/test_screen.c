@@ -538,6 +538,7 @@ TEST(screen_stopped_gives_the_terminal_back_until_it_goes_on)
     pid_t child = fork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        setpgid(0, 0); /* a job of ours: its group is not orphaned, whatever ours is */
         if (screen_open(&setup, &err)) _exit(3);
         blank_surface(20, 4);
         puts_at(0, 0, "drawn", (struct look){0});
@@ -562,6 +563,37 @@ TEST(screen_stopped_gives_the_terminal_back_until_it_goes_on)
     kill(child, SIGCONT);
     CHECK_EQ(waitpid(child, &status, 0), child);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    vt_close(&v);
+}
+
+/* As under ssh -t and docker run -it: nobody is there who could make it go on. */
+TEST(screen_is_not_stopped_where_no_shell_could_continue_it)
+{
+    struct screen_setup setup = {.term = "xterm-256color"};
+    vt_open(&v, 20, 4, false);
+    CHECK_EQ(tcgetattr(v.slave, &before), 0);
+    setup.in = setup.out = v.slave;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        setsid(); /* its group is orphaned */
+        if (screen_open(&setup, &err)) _exit(3);
+        blank_surface(20, 4);
+        puts_at(0, 0, "drawn", (struct look){0});
+        for (int i = 0; i < 2; i++) {
+            screen_stop();
+            if (!(screen_woken() & SCREEN_CONTINUED) || screen_resume(&err) || screen_draw(&s, &err)) _exit(5);
+        }
+        _exit(0);
+    }
+    int status;
+    CHECK_EQ(waitpid(child, &status, WUNTRACED), child);
+    if (WIFSTOPPED(status)) kill(child, SIGKILL), waitpid(child, NULL, 0);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    vt_take(&v);
+    CHECK_STR(v.cell[4].text, "n");
+    CHECK_EQ(v.clears, 2);
     vt_close(&v);
 }
 

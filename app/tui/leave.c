@@ -69,11 +69,20 @@ static void on_end(int sig, siginfo_t *info, void *context)
     if (i >= FAULTS || info->si_code <= 0 || sig == SIGABRT) raise(sig);
 }
 
+/* By the signal's own default, not by SIGSTOP: the kernel then stops nobody whom no shell could continue. */
 static void on_stop(int sig)
 {
-    (void)sig;
+    const struct sigaction usual = {.sa_handler = SIG_DFL};
+    struct sigaction ours;
+    sigset_t only, was;
     leave_now();
-    raise(SIGSTOP);
+    sigemptyset(&only);
+    sigaddset(&only, sig);
+    sigaction(sig, &usual, &ours);
+    raise(sig); /* it waits, as its handler runs */
+    pthread_sigmask(SIG_UNBLOCK, &only, &was);
+    pthread_sigmask(SIG_SETMASK, &was, NULL);
+    sigaction(sig, &ours, NULL);
     tell(LEAVE_CONTINUED);
 }
 

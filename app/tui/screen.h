@@ -42,7 +42,9 @@ uint64_t screen_sent(void);   /* bytes since screen_open() */
 /* The terminal is given back for a while (an editor), and taken again.  Resume also after SCREEN_CONTINUED. */
 void screen_suspend(void);
 int screen_resume(struct err *err);
-void screen_stop(void);       /* Ctrl-Z: gives it back and stops the process; SCREEN_CONTINUED comes after it */
+/* Ctrl-Z: gives it back and stops the process; SCREEN_CONTINUED comes after it, and at once where no shell is there to
+ * continue the process: then it is not stopped. */
+void screen_stop(void);
 
 enum { SCREEN_RESIZED = 1, SCREEN_CONTINUED = 2 };
 int screen_wake_fd(void);     /* readable when screen_woken() has something to say */
