@@ -253,6 +253,47 @@ TEST(transcript_search_goes_there_and_opens_what_is_folded)
     transcript_close(t);
 }
 
+/* A style or what was found parts a row; what is behind stands where it would without. */
+TEST(transcript_tabs_and_marks_are_drawn_as_they_were_measured)
+{
+    struct transcript *t = open_it(plenty);
+    end(t, "a", "stop", "`abc`\tdefghijklmnopqrstuvwxyz\n\n**a**\xcc\x82 b"); /* drawn from column 2 on */
+    for (int columns = 25; columns < 40; columns++) {
+        const char *shown = screen(t, columns, 6);
+        CHECK(strstr(shown, "xyz\n") && strstr(shown, "\xc3\xa2 b\n"));
+        if (columns >= 29) CHECK(strstr(shown, "  abc defgh") != NULL);
+    }
+    transcript_close(t);
+    t = open_it(plenty);
+    transcript_said(t, "foo\tbar\tbaz", 11);
+    CHECK(strstr(screen(t, 80, 3), "foo bar baz\n") != NULL);
+    CHECK(transcript_search(t, "oo", 2, true));
+    CHECK(strstr(screen(t, 80, 3), "foo bar baz\n") != NULL);
+    transcript_close(t);
+}
+
+/* What is found is seen, also where it begins or ends amid a letter with its mark. */
+TEST(transcript_what_is_found_is_marked)
+{
+    static const struct { const char *query; int from, to; } each[] = {
+        {"ab", 0, 2}, {"\xcc\x82", 2, 3}, {"bx", 1, 3}, {"\tc", 3, 5}, {"c", 4, 5}, {"none", 0, 0}};
+    struct transcript *t = open_it(plenty);
+    struct surface s;
+    transcript_said(t, "abx\xcc\x82\tc", 7);
+    CHECK_EQ(surface_open(&s, 80, 1, NULL), 0);
+    for (size_t i = 0; i < COUNT_OF(each); i++) {
+        CHECK_EQ(transcript_search(t, each[i].query, strlen(each[i].query), true), each[i].to > 0);
+        CHECK_EQ(transcript_fit(t, 80, 1, true), 0);
+        transcript_draw(&s, surface_all(&s), t);
+        for (int column = 0; column < 60; column++) {
+            const bool in = column >= each[i].from && column < each[i].to;
+            CHECK_EQ((s.cell[14 + column].look.attr & LOOK_REVERSE) != 0, in);
+        }
+    }
+    surface_close(&s);
+    transcript_close(t);
+}
+
 /* ------------------------------------------------------------------ bounds */
 
 TEST(transcript_ten_thousand_turns_hold_the_bounds)

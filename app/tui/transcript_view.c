@@ -371,22 +371,26 @@ static struct look row_look(const struct entry *e, unsigned style)
     return md_look(style, look);
 }
 
-static void draw_text(struct surface *s, struct box b, int column, int y, const struct transcript *t,
+/* Cluster by cluster, as wrap_line() measured it: a tab counts from the row's first column, and a mark belongs to the
+ * letter before it, whatever style or search parts them. */
+static void draw_text(struct surface *s, struct box b, int left, int y, const struct transcript *t,
                       const struct entry *e, const struct row *r)
 {
     const char *text = e->shape.out.text.data, *style = e->shape.out.style.data;
     size_t end = r->at + r->n, match = find_text(text, end, r->at, t->query, t->n_query);
-    for (size_t at = r->at, to; at < end; at = to) {
+    int column = 0;
+    for (size_t at = r->at; at < end;) {
+        const struct cluster c = surface_cluster(text + at, end - at, column);
+        const bool tab = text[at] == '\t';
         if (match != SIZE_MAX && at >= match + t->n_query) match = find_text(text, end, at, t->query, t->n_query);
-        bool in = match != SIZE_MAX && at >= match;
-        size_t stop = match == SIZE_MAX ? end : in ? match + t->n_query : match;
-        for (to = at; to < end && to < stop && style[to] == style[at]; to++) {}
         struct look look = row_look(e, (unsigned char)style[at]);
-        if (in) look.attr |= LOOK_REVERSE;
-        column += surface_text(s, b, column, y, text + at, to - at, look, NULL);
+        if (match != SIZE_MAX && match < at + c.bytes) look.attr |= LOOK_REVERSE;
+        surface_text(s, b, left + column, y, tab ? "    " : text + at, tab ? (size_t)c.columns : c.bytes, look, NULL);
+        column += c.columns;
+        at += c.bytes;
     }
     bool last = r + 1 == e->shape.row + e->shape.n_rows;
-    if (e->open && last && e->text.len > 0) surface_puts(s, b, column, y, t->utf8 ? "▌" : "_", row_look(e, 0));
+    if (e->open && last && e->text.len > 0) surface_puts(s, b, left + column, y, t->utf8 ? "▌" : "_", row_look(e, 0));
 }
 
 static void draw_name(struct surface *s, struct box b, int y, const struct transcript *t, const struct entry *e)
