@@ -522,6 +522,13 @@ TEST(browse_marks_a_row_opens_and_copies)
     for (int i = 0; i < 30; i++) press(UP);
     press("c");
     CHECK_STR(told(), "copy [read it]\n");
+    copies = 4;
+    press("c");
+    SHOWS("copied: the first 4 of 7 bytes");
+    copies = 0;
+    press("c");
+    SHOWS("this could not be copied");
+    told();
     press("j" "k" PAGE_DOWN PAGE_UP DOWN UP "q");
     press("typed");
     SHOWS("› typed");

@@ -19,6 +19,7 @@ UI_RIG struct buf asked;      /* of the host: a line each */
 UI_RIG bool full;             /* it takes no orders */
 UI_RIG const char *waits;     /* the order that take_back() gives; NULL: none */
 UI_RIG const char *edited;    /* what the editor makes of any text; NULL: nothing happens to it */
+UI_RIG size_t copies;         /* bytes that the clipboard takes */
 UI_RIG int64_t token_count;   /* of any text; -1: as many as it has words */
 UI_RIG int64_t token_frame;   /* around it */
 UI_RIG bool token_exact;
@@ -66,9 +67,10 @@ static inline int64_t rig_tokens(void *self, const char *text, size_t n, bool *e
     for (size_t i = 0; i < n; i++) words += text[i] != ' ' && (i == 0 || text[i - 1] == ' ');
     return words;
 }
-static inline void rig_copy(void *self, const char *text, size_t n)
+static inline size_t rig_copy(void *self, const char *text, size_t n)
 {
     (void)self, buf_printf(&asked, "copy [%.*s]\n", (int)n, text);
+    return MIN(n, copies);
 }
 static inline void rig_editor(void *self, struct buf *text)
 {
@@ -109,6 +111,7 @@ static inline void open_ui(struct ui_setup setup)
     asked.len = 0;
     full = false;
     waits = edited = NULL;
+    copies = SIZE_MAX;
     token_count = -1;
     token_frame = 8;
     token_exact = true;

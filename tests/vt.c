@@ -89,6 +89,10 @@ static size_t obey(struct vt *v, const char *s, size_t n)
     if (n < 2) return 0;
     if (s[1] == '=' || s[1] == '>') return 2;
     if (s[1] == '(') return n < 3 ? 0 : 3;
+    if (s[1] == ']') { /* the clipboard: it shows nothing */
+        const char *end = memchr(s, '\a', n);
+        return end ? (size_t)(end - s) + 1 : 0;
+    }
     CHECK_EQ(s[1], '[');
     size_t i = 2;
     for (; i < n && (s[i] == '?' || s[i] == ';' || s[i] == ':' || (s[i] >= '0' && s[i] <= '9')); i++) {

@@ -75,7 +75,7 @@ static bool obey(void *self, const struct key *k)
 }
 
 static void leave(void *self) { ((struct player *)self)->leaving = true; }
-static void copy(void *self, const char *text, size_t n) { (void)self, screen_copy(text, n); }
+static size_t copy(void *self, const char *text, size_t n) { return (void)self, screen_copy(text, n); }
 static void redraw(void *self) { (void)self, screen_forget(); }
 static void suspend(void *self) { (void)self, screen_stop(); }
 

@@ -474,13 +474,21 @@ unsigned screen_woken(void) { return leave_woken(); }
 
 enum { COPY_MOST = 100000 };
 
+/* Not through a character. */
+static size_t copied(const char *text, size_t n)
+{
+    size_t len = MIN(n, (size_t)COPY_MOST);
+    for (int i = 0; i < 3 && len > 0 && len < n && ((unsigned char)text[len] & 0xc0) == 0x80; i++) len--;
+    return len;
+}
+
 /* Base64 (RFC 4648) within OSC 52 (xterm's control sequences). */
-void screen_copy(const char *text, size_t n)
+size_t screen_copy(const char *text, size_t n)
 {
     static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     struct buf b = {0};
-    if (!leave_armed()) return;
-    n = MIN(n, (size_t)COPY_MOST);
+    if (!leave_armed()) return 0;
+    n = copied(text, n);
     buf_puts(&b, "\033]52;c;");
     for (size_t i = 0; i < n; i += 3) {
         uint32_t v = 0;
@@ -491,6 +499,7 @@ void screen_copy(const char *text, size_t n)
         buf_put(&b, four, 4);
     }
     buf_puts(&b, "\a");
-    if (!b.failed) send(b.data, b.len, &(struct err){0});
+    const bool bad = b.failed || send(b.data, b.len, &(struct err){0});
     buf_free(&b);
+    return bad ? 0 : n;
 }

@@ -35,8 +35,8 @@ void screen_theme(enum theme theme);       /* shows with the next draw */
 /* Shows the surface.  One of another size than the last, and the first after a resume, is drawn whole. */
 int screen_draw(const struct surface *s, struct err *err);
 void screen_forget(void);     /* draw all the next time: somebody else wrote to the terminal */
-/* To the clipboard, by OSC 52 where the terminal takes it; at most 100,000 bytes. */
-void screen_copy(const char *text, size_t n);
+/* To the clipboard, by OSC 52 where the terminal takes it; at most 100,000 bytes.  Returns how many were sent. */
+size_t screen_copy(const char *text, size_t n);
 uint64_t screen_sent(void);   /* bytes since screen_open() */
 
 /* The terminal is given back for a while (an editor), and taken again.  Resume also after SCREEN_CONTINUED. */

@@ -105,10 +105,10 @@ static void remember(void *self, const char *text, size_t n)
 
 /* ------------------------------------------------------------------ the terminal */
 
-static void copy(void *self, const char *text, size_t n)
+static size_t copy(void *self, const char *text, size_t n)
 {
     (void)self;
-    screen_copy(text, n);
+    return screen_copy(text, n);
 }
 
 static void redraw(void *self)

@@ -92,6 +92,15 @@ void ui_begin_again(struct ui *ui)
     ui->card.on = false;
 }
 
+bool ui_copy(struct ui *ui, const char *text, size_t n)
+{
+    const size_t copied = ui->host.copy ? ui->host.copy(ui->host.self, text, n) : 0;
+    if (copied == n) return true;
+    if (copied > 0) ui_notice(ui, "copied: the first %zu of %zu bytes", copied, n);
+    else ui_notice(ui, "this could not be copied");
+    return false;
+}
+
 void ui_notice(struct ui *ui, const char *fmt, ...)
 {
     char line[2 * sizeof ui->notice];

@@ -40,7 +40,7 @@ struct ui_host {
     int64_t (*tokens)(void *self, const char *text, size_t n, bool *exact); /* of a text; -1: not known */
     /* Of what the template writes around a text that is asked; -1: not known. */
     int64_t (*frame)(void *self, const char *text, size_t n);
-    void (*copy)(void *self, const char *text, size_t n);   /* to the clipboard */
+    size_t (*copy)(void *self, const char *text, size_t n); /* to the clipboard; how many bytes of it */
     void (*editor)(void *self, struct buf *text);           /* in place of the text what an editor makes of it */
     bool (*save)(void *self, const char *text, size_t n, char path[200]); /* to a new file; path: its, or why not */
     void (*suspend)(void *self);

@@ -155,8 +155,8 @@ static void copy(struct ui *ui)
 {
     struct buf text = {0};
     card_text(&ui->card, &text);
-    if (!text.failed && ui->host.copy) ui->host.copy(ui->host.self, text.data, text.len);
-    ui_notice(ui, "copied: all that the card says");
+    if (text.failed) ui_notice(ui, "no memory to copy this");
+    else if (ui_copy(ui, text.data, text.len)) ui_notice(ui, "copied: all that the card says");
     buf_free(&text);
 }
 

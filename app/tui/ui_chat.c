@@ -193,12 +193,10 @@ static void copy_marked(struct ui *ui)
 {
     struct buf text = {0};
     const uint64_t entry = transcript_at(ui->transcript, ui->marked);
-    if (entry && transcript_text(ui->transcript, entry, &text) == 0 && ui->host.copy) {
-        ui->host.copy(ui->host.self, text.data ? text.data : "", text.len);
-        ui_notice(ui, "copied: %zu bytes", text.len);
-    } else {
+    if (!entry || transcript_text(ui->transcript, entry, &text))
         ui_notice(ui, "its text is not held here any more");
-    }
+    else if (ui_copy(ui, text.data ? text.data : "", text.len))
+        ui_notice(ui, "copied: %zu bytes", text.len);
     buf_free(&text);
 }
 

@@ -101,6 +101,9 @@ void ui_ask(struct ui *ui, const struct doc_ask *what);
 struct view_in ui_view_in(const struct ui *ui);
 void ui_relayout(struct ui *ui);
 
+/* To the clipboard.  false: not all of it was, and that was said. */
+bool ui_copy(struct ui *ui, const char *text, size_t n);
+
 /* ui_chat.c */
 bool ui_chat_key(struct ui *ui, const struct key *k);
 void ui_send(struct ui *ui);

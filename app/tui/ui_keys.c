@@ -210,10 +210,7 @@ static void carry_out(struct ui *ui, struct view_out *out)
                  out->order.data);
         ui_order(ui, out->order.data, out->order.len);
     }
-    if (out->copy.len > 0 && ui->host.copy) {
-        ui->host.copy(ui->host.self, out->copy.data, out->copy.len);
-        ui_notice(ui, "copied: %s", out->copy.data);
-    }
+    if (out->copy.len > 0 && ui_copy(ui, out->copy.data, out->copy.len)) ui_notice(ui, "copied: %s", out->copy.data);
     if (out->leave) ui_go(ui, VIEW_CHAT);
     else if (out->go != VIEW_CHAT) ui_go(ui, out->go);
     if (out->ask.kind != DOC_NONE) {
