@@ -266,6 +266,22 @@ TEST(input_history_by_up_and_by_search)
     close_ui();
 }
 
+TEST(input_search_has_the_keys_of_an_empty_input_too)
+{
+    open_live(80, 24);
+    press("what\r" "why?\r" "wham\r");
+    press(CTRL_R "y?"); /* not for the help */
+    SHOWS("why?\n");
+    SHOWS_NO("this help");
+    told();
+    press(CTRL_D); /* takes what was found, as any key that is not the search's */
+    ASKED("");
+    SHOWS("› why?\n");
+    press(CTRL_U "?");
+    SHOWS("this help");
+    close_ui();
+}
+
 TEST(input_keys_of_the_line)
 {
     static const struct { const char *keys, *is; } each[] = {

@@ -70,7 +70,8 @@ static void end_of_input(struct ui *ui)
 {
     size_t n;
     edit_text(ui->edit, &n);
-    if (n == 0 && !ui->busy && ui->waiting == 0) leave(ui);
+    if (edit_searching(ui->edit)) edit_key(ui->edit, EDIT_DELETE); /* what is typed stands in the search */
+    else if (n == 0 && !ui->busy && ui->waiting == 0) leave(ui);
     else if (n == 0) ui_notice(ui, "a turn is running: Esc cancels it");
     else edit_key(ui->edit, EDIT_DELETE);
 }
@@ -253,7 +254,7 @@ void ui_key(struct ui *ui, const struct key *k, double now)
     *ui->notice = '\0';
     edit_text(ui->edit, &typed);
     const bool asks_help = k->name == KEY_CHAR && k->rune == '?' && !k->mods && ui->mode == MODE_TYPE &&
-                           (ui->view != VIEW_CHAT || typed == 0);
+                           (ui->view != VIEW_CHAT || (typed == 0 && !edit_searching(ui->edit)));
     if (ui->mode != MODE_TYPE && !interrupts && ui_chat_key(ui, k)) {
     } else if (!interrupts && ui_card_key(ui, k)) {
     } else if (ui->view != VIEW_CHAT && !interrupts && (view_key(ui, k) || help_key(ui, k))) {
