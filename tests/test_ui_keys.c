@@ -515,6 +515,30 @@ TEST(search_while_typing_stays_with_the_newest_that_has_it)
     close_ui();
 }
 
+TEST(search_takes_the_first_line_of_a_paste_as_far_as_there_is_room)
+{
+    char long_one[UI_QUERY + 40] = ESC "[200~";
+    open_live(80, 24);
+    say_things(60);
+    press(CTRL_F "num" ESC "[200~ber 7\rnot this" ESC "[201~");
+    SHOWS("search: number 7\n");
+    SHOWS("question number 7\n");
+    press(ESC);
+    press(CTRL_F ESC "[200~\nempty" ESC "[201~");
+    CHECK_EQ(ui->n_query, 0);
+    for (size_t i = strlen(long_one); strlen(long_one) < 6 + UI_QUERY - 1; i++) long_one[i] = 'x';
+    strcat(long_one, "\xc3\xa9\xc3\xa9" ESC "[201~");
+    press(long_one);
+    CHECK_EQ(ui->n_query, UI_QUERY - 1); /* not a part of the next character */
+    press("y");
+    CHECK_EQ(ui->n_query, UI_QUERY);
+    press("z");
+    CHECK_EQ(ui->query[UI_QUERY - 1], 'y');
+    look();
+    ASKED("");
+    close_ui();
+}
+
 TEST(browse_marks_a_row_opens_and_copies)
 {
     open_live(80, 24);

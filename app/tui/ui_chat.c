@@ -164,6 +164,18 @@ static void end_search(struct ui *ui)
     ui->around = "";
 }
 
+/* Of a paste the first line, as far as there is room. */
+static void add_to_query(struct ui *ui, const char *text, size_t n)
+{
+    size_t line = 0;
+    while (line < n && text[line] != '\n' && text[line] != '\r') line++;
+    size_t take = MIN(line, sizeof ui->query - ui->n_query);
+    while (take > 0 && take < line && ((unsigned char)text[take] & 0xc0) == 0x80) take--; /* not through a character */
+    memcpy(ui->query + ui->n_query, text, take);
+    ui->n_query += take;
+    search(ui, true);
+}
+
 static bool search_key(struct ui *ui, const struct key *k)
 {
     switch (k->name) {
@@ -179,12 +191,9 @@ static bool search_key(struct ui *ui, const struct key *k)
     case KEY_CHAR:
         if (k->mods == KEY_CTRL && k->rune == 'f') search(ui, true);
         if (k->mods & (KEY_CTRL | KEY_ALT)) return k->mods == KEY_CTRL && k->rune == 'f';
-        if (ui->n_query + k->n <= sizeof ui->query) {
-            memcpy(ui->query + ui->n_query, k->text, k->n);
-            ui->n_query += k->n;
-        }
-        search(ui, true);
+        add_to_query(ui, k->text, k->n);
         return true;
+    case KEY_PASTE: add_to_query(ui, k->text, k->n); return true;
     default: return false;
     }
 }
