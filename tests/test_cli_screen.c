@@ -191,6 +191,22 @@ TEST(screen_ctrl_c_in_the_editor_ends_neither_the_program_nor_a_turn)
     unsetenv("VISUAL");
 }
 
+/* What is ignored here (SIGPIPE) would be so in all that it runs. */
+TEST(screen_the_editor_is_started_with_the_usual_signals)
+{
+    const char *editor = scratch("editor", "#!/bin/sh\nis=usual\n"
+                                           "grep -q 'SigIgn:.*[13579bdf]...$' /proc/self/status && is=ignored\n"
+                                           "echo \"sigpipe is $is\" >\"$1\"\n", 0700);
+    setenv("VISUAL", editor, 1);
+    start();
+    type("\x18");
+    child_wait_for(&c, "sigpipe is usual");
+    type("\x15/quit\r");
+    CHECK_EQ(child_end(&c), 0);
+    child_free(&c);
+    unsetenv("VISUAL");
+}
+
 /* ------------------------------------------------------------------ terminals that can little */
 
 TEST(screen_any_terminal_and_size_begins_and_leaves)

@@ -141,6 +141,7 @@ static int run_editor(const char *path)
     if (pid == 0) {
         sigaction(SIGINT, &usual, NULL);
         sigaction(SIGQUIT, &usual, NULL);
+        sigaction(SIGPIPE, &usual, NULL); /* what is ignored would stay so in all that it starts */
         execl("/bin/sh", "sh", "-c", line.data, "sh", path, (char *)NULL);
         _exit(127);
     }
