@@ -6,11 +6,12 @@
 #include "app/commands.h"
 #include "app/say.h"
 #include "app/signals.h"
+#include <ctype.h>
 #include <math.h>
 #include <signal.h>
 #include <unistd.h>
 
-enum { TTY_LINE = 4095 };
+enum { TTY_LINE = 4095, NAME_MOST = 47 };
 
 /* ---------------------------------------------------------------- turns */
 
@@ -77,9 +78,26 @@ int console_addressed(const struct console *c, const char *text, size_t n, size_
     return *rest < n ? team_find(&c->team, text + 1, name - 1) : -1;
 }
 
+bool console_names_nobody(const struct console *c, const char *text, size_t n)
+{
+    char name[NAME_MOST + 1];
+    struct buf names = {0};
+    size_t len = 1;
+    if (!c->team.crew || n < 2 || text[0] != '@') return false;
+    while (len < n && (isalnum((unsigned char)text[len]) || text[len] == '_' || text[len] == '-')) len++;
+    if (len == 1 || len > sizeof name || (len < n && text[len] != ' ' && text[len] != '\n')) return false;
+    snprintf(name, sizeof name, "%.*s", (int)len - 1, text + 1);
+    if (team_find(&c->team, name, len - 1) >= 0 || access(name, F_OK) == 0) return false;
+    for (int i = 0; i < c->team.n; i++) buf_printf(&names, "%s%s", i ? ", " : "", team_name(&c->team, i));
+    say_error("there is no agent %s (%s), nor a file: nobody was asked", name, names.data ? names.data : "");
+    buf_free(&names);
+    return true;
+}
+
 void console_turn(struct console *c, const char *text, size_t n)
 {
     size_t rest = 0;
+    if (console_names_nobody(c, text, n)) return;
     int agent = console_addressed(c, text, n, &rest);
     if (agent < 0) rest = 0;
     ask_one(c, agent, text + rest, n - rest);

@@ -248,6 +248,21 @@ TEST(terminal_commands_show_change_and_take_back_what_a_call_carries)
     CHECK_EQ(leave(), 0);
 }
 
+/* All agents would be asked by a slip. */
+TEST(terminal_line_of_a_crew_for_nobody_is_asked_of_nobody)
+{
+    const char *path = scratch("script.jsonl", hello);
+    const char *const args[] = {"-m", MODEL, "--engine", "scripted", "--script-file", path, "--ctx", "512", "--crew",
+                                "debate", NULL};
+    child_free(&c);
+    child_start_at_terminal(&c, args);
+    child_wait_for(&c, "Ctrl-D leaves");
+    child_wait_for(&c, "> ");
+    turn("@nobody hi there\n", "there is no agent nobody (first, second, judge), nor a file: nobody was asked");
+    turn("@second hi there\n", "Hello there"); /* the first answer that was given */
+    CHECK_EQ(leave(), 0);
+}
+
 TEST(terminal_that_is_hung_up_ends_the_program)
 {
     start(singer, "4000", NULL);

@@ -82,6 +82,15 @@ TEST(question_is_not_answered_by_who_types_past_it)
     pass(1);
     press("y");
     ASKED("answer 3: 1 []\n");
+    put_question(4, "writer", "write it all.txt", "all of it", false);
+    read_it();
+    now -= 0.8;
+    press("h");
+    for (const char *letter = "ello"; *letter; letter++, now -= 0.8) press((char[2]){*letter, '\0'}); /* a word, typed */
+    ASKED("");
+    read_it();
+    press("o");
+    ASKED("answer 4: 1 []\n");
     close_ui();
 }
 

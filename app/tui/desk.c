@@ -211,6 +211,7 @@ static bool confirm(void *self, const char *question)
 static void turn(struct desk *d, const char *text, size_t n)
 {
     size_t rest;
+    if (console_names_nobody(&d->c, text, n)) return; /* nor is anything attached */
     const int i = console_addressed(&d->c, text, n, &rest);
     d->in_turn = true;
     desk_attach(&d->files, i < 0 ? d->c.s : &d->c.team.member[i].s, text, n);

@@ -364,7 +364,10 @@ static bool question_key(struct ui *ui, const struct key *k)
     if (plain && (k->rune == 'o' || k->rune == 'y')) answer(ui, TOOLBOX_ONCE, "", 0);
     else if (plain && k->rune == 's' && *q->scope) answer(ui, TOOLBOX_SESSION, "", 0);
     else if (k->name == KEY_ESCAPE || (plain && k->rune == 'n')) answer(ui, TOOLBOX_DENY, "", 0);
-    else return pager_key(&q->pager, k, MAX(ui->layout.chat.rows - 4, 1));
+    else if (!pager_key(&q->pager, k, MAX(ui->layout.chat.rows - 4, 1))) {
+        if (plain) q->quiet_since = ui->now; /* a word is being typed, and its next letter may be an answer */
+        return false;
+    }
     return true;
 }
 
