@@ -266,6 +266,30 @@ TEST(a_crews_run_is_judged_by_its_sessions)
     child_free(&lives);
 }
 
+/* A copy that was left by the next /fork before anything was asked in it. */
+TEST(a_copy_in_which_nothing_was_asked_did_not_die)
+{
+    static const char script[] = "plimsoll 1\none\n/fork\n/fork\ntwo\n";
+    dir = fresh_dir();
+    const char *talk[] = {"-m", MODEL, "--engine", "scripted", "--script-file", answers(), "--no-config", "--store", dir,
+                          "--script", NULL};
+    const char *list[] = {"sessions", "list", "--store", dir, NULL};
+    child_free(&said);
+    CHECK_EQ(child_run(&said, talk, script, sizeof script - 1), 0);
+    child_free(&said);
+    CHECK_EQ(child_run(&said, list, "", 0), 0);
+    char copy[9] = "";
+    for (const char *line = strtok(said.out_text.data, "\n"); line; line = strtok(NULL, "\n"))
+        if (strstr(line, " 1 turn") && strstr(line, "copy of")) snprintf(copy, sizeof copy, "%.8s", line);
+    CHECK(*copy);
+    CHECK_EQ(look(copy, NULL), 0);
+    check_says("Nothing was asked in it since it was copied or imported.");
+    CHECK_EQ(look(copy, "--json"), 0);
+    check_says("\"unknown\"");
+    CHECK_EQ(look(NULL, NULL), 0);
+    check_says("It ended properly");
+}
+
 TEST(what_is_not_there_or_wrong_is_said)
 {
     dir = fresh_dir();

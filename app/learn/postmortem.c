@@ -128,6 +128,7 @@ static int read_flight(struct store *s, const uint8_t id[STORE_SESSION_ID], stru
     d->end = FLIGHT_DIED;
     const int rc = store_get(s, STORE_JOURNAL, &key, REC_PIECE, &text, err);
     if (rc == 0 && text.len > 0) read_lines(d, judge, text.data, text.len);
+    else if (rc == STORE_NOT_FOUND) d->end = FLIGHT_UNKNOWN;
     buf_free(&text);
     return rc == STORE_NOT_FOUND ? 0 : rc;
 }

@@ -10,7 +10,8 @@
 enum { FLIGHT_SAMPLES = 64, FLIGHT_OWNERS = 64, FLIGHT_ERRORS = 8, FLIGHT_NAME = 40 };
 #define FLIGHT_FIGURE ((int64_t)1 << 50) /* the most that a figure is believed */
 
-enum flight_end { FLIGHT_DIED, FLIGHT_ENDED, FLIGHT_OPEN_HERE, FLIGHT_OPEN_ELSEWHERE };
+/* UNKNOWN: it has no recorder, since nothing was asked in it: a copy, or one that was imported. */
+enum flight_end { FLIGHT_DIED, FLIGHT_ENDED, FLIGHT_OPEN_HERE, FLIGHT_OPEN_ELSEWHERE, FLIGHT_UNKNOWN };
 
 struct flight_sample {
     double time;      /* seconds since its program began */

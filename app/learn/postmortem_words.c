@@ -40,6 +40,10 @@ void postmortem_end(const struct doc_flight *d, char out[240])
     case FLIGHT_OPEN_ELSEWHERE:
         snprintf(out, 240, "It lives: %s.", d->where);
         return;
+    case FLIGHT_UNKNOWN:
+        snprintf(out, 240, "Nothing was asked in it since it was copied or imported. Saved last %s, after turn %u.", age,
+                 (unsigned)d->turns);
+        return;
     }
 }
 
@@ -218,7 +222,7 @@ static json_t *verdict_of(const struct doc_flight *d)
 
 void postmortem_json(const struct doc_flight *d, struct buf *out)
 {
-    static const char *const end[] = {"died", "ended", "open", "open"};
+    static const char *const end[] = {"died", "ended", "open", "open", "unknown"};
     json_t *o = json_pack("{s:i, s:s, s:o, s:o, s:s, s:o, s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:o}",
                           "schema_version", SCHEMA, "session", d->id, "title", json_text(d->title), "model",
                           json_text(d->model), "end", end[d->end], "reason", json_text(d->end_reason), "turns",
