@@ -28,6 +28,7 @@ extern const char *const store_part_name[STORE_PARTS];
 int store_path(char path[STORE_PATH_MAX], const char *dir, const char *name, struct err *err);
 int store_errno(struct err *err, int error, const char *what, const char *path); /* a typed error for an errno */
 int store_dir_make(const char *dir, bool read_only, struct err *err);
+int store_make_file(const char *path, const char *text, struct err *err); /* 0600 whatever the umask; synced */
 /* The lock over all users: open its file (a descriptor, or an error), then be alone with it or share it. */
 int store_users_open(const char *dir, bool read_only, struct err *err);
 bool store_users_alone(int fd); /* false: others are there; what was shared still is */
@@ -55,7 +56,8 @@ struct store_copy {
     bool (*stays)(void *user, const MDB_val *key);
     void *user;
 };
-/* A new data.mdb in place, at once and durably: empty (NULL), or with what stays of another. */
+/* A new data.mdb in place, at once and durably: empty (NULL), or with what stays of another; and a lock.mdb of its own.
+ * The part is not open here (copy->from is closed), and who has the old file open elsewhere shares nothing with it. */
 int store_env_make(const char *dir, enum store_part part, const struct store_copy *copy, struct err *err);
 /* keep: of the cache what belongs to sessions that are there stays; else, or if that fails (no room), it is empty. */
 int store_wipe_alone(struct store *s, bool keep, struct err *err);

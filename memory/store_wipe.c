@@ -75,6 +75,16 @@ static int write_anew(const char *dir, enum store_part part, const char *path, c
     return store_lmdb(err, rc, "write it", path);
 }
 
+/* A lock of its own for the new file: whoever still reads the old one has that one's mapped, and as long as somebody has,
+ * LMDB would go on counting transactions from the old file, and then read the wrong one of the new file's meta pages. */
+static int new_lock(const char *folder, struct err *err)
+{
+    char path[STORE_PATH_MAX];
+    int rc = store_path(path, folder, "lock.mdb", err);
+    if (!rc && unlink(path) && errno != ENOENT) rc = store_errno(err, errno, "remove it", path);
+    return rc ? rc : store_make_file(path, "", err);
+}
+
 /* rename() puts the new file in the old one's place at once: a crash leaves one or the other, whole. */
 int store_env_make(const char *dir, enum store_part part, const struct store_copy *copy, struct err *err)
 {
@@ -91,7 +101,8 @@ int store_env_make(const char *dir, enum store_part part, const struct store_cop
     }
     if (copy) store_env_close(copy->from);
     int old = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (rename(new_path, path)) rc = store_errno(err, errno, "put the new file in place of", path);
+    rc = new_lock(folder, err); /* before the file, so that who finds the new one finds the new lock */
+    if (!rc && rename(new_path, path)) rc = store_errno(err, errno, "put the new file in place of", path);
     if (!rc) rc = store_sync_dir(folder, err);
     if (!rc && old >= 0) rc = store_erase(old, path, err);
     if (old >= 0) close(old);
