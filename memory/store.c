@@ -141,7 +141,7 @@ int store_begin_read(struct store *s, enum store_part part, MDB_txn **txn, struc
 
 /* ------------------------------------------------------------------ opening */
 
-/* Files that are not there are made; nothing that is there is touched. */
+/* Files that are not there are made, and nobody has them open; nothing that is there is touched. */
 static int make_missing(const char *dir, struct err *err)
 {
     int rc = 0;
@@ -159,9 +159,9 @@ static void keep_first(void *user, const char *line)
     if (!first->text[0]) err_set(first, STORE_DAMAGED, "%s", line);
 }
 
-/* Alone with files that may be damaged.  Single records that are, are named and skipped whenever they are read; a tree
- * that is not whole must not be written to. */
-static int look_before(const char *dir, const struct store_options *o, struct err *err)
+/* The first with files that may be damaged.  Single records that are, are named and skipped whenever they are read; a
+ * tree that is not whole must not be written to. */
+static int look_before(const char *dir, const struct store_options *o, bool alone, struct err *err)
 {
     struct err first = {0};
     const struct store_report report = {.line = keep_first, .user = &first};
@@ -177,14 +177,17 @@ static int look_before(const char *dir, const struct store_options *o, struct er
     if (o->read_only)
         return err_set(err, STORE_DAMAGED, "%s: the cache is damaged; it is begun anew when the store is opened for "
                        "writing", dir);
+    if (!alone)
+        return err_set(err, STORE_BUSY, "%s: the cache is damaged; it is begun anew when no other process reads it: wait "
+                       "for that", dir);
     return store_env_make(dir, STORE_CACHE, NULL, err);
 }
 
-/* What the one user that is alone has to do before anything else. */
-static int enter_alone(struct store *s, const struct store_options *o, struct err *err)
+/* What the first user has to do before anything else. */
+static int enter_first(struct store *s, const struct store_options *o, bool alone, struct err *err)
 {
     int rc = o->read_only ? 0 : make_missing(s->dir, err);
-    if (!rc) rc = look_before(s->dir, o, err);
+    if (!rc) rc = look_before(s->dir, o, alone, err);
     if (!rc && !o->read_only) rc = store_mark_open(s->dir, err);
     return rc;
 }
@@ -213,12 +216,13 @@ static int open_all(struct store *s, const struct store_options *o, struct err *
     if (fd < 0 && !(o->read_only && fd == STORE_NOT_FOUND)) return fd;
     s->users_fd = fd < 0 ? -1 : fd;
     /* Who only reads changes nothing, and so needs nobody to be away: the child reads one snapshot. */
-    bool alone = fd < 0 || o->read_only || store_users_alone(fd);
-    rc = alone ? enter_alone(s, o, err) : store_users_share(fd, s->dir, err);
+    enum store_way way = STORE_FIRST;
+    if (!o->read_only) rc = store_users_enter(fd, s->dir, &way, err);
+    if (!rc && way != STORE_BESIDE) rc = enter_first(s, o, way == STORE_ALONE, err);
     for (int p = 0; !rc && p < STORE_PARTS; p++)
         rc = store_env_open(&s->part[p], s->dir, (enum store_part)p, o->read_only, err);
-    if (!rc && alone && !o->read_only) rc = wipe_left_over(s, err);
-    if (!rc && alone && fd >= 0) rc = store_users_share(fd, s->dir, err);
+    if (!rc && way == STORE_ALONE) rc = wipe_left_over(s, err);
+    if (!rc && way != STORE_BESIDE && fd >= 0) rc = store_users_share(fd, s->dir, err);
     return rc;
 }
 

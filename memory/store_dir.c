@@ -174,12 +174,23 @@ int store_dir_make(const char *dir, bool read_only, struct err *err)
 
 /* ------------------------------------------------------------------ locks */
 
+/* Of users.lock: byte 0 has whoever is there, byte 1 those who may write and know that the files are good.  To be alone
+ * is to have ALL of it.  (Who only reads has looked for nobody: a writer beside readers alone looks himself.) */
+enum { ALL = 0, THERE = 1, LOOKED = 2 };
+
 /* Locks of the open file, not of the process and not flock(): a change from shared to alone that is refused leaves the
  * shared one as it was, and in no moment is there none. */
-static int users_set(int fd, short how)
+static int users_set(int fd, short how, int what)
 {
-    struct flock lock = {.l_type = how, .l_whence = SEEK_SET};
+    struct flock lock = {.l_type = how, .l_whence = SEEK_SET, .l_start = what == LOOKED, .l_len = what != ALL};
     return fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+/* Whether another one has it shared; not: has it for himself. */
+static bool users_looked(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1, .l_len = 1};
+    return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_RDLCK;
 }
 
 int store_users_open(const char *dir, bool read_only, struct err *err)
@@ -195,16 +206,42 @@ int store_users_open(const char *dir, bool read_only, struct err *err)
     return rc;
 }
 
-bool store_users_alone(int fd) { return users_set(fd, F_WRLCK) == 0; }
+bool store_users_alone(int fd) { return users_set(fd, F_WRLCK, ALL) == 0; }
 
-int store_users_share(int fd, const char *dir, struct err *err)
+/* After a lock that was refused.  0: it is time to try again. */
+static int users_wait(int *tries, const char *dir, struct err *err)
 {
-    for (int tries = 0;; tries++) {
-        if (users_set(fd, F_RDLCK) == 0) return 0;
-        if (errno != EAGAIN && errno != EACCES) return store_errno(err, errno, "lock it", dir);
-        if (tries == 100)
-            return err_set(err, STORE_BUSY, "%s: another process checks, wipes or salvages it; wait for that", dir);
-        usleep(20000);
+    if (errno != EAGAIN && errno != EACCES) return store_errno(err, errno, "lock it", dir);
+    if (++*tries > 100)
+        return err_set(err, STORE_BUSY, "%s: another process checks, wipes or salvages it; wait for that", dir);
+    usleep(20000);
+    return 0;
+}
+
+static int users_share(int fd, int what, const char *dir, struct err *err)
+{
+    int tries = 0, rc = 0;
+    while (rc == 0 && users_set(fd, F_RDLCK, what)) rc = users_wait(&tries, dir, err);
+    return rc;
+}
+
+int store_users_share(int fd, const char *dir, struct err *err) { return users_share(fd, ALL, dir, err); }
+int store_users_read(int fd, const char *dir, struct err *err) { return users_share(fd, THERE, dir, err); }
+
+/* Each try is a new look at who is there: the one who looked at the files may have ended since, or found them damaged. */
+int store_users_enter(int fd, const char *dir, enum store_way *way, struct err *err)
+{
+    for (int tries = 0, rc;;) {
+        *way = STORE_ALONE;
+        if (store_users_alone(fd)) return 0;
+        const int refused = errno;
+        *way = STORE_FIRST;
+        if (users_set(fd, F_WRLCK, LOOKED) == 0 && users_set(fd, F_RDLCK, THERE) == 0) return 0;
+        *way = STORE_BESIDE;
+        if (users_looked(fd) && users_set(fd, F_RDLCK, ALL) == 0) return 0;
+        errno = refused;
+        rc = users_wait(&tries, dir, err);
+        if (rc) return rc;
     }
 }
 

@@ -3,6 +3,118 @@
 #include "tests/store_rig.h"
 #include <signal.h>
 
+/* ---------------------------------------------------------------- who waits for whom */
+
+static struct {
+    int lock;       /* another's hold on users.lock */
+    short becomes;  /* what it is once somebody waits for it */
+    int waits;
+    bool open;      /* somebody who waits has files of LMDB's open already */
+} other;
+
+static bool has_open(const char *name)
+{
+    bool found = false;
+    DIR *d = opendir("/proc/self/fd");
+    for (struct dirent *e; d && (e = readdir(d));) {
+        char path[512];
+        ssize_t n = readlinkat(dirfd(d), e->d_name, path, sizeof path - 1);
+        path[n > 0 ? n : 0] = '\0';
+        found |= strstr(path, name) != NULL;
+    }
+    if (d) closedir(d);
+    return found;
+}
+
+static int hold(int fd, short how, bool alone)
+{
+    struct flock lock = {.l_type = how, .l_whence = SEEK_SET, .l_len = alone ? 0 : 1};
+    return fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+/* The library's wait for who is alone. */
+int usleep(useconds_t us)
+{
+    (void)us;
+    other.waits++;
+    other.open |= has_open("/data.mdb");
+    return hold(other.lock, other.becomes, true);
+}
+
+/* Another one has the folder for himself, until somebody waits for him. */
+static void another_is_alone(const char *dir, short becomes)
+{
+    other.waits = 0;
+    other.open = false;
+    other.becomes = becomes;
+    other.lock = open(under(dir, "users.lock"), O_RDWR);
+    CHECK(other.lock >= 0 && hold(other.lock, F_WRLCK, true) == 0);
+}
+
+static void another_reads(const char *dir)
+{
+    other.lock = open(under(dir, "users.lock"), O_RDWR);
+    CHECK(other.lock >= 0 && hold(other.lock, F_RDLCK, false) == 0);
+}
+
+/* One that was not closed, as after a crash; or one whose tree is damaged too. */
+static const char *unclean_store(bool damaged)
+{
+    static const char wild[4096];
+    const char *dir = fresh_dir();
+    struct store *s = open_at(dir);
+    for (uint64_t i = 0; i < 40; i++) commit_message(s, ada, i, "said");
+    store_close(s);
+    CHECK_EQ(unlink(under(dir, "clean")), 0);
+    int fd = open(under(dir, "journal/data.mdb"), O_RDWR);
+    char page[4096];
+    for (off_t at = 2 * 4096; damaged && pread(fd, page, sizeof page, at) > 0; at += 4096)
+        if (memmem(page, sizeof page, "said", 4)) CHECK_EQ(pwrite(fd, wild, sizeof wild, at), sizeof wild);
+    close(fd);
+    return dir;
+}
+
+TEST(who_comes_while_another_checks_looks_when_that_one_has_gone)
+{
+    const char *dir = unclean_store(true);
+    struct store *s = NULL;
+    another_is_alone(dir, F_UNLCK);
+    CHECK_EQ(store_open(&s, dir, NULL, &err), STORE_DAMAGED);
+    check_err(STORE_DAMAGED, "the journal is damaged");
+    CHECK_EQ(other.waits, 1);
+    CHECK(access(under(dir, "clean"), F_OK) != 0);
+    close(other.lock);
+}
+
+TEST(who_comes_while_another_checks_goes_on_beside_one_who_found_it_good)
+{
+    const char *dir = unclean_store(true); /* whoever looked would see that it is not */
+    struct store *s = NULL;
+    another_is_alone(dir, F_RDLCK);
+    OK(store_open(&s, dir, NULL, &err));
+    CHECK_EQ(other.waits, 1);
+    store_close(s);
+    close(other.lock);
+}
+
+TEST(a_writer_beside_one_who_only_reads_looks_for_himself)
+{
+    const char *dir = unclean_store(true);
+    struct store *s = NULL;
+    another_reads(dir);
+    CHECK_EQ(store_open(&s, dir, NULL, &err), STORE_DAMAGED);
+    close(other.lock);
+    dir = unclean_store(false);
+    another_reads(dir);
+    OK(store_open(&s, dir, NULL, &err));
+    CHECK_EQ(store_wipe(s, &err), STORE_BUSY);
+    commit_message(s, ada, 40, "said");
+    close(other.lock);
+    OK(store_wipe(s, &err));
+    check_message(s, ada, 40, "said");
+    store_close(s);
+}
+
 /* ---------------------------------------------------------------- a file written anew beneath a reader */
 
 /* Another process that has LMDB's files open and takes no lock of the store's, until it is killed. */
