@@ -215,14 +215,16 @@ static int open_all(struct store *s, const struct store_options *o, struct err *
     int fd = store_users_open(s->dir, o->read_only, err);
     if (fd < 0 && !(o->read_only && fd == STORE_NOT_FOUND)) return fd;
     s->users_fd = fd < 0 ? -1 : fd;
-    /* Who only reads changes nothing, and so needs nobody to be away: the child reads one snapshot. */
+    /* Who only reads changes nothing, and so needs nobody to be away but who writes the files anew: the child reads one
+     * snapshot, of one file. */
     enum store_way way = STORE_FIRST;
     if (!o->read_only) rc = store_users_enter(fd, s->dir, &way, err);
+    else if (fd >= 0) rc = store_users_read(fd, s->dir, err);
     if (!rc && way != STORE_BESIDE) rc = enter_first(s, o, way == STORE_ALONE, err);
     for (int p = 0; !rc && p < STORE_PARTS; p++)
         rc = store_env_open(&s->part[p], s->dir, (enum store_part)p, o->read_only, err);
     if (!rc && way == STORE_ALONE) rc = wipe_left_over(s, err);
-    if (!rc && way != STORE_BESIDE && fd >= 0) rc = store_users_share(fd, s->dir, err);
+    if (!rc && way != STORE_BESIDE && !o->read_only) rc = store_users_share(fd, s->dir, err);
     return rc;
 }
 

@@ -294,7 +294,11 @@ int store_check(const char *dir, enum store_part part, int seconds, const struct
     const struct store_options o = {.check_seconds = seconds, .checking = report ? report->checking : NULL,
                                     .self = report ? report->self : NULL};
     struct store_faults n;
-    int rc = store_look(dir, part, &o, report, &n, err);
+    int fd = store_users_open(dir, true, err); /* no wipe changes the file beneath the child */
+    if (fd < 0 && fd != STORE_NOT_FOUND) return fd;
+    int rc = fd >= 0 ? store_users_read(fd, dir, err) : 0;
+    if (!rc) rc = store_look(dir, part, &o, report, &n, err);
+    if (fd >= 0) close(fd);
     if (rc || n.structure + n.records == 0) return rc;
     return err_set(err, STORE_DAMAGED, "%s: the %s is damaged (%llu findings, %llu of them single records); "
                    "recover with \"store salvage\"", dir, store_part_name[part],

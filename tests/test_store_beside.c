@@ -3,6 +3,13 @@
 #include "tests/store_rig.h"
 #include <signal.h>
 
+static uint64_t messages(struct store *s)
+{
+    struct store_stat stat;
+    OK(store_stat(s, STORE_JOURNAL, &stat, &err));
+    return stat.messages;
+}
+
 /* ---------------------------------------------------------------- who waits for whom */
 
 static struct {
@@ -115,6 +122,76 @@ TEST(a_writer_beside_one_who_only_reads_looks_for_himself)
     store_close(s);
 }
 
+TEST(who_reads_or_checks_waits_for_a_wipe_before_a_file_is_opened)
+{
+    const struct store_options o = {.read_only = true};
+    const char *dir = unclean_store(false);
+    struct store *s = NULL;
+    another_is_alone(dir, F_UNLCK);
+    OK(store_open(&s, dir, &o, &err));
+    CHECK(other.waits == 1 && !other.open);
+    close(other.lock);
+    check_message(s, ada, 39, "said");
+    store_close(s);
+    another_is_alone(dir, F_UNLCK);
+    OK(store_check(dir, STORE_JOURNAL, 0, NULL, &err));
+    CHECK_EQ(other.waits, 1);
+    close(other.lock);
+    CHECK_EQ(unlink(under(dir, "users.lock")), 0); /* of a store that was copied: none can wipe it that has none */
+    OK(store_check(dir, STORE_JOURNAL, 0, NULL, &err));
+    OK(store_open(&s, dir, &o, &err));
+    store_close(s);
+}
+
+/* ---------------------------------------------------------------- a session is deleted meanwhile */
+
+static int delete_ada(const char *dir)
+{
+    struct store *s;
+    if (store_open(&s, dir, NULL, &err)) return 1;
+    int rc = store_delete_session(s, ada, &err);
+    store_close(s);
+    return rc == STORE_BUSY ? 0 : 2;
+}
+
+struct meanwhile {
+    const char *dir;
+    int rounds, rc;
+};
+
+static void on_check(void *self, enum store_part part, uint64_t done, uint64_t all)
+{
+    struct meanwhile *m = self;
+    (void)part, (void)done, (void)all;
+    if (m->rounds++ == 0) m->rc = in_child(delete_ada, m->dir);
+}
+
+static void check_deleted_later(const struct meanwhile *m)
+{
+    CHECK(m->rounds > 0);
+    CHECK_EQ(m->rc, 0);
+    CHECK(occurrences(m->dir, "said") > 0);
+    struct store *s = open_at(m->dir); /* alone, and so the wipe is done */
+    CHECK_EQ(messages(s), 0);
+    store_close(s);
+    CHECK_EQ(occurrences(m->dir, "said"), 0);
+}
+
+TEST(what_is_deleted_while_another_checks_or_reads_is_wiped_later)
+{
+    struct meanwhile m = {.dir = unclean_store(false)};
+    const struct store_report report = {.checking = on_check, .self = &m};
+    struct store *s = NULL;
+    OK(store_check(m.dir, STORE_JOURNAL, 0, &report, &err));
+    check_deleted_later(&m);
+    m = (struct meanwhile){.dir = unclean_store(false)};
+    const struct store_options o = {.read_only = true, .checking = on_check, .self = &m};
+    OK(store_open(&s, m.dir, &o, &err));
+    CHECK_EQ(messages(s), 0);
+    store_close(s);
+    check_deleted_later(&m);
+}
+
 /* ---------------------------------------------------------------- a file written anew beneath a reader */
 
 /* Another process that has LMDB's files open and takes no lock of the store's, until it is killed. */
@@ -142,13 +219,6 @@ static void goes(pid_t pid)
 {
     CHECK_EQ(kill(pid, SIGKILL), 0);
     CHECK_EQ(waitpid(pid, NULL, 0), pid);
-}
-
-static uint64_t messages(struct store *s)
-{
-    struct store_stat stat;
-    OK(store_stat(s, STORE_JOURNAL, &stat, &err));
-    return stat.messages;
 }
 
 TEST(a_wipe_beneath_a_reader_loses_nothing)
