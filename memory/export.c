@@ -339,14 +339,6 @@ int export_jsonl(struct exporter *x, struct err *err)
 
 /* ------------------------------------------------------------------ all formats */
 
-static bool on_mark(void *self, uint64_t number, const struct journal_message *m)
-{
-    struct exporter *x = self;
-    if (number >= x->h->next) return false;
-    if (m->kind == JOURNAL_MARK) journal_span_add(&x->out, m->first, m->last);
-    return !x->out.failed;
-}
-
 /* Newest first, as they are listed. */
 static int find_members(struct exporter *x, struct err *err)
 {
@@ -365,8 +357,7 @@ int export_session(struct store *s, const struct journal_head *h, const struct e
                    const struct export_sink *sink, struct err *err)
 {
     struct exporter x = {.s = s, .h = h, .o = o, .sink = sink};
-    struct journal_visit marks = {.message = on_mark, .self = &x};
-    int rc = journal_each(s, h->id, 0, &marks, err);
+    int rc = journal_out(s, h->id, 0, MAX(h->next, (uint64_t)1) - 1, ~0u, &x.out, err);
     if (rc == 0) rc = find_members(&x, err);
     if (rc == 0) rc = o->format == EXPORT_JSONL ? export_jsonl(&x, err) : export_words(&x, err);
     if (rc == 0) flush(&x);

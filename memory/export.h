@@ -18,7 +18,8 @@
  * MS: milliseconds since 1970.  flags, first, last, results and artifact are those of struct journal_message; where
  * they are 0 they are left out.  members: the EXPORT_MEMBERS that were used last, with this one.
  *
- * What was taken back, and the marks that say so, are left out unless all is asked for.  Written as a stream: the
+ * What was taken back, and the marks that say so, are left out unless all is asked for: what a resumed session would
+ * have is there (a mark that was itself taken back counts for nothing).  Written as a stream: the
  * memory it takes depends on the largest message (64 MiB), not on the session.  No transaction is open while it is
  * written.  Threads: the store's. */
 #ifndef EXPORT_H

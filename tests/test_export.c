@@ -100,6 +100,37 @@ TEST(export_leaves_out_what_was_taken_back)
     store_close(s);
 }
 
+/* A refused /edit gives its turn back, and /undo the pin that was unpinned in it: the mark is then out, not what it
+ * spoke of. */
+TEST(export_has_what_a_mark_took_back_that_was_taken_back)
+{
+    struct store *s = open_at(fresh_dir());
+    struct journal_head h = head_of(ada, 10, 2);
+    struct journal_batch b = {0};
+    struct buf out = {0};
+    add(&b, 1, (struct journal_message){.kind = JOURNAL_USER, .turn = 1}, "where is it");
+    add(&b, 2, (struct journal_message){.kind = JOURNAL_ANSWER, .turn = 1}, "on an island");
+    add(&b, 3, (struct journal_message){.kind = JOURNAL_MARK, .first = 1, .last = 2, .results = JOURNAL_UNDONE}, "");
+    add(&b, 4, (struct journal_message){.kind = JOURNAL_MARK, .first = 3, .last = 3, .results = JOURNAL_UNDONE}, "");
+    add(&b, 5, (struct journal_message){.kind = JOURNAL_PIN, .turn = 1}, "keep this");
+    add(&b, 6, (struct journal_message){.kind = JOURNAL_USER, .turn = 2}, "and now");
+    add(&b, 7, (struct journal_message){.kind = JOURNAL_ANSWER, .turn = 2}, "nothing");
+    add(&b, 8, (struct journal_message){.kind = JOURNAL_MARK, .first = 5, .last = 5, .results = JOURNAL_UNPINNED}, "");
+    add(&b, 9, (struct journal_message){.kind = JOURNAL_MARK, .first = 6, .last = 8, .results = JOURNAL_UNDONE}, "");
+    write_all(s, &b, &h);
+    for (int format = EXPORT_JSONL; format <= EXPORT_TEXT; format++) {
+        export_to(s, &h, (enum export_format)format, false, &out);
+        check_has(&out, "where is it");
+        check_has(&out, "on an island");
+        check_has(&out, "keep this");
+        check_hasnt(&out, "and now");
+        check_hasnt(&out, "nothing");
+        check_hasnt(&out, "mark");
+    }
+    buf_free(&out);
+    store_close(s);
+}
+
 /* A session that another process goes on with is exported as its head says. */
 TEST(export_ends_where_the_head_does)
 {
