@@ -76,8 +76,16 @@ static bool validate(void *user, const uint8_t *key, size_t key_len, const uint8
     return true;
 }
 
+/* What is longer than the other side takes is only named: else all that comes behind it would be lost with it. */
 static bool send_record(void *user, const uint8_t *key, size_t key_len, const uint8_t *value, size_t n)
 {
+    char name[160], line[240];
+    if (n > REC_HEADER + REC_BODY_MAX) {
+        store_key_text(key, key_len, name);
+        snprintf(line, sizeof line, "%s is damaged: %s", name, rec_why(REC_TOO_BIG));
+        tell_line(user, line);
+        return true;
+    }
     tell(user, TELL_RECORD, key, key_len, value, n);
     return true;
 }
