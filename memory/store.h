@@ -269,7 +269,7 @@ int store_check(const char *dir, enum store_part part, int seconds, const struct
 
 /* Copies every journal record that a child can read to a new store in `to` (empty or not there), and reports what is
  * missing: numbers without a message, artifacts without a part, messages without their session.  `from` is not
- * written.  0 and *records, also when things are missing (*missing lines were reported). */
+ * written, and may be where nothing can be.  0 and *records, also when things are missing (*missing lines were reported). */
 int store_salvage(const char *from, const char *to, int seconds, const struct store_report *report, uint64_t *records,
                   uint64_t *missing, struct err *err);
 #endif

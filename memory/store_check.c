@@ -452,6 +452,18 @@ static int list_missing(struct salvage *v, struct err *err)
     return got == MDB_NOTFOUND ? 0 : store_lmdb(err, got, "read", v->to->dir);
 }
 
+/* Nobody writes to it meanwhile; where nobody can, it is enough that nobody wipes it.  *fd: the lock's, or -1. */
+static int salvage_alone(const char *from, int *fd, struct err *err)
+{
+    int got = store_users_open(from, false, err);
+    const bool fixed = got == STORE_READ_ONLY || got == STORE_PERMISSION;
+    if (fixed) got = store_users_open(from, true, err);
+    *fd = MAX(got, -1);
+    if (got < 0) return fixed && got == STORE_NOT_FOUND ? 0 : got;
+    if (fixed) return store_users_read(got, from, err);
+    return store_users_alone(got) ? 0 : err_set(err, STORE_BUSY, "%s: another process has it open; end it first", from);
+}
+
 int store_salvage(const char *from, const char *to, int seconds, const struct store_report *report, uint64_t *records,
                   uint64_t *n_missing, struct err *err)
 {
@@ -459,17 +471,15 @@ int store_salvage(const char *from, const char *to, int seconds, const struct st
     char path[STORE_PATH_MAX];
     int rc = store_path(path, from, "journal/data.mdb", err);
     if (!rc && access(path, R_OK)) rc = store_errno(err, errno, "read it", path);
-    if (rc) return rc;
-    int fd = store_users_open(from, false, err);
-    if (fd < 0) return fd;
-    if (!store_users_alone(fd)) rc = err_set(err, STORE_BUSY, "%s: another process has it open; end it first", from);
+    int fd = -1;
+    if (!rc) rc = salvage_alone(from, &fd, err);
     if (!rc && access(to, F_OK) == 0 && rmdir(to)) /* an empty folder is as good as none */
         rc = err_set(err, STORE_FOREIGN, "%s: is not empty; name a folder that is not there yet", to);
     if (!rc) rc = store_open(&v.to, to, NULL, err);
     if (!rc) rc = copy_what_is_read(&v, from, seconds, err);
     if (!rc) rc = list_missing(&v, err);
     store_close(v.to);
-    close(fd);
+    if (fd >= 0) close(fd);
     if (rc) return rc;
     *records = v.records;
     *n_missing = v.missing;

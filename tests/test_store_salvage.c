@@ -74,4 +74,29 @@ TEST(salvage_passes_over_a_value_that_is_longer_than_any_record)
     buf_free(&lines);
 }
 
+/* 77: mounting is not allowed here. */
+static int off_a_read_only_file_system(const char *dir)
+{
+    uint64_t records, missing;
+    if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL)) return 77;
+    if (mount(dir, dir, NULL, MS_BIND, NULL)) return 77;
+    if (mount("none", dir, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL)) return 77;
+    if (store_salvage(dir, beside(dir), 0, &report, &records, &missing, &err)) return 1;
+    return records == 4 && missing == 0 ? 0 : 2;
+}
+
+TEST(salvage_reads_what_cannot_be_written_to)
+{
+    for (int locked = 1; locked >= 0; locked--) { /* the lock's file may not be there either */
+        const char *dir = filled_store();
+        if (!locked) CHECK_EQ(unlink(under(dir, "users.lock")), 0);
+        int rc = in_child(off_a_read_only_file_system, dir);
+        if (rc == 77) SKIP("needs the right to mount");
+        CHECK_EQ(rc, 0);
+        struct store *s = open_at(beside(dir));
+        check_messages(s, ada, 0, "a0:said\na1:said\na2:said\n");
+        store_close(s);
+    }
+}
+
 CHECK_MAIN
