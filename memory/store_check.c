@@ -111,20 +111,30 @@ static void walk_as_lmdb(struct child *c, MDB_txn *txn)
     else if (n != c->records) tell_line(c, "LMDB reads another number of records than there are");
 }
 
-/* LMDB's transaction pins the snapshot that is walked, against writers that are about. */
+/* LMDB's transaction pins the snapshot that is walked, against writers that are about, who may have grown the map too. */
+static int pin(MDB_env *env, MDB_txn **txn)
+{
+    for (int tries = 0;; tries++) {
+        int rc = *txn ? mdb_txn_renew(*txn) : mdb_txn_begin(env, NULL, MDB_RDONLY, txn);
+        if (rc != MDB_MAP_RESIZED || tries == 100) return rc;
+        rc = mdb_env_set_mapsize(env, 0);
+        if (rc) return rc;
+    }
+}
+
 static void check_file(struct child *c, const char *dir, enum store_part part)
 {
     char path[STORE_PATH_MAX];
     const struct pages_visit visit = {validate, tell_line, c, tell_pages};
     MDB_env *env;
-    MDB_txn *txn;
+    MDB_txn *txn = NULL;
     int rc = store_path(path, dir, part == STORE_JOURNAL ? "journal/data.mdb" : "cache/data.mdb", NULL);
     int fd = rc ? -1 : open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) _exit(2);
     path[strlen(path) - strlen("/data.mdb")] = '\0';
     rc = mdb_env_create(&env);
     if (!rc) rc = mdb_env_open(env, path, MDB_RDONLY | MDB_NOTLS, 0600);
-    if (!rc) rc = mdb_txn_begin(env, NULL, MDB_RDONLY, &txn);
+    if (!rc) rc = pin(env, &txn);
     if (rc) {
         char line[240];
         snprintf(line, sizeof line, "LMDB cannot open the file: %s", mdb_strerror(rc));
@@ -134,7 +144,7 @@ static void check_file(struct child *c, const char *dir, enum store_part part)
     int faults = 0;
     while ((faults = pages_walk(fd, mdb_txn_id(txn), &visit)) == PAGES_CHANGED) {
         mdb_txn_reset(txn);
-        if (mdb_txn_renew(txn)) _exit(2);
+        if (pin(env, &txn)) _exit(2);
     }
     if (faults == 0) walk_as_lmdb(c, txn);
     mdb_txn_abort(txn);
@@ -346,7 +356,7 @@ static int keep(struct salvage *v, const struct told *t, struct err *err)
     store_key_text(t->a, t->a_len, name);
     int why = rec_decode(t->b, t->b_len, REC_ANY, t->a, t->a_len, &r);
     if (why || t->a_len == 0 || t->a_len > STORE_KEY_MAX) {
-        missing(v, "%s is damaged: %s", name, rec_why(why));
+        missing(v, "%s is damaged: %s", name, why ? rec_why(why) : "its key is not as long as the store's are");
         return 0;
     }
     memcpy(key.byte, t->a, t->a_len);

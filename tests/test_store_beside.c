@@ -1,6 +1,8 @@
 /* test_store_beside.c - who reads the files while another wipes them, and who opens them while another checks. */
 #include "memory/store_impl.h"
 #include "tests/store_rig.h"
+#include <dlfcn.h>
+#include <errno.h>
 #include <signal.h>
 
 static uint64_t messages(struct store *s)
@@ -244,6 +246,54 @@ TEST(a_wipe_beneath_a_reader_loses_nothing)
         CHECK_EQ(stat(under(dir, "journal/lock.mdb"), &st), 0);
         CHECK_EQ(st.st_mode & 07777, 0600);
     }
+}
+
+/* ---------------------------------------------------------------- a map that grows beneath a reader */
+
+static const char *grown; /* by another process, once one that has the file open is about to read it */
+static pid_t tester;
+
+static int grow(const char *dir)
+{
+    enum { BYTES = 8 << 20 };
+    struct store *s;
+    char *text = calloc(1, BYTES);
+    if (!text || store_open(&s, dir, NULL, &err)) return 1;
+    for (uint64_t i = 0; i < 3; i++) {
+        struct store_key key = store_key_message(bob, i);
+        store_begin(s, STORE_JOURNAL);
+        if (store_put(s, &key, REC_MESSAGE, text, BYTES, &err) || store_commit(s, &err)) return 2;
+    }
+    store_close(s);
+    free(text);
+    return 0;
+}
+
+/* LMDB's own behind it. */
+int mdb_txn_begin(MDB_env *env, MDB_txn *parent, unsigned flags, MDB_txn **txn)
+{
+    int (*real)(MDB_env *, MDB_txn *, unsigned, MDB_txn **);
+    void *found = dlsym(RTLD_NEXT, "mdb_txn_begin");
+    const char *dir = getpid() != tester ? grown : NULL;
+    memcpy(&real, &found, sizeof real);
+    grown = dir ? NULL : grown;
+    if (dir && in_child(grow, dir)) return ENOMEM;
+    return real(env, parent, flags, txn);
+}
+
+TEST(a_map_that_another_process_grew_is_no_damage)
+{
+    const char *dir = fresh_dir();
+    struct store *s = open_at(dir);
+    commit_message(s, ada, 0, "said");
+    store_close(s);
+    tester = getpid();
+    grown = dir;
+    OK(store_check(dir, STORE_JOURNAL, 0, NULL, &err));
+    grown = NULL;
+    s = open_at(dir);
+    CHECK_EQ(messages(s), 4);
+    store_close(s);
 }
 
 CHECK_MAIN

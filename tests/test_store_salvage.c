@@ -74,6 +74,23 @@ TEST(salvage_passes_over_a_value_that_is_longer_than_any_record)
     buf_free(&lines);
 }
 
+TEST(salvage_says_of_a_key_that_is_too_long_that_it_is)
+{
+    const char *dir = filled_store();
+    char key[STORE_KEY_MAX + 1] = "Z";
+    struct buf body = {0};
+    uint64_t records, missing;
+    memset(key + 1, 'z', sizeof key - 1);
+    CHECK_EQ(rec_encode(REC_CACHE, key, sizeof key, "whole", 5, &body), 0);
+    plant_long(dir, key, sizeof key, body.data, body.len);
+    OK(store_salvage(dir, beside(dir), 0, &report, &records, &missing, &err));
+    CHECK(records == 4 && missing == 1);
+    CHECK(strstr(lines.data, "its key is not as long as the store's are"));
+    CHECK(!strstr(lines.data, "nothing is wrong"));
+    buf_free(&lines);
+    buf_free(&body);
+}
+
 /* 77: mounting is not allowed here. */
 static int off_a_read_only_file_system(const char *dir)
 {
