@@ -263,6 +263,27 @@ TEST(a_pattern_that_takes_too_much_work_is_refused)
     buf_free(&b);
 }
 
+/* From no place is it too much: there are many. */
+TEST(a_pattern_that_takes_too_much_work_over_all_places_is_refused)
+{
+    struct buf b = {0};
+    for (int i = 0; i < CLIP_READ; i++) buf_puts(&b, "a");
+    refused(&b, regex("[^x]{0,420}[^x]{0,420}[xy]", 0), "cannot be matched at offset 0: match limit exceeded");
+    buf_free(&b);
+    while (b.len < 64 * CLIP_READ) buf_puts(&b, "aaaaaaaaaaaaaaa"); /* few steps, and each of them long */
+    refused(&b, regex("[^x]*+[xy]", 0), "match limit exceeded");
+    buf_free(&b);
+}
+
+TEST(a_plain_pattern_may_read_as_much_as_there_is)
+{
+    struct buf b = {0};
+    while (b.len < 8 << 20) buf_puts(&b, "sensible words are followed by, of course, punctuation.\n");
+    buf_puts(&b, "hello!");
+    CHECK_STR(read_on(&b, 300, regex("\\w+o[!?]", 0)), "hello!");
+    buf_free(&b);
+}
+
 TEST(what_the_store_says_is_passed_on)
 {
     struct buf none = {.len = 100};

@@ -221,6 +221,22 @@ TEST(search_is_bounded)
     rig_close(&rig);
 }
 
+/* One match alone, of one line, may take longer than a search has. */
+TEST(search_keeps_to_its_time_within_a_match)
+{
+    static char text[16384];
+    rig_open(&rig);
+    memset(text, 'a', sizeof text);
+    rig_file(&rig, "f", text, sizeof text);
+    static const char pattern[] = "[^x]{0,420}[^x]{0,420}[xy]";
+    CALL_ERROR(&rig, "error: the pattern is too much work: match limit exceeded", "search", "{s:s,s:s}", "pattern",
+               pattern, "path", "f");
+    rig.c.limits.search_ms = 1;
+    CALL_SAYS(&rig, "no match\n(the time for a search was over)", "search", "{s:s,s:s}", "pattern", pattern, "path",
+              "f");
+    rig_close(&rig);
+}
+
 TEST(the_table_is_what_it_says)
 {
     for (int i = 0; i < tools_count; i++) CHECK(tool_find(tools_table[i].name) == &tools_table[i]);

@@ -114,9 +114,10 @@ struct clip_request {
  * kind is CLIP_TEXT.  figures.next is behind what is shown (read on there, by offset or with the same pattern), `bytes`
  * when no match is left, and where it would have begun if nothing fits.
  * Memory: hold, or for a pattern CLIP_READ and a little more than CLIP_MATCHES * CLIP_EXCERPT bytes and PCRE2's own (1
- * MiB at most for a match).  Time: lines are read from the start, a pattern reads all from its offset on.
- * 0, or -1 (out is unchanged): err says that the request is wrong (the range, the pattern), that a match took too much
- * work, or what get said. */
+ * MiB at most for a match).  Time: lines are read from the start, a pattern reads all from its offset on, in at most as
+ * many steps as pattern.h allows for that.
+ * 0, or -1 (out is unchanged): err says that the request is wrong (the range, the pattern), that it took too much work
+ * to match, or what get said. */
 int clip_read(const struct clip_config *cfg, const struct clip_source *s, const struct clip_request *r,
               struct buf *out, struct clip_figures *f, struct err *err);
 #endif

@@ -3,11 +3,10 @@
  *     block  [ line | line | line | part of a li ]      whole lines are searched, the part moves to the front
  *            [ CLIP_READ bytes of one line       ]      searched as it is; its last quarter moves to the front
  */
-#define PCRE2_CODE_UNIT_WIDTH 8
 #include "tools/clip_read.h"
-#include <pcre2.h>
+#include "tools/pattern.h"
 
-enum { MATCH_WORK = 200000, MATCH_KIB = 1024, BEFORE = CLIP_EXCERPT / 4, OVERLAP = CLIP_READ / 4 };
+enum { BEFORE = CLIP_EXCERPT / 4, OVERLAP = CLIP_READ / 4 };
 
 struct excerpt {
     uint64_t at, newlines;
@@ -18,9 +17,7 @@ struct excerpt {
 struct finder {
     const struct clip_source *s;
     const struct clip_request *r;
-    pcre2_code *code; /* NULL: plain text */
-    pcre2_match_data *data;
-    pcre2_match_context *context;
+    struct pattern *pattern; /* NULL: plain text */
     uint64_t at, newlines; /* of block[0]; newlines from r->from to there */
     size_t n;              /* bytes in block */
     bool end;              /* they are the last */
@@ -40,23 +37,20 @@ struct piece { /* of the block: a line, or what is there of one */
 /* Finds a match at or after `from`: 1 and its offset, 0, or -1. */
 static int find(struct finder *d, const struct piece *p, size_t from, size_t *found, struct err *err)
 {
-    if (!d->code) {
+    if (!d->pattern) {
         const char *at = memmem(d->block + from, p->to - from, d->r->pattern, d->r->pattern_len);
         *found = at ? (size_t)(at - d->block) : 0;
         return at != NULL;
     }
-    uint32_t options = (p->head ? 0 : PCRE2_NOTBOL) | (p->tail ? 0 : PCRE2_NOTEOL);
-    int rc = pcre2_match(d->code, (PCRE2_SPTR)d->block + p->subject, p->to - p->subject, from - p->subject, options,
-                         d->data, d->context);
-    if (rc == PCRE2_ERROR_NOMATCH) return 0;
-    if (rc < 0) {
-        char why[120];
-        pcre2_get_error_message(rc, (PCRE2_UCHAR *)why, sizeof why);
+    struct err why;
+    const struct pattern_subject s = {.text = d->block + p->subject, .n = p->to - p->subject,
+                                      .from = from - p->subject, .no_head = !p->head, .no_tail = !p->tail};
+    int rc = pattern_find(d->pattern, &s, found, &why);
+    if (rc < 0)
         return err_set(err, -1, "the pattern cannot be matched at offset %llu: %s",
-                       (unsigned long long)(d->at + from), why);
-    }
-    *found = p->subject + MAX(pcre2_get_ovector_pointer(d->data)[0], from - p->subject);
-    return 1;
+                       (unsigned long long)(d->at + from), why.text);
+    *found = p->subject + MAX(*found, s.from);
+    return rc;
 }
 
 /* Keeps the line, or a part round the match; where the search goes on. */
@@ -181,29 +175,16 @@ static void excerpts_draw(void *self, uint64_t level, struct clip_writer *w)
 
 static int compile(struct finder *d, struct err *err)
 {
-    int code;
-    PCRE2_SIZE at;
     if (d->r->by == CLIP_BY_TEXT) return 0;
-    d->code = pcre2_compile((PCRE2_SPTR)d->r->pattern, d->r->pattern_len,
-                            PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C, &code, &at, NULL);
-    if (!d->code) {
-        char why[120];
-        pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof why);
-        return err_set(err, -1, "no pattern, at its byte %zu: %s", at, why);
-    }
-    d->data = pcre2_match_data_create(1, NULL);
-    d->context = pcre2_match_context_create(NULL);
-    if (!d->data || !d->context) return err_set(err, -1, "out of memory for a pattern");
-    pcre2_set_match_limit(d->context, MATCH_WORK);
-    pcre2_set_heap_limit(d->context, MATCH_KIB);
+    d->pattern = pattern_open(d->r->pattern, d->r->pattern_len, err);
+    if (!d->pattern) return -1;
+    pattern_allow(d->pattern, d->s->bytes - d->r->from);
     return 0;
 }
 
 static void close_finder(struct finder *d)
 {
-    pcre2_match_context_free(d->context);
-    pcre2_match_data_free(d->data);
-    pcre2_code_free(d->code);
+    pattern_close(d->pattern);
     free(d);
 }
 

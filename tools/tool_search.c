@@ -3,24 +3,21 @@
  * Folders are walked by name; links are not followed; folders named .git, and files with a NUL byte near their
  * beginning, are passed over.  The pattern sees one line at a time, without its newline, at most LINE bytes of it;
  * SHOWN bytes around the match are given.  What was left out for a limit is said in a last line in brackets. */
-#define PCRE2_CODE_UNIT_WIDTH 8
 #include "tools/escape.h"
 #include "tools/folder.h"
 #include "tools/path.h"
+#include "tools/pattern.h"
 #include "tools/tool.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <pcre2.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { PATTERN = 1024, LINE = 64 << 10, SHOWN = 300, BEFORE = 80, LOOK = 4096, MATCH_WORK = 200000, MATCH_KIB = 1024 };
+enum { PATTERN = 1024, LINE = 64 << 10, SHOWN = 300, BEFORE = 80, LOOK = 4096 };
 
 struct search {
     const struct tool_context *c;
-    pcre2_code *code;
-    pcre2_match_data *data;
-    pcre2_match_context *context;
+    struct pattern *pattern;
     struct buf name, out;
     uint64_t bytes, long_lines, unread;
     int64_t until; /* milliseconds */
@@ -37,6 +34,8 @@ static int64_t now_ms(void)
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
+
+static const char late[] = "the time for a search was over";
 
 static bool over(const struct search *s) { return s->cut || s->verdict; }
 
@@ -60,12 +59,13 @@ static void hit(struct search *s, uint64_t number, size_t n, size_t at)
 static void match(struct search *s, uint64_t number, size_t n)
 {
     if (n > 0 && s->line[n - 1] == '\r') n--;
-    int rc = pcre2_match(s->code, (PCRE2_SPTR)s->line, n, 0, 0, s->data, s->context);
-    if (rc >= 0) hit(s, number, n, MIN(pcre2_get_ovector_pointer(s->data)[0], n));
-    if (rc >= 0 || rc == PCRE2_ERROR_NOMATCH) return;
-    char why[120];
-    pcre2_get_error_message(rc, (PCRE2_UCHAR *)why, sizeof why);
-    err_set(&s->err, -1, "the pattern is too much work: %s", why);
+    size_t at;
+    struct err why;
+    int rc = pattern_find(s->pattern, &(struct pattern_subject){.text = s->line, .n = n}, &at, &why);
+    if (rc > 0) hit(s, number, n, at);
+    if (rc == PATTERN_LATE) s->cut = late;
+    if (rc != PATTERN_FAILED) return;
+    err_set(&s->err, -1, "the pattern is too much work: %s", why.text);
     s->verdict = TOOL_FAILED;
 }
 
@@ -87,12 +87,13 @@ static void lines(struct search *s, const char *p, size_t n, size_t *have, uint6
     }
 }
 
-static void search_file(struct search *s, int fd)
+static void search_file(struct search *s, int fd, off_t size)
 {
     char block[LINE];
     uint64_t number = 0;
     size_t have = 0;
     bool is_long = false, first = true;
+    pattern_allow(s->pattern, (uint64_t)MAX(size, 0));
     while (!over(s)) {
         ssize_t k = read(fd, block, sizeof block);
         if (k < 0 && errno == EINTR) continue;
@@ -102,7 +103,7 @@ static void search_file(struct search *s, int fd)
         lines(s, block, (size_t)k, &have, &number, &is_long);
         s->bytes += (uint64_t)k;
         if (s->bytes > s->c->limits.search_bytes) s->cut = "there is more than a search may read";
-        if (now_ms() > s->until) s->cut = "the time for a search was over";
+        if (now_ms() > s->until) s->cut = late;
     }
     s->long_lines += is_long;
     if (have > 0 && !over(s)) match(s, number + 1, have);
@@ -124,7 +125,7 @@ static void search_entry(struct search *s, int dir, const struct folder_entry *e
     else if (e->folder && S_ISDIR(st.st_mode)) {
         search_folder(s, fd, depth + 1);
         fd = -1;
-    } else if (e->file && S_ISREG(st.st_mode)) search_file(s, fd);
+    } else if (e->file && S_ISREG(st.st_mode)) search_file(s, fd, st.st_size);
     if (fd >= 0) close(fd);
     s->name.len = was;
 }
@@ -138,7 +139,7 @@ static void search_folder(struct search *s, int fd, int depth)
         s->unread++;
     } else {
         for (size_t i = 0; i < f.n && !over(s); i++) {
-            if (now_ms() > s->until) s->cut = "the time for a search was over";
+            if (now_ms() > s->until) s->cut = late;
             else search_entry(s, dir, &f.entry[i], depth);
         }
         s->unread += f.more;
@@ -151,22 +152,11 @@ static void search_folder(struct search *s, int fd, int depth)
 
 static int compile(struct search *s, struct tool_text pattern)
 {
-    int code;
-    PCRE2_SIZE at;
-    char why[120];
     if (pattern.n == 0 || pattern.n > PATTERN || strpbrk(pattern.s, "\r\n"))
         return err_set(&s->err, -1, "a pattern is one line of 1 to %d bytes", PATTERN);
-    s->code = pcre2_compile((PCRE2_SPTR)pattern.s, pattern.n,
-                            PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C, &code, &at, NULL);
-    if (!s->code) {
-        pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof why);
-        return err_set(&s->err, -1, "no pattern, at its byte %zu: %s", at, why);
-    }
-    s->data = pcre2_match_data_create(1, NULL);
-    s->context = pcre2_match_context_create(NULL);
-    if (!s->data || !s->context) return err_set(&s->err, -1, "out of memory");
-    pcre2_set_match_limit(s->context, MATCH_WORK);
-    pcre2_set_heap_limit(s->context, MATCH_KIB);
+    s->pattern = pattern_open(pattern.s, pattern.n, &s->err);
+    if (!s->pattern) return -1;
+    pattern_until(s->pattern, s->until);
     return 0;
 }
 
@@ -187,7 +177,7 @@ static void begin(struct search *s, const char *path)
         search_folder(s, fd, 0);
         return;
     }
-    search_file(s, fd);
+    search_file(s, fd, st.st_size);
     close(fd);
 }
 
@@ -226,9 +216,7 @@ enum tool_verdict tool_search(const struct tool_context *c, const json_t *argume
         tool_fail(c, &s->err);
     }
     enum tool_verdict v = s->verdict;
-    pcre2_match_context_free(s->context);
-    pcre2_match_data_free(s->data);
-    pcre2_code_free(s->code);
+    pattern_close(s->pattern);
     buf_free(&s->name);
     buf_free(&s->out);
     free(s);
