@@ -46,6 +46,20 @@ TEST(what_leaves_for_a_question_is_looked_for_too)
     end();
 }
 
+/* What is kept of it ends within a character, if it is cut by bytes. */
+TEST(a_long_question_of_wide_characters_is_looked_for_too)
+{
+    char question[600] = "x " QUESTION " ";
+    begin_recalling();
+    fill_up_to(10);
+    for (int i = 0; i < 120; i++) strcat(question, "\xd0\xb6"); /* from an odd offset on */
+    CHECK_EQ(strlen("x " QUESTION " ") % 2, 1);
+    OK(say(question));
+    CHECK(strstr(fake.heard.data, "4711"));
+    CHECK_EQ(count(events(), "\"name\":\"recall\""), 1);
+    end();
+}
+
 TEST(a_question_that_fits_has_all_that_was_said_and_no_recall)
 {
     begin_recalling();

@@ -372,14 +372,22 @@ int session_tool_recall(struct session *s, const json_t *args, struct result *r,
     return rc;
 }
 
+/* The bytes of its beginning in whole characters, at most so many. */
+static size_t beginning(const char *text, size_t n, size_t most)
+{
+    if (n <= most) return n;
+    while (most > 0 && ((unsigned char)text[most] & 0xc0) == 0x80) most--;
+    return most;
+}
+
 int session_recalled(struct session *s, const char *query, size_t n, const struct remember_found *found,
                      struct err *err)
 {
     struct result r = {.by = "plimsoll", .name = "recall", .quote = true};
-    json_t *o = json_pack("{s:s%}", "query", query, MIN(n, (size_t)QUERY_MOST));
+    json_t *o = json_pack("{s:s%}", "query", query, beginning(query, n, QUERY_MOST));
     char *args = o ? json_dumps(o, JSON_COMPACT) : NULL;
     json_decref(o);
-    if (!args) return 0; /* a question that is no UTF-8, or cut within a character: without */
+    if (!args) return 0; /* a question that is no UTF-8: without */
     put_quotes(s, found, session_room(s) / 2, &r);
     int rc = result_append_ours(s, args, &r, err);
     if (rc == 0) result_tell(s, &r, args);
