@@ -1,8 +1,7 @@
 /* Jobs from start to end: what they write, how they end, and that nothing of them stays.  The tools are this program
  * again, or a shell. */
-#include "tests/jail_rig.h"
+#include "tests/job_rig.h"
 #include "tools/job_group.h"
-#include "tools/job.h"
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -44,72 +43,6 @@ static int bomb(int argc, char **argv)
 }
 
 static const struct job_builtin table[] = {{"arguments", say_arguments}, {"eat", eat}, {"bomb", bomb}, {0}};
-
-/* ---------------------------------------------------------------- running them */
-
-static struct buf shown;
-
-static void sink(void *self, const char *bytes, size_t n) { buf_put(self, bytes, n); }
-
-static struct job *begin(struct job_config cfg)
-{
-    need_jail();
-    struct err err = {0};
-    buf_free(&shown);
-    if (!cfg.workspace) cfg.workspace = workspace();
-    if (!cfg.self) cfg.self = &shown;
-    cfg.sink = sink;
-    if (!cfg.limits.wall_ms) cfg.limits.wall_ms = 30000;
-    struct job *j = job_start(&cfg, &err);
-    CHECK_STR(err.text, "");
-    CHECK(j);
-    return j;
-}
-
-static struct job_result end(struct job *j)
-{
-    while (!job_step(j, 1000)) {}
-    struct job_result r = *job_result(j);
-    job_close(j);
-    if (r.end == JOB_REFUSED) fprintf(stderr, "refused: %s\n", r.text);
-    return r;
-}
-
-#define ARGV(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define SHELL(text) ARGV("sh", "-c", text)
-
-static struct job_result shell(const char *text, struct job_limits limits)
-{
-    return end(begin((struct job_config){.argv = SHELL(text), .limits = limits}));
-}
-
-/* The process that a tool named in this file of the workspace. */
-static pid_t named(const char *file)
-{
-    char path[600], text[32] = "";
-    snprintf(path, sizeof path, "%s/%s", workspace(), file);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0 && read(fd, text, sizeof text - 1) < 0) text[0] = '\0';
-    if (fd >= 0) close(fd);
-    return text[0] && strchr(text, '\n') ? atoi(text) : 0;
-}
-
-static void forget(const char *file)
-{
-    char path[600];
-    snprintf(path, sizeof path, "%s/%s", workspace(), file);
-    unlink(path);
-}
-
-/* Waits until it is gone; one that is only a zombie of somebody else's is gone. */
-static bool gone(pid_t pid)
-{
-    for (int i = 0; i < 500; i++) {
-        if (kill(pid, 0) && errno == ESRCH) return true;
-        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-    }
-    return false;
-}
 
 /* ---------------------------------------------------------------- how they end */
 
