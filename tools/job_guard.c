@@ -111,7 +111,21 @@ static uint32_t process_limit(struct guard *g)
     return (uint32_t)MIN(n, UINT32_MAX);
 }
 
-static bool start(struct guard *g)
+/* Until the child says that it failed, or begins the tool: going into jail may take long (jail_git.h). */
+static bool has_begun(struct guard *g, int report, double began)
+{
+    struct pollfd p[] = {{.fd = report, .events = POLLIN}, {.fd = JOB_SOCKET, .events = POLLIN | POLLRDHUP}};
+    const double end = g->r.limits.wall_ms ? began + g->r.limits.wall_ms * 1e-3 : 0;
+    for (;;) {
+        double left = end > 0 ? MAX(end - job_now(), 0) : 60;
+        int n = poll(p, 2, (int)(MIN(left, 60) * 1e3 + 0.999));
+        if (n > 0 && p[0].revents) return true;
+        g->answer.end = n > 0 ? JOB_CANCELLED : JOB_TIMEOUT;
+        if (n > 0 || (end > 0 && job_now() >= end)) return false;
+    }
+}
+
+static bool start(struct guard *g, double began)
 {
     struct err err = {0};
     const struct job_limits *l = &g->r.limits;
@@ -128,8 +142,9 @@ static bool start(struct guard *g)
     }
     if (g->tool == 0) be_tool(g, ends[1]);
     close(ends[1]);
-    bool told = read_all(ends[0], &err, sizeof err);
+    bool begun = has_begun(g, ends[0], began), told = begun && read_all(ends[0], &err, sizeof err);
     close(ends[0]);
+    if (!begun) return false;
     g->answer.grouped = job_group_has(&g->group, g->tool);
     return told ? refuse(g, &err) : true;
 }
@@ -224,7 +239,7 @@ _Noreturn void job_guard(const struct job_builtin *table)
     prctl(PR_SET_NAME, "plimsoll-job");
     signal(SIGPIPE, SIG_IGN);
     if (syscall(SYS_close_range, 3u, ~0u, 0) || !read_request(&g)) _exit(2);
-    if (start(&g)) watch(&g, began);
+    if (start(&g, began)) watch(&g, began);
     kill_all(&g);
     end_group(&g);
     ssize_t n = send(JOB_SOCKET, &g.answer, sizeof g.answer, MSG_NOSIGNAL);
