@@ -13,7 +13,7 @@ struct opt {
     const char *letter, *name, *env; /* "-m", "--model", "PLIMSOLL_MODEL"; NULL: has none */
     unsigned kind;          /* an enum opts_kind; and LINE_ONLY: a configuration file must not set it */
     size_t at;              /* where in struct opts */
-    const char *arg;        /* what help calls its value */
+    const char *arg;        /* what help calls its value; the text of a FILE or DIR is not empty */
     double min, max;        /* INT, REAL: range allowed; SIZE: min under 0 allows percent, max over 0 allows 0 */
     const char *choices;    /* CHOICE: "a|b|c" */
     const char *initial;    /* default, in the flag's own spelling; NULL: none */

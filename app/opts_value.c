@@ -117,6 +117,8 @@ int opts_set(const struct opt *o, struct opts *out, const char *who, const char 
     case ON:
         return set_switch(o, out, who, s, err);
     case TEXT:
+        if (!*s && in_choices("FILE|DIR", o->arg))
+            return err_set(err, -1, "%s needs a %s, not an empty name", who, o->arg);
         memcpy((char *)out + o->at, &s, sizeof s);
         return 0;
     case CHOICE:

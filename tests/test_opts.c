@@ -118,6 +118,10 @@ TEST(opts_a_flag_without_its_value_or_with_one_too_many_is_refused)
     REFUSED("one of f16|q8_0|f32", "--kv-type", "q8");
     REFUSED("one of", "--isa", "auto|portable");
     REFUSED("one of", "--isa", "");
+    REFUSED("-m needs a FILE, not an empty name", "-m", "");
+    REFUSED("--crew needs a FILE, not an empty name", "--crew=");
+    REFUSED("--workspace needs a DIR, not an empty name", "--workspace", "");
+    CHECK_EQ(PARSE("--system", "", "-p", ""), 0); /* a text may be empty */
 }
 
 TEST(opts_quotas_have_ranges_and_the_marks_stay_apart)
