@@ -5,9 +5,12 @@
 #include "app/progress.h"
 #include "engine/text.h"
 #include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
 #include <pty.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +18,7 @@
 #define MODEL "tests/fixtures/llama-gqa.gguf"
 
 static struct child c;
+static const char *folder; /* that it runs in */
 
 static const char script[] =
     "{\"answer\":\"Hello there\"}\n"
@@ -44,20 +48,25 @@ static void put_env(const char *term, const char *lang)
     unsetenv("LC_CTYPE");
 }
 
-/* rows and columns, and the environment; resume: a session, or NULL. */
+/* rows and columns, and the environment; resume: a session, or NULL.  It runs in a folder of its own. */
 static void start_at(int columns, int rows, const char *term, const char *lang, const char *resume)
 {
-    const char *program = child_program(), *path = scratch("script.jsonl", script, 0600);
+    static char program[PATH_MAX], model[PATH_MAX];
+    const char *path = scratch("script.jsonl", script, 0600);
     const struct winsize size = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)columns};
     int fd;
     child_free(&c);
     c = (struct child){.err = -1};
     put_env(term, lang);
+    folder = check_tmpdir();
+    CHECK(realpath(child_program(), program) && realpath(MODEL, model));
     c.pid = forkpty(&fd, NULL, NULL, &size);
     CHECK(c.pid >= 0);
     if (c.pid == 0) {
         signal(SIGINT, SIG_DFL);
-        execl(program, program, "-m", MODEL, "--engine", "scripted", "--script-file", path, "--ctx", "4000",
+        signal(SIGXFSZ, SIG_IGN); /* a limit of a file's size is an error of write() */
+        if (chdir(folder)) _exit(126);
+        execl(program, program, "-m", model, "--engine", "scripted", "--script-file", path, "--ctx", "4000",
               resume ? "--resume" : (char *)NULL, resume, (char *)NULL);
         _exit(127);
     }
@@ -205,6 +214,46 @@ TEST(screen_the_editor_is_started_with_the_usual_signals)
     CHECK_EQ(child_end(&c), 0);
     child_free(&c);
     unsetenv("VISUAL");
+}
+
+/* ------------------------------------------------------------------ the card in a file */
+
+static size_t verdicts(void)
+{
+    char pattern[512];
+    glob_t found = {0};
+    snprintf(pattern, sizeof pattern, "%s/plimsoll-verdict-*.txt", folder);
+    glob(pattern, 0, NULL, &found);
+    const size_t n = found.gl_pathc;
+    globfree(&found);
+    return n;
+}
+
+static void files_of_at_most(rlim_t bytes)
+{
+    const struct rlimit limit = {bytes, RLIM_INFINITY};
+    CHECK_EQ(prlimit(c.pid, RLIMIT_FSIZE, &limit, NULL), 0);
+}
+
+TEST(screen_a_card_that_does_not_fit_on_the_disk_leaves_no_part_of_it)
+{
+    start();
+    type("\x1b[200~torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has a total capacity "
+         "of 79.20 GiB of which 3.81 GiB is free.\x1b[201~\x1b[23~"); /* F11 */
+    child_wait_for(&c, "Out of memory: ");
+    files_of_at_most(16);
+    type("e");
+    child_wait_for(&c, "it could not be written: File too large");
+    CHECK_EQ(verdicts(), 0);
+    files_of_at_most(RLIM_INFINITY);
+    type("e");
+    child_wait_for(&c, "written: plimsoll-verdict-");
+    CHECK_EQ(verdicts(), 1);
+    type("\x1b");
+    usleep(100000);
+    type("\x15/quit\r");
+    CHECK_EQ(child_end(&c), 0);
+    child_free(&c);
 }
 
 /* ------------------------------------------------------------------ terminals that can little */

@@ -175,6 +175,7 @@ static bool save(void *self, const char *text, size_t n, char path[200])
     bool ok = fd >= 0 && write_file(fd, text, n);
     int error = errno;
     if (fd >= 0 && close(fd)) ok = false, error = errno;
+    if (fd >= 0 && !ok) unlink(path); /* a part of it is worse than nothing */
     if (!ok) snprintf(path, 200, "%s", strerror(error));
     return ok;
 }
