@@ -354,8 +354,8 @@ TEST(a_byte_more_of_text_is_a_byte_more_of_scratch_and_none_is_enough_for_too_lo
     for (int bpe = 0; bpe < 2; bpe++) {
         struct vocab *v = bpe ? open_bpe("qwen2") : open_spm();
         for (size_t n = 0; n < 3000; n++) CHECK(vocab_scratch_bytes(v, n) < vocab_scratch_bytes(v, n + 1));
-        CHECK(vocab_scratch_bytes(v, ENCODE_MAX) < SIZE_MAX);
-        CHECK_EQ(vocab_scratch_bytes(v, ENCODE_MAX + (size_t)1) == SIZE_MAX, 1);
+        CHECK(vocab_scratch_bytes(v, VOCAB_TEXT_MAX) < SIZE_MAX);
+        CHECK_EQ(vocab_scratch_bytes(v, VOCAB_TEXT_MAX + (size_t)1) == SIZE_MAX, 1);
         CHECK_EQ(vocab_scratch_bytes(v, SIZE_MAX) == SIZE_MAX, 1);
         vocab_close(v);
     }

@@ -582,7 +582,7 @@ TEST(ids_are_appended_and_a_refusal_leaves_the_list_as_it_was)
     ids_put(&ids, 7);
     CHECK_EQ(vocab_encode(v, NULL, "ab", 2, 0, &ids, &err), 0);
     CHECK_STR(ids_text(&ids), "7 97 98");
-    CHECK_EQ(vocab_encode(v, NULL, "ab", ENCODE_MAX + (size_t)1, 0, &ids, &err), VOCAB_TOO_LONG); /* not read */
+    CHECK_EQ(vocab_encode(v, NULL, "ab", VOCAB_TEXT_MAX + (size_t)1, 0, &ids, &err), VOCAB_TOO_LONG); /* not read */
     CHECK_STR(ids_text(&ids), "7 97 98");
     CHECK(strstr(err.text, "too long") != NULL);
     ids_free(&ids);
