@@ -44,8 +44,10 @@ TEST(thread_desk_a_line_is_the_crews_and_at_name_an_agents)
     TOLD(story, "begun @bob and you?\n");
     TOLD(story, "bob hears and you?\n");
     TOLD_NOT(story, "ann ");
-    order("@nobody is here"); /* is a line like others */
-    TOLD(until("done, 0 wait\n"), "ann hears @nobody is here");
+    order("@nobody is here"); /* a slip: all would hear it */
+    story = until("done, 0 wait\n");
+    TOLD(story, "there is no agent nobody (ann, bob), nor a file: nobody was asked");
+    TOLD_NOT(story, "hears");
     order("/use bob");
     TOLD(until("done, 0 wait\n"), "session of 1\n");
     order("to one");
