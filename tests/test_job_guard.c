@@ -3,6 +3,9 @@
 #include "tests/job_rig.h"
 #include <dirent.h>
 #include <dlfcn.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -28,6 +31,18 @@ struct dirent *readdir(DIR *d)
     struct dirent *e = next(d);
     while (e && strcmp(e->d_name, ENDLESS) == 0) pause();
     return e;
+}
+
+#define BLIND "blind"
+
+/* Who works in a folder with a file of this name cannot read /proc. */
+DIR *opendir(const char *name)
+{
+    DIR *(*next)(const char *);
+    *(void **)&next = dlsym(RTLD_NEXT, "opendir");
+    if (strcmp(name, "/proc") != 0 || access(BLIND, F_OK)) return next(name);
+    errno = ENOMEM;
+    return NULL;
 }
 
 /* ---------------------------------------------------------------- nobody looks */
@@ -69,9 +84,70 @@ TEST(job_times_out_on_its_way_into_jail)
     forget(ENDLESS);
 }
 
+/* ---------------------------------------------------------------- /proc does not show all */
+
+/* Leaves a process in a session of its own that a /proc with hidepid=2 does not show, and says its number. */
+static int hide(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    int ends[2];
+    char byte;
+    if (pipe(ends) || prctl(PR_SET_DUMPABLE, 0)) return 1;
+    pid_t pid = fork();
+    if (pid) return printf("%d\n", pid) < 0 || read(ends[0], &byte, 1) != 1; /* it is in its own session then */
+    if (setsid() < 0 || write(ends[1], "", 1) != 1) return 1;
+    for (;;) pause();
+}
+
+static void run_hidden(void)
+{
+    enum { NOBODY = 65534 };
+    const char *space = workspace();
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) || mount("proc", "/proc", "proc", 0, "hidepid=2")) _exit(77);
+    CHECK(chown(space, NOBODY, NOBODY) == 0 && chmod(around(), 0755) == 0);
+    CHECK(setgid(NOBODY) == 0 && setuid(NOBODY) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0);
+    struct job_result r = end(begin((struct job_config){.argv = ARGV("hide"), .builtin = true, .workspace = space}));
+    CHECK_EQ(r.end, JOB_EXITED);
+    CHECK_EQ(r.value, 0);
+    CHECK(shown.len > 0 && kill(atoi(shown.data), 0) < 0 && errno == ESRCH);
+    _exit(0);
+}
+
+/* In namespaces of their own, so that nothing else sees that /proc. */
+TEST(job_end_kills_who_is_hidden)
+{
+    need_jail();
+    workspace();
+    pid_t pid = fork(), inner;
+    int status = 77 << 8;
+    if (pid == 0) {
+        if (unshare(CLONE_NEWNS | CLONE_NEWPID) || (inner = fork()) < 0) _exit(77);
+        if (inner == 0) run_hidden();
+        waitpid(inner, &status, 0);
+        _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+    }
+    CHECK(waitpid(pid, &status, 0) == pid);
+    CHECK_EQ(chown(workspace(), geteuid(), getegid()), 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) SKIP("no /proc of one's own can be mounted here");
+    CHECK_EQ(status, 0);
+}
+
+TEST(job_that_cannot_be_watched_is_ended)
+{
+    forget(BLIND);
+    int was = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    CHECK(was >= 0 && chdir(workspace()) == 0); /* where the guard begins too */
+    CHECK_EQ(shell("echo >" BLIND "; setsid sleep 1000", (struct job_limits){0}).end, JOB_LOST);
+    struct job_result r = shell("echo here", (struct job_limits){0});
+    CHECK_EQ(r.end, JOB_REFUSED);
+    CHECK(strstr(r.text, "/proc") && r.bytes == 0);
+    CHECK(fchdir(was) == 0 && close(was) == 0);
+    forget(BLIND);
+}
+
 int main(int argc, char **argv)
 {
-    static const struct job_builtin table[] = {{0}};
+    static const struct job_builtin table[] = {{"hide", hide}, {0}};
     if (argc > 1 && strcmp(argv[1], "--jail") == 0) job_guard(table);
     return check_main(argc, argv);
 }

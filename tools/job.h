@@ -11,9 +11,10 @@
  *
  * Output is stdout and stderr in the order written.  Input is there whole from the start.
  * Where a control group is delegated to us (job_group.h) the kernel limits the memory of a job as a whole, and what of
- * it is shared counts once.  Else memory is the sum of what is resident in each process as the guard sees it.  A look at the tree
- * reads all of /proc: where that takes long, looks are rarer, so that they cost at most a fifth of a core.
- * A process that is over between two looks is not seen; the limits of jail.h hold besides.
+ * it is shared counts once.  Else memory is the sum of what is resident in each process as the guard sees it.  A look
+ * at the tree reads all of /proc: where that takes long, looks are rarer, so that they cost at most a fifth of a core.
+ * A process that is over between two looks is not seen; the limits of jail.h hold besides.  Nor is one seen that is not
+ * dumpable where /proc is mounted with hidepid=2: it is killed like the others, but not counted.
  *
  * Threads: a job belongs to one thread; jobs of several threads do not know of each other. */
 #ifndef JOB_H
@@ -52,7 +53,8 @@ enum job_end {
     JOB_PROCESSES,
     JOB_CANCELLED,
     JOB_REFUSED,   /* value: an enum jail_error; nothing ran, and the text says why */
-    JOB_LOST       /* the guard was killed, or said nothing for JOB_GRACE_MS after its time: parts may run still */
+    JOB_LOST       /* the guard was killed, or said nothing for JOB_GRACE_MS after its time: parts may run still.
+                      Or it could read /proc no more */
 };
 enum { JOB_GRACE_MS = 5000 };
 

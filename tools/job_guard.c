@@ -102,10 +102,10 @@ static bool refuse(struct guard *g, const struct err *err)
 }
 
 /* The kernel counts a user's threads, so those that run already are allowed too. */
-static uint32_t process_limit(struct guard *g)
+static uint32_t process_limit(const struct guard *g)
 {
     uint64_t n = g->r.limits.processes;
-    if (!n || job_tree_look(&g->tree, getpid())) return 0;
+    if (!n) return 0;
     for (size_t i = 0; i < g->tree.n; i++)
         if (g->tree.all[i].user == getuid()) n += g->tree.all[i].threads;
     return (uint32_t)MIN(n, UINT32_MAX);
@@ -129,6 +129,10 @@ static bool start(struct guard *g, double began)
 {
     struct err err = {0};
     const struct job_limits *l = &g->r.limits;
+    if (job_tree_look(&g->tree, getpid())) {
+        err_set(&err, JAIL_FAILED, "no tool can be watched: /proc: %s", strerror(errno));
+        return refuse(g, &err);
+    }
     struct jail_config c = {.workspace = g->workspace, .home = g->home, .cpu_seconds = l->cpu_seconds,
                             .open_files = l->open_files, .file_bytes = l->file_bytes, .processes = process_limit(g),
                             .hold_git = g->r.hold_git};
@@ -172,7 +176,10 @@ static void reap_orphans(const struct guard *g)
 
 static bool over_limit(struct guard *g)
 {
-    if (job_tree_look(&g->tree, getpid())) return false;
+    if (job_tree_look(&g->tree, getpid())) { /* nothing would hold it to its limits */
+        g->answer.end = JOB_LOST;
+        return true;
+    }
     reap_orphans(g);
     const struct job_limits *l = &g->r.limits;
     uint32_t threads = 0;
@@ -216,6 +223,7 @@ static void kill_all(struct guard *g)
     if (g->tool > 0) kill(-g->tool, SIGKILL); /* its group at one moment, those in the middle of a fork too */
     for (;;) {
         if (job_tree_look(&g->tree, getpid()) == 0) job_tree_kill(&g->tree);
+        job_tree_kill_children(); /* orphans fall to the guard, and some of them may be hidden from a look */
         while (waitpid(-1, NULL, WNOHANG) > 0) {}
         if (waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD) return;
         poll(NULL, 0, 1);

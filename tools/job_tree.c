@@ -1,6 +1,7 @@
 /* job_tree.c - /proc/PID/stat of all processes, and who descends from whom. */
 #include "tools/job_tree.h"
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -95,6 +96,7 @@ int job_tree_look(struct job_tree *t, pid_t root)
     closedir(dir);
     if (t->n) qsort(t->all, t->n, sizeof *t->all, by_pid);
     mark(t, root);
+    if (full) errno = ENOMEM;
     return full ? -1 : 0;
 }
 
@@ -102,6 +104,18 @@ void job_tree_kill(const struct job_tree *t)
 {
     for (size_t i = 0; i < t->n; i++)
         if (t->all[i].inside) kill(t->all[i].pid, SIGKILL);
+}
+
+/* Each number has a blank behind it, so that one that did not fit whole is known. */
+void job_tree_kill_children(void)
+{
+    char text[4096], *rest = text, *one;
+    int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0) close(fd);
+    text[MAX(n, 0)] = '\0';
+    while ((one = strsep(&rest, " ")) && rest)
+        if (atoi(one) > 1) kill(atoi(one), SIGKILL);
 }
 
 void job_tree_free(struct job_tree *t)

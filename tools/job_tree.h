@@ -20,7 +20,11 @@ struct job_tree {
     uint64_t bytes; /* of these */
 };
 
-int job_tree_look(struct job_tree *t, pid_t root); /* 0, or -1: no /proc, or out of memory */
+int job_tree_look(struct job_tree *t, pid_t root); /* 0, or -1 and errno: no /proc, or out of memory */
 void job_tree_kill(const struct job_tree *t);      /* SIGKILL to each descendant */
+
+/* SIGKILL to children of this thread, some hundreds at most: those too that a /proc mounted with hidepid does not show,
+ * because they are not dumpable. */
+void job_tree_kill_children(void);
 void job_tree_free(struct job_tree *t);
 #endif
