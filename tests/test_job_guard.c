@@ -3,7 +3,9 @@
 #include "tests/job_rig.h"
 #include <dirent.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -86,6 +88,34 @@ TEST(job_times_out_on_its_way_into_jail)
 
 /* ---------------------------------------------------------------- /proc does not show all */
 
+static void *eat(void *first)
+{
+    enum { MUCH = 200 << 20 };
+    pthread_join(*(pthread_t *)first, NULL);
+    char *mem = mmap(NULL, MUCH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mem != MAP_FAILED) memset(mem, 1, MUCH);
+    for (;;) pause();
+    return NULL;
+}
+
+/* The first thread ends, and its /proc/PID/stat has no memory from then on; another takes much. */
+static int outlive_first(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    static pthread_t first;
+    pthread_t other;
+    first = pthread_self();
+    if (pthread_create(&other, NULL, eat, &first)) return 1;
+    pthread_exit(NULL);
+}
+
+TEST(job_memory_counts_where_the_first_thread_has_ended)
+{
+    struct job_config cfg = {.argv = ARGV("outlive_first"), .builtin = true, .limits = {.tree_bytes = 100 << 20}};
+    struct job_result r = end(begin(cfg));
+    CHECK_EQ(r.end, JOB_MEMORY);
+}
+
 /* Leaves a process in a session of its own that a /proc with hidepid=2 does not show, and says its number. */
 static int hide(int argc, char **argv)
 {
@@ -147,7 +177,7 @@ TEST(job_that_cannot_be_watched_is_ended)
 
 int main(int argc, char **argv)
 {
-    static const struct job_builtin table[] = {{"hide", hide}, {0}};
+    static const struct job_builtin table[] = {{"hide", hide}, {"outlive_first", outlive_first}, {0}};
     if (argc > 1 && strcmp(argv[1], "--jail") == 0) job_guard(table);
     return check_main(argc, argv);
 }

@@ -8,15 +8,15 @@
 #include <unistd.h>
 
 /* The line is "pid (name) state ppid ..."; the name is the process's own choice and may hold anything. */
-static bool parse(const char *line, struct job_process *p)
+static bool parse(const char *line, struct job_process *p, char *state)
 {
     const char *name = strchr(line, '('), *end = strrchr(line, ')');
     int pid, parent;
     long threads, pages;
     if (!name || !end || sscanf(line, "%d", &pid) != 1) return false;
     /* Fields 3, 4, then 20 and 24 of proc(5). */
-    if (sscanf(end + 1, " %*c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld %*s %*s %*s %ld",
-               &parent, &threads, &pages) != 3)
+    if (sscanf(end + 1, " %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld %*s %*s %*s %ld", state,
+               &parent, &threads, &pages) != 4)
         return false;
     p->pid = pid;
     p->parent = parent;
@@ -26,12 +26,13 @@ static bool parse(const char *line, struct job_process *p)
     return true;
 }
 
-static bool read_one(int proc, const char *pid, struct job_process *p)
+/* The file stat of a process or thread, below this folder. */
+static bool read_stat(int dir, const char *id, struct job_process *p, char *state)
 {
     char path[64], line[1024];
     struct stat st;
-    if (snprintf(path, sizeof path, "%s/stat", pid) >= (int)sizeof path) return false;
-    int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+    if (snprintf(path, sizeof path, "%s/stat", id) >= (int)sizeof path) return false;
+    int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return false; /* it has ended */
     ssize_t n = read(fd, line, sizeof line - 1);
     bool ok = n > 0 && fstat(fd, &st) == 0;
@@ -39,7 +40,31 @@ static bool read_one(int proc, const char *pid, struct job_process *p)
     if (!ok) return false;
     line[n] = '\0';
     p->user = st.st_uid;
-    return parse(line, p);
+    return parse(line, p, state);
+}
+
+/* What is resident in a process whose first thread has ended and others go on: that one has no memory any more. */
+static uint64_t bytes_of_threads(int proc, const char *pid)
+{
+    char path[64], state = 'Z';
+    struct job_process thread = {0};
+    snprintf(path, sizeof path, "%.40s/task", pid);
+    int fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (fd >= 0 && !dir) close(fd);
+    if (!dir) return 0;
+    for (struct dirent *e; (state == 'Z' || state == 'X') && (e = readdir(dir));)
+        if (e->d_name[0] != '.' && !read_stat(dirfd(dir), e->d_name, &thread, &state)) thread.bytes = 0;
+    closedir(dir);
+    return thread.bytes;
+}
+
+static bool read_one(int proc, const char *pid, struct job_process *p)
+{
+    char state;
+    if (!read_stat(proc, pid, p, &state)) return false;
+    if (state == 'Z' && p->threads > 1) p->bytes = bytes_of_threads(proc, pid);
+    return true;
 }
 
 static bool room(struct job_tree *t)
