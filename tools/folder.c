@@ -39,8 +39,7 @@ int folder_read(int fd, int max, struct folder *out)
         return -1;
     }
     int rc = 0;
-    errno = 0;
-    for (const struct dirent *d; rc == 0 && (d = readdir(dir)); errno = 0) rc = add(fd, d, max, out);
+    for (const struct dirent *d; rc == 0 && (errno = 0, d = readdir(dir));) rc = add(fd, d, max, out);
     int why = errno;
     closedir(dir);
     if (rc || why) folder_free(out);
