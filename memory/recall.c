@@ -320,14 +320,19 @@ static int bury(struct recall *r, const struct doc *d, struct err *err)
     return 0;
 }
 
-/* The pack in r->pack, which is stored under this key, without the chunks of the text.  1: it had some. */
-static int strip_pack(struct recall *r, enum recall_kind kind, uint64_t id, const struct store_key *key,
-                      struct err *err)
+/* Which chunks go. */
+struct going {
+    bool (*gone)(void *self, const struct recall_doc *doc);
+    void *self;
+};
+
+/* The pack in r->pack, which is stored under this key, without the chunks that go.  1: it had some. */
+static int strip_pack(struct recall *r, const struct going *g, const struct store_key *key, struct err *err)
 {
     struct pack *p = &r->pack;
     size_t kept = 0;
     for (size_t i = 0; i < p->n; i++) {
-        if (p->doc[i].doc.kind != kind || p->doc[i].doc.id != id) {
+        if (!g->gone(g->self, &p->doc[i].doc)) {
             p->doc[kept++] = p->doc[i];
             continue;
         }
@@ -341,7 +346,7 @@ static int strip_pack(struct recall *r, enum recall_kind kind, uint64_t id, cons
     return rc ? rc : 1;
 }
 
-static int strip(struct recall *r, enum recall_kind kind, uint64_t id, struct err *err)
+static int strip(struct recall *r, const struct going *g, struct err *err)
 {
     struct store_key front = recall_key('d', r->ix.session);
     struct store_place p = {STORE_CACHE, front, front.n, false};
@@ -351,25 +356,37 @@ static int strip(struct recall *r, enum recall_kind kind, uint64_t id, struct er
         rc = store_next(r->store, &p, REC_CACHE, r->bytes, BLOCK, &n, err);
         if (!rc) rc = recall_pack_decode(r->bytes, n, &p.key, &r->pack, err);
         if (rc) break;
-        rc = strip_pack(r, kind, id, &p.key, err);
+        rc = strip_pack(r, g, &p.key, err);
         if (rc < 0) return rc;
         changed |= rc;
     }
     return rc == STORE_NOT_FOUND ? changed : rc;
 }
 
-int recall_remove(struct recall *r, const uint8_t session[STORE_SESSION_ID], enum recall_kind kind, uint64_t id,
-                  struct err *err)
+int recall_remove_all(struct recall *r, const uint8_t session[STORE_SESSION_ID],
+                      bool (*gone)(void *self, const struct recall_doc *doc), void *self, struct err *err)
 {
     if (table_has(&r->table, session)) return RECALL_FULL;
     int rc = recall_load(r, session, err);
     r->dead.n = 0;
-    if (!rc) rc = strip(r, kind, id, err);
+    if (!rc) rc = strip(r, &(struct going){gone, self}, err);
     if (rc > 0) {
         rc = dead_put(r, err);
         if (!rc) rc = recall_index_put(r->store, &r->ix, r->bytes, err);
     }
     return rc;
+}
+
+static bool is_of(void *self, const struct recall_doc *doc)
+{
+    const struct recall_doc *text = self;
+    return doc->kind == text->kind && doc->id == text->id;
+}
+
+int recall_remove(struct recall *r, const uint8_t session[STORE_SESSION_ID], enum recall_kind kind, uint64_t id,
+                  struct err *err)
+{
+    return recall_remove_all(r, session, is_of, &(struct recall_doc){.kind = kind, .id = id}, err);
 }
 
 int recall_sweep(struct recall *r, const struct store_key *front, struct err *err)

@@ -103,6 +103,9 @@ int recall_merge(struct recall *r, const uint8_t session[STORE_SESSION_ID], stru
 /* Every chunk of this text is found no more.  RECALL_FULL: chunks of the session are in the table. */
 int recall_remove(struct recall *r, const uint8_t session[STORE_SESSION_ID], enum recall_kind kind, uint64_t id,
                   struct err *err);
+/* The same of all chunks that gone() says so of, in one pass; gone() may not call recall. */
+int recall_remove_all(struct recall *r, const uint8_t session[STORE_SESSION_ID],
+                      bool (*gone)(void *self, const struct recall_doc *doc), void *self, struct err *err);
 
 /* Every record of the session is removed, damaged or not, and what the table holds of it. */
 int recall_forget(struct recall *r, const uint8_t session[STORE_SESSION_ID], struct err *err);

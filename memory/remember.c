@@ -2,7 +2,8 @@
 #include "memory/remember_impl.h"
 #include <inttypes.h>
 
-enum { PART = 1 << 20, BLOCK = 256 << 10, LATER = 2 /* the slice is full: not an error */ };
+enum { PART = 1 << 20, BLOCK = 256 << 10 };
+enum { LATER = 2, ANEW = 3 }; /* not errors: the slice is full; all of the session has to be fed again */
 
 struct part { /* of the journal */
     struct taken { uint64_t number; struct journal_message m; size_t at; } *taken;
@@ -17,7 +18,9 @@ struct feed {
     const uint8_t *session;
     struct remember_at *at;
     uint64_t left; /* bytes of this slice */
-    bool first;    /* nothing went in yet: of the next file a part may be there */
+    bool first;    /* nothing went in yet: of the next text a part may be there */
+    bool looked;   /* a mark was met, and so: */
+    struct journal_spans out; /* what it and all behind it take back */
 };
 
 /* ------------------------------------------------------------------ changes of the index, each committed */
@@ -134,17 +137,6 @@ static int add_artifact(struct feed *f, struct recall_doc doc, const struct take
     return rc;
 }
 
-static int undo(struct feed *f, uint64_t number, uint64_t first, uint64_t last, struct err *err)
-{
-    int rc = flush(f, number, err);
-    for (uint64_t id = first; id <= last && id < number && rc == 0; id++) {
-        rc = forget_text(f, RECALL_MESSAGE, id, err);
-        if (rc == 0) rc = forget_text(f, RECALL_SUMMARY, id, err);
-        if (rc == 0 && first == last) rc = forget_text(f, RECALL_DOCUMENT, id, err); /* a turn's files stay */
-    }
-    return rc;
-}
-
 /* ------------------------------------------------------------------ the journal, in parts */
 
 static bool take(void *self, uint64_t number, const struct journal_message *m)
@@ -181,18 +173,90 @@ static int forget_begun(struct feed *f, const struct taken *t, struct err *err)
     return rc || document ? rc : forget_text(f, RECALL_MESSAGE, t->number, err);
 }
 
+/* ------------------------------------------------------------------ marks of what was taken back */
+
+struct marks {
+    const struct journal_spans *out; /* NULL: all are looked at */
+    uint64_t before;                 /* whether any of those before this number is out: */
+    bool any;
+    uint64_t behind;                 /* the number behind the last that was looked at */
+};
+
+static bool note_mark(void *self, uint64_t number, const struct journal_message *m)
+{
+    struct marks *v = self;
+    if (m->kind != JOURNAL_MARK || m->results != JOURNAL_UNDONE) return true;
+    v->behind = number + 1;
+    v->any |= number < v->before && v->out && journal_span_has(v->out, number);
+    return !v->any && (!v->out || number < v->before);
+}
+
+/* Whether a mark that came after these were fed gives back what a mark before this number took out of the index. */
+static int gives_back(struct feed *f, uint64_t number, bool *does, struct err *err)
+{
+    struct journal_spans later = {0};
+    struct marks v = {.before = number, .out = &later};
+    const struct journal_visit visit = {.message = note_mark, .self = &v};
+    int rc = journal_out(f->s, f->session, MAX(number, f->at->known), UINT64_MAX, 1u << JOURNAL_UNDONE, &later, err);
+    if (rc == 0 && later.n > 0 && later.span[0].first < number)
+        rc = journal_each(f->s, f->session, later.span[0].first, &visit, err);
+    *does = v.any;
+    journal_span_free(&later);
+    return rc;
+}
+
+static bool is_out(void *self, const struct recall_doc *doc)
+{
+    return (doc->kind == RECALL_MESSAGE || doc->kind == RECALL_SUMMARY) && journal_span_has(self, doc->id);
+}
+
+/* At the first mark of a slice: all that is out leaves the index in one pass, however many marks say so. */
+static int look_at_marks(struct feed *f, uint64_t number, struct err *err)
+{
+    struct marks all = {0};
+    const struct journal_visit visit = {.message = note_mark, .self = &all};
+    bool anew = false;
+    int rc = gives_back(f, number, &anew, err);
+    if (rc == 0) rc = journal_each(f->s, f->session, number, &visit, err);
+    if (rc == 0) f->at->known = MAX(f->at->known, all.behind);
+    if (rc || anew) return rc ? rc : ANEW;
+    rc = journal_out(f->s, f->session, number, UINT64_MAX, 1u << JOURNAL_UNDONE, &f->out, err);
+    if (rc == 0) rc = flush(f, number, err);
+    if (rc) return rc;
+    f->looked = true;
+    store_begin(f->s, STORE_CACHE);
+    return commit(f, recall_remove_all(f->r, f->session, is_out, &f->out, err), err);
+}
+
+/* A turn's files stay; one that was taken back by itself goes. */
+static int undo(struct feed *f, const struct taken *t, struct err *err)
+{
+    struct journal_message m;
+    struct buf text = {0};
+    int rc = f->looked ? 0 : look_at_marks(f, t->number, err);
+    if (rc || t->m.first != t->m.last || journal_span_has(&f->out, t->number)) return rc;
+    if (journal_get(f->s, f->session, t->m.first, &m, &text, NULL) == 0 && m.kind == JOURNAL_DOCUMENT) {
+        rc = flush(f, t->number, err);
+        if (rc == 0) rc = forget_text(f, RECALL_DOCUMENT, t->m.first, err);
+        f->left -= MIN(f->left, (uint64_t)BLOCK); /* a pass over the index, and there may be many marks */
+    }
+    buf_free(&text);
+    return rc;
+}
+
+/* ------------------------------------------------------------------ message by message */
+
 static int add_message(struct feed *f, const struct taken *t, const char *text, struct err *err)
 {
     struct recall_doc doc = {.kind = t->m.kind == JOURNAL_SUMMARY ? RECALL_SUMMARY : RECALL_MESSAGE, .id = t->number,
                              .when = t->number};
+    const bool further = goes_on(f, t->number), said = is_found(&t->m) && !journal_span_has(&f->out, t->number);
     uint32_t chunk = 0;
     int rc = 0;
-    const bool further = goes_on(f, t->number);
     memcpy(doc.session, f->session, sizeof doc.session);
-    if (t->m.kind == JOURNAL_MARK && t->m.results == JOURNAL_UNDONE)
-        return undo(f, t->number, t->m.first, t->m.last, err);
+    if (t->m.kind == JOURNAL_MARK && t->m.results == JOURNAL_UNDONE) return undo(f, t, err);
     if (t->m.artifact && f->first && !further) rc = forget_begun(f, t, err);
-    if (rc == 0 && is_found(&t->m) && !further) rc = add_text(f, doc, &chunk, t->number, text, t->m.len, 0, err);
+    if (rc == 0 && said && !further) rc = add_text(f, doc, &chunk, t->number, text, t->m.len, 0, err);
     if (rc || !t->m.artifact) return rc;
     doc.kind = t->m.kind == JOURNAL_DOCUMENT ? RECALL_DOCUMENT : RECALL_ARTIFACT;
     if (doc.kind == RECALL_ARTIFACT) doc.id = t->m.artifact;
@@ -262,15 +326,18 @@ int remember_slice(struct recall *r, struct store *s, const uint8_t session[STOR
     }
     at->more = false;
     if (rc == 0) rc = feed(&f, &p, st.next, err);
-    if (rc == STORE_DAMAGED) { /* all of it can be made again */
+    if (rc == STORE_DAMAGED || rc == ANEW) { /* all of it can be made again */
         begin_anew(at);
-        f.first = false;
+        f.first = f.looked = false;
+        journal_span_free(&f.out);
         rc = forget_session(&f, err);
         if (rc == 0) rc = feed(&f, &p, 0, err);
     }
     if (rc == 0) rc = end_slice(&f, st.room, room, err);
     if (rc) begin_anew(at);
+    if (rc) at->known = 0; /* what had to be fed again still has */
     recall_clear(r);
+    journal_span_free(&f.out);
     free(p.taken);
     buf_free(&p.text);
     return rc;

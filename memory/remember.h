@@ -4,7 +4,9 @@
  *              (* but not those that are quotations themselves)
  *              RESULT's artifact, its first 256 KiB     ──> chunks of the artifact         (a3)
  *              DOCUMENT, its artifact, up to 64 MiB     ──> chunks of the document         (a4, with its path)
- *              MARK undone                              ──> those messages are found no more
+ *              MARK undone                              ──> those messages are found no more, unless the mark was
+ *                                                           itself taken back: where that comes later than the mark
+ *                                                           was read, all of the session is fed again
  *
  * The index is the cache's: it may be gone, and is then made again from the journal, from the first message on.
  *
@@ -30,6 +32,7 @@ struct remember_at {   /* where it is; zeros: at the beginning of what is not in
     uint64_t number;   /* the message whose artifact or document is in as far as */
     uint64_t bytes, of; /* of it; of 0: none is */
     uint32_t chunk;
+    uint64_t known;    /* what marks below this number take back was known to all that went in from then on */
     uint64_t skip;     /* the caller's: no more of this message's goes in */
     char path[80];     /* of a document, its end; else empty */
     bool more;         /* not all is in yet */
