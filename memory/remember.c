@@ -169,8 +169,11 @@ static bool is_found(const struct journal_message *m)
 static int forget_begun(struct feed *f, const struct taken *t, struct err *err)
 {
     const bool document = t->m.kind == JOURNAL_DOCUMENT;
-    int rc = forget_text(f, document ? RECALL_DOCUMENT : RECALL_ARTIFACT, document ? t->number : t->m.artifact, err);
-    return rc || document ? rc : forget_text(f, RECALL_MESSAGE, t->number, err);
+    int rc = 0;
+    if (t->m.artifact)
+        rc = forget_text(f, document ? RECALL_DOCUMENT : RECALL_ARTIFACT, document ? t->number : t->m.artifact, err);
+    if (rc || document) return rc;
+    return forget_text(f, t->m.kind == JOURNAL_SUMMARY ? RECALL_SUMMARY : RECALL_MESSAGE, t->number, err);
 }
 
 /* ------------------------------------------------------------------ marks of what was taken back */
@@ -255,7 +258,8 @@ static int add_message(struct feed *f, const struct taken *t, const char *text, 
     int rc = 0;
     memcpy(doc.session, f->session, sizeof doc.session);
     if (t->m.kind == JOURNAL_MARK && t->m.results == JOURNAL_UNDONE) return undo(f, t, err);
-    if (t->m.artifact && f->first && !further) rc = forget_begun(f, t, err);
+    const bool parts = t->m.artifact || t->m.len > RECALL_CHUNK; /* a shorter one goes in whole, or not at all */
+    if (parts && f->first && !further) rc = forget_begun(f, t, err);
     if (rc == 0 && said && !further) rc = add_text(f, doc, &chunk, t->number, text, t->m.len, 0, err);
     if (rc || !t->m.artifact) return rc;
     doc.kind = t->m.kind == JOURNAL_DOCUMENT ? RECALL_DOCUMENT : RECALL_ARTIFACT;

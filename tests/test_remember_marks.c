@@ -1,5 +1,5 @@
 /* test_remember_marks.c - what marks say of messages, as the recall index has it: taken back, given back, and many
- * numbers at once. */
+ * numbers at once; and what a program that was killed left of a long one. */
 #include "memory/remember.h"
 #include "tests/journal_rig.h"
 #include <dlfcn.h>
@@ -184,6 +184,35 @@ TEST(a_mark_over_millions_of_numbers_takes_a_moment)
     CHECK(transactions < 1000);
     CHECK_EQ(found("zanzibar"), 0);
     CHECK_EQ(found("behind"), 1);
+    end();
+}
+
+/* ---------------------------------------------------------------- a program that was killed */
+
+TEST(what_was_begun_of_a_long_message_is_not_in_the_index_twice)
+{
+    struct recall_doc doc = {.kind = RECALL_MESSAGE, .id = 3, .when = 3};
+    struct buf text = {0};
+    size_t next;
+    begin();
+    for (int i = 0; text.len < 8 * RECALL_CHUNK; i++) buf_printf(&text, "word%d ", i);
+    say(1, JOURNAL_USER, "the first question");
+    say(2, JOURNAL_ANSWER, "the first answer");
+    OK(remember_session(r, s, ada, &err));
+    say(3, JOURNAL_USER, text.data);
+    memcpy(doc.session, ada, sizeof doc.session);
+    doc.len = (uint32_t)recall_chunk(text.data, text.len, &next);
+    store_begin(s, STORE_CACHE);
+    OK(recall_add(r, &doc, text.data, doc.len, &err));
+    OK(recall_flush(r, ada, 3, &err)); /* and no further */
+    OK(store_commit(s, &err));
+    recall_clear(r);
+    OK(remember_session(r, s, ada, &err));
+    const uint64_t n = chunks();
+    forget();
+    OK(remember_session(r, s, ada, &err));
+    CHECK_EQ(n, chunks());
+    buf_free(&text);
     end();
 }
 
