@@ -17,15 +17,25 @@ bool command_number(const char *arg, size_t n, uint64_t most, uint64_t *out)
     return n > 0 && *out <= most;
 }
 
-/* A text of others, line by line, between two lines of ours. */
+/* A line of say() has an end: a longer one is told in parts, between characters. */
+static void say_line(const char *text, size_t n)
+{
+    size_t part, at = 0;
+    do {
+        part = MIN(n - at, (size_t)COMMAND_LINE);
+        for (int i = 0; i < 3 && at + part < n && ((unsigned char)text[at + part] & 0xc0) == 0x80; i++) part--;
+        say("  %.*s", (int)part, text + at);
+        at += part;
+    } while (at < n);
+}
+
 void command_text(const char *head, const char *text, size_t n)
 {
     say_dim("%s", head);
     for (size_t at = 0; at < n;) {
         const char *end = memchr(text + at, '\n', n - at);
         size_t len = end ? (size_t)(end - text) - at : n - at;
-        for (size_t part = 0; part == 0 || part < len; part += 1500) /* a line of say() has an end */
-            say("  %.*s", (int)MIN(len - part, (size_t)1500), text + at + part);
+        say_line(text + at, len);
         at += len + 1;
     }
 }

@@ -9,7 +9,8 @@ typedef void command(struct console *c, const char *arg, size_t n); /* arg: what
 
 void command_complain(const struct err *err);
 bool command_number(const char *arg, size_t n, uint64_t most, uint64_t *out); /* that is all of arg */
-/* A text of others, line by line, under a line of ours. */
+enum { COMMAND_LINE = 1500 }; /* bytes of a text that are told in one line */
+/* A text of others, whole, line by line, under a line of ours. */
 void command_text(const char *head, const char *text, size_t n);
 
 command command_stats, command_context, command_read, command_attach, command_artifact, command_ingest, command_recall;

@@ -191,6 +191,15 @@ static void greet(struct console *c)
 
 /* ---------------------------------------------------------------- what a tool asks of the person */
 
+/* Of what is allowed for a session nothing may be left out. */
+static void say_choices(const char *scope)
+{
+    const size_t n = scope ? strlen(scope) : 0;
+    if (!scope) say("  o once, anything else: no");
+    else if (n <= COMMAND_LINE) say("  o once, s for this session (%s), anything else: no", scope);
+    else command_text("o once, s for this session, anything else: no; s is for", scope, n);
+}
+
 static enum toolbox_choice approve(void *self, const char *shown, size_t n, const char *scope)
 {
     struct console *c = self;
@@ -200,8 +209,7 @@ static enum toolbox_choice approve(void *self, const char *shown, size_t n, cons
     size_t len;
     snprintf(head, sizeof head, "%.40s wants this to be done:", *who ? who : "the model");
     command_text(head, shown, n);
-    if (scope) say("  o once, s for this session (%s), anything else: no", scope);
-    else say("  o once, anything else: no");
+    say_choices(scope);
     say_bytes("? ", 2);
     if (input_line(&c->in, &line, &len, &err) != INPUT_OK || len != 1) return TOOLBOX_DENY;
     if (*line == 'o') return TOOLBOX_ONCE;

@@ -1,6 +1,7 @@
 /* The line chat at a terminal of its own: typing, Ctrl-C, Ctrl-D, and text that would like to command the terminal. */
 #include "tests/check.h"
 #include "tests/child.h"
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MODEL "tests/fixtures/llama-gqa.gguf"
@@ -260,6 +261,52 @@ TEST(terminal_line_of_a_crew_for_nobody_is_asked_of_nobody)
     child_wait_for(&c, "> ");
     turn("@nobody hi there\n", "there is no agent nobody (first, second, judge), nor a file: nobody was asked");
     turn("@second hi there\n", "Hello there"); /* the first answer that was given */
+    CHECK_EQ(leave(), 0);
+}
+
+/* A folder whose name is longer than a line that is told. */
+static const char *deep_folder(void)
+{
+    static char path[3000];
+    size_t n = (size_t)snprintf(path, sizeof path, "%s", check_tmpdir());
+    while (n < 2600) {
+        for (int i = 0; i < 100; i++) memcpy(path + n + 1 + 2 * i, "\xc3\xa9", 2);
+        path[n] = '/';
+        n += 201;
+        path[n] = '\0';
+        CHECK_EQ(mkdir(path, 0700), 0);
+    }
+    return path;
+}
+
+/* What was asked, up to its prompt, as one line. */
+static const char *asked(void)
+{
+    static const char indent[] = "\r\n  ";
+    for (int ms = 0; !c.out_text.data || !strstr(c.out_text.data, "\r\n? "); ms += 20) {
+        CHECK(ms < 1000 * CHILD_PATIENCE);
+        child_look(&c, 20);
+    }
+    for (char *at; (at = strstr(c.out_text.data, indent)); c.out_text.len -= sizeof indent - 1)
+        memmove(at, at + sizeof indent - 1, strlen(at + sizeof indent - 1) + 1);
+    return c.out_text.data;
+}
+
+TEST(terminal_shows_all_of_what_is_to_be_allowed_for_the_session)
+{
+    static const char answers[] =
+        "{\"answer\":\"<tool_call>{\\\"name\\\":\\\"write\\\",\\\"arguments\\\":{\\\"path\\\":\\\"a\\\","
+        "\\\"text\\\":\\\"b\\\"}}</tool_call>\"}\n{\"answer\":\"It was denied\"}\n";
+    const char *path = scratch("script.jsonl", answers), *folder = deep_folder();
+    const char *const args[] = {"-m", MODEL, "--engine", "scripted", "--script-file", path, "--ctx", "4000",
+                                "--tools", "write", "--workspace", folder, NULL};
+    child_free(&c);
+    child_start_at_terminal(&c, args);
+    child_wait_for(&c, "Ctrl-D leaves");
+    type("go\n");
+    child_wait_for(&c, "s for this session");
+    CHECK(strstr(asked(), folder) != NULL);
+    turn("n\n", "It was denied");
     CHECK_EQ(leave(), 0);
 }
 
