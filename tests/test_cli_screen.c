@@ -216,6 +216,26 @@ TEST(screen_the_editor_is_started_with_the_usual_signals)
     unsetenv("VISUAL");
 }
 
+/* The first editor obeys, the second stays all the same. */
+TEST(screen_sigterm_ends_the_editor_and_the_program)
+{
+    static const char *const editors[] = {"#!/bin/sh\necho editing\nexec sleep 600\n",
+                                          "#!/bin/sh\ntrap '' TERM\necho editing\nexec sleep 600\n"};
+    for (size_t i = 0; i < COUNT_OF(editors); i++) {
+        setenv("VISUAL", scratch("editor", editors[i], 0700), 1);
+        start();
+        type("\x18");
+        child_wait_for(&c, "editing");
+        kill(c.pid, SIGTERM);
+        const int status = ended_within(CHILD_PATIENCE);
+        if (status < 0) kill(c.pid, SIGKILL);
+        CHECK_EQ(status, 128 + SIGTERM);
+        close(c.in);
+        child_free(&c);
+    }
+    unsetenv("VISUAL");
+}
+
 /* ------------------------------------------------------------------ the card in a file */
 
 static size_t verdicts(void)

@@ -1,17 +1,21 @@
 /* tui_host.c - see tui_host.h. */
 #include "app/tui/tui_host.h"
 #include "app/input.h"
+#include "app/progress.h"
 #include "app/say.h"
 #include "app/signals.h"
 #include "app/tui/screen.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+enum { EDITOR_LOOK_MS = 100, EDITOR_GRACE_S = 2 };
 enum { EXACT = 16 << 10 }; /* bytes of a text that are counted at each key; from them a longer one is estimated */
 
 /* This thread must not wait for itself, so a line of its own does not go over the bridge. */
@@ -123,6 +127,24 @@ static void suspend(void *self)
     screen_stop();
 }
 
+static bool ending(void) { return signals_pending() == SIGTERM || signals_pending() == SIGHUP; }
+
+/* Its status, or -1.  What is to end this program ends the editor first: it is told, and killed where it stays. */
+static int wait_for_editor(pid_t pid)
+{
+    struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN}; /* -1: a look sees it */
+    double told = 0;
+    int status = -1;
+    pid_t done;
+    while ((done = waitpid(pid, &status, WNOHANG)) == 0 || (done < 0 && errno == EINTR)) {
+        if (ending() && told == 0) kill(pid, signals_pending()), told = progress_clock();
+        else if (ending() && progress_clock() - told > EDITOR_GRACE_S) kill(pid, SIGKILL);
+        poll(&ended, 1, EDITOR_LOOK_MS);
+    }
+    if (ended.fd >= 0) close(ended.fd);
+    return done == pid ? status : -1;
+}
+
 /* The editor is a command line of the person's own, as git and others take it. */
 static int run_editor(const char *path)
 {
@@ -145,9 +167,7 @@ static int run_editor(const char *path)
         execl("/bin/sh", "sh", "-c", line.data, "sh", path, (char *)NULL);
         _exit(127);
     }
-    int status = -1;
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
+    const int status = pid > 0 ? wait_for_editor(pid) : -1;
     sigaction(SIGINT, &interrupt, NULL);
     sigaction(SIGQUIT, &quit, NULL);
     buf_free(&line);
@@ -209,8 +229,10 @@ static void editor(void *self, struct buf *text)
         err_set(&err, -1, "no file for the editor: %s", strerror(errno));
     } else {
         screen_suspend();
-        if (run_editor(path)) err_set(&err, -1, "the editor failed ($VISUAL, $EDITOR): the text is as it was");
-        else if (!read_file(path, text)) err_set(&err, -1, "the editor's file cannot be read: the text is as it was");
+        const bool failed = run_editor(path) != 0;
+        if (failed && !ending()) err_set(&err, -1, "the editor failed ($VISUAL, $EDITOR): the text is as it was");
+        if (!failed && !read_file(path, text))
+            err_set(&err, -1, "the editor's file cannot be read: the text is as it was");
         if (screen_resume(NULL)) h->wants_leave = true;
     }
     if (fd >= 0) close(fd);
