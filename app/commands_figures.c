@@ -93,7 +93,7 @@ void command_plan(struct console *c, const char *arg, size_t n)
     struct engine_snapshot s;
     char line[200];
     (void)arg, (void)n;
-    window_figures(c->s->w, &f);
+    session_figures(c->s, &f);
     c->a->ops->snapshot(c->a->engine, &s);
     say_next(c, &f, &s);
     uint64_t fit = s.pool_tokens / promised(i, c->s->role.ctx);
@@ -222,7 +222,7 @@ bool console_figure(void *console, const char *name, double *value)
         if (strlen(f->name) != n || memcmp(f->name, name, n) != 0) continue;
         if (agent < 0 || (at && !f->agent)) return false;
         struct scene x = {.c = c, .s = &c->team.member[agent].s, .named = at != NULL};
-        window_figures(x.s->w, &x.w);
+        session_figures(&c->team.member[agent].s, &x.w);
         c->a->ops->snapshot(c->a->engine, &x.e);
         *value = f->value(&x);
         return true;

@@ -65,12 +65,12 @@ static void say_saved(struct console *c)
 
 void command_stats(struct console *c, const char *arg, size_t n)
 {
-    const struct turn_result *t = &c->s->last;
+    struct window_figures f;
     char line[200];
     (void)arg, (void)n;
+    session_figures(c->s, &f);
     say_engine(c);
-    if (c->s->any) say("context  %d of %d tokens after the last turn", t->n_prompt + t->n_tokens, c->a->info->ctx);
-    else say("context  0 of %d tokens", c->a->info->ctx);
+    say("context  %lld of %d tokens are what the next call carries", (long long)f.used, c->s->role.ctx);
     forecast_agent_words(&c->s->growth, "at this growth", line, sizeof line);
     if (c->s->any) say("ahead    %s", line);
     say_beside(c->s);
@@ -82,7 +82,7 @@ void command_context(struct console *c, const char *arg, size_t n)
     struct window_figures f;
     char name[48];
     (void)arg, (void)n;
-    window_figures(c->s->w, &f);
+    session_figures(c->s, &f);
     say("a call   %lld of %lld tokens (%lld more are set aside for what is written)", (long long)f.used,
         (long long)f.limit, (long long)f.reserve);
     for (enum window_part p = WINDOW_SYSTEM; p < WINDOW_REQUEST; p++)

@@ -41,10 +41,10 @@ static int agent_of(struct console *c, const char *arg, size_t n)
 
 static void say_agent(const struct console *c, int i)
 {
-    const struct session *s = &c->team.member[i].s;
+    struct session *s = &c->team.member[i].s;
     struct window_figures f;
     struct buf tools = {0};
-    window_figures(s->w, &f);
+    session_figures(s, &f);
     for (int k = 0; k < s->role.n_tools; k++) buf_printf(&tools, "%s%s", k ? ", " : "; tools ", s->role.tools[k]);
     say("%c %-12s %u turns, context %lld of %d tokens%s", i == c->team.current ? '*' : ' ',
         *s->role.name ? s->role.name : "(no name)", s->keep.head.turns, (long long)f.used, s->role.ctx,

@@ -112,7 +112,7 @@ TEST(terminal_commands_do_what_help_says)
     turn("one\n", "Hello there");
     turn("/stats\n", "turns    written as chatml");
     turn("/clear\n", "a new conversation; the system message stays");
-    turn("/stats\n", "context  0 of 512");
+    turn("/stats\n", "of 512 tokens are what the next call carries");
     turn("\n", "");
     type("/quit\n");
     CHECK_EQ(child_end(&c), 0);

@@ -21,7 +21,7 @@ static struct console con;
 static struct engine_ops watched;
 static FILE *told;
 static uint64_t seed;
-static int compared, rounds;
+static int compared, rounds, weighed;
 static const struct vocab *vocabulary;
 static bool exact_texts; /* a token a byte: each row's tokens have its text */
 
@@ -72,6 +72,26 @@ static void check_rows(const struct inspect *x)
     for (size_t i = 0; i < x->ids.n; i++) CHECK(x->spell[i] < x->spell[i + 1]);
 }
 
+/* The figures of commands and gauges are those of the rows, but above the mark, which the plan is measured by. */
+static void check_figures(const struct inspect *x, int agent)
+{
+    struct session *s = &con.team.member[agent].s;
+    struct window_figures plan, f;
+    int64_t all = 0, rows[WINDOW_PARTS] = {0};
+    window_figures(s->w, &plan);
+    session_figures(s, &f);
+    for (int i = 0; i < WINDOW_PARTS; i++) all += f.part[i];
+    CHECK_EQ(all, f.used);
+    if (plan.compaction > 0 && plan.used > plan.high) return;
+    CHECK_EQ(f.used, x->ids.n);
+    for (int i = 0; i < x->rows; i++)
+        if (strcmp(x->row[i].kind, "left out") == 0) rows[WINDOW_REFERENCE] += (int64_t)x->row[i].n_ids;
+        else if (x->row[i].part == CONTEXT_SUMMARY) rows[WINDOW_SUMMARY] += (int64_t)x->row[i].n_ids;
+    CHECK_EQ(f.part[WINDOW_REFERENCE], rows[WINDOW_REFERENCE]);
+    CHECK_EQ(f.part[WINDOW_SUMMARY], rows[WINDOW_SUMMARY]);
+    weighed++;
+}
+
 static int watched_submit(struct engine *e, const struct request *r, int *id, struct err *error)
 {
     const struct msg *last = &r->msgs[r->n_msgs - 1];
@@ -85,6 +105,7 @@ static int watched_submit(struct engine *e, const struct request *r, int *id, st
         CHECK_EQ(x->ids.n, a->n_prompt);
         CHECK_MEM(x->ids.id, a->prompt, x->ids.n * sizeof *a->prompt);
         check_rows(x);
+        check_figures(x, r->agent);
         compared++;
         const size_t opening = x->row[x->rows - 1].n_ids; /* the head of the answer and nothing more */
         const bool none = strcmp(app.info->template, "raw") == 0 || strncmp(app.info->template, "mistral", 7) == 0;
@@ -405,9 +426,10 @@ TEST(inspect_lists_what_the_next_request_carries_in_the_forms_of_mistral)
 
 TEST(inspect_lists_what_the_next_request_carries_without_a_form_of_chat)
 {
-    compared = 0;
+    compared = weighed = 0;
     for (uint64_t i = 1; i <= SESSIONS / 2; i++) random_session(NULL, NULL, 200 + i, STEPS);
     CHECK(compared > SESSIONS * STEPS / 4);
+    CHECK(weighed > SESSIONS * STEPS / 8);
 }
 
 /* ---------------------------------------------------------------- what a person can do about it */

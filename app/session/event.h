@@ -217,8 +217,8 @@ enum { STABLE, VOLATILE, NEWER = 3 };
     F(S, INT, ctx, STABLE, "tokens of the agent's context")                                               \
     F(S, INT, system_tokens, STABLE, "of the next call: system message and tools")                        \
     F(S, INT, pinned_tokens, STABLE, "pins and tasks")                                                    \
-    F(S, INT, summary_tokens, STABLE, "the summary, and the line for what left")                          \
-    F(S, INT, history_tokens, STABLE, "")                                                                 \
+    F(S, INT, summary_tokens, STABLE, "")                                                                 \
+    F(S, INT, history_tokens, STABLE, "with the line for what left")                                      \
     F(S, INT, tool_tokens, STABLE, "results of tools")                                                    \
     F(S, INT, reserve_tokens, STABLE, "set aside for what is written")                                    \
     F(S, INT, high_tokens, STABLE, "of the first five together, above which the oldest are summed up")    \

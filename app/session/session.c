@@ -140,7 +140,7 @@ int session_window(struct session *s, struct err *err)
 static void tell_carries(struct session *s)
 {
     struct window_figures f;
-    window_figures(s->w, &f);
+    session_figures(s, &f);
     s->growth.ctx = (int)MIN(f.compaction > 0 ? f.high : f.limit, s->role.ctx);
     forecast_follow(&s->growth, s->keep.head.turns, (int)MIN(f.used, INT_MAX));
     if (!trace_on(&s->a->trace)) return;
@@ -148,8 +148,8 @@ static void tell_carries(struct session *s)
         .turn = s->keep.head.turns, .ctx = s->role.ctx,
         .system_tokens = f.part[WINDOW_SYSTEM] + f.part[WINDOW_TOOLS],
         .pinned_tokens = f.part[WINDOW_PINNED] + f.part[WINDOW_TASK],
-        .summary_tokens = f.part[WINDOW_SUMMARY] + f.part[WINDOW_REFERENCE],
-        .history_tokens = f.part[WINDOW_HISTORY], .tool_tokens = f.part[WINDOW_RESULTS],
+        .summary_tokens = f.part[WINDOW_SUMMARY],
+        .history_tokens = f.part[WINDOW_REFERENCE] + f.part[WINDOW_HISTORY], .tool_tokens = f.part[WINDOW_RESULTS],
         .reserve_tokens = f.reserve, .high_tokens = s->growth.ctx,
         .frees_tokens = f.by_compact,
         .answer_tokens = s->role.answer, .rounds = s->role.rounds}};

@@ -93,6 +93,7 @@ struct session {
     bool recalls;                /* what was said long ago is brought in unasked */
     uint64_t calls;              /* of tools, by the model, since this session was opened */
     struct event_carries carried; /* as the last event said */
+    struct window_figures planned, weighed; /* session_figures(): by the first, which the window gave, the second */
     struct forecast_agent growth; /* of what a call carries, turn by turn; ctx: where the oldest leaves */
     size_t n_flight;             /* noted so far; the newest is at (n_flight - 1) % FLIGHT_LINES */
     bool unsaved_told;           /* that saving fails was said */
@@ -150,6 +151,10 @@ struct session_view {
     bool due;               /* before that call the oldest would be summed up */
 };
 int session_view(struct session *s, struct session_view *out, struct err *err);
+/* What that call weighs, part by part: window_figures() with its tokens, and what opens the answer, in place of sums
+ * that plan.  The plan's where the oldest are to be summed up first, for the mark is measured by it; and where there is
+ * no call that could be made now. */
+void session_figures(struct session *s, struct window_figures *out);
 /* From the next call on an answer may have so many tokens (1 or more).  -1: err, and it is as before. */
 int session_limit_answer(struct session *s, int tokens, struct err *err);
 /* Of role.tools the first n are left, and what the model is told of them is said anew.  -1: err. */

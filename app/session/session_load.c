@@ -197,7 +197,7 @@ static void tell_resumed(struct session *s)
     struct window_figures f;
     char parent[2 * STORE_SESSION_ID + 1] = "", id[2 * STORE_SESSION_ID + 1];
     static const uint8_t none[STORE_SESSION_ID];
-    window_figures(s->w, &f);
+    session_figures(s, &f);
     journal_id_text(s->keep.head.id, id);
     if (memcmp(s->keep.head.parent, none, sizeof none) != 0) journal_id_text(s->keep.head.parent, parent);
     struct event e = {.kind = EV_RESUMED, .resumed = {
