@@ -163,6 +163,10 @@ static void show_context(struct player *p, const struct event_context *e)
 
 static void show_summary(struct player *p, const struct event_summary *e)
 {
+    if (e->by.len == 6 && memcmp(e->by.data, "nobody", 6) == 0) {
+        note(p, "nothing was summed up: %s", e->reason.len ? plain(e->reason).text : "it was cancelled");
+        return;
+    }
     note(p, "summary of %s by %s: %" PRId64 " items, %" PRId64 " tokens%s%s", plain(e->what).text, plain(e->by).text,
          e->items, e->tokens, e->reason.len ? "; " : "", plain(e->reason).text);
 }

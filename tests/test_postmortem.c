@@ -98,6 +98,28 @@ TEST(what_is_taken_has_the_tables)
     buf_free(&flight);
 }
 
+/* No name of an event, and no sentence that begins small. */
+TEST(an_end_and_a_holder_without_a_name_are_said_in_words)
+{
+    struct buf flight = {0}, words = {0};
+    char end[240];
+    OK(store_open(&s, fresh_dir(), NULL, &err));
+    put(&flight, (struct event){.kind = EV_MEMORY, .memory = {.pool_tokens = 64}});
+    put(&flight, (struct event){.kind = EV_HOLDING, .holding = {.history_tokens = 9}});
+    put(&flight, (struct event){.kind = EV_MACHINE});
+    put(&flight, (struct event){.kind = EV_SESSION_CLOSE, .session_close = {
+        .termination_reason = event_str("refused_kv")}});
+    save(ada, 1000, &flight, NULL, 0);
+    look("last");
+    postmortem_end(d, end);
+    CHECK(strstr(end, "It ended properly (a call did not fit its context or the KV pool)"));
+    postmortem_words(d, &words);
+    CHECK(words.data && strstr(words.data, ". The only agent held 9 of 64 tokens."));
+    store_close(s);
+    buf_free(&flight);
+    buf_free(&words);
+}
+
 TEST(a_name_or_an_error_makes_no_lines_of_its_own)
 {
     size_t lines[2];

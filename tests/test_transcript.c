@@ -152,6 +152,22 @@ TEST(transcript_a_call_is_a_card_that_runs)
     transcript_close(t);
 }
 
+/* Without the names that events have. */
+TEST(what_came_to_nothing_is_said_in_words)
+{
+    struct transcript *t = open_it(plenty);
+    tell(t, (struct event){.kind = EV_SUMMARY, .summary = {.by = event_str("nobody"), .what = event_str("m2-m5")}});
+    tell(t, (struct event){.kind = EV_CONTEXT, .context = {
+        .change = event_str("in_vain"), .what = event_str("m2-m5"), .messages = 4, .tokens = 2605}});
+    tell(t, (struct event){.kind = EV_FLOW, .flow = {.flow = event_str("debate"), .change = event_str("done"),
+                                                     .why = event_str("judge has judged")}});
+    CHECK_STR(screen(t, 90, 3),
+              "              summing up was cancelled; nothing left the context\n"
+              "              nothing more is summed up until the context has grown\n"
+              "              debate ended: judge has judged\n");
+    transcript_close(t);
+}
+
 TEST(transcript_says_what_is_parked_dropped_and_gone)
 {
     struct transcript *t = open_it(plenty);

@@ -21,6 +21,22 @@ struct postmortem_pool postmortem_pool(const struct flight_sample *s)
 
 static const char *plural(int64_t n) { return n == 1 ? "" : "s"; }
 
+/* A reason that is a word already, or unknown, stands as it was saved. */
+static const char *end_in_words(const char *reason)
+{
+    static const struct { const char *reason, *words; } known[] = {
+        {"refused_weights", "the model did not fit"},
+        {"refused_kv", "a call did not fit its context or the KV pool"},
+        {"refused_host", "host memory was short"},
+        {"refused_store", "the store had no room"},
+        {"input_error", "it was asked what it cannot do"},
+        {"internal", "a fault of the program's own"},
+    };
+    for (size_t i = 0; i < COUNT_OF(known); i++)
+        if (strcmp(reason, known[i].reason) == 0) return known[i].words;
+    return reason;
+}
+
 void postmortem_end(const struct doc_flight *d, char out[240])
 {
     char age[FIGURE];
@@ -31,7 +47,7 @@ void postmortem_end(const struct doc_flight *d, char out[240])
                  (unsigned)d->turns);
         return;
     case FLIGHT_ENDED:
-        snprintf(out, 240, "It ended properly (%s)%s. Saved last %s, after turn %u.", d->end_reason,
+        snprintf(out, 240, "It ended properly (%s)%s. Saved last %s, after turn %u.", end_in_words(d->end_reason),
                  d->judged ? ", but its last turn had failed" : "", age, (unsigned)d->turns);
         return;
     case FLIGHT_OPEN_HERE:
@@ -51,7 +67,7 @@ static void put_holder(const struct doc_flight *d, const struct flight_sample *s
 {
     char f[FIGURE], g[FIGURE];
     if (d->owners == 0 || d->owner[0].tokens == 0) return;
-    const char *who = *d->owner[0].name ? d->owner[0].name : "the only agent";
+    const char *who = *d->owner[0].name ? d->owner[0].name : "The only agent";
     buf_printf(out, " %s held %s%s of %s tokens.", who, d->owners > 1 ? "the most, " : "",
                figure(f, (uint64_t)d->owner[0].tokens), figure(g, (uint64_t)s->pool));
 }

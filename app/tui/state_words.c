@@ -44,7 +44,8 @@ static void put_tool(struct buf *b, const struct event_tool *e)
 static void put_summary(struct buf *b, const struct event_summary *e)
 {
     char n[FIGURE];
-    if (is(e->by, "nobody")) buf_printf(b, "nothing was summed up: %.*s", STR(e->reason));
+    const struct event_str why = e->reason.len > 0 ? e->reason : event_str("it was cancelled");
+    if (is(e->by, "nobody")) buf_printf(b, "nothing was summed up: %.*s", STR(why));
     else buf_printf(b, "%.*s summed up in %s token%s by %s", STR(e->what), figure(n, size_of(e->tokens)),
                     s_if(e->tokens), is(e->by, "model") ? "the model" : "lines out of them");
 }
@@ -79,7 +80,9 @@ static void put_context(struct buf *b, const struct event_context *e)
 
 static void put_flow(struct buf *b, const struct event_flow *e)
 {
-    if (e->ask == 0) buf_printf(b, "%.*s %.*s: %.*s", STR(e->flow), STR(e->change), STR(e->why));
+    const bool bad = is(e->change, "failed") || is(e->change, "cancelled");
+    const struct event_str how = bad ? e->change : event_str("ended");
+    if (e->ask == 0) buf_printf(b, "%.*s %.*s: %.*s", STR(e->flow), STR(how), STR(e->why));
     else buf_printf(b, "%.*s: %.*s is asked%s", STR(e->flow), STR(e->to), is(e->change, "again") ? " again" : "");
 }
 

@@ -285,35 +285,60 @@ static void on_tool(struct transcript *t, int agent, const struct event_tool *to
     add_text(t, e, tool->text.data, tool->text.len);
 }
 
+/* before, what changed with its tokens, behind; or the words alone. */
+static const struct change { const char *name, *before, *behind; bool alone; } changes[] = {
+    {"left", "", " left the context without a summary", false},
+    {"stood_in", "", " is too large for the context and stands as a line", false},
+    {"dropped", "", " stands as a line from now on", false},
+    {"compacted", "", " left the context for a summary", false},
+    {"extracted", "", " left the context for lines out of them", false},
+    {"undone", "the summary of ", " was taken back", false},
+    {"summary_left", "the summary of ", " did not fit any more and left", false},
+    {"in_vain", "nothing more is summed up until the context has grown", "", true},
+    {"front_changed", "what every call begins with has changed, and is read again", "", true},
+    {"thinking_closed", "thinking was closed: it had all its tokens", "", true},
+    {"refused", "the call cannot fit, with all out that may leave", "", true},
+};
+
 static void on_context(struct transcript *t, struct event_str agent, const struct event_context *c)
 {
-    if (is(c->change, "left"))
-        note(t, ENTRY_NOTE, agent, "%.*s (%" PRId64 " tokens) left the context without a summary", STR(c->what),
-             c->tokens);
-    else if (is(c->change, "stood_in"))
-        note(t, ENTRY_NOTE, agent, "%.*s (%" PRId64 " tokens) is too large for the context and stands as a line",
-             STR(c->what), c->tokens);
+    size_t i = 0;
+    while (i < COUNT_OF(changes) && !is(c->change, changes[i].name)) i++;
+    const struct change *k = i < COUNT_OF(changes) ? &changes[i] : NULL;
+    if (k && k->alone) note(t, ENTRY_NOTE, agent, "%s", k->before);
+    else if (k)
+        note(t, ENTRY_NOTE, agent, "%s%.*s (%" PRId64 " tokens)%s", k->before, STR(c->what), c->tokens, k->behind);
     else if (is(c->change, "gone"))
         note(t, ENTRY_NOTE, agent, "%.*s is not held any more: this conversation is not saved", STR(c->what));
     else if (is(c->change, "clipped"))
         note(t, ENTRY_NOTE, agent, "clipped to %" PRId64 " tokens; %s%.*s", c->tokens,
              c->what.len ? "the whole is " : "the rest is not kept", STR(c->what));
-    else if (is(c->change, "dropped"))
-        note(t, ENTRY_NOTE, agent, "%.*s (%" PRId64 " tokens) stands as a line from now on", STR(c->what), c->tokens);
     else
         note(t, ENTRY_NOTE, agent, "context: %.*s %.*s, %" PRId64 " messages, %" PRId64 " tokens", STR(c->change),
              STR(c->what), c->messages, c->tokens);
+}
+
+/* Without a reason it was the person who stopped it. */
+static void on_summary(struct transcript *t, struct event_str agent, const struct event_summary *s)
+{
+    if (!is(s->by, "nobody"))
+        note(t, ENTRY_NOTE, agent, "summary of %.*s by %.*s: %" PRId64 " items, %" PRId64 " tokens%s%.*s",
+             STR(s->what), STR(s->by), s->items, s->tokens, s->reason.len ? "; " : "", STR(s->reason));
+    else if (s->reason.len > 0) note(t, ENTRY_NOTE, agent, "nothing was summed up: %.*s", STR(s->reason));
+    else note(t, ENTRY_NOTE, agent, "summing up was cancelled; nothing left the context");
+}
+
+static void on_flow_end(struct transcript *t, struct event_str agent, const struct event_flow *f)
+{
+    const char *how = is(f->change, "failed") ? "failed" : is(f->change, "cancelled") ? "was cancelled" : "ended";
+    note(t, ENTRY_NOTE, agent, "%.*s %s: %.*s", STR(f->flow), how, STR(f->why));
 }
 
 static void on_line(struct transcript *t, const struct event *e)
 {
     switch (e->kind) {
     case EV_CONTEXT: on_context(t, e->agent, &e->context); return;
-    case EV_SUMMARY:
-        note(t, ENTRY_NOTE, e->agent, "summary of %.*s by %.*s: %" PRId64 " items, %" PRId64 " tokens%s%.*s",
-             STR(e->summary.what), STR(e->summary.by), e->summary.items, e->summary.tokens,
-             e->summary.reason.len ? "; " : "", STR(e->summary.reason));
-        return;
+    case EV_SUMMARY: on_summary(t, e->agent, &e->summary); return;
     case EV_STOPPED:
         note(t, ENTRY_NOTE, e->agent, "stopped after %" PRId64 " calls of tools (%.*s); it wanted %.*s",
              e->stopped.calls, STR(e->stopped.reason), STR(e->stopped.name));
@@ -324,9 +349,7 @@ static void on_line(struct transcript *t, const struct event *e)
         return;
     case EV_FLOW:
         if (e->flow.ask != 0) t->told[agent_of(t, e->flow.to)] = e->flow.parts > 0;
-        if (e->flow.ask == 0)
-            note(t, ENTRY_NOTE, e->agent, "%.*s ended: %.*s %.*s", STR(e->flow.flow), STR(e->flow.change),
-                 STR(e->flow.why));
+        if (e->flow.ask == 0) on_flow_end(t, e->agent, &e->flow);
         else note(t, ENTRY_NOTE, e->agent, "%.*s: %.*s %.*s", STR(e->flow.flow), STR(e->flow.change), STR(e->flow.to));
         return;
     case EV_RESUMED:
