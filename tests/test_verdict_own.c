@@ -265,6 +265,11 @@ TEST(many_at_once_are_concurrency_with_how_many_fit)
     SAYS("alone it needs 1.88 MiB at most, and the pool has 6 MiB: 3 such fit"); /* 316 tokens: 20 pages */
     CHECK_STR(v.fix[0].what, "3 at once instead of 8; the others wait");
     CHECK_EQ(v.fix[0].frees, 5 * 20 * PAGE);
+    CHECK(v.fix[0].demand); /* more than the pool has: it frees nothing that is there */
+    struct buf text = {0};
+    verdict_text(&v, 200, &text);
+    CHECK(text.data && strstr(text.data, "the others wait (asks for 9.38 MiB less)"));
+    buf_free(&text);
     check_frees(APPLY_SOUND_POLICY, 160);
     check_frees(APPLY_MAX_TOKENS, 78 * 8);
 }

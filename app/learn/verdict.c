@@ -245,7 +245,8 @@ static void fixes(const struct verdict *v, int width, struct buf *out)
         snprintf(label, sizeof label, "%-*s%d", LABEL, i == 0 ? "fixes" : "", i + 1);
         snprintf(what, sizeof what, "%s", f->what);
         if (f->frees >= 0)
-            snprintf(what, sizeof what, "%s (frees %s)", f->what, verdict_bytes((uint64_t)f->frees, size));
+            snprintf(what, sizeof what, "%s (%s %s%s)", f->what, f->demand ? "asks for" : "frees",
+                     verdict_bytes((uint64_t)f->frees, size), f->demand ? " less" : "");
         paragraph(out, width, label, LABEL + 3, what);
         if (*f->how) paragraph(out, width, "", LABEL + 3, f->how);
     }

@@ -63,6 +63,7 @@ struct verdict_fix {
     char what[VERDICT_TEXT]; /* "window and summary" */
     char how[VERDICT_TEXT];  /* where that is set in the stack at hand, today: "--max-model-len 8192"; "": no word */
     int64_t frees;           /* bytes; -1: the text does not say enough */
+    bool demand;             /* those are asked for no more: of them not all were there to be freed */
     enum verdict_apply apply;
     int64_t value;           /* of apply: the new max_tokens, the message's number, ... */
 };

@@ -180,10 +180,12 @@ static void concurrency(struct found *f)
     else judge_not_growth(f->a, f->v);
     not_fragmentation(f);
     not_weights(f);
+    struct verdict_fix *x = NULL;
     if (fit > 0 && fit < running)
-        verdict_fix(f->v, (int64_t)MIN((running - fit) * f->alone, (uint64_t)JUDGE_FIGURE),
-                    "%llu at once instead of %llu; the others wait", (unsigned long long)fit,
-                    (unsigned long long)running);
+        x = verdict_fix(f->v, (int64_t)MIN((running - fit) * f->alone, (uint64_t)JUDGE_FIGURE),
+                        "%llu at once instead of %llu; the others wait", (unsigned long long)fit,
+                        (unsigned long long)running);
+    if (x) x->demand = true;
     sound(f, f->own, "reserve before it runs: who finds no room waits and holds nothing");
     shorter_answer(f, running);
 }

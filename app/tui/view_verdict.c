@@ -52,8 +52,10 @@ static bool can_apply(const struct card *c, int i) { return c->own && c->v.fix[i
 static void put_fix(struct sheet *h, const struct card *c, int i)
 {
     const struct verdict_fix *f = &c->v.fix[i];
-    char frees[VERDICT_BYTES + 8] = "", size[VERDICT_BYTES], number[16];
-    if (f->frees >= 0) snprintf(frees, sizeof frees, "frees %s", verdict_bytes((uint64_t)f->frees, size));
+    char frees[VERDICT_BYTES + 16] = "", size[VERDICT_BYTES], number[16];
+    if (f->frees >= 0)
+        snprintf(frees, sizeof frees, "%s %s%s", f->demand ? "asks for" : "frees",
+                 verdict_bytes((uint64_t)f->frees, size), f->demand ? " less" : "");
     const int right = (int)strlen(frees), row = h->row;
     snprintf(number, sizeof number, "%d", i + 1);
     put_at(h, LABEL, number, strlen(number), can_apply(c, i) ? key_look : dim);
