@@ -97,8 +97,8 @@ void command_plan(struct console *c, const char *arg, size_t n)
     c->a->ops->snapshot(c->a->engine, &s);
     say_next(c, &f, &s);
     uint64_t fit = s.pool_tokens / promised(i, c->s->role.ctx);
-    say("at once  %llu contexts as large as this one may be fit the pool; %d run at most", (unsigned long long)fit,
-        i->max_seqs);
+    say("at once  %llu context%s as large as this one may be fit%s the pool; %d run at most", (unsigned long long)fit,
+        fit == 1 ? "" : "s", fit == 1 ? "s" : "", i->max_seqs);
     if (window_due(c->s->w)) say("before   it the oldest is summed up: above %lld tokens", (long long)f.high);
     forecast_agent_words(&c->s->growth, "at this growth", line, sizeof line);
     say("ahead    %s", c->s->growth.noted ? line : "growth not known yet");

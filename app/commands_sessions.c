@@ -120,7 +120,8 @@ void command_resume(struct console *c, const char *arg, size_t n)
     console_leave(c);
     if (session_resume_as(c->s, c->a, &role, name, NULL, &err) == EXIT_DONE) {
         buf_free(&system);
-        say_dim("%.8s, %s: %u turns", name, c->s->keep.head.title, c->s->keep.head.turns);
+        say_dim("%.8s, %s: %u turn%s", name, c->s->keep.head.title, c->s->keep.head.turns,
+                c->s->keep.head.turns == 1 ? "" : "s");
         return;
     }
     command_complain(&err);

@@ -55,12 +55,14 @@ static void say_beside(const struct session *s)
 static void say_saved(struct console *c)
 {
     const struct session *s = c->s;
+    const unsigned turns = s->keep.head.turns;
+    const char *many = turns == 1 ? "" : "s";
     char id[2 * STORE_SESSION_ID + 1];
     journal_id_text(s->keep.head.id, id);
     if (!s->keep.keeper) say("session  not saved");
     else if (s->acknowledged == 0 && s->keep.n_unsaved == 0) say("session  %.8s, saved with its first turn", id);
-    else if (s->keep.head.next == s->acknowledged + 1) say("session  %.8s, saved: %u turns", id, s->keep.head.turns);
-    else say("session  %.8s, %u turns; %d wait to be saved", id, s->keep.head.turns, s->keep.n_unsaved);
+    else if (s->keep.head.next == s->acknowledged + 1) say("session  %.8s, saved: %u turn%s", id, turns, many);
+    else say("session  %.8s, %u turn%s; %d wait to be saved", id, turns, many, s->keep.n_unsaved);
 }
 
 void command_stats(struct console *c, const char *arg, size_t n)

@@ -185,7 +185,8 @@ static void greet(struct console *c)
     if (strcmp(a->info->template, "raw") == 0) say_dim("a model without a chat form: it continues the text");
     journal_id_text(c->s->keep.head.id, id);
     if (c->s->keep.head.turns > 0 && !c->team.crew) /* of a run it was said */
-        say_dim("session %.8s goes on after %u turns: %s", id, c->s->keep.head.turns, c->s->keep.head.title);
+        say_dim("session %.8s goes on after %u turn%s: %s", id, c->s->keep.head.turns,
+                c->s->keep.head.turns == 1 ? "" : "s", c->s->keep.head.title);
     say_dim("/help lists the commands; Ctrl-C interrupts an answer, Ctrl-D leaves");
 }
 

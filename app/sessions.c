@@ -151,9 +151,12 @@ void sessions_what(const struct journal_head *h, size_t members, char out[SESSIO
 {
     char id[2 * STORE_SESSION_ID + 1];
     journal_id_text(h->id, id);
-    if (!journal_is_run(h)) snprintf(out, SESSIONS_WHAT, "%.8s, %s (%u turns)", id, h->title, (unsigned)h->turns);
-    else snprintf(out, SESSIONS_WHAT, "%.8s, %s (%u lines, and %zu sessions of its agents)", id, h->title,
-                  (unsigned)h->turns, members);
+    const char *many = h->turns == 1 ? "" : "s";
+    if (!journal_is_run(h))
+        snprintf(out, SESSIONS_WHAT, "%.8s, %s (%u turn%s)", id, h->title, (unsigned)h->turns, many);
+    else
+        snprintf(out, SESSIONS_WHAT, "%.8s, %s (%u line%s, and %zu session%s of its agents)", id, h->title,
+                 (unsigned)h->turns, many, members, members == 1 ? "" : "s");
 }
 
 /* Each locked for that while.  drops: else it is only seen that nobody has one of them open. */

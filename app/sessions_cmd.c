@@ -276,7 +276,8 @@ static int import_from(struct store *s, int fd, const char *name)
     char id[2 * STORE_SESSION_ID + 2];
     struct out out;
     journal_id_text(h.id, id);
-    say_dim("imported as %.8s, %s: %u turns", id, *h.title ? h.title : "(no title)", (unsigned)h.turns);
+    say_dim("imported as %.8s, %s: %u turn%s", id, *h.title ? h.title : "(no title)", (unsigned)h.turns,
+            h.turns == 1 ? "" : "s");
     if (journal_in_run(&h)) say_run_dropped(&h.run);
     out_init(&out, STDOUT_FILENO);
     out_put(&out, id, strlen(id));

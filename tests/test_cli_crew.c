@@ -193,12 +193,12 @@ TEST(crew_is_listed_in_one_piece_and_goes_on_as_a_whole)
     check_out("\"event\":\"flow\"");
     check_out("write a note to Anna");
     CHECK_EQ(run("", 0, ARGS("--resume", id, "--store", store)), 2);
-    CHECK(strstr(c.err_text.data, "--crew FILE --resume"));
+    CHECK(strstr(c.err_text.data, "--crew graph --resume"));
     CHECK_EQ(run("", 0, ARGS("--crew", "debate", "--resume", id, "--store", store)), 2);
     CHECK(strstr(c.err_text.data, "is of the crew graph"));
     CHECK_EQ(run("", 0, ARGS("--crew", "graph", "--resume", "last", "--no-save")), 2);
     CHECK_EQ(SESSIONS("delete", id), 2); /* its agents' sessions have the same texts: they go with it */
-    CHECK(strstr(c.err_text.data, "1 lines, and 2 sessions of its agents"));
+    CHECK(strstr(c.err_text.data, "1 line, and 2 sessions of its agents"));
     CHECK_EQ(SESSIONS("delete", id, "--yes"), 0);
     CHECK_EQ(SESSIONS("list"), 0);
     CHECK_STR(out(), "");

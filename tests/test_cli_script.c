@@ -306,7 +306,7 @@ TEST(script_plan_knows_the_growth_of_the_turns_before)
     check_has(err(), "growth not known yet");
     CHECK_EQ(SCRIPT("one\ntwo\nthree\n/plan\n", "--no-save"), 0);
     check_has(err(), "turns until its context");
-    check_has(err(), "at once  1 contexts as large");
+    check_has(err(), "at once  1 context as large");
 }
 
 /* ---------------------------------------------------------------- the next call */

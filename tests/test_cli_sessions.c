@@ -214,7 +214,7 @@ TEST(sessions_exported_and_imported_go_on)
     char id[33];
     CHECK_EQ(sscanf(out(), "%32[0-9a-f]\n", id), 1);
     CHECK_EQ(strlen(out()), 33);
-    check_has(err(), "first words: 1 turns");
+    check_has(err(), "first words: 1 turn\n");
     check_hasnt(text, id);
     chat("and then\n", id);
     CHECK_STR(out(), "Fine\n"); /* the script begins anew: the model was asked once, and nothing was run again */
@@ -365,8 +365,8 @@ TEST(sessions_are_renamed_and_deleted)
     CHECK_EQ(SESSIONS("delete", "last"), 2);
     check_complaint("nobody can be asked; --yes deletes it unasked");
     const char *const args[] = {"sessions", "--store", store, "delete", "last", NULL};
-    CHECK_EQ(at_terminal(args, "(1 turns), for good?", "no\n"), 2);
-    CHECK_EQ(at_terminal(args, "(1 turns), for good?", "yes\n"), 0);
+    CHECK_EQ(at_terminal(args, "(1 turn), for good?", "no\n"), 2);
+    CHECK_EQ(at_terminal(args, "(1 turn), for good?", "yes\n"), 0);
     CHECK_EQ(SESSIONS("list"), 0);
     check_hasnt(out(), "Ships");
     check_has(out(), "first words");
@@ -389,7 +389,7 @@ TEST(sessions_that_are_open_elsewhere_stay_as_they_are)
     char older[64];
     snprintf(older, sizeof older, "%s", id_of(1));
     child_start_at_terminal(&chatting, chat_args("last"));
-    child_wait_for(&chatting, "goes on after 1 turns: other words");
+    child_wait_for(&chatting, "goes on after 1 turn: other words");
     child_wait_for(&chatting, "> ");
     CHECK_EQ(SESSIONS("delete", "last", "--yes"), 2);
     check_complaint("process");
@@ -444,7 +444,7 @@ TEST(sessions_are_exported_and_deleted_in_a_chat)
     type("/delete\n", "/delete SESSION");
     type("/delete last\n", "that is the one that is open here");
     snprintf(line, sizeof line, "/delete %s\n", older);
-    type(line, "(1 turns), for good? [y/N] ");
+    type(line, "(1 turn), for good? [y/N] ");
     type("\n", "it stays");
     type(line, "for good? [y/N] ");
     type("y\n", " is deleted");

@@ -211,7 +211,7 @@ TEST(terminal_commands_show_change_and_take_back_what_a_call_carries)
     turn("/resume zz\n", "\"zz\" is no session");
     turn("/task\n", "open 1  call Anna"); /* nothing of this one is gone, though nothing was said yet */
     turn("/done 1\n", "done");
-    turn("/done 1\n", "0 tasks are open");
+    turn("/done 1\n", "there is no task 1: none is open");
     snprintf(line, sizeof line, "/attach %s\n", file);
     turn(line, "[read {\"path\":");
     turn("one\n", "Hello there");
@@ -245,7 +245,7 @@ TEST(terminal_commands_show_change_and_take_back_what_a_call_carries)
     turn("/unpin 99\n", "99 is no pin");
     turn("/resume zz\n", "\"zz\" is no session");
     turn("/clear\n", "a new conversation");
-    turn("/resume last\n", "1 turns");
+    turn("/resume last\n", "1 turn");
     CHECK_EQ(leave(), 0);
 }
 

@@ -88,4 +88,13 @@ TEST(what_opened_the_last_turn_is_not_dropped_so_that_it_can_be_taken_back)
     end();
 }
 
+TEST(the_system_message_is_not_dropped_and_what_changes_it_is_said)
+{
+    begin(NULL);
+    OK(session_system(&s, "Be brief.", 9, &err));
+    CHECK_EQ(session_drop(&s, s.system, &err), -1);
+    CHECK(strstr(err.text, "is the system message: it cannot be dropped; /system TEXT changes it"));
+    end();
+}
+
 CHECK_MAIN

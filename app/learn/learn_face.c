@@ -153,7 +153,8 @@ static void tell_run(struct learn_face *f)
     struct buf end = {0};
     wipe(f);
     figure_show(r->figures.value[FIGURE_END], UNIT_END, false, &end);
-    put(f, "  ended: %s, %d turns, %.1f s\n", end.data ? end.data : "", r->curve.turns, r->seconds);
+    put(f, "  ended: %s, %d turn%s, %.1f s\n", end.data ? end.data : "", r->curve.turns,
+        r->curve.turns == 1 ? "" : "s", r->seconds);
     if (r->events == 0 && *r->said) put(f, "  it said: %.500s", r->said);
     buf_free(&end);
 }

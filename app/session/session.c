@@ -499,13 +499,6 @@ int session_unpin(struct session *s, uint64_t id, struct err *err)
     return session_save(s, err);
 }
 
-int session_drop(struct session *s, uint64_t id, struct err *err)
-{
-    if (window_drop(s->w, id, NULL, err)) return -1;
-    session_tell(s);
-    return session_save(s, err);
-}
-
 const struct text_entry *session_text(struct session *s, uint64_t number, struct err *err)
 {
     return texts_get(&s->texts, number, err);

@@ -328,6 +328,25 @@ int session_undo_summary(struct session *s, struct err *err)
     return session_save(s, err);
 }
 
+/* What every call begins with is no message; it is changed in another way. */
+static int check_front(const struct session *s, uint64_t id, struct err *err)
+{
+    if (id > 0 && id == s->system)
+        return err_set(err, -1, "m%llu is the system message: it cannot be dropped; /system TEXT changes it",
+                       (unsigned long long)id);
+    if (id > 0 && id == s->tools)
+        return err_set(err, -1, "m%llu tells of the tools: it cannot be dropped; /tools off NAME takes one away",
+                       (unsigned long long)id);
+    return 0;
+}
+
+int session_drop(struct session *s, uint64_t id, struct err *err)
+{
+    if (check_front(s, id, err) || window_drop(s->w, id, NULL, err)) return -1;
+    session_tell(s);
+    return session_save(s, err);
+}
+
 const struct text_entry *session_summary(struct session *s, struct buf *diff, struct err *err)
 {
     struct window_figures f;

@@ -1,5 +1,6 @@
 /* session_load.c - going back and going on: resume, undo, fork. */
 #include "app/say.h"
+#include "app/session/crew_impl.h"
 #include "app/session/session_impl.h"
 
 /* ---------------------------------------------------------------- made anew from what was said */
@@ -225,14 +226,22 @@ int session_resume(struct session *s, struct app *a, const char *name, const cha
     return session_resume_as(s, a, &alone, name, system, err);
 }
 
+/* What --crew takes: of a crew that is not the program's own the person alone knows the file. */
+static const char *crew_word(const char *crew)
+{
+    int i = 0;
+    while (i < crew_builtin_count() && strcmp(crew_builtin_name(i), crew) != 0) i++;
+    return i < crew_builtin_count() ? crew : "FILE";
+}
+
 /* Nobody speaks in the record of a crew's run. */
 static int check_speaker(const struct keep *k, struct err *err)
 {
     char id[2 * STORE_SESSION_ID + 1];
     if (!journal_is_run(&k->head)) return 0;
     journal_id_text(k->head.id, id);
-    return err_set(err, STORE_NOT_FOUND, "%.8s is a run of the crew %s: --crew FILE --resume %.8s goes on with it", id,
-                   k->head.run.crew, id);
+    return err_set(err, STORE_NOT_FOUND, "%.8s is a run of the crew %s: --crew %s --resume %.8s goes on with it", id,
+                   k->head.run.crew, crew_word(k->head.run.crew), id);
 }
 
 int session_resume_as(struct session *s, struct app *a, const struct session_role *role, const char *name,

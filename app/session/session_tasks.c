@@ -81,7 +81,9 @@ int session_task_done(struct session *s, size_t number, struct err *err)
     if (number < 1 || number > was->n) {
         size_t n = was->n;
         if (any) forms_record_free(&r);
-        return err_set(err, -1, "%zu tasks are open; /task lists them", n);
+        return n == 0 ? err_set(err, -1, "there is no task %zu: none is open", number)
+                      : err_set(err, -1, "there is no task %zu: %zu %s open, /task lists them", number, n,
+                                n == 1 ? "is" : "are");
     }
     struct form_list open, done;
     struct form_text *left = changed(was, NULL, number - 1, &open.n);
