@@ -30,11 +30,11 @@ static void names_of(const struct team *t, struct buf *out)
 static int agent_of(struct console *c, const char *arg, size_t n)
 {
     struct buf names = {0};
-    int i = n > 0 ? team_find(&c->team, arg, n) : c->team.current;
+    int i = n > 0 ? team_find_shown(&c->team, arg, n) : c->team.current;
     if (i >= 0) return i;
     names_of(&c->team, &names);
     say_error("there is no agent %.*s (%s)", (int)MIN(n, (size_t)NAME_MOST), arg,
-              c->team.crew && names.data ? names.data : "there is one, without a name; --crew gives several");
+              c->team.crew && names.data ? names.data : "there is one, " TEAM_ALONE "; --crew gives several");
     buf_free(&names);
     return -1;
 }
@@ -46,9 +46,9 @@ static void say_agent(const struct console *c, int i)
     struct buf tools = {0};
     session_figures(s, &f);
     for (int k = 0; k < s->role.n_tools; k++) buf_printf(&tools, "%s%s", k ? ", " : "; tools ", s->role.tools[k]);
-    say("%c %-12s %u turns, context %lld of %d tokens%s", i == c->team.current ? '*' : ' ',
-        *s->role.name ? s->role.name : "(no name)", s->keep.head.turns, (long long)f.used, s->role.ctx,
-        tools.data ? tools.data : "");
+    say("%c %-12s %u turn%s, context %lld of %d tokens%s", i == c->team.current ? '*' : ' ',
+        *s->role.name ? s->role.name : TEAM_ALONE, s->keep.head.turns, s->keep.head.turns == 1 ? "" : "s",
+        (long long)f.used, s->role.ctx, tools.data ? tools.data : "");
     buf_free(&tools);
 }
 

@@ -263,7 +263,7 @@ int console_close(struct console *c)
 
 bool console_use(struct console *c, const char *agent, size_t n)
 {
-    int i = team_find(&c->team, agent, n);
+    int i = team_find_shown(&c->team, agent, n);
     if (i < 0) return false;
     team_use(&c->team, i);
     c->s = team_session(&c->team);

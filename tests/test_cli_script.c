@@ -141,7 +141,7 @@ static const struct { const char *line; int status; const char *part; } obeyed[]
     {"/export", 2, "/export FILE"},
     {"/delete", 2, "/delete SESSION"},
     {"/stats", 0, "kv pool"},
-    {"/agents", 0, "* (no name)"},
+    {"/agents", 0, "* plimsoll"},
     {"/use mate", 2, "there is no agent mate"},
     {"/use", 2, "/use AGENT"},
     {"/tools", 0, "nobody can be asked"},
@@ -562,7 +562,7 @@ TEST(script_asks_agents_one_by_one)
                     "/agents\n/memory\n/view\n/view writer\n", "--crew", crew(), "--store", new_store()), 0);
     check_has(out(), "writer: Ships float.\ncritic: Stones sink.\nwriter: Third\n");
     check_has(err(), "  writer       2 turns");
-    check_has(err(), "* critic       1 turns");
+    check_has(err(), "* critic       1 turn,");
     check_has(err(), "of 512 tokens; tools calculator");
     check_has(err(), "round_robin, at most 3 asks");
     check_has(err(), "tokens alone");

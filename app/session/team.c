@@ -246,6 +246,13 @@ int team_find(const struct team *t, const char *name, size_t n)
     return -1;
 }
 
+int team_find_shown(const struct team *t, const char *name, size_t n)
+{
+    const bool alone = t->n == 1 && !*team_name(t, 0);
+    const bool is_it = alone && n == strlen(TEAM_ALONE) && memcmp(name, TEAM_ALONE, n) == 0;
+    return is_it ? 0 : team_find(t, name, n);
+}
+
 void team_settle(struct team *t, struct session *s)
 {
     if (t->a->between) session_poll(s);

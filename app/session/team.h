@@ -76,6 +76,8 @@ int team_resume(struct team *t, const char *name, struct err *err);
 struct session *team_session(struct team *t);        /* of the current agent */
 void team_use(struct team *t, int i);                /* it is the current one; -1: lines go to the flow again */
 int team_find(const struct team *t, const char *name, size_t n); /* -1 */
+#define TEAM_ALONE "plimsoll" /* what the one without a name is called where a name is shown */
+int team_find_shown(const struct team *t, const char *name, size_t n); /* that name too; -1 */
 const char *team_name(const struct team *t, int i);  /* "" where there is one */
 
 /* The tool is off for all of them, for good, and no agent is told of it any more.  -1: err says why not. */

@@ -25,7 +25,7 @@ static const struct map *doc_of(const struct view_in *in)
 
 /* ------------------------------------------------------------------ drawing */
 
-static const char *name_of(const struct map *m, int agent) { return *m->name[agent] ? m->name[agent] : "conversation"; }
+static const char *name_of(const struct map *m, int agent) { return *m->name[agent] ? m->name[agent] : "plimsoll"; }
 
 /* The owners that have a cell; others are not worth a place in the legend. */
 static int owners(const struct map *m, struct pagemap_agent out[MAP_AGENTS])
