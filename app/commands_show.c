@@ -79,6 +79,15 @@ void command_stats(struct console *c, const char *arg, size_t n)
     say_saved(c);
 }
 
+static void say_marks(const struct console *c, const struct window_figures *f)
+{
+    if (f->compaction > 0)
+        say("marks    summed up above %lld, down to %lld; /compact would free %lld now", (long long)f->high,
+            (long long)f->low, (long long)f->by_compact);
+    else if (guards_no_window(&c->a->o->off)) say("marks    none: nothing is summed up, and nothing leaves");
+    else say("marks    nothing is summed up here: the oldest leave at %lld tokens", (long long)f->limit);
+}
+
 void command_context(struct console *c, const char *arg, size_t n)
 {
     struct window_figures f;
@@ -90,8 +99,7 @@ void command_context(struct console *c, const char *arg, size_t n)
     for (enum window_part p = WINDOW_SYSTEM; p < WINDOW_REQUEST; p++)
         if (f.part[p] > 0)
             say("  %-13s %6lld tokens in %lld", window_part_name(p), (long long)f.part[p], (long long)f.count[p]);
-    say("marks    summed up above %lld, down to %lld; /compact would free %lld now", (long long)f.high,
-        (long long)f.low, (long long)f.by_compact);
+    say_marks(c, &f);
     window_ref_name(&f.summed, name);
     if (f.summary) say("summary  of %lld messages: %s%s", (long long)f.summed.messages, name,
                        f.extractive ? ", an extract" : "");

@@ -112,6 +112,9 @@ TEST(terminal_commands_do_what_help_says)
     turn("one\n", "Hello there");
     turn("/stats\n", "turns    written as chatml");
     turn("/clear\n", "a new conversation; the system message stays");
+    turn("/context\n", "marks    nothing is summed up here: the oldest leave at ");
+    turn("/summary\n", "nothing was summed up, nor will be: this context has no summaries");
+    turn("/done 7\n", "there is no task 7: none is open");
     turn("/stats\n", "of 512 tokens are what the next call carries");
     turn("\n", "");
     type("/quit\n");
@@ -233,6 +236,8 @@ TEST(terminal_commands_show_change_and_take_back_what_a_call_carries)
     turn("/artifact b1\n", "/artifact a3, or a3 OFFSET");
     turn("/compact\n", "nothing");
     turn("/summary\n", "nothing was summed up yet");
+    turn("/context\n", "marks    summed up above");
+    turn("/for plimsoll /agents\n", "* plimsoll");
     turn("/undo\n", "the last turn is taken back: 0 are left");
     turn("/undo\n", "no turn is there to be taken back");
     turn("two\n", "tokens, context");

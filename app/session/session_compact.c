@@ -353,7 +353,8 @@ const struct text_entry *session_summary(struct session *s, struct buf *diff, st
     struct summary_change change;
     window_figures(s->w, &f);
     const struct text_entry *e = f.summary ? texts_get(&s->texts, f.summary, err) : NULL;
-    if (f.summary == 0) err_set(err, -1, "nothing was summed up yet; /compact does it");
+    if (f.summary == 0 && f.compaction > 0) err_set(err, -1, "nothing was summed up yet; /compact does it");
+    else if (f.summary == 0) err_set(err, -1, "nothing was summed up, nor will be: this context has no summaries");
     if (!e || f.before == 0) return e;
     struct form_text now = {e->text, e->len};
     const struct text_entry *old = texts_get(&s->texts, f.before, NULL);
