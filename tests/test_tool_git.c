@@ -128,16 +128,20 @@ static void attack_as_other(void)
     json_decref(arguments);
 }
 
+static void give_to_other(void)
+{
+    static const char *const theirs[] = {".git", ".git/hooks", ".git/config", "hook"};
+    CHECK(chmod(around(), 0755) == 0 && chmod(workspace(), 0777) == 0);
+    for (size_t i = 0; geteuid() == 0 && i < COUNT_OF(theirs); i++)
+        CHECK(chown(in_workspace(theirs[i]), OTHER, OTHER) == 0);
+}
+
 TEST(run_of_a_command_of_a_plain_user_cannot_either)
 {
     need_jail();
     need_mounts(true);
     make_git();
-    CHECK(chmod(around(), 0755) == 0 && chmod(workspace(), 0777) == 0);
-    if (geteuid() == 0) {
-        static const char *const theirs[] = {".git", ".git/hooks", ".git/config", "hook"};
-        for (size_t i = 0; i < COUNT_OF(theirs); i++) CHECK(chown(in_workspace(theirs[i]), OTHER, OTHER) == 0);
-    }
+    give_to_other();
     pid_t pid = fork();
     if (pid == 0) {
         attack_as_other();
@@ -337,6 +341,51 @@ TEST(run_of_a_command_leaves_no_mount_behind)
     CHECK(waitpid(pid, &status, 0) == pid);
     drop_git();
     if (WIFEXITED(status) && WEXITSTATUS(status) == 77) SKIP("no mounts can be shared here");
+    CHECK_EQ(status, 0);
+}
+
+/* In a child whose mounts show the workspace a second time, and a part of its .git in itself. */
+static void mount_again(void)
+{
+    static const char by_other_ways[] =
+        "exec 2>/dev/null; echo x >../other/.git/config || echo held; mv ../other/.git ../other/away || echo held;"
+        "echo x >part/pre-commit || echo held; echo x >made && echo x >part2/a && echo free; rm -f made; cat .git/config";
+    char other[600];
+    snprintf(other, sizeof other, "%s/other", around());
+    mkdir(other, 0755);
+    mkdir(in_workspace("part"), 0755);
+    mkdir(in_workspace("part2"), 0755);
+    char part[700], hooks[700];
+    snprintf(part, sizeof part, "%s", in_workspace("part"));
+    snprintf(hooks, sizeof hooks, "%s", in_workspace(".git/hooks"));
+    if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+        mount(workspace(), other, NULL, MS_BIND, NULL) || mount(hooks, part, NULL, MS_BIND, NULL))
+        _exit(77);
+    SAYS(shell(by_other_ways, (struct job_limits){0}), "held\nheld\nheld\nfree\nold", false);
+    CHECK_EQ(unlink(in_workspace("part2/a")), 0);
+    put_file(in_workspace(".git/config"), "old"); /* and the person's mounts are as they were */
+    snprintf(part, sizeof part, "%s/.git/config", other);
+    put_file(part, "old");
+    give_to_other();
+    attack_as_other(); /* in a namespace of users too, where mounts of the one before may only be limited */
+}
+
+TEST(run_of_a_command_cannot_write_what_is_gits_own_by_another_mount)
+{
+    need_jail();
+    need_mounts(true);
+    make_git();
+    if (geteuid() == 0) CHECK_EQ(chown(workspace(), 0, 0), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        mount_again();
+        _exit(0);
+    }
+    int status = -1;
+    CHECK(waitpid(pid, &status, 0) == pid);
+    rmdir(in_workspace("part")), rmdir(in_workspace("part2"));
+    drop_git();
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) SKIP("nothing can be mounted here");
     CHECK_EQ(status, 0);
 }
 

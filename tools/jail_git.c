@@ -180,11 +180,119 @@ static int bind_all(const struct look *l)
     return 0;
 }
 
+/* ------------------------------------------------------------------ other ways to the same files */
+
+struct mounted { /* a line of mountinfo, as proc(5) has it: "36 35 98:0 /root /point ..." */
+    int id;
+    char *device, *root, *point; /* root: the path in its file system */
+};
+
+/* What proc(5) writes for a blank, a tab, a newline and a backslash. */
+static char *unescape(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from; to++) {
+        unsigned c;
+        bool octal = *from == '\\' && sscanf(from + 1, "%3o", &c) == 1 && strspn(from + 1, "01234567") >= 3;
+        *to = octal ? (char)c : *from;
+        from += octal ? 4 : 1;
+    }
+    *to = '\0';
+    return text;
+}
+
+static bool read_mount(char *line, struct mounted *m)
+{
+    char *id = strsep(&line, " ");
+    strsep(&line, " ");
+    m->device = strsep(&line, " ");
+    m->root = strsep(&line, " ");
+    m->point = strsep(&line, " ");
+    if (!m->point || !line) return false;
+    m->id = atoi(id);
+    unescape(m->root);
+    unescape(m->point);
+    return true;
+}
+
+/* Which mount this name leads to: its number in mountinfo, -1 if it leads nowhere. */
+static int mount_of(const char *path)
+{
+    char info[64], line[256];
+    int id = -1, fd = open(path, O_PATH | O_CLOEXEC);
+    if (fd < 0) return -1;
+    snprintf(info, sizeof info, "/proc/self/fdinfo/%d", fd);
+    FILE *f = fopen(info, "re");
+    while (f && id < 0 && fgets(line, sizeof line, f)) sscanf(line, "mnt_id: %d", &id);
+    if (f) fclose(f);
+    close(fd);
+    return id;
+}
+
+/* What is left of the path behind this folder: "" or "/..."; NULL if it does not lie there. */
+static const char *behind(const char *path, const char *folder)
+{
+    size_t n = strlen(folder);
+    if (n > 0 && folder[n - 1] == '/') n--;
+    return strncmp(path, folder, n) == 0 && (path[n] == '/' || !path[n]) ? path + n : NULL;
+}
+
+/* Does a mount of this root show the workspace, or a part of what is git's in it? */
+static bool shows(const char *root, const char *workspace, const struct look *l)
+{
+    const char *in = behind(root, workspace);
+    if (behind(workspace, root)) return true;
+    for (const char *p = l->found.data, *end = p + l->found.len; in && p < end; p += strlen(p) + 1)
+        if (behind(in + 1, p)) return true;
+    return false;
+}
+
+/* The first time for the workspace's own mount, which gives its device and the path in its file system; then, with
+ * these, for the others.  0, or -1 and errno. */
+static int each_mount(int own, char device[32], char inside[PATH_MAX], const struct look *l)
+{
+    char *line = NULL, here[PATH_MAX];
+    size_t room = 0;
+    int rc = 0;
+    struct mounted m;
+    FILE *f = fopen("/proc/self/mountinfo", "re");
+    if (!f || !getcwd(here, sizeof here)) rc = -1;
+    while (rc == 0 && getline(&line, &room, f) > 0) {
+        if (!read_mount(line, &m)) continue;
+        if (!l && m.id == own) {
+            const char *rest = behind(here, m.point);
+            snprintf(device, 32, "%s", m.device);
+            snprintf(inside, PATH_MAX, "%s%s", strcmp(m.root, "/") == 0 ? "" : m.root, rest ? rest : "");
+        }
+        if (!l || m.id == own || strcmp(m.device, device) != 0 || !shows(m.root, inside, l)) continue;
+        if (mount_of(m.point) != m.id) continue; /* another lies over it: nobody can get there */
+        struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY};
+        rc = (int)syscall(SYS_mount_setattr, AT_FDCWD, m.point, 0, &attr, sizeof attr);
+    }
+    int why = errno;
+    free(line);
+    if (f) fclose(f);
+    errno = why;
+    return rc;
+}
+
+/* Mounts lie over names, and what Landlock opens are files: by another mount of the same file system, the same .git
+ * could be written.  So those are made read only; the workspace is written by the one that it is in. */
+static int close_other_ways(const struct look *l)
+{
+    char device[32] = "", inside[PATH_MAX];
+    int own = mount_of(".");
+    if (own >= 0 && each_mount(own, device, inside, NULL)) return -1;
+    if (own >= 0 && *device) return each_mount(own, device, inside, l);
+    errno = ENOENT;
+    return -1;
+}
+
 static int hold(const struct look *l, struct err *err)
 {
     /* Private first: what is mounted here must not show in the namespace that this one was copied from. */
     if (own_mounts() == 0 && set_mount(AT_FDCWD, "/", 0, (struct mount_attr){.propagation = MS_PRIVATE}) == 0 &&
-        bind_all(l) == 0)
+        close_other_ways(l) == 0 && bind_all(l) == 0)
         return 0;
     return err_set(err, -1, "this system cannot hold .git read only for commands (mount namespaces: %s); --allow .git "
                    "opens it to them", strerror(errno));

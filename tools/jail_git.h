@@ -11,6 +11,8 @@
  *     lib/x/.git         read only: a folder, or the file of a worktree or submodule
  *     lib/x.bare         read only: it has HEAD, objects and refs
  *
+ * Other mounts that show the workspace, or some of this, at another place are read only for the process.
+ *
  * A folder that may be entered and not listed, or listed and not entered, is held as a whole: what is git's in it
  * cannot be found.
  *
