@@ -116,6 +116,28 @@ TEST(job_memory_counts_where_the_first_thread_has_ended)
     CHECK_EQ(r.end, JOB_MEMORY);
 }
 
+/* Much that is shared and of which never more than a piece is resident. */
+static int eat_shared(int argc, char **argv)
+{
+    enum { PIECE = 8 << 20, PIECES = 25 };
+    (void)argc, (void)argv;
+    char *mem = mmap(NULL, (size_t)PIECES * PIECE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (mem == MAP_FAILED) return 1;
+    for (char *p = mem; p < mem + (size_t)PIECES * PIECE; p += PIECE) {
+        memset(p, 1, PIECE);
+        if (madvise(p, PIECE, MADV_DONTNEED)) return 1;
+    }
+    for (;;) pause();
+}
+
+TEST(job_memory_counts_that_is_shared_and_resident_nowhere)
+{
+    struct job_config cfg = {.argv = ARGV("eat_shared"), .builtin = true, .limits = {.tree_bytes = 100 << 20}};
+    struct job_result r = end(begin(cfg));
+    CHECK_EQ(r.end, JOB_MEMORY);
+    CHECK(r.grouped || r.peak_bytes < 100 << 20);
+}
+
 /* Leaves a process in a session of its own that a /proc with hidepid=2 does not show, and says its number. */
 static int hide(int argc, char **argv)
 {
@@ -177,7 +199,8 @@ TEST(job_that_cannot_be_watched_is_ended)
 
 int main(int argc, char **argv)
 {
-    static const struct job_builtin table[] = {{"hide", hide}, {"outlive_first", outlive_first}, {0}};
+    static const struct job_builtin table[] = {{"hide", hide}, {"outlive_first", outlive_first},
+                                              {"eat_shared", eat_shared}, {0}};
     if (argc > 1 && strcmp(argv[1], "--jail") == 0) job_guard(table);
     return check_main(argc, argv);
 }

@@ -13,6 +13,8 @@
  * Where a control group is delegated to us (job_group.h) the kernel limits the memory of a job as a whole, and what of
  * it is shared counts once.  Else memory is the sum of what is resident in each process as the guard sees it.  A look
  * at the tree reads all of /proc: where that takes long, looks are rarer, so that they cost at most a fifth of a core.
+ * Shared memory that is resident in none of them is taken for theirs where they have any and the whole system has got
+ * more of it, since the start, than the limit.
  * A process that is over between two looks is not seen; the limits of jail.h hold besides.  Nor is one seen that is not
  * dumpable where /proc is mounted with hidepid=2: it is killed like the others, but not counted.
  *

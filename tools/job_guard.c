@@ -21,6 +21,7 @@ struct guard {
     struct jail *jail;
     pid_t tool;
     struct job_tree tree;
+    uint64_t shared_before;    /* by all of the system, at the start */
     struct job_group group;
     struct job_answer answer;
 };
@@ -133,6 +134,7 @@ static bool start(struct guard *g, double began)
         err_set(&err, JAIL_FAILED, "no tool can be watched: /proc: %s", strerror(errno));
         return refuse(g, &err);
     }
+    g->shared_before = job_tree_shared();
     struct jail_config c = {.workspace = g->workspace, .home = g->home, .cpu_seconds = l->cpu_seconds,
                             .open_files = l->open_files, .file_bytes = l->file_bytes, .processes = process_limit(g),
                             .hold_git = g->r.hold_git};
@@ -174,6 +176,13 @@ static void reap_orphans(const struct guard *g)
     }
 }
 
+/* The system's sum has grown by more than the tree may have, and the tree shares memory: it is said to be the tree's. */
+static bool over_shared(const struct guard *g)
+{
+    const uint64_t most = g->r.limits.tree_bytes, now = job_tree_shared();
+    return now > g->shared_before && now - g->shared_before > most && job_tree_has_shared(&g->tree);
+}
+
 static bool over_limit(struct guard *g)
 {
     if (job_tree_look(&g->tree, getpid())) { /* nothing would hold it to its limits */
@@ -186,7 +195,8 @@ static bool over_limit(struct guard *g)
     for (size_t i = 0; i < g->tree.n; i++) threads += g->tree.all[i].inside ? g->tree.all[i].threads : 0;
     g->answer.peak_bytes = MAX(g->answer.peak_bytes, g->tree.bytes);
     g->answer.peak_processes = MAX(g->answer.peak_processes, threads);
-    if (l->tree_bytes && !g->answer.grouped && g->tree.bytes > l->tree_bytes) g->answer.end = JOB_MEMORY;
+    if (l->tree_bytes && !g->answer.grouped && (g->tree.bytes > l->tree_bytes || over_shared(g)))
+        g->answer.end = JOB_MEMORY;
     else if (l->processes && threads > l->processes) g->answer.end = JOB_PROCESSES;
     else return false;
     return true;

@@ -125,6 +125,52 @@ int job_tree_look(struct job_tree *t, pid_t root)
     return full ? -1 : 0;
 }
 
+/* ---------------------------------------------------------------- memory without a process */
+
+uint64_t job_tree_shared(void)
+{
+    char line[128];
+    unsigned long long kib = 0;
+    FILE *f = fopen("/proc/meminfo", "re");
+    while (f && fgets(line, sizeof line, f) && sscanf(line, "Shmem: %llu", &kib) != 1) {}
+    if (f) fclose(f);
+    return (uint64_t)kib << 10;
+}
+
+/* One of its threads' maps, which are all the same, but for one that has ended: that has none. */
+static bool maps_shared(pid_t pid)
+{
+    char path[64], *line = NULL;
+    size_t room = 0;
+    bool found = false, some = false;
+    snprintf(path, sizeof path, "/proc/%d/task", pid);
+    DIR *dir = opendir(path);
+    for (struct dirent *e; dir && !some && (e = readdir(dir));) {
+        if (e->d_name[0] == '.') continue;
+        snprintf(path, sizeof path, "/proc/%d/task/%.20s/maps", pid, e->d_name);
+        FILE *f = fopen(path, "re");
+        found = !f && errno == EACCES; /* it is not dumpable, and may have anything */
+        while (f && !found && getline(&line, &room, f) > 0) {
+            some = true;
+            found = strstr(line, "s ") && strstr(line, "/dev/zero (deleted)");
+        }
+        if (f) fclose(f);
+        some = some || found;
+    }
+    if (dir) closedir(dir);
+    free(line);
+    return found;
+}
+
+bool job_tree_has_shared(const struct job_tree *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (t->all[i].inside && maps_shared(t->all[i].pid)) return true;
+    return false;
+}
+
+/* ---------------------------------------------------------------- ending */
+
 void job_tree_kill(const struct job_tree *t)
 {
     for (size_t i = 0; i < t->n; i++)

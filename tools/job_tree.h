@@ -20,8 +20,16 @@ struct job_tree {
     uint64_t bytes; /* of these */
 };
 
-int job_tree_look(struct job_tree *t, pid_t root); /* 0, or -1 and errno: no /proc, or out of memory */
-void job_tree_kill(const struct job_tree *t);      /* SIGKILL to each descendant */
+/* 0, or -1 and errno: no /proc, or out of memory. */
+int job_tree_look(struct job_tree *t, pid_t root);
+
+/* Memory without a file that processes share (MAP_SHARED | MAP_ANONYMOUS) stays while it is mapped, and is resident in
+ * none of them once they gave up its pages: it is in the system's sum alone.  Bytes of that sum, 0: not known; and may
+ * some of it be the descendants' as of the last look? */
+uint64_t job_tree_shared(void);
+bool job_tree_has_shared(const struct job_tree *t);
+
+void job_tree_kill(const struct job_tree *t); /* SIGKILL to each descendant */
 
 /* SIGKILL to children of this thread, some hundreds at most: those too that a /proc mounted with hidepid does not show,
  * because they are not dumpable. */
