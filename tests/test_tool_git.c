@@ -349,7 +349,8 @@ static void mount_again(void)
 {
     static const char by_other_ways[] =
         "exec 2>/dev/null; echo x >../other/.git/config || echo held; mv ../other/.git ../other/away || echo held;"
-        "echo x >part/pre-commit || echo held; echo x >made && echo x >part2/a && echo free; rm -f made; cat .git/config";
+        "echo x >part/pre-commit || echo held; echo x >made && echo x >part2/a && echo free; rm -f made;"
+        "cat .git/config";
     char other[600];
     snprintf(other, sizeof other, "%s/other", around());
     mkdir(other, 0755);

@@ -176,7 +176,7 @@ static void reap_orphans(const struct guard *g)
     }
 }
 
-/* The system's sum has grown by more than the tree may have, and the tree shares memory: it is said to be the tree's. */
+/* The system's sum has grown by more than the tree may have, and the tree shares memory: that is taken for its own. */
 static bool over_shared(const struct guard *g)
 {
     const uint64_t most = g->r.limits.tree_bytes, now = job_tree_shared();
