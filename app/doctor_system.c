@@ -90,6 +90,21 @@ double doctor_group_cores(const char *root)
     return least;
 }
 
+/* Is /proc mounted so that it does not show all processes, of the same user too?  The last mount there counts. */
+static bool hides_processes(const char *root)
+{
+    char path[300], *line = NULL;
+    size_t room = 0;
+    bool hides = false;
+    snprintf(path, sizeof path, "%.200s/proc/self/mounts", root);
+    FILE *f = fopen(path, "re");
+    while (f && getline(&line, &room, f) > 0)
+        if (strstr(line, " /proc proc ")) hides = strstr(line, "hidepid=") != NULL;
+    if (f) fclose(f);
+    free(line);
+    return hides;
+}
+
 /* Who limits a tool's memory: the kernel, by a group of its own, or its guard. */
 void doctor_groups(const struct doctor *d, struct doctor_finding *f)
 {
@@ -97,8 +112,9 @@ void doctor_groups(const struct doctor *d, struct doctor_finding *f)
     if (state == JOB_GROUP_READY)
         doctor_say(f, DOCTOR_OK, "delegated: a tool gets one of its own, which limits its memory");
     else
-        doctor_say(f, DOCTOR_OK, "%s; the processes of a tool are counted every %d ms",
-                   state == JOB_GROUP_SHARED ? "delegated, but others are in it" : "not delegated", JOB_LOOK_MS);
+        doctor_say(f, DOCTOR_OK, "%s; the processes of a tool are counted every %d ms%s",
+                   state == JOB_GROUP_SHARED ? "delegated, but others are in it" : "not delegated", JOB_LOOK_MS,
+                   hides_processes(d->root) ? ", but for those that hidepid of /proc hides" : "");
 }
 
 void doctor_cores(const struct doctor *d, struct doctor_finding *f)

@@ -122,6 +122,11 @@ TEST(doctor_says_whether_a_control_group_is_delegated)
     fresh_root();
     has(look(doctor_groups).figure, "not delegated; ");
     has(look(doctor_groups).figure, "every 20 ms");
+    put("/proc/self/mounts", "tmpfs / tmpfs rw 0 0\nproc /proc proc rw,nosuid 0 0\n");
+    CHECK(!strstr(look(doctor_groups).figure, "hidepid"));
+    put("/proc/self/mounts", "proc /proc proc rw,nosuid,hidepid=invisible 0 0\n");
+    has(look(doctor_groups).figure, "every 20 ms, but for those that hidepid of /proc hides");
+    put("/proc/self/mounts", "");
     put("/proc/self/cgroup", "0::/user\n");
     put("/sys/fs/cgroup/user/cgroup.controllers", "memory pids\n");
     put("/sys/fs/cgroup/user/cgroup.procs", "1\n");

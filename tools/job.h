@@ -16,7 +16,7 @@
  * Shared memory that is resident in none of them is taken for theirs where they have any and the whole system has got
  * more of it, since the start, than the limit.
  * A process that is over between two looks is not seen; the limits of jail.h hold besides.  Nor is one seen that is not
- * dumpable where /proc is mounted with hidepid=2: it is killed like the others, but not counted.
+ * dumpable where /proc is mounted with hidepid: it is killed like the others, but not counted.
  *
  * Threads: a job belongs to one thread; jobs of several threads do not know of each other. */
 #ifndef JOB_H
