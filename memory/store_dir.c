@@ -92,7 +92,7 @@ static int make_parents(const char *dir, struct err *err)
     return 0;
 }
 
-int store_make_file(const char *path, const char *text, struct err *err)
+static int make_file(const char *path, const char *text, struct err *err)
 {
     int fd = open(path, O_CREAT | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) return store_errno(err, errno, "make it", path);
@@ -123,7 +123,7 @@ static int check_format(const char *dir, bool read_only, struct err *err)
         if (!is_empty(dir, ""))
             return err_set(err, STORE_FOREIGN, "%s: holds things that are no plimsoll store; name another folder", dir);
         if (read_only) return err_set(err, STORE_NOT_FOUND, "%s: there is no store in it", dir);
-        return store_make_file(path, format, err);
+        return make_file(path, format, err);
     }
     ssize_t n = read(fd, text, sizeof text - 1);
     close(fd);
@@ -133,7 +133,7 @@ static int check_format(const char *dir, bool read_only, struct err *err)
     if (n >= 0 && memcmp(text, format, (size_t)n) == 0 && is_empty(dir, "FORMAT")) {
         if (read_only) return err_set(err, STORE_NOT_FOUND, "%s: there is no store in it", dir);
         int rc = vet(path, S_IFREG, false, err);
-        return rc ? rc : store_make_file(path, format, err);
+        return rc ? rc : make_file(path, format, err);
     }
     if (n > 15 && memcmp(text, format, 15) == 0)
         return err_set(err, STORE_FOREIGN, "%s: is a store of another version of plimsoll", dir);
@@ -155,7 +155,7 @@ static int make_part(const char *dir, const char *name, bool read_only, struct e
         if (lstat(path, &st) == 0)
             rc = vet(path, S_IFREG, read_only, err);
         else if (!read_only && i == 1)
-            rc = store_make_file(path, "", err);
+            rc = make_file(path, "", err);
     }
     return rc;
 }
@@ -336,7 +336,7 @@ int store_mark_clean(const char *dir, struct err *err)
     if (rc) return rc;
     unlink(path);
     if (describe(dir, text) < 0) return store_errno(err, errno, "look at the files of", dir);
-    return store_make_file(path, text, err);
+    return make_file(path, text, err);
 }
 
 int store_mark_open(const char *dir, struct err *err)

@@ -28,7 +28,6 @@ extern const char *const store_part_name[STORE_PARTS];
 int store_path(char path[STORE_PATH_MAX], const char *dir, const char *name, struct err *err);
 int store_errno(struct err *err, int error, const char *what, const char *path); /* a typed error for an errno */
 int store_dir_make(const char *dir, bool read_only, struct err *err);
-int store_make_file(const char *path, const char *text, struct err *err); /* 0600 whatever the umask; synced */
 /* The lock over all users: open its file (a descriptor, or an error), then be alone with it or share it. */
 int store_users_open(const char *dir, bool read_only, struct err *err);
 bool store_users_alone(int fd); /* false: others are there; what was shared still is */

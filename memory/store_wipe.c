@@ -81,8 +81,12 @@ static int new_lock(const char *folder, struct err *err)
 {
     char path[STORE_PATH_MAX];
     int rc = store_path(path, folder, "lock.mdb", err);
-    if (!rc && unlink(path) && errno != ENOENT) rc = store_errno(err, errno, "remove it", path);
-    return rc ? rc : store_make_file(path, "", err);
+    if (rc) return rc;
+    if (unlink(path) && errno != ENOENT) return store_errno(err, errno, "remove it", path);
+    int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0 || fchmod(fd, 0600)) rc = store_errno(err, errno, "make it", path); /* it need not outlast a power loss */
+    if (fd >= 0) close(fd);
+    return rc;
 }
 
 /* rename() puts the new file in the old one's place at once: a crash leaves one or the other, whole. */
