@@ -134,6 +134,15 @@ static bool get_run(const json_t *o, struct journal_run *run)
 #define MOST_NUMBER ((uint64_t)1 << 48)
 enum { MOST_TURNS = 1 << 30 };
 
+bool journal_is_head(const char *json, size_t n)
+{
+    json_t *o = json_loadb(json, n, JSON_REJECT_DUPLICATES, NULL);
+    uint64_t version;
+    bool is = json_is_object(o) && get_number(o, "version", 1, &version) && version == 1;
+    json_decref(o);
+    return is;
+}
+
 int journal_read_head(const uint8_t id[STORE_SESSION_ID], const char *json, size_t n, struct journal_head *out)
 {
     json_t *o = json_loadb(json, n, JSON_REJECT_DUPLICATES, NULL);

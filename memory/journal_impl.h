@@ -9,6 +9,7 @@ enum { JOURNAL_HEAD_BYTES = 48 };
 /* number: its own.  0, or -1: not such a body. */
 int journal_decode(const uint8_t *body, size_t n, uint64_t number, struct journal_message *out);
 int journal_read_head(const uint8_t id[STORE_SESSION_ID], const char *json, size_t n, struct journal_head *out);
+bool journal_is_head(const char *json, size_t n); /* of this version: if it is refused, it can only be wrong */
 enum { JOURNAL_PART = 4 << 20 }; /* bytes of a commit that copies */
 /* A piece that is there from the first commit of a copy or an import to the last: without a head it is half of one. */
 #define JOURNAL_UNFINISHED "unfinished"

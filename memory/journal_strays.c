@@ -1,4 +1,5 @@
-/* journal_strays.c - sessions without a head: halves of copies and imports, and those whose head was lost. */
+/* journal_strays.c - sessions without a head: halves of copies and imports, and those whose head was lost, or
+ * is there and makes no sense. */
 #include "memory/journal_impl.h"
 #include <inttypes.h>
 
@@ -116,6 +117,21 @@ static int headless(struct strays *v, const struct store_session_stat *one, stru
     return 0;
 }
 
+/* A head that is there and is refused leaves the session as closed as none would.  One of another version is not ours
+ * to judge, and one that is damaged is told by a check of the file. */
+static int refused(struct strays *v, const struct store_session_stat *one, struct err *err)
+{
+    const struct store_key key = store_key_session(one->session);
+    struct journal_head h;
+    struct buf json = {0};
+    int rc = store_get(v->s, STORE_JOURNAL, &key, REC_SESSION, &json, err);
+    const bool is = rc == 0 && json.len > 0 && journal_is_head(json.data, json.len) &&
+                    journal_read_head(one->session, json.data, json.len, &h) != 0;
+    buf_free(&json);
+    if (rc == STORE_DAMAGED) return 0;
+    return is ? headless(v, one, err) : rc;
+}
+
 static int mend_one(struct strays *v, const struct store_session_stat *one, struct err *err)
 {
     const struct store_key mark = store_key_piece(one->session, JOURNAL_UNFINISHED);
@@ -135,7 +151,7 @@ int journal_strays(struct store *s, bool mend, const struct store_report *report
     int rc = store_stat_sessions(s, &list, &n, err);
     if (rc) return rc;
     for (size_t i = 0; i < n && rc == 0; i++)
-        if (!list[i].head) rc = mend_one(&v, &list[i], err);
+        rc = list[i].head ? refused(&v, &list[i], err) : mend_one(&v, &list[i], err);
     free(list);
     *out = v.n;
     return rc;

@@ -213,6 +213,8 @@ static const struct { const char *text, *why; } refused[] = {
      "\"created\":1,\"updated\":1,\"turns\":0}\n", "\"title\" must be a text"},
     {"{\"plimsoll_session\":1,\"id\":\"00112233445566778899aabbccddeeff\",\"title\":\"\",\"model\":\"\","
      "\"created\":1,\"updated\":1,\"turns\":9}\n" USER(1) END(1, 0), "more turns than it has messages"},
+    {HEAD_OF("2") USER(1) END(1, 0), "more turns than it has messages"}, /* its head could not be read */
+    {HEAD_OF("1") END(0, 0), "more turns than it has messages"},
     {"{\"plimsoll_session\":1,\"id\":\"00112233445566778899aabbccddeeff\",\"title\":\"\",\"model\":\"\","
      "\"created\":1,\"updated\":1,\"turns\":0,\"parent\":\"00112233445566778899aabbccddeeff\"}\n",
      "\"parent_turn\" is missing"},

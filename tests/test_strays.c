@@ -197,6 +197,31 @@ TEST(a_lost_head_is_made_anew_and_the_session_says_what_it_said)
     store_close(s);
 }
 
+/* One that claims more turns than there are numbers, as an import once could have it: it was refused for good. */
+TEST(a_head_that_makes_no_sense_is_made_anew_and_one_of_another_version_is_left)
+{
+    struct store *s = open_at(fresh_dir());
+    struct store_key key = store_key_session(bob);
+    struct journal_head h = small(s), now;
+    struct journal_batch b = {0};
+    struct buf lines = {0};
+    h.turns = (uint32_t)h.next;
+    write_all(s, &b, &h);
+    CHECK_EQ(journal_head(s, ada, &now, &err), STORE_DAMAGED);
+    commit_message(s, bob, 0, "of another time");
+    store_begin(s, STORE_JOURNAL);
+    OK(store_put(s, &key, REC_SESSION, "{\"version\":2}", 13, &err));
+    OK(store_commit(s, &err));
+    CHECK_EQ(named(s, true, &lines).headless, 1);
+    OK(journal_head(s, ada, &now, &err));
+    CHECK_EQ(now.turns, 2);
+    CHECK_EQ(now.next, h.next);
+    CHECK_EQ(journal_head(s, bob, &now, &err), STORE_DAMAGED);
+    CHECK_EQ(named(s, true, &lines).headless, 0);
+    buf_free(&lines);
+    store_close(s);
+}
+
 /* Turn 2 was taken back and none came after it; a file was brought in for a third. */
 TEST(a_turn_that_was_taken_back_is_not_counted)
 {
