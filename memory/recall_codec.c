@@ -123,7 +123,7 @@ static bool doc_decode(const uint8_t *at, const uint8_t *session, struct doc *d)
                        .len = (uint32_t)get_le(at + 36, 4),
                        .kind = (enum recall_kind)at[44]}};
     memcpy(d->doc.session, session, STORE_SESSION_ID);
-    return at[44] < RECALL_KINDS && d->terms <= CHUNK_TERMS;
+    return at[44] < RECALL_KINDS && d->terms <= CHUNK_TERMS && d->doc.len <= RECALL_CHUNK;
 }
 
 int recall_pack_put(struct store *s, const uint8_t session[STORE_SESSION_ID], const struct pack *p, struct err *err)

@@ -58,7 +58,7 @@ static int read_use(struct snap *s, const struct entry *session, uint64_t *gener
     size_t names = s->work.len < SNAP_USE_HEAD ? 0 : (s->work.len - SNAP_USE_HEAD) / SNAP_NAME;
     if (s->work.len != SNAP_USE_HEAD + names * SNAP_NAME || get_le(body + 8, 4) != names)
         return err_set(err, STORE_DAMAGED, "a list of a session's KV pages is not as long as it says");
-    if (get_le(body, 8) > INT64_MAX) /* nobody gets there by counting, and one more must be larger */
+    if (get_le(body, 8) >= INT64_MAX) /* nobody gets there by counting, and one more must be larger and believed */
         return err_set(err, STORE_DAMAGED, "a list of a session's KV pages is newer than it can be");
     *generation = get_le(body, 8);
     *n = names;

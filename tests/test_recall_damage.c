@@ -241,6 +241,24 @@ TEST(made_up_records_are_survived)
     }
 }
 
+/* Who quotes reads as many bytes as the chunk is said to have. */
+TEST(a_chunk_that_is_longer_than_chunks_are_is_damage)
+{
+    struct store *s = open_at(fresh_dir());
+    struct recall *r = recall_at(s);
+    struct recall_doc doc = {.kind = RECALL_MESSAGE, .id = 1, .len = RECALL_CHUNK, .when = 1};
+    memcpy(doc.session, ada, sizeof doc.session);
+    for (int more = 0; more < 2; more++) {
+        doc.len += (uint32_t)more;
+        OK(recall_add(r, &doc, "zebra", 5, &err));
+        flush(s, r, ada, 2);
+        const struct recall_result *res = search(r, "zebra", ada);
+        CHECK_EQ(res->damaged > 0, more);
+    }
+    recall_close(r);
+    store_close(s);
+}
+
 static const struct raw *first_of(char letter, const uint8_t *session)
 {
     for (size_t i = 0; i < w.n; i++)

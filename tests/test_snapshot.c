@@ -529,6 +529,7 @@ TEST(a_damaged_list_of_a_session_is_not_believed)
     bend_list(1, 2);
     bend_list(2, 2);
     bend_list(3, UINT64_MAX);
+    bend_list(3, INT64_MAX); /* the next one would be no number that is believed */
 }
 
 /* ---------------------------------------------------------------- the store */
