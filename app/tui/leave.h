@@ -6,9 +6,8 @@
  *
  * SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM, SIGHUP and SIGQUIT give it back and then do what they did before:
  * a sanitizer's report, a core dump, the handler that was there (signals.h: the session is saved; so open this after
- * it).  Ignored ones stay ignored.  SIGTSTP gives it back and stops, but for a
- * process that no shell could continue (its group is orphaned): that one goes on at once, as after SIGCONT.  SIGWINCH
- * and SIGCONT are told by leave_woken().
+ * it).  Ignored ones stay ignored.  SIGTSTP gives it back and stops, but for a process that no shell could continue
+ * (its group is orphaned): that one goes on at once, as after SIGCONT.  SIGWINCH and SIGCONT are told by leave_woken().
  *
  * One terminal a process.  Threads: open, arm and close from one; leave_now() is async-signal-safe. */
 #ifndef LEAVE_H
