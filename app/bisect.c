@@ -310,7 +310,8 @@ static int suspect_guard(struct search *f, int nth, struct err *err)
     guards_words(&back, &words);
     guards_words(&left, &rest);
     const struct suspect guard = {words.data, {"--unguarded"}, rest.len ? rest.data : NULL, NULL};
-    const int rc = words.failed || rest.failed ? err_set(err, -1, "no memory for another run") : suspect(f, &guard, err);
+    const bool failed = words.failed || rest.failed;
+    const int rc = failed ? err_set(err, -1, "no memory for another run") : suspect(f, &guard, err);
     buf_free(&words);
     buf_free(&rest);
     return rc;

@@ -28,12 +28,12 @@ struct guards { /* true: off */
     bool window, clip, loop, docs, share, silent, slice, traces, summary;
 };
 
-/* "window,clip" or "window, clip": off they are.  0, or -1: err names what is none, is there twice or does not go alone. */
+/* "window,clip" or "window, clip": off they are.  0, or -1: err names what is none, is there twice, goes not alone. */
 int guards_read(struct guards *off, const char *list, struct err *err);
 bool guards_any(const struct guards *off);
 void guards_words(const struct guards *off, struct buf *out); /* "window, clip"; nothing: all are on */
-/* back = the nth (from 0) of those that are off, and what does not go without it; off = the rest.  false: there are no so
- * many. */
+/* back = the nth (from 0) of those that are off, and what does not go without it; off = the rest.  false: there are
+ * fewer. */
 bool guards_put_back(struct guards *off, int nth, struct guards *back);
 
 /* The window itself has no limit: what is sent is chosen behind it, or not at all. */

@@ -178,8 +178,8 @@ static int look_before(const char *dir, const struct store_options *o, bool alon
         return err_set(err, STORE_DAMAGED, "%s: the cache is damaged; it is begun anew when the store is opened for "
                        "writing", dir);
     if (!alone)
-        return err_set(err, STORE_BUSY, "%s: the cache is damaged; it is begun anew when no other process reads it: wait "
-                       "for that", dir);
+        return err_set(err, STORE_BUSY, "%s: the cache is damaged; it is begun anew when no other process reads it: "
+                       "wait for that", dir);
     return store_env_make(dir, STORE_CACHE, NULL, err);
 }
 

@@ -3,8 +3,8 @@
  *     DIR/FORMAT               "plimsoll store 1"; a folder that has other things and not this is not touched
  *     DIR/journal/data.mdb     durable: sessions, messages and events in order, pieces, artifacts
  *     DIR/cache/data.mdb       what can be made again: not synced, deleted whole when it is damaged
- *     DIR/users.lock           shared by every open store and by who checks; held alone by the first who opens it, while
- *                              that one looks at the files, and by who wipes or salvages
+ *     DIR/users.lock           shared by every open store and by who checks; held alone by the first who opens it,
+ *                              while that one looks at the files, and by who wipes or salvages
  *     DIR/clean                what the files looked like when the last user closed them; gone while one is open
  *     DIR/sessions/ID.lock     the one writer of a session, by its process number
  *
@@ -79,8 +79,8 @@ int store_default_dir(const char *(*env)(const char *name), struct buf *out, str
 /* 0 and *out, or an error and one line that says what to do.  Makes the folder when it is not there (not read-only).
  * After an unclean end, or when the files are not as they were left, a child walks them first: a journal whose tree is
  * damaged is refused and left as it is, such a cache is deleted.  The child has as long as it gets on; STORE_LATE: for
- * a minute it did not, or check_seconds were over.  STORE_BUSY: another process is alone with the folder, and was so for
- * two seconds.  A wipe that was left over is done, by who is alone. */
+ * a minute it did not, or check_seconds were over.  STORE_BUSY: another process is alone with the folder, and was so
+ * for two seconds.  A wipe that was left over is done, by who is alone. */
 int store_open(struct store **out, const char *dir, const struct store_options *options, struct err *err);
 void store_close(struct store *s); /* what was not committed is gone; NULL is fine */
 
@@ -262,14 +262,15 @@ struct store_report {
 
 /* A child walks every page and record of the file; it only reads.  0: clean.  STORE_DAMAGED: lines say what; its crash
  * is damage too.  STORE_LATE: it did not get on for a minute, or took more than `seconds` (0: as many as it needs).
- * Works on a folder that another process has open, and keeps it from being wiped meanwhile; not on one that this process
- * has.  STORE_BUSY: as store_open(). */
+ * Works on a folder that another process has open, and keeps it from being wiped meanwhile; not on one that this
+ * process has.  STORE_BUSY: as store_open(). */
 int store_check(const char *dir, enum store_part part, int seconds, const struct store_report *report,
                 struct err *err);
 
 /* Copies every journal record that a child can read to a new store in `to` (empty or not there), and reports what is
  * missing: numbers without a message, artifacts without a part, messages without their session.  `from` is not
- * written, and may be where nothing can be.  0 and *records, also when things are missing (*missing lines were reported). */
+ * written, and may be where nothing can be.  0 and *records, also when things are missing (*missing lines were
+ * reported). */
 int store_salvage(const char *from, const char *to, int seconds, const struct store_report *report, uint64_t *records,
                   uint64_t *missing, struct err *err);
 #endif

@@ -31,8 +31,8 @@ int store_dir_make(const char *dir, bool read_only, struct err *err);
 /* The lock over all users: open its file (a descriptor, or an error), then be alone with it or share it. */
 int store_users_open(const char *dir, bool read_only, struct err *err);
 bool store_users_alone(int fd); /* false: others are there; what was shared still is */
-/* As one who may write and knows that the files are good; as one who only reads, and keeps nobody but a wipe away.  Both
- * wait two seconds for who is alone: STORE_BUSY. */
+/* As one who may write and knows that the files are good; as one who only reads, and keeps nobody but a wipe away.
+ * Both wait two seconds for who is alone: STORE_BUSY. */
 int store_users_share(int fd, const char *dir, struct err *err);
 int store_users_read(int fd, const char *dir, struct err *err);
 /* How a writer comes in: nobody else is there; others only read, so that he is the first to look at the files before he

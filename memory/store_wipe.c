@@ -75,8 +75,9 @@ static int write_anew(const char *dir, enum store_part part, const char *path, c
     return store_lmdb(err, rc, "write it", path);
 }
 
-/* A lock of its own for the new file: whoever still reads the old one has that one's mapped, and as long as somebody has,
- * LMDB would go on counting transactions from the old file, and then read the wrong one of the new file's meta pages. */
+/* A lock of its own for the new file: whoever still reads the old one has that one's mapped, and as long as somebody
+ * has, LMDB would go on counting transactions from the old file, and then read the wrong one of the new file's meta
+ * pages.  It need not outlast a power loss. */
 static int new_lock(const char *folder, struct err *err)
 {
     char path[STORE_PATH_MAX];
@@ -84,7 +85,7 @@ static int new_lock(const char *folder, struct err *err)
     if (rc) return rc;
     if (unlink(path) && errno != ENOENT) return store_errno(err, errno, "remove it", path);
     int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0 || fchmod(fd, 0600)) rc = store_errno(err, errno, "make it", path); /* it need not outlast a power loss */
+    if (fd < 0 || fchmod(fd, 0600)) rc = store_errno(err, errno, "make it", path);
     if (fd >= 0) close(fd);
     return rc;
 }

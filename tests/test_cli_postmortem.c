@@ -271,8 +271,8 @@ TEST(a_copy_in_which_nothing_was_asked_did_not_die)
 {
     static const char script[] = "plimsoll 1\none\n/fork\n/fork\ntwo\n";
     dir = fresh_dir();
-    const char *talk[] = {"-m", MODEL, "--engine", "scripted", "--script-file", answers(), "--no-config", "--store", dir,
-                          "--script", NULL};
+    const char *talk[] = {"-m", MODEL, "--engine", "scripted", "--script-file", answers(), "--no-config", "--store",
+                          dir, "--script", NULL};
     const char *list[] = {"sessions", "list", "--store", dir, NULL};
     child_free(&said);
     CHECK_EQ(child_run(&said, talk, script, sizeof script - 1), 0);

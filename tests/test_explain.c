@@ -174,8 +174,8 @@ TEST(answers_change_the_verdict_and_what_is_certain_asks_nothing)
     CHECK_EQ(explain_next_question(&v[0], &known), -1);
 }
 
-/* An answer is a person's word of when, not of what: likely.  What it says is the evidence, and what tells the two causes
- * of a failure after hours apart is asked next. */
+/* An answer is a person's word of when, not of what: likely.  What it says is the evidence, and what tells the two
+ * causes of a failure after hours apart is asked next. */
 TEST(an_answer_is_evidence_and_hours_have_two_causes)
 {
     static const char bare[] = "RuntimeError: CUDA out of memory.";

@@ -201,8 +201,8 @@ static double divided_by(const char *type, float factor, float old)
     return by;
 }
 
-/* Linear scaling divides every angle: what position interpolation is.  Files of before it had a type say a factor alone,
- * or have another key. */
+/* Linear scaling divides every angle: what position interpolation is.  Files of before it had a type say a factor
+ * alone, or have another key. */
 TEST(model_divides_rope_frequencies_by_a_linear_scale)
 {
     CHECK_NEAR(divided_by("linear", 4, 0), 4, 1e-12);

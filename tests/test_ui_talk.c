@@ -86,7 +86,7 @@ TEST(question_is_not_answered_by_who_types_past_it)
     read_it();
     now -= 0.8;
     press("h");
-    for (const char *letter = "ello"; *letter; letter++, now -= 0.8) press((char[2]){*letter, '\0'}); /* a word, typed */
+    for (const char *letter = "ello"; *letter; letter++, now -= 0.8) press((char[2]){*letter, '\0'}); /* typed */
     ASKED("");
     read_it();
     press("o");

@@ -57,8 +57,8 @@ void postmortem_end(const struct doc_flight *d, char out[240])
         snprintf(out, 240, "It lives: %s.", d->where);
         return;
     case FLIGHT_UNKNOWN:
-        snprintf(out, 240, "Nothing was asked in it since it was copied or imported. Saved last %s, after turn %u.", age,
-                 (unsigned)d->turns);
+        snprintf(out, 240, "Nothing was asked in it since it was copied or imported. Saved last %s, after turn %u.",
+                 age, (unsigned)d->turns);
         return;
     }
 }

@@ -227,8 +227,8 @@ def main():
             continue
         loss.backward()
         if not math.isfinite(loss.item() + torch.nn.utils.clip_grad_norm_(others, 1.0).item()):
-            raise SystemExit(f"train.py: step {steps + 1}: loss or gradients are not finite, and nothing of it was kept; "
-                             "some processors need to go without --compile")
+            raise SystemExit(f"train.py: step {steps + 1}: loss or gradients are not finite, and nothing of it was "
+                             "kept; some processors need to go without --compile")
         for opt in optimizers:
             opt.step()
             opt.zero_grad(set_to_none=True)

@@ -139,7 +139,8 @@ static struct factor factor_of(const struct kdev *d, const struct cpu_input *in,
     const struct isa_opener *opener = &d->isa->opener[m->type];
     f.open = d->opens && in->tiles.n >= opener->tiles ? opener->open : NULL;
     f.chunk = f.units;
-    if (in->tiles.n > 1) f.chunk = even_chunk(&in->tiles, f.units, f.open ? (size_t)f.acts * opener->bytes : f.unit, f.open);
+    const size_t unit = f.open ? (size_t)f.acts * opener->bytes : f.unit;
+    if (in->tiles.n > 1) f.chunk = even_chunk(&in->tiles, f.units, unit, f.open);
     if (in->tiles.n > 1 && !f.acts) f.chunk = (f.chunk + 31) / 32 * 32; /* where the kernels' partial sums end */
     return f;
 }

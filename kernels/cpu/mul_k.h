@@ -106,8 +106,8 @@ INLINE vf scale_k6(const uint8_t *sc, const int run, const int half, const int l
 }
 
 /* One run of 32: its halves of 16 have scales of their own, which are floats behind its weights where it is opened.
- * isum times such a one is exact as a float too: |isum| is at most 16 * 32 * 127 and the scale 128, so the product stays
- * below 2^24. */
+ * isum times such a one is exact as a float too: |isum| is at most 16 * 32 * 127 and the scale 128, so the product
+ * stays below 2^24. */
 INLINE void run_k6(const int T, const int NV, const enum form form, const uint8_t *sc, const uint8_t *q, const int run,
                    const int lane, const struct act *x, vf_tile u)
 {
