@@ -25,7 +25,7 @@ void console_command(struct console *c, const char *line, size_t n); /* a line t
 int console_ask(struct console *c, const char *text, size_t n); /* a turn and what is said behind it; its status */
 /* Of a crew the agent whose name stands in front ("@ann text"), and where its text begins; -1: nobody by name. */
 int console_addressed(const struct console *c, const char *text, size_t n, size_t *rest);
-/* In a crew a line that begins with "@" and a name that is no agent's and no file's: all would be asked.  It is said. */
+/* In a crew a line that begins with "@" and a name that is no agent's and no file's: all would be asked. It is said. */
 bool console_names_nobody(const struct console *c, const char *text, size_t n);
 void console_turn(struct console *c, const char *text, size_t n);    /* as typed: "@agent text", in a crew */
 int console_open(struct console *c, struct app *a); /* an exit status, told; console_close() is due in both cases */

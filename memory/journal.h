@@ -173,8 +173,8 @@ int journal_fork(struct store *s, struct journal_fork *f, struct err *err);
 
 /* Sessions that have records and no head, or one that makes no sense, a line of report each.  Half of a copy or of an
  * import, which was killed, is removed: what it was made of is elsewhere.  Any other has lost its head, which is made
- * anew from its messages; where none can be read it stays as it is.  mend: false: they are only named.  Else nobody else
- * may have the store open. */
+ * anew from its messages; where none can be read it stays as it is.  mend: false: they are only named.  Else nobody
+ * else may have the store open. */
 struct journal_strays { uint64_t halves, headless, unreadable; };
 int journal_strays(struct store *s, bool mend, const struct store_report *report, struct journal_strays *out,
                    struct err *err);
