@@ -111,7 +111,7 @@ static void walk_as_lmdb(struct child *c, MDB_txn *txn)
     else if (n != c->records) tell_line(c, "LMDB reads another number of records than there are");
 }
 
-/* LMDB's transaction pins the snapshot that is walked, against writers that are about, who may have grown the map. */
+/* LMDB's transaction pins the snapshot that is walked, against writers that are about.  They may have grown the map. */
 static int pin(MDB_env *env, MDB_txn **txn)
 {
     for (int tries = 0;; tries++) {

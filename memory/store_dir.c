@@ -228,7 +228,7 @@ static int users_share(int fd, int what, const char *dir, struct err *err)
 int store_users_share(int fd, const char *dir, struct err *err) { return users_share(fd, ALL, dir, err); }
 int store_users_read(int fd, const char *dir, struct err *err) { return users_share(fd, THERE, dir, err); }
 
-/* Each try is a new look at who is there: who looked at the files may have ended since, or found them damaged. */
+/* Each try is a new look at who is there: who looked at the files may have ended since, or have found them damaged. */
 int store_users_enter(int fd, const char *dir, enum store_way *way, struct err *err)
 {
     for (int tries = 0, rc;;) {

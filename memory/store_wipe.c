@@ -54,16 +54,23 @@ static int copy_all(const struct store_copy *c, MDB_env *to)
     return rc == MDB_NOTFOUND ? 0 : rc;
 }
 
+/* An empty file, 0600 whatever the umask. */
+static int make_empty(const char *path, struct err *err)
+{
+    int fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0) return store_errno(err, errno, "make it", path);
+    int rc = fchmod(fd, 0600) ? store_errno(err, errno, "make it", path) : 0;
+    close(fd);
+    return rc;
+}
+
 /* The file at path, closed and durable. */
 static int write_anew(const char *dir, enum store_part part, const char *path, const struct store_copy *copy,
                       struct err *err)
 {
     MDB_env *env;
-    int fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600); /* whatever the umask */
-    if (fd < 0) return store_errno(err, errno, "make it", path);
-    int rc = fchmod(fd, 0600) ? errno : 0;
-    close(fd);
-    if (rc) return store_errno(err, rc, "make it", path);
+    int rc = make_empty(path, err);
+    if (rc) return rc;
     rc = mdb_env_create(&env);
     if (rc) return store_lmdb(err, rc, "write it", path);
     if (copy) rc = mdb_env_set_mapsize(env, copy->from->map + copy->from->map / 2 + COPY_ROOM);
@@ -77,17 +84,13 @@ static int write_anew(const char *dir, enum store_part part, const char *path, c
 
 /* A lock of its own for the new file: whoever still reads the old one has that one's mapped, and as long as somebody
  * has, LMDB would go on counting transactions from the old file, and then read the wrong one of the new file's meta
- * pages.  It need not outlast a power loss. */
+ * pages.  It is not synced: nothing in it has to last. */
 static int new_lock(const char *folder, struct err *err)
 {
     char path[STORE_PATH_MAX];
     int rc = store_path(path, folder, "lock.mdb", err);
-    if (rc) return rc;
-    if (unlink(path) && errno != ENOENT) return store_errno(err, errno, "remove it", path);
-    int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0 || fchmod(fd, 0600)) rc = store_errno(err, errno, "make it", path);
-    if (fd >= 0) close(fd);
-    return rc;
+    if (!rc && unlink(path) && errno != ENOENT) rc = store_errno(err, errno, "remove it", path);
+    return rc ? rc : make_empty(path, err);
 }
 
 /* rename() puts the new file in the old one's place at once: a crash leaves one or the other, whole. */
