@@ -107,7 +107,12 @@ static int64_t host_tokens(void *self, const char *t, size_t n, bool *exact)
     *exact = r->mood % 2;
     return r->mood % 7 == 0 ? -1 : (int64_t)n / 3;
 }
-static void host_copy(void *self, const char *t, size_t n) { (void)self, must(n == 0 || t); }
+static void host_remember(void *self, const char *t, size_t n) { (void)self, must(n == 0 || t); }
+static size_t host_copy(void *self, const char *t, size_t n) /* all, some, none */
+{
+    must(n == 0 || t);
+    return n / (size_t)(1 + ((struct rig *)self)->mood++ % 3);
+}
 static void host_editor(void *self, struct buf *t)
 {
     if (((struct rig *)self)->mood++ % 2) t->len = 0;
@@ -374,7 +379,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct ui_host host = {
         .self = &r, .order = host_order, .take_back = host_take_back, .cancel = host_cancel, .ask = host_ask,
         .answer = host_answer, .tokens = host_tokens, .copy = host_copy, .editor = host_editor,
-        .suspend = host_nothing, .redraw = host_nothing, .leave = host_nothing, .remember = host_copy,
+        .suspend = host_nothing, .redraw = host_nothing, .leave = host_nothing, .remember = host_remember,
         .source = host_source};
     const unsigned how = byte(&r.f);
     const struct ui_setup setup = {
