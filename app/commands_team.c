@@ -21,18 +21,13 @@ static bool is(const char *arg, size_t n, const char *word) { return strlen(word
 
 /* ---------------------------------------------------------------- agents */
 
-static void names_of(const struct team *t, struct buf *out)
-{
-    for (int i = 0; i < t->n; i++) buf_printf(out, "%s%s", i ? ", " : "", team_name(t, i));
-}
-
 /* -1, and it was said. */
 static int agent_of(struct console *c, const char *arg, size_t n)
 {
     struct buf names = {0};
     int i = n > 0 ? team_find_shown(&c->team, arg, n) : c->team.current;
     if (i >= 0) return i;
-    names_of(&c->team, &names);
+    team_names(&c->team, &names);
     say_error("there is no agent %.*s (%s)", (int)MIN(n, (size_t)NAME_MOST), arg,
               c->team.crew && names.data ? names.data : "there is one, " TEAM_ALONE "; --crew gives several");
     buf_free(&names);

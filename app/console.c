@@ -88,7 +88,7 @@ bool console_names_nobody(const struct console *c, const char *text, size_t n)
     if (len == 1 || len > sizeof name || (len < n && text[len] != ' ' && text[len] != '\n')) return false;
     snprintf(name, sizeof name, "%.*s", (int)len - 1, text + 1);
     if (team_find(&c->team, name, len - 1) >= 0 || access(name, F_OK) == 0) return false;
-    for (int i = 0; i < c->team.n; i++) buf_printf(&names, "%s%s", i ? ", " : "", team_name(&c->team, i));
+    team_names(&c->team, &names);
     say_error("there is no agent %s (%s), nor a file: nobody was asked", name, names.data ? names.data : "");
     buf_free(&names);
     return true;

@@ -257,4 +257,46 @@ TEST(sched_learns_nothing_from_an_answer_that_was_dropped_midway)
     vocab_close(v);
 }
 
+/* What was admitted is told of before its end, also where it ended before there was a step, or room for the event. */
+static void check_told(struct vocab *v, bool cancelled, int cap)
+{
+    static const int32_t ids[] = {TINY_BYTE0 + 'a', TINY_BYTE0 + 'b', TINY_BYTE0 + 'c'};
+    struct world w = {.v = v, .seed = 5};
+    struct side *x = &w.side[0];
+    struct engine_event ev[64];
+    struct err err = {0};
+    int id[3], told[3] = {0}, n;
+    struct request r = {.ids = ids, .n_ids = 3, .max_tokens = 1, .no_wait = cancelled, .ignore_end = true,
+                        .sampling = SAMPLING_GREEDY};
+    open_side(&w, x, 14, false, false);
+    for (int i = 0; i < 3; i++) {
+        CHECK_EQ(sched_submit(x->s, &r, &id[i], &err), 0);
+        if (cancelled) CHECK_EQ(sched_cancel(x->s, id[i]), 0);
+    }
+    for (int steps = 0; (n = sched_step(x->s, ev, cap, &err)) > 0 && steps < 99; steps++)
+        for (int k = 0; k < n; k++)
+            for (int i = 0; i < 3; i++) {
+                if (ev[k].id != id[i]) continue;
+                if (ev[k].kind == ENGINE_ADMITTED) CHECK_EQ(told[i]++, 0);
+                if (ev[k].kind == ENGINE_END) CHECK_EQ(told[i]++, 1);
+            }
+    for (int i = 0; i < 3; i++) CHECK_EQ(told[i], 2);
+    sched_close(x->s);
+    fake_close(&x->f);
+    CHECK_STR(err.text, "");
+}
+
+TEST(sched_tells_of_each_admission_before_the_end)
+{
+    struct tiny t = TINY_LLAMA;
+    struct err err = {0};
+    struct gguf *g = gguf_open(tiny_file(&t, NULL, "told.gguf"), &err);
+    struct vocab *v = vocab_open(g, &err);
+    gguf_close(g);
+    check_told(v, true, 64);
+    check_told(v, false, 64);
+    check_told(v, false, 1);
+    vocab_close(v);
+}
+
 CHECK_MAIN

@@ -246,6 +246,11 @@ int team_find(const struct team *t, const char *name, size_t n)
     return -1;
 }
 
+void team_names(const struct team *t, struct buf *out)
+{
+    for (int i = 0; i < t->n; i++) buf_printf(out, "%s%s", i ? ", " : "", team_name(t, i));
+}
+
 int team_find_shown(const struct team *t, const char *name, size_t n)
 {
     const bool alone = t->n == 1 && !*team_name(t, 0);

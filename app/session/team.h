@@ -79,6 +79,7 @@ int team_find(const struct team *t, const char *name, size_t n); /* -1 */
 #define TEAM_ALONE "plimsoll" /* what the one without a name is called where a name is shown */
 int team_find_shown(const struct team *t, const char *name, size_t n); /* that name too; -1 */
 const char *team_name(const struct team *t, int i);  /* "" where there is one */
+void team_names(const struct team *t, struct buf *out); /* "ann, bob", appended */
 
 /* The tool is off for all of them, for good, and no agent is told of it any more.  -1: err says why not. */
 int team_drop_tool(struct team *t, const char *name, struct err *err);
