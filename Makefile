@@ -244,22 +244,26 @@ gencode    = $(foreach a,$1,-gencode arch=compute_$a,code=sm_$a) \
 # Kernels are worth -O3, and -O2 under a sanitizer.  Files named for an instruction set unroll so much that some passes
 # of a compiler would take minutes over them: where variables live (gcc's debug information), -O2 with checks, and
 # checks written out in place instead of called (ASan).  gcc 12's ASan misaligns wide vectors on its fake stack (for
-# use after return), so those files do without it.  The fuzz targets do not reach kernels.
+# use after return), so those files do without it.  UBSan traps there instead of saying what it found: half of the code
+# of these files would be its words.  The fuzz targets do not reach kernels.
 ifneq ($(x86),)
 isa_avx2    := -mavx2 -mfma -mf16c -mbmi2
 isa_avxvnni := $(isa_avx2) -mavxvnni
 isa_avx512  := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma -mf16c -mbmi2
 endif
-# The tests' own code is compiled often and does little.
+# The tests' own code is compiled often and does little: a sanitizer's checks in it take minutes to optimize.
 test_release   := -O1 -g1
+test_asan      := -O0
+test_tsan      := -O0
 kernel_release := -O3
 kernel_asan    := -O2
 kernel_tsan    := -O2
 kernel_fuzz    := -fno-sanitize=all
 kernel_cov     := -O1 -fno-profile-arcs -fno-test-coverage
 isa_release    := -O3
-isa_asan       := -O1 $(if $(is_gcc),\
+isa_asan       := -O1 $(if $(is_gcc),-fsanitize-undefined-trap-on-error \
     --param asan-instrumentation-with-call-threshold=0 --param asan-use-after-return=0,\
+    -fsanitize-trap=undefined \
     -mllvm -asan-instrumentation-with-call-threshold=0 -fsanitize-address-use-after-return=never)
 isa_tsan       := -O1
 is_isa          = $(filter %_avx2.c %_avxvnni.c %_avx512.c %/isa_portable.c,$1)

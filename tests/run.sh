@@ -20,7 +20,7 @@ limit=${TEST_TIMEOUT:-300}
 cores=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 lanes=${TEST_LANES:-$((cores < 2 ? 1 : 2))}
 # A size from a hostile file may ask malloc for anything: NULL is the answer that the code has to live with.
-asan=detect_stack_use_after_return=1:strict_string_checks=1:handle_abort=1:allocator_may_return_null=1
+asan=detect_stack_use_after_return=1:strict_string_checks=1:handle_abort=1:handle_sigill=1:allocator_may_return_null=1
 passed=0 failed=0 skipped=0 ran=0 unshuffled=
 mkdir -p "$logs"
 scratch=$(mktemp -d)

@@ -6,6 +6,7 @@
 
 #if defined(__SANITIZE_ADDRESS__) && !defined(__clang__) && RANGES
 #include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -39,7 +40,9 @@ TEST(asan_ranges_what_is_called_clean_is_so_and_what_lies_alone_is_called_clean)
 static const char *said(void (*touch)(uintptr_t p, size_t n), const uint8_t *p, size_t n)
 {
     static char text[16384];
+    static char name[64]; /* any: the tables of names are read here once, else by every child that reports */
     int fds[2], status;
+    if (!name[0]) __sanitizer_symbolize_pc(__builtin_return_address(0), "%f", name, sizeof name);
     fflush(NULL);
     CHECK_EQ(pipe(fds), 0);
     pid_t child = fork();

@@ -373,7 +373,7 @@ static void check_isa(size_t which)
     struct dice dice = {4 + which};
     struct err err = {0};
     if (!isa_choose(isas[which], &err)) SKIP("this machine cannot: %s", err.text);
-    for (int round = 0; round < (CHECK_SANITIZED ? 5 : 15); round++) {
+    for (int round = 0; round < (CHECK_SANITIZED ? 3 : 15); round++) {
         struct rig_shape s = draw_shape(&dice, round);
         struct rig_model *m = rig_model(&dice, &s);
         const struct kern_config cfg = {.isa = isas[which], .threads = 1 + round % 3}, plain = {.isa = "portable"};
