@@ -93,7 +93,7 @@ static int tell(const struct findings *f, const char *text, size_t n, const stru
 {
     int told = tell_cases(f, text, n, known, v, cap);
     if (told) return told;
-    if (f->smi_processes && f->smi_used >= f->smi_total * 0.9) say_table(f, v);
+    if (smi_is_full(&f->smi)) say_table(f, text, n, v);
     else if (f->note[NOTE_WRAPPER] && f->other_points < WEAK) return 0;
     else if (f->other || f->note[NOTE_STARTED]) say_other(f, text, n, v);
     else return 0;
@@ -111,6 +111,7 @@ int explain_with(const char *text, size_t n, const struct explain_answers *known
     struct findings *f = malloc(sizeof *f);
     if (f && !match_all(&r, word_phrase, words_all(), &h)) {
         find_cases(&r, &h, f);
+        smi_csv(&f->smi, text, n);
         told = tell(f, text, n, known, v, cap);
     }
     for (int i = 0; i < told; i++) {

@@ -300,19 +300,23 @@ static void find_stage(const struct hits *h, struct fail_case *c, const int8_t *
 
 /* ------------------------------------------------------------------ what belongs to all */
 
+/* A row's place of a process may be "N/A": what follows is the next row's. */
+static bool is_one_row(const struct run *r, const struct hit *me)
+{
+    enum { BOTH = 6 /* "n/an/a" */ };
+    size_t from = me->at + BOTH;
+    return !memmem(r->c + from, me->end - from, "n/a", 3);
+}
+
 static void add_smi(const struct run *r, struct findings *f, const struct hit *me)
 {
+    enum { UNIT = 3 /* "mib", where the phrase begins */ };
     struct match_number used;
     double last = me->number[me->numbers - 1].value;
-    if (word_of(me)->of == FIG_SMI_PROCESS && me->numbers == 2) {
-        f->smi_processes++;
-        f->smi_biggest = MAX(f->smi_biggest, last);
-    } else if (word_of(me)->of == FIG_SMI && match_number_before(r, me->at, &used) && last > 0) {
-        used.value *= 0x1p20;
-        if (used.value / last < f->smi_used / MAX(f->smi_total, 1)) return; /* the fullest device */
-        f->smi_used = used.value;
-        f->smi_total = last;
-    }
+    if (word_of(me)->of == FIG_SMI_PROCESS && !me->number[0].is_bytes && is_one_row(r, me))
+        smi_process(&f->smi, me->number[0].value, last, me->line);
+    else if (word_of(me)->of == FIG_SMI && match_number_before(r, me->at + UNIT, &used))
+        smi_device(&f->smi, used.value, last);
 }
 
 static void add_common(const struct run *r, struct findings *f, const struct hits *h, size_t i)

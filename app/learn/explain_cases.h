@@ -5,7 +5,7 @@
  * what it does and then that it fails. */
 #ifndef EXPLAIN_CASES_H
 #define EXPLAIN_CASES_H
-#include "app/learn/explain_match.h"
+#include "app/learn/explain_smi.h"
 #include "app/learn/explain_words.h"
 
 enum { CASES_MOST = 16, PROCESSES_MOST = 8, REPEATS = 32 /* failures of a case that are kept */ };
@@ -43,9 +43,7 @@ struct findings {
     int other_points;
     bool note[NOTES];
     int stack[STACKS];       /* points of all that names it */
-    double smi_used, smi_total;
-    int smi_processes;
-    double smi_biggest;
+    struct smi smi;
 };
 
 /* The cases in the order of their first lines. */

@@ -69,6 +69,21 @@ size_t match_number_at(const struct run *r, size_t at, struct match_number *n)
     return i + unit - at;
 }
 
+bool match_whole(const char *s, size_t n, struct match_number *out)
+{
+    char c[NUMBER_MOST + UNIT_MOST + 2];
+    uint8_t mark[sizeof c] = {0};
+    struct run r = {.c = c, .mark = mark};
+    for (size_t i = 0; i < n; i++) {
+        if (s[i] == ' ' && r.n && i + 1 < n && !is_digit(s[i + 1])) continue;
+        if (r.n + 1 == sizeof c) return false;
+        c[r.n++] = (char)(s[i] >= 'A' && s[i] <= 'Z' ? s[i] + 'a' - 'A' : s[i]);
+    }
+    c[r.n] = '\0';
+    mark[r.n] = MARK_GAP | MARK_LINE;
+    return r.n && match_number_at(&r, 0, out) == r.n;
+}
+
 bool match_number_before(const struct run *r, size_t at, struct match_number *n)
 {
     size_t low = at > NUMBER_MOST + UNIT_MOST ? at - NUMBER_MOST - UNIT_MOST : 0, i = at;

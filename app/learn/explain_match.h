@@ -40,6 +40,9 @@ void hits_free(struct hits *h);
 /* A number at this place of the run; 0: none, else its length. */
 size_t match_number_at(const struct run *r, size_t at, struct match_number *n);
 
+/* All n characters are one number, with its unit if it has one. */
+bool match_whole(const char *s, size_t n, struct match_number *out);
+
 /* The number that ends right before this place. */
 bool match_number_before(const struct run *r, size_t at, struct match_number *n);
 #endif

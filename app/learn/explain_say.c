@@ -188,6 +188,25 @@ static void say_next(const struct judged *j, const struct explain_answers *known
         if (explain_asks(q, known)) verdict_next(v, "%s", explain_ask[q].words);
 }
 
+/* Who holds the device, by nvidia-smi: evidence if it was another, else a question, whose answer the text has not. */
+static void say_smi(const struct findings *f, const char *text, size_t n, struct verdict *v)
+{
+    const struct smi *s = &f->smi;
+    char row[VERDICT_TEXT / 2];
+    if (!smi_is_full(s)) return;
+    if (v->cause == CAUSE_OTHER_PROCESS) {
+        if (!verdict_has(v, "used")) put(v, "used", s->used, false);
+        if (!verdict_has(v, "total")) put(v, "total", s->total, false);
+        if (!verdict_has(v, "outside")) put(v, "outside", s->biggest, false);
+        verdict_evidence(v, "nvidia-smi: %s of %s are used; of %d process%s the biggest has %s", B(s->used),
+                         B(s->total), s->processes, s->processes == 1 ? "" : "es", B(s->biggest));
+        run_quote(text, n, s->biggest_line, row, sizeof row);
+        verdict_evidence(v, "the biggest is in line %u: %s", s->biggest_line, row);
+    }
+    verdict_next(v, "nvidia-smi: a process holds %s of a device that is full (line %u).  Is it the one that failed?",
+                 B(s->biggest), s->biggest_line);
+}
+
 /* ------------------------------------------------------------------ a verdict */
 
 static void say_what(const struct fail_case *c, const char *text, size_t n, struct verdict *v)
@@ -224,6 +243,7 @@ void say_case(const struct findings *f, const struct fail_case *c, const struct 
     say_pools(c, j->cause, v);
     say_series(c, j->cause, v);
     if (c->family != FAMILY_TOKENS && c->family != FAMILY_HOST) say_stage(c, j, v);
+    if (c->family == FAMILY_DEVICE || c->family == FAMILY_ANY) say_smi(f, text, n, v);
     if (c->family != FAMILY_TOKENS) say_answers(known, j->cause, v);
     say_habit(f, c, j, v);
     say_second(j, v);
@@ -255,14 +275,9 @@ void say_probe(const struct findings *f, const struct fail_case *c, const char *
     verdict_next(v, "Does the kernel's log (dmesg) or the pod's reason speak of an OOM kill at that time?");
 }
 
-void say_table(const struct findings *f, struct verdict *v)
+void say_table(const struct findings *f, const char *text, size_t n, struct verdict *v)
 {
     *v = (struct verdict){.cause = CAUSE_OTHER_PROCESS, .sure = SURE_GUESS, .stack = STACK_CUDA};
     snprintf(v->what, sizeof v->what, "the device is nearly full, and nothing in the text failed");
-    put(v, "used", f->smi_used, false);
-    put(v, "total", f->smi_total, false);
-    put(v, "outside", f->smi_biggest, false);
-    verdict_evidence(v, "%s of %s are used, by %d processes, the biggest with %s", B(f->smi_used), B(f->smi_total),
-                     f->smi_processes, B(f->smi_biggest));
-    verdict_next(v, "Is one of these processes the one that failed?  If not, that is whose memory it is.");
+    say_smi(f, text, n, v);
 }

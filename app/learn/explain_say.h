@@ -15,5 +15,5 @@ void say_other(const struct findings *f, const char *text, size_t n, struct verd
 void say_probe(const struct findings *f, const struct fail_case *c, const char *text, size_t n, struct verdict *v);
 
 /* A table of a device, and nothing that failed: who holds it. */
-void say_table(const struct findings *f, struct verdict *v);
+void say_table(const struct findings *f, const char *text, size_t n, struct verdict *v);
 #endif

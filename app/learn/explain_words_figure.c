@@ -67,7 +67,7 @@ const struct word words_figure[] = {
     FIGURE(FIG_RUNNING, "in flight #"), FIGURE(FIG_RUNNING, "batch size #"), FIGURE(FIG_RUNNING, "batch of #"),
     FIGURE(FIG_RUNNING, "concurrency #"), FIGURE(FIG_RUNNING, "num running #"),
     FIGURE(FIG_RUNNING, "max workers #"), FIGURE(FIG_WAITING, "waiting # req"), FIGURE(FIG_WAITING, "queue req #"),
-    FIGURE(FIG_WAITING, "pending # req"), FIGURE(FIG_SMI, "mib/ $"), FIGURE(FIG_SMI_PROCESS, "/n/a # * $"),
+    FIGURE(FIG_WAITING, "pending # req"), FIGURE(FIG_SMI, "mib/ $"), FIGURE(FIG_SMI_PROCESS, "n/a n/a # * $"),
     FIGURE(FIG_TURN_TOKENS, "| turn # * #tok"), FIGURE(FIG_TURN_TOKENS, "| round # * #tok"),
     FIGURE(FIG_TURN_TOKENS, "| step # * #tok"), FIGURE(FIG_TURN_TOKENS, "| iteration # * #tok"),
     FIGURE(FIG_TURN_TOKENS, "| task # * #tok"), FIGURE(FIG_TURN_TOKENS, "| message # * #tok"),

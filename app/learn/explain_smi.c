@@ -1,0 +1,216 @@
+/* explain_smi.c - see explain_smi.h. */
+#include "app/learn/explain_smi.h"
+#include <ctype.h>
+#include <strings.h>
+
+enum { CELLS_MOST = 48, ROWS_APART = 8 /* lines of others between a header and its rows, or two rows */ };
+#define FULL 0.9 /* of a device: as good as full */
+
+/* ------------------------------------------------------------------ what is told */
+
+void smi_device(struct smi *s, double used, double total)
+{
+    if (total <= 0 || used < 0 || used > total) return;
+    if (s->total > 0 && used / total <= s->used / s->total) return;
+    s->used = used;
+    s->total = total;
+}
+
+void smi_process(struct smi *s, double pid, double held, uint32_t line)
+{
+    if (held < 0) return;
+    bool seen = s->processes == SMI_PROCESSES_MOST;
+    for (int i = 0; !seen && i < s->processes; i++) seen = pid >= 0 && s->pid[i] == pid;
+    if (!seen) s->pid[s->processes++] = pid;
+    if (held <= s->biggest) return;
+    s->biggest = held;
+    s->biggest_line = line;
+}
+
+bool smi_is_full(const struct smi *s) { return s->processes && s->total > 0 && s->used >= s->total * FULL; }
+
+/* ------------------------------------------------------------------ a line as cells */
+
+struct cell { const char *s; size_t n; };
+struct cells { struct cell of[CELLS_MOST]; int n; };
+
+static struct cell trimmed(const char *s, size_t n)
+{
+    while (n && (unsigned char)*s <= ' ') s++, n--;
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)s[i] < ' ') n = i; /* a colour's end, a carriage return */
+    while (n && s[n - 1] == ' ') n--;
+    return (struct cell){s, n};
+}
+
+static void split(const char *s, size_t n, struct cells *out)
+{
+    out->n = 0;
+    for (size_t at = 0; at <= n && out->n < CELLS_MOST;) {
+        const char *end = at < n ? memchr(s + at, ',', n - at) : NULL;
+        size_t len = end ? (size_t)(end - s) - at : n - at;
+        out->of[out->n++] = trimmed(s + at, len);
+        at += len + 1;
+    }
+}
+
+static bool same(const char *s, size_t n, const char *word) { return n == strlen(word) && !strncasecmp(s, word, n); }
+
+/* ------------------------------------------------------------------ the header */
+
+enum column { COL_TOTAL, COL_USED, COL_FREE, COL_PID, COL_HELD, COL_NAME, COLUMNS };
+
+struct header {
+    int cells;              /* how many; 0: there is none */
+    int at[COLUMNS];        /* -1: it has none */
+    double unit[COLUMNS];   /* bytes of a number without a unit; 0: that would be a guess */
+    bool stamped;           /* its rows begin with a time, which is not a logger's */
+};
+
+static int column_of(const char *s, size_t n)
+{
+    static const struct { const char *name; enum column of; } row[] = {
+        {"memory.total", COL_TOTAL},   {"memory.used", COL_USED},  {"memory.free", COL_FREE},
+        {"pid", COL_PID},              {"used_memory", COL_HELD},  {"used_gpu_memory", COL_HELD},
+        {"process_name", COL_NAME},    {"name", COL_NAME},         {"gpu_name", COL_NAME}};
+    for (size_t i = 0; i < COUNT_OF(row); i++)
+        if (same(s, n, row[i].name)) return (int)row[i].of;
+    return -1;
+}
+
+/* "memory.total [MiB]": its name without the unit; of the first cell what stands behind a prefix. */
+static struct cell name_of(struct cell c, bool first, struct cell *unit)
+{
+    const char *open = memchr(c.s, '[', c.n);
+    *unit = (struct cell){0};
+    if (open && c.s[c.n - 1] == ']') *unit = trimmed(open + 1, (size_t)(c.s + c.n - 1 - (open + 1)));
+    c = trimmed(c.s, open ? (size_t)(open - c.s) : c.n);
+    for (size_t i = c.n; first && i > 0; i--)
+        if (c.s[i - 1] == ' ') return (struct cell){c.s + i, c.n - i};
+    return c;
+}
+
+static double bytes_of(struct cell unit)
+{
+    char one[16];
+    struct match_number n;
+    snprintf(one, sizeof one, "1 %.*s", (int)MIN(unit.n, 12), unit.s);
+    return unit.n && match_whole(one, strlen(one), &n) && n.is_bytes ? n.value : 0;
+}
+
+/* Whether the cells name columns that say something; unit: of those that name none. */
+static bool is_header(const struct cells *cells, double unit, struct header *h)
+{
+    struct header new = {.cells = cells->n};
+    for (int k = 0; k < COLUMNS; k++) new.at[k] = -1;
+    for (int i = 0; i < cells->n; i++) {
+        struct cell of, name = name_of(cells->of[i], i == 0, &of);
+        int col = column_of(name.s, name.n);
+        if (i == 0) new.stamped = same(name.s, name.n, "timestamp");
+        if (col < 0) continue;
+        new.at[col] = i;
+        new.unit[col] = of.n ? bytes_of(of) : unit;
+    }
+    bool device = new.at[COL_TOTAL] >= 0 && (new.at[COL_USED] >= 0 || new.at[COL_FREE] >= 0);
+    if (!device && new.at[COL_HELD] < 0) return false;
+    *h = new;
+    return true;
+}
+
+/* "nvidia-smi --query-gpu=index,memory.total,memory.used --format=csv,noheader,nounits": its memory is in MiB. */
+static bool is_query(const char *s, size_t n, struct header *h)
+{
+    static const char *const query[] = {"--query-gpu=", "--query-compute-apps="};
+    struct cells cells;
+    for (size_t i = 0; i + 2 < n; i++) {
+        if (s[i] != '-' || s[i + 1] != '-') continue;
+        for (size_t k = 0; k < COUNT_OF(query); k++) {
+            size_t len = strlen(query[k]), from = i + len, end = from;
+            if (n - i < len || strncasecmp(s + i, query[k], len) != 0) continue;
+            while (end < n && (unsigned char)s[end] > ' ' && !strchr("\"'`", s[end])) end++;
+            split(s + from, end - from, &cells);
+            return is_header(&cells, 0x1p20, h);
+        }
+    }
+    return false;
+}
+
+/* ------------------------------------------------------------------ its rows */
+
+/* A comma in a process's name makes cells that no column has: they are the name's. */
+static bool align(const struct header *h, struct cells *c)
+{
+    int more = c->n - h->cells, name = h->at[COL_NAME];
+    if (more <= 0 || name < 0) return more == 0;
+    for (int i = name + 1; i + more < c->n; i++) c->of[i] = c->of[i + more];
+    c->n -= more;
+    return true;
+}
+
+static bool bytes_in(const struct header *h, const struct cells *c, enum column col, double *bytes)
+{
+    struct match_number n;
+    if (h->at[col] < 0) return false;
+    struct cell cell = c->of[h->at[col]];
+    if (!match_whole(cell.s, cell.n, &n) || n.value < 0 || (!n.is_bytes && h->unit[col] <= 0)) return false;
+    *bytes = n.is_bytes ? n.value : n.value * h->unit[col];
+    return *bytes <= 0x1p60;
+}
+
+static double pid_in(const struct header *h, const struct cells *c)
+{
+    struct match_number n;
+    if (h->at[COL_PID] < 0) return -1;
+    struct cell cell = c->of[h->at[COL_PID]];
+    size_t from = cell.n;
+    while (from && isdigit((unsigned char)cell.s[from - 1])) from--;
+    return from < cell.n && match_whole(cell.s + from, cell.n - from, &n) ? n.value : -1;
+}
+
+static bool row(struct smi *s, const struct header *h, struct cells *c, uint32_t line)
+{
+    double total, used, free, held;
+    if (!align(h, c)) return false;
+    if (bytes_in(h, c, COL_HELD, &held)) {
+        smi_process(s, pid_in(h, c), held, line);
+        return true;
+    }
+    if (!bytes_in(h, c, COL_TOTAL, &total)) return false;
+    if (bytes_in(h, c, COL_USED, &used)) smi_device(s, used, total);
+    else if (bytes_in(h, c, COL_FREE, &free)) smi_device(s, total - free, total);
+    return true;
+}
+
+/* ------------------------------------------------------------------ all lines */
+
+static void read_line(struct smi *s, struct header *h, int *since, const char *p, size_t n, uint32_t line)
+{
+    struct header new;
+    struct cells cells;
+    const size_t skip = log_prefix(p, n);
+    split(p + skip, n - skip, &cells);
+    if (is_header(&cells, 0, &new) || is_query(p, n, &new)) {
+        *h = new;
+        *since = 0;
+    } else if (h->cells) {
+        if (h->stamped) split(p, n, &cells);
+        *since = row(s, h, &cells, line) ? 0 : *since + 1;
+        if (*since > ROWS_APART) h->cells = 0;
+    }
+}
+
+/* A text that went through JSON has its lines' ends as two characters. */
+void smi_csv(struct smi *s, const char *text, size_t n)
+{
+    struct header h = {0};
+    uint32_t line = 1;
+    int since = 0;
+    for (size_t at = 0; at < n; at++, line += line < UINT32_MAX) {
+        const char *end = memchr(text + at, '\n', n - at), *written;
+        const size_t stop = end ? (size_t)(end - text) : n;
+        for (; (written = memmem(text + at, stop - at, "\\n", 2)) != NULL; at = (size_t)(written - text) + 2)
+            read_line(s, &h, &since, text + at, (size_t)(written - text) - at, line);
+        read_line(s, &h, &since, text + at, stop - at, line);
+        at = stop;
+    }
+}
