@@ -110,8 +110,7 @@ int explain_with(const char *text, size_t n, const struct explain_answers *known
     if (cap <= 0 || run_read(text, n, &r)) return 0;
     struct findings *f = malloc(sizeof *f);
     if (f && !match_all(&r, word_phrase, words_all(), &h)) {
-        find_cases(&r, &h, f);
-        smi_csv(&f->smi, text, n);
+        find_cases(text, n, &r, &h, f);
         told = tell(f, text, n, known, v, cap);
     }
     for (int i = 0; i < told; i++) {

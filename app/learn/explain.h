@@ -9,6 +9,7 @@
  *     explain_match   phrases found in that run, with the numbers that stand in them
  *     explain_words   the phrases: what failed, at which stage, in whose words, figures, what speaks for what
  *     explain_smi     (beside them) nvidia-smi's table and CSV: how full a device is, and who holds it
+ *     explain_loads   (beside them) weights that one process loaded again between requests
  *     explain_cases   hits gathered to failures; the innermost is kept, its wrappers are not
  *     explain_judge   points for and against each cause: arithmetic first, then stage, then words
  *     explain_say     sentences, figures, fixes and next steps of a verdict

@@ -332,7 +332,16 @@ static void add_common(const struct run *r, struct findings *f, const struct hit
     }
 }
 
-void find_cases(const struct run *r, const struct hits *h, struct findings *f)
+static void find_loads(const char *text, size_t n, struct findings *f)
+{
+    uint32_t line[CASES_MOST];
+    struct loads loads[CASES_MOST];
+    for (int k = 0; k < f->n; k++) line[k] = f->one[k].line;
+    loads_before(text, n, line, f->n, loads);
+    for (int k = 0; k < f->n; k++) f->one[k].loads = loads[k];
+}
+
+void find_cases(const char *text, size_t n, const struct run *r, const struct hits *h, struct findings *f)
 {
     uint8_t *seen = calloc((size_t)words_all(), 1);
     int8_t *owner = malloc(h->n + 1); /* of a hit that is a failure: its case; -1: none */
@@ -352,6 +361,8 @@ void find_cases(const struct run *r, const struct hits *h, struct findings *f)
             word_of(&h->hit[i])->kind == WORD_NOTE)
             give_to_case(f, h, i, seen);
     for (int k = 0; k < f->n; k++) find_stage(h, &f->one[k], owner);
+    find_loads(text, n, f);
+    smi_csv(&f->smi, text, n);
     free(seen);
     free(owner);
 }

@@ -5,6 +5,7 @@
  * what it does and then that it fails. */
 #ifndef EXPLAIN_CASES_H
 #define EXPLAIN_CASES_H
+#include "app/learn/explain_loads.h"
 #include "app/learn/explain_smi.h"
 #include "app/learn/explain_words.h"
 
@@ -33,6 +34,7 @@ struct fail_case {
     const char *hint_word[CAUSES]; /* the strongest of them */
     int hint_best[CAUSES];
     bool note[NOTES];
+    struct loads loads;       /* of weights that were there already */
     struct series turn_tokens, tokens_sent, messages, turn_bytes, bytes_now;
 };
 
@@ -46,8 +48,8 @@ struct findings {
     struct smi smi;
 };
 
-/* The cases in the order of their first lines. */
-void find_cases(const struct run *r, const struct hits *h, struct findings *f);
+/* The cases in the order of their first lines; r and h are of the n bytes of text. */
+void find_cases(const char *text, size_t n, const struct run *r, const struct hits *h, struct findings *f);
 
 bool series_rises(const struct series *s, int least, double times);
 #endif

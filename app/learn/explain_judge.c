@@ -192,6 +192,14 @@ static void by_habit(const struct findings *f, const struct fail_case *c, int *p
     else if (wrapper == STACK_LANGCHAIN) points[CAUSE_CONCURRENCY] += 3;
 }
 
+/* What was loaded before, and again, is not too big: it is held more than once. */
+static void by_loads(const struct fail_case *c, int *points)
+{
+    if (!c->loads.n || c->family == FAMILY_TOKENS) return;
+    points[CAUSE_LEAK] += 9;
+    points[CAUSE_WEIGHTS] = 0;
+}
+
 void judge_case(const struct findings *f, const struct fail_case *c, const struct explain_answers *known,
                 struct judged *j)
 {
@@ -205,6 +213,7 @@ void judge_case(const struct findings *f, const struct fail_case *c, const struc
     by_length(c, p);
     by_load(c, p);
     by_habit(f, c, p);
+    by_loads(c, p);
     by_answers(known, c, p);
     p[CAUSE_UNKNOWN] = 0;
     p[CAUSE_NOT_MEMORY] = 0;

@@ -140,6 +140,22 @@ void run_free(struct run *r)
     *r = (struct run){0};
 }
 
+bool run_next_line(struct run_lines *l)
+{
+    if (l->at >= l->n) return false;
+    if (l->at >= l->stop) { /* the text's next line; stop is behind its end */
+        const char *end = memchr(l->text + l->at, '\n', l->n - l->at);
+        l->stop = end ? (size_t)(end - l->text) + 1 : l->n + 1;
+        l->line += l->line < UINT32_MAX;
+    }
+    const size_t left = l->stop - 1 - l->at;
+    const char *written = memmem(l->text + l->at, left, "\\n", 2);
+    l->s = l->text + l->at;
+    l->len = written ? (size_t)(written - l->s) : left;
+    l->at = written ? l->at + l->len + 2 : l->stop;
+    return true;
+}
+
 /* How many of the run's lines begin at or before this place. */
 static size_t lines_before(const struct run *r, size_t at)
 {

@@ -42,6 +42,17 @@ bool run_blank_between(const struct run *r, size_t from, size_t to);
 /* Line `number` of the text without its prefix, as printable ASCII in one line, cut to size: " ..." behind a word. */
 void run_quote(const char *text, size_t n, uint32_t number, char *out, size_t size);
 
+/* The lines of a text one by one; one that went through JSON has their ends written as "\n". */
+struct run_lines {
+    const char *text;
+    size_t n;          /* set these two, the rest 0 */
+    const char *s;     /* the line */
+    size_t len;
+    uint32_t line;     /* its number in the text, from 1 */
+    size_t at, stop;   /* where the next begins, where the text's own line ends */
+};
+bool run_next_line(struct run_lines *l); /* false: there is none */
+
 /* How many bytes of a line's beginning a logger wrote. */
 size_t log_prefix(const char *line, size_t n);
 #endif

@@ -122,6 +122,20 @@ static void say_series(const struct fail_case *c, enum cause cause, struct verdi
                          B(bytes->last), bytes->n);
 }
 
+static void say_loads(const struct fail_case *c, struct verdict *v)
+{
+    const struct loads *l = &c->loads;
+    char lines[VERDICT_TEXT / 2] = "";
+    size_t n = 0;
+    if (!l->n || v->cause != CAUSE_LEAK) return;
+    for (int i = 0; i < MIN(l->n, LOADS_LINES); i++)
+        n += (size_t)snprintf(lines + n, sizeof lines - n, "%s%u", i ? ", " : "", l->line[i]);
+    struct verdict_figure *f = verdict_figure(v, "loads", (uint64_t)l->n);
+    if (f) snprintf(f->unit, sizeof f->unit, "times");
+    verdict_evidence(v, "the weights were loaded %d times without a new process, with requests between: lines %s%s",
+                     l->n, lines, l->n > LOADS_LINES ? ", ..." : "");
+}
+
 /* ------------------------------------------------------------------ evidence: the words */
 
 static void say_stage(const struct fail_case *c, const struct judged *j, struct verdict *v)
@@ -242,6 +256,7 @@ void say_case(const struct findings *f, const struct fail_case *c, const struct 
     if (c->family == FAMILY_DEVICE) say_device(c, &j->sum, j->cause, v);
     say_pools(c, j->cause, v);
     say_series(c, j->cause, v);
+    say_loads(c, v);
     if (c->family != FAMILY_TOKENS && c->family != FAMILY_HOST) say_stage(c, j, v);
     if (c->family == FAMILY_DEVICE || c->family == FAMILY_ANY) say_smi(f, text, n, v);
     if (c->family != FAMILY_TOKENS) say_answers(known, j->cause, v);

@@ -199,18 +199,10 @@ static void read_line(struct smi *s, struct header *h, int *since, const char *p
     }
 }
 
-/* A text that went through JSON has its lines' ends as two characters. */
 void smi_csv(struct smi *s, const char *text, size_t n)
 {
     struct header h = {0};
-    uint32_t line = 1;
+    struct run_lines l = {.text = text, .n = n};
     int since = 0;
-    for (size_t at = 0; at < n; at++, line += line < UINT32_MAX) {
-        const char *end = memchr(text + at, '\n', n - at), *written;
-        const size_t stop = end ? (size_t)(end - text) : n;
-        for (; (written = memmem(text + at, stop - at, "\\n", 2)) != NULL; at = (size_t)(written - text) + 2)
-            read_line(s, &h, &since, text + at, (size_t)(written - text) - at, line);
-        read_line(s, &h, &since, text + at, stop - at, line);
-        at = stop;
-    }
+    while (run_next_line(&l)) read_line(s, &h, &since, l.s, l.len, l.line);
 }
