@@ -8,7 +8,8 @@
  *     loop      no limit of an agent's calls and repeats, nor of a crew's steps and rounds.  With window: else a loop
  *               never meets its end
  *     docs      attached files are put, all of them and whole, before the words of every turn, and stay there
- *     share     no prompt begins with pages that are known already: each call pre-fills and holds its own
+ *     share     no prompt begins with pages that are known already: each call pre-fills all of its own.  Of full pages
+ *               that turn out to be the same one is kept
  *     silent    a prompt that is too long is cut in front, without a word: the oldest messages first
  *     slice     only the last GUARDS_SLICE messages are sent, whatever they are; all are kept in memory
  *     traces    every prompt that is sent and every result of a tool, whole, is kept in memory to the end
