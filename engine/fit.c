@@ -1,5 +1,6 @@
 /* fit.c - the engine's own size functions, asked for other sizes. */
 #include "engine/fit.h"
+#include <math.h>
 
 int fit_ledger(const struct fit *f, uint64_t weights, int ctx, int seqs, struct ledger *out, struct err *err)
 {
@@ -50,6 +51,69 @@ int fit_seqs(const struct fit *f, uint64_t weights, int ctx, int most)
         else hi = middle;
     }
     return lo;
+}
+
+/* ------------------------------------------------------------------ for a person */
+
+/* Bytes with the smallest context; a pool that was named stays as it is. */
+static uint64_t least_of(const struct fit *f, const struct fit_asked *a)
+{
+    struct ledger l = {0};
+    struct err err;
+    if (fit_ledger(f, f->m->bytes, MIN(a->ctx, KERN_PAGE), a->seqs, &l, &err)) return ledger_under(a->needs);
+    if (a->pool) l.bytes[LEDGER_KV] = a->needs->bytes[LEDGER_KV];
+    l.bytes[LEDGER_NAIVE] = a->needs->bytes[LEDGER_NAIVE];
+    return MIN(ledger_under(&l), ledger_under(a->needs));
+}
+
+static void put_why(const struct fit *f, const struct fit_asked *a, uint64_t least, struct buf *out)
+{
+    const uint64_t *bytes = a->needs->bytes, both = bytes[LEDGER_WEIGHTS] + bytes[LEDGER_CONTEXT];
+    const double mib = 0x1p20;
+    if (bytes[LEDGER_WEIGHTS] > f->ceiling)
+        buf_printf(out, "; the weights alone are %.1f MiB", (double)bytes[LEDGER_WEIGHTS] / mib);
+    else if (both > f->ceiling)
+        buf_printf(out, "; weights and the device's context alone are %.1f MiB", (double)both / mib);
+    else if (a->pool) buf_printf(out, "; all but the pool is %.1f MiB", (double)(least - bytes[LEDGER_KV]) / mib);
+    else buf_printf(out, "; with the smallest --ctx it is still %.1f MiB", (double)least / mib);
+}
+
+/* A size for a flag, rounded up. */
+static double flag_mib(uint64_t bytes) { return ceil((double)bytes / 0x1p20 * 10) / 10; }
+
+static void put_vram(const struct fit_asked *a, uint64_t least, bool smaller, char *out, size_t n)
+{
+    const uint64_t needs = ledger_under(a->needs);
+    const bool choose = !smaller && (a->can_fit || (a->fit && !a->pool)) && least <= a->most;
+    *out = '\0';
+    if (choose && (a->fit || needs > a->most))
+        snprintf(out, n, "a --vram of %.1fM%s", flag_mib(least), a->fit ? "" : " with --fit");
+    else if (choose) snprintf(out, n, "a --vram of %.1fM (of %.1fM with --fit)", flag_mib(needs), flag_mib(least));
+    else if (needs <= a->most) snprintf(out, n, "a --vram of %.1fM", flag_mib(needs));
+}
+
+void fit_advice(const struct fit *f, const struct fit_asked *a, struct buf *out)
+{
+    const uint64_t least = least_of(f, a), *bytes = a->needs->bytes;
+    const bool smaller = least <= f->ceiling; /* a context would do */
+    const bool pool = a->pool && least - bytes[LEDGER_KV] < f->ceiling;
+    const uint64_t kept = smaller ? ledger_under(a->needs) : least;
+    const bool park = bytes[LEDGER_PARK] > 0 && kept - bytes[LEDGER_PARK] <= f->ceiling;
+    char vram[80];
+    const char *way[7];
+    int n = 0;
+    put_vram(a, least, smaller, vram, sizeof vram);
+    if (smaller) way[n++] = "a smaller --ctx";
+    if (smaller && a->can_fit) way[n++] = "--fit";
+    if (pool) way[n++] = "a smaller --pool (or --ctx, where no --pool is given)";
+    if (a->seqs > 1 && !a->pool && fits(f, f->m->bytes, smaller ? a->ctx : MIN(a->ctx, KERN_PAGE), 1))
+        way[n++] = "fewer agents";
+    if (park) way[n++] = "a smaller --park";
+    if (*vram) way[n++] = vram;
+    if (!smaller && !pool && !park && f->text_bytes < f->ceiling)
+        way[n++] = least - bytes[LEDGER_WEIGHTS] < f->ceiling ? "a smaller model or type of it" : "a smaller model";
+    if (!smaller) put_why(f, a, least, out);
+    for (int i = 0; i < n; i++) buf_printf(out, "%s%s", i == 0 ? ": " : i < n - 1 ? ", " : " or ", way[i]);
 }
 
 static void put_row(const struct fit *f, const char *name, uint64_t weights, struct buf *out)

@@ -29,6 +29,19 @@ int fit_ctx(const struct fit *f, uint64_t weights, int seqs, int most);
 /* The most sequences, at most `most`, that can have a context of ctx tokens each; 0: not even one. */
 int fit_seqs(const struct fit *f, uint64_t weights, int ctx, int most);
 
+struct fit_asked {
+    const struct ledger *needs; /* more than is under f's ceiling */
+    int ctx, seqs;
+    bool fit;      /* the context was to be chosen */
+    bool can_fit;  /* it was not, and can be */
+    bool pool;     /* its size was named: no context changes it */
+    uint64_t most; /* that a ceiling can be */
+};
+
+/* For a person: "; the weights alone are 6.0 MiB: a --vram of 36.1M (of 11.2M with --fit) or ...": what it lies at
+ * where no context is small enough, and of the ways out those that help. */
+void fit_advice(const struct fit *f, const struct fit_asked *a, struct buf *out);
+
 /* For a person: the largest context for some numbers of sequences, with the weights as they are and in other types, and
  * with KV pages of Q8_0 where those are not what was asked and the model's heads allow them; of a device the lines for
  * engines that split a model over several. */

@@ -194,12 +194,17 @@ static int refuse_host(const char *who, const struct ledger *l, struct err *err)
                    (double)ledger_host(l) / 0x1p20, (double)l->host / 0x1p19);
 }
 
-static int refuse(const struct engine_config *cfg, const struct fit *f, const struct ledger *l,
+static int refuse(const struct engine_config *cfg, const struct fit *f, const struct engine_info *i,
                   const struct room *room, struct err *err)
 {
+    const struct ledger *l = &i->ledger;
+    const struct fit_asked asked = {.needs = l, .ctx = i->ctx, .seqs = i->max_seqs, .fit = cfg->fit,
+                                    .can_fit = !cfg->fit && cfg->pool_tokens == 0 && cfg->naive == NAIVE_NONE,
+                                    .pool = cfg->pool_tokens > 0,
+                                    .most = room->device ? room->free + room->context : room->free};
     char path[GGUF_SHOWN];
     const char *who = *f->m->name ? f->m->name : gguf_show(path, sizeof path, cfg->model, strlen(cfg->model));
-    struct buf words = {0};
+    struct buf words = {0}, advice = {0};
     char allowed[96];
     if (ledger_under(l) <= l->ceiling) return refuse_host(who, l, err);
     struct engine_config in_bytes = *cfg;
@@ -208,9 +213,11 @@ static int refuse(const struct engine_config *cfg, const struct fit *f, const st
     ledger_words(l, &words);
     if (cfg->fits) fit_table(f, cfg->fits);
     if (cfg->needs) *cfg->needs = *l;
-    err_set(err, ENGINE_NEVER_FITS, "%s: needs %.1f MiB (%s), %s: a smaller --ctx, --fit, or another --vram",
-            who, (double)ledger_under(l) / 0x1p20, words.data ? words.data : "", allowed);
+    fit_advice(f, &asked, &advice);
+    err_set(err, ENGINE_NEVER_FITS, "%s: needs %.1f MiB (%s), %s%s", who, (double)ledger_under(l) / 0x1p20,
+            words.data ? words.data : "", allowed, advice.data ? advice.data : "");
     buf_free(&words);
+    buf_free(&advice);
     return ENGINE_NEVER_FITS;
 }
 
@@ -380,7 +387,7 @@ static int open_model(struct engine *e, const struct engine_config *cfg, const s
     struct room room = {0};
     if (plan_model(e, cfg, g, &room, &sched, &fit, err)) return ENGINE_FAULT;
     struct maker *l = e->own;
-    if (!ledger_fits(&e->info.ledger)) return refuse(cfg, &fit, &e->info.ledger, &room, err);
+    if (!ledger_fits(&e->info.ledger)) return refuse(cfg, &fit, &e->info, &room, err);
     if (take_slabs(l, cfg, err)) return device_fails(l, cfg, err);
     if (model_load(&l->model, g, l->k, l->d, l->slabs.dev[SLABS_WEIGHTS], cfg->progress, cfg->progress_self, err))
         return l->k->lost && l->k->lost(l->d, NULL) ? device_fails(l, cfg, err) : ENGINE_FAULT;

@@ -240,7 +240,7 @@ TEST(row_38_between_too_small_and_enough_there_is_no_gap)
     cfg.vram = high - 1; /* and the refusal says what is needed, and with what it would do */
     struct buf fits = {0};
     cfg.fits = &fits;
-    check_refused(&cfg, ENGINE_NEVER_FITS, "a smaller --ctx, --fit, or another --vram");
+    check_refused(&cfg, ENGINE_NEVER_FITS, "; with the smallest --ctx it is still ");
     CHECK(fits.data && strstr(fits.data, "what fits in"));
     buf_free(&fits);
 }
@@ -341,22 +341,89 @@ TEST(row_24_to_26_a_prompt_is_served_whole_or_refused_and_each_time_alike)
     ops->close(e);
 }
 
+static const char *refused_with(const struct engine_config *cfg)
+{
+    static struct err err;
+    shim = (struct shim){0};
+    CHECK(!ops->open(cfg, &err));
+    CHECK_EQ(err.code, ENGINE_NEVER_FITS);
+    return err.text;
+}
+
+/* The size behind these words, in bytes. */
+static uint64_t advised(const char *text, const char *before)
+{
+    const char *at = strstr(text, before);
+    CHECK(at);
+    char *end;
+    const double mib = strtod(at + strlen(before), &end);
+    CHECK_EQ(*end, 'M');
+    return (uint64_t)(mib * 0x1p20);
+}
+
 TEST(row_37_the_advice_of_a_refusal_helps)
 {
     struct engine_config cfg = config();
-    struct err err = {0};
     cfg.ctx = 4096;
     cfg.vram = 4 << 20;
-    CHECK(!ops->open(&cfg, &err));
-    CHECK(strstr(err.text, "a smaller --ctx, --fit, or another --vram"));
-    cfg.ctx = 256;
-    ops->close(open_one(&cfg));
-    cfg.ctx = 4096;
+    const char *text = refused_with(&cfg);
+    CHECK(strstr(text, "4.0 MiB: a smaller --ctx, --fit, fewer agents or a --vram of "));
+    const uint64_t vram = advised(text, "a --vram of ");
+    struct engine_config other = cfg;
+    other.ctx = 256;
+    ops->close(open_one(&other));
+    other = cfg;
+    other.fit = true;
+    ops->close(open_one(&other));
+    other = cfg;
+    other.max_seqs = 1;
+    ops->close(open_one(&other));
+    other = cfg;
+    other.vram = vram;
+    ops->close(open_one(&other));
+}
+
+TEST(row_37_where_no_context_is_small_enough_no_other_is_advised)
+{
+    struct engine_config cfg = config();
+    struct ledger l = ledger_of(&cfg);
+    cfg.vram = l.bytes[LEDGER_WEIGHTS] - 1;
+    const char *text = refused_with(&cfg);
+    CHECK(strstr(text, "; the weights alone are ") && strstr(text, " or a smaller model"));
+    CHECK(!strstr(text, "--ctx") && !strstr(text, "--park") && !strstr(text, "--pool"));
+    cfg.vram = advised(text, "(of ");
+    const uint64_t whole = advised(text, "a --vram of ");
     cfg.fit = true;
+    ops->close(open_one(&cfg)); /* that is the least, with --fit */
+    cfg.vram -= 1 << 18;
+    text = refused_with(&cfg);
+    CHECK(strstr(text, "; with the smallest --ctx it is still ") && !strstr(text, "--fit"));
+    cfg.vram = advised(text, "a --vram of ");
     ops->close(open_one(&cfg));
     cfg.fit = false;
-    cfg.vram = 64 << 20;
+    cfg.vram = whole;
     ops->close(open_one(&cfg));
+}
+
+TEST(row_37_what_was_set_by_hand_is_named_where_that_is_it)
+{
+    struct engine_config cfg = config();
+    cfg.pool_tokens = 1 << 20;
+    cfg.vram = 64 << 20;
+    const char *text = refused_with(&cfg);
+    CHECK(strstr(text, "; all but the pool is ") && strstr(text, ": a smaller --pool (or --ctx,"));
+    CHECK(!strstr(text, "--fit") && !strstr(text, "model or type"));
+    cfg = config();
+    cfg.overcommit = true;
+    cfg.park_bytes = 128 << 20;
+    cfg.vram = 64 << 20;
+    text = refused_with(&cfg);
+    CHECK(strstr(text, ": a smaller --park or a --vram of ") && !strstr(text, "a smaller --ctx"));
+    cfg.park_bytes = 8 << 20;
+    ops->close(open_one(&cfg));
+    cfg.text_bytes = UINT64_MAX / 4; /* no machine has that, and no model makes it less */
+    text = refused_with(&cfg);
+    CHECK(!strstr(text, "a --vram of") && !strstr(text, "a smaller"));
 }
 
 CHECK_MAIN

@@ -422,10 +422,13 @@ TEST(at_start_the_first_class_that_does_not_fit_is_named)
     s.weight_bytes = 20, s.work_bytes = 14;
     refuse("open", "", s);
     CHECK_EQ(v.cause, CAUSE_ACTIVATIONS);
+    CHECK_EQ(v.fixes, 1); /* no context is small enough */
+    CHECK_EQ(v.fix[0].frees, 10);
     s.kv_bytes = 15, s.work_bytes = 5;
     refuse("open", "", s);
     CHECK_EQ(v.cause, CAUSE_KV);
     SAYS("the pool is to have 15 B");
+    CHECK_STR(v.fix[0].how, "--fit, or a smaller --ctx");
     CHECK_STR(v.where, "");
 }
 

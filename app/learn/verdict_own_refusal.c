@@ -186,9 +186,10 @@ static void refused_open(const struct judge *j, struct verdict *v)
     verdict_not(v, "growth, fragmentation, concurrency: nothing has run yet");
     const int64_t over = s->needs_bytes - s->has_bytes;
     struct verdict_fix *f = NULL;
-    if (v->cause != CAUSE_WEIGHTS) f = verdict_fix(v, over, "the largest context that fits");
+    const bool room = s->weight_bytes + s->work_bytes < s->has_bytes; /* for a pool, of some size */
+    if (room) f = verdict_fix(v, over, "the largest context that fits");
     if (f) snprintf(f->how, sizeof f->how, "--fit, or a smaller --ctx");
-    f = verdict_fix(v, v->cause == CAUSE_WEIGHTS ? over : -1, "a smaller type of the same weights, or a smaller model");
+    f = verdict_fix(v, room ? -1 : over, "a smaller type of the same weights, or a smaller model");
     if (f) snprintf(f->how, sizeof f->how, "plimsoll models --within SIZE lists what is here and fits");
 }
 
