@@ -1,4 +1,4 @@
-/* journal_impl.h - the head of a message's record, and a damaged one said. */
+/* journal_impl.h - what the journal's files share: the head of a message's record, marks that were read. */
 #ifndef JOURNAL_IMPL_H
 #define JOURNAL_IMPL_H
 #include "memory/journal.h"
@@ -13,5 +13,13 @@ bool journal_is_head(const char *json, size_t n); /* of this version: if it is r
 enum { JOURNAL_PART = 4 << 20 }; /* bytes of a commit that copies */
 /* A piece that is there from the first commit of a copy or an import to the last: without a head it is half of one. */
 #define JOURNAL_UNFINISHED "unfinished"
+/* A mark, its number, and what it takes out. */
+struct journal_seen {
+    uint64_t number;
+    struct journal_span span;
+    enum journal_mark what;
+};
+/* As journal_out(), of n marks by number.  0, or -1: no memory. */
+int journal_marks_out(const struct journal_seen *seen, size_t n, unsigned marks, struct journal_spans *out);
 void journal_slot(uint32_t turn, char name[16]); /* "window.7" */
 #endif

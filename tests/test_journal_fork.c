@@ -1,4 +1,5 @@
 /* A copy of a session has what was there after its turn and nothing else, whatever was taken back and pinned before. */
+#include "memory/journal_impl.h"
 #include "tests/journal_rig.h"
 
 static uint64_t seed = 362436069;
@@ -218,6 +219,70 @@ TEST(a_mark_that_was_undone_with_its_turn_does_not_count)
     journal_span_free(&undone);
     journal_span_free(&late);
     store_close(s);
+}
+
+/* Mark by mark from the last to the first, with a flag for every number. */
+TEST(marks_take_out_what_a_list_of_flags_says)
+{
+    enum { MANY = 200 };
+    for (int round = 0; round < 500; round++) {
+        struct journal_seen seen[MANY];
+        struct journal_spans out = {0};
+        bool gone[MANY] = {0}, undone[MANY] = {0};
+        size_t n = 0;
+        for (uint64_t k = 2; k < MANY; k++) {
+            uint64_t last = 1 + draw(k - 1), most = draw(3) ? 6 : MANY;
+            uint64_t first = last - draw(MIN(last, most));
+            enum journal_mark what = 1 + (enum journal_mark)draw(JOURNAL_MARKS - 1);
+            if (draw(3) == 0) seen[n++] = (struct journal_seen){k, {first, last}, what};
+        }
+        const unsigned marks = round % 2 ? ~0u : 1u << JOURNAL_UNDONE;
+        journal_span_add(&out, 7, 9); /* as if it was there before */
+        for (uint64_t k = 7; k <= 9; k++) gone[k] = true;
+        CHECK_EQ(journal_marks_out(seen, n, marks, &out), 0);
+        for (size_t i = n; i-- > 0;) {
+            for (uint64_t k = seen[i].span.first; k <= seen[i].span.last && !undone[seen[i].number]; k++)
+                gone[k] |= (marks >> seen[i].what & 1) != 0;
+            for (uint64_t k = seen[i].span.first; k <= seen[i].span.last && !undone[seen[i].number]; k++)
+                undone[k] |= seen[i].what == JOURNAL_UNDONE;
+        }
+        for (uint64_t k = 0; k < MANY; k++) CHECK_EQ(journal_span_has(&out, k), gone[k]);
+        for (size_t k = 1; k < out.n; k++) CHECK(out.span[k - 1].last < out.span[k].first);
+        journal_span_free(&out);
+    }
+}
+
+/* A file that somebody made: were each mark put into a list that is moved for it, this would take minutes. */
+TEST(half_a_million_marks_about_one_number_each_are_read_at_once)
+{
+    enum { MARKS = 1 << 19 };
+    struct journal_seen *seen = calloc(MARKS, sizeof *seen);
+    struct journal_spans out = {0}, copy = {0};
+    CHECK(seen);
+    for (int down = 0; down < 2; down++) {
+        for (uint64_t i = 0; i < MARKS; i++) {
+            uint64_t about = 1 + 2 * (down ? MARKS - i : i);
+            seen[i] = (struct journal_seen){4 * MARKS + i, {about, about}, JOURNAL_UNDONE};
+        }
+        CHECK_EQ(journal_marks_out(seen, MARKS, ~0u, &out), 0);
+        CHECK_EQ(out.n, MARKS + (size_t)down); /* the one about 1 is not among the second */
+    }
+    CHECK(journal_span_has(&out, 1) && !journal_span_has(&out, 2) && journal_span_has(&out, 2 * MARKS + 1));
+    for (size_t i = 0; i < out.n; i++) journal_span_add(&copy, out.span[i].first, out.span[i].last);
+    CHECK_EQ(copy.n, out.n);
+    for (uint64_t i = 0; i < MARKS; i++) /* each takes back the one before it, so that every other one stands */
+        seen[i] = (struct journal_seen){2 + i, {1 + i, 1 + i}, JOURNAL_UNDONE};
+    journal_span_free(&out);
+    CHECK_EQ(journal_marks_out(seen, MARKS, ~0u, &out), 0);
+    CHECK_EQ(out.n, MARKS / 2);
+    for (uint64_t i = 0; i < MARKS; i++) /* each takes back all that came before */
+        seen[i] = (struct journal_seen){2 + i, {1, 1 + i}, JOURNAL_UNDONE};
+    journal_span_free(&out);
+    CHECK_EQ(journal_marks_out(seen, MARKS, ~0u, &out), 0);
+    CHECK_EQ(out.n, 1);
+    journal_span_free(&out);
+    journal_span_free(&copy);
+    free(seen);
 }
 
 TEST(a_copy_is_made_in_parts_with_its_artifacts)
