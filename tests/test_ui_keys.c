@@ -654,6 +654,44 @@ TEST(help_has_every_key_and_scrolls)
     close_ui();
 }
 
+/* Rows of the bar at the right edge. */
+static int bar_rows(void)
+{
+    const struct surface *s = look();
+    int n = 0;
+    for (int row = 0; row < s->rows; row++) n += (s->cell[(row + 1) * s->columns - 1].look.attr & LOOK_REVERSE) != 0;
+    return n;
+}
+
+TEST(help_and_lessons_say_that_there_is_more_of_them_than_is_seen)
+{
+    static const struct { int columns, rows; } size[] = {{80, 24}, {60, 20}, {120, 36}};
+    for (size_t i = 0; i < COUNT_OF(size); i++) {
+        int pages = 0;
+        open_live(size[i].columns, size[i].rows);
+        press("?");
+        SHOWS_NO("looks at the next agent");
+        for (; shows("PgDn more"); pages++) {
+            CHECK(bar_rows() > 0 && pages < 20);
+            press(PAGE_DOWN);
+        }
+        CHECK(pages > 0);
+        SHOWS("looks at the next agent");
+        press("\x1b[20~"); /* F9 */
+        const bool all = shows("L18");
+        CHECK_EQ(all, size[i].rows == 36);
+        CHECK_EQ(bar_rows() > 1, !all); /* the marked row has the edge too */
+        press("G");
+        SHOWS("L18");
+        close_ui();
+    }
+    open_live(120, 60);
+    press("?");
+    SHOWS_NO("PgDn more");
+    CHECK_EQ(bar_rows(), 0);
+    close_ui();
+}
+
 static const struct { const char *key, *alt; enum view_name view; const char *word; } views[] = {
     {F2, ESC "2", VIEW_MAP, "Memory map"}, {ESC "OR", ESC "3", VIEW_INSPECT, "Context inspector"},
     {ESC "OS", ESC "4", VIEW_AGENTS, "Agents"}, {ESC "[15~", ESC "5", VIEW_TIMELINE, "Timeline"},

@@ -171,8 +171,9 @@ void ui_key_row(const struct ui *ui, int i, const char **keys, const char **help
 void ui_footer(const struct ui *ui, struct buf *out)
 {
     const struct view_ops *v = ui_view(ui->view);
+    const bool more = ui->view == VIEW_HELP && ui->help_top < ui_help_last(ui);
     if (v) buf_printf(out, "Esc chat  ? help  %s", v->keys);
-    else if (ui->view == VIEW_HELP) buf_puts(out, "Esc chat  ");
+    else if (ui->view == VIEW_HELP) buf_printf(out, "Esc chat  %s", more ? "PgDn more  " : "");
     else if (ui->setup.owns > 0) buf_puts(out, "? help  ");
     else buf_printf(out, "Enter send  Tab complete  %s? help  ", ui->busy ? "Esc cancel  " : "");
     for (int i = 0; i < ui->setup.owns; i++)
