@@ -67,14 +67,19 @@ static int promise_for(const struct sched *s, const struct request_live *q)
     return MIN(most, MAX(q->n_ids, q->a.n_prompt + expected) + KERN_PAGE);
 }
 
+void admit_asks(const struct sched *s, const struct request_live *q, struct kv_ask *out)
+{
+    *out = (struct kv_ask){.tokens = promise_for(s, q), .most = q->a.n_prompt + q->a.max_tokens,
+                           .ids = may_share(s, q) ? q->ids : NULL, .n = q->n_ids, .kind = q->kind, .agent = q->agent};
+    /* What over-commit leaves to the running ones when it lets another in: the watermark. */
+    for (int g = 0; s->cfg.overcommit && s->running > 0 && g < s->cfg.groups; g++)
+        out->spare[g] = MAX(s->cfg.group[g].pages / 16, 1);
+}
 
 static bool take_pages(struct sched *s, struct request_live *q, int slot, int *shared)
 {
-    struct kv_ask ask = {.tokens = promise_for(s, q), .most = q->a.n_prompt + q->a.max_tokens,
-                         .ids = may_share(s, q) ? q->ids : NULL, .n = q->n_ids, .kind = q->kind, .agent = q->agent};
-    /* What over-commit leaves to the running ones when it lets another in: the watermark. */
-    for (int g = 0; s->cfg.overcommit && s->running > 0 && g < s->cfg.groups; g++)
-        ask.spare[g] = MAX(s->cfg.group[g].pages / 16, 1);
+    struct kv_ask ask;
+    admit_asks(s, q, &ask);
     return naive_on(s) ? naive_admit(s, q, slot, &ask, shared) : kv_admit(s->kv, slot, &ask, shared);
 }
 

@@ -259,7 +259,8 @@ enum engine_wait_for {
 };
 struct engine_wait {
     enum engine_wait_for what;
-    int pages, free;   /* PAGES: that it needs, and that nobody was promised */
+    int pages, free;   /* PAGES: that must be free for it, with those that over-commit leaves to the running ones, and
+                          those that nobody was promised */
     int after, others; /* request whose end makes room, if `others` running before it in rank have ended too; 0: none */
 };
 

@@ -115,13 +115,15 @@ static void who_makes_room(const struct sched *s, int group, struct engine_wait 
     w->others = MAX(ends - 1, 0);
 }
 
-/* The group that lacks most pages for so many tokens; what it needs and has. */
-static int scarcest(const struct sched *s, int tokens, struct engine_wait *w)
+/* The group that lacks most pages for it; what it needs there if nothing is shared, and what that has. */
+static int scarcest(const struct sched *s, const struct request_live *q, struct engine_wait *w)
 {
+    struct kv_ask ask;
     int group = 0;
+    admit_asks(s, q, &ask);
     for (int g = 0; g < s->cfg.groups; g++) {
         struct kv_count c = kv_group_count(s->kv, g);
-        int pages = sched_need(s, g, tokens), left = c.usable - c.reserved;
+        int pages = sched_need(s, g, ask.tokens) + ask.spare[g], left = c.usable - c.reserved;
         if (g > 0 && pages - left <= w->pages - w->free) continue;
         group = g;
         w->pages = pages;
@@ -136,7 +138,7 @@ void figures_wait(const struct sched *s, const struct request_live *q, struct en
     if (!q || (q->state != REQUEST_WAITING && q->state != REQUEST_PARKED)) return;
     if (naive_waits(s, out)) return;
     const struct request_live *first = admit_first(s), *front = admit_front_of(s, q);
-    int group = scarcest(s, q->a.n_prompt + q->a.max_tokens, out);
+    int group = scarcest(s, q, out);
     if (first != q && admit_must_go_first(first)) {
         out->what = WAIT_TURN;
         out->after = first->a.id;

@@ -65,6 +65,8 @@ void sched_leave(struct sched *s, struct request_live *q);
 void admit_all(struct sched *s, struct events *e);
 /* no_wait: in at once, or false. */
 bool admit_now(struct sched *s, struct request_live *q);
+/* What it is let in for: its room, and what must be left. */
+void admit_asks(const struct sched *s, const struct request_live *q, struct kv_ask *out);
 /* Before anyone in the queue or on the slots: parked, then overtaken often, then priority, then age. */
 bool admit_before(const struct request_live *a, const struct request_live *b);
 /* The running request that computes pages which q begins with, or NULL. */

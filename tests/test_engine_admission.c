@@ -314,6 +314,42 @@ TEST(overcommit_one_long_answer_does_not_change_what_is_expected)
     ops->close(e);
 }
 
+/* What is said is what is looked for: a promise of what may be expected, and the page that the running ones keep. */
+TEST(overcommit_says_of_a_waiting_request_what_it_is_let_in_for)
+{
+    struct engine_wait w;
+    struct err err = {0};
+    struct engine *e = open_with(ENDLESS, (struct engine_config){.ctx = 9 * P, .pool_tokens = 9 * P, .max_seqs = 4,
+                                                                 .overcommit = true});
+    int a = submit(e, ask(0, P, 8 * P)); /* expected: a quarter of the answer, and a page more: four pages */
+    step(e, a);
+    int b = submit(e, ask(1, 3 * P, 8 * P - 3 * P)); /* 3 + 5 / 4 + 1 = 6, where 5 are free */
+    int c = submit(e, ask(2, 4 * P, P)); /* all five that it can need, and one would have to be left */
+    step(e, b);
+    ops->waits(e, b, &w);
+    CHECK_EQ(w.what, WAIT_PAGES);
+    CHECK_EQ(w.pages, 6 + 1);
+    CHECK_EQ(w.free, 5);
+    CHECK(w.after == a && w.others == 0);
+    ops->waits(e, c, &w);
+    CHECK_EQ(w.what, WAIT_PAGES);
+    CHECK_EQ(w.pages, 5 + 1);
+    CHECK(w.free == 5 && w.after == a);
+    struct request r = ask(3, 4 * P, P);
+    int id;
+    r.no_wait = true;
+    ops->drop(e, b);
+    ops->drop(e, c);
+    CHECK_EQ(ops->submit(e, &r, &id, &err), ENGINE_NOT_NOW);
+    char want[80];
+    snprintf(want, sizeof want, "it needs 6 KV pages, 5 are free; request %d must end first", a);
+    CHECK(strstr(err.text, want));
+    int d = submit(e, ask(4, 3 * P, P)); /* one less */
+    step(e, d);
+    CHECK(runs(e, d));
+    ops->close(e);
+}
+
 TEST(overcommit_cancels_a_parked_request)
 {
     struct engine *e = open_with(ENDLESS, (struct engine_config){.ctx = 6 * P, .pool_tokens = 9 * P, .max_seqs = 2,

@@ -3,6 +3,7 @@
  * request had run alone.  The pages are fake ones that remember what was written (fake_pages.h).
  *
  *     test_sched_random [part of a name]      SEED=n in the environment: another history */
+#include "engine/sched_impl.h"
 #include "tests/sched_world.h"
 #include <sched.h>
 
@@ -239,6 +240,7 @@ static void check_wait(struct world *w)
     HOLDS(w, q->at != WAITS || why.what != WAIT_NOTHING);
     HOLDS(w, q->at != OVER || why.what == WAIT_NOTHING);
     HOLDS(w, why.free >= 0 && why.others >= 0 && why.after != q->id);
+    if (why.what == WAIT_PAGES && !w->s->look) HOLDS(w, why.pages > why.free); /* else it would be in */
     if (why.after) HOLDS(w, world_find(w, why.after) && world_find(w, why.after)->at != OVER);
     if (why.what == WAIT_SLOT || why.what == WAIT_FRONT || why.what == WAIT_TURN) HOLDS(w, why.after);
 }
