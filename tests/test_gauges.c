@@ -286,6 +286,15 @@ TEST(pages_and_rates_on_the_screen_are_those_given)
     }
 }
 
+TEST(a_request_that_waits_for_no_pages_has_no_figure_of_them)
+{
+    struct gauges g = session;
+    g.speed.queue_pages = 0;
+    struct buf row = row_of(&g, 120, 2);
+    CHECK(strstr(row.data, "queue 1 (writer)"));
+    buf_free(&row);
+}
+
 TEST(a_device_that_does_not_say_has_no_free_and_no_outside)
 {
     struct gauges g = session;

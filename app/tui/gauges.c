@@ -188,10 +188,11 @@ enum { QUEUE_NAME = 16, QUEUE_NAME_BYTES = 40 };
 
 static void queue_word(struct words *w, const struct gauge_speed *p)
 {
-    char a[FIGURE], b[FIGURE];
+    char a[FIGURE], b[FIGURE], pages[FIGURE + 16] = "";
+    if (p->queue_pages > 0) snprintf(pages, sizeof pages, ", %s pages", figure(b, p->queue_pages));
     if (p->queue > 0 && p->queue_first)
-        words_add(w, HUE_WARN, 1, "queue %s (%.*s, %s pages)", figure(a, (uint64_t)p->queue),
-                  name_cut(p->queue_first, QUEUE_NAME, QUEUE_NAME_BYTES), p->queue_first, figure(b, p->queue_pages));
+        words_add(w, HUE_WARN, 1, "queue %s (%.*s%s)", figure(a, (uint64_t)p->queue),
+                  name_cut(p->queue_first, QUEUE_NAME, QUEUE_NAME_BYTES), p->queue_first, pages);
     else words_add(w, p->queue > 0 ? HUE_WARN : HUE_DIM, 1, "queue %s", figure(a, (uint64_t)MAX(p->queue, 0)));
 }
 

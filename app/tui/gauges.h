@@ -56,7 +56,7 @@ struct gauge_speed { /* a rate or a time that is not known is NAN */
     double first_token;                  /* seconds */
     int queue;                           /* requests that wait */
     const char *queue_first;             /* whose is the first of them; NULL: none */
-    uint64_t queue_pages;                /* that it needs */
+    uint64_t queue_pages;                /* that it needs; 0: it waits for something else */
     uint64_t tokens_in, tokens_out, reused; /* in total; reused: of prompts, that needed no pre-fill */
     int gpu_load, gpu_celsius, gpu_watts; /* -1: nobody says */
 };
