@@ -5,6 +5,7 @@
 #include "app/say.h"
 #include "app/signals.h"
 #include "app/store_cmd.h"
+#include "engine/hostmem.h"
 #include "kernels/cuda/cuda.h"
 #include "version.h"
 #include <errno.h>
@@ -305,8 +306,10 @@ static void tell_machine(struct app *a, const struct engine_snapshot *s)
     const struct ledger *l = &a->info->ledger;
     struct engine_memory m;
     struct nvml_figures gpu;
+    struct hostmem_process p;
     uint64_t tables = 0;
     nvml_read(&gpu);
+    hostmem_process(&p);
     a->ops->memory(a->engine, &m);
     for (int c = LEDGER_TEXT; c < LEDGER_CLASSES; c++) tables += ledger_counts(l, c) ? l->bytes[c] : 0;
     struct event e = {.kind = EV_MACHINE, .machine = {
@@ -317,7 +320,9 @@ static void tell_machine(struct app *a, const struct engine_snapshot *s)
         .prefilled = (int64_t)s->prefilled, .generated = (int64_t)s->generated, .reused = (int64_t)s->reused,
         .queue_first = event_str(s->waiting > 0 ? a->queue.who : ""),
         .queue_pages = s->waiting > 0 ? a->queue.pages : 0,
-        .gpu_load = gpu.load, .gpu_celsius = gpu.celsius, .gpu_watts = gpu.watts}};
+        .gpu_load = gpu.load, .gpu_celsius = gpu.celsius, .gpu_watts = gpu.watts,
+        .resident_bytes = (int64_t)p.resident, .anonymous_bytes = (int64_t)p.anonymous, .peak_bytes = (int64_t)p.peak,
+        .ledger_bytes = (int64_t)ledger_process(l)}};
     trace_put(&a->trace, &e);
 }
 

@@ -13,6 +13,8 @@ enum { COMMAND_LINE = 1500 }; /* bytes of a text that are told in one line */
 /* A text of others, whole, line by line, under a line of ours. */
 void command_text(const char *head, const char *text, size_t n);
 
+void command_say_machine(const struct console *c); /* what it has, and what of this process is resident */
+
 command command_stats, command_context, command_read, command_attach, command_artifact, command_ingest, command_recall;
 command command_agents, command_use, command_for, command_tools, command_tokens, command_memory;
 command command_view, command_limit;

@@ -1,9 +1,37 @@
 /* commands_figures.c - memory and tokens in numbers: for a person, and by name for /assert. */
 #include "app/commands.h"
 #include "app/say.h"
+#include "engine/hostmem.h"
 #include <math.h>
 
 static double mib(uint64_t bytes) { return (double)bytes / 0x1p20; }
+
+/* ---------------------------------------------------------------- the machine and this process */
+
+/* To be added up: as they are shown. */
+static double tenths(uint64_t bytes) { return round(10 * mib(bytes)) / 10; }
+
+static void say_process(const struct ledger *l)
+{
+    struct hostmem_process p;
+    hostmem_process(&p);
+    if (p.resident == 0) return;
+    const double own = tenths(p.anonymous), ledger = tenths(ledger_process(l));
+    say("process  %.1f MiB resident, %.1f at most: %.1f of files (program, libraries), %.1f anonymous, %.1f %s the "
+        "ledger's %.1f (%s)",
+        tenths(p.resident), tenths(p.peak), tenths(p.resident) - own, own, fabs(own - ledger),
+        own < ledger ? "less than" : "more than", ledger, own < ledger ? "not all touched yet" : "heap, stacks");
+}
+
+void command_say_machine(const struct console *c)
+{
+    struct engine_memory m;
+    c->a->ops->memory(c->a->engine, &m);
+    if (m.total)
+        say("%s  %.1f MiB: %.1f ours, %.1f others, %.1f free", c->a->info->on_device ? "device " : "machine",
+            mib(m.total), mib(m.ours + m.context), (double)m.outside / 0x1p20, mib(m.free));
+    say_process(&c->a->info->ledger);
+}
 
 /* ---------------------------------------------------------------- /memory */
 
@@ -43,15 +71,11 @@ void command_memory(struct console *c, const char *arg, size_t n)
 {
     const struct ledger *l = &c->a->info->ledger;
     struct engine_snapshot s;
-    struct engine_memory m;
     struct buf words = {0};
     (void)arg, (void)n;
     c->a->ops->snapshot(c->a->engine, &s);
-    c->a->ops->memory(c->a->engine, &m);
     ledger_words(l, &words);
-    if (m.total)
-        say("%s  %.1f MiB: %.1f ours, %.1f others, %.1f free", c->a->info->on_device ? "device " : "machine",
-            mib(m.total), mib(m.ours + m.context), (double)m.outside / 0x1p20, mib(m.free));
+    command_say_machine(c);
     say("ceiling  %.1f MiB, of which %.1f are taken, all at the start", mib(l->ceiling), mib(ledger_under(l)));
     say("by use   %s", words.failed || !words.data ? "" : words.data);
     say_pool(c, &s);

@@ -10,7 +10,6 @@ static void say_engine(struct console *c)
 {
     const struct engine_info *i = c->a->info;
     struct engine_snapshot s;
-    struct engine_memory m;
     struct buf words = {0};
     c->a->ops->snapshot(c->a->engine, &s);
     say("model    %s, %s, %.1f M parameters, %s", *i->name ? i->name : "(no name)", i->arch,
@@ -20,11 +19,7 @@ static void say_engine(struct console *c)
     ledger_words(&i->ledger, &words);
     say("memory   %.1f of %.1f MiB allowed: %s", (double)ledger_under(&i->ledger) / 0x1p20,
         (double)i->ledger.ceiling / 0x1p20, words.failed ? "" : words.data);
-    c->a->ops->memory(c->a->engine, &m);
-    if (m.total)
-        say("%s  %.1f MiB: %.1f ours, %.1f others, %.1f free", i->on_device ? "device " : "machine",
-            (double)m.total / 0x1p20, (double)(m.ours + m.context) / 0x1p20, (double)m.outside / 0x1p20,
-            (double)m.free / 0x1p20);
+    command_say_machine(c);
     say("kv pool  %llu tokens: %llu reserved, %llu filled, %llu kept for prompts that begin alike",
         (unsigned long long)s.pool_tokens, (unsigned long long)s.reserved_tokens, (unsigned long long)s.filled_tokens,
         (unsigned long long)s.cached_tokens);

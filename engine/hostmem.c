@@ -1,4 +1,4 @@
-/* hostmem.c - /proc/meminfo and the control groups' limits. */
+/* hostmem.c - /proc/meminfo, the control groups' limits, /proc/self/status. */
 #include "engine/hostmem.h"
 #include <malloc.h>
 #include <fcntl.h>
@@ -20,17 +20,21 @@ static bool read_text(const char *path, char text[MOST])
     return got >= 0;
 }
 
-/* The number after `key` at the start of a line of a file; false: no file or no such line ("max" is no number). */
-static bool read_number(const char *path, const char *key, uint64_t *out)
+/* The number after `key` at the start of a line; false: there is no such line ("max" is no number). */
+static bool number_of(const char *text, const char *key, uint64_t *out)
 {
-    char text[MOST];
     bool found = false;
-    if (!read_text(path, text)) return false;
-    for (char *line = text; !found && line; line = strchr(line, '\n')) {
+    for (const char *line = text; !found && line; line = strchr(line, '\n')) {
         line += *line == '\n';
         found = strncmp(line, key, strlen(key)) == 0 && sscanf(line + strlen(key), "%" SCNu64, out) == 1;
     }
     return found;
+}
+
+static bool read_number(const char *path, const char *key, uint64_t *out)
+{
+    char text[MOST];
+    return read_text(path, text) && number_of(text, key, out);
 }
 
 /* What a group's limit leaves, or with `whole` the limit itself. */
@@ -103,6 +107,22 @@ uint64_t hostmem_total_in(const char *root)
 }
 
 uint64_t hostmem_total(void) { return hostmem_total_in(""); }
+
+void hostmem_process_in(const char *root, struct hostmem_process *out)
+{
+    char path[256], text[MOST];
+    uint64_t resident, anonymous, peak;
+    *out = (struct hostmem_process){0};
+    snprintf(path, sizeof path, "%s/proc/self/status", root);
+    if (!read_text(path, text) || !number_of(text, "VmRSS:", &resident) || !number_of(text, "RssAnon:", &anonymous) ||
+        !number_of(text, "VmHWM:", &peak) || MAX(resident, peak) > INT64_MAX / 1024)
+        return;
+    out->resident = resident * 1024;
+    out->anonymous = MIN(anonymous, resident) * 1024;
+    out->peak = MAX(peak, resident) * 1024;
+}
+
+void hostmem_process(struct hostmem_process *out) { hostmem_process_in("", out); }
 
 void hostmem_return_large(void)
 {

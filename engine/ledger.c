@@ -20,6 +20,7 @@ static uint64_t sum(const struct ledger *l, int first, int end)
 
 uint64_t ledger_total(const struct ledger *l) { return sum(l, 0, LEDGER_CLASSES); }
 uint64_t ledger_host(const struct ledger *l) { return sum(l, LEDGER_TEXT, LEDGER_CLASSES); }
+uint64_t ledger_process(const struct ledger *l) { return l->host ? ledger_host(l) : ledger_total(l); }
 uint64_t ledger_under(const struct ledger *l) { return sum(l, 0, l->host ? LEDGER_TEXT : LEDGER_CLASSES); }
 bool ledger_counts(const struct ledger *l, int c) { return c < LEDGER_TEXT || !l->host; }
 

@@ -33,6 +33,7 @@ uint64_t ledger_total(const struct ledger *l);      /* UINT64_MAX if the sum ove
 uint64_t ledger_under(const struct ledger *l);
 bool ledger_counts(const struct ledger *l, int c);      /* is this one? */
 uint64_t ledger_host(const struct ledger *l);           /* the host's classes */
+uint64_t ledger_process(const struct ledger *l);        /* what of it is this process's: all, or the host's classes */
 bool ledger_fits(const struct ledger *l);               /* under all its ceilings */
 void ledger_words(const struct ledger *l, struct buf *out); /* "weights 3.4 MiB, KV pool 24.0 MiB, ..." */
 #endif

@@ -486,6 +486,26 @@ TEST(cli_json_ends_with_the_figures_of_its_end)
     CHECK_EQ(in, read);
 }
 
+/* What the system counts of the process stands beside the ledger, in samples alone. */
+TEST(cli_json_says_what_of_the_process_is_resident)
+{
+    int samples = 0;
+    CHECK_EQ(RUN(NULL, "one\n", "--json", "--no-save", "-n", "3"), 0);
+    for (char *at = c.out_text.data, *end; (end = strchr(at, '\n')); at = end + 1) {
+        struct event e;
+        struct err why = {0};
+        if (event_read(at, (size_t)(end - at), &e, &why)) CHECK_STR(why.text, "");
+        if (e.kind == EV_MACHINE) {
+            const struct event_machine *m = &e.machine;
+            CHECK(m->anonymous_bytes > 0 && m->resident_bytes > m->anonymous_bytes);
+            CHECK(m->peak_bytes >= m->resident_bytes && m->ledger_bytes > 0);
+            samples++;
+        }
+        event_free(&e);
+    }
+    CHECK(samples > 0);
+}
+
 TEST(cli_trace_does_not_overwrite_the_model)
 {
     struct stat st;

@@ -1,6 +1,7 @@
 /* test_cli_script.c - scripts on stdin: what they say, what they may, and how they fail. */
 #include "tests/check.h"
 #include "tests/child.h"
+#include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -182,6 +183,26 @@ TEST(script_each_command_does_what_it_says_or_fails_with_its_line)
         if (status != obeyed[i].status || !strstr(err(), obeyed[i].part))
             check_fail(__FILE__, __LINE__, "%s: status %d, %s", obeyed[i].line, status, err());
         if (status == 2) check_has(err(), "line 3: the command failed");
+    }
+}
+
+/* Both say it in the same words, and the numbers add up as they are shown. */
+TEST(script_figures_say_what_of_the_process_is_resident)
+{
+    static const char *const command[] = {"/stats", "/memory"};
+    for (size_t i = 0; i < COUNT_OF(command); i++) {
+        char text[60], than[8];
+        double resident, most, files, own, differ, ledger;
+        snprintf(text, sizeof text, "plimsoll 1\n%s\n", command[i]);
+        CHECK_EQ(RUN(text, "--no-save"), 0);
+        const char *line = strstr(err(), "\nprocess  ");
+        CHECK(line != NULL);
+        CHECK_EQ(sscanf(line, " process %lf MiB resident, %lf at most: %lf of files (program, libraries), %lf "
+                        "anonymous, %lf %7s than the ledger's %lf", &resident, &most, &files, &own, &differ, than,
+                        &ledger), 7);
+        const bool less = strcmp(than, "less") == 0;
+        CHECK(most >= resident && files > 0 && own > 0 && (less || strcmp(than, "more") == 0));
+        CHECK(fabs(files + own - resident) < 0.01 && fabs((less ? own + differ : own - differ) - ledger) < 0.01);
     }
 }
 

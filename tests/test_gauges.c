@@ -69,7 +69,7 @@ static void draw_screen(struct surface *s, bool machine, enum glyphs glyphs)
     const char *across = bar_glyph(BAR_THIN, glyphs);
     if (machine) {
         g.device.label = "budget";
-        g.machine = (struct gauge_machine){true, 466 * MIB, 9000 * MIB, 6534 * MIB};
+        g.machine = (struct gauge_machine){true, 466 * MIB, 9000 * MIB, 6534 * MIB, 0};
     }
     gauges_draw(s, l.gauges, &g, glyphs);
     for (int i = 0; i < 2; i++) surface_fill(s, l.rule[i], 0, 0, l.rule[i].columns, across, (struct look){0});
@@ -303,6 +303,22 @@ TEST(a_device_that_does_not_say_has_no_free_and_no_outside)
     CHECK(strstr(row.data, "466 MiB ours"));
     CHECK(!strstr(row.data, "free") && !strstr(row.data, "outside"));
     buf_free(&row);
+}
+
+/* Beside the parts, which add up without it; the first to go. */
+TEST(what_is_resident_stands_last_in_the_machine_s_line)
+{
+    struct gauges g = session;
+    g.machine = (struct gauge_machine){true, 466 * MIB, 9000 * MIB, 6534 * MIB, 0};
+    struct buf without = row_of(&g, 120, 1);
+    g.machine.resident = 481 * MIB;
+    struct buf with = row_of(&g, 120, 1), narrow = row_of(&g, 100, 1);
+    CHECK(!strstr(without.data, "resident"));
+    CHECK(strstr(with.data, "9,466 of 16,000 MiB  plimsoll 466  others 9,000  free 6,534  resident 481"));
+    CHECK(strstr(narrow.data, "free 6,534") && !strstr(narrow.data, "resident"));
+    buf_free(&without);
+    buf_free(&with);
+    buf_free(&narrow);
 }
 
 /* ------------------------------------------------------------------ any figures, any size */

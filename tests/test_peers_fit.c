@@ -73,13 +73,9 @@ TEST(row_13_more_than_there_is_is_refused_though_malloc_would_promise_it)
 
 static uint64_t resident(void)
 {
-    char line[256];
-    unsigned long long kib = 0;
-    FILE *in = fopen("/proc/self/status", "r");
-    while (in && fgets(line, sizeof line, in))
-        if (sscanf(line, "RssAnon: %llu kB", &kib) == 1) break;
-    if (in) fclose(in);
-    return kib << 10;
+    struct hostmem_process p;
+    hostmem_process(&p);
+    return p.anonymous;
 }
 
 TEST(row_13_what_was_promised_on_the_host_has_been_touched)

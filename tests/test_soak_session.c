@@ -33,13 +33,9 @@ static double now(void)
 
 static long rss_anon(void)
 {
-    char line[256];
-    long kib = 0;
-    FILE *in = fopen("/proc/self/status", "r");
-    while (in && fgets(line, sizeof line, in))
-        if (sscanf(line, "RssAnon: %ld kB", &kib) == 1) break;
-    if (in) fclose(in);
-    return kib;
+    struct hostmem_process p;
+    hostmem_process(&p);
+    return (long)(p.anonymous / 1024);
 }
 
 /* ---------------------------------------------------------------- what a commit writes */

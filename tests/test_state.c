@@ -47,7 +47,7 @@ static const struct event_machine machine = {
     .backend = {"cpu", 3}, .page_tokens = 16, .token_bytes = 6 * KIB, .table_bytes = 2 * MIB, .total_bytes = 1000 * MIB,
     .ours_bytes = 50 * MIB, .outside_bytes = 300 * MIB, .free_bytes = 650 * MIB, .parked_bytes = 200 * KIB,
     .prefilled = 1000, .generated = 100, .reused = 500, .queue_first = {"writer", 6}, .queue_pages = 96,
-    .gpu_load = -1, .gpu_celsius = -1, .gpu_watts = -1};
+    .gpu_load = -1, .gpu_celsius = -1, .gpu_watts = -1, .resident_bytes = 70 * MIB};
 
 static void put_memory(struct stream *t, struct event_memory m, struct event_machine h)
 {
@@ -97,6 +97,7 @@ TEST(a_budget_within_the_machine)
     CHECK(g->machine.there);
     CHECK_EQ(g->machine.ours + g->machine.outside + g->machine.free, 1000 * MIB);
     CHECK_EQ(g->machine.outside, 300 * MIB);
+    CHECK_EQ(g->machine.resident, 70 * MIB);
     CHECK_EQ(g->speed.streams, 2);
     CHECK_EQ(g->speed.queue, 1);
     CHECK(strcmp(g->speed.queue_first, "writer") == 0);

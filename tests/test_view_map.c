@@ -222,6 +222,29 @@ TEST(map_draws_every_page_once)
     end();
 }
 
+/* The row is the process's while a table is above it, and says nothing of what no event told. */
+TEST(map_says_what_of_the_process_is_resident)
+{
+    begin(100, 24, GLYPHS_UTF8);
+    fill_map(600, 600);
+    CHECK(!strstr(screen(), "resident"));
+    state.machine = (struct event_machine){.resident_bytes = 480 << 20, .anonymous_bytes = 362 << 20,
+                                           .peak_bytes = 500 << 20, .ledger_bytes = (360 << 20) + (90 << 10)};
+    CHECK(strstr(screen(), " process 480.0 MiB resident  362.0 anonymous  1.9 more than the ledger's 360.1  "
+                           "500.0 at most"));
+    state.machine.ledger_bytes = 400 << 20;
+    CHECK(strstr(screen(), "38.0 less than the ledger's 400.0, not all touched yet"));
+    state.machine.resident_bytes = state.machine.anonymous_bytes = INT64_MAX;
+    CHECK(strstr(screen(), " process 8796093022208.0 MiB resident"));
+    state.machine.resident_bytes = -1;
+    CHECK(!strstr(screen(), "resident"));
+    end();
+    begin(100, 24, GLYPHS_UTF8); /* no room for a table */
+    state.machine.resident_bytes = 1;
+    CHECK(strstr(screen(), "held by one request") && !strstr(screen(), "resident"));
+    end();
+}
+
 /* ------------------------------------------------------------------ keys */
 
 TEST(map_the_cursor_says_what_a_page_is_for)

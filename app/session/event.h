@@ -281,7 +281,11 @@ enum { STABLE, VOLATILE, NEWER = 3 };
     F(S, INT, queue_pages, VOLATILE, "that it needs")                                                     \
     F(S, INT, gpu_load, VOLATILE, "percent; -1: nobody says")                                             \
     F(S, INT, gpu_celsius, VOLATILE, "")                                                                  \
-    F(S, INT, gpu_watts, VOLATILE, "")
+    F(S, INT, gpu_watts, VOLATILE, "")                                                                    \
+    F(S, INT, resident_bytes, NEWER, "of this process, as the system counts (VmRSS); 0: it does not say") \
+    F(S, INT, anonymous_bytes, NEWER, "of them, in no file (RssAnon): ledger_bytes, where touched, heap, stacks") \
+    F(S, INT, peak_bytes, NEWER, "the most that were resident (VmHWM)")                                   \
+    F(S, INT, ledger_bytes, NEWER, "that the ledger counts in this process: all of it, or the host's classes")
 
 #define EVENT_NAIVE(F, S)                                                                                 \
     F(S, STR, policy, STABLE, "of memory, in force")                                                      \

@@ -137,6 +137,7 @@ static void machine_line(struct line *l, const struct gauge_machine *m, int room
         add_part(l, size[i], hue[i], (enum bar_glyph)(BAR_THICK + i));
         words_add(&l->words, hue[i], i + 1, "%s %s", name[i], figure(a, share[i]))->glyph = (int8_t)(BAR_THICK + i);
     }
+    if (m->resident > 0) words_add(&l->words, HUE_DIM, 4, "resident %s", figure(a, bar_units(m->resident, u)));
     line_fit(l, room, legend);
 }
 

@@ -36,6 +36,7 @@ struct gauge_device {
 struct gauge_machine {
     bool there;
     uint64_t ours, outside, free;
+    uint64_t resident; /* of plimsoll's process, as the system counts; 0: it does not say */
 };
 
 struct gauge_kv { /* pages of the pool, each in one of the first five */

@@ -77,6 +77,7 @@ static void device_budget(struct state *s)
     s->gauges.machine.ours = take(size_of(m->ours_bytes), &total);
     s->gauges.machine.free = take(size_of(m->free_bytes), &total);
     s->gauges.machine.outside = total;
+    s->gauges.machine.resident = size_of(m->resident_bytes);
 }
 
 /* What others have is what is left, below 0 while ours is not all taken: so the parts are the device's whole. */

@@ -1,8 +1,10 @@
 /* view_map.c - the KV pool page by page, live; a cursor says what a page is for.  Where the pages leave room, a table
- * says how many there are of each owner and what the words mean; else one row has the totals. */
+ * says how many there are of each owner and what the words mean, and the last row what of the process is resident; else
+ * that row has the totals. */
 #include "app/tui/view_map.h"
 #include "app/tui/view.h"
 #include "engine/template.h"
+#include <math.h>
 
 enum { TOTALS_FROM = PAGEMAP_ROWS + 3 /* rows, from which on the totals have one */, MEANING = 95 /* columns */ };
 
@@ -70,6 +72,24 @@ static void draw_totals(struct surface *s, struct box b, const struct map *m, co
     for (size_t i = 0; i < COUNT_OF(totals); i++)
         words_add(&w, totals[i].hue, totals[i].rank, "%s %s", figure(n, m->state[totals[i].state]), totals[i].what);
     if (m->promised > 0) words_add(&w, HUE_RESERVED, 4, "%s of those promised to who runs", figure(n, m->promised));
+    words_fit(&w, b.columns - 1, 0);
+    words_draw(s, b, 1, 0, &w, 0, GLYPHS_ASCII);
+}
+
+/* MiB, to be added up: as they are shown. */
+static double tenths(int64_t bytes) { return round((double)bytes / 0x1p20 * 10) / 10; }
+
+/* What the system counts, beside what the ledger does. */
+static void draw_process(struct surface *s, struct box b, const struct event_machine *m)
+{
+    const double own = tenths(m->anonymous_bytes), ledger = tenths(m->ledger_bytes);
+    struct words w = {0};
+    if (m->resident_bytes <= 0) return;
+    words_add(&w, HUE_TEXT, 0, "process %.1f MiB resident", tenths(m->resident_bytes));
+    words_add(&w, HUE_TEXT, 1, "%.1f anonymous", own);
+    words_add(&w, HUE_DIM, 2, "%.1f %s the ledger's %.1f%s", fabs(own - ledger),
+              own < ledger ? "less than" : "more than", ledger, own < ledger ? ", not all touched yet" : "");
+    words_add(&w, HUE_DIM, 3, "%.1f at most", tenths(m->peak_bytes));
     words_fit(&w, b.columns - 1, 0);
     words_draw(s, b, 1, 0, &w, 0, GLYPHS_ASCII);
 }
@@ -168,8 +188,9 @@ static void map_draw(void *self, struct surface *s, struct box b, const struct v
     const int used = 2 + (v->cells + v->columns - 1) / v->columns;
     const struct box below = {b.column, b.row + used, b.columns, MAX(box.rows - 1 - used, 0)};
     const bool table = draw_table(s, below, m, in->mono, in->glyphs);
-    if (box.rows < b.rows && (!table || v->empty))
-        draw_totals(s, (struct box){b.column, b.row + box.rows, b.columns, 1}, m, v);
+    const struct box last = {b.column, b.row + box.rows, b.columns, 1};
+    if (box.rows < b.rows && (!table || v->empty)) draw_totals(s, last, m, v);
+    else if (box.rows < b.rows) draw_process(s, last, &in->state->machine);
 }
 
 /* ------------------------------------------------------------------ keys */

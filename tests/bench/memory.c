@@ -5,6 +5,7 @@
  *     that child:   RssAnon -> open -> B sequences of N tokens, all at once -> RssAnon
  *
  * Slabs are mapped at open and count when they are touched, hence the full contexts. */
+#include "engine/hostmem.h"
 #include "tests/bench/child.h"
 #include "tests/bench/ours.h"
 #include <inttypes.h>
@@ -16,13 +17,9 @@
 
 static uint64_t rss_anon(void)
 {
-    char line[256];
-    uint64_t kib = 0;
-    FILE *in = fopen("/proc/self/status", "r");
-    while (in && fgets(line, sizeof line, in))
-        if (sscanf(line, "RssAnon: %" SCNu64, &kib) == 1) break;
-    if (in) fclose(in);
-    return kib * 1024;
+    struct hostmem_process p;
+    hostmem_process(&p);
+    return p.anonymous;
 }
 
 /* What malloc has taken from the system and not given back, whether it is in use or not. */
