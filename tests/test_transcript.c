@@ -134,6 +134,34 @@ TEST(transcript_quiet_lines_and_errors)
     transcript_close(t);
 }
 
+static void line(struct transcript *t, const char *text)
+{
+    CHECK_EQ(transcript_line(t, false, text, strlen(text)), 0);
+}
+
+/* What a person says stays at the edge, and so does a sentence with two blanks far from its beginning. */
+TEST(transcript_figures_go_on_under_their_text)
+{
+    struct transcript *t = open_it(plenty);
+    line(t, "kv pool  4096 tokens: 0 reserved, 0 filled");
+    line(t, "  writer   12 tokens alone, 340 that others share");
+    line(t, "  an indented text that is longer than a row");
+    line(t, "no label stands here,  as this goes on and on");
+    line(t, "ends in blanks   ");
+    CHECK_STR(screen(t, 34, 10), "  kv pool  4096 tokens: 0\n"
+                                 "           reserved, 0 filled\n"
+                                 "    writer   12 tokens alone, 340\n"
+                                 "             that others share\n"
+                                 "    an indented text that is\n"
+                                 "    longer than a row\n"
+                                 "  no label stands here,  as this\n"
+                                 "  goes on and on\n"
+                                 "  ends in blanks\n\n");
+    user(t, "you say  this with two blanks in it, too");
+    CHECK(strstr(screen(t, 34, 4), "\n  you say  this with two blanks in\n  it, too\n"));
+    transcript_close(t);
+}
+
 /* The answer that is a call becomes its card, which runs until its result is there and then says how long it took. */
 TEST(transcript_a_call_is_a_card_that_runs)
 {

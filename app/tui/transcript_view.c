@@ -3,7 +3,7 @@
 #include "app/tui/transcript_impl.h"
 #include <inttypes.h>
 
-enum { WIDE = 60 /* columns from which names stand beside the text */, NAMES = 14 };
+enum { WIDE = 60 /* columns from which names stand beside the text */, NAMES = 14, LABEL = 20 };
 
 void shape_free(struct shape *s)
 {
@@ -16,14 +16,35 @@ void shape_stale(struct entry *e) { e->shape.columns = 0; }
 
 /* ------------------------------------------------------------------ an entry's lines */
 
-static void put_lines(struct md_out *out, const char *text, size_t n, int style, int most)
+/* What the program says, not who talks. */
+static bool quiet(const struct entry *e)
+{
+    return e->kind == ENTRY_NOTE || e->kind == ENTRY_ERROR || e->kind == ENTRY_OUTPUT;
+}
+
+/* Columns before the text of a line that we say: its indent, and a label with two blanks behind it. */
+static int label_columns(const char *line, size_t n)
+{
+    size_t indent = 0, at;
+    n = MIN(n, 4 * LABEL);
+    while (indent < n && line[indent] == ' ') indent++;
+    for (at = indent; at + 1 < n && (line[at] != ' ' || line[at + 1] != ' '); at++) {}
+    while (at < n && line[at] == ' ') at++;
+    const int columns = surface_columns(line, at);
+    return at + 1 < n && columns <= LABEL ? columns : (int)indent;
+}
+
+/* labels: wrapped lines go on under their text. */
+static void put_lines(struct md_out *out, const char *text, size_t n, int style, int most, bool labels)
 {
     int lines = 0;
     for (size_t at = 0; at < n; lines++) {
         const char *newline = memchr(text + at, '\n', n - at);
         size_t end = newline ? (size_t)(newline - text) : n;
-        if (most == 0 || lines < most) md_put(out, text + at, end - at - (end > at && text[end - 1] == '\r'), style, 0);
-        at = end + 1;
+        const int hang = labels ? label_columns(text + at, end - at) : 0;
+        end -= end > at && text[end - 1] == '\r';
+        if (most == 0 || lines < most) md_put(out, text + at, end - at, style, hang);
+        at = newline ? (size_t)(newline - text) + 1 : n;
     }
     if (most == 0 || lines <= most) return;
     char more[64];
@@ -58,7 +79,7 @@ static void put_answer(struct entry *e, int columns, bool utf8)
     const char *text = e->text.data;
     size_t n = e->text.len, skip = n > 0 ? thinking_follow(&e->thinking, text, n) : 0;
     struct md_how how = {columns, utf8, !e->open};
-    if (s->settled.source == 0 && skip > 0 && e->unfolded) put_lines(&s->out, text, skip, MD_MARK | MD_ITALIC, 0);
+    if (s->settled.source == 0 && skip > 0 && e->unfolded) put_lines(&s->out, text, skip, MD_MARK | MD_ITALIC, 0, false);
     else if (s->settled.source == 0 && skip > 0)
         put_said(&s->out, MD_MARK, "%s, %zu bytes", skip == n && e->open ? "thinks" : "thought", skip);
     if (e->call) return;
@@ -94,12 +115,12 @@ static void put_entry(const struct transcript *t, struct entry *e, int columns)
     if (e->kind == ENTRY_TOOL) {
         if (e->head.len > 0) md_put(out, e->head.data, e->head.len, e->failed ? STYLE_ERROR : STYLE_TOOL, 2);
         put_said(out, MD_MARK, "%s", e->end);
-        put_lines(out, e->text.data, e->text.len, MD_MARK, e->unfolded ? 0 : TRANSCRIPT_FOLD);
+        put_lines(out, e->text.data, e->text.len, MD_MARK, e->unfolded ? 0 : TRANSCRIPT_FOLD, false);
     } else if (e->kind == ENTRY_ANSWER) {
         put_answer(e, columns, t->utf8);
     } else {
         if (e->head.len > 0) md_put(out, e->head.data, e->head.len, MD_CODE, 2);
-        put_lines(out, e->text.data, e->text.len, style, 0);
+        put_lines(out, e->text.data, e->text.len, style, 0, quiet(e));
     }
     if (e->beyond > 0) put_said(out, MD_MARK, "%zu bytes more, %s", e->beyond, where);
     if (e->kind == ENTRY_ANSWER && *e->end) put_said(out, STYLE_WARN, "%s", e->end);
@@ -165,11 +186,6 @@ static void make_shape(struct transcript *t, struct entry *e)
 }
 
 /* ------------------------------------------------------------------ what stands above an entry's text */
-
-static bool quiet(const struct entry *e)
-{
-    return e->kind == ENTRY_NOTE || e->kind == ENTRY_ERROR || e->kind == ENTRY_OUTPUT;
-}
 
 static bool named(const struct transcript *t, size_t i)
 {
