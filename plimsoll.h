@@ -42,6 +42,9 @@ static inline bool size_add(uint64_t a, uint64_t b, uint64_t *out) { return __bu
 /* n rounded up to a multiple of the power of two `to`.  The caller knows that n + to does not wrap. */
 static inline uint64_t size_align(uint64_t n, uint64_t to) { return (n + to - 1) & ~(to - 1); }
 
+/* The ending of a word behind a number: "1 turn", "2 turns". */
+static inline const char *plural(int64_t n) { return n == 1 ? "" : "s"; }
+
 /* Zeroed memory that is there: a system that promises more than it has would else find out at the first use.  For
  * free(); NULL: none.  (Between malloc and memset the compiler must lose sight of the block: it would make calloc of
  * them, which touches nothing.) */

@@ -79,8 +79,8 @@ void command_memory(struct console *c, const char *arg, size_t n)
     say("ceiling  %.1f MiB, of which %.1f are taken, all at the start", mib(l->ceiling), mib(ledger_under(l)));
     say("by use   %s", words.failed || !words.data ? "" : words.data);
     say_pool(c, &s);
-    say("text     %.1f of %.1f MiB, by %llu requests that are not forgotten yet", mib(s.text_used), mib(s.text_bytes),
-        (unsigned long long)s.text_requests);
+    say("text     %.1f of %.1f MiB, by %llu request%s not forgotten yet", mib(s.text_used), mib(s.text_bytes),
+        (unsigned long long)s.text_requests, plural((int64_t)s.text_requests));
     if (s.park_bytes > 0) say("parked   %.1f of %.1f MiB", mib(s.park_used), mib(s.park_bytes));
     buf_free(&words);
 }

@@ -31,8 +31,9 @@ static void say_one(const struct console *c, const struct journal_head *h, bool 
     struct tm tm;
     journal_id_text(h->id, id);
     strftime(when, sizeof when, "%Y-%m-%d %H:%M", localtime_r(&t, &tm));
-    say("%.8s  %s  %4u %s  %s%s%s", id, when, (unsigned)h->turns, journal_is_run(h) ? "lines" : "turns",
-        below ? "  " : "", h->title, memcmp(h->id, here, STORE_SESSION_ID) == 0 ? "  (this one)" : "");
+    say("%.8s  %s  %4u %s%-1s  %s%s%s", id, when, (unsigned)h->turns, journal_is_run(h) ? "line" : "turn",
+        plural(h->turns), below ? "  " : "", h->title,
+        memcmp(h->id, here, STORE_SESSION_ID) == 0 ? "  (this one)" : "");
 }
 
 static void say_list(const struct console *c, const struct listing *l)

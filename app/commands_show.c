@@ -43,8 +43,9 @@ static void say_beside(const struct session *s)
         (double)window / 0x1p20);
     const struct texts *t = &s->texts;
     if (!s->keep.keeper)
-        say("unsaved  at most %.1f MiB of what has left the context; %llu messages, %.1f MiB, are gone",
-            (double)t->spare / 0x1p20, (unsigned long long)t->gone.n, (double)t->gone.bytes / 0x1p20);
+        say("unsaved  at most %.1f MiB of what has left the context; %llu message%s, %.1f MiB, gone",
+            (double)t->spare / 0x1p20, (unsigned long long)t->gone.n, plural((int64_t)t->gone.n),
+            (double)t->gone.bytes / 0x1p20);
 }
 
 static void say_saved(struct console *c)
@@ -96,10 +97,11 @@ void command_context(struct console *c, const char *arg, size_t n)
             say("  %-13s %6lld tokens in %lld", window_part_name(p), (long long)f.part[p], (long long)f.count[p]);
     say_marks(c, &f);
     window_ref_name(&f.summed, name);
-    if (f.summary) say("summary  of %lld messages: %s%s", (long long)f.summed.messages, name,
-                       f.extractive ? ", an extract" : "");
+    if (f.summary) say("summary  of %lld message%s: %s%s", (long long)f.summed.messages,
+                       plural(f.summed.messages), name, f.extractive ? ", an extract" : "");
     window_ref_name(&f.cut, name);
-    if (f.cut.messages > 0) say("left     %lld messages without a summary: %s", (long long)f.cut.messages, name);
+    if (f.cut.messages > 0) say("left     %lld message%s without a summary: %s", (long long)f.cut.messages,
+                                 plural(f.cut.messages), name);
     say("so far   calls %llu, tokens %llu, as in the call before %llu; begun anew %llu, summed up %llu",
         (unsigned long long)f.calls, (unsigned long long)f.sent_tokens, (unsigned long long)f.kept_tokens,
         (unsigned long long)f.breaks, (unsigned long long)f.compactions);

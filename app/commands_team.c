@@ -386,7 +386,8 @@ static void save_one(struct session *s)
     if (s->keep.n_unsaved > 0) keep_again(&s->keep);
     session_settle(s);
     if (s->keep.n_unsaved > 0)
-        say_error("%s%s%d turns could not be saved", name, *name ? ": " : "", s->keep.n_unsaved);
+        say_error("%s%s%d turn%s could not be saved", name, *name ? ": " : "", s->keep.n_unsaved,
+                  plural(s->keep.n_unsaved));
     else say_dim("%s%s%s", name, *name ? ": " : "", begun ? "saved" : "nothing was said yet");
 }
 
@@ -409,6 +410,7 @@ void command_wait(struct console *c, const char *arg, size_t n)
         session_settle(&c->team.member[i].s);
         unsaved += c->team.member[i].s.keep.n_unsaved;
     }
-    if (unsaved > 0) say("nothing goes on any more; %d turns wait to be saved with the next", unsaved);
+    if (unsaved > 0) say("nothing goes on any more; %d turn%s to be saved with the next", unsaved,
+                         unsaved == 1 ? " waits" : "s wait");
     else say_dim("nothing goes on any more");
 }

@@ -247,7 +247,8 @@ int console_open(struct console *c, struct app *a)
 static void say_lost(struct app *a, int lost)
 {
     char line[80];
-    snprintf(line, sizeof line, "the last %d turns are not saved", lost);
+    if (lost == 1) snprintf(line, sizeof line, "the last turn is not saved");
+    else snprintf(line, sizeof line, "the last %d turns are not saved", lost);
     if (lost > 0) app_error(a, "store", line);
 }
 

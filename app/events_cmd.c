@@ -51,8 +51,9 @@ static void put_verdict(const struct check *c, struct stream *s, struct out *out
 {
     struct buf text = {0};
     if (c->events == 0) stream_wrong(s, "there is no event");
-    buf_printf(&text, "%" PRId64 " events, %" PRId64 " turns, %" PRId64 " lines wrong%s\n", c->events, c->turns,
-               s->wrong, c->closed ? "" : "; its end is missing");
+    buf_printf(&text, "%" PRId64 " event%s, %" PRId64 " turn%s, %" PRId64 " line%s wrong%s\n", c->events,
+               plural(c->events), c->turns, plural(c->turns), s->wrong, plural(s->wrong),
+               c->closed ? "" : "; its end is missing");
     out_put(out, text.data, text.len);
     buf_free(&text);
 }

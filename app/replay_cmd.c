@@ -157,8 +157,8 @@ static void show_tool(struct player *p, const struct event_tool *e)
 
 static void show_context(struct player *p, const struct event_context *e)
 {
-    note(p, "context: %s%s%s, %" PRId64 " messages, %" PRId64 " tokens", plain(e->change).text, e->what.len ? " " : "",
-         plain(e->what).text, e->messages, e->tokens);
+    note(p, "context: %s%s%s, %" PRId64 " message%s, %" PRId64 " token%s", plain(e->change).text,
+         e->what.len ? " " : "", plain(e->what).text, e->messages, plural(e->messages), e->tokens, plural(e->tokens));
 }
 
 static void show_summary(struct player *p, const struct event_summary *e)
@@ -167,8 +167,8 @@ static void show_summary(struct player *p, const struct event_summary *e)
         note(p, "nothing was summed up: %s", e->reason.len ? plain(e->reason).text : "it was cancelled");
         return;
     }
-    note(p, "summary of %s by %s: %" PRId64 " items, %" PRId64 " tokens%s%s", plain(e->what).text, plain(e->by).text,
-         e->items, e->tokens, e->reason.len ? "; " : "", plain(e->reason).text);
+    note(p, "summary of %s by %s: %" PRId64 " item%s, %" PRId64 " token%s%s%s", plain(e->what).text, plain(e->by).text,
+         e->items, plural(e->items), e->tokens, plural(e->tokens), e->reason.len ? "; " : "", plain(e->reason).text);
 }
 
 static void show(struct player *p, const struct event *e)
@@ -191,15 +191,16 @@ static void show(struct player *p, const struct event *e)
     case EV_SUMMARY: show_summary(p, &e->summary); return;
     case EV_TOOL: show_tool(p, &e->tool); return;
     case EV_STOPPED:
-        note(p, "stopped after %" PRId64 " calls of tools (%s): %s", e->stopped.calls, plain(e->stopped.reason).text,
-             plain(e->stopped.name).text);
+        note(p, "stopped after %" PRId64 " call%s of tools (%s): %s", e->stopped.calls, plural(e->stopped.calls),
+             plain(e->stopped.reason).text, plain(e->stopped.name).text);
         return;
     case EV_FLOW:
         if (e->flow.ask == 0)
             note(p, "%s: %s: %s", plain(e->flow.flow).text, plain(e->flow.change).text, plain(e->flow.why).text);
         return;
     case EV_RESUMED:
-        note(p, "%s goes on after %" PRId64 " turns", plain(e->resumed.title).text, e->resumed.turns);
+        note(p, "%s goes on after %" PRId64 " turn%s", plain(e->resumed.title).text, e->resumed.turns,
+             plural(e->resumed.turns));
         return;
     case EV_UNDONE: note(p, "turn %" PRId64 " was taken back", e->undone.turn); return;
     case EV_UNGUARDED:
@@ -208,7 +209,8 @@ static void show(struct player *p, const struct event *e)
         return;
     case EV_ERROR: note(p, "error, %s: %s", plain(e->error.where).text, plain(e->error.text).text); return;
     case EV_SESSION_CLOSE:
-        note(p, "%" PRId64 " turns, exit status %" PRId64 ", %s", e->session_close.turns, e->session_close.exit_code,
+        note(p, "%" PRId64 " turn%s, exit status %" PRId64 ", %s", e->session_close.turns,
+             plural(e->session_close.turns), e->session_close.exit_code,
              plain(e->session_close.termination_reason).text);
         return;
     default: return; /* figures and progress */

@@ -86,8 +86,8 @@ static void put_row(struct out *out, const struct journal_head *h, bool below)
     struct buf line = {0};
     short_id(h->id, id);
     if (localtime_r(&t, &tm)) strftime(when, sizeof when, "%Y-%m-%d %H:%M", &tm);
-    buf_printf(&line, "%s  %s  %4u %s  %s%s", id, when, (unsigned)h->turns, journal_is_run(h) ? "lines" : "turns",
-               below ? "  " : "", *h->title ? h->title : "(no title)");
+    buf_printf(&line, "%s  %s  %4u %s%-1s  %s%s", id, when, (unsigned)h->turns, journal_is_run(h) ? "line" : "turn",
+               plural(h->turns), below ? "  " : "", *h->title ? h->title : "(no title)");
     if (*h->model) buf_printf(&line, "  [%s]", h->model);
     short_id(h->parent, id);
     if (is_copy(h)) buf_printf(&line, "  copy of %s after turn %u", id, (unsigned)h->parent_turn);

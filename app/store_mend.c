@@ -211,7 +211,7 @@ static int salvage_into(const char *from, const char *to, const char *partial, s
     put_findings(&found, text);
     if (mended.n) buf_puts(text, "without a head:\n");
     put_findings(&mended, text);
-    buf_printf(text, "%llu records copied to ", (unsigned long long)records);
+    buf_printf(text, "%llu record%s copied to ", (unsigned long long)records, plural((int64_t)records));
     put_path(to, text);
     if (missing) buf_printf(text, "; %llu finding%s, above", (unsigned long long)missing, missing == 1 ? "" : "s");
     else buf_puts(text, "; nothing is missing");

@@ -47,7 +47,8 @@ bool stream_next(struct stream *s)
 int stream_close(struct stream *s)
 {
     event_free(&s->event);
-    if (s->wrong > TOLD) say_error("%.300s: %lld lines more are wrong", s->in.what, (long long)(s->wrong - TOLD));
+    if (s->wrong > TOLD) say_error("%.300s: %lld line%s more %s wrong", s->in.what, (long long)(s->wrong - TOLD),
+                                    plural(s->wrong - TOLD), s->wrong - TOLD == 1 ? "is" : "are");
     input_close(&s->in);
     if (s->in.fd != STDIN_FILENO) close(s->in.fd);
     return s->wrong ? EXIT_USAGE : EXIT_DONE;

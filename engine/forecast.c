@@ -185,21 +185,19 @@ struct forecast forecast_make(const struct forecast_agent *a, int n, const struc
 
 /* ------------------------------------------------------------------ words */
 
-static const char *s_if(int64_t n) { return n == 1 ? "" : "s"; }
-
 void forecast_agent_words(const struct forecast_agent *a, const char *name, char *out, size_t n)
 {
     int64_t left = forecast_left(a);
     int ctx = MAX(a->ctx, 0), turn = forecast_turn(a);
     if (left < 0)
         snprintf(out, n, "%s: %lld token%s too many for its context (%d): its next call is refused", name,
-                 (long long)-left, s_if(-left), ctx);
+                 (long long)-left, plural(-left), ctx);
     else if (!is_turn(turn))
-        snprintf(out, n, "%s: %lld token%s left in its context (%d), %s", name, (long long)left, s_if(left), ctx,
+        snprintf(out, n, "%s: %lld token%s left in its context (%d), %s", name, (long long)left, plural(left), ctx,
                  turn == FORECAST_NEVER ? "not growing" : "growth not known yet");
     else
         snprintf(out, n, "%s: %lld token%s, %d turn%s until its context (%d) is full", name, (long long)left,
-                 s_if(left), turn - 1, s_if(turn - 1), ctx);
+                 plural(left), turn - 1, plural(turn - 1), ctx);
 }
 
 /* "after 3 turns researcher's context is full: its call is refused"; returns as snprintf does. */
@@ -215,7 +213,7 @@ static int limit_words(const struct forecast *f, enum forecast_limit limit, cons
     int turn = f->at[limit].turn, agent = f->at[limit].agent;
     char when[48] = "now", number[24] = "";
     if (turn > 1)
-        snprintf(when, sizeof when, "after %s%d turn%s", f->unknown ? "at most " : "", turn - 1, s_if(turn - 1));
+        snprintf(when, sizeof when, "after %s%d turn%s", f->unknown ? "at most " : "", turn - 1, plural(turn - 1));
     if (agent >= 0) snprintf(number, sizeof number, "agent %d", agent + 1);
     return snprintf(out, n, "%s %s%s", when, agent >= 0 && names && names[agent] ? names[agent] : number, what[limit]);
 }

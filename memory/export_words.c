@@ -87,7 +87,7 @@ static void put_label(struct exporter *x, const struct export_item *i)
     export_printf(x, "%s%s%s", bold, journal_kind_name(m->kind), bold);
     if (m->kind == JOURNAL_SUMMARY) export_printf(x, " of m%" PRIu64 "-%" PRIu64, m->first, m->last);
     if (m->kind == JOURNAL_MARK) export_printf(x, ": m%" PRIu64 "-%" PRIu64 " %s", m->first, m->last, done[m->results]);
-    if (m->kind == JOURNAL_CALL) export_printf(x, " with %" PRIu32 " results", m->results);
+    if (m->kind == JOURNAL_CALL) export_printf(x, " with %" PRIu32 " result%s", m->results, plural(m->results));
     export_printf(x, " (m%" PRIu64 "%s%s%s", i->number, m->flags & JOURNAL_CUT ? ", cut" : "",
                   m->flags & JOURNAL_EXTRACT ? ", an extract" : "",
                   i->out && m->kind != JOURNAL_MARK ? ", taken back" : "");
@@ -143,7 +143,8 @@ static void put_front(struct exporter *x)
     export_put(x, "# ", markdown(x) ? 2 : 0);
     put_name(x, *h->title ? h->title : "(no title)");
     journal_id_text(h->id, id);
-    export_printf(x, "%ssession %s%s, %" PRIu32 " turns", markdown(x) ? "\n\n" : "\n", id, when, h->turns);
+    export_printf(x, "%ssession %s%s, %" PRIu32 " turn%s", markdown(x) ? "\n\n" : "\n", id, when, h->turns,
+                  plural(h->turns));
     if (*h->model) export_put(x, ", ", 2);
     if (*h->model) put_name(x, h->model);
     if (memcmp(h->parent, none, sizeof none) != 0) {

@@ -94,8 +94,8 @@ static int half(struct strays *v, const struct store_session_stat *one, struct e
     int rc = v->mend ? store_drop_session(v->s, one->session, err) : 0;
     if (rc) return rc;
     v->n.halves++;
-    tell(v, one->session, "is half of a copy or an import that did not end, %" PRIu64 " messages: %s", one->messages,
-         v->mend ? "removed" : "compact removes it");
+    tell(v, one->session, "is half of a copy or an import that did not end, %" PRIu64 " message%s: %s", one->messages,
+         plural((int64_t)one->messages), v->mend ? "removed" : "compact removes it");
     return 0;
 }
 
@@ -112,8 +112,9 @@ static int headless(struct strays *v, const struct store_session_stat *one, stru
     if (can) v->n.headless++;
     else v->n.unreadable++;
     if (!can) tell(v, one->session, "has lost its head, and nothing of it can be read");
-    else tell(v, one->session, "has lost its head: %s from %" PRIu64 " messages, %" PRIu32 " turns",
-              v->mend ? "made anew" : "compact makes it anew", r.messages, r.h.turns);
+    else tell(v, one->session, "has lost its head: %s from %" PRIu64 " message%s, %" PRIu32 " turn%s",
+              v->mend ? "made anew" : "compact makes it anew", r.messages, plural((int64_t)r.messages), r.h.turns,
+              plural(r.h.turns));
     return 0;
 }
 

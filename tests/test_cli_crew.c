@@ -183,9 +183,9 @@ TEST(crew_is_listed_in_one_piece_and_goes_on_as_a_whole)
     CHECK_EQ(RUN(ask, "--script"), 0);
     CHECK_EQ(SESSIONS("list"), 0);
     snprintf(id, sizeof id, "%.8s", out()); /* the run's own record */
-    check_out("1 lines  graph: write a note");
-    check_out("turns    writer");
-    check_out("turns    critic");
+    check_out("1 line   graph: write a note");
+    check_out("1 turn     writer");
+    check_out("1 turn     critic");
     CHECK_EQ(RUN(more, "--script", "--resume", id), 2); /* that one is open here */
     CHECK(c.err_text.data && strstr(c.err_text.data, "goes on after 1 line]"));
     CHECK(strstr(c.err_text.data, "open here"));

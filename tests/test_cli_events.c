@@ -188,7 +188,7 @@ TEST(cli_events_names_each_wrong_line_and_passes_it_over)
     CHECK_EQ(RUN(&bad, "replay", "-"), 2);
     check_has(said(), "A ship.\n");
     CHECK_EQ(RUN(&bad, "events", "--check"), 2);
-    CHECK_STR(said(), "6 events, 1 turns, 3 lines wrong\n");
+    CHECK_STR(said(), "6 events, 1 turn, 3 lines wrong\n");
     buf_free(&bad);
 }
 
@@ -209,7 +209,7 @@ TEST(cli_events_check_says_how_much_there_is)
 {
     a_stream();
     CHECK_EQ(RUN(&stream, "events", "--check"), 0);
-    CHECK_STR(said(), "6 events, 1 turns, 0 lines wrong\n");
+    CHECK_STR(said(), "6 events, 1 turn, 0 lines wrong\n");
     CHECK_STR(complained(), "");
     seq = 0;
     add(opened()), add(user(1, "x"));
@@ -270,7 +270,7 @@ TEST(cli_replay_shows_what_was_said_without_a_model)
     a_stream();
     CHECK_EQ(RUN(&stream, "replay", "-"), 0);
     CHECK_STR(said(), "[model ship (llama), context 64 tokens, seed 7]\n\n> What floats?\nA ship.\n"
-                      "[1 turns, exit status 0, completed]\n");
+                      "[1 turn, exit status 0, completed]\n");
     CHECK_STR(complained(), "");
     CHECK_EQ(RUN(&stream, "replay", "--json", "-"), 0);
     CHECK_STR(said(), stream.data);

@@ -129,7 +129,7 @@ TEST(sessions_are_listed_the_newest_first)
     chat("old one\n", NULL);
     chat("new \"one\"\nmore\n", NULL);
     CHECK_EQ(SESSIONS(), 0);
-    const char *newer = strstr(out(), "  2 turns  new \"one\"  ["), *older = strstr(out(), "  1 turns  old one");
+    const char *newer = strstr(out(), "  2 turns  new \"one\"  ["), *older = strstr(out(), "  1 turn   old one");
     CHECK(newer && older && newer < older);
     CHECK_EQ(SESSIONS("list", "--json"), 0);
     json_t *o = json_loadb(out(), strcspn(out(), "\n"), 0, NULL);
@@ -150,7 +150,7 @@ TEST(sessions_are_found_where_the_variable_says)
     snprintf(command, sizeof command, "PLIMSOLL_STORE='%s' '%s' sessions", store, child_program());
     FILE *f = popen(command, "r");
     CHECK(f && fgets(line, sizeof line, f));
-    check_has(line, "  1 turns  hello");
+    check_has(line, "  1 turn   hello");
     CHECK_EQ(pclose(f), 0);
     child_free(&c);
     CHECK_EQ(child_run(&c, (const char *const[]){"sessions", NULL}, "", 0), 0); /* the default is another folder */
@@ -361,7 +361,7 @@ TEST(sessions_are_renamed_and_deleted)
     chat("other words\n", NULL);
     CHECK_EQ(SESSIONS("rename", "last", "Ships and\033 ports"), 0);
     CHECK_EQ(SESSIONS(), 0);
-    check_has(out(), "  1 turns  Ships and^[ ports  [");
+    check_has(out(), "  1 turn   Ships and^[ ports  [");
     CHECK_EQ(SESSIONS("delete", "last"), 2);
     check_complaint("nobody can be asked; --yes deletes it unasked");
     const char *const args[] = {"sessions", "--store", store, "delete", "last", NULL};

@@ -204,7 +204,7 @@ static void without_heads(const char *dir)
 }
 
 #define LOST "  session 61646127732073657373696f6e2e2e00 has lost its head: "
-#define HALF "  session 626f6227732073657373696f6e2e2e00 is half of a copy or an import that did not end, 1 messages: "
+#define HALF "  session 626f6227732073657373696f6e2e2e00 is half of a copy or an import that did not end, 1 message: "
 
 TEST(cli_store_names_sessions_without_a_head_and_compact_mends_them)
 {
@@ -212,12 +212,12 @@ TEST(cli_store_names_sessions_without_a_head_and_compact_mends_them)
     snprintf(dir, sizeof dir, "%s", fresh_dir());
     without_heads(dir);
     CHECK_EQ(STORE("check", "--store", dir), 0);
-    check_has(said(), "\n" LOST "compact makes it anew from 1 messages, 1 turns\n" HALF "compact removes it\n");
+    check_has(said(), "\n" LOST "compact makes it anew from 1 message, 1 turn\n" HALF "compact removes it\n");
     pid_t other = stays_open(dir);
     CHECK_EQ(STORE("compact", "--store", dir), 1); /* it may be the one that imports */
     goes(other);
     CHECK_EQ(STORE("compact", "--store", dir), 0);
-    check_has(said(), LOST "made anew from 1 messages, 1 turns\n" HALF "removed\njournal ");
+    check_has(said(), LOST "made anew from 1 message, 1 turn\n" HALF "removed\njournal ");
     CHECK_EQ(STORE("check", "--store", dir), 0);
     CHECK_STR(said(), "journal  clean\ncache    clean\n");
     CHECK_EQ(STORE("stat", "--store", dir), 0);
@@ -234,7 +234,7 @@ TEST(cli_store_salvage_mends_them_in_the_new_store_alone)
     snprintf(to, sizeof to, "%s", fresh_dir());
     without_heads(dir);
     CHECK_EQ(STORE("salvage", "--store", dir, "--to", to), 0);
-    check_has(said(), "without a head:\n" LOST "made anew from 1 messages, 1 turns\n" HALF "removed\n");
+    check_has(said(), "without a head:\n" LOST "made anew from 1 message, 1 turn\n" HALF "removed\n");
     CHECK_EQ(STORE("check", "--store", to), 0);
     CHECK_STR(said(), "journal  clean\ncache    clean\n");
     CHECK_EQ(STORE("check", "--store", dir), 0);

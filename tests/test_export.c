@@ -199,7 +199,7 @@ TEST(export_markdown_keeps_texts_within_their_fences)
     write_all(s, &b, &h);
     export_to(s, &h, EXPORT_MARKDOWN, false, &out);
     check_has(&out, "# `` a `code` <b> ``\n\nsession 6164");
-    check_has(&out, "1970-01-01 00:00 UTC, 1 turns, ` tiny `\n\n## Turn 1\n\n**user** (m1)\n\n"
+    check_has(&out, "1970-01-01 00:00 UTC, 1 turn, ` tiny `\n\n## Turn 1\n\n**user** (m1)\n\n"
                     "``````\nx\n`````\n# mine\n```\n``````\n\n**answer** (m2)\n\n```\nplain\n```\n\n");
     buf_free(&out);
     store_close(s);
@@ -218,7 +218,7 @@ TEST(export_words_name_artifacts_summaries_and_pins)
     check_has(&out, "a copy of 626f6227");
     export_to(s, &h, EXPORT_TEXT, false, &out);
     check_has(&out, "Ships\nsession 6164");
-    check_has(&out, "\nsystem (m1)\n  be kind\n\n--- turn 1\n\nuser (m2)\n  read it\n\ncall with 1 results (m3)\n");
+    check_has(&out, "\nsystem (m1)\n  be kind\n\n--- turn 1\n\nuser (m2)\n  read it\n\ncall with 1 result (m3)\n");
     check_has(&out, "\n  line\n  ```\n  end\n");
     check_has(&out, "\nsummary of m2-5 (m9, an extract)\n  it was read\n");
     check_has(&out, "\npin (m10)\n  \xff\n");

@@ -285,7 +285,7 @@ TEST(a_half_that_an_older_plimsoll_left_is_named_and_nothing_is_lost)
     export_to(s, heads, EXPORT_JSONL, true, &was);
     CHECK(lost.len == 0 && was.len > OLD_FILE);
     CHECK_EQ(named(s, false, &lines).headless, 1);
-    CHECK(strstr(lines.data, " has lost its head: compact makes it anew from 5 messages, 1 turns\n"));
+    CHECK(strstr(lines.data, " has lost its head: compact makes it anew from 5 messages, 1 turn\n"));
     CHECK_EQ(named(s, true, &lines).headless, 1); /* no mark says that it may go, so it stays */
     export_to(s, heads, EXPORT_JSONL, true, &is);
     check_same(&was, &is);

@@ -75,8 +75,8 @@ static void put_panel(const struct curve *c, const char *name, int at, int64_t s
                    "%.1f MiB more</text>\n", x, HIGH, x > PANEL / 2.0 ? x - 6 : x + 6, HIGH / 2,
                    (double)c->failed_wanted / 0x1p20);
     }
-    buf_printf(out, "<text x=\"0\" y=\"%d\" class=\"below\">%d turns, %.2f s</text>\n</g>\n", HIGH + 20, c->turns,
-               c->n ? c->point[c->n - 1].time : 0);
+    buf_printf(out, "<text x=\"0\" y=\"%d\" class=\"below\">%d turn%s, %.2f s</text>\n</g>\n", HIGH + 20, c->turns,
+               plural(c->turns), c->n ? c->point[c->n - 1].time : 0);
 }
 
 static const char style[] =

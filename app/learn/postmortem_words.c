@@ -19,8 +19,6 @@ struct postmortem_pool postmortem_pool(const struct flight_sample *s)
     return p;
 }
 
-static const char *plural(int64_t n) { return n == 1 ? "" : "s"; }
-
 /* A reason that is a word already, or unknown, stands as it was saved. */
 static const char *end_in_words(const char *reason)
 {
@@ -86,8 +84,8 @@ void postmortem_words(const struct doc_flight *d, struct buf *out)
         buf_printf(out, "%s: %s request%s waited", full ? "The KV pool was full" : "The engine was busy",
                    figure(f, (uint64_t)s->waiting), plural(s->waiting));
         if (d->queue_pages > 0)
-            buf_printf(out, "; the first%s%s%s needed %s pages", *d->queue_first ? ", of " : "", d->queue_first,
-                       *d->queue_first ? "," : "", figure(g, (uint64_t)d->queue_pages));
+            buf_printf(out, "; the first%s%s%s needed %s page%s", *d->queue_first ? ", of " : "", d->queue_first,
+                       *d->queue_first ? "," : "", figure(g, (uint64_t)d->queue_pages), plural(d->queue_pages));
         buf_puts(out, ".");
     } else if (s->ceiling > 0 && s->taken > s->ceiling - s->ceiling / 50) {
         buf_printf(out, "Memory was full: %s of", table_bytes(f, (uint64_t)s->taken));
@@ -165,8 +163,8 @@ static void put_pool(const struct doc_flight *d, struct buf *out)
         buf_printf(out, "%-10s%s taken of %s that it might take\n", "memory", table_bytes(f[0], (uint64_t)s->taken),
                    table_bytes(f[1], (uint64_t)s->ceiling));
     if (d->queue_pages > 0)
-        buf_printf(out, "%-10sthe first%s%s needed %" PRId64 " pages\n", "queue", *d->queue_first ? ", of " : "",
-                   d->queue_first, d->queue_pages);
+        buf_printf(out, "%-10sthe first%s%s needed %" PRId64 " page%s\n", "queue", *d->queue_first ? ", of " : "",
+                   d->queue_first, d->queue_pages, plural(d->queue_pages));
 }
 
 void postmortem_text(const struct doc_flight *d, int width, struct buf *out)
@@ -181,7 +179,8 @@ void postmortem_text(const struct doc_flight *d, int width, struct buf *out)
     put_owners(d, out);
     put_errors(d, out);
     put_samples(d, out);
-    if (d->unread > 0) buf_printf(out, "%-10s%d lines of its recorder are not understood\n", "", d->unread);
+    if (d->unread > 0) buf_printf(out, "%-10s%d line%s of its recorder %s not understood\n", "", d->unread,
+                                   plural(d->unread), d->unread == 1 ? "is" : "are");
     if (!d->judged) return;
     buf_puts(out, "\n");
     verdict_text(&d->verdict, width, out);

@@ -234,7 +234,7 @@ static void settle(struct flow *f)
             flow_over(f, FLOW_NO_PROGRESS, "%s said the same thing %d times", a->label, REPEATS);
         }
     }
-    if (unsent) flow_over(f, FLOW_STEPS, "%d steps were made", f->made);
+    if (unsent) flow_over(f, FLOW_STEPS, "%d step%s made", f->made, f->made == 1 ? " was" : "s were");
 }
 
 /* ------------------------------------------------------------------ rounds */
@@ -278,7 +278,7 @@ static void next_round(struct flow *f)
     for (int i = f->wave; i < f->n_asks; i++) f->no_memory |= f->ask[i]->text.failed;
     if (f->no_memory) flow_over(f, FLOW_FAILED, "no memory for the next ask");
     assert(f->over || f->n_asks > f->wave);
-    if (!f->over && !number(f)) flow_over(f, FLOW_STEPS, "%d steps were made", f->made);
+    if (!f->over && !number(f)) flow_over(f, FLOW_STEPS, "%d step%s made", f->made, f->made == 1 ? " was" : "s were");
 }
 
 static bool is_settled(const struct flow_ask *a) { return a->state == ASK_SAID || a->state == ASK_FAILED; }

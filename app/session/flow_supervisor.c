@@ -90,7 +90,8 @@ static void supervisor_next(struct flow *f)
     read_plan(f->crew, last, MIN(TASKS, MAX(left, 0)), &p);
     if (p.n == 0 && !p.more && f->turn == 1) share_plan(f->crew, last, MIN(TASKS, MAX(left, 0)), &p);
     if (p.n == 0 && !p.more) flow_over(f, FLOW_DONE, "%s gave no more tasks", last->label);
-    else if (p.n == 0) flow_over(f, FLOW_STEPS, "%d steps were made, and none is left for a task", f->made);
+    else if (p.n == 0) flow_over(f, FLOW_STEPS, "%d step%s made, and none is left for a task", f->made,
+                               f->made == 1 ? " was" : "s were");
     f->level = f->n_asks;
     f->left_out = p.more;
     f->led = false;

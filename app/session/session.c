@@ -182,8 +182,9 @@ static void tell(struct session *s, bool refused)
             .messages = w.ref.messages, .tokens = w.tokens ? w.tokens : w.ref.tokens, .times = w.times}};
         trace_put(&s->a->trace, &e);
         if (w.kind == WINDOW_LEFT)
-            say_dim("[%lld messages (%s, %lld tokens) left the context without a summary; /read %s shows them]",
-                    (long long)w.ref.messages, what, (long long)w.ref.tokens, what);
+            say_dim("[%lld message%s (%s, %lld tokens) left the context without a summary; /read %s shows %s]",
+                    (long long)w.ref.messages, plural(w.ref.messages), what, (long long)w.ref.tokens, what,
+                    w.ref.messages == 1 ? "it" : "them");
         if (w.kind == WINDOW_STOOD_IN)
             say_dim("[%s (%lld tokens) is too large for the context and stands as a line; /read %s shows it]", what,
                     (long long)w.ref.tokens, what);

@@ -268,8 +268,10 @@ static void tell(struct session *s, const struct compaction *c, bool done)
         .text = {done && c->text.data ? c->text.data : "", done ? c->text.len : 0}}};
     trace_put(&s->a->trace, &e);
     if (done)
-        say_dim("[%lld messages (%s) are now %s of %lld tokens; /summary shows it, /undo summary brings them back]",
-                (long long)ref->messages, what, c->extract ? "an extract" : "a summary", (long long)c->result.tokens);
+        say_dim("[%lld message%s (%s) %s now %s of %lld tokens; /summary shows it, /undo summary brings %s back]",
+                (long long)ref->messages, plural(ref->messages), what, ref->messages == 1 ? "is" : "are",
+                c->extract ? "an extract" : "a summary", (long long)c->result.tokens,
+                ref->messages == 1 ? "it" : "them");
     if (done && c->result.added > 0)
         say_dim("[%zu of its lines are as you said them: the model had left them out]", c->result.added);
     if (*c->reason) say_dim("[the model's summary%s: %s]", done && !c->extract ? "" : " was not taken", c->reason);
@@ -292,8 +294,8 @@ int session_compact(struct session *s, struct err *err)
         session_tell(s);
         return err_set(err, -1, "%s", why.text);
     }
-    say_dim("[summing up %lld messages: %lld tokens of prompt, about %lld of them to be read]",
-            (long long)c.p.range.messages, (long long)c.p.tokens, (long long)c.p.prefill);
+    say_dim("[summing up %lld message%s: %lld tokens of prompt, about %lld of them to be read]",
+            (long long)c.p.range.messages, plural(c.p.range.messages), (long long)c.p.tokens, (long long)c.p.prefill);
     read_before(s, &c);
     read_tasks(s, &c);
     int rc = ask_model(s, &c, &why);

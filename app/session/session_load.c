@@ -100,7 +100,8 @@ static void tell_damaged(struct session *s, const struct replay *r)
         snprintf(text, sizeof text, "%.*s", (int)(end - line), line);
         app_error(s->a, "store", text);
     }
-    if (r->n_damaged > DAMAGED) say("and %zu records more", r->n_damaged - DAMAGED);
+    if (r->n_damaged > DAMAGED) say("and %zu record%s more", r->n_damaged - DAMAGED,
+                                       plural((int64_t)(r->n_damaged - DAMAGED)));
 }
 
 /* The window as the messages up to a number make it: under the newest summary among them. */
@@ -432,8 +433,8 @@ int session_fork(struct session *s, uint32_t turn, struct err *err)
     char name[2 * STORE_SESSION_ID + 1], old[2 * STORE_SESSION_ID + 1];
     if (!session_saves(s)) return err_set(err, -1, "this session is not saved: it cannot be forked");
     if (turn > s->keep.head.turns)
-        return err_set(err, -1, "there are %u turns: /fork 0 to /fork %u", (unsigned)s->keep.head.turns,
-                       (unsigned)s->keep.head.turns);
+        return err_set(err, -1, "this session has %u turn%s: /fork 0 to /fork %u", (unsigned)s->keep.head.turns,
+                       plural(s->keep.head.turns), (unsigned)s->keep.head.turns);
     keep_again(&s->keep);
     if (s->keep.n_unsaved) return err_set(err, -1, "turns wait to be saved: it cannot be forked now");
     memcpy(f.from, s->keep.head.id, sizeof f.from);

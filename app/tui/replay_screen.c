@@ -254,7 +254,8 @@ static int close_all(struct player *p)
     int status = stream_close(&p->stream);
     say_divert(NULL, NULL);
     tui_close_screen();
-    if (wrong > 0) say_error("%lld lines were no events (plimsoll events --check names them)", (long long)wrong);
+    if (wrong > 0) say_error("%lld line%s no event%s (plimsoll events --check names them)", (long long)wrong,
+                             wrong == 1 ? " was" : "s were", plural(wrong));
     if (*p->error) say_error("%s", p->error);
     ui_close(p->ui);
     tape_free(&p->tape);

@@ -7,8 +7,6 @@
 
 #define STR(s) event_part((s), TIMELINE_TEXT), (s).len > 0 ? (s).data : ""
 
-static const char *s_if(int64_t n) { return n == 1 ? "" : "s"; }
-
 static bool is(struct event_str s, const char *word)
 {
     return s.len == strlen(word) && memcmp(s.data, word, s.len) == 0;
@@ -18,7 +16,7 @@ static void put_end(struct buf *b, const struct event_turn_end *e)
 {
     char n[FIGURE], rate[FIGURE];
     buf_printf(b, "turn %lld ended (%.*s): %s token%s", (long long)e->turn, STR(e->end), figure(n, size_of(e->tokens)),
-               s_if(e->tokens));
+               plural(e->tokens));
     if (isfinite(e->decode_rate) && e->decode_rate >= 0) buf_printf(b, ", %s t/s", figure_rate(rate, e->decode_rate));
 }
 
@@ -47,7 +45,7 @@ static void put_summary(struct buf *b, const struct event_summary *e)
     const struct event_str why = e->reason.len > 0 ? e->reason : event_str("it was cancelled");
     if (is(e->by, "nobody")) buf_printf(b, "nothing was summed up: %.*s", STR(why));
     else buf_printf(b, "%.*s summed up in %s token%s by %s", STR(e->what), figure(n, size_of(e->tokens)),
-                    s_if(e->tokens), is(e->by, "model") ? "the model" : "lines out of them");
+                    plural(e->tokens), is(e->by, "model") ? "the model" : "lines out of them");
 }
 
 static void put_context(struct buf *b, const struct event_context *e)
@@ -75,7 +73,7 @@ static void put_context(struct buf *b, const struct event_context *e)
         if (*known[i].behind == ' ') buf_printf(b, "%.*s", STR(e->what)); /* else the words say all */
         buf_puts(b, known[i].behind);
     }
-    if (e->tokens > 0) buf_printf(b, ": %s token%s", figure(n, size_of(e->tokens)), s_if(e->tokens));
+    if (e->tokens > 0) buf_printf(b, ": %s token%s", figure(n, size_of(e->tokens)), plural(e->tokens));
 }
 
 static void put_flow(struct buf *b, const struct event_flow *e)
@@ -100,7 +98,7 @@ static void put_resumed(struct buf *b, const struct event_resumed *e)
 static void put_close(struct buf *b, const struct event_session_close *e)
 {
     buf_printf(b, "plimsoll leaves (%.*s): %lld turn%s", STR(e->termination_reason), (long long)e->turns,
-               s_if(e->turns));
+               plural(e->turns));
 }
 
 static void put_event(struct buf *b, const struct event *e)
@@ -171,7 +169,7 @@ void state_forecast(const struct state *s, int agent, char out[200])
         snprintf(out, 200, "%s fills its context %s; the oldest leave it then, without a summary", a->gauge.name, when);
     else if (a->frees > 0)
         snprintf(out, 200, "%s fills its context %s; the oldest are summed up then, which frees %s token%s and costs "
-                 "about %s of pre-fill", a->gauge.name, when, figure(frees, size_of(a->frees)), s_if(a->frees),
+                 "about %s of pre-fill", a->gauge.name, when, figure(frees, size_of(a->frees)), plural(a->frees),
                  figure(costs, read_anew(s, a)));
     else snprintf(out, 200, "%s fills its context %s; the oldest are summed up then", a->gauge.name, when);
 }

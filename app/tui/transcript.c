@@ -314,16 +314,17 @@ static void on_context(struct transcript *t, struct event_str agent, const struc
         note(t, ENTRY_NOTE, agent, "clipped to %" PRId64 " tokens; %s%.*s", c->tokens,
              c->what.len ? "the whole is " : "the rest is not kept", STR(c->what));
     else
-        note(t, ENTRY_NOTE, agent, "context: %.*s %.*s, %" PRId64 " messages, %" PRId64 " tokens", STR(c->change),
-             STR(c->what), c->messages, c->tokens);
+        note(t, ENTRY_NOTE, agent, "context: %.*s %.*s, %" PRId64 " message%s, %" PRId64 " token%s", STR(c->change),
+             STR(c->what), c->messages, plural(c->messages), c->tokens, plural(c->tokens));
 }
 
 /* Without a reason it was the person who stopped it. */
 static void on_summary(struct transcript *t, struct event_str agent, const struct event_summary *s)
 {
     if (!is(s->by, "nobody"))
-        note(t, ENTRY_NOTE, agent, "summary of %.*s by %.*s: %" PRId64 " items, %" PRId64 " tokens%s%.*s",
-             STR(s->what), STR(s->by), s->items, s->tokens, s->reason.len ? "; " : "", STR(s->reason));
+        note(t, ENTRY_NOTE, agent, "summary of %.*s by %.*s: %" PRId64 " item%s, %" PRId64 " token%s%s%.*s",
+             STR(s->what), STR(s->by), s->items, plural(s->items), s->tokens, plural(s->tokens),
+             s->reason.len ? "; " : "", STR(s->reason));
     else if (s->reason.len > 0) note(t, ENTRY_NOTE, agent, "nothing was summed up: %.*s", STR(s->reason));
     else note(t, ENTRY_NOTE, agent, "summing up was cancelled; nothing left the context");
 }
@@ -340,8 +341,8 @@ static void on_line(struct transcript *t, const struct event *e)
     case EV_CONTEXT: on_context(t, e->agent, &e->context); return;
     case EV_SUMMARY: on_summary(t, e->agent, &e->summary); return;
     case EV_STOPPED:
-        note(t, ENTRY_NOTE, e->agent, "stopped after %" PRId64 " calls of tools (%.*s); it wanted %.*s",
-             e->stopped.calls, STR(e->stopped.reason), STR(e->stopped.name));
+        note(t, ENTRY_NOTE, e->agent, "stopped after %" PRId64 " call%s of tools (%.*s); it wanted %.*s",
+             e->stopped.calls, plural(e->stopped.calls), STR(e->stopped.reason), STR(e->stopped.name));
         return;
     case EV_UNGUARDED:
         if (e->unguarded.turn == 0 && e->unguarded.off.len > 0)
@@ -353,7 +354,8 @@ static void on_line(struct transcript *t, const struct event *e)
         else note(t, ENTRY_NOTE, e->agent, "%.*s: %.*s %.*s", STR(e->flow.flow), STR(e->flow.change), STR(e->flow.to));
         return;
     case EV_RESUMED:
-        note(t, ENTRY_NOTE, e->agent, "%.*s goes on after %" PRId64 " turns", STR(e->resumed.title), e->resumed.turns);
+        note(t, ENTRY_NOTE, e->agent, "%.*s goes on after %" PRId64 " turn%s", STR(e->resumed.title), e->resumed.turns,
+             plural(e->resumed.turns));
         return;
     case EV_UNDONE: note(t, ENTRY_NOTE, e->agent, "turn %" PRId64 " was taken back", e->undone.turn); return;
     case EV_SESSION_CLOSE:

@@ -48,7 +48,7 @@ static void put_lines(struct md_out *out, const char *text, size_t n, int style,
     }
     if (most == 0 || lines <= most) return;
     char more[64];
-    int len = snprintf(more, sizeof more, "... %d lines more", lines - most);
+    int len = snprintf(more, sizeof more, "... %d line%s more", lines - most, plural(lines - most));
     md_put(out, more, (size_t)len, MD_MARK, 0);
 }
 
@@ -427,7 +427,7 @@ static void draw_row(struct surface *s, struct box b, int y, const struct transc
     int left = t->columns >= WIDE ? NAMES : 2;
     struct look dim = {.hue = HUE_DIM};
     if (at.row < blank && at.entry == 0)
-        surface_printf(s, b, 0, y, dim, "%zu earlier entries are %s", t->left,
+        surface_printf(s, b, 0, y, dim, "%zu earlier %s %s", t->left, t->left == 1 ? "entry is" : "entries are",
                        t->limits.stored ? "in the store" : "no longer held");
     if (at.row + 1 == head && head > blank) draw_name(s, b, y, t, e);
     if (at.row < head) return;

@@ -240,7 +240,8 @@ static void put_limits(struct lines *l, const struct state_agent *a)
                   figure(n, (uint64_t)a->high));
     if (a->answer_max > 0) words_add(&w, HUE_TEXT, 1, "answers of %s", figure(n, (uint64_t)a->answer_max));
     else if (a->ctx > 0) words_add(&w, HUE_TEXT, 1, "answers of what is left");
-    if (a->rounds > 0) words_add(&w, HUE_TEXT, 1, "%s calls of tools a turn", figure(n, (uint64_t)a->rounds));
+    if (a->rounds > 0) words_add(&w, HUE_TEXT, 1, "%s call%s of tools a turn", figure(n, (uint64_t)a->rounds),
+                                  plural(a->rounds));
     put_line(l, "limits", &w);
 }
 
@@ -275,8 +276,8 @@ static void put_holds(struct lines *l, const struct state_agent *a)
     if (a->running) words_add(&w, HUE_OK, 0, "%s in work", figure(n, (uint64_t)a->running));
     if (a->waiting) words_add(&w, HUE_WARN, 0, "%s waiting for room", figure(n, (uint64_t)a->waiting));
     if (a->parked) words_add(&w, HUE_PARKED, 0, "%s parked", figure(n, (uint64_t)a->parked));
-    if (a->shared) words_add(&w, HUE_SHARED, 1, "%s tokens in pages that others read too",
-                             figure(n, (uint64_t)a->shared));
+    if (a->shared) words_add(&w, HUE_SHARED, 1, "%s token%s in pages that others read too",
+                             figure(n, (uint64_t)a->shared), plural(a->shared));
     put_line(l, "requests", &w);
 }
 

@@ -240,7 +240,8 @@ static void draw_doc(struct sheet *h, const struct doc_flight *d)
     words.len = 0;
     buf_printf(&words, "begun %s, with %s", table_time(f, d->created_ms),
                *d->model ? d->model : "a model without a name");
-    if (d->unread > 0) buf_printf(&words, "; %d lines of its recorder are not understood", d->unread);
+    if (d->unread > 0) buf_printf(&words, "; %d line%s of its recorder %s not understood", d->unread,
+                                   plural(d->unread), d->unread == 1 ? "is" : "are");
     wrapped(h, words.failed ? "" : words.data, (struct look){.hue = HUE_DIM});
     buf_free(&words);
     if (d->judged) why(h, &d->verdict);

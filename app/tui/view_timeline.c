@@ -374,7 +374,7 @@ static void draw_head(struct surface *s, struct box b, const struct view_timelin
     words_add(&w, HUE_DIM, 2, "a column is %s", v->span.each < 60 ? figure_seconds(n, v->span.each)
                                                                  : timeline_clock(n, v->span.each));
     words_add(&w, HUE_DIM, 3, "pool of %s tokens", figure(n, t->pool));
-    words_add(&w, HUE_DIM, 4, "%s events", figure(n, (uint64_t)t->marks));
+    words_add(&w, HUE_DIM, 4, "%s event%s", figure(n, (uint64_t)t->marks), plural(t->marks));
     if (t->lost) words_add(&w, HUE_DIM, 5, "%s less important ones are forgotten", figure(n, t->lost));
     put_words(s, b, 0, &w, glyphs);
 }
