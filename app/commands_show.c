@@ -80,8 +80,8 @@ static void say_marks(const struct console *c, const struct window_figures *f)
     if (f->compaction > 0)
         say("marks    summed up above %lld, down to %lld; /compact would free %lld now", (long long)f->high,
             (long long)f->low, (long long)f->by_compact);
-    else if (guards_no_window(&c->a->o->off)) say("marks    none: nothing is summed up, and nothing leaves");
-    else say("marks    nothing is summed up here: the oldest leave at %lld tokens", (long long)f->limit);
+    else if (guards_no_window(&c->a->o->off)) say("marks    none: %s", session_no_summaries(c->s));
+    else say("marks    %s: the oldest leave at %lld tokens", session_no_summaries(c->s), (long long)f->limit);
 }
 
 void command_context(struct console *c, const char *arg, size_t n)

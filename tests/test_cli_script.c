@@ -369,6 +369,16 @@ TEST(script_view_of_what_does_not_fit_any_more_is_what_will_be_sent)
     check_hasnt(strstr(err(), "the next call,"), "turn 0: ship");
 }
 
+TEST(script_summaries_that_are_off_are_called_so)
+{
+    CHECK_EQ(RUN("plimsoll 1\nhello\n/context\n", "--no-save", "--summary", "off", "--ctx", "2048"), 0);
+    check_has(err(), "marks    summaries are off (--summary off): the oldest leave at ");
+    CHECK_EQ(RUN("plimsoll 1\nhello\n/compact\n", "--no-save", "--summary", "off", "--ctx", "2048"), 2);
+    check_has(err(), "summaries are off (--summary off)\n");
+    CHECK_EQ(RUN("plimsoll 1\nhello\n/summary\n", "--no-save", "--summary", "off", "--ctx", "2048"), 2);
+    check_has(err(), "nothing was summed up, nor will be: summaries are off (--summary off)\n");
+}
+
 /* Numbers are given to events and marks as well. */
 TEST(script_read_says_why_there_is_no_message)
 {

@@ -112,8 +112,8 @@ TEST(terminal_commands_do_what_help_says)
     turn("one\n", "Hello there");
     turn("/stats\n", "turns    written as chatml");
     turn("/clear\n", "a new conversation; the system message stays");
-    turn("/context\n", "marks    nothing is summed up here: the oldest leave at ");
-    turn("/summary\n", "nothing was summed up, nor will be: this context has no summaries");
+    turn("/context\n", "marks    this context is too small for summaries: the oldest leave at ");
+    turn("/summary\n", "nothing was summed up, nor will be: this context is too small for summaries");
     turn("/done 7\n", "there is no task 7: none is open");
     turn("/stats\n", "of 512 tokens are what the next call carries");
     turn("\n", "");

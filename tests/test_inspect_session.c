@@ -537,6 +537,33 @@ TEST(inspect_knows_pins_and_the_difference_between_summaries)
     close_all();
 }
 
+/* A size, a flag and a guard that is off are told apart. */
+TEST(inspect_says_why_nothing_is_summed_up)
+{
+    begin_harbour(NULL);
+    struct session small = *con.s;
+    small.role.ctx = 1023;
+    CHECK(!session_no_summaries(con.s));
+    CHECK_STR(session_no_summaries(&small), "this context is too small for summaries");
+    struct doc d = look(0);
+    CHECK(!((const struct inspect *)d.data)->no_summaries);
+    doc_free(&d);
+    opts.summary = "off";
+    CHECK_STR(session_no_summaries(&small), "summaries are off (--summary off)");
+    d = look(0);
+    CHECK_STR(((const struct inspect *)d.data)->no_summaries, "summaries are off (--summary off)");
+    CHECK(((const struct inspect *)d.data)->leaves);
+    doc_free(&d);
+    opts.off.window = true;
+    d = look(0);
+    CHECK_STR(((const struct inspect *)d.data)->no_summaries, "nothing is summed up, nothing leaves");
+    CHECK(!((const struct inspect *)d.data)->leaves);
+    doc_free(&d);
+    opts.off.window = false;
+    opts.summary = NULL;
+    close_all();
+}
+
 TEST(map_is_the_pool_after_every_pass)
 {
     begin_harbour("crew: test\nagents:\n  - name: ann\n    system: You count.\n  - name: bob\n    system: You check.\n"

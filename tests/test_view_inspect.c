@@ -61,7 +61,7 @@ static void put_row(struct inspect *x, const struct said *t)
 static struct inspect made(const struct said *t, int n)
 {
     struct inspect x = {.ctx = 4096, .limit = 3072, .reserve = 1024, .answer = 512, .high = 2700, .compact = 530,
-                        .compacts = true};
+                        .leaves = true};
     x.row = calloc((size_t)n, sizeof *x.row);
     for (int i = 0; i < n; i++) put_row(&x, &t[i]);
     x.spell = calloc(x.ids.n + 1, sizeof *x.spell);
@@ -238,10 +238,19 @@ TEST(inspect_says_when_the_oldest_are_summed_up)
     CHECK(strstr(screen(), "the oldest are summed up above 2,700 tokens  342 to go  c now: frees 530"));
     doc_data.due = true;
     CHECK(strstr(screen(), "before this call the oldest are summed up, which frees 530"));
-    doc_data.compacts = false;
-    CHECK(strstr(screen(), "too small for summaries: the oldest leave at 3,072 tokens"));
+    doc_data.no_summaries = "summaries are off";
+    CHECK(strstr(screen(), "\n summaries are off  the oldest leave at 3,072 tokens\n"));
     CHECK_STR(ordered('c'), "");
-    CHECK(strstr(screen(), "this context is too small for summaries"));
+    CHECK(strstr(screen(), "\n summaries are off\n")); /* the note */
+    end();
+    begin(120, 36, GLYPHS_ASCII);
+    doc_data.no_summaries = "nothing is summed up, nothing leaves";
+    doc_data.leaves = false;
+    CHECK(strstr(screen(), "\n nothing is summed up, nothing leaves\n"));
+    end();
+    begin(44, 36, GLYPHS_ASCII);
+    doc_data.no_summaries = "this context is too small for summaries";
+    CHECK(strstr(screen(), "\n this context is too small for summaries\n"));
     end();
 }
 

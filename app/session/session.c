@@ -7,7 +7,7 @@
 #include "app/term_filter.h"
 #include <time.h>
 
-enum { ANSWER = 512, SUMMARY_CTX = 1024, ROUNDS = 4, REPEATS = 3, CLOSING = 8 };
+enum { ANSWER = 512, ROUNDS = 4, REPEATS = 3, CLOSING = 8 };
 
 int64_t session_now_ms(void)
 {
@@ -98,16 +98,15 @@ int session_count(void *self, const struct window_item *items, size_t n, int64_t
 
 static bool is(const char *choice, const char *what) { return choice && strcmp(choice, what) == 0; }
 
-/* What is set aside of a context for the answer, and for summing up; a small one is too small for that. */
+/* What is set aside of a context for the answer, and for summing up. */
 static struct window_limits limits_of(const struct session *s)
 {
     const struct app *a = s->a;
     int64_t ctx = s->role.ctx, n = s->role.answer, summary = opts_quota(a->o->summary_tokens, QUOTA_SUMMARY);
-    bool sums_up = ctx >= SUMMARY_CTX && !is(a->o->summary, "off") && !guards_no_window(&a->o->off);
     return (struct window_limits){
         .ctx = ctx, .answer = n > 0 ? n : MAX(1, MIN(ANSWER, ctx / 4)),
         .thinking = a->o->thinking, .closing = a->o->thinking > 1 ? MIN(CLOSING, a->o->thinking - 1) : 0,
-        .summary = sums_up ? MIN(summary, ctx / 6) : 0,
+        .summary = session_no_summaries(s) ? 0 : MIN(summary, ctx / 6),
         .high = 10 * (int)opts_quota(a->o->high_mark, QUOTA_HIGH),
         .low = 10 * (int)opts_quota(a->o->low_mark, QUOTA_LOW), .gain = 200,
         .unbounded = guards_no_window(&a->o->off),

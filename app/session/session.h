@@ -138,6 +138,7 @@ const struct text_entry *session_system_text(struct session *s);
 
 /* Sums the oldest up now.  -1: err says why not.  It is saved with the next turn, or by session_save(). */
 int session_compact(struct session *s, struct err *err);
+const char *session_no_summaries(const struct session *s); /* why it sums up nothing, in words; NULL: it does */
 /* Its KV pages leave the pool, but those of the system message; *tokens: how many they were; *kept: how many of these
  * are on disk, from which its next turn brings them back; the others that reads again.  Waits for the store.  -1: there
  * are none, or err says what else. */

@@ -4,7 +4,10 @@
 #include "app/session/session_impl.h"
 #include "memory/summary.h"
 
-enum { SOURCES = 256 }; /* messages that an extract looks at: the newest of them */
+enum {
+    SOURCES = 256,   /* messages that an extract looks at: the newest of them */
+    LEAST_CTX = 1024 /* tokens of a context that sums up */
+};
 
 struct compaction {
     struct window_proposal p;
@@ -286,10 +289,20 @@ static void finish(struct compaction *c)
     buf_free(&c->text);
 }
 
+const char *session_no_summaries(const struct session *s)
+{
+    const struct opts *o = s->a->o;
+    if (guards_no_window(&o->off)) return "nothing is summed up, nothing leaves";
+    if (o->summary && strcmp(o->summary, "off") == 0) return "summaries are off (--summary off)";
+    return s->role.ctx < LEAST_CTX ? "this context is too small for summaries" : NULL;
+}
+
 int session_compact(struct session *s, struct err *err)
 {
     struct compaction c = {0};
     struct err why = {0};
+    const char *none = session_no_summaries(s);
+    if (none) return err_set(err, -1, "%s", none);
     if (window_propose(s->w, &c.p, &why)) {
         session_tell(s);
         return err_set(err, -1, "%s", why.text);
@@ -355,8 +368,9 @@ const struct text_entry *session_summary(struct session *s, struct buf *diff, st
     struct summary_change change;
     window_figures(s->w, &f);
     const struct text_entry *e = f.summary ? texts_get(&s->texts, f.summary, err) : NULL;
-    if (f.summary == 0 && f.compaction > 0) err_set(err, -1, "nothing was summed up yet; /compact does it");
-    else if (f.summary == 0) err_set(err, -1, "nothing was summed up, nor will be: this context has no summaries");
+    const char *none = session_no_summaries(s);
+    if (f.summary == 0 && none) err_set(err, -1, "nothing was summed up, nor will be: %s", none);
+    else if (f.summary == 0) err_set(err, -1, "nothing was summed up yet; /compact does it");
     if (!e || f.before == 0) return e;
     struct form_text now = {e->text, e->len};
     const struct text_entry *old = texts_get(&s->texts, f.before, NULL);

@@ -145,7 +145,8 @@ static int fill(struct session *s, struct session_carries *c, struct inspect *x,
     x->answer = c->call.answer + c->call.thinking;
     x->high = f.high;
     x->compact = f.by_compact;
-    x->compacts = f.compaction > 0;
+    x->no_summaries = session_no_summaries(s);
+    x->leaves = !guards_no_window(&s->a->o->off);
     x->due = window_due(s->w);
     x->row = calloc(c->n, sizeof *x->row);
     for (size_t i = 0; x->row && i < c->n; i++) fill_row(s, c, i, f.line, &x->row[i]);

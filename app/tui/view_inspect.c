@@ -78,9 +78,10 @@ static void draw_marks(struct surface *s, struct box b, const struct inspect *x)
     char a[FIGURE], c[FIGURE];
     const int64_t used = (int64_t)x->ids.n, left = x->high - used;
     figure(a, (uint64_t)MAX(x->compact, 0));
-    if (!x->compacts) {
-        words_add(&w, HUE_DIM, 0, "too small for summaries: the oldest leave at %s tokens",
-                  figure(c, (uint64_t)MAX(x->limit, 0)));
+    if (x->no_summaries) {
+        words_add(&w, HUE_DIM, 0, "%s", x->no_summaries);
+        if (x->leaves)
+            words_add(&w, HUE_DIM, 1, "the oldest leave at %s tokens", figure(c, (uint64_t)MAX(x->limit, 0)));
     } else if (x->due) {
         words_add(&w, HUE_WARN, 0, "before this call the oldest are summed up, which frees %s", a);
     } else {
@@ -309,7 +310,7 @@ static void unpin(struct inspect_view *v, const struct inspect *x, const struct 
 
 static void compact(struct inspect_view *v, const struct inspect *x, struct view_out *out)
 {
-    if (!x->compacts) note(v, "this context is too small for summaries");
+    if (x->no_summaries) note(v, "%s", x->no_summaries);
     else if (x->compact <= 0) note(v, "nothing can be summed up: all of it is front or newest");
     else order(v, x, out, "/compact");
 }

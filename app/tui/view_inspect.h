@@ -35,6 +35,7 @@ struct inspect {
     uint32_t *spell;      /* (ids.n + 1) where each begins in spelled */
     int64_t ctx, limit, reserve, answer, high; /* tokens; answer: what it may have, thinking too */
     int64_t compact;      /* that a compaction would free now */
-    bool compacts, due;   /* it sums up at all; before the next call it does */
+    const char *no_summaries; /* why it sums up nothing; NULL: it does */
+    bool leaves, due;     /* the oldest leave where nothing is summed up; before the next call it sums up */
 };
 #endif
