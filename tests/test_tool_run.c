@@ -1,4 +1,5 @@
 /* Calls of tools from start to end: real jobs of this program, in jail, and what stops them. */
+#include "tests/blind_rig.h"
 #include "tests/tool_run_rig.h"
 #include <errno.h>
 #include <seccomp.h>
@@ -241,6 +242,36 @@ static void bomb_as_nobody(void)
     CHECK(res->end == JOB_PROCESSES || res->end == JOB_TIMEOUT || held);
     CHECK(res->peak_processes > 0 && res->peak_processes < OUTER);
     if (res->end == JOB_PROCESSES) CHECK(strstr(res->text.data, "error: stopped at 40 processes"));
+}
+
+static pid_t only_child(void)
+{
+    int pid = 0;
+    FILE *f = fopen("/proc/thread-self/children", "re");
+    CHECK(f && fscanf(f, "%d", &pid) == 1 && pid > 0);
+    fclose(f);
+    return pid;
+}
+
+/* Whether any of it may run still is told apart. */
+TEST(run_that_is_not_watched_any_more_says_what_is_left_of_it)
+{
+    need_jail();
+    const int was = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    CHECK(was >= 0 && chdir(workspace()) == 0); /* where the guard begins too */
+    SAYS(shell("echo here; echo >" BLIND "; sleep 1000", (struct job_limits){0}),
+         "here\nerror: stopped, as it could not be watched any more: /proc: Cannot allocate memory; nothing of it "
+         "runs, try again", true);
+    unlink(BLIND);
+    CHECK(fchdir(was) == 0 && close(was) == 0);
+    struct tool_run_config cfg = config();
+    static const char waits[] = "echo >begun; while [ -e begun ]; do sleep 0.1; done"; /* nothing is left of it */
+    struct tool_run *r = begin(&cfg, "shell", json_pack("{s:s}", "command", waits));
+    while (access(in_workspace("begun"), F_OK)) CHECK(!tool_run_step(r, 10));
+    kill(only_child(), SIGKILL);
+    SAYS(end(r), "error: its guard was killed or hung, and parts of it may still run: look with ps, and end them",
+         true);
+    unlink(in_workspace("begun"));
 }
 
 TEST(run_survives_a_fork_bomb)

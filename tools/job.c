@@ -38,7 +38,7 @@ const char *job_end_name(enum job_end end)
     static const char *const name[] = {
         [JOB_EXITED] = "exited", [JOB_SIGNALLED] = "signalled", [JOB_TIMEOUT] = "timeout", [JOB_OUTPUT] = "output",
         [JOB_MEMORY] = "memory", [JOB_PROCESSES] = "processes", [JOB_CANCELLED] = "cancelled",
-        [JOB_REFUSED] = "refused", [JOB_LOST] = "lost",
+        [JOB_REFUSED] = "refused", [JOB_UNWATCHED] = "unwatched", [JOB_LOST] = "lost",
     };
     return name[end];
 }

@@ -55,8 +55,8 @@ enum job_end {
     JOB_PROCESSES,
     JOB_CANCELLED,
     JOB_REFUSED,   /* value: an enum jail_error; nothing ran, and the text says why */
-    JOB_LOST       /* the guard was killed, or said nothing for JOB_GRACE_MS after its time: parts may run still.
-                      Or it could read /proc no more */
+    JOB_UNWATCHED, /* the guard could read /proc no more, as the text says, and ended all of it */
+    JOB_LOST       /* the guard was killed, or said nothing for JOB_GRACE_MS after its time: parts may run still */
 };
 enum { JOB_GRACE_MS = 5000 };
 
@@ -68,7 +68,7 @@ struct job_result {
     uint64_t peak_bytes; /* of the tree, as seen */
     uint32_t peak_processes;
     bool grouped;        /* it had a control group */
-    char text[480];      /* JOB_REFUSED */
+    char text[480];      /* JOB_REFUSED, JOB_UNWATCHED */
 };
 
 struct job;

@@ -186,7 +186,8 @@ static bool over_shared(const struct guard *g)
 static bool over_limit(struct guard *g)
 {
     if (job_tree_look(&g->tree, getpid())) { /* nothing would hold it to its limits */
-        g->answer.end = JOB_LOST;
+        snprintf(g->answer.text, sizeof g->answer.text, "/proc: %s", strerror(errno));
+        g->answer.end = JOB_UNWATCHED;
         return true;
     }
     reap_orphans(g);

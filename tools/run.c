@@ -101,7 +101,13 @@ static void put_stop(const struct tool_run *r, const struct job_result *j, struc
     case JOB_PROCESSES: buf_printf(b, "error: stopped at %u processes", r->limits.processes); break;
     case JOB_CANCELLED: buf_puts(b, "error: cancelled"); break;
     case JOB_REFUSED: buf_printf(b, "error: not started: %s", j->text); break;
-    case JOB_LOST: buf_puts(b, "error: its guard was lost, and parts of it may still run"); break;
+    case JOB_UNWATCHED:
+        buf_printf(b, "error: stopped, as it could not be watched any more: %s; nothing of it runs, try again",
+                   j->text);
+        break;
+    case JOB_LOST:
+        buf_puts(b, "error: its guard was killed or hung, and parts of it may still run: look with ps, and end them");
+        break;
     }
 }
 
