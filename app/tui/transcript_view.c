@@ -79,7 +79,8 @@ static void put_answer(struct entry *e, int columns, bool utf8)
     const char *text = e->text.data;
     size_t n = e->text.len, skip = n > 0 ? thinking_follow(&e->thinking, text, n) : 0;
     struct md_how how = {columns, utf8, !e->open};
-    if (s->settled.source == 0 && skip > 0 && e->unfolded) put_lines(&s->out, text, skip, MD_MARK | MD_ITALIC, 0, false);
+    if (s->settled.source == 0 && skip > 0 && e->unfolded)
+        put_lines(&s->out, text, skip, MD_MARK | MD_ITALIC, 0, false);
     else if (s->settled.source == 0 && skip > 0)
         put_said(&s->out, MD_MARK, "%s, %zu bytes", skip == n && e->open ? "thinks" : "thought", skip);
     if (e->call) return;
