@@ -1,5 +1,5 @@
-/* journal_spans.c - which numbers are out: spans, and the marks that say so.  A file may hold any number of marks, about
- * anything: nothing here takes more than n log n steps for them. */
+/* journal_spans.c - which numbers are out: spans, and the marks that say so.  A file may hold any number of marks,
+ * about anything: nothing here takes more than n log n steps for them. */
 #include "memory/journal_impl.h"
 
 /* The first that does not end before this number. */
