@@ -61,9 +61,10 @@ cpu_has   = $(shell grep -o -w -m 1 '$1' /proc/cpuinfo 2>/dev/null)
 real      = $(and $(call cpu_has,avx512_vnni),$(call cpu_has,avx_vnni))
 wanted_emulated = $(if $(T),$(emulated),$(if $(real),,$(emulated)))
 
-# Programs that have threads in them, judged by their names; the reference vectors judge figures and take minutes there.
+# Programs that have threads in them, judged by their names; of these the reference vectors judge figures, and the tests
+# of admission have one thread, for minutes.
 threaded    = $(strip $(foreach word,thread strand engine local sched_random adversarial,$(findstring $(word),$1)))
-TSAN_TESTS ?= $(filter-out %_vectors,$(foreach t,$(tests),$(if $(call threaded,$t),$t)))
+TSAN_TESTS ?= $(filter-out %_vectors test_local_admitted,$(foreach t,$(tests),$(if $(call threaded,$t),$t)))
 
 ifneq ($(origin VARIANT),command line)
 # ------------------------------------------------------------------------------------------------ what a person types

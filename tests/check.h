@@ -37,6 +37,18 @@
 #define CHECK_SANITIZED 0
 #endif
 
+/* 1 under TSan, which looks at threads alone: what has none, or has them do once more what they did, is not for it. */
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define CHECK_TSAN 1
+#endif
+#elif defined(__SANITIZE_THREAD__)
+#define CHECK_TSAN 1
+#endif
+#ifndef CHECK_TSAN
+#define CHECK_TSAN 0
+#endif
+
 struct check_test { const char *name; void (*run)(void); struct check_test *next; };
 
 #define TEST(name)                                                                            \

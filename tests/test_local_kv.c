@@ -132,6 +132,7 @@ static void check_isa(const char *isa)
     static struct said alone[SEQS];
     struct err err = {0};
     struct kern_config cfg = {.isa = isa, .threads = 1};
+    if (CHECK_TSAN && strcmp(isa, "avx2") != 0) SKIP("threads do the same in all instruction sets: avx2 alone");
     struct kdev *d = kern_cpu()->open(&cfg, &err);
     if (!d) SKIP("this machine cannot: %s", err.text);
     kern_cpu()->close(d);
@@ -198,6 +199,7 @@ TEST(q8_0_pages_take_34_of_64_bytes_and_cost_a_percent_of_a_logit)
     static struct said exact[SEQS], half[SEQS], rounded[SEQS];
     uint64_t bytes[3];
     uint32_t seed = 8;
+    if (CHECK_TSAN) SKIP("figures, which no thread changes");
     make_prompts(&seed, prompt);
     for (size_t b = 0; b < COUNT_OF(backends); b++) {
         score_with(backends[b], KT_F32, prompt, exact, &bytes[0]);

@@ -208,6 +208,7 @@ static void share(const char *backend, enum ktype kv)
     static struct truth t[SEQS];
     uint32_t seed = 4;
     int id[SEQS], shared = 0, again = 0;
+    if (CHECK_TSAN && !strcmp(backend, "ref")) SKIP("the reference has no threads");
     for (int i = 0; i < SEQS; i++) {
         random_prompt(&seed, &t[i], FRONT + 9 + 5 * i);
         memcpy(t[i].ids, t[0].ids, FRONT * sizeof(int32_t));
@@ -247,6 +248,7 @@ static void park(const char *backend, enum ktype kv)
     static struct truth t[SEQS];
     uint32_t seed = 5;
     int id[SEQS];
+    if (CHECK_TSAN && !strcmp(backend, "ref")) SKIP("the reference has no threads");
     for (int i = 0; i < SEQS; i++) random_prompt(&seed, &t[i], i ? P + 5 : 3 * WINDOW + 3);
     tell(backend, kv, t, SEQS, N);
     for (size_t k = 0; k < COUNT_OF(room); k++) {

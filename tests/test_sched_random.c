@@ -9,17 +9,7 @@
 
 /* What each history's length is divided by: under TSan one thread has no races, so a small part of it and the test of
  * threads; ASan looks at single accesses. */
-#if defined(__SANITIZE_THREAD__)
-enum { SLOWER = 20 };
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-enum { SLOWER = 20 };
-#else
-enum { SLOWER = CHECK_SANITIZED ? 4 : 1 };
-#endif
-#else
-enum { SLOWER = CHECK_SANITIZED ? 4 : 1 };
-#endif
+enum { SLOWER = CHECK_TSAN ? 80 : CHECK_SANITIZED ? 8 : 1 };
 
 enum { DRAIN = 3000, DRAIN_STEPS = 100000 };
 
@@ -564,7 +554,7 @@ static void hammer(struct sched *s)
 
 TEST(random_readers_in_other_threads_see_consistent_copies)
 {
-    enum { OPS = 20000, EACH = 20, LEAST = 200, HAMMERED = 40000 / SLOWER };
+    enum { OPS = 20000, EACH = 20, LEAST = 200, HAMMERED = CHECK_SANITIZED ? 2000 : 40000 };
     struct plan p = SOUND;
     pthread_t thread[3];
     p.overcommit = true;
