@@ -8,18 +8,15 @@ static double mib(uint64_t bytes) { return (double)bytes / 0x1p20; }
 
 /* ---------------------------------------------------------------- the machine and this process */
 
-/* To be added up: as they are shown. */
-static double tenths(uint64_t bytes) { return round(10 * mib(bytes)) / 10; }
-
 static void say_process(const struct ledger *l)
 {
     struct hostmem_process p;
     hostmem_process(&p);
     if (p.resident == 0) return;
-    const double own = tenths(p.anonymous), ledger = tenths(ledger_process(l));
+    const double own = hostmem_tenths(p.anonymous), ledger = hostmem_tenths(ledger_process(l));
     say("process  %.1f MiB resident, %.1f at most: %.1f of files (program, libraries), %.1f anonymous, %.1f %s the "
         "ledger's %.1f (%s)",
-        tenths(p.resident), tenths(p.peak), tenths(p.resident) - own, own, fabs(own - ledger),
+        hostmem_tenths(p.resident), hostmem_tenths(p.peak), hostmem_tenths(p.resident) - own, own, fabs(own - ledger),
         own < ledger ? "less than" : "more than", ledger, own < ledger ? "not all touched yet" : "heap, stacks");
 }
 

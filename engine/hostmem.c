@@ -1,6 +1,7 @@
 /* hostmem.c - /proc/meminfo, the control groups' limits, /proc/self/status. */
 #include "engine/hostmem.h"
 #include <malloc.h>
+#include <math.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <unistd.h>
@@ -123,6 +124,8 @@ void hostmem_process_in(const char *root, struct hostmem_process *out)
 }
 
 void hostmem_process(struct hostmem_process *out) { hostmem_process_in("", out); }
+
+double hostmem_tenths(uint64_t bytes) { return round(10 * ((double)bytes / 0x1p20)) / 10; }
 
 void hostmem_return_large(void)
 {

@@ -24,6 +24,7 @@ struct hostmem_process {
 };
 void hostmem_process(struct hostmem_process *out); /* tens of microseconds; any thread */
 void hostmem_process_in(const char *root, struct hostmem_process *out);
+double hostmem_tenths(uint64_t bytes); /* MiB to a tenth: what is shown so and has to add up */
 
 /* Before anything else: blocks of 256 KiB and more are the system's own and go back to it when they are freed.  (Else
  * the first large one makes malloc keep all later ones, and a single 10 MB text stays with the process; and

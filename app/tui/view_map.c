@@ -3,6 +3,7 @@
  * that row has the totals. */
 #include "app/tui/view_map.h"
 #include "app/tui/view.h"
+#include "engine/hostmem.h"
 #include "engine/template.h"
 #include <math.h>
 
@@ -76,8 +77,7 @@ static void draw_totals(struct surface *s, struct box b, const struct map *m, co
     words_draw(s, b, 1, 0, &w, 0, GLYPHS_ASCII);
 }
 
-/* MiB, to be added up: as they are shown. */
-static double tenths(int64_t bytes) { return round((double)bytes / 0x1p20 * 10) / 10; }
+static double tenths(int64_t bytes) { return hostmem_tenths((uint64_t)MAX(bytes, 0)); }
 
 /* What the system counts, beside what the ledger does. */
 static void draw_process(struct surface *s, struct box b, const struct event_machine *m)
