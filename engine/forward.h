@@ -16,7 +16,7 @@ struct forward {
     const struct kern *k;
     struct kdev *d;
     struct kern_dims dims;
-    struct kern_group group; /* llama and qwen2 have one: all layers alike */
+    struct kern_group group; /* one is enough: all layers are alike */
     size_t work_bytes, kv_bytes; /* of the two slabs */
     size_t at_x, at_q, at_att, at_logits, at_choice, at_work; /* offsets in the workspace slab */
     char *dev_work;

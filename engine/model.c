@@ -5,14 +5,16 @@
 /* What sets one architecture apart from another. */
 struct arch {
     const char *name;
-    bool neox;     /* which pairs are rotated together: struct kern_rope */
-    bool qkv_bias; /* q, k and v must have biases; else they may */
-    bool window;   /* attention.sliding_window is in force (model.h) */
+    bool neox;      /* which pairs are rotated together: struct kern_rope */
+    bool qkv_bias;  /* q, k and v must have biases; else they may */
+    bool head_norm; /* each head of q and of k is normalised before it is rotated */
+    bool window;    /* attention.sliding_window is in force (model.h) */
 };
 
 static const struct arch archs[] = {
-    {"llama", false, false, true},
-    {"qwen2", true, true, false},
+    {"llama", false, false, false, true},
+    {"qwen2", true, true, false, false},
+    {"qwen3", true, false, true, false},
 };
 
 struct planner {
@@ -75,8 +77,8 @@ static int read_arch(struct planner *p)
     for (size_t i = 0; i < COUNT_OF(archs); i++)
         if (strcmp(m->arch, archs[i].name) == 0) p->arch = &archs[i];
     if (!p->arch)
-        return err_set(p->err, -1, "%s: architecture \"%s\" is not supported; llama and qwen2 are", gguf_shown(p->g),
-                       m->arch);
+        return err_set(p->err, -1, "%s: architecture \"%s\" is not supported; llama, qwen2 and qwen3 are",
+                       gguf_shown(p->g), m->arch);
     if (gguf_string(p->g, "general.name", &s, NULL) == GGUF_OK) {
         snprintf(m->name, sizeof m->name, "%.*s", (int)MIN(s.len, sizeof m->name - 1), s.data);
         for (char *c = m->name; *c; c++)
@@ -252,7 +254,8 @@ static int plan_layer(struct planner *p, int i)
     struct model_layer *l = &m->layer[i];
     int q = m->heads * m->head_dim, kv = m->kv_heads * m->head_dim;
     bool bias = p->arch->qkv_bias;
-    struct { const char *name; struct kmat *mat; const float **vec; int rows, cols; bool optional; } want[] = {
+    struct want { const char *name; struct kmat *mat; const float **vec; int rows, cols; bool optional; };
+    const struct want want[] = {
         {"attn_norm.weight", NULL, &l->attn.dev_norm, m->embd, 1, false},
         {"attn_q.weight", &l->attn.q, NULL, q, m->embd, false},
         {"attn_k.weight", &l->attn.k, NULL, kv, m->embd, false},
@@ -266,8 +269,10 @@ static int plan_layer(struct planner *p, int i)
         {"ffn_gate.weight", &l->gate, NULL, m->ff, m->embd, false},
         {"ffn_up.weight", &l->up, NULL, m->ff, m->embd, false},
         {"ffn_down.weight", &l->down, NULL, m->embd, m->ff, false},
+        {"attn_q_norm.weight", NULL, &l->attn.dev_q_norm, m->head_dim, 1, false}, /* these two: arch->head_norm */
+        {"attn_k_norm.weight", NULL, &l->attn.dev_k_norm, m->head_dim, 1, false},
     };
-    for (size_t k = 0; k < COUNT_OF(want); k++) {
+    for (size_t k = 0; k < COUNT_OF(want) - (p->arch->head_norm ? 0 : 2); k++) {
         char name[64];
         snprintf(name, sizeof name, "blk.%d.%s", i, want[k].name);
         int rc = want[k].mat ? want_mat(p, name, want[k].mat, want[k].rows, want[k].cols, want[k].optional)

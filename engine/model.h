@@ -4,12 +4,12 @@
  * and knows how many bytes the weights take on a backend; model_load() reads the data into one slab that the caller
  * took.
  *
- * Architectures: llama (also Llama 3's rope factors) and qwen2; metadata keys and tensor names are those of the GGUF
- * specification and of llama.cpp's converters.  A tensor that the architecture as we know it does not use is refused by
+ * Architectures: llama (also Llama 3's rope factors), qwen2, and qwen3, which normalises each head of q and of k before
+ * it rotates it; metadata keys and tensor names are those of the GGUF specification and of llama.cpp's converters.  A tensor that the architecture as we know it does not use is refused by
  * name: to leave it out would give plausible wrong answers.
  *
  * llama.attention.sliding_window (Mistral 7B v0.1) is a window for all layers; llama.cpp ignores it.  Files of the
- * architecture qwen2 may have such a key too, and it is ignored: Qwen2's window is in force only with
+ * architectures qwen2 and qwen3 may have such a key too, and it is ignored: their window is in force only with
  * use_sliding_window, and only in the layers from max_window_layers on; GGUF has no key for either, and converters have
  * written the size for models that never use it.
  *
@@ -27,7 +27,7 @@ enum {
 };
 
 struct model_layer {
-    struct kern_attn_in attn; /* norm, q, k, v, biases, rope */
+    struct kern_attn_in attn; /* norm, q, k, v, biases, norms of heads, rope */
     struct kmat wo;           /* (embd, heads * head_dim) */
     const float *dev_bo;      /* or NULL */
     const float *dev_ffn_norm;

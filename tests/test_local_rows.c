@@ -97,7 +97,8 @@ static void check_same(const struct said *alone, const struct said *now, const c
 static const char *model_of(enum ktype type, uint32_t seed)
 {
     const int block = ktype_info(type)->block, embd = block > 64 ? block : 64, heads = embd > 64 ? 4 : 2;
-    const struct tiny t = {.arch = seed % 2 ? "llama" : "qwen2", .layers = embd > 64 ? 1 : 2, .embd = embd,
+    static const char *const arch[] = {"qwen2", "llama", "qwen3"};
+    const struct tiny t = {.arch = arch[seed % 3], .layers = embd > 64 ? 1 : 2, .embd = embd,
                            .heads = heads, .kv_heads = heads / 2, .ff = block > 96 ? 2 * block : 96, .type = type,
                            .seed = seed};
     return tiny_file(&t, NULL, "rows.gguf");

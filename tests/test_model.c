@@ -126,11 +126,34 @@ static const char *with_tensor(const char *name, enum ktype type, int n_dims, co
     return gguf_make_file(&m, "tensor.gguf");
 }
 
+/* A qwen3 whose last layer lacks the norms that are not in `last`, all of so many values. */
+static const char *with_head_norms(const char *last, int64_t n)
+{
+    struct tiny t = TINY_LLAMA;
+    struct gguf_make m;
+    gguf_make_begin(&m);
+    t.arch = "qwen3";
+    tiny_keys(&m, &t);
+    tiny_vocab(&m, NULL);
+    t.arch = "llama"; /* the tensors without norms */
+    tiny_tensors(&m, &t);
+    for (int i = 0; i < t.layers; i++)
+        for (const char *part = "qk"; *part; part++) {
+            char name[64];
+            snprintf(name, sizeof name, "blk.%d.attn_%c_norm.weight", i, *part);
+            if (i + 1 < t.layers || strchr(last, *part)) gguf_make_tensor(&m, name, KT_F32, 1, &n, NULL);
+        }
+    return gguf_make_file(&m, "head_norms.gguf");
+}
+
 TEST(model_refuses_tensors_of_wrong_shape_type_or_meaning)
 {
     float factor[8] = {1, 1, 1, 0, 1, 1, 1, 1};
     refuse(with_tensor("blk.0.attn_q_norm.weight", KT_F32, 1, (int64_t[]){16}, NULL),
            "blk.0.attn_q_norm.weight is not part of architecture llama");
+    refuse(with_head_norms("k", 16), "blk.1.attn_q_norm.weight is missing; architecture qwen3 needs it");
+    refuse(with_head_norms("q", 16), "blk.1.attn_k_norm.weight is missing");
+    refuse(with_head_norms("qk", 64), "blk.0.attn_q_norm.weight is 64 x 1 x 1 x 1; it must be 16 x 1");
     refuse(with_tensor("blk.0.attn_q.bias", KT_F32, 1, (int64_t[]){63}, NULL), "blk.0.attn_q.bias is 63 x 1");
     refuse(with_tensor("blk.0.attn_k.bias", KT_IQ4_NL, 1, (int64_t[]){32}, NULL),
            "has type IQ4_NL, which is not supported");
@@ -213,7 +236,7 @@ TEST(model_divides_rope_frequencies_by_a_linear_scale)
     CHECK_NEAR(divided_by(NULL, 0, 0), 1, 1e-12);
 }
 
-/* A number below 0, a window of some layers alone, and a qwen2 whose window no key switches on. */
+/* A number below 0, a window of some layers alone, and a qwen2 or qwen3 whose window no key switches on. */
 TEST(model_has_a_window_for_all_layers_or_none)
 {
     static const bool pattern[] = {true, false};
@@ -233,9 +256,10 @@ TEST(model_has_a_window_for_all_layers_or_none)
     tiny_vocab(&m, NULL);
     tiny_tensors(&m, &t);
     refuse(gguf_make_file(&m, "some.gguf"), "llama.attention.sliding_window_pattern is not supported");
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
+        static const char *const arch[] = {"llama", "qwen2", "qwen3"};
         struct model got;
-        t.arch = i ? "qwen2" : "llama";
+        t.arch = arch[i];
         struct gguf *g = gguf_open(tiny_file(&t, NULL, "window.gguf"), &err);
         CHECK_EQ(model_plan(&got, g, TINY_VOCAB, kern_ref(), &err), 0);
         CHECK_EQ(got.window, i ? 0 : 40);

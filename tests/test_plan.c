@@ -220,7 +220,8 @@ TEST(plan_of_a_shape_is_the_plan_of_its_file)
         {"tests/fixtures/llama-gqa.gguf", NULL},    {"tests/fixtures/llama-window.gguf", NULL},
         {"tests/fixtures/llama-f16.gguf", "f16"},   {"tests/fixtures/llama-q8_0.gguf", "q8_0"},
         {"tests/fixtures/qwen2-bf16.gguf", "bf16"}, {"tests/fixtures/qwen2-tied.gguf", NULL},
-        {"tests/fixtures/qwen2-q8_0.gguf", "q8_0"}};
+        {"tests/fixtures/qwen2-q8_0.gguf", "q8_0"}, {"tests/fixtures/qwen3-gqa.gguf", NULL},
+        {"tests/fixtures/qwen3-q8_0.gguf", "q8_0"}};
     for (size_t i = 0; i < COUNT_OF(models); i++) {
         struct plan_ask ask = ask_for(models[i].file, 300, 3, 1 << 30);
         struct plan p = plan_of(&ask);
@@ -296,7 +297,10 @@ TEST(plan_shapes_are_found_by_the_names_that_people_type)
         CHECK_STR(s->name, "llama3.1-8b");
     }
     CHECK(!plan_shape_find("llama3.1-9b", &err) && strstr(err.text, "llama3.1-8b") && err.code == -1);
-    CHECK(!plan_shape_find("qwen3", &err) && strstr(err.text, "not supported") && err.code == PLAN_NOT_RUN);
+    CHECK(!plan_shape_find("gemma3", &err) && strstr(err.text, "not supported") && err.code == PLAN_NOT_RUN);
+    CHECK(!plan_shape_find("qwen3", &err) && strstr(err.text, "qwen3-0.6b, qwen3-1.7b") && err.code == -1);
+    CHECK_STR(plan_shape_find("Qwen/Qwen3-8B", &err)->name, "qwen3-8b");
+    CHECK(!plan_shape_find("qwen3-30b-a3b", &err) && strstr(err.text, "128 experts") && err.code == PLAN_NOT_RUN);
     CHECK(!plan_shape_find("Mixtral 8x7B", &err) && strstr(err.text, "mixture of experts"));
     CHECK(!plan_shape_find("", &err) && err.code == -1);
     CHECK(!plan_shape_find("///", &err) && err.code == -1);

@@ -128,6 +128,10 @@ void tiny_tensors(struct gguf_make *m, const struct tiny *t)
             vector(m, NAME("attn_k.bias"), kv, 0, 0.5f, &seed);
             vector(m, NAME("attn_v.bias"), kv, 0, 0.5f, &seed);
         }
+        if (strcmp(t->arch, "qwen3") == 0) {
+            vector(m, NAME("attn_q_norm.weight"), t->embd / t->heads, 1, 0.3f, &seed);
+            vector(m, NAME("attn_k_norm.weight"), t->embd / t->heads, 1, 0.3f, &seed);
+        }
         matrix(m, NAME("attn_output.weight"), t->type, q, t->embd, &seed);
         vector(m, NAME("ffn_norm.weight"), t->embd, 1, 0.1f, &seed);
         matrix(m, NAME("ffn_gate.weight"), t->type, t->embd, t->ff, &seed);

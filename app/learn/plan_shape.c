@@ -3,7 +3,7 @@
 #include "app/learn/plan_gpu.h"
 
 #define MOE(words) "it is a mixture of experts (" words "), and plimsoll runs dense models only"
-#define OTHER(arch, words) "its architecture " arch " is not supported (" words "); llama and qwen2 are"
+#define OTHER(arch, words) "its architecture " arch " is not supported (" words "); llama, qwen2 and qwen3 are"
 
 const struct plan_shape plan_shapes[] = {
     /* name, arch, why not, layers, embd, heads, kv heads, head dim, ff, vocab, ctx, window, tied, words, parameters */
@@ -58,6 +58,13 @@ const struct plan_shape plan_shapes[] = {
      14770033664},
     {"deepseek-r1-distill-qwen-32b", "qwen2", NULL, 64, 5120, 40, 8, 128, 27648, 152064, 131072, 0, false, WORDS_QWEN2,
      32763876352},
+    {"qwen3-0.6b", "qwen3", NULL, 28, 1024, 16, 8, 128, 3072, 151936, 40960, 0, true, WORDS_QWEN2, 596049920},
+    {"qwen3-1.7b", "qwen3", NULL, 28, 2048, 16, 8, 128, 6144, 151936, 40960, 0, true, WORDS_QWEN2, 1720574976},
+    {"qwen3-4b", "qwen3", NULL, 36, 2560, 32, 8, 128, 9728, 151936, 40960, 0, true, WORDS_QWEN2, 4022468096},
+    {"qwen3-4b-2507", "qwen3", NULL, 36, 2560, 32, 8, 128, 9728, 151936, 262144, 0, true, WORDS_QWEN2, 4022468096},
+    {"qwen3-8b", "qwen3", NULL, 36, 4096, 32, 8, 128, 12288, 151936, 40960, 0, false, WORDS_QWEN2, 8190735360},
+    {"qwen3-14b", "qwen3", NULL, 40, 5120, 40, 8, 128, 17408, 151936, 40960, 0, false, WORDS_QWEN2, 14768307200},
+    {"qwen3-32b", "qwen3", NULL, 64, 5120, 64, 8, 128, 25600, 151936, 40960, 0, false, WORDS_QWEN2, 32762123264},
     /* Known, and not for this engine: they are told apart from a name that was mistyped. */
     {.name = "mixtral-8x7b", .why = MOE("8 experts")},
     {.name = "mixtral-8x22b", .why = MOE("8 experts")},
@@ -69,12 +76,6 @@ const struct plan_shape plan_shapes[] = {
     {.name = "deepseek-r1", .why = MOE("256 experts and a shared one")},
     {.name = "llama4-scout", .why = MOE("16 experts")},
     {.name = "llama4-maverick", .why = MOE("128 experts")},
-    {.name = "qwen3-0.6b", .why = OTHER("qwen3", "norms of its heads")},
-    {.name = "qwen3-1.7b", .why = OTHER("qwen3", "norms of its heads")},
-    {.name = "qwen3-4b", .why = OTHER("qwen3", "norms of its heads")},
-    {.name = "qwen3-8b", .why = OTHER("qwen3", "norms of its heads")},
-    {.name = "qwen3-14b", .why = OTHER("qwen3", "norms of its heads")},
-    {.name = "qwen3-32b", .why = OTHER("qwen3", "norms of its heads")},
     {.name = "gemma2-9b", .why = OTHER("gemma2", "soft caps, windows of every other layer")},
     {.name = "gemma2-27b", .why = OTHER("gemma2", "soft caps, windows of every other layer")},
     {.name = "gemma3-4b", .why = OTHER("gemma3", "windows of five layers in six")},
@@ -104,7 +105,7 @@ static bool same(const char *a, const char *b)
     return skeleton(a, x, sizeof x) > 0 && skeleton(b, y, sizeof y) > 0 && strcmp(x, y) == 0;
 }
 
-/* "qwen3", "gemma": names of models that are all not for this engine begin so.  One of them, or NULL. */
+/* "gemma", "phi": names of models that are all not for this engine begin so.  One of them, or NULL. */
 static const struct plan_shape *none_of(const char *name)
 {
     const struct plan_shape *one = NULL;

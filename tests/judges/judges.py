@@ -49,6 +49,9 @@ class HF:
         elif s.arch == "llama":
             kind, config_kind = transformers.LlamaForCausalLM, transformers.LlamaConfig
             config.update(head_dim=s.head_dim, attention_bias=s.attn_bias)
+        elif s.arch == "qwen3":
+            kind, config_kind = transformers.Qwen3ForCausalLM, transformers.Qwen3Config
+            config.update(head_dim=s.head_dim)
         else:
             kind, config_kind = transformers.Qwen2ForCausalLM, transformers.Qwen2Config
         if llama3:

@@ -72,6 +72,16 @@ def zeroed(weights, part):
     return {k: np.zeros_like(v) if part in k else v for k, v in weights.items()}
 
 
+def ones(weights, part):
+    """Norms of this name that only normalise."""
+    return {k: np.ones_like(v) if part in k else v for k, v in weights.items()}
+
+
+def swapped(weights, a, b):
+    """Weights whose names differ in these parts alone, exchanged."""
+    return {k: weights[k.replace(a, b) if a in k else k.replace(b, a)] for k in weights}
+
+
 def mistakes(s, weights):
     """[(what the engine got wrong, weights, other settings of judges.HF)] as far as they apply to s."""
     out = [("rotation of the wrong pairs", wrong_rotation(s, weights), {}),
@@ -81,6 +91,9 @@ def mistakes(s, weights):
     if s.kv_heads > 1 and s.group > 1:
         out.append(("KV head h % kv_heads", wrong_head_map(s, weights), {}))
     out += [("no %s bias" % b, zeroed(weights, b + "_proj.bias"), {}) for b in s.biases]
+    out += [("plain %s norm" % n, ones(weights, "." + n + "_norm.weight"), {}) for n in s.normed]
+    if s.normed:
+        out.append(("the norms of q and k swapped", swapped(weights, ".q_norm.", ".k_norm."), {}))
     if s.llama3:
         out.append(("no rope factors", weights, {"llama3": ()}))
     if s.window:

@@ -37,4 +37,13 @@ SPECS = [
     Spec("qwen2-q8_0", "qwen2", 64, 4, 2, 16, 96, 2,
          "Q8_0 weights with biases, tied", base=1e6, type="Q8_0", pre="qwen2", tied=True, rounded=3e-2, greedy=12,
          **CALM),
+    Spec("qwen3-gqa", "qwen3", 36, 6, 2, 10, 44, 2,
+         "norms of the heads of q and k, no biases, heads x size (60) unlike the width (36), 5 pairs a head", base=1e6,
+         eps=1e-6, pre="qwen2"),
+    Spec("qwen3-tied", "qwen3", 40, 4, 4, 16, 56, 2, "norms of heads, no grouping, tied, eps 0.01 that matters",
+         base=1e6, eps=1e-2, pre="qwen2", tied=True, embd_std=0.3),
+    Spec("qwen3-q8_0", "qwen3", 64, 4, 2, 32, 96, 2,
+         "Q8_0 weights with norms of heads, heads x size (128) twice the width, tied", base=1e6, type="Q8_0",
+         pre="qwen2", tied=True, rounded=3e-2, greedy=12, embd_std=2.0,
+         gains=(1.5, 1.0)),
 ]

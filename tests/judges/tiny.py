@@ -5,7 +5,8 @@ forward pass matters: attention is peaked (large q and k), biases are large, the
 
 Weights are drawn in the order and layout of HF transformers and written as the converter of llama.cpp would: for the
 architecture llama the rows of q and k (weights and biases) are permuted within each head from (0 .. d/2-1 | d/2 .. d-1)
-to (0, d/2, 1, d/2+1, ...), since GGUF's llama rotates neighbours where HF rotates halves; qwen2 keeps HF's order.
+to (0, d/2, 1, d/2+1, ...), since GGUF's llama rotates neighbours where HF rotates halves; qwen2 and qwen3 keep HF's
+order.
 
 Random numbers: numpy's RandomState, whose streams are frozen: same seed, same file, on any version."""
 import dataclasses
@@ -23,11 +24,11 @@ CONTEXT = 512
 @dataclasses.dataclass(frozen=True)
 class Spec:
     name: str
-    arch: str              # "llama" or "qwen2"
+    arch: str              # "llama", "qwen2" or "qwen3"
     embd: int
     heads: int
     kv_heads: int
-    head_dim: int          # heads * head_dim may differ from embd (llama only: key_length is written then)
+    head_dim: int          # heads * head_dim may differ from embd (not in qwen2: key_length is written then)
     ff: int
     layers: int
     why: str               # one line for the README
@@ -50,6 +51,11 @@ class Spec:
         if self.arch == "qwen2":
             return ("q", "k", "v")
         return ("q", "k", "v", "o") if self.attn_bias else ()
+
+    @property
+    def normed(self):
+        """What has a norm a head, before it is rotated; its weights are the same for all heads of a layer."""
+        return ("q", "k") if self.arch == "qwen3" else ()
 
     @property
     def group(self):
@@ -122,8 +128,8 @@ def draw(s, seed):
     def normal(*shape, std):
         return (rng.standard_normal(shape) * std).astype(np.float32)
 
-    def norm():
-        return (1 + 0.3 * rng.uniform(-1, 1, s.embd)).astype(np.float32)
+    def norm(n=s.embd):
+        return (1 + 0.3 * rng.uniform(-1, 1, n)).astype(np.float32)
 
     w = {"model.embed_tokens.weight": normal(VOCAB, s.embd, std=s.embd_std)}
     for i in range(s.layers):
@@ -133,6 +139,8 @@ def draw(s, seed):
             w[p + hf + ".weight"] = normal(rows, cols, std=gain / math.sqrt(cols))
             if name.startswith("attn_") and name[5] in s.biases:
                 w[p + hf + ".bias"] = normal(rows, std=0.5)
+        for part in s.normed:  # a norm takes the gain of q and k away, so it has one of its own
+            w[p + "self_attn.%s_norm.weight" % part] = s.gains[0] * norm(s.head_dim)
         w[p + "post_attention_layernorm.weight"] = norm()
     w["model.norm.weight"] = norm()
     if s.tied:
@@ -162,6 +170,7 @@ def names(s):
             out.append((g + name + ".weight", h + hf + ".weight", heads))
             if name.startswith("attn_") and name[5] in s.biases:
                 out.append((g + name + ".bias", h + hf + ".bias", heads))
+        out += [(g + "attn_%s_norm.weight" % part, h + "self_attn.%s_norm.weight" % part, 0) for part in s.normed]
         out.append((g + "ffn_norm.weight", h + "post_attention_layernorm.weight", 0))
     out.append(("output_norm.weight", "model.norm.weight", 0))
     if not s.tied:
