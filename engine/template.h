@@ -1,6 +1,6 @@
 /* template.h - from a list of messages to the token ids that a model was trained to see.
  *
- * Families known: ChatML, Llama 3 and Mistral (v3 and v7, with an SPM vocabulary or tekken).  A file's
+ * Families known: ChatML, Llama 3, Mistral (v3 and v7, with an SPM vocabulary or tekken) and DeepSeek R1.  A file's
  * tokenizer.chat_template is recognised by the marks it uses; it is never executed.  A family that is not known is
  * refused by name.  A file without a template is a plain text model: messages are joined as they stand (RAW).
  *
@@ -29,9 +29,10 @@ enum segment { SEGMENT_SYSTEM, SEGMENT_SUMMARY, SEGMENT_HISTORY, SEGMENT_TOOL, S
 const char *segment_name(enum segment s); /* "system", "summary", "history", "tool", "answer" */
 
 enum template_kind {
-    TEMPLATE_RAW, TEMPLATE_CHATML, TEMPLATE_LLAMA3, TEMPLATE_MISTRAL3, TEMPLATE_MISTRAL7, TEMPLATE_KINDS
+    TEMPLATE_RAW, TEMPLATE_CHATML, TEMPLATE_LLAMA3, TEMPLATE_MISTRAL3, TEMPLATE_MISTRAL7, TEMPLATE_DEEPSEEK,
+    TEMPLATE_KINDS
 };
-const char *template_name(enum template_kind k); /* "raw", "chatml", "llama3", "mistral-v3", "mistral-v7" */
+const char *template_name(enum template_kind k); /* "raw", "chatml", "llama3", "mistral-v3", ... */
 int template_by_name(const char *name, enum template_kind *out); /* 0, or -1 */
 
 /* What the file asks for.  0; or -1: err names the family found ("gemma", "llama2", "phi3", ... or "unknown") and the

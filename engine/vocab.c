@@ -1,4 +1,5 @@
 /* vocab.c - a vocabulary from its GGUF keys, and what may be asked of it.  encode.c has vocab_encode(). */
+#include "engine/template_marks.h"
 #include "engine/text.h"
 #include "engine/vocab_impl.h"
 
@@ -233,13 +234,14 @@ static const char *const turn_mark[] = {
     "<|system|>", "<|end|>", "<|return|>", "<|call|>", "<|start|>", "<|message|>", "<|channel|>", "<start_of_turn>",
     "<end_of_turn>", "<|START_OF_TURN_TOKEN|>", "<|END_OF_TURN_TOKEN|>", "<|start_of_role|>", "<|end_of_role|>",
     "[INST]", "[/INST]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]",
-    "[TOOL_CALLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CONTENT]",
+    "[TOOL_CALLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CONTENT]", TEMPLATE_DEEPSEEK_BEGIN,
+    TEMPLATE_DEEPSEEK_USER, TEMPLATE_DEEPSEEK_ASSISTANT, TEMPLATE_DEEPSEEK_END,
 };
 /* What a template frames outside text with.  The model may write it, so it stays visible; outside text may not. */
 static const char *const frame_mark[] = {"<tool_response>", "</tool_response>"};
 
 static const char *const end_mark[] = {"<|im_end|>",      "<|eot_id|>",    "<|eom_id|>",
-                                       "<|end_of_text|>", "<|endoftext|>", "</s>"};
+                                       "<|end_of_text|>", "<|endoftext|>", "</s>", TEMPLATE_DEEPSEEK_END};
 
 static void open_marks(struct vocab *v)
 {

@@ -5,27 +5,9 @@
 
 #include "tests/check.h"
 #include "tests/gguf_make.h"
-#include "tests/vocab_make.h"
+#include "tests/template_rig.h"
 
 /* ---------------------------------------------------------------- helpers */
-
-static struct gguf *open_file(struct vocab_make *m)
-{
-    struct err err = {0};
-    struct buf file = vocab_make_bytes(m);
-    struct gguf *g = gguf_open(gguf_make_write("template.gguf", file.data, file.len), &err);
-    buf_free(&file);
-    if (!g) check_fail(__FILE__, __LINE__, "%s", err.text);
-    return g;
-}
-
-static struct vocab *open_vocab(struct gguf *g)
-{
-    struct err err = {0};
-    struct vocab *v = vocab_open(g, &err);
-    if (!v) check_fail(__FILE__, __LINE__, "%s", err.text);
-    return v;
-}
 
 static void make_chatml(struct vocab_make *m, const char *pre)
 {
@@ -43,43 +25,6 @@ static void make_llama3(struct vocab_make *m)
     m->eos = vocab_make_add(m, "<|eot_id|>", VOCAB_CONTROL, 0);        /* 259 */
 }
 
-static const char *const mistral_tokens[] = {
-    "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_CALLS]", "[TOOL_RESULTS]",
-    "[/TOOL_RESULTS]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]"};
-
-static void add_mistral(struct vocab_make *m, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        int id = vocab_make_add(m, mistral_tokens[i], i == 2 ? VOCAB_NORMAL : VOCAB_CONTROL, 0); /* some files say so */
-        if (i == 0) m->bos = id;
-        if (i == 1) m->eos = id;
-    }
-}
-
-static void make_tekken(struct vocab_make *m, size_t n)
-{
-    vocab_make_bpe(m, "tekken");
-    add_mistral(m, n);
-}
-
-static void make_mistral_spm(struct vocab_make *m)
-{
-    static const char *const piece[] = {"\xe2\x96\x81", "\n", "\xe2\x96\x81hi", "h", "i", "S", "a", "\342\226\201a"};
-    vocab_make_begin(m, "llama");
-    m->no_merges = true;
-    m->unknown = vocab_make_add(m, "<unk>", VOCAB_UNKNOWN, 0);
-    for (size_t i = 0; i < COUNT_OF(piece); i++) vocab_make_add(m, piece[i], VOCAB_NORMAL, -1);
-    add_mistral(m, COUNT_OF(mistral_tokens));
-}
-
-static struct vocab *open_made(struct vocab_make *m)
-{
-    struct gguf *g = open_file(m);
-    struct vocab *v = open_vocab(g);
-    gguf_close(g);
-    return v;
-}
-
 static struct vocab *open_vector(const char *name)
 {
     const char *vectors = check_vectors();
@@ -89,63 +34,9 @@ static struct vocab *open_vector(const char *name)
     snprintf(path, sizeof path, "%s/tokenizers/%s.gguf", vectors, name);
     struct gguf *g = gguf_open(path, &err);
     if (!g) check_fail(__FILE__, __LINE__, "%s", err.text);
-    struct vocab *v = open_vocab(g);
+    struct vocab *v = tpl_vocab(g);
     gguf_close(g);
     return v;
-}
-
-static struct msg say(enum role role, const char *text)
-{
-    return (struct msg){.role = role, .text = text, .len = strlen(text)};
-}
-
-static struct ids render(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, bool open)
-{
-    struct ids ids = {0};
-    struct err err = {0};
-    if (template_render(k, v, NULL, msgs, n, open, &ids, NULL, 0, &err)) check_fail(__FILE__, __LINE__, "%s", err.text);
-    return ids;
-}
-
-/* The ids spelled out, control tokens too. */
-static const char *spelled(const struct vocab *v, const struct ids *ids)
-{
-    static struct buf out;
-    out.len = 0;
-    for (size_t i = 0; i < ids->n; i++) {
-        const char *s;
-        bool control = vocab_attr(v, ids->id[i]) == VOCAB_CONTROL;
-        size_t n = control ? vocab_spelling(v, ids->id[i], &s) : vocab_piece(v, ids->id[i], &s);
-        buf_put(&out, s, n);
-    }
-    return out.len ? out.data : "";
-}
-
-static int count(const struct ids *ids, int32_t id)
-{
-    int n = 0;
-    for (size_t i = 0; i < ids->n; i++) n += ids->id[i] == id;
-    return n;
-}
-
-/* The prompt of msgs is `text`, and its ids are the ones that text has when it is encoded whole with special tokens. */
-static void check_whole(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, bool open,
-                        const char *text)
-{
-    struct ids whole = {0}, ids = render(k, v, msgs, n, open);
-    struct err err = {0};
-    struct vocab_scratch *s = vocab_scratch_new(v, 4096, &err);
-    uint64_t tokens = 0;
-    bool exact = false;
-    CHECK_EQ(template_count(k, v, s, msgs, n, open, &tokens, &exact, &err), 0);
-    CHECK(tokens == ids.n && exact);
-    free(s);
-    CHECK_STR(spelled(v, &ids), text);
-    CHECK_EQ(vocab_encode(v, NULL, text, strlen(text), VOCAB_SPECIAL, &whole, &err), 0);
-    CHECK_EQ(ids.n, whole.n);
-    for (size_t i = 0; i < ids.n; i++) CHECK_EQ(ids.id[i], whole.id[i]);
-    ids_free(&ids);
-    ids_free(&whole);
 }
 
 /* ---------------------------------------------------------------- names */
@@ -171,8 +62,8 @@ static int detect(const char *chat, bool chatml, enum template_kind *k, struct e
     if (chatml) make_chatml(&m, "qwen2");
     else make_llama3(&m);
     m.chat = chat;
-    struct gguf *g = open_file(&m);
-    struct vocab *v = open_vocab(g);
+    struct gguf *g = tpl_file(&m);
+    struct vocab *v = tpl_vocab(g);
     int rc = template_detect(g, v, k, err);
     vocab_close(v);
     gguf_close(g);
@@ -203,7 +94,7 @@ TEST(other_templates_are_refused_by_name)
         {"{{ '[INST] ' + '<<SYS>>\n' + system_message + '\n<</SYS>>\n\n' }}", "llama2"},
         {"{{'<|user|>' + '\n' + message['content'] + '<|end|>' + '\n' + '<|assistant|>' + '\n'}}", "phi3"},
         {"{{ '<|im_start|>user<|im_sep|>' + message['content'] + '<|im_end|>' }}", "phi4"},
-        {"{{ '<\xef\xbd\x9cUser\xef\xbd\x9c>' + message['content'] }}{{'<|im_start|><|im_end|>'}}", "deepseek"},
+        {"{{ '<\xef\xbd\x9cUser\xef\xbd\x9c>' + message['content'] }}{{'<|im_start|><|im_end|>'}}", "another deepseek"},
         {"{{ '<|user|>\n' + message['content'] + eos_token }}{{ '<|assistant|>\n' }}", "zephyr"},
         {"{{ '<|START_OF_TURN_TOKEN|><|USER_TOKEN|>' + message['content'] + '<|END_OF_TURN_TOKEN|>' }}", "command-r"},
         {"{{- \"<|start|>system<|message|>\" }}{{ \"<|channel|>\" }}", "gpt-oss"},
@@ -218,7 +109,7 @@ TEST(other_templates_are_refused_by_name)
         CHECK_EQ(detect(other[i].chat, true, &k, &err), -1);
         CHECK_EQ(k, TEMPLATE_KINDS);
         if (!strstr(err.text, other[i].name)) check_fail(__FILE__, __LINE__, "no %s in: %s", other[i].name, err.text);
-        CHECK(strstr(err.text, "chatml, llama3, mistral-v3 and mistral-v7") != NULL);
+        CHECK(strstr(err.text, "chatml, llama3, mistral-v3, mistral-v7 and deepseek") != NULL);
     }
 }
 
@@ -236,8 +127,8 @@ TEST(a_template_whose_tokens_are_missing_is_refused_with_their_name)
 
     struct vocab_make m;
     make_chatml(&m, "qwen2");
-    struct vocab *v = open_made(&m);
-    struct msg msg = say(ROLE_USER, "a");
+    struct vocab *v = tpl_made(&m);
+    struct msg msg = tpl_say(ROLE_USER, "a");
     ids_put(&ids, 5);
     CHECK_EQ(template_render(TEMPLATE_LLAMA3, v, NULL, &msg, 1, true, &ids, NULL, 0, &err), -1);
     CHECK_EQ(ids.n, 1);
@@ -253,15 +144,16 @@ TEST(chatml_is_written_as_the_models_saw_it)
 {
     struct vocab_make m;
     make_chatml(&m, "qwen2");
-    struct vocab *v = open_made(&m);
-    const struct msg msgs[] = {say(ROLE_SYSTEM, "Be brief."), say(ROLE_USER, " hi\n"), say(ROLE_ASSISTANT, "ho"),
-                               say(ROLE_USER, "")};
-    check_whole(TEMPLATE_CHATML, v, msgs, 4, true,
+    struct vocab *v = tpl_made(&m);
+    const struct msg msgs[] = {tpl_say(ROLE_SYSTEM, "Be brief."), tpl_say(ROLE_USER, " hi\n"), tpl_say(ROLE_ASSISTANT,
+                               "ho"),
+                               tpl_say(ROLE_USER, "")};
+    tpl_check(TEMPLATE_CHATML, v, msgs, 4, true,
                 "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\n hi\n<|im_end|>\n"
                 "<|im_start|>assistant\nho<|im_end|>\n<|im_start|>user\n<|im_end|>\n<|im_start|>assistant\n");
-    check_whole(TEMPLATE_CHATML, v, msgs, 1, false, "<|im_start|>system\nBe brief.<|im_end|>\n");
-    check_whole(TEMPLATE_CHATML, v, NULL, 0, true, "<|im_start|>assistant\n");
-    check_whole(TEMPLATE_CHATML, v, NULL, 0, false, "");
+    tpl_check(TEMPLATE_CHATML, v, msgs, 1, false, "<|im_start|>system\nBe brief.<|im_end|>\n");
+    tpl_check(TEMPLATE_CHATML, v, NULL, 0, true, "<|im_start|>assistant\n");
+    tpl_check(TEMPLATE_CHATML, v, NULL, 0, false, "");
     vocab_close(v);
 }
 
@@ -269,9 +161,10 @@ TEST(neighbouring_tool_results_share_one_user_turn)
 {
     struct vocab_make m;
     make_chatml(&m, "qwen2");
-    struct vocab *v = open_made(&m);
-    const struct msg msgs[] = {say(ROLE_TOOL, "1"), say(ROLE_TOOL, "2"), say(ROLE_ASSISTANT, "a"), say(ROLE_TOOL, "3")};
-    check_whole(TEMPLATE_CHATML, v, msgs, 4, true,
+    struct vocab *v = tpl_made(&m);
+    const struct msg msgs[] = {tpl_say(ROLE_TOOL, "1"), tpl_say(ROLE_TOOL, "2"), tpl_say(ROLE_ASSISTANT, "a"),
+                               tpl_say(ROLE_TOOL, "3")};
+    tpl_check(TEMPLATE_CHATML, v, msgs, 4, true,
                 "<|im_start|>user\n<tool_response>\n1\n</tool_response>\n<tool_response>\n2\n</tool_response>"
                 "<|im_end|>\n<|im_start|>assistant\na<|im_end|>\n<|im_start|>user\n<tool_response>\n3\n"
                 "</tool_response><|im_end|>\n<|im_start|>assistant\n");
@@ -284,9 +177,9 @@ TEST(chatml_begins_with_bos_where_the_vocabulary_adds_one)
     make_chatml(&m, "qwen2");
     m.bos = vocab_make_add(&m, "<s>", VOCAB_CONTROL, 0);
     m.add_bos = 1;
-    struct vocab *v = open_made(&m);
-    const struct msg msg = say(ROLE_USER, "a");
-    check_whole(TEMPLATE_CHATML, v, &msg, 1, false, "<s><|im_start|>user\na<|im_end|>\n");
+    struct vocab *v = tpl_made(&m);
+    const struct msg msg = tpl_say(ROLE_USER, "a");
+    tpl_check(TEMPLATE_CHATML, v, &msg, 1, false, "<s><|im_start|>user\na<|im_end|>\n");
     vocab_close(v);
 }
 
@@ -296,12 +189,12 @@ TEST(a_message_is_encoded_together_with_the_template_s_text_before_and_after_it)
     struct vocab_make m;
     make_chatml(&m, "qwen2");
     int newlines = vocab_make_merge(&m, "\xc4\x8a", "\xc4\x8a"); /* "\n" "\n" */
-    struct vocab *v = open_made(&m);
-    const struct msg msg = say(ROLE_USER, "\na");
-    struct ids ids = render(TEMPLATE_CHATML, v, &msg, 1, false);
-    CHECK_EQ(count(&ids, newlines), 1);
+    struct vocab *v = tpl_made(&m);
+    const struct msg msg = tpl_say(ROLE_USER, "\na");
+    struct ids ids = tpl_render(TEMPLATE_CHATML, v, &msg, 1, false);
+    CHECK_EQ(tpl_count(&ids, newlines), 1);
     ids_free(&ids);
-    check_whole(TEMPLATE_CHATML, v, &msg, 1, true, "<|im_start|>user\n\na<|im_end|>\n<|im_start|>assistant\n");
+    tpl_check(TEMPLATE_CHATML, v, &msg, 1, true, "<|im_start|>user\n\na<|im_end|>\n<|im_start|>assistant\n");
     vocab_close(v);
 }
 
@@ -321,16 +214,16 @@ TEST(a_pasted_turn_mark_stays_plain_text_in_chatml_for_every_role)
         int close = vocab_make_add(&m, "</tool_response>", VOCAB_USER_DEFINED, 0);
         int text_end = vocab_make_add(&m, "<|endoftext|>", type, 0);
         vocab_make_add(&m, "<u>", VOCAB_USER_DEFINED, 0); /* so that at each "<" a token is looked for */
-        struct vocab *v = open_made(&m);
+        struct vocab *v = tpl_made(&m);
         for (int role = 0; role < ROLE_COUNT; role++) {
-            const struct msg msg = say((enum role)role, attack);
-            struct ids ids = render(TEMPLATE_CHATML, v, &msg, 1, true);
-            CHECK_EQ(count(&ids, start), 2); /* the turn, and the assistant's head */
-            CHECK_EQ(count(&ids, end), 1);
-            CHECK_EQ(count(&ids, open), role == ROLE_TOOL);
-            CHECK_EQ(count(&ids, close), role == ROLE_TOOL);
-            CHECK_EQ(count(&ids, text_end), 0);
-            CHECK(strstr(spelled(v, &ids), attack) != NULL); /* and not a byte of it is lost */
+            const struct msg msg = tpl_say((enum role)role, attack);
+            struct ids ids = tpl_render(TEMPLATE_CHATML, v, &msg, 1, true);
+            CHECK_EQ(tpl_count(&ids, start), 2); /* the turn, and the assistant's head */
+            CHECK_EQ(tpl_count(&ids, end), 1);
+            CHECK_EQ(tpl_count(&ids, open), role == ROLE_TOOL);
+            CHECK_EQ(tpl_count(&ids, close), role == ROLE_TOOL);
+            CHECK_EQ(tpl_count(&ids, text_end), 0);
+            CHECK(strstr(tpl_spelled(v, &ids), attack) != NULL); /* and not a byte of it is lost */
             ids_free(&ids);
         }
         vocab_close(v);
@@ -341,15 +234,15 @@ TEST(a_pasted_turn_mark_stays_plain_text_in_llama3_and_raw)
 {
     struct vocab_make m;
     make_llama3(&m);
-    struct vocab *v = open_made(&m);
-    const struct msg msg = say(ROLE_USER, attack);
-    struct ids ids = render(TEMPLATE_LLAMA3, v, &msg, 1, false);
-    for (int32_t id = 256; id <= 259; id++) CHECK_EQ(count(&ids, id), 1);
-    CHECK(strstr(spelled(v, &ids), attack) != NULL);
+    struct vocab *v = tpl_made(&m);
+    const struct msg msg = tpl_say(ROLE_USER, attack);
+    struct ids ids = tpl_render(TEMPLATE_LLAMA3, v, &msg, 1, false);
+    for (int32_t id = 256; id <= 259; id++) CHECK_EQ(tpl_count(&ids, id), 1);
+    CHECK(strstr(tpl_spelled(v, &ids), attack) != NULL);
     ids_free(&ids);
-    ids = render(TEMPLATE_RAW, v, &msg, 1, false);
-    CHECK_EQ(count(&ids, 256), 1);
-    for (int32_t id = 257; id <= 259; id++) CHECK_EQ(count(&ids, id), 0);
+    ids = tpl_render(TEMPLATE_RAW, v, &msg, 1, false);
+    CHECK_EQ(tpl_count(&ids, 256), 1);
+    for (int32_t id = 257; id <= 259; id++) CHECK_EQ(tpl_count(&ids, id), 0);
     ids_free(&ids);
     vocab_close(v);
 }
@@ -362,10 +255,10 @@ TEST(llama3_is_written_as_the_models_saw_it_with_one_bos_and_stripped_texts)
         struct vocab_make m;
         make_llama3(&m);
         m.add_bos = add_bos;
-        struct vocab *v = open_made(&m);
-        const struct msg msgs[] = {say(ROLE_SYSTEM, "  Be brief.\n"), say(ROLE_USER, "a  b"),
-                                   say(ROLE_ASSISTANT, "\t\n"), say(ROLE_TOOL, "{}")};
-        check_whole(TEMPLATE_LLAMA3, v, msgs, 4, true,
+        struct vocab *v = tpl_made(&m);
+        const struct msg msgs[] = {tpl_say(ROLE_SYSTEM, "  Be brief.\n"), tpl_say(ROLE_USER, "a  b"),
+                                   tpl_say(ROLE_ASSISTANT, "\t\n"), tpl_say(ROLE_TOOL, "{}")};
+        tpl_check(TEMPLATE_LLAMA3, v, msgs, 4, true,
                     "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nBe brief.<|eot_id|>"
                     "<|start_header_id|>user<|end_header_id|>\n\na  b<|eot_id|>"
                     "<|start_header_id|>assistant<|end_header_id|>\n\n<|eot_id|>"
@@ -379,7 +272,7 @@ TEST(llama3_strips_what_unicode_calls_white_space_and_nothing_else)
 {
     struct vocab_make m;
     make_llama3(&m);
-    struct vocab *v = open_made(&m);
+    struct vocab *v = tpl_made(&m);
     static const struct { const char *text, *want; } c[] = {
         {"\xc2\xa0\xe3\x80\x80\x1c \xc2\x85" "a\xe2\x80\x83\xe2\x80\xa8 \x0b", "a"},
         {"\xe2\x80\x8b" "a\xe1\xa0\x8e", "\xe2\x80\x8b" "a\xe1\xa0\x8e"}, /* U+200B and U+180E are none */
@@ -387,11 +280,11 @@ TEST(llama3_strips_what_unicode_calls_white_space_and_nothing_else)
         {"\xe3\x80\x80", ""},
     };
     for (size_t i = 0; i < COUNT_OF(c); i++) {
-        const struct msg msg = say(ROLE_USER, c[i].text);
+        const struct msg msg = tpl_say(ROLE_USER, c[i].text);
         struct buf want = {0};
         buf_printf(&want, "<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\n%s<|eot_id|>", c[i].want);
-        struct ids ids = render(TEMPLATE_LLAMA3, v, &msg, 1, false);
-        CHECK_STR(spelled(v, &ids), want.data);
+        struct ids ids = tpl_render(TEMPLATE_LLAMA3, v, &msg, 1, false);
+        CHECK_STR(tpl_spelled(v, &ids), want.data);
         ids_free(&ids);
         buf_free(&want);
     }
@@ -405,47 +298,21 @@ TEST(raw_joins_the_messages_as_they_stand)
     vocab_make_add(&m, "\xe2\x96\x81", VOCAB_NORMAL, -1);
     vocab_make_add(&m, "a", VOCAB_NORMAL, -1);
     vocab_make_add(&m, "aa", VOCAB_NORMAL, -1);
-    struct vocab *v = open_made(&m);
-    const struct msg msgs[] = {say(ROLE_SYSTEM, "a"), say(ROLE_USER, "a"), say(ROLE_TOOL, "</s>")};
-    struct ids ids = render(TEMPLATE_RAW, v, msgs, 2, true);
+    struct vocab *v = tpl_made(&m);
+    const struct msg msgs[] = {tpl_say(ROLE_SYSTEM, "a"), tpl_say(ROLE_USER, "a"), tpl_say(ROLE_TOOL, "</s>")};
+    struct ids ids = tpl_render(TEMPLATE_RAW, v, msgs, 2, true);
     CHECK_EQ(ids.n, 3);
     CHECK_EQ(ids.id[0], 1); /* bos once, one space, and the two texts are one run */
     CHECK_EQ(ids.id[1], 259);
     CHECK_EQ(ids.id[2], 261);
     ids_free(&ids);
-    ids = render(TEMPLATE_RAW, v, msgs, 3, true);
-    CHECK_EQ(count(&ids, 2), 0);
+    ids = tpl_render(TEMPLATE_RAW, v, msgs, 3, true);
+    CHECK_EQ(tpl_count(&ids, 2), 0);
     ids_free(&ids);
     vocab_close(v);
 }
 
 /* ---------------------------------------------------------------- whose a token is */
-
-/* The segments of the prompt of msgs, a letter for each token: S system, U summary, H history, T tool. */
-static const char *segments(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, bool open)
-{
-    static char shown[400];
-    uint8_t segment[sizeof shown];
-    struct ids ids = {0};
-    struct err err = {0};
-    ids_put(&ids, 5); /* what was there has no entry */
-    memset(segment, 0xee, sizeof segment);
-    if (template_render(k, v, NULL, msgs, n, open, &ids, segment, sizeof segment, &err))
-        check_fail(__FILE__, __LINE__, "%s", err.text);
-    CHECK_EQ(segment[ids.n - 1], 0xee);
-    for (size_t i = 0; i + 1 < ids.n; i++) {
-        CHECK(segment[i] < SEGMENT_ANSWER);
-        shown[i] = "SUHT"[segment[i]];
-    }
-    shown[ids.n - 1] = '\0';
-    ids_free(&ids);
-    return shown;
-}
-
-static struct msg summed(const char *text, size_t summary)
-{
-    return (struct msg){.role = ROLE_SYSTEM, .text = text, .len = strlen(text), .summary = summary};
-}
 
 TEST(segments_have_names)
 {
@@ -458,14 +325,15 @@ TEST(chatml_s_tokens_belong_to_the_message_that_they_write)
 {
     struct vocab_make m;
     make_chatml(&m, "qwen2");
-    struct vocab *v = open_made(&m);
-    const struct msg msgs[] = {summed("abcde", 2), say(ROLE_USER, "fg"), say(ROLE_ASSISTANT, "h"), say(ROLE_USER, "")};
+    struct vocab *v = tpl_made(&m);
+    const struct msg msgs[] = {tpl_summed("abcde", 2), tpl_say(ROLE_USER, "fg"), tpl_say(ROLE_ASSISTANT, "h"),
+                               tpl_say(ROLE_USER, "")};
     /* <start>system\n abc de <end>\n | <start>user\n fg <end>\n | <start>assistant\n h <end>\n | ... */
-    CHECK_STR(segments(TEMPLATE_CHATML, v, msgs, 1, false), "SSSSSSSS" "SSS" "UU" "SS");
-    CHECK_STR(segments(TEMPLATE_CHATML, v, msgs, 1, true), "SSSSSSSS" "SSS" "UU" "SS" "HHHHHHHHHHH");
-    CHECK_STR(segments(TEMPLATE_CHATML, v, msgs, 4, false),
+    CHECK_STR(tpl_segments(TEMPLATE_CHATML, v, msgs, 1, false), "SSSSSSSS" "SSS" "UU" "SS");
+    CHECK_STR(tpl_segments(TEMPLATE_CHATML, v, msgs, 1, true), "SSSSSSSS" "SSS" "UU" "SS" "HHHHHHHHHHH");
+    CHECK_STR(tpl_segments(TEMPLATE_CHATML, v, msgs, 4, false),
               "SSSSSSSS" "SSS" "UU" "SS" "HHHHHH" "HH" "HH" "HHHHHHHHHHH" "H" "HH" "HHHHHH" "HH");
-    CHECK_STR(segments(TEMPLATE_CHATML, v, NULL, 0, true), "HHHHHHHHHHH");
+    CHECK_STR(tpl_segments(TEMPLATE_CHATML, v, NULL, 0, true), "HHHHHHHHHHH");
     vocab_close(v);
 }
 
@@ -476,9 +344,10 @@ TEST(chatml_s_tool_turns_are_tool_from_head_to_tail_with_marks_and_without)
         make_chatml(&m, "qwen2");
         if (marks) vocab_make_add(&m, "<tool_response>", VOCAB_CONTROL, 0);
         if (marks) vocab_make_add(&m, "</tool_response>", VOCAB_CONTROL, 0);
-        struct vocab *v = open_made(&m);
-        const struct msg msgs[] = {summed("a", 1), say(ROLE_TOOL, "1"), say(ROLE_TOOL, "22"), summed("a", 0)};
-        const char *got = segments(TEMPLATE_CHATML, v, msgs, 4, false);
+        struct vocab *v = tpl_made(&m);
+        const struct msg msgs[] = {tpl_summed("a", 1), tpl_say(ROLE_TOOL, "1"), tpl_say(ROLE_TOOL, "22"),
+                                   tpl_summed("a", 0)};
+        const char *got = tpl_segments(TEMPLATE_CHATML, v, msgs, 4, false);
         size_t tools = 5 + 2 + 3 + 2 * (size_t)(3 + (marks ? 2 : 31)); /* head, tail, texts, frames */
         CHECK_EQ(strlen(got), 11 + tools + 11);
         CHECK_EQ(strspn(got + 11, "T"), tools);
@@ -492,19 +361,19 @@ TEST(a_summary_is_the_last_bytes_of_a_system_message_and_of_no_other)
 {
     struct vocab_make m;
     make_chatml(&m, "qwen2");
-    struct vocab *v = open_made(&m);
-    struct msg msg = summed("abc", 0);
-    CHECK_STR(segments(TEMPLATE_CHATML, v, &msg, 1, false), "SSSSSSSS" "SSS" "SS");
+    struct vocab *v = tpl_made(&m);
+    struct msg msg = tpl_summed("abc", 0);
+    CHECK_STR(tpl_segments(TEMPLATE_CHATML, v, &msg, 1, false), "SSSSSSSS" "SSS" "SS");
     msg.summary = 3;
-    CHECK_STR(segments(TEMPLATE_CHATML, v, &msg, 1, false), "SSSSSSSS" "UUU" "SS");
+    CHECK_STR(tpl_segments(TEMPLATE_CHATML, v, &msg, 1, false), "SSSSSSSS" "UUU" "SS");
     msg.summary = SIZE_MAX;
-    CHECK_STR(segments(TEMPLATE_CHATML, v, &msg, 1, false), "SSSSSSSS" "UUU" "SS");
+    CHECK_STR(tpl_segments(TEMPLATE_CHATML, v, &msg, 1, false), "SSSSSSSS" "UUU" "SS");
     msg.len = 0;
-    CHECK_STR(segments(TEMPLATE_CHATML, v, &msg, 1, false), "SSSSSSSS" "SS");
+    CHECK_STR(tpl_segments(TEMPLATE_CHATML, v, &msg, 1, false), "SSSSSSSS" "SS");
     msg = (struct msg){.role = ROLE_USER, .text = "abc", .len = 3, .summary = 2};
-    CHECK_STR(segments(TEMPLATE_CHATML, v, &msg, 1, false), "HHHHHH" "HHH" "HH");
+    CHECK_STR(tpl_segments(TEMPLATE_CHATML, v, &msg, 1, false), "HHHHHH" "HHH" "HH");
     msg.role = ROLE_TOOL;
-    CHECK_EQ(strspn(segments(TEMPLATE_CHATML, v, &msg, 1, false), "T"), 5 + 16 + 1 + 3 + 1 + 16 + 2);
+    CHECK_EQ(strspn(tpl_segments(TEMPLATE_CHATML, v, &msg, 1, false), "T"), 5 + 16 + 1 + 3 + 1 + 16 + 2);
     vocab_close(v);
 }
 
@@ -513,9 +382,9 @@ TEST(a_head_is_no_summary_though_all_of_the_text_is_one)
 {
     struct vocab_make m;
     make_chatml(&m, "qwen2");
-    struct vocab *v = open_made(&m);
-    const struct msg msgs[] = {say(ROLE_USER, "a"), summed("bcdefgh", 7)};
-    CHECK_STR(segments(TEMPLATE_CHATML, v, msgs, 2, false), "HHHHHH" "H" "HH" "SSSSSSSS" "UUUUUUU" "SS");
+    struct vocab *v = tpl_made(&m);
+    const struct msg msgs[] = {tpl_say(ROLE_USER, "a"), tpl_summed("bcdefgh", 7)};
+    CHECK_STR(tpl_segments(TEMPLATE_CHATML, v, msgs, 2, false), "HHHHHH" "H" "HH" "SSSSSSSS" "UUUUUUU" "SS");
     vocab_close(v);
 }
 
@@ -525,11 +394,11 @@ TEST(a_summary_is_found_behind_a_token_that_a_message_spells)
     struct vocab_make m;
     make_chatml(&m, "qwen2");
     vocab_make_add(&m, "<u>", VOCAB_USER_DEFINED, 0);
-    struct vocab *v = open_made(&m);
-    const struct msg behind = summed("a<u>bcd", 2), from = summed("a<u>b", 4), inside = summed("a<u>b", 3);
-    CHECK_STR(segments(TEMPLATE_CHATML, v, &behind, 1, false), "SSSSSSSS" "SSS" "UU" "SS");
-    CHECK_STR(segments(TEMPLATE_CHATML, v, &from, 1, false), "SSSSSSSS" "S" "UU" "SS");
-    CHECK_STR(segments(TEMPLATE_CHATML, v, &inside, 1, false), "SSSSSSSS" "SS" "U" "SS");
+    struct vocab *v = tpl_made(&m);
+    const struct msg behind = tpl_summed("a<u>bcd", 2), from = tpl_summed("a<u>b", 4), inside = tpl_summed("a<u>b", 3);
+    CHECK_STR(tpl_segments(TEMPLATE_CHATML, v, &behind, 1, false), "SSSSSSSS" "SSS" "UU" "SS");
+    CHECK_STR(tpl_segments(TEMPLATE_CHATML, v, &from, 1, false), "SSSSSSSS" "S" "UU" "SS");
+    CHECK_STR(tpl_segments(TEMPLATE_CHATML, v, &inside, 1, false), "SSSSSSSS" "SS" "U" "SS");
     vocab_close(v);
 }
 
@@ -539,12 +408,12 @@ TEST(bos_belongs_to_the_first_message)
     make_chatml(&m, "qwen2");
     m.bos = vocab_make_add(&m, "<s>", VOCAB_CONTROL, 0);
     m.add_bos = 1;
-    struct vocab *v = open_made(&m);
-    const struct msg msgs[] = {say(ROLE_TOOL, "a"), summed("a", 1)};
-    CHECK_EQ(segments(TEMPLATE_CHATML, v, msgs, 1, false)[0], 'T');
-    CHECK_STR(segments(TEMPLATE_CHATML, v, msgs + 1, 1, false), "S" "SSSSSSSS" "U" "SS");
-    CHECK_STR(segments(TEMPLATE_RAW, v, msgs, 2, false), "T" "T" "U");
-    CHECK_STR(segments(TEMPLATE_RAW, v, NULL, 0, false), "H");
+    struct vocab *v = tpl_made(&m);
+    const struct msg msgs[] = {tpl_say(ROLE_TOOL, "a"), tpl_summed("a", 1)};
+    CHECK_EQ(tpl_segments(TEMPLATE_CHATML, v, msgs, 1, false)[0], 'T');
+    CHECK_STR(tpl_segments(TEMPLATE_CHATML, v, msgs + 1, 1, false), "S" "SSSSSSSS" "U" "SS");
+    CHECK_STR(tpl_segments(TEMPLATE_RAW, v, msgs, 2, false), "T" "T" "U");
+    CHECK_STR(tpl_segments(TEMPLATE_RAW, v, NULL, 0, false), "H");
     vocab_close(v);
 }
 
@@ -553,18 +422,18 @@ TEST(llama3_s_tokens_belong_to_the_message_that_they_write)
 {
     struct vocab_make m;
     make_llama3(&m);
-    struct vocab *v = open_made(&m);
-    const struct msg msgs[] = {summed(" abcd \n", 4), say(ROLE_USER, "e"), say(ROLE_TOOL, " f")};
-    CHECK_STR(segments(TEMPLATE_LLAMA3, v, msgs, 3, true), /* bos, <start>, name, <end>, \n\n, text, <eot> */
+    struct vocab *v = tpl_made(&m);
+    const struct msg msgs[] = {tpl_summed(" abcd \n", 4), tpl_say(ROLE_USER, "e"), tpl_say(ROLE_TOOL, " f")};
+    CHECK_STR(tpl_segments(TEMPLATE_LLAMA3, v, msgs, 3, true), /* bos, <start>, name, <end>, \n\n, text, <eot> */
               "S" "S" "SSSSSS" "S" "SS" "SS" "UU" "S" "H" "HHHH" "H" "HH" "H" "H" "T" "TTTTTTT" "T" "TT" "T" "T"
               "H" "HHHHHHHHH" "H" "HH");
-    struct msg msg = summed("ab  ", 2);
-    CHECK_STR(segments(TEMPLATE_LLAMA3, v, &msg, 1, false), "S" "S" "SSSSSS" "S" "SS" "SS" "S");
-    msg = summed("  ab", 9);
-    CHECK_STR(segments(TEMPLATE_LLAMA3, v, &msg, 1, false), "S" "S" "SSSSSS" "S" "SS" "UU" "S");
-    msg = summed(" \n ", 2);
-    CHECK_STR(segments(TEMPLATE_LLAMA3, v, &msg, 1, false), "S" "S" "SSSSSS" "S" "SS" "S");
-    CHECK_STR(segments(TEMPLATE_LLAMA3, v, NULL, 0, true), "H" "H" "HHHHHHHHH" "H" "HH");
+    struct msg msg = tpl_summed("ab  ", 2);
+    CHECK_STR(tpl_segments(TEMPLATE_LLAMA3, v, &msg, 1, false), "S" "S" "SSSSSS" "S" "SS" "SS" "S");
+    msg = tpl_summed("  ab", 9);
+    CHECK_STR(tpl_segments(TEMPLATE_LLAMA3, v, &msg, 1, false), "S" "S" "SSSSSS" "S" "SS" "UU" "S");
+    msg = tpl_summed(" \n ", 2);
+    CHECK_STR(tpl_segments(TEMPLATE_LLAMA3, v, &msg, 1, false), "S" "S" "SSSSSS" "S" "SS" "S");
+    CHECK_STR(tpl_segments(TEMPLATE_LLAMA3, v, NULL, 0, true), "H" "H" "HHHHHHHHH" "H" "HH");
     vocab_close(v);
 }
 
@@ -572,12 +441,13 @@ TEST(raw_messages_are_told_apart_inside_their_one_run)
 {
     struct vocab_make m;
     vocab_make_bpe(&m, "qwen2");
-    struct vocab *v = open_made(&m);
-    const struct msg msgs[] = {summed("ab", 1), say(ROLE_USER, ""), say(ROLE_TOOL, "cde"), summed("", 4),
-                               say(ROLE_ASSISTANT, "f"), summed("ghi", 0), say(ROLE_TOOL, "")};
-    CHECK_STR(segments(TEMPLATE_RAW, v, msgs, 7, true), "SU" "TTT" "H" "SSS");
-    CHECK_STR(segments(TEMPLATE_RAW, v, msgs, 1, true), "SU");
-    CHECK_STR(segments(TEMPLATE_RAW, v, msgs + 1, 1, true), "");
+    struct vocab *v = tpl_made(&m);
+    const struct msg msgs[] = {tpl_summed("ab", 1), tpl_say(ROLE_USER, ""), tpl_say(ROLE_TOOL, "cde"), tpl_summed("",
+                               4),
+                               tpl_say(ROLE_ASSISTANT, "f"), tpl_summed("ghi", 0), tpl_say(ROLE_TOOL, "")};
+    CHECK_STR(tpl_segments(TEMPLATE_RAW, v, msgs, 7, true), "SU" "TTT" "H" "SSS");
+    CHECK_STR(tpl_segments(TEMPLATE_RAW, v, msgs, 1, true), "SU");
+    CHECK_STR(tpl_segments(TEMPLATE_RAW, v, msgs + 1, 1, true), "");
     vocab_close(v);
 }
 
@@ -587,170 +457,11 @@ TEST(a_token_that_crosses_a_border_belongs_to_where_it_begins)
     make_chatml(&m, "qwen2");
     vocab_make_merge(&m, "b", "c");
     vocab_make_merge(&m, "\xc4\x8a", "\xc4\x8a"); /* "\n" "\n" */
-    struct vocab *v = open_made(&m);
-    const struct msg crossing = summed("abcd", 2), whole = summed("abcd", 3), head = summed("\nab", 3);
-    CHECK_STR(segments(TEMPLATE_CHATML, v, &crossing, 1, false), "SSSSSSSS" "S" "S" "U" "SS");
-    CHECK_STR(segments(TEMPLATE_CHATML, v, &whole, 1, false), "SSSSSSSS" "S" "U" "U" "SS");
-    CHECK_STR(segments(TEMPLATE_CHATML, v, &head, 1, false), "SSSSSSS" "S" "UU" "SS"); /* both "\n" in one */
-    vocab_close(v);
-}
-
-/* ---------------------------------------------------------------- Mistral */
-
-TEST(mistral_is_recognised_with_what_it_needs)
-{
-    static const struct { const char *chat; size_t tokens; int rc; enum template_kind k; } row[] = {
-        {"{{ '[INST] ' + message['content'] + '[/INST]' }}", 9, 0, TEMPLATE_MISTRAL3},
-        {"{{ '[INST]' + message['content'] + '[/INST]' }}{{ '[SYSTEM_PROMPT]' }}", 12, 0, TEMPLATE_MISTRAL7},
-        {"{{ '[INST]' + message['content'] + '[/INST]' }}", 8, -1, TEMPLATE_KINDS},
-        {"{{ '[INST]' + message['content'] + '[/INST]' }}{{ '[SYSTEM_PROMPT]' }}", 11, -1, TEMPLATE_KINDS},
-    };
-    for (size_t i = 0; i < COUNT_OF(row); i++) {
-        struct vocab_make m;
-        enum template_kind k = TEMPLATE_KINDS;
-        struct err err = {0};
-        make_tekken(&m, row[i].tokens);
-        m.chat = row[i].chat;
-        struct gguf *g = open_file(&m);
-        struct vocab *v = open_vocab(g);
-        CHECK_EQ(template_detect(g, v, &k, &err), row[i].rc);
-        CHECK_EQ(k, row[i].k);
-        if (row[i].rc) CHECK(strstr(err.text, mistral_tokens[row[i].tokens]));
-        vocab_close(v);
-        gguf_close(g);
-    }
-}
-
-/* A question that a tool was called for. */
-static int mistral_talk(struct msg msgs[8])
-{
-    int n = 0;
-    msgs[n++] = say(ROLE_SYSTEM, "[{}]");
-    msgs[0].tools = true;
-    msgs[n++] = say(ROLE_SYSTEM, "S");
-    msgs[n++] = say(ROLE_USER, "hi");
-    msgs[n++] = say(ROLE_ASSISTANT, "[c]");
-    msgs[n++] = say(ROLE_TOOL, "r");
-    msgs[3].call = msgs[4].call = 4000000012;
-    msgs[n++] = say(ROLE_ASSISTANT, "a");
-    msgs[n++] = say(ROLE_USER, "a");
-    return n;
-}
-
-/* v7 has the system text first. */
-static void swap_system(struct msg *msgs)
-{
-    struct msg tools = msgs[0];
-    msgs[0] = msgs[1];
-    msgs[1] = tools;
-}
-
-TEST(mistral_is_written_as_the_models_saw_it)
-{
-    struct vocab_make m;
-    struct msg msgs[8];
-    make_tekken(&m, COUNT_OF(mistral_tokens));
-    struct vocab *v = open_made(&m);
-    int n = mistral_talk(msgs);
-    check_whole(TEMPLATE_MISTRAL3, v, msgs, n, true,
-                "<s>[AVAILABLE_TOOLS][{}][/AVAILABLE_TOOLS][INST]S\n\nhi[/INST][TOOL_CALLS][c]</s>"
-                "[TOOL_RESULTS]r[/TOOL_RESULTS]a</s>[INST]a[/INST]");
-    swap_system(msgs);
-    check_whole(TEMPLATE_MISTRAL7, v, msgs, n, true,
-                "<s>[SYSTEM_PROMPT]S[/SYSTEM_PROMPT][AVAILABLE_TOOLS][{}][/AVAILABLE_TOOLS][INST]hi[/INST]"
-                "[TOOL_CALLS][c]</s>[TOOL_RESULTS]000000012[TOOL_CONTENT]r[/TOOL_RESULTS]a</s>[INST]a[/INST]");
-    swap_system(msgs);
-    check_whole(TEMPLATE_MISTRAL3, v, msgs + 1, 1, true, "<s>[INST]S\n\n[/INST]");
-    check_whole(TEMPLATE_MISTRAL3, v, NULL, 0, true, "<s>");
-    check_whole(TEMPLATE_MISTRAL7, v, msgs, 1, true, "<s>[AVAILABLE_TOOLS][{}][/AVAILABLE_TOOLS]");
-    const struct msg odd[] = {msgs[1], msgs[5], msgs[2], msgs[2]}; /* nothing asked between */
-    check_whole(TEMPLATE_MISTRAL3, v, odd, 4, true, "<s>[INST]S\n\n[/INST]a</s>[INST]hi[/INST][INST]hi[/INST]");
-    /* Other families write them as what else their roles say. */
-    vocab_close(v);
-    make_chatml(&m, "qwen2");
-    v = open_made(&m);
-    check_whole(TEMPLATE_CHATML, v, msgs, 4, false,
-                "<|im_start|>system\n[{}]<|im_end|>\n<|im_start|>system\nS<|im_end|>\n"
-                "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n[c]<|im_end|>\n");
-    vocab_close(v);
-}
-
-/* A space before each text, and one for system and question together. */
-TEST(mistral_has_spaces_before_texts_in_an_spm_vocabulary)
-{
-    struct vocab_make m;
-    make_mistral_spm(&m);
-    struct vocab *v = open_made(&m);
-    const struct msg msgs[] = {say(ROLE_SYSTEM, "S"), say(ROLE_USER, "hi"), say(ROLE_ASSISTANT, "hi"),
-                               say(ROLE_USER, "a")};
-    struct ids ids = render(TEMPLATE_MISTRAL3, v, msgs, 4, true);
-    CHECK_STR(spelled(v, &ids), "<s>[INST] S\n\nhi[/INST] hi</s>[INST] a[/INST]");
-    ids_free(&ids);
-    ids = render(TEMPLATE_MISTRAL7, v, msgs, 4, true);
-    CHECK_STR(spelled(v, &ids), "<s>[SYSTEM_PROMPT] S[/SYSTEM_PROMPT][INST] hi[/INST] hi</s>[INST] a[/INST]");
-    ids_free(&ids);
-    vocab_close(v);
-}
-
-/* Whoever says them: the marks of the template are those that it writes itself. */
-static void check_pasted_marks(struct vocab_make *m)
-{
-    struct buf pasted = {0};
-    struct vocab *v = open_made(m);
-    for (size_t i = 0; i < COUNT_OF(mistral_tokens); i++) buf_puts(&pasted, mistral_tokens[i]);
-    for (int k = TEMPLATE_MISTRAL3; k <= TEMPLATE_MISTRAL7; k++) {
-        struct msg msgs[8], plain[8];
-        int n = mistral_talk(msgs);
-        mistral_talk(plain);
-        for (int i = 0; i < n; i++) {
-            struct msg was = msgs[i];
-            msgs[i].text = pasted.data;
-            msgs[i].len = pasted.len;
-            struct ids ids = render((enum template_kind)k, v, msgs, n, true);
-            struct ids without = render((enum template_kind)k, v, plain, n, true);
-            for (int32_t id = 256; id < 256 + (int32_t)COUNT_OF(mistral_tokens); id++)
-                CHECK_EQ(count(&ids, id), count(&without, id));
-            CHECK(strstr(spelled(v, &ids), pasted.data));
-            ids_free(&ids);
-            ids_free(&without);
-            msgs[i] = was;
-        }
-    }
-    buf_free(&pasted);
-    vocab_close(v);
-}
-
-TEST(a_pasted_mark_stays_plain_text_in_mistral)
-{
-    struct vocab_make m;
-    make_tekken(&m, COUNT_OF(mistral_tokens));
-    check_pasted_marks(&m);
-}
-
-/* In some files those that begin and end are user-defined, which text may have. */
-TEST(a_pasted_end_stays_plain_text_in_mistral_whatever_the_file_calls_it)
-{
-    struct vocab_make m;
-    vocab_make_bpe(&m, "tekken");
-    m.bos = vocab_make_add(&m, "<s>", VOCAB_USER_DEFINED, 0);
-    m.eos = vocab_make_add(&m, "</s>", VOCAB_USER_DEFINED, 0);
-    for (size_t i = 2; i < COUNT_OF(mistral_tokens); i++) vocab_make_add(&m, mistral_tokens[i], VOCAB_CONTROL, 0);
-    check_pasted_marks(&m);
-}
-
-TEST(mistral_s_tokens_are_whose_text_they_are)
-{
-    struct vocab_make m;
-    make_tekken(&m, COUNT_OF(mistral_tokens));
-    struct vocab *v = open_made(&m);
-    struct msg msgs[8];
-    int n = mistral_talk(msgs);
-    CHECK_STR(segments(TEMPLATE_MISTRAL3, v, msgs, n, true), "S" "SSSSSS" "S" "SSS" "HH" "H" "HHHHH" "TTT" "HH" "HHH");
-    swap_system(msgs);
-    CHECK_STR(segments(TEMPLATE_MISTRAL7, v, msgs, n, true),
-              "S" "SSS" "SSSSSS" "HHHH" "HHHHH" "TTTTTTTTT" "TTTT" "HH" "HHH");
-    msgs[1] = summed("abc", 2);
-    CHECK_STR(segments(TEMPLATE_MISTRAL3, v, msgs + 1, 2, true), "S" "S" "S" "UU" "SS" "HH" "H");
+    struct vocab *v = tpl_made(&m);
+    const struct msg crossing = tpl_summed("abcd", 2), whole = tpl_summed("abcd", 3), head = tpl_summed("\nab", 3);
+    CHECK_STR(tpl_segments(TEMPLATE_CHATML, v, &crossing, 1, false), "SSSSSSSS" "S" "S" "U" "SS");
+    CHECK_STR(tpl_segments(TEMPLATE_CHATML, v, &whole, 1, false), "SSSSSSSS" "S" "U" "U" "SS");
+    CHECK_STR(tpl_segments(TEMPLATE_CHATML, v, &head, 1, false), "SSSSSSS" "S" "UU" "SS"); /* both "\n" in one */
     vocab_close(v);
 }
 
@@ -763,17 +474,17 @@ TEST(a_segment_is_found_by_the_text_s_bytes_where_pieces_have_others)
     m.unknown = vocab_make_add(&m, "<unk>", VOCAB_UNKNOWN, 0);
     vocab_make_add(&m, "\xe2\x96\x81", VOCAB_NORMAL, -1);
     vocab_make_add(&m, "a", VOCAB_NORMAL, -1);
-    struct vocab *v = open_made(&m);
+    struct vocab *v = tpl_made(&m);
     /* a space before; then "a", U+2581, U+00E9 (unknown), a space | "a", U+1F999 (unknown) | "a" */
-    const struct msg msgs[] = {summed("a\xe2\x96\x81\xc3\xa9 a\xf0\x9f\xa6\x99", 5), say(ROLE_TOOL, "a")};
-    CHECK_STR(segments(TEMPLATE_RAW, v, msgs, 2, false), "S" "SSSS" "UU" "T");
+    const struct msg msgs[] = {tpl_summed("a\xe2\x96\x81\xc3\xa9 a\xf0\x9f\xa6\x99", 5), tpl_say(ROLE_TOOL, "a")};
+    CHECK_STR(tpl_segments(TEMPLATE_RAW, v, msgs, 2, false), "S" "SSSS" "UU" "T");
     vocab_close(v);
 
     vocab_make_bpe(&m, "qwen2");
     m.token['x'].n = 0; /* cannot be said, and there is no unknown token: it is dropped */
-    v = open_made(&m);
-    const struct msg dropped[] = {summed("axbxxc", 2), say(ROLE_TOOL, "xa")};
-    CHECK_STR(segments(TEMPLATE_RAW, v, dropped, 2, false), "SS" "U" "T");
+    v = tpl_made(&m);
+    const struct msg dropped[] = {tpl_summed("axbxxc", 2), tpl_say(ROLE_TOOL, "xa")};
+    CHECK_STR(tpl_segments(TEMPLATE_RAW, v, dropped, 2, false), "SS" "U" "T");
     vocab_close(v);
 }
 
@@ -811,7 +522,7 @@ static void check_conversations(enum template_kind k, const struct vocab *v, con
             buf_puts(&text, end);
         }
         buf_printf(&text, "%sassistant%s", head, after);
-        check_whole(k, v, msgs, n, true, text.data);
+        tpl_check(k, v, msgs, n, true, text.data);
         for (int j = 0; j < n; j++) buf_free(&said[j]);
         buf_free(&text);
     }
@@ -842,7 +553,7 @@ TEST(the_qwen2_file_asks_for_chatml)
     snprintf(path, sizeof path, "%s/tokenizers/qwen2.gguf", vectors);
     struct gguf *g = gguf_open(path, &err);
     CHECK(g != NULL);
-    struct vocab *v = open_vocab(g);
+    struct vocab *v = tpl_vocab(g);
     CHECK_EQ(template_detect(g, v, &k, &err), 0);
     CHECK_EQ(k, TEMPLATE_CHATML);
     vocab_close(v);

@@ -1,0 +1,122 @@
+/* template_family.c - see template.h: names, and which family a file's template is of. */
+#include "engine/template.h"
+#include "engine/template_marks.h"
+#include "engine/vocab_impl.h" /* vocab_fail() */
+
+/* ---------------------------------------------------------------- names */
+
+static const char *const role_names[ROLE_COUNT] = {"system", "user", "assistant", "tool"};
+static const char *const template_names[TEMPLATE_KINDS] = {"raw", "chatml", "llama3", "mistral-v3", "mistral-v7",
+                                                        "deepseek"};
+static const char *const segment_names[SEGMENTS] = {"system", "summary", "history", "tool", "answer"};
+
+const char *role_name(enum role r)
+{
+    assert(r >= 0 && r < ROLE_COUNT);
+    return role_names[r];
+}
+
+const char *template_name(enum template_kind k)
+{
+    assert(k >= 0 && k < TEMPLATE_KINDS);
+    return template_names[k];
+}
+
+const char *segment_name(enum segment s)
+{
+    assert(s >= 0 && s < SEGMENTS);
+    return segment_names[s];
+}
+
+int template_by_name(const char *name, enum template_kind *out)
+{
+    for (int k = 0; k < TEMPLATE_KINDS; k++) {
+        if (strcmp(name, template_names[k]) != 0) continue;
+        *out = (enum template_kind)k;
+        return 0;
+    }
+    return -1;
+}
+
+/* ---------------------------------------------------------------- recognising a file's template */
+
+/* A family is told by the marks that its template writes; the first whose marks are all there.  The order matters: phi4
+ * also has ChatML's first mark, and the models that DeepSeek distilled keep Qwen's and Llama's vocabularies. */
+static const struct family {
+    const char *name;
+    int kind; /* enum template_kind; -1: recognised only to be refused by name */
+    const char *mark[2];
+} family[] = {
+    {"deepseek", TEMPLATE_DEEPSEEK, {TEMPLATE_DEEPSEEK_USER, TEMPLATE_DEEPSEEK_ASSISTANT}},
+    {"another deepseek", -1, {TEMPLATE_DEEPSEEK_USER}},
+    {"another deepseek", -1, {TEMPLATE_DEEPSEEK_ASSISTANT}},
+    {"harmony (gpt-oss)", -1, {"<|start|>", "<|message|>"}},
+    {"phi4", -1, {"<|im_start|>", "<|im_sep|>"}},
+    {"chatml", TEMPLATE_CHATML, {"<|im_start|>", "<|im_end|>"}},
+    {"llama3", TEMPLATE_LLAMA3, {"<|start_header_id|>", "<|end_header_id|>"}},
+    {"llama4", -1, {"<|header_start|>"}},
+    {"gemma", -1, {"<start_of_turn>"}},
+    {"command-r", -1, {"<|START_OF_TURN_TOKEN|>"}},
+    {"granite", -1, {"<|start_of_role|>"}},
+    {"llama2", -1, {"[INST]", "<<SYS>>"}},
+    {"mistral v11", -1, {"[INST]", "[ARGS]"}}, /* calls as no other writes them */
+    {"mistral-v7", TEMPLATE_MISTRAL7, {"[INST]", "[SYSTEM_PROMPT]"}},
+    {"mistral-v3", TEMPLATE_MISTRAL3, {"[INST]"}},
+    {"phi3", -1, {"<|assistant|>", "<|end|>"}},
+    {"zephyr", -1, {"<|user|>", "<|assistant|>"}},
+};
+
+static bool holds(struct gguf_str s, const char *mark)
+{
+    return memmem(s.data, s.len, mark, strlen(mark)) != NULL;
+}
+
+static const struct family *family_of(struct gguf_str s)
+{
+    for (size_t i = 0; i < COUNT_OF(family); i++) {
+        const struct family *f = &family[i];
+        if (holds(s, f->mark[0]) && (!f->mark[1] || holds(s, f->mark[1]))) return f;
+    }
+    return NULL;
+}
+
+/* What a family needs in the vocabulary. */
+#define MISTRAL_TOKENS "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_CALLS]", \
+                       "[TOOL_RESULTS]", "[/TOOL_RESULTS]"
+static const char *const needs[TEMPLATE_KINDS][12] = {
+    [TEMPLATE_CHATML] = {"<|im_start|>", "<|im_end|>"},
+    [TEMPLATE_LLAMA3] = {"<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"},
+    [TEMPLATE_MISTRAL3] = {MISTRAL_TOKENS},
+    [TEMPLATE_MISTRAL7] = {MISTRAL_TOKENS, "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]"},
+    [TEMPLATE_DEEPSEEK] = {TEMPLATE_DEEPSEEK_BEGIN, TEMPLATE_DEEPSEEK_USER, TEMPLATE_DEEPSEEK_ASSISTANT,
+                           TEMPLATE_DEEPSEEK_END},
+};
+
+int template_check(enum template_kind k, const struct vocab *v, struct err *err)
+{
+    for (size_t i = 0; i < COUNT_OF(needs[k]) && needs[k][i]; i++) {
+        if (vocab_find(v, needs[k][i], strlen(needs[k][i])) < 0)
+            return err_set(err, -1, "the %s template needs the token %s, which the vocabulary does not have",
+                           template_name(k), needs[k][i]);
+    }
+    return 0;
+}
+
+int template_detect(const struct gguf *g, const struct vocab *v, enum template_kind *out, struct err *err)
+{
+    static const char key[] = "tokenizer.chat_template";
+    struct gguf_str s;
+    int rc = gguf_string(g, key, &s, err);
+    if (rc == GGUF_WRONG) return -1;
+    if (rc == GGUF_MISSING || s.len == 0) {
+        *out = TEMPLATE_RAW;
+        return 0;
+    }
+    const struct family *f = family_of(s);
+    if (!f || f->kind < 0) /* never executed, so what it would write can only be known by name */
+        return vocab_fail(g, err, "key %s asks for the family %s; known are chatml, llama3, mistral-v3, mistral-v7 and "
+                          "deepseek", key, f ? f->name : "unknown");
+    if (template_check((enum template_kind)f->kind, v, err)) return -1;
+    *out = (enum template_kind)f->kind;
+    return 0;
+}

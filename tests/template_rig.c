@@ -1,0 +1,111 @@
+/* template_rig.c - see template_rig.h. */
+#include "tests/template_rig.h"
+#include "engine/vocab_impl.h" /* a scratch from the heap */
+#include "tests/check.h"
+#include "tests/gguf_make.h"
+
+struct gguf *tpl_file(struct vocab_make *m)
+{
+    struct err err = {0};
+    struct buf file = vocab_make_bytes(m);
+    struct gguf *g = gguf_open(gguf_make_write("template.gguf", file.data, file.len), &err);
+    buf_free(&file);
+    if (!g) check_fail(__FILE__, __LINE__, "%s", err.text);
+    return g;
+}
+
+struct vocab *tpl_vocab(struct gguf *g)
+{
+    struct err err = {0};
+    struct vocab *v = vocab_open(g, &err);
+    if (!v) check_fail(__FILE__, __LINE__, "%s", err.text);
+    return v;
+}
+
+struct vocab *tpl_made(struct vocab_make *m)
+{
+    struct gguf *g = tpl_file(m);
+    struct vocab *v = tpl_vocab(g);
+    gguf_close(g);
+    return v;
+}
+
+struct msg tpl_say(enum role role, const char *text)
+{
+    return (struct msg){.role = role, .text = text, .len = strlen(text)};
+}
+
+struct ids tpl_render(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, bool open)
+{
+    struct ids ids = {0};
+    struct err err = {0};
+    if (template_render(k, v, NULL, msgs, n, open, &ids, NULL, 0, &err)) check_fail(__FILE__, __LINE__, "%s", err.text);
+    return ids;
+}
+
+/* The ids spelled out, control tokens too. */
+const char *tpl_spelled(const struct vocab *v, const struct ids *ids)
+{
+    static struct buf out;
+    out.len = 0;
+    for (size_t i = 0; i < ids->n; i++) {
+        const char *s;
+        bool control = vocab_attr(v, ids->id[i]) == VOCAB_CONTROL;
+        size_t n = control ? vocab_spelling(v, ids->id[i], &s) : vocab_piece(v, ids->id[i], &s);
+        buf_put(&out, s, n);
+    }
+    return out.len ? out.data : "";
+}
+
+int tpl_count(const struct ids *ids, int32_t id)
+{
+    int n = 0;
+    for (size_t i = 0; i < ids->n; i++) n += ids->id[i] == id;
+    return n;
+}
+
+/* The prompt of msgs is `text`, and its ids are the ones that text has when it is encoded whole with special tokens. */
+void tpl_check(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, bool open,
+                        const char *text)
+{
+    struct ids whole = {0}, ids = tpl_render(k, v, msgs, n, open);
+    struct err err = {0};
+    struct vocab_scratch *s = vocab_scratch_new(v, 4096, &err);
+    uint64_t tokens = 0;
+    bool exact = false;
+    CHECK_EQ(template_count(k, v, s, msgs, n, open, &tokens, &exact, &err), 0);
+    CHECK(tokens == ids.n && exact);
+    free(s);
+    CHECK_STR(tpl_spelled(v, &ids), text);
+    CHECK_EQ(vocab_encode(v, NULL, text, strlen(text), VOCAB_SPECIAL, &whole, &err), 0);
+    CHECK_EQ(ids.n, whole.n);
+    for (size_t i = 0; i < ids.n; i++) CHECK_EQ(ids.id[i], whole.id[i]);
+    ids_free(&ids);
+    ids_free(&whole);
+}
+
+/* The segments of the prompt of msgs, a letter for each token: S system, U summary, H history, T tool. */
+const char *tpl_segments(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, bool open)
+{
+    static char shown[400];
+    uint8_t segment[sizeof shown];
+    struct ids ids = {0};
+    struct err err = {0};
+    ids_put(&ids, 5); /* what was there has no entry */
+    memset(segment, 0xee, sizeof segment);
+    if (template_render(k, v, NULL, msgs, n, open, &ids, segment, sizeof segment, &err))
+        check_fail(__FILE__, __LINE__, "%s", err.text);
+    CHECK_EQ(segment[ids.n - 1], 0xee);
+    for (size_t i = 0; i + 1 < ids.n; i++) {
+        CHECK(segment[i] < SEGMENT_ANSWER);
+        shown[i] = "SUHT"[segment[i]];
+    }
+    shown[ids.n - 1] = '\0';
+    ids_free(&ids);
+    return shown;
+}
+
+struct msg tpl_summed(const char *text, size_t summary)
+{
+    return (struct msg){.role = ROLE_SYSTEM, .text = text, .len = strlen(text), .summary = summary};
+}

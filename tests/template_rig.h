@@ -1,0 +1,23 @@
+/* template_rig.h - vocabularies that are made up, and what a template makes of messages with them. */
+#ifndef TEMPLATE_RIG_H
+#define TEMPLATE_RIG_H
+#include "engine/template.h"
+#include "tests/vocab_make.h"
+
+struct gguf *tpl_file(struct vocab_make *m);
+struct vocab *tpl_vocab(struct gguf *g);
+struct vocab *tpl_made(struct vocab_make *m);
+
+struct msg tpl_say(enum role role, const char *text);
+struct msg tpl_summed(const char *text, size_t summary); /* a system message with so many bytes of summary at its end */
+
+struct ids tpl_render(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, bool open);
+const char *tpl_spelled(const struct vocab *v, const struct ids *ids); /* control tokens too; until the next call */
+int tpl_count(const struct ids *ids, int32_t id);
+
+/* The prompt of msgs is `text`, and its ids are the ones that text has when it is encoded whole with special tokens. */
+void tpl_check(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, bool open, const char *text);
+
+/* The segments of the prompt of msgs, a letter for each token: S system, U summary, H history, T tool. */
+const char *tpl_segments(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, bool open);
+#endif
