@@ -424,7 +424,7 @@ define sized
 $(O)/gpu/$1/%.o: kernels/cuda/%.cu $(O)/flags $(O)/cxx-flags
 	$$(call say,CXX,$$< ($1 the threads))
 	$$(Q)mkdir -p $$(@D)
-	$$(Q)$$(cxx) $$(cxx_flags) '-DGPU_BLOCK(n)=$2' -MMD -MP -x c++ -c -o $$@ $$<
+	$$(Q)$$(cxx) $$(cxx_flags) $$(if $(CFLAGS),,-O1 -g1) '-DGPU_BLOCK(n)=$2' -MMD -MP -x c++ -c -o $$@ $$<
 $(O)/gpu/$1/plimsoll-cuda.so: $(gpu_src:kernels/cuda/%.cu=$(O)/gpu/$1/%.o)
 endef
 $(eval $(call sized,half,((n) / 2)))
