@@ -96,7 +96,7 @@ int forward_run(struct forward *f, const struct pass *p, struct err *err)
     float *x = floats(f, f->at_x), *logits = floats(f, f->at_logits);
     void *work = f->dev_work + f->at_work;
     struct kern_choice *choice = (struct kern_choice *)(void *)(f->dev_work + f->at_choice);
-    float scale = 1.0f / __builtin_sqrtf((float)m->head_dim);
+    float scale = m->attn_gain / __builtin_sqrtf((float)m->head_dim);
 
     const int first = m->layers * p->part / p->parts, end = m->layers * (p->part + 1) / p->parts;
 

@@ -150,6 +150,48 @@ static int read_linear(struct planner *p, double *factor)
     return 0;
 }
 
+/* YaRN (Peng et al., 2023), as llama.cpp and HF transformers compute it: pairs that turn more than `fast` times over
+ * the original context keep their angles, those that turn less than `slow` times are divided by the factor, and between
+ * them it is a ramp; q and k are each multiplied by 1 + ln(factor) / 10. */
+struct yarn { double factor, fast, slow; int original; };
+
+static int read_yarn(struct planner *p, struct yarn *y)
+{
+    double whole = 1, none = 0;
+    if (p->m->rope.dims != p->m->head_dim)
+        return err_set(p->err, -1, "%s: key %s.rope.scaling.type is \"yarn\" where %d of %d dimensions of a head are "
+                       "rotated; all of them are supported", gguf_shown(p->g), p->m->arch, p->m->rope.dims,
+                       p->m->head_dim);
+    if (key_real(p, "rope.scaling.factor", 1, 1, 1e6, &y->factor)) return -1;
+    if (key_int(p, "rope.scaling.original_context_length", p->m->ctx_trained, 1, MODEL_MAX_CTX, &y->original))
+        return -1;
+    if (key_real(p, "rope.scaling.yarn_beta_fast", 32, 1e-3, 1e6, &y->fast)) return -1;
+    if (key_real(p, "rope.scaling.yarn_beta_slow", 1, 1e-3, y->fast, &y->slow)) return -1;
+    /* What the architectures here do not have. */
+    if (key_real(p, "rope.scaling.yarn_ext_factor", 1, 1, 1, &whole)) return -1;
+    if (key_real(p, "rope.scaling.yarn_attn_factor", 1, 1, 1, &whole)) return -1;
+    return key_real(p, "rope.scaling.yarn_log_multiplier", 0, 0, 0, &none);
+}
+
+/* The pair that turns so many times over the original context; whole below and above only for the ramp's ends. */
+static double yarn_pair(const struct yarn *y, double base, int dims, double turns)
+{
+    return dims * log(y->original / (turns * 2 * M_PI)) / (2 * log(base));
+}
+
+static void apply_yarn(struct model *m, const struct yarn *y, double base)
+{
+    const int dims = m->rope.dims;
+    const double low = MAX(floor(yarn_pair(y, base, dims, y->fast)), 0.0),
+                 high = MIN(ceil(yarn_pair(y, base, dims, y->slow)), dims - 1.0);
+    for (int i = 0; i < dims / 2; i++) {
+        const double ramp = MIN(MAX((i - low) / MAX(high - low, 0.001), 0.0), 1.0);
+        m->inv_freq[i] *= 1 - ramp + ramp / y->factor;
+    }
+    const double each = 1 + 0.1 * log(y->factor);
+    m->attn_gain = (float)(each * each);
+}
+
 /* Angles a position: base^(-2i/dims), divided by a linear scale and by Llama 3's factors where the file has them. */
 static int read_rope(struct planner *p)
 {
@@ -157,6 +199,7 @@ static int read_rope(struct planner *p)
     char key[96];
     double base = 0, factor = 1, attn_factor = 1;
     struct gguf_str type;
+    struct yarn yarn = {0};
     m->rope.neox = p->arch->neox;
     if (key_int(p, "rope.dimension_count", m->head_dim, 2, m->head_dim, &m->rope.dims)) return -1;
     if (m->rope.dims % 2)
@@ -169,9 +212,14 @@ static int read_rope(struct planner *p)
     const bool named = rc == GGUF_OK && type.len > 0;
     if (!named || is_text(&type, "linear")) {
         if (read_linear(p, &factor)) return -1;
+    } else if (is_text(&type, "yarn")) {
+        if (base <= 1)
+            return err_set(p->err, -1, "%s: key %s.rope.freq_base is %g; with yarn it must be above 1",
+                           gguf_shown(p->g), m->arch, base);
+        if (read_yarn(p, &yarn)) return -1;
     } else if (!is_text(&type, "none")) {
         char seen[GGUF_SHOWN];
-        return err_set(p->err, -1, "%s: key %s is \"%s\"; none and linear are supported", gguf_shown(p->g), key,
+        return err_set(p->err, -1, "%s: key %s is \"%s\"; none, linear and yarn are supported", gguf_shown(p->g), key,
                        gguf_show(seen, sizeof seen, type.data, type.len));
     }
     if (key_real(p, "rope.scaling.attn_factor", 1, 1, 1, &attn_factor)) return -1;
@@ -179,6 +227,8 @@ static int read_rope(struct planner *p)
     m->inv_freq = malloc((size_t)pairs * sizeof *m->inv_freq);
     if (!m->inv_freq) return err_set(p->err, -1, "no memory for %d rope frequencies", pairs);
     for (int i = 0; i < pairs; i++) m->inv_freq[i] = pow(base, -2.0 * i / m->rope.dims) / factor;
+    m->attn_gain = 1;
+    if (yarn.factor > 0) apply_yarn(m, &yarn, base);
     m->rope.inv_freq = m->inv_freq;
     return 0;
 }

@@ -8,6 +8,8 @@
  * it rotates it; metadata keys and tensor names are those of the GGUF specification and of llama.cpp's converters.  A tensor that the architecture as we know it does not use is refused by
  * name: to leave it out would give plausible wrong answers.
  *
+ * Rotation: plain, divided by a linear scale, by YaRN, or by Llama 3's factors; in all contexts the same, long or short.
+ *
  * llama.attention.sliding_window (Mistral 7B v0.1) is a window for all layers; llama.cpp ignores it.  Files of the
  * architectures qwen2 and qwen3 may have such a key too, and it is ignored: their window is in force only with
  * use_sliding_window, and only in the layers from max_window_layers on; GGUF has no key for either, and converters have
@@ -39,6 +41,7 @@ struct model {
     int layers, embd, heads, kv_heads, head_dim, ff, vocab, ctx_trained;
     int window; /* every layer: a token sees itself and the window - 1 before it; 0: all before it */
     float eps;
+    float attn_gain; /* what q * k / sqrt(head_dim) is multiplied by; 1 but with YaRN */
     struct kern_rope rope; /* inv_freq is the model's */
     struct model_layer *layer; /* (layers) */
     struct kmat embed;         /* (vocab, embd) */

@@ -105,8 +105,8 @@ TEST(model_refuses_what_it_does_not_know_by_name)
 {
     refuse(with_text_keys("mamba", NULL, NULL, 1e-5f), "architecture \"mamba\" is not supported");
     refuse(with_text_keys("ev\033[31mil", NULL, NULL, 1e-5f), "architecture \"ev?[31mil\"");
-    refuse(with_text_keys("llama", "llama.rope.scaling.type", "yarn", 1e-5f), "\"yarn\"; none and linear");
-    refuse(with_text_keys("llama", "llama.rope.scaling.type", "\033[2Jx", 1e-5f), "\"\\x1b[2Jx\"; none and linear");
+    refuse(with_text_keys("llama", "llama.rope.scaling.type", "longrope", 1e-5f), "\"longrope\"; none, linear and yarn");
+    refuse(with_text_keys("llama", "llama.rope.scaling.type", "\033[2Jx", 1e-5f), "\"\\x1b[2Jx\"; none, linear and yarn");
     refuse(with_text_keys("llama", "llama.rope.freq_base", "ten", 1e-5f), "rope.freq_base");
     refuse(with_text_keys("llama", "llama.attention.sliding_window", "40", 1e-5f), "llama.attention.sliding_window");
     refuse(with_text_keys("llama", NULL, NULL, 0), "rms_epsilon is 0");
@@ -234,6 +234,73 @@ TEST(model_divides_rope_frequencies_by_a_linear_scale)
     CHECK_NEAR(divided_by("linear", 4, 8), 4, 1e-12);
     CHECK_NEAR(divided_by("none", 4, 8), 1, 1e-12);
     CHECK_NEAR(divided_by(NULL, 0, 0), 1, 1e-12);
+}
+
+/* A qwen3 of heads of 16 with YaRN, and one more key. */
+static const char *with_yarn(const char *key, float value)
+{
+    struct tiny t = TINY_LLAMA;
+    struct gguf_make m;
+    char name[96];
+    t.arch = "qwen3";
+    gguf_make_begin(&m);
+    tiny_keys(&m, &t);
+    gguf_make_str(&m, "qwen3.rope.scaling.type", "yarn");
+    gguf_make_f32(&m, "qwen3.rope.freq_base", strstr(key, "base") ? value : 500);
+    if (!strstr(key, ".factor")) gguf_make_f32(&m, "qwen3.rope.scaling.factor", 4);
+    if (strstr(key, "context") || strstr(key, "dimension")) {
+        snprintf(name, sizeof name, "qwen3.%s", key);
+        gguf_make_u32(&m, name, (uint32_t)value);
+    } else if (*key && !strstr(key, "base")) {
+        snprintf(name, sizeof name, "qwen3.%s", key);
+        gguf_make_f32(&m, name, value);
+    }
+    tiny_vocab(&m, NULL);
+    tiny_tensors(&m, &t);
+    return gguf_make_file(&m, "yarn.gguf");
+}
+
+static void plan_yarn(struct model *m, const char *key, float value)
+{
+    struct err err = {0};
+    struct gguf *g = gguf_open(with_yarn(key, value), &err);
+    if (model_plan(m, g, TINY_VOCAB, kern_ref(), &err)) CHECK_STR(key, err.text);
+    gguf_close(g);
+}
+
+/* Of 8 pairs over 512 tokens: those that turn 32 times and more are as they were, those that do not turn once are
+ * divided by 4.  (tests/fixtures has one that was judged whole.) */
+TEST(model_stretches_slow_pairs_by_yarn)
+{
+    struct model m;
+    plan_yarn(&m, "", 0);
+    for (int i = 0; i < 8; i++) {
+        const double plain = pow(500, -2.0 * i / 16), by = plain / m.inv_freq[i], turns = 512 * plain / (2 * M_PI);
+        CHECK(by > 1 - 1e-12 && by < 4 + 1e-12);
+        if (turns > 64) CHECK_NEAR(by, 1, 1e-12);
+        if (turns < 0.5) CHECK_NEAR(by, 4, 1e-12);
+        if (turns > 3 && turns < 12) CHECK(by > 1.01 && by < 3.99);
+    }
+    CHECK_NEAR(m.attn_gain, (1 + 0.1 * log(4)) * (1 + 0.1 * log(4)), 1e-6);
+    model_free(&m);
+    plan_yarn(&m, "rope.scaling.original_context_length", 8); /* nothing turns much in that */
+    CHECK_NEAR(m.inv_freq[7], pow(500, -14.0 / 16) / 4, 1e-12);
+    CHECK_NEAR(m.inv_freq[2], pow(500, -4.0 / 16) / 4, 1e-12);
+    model_free(&m);
+    plan_yarn(&m, "rope.scaling.factor", 1);
+    CHECK(m.attn_gain == 1.0f);
+    CHECK_NEAR(m.inv_freq[7], pow(500, -14.0 / 16), 1e-15);
+    model_free(&m);
+    refuse(with_yarn("rope.scaling.factor", 0.5f), "qwen3.rope.scaling.factor is 0.5");
+    refuse(with_yarn("rope.scaling.factor", NAN), "qwen3.rope.scaling.factor");
+    refuse(with_yarn("rope.scaling.original_context_length", 0), "original_context_length is 0");
+    refuse(with_yarn("rope.scaling.yarn_beta_slow", 33), "yarn_beta_slow is 33; allowed is 0.001 to 32");
+    refuse(with_yarn("rope.scaling.yarn_beta_fast", 0.5f), "yarn_beta_slow is 1; allowed is 0.001 to 0.5");
+    refuse(with_yarn("rope.scaling.yarn_ext_factor", 0), "yarn_ext_factor is 0");
+    refuse(with_yarn("rope.scaling.yarn_log_multiplier", 0.1f), "yarn_log_multiplier is 0.1");
+    refuse(with_yarn("rope.scaling.attn_factor", 2), "attn_factor is 2");
+    refuse(with_yarn("rope.freq_base", 1), "qwen3.rope.freq_base is 1; with yarn it must be above 1");
+    refuse(with_yarn("rope.dimension_count", 8), "8 of 16 dimensions of a head are rotated");
 }
 
 /* A number below 0, a window of some layers alone, and a qwen2 or qwen3 whose window no key switches on. */

@@ -31,14 +31,15 @@ def next_logprobs(logits, ids):
 
 class HF:
     """s: a tiny.Spec; weights in HF's names.  To see what a mistake would do: lost, that many first positions that no
-    later row sees; base, eps, llama3, window in place of what s says."""
+    later row sees; base, eps, llama3, window in place of what s says; yarn too, and attention, the factor of q and of k that goes with it."""
 
     def __init__(self, s, weights, vocab, context, lost=0, **other):
         import torch
         import transformers
         transformers.logging.set_verbosity_error()
         torch.set_num_threads(1)
-        base, eps, llama3, window = (other.get(k, getattr(s, k)) for k in ("base", "eps", "llama3", "window"))
+        base, eps, llama3, window, yarn = (other.get(k, getattr(s, k))
+                                           for k in ("base", "eps", "llama3", "window", "yarn"))
         config = dict(vocab_size=vocab, hidden_size=s.embd, intermediate_size=s.ff, num_hidden_layers=s.layers,
                       num_attention_heads=s.heads, num_key_value_heads=s.kv_heads, max_position_embeddings=context,
                       rms_norm_eps=eps, rope_theta=base, tie_word_embeddings=s.tied, hidden_act="silu",
@@ -57,6 +58,9 @@ class HF:
         if llama3:
             config["rope_scaling"] = dict(zip(("factor", "low_freq_factor", "high_freq_factor",
                                                "original_max_position_embeddings"), llama3), rope_type="llama3")
+        if yarn:
+            config["rope_scaling"] = dict(factor=yarn[0], original_max_position_embeddings=yarn[1], rope_type="yarn",
+                                          attention_factor=other.get("attention"))
         model = kind(config_kind(**config)).float().eval()
         weights = {k: torch.from_numpy(np.ascontiguousarray(v)) for k, v in weights.items()}
         missing, unknown = model.load_state_dict(weights, strict=False)
@@ -65,7 +69,7 @@ class HF:
         assert model.config._attn_implementation == "eager" and next(model.parameters()).dtype == torch.float32
         # Does the configuration mean what we meant?  Versions differ in how they spell it; the slowest pair tells.
         slowest = float(model.model.rotary_emb.inv_freq[-1])
-        want = base ** -((s.head_dim - 2) / s.head_dim) / (llama3[0] if llama3 else 1)
+        want = base ** -((s.head_dim - 2) / s.head_dim) / (llama3 or yarn or (1,))[0]
         assert abs(slowest / want - 1) < 1e-5, (slowest, want)
         self.torch, self.model, self.lost, self.window = torch, model, lost, window
 

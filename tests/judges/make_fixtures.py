@@ -96,6 +96,11 @@ def mistakes(s, weights):
         out.append(("the norms of q and k swapped", swapped(weights, ".q_norm.", ".k_norm."), {}))
     if s.llama3:
         out.append(("no rope factors", weights, {"llama3": ()}))
+    if s.yarn:
+        factor, original = s.yarn
+        out += [("no yarn", weights, {"yarn": ()}), ("half the factor", weights, {"yarn": (factor / 2, original)}),
+                ("twice the context", weights, {"yarn": (factor, 2 * original)}),
+                ("yarn without its gain", weights, {"attention": 1.0})]
     if s.window:
         out += [("a window of %d" % w, weights, {"window": w}) for w in (s.window - 1, s.window + 1)]
         out.append(("no window", weights, {"window": 0}))

@@ -39,6 +39,7 @@ class Spec:
     pre: str = "llama-bpe"
     attn_bias: bool = False   # llama: q, k, v and output biases; qwen2 always has q, k, v
     llama3: tuple = ()        # rope factors: (factor, low, high, original context)
+    yarn: tuple = ()          # rope scaling: (factor, original context)
     window: int = 0           # llama: a token sees itself and the window - 1 before it; 0: all before it
     embd_std: float = 1.0
     gains: tuple = (1.6, 1.5) # of q and k; of ffn_down.  Peaked attention shows mistakes, and amplifies rounding too
@@ -215,6 +216,10 @@ def write(s, seed, path):
     key("vocab_size", w.add_vocab_size, VOCAB)
     if s.window:
         w.add_sliding_window(s.window)
+    if s.yarn:
+        w.add_rope_scaling_type(gguf.RopeScalingType.YARN)
+        w.add_rope_scaling_factor(s.yarn[0])
+        w.add_rope_scaling_orig_ctx_len(s.yarn[1])
     if s.arch == "llama":
         key("dimension_count", w.add_rope_dimension_count, s.head_dim)
     if s.heads * s.head_dim != s.embd:
