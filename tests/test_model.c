@@ -105,8 +105,8 @@ TEST(model_refuses_what_it_does_not_know_by_name)
 {
     refuse(with_text_keys("mamba", NULL, NULL, 1e-5f), "architecture \"mamba\" is not supported");
     refuse(with_text_keys("ev\033[31mil", NULL, NULL, 1e-5f), "architecture \"ev?[31mil\"");
-    refuse(with_text_keys("llama", "llama.rope.scaling.type", "longrope", 1e-5f), "\"longrope\"; none, linear and yarn");
-    refuse(with_text_keys("llama", "llama.rope.scaling.type", "\033[2Jx", 1e-5f), "\"\\x1b[2Jx\"; none, linear and yarn");
+    refuse(with_text_keys("llama", "llama.rope.scaling.type", "longrope", 1e-5f), "\"longrope\"; none, linear");
+    refuse(with_text_keys("llama", "llama.rope.scaling.type", "\033[2Jx", 1e-5f), "\"\\x1b[2Jx\"; none, linear");
     refuse(with_text_keys("llama", "llama.rope.freq_base", "ten", 1e-5f), "rope.freq_base");
     refuse(with_text_keys("llama", "llama.attention.sliding_window", "40", 1e-5f), "llama.attention.sliding_window");
     refuse(with_text_keys("llama", NULL, NULL, 0), "rms_epsilon is 0");

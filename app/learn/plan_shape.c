@@ -65,6 +65,8 @@ const struct plan_shape plan_shapes[] = {
     {"qwen3-8b", "qwen3", NULL, 36, 4096, 32, 8, 128, 12288, 151936, 40960, 0, false, WORDS_QWEN2, 8190735360},
     {"qwen3-14b", "qwen3", NULL, 40, 5120, 40, 8, 128, 17408, 151936, 40960, 0, false, WORDS_QWEN2, 14768307200},
     {"qwen3-32b", "qwen3", NULL, 64, 5120, 64, 8, 128, 25600, 151936, 40960, 0, false, WORDS_QWEN2, 32762123264},
+    {"deepseek-r1-0528-qwen3-8b", "qwen3", NULL, 36, 4096, 32, 8, 128, 12288, 151936, 131072, 0, false, WORDS_QWEN2,
+     8190735360},
     /* Known, and not for this engine: they are told apart from a name that was mistyped. */
     {.name = "mixtral-8x7b", .why = MOE("8 experts")},
     {.name = "mixtral-8x22b", .why = MOE("8 experts")},
