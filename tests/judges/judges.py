@@ -31,7 +31,7 @@ def next_logprobs(logits, ids):
 
 class HF:
     """s: a tiny.Spec; weights in HF's names.  To see what a mistake would do: lost, that many first positions that no
-    later row sees; base, eps, llama3, yarn, window in place of what s says; attention: what yarn multiplies q and k by."""
+    later row sees; base, eps, llama3, yarn, window in place of what s says; attention: what yarn multiplies q, k by."""
 
     def __init__(self, s, weights, vocab, context, lost=0, **other):
         import torch
