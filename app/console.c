@@ -29,8 +29,6 @@ static void say_figures(struct console *c)
     int turn = forecast_turn(&c->s->growth); /* the oldest leaves when the prompt passes the mark */
     if (turn != FORECAST_UNKNOWN && turn <= 5)
         buf_printf(&b, "; at this growth the oldest leaves in %d turn%s", turn, turn == 1 ? "" : "s");
-    if (t->end == END_LENGTH) buf_printf(&b, "; cut at %d tokens%s", t->max_tokens,
-                                         used >= ctx ? ", the context's end" : ", -n allows more");
     buf_puts(&b, "]");
     if (!b.failed) say_dim("%s", b.data);
     buf_free(&b);

@@ -335,6 +335,18 @@ static void tell_oom(struct run *r)
     trace_put(&r->a->trace, &e);
 }
 
+/* Nobody is to take a part for the whole.  (A stream of events has the end's name; --answers asked for it.) */
+static void tell_cut(const struct run *r, const struct turn_result *res)
+{
+    const struct app *a = r->a;
+    if (res->end != END_LENGTH || a->o->answers > 0) return;
+    const bool full = res->n_prompt + res->n_tokens >= a->info->ctx;
+    const bool thinks = res->text.len > 0 && thinking_end(res->text.data, res->text.len) == res->text.len;
+    const char *more = a->o->crew ? "the crew's \"answer\" allows more" : "-n allows more";
+    say("the answer was cut at %d tokens%s: %s%s", res->max_tokens, thinks ? ", while the model was thinking" : "",
+        full ? "the context is full" : more, thinks && !full ? ", --thinking N sets more aside" : "");
+}
+
 static void finish(struct run *r, struct turn_result *res, const struct err *err)
 {
     struct app *a = r->a;
@@ -348,6 +360,7 @@ static void finish(struct run *r, struct turn_result *res, const struct err *err
         bool answered = res->text.len > 0 || res->end == END_STOP || res->end == END_LENGTH || a->answers.terminal;
         if (open_line && answered && !is_call) out_put(&a->answers, "\n", 1);
         out_end(&a->answers);
+        tell_cut(r, res);
     }
     if (res->end == END_OOM && r->ans) tell_oom(r);
     if (res->end == END_FAULT || res->end == END_OOM) {

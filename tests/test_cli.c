@@ -375,6 +375,29 @@ TEST(cli_thinking_is_closed_at_its_cap_and_not_carried_on)
     CHECK(!strstr(out(), "</think>"));
 }
 
+/* On stderr, in every form of text; a stream has it as the turn's end, and --answers asked for it. */
+TEST(cli_says_that_an_answer_was_cut_and_what_allows_more)
+{
+    static const char thinks[] = "{\"answer\":\"<think>\\nla la \",\"end\":false}\n";
+    CHECK_EQ(RUN(endless, "", "-p", "sing", "-n", "7"), 0);
+    CHECK_STR(err(), "the answer was cut at 7 tokens: -n allows more\n");
+    CHECK_EQ(RUN(endless, "sing\n", "-n", "7"), 0);
+    check_has(err(), "the answer was cut at 7 tokens: -n allows more\n");
+    CHECK_EQ(RUN(thinks, "sing\n", "-n", "20"), 0);
+    check_has(err(), "cut at 20 tokens, while the model was thinking: -n allows more, --thinking N sets more aside\n");
+    CHECK_EQ(RUN(endless, "", "-p", "sing", "--ctx", "64"), 0);
+    check_has(err(), " tokens: the context is full\n");
+    CHECK_EQ(RUN(endless, "sing\n", "--crew", "single"), 0);
+    check_has(err(), " tokens: the crew's \"answer\" allows more\n");
+    CHECK_EQ(RUN(hello, "", "-p", "sing"), 0);
+    CHECK_STR(err(), "");
+    CHECK_EQ(RUN(endless, "sing\n", "-n", "7", "--json"), 0);
+    check_has(out(), "\"end\":\"length\"");
+    CHECK(!strstr(err(), "was cut"));
+    CHECK_EQ(RUN(endless, "sing\n", "--answers", "7", "--no-save"), 0);
+    CHECK(!strstr(err(), "was cut"));
+}
+
 /* ---------------------------------------------------------------- ends from outside */
 
 TEST(cli_interrupt_flushes_what_was_said)

@@ -120,6 +120,19 @@ TEST(transcript_thinking_is_folded)
     transcript_close(t);
 }
 
+TEST(transcript_says_that_an_answer_was_cut)
+{
+    struct transcript *t = open_it(plenty);
+    text(t, "a", "half an");
+    end(t, "a", "length", "half an");
+    text(t, "b", "<think>\nhm");
+    end(t, "b", "length", "<think>\nhm");
+    CHECK_STR(screen(t, 80, 6), "a             half an\n              cut after 7 tokens\n\n"
+                                "b             thought, 10 bytes\n"
+                                "              cut after 7 tokens, while the model was thinking\n\n");
+    transcript_close(t);
+}
+
 TEST(transcript_quiet_lines_and_errors)
 {
     struct transcript *t = open_it(plenty);

@@ -216,7 +216,10 @@ static void on_end(struct transcript *t, int agent, const struct event_turn_end 
                  end->tokens, 1e3 * MIN(MAX(end->cancel_s, 0.0), 1e6));
     else if (is(end->end, "cancelled"))
         snprintf(e->end, sizeof e->end, "cancelled after %" PRId64 " tokens", end->tokens);
-    else if (is(end->end, "length")) snprintf(e->end, sizeof e->end, "cut after %" PRId64 " tokens", end->tokens);
+    else if (is(end->end, "length"))
+        snprintf(e->end, sizeof e->end, "cut after %" PRId64 " tokens%s", end->tokens,
+                 end->text.len > 0 && thinking_end(end->text.data, end->text.len) == end->text.len
+                     ? ", while the model was thinking" : "");
     else if (!is(end->end, "stop")) snprintf(e->end, sizeof e->end, "ended: %.*s", STR(end->end));
     close_answer(e);
 }
