@@ -118,7 +118,7 @@ const struct opt opts_table[] = {
     {NULL, "--exact", "PLIMSOLL_EXACT", ON, AT(exact), NULL, 0, 0, NULL, NULL,
      "on a GPU: the same bits in any company (the default, but in a chat by hand; the CPU always does)"},
     {NULL, "--fast", "PLIMSOLL_FAST", ON, AT(fast), NULL, 0, 0, NULL, NULL,
-     "on a GPU: long prompts by cuBLASLt, faster; last bits differ with company (the default in a chat by hand)"},
+     "on a GPU: long prompts by cuBLASLt, faster; last bits may differ in company (a chat by hand does so)"},
     {NULL, "--kv-type", "PLIMSOLL_KV_TYPE", CHOICE, AT(kv_type), "TYPE", 0, 0, "f16|q8_0|f32", "f16",
      "numbers of the attention memory; q8_0 takes half of f16, f32 twice"},
     {NULL, "--no-pin", "PLIMSOLL_NO_PIN", ON, AT(no_pin), NULL, 0, 0, NULL, NULL, "do not pin threads to cores"},

@@ -5,10 +5,11 @@
  * took.
  *
  * Architectures: llama (also Llama 3's rope factors), qwen2, and qwen3, which normalises each head of q and of k before
- * it rotates it; metadata keys and tensor names are those of the GGUF specification and of llama.cpp's converters.  A tensor that the architecture as we know it does not use is refused by
- * name: to leave it out would give plausible wrong answers.
+ * it rotates it; metadata keys and tensor names are those of the GGUF specification and of llama.cpp's converters.  A
+ * tensor that the architecture as we know it does not use is refused by name: to leave it out would give plausible
+ * wrong answers.
  *
- * Rotation: plain, divided by a linear scale, by YaRN, or by Llama 3's factors; in all contexts the same, long or short.
+ * Rotation: plain, divided by a linear scale, by YaRN, or by Llama 3's factors; the same in short and in long contexts.
  *
  * llama.attention.sliding_window (Mistral 7B v0.1) is a window for all layers; llama.cpp ignores it.  Files of the
  * architectures qwen2 and qwen3 may have such a key too, and it is ignored: their window is in force only with

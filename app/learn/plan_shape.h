@@ -7,7 +7,8 @@
  * text and tables are near, not exact.
  *
  * Sizes are those of each model's config.json; `parameters` is the count that its publisher's files have (a tied matrix
- * that is in them twice counts once), and a test adds the shape up to the same number.  Owner: whoever opens a header closes its descriptor.  Threads: any. */
+ * that is in them twice counts once), and a test adds the shape up to the same number.  Owner: whoever opens a header
+ * closes its descriptor.  Threads: any. */
 #ifndef PLAN_SHAPE_H
 #define PLAN_SHAPE_H
 #include "kernels/quant.h"
