@@ -222,7 +222,8 @@ static void make_deepseek(struct vocab_make *m, size_t n)
 TEST(deepseek_is_recognised_with_what_it_needs)
 {
     static const char chat[] = "{{bos_token}}{{ns.system_prompt}}{{'" U "' + message['content']}}"
-                               "{{'" A "' + content + '" E "'}}{% if '<|im_start|>' in content and '<|im_end|>' %}{{'" A "<think>\\n'}}";
+                               "{{'" A "' + content + '" E "'}}"
+                               "{% if '<|im_start|>' in content and '<|im_end|>' %}{{'" A "<think>\\n'}}";
     for (size_t n = COUNT_OF(deepseek_tokens); n >= 2; n--) {
         struct vocab_make m;
         enum template_kind k = TEMPLATE_KINDS;
