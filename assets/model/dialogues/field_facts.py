@@ -19,13 +19,14 @@ THINGS = [
     ("formats", "*the model formats of plimsoll|*the model files that plimsoll reads|*the supported GGUF versions",
      "plimsoll reads GGUF version 2 and 3.", "version 2 and 3"),
     ("archs", "*the supported architectures|*the architectures that plimsoll runs|*the model families it supports",
-     "plimsoll runs the architectures llama (Llama 2 and 3, Mistral, SmolLM2) and qwen2.", "llama & qwen2"),
+     "plimsoll runs the architectures llama (Llama 2 and 3, Mistral, SmolLM2), qwen2 and qwen3.",
+     "llama & qwen2 & qwen3"),
     ("types", "*the supported weight types|*the weight types that plimsoll reads|*the quantizations it supports",
      "plimsoll reads weights in F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K and Q6_K.", "BF16 & Q6_K"),
     ("tokenizers", "*the supported tokenizers|*the tokenizers that plimsoll knows|*the tokenizer kinds of plimsoll",
      "plimsoll knows SPM and byte-level BPE tokenizers.", "SPM & BPE"),
     ("templates", "*the supported chat templates|*the chat templates that plimsoll knows",
-     "plimsoll knows the ChatML, Llama 3 and Mistral chat templates.", "ChatML & Llama 3 & Mistral chat"),
+     "plimsoll knows the ChatML, Llama 3, Mistral and DeepSeek R1 chat templates.", "ChatML & Llama 3 & R1 chat"),
     ("licence", "the licence of plimsoll|plimsoll's license|the license|the licence",
      "plimsoll is under the MIT licence.", "MIT licence"),
     ("language", "the language plimsoll is written in|plimsoll's programming language|the language of its source code",
@@ -365,13 +366,32 @@ DEEDS = [
      "script a session with commands",
      "--script reads stdin as a script: turns, @agents, /commands, /expect and /assert.",
      "--script reads & expect"),
-    ("--exact", "--exact|--fast|the --exact flag|the --fast flag", "get the same bits on a GPU|"
-     "let a GPU be faster and less exact",
-     "--exact, the default, gives the same bits in any company; with --fast, on a GPU, last bits may differ.",
-     "--exact & --fast"),
+("--exact", "--exact|--fast|the --exact flag|the --fast flag", "have the same bits on a GPU|compute faster on a GPU|"
+     "get exact results on a GPU",
+     "On a GPU --exact gives the same bits in any company; --fast, a chat's default there, may differ in the last "
+     "ones.",
+     "--exact & same bits"),
     ("--no-tui", "--no-tui|the --no-tui flag", "chat line by line|turn off the full screen|"
      "chat without the full screen",
      "--no-tui gives a chat line by line, without the full screen.", "--no-tui & line by line"),
+    ("--overcommit", "--overcommit|the --overcommit flag|over-commit|"
+     "over-commitment", "promise less memory than the worst "
+     "case|let more requests run at once",
+     "--overcommit promises requests what they may be expected to need; when that was too little the last is parked.",
+     "--overcommit & parked"),
+    ("--pool", "--pool|the --pool flag|--pool N", "set the size of the KV pool|make the KV pool smaller",
+     "--pool N sets how many tokens the KV pool holds, for all that run together.", "--pool N & together"),
+    ("--no-save", "--no-save|the --no-save flag", "keep a chat off the disk|not save a session|chat without saving",
+     "--no-save keeps the session off the disk: it ends with the program.", "--no-save & off the disk"),
+    ("--thinking", "--thinking|the --thinking flag|--thinking N", "give a model room to think|"
+     "limit the thinking of a model",
+     "--thinking N sets N tokens more aside for <think>; at that many it is closed.", "--thinking N & aside"),
+    ("--high-mark", "--high-mark|--low-mark|the --high-mark flag", "set when compaction begins|compact earlier",
+     "--high-mark P is the percent of a context above which its oldest is summed up, --low-mark down to which.",
+     "--high-mark P & summed up"),
+    ("--parallel", "--parallel|the --parallel flag|--parallel N", "set how many agents answer at once|"
+     "let fewer agents answer at once",
+     "--parallel N sets how many agents may answer at once; what fits no more waits.", "--parallel N & at once"),
     # ---- plimsoll WORD
     ("learn", "plimsoll learn|the command plimsoll learn|the command learn", "play a lesson|see the list of lessons|"
      "see memory run out for real|learn why memory runs out",
@@ -404,6 +424,16 @@ DEEDS = [
      "export a conversation|delete a saved session|rename a session",
      "plimsoll sessions lists what was saved; with a word it can show, export, import, rename or delete.",
      "plimsoll sessions & export"),
+    ("stress", "plimsoll stress|the command plimsoll stress|the command stress", "run many agents at once|"
+     "stress the engine",
+     "plimsoll stress --agents N --turns N runs so many agents at once and says what memory they took.",
+     "plimsoll stress & at once"),
+    ("replay", "plimsoll replay|the command plimsoll replay|the command replay", "see a recorded session again|"
+     "replay a trace",
+     "plimsoll replay FILE shows again what --json or --trace wrote; no model is needed.", "plimsoll replay & again"),
+    ("config", "plimsoll config|the command plimsoll config|the command config", "see which settings are in force|"
+     "see where a setting comes from",
+     "plimsoll config lists every setting in force and where it comes from.", "plimsoll config & comes from"),
     # ---- /commands
     ("/context", "/context|the command /context|/context in a chat", "see what fills my context|"
      "see what the next call carries",
@@ -444,6 +474,17 @@ DEEDS = [
     ("/expect", "/expect|/assert|the command /expect", "test answers in a script|expect a text in a script",
      "/expect checks that the last answer has a text, /assert that a figure holds; else a script ends.",
      "expect checks & assert"),
+    ("/fork", "/fork|the command /fork|/fork TURN", "go on in a copy of a session|go back to an earlier turn in a copy",
+     "/fork TURN goes on in a copy of the session as it was after that turn.", "fork TURN & copy"),
+    ("/stats", "/stats|the command /stats|/stats in a chat", "see the figures of a session|"
+     "see the speed and memory of a chat",
+     "/stats shows model, memory and context in figures.", "stats shows & figures"),
+    ("/memory", "/memory|the command /memory|/memory in a chat", "see who owns the engine's memory|"
+     "see the memory by owner",
+     "/memory shows the engine's memory, by owner.", "memory shows & by owner"),
+    ("/tokens", "/tokens|the command /tokens|/tokens TEXT", "count the tokens of a text|"
+     "see how many tokens the last turn had",
+     "/tokens TEXT says how many tokens it has; alone, how many the last turn had.", "tokens TEXT says & how many"),
     # ---- keys and make
     ("ctrl-c", "Ctrl-C|ctrl-c|Control-C|pressing Ctrl-C", "interrupt an answer|stop an answer|"
      "stop the model while it writes|cancel the answer",
@@ -451,6 +492,30 @@ DEEDS = [
     ("ctrl-d", "Ctrl-D|ctrl-d|Control-D|pressing Ctrl-D", "leave the chat|quit plimsoll|exit the chat|"
      "get out of plimsoll",
      "Ctrl-D leaves plimsoll.", "Ctrl-D"),
+    ("keys", "the key ?|the ? key|pressing ? on the full screen", "see all keys|find the keys of the full screen",
+     "The ? key lists all keys of the full screen.", "lists all keys"),
+    ("f2", "F2|the key F2|the memory map", "see the memory map|see every KV page|see who owns which page",
+     "F2 is the memory map: every KV page, whose it is and what it holds.", "F2 & every KV page"),
+    ("f3", "F3|the key F3|the inspector", "open the inspector|see the next call message by message",
+     "F3 is the inspector: what the next call carries, message by message; there you drop, pin or compact.",
+     "F3 & message by message"),
+    ("f4", "F4|the key F4|the list of agents", "see all agents and their limits|cancel one agent",
+     "F4 lists the agents with their limits and totals, to cancel or park one.", "F4 & limits"),
+    ("f5", "F5|the key F5|the timeline", "see the timeline|go back in a session",
+     "F5 is the timeline of the whole session, to go back in.", "F5 & timeline"),
+    ("f6", "F6|the key F6|the list of saved sessions", "see saved sessions on the full screen|"
+     "open a saved session with a key",
+     "F6 lists the saved sessions, as a list or as a tree of copies.", "F6 & tree"),
+    ("f7", "F7|the key F7|the list of artifacts", "see the artifacts|see a clipped result whole",
+     "F7 lists the artifacts: whole results that were clipped.", "F7 & whole results"),
+    ("f8", "F8|the key F8|the log of plimsoll", "see the log|read the log on the full screen",
+     "F8 shows the log of plimsoll.", "F8 & log"),
+    ("f10", "F10|the key F10|the list of model files", "see model files on the full screen|find models with a key",
+     "F10 lists the model files on this machine, and what fits.", "F10 & model files"),
+    ("f12", "F12|the key F12|the key for a dead session", "see with a key how a session died|see how a session ended",
+     "F12 shows how a session died, from its last saved figures.", "F12 & died"),
+    ("esc", "Esc|the Esc key|pressing Esc", "cancel what runs on the full screen|stop an agent with a key",
+     "Esc cancels what runs; what was said so far stays.", "Esc cancels"),
     ("make run", "make run|the command make run", "build and start plimsoll|build plimsoll|compile plimsoll",
      "make run builds plimsoll and opens its full screen; MODEL=model.gguf make run takes that model.",
      "make run & builds"),
@@ -716,7 +781,8 @@ QUESTIONS = [
       "Is a GPU needed [for plimsoll|]?",
       "Is a CPU enough for plimsoll?", "Do I need a graphics card for plimsoll?",
       "Can plimsoll run without a graphics card?", "Do I need a GPU to run plimsoll?"]),
-    ("use_gpu", "--backend auto computes on a GPU where there is one, cuda on nothing else; plimsoll doctor says why not.",
+    ("use_gpu", "--backend auto computes on a GPU where there is one, cuda on nothing else; plimsoll doctor says why "
+     "not.",
      "--backend auto & doctor",
      ["Can plimsoll use my GPU?", "Does plimsoll use CUDA?", "How do I run plimsoll on my GPU?",
       "Does plimsoll run on an NVIDIA GPU?", "Can plimsoll run on my NVIDIA GPU?",
