@@ -40,6 +40,8 @@ def options():
     p.add_argument("--minutes", type=float, default=70, help="time for the training steps")
     p.add_argument("--dialogues", type=int, default=120000)
     p.add_argument("--drills", type=float, default=0.14, help="drills for each dialogue; 0.14 is a fifth of all tokens")
+    p.add_argument("--share", action="append", default=[], metavar="KIND=N",
+                   help="another share of dialogues for a kind, field=120 say (dialogues/mixer.py)")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--dim", type=int, default=256)
     p.add_argument("--layers", type=int, default=6)
@@ -68,6 +70,8 @@ def prepare(o, tok):
         learn(text for m in messages for _, text in m).save(tok_path)
         r.close()
     tok = Tokenizer.load(tok_path)
+    for kind, share in (s.split("=") for s in o.share):
+        mixer.share(kind, float(share))
     if not os.path.exists(set_path):
         t = time.time()
         dialogues = data.encode(tok, mixer.stream(o.seed, o.dialogues), o.program)

@@ -16,6 +16,12 @@ SEGMENTS = [(field, 2), (toolcalls, 3), (clipped, 1), (recall, 3), (talk, 2), (s
 TOOLS = "read write edit list search shell calculator recall artifact ask".split()
 
 
+def share(kind, n):
+    """From now on this kind, named as its module, has n for its share."""
+    at = [m.__name__.rsplit(".", 1)[-1] for m, _ in KINDS].index(kind)
+    KINDS[at] = (KINDS[at][0], n)
+
+
 def _weighted(w, table):
     at = w.rng.random() * sum(share for _, share in table)
     for item, share in table:
