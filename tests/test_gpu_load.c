@@ -75,8 +75,8 @@ TEST(an_object_that_is_broken_or_of_another_version_is_refused_in_one_line)
 /* The CPU serves as if nothing had been there, and says why only where a driver shows a device. */
 TEST(an_object_that_is_broken_or_missing_does_not_hinder_the_cpu)
 {
-    bash("cpu=$(\"$D/bin/plimsoll\" --backend cpu --temp 0 -n 3 -p hello </dev/null); [ -n \"$cpu\" ]\n"
-         "as_cpu() { [ \"$cpu\" = \"$(\"$D/bin/plimsoll\" --temp 0 -n 3 -p hello </dev/null 2>\"$D/err\")\" ] &&\n"
+    bash("cpu=$(\"$D/bin/plimsoll\" --backend cpu --temp 0 -p hello </dev/null); [ -n \"$cpu\" ]\n"
+         "as_cpu() { [ \"$cpu\" = \"$(\"$D/bin/plimsoll\" --temp 0 -p hello </dev/null 2>\"$D/err\")\" ] &&\n"
          "    if [ -e /dev/nvidiactl ] || [ -e /dev/dxg ]; then grep -q '^the CPU serves, not the GPU: ' \"$D/err\"\n"
          "    else [ ! -s \"$D/err\" ]; fi || die \"$1: $(cat \"$D/err\")\"; }\n"
          "as_cpu missing; echo no object >\"$beside\"; as_cpu broken\n");

@@ -54,10 +54,20 @@ awk -F, 'END { exit !($4 < 6) }' "$work/run/loss.csv" || fail "the loss did not 
 echo "# a later run starts from its file"
 "$python" assets/model/export.py "$work/run/model.gguf" "$work/again.gguf"
 cmp "$work/run/model.gguf" "$work/again.gguf" || fail "a model that was read and written again has changed"
-train_until 1 "$work/later" 0.05 $small --work "$work/later" --init "$work/run/model.gguf" >"$work/log"
+train_until 1 "$work/later" 0.05 $small --share field=60 --work "$work/later" --init "$work/run/model.gguf" >"$work/log"
 grep -q '^starts from ' "$work/log" || fail "--init was not used"
 cmp "$work/run/tokenizer.json" "$work/later/tokenizer.json" || fail "a later run has another tokenizer"
 awk -F, 'NR == 2 { first = $4 } END { exit !(NR > 1 && first < 6) }' "$work/later/loss.csv" || fail "the later run began from nothing"
+
+echo "# the mean of two runs lies between them, that of a run and itself is that run"
+"$python" assets/model/average.py "$work/run" "$work/later" "$work/mean" --program "$program"
+"$python" assets/model/average.py "$work/run" "$work/run" "$work/same" --program "$program"
+cmp "$work/run/model.gguf" "$work/same/model.gguf" || fail "the mean of a run and itself is another model"
+for run in run later; do
+    ! cmp -s "$work/$run/model.gguf" "$work/mean/model.gguf" || fail "the mean of two runs is one of them"
+done
+[ "$(wc -l <"$work/mean/loss.csv")" = "$(($(wc -l <"$work/run/loss.csv") + $(wc -l <"$work/later/loss.csv") - 1))" ] ||
+    fail "the mean's curve is not both runs'"
 
 echo "# drills: what they ask for was said"
 "$python" assets/model/drills.py "$work/run/tokenizer.json"
