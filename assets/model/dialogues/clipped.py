@@ -10,7 +10,7 @@ other line of a text has all of them, so whether the answer is shown can be seen
 from .clipped_texts import KINDS_OF_TEXT, Matches, Table, Text, _TABLE, _bare, _has
 from .clipped_words import (AGAIN, LIST, MORE, NOT_THERE, NO_MORE, ON, ON_NAMED, OPENERS, READ, SEARCH, SHELL,
                             THE_END, TOOLS, _cap, _words)
-from .grammar import FILE_STEMS, World
+from .grammar import FILE_STEMS, World, left_over
 
 # ---------------------------------------------------------------------------------------------------- conversations
 
@@ -408,7 +408,7 @@ def _valid(d):
                 assert v["offset"] == start + len(v["text"].encode()) and v["total"] > v["shown"] > 0
                 notices[v["id"]] = v["offset"]
         if who == "user":
-            assert "{" not in v and "[" not in v and "  " not in v, v
+            assert not left_over(v) and "  " not in v, v
 
 
 def _test():

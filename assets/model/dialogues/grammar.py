@@ -20,6 +20,15 @@ import re
 import zlib
 
 
+_SLICE = re.compile(r'\w+(\["\w+"\])?\[-?\d*:\d*\]')
+
+
+def left_over(text):
+    """Does it have a choice or a slot that nobody filled in?  A slice in Python, messages[-8:], is none."""
+    rest = _SLICE.sub("", text)
+    return "{" in rest or "[" in rest
+
+
 def is_held(value):
     """Is this open value on the held side?  About one in six is."""
     return zlib.crc32(("plimsoll:" + str(value).lower()).encode()) % 6 == 0

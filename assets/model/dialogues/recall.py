@@ -10,7 +10,7 @@ note or list gets "Noted."; two facts asked for at once are answered by two sent
 """
 import re
 
-from .grammar import WEEKDAYS, World
+from .grammar import WEEKDAYS, World, left_over
 from .recall_facts import (CHOICES, D_ASK, D_SAY, D_UPDATE, FREE_ADJ, FREE_ATTR, FREE_NOUN, L_ASK, L_SAY, L_UPDATE,
                            MATTERS, SINGLES, THINGS, TYPES, TYPE_GROUPS, lines)
 from .recall_words import (AMOUNT, CODE, DATE, G_ASK, G_LEAD_ASK, G_LEAD_SAY, G_SAY, G_TAIL_ASK, G_TAIL_SAY, G_TWO,
@@ -871,7 +871,7 @@ def _test():
             assert len(u) == 1 and set(u) <= others | {"assistant", "call"}, u
             v = list(u.values())[0]
             text = v if isinstance(v, str) else v.get("text", "x")
-            assert text and "{" not in text and "<" not in text and "[" not in text and "  " not in text, text
+            assert text and not left_over(text) and "<" not in text and "  " not in text, text
         assert not set(d["turns"][-1]) & others
 
     start, sizes, seen = time.time(), [], set()
