@@ -27,14 +27,15 @@ def main():
     o = p.parse_args()
     os.makedirs(o.out, exist_ok=True)
     a, b = (torch.load(f"{run}/checkpoint.pt", map_location="cpu", weights_only=False) for run in o.runs)
-    if a["shape"] != b["shape"]:
+    sizes = [{name: tuple(w.shape) for name, w in run["model"].items()} for run in (a, b)]
+    if sizes[0] != sizes[1]:
         raise SystemExit("average.py: the runs are of different shapes")
     tok, other = (Tokenizer.load(f"{run}/tokenizer.json") for run in o.runs)
     if tok.tokens != other.tokens:
         raise SystemExit("average.py: the runs have different tokenizers")
     weights = {name: (a["model"][name] + b["model"][name]) / 2 for name in a["model"]}
     forms = subprocess.run([o.program, "forms", "--hash"], check=True, capture_output=True, text=True).stdout.strip()
-    export.write(f"{o.out}/model.gguf", weights, Shape(**a["shape"]), tok, forms)
+    export.write(f"{o.out}/model.gguf", weights, Shape(**b["shape"]), tok, forms)
     later = [(steps + a["steps"], tokens + a["tokens"], round(used + a["used"], 1), loss)
              for steps, tokens, used, loss in b["curve"]]
     curve.write(f"{o.out}/loss", a["curve"] + later)
