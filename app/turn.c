@@ -335,11 +335,12 @@ static void tell_oom(struct run *r)
     trace_put(&r->a->trace, &e);
 }
 
-/* Nobody is to take a part for the whole.  (A stream of events has the end's name; --answers asked for it.) */
+/* Nobody is to take a part for the whole.  (A stream of events has the end's name, and the full screen says it below the
+ * answer; --answers asked for it.) */
 static void tell_cut(const struct run *r, const struct turn_result *res)
 {
     const struct app *a = r->a;
-    if (res->end != END_LENGTH || a->o->answers > 0) return;
+    if (res->end != END_LENGTH || a->o->answers > 0 || say_diverted()) return;
     const bool full = res->n_prompt + res->n_tokens >= a->info->ctx;
     const bool thinks = res->text.len > 0 && thinking_end(res->text.data, res->text.len) == res->text.len;
     const char *more = a->o->crew ? "the crew's \"answer\" allows more" : "-n allows more";
