@@ -335,8 +335,8 @@ static void tell_oom(struct run *r)
     trace_put(&r->a->trace, &e);
 }
 
-/* Nobody is to take a part for the whole.  (A stream of events has the end's name, and the full screen says it below the
- * answer; --answers asked for it.) */
+/* Nobody is to take a part for the whole.  (A stream of events has the end's name, the full screen says it below the
+ * answer, and --answers asked for it.) */
 static void tell_cut(const struct run *r, const struct turn_result *res)
 {
     const struct app *a = r->a;
