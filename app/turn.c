@@ -343,9 +343,10 @@ static void tell_cut(const struct run *r, const struct turn_result *res)
     if (res->end != END_LENGTH || a->o->answers > 0 || say_diverted()) return;
     const bool full = res->n_prompt + res->n_tokens >= a->info->ctx;
     const bool thinks = res->text.len > 0 && thinking_end(res->text.data, res->text.len) == res->text.len;
+    const bool aside = thinks && !full && !a->o->prompt && a->o->thinking <= 0; /* it is for chats, and not yet given */
     const char *more = a->o->crew ? "the crew's \"answer\" allows more" : "-n allows more";
     say("the answer was cut at %d tokens%s: %s%s", res->max_tokens, thinks ? ", while the model was thinking" : "",
-        full ? "the context is full" : more, thinks && !full ? ", --thinking N sets more aside" : "");
+        full ? "the context is full" : more, aside ? ", --thinking N sets more aside" : "");
 }
 
 static void finish(struct run *r, struct turn_result *res, const struct err *err)

@@ -385,6 +385,8 @@ TEST(cli_says_that_an_answer_was_cut_and_what_allows_more)
     check_has(err(), "the answer was cut at 7 tokens: -n allows more\n");
     CHECK_EQ(RUN(thinks, "sing\n", "-n", "20"), 0);
     check_has(err(), "cut at 20 tokens, while the model was thinking: -n allows more, --thinking N sets more aside\n");
+    CHECK_EQ(RUN(thinks, "", "-p", "sing", "-n", "20"), 0); /* --thinking is for chats */
+    CHECK_STR(err(), "the answer was cut at 20 tokens, while the model was thinking: -n allows more\n");
     CHECK_EQ(RUN(endless, "", "-p", "sing", "--ctx", "64"), 0);
     check_has(err(), " tokens: the context is full\n");
     CHECK_EQ(RUN(endless, "sing\n", "--crew", "single"), 0);
