@@ -82,8 +82,8 @@ static int run_layer(struct forward *f, const struct kern_batch *b, int i, float
     void *work = f->dev_work + f->at_work;
     int rc = k->attn_in(f->d, NULL, b, &l->attn, &f->group, 0, i, x, q, work, err);
     if (!rc) rc = k->attn(f->d, NULL, b, &f->group, 0, i, f->m->heads, scale, 0, q, att, work, err);
-    if (!rc) rc = k->project(f->d, NULL, b->rows, &l->wo, l->dev_bo, att, x, work, err);
-    const struct kern_ffn ffn = {l->dev_ffn_norm, f->m->eps, l->gate, l->up, l->down, KERN_SILU};
+    if (!rc) rc = k->project(f->d, NULL, b->rows, &l->wo, l->dev_bo, NULL, 0, att, x, work, err);
+    const struct kern_ffn ffn = {l->dev_ffn_norm, f->m->eps, l->gate, l->up, l->down, KERN_SILU, NULL};
     return rc ? rc : k->ffn(f->d, NULL, b->rows, &ffn, x, work, err);
 }
 

@@ -101,6 +101,7 @@ struct kern_ffn {
     float eps;
     struct kmat gate, up, down; /* (ff, embd) twice, (embd, ff) */
     enum kern_act act;
+    const float *dev_post; /* (embd) norm of what the step adds, of the same eps; or NULL */
 };
 
 /* How one row's next token is chosen.  The order is fixed and is the field's usual one:
@@ -228,12 +229,13 @@ struct kern {
                 int layer, int heads,
                 float scale, float softcap, const float *dev_q, float *dev_att, void *dev_work, struct err *err);
 
-    /* x += W y + bias, bias may be NULL: the attention's way back (y = att). */
+    /* x += W y + bias, bias may be NULL: the attention's way back (y = att).  dev_post (embd), if it is not NULL:
+     * x += norm(W y + bias), by these weights and eps. */
     int (*project)(struct kdev *d, struct kstream *st, int rows, const struct kmat *w, const float *dev_bias,
-                   const float *dev_y, float *dev_x,
+                   const float *dev_post, float eps, const float *dev_y, float *dev_x,
                    void *dev_work, struct err *err);
 
-    /* x += Wdown(act(Wgate norm(x)) * (Wup norm(x))). */
+    /* x += Wdown(act(Wgate norm(x)) * (Wup norm(x))), by dev_post normed before it is added. */
     int (*ffn)(struct kdev *d, struct kstream *st, int rows, const struct kern_ffn *w, float *dev_x, void *dev_work,
                struct err *err);
 

@@ -185,8 +185,8 @@ static void rms_norm(const float *x, const float *weight, int n, float eps, floa
     for (int i = 0; i < n; i++) y[i] = (float)(x[i] * scale * weight[i]);
 }
 
-/* The same in place on one head of q or k, which is still in double. */
-static void head_norm(double *x, const float *weight, int n, float eps)
+/* The same in place on what is still in double: one head of q or k, a row that is to be added. */
+static void norm_in_place(double *x, const float *weight, int n, float eps)
 {
     double sum = 0;
     for (int i = 0; i < n; i++) sum += x[i] * x[i];
@@ -325,7 +325,7 @@ static void finish_heads(const struct kern_attn_in *w, const float *norm, int he
 {
     for (int h = 0; h < heads; h++) {
         double *head = x + (size_t)h * (size_t)head_dim;
-        if (norm) head_norm(head, norm, head_dim, w->eps);
+        if (norm) norm_in_place(head, norm, head_dim, w->eps);
         rope_turn(&w->rope, pos, head);
     }
 }
@@ -407,16 +407,22 @@ static int ref_attn(struct kdev *d, struct kstream *st, const struct kern_batch 
     return 0;
 }
 
+/* x += w->out, after its norm if there is one. */
+static void add_out(const struct work *w, int n, const float *post, float eps, float *x)
+{
+    if (post) norm_in_place(w->out, post, n, eps);
+    for (int i = 0; i < n; i++) x[i] = (float)(x[i] + w->out[i]);
+}
+
 static int ref_project(struct kdev *d, struct kstream *st, int rows, const struct kmat *m, const float *bias,
-                       const float *y, float *x, void *dev_work, struct err *err)
+                       const float *post, float eps, const float *y, float *x, void *dev_work, struct err *err)
 {
     (void)st, (void)err;
     struct work w;
     work_cut(&w, dev_work, m->cols, m->rows);
     for (int r = 0; r < rows; r++) {
-        float *to = x + (size_t)r * (size_t)m->rows;
         matmul(d, m, bias, y + (size_t)r * (size_t)m->cols, &w);
-        for (int i = 0; i < m->rows; i++) to[i] = (float)(to[i] + w.out[i]);
+        add_out(&w, m->rows, post, eps, x + (size_t)r * (size_t)m->rows);
     }
     return 0;
 }
@@ -436,7 +442,7 @@ static int ref_ffn(struct kdev *d, struct kstream *st, int rows, const struct ke
         activations(d, f->up.type, w.norm, embd, w.act);
         for (int i = 0; i < ff; i++) w.mid[i] = (float)(activate(f->act, w.out[i]) * dot(&f->up, i, w.act, w.weights));
         matmul(d, &f->down, NULL, w.mid, &w);
-        for (int i = 0; i < embd; i++) row[i] = (float)(row[i] + w.out[i]);
+        add_out(&w, embd, f->dev_post, f->eps, row);
     }
     return 0;
 }

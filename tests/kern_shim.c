@@ -136,10 +136,10 @@ static int shim_attn(struct kdev *d, struct kstream *st, const struct kern_batch
 }
 
 static int shim_project(struct kdev *d, struct kstream *st, int rows, const struct kmat *w, const float *bias,
-                        const float *y, float *x, void *work, struct err *err)
+                        const float *post, float eps, const float *y, float *x, void *work, struct err *err)
 {
     if (fails(SHIM_PROJECT, false, err)) return -1;
-    return real->project(d, st, rows, w, bias, y, x, work, err);
+    return real->project(d, st, rows, w, bias, post, eps, y, x, work, err);
 }
 
 static int shim_ffn(struct kdev *d, struct kstream *st, int rows, const struct kern_ffn *w, float *x, void *work,

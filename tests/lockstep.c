@@ -95,6 +95,7 @@ struct rig_shape lockstep_shape(struct dice *d, bool floats)
     s.rope = dice_below(d, 4) ? s.head_dim / (1 + dice_below(d, 2)) / 2 * 2 : 0;
     s.window = dice_below(d, 3) ? 0 : 1 + dice_below(d, 90);
     s.neox = dice_below(d, 2), s.bias = dice_below(d, 2), s.qk_norm = dice_below(d, 3) == 0;
+    s.post = dice_below(d, 3) == 0;
     s.act = dice_below(d, 2) ? KERN_SILU : KERN_GELU;
     s.attn_cap = dice_below(d, 3) ? 0 : 5;
     s.out_cap = dice_below(d, 3) ? 0 : 3;

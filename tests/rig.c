@@ -149,6 +149,7 @@ struct rig_model *rig_model(struct dice *d, const struct rig_shape *s)
     m->norm = random_floats(d, s->embd, 0.2f, 1.0f);
     m->bias = random_floats(d, widest(m), 0.5f, 0);
     m->head_norm = random_floats(d, s->head_dim, 0.2f, 1.0f);
+    m->post = random_floats(d, s->embd, 0.3f, 0.5f);
     for (int i = 0; i < s->rope / 2; i++) m->inv_freq[i] = pow(10000, -2.0 * i / s->rope);
     return m;
 }
@@ -157,6 +158,7 @@ void rig_model_free(struct rig_model *m)
 {
     for (int i = 0; i < RIG_MATS; i++) rig_release(m->file[i], rig_file_bytes(m->type[i], m->rows[i], m->cols[i]));
     rig_release(m->norm, (size_t)m->s.embd * sizeof(float));
+    rig_release(m->post, (size_t)m->s.embd * sizeof(float));
     rig_release(m->bias, (size_t)widest(m) * sizeof(float));
     rig_release(m->head_norm, (size_t)m->s.head_dim * sizeof(float));
     free(m);
@@ -280,6 +282,7 @@ static void lend_rows(struct rig *r)
     lend(r, r->att, rows * wide * 4, true);
     lend(r, r->logits, rows * (size_t)s->vocab * 4, true);
     lend(r, m->norm, (size_t)s->embd * 4, false);
+    lend(r, m->post, (size_t)s->embd * 4, false);
     lend(r, m->bias, (size_t)widest(m) * 4, false);
     lend(r, m->head_norm, (size_t)s->head_dim * 4, false);
 }
@@ -359,7 +362,8 @@ void rig_do(struct rig *r, enum rig_step step, int layer, const struct kern_batc
     const struct kern *k = r->k;
     const struct kern_attn_in w = attn_weights(r);
     const float *norm = w.dev_norm, *bias = s->bias ? rig_there(r, m->bias) : NULL;
-    const struct kern_ffn ffn = {norm, 1e-5f, r->mat[RIG_GATE], r->mat[RIG_UP], r->mat[RIG_DOWN], s->act};
+    const float *post = s->post ? rig_there(r, m->post) : NULL;
+    const struct kern_ffn ffn = {norm, 1e-5f, r->mat[RIG_GATE], r->mat[RIG_UP], r->mat[RIG_DOWN], s->act, post};
     float *x = rig_there(r, r->x), *q = rig_there(r, r->q), *att = rig_there(r, r->att);
     float *logits = rig_there(r, r->logits);
     void *work = rig_there(r, r->work);
@@ -376,7 +380,7 @@ void rig_do(struct rig *r, enum rig_step step, int layer, const struct kern_batc
     case STEP_ATTN:
         code = k->attn(d, NULL, b, &r->group, 0, layer, s->heads, s->scale, s->attn_cap, q, att, work, &err);
         break;
-    case STEP_O: code = k->project(d, NULL, b->rows, &r->mat[RIG_O], bias, att, x, work, &err); break;
+    case STEP_O: code = k->project(d, NULL, b->rows, &r->mat[RIG_O], bias, post, 1e-5f, att, x, work, &err); break;
     case STEP_FFN: code = k->ffn(d, NULL, b->rows, &ffn, x, work, &err); break;
     case STEP_OUTPUT:
         code = k->output(d, NULL, b, norm, 1e-5f, &r->mat[RIG_TABLE], s->out_cap, x, logits, work, &err);

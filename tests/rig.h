@@ -26,7 +26,7 @@ struct rig_shape {
     int embd, heads, kv_heads, head_dim, ff, vocab, layers;
     enum ktype table, q, k, v, o, gate, up, down, kv; /* table is the output matrix too */
     int rope, window;
-    bool neox, bias, qk_norm;
+    bool neox, bias, qk_norm, post;
     enum kern_act act;
     float attn_cap, out_cap, scale;
 };
@@ -39,7 +39,7 @@ struct rig_model {
     uint8_t *file[RIG_MATS];
     int rows[RIG_MATS], cols[RIG_MATS];
     enum ktype type[RIG_MATS];
-    float *norm, *bias, *head_norm; /* (embd), (widest matrix), (head_dim) */
+    float *norm, *post, *bias, *head_norm; /* (embd) twice, (widest matrix), (head_dim) */
     double inv_freq[KERN_HEAD_MAX / 2];
 };
 struct rig_model *rig_model(struct dice *d, const struct rig_shape *s);

@@ -36,7 +36,7 @@ static void project(const struct kern *k, const struct rig_shape *s, enum ktype 
     if (!rc) rc = k->upload(d, NULL, dy, y0, n_y, &err);
     if (!rc) rc = k->upload(d, NULL, db, bias, (size_t)s->embd * 4, &err);
     if (!rc) rc = k->begin(d, NULL, &b, work, &err);
-    if (!rc) rc = k->project(d, NULL, tokens, &m, db, dy, dx, work, &err);
+    if (!rc) rc = k->project(d, NULL, tokens, &m, db, NULL, 0, dy, dx, work, &err);
     if (!rc) rc = k->fetch(d, NULL, x, dx, n_x, &err);
     CHECK_STR(err.text, "");
     CHECK_EQ(rc, 0);

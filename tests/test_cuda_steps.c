@@ -226,7 +226,7 @@ TEST(every_call_of_a_pass_may_fail_and_says_which_step_it_was)
         shim_fail(at, SHIM_LAUNCH_FAILURE);
         int rc = k->begin(r->d, NULL, &b, work, &err);
         if (!rc) rc = k->embed(r->d, NULL, &b, &r->mat[RIG_TABLE], 1, x, &err);
-        if (!rc) rc = k->project(r->d, NULL, 3, &r->mat[RIG_O], NULL, x, q, work, &err);
+        if (!rc) rc = k->project(r->d, NULL, 3, &r->mat[RIG_O], NULL, NULL, 0, x, q, work, &err);
         if (!rc) rc = k->attn(r->d, NULL, &b, &r->group, 0, 0, s.heads, 1, 0, q, att, work, &err);
         if (!rc) rc = k->fetch(r->d, NULL, NULL, NULL, 0, &err);
         bool all = !shim_failed();

@@ -455,7 +455,7 @@ TEST(int8_activations_cost_no_more_than_a_few_percent_of_a_single_value)
     struct dice dice = {6};
     for (int round = 0; round < 6; round++) {
         struct rig_shape s = lockstep_shape(&dice, false);
-        s.bias = false;
+        s.bias = s.post = false; /* that norm makes what is added, and its errors, larger beside x */
         s.kv = KT_F16; /* activations alone: pages of integers round too */
         cpu_lockstep(&dice, &s, NULL, 2, false, 2, 0.06);
     }
@@ -580,10 +580,10 @@ TEST(a_product_of_many_rows_has_the_bits_of_each_row_alone)
         CHECK_EQ(k->mat_load(d, &m, 0, OUT, file, NULL), 0);
         for (int i = 0; i < ROWS * cols; i++) y[i] = dice_float(&dice, 1);
         memset(x, 0, ROWS * OUT * 4);
-        CHECK_EQ(k->project(d, NULL, ROWS, &m, NULL, y, x, work, NULL), 0);
+        CHECK_EQ(k->project(d, NULL, ROWS, &m, NULL, NULL, 0, y, x, work, NULL), 0);
         for (int r = 0; r < ROWS; r++) {
             memset(one, 0, sizeof one);
-            CHECK_EQ(k->project(d, NULL, 1, &m, NULL, y + (size_t)r * (size_t)cols, one, work, NULL), 0);
+            CHECK_EQ(k->project(d, NULL, 1, &m, NULL, NULL, 0, y + (size_t)r * (size_t)cols, one, work, NULL), 0);
             CHECK_MEM(x + r * OUT, one, sizeof one);
         }
         k->close(d);
@@ -604,7 +604,8 @@ static void check_ffn(struct dice *dice, const struct cpu_isa *isa, int threads,
     const int out[] = {ff, ff, EMBD}, in[] = {EMBD, EMBD, ff};
     const size_t x_size = (size_t)(rows * EMBD) * 4, h_size = (size_t)(rows * ff) * 4, work_size = k->work_bytes(&dims);
     float *x = rig_memory(x_size), *parts = rig_memory(x_size), *normed = rig_memory(x_size);
-    float *norm = rig_memory(EMBD * 4), *gate = rig_memory(h_size), *up = rig_memory(h_size);
+    float *norm = rig_memory(EMBD * 4), *post = rig_memory(EMBD * 4);
+    float *gate = rig_memory(h_size), *up = rig_memory(h_size);
     uint8_t *work = rig_memory(work_size), *file[3];
     struct kmat m[3];
     struct kdev *d = k->open(&cfg, NULL);
@@ -614,17 +615,18 @@ static void check_ffn(struct dice *dice, const struct cpu_isa *isa, int threads,
         m[i] = (struct kmat){type[i], out[i], in[i], rig_memory(k->mat_bytes(type[i], out[i], in[i]))};
         CHECK_EQ(k->mat_load(d, &m[i], 0, out[i], file[i], NULL), 0);
     }
-    for (int i = 0; i < EMBD; i++) norm[i] = dice_float(dice, 1);
+    for (int i = 0; i < EMBD; i++) norm[i] = dice_float(dice, 1), post[i] = dice_float(dice, 1);
     for (int i = 0; i < rows * EMBD; i++) x[i] = parts[i] = dice_float(dice, 1);
 
-    const struct kern_ffn ffn = {norm, 1e-5f, m[0], m[1], m[2], dice_below(dice, 2) ? KERN_SILU : KERN_GELU};
+    const struct kern_ffn ffn = {norm, 1e-5f, m[0], m[1], m[2], dice_below(dice, 2) ? KERN_SILU : KERN_GELU,
+                                 dice_below(dice, 2) ? post : NULL};
     CHECK_EQ(k->ffn(d, NULL, rows, &ffn, x, work, NULL), 0);
     for (int r = 0; r < rows; r++) isa->norm(parts + r * EMBD, norm, EMBD, 1e-5f, normed + r * EMBD);
     memset(gate, 0, h_size), memset(up, 0, h_size);
-    CHECK_EQ(k->project(d, NULL, rows, &m[0], NULL, normed, gate, work, NULL), 0);
-    CHECK_EQ(k->project(d, NULL, rows, &m[1], NULL, normed, up, work, NULL), 0);
+    CHECK_EQ(k->project(d, NULL, rows, &m[0], NULL, NULL, 0, normed, gate, work, NULL), 0);
+    CHECK_EQ(k->project(d, NULL, rows, &m[1], NULL, NULL, 0, normed, up, work, NULL), 0);
     isa->gate(ffn.act, gate, up, rows * ff, gate);
-    CHECK_EQ(k->project(d, NULL, rows, &m[2], NULL, gate, parts, work, NULL), 0);
+    CHECK_EQ(k->project(d, NULL, rows, &m[2], NULL, ffn.dev_post, 1e-5f, gate, parts, work, NULL), 0);
     CHECK_MEM(x, parts, x_size);
 
     k->close(d);
@@ -633,7 +635,7 @@ static void check_ffn(struct dice *dice, const struct cpu_isa *isa, int threads,
         rig_release(m[i].dev_data, k->mat_bytes(type[i], out[i], in[i]));
     }
     rig_release(x, x_size), rig_release(parts, x_size), rig_release(normed, x_size), rig_release(norm, EMBD * 4);
-    rig_release(gate, h_size), rig_release(up, h_size), rig_release(work, work_size);
+    rig_release(post, EMBD * 4), rig_release(gate, h_size), rig_release(up, h_size), rig_release(work, work_size);
 }
 
 TEST(the_feed_forward_has_the_bits_of_its_parts)

@@ -15,7 +15,7 @@ static const float eps = 1e-5f;
 
 struct shape {
     enum ktype type, kv;
-    bool neox, biases, head_norms, round;
+    bool neox, biases, head_norms, posts, round;
     int rope_dims, window;
     float softcap, out_softcap, embed_scale;
     enum kern_act act;
@@ -23,8 +23,8 @@ struct shape {
 
 static const struct shape llama = {.type = KT_F32, .kv = KT_F32, .rope_dims = HEAD, .embed_scale = 1};
 static const struct shape other = {
-    .type = KT_Q8_0, .kv = KT_F32, .neox = true, .biases = true, .head_norms = true, .rope_dims = HEAD - 2,
-    .window = 5, .softcap = 1.5f, .out_softcap = 2, .embed_scale = 3, .act = KERN_GELU,
+    .type = KT_Q8_0, .kv = KT_F32, .neox = true, .biases = true, .head_norms = true, .posts = true,
+    .rope_dims = HEAD - 2, .window = 5, .softcap = 1.5f, .out_softcap = 2, .embed_scale = 3, .act = KERN_GELU,
 };
 
 /* A matrix as the backend has it and as doubles. */
@@ -36,7 +36,8 @@ struct mat {
 struct layer {
     struct kern_attn_in in;
     struct mat q, k, v, o, gate, up, down;
-    float norm[EMBD], ffn_norm[EMBD], bq[WIDE], bk[KV_WIDE], bv[KV_WIDE], bo[EMBD], q_norm[HEAD], k_norm[HEAD];
+    float norm[EMBD], ffn_norm[EMBD], post[EMBD], ffn_post[EMBD], q_norm[HEAD], k_norm[HEAD];
+    float bq[WIDE], bk[KV_WIDE], bv[KV_WIDE], bo[EMBD];
 };
 
 struct world {
@@ -111,9 +112,9 @@ static void free_mat(struct world *w, struct mat *a)
 static void make_layer(struct world *w, struct layer *l)
 {
     const struct shape *s = &w->shape;
-    float *norm[] = {l->norm, l->ffn_norm}, *bias[] = {l->bq, l->bk, l->bv, l->bo};
+    float *norm[] = {l->norm, l->ffn_norm, l->post, l->ffn_post}, *bias[] = {l->bq, l->bk, l->bv, l->bo};
     static const int wide[] = {WIDE, KV_WIDE, KV_WIDE, EMBD};
-    for (int i = 0; i < 2; i++) random_floats(w, norm[i], EMBD, 1, 0.5);
+    for (int i = 0; i < 4; i++) random_floats(w, norm[i], EMBD, 1, 0.5);
     for (int i = 0; i < 4; i++) random_floats(w, bias[i], wide[i], 0, 0.3);
     random_floats(w, l->q_norm, HEAD, 1, 0.4);
     random_floats(w, l->k_norm, HEAD, 1, 0.4);
@@ -226,11 +227,13 @@ static void forward(struct world *w, const struct rows *r, float *logits)
     int bad = k->embed(w->dev, NULL, &b, &w->embd.m, s->embed_scale, x, NULL);
     for (int i = 0; i < LAYERS; i++) {
         struct layer *l = &w->layer[i];
+        const float *bo = s->biases ? l->bo : NULL, *post = s->posts ? l->post : NULL;
         int g = group_of[i], in = layer_of[i];
         bad |= k->attn_in(w->dev, NULL, &b, &l->in, &w->group[g], g, in, x, q, w->work, NULL);
         bad |= k->attn(w->dev, NULL, &b, &w->group[g], g, in, HEADS, scale, s->softcap, q, att, w->work, NULL);
-        bad |= k->project(w->dev, NULL, b.rows, &l->o.m, s->biases ? l->bo : NULL, att, x, w->work, NULL);
-        const struct kern_ffn ffn = {l->ffn_norm, eps, l->gate.m, l->up.m, l->down.m, s->act};
+        bad |= k->project(w->dev, NULL, b.rows, &l->o.m, bo, post, eps, att, x, w->work, NULL);
+        const struct kern_ffn ffn = {l->ffn_norm, eps, l->gate.m, l->up.m, l->down.m, s->act,
+                                     s->posts ? l->ffn_post : NULL};
         bad |= k->ffn(w->dev, NULL, b.rows, &ffn, x, w->work, NULL);
     }
     bad |= k->output(w->dev, NULL, &b, w->out_norm, eps, &w->output.m, s->out_softcap, x, logits, w->work, NULL);
@@ -306,6 +309,7 @@ static void feed(const struct world *w, const struct layer *l, double *x)
         up[i] *= w->shape.act == KERN_SILU ? z / (1 + exp(-z)) : z / 2 * (1 + tanh(sqrt(2 / M_PI) * c));
     }
     times(&l->down, up, NULL, down);
+    if (w->shape.posts) normed(down, l->ffn_post, EMBD, down);
     for (int i = 0; i < EMBD; i++) x[i] += down[i];
 }
 
@@ -330,6 +334,7 @@ static void second_forward(const struct world *w, int seq, int n, double *logits
             rounded(w->shape.kv, v[p], KV_WIDE);
             attend(w, layer == 0 ? w->shape.window : 0, q, k, v, p, att);
             times(&l->o, att, w->shape.biases ? l->bo : NULL, o);
+            if (w->shape.posts) normed(o, l->post, EMBD, o);
             for (int i = 0; i < EMBD; i++) x[p][i] += o[i];
             feed(w, l, x[p]);
         }
@@ -374,8 +379,8 @@ TEST(the_pass_agrees_with_a_second_one_in_each_type_of_weights)
 
 TEST(the_pass_agrees_with_a_second_one_in_each_feature)
 {
-    struct shape s[9];
-    for (int i = 0; i < 9; i++) s[i] = llama;
+    struct shape s[10];
+    for (int i = 0; i < 10; i++) s[i] = llama;
     s[0].neox = true;
     s[1].rope_dims = 4;
     s[2].biases = true;
@@ -385,7 +390,8 @@ TEST(the_pass_agrees_with_a_second_one_in_each_feature)
     s[6].out_softcap = 1;
     s[7].act = KERN_GELU;
     s[8].rope_dims = 0;
-    for (int i = 0; i < 9; i++) CHECK(passes_differ_by(s[i]) < 2e-5);
+    s[9].posts = true;
+    for (int i = 0; i < 10; i++) CHECK(passes_differ_by(s[i]) < 2e-5);
     CHECK(passes_differ_by(other) < 5e-5);
 }
 

@@ -22,7 +22,7 @@ static void project_with(bool round, const struct kmat *a, const float *x, float
     void *work = k->take(d, k->work_bytes(&dims), NULL);
     CHECK(work != NULL);
     memset(y, 0, (size_t)a->rows * sizeof *y);
-    CHECK_EQ(k->project(d, NULL, 1, a, NULL, x, y, work, NULL), 0);
+    CHECK_EQ(k->project(d, NULL, 1, a, NULL, NULL, 0, x, y, work, NULL), 0);
     k->give(d, work, k->work_bytes(&dims));
     k->close(d);
 }

@@ -256,17 +256,18 @@ static int count_attn_in(struct kdev *d, struct kstream *st, const struct kern_b
 }
 
 static int count_project(struct kdev *d, struct kstream *st, int rows, const struct kmat *w, const float *bias,
-                         const float *y, float *x, void *work, struct err *err)
+                         const float *post, float eps, const float *y, float *x, void *work, struct err *err)
 {
     see(w->dev_data);
     see(bias);
-    return kern_cpu()->project(d, st, rows, w, bias, y, x, work, err);
+    see(post);
+    return kern_cpu()->project(d, st, rows, w, bias, post, eps, y, x, work, err);
 }
 
 static int count_ffn(struct kdev *d, struct kstream *st, int rows, const struct kern_ffn *w, float *x, void *work,
                      struct err *err)
 {
-    const void *read[] = {w->dev_norm, w->gate.dev_data, w->up.dev_data, w->down.dev_data};
+    const void *read[] = {w->dev_norm, w->gate.dev_data, w->up.dev_data, w->down.dev_data, w->dev_post};
     for (size_t i = 0; i < COUNT_OF(read); i++) see(read[i]);
     return kern_cpu()->ffn(d, st, rows, w, x, work, err);
 }

@@ -110,8 +110,8 @@ int cpu_attn(struct kdev *d, struct kstream *st, const struct kern_batch *b, con
              int layer, int heads, float scale, float softcap, const float *q, float *att, void *work, struct err *err);
 int cpu_embed(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kmat *table, float scale,
               float *x, struct err *err);
-int cpu_project(struct kdev *d, struct kstream *st, int rows, const struct kmat *w, const float *bias, const float *y,
-                float *x, void *work, struct err *err);
+int cpu_project(struct kdev *d, struct kstream *st, int rows, const struct kmat *w, const float *bias,
+                const float *post, float eps, const float *y, float *x, void *work, struct err *err);
 int cpu_ffn(struct kdev *d, struct kstream *st, int rows, const struct kern_ffn *w, float *x, void *work,
             struct err *err);
 int cpu_output(struct kdev *d, struct kstream *st, const struct kern_batch *b, const float *norm, float eps,

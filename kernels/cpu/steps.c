@@ -36,14 +36,47 @@ int cpu_embed(struct kdev *d, struct kstream *st, const struct kern_batch *b, co
 
 /* --------------------------------------------------------------------- products */
 
-int cpu_project(struct kdev *d, struct kstream *st, int rows, const struct kmat *w, const float *bias, const float *y,
-                float *x, void *dev_work, struct err *err)
+struct post_job {
+    const struct kdev *d;
+    int cols;
+    const float *bias, *norm;
+    float eps, *y, *x;
+};
+
+static void add_rows(void *arg, int first, int end, int who)
+{
+    const struct post_job *j = arg;
+    (void)who;
+    for (int r = first; r < end; r++) {
+        float *y = j->y + (size_t)r * (size_t)j->cols, *x = j->x + (size_t)r * (size_t)j->cols;
+        for (int i = 0; j->bias && i < j->cols; i++) y[i] += j->bias[i];
+        j->d->isa->norm(y, j->norm, j->cols, j->eps, y);
+        for (int i = 0; i < j->cols; i++) x[i] += y[i];
+    }
+}
+
+/* x += norm(m y + bias): a norm wants whole rows of the product, which wait in `rows`. */
+static void mul_norm_add(struct kdev *d, const struct cpu_input *y, const struct kmat *m, const float *bias,
+                         const float *norm, float eps, float *rows, float *x)
+{
+    struct post_job j = {d, m->rows, bias, norm, eps, rows, x};
+    cpu_mul(d, y, &(struct cpu_out){m, rows}, 1, 0);
+    crew_run(d->crew, y->rows, add_rows, &j);
+}
+
+int cpu_project(struct kdev *d, struct kstream *st, int rows, const struct kmat *w, const float *bias,
+                const float *post, float eps, const float *y, float *x, void *dev_work, struct err *err)
 {
     (void)st, (void)err;
     uint8_t *work = dev_work;
     if (rows <= 0) return 0;
     struct cpu_input in = cpu_input(d, rows, NULL, w->cols, y, NULL, 0, cpu_is_int(w->type), &work);
-    cpu_mul_add(d, &in, w, bias, x);
+    if (!post) {
+        cpu_mul_add(d, &in, w, bias, x);
+        return 0;
+    }
+    float *sums = cpu_cut(&work, (size_t)rows * (size_t)w->rows, sizeof *sums); /* in the room of other steps' norms */
+    mul_norm_add(d, &in, w, bias, post, eps, sums, x);
     return 0;
 }
 
@@ -61,7 +94,12 @@ int cpu_ffn(struct kdev *d, struct kstream *st, int rows, const struct kern_ffn 
     if (cpu_is_int(w->down.type)) mid.act = cpu_cut(&work, values / 32, sizeof *mid.act);
     else mid.x = h = cpu_cut(&work, values, sizeof *h);
     cpu_mul_gate(d, &in, &w->gate, &w->up, w->act, &mid, h);
-    cpu_mul_add(d, &mid, &w->down, NULL, x);
+    if (!w->dev_post) {
+        cpu_mul_add(d, &mid, &w->down, NULL, x);
+        return 0;
+    }
+    assert(w->down.rows == in.cols && (const void *)in.x == dev_work); /* which is done with */
+    mul_norm_add(d, &mid, &w->down, NULL, w->dev_post, w->eps, dev_work, x);
     return 0;
 }
 

@@ -439,20 +439,29 @@ static int cuda_attn(struct kdev *d, struct kstream *st, const struct kern_batch
     return cuda_fail(d, d->face->attn(d->gpu, &a), "attention", err);
 }
 
+/* m's result is added to x: by itself, or normed, for which whole rows of it wait in sums. */
+static int mul_add(struct kdev *d, struct gpu_mul *m, const float *post, float eps, float *sums, float *x)
+{
+    m->add = !post;
+    m->dev_y = post ? sums : x;
+    int code = fast_mul(d, m, 1);
+    return code || !post ? code : d->face->norm_add(d->gpu, m->rows, m->w.rows, sums, post, eps, x);
+}
+
 static int cuda_project(struct kdev *d, struct kstream *st, int rows, const struct kmat *w, const float *bias,
-                        const float *y, float *x, void *dev_work, struct err *err)
+                        const float *post, float eps, const float *y, float *x, void *dev_work, struct err *err)
 {
     struct scratch s = {0};
-    struct gpu_mul m = {.w = mat_of(w), .rows = rows, .dev_x = y, .dev_y = x, .dev_bias = bias, .add = true};
+    struct gpu_mul m = {.w = mat_of(w), .rows = rows, .dev_x = y, .dev_bias = bias};
     int code = 0;
     (void)st, (void)dev_work;
     if (rows <= 0) return 0;
-    if (!lay_scratch(rows, 0, w->cols, 0, 0, &s)) return err_set(err, -1, "a pass is too large");
+    if (!lay_scratch(rows, post ? w->rows : 0, w->cols, 0, 0, &s)) return err_set(err, -1, "a pass is too large");
     if (!is_plain(w->type)) {
         m.dev_act = acts(d, s.act);
         code = d->face->quantise(d->gpu, rows, w->cols, y, acts(d, s.act));
     }
-    if (!code) code = fast_mul(d, &m, 1);
+    if (!code) code = mul_add(d, &m, post, eps, floats(d, s.normed), x);
     return cuda_fail(d, code, "a projection", err);
 }
 
@@ -467,8 +476,7 @@ static int cuda_ffn(struct kdev *d, struct kstream *st, int rows, const struct k
     if (!lay_scratch(rows, embd, MAX(embd, ff), ff, ff, &s)) return err_set(err, -1, "a pass is too large");
     float *normed = floats(d, s.normed), *gate = floats(d, s.a), *up = floats(d, s.b);
     struct gpu_act *act = acts(d, s.act), *rounded = is_plain(f->gate.type) && is_plain(f->up.type) ? NULL : act;
-    const struct gpu_mul down = {.w = mat_of(&f->down), .rows = rows, .dev_x = gate, .dev_act = act, .dev_y = x,
-                                 .add = true};
+    struct gpu_mul down = {.w = mat_of(&f->down), .rows = rows, .dev_x = gate, .dev_act = act};
     const struct gpu_mul in[] = {mul_of(rows, &f->gate, normed, rounded, gate),
                                  mul_of(rows, &f->up, normed, rounded, up)};
     int code = d->face->norm(d->gpu, rows, NULL, embd, x, f->dev_norm, f->eps, normed, rounded);
@@ -476,7 +484,7 @@ static int cuda_ffn(struct kdev *d, struct kstream *st, int rows, const struct k
     if (!code)
         code = d->face->gate(d->gpu, (size_t)rows * (size_t)ff, f->act == KERN_GELU, gate, up,
                              is_plain(f->down.type) ? NULL : act);
-    if (!code) code = fast_mul(d, &down, 1);
+    if (!code) code = mul_add(d, &down, f->dev_post, f->eps, normed, x); /* these normed rows are done with */
     return cuda_fail(d, code, "the feed-forward", err);
 }
 

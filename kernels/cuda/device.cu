@@ -163,8 +163,8 @@ static int fetch(struct gpu *g, void *to, const void *from, size_t n)
 extern "C" const struct gpu_face *plimsoll_gpu_face(void)
 {
     static const struct gpu_face face = {
-        GPU_FACE, CUDART_VERSION, say,       devices,      bus,     open_gpu,  close_gpu, alive,    memory,
-        take,     give,           upload,    fetch,        run_embed, run_norm, run_quantise, run_mul, run_heads,
-        run_attn, run_gate,       run_sample, blas_open, run_blas};
+        GPU_FACE, CUDART_VERSION, say,          devices,      bus,     open_gpu,  close_gpu, alive,    memory,
+        take,     give,           upload,       fetch,        run_embed, run_norm, run_norm_add, run_quantise, run_mul,
+        run_heads, run_attn,      run_gate,     run_sample,   blas_open, run_blas};
     return &face;
 }

@@ -158,6 +158,7 @@ int load_blas(void);
 int run_embed(struct gpu *g, int rows, const int32_t *token, const struct gpu_mat *table, float scale, float *x);
 int run_norm(struct gpu *g, int rows, const int32_t *pick, int cols, const float *x, const float *norm, float eps,
              float *normed, struct gpu_act *act);
+int run_norm_add(struct gpu *g, int rows, int cols, const float *x, const float *norm, float eps, float *y);
 int run_quantise(struct gpu *g, int rows, int cols, const float *x, struct gpu_act *act);
 int run_gate(struct gpu *g, size_t n, bool gelu, float *gate, const float *up, struct gpu_act *act);
 int run_mul(struct gpu *g, const struct gpu_mul *m, int n);

@@ -9,7 +9,7 @@
 #include "kernels/quant.h"
 #include <stddef.h>
 
-enum { GPU_FACE = 3 }; /* raised when this file changes: program and object must agree */
+enum { GPU_FACE = 4 }; /* raised when this file changes: program and object must agree */
 
 /* Those of CUDA's codes that the program has words of its own for. */
 enum gpu_code {
@@ -161,6 +161,9 @@ struct gpu_face {
     /* normed = norm(x) of row pick[r] (NULL: r); act (NULL: not wanted) = the same as integers; both (rows, cols). */
     int (*norm)(struct gpu *g, int rows, const int32_t *dev_pick, int cols, const float *dev_x, const float *dev_norm,
                 float eps, float *dev_normed, struct gpu_act *dev_act);
+    /* y += norm(x), both (rows, cols). */
+    int (*norm_add)(struct gpu *g, int rows, int cols, const float *dev_x, const float *dev_norm, float eps,
+                    float *dev_y);
     int (*quantise)(struct gpu *g, int rows, int cols, const float *dev_x, struct gpu_act *dev_act);
     /* n products of as many rows, of which none is of another's result; those of one type in one launch. */
     int (*mul)(struct gpu *g, const struct gpu_mul *m, int n);

@@ -56,29 +56,62 @@ __device__ double block_sum(double mine)
     return sum;
 }
 
+/* What a row's values are to be multiplied by, for its block. */
+__device__ double inverse_rms(const float *x, size_t cols, float eps)
+{
+    double sum = 0;
+    for (size_t i = threadIdx.x; i < cols; i += blockDim.x)
+        sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+    return 1 / sqrt(block_sum(sum) / static_cast<double>(cols) + static_cast<double>(eps));
+}
+
+__device__ float normed_value(float x, double scale, float norm)
+{
+    return static_cast<float>(static_cast<double>(x) * scale * static_cast<double>(norm));
+}
+
 __global__ void norm_kernel(const int32_t *pick, size_t cols, const float *x, const float *norm, float eps,
                             float *normed, gpu_act *act)
 {
     const float *from = x + static_cast<size_t>(pick ? pick[blockIdx.x] : static_cast<int>(blockIdx.x)) * cols;
     float *to = normed + blockIdx.x * cols;
-    double sum = 0;
-    for (size_t i = threadIdx.x; i < cols; i += blockDim.x)
-        sum += static_cast<double>(from[i]) * static_cast<double>(from[i]);
-    const double scale = 1 / sqrt(block_sum(sum) / static_cast<double>(cols) + static_cast<double>(eps));
+    const double scale = inverse_rms(from, cols, eps);
     for (size_t i = threadIdx.x; i < cols; i += blockDim.x) {
-        const float v = static_cast<float>(static_cast<double>(from[i]) * scale * static_cast<double>(norm[i]));
+        const float v = normed_value(from[i], scale, norm[i]);
         to[i] = v;
         if (act) quantise32(v, &act[(blockIdx.x * cols + i) / 32]); /* whole warps: 32 divides cols then */
     }
 }
 
+__global__ void norm_add_kernel(size_t cols, const float *x, const float *norm, float eps, float *y)
+{
+    const float *from = x + blockIdx.x * cols;
+    float *to = y + blockIdx.x * cols;
+    const double scale = inverse_rms(from, cols, eps);
+    for (size_t i = threadIdx.x; i < cols; i += blockDim.x)
+        to[i] = __fadd_rn(to[i], normed_value(from[i], scale, norm[i]));
+}
+
+/* As many for every row of as many columns. */
+static unsigned norm_threads(int cols)
+{
+    const unsigned most = NORM_THREADS, wide = (static_cast<unsigned>(cols) + WARP - 1) / WARP * WARP;
+    return wide < most ? wide : most;
+}
+
 int run_norm(struct gpu *g, int rows, const int32_t *pick, int cols, const float *x, const float *norm, float eps,
              float *normed, struct gpu_act *act)
 {
-    const unsigned most = NORM_THREADS, wide = (static_cast<unsigned>(cols) + WARP - 1) / WARP * WARP;
-    const unsigned threads = wide < most ? wide : most; /* as many for every row of as many columns */
+    const unsigned threads = norm_threads(cols);
     return launch(g, dim3(static_cast<unsigned>(rows)), dim3(threads), threads / WARP * sizeof(double), norm_kernel,
                   pick, static_cast<size_t>(cols), x, norm, eps, normed, act);
+}
+
+int run_norm_add(struct gpu *g, int rows, int cols, const float *x, const float *norm, float eps, float *y)
+{
+    const unsigned threads = norm_threads(cols);
+    return launch(g, dim3(static_cast<unsigned>(rows)), dim3(threads), threads / WARP * sizeof(double), norm_add_kernel,
+                  static_cast<size_t>(cols), x, norm, eps, y);
 }
 
 __global__ void quantise_kernel(size_t n, const float *x, gpu_act *act)
@@ -135,6 +168,7 @@ int load_rows(void)
     int rc = load_embeds<KT_F32, KT_F16, KT_BF16, KT_Q8_0, KT_Q4_0, KT_Q4_1, KT_Q5_0, KT_Q5_1, KT_Q4_K, KT_Q5_K,
                          KT_Q6_K>();
     if (!rc) rc = load(norm_kernel);
+    if (!rc) rc = load(norm_add_kernel);
     if (!rc) rc = load(quantise_kernel);
     return rc ? rc : load(gate_kernel);
 }
