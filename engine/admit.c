@@ -71,9 +71,8 @@ void admit_asks(const struct sched *s, const struct request_live *q, struct kv_a
 {
     *out = (struct kv_ask){.tokens = promise_for(s, q), .most = q->a.n_prompt + q->a.max_tokens,
                            .ids = may_share(s, q) ? q->ids : NULL, .n = q->n_ids, .kind = q->kind, .agent = q->agent};
-    /* What over-commit leaves to the running ones when it lets another in: the watermark. */
-    for (int g = 0; s->cfg.overcommit && s->running > 0 && g < s->cfg.groups; g++)
-        out->spare[g] = MAX(s->cfg.group[g].pages / 16, 1);
+    /* What over-commit leaves to the running ones when it lets another in: the watermark.  Other groups have room. */
+    if (s->cfg.overcommit && s->running > 0) out->spare[0] = MAX(s->cfg.group[0].pages / 16, 1);
 }
 
 static bool take_pages(struct sched *s, struct request_live *q, int slot, int *shared)

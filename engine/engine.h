@@ -101,11 +101,13 @@ struct engine_info {
     char note[480];      /* why the CPU serves, where --backend auto would have a device do it; "": nothing to say */
     uint64_t parameters, weight_bytes, kv_bytes, work_bytes; /* bytes as taken from the device */
     uint64_t kv_bytes_per_token, kv_seq_tokens; /* seq_tokens: of the KV pool that one sequence is promised at most */
+    uint64_t kv_local_bytes;     /* of kv_bytes; beside the pool of tokens: what local layers keep of all sequences */
     size_t page_bytes;           /* what page_get() copies; 0: this engine's pages cannot be kept elsewhere */
     struct engine_name identity; /* engines that say the same may exchange pages: identity.h says what is in it */
     struct ledger ledger; /* the same bytes by class, under their ceiling */
     int ctx, ctx_trained, vocab, layers, max_seqs, max_rows, step_rows;
     int window; /* a token sees itself and the window - 1 before it, and no more is kept; 0: all of ctx */
+    int local_window, local_layers; /* so it is in these layers alone, of `layers`; 0: there are none */
 };
 
 /* How tokens are chosen; struct kern_sample says what each does and in which order. */

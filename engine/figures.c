@@ -204,10 +204,10 @@ static struct engine_cell make_cell(const struct sched *s, int from, int to)
 {
     int states[CELL_SHARED + 1] = {0}, agents[ENGINE_AGENTS] = {0}, segments[SEGMENTS] = {0};
     bool many_states, many_agents, many_segments;
-    for (int i = from; i < to; i++) states[state_of(&(struct kv_page_info[]){kv_page_info(s->kv, i)}[0])]++;
+    for (int i = from; i < to; i++) states[state_of(&(struct kv_page_info[]){kv_page_info(s->kv, 0, i)}[0])]++;
     int state = largest(states, CELL_SHARED + 1, &many_states);
     for (int i = from; i < to; i++) {
-        struct kv_page_info p = kv_page_info(s->kv, i);
+        struct kv_page_info p = kv_page_info(s->kv, 0, i);
         if ((int)state_of(&p) != state) continue;
         if (p.agent >= 0) agents[p.agent]++;
         for (int k = 0; k < SEGMENTS; k++) segments[k] += p.kind[k];

@@ -11,9 +11,8 @@ int fit_ledger(const struct fit *f, uint64_t weights, int ctx, int seqs, struct 
     if (forward_plan(&plan, f->m, f->k, ctx, seqs, rows, outs, pages, f->kv_type, err)) return -1;
     forward_ledger(&plan, out);
     struct sched_config s = {.vocab = f->vocab, .token_text = f->token_text, .ctx = ctx, .max_seqs = seqs,
-                             .max_rows = rows, .max_outs = outs, .groups = 1,
-                             .group = {{.pages = pages, .window = window}}, .park_bytes = f->park_bytes,
-                             .strict = f->strict};
+                             .max_rows = rows, .max_outs = outs, .park_bytes = f->park_bytes, .strict = f->strict};
+    s.groups = kv_groups(s.group, pages, window, kv_window(f->m->local_window, ctx), seqs, ctx, rows);
     s.text_bytes = f->text_bytes ? f->text_bytes : sched_text_bytes(f->token_text, ctx, seqs);
     sched_ledger(&s, out);
     out->ceiling = f->ceiling;

@@ -1,5 +1,6 @@
 /* forward.c - embed, layers, output, sample, fetch. */
 #include "engine/forward.h"
+#include "engine/kv.h"
 
 /* Give `bytes` of the workspace a place, 64-byte aligned. */
 static bool place(struct forward *f, size_t *at, uint64_t rows, uint64_t cols, uint64_t each)
@@ -23,6 +24,31 @@ static int refuse_kv(const struct kern_group *g, struct err *err)
                    t ? t->name : "this type", g->head_dim);
 }
 
+/* Groups and their pages, which lie in one slab. */
+static int plan_pages(struct forward *f, int pages, enum ktype kv_type, struct err *err)
+{
+    const struct model *m = f->m;
+    const struct kern_dims *n = &f->dims;
+    struct kv_group kv[KERN_GROUPS];
+    uint64_t all = 0, bytes;
+    f->groups = kv_groups(kv, pages, kv_window(m->window, n->max_ctx), kv_window(m->local_window, n->max_ctx),
+                          n->max_seqs, n->max_ctx, n->max_rows);
+    if (f->groups == 0) return err_set(err, -1, "more KV pages than can be counted");
+    for (int g = f->groups - 1; g >= 0; g--) {
+        const int layers = f->groups == 1 ? m->layers : g ? m->locals : m->layers - m->locals;
+        f->group[g] = (struct kern_group){.layers = layers, .kv_heads = m->kv_heads, .head_dim = m->head_dim,
+                                          .kv_type = kv_type, .window = kv[g].window, .pages = kv[g].pages};
+        f->group[g].page_bytes = f->k->kv_page_bytes(&f->group[g]);
+        if (f->group[g].page_bytes == 0) return refuse_kv(&f->group[g], err);
+        f->at_kv[g] = all = size_align(all, 64);
+        if (size_mul(f->group[g].page_bytes, (uint64_t)kv[g].pages, &bytes) || size_add(all, bytes, &all) ||
+            all > PTRDIFF_MAX)
+            return err_set(err, -1, "a workspace for %d rows and %d KV pages overflows", n->max_rows, pages);
+    }
+    f->kv_bytes = all;
+    return 0;
+}
+
 int forward_plan(struct forward *f, const struct model *m, const struct kern *k, int ctx, int max_seqs, int max_rows,
                  int max_outs, int pages, enum ktype kv_type, struct err *err)
 {
@@ -37,22 +63,20 @@ int forward_plan(struct forward *f, const struct model *m, const struct kern *k,
                                  .max_outs = max_outs,
                                  .max_ctx = ctx,
                                  .max_seqs = max_seqs};
-    f->group = (struct kern_group){
-        .layers = m->layers, .kv_heads = m->kv_heads, .head_dim = m->head_dim, .kv_type = kv_type,
-        .window = kv_window(m->window, ctx), .pages = pages};
-    f->group.page_bytes = k->kv_page_bytes(&f->group);
-    if (f->group.page_bytes == 0) return refuse_kv(&f->group, err);
-    uint64_t rows = (uint64_t)max_rows, outs = (uint64_t)max_outs, heads = (uint64_t)m->heads * (uint64_t)m->head_dim,
-             kv;
+    if (plan_pages(f, pages, kv_type, err)) return -1;
+    uint64_t rows = (uint64_t)max_rows, outs = (uint64_t)max_outs, heads = (uint64_t)m->heads * (uint64_t)m->head_dim;
     bool ok = place(f, &f->at_x, rows, (uint64_t)m->embd, sizeof(float)) &&
               place(f, &f->at_q, rows, heads, sizeof(float)) && place(f, &f->at_att, rows, heads, sizeof(float)) &&
               place(f, &f->at_logits, outs, (uint64_t)m->vocab, sizeof(float)) &&
               place(f, &f->at_choice, outs, 1, sizeof(struct kern_choice)) &&
-              place(f, &f->at_work, 1, 1, k->work_bytes(&f->dims)) &&
-              !size_mul(f->group.page_bytes, (uint64_t)pages, &kv) && kv <= PTRDIFF_MAX;
+              place(f, &f->at_work, 1, 1, k->work_bytes(&f->dims));
     if (!ok) return err_set(err, -1, "a workspace for %d rows and %d KV pages overflows", max_rows, pages);
-    f->kv_bytes = kv;
     return 0;
+}
+
+size_t forward_page_bytes(const struct forward *f)
+{
+    return f->groups > 1 ? MAX(f->group[0].page_bytes, f->group[1].page_bytes) : f->group[0].page_bytes;
 }
 
 void forward_ledger(const struct forward *f, struct ledger *out)
@@ -69,21 +93,35 @@ void forward_attach(struct forward *f, struct kdev *d, void *dev_work, void *dev
 {
     f->d = d;
     f->dev_work = dev_work;
-    f->group.dev_slab = dev_kv;
+    for (int g = 0; g < f->groups; g++) f->group[g].dev_slab = (char *)dev_kv + f->at_kv[g];
+}
+
+void forward_attach_work(struct forward *f, const struct forward *pages, void *dev_work)
+{
+    f->d = pages->d;
+    f->dev_work = dev_work;
+    f->groups = pages->groups;
+    f->kv_bytes = pages->kv_bytes;
+    memcpy(f->group, pages->group, sizeof f->group);
+    memcpy(f->at_kv, pages->at_kv, sizeof f->at_kv);
 }
 
 static float *floats(const struct forward *f, size_t at) { return (float *)(void *)(f->dev_work + at); }
 
-static int run_layer(struct forward *f, const struct kern_batch *b, int i, float scale, struct err *err)
+static int run_layer(struct forward *f, const struct kern_batch *b, int i, struct err *err)
 {
     const struct kern *k = f->k;
-    const struct model_layer *l = &f->m->layer[i];
+    const struct model *m = f->m;
+    const struct model_layer *l = &m->layer[i];
+    const int group = f->groups > 1 && l->local, layer = f->groups > 1 ? l->nth : i;
+    const struct kern_group *g = &f->group[group];
     float *x = floats(f, f->at_x), *q = floats(f, f->at_q), *att = floats(f, f->at_att);
     void *work = f->dev_work + f->at_work;
-    int rc = k->attn_in(f->d, NULL, b, &l->attn, &f->group, 0, i, x, q, work, err);
-    if (!rc) rc = k->attn(f->d, NULL, b, &f->group, 0, i, f->m->heads, scale, 0, q, att, work, err);
-    if (!rc) rc = k->project(f->d, NULL, b->rows, &l->wo, l->dev_bo, NULL, 0, att, x, work, err);
-    const struct kern_ffn ffn = {l->dev_ffn_norm, f->m->eps, l->gate, l->up, l->down, KERN_SILU, NULL};
+    int rc = k->attn_in(f->d, NULL, b, &l->attn, g, group, layer, x, q, work, err);
+    if (!rc) rc = k->attn(f->d, NULL, b, g, group, layer, m->heads, m->attn_scale, m->attn_cap, q, att, work, err);
+    if (!rc) rc = k->project(f->d, NULL, b->rows, &l->wo, l->dev_bo, l->dev_attn_post, m->eps, att, x, work, err);
+    const struct kern_ffn ffn = {.dev_norm = l->dev_ffn_norm, .dev_post = l->dev_ffn_post, .eps = m->eps,
+                                 .gate = l->gate, .up = l->up, .down = l->down, .act = m->act};
     return rc ? rc : k->ffn(f->d, NULL, b->rows, &ffn, x, work, err);
 }
 
@@ -96,15 +134,13 @@ int forward_run(struct forward *f, const struct pass *p, struct err *err)
     float *x = floats(f, f->at_x), *logits = floats(f, f->at_logits);
     void *work = f->dev_work + f->at_work;
     struct kern_choice *choice = (struct kern_choice *)(void *)(f->dev_work + f->at_choice);
-    float scale = m->attn_gain / __builtin_sqrtf((float)m->head_dim);
-
     const int first = m->layers * p->part / p->parts, end = m->layers * (p->part + 1) / p->parts;
 
     int rc = p->part == 0 && k->begin ? k->begin(f->d, NULL, b, work, err) : 0;
-    if (!rc && p->part == 0) rc = k->embed(f->d, NULL, b, &m->embed, 1, x, err);
-    for (int i = first; i < end && !rc; i++) rc = run_layer(f, b, i, scale, err);
+    if (!rc && p->part == 0) rc = k->embed(f->d, NULL, b, &m->embed, m->embed_scale, x, err);
+    for (int i = first; i < end && !rc; i++) rc = run_layer(f, b, i, err);
     if (rc || end < m->layers || b->outs == 0) return rc;
-    rc = k->output(f->d, NULL, b, m->dev_norm, m->eps, &m->output, 0, x, logits, work, err);
+    rc = k->output(f->d, NULL, b, m->dev_norm, m->eps, &m->output, m->cap, x, logits, work, err);
     if (!rc) rc = k->sample(f->d, NULL, b->outs, m->vocab, p->sample, logits, choice, work, err);
     return rc ? rc : k->fetch(f->d, NULL, p->choice, choice, (size_t)b->outs * sizeof *choice, err);
 }

@@ -20,6 +20,17 @@ size_t kv_bytes(const struct kv_config *cfg)
     return sum + slots * sizeof(struct kv_slot);
 }
 
+int kv_groups(struct kv_group out[KERN_GROUPS], int pages, int window, int local, int seqs, int ctx, int rows)
+{
+    const int longest = (int)MIN((int64_t)pages * KERN_PAGE, ctx), each = kv_need(local, rows, longest);
+    int all;
+    out[0] = (struct kv_group){.pages = pages, .window = window};
+    if (local == 0) return 1;
+    if (__builtin_mul_overflow(each, seqs, &all)) return 0;
+    out[1] = (struct kv_group){.pages = all, .window = local};
+    return 2;
+}
+
 static void put_free(struct kv_pool *g, int number)
 {
     g->page[number].free_at = g->free;
@@ -114,6 +125,17 @@ static void count_adopted(const struct kv *kv, int slot, int i, struct kv_page *
     p->fill = KERN_PAGE;
 }
 
+/* Tokens of a page that a slot holds alone: counted in the first group. */
+static void own_kinds(struct kv *kv, const struct kv_pool *g, int slot, const struct kv_page *p)
+{
+    if (g == kv->group) kv_add_kinds(kv->slot[slot].own, p);
+}
+
+static void disown_kinds(struct kv *kv, const struct kv_pool *g, int slot, const struct kv_page *p)
+{
+    if (g == kv->group) sub_kinds(kv->slot[slot].own, p);
+}
+
 /* `slot` takes hold of a page, at place i of its row. */
 static void hold(struct kv *kv, struct kv_pool *g, int slot, int i, int number)
 {
@@ -126,9 +148,9 @@ static void hold(struct kv *kv, struct kv_pool *g, int slot, int i, int number)
         g->held++;
         g->tokens += (uint64_t)p->fill;
         p->holder = slot;
-        kv_add_kinds(kv->slot[slot].own, p);
+        own_kinds(kv, g, slot, p);
     } else if (p->refs == 1) {
-        sub_kinds(kv->slot[p->holder].own, p);
+        disown_kinds(kv, g, p->holder, p);
         kv_add_kinds(g->shared_kind, p);
         g->shared++;
     }
@@ -160,11 +182,11 @@ static void let_go(struct kv *kv, struct kv_pool *g, int slot, int i)
         assert(p->holder != NONE);
         p->agent = kv->slot[p->holder].agent;
         sub_kinds(g->shared_kind, p);
-        kv_add_kinds(kv->slot[p->holder].own, p);
+        own_kinds(kv, g, p->holder, p);
         g->shared--;
         return;
     }
-    sub_kinds(kv->slot[slot].own, p);
+    disown_kinds(kv, g, slot, p);
     p->holder = NONE;
     g->held--;
     g->tokens -= (uint64_t)p->fill;
@@ -346,7 +368,7 @@ static void fill_page(struct kv *kv, struct kv_pool *g, int slot, int i, int fro
     for (int t = from; t < to; t++) {
         int kind = s->kind ? s->kind[t] : 0;
         p->kind[kind]++;
-        s->own[kind]++;
+        s->own[kind] += g == kv->group;
     }
     g->tokens += (uint64_t)(to - from);
     p->fill += to - from;
@@ -441,35 +463,15 @@ struct kv_count kv_group_count(const struct kv *kv, int group)
     return c;
 }
 
-struct kv_count kv_count(const struct kv *kv)
-{
-    struct kv_count sum = kv_group_count(kv, 0);
-    for (int g = 1; g < kv->groups; g++) {
-        struct kv_count c = kv_group_count(kv, g);
-        sum.pages += c.pages;
-        sum.usable += c.usable;
-        sum.reserved += c.reserved;
-        sum.held += c.held;
-        sum.shared += c.shared;
-        sum.cached += c.cached;
-        sum.tokens += c.tokens;
-        sum.evicted += c.evicted;
-        for (int k = 0; k < KV_KINDS; k++) sum.shared_kind[k] += c.shared_kind[k];
-    }
-    return sum;
-}
+struct kv_count kv_count(const struct kv *kv) { return kv_group_count(kv, 0); }
 
 /* The last page of a sequence alone may be partly filled, so tokens follow from pages. */
 struct kv_slot_count kv_slot_count(const struct kv *kv, int slot)
 {
     const struct kv_slot *s = &kv->slot[slot];
-    struct kv_slot_count c = {0};
-    for (int g = 0; g < kv->groups; g++) {
-        const struct kv_span *span = &kv->group[g].span[slot];
-        c.promised += span->promised;
-        c.held += span->end - span->first;
-        c.tokens += MAX(s->tokens - span->first * KERN_PAGE, 0);
-    }
+    const struct kv_span *span = &kv->group[0].span[slot];
+    struct kv_slot_count c = {.promised = span->promised, .held = span->end - span->first,
+                              .tokens = MAX(s->tokens - span->first * KERN_PAGE, 0)};
     memcpy(c.own, s->own, sizeof c.own);
     return c;
 }
@@ -483,10 +485,9 @@ int kv_would_free(const struct kv *kv, int slot, int group)
     return n;
 }
 
-struct kv_page_info kv_page_info(const struct kv *kv, int page)
+struct kv_page_info kv_page_info(const struct kv *kv, int group, int page)
 {
-    const struct kv_pool *g = kv->group;
-    for (; page >= g->pages; g++) page -= g->pages;
+    const struct kv_pool *g = &kv->group[group];
     const struct kv_page *p = &g->page[page];
     struct kv_page_info i = {.refs = p->refs, .cached = p->refs == 0 && prefix_knows(g->prefix, page),
                              .agent = p->agent};

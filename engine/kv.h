@@ -29,8 +29,10 @@
  * one with the same front: copy-on-write by construction.
  *
  * Whose tokens.  Each token has a kind (what it is to its agent: a number below KV_KINDS).  A page with one holder
- * counts for that holder, kind by kind; one with several counts once, as shared.  With several groups a token counts in
- * each whose page it is in.
+ * counts for that holder, kind by kind; one with several counts once, as shared.
+ *
+ * Several groups (kv_groups()).  The first is that of the layers which see most; the others have room for all that can
+ * run at once, so pages of the first are what is scarce, and what figures for people are about.
  *
  * Owner: struct kv owns tables and lists; the slabs are the caller's.  No allocation after kv_open().  One thread. */
 #ifndef KV_H
@@ -81,6 +83,11 @@ static inline int kv_need(int window, int rows, int tokens)
     int64_t all = kv_pages_for(tokens), seen = (int64_t)window + rows - 1;
     return (int)(window > 0 ? MIN(all, (seen - 1 + KERN_PAGE - 1) / KERN_PAGE + 1) : all);
 }
+
+/* The groups of a model with a window (0: none) in some of its layers, and a shorter one, `local` (0: none), in the
+ * others: so many pages for those, and for these what `seqs` sequences of at most ctx tokens need in passes of `rows`
+ * rows.  How many groups; 0: more pages than can be counted. */
+int kv_groups(struct kv_group out[KERN_GROUPS], int pages, int window, int local, int seqs, int ctx, int rows);
 
 /* Only the first n pages of a group may be used so far (more later, never less); all may from open on. */
 void kv_limit(struct kv *kv, int group, int n);
@@ -145,10 +152,10 @@ struct kv_count {
     uint64_t reused, evicted;  /* since open: prompt tokens that were shared, known pages whose room was taken */
     uint64_t adopted;          /* since open: pages that were computed elsewhere */
 };
-struct kv_count kv_count(const struct kv *kv);                  /* all groups together */
+struct kv_count kv_count(const struct kv *kv);                  /* of the first group */
 struct kv_count kv_group_count(const struct kv *kv, int group); /* `reused` is of all */
 
-/* One slot, all groups together.  The sum of `own` over all slots, and of shared_kind, is kv_count's tokens. */
+/* One slot in the first group.  The sum of `own` over all slots, and of shared_kind, is kv_count's tokens. */
 struct kv_slot_count {
     int promised, held, tokens;  /* pages, shared ones included; tokens in them */
     uint64_t own[KV_KINDS]; /* tokens in pages that it holds alone */
@@ -162,7 +169,7 @@ struct kv_page_info {
     int agent;              /* of the last that took hold of it; -1: nobody ever */
     uint8_t kind[KV_KINDS]; /* tokens of each */
 };
-struct kv_page_info kv_page_info(const struct kv *kv, int page); /* those of all groups, one group after the other */
+struct kv_page_info kv_page_info(const struct kv *kv, int group, int page);
 
 /* Every count made anew from tables and lists, compared with what kv_count() says: for tests.  0, or -1 and err. */
 int kv_check(const struct kv *kv, struct err *err);

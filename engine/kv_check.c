@@ -39,7 +39,7 @@ static int check_page(const struct kv *kv, const struct kv_pool *g, int i, struc
     c->cached += refs == 0 && known;
     c->tokens += refs > 0 ? (uint64_t)p->fill : 0;
     if (refs > 1) kv_add_kinds(c->shared_kind, p);
-    if (refs == 1) kv_add_kinds(own[p->holder], p);
+    if (refs == 1 && g == kv->group) kv_add_kinds(own[p->holder], p);
     return 0;
 }
 

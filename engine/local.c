@@ -40,12 +40,10 @@ static char *page_at(const struct kern_group *g, int page)
     return (char *)g->dev_slab + (size_t)page * g->page_bytes;
 }
 
-/* There is one group. */
 static int save_page(void *self, int group, int page, void *host, struct err *err)
 {
     const struct maker *l = self;
-    const struct kern_group *g = &l->forward.group;
-    (void)group;
+    const struct kern_group *g = &l->forward.group[group];
     if (l->k->page_fetch) return l->k->page_fetch(l->d, g, page, host, err);
     return l->k->fetch(l->d, NULL, host, page_at(g, page), g->page_bytes, err);
 }
@@ -53,8 +51,7 @@ static int save_page(void *self, int group, int page, void *host, struct err *er
 static int load_page(void *self, int group, int page, const void *host, struct err *err)
 {
     const struct maker *l = self;
-    const struct kern_group *g = &l->forward.group;
-    (void)group;
+    const struct kern_group *g = &l->forward.group[group];
     if (l->k->page_upload) return l->k->page_upload(l->d, g, page, host, err);
     return l->k->upload(l->d, NULL, page_at(g, page), host, g->page_bytes, err);
 }
@@ -62,10 +59,11 @@ static int load_page(void *self, int group, int page, const void *host, struct e
 static int usable_pages(void *self, int group, bool wait, int more)
 {
     struct maker *l = self;
-    const int all = l->forward.group.pages, run = MAX(l->k->page_run, 1), wanted = MIN(more / run * run + run, all);
-    const size_t page = l->forward.group.page_bytes;
-    (void)group;
-    const int there = (int)((wait ? touch_wait(&l->touch, (size_t)wanted * page - 1) : touch_done(&l->touch)) / page);
+    const int all = l->forward.group[group].pages, run = MAX(l->k->page_run, 1);
+    const int wanted = MIN(more / run * run + run, all);
+    const size_t page = l->forward.group[group].page_bytes, at = l->forward.at_kv[group];
+    const size_t done = wait ? touch_wait(&l->touch, at + (size_t)wanted * page - 1) : touch_done(&l->touch);
+    const int there = done > at ? (int)MIN((done - at) / page, (size_t)all) : 0;
     return there < all ? there / run * run : there;
 }
 
@@ -226,10 +224,11 @@ static int refuse(const struct engine_config *cfg, const struct fit *f, const st
 static int check_copies(const struct engine *e, const struct engine_config *cfg, struct err *err)
 {
     const struct maker *l = e->own;
-    const uint64_t pages = e->info.kv_seq_tokens / KERN_PAGE * (uint64_t)e->info.max_seqs;
-    uint64_t bytes;
+    const uint64_t seqs = (uint64_t)e->info.max_seqs;
+    uint64_t pages = e->info.kv_seq_tokens / KERN_PAGE * seqs, bytes;
     if (!is_fast(l) || !cfg->overcommit) return 0;
-    if (!size_mul(pages, l->forward.group.page_bytes, &bytes) && cfg->park_bytes >= bytes) return 0;
+    if (l->forward.groups > 1) pages += (uint64_t)l->forward.group[1].pages;
+    if (!size_mul(pages, forward_page_bytes(&l->forward), &bytes) && cfg->park_bytes >= bytes) return 0;
     return err_set(err, ENGINE_FAULT, "--overcommit in fast mode copies what it puts aside: --park %.1fM or more, or "
                    "--exact, which computes again", (double)bytes / 0x1p20 + 0.1);
 }
@@ -280,7 +279,7 @@ static int plan_under_ceiling(struct engine *e, const struct engine_config *give
         struct engine_config smaller = *cfg;
         int ctx = fit_ctx(&f, l->model.bytes, i->max_seqs, i->ctx);
         if (ctx > 0) smaller.ctx = ctx; /* else refused below, with figures */
-        struct maker_model m = {.ctx = i->ctx_trained, .window = l->model.window,
+        struct maker_model m = {.ctx = i->ctx_trained, .window = l->model.window, .local = l->model.local_window,
                                 .chunk = {i->max_rows, i->step_rows}};
         if (maker_sizes(e, &smaller, &m, pages, err)) return ENGINE_FAULT;
     }
@@ -289,7 +288,7 @@ static int plan_under_ceiling(struct engine *e, const struct engine_config *give
     i->ledger.bytes[LEDGER_CONTEXT] = f.context;
     if (plan_pages(e, cfg, g, *pages, sched, err)) return ENGINE_FAULT;
     while (cfg->naive == NAIVE_NO_LIMIT && *pages > 1 && over_ceiling(&i->ledger)) {
-        uint64_t over = (over_ceiling(&i->ledger) - 1) / l->forward.group.page_bytes + 1;
+        uint64_t over = (over_ceiling(&i->ledger) - 1) / l->forward.group[0].page_bytes + 1;
         *pages -= (int)MIN(over, (uint64_t)*pages - 1);
         if (plan_pages(e, cfg, g, *pages, sched, err)) return ENGINE_FAULT;
     }
@@ -330,7 +329,10 @@ static void describe(struct engine *e, const struct gguf *g)
     i->weight_bytes = l->k->slab_bytes(l->model.bytes);
     i->work_bytes = l->k->slab_bytes(l->forward.work_bytes);
     i->kv_bytes = l->k->slab_bytes(l->forward.kv_bytes);
-    i->kv_bytes_per_token = l->forward.group.page_bytes / KERN_PAGE;
+    i->kv_bytes_per_token = l->forward.group[0].page_bytes / KERN_PAGE;
+    if (l->forward.groups == 1) return;
+    i->local_layers = l->model.locals;
+    i->kv_local_bytes = (uint64_t)l->forward.group[1].pages * l->forward.group[1].page_bytes;
 }
 
 static void describe_device(struct engine *e, const struct gguf *g)
@@ -345,8 +347,8 @@ static void describe_device(struct engine *e, const struct gguf *g)
 static void name_pages(struct engine *e, const struct engine_config *cfg, struct sched_config *sched)
 {
     const struct maker *l = e->own;
-    const struct kern_group *g = &l->forward.group;
-    if (!l->k->numerics || cfg->naive != NAIVE_NONE || g->window > 0) return;
+    const struct kern_group *g = l->forward.group;
+    if (!l->k->numerics || cfg->naive != NAIVE_NONE || l->forward.groups > 1 || g->window > 0) return;
     sched->keeps_pages = true;
     sched->identity = identity_of(&l->model, g, l->k->numerics(l->d));
     e->info.identity = identity_name(sched->identity);
@@ -366,10 +368,10 @@ static int plan_model(struct engine *e, const struct engine_config *cfg, const s
     if (pick_backend(l, cfg, room->free == 0 || is_auto(cfg), err)) return ENGINE_FAULT;
     if (maker_vocab_open(e, cfg, g, &kind, err)) return ENGINE_FAULT;
     if (model_plan(&l->model, g, e->info.vocab, l->k, err)) return ENGINE_FAULT;
-    struct maker_model m = {.ctx = l->model.ctx_trained, .window = l->model.window,
+    struct maker_model m = {.ctx = l->model.ctx_trained, .window = l->model.window, .local = l->model.local_window,
                             .chunk = chunk_of(l->k->name, l->model.parameters)};
     if (maker_sizes(e, cfg, &m, &pages, err)) return ENGINE_FAULT;
-    if (naive_check_window(cfg->naive, e->info.window, err)) return ENGINE_FAULT;
+    if (naive_check_window(cfg->naive, MAX(e->info.window, e->info.local_window), err)) return ENGINE_FAULT;
     room->device = l->k->memory != NULL;
     if (l->d || !room->device) room->context = l->d && l->k->context ? l->k->context(l->d) : 0;
     if (room->free == 0 && available(l, &room->free, err)) return device_fails(l, cfg, err);
@@ -396,7 +398,7 @@ static int open_model(struct engine *e, const struct engine_config *cfg, const s
     if (naive_own_open(&l->own, cfg->naive, &l->forward, g, e->info.max_seqs, err)) return ENGINE_FAULT;
     describe_device(e, g);
     name_pages(e, cfg, &sched);
-    sched.runner = (struct runner){.self = l, .run = run, .lost = lost, .page_bytes = l->forward.group.page_bytes,
+    sched.runner = (struct runner){.self = l, .run = run, .lost = lost, .page_bytes = forward_page_bytes(&l->forward),
                                    .save_page = save_page, .load_page = load_page,
                                    .usable_pages = l->k->lazy ? usable_pages : NULL,
                                    .own_bytes = own_bytes, .own_take = own_take, .own_give = own_give};

@@ -63,6 +63,7 @@ int maker_sizes(struct engine *e, const struct engine_config *cfg, const struct 
         return err_set(err, ENGINE_FAULT, "%d sequences of %d tokens in passes of %d are more than can be counted",
                        i->max_seqs, i->ctx, i->max_rows);
     i->window = kv_window(m->window, i->ctx);
+    i->local_window = kv_window(m->local, i->ctx);
     int need = kv_need(i->window, i->max_rows, i->ctx);
     i->kv_seq_tokens = (uint64_t)need * KERN_PAGE;
     /* Each sequence rounds up to whole pages by itself, unless the pool's size was named. */
@@ -84,12 +85,12 @@ void maker_sched_plan(const struct engine *e, const struct engine_config *cfg, i
                                  .max_rows = e->info.max_rows,
                                  .step_rows = e->info.step_rows,
                                  .max_outs = maker_outs(e),
-                                 .groups = 1,
-                                 .group = {{.pages = pages, .window = e->info.window}},
                                  .park_bytes = cfg->park_bytes,
                                  .overcommit = cfg->overcommit,
                                  .strict = e->strict,
                                  .naive = {.policy = cfg->naive}};
+    out->groups = kv_groups(out->group, pages, e->info.window, e->info.local_window, e->info.max_seqs, e->info.ctx,
+                            e->info.max_rows); /* as forward_plan() had it, which did not refuse */
     out->text_bytes = cfg->text_bytes ? cfg->text_bytes
                                       : sched_text_bytes(out->token_text, e->info.ctx, e->info.max_seqs);
 }

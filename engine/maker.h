@@ -30,6 +30,7 @@ int maker_vocab_open(struct engine *e, const struct engine_config *cfg, const st
 struct maker_model {
     int ctx;    /* that it was trained for */
     int window; /* of its attention; 0: none */
+    int local;  /* of that in some layers; 0: none */
     struct chunk chunk; /* rows of a pass and of a step, when the configuration does not say */
 };
 

@@ -4,10 +4,15 @@
  * and knows how many bytes the weights take on a backend; model_load() reads the data into one slab that the caller
  * took.
  *
- * Architectures: llama (also Llama 3's rope factors), qwen2, and qwen3, which normalises each head of q and of k before
- * it rotates it; metadata keys and tensor names are those of the GGUF specification and of llama.cpp's converters.  A
- * tensor that the architecture as we know it does not use is refused by name: to leave it out would give plausible
- * wrong answers.
+ * Architectures: llama (also Llama 3's rope factors), qwen2, qwen3, which normalises each head of q and of k before it
+ * rotates it, gemma2 and gemma3; metadata keys and tensor names are those of the GGUF specification and of llama.cpp's
+ * converters.  A tensor that the architecture as we know it does not use is refused by name: to leave it out would give
+ * plausible wrong answers.
+ *
+ * Gemma (its reports of 2024 and 2025): embeddings times sqrt(embd), the gate's GELU, norms of what attention and
+ * feed-forward add.  Local layers have a sliding window, all others see all: gemma2 has them by turns and caps scores
+ * and logits, of gemma3's six in a row five are local, rotate by a base of their own, and are not scaled with the
+ * others.  The two that are named 27B, told by their layers, scale scores by sqrt(embd / heads).
  *
  * Rotation: plain, divided by a linear scale, by YaRN, or by Llama 3's factors; the same in short and in long contexts.
  *
@@ -35,15 +40,22 @@ struct model_layer {
     const float *dev_bo;      /* or NULL */
     const float *dev_ffn_norm;
     struct kmat gate, up, down; /* (ff, embd) twice, (embd, ff) */
+    const float *dev_attn_post, *dev_ffn_post; /* norms of what attention and feed-forward add, or NULL */
+    bool local; /* of those with a window of their own */
+    int nth;    /* among those that are local, or among those that are not */
 };
 
 struct model {
     char arch[32], name[64];
     int layers, embd, heads, kv_heads, head_dim, ff, vocab, ctx_trained;
     int window; /* every layer: a token sees itself and the window - 1 before it; 0: all before it */
+    int local_window, locals; /* that of the local layers, and how many they are; 0: there are none */
     float eps;
-    float attn_gain; /* what q * k / sqrt(head_dim) is multiplied by; 1 but with YaRN */
-    struct kern_rope rope; /* inv_freq is the model's */
+    float attn_scale;     /* what q * k is multiplied by: 1 / sqrt(head_dim), but for YaRN and the largest Gemmas */
+    float attn_cap, cap;  /* softcaps of scores and of logits; 0: none */
+    float embed_scale;
+    enum kern_act act;
+    struct kern_rope rope, rope_local; /* inv_freq is the model's */
     struct model_layer *layer; /* (layers) */
     struct kmat embed;         /* (vocab, embd) */
     struct kmat output;        /* (vocab, embd); the same as embed where the file ties them */
@@ -57,7 +69,8 @@ struct model {
      * rows: model_load.c), and the rotation as computed here. */
     struct sip128 digest;
     size_t bytes; /* of the slab, for the backend of model_plan() */
-    double *inv_freq;
+    double *inv_freq; /* (n_freq) of all rotations */
+    int n_freq;
 };
 
 /* n_vocab: tokens in the tokenizer; the embedding must have as many rows.  0, or -1: err names key or tensor, found,

@@ -1,4 +1,8 @@
-/* model_impl.h - what model.c plans and model_load.c loads; for these two alone. */
+/* model_impl.h - what the parts of a model's loader share; no one else includes it.
+ *
+ *     model.c       keys to sizes, names to weights
+ *     model_rope.c  the frequencies of its rotation
+ *     model_load.c  weights to the device */
 #ifndef MODEL_IMPL_H
 #define MODEL_IMPL_H
 #include "engine/model.h"
@@ -10,4 +14,41 @@ struct model_part {
     const float **vec;     /* ... then this vector */
     size_t offset, bytes;  /* in the slab */
 };
+
+/* What sets one architecture apart from another. */
+struct model_arch {
+    const char *name;
+    bool neox;       /* which pairs are rotated together: struct kern_rope */
+    bool qkv_bias;   /* q, k and v must have biases; else they may */
+    bool head_norm;  /* each head of q and of k is normalised before it is rotated */
+    bool window;     /* attention.sliding_window is in force in all layers (model.h) */
+    bool gemma;      /* scaled embeddings, GELU, norms of what is added */
+    int local;       /* the sliding window is in force in all layers but every local-th; 0: it is not so */
+    int window_else; /* such a window where the file names none; 0: then there is none */
+    double local_base; /* of the rotation in those layers, where the file names none; 0: it is that of the others */
+    double attn_cap, cap; /* softcaps where the file names none */
+    int big;         /* with so many layers q k is scaled by the width a head instead of the head's size */
+};
+
+struct planner {
+    struct model *m;
+    const struct model_arch *arch;
+    const struct gguf *g;
+    const struct kern *k;
+    struct err *err;
+    bool *used; /* (tensors of the file) */
+    int room;   /* of m->part */
+};
+
+/* The key arch.suffix in [min, max]; a missing one is `absent`, or an error if that is an integer < 0.  0, or -1. */
+int model_key_int(const struct planner *p, const char *suffix, int64_t absent, int64_t min, int64_t max, int *out);
+int model_key_real(const struct planner *p, const char *suffix, double absent, double min, double max, double *out);
+
+/* The tensor of this name with exactly this shape; NULL and *rc 0: it is absent and may be; *rc -1: an error. */
+const struct gguf_tensor *model_find(struct planner *p, const char *name, int64_t cols, int64_t rows, bool optional,
+                                     int *rc);
+
+/* m->rope and m->rope_local, after the sizes; and Llama 3's factors, which are a tensor. */
+int model_rope(struct planner *p);
+int model_rope_factors(struct planner *p);
 #endif

@@ -205,7 +205,7 @@ int model_load(struct model *m, const struct gguf *g, const struct kern *k, stru
     int rc = digest_head(&l);
     if (!rc) rc = load_parts(&l, m, dev_slab);
     free(l.stage);
-    digest_add(&l.digest, m->inv_freq, (size_t)m->rope.dims / 2 * sizeof *m->inv_freq);
+    digest_add(&l.digest, m->inv_freq, (size_t)m->n_freq * sizeof *m->inv_freq);
     m->digest = digest_end(&l.digest);
     if (m->tied) m->output = m->embed;
     return rc ? rc : gguf_unchanged(g, err);

@@ -144,7 +144,7 @@ static int free_stretch(const struct sched *s, int *at)
     int most = 0, now = 0;
     *at = s->cfg.group[0].pages;
     for (int i = 0; i < s->cfg.group[0].pages; i++) {
-        now = kv_page_info(s->kv, i).refs ? 0 : now + 1;
+        now = kv_page_info(s->kv, 0, i).refs ? 0 : now + 1;
         if (now <= most) continue;
         most = now;
         *at = i + 1 - now;

@@ -50,8 +50,8 @@ void naive_own_close(struct naive_own *o)
 static int plan_rows(const struct naive_own *o, int rows, struct forward *out, struct err *err)
 {
     const struct forward *f = o->base;
-    return forward_plan(out, f->m, f->k, f->dims.max_ctx, f->dims.max_seqs, rows, f->dims.max_outs, f->group.pages,
-                        f->group.kv_type, err);
+    return forward_plan(out, f->m, f->k, f->dims.max_ctx, f->dims.max_seqs, rows, f->dims.max_outs, f->group[0].pages,
+                        f->group[0].kv_type, err);
 }
 
 uint64_t naive_own_need(const struct naive_own *o, int rows)
@@ -66,7 +66,8 @@ uint64_t naive_own_need(const struct naive_own *o, int rows)
 static bool suits(const struct model *m, const struct model *base)
 {
     return m->bytes == base->bytes && m->layers == base->layers && m->embd == base->embd && m->heads == base->heads &&
-           m->kv_heads == base->kv_heads && m->head_dim == base->head_dim && m->ff == base->ff;
+           m->kv_heads == base->kv_heads && m->head_dim == base->head_dim && m->ff == base->ff &&
+           m->local_window == base->local_window;
 }
 
 /* The way that open went: the file's header, a plan, and the tensors into memory that is taken for them.  After a
@@ -99,7 +100,7 @@ static int take_workspace(const struct naive_own *o, struct naive_slot *s, struc
     s->slab = f->k->take(f->d, s->bytes, err);
     if (!s->slab) return OWN_NO_MEMORY;
     if (f->k->lazy) memset(s->slab, 0, s->bytes); /* there before it is used; weights are, by being loaded */
-    forward_attach(&s->forward, f->d, s->slab, f->group.dev_slab);
+    forward_attach_work(&s->forward, f, s->slab);
     return 0;
 }
 

@@ -3,10 +3,10 @@
 
 static int check_page(const struct sched *s, const int32_t *ids, int n, struct err *err)
 {
-    int window = s->cfg.group[0].window;
+    int window = s->cfg.group[s->cfg.groups - 1].window;
     if (!s->cfg.keeps_pages && window > 0)
-        return err_set(err, ENGINE_BAD_REQUEST, "the model's attention has a window of %d tokens: its KV pages cannot "
-                       "be kept elsewhere", window);
+        return err_set(err, ENGINE_BAD_REQUEST, "the model's attention has a window of %d tokens%s: its KV pages "
+                       "cannot be kept elsewhere", window, s->cfg.groups > 1 ? " in some layers" : "");
     if (!s->cfg.keeps_pages)
         return err_set(err, ENGINE_BAD_REQUEST, "this engine's KV pages cannot be kept elsewhere");
     if (!ids || n <= 0 || n % KERN_PAGE || n > s->cfg.ctx)

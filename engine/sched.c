@@ -447,13 +447,19 @@ void sched_find_pages(struct sched *s, bool wait)
     }
 }
 
+static bool pages_to_come(const struct sched *s)
+{
+    for (int g = 0; g < s->cfg.groups; g++)
+        if (kv_group_count(s->kv, g).usable < s->cfg.group[g].pages) return true;
+    return false;
+}
+
 /* Who can be let in is; when nobody runs and someone wants to, that may need memory that is still on its way. */
 static void let_in(struct sched *s, struct events *e)
 {
-    int pages = kv_count(s->kv).pages;
     sched_find_pages(s, false);
     admit_all(s, e);
-    while (s->running == 0 && s->waiting + s->parked > 0 && kv_count(s->kv).usable < pages) {
+    while (s->running == 0 && s->waiting + s->parked > 0 && pages_to_come(s)) {
         sched_find_pages(s, true);
         admit_all(s, e);
     }

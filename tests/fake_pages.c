@@ -1,5 +1,6 @@
 /* fake_pages.c - writing pages, looking back through them, and a rule instead of a model. */
 #include "tests/fake_pages.h"
+#include "engine/sched_impl.h"
 #include "tests/check.h"
 #include "tests/tiny_model.h"
 
@@ -89,9 +90,9 @@ static void look_back(const struct fake *f, const struct kern_batch *b, int grou
 static void may_write(struct fake *f, int group, int seq, int page)
 {
     struct fake_pool *g = &f->group[group];
-    int state = f->cell[g->base + page].state;
-    if (state != CELL_HELD || (g->writer[page] >= 0 && g->writer[page] != seq))
-        check_fail(__FILE__, __LINE__, "page %d is written by %d, its state is %d, its writer %d", page, seq, state,
+    int holders = kv_page_info(f->s->kv, group, page).refs;
+    if (holders != 1 || (g->writer[page] >= 0 && g->writer[page] != seq))
+        check_fail(__FILE__, __LINE__, "page %d is written by %d, %d hold it, its writer %d", page, seq, holders,
                    g->writer[page]);
     g->writer[page] = seq;
 }
@@ -163,7 +164,6 @@ static int run(void *self, const struct pass *p, struct err *err)
     struct fake *f = self;
     const struct kern_batch *b = &p->batch;
     const bool last = is_last_part(f, p);
-    sched_page_map(f->s, f->cell, f->pages);
     for (int g = 0; g < f->groups; g++) {
         memset(f->group[g].writer, 0xff, (size_t)f->group[g].is.pages * sizeof *f->group[g].writer);
         for (int r = 0; r < b->rows; r++) {
@@ -243,15 +243,12 @@ void fake_open(struct fake *f, const struct kv_group *group, int groups, int32_t
     for (int k = 0; k < groups; k++) {
         struct fake_pool *g = &f->group[k];
         size_t pages = (size_t)group[k].pages;
-        *g = (struct fake_pool){.is = group[k], .base = f->pages, .there = group[k].pages};
-        f->pages += group[k].pages;
+        *g = (struct fake_pool){.is = group[k], .there = group[k].pages};
         g->page = malloc(pages * sizeof *g->page);
         g->writer = malloc(pages * sizeof *g->writer);
         CHECK(g->page && g->writer && g->is.window != 1);
         memset(g->page, 0xff, pages * sizeof *g->page);
     }
-    f->cell = malloc((size_t)f->pages * sizeof *f->cell);
-    CHECK(f->cell);
 }
 
 void fake_close(struct fake *f)
@@ -260,5 +257,4 @@ void fake_close(struct fake *f)
         free(f->group[k].page);
         free(f->group[k].writer);
     }
-    free(f->cell);
 }

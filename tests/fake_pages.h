@@ -17,7 +17,6 @@ struct fake_page {
 
 struct fake_pool { /* a group */
     struct kv_group is;
-    int base;  /* its first page's number in the page map */
     int there; /* pages backed by memory so far */
     struct fake_page *page;
     int32_t *writer; /* (pages) which sequence writes it in this pass; -1: none */
@@ -25,9 +24,8 @@ struct fake_pool { /* a group */
 
 struct fake {
     struct sched *s; /* set by the caller when it is open */
-    int groups, pages; /* pages: of all groups */
+    int groups;
     struct fake_pool group[KERN_GROUPS];
-    struct engine_cell *cell; /* (pages) */
     int32_t end_id;
     int fail_run, fail_save, fail_load; /* one in so many fails; 0: none */
     uint32_t seed;                      /* of the failures */

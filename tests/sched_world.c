@@ -57,12 +57,7 @@ static uint32_t seed_of(const char *name)
     return seed;
 }
 
-int world_usable(const struct world *w)
-{
-    int n = 0;
-    for (int g = 0; g < w->f.groups; g++) n += w->f.group[g].there;
-    return n;
-}
+int world_usable(const struct world *w) { return w->f.group[0].there; }
 
 struct world *world_open(const struct plan *plan, const char *name)
 {
@@ -137,16 +132,12 @@ void world_check_answer(struct world *w, const struct one *q)
 
 /* ------------------------------------------------------------------ the books */
 
-/* Tokens in the pages of a sequence that has come so far; of a group with a window, in those that the next token
+/* Tokens in the first group's pages of a sequence that has come so far; with a window, in those that the next token
  * sees. */
 static int tokens_held(const struct world *w, int known)
 {
-    int n = 0;
-    for (int g = 0; g < w->plan.groups; g++) {
-        int window = w->plan.group[g].window, gone = window ? MAX(known - window + 1, 0) / KERN_PAGE : 0;
-        n += known - gone * KERN_PAGE;
-    }
-    return n;
+    int window = w->plan.group[0].window, gone = window ? MAX(known - window + 1, 0) / KERN_PAGE : 0;
+    return known - gone * KERN_PAGE;
 }
 
 static void check_agents(struct world *w, const struct engine_snapshot *s)
@@ -177,7 +168,7 @@ static void check_agents(struct world *w, const struct engine_snapshot *s)
     }
     /* A half done pass, unless its request has left, has the pages of its rows, which count when it is whole. */
     const struct one *half = w->f.half_rows ? world_find(w, w->prefilled) : NULL;
-    if (half && half->at == IN) known += (uint64_t)(w->plan.groups * w->f.half_rows);
+    if (half && half->at == IN) known += (uint64_t)w->f.half_rows;
     HOLDS(w, w->plan.overcommit || held == known);
 }
 
@@ -204,15 +195,15 @@ static void check_sums(struct world *w, const struct engine_snapshot *s)
 static void check_map(struct world *w, const struct engine_snapshot *s)
 {
     struct engine_cell cell[128];
-    int n[CELL_SHARED + 1] = {0};
-    HOLDS(w, w->f.pages <= (int)COUNT_OF(cell));
-    sched_page_map(w->s, cell, w->f.pages);
-    for (int i = 0; i < w->f.pages; i++) n[cell[i].state]++;
+    int n[CELL_SHARED + 1] = {0}, pages = w->plan.group[0].pages;
+    HOLDS(w, pages <= (int)COUNT_OF(cell));
+    sched_page_map(w->s, cell, pages);
+    for (int i = 0; i < pages; i++) n[cell[i].state]++;
     HOLDS(w, (uint64_t)n[CELL_SHARED] * KERN_PAGE == s->shared_tokens);
     HOLDS(w, (uint64_t)n[CELL_CACHED] * KERN_PAGE == s->cached_tokens);
     HOLDS(w, (uint64_t)(n[CELL_HELD] + n[CELL_SHARED]) * KERN_PAGE <= s->reserved_tokens);
     HOLDS(w, (uint64_t)(n[CELL_HELD] + n[CELL_SHARED]) * KERN_PAGE <
-                 s->filled_tokens + (uint64_t)(w->plan.slots * w->plan.groups) * 16);
+                 s->filled_tokens + (uint64_t)w->plan.slots * 16);
 }
 
 void world_check(struct world *w)
@@ -222,7 +213,7 @@ void world_check(struct world *w)
     if (sched_check(w->s, &err)) check_fail(__FILE__, __LINE__, "op %lld: %s", (long long)w->op, err.text);
     sched_snapshot(w->s, &s);
     HOLDS(w, s.filled_tokens <= s.reserved_tokens && s.reserved_tokens <= s.usable_tokens);
-    HOLDS(w, s.usable_tokens <= s.pool_tokens && s.pool_tokens == (uint64_t)w->f.pages * KERN_PAGE);
+    HOLDS(w, s.usable_tokens <= s.pool_tokens && s.pool_tokens == (uint64_t)w->plan.group[0].pages * KERN_PAGE);
     HOLDS(w, s.usable_tokens == (uint64_t)w->usable * KERN_PAGE);
     HOLDS(w, s.running <= w->plan.slots && s.waiting <= SCHED_QUEUE && (s.running > 0 || s.reserved_tokens == 0));
     HOLDS(w, s.text_requests == (uint64_t)(LIVE - world_count(w, FREE, -1)) && s.text_used <= s.text_bytes);

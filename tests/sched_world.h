@@ -58,7 +58,7 @@ static inline bool one_in(struct world *w, int n) { return below(w, n) == 0; }
 
 struct world *world_open(const struct plan *plan, const char *name); /* name: a part of the seed; SEED=n another */
 void world_close(struct world *w);
-int world_usable(const struct world *w); /* pages of all groups that are there */
+int world_usable(const struct world *w); /* pages of the first group that are there */
 struct one *world_find(struct world *w, int id);                      /* NULL: no such */
 int world_count(const struct world *w, enum at at, int agent);        /* agent -1: of all */
 void world_admitted(void *self, int id);           /* the runner says it; of a no_wait request the test does */

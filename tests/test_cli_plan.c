@@ -183,7 +183,7 @@ TEST(plan_by_shape_and_by_gpu)
 TEST(plan_refuses_by_a_line)
 {
     refused(PLAN("--shape", "mixtral-8x7b"), 4, "mixtral-8x7b: it is a mixture of experts (8 experts)");
-    refused(PLAN("--shape", "gemma3-4b"), 4, "its architecture gemma3 is not supported");
+    refused(PLAN("--shape", "phi4-14b"), 4, "its architecture phi3 is not supported");
     refused(PLAN("--shape", "llama9"), 2, "--shape: \"llama9\" is not known; these are: llama2-7b");
     refused(PLAN("--gpu", "a100"), 2, "a100-40gb, a100-80gb");
     refused(PLAN("--gpu", "rtx-4090", "--backend", "cpu"), 2, "not --backend cpu");

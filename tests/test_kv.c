@@ -473,7 +473,7 @@ TEST(kv_counts_tokens_for_who_holds_them_alone_and_once_where_several_do)
     fill(kv, 0, text(4 * P, 0, 5 * P), 4 * P + 5);
     struct kv_slot_count one = kv_slot_count(kv, 0), two;
     CHECK(one.own[0] == 2 * P && one.own[2] == 2 * P && one.own[3] == 5 && one.tokens == 4 * P + 5);
-    CHECK_EQ(kv_page_info(kv, kv_table(kv, 0)[0]).agent, 7);
+    CHECK_EQ(kv_page_info(kv, 0, kv_table(kv, 0)[0]).agent, 7);
     struct kv_ask other = ask;
     other.ids = text(4 * P, 1, 5 * P);
     other.agent = 9;
@@ -482,18 +482,18 @@ TEST(kv_counts_tokens_for_who_holds_them_alone_and_once_where_several_do)
     one = kv_slot_count(kv, 0);
     CHECK(one.own[0] == 0 && one.own[2] == 0 && one.own[3] == 5);
     CHECK(kv_count(kv).shared_kind[0] == 2 * P && kv_count(kv).shared_kind[2] == 2 * P);
-    CHECK_EQ(kv_page_info(kv, kv_table(kv, 0)[0]).agent, 9); /* the last to come */
+    CHECK_EQ(kv_page_info(kv, 0, kv_table(kv, 0)[0]).agent, 9); /* the last to come */
     kv_drop(kv, 1);
-    CHECK_EQ(kv_page_info(kv, kv_table(kv, 0)[0]).agent, 7); /* who is left */
+    CHECK_EQ(kv_page_info(kv, 0, kv_table(kv, 0)[0]).agent, 7); /* who is left */
     CHECK(kv_admit(kv, 1, &other, &shared));
     kv_drop(kv, 0); /* what they shared is the other's alone now */
     two = kv_slot_count(kv, 1);
     CHECK(two.own[0] == 2 * P && two.own[2] == 2 * P && two.own[3] == 0);
-    CHECK_EQ(kv_page_info(kv, kv_table(kv, 0)[kv_stride(kv)]).agent, 9);
+    CHECK_EQ(kv_page_info(kv, 0, kv_table(kv, 0)[kv_stride(kv)]).agent, 9);
     sound(kv);
     kv_drop(kv, 1);
     CHECK_EQ(kv_count(kv).tokens, 0);
-    struct kv_page_info kept = kv_page_info(kv, 0); /* remembered for the page map */
+    struct kv_page_info kept = kv_page_info(kv, 0, 0); /* remembered for the page map */
     CHECK(kept.cached && kept.agent == 9 && kept.kind[0] == P);
     kv_close(kv);
 }

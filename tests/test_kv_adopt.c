@@ -23,7 +23,7 @@ TEST(kv_adopted_pages_are_shared_like_computed_ones)
     CHECK_EQ(adopt_all(kv, ids, 3 * P), 3);
     struct kv_count c = kv_count(kv);
     CHECK(c.cached == 3 && c.adopted == 3 && c.held == 0 && c.tokens == 0);
-    struct kv_page_info i = kv_page_info(kv, kv_find(kv, ids, 2 * P));
+    struct kv_page_info i = kv_page_info(kv, 0, kv_find(kv, ids, 2 * P));
     CHECK(i.cached && i.agent == 7 && i.kind[1] == P);
     struct kv_ask ask = {.tokens = 5 * P, .ids = ids, .n = 3 * P + 1, .kind = kind, .agent = 4};
     CHECK(kv_admit(kv, 0, &ask, &shared));
@@ -31,7 +31,7 @@ TEST(kv_adopted_pages_are_shared_like_computed_ones)
     CHECK_EQ(shared, 3 * P);
     struct kv_slot_count own = kv_slot_count(kv, 0);
     CHECK(own.own[0] == 3 * P - 3 && own.own[2] == 1 && own.own[3] == 2); /* the holder's kinds, not kind 1 */
-    CHECK_EQ(kv_page_info(kv, kv_find(kv, ids, P)).agent, 4);
+    CHECK_EQ(kv_page_info(kv, 0, kv_find(kv, ids, P)).agent, 4);
     kv_drop(kv, 0);
     sound(kv);
     CHECK_EQ(kv_count(kv).cached, 3);

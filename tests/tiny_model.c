@@ -128,7 +128,7 @@ void tiny_tensors(struct gguf_make *m, const struct tiny *t)
             vector(m, NAME("attn_k.bias"), kv, 0, 0.5f, &seed);
             vector(m, NAME("attn_v.bias"), kv, 0, 0.5f, &seed);
         }
-        if (strcmp(t->arch, "qwen3") == 0) {
+        if (strcmp(t->arch, "qwen3") == 0 || strcmp(t->arch, "gemma3") == 0) {
             vector(m, NAME("attn_q_norm.weight"), t->embd / t->heads, 1, 0.3f, &seed);
             vector(m, NAME("attn_k_norm.weight"), t->embd / t->heads, 1, 0.3f, &seed);
         }
@@ -137,6 +137,10 @@ void tiny_tensors(struct gguf_make *m, const struct tiny *t)
         matrix(m, NAME("ffn_gate.weight"), t->type, t->embd, t->ff, &seed);
         matrix(m, NAME("ffn_up.weight"), t->type, t->embd, t->ff, &seed);
         matrix(m, NAME("ffn_down.weight"), t->type, t->ff, t->embd, &seed);
+        if (strncmp(t->arch, "gemma", 5) == 0) {
+            vector(m, NAME("post_attention_norm.weight"), t->embd, 1, 0.3f, &seed);
+            vector(m, NAME("post_ffw_norm.weight"), t->embd, 1, 0.3f, &seed);
+        }
 #undef NAME
     }
 }

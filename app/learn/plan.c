@@ -136,6 +136,9 @@ static void take_sizes(struct plan *p, const struct engine_info *info, const str
     p->page_bytes = info->kv_bytes_per_token * KERN_PAGE;
     p->token_bytes = info->kv_bytes_per_token;
     p->agent_tokens = info->kv_seq_tokens;
+    p->local_window = info->local_window;
+    p->local_layers = info->local_layers;
+    p->local_bytes = info->kv_local_bytes;
     p->fits = ledger_fits(&p->ledger);
     p->have = made ? p->ledger.ceiling : have + f->context;
     p->reserve = p->have - p->ledger.ceiling; /* the ceiling is never above */

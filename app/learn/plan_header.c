@@ -223,7 +223,8 @@ static void put_layer(struct header *h, const struct plan_shape *s, struct plan_
 {
     const int q = s->heads * s->head_dim, kv = s->kv_heads * s->head_dim;
     const enum ktype t = mix.type, more = mix.k_m && has_more_bits(i, s->layers) ? KT_Q6_K : t;
-    const bool bias = strcmp(s->arch, "qwen2") == 0, head_norm = strcmp(s->arch, "qwen3") == 0;
+    const bool bias = strcmp(s->arch, "qwen2") == 0, gemma3 = strcmp(s->arch, "gemma3") == 0;
+    const bool head_norm = gemma3 || strcmp(s->arch, "qwen3") == 0, added = gemma3 || strcmp(s->arch, "gemma2") == 0;
     const struct { const char *name; enum ktype type; int cols, rows; bool there; } want[] = {
         {"attn_norm.weight", KT_F32, s->embd, 1, true}, {"attn_q.weight", t, s->embd, q, true},
         {"attn_k.weight", t, s->embd, kv, true},        {"attn_v.weight", more, s->embd, kv, true},
@@ -233,6 +234,8 @@ static void put_layer(struct header *h, const struct plan_shape *s, struct plan_
         {"ffn_up.weight", t, s->embd, s->ff, true},     {"ffn_down.weight", more, s->ff, s->embd, true},
         {"attn_q_norm.weight", KT_F32, s->head_dim, 1, head_norm},
         {"attn_k_norm.weight", KT_F32, s->head_dim, 1, head_norm},
+        {"post_attention_norm.weight", KT_F32, s->embd, 1, added},
+        {"post_ffw_norm.weight", KT_F32, s->embd, 1, added},
     };
     for (size_t k = 0; k < COUNT_OF(want); k++) {
         char name[64];

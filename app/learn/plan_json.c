@@ -97,6 +97,11 @@ static void set_room(json_t *o, const struct plan_ask *ask, const struct plan *p
     set(o, "kv_token", p->token_bytes);
     set(o, "kv_page", p->page_bytes);
     set(o, "kv_agent_tokens", p->agent_tokens);
+    if (p->local_layers > 0) {
+        set(o, "local_layers", (uint64_t)p->local_layers);
+        set(o, "local_window", (uint64_t)p->local_window);
+        set(o, "kv_local", p->local_bytes);
+    }
     json_object_set_new(o, "fits", json_boolean(p->fits));
     if (!p->fits) set_text(o, "cause", cause_name(p->cause));
     if (p->here > 0) set(o, "free_here", p->here);

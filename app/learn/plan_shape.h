@@ -22,7 +22,7 @@ struct plan_shape {
     const char *why;  /* ... this is why */
     int layers, embd, heads, kv_heads, head_dim, ff, vocab;
     int ctx;          /* that it was trained for */
-    int window;       /* of every layer; 0: none */
+    int window;       /* of every layer, or of those that the architecture says; 0: none */
     bool tied;        /* the embedding is the output matrix too */
     enum plan_words words;
     uint64_t parameters;

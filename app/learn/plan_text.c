@@ -29,6 +29,9 @@ static void put_kv(const struct plan *p, struct buf *out)
                      figure(b, p->agent_tokens), figure(c, p->token_bytes));
     if (p->window > 0 && p->agent_tokens < (uint64_t)p->ctx && n > 0)
         snprintf(note + n, sizeof note - (size_t)n, ": the window of %s and a pass", figure(a, (uint64_t)p->window));
+    if (p->local_layers > 0 && n > 0)
+        snprintf(note + n, sizeof note - (size_t)n, ", %s for %d layers with a window of %s",
+                 store_cmd_size(p->local_bytes).text, p->local_layers, figure(a, (uint64_t)p->local_window));
     put_line(out, "KV pool", false, p->ledger.bytes[LEDGER_KV], note);
 }
 

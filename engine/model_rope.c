@@ -1,0 +1,158 @@
+/* model_rope.c - the frequencies that keys of a file ask for. */
+#include "engine/model_impl.h"
+#include <math.h>
+
+static bool is_text(const struct gguf_str *s, const char *text)
+{
+    return s->len == strlen(text) && memcmp(s->data, text, s->len) == 0;
+}
+
+/* What positions are divided by: the key of today, or that of files of before (llama.cpp reads both, and takes a factor
+ * without a type for linear too).  0 stands for 1. */
+static int read_linear(struct planner *p, double *factor)
+{
+    double old = 0, now = 0;
+    if (model_key_real(p, "rope.scale_linear", 0, 0, 1e6, &old)) return -1;
+    if (model_key_real(p, "rope.scaling.factor", old, 0, 1e6, &now)) return -1;
+    if (now > 0 && now < 1e-3)
+        return err_set(p->err, -1, "%s: key %s.rope.scaling.factor is %g; allowed is 0.001 to 1e+06", gguf_shown(p->g),
+                       p->m->arch, now);
+    *factor = now > 0 ? now : 1;
+    return 0;
+}
+
+/* YaRN (Peng et al., 2023), as llama.cpp and HF transformers compute it: pairs that turn more than `fast` times over
+ * the original context keep their angles, those that turn less than `slow` times are divided by the factor, and between
+ * them it is a ramp; q and k are each multiplied by 1 + ln(factor) / 10. */
+struct yarn { double factor, fast, slow; int original; };
+
+static int read_yarn(struct planner *p, struct yarn *y)
+{
+    double whole = 1, none = 0;
+    if (p->m->rope.dims != p->m->head_dim)
+        return err_set(p->err, -1, "%s: key %s.rope.scaling.type is \"yarn\" where %d of %d dimensions of a head are "
+                       "rotated; all of them are supported", gguf_shown(p->g), p->m->arch, p->m->rope.dims,
+                       p->m->head_dim);
+    if (model_key_real(p, "rope.scaling.factor", 1, 1, 1e6, &y->factor)) return -1;
+    if (model_key_int(p, "rope.scaling.original_context_length", p->m->ctx_trained, 1, MODEL_MAX_CTX, &y->original))
+        return -1;
+    if (model_key_real(p, "rope.scaling.yarn_beta_fast", 32, 1e-3, 1e6, &y->fast)) return -1;
+    if (model_key_real(p, "rope.scaling.yarn_beta_slow", 1, 1e-3, y->fast, &y->slow)) return -1;
+    /* What the architectures here do not have. */
+    if (model_key_real(p, "rope.scaling.yarn_ext_factor", 1, 1, 1, &whole)) return -1;
+    if (model_key_real(p, "rope.scaling.yarn_attn_factor", 1, 1, 1, &whole)) return -1;
+    return model_key_real(p, "rope.scaling.yarn_log_multiplier", 0, 0, 0, &none);
+}
+
+/* The pair that turns so many times over the original context; whole below and above only for the ramp's ends. */
+static double yarn_pair(const struct yarn *y, double base, int dims, double turns)
+{
+    return dims * log(y->original / (turns * 2 * M_PI)) / (2 * log(base));
+}
+
+static void apply_yarn(struct model *m, const struct yarn *y, double base, float *gain)
+{
+    const int dims = m->rope.dims;
+    const double low = MAX(floor(yarn_pair(y, base, dims, y->fast)), 0.0),
+                 high = MIN(ceil(yarn_pair(y, base, dims, y->slow)), dims - 1.0);
+    for (int i = 0; i < dims / 2; i++) {
+        const double ramp = MIN(MAX((i - low) / MAX(high - low, 0.001), 0.0), 1.0);
+        m->inv_freq[i] *= 1 - ramp + ramp / y->factor;
+    }
+    const double each = 1 + 0.1 * log(y->factor);
+    *gain = (float)(each * each);
+}
+
+static void put_freqs(double *to, int dims, double base, double factor)
+{
+    for (int i = 0; i < dims / 2; i++) to[i] = pow(base, -2.0 * i / dims) / factor;
+}
+
+static int read_base(struct planner *p, const char *suffix, double absent, double *out)
+{
+    return model_key_real(p, suffix, absent, 1, 1e12, out);
+}
+
+/* Layers with a window of their own have a base of their own, and are never scaled. */
+static int put_local(struct planner *p, double *freq)
+{
+    struct model *m = p->m;
+    double base;
+    m->rope_local = m->rope;
+    if (p->arch->local_base <= 0) return 0;
+    if (read_base(p, "rope.freq_base_swa", p->arch->local_base, &base)) return -1;
+    put_freqs(freq, m->rope.dims, base, 1);
+    m->rope_local.inv_freq = freq;
+    return 0;
+}
+
+/* What is rotated how far apart: "linear", "yarn" or "none". */
+static int read_scaling(struct planner *p, double base, double *factor, struct yarn *yarn)
+{
+    char key[96], seen[GGUF_SHOWN];
+    struct gguf_str type;
+    double none = 1;
+    snprintf(key, sizeof key, "%s.rope.scaling.type", p->m->arch);
+    const int rc = gguf_string(p->g, key, &type, p->err);
+    if (rc == GGUF_WRONG) return -1;
+    const bool named = rc == GGUF_OK && type.len > 0;
+    if (!named || is_text(&type, "linear")) {
+        if (read_linear(p, factor)) return -1;
+    } else if (is_text(&type, "yarn")) {
+        if (base <= 1)
+            return err_set(p->err, -1, "%s: key %s.rope.freq_base is %g; with yarn it must be above 1",
+                           gguf_shown(p->g), p->m->arch, base);
+        if (read_yarn(p, yarn)) return -1;
+    } else if (!is_text(&type, "none")) {
+        return err_set(p->err, -1, "%s: key %s is \"%s\"; none, linear and yarn are supported", gguf_shown(p->g), key,
+                       gguf_show(seen, sizeof seen, type.data, type.len));
+    }
+    return model_key_real(p, "rope.scaling.attn_factor", 1, 1, 1, &none);
+}
+
+/* Angles a position: base^(-2i/dims), divided by a linear scale, or as YaRN has them. */
+int model_rope(struct planner *p)
+{
+    struct model *m = p->m;
+    double base = 0, factor = 1;
+    struct yarn yarn = {0};
+    m->rope.neox = p->arch->neox;
+    if (model_key_int(p, "rope.dimension_count", m->head_dim, 2, m->head_dim, &m->rope.dims)) return -1;
+    if (m->rope.dims % 2)
+        return err_set(p->err, -1, "%s: key %s.rope.dimension_count is %d; an even number is allowed", gguf_shown(p->g),
+                       m->arch, m->rope.dims);
+    if (read_base(p, "rope.freq_base", 10000, &base) || read_scaling(p, base, &factor, &yarn)) return -1;
+    const int pairs = m->rope.dims / 2;
+    m->n_freq = p->arch->local_base > 0 ? 2 * pairs : pairs;
+    m->inv_freq = malloc((size_t)m->n_freq * sizeof *m->inv_freq);
+    if (!m->inv_freq) return err_set(p->err, -1, "no memory for %d rope frequencies", m->n_freq);
+    put_freqs(m->inv_freq, m->rope.dims, base, factor);
+    m->rope.inv_freq = m->inv_freq;
+    float gain = 1;
+    if (yarn.factor > 0) apply_yarn(m, &yarn, base, &gain);
+    const int part = m->layers == p->arch->big ? m->embd / m->heads : m->head_dim;
+    m->attn_scale = gain / __builtin_sqrtf((float)part);
+    return put_local(p, m->inv_freq + pairs);
+}
+
+/* Llama 3's rope_freqs.weight: each pair's frequency is divided by its factor.  Read at once: it is small, and is used
+ * on the host. */
+int model_rope_factors(struct planner *p)
+{
+    struct model *m = p->m;
+    int rc, pairs = m->rope.dims / 2;
+    const struct gguf_tensor *t = model_find(p, "rope_freqs.weight", pairs, 1, true, &rc);
+    if (!t) return rc;
+    float factor[KERN_HEAD_MAX / 2];
+    if (t->type != KT_F32)
+        return err_set(p->err, -1, "%s: tensor rope_freqs.weight has type %s; F32 is allowed", gguf_shown(p->g),
+                       ktype_info(t->type)->name);
+    if (gguf_read(p->g, t, 0, factor, (size_t)pairs * sizeof *factor, p->err)) return -1;
+    for (int i = 0; i < pairs; i++) {
+        if (!(factor[i] >= 1e-6f && factor[i] <= 1e6f))
+            return err_set(p->err, -1, "%s: rope_freqs.weight[%d] is %g; allowed is 1e-6 to 1e6", gguf_shown(p->g), i,
+                           (double)factor[i]);
+        m->inv_freq[i] /= (double)factor[i];
+    }
+    return 0;
+}

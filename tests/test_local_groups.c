@@ -1,0 +1,209 @@
+/* A model some of whose layers have a window of their own: two groups of pages, through the whole engine.  The short
+ * group is never what anybody waits for, and answers are to the bit what they are when nothing is ever given back. */
+#include "engine/sched_impl.h"
+#include "tests/window_rig.h"
+
+/* A full layer stands between local ones, the last is local. */
+static const struct tiny GEMMA3 = {.arch = "gemma3", .layers = 8, .embd = 64, .heads = 4, .kv_heads = 1, .ff = 96,
+                                   .type = KT_F32, .tied = true, .seed = 3, .window = WINDOW};
+static const struct tiny GEMMA2 = {.arch = "gemma2", .layers = 3, .embd = 64, .heads = 4, .kv_heads = 2, .ff = 96,
+                                   .type = KT_F32, .tied = true, .seed = 4, .window = WINDOW};
+
+static int need(const struct engine_info *i, int tokens)
+{
+    return kv_need(i->local_window, i->max_rows, tokens);
+}
+
+/* ------------------------------------------------------------------ what is seen */
+
+/* Local layers see the window, the others all: without windows the first choice that can differ does, and without the
+ * full layers all would be forgotten. */
+TEST(local_layers_see_their_window_and_the_others_see_all)
+{
+    const struct tiny *models[] = {&GEMMA2, &GEMMA3};
+    for (size_t k = 0; k < COUNT_OF(models); k++) {
+        static struct win_lab l;
+        static struct win_truth all, some, other;
+        uint32_t seed = 2;
+        win_prompt(&seed, &all, LONG);
+        some = other = all;
+        other.ids[0] ^= 1;
+        win_lab_open(&l, models[k], "ref", KT_F32, 0);
+        CHECK_EQ(l.f.groups, 1);
+        win_lab_tell(&l, &all, 2 * WINDOW);
+        win_lab_close(&l);
+        win_tell(models[k], "ref", KT_F32, &some, 1, 2 * WINDOW);
+        win_tell(models[k], "ref", KT_F32, &other, 1, 2 * WINDOW);
+        for (int i = 0; i < 2 * WINDOW; i++) {
+            CHECK_EQ(win_same(&all.at[i], &some.at[i]), i < WINDOW);
+            CHECK(!win_same(&other.at[i], &some.at[i])); /* the first token is felt to the end */
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ sizes */
+
+TEST(a_pool_of_tokens_is_what_full_layers_keep_and_local_ones_have_room_beside_it)
+{
+    struct engine *e = win_open(&GEMMA3, "cpu", KT_F16, (struct engine_config){.max_seqs = 3, .max_rows = 20});
+    const struct engine_info *i = engine_local.info(e);
+    const struct kern_group full = {.layers = 1, .kv_heads = 1, .head_dim = 16, .kv_type = KT_F16},
+                            local = {.layers = 7, .kv_heads = 1, .head_dim = 16, .kv_type = KT_F16};
+    const size_t page = kern_cpu()->kv_page_bytes(&full), short_page = kern_cpu()->kv_page_bytes(&local);
+    struct engine_snapshot s;
+    engine_local.snapshot(e, &s);
+    CHECK(i->window == 0 && i->local_window == WINDOW && i->local_layers == 7 && i->layers == 8);
+    CHECK_EQ(s.pool_tokens, 3 * kv_pages_for(CTX) * P);
+    CHECK_EQ(i->kv_seq_tokens, kv_pages_for(CTX) * P);
+    CHECK_EQ(i->kv_bytes_per_token, page / P);
+    CHECK_EQ(i->kv_local_bytes, (uint64_t)(3 * need(i, CTX)) * short_page);
+    CHECK_EQ(i->kv_bytes, kern_cpu()->slab_bytes(s.pool_tokens / P * page + i->kv_local_bytes));
+    CHECK_EQ(i->ledger.bytes[LEDGER_KV], i->kv_bytes);
+    CHECK(2 * i->kv_local_bytes < (uint64_t)(3 * kv_pages_for(CTX)) * short_page); /* in full it would be more than twice that */
+    engine_local.close(e);
+}
+
+TEST(a_context_of_the_local_window_or_less_has_one_group)
+{
+    struct engine *e = win_open(&GEMMA3, "cpu", KT_F16, (struct engine_config){.ctx = WINDOW, .max_seqs = 2});
+    const struct engine_info *i = engine_local.info(e);
+    CHECK(i->local_window == 0 && i->local_layers == 0 && i->kv_local_bytes == 0 && i->page_bytes > 0);
+    engine_local.close(e);
+    e = win_open(&GEMMA3, "cpu", KT_F16, (struct engine_config){.ctx = WINDOW + 1, .max_seqs = 2});
+    i = engine_local.info(e);
+    CHECK(i->local_window == WINDOW && i->page_bytes == 0);
+    engine_local.close(e);
+}
+
+/* ------------------------------------------------------------------ answers */
+
+/* Ten windows long, in all kinds of passes. */
+TEST(a_long_sequence_gives_back_what_local_layers_have_left_behind)
+{
+    static const int rows[] = {1, 3, 17, 48};
+    static struct win_truth t;
+    uint32_t seed = 3;
+    win_prompt(&seed, &t, LONG / 2 + 7);
+    win_tell(&GEMMA2, "cpu", KT_F16, &t, 1, LONG);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct engine *e = win_open(&GEMMA2, "cpu", KT_F16, (struct engine_config){.max_seqs = 1, .max_rows = rows[i]});
+        int id = win_submit(e, &t, t.prompt, 0);
+        win_run(e);
+        win_check(e, id, &t);
+        const struct kv_count c = kv_group_count(e->sched->kv, 1);
+        CHECK_EQ(c.pages, need(engine_local.info(e), LONG));
+        CHECK(c.evicted > 0 && c.held == 0);
+        engine_local.close(e);
+    }
+}
+
+/* Agents with one front, longer than the window, all at once and one after the other, in a pool for two and one for
+ * all; then each goes on from a place in what it said.  In a pool for two the others wait for pages of the first
+ * group, and of no other. */
+static void share(const struct tiny *m, const char *backend, enum ktype kv)
+{
+    enum { N = FRONT + 120 };
+    static struct win_truth t[SEQS];
+    uint32_t seed = 4;
+    int id[SEQS], shared = 0, again = 0;
+    if (CHECK_TSAN && !strcmp(backend, "ref")) SKIP("the reference has no threads");
+    for (int i = 0; i < SEQS; i++) {
+        win_prompt(&seed, &t[i], FRONT + 9 + 5 * i);
+        memcpy(t[i].ids, t[0].ids, FRONT * sizeof(int32_t));
+    }
+    win_tell(m, backend, kv, t, SEQS, N);
+    for (int round = 0; round < 4; round++) {
+        struct engine *e = win_open(m, backend, kv, (struct engine_config){.max_seqs = SEQS, .max_rows = 24,
+                                                                           .pool_tokens = round % 2 ? 24 * P : 0});
+        for (int i = 0; i < SEQS; i++) {
+            id[i] = win_submit(e, &t[i], t[i].prompt, 0);
+            if (round < 2) win_run(e);
+        }
+        win_run(e);
+        for (int i = 0; i < SEQS; i++) shared += win_check(e, id[i], &t[i]);
+        for (int i = SEQS - 1; i >= 0; i--) {
+            id[i] = win_submit(e, &t[i], N - 3 - i, 0);
+            if (round < 2) win_run(e);
+        }
+        win_run(e);
+        for (int i = 0; i < SEQS; i++) again += win_check(e, id[i], &t[i]);
+        engine_local.close(e);
+    }
+    printf("  %s: shared %d and %d tokens\n", backend, shared, again);
+    CHECK(shared > 0 && again > 0 && shared % P == 0 && again % P == 0);
+}
+
+TEST(shared_groups_gemma3_cpu_f16) { share(&GEMMA3, "cpu", KT_F16); }
+TEST(shared_groups_gemma2_ref_f32) { share(&GEMMA2, "ref", KT_F32); }
+
+/* Short ones, promised too little, outgrow it; then one with less priority must make room.  Its pages of both groups
+ * are computed again, or kept in host memory where there is room for all. */
+TEST(parked_groups_come_back_as_they_were)
+{
+    enum { N = 5 * WINDOW };
+    static const unsigned room[] = {0, 40};
+    static struct win_truth t[SEQS];
+    uint32_t seed = 5;
+    int id[SEQS];
+    for (int i = 0; i < SEQS; i++) win_prompt(&seed, &t[i], i ? P + 5 : 3 * WINDOW + 3);
+    win_tell(&GEMMA3, "cpu", KT_F16, t, SEQS, N);
+    for (size_t k = 0; k < COUNT_OF(room); k++) {
+        const struct kern_group g = {.layers = 7, .kv_heads = 1, .head_dim = 16, .kv_type = KT_F16};
+        struct engine_config cfg = {.max_seqs = SEQS, .max_rows = 24, .overcommit = true, .pool_tokens = 26 * P,
+                                    .park_bytes = room[k] * kern_cpu()->kv_page_bytes(&g)};
+        struct engine *e = win_open(&GEMMA3, "cpu", KT_F16, cfg);
+        struct engine_snapshot s;
+        t[1].n = t[1].prompt + 1; /* it learns that answers are short */
+        id[1] = win_submit(e, &t[1], t[1].prompt, 0);
+        win_run(e);
+        win_check(e, id[1], &t[1]);
+        t[1].n = N;
+        for (int i = 0; i < SEQS; i++) id[i] = win_submit(e, &t[i], t[i].prompt, i > 0);
+        win_run(e);
+        for (int i = 0; i < SEQS; i++) win_check(e, id[i], &t[i]);
+        engine_local.snapshot(e, &s);
+        printf("  room for %u pages: parked %llu times, %llu tokens computed again\n", room[k],
+               (unsigned long long)s.parkings, (unsigned long long)s.recomputed);
+        CHECK(s.parkings > 0 && s.parkings == s.resumes && s.park_used == 0);
+        CHECK(room[k] ? s.recomputed == 0 : s.recomputed > 0);
+        engine_local.close(e);
+    }
+}
+
+/* ------------------------------------------------------------------ what is refused */
+
+TEST(pages_of_several_groups_stay_in_the_engine)
+{
+    static char page[64 << 10];
+    static struct win_truth t;
+    uint32_t seed = 6;
+    struct err err = {0};
+    win_prompt(&seed, &t, WINDOW + 20);
+    t.n = WINDOW + 22;
+    struct engine *e = win_open(&GEMMA2, "cpu", KT_F16, (struct engine_config){.max_seqs = 1});
+    int id = win_submit(e, &t, t.prompt, 0);
+    win_run(e);
+    engine_local.drop(e, id);
+    CHECK_EQ(engine_local.page_get(e, t.ids, P, page, &err), ENGINE_BAD_REQUEST);
+    CHECK(strstr(err.text, "a window of 40 tokens in some layers"));
+    engine_local.close(e);
+}
+
+TEST(policies_that_keep_whole_sequences_refuse_local_windows_too)
+{
+    for (enum naive_policy p = NAIVE_RESERVE; p < NAIVE_POLICIES; p++) {
+        struct err err = {0};
+        struct engine_config cfg = {.model = win_file(&GEMMA2), .kern = {.threads = 1}, .kv_type = KT_F16, .ctx = CTX,
+                                    .max_seqs = 2, .template = -1, .naive = p};
+        struct engine *e = engine_local.open(&cfg, &err);
+        CHECK_EQ(e != NULL, p == NAIVE_F32 || p == NAIVE_RELOAD);
+        if (!e) CHECK(strstr(err.text, naive_name(p)) && strstr(err.text, "a window of 40 tokens"));
+        if (e) engine_local.close(e);
+        cfg.ctx = WINDOW;
+        e = engine_local.open(&cfg, &err);
+        CHECK(e);
+        engine_local.close(e);
+    }
+}
+
+CHECK_MAIN
