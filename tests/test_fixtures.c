@@ -2,6 +2,7 @@
 #include "engine/forward.h"
 #include "engine/vocab.h"
 #include "tests/check.h"
+#include "tests/forward_keep.h"
 #include <math.h>
 
 enum { ROWS = 80, CTX = 128, MAX_IDS = 256 };
@@ -10,7 +11,8 @@ static const char *const fixture[] = {"llama-defaults", "llama-gqa",  "llama-hea
                                       "llama-rope3",    "llama-bias", "qwen2-gqa",    "qwen2-tied",
                                       "llama-f16",      "qwen2-bf16", "llama-q8_0",   "qwen2-q8_0",
                                       "qwen3-gqa",      "qwen3-tied", "qwen3-yarn",   "qwen3-q8_0",
-                                      "llama-window"};
+                                      "llama-window",   "gemma2-caps", "gemma3-windows", "gemma3-plain",
+                                      "gemma3-q8_0"};
 
 /* ------------------------------------------------------------------ a model on a backend, without a scheduler */
 
@@ -39,6 +41,7 @@ static void lab_open(struct lab *l, const char *name, const struct kern *k, cons
     CHECK_STR(err.text, "");
     CHECK_EQ(rc, 0);
     CHECK_EQ(forward_plan(&l->f, &l->m, k, CTX, 1, ROWS, ROWS, CTX / KERN_PAGE, kv_type, &err), 0);
+    forward_keep_all(&l->f, CTX / KERN_PAGE);
     l->d = k->open(cfg, &err);
     CHECK_STR(err.text, "");
     l->weights = k->take(l->d, l->m.bytes, &err);
@@ -79,8 +82,8 @@ static float *lab_run(struct lab *l, const int32_t *ids, int n, int from)
                                .pos = pos,
                                .seq = zeros,
                                .seqs = 1,
-                               .groups = 1,
-                               .table = {l->table},
+                               .groups = l->f.groups,
+                               .table = {l->table, l->table},
                                .stride = CTX / KERN_PAGE,
                                .outs = n,
                                .out_row = row},

@@ -1,6 +1,7 @@
 /* window_rig.c - see window_rig.h. */
 #include "tests/window_rig.h"
 #include "tests/check.h"
+#include "tests/forward_keep.h"
 
 const char *win_file(const struct tiny *t) { return tiny_file(t, NULL, "window.gguf"); }
 
@@ -8,15 +9,6 @@ bool win_same(const struct kern_choice *a, const struct kern_choice *b)
 {
     return a->id == b->id && memcmp(&a->logprob, &b->logprob, sizeof a->logprob) == 0 &&
            memcmp(a->top_logprob, b->top_logprob, sizeof a->top_logprob) == 0;
-}
-
-/* All pages stay, those of layers with a window of their own too. */
-static void keep_all(struct forward *f)
-{
-    if (f->groups < 2) return;
-    f->group[1].pages = CTX / P + 1;
-    f->at_kv[0] = size_align(f->group[1].page_bytes * (size_t)f->group[1].pages, 64);
-    f->kv_bytes = f->at_kv[0] + f->group[0].page_bytes * (size_t)f->group[0].pages;
 }
 
 void win_lab_open(struct win_lab *l, const struct tiny *t, const char *backend, enum ktype kv, int window)
@@ -28,7 +20,7 @@ void win_lab_open(struct win_lab *l, const struct tiny *t, const char *backend, 
     if (l->m.window) l->m.window = window;
     else l->m.local_window = window;
     CHECK_EQ(forward_plan(&l->f, &l->m, l->k, CTX, 1, 1, 1, CTX / P + 1, kv, &err), 0);
-    keep_all(&l->f);
+    forward_keep_all(&l->f, CTX / P + 1);
     l->d = l->k->open(&(struct kern_config){.threads = 1}, &err);
     l->weights = l->k->take(l->d, l->m.bytes, &err);
     l->work = l->k->take(l->d, l->f.work_bytes, &err);

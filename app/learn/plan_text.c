@@ -183,7 +183,8 @@ static void put_formula(const struct plan *p, struct buf *out)
     put_wrong(out, u->weights_wrong);
     buf_puts(out, ": it knows no contexts and no agents\n");
     buf_printf(out, "  %-14s %10s a token  ", "KV by width", store_cmd_size(u->token).text);
-    buf_printf(out, "%.2f times the %s that one takes", u->token_times, store_cmd_size(p->token_bytes).text);
+    buf_printf(out, "%.2f times the %s that one takes%s", u->token_times, store_cmd_size(p->token_bytes).text,
+               p->local_layers > 0 ? " beyond the windows" : "");
     if (p->kv_heads < p->heads) buf_printf(out, ": %d heads share the keys of %d", p->heads, p->kv_heads);
     buf_printf(out, "\n  %-14s %10s          ", "both", store_cmd_size(u->all).text);
     put_wrong(out, u->all_wrong);
