@@ -1,4 +1,5 @@
 /* Hyper-parameters and tensors that would hurt: each is refused with its name before anything is taken. */
+#include "app/learn/plan_shape.h"
 #include "engine/engine.h"
 #include "engine/model.h"
 #include "tests/check.h"
@@ -366,6 +367,101 @@ TEST(model_file_that_changes_while_it_loads_is_refused)
     err = (struct err){0};
     CHECK(!ops->open(&cfg, &err));
     CHECK(strstr(err.text, "shrinks.gguf"));
+}
+
+/* ------------------------------------------------------------------ Gemma */
+
+/* A tiny one of so many layers, with one more key, "" for none. */
+static struct gguf *gemma(const char *arch, int layers, int window, const char *key, bool real, float value)
+{
+    const struct tiny t = {.arch = arch, .layers = layers, .embd = 64, .heads = 4, .kv_heads = 2, .ff = 96,
+                           .type = KT_F32, .tied = true, .seed = 1, .window = window};
+    struct gguf_make m;
+    struct err err = {0};
+    char name[96];
+    gguf_make_begin(&m);
+    tiny_keys(&m, &t);
+    snprintf(name, sizeof name, "%s.%s", arch, key);
+    if (*key && real) gguf_make_f32(&m, name, value);
+    else if (*key) gguf_make_u32(&m, name, (uint32_t)value);
+    tiny_vocab(&m, NULL);
+    tiny_tensors(&m, &t);
+    return gguf_open(gguf_make_file(&m, "gemma.gguf"), &err);
+}
+
+static void plan_gemma(struct model *m, struct gguf *g)
+{
+    struct err err = {0};
+    if (model_plan(m, g, TINY_VOCAB, kern_ref(), &err)) CHECK_STR("", err.text);
+    gguf_close(g);
+}
+
+static void refuse_gemma(struct gguf *g, const char *why)
+{
+    struct model m;
+    struct err err = {0};
+    CHECK_EQ(model_plan(&m, g, TINY_VOCAB, kern_ref(), &err), -1);
+    if (!strstr(err.text, why)) CHECK_STR(why, err.text);
+    model_free(&m);
+    gguf_close(g);
+}
+
+TEST(model_knows_gemmas_local_layers_caps_and_two_rotations)
+{
+    struct model m;
+    plan_gemma(&m, gemma("gemma2", 5, 0, "rope.freq_base", true, 500));
+    CHECK(m.local_window == 4096 && m.locals == 3 && m.window == 0);
+    for (int i = 0; i < 5; i++) CHECK(m.layer[i].local == (i % 2 == 0) && m.layer[i].nth == i / 2);
+    CHECK(m.attn_cap == 50 && m.cap == 30 && m.act == KERN_GELU && m.embed_scale == 8 && m.attn_scale == 0.25f);
+    CHECK(m.rope.neox && m.rope_local.inv_freq == m.rope.inv_freq);
+    model_free(&m);
+    plan_gemma(&m, gemma("gemma2", 2, 7, "attn_logit_softcapping", true, 6));
+    CHECK(m.local_window == 7 && m.attn_cap == 6 && m.cap == 30);
+    model_free(&m);
+    plan_gemma(&m, gemma("gemma3", 13, 24, "rope.scaling.factor", true, 8));
+    CHECK(m.local_window == 24 && m.locals == 11 && m.attn_cap == 0 && m.cap == 0);
+    for (int i = 0; i < 13; i++) {
+        const bool full = i % 6 == 5;
+        CHECK(m.layer[i].local == !full && m.layer[i].nth == (full ? i / 6 : i - i / 6));
+    }
+    CHECK_NEAR(m.layer[5].attn.rope.inv_freq[1], pow(10000, -2.0 / 16) / 8, 1e-12);
+    CHECK_NEAR(m.layer[6].attn.rope.inv_freq[1], pow(10000, -2.0 / 16), 1e-12);
+    model_free(&m);
+    plan_gemma(&m, gemma("gemma3", 7, 24, "rope.freq_base_swa", true, 500));
+    CHECK_NEAR(m.layer[6].attn.rope.inv_freq[1], pow(500, -2.0 / 16), 1e-12);
+    CHECK_NEAR(m.layer[5].attn.rope.inv_freq[1], pow(10000, -2.0 / 16), 1e-12);
+    model_free(&m);
+    plan_gemma(&m, gemma("gemma3", 7, 0, "rope.freq_base", true, 500)); /* none has a window: all are alike */
+    CHECK(m.local_window == 0 && m.locals == 0);
+    CHECK_NEAR(m.layer[6].attn.rope.inv_freq[1], pow(500, -2.0 / 16), 1e-12);
+    model_free(&m);
+    plan_gemma(&m, gemma("gemma3", 7, 24, "attention.sliding_window_pattern", false, 6));
+    model_free(&m);
+    refuse_gemma(gemma("gemma3", 7, 24, "attention.sliding_window_pattern", false, 5), "pattern is 5; allowed is 6");
+    refuse_gemma(gemma("gemma3", 7, 24, "rope.freq_base_swa", true, 0), "rope.freq_base_swa is 0");
+    refuse_gemma(gemma("gemma2", 2, 24, "final_logit_softcapping", true, -1), "final_logit_softcapping is -1");
+    refuse_gemma(gemma("gemma2", 2, 24, "attn_logit_softcapping", true, NAN), "attn_logit_softcapping");
+}
+
+/* Their reports: the two of 27B divide scores by sqrt(width / heads), the others by sqrt(head's size). */
+TEST(model_scales_the_scores_of_the_largest_gemmas_by_their_width)
+{
+    static const struct { const char *shape; int part; } known[] = {{"gemma2-9b", 256}, {"gemma2-27b", 144},
+                                                                    {"gemma3-12b", 256}, {"gemma3-27b", 168}};
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
+        struct err err = {0};
+        struct model m;
+        char path[PLAN_PATH];
+        int fd;
+        const struct plan_shape *s = plan_shape_find(known[i].shape, &err);
+        CHECK_EQ(plan_header(s, (struct plan_mix){.type = KT_Q4_0}, &fd, path, &err), 0);
+        struct gguf *g = gguf_open(path, &err);
+        CHECK_EQ(model_plan(&m, g, s->vocab, kern_cpu(), &err), 0);
+        CHECK_NEAR(1 / (m.attn_scale * m.attn_scale), known[i].part, 1e-3);
+        model_free(&m);
+        gguf_close(g);
+        close(fd);
+    }
 }
 
 CHECK_MAIN
