@@ -31,20 +31,24 @@ def next_logprobs(logits, ids):
 
 class HF:
     """s: a tiny.Spec; weights in HF's names.  To see what a mistake would do: lost, that many first positions that no
-    later row sees; base, eps, llama3, yarn, window in place of what s says; attention: what yarn multiplies q, k by."""
+    later row sees; base, eps, llama3, yarn, window, windowed, local, linear, caps in place of what s says; attention:
+    what yarn multiplies q, k by; local_linear: divisor of Gemma 3's layers with a window; scale: of embeddings; post:
+    whether what attention (post[0]) and ffn (post[1]) add is normed; gelu: "exact", or "table" as in llama.cpp."""
 
     def __init__(self, s, weights, vocab, context, lost=0, **other):
         import torch
         import transformers
         transformers.logging.set_verbosity_error()
         torch.set_num_threads(1)
-        base, eps, llama3, window, yarn = (other.get(k, getattr(s, k))
-                                           for k in ("base", "eps", "llama3", "window", "yarn"))
+        base, eps, llama3, window, yarn, linear = (other.get(k, getattr(s, k)) for k in (
+            "base", "eps", "llama3", "window", "yarn", "linear"))
         config = dict(vocab_size=vocab, hidden_size=s.embd, intermediate_size=s.ff, num_hidden_layers=s.layers,
                       num_attention_heads=s.heads, num_key_value_heads=s.kv_heads, max_position_embeddings=context,
                       rms_norm_eps=eps, rope_theta=base, tie_word_embeddings=s.tied, hidden_act="silu",
                       attn_implementation="eager", pad_token_id=None, bos_token_id=None, eos_token_id=None)
-        if s.window:
+        if s.gemma:
+            kind, config_kind = gemma(s, config, window, linear, other)
+        elif s.window:
             kind, config_kind = transformers.MistralForCausalLM, transformers.MistralConfig
             config.update(head_dim=s.head_dim, sliding_window=window or None)
         elif s.arch == "llama":
@@ -68,23 +72,73 @@ class HF:
         model.tie_weights()
         assert model.config._attn_implementation == "eager" and next(model.parameters()).dtype == torch.float32
         # Does the configuration mean what we meant?  Versions differ in how they spell it; the slowest pair tells.
-        slowest = float(model.model.rotary_emb.inv_freq[-1])
-        want = base ** -((s.head_dim - 2) / s.head_dim) / (llama3 or yarn or (1,))[0]
+        rotary = model.model.rotary_emb
+        slowest = float((rotary.full_attention_inv_freq if s.arch == "gemma3" else rotary.inv_freq)[-1])
+        want = base ** -((s.head_dim - 2) / s.head_dim) / ((llama3 or yarn or (1,))[0] * (linear or 1))
         assert abs(slowest / want - 1) < 1e-5, (slowest, want)
-        self.torch, self.model, self.lost, self.window = torch, model, lost, window
+        if s.gemma:
+            change(torch, model.model, other)
+        self.torch, self.model, self.lost, self.window, self.gemma = torch, model, lost, window, s.gemma
+
+    def mask(self, n, window):
+        seen = self.torch.ones(n, n, dtype=self.torch.bool).tril()
+        if window:
+            seen &= ~self.torch.ones(n, n, dtype=self.torch.bool).tril(-window)
+        seen[self.lost:, :self.lost] = False
+        return self.torch.zeros(1, 1, n, n).masked_fill(~seen, self.torch.finfo(self.torch.float32).min)
 
     def logits(self, ids):
         mask = None
-        if self.lost:
-            n = len(ids)
-            seen = self.torch.ones(n, n, dtype=self.torch.bool).tril()
-            if self.window:
-                seen &= ~self.torch.ones(n, n, dtype=self.torch.bool).tril(-self.window)
-            seen[self.lost:, :self.lost] = False
-            mask = self.torch.zeros(1, 1, n, n).masked_fill(~seen, self.torch.finfo(self.torch.float32).min)
+        if self.lost and self.gemma:
+            mask = {"full_attention": self.mask(len(ids), 0), "sliding_attention": self.mask(len(ids), self.window)}
+        elif self.lost:
+            mask = self.mask(len(ids), self.window)
         with self.torch.no_grad():
             out = self.model(self.torch.tensor([list(ids)]), attention_mask=mask, use_cache=False)
         return out.logits[0].float().numpy()
+
+
+def gemma(s, config, window, linear, other):
+    """HF's classes for Gemma; what is special to it goes into the configuration."""
+    import transformers
+    caps = other.get("caps", s.caps) or (None, None)
+    windowed = other.get("windowed", s.windowed)
+    config.pop("hidden_act")
+    config.update(head_dim=s.head_dim, query_pre_attn_scalar=s.head_dim, hidden_activation="gelu_pytorch_tanh",
+                  sliding_window=window or 2 * config["max_position_embeddings"], attn_logit_softcapping=caps[0],
+                  final_logit_softcapping=caps[1],
+                  layer_types=["sliding_attention" if w else "full_attention" for w in windowed])
+    if s.arch == "gemma2":
+        return transformers.Gemma2ForCausalLM, transformers.Gemma2Config
+    full, local = dict(rope_theta=config.pop("rope_theta")), dict(rope_theta=other.get("local", s.local or 10000.0))
+    for part, divisor in (full, linear), (local, other.get("local_linear")):
+        part.update(dict(rope_type="linear", factor=divisor) if divisor else dict(rope_type="default"))
+    config["rope_parameters"] = dict(full_attention=full, sliding_attention=local)
+    return transformers.Gemma3ForCausalLM, transformers.Gemma3TextConfig
+
+
+def change(torch, model, other):
+    """What no configuration says."""
+    if "scale" in other:
+        model.embed_tokens.embed_scale.fill_(other["scale"])
+    post = other.get("post", (True, True))
+    for layer in model.layers:
+        if not post[0]:
+            layer.post_attention_layernorm = torch.nn.Identity()
+        if not post[1]:
+            layer.post_feedforward_layernorm = torch.nn.Identity()
+        if "gelu" in other:
+            layer.mlp.act_fn = torch.nn.GELU() if other["gelu"] == "exact" else gelu_table(torch)
+
+
+def gelu_table(torch):
+    """ggml's GELU on a CPU: a table of F16 by F16, between -10 and 10."""
+    class Table(torch.nn.Module):
+        def forward(self, x):
+            y = torch.nn.functional.gelu(x.half().float(), approximate="tanh").half().float()
+            return torch.where(x <= -10, 0.0, torch.where(x >= 10, x, y))
+
+    return Table()
 
 
 class Llama:

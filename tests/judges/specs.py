@@ -7,6 +7,9 @@ Q8_0 ones continue for fewer tokens, since each needs a wider margin."""
 from tiny import Spec
 
 CALM = dict(embd_std=2.0, gains=(1.2, 1.0))
+# What a layer adds is normed, so the embedding's size alone says how much the layers matter.  Exact GELU in place of
+# tanh's moves logits by some 5e-4: the tolerance is small enough to tell them apart.
+GEMMA = dict(gains=(1.3, 1.0), exact=2e-5, rounded=2e-5)
 
 # name, architecture, width, heads, KV heads, size of a head, ff, layers, what for
 SPECS = [
@@ -49,4 +52,18 @@ SPECS = [
          "Q8_0 weights with norms of heads, heads x size (128) twice the width, tied", base=1e6, type="Q8_0",
          pre="qwen2", tied=True, rounded=3e-2, greedy=12, embd_std=2.0,
          gains=(1.5, 1.0)),
+    Spec("gemma2-caps", "gemma2", 32, 4, 2, 12, 32, 4,
+         "soft caps of 6 on attention and 9 on logits, a window of 24 on every other layer, base left out",
+         eps=1e-6, pre="gpt-2", tied=True, window=24, caps=(6.0, 9.0), omit=("freq_base",),
+         embd_std=0.3, **GEMMA),
+    Spec("gemma3-windows", "gemma3", 32, 4, 1, 8, 20, 7,
+         "a window of 24 and base 10000 on all layers but the sixth, which has base 1000000 and a linear factor of 8",
+         base=1e6, eps=1e-6, pre="gpt-2", tied=True, window=24, linear=8.0, embd_std=0.35, **GEMMA),
+    Spec("gemma3-plain", "gemma3", 24, 4, 2, 10, 28, 7,
+         "a window that hides nothing, two bases in the file, heads x size (40) unlike the width (24)",
+         base=1e6, local=30000.0, eps=1e-6, pre="gpt-2", tied=True, window=512, embd_std=0.55, **GEMMA),
+    Spec("gemma3-q8_0", "gemma3", 32, 4, 2, 16, 64, 7,
+         "Q8_0 weights with windows and norms after attention and ffn, heads x size (64) twice the width",
+         base=1e6, eps=1e-6, type="Q8_0", pre="gpt-2", tied=True, window=24, rounded=3e-2, greedy=12, embd_std=1.0,
+         gains=(1.2, 1.0)),
 ]

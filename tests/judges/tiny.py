@@ -5,8 +5,8 @@ forward pass matters: attention is peaked (large q and k), biases are large, the
 
 Weights are drawn in the order and layout of HF transformers and written as the converter of llama.cpp would: for the
 architecture llama the rows of q and k (weights and biases) are permuted within each head from (0 .. d/2-1 | d/2 .. d-1)
-to (0, d/2, 1, d/2+1, ...), since GGUF's llama rotates neighbours where HF rotates halves; qwen2 and qwen3 keep HF's
-order.
+to (0, d/2, 1, d/2+1, ...), since GGUF's llama rotates neighbours where HF rotates halves; the others keep HF's order.
+HF's Gemma multiplies by 1 + the weight of a norm; the file has the 1 in it.
 
 Random numbers: numpy's RandomState, whose streams are frozen: same seed, same file, on any version."""
 import dataclasses
@@ -24,7 +24,7 @@ CONTEXT = 512
 @dataclasses.dataclass(frozen=True)
 class Spec:
     name: str
-    arch: str              # "llama", "qwen2" or "qwen3"
+    arch: str              # "llama", "qwen2", "qwen3", "gemma2" or "gemma3"
     embd: int
     heads: int
     kv_heads: int
@@ -40,12 +40,16 @@ class Spec:
     attn_bias: bool = False   # llama: q, k, v and output biases; qwen2 always has q, k, v
     llama3: tuple = ()        # rope factors: (factor, low, high, original context)
     yarn: tuple = ()          # rope scaling: (factor, original context)
-    window: int = 0           # llama: a token sees itself and the window - 1 before it; 0: all before it
+    window: int = 0           # a token sees itself and the window - 1 before it; 0: all before it
+    local: float = 0.0        # gemma3: base of the layers with a window; 0: the file says nothing, which means 10000
+    linear: float = 0.0       # gemma3: the full layers' frequencies are divided by it
+    caps: tuple = ()          # gemma2: soft caps of attention's logits and of the final ones
     embd_std: float = 1.0
     gains: tuple = (1.6, 1.5) # of q and k; of ffn_down.  Peaked attention shows mistakes, and amplifies rounding too
     omit: tuple = ()          # optional keys that the file leaves out
     greedy: int = 24          # tokens of each greedy continuation
     rounded: float = 1e-3     # tolerance for engines that round activations before multiplying by this type
+    exact: float = 1e-3       # tolerance for engines that round nothing, K/V neither
 
     @property
     def biases(self):
@@ -56,7 +60,30 @@ class Spec:
     @property
     def normed(self):
         """What has a norm a head, before it is rotated; its weights are the same for all heads of a layer."""
-        return ("q", "k") if self.arch == "qwen3" else ()
+        return ("q", "k") if self.arch in ("qwen3", "gemma3") else ()
+
+    @property
+    def gemma(self):
+        return self.arch in ("gemma2", "gemma3")
+
+    @property
+    def shift(self):
+        """What HF adds to the weights of its norms."""
+        return 1.0 if self.gemma else 0.0
+
+    @property
+    def windowed(self):
+        """Which layers have the window."""
+        period = {"gemma2": 2, "gemma3": 6}.get(self.arch)
+        return [bool(self.window) and (not period or i % period < period - 1) for i in range(self.layers)]
+
+    @property
+    def layer_norms(self):
+        """GGUF's name of each norm of a row -> HF's: before and, in Gemma, after attention; then the ffn's."""
+        if self.gemma:
+            return {"attn_norm": "input_layernorm", "post_attention_norm": "post_attention_layernorm",
+                    "ffn_norm": "pre_feedforward_layernorm", "post_ffw_norm": "post_feedforward_layernorm"}
+        return {"attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm"}
 
     @property
     def group(self):
@@ -135,14 +162,16 @@ def draw(s, seed):
     w = {"model.embed_tokens.weight": normal(VOCAB, s.embd, std=s.embd_std)}
     for i in range(s.layers):
         p = "model.layers.%d." % i
-        w[p + "input_layernorm.weight"] = norm()
+        before, *after = s.layer_norms.values()
+        w[p + before + ".weight"] = norm()
         for name, (hf, rows, cols, gain) in matrix_shapes(s).items():
             w[p + hf + ".weight"] = normal(rows, cols, std=gain / math.sqrt(cols))
             if name.startswith("attn_") and name[5] in s.biases:
                 w[p + hf + ".bias"] = normal(rows, std=0.5)
         for part in s.normed:  # a norm takes the gain of q and k away, so it has one of its own
             w[p + "self_attn.%s_norm.weight" % part] = s.gains[0] * norm(s.head_dim)
-        w[p + "post_attention_layernorm.weight"] = norm()
+        for hf in after:
+            w[p + hf + ".weight"] = norm()
     w["model.norm.weight"] = norm()
     if s.tied:
         # A random tied model says the token it has just read for ever: its embedding is still in the residual.  Random
@@ -151,7 +180,7 @@ def draw(s, seed):
         w["model.norm.weight"] *= (size * rng.choice([-1, 1], s.embd)).astype(np.float32)
     else:
         w["lm_head.weight"] = normal(VOCAB, s.embd, std=3 / math.sqrt(s.embd))
-    return w
+    return {k: v - np.float32(s.shift) if k.endswith("norm.weight") else v for k, v in w.items()}
 
 
 def permute(rows, heads, undo=False):
@@ -165,14 +194,15 @@ def names(s):
     out = [("token_embd.weight", "model.embed_tokens.weight", 0)]
     for i in range(s.layers):
         g, h = "blk.%d." % i, "model.layers.%d." % i
-        out.append((g + "attn_norm.weight", h + "input_layernorm.weight", 0))
+        norms = [(g + gguf_name + ".weight", h + hf + ".weight", 0) for gguf_name, hf in s.layer_norms.items()]
+        out.append(norms[0])
         for name, (hf, _, _, _) in matrix_shapes(s).items():
             heads = {"attn_q": s.heads, "attn_k": s.kv_heads}.get(name, 0) if s.arch == "llama" else 0
             out.append((g + name + ".weight", h + hf + ".weight", heads))
             if name.startswith("attn_") and name[5] in s.biases:
                 out.append((g + name + ".bias", h + hf + ".bias", heads))
         out += [(g + "attn_%s_norm.weight" % part, h + "self_attn.%s_norm.weight" % part, 0) for part in s.normed]
-        out.append((g + "ffn_norm.weight", h + "post_attention_layernorm.weight", 0))
+        out += norms[1:]
     out.append(("output_norm.weight", "model.norm.weight", 0))
     if not s.tied:
         out.append(("output.weight", "lm_head.weight", 0))
@@ -222,7 +252,15 @@ def write(s, seed, path):
         w.add_rope_scaling_orig_ctx_len(s.yarn[1])
     if s.arch == "llama":
         key("dimension_count", w.add_rope_dimension_count, s.head_dim)
-    if s.heads * s.head_dim != s.embd:
+    if s.local:
+        w.add_rope_freq_base_swa(s.local)
+    if s.linear:
+        w.add_rope_scaling_type(gguf.RopeScalingType.LINEAR)
+        w.add_rope_scaling_factor(s.linear)
+    if s.caps:
+        w.add_attn_logit_softcapping(s.caps[0])
+        w.add_final_logit_softcapping(s.caps[1])
+    if s.gemma or s.heads * s.head_dim != s.embd:
         w.add_key_length(s.head_dim)
         w.add_value_length(s.head_dim)
     tokens, types, merges = vocabulary()
@@ -241,6 +279,8 @@ def write(s, seed, path):
         a = weights[hf]
         if heads:
             a = permute(a, heads)
+        if name.endswith("norm.weight"):
+            a = a + np.float32(s.shift)
         if a.ndim == 2 and s.type != "F32":
             w.add_tensor(name, gguf.quants.quantize(a, TYPES[s.type]), raw_dtype=TYPES[s.type])
         else:
@@ -261,6 +301,8 @@ def read(s, path):
         t = tensors.pop(name)
         a = np.array(gguf.quants.dequantize(t.data, t.tensor_type), np.float32)
         a = a.reshape([int(n) for n in reversed(t.shape)])
+        if name.endswith("norm.weight"):
+            a = a - np.float32(s.shift)
         out[hf] = permute(a, heads, undo=True) if heads else a
     tensors.pop("rope_freqs.weight", None)  # HF computes these itself from its configuration
     assert not tensors, sorted(tensors)
