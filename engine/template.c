@@ -8,12 +8,13 @@
 #include <inttypes.h>
 
 #include "engine/template_marks.h"
+#include "engine/text.h"
 #include "engine/vocab_impl.h" /* vocab_encode_to() and the scratch's place for a run */
 
 /* ---------------------------------------------------------------- writing runs */
 
 /* The most that a template writes around a message in one run with it, but for a role: a tool's, where the marks are no
- * tokens. */
+ * tokens.  (Gemma's blank line beside it is a byte more, which the message of another role behind that line spares.) */
 enum { AROUND = sizeof "\n<tool_response>\n\n</tool_response>" - 1 };
 
 struct prompt {
@@ -22,15 +23,15 @@ struct prompt {
     struct sink *out;
     struct counter *counter; /* NULL: ids are made; else only counted, and out is its sink */
     struct err *err;
+    enum template_kind kind;
     size_t run;             /* bytes of s->run: plain text since the last special id */
     int rc;                 /* the first failure; nothing is written after */
     uint8_t *segment;       /* NULL: not wanted */
     size_t n_segment, used; /* entries; of them written, or wanted where there are too few */
     const struct msg *msg;  /* what is being written; NULL: the opened head, or nothing yet */
-    int more;               /* RAW: messages behind msg whose texts follow in the same run */
+    int more;               /* messages behind msg that follow in the same run (struct part) */
+    size_t part_end;        /* where what is msg's ends in it, while there are more */
     size_t text_at;         /* where msg's text begins in the run */
-    const struct msg *joined; /* MISTRAL3: what the run has from joined_at on; NULL: nothing else */
-    size_t joined_at;
 };
 
 static void put_plain(struct prompt *p, const char *text, size_t n)
@@ -81,13 +82,38 @@ static void begin(struct prompt *p, const struct msg *m)
 {
     end_run(p);
     p->msg = m;
-    p->joined = NULL;
+    p->more = 0;
 }
 
 static void put_text(struct prompt *p, const struct msg *m)
 {
     p->text_at = p->run;
     put_plain(p, m->text, m->len);
+}
+
+/* The bytes of a message in a run that others share: what stands before its text, the text, and what stands behind. */
+struct part { size_t before, text, after; };
+
+static struct part gemma_part(const struct msg *m, const struct msg *next);
+
+static struct part part_of(enum template_kind k, const struct msg *m, const struct msg *next)
+{
+    if (k == TEMPLATE_GEMMA) return gemma_part(m, next);
+    return (struct part){0, m->len, k == TEMPLATE_MISTRAL3 && next ? 2 : 0};
+}
+
+static void enter(struct prompt *p, size_t at)
+{
+    const struct part part = part_of(p->kind, p->msg, p->more > 0 ? p->msg + 1 : NULL);
+    p->text_at = at + part.before;
+    p->part_end = p->text_at + part.text + part.after;
+}
+
+/* The run has p->msg from byte `at` on, and so many messages more behind it. */
+static void share(struct prompt *p, size_t at, int more)
+{
+    p->more = more;
+    enter(p, at);
 }
 
 /* The segment of byte `at` of the run.  Asked in rising order. */
@@ -99,9 +125,12 @@ static enum segment segment_at(struct prompt *p, size_t at)
         [ROLE_ASSISTANT] = SEGMENT_HISTORY,
         [ROLE_TOOL] = SEGMENT_TOOL,
     };
-    for (; p->more > 0 && at - p->text_at >= p->msg->len; p->more--) p->text_at += p->msg++->len;
+    while (p->more > 0 && at >= p->part_end) {
+        p->msg++;
+        p->more--;
+        enter(p, p->part_end);
+    }
     const struct msg *m = p->msg;
-    if (p->joined && at >= p->joined_at) return of[p->joined->role];
     if (!m) return SEGMENT_HISTORY;
     bool text = at >= p->text_at && at - p->text_at < m->len;
     bool summary = m->role == ROLE_SYSTEM && text && m->len - (at - p->text_at) <= m->summary;
@@ -177,38 +206,10 @@ static void chatml(struct prompt *p, const struct msg *msgs, int n, bool open)
  *
  * The text is stripped as the original's `trim` does it: of all that Unicode, and so Python, calls white space. */
 
-/* Bytes of the white space that s begins with; 0: none. */
-static size_t space_len(const char *s, size_t n)
-{
-    static const char *const wide[] = {
-        "\xc2\x85",     "\xc2\xa0",     "\xe1\x9a\x80", "\xe2\x80\x80", "\xe2\x80\x81", "\xe2\x80\x82", "\xe2\x80\x83",
-        "\xe2\x80\x84", "\xe2\x80\x85", "\xe2\x80\x86", "\xe2\x80\x87", "\xe2\x80\x88", "\xe2\x80\x89", "\xe2\x80\x8a",
-        "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80",
-    };
-    unsigned char c = (unsigned char)s[0];
-    if (c == ' ' || (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x1f)) return 1;
-    for (size_t i = 0; i < COUNT_OF(wide) && c >= 0x80; i++) {
-        size_t len = strlen(wide[i]);
-        if (len <= n && memcmp(s, wide[i], len) == 0) return len;
-    }
-    return 0;
-}
-
 static struct msg stripped(struct msg m)
 {
-    for (size_t len; m.len > 0 && (len = space_len(m.text, m.len)) > 0;) {
-        m.text += len;
-        m.len -= len;
-    }
-    for (bool more = true; more;) {
-        more = false;
-        for (size_t len = 1; len <= MIN(m.len, 3) && !more; len++) {
-            if (space_len(m.text + m.len - len, len) != len) continue;
-            m.len -= len;
-            m.summary -= MIN(m.summary, len);
-            more = true;
-        }
-    }
+    const size_t end = text_strip(&m.text, &m.len);
+    m.summary -= MIN(m.summary, end);
     return m;
 }
 
@@ -298,9 +299,8 @@ static void mistral_result(struct mistral *t, const struct msg *m)
 /* v3: a question behind the system's text, in one run with it. */
 static void mistral_joined(struct mistral *t, const struct msg *m)
 {
-    t->p->joined = m;
-    t->p->joined_at = t->p->run;
     put_plain(t->p, m->text, m->len);
+    share(t->p, t->p->text_at, 1);
     begin(t->p, m);
     mistral_inst(t, false);
 }
@@ -356,14 +356,83 @@ static void deepseek(struct prompt *p, const struct msg *msgs, int n, bool open)
     if (open) put_mark(p, TEMPLATE_DEEPSEEK_ASSISTANT);
 }
 
+/* ---------------------------------------------------------------- Gemma 2 and 3
+ *
+ *     <bos><start_of_turn>user\nsystem\n\nHello<end_of_turn>\n<start_of_turn>model\nanswer<end_of_turn>\n
+ *
+ * A person and the model have turns, in alternation: the originals refuse all else.  So neighbours on one side share a
+ * turn, as the original has the system text with the first question.  Texts are stripped but for that one. */
+
+static const char result_head[] = "<tool_response>\n", result_tail[] = "\n</tool_response>";
+
+static bool gemma_shared(const struct msg *a, const struct msg *b)
+{
+    return (a->role == ROLE_ASSISTANT) == (b->role == ROLE_ASSISTANT);
+}
+
+static struct msg gemma_text(const struct msg *m) { return m->role == ROLE_SYSTEM ? *m : stripped(*m); }
+
+/* Between two messages of a turn. */
+static const char *gemma_between(const struct msg *m, const struct msg *next)
+{
+    if (!next) return "";
+    return m->role == ROLE_TOOL && next->role == ROLE_TOOL ? "\n" : "\n\n";
+}
+
+static struct part gemma_part(const struct msg *m, const struct msg *next)
+{
+    const bool tool = m->role == ROLE_TOOL;
+    return (struct part){tool ? strlen(result_head) : 0, gemma_text(m).len,
+                         (tool ? strlen(result_tail) : 0) + strlen(gemma_between(m, next))};
+}
+
+/* The marks of a result are plain text always: with tokens for them the turn would be more than one run. */
+static void gemma_message(struct prompt *p, const struct msg *m, const struct msg *next)
+{
+    const struct msg said = gemma_text(m);
+    const char *between = gemma_between(m, next);
+    if (m->role == ROLE_TOOL) put_plain(p, result_head, strlen(result_head));
+    put_plain(p, said.text, said.len);
+    if (m->role == ROLE_TOOL) put_plain(p, result_tail, strlen(result_tail));
+    put_plain(p, between, strlen(between));
+}
+
+static void gemma_head(struct prompt *p, bool model)
+{
+    put_mark(p, "<start_of_turn>");
+    put_plain(p, model ? "model\n" : "user\n", model ? 6 : 5);
+}
+
+static void gemma_turn(struct prompt *p, const struct msg *msgs, int n)
+{
+    begin(p, &msgs[0]);
+    gemma_head(p, msgs[0].role == ROLE_ASSISTANT);
+    const size_t from = p->run;
+    for (int i = 0; i < n; i++) gemma_message(p, &msgs[i], i + 1 < n ? &msgs[i + 1] : NULL);
+    share(p, from, n - 1);
+    begin(p, &msgs[n - 1]);
+    put_mark(p, "<end_of_turn>");
+    put_plain(p, "\n", 1);
+}
+
+static void gemma(struct prompt *p, const struct msg *msgs, int n, bool open)
+{
+    put_mark(p, "<bos>");
+    for (int i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && gemma_shared(&msgs[i], &msgs[end]);) end++;
+        gemma_turn(p, msgs + i, end - i);
+    }
+    begin(p, NULL);
+    if (open) gemma_head(p, true);
+}
+
 /* ---------------------------------------------------------------- raw, and the whole */
 
 static void raw(struct prompt *p, const struct msg *msgs, int n)
 {
     if (vocab_adds_bos(p->v)) put_id(p, vocab_bos(p->v));
-    p->text_at = 0;
     for (int i = 0; i < n; i++) put_plain(p, msgs[i].text, msgs[i].len);
-    p->more = MAX(n, 1) - 1;
+    if (n > 0) share(p, 0, n - 1);
 }
 
 size_t template_text_bytes(size_t text_bytes, int n)
@@ -382,17 +451,18 @@ static struct vocab_scratch *own_scratch(const struct vocab *v, const struct msg
     return vocab_scratch_new(v, MIN(template_text_bytes((size_t)text, n), (size_t)VOCAB_TEXT_MAX), err);
 }
 
-static void write_all(struct prompt *p, enum template_kind k, const struct msg *msgs, int n, bool open)
+static void write_all(struct prompt *p, const struct msg *msgs, int n, bool open)
 {
     p->msg = n > 0 ? &msgs[0] : NULL;
-    switch (k) {
+    switch (p->kind) {
     case TEMPLATE_RAW: raw(p, msgs, n); break;
     case TEMPLATE_CHATML: chatml(p, msgs, n, open); break;
     case TEMPLATE_LLAMA3: llama3(p, msgs, n, open); break;
     case TEMPLATE_MISTRAL3: mistral(p, msgs, n, false); break;
     case TEMPLATE_MISTRAL7: mistral(p, msgs, n, true); break;
     case TEMPLATE_DEEPSEEK: deepseek(p, msgs, n, open); break;
-    case TEMPLATE_KINDS: assert(k < TEMPLATE_KINDS); break;
+    case TEMPLATE_GEMMA: gemma(p, msgs, n, open); break;
+    case TEMPLATE_KINDS: assert(p->kind < TEMPLATE_KINDS); break;
     }
     end_run(p);
 }
@@ -406,10 +476,10 @@ int template_render(enum template_kind k, const struct vocab *v, struct vocab_sc
     struct vocab_scratch *s = scratch ? scratch : own_scratch(v, msgs, n, err);
     if (!s) return VOCAB_NO_MEMORY;
     struct sink sink = {.ids = out, .began = segment ? began : NULL};
-    struct prompt p = {.v = v, .s = s, .out = &sink, .err = err, .segment = segment, .n_segment = n_segment,
-                       .text_at = SIZE_MAX};
+    struct prompt p = {.v = v, .s = s, .out = &sink, .err = err, .kind = k, .segment = segment,
+                       .n_segment = n_segment, .text_at = SIZE_MAX};
     sink.self = &p;
-    write_all(&p, k, msgs, n, open);
+    write_all(&p, msgs, n, open);
     if (p.rc == 0 && out->failed) p.rc = vocab_no_room(out, err);
     if (p.rc == 0 && p.used > n_segment)
         p.rc = err_set(err, VOCAB_FULL, "a prompt of %zu tokens, and segments for %zu", p.used, n_segment);
@@ -428,8 +498,8 @@ int template_count(enum template_kind k, const struct vocab *v, struct vocab_scr
     assert(scratch->v == v);
     if (template_check(k, v, err)) return -1;
     counter_begin(&counter, v, scratch);
-    struct prompt p = {.v = v, .s = scratch, .out = &counter.out, .counter = &counter, .err = err};
-    write_all(&p, k, msgs, n, open);
+    struct prompt p = {.v = v, .s = scratch, .out = &counter.out, .counter = &counter, .err = err, .kind = k};
+    write_all(&p, msgs, n, open);
     *tokens = counter.out.n;
     *exact = counter.exact;
     return p.rc;

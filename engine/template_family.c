@@ -7,7 +7,7 @@
 
 static const char *const role_names[ROLE_COUNT] = {"system", "user", "assistant", "tool"};
 static const char *const template_names[TEMPLATE_KINDS] = {"raw", "chatml", "llama3", "mistral-v3", "mistral-v7",
-                                                        "deepseek"};
+                                                        "deepseek", "gemma"};
 static const char *const segment_names[SEGMENTS] = {"system", "summary", "history", "tool", "answer"};
 
 const char *role_name(enum role r)
@@ -55,7 +55,8 @@ static const struct family {
     {"chatml", TEMPLATE_CHATML, {"<|im_start|>", "<|im_end|>"}},
     {"llama3", TEMPLATE_LLAMA3, {"<|start_header_id|>", "<|end_header_id|>"}},
     {"llama4", -1, {"<|header_start|>"}},
-    {"gemma", -1, {"<start_of_turn>"}},
+    {"functiongemma", -1, {"<start_of_turn>", "<start_function_declaration>"}}, /* tools as no other has them */
+    {"gemma", TEMPLATE_GEMMA, {"<start_of_turn>"}},
     {"command-r", -1, {"<|START_OF_TURN_TOKEN|>"}},
     {"granite", -1, {"<|start_of_role|>"}},
     {"llama2", -1, {"[INST]", "<<SYS>>"}},
@@ -90,6 +91,7 @@ static const char *const needs[TEMPLATE_KINDS][12] = {
     [TEMPLATE_MISTRAL7] = {MISTRAL_TOKENS, "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]"},
     [TEMPLATE_DEEPSEEK] = {TEMPLATE_DEEPSEEK_BEGIN, TEMPLATE_DEEPSEEK_USER, TEMPLATE_DEEPSEEK_ASSISTANT,
                            TEMPLATE_DEEPSEEK_END},
+    [TEMPLATE_GEMMA] = {"<bos>", "<start_of_turn>", "<end_of_turn>"},
 };
 
 int template_check(enum template_kind k, const struct vocab *v, struct err *err)
@@ -114,8 +116,8 @@ int template_detect(const struct gguf *g, const struct vocab *v, enum template_k
     }
     const struct family *f = family_of(s);
     if (!f || f->kind < 0) /* never executed, so what it would write can only be known by name */
-        return vocab_fail(g, err, "key %s asks for the family %s; known are chatml, llama3, mistral-v3, mistral-v7 and "
-                          "deepseek", key, f ? f->name : "unknown");
+        return vocab_fail(g, err, "key %s asks for the family %s; known are chatml, llama3, mistral-v3, mistral-v7, "
+                          "deepseek and gemma", key, f ? f->name : "unknown");
     if (template_check((enum template_kind)f->kind, v, err)) return -1;
     *out = (enum template_kind)f->kind;
     return 0;

@@ -156,3 +156,40 @@ size_t text_finish(struct text *t, char *out)
     t->n_held = 0;
     return written;
 }
+
+/* ---------------------------------------------------------------- white space */
+
+/* Bytes of the white space that s begins with; 0: none. */
+static size_t space_len(const char *s, size_t n)
+{
+    static const char *const wide[] = {
+        "\xc2\x85",     "\xc2\xa0",     "\xe1\x9a\x80", "\xe2\x80\x80", "\xe2\x80\x81", "\xe2\x80\x82", "\xe2\x80\x83",
+        "\xe2\x80\x84", "\xe2\x80\x85", "\xe2\x80\x86", "\xe2\x80\x87", "\xe2\x80\x88", "\xe2\x80\x89", "\xe2\x80\x8a",
+        "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80",
+    };
+    unsigned char c = (unsigned char)s[0];
+    if (c == ' ' || (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x1f)) return 1;
+    for (size_t i = 0; i < COUNT_OF(wide) && c >= 0x80; i++) {
+        size_t len = strlen(wide[i]);
+        if (len <= n && memcmp(s, wide[i], len) == 0) return len;
+    }
+    return 0;
+}
+
+size_t text_strip(const char **bytes, size_t *n)
+{
+    size_t end = 0;
+    for (size_t len; *n > 0 && (len = space_len(*bytes, *n)) > 0;) {
+        *bytes += len;
+        *n -= len;
+    }
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t len = 1; len <= MIN(*n, 3) && !more; len++) {
+            more = space_len(*bytes + *n - len, len) == len;
+            *n -= more ? len : 0;
+            end += more ? len : 0;
+        }
+    }
+    return end;
+}

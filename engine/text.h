@@ -36,6 +36,9 @@ size_t text_finish(struct text *t, char *out);
 /* The most bytes that feeding n may write (also finish, for n = 0). */
 static inline size_t text_room(size_t n) { return 3 * n + TEXT_HOLD + 16; }
 
-/* Whole-buffer helper: the length of the longest valid UTF-8 prefix of bytes. */
+/* Whole-buffer helpers: the length of the longest valid UTF-8 prefix of bytes; */
 size_t text_valid_utf8(const char *bytes, size_t n);
+/* and a text without the white space around it, which is all that Unicode, and so Python, calls so.  Returns how many
+ * bytes went at its end. */
+size_t text_strip(const char **bytes, size_t *n);
 #endif

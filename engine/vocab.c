@@ -231,17 +231,18 @@ static int open_types(struct vocab *v, const struct gguf *g, struct err *err)
 static const char *const turn_mark[] = {
     "<|im_start|>", "<|im_end|>", "<|im_sep|>", "<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>",
     "<|end_header_id|>", "<|eot_id|>", "<|eom_id|>", "<|endoftext|>", "<|python_tag|>", "<|user|>", "<|assistant|>",
-    "<|system|>", "<|end|>", "<|return|>", "<|call|>", "<|start|>", "<|message|>", "<|channel|>", "<start_of_turn>",
-    "<end_of_turn>", "<|START_OF_TURN_TOKEN|>", "<|END_OF_TURN_TOKEN|>", "<|start_of_role|>", "<|end_of_role|>",
-    "[INST]", "[/INST]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]",
-    "[TOOL_CALLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CONTENT]", TEMPLATE_DEEPSEEK_BEGIN,
-    TEMPLATE_DEEPSEEK_USER, TEMPLATE_DEEPSEEK_ASSISTANT, TEMPLATE_DEEPSEEK_END,
+    "<|system|>", "<|end|>", "<|return|>", "<|call|>", "<|start|>", "<|message|>", "<|channel|>", "<bos>", "<eos>",
+    "<start_of_turn>", "<end_of_turn>", "<|START_OF_TURN_TOKEN|>", "<|END_OF_TURN_TOKEN|>", "<|start_of_role|>",
+    "<|end_of_role|>", "[INST]", "[/INST]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[AVAILABLE_TOOLS]",
+    "[/AVAILABLE_TOOLS]", "[TOOL_CALLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CONTENT]",
+    TEMPLATE_DEEPSEEK_BEGIN, TEMPLATE_DEEPSEEK_USER, TEMPLATE_DEEPSEEK_ASSISTANT, TEMPLATE_DEEPSEEK_END,
 };
 /* What a template frames outside text with.  The model may write it, so it stays visible; outside text may not. */
 static const char *const frame_mark[] = {"<tool_response>", "</tool_response>"};
 
 static const char *const end_mark[] = {"<|im_end|>",      "<|eot_id|>",    "<|eom_id|>",
-                                       "<|end_of_text|>", "<|endoftext|>", "</s>", TEMPLATE_DEEPSEEK_END};
+                                       "<|end_of_text|>", "<|endoftext|>", "</s>", TEMPLATE_DEEPSEEK_END,
+                                       "<end_of_turn>",   "<eos>"};
 
 static void open_marks(struct vocab *v)
 {

@@ -107,6 +107,9 @@ static void add_marks(struct vocab_make *m)
     vocab_make_add(m, "<|im_start|>", VOCAB_CONTROL, 0);
     vocab_make_add(m, "<|im_end|>", VOCAB_CONTROL, 0);
     vocab_make_add(m, "<u>", VOCAB_USER_DEFINED, 0);
+    vocab_make_add(m, "<bos>", VOCAB_CONTROL, 0);
+    vocab_make_add(m, "<start_of_turn>", VOCAB_CONTROL, 0);
+    vocab_make_add(m, "<end_of_turn>", VOCAB_CONTROL, 0);
 }
 
 static struct vocab *open_spm(void)
@@ -548,6 +551,7 @@ TEST(prompts_need_no_allocation_and_are_the_same_with_a_scratch)
             int n = draw_messages(text, msgs);
             check_prompt(TEMPLATE_RAW, v, msgs, n, i & 1);
             check_prompt(TEMPLATE_CHATML, v, msgs, n, i & 1);
+            check_prompt(TEMPLATE_GEMMA, v, msgs, n, i & 1);
             for (int j = 0; j < n; j++) buf_free(&text[j]);
         }
         vocab_close(v);
@@ -573,15 +577,19 @@ TEST(prompts_in_llama3_need_no_allocation_either)
     vocab_close(v);
 }
 
-/* Neighbouring tool results are one run where the frame's marks are no tokens: the most that a template writes. */
+/* Neighbouring tool results are one run where the frame's marks are no tokens: the most that a template writes.
+ * (Behind another's message Gemma's have a byte more.) */
 TEST(a_scratch_of_template_text_bytes_holds_any_messages_of_so_many_bytes)
 {
     struct vocab *v = open_bpe("qwen2");
-    struct msg msgs[50];
+    struct msg msgs[50], mixed[50];
     struct err err = {0};
     for (int n = 0; n <= 50; n += 10) {
         for (int i = 0; i < n; i++) msgs[i] = (struct msg){.role = ROLE_TOOL, .text = "ab\n", .len = 3};
         check_prompt(TEMPLATE_CHATML, v, msgs, n, true);
+        check_prompt(TEMPLATE_GEMMA, v, msgs, n, true);
+        for (int i = 0; i < n; i++) mixed[i] = i % 2 ? msgs[i] : (struct msg){.role = ROLE_USER, .text = "a", .len = 1};
+        check_prompt(TEMPLATE_GEMMA, v, mixed, n, true);
     }
     struct ids out = {0};
     struct block b = block_open(v, 50 * 3);

@@ -50,7 +50,7 @@ TEST(names_go_there_and_back)
         CHECK_EQ(template_by_name(template_name((enum template_kind)i), &k), 0);
         CHECK_EQ((int)k, i);
     }
-    CHECK_EQ(template_by_name("gemma", &k), -1);
+    CHECK_EQ(template_by_name("gemma2", &k), -1);
     CHECK_EQ(template_by_name("", &k), -1);
 }
 
@@ -89,7 +89,6 @@ TEST(known_templates_are_recognised_by_their_marks)
 TEST(other_templates_are_refused_by_name)
 {
     static const struct { const char *chat, *name; } other[] = {
-        {"{{ '<start_of_turn>' + role + '\n' + message['content'] | trim + '<end_of_turn>\n' }}", "gemma"},
         {"{{ '[INST]' + message['content'] + '[/INST]' }}{{ '[TOOL_CALLS]' + name + '[ARGS]' }}", "mistral v11"},
         {"{{ '[INST] ' + '<<SYS>>\n' + system_message + '\n<</SYS>>\n\n' }}", "llama2"},
         {"{{'<|user|>' + '\n' + message['content'] + '<|end|>' + '\n' + '<|assistant|>' + '\n'}}", "phi3"},
@@ -109,7 +108,7 @@ TEST(other_templates_are_refused_by_name)
         CHECK_EQ(detect(other[i].chat, true, &k, &err), -1);
         CHECK_EQ(k, TEMPLATE_KINDS);
         if (!strstr(err.text, other[i].name)) check_fail(__FILE__, __LINE__, "no %s in: %s", other[i].name, err.text);
-        CHECK(strstr(err.text, "chatml, llama3, mistral-v3, mistral-v7 and deepseek") != NULL);
+        CHECK(strstr(err.text, "chatml, llama3, mistral-v3, mistral-v7, deepseek and gemma") != NULL);
     }
 }
 

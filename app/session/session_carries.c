@@ -152,11 +152,13 @@ static int cut_group(const struct cut *t, int first, int last, size_t from, stru
     return 0;
 }
 
-/* Neighbours that may be written as one message: results; and v3's system text with the question behind it. */
+/* Neighbours that may be written as one message: results; v3's system text with the question behind it; and all that a
+ * turn of Gemma's holds. */
 static bool joined(const struct cut *t, int i)
 {
     enum role a = t->msgs[i].role, b = t->msgs[i + 1].role;
     if (a == ROLE_TOOL && b == ROLE_TOOL) return true;
+    if (t->kind == TEMPLATE_GEMMA) return (a == ROLE_ASSISTANT) == (b == ROLE_ASSISTANT);
     return t->kind == TEMPLATE_MISTRAL3 && a == ROLE_SYSTEM && !t->msgs[i].tools && b == ROLE_USER;
 }
 
@@ -190,8 +192,8 @@ static void cut_front(const struct cut *t, struct carried *part, size_t front)
         tail = control ? 0 : tail + piece_bytes(t, i);
         if (control) last = i;
     }
-    if (last == end) tail = 0;
     for (size_t i = 0; i < front; i++) text += is_apart(t, &part[i]) ? 0 : part[i].len;
+    if (last == end || all < text + tail) tail = 0; /* the last control token stands before the text */
     const size_t head = all > text + tail ? all - text - tail : 0;
     size_t at = from, bytes = 0, upto = head, left = front;
     while (left > 0 && is_apart(t, &part[left - 1])) left--;
