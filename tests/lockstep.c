@@ -95,10 +95,23 @@ struct rig_shape lockstep_shape(struct dice *d, bool floats)
     s.rope = dice_below(d, 4) ? s.head_dim / (1 + dice_below(d, 2)) / 2 * 2 : 0;
     s.window = dice_below(d, 3) ? 0 : 1 + dice_below(d, 90);
     s.neox = dice_below(d, 2), s.bias = dice_below(d, 2), s.qk_norm = dice_below(d, 3) == 0;
-    s.post = dice_below(d, 3) == 0;
+    s.post = dice_below(d, 3) == 0, s.turns = s.layers > 1 && dice_below(d, 2);
     s.act = dice_below(d, 2) ? KERN_SILU : KERN_GELU;
     s.attn_cap = dice_below(d, 3) ? 0 : 5;
     s.out_cap = dice_below(d, 3) ? 0 : 3;
     s.scale = 1 / sqrtf((float)s.head_dim);
     return s;
+}
+
+struct rig_shape lockstep_gemma(int which)
+{
+    static const struct { int heads, kv_heads, dim; } of[] = {{4, 2, 256}, {4, 1, 256}, {6, 3, 128}, {10, 2, 64}};
+    const bool third = which % 2;
+    return (struct rig_shape){.embd = 64, .heads = of[which].heads, .kv_heads = of[which].kv_heads, .ff = 96,
+                              .head_dim = of[which].dim, .vocab = 70, .layers = 2, .table = KT_Q8_0, .q = KT_Q8_0,
+                              .k = KT_Q4_0, .v = KT_F16, .o = KT_Q4_0, .gate = KT_Q5_1, .up = KT_Q8_0, .down = KT_Q8_0,
+                              .kv = third ? KT_F16 : KT_F32, .rope = of[which].dim, .window = 20, .neox = true,
+                              .qk_norm = third, .post = true, .turns = true, .act = KERN_GELU,
+                              .attn_cap = third ? 0 : 50, .out_cap = third ? 0 : 30,
+                              .scale = 1 / sqrtf((float)of[which].dim)};
 }

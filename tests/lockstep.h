@@ -6,6 +6,11 @@
 /* A random shape: integer types have whole blocks of cols; rows are odd. */
 struct rig_shape lockstep_shape(struct dice *d, bool floats);
 
+/* Heads of Gemma's models, fewer of them, with all else that goes with them: softcapped as in the second, or normed as
+ * in the third. */
+enum { LOCKSTEP_GEMMAS = 4 };
+struct rig_shape lockstep_gemma(int which);
+
 /* Passes over three sequences: the reference (rounded: with int8 activations) and k, opened with cfg, both do a step,
  * are compared, and go on from what the reference has.  tol: of the result's rms and the value; attention's is at
  * least what rounding of K and V to the pages' type may make of a last bit. */

@@ -150,7 +150,10 @@ struct rig_model *rig_model(struct dice *d, const struct rig_shape *s)
     m->bias = random_floats(d, widest(m), 0.5f, 0);
     m->head_norm = random_floats(d, s->head_dim, 0.2f, 1.0f);
     m->post = random_floats(d, s->embd, 0.3f, 0.5f);
-    for (int i = 0; i < s->rope / 2; i++) m->inv_freq[i] = pow(10000, -2.0 * i / s->rope);
+    for (int i = 0; i < s->rope / 2; i++) {
+        m->inv_freq[0][i] = pow(10000, -2.0 * i / s->rope);
+        m->inv_freq[1][i] = pow(1000000, -2.0 * i / s->rope) / 8;
+    }
     return m;
 }
 
@@ -251,24 +254,33 @@ static void load_mat(struct rig *r, struct dice *d, int which)
     }
 }
 
-static void open_pages(struct rig *r, struct dice *d, int ctx)
+static void open_pages(struct rig *r, struct dice *d, int which, int layers, int window)
+{
+    const struct rig_shape *s = &r->model->s;
+    struct kern_group *g = &r->group[which];
+    const int pages = r->seqs * r->stride;
+    int32_t *table = malloc((size_t)pages * sizeof *table);
+    *g = (struct kern_group){layers, s->kv_heads, s->head_dim, s->kv, window, NULL, 0, pages};
+    g->page_bytes = r->k->kv_page_bytes(g);
+    CHECK(table && g->page_bytes > 0);
+    r->slab_bytes[which] = g->page_bytes * (size_t)pages;
+    r->slab[which] = rig_memory(r->slab_bytes[which]);
+    g->dev_slab = lend(r, r->slab[which], r->slab_bytes[which], true);
+    r->table[which] = table;
+    for (int i = 0; i < pages; i++) {
+        int j = dice_below(d, i + 1);
+        table[i] = table[j];
+        table[j] = i;
+    }
+}
+
+static void open_groups(struct rig *r, struct dice *d, int ctx)
 {
     const struct rig_shape *s = &r->model->s;
     r->stride = (ctx + KERN_PAGE - 1) / KERN_PAGE + 1;
-    int pages = r->seqs * r->stride;
-    r->group = (struct kern_group){s->layers, s->kv_heads, s->head_dim, s->kv, s->window, NULL, 0, pages};
-    r->group.page_bytes = r->k->kv_page_bytes(&r->group);
-    CHECK(r->group.page_bytes > 0);
-    r->slab_bytes = r->group.page_bytes * (size_t)pages;
-    r->slab = rig_memory(r->slab_bytes);
-    r->group.dev_slab = lend(r, r->slab, r->slab_bytes, true);
-    r->table = malloc((size_t)pages * sizeof *r->table);
-    CHECK(r->table);
-    for (int i = 0; i < pages; i++) {
-        int j = dice_below(d, i + 1);
-        r->table[i] = r->table[j];
-        r->table[j] = i;
-    }
+    r->groups = s->turns ? 2 : 1;
+    for (int i = 0; i < r->groups; i++)
+        open_pages(r, d, i, (s->layers + r->groups - 1 - i) / r->groups, i == 0 ? s->window : 0);
 }
 
 static void lend_rows(struct rig *r)
@@ -299,7 +311,7 @@ struct rig *rig_open(struct dice *d, const struct rig_model *m, const struct ker
     CHECK_STR(err.text, "");
     CHECK(r->d);
     for (int i = 0; i < RIG_MATS; i++) load_mat(r, d, i);
-    open_pages(r, d, ctx);
+    open_groups(r, d, ctx);
     const struct kern_dims dims = {s->embd, s->heads, s->kv_heads, s->head_dim, s->ff, s->vocab,
                                    max_rows, max_rows, ctx, seqs};
     if (k->ready) CHECK_EQ(k->ready(r->d, &dims, &err), 0);
@@ -322,14 +334,16 @@ void rig_close(struct rig *r)
     size_t rows = (size_t)r->max_rows;
     take_back(r);
     for (int i = 0; i < RIG_MATS && !is_apart(r); i++) rig_release(r->mat[i].dev_data, r->mat_bytes[i]);
-    rig_release(r->slab, r->slab_bytes);
+    for (int i = 0; i < r->groups; i++) {
+        rig_release(r->slab[i], r->slab_bytes[i]);
+        free(r->table[i]);
+    }
     rig_release(r->work, r->work_bytes);
     rig_release(r->x, rows * (size_t)s->embd * 4);
     rig_release(r->q, rows * (size_t)(s->heads * s->head_dim) * 4);
     rig_release(r->att, rows * (size_t)(s->heads * s->head_dim) * 4);
     rig_release(r->logits, rows * (size_t)s->vocab * 4);
     rig_release(r->choice, rows * sizeof *r->choice);
-    free(r->table);
     r->k->close(r->d);
     free(r);
 }
@@ -340,16 +354,17 @@ struct kern_batch rig_batch(const struct rig *r, const struct rig_rows *rows)
 {
     CHECK(rows->n <= r->max_rows);
     return (struct kern_batch){.rows = rows->n, .token = rows->token, .pos = rows->pos, .seq = rows->seq,
-                               .seqs = r->seqs, .groups = 1, .table = {r->table}, .stride = r->stride,
-                               .outs = rows->n, .out_row = rows->out};
+                               .seqs = r->seqs, .groups = r->groups, .table = {r->table[0], r->table[1]},
+                               .stride = r->stride, .outs = rows->n, .out_row = rows->out};
 }
 
-static struct kern_attn_in attn_weights(const struct rig *r)
+static struct kern_attn_in attn_weights(const struct rig *r, int group)
 {
     const struct rig_model *m = r->model;
     float *norm = rig_there(r, m->norm), *bias = rig_there(r, m->bias), *head_norm = rig_there(r, m->head_norm);
     struct kern_attn_in w = {.dev_norm = norm, .eps = 1e-5f, .q = r->mat[RIG_Q], .k = r->mat[RIG_K],
-                             .v = r->mat[RIG_V], .heads = m->s.heads, .rope = {m->s.rope, m->s.neox, m->inv_freq}};
+                             .v = r->mat[RIG_V], .heads = m->s.heads,
+                             .rope = {m->s.rope, m->s.neox, m->inv_freq[group]}};
     if (m->s.bias) w.dev_bq = w.dev_bk = w.dev_bv = bias;
     if (m->s.qk_norm) w.dev_q_norm = w.dev_k_norm = head_norm;
     return w;
@@ -360,7 +375,9 @@ void rig_do(struct rig *r, enum rig_step step, int layer, const struct kern_batc
     const struct rig_model *m = r->model;
     const struct rig_shape *s = &m->s;
     const struct kern *k = r->k;
-    const struct kern_attn_in w = attn_weights(r);
+    const int group = layer % r->groups, in = layer / r->groups;
+    const struct kern_group *g = &r->group[group];
+    const struct kern_attn_in w = attn_weights(r, group);
     const float *norm = w.dev_norm, *bias = s->bias ? rig_there(r, m->bias) : NULL;
     const float *post = s->post ? rig_there(r, m->post) : NULL;
     const struct kern_ffn ffn = {norm, 1e-5f, r->mat[RIG_GATE], r->mat[RIG_UP], r->mat[RIG_DOWN], s->act, post};
@@ -376,9 +393,9 @@ void rig_do(struct rig *r, enum rig_step step, int layer, const struct kern_batc
     if (k->begin) CHECK_EQ(k->begin(d, NULL, b, work, &err), 0);
     switch (step) {
     case STEP_EMBED: code = k->embed(d, NULL, b, &r->mat[RIG_TABLE], 3.5f, x, &err); break;
-    case STEP_ATTN_IN: code = k->attn_in(d, NULL, b, &w, &r->group, 0, layer, x, q, work, &err); break;
+    case STEP_ATTN_IN: code = k->attn_in(d, NULL, b, &w, g, group, in, x, q, work, &err); break;
     case STEP_ATTN:
-        code = k->attn(d, NULL, b, &r->group, 0, layer, s->heads, s->scale, s->attn_cap, q, att, work, &err);
+        code = k->attn(d, NULL, b, g, group, in, s->heads, s->scale, s->attn_cap, q, att, work, &err);
         break;
     case STEP_O: code = k->project(d, NULL, b->rows, &r->mat[RIG_O], bias, post, 1e-5f, att, x, work, &err); break;
     case STEP_FFN: code = k->ffn(d, NULL, b->rows, &ffn, x, work, &err); break;

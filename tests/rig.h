@@ -27,10 +27,12 @@ struct rig_shape {
     enum ktype table, q, k, v, o, gate, up, down, kv; /* table is the output matrix too */
     int rope, window;
     bool neox, bias, qk_norm, post;
+    bool turns; /* layers by turns: every other one sees all, in a group of its own and rotated by other angles */
     enum kern_act act;
     float attn_cap, out_cap, scale;
 };
 
+enum { RIG_GROUPS = 2 };
 enum { RIG_Q, RIG_K, RIG_V, RIG_O, RIG_GATE, RIG_UP, RIG_DOWN, RIG_TABLE, RIG_MATS };
 
 /* The model as a file has it; layers share their weights. */
@@ -40,7 +42,7 @@ struct rig_model {
     int rows[RIG_MATS], cols[RIG_MATS];
     enum ktype type[RIG_MATS];
     float *norm, *post, *bias, *head_norm; /* (embd) twice, (widest matrix), (head_dim) */
-    double inv_freq[KERN_HEAD_MAX / 2];
+    double inv_freq[RIG_GROUPS][KERN_HEAD_MAX / 2];
 };
 struct rig_model *rig_model(struct dice *d, const struct rig_shape *s);
 void rig_model_free(struct rig_model *m);
@@ -62,11 +64,12 @@ struct rig {
     const struct kern *k;
     struct kdev *d;
     struct kmat mat[RIG_MATS];
-    struct kern_group group;
-    size_t mat_bytes[RIG_MATS], slab_bytes, work_bytes;
-    void *work, *slab;               /* slab: the pages (group.dev_slab, unless that is apart) */
+    struct kern_group group[RIG_GROUPS];
+    size_t mat_bytes[RIG_MATS], slab_bytes[RIG_GROUPS], work_bytes;
+    void *work, *slab[RIG_GROUPS];   /* slab: the pages (group.dev_slab, unless that is apart) */
     int max_rows, seqs, stride;
-    int32_t *table;                  /* (seqs, stride), pages in a random order */
+    int groups;
+    int32_t *table[RIG_GROUPS];      /* (seqs, stride), pages in a random order */
     float *x, *q, *att, *logits; /* (max_rows, ...) */
     struct kern_choice *choice;
     struct rig_copy copy[RIG_COPIES];

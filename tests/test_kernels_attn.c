@@ -341,7 +341,7 @@ TEST(a_batch_may_mix_sequences_and_leave_positions_out)
         CHECK(kept);
         struct rig *r = rig_open(&dice, m, kern_cpu(), &cfg, ROWS, SEQS, LEN);
         mixed_batches(&dice, r, kept, true);
-        memset(r->group.dev_slab, 0xff, r->slab_bytes);
+        memset(r->group[0].dev_slab, 0xff, r->slab_bytes[0]);
         mixed_batches(&dice, r, kept, false);
         with_gaps(&dice, r, kept);
         rig_close(r);

@@ -450,6 +450,16 @@ TEST(every_type_agrees_with_the_reference_in_every_place)
         }
 }
 
+TEST(every_step_agrees_with_the_reference_in_gemma_s_shapes)
+{
+    struct dice dice = {14};
+    for (size_t i = 0; i < COUNT_OF(isas); i++)
+        for (int which = 0; which < LOCKSTEP_GEMMAS && isa_here(i); which += 1 + 2 * CHECK_SANITIZED) {
+            struct rig_shape s = lockstep_gemma(which);
+            cpu_lockstep(&dice, &s, isas[i], 2, true, 2, 1e-5);
+        }
+}
+
 TEST(int8_activations_cost_no_more_than_a_few_percent_of_a_single_value)
 {
     struct dice dice = {6};
@@ -479,14 +489,14 @@ static int token_at(int seq, int pos, int vocab)
 /* Pages that a window has left behind, and those of the future, are nobody's: their numbers must not be used. */
 static void hide_pages(struct rig *r, int32_t *all, const struct rig_rows *rows)
 {
-    memcpy(r->table, all, (size_t)(r->seqs * r->stride) * sizeof *all);
+    memcpy(r->table[0], all, (size_t)(r->seqs * r->stride) * sizeof *all);
     for (int s = 0; s < r->seqs; s++) {
         int first = SAME_CTX, last = -1;
         for (int i = 0; i < rows->n; i++)
             if (rows->seq[i] == s) first = MIN(first, rows->pos[i]), last = rows->pos[i];
         int seen = r->model->s.window ? MAX(0, first - r->model->s.window + 1) : 0;
         for (int p = 0; p < r->stride; p++)
-            if (p < seen / KERN_PAGE || p > last / KERN_PAGE) r->table[s * r->stride + p] = INT32_MAX - p;
+            if (p < seen / KERN_PAGE || p > last / KERN_PAGE) r->table[0][s * r->stride + p] = INT32_MAX - p;
     }
 }
 
@@ -495,11 +505,11 @@ static struct said say_all(struct rig *r, struct dice *dice)
 {
     struct said said = {r->model->s.vocab, NULL};
     int len[SAME_SEQS] = {0}, left = SAME_SEQS * SAME_LEN;
-    size_t table = (size_t)(r->seqs * r->stride) * sizeof *r->table;
+    size_t table = (size_t)(r->seqs * r->stride) * sizeof *r->table[0];
     int32_t *all = malloc(table);
     said.logits = malloc((size_t)left * (size_t)said.vocab * sizeof(float));
     CHECK(all && said.logits);
-    memcpy(all, r->table, table);
+    memcpy(all, r->table[0], table);
     while (left > 0) {
         struct rig_rows rows = {0};
         int only = dice && dice_below(dice, 3) ? -1 : dice ? dice_below(dice, SAME_SEQS) : left % SAME_SEQS;
@@ -532,6 +542,7 @@ TEST(a_row_has_the_same_bits_alone_or_in_company_on_any_threads_and_instruction_
     for (int round = 0; round < ROW_SHAPES; round++) {
         struct rig_shape s = lockstep_shape(&dice, round % 3 == 2);
         if (round % 2) s.window = 20 + dice_below(&dice, 40);
+        s.post = round % 3 != 1;
         struct rig_model *m = rig_model(&dice, &s);
         size_t size = (size_t)(SAME_SEQS * SAME_LEN * s.vocab) * sizeof(float);
         struct said first = {0};
@@ -652,12 +663,64 @@ TEST(the_feed_forward_has_the_bits_of_its_parts)
                     check_ffn(&dice, isa_here(i), threads, cases[c].type, cases[c].ff, rows[r]);
 }
 
+/* A projection whose result is normed, by its parts and row by row; the workspace has nothing to spare. */
+static void check_post(struct dice *dice, const struct cpu_isa *isa, int threads, enum ktype type, int rows,
+                       bool biased)
+{
+    enum { EMBD = 70, WIDE = 96 };
+    const struct kern *k = kern_cpu();
+    const struct kern_config cfg = {.threads = threads, .isa = isa->name};
+    const struct kern_dims dims = {.embd = EMBD, .heads = 1, .head_dim = WIDE, .max_rows = rows};
+    const size_t x_size = (size_t)(rows * EMBD) * 4, y_size = (size_t)(rows * WIDE) * 4;
+    const size_t work_size = k->work_bytes(&dims), size = k->mat_bytes(type, EMBD, WIDE);
+    uint8_t *work = rig_memory(work_size), *file = rig_memory(rig_file_bytes(type, EMBD, WIDE));
+    struct kmat m = {type, EMBD, WIDE, rig_memory(size)};
+    float *x = rig_memory(x_size), *y = rig_memory(y_size), *parts = rig_memory(x_size), *sums = rig_memory(x_size);
+    float bias[EMBD], post[EMBD], one[EMBD], *b = biased ? bias : NULL;
+    struct kdev *d = k->open(&cfg, NULL);
+    rig_weights(dice, type, EMBD, WIDE, file);
+    CHECK_EQ(k->mat_load(d, &m, 0, EMBD, file, NULL), 0);
+    for (int i = 0; i < EMBD; i++) bias[i] = dice_float(dice, 1), post[i] = dice_float(dice, 1);
+    for (int i = 0; i < rows * WIDE; i++) y[i] = dice_float(dice, 1);
+    for (int i = 0; i < rows * EMBD; i++) x[i] = parts[i] = dice_float(dice, 1);
+
+    memset(sums, 0, x_size);
+    CHECK_EQ(k->project(d, NULL, rows, &m, b, NULL, 0, y, sums, work, NULL), 0);
+    memset(work, 0xff, work_size);
+    for (int r = 0; r < rows; r++) {
+        float *row = parts + r * EMBD;
+        memcpy(one, row, sizeof one);
+        CHECK_EQ(k->project(d, NULL, 1, &m, b, post, 1e-3f, y + r * WIDE, one, work, NULL), 0);
+        isa->norm(sums + r * EMBD, post, EMBD, 1e-3f, sums + r * EMBD);
+        for (int i = 0; i < EMBD; i++) row[i] += sums[r * EMBD + i];
+        CHECK_MEM(one, row, sizeof one);
+    }
+    CHECK_EQ(k->project(d, NULL, rows, &m, b, post, 1e-3f, y, x, work, NULL), 0);
+    CHECK_MEM(x, parts, x_size);
+
+    k->close(d);
+    rig_release(file, rig_file_bytes(type, EMBD, WIDE)), rig_release(m.dev_data, size), rig_release(work, work_size);
+    rig_release(x, x_size), rig_release(y, y_size), rig_release(parts, x_size), rig_release(sums, x_size);
+}
+
+TEST(a_projection_that_is_normed_has_the_bits_of_its_parts_and_of_each_row_alone)
+{
+    static const enum ktype type[] = {KT_Q8_0, KT_Q4_0, KT_F16};
+    static const int rows[] = {1, 9, 300};
+    struct dice dice = {13};
+    for (size_t i = 0; i < COUNT_OF(isas); i++)
+        for (size_t r = 0; r < COUNT_OF(rows) - CHECK_SANITIZED && isa_here(i); r++)
+            for (size_t t = 0; t < COUNT_OF(type); t++)
+                for (int threads = 1; threads <= 3; threads += 2)
+                    check_post(&dice, isa_here(i), threads, type[t], rows[r], dice_below(&dice, 2));
+}
+
 static void check_not_a_number(enum ktype kv)
 {
     struct dice dice = {8};
     struct rig_shape s = {.embd = 64, .heads = 2, .kv_heads = 1, .head_dim = 32, .ff = 96, .vocab = 50, .layers = 1,
                           .table = KT_Q8_0, .q = KT_Q8_0, .k = KT_Q4_1, .v = KT_Q8_0, .o = KT_Q8_0, .gate = KT_Q5_1,
-                          .up = KT_Q4_0, .down = KT_Q8_0, .kv = kv, .scale = 0.2f};
+                          .up = KT_Q4_0, .down = KT_Q8_0, .kv = kv, .post = kv == KT_F16, .scale = 0.2f};
     struct rig_model *m = rig_model(&dice, &s);
     const struct kern_config cfg = {.threads = 2};
     struct rig *r = rig_open(&dice, m, kern_cpu(), &cfg, 12, 12, 16);

@@ -224,8 +224,8 @@ static void compare(const float *right, const float *got, size_t n, double tol)
 /* K or V of one head at a position, out of the reference's F32 pages: [layer][k, v][token][kv head][head_dim]. */
 static const float *float_kv(const struct rig *r, int layer, int half, int seq, int pos, int head)
 {
-    const struct kern_group *g = &r->group;
-    size_t page = (size_t)r->table[seq * r->stride + pos / KERN_PAGE];
+    const struct kern_group *g = &r->group[0];
+    size_t page = (size_t)r->table[0][seq * r->stride + pos / KERN_PAGE];
     size_t token = (size_t)((layer * 2 + half) * KERN_PAGE + pos % KERN_PAGE);
     CHECK_EQ(g->kv_type, KT_F32);
     return (const float *)(const void *)((const char *)g->dev_slab + page * g->page_bytes) +
@@ -383,7 +383,7 @@ static void check_isa(size_t which)
         struct rig *c = rig_open(&dice, m, kern_cpu(), &plain, ROWS, SEQS, CTX);
         struct dice same = dice;
         side_by_side(&dice, a, b, 4, check_cpu);
-        memset(b->group.dev_slab, 0xff, b->slab_bytes);
+        memset(b->group[0].dev_slab, 0xff, b->slab_bytes[0]);
         side_by_side(&same, c, b, 4, check_bits);
         rig_close(a), rig_close(b), rig_close(c);
         rig_model_free(m);
@@ -410,7 +410,7 @@ TEST(rows_are_turned_by_the_frequencies_that_are_asked_for)
             struct dice same = dice;
             side_by_side(&same, a, b, 2, check_cpu);
             if (time == 2) m->s.rope /= 2;
-            else m->inv_freq[time] *= 0.7;
+            else m->inv_freq[0][time] *= 0.7;
         }
         rig_close(a), rig_close(b);
         rig_model_free(m);
