@@ -102,18 +102,13 @@ static struct part part_of(enum template_kind k, const struct msg *m, const stru
     return (struct part){0, m->len, k == TEMPLATE_MISTRAL3 && next ? 2 : 0};
 }
 
-static void enter(struct prompt *p, size_t at)
-{
-    const struct part part = part_of(p->kind, p->msg, p->more > 0 ? p->msg + 1 : NULL);
-    p->text_at = at + part.before;
-    p->part_end = p->text_at + part.text + part.after;
-}
-
 /* The run has p->msg from byte `at` on, and so many messages more behind it. */
 static void share(struct prompt *p, size_t at, int more)
 {
+    const struct part part = part_of(p->kind, p->msg, more > 0 ? p->msg + 1 : NULL);
     p->more = more;
-    enter(p, at);
+    p->text_at = at + part.before;
+    p->part_end = p->text_at + part.text + part.after;
 }
 
 /* The segment of byte `at` of the run.  Asked in rising order. */
@@ -127,8 +122,7 @@ static enum segment segment_at(struct prompt *p, size_t at)
     };
     while (p->more > 0 && at >= p->part_end) {
         p->msg++;
-        p->more--;
-        enter(p, p->part_end);
+        share(p, p->part_end, p->more - 1);
     }
     const struct msg *m = p->msg;
     if (!m) return SEGMENT_HISTORY;
