@@ -31,9 +31,10 @@ def next_logprobs(logits, ids):
 
 class HF:
     """s: a tiny.Spec; weights in HF's names.  To see what a mistake would do: lost, that many first positions that no
-    later row sees; base, eps, llama3, yarn, window, windowed, local, linear, caps in place of what s says; attention:
-    what yarn multiplies q, k by; local_linear: divisor of Gemma 3's layers with a window; scale: of embeddings; post:
-    whether what attention (post[0]) and ffn (post[1]) add is normed; gelu: "exact", or "table" as in llama.cpp."""
+    later row sees; base, eps, llama3, yarn, window, windowed, local, linear, caps, query in place of what s says;
+    attention: what yarn multiplies q, k by; local_linear: divisor of Gemma 3's layers with a window; scale: of
+    embeddings; post: whether what attention (post[0]) and ffn (post[1]) add is normed; gelu: "exact", or "table" as in
+    llama.cpp."""
 
     def __init__(self, s, weights, vocab, context, lost=0, **other):
         import torch
@@ -104,7 +105,8 @@ def gemma(s, config, window, linear, other):
     caps = other.get("caps", s.caps) or (None, None)
     windowed = other.get("windowed", s.windowed)
     config.pop("hidden_act")
-    config.update(head_dim=s.head_dim, query_pre_attn_scalar=s.head_dim, hidden_activation="gelu_pytorch_tanh",
+    config.update(head_dim=s.head_dim, query_pre_attn_scalar=other.get("query", s.query),
+                  hidden_activation="gelu_pytorch_tanh",
                   sliding_window=window or 2 * config["max_position_embeddings"], attn_logit_softcapping=caps[0],
                   final_logit_softcapping=caps[1],
                   layer_types=["sliding_attention" if w else "full_attention" for w in windowed])

@@ -96,6 +96,8 @@ def gemma_mistakes(s, weights):
     out += [("plain %s" % n, ones(s, weights, n), {}) for n in after]
     if s.exact < TOL_F32:
         out.append((GELU, weights, {"gelu": "exact"}))
+    if s.query != s.head_dim:
+        out.append(("attention scaled by the size of a head", weights, {"query": s.head_dim}))
     if s.caps:
         out += [("no cap of attention", weights, {"caps": (None, s.caps[1])}),
                 ("no final cap", weights, {"caps": (s.caps[0], None)}),

@@ -72,6 +72,12 @@ class Spec:
         return 1.0 if self.gemma else 0.0
 
     @property
+    def query(self):
+        """Attention's logits are divided by the root of this.  Gemma's 27B differ, known by their layers alone."""
+        big = (self.arch, self.layers) in (("gemma2", 46), ("gemma3", 62))
+        return self.embd // self.heads if big else self.head_dim
+
+    @property
     def windowed(self):
         """Which layers have the window."""
         period = {"gemma2": 2, "gemma3": 6}.get(self.arch)
