@@ -5,6 +5,7 @@ static const struct model_arch archs[] = {
     {.name = "llama", .window = true},
     {.name = "qwen2", .neox = true, .qkv_bias = true},
     {.name = "qwen3", .neox = true, .head_norm = true},
+    {.name = "smollm3", .still = 4},
     {.name = "gemma2", .neox = true, .gemma = true, .local = 2, .window_else = 4096, .attn_cap = 50, .cap = 30,
      .big = 46},
     {.name = "gemma3", .neox = true, .gemma = true, .head_norm = true, .local = 6, .local_base = 10000, .big = 62},
@@ -59,8 +60,8 @@ static int read_arch(struct planner *p)
     for (size_t i = 0; i < COUNT_OF(archs); i++)
         if (strcmp(m->arch, archs[i].name) == 0) p->arch = &archs[i];
     if (!p->arch)
-        return err_set(p->err, -1, "%s: architecture \"%s\" is not supported; llama, qwen2, qwen3, gemma2 and gemma3 "
-                       "are", gguf_shown(p->g), m->arch);
+        return err_set(p->err, -1, "%s: architecture \"%s\" is not supported; llama, qwen2, qwen3, smollm3, gemma2 "
+                       "and gemma3 are", gguf_shown(p->g), m->arch);
     if (gguf_string(p->g, "general.name", &s, NULL) == GGUF_OK) {
         snprintf(m->name, sizeof m->name, "%.*s", (int)MIN(s.len, sizeof m->name - 1), s.data);
         for (char *c = m->name; *c; c++)
@@ -229,6 +230,7 @@ static int plan_layer(struct planner *p, int i)
     l->local = m->local_window > 0 && (i + 1) % p->arch->local > 0;
     l->nth = l->local ? m->locals++ : i - m->locals;
     l->attn.rope = l->local ? m->rope_local : m->rope;
+    if (p->arch->still > 0 && (i + 1) % p->arch->still == 0) l->attn.rope.dims = 0;
     return 0;
 }
 

@@ -5,9 +5,9 @@
  * took.
  *
  * Architectures: llama (also Llama 3's rope factors), qwen2, qwen3, which normalises each head of q and of k before it
- * rotates it, gemma2 and gemma3; metadata keys and tensor names are those of the GGUF specification and of llama.cpp's
- * converters.  A tensor that the architecture as we know it does not use is refused by name: to leave it out would give
- * plausible wrong answers.
+ * rotates it, smollm3, whose every fourth layer does not rotate, gemma2 and gemma3; metadata keys and tensor names are
+ * those of the GGUF specification and of llama.cpp's converters.  A tensor that the architecture as we know it does not
+ * use is refused by name: to leave it out would give plausible wrong answers.
  *
  * Gemma (its reports of 2024 and 2025): embeddings times sqrt(embd), the gate's GELU, norms of what attention and
  * feed-forward add.  Local layers have a sliding window, all others see all: gemma2 has them by turns and caps scores

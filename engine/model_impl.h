@@ -27,6 +27,7 @@ struct model_arch {
     int window_else; /* such a window where the file names none; 0: then there is none */
     double local_base; /* of the rotation in those layers, where the file names none; 0: it is that of the others */
     double attn_cap, cap; /* softcaps where the file names none */
+    int still;       /* every so many-th layer does not rotate; 0: all do */
     int big;         /* with so many layers q k is scaled by the width a head instead of the head's size */
 };
 

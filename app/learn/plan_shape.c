@@ -4,7 +4,7 @@
 
 #define MOE(words) "it is a mixture of experts (" words "), and plimsoll runs dense models only"
 #define OTHER(arch, words) \
-    "its architecture " arch " is not supported (" words "); llama, qwen2, qwen3, gemma2 and gemma3 are"
+    "its architecture " arch " is not supported (" words "); llama, qwen2, qwen3, smollm3, gemma2 and gemma3 are"
 
 const struct plan_shape plan_shapes[] = {
     /* name, arch, why not, layers, embd, heads, kv heads, head dim, ff, vocab, ctx, window, tied, words, parameters */
@@ -68,6 +68,7 @@ const struct plan_shape plan_shapes[] = {
     {"qwen3-32b", "qwen3", NULL, 64, 5120, 64, 8, 128, 25600, 151936, 40960, 0, false, WORDS_QWEN2, 32762123264},
     {"deepseek-r1-0528-qwen3-8b", "qwen3", NULL, 36, 4096, 32, 8, 128, 12288, 151936, 131072, 0, false, WORDS_QWEN2,
      8190735360},
+    {"smollm3-3b", "smollm3", NULL, 36, 2048, 16, 4, 128, 11008, 128256, 65536, 0, true, WORDS_LLAMA3, 3075098624},
     {"gemma2-2b", "gemma2", NULL, 26, 2304, 8, 4, 256, 9216, 256000, 8192, 4096, true, WORDS_SPM, 2614341888},
     {"gemma2-9b", "gemma2", NULL, 42, 3584, 16, 8, 256, 14336, 256000, 8192, 4096, true, WORDS_SPM, 9241705984},
     {"gemma2-27b", "gemma2", NULL, 46, 4608, 32, 16, 128, 36864, 256000, 8192, 4096, true, WORDS_SPM, 27227128320},

@@ -163,7 +163,7 @@ TEST(every_fixture_gives_the_ids_that_its_judges_gave)
                                           "llama-f16",      "qwen2-bf16",  "llama-q8_0",   "qwen2-q8_0",
                                           "qwen3-gqa",      "qwen3-tied",  "qwen3-yarn",   "qwen3-q8_0",
                                           "llama-window",   "gemma2-caps", "gemma2-27b",   "gemma3-windows",
-                                          "gemma3-plain",   "gemma3-27b",  "gemma3-q8_0"};
+                                          "gemma3-plain",   "gemma3-27b",  "gemma3-q8_0",  "smollm3"};
     static struct prompt p[PROMPTS];
     int ids = 0;
     for (size_t i = 0; i < COUNT_OF(fixture); i += shim_made_up() ? 4 : 1) {

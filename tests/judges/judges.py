@@ -55,6 +55,10 @@ class HF:
         elif s.arch == "llama":
             kind, config_kind = transformers.LlamaForCausalLM, transformers.LlamaConfig
             config.update(head_dim=s.head_dim, attention_bias=s.attn_bias)
+        elif s.arch == "smollm3":
+            kind, config_kind = transformers.SmolLM3ForCausalLM, transformers.SmolLM3Config
+            config.update(head_dim=s.head_dim, use_sliding_window=False,
+                          no_rope_layer_interval=other.get("still", 4))
         elif s.arch == "qwen3":
             kind, config_kind = transformers.Qwen3ForCausalLM, transformers.Qwen3Config
             config.update(head_dim=s.head_dim)

@@ -136,6 +136,9 @@ def mistakes(s, weights):
         out.append(("no window", weights, {"window": 0}))
     if s.gemma:
         out += gemma_mistakes(s, weights)
+    if s.arch == "smollm3":
+        out += [("rotation in all layers", weights, {"still": s.layers + 1}),
+                ("no rotation in every third", weights, {"still": 3})]
     if s.eps > 1e-3:
         out.append(("eps of 1e-5", weights, {"eps": 1e-5}))
     return out

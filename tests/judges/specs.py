@@ -52,6 +52,8 @@ SPECS = [
          "Q8_0 weights with norms of heads, heads x size (128) twice the width, tied", base=1e6, type="Q8_0",
          pre="qwen2", tied=True, rounded=3e-2, greedy=12, embd_std=2.0,
          gains=(1.5, 1.0)),
+    Spec("smollm3", "smollm3", 40, 4, 2, 10, 48, 5, "the fourth of five layers does not rotate, tied", base=2e6,
+         eps=1e-6, pre="smaug-bpe", tied=True, gains=(1.4, 1.2)),
     Spec("gemma2-caps", "gemma2", 32, 4, 2, 12, 32, 4,
          "soft caps of 6 on attention and 9 on logits, a window of 24 on every other layer, base left out",
          eps=1e-6, pre="gpt-2", tied=True, window=24, caps=(6.0, 9.0), omit=("freq_base",),

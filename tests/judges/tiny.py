@@ -4,8 +4,9 @@ A model here is some thirty thousand random numbers in the shape of a real archi
 forward pass matters: attention is peaked (large q and k), biases are large, the norms' weights differ.
 
 Weights are drawn in the order and layout of HF transformers and written as the converter of llama.cpp would: for the
-architecture llama the rows of q and k (weights and biases) are permuted within each head from (0 .. d/2-1 | d/2 .. d-1)
-to (0, d/2, 1, d/2+1, ...), since GGUF's llama rotates neighbours where HF rotates halves; the others keep HF's order.
+architectures llama and smollm3 the rows of q and k (weights and biases) are permuted within each head from (0 ..
+d/2-1 | d/2 .. d-1) to (0, d/2, 1, d/2+1, ...), since GGUF's llama rotates neighbours where HF rotates halves; the
+others keep HF's order.
 HF's Gemma multiplies by 1 + the weight of a norm; the file has the 1 in it.
 
 Random numbers: numpy's RandomState, whose streams are frozen: same seed, same file, on any version."""
@@ -24,7 +25,7 @@ CONTEXT = 512
 @dataclasses.dataclass(frozen=True)
 class Spec:
     name: str
-    arch: str              # "llama", "qwen2", "qwen3", "gemma2" or "gemma3"
+    arch: str              # "llama", "smollm3", "qwen2", "qwen3", "gemma2" or "gemma3"
     embd: int
     heads: int
     kv_heads: int
@@ -203,7 +204,7 @@ def names(s):
         norms = [(g + gguf_name + ".weight", h + hf + ".weight", 0) for gguf_name, hf in s.layer_norms.items()]
         out.append(norms[0])
         for name, (hf, _, _, _) in matrix_shapes(s).items():
-            heads = {"attn_q": s.heads, "attn_k": s.kv_heads}.get(name, 0) if s.arch == "llama" else 0
+            heads = {"attn_q": s.heads, "attn_k": s.kv_heads}.get(name, 0) if s.arch in ("llama", "smollm3") else 0
             out.append((g + name + ".weight", h + hf + ".weight", heads))
             if name.startswith("attn_") and name[5] in s.biases:
                 out.append((g + name + ".bias", h + hf + ".bias", heads))
