@@ -258,7 +258,8 @@ static void open_pages(struct rig *r, struct dice *d, int which, int layers, int
 {
     const struct rig_shape *s = &r->model->s;
     struct kern_group *g = &r->group[which];
-    const int pages = r->seqs * r->stride;
+    /* Pages that the first group has and the second has not: a table that is taken for the other leads out of them. */
+    const int pages = r->seqs * r->stride + 20 * (r->groups - 1 - which);
     int32_t *table = malloc((size_t)pages * sizeof *table);
     *g = (struct kern_group){layers, s->kv_heads, s->head_dim, s->kv, window, NULL, 0, pages};
     g->page_bytes = r->k->kv_page_bytes(g);
