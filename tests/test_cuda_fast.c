@@ -13,9 +13,11 @@ static const struct engine_ops *const ops = &engine_local;
 
 /* ------------------------------------------------------------------------- products */
 
-/* y = x + w y0 + bias by project(), of so many tokens; NULL: the kernels are not there. */
+static const float eps = 1e-4f;
+
+/* x += w y0 + bias, normed by post unless that is NULL, by project(), of so many tokens. */
 static void project(const struct kern *k, const struct rig_shape *s, enum ktype type, const uint8_t *file, int tokens,
-                    const float *y0, const float *bias, float *x)
+                    const float *y0, const float *bias, const float *post, float *x)
 {
     const struct kern_dims dims = {s->embd, s->heads, s->kv_heads, s->head_dim, s->ff, s->vocab, TOKENS, TOKENS, 64, 1};
     const int cols = s->heads * s->head_dim;
@@ -31,16 +33,19 @@ static void project(const struct kern *k, const struct rig_shape *s, enum ktype 
     void *work = k->take(d, k->work_bytes(&dims), &err);
     struct kmat m = {type, s->embd, cols, k->take(d, k->mat_bytes(type, s->embd, cols), &err)};
     float *dx = k->take(d, n_x, &err), *dy = k->take(d, n_y, &err), *db = k->take(d, (size_t)s->embd * 4, &err);
+    float *dp = k->take(d, (size_t)s->embd * 4, &err);
     int rc = k->mat_load(d, &m, 0, s->embd, file, &err);
     if (!rc) rc = k->upload(d, NULL, dx, x, n_x, &err);
     if (!rc) rc = k->upload(d, NULL, dy, y0, n_y, &err);
     if (!rc) rc = k->upload(d, NULL, db, bias, (size_t)s->embd * 4, &err);
+    if (!rc && post) rc = k->upload(d, NULL, dp, post, (size_t)s->embd * 4, &err);
     if (!rc) rc = k->begin(d, NULL, &b, work, &err);
-    if (!rc) rc = k->project(d, NULL, tokens, &m, db, NULL, 0, dy, dx, work, &err);
+    if (!rc) rc = k->project(d, NULL, tokens, &m, db, post ? dp : NULL, eps, dy, dx, work, &err);
     if (!rc) rc = k->fetch(d, NULL, x, dx, n_x, &err);
     CHECK_STR(err.text, "");
     CHECK_EQ(rc, 0);
     k->give(d, dx, 1), k->give(d, dy, 1), k->give(d, db, 1), k->give(d, m.dev_data, 1), k->give(d, work, 1);
+    k->give(d, dp, 1);
     k->close(d);
     CHECK_EQ(shim_bytes() + shim_kept() + (size_t)shim_blas_objects(), 0);
 }
@@ -80,7 +85,7 @@ TEST(large_products_are_within_the_bound_of_their_halves_for_every_type)
         for (int j = 0; j < EMBD; j++) bias[j] = dice_float(&dice, 1);
         memcpy(got, x, sizeof got);
         shim_order((int)i % 3);
-        project(kern_cuda_fast(), &s, types[i], file, TOKENS, y0, bias, got);
+        project(kern_cuda_fast(), &s, types[i], file, TOKENS, y0, bias, NULL, got);
         CHECK(shim_blas_calls() > calls);
         for (int t = 0; t < TOKENS; t++)
             for (int r = 0; r < EMBD; r++) {
@@ -102,6 +107,34 @@ TEST(large_products_are_within_the_bound_of_their_halves_for_every_type)
     shim_blas_shown(false);
 }
 
+/* What the library made, normed by double sums here. */
+TEST(a_large_product_that_is_normed_is_the_norm_of_the_one_that_is_not)
+{
+    enum { EMBD = 75, COLS = 64 };
+    const struct rig_shape s = {.embd = EMBD, .heads = 2, .kv_heads = 1, .head_dim = 32, .ff = 64, .vocab = 40};
+    static float y0[TOKENS * COLS], bias[EMBD], post[EMBD], sums[TOKENS * EMBD], x[TOKENS * EMBD], got[TOKENS * EMBD];
+    static uint8_t file[EMBD * COLS * 4];
+    struct dice dice = {33};
+    const long calls = shim_blas_calls();
+    shim_blas_shown(true);
+    rig_weights(&dice, KT_Q8_0, EMBD, COLS, file);
+    throw_tokens(&dice, y0, TOKENS, COLS);
+    for (int i = 0; i < EMBD; i++) bias[i] = dice_float(&dice, 0.1f), post[i] = dice_float(&dice, 1);
+    for (int i = 0; i < TOKENS * EMBD; i++) got[i] = x[i] = dice_float(&dice, 1);
+    project(kern_cuda_fast(), &s, KT_Q8_0, file, TOKENS, y0, bias, NULL, sums);
+    project(kern_cuda_fast(), &s, KT_Q8_0, file, TOKENS, y0, bias, post, got);
+    CHECK(shim_blas_calls() >= calls + 2);
+    for (int t = 0; t < TOKENS; t++) {
+        double square = 0;
+        for (int i = t * EMBD; i < (t + 1) * EMBD; i++) square += (double)sums[i] * (double)sums[i];
+        for (int i = t * EMBD; i < (t + 1) * EMBD; i++) {
+            const double more = (double)sums[i] / sqrt(square / EMBD + (double)eps) * (double)post[i % EMBD];
+            CHECK_NEAR(got[i], (double)x[i] + more, (fabs((double)x[i]) + fabs(more)) * 0x1p-22);
+        }
+    }
+    shim_blas_shown(false);
+}
+
 TEST(what_is_small_or_of_floats_or_not_shown_or_without_the_library_is_exact_bit_for_bit)
 {
     enum { EMBD = 64, COLS = 64 };
@@ -118,8 +151,8 @@ TEST(what_is_small_or_of_floats_or_not_shown_or_without_the_library_is_exact_bit
         throw_tokens(&dice, y0, TOKENS, COLS);
         memset(exact, 0, sizeof exact), memset(fast, 0, sizeof fast);
         shim_blas_shown(ways[i].shown), shim_blas_there(ways[i].there);
-        project(kern_cuda(), &s, ways[i].type, file, ways[i].tokens, y0, bias, exact);
-        project(kern_cuda_fast(), &s, ways[i].type, file, ways[i].tokens, y0, bias, fast);
+        project(kern_cuda(), &s, ways[i].type, file, ways[i].tokens, y0, bias, NULL, exact);
+        project(kern_cuda_fast(), &s, ways[i].type, file, ways[i].tokens, y0, bias, NULL, fast);
         CHECK_MEM(exact, fast, sizeof exact);
     }
     CHECK_EQ(shim_blas_calls(), calls);

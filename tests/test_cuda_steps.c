@@ -44,6 +44,16 @@ TEST(every_step_agrees_with_the_reference_in_gemma_s_shapes)
     }
 }
 
+/* A norm has 1024 threads at most, so that some of these have more of a row than others. */
+TEST(rows_of_more_values_than_a_block_has_threads_agree_with_the_reference)
+{
+    struct dice dice = {15};
+    struct rig_shape s = {.embd = 2500, .heads = 1, .kv_heads = 1, .head_dim = 16, .ff = 9, .vocab = 40, .layers = 1,
+                          .table = KT_F16, .q = KT_F16, .k = KT_F16, .v = KT_F16, .o = KT_F16, .gate = KT_F16,
+                          .up = KT_F16, .down = KT_F16, .kv = KT_F32, .scale = 0.25f, .bias = true, .post = true};
+    lockstep(&dice, &s, kern_cuda(), NULL, true, 2, 1e-5);
+}
+
 /* As the reference does: a fault in one of the tokens seen is not lost, whichever lane and warp come upon it, and a
  * token of score -inf has no weight, unless it is alone. */
 TEST(attention_over_a_token_that_is_not_a_number_or_infinite_is_that_of_the_reference)
