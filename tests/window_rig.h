@@ -1,10 +1,11 @@
 /* window_rig.h - tests of models whose attention has a window: what is true, by a forward pass that keeps every page,
- * and the engine, which does not. */
+ * and the engine, which does not.  Source, not interface: helpers are in all tests, and this needs the whole engine. */
 #ifndef WINDOW_RIG_H
 #define WINDOW_RIG_H
 #include "engine/forward.h"
 #include "engine/maker.h"
 #include "tests/check.h"
+#include "tests/forward_keep.h"
 #include "tests/tiny_model.h"
 
 enum { P = KERN_PAGE, WINDOW = 40, LONG = 10 * WINDOW, SEQS = 4, FRONT = 5 * P + 3, CTX = LONG + 8 };
@@ -25,21 +26,135 @@ struct win_lab {
     int32_t table[CTX / P + 1]; /* of all groups */
 };
 
-const char *win_file(const struct tiny *t);
-bool win_same(const struct kern_choice *a, const struct kern_choice *b); /* to the bit */
+static const char *win_file(const struct tiny *t) { return tiny_file(t, NULL, "window.gguf"); }
+
+/* To the bit. */
+static bool win_same(const struct kern_choice *a, const struct kern_choice *b)
+{
+    return a->id == b->id && memcmp(&a->logprob, &b->logprob, sizeof a->logprob) == 0 &&
+           memcmp(a->top_logprob, b->top_logprob, sizeof a->top_logprob) == 0;
+}
 
 /* No scheduler, one thread; window: in place of the model's, 0: none. */
-void win_lab_open(struct win_lab *l, const struct tiny *t, const char *backend, enum ktype kv, int window);
-void win_lab_close(struct win_lab *l);
-void win_lab_tell(struct win_lab *l, struct win_truth *t, int n); /* n tokens, one after the other */
-void win_tell(const struct tiny *m, const char *backend, enum ktype kv, struct win_truth *t, int seqs, int n);
-void win_prompt(uint32_t *seed, struct win_truth *t, int n); /* random */
+static void win_lab_open(struct win_lab *l, const struct tiny *t, const char *backend, enum ktype kv, int window)
+{
+    struct err err = {0};
+    *l = (struct win_lab){.k = strcmp(backend, "ref") ? kern_cpu() : kern_ref(), .g = gguf_open(win_file(t), &err)};
+    CHECK_EQ(model_plan(&l->m, l->g, TINY_VOCAB, l->k, &err), 0);
+    CHECK_EQ(l->m.window + l->m.local_window, t->window);
+    if (l->m.window) l->m.window = window;
+    else l->m.local_window = window;
+    CHECK_EQ(forward_plan(&l->f, &l->m, l->k, CTX, 1, 1, 1, CTX / P + 1, kv, &err), 0);
+    forward_keep_all(&l->f, CTX / P + 1);
+    l->d = l->k->open(&(struct kern_config){.threads = 1}, &err);
+    l->weights = l->k->take(l->d, l->m.bytes, &err);
+    l->work = l->k->take(l->d, l->f.work_bytes, &err);
+    l->kv = l->k->take(l->d, l->f.kv_bytes, &err);
+    CHECK_EQ(model_load(&l->m, l->g, l->k, l->d, l->weights, NULL, NULL, &err), 0);
+    forward_attach(&l->f, l->d, l->work, l->kv);
+    for (int i = 0; i <= CTX / P; i++) l->table[i] = i;
+}
 
-struct engine *win_open(const struct tiny *m, const char *backend, enum ktype kv, struct engine_config cfg);
+static void win_lab_close(struct win_lab *l)
+{
+    l->k->give(l->d, l->kv, l->f.kv_bytes);
+    l->k->give(l->d, l->work, l->f.work_bytes);
+    l->k->give(l->d, l->weights, l->m.bytes);
+    l->k->close(l->d);
+    model_free(&l->m);
+    gguf_close(l->g);
+}
+
+/* n tokens, one after the other. */
+static void win_lab_tell(struct win_lab *l, struct win_truth *t, int n)
+{
+    static const int32_t zero[1];
+    const struct kern_sample sample = {.top_p = 1, .repeat = 1, .top_n = KERN_TOP, .target = -1};
+    struct err err = {0};
+    memset(t->at, 0, sizeof t->at);
+    for (t->n = 0; t->n < n; t->n++) {
+        int32_t pos = t->n;
+        if (pos >= t->prompt) t->ids[pos] = t->at[pos - 1].id;
+        struct pass p = {.batch = {.rows = 1, .token = &t->ids[pos], .pos = &pos, .seq = zero, .seqs = 1,
+                                   .groups = l->f.groups, .table = {l->table, l->table},
+                                   .stride = CTX / P + 1, .outs = 1, .out_row = zero},
+                         .sample = &sample, .choice = &t->at[pos], .parts = 1};
+        CHECK_EQ(forward_run(&l->f, &p, &err), 0);
+    }
+}
+
+static void win_tell(const struct tiny *m, const char *backend, enum ktype kv, struct win_truth *t, int seqs, int n)
+{
+    static struct win_lab l;
+    win_lab_open(&l, m, backend, kv, WINDOW);
+    for (int i = 0; i < seqs; i++) win_lab_tell(&l, &t[i], n);
+    win_lab_close(&l);
+}
+
+static void win_prompt(uint32_t *seed, struct win_truth *t, int n)
+{
+    t->prompt = n;
+    for (int i = 0; i < n; i++) t->ids[i] = TINY_BYTE0 + tiny_below(seed, 256);
+}
+
+/* ------------------------------------------------------------------ the engine */
+
+static struct engine *win_open(const struct tiny *m, const char *backend, enum ktype kv, struct engine_config cfg)
+{
+    struct err err = {0};
+    cfg.model = win_file(m);
+    cfg.backend = backend;
+    cfg.kern = (struct kern_config){.threads = 2};
+    cfg.kv_type = kv;
+    cfg.template = -1;
+    if (!cfg.ctx) cfg.ctx = CTX;
+    struct engine *e = engine_local.open(&cfg, &err);
+    CHECK_STR(err.text, "");
+    return e;
+}
+
 /* Greedy, from the first n of t's tokens to its end. */
-int win_submit(struct engine *e, const struct win_truth *t, int n, int priority);
+static int win_submit(struct engine *e, const struct win_truth *t, int n, int priority)
+{
+    struct err err = {0};
+    int id;
+    struct request r = {.ids = t->ids, .n_ids = n, .max_tokens = t->n - n, .top_n = KERN_TOP, .ignore_end = true,
+                        .priority = priority, .sampling = SAMPLING_GREEDY};
+    CHECK_EQ(engine_local.submit(e, &r, &id, &err), 0);
+    return id;
+}
+
 /* Until nothing is left to do; after each pass the books are right and nobody has more than it was promised. */
-void win_run(struct engine *e);
+static void win_run(struct engine *e)
+{
+    const struct engine_info *i = engine_local.info(e);
+    struct engine_event ev[64];
+    struct engine_snapshot s;
+    struct err err = {0};
+    while (engine_local.step(e, ev, 64, &err) > 0) {
+        if (sched_check(e->sched, &err)) check_fail(__FILE__, __LINE__, "%s", err.text);
+        engine_local.snapshot(e, &s);
+        CHECK(s.reserved_tokens <= (uint64_t)s.running * i->kv_seq_tokens && s.filled_tokens <= s.reserved_tokens);
+    }
+    CHECK_STR(err.text, "");
+    CHECK_EQ(s.reserved_tokens, 0);
+}
+
 /* What it said, and how sure it was of each, is the truth; how many prompt tokens needed no pre-fill. */
-int win_check(struct engine *e, int id, const struct win_truth *t);
+static int win_check(struct engine *e, int id, const struct win_truth *t)
+{
+    const struct answer *a = engine_local.answer(e, id);
+    int n = atomic_load(&a->n_tokens);
+    CHECK_EQ(n, t->n - a->n_prompt);
+    for (int i = 0; i < n; i++) {
+        struct kern_choice got = {.id = a->token[i].id, .logprob = a->token[i].logprob};
+        memcpy(got.top_id, a->top[i].id, sizeof got.top_id);
+        memcpy(got.top_logprob, a->top[i].logprob, sizeof got.top_logprob);
+        if (!win_same(&got, &t->at[a->n_prompt + i - 1]))
+            check_fail(__FILE__, __LINE__, "token %d of %d after %d", i, n, a->n_prompt);
+    }
+    int shared = a->n_shared;
+    engine_local.drop(e, id);
+    return shared;
+}
 #endif
