@@ -129,6 +129,8 @@ struct subject {
     uint64_t file_bytes;
     double kv_token; /* bytes of keys and values that a token has; 0: not known yet */
     int window;      /* tokens that a step sees at most; 0: all */
+    double kv_local; /* the same in layers with a window of their own (kv_token is without them) */
+    int local_window;
     struct side ours, peer;
     struct waits agents, resume;
     struct watched watched;

@@ -110,8 +110,8 @@ static int run_all(struct bench *b, struct subject *s, const int *at, int n, int
 {
     for (int i = 0; i < n; i++) {
         struct deep d = {.test = &s->plan->test[at[i]], .figure = &s->ours.figure[at[i]], .prompt = prompt};
-        int depth = d.test->depth, seen = s->window ? MIN(s->window, depth) : depth;
-        d.bytes = (seen - BENCH_PROMPT) * s->kv_token;
+        int depth = d.test->depth;
+        d.bytes = depth_bytes(s, depth);
         fprintf(stderr, "bench: %s %s %s: reading %d tokens\n", s->name, s->type, d.test->name, depth);
         if (repeat(b, &d, err)) return -1;
         report_progress("ours", s, d.test, d.figure);
@@ -119,11 +119,29 @@ static int run_all(struct bench *b, struct subject *s, const int *at, int n, int
     return 0;
 }
 
+/* What an open engine says of the tokens that its layers read. */
+static void learn_kv(const struct engine_info *i, struct subject *s)
+{
+    s->kv_token = (double)i->kv_bytes_per_token;
+    s->window = i->window;
+    s->kv_local = s->kv_token * i->local_layers / (i->layers - i->local_layers);
+    s->local_window = i->local_window;
+}
+
+static double read_bytes(const struct subject *s, int tokens)
+{
+    const int seen = s->window ? MIN(s->window, tokens) : tokens;
+    return seen * s->kv_token + MIN(s->local_window, tokens) * s->kv_local;
+}
+
+double depth_bytes(const struct subject *s, int depth) { return read_bytes(s, depth) - read_bytes(s, BENCH_PROMPT); }
+
 int depth_measure(struct bench *b, struct subject *s, struct err *err)
 {
     int at[BENCH_TESTS], n = list_tests(s->plan, at);
     n = open_deepest(b, s, at, n, err);
     if (n <= 0) return n;
+    learn_kv(b->ops->info(b->e), s);
     int most = s->plan->test[at[n - 1]].depth, rc = 0;
     int32_t *prompt = calloc((size_t)most, sizeof *prompt);
     if (prompt) {

@@ -296,8 +296,6 @@ static int measure_on(struct bench *b, struct subject *s, int threads, struct bu
     if (about->len == 0)
         buf_printf(about, "%s, passes of at most %d rows (steps: %d); limits by %s", info->backend, info->max_rows,
                    info->step_rows, probe_isa());
-    s->kv_token = (double)info->kv_bytes_per_token;
-    s->window = info->window;
     int rc = wait_for_pool(b, err);
     for (int i = 0; !rc && i < s->plan->tests; i++) {
         const struct test *t = &s->plan->test[i];

@@ -76,4 +76,7 @@ enum { AGENT_FRONT = 512, AGENT_TAIL = 64, AGENT_ANSWER = 32, TALK = 1024, TALK_
 int agents_measure(struct bench *b, struct subject *s, struct err *err);
 int busy_measure(struct bench *b, struct subject *s, struct err *err);
 int depth_measure(struct bench *b, struct subject *s, struct err *err);
+
+/* Keys and values that a step behind so many tokens reads beyond those of a short one; after depth_measure(). */
+double depth_bytes(const struct subject *s, int depth);
 #endif

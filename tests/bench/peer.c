@@ -5,6 +5,7 @@
 #include "tests/bench/bench.h"
 #include "tests/bench/child.h"
 #include "tests/bench/hog.h"
+#include "tests/bench/ours.h"
 #include <unistd.h>
 
 static void keep_line(void *self, char *text)
@@ -142,8 +143,7 @@ static int deep_test(struct peer *p, const struct options *o, struct subject *s,
     struct reader r = {.p = p, .s = s, .extra = &brief, .extra_name = name};
     if (run(o, s->path, &c, &r, err)) return -1;
     double attention = deep->there && brief.there ? 1 / deep->rate.median - 1 / brief.rate.median : 0;
-    int seen = s->window ? MIN(s->window, t->depth) : t->depth;
-    deep->share = attention > 0 ? (seen - BENCH_PROMPT) * s->kv_token / attention * 1e-9 / deep->limit : 0;
+    deep->share = attention > 0 ? depth_bytes(s, t->depth) / attention * 1e-9 / deep->limit : 0;
     if (deep->there) report_progress("peer", s, t, deep);
     return 0;
 }
