@@ -54,12 +54,20 @@ static void say_holder(const char *name, const struct engine_agent *a)
     buf_free(&parts);
 }
 
+void command_say_local(const struct engine_info *i)
+{
+    if (i->local_layers == 0) return;
+    say("         and %.1f MiB for %d of %d layers, which see %d tokens: enough for all that can run at once",
+        mib(i->kv_local_bytes), i->local_layers, i->layers, i->local_window);
+}
+
 static void say_pool(const struct console *c, const struct engine_snapshot *s)
 {
     say("kv pool  %llu tokens, %.1f MiB: %llu reserved, %llu filled, %llu shared, %llu cached",
         (unsigned long long)s->pool_tokens, mib(s->kv_bytes), (unsigned long long)s->reserved_tokens,
         (unsigned long long)s->filled_tokens, (unsigned long long)s->shared_tokens,
         (unsigned long long)s->cached_tokens);
+    command_say_local(c->a->info);
     for (int i = 0; c->team.n > 1 && i < MIN(c->team.n, ENGINE_AGENTS); i++)
         say_holder(team_name(&c->team, i), &s->agent[i]);
 }

@@ -23,6 +23,7 @@ static void say_engine(struct console *c)
     say("kv pool  %llu tokens: %llu reserved, %llu filled, %llu kept for prompts that begin alike",
         (unsigned long long)s.pool_tokens, (unsigned long long)s.reserved_tokens, (unsigned long long)s.filled_tokens,
         (unsigned long long)s.cached_tokens);
+    command_say_local(i);
     if (c->a->o->overcommit)
         say("parked   %lld now, %llu times in all; %llu tokens computed again; %.1f of %.1f MiB for their pages",
             (long long)s.parked, (unsigned long long)s.parkings, (unsigned long long)s.recomputed,

@@ -92,6 +92,7 @@ TEST(plan_says_what_a_session_with_the_same_flags_takes)
     compare((const char *const[]){"--vram", "200M", NULL});
     compare((const char *const[]){"--vram", "200M", "--kv-type", "q8_0", "--strict-tools", NULL});
     compare((const char *const[]){"--vram", "200M", "-m", MODEL, "--ctx", "333", "--park", "1M", "--overcommit", NULL});
+    compare((const char *const[]){"--vram", "200M", "-m", "tests/fixtures/gemma3-windows.gguf", "--ctx", "300", NULL});
     compare((const char *const[]){"--vram", "9M", "-m", MODEL, "--fit", "--backend", "ref", "--threads", "1", NULL});
 }
 
@@ -178,6 +179,26 @@ TEST(plan_by_shape_and_by_gpu)
     has(out(), "\n  rtx-4090             24564 MiB  nvidia-smi's table in ");
     has(out(), "\n  llama3.1-8b                      32   4096   32   8  128  14336  128256  131072    8.0 B\n");
     has(out(), "\n  mixtral-8x7b                   no: it is a mixture of experts");
+}
+
+/* 4 layers of 26 keep every token: 2 x 256 values of 2 bytes each; 22 the window of 512 and a pass. */
+TEST(plan_tells_pages_of_local_layers_from_the_pool_of_tokens)
+{
+    CHECK_EQ(PLAN("--shape", "gemma3-1b", "--vram", "4G", "--ctx", "8192", "--agents", "4"), 0);
+    has(out(), "4 x 8,192 tokens, 4,096 bytes a token, ");
+    has(out(), " MiB for 22 layers with a window of 512\n");
+    has(out(), "that one takes beyond the windows");
+    CHECK_EQ(PLAN("--json", "--shape", "gemma3-1b", "--vram", "4G", "--ctx", "8192", "--agents", "4"), 0);
+    json_t *o = object();
+    CHECK(integer(o, "local_layers") == 22 && integer(o, "local_window") == 512 && integer(o, "kv_token") == 4096);
+    const int64_t local = integer(o, "kv_local"), pool = integer(json_object_get(o, "ledger"), "kv_pool");
+    CHECK(local % (4 * 22 * 1024 * 16) == 0); /* whole pages of four agents */
+    CHECK(pool - local >= 4 * 8192 * 4096 && pool - local <= 4 * 8192 * 4096 + (2 << 20));
+    json_decref(o);
+    CHECK_EQ(PLAN("--json", "--shape", "gemma3-1b", "--vram", "4G", "--ctx", "512"), 0); /* nobody outgrows it */
+    o = object();
+    CHECK(!json_object_get(o, "local_layers") && integer(o, "kv_token") == 26 * 1024);
+    json_decref(o);
 }
 
 TEST(plan_refuses_by_a_line)

@@ -247,6 +247,16 @@ TEST(map_says_what_of_the_process_is_resident)
 
 /* ------------------------------------------------------------------ keys */
 
+TEST(map_says_what_layers_with_a_window_keep_beside_its_pages)
+{
+    begin(120, 36, GLYPHS_UTF8);
+    CHECK(!strstr(screen(), "with a window"));
+    map.local_layers = 22;
+    map.local_bytes = 13 << 20;
+    CHECK(strstr(screen(), "x 96 KiB  and 13.0 MiB for 22 layers with a window"));
+    end();
+}
+
 TEST(map_the_cursor_says_what_a_page_is_for)
 {
     begin(120, 48, GLYPHS_UTF8);

@@ -7,6 +7,8 @@ enum { MAP_AGENTS = 64, MAP_NAME = 40 };
 
 struct map {
     uint64_t pages, page_tokens, page_bytes; /* bytes of one page */
+    uint64_t local_bytes; /* as in struct pagemap */
+    int local_layers;
     struct pagemap_cell *cell; /* (cells) */
     uint8_t *segment;          /* (cells) enum segment of most of its tokens */
     int cells;
