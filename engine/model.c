@@ -268,6 +268,10 @@ int model_plan(struct model *m, const struct gguf *g, int n_vocab, const struct 
     p.used = calloc((size_t)p.room + 1, sizeof *p.used);
     int rc = m->layer && m->part && p.used ? plan_tensors(&p, n_vocab)
                                            : err_set(err, -1, "no memory for %d layers", m->layers);
+    if (m->locals == m->layers) { /* too few for one that is not */
+        m->window = m->local_window;
+        m->local_window = m->locals = 0;
+    }
     free(p.used);
     return rc;
 }

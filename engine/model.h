@@ -41,7 +41,7 @@ struct model_layer {
     const float *dev_ffn_norm;
     struct kmat gate, up, down; /* (ff, embd) twice, (embd, ff) */
     const float *dev_attn_post, *dev_ffn_post; /* norms of what attention and feed-forward add, or NULL */
-    bool local; /* of those with a window of their own */
+    bool local; /* of those with a window of their own, or rotation */
     int nth;    /* among those that are local, or among those that are not */
 };
 

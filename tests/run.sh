@@ -8,9 +8,8 @@
 # leaks, races or says nothing counts as one failed test more.  Whole logs are in build/logs.  Exit: 0 all well,
 # 1 something failed or nothing ran.
 #
-# Three programs run at once (TEST_LANES, 3; with one core 1), each in a lane: of two at a time a quarter waits for a
-# clock, a disk or a child.  What tests/alone names runs after them, one at a time.  Lines come in the order of the
-# arguments, those that ran alone last.
+# Two programs run at once (TEST_LANES, 2; with one core 1), each in a lane; what tests/alone names runs after them,
+# one at a time.  Lines come in the order of the arguments, those that ran alone last.
 # PLIMSOLL_BIN tells a test the program of its own variant, where there is one.
 set -eu
 set -m          # each lane, and each test in one, is a process group of its own: Ctrl-C ends this and the tests at once
@@ -19,7 +18,7 @@ build=${BUILD:-build}
 logs=$build/logs
 limit=${TEST_TIMEOUT:-300}
 cores=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
-lanes=${TEST_LANES:-$((cores < 2 ? 1 : 3))}
+lanes=${TEST_LANES:-$((cores < 2 ? 1 : 2))}
 # A size from a hostile file may ask malloc for anything: NULL is the answer that the code has to live with.
 asan=detect_stack_use_after_return=1:strict_string_checks=1:handle_abort=1:handle_sigill=1:allocator_may_return_null=1
 passed=0 failed=0 skipped=0 ran=0 unshuffled=

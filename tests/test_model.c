@@ -435,6 +435,10 @@ TEST(model_knows_gemmas_local_layers_caps_and_two_rotations)
     CHECK(m.local_window == 0 && m.locals == 0);
     CHECK_NEAR(m.layer[6].attn.rope.inv_freq[1], pow(500, -2.0 / 16), 1e-12);
     model_free(&m);
+    plan_gemma(&m, gemma("gemma3", 5, 24, "rope.freq_base_swa", true, 500)); /* all are local: one window for all */
+    CHECK(m.window == 24 && m.local_window == 0 && m.locals == 0);
+    CHECK_NEAR(m.layer[4].attn.rope.inv_freq[1], pow(500, -2.0 / 16), 1e-12);
+    model_free(&m);
     plan_gemma(&m, gemma("gemma3", 7, 24, "attention.sliding_window_pattern", false, 6));
     model_free(&m);
     refuse_gemma(gemma("gemma3", 7, 24, "attention.sliding_window_pattern", false, 5), "pattern is 5; allowed is 6");
