@@ -60,7 +60,7 @@ TEST(a_pool_of_tokens_is_what_full_layers_keep_and_local_ones_have_room_beside_i
     CHECK_EQ(i->kv_local_bytes, (uint64_t)(3 * need(i, CTX)) * short_page);
     CHECK_EQ(i->kv_bytes, kern_cpu()->slab_bytes(s.pool_tokens / P * page + i->kv_local_bytes));
     CHECK_EQ(i->ledger.bytes[LEDGER_KV], i->kv_bytes);
-    CHECK(2 * i->kv_local_bytes < (uint64_t)(3 * kv_pages_for(CTX)) * short_page); /* in full it would be more than twice that */
+    CHECK(2 * i->kv_local_bytes < (uint64_t)(3 * kv_pages_for(CTX)) * short_page); /* that is what all would be */
     engine_local.close(e);
 }
 
