@@ -98,44 +98,9 @@ TEST(a_long_sequence_gives_back_what_local_layers_have_left_behind)
     }
 }
 
-/* Agents with one front, longer than the window, all at once and one after the other, in a pool for two and one for
- * all; then each goes on from a place in what it said.  In a pool for two the others wait for pages of the first
- * group, and of no other. */
-static void share(const struct tiny *m, const char *backend, enum ktype kv)
-{
-    enum { N = FRONT + 120 };
-    static struct win_truth t[SEQS];
-    uint32_t seed = 4;
-    int id[SEQS], shared = 0, again = 0;
-    if (CHECK_TSAN && !strcmp(backend, "ref")) SKIP("the reference has no threads");
-    for (int i = 0; i < SEQS; i++) {
-        win_prompt(&seed, &t[i], FRONT + 9 + 5 * i);
-        memcpy(t[i].ids, t[0].ids, FRONT * sizeof(int32_t));
-    }
-    win_tell(m, backend, kv, t, SEQS, N);
-    for (int round = CHECK_TSAN ? 3 : 0; round < 4; round++) {
-        struct engine *e = win_open(m, backend, kv, (struct engine_config){.max_seqs = SEQS, .max_rows = 24,
-                                                                           .pool_tokens = round % 2 ? 24 * P : 0});
-        for (int i = 0; i < SEQS; i++) {
-            id[i] = win_submit(e, &t[i], t[i].prompt, 0);
-            if (round < 2) win_run(e);
-        }
-        win_run(e);
-        for (int i = 0; i < SEQS; i++) shared += win_check(e, id[i], &t[i]);
-        for (int i = SEQS - 1; i >= 0; i--) {
-            id[i] = win_submit(e, &t[i], N - 3 - i, 0);
-            if (round < 2) win_run(e);
-        }
-        win_run(e);
-        for (int i = 0; i < SEQS; i++) again += win_check(e, id[i], &t[i]);
-        engine_local.close(e);
-    }
-    printf("  %s: shared %d and %d tokens\n", backend, shared, again);
-    CHECK(shared > 0 && again > 0 && shared % P == 0 && again % P == 0);
-}
-
-TEST(shared_groups_gemma3_cpu_f16) { share(&GEMMA3, "cpu", KT_F16); }
-TEST(shared_groups_gemma2_ref_f32) { share(&GEMMA2, "ref", KT_F32); }
+/* In a pool for two the others wait for pages of the first group, and of no other. */
+TEST(shared_groups_gemma3_cpu_f16) { win_share(&GEMMA3, "cpu", KT_F16, 24 * P, CHECK_TSAN ? 3 : 0); }
+TEST(shared_groups_gemma2_ref_f32) { win_share(&GEMMA2, "ref", KT_F32, 24 * P, 0); }
 
 /* Short ones, promised too little, outgrow it; then one with less priority must make room.  Its pages of both groups
  * are computed again, or kept in host memory where there is room for all. */
@@ -190,21 +155,6 @@ TEST(pages_of_several_groups_stay_in_the_engine)
     engine_local.close(e);
 }
 
-TEST(policies_that_keep_whole_sequences_refuse_local_windows_too)
-{
-    for (enum naive_policy p = NAIVE_RESERVE; p < NAIVE_POLICIES; p++) {
-        struct err err = {0};
-        struct engine_config cfg = {.model = win_file(&GEMMA2), .kern = {.threads = 1}, .kv_type = KT_F16, .ctx = CTX,
-                                    .max_seqs = 2, .template = -1, .naive = p};
-        struct engine *e = engine_local.open(&cfg, &err);
-        CHECK_EQ(e != NULL, p == NAIVE_F32 || p == NAIVE_RELOAD);
-        if (!e) CHECK(strstr(err.text, naive_name(p)) && strstr(err.text, "a window of 40 tokens"));
-        if (e) engine_local.close(e);
-        cfg.ctx = WINDOW;
-        e = engine_local.open(&cfg, &err);
-        CHECK(e);
-        engine_local.close(e);
-    }
-}
+TEST(policies_that_keep_whole_sequences_refuse_local_windows_too) { win_policies(&GEMMA2); }
 
 CHECK_MAIN

@@ -44,43 +44,8 @@ TEST(a_long_sequence_runs_in_a_pool_that_could_not_hold_it)
     }
 }
 
-/* Agents with one front, longer than the window, all at once and one after the other, in a pool for two and one for
- * all; then each goes on from a place in what it said. */
-static void share(const char *backend, enum ktype kv)
-{
-    enum { N = FRONT + 120 };
-    static struct win_truth t[SEQS];
-    uint32_t seed = 4;
-    int id[SEQS], shared = 0, again = 0;
-    if (CHECK_TSAN && !strcmp(backend, "ref")) SKIP("the reference has no threads");
-    for (int i = 0; i < SEQS; i++) {
-        win_prompt(&seed, &t[i], FRONT + 9 + 5 * i);
-        memcpy(t[i].ids, t[0].ids, FRONT * sizeof(int32_t));
-    }
-    win_tell(&MODEL, backend, kv, t, SEQS, N);
-    for (int round = 0; round < 4; round++) {
-        struct engine *e = win_open(&MODEL, backend, kv, (struct engine_config){.max_seqs = SEQS, .max_rows = 24,
-                                                                           .pool_tokens = round % 2 ? 12 * P : 0});
-        for (int i = 0; i < SEQS; i++) {
-            id[i] = win_submit(e, &t[i], t[i].prompt, 0);
-            if (round < 2) win_run(e);
-        }
-        win_run(e);
-        for (int i = 0; i < SEQS; i++) shared += win_check(e, id[i], &t[i]);
-        for (int i = SEQS - 1; i >= 0; i--) {
-            id[i] = win_submit(e, &t[i], N - 3 - i, 0);
-            if (round < 2) win_run(e);
-        }
-        win_run(e);
-        for (int i = 0; i < SEQS; i++) again += win_check(e, id[i], &t[i]);
-        engine_local.close(e);
-    }
-    printf("  %s: shared %d and %d tokens\n", backend, shared, again);
-    CHECK(shared >= 4 * FRONT && again > SEQS * FRONT && shared % P == 0 && again % P == 0);
-}
-
-TEST(shared_windows_cpu_f16) { share("cpu", KT_F16); }
-TEST(shared_windows_ref_f32) { share("ref", KT_F32); }
+TEST(shared_windows_cpu_f16) { win_share(&MODEL, "cpu", KT_F16, 12 * P, 0); }
+TEST(shared_windows_ref_f32) { win_share(&MODEL, "ref", KT_F32, 12 * P, 0); }
 
 /* Short ones, promised too little, outgrow it; then the one that has a window full and less priority must make room.
  * Its pages are computed again, or, where there is room for the three of its nine that it still has, kept in host
@@ -166,22 +131,6 @@ TEST(pages_of_a_window_stay_in_the_engine)
     }
 }
 
-/* Policies about weights work; those that keep whole sequences are refused, unless the context has no window. */
-TEST(policies_that_fail_keep_whole_sequences_and_refuse_a_window)
-{
-    for (enum naive_policy p = NAIVE_RESERVE; p < NAIVE_POLICIES; p++) {
-        struct err err = {0};
-        struct engine_config cfg = {.model = win_file(&MODEL), .kern = {.threads = 1}, .kv_type = KT_F16, .ctx = CTX,
-                                    .max_seqs = 2, .template = -1, .naive = p};
-        struct engine *e = engine_local.open(&cfg, &err);
-        CHECK_EQ(e != NULL, p == NAIVE_F32 || p == NAIVE_RELOAD);
-        if (!e) CHECK(strstr(err.text, naive_name(p)) && strstr(err.text, "a window of 40 tokens"));
-        if (e) engine_local.close(e);
-        cfg.ctx = WINDOW;
-        e = engine_local.open(&cfg, &err);
-        CHECK(e);
-        engine_local.close(e);
-    }
-}
+TEST(policies_that_fail_keep_whole_sequences_and_refuse_a_window) { win_policies(&MODEL); }
 
 CHECK_MAIN

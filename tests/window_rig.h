@@ -157,4 +157,56 @@ static int win_check(struct engine *e, int id, const struct win_truth *t)
     engine_local.drop(e, id);
     return shared;
 }
+/* Agents with one front, longer than the window, one after the other and (rounds 2, 3) all at once, in one pool for all
+ * and (1, 3) in one of so many tokens; then each goes on from a place in what it said. */
+static void win_share(const struct tiny *m, const char *backend, enum ktype kv, uint64_t pool, int first)
+{
+    enum { N = FRONT + 120 };
+    static struct win_truth t[SEQS];
+    uint32_t seed = 4;
+    int id[SEQS], shared = 0, again = 0;
+    if (CHECK_TSAN && !strcmp(backend, "ref")) SKIP("the reference has no threads");
+    for (int i = 0; i < SEQS; i++) {
+        win_prompt(&seed, &t[i], FRONT + 9 + 5 * i);
+        memcpy(t[i].ids, t[0].ids, FRONT * sizeof(int32_t));
+    }
+    win_tell(m, backend, kv, t, SEQS, N);
+    for (int round = first; round < 4; round++) {
+        struct engine *e = win_open(m, backend, kv, (struct engine_config){.max_seqs = SEQS, .max_rows = 24,
+                                                                           .pool_tokens = round % 2 ? pool : 0});
+        for (int i = 0; i < SEQS; i++) {
+            id[i] = win_submit(e, &t[i], t[i].prompt, 0);
+            if (round < 2) win_run(e);
+        }
+        win_run(e);
+        for (int i = 0; i < SEQS; i++) shared += win_check(e, id[i], &t[i]);
+        for (int i = SEQS - 1; i >= 0; i--) {
+            id[i] = win_submit(e, &t[i], N - 3 - i, 0);
+            if (round < 2) win_run(e);
+        }
+        win_run(e);
+        for (int i = 0; i < SEQS; i++) again += win_check(e, id[i], &t[i]);
+        engine_local.close(e);
+    }
+    printf("  %s: shared %d and %d tokens\n", backend, shared, again);
+    CHECK(shared >= (4 - first) * FRONT && again > SEQS * FRONT / (1 + first) && shared % P == 0 && again % P == 0);
+}
+
+/* Policies about weights work; those that keep whole sequences are refused, unless the context has no window. */
+static void win_policies(const struct tiny *m)
+{
+    for (enum naive_policy p = NAIVE_RESERVE; p < NAIVE_POLICIES; p++) {
+        struct err err = {0};
+        struct engine_config cfg = {.model = win_file(m), .kern = {.threads = 1}, .kv_type = KT_F16, .ctx = CTX,
+                                    .max_seqs = 2, .template = -1, .naive = p};
+        struct engine *e = engine_local.open(&cfg, &err);
+        CHECK_EQ(e != NULL, p == NAIVE_F32 || p == NAIVE_RELOAD);
+        if (!e) CHECK(strstr(err.text, naive_name(p)) && strstr(err.text, "a window of 40 tokens"));
+        if (e) engine_local.close(e);
+        cfg.ctx = WINDOW;
+        e = engine_local.open(&cfg, &err);
+        CHECK(e);
+        engine_local.close(e);
+    }
+}
 #endif
