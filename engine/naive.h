@@ -27,8 +27,8 @@
  * floats do not fit, the file's own weights are loaded, the first request fails with the figures, and the sound policy
  * follows at once.
  *
- * A model whose attention has a window below the context: F32 and RELOAD alone, which are about weights; the others
- * keep whole sequences, and are refused at open.
+ * A model whose attention has a window below the context, if only in some layers: F32 and RELOAD alone, which are about
+ * weights; the others keep whole sequences, and are refused at open.
  *
  * Not with overcommit (it parks) nor with fit.  Bytes of a scripted engine, whose pages have none, are tokens. */
 #ifndef NAIVE_H

@@ -206,6 +206,20 @@ TEST(script_figures_say_what_of_the_process_is_resident)
     }
 }
 
+/* Beside the pool's tokens, which the seventh layer keeps, the six others keep a window. */
+TEST(script_figures_name_what_layers_with_a_window_keep)
+{
+    const char *const args[] = {"-m", "tests/fixtures/gemma3-windows.gguf", "--ctx", "400", "--backend", "cpu", "-n",
+                                "1", "--no-save", NULL};
+    const char *in = "plimsoll 1\n/stats\n/memory\n";
+    child_free(&c);
+    CHECK_EQ(child_run(&c, args, in, strlen(in)), 0);
+    const char *part = " MiB for 6 of 7 layers, which see 24 tokens: enough for all that can run at once\n";
+    const char *first = strstr(err(), part);
+    if (!first) CHECK_STR(err(), part);
+    check_has(first + 1, part);
+}
+
 TEST(script_commands_about_saved_sessions)
 {
     const char *store = new_store();

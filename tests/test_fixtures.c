@@ -2,17 +2,11 @@
 #include "engine/forward.h"
 #include "engine/vocab.h"
 #include "tests/check.h"
+#include "tests/fixture_names.h"
 #include "tests/forward_keep.h"
 #include <math.h>
 
 enum { ROWS = 80, CTX = 128, MAX_IDS = 256 };
-
-static const char *const fixture[] = {"llama-defaults", "llama-gqa",   "llama-heads3", "llama-heads9",
-                                      "llama-rope3",    "llama-bias",  "qwen2-gqa",    "qwen2-tied",
-                                      "llama-f16",      "qwen2-bf16",  "llama-q8_0",   "qwen2-q8_0",
-                                      "qwen3-gqa",      "qwen3-tied",  "qwen3-yarn",   "qwen3-q8_0",
-                                      "llama-window",   "gemma2-caps", "gemma2-27b",   "gemma3-windows",
-                                      "gemma3-plain",   "gemma3-27b",  "gemma3-q8_0",  "smollm3"};
 
 /* ------------------------------------------------------------------ a model on a backend, without a scheduler */
 

@@ -136,6 +136,33 @@ TEST(parked_groups_come_back_as_they_were)
     }
 }
 
+/* What over-commit holds back for those that run is of the first group: the others have room for all. */
+TEST(local_layers_keep_nobody_out_under_overcommit)
+{
+    static struct win_truth t[SEQS];
+    uint32_t seed = 7;
+    struct engine_event ev[64];
+    struct engine_snapshot s;
+    struct err err = {0};
+    int id[SEQS];
+    int64_t most = 0;
+    const struct engine_config cfg = {.max_seqs = SEQS, .max_rows = 16, .overcommit = true};
+    struct engine *e = win_open(&GEMMA3, "cpu", KT_F16, cfg);
+    for (int i = 0; i < SEQS; i++) {
+        win_prompt(&seed, &t[i], 3 * WINDOW + i);
+        t[i].n = t[i].prompt + 30;
+        id[i] = win_submit(e, &t[i], t[i].prompt, 0);
+    }
+    while (engine_local.step(e, ev, 64, &err) > 0) {
+        engine_local.snapshot(e, &s);
+        most = MAX(most, s.running);
+    }
+    CHECK_STR(err.text, "");
+    CHECK(most == SEQS && s.parkings == 0);
+    for (int i = 0; i < SEQS; i++) engine_local.drop(e, id[i]);
+    engine_local.close(e);
+}
+
 /* ------------------------------------------------------------------ what is refused */
 
 TEST(pages_of_several_groups_stay_in_the_engine)

@@ -84,4 +84,28 @@ TEST(pages_of_a_run_are_there_only_when_all_of_it_is)
     engine_local.close(e);
 }
 
+/* Pages of layers with a window of their own lie in front of the pool's, in one slab. */
+TEST(pages_of_the_pool_are_there_only_when_those_of_local_layers_are)
+{
+    const struct tiny t = {.arch = "gemma3", .layers = 30, .embd = 64, .heads = 4, .kv_heads = 4, .ff = 96,
+                           .type = KT_F32, .tied = true, .seed = 1, .window = 400};
+    struct err err = {0};
+    const struct engine_config cfg = {.model = tiny_file(&t, NULL, "local.gguf"), .kern = {.threads = 1},
+                                      .kv_type = KT_F16, .ctx = 512, .max_seqs = 32, .template = -1,
+                                      .vram = 512 << 20};
+    struct engine *e = engine_local.open(&cfg, &err);
+    CHECK_STR(err.text, "");
+    const struct runner *r = &e->sched->cfg.runner;
+    const struct kv_group *g = e->sched->cfg.group;
+    CHECK(engine_local.info(e)->kv_local_bytes > 64 << 20); /* some stretches */
+    CHECK(r->usable_pages(r->self, 0, true, 0) > 0);
+    CHECK_EQ(r->usable_pages(r->self, 1, false, 0), g[1].pages);
+    for (int there = 0; there < g[0].pages;) {
+        const int now = r->usable_pages(r->self, 0, true, there);
+        CHECK(now > there && now <= g[0].pages);
+        there = now;
+    }
+    engine_local.close(e);
+}
+
 CHECK_MAIN

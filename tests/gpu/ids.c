@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "tests/check.h"
 #include "tests/cuda_on_cpu/shim.h"
+#include "tests/fixture_names.h"
 #include "tests/gpu/shape.h"
 #include "tests/rig.h"
 #include <jansson.h>
@@ -158,12 +159,6 @@ static int fixture_prompts(const char *name, struct prompt *p)
 
 TEST(every_fixture_gives_the_ids_that_its_judges_gave)
 {
-    static const char *const fixture[] = {"llama-defaults", "llama-gqa",   "llama-heads3", "llama-heads9",
-                                          "llama-rope3",    "llama-bias",  "qwen2-gqa",    "qwen2-tied",
-                                          "llama-f16",      "qwen2-bf16",  "llama-q8_0",   "qwen2-q8_0",
-                                          "qwen3-gqa",      "qwen3-tied",  "qwen3-yarn",   "qwen3-q8_0",
-                                          "llama-window",   "gemma2-caps", "gemma2-27b",   "gemma3-windows",
-                                          "gemma3-plain",   "gemma3-27b",  "gemma3-q8_0",  "smollm3"};
     static struct prompt p[PROMPTS];
     int ids = 0;
     for (size_t i = 0; i < COUNT_OF(fixture); i += shim_made_up() ? 4 : 1) {
