@@ -27,7 +27,7 @@
 #include "kernels/quant.h"
 #include "plimsoll.h"
 
-enum { KERN_PAGE = 16, KERN_GROUPS = 4, KERN_TOP = 20, KERN_HEAD_MAX = 256 };
+enum { KERN_PAGE = 16, KERN_GROUPS = 4, KERN_TOP = 20, KERN_HEAD_MAX = 256, KERN_EXPERTS = 512, KERN_USED = 32 };
 
 struct kdev;    /* an opened backend: opaque */
 struct kstream; /* an order of work on it; NULL is the default one */
@@ -96,12 +96,21 @@ struct kern_attn_in {
 
 enum kern_act { KERN_SILU, KERN_GELU };
 
+/* A mixture of experts: of n feed-forwards each row goes through `used`, those whose logit in the router is largest (the
+ * first of equals), and what they come to is added up by the softmax of these logits alone (kern_route()).  Expert i is
+ * rows [i * rows / n, (i + 1) * rows / n) of gate, up and down, whose rows / n are multiples of 32. */
+struct kern_mix {
+    int n, used;        /* 0 <= used <= n, at most KERN_EXPERTS and KERN_USED; 0 and 0: one feed-forward, no router */
+    struct kmat router; /* (n, embd) */
+};
+
 struct kern_ffn {
     const float *dev_norm; /* (embd) */
     float eps;
-    struct kmat gate, up, down; /* (ff, embd) twice, (embd, ff) */
+    struct kmat gate, up, down; /* (ff, embd) twice, (embd, ff); of a mixture n times as many rows */
     enum kern_act act;
-    const float *dev_post; /* (embd) norm of what the step adds, of the same eps; or NULL */
+    const float *dev_post; /* (embd) norm of what the step adds, of the same eps; or NULL.  A mixture has none */
+    struct kern_mix mix;
 };
 
 /* How one row's next token is chosen.  The order is fixed and is the field's usual one:
@@ -141,6 +150,7 @@ struct kern_choice {
 struct kern_dims {
     int embd, heads, kv_heads, head_dim, ff, vocab;
     int max_rows, max_outs, max_ctx, max_seqs;
+    int experts, used; /* 0 and 0, or those of struct kern_mix; ff is one expert's */
 };
 
 struct kern {
@@ -235,7 +245,8 @@ struct kern {
                    const float *dev_post, float eps, const float *dev_y, float *dev_x,
                    void *dev_work, struct err *err);
 
-    /* x += Wdown(act(Wgate norm(x)) * (Wup norm(x))), by dev_post normed before it is added. */
+    /* x += Wdown(act(Wgate norm(x)) * (Wup norm(x))), by dev_post normed before it is added; of a mixture the weighted
+     * sum of its chosen experts' in rising order of their numbers. */
     int (*ffn)(struct kdev *d, struct kstream *st, int rows, const struct kern_ffn *w, float *dev_x, void *dev_work,
                struct err *err);
 
@@ -261,6 +272,10 @@ const struct kern *kern_cuda_fast(void);
  * where a device is, once a result file under tests/gpu/ has shown its kernels right on one (until then cpu); whoever
  * then cannot open it takes kern_cpu() and says why. */
 const struct kern *kern_named(const char *name);
+
+/* Which experts a row goes through, by its logits (n) in the router: `used` of them, in rising order, and what each
+ * one's result is times.  Plain C that ref and CPU share, and that a GPU's router is judged by. */
+void kern_route(const float *logits, int n, int used, int32_t *expert, float *weight);
 
 /* The choice of one row from its logits (vocab): plain C that ref and CPU share, and that a GPU's sampler is judged by.
  * scratch: kern_choose_bytes(vocab), aligned for doubles. */

@@ -130,6 +130,8 @@ struct work {
     float *weights; /* (cols) one row of a matrix, decoded */
     double *out;    /* (out) all rows of one matrix, where a step needs them together */
     float *mid;     /* (out) one row between two matrices */
+    double *sum;    /* (out) what a mixture's experts come to */
+    float *logits;  /* (KERN_EXPERTS) its router's */
 };
 
 static void *cut(void *slab, size_t *at, size_t n, size_t size)
@@ -148,13 +150,15 @@ static size_t work_cut(struct work *w, void *slab, int cols, int out)
     w->weights = cut(slab, &at, (size_t)cols, sizeof *w->weights);
     w->out = cut(slab, &at, (size_t)out, sizeof *w->out);
     w->mid = cut(slab, &at, (size_t)out, sizeof *w->mid);
+    w->sum = cut(slab, &at, (size_t)out, sizeof *w->sum);
+    w->logits = cut(slab, &at, KERN_EXPERTS, sizeof *w->logits);
     return at;
 }
 
 static size_t ref_work_bytes(const struct kern_dims *n)
 {
     struct work w;
-    int heads = MAX(n->heads, n->kv_heads) * n->head_dim, widest = MAX(MAX(n->embd, n->ff), heads);
+    int heads = MAX(n->heads, n->kv_heads) * n->head_dim, widest = MAX(MAX(MAX(n->embd, n->ff), heads), n->experts);
     size_t matmul = work_cut(&w, NULL, widest, widest);
     size_t scores = (size_t)n->max_ctx * sizeof(double), sample = kern_choose_bytes(n->vocab);
     return size_align(MAX(matmul, MAX(scores, sample)), 64);
@@ -427,21 +431,59 @@ static int ref_project(struct kdev *d, struct kstream *st, int rows, const struc
     return 0;
 }
 
+/* w->out = what one feed-forward makes of the normed row. */
+static void feed(const struct kdev *d, const struct kern_ffn *f, const struct kmat *gate, const struct kmat *up,
+                 const struct kmat *down, struct work *w)
+{
+    matmul(d, gate, NULL, w->norm, w);
+    activations(d, up->type, w->norm, up->cols, w->act);
+    for (int i = 0; i < up->rows; i++)
+        w->mid[i] = (float)(activate(f->act, w->out[i]) * dot(up, i, w->act, w->weights));
+    matmul(d, down, NULL, w->mid, w);
+}
+
+/* Rows of one expert. */
+static struct kmat expert_of(const struct kmat *all, int n, int which)
+{
+    struct kmat m = *all;
+    m.rows /= n;
+    m.dev_data = (char *)all->dev_data + (size_t)which * (size_t)m.rows * row_bytes(m.type, m.cols);
+    return m;
+}
+
+/* The same of the experts that the row's logits choose. */
+static void feed_mix(const struct kdev *d, const struct kern_ffn *f, struct work *w)
+{
+    const int n = f->mix.n, embd = f->down.rows / n;
+    int32_t expert[KERN_USED];
+    float weight[KERN_USED];
+    matmul(d, &f->mix.router, NULL, w->norm, w);
+    for (int i = 0; i < n; i++) w->logits[i] = (float)w->out[i];
+    kern_route(w->logits, n, f->mix.used, expert, weight);
+    for (int i = 0; i < embd; i++) w->sum[i] = 0;
+    for (int e = 0; e < f->mix.used; e++) {
+        const struct kmat gate = expert_of(&f->gate, n, expert[e]), up = expert_of(&f->up, n, expert[e]),
+                          down = expert_of(&f->down, n, expert[e]);
+        feed(d, f, &gate, &up, &down, w);
+        for (int i = 0; i < embd; i++) w->sum[i] += weight[e] * w->out[i];
+    }
+    memcpy(w->out, w->sum, (size_t)embd * sizeof *w->out);
+}
+
 static int ref_ffn(struct kdev *d, struct kstream *st, int rows, const struct kern_ffn *f, float *x, void *dev_work,
                    struct err *err)
 {
     (void)st, (void)err;
-    const int embd = f->gate.cols, ff = f->gate.rows, most = MAX(embd, ff);
+    const int n = MAX(f->mix.n, 1), embd = f->gate.cols, ff = f->gate.rows / n;
     struct work w;
-    assert(f->up.rows == ff && f->up.cols == embd && f->down.rows == embd && f->down.cols == ff);
-    work_cut(&w, dev_work, most, most);
+    assert(f->up.rows == f->gate.rows && f->up.cols == embd && f->down.rows == n * embd && f->down.cols == ff);
+    assert(!f->mix.n || (f->mix.router.rows == n && f->mix.router.cols == embd && !f->dev_post));
+    work_cut(&w, dev_work, MAX(embd, ff), MAX(MAX(embd, ff), n));
     for (int r = 0; r < rows; r++) {
         float *row = x + (size_t)r * (size_t)embd;
         rms_norm(row, f->dev_norm, embd, f->eps, w.norm);
-        matmul(d, &f->gate, NULL, w.norm, &w);
-        activations(d, f->up.type, w.norm, embd, w.act);
-        for (int i = 0; i < ff; i++) w.mid[i] = (float)(activate(f->act, w.out[i]) * dot(&f->up, i, w.act, w.weights));
-        matmul(d, &f->down, NULL, w.mid, &w);
+        if (f->mix.n) feed_mix(d, f, &w);
+        else feed(d, f, &f->gate, &f->up, &f->down, &w);
         add_out(&w, embd, f->dev_post, f->eps, row);
     }
     return 0;

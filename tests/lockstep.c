@@ -44,8 +44,8 @@ void lockstep(struct dice *dice, const struct rig_shape *s, const struct kern *k
     int len[SEQS] = {0};
     /* A value between the matrices that lies at the edge of two integers may be rounded to either. */
     const double ffn_tol = ktype_info(s->down)->block > 1 ? MAX(tol, 0.01) : tol;
-    snprintf(what, sizeof what, "%s, table %s q %s k %s v %s o %s gate %s up %s down %s kv %s",
-             cfg && cfg->isa ? cfg->isa : k->name,
+    snprintf(what, sizeof what, "%s, %d of %d experts, table %s q %s k %s v %s o %s gate %s up %s down %s kv %s",
+             cfg && cfg->isa ? cfg->isa : k->name, s->used, s->experts,
              ktype_info(s->table)->name, ktype_info(s->q)->name, ktype_info(s->k)->name, ktype_info(s->v)->name,
              ktype_info(s->o)->name, ktype_info(s->gate)->name, ktype_info(s->up)->name, ktype_info(s->down)->name,
              ktype_info(s->kv)->name);
@@ -100,6 +100,18 @@ struct rig_shape lockstep_shape(struct dice *d, bool floats)
     s.attn_cap = dice_below(d, 3) ? 0 : 5;
     s.out_cap = dice_below(d, 3) ? 0 : 3;
     s.scale = 1 / sqrtf((float)s.head_dim);
+    return s;
+}
+
+struct rig_shape lockstep_mix(struct dice *d, bool floats)
+{
+    struct rig_shape s = lockstep_shape(d, floats);
+    s.embd = (s.embd + 31) / 32 * 32;
+    s.ff = (s.ff + 31) / 32 * 32;
+    s.experts = 1 + dice_below(d, dice_below(d, 2) ? 9 : 70);
+    s.used = 1 + dice_below(d, MIN(s.experts, dice_below(d, 4) ? 4 : KERN_USED));
+    s.router = dice_below(d, 3) ? KT_F32 : s.gate;
+    if (s.experts > 9 && s.ff > 256) s.ff = 256;
     return s;
 }
 

@@ -6,6 +6,9 @@
 /* A random shape: integer types have whole blocks of cols; rows are odd. */
 struct rig_shape lockstep_shape(struct dice *d, bool floats);
 
+/* The same with a mixture of experts, of whole groups of 32 rows each. */
+struct rig_shape lockstep_mix(struct dice *dice, bool floats);
+
 /* Heads of Gemma's models, fewer of them, with all else that goes with them: softcapped as in the second, or normed as
  * in the third. */
 enum { LOCKSTEP_GEMMAS = 4 };

@@ -142,10 +142,12 @@ struct rig_model *rig_model(struct dice *d, const struct rig_shape *s)
     model_mat(m, d, RIG_K, s->k, s->kv_heads * s->head_dim, s->embd);
     model_mat(m, d, RIG_V, s->v, s->kv_heads * s->head_dim, s->embd);
     model_mat(m, d, RIG_O, s->o, s->embd, s->heads * s->head_dim);
-    model_mat(m, d, RIG_GATE, s->gate, s->ff, s->embd);
-    model_mat(m, d, RIG_UP, s->up, s->ff, s->embd);
-    model_mat(m, d, RIG_DOWN, s->down, s->embd, s->ff);
+    const int n = MAX(s->experts, 1);
+    model_mat(m, d, RIG_GATE, s->gate, n * s->ff, s->embd);
+    model_mat(m, d, RIG_UP, s->up, n * s->ff, s->embd);
+    model_mat(m, d, RIG_DOWN, s->down, n * s->embd, s->ff);
     model_mat(m, d, RIG_TABLE, s->table, s->vocab, s->embd);
+    if (s->experts) model_mat(m, d, RIG_ROUTER, s->router, s->experts, s->embd);
     m->norm = random_floats(d, s->embd, 0.2f, 1.0f);
     m->bias = random_floats(d, widest(m), 0.5f, 0);
     m->head_norm = random_floats(d, s->head_dim, 0.2f, 1.0f);
@@ -159,7 +161,8 @@ struct rig_model *rig_model(struct dice *d, const struct rig_shape *s)
 
 void rig_model_free(struct rig_model *m)
 {
-    for (int i = 0; i < RIG_MATS; i++) rig_release(m->file[i], rig_file_bytes(m->type[i], m->rows[i], m->cols[i]));
+    for (int i = 0; i < RIG_MATS; i++)
+        if (m->file[i]) rig_release(m->file[i], rig_file_bytes(m->type[i], m->rows[i], m->cols[i]));
     rig_release(m->norm, (size_t)m->s.embd * sizeof(float));
     rig_release(m->post, (size_t)m->s.embd * sizeof(float));
     rig_release(m->bias, (size_t)widest(m) * sizeof(float));
@@ -311,10 +314,11 @@ struct rig *rig_open(struct dice *d, const struct rig_model *m, const struct ker
     r->d = k->open(cfg, &err);
     CHECK_STR(err.text, "");
     CHECK(r->d);
-    for (int i = 0; i < RIG_MATS; i++) load_mat(r, d, i);
+    for (int i = 0; i < RIG_MATS; i++)
+        if (m->file[i]) load_mat(r, d, i);
     open_groups(r, d, ctx);
     const struct kern_dims dims = {s->embd, s->heads, s->kv_heads, s->head_dim, s->ff, s->vocab,
-                                   max_rows, max_rows, ctx, seqs};
+                                   max_rows, max_rows, ctx, seqs, s->experts, s->used};
     if (k->ready) CHECK_EQ(k->ready(r->d, &dims, &err), 0);
     r->work_bytes = k->work_bytes(&dims);
     r->work = rig_memory(r->work_bytes);
@@ -381,7 +385,8 @@ void rig_do(struct rig *r, enum rig_step step, int layer, const struct kern_batc
     const struct kern_attn_in w = attn_weights(r, group);
     const float *norm = w.dev_norm, *bias = s->bias ? rig_there(r, m->bias) : NULL;
     const float *post = s->post ? rig_there(r, m->post) : NULL;
-    const struct kern_ffn ffn = {norm, 1e-5f, r->mat[RIG_GATE], r->mat[RIG_UP], r->mat[RIG_DOWN], s->act, post};
+    const struct kern_ffn ffn = {norm, 1e-5f, r->mat[RIG_GATE], r->mat[RIG_UP], r->mat[RIG_DOWN], s->act,
+                                 s->experts ? NULL : post, {s->experts, s->used, r->mat[RIG_ROUTER]}};
     float *x = rig_there(r, r->x), *q = rig_there(r, r->q), *att = rig_there(r, r->att);
     float *logits = rig_there(r, r->logits);
     void *work = rig_there(r, r->work);

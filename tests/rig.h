@@ -30,10 +30,12 @@ struct rig_shape {
     bool turns; /* layers by turns: every other one sees all, in a group of its own and rotated by other angles */
     enum kern_act act;
     float attn_cap, out_cap, scale;
+    int experts, used; /* 0: no mixture; ff is one expert's */
+    enum ktype router;
 };
 
 enum { RIG_GROUPS = 2 };
-enum { RIG_Q, RIG_K, RIG_V, RIG_O, RIG_GATE, RIG_UP, RIG_DOWN, RIG_TABLE, RIG_MATS };
+enum { RIG_Q, RIG_K, RIG_V, RIG_O, RIG_GATE, RIG_UP, RIG_DOWN, RIG_TABLE, RIG_ROUTER, RIG_MATS };
 
 /* The model as a file has it; layers share their weights. */
 struct rig_model {

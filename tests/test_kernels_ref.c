@@ -8,7 +8,7 @@
 /* A small model of three layers in two groups: layer 0 has group 0 for itself (windowed, where a test wants it), layers
  * 1 and 2 share group 1. */
 enum { EMBD = 32, HEADS = 4, KV_HEADS = 2, HEAD = 8, WIDE = HEADS * HEAD, KV_WIDE = KV_HEADS * HEAD };
-enum { FF = 64, VOCAB = 50 };
+enum { FF = 64, VOCAB = 50, EXPERTS = 7 };
 enum { LAYERS = 3, CTX = 48, STRIDE = CTX / KERN_PAGE, SEQS = 2, PAGES = 16 };
 static const int group_of[LAYERS] = {0, 1, 1}, layer_of[LAYERS] = {0, 0, 1};
 static const float eps = 1e-5f;
@@ -19,6 +19,7 @@ struct shape {
     int rope_dims, window;
     float softcap, out_softcap, embed_scale;
     enum kern_act act;
+    int used; /* of EXPERTS; 0: one feed-forward */
 };
 
 static const struct shape llama = {.type = KT_F32, .kv = KT_F32, .rope_dims = HEAD, .embed_scale = 1};
@@ -26,6 +27,9 @@ static const struct shape other = {
     .type = KT_Q8_0, .kv = KT_F32, .neox = true, .biases = true, .head_norms = true, .posts = true,
     .rope_dims = HEAD - 2, .window = 5, .softcap = 1.5f, .out_softcap = 2, .embed_scale = 3, .act = KERN_GELU,
 };
+
+static const struct shape mixed = {.type = KT_F32, .kv = KT_F32, .head_norms = true, .rope_dims = HEAD, .embed_scale = 1,
+                                   .used = 3};
 
 /* A matrix as the backend has it and as doubles. */
 struct mat {
@@ -35,7 +39,7 @@ struct mat {
 
 struct layer {
     struct kern_attn_in in;
-    struct mat q, k, v, o, gate, up, down;
+    struct mat q, k, v, o, gate, up, down, router;
     float norm[EMBD], ffn_norm[EMBD], post[EMBD], ffn_post[EMBD], q_norm[HEAD], k_norm[HEAD];
     float bq[WIDE], bk[KV_WIDE], bv[KV_WIDE], bo[EMBD];
 };
@@ -122,9 +126,11 @@ static void make_layer(struct world *w, struct layer *l)
     l->k = make_mat(w, s->type, KV_WIDE, EMBD);
     l->v = make_mat(w, s->type == KT_Q8_0 ? KT_F16 : s->type, KV_WIDE, EMBD); /* types are mixed in real files */
     l->o = make_mat(w, s->type, EMBD, WIDE);
-    l->gate = make_mat(w, s->type, FF, EMBD);
-    l->up = make_mat(w, s->type, FF, EMBD);
-    l->down = make_mat(w, s->type, EMBD, FF);
+    const int n = s->used ? EXPERTS : 1;
+    l->gate = make_mat(w, s->type, n * FF, EMBD);
+    l->up = make_mat(w, s->type, n * FF, EMBD);
+    l->down = make_mat(w, s->type, n * EMBD, FF);
+    if (s->used) l->router = make_mat(w, KT_F32, EXPERTS, EMBD);
     l->in = (struct kern_attn_in){
         .dev_norm = l->norm, .eps = eps, .q = l->q.m, .k = l->k.m, .v = l->v.m, .heads = HEADS,
         .rope = {s->rope_dims, s->neox, w->inv_freq},
@@ -144,7 +150,8 @@ static struct world *make_world(struct shape shape)
 {
     struct world *w = calloc(1, sizeof *w);
     struct kern_config cfg = {.round_activations = shape.round};
-    struct kern_dims dims = {EMBD, HEADS, KV_HEADS, HEAD, FF, VOCAB, SEQS * CTX, SEQS * CTX, CTX, SEQS};
+    struct kern_dims dims = {EMBD, HEADS, KV_HEADS, HEAD, FF, VOCAB, SEQS * CTX, SEQS * CTX, CTX, SEQS,
+                             shape.used ? EXPERTS : 0, shape.used};
     CHECK(w != NULL);
     w->shape = shape;
     w->seed = 42;
@@ -176,8 +183,9 @@ static void free_world(struct world *w)
 {
     for (int i = 0; i < LAYERS; i++) {
         struct layer *l = &w->layer[i];
-        struct mat *all[] = {&l->q, &l->k, &l->v, &l->o, &l->gate, &l->up, &l->down};
-        for (size_t k = 0; k < COUNT_OF(all); k++) free_mat(w, all[k]);
+        struct mat *all[] = {&l->q, &l->k, &l->v, &l->o, &l->gate, &l->up, &l->down, &l->router};
+        for (size_t k = 0; k < COUNT_OF(all); k++)
+            if (all[k]->w) free_mat(w, all[k]);
     }
     free_mat(w, &w->embd);
     free_mat(w, &w->output);
@@ -233,7 +241,8 @@ static void forward(struct world *w, const struct rows *r, float *logits)
         bad |= k->attn(w->dev, NULL, &b, &w->group[g], g, in, HEADS, scale, s->softcap, q, att, w->work, NULL);
         bad |= k->project(w->dev, NULL, b.rows, &l->o.m, bo, post, eps, att, x, w->work, NULL);
         const struct kern_ffn ffn = {l->ffn_norm, eps, l->gate.m, l->up.m, l->down.m, s->act,
-                                     s->posts ? l->ffn_post : NULL};
+                                     s->posts ? l->ffn_post : NULL,
+                                     {s->used ? EXPERTS : 0, s->used, l->router.m}};
         bad |= k->ffn(w->dev, NULL, b.rows, &ffn, x, w->work, NULL);
     }
     bad |= k->output(w->dev, NULL, &b, w->out_norm, eps, &w->output.m, s->out_softcap, x, logits, w->work, NULL);
@@ -298,19 +307,53 @@ static void attend(const struct world *w, int window, const double *q, const dou
     }
 }
 
-static void feed(const struct world *w, const struct layer *l, double *x)
+/* y = the rows [first, first + rows) of a times x. */
+static void times_rows(const struct mat *a, int first, int rows, const double *x, double *y)
 {
-    double n[EMBD], gate[FF], up[FF], down[EMBD];
-    normed(x, l->ffn_norm, EMBD, n);
-    times(&l->gate, n, NULL, gate);
-    times(&l->up, n, NULL, up);
+    struct mat part = {.m = a->m, .w = a->w + (size_t)first * (size_t)a->m.cols};
+    part.m.rows = rows;
+    times(&part, x, NULL, y);
+}
+
+/* y += share * what the feed-forward number `which` makes of the normed row n. */
+static void feed_one(const struct world *w, const struct layer *l, int which, double share, const double *n, double *y)
+{
+    double gate[FF], up[FF], down[EMBD];
+    times_rows(&l->gate, which * FF, FF, n, gate);
+    times_rows(&l->up, which * FF, FF, n, up);
     for (int i = 0; i < FF; i++) {
         double z = gate[i], c = z + 0.044715 * pow(z, 3);
         up[i] *= w->shape.act == KERN_SILU ? z / (1 + exp(-z)) : z / 2 * (1 + tanh(sqrt(2 / M_PI) * c));
     }
-    times(&l->down, up, NULL, down);
-    if (w->shape.posts) normed(down, l->ffn_post, EMBD, down);
-    for (int i = 0; i < EMBD; i++) x[i] += down[i];
+    times_rows(&l->down, which * EMBD, EMBD, up, down);
+    for (int i = 0; i < EMBD; i++) y[i] += share * down[i];
+}
+
+/* As models say it: a softmax over all experts, of which the smallest are left out and the others made to sum to 1. */
+static void feed_mix(const struct world *w, const struct layer *l, const double *n, double *y)
+{
+    double p[EXPERTS], sum = 0;
+    times(&l->router, n, NULL, p);
+    for (int i = 0; i < EXPERTS; i++) p[i] = exp(p[i]);
+    for (int left = EXPERTS; left > w->shape.used; left--) {
+        int least = 0;
+        for (int i = 0; i < EXPERTS; i++)
+            if (p[i] > 0 && (p[least] == 0 || p[i] < p[least])) least = i;
+        p[least] = 0;
+    }
+    for (int i = 0; i < EXPERTS; i++) sum += p[i];
+    for (int i = 0; i < EXPERTS; i++)
+        if (p[i] > 0) feed_one(w, l, i, p[i] / sum, n, y);
+}
+
+static void feed(const struct world *w, const struct layer *l, double *x)
+{
+    double n[EMBD], y[EMBD] = {0};
+    normed(x, l->ffn_norm, EMBD, n);
+    if (w->shape.used) feed_mix(w, l, n, y);
+    else feed_one(w, l, 0, 1, n, y);
+    if (w->shape.posts) normed(y, l->ffn_post, EMBD, y);
+    for (int i = 0; i < EMBD; i++) x[i] += y[i];
 }
 
 /* Layer by layer over a whole sequence of n tokens; logits (n, VOCAB). */
@@ -395,6 +438,35 @@ TEST(the_pass_agrees_with_a_second_one_in_each_feature)
     CHECK(passes_differ_by(other) < 5e-5);
 }
 
+TEST(the_pass_agrees_with_a_second_one_with_a_mixture_of_experts)
+{
+    for (int used = 1; used <= EXPERTS; used++) {
+        struct shape s = mixed;
+        s.used = used;
+        s.type = used % 2 ? KT_F32 : KT_Q8_0;
+        CHECK(passes_differ_by(s) < 5e-5);
+    }
+}
+
+TEST(a_row_goes_through_the_first_of_equal_experts_and_their_weights_sum_to_one)
+{
+    static const float logits[] = {1, 3, -INFINITY, 3, 3, 2.5f, 1};
+    int32_t expert[KERN_USED];
+    float weight[KERN_USED], equal[KERN_EXPERTS] = {0};
+    kern_route(logits, 7, 2, expert, weight);
+    CHECK(expert[0] == 1 && expert[1] == 3 && weight[0] == 0.5f && weight[1] == 0.5f);
+    kern_route(logits, 7, 5, expert, weight);
+    CHECK(expert[0] == 0 && expert[1] == 1 && expert[2] == 3 && expert[3] == 4 && expert[4] == 5);
+    CHECK(fabs(weight[4] / weight[1] - exp(-0.5)) < 1e-7);
+    kern_route(logits, 7, 7, expert, weight);
+    CHECK(expert[2] == 2 && weight[2] == 0);
+    kern_route(equal, KERN_EXPERTS, KERN_USED, expert, weight);
+    for (int i = 0; i < KERN_USED; i++) CHECK(expert[i] == i && weight[i] == 1.0f / KERN_USED);
+    const float wide[] = {-3e38f, 3e38f, 1}; /* their difference is none that a float has */
+    kern_route(wide, 3, 3, expert, weight);
+    CHECK(weight[0] == 0 && weight[1] == 1 && weight[2] == 0);
+}
+
 TEST(half_kv_is_rounded_when_it_is_written)
 {
     struct shape s = llama;
@@ -420,14 +492,18 @@ static void wipe_kv(struct world *w)
 TEST(a_row_has_the_same_bits_alone_in_company_and_in_pieces)
 {
     static float together[SEQS * CTX * VOCAB], alone[SEQS * CTX * VOCAB];
-    struct shape s = other;
-    s.round = true;
-    struct world *w = make_world(s);
+    static const int cuts[] = {1, 3, 16, 40, 1, 7};
     struct rows r;
-    static const int cuts[] = {1, 3, 16, 40};
-    company(&r);
-    forward(w, &r, together);
+    struct world *w = NULL;
     for (size_t c = 0; c < COUNT_OF(cuts); c++) {
+        struct shape s = c < 4 ? other : mixed;
+        s.round = true;
+        if (c == 0 || c == 4) {
+            if (w) free_world(w);
+            w = make_world(s);
+            company(&r);
+            forward(w, &r, together);
+        }
         wipe_kv(w);
         for (int from = 0; from < 40; from += cuts[c]) {
             r.n = 0;

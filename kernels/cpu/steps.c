@@ -83,9 +83,10 @@ int cpu_project(struct kdev *d, struct kstream *st, int rows, const struct kmat 
 int cpu_ffn(struct kdev *d, struct kstream *st, int rows, const struct kern_ffn *w, float *x, void *dev_work,
             struct err *err)
 {
-    (void)st, (void)err;
+    (void)st;
     uint8_t *work = dev_work;
     if (rows <= 0) return 0;
+    if (w->mix.n) return err_set(err, -1, "no mixtures of experts yet");
     bool any_int = cpu_is_int(w->gate.type) || cpu_is_int(w->up.type);
     struct cpu_input in = cpu_input(d, rows, NULL, w->gate.cols, x, w->dev_norm, w->eps, any_int, &work);
     struct cpu_input mid = {rows, w->down.cols, in.tiles, NULL, NULL};

@@ -473,6 +473,7 @@ static int cuda_ffn(struct kdev *d, struct kstream *st, int rows, const struct k
     (void)st, (void)dev_work;
     assert(f->up.rows == ff && f->up.cols == embd && f->down.rows == embd && f->down.cols == ff);
     if (rows <= 0) return 0;
+    if (f->mix.n) return err_set(err, -1, "no mixtures of experts yet");
     if (!lay_scratch(rows, embd, MAX(embd, ff), ff, ff, &s)) return err_set(err, -1, "a pass is too large");
     float *normed = floats(d, s.normed), *gate = floats(d, s.a), *up = floats(d, s.b);
     struct gpu_act *act = acts(d, s.act), *rounded = is_plain(f->gate.type) && is_plain(f->up.type) ? NULL : act;
