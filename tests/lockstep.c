@@ -109,7 +109,8 @@ struct rig_shape lockstep_mix(struct dice *d, bool floats)
     s.embd = (s.embd + 31) / 32 * 32;
     s.ff = (s.ff + 31) / 32 * 32;
     s.experts = 1 + dice_below(d, dice_below(d, 2) ? 9 : 70);
-    s.used = 1 + dice_below(d, MIN(s.experts, dice_below(d, 4) ? 4 : KERN_USED));
+    const int most = dice_below(d, 4) ? 4 : KERN_USED;
+    s.used = 1 + dice_below(d, MIN(s.experts, most));
     s.router = dice_below(d, 3) ? KT_F32 : s.gate;
     if (s.experts > 9 && s.ff > 256) s.ff = 256;
     return s;

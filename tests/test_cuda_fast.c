@@ -19,7 +19,8 @@ static const float eps = 1e-4f;
 static void project(const struct kern *k, const struct rig_shape *s, enum ktype type, const uint8_t *file, int tokens,
                     const float *y0, const float *bias, const float *post, float *x)
 {
-    const struct kern_dims dims = {s->embd, s->heads, s->kv_heads, s->head_dim, s->ff, s->vocab, TOKENS, TOKENS, 64, 1};
+    const struct kern_dims dims = {s->embd, s->heads, s->kv_heads, s->head_dim, s->ff, s->vocab, TOKENS, TOKENS, 64, 1,
+                                   0, 0};
     const int cols = s->heads * s->head_dim;
     static const int32_t zero[TOKENS];
     const struct kern_batch b = {.rows = tokens, .token = zero, .pos = zero, .seq = zero, .seqs = 1, .groups = 1,

@@ -18,7 +18,7 @@ struct setup {
 static struct setup open_setup(int vocab)
 {
     const struct kern *k = kern_cuda();
-    const struct kern_dims dims = {32, 1, 1, 32, 32, vocab, OUTS, OUTS, 16, 1};
+    const struct kern_dims dims = {32, 1, 1, 32, 32, vocab, OUTS, OUTS, 16, 1, 0, 0};
     struct err err = {0};
     struct setup s = {.vocab = vocab};
     shim_apart();

@@ -23,6 +23,7 @@ static const enum ktype types[] = {KT_F32, KT_F16, KT_BF16, KT_Q8_0, KT_Q4_0, KT
  * build's matter. */
 enum { STEP_SHAPES = CHECK_SANITIZED ? 2 : 14 };
 enum { ROW_SHAPES = CHECK_SANITIZED ? 1 : 6, ROW_VARIANTS = CHECK_SANITIZED ? 2 : 4 };
+enum { MIX_SHAPES = CHECK_SANITIZED ? 2 : 9 };
 
 /* NULL: not on this machine. */
 static const struct cpu_isa *isa_here(size_t i)
@@ -108,8 +109,11 @@ TEST(sizes_say_0_for_what_cannot_be_multiplied_and_do_not_wrap)
     struct kern_group g = {.layers = 2, .kv_heads = 3, .head_dim = 20, .kv_type = KT_F16};
     CHECK_EQ(k->kv_page_bytes(&g), 2 * 3 * 16 * (20 + 32) * 2);
     const struct kern_dims huge = {INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX,
-                                   INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX};
+                                   INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX, 0, 0};
     CHECK_EQ(k->work_bytes(&huge), SIZE_MAX);
+    const struct kern_dims many = {.embd = 32, .ff = 32, .heads = 1, .head_dim = 32, .kv_heads = 1, .max_ctx = 16,
+                                   .max_seqs = 1, .max_rows = 1 << 27, .experts = KERN_EXPERTS, .used = KERN_USED};
+    CHECK_EQ(k->work_bytes(&many), SIZE_MAX);
 }
 
 /* -------------------------------------------------- instruction sets, face to face */
@@ -460,6 +464,16 @@ TEST(every_step_agrees_with_the_reference_in_gemma_s_shapes)
         }
 }
 
+TEST(every_step_agrees_with_the_reference_with_a_mixture_of_experts)
+{
+    struct dice dice = {15};
+    for (size_t i = 0; i < COUNT_OF(isas); i++)
+        for (int round = 0; round < MIX_SHAPES && isa_here(i); round++) {
+            struct rig_shape s = lockstep_mix(&dice, round % 3 == 0);
+            cpu_lockstep(&dice, &s, isas[i], 1 + round % 4, true, 2, 1e-5);
+        }
+}
+
 TEST(int8_activations_cost_no_more_than_a_few_percent_of_a_single_value)
 {
     struct dice dice = {6};
@@ -540,7 +554,7 @@ TEST(a_row_has_the_same_bits_alone_or_in_company_on_any_threads_and_instruction_
 {
     struct dice dice = {7};
     for (int round = 0; round < ROW_SHAPES; round++) {
-        struct rig_shape s = lockstep_shape(&dice, round % 3 == 2);
+        struct rig_shape s = round % 2 ? lockstep_shape(&dice, round % 3 == 2) : lockstep_mix(&dice, round % 3 == 2);
         if (round % 2) s.window = 20 + dice_below(&dice, 40);
         s.post = round % 3 != 1;
         struct rig_model *m = rig_model(&dice, &s);
@@ -630,7 +644,7 @@ static void check_ffn(struct dice *dice, const struct cpu_isa *isa, int threads,
     for (int i = 0; i < rows * EMBD; i++) x[i] = parts[i] = dice_float(dice, 1);
 
     const struct kern_ffn ffn = {norm, 1e-5f, m[0], m[1], m[2], dice_below(dice, 2) ? KERN_SILU : KERN_GELU,
-                                 dice_below(dice, 2) ? post : NULL};
+                                 dice_below(dice, 2) ? post : NULL, {0}};
     CHECK_EQ(k->ffn(d, NULL, rows, &ffn, x, work, NULL), 0);
     for (int r = 0; r < rows; r++) isa->norm(parts + r * EMBD, norm, EMBD, 1e-5f, normed + r * EMBD);
     memset(gate, 0, h_size), memset(up, 0, h_size);

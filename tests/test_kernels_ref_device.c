@@ -16,7 +16,7 @@ static float next_random(uint64_t *state) /* -1 .. 1 */
 static void project_with(bool round, const struct kmat *a, const float *x, float *y)
 {
     const struct kern *k = kern_ref();
-    struct kern_dims dims = {COLS, 1, 1, COLS, COLS, COLS, 1, 1, 1, 1};
+    struct kern_dims dims = {COLS, 1, 1, COLS, COLS, COLS, 1, 1, 1, 1, 0, 0};
     struct kdev *d = k->open(&(struct kern_config){.round_activations = round}, NULL);
     CHECK(d != NULL);
     void *work = k->take(d, k->work_bytes(&dims), NULL);

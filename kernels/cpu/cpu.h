@@ -2,6 +2,7 @@
  *
  *     cpu.c     the table; opening, memory, weights        mat.c     matrix products on the crew
  *     steps.c   embed ... sample                           attn.c    what happens to heads, KV pages and attention
+ *     mix.c     mixtures of experts
  *     isa.h     instruction sets    pack.h  weights' layout    crew.h  threads */
 #ifndef CPU_H
 #define CPU_H
@@ -79,6 +80,10 @@ struct cpu_out {
 
 bool cpu_is_int(enum ktype type);
 
+struct cpu_tiles cpu_cut_rows(const struct kdev *d, int rows);
+/* Where the first block of a row's activations goes, and how many tokens its tile has. */
+struct act *cpu_act_at(const struct cpu_input *in, int row, int *tokens);
+
 /* So many rows of x, one at least (those that pick names, if it is not NULL), normed if norm is not NULL, and rounded
  * if any_int; what is made goes to new workspace. */
 struct cpu_input cpu_input(struct kdev *d, int rows, const int32_t *pick, int cols, const float *x, const float *norm,
@@ -91,9 +96,24 @@ bool cpu_input_bytes(int rows, int norm_cols, int cols, uint64_t *bytes);
 void cpu_mul(struct kdev *d, const struct cpu_input *in, const struct cpu_out *out, int outs, float softcap);
 /* y += m x + bias, bias may be NULL. */
 void cpu_mul_add(struct kdev *d, const struct cpu_input *in, const struct kmat *m, const float *bias, float *y);
-/* act(gate x) * (up x), where the next product wants it: rounded to out->act if that is there, else to h. */
-void cpu_mul_gate(struct kdev *d, const struct cpu_input *in, const struct kmat *gate, const struct kmat *up,
-                  enum kern_act act, const struct cpu_input *out, float *h);
+/* act(gate x) * (up x), where the next product wants it: rounded to out.act if that is there, else to h. */
+struct cpu_gate {
+    struct cpu_input in, out;
+    struct kmat gate, up;
+    float *h; /* out.x, to be written */
+};
+void cpu_gate_room(struct cpu_gate *g, bool rounded, uint8_t **work); /* for out, in new workspace */
+void cpu_mul_gate(struct kdev *d, const struct cpu_gate *g, enum kern_act act);
+
+/* An expert, and the tokens that go through it: what comes out of down is added to these rows of x, so much of it. */
+struct cpu_expert {
+    struct cpu_gate gate;
+    struct kmat down;
+    const int32_t *row;
+    const float *weight;
+};
+/* All of them, one at least, in the order that they have. */
+void cpu_mul_mix(struct kdev *d, const struct cpu_expert *expert, int experts, enum kern_act act, float *x);
 
 /* ------------------------------------------------------------------------ steps */
 
@@ -114,6 +134,9 @@ int cpu_project(struct kdev *d, struct kstream *st, int rows, const struct kmat 
                 const float *post, float eps, const float *y, float *x, void *work, struct err *err);
 int cpu_ffn(struct kdev *d, struct kstream *st, int rows, const struct kern_ffn *w, float *x, void *work,
             struct err *err);
+/* mix.c: the same of a mixture, and the workspace that it takes at most; true: overflow. */
+int cpu_mix(struct kdev *d, int rows, const struct kern_ffn *w, float *x, void *work);
+bool cpu_mix_bytes(const struct kern_dims *dims, uint64_t *bytes);
 int cpu_output(struct kdev *d, struct kstream *st, const struct kern_batch *b, const float *norm, float eps,
                const struct kmat *w, float softcap, const float *x, float *logits, void *work, struct err *err);
 int cpu_sample(struct kdev *d, struct kstream *st, int outs, int vocab, const struct kern_sample *params,

@@ -22,10 +22,10 @@ bool cpu_is_int(enum ktype type)
 
 /* ------------------------------------------------------------------------ tiles */
 
-static struct cpu_tiles cut(int rows, int most)
+struct cpu_tiles cpu_cut_rows(const struct kdev *d, int rows)
 {
     assert(rows > 0);
-    const int n = (rows + most - 1) / most;
+    const int most = d->isa->tile, n = (rows + most - 1) / most;
     return (struct cpu_tiles){n, rows / n, rows % n};
 }
 
@@ -47,6 +47,13 @@ static int tile_of(const struct cpu_tiles *t, int row)
 
 /* ------------------------------------------------------------------- activations */
 
+struct act *cpu_act_at(const struct cpu_input *in, int row, int *tokens)
+{
+    const int tile = tile_of(&in->tiles, row), start = tile_start(&in->tiles, tile);
+    *tokens = tile_width(&in->tiles, tile);
+    return in->act + (size_t)start * (size_t)(in->cols / 32) + (size_t)(row - start);
+}
+
 struct input_job {
     const struct kdev *d;
     const struct cpu_input *in;
@@ -60,23 +67,23 @@ static void input_rows(void *arg, int first, int end, int who)
 {
     const struct input_job *j = arg;
     const struct cpu_input *in = j->in;
-    const size_t cols = (size_t)in->cols, blocks = cols / 32;
+    const size_t cols = (size_t)in->cols;
+    int tokens;
     (void)who;
     for (int r = first; r < end; r++) {
         const float *raw = j->raw + (size_t)(j->pick ? j->pick[r] : r) * cols;
         if (j->norm) j->d->isa->norm(raw, j->norm, in->cols, j->eps, j->normed + (size_t)r * cols);
         else if (j->normed) memcpy(j->normed + (size_t)r * cols, raw, cols * sizeof *raw);
         if (!in->act) continue;
-        const int tile = tile_of(&in->tiles, r), start = tile_start(&in->tiles, tile);
-        struct act *to = in->act + (size_t)start * blocks + (size_t)(r - start);
-        j->d->isa->quantise(in->x + (size_t)r * cols, (int)blocks, to, tile_width(&in->tiles, tile));
+        struct act *to = cpu_act_at(in, r, &tokens);
+        j->d->isa->quantise(in->x + (size_t)r * cols, in->cols / 32, to, tokens);
     }
 }
 
 struct cpu_input cpu_input(struct kdev *d, int rows, const int32_t *pick, int cols, const float *x, const float *norm,
                            float eps, bool any_int, uint8_t **work)
 {
-    struct cpu_input in = {rows, cols, cut(rows, d->isa->tile), x, NULL};
+    struct cpu_input in = {rows, cols, cpu_cut_rows(d, rows), x, NULL};
     struct input_job job = {d, &in, x, norm, pick, eps, NULL};
     if (norm || pick) in.x = job.normed = cpu_cut(work, (size_t)rows * (size_t)cols, sizeof *in.x);
     if (any_int) in.act = cpu_cut(work, (size_t)rows * (size_t)(cols / 32), sizeof *in.act);
@@ -94,7 +101,7 @@ bool cpu_input_bytes(int rows, int norm_cols, int cols, uint64_t *bytes)
 
 /* ---------------------------------------------------------------------- products */
 
-enum mul_end { END_STORE, END_ADD, END_GATE };
+enum mul_end { END_STORE, END_ADD, END_GATE, END_MIX };
 
 /* A matrix, and what is the same for all of its groups: they are too many, and small ones too quick, to reckon it for
  * each. */
@@ -117,6 +124,8 @@ struct mul_job {
     const float *bias;
     enum kern_act act;
     struct act *rounded; /* END_GATE: where the result goes, instead of floats to y; or NULL */
+    const int32_t *row;  /* END_MIX: of each token the row of y, to which so much of the sum is added */
+    const float *weight;
 };
 
 /* Units of k in a chunk for several tiles: as few chunks as may be, and as even as may be, since a short one costs a
@@ -209,6 +218,11 @@ static void put_sums(const struct mul_job *j, float *sum, const float *other, in
     }
 }
 
+static void add_weighted(const float *sum, float weight, int n, float *y)
+{
+    for (int i = 0; i < n; i++) y[i] += weight * sum[i];
+}
+
 /* A tile's sums with one group of rows.  Rounded, they are one block of each token's activations for the next product,
  * and never floats in memory; the tokens' blocks lie one behind the other, as their sums do, and a group is whole. */
 static void put_tile(const struct mul_job *j, const struct factor *f, float *y, int group, int tile, float *sum,
@@ -221,6 +235,11 @@ static void put_tile(const struct mul_job *j, const struct factor *f, float *y, 
     if (j->rounded) {
         put_sums(j, sum, other, at, T * ISA_GROUP, sum);
         j->d->isa->quantise(sum, T, j->rounded + (size_t)start * (rows / 32) + (size_t)group * (size_t)T, 1);
+        return;
+    }
+    if (j->end == END_MIX) {
+        for (int t = start; t < start + T; t++, sum += ISA_GROUP)
+            add_weighted(sum, j->weight[t], n, y + (size_t)j->row[t] * rows + (size_t)at);
         return;
     }
     for (int t = 0; t < T; t++, sum += ISA_GROUP, other += ISA_GROUP)
@@ -292,12 +311,69 @@ void cpu_mul_add(struct kdev *d, const struct cpu_input *in, const struct kmat *
     run_mul(&j, &(struct cpu_out){m, y});
 }
 
-void cpu_mul_gate(struct kdev *d, const struct cpu_input *in, const struct kmat *gate, const struct kmat *up,
-                  enum kern_act act, const struct cpu_input *out, float *h)
+void cpu_gate_room(struct cpu_gate *g, bool rounded, uint8_t **work)
 {
-    struct mul_job j = {.d = d, .in = in, .outs = 1, .end = END_GATE, .act = act, .up = factor_of(d, in, up),
-                        .rounded = out->act};
-    assert(out->rows == in->rows && out->tiles.n == in->tiles.n && out->cols == up->rows && (h || out->act));
-    assert(up->rows == gate->rows);
-    run_mul(&j, &(struct cpu_out){gate, h});
+    const size_t values = (size_t)g->out.rows * (size_t)g->out.cols;
+    if (rounded) g->out.act = cpu_cut(work, values / 32, sizeof *g->out.act);
+    else g->out.x = g->h = cpu_cut(work, values, sizeof *g->h);
+}
+
+static struct mul_job gate_job(const struct kdev *d, const struct cpu_gate *g, enum kern_act act)
+{
+    struct mul_job j = {.d = d, .in = &g->in, .outs = 1, .end = END_GATE, .act = act, .rounded = g->out.act,
+                        .up = factor_of(d, &g->in, &g->up)};
+    assert(g->out.rows == g->in.rows && g->out.tiles.n == g->in.tiles.n && g->out.cols == g->up.rows);
+    assert(g->up.rows == g->gate.rows && (g->h || g->out.act));
+    return j;
+}
+
+void cpu_mul_gate(struct kdev *d, const struct cpu_gate *g, enum kern_act act)
+{
+    struct mul_job j = gate_job(d, g, act);
+    run_mul(&j, &(struct cpu_out){&g->gate, g->h});
+}
+
+/* -------------------------------------------------------------------- a mixture's */
+
+struct mix_job {
+    const struct kdev *d;
+    const struct cpu_expert *expert;
+    int experts, groups; /* groups: of one of them */
+    enum kern_act act;
+    float *x;
+};
+
+/* Item: an expert's group, one expert after the other. */
+static void gate_groups(void *arg, int first, int end, int who)
+{
+    const struct mix_job *m = arg;
+    while (first < end) {
+        const int which = first / m->groups, from = first % m->groups, n = MIN(m->groups - from, end - first);
+        const struct cpu_gate *g = &m->expert[which].gate;
+        struct mul_job j = gate_job(m->d, g, m->act);
+        j.factor[0] = factor_of(m->d, &g->in, &g->gate);
+        j.y[0] = g->h;
+        mul_groups(&j, from, from + n, who);
+        first += n;
+    }
+}
+
+/* Item: a group of x's columns, to which each expert's rows are added in turn, so always in the same order. */
+static void mix_groups(void *arg, int first, int end, int who)
+{
+    const struct mix_job *m = arg;
+    for (const struct cpu_expert *e = m->expert; e < m->expert + m->experts; e++) {
+        struct mul_job j = {.d = m->d, .in = &e->gate.out, .outs = 1, .end = END_MIX, .row = e->row,
+                            .weight = e->weight};
+        j.factor[0] = factor_of(m->d, j.in, &e->down);
+        j.y[0] = m->x;
+        mul_groups(&j, first, end, who);
+    }
+}
+
+void cpu_mul_mix(struct kdev *d, const struct cpu_expert *expert, int experts, enum kern_act act, float *x)
+{
+    struct mix_job m = {d, expert, experts, expert->gate.gate.rows / ISA_GROUP, act, x};
+    crew_run(d->crew, experts * m.groups, gate_groups, &m);
+    crew_run(d->crew, expert->down.rows / ISA_GROUP, mix_groups, &m);
 }

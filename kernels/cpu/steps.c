@@ -83,24 +83,22 @@ int cpu_project(struct kdev *d, struct kstream *st, int rows, const struct kmat 
 int cpu_ffn(struct kdev *d, struct kstream *st, int rows, const struct kern_ffn *w, float *x, void *dev_work,
             struct err *err)
 {
-    (void)st;
+    (void)st, (void)err;
     uint8_t *work = dev_work;
     if (rows <= 0) return 0;
-    if (w->mix.n) return err_set(err, -1, "no mixtures of experts yet");
+    if (w->mix.n) return cpu_mix(d, rows, w, x, dev_work);
     bool any_int = cpu_is_int(w->gate.type) || cpu_is_int(w->up.type);
-    struct cpu_input in = cpu_input(d, rows, NULL, w->gate.cols, x, w->dev_norm, w->eps, any_int, &work);
-    struct cpu_input mid = {rows, w->down.cols, in.tiles, NULL, NULL};
-    const size_t values = (size_t)rows * (size_t)mid.cols;
-    float *h = NULL;
-    if (cpu_is_int(w->down.type)) mid.act = cpu_cut(&work, values / 32, sizeof *mid.act);
-    else mid.x = h = cpu_cut(&work, values, sizeof *h);
-    cpu_mul_gate(d, &in, &w->gate, &w->up, w->act, &mid, h);
+    struct cpu_gate g = {.in = cpu_input(d, rows, NULL, w->gate.cols, x, w->dev_norm, w->eps, any_int, &work),
+                         .gate = w->gate, .up = w->up};
+    g.out = (struct cpu_input){.rows = rows, .cols = w->down.cols, .tiles = g.in.tiles};
+    cpu_gate_room(&g, cpu_is_int(w->down.type), &work);
+    cpu_mul_gate(d, &g, w->act);
     if (!w->dev_post) {
-        cpu_mul_add(d, &mid, &w->down, NULL, x);
+        cpu_mul_add(d, &g.out, &w->down, NULL, x);
         return 0;
     }
-    assert(w->down.rows == in.cols && (const void *)in.x == dev_work); /* which is done with */
-    mul_norm_add(d, &mid, &w->down, NULL, w->dev_post, w->eps, dev_work, x);
+    assert(w->down.rows == g.in.cols && (const void *)g.in.x == dev_work); /* which is done with */
+    mul_norm_add(d, &g.out, &w->down, NULL, w->dev_post, w->eps, dev_work, x);
     return 0;
 }
 

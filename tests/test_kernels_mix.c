@@ -1,0 +1,178 @@
+/* test_kernels_mix.c - mixtures of experts on the CPU backend: against the dense step, and rows in any company.  That
+ * they agree with the reference is test_kernels_cpu's. */
+#include "kernels/kernels.h"
+#include "tests/check.h"
+#include "tests/rig.h"
+
+enum { MATS = 4 }; /* gate, up, down, router */
+
+struct mixture {
+    int embd, ff, n, used, rows;
+    enum ktype type[MATS];
+};
+
+struct step {
+    const struct kern *k;
+    struct kdev *d;
+    struct kern_ffn ffn;
+    struct kmat mat[MATS];
+    float *norm;
+    uint8_t *work;
+    size_t work_bytes;
+    struct mixture s;
+};
+
+/* The workspace has nothing to spare, as all that a rig has. */
+static struct step *step_open(struct dice *dice, const struct mixture *s, const struct kern_config *cfg)
+{
+    const int out[MATS] = {s->n * s->ff, s->n * s->ff, s->n * s->embd, s->n}, in[MATS] = {s->embd, s->embd, s->ff, s->embd};
+    const struct kern_dims dims = {.embd = s->embd, .ff = s->ff, .max_rows = s->rows, .experts = s->n, .used = s->used};
+    struct step *t = calloc(1, sizeof *t);
+    CHECK(t);
+    t->k = kern_cpu();
+    t->s = *s;
+    t->d = t->k->open(cfg, NULL);
+    CHECK(t->d);
+    for (int i = 0; i < MATS; i++) {
+        uint8_t *file = rig_memory(rig_file_bytes(s->type[i], out[i], in[i]));
+        rig_weights(dice, s->type[i], out[i], in[i], file);
+        t->mat[i] = (struct kmat){s->type[i], out[i], in[i], rig_memory(t->k->mat_bytes(s->type[i], out[i], in[i]))};
+        CHECK_EQ(t->k->mat_load(t->d, &t->mat[i], 0, out[i], file, NULL), 0);
+        rig_release(file, rig_file_bytes(s->type[i], out[i], in[i]));
+    }
+    t->norm = rig_memory((size_t)s->embd * sizeof *t->norm);
+    for (int i = 0; i < s->embd; i++) t->norm[i] = dice_float(dice, 1);
+    t->work_bytes = t->k->work_bytes(&dims);
+    t->work = rig_memory(t->work_bytes);
+    t->ffn = (struct kern_ffn){.dev_norm = t->norm, .eps = 1e-5f, .gate = t->mat[0], .up = t->mat[1],
+                               .down = t->mat[2], .mix = {s->n, s->used, t->mat[3]}};
+    return t;
+}
+
+static void step_run(struct step *t, const struct kern_ffn *ffn, int rows, float *x)
+{
+    memset(t->work, 0xff, t->work_bytes);
+    CHECK_EQ(t->k->ffn(t->d, NULL, rows, ffn, x, t->work, NULL), 0);
+}
+
+static void step_close(struct step *t)
+{
+    t->k->close(t->d);
+    for (int i = 0; i < MATS; i++)
+        rig_release(t->mat[i].dev_data, t->k->mat_bytes(t->mat[i].type, t->mat[i].rows, t->mat[i].cols));
+    rig_release(t->norm, (size_t)t->s.embd * sizeof *t->norm);
+    rig_release(t->work, t->work_bytes);
+    free(t);
+}
+
+static float *rows_of(struct dice *dice, const struct mixture *s)
+{
+    float *x = rig_memory((size_t)(s->rows * s->embd) * sizeof *x);
+    for (int i = 0; i < s->rows * s->embd; i++) x[i] = dice_float(dice, 1);
+    return x;
+}
+
+static const struct mixture kinds[] = {
+    {256, 512, 3, 2, 300, {KT_Q4_K, KT_Q4_K, KT_Q6_K, KT_F32}},
+    {160, 96, 9, 4, 70, {KT_Q8_0, KT_Q4_0, KT_Q5_1, KT_Q8_0}},
+    {64, 64, 40, 8, 33, {KT_F16, KT_Q8_0, KT_BF16, KT_F16}},
+    {96, 32, 70, KERN_USED, 5, {KT_F32, KT_F32, KT_Q5_0, KT_F32}},
+    {32, 32, KERN_EXPERTS, 2, 20, {KT_Q4_1, KT_Q5_0, KT_Q8_0, KT_F32}},
+};
+enum { KINDS = COUNT_OF(kinds) };
+
+/* Its weight is one. */
+TEST(a_mixture_of_one_expert_has_the_bits_of_the_dense_step)
+{
+    struct dice dice = {31};
+    for (int i = 0; i < KINDS; i++) {
+        struct mixture s = kinds[i];
+        s.n = s.used = 1;
+        struct step *t = step_open(&dice, &s, &(struct kern_config){.threads = 1 + i % 3});
+        const size_t bytes = (size_t)(s.rows * s.embd) * sizeof(float);
+        float *x = rows_of(&dice, &s), *y = rig_memory(bytes);
+        struct kern_ffn dense = t->ffn;
+        dense.mix = (struct kern_mix){0};
+        for (int rows = 1; rows <= s.rows; rows = rows < 10 ? rows + 1 : rows * 2 + 3) {
+            float *before = rows_of(&dice, &s);
+            memcpy(x, before, bytes);
+            memcpy(y, before, bytes);
+            step_run(t, &t->ffn, rows, x);
+            step_run(t, &dense, rows, y);
+            CHECK_MEM(x, y, bytes);
+            CHECK(memcmp(x, before, bytes) != 0);
+            rig_release(before, bytes);
+        }
+        rig_release(x, bytes), rig_release(y, bytes);
+        step_close(t);
+    }
+}
+
+/* Of 300 rows more go to an expert than it sums up at a time; of one row each expert has a tile to itself. */
+TEST(a_row_has_the_same_bits_alone_and_beside_any_number_of_others)
+{
+    struct dice dice = {32};
+    for (int i = 0; i < KINDS; i++) {
+        const struct mixture *s = &kinds[i];
+        struct step *t = step_open(&dice, s, &(struct kern_config){.threads = 1 + i % 3});
+        const size_t row = (size_t)s->embd * sizeof(float), bytes = (size_t)s->rows * row;
+        float *before = rows_of(&dice, s), *x = rig_memory(bytes), *one = rig_memory(row);
+        memcpy(x, before, bytes);
+        step_run(t, &t->ffn, s->rows, x);
+        for (int r = 0; r < s->rows; r += CHECK_SANITIZED ? 7 : 1) {
+            memcpy(one, before + r * s->embd, row);
+            step_run(t, &t->ffn, 1, one);
+            CHECK_MEM(one, x + r * s->embd, row);
+        }
+        rig_release(before, bytes), rig_release(x, bytes), rig_release(one, row);
+        step_close(t);
+    }
+}
+
+TEST(a_row_of_no_numbers_is_itself_none_and_leaves_the_others_alone)
+{
+    struct dice dice = {33};
+    for (int i = 0; i < KINDS; i++) {
+        struct mixture s = kinds[i];
+        s.rows = 9;
+        struct step *t = step_open(&dice, &s, &(struct kern_config){.threads = 2});
+        const size_t row = (size_t)s.embd * sizeof(float), bytes = (size_t)s.rows * row;
+        float *x = rows_of(&dice, &s), *y = rig_memory(bytes);
+        memcpy(y, x, bytes);
+        for (int c = 0; c < s.embd; c++) y[4 * s.embd + c] = NAN;
+        step_run(t, &t->ffn, s.rows, x);
+        step_run(t, &t->ffn, s.rows, y);
+        for (int c = 0; c < s.embd; c++) CHECK(isnan(y[4 * s.embd + c]));
+        CHECK_MEM(x, y, 4 * row);
+        CHECK_MEM(x + 5 * s.embd, y + 5 * s.embd, 4 * row);
+        rig_release(x, bytes), rig_release(y, bytes);
+        step_close(t);
+    }
+}
+
+/* Rows of a router that are the same: the first experts, by equal parts. */
+TEST(equal_experts_are_chosen_from_the_first_on)
+{
+    struct dice dice = {34};
+    const struct mixture s = {64, 32, 6, 2, 3, {KT_F32, KT_F32, KT_F32, KT_F32}};
+    struct step *t = step_open(&dice, &s, &(struct kern_config){.threads = 1});
+    const size_t bytes = (size_t)(s.rows * s.embd) * sizeof(float);
+    float *same = rig_memory((size_t)(s.n * s.embd) * sizeof *same);
+    for (int i = 0; i < s.n * s.embd; i++) same[i] = 0.25f;
+    CHECK_EQ(t->k->mat_load(t->d, &t->mat[3], 0, s.n, same, NULL), 0);
+    float *before = rows_of(&dice, &s), *x = rig_memory(bytes), *y = rig_memory(bytes);
+    memcpy(x, before, bytes), memcpy(y, before, bytes);
+    step_run(t, &t->ffn, s.rows, x);
+    struct kern_ffn two = t->ffn; /* the same among the first two alone: the others' rows begin behind theirs */
+    two.mix.n = two.mix.router.rows = 2;
+    two.gate.rows = two.up.rows = 2 * s.ff;
+    two.down.rows = 2 * s.embd;
+    step_run(t, &two, s.rows, y);
+    CHECK_MEM(x, y, bytes);
+    CHECK(memcmp(x, before, bytes) != 0);
+    rig_release(before, bytes), rig_release(x, bytes), rig_release(y, bytes);
+    rig_release(same, (size_t)(s.n * s.embd) * sizeof *same);
+    step_close(t);
+}
+
+CHECK_MAIN
