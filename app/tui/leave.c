@@ -1,10 +1,10 @@
 /* leave.c - what may be done in a handler, and handlers that do it. */
 #include "app/tui/leave.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 enum { STACK = 64 << 10, PATIENCE_MS = 200 };
@@ -15,7 +15,7 @@ static char text[LEAVE_TEXT_MAX];
 static size_t text_n;
 static atomic_bool armed;
 static atomic_uint woken;
-static int wake[2] = {-1, -1};
+static int wake = -1; /* an eventfd: it is never full, and to write to it takes no memory */
 static bool own_stack;
 static char stack[STACK]; /* for a handler after the thread's own stack overflowed */
 
@@ -46,7 +46,7 @@ static void tell(unsigned what)
 {
     int saved = errno;
     atomic_fetch_or(&woken, what);
-    if (write(wake[1], "!", 1) < 0) { /* full: then it is readable already */
+    if (write(wake, &(uint64_t){1}, 8) < 0) { /* as often as 2^64 times: then it is readable already */
     }
     errno = saved;
 }
@@ -111,9 +111,10 @@ static void install(void)
 
 int leave_open(int in_fd, int out_fd, const struct termios *was, const char *bytes, size_t n, struct err *err)
 {
-    assert(wake[0] < 0);
+    assert(wake < 0);
     if (n > sizeof text) return err_set(err, -1, "this terminal's commands are too long");
-    if (pipe2(wake, O_CLOEXEC | O_NONBLOCK)) return err_set(err, -1, "no pipe: %s", strerror(errno));
+    wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (wake < 0) return err_set(err, -1, "no eventfd: %s", strerror(errno));
     in = in_fd;
     out = out_fd;
     found = *was;
@@ -129,20 +130,19 @@ void leave_arm(void) { atomic_store(&armed, true); }
 void leave_close(void)
 {
     leave_now();
-    if (wake[0] < 0) return;
+    if (wake < 0) return;
     for (size_t i = 0; i < COUNT_OF(handled); i++) sigaction(handled[i], &before[i], NULL);
     if (own_stack) sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
-    close(wake[0]);
-    close(wake[1]);
-    wake[0] = wake[1] = -1;
+    close(wake);
+    wake = -1;
 }
 
-int leave_wake_fd(void) { return wake[0]; }
+int leave_wake_fd(void) { return wake; }
 
 unsigned leave_woken(void)
 {
-    char drop[64];
-    while (read(wake[0], drop, sizeof drop) > 0) {
+    eventfd_t times;
+    if (eventfd_read(wake, &times)) { /* nobody woke us */
     }
     return atomic_exchange(&woken, 0);
 }
