@@ -104,13 +104,13 @@ TEST(a_chat_by_hand_is_fast_and_all_else_is_exact)
 {
     bash("cp \"$SO\" \"$beside\"\n"
          "mode() { local want=$1; shift; rm -f \"$D/t\"\n"
-         "    echo '/quit' | \"$D/bin/plimsoll\" --no-save --trace \"$D/t\" \"$@\" >\"$D/out\" 2>&1 ||\n"
+         "    echo '/quit' | \"$D/bin/plimsoll\" --no-save --system s -n 1 --trace \"$D/t\" \"$@\" >\"$D/out\" 2>&1 ||\n"
          "        die \"$(cat \"$D/out\")\"\n"
          "    [ \"$(sed -n 's/.*\"mode\":\"\\([a-z]*\\)\".*/\\1/p' \"$D/t\")\" = $want ] ||\n"
          "        die \"$*: $(cat \"$D/t\")\"; }\n"
          "mode exact; mode fast --fast; mode exact --exact\n"
          "grep -q '\"backend\":\"a CPU (sm_90, ' \"$D/t\" || die \"$(cat \"$D/t\")\"\n"
-         "mode exact --script; mode exact -n 1 -p x; mode fast -n 1 -p x --fast\n");
+         "mode exact --script; mode exact -p x; mode fast -p x --fast\n");
     static char program[PATH_MAX];
     const struct child_terminal at = {"xterm-256color", 80, 24, NULL};
     const char *const plain[] = {"--backend", "cuda", "--no-save", NULL},

@@ -23,7 +23,7 @@ static const enum ktype types[] = {KT_F32, KT_F16, KT_BF16, KT_Q8_0, KT_Q4_0, KT
  * build's matter. */
 enum { STEP_SHAPES = CHECK_SANITIZED ? 2 : 14 };
 enum { ROW_SHAPES = CHECK_SANITIZED ? 1 : 6, ROW_VARIANTS = CHECK_SANITIZED ? 2 : 4 };
-enum { MIX_SHAPES = CHECK_SANITIZED ? 2 : 9 };
+enum { MIX_SHAPES = CHECK_SANITIZED ? 1 : 9 };
 
 /* NULL: not on this machine. */
 static const struct cpu_isa *isa_here(size_t i)
@@ -444,7 +444,7 @@ TEST(every_type_agrees_with_the_reference_in_every_place)
 {
     struct dice dice = {5};
     for (size_t i = 0; i < COUNT_OF(isas); i++)
-        for (size_t t = 0; t < COUNT_OF(types) && isa_here(i); t++) {
+        for (size_t t = CHECK_SANITIZED ? i % 2 : 0; t < COUNT_OF(types) && isa_here(i); t += 1 + CHECK_SANITIZED) {
             enum ktype y = types[t];
             struct rig_shape s = {.embd = 256, .heads = 4, .kv_heads = 2, .head_dim = 64, .ff = 512, .vocab = 70,
                                   .layers = 1, .table = y, .q = y, .k = y, .v = y, .o = y, .gate = y, .up = y,
@@ -469,7 +469,7 @@ TEST(every_step_agrees_with_the_reference_with_a_mixture_of_experts)
     struct dice dice = {15};
     for (size_t i = 0; i < COUNT_OF(isas); i++)
         for (int round = 0; round < MIX_SHAPES && isa_here(i); round++) {
-            struct rig_shape s = lockstep_mix(&dice, round % 3 == 0);
+            struct rig_shape s = lockstep_mix(&dice, round % 3 == 2);
             cpu_lockstep(&dice, &s, isas[i], 1 + round % 4, true, 2, 1e-5);
         }
 }
