@@ -62,7 +62,9 @@ int forward_plan(struct forward *f, const struct model *m, const struct kern *k,
                                  .max_rows = max_rows,
                                  .max_outs = max_outs,
                                  .max_ctx = ctx,
-                                 .max_seqs = max_seqs};
+                                 .max_seqs = max_seqs,
+                                 .experts = m->experts,
+                                 .used = m->used};
     if (plan_pages(f, pages, kv_type, err)) return -1;
     uint64_t rows = (uint64_t)max_rows, outs = (uint64_t)max_outs, heads = (uint64_t)m->heads * (uint64_t)m->head_dim;
     bool ok = place(f, &f->at_x, rows, (uint64_t)m->embd, sizeof(float)) &&
@@ -121,7 +123,8 @@ static int run_layer(struct forward *f, const struct kern_batch *b, int i, struc
     if (!rc) rc = k->attn(f->d, NULL, b, g, group, layer, m->heads, m->attn_scale, m->attn_cap, q, att, work, err);
     if (!rc) rc = k->project(f->d, NULL, b->rows, &l->wo, l->dev_bo, l->dev_attn_post, m->eps, att, x, work, err);
     const struct kern_ffn ffn = {.dev_norm = l->dev_ffn_norm, .dev_post = l->dev_ffn_post, .eps = m->eps,
-                                 .gate = l->gate, .up = l->up, .down = l->down, .act = m->act};
+                                 .gate = l->gate, .up = l->up, .down = l->down, .act = m->act,
+                                 .mix = l->mix};
     return rc ? rc : k->ffn(f->d, NULL, b->rows, &ffn, x, work, err);
 }
 

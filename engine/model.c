@@ -2,9 +2,10 @@
 #include "engine/model_impl.h"
 
 static const struct model_arch archs[] = {
-    {.name = "llama", .window = true},
+    {.name = "llama", .window = true, .expert_ff = "feed_forward_length"},
     {.name = "qwen2", .neox = true, .qkv_bias = true},
     {.name = "qwen3", .neox = true, .head_norm = true},
+    {.name = "qwen3moe", .neox = true, .head_norm = true, .expert_ff = "expert_feed_forward_length", .mixture = true},
     {.name = "smollm3", .still = 4},
     {.name = "gemma2", .neox = true, .gemma = true, .local = 2, .window_else = 4096, .attn_cap = 50, .cap = 30,
      .big = 46},
@@ -27,8 +28,9 @@ int model_key_int(const struct planner *p, const char *suffix, int64_t absent, i
         v = (uint64_t)absent;
     }
     if ((int64_t)v < min || (int64_t)v > max)
-        return err_set(p->err, -1, "%s: key %s is %lld; allowed is %lld to %lld", gguf_shown(p->g), key, (long long)v,
-                       (long long)min, (long long)max);
+        return err_set(p->err, -1, min < max ? "%s: key %s is %lld; allowed is %lld to %lld"
+                                             : "%s: key %s is %lld; allowed is %lld", gguf_shown(p->g), key,
+                       (long long)v, (long long)min, (long long)max);
     *out = (int)v;
     return 0;
 }
@@ -60,8 +62,8 @@ static int read_arch(struct planner *p)
     for (size_t i = 0; i < COUNT_OF(archs); i++)
         if (strcmp(m->arch, archs[i].name) == 0) p->arch = &archs[i];
     if (!p->arch)
-        return err_set(p->err, -1, "%s: architecture \"%s\" is not supported; llama, qwen2, qwen3, smollm3, gemma2 "
-                       "and gemma3 are", gguf_shown(p->g), m->arch);
+        return err_set(p->err, -1, "%s: architecture \"%s\" is not supported; llama, qwen2, qwen3, qwen3moe, "
+                       "smollm3, gemma2 and gemma3 are", gguf_shown(p->g), m->arch);
     if (gguf_string(p->g, "general.name", &s, NULL) == GGUF_OK) {
         snprintf(m->name, sizeof m->name, "%.*s", (int)MIN(s.len, sizeof m->name - 1), s.data);
         for (char *c = m->name; *c; c++)
@@ -73,16 +75,15 @@ static int read_arch(struct planner *p)
 static int read_sizes(struct planner *p)
 {
     struct model *m = p->m;
-    int experts = 0, value_dim = 0;
+    int value_dim = 0;
     char key[96];
     double eps = 0;
     if (model_key_int(p, "block_count", -1, 1, MODEL_MAX_LAYERS, &m->layers)) return -1;
     if (model_key_int(p, "embedding_length", -1, 1, MODEL_MAX_EMBD, &m->embd)) return -1;
-    if (model_key_int(p, "feed_forward_length", -1, 1, MODEL_MAX_FF, &m->ff)) return -1;
+    if (model_feed(p)) return -1;
     if (model_key_int(p, "attention.head_count", -1, 1, MODEL_MAX_HEADS, &m->heads)) return -1;
     if (model_key_int(p, "attention.head_count_kv", m->heads, 1, m->heads, &m->kv_heads)) return -1;
     if (model_key_int(p, "context_length", -1, 1, MODEL_MAX_CTX, &m->ctx_trained)) return -1;
-    if (model_key_int(p, "expert_count", 0, 0, 0, &experts)) return -1;
     if (m->heads % m->kv_heads)
         return err_set(p->err, -1, "%s: %d attention heads are not a multiple of %d key/value heads", gguf_shown(p->g),
                        m->heads, m->kv_heads);
@@ -129,8 +130,17 @@ static int read_caps(struct planner *p)
 
 /* ------------------------------------------------------------------ tensors */
 
-const struct gguf_tensor *model_find(struct planner *p, const char *name, int64_t cols, int64_t rows, bool optional,
-                                     int *rc)
+static int refuse_shape(struct planner *p, const struct gguf_tensor *t, struct model_shape s)
+{
+    char deep[32] = "";
+    const int64_t *d = t->dim;
+    if (s.depth > 1) snprintf(deep, sizeof deep, " x %lld", (long long)s.depth);
+    return err_set(p->err, -1, "%s: tensor %s is %lld x %lld x %lld x %lld; it must be %lld x %lld%s",
+                   gguf_shown(p->g), t->name, (long long)d[0], (long long)d[1], (long long)d[2], (long long)d[3],
+                   (long long)s.cols, (long long)s.rows, deep);
+}
+
+const struct gguf_tensor *model_find(struct planner *p, const char *name, struct model_shape s, bool optional, int *rc)
 {
     *rc = 0;
     const struct gguf_tensor *t = gguf_tensor(p->g, name);
@@ -141,10 +151,8 @@ const struct gguf_tensor *model_find(struct planner *p, const char *name, int64_
         return NULL;
     }
     const struct ktype_info *info = ktype_info(t->type);
-    if (t->dim[0] != cols || t->dim[1] != rows || t->dim[2] != 1 || t->dim[3] != 1)
-        *rc = err_set(p->err, -1, "%s: tensor %s is %lld x %lld x %lld x %lld; it must be %lld x %lld",
-                      gguf_shown(p->g), name, (long long)t->dim[0], (long long)t->dim[1], (long long)t->dim[2],
-                      (long long)t->dim[3], (long long)cols, (long long)rows);
+    if (t->dim[0] != s.cols || t->dim[1] != s.rows || t->dim[2] != s.depth || t->dim[3] != 1)
+        *rc = refuse_shape(p, t, s);
     else if (!info->usable)
         *rc = err_set(p->err, -1,
                       "%s: tensor %s has type %s, which is not supported; F32 F16 BF16 Q8_0 Q4_0 Q4_1 Q5_0 Q5_1 Q4_K "
@@ -168,27 +176,67 @@ static int add_part(struct planner *p, struct model_part part)
     part.offset = m->bytes;
     m->bytes = end;
     m->part[m->n_parts++] = part;
-    m->parameters += (uint64_t)(part.t->dim[0] * part.t->dim[1]);
+    m->parameters += (uint64_t)(part.t->dim[0] * part.t->dim[1] * part.t->dim[2]);
     return 0;
 }
 
-static int want_mat(struct planner *p, const char *name, struct kmat *out, int rows, int cols, bool optional)
+/* depth matrices are one, the rows of each below those of the one before. */
+static int want_mat(struct planner *p, const char *name, struct kmat *out, int rows, int cols, int depth, bool optional)
 {
     int rc;
-    const struct gguf_tensor *t = model_find(p, name, cols, rows, optional, &rc);
+    const struct gguf_tensor *t = model_find(p, name, (struct model_shape){cols, rows, depth}, optional, &rc);
     *out = (struct kmat){0};
     if (!t) return rc;
-    *out = (struct kmat){.type = t->type, .rows = rows, .cols = cols};
-    return add_part(p, (struct model_part){.t = t, .mat = out, .bytes = p->k->mat_bytes(t->type, rows, cols)});
+    *out = (struct kmat){.type = t->type, .rows = rows * depth, .cols = cols};
+    return add_part(p, (struct model_part){.t = t, .mat = out, .bytes = p->k->mat_bytes(t->type, out->rows, cols)});
 }
 
 static int want_vec(struct planner *p, const char *name, const float **out, int n, bool optional)
 {
     int rc;
-    const struct gguf_tensor *t = model_find(p, name, n, 1, optional, &rc);
+    const struct gguf_tensor *t = model_find(p, name, (struct model_shape){n, 1, 1}, optional, &rc);
     *out = NULL;
     if (!t) return rc;
     return add_part(p, (struct model_part){.t = t, .vec = out, .bytes = (size_t)n * sizeof(float)});
+}
+
+/* A weight of a layer: a matrix, or a vector; without either the architecture has it not. */
+struct want {
+    const char *name;
+    struct kmat *mat;
+    const float **vec;
+    int rows, cols;
+    bool optional;
+};
+
+static int want_all(struct planner *p, int layer, const struct want *want, size_t n, int depth)
+{
+    for (size_t k = 0; k < n; k++) {
+        char name[64];
+        if (!want[k].mat && !want[k].vec) continue;
+        snprintf(name, sizeof name, "blk.%d.%s", layer, want[k].name);
+        int rc = want[k].mat ? want_mat(p, name, want[k].mat, want[k].rows, want[k].cols, depth, want[k].optional)
+                             : want_vec(p, name, want[k].vec, want[k].rows, want[k].optional);
+        if (rc) return rc;
+    }
+    return 0;
+}
+
+static int plan_feed(struct planner *p, int i)
+{
+    struct model *m = p->m;
+    struct model_layer *l = &m->layer[i];
+    const int n = m->experts;
+    const struct want router = {"ffn_gate_inp.weight", &l->mix.router, NULL, n, m->embd, false};
+    const struct want want[] = {
+        {n ? "ffn_gate_exps.weight" : "ffn_gate.weight", &l->gate, NULL, m->ff, m->embd, false},
+        {n ? "ffn_up_exps.weight" : "ffn_up.weight", &l->up, NULL, m->ff, m->embd, false},
+        {n ? "ffn_down_exps.weight" : "ffn_down.weight", &l->down, NULL, m->embd, m->ff, false},
+    };
+    l->mix.n = n;
+    l->mix.used = m->used;
+    if (n && want_all(p, i, &router, 1, 1)) return -1;
+    return want_all(p, i, want, COUNT_OF(want), MAX(n, 1));
 }
 
 static int plan_layer(struct planner *p, int i)
@@ -197,7 +245,6 @@ static int plan_layer(struct planner *p, int i)
     struct model_layer *l = &m->layer[i];
     int q = m->heads * m->head_dim, kv = m->kv_heads * m->head_dim;
     const bool bias = p->arch->qkv_bias, heads = p->arch->head_norm, added = p->arch->gemma;
-    struct want { const char *name; struct kmat *mat; const float **vec; int rows, cols; bool optional; };
     const struct want want[] = {
         {"attn_norm.weight", NULL, &l->attn.dev_norm, m->embd, 1, false},
         {"attn_q.weight", &l->attn.q, NULL, q, m->embd, false},
@@ -209,22 +256,12 @@ static int plan_layer(struct planner *p, int i)
         {"attn_output.weight", &l->wo, NULL, m->embd, q, false},
         {"attn_output.bias", NULL, &l->dev_bo, m->embd, 1, true},
         {"ffn_norm.weight", NULL, &l->dev_ffn_norm, m->embd, 1, false},
-        {"ffn_gate.weight", &l->gate, NULL, m->ff, m->embd, false},
-        {"ffn_up.weight", &l->up, NULL, m->ff, m->embd, false},
-        {"ffn_down.weight", &l->down, NULL, m->embd, m->ff, false},
         {"attn_q_norm.weight", NULL, heads ? &l->attn.dev_q_norm : NULL, m->head_dim, 1, false},
         {"attn_k_norm.weight", NULL, heads ? &l->attn.dev_k_norm : NULL, m->head_dim, 1, false},
         {"post_attention_norm.weight", NULL, added ? &l->dev_attn_post : NULL, m->embd, 1, false},
         {"post_ffw_norm.weight", NULL, added ? &l->dev_ffn_post : NULL, m->embd, 1, false},
     };
-    for (size_t k = 0; k < COUNT_OF(want); k++) {
-        char name[64];
-        if (!want[k].mat && !want[k].vec) continue;
-        snprintf(name, sizeof name, "blk.%d.%s", i, want[k].name);
-        int rc = want[k].mat ? want_mat(p, name, want[k].mat, want[k].rows, want[k].cols, want[k].optional)
-                             : want_vec(p, name, want[k].vec, want[k].rows, want[k].optional);
-        if (rc) return rc;
-    }
+    if (want_all(p, i, want, COUNT_OF(want), 1) || plan_feed(p, i)) return -1;
     l->attn.eps = m->eps;
     l->attn.heads = m->heads;
     l->local = m->local_window > 0 && (i + 1) % p->arch->local > 0;
@@ -238,9 +275,9 @@ static int plan_tensors(struct planner *p, int n_vocab)
 {
     struct model *m = p->m;
     m->vocab = n_vocab;
-    if (want_mat(p, "token_embd.weight", &m->embed, n_vocab, m->embd, false)) return -1;
+    if (want_mat(p, "token_embd.weight", &m->embed, n_vocab, m->embd, 1, false)) return -1;
     if (want_vec(p, "output_norm.weight", &m->dev_norm, m->embd, false)) return -1;
-    if (want_mat(p, "output.weight", &m->output, n_vocab, m->embd, true)) return -1;
+    if (want_mat(p, "output.weight", &m->output, n_vocab, m->embd, 1, true)) return -1;
     m->tied = m->output.cols == 0;
     for (int i = 0; i < m->layers; i++)
         if (plan_layer(p, i)) return -1;
@@ -268,6 +305,8 @@ int model_plan(struct model *m, const struct gguf *g, int n_vocab, const struct 
     p.used = calloc((size_t)p.room + 1, sizeof *p.used);
     int rc = m->layer && m->part && p.used ? plan_tensors(&p, n_vocab)
                                            : err_set(err, -1, "no memory for %d layers", m->layers);
+    m->active = m->parameters -
+                (uint64_t)m->layers * (uint64_t)(m->experts - m->used) * 3 * (uint64_t)m->ff * (uint64_t)m->embd;
     if (m->locals == m->layers) { /* too few for one that is not */
         m->window = m->local_window;
         m->local_window = m->locals = 0;

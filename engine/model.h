@@ -5,9 +5,12 @@
  * took.
  *
  * Architectures: llama (also Llama 3's rope factors), qwen2, qwen3, which normalises each head of q and of k before it
- * rotates it, smollm3, whose every fourth layer does not rotate, gemma2 and gemma3; metadata keys and tensor names are
- * those of the GGUF specification and of llama.cpp's converters.  A tensor that the architecture as we know it does not
- * use is refused by name: to leave it out would give plausible wrong answers.
+ * rotates it, qwen3moe, smollm3, whose every fourth layer does not rotate, gemma2 and gemma3; metadata keys and tensor
+ * names are those of the GGUF specification and of llama.cpp's converters.  A tensor that the architecture as we know
+ * it does not use is refused by name: to leave it out would give plausible wrong answers.
+ *
+ * Mixtures of experts: qwen3moe is one, llama with expert_count (Mixtral) too.  A token goes through the experts whose
+ * logits are largest, weighed by the softmax of these logits alone; a key that says another way is refused.
  *
  * Gemma (its reports of 2024 and 2025): embeddings times sqrt(embd), the gate's GELU, norms of what attention and
  * feed-forward add.  Local layers have a sliding window, all others see all: gemma2 has them by turns and caps scores
@@ -39,7 +42,8 @@ struct model_layer {
     struct kmat wo;           /* (embd, heads * head_dim) */
     const float *dev_bo;      /* or NULL */
     const float *dev_ffn_norm;
-    struct kmat gate, up, down; /* (ff, embd) twice, (embd, ff) */
+    struct kmat gate, up, down; /* (ff, embd) twice, (embd, ff); of a mixture one expert's rows below the other's */
+    struct kern_mix mix;        /* n 0: no mixture */
     const float *dev_attn_post, *dev_ffn_post; /* norms of what attention and feed-forward add, or NULL */
     bool local; /* of those with a window of their own, or rotation */
     int nth;    /* among those that are local, or among those that are not */
@@ -48,6 +52,7 @@ struct model_layer {
 struct model {
     char arch[32], name[64];
     int layers, embd, heads, kv_heads, head_dim, ff, vocab, ctx_trained;
+    int experts, used; /* of a layer, and of these for one token; ff is one expert's.  0 and 0: no mixture */
     int window; /* every layer: a token sees itself and the window - 1 before it; 0: all before it */
     int local_window, locals; /* that of the local layers, and how many they are; 0: there are none */
     float eps;
@@ -61,7 +66,7 @@ struct model {
     struct kmat output;        /* (vocab, embd); the same as embed where the file ties them */
     const float *dev_norm;
     bool tied;
-    uint64_t parameters;
+    uint64_t parameters, active; /* active: without the experts that a token does not go through */
 
     struct model_part *part; /* what to load: every tensor once, with its place */
     int n_parts;

@@ -1,6 +1,7 @@
 /* model_impl.h - what the parts of a model's loader share; no one else includes it.
  *
  *     model.c       keys to sizes, names to weights
+ *     model_mix.c   those of a mixture of experts
  *     model_rope.c  the frequencies of its rotation
  *     model_load.c  weights to the device */
 #ifndef MODEL_IMPL_H
@@ -29,6 +30,8 @@ struct model_arch {
     double attn_cap, cap; /* softcaps where the file names none */
     int still;       /* every so many-th layer does not rotate; 0: all do */
     int big;         /* with so many layers q k is scaled by the width a head instead of the head's size */
+    const char *expert_ff; /* key of an expert's width, where the feed-forward can be a mixture; NULL: it cannot */
+    bool mixture;    /* ... and must be one */
 };
 
 struct planner {
@@ -45,9 +48,15 @@ struct planner {
 int model_key_int(const struct planner *p, const char *suffix, int64_t absent, int64_t min, int64_t max, int *out);
 int model_key_real(const struct planner *p, const char *suffix, double absent, double min, double max, double *out);
 
+/* A tensor's shape; depth: matrices one after the other. */
+struct model_shape {
+    int64_t cols, rows, depth;
+};
 /* The tensor of this name with exactly this shape; NULL and *rc 0: it is absent and may be; *rc -1: an error. */
-const struct gguf_tensor *model_find(struct planner *p, const char *name, int64_t cols, int64_t rows, bool optional,
-                                     int *rc);
+const struct gguf_tensor *model_find(struct planner *p, const char *name, struct model_shape s, bool optional, int *rc);
+
+/* m->ff, m->experts and m->used: after the width is read. */
+int model_feed(struct planner *p);
 
 /* m->rope and m->rope_local, after the sizes; and Llama 3's factors, which are a tensor. */
 int model_rope(struct planner *p);

@@ -141,7 +141,7 @@ int model_rope_factors(struct planner *p)
 {
     struct model *m = p->m;
     int rc, pairs = m->rope.dims / 2;
-    const struct gguf_tensor *t = model_find(p, "rope_freqs.weight", pairs, 1, true, &rc);
+    const struct gguf_tensor *t = model_find(p, "rope_freqs.weight", (struct model_shape){pairs, 1, 1}, true, &rc);
     if (!t) return rc;
     float factor[KERN_HEAD_MAX / 2];
     if (t->type != KT_F32)

@@ -76,7 +76,7 @@ TEST(model_refuses_sizes_that_are_zero_huge_or_do_not_divide)
         {"attention.sliding_window", (1 << 24) + 1, "llama.attention.sliding_window is 16777217"},
         {"attention.sliding_window", 1ull << 32, "llama.attention.sliding_window"},
         {"attention.sliding_window", UINT64_MAX, "llama.attention.sliding_window"},
-        {"expert_count", 8, "expert_count is 8"},
+        {"expert_count", 8, "llama.expert_used_count is missing"},
     };
     for (size_t i = 0; i < COUNT_OF(bad); i++) refuse(with_key(bad[i].key, bad[i].value), bad[i].word);
 }

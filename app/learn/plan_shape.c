@@ -4,7 +4,8 @@
 
 #define MOE(words) "it is a mixture of experts (" words "), and plimsoll runs dense models only"
 #define OTHER(arch, words) \
-    "its architecture " arch " is not supported (" words "); llama, qwen2, qwen3, smollm3, gemma2 and gemma3 are"
+    "its architecture " arch " is not supported (" words \
+    "); llama, qwen2, qwen3, qwen3moe, smollm3, gemma2 and gemma3 are"
 
 const struct plan_shape plan_shapes[] = {
     /* name, arch, why not, layers, embd, heads, kv heads, head dim, ff, vocab, ctx, window, tied, words, parameters */
