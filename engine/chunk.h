@@ -15,6 +15,7 @@ struct chunk {
     int step_rows; /* of a pass that is one step, <= rows */
 };
 
-/* backend: struct kern's name; one that the table lacks counts as "cpu". */
-struct chunk chunk_of(const char *backend, uint64_t parameters);
+/* backend: struct kern's name; one that the table lacks counts as "cpu".  active: of the parameters, those that a row
+ * is computed with; fewer of a mixture alone (struct model). */
+struct chunk chunk_of(const char *backend, uint64_t parameters, uint64_t active);
 #endif

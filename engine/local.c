@@ -369,7 +369,7 @@ static int plan_model(struct engine *e, const struct engine_config *cfg, const s
     if (maker_vocab_open(e, cfg, g, &kind, err)) return ENGINE_FAULT;
     if (model_plan(&l->model, g, e->info.vocab, l->k, err)) return ENGINE_FAULT;
     struct maker_model m = {.ctx = l->model.ctx_trained, .window = l->model.window, .local = l->model.local_window,
-                            .chunk = chunk_of(l->k->name, l->model.parameters)};
+                            .chunk = chunk_of(l->k->name, l->model.parameters, l->model.active)};
     if (maker_sizes(e, cfg, &m, &pages, err)) return ENGINE_FAULT;
     if (naive_check_window(cfg->naive, MAX(e->info.window, e->info.local_window), err)) return ENGINE_FAULT;
     room->device = l->k->memory != NULL;

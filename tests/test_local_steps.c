@@ -202,15 +202,31 @@ TEST(steps_of_the_table_are_short_and_passes_no_smaller)
     static const char *const backend[] = {"cpu", "cuda", "ref", "another"};
     for (size_t i = 0; i < COUNT_OF(backend); i++)
         for (uint64_t n = 1000; n < 1000000000000; n += n / 3) {
-            const struct chunk c = chunk_of(backend[i], n), cpu = chunk_of("cpu", n);
+            const struct chunk c = chunk_of(backend[i], n, n), cpu = chunk_of("cpu", n, n);
             CHECK(c.step_rows >= 8 && c.step_rows <= c.rows);
             if (i == 0 && c.step_rows > 8) CHECK((double)n * c.step_rows < 0.1 * 6e11);
             if (i == 1 || i == 2) CHECK_EQ(c.rows, c.step_rows);
             if (i == 3) CHECK(c.rows == cpu.rows && c.step_rows == cpu.step_rows);
         }
-    const struct chunk one = chunk_of("cpu", 1235814400), eight = chunk_of("cpu", 8030261248);
+    const struct chunk one = chunk_of("cpu", 1235814400, 1235814400),
+                       eight = chunk_of("cpu", 8030261248, 8030261248);
     CHECK(one.rows == 64 && one.step_rows == 24);
     CHECK(eight.rows == 64 && eight.step_rows == 8);
+}
+
+/* By what a row is computed with, in passes that are worth reading all experts for: Qwen3 30B A3B, Mixtral 8x7B. */
+TEST(steps_of_a_mixture_go_by_what_is_active_and_its_passes_are_large)
+{
+    for (uint64_t n = 1000; n < 1000000000000; n += n / 3) {
+        const struct chunk c = chunk_of("cpu", 10 * n, n), dense = chunk_of("cpu", n, n);
+        CHECK_EQ(c.step_rows, dense.step_rows);
+        CHECK(c.rows >= dense.rows && c.rows <= 256);
+        CHECK_EQ(chunk_of("cuda", 10 * n, n).rows, chunk_of("cuda", n, n).rows);
+    }
+    const struct chunk qwen = chunk_of("cpu", 30532122624, 3353032704),
+                       mixtral = chunk_of("cpu", 46702792704, 12879925248);
+    CHECK(qwen.rows == 256 && qwen.step_rows == 16);
+    CHECK(mixtral.rows == 128 && mixtral.step_rows == 8);
 }
 
 CHECK_MAIN

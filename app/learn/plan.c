@@ -156,7 +156,8 @@ static int take(void *self, const struct engine_info *info, const struct fit *fi
     struct plan *p = m->p;
     struct fit f = *fit;
     (void)err;
-    f.max_rows = m->ask->engine.max_rows > 0 ? m->ask->engine.max_rows : chunk_of(f.k->name, f.m->parameters).rows;
+    f.max_rows = m->ask->engine.max_rows;
+    if (f.max_rows <= 0) f.max_rows = chunk_of(f.k->name, f.m->parameters, f.m->active).rows;
     snprintf(p->backend, sizeof p->backend, "%s", f.k->name);
     take_model(p, info, f.m);
     take_sizes(p, info, &f, have, m->made);
