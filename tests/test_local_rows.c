@@ -58,12 +58,13 @@ static void read_answer(struct engine *e, int id, struct said *out)
 }
 
 /* All prompts through one engine; company: all at once (some joining late), else one after the other. */
-static void say_all(const char *path, const struct kern_config *kern, enum ktype kv, int max_rows, bool company,
-                    uint32_t *seed, struct said out[SEQS])
+static void say_all(const char *path, const char *backend, const struct kern_config *kern, enum ktype kv, int max_rows,
+                    bool company, uint32_t *seed, struct said out[SEQS])
 {
     struct err err = {0};
     struct engine_event ev[64];
     struct engine_config cfg = {.model = path,
+                                .backend = backend,
                                 .kern = *kern,
                                 .kv_type = kv,
                                 .max_rows = max_rows,
@@ -113,10 +114,10 @@ static void check_pair(const char *isa, enum ktype type, enum ktype kv, uint32_t
     char what[96];
     snprintf(what, sizeof what, "%s, %s weights, %s pages", isa, ktype_info(type)->name, ktype_info(kv)->name);
     make_prompts(seed);
-    say_all(path, &cfg, kv, 256, false, seed, alone);
+    say_all(path, "cpu", &cfg, kv, 256, false, seed, alone);
     for (int round = 0; round < ROUNDS; round++) {
         cfg.threads = 1 + tiny_below(seed, 4);
-        say_all(path, &cfg, kv, SEQS + 1 + tiny_below(seed, 60), round % 3 != 0, seed, now);
+        say_all(path, "cpu", &cfg, kv, SEQS + 1 + tiny_below(seed, 60), round % 3 != 0, seed, now);
         check_same(alone, now, what);
     }
 }
@@ -147,5 +148,32 @@ TEST(rows_do_not_know_their_company_portable) { check_isa("portable", 0); }
 TEST(rows_do_not_know_their_company_avx2) { check_isa("avx2", 1); }
 TEST(rows_do_not_know_their_company_avxvnni) { check_isa("avxvnni", 2); }
 TEST(rows_do_not_know_their_company_avx512) { check_isa("avx512", 2); }
+
+/* Rows of one expert come together in company, and alone each is by itself. */
+static void check_mixture(const char *backend, enum ktype type)
+{
+    static struct said alone[SEQS], now[SEQS];
+    const struct tiny t = {.arch = type == KT_F32 ? "llama" : "qwen3moe", .layers = 2, .embd = 64, .heads = 2,
+                           .kv_heads = 1, .ff = 64, .type = type, .seed = 9, .experts = 7, .used = 3};
+    struct kern_config cfg = {.threads = 1};
+    uint32_t seed = 5;
+    const char *path = tiny_file(&t, NULL, "mix.gguf");
+    make_prompts(&seed);
+    say_all(path, backend, &cfg, KT_F16, 256, false, &seed, alone);
+    for (int round = 0; round < 2; round++) {
+        cfg.threads = 1 + tiny_below(&seed, 4);
+        say_all(path, backend, &cfg, KT_F16, SEQS + 1 + tiny_below(&seed, 60), true, &seed, now);
+        check_same(alone, now, "a mixture of experts");
+    }
+}
+
+TEST(rows_of_a_mixture_do_not_know_their_company)
+{
+    static const char *const backend[] = {"ref"};
+    for (size_t i = 0; i < COUNT_OF(backend); i++) {
+        check_mixture(backend[i], KT_F32);
+        check_mixture(backend[i], KT_Q8_0);
+    }
+}
 
 CHECK_MAIN

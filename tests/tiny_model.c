@@ -63,29 +63,40 @@ void tiny_keys(struct gguf_make *m, const struct tiny *t)
     snprintf(key, sizeof key, "%s.attention.layer_norm_rms_epsilon", t->arch);
     gguf_make_f32(m, key, 1e-5f);
     if (t->window) key_u32(m, t->arch, "attention.sliding_window", t->window);
+    if (!t->experts) return;
+    key_u32(m, t->arch, "expert_count", t->experts);
+    key_u32(m, t->arch, "expert_used_count", t->used);
+    if (strcmp(t->arch, "qwen3moe") == 0) key_u32(m, t->arch, "expert_feed_forward_length", t->ff);
+}
+
+static void put(struct gguf_make *m, const char *name, enum ktype type, int cols, int rows, int deep, const void *data)
+{
+    gguf_make_tensor(m, name, type, deep > 1 ? 3 : 2, (int64_t[]){cols, rows, deep}, data);
 }
 
 /* All other types: filled as the tests of kernels fill them. */
-static void by_rig(struct gguf_make *m, const char *name, enum ktype type, int cols, int rows, uint32_t *seed)
+static void by_rig(struct gguf_make *m, const char *name, enum ktype type, int cols, int rows, int deep,
+                   uint32_t *seed)
 {
     struct dice d = {tiny_random(seed)};
-    uint8_t *file = malloc(rig_file_bytes(type, rows, cols));
+    uint8_t *file = malloc(rig_file_bytes(type, rows * deep, cols));
     CHECK(file != NULL);
-    rig_weights(&d, type, rows, cols, file);
-    gguf_make_tensor(m, name, type, 2, (int64_t[]){cols, rows}, file);
+    rig_weights(&d, type, rows * deep, cols, file);
+    put(m, name, type, cols, rows, deep, file);
     free(file);
 }
 
 /* Random weights whose products neither vanish nor grow: uniform, of deviation 1/sqrt(cols). */
-static void matrix(struct gguf_make *m, const char *name, enum ktype type, int cols, int rows, uint32_t *seed)
+static void matrices(struct gguf_make *m, const char *name, enum ktype type, int cols, int rows, int deep,
+                     uint32_t *seed)
 {
     struct buf b = {0};
     float amp = 1.7f / sqrtf((float)cols);
     if (type != KT_F32 && type != KT_F16 && type != KT_Q8_0) {
-        by_rig(m, name, type, cols, rows, seed);
+        by_rig(m, name, type, cols, rows, deep, seed);
         return;
     }
-    for (int i = 0; i < rows * cols; i++) {
+    for (int i = 0; i < rows * deep * cols; i++) {
         if (type == KT_F32) {
             float v = amp * uniform(seed);
             buf_put(&b, &v, sizeof v);
@@ -98,8 +109,13 @@ static void matrix(struct gguf_make *m, const char *name, enum ktype type, int c
             buf_put(&b, &q, 1);
         }
     }
-    gguf_make_tensor(m, name, type, 2, (int64_t[]){cols, rows}, b.data);
+    put(m, name, type, cols, rows, deep, b.data);
     buf_free(&b);
+}
+
+static void matrix(struct gguf_make *m, const char *name, enum ktype type, int cols, int rows, uint32_t *seed)
+{
+    matrices(m, name, type, cols, rows, 1, seed);
 }
 
 static void vector(struct gguf_make *m, const char *name, int n, float mean, float spread, uint32_t *seed)
@@ -107,6 +123,19 @@ static void vector(struct gguf_make *m, const char *name, int n, float mean, flo
     float v[4096];
     for (int i = 0; i < n; i++) v[i] = mean + spread * uniform(seed);
     gguf_make_tensor(m, name, KT_F32, 1, (int64_t[]){n}, v);
+}
+
+static void feed(struct gguf_make *m, const struct tiny *t, int layer, uint32_t *seed)
+{
+    const struct { const char *name; int cols, rows; } part[] = {
+        {"gate", t->embd, t->ff}, {"up", t->embd, t->ff}, {"down", t->ff, t->embd}};
+    char name[64];
+    snprintf(name, sizeof name, "blk.%d.ffn_gate_inp.weight", layer);
+    if (t->experts) matrix(m, name, KT_F32, t->embd, t->experts, seed);
+    for (size_t i = 0; i < COUNT_OF(part); i++) {
+        snprintf(name, sizeof name, "blk.%d.ffn_%s%s.weight", layer, part[i].name, t->experts ? "_exps" : "");
+        matrices(m, name, t->type, part[i].cols, part[i].rows, MAX(t->experts, 1), seed);
+    }
 }
 
 void tiny_tensors(struct gguf_make *m, const struct tiny *t)
@@ -128,15 +157,13 @@ void tiny_tensors(struct gguf_make *m, const struct tiny *t)
             vector(m, NAME("attn_k.bias"), kv, 0, 0.5f, &seed);
             vector(m, NAME("attn_v.bias"), kv, 0, 0.5f, &seed);
         }
-        if (strcmp(t->arch, "qwen3") == 0 || strcmp(t->arch, "gemma3") == 0) {
+        if (strncmp(t->arch, "qwen3", 5) == 0 || strcmp(t->arch, "gemma3") == 0) {
             vector(m, NAME("attn_q_norm.weight"), t->embd / t->heads, 1, 0.3f, &seed);
             vector(m, NAME("attn_k_norm.weight"), t->embd / t->heads, 1, 0.3f, &seed);
         }
         matrix(m, NAME("attn_output.weight"), t->type, q, t->embd, &seed);
         vector(m, NAME("ffn_norm.weight"), t->embd, 1, 0.1f, &seed);
-        matrix(m, NAME("ffn_gate.weight"), t->type, t->embd, t->ff, &seed);
-        matrix(m, NAME("ffn_up.weight"), t->type, t->embd, t->ff, &seed);
-        matrix(m, NAME("ffn_down.weight"), t->type, t->ff, t->embd, &seed);
+        feed(m, t, i, &seed);
         if (strncmp(t->arch, "gemma", 5) == 0) {
             vector(m, NAME("post_attention_norm.weight"), t->embd, 1, 0.3f, &seed);
             vector(m, NAME("post_ffw_norm.weight"), t->embd, 1, 0.3f, &seed);
