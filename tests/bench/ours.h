@@ -5,9 +5,12 @@
 #include "tests/bench/bench.h"
 
 /* What one token costs at least, counted from the file: a step reads every weight once (the embedding table only where
- * it is the output matrix too), and multiplies with every matrix. */
+ * it is the output matrix too), and multiplies with every matrix; of a mixture of experts each row with those it goes
+ * through, and a step reads as many as its rows meet where each expert is as likely as the others. */
 struct cost {
     double bytes;  /* a step must read */
+    double experts; /* ... and those of all experts beside, of which a token meets the part `chosen` */
+    double chosen;
     double body;   /* multiply-adds of a token in the layers */
     double output; /* ... and of a row of logits */
 };
