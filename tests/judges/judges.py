@@ -49,6 +49,9 @@ class HF:
                       attn_implementation="eager", pad_token_id=None, bos_token_id=None, eos_token_id=None)
         if s.gemma:
             kind, config_kind = gemma(s, config, window, linear, other)
+        elif s.experts:
+            kind, config_kind = mixture(s, config)
+            weights = fused(weights)
         elif s.window:
             kind, config_kind = transformers.MistralForCausalLM, transformers.MistralConfig
             config.update(head_dim=s.head_dim, sliding_window=window or None)
@@ -84,6 +87,21 @@ class HF:
         if s.gemma:
             change(torch, model.model, other)
         self.torch, self.model, self.lost, self.window, self.gemma = torch, model, lost, window, s.gemma
+        self.routers, self.gaps = [layer.mlp.gate for layer in model.model.layers] if s.experts else [], []
+        for router in self.routers:
+            router.register_forward_hook(self.look(s.experts[1], other.get("mix")))
+
+    def look(self, used, mix):
+        """A router's hook: notes how far each row's last expert is from the first that it does not go through, as a
+        part of the largest logit; mix: a mistake, which takes (logits, weights, experts) and returns the last two."""
+        def hook(router, args, out):
+            logits, weights, experts = out
+            best = logits.sort(descending=True).values
+            gap = (best[:, used - 1] - best[:, used]) / logits.abs().max(dim=-1).values
+            self.gaps.append(gap.numpy())
+            return (logits, *mix(self.torch, logits, weights, experts)) if mix else None
+
+        return hook
 
     def mask(self, n, window):
         seen = self.torch.ones(n, n, dtype=self.torch.bool).tril()
@@ -92,8 +110,13 @@ class HF:
         seen[self.lost:, :self.lost] = False
         return self.torch.zeros(1, 1, n, n).masked_fill(~seen, self.torch.finfo(self.torch.float32).min)
 
+    def choices(self):
+        """Of the last logits(): how narrow each row's narrowest choice of experts was (look()); a mixture has some."""
+        return np.min(self.gaps, axis=0)
+
     def logits(self, ids):
         mask = None
+        self.gaps = []
         if self.lost and self.gemma:
             mask = {"full_attention": self.mask(len(ids), 0), "sliding_attention": self.mask(len(ids), self.window)}
         elif self.lost:
@@ -101,6 +124,30 @@ class HF:
         with self.torch.no_grad():
             out = self.model(self.torch.tensor([list(ids)]), attention_mask=mask, use_cache=False)
         return out.logits[0].float().numpy()
+
+
+def mixture(s, config):
+    """HF's classes for mixtures of experts; what is special to them goes into the configuration."""
+    import transformers
+    config.update(head_dim=s.head_dim, num_experts_per_tok=s.experts[1], router_aux_loss_coef=0.0)
+    if s.arch == "llama":
+        config.update(num_local_experts=s.experts[0], sliding_window=None)
+        return transformers.MixtralForCausalLM, transformers.MixtralConfig
+    config.update(num_experts=s.experts[0], moe_intermediate_size=s.ff, norm_topk_prob=True, decoder_sparse_step=1,
+                  mlp_only_layers=[])
+    return transformers.Qwen3MoeForCausalLM, transformers.Qwen3MoeConfig
+
+
+def fused(weights):
+    """Experts as HF has them: gate above up, and no .weight in the name."""
+    out = {}
+    for k, v in weights.items():
+        if ".experts.gate_proj." in k:
+            up = weights[k.replace("gate_proj", "up_proj")]
+            out[k.replace("gate_proj.weight", "gate_up_proj")] = np.concatenate([v, up], axis=1)
+        elif ".experts.up_proj." not in k:
+            out[k.replace(".down_proj.weight", ".down_proj") if ".experts." in k else k] = v
+    return out
 
 
 def gemma(s, config, window, linear, other):

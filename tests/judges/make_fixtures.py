@@ -9,7 +9,8 @@ For each Spec: write NAME.gguf, let HF transformers and llama.cpp read it, compa
 if they agree write NAME.ref (format: tests/fixtures/README.md).  A fixture is refused, and nothing of it kept, when
   - a pair of judges differs by more than the tolerance: then the file is wrong, or a judge is;
   - a likely mistake (mistakes() below) would not move the logits by 20 tolerances: then it judges nothing;
-  - no prompts are found whose greedy continuations have margins of 20 tolerances at each step.
+  - no prompts are found whose greedy continuations have margins of 20 tolerances at each step, and of a mixture whose
+    rows choose their experts by as wide a margin as CHOICE says: an engine that rounds must choose the same ones.
 All is a function of the seeds: a second run writes the same bytes, but for the last digits that another CPU may round
 otherwise."""
 import argparse
@@ -28,10 +29,12 @@ FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
 MARK = "<!-- Below: written by tests/judges/make_fixtures.py -->\n"
 TOL_F32, TOL_F16 = 1e-3, 5e-3   # K/V in F32, in F16
 MARGIN = 20 * TOL_F32
+CHOICE = 5 * TOL_F32            # of experts, if more than what rounding takes: choice_of()
 GELU = "exact GELU"             # the one mistake that moves logits by little: Spec.exact is there for it
 LENGTHS = {1: [0], 17: [15, 16], 40: [31, 39], 70: [16, 63, 64, 69]}  # sequence -> rows whose logits are kept
 GREEDY = (17, 40)               # these are also continued greedily
 SEEDS, TRIES = 8, 6000          # models; prompts a model and length
+LAST = 5                        # tokens of a mixture's prompt that are drawn anew for the next one
 
 
 class Refused(Exception):
@@ -112,6 +115,45 @@ def gemma_mistakes(s, weights):
     return out
 
 
+def over_all(torch, logits, weights, experts):
+    return torch.softmax(logits, dim=-1).gather(1, experts), experts
+
+
+def equally(torch, logits, weights, experts):
+    return torch.full_like(weights, 1 / weights.shape[1]), experts
+
+
+def without_last(torch, logits, weights, experts):
+    weights = weights.clone()
+    weights[:, -1] = 0
+    return weights / weights.sum(dim=-1, keepdim=True), experts
+
+
+def smallest(torch, logits, weights, experts):
+    few = torch.topk(-logits, experts.shape[1], dim=-1).indices
+    return torch.softmax(logits.gather(1, few), dim=-1), few
+
+
+def by_number(torch, logits, weights, experts):
+    return weights, experts.sort(dim=-1).values
+
+
+def rolled(weights, part):
+    """Experts' matrices of this name each taken for the next one's."""
+    return {k: np.roll(v, 1, axis=0) if ".experts." + part in k else v for k, v in weights.items()}
+
+
+def mixture_mistakes(s, weights):
+    return [("weights by the softmax over all experts", weights, {"mix": over_all}),
+            ("experts weighed alike", weights, {"mix": equally}),
+            ("an expert too few", weights, {"mix": without_last}),
+            ("the smallest logits' experts", weights, {"mix": smallest}),
+            ("weights by size for experts by number", weights, {"mix": by_number}),
+            ("another expert's down", rolled(weights, "down_proj"), {}),
+            ("another expert's gate", rolled(weights, "gate_proj"), {}),
+            ("gate and up swapped", swapped(weights, ".experts.gate_proj.", ".experts.up_proj."), {})]
+
+
 def mistakes(s, weights):
     """[(what the engine got wrong, weights, other settings of judges.HF)] as far as they apply to s."""
     out = [("rotation of the wrong pairs", wrong_rotation(s, weights), {}),
@@ -136,6 +178,8 @@ def mistakes(s, weights):
         out.append(("no window", weights, {"window": 0}))
     if s.gemma:
         out += gemma_mistakes(s, weights)
+    if s.experts:
+        out += mixture_mistakes(s, weights)
     if s.arch == "smollm3":
         out += [("rotation in all layers", weights, {"still": s.layers + 1}),
                 ("no rotation in every third", weights, {"still": 3})]
@@ -146,28 +190,55 @@ def mistakes(s, weights):
 
 # ------------------------------------------------------------------------------------- prompts and greedy runs
 
-def greedy(hf, ids, n, need):
-    """(continuation, margins), or None as soon as a step's margin over max|logit| is below need, or a special token
-    would be chosen (a program would stop there).  One that runs in a circle judges little: half must be different."""
+def greedy(s, hf, ids, need):
+    """(continuation, margins), or None as soon as a step's margin over max|logit| is below need, its experts are near
+    to a tie, or a special token would be chosen (a program would stop there).  One that runs in a circle judges little: half must be different."""
     out, margins = [], []
-    for _ in range(n):
+    for _ in range(s.greedy):
         row = hf.logits(ids + out)[-1].astype(np.float64)
         second, first = np.argsort(row)[-2:]
         margins.append(float((row[first] - row[second]) / np.abs(row).max()))
-        if margins[-1] < need or first >= tiny.NORMAL:
+        if margins[-1] < need or first >= tiny.NORMAL or len(narrow(s, hf)):
             return None
         out.append(int(first))
-    return (out, margins) if len(set(out)) >= n // 2 else None
+    return (out, margins) if len(set(out)) >= s.greedy // 2 else None
+
+
+def choice_of(s):
+    """How wide a row's choice of experts must be.  Inputs of a router that are off by so much move its logits so much:
+    what rounding does to the rows in between is less than what it does to the last logits."""
+    return max(CHOICE, s.rounded)
+
+
+def narrow(s, hf):
+    """Rows of the last logits() that are near to a tie of two experts."""
+    return np.flatnonzero(hf.choices() < choice_of(s)) if s.experts else ()
+
+
+def prompt(s, hf, rng, length, most, before):
+    """Random ids below most; of a mixture, tokens whose choice of experts is narrow are drawn anew, and only the last
+    few are others than in the prompt before."""
+    ids = [int(i) for i in rng.randint(0, most, length)]
+    if not s.experts:
+        return ids
+    ids[:-LAST] = (before or ids)[:-LAST]
+    while True:
+        hf.logits(ids)
+        rows = narrow(s, hf)
+        if len(rows) == 0:
+            return ids
+        ids[rows[0]] = int(rng.randint(0, most))
 
 
 def sequences(s, hf, seed):
     """[(ids, continuation or None, margins or None)], or None when some prompt is not found."""
     need, out = max(MARGIN, 2.5 * s.rounded), []
     for length in LENGTHS:
+        ids = None
         for attempt in range(TRIES):
             rng = tiny.stream("prompt", s.name, seed, length, attempt)
-            ids = [int(i) for i in rng.randint(0, tiny.NORMAL if length in GREEDY else tiny.VOCAB, length)]
-            found = greedy(hf, ids, s.greedy, need) if length in GREEDY else (None, None)
+            ids = prompt(s, hf, rng, length, tiny.NORMAL if length in GREEDY else tiny.VOCAB, ids)
+            found = greedy(s, hf, ids, need) if length in GREEDY else (None, None)
             if found:
                 out.append((ids, *found))
                 break

@@ -3,7 +3,11 @@
 `rounded` is the tolerance for an engine that multiplies in the weights' companion type; llama.cpp is one: before an F16
 matrix it rounds activations to F16, before BF16 to BF16 (8 bits of mantissa), before Q8_0 to int8 per 32.  Those
 models have a louder embedding and flatter attention, so that rounding is not amplified out of all proportion, and the
-Q8_0 ones continue for fewer tokens, since each needs a wider margin."""
+Q8_0 ones continue for fewer tokens, since each needs a wider margin.
+
+A mixture's rows must not be near a tie of two experts, or an engine that rounds takes the other one and is far off
+without being wrong: make_fixtures.py draws tokens anew until no row's last expert in a layer is nearer to the next one
+than `rounded` (or 5 tolerances) of its largest logit, in the continuations too."""
 from tiny import Spec
 
 CALM = dict(embd_std=2.0, gains=(1.2, 1.0))
@@ -52,6 +56,14 @@ SPECS = [
          "Q8_0 weights with norms of heads, heads x size (128) twice the width, tied", base=1e6, type="Q8_0",
          pre="qwen2", tied=True, rounded=3e-2, greedy=12, embd_std=2.0,
          gains=(1.5, 1.0)),
+    Spec("qwen3moe", "qwen3moe", 32, 4, 2, 12, 64, 2,
+         "a mixture: 3 of 8 experts, norms of heads, own output matrix; its key of a dense ff is another number",
+         base=1e6, eps=1e-6, pre="qwen2", experts=(8, 3)),
+    Spec("qwen3moe-q8_0", "qwen3moe", 64, 4, 2, 32, 32, 2, "a mixture in Q8_0, its router in F32: 3 of 8 experts, tied",
+         base=1e6, type="Q8_0", pre="qwen2", tied=True, rounded=3e-2, greedy=8, embd_std=2.0, gains=(1.5, 1.0),
+         experts=(8, 3)),
+    Spec("mixtral", "llama", 32, 4, 2, 8, 64, 2, "a mixture: 2 of 4 experts in the architecture llama", base=1e6,
+         experts=(4, 2)),
     Spec("smollm3", "smollm3", 40, 4, 2, 10, 48, 5, "the fourth of five layers does not rotate, tied", base=2e6,
          eps=1e-6, pre="smaug-bpe", tied=True, gains=(1.4, 1.2)),
     Spec("gemma2-caps", "gemma2", 32, 4, 2, 12, 32, 4,

@@ -20,17 +20,18 @@ from gguf import GGMLQuantizationType as Q
 
 TYPES = {"F32": Q.F32, "F16": Q.F16, "BF16": Q.BF16, "Q8_0": Q.Q8_0}
 CONTEXT = 512
+ROUTER = "ffn_gate_inp"  # F32 in every file
 
 
 @dataclasses.dataclass(frozen=True)
 class Spec:
     name: str
-    arch: str              # "llama", "smollm3", "qwen2", "qwen3", "gemma2" or "gemma3"
+    arch: str              # "llama", "smollm3", "qwen2", "qwen3", "qwen3moe", "gemma2" or "gemma3"
     embd: int
     heads: int
     kv_heads: int
     head_dim: int          # heads * head_dim may differ from embd (not in qwen2: key_length is written then)
-    ff: int
+    ff: int                # of a mixture one expert's
     layers: int
     why: str               # one line for the README
     tied: bool = False     # no output.weight: the embedding is used
@@ -45,6 +46,8 @@ class Spec:
     local: float = 0.0        # gemma3: base of the layers with a window; 0: the file says nothing, which means 10000
     linear: float = 0.0       # gemma3: the full layers' frequencies are divided by it
     caps: tuple = ()          # gemma2: soft caps of attention's logits and of the final ones
+    experts: tuple = ()       # a mixture: (experts of a layer, how many of them a token goes through)
+    router: float = 1.0       # gain of what chooses them
     embd_std: float = 1.0
     gains: tuple = (1.6, 1.5) # of q and k; of ffn_down.  Peaked attention shows mistakes, and amplifies rounding too
     omit: tuple = ()          # optional keys that the file leaves out
@@ -61,7 +64,7 @@ class Spec:
     @property
     def normed(self):
         """What has a norm a head, before it is rotated; its weights are the same for all heads of a layer."""
-        return ("q", "k") if self.arch in ("qwen3", "gemma3") else ()
+        return ("q", "k") if self.arch in ("qwen3", "qwen3moe", "gemma3") else ()
 
     @property
     def gemma(self):
@@ -142,18 +145,25 @@ def stream(*words):
 
 
 def matrix_shapes(s):
-    """GGUF's name of each matrix in a layer -> (HF's name, rows, columns, gain)."""
+    """GGUF's name of each matrix in a layer -> (HF's name, shape, gain).  HF has a mixture's gate and up in one, which
+    judges.py does."""
     q, kv = s.heads * s.head_dim, s.kv_heads * s.head_dim
     peak, down = s.gains
-    return {
-        "attn_q": ("self_attn.q_proj", q, s.embd, peak),
-        "attn_k": ("self_attn.k_proj", kv, s.embd, peak),
-        "attn_v": ("self_attn.v_proj", kv, s.embd, 1.0),
-        "attn_output": ("self_attn.o_proj", s.embd, q, 1.0),
-        "ffn_gate": ("mlp.gate_proj", s.ff, s.embd, 1.0),
-        "ffn_up": ("mlp.up_proj", s.ff, s.embd, 1.0),
-        "ffn_down": ("mlp.down_proj", s.embd, s.ff, down),
+    out = {
+        "attn_q": ("self_attn.q_proj", (q, s.embd), peak),
+        "attn_k": ("self_attn.k_proj", (kv, s.embd), peak),
+        "attn_v": ("self_attn.v_proj", (kv, s.embd), 1.0),
+        "attn_output": ("self_attn.o_proj", (s.embd, q), 1.0),
     }
+    feed = {"gate": ((s.ff, s.embd), 1.0), "up": ((s.ff, s.embd), 1.0), "down": ((s.embd, s.ff), down)}
+    if s.experts:
+        out[ROUTER] = ("mlp.gate", (s.experts[0], s.embd), s.router)
+    for part, (shape, gain) in feed.items():
+        if s.experts:
+            out["ffn_%s_exps" % part] = ("mlp.experts.%s_proj" % part, (s.experts[0], *shape), gain)
+        else:
+            out["ffn_" + part] = ("mlp.%s_proj" % part, shape, gain)
+    return out
 
 
 def draw(s, seed):
@@ -171,10 +181,10 @@ def draw(s, seed):
         p = "model.layers.%d." % i
         before, *after = s.layer_norms.values()
         w[p + before + ".weight"] = norm()
-        for name, (hf, rows, cols, gain) in matrix_shapes(s).items():
-            w[p + hf + ".weight"] = normal(rows, cols, std=gain / math.sqrt(cols))
+        for name, (hf, shape, gain) in matrix_shapes(s).items():
+            w[p + hf + ".weight"] = normal(*shape, std=gain / math.sqrt(shape[-1]))
             if name.startswith("attn_") and name[5] in s.biases:
-                w[p + hf + ".bias"] = normal(rows, std=0.5)
+                w[p + hf + ".bias"] = normal(shape[0], std=0.5)
         for part in s.normed:  # a norm takes the gain of q and k away, so it has one of its own
             w[p + "self_attn.%s_norm.weight" % part] = s.gains[0] * norm(s.head_dim)
         for hf in after:
@@ -203,7 +213,7 @@ def names(s):
         g, h = "blk.%d." % i, "model.layers.%d." % i
         norms = [(g + gguf_name + ".weight", h + hf + ".weight", 0) for gguf_name, hf in s.layer_norms.items()]
         out.append(norms[0])
-        for name, (hf, _, _, _) in matrix_shapes(s).items():
+        for name, (hf, _, _) in matrix_shapes(s).items():
             heads = {"attn_q": s.heads, "attn_k": s.kv_heads}.get(name, 0) if s.arch in ("llama", "smollm3") else 0
             out.append((g + name + ".weight", h + hf + ".weight", heads))
             if name.startswith("attn_") and name[5] in s.biases:
@@ -245,7 +255,12 @@ def write(s, seed, path):
     w.add_block_count(s.layers)
     w.add_context_length(CONTEXT)
     w.add_embedding_length(s.embd)
-    w.add_feed_forward_length(s.ff)
+    w.add_feed_forward_length(3 * s.ff if s.arch == "qwen3moe" else s.ff)  # there it is that of layers without experts
+    if s.experts:
+        w.add_expert_count(s.experts[0])
+        w.add_expert_used_count(s.experts[1])
+    if s.arch == "qwen3moe":
+        w.add_expert_feed_forward_length(s.ff)
     w.add_head_count(s.heads)
     key("head_count_kv", w.add_head_count_kv, s.kv_heads)
     w.add_layer_norm_rms_eps(s.eps)
@@ -288,7 +303,7 @@ def write(s, seed, path):
             a = permute(a, heads)
         if name.endswith("norm.weight"):
             a = a + np.float32(s.shift)
-        if a.ndim == 2 and s.type != "F32":
+        if a.ndim > 1 and s.type != "F32" and ROUTER not in name:
             w.add_tensor(name, gguf.quants.quantize(a, TYPES[s.type]), raw_dtype=TYPES[s.type])
         else:
             w.add_tensor(name, a)
