@@ -14,6 +14,7 @@ enum { COMMAND_LINE = 1500 }; /* bytes of a text that are told in one line */
 void command_text(const char *head, const char *text, size_t n);
 
 void command_say_machine(const struct console *c); /* what it has, and what of this process is resident */
+void command_say_model(const struct engine_info *i); /* its name, size and types */
 void command_say_local(const struct engine_info *i); /* what layers with a window of their own keep, if there are any */
 
 command command_stats, command_context, command_read, command_attach, command_artifact, command_ingest, command_recall;

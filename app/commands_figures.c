@@ -54,6 +54,15 @@ static void say_holder(const char *name, const struct engine_agent *a)
     buf_free(&parts);
 }
 
+void command_say_model(const struct engine_info *i)
+{
+    char mixture[64] = "";
+    if (i->experts > 0)
+        snprintf(mixture, sizeof mixture, ", %d of %d experts compute a token", i->experts_used, i->experts);
+    say("model    %s, %s, %.1f M parameters%s, %s", *i->name ? i->name : "(no name)", i->arch,
+        (double)i->parameters / 1e6, mixture, i->types);
+}
+
 void command_say_local(const struct engine_info *i)
 {
     if (i->local_layers == 0) return;

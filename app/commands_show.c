@@ -12,8 +12,7 @@ static void say_engine(struct console *c)
     struct engine_snapshot s;
     struct buf words = {0};
     c->a->ops->snapshot(c->a->engine, &s);
-    say("model    %s, %s, %.1f M parameters, %s", *i->name ? i->name : "(no name)", i->arch,
-        (double)i->parameters / 1e6, i->types);
+    command_say_model(i);
     say("turns    written as %s; seed %llu", i->template, (unsigned long long)c->a->sampling.seed);
     say("engine   %s; %s; %s", i->maker, i->backend, i->kernels);
     ledger_words(&i->ledger, &words);

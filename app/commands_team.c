@@ -357,8 +357,7 @@ void command_model(struct console *c, const char *arg, size_t n)
         say_error("-m names another model, at the start");
         return;
     }
-    say("model    %s, %s, %.1f M parameters, %s", *i->name ? i->name : "(no name)", i->arch,
-        (double)i->parameters / 1e6, i->types);
+    command_say_model(i);
     say("file     %s", c->a->o->embedded ? "part of the program" : c->a->o->model);
     say("context  %d tokens, trained on %d; %d layers, vocabulary %d", i->ctx, i->ctx_trained, i->layers, i->vocab);
     if (i->window > 0) say("window   a token sees itself and the %d before it", i->window - 1);

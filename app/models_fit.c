@@ -83,7 +83,8 @@ static void judge_size(struct models_row *r, const struct model *m, const struct
 {
     const struct kern *k = kern_cpu();
     const struct fit f = {.m = m, .k = k, .kv_type = KT_F16,
-                          .max_rows = chunk_of(k->name, m->parameters, m->active).rows, .ceiling = within, .vocab = v, .token_text = sched_token_text(v)};
+                          .max_rows = chunk_of(k->name, m->parameters, m->active).rows, .ceiling = within,
+                          .vocab = v, .token_text = sched_token_text(v)};
     r->ctx_usual = MIN(m->ctx_trained, USUAL);
     r->needs_least = needs(&f, MIN(m->ctx_trained, KERN_PAGE));
     r->needs_usual = needs(&f, (int)r->ctx_usual);

@@ -325,6 +325,8 @@ static void describe(struct engine *e, const struct gguf *g)
     i->fast = is_fast(l);
     model_types(g, i->types, sizeof i->types);
     i->layers = l->model.layers;
+    i->experts = l->model.experts;
+    i->experts_used = l->model.used;
     i->parameters = l->model.parameters;
     i->weight_bytes = l->k->slab_bytes(l->model.bytes);
     i->work_bytes = l->k->slab_bytes(l->forward.work_bytes);

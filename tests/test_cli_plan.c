@@ -178,7 +178,23 @@ TEST(plan_by_shape_and_by_gpu)
     CHECK_EQ(PLAN("--list"), 0);
     has(out(), "\n  rtx-4090             24564 MiB  nvidia-smi's table in ");
     has(out(), "\n  llama3.1-8b                      32   4096   32   8  128  14336  128256  131072    8.0 B\n");
-    has(out(), "\n  mixtral-8x7b                   no: it is a mixture of experts");
+    has(out(), "\n  mixtral-8x7b                     32   4096   32   8  128  14336   32000   32768   46.7 B, "
+               "2 of 8 experts\n");
+    has(out(), "\n  gpt-oss-20b                    no: its architecture gpt-oss is not supported (attention sinks, ");
+}
+
+TEST(plan_says_of_a_mixture_what_must_be_in_memory)
+{
+    CHECK_EQ(PLAN("--shape", "qwen3-235b-a22b", "--vram", "200G", "--json"), 0);
+    json_t *o = object(), *model = json_object_get(o, "model");
+    CHECK(integer(model, "experts") == 128 && integer(model, "experts_used") == 8);
+    CHECK_EQ(integer(model, "parameters"), 235093634560);
+    CHECK_EQ(integer(model, "parameters_active"), 22190763520);
+    json_decref(o);
+    CHECK_EQ(PLAN("--shape", "llama3.1-8b", "--vram", "64G", "--json"), 0);
+    o = object();
+    CHECK(!json_object_get(json_object_get(o, "model"), "experts"));
+    json_decref(o);
 }
 
 /* 4 layers of 26 keep every token: 2 x 256 values of 2 bytes each; 22 the window of 512 and a pass. */
@@ -203,7 +219,7 @@ TEST(plan_tells_pages_of_local_layers_from_the_pool_of_tokens)
 
 TEST(plan_refuses_by_a_line)
 {
-    refused(PLAN("--shape", "mixtral-8x7b"), 4, "mixtral-8x7b: it is a mixture of experts (8 experts)");
+    refused(PLAN("--shape", "deepseek-v3"), 4, "deepseek-v3: its architecture deepseek2 is not supported (latent");
     refused(PLAN("--shape", "phi4-14b"), 4, "its architecture phi3 is not supported");
     refused(PLAN("--shape", "llama9"), 2, "--shape: \"llama9\" is not known; these are: llama2-7b");
     refused(PLAN("--gpu", "a100"), 2, "a100-40gb, a100-80gb");

@@ -112,6 +112,9 @@ static void take_model(struct plan *p, const struct engine_info *info, const str
     memcpy(p->types, info->types, sizeof p->types);
     p->on_device = info->on_device;
     p->parameters = info->parameters;
+    p->active = m->active;
+    p->experts = m->experts;
+    p->used = m->used;
     p->layers = m->layers;
     p->embd = m->embd;
     p->heads = m->heads;

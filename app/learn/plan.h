@@ -57,7 +57,8 @@ struct plan {
     char backend[16];      /* "cpu", "cuda", "ref" */
     bool on_device;
     bool by_shape;         /* text and tables are near, not exact: plan_shape.h */
-    uint64_t parameters;
+    uint64_t parameters, active;  /* active: what a token is computed with, fewer of a mixture alone */
+    int experts, used;            /* of a mixture, in each layer; 0: it is none */
     int layers, embd, heads, kv_heads, head_dim, ff, vocab, window, ctx_trained;
 
     int ctx, agents, rows, outs;  /* rows of a pass; of these, how many may want logits */

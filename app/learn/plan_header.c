@@ -183,6 +183,11 @@ static void put_sizes(struct header *h, const struct plan_shape *s)
     key_u32(h, s->arch, "block_count", s->layers);
     key_u32(h, s->arch, "embedding_length", s->embd);
     key_u32(h, s->arch, "feed_forward_length", s->ff);
+    if (s->experts > 0) {
+        key_u32(h, s->arch, "expert_count", s->experts);
+        key_u32(h, s->arch, "expert_used_count", s->used);
+        key_u32(h, s->arch, "expert_feed_forward_length", s->ff);
+    }
     key_u32(h, s->arch, "attention.head_count", s->heads);
     key_u32(h, s->arch, "attention.head_count_kv", s->kv_heads);
     key_u32(h, s->arch, "attention.key_length", s->head_dim);
@@ -192,17 +197,20 @@ static void put_sizes(struct header *h, const struct plan_shape *s)
     key_f32(h, s->arch, "attention.layer_norm_rms_epsilon", 1e-5f);
 }
 
-static void put_tensor(struct header *h, const char *name, enum ktype type, int cols, int rows)
+/* deep: matrices, one for each expert; 1: it is one. */
+static void put_tensor(struct header *h, const char *name, enum ktype type, int cols, int rows, int deep)
 {
     const struct ktype_info *t = ktype_info(type);
+    const uint64_t row = (uint64_t)cols / (uint64_t)t->block * (uint64_t)t->bytes;
     put_str(&h->infos, name, strlen(name));
-    put_u32(&h->infos, rows > 1 ? 2 : 1);
+    put_u32(&h->infos, deep > 1 ? 3 : rows > 1 ? 2 : 1);
     put_u64(&h->infos, (uint64_t)cols);
     if (rows > 1) put_u64(&h->infos, (uint64_t)rows);
+    if (deep > 1) put_u64(&h->infos, (uint64_t)deep);
     put_u32(&h->infos, (uint32_t)type);
     put_u64(&h->infos, h->data);
     h->n_tensors++;
-    h->data += size_align((uint64_t)cols / (uint64_t)t->block * (uint64_t)t->bytes * (uint64_t)rows, ALIGNMENT);
+    h->data += size_align(row * (uint64_t)rows * (uint64_t)deep, ALIGNMENT);
 }
 
 /* The type of a matrix with so many columns. */
@@ -221,35 +229,41 @@ static bool has_more_bits(int layer, int layers)
 
 static void put_layer(struct header *h, const struct plan_shape *s, struct plan_mix mix, int i)
 {
-    const int q = s->heads * s->head_dim, kv = s->kv_heads * s->head_dim;
+    const int q = s->heads * s->head_dim, kv = s->kv_heads * s->head_dim, n = MAX(s->experts, 1);
+    const bool eight = mix.k_m && n == 8, many = n > 1; /* beside 8 experts attention is small */
     const enum ktype t = mix.type, more = mix.k_m && has_more_bits(i, s->layers) ? KT_Q6_K : t;
     const bool bias = strcmp(s->arch, "qwen2") == 0, gemma3 = strcmp(s->arch, "gemma3") == 0;
-    const bool head_norm = gemma3 || strcmp(s->arch, "qwen3") == 0, added = gemma3 || strcmp(s->arch, "gemma2") == 0;
-    const struct { const char *name; enum ktype type; int cols, rows; bool there; } want[] = {
-        {"attn_norm.weight", KT_F32, s->embd, 1, true}, {"attn_q.weight", t, s->embd, q, true},
-        {"attn_k.weight", t, s->embd, kv, true},        {"attn_v.weight", more, s->embd, kv, true},
-        {"attn_q.bias", KT_F32, q, 1, bias},            {"attn_k.bias", KT_F32, kv, 1, bias},
-        {"attn_v.bias", KT_F32, kv, 1, bias},           {"attn_output.weight", t, q, s->embd, true},
-        {"ffn_norm.weight", KT_F32, s->embd, 1, true},  {"ffn_gate.weight", t, s->embd, s->ff, true},
-        {"ffn_up.weight", t, s->embd, s->ff, true},     {"ffn_down.weight", more, s->ff, s->embd, true},
-        {"attn_q_norm.weight", KT_F32, s->head_dim, 1, head_norm},
-        {"attn_k_norm.weight", KT_F32, s->head_dim, 1, head_norm},
-        {"post_attention_norm.weight", KT_F32, s->embd, 1, added},
-        {"post_ffw_norm.weight", KT_F32, s->embd, 1, added},
+    const bool head_norm = gemma3 || strncmp(s->arch, "qwen3", 5) == 0;
+    const bool added = gemma3 || strcmp(s->arch, "gemma2") == 0;
+    const enum ktype keys = eight ? KT_Q8_0 : t, values = eight ? KT_Q8_0 : more, out = eight ? KT_Q5_K : t;
+    const struct { const char *name; enum ktype type; int cols, rows, deep; bool there; } want[] = {
+        {"attn_norm.weight", KT_F32, s->embd, 1, 1, true}, {"attn_q.weight", t, s->embd, q, 1, true},
+        {"attn_k.weight", keys, s->embd, kv, 1, true},     {"attn_v.weight", values, s->embd, kv, 1, true},
+        {"attn_q.bias", KT_F32, q, 1, 1, bias},            {"attn_k.bias", KT_F32, kv, 1, 1, bias},
+        {"attn_v.bias", KT_F32, kv, 1, 1, bias},           {"attn_output.weight", out, q, s->embd, 1, true},
+        {"ffn_norm.weight", KT_F32, s->embd, 1, 1, true},  {"ffn_gate_inp.weight", KT_F32, s->embd, n, 1, many},
+        {many ? "ffn_gate_exps.weight" : "ffn_gate.weight", t, s->embd, s->ff, n, true},
+        {many ? "ffn_up_exps.weight" : "ffn_up.weight", t, s->embd, s->ff, n, true},
+        {many ? "ffn_down_exps.weight" : "ffn_down.weight", more, s->ff, s->embd, n, true},
+        {"attn_q_norm.weight", KT_F32, s->head_dim, 1, 1, head_norm},
+        {"attn_k_norm.weight", KT_F32, s->head_dim, 1, 1, head_norm},
+        {"post_attention_norm.weight", KT_F32, s->embd, 1, 1, added},
+        {"post_ffw_norm.weight", KT_F32, s->embd, 1, 1, added},
     };
     for (size_t k = 0; k < COUNT_OF(want); k++) {
         char name[64];
         snprintf(name, sizeof name, "blk.%d.%s", i, want[k].name);
-        if (want[k].there) put_tensor(h, name, type_for(want[k].type, want[k].cols), want[k].cols, want[k].rows);
+        if (!want[k].there) continue;
+        put_tensor(h, name, type_for(want[k].type, want[k].cols), want[k].cols, want[k].rows, want[k].deep);
     }
 }
 
 static void put_tensors(struct header *h, const struct plan_shape *s, struct plan_mix mix)
 {
     const enum ktype last = type_for(mix.k_m ? KT_Q6_K : mix.type, s->embd);
-    put_tensor(h, "token_embd.weight", s->tied ? last : type_for(mix.type, s->embd), s->embd, s->vocab);
-    put_tensor(h, "output_norm.weight", KT_F32, s->embd, 1);
-    if (!s->tied) put_tensor(h, "output.weight", last, s->embd, s->vocab);
+    put_tensor(h, "token_embd.weight", s->tied ? last : type_for(mix.type, s->embd), s->embd, s->vocab, 1);
+    put_tensor(h, "output_norm.weight", KT_F32, s->embd, 1, 1);
+    if (!s->tied) put_tensor(h, "output.weight", last, s->embd, s->vocab, 1);
     for (int i = 0; i < s->layers; i++) put_layer(h, s, mix, i);
 }
 

@@ -27,6 +27,11 @@ static json_t *model_of(const struct plan *p)
     set_text(o, "types", p->types);
     json_object_set_new(o, "by_shape", json_boolean(p->by_shape));
     set(o, "parameters", p->parameters);
+    if (p->experts > 0) {
+        set(o, "experts", (uint64_t)p->experts);
+        set(o, "experts_used", (uint64_t)p->used);
+        set(o, "parameters_active", p->active);
+    }
     set(o, "layers", (uint64_t)p->layers);
     set(o, "width", (uint64_t)p->embd);
     set(o, "heads", (uint64_t)p->heads);

@@ -26,6 +26,7 @@ struct plan_shape {
     bool tied;        /* the embedding is the output matrix too */
     enum plan_words words;
     uint64_t parameters;
+    int experts, used; /* of a mixture; ff is one expert's.  0: none */
 };
 
 extern const struct plan_shape plan_shapes[];
@@ -36,7 +37,8 @@ enum { PLAN_NOT_RUN = -7 };
 const struct plan_shape *plan_shape_find(const char *name, struct err *err);
 
 /* What types a shape's matrices are of.  "q4_k_m" is llama.cpp's mix: Q4_K, with Q6_K for the output matrix, and for
- * attn_v and ffn_down of half of the layers; any other is one type for all matrices.  A matrix whose columns are no
+ * attn_v and ffn_down of half of the layers, and more for the attention of 8 experts; any other is one type for all
+ * matrices, but for what chooses experts, which is F32.  A matrix whose columns are no
  * whole number of a type's blocks gets what llama.cpp gives it instead: Q8_0 for Q6_K, Q5_1 for Q5_K, Q5_0 for Q4_K.
  * Vectors are F32. */
 struct plan_mix {

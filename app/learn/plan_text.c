@@ -87,6 +87,9 @@ static void put_head(const struct plan_ask *ask, const struct plan *p, struct bu
     buf_printf(out, ", %d layers of %s, ", p->layers, figure(a, (uint64_t)p->embd));
     buf_printf(out, "%d heads of %d (%d for keys and values), %s parameters\n", p->heads, p->head_dim, p->kv_heads,
                models_count(p->parameters, count));
+    if (p->experts > 0)
+        buf_printf(out, "a mixture: all %d experts of a layer must be in memory, %d of them compute a token, with %s "
+                   "parameters in all\n", p->experts, p->used, models_count(p->active, count));
     buf_printf(out, "types: %s%s\n", p->types, p->by_shape ? ", by shape: no file of it was read" : "");
     buf_printf(out, "for %d agent%s with %s tokens%s, on %s, keys and values in %s\n\n", p->agents,
                p->agents == 1 ? "" : "s", figure(a, (uint64_t)p->ctx), p->agents == 1 ? "" : " each", p->backend,
