@@ -72,7 +72,7 @@ ifneq ($(origin VARIANT),command line)
 .DEFAULT_GOAL := build
 .NOTPARALLEL:
 .PHONY: all build run test asan tsan clang fuzz fuzz-replay coverage bench soak eval-model eval-needle gpu-check \
-    gpu-pack fresh arrows clean help setup-clang
+    gpu-pack fresh arrows clean help setup-clang setup-test
 
 # As many jobs as cores, unless -j was given; MAKEFLAGS knows that only once recipes run.
 cores = $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
@@ -196,6 +196,8 @@ clean: ## remove what was built
 
 setup-clang:
 	$(again) CC=clang VARIANT=release STAGE=clang nothing
+setup-test:
+	$(again) VARIANT=release STAGE=test nothing
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
