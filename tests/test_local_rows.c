@@ -169,7 +169,7 @@ static void check_mixture(const char *backend, enum ktype type)
 
 TEST(rows_of_a_mixture_do_not_know_their_company)
 {
-    static const char *const backend[] = {"ref"};
+    static const char *const backend[] = {"ref", "cpu"};
     for (size_t i = 0; i < COUNT_OF(backend); i++) {
         check_mixture(backend[i], KT_F32);
         check_mixture(backend[i], KT_Q8_0);
