@@ -296,7 +296,7 @@ emulated_obj := $(addprefix $(O)/emulated/,isa.o isa_avx512.o isa_avxvnni.o)
 emulated_bin := $(if $(filter release,$(VARIANT)),$(emulated:%=$(O)/tests/%))
 cuda_bin := $(filter $(O)/tests/test_cuda_%,$(test_bin)) # these have the CUDA kernels in them, for the host
 cuda_so  := $(if $(filter release-gcc release-cc,$(VARIANT)-$(compiler)),$(if $(NVCC),$(K)/plimsoll-cuda.so))
-gpu_bin  := $(addprefix $(O)/gpu/,steps sample answers memory fast ids speed device)
+gpu_bin  := $(addprefix $(O)/gpu/,steps mix sample answers memory fast ids speed device)
 sized_so := $(if $(filter asan tsan,$(VARIANT)),,$(patsubst %,$(O)/gpu/%/plimsoll-cuda.so,half twice))
 fuzz_bin := $(addprefix $(O)/tests/,$(fuzzers))
 
@@ -441,6 +441,7 @@ $(O)/gpu/old-face.so: tests/gpu/old_face.c $(O)/flags
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(flags) -shared -fPIC -o $@ $<
 $(O)/gpu/steps: $(call object,tests/test_cuda_steps.c tests/gpu/apart.c)
+$(O)/gpu/mix: $(call object,tests/test_cuda_mix.c tests/gpu/apart.c)
 $(O)/gpu/sample: $(call object,tests/test_cuda_sample.c)
 $(O)/gpu/answers: $(call object,tests/test_cuda_answers.c)
 $(O)/gpu/fast: $(call object,tests/test_cuda_fast.c)

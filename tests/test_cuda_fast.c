@@ -160,6 +160,37 @@ TEST(what_is_small_or_of_floats_or_not_shown_or_without_the_library_is_exact_bit
     shim_blas_shown(false), shim_blas_there(true);
 }
 
+/* Where company could change a logit's last bit it could change the choice of experts. */
+TEST(a_mixture_of_experts_is_exact_bit_for_bit)
+{
+    enum { EMBD = 64 };
+    const struct rig_shape s = {.embd = EMBD, .heads = 1, .kv_heads = 1, .head_dim = 32, .ff = 64, .vocab = 40,
+                                .layers = 1, .gate = KT_Q8_0, .up = KT_Q8_0, .down = KT_Q4_0, .experts = 2, .used = 2,
+                                .router = KT_F16};
+    static float x[TOKENS * EMBD], exact[TOKENS * EMBD];
+    const struct rig_rows rows = {.n = TOKENS};
+    struct dice dice = {34};
+    struct rig_model *m = rig_model(&dice, &s);
+    const long calls = shim_blas_calls();
+    shim_blas_shown(true), shim_apart();
+    rig_apart = true;
+    for (int i = 0; i < TOKENS * EMBD; i++) x[i] = dice_float(&dice, 1);
+    for (int fast = 0; fast < 2; fast++) {
+        struct rig *r = rig_open(&dice, m, fast ? kern_cuda_fast() : kern_cuda(), NULL, TOKENS, 1, 16);
+        const struct kern_batch b = rig_batch(r, &rows);
+        memcpy(r->x, x, sizeof x);
+        rig_do(r, STEP_FFN, 0, &b);
+        if (fast) CHECK_MEM(exact, r->x, sizeof exact);
+        memcpy(exact, r->x, sizeof exact);
+        CHECK(r->k->fast(r->d) == fast);
+        rig_close(r);
+    }
+    CHECK_EQ(shim_blas_calls(), calls);
+    rig_apart = false;
+    shim_blas_shown(false);
+    rig_model_free(m);
+}
+
 /* -------------------------------------------------------------------------- engines */
 
 static struct engine *open_engine(bool fast, struct err *err)

@@ -20,7 +20,7 @@ static const char rig[] =
     "    [ $s = $2 ] || die \"$1 ended with $s: $(cat \"$D/err\")\"; }\n"
     "script() { mkdir -p \"$(dirname \"$1\")\"; printf '#!/bin/sh\\n%s\\n' \"$2\" >\"$1\"; chmod +x \"$1\"; }\n"
     /* a pack of these sources whose checks all pass on a device, and a sanitizer that finds nothing */
-    "fake() { local c; for c in steps sample answers memory fast ids speed; do script \"$D/pack/check/$c\" \\\n"
+    "fake() { local c; for c in steps mix sample answers memory fast ids speed; do script \"$D/pack/check/$c\" \\\n"
     "        'echo \"[       OK ] '$c'_is_right\"; echo \"measured: '$c' 7 tok/s\"'; done\n"
     "    script \"$D/pack/check/device\" 'echo \"device: a GPU\"'\n"
     "    script \"$D/pack/plimsoll\" 'echo an answer'; cp tests/gpu/program.sh \"$D/pack/check/\"\n"
@@ -111,7 +111,7 @@ TEST(all_parts_together_have_every_check_once_and_each_says_what_passed)
     bash("fake; : >\"$D/all\"\n"
          "for part in 1/3 2/3 3/3; do check $part 0; has '^verdict: pass$'; has '^device: a GPU$'; has '^sources: '\n"
          "    sed -n 's/^end \\([a-z-]*\\): pass, .*/\\1/p' \"$D\"/results/*.txt >>\"$D/all\"; done\n"
-         "all='steps sample answers memory fast ids program memcheck memcheck-whole speed racecheck initcheck '\n"
+         "all='steps mix sample answers memory fast ids program memcheck memcheck-whole speed racecheck initcheck '\n"
          "[ \"$(tr '\\n' ' ' <\"$D/all\")\" = \"$all\" ] || die \"$(cat \"$D/all\")\"\n"
          "for n in 1 2 5 12; do : >\"$D/all\"; for k in $(seq $n); do check $k/$n 0\n"
          "    sed -n 's/^checks: //p' \"$D\"/results/*.txt | tr ' ' '\\n' >>\"$D/all\"; done\n"
@@ -245,8 +245,9 @@ TEST(the_checks_run_on_kernels_that_they_open)
     run_check("steps fail");
     run_check("answers second_device");
     run_check("ids soak");
-    if (CHECK_SANITIZED) return; /* test_cuda_steps and test_cuda_answers do the same there */
+    if (CHECK_SANITIZED) return; /* test_cuda_steps, test_cuda_mix and test_cuda_answers do the same there */
     run_check("steps every_type");
+    run_check("mix");
     run_check("answers greedy");
     run_check("ids fixture");
 }
@@ -257,7 +258,7 @@ TEST(kernels_are_right_with_half_and_with_twice_the_threads_a_block)
     if (CHECK_SANITIZED) SKIP("these kernels are not built with a sanitizer");
     bash("for size in half twice; do mkdir \"$D/$size\"; cp \"$B/gpu/$size/plimsoll-cuda.so\" \"$D/$size/\"\n"
          "    ! cmp -s \"$B/gpu/plimsoll-cuda.so\" \"$D/$size/plimsoll-cuda.so\" || die \"$size is the same\"\n"
-         "    for c in 'steps every_step' 'steps every_type' 'steps attention' 'sample ' 'fast large'; do\n"
+         "    for c in 'steps every_step' 'steps every_type' 'steps attention' 'mix ' 'sample ' 'fast large'; do\n"
          "        cp \"$B/gpu/${c% *}\" \"$D/$size/\"\n" /* it opens what lies beside it */
          "        \"$D/$size/\"$c >\"$D/out\" 2>&1 || die \"$size: $c: $(cat \"$D/out\")\"; done; done\n");
 }

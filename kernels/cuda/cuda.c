@@ -138,8 +138,6 @@ static const char *cuda_describe(const struct kdev *d) { return d->said; }
 static const char *cuda_numerics(const struct kdev *d) { return d->numerics; }
 static size_t cuda_context(const struct kdev *d) { return d->context; }
 
-static bool is_plain(enum ktype type) { return type == KT_F32 || type == KT_F16 || type == KT_BF16; }
-
 static const char *cuda_mat_kernel(const struct kdev *d, enum ktype type)
 {
     const struct ktype_info *t = ktype_info((uint32_t)type);
@@ -284,11 +282,13 @@ static size_t cuda_work_bytes(const struct kern_dims *n)
     struct pass_layout l;
     struct scratch s;
     struct sampler_layout p;
+    struct mix_layout x = {0};
     if (cols > INT32_MAX || most > INT32_MAX) return SIZE_MAX;
     if (!lay_pass(rows, n->max_outs, MAX(n->max_seqs, 1), stride, KERN_GROUPS, &l)) return SIZE_MAX;
     if (!lay_scratch(rows, n->embd, (int)cols, (int)most, (int)most, &s)) return SIZE_MAX;
     if (!sampler_lay(n->max_outs, n->vocab, &p)) return SIZE_MAX;
-    s.end = MAX(MAX(s.end, p.end), parts_bytes(n));
+    if (n->experts && !mix_lay(rows, n->embd, n->ff, n->experts, n->used, &x)) return SIZE_MAX;
+    s.end = MAX(MAX(s.end, p.end), MAX(parts_bytes(n), x.end));
     return l.end > SIZE_MAX / 2 || s.end > SIZE_MAX / 2 ? SIZE_MAX : (size_t)(l.end + s.end);
 }
 
@@ -333,11 +333,6 @@ static int cuda_mat_load(struct kdev *d, const struct kmat *m, int row0, int n, 
     return cuda_fail(d, code, "a copy of weights", err);
 }
 
-static struct gpu_mat mat_of(const struct kmat *m)
-{
-    return (struct gpu_mat){m->type, m->rows, m->cols, m->dev_data};
-}
-
 /* -------------------------------------------------------------------------- steps */
 
 static int cuda_begin(struct kdev *d, struct kstream *st, const struct kern_batch *b, void *dev_work, struct err *err)
@@ -369,9 +364,6 @@ static int cuda_begin(struct kdev *d, struct kstream *st, const struct kern_batc
     }
     return cuda_fail(d, code, "the beginning of a pass", err);
 }
-
-static float *floats(struct kdev *d, uint64_t at) { return (float *)(void *)(d->dev_scratch + at); }
-static struct gpu_act *acts(struct kdev *d, uint64_t at) { return (struct gpu_act *)(void *)(d->dev_scratch + at); }
 
 static struct gpu_rows rows_of(struct kdev *d, const struct kern_batch *b, int group)
 {
@@ -471,9 +463,9 @@ static int cuda_ffn(struct kdev *d, struct kstream *st, int rows, const struct k
     const int embd = f->gate.cols, ff = f->gate.rows;
     struct scratch s = {0};
     (void)st, (void)dev_work;
-    assert(f->up.rows == ff && f->up.cols == embd && f->down.rows == embd && f->down.cols == ff);
     if (rows <= 0) return 0;
-    if (f->mix.n) return err_set(err, -1, "no mixtures of experts yet");
+    if (f->mix.n) return mix_ffn(d, rows, f, x, err);
+    assert(f->up.rows == ff && f->up.cols == embd && f->down.rows == embd && f->down.cols == ff);
     if (!lay_scratch(rows, embd, MAX(embd, ff), ff, ff, &s)) return err_set(err, -1, "a pass is too large");
     float *normed = floats(d, s.normed), *gate = floats(d, s.a), *up = floats(d, s.b);
     struct gpu_act *act = acts(d, s.act), *rounded = is_plain(f->gate.type) && is_plain(f->up.type) ? NULL : act;

@@ -152,6 +152,7 @@ template <class... P> int load(void (*kernel)(P...))
 /* All kernels of a file; then the table's functions, by file. */
 int load_rows(void);
 int load_mul(void);
+int load_route(void);
 int load_attn(void);
 int load_sample(void);
 int load_blas(void);
@@ -162,8 +163,11 @@ int run_norm_add(struct gpu *g, int rows, int cols, const float *x, const float 
 int run_quantise(struct gpu *g, int rows, int cols, const float *x, struct gpu_act *act);
 int run_gate(struct gpu *g, size_t n, bool gelu, float *gate, const float *up, struct gpu_act *act);
 int run_mul(struct gpu *g, const struct gpu_mul *m, int n);
+int run_mul_mix(struct gpu *g, const struct gpu_mix *mix, bool placed, const struct gpu_mul *m, int n);
 int run_heads(struct gpu *g, const struct gpu_heads *h);
 int run_attn(struct gpu *g, const struct gpu_attn *a);
+int run_route(struct gpu *g, const struct gpu_mix *m);
+int run_mix(struct gpu *g, const struct gpu_mix *m, int cols, const float *y, float *x);
 int run_sample(struct gpu *g, const struct gpu_sample *s);
 int run_blas(struct gpu *g, const struct gpu_mul *m, const struct gpu_room *r);
 int blas_open(struct gpu *g);

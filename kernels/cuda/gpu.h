@@ -9,7 +9,7 @@
 #include "kernels/quant.h"
 #include <stddef.h>
 
-enum { GPU_FACE = 4 }; /* raised when this file changes: program and object must agree */
+enum { GPU_FACE = 5 }; /* raised when this file changes: program and object must agree */
 
 /* Those of CUDA's codes that the program has words of its own for. */
 enum gpu_code {
@@ -41,6 +41,29 @@ struct gpu_mat {
     enum ktype type;
     int rows, cols;
     const uint8_t *dev_data;
+};
+
+/* A mixture of experts: a row at one of its experts is a place.  Places lie by expert, and of one expert by row.  A
+ * tile is places of one expert, which a block of a product takes; it is empty where a table has room for more. */
+struct gpu_tile {
+    int32_t expert, first, end;
+};
+enum { GPU_EXPERTS = 512, GPU_USED = 32 };
+
+/* Places that a tile has at most, in a pass of so many rows; what a product's block takes is by the same number. */
+static inline int gpu_tile_size(int rows)
+{
+    return rows <= 2 ? rows : rows <= 4 ? 4 : rows <= 8 ? 8 : 16;
+}
+
+struct gpu_mix {
+    int rows, n, used, tiles;  /* tiles: that there is room for, and that every product's grid has */
+    const float *dev_logits;   /* (rows, n) */
+    int32_t *dev_expert;       /* (rows, used) each row's experts, rising ... */
+    float *dev_weight;         /* ... what their results are times ... */
+    int32_t *dev_place;        /* ... and their places */
+    int32_t *dev_row;          /* (rows * used) whose place it is */
+    struct gpu_tile *dev_tile; /* (tiles) */
 };
 
 /* y = W x (+ y if add) (+ bias), softcapped if cap > 0, for `rows` tokens. */
@@ -171,6 +194,13 @@ struct gpu_face {
     int (*attn)(struct gpu *g, const struct gpu_attn *a);
     /* gate = act(gate) * up, n values, gelu: else silu; act (NULL: not wanted) = the same as integers. */
     int (*gate)(struct gpu *g, size_t n, bool gelu, float *dev_gate, const float *dev_up, struct gpu_act *dev_act);
+    /* From logits to experts, weights, places, rows and tiles: kern_route()'s choice, a row by itself. */
+    int (*route)(struct gpu *g, const struct gpu_mix *m);
+    /* The same for places: y has one a row, and x as well if placed, else those of the pass.  w is the first expert's,
+     * of a multiple of 32 rows; the others' lie behind it. */
+    int (*mul_mix)(struct gpu *g, const struct gpu_mix *mix, bool placed, const struct gpu_mul *m, int n);
+    /* x (rows, cols) += y (places, cols) times weight, of each row's experts in rising order. */
+    int (*mix)(struct gpu *g, const struct gpu_mix *m, int cols, const float *dev_y, float *dev_x);
     int (*sample)(struct gpu *g, const struct gpu_sample *s);
     /* mul by cuBLASLt, from dev_x, for all types but F32 and BF16; blas_open: once, before; GPU_NO_LIBRARY: there is
      * none to be found. */

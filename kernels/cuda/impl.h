@@ -52,6 +52,28 @@ static inline bool gpu_cut(uint64_t *at, uint64_t count, uint64_t each, uint64_t
            !size_add(*at, bytes & ~(uint64_t)255, at);
 }
 
+static inline bool is_plain(enum ktype type) { return type == KT_F32 || type == KT_F16 || type == KT_BF16; }
+
+static inline struct gpu_mat mat_of(const struct kmat *m)
+{
+    return (struct gpu_mat){m->type, m->rows, m->cols, m->dev_data};
+}
+
+/* What lies in a step's scratch. */
+static inline float *floats(struct kdev *d, uint64_t at) { return (float *)(void *)(d->dev_scratch + at); }
+static inline struct gpu_act *acts(struct kdev *d, uint64_t at)
+{
+    return (struct gpu_act *)(void *)(d->dev_scratch + at);
+}
+
+/* mix.c: where a mixture's arrays lie in the scratch of a step of so many rows (false: overflow), and that step. */
+struct mix_layout {
+    uint64_t normed, act, gate, up, logits, expert, weight, place, row, tile, end;
+    int tiles;
+};
+bool mix_lay(int rows, int embd, int ff, int n, int used, struct mix_layout *l);
+int mix_ffn(struct kdev *d, int rows, const struct kern_ffn *f, float *x, struct err *err);
+
 /* Where sampling's arrays lie in a step's scratch. */
 struct sampler_layout {
     uint64_t pick, mask, value, peak, mass, end;

@@ -7,11 +7,13 @@
  *     integers: acc = fma(isum, dw * dx, acc) a run of 32, isum exact; a minimum: acc = fma(-m, dx * -sum x, acc)
  *     floats:   per 32 k: s = fma(w, x, s) in rising k from 0, then acc = acc + s
  *
- * Few tokens: lanes are rows, and isum is by dp4a.  From MMA_FROM on it is by tensor cores, 16 rows and 8 tokens at a
- * time: it is exact, so the same, and what is done with it is as well. */
+ * Few tokens: lanes are rows, and isum is by dp4a.  From five on it is by tensor cores, 16 rows and 8 tokens at a time:
+ * it is exact, so the same, and what is done with it is as well.
+ *
+ * Of a mixture of experts a block takes a tile from a table that route.cu made: an expert's rows, and its tokens. */
 #include "kernels/cuda/weights.cuh"
 
-enum { PARTS = 16, MMA_FROM = 5, TILE = 16, DEPTH = 2 };
+enum { PARTS = 16, TILE = 16, DEPTH = 2 };
 
 /* ---------------------------------------------------------------------- activations */
 
@@ -128,6 +130,9 @@ template <int TOK> struct part<KT_BF16, TOK> : plain_part<KT_BF16, TOK> {};
 struct products {
     gpu_mul m[GPU_MULS];
     int groups[GPU_MULS]; /* of 32 rows; all blocks of the grid's y are of one of them */
+    const gpu_tile *tile; /* of a mixture: a block's of the grid's x; else NULL */
+    int tiles;            /* of them */
+    const int32_t *row;   /* the row of x that a place has; NULL: the place's own */
 };
 
 /* The parts' sums, `step` floats apart, added in order. */
@@ -137,6 +142,34 @@ __device__ __forceinline__ float sum_of(const float *parts, int step)
     for (int i = 0; i < PARTS; i++) v[i] = parts[i * step];
     for (int i = 1; i < PARTS; i++) v[0] = __fadd_rn(v[0], v[i]);
     return v[0];
+}
+
+/* The tokens, or places of a mixture, that a block is for.  MIX is the kernels' parameter, not a branch, which would
+ * cost the dense ones registers and make some of them spill; what these know of a tile is not kept in one, either. */
+template <bool MIX> __device__ __forceinline__ gpu_tile tile_of(const products &all, int size)
+{
+    if constexpr (MIX) return all.tile[blockIdx.x];
+    else return {0, static_cast<int>(blockIdx.x) * size, 0};
+}
+template <bool MIX> __device__ __forceinline__ int end_of(const gpu_mul &m, const gpu_tile &tile)
+{
+    return MIX ? tile.end : m.rows;
+}
+
+/* The row of x that a token has. */
+template <bool MIX> __device__ __forceinline__ int row_of(const products &all, int token)
+{
+    if constexpr (MIX) return all.row ? all.row[token] : token;
+    else return token;
+}
+
+/* 32 rows of the matrix, or of the tile's expert's. */
+template <ktype TYPE, bool MIX>
+__device__ __forceinline__ const uint8_t *weights_of(const gpu_mul &m, const gpu_tile &tile, int group)
+{
+    size_t at = static_cast<size_t>(group);
+    if constexpr (MIX) at += static_cast<size_t>(tile.expert) * static_cast<size_t>(m.w.rows / WARP);
+    return m.w.dev_data + at * group_bytes<TYPE>(static_cast<size_t>(m.w.cols));
 }
 
 /* The matrix that block y of the grid is of, and its group of that. */
@@ -163,25 +196,31 @@ __device__ __forceinline__ void put(const gpu_mul &m, int token, int row, float 
 
 /* grid (tiles, groups), for there may be more tiles than 65535; block (32, warps); the block's memory: PARTS * TOK * 32
  * floats. */
-template <ktype TYPE, int TOK>
+template <ktype TYPE, int TOK, bool MIX>
 __global__ void __launch_bounds__(WARP *PARTS) mul_kernel(const __grid_constant__ products all)
 {
     const int lane = static_cast<int>(threadIdx.x), warp = static_cast<int>(threadIdx.y);
-    const int warps = static_cast<int>(blockDim.y), first = static_cast<int>(blockIdx.x) * TOK;
+    const int warps = static_cast<int>(blockDim.y);
     int group, token[TOK]; /* behind the last one: the last one again, which nobody writes down */
     const gpu_mul &m = product_of(all, &group);
-    const uint8_t *w = m.w.dev_data + static_cast<size_t>(group) * group_bytes<TYPE>(static_cast<size_t>(m.w.cols));
+    const gpu_tile tile = tile_of<MIX>(all, TOK);
+    const int first = tile.first;
+    if (MIX && first == tile.end) return;
+    const uint8_t *w = weights_of<TYPE, MIX>(m, tile, group);
     const int units = part<TYPE, TOK>::units(m.w.cols), row = group * WARP + lane;
     float *sums = reinterpret_cast<float *>(block_memory());
 
-    for (int t = 0; t < TOK; t++) token[t] = first + t < m.rows ? first + t : m.rows - 1;
+    for (int t = 0; t < TOK; t++) {
+        const int at = first + t;
+        token[t] = row_of<MIX>(all, at < end_of<MIX>(m, tile) ? at : end_of<MIX>(m, tile) - 1);
+    }
     for (int p = warp; p < PARTS; p += warps) {
         float acc[TOK] = {};
         part<TYPE, TOK>::sum(m, w, lane, token, part_at(units, p), part_at(units, p + 1), acc);
         for (int t = 0; t < TOK; t++) sums[(p * TOK + t) * WARP + lane] = acc[t];
     }
     __syncthreads();
-    for (int t = warp; t < TOK && first + t < m.rows && row < m.w.rows; t += warps)
+    for (int t = warp; t < TOK && first + t < end_of<MIX>(m, tile) && row < m.w.rows; t += warps)
         put(m, first + t, row, sum_of(sums + t * WARP + lane, TOK * WARP));
 }
 
@@ -288,23 +327,27 @@ __device__ __forceinline__ void mma_unit(const four_rows<TYPE> &w, const gpu_act
 enum { PITCH = 36 };
 
 /* grid (tiles, groups), block (32, warps); the block's memory: PARTS * 8 * EIGHTS * PITCH floats. */
-template <ktype TYPE, int EIGHTS>
+template <ktype TYPE, int EIGHTS, bool MIX>
 __global__ void __launch_bounds__(WARP *PARTS) mma_kernel(const __grid_constant__ products all)
 {
     enum { TOKENS = 8 * EIGHTS, AT_ONCE = unit<TYPE>::RUNS > 1 ? 1 : DEPTH };
     const int lane = static_cast<int>(threadIdx.x), warp = static_cast<int>(threadIdx.y);
-    const int warps = static_cast<int>(blockDim.y), first = static_cast<int>(blockIdx.x) * 8 * EIGHTS;
+    const int warps = static_cast<int>(blockDim.y);
     const place l = {lane / 4, lane % 4};
     int group, mine[EIGHTS], scale[EIGHTS][2];
     const gpu_mul &m = product_of(all, &group);
-    const uint8_t *w = m.w.dev_data + static_cast<size_t>(group) * group_bytes<TYPE>(static_cast<size_t>(m.w.cols));
+    const gpu_tile tile = tile_of<MIX>(all, TOKENS);
+    const int first = tile.first;
+    if (MIX && first == tile.end) return;
+    const uint8_t *w = weights_of<TYPE, MIX>(m, tile, group);
     const int units = part<TYPE, 1>::units(m.w.cols), blocks = m.w.cols / 32, row = group * WARP + lane;
     float *sums = reinterpret_cast<float *>(block_memory());
 
     for (int n = 0; n < EIGHTS; n++) { /* behind the last token: that one again */
-        const int at = first + 8 * n, last = m.rows - 1;
-        mine[n] = (at + l.g < last ? at + l.g : last) * blocks;
-        for (int j = 0; j < 2; j++) scale[n][j] = (at + 2 * l.t + j < last ? at + 2 * l.t + j : last) * blocks;
+        const int at = first + 8 * n, last = end_of<MIX>(m, tile) - 1;
+        mine[n] = row_of<MIX>(all, at + l.g < last ? at + l.g : last) * blocks;
+        for (int j = 0; j < 2; j++)
+            scale[n][j] = row_of<MIX>(all, at + 2 * l.t + j < last ? at + 2 * l.t + j : last) * blocks;
     }
     for (int p = warp; p < PARTS; p += warps) {
         const int to = part_at(units, p + 1);
@@ -324,7 +367,7 @@ __global__ void __launch_bounds__(WARP *PARTS) mma_kernel(const __grid_constant_
                     sums[((p * TOKENS) + 8 * n + 2 * l.t + j) * PITCH + l.g + 8 * i] = acc[n][i][j];
     }
     __syncthreads();
-    for (int t = warp; t < TOKENS && first + t < m.rows && row < m.w.rows; t += warps)
+    for (int t = warp; t < TOKENS && first + t < end_of<MIX>(m, tile) && row < m.w.rows; t += warps)
         put(m, first + t, row, sum_of(sums + t * PITCH + lane, TOKENS * PITCH));
 }
 
@@ -345,77 +388,97 @@ static dim3 block_of(const struct gpu *g, unsigned blocks, int units)
     return dim3(WARP, want < most ? want : most);
 }
 
-template <ktype TYPE, int TOK> static int mul_tile(struct gpu *g, const products &all, int rows)
+template <int SIZE> static unsigned tiles_of(const products &all)
 {
-    const unsigned tiles = static_cast<unsigned>((rows + TOK - 1) / TOK), groups = groups_of(all);
+    return static_cast<unsigned>(all.tile ? all.tiles : (all.m[0].rows + SIZE - 1) / SIZE);
+}
+
+template <ktype TYPE, int TOK> static int mul_tile(struct gpu *g, const products &all)
+{
+    const unsigned tiles = tiles_of<TOK>(all), groups = groups_of(all);
     const int units = part<TYPE, TOK>::units(all.m[0].w.cols);
     return launch(g, dim3(tiles, groups), block_of(g, tiles * groups, units), PARTS * TOK * WARP * sizeof(float),
-                  mul_kernel<TYPE, TOK>, all);
+                  all.tile ? mul_kernel<TYPE, TOK, true> : mul_kernel<TYPE, TOK, false>, all);
 }
 
-template <ktype TYPE, int EIGHTS> static int mma_tile(struct gpu *g, const products &all, int rows)
+template <ktype TYPE, int EIGHTS> static int mma_tile(struct gpu *g, const products &all)
 {
-    const unsigned tiles = static_cast<unsigned>((rows + 8 * EIGHTS - 1) / (8 * EIGHTS)), groups = groups_of(all);
+    const unsigned tiles = tiles_of<8 * EIGHTS>(all), groups = groups_of(all);
     const int units = part<TYPE, 1>::units(all.m[0].w.cols);
     return launch(g, dim3(tiles, groups), block_of(g, tiles * groups, units), PARTS * 8 * EIGHTS * PITCH * sizeof(float),
-                  mma_kernel<TYPE, EIGHTS>, all);
+                  all.tile ? mma_kernel<TYPE, EIGHTS, true> : mma_kernel<TYPE, EIGHTS, false>, all);
 }
 
-template <ktype TYPE> static int mul_type(struct gpu *g, const products &all, int rows)
+/* A block takes gpu_tile_size(rows) tokens, or more. */
+template <ktype TYPE> static int mul_type(struct gpu *g, const products &all)
 {
-    if (rows == 1) return mul_tile<TYPE, 1>(g, all, rows);
-    if (rows == 2) return mul_tile<TYPE, 2>(g, all, rows);
-    if constexpr (PLAIN<TYPE>) return rows <= 4 ? mul_tile<TYPE, 4>(g, all, rows) : mul_tile<TYPE, TILE>(g, all, rows);
-    else if (rows < MMA_FROM) return mul_tile<TYPE, 4>(g, all, rows);
-    else return rows <= 8 ? mma_tile<TYPE, 1>(g, all, rows) : mma_tile<TYPE, 2>(g, all, rows);
+    const int size = gpu_tile_size(all.m[0].rows);
+    if (size == 1) return mul_tile<TYPE, 1>(g, all);
+    if (size == 2) return mul_tile<TYPE, 2>(g, all);
+    if (size == 4) return mul_tile<TYPE, 4>(g, all);
+    if constexpr (PLAIN<TYPE>) return mul_tile<TYPE, TILE>(g, all);
+    else return size == 8 ? mma_tile<TYPE, 1>(g, all) : mma_tile<TYPE, 2>(g, all);
 }
 
-static int mul_same(struct gpu *g, const products &all, int rows)
+static int mul_same(struct gpu *g, const products &all)
 {
     switch (all.m[0].w.type) {
-    case KT_F32: return mul_type<KT_F32>(g, all, rows);
-    case KT_F16: return mul_type<KT_F16>(g, all, rows);
-    case KT_BF16: return mul_type<KT_BF16>(g, all, rows);
-    case KT_Q8_0: return mul_type<KT_Q8_0>(g, all, rows);
-    case KT_Q4_0: return mul_type<KT_Q4_0>(g, all, rows);
-    case KT_Q4_1: return mul_type<KT_Q4_1>(g, all, rows);
-    case KT_Q5_0: return mul_type<KT_Q5_0>(g, all, rows);
-    case KT_Q5_1: return mul_type<KT_Q5_1>(g, all, rows);
-    case KT_Q4_K: return mul_type<KT_Q4_K>(g, all, rows);
-    case KT_Q5_K: return mul_type<KT_Q5_K>(g, all, rows);
-    case KT_Q6_K: return mul_type<KT_Q6_K>(g, all, rows);
+    case KT_F32: return mul_type<KT_F32>(g, all);
+    case KT_F16: return mul_type<KT_F16>(g, all);
+    case KT_BF16: return mul_type<KT_BF16>(g, all);
+    case KT_Q8_0: return mul_type<KT_Q8_0>(g, all);
+    case KT_Q4_0: return mul_type<KT_Q4_0>(g, all);
+    case KT_Q4_1: return mul_type<KT_Q4_1>(g, all);
+    case KT_Q5_0: return mul_type<KT_Q5_0>(g, all);
+    case KT_Q5_1: return mul_type<KT_Q5_1>(g, all);
+    case KT_Q4_K: return mul_type<KT_Q4_K>(g, all);
+    case KT_Q5_K: return mul_type<KT_Q5_K>(g, all);
+    case KT_Q6_K: return mul_type<KT_Q6_K>(g, all);
     default: return static_cast<int>(cudaErrorInvalidValue);
     }
 }
 
-int run_mul(struct gpu *g, const struct gpu_mul *m, int n)
+/* With `of` for what the launches have in common. */
+static int mul_all(struct gpu *g, const products &of, const gpu_mul *m, int n)
 {
     int rc = 0;
     for (int i = 0; i < n && !rc;) {
-        products all = {};
+        products all = of;
         const int first = i;
         for (; i < n && i - first < GPU_MULS && m[i].w.type == m[first].w.type; i++) {
             all.m[i - first] = m[i];
             all.groups[i - first] = (m[i].w.rows + WARP - 1) / WARP;
         }
-        rc = mul_same(g, all, m[first].rows);
+        rc = mul_same(g, all);
     }
     return rc;
 }
 
-template <ktype TYPE> static int load_type()
+int run_mul(struct gpu *g, const struct gpu_mul *m, int n)
 {
-    int rc = load(mul_kernel<TYPE, 1>);
-    if (!rc) rc = load(mul_kernel<TYPE, 2>);
-    if (!rc) rc = load(mul_kernel<TYPE, 4>);
-    if constexpr (PLAIN<TYPE>) return rc ? rc : load(mul_kernel<TYPE, TILE>);
-    else return rc ? rc : (rc = load(mma_kernel<TYPE, 1>)) ? rc : load(mma_kernel<TYPE, 2>);
+    return mul_all(g, {}, m, n);
+}
+
+int run_mul_mix(struct gpu *g, const struct gpu_mix *mix, bool placed, const struct gpu_mul *m, int n)
+{
+    products of = {};
+    of.tile = mix->dev_tile, of.tiles = mix->tiles, of.row = placed ? nullptr : mix->dev_row;
+    return mul_all(g, of, m, n);
+}
+
+template <ktype TYPE, bool MIX> static int load_type()
+{
+    int rc = load(mul_kernel<TYPE, 1, MIX>);
+    if (!rc) rc = load(mul_kernel<TYPE, 2, MIX>);
+    if (!rc) rc = load(mul_kernel<TYPE, 4, MIX>);
+    if constexpr (PLAIN<TYPE>) return rc ? rc : load(mul_kernel<TYPE, TILE, MIX>);
+    else return rc ? rc : (rc = load(mma_kernel<TYPE, 1, MIX>)) ? rc : load(mma_kernel<TYPE, 2, MIX>);
 }
 
 template <ktype... TYPES> static int load_types()
 {
     int rc = 0;
-    ((rc = rc ? rc : load_type<TYPES>()), ...);
+    ((rc = rc ? rc : (rc = load_type<TYPES, false>()) ? rc : load_type<TYPES, true>()), ...);
     return rc;
 }
 

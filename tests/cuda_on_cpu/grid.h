@@ -30,7 +30,7 @@ inline order thread_order = FORWARD;
 enum what { RUNS, AT_BLOCK, AT_GRID, AT_WARP, ENDED };
 
 /* What lanes of a warp do together: all that meet must do the same. */
-enum together { SYNC, EXCHANGE, VOTE };
+enum together { SYNC, EXCHANGE, VOTE, MATCH };
 
 struct thread : fibres::fibre {
     uint3 at{};
@@ -284,6 +284,14 @@ inline unsigned __ballot_sync(unsigned mask, int yes)
     for (unsigned i = 0; i < 32; i++) set |= unsigned(mask >> i & 1u && all[i]) << i;
     return set;
 }
+template <class T> unsigned __match_any_sync(unsigned mask, T v)
+{
+    const uint64_t *all = grid::together(mask, grid::MATCH, grid::bits_of(v));
+    unsigned same = 0;
+    for (unsigned i = 0; i < 32; i++) same |= unsigned(mask >> i & 1u && all[i] == grid::bits_of(v)) << i;
+    return same;
+}
+inline int __popc(unsigned v) { return __builtin_popcount(v); }
 inline int __any_sync(unsigned mask, int yes) { return __ballot_sync(mask, yes) != 0; }
 inline int __all_sync(unsigned mask, int yes) { return __ballot_sync(mask, yes) == mask; }
 

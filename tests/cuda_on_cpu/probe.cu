@@ -71,6 +71,7 @@ __global__ void votes(int *wrong)
     bool ok = __ballot_sync(all, lane % 3 == 0) == 0x49249249u;
     ok &= __any_sync(all, lane == 31) && !__any_sync(all, lane == 32);
     ok &= __all_sync(all, lane >= 0) && !__all_sync(all, lane > 0);
+    ok &= __match_any_sync(all, lane % 3) == 0x49249249u << lane % 3 && __popc(0x49249249u) == 11;
     if (!ok) atomicAdd(wrong, 1);
 }
 

@@ -10,7 +10,8 @@ set -u
 # A check a row, the most valuable first: its name, the seconds that it may take at most, and its command, run in the
 # pack; SANITIZER is compute-sanitizer, where there is one; BLAS: only where cuBLASLt is.
 plan='
-steps           80  check/steps
+steps           60  check/steps
+mix             20  check/mix
 sample          40  check/sample
 answers         40  check/answers
 memory          50  check/memory

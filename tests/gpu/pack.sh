@@ -12,7 +12,7 @@ set -eu
 
 build=$1 pack=$2 nvcc=$3
 most=$((40 << 20)) # bytes
-checks='steps sample answers memory fast ids speed device'
+checks='steps mix sample answers memory fast ids speed device'
 new=$pack.new
 
 stop() {
