@@ -9,7 +9,7 @@
 # 1 something failed or nothing ran.
 #
 # Two programs run at once (TEST_LANES, 2; with one core 1), each in a lane; what tests/alone names runs after them,
-# one at a time.  Lines come in the order of the arguments, those that ran alone last.
+# one at a time, unless it is under TSan.  Lines come in the order of the arguments, those that ran alone last.
 # PLIMSOLL_BIN tells a test the program of its own variant, where there is one.
 set -eu
 set -m          # each lane, and each test in one, is a process group of its own: Ctrl-C ends this and the tests at once
@@ -202,7 +202,8 @@ for i in "${!items[@]}"; do
     release:*|asan:*|tsan:*|replay:*|script:*) ;;
     *) echo "run.sh: no kind \"${items[i]%%:*}\"" >&2; exit 2 ;;
     esac
-    case $listed in
+    case ${items[i]%%:*}$listed in
+    tsan*)                               shared="$shared $i" ;; # checks take so long there that waiting is little
     *" $(basename "${items[i]}" .sh) "*) alone="$alone $i" ;;
     *)                                   shared="$shared $i" ;;
     esac
