@@ -45,7 +45,7 @@ tests    := $(sort $(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 helpers  := $(filter-out $(tests:%=tests/%.c),$(sort $(wildcard tests/*.c)))
 fuzzers  := $(sort $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c)))
 benches  := $(sort $(wildcard tests/bench/*.c))
-bench_pure := $(patsubst %,tests/bench/%.c,cells chart goals keep options plan rows section table)
+bench_pure := $(patsubst %,tests/bench/%.c,cells chart cost goals keep options plan rows section table)
 screens  := tests/bench/screen/main.c
 soaks    := $(sort $(wildcard tests/soak/*.c))
 evals    := $(sort $(wildcard tests/eval/*.c)) tests/judge.c

@@ -3,7 +3,9 @@
 #include "tests/bench/chart.h"
 #include "tests/bench/goals.h"
 #include "tests/bench/section.h"
+#include "tests/bench/limits.h"
 #include "tests/check.h"
+#include "tests/tiny_model.h"
 #include <getopt.h>
 
 /* --------------------------------------------------------------------- plan */
@@ -405,6 +407,43 @@ TEST(section_needs_the_heading)
         CHECK(strstr(err.text, SECTION_HEADING));
         buf_free(&out);
     }
+}
+
+/* ------------------------------------------------------------------------ what a token costs */
+
+static const struct limits even = {.read = 1, .int8 = 1}; /* GB/s, GOP/s */
+
+TEST(a_step_is_held_against_what_it_reads_or_multiplies)
+{
+    struct tiny shape = TINY_LLAMA;
+    struct cost c, mix;
+    struct err err = {0};
+    shape.layers = 1;
+    CHECK_EQ(cost_read(tiny_file(&shape, NULL, "dense.gguf"), &c, &err), 0);
+    CHECK(c.chosen == 1 && c.experts == 0);
+    CHECK(c.body == 64 * (64 + 32 + 32 + 64) + 3 * 64 * 96); /* q, k, v, o; gate, up, down */
+    const struct test one = {.seqs = 1, .n = 10}, many = {.seqs = 16, .n = 10}, prompt = {.seqs = 1, .n = 7,
+                                                                                          .prefill = true};
+    CHECK(fabs(cost_share(&c, &one, 2, &even) - c.bytes * 10 / 2e9) < 1e-12);
+    CHECK(fabs(cost_share(&c, &many, 2, &even) - 2 * 160 * (c.body + c.output) / 2e9) < 1e-12);
+    CHECK(fabs(cost_share(&c, &prompt, 2, &even) - 2 * (7 * c.body + c.output) / 2e9) < 1e-12);
+
+    shape.experts = 8, shape.used = 2;
+    CHECK_EQ(cost_read(tiny_file(&shape, NULL, "mixture.gguf"), &mix, &err), 0);
+    CHECK(mix.chosen == 0.25 && mix.output == c.output);
+    CHECK(mix.body == c.body + 3 * 64 * 96 + 64 * 8); /* a token goes through two; the router */
+    CHECK(mix.experts == 8 * 3 * 64 * 96 * sizeof(float));
+    CHECK(mix.bytes == c.bytes - 3 * 64 * 96 * sizeof(float) + 64 * 8 * sizeof(float));
+    const struct test two = {.seqs = 2, .n = 1}; /* two tokens meet 1 - (3/4)^2 of the experts */
+    CHECK(fabs(cost_share(&mix, &two, 1, &even) - (mix.bytes + mix.experts * 0.4375) / 1e9) < 1e-12);
+}
+
+TEST(a_file_that_is_no_model_has_no_cost)
+{
+    struct cost c;
+    struct err err = {0};
+    CHECK_EQ(cost_read(tiny_text_file("none.gguf", "no model"), &c, &err), -1);
+    CHECK(*err.text);
 }
 
 CHECK_MAIN

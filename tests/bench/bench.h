@@ -25,6 +25,7 @@
 #include "engine/ledger.h"
 #include "kernels/quant.h"
 #include "plimsoll.h"
+#include "tests/bench/cost.h"
 #include "tests/bench/goals.h"
 
 enum { BENCH_REPS = 64, BENCH_TESTS = 24, BENCH_LIST = 20, BENCH_PROMPT = 16, BENCH_SWEEP = 5 };
@@ -127,6 +128,7 @@ struct subject {
     bool given;    /* a file that was named, not made */
     bool smallest; /* of its shape: dDtgN and busyN are measured with it */
     uint64_t file_bytes;
+    struct cost cost;
     double kv_token; /* bytes of keys and values that a token has; 0: not known yet */
     int window;      /* tokens that a step sees at most; 0: all */
     double kv_local; /* the same in layers with a window of their own (kv_token is without them) */

@@ -145,7 +145,7 @@ int files_ready(const struct options *o, struct subject *s, int cap, struct err 
     }
     if (made) sync(); /* else the system writes them back while we measure */
     for (int i = 0; i < n; i++)
-        if (warm(&s[i], err)) return -1;
+        if (warm(&s[i], err) || cost_read(s[i].path, &s[i].cost, err)) return -1;
     mark_smallest(s, n);
     return n ? n : err_set(err, -1, "there is no model file to measure");
 }

@@ -1,43 +1,7 @@
 /* ours.c - the engine's own figures, through the face that everybody uses. */
-#include "engine/gguf.h"
 #include "tests/bench/limits.h"
 #include "tests/bench/ours.h"
 #include <math.h>
-
-/* So many of how many experts a token goes through; 1 of 1: there are none.  -1: the file says otherwise. */
-static int experts_of(const struct gguf *g, struct cost *c, struct err *err)
-{
-    struct gguf_str arch;
-    char key[96];
-    uint64_t all = 0, used = 0;
-    if (gguf_string(g, "general.architecture", &arch, err) != GGUF_OK) return -1;
-    snprintf(key, sizeof key, "%.*s.expert_count", (int)MIN(arch.len, 60), arch.data);
-    if (gguf_uint(g, key, KERN_EXPERTS, &all, err) == GGUF_WRONG) return -1;
-    snprintf(key, sizeof key, "%.*s.expert_used_count", (int)MIN(arch.len, 60), arch.data);
-    if (gguf_uint(g, key, all, &used, err) == GGUF_WRONG) return -1;
-    c->chosen = all && used ? (double)used / (double)all : 1;
-    return 0;
-}
-
-static int cost_of(const char *path, struct cost *c, struct err *err)
-{
-    struct gguf *g = gguf_open(path, err);
-    if (!g) return -1;
-    const char *output = gguf_tensor(g, "output.weight") ? "output.weight" : "token_embd.weight";
-    *c = (struct cost){0};
-    const int rc = experts_of(g, c, err);
-    for (uint64_t i = 0; i < gguf_n_tensors(g); i++) {
-        const struct gguf_tensor *t = gguf_tensor_at(g, i);
-        bool is_output = strcmp(t->name, output) == 0;
-        if (!is_output && strcmp(t->name, "token_embd.weight") == 0) continue;
-        double size = (double)t->dim[0] * (double)t->dim[1] * (double)t->dim[2];
-        *(t->n_dims == 3 ? &c->experts : &c->bytes) += (double)t->bytes;
-        if (is_output) c->output += size;
-        else if (t->n_dims > 1) c->body += size * (t->n_dims == 3 ? c->chosen : 1);
-    }
-    gguf_close(g);
-    return rc;
-}
 
 /* ------------------------------------------------------------ one repetition */
 
@@ -157,14 +121,6 @@ static int once(struct bench *b, const struct test *t, bool short_one, double *s
 
 /* ------------------------------------------------------------------- a test */
 
-static double share_of(const struct cost *c, const struct test *t, double seconds, const struct limits *l)
-{
-    double rows = (double)t->seqs * t->n, outputs = t->prefill ? 1 : rows;
-    if (test_multiplies(t)) return 2 * (c->body * rows + c->output * outputs) / seconds * 1e-9 / l->int8;
-    const double met = 1 - pow(1 - c->chosen, t->seqs);
-    return (c->bytes + c->experts * met) * t->n / seconds * 1e-9 / l->read;
-}
-
 /* Did the machine change while it was measured? */
 static bool moved(double before, double after) { return fabs(before - after) > 0.2 * MAX(before, after); }
 
@@ -221,7 +177,7 @@ static int run_test(struct bench *b, const struct subject *s, const struct test 
         if (once(b, t, false, &seconds, err)) return -1;
         if (!ours_end(b, &a, !test_multiplies(t), f)) continue;
         rate[r] = t->seqs * t->n / seconds;
-        share[r] = share_of(&b->cost, t, seconds, &a.limits);
+        share[r] = cost_share(&s->cost, t, seconds, &a.limits);
         reading[r] = (struct reading){.rate = rate[r], .share = share[r], .limits = a.limits};
         foreign[r] = a.foreign;
         read[r] = a.limits.read;
@@ -337,7 +293,6 @@ static bool any_on(const struct plan *p, int threads)
 int ours_measure(const struct options *o, struct subject *s, struct buf *about, struct err *err)
 {
     struct bench b = {.o = o, .plan = s->plan, .ops = &engine_local, .wait_left = o->wait_s, .random = 1};
-    if (cost_of(s->path, &b.cost, err)) return -1;
     for (int threads = 0; threads <= PROBE_THREADS; threads++)
         if ((threads == 0 || any_on(s->plan, threads)) && measure_on(&b, s, threads, about, err)) return -1;
     return s->smallest ? depth_measure(&b, s, err) : 0;

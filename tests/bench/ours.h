@@ -4,17 +4,6 @@
 #include "engine/engine.h"
 #include "tests/bench/bench.h"
 
-/* What one token costs at least, counted from the file: a step reads every weight once (the embedding table only where
- * it is the output matrix too), and multiplies with every matrix; of a mixture of experts each row with those it goes
- * through, and a step reads as many as its rows meet where each expert is as likely as the others. */
-struct cost {
-    double bytes;  /* a step must read */
-    double experts; /* ... and those of all experts beside, of which a token meets the part `chosen` */
-    double chosen;
-    double body;   /* multiply-adds of a token in the layers */
-    double output; /* ... and of a row of logits */
-};
-
 /* Seconds of each step since n was set to 0.  computing: of the same step, by the process's clock, a thread: where the
  * host or another process took the cores meanwhile it is less. */
 enum { BENCH_STEPS = 8192 };
@@ -29,7 +18,6 @@ struct bench {
     const struct engine_ops *ops;
     struct engine *e;
     struct probe *probe;
-    struct cost cost;
     double wait_left; /* seconds of it that may still be waited for a quiet machine */
     uint32_t random;
     struct times *times; /* NULL: nobody wants them */
@@ -40,7 +28,7 @@ struct bench {
 /* The configuration that all of ours are opened with. */
 struct engine_config ours_config(const struct options *o, const char *path, int threads, int ctx, int seqs);
 
-/* Open an engine with cfg, and a probe with as many threads, beside the tokens of a context; b->ops, o, plan and cost
+/* Open an engine with cfg, and a probe with as many threads, beside the tokens of a context; b->ops, o and plan
  * are set.  -1: nothing is open; err->code is the engine's where it refused. */
 int ours_open(struct bench *b, const struct engine_config *cfg, struct err *err);
 void ours_close(struct bench *b);

@@ -5,6 +5,7 @@
 #include "tests/bench/bench.h"
 #include "tests/bench/child.h"
 #include "tests/bench/hog.h"
+#include "tests/bench/limits.h"
 #include "tests/bench/ours.h"
 #include <unistd.h>
 
@@ -86,6 +87,10 @@ static void read_figure(const struct reader *r, const char *line)
                          .share = value(line, test_multiplies(&t) ? "int8" : "bw"),
                          .limit = value(line, test_multiplies(&t) ? "i8" : "rd"),
                          .noise = value(line, "noise"), .thrown = (int)value(line, "thrown")};
+    if (f->there && r->s->cost.experts > 0 && t.n > 0) { /* its driver takes all experts for those that compute */
+        const struct limits l = {.read = f->limit, .int8 = f->limit};
+        f->share = cost_share(&r->s->cost, &t, (double)t.seqs * t.n / f->rate.median, &l);
+    }
     if (f->there && f != r->extra && !t.depth) report_progress("peer", r->s, &t, f);
 }
 
