@@ -3,13 +3,12 @@
  * A prompt is a list of runs: special ids, and between two of them one run of plain text.  What a template writes
  * beside a special token ("user\n") and what the message says are encoded in one run, because a model's own tokenizer
  * saw them so: merges cross that border. */
-#include "engine/template.h"
+#include "engine/template_impl.h"
 
 #include <inttypes.h>
 
 #include "engine/template_marks.h"
 #include "engine/text.h"
-#include "engine/vocab_impl.h" /* vocab_encode_to() and the scratch's place for a run */
 
 /* ---------------------------------------------------------------- writing runs */
 
@@ -17,24 +16,7 @@
  * tokens.  (Gemma's blank line beside it is a byte more, which the message of another role behind that line spares.) */
 enum { AROUND = sizeof "\n<tool_response>\n\n</tool_response>" - 1 };
 
-struct prompt {
-    const struct vocab *v;
-    struct vocab_scratch *s;
-    struct sink *out;
-    struct counter *counter; /* NULL: ids are made; else only counted, and out is its sink */
-    struct err *err;
-    enum template_kind kind;
-    size_t run;             /* bytes of s->run: plain text since the last special id */
-    int rc;                 /* the first failure; nothing is written after */
-    uint8_t *segment;       /* NULL: not wanted */
-    size_t n_segment, used; /* entries; of them written, or wanted where there are too few */
-    const struct msg *msg;  /* what is being written; NULL: the opened head, or nothing yet */
-    int more;               /* messages behind msg that follow in the same run (struct part) */
-    size_t part_end;        /* where what is msg's ends in it, while there are more */
-    size_t text_at;         /* where msg's text begins in the run */
-};
-
-static void put_plain(struct prompt *p, const char *text, size_t n)
+void prompt_put(struct prompt *p, const char *text, size_t n)
 {
     if (p->rc || n == 0) return;
     if (p->counter) {
@@ -66,49 +48,48 @@ static void put_id(struct prompt *p, int32_t id)
     if (p->rc == 0) sink_put(p->out, id, 0);
 }
 
-/* What the template writes itself: the token where the vocabulary has it as a special one, else its spelling. */
-static void put_mark(struct prompt *p, const char *mark)
+void prompt_mark(struct prompt *p, const char *mark)
 {
     int32_t id = vocab_find(p->v, mark, strlen(mark));
     enum vocab_attr attr = vocab_attr(p->v, id);
     if (attr == VOCAB_CONTROL || attr == VOCAB_USER_DEFINED) put_id(p, id);
-    else put_plain(p, mark, strlen(mark));
+    else prompt_put(p, mark, strlen(mark));
 }
 
 /* ---------------------------------------------------------------- whose a token is */
 
-/* What is written from here on is m's.  (Tool messages in one turn may share a run too: they are one segment.) */
-static void begin(struct prompt *p, const struct msg *m)
+void prompt_begin(struct prompt *p, const struct msg *m)
 {
     end_run(p);
-    p->msg = m;
-    p->more = 0;
+    p->msg = p->first = p->last = m;
 }
 
 static void put_text(struct prompt *p, const struct msg *m)
 {
     p->text_at = p->run;
-    put_plain(p, m->text, m->len);
+    prompt_put(p, m->text, m->len);
 }
 
-/* The bytes of a message in a run that others share: what stands before its text, the text, and what stands behind. */
-struct part { size_t before, text, after; };
-
-static struct part gemma_part(const struct msg *m, const struct msg *next);
-
-static struct part part_of(enum template_kind k, const struct msg *m, const struct msg *next)
+static struct part part_of(const struct prompt *p)
 {
-    if (k == TEMPLATE_GEMMA) return gemma_part(m, next);
-    return (struct part){0, m->len, k == TEMPLATE_MISTRAL3 && next ? 2 : 0};
+    const bool gap = p->kind == TEMPLATE_MISTRAL3 && p->msg != p->last;
+    if (p->kind == TEMPLATE_GEMMA) return turns_part(p, p->msg);
+    return (struct part){0, p->msg->len, gap ? 2 : 0};
 }
 
-/* The run has p->msg from byte `at` on, and so many messages more behind it. */
-static void share(struct prompt *p, size_t at, int more)
+static void place(struct prompt *p, const struct msg *m, size_t at)
 {
-    const struct part part = part_of(p->kind, p->msg, more > 0 ? p->msg + 1 : NULL);
-    p->more = more;
+    p->msg = m;
+    const struct part part = part_of(p);
     p->text_at = at + part.before;
     p->part_end = p->text_at + part.text + part.after;
+}
+
+void prompt_share(struct prompt *p, const struct msg *first, const struct msg *last, size_t at)
+{
+    p->first = first;
+    p->last = last;
+    place(p, first, at);
 }
 
 /* The segment of byte `at` of the run.  Asked in rising order. */
@@ -120,10 +101,7 @@ static enum segment segment_at(struct prompt *p, size_t at)
         [ROLE_ASSISTANT] = SEGMENT_HISTORY,
         [ROLE_TOOL] = SEGMENT_TOOL,
     };
-    while (p->more > 0 && at >= p->part_end) {
-        p->msg++;
-        share(p, p->part_end, p->more - 1);
-    }
+    while (p->msg != p->last && at >= p->part_end) place(p, p->msg + 1, p->part_end);
     const struct msg *m = p->msg;
     if (!m) return SEGMENT_HISTORY;
     bool text = at >= p->text_at && at - p->text_at < m->len;
@@ -146,32 +124,32 @@ static void began(void *self, size_t at)
 
 static void put_response(struct prompt *p, const struct msg *m)
 {
-    put_mark(p, "<tool_response>");
-    put_plain(p, "\n", 1);
+    prompt_mark(p, "<tool_response>");
+    prompt_put(p, "\n", 1);
     put_text(p, m);
-    put_plain(p, "\n", 1);
-    put_mark(p, "</tool_response>");
+    prompt_put(p, "\n", 1);
+    prompt_mark(p, "</tool_response>");
 }
 
 static void chatml_tool(struct prompt *p, const struct msg *m, bool first, bool last)
 {
     if (first) {
-        begin(p, m);
-        put_mark(p, "<|im_start|>");
-        put_plain(p, "user", 4);
+        prompt_begin(p, m);
+        prompt_mark(p, "<|im_start|>");
+        prompt_put(p, "user", 4);
     }
-    put_plain(p, "\n", 1);
+    prompt_put(p, "\n", 1);
     put_response(p, m);
     if (!last) return;
-    put_mark(p, "<|im_end|>");
-    put_plain(p, "\n", 1);
+    prompt_mark(p, "<|im_end|>");
+    prompt_put(p, "\n", 1);
 }
 
 static void chatml_head(struct prompt *p, enum role role)
 {
-    put_mark(p, "<|im_start|>");
-    put_plain(p, role_name(role), strlen(role_name(role)));
-    put_plain(p, "\n", 1);
+    prompt_mark(p, "<|im_start|>");
+    prompt_put(p, role_name(role), strlen(role_name(role)));
+    prompt_put(p, "\n", 1);
 }
 
 static void chatml(struct prompt *p, const struct msg *msgs, int n, bool open)
@@ -183,14 +161,14 @@ static void chatml(struct prompt *p, const struct msg *msgs, int n, bool open)
                         i + 1 == n || msgs[i + 1].role != ROLE_TOOL);
             continue;
         }
-        begin(p, &msgs[i]);
+        prompt_begin(p, &msgs[i]);
         chatml_head(p, msgs[i].role);
         put_text(p, &msgs[i]);
-        put_mark(p, "<|im_end|>");
-        put_plain(p, "\n", 1);
+        prompt_mark(p, "<|im_end|>");
+        prompt_put(p, "\n", 1);
     }
     if (!open) return;
-    begin(p, NULL);
+    prompt_begin(p, NULL);
     chatml_head(p, ROLE_ASSISTANT);
 }
 
@@ -200,7 +178,7 @@ static void chatml(struct prompt *p, const struct msg *msgs, int n, bool open)
  *
  * The text is stripped as the original's `trim` does it: of all that Unicode, and so Python, calls white space. */
 
-static struct msg stripped(struct msg m)
+struct msg prompt_stripped(struct msg m)
 {
     const size_t end = text_strip(&m.text, &m.len);
     m.summary -= MIN(m.summary, end);
@@ -209,23 +187,23 @@ static struct msg stripped(struct msg m)
 
 static void llama3_head(struct prompt *p, const char *role)
 {
-    put_mark(p, "<|start_header_id|>");
-    put_plain(p, role, strlen(role));
-    put_mark(p, "<|end_header_id|>");
-    put_plain(p, "\n\n", 2);
+    prompt_mark(p, "<|start_header_id|>");
+    prompt_put(p, role, strlen(role));
+    prompt_mark(p, "<|end_header_id|>");
+    prompt_put(p, "\n\n", 2);
 }
 
 static void llama3(struct prompt *p, const struct msg *msgs, int n, bool open)
 {
-    put_mark(p, "<|begin_of_text|>");
+    prompt_mark(p, "<|begin_of_text|>");
     for (int i = 0; i < n; i++) {
-        struct msg m = stripped(msgs[i]);
-        begin(p, &m);
+        struct msg m = prompt_stripped(msgs[i]);
+        prompt_begin(p, &m);
         llama3_head(p, m.role == ROLE_TOOL ? "ipython" : role_name(m.role));
         put_text(p, &m);
-        put_mark(p, "<|eot_id|>");
+        prompt_mark(p, "<|eot_id|>");
     }
-    begin(p, NULL); /* m is gone */
+    prompt_begin(p, NULL); /* m is gone */
     if (open) llama3_head(p, role_name(ROLE_ASSISTANT));
 }
 
@@ -252,15 +230,15 @@ struct mistral {
 
 static void mistral_between(struct mistral *t, const struct msg *m, const char *before, const char *after)
 {
-    if (*before) put_mark(t->p, before);
+    if (*before) prompt_mark(t->p, before);
     put_text(t->p, m);
-    put_mark(t->p, after);
+    prompt_mark(t->p, after);
 }
 
 static void mistral_inst(struct mistral *t, bool open)
 {
     if (t->inside == open) return;
-    put_mark(t->p, open ? "[INST]" : "[/INST]");
+    prompt_mark(t->p, open ? "[INST]" : "[/INST]");
     t->inside = open;
 }
 
@@ -273,29 +251,29 @@ static void mistral_system(struct mistral *t, const struct msg *m)
     } else {
         mistral_inst(t, true);
         put_text(t->p, m);
-        put_plain(t->p, "\n\n", 2);
+        prompt_put(t->p, "\n\n", 2);
     }
 }
 
 static void mistral_result(struct mistral *t, const struct msg *m)
 {
     char name[TEMPLATE_CALL];
-    put_mark(t->p, "[TOOL_RESULTS]");
+    prompt_mark(t->p, "[TOOL_RESULTS]");
     if (t->v7) {
         template_call_name(m->call, name);
-        put_plain(t->p, name, strlen(name));
-        put_mark(t->p, "[TOOL_CONTENT]");
+        prompt_put(t->p, name, strlen(name));
+        prompt_mark(t->p, "[TOOL_CONTENT]");
     }
     put_text(t->p, m);
-    put_mark(t->p, "[/TOOL_RESULTS]");
+    prompt_mark(t->p, "[/TOOL_RESULTS]");
 }
 
 /* v3: a question behind the system's text, in one run with it. */
 static void mistral_joined(struct mistral *t, const struct msg *m)
 {
-    put_plain(t->p, m->text, m->len);
-    share(t->p, t->p->text_at, 1);
-    begin(t->p, m);
+    prompt_put(t->p, m->text, m->len);
+    prompt_share(t->p, m - 1, m, t->p->text_at);
+    prompt_begin(t->p, m);
     mistral_inst(t, false);
 }
 
@@ -306,7 +284,7 @@ static void mistral_message(struct mistral *t, const struct msg *m)
         return;
     }
     mistral_inst(t, false);
-    begin(t->p, m);
+    prompt_begin(t->p, m);
     switch (m->role) {
     case ROLE_SYSTEM: mistral_system(t, m); break;
     case ROLE_USER: mistral_between(t, m, "[INST]", "[/INST]"); break;
@@ -319,7 +297,7 @@ static void mistral_message(struct mistral *t, const struct msg *m)
 static void mistral(struct prompt *p, const struct msg *msgs, int n, bool v7)
 {
     struct mistral t = {.p = p, .v7 = v7};
-    put_mark(p, "<s>");
+    prompt_mark(p, "<s>");
     for (int i = 0; i < n; i++) mistral_message(&t, &msgs[i]);
     mistral_inst(&t, false);
 }
@@ -334,90 +312,20 @@ static void mistral(struct prompt *p, const struct msg *msgs, int n, bool v7)
 
 static void deepseek(struct prompt *p, const struct msg *msgs, int n, bool open)
 {
-    put_mark(p, TEMPLATE_DEEPSEEK_BEGIN);
+    prompt_mark(p, TEMPLATE_DEEPSEEK_BEGIN);
     for (int i = 0; i < n; i++) {
         const struct msg *m = &msgs[i];
         const bool more = m->role == ROLE_TOOL && i > 0 && msgs[i - 1].role == ROLE_TOOL;
-        if (more) put_plain(p, "\n", 1);
-        else begin(p, m);
-        if (m->role == ROLE_ASSISTANT) put_mark(p, TEMPLATE_DEEPSEEK_ASSISTANT);
-        else if (m->role != ROLE_SYSTEM && !more) put_mark(p, TEMPLATE_DEEPSEEK_USER);
+        if (more) prompt_put(p, "\n", 1);
+        else prompt_begin(p, m);
+        if (m->role == ROLE_ASSISTANT) prompt_mark(p, TEMPLATE_DEEPSEEK_ASSISTANT);
+        else if (m->role != ROLE_SYSTEM && !more) prompt_mark(p, TEMPLATE_DEEPSEEK_USER);
         if (m->role == ROLE_TOOL) put_response(p, m);
         else put_text(p, m);
-        if (m->role == ROLE_ASSISTANT) put_mark(p, TEMPLATE_DEEPSEEK_END);
+        if (m->role == ROLE_ASSISTANT) prompt_mark(p, TEMPLATE_DEEPSEEK_END);
     }
-    begin(p, NULL);
-    if (open) put_mark(p, TEMPLATE_DEEPSEEK_ASSISTANT);
-}
-
-/* ---------------------------------------------------------------- Gemma 2 and 3
- *
- *     <bos><start_of_turn>user\nsystem\n\nHello<end_of_turn>\n<start_of_turn>model\nanswer<end_of_turn>\n
- *
- * A person and the model have turns, in alternation: the originals refuse all else.  So neighbours on one side share a
- * turn, as the original has the system text with the first question.  Texts are stripped but for that one. */
-
-static const char result_head[] = "<tool_response>\n", result_tail[] = "\n</tool_response>";
-
-static bool gemma_shared(const struct msg *a, const struct msg *b)
-{
-    return (a->role == ROLE_ASSISTANT) == (b->role == ROLE_ASSISTANT);
-}
-
-static struct msg gemma_text(const struct msg *m) { return m->role == ROLE_SYSTEM ? *m : stripped(*m); }
-
-/* Between two messages of a turn. */
-static const char *gemma_between(const struct msg *m, const struct msg *next)
-{
-    if (!next) return "";
-    return m->role == ROLE_TOOL && next->role == ROLE_TOOL ? "\n" : "\n\n";
-}
-
-static struct part gemma_part(const struct msg *m, const struct msg *next)
-{
-    const bool tool = m->role == ROLE_TOOL;
-    return (struct part){tool ? strlen(result_head) : 0, gemma_text(m).len,
-                         (tool ? strlen(result_tail) : 0) + strlen(gemma_between(m, next))};
-}
-
-/* The marks of a result are plain text always: with tokens for them the turn would be more than one run. */
-static void gemma_message(struct prompt *p, const struct msg *m, const struct msg *next)
-{
-    const struct msg said = gemma_text(m);
-    const char *between = gemma_between(m, next);
-    if (m->role == ROLE_TOOL) put_plain(p, result_head, strlen(result_head));
-    put_plain(p, said.text, said.len);
-    if (m->role == ROLE_TOOL) put_plain(p, result_tail, strlen(result_tail));
-    put_plain(p, between, strlen(between));
-}
-
-static void gemma_head(struct prompt *p, bool model)
-{
-    put_mark(p, "<start_of_turn>");
-    put_plain(p, model ? "model\n" : "user\n", model ? 6 : 5);
-}
-
-static void gemma_turn(struct prompt *p, const struct msg *msgs, int n)
-{
-    begin(p, &msgs[0]);
-    gemma_head(p, msgs[0].role == ROLE_ASSISTANT);
-    const size_t from = p->run;
-    for (int i = 0; i < n; i++) gemma_message(p, &msgs[i], i + 1 < n ? &msgs[i + 1] : NULL);
-    share(p, from, n - 1);
-    begin(p, &msgs[n - 1]);
-    put_mark(p, "<end_of_turn>");
-    put_plain(p, "\n", 1);
-}
-
-static void gemma(struct prompt *p, const struct msg *msgs, int n, bool open)
-{
-    put_mark(p, "<bos>");
-    for (int i = 0, end; i < n; i = end) {
-        for (end = i + 1; end < n && gemma_shared(&msgs[i], &msgs[end]);) end++;
-        gemma_turn(p, msgs + i, end - i);
-    }
-    begin(p, NULL);
-    if (open) gemma_head(p, true);
+    prompt_begin(p, NULL);
+    if (open) prompt_mark(p, TEMPLATE_DEEPSEEK_ASSISTANT);
 }
 
 /* ---------------------------------------------------------------- raw, and the whole */
@@ -425,8 +333,8 @@ static void gemma(struct prompt *p, const struct msg *msgs, int n, bool open)
 static void raw(struct prompt *p, const struct msg *msgs, int n)
 {
     if (vocab_adds_bos(p->v)) put_id(p, vocab_bos(p->v));
-    for (int i = 0; i < n; i++) put_plain(p, msgs[i].text, msgs[i].len);
-    if (n > 0) share(p, 0, n - 1);
+    for (int i = 0; i < n; i++) prompt_put(p, msgs[i].text, msgs[i].len);
+    if (n > 0) prompt_share(p, &msgs[0], &msgs[n - 1], 0);
 }
 
 size_t template_text_bytes(size_t text_bytes, int n)
@@ -447,7 +355,7 @@ static struct vocab_scratch *own_scratch(const struct vocab *v, const struct msg
 
 static void write_all(struct prompt *p, const struct msg *msgs, int n, bool open)
 {
-    p->msg = n > 0 ? &msgs[0] : NULL;
+    p->msg = p->first = p->last = n > 0 ? &msgs[0] : NULL;
     switch (p->kind) {
     case TEMPLATE_RAW: raw(p, msgs, n); break;
     case TEMPLATE_CHATML: chatml(p, msgs, n, open); break;
@@ -455,7 +363,7 @@ static void write_all(struct prompt *p, const struct msg *msgs, int n, bool open
     case TEMPLATE_MISTRAL3: mistral(p, msgs, n, false); break;
     case TEMPLATE_MISTRAL7: mistral(p, msgs, n, true); break;
     case TEMPLATE_DEEPSEEK: deepseek(p, msgs, n, open); break;
-    case TEMPLATE_GEMMA: gemma(p, msgs, n, open); break;
+    case TEMPLATE_GEMMA: turns_write(p, msgs, n, open); break;
     case TEMPLATE_KINDS: assert(p->kind < TEMPLATE_KINDS); break;
     }
     end_run(p);

@@ -1,4 +1,4 @@
-/* vocab_impl.h - what the vocabulary's files share.  No one else includes it, but template.c for its runs of text.
+/* vocab_impl.h - what the vocabulary's files share.  No one else includes it, but template_impl.h for runs of text.
  *
  *     file -> [vocab.c] -> struct vocab          (spm.c and bpe.c read their kind's keys)
  *

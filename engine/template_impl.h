@@ -1,0 +1,44 @@
+/* template_impl.h - what the template's files share.  No one else includes it.
+ *
+ *     messages -> [template.c: the families]  -> special ids, runs of text -> vocab_encode_to(), or a counter
+ *              -> [template_turns.c: turns of more than one message]      ->
+ *              (template_family.c: names, and which family a file asks for) */
+#ifndef TEMPLATE_IMPL_H
+#define TEMPLATE_IMPL_H
+#include "engine/template.h"
+#include "engine/vocab_impl.h" /* vocab_encode_to(), counters, and the scratch's place for a run */
+
+struct prompt {
+    const struct vocab *v;
+    struct vocab_scratch *s;
+    struct sink *out;
+    struct counter *counter; /* NULL: ids are made; else only counted, and out is its sink */
+    struct err *err;
+    enum template_kind kind;
+    size_t run;             /* bytes of s->run: plain text since the last special id */
+    int rc;                 /* the first failure; nothing is written after */
+    uint8_t *segment;       /* NULL: not wanted */
+    size_t n_segment, used; /* entries; of them written, or wanted where there are too few */
+    const struct msg *msg;  /* what is being written; NULL: the opened head, or nothing yet */
+    const struct msg *first, *last; /* the messages that share the run, neighbours in a list; msg is one of them */
+    size_t part_end;        /* where what is msg's ends in it, if msg is not the last */
+    size_t text_at;         /* where msg's text begins in the run */
+};
+
+/* What the template writes itself: the token where the vocabulary has it as a special one, else its spelling. */
+void prompt_mark(struct prompt *p, const char *mark);
+void prompt_put(struct prompt *p, const char *text, size_t n);
+/* What is written from here on is m's.  (Tool messages in one turn may share a run too: they are one segment.) */
+void prompt_begin(struct prompt *p, const struct msg *m);
+/* The run has these messages from byte `at` on. */
+void prompt_share(struct prompt *p, const struct msg *first, const struct msg *last, size_t at);
+
+/* A message in a run that others share, in bytes: what stands before its text, the text, and what stands behind. */
+struct part { size_t before, text, after; };
+
+struct msg prompt_stripped(struct msg m);
+
+/* template_turns.c */
+void turns_write(struct prompt *p, const struct msg *msgs, int n, bool open);
+struct part turns_part(const struct prompt *p, const struct msg *m);
+#endif
