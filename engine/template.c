@@ -12,8 +12,9 @@
 
 /* ---------------------------------------------------------------- writing runs */
 
-/* The most that a template writes around a message in one run with it, but for a role: a tool's, where the marks are no
- * tokens.  (Gemma's blank line beside it is a byte more, which the message of another role behind that line spares.) */
+/* The most that a template writes around a message in one run with it, but for a role, or what is around a turn: a
+ * tool's, where the marks are no tokens.  (The blank line beside it in a turn is a byte more, which the message of
+ * another role behind that line spares.) */
 enum { AROUND = sizeof "\n<tool_response>\n\n</tool_response>" - 1 };
 
 void prompt_put(struct prompt *p, const char *text, size_t n)
@@ -73,7 +74,7 @@ static void put_text(struct prompt *p, const struct msg *m)
 static struct part part_of(const struct prompt *p)
 {
     const bool gap = p->kind == TEMPLATE_MISTRAL3 && p->msg != p->last;
-    if (p->kind == TEMPLATE_GEMMA) return turns_part(p, p->msg);
+    if (turns_has(p->kind)) return turns_part(p, p->msg);
     return (struct part){0, p->msg->len, gap ? 2 : 0};
 }
 
@@ -337,10 +338,17 @@ static void raw(struct prompt *p, const struct msg *msgs, int n)
     if (n > 0) prompt_share(p, &msgs[0], &msgs[n - 1], 0);
 }
 
+bool template_joins(enum template_kind k, const struct msg *m, const struct msg *next)
+{
+    if (turns_has(k)) return turns_joins(k, m, next);
+    if (k == TEMPLATE_MISTRAL3 && m->role == ROLE_SYSTEM && !m->tools && next->role == ROLE_USER) return true;
+    return k == TEMPLATE_RAW || (m->role == ROLE_TOOL && next->role == ROLE_TOOL);
+}
+
 size_t template_text_bytes(size_t text_bytes, int n)
 {
     uint64_t bytes;
-    bool over = size_add(text_bytes, AROUND * ((uint64_t)MAX(n, 0) + 1), &bytes); /* and one for the role */
+    bool over = size_add(text_bytes, AROUND * ((uint64_t)MAX(n, 0) + 1), &bytes); /* and one for role or turn */
     return over || bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes;
 }
 
@@ -363,6 +371,8 @@ static void write_all(struct prompt *p, const struct msg *msgs, int n, bool open
     case TEMPLATE_MISTRAL3: mistral(p, msgs, n, false); break;
     case TEMPLATE_MISTRAL7: mistral(p, msgs, n, true); break;
     case TEMPLATE_DEEPSEEK: deepseek(p, msgs, n, open); break;
+    case TEMPLATE_LLAMA2:
+    case TEMPLATE_MISTRAL1:
     case TEMPLATE_GEMMA: turns_write(p, msgs, n, open); break;
     case TEMPLATE_KINDS: assert(p->kind < TEMPLATE_KINDS); break;
     }

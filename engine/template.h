@@ -1,11 +1,13 @@
 /* template.h - from a list of messages to the token ids that a model was trained to see.
  *
- * Families known: ChatML, Llama 3, Mistral (v3 and v7, with an SPM vocabulary or tekken), DeepSeek R1 and Gemma (2 and
- * 3).  A file's tokenizer.chat_template is recognised by the marks it uses; it is never executed.  A family that is not
- * known is refused by name.  A file without a template is a plain text model: messages are joined as they stand (RAW).
+ * Families known: ChatML, Llama 2, Llama 3, Mistral (v1; v3 and v7, with an SPM vocabulary or tekken), DeepSeek R1 and
+ * Gemma (2 and 3).  A file's tokenizer.chat_template is recognised by the marks it uses; it is never executed.  A
+ * family that is not known is refused by name.  A file without a template is a plain text model: messages are joined as
+ * they stand (RAW).
  *
  * What the template itself writes is encoded with special tokens; what a message says is encoded without, so a pasted
- * `<|im_end|>` stays plain text.  Threads: pure. */
+ * `<|im_end|>` stays plain text.  Where a template's marks are themselves plain text (Llama 2, Mistral v1) a message
+ * that says one is written with other brackets: `[INST]` as `(INST)`.  Threads: pure. */
 #ifndef TEMPLATE_H
 #define TEMPLATE_H
 #include "engine/vocab.h"
@@ -29,15 +31,15 @@ enum segment { SEGMENT_SYSTEM, SEGMENT_SUMMARY, SEGMENT_HISTORY, SEGMENT_TOOL, S
 const char *segment_name(enum segment s); /* "system", "summary", "history", "tool", "answer" */
 
 enum template_kind {
-    TEMPLATE_RAW, TEMPLATE_CHATML, TEMPLATE_LLAMA3, TEMPLATE_MISTRAL3, TEMPLATE_MISTRAL7, TEMPLATE_DEEPSEEK,
-    TEMPLATE_GEMMA, TEMPLATE_KINDS
+    TEMPLATE_RAW, TEMPLATE_CHATML, TEMPLATE_LLAMA2, TEMPLATE_LLAMA3, TEMPLATE_MISTRAL1, TEMPLATE_MISTRAL3,
+    TEMPLATE_MISTRAL7, TEMPLATE_DEEPSEEK, TEMPLATE_GEMMA, TEMPLATE_KINDS
 };
-const char *template_name(enum template_kind k); /* "raw", "chatml", "llama3", "mistral-v3", ... */
+const char *template_name(enum template_kind k); /* "raw", "chatml", "llama2", "mistral-v1", ... */
 int template_by_name(const char *name, enum template_kind *out); /* 0, or -1 */
 
-/* What the file asks for.  0; or -1: err names the family found ("llama2", "phi3", ... or "unknown") and the
+/* What the file asks for.  0; or -1: err names the family found ("llama4", "phi3", ... or "unknown") and the
  * known ones.
- * Also checked: the special tokens that the family needs are in the vocabulary. */
+ * Also checked: the special tokens that the family needs are in the vocabulary.  Mistral's v1 is told from v3 by it. */
 int template_detect(const struct gguf *g, const struct vocab *v, enum template_kind *out, struct err *err);
 int template_check(enum template_kind k, const struct vocab *v, struct err *err); /* the vocabulary has what k needs */
 
@@ -68,6 +70,9 @@ int template_render(enum template_kind k, const struct vocab *v, struct vocab_sc
  * 0; -1: the vocabulary lacks what k needs; or VOCAB_PATTERN_LIMIT. */
 int template_count(enum template_kind k, const struct vocab *v, struct vocab_scratch *scratch, const struct msg *msgs,
                    int n, bool open, uint64_t *tokens, bool *exact, struct err *err);
+
+/* Whether neighbours in a list may share a run of text, so that a token may be of both. */
+bool template_joins(enum template_kind k, const struct msg *m, const struct msg *next);
 
 /* The text_bytes of a scratch in which any n messages of at most text_bytes bytes together can be rendered: what a
  * template writes around messages can be in one run with them.  SIZE_MAX: too many. */

@@ -6,8 +6,8 @@
 /* ---------------------------------------------------------------- names */
 
 static const char *const role_names[ROLE_COUNT] = {"system", "user", "assistant", "tool"};
-static const char *const template_names[TEMPLATE_KINDS] = {"raw", "chatml", "llama3", "mistral-v3", "mistral-v7",
-                                                        "deepseek", "gemma"};
+static const char *const template_names[TEMPLATE_KINDS] = {
+    "raw", "chatml", "llama2", "llama3", "mistral-v1", "mistral-v3", "mistral-v7", "deepseek", "gemma"};
 static const char *const segment_names[SEGMENTS] = {"system", "summary", "history", "tool", "answer"};
 
 const char *role_name(enum role r)
@@ -59,10 +59,11 @@ static const struct family {
     {"gemma", TEMPLATE_GEMMA, {"<start_of_turn>"}},
     {"command-r", -1, {"<|START_OF_TURN_TOKEN|>"}},
     {"granite", -1, {"<|start_of_role|>"}},
-    {"llama2", -1, {"[INST]", "<<SYS>>"}},
+    {"llama2", TEMPLATE_LLAMA2, {"[INST]", "<<SYS>>"}},
     {"mistral v11", -1, {"[INST]", "[ARGS]"}}, /* calls as no other writes them */
     {"mistral-v7", TEMPLATE_MISTRAL7, {"[INST]", "[SYSTEM_PROMPT]"}},
-    {"mistral-v3", TEMPLATE_MISTRAL3, {"[INST]"}},
+    {"mistral-v3", TEMPLATE_MISTRAL3, {"[INST]", "[AVAILABLE_TOOLS]"}},
+    {"mistral-v3", TEMPLATE_MISTRAL3, {"[INST]"}}, /* v1 where that is no token: template_detect() */
     {"phi3", -1, {"<|assistant|>", "<|end|>"}},
     {"zephyr", -1, {"<|user|>", "<|assistant|>"}},
 };
@@ -86,7 +87,9 @@ static const struct family *family_of(struct gguf_str s)
                        "[TOOL_RESULTS]", "[/TOOL_RESULTS]"
 static const char *const needs[TEMPLATE_KINDS][12] = {
     [TEMPLATE_CHATML] = {"<|im_start|>", "<|im_end|>"},
+    [TEMPLATE_LLAMA2] = {"<s>", "</s>"},
     [TEMPLATE_LLAMA3] = {"<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"},
+    [TEMPLATE_MISTRAL1] = {"<s>", "</s>"},
     [TEMPLATE_MISTRAL3] = {MISTRAL_TOKENS},
     [TEMPLATE_MISTRAL7] = {MISTRAL_TOKENS, "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]"},
     [TEMPLATE_DEEPSEEK] = {TEMPLATE_DEEPSEEK_BEGIN, TEMPLATE_DEEPSEEK_USER, TEMPLATE_DEEPSEEK_ASSISTANT,
@@ -116,9 +119,12 @@ int template_detect(const struct gguf *g, const struct vocab *v, enum template_k
     }
     const struct family *f = family_of(s);
     if (!f || f->kind < 0) /* never executed, so what it would write can only be known by name */
-        return vocab_fail(g, err, "key %s asks for the family %s; known are chatml, llama3, mistral-v3, mistral-v7, "
-                          "deepseek and gemma", key, f ? f->name : "unknown");
-    if (template_check((enum template_kind)f->kind, v, err)) return -1;
-    *out = (enum template_kind)f->kind;
+        return vocab_fail(g, err, "key %s asks for the family %s; known are chatml, llama2, llama3, mistral-v1, "
+                          "mistral-v3, mistral-v7, deepseek and gemma", key, f ? f->name : "unknown");
+    enum template_kind k = (enum template_kind)f->kind;
+    if (k == TEMPLATE_MISTRAL3 && !f->mark[1] && vocab_find(v, f->mark[0], strlen(f->mark[0])) < 0)
+        k = TEMPLATE_MISTRAL1;
+    if (template_check(k, v, err)) return -1;
+    *out = k;
     return 0;
 }

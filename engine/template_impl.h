@@ -38,7 +38,9 @@ struct part { size_t before, text, after; };
 
 struct msg prompt_stripped(struct msg m);
 
-/* template_turns.c */
+/* template_turns.c: Llama 2, Mistral v1, Gemma */
+bool turns_has(enum template_kind k);
+bool turns_joins(enum template_kind k, const struct msg *m, const struct msg *next);
 void turns_write(struct prompt *p, const struct msg *msgs, int n, bool open);
 struct part turns_part(const struct prompt *p, const struct msg *m);
 #endif

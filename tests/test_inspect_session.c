@@ -111,7 +111,8 @@ static int watched_submit(struct engine *e, const struct request *r, int *id, st
         check_figures(x, r->agent);
         compared++;
         const size_t opening = x->row[x->rows - 1].n_ids; /* the head of the answer and nothing more */
-        const bool none = strcmp(app.info->template, "raw") == 0 || strncmp(app.info->template, "mistral", 7) == 0;
+        const char *form = app.info->template;
+        const bool none = !strcmp(form, "raw") || !strcmp(form, "llama2") || strncmp(form, "mistral", 7) == 0;
         CHECK(none ? opening == 0 : opening > 0 && opening < 16);
         rounds += last->role == ROLE_TOOL;
     }
@@ -413,6 +414,22 @@ static const char *gemma_file(void)
     return path;
 }
 
+/* And for those whose marks are no tokens. */
+static const char *plain_marks_file(bool llama)
+{
+    static char path[256];
+    struct vocab_make m;
+    vocab_make_spm(&m);
+    vocab_make_add(&m, "\xe2\x96\x81", VOCAB_NORMAL, -1);
+    m.chat = llama ? "<s>[INST] <<SYS>>{{ m.content }} [/INST]" : "<s> [INST] {{ m.content }} [/INST]";
+    struct buf file = vocab_make_bytes(&m);
+    snprintf(path, sizeof path, "%s/marks.gguf", check_tmpdir());
+    FILE *f = fopen(path, "wb");
+    CHECK(f && fwrite(file.data, 1, file.len, f) == file.len && fclose(f) == 0);
+    buf_free(&file);
+    return path;
+}
+
 enum { SESSIONS = CHECK_SANITIZED ? 6 : 20, STEPS = 12 };
 
 TEST(inspect_lists_what_the_next_request_carries_a_token_a_byte)
@@ -456,6 +473,18 @@ TEST(inspect_lists_what_the_next_request_carries_in_the_form_of_gemma)
     for (uint64_t i = 1; i <= SESSIONS / 2; i++) random_session(model, NULL, 500 + i, STEPS);
     exact_front = false;
     CHECK(compared > SESSIONS * STEPS / 4 && rounds > SESSIONS / 4);
+}
+
+TEST(inspect_lists_what_the_next_request_carries_in_forms_whose_marks_are_plain_text)
+{
+    for (int llama = 0; llama < 2; llama++) {
+        const char *model = plain_marks_file(llama);
+        compared = rounds = 0;
+        exact_front = true;
+        for (uint64_t i = 1; i <= SESSIONS / 2; i++) random_session(model, NULL, 600 + 50 * (uint64_t)llama + i, STEPS);
+        exact_front = false;
+        CHECK(compared > SESSIONS * STEPS / 4 && rounds > SESSIONS / 4);
+    }
 }
 
 TEST(inspect_lists_what_the_next_request_carries_without_a_form_of_chat)

@@ -90,7 +90,6 @@ TEST(other_templates_are_refused_by_name)
 {
     static const struct { const char *chat, *name; } other[] = {
         {"{{ '[INST]' + message['content'] + '[/INST]' }}{{ '[TOOL_CALLS]' + name + '[ARGS]' }}", "mistral v11"},
-        {"{{ '[INST] ' + '<<SYS>>\n' + system_message + '\n<</SYS>>\n\n' }}", "llama2"},
         {"{{'<|user|>' + '\n' + message['content'] + '<|end|>' + '\n' + '<|assistant|>' + '\n'}}", "phi3"},
         {"{{ '<|im_start|>user<|im_sep|>' + message['content'] + '<|im_end|>' }}", "phi4"},
         {"{{ '<\xef\xbd\x9cUser\xef\xbd\x9c>' + message['content'] }}{{'<|im_start|><|im_end|>'}}", "another deepseek"},
@@ -108,7 +107,7 @@ TEST(other_templates_are_refused_by_name)
         CHECK_EQ(detect(other[i].chat, true, &k, &err), -1);
         CHECK_EQ(k, TEMPLATE_KINDS);
         if (!strstr(err.text, other[i].name)) check_fail(__FILE__, __LINE__, "no %s in: %s", other[i].name, err.text);
-        CHECK(strstr(err.text, "chatml, llama3, mistral-v3, mistral-v7, deepseek and gemma") != NULL);
+        CHECK(strstr(err.text, "chatml, llama2, llama3, mistral-v1, mistral-v3, mistral-v7, deepseek and gemma"));
     }
 }
 
@@ -119,8 +118,8 @@ TEST(a_template_whose_tokens_are_missing_is_refused_with_their_name)
     struct ids ids = {0};
     CHECK_EQ(detect("<|im_start|><|im_end|>", false, &k, &err), -1);
     CHECK(strstr(err.text, "<|im_start|>") != NULL);
-    CHECK_EQ(detect("{{ bos_token + '[INST] ' + message['content'] + ' [/INST]' }}", true, &k, &err), -1); /* v1 */
-    CHECK_STR(err.text, "the mistral-v3 template needs the token <s>, which the vocabulary does not have");
+    CHECK_EQ(detect("{{ bos_token + '[INST] ' + message['content'] + ' [/INST]' }}", true, &k, &err), -1);
+    CHECK_STR(err.text, "the mistral-v1 template needs the token <s>, which the vocabulary does not have");
     CHECK_EQ(detect("<|start_header_id|><|end_header_id|>", true, &k, &err), -1);
     CHECK(strstr(err.text, "<|begin_of_text|>") != NULL);
 

@@ -152,16 +152,6 @@ static int cut_group(const struct cut *t, int first, int last, size_t from, stru
     return 0;
 }
 
-/* Neighbours that may be written as one message: results; v3's system text with the question behind it; and all that a
- * turn of Gemma's holds. */
-static bool joined(const struct cut *t, int i)
-{
-    enum role a = t->msgs[i].role, b = t->msgs[i + 1].role;
-    if (a == ROLE_TOOL && b == ROLE_TOOL) return true;
-    if (t->kind == TEMPLATE_GEMMA) return (a == ROLE_ASSISTANT) == (b == ROLE_ASSISTANT);
-    return t->kind == TEMPLATE_MISTRAL3 && a == ROLE_SYSTEM && !t->msgs[i].tools && b == ROLE_USER;
-}
-
 static int cut_messages(const struct cut *t, struct err *err)
 {
     if (t->kind == TEMPLATE_RAW) {
@@ -169,7 +159,7 @@ static int cut_messages(const struct cut *t, struct err *err)
         return 0;
     }
     for (int i = 0, last; i < t->n; i = last + 1) {
-        for (last = i; last + 1 < t->n && joined(t, last);) last++;
+        for (last = i; last + 1 < t->n && template_joins(t->kind, &t->msgs[last], &t->msgs[last + 1]);) last++;
         if (cut_group(t, i, last, i > 0 ? t->end[i - 1] : 0, err)) return -1;
     }
     return 0;
@@ -180,20 +170,38 @@ static bool is_apart(const struct cut *t, const struct carried *p)
     return t->tools >= 0 && p->item.part == WINDOW_TOOLS;
 }
 
+/* Where the front's tokens of its text end: the template says it of a summary, so all its text is called one. */
+static int end_of_text(const struct cut *t, size_t *end, struct err *err)
+{
+    struct msg *msgs = malloc((size_t)t->n * sizeof *msgs);
+    uint8_t *segment = malloc(t->ids->n + 1);
+    struct ids ids = {0};
+    int rc = msgs && segment ? 0 : no_memory(err);
+    if (rc == 0) {
+        memcpy(msgs, t->msgs, (size_t)t->n * sizeof *msgs);
+        msgs[t->front].summary = msgs[t->front].len;
+        rc = template_render(t->kind, t->v, NULL, msgs, t->n, true, &ids, segment, t->ids->n, err) ? -1 : 0;
+    }
+    *end = t->end[t->front];
+    while (rc == 0 && *end > begin_of(t, t->front) && segment[*end - 1] != SEGMENT_SUMMARY) --*end;
+    ids_free(&ids);
+    free(segment);
+    free(msgs);
+    return rc;
+}
+
 /* The system message is of several parts: a token is that part's in which it begins, and what the template writes
  * before and behind them is the first's and the last's.  Tools that are a message of their own have its tokens. */
-static void cut_front(const struct cut *t, struct carried *part, size_t front)
+static int cut_front(const struct cut *t, struct carried *part, size_t front, struct err *err)
 {
     const size_t from = begin_of(t, t->front), end = t->end[t->front];
-    size_t last = end, all = 0, tail = 0, text = 0;
+    size_t text_end, all = 0, tail = 0, text = 0;
+    if (end_of_text(t, &text_end, err)) return -1;
     for (size_t i = from; i < end; i++) {
-        const bool control = vocab_attr(t->v, t->ids->id[i]) == VOCAB_CONTROL;
         all += piece_bytes(t, i);
-        tail = control ? 0 : tail + piece_bytes(t, i);
-        if (control) last = i;
+        if (i >= text_end) tail += piece_bytes(t, i);
     }
     for (size_t i = 0; i < front; i++) text += is_apart(t, &part[i]) ? 0 : part[i].len;
-    if (last == end || all < text + tail) tail = 0; /* the last control token stands before the text */
     const size_t head = all > text + tail ? all - text - tail : 0;
     size_t at = from, bytes = 0, upto = head, left = front;
     while (left > 0 && is_apart(t, &part[left - 1])) left--;
@@ -204,6 +212,7 @@ static void cut_front(const struct cut *t, struct carried *part, size_t front)
         for (; at < end && (bytes < upto || i + 1 == left); at++) bytes += piece_bytes(t, at);
         part[i].n_ids = at - part[i].id;
     }
+    return 0;
 }
 
 static void cut_tools(const struct cut *t, struct carried *part, size_t front)
@@ -219,7 +228,7 @@ static void cut_tools(const struct cut *t, struct carried *part, size_t front)
 static int cut(struct session_carries *c, const struct cut *t, size_t front, size_t own, struct err *err)
 {
     if (cut_messages(t, err)) return -1;
-    if (t->front >= 0) cut_front(t, c->part, front);
+    if (t->front >= 0 && cut_front(t, c->part, front, err)) return -1;
     if (t->tools >= 0) cut_tools(t, c->part, front);
     for (size_t i = front; i + 1 < c->n; i++) {
         const size_t m = i - front + own, from = m > 0 ? t->end[m - 1] : 0;
