@@ -333,7 +333,8 @@ TEST(template_count_is_the_length_of_what_is_rendered)
     int exact = 0;
     for (int i = 0; i < 600; i++) {
         const struct vocab *v = vocab[i % 3];
-        enum template_kind kind = i % 2 ? TEMPLATE_CHATML : TEMPLATE_RAW;
+        static const enum template_kind kinds[] = {TEMPLATE_RAW, TEMPLATE_CHATML, TEMPLATE_LLAMA2, TEMPLATE_MISTRAL1};
+        const enum template_kind kind = kinds[i / 3 % (i % 3 == 1 ? 4 : 2)]; /* the last two need <s> and </s> */
         struct buf text[5];
         struct msg msgs[5];
         struct ids ids = {0};
