@@ -208,6 +208,14 @@ static void llama3(struct prompt *p, const struct msg *msgs, int n, bool open)
     if (open) llama3_head(p, role_name(ROLE_ASSISTANT));
 }
 
+struct msg prompt_answer(struct msg m)
+{
+    const size_t blank = m.len > 0 && *m.text == ' ';
+    m.text += blank;
+    m.len -= blank;
+    return m;
+}
+
 /* ---------------------------------------------------------------- Mistral
  *
  *     v3    <s>[AVAILABLE_TOOLS][...][/AVAILABLE_TOOLS][INST]system\n\nuser[/INST]
@@ -278,6 +286,12 @@ static void mistral_joined(struct mistral *t, const struct msg *m)
     mistral_inst(t, false);
 }
 
+static void mistral_answer(struct mistral *t, const struct msg *m)
+{
+    const struct msg said = t->p->v->space_prefix ? prompt_answer(*m) : *m;
+    mistral_between(t, &said, m->call > 0 ? "[TOOL_CALLS]" : "", "</s>");
+}
+
 static void mistral_message(struct mistral *t, const struct msg *m)
 {
     if (t->inside && m->role == ROLE_USER) {
@@ -290,7 +304,7 @@ static void mistral_message(struct mistral *t, const struct msg *m)
     case ROLE_SYSTEM: mistral_system(t, m); break;
     case ROLE_USER: mistral_between(t, m, "[INST]", "[/INST]"); break;
     case ROLE_TOOL: mistral_result(t, m); break;
-    case ROLE_ASSISTANT: mistral_between(t, m, m->call > 0 ? "[TOOL_CALLS]" : "", "</s>"); break;
+    case ROLE_ASSISTANT: mistral_answer(t, m); break;
     case ROLE_COUNT: assert(m->role < ROLE_COUNT); break;
     }
 }

@@ -37,6 +37,8 @@ void prompt_share(struct prompt *p, const struct msg *first, const struct msg *l
 struct part { size_t before, text, after; };
 
 struct msg prompt_stripped(struct msg m);
+/* An answer where a blank stands before it: its first, which the model wrote, is that one. */
+struct msg prompt_answer(struct msg m);
 
 /* template_turns.c: Llama 2, Mistral v1, Gemma */
 bool turns_has(enum template_kind k);

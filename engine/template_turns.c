@@ -109,10 +109,7 @@ static struct frame inst_frame(const struct prompt *p, const struct msg *m)
     if (!is_model(m) && (last || is_model(m + 1))) add(f.after, " [/INST]");
     if (!is_model(m)) return f;
     if (llama && last) add(f.after, " ");
-    if (opens && f.said.len > 0 && *f.said.text == ' ') { /* the model's own, in the place of the template's */
-        f.said.text++;
-        f.said.len--;
-    }
+    if (opens) f.said = prompt_answer(f.said);
     return f;
 }
 

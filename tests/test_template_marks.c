@@ -133,6 +133,23 @@ TEST(mistral_has_spaces_before_texts_in_an_spm_vocabulary)
     vocab_close(v);
 }
 
+/* The model writes it itself before its answer, which is read again as it was. */
+TEST(an_answer_of_mistral_s_has_one_space_before_it)
+{
+    for (int prefix = 0; prefix < 2; prefix++) {
+        struct vocab_make m;
+        make_mistral_spm(&m);
+        m.add_space_prefix = prefix;
+        struct vocab *v = tpl_made(&m);
+        const struct msg msgs[] = {tpl_say(ROLE_USER, "a"), tpl_say(ROLE_ASSISTANT, " hi"), tpl_say(ROLE_USER, " a")};
+        struct ids ids = tpl_render(TEMPLATE_MISTRAL3, v, msgs, 3, true);
+        CHECK_STR(tpl_spelled(v, &ids), prefix ? "<s>[INST] a[/INST] hi</s>[INST]  a[/INST]"
+                                               : "<s>[INST]a[/INST] hi</s>[INST] a[/INST]");
+        ids_free(&ids);
+        vocab_close(v);
+    }
+}
+
 /* Whoever says them: the marks of the template are those that it writes itself. */
 static void check_pasted_marks(struct vocab_make *m)
 {
