@@ -124,6 +124,7 @@ struct mul_job {
     const float *bias;
     enum kern_act act;
     struct act *rounded; /* END_GATE: where the result goes, instead of floats to y; or NULL */
+    const uint8_t *beyond; /* weights that come behind the last group's; or NULL */
     const int32_t *row;  /* END_MIX: of each token the row of y, to which so much of the sum is added */
     const float *weight;
 };
@@ -257,7 +258,8 @@ static void finish_groups(const struct mul_job *j, const struct factor *f, float
     for (int tile0 = 0; tile0 < tiles->n; tile0 += most) {
         const int tile1 = MIN(tile0 + most, tiles->n), start = tile_start(tiles, tile0);
         const int after = tile1 < tiles->n ? group : MIN(group + 1, f->groups - 1), each = j->in->rows * ISA_GROUP;
-        const uint8_t *next = group_at(f, after), *then = j->up.m ? group_at(&j->up, group) : next;
+        const bool ends = j->beyond && tile1 == tiles->n && group + n >= f->groups;
+        const uint8_t *next = ends ? j->beyond : group_at(f, after), *then = j->up.m ? group_at(&j->up, group) : next;
         for (int g = 0; g < n; g++) mul_group(j, f, group + g, tile0, tile1, sum + g * each, own->open, then);
         for (int g = 0; j->up.m && g < n; g++)
             mul_group(j, &j->up, group + g, tile0, tile1, other + g * each, own->open, next);
@@ -353,6 +355,7 @@ static void gate_groups(void *arg, int first, int end, int who)
         struct mul_job j = gate_job(m->d, g, m->act);
         j.factor[0] = factor_of(m->d, &g->in, &g->gate);
         j.y[0] = g->h;
+        j.beyond = which + 1 < m->experts ? m->expert[which + 1].gate.gate.dev_data : NULL;
         mul_groups(&j, from, from + n, who);
         first += n;
     }
