@@ -96,9 +96,9 @@ struct kern_attn_in {
 
 enum kern_act { KERN_SILU, KERN_GELU };
 
-/* A mixture of experts: of n feed-forwards each row goes through `used`, those whose logit in the router is largest (the
- * first of equals), and what they come to is added up by the softmax of these logits alone (kern_route()).  Expert i is
- * rows [i * rows / n, (i + 1) * rows / n) of gate, up and down, whose rows / n are multiples of 32. */
+/* A mixture of experts: of n feed-forwards each row goes through `used`, those whose logit in the router is largest
+ * (the first of equals), and what they come to is added up by the softmax of these logits alone (kern_route()).  Expert
+ * i is rows [i * rows / n, (i + 1) * rows / n) of gate, up and down, whose rows / n are multiples of 32. */
 struct kern_mix {
     int n, used;        /* 0 <= used <= n, at most KERN_EXPERTS and KERN_USED; 0 and 0: one feed-forward, no router */
     struct kmat router; /* (n, embd) */

@@ -85,6 +85,20 @@ void tpl_check(enum template_kind k, const struct vocab *v, const struct msg *ms
 }
 
 /* The segments of the prompt of msgs, a letter for each token: S system, U summary, H history, T tool. */
+void tpl_counted(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, int *exact)
+{
+    struct ids ids = tpl_render(k, v, msgs, n, true);
+    struct err err = {0};
+    uint64_t tokens = 0;
+    bool sure = false;
+    struct vocab_scratch *s = vocab_scratch_new(v, 24, &err);
+    CHECK_EQ(template_count(k, v, s, msgs, n, true, &tokens, &sure, &err), 0);
+    CHECK(sure ? tokens == ids.n : tokens >= ids.n);
+    *exact += sure;
+    free(s);
+    ids_free(&ids);
+}
+
 const char *tpl_segments(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, bool open)
 {
     static char shown[400];

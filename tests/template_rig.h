@@ -18,6 +18,9 @@ int tpl_count(const struct ids *ids, int32_t id);
 /* The prompt of msgs is `text`, and its ids are the ones that text has when it is encoded whole with special tokens. */
 void tpl_check(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, bool open, const char *text);
 
+/* template_count() of msgs, in a scratch that most turns are longer than: exact, or a bound.  *exact: one more, if so. */
+void tpl_counted(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, int *exact);
+
 /* The segments of the prompt of msgs, a letter for each token: S system, U summary, H history, T tool. */
 const char *tpl_segments(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, bool open);
 #endif

@@ -104,7 +104,8 @@ TEST(a_chat_by_hand_is_fast_and_all_else_is_exact)
 {
     bash("cp \"$SO\" \"$beside\"\n"
          "mode() { local want=$1; shift; rm -f \"$D/t\"\n"
-         "    echo '/quit' | \"$D/bin/plimsoll\" --no-save --system s -n 1 --trace \"$D/t\" \"$@\" >\"$D/out\" 2>&1 ||\n"
+         "    echo '/quit' | \"$D/bin/plimsoll\" --no-save --system s -n 1 --trace \"$D/t\" \"$@\" \\\n"
+         "        >\"$D/out\" 2>&1 ||\n"
          "        die \"$(cat \"$D/out\")\"\n"
          "    [ \"$(sed -n 's/.*\"mode\":\"\\([a-z]*\\)\".*/\\1/p' \"$D/t\")\" = $want ] ||\n"
          "        die \"$*: $(cat \"$D/t\")\"; }\n"

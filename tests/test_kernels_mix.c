@@ -25,7 +25,8 @@ struct step {
 /* The workspace has nothing to spare, as all that a rig has. */
 static struct step *step_open(struct dice *dice, const struct mixture *s, const struct kern_config *cfg)
 {
-    const int out[MATS] = {s->n * s->ff, s->n * s->ff, s->n * s->embd, s->n}, in[MATS] = {s->embd, s->embd, s->ff, s->embd};
+    const int in[MATS] = {s->embd, s->embd, s->ff, s->embd};
+    const int out[MATS] = {s->n * s->ff, s->n * s->ff, s->n * s->embd, s->n};
     const struct kern_dims dims = {.embd = s->embd, .ff = s->ff, .max_rows = s->rows, .experts = s->n, .used = s->used};
     struct step *t = calloc(1, sizeof *t);
     CHECK(t);

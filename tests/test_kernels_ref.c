@@ -28,8 +28,9 @@ static const struct shape other = {
     .rope_dims = HEAD - 2, .window = 5, .softcap = 1.5f, .out_softcap = 2, .embed_scale = 3, .act = KERN_GELU,
 };
 
-static const struct shape mixed = {.type = KT_F32, .kv = KT_F32, .head_norms = true, .rope_dims = HEAD, .embed_scale = 1,
-                                   .used = 3};
+static const struct shape mixed = {
+    .type = KT_F32, .kv = KT_F32, .head_norms = true, .rope_dims = HEAD, .embed_scale = 1, .used = 3,
+};
 
 /* A matrix as the backend has it and as doubles. */
 struct mat {

@@ -1,6 +1,7 @@
 /* test_store_durable.c - what was acknowledged is there: after SIGKILL, after writes and syncs that fail, on a full
  * disk (after a power loss: test_store_power.c).  One test is turned round: a store that acknowledges too early is
- * caught by the same means.  CI kills a hundred times, 40 with a sanitizer; PLIMSOLL_FULL=1 (make soak) a thousand times. */
+ * caught by the same means.  CI kills a hundred times, 40 with a sanitizer; PLIMSOLL_FULL=1 (make soak) a thousand
+ * times. */
 #include "tests/durable_rig.h"
 #include <poll.h>
 #include <signal.h>
@@ -136,7 +137,8 @@ TEST(a_write_or_sync_that_fails_is_no_acknowledgement_and_loses_nothing)
         OK(store_open(&s, dir, &small, &err));
         store_close(s);
         io.failed_writes = io.failed_metas = io.failed_syncs = 0;
-        for (int i = 0; i < FAILURES; i++) fail_once(dir, 1 + i % 5, errors[e]); /* how many it has is not always the same */
+        /* how many it has is not always the same */
+        for (int i = 0; i < FAILURES; i++) fail_once(dir, 1 + i % 5, errors[e]);
         CHECK(io.failed_writes && io.failed_metas && io.failed_syncs);
     }
 }

@@ -144,7 +144,8 @@ bool cpu_mix_bytes(const struct kern_dims *n, uint64_t *bytes)
     const uint64_t each = ((uint64_t)n->embd + (uint64_t)n->ff) * sizeof(float) + blocks * sizeof(struct act) +
                           3 * sizeof(int32_t) + 2 * sizeof(float);
     if (cpu_input_bytes((int)rows, n->embd, n->embd, &in) || size_mul(rows, (uint64_t)n->used, &all)) return true;
-    if (all > INT32_MAX || size_mul(all, each, &of_all) || size_mul(rows, experts * sizeof(float), &logits)) return true;
+    if (all > INT32_MAX || size_mul(all, each, &of_all)) return true;
+    if (size_mul(rows, experts * sizeof(float), &logits)) return true;
     some = MIN(all, experts) * (sizeof(struct cpu_expert) + 4 * 64); /* each piece begins a cache line */
     lines = 7 * 64;
     return size_add(in, of_all, bytes) || size_add(*bytes, logits, bytes) || size_add(*bytes, some + lines, bytes);

@@ -192,7 +192,8 @@ def mistakes(s, weights):
 
 def greedy(s, hf, ids, need):
     """(continuation, margins), or None as soon as a step's margin over max|logit| is below need, its experts are near
-    to a tie, or a special token would be chosen (a program would stop there).  One that runs in a circle judges little: half must be different."""
+    to a tie, or a special token would be chosen (a program would stop there).  One that runs in a circle judges little:
+    half must be different."""
     out, margins = [], []
     for _ in range(s.greedy):
         row = hf.logits(ids + out)[-1].astype(np.float64)
