@@ -9,7 +9,7 @@
 # 1 something failed or nothing ran.
 #
 # Two programs run at once (TEST_LANES, 2; with one core 1), each in a lane; what tests/alone names runs after them,
-# one at a time, unless it is under TSan.  Lines come in the order of the arguments, those that ran alone last.
+# one at a time.  Lines come in the order of the arguments, those that ran alone last.
 # PLIMSOLL_BIN tells a test the program of its own variant, where there is one.
 set -eu
 set -m          # each lane, and each test in one, is a process group of its own: Ctrl-C ends this and the tests at once
@@ -191,6 +191,7 @@ run_all() {
 # The first word of each line that is not a comment.
 listed=" $(sed -e '/^#/d' -e 's/ .*//' tests/alone | tr '\n' ' ')"
 for name in $listed; do
+    name=${name#*:}
     [ ! -f "tests/$name.c" ] && [ ! -f "tests/$name.sh" ] || continue
     echo "run.sh: tests/alone: no test is named $name" >&2
     exit 2
@@ -202,10 +203,10 @@ for i in "${!items[@]}"; do
     release:*|asan:*|tsan:*|replay:*|script:*) ;;
     *) echo "run.sh: no kind \"${items[i]%%:*}\"" >&2; exit 2 ;;
     esac
-    case ${items[i]%%:*}$listed in
-    tsan*)                               shared="$shared $i" ;; # checks take so long there that waiting is little
-    *" $(basename "${items[i]}" .sh) "*) alone="$alone $i" ;;
-    *)                                   shared="$shared $i" ;;
+    name=$(basename "${items[i]}" .sh)
+    case $listed in
+    *" $name "*|*" ${items[i]%%:*}:$name "*) alone="$alone $i" ;;
+    *)                                       shared="$shared $i" ;;
     esac
 done
 # Numbers, split on purpose.

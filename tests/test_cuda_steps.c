@@ -25,7 +25,7 @@ TEST(every_step_agrees_with_the_reference_in_every_order_of_threads)
 TEST(every_type_agrees_with_the_reference_in_every_place)
 {
     struct dice dice = {5};
-    for (size_t t = 0; t < COUNT_OF(types); t++) {
+    for (size_t t = 0; t < COUNT_OF(types); t += 1 + CHECK_SANITIZED) {
         enum ktype y = types[t];
         struct rig_shape s = {.embd = 256, .heads = 2, .kv_heads = 1, .head_dim = 128, .ff = 512, .vocab = 70,
                               .layers = 1, .table = y, .q = y, .k = y, .v = y, .o = y, .gate = y, .up = y, .down = y,

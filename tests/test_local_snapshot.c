@@ -193,6 +193,7 @@ TEST(snapshot_resumed_session_says_the_same_avx512) { resume_on("avx512"); }
 TEST(snapshot_resumed_session_says_the_same_ref)
 {
     struct tiny t = TINY_LLAMA;
+    if (CHECK_TSAN) SKIP("the reference has no threads");
     resume_with((struct engine_config){.model = tiny_file(&t, NULL, "kept.gguf"), .backend = "ref", .kv_type = KT_F16});
 }
 

@@ -219,13 +219,13 @@ TEST(steps_of_a_mixture_go_by_what_is_active_and_its_passes_are_large)
 {
     for (uint64_t n = 1000; n < 1000000000000; n += n / 3) {
         const struct chunk c = chunk_of("cpu", 10 * n, n), dense = chunk_of("cpu", n, n);
-        CHECK_EQ(c.step_rows, dense.step_rows);
+        CHECK(c.step_rows <= dense.step_rows && 2 * c.step_rows >= dense.step_rows);
         CHECK(c.rows >= dense.rows && c.rows <= 256);
         CHECK_EQ(chunk_of("cuda", 10 * n, n).rows, chunk_of("cuda", n, n).rows);
     }
     const struct chunk qwen = chunk_of("cpu", 30532122624, 3353032704),
                        mixtral = chunk_of("cpu", 46702792704, 12879925248);
-    CHECK(qwen.rows == 256 && qwen.step_rows == 16);
+    CHECK(qwen.rows == 256 && qwen.step_rows == 8);
     CHECK(mixtral.rows == 128 && mixtral.step_rows == 8);
 }
 

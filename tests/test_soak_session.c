@@ -1,8 +1,7 @@
 /* One session for a long time: thousands of turns with tools' results of 100 bytes to 10 MB.  Memory stays flat, a call
  * never passes its limit, the store grows by what is said, and the session is resumed at once.
  *
- * CI has 150 turns, 90 with a sanitizer; PLIMSOLL_SOAK_TURNS=10000 (make soak) is the full count, with its figures on
- * stdout. */
+ * CI has 150 turns; PLIMSOLL_SOAK_TURNS=10000 (make soak) is the full count, with its figures on stdout. */
 #include "app/session/session.h"
 #include "engine/hostmem.h"
 #include "tests/check.h"
@@ -238,7 +237,7 @@ static void begin(const char *dir)
 TEST(a_long_session_is_bounded_in_memory_and_in_every_call)
 {
     const char *asked = getenv("PLIMSOLL_SOAK_TURNS");
-    int turns = asked ? atoi(asked) : CHECK_SANITIZED ? 90 : 150, warm = MIN(WARM, turns / 2);
+    int turns = asked ? atoi(asked) : 150, warm = MIN(WARM, turns / 2);
     int quiet = dup(STDERR_FILENO);
     char dir[256];
     long rss[2] = {0};

@@ -124,7 +124,8 @@ struct mul_job {
     const float *bias;
     enum kern_act act;
     struct act *rounded; /* END_GATE: where the result goes, instead of floats to y; or NULL */
-    const uint8_t *beyond; /* weights that come behind the last group's; or NULL */
+    const uint8_t *beyond; /* NULL; or where reading goes on behind group `last`, and not right behind it */
+    int last;
     const int32_t *row;  /* END_MIX: of each token the row of y, to which so much of the sum is added */
     const float *weight;
 };
@@ -258,7 +259,7 @@ static void finish_groups(const struct mul_job *j, const struct factor *f, float
     for (int tile0 = 0; tile0 < tiles->n; tile0 += most) {
         const int tile1 = MIN(tile0 + most, tiles->n), start = tile_start(tiles, tile0);
         const int after = tile1 < tiles->n ? group : MIN(group + 1, f->groups - 1), each = j->in->rows * ISA_GROUP;
-        const bool ends = j->beyond && tile1 == tiles->n && group + n >= f->groups;
+        const bool ends = j->beyond && tile1 == tiles->n && group + n > j->last;
         const uint8_t *next = ends ? j->beyond : group_at(f, after), *then = j->up.m ? group_at(&j->up, group) : next;
         for (int g = 0; g < n; g++) mul_group(j, f, group + g, tile0, tile1, sum + g * each, own->open, then);
         for (int g = 0; j->up.m && g < n; g++)
@@ -356,6 +357,7 @@ static void gate_groups(void *arg, int first, int end, int who)
         j.factor[0] = factor_of(m->d, &g->in, &g->gate);
         j.y[0] = g->h;
         j.beyond = which + 1 < m->experts ? m->expert[which + 1].gate.gate.dev_data : NULL;
+        j.last = m->groups - 1;
         mul_groups(&j, from, from + n, who);
         first += n;
     }
@@ -370,6 +372,9 @@ static void mix_groups(void *arg, int first, int end, int who)
                             .weight = e->weight};
         j.factor[0] = factor_of(m->d, j.in, &e->down);
         j.y[0] = m->x;
+        j.last = end - 1;
+        if (e + 1 < m->expert + m->experts)
+            j.beyond = (const uint8_t *)e[1].down.dev_data + (size_t)first * j.factor[0].group_bytes;
         mul_groups(&j, first, end, who);
     }
 }
