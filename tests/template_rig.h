@@ -18,7 +18,7 @@ int tpl_count(const struct ids *ids, int32_t id);
 /* The prompt of msgs is `text`, and its ids are the ones that text has when it is encoded whole with special tokens. */
 void tpl_check(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, bool open, const char *text);
 
-/* template_count() of msgs, in a scratch that most turns are longer than: exact, or a bound.  *exact: one more, if so. */
+/* template_count() of msgs, in a scratch that most turns are longer than: exact (then *exact is one more), or a bound. */
 void tpl_counted(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, int *exact);
 
 /* The segments of the prompt of msgs, a letter for each token: S system, U summary, H history, T tool. */
