@@ -23,7 +23,6 @@ static const enum ktype types[] = {KT_F32, KT_F16, KT_BF16, KT_Q8_0, KT_Q4_0, KT
  * build's matter. */
 enum { STEP_SHAPES = CHECK_SANITIZED ? 2 : 14 };
 enum { ROW_SHAPES = CHECK_SANITIZED ? 1 : 6, ROW_VARIANTS = CHECK_SANITIZED ? 2 : 4 };
-enum { MIX_SHAPES = CHECK_SANITIZED ? 1 : 9 };
 
 /* NULL: not on this machine. */
 static const struct cpu_isa *isa_here(size_t i)
@@ -464,16 +463,6 @@ TEST(every_step_agrees_with_the_reference_in_gemma_s_shapes)
         }
 }
 
-TEST(every_step_agrees_with_the_reference_with_a_mixture_of_experts)
-{
-    struct dice dice = {15};
-    for (size_t i = 0; i < COUNT_OF(isas); i++)
-        for (int round = 0; round < MIX_SHAPES && isa_here(i); round++) {
-            struct rig_shape s = lockstep_mix(&dice, round % 3 == 2);
-            cpu_lockstep(&dice, &s, isas[i], 1 + round % 4, true, 2, 1e-5);
-        }
-}
-
 TEST(int8_activations_cost_no_more_than_a_few_percent_of_a_single_value)
 {
     struct dice dice = {6};
@@ -554,7 +543,7 @@ TEST(a_row_has_the_same_bits_alone_or_in_company_on_any_threads_and_instruction_
 {
     struct dice dice = {7};
     for (int round = 0; round < ROW_SHAPES; round++) {
-        struct rig_shape s = round % 2 ? lockstep_shape(&dice, round % 3 == 2) : lockstep_mix(&dice, round % 3 == 2);
+        struct rig_shape s = lockstep_shape(&dice, round % 3 == 2);
         if (round % 2) s.window = 20 + dice_below(&dice, 40);
         s.post = round % 3 != 1;
         struct rig_model *m = rig_model(&dice, &s);

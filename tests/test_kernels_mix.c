@@ -1,10 +1,24 @@
-/* test_kernels_mix.c - mixtures of experts on the CPU backend: against the dense step, and rows in any company.  That
- * they agree with the reference is test_kernels_cpu's. */
+/* test_kernels_mix.c - mixtures of experts on the CPU backend: against the reference and the dense step, and rows in any
+ * company. */
+#include "kernels/cpu/isa.h"
 #include "kernels/kernels.h"
 #include "tests/check.h"
-#include "tests/rig.h"
+#include "tests/lockstep.h"
 
+static const char *const isas[] = {"portable", "avx2", "avxvnni", "avx512"};
 enum { MATS = 4 }; /* gate, up, down, router */
+enum { SHAPES = CHECK_SANITIZED ? 1 : 9 };
+
+TEST(every_step_agrees_with_the_reference_with_a_mixture_of_experts)
+{
+    struct dice dice = {15};
+    for (size_t i = 0; i < COUNT_OF(isas); i++)
+        for (int round = 0; round < SHAPES && isa_choose(isas[i], NULL); round++) {
+            struct rig_shape s = lockstep_mix(&dice, round % 3 == 2);
+            const struct kern_config cfg = {.threads = 1 + round % 4, .isa = isas[i]};
+            lockstep(&dice, &s, kern_cpu(), &cfg, true, 2, 1e-5);
+        }
+}
 
 struct mixture {
     int embd, ff, n, used, rows;
@@ -109,24 +123,34 @@ TEST(a_mixture_of_one_expert_has_the_bits_of_the_dense_step)
     }
 }
 
-/* Of 300 rows more go to an expert than it sums up at a time; of one row each expert has a tile to itself. */
-TEST(a_row_has_the_same_bits_alone_and_beside_any_number_of_others)
+/* What rows come to with an instruction set: all at once, or each alone. */
+static void say(uint64_t seed, const struct mixture *s, const struct kern_config *cfg, bool alone, float *x)
 {
-    struct dice dice = {32};
-    for (int i = 0; i < KINDS; i++) {
-        const struct mixture *s = &kinds[i];
-        struct step *t = step_open(&dice, s, &(struct kern_config){.threads = 1 + i % 3});
-        const size_t row = (size_t)s->embd * sizeof(float), bytes = (size_t)s->rows * row;
-        float *before = rows_of(&dice, s), *x = rig_memory(bytes), *one = rig_memory(row);
-        memcpy(x, before, bytes);
-        step_run(t, &t->ffn, s->rows, x);
-        for (int r = 0; r < s->rows; r += CHECK_SANITIZED ? 7 : 1) {
-            memcpy(one, before + r * s->embd, row);
-            step_run(t, &t->ffn, 1, one);
-            CHECK_MEM(one, x + r * s->embd, row);
+    struct dice dice = {seed};
+    struct step *t = step_open(&dice, s, cfg);
+    float *before = rows_of(&dice, s);
+    memcpy(x, before, (size_t)(s->rows * s->embd) * sizeof *x);
+    if (!alone) step_run(t, &t->ffn, s->rows, x);
+    for (int r = 0; alone && r < s->rows; r++) step_run(t, &t->ffn, 1, x + r * s->embd);
+    rig_release(before, (size_t)(s->rows * s->embd) * sizeof *x);
+    step_close(t);
+}
+
+/* Of 300 rows more go to an expert than it sums up at a time; of one row each expert has a tile to itself. */
+TEST(a_row_has_the_same_bits_alone_and_beside_any_number_of_others_on_every_instruction_set)
+{
+    for (int k = 0; k < KINDS; k++) {
+        struct mixture s = kinds[k];
+        if (CHECK_SANITIZED) s.rows = MIN(s.rows, 40);
+        const size_t bytes = (size_t)(s.rows * s.embd) * sizeof(float);
+        float *right = rig_memory(bytes), *x = rig_memory(bytes);
+        say(32, &s, &(struct kern_config){.threads = 1}, true, right);
+        for (size_t i = 0; i < COUNT_OF(isas); i++) {
+            if (!isa_choose(isas[i], NULL)) continue;
+            say(32, &s, &(struct kern_config){.threads = 1 + (int)i % 3, .isa = isas[i]}, false, x);
+            CHECK_MEM(x, right, bytes);
         }
-        rig_release(before, bytes), rig_release(x, bytes), rig_release(one, row);
-        step_close(t);
+        rig_release(right, bytes), rig_release(x, bytes);
     }
 }
 
