@@ -1,5 +1,5 @@
-/* test_kernels_mix.c - mixtures of experts on the CPU backend: against the reference and the dense step, and rows in any
- * company. */
+/* test_kernels_mix.c - mixtures of experts on the CPU backend: against the reference and the dense step, and rows in
+ * any company. */
 #include "kernels/cpu/isa.h"
 #include "kernels/kernels.h"
 #include "tests/check.h"
