@@ -223,7 +223,8 @@ cxx    := $(foreach word,$(CC),$(or $(and $(filter gcc,$(word)),g++),$(and $(fil
 sanitized    := -fno-omit-frame-pointer $(if $(is_gcc),-Wno-maybe-uninitialized)
 O            := $(call folder,$(VARIANT))
 opt_release  := -O2 -g
-opt_asan     := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all $(sanitized)
+opt_asan     := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all $(sanitized) \
+                $(if $(is_gcc),,-D__SANITIZE_ADDRESS__=1)
 opt_tsan     := -O1 -g1 -fsanitize=thread $(sanitized)
 opt_fuzz     := -O1 -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all $(sanitized)
 opt_cov      := -O0 -g --coverage
@@ -237,8 +238,10 @@ K ?= $(O)
 facts := $(strip $(opt) -std=gnu17 -ffp-contract=off $(CFLAGS))
 flags := $(facts) -Wall -Wextra -Wshadow -Wconversion -Werror -D_GNU_SOURCE -I. -I$(O) $(PKG_CFLAGS) -pthread
 libs  := $(PKG_LIBS) -lpthread -lm
-cxx_flags := $(opt) -std=gnu++17 -ffp-contract=off $(CFLAGS) -Wall -Wextra -Wshadow -Wconversion -Werror -I. \
-             -Itests/cuda_on_cpu -fPIC
+# The CUDA kernels on the host: fmaf() and halves by the machine's instructions, which have their bits.
+fma_f16c  := $(if $(and $(x86),$(call cpu_has,fma),$(call cpu_has,f16c)),-mfma -mf16c)
+cxx_flags := $(opt) -std=gnu++17 -ffp-contract=off $(fma_f16c) $(CFLAGS) -Wall -Wextra -Wshadow -Wconversion -Werror -I. \
+             -Itests/cuda_on_cpu -fPIC $(if $(is_gcc),,$(if $(filter asan fuzz,$(VARIANT)),-fno-sanitize=function))
 # Looked at by recipes of the CUDA kernels only: it asks nvcc.
 nvcc_flags = -std=c++17 -O3 -Xfatbin=-compress-all -fmad=false -I. -Xcompiler -fPIC,-Wall,-Wextra $(call gencode,$(CUDA_ARCH))
 gencode    = $(foreach a,$1,-gencode arch=compute_$a,code=sm_$a) \
@@ -270,7 +273,7 @@ isa_asan       := -O1 $(if $(is_gcc),-fsanitize-undefined-trap-on-error \
     -mllvm -asan-instrumentation-with-call-threshold=0 -fsanitize-address-use-after-return=never)
 isa_tsan       := -O1
 # The portable set calls fmaf(), a third of its tests' time under a sanitizer; the machine's instruction has its bits.
-isa_portable_asan := $(if $(shell grep -m1 -w fma /proc/cpuinfo 2>/dev/null),-mfma)
+isa_portable_asan := $(if $(call cpu_has,fma),-mfma)
 isa_portable_tsan := $(isa_portable_asan)
 is_isa          = $(filter %_avx2.c %_avxvnni.c %_avx512.c %/isa_portable.c,$1)
 own_flags       = $(if $(filter kernels/%,$1),$(kernel_$(VARIANT))) \

@@ -86,7 +86,7 @@ static inline void buf_put(struct buf *b, const void *bytes, size_t n)
         b->data = data;
         b->cap = cap;
     }
-    memcpy(b->data + b->len, bytes, n);
+    if (n) memcpy(b->data + b->len, bytes, n); /* of nothing `bytes` may be NULL */
     b->len += n;
     b->data[b->len] = '\0';
 }

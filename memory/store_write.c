@@ -154,7 +154,7 @@ int store_remove(struct store *s, const struct store_key *key, struct err *err)
 static int apply(const struct store *s, MDB_txn *txn, MDB_dbi dbi)
 {
     int rc = 0;
-    char *at = s->pending.data, *end = at + s->pending.len;
+    char *at = s->pending.data, *end = at ? at + s->pending.len : NULL;
     while (!rc && at < end) {
         MDB_val key = {(uint8_t)at[1], at + OP_HEAD};
         MDB_val value = {get_le((uint8_t *)at + 2, 4), at + OP_HEAD + key.mv_size};

@@ -252,10 +252,10 @@ TEST(arena_check_finds_a_header_that_was_overwritten)
     unsigned char *a = arena_take(&s.a, G), *b = arena_take(&s.a, G);
     struct err err = {0};
     for (size_t i = 0; i < 24; i++) { /* tag, length, the length before */
-        unsigned char was = b[i - G];
-        b[i - G] ^= 0x40;
+        unsigned char *byte = b - G + i, was = *byte;
+        *byte ^= 0x40;
         if (!arena_check(&s.a, &err)) check_fail(__FILE__, __LINE__, "byte %zu of a header is not looked at", i);
-        b[i - G] = was;
+        *byte = was;
     }
     s.a.used++;
     CHECK_EQ(arena_check(&s.a, &err), -1);

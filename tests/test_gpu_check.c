@@ -45,6 +45,12 @@ static void bash(const char *script)
     CHECK_EQ(system("bash -c \"$SCRIPT\""), 0);
 }
 
+/* For scripts that no program of this build takes part in: the release build runs them. */
+#define SCRIPTS_ALONE() \
+    do \
+        if (CHECK_SANITIZED) SKIP("scripts alone, of which a sanitizer sees nothing"); \
+    while (0)
+
 /* ------------------------------------------------------------------ nothing is claimed */
 
 TEST(a_machine_without_a_device_is_told_so_in_one_line_and_its_file_claims_nothing)
@@ -67,6 +73,7 @@ TEST(a_device_that_is_made_up_shows_nothing)
 
 TEST(a_pack_of_other_sources_is_made_again_or_refused)
 {
+    SCRIPTS_ALONE();
     bash("fake; echo 'sources: other' >\"$D/pack/made\"; check 1/1 3; has 'has none of'\n"
          ": >\"$D/node\"; export GPU_NODES=$D/node\n"
          "check 1/1 2; has '^verdict: no pack'; hasnt '^begin'\n"
@@ -99,6 +106,7 @@ TEST(what_is_said_to_be_shown_has_a_result_file_that_shows_it)
 /* The machine that is lent gives a command ten minutes, and all of them thirty. */
 TEST(each_of_three_parts_is_done_in_eight_minutes_and_all_in_25_even_if_all_is_slow)
 {
+    SCRIPTS_ALONE();
     bash("fake; total=0\n"
          "for part in 1/3 2/3 3/3; do check $part 0; sum=0\n"
          "    for c in $(sed -n 's/^checks: //p' \"$D\"/results/*.txt); do\n"
@@ -109,6 +117,7 @@ TEST(each_of_three_parts_is_done_in_eight_minutes_and_all_in_25_even_if_all_is_s
 
 TEST(all_parts_together_have_every_check_once_and_each_says_what_passed)
 {
+    SCRIPTS_ALONE();
     bash("fake; : >\"$D/all\"\n"
          "for part in 1/3 2/3 3/3; do check $part 0; has '^verdict: pass$'; has '^device: a GPU$'; has '^sources: '\n"
          "    sed -n 's/^end \\([a-z-]*\\): pass, .*/\\1/p' \"$D\"/results/*.txt >>\"$D/all\"; done\n"
@@ -123,6 +132,7 @@ TEST(all_parts_together_have_every_check_once_and_each_says_what_passed)
 
 TEST(what_fails_is_named_with_its_reason_and_the_rest_still_runs)
 {
+    SCRIPTS_ALONE();
     bash("fake; script \"$D/pack/check/answers\" 'echo \"[       OK ] one_is\"\n"
          "echo \"tests/test_x.c:7: not so: right\"; echo \"[  FAILED  ] other_is\"\n"
          "echo \"[  SKIPPED ] third_is\"; exit 1'\n"
@@ -139,6 +149,7 @@ TEST(what_fails_is_named_with_its_reason_and_the_rest_still_runs)
 
 TEST(what_cannot_be_run_makes_a_part_incomplete)
 {
+    SCRIPTS_ALONE();
     bash("fake; script \"$D/bin/compute-sanitizer\" 'echo \"========= Error: Device not supported\"; exit 1'\n"
          "check 3/3 4; has '^not run: racecheck: '; has '^verdict: incomplete: what ran passed, 2 could not be run$'\n"
          "script \"$D/pack/check/device\" 'echo no library >&2; exit 127'\n"
@@ -147,6 +158,7 @@ TEST(what_cannot_be_run_makes_a_part_incomplete)
 
 TEST(a_part_of_three_ends_in_its_time_also_when_the_pack_had_to_be_made)
 {
+    SCRIPTS_ALONE();
     bash("fake; script \"$D/pack/check/answers\" 'echo \"[       OK ] one_is\"; sleep 99'; export GPU_SECONDS=3\n"
          "check 1/3 4; has '^end steps: pass'; has '  pass one_is'; has '^end answers: cut off$'; hasnt 'FAIL'\n"
          "has '^not run: answers: the 3 s of a part were up$'\n"
@@ -157,6 +169,7 @@ TEST(a_part_of_three_ends_in_its_time_also_when_the_pack_had_to_be_made)
 
 TEST(a_part_that_is_stopped_half_way_says_how_far_it_came)
 {
+    SCRIPTS_ALONE();
     bash("fake; script \"$D/pack/check/answers\" 'echo \"[       OK ] first_is\"; sleep 99 & echo $! >sleeper; wait'\n"
          "for signal in TERM KILL; do\n"
          "    rm -rf \"$D/results\"\n"
@@ -207,6 +220,7 @@ TEST(the_pack_has_all_that_its_programs_need_but_the_c_library)
 
 TEST(a_pack_that_is_too_large_or_lacks_kernels_or_a_function_is_not_made)
 {
+    if (CHECK_SANITIZED) SKIP("a sanitizer's programs are no pack's");
     bash_built("so=$D/built/device/plimsoll-cuda.so; rm \"$so\"; truncate -s $((40 << 20)) \"$so\"\n"
                "pack 2 'are the most that it may be'; [ ! -e \"$D/pack\" ] && [ ! -e \"$D/pack.new\" ]\n"
                ": >\"$D/built/device/counted/plimsoll-cuda.so\"; pack 2 'counted.cu has no .*(), which a check calls'\n"
@@ -218,6 +232,7 @@ TEST(a_pack_that_is_too_large_or_lacks_kernels_or_a_function_is_not_made)
 /* NVCC: a script that knows these devices; what it would be called with. */
 TEST(kernels_are_built_for_the_devices_that_nvcc_knows_or_for_those_that_are_named)
 {
+    SCRIPTS_ALONE();
     bash("nvcc() { script \"$D/nvcc\" \"[ \\$1 = --list-gpu-arch ] && printf 'compute_%s\\\\n' $1\"; }\n"
          "flags() { rm -rf \"$D/k\"; env -u CUDA_ARCH make -s VARIANT=release STAGE=build \\\n"
          "        NVCC=\"$D/nvcc\" K=\"$D/k\" \"$@\" \\\n"

@@ -104,7 +104,7 @@ inline const char *cudaGetErrorString(cudaError_t e) { return e == cudaErrorMemo
 
 /* -------------------------------------------------------------------- the device */
 
-struct shim_slab { size_t bytes, mapped; void *map; bool pinned; };
+struct shim_slab { size_t bytes, mapped; void *map; bool pinned, keyed; };
 struct shim_device {
     int devices = 1, major = 9, minor = 0, version = 13000; /* version: the driver's */
     size_t memory = size_t(4) << 30;
@@ -199,12 +199,19 @@ inline cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all)
 
 /* -------------------------------------------------------------------------- memory */
 
-/* Memory of the device, for what runs there. */
+/* Memory of the device, for what runs there: by a protection key where the processor has them, which costs nothing. */
 inline void shim_reach(bool may)
 {
-    for (auto &s : shim_device.slabs)
-        if (shim_device.apart && !s.second.pinned)
-            mprotect(s.second.map, s.second.mapped - 4096, may ? PROT_READ | PROT_WRITE : PROT_NONE);
+    static const int key = pkey_alloc(0, 0);
+    struct shim_device &d = shim_device;
+    if (!d.apart) return;
+    for (auto &at : d.slabs) {
+        shim_slab &s = at.second;
+        if (s.pinned || s.keyed) continue;
+        s.keyed = key >= 0 && !pkey_mprotect(s.map, s.mapped - 4096, PROT_READ | PROT_WRITE, key);
+        if (!s.keyed) mprotect(s.map, s.mapped - 4096, may ? PROT_READ | PROT_WRITE : PROT_NONE);
+    }
+    if (key >= 0) pkey_set(key, may ? 0 : PKEY_DISABLE_ACCESS);
 }
 
 inline cudaError_t shim_take(void **p, size_t bytes, bool pinned)
@@ -218,7 +225,7 @@ inline cudaError_t shim_take(void **p, size_t bytes, bool pinned)
     *p = static_cast<char *>(map) + mapped - 4096 - size;
     if (size <= size_t(64) << 20) memset(*p, 0xff, size);
     (pinned ? d.pinned : d.taken) += size;
-    d.slabs[*p] = {size, mapped, map, pinned};
+    d.slabs[*p] = {size, mapped, map, pinned, false};
     shim_reach(false);
     return cudaSuccess;
 }

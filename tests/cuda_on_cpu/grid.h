@@ -8,6 +8,7 @@
 #define CUDA_ON_CPU_GRID_H
 #include "fibre.h"
 #include <cstring>
+#include <emmintrin.h>
 #include <functional>
 #include <map>
 #include <vector>
@@ -37,13 +38,18 @@ struct thread : fibres::fibre {
     what state = ENDED;
     together op = SYNC;
     unsigned mask = 0;
-    uint64_t gives = 0, gets[32] = {};
+    uint64_t gives = 0;
     uint32_t a[4] = {}, b[2] = {}; /* of a matrix product that its warp is at */
+};
+
+struct warp {
+    uint64_t given[32]; /* by its lanes, when they met last */
 };
 
 struct block {
     uint3 at{};
     std::vector<thread> threads;
+    std::vector<warp> warps;
     char *shared = nullptr;
 };
 
@@ -97,12 +103,12 @@ inline void let_go(block &b, what state)
         if (t.state == state) t.state = RUNS;
 }
 
-/* The lanes of t's mask, once all of them are there; true: they have been let go. */
+/* The lanes of the mask of thread i, once all of them are there; true: they have been let go, and read what they were
+ * given before any of them meets others. */
 inline bool meet(block &b, size_t i)
 {
     const thread &t = b.threads[i];
     const size_t first = i / 32 * 32;
-    uint64_t given[32] = {};
     for (size_t lane = 0; lane < 32; lane++) {
         if (!(t.mask >> lane & 1u)) continue;
         if (first + lane >= b.threads.size()) wrong(b, "a mask names lanes that the block does not have");
@@ -110,12 +116,11 @@ inline bool meet(block &b, size_t i)
         if (o.state == ENDED) wrong(b, "lanes wait for one that has ended");
         if (o.state != AT_WARP) return false;
         if (o.mask != t.mask || o.op != t.op) wrong(b, "lanes of one warp meet at different operations");
-        given[lane] = o.gives;
     }
     for (size_t lane = 0; lane < 32; lane++) {
         if (!(t.mask >> lane & 1u)) continue;
         thread &o = b.threads[first + lane];
-        memcpy(o.gets, given, sizeof given);
+        b.warps[first / 32].given[lane] = o.gives;
         o.state = RUNS;
     }
     return true;
@@ -131,22 +136,48 @@ inline void run(block &b, thread &t)
     self = nullptr;
 }
 
-/* Every thread that can run does so until it waits or ends; returns whether any could. */
+/* Thread i runs, if it can, until it waits or ends; returns whether it could. */
+inline bool run_if(block &b, size_t i)
+{
+    if (b.threads[i].state != RUNS) return false;
+    run(b, b.threads[i]);
+    return true;
+}
+
+/* The threads from `first` to before `end`, whole warps: those that wait for their warp go on if all of it is there. */
+inline bool meet_all(block &b, size_t first, size_t end)
+{
+    bool any = false;
+    for (size_t i = first; i < end; i++)
+        if (b.threads[i].state == AT_WARP && meet(b, i)) any = true;
+    return any;
+}
+
+/* A warp until it has ended or waits for more than itself; returns whether any of its threads could run. */
+inline bool run_warp(block &b, size_t first)
+{
+    const size_t end = first + 32 < b.threads.size() ? first + 32 : b.threads.size();
+    bool any = false;
+    do
+        for (size_t i = first; i < end; i++) any |= run_if(b, thread_order == FORWARD ? i : end - 1 - (i - first));
+    while (meet_all(b, first, end));
+    return any;
+}
+
+/* Every thread that can run does so until it waits or ends; returns whether any could.  Forward and backward a warp
+ * goes as far as it can by itself, mixed they all go on together. */
 inline bool sweep(block &b)
 {
     bool any = false;
-    const size_t n = b.threads.size();
-    static size_t turn;
-    turn++;
-    for (size_t i = 0; i < n; i++) {
-        size_t at = thread_order == FORWARD ? i : thread_order == BACKWARD ? n - 1 - i : (i * 7 + turn * 13) % n;
-        if (thread_order == MIXED && n % 7 == 0) at = n - 1 - i;
-        if (b.threads[at].state != RUNS) continue;
-        run(b, b.threads[at]);
-        any = true;
+    const size_t n = b.threads.size(), warps = b.warps.size();
+    if (thread_order != MIXED) {
+        for (size_t i = 0; i < warps; i++) any |= run_warp(b, 32 * (thread_order == FORWARD ? i : warps - 1 - i));
+    } else {
+        static size_t turn;
+        turn++;
+        for (size_t i = 0; i < n; i++) any |= run_if(b, n % 7 == 0 ? n - 1 - i : (i * 7 + turn * 13) % n);
+        any |= meet_all(b, 0, n);
     }
-    for (size_t i = 0; i < n; i++)
-        if (b.threads[i].state == AT_WARP && meet(b, i)) any = true;
     if (all_at(b, AT_BLOCK)) let_go(b, AT_BLOCK), any = true;
     return any;
 }
@@ -194,6 +225,7 @@ inline void begin(block &b, unsigned number)
         fibres::give_stack(&b.threads.back());
         b.threads.pop_back();
     }
+    b.warps.resize((n + 31) / 32);
     for (unsigned i = 0; i < n; i++) {
         thread &t = b.threads[i];
         t.at = {i % blockDim.x, i / blockDim.x % blockDim.y, i / blockDim.x / blockDim.y};
@@ -228,14 +260,14 @@ inline void launch(dim3 g, dim3 b, size_t shared, bool at_once, const std::funct
     for (unsigned i = 0; i < n; i++) give_shared(blocks[i]);
 }
 
-/* All lanes of mask give a value and get those of all. */
+/* All lanes of mask give a value and get those of all, to be read at once. */
 inline const uint64_t *together(unsigned mask, enum together op, uint64_t gives)
 {
-    const unsigned lane = static_cast<unsigned>(self - mine->threads.data()) % 32;
+    const size_t at = static_cast<size_t>(self - mine->threads.data()), lane = at % 32;
     if (!(mask >> lane & 1u)) wrong(*mine, "a lane is not in the mask it gives");
     self->mask = mask, self->op = op, self->gives = gives;
     wait(AT_WARP);
-    return self->gets;
+    return mine->warps[at / 32].given;
 }
 
 template <class T> uint64_t bits_of(T v)
@@ -295,6 +327,17 @@ inline int __popc(unsigned v) { return __builtin_popcount(v); }
 inline int __any_sync(unsigned mask, int yes) { return __ballot_sync(mask, yes) != 0; }
 inline int __all_sync(unsigned mask, int yes) { return __ballot_sync(mask, yes) == mask; }
 
+/* The sum of the products of 16 signed bytes. */
+inline int shim_dot(__m128i a, __m128i b)
+{
+    const __m128i low = _mm_madd_epi16(_mm_srai_epi16(_mm_unpacklo_epi8(a, a), 8),
+                                       _mm_srai_epi16(_mm_unpacklo_epi8(b, b), 8));
+    const __m128i high = _mm_madd_epi16(_mm_srai_epi16(_mm_unpackhi_epi8(a, a), 8),
+                                        _mm_srai_epi16(_mm_unpackhi_epi8(b, b), 8));
+    const __m128i four = _mm_add_epi32(low, high), two = _mm_add_epi32(four, _mm_unpackhi_epi64(four, four));
+    return _mm_cvtsi128_si32(two) + _mm_cvtsi128_si32(_mm_srli_epi64(two, 32));
+}
+
 /* A warp's product of 16 rows and 8 columns of signed bytes, of 16 k (halves = 1) or 32 (2), by PTX's picture of who has
  * what (mma.m16n8k16, .m16n8k32; s8). */
 inline void shim_mma(int (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], int halves)
@@ -304,12 +347,13 @@ inline void shim_mma(int (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]
     memcpy(grid::self->b, b, sizeof b);
     __syncwarp();
     const grid::thread *warp = grid::self - lane;
-    for (unsigned i = 0; i < 4; i++)
-        for (unsigned at = 0; at < 16u * static_cast<unsigned>(halves); at++) {
-            const unsigned half = at / 16, owner = at % 16 / 4, shift = at % 4 * 8;
-            const uint32_t row = warp[lane / 4 * 4 + owner].a[2 * half + i / 2];
-            const uint32_t column = warp[(2 * (lane % 4) + i % 2) * 4 + owner].b[half];
-            c[i] += static_cast<int8_t>(row >> shift & 255u) * static_cast<int8_t>(column >> shift & 255u);
+    for (int half = 0; half < halves; half++)
+        for (unsigned i = 0; i < 4; i++) {
+            const grid::thread *row = warp + lane / 4 * 4, *column = warp + (2 * (lane % 4) + i % 2) * 4;
+            const unsigned at = 2 * static_cast<unsigned>(half) + i / 2;
+            c[i] += shim_dot(_mm_setr_epi32(int(row[0].a[at]), int(row[1].a[at]), int(row[2].a[at]), int(row[3].a[at])),
+                             _mm_setr_epi32(int(column[0].b[half]), int(column[1].b[half]), int(column[2].b[half]),
+                                            int(column[3].b[half])));
         }
     __syncwarp();
 }
