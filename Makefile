@@ -10,6 +10,7 @@
 #            SOAK_SECONDS=60 SOAK_TURNS=10000 (make soak)
 #            NVCC=nvcc CUDA_ARCH="80 86 89 90 120" (the CUDA kernels, for those that nvcc knows; left out without nvcc)
 #            PART=1/3 PACK=gpu-pack RESULTS=folder (make gpu-check)
+#            READ=1 (make all, make clang: tests are read for what the compiler says of them, and not built)
 #            PREFIX=/usr/local DESTDIR= (make install)  PROGRAM=file (installed as it is; nothing is built)
 
 BUILD ?= build
@@ -218,11 +219,11 @@ is_gcc := $(filter gcc% cc,$(compiler))
 cxx    := $(foreach word,$(CC),$(or $(and $(filter gcc,$(word)),g++),$(and $(filter cc,$(word)),c++),\
               $(and $(filter clang,$(word)),clang++),$(word)))
 
-# Of debug information traces show functions and lines, which is -g1: a quarter less time to build.
+# Of debug information traces show functions and lines, which is -g1: a fifth less time to build.
 # What a sanitizer adds to the code makes gcc guess wrongly about what is initialised.
 sanitized    := -fno-omit-frame-pointer $(if $(is_gcc),-Wno-maybe-uninitialized)
 O            := $(call folder,$(VARIANT))
-opt_release  := -O2 -g
+opt_release  := -O2 -g1
 opt_asan     := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all $(sanitized) \
                 $(if $(is_gcc),,-D__SANITIZE_ADDRESS__=1)
 opt_tsan     := -O1 -g1 -fsanitize=thread $(sanitized)
@@ -258,7 +259,7 @@ isa_avxvnni := $(isa_avx2) -mavxvnni
 isa_avx512  := -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma -mf16c -mbmi2
 endif
 # The tests' own code is compiled often and does little: a sanitizer's checks in it take minutes to optimize.
-test_release   := -O1 -g1
+test_release   := -O1
 test_asan      := -O0
 test_tsan      := -O0
 kernel_release := -O3
@@ -307,7 +308,7 @@ Q   := $(if $(V),,@)
 say  = @printf '  %-4s %s%s\n' $1 '$2' '$(if $(filter $(BUILD),$(O)),, ($(notdir $(O))))'
 
 .PHONY: program tests tsan-tests replays fuzzing cover bench-program soak-program eval-program needle-program \
-    gpu-programs everything nothing always
+    gpu-programs everything read-tests nothing always
 .DELETE_ON_ERROR:
 
 nothing: ; @:
@@ -321,8 +322,8 @@ eval-program: $(O)/tests/eval ; @:
 needle-program: $(O)/tests/needle ; @:
 gpu-programs: $(gpu_bin) $(O)/plimsoll $(if $(NVCC),$(K)/plimsoll-cuda.so $(K)/counted/plimsoll-cuda.so) ; @:
 # The emulated kernels too where they are not run: they have to compile on every machine.
-everything: $(program) tests replays $(if $(benches),bench-program) soak-program eval-program needle-program \
-    $(if $(emulated_bin),$(emulated_obj)) ; @:
+everything: $(program) $(if $(READ),read-tests,tests) replays $(if $(benches),bench-program) soak-program \
+    eval-program needle-program $(if $(emulated_bin),$(emulated_obj)) ; @:
 
 # A file rewritten only when what it says has changed, so that its dependents wait for that alone.
 rewrite = mkdir -p $(@D) && cat >$@.new && if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
@@ -352,6 +353,16 @@ $(O)/emulated/%.o: kernels/cpu/%.c $(O)/flags
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(flags) -DISA_EMULATED=1 -MMD -MP -c -o $@ $< \
 	    $(if $(call is_isa,$<),-O1 -Wno-psabi -include tests/emulated/avx512.h $(isa_avx2))
+
+# What tests alone are made of, read for what the compiler says of it.
+read_src := $(tests:%=tests/%.c) $(on_cpu) $(wildcard tests/gpu/*.c) tests/gpu/probe.cu
+read-tests: $(read_src:%=$(O)/read/%) ; @:
+$(O)/read/%.c: %.c always | $(O)/version.h
+	$(call say,READ,$<)
+	$(Q)$(CC) $(flags) -fsyntax-only $<
+$(O)/read/%.cu: %.cu always
+	$(call say,READ,$<)
+	$(Q)$(cxx) $(cxx_flags) -fsyntax-only -x c++ $<
 
 $(O)/cxx-flags: always
 	@printf '%s\n' '$(cxx) $(cxx_flags)' | { $(rewrite); }

@@ -30,6 +30,14 @@ namespace fibres {
 
 enum { STACK = 256 * 1024, GUARD = 4096 };
 
+#ifdef __AVX512F__
+#define FIBRE_MORE_REGISTERS                                                                                           \
+    , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", "xmm26", "xmm27",      \
+        "xmm28", "xmm29", "xmm30", "xmm31", "k1", "k2", "k3", "k4", "k5", "k6", "k7"
+#else
+#define FIBRE_MORE_REGISTERS
+#endif
+
 /* Leaves the stack pointer at *from, below the way back, and goes on where `to` was left.  In place and by jumps: what
  * processors predict of calls and returns stays as the kernel's own calls have it, which are the same in all fibres. */
 __attribute__((always_inline)) inline void swap(void **from, void *to)
@@ -43,7 +51,7 @@ __attribute__((always_inline)) inline void swap(void **from, void *to)
                      :
                      : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "cc", "memory",
                        "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",
-                       "xmm12", "xmm13", "xmm14", "xmm15");
+                       "xmm12", "xmm13", "xmm14", "xmm15" FIBRE_MORE_REGISTERS);
 }
 
 struct fibre {
