@@ -239,8 +239,12 @@ static void check_drawn(struct rig *r, const json_t *schema, const char *close, 
         int32_t id = complete && one_in(2) ? after[below(2)] : draw(mask);
         CHECK(id >= 0); /* with all bytes in the vocabulary there is no way into a place without a way out */
         CHECK(grammar_accept(r->g, &s, id));
-        if (grammar_is_ended(r->g, &s)) CHECK(complete && (id == after[0] || id == after[1]));
-        else buf_put(&text, piece, rig_piece(&r->words, id, &piece));
+        if (grammar_is_ended(r->g, &s)) {
+            CHECK(complete && (id == after[0] || id == after[1]));
+            break;
+        }
+        const size_t bytes = rig_piece(&r->words, id, &piece);
+        buf_put(&text, piece, bytes);
     }
     if (grammar_is_ended(r->g, &s)) {
         CHECK(text.len >= strlen(close));

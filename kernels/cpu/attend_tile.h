@@ -164,8 +164,8 @@ static void row_attend(const struct isa_attend *a)
         size_t at = (size_t)h * (size_t)a->dim;
         some.heads = MIN(QUERIES, a->heads - h);
         some.q = a->q + at;
-        some.att = a->att + at;
         if (a->part) some.part = a->part + h * isa_part(a->dim);
+        else some.att = a->att + at;
         attend_tile(&some);
     }
 }
