@@ -60,6 +60,7 @@ TEST(what_would_hang_or_go_wrong_on_a_device_ends_the_program)
     CHECK(dies(probe_mixed));
     CHECK(dies(probe_past_end));
     CHECK(dies(probe_past_shared));
+    CHECK(dies(probe_from_host));
 }
 
 CHECK_MAIN

@@ -217,3 +217,10 @@ void probe_past_end(void)
     go(dim3(1), dim3(1), 0, false, write_at, reinterpret_cast<char *>(a.p), size_t(256));
 }
 void probe_past_shared(void) { go(dim3(1), dim3(1), 40, false, write_shared, size_t(10)); }
+void probe_from_host(void)
+{
+    shim_device.apart = true;
+    slab a(4);
+    if (go(dim3(1), dim3(4), 0, false, add_one, a.p)) return; /* what runs there may */
+    a.p[0] = 1;
+}

@@ -19,4 +19,5 @@ void probe_lost_lane(void);     /* a shuffle with lanes that have ended */
 void probe_mixed(void);         /* lanes meet at a shuffle and at a vote */
 void probe_past_end(void);      /* one byte behind device memory */
 void probe_past_shared(void);   /* one float behind shared memory */
+void probe_from_host(void);     /* the host writes to memory that is apart, where a kernel has written */
 #endif
