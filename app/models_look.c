@@ -81,6 +81,7 @@ static void note_end(struct models *m, bool late)
     int left = 0;
     forget(m);
     for (int i = m->n_judged; i < m->n; i++) left += m->row[i].state == MODEL_UNREAD;
+    if (m->found && left == 0) return; /* it had come to the end of all of them, only not to its own */
     snprintf(m->stopped, sizeof m->stopped, "%s, and %d of %d files were not looked into",
              late ? "time was over" : "it ended early", left, m->n);
 }

@@ -5,8 +5,18 @@
 #include "tests/models_rig.h"
 #include <errno.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <unistd.h>
+
+/* In place of the C library's, so that a process can be ended between its last work and its end. */
+static int at_exit;
+void _exit(int status)
+{
+    if (at_exit) raise(at_exit);
+    for (;;) syscall(SYS_exit_group, status);
+}
 
 static void begin(void)
 {
@@ -89,6 +99,27 @@ TEST(models_look_ends_one_that_hangs_and_outlives_one_that_dies)
         CHECK(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD); /* nobody is left */
         models_free(found);
     }
+}
+
+TEST(models_look_that_dies_with_nothing_left_to_do_has_looked_into_all)
+{
+    struct tiny t = TINY_LLAMA;
+    struct err err = {0};
+    begin();
+    own_folders = mine();
+    put_model("mine/good.gguf", &t);
+    put_text("mine/bad.gguf", "{}");
+    at_exit = SIGKILL;
+    const struct models_ask ask = {.env = env, .within = 1 << 30, .end = progress_clock() + 60};
+    struct models *found = models_look(&ask, &err);
+    at_exit = 0;
+    CHECK(found);
+    CHECK_STR(found->stopped, "");
+    CHECK_EQ(found->n, 2);
+    CHECK_EQ(found->row[0].state, MODEL_FITS);
+    CHECK_EQ(found->row[1].state, MODEL_BROKEN);
+    CHECK(!strstr(found->row[1].why, "ended the process"));
+    models_free(found);
 }
 
 static int after_us; /* the look is ended */
