@@ -2,17 +2,20 @@
  * them may notice.
  *
  * Pages are written by the instruction set's own kv_write into memory that is NaN elsewhere; page numbers that nobody
- * may look at lead out of all memory.  Judges: the same row alone, over pages that hold nothing but what it sees, to
+ * may look at lead to memory that ends the process.  Judges: the same row alone, over pages that hold nothing but what it sees, to
  * the bit; and a plain sum in double over the same rounded K and V, to 1e-4: scores are float sums of terms of up to
  * some hundreds, and an error in a score is a relative error of its weight. */
 #include "kernels/cpu/isa.h"
 #include "tests/check.h"
 #include "tests/rig.h"
+#include <sys/mman.h>
+#include <unistd.h>
 
 static const char *const isas[] = {"portable", "avx2", "avxvnni", "avx512"};
 static const enum ktype kvs[] = {KT_F32, KT_F16, KT_Q8_0};
 
-enum { CTX = 1696, PAGES = CTX / KERN_PAGE, NOWHERE = INT32_MAX / 2, ROUNDS = CHECK_SANITIZED ? 40 : 300 };
+/* The slab's first run is nobody's, and may not be read.  NOWHERE is in its middle. */
+enum { CTX = 1696, PAGES = CTX / KERN_PAGE, NOWHERE = 5, ROUNDS = CHECK_SANITIZED ? 40 : 300 };
 
 /* ------------------------------------------------------------------ one sequence's pages */
 
@@ -41,14 +44,25 @@ static void draw_past(struct dice *d, struct past *p, int dim, enum ktype kv, in
         for (int k = 0; k < dim; k++) p->k[i][k] = dice_float(d, 1), p->v[i][k] = dice_float(d, 1);
 }
 
+/* All of it that are whole pages of the system's. */
+static void close_first_run(const struct isa_kv *kv)
+{
+    const uintptr_t system = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)kv->slab;
+    const uintptr_t skip = (system - from % system) % system, end = (from + ISA_RUN * kv->page_bytes) / system * system;
+    uint8_t *nowhere = isa_kv_page(kv, NOWHERE);
+    CHECK(nowhere >= kv->slab + skip && (uintptr_t)nowhere + kv->head_bytes <= end);
+    CHECK_EQ(mprotect(kv->slab + skip, end - from - skip, PROT_NONE), 0);
+}
+
 static struct pages write_pages(struct dice *d, const struct cpu_isa *isa, const struct past *p, int from, int end)
 {
-    struct pages g = {.at = {.v_at = half_bytes(p->kv, p->dim), .pages = PAGES, .head = 1}}; /* of two */
+    struct pages g = {.at = {.v_at = half_bytes(p->kv, p->dim), .pages = ISA_RUN + PAGES, .head = 1}}; /* of two */
     g.at.head_bytes = g.at.v_at + half_bytes(p->kv, (p->dim + 15) / 16 * 16);
     g.at.page_bytes = (size_t)size_align(2 * g.at.head_bytes, 64);
-    g.size = g.at.page_bytes * PAGES;
+    g.size = g.at.page_bytes * (ISA_RUN + PAGES);
     g.at.slab = rig_memory(g.size);
-    for (int i = 0; i < PAGES; i++) g.table[i] = i;
+    close_first_run(&g.at);
+    for (int i = 0; i < PAGES; i++) g.table[i] = ISA_RUN + i;
     for (int i = PAGES - 1; i > 0; i--) {
         int j = dice_below(d, i + 1), t = g.table[i];
         g.table[i] = g.table[j], g.table[j] = t;
