@@ -62,12 +62,12 @@ static void field(struct surface *s, struct box b, int column, int end, const ch
 static void draw_words(struct surface *s, struct box b, const struct columns *c, const struct inspect *x,
                        const struct inspect_row *r, struct look look)
 {
-    const char *text = x->texts.data + r->text, *end = text + r->len;
     if (!c->words) return;
     if (r->len == 0) {
         field(s, b, c->words, c->keys, "here the model goes on", 22, look);
         return;
     }
+    const char *text = x->texts.data + r->text, *end = text + r->len;
     while (text < end && (*text == '\n' || *text == ' ' || *text == '\r' || *text == '\t')) text++;
     field(s, b, c->words, c->keys, text, (size_t)MIN(end - text, 4096), look);
 }
