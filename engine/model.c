@@ -7,6 +7,7 @@ static const struct model_arch archs[] = {
     {.name = "qwen3", .neox = true, .head_norm = true},
     {.name = "qwen3moe", .neox = true, .head_norm = true, .expert_ff = "expert_feed_forward_length", .mixture = true},
     {.name = "smollm3", .still = 4},
+    {.name = "phi3", .neox = true, .window = true, .fused = true, .longrope = true},
     {.name = "gemma2", .neox = true, .gemma = true, .local = 2, .window_else = 4096, .attn_cap = 50, .cap = 30,
      .big = 46},
     {.name = "gemma3", .neox = true, .gemma = true, .head_norm = true, .local = 6, .local_base = 10000, .big = 62},
@@ -63,7 +64,7 @@ static int read_arch(struct planner *p)
         if (strcmp(m->arch, archs[i].name) == 0) p->arch = &archs[i];
     if (!p->arch)
         return err_set(p->err, -1, "%s: architecture \"%s\" is not supported; llama, qwen2, qwen3, qwen3moe, "
-                       "smollm3, gemma2 and gemma3 are", gguf_shown(p->g), m->arch);
+                       "smollm3, phi3, gemma2 and gemma3 are", gguf_shown(p->g), m->arch);
     if (gguf_string(p->g, "general.name", &s, NULL) == GGUF_OK) {
         snprintf(m->name, sizeof m->name, "%.*s", (int)MIN(s.len, sizeof m->name - 1), s.data);
         for (char *c = m->name; *c; c++)
@@ -176,48 +177,56 @@ static int add_part(struct planner *p, struct model_part part)
     part.offset = m->bytes;
     m->bytes = end;
     m->part[m->n_parts++] = part;
-    m->parameters += (uint64_t)(part.t->dim[0] * part.t->dim[1] * part.t->dim[2]);
+    m->parameters += part.mat ? (uint64_t)part.mat->rows * (uint64_t)part.mat->cols : (uint64_t)part.t->dim[0];
     return 0;
 }
 
-/* depth matrices are one, the rows of each below those of the one before. */
-static int want_mat(struct planner *p, const char *name, struct kmat *out, int rows, int cols, int depth, bool optional)
-{
-    int rc;
-    const struct gguf_tensor *t = model_find(p, name, (struct model_shape){cols, rows, depth}, optional, &rc);
-    *out = (struct kmat){0};
-    if (!t) return rc;
-    *out = (struct kmat){.type = t->type, .rows = rows * depth, .cols = cols};
-    return add_part(p, (struct model_part){.t = t, .mat = out, .bytes = p->k->mat_bytes(t->type, out->rows, cols)});
-}
-
-static int want_vec(struct planner *p, const char *name, const float **out, int n, bool optional)
-{
-    int rc;
-    const struct gguf_tensor *t = model_find(p, name, (struct model_shape){n, 1, 1}, optional, &rc);
-    *out = NULL;
-    if (!t) return rc;
-    return add_part(p, (struct model_part){.t = t, .vec = out, .bytes = (size_t)n * sizeof(float)});
-}
-
-/* A weight of a layer: a matrix, or a vector; without either the architecture has it not. */
+/* A weight: a matrix, or a vector; without either the architecture has it not.  A matrix may be some rows of a tensor:
+ * those from `first` on of `of`; of 0: it is all of it. */
 struct want {
     const char *name;
     struct kmat *mat;
     const float **vec;
     int rows, cols;
     bool optional;
+    int first, of;
 };
 
+/* depth matrices are one, the rows of each below those of the one before. */
+static int want_mat(struct planner *p, const char *name, const struct want *w, int depth)
+{
+    int rc;
+    const struct model_shape shape = {w->cols, w->of ? w->of : w->rows, depth};
+    const struct gguf_tensor *t = model_find(p, name, shape, w->optional, &rc);
+    *w->mat = (struct kmat){0};
+    if (!t) return rc;
+    *w->mat = (struct kmat){.type = t->type, .rows = w->rows * depth, .cols = w->cols};
+    return add_part(p, (struct model_part){.t = t, .mat = w->mat, .row = w->first,
+                                           .bytes = p->k->mat_bytes(t->type, w->mat->rows, w->cols)});
+}
+
+static int want_vec(struct planner *p, const char *name, const struct want *w)
+{
+    int rc;
+    const struct gguf_tensor *t = model_find(p, name, (struct model_shape){w->rows, 1, 1}, w->optional, &rc);
+    *w->vec = NULL;
+    if (!t) return rc;
+    return add_part(p, (struct model_part){.t = t, .vec = w->vec, .bytes = (size_t)w->rows * sizeof(float)});
+}
+
+static int want_one(struct planner *p, const char *name, const struct want *w, int depth)
+{
+    return w->mat ? want_mat(p, name, w, depth) : want_vec(p, name, w);
+}
+
+/* A layer's. */
 static int want_all(struct planner *p, int layer, const struct want *want, size_t n, int depth)
 {
     for (size_t k = 0; k < n; k++) {
         char name[64];
         if (!want[k].mat && !want[k].vec) continue;
         snprintf(name, sizeof name, "blk.%d.%s", layer, want[k].name);
-        int rc = want[k].mat ? want_mat(p, name, want[k].mat, want[k].rows, want[k].cols, depth, want[k].optional)
-                             : want_vec(p, name, want[k].vec, want[k].rows, want[k].optional);
-        if (rc) return rc;
+        if (want_one(p, name, &want[k], depth)) return -1;
     }
     return 0;
 }
@@ -226,12 +235,13 @@ static int plan_feed(struct planner *p, int i)
 {
     struct model *m = p->m;
     struct model_layer *l = &m->layer[i];
-    const int n = m->experts;
-    const struct want router = {"ffn_gate_inp.weight", &l->mix.router, NULL, n, m->embd, false};
+    const int n = m->experts, ff = m->ff, both = p->arch->fused ? 2 * ff : 0;
+    const char *gate = n ? "ffn_gate_exps.weight" : both ? "ffn_up.weight" : "ffn_gate.weight";
+    const struct want router = {"ffn_gate_inp.weight", &l->mix.router, NULL, n, m->embd, false, 0, 0};
     const struct want want[] = {
-        {n ? "ffn_gate_exps.weight" : "ffn_gate.weight", &l->gate, NULL, m->ff, m->embd, false},
-        {n ? "ffn_up_exps.weight" : "ffn_up.weight", &l->up, NULL, m->ff, m->embd, false},
-        {n ? "ffn_down_exps.weight" : "ffn_down.weight", &l->down, NULL, m->embd, m->ff, false},
+        {gate, &l->gate, NULL, ff, m->embd, false, 0, both},
+        {n ? "ffn_up_exps.weight" : "ffn_up.weight", &l->up, NULL, ff, m->embd, false, both ? ff : 0, both},
+        {n ? "ffn_down_exps.weight" : "ffn_down.weight", &l->down, NULL, m->embd, ff, false, 0, 0},
     };
     l->mix.n = n;
     l->mix.used = m->used;
@@ -243,23 +253,24 @@ static int plan_layer(struct planner *p, int i)
 {
     struct model *m = p->m;
     struct model_layer *l = &m->layer[i];
-    int q = m->heads * m->head_dim, kv = m->kv_heads * m->head_dim;
+    const int q = m->heads * m->head_dim, kv = m->kv_heads * m->head_dim, all = p->arch->fused ? q + 2 * kv : 0;
     const bool bias = p->arch->qkv_bias, heads = p->arch->head_norm, added = p->arch->gemma;
+    const char *qkv = all ? "attn_qkv.weight" : NULL;
     const struct want want[] = {
-        {"attn_norm.weight", NULL, &l->attn.dev_norm, m->embd, 1, false},
-        {"attn_q.weight", &l->attn.q, NULL, q, m->embd, false},
-        {"attn_k.weight", &l->attn.k, NULL, kv, m->embd, false},
-        {"attn_v.weight", &l->attn.v, NULL, kv, m->embd, false},
-        {"attn_q.bias", NULL, &l->attn.dev_bq, q, 1, !bias},
-        {"attn_k.bias", NULL, &l->attn.dev_bk, kv, 1, !bias},
-        {"attn_v.bias", NULL, &l->attn.dev_bv, kv, 1, !bias},
-        {"attn_output.weight", &l->wo, NULL, m->embd, q, false},
-        {"attn_output.bias", NULL, &l->dev_bo, m->embd, 1, true},
-        {"ffn_norm.weight", NULL, &l->dev_ffn_norm, m->embd, 1, false},
-        {"attn_q_norm.weight", NULL, heads ? &l->attn.dev_q_norm : NULL, m->head_dim, 1, false},
-        {"attn_k_norm.weight", NULL, heads ? &l->attn.dev_k_norm : NULL, m->head_dim, 1, false},
-        {"post_attention_norm.weight", NULL, added ? &l->dev_attn_post : NULL, m->embd, 1, false},
-        {"post_ffw_norm.weight", NULL, added ? &l->dev_ffn_post : NULL, m->embd, 1, false},
+        {"attn_norm.weight", NULL, &l->attn.dev_norm, m->embd, 1, false, 0, 0},
+        {qkv ? qkv : "attn_q.weight", &l->attn.q, NULL, q, m->embd, false, 0, all},
+        {qkv ? qkv : "attn_k.weight", &l->attn.k, NULL, kv, m->embd, false, all ? q : 0, all},
+        {qkv ? qkv : "attn_v.weight", &l->attn.v, NULL, kv, m->embd, false, all ? q + kv : 0, all},
+        {"attn_q.bias", NULL, &l->attn.dev_bq, q, 1, !bias, 0, 0},
+        {"attn_k.bias", NULL, &l->attn.dev_bk, kv, 1, !bias, 0, 0},
+        {"attn_v.bias", NULL, &l->attn.dev_bv, kv, 1, !bias, 0, 0},
+        {"attn_output.weight", &l->wo, NULL, m->embd, q, false, 0, 0},
+        {"attn_output.bias", NULL, &l->dev_bo, m->embd, 1, true, 0, 0},
+        {"ffn_norm.weight", NULL, &l->dev_ffn_norm, m->embd, 1, false, 0, 0},
+        {"attn_q_norm.weight", NULL, heads ? &l->attn.dev_q_norm : NULL, m->head_dim, 1, false, 0, 0},
+        {"attn_k_norm.weight", NULL, heads ? &l->attn.dev_k_norm : NULL, m->head_dim, 1, false, 0, 0},
+        {"post_attention_norm.weight", NULL, added ? &l->dev_attn_post : NULL, m->embd, 1, false, 0, 0},
+        {"post_ffw_norm.weight", NULL, added ? &l->dev_ffn_post : NULL, m->embd, 1, false, 0, 0},
     };
     if (want_all(p, i, want, COUNT_OF(want), 1) || plan_feed(p, i)) return -1;
     l->attn.eps = m->eps;
@@ -274,10 +285,14 @@ static int plan_layer(struct planner *p, int i)
 static int plan_tensors(struct planner *p, int n_vocab)
 {
     struct model *m = p->m;
+    const struct want want[] = {
+        {"token_embd.weight", &m->embed, NULL, n_vocab, m->embd, false, 0, 0},
+        {"output_norm.weight", NULL, &m->dev_norm, m->embd, 1, false, 0, 0},
+        {"output.weight", &m->output, NULL, n_vocab, m->embd, true, 0, 0},
+    };
     m->vocab = n_vocab;
-    if (want_mat(p, "token_embd.weight", &m->embed, n_vocab, m->embd, 1, false)) return -1;
-    if (want_vec(p, "output_norm.weight", &m->dev_norm, m->embd, false)) return -1;
-    if (want_mat(p, "output.weight", &m->output, n_vocab, m->embd, 1, true)) return -1;
+    for (size_t i = 0; i < COUNT_OF(want); i++)
+        if (want_one(p, want[i].name, &want[i], 1)) return -1;
     m->tied = m->output.cols == 0;
     for (int i = 0; i < m->layers; i++)
         if (plan_layer(p, i)) return -1;
@@ -291,6 +306,12 @@ static int plan_tensors(struct planner *p, int n_vocab)
     return 0;
 }
 
+/* Of a fused layer, q, k and v are one tensor, and gate and up another. */
+static size_t most_parts(const struct model *m, const struct gguf *g)
+{
+    return (size_t)gguf_n_tensors(g) + 3 * (size_t)m->layers;
+}
+
 int model_plan(struct model *m, const struct gguf *g, int n_vocab, const struct kern *k, struct err *err)
 {
     struct planner p = {.m = m, .g = g, .k = k, .err = err};
@@ -299,10 +320,11 @@ int model_plan(struct model *m, const struct gguf *g, int n_vocab, const struct 
         return -1;
     m->act = p.arch->gemma ? KERN_GELU : KERN_SILU;
     m->embed_scale = p.arch->gemma ? __builtin_sqrtf((float)m->embd) : 1;
-    p.room = (int)MIN(gguf_n_tensors(g), (uint64_t)INT32_MAX);
+    const size_t room = most_parts(m, g);
+    p.room = (int)MIN(room, (size_t)INT32_MAX);
     m->layer = calloc((size_t)m->layers, sizeof *m->layer);
-    m->part = calloc((size_t)p.room + 1, sizeof *m->part);
-    p.used = calloc((size_t)p.room + 1, sizeof *p.used);
+    m->part = calloc(room, sizeof *m->part);
+    p.used = calloc(room, sizeof *p.used);
     int rc = m->layer && m->part && p.used ? plan_tensors(&p, n_vocab)
                                            : err_set(err, -1, "no memory for %d layers", m->layers);
     m->active = m->parameters -
@@ -351,7 +373,7 @@ void model_free(struct model *m)
 
 uint64_t model_table_bytes(const struct model *m, const struct gguf *g)
 {
-    return (uint64_t)m->layers * sizeof *m->layer + (gguf_n_tensors(g) + 1) * sizeof *m->part +
+    return (uint64_t)m->layers * sizeof *m->layer + most_parts(m, g) * sizeof *m->part +
            (uint64_t)m->n_freq * sizeof *m->inv_freq;
 }
 

@@ -5,9 +5,9 @@
  * took.
  *
  * Architectures: llama (also Llama 3's rope factors), qwen2, qwen3, which normalises each head of q and of k before it
- * rotates it, qwen3moe, smollm3, whose every fourth layer does not rotate, gemma2 and gemma3; metadata keys and tensor
- * names are those of the GGUF specification and of llama.cpp's converters.  A tensor that the architecture as we know
- * it does not use is refused by name: to leave it out would give plausible wrong answers.
+ * rotates it, qwen3moe, smollm3, whose every fourth layer does not rotate, phi3, gemma2 and gemma3; metadata keys and
+ * tensor names are those of the GGUF specification and of llama.cpp's converters.  A tensor that the architecture as we
+ * know it does not use is refused by name: to leave it out would give plausible wrong answers.
  *
  * Mixtures of experts: qwen3moe is one, llama with expert_count (Mixtral) too.  A token goes through the experts whose
  * logits are largest, weighed by the softmax of these logits alone; a key that says another way is refused.
@@ -17,12 +17,18 @@
  * and logits, of gemma3's six in a row five are local, rotate by a base of their own, and are not scaled with the
  * others.  The two that are named 27B, told by their layers, scale scores by sqrt(embd / heads).
  *
- * Rotation: plain, divided by a linear scale, by YaRN, or by Llama 3's factors; the same in short and in long contexts.
+ * phi3 (Phi-3, 3.5 and 4, their minis too): q, k and v are one tensor, gate and up another; a part of a head may stay
+ * as it is, and what is rotated may have a gain.
  *
- * llama.attention.sliding_window (Mistral 7B v0.1) is a window for all layers; llama.cpp ignores it.  Files of the
- * architectures qwen2 and qwen3 may have such a key too, and it is ignored: their window is in force only with
- * use_sliding_window, and only in the layers from max_window_layers on; GGUF has no key for either, and converters have
- * written the size for models that never use it.
+ * Rotation: plain, divided by a linear scale, by YaRN, or by Llama 3's factors; the same in short and in long contexts.
+ * Only phi3's longrope (Ding et al., 2024) has a second set of factors, for contexts above the original: which is in
+ * force is the context's size, as in llama.cpp, not how far a conversation has come, as in HF transformers, which then
+ * computes all keys again.
+ *
+ * llama.attention.sliding_window (Mistral 7B v0.1) and phi3's are a window for all layers; llama.cpp ignores them.
+ * Files of the architectures qwen2 and qwen3 may have such a key too, and it is ignored: their window is in force only
+ * with use_sliding_window, and only in the layers from max_window_layers on; GGUF has no key for either, and converters
+ * have written the size for models that never use it.
  *
  * Owner: struct model owns its arrays; the slab is the caller's.  Threads: one; read-only after load. */
 #ifndef MODEL_H
@@ -56,7 +62,7 @@ struct model {
     int window; /* every layer: a token sees itself and the window - 1 before it; 0: all before it */
     int local_window, locals; /* that of the local layers, and how many they are; 0: there are none */
     float eps;
-    float attn_scale;     /* what q * k is multiplied by: 1 / sqrt(head_dim), but for YaRN and the largest Gemmas */
+    float attn_scale;     /* what q * k is multiplied by: 1 / sqrt(head_dim), but for the largest Gemmas */
     float attn_cap, cap;  /* softcaps of scores and of logits; 0: none */
     float embed_scale;
     enum kern_act act;
@@ -75,12 +81,16 @@ struct model {
     struct sip128 digest;
     size_t bytes; /* of the slab, for the backend of model_plan() */
     double *inv_freq; /* (n_freq) of all rotations */
+    int long_from;    /* contexts of more tokens than this rotate by the factors for long ones; 0: there are none */
     int n_freq;
 };
 
 /* n_vocab: tokens in the tokenizer; the embedding must have as many rows.  0, or -1: err names key or tensor, found,
  * allowed. */
 int model_plan(struct model *m, const struct gguf *g, int n_vocab, const struct kern *k, struct err *err);
+
+/* Of a plan, before model_load(): sequences will have a context of ctx tokens. */
+void model_for_ctx(struct model *m, int ctx);
 
 /* Fill dev_slab (m->bytes, from k->take), on the backend's threads.  progress may be NULL; it is called in the caller's
  * thread, last with all done. */

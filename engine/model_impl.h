@@ -12,6 +12,7 @@
 struct model_part {
     const struct gguf_tensor *t;
     struct kmat *mat;      /* matrix, or NULL ... */
+    int row;               /* ... it is the tensor's rows from this one on ... */
     const float **vec;     /* ... then this vector */
     size_t offset, bytes;  /* in the slab */
 };
@@ -23,6 +24,8 @@ struct model_arch {
     bool qkv_bias;   /* q, k and v must have biases; else they may */
     bool head_norm;  /* each head of q and of k is normalised before it is rotated */
     bool window;     /* attention.sliding_window is in force in all layers (model.h) */
+    bool fused;      /* q, k and v are one tensor, gate and up too */
+    bool longrope;   /* rotations for short and for long contexts, with a gain */
     bool gemma;      /* scaled embeddings, GELU, norms of what is added */
     int local;       /* the sliding window is in force in all layers but every local-th; 0: it is not so */
     int window_else; /* such a window where the file names none; 0: then there is none */
@@ -58,7 +61,7 @@ const struct gguf_tensor *model_find(struct planner *p, const char *name, struct
 /* m->ff, m->experts and m->used: after the width is read. */
 int model_feed(struct planner *p);
 
-/* m->rope and m->rope_local, after the sizes; and Llama 3's factors, which are a tensor. */
+/* m->rope and m->rope_local, after the sizes; and the factors of pairs, which are tensors: Llama 3's, longrope's. */
 int model_rope(struct planner *p);
 int model_rope_factors(struct planner *p);
 #endif

@@ -56,6 +56,12 @@ static size_t file_row(const struct model_part *p)
     return (size_t)(p->t->dim[0] / info->block) * (size_t)info->bytes;
 }
 
+/* What it is of its tensor. */
+static uint64_t part_bytes(const struct model_part *p)
+{
+    return p->mat ? (uint64_t)p->mat->rows * file_row(p) : p->t->bytes;
+}
+
 /* Bytes of a row as floats, if that is how it is to be held and the file has another type; else 0. */
 static size_t wide_row(const struct model_part *p)
 {
@@ -74,7 +80,7 @@ static int load_piece(struct loader *l, struct run *r, int row, int n, unsigned 
     const struct model_part *part = r->part;
     const size_t bytes = file_row(part), all = (size_t)n * bytes;
     unsigned char *src = stage;
-    if (gguf_read(l->g, part->t, (uint64_t)row * bytes, src, all, err)) return -1;
+    if (gguf_read(l->g, part->t, (uint64_t)(part->row + row) * bytes, src, all, err)) return -1;
     digest_add(digest, src, all);
     if (wide_row(part)) {
         src += size_align(all, 64);
@@ -183,7 +189,7 @@ static int load_parts(struct loader *l, struct model *m, char *dev_slab)
 {
     for (int i = 0; i < m->n_parts; i++) {
         struct model_part *part = &m->part[i];
-        l->all += part->t->bytes;
+        l->all += part_bytes(part);
         if (part->mat) part->mat->dev_data = dev_slab + part->offset;
         else *part->vec = (const float *)(const void *)(dev_slab + part->offset);
     }

@@ -23,7 +23,7 @@ static int read_linear(struct planner *p, double *factor)
 
 /* YaRN (Peng et al., 2023), as llama.cpp and HF transformers compute it: pairs that turn more than `fast` times over
  * the original context keep their angles, those that turn less than `slow` times are divided by the factor, and between
- * them it is a ramp; q and k are each multiplied by 1 + ln(factor) / 10. */
+ * them it is a ramp; q and k are each multiplied by 1 + ln(factor) / 10, the gain. */
 struct yarn { double factor, fast, slow; int original; };
 
 static int read_yarn(struct planner *p, struct yarn *y)
@@ -50,7 +50,7 @@ static double yarn_pair(const struct yarn *y, double base, int dims, double turn
     return dims * log(y->original / (turns * 2 * M_PI)) / (2 * log(base));
 }
 
-static void apply_yarn(struct model *m, const struct yarn *y, double base, float *gain)
+static void apply_yarn(struct model *m, const struct yarn *y, double base)
 {
     const int dims = m->rope.dims;
     const double low = MAX(floor(yarn_pair(y, base, dims, y->fast)), 0.0),
@@ -59,8 +59,7 @@ static void apply_yarn(struct model *m, const struct yarn *y, double base, float
         const double ramp = MIN(MAX((i - low) / MAX(high - low, 0.001), 0.0), 1.0);
         m->inv_freq[i] *= 1 - ramp + ramp / y->factor;
     }
-    const double each = 1 + 0.1 * log(y->factor);
-    *gain = (float)(each * each);
+    m->rope.gain *= 1 + 0.1 * log(y->factor);
 }
 
 static void put_freqs(double *to, int dims, double base, double factor)
@@ -83,6 +82,7 @@ static int put_local(struct planner *p, double *freq)
     if (read_base(p, "rope.freq_base_swa", p->arch->local_base, &base)) return -1;
     put_freqs(freq, m->rope.dims, base, 1);
     m->rope_local.inv_freq = freq;
+    m->rope_local.gain = 1;
     return 0;
 }
 
@@ -90,8 +90,8 @@ static int put_local(struct planner *p, double *freq)
 static int read_scaling(struct planner *p, double base, double *factor, struct yarn *yarn)
 {
     char key[96], seen[GGUF_SHOWN];
+    const bool gains = p->arch->longrope;
     struct gguf_str type;
-    double none = 1;
     snprintf(key, sizeof key, "%s.rope.scaling.type", p->m->arch);
     const int rc = gguf_string(p->g, key, &type, p->err);
     if (rc == GGUF_WRONG) return -1;
@@ -103,11 +103,11 @@ static int read_scaling(struct planner *p, double base, double *factor, struct y
             return err_set(p->err, -1, "%s: key %s.rope.freq_base is %g; with yarn it must be above 1",
                            gguf_shown(p->g), p->m->arch, base);
         if (read_yarn(p, yarn)) return -1;
-    } else if (!is_text(&type, "none")) {
-        return err_set(p->err, -1, "%s: key %s is \"%s\"; none, linear and yarn are supported", gguf_shown(p->g), key,
-                       gguf_show(seen, sizeof seen, type.data, type.len));
+    } else if (!is_text(&type, "none") && !(gains && is_text(&type, "longrope"))) {
+        return err_set(p->err, -1, "%s: key %s is \"%s\"; none, linear%s and yarn are supported", gguf_shown(p->g), key,
+                       gguf_show(seen, sizeof seen, type.data, type.len), gains ? ", longrope" : "");
     }
-    return model_key_real(p, "rope.scaling.attn_factor", 1, 1, 1, &none);
+    return model_key_real(p, "rope.scaling.attn_factor", 1, gains ? 1e-3 : 1, gains ? 1e3 : 1, &p->m->rope.gain);
 }
 
 /* Angles a position: base^(-2i/dims), divided by a linear scale, or as YaRN has them. */
@@ -123,36 +123,55 @@ int model_rope(struct planner *p)
                        m->arch, m->rope.dims);
     if (read_base(p, "rope.freq_base", 10000, &base) || read_scaling(p, base, &factor, &yarn)) return -1;
     const int pairs = m->rope.dims / 2;
-    m->n_freq = p->arch->local_base > 0 ? 2 * pairs : pairs;
+    m->n_freq = p->arch->local_base > 0 || p->arch->longrope ? 2 * pairs : pairs;
     m->inv_freq = malloc((size_t)m->n_freq * sizeof *m->inv_freq);
     if (!m->inv_freq) return err_set(p->err, -1, "no memory for %d rope frequencies", m->n_freq);
     put_freqs(m->inv_freq, m->rope.dims, base, factor);
     m->rope.inv_freq = m->inv_freq;
-    float gain = 1;
-    if (yarn.factor > 0) apply_yarn(m, &yarn, base, &gain);
+    if (yarn.factor > 0) apply_yarn(m, &yarn, base);
+    if (p->arch->longrope) memcpy(m->inv_freq + pairs, m->inv_freq, (size_t)pairs * sizeof *m->inv_freq);
     const int part = m->layers == p->arch->big ? m->embd / m->heads : m->head_dim;
-    m->attn_scale = gain / __builtin_sqrtf((float)part);
+    m->attn_scale = 1 / __builtin_sqrtf((float)part);
     return put_local(p, m->inv_freq + pairs);
 }
 
-/* Llama 3's rope_freqs.weight: each pair's frequency is divided by its factor.  Read at once: it is small, and is used
- * on the host. */
-int model_rope_factors(struct planner *p)
+/* Each pair's frequency divided by its factor.  Read at once: they are few, and are used on the host. */
+static int divide(struct planner *p, const char *name, bool optional, double *freq, bool *there)
 {
-    struct model *m = p->m;
-    int rc, pairs = m->rope.dims / 2;
-    const struct gguf_tensor *t = model_find(p, "rope_freqs.weight", (struct model_shape){pairs, 1, 1}, true, &rc);
+    int rc, pairs = p->m->rope.dims / 2;
+    const struct gguf_tensor *t = model_find(p, name, (struct model_shape){pairs, 1, 1}, optional, &rc);
+    *there = t != NULL;
     if (!t) return rc;
     float factor[KERN_HEAD_MAX / 2];
     if (t->type != KT_F32)
-        return err_set(p->err, -1, "%s: tensor rope_freqs.weight has type %s; F32 is allowed", gguf_shown(p->g),
+        return err_set(p->err, -1, "%s: tensor %s has type %s; F32 is allowed", gguf_shown(p->g), name,
                        ktype_info(t->type)->name);
     if (gguf_read(p->g, t, 0, factor, (size_t)pairs * sizeof *factor, p->err)) return -1;
     for (int i = 0; i < pairs; i++) {
         if (!(factor[i] >= 1e-6f && factor[i] <= 1e6f))
-            return err_set(p->err, -1, "%s: rope_freqs.weight[%d] is %g; allowed is 1e-6 to 1e6", gguf_shown(p->g), i,
+            return err_set(p->err, -1, "%s: %s[%d] is %g; allowed is 1e-6 to 1e6", gguf_shown(p->g), name, i,
                            (double)factor[i]);
-        m->inv_freq[i] /= (double)factor[i];
+        freq[i] /= (double)factor[i];
     }
     return 0;
+}
+
+/* Llama 3 has one set, longrope two or none. */
+int model_rope_factors(struct planner *p)
+{
+    struct model *m = p->m;
+    double *near = m->inv_freq, *far = near + m->rope.dims / 2;
+    const char *second = "rope_factors_long.weight";
+    bool has_near, has_far;
+    if (!p->arch->longrope) return divide(p, "rope_freqs.weight", true, near, &has_near);
+    if (divide(p, second, true, far, &has_far)) return -1;
+    if (divide(p, "rope_factors_short.weight", !has_far, near, &has_near)) return -1;
+    if (!has_far) return has_near ? divide(p, second, false, far, &has_far) : 0;
+    return model_key_int(p, "rope.scaling.original_context_length", m->ctx_trained, 1, MODEL_MAX_CTX, &m->long_from);
+}
+
+void model_for_ctx(struct model *m, int ctx)
+{
+    const size_t pairs = (size_t)m->rope.dims / 2;
+    if (m->long_from > 0 && ctx > m->long_from) memcpy(m->inv_freq, m->inv_freq + pairs, pairs * sizeof *m->inv_freq);
 }

@@ -80,6 +80,7 @@ static int load_again(const struct naive_own *o, struct naive_slot *s, const str
         err_set(err, -1, "%s: has a model of other sizes than when it was opened first", gguf_shown(g));
         return OWN_FAULT;
     }
+    model_for_ctx(&s->model, f->dims.max_ctx);
     s->slab = f->k->take(f->d, s->bytes, err);
     if (!s->slab) return OWN_NO_MEMORY;
     s->forward.m = &s->model;

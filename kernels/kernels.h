@@ -65,6 +65,7 @@ struct kern_rope {
     int dims;              /* rotated dimensions of a head, even, <= head_dim; 0: none */
     bool neox;             /* pairs are (i, i + dims/2); else (2i, 2i + 1) */
     const double *inv_freq; /* host, (dims / 2) */
+    double gain;           /* what is rotated is multiplied by it, so that q k has its square; 1: it is not */
 };
 
 /* What is computed in one pass: rows of any number of sequences, each a token at a position.  Rows of one sequence are

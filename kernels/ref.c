@@ -237,7 +237,7 @@ static void matmul(const struct kdev *d, const struct kmat *m, const float *bias
 static void rope_turn(const struct kern_rope *rope, int pos, double *x)
 {
     for (int i = 0; i < rope->dims / 2; i++) {
-        double angle = pos * rope->inv_freq[i], c = cos(angle), s = sin(angle);
+        double angle = pos * rope->inv_freq[i], c = rope->gain * cos(angle), s = rope->gain * sin(angle);
         double *re = rope->neox ? &x[i] : &x[2 * i], *im = rope->neox ? &x[i + rope->dims / 2] : &x[2 * i + 1];
         double turned = *re * c - *im * s;
         *im = *re * s + *im * c;

@@ -156,6 +156,8 @@ struct rig_model *rig_model(struct dice *d, const struct rig_shape *s)
         m->inv_freq[0][i] = pow(10000, -2.0 * i / s->rope);
         m->inv_freq[1][i] = pow(1000000, -2.0 * i / s->rope) / 8;
     }
+    m->gain[0] = 1;
+    m->gain[1] = 1.1875;
     return m;
 }
 
@@ -369,7 +371,7 @@ static struct kern_attn_in attn_weights(const struct rig *r, int group)
     float *norm = rig_there(r, m->norm), *bias = rig_there(r, m->bias), *head_norm = rig_there(r, m->head_norm);
     struct kern_attn_in w = {.dev_norm = norm, .eps = 1e-5f, .q = r->mat[RIG_Q], .k = r->mat[RIG_K],
                              .v = r->mat[RIG_V], .heads = m->s.heads,
-                             .rope = {m->s.rope, m->s.neox, m->inv_freq[group]}};
+                             .rope = {m->s.rope, m->s.neox, m->inv_freq[group], m->gain[group]}};
     if (m->s.bias) w.dev_bq = w.dev_bk = w.dev_bv = bias;
     if (m->s.qk_norm) w.dev_q_norm = w.dev_k_norm = head_norm;
     return w;

@@ -27,7 +27,7 @@ struct rig_shape {
     enum ktype table, q, k, v, o, gate, up, down, kv; /* table is the output matrix too */
     int rope, window;
     bool neox, bias, qk_norm, post;
-    bool turns; /* layers by turns: every other one sees all, in a group of its own and rotated by other angles */
+    bool turns; /* layers by turns: every other one sees all, in a group of its own and rotated by other angles and gained */
     enum kern_act act;
     float attn_cap, out_cap, scale;
     int experts, used; /* 0: no mixture; ff is one expert's */
@@ -44,7 +44,7 @@ struct rig_model {
     int rows[RIG_MATS], cols[RIG_MATS];
     enum ktype type[RIG_MATS];
     float *norm, *post, *bias, *head_norm; /* (embd) twice, (widest matrix), (head_dim) */
-    double inv_freq[RIG_GROUPS][KERN_HEAD_MAX / 2];
+    double inv_freq[RIG_GROUPS][KERN_HEAD_MAX / 2], gain[RIG_GROUPS];
 };
 struct rig_model *rig_model(struct dice *d, const struct rig_shape *s);
 void rig_model_free(struct rig_model *m);

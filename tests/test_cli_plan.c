@@ -220,7 +220,7 @@ TEST(plan_tells_pages_of_local_layers_from_the_pool_of_tokens)
 TEST(plan_refuses_by_a_line)
 {
     refused(PLAN("--shape", "deepseek-v3"), 4, "deepseek-v3: its architecture deepseek2 is not supported (latent");
-    refused(PLAN("--shape", "phi4-14b"), 4, "its architecture phi3 is not supported");
+    refused(PLAN("--shape", "gpt-oss-20b"), 4, "its architecture gpt-oss is not supported");
     refused(PLAN("--shape", "llama9"), 2, "--shape: \"llama9\" is not known; these are: llama2-7b");
     refused(PLAN("--gpu", "a100"), 2, "a100-40gb, a100-80gb");
     refused(PLAN("--gpu", "rtx-4090", "--backend", "cpu"), 2, "not --backend cpu");

@@ -34,6 +34,7 @@ static void lab_open(struct lab *l, const char *name, const struct kern *k, cons
     vocab_close(v);
     CHECK_STR(err.text, "");
     CHECK_EQ(rc, 0);
+    model_for_ctx(&l->m, CTX);
     CHECK_EQ(forward_plan(&l->f, &l->m, k, CTX, 1, ROWS, ROWS, CTX / KERN_PAGE, kv_type, &err), 0);
     forward_keep_all(&l->f, CTX / KERN_PAGE);
     l->d = k->open(cfg, &err);

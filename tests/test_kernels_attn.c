@@ -2,9 +2,9 @@
  * them may notice.
  *
  * Pages are written by the instruction set's own kv_write into memory that is NaN elsewhere; page numbers that nobody
- * may look at lead to memory that ends the process.  Judges: the same row alone, over pages that hold nothing but what it sees, to
- * the bit; and a plain sum in double over the same rounded K and V, to 1e-4: scores are float sums of terms of up to
- * some hundreds, and an error in a score is a relative error of its weight. */
+ * may look at lead to memory that ends the process.  Judges: the same row alone, over pages that hold nothing but what
+ * it sees, to the bit; and a plain sum in double over the same rounded K and V, to 1e-4: scores are float sums of terms
+ * of up to some hundreds, and an error in a score is a relative error of its weight. */
 #include "kernels/cpu/isa.h"
 #include "tests/check.h"
 #include "tests/rig.h"

@@ -406,10 +406,11 @@ TEST(rows_are_turned_by_the_frequencies_that_are_asked_for)
         struct rig_model *m = rig_model(&dice, &s);
         struct rig *a = rig_open(&dice, m, kern_ref(), NULL, ROWS, SEQS, CTX);
         struct rig *b = rig_open(&dice, m, kern_cpu(), NULL, ROWS, SEQS, CTX);
-        for (int time = 0; time < 4; time++) {
+        for (int time = 0; time < 5; time++) {
             struct dice same = dice;
             side_by_side(&same, a, b, 2, check_cpu);
             if (time == 2) m->s.rope /= 2;
+            else if (time == 3) m->gain[0] = 1.25;
             else m->inv_freq[0][time] *= 0.7;
         }
         rig_close(a), rig_close(b);

@@ -17,19 +17,21 @@ struct shape {
     enum ktype type, kv;
     bool neox, biases, head_norms, posts, round;
     int rope_dims, window;
+    double gain;
     float softcap, out_softcap, embed_scale;
     enum kern_act act;
     int used; /* of EXPERTS; 0: one feed-forward */
 };
 
-static const struct shape llama = {.type = KT_F32, .kv = KT_F32, .rope_dims = HEAD, .embed_scale = 1};
+static const struct shape llama = {.type = KT_F32, .kv = KT_F32, .rope_dims = HEAD, .gain = 1, .embed_scale = 1};
 static const struct shape other = {
     .type = KT_Q8_0, .kv = KT_F32, .neox = true, .biases = true, .head_norms = true, .posts = true,
-    .rope_dims = HEAD - 2, .window = 5, .softcap = 1.5f, .out_softcap = 2, .embed_scale = 3, .act = KERN_GELU,
+    .rope_dims = HEAD - 2, .gain = 1.25, .window = 5, .softcap = 1.5f, .out_softcap = 2, .embed_scale = 3,
+    .act = KERN_GELU,
 };
 
 static const struct shape mixed = {
-    .type = KT_F32, .kv = KT_F32, .head_norms = true, .rope_dims = HEAD, .embed_scale = 1, .used = 3,
+    .type = KT_F32, .kv = KT_F32, .head_norms = true, .rope_dims = HEAD, .gain = 1, .embed_scale = 1, .used = 3,
 };
 
 /* A matrix as the backend has it and as doubles. */
@@ -134,7 +136,7 @@ static void make_layer(struct world *w, struct layer *l)
     if (s->used) l->router = make_mat(w, KT_F32, EXPERTS, EMBD);
     l->in = (struct kern_attn_in){
         .dev_norm = l->norm, .eps = eps, .q = l->q.m, .k = l->k.m, .v = l->v.m, .heads = HEADS,
-        .rope = {s->rope_dims, s->neox, w->inv_freq},
+        .rope = {s->rope_dims, s->neox, w->inv_freq, s->gain},
     };
     if (s->biases) l->in.dev_bq = l->bq, l->in.dev_bk = l->bk, l->in.dev_bv = l->bv;
     if (s->head_norms) l->in.dev_q_norm = l->q_norm, l->in.dev_k_norm = l->k_norm;
@@ -273,7 +275,7 @@ static void turned(const struct world *w, int heads, const float *norm, int pos,
     for (double *h = x; h < x + heads * HEAD; h += HEAD) {
         if (norm) normed(h, norm, HEAD, h);
         for (int i = 0; i < dims / 2; i++) {
-            double complex z = (h[i * step] + h[i * step + far] * I) * cexp(pos * w->inv_freq[i] * I);
+            double complex z = (h[i * step] + h[i * step + far] * I) * cexp(pos * w->inv_freq[i] * I) * w->shape.gain;
             h[i * step] = creal(z);
             h[i * step + far] = cimag(z);
         }

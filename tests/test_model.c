@@ -282,14 +282,14 @@ TEST(model_stretches_slow_pairs_by_yarn)
         if (turns < 0.5) CHECK_NEAR(by, 4, 1e-12);
         if (turns > 3 && turns < 12) CHECK(by > 1.01 && by < 3.99);
     }
-    CHECK_NEAR(m.attn_scale * sqrt(m.head_dim), (1 + 0.1 * log(4)) * (1 + 0.1 * log(4)), 1e-6);
+    CHECK_NEAR(m.rope.gain, 1 + 0.1 * log(4), 1e-12);
     model_free(&m);
     plan_yarn(&m, "rope.scaling.original_context_length", 8); /* nothing turns much in that */
     CHECK_NEAR(m.inv_freq[7], pow(500, -14.0 / 16) / 4, 1e-12);
     CHECK_NEAR(m.inv_freq[2], pow(500, -4.0 / 16) / 4, 1e-12);
     model_free(&m);
     plan_yarn(&m, "rope.scaling.factor", 1);
-    CHECK(m.attn_scale == 1 / sqrtf((float)m.head_dim));
+    CHECK(m.rope.gain == 1 && m.attn_scale == 1 / sqrtf((float)m.head_dim));
     CHECK_NEAR(m.inv_freq[7], pow(500, -14.0 / 16), 1e-15);
     model_free(&m);
     refuse(with_yarn("rope.scaling.factor", 0.5f), "qwen3.rope.scaling.factor is 0.5");

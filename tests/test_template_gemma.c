@@ -237,7 +237,7 @@ static void write_talk(const struct msg *msgs, int n, struct buf *out, struct bu
     out->len = whose->len = 0;
     for (int i = 0; i < n; i++) {
         const struct msg *m = &msgs[i];
-        const char owner = "SHHT"[m->role], *text = m->text, *end = text + m->len, *white = " \n\t";
+        const char owner = "SHHT"[m->role], *text = m->text ? m->text : "", *end = text + m->len, *white = " \n\t";
         const bool model = m->role == ROLE_ASSISTANT, tool = m->role == ROLE_TOOL;
         if (i == 0) put_owned(out, whose, "<bos>", 5, owner);
         if (i == 0 || model != (msgs[i - 1].role == ROLE_ASSISTANT))

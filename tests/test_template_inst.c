@@ -294,7 +294,7 @@ static void write_message(enum template_kind k, const struct msg *m, const struc
                           struct owned *o)
 {
     const bool llama = k == TEMPLATE_LLAMA2, system = m->role == ROLE_SYSTEM, tool = m->role == ROLE_TOOL;
-    const char owner = "SHHT"[m->role], *text = m->text, *end = text + m->len, *white = " \n\t";
+    const char owner = "SHHT"[m->role], *text = m->text ? m->text : "", *end = text + m->len, *white = " \n\t";
     const bool kept = before && before->role == ROLE_SYSTEM && m->role == ROLE_USER;
     while (llama && !system && end > text && strchr(white, end[-1])) end--;
     while (llama && !system && !kept && text < end && strchr(white, *text)) text++;

@@ -33,7 +33,8 @@ static const struct models_row rows[] = {
      .path = "/hub/big-00001-of-00003.gguf"},
     {.name = "gemma-3n-E2B-it-Q4_K_M", .place = 4, .state = MODEL_UNSUPPORTED, .bytes = 806058240, .arch = "gemma3n",
      .types = "Q4_K, Q8_0", .tensors = "Q4_K 91, Q8_0 78, F32 157", .parameters = 999885952, .ctx_trained = 32768,
-     .why = "architecture \"gemma3n\" is not supported; llama, qwen2, qwen3, qwen3moe, smollm3, gemma2 and gemma3 are",
+     .why = "architecture \"gemma3n\" is not supported; llama, qwen2, qwen3, qwen3moe, smollm3, phi3, gemma2 and "
+            "gemma3 are",
      .path = "/hub/gemma-3n-E2B-it-Q4_K_M.gguf"},
     {.name = "half", .place = 0, .state = MODEL_BROKEN, .bytes = 1000000,
      .why = "is damaged or cut short; download it again", .path = "/srv/models/half.gguf"},

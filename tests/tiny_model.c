@@ -125,16 +125,20 @@ static void vector(struct gguf_make *m, const char *name, int n, float mean, flo
     gguf_make_tensor(m, name, KT_F32, 1, (int64_t[]){n}, v);
 }
 
+static bool is_phi(const struct tiny *t) { return strcmp(t->arch, "phi3") == 0; }
+
 static void feed(struct gguf_make *m, const struct tiny *t, int layer, uint32_t *seed)
 {
     const struct { const char *name; int cols, rows; } part[] = {
         {"gate", t->embd, t->ff}, {"up", t->embd, t->ff}, {"down", t->ff, t->embd}};
+    const bool both = is_phi(t); /* gate above up */
     char name[64];
     snprintf(name, sizeof name, "blk.%d.ffn_gate_inp.weight", layer);
     if (t->experts) matrix(m, name, KT_F32, t->embd, t->experts, seed);
-    for (size_t i = 0; i < COUNT_OF(part); i++) {
+    for (size_t i = both; i < COUNT_OF(part); i++) {
+        const int rows = both && i == 1 ? 2 * part[i].rows : part[i].rows;
         snprintf(name, sizeof name, "blk.%d.ffn_%s%s.weight", layer, part[i].name, t->experts ? "_exps" : "");
-        matrices(m, name, t->type, part[i].cols, part[i].rows, MAX(t->experts, 1), seed);
+        matrices(m, name, t->type, part[i].cols, rows, MAX(t->experts, 1), seed);
     }
 }
 
@@ -149,9 +153,13 @@ void tiny_tensors(struct gguf_make *m, const struct tiny *t)
         char name[64];
 #define NAME(suffix) (snprintf(name, sizeof name, "blk.%d.%s", i, suffix), name)
         vector(m, NAME("attn_norm.weight"), t->embd, 1, 0.1f, &seed);
-        matrix(m, NAME("attn_q.weight"), t->type, t->embd, q, &seed);
-        matrix(m, NAME("attn_k.weight"), t->type, t->embd, kv, &seed);
-        matrix(m, NAME("attn_v.weight"), t->type, t->embd, kv, &seed);
+        if (is_phi(t)) {
+            matrix(m, NAME("attn_qkv.weight"), t->type, t->embd, q + 2 * kv, &seed);
+        } else {
+            matrix(m, NAME("attn_q.weight"), t->type, t->embd, q, &seed);
+            matrix(m, NAME("attn_k.weight"), t->type, t->embd, kv, &seed);
+            matrix(m, NAME("attn_v.weight"), t->type, t->embd, kv, &seed);
+        }
         if (strcmp(t->arch, "qwen2") == 0) {
             vector(m, NAME("attn_q.bias"), q, 0, 0.5f, &seed);
             vector(m, NAME("attn_k.bias"), kv, 0, 0.5f, &seed);

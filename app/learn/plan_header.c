@@ -234,16 +234,17 @@ static void put_layer(struct header *h, const struct plan_shape *s, struct plan_
     const enum ktype t = mix.type, more = mix.k_m && has_more_bits(i, s->layers) ? KT_Q6_K : t;
     const bool bias = strcmp(s->arch, "qwen2") == 0, gemma3 = strcmp(s->arch, "gemma3") == 0;
     const bool head_norm = gemma3 || strncmp(s->arch, "qwen3", 5) == 0;
-    const bool added = gemma3 || strcmp(s->arch, "gemma2") == 0;
+    const bool added = gemma3 || strcmp(s->arch, "gemma2") == 0, fused = strcmp(s->arch, "phi3") == 0, apart = !fused;
     const enum ktype keys = eight ? KT_Q8_0 : t, values = eight ? KT_Q8_0 : more, out = eight ? KT_Q5_K : t;
     const struct { const char *name; enum ktype type; int cols, rows, deep; bool there; } want[] = {
-        {"attn_norm.weight", KT_F32, s->embd, 1, 1, true}, {"attn_q.weight", t, s->embd, q, 1, true},
-        {"attn_k.weight", keys, s->embd, kv, 1, true},     {"attn_v.weight", values, s->embd, kv, 1, true},
+        {"attn_norm.weight", KT_F32, s->embd, 1, 1, true}, {"attn_q.weight", t, s->embd, q, 1, apart},
+        {"attn_k.weight", keys, s->embd, kv, 1, apart},    {"attn_v.weight", values, s->embd, kv, 1, apart},
+        {"attn_qkv.weight", mix.k_m ? KT_Q5_K : t, s->embd, q + 2 * kv, 1, fused},
         {"attn_q.bias", KT_F32, q, 1, 1, bias},            {"attn_k.bias", KT_F32, kv, 1, 1, bias},
         {"attn_v.bias", KT_F32, kv, 1, 1, bias},           {"attn_output.weight", out, q, s->embd, 1, true},
         {"ffn_norm.weight", KT_F32, s->embd, 1, 1, true},  {"ffn_gate_inp.weight", KT_F32, s->embd, n, 1, many},
-        {many ? "ffn_gate_exps.weight" : "ffn_gate.weight", t, s->embd, s->ff, n, true},
-        {many ? "ffn_up_exps.weight" : "ffn_up.weight", t, s->embd, s->ff, n, true},
+        {many ? "ffn_gate_exps.weight" : "ffn_gate.weight", t, s->embd, s->ff, n, apart},
+        {many ? "ffn_up_exps.weight" : "ffn_up.weight", t, s->embd, fused ? 2 * s->ff : s->ff, n, true},
         {many ? "ffn_down_exps.weight" : "ffn_down.weight", more, s->ff, s->embd, n, true},
         {"attn_q_norm.weight", KT_F32, s->head_dim, 1, 1, head_norm},
         {"attn_k_norm.weight", KT_F32, s->head_dim, 1, 1, head_norm},

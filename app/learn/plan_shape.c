@@ -4,7 +4,7 @@
 
 #define OTHER(arch, words) \
     "its architecture " arch " is not supported (" words \
-    "); llama, qwen2, qwen3, qwen3moe, smollm3, gemma2 and gemma3 are"
+    "); llama, qwen2, qwen3, qwen3moe, smollm3, phi3, gemma2 and gemma3 are"
 
 const struct plan_shape plan_shapes[] = {
     /* name, arch, why not, layers, embd, heads, kv heads, head dim, ff, vocab, ctx, window, tied, words, parameters;
@@ -96,6 +96,17 @@ const struct plan_shape plan_shapes[] = {
      8190735360, 0, 0},
     {"smollm3-3b", "smollm3", NULL, 36, 2048, 16, 4, 128, 11008, 128256, 65536, 0, true, WORDS_LLAMA3,
      3075098624, 0, 0},
+    {"phi3-mini", "phi3", NULL, 32, 3072, 32, 32, 96, 8192, 32064, 4096, 2047, false, WORDS_SPM, 3821079552, 0, 0},
+    {"phi3-mini-128k", "phi3", NULL, 32, 3072, 32, 32, 96, 8192, 32064, 131072, 0, false, WORDS_SPM, 3821079552, 0, 0},
+    {"phi3.5-mini", "phi3", NULL, 32, 3072, 32, 32, 96, 8192, 32064, 131072, 0, false, WORDS_SPM, 3821079552, 0, 0},
+    {"phi3-medium", "phi3", NULL, 40, 5120, 40, 10, 128, 17920, 32064, 4096, 2047, false, WORDS_SPM,
+     13960238080, 0, 0},
+    {"phi3-medium-128k", "phi3", NULL, 40, 5120, 40, 10, 128, 17920, 32064, 131072, 0, false, WORDS_SPM,
+     13960238080, 0, 0},
+    {"phi4-14b", "phi3", NULL, 40, 5120, 40, 10, 128, 17920, 100352, 16384, 0, false, WORDS_QWEN2, 14659507200, 0, 0},
+    {"phi4-reasoning-14b", "phi3", NULL, 40, 5120, 40, 10, 128, 17920, 100352, 32768, 0, false, WORDS_QWEN2,
+     14659507200, 0, 0},
+    {"phi4-mini", "phi3", NULL, 32, 3072, 24, 8, 128, 8192, 200064, 131072, 0, true, WORDS_QWEN2, 3836021760, 0, 0},
     {"gemma2-2b", "gemma2", NULL, 26, 2304, 8, 4, 256, 9216, 256000, 8192, 4096, true, WORDS_SPM, 2614341888, 0, 0},
     {"gemma2-9b", "gemma2", NULL, 42, 3584, 16, 8, 256, 14336, 256000, 8192, 4096, true, WORDS_SPM, 9241705984, 0, 0},
     {"gemma2-27b", "gemma2", NULL, 46, 4608, 32, 16, 128, 36864, 256000, 8192, 4096, true, WORDS_SPM,
@@ -115,8 +126,8 @@ const struct plan_shape plan_shapes[] = {
     {.name = "deepseek-r1", .why = OTHER("deepseek2", "latent attention, a shared expert beside 256")},
     {.name = "llama4-scout", .why = OTHER("llama4", "chunked attention, a shared expert beside 16")},
     {.name = "llama4-maverick", .why = OTHER("llama4", "chunked attention, a shared expert beside 128")},
-    {.name = "phi3-mini", .why = OTHER("phi3", "q, k and v in one matrix")},
-    {.name = "phi4-14b", .why = OTHER("phi3", "q, k and v in one matrix")},
+    {.name = "gemma3n-e4b", .why = OTHER("gemma3n", "embeddings for each layer, layers that share keys and values")},
+    {.name = "qwen3-next-80b-a3b", .why = OTHER("qwen3next", "linear attention in three of four layers")},
 };
 const int plan_shapes_n = (int)COUNT_OF(plan_shapes);
 
@@ -139,7 +150,7 @@ static bool same(const char *a, const char *b)
     return skeleton(a, x, sizeof x) > 0 && skeleton(b, y, sizeof y) > 0 && strcmp(x, y) == 0;
 }
 
-/* "phi": names of models that are all not for this engine begin so.  One of them, or NULL. */
+/* "gpt": names of models that are all not for this engine begin so.  One of them, or NULL. */
 static const struct plan_shape *none_of(const char *name)
 {
     const struct plan_shape *one = NULL;

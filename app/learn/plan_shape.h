@@ -37,10 +37,10 @@ enum { PLAN_NOT_RUN = -7 };
 const struct plan_shape *plan_shape_find(const char *name, struct err *err);
 
 /* What types a shape's matrices are of.  "q4_k_m" is llama.cpp's mix: Q4_K, with Q6_K for the output matrix, and for
- * attn_v and ffn_down of half of the layers, and more for the attention of 8 experts; any other is one type for all
- * matrices, but for what chooses experts, which is F32.  A matrix whose columns are no
- * whole number of a type's blocks gets what llama.cpp gives it instead: Q8_0 for Q6_K, Q5_1 for Q5_K, Q5_0 for Q4_K.
- * Vectors are F32. */
+ * attn_v and ffn_down of half of the layers, Q5_K where q, k and v are one matrix, and more for the attention of 8
+ * experts; any other is one type for all matrices, but for what chooses experts, which is F32.  A matrix whose columns
+ * are no whole number of a type's blocks gets what llama.cpp gives it instead: Q8_0 for Q6_K, Q5_1 for Q5_K, Q5_0 for
+ * Q4_K.  Vectors are F32. */
 struct plan_mix {
     enum ktype type;
     bool k_m;

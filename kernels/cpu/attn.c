@@ -102,17 +102,19 @@ static void turn_at(const struct kern_rope *rope, int pos, float *turn)
     int half = rope->dims / 2;
     for (int i = 0; i < half; i++) {
         double angle = pos * rope->inv_freq[i];
-        turn[i] = (float)cos(angle);
-        turn[half + i] = (float)sin(angle);
+        turn[i] = (float)(rope->gain * cos(angle));
+        turn[half + i] = (float)(rope->gain * sin(angle));
     }
 }
 
-/* For other frequencies than before nothing is known. */
+/* For other frequencies than before, or another gain, nothing is known. */
 static void turns_of(struct cpu_turns *t, const struct kern_rope *rope)
 {
     const size_t bytes = (size_t)rope->dims / 2 * sizeof *t->freq;
-    if (rope->dims == 0 || (t->dims == rope->dims && memcmp(t->freq, rope->inv_freq, bytes) == 0)) return;
+    const bool same = t->dims == rope->dims && memcmp(&t->gain, &rope->gain, sizeof t->gain) == 0;
+    if (rope->dims == 0 || (same && memcmp(t->freq, rope->inv_freq, bytes) == 0)) return;
     t->dims = rope->dims;
+    t->gain = rope->gain;
     memcpy(t->freq, rope->inv_freq, bytes);
     for (int i = 0; i < CPU_TURNS; i++) t->pos[i] = -1;
 }

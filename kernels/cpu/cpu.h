@@ -27,7 +27,7 @@ struct cpu_scratch {
 /* The angles of a pass's first rows: the same in each of its layers, and dear beside a small layer. */
 enum { CPU_TURNS = 64 };
 struct cpu_turns {
-    double freq[KERN_HEAD_MAX / 2]; /* of which they are, (dims / 2) */
+    double freq[KERN_HEAD_MAX / 2], gain; /* of which they are, (dims / 2) */
     int dims;                       /* 0: none is known */
     int pos[CPU_TURNS];             /* of each row; -1: not known */
     float turn[CPU_TURNS][KERN_HEAD_MAX];

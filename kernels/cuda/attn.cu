@@ -93,7 +93,7 @@ __device__ void finish_head(const gpu_heads &h, int dim, const float *from, cons
     __syncwarp();
     for (int i = lane; turn && i < h.rope_dims / 2; i += WARP) {
         const double angle = pos * h.inv_freq[i];
-        const float c = static_cast<float>(cos(angle)), s = static_cast<float>(sin(angle));
+        const float c = static_cast<float>(h.gain * cos(angle)), s = static_cast<float>(h.gain * sin(angle));
         float *re = h.neox ? &x[i] : &x[2 * i], *im = h.neox ? &x[i + h.rope_dims / 2] : &x[2 * i + 1];
         const float a = *re, b = *im;
         *re = __fsub_rn(__fmul_rn(a, c), __fmul_rn(b, s));

@@ -401,7 +401,8 @@ static int cuda_attn_in(struct kdev *d, struct kstream *st, const struct kern_ba
     struct gpu_heads h = {.at = rows_of(d, b, group), .to = pages_of(g, layer), .heads = w->heads,
                           .dev_q = q, .dev_k = k, .dev_v = v, .dev_bq = w->dev_bq, .dev_bk = w->dev_bk,
                           .dev_bv = w->dev_bv, .dev_q_norm = w->dev_q_norm, .dev_k_norm = w->dev_k_norm,
-                          .eps = w->eps, .rope_dims = w->rope.dims, .neox = w->rope.neox};
+                          .eps = w->eps, .rope_dims = w->rope.dims, .neox = w->rope.neox,
+                          .gain = w->rope.gain};
     assert(w->rope.dims / 2 <= (int)COUNT_OF(h.inv_freq));
     if (w->rope.dims) memcpy(h.inv_freq, w->rope.inv_freq, (size_t)(w->rope.dims / 2) * sizeof h.inv_freq[0]);
     const struct gpu_mul in[] = {mul_of(b->rows, &w->q, normed, act, q), mul_of(b->rows, &w->k, normed, act, k),

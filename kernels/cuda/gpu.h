@@ -114,7 +114,7 @@ struct gpu_heads {
     float eps;
     int rope_dims;
     bool neox;
-    double inv_freq[128];
+    double inv_freq[128], gain;
 };
 
 struct gpu_attn {

@@ -31,8 +31,8 @@ def next_logprobs(logits, ids):
 
 class HF:
     """s: a tiny.Spec; weights in HF's names.  To see what a mistake would do: lost, that many first positions that no
-    later row sees; base, eps, llama3, yarn, window, windowed, local, linear, caps, query in place of what s says;
-    attention: what yarn multiplies q, k by; local_linear: divisor of Gemma 3's layers with a window; scale: of
+    later row sees; base, eps, llama3, yarn, window, windowed, local, linear, caps, query, rotated in place of what s says;
+    attention: what yarn and longrope multiply q, k by; factors: divisors of longrope; local_linear: divisor of Gemma 3's layers with a window; scale: of
     embeddings; post: whether what attention (post[0]) and ffn (post[1]) add is normed; gelu: "exact", or "table" as in
     llama.cpp."""
 
@@ -52,6 +52,9 @@ class HF:
         elif s.experts:
             kind, config_kind = mixture(s, config)
             weights = fused(weights)
+        elif s.arch == "phi3":
+            kind, config_kind = phi(s, config, window, other)
+            weights = joined(weights)
         elif s.window:
             kind, config_kind = transformers.MistralForCausalLM, transformers.MistralConfig
             config.update(head_dim=s.head_dim, sliding_window=window or None)
@@ -82,7 +85,10 @@ class HF:
         # Does the configuration mean what we meant?  Versions differ in how they spell it; the slowest pair tells.
         rotary = model.model.rotary_emb
         slowest = float((rotary.full_attention_inv_freq if s.arch == "gemma3" else rotary.inv_freq)[-1])
-        want = base ** -((s.head_dim - 2) / s.head_dim) / ((llama3 or yarn or (1,))[0] * (linear or 1))
+        dims = other.get("rotated", s.turning)
+        want = base ** -((dims - 2) / dims) / ((llama3 or yarn or (1,))[0] * (linear or 1))
+        if s.longrope:
+            want /= factors(s, other)[-1]
         assert abs(slowest / want - 1) < 1e-5, (slowest, want)
         if s.gemma:
             change(torch, model.model, other)
@@ -136,6 +142,51 @@ def mixture(s, config):
     config.update(num_experts=s.experts[0], moe_intermediate_size=s.ff, norm_topk_prob=True, decoder_sparse_step=1,
                   mlp_only_layers=[])
     return transformers.Qwen3MoeForCausalLM, transformers.Qwen3MoeConfig
+
+
+def factors(s, other):
+    import tiny
+    return [float(f) for f in other.get("factors", tiny.longrope_factors(s))]
+
+
+def phi(s, config, window, other):
+    """HF's classes for Phi-3.  HF chooses factors by how far a sequence has come, engines by the context that was set
+    aside: the judge has the long ones for both."""
+    import transformers
+    rope = dict(rope_type="default", rope_theta=config.pop("rope_theta"),
+                partial_rotary_factor=other.get("rotated", s.turning) / s.head_dim)
+    config.update(sliding_window=window or None, rope_parameters=rope)
+    if s.longrope:
+        rope.update(rope_type="longrope", short_factor=factors(s, other), long_factor=factors(s, other),
+                    attention_factor=other.get("attention", s.longrope[1]),
+                    original_max_position_embeddings=s.longrope[0])
+        config.update(original_max_position_embeddings=s.longrope[0])
+    return transformers.Phi3ForCausalLM, transformers.Phi3Config
+
+
+JOINED = {"self_attn.qkv_proj": ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
+          "mlp.gate_up_proj": ("mlp.gate_proj", "mlp.up_proj")}
+
+
+def joined(weights):
+    """Phi-3's weights as HF has them, where split() has taken them apart."""
+    out = dict(weights)
+    for name, parts in JOINED.items():
+        for first in [k for k in weights if parts[0] in k]:
+            rows = [out.pop(first.replace(parts[0], part)) for part in parts]
+            out[first.replace(parts[0], name)] = np.concatenate(rows)
+    return out
+
+
+def split(s, weights):
+    """Phi-3's weights by the names that other architectures have."""
+    q, kv = s.heads * s.head_dim, s.kv_heads * s.head_dim
+    out = dict(weights)
+    for name, cuts in ("self_attn.qkv_proj", (q, q + kv)), ("mlp.gate_up_proj", (s.ff,)):
+        for k in [k for k in weights if name in k]:
+            for part, rows in zip(JOINED[name], np.split(out.pop(k), cuts)):
+                out[k.replace(name, part)] = rows
+    return out
 
 
 def fused(weights):

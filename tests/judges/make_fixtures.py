@@ -154,8 +154,31 @@ def mixture_mistakes(s, weights):
             ("gate and up swapped", swapped(weights, ".experts.gate_proj.", ".experts.up_proj."), {})]
 
 
+def gained(s, weights):
+    """q and k times longrope's gain where they do not rotate, as if it were the scores'."""
+    gain = np.where(np.arange(s.head_dim) < s.turning, 1.0, s.longrope[1]).astype(np.float32)
+    return {k: v * np.tile(gain, len(v) // s.head_dim)[:, None] if ".q_proj." in k or ".k_proj." in k else v
+            for k, v in weights.items()}
+
+
+def phi_mistakes(s, weights):
+    out = [("gate and up swapped", swapped(weights, ".gate_proj.", ".up_proj."), {})]
+    if s.kv_heads == s.heads:
+        out.append(("k and v swapped", swapped(weights, ".k_proj.", ".v_proj."), {}))
+    if s.longrope:
+        out += [("the short factors", weights, {"factors": tiny.longrope_factors(s, short=True)}),
+                ("longrope without its gain", weights, {"attention": 1.0})]
+    if s.rotated:
+        out += [("all of a head rotates", weights, {"rotated": s.head_dim} | (
+            {"factors": np.r_[tiny.longrope_factors(s), np.ones((s.head_dim - s.rotated) // 2)]} if s.longrope else {}))]
+        out += [("the gain of all of a head", gained(s, weights), {})] if s.longrope else []
+    return out
+
+
 def mistakes(s, weights):
     """[(what the engine got wrong, weights, other settings of judges.HF)] as far as they apply to s."""
+    if s.arch == "phi3":
+        weights = judges.split(s, weights)
     out = [("rotation of the wrong pairs", wrong_rotation(s, weights), {}),
            ("another rope base", weights, {"base": 10000.0 if s.base != 10000 else 20000.0}),
            ("attention lost", zeroed(weights, ".v_proj."), {}),
@@ -178,6 +201,8 @@ def mistakes(s, weights):
         out.append(("no window", weights, {"window": 0}))
     if s.gemma:
         out += gemma_mistakes(s, weights)
+    if s.arch == "phi3":
+        out += phi_mistakes(s, weights)
     if s.experts:
         out += mixture_mistakes(s, weights)
     if s.arch == "smollm3":
@@ -258,8 +283,8 @@ def as_ggml(s, weights, seqs):
 
 def compare(s, path, seqs, logits):
     """The worst error of each pair of judges over all sequences, prompts continued; Refused if one is too large.
-    llama.cpp knows no window in the architecture llama: there it judges the rows that come before the window's end."""
-    rows = s.window if s.arch == "llama" and s.window else None
+    llama.cpp knows no window in the architectures llama and phi3: there it judges the rows before the window's end."""
+    rows = s.window if s.arch in ("llama", "phi3") and s.window else None
     tol = {"F32": max(TOL_F32, s.rounded), "F16": max(TOL_F16, s.rounded)}
     worst = {"HF / F32": 0.0, "HF / F16": 0.0, "F32 / F16": 0.0}
     said = {}
@@ -351,7 +376,7 @@ def measured(lines):
     out = ["""
 ## Measured when they were made
 
-Worst row of all sequences, continuations included; llama.cpp with F32 and with F16 K/V (llama-window: its first rows).
+Worst row of all sequences, continuations included; llama.cpp with F32 and with F16 K/V (llama-window, phi3-window: their first rows).
 
 | fixture | seed | C | HF / llama F32 | HF / llama F16 | llama F32 / F16 | least margin | least visible mistake |
 |---|---|---|---|---|---|---|---|

@@ -26,7 +26,7 @@ ROUTER = "ffn_gate_inp"  # F32 in every file
 @dataclasses.dataclass(frozen=True)
 class Spec:
     name: str
-    arch: str              # "llama", "smollm3", "qwen2", "qwen3", "qwen3moe", "gemma2" or "gemma3"
+    arch: str              # "llama", "smollm3", "qwen2", "qwen3", "qwen3moe", "phi3", "gemma2" or "gemma3"
     embd: int
     heads: int
     kv_heads: int
@@ -42,6 +42,8 @@ class Spec:
     attn_bias: bool = False   # llama: q, k, v and output biases; qwen2 always has q, k, v
     llama3: tuple = ()        # rope factors: (factor, low, high, original context)
     yarn: tuple = ()          # rope scaling: (factor, original context)
+    longrope: tuple = ()      # phi3: (original context, gain); the factors are longrope_factors()
+    rotated: int = 0          # phi3: dimensions of a head that rotate; 0: all
     window: int = 0           # a token sees itself and the window - 1 before it; 0: all before it
     local: float = 0.0        # gemma3: base of the layers with a window; 0: the file says nothing, which means 10000
     linear: float = 0.0       # gemma3: the full layers' frequencies are divided by it
@@ -94,6 +96,11 @@ class Spec:
             return {"attn_norm": "input_layernorm", "post_attention_norm": "post_attention_layernorm",
                     "ffn_norm": "pre_feedforward_layernorm", "post_ffw_norm": "post_feedforward_layernorm"}
         return {"attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm"}
+
+    @property
+    def turning(self):
+        """Dimensions of a head that rotate."""
+        return self.rotated or self.head_dim
 
     @property
     def group(self):
@@ -156,6 +163,10 @@ def matrix_shapes(s):
         "attn_output": ("self_attn.o_proj", (s.embd, q), 1.0),
     }
     feed = {"gate": ((s.ff, s.embd), 1.0), "up": ((s.ff, s.embd), 1.0), "down": ((s.embd, s.ff), down)}
+    if s.arch == "phi3":  # both have them fused
+        rows = np.repeat([peak, peak, 1.0], [q, kv, kv])[:, None]
+        return {"attn_qkv": ("self_attn.qkv_proj", (q + 2 * kv, s.embd), rows), "attn_output": out["attn_output"],
+                "ffn_up": ("mlp.gate_up_proj", (2 * s.ff, s.embd), 1.0), "ffn_down": ("mlp.down_proj", *feed["down"])}
     if s.experts:
         out[ROUTER] = ("mlp.gate", (s.experts[0], s.embd), s.router)
     for part, (shape, gain) in feed.items():
@@ -207,7 +218,7 @@ def permute(rows, heads, undo=False):
 
 
 def names(s):
-    """(GGUF name, HF name, heads to permute by or 0) of every tensor but rope_freqs, in the file's order."""
+    """(GGUF name, HF name, heads to permute by or 0) of every tensor but rope factors, in the file's order."""
     out = [("token_embd.weight", "model.embed_tokens.weight", 0)]
     for i in range(s.layers):
         g, h = "blk.%d." % i, "model.layers.%d." % i
@@ -242,6 +253,12 @@ def rope_factors(s):
     return np.array(out, np.float32)
 
 
+def longrope_factors(s, short=False):
+    """Divisors of each pair's frequency, that grow as those of Phi's files do; the short ones are nearer to 1."""
+    pairs = s.turning // 2
+    return np.array([1 + (0.1 if short else 1.3) * i ** 1.5 for i in range(pairs)], np.float32)
+
+
 # ------------------------------------------------------------------------------------ GGUF, both ways
 
 def write(s, seed, path):
@@ -272,8 +289,11 @@ def write(s, seed, path):
         w.add_rope_scaling_type(gguf.RopeScalingType.YARN)
         w.add_rope_scaling_factor(s.yarn[0])
         w.add_rope_scaling_orig_ctx_len(s.yarn[1])
-    if s.arch == "llama":
-        key("dimension_count", w.add_rope_dimension_count, s.head_dim)
+    if s.longrope:
+        w.add_rope_scaling_orig_ctx_len(s.longrope[0])
+        w.add_rope_scaling_attn_factors(s.longrope[1])
+    if s.arch in ("llama", "phi3"):
+        key("dimension_count", w.add_rope_dimension_count, s.turning)
     if s.local:
         w.add_rope_freq_base_swa(s.local)
     if s.linear:
@@ -309,6 +329,9 @@ def write(s, seed, path):
             w.add_tensor(name, a)
     if s.llama3:
         w.add_tensor("rope_freqs.weight", rope_factors(s))
+    if s.longrope:
+        w.add_tensor("rope_factors_long.weight", longrope_factors(s))
+        w.add_tensor("rope_factors_short.weight", longrope_factors(s, short=True))
     w.write_header_to_file()
     w.write_kv_data_to_file()
     w.write_tensors_to_file()
@@ -326,6 +349,7 @@ def read(s, path):
         if name.endswith("norm.weight"):
             a = a - np.float32(s.shift)
         out[hf] = permute(a, heads, undo=True) if heads else a
-    tensors.pop("rope_freqs.weight", None)  # HF computes these itself from its configuration
+    for name in "rope_freqs", "rope_factors_long", "rope_factors_short":  # HF has these by its configuration
+        tensors.pop(name + ".weight", None)
     assert not tensors, sorted(tensors)
     return out
