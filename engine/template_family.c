@@ -7,7 +7,8 @@
 
 static const char *const role_names[ROLE_COUNT] = {"system", "user", "assistant", "tool"};
 static const char *const template_names[TEMPLATE_KINDS] = {
-    "raw", "chatml", "llama2", "llama3", "mistral-v1", "mistral-v3", "mistral-v7", "deepseek", "gemma"};
+    "raw", "chatml", "llama2", "llama3", "mistral-v1", "mistral-v3", "mistral-v7", "deepseek", "gemma",
+    "phi3", "phi4"};
 static const char *const segment_names[SEGMENTS] = {"system", "summary", "history", "tool", "answer"};
 
 const char *role_name(enum role r)
@@ -51,7 +52,7 @@ static const struct family {
     {"another deepseek", -1, {TEMPLATE_DEEPSEEK_USER}},
     {"another deepseek", -1, {TEMPLATE_DEEPSEEK_ASSISTANT}},
     {"harmony (gpt-oss)", -1, {"<|start|>", "<|message|>"}},
-    {"phi4", -1, {"<|im_start|>", "<|im_sep|>"}},
+    {"phi4", TEMPLATE_PHI4, {"<|im_start|>", "<|im_sep|>"}},
     {"chatml", TEMPLATE_CHATML, {"<|im_start|>", "<|im_end|>"}},
     {"llama3", TEMPLATE_LLAMA3, {"<|start_header_id|>", "<|end_header_id|>"}},
     {"llama4", -1, {"<|header_start|>"}},
@@ -64,9 +65,11 @@ static const struct family {
     {"mistral-v7", TEMPLATE_MISTRAL7, {"[INST]", "[SYSTEM_PROMPT]"}},
     {"mistral-v3", TEMPLATE_MISTRAL3, {"[INST]", "[AVAILABLE_TOOLS]"}},
     {"mistral-v3", TEMPLATE_MISTRAL3, {"[INST]"}}, /* v1 where that is no token: template_detect() */
-    {"phi3", -1, {"<|assistant|>", "<|end|>"}},
+    {"phi3", TEMPLATE_PHI3, {"<|assistant|>", "<|end|>"}}, /* the role may be a variable in its mark */
     {"zephyr", -1, {"<|user|>", "<|assistant|>"}},
 };
+
+static const char chat_key[] = "tokenizer.chat_template";
 
 static bool holds(struct gguf_str s, const char *mark)
 {
@@ -95,6 +98,8 @@ static const char *const needs[TEMPLATE_KINDS][12] = {
     [TEMPLATE_DEEPSEEK] = {TEMPLATE_DEEPSEEK_BEGIN, TEMPLATE_DEEPSEEK_USER, TEMPLATE_DEEPSEEK_ASSISTANT,
                            TEMPLATE_DEEPSEEK_END},
     [TEMPLATE_GEMMA] = {"<bos>", "<start_of_turn>", "<end_of_turn>"},
+    [TEMPLATE_PHI3] = {"<|system|>", "<|user|>", "<|assistant|>", "<|end|>"},
+    [TEMPLATE_PHI4] = {"<|im_start|>", "<|im_sep|>", "<|im_end|>"},
 };
 
 int template_check(enum template_kind k, const struct vocab *v, struct err *err)
@@ -107,21 +112,36 @@ int template_check(enum template_kind k, const struct vocab *v, struct err *err)
     return 0;
 }
 
+/* Never executed, so what it would write can only be known by name. */
+static int refuse_family(const struct gguf *g, const char *name, struct err *err)
+{
+    return vocab_fail(g, err, "key %s asks for the family %s; known are chatml, llama2, llama3, mistral-v1, "
+                      "mistral-v3, mistral-v7, deepseek, gemma, phi3 and phi4", chat_key, name);
+}
+
+/* StarChat and Phi-3-small: the marks of Phi-3 with newlines behind them, which no tokenizer swallows.  Phi-3's does,
+ * and Phi-4-mini's template has none. */
+static bool keeps_newlines(struct gguf_str s, const struct vocab *v)
+{
+    static const char *const newline[] = {"<|end|>\n", "<|end|>\\n", "<|end|>' + '\n", "<|end|>' + '\\n"};
+    for (size_t i = 0; i < COUNT_OF(newline) && vocab_kind(v) == VOCAB_BPE; i++)
+        if (holds(s, newline[i])) return true;
+    return false;
+}
+
 int template_detect(const struct gguf *g, const struct vocab *v, enum template_kind *out, struct err *err)
 {
-    static const char key[] = "tokenizer.chat_template";
     struct gguf_str s;
-    int rc = gguf_string(g, key, &s, err);
+    int rc = gguf_string(g, chat_key, &s, err);
     if (rc == GGUF_WRONG) return -1;
     if (rc == GGUF_MISSING || s.len == 0) {
         *out = TEMPLATE_RAW;
         return 0;
     }
     const struct family *f = family_of(s);
-    if (!f || f->kind < 0) /* never executed, so what it would write can only be known by name */
-        return vocab_fail(g, err, "key %s asks for the family %s; known are chatml, llama2, llama3, mistral-v1, "
-                          "mistral-v3, mistral-v7, deepseek and gemma", key, f ? f->name : "unknown");
+    if (!f || f->kind < 0) return refuse_family(g, f ? f->name : "unknown", err);
     enum template_kind k = (enum template_kind)f->kind;
+    if (k == TEMPLATE_PHI3 && keeps_newlines(s, v)) return refuse_family(g, "phi3 with newlines", err);
     if (k == TEMPLATE_MISTRAL3 && !f->mark[1] && vocab_find(v, f->mark[0], strlen(f->mark[0])) < 0)
         k = TEMPLATE_MISTRAL1;
     if (template_check(k, v, err)) return -1;

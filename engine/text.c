@@ -176,13 +176,19 @@ static size_t space_len(const char *s, size_t n)
     return 0;
 }
 
+size_t text_white(const char *bytes, size_t n)
+{
+    size_t at = 0;
+    for (size_t len; at < n && (len = space_len(bytes + at, n - at)) > 0;) at += len;
+    return at;
+}
+
 size_t text_strip(const char **bytes, size_t *n)
 {
+    const size_t lead = text_white(*bytes, *n);
     size_t end = 0;
-    for (size_t len; *n > 0 && (len = space_len(*bytes, *n)) > 0;) {
-        *bytes += len;
-        *n -= len;
-    }
+    if (lead > 0) *bytes += lead; /* an empty text may be NULL */
+    *n -= lead;
     for (bool more = true; more;) {
         more = false;
         for (size_t len = 1; len <= MIN(*n, 3) && !more; len++) {

@@ -38,7 +38,8 @@ static inline size_t text_room(size_t n) { return 3 * n + TEXT_HOLD + 16; }
 
 /* Whole-buffer helpers: the length of the longest valid UTF-8 prefix of bytes; */
 size_t text_valid_utf8(const char *bytes, size_t n);
-/* and a text without the white space around it, which is all that Unicode, and so Python, calls so.  Returns how many
- * bytes went at its end. */
+/* of the white space that a text begins with, which is all that Unicode, and so Python, calls so; */
+size_t text_white(const char *bytes, size_t n);
+/* and a text without the white space around it.  Returns how many bytes went at its end. */
 size_t text_strip(const char **bytes, size_t *n);
 #endif

@@ -237,12 +237,15 @@ static const char *const turn_mark[] = {
     "[/AVAILABLE_TOOLS]", "[TOOL_CALLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CONTENT]",
     TEMPLATE_DEEPSEEK_BEGIN, TEMPLATE_DEEPSEEK_USER, TEMPLATE_DEEPSEEK_ASSISTANT, TEMPLATE_DEEPSEEK_END,
 };
-/* What a template frames outside text with.  The model may write it, so it stays visible; outside text may not. */
-static const char *const frame_mark[] = {"<tool_response>", "</tool_response>"};
+/* What a template frames outside text with, and what Phi-4-mini knows tools by, though its template here writes none of
+ * it.  The model may write it, so it stays visible; outside text may not. */
+static const char *const frame_mark[] = {"<tool_response>", "</tool_response>", "<|tool|>", "<|/tool|>",
+                                         "<|tool_call|>", "<|/tool_call|>", "<|tool_response|>"};
 
+/* (Harmony's <|end|> ends a message and not the answer; its template is refused.) */
 static const char *const end_mark[] = {"<|im_end|>",      "<|eot_id|>",    "<|eom_id|>",
                                        "<|end_of_text|>", "<|endoftext|>", "</s>", TEMPLATE_DEEPSEEK_END,
-                                       "<end_of_turn>",   "<eos>"};
+                                       "<end_of_turn>",   "<eos>", "<|end|>"};
 
 static void open_marks(struct vocab *v)
 {
