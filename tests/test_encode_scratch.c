@@ -110,6 +110,11 @@ static void add_marks(struct vocab_make *m)
     vocab_make_add(m, "<bos>", VOCAB_CONTROL, 0);
     vocab_make_add(m, "<start_of_turn>", VOCAB_CONTROL, 0);
     vocab_make_add(m, "<end_of_turn>", VOCAB_CONTROL, 0);
+    vocab_make_add(m, "<|im_sep|>", VOCAB_CONTROL, 0);
+    vocab_make_add(m, "<|system|>", VOCAB_CONTROL, 0);
+    vocab_make_add(m, "<|user|>", VOCAB_CONTROL, 0);
+    vocab_make_add(m, "<|assistant|>", VOCAB_CONTROL, 0);
+    vocab_make_add(m, "<|end|>", VOCAB_CONTROL, 0);
 }
 
 static struct vocab *open_spm(void)
@@ -491,8 +496,9 @@ TEST(a_fixed_list_takes_as_many_as_it_has_room_for_and_frees_nothing)
 
 enum { MSGS = 6 };
 
-/* The families whose neighbouring messages share turns. */
-static const enum template_kind turned[] = {TEMPLATE_LLAMA2, TEMPLATE_MISTRAL1, TEMPLATE_GEMMA};
+/* The families whose neighbouring messages share turns, and those that have ChatML's for results alone. */
+static const enum template_kind turned[] = {TEMPLATE_LLAMA2, TEMPLATE_MISTRAL1, TEMPLATE_GEMMA, TEMPLATE_PHI3,
+                                            TEMPLATE_PHI4};
 
 static int draw_messages(struct buf text[MSGS], struct msg msgs[MSGS])
 {

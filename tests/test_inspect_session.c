@@ -414,6 +414,28 @@ static const char *gemma_file(void)
     return path;
 }
 
+/* And for Phi's, with Phi-3's vocabulary or Phi-4's. */
+static const char *phi_file(bool phi4)
+{
+    static const char *const token[2][5] = {{"<|system|>", "<|user|>", "<|assistant|>", "<|end|>", "<|endoftext|>"},
+                                            {"<|im_start|>", "<|im_sep|>", "<|im_end|>", "<|endoftext|>"}};
+    static char path[256];
+    struct vocab_make m;
+    if (phi4) vocab_make_bpe(&m, "dbrx");
+    else vocab_make_spm(&m);
+    if (!phi4) vocab_make_add(&m, "\xe2\x96\x81", VOCAB_NORMAL, -1);
+    for (size_t i = 0; i < COUNT_OF(token[0]) && token[phi4][i]; i++)
+        m.eos = vocab_make_add(&m, token[phi4][i], VOCAB_CONTROL, 0);
+    m.chat = phi4 ? "<|im_start|>{{ role }}<|im_sep|>{{ m.content }}<|im_end|>"
+                  : "<|user|>\n{{ m.content }}<|end|>\n<|assistant|>\n";
+    struct buf file = vocab_make_bytes(&m);
+    snprintf(path, sizeof path, "%s/phi.gguf", check_tmpdir());
+    FILE *f = fopen(path, "wb");
+    CHECK(f && fwrite(file.data, 1, file.len, f) == file.len && fclose(f) == 0);
+    buf_free(&file);
+    return path;
+}
+
 /* And for those whose marks are no tokens. */
 static const char *plain_marks_file(bool llama)
 {
@@ -473,6 +495,18 @@ TEST(inspect_lists_what_the_next_request_carries_in_the_form_of_gemma)
     for (uint64_t i = 1; i <= SESSIONS / 2; i++) random_session(model, NULL, 500 + i, STEPS);
     exact_front = false;
     CHECK(compared > SESSIONS * STEPS / 4 && rounds > SESSIONS / 4);
+}
+
+TEST(inspect_lists_what_the_next_request_carries_in_the_forms_of_phi)
+{
+    for (int phi4 = 0; phi4 < 2; phi4++) {
+        const char *model = phi_file(phi4);
+        compared = rounds = 0;
+        exact_front = true;
+        for (uint64_t i = 1; i <= SESSIONS / 2; i++) random_session(model, NULL, 700 + 50 * (uint64_t)phi4 + i, STEPS);
+        exact_front = false;
+        CHECK(compared > SESSIONS * STEPS / 4 && rounds > SESSIONS / 4);
+    }
 }
 
 TEST(inspect_lists_what_the_next_request_carries_in_forms_whose_marks_are_plain_text)
