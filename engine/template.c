@@ -349,10 +349,11 @@ static void deepseek(struct prompt *p, const struct msg *msgs, int n, bool open)
  *     Phi-4                <|im_start|>user<|im_sep|>Hello<|im_end|><|im_start|>assistant<|im_sep|>
  *
  * Phi-3's template has a newline behind each mark, and its tokenizer swallows the white space there: that newline, and
- * what a text begins with.  Nothing in a file says so of its marks, but a vocabulary that is SPM is Phi-3's: Phi-4-mini
- * has byte-level BPE and a template without newlines, and its texts stay as they are, as Phi-4's do.  Results of tools
- * stand in a user's turn, as ChatML's do, and neighbours share it.  Templates of models that reason begin with a system
- * text of their own; what is written here is the session's. */
+ * what a text begins with (all that Unicode calls white space; llama.cpp swallows ASCII's alone).  Nothing in a file
+ * says so of its marks, but a vocabulary that is SPM is Phi-3's: Phi-4-mini has byte-level BPE and a template without
+ * newlines, and its texts stay as they are, as Phi-4's do.  Results of tools stand in a user's turn, as ChatML's do,
+ * and neighbours share it.  Templates of models that reason begin with a system text of their own; what is written here
+ * is the session's. */
 
 static bool phi_swallows(const struct prompt *p)
 {

@@ -65,7 +65,7 @@ static const struct family {
     {"mistral-v7", TEMPLATE_MISTRAL7, {"[INST]", "[SYSTEM_PROMPT]"}},
     {"mistral-v3", TEMPLATE_MISTRAL3, {"[INST]", "[AVAILABLE_TOOLS]"}},
     {"mistral-v3", TEMPLATE_MISTRAL3, {"[INST]"}}, /* v1 where that is no token: template_detect() */
-    {"phi3", TEMPLATE_PHI3, {"<|assistant|>", "<|end|>"}}, /* the role may be a variable in its mark */
+    {"phi3", TEMPLATE_PHI3, {"<|assistant|>", "<|end|>"}}, /* Phi-4-mini makes the others of roles */
     {"zephyr", -1, {"<|user|>", "<|assistant|>"}},
 };
 
@@ -119,8 +119,8 @@ static int refuse_family(const struct gguf *g, const char *name, struct err *err
                       "mistral-v3, mistral-v7, deepseek, gemma, phi3 and phi4", chat_key, name);
 }
 
-/* StarChat and Phi-3-small: the marks of Phi-3 with newlines behind them, which no tokenizer swallows.  Phi-3's does,
- * and Phi-4-mini's template has none. */
+/* Phi-3's marks with newlines behind them that stay, as StarChat and Phi-3-small have them: Phi-3's own tokenizer (SPM)
+ * swallows them, and Phi-4-mini's template has none. */
 static bool keeps_newlines(struct gguf_str s, const struct vocab *v)
 {
     static const char *const newline[] = {"<|end|>\n", "<|end|>\\n", "<|end|>' + '\n", "<|end|>' + '\\n"};
