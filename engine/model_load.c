@@ -212,6 +212,7 @@ int model_load(struct model *m, const struct gguf *g, const struct kern *k, stru
     if (!rc) rc = load_parts(&l, m, dev_slab);
     free(l.stage);
     digest_add(&l.digest, m->inv_freq, (size_t)m->n_freq * sizeof *m->inv_freq);
+    if (m->rope.gain != 1) digest_add(&l.digest, &m->rope.gain, sizeof m->rope.gain); /* else as before there was one */
     m->digest = digest_end(&l.digest);
     if (m->tied) m->output = m->embed;
     return rc ? rc : gguf_unchanged(g, err);

@@ -259,6 +259,30 @@ TEST(phi_refuses_factors_that_are_not_whole_or_no_numbers)
     model_free(&m);
 }
 
+/* Keys that are kept have the gain in them. */
+TEST(phi_gain_is_part_of_what_a_model_is_known_by)
+{
+    const struct phi p = phi_of(KT_F32);
+    const struct kern *k = kern_ref();
+    struct sip128 digest[3];
+    struct err err = {0};
+    for (int i = 0; i < 3; i++) {
+        struct model m;
+        struct gguf *g = gguf_open(phi_file(&p), &err);
+        CHECK_EQ(model_plan(&m, g, TINY_VOCAB, k, &err), 0);
+        if (i) m.rope.gain = i;
+        struct kdev *d = k->open(&(struct kern_config){.threads = 1}, &err);
+        void *slab = k->take(d, m.bytes, &err);
+        CHECK_EQ(model_load(&m, g, k, d, slab, NULL, NULL, &err), 0);
+        digest[i] = m.digest;
+        k->give(d, slab, m.bytes);
+        k->close(d);
+        model_free(&m);
+        gguf_close(g);
+    }
+    for (int i = 0; i < 3; i++) CHECK(memcmp(&digest[i], &digest[(i + 1) % 3], sizeof digest[i]) != 0);
+}
+
 /* ---------------------------------------------------------------- in an engine */
 
 static struct engine_name identity_at(const char *path, int ctx)

@@ -140,6 +140,11 @@ TEST(naive_reserve_says_the_same) { check_says_the_same(NAIVE_RESERVE, KT_Q8_0);
 TEST(naive_no_limit_says_the_same) { check_says_the_same(NAIVE_NO_LIMIT, KT_Q8_0); }
 TEST(naive_first_fit_says_the_same) { check_says_the_same(NAIVE_FIRST_FIT, KT_Q8_0); }
 TEST(naive_reload_says_the_same) { check_says_the_same(NAIVE_RELOAD, KT_Q8_0); }
+TEST(naive_reload_rotates_as_the_context_asks)
+{
+    say_both(NAIVE_RELOAD, (struct engine_config){.model = "tests/fixtures/phi3-long.gguf", .backend = "cpu"});
+    CHECK_MEM(sound_says, naive_says, sizeof sound_says);
+}
 TEST(naive_whole_batch_says_the_same) { check_says_the_same(NAIVE_WHOLE_BATCH, KT_Q8_0); }
 TEST(naive_f32_of_f32_says_the_same) { check_says_the_same(NAIVE_F32, KT_F32); }
 TEST(naive_f32_of_f16_says_the_same) { check_says_the_same(NAIVE_F32, KT_F16); }

@@ -255,6 +255,7 @@ class Llama:
         c.llama_backend_init()
         params = c.llama_model_default_params()
         params.n_gpu_layers = 0
+        params.use_extra_bufts = False  # plain kernels: those of AMX use tiles before they are configured
         self.model = c.llama_model_load_from_file(str(path).encode(), params)
         if not self.model:
             raise RuntimeError("%s: llama.cpp does not load it" % path)

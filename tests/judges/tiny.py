@@ -268,7 +268,7 @@ def write(s, seed, path):
         if name not in s.omit:
             add(value)
 
-    w.add_name("random weights, " + s.name)
+    w.add_name("random weights, " + s.name.replace("phi3", "phi"))  # by "phi3" llama.cpp asks for tokens of Phi-3's
     w.add_block_count(s.layers)
     w.add_context_length(CONTEXT)
     w.add_embedding_length(s.embd)
