@@ -1,8 +1,15 @@
 #include "tests/rig.h"
+#include "kernels/cpu/isa.h"
 #include "tests/check.h"
 #include <math.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+const enum ktype rig_types[RIG_TYPES] = {KT_F32, KT_F16, KT_BF16, KT_Q8_0, KT_Q4_0, KT_Q4_1,
+                                         KT_Q5_0, KT_Q5_1, KT_Q4_K, KT_Q5_K, KT_Q6_K};
+const char *const rig_isas[RIG_ISAS] = {"portable", "avx2", "avxvnni", "avx512"};
+
+const struct cpu_isa *rig_isa(size_t i) { return isa_choose(rig_isas[i], NULL); }
 
 /* ------------------------------------------------------------------------- dice */
 

@@ -34,6 +34,15 @@ struct rig_shape {
     enum ktype router;
 };
 
+/* All types of matrices that can be multiplied. */
+enum { RIG_TYPES = 11 };
+extern const enum ktype rig_types[RIG_TYPES];
+
+/* The CPU backend's instruction sets, portable first; NULL: not on this machine. */
+enum { RIG_ISAS = 4 };
+extern const char *const rig_isas[RIG_ISAS];
+const struct cpu_isa *rig_isa(size_t i);
+
 enum { RIG_GROUPS = 2 };
 enum { RIG_Q, RIG_K, RIG_V, RIG_O, RIG_GATE, RIG_UP, RIG_DOWN, RIG_TABLE, RIG_ROUTER, RIG_MATS };
 

@@ -8,8 +8,6 @@
 
 enum { LONGEST = 700, RUNS = LONGEST / CHOOSE_RUN + 1 };
 
-static const char *const isas[] = {"portable", "avx2", "avxvnni", "avx512"};
-
 /* Logits as a model may give them, and now and then what it should not. */
 static void fill(struct dice *dice, float *v, int n, bool wild)
 {
@@ -37,8 +35,8 @@ TEST(a_run_has_its_largest_and_its_sum_of_masses_on_every_instruction_set)
         double mass[RUNS], first_mass[RUNS];
         fill(&dice, v, n, n % 3 == 0);
         v[dice_below(&dice, n)] = 9;
-        for (size_t k = 0; k < COUNT_OF(isas); k++) {
-            const struct cpu_isa *isa = isa_choose(isas[k], NULL);
+        for (size_t k = 0; k < RIG_ISAS; k++) {
+            const struct cpu_isa *isa = rig_isa(k);
             if (!isa) continue;
             isa->scans.peaks(NULL, v, n, peak);
             isa->scans.masses(NULL, v, n, top_of(v, n), sharp, mass);
@@ -87,8 +85,8 @@ TEST(a_choice_is_the_same_on_every_instruction_set)
         s.top_n = round % (KERN_TOP + 1);
         kern_choose(&s, logits, VOCAB, scratch, &want);
         CHECK(want.id >= 0 && want.id < VOCAB && (!s.allowed || allowed[want.id / 32] >> want.id % 32 & 1));
-        for (size_t k = 0; k < COUNT_OF(isas); k++) {
-            const struct cpu_isa *isa = isa_choose(isas[k], NULL);
+        for (size_t k = 0; k < RIG_ISAS; k++) {
+            const struct cpu_isa *isa = rig_isa(k);
             if (!isa) continue;
             memset(scratch, 0xff, size);
             choose_by(&isa->scans, &s, logits, VOCAB, scratch, &got);

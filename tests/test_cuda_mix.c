@@ -7,9 +7,6 @@
 #include "tests/rig.h"
 #include <math.h>
 
-static const enum ktype types[] = {KT_F32, KT_F16, KT_BF16, KT_Q8_0, KT_Q4_0, KT_Q4_1,
-                                   KT_Q5_0, KT_Q5_1, KT_Q4_K, KT_Q5_K, KT_Q6_K};
-
 /* ---------------------------------------------------------------------------- products */
 
 enum { MIX_ROWS = 20 };
@@ -42,9 +39,9 @@ TEST(a_mixture_of_every_type_agrees_with_the_reference_and_a_row_has_its_bits_in
     static const int sizes[] = {6, 4, 2, 1};
     static float x[MIX_ROWS * 256], all[MIX_ROWS * 256];
     struct dice dice = {17};
-    for (size_t t = 0; t < COUNT_OF(types); t++) {
-        const struct rig_shape s = mix_of(types[t], 5, 2);
-        const double tol = ktype_info((uint32_t)types[t])->block > 1 ? 0.01 : 1e-5; /* as lockstep() has it */
+    for (size_t t = 0; t < RIG_TYPES; t++) {
+        const struct rig_shape s = mix_of(rig_types[t], 5, 2);
+        const double tol = ktype_info((uint32_t)rig_types[t])->block > 1 ? 0.01 : 1e-5; /* as lockstep() has it */
         const struct kern_config rounded = {.round_activations = true};
         struct rig_model *m = rig_model(&dice, &s);
         struct rig *judge = rig_open(&dice, m, kern_ref(), &rounded, MIX_ROWS, 1, 16);
@@ -92,8 +89,8 @@ TEST(experts_of_a_matrix_lie_behind_each_other_and_workspace_for_them_is_taken_o
     const struct kern *k = kern_cuda();
     struct kern_dims dims = {256, 4, 2, 64, 256, 300, 40, 40, 128, 3, 0, 0};
     const size_t dense = k->work_bytes(&dims);
-    for (size_t t = 0; t < COUNT_OF(types); t++)
-        CHECK_EQ(k->mat_bytes(types[t], 7 * 96, 256), 7 * k->mat_bytes(types[t], 96, 256));
+    for (size_t t = 0; t < RIG_TYPES; t++)
+        CHECK_EQ(k->mat_bytes(rig_types[t], 7 * 96, 256), 7 * k->mat_bytes(rig_types[t], 96, 256));
     dims.experts = 128, dims.used = 8;
     CHECK(k->work_bytes(&dims) > dense + (size_t)(40 * 8 * 256 * 2) * sizeof(float));
     dims.embd = dims.ff = 1 << 30, dims.max_rows = 1 << 28;

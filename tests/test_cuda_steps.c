@@ -8,8 +8,6 @@
 #include "tests/cuda_on_cpu/shim.h"
 #include "tests/lockstep.h"
 
-static const enum ktype types[] = {KT_F32, KT_F16, KT_BF16, KT_Q8_0, KT_Q4_0, KT_Q4_1,
-                                   KT_Q5_0, KT_Q5_1, KT_Q4_K, KT_Q5_K, KT_Q6_K};
 enum { SHAPES = CHECK_SANITIZED ? 3 : 12, SAME_SHAPES = CHECK_SANITIZED ? 1 : 3 };
 
 TEST(every_step_agrees_with_the_reference_in_every_order_of_threads)
@@ -25,8 +23,8 @@ TEST(every_step_agrees_with_the_reference_in_every_order_of_threads)
 TEST(every_type_agrees_with_the_reference_in_every_place)
 {
     struct dice dice = {5};
-    for (size_t t = 0; t < COUNT_OF(types); t += 1 + CHECK_SANITIZED) {
-        enum ktype y = types[t];
+    for (size_t t = 0; t < RIG_TYPES; t += 1 + CHECK_SANITIZED) {
+        enum ktype y = rig_types[t];
         struct rig_shape s = {.embd = 256, .heads = 2, .kv_heads = 1, .head_dim = 128, .ff = 512, .vocab = 70,
                               .layers = 1, .table = y, .q = y, .k = y, .v = y, .o = y, .gate = y, .up = y, .down = y,
                               .kv = t % 3 == 0 ? KT_F32 : t % 3 == 1 ? KT_F16 : KT_Q8_0, .rope = 64, .neox = true,

@@ -11,7 +11,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static const char *const isas[] = {"portable", "avx2", "avxvnni", "avx512"};
 static const enum ktype kvs[] = {KT_F32, KT_F16, KT_Q8_0};
 
 /* The slab's first run is nobody's, and may not be read.  NOWHERE is in its middle. */
@@ -177,7 +176,7 @@ static void check_tiles(size_t which)
     static struct past past;
     struct dice dice = {11 + which};
     struct err err = {0};
-    const struct cpu_isa *isa = isa_choose(isas[which], &err);
+    const struct cpu_isa *isa = isa_choose(rig_isas[which], &err);
     if (!isa) SKIP("this machine cannot: %s", err.text);
     for (int round = 0; round < ROUNDS; round++) check_tile(&dice, isa, draw_tile(&dice), &past, round % 3 == 0);
 }
@@ -209,8 +208,8 @@ TEST(scores_far_below_the_largest_weigh_nothing)
     enum { POS = 199, TOP = 150, DIM = 32 };
     static struct past past;
     struct dice dice = {21};
-    for (size_t i = 0; i < COUNT_OF(isas) * 2; i++) {
-        const struct cpu_isa *isa = isa_choose(isas[i / 2], NULL);
+    for (size_t i = 0; i < RIG_ISAS * 2; i++) {
+        const struct cpu_isa *isa = rig_isa(i / 2);
         for (int heads = 1; heads <= 9 && isa; heads++) {
             struct isa_attend a = {.rows = 1, .heads = heads, .dim = DIM, .kv = kvs[i % 2], .pos = POS, .scale = 1,
                                    .stride = (size_t)(heads * DIM)};
@@ -272,8 +271,8 @@ TEST(spans_summed_up_by_themselves_and_joined_are_the_whole)
 {
     static struct past past;
     struct dice dice = {22};
-    for (size_t i = 0; i < COUNT_OF(isas); i++) {
-        const struct cpu_isa *isa = isa_choose(isas[i], NULL);
+    for (size_t i = 0; i < RIG_ISAS; i++) {
+        const struct cpu_isa *isa = rig_isa(i);
         for (int round = 0; isa && round < ROUNDS / 10; round++) {
             struct isa_attend a = draw_tile(&dice);
             a.pos = round % 4 ? ISA_SPAN + dice_below(&dice, CTX - ISA_SPAN - a.rows) : a.pos;

@@ -13,7 +13,6 @@
 
 enum { ROWS = 40, SEQS = 3, CTX = 150 };
 enum { K, V };
-static const char *const isas[] = {"portable", "avx2", "avxvnni", "avx512"};
 static const int dims[] = {32, 64, 96, 128, 256};
 
 /* ------------------------------------------------------------------------ bytes */
@@ -372,11 +371,11 @@ static void check_isa(size_t which)
 {
     struct dice dice = {4 + which};
     struct err err = {0};
-    if (!isa_choose(isas[which], &err)) SKIP("this machine cannot: %s", err.text);
+    if (!isa_choose(rig_isas[which], &err)) SKIP("this machine cannot: %s", err.text);
     for (int round = 0; round < (CHECK_SANITIZED ? 3 : 15); round++) {
         struct rig_shape s = draw_shape(&dice, round);
         struct rig_model *m = rig_model(&dice, &s);
-        const struct kern_config cfg = {.isa = isas[which], .threads = 1 + round % 3}, plain = {.isa = "portable"};
+        const struct kern_config cfg = {.isa = rig_isas[which], .threads = 1 + round % 3}, plain = {.isa = "portable"};
         one_weight_a_row(m, RIG_K), one_weight_a_row(m, RIG_V);
         struct rig *a = rig_open(&dice, m, kern_ref(), NULL, ROWS, SEQS, CTX);
         struct rig *b = rig_open(&dice, m, kern_cpu(), &cfg, ROWS, SEQS, CTX);

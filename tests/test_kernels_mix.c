@@ -5,17 +5,16 @@
 #include "tests/check.h"
 #include "tests/lockstep.h"
 
-static const char *const isas[] = {"portable", "avx2", "avxvnni", "avx512"};
 enum { MATS = 4 }; /* gate, up, down, router */
 enum { SHAPES = CHECK_SANITIZED ? 1 : 9 };
 
 TEST(every_step_agrees_with_the_reference_with_a_mixture_of_experts)
 {
     struct dice dice = {15};
-    for (size_t i = 0; i < COUNT_OF(isas); i++)
-        for (int round = 0; round < SHAPES && isa_choose(isas[i], NULL); round++) {
+    for (size_t i = 0; i < RIG_ISAS; i++)
+        for (int round = 0; round < SHAPES && rig_isa(i); round++) {
             struct rig_shape s = lockstep_mix(&dice, round % 3 == 2);
-            const struct kern_config cfg = {.threads = 1 + round % 4, .isa = isas[i]};
+            const struct kern_config cfg = {.threads = 1 + round % 4, .isa = rig_isas[i]};
             lockstep(&dice, &s, kern_cpu(), &cfg, true, 2, 1e-5);
         }
 }
@@ -145,9 +144,9 @@ TEST(a_row_has_the_same_bits_alone_and_beside_any_number_of_others_on_every_inst
         const size_t bytes = (size_t)(s.rows * s.embd) * sizeof(float);
         float *right = rig_memory(bytes), *x = rig_memory(bytes);
         say(32, &s, &(struct kern_config){.threads = 1}, true, right);
-        for (size_t i = 0; i < COUNT_OF(isas); i++) {
-            if (!isa_choose(isas[i], NULL)) continue;
-            say(32, &s, &(struct kern_config){.threads = 1 + (int)i % 3, .isa = isas[i]}, false, x);
+        for (size_t i = 0; i < RIG_ISAS; i++) {
+            if (!rig_isa(i)) continue;
+            say(32, &s, &(struct kern_config){.threads = 1 + (int)i % 3, .isa = rig_isas[i]}, false, x);
             CHECK_MEM(x, right, bytes);
         }
         rig_release(right, bytes), rig_release(x, bytes);
