@@ -27,7 +27,7 @@ struct rig_shape {
     enum ktype table, q, k, v, o, gate, up, down, kv; /* table is the output matrix too */
     int rope, window;
     bool neox, bias, qk_norm, post;
-    bool turns; /* layers by turns: every other one sees all, in a group of its own and rotated by other angles and gained */
+    bool turns; /* layers by turns: every other one sees all, in a group of its own, rotated and gained otherwise */
     enum kern_act act;
     float attn_cap, out_cap, scale;
     int experts, used; /* 0: no mixture; ff is one expert's */

@@ -31,10 +31,10 @@ def next_logprobs(logits, ids):
 
 class HF:
     """s: a tiny.Spec; weights in HF's names.  To see what a mistake would do: lost, that many first positions that no
-    later row sees; base, eps, llama3, yarn, window, windowed, local, linear, caps, query, rotated in place of what s says;
-    attention: what yarn and longrope multiply q, k by; factors: divisors of longrope; local_linear: divisor of Gemma 3's layers with a window; scale: of
-    embeddings; post: whether what attention (post[0]) and ffn (post[1]) add is normed; gelu: "exact", or "table" as in
-    llama.cpp."""
+    later row sees; base, eps, llama3, yarn, window, windowed, local, linear, caps, query, rotated in place of what s
+    says; attention: what yarn and longrope multiply q, k by; factors: divisors of longrope; local_linear: divisor of
+    Gemma 3's layers with a window; scale: of embeddings; post: whether what attention (post[0]) and ffn (post[1]) add
+    is normed; gelu: "exact", or "table" as in llama.cpp."""
 
     def __init__(self, s, weights, vocab, context, lost=0, **other):
         import torch

@@ -168,10 +168,10 @@ def phi_mistakes(s, weights):
     if s.longrope:
         out += [("the short factors", weights, {"factors": tiny.longrope_factors(s, short=True)}),
                 ("longrope without its gain", weights, {"attention": 1.0})]
-    if s.rotated:
-        out += [("all of a head rotates", weights, {"rotated": s.head_dim} | (
-            {"factors": np.r_[tiny.longrope_factors(s), np.ones((s.head_dim - s.rotated) // 2)]} if s.longrope else {}))]
-        out += [("the gain of all of a head", gained(s, weights), {})] if s.longrope else []
+    if s.longrope and s.rotated:
+        more = np.r_[tiny.longrope_factors(s), np.ones((s.head_dim - s.rotated) // 2)]
+        out += [("all of a head rotates", weights, {"rotated": s.head_dim, "factors": more}),
+                ("the gain of all of a head", gained(s, weights), {})]
     return out
 
 
