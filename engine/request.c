@@ -109,8 +109,19 @@ size_t request_bytes(const struct request *r, size_t n, size_t token_text)
     return lay_out(&l, r, n, token_text) ? l.end : SIZE_MAX;
 }
 
+/* request_check() has seen the request's own. */
+static void begin_text(struct text *t, const struct request *r, const char *stop)
+{
+    const char *all[TEXT_STOPS];
+    int n = 0;
+    static_assert((int)TEXT_STOPS > (int)ENGINE_STOPS, "one more has room");
+    for (; n < r->n_stop; n++) all[n] = r->stop[n];
+    if (stop && !r->ignore_end) all[n++] = stop;
+    text_init(t, all, n, NULL);
+}
+
 struct request_live *request_make(const struct request *r, const int32_t *prompt, const uint8_t *segment, int n,
-                                  size_t token_text, void *mem)
+                                  size_t token_text, const char *stop, void *mem)
 {
     struct layout l;
     struct request_live *q = mem;
@@ -124,7 +135,7 @@ struct request_live *request_make(const struct request *r, const int32_t *prompt
     q->prompt_logprob = r->score ? (float *)(void *)(at + l.prompt_logprob) : NULL;
     q->kind = (uint8_t *)at + l.kind;
     q->text_buf = at + l.text;
-    text_init(&q->text, r->stop, r->n_stop, NULL);
+    begin_text(&q->text, r, stop);
     memcpy(q->ids, prompt, (size_t)n * sizeof *prompt);
     if (segment) memcpy(q->kind, segment, (size_t)n);
     else memset(q->kind, SEGMENT_HISTORY, (size_t)n);

@@ -53,9 +53,9 @@ size_t request_bytes(const struct request *r, size_t n, size_t token_text);
 int request_check(const struct request *r, const int32_t *prompt, int n, const struct vocab *v, struct err *err);
 
 /* A checked request, in the caller's memory: request_bytes() at a multiple of 64.  prompt: n tokens, copied; segment:
- * (n) of each, or NULL. */
+ * (n) of each, or NULL.  stop: text that ends the answer beside the request's own, unless it ignores ends; or NULL. */
 struct request_live *request_make(const struct request *r, const int32_t *prompt, const uint8_t *segment, int n,
-                                  size_t token_text, void *mem);
+                                  size_t token_text, const char *stop, void *mem);
 
 /* How the next token is to be chosen; points into q.  The grammar's part is left to the scheduler. */
 struct kern_sample request_sample(const struct request_live *q);

@@ -311,7 +311,8 @@ static int enqueue(struct sched *s, const struct request *r, const int32_t *prom
         arena_give(&s->arena, mem);
         return rc;
     }
-    *place = request_make(r, prompt, segment, (int)n, s->cfg.token_text, mem);
+    const char *stop = r->ids ? NULL : template_stop(s->cfg.template); /* ids may be any text */
+    *place = request_make(r, prompt, segment, (int)n, s->cfg.token_text, stop, mem);
     (*place)->carried = carried;
     s->requests++;
     s->next_id = s->next_id == INT32_MAX ? 1 : s->next_id + 1;

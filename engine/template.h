@@ -43,6 +43,10 @@ int template_by_name(const char *name, enum template_kind *out); /* 0, or -1 */
 int template_detect(const struct gguf *g, const struct vocab *v, enum template_kind *out, struct err *err);
 int template_check(enum template_kind k, const struct vocab *v, struct err *err); /* the vocabulary has what k needs */
 
+/* Text with which a model would begin the next question itself, so that it ends an answer, where that is no token
+ * (Llama 2, Mistral v1: "[INST]"); else NULL. */
+const char *template_stop(enum template_kind k);
+
 /* The name of a call in templates whose calls have names: nine digits. */
 enum { TEMPLATE_CALL = 10 };
 void template_call_name(uint64_t call, char name[TEMPLATE_CALL]);

@@ -29,6 +29,11 @@ const char *segment_name(enum segment s)
     return segment_names[s];
 }
 
+const char *template_stop(enum template_kind k)
+{
+    return k == TEMPLATE_LLAMA2 || k == TEMPLATE_MISTRAL1 ? "[INST]" : NULL;
+}
+
 int template_by_name(const char *name, enum template_kind *out)
 {
     for (int k = 0; k < TEMPLATE_KINDS; k++) {

@@ -11,7 +11,7 @@
 #define TEXT_H
 #include "plimsoll.h"
 
-enum { TEXT_STOPS = 8, TEXT_STOP_LEN = 64, TEXT_HOLD = 128 };
+enum { TEXT_STOPS = 9, TEXT_STOP_LEN = 64, TEXT_HOLD = 128 };
 
 struct text {
     char stop[TEXT_STOPS][TEXT_STOP_LEN];
@@ -24,7 +24,8 @@ struct text {
     int stopped; /* which stop string ended the text; -1: none */
 };
 
-/* 0, or -1: more than TEXT_STOPS, one empty or longer than TEXT_STOP_LEN, or not UTF-8 (err says which). */
+/* A request has up to ENGINE_STOPS, and its template may have one.  0, or -1: more than TEXT_STOPS, one empty or longer
+ * than TEXT_STOP_LEN, or not UTF-8 (err says which). */
 int text_init(struct text *t, const char *const *stops, int n_stops, struct err *err);
 
 /* Feed n bytes; write what may be shown to out (room for text_room(n) bytes).  Returns the bytes written.  After a stop

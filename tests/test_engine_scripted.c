@@ -16,7 +16,7 @@ static struct engine *open_with(const char *answers, struct engine_config cfg)
     tiny_vocab(&m, CHATML);
     cfg.model = gguf_make_file(&m, "vocab.gguf");
     cfg.script = tiny_text_file("answers.jsonl", answers);
-    cfg.template = -1;
+    if (cfg.template == 0) cfg.template = -1;
     struct engine *e = engine_scripted.open(&cfg, &err);
     CHECK_STR(err.text, "");
     CHECK(e);
@@ -89,6 +89,33 @@ TEST(engine_ends_at_max_tokens_and_at_a_stop_string)
     CHECK_MEM(a->text, "abc", 3);
     CHECK_EQ(atomic_load(&a->n_tokens), 5); /* d and e were chosen, and are not shown */
     ops->close(e);
+}
+
+/* Where a question's mark is text, a model may write the next one itself.  What ignores ends goes on, and so does a
+ * prompt of ids, which no template has written. */
+TEST(engine_ends_where_the_model_begins_the_next_question)
+{
+    static const struct { enum template_kind kind; bool ignore, ids; const char *text; } row[] = {
+        {TEMPLATE_LLAMA2, false, false, "Yes. "},       {TEMPLATE_MISTRAL1, false, false, "Yes. "},
+        {TEMPLATE_LLAMA2, true, false, "Yes. [INST] "}, {TEMPLATE_LLAMA2, false, true, "Yes. [INST] "},
+        {TEMPLATE_CHATML, false, false, "Yes. [INST] "},
+    };
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        struct engine *e = open_with("{\"answer\": \"Yes. [INST] And?\"}\n",
+                                     (struct engine_config){.ctx = 256, .template = (int)row[i].kind});
+        const struct msg msg = {.role = ROLE_USER, .text = "x", .len = 1};
+        struct request r = {.msgs = &msg, .n_msgs = 1, .max_tokens = 12, .sampling = SAMPLING_GREEDY,
+                            .ignore_end = row[i].ignore, .stop = &(const char *){"Z"}, .n_stop = 1};
+        int id;
+        if (row[i].ids) r.ids = &(int32_t){TINY_BYTE0 + 'x'}, r.n_ids = 1;
+        CHECK_EQ(ops->submit(e, &r, &id, NULL), 0);
+        run_all(e);
+        const struct answer *a = ops->answer(e, id);
+        CHECK_EQ(atomic_load(&a->text_len), strlen(row[i].text));
+        CHECK_MEM(a->text, row[i].text, strlen(row[i].text));
+        CHECK_EQ(end_of(e, id), strlen(row[i].text) == 12 ? END_LENGTH : END_STOP);
+        ops->close(e);
+    }
 }
 
 TEST(engine_makes_the_second_wait_until_the_first_gave_its_pages_back)

@@ -25,7 +25,7 @@ static struct request_live *make(const struct request *r, const int32_t *prompt,
     CHECK(mem && bytes < SIZE_MAX);
     memset(mem, 0xa5, bytes); /* what was there before does not matter */
     CHECK_EQ(request_check(r, prompt, n, v, &err), 0);
-    return request_make(r, prompt, NULL, n, request_token_text(v), mem);
+    return request_make(r, prompt, NULL, n, request_token_text(v), NULL, mem);
 }
 
 static void add(struct request_live *q, const struct vocab *v, int c)
