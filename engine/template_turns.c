@@ -120,6 +120,7 @@ static void put_unmarked(struct prompt *p, const char *text, size_t n)
     static const char *const mark[][2] = {
         {"[INST]", "(INST)"}, {"[/INST]", "(/INST)"}, {"<<SYS>>", "((SYS))"}, {"<</SYS>>", "((/SYS))"}};
     size_t from = 0;
+    if (n == 0) return; /* an empty text may be NULL */
     for (size_t i = 0; i < n;) {
         size_t len = 0;
         for (size_t k = 0; k < COUNT_OF(mark) && len == 0 && (text[i] == '[' || text[i] == '<'); k++) {
