@@ -100,6 +100,7 @@ TEST(engine_ends_where_the_model_begins_the_next_question)
         {TEMPLATE_LLAMA2, true, false, "Yes. [INST] "}, {TEMPLATE_LLAMA2, false, true, "Yes. [INST] "},
         {TEMPLATE_CHATML, false, false, "Yes. [INST] "},
     };
+    const int32_t x = TINY_BYTE0 + 'x';
     for (size_t i = 0; i < COUNT_OF(row); i++) {
         struct engine *e = open_with("{\"answer\": \"Yes. [INST] And?\"}\n",
                                      (struct engine_config){.ctx = 256, .template = (int)row[i].kind});
@@ -107,7 +108,7 @@ TEST(engine_ends_where_the_model_begins_the_next_question)
         struct request r = {.msgs = &msg, .n_msgs = 1, .max_tokens = 12, .sampling = SAMPLING_GREEDY,
                             .ignore_end = row[i].ignore, .stop = &(const char *){"Z"}, .n_stop = 1};
         int id;
-        if (row[i].ids) r.ids = &(int32_t){TINY_BYTE0 + 'x'}, r.n_ids = 1;
+        if (row[i].ids) r.ids = &x, r.n_ids = 1;
         CHECK_EQ(ops->submit(e, &r, &id, NULL), 0);
         run_all(e);
         const struct answer *a = ops->answer(e, id);
