@@ -120,6 +120,7 @@ static void size_for_crew(const struct app *a, struct engine_config *cfg)
     int seqs = a->o->parallel > 0 ? (int)a->o->parallel : c->parallel > 0 ? c->parallel : AT_ONCE;
     int ctx = 0;
     if (a->o->agents > 0) cfg->max_seqs = MIN(seqs, a->o->agents);
+    if (a->o->serve) cfg->max_seqs = seqs;
     cfg->pool_tokens = (uint64_t)a->o->pool;
     if (c->n_agents == 0) return;
     for (int i = 0; i < c->n_agents; i++) {
@@ -153,7 +154,7 @@ int app_engine_config(const struct opts *o, struct engine_config *cfg, struct er
         .ctx = (int)o->ctx, .max_seqs = 1, .template = -1,
         .kv_type = kv_type(o),
         .vram = (uint64_t)MAX(o->vram, 0), .vram_part = MAX(-o->vram, 0) / 100, .fit = o->fit,
-        .grammars = o->strict_tools ? GRAMMARS : 0, .grammar_limits = GRAMMARS_SIZE,
+        .grammars = o->strict_tools || o->serve ? GRAMMARS : 0, .grammar_limits = GRAMMARS_SIZE,
         .naive = naive_policy(o), .overcommit = o->overcommit, .park_bytes = (uint64_t)o->park,
     };
     if (!o->template_name) return EXIT_DONE;

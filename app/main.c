@@ -3,6 +3,7 @@
 #include "app/embedded.h"
 #include "app/faces.h"
 #include "app/say.h"
+#include "app/serve/serve.h"
 #include "app/signals.h"
 #include "app/subcommands.h"
 #include "app/tui/tui.h"
@@ -45,6 +46,7 @@ static int take_embedded(struct opts *o, struct buf *role, int *fd)
 static int run_face(struct app *a)
 {
     const struct opts *o = a->o;
+    if (o->serve) return serve_run(a);
     if (o->agents > 0) return stress_run(a);
     if (o->nll) return nll_run(a);
     if (o->dump_tokens) return dump_tokens_run(a);
@@ -92,7 +94,7 @@ static int run_options(struct opts *o, int bad, const struct err *err)
         say_error("%s", err->text);
         return EXIT_USAGE;
     }
-    if (o->help) return face_print(o->agents > 0 ? stress_help : subcommands_help);
+    if (o->help) return face_print(o->serve ? serve_help : o->agents > 0 ? stress_help : subcommands_help);
     if (o->help_events) return face_print(event_doc);
     if (o->help_crew) return face_print(crew_doc);
     if (o->version) return face_print(about);
@@ -131,9 +133,10 @@ int main(int argc, char **argv)
     signals_ignore_pipe();
     for (const struct subcommand *s = subcommand_table; argc > 1 && s < subcommand_table + subcommands; s++)
         if (s->run && strcmp(argv[1], s->name) == 0) return s->run(argc - 1, argv + 1);
-    bool stress = argc > 1 && strcmp(argv[1], "stress") == 0;
-    int bad = stress ? stress_opts(&o, argc, argv, &err) : opts_parse(&o, argc, argv, NULL, &err);
-    if (bad && argc > 1 && !stress && argv[1][0] != '-') suggest_command(argv[1], &err);
+    bool stress = argc > 1 && strcmp(argv[1], "stress") == 0, serve = argc > 1 && strcmp(argv[1], "serve") == 0;
+    int bad = stress ? stress_opts(&o, argc, argv, &err) : serve ? serve_opts(&o, argc, argv, &err)
+              : opts_parse(&o, argc, argv, NULL, &err);
+    if (bad && argc > 1 && !stress && !serve && argv[1][0] != '-') suggest_command(argv[1], &err);
     int status = run_options(&o, bad, &err);
     opts_free(&o);
     return status;

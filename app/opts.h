@@ -74,6 +74,9 @@ struct opts {
     struct opts_said said[OPTS_SAID]; /* what is in force and is no default */
     int n_said;
     int agents, turns; /* of `plimsoll stress`; 0: another face */
+    bool serve;        /* `plimsoll serve`, and what its own flags say */
+    const char *serve_host, *serve_key_file; /* key file NULL: none */
+    int serve_port;
     int argc;
     char *const *argv; /* as they were given */
     bool plain; /* no colour: NO_COLOR is set, or the terminal is a dumb one */

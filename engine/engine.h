@@ -131,12 +131,16 @@ enum { ENGINE_MAX_BIAS = 64, ENGINE_STOPS = 8 };
  * Before and behind it nothing is changed, but the few tokens that would complete the opening and go on with something
  * that is no call.  An answer may have several calls.  max_tokens may end one in its middle (END_LENGTH); when nothing
  * that `allowed` and bias leave can go on with it, END_NO_TOKEN does, and the text so far has an opening without a
- * call.  Texts of marks: at most 32 bytes each, and the schema's at most 32 KiB. */
+ * call.  Texts of marks: at most 32 bytes each, and the schema's at most 32 KiB.
+ *
+ * whole: instead, the answer is the opening, one value, the closing and nothing else, from its first token on; opening
+ * and closing may be NULL then.  Thinking has no place in it. */
 struct request_grammar {
     const char *open, *close; /* "<tool_call>", "</tool_call>" */
     const char *schema;       /* a JSON Schema (grammar.h), of all calls that may come: mostly a oneOf */
     size_t n_schema;
     bool blanks;              /* a space may follow each ':' and ',' */
+    bool whole;
     /* An answer that begins with the one, blanks before it not counted, is free until the other has come: thinking, in
      * which an opening is none.  NULL, both: there is no such. */
     const char *free_open, *free_close;

@@ -10,7 +10,7 @@ struct mark {
 
 struct carried {
     struct mark open, close, free_open, free_close;
-    bool blanks;
+    bool blanks, whole;
     struct grammar *g; /* NULL: nothing is compiled here */
     int holds;
     uint64_t used;     /* when it was last taken: the oldest goes first */
@@ -21,9 +21,12 @@ struct carried {
 
 struct strict {
     struct strict_config cfg;
+    const struct vocab *v;
     struct grammar_index *x;
     size_t mask_words;
     uint32_t *masks; /* (outs, mask_words) */
+    int32_t end[GRAMMAR_AFTER]; /* tokens that end a turn */
+    int n_end;
     uint64_t takes;
     struct carried all[];
 };
@@ -67,6 +70,12 @@ uint64_t strict_bytes(const struct strict_config *cfg, int outs)
     return size_add(block_bytes(cfg, outs), STRICT_READ, &sum) ? UINT64_MAX : sum;
 }
 
+static void find_ends(struct strict *s, const struct vocab *v)
+{
+    for (int32_t id = 0; id < vocab_size(v) && s->n_end < GRAMMAR_AFTER; id++)
+        if (vocab_is_end(v, id)) s->end[s->n_end++] = id;
+}
+
 struct strict *strict_open(const struct strict_config *cfg, const struct vocab *v, int outs, struct err *err)
 {
     uint64_t bytes = block_bytes(cfg, outs);
@@ -86,6 +95,8 @@ struct strict *strict_open(const struct strict_config *cfg, const struct vocab *
         free(s);
         return NULL;
     }
+    s->v = v;
+    find_ends(s, v);
     at += cfg->index_bytes;
     for (int i = 0; i < cfg->grammars; i++, at += cfg->grammar_bytes + STRICT_SCHEMA) {
         s->all[i].mem = at;
@@ -127,10 +138,14 @@ static uint8_t step(const struct mark *m, uint8_t at, char byte)
 
 static int read_marks(struct carried *to, const struct request_grammar *r, struct err *err)
 {
-    if (set_mark(&to->open, r->open, "opening", true, err) || set_mark(&to->close, r->close, "closing", true, err) ||
+    to->whole = r->whole;
+    if (set_mark(&to->open, r->open, "opening", !r->whole, err) ||
+        set_mark(&to->close, r->close, "closing", !r->whole, err) ||
         set_mark(&to->free_open, r->free_open, "beginning of free text", false, err) ||
         set_mark(&to->free_close, r->free_close, "end of free text", false, err))
         return ENGINE_BAD_REQUEST;
+    if (to->whole && (to->free_open.n > 0 || to->free_close.n > 0))
+        return err_set(err, ENGINE_BAD_REQUEST, "a grammar of the whole answer leaves no free text");
     if (!to->free_open.n != !to->free_close.n)
         return err_set(err, ENGINE_BAD_REQUEST, "a grammar's free text needs a beginning and an end, or neither");
     if (!r->schema) return err_set(err, ENGINE_BAD_REQUEST, "a grammar needs a schema");
@@ -148,7 +163,7 @@ static bool same_mark(const struct mark *a, const struct mark *b)
 
 static bool is_same(const struct carried *a, const struct carried *b, const struct request_grammar *r)
 {
-    return a->g && a->blanks == b->blanks && a->n_schema == r->n_schema &&
+    return a->g && a->blanks == b->blanks && a->whole == b->whole && a->n_schema == r->n_schema &&
            memcmp(a->schema, r->schema, r->n_schema) == 0 && same_mark(&a->open, &b->open) &&
            same_mark(&a->close, &b->close) && same_mark(&a->free_open, &b->free_open) &&
            same_mark(&a->free_close, &b->free_close);
@@ -171,6 +186,7 @@ static int compile(struct strict *s, struct carried *c, const struct carried *wa
 {
     struct grammar_source source = {.schema = r->schema, .n_schema = r->n_schema, .close = r->close,
                                     .n_close = want->close.n, .blanks = r->blanks};
+    if (want->whole) source.after = s->end, source.n_after = s->n_end;
     struct err why = {0};
     struct carried old = *c;
     *c = *want;
@@ -221,16 +237,42 @@ bool strict_same(const struct strict_state *a, const struct strict_state *b)
     return a->phase == b->phase && a->match == b->match && a->skip == b->skip && a->at.at == b->at.at;
 }
 
+/* Where the whole answer is the grammar's: how it stands before its first token. */
+static struct strict_state begun(const struct carried *c, const struct strict_state *st)
+{
+    if (!c->whole || st->phase != STRICT_START || c->open.n > 0) return *st;
+    return (struct strict_state){.phase = STRICT_INSIDE, .at = grammar_begin(c->g)};
+}
+
+/* Where an opening must come: the tokens that go on with it. */
+static const uint32_t *opening_mask(struct strict *s, struct carried *c, uint8_t had, const uint32_t *allowed,
+                                    uint32_t *mask)
+{
+    const char *rest = c->open.text + had;
+    const size_t lacks = (size_t)(c->open.n - had);
+    memset(mask, 0, s->mask_words * sizeof *mask);
+    for (int32_t id = 0; id < vocab_size(s->v); id++) {
+        const char *piece;
+        size_t n = vocab_piece(s->v, id, &piece);
+        if (n > 0 && memcmp(piece, rest, MIN(n, lacks)) == 0) mask[id / 32] |= 1u << (id % 32);
+    }
+    for (size_t i = 0; allowed && i < s->mask_words; i++) mask[i] &= allowed[i];
+    grammar_bar(c->g, rest, lacks, mask);
+    return mask;
+}
+
 const uint32_t *strict_mask(struct strict *s, struct carried *c, const struct strict_state *st, const uint32_t *allowed,
                             int out)
 {
     uint32_t *mask = s->masks + (size_t)out * s->mask_words;
     int barred = 0;
-    if (st->phase == STRICT_INSIDE) {
-        grammar_mask(c->g, &st->at, mask);
+    const struct strict_state now = begun(c, st);
+    if (now.phase == STRICT_INSIDE) {
+        grammar_mask(c->g, &now.at, mask);
         for (size_t i = 0; allowed && i < s->mask_words; i++) mask[i] &= allowed[i];
         return mask;
     }
+    if (c->whole) return opening_mask(s, c, st->match, allowed, mask);
     if (st->phase == STRICT_FREE || st->match == 0) return allowed;
     if (allowed) memcpy(mask, allowed, s->mask_words * sizeof *mask);
     else memset(mask, 0xff, s->mask_words * sizeof *mask);
@@ -257,20 +299,31 @@ static void go_on(const struct carried *c, struct strict_state *st, char byte)
     if (st->match == c->open.n) *st = (struct strict_state){.phase = STRICT_INSIDE, .at = grammar_begin(c->g)};
 }
 
+/* One byte of the opening that must come. */
+static bool go_on_opening(const struct carried *c, struct strict_state *st, char byte)
+{
+    if (c->open.text[st->match] != byte) return false;
+    if (++st->match == c->open.n) *st = (struct strict_state){.phase = STRICT_INSIDE, .at = grammar_begin(c->g)};
+    return true;
+}
+
 bool strict_accept(const struct carried *c, struct strict_state *st, int32_t id, const char *bytes, size_t n,
                    size_t *outside)
 {
-    struct strict_state now = *st;
+    struct strict_state now = begun(c, st);
     size_t i = 0;
     if (now.phase == STRICT_INSIDE) {
         if (!grammar_accept(c->g, &now.at, id)) return false;
     } else {
-        while (i < n && now.phase != STRICT_INSIDE) go_on(c, &now, bytes[i++]);
+        for (; i < n && now.phase != STRICT_INSIDE; i++) {
+            if (!c->whole) go_on(c, &now, bytes[i]);
+            else if (!go_on_opening(c, &now, bytes[i])) return false;
+        }
         if (now.phase == STRICT_INSIDE && !grammar_follow(c->g, &now.at, bytes + i, n - i)) return false;
     }
-    if (now.phase == STRICT_INSIDE && grammar_is_complete(c->g, &now.at))
+    if (now.phase == STRICT_INSIDE && !c->whole && grammar_is_complete(c->g, &now.at))
         now = (struct strict_state){.phase = STRICT_OUTSIDE};
-    *outside = i;
+    *outside = c->whole ? 0 : i;
     *st = now;
     return true;
 }

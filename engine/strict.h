@@ -12,6 +12,10 @@
  * rest is not seen coming: it ends the answer instead (strict_accept).  A state follows from the tokens alone: parking
  * a request does not touch it.
  *
+ * Of a grammar of the whole answer the first tokens are the opening's (`match` of its bytes are there), or INSIDE at
+ * once where there is none; and when value and closing are complete only what ends a turn may follow (or, of a bare
+ * number, more digits).
+ *
  * A grammar is compiled when the first request that carries it is submitted, and kept until its place is needed;
  * requests with the same texts share it.
  *

@@ -25,6 +25,7 @@ libutf8proc libutf8proc-dev utf8proc-devel     libutf8proc utf8proc-devel  utf8p
 gmp         libgmp-dev      gmp-devel          gmp      gmp-devel          gmp-dev      gmp
 libseccomp  libseccomp-dev  libseccomp-devel   libseccomp libseccomp-devel libseccomp-dev -
 yaml-0.1    libyaml-dev     libyaml-devel      libyaml  libyaml-devel      yaml-dev     libyaml
+libmicrohttpd libmicrohttpd-dev libmicrohttpd-devel libmicrohttpd libmicrohttpd-devel libmicrohttpd-dev libmicrohttpd
 jq          jq              jq                 jq       jq                 jq           jq
 ncursesw    libncurses-dev  ncurses-devel      ncurses  ncurses-devel      ncurses-dev  ncurses
 cmocka      libcmocka-dev   libcmocka-devel    cmocka   libcmocka-devel    cmocka-dev   cmocka
@@ -35,7 +36,7 @@ numpy       python3-numpy   -                  -        -                  -    
 libfuzzer   libclang-rt-dev compiler-rt        -        -                  compiler-rt  -
 '
 libraries='libpcre2-8 jansson lmdb libzstd libutf8proc gmp libseccomp yaml-0.1 ncursesw'
-needs="libc pkg-config $libraries"
+needs="libc pkg-config $libraries libmicrohttpd" # that one is opened at run time, by who serves
 case $stage in
 build) ;;
 test)  needs="$needs cmocka jq tmux g++" ;;
@@ -130,7 +131,7 @@ fi
 # A header of each library: where one is gone (another machine, same folder) make comes here again.
 headers=
 for pair in libpcre2-8/pcre2.h jansson/jansson.h lmdb/lmdb.h libzstd/zstd.h libutf8proc/utf8proc.h gmp/gmp.h \
-    libseccomp/seccomp.h yaml-0.1/yaml.h ncursesw/curses.h cmocka/cmocka.h; do
+    libseccomp/seccomp.h yaml-0.1/yaml.h ncursesw/curses.h libmicrohttpd/microhttpd.h cmocka/cmocka.h; do
     case " $needs " in *" ${pair%/*} "*) ;; *) continue ;; esac
     folder=$(pkg-config --variable=includedir "${pair%/*}")
     file=${folder:-/usr/include}/${pair#*/}

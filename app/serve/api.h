@@ -1,0 +1,127 @@
+/* api.h - the HTTP API that agent frameworks speak (OpenAI's chat completions and completions): requests read, answers
+ * written.  Bytes and JSON alone: no socket, no engine but its types.
+ *
+ *     body -> api_read() -> struct api_ask -> (serve.c: an engine's request) -> api_split() -> chunks, or one object
+ *
+ * What is asked and not known is refused by its name: a client that asked for more than it got would never find out.
+ * Fields that change nothing in an answer (user, metadata, store, ...) are passed over.
+ *
+ * Sources: platform.openai.com/docs/api-reference (chat, completions, errors, streaming); top_k, min_p and
+ * repetition_penalty, reasoning_content and max_model_len as vLLM has them.  Threads: pure. */
+#ifndef API_H
+#define API_H
+#include "engine/engine.h"
+#include "memory/forms.h"
+#include "plimsoll.h"
+#include <jansson.h>
+
+enum api_kind { API_CHAT, API_COMPLETION };
+
+/* What a client acts on.  text is for a person; programs look for some of its words: those of a context that is too
+ * short make them trim (LiteLLM, CrewAI), others make them wait. */
+struct api_error {
+    int status;          /* HTTP */
+    const char *type, *code; /* "invalid_request_error", "context_length_exceeded", ... */
+    char param[96];      /* "messages[2].content"; "": none */
+    char text[512];
+    int n_prompt, n_ctx; /* of a context that is too short; 0: it is about something else */
+};
+__attribute__((format(printf, 5, 6))) int api_fail(struct api_error *e, int status, const char *code, const char *param,
+                                                   const char *fmt, ...); /* -1 */
+void api_put_error(const struct api_error *e, struct buf *out); /* {"error": {...}} */
+
+/* What the requests are held against, constant while it serves. */
+struct api_model {
+    const char *id;
+    enum form_calls calls;       /* how its family writes calls of tools */
+    bool embedded;               /* it learned tools in the forms of assets/forms/ */
+    const struct vocab *vocab;
+    struct sampling sampling;    /* of a request that says nothing of it */
+    const char *const *stop;     /* ends every answer */
+    int n_stop;
+};
+
+enum api_choice { API_AUTO, API_NONE, API_REQUIRED, API_NAMED }; /* tool_choice */
+
+enum { API_MESSAGES = 4096, API_TOOLS = 128, API_CALLS = 16, API_CALL_ID = 30, API_NAME = 64 };
+
+/* The calls that the server itself made lately, as the model wrote them: a client sends them back as JSON, and written
+ * anew they might differ by a blank, so that the pages of all that follows would not be found.  NULL: not known. */
+struct api_memory {
+    const char *(*text)(void *self, const char *id, size_t *n);
+    void *self;
+};
+
+struct api_ask {
+    json_t *root;      /* texts point into it */
+    enum api_kind kind;
+    bool stream, usage; /* usage: at a stream's end */
+    struct msg *msgs;
+    int n_msgs;
+    int32_t *ids;      /* a completion's prompt, where it came as ids; NULL: prompt is a text */
+    int n_ids;
+    const char *prompt;
+    size_t n_prompt;
+    struct sampling sampling;
+    bool seeded;       /* the client named the seed */
+    struct kern_bias bias[ENGINE_MAX_BIAS];
+    const char *stop[ENGINE_STOPS];
+    int n_stop;
+    int max_tokens;    /* 0: not said */
+    bool logprobs;
+    int top_n;
+    json_t *tools;     /* (of root) NULL: none */
+    enum api_choice choice;
+    const char *named; /* the tool that must be called */
+    bool one_call;     /* parallel_tool_calls: false */
+    bool strict;       /* a tool asked for it: without its grammar the request is refused */
+    struct buf schema; /* of a grammar: of its calls, or of the whole answer; empty: none */
+    bool whole;        /* the schema is of the whole answer */
+    struct buf texts;  /* of the messages */
+    json_t *numbers;   /* of the calls in them, by id */
+};
+
+/* 0; -1: e says what is wrong with which field.  api_free() is due either way. */
+int api_read(struct api_ask *a, enum api_kind kind, const char *body, size_t n, const struct api_model *m,
+             const struct api_memory *memory, struct api_error *e);
+void api_free(struct api_ask *a);
+
+/* api_messages.c: messages and tools into a->msgs. */
+int api_read_messages(struct api_ask *a, const struct api_model *m, const struct api_memory *memory,
+                      struct api_error *e);
+/* api_schema.c: the schema of one call of these tools (named: of that one), or of response_format, into a->schema;
+ * references to definitions are put in place, as the engine's grammars have none. */
+int api_schema_of_calls(struct api_ask *a, struct api_error *e);
+int api_schema_of_answer(struct api_ask *a, const json_t *schema, struct api_error *e);
+
+/* ---------------------------------------------------------------- answers */
+
+/* Where the parts of an answer are, as far as they are certain: with more text they only grow. */
+struct api_part {
+    size_t at, n;
+};
+struct api_split {
+    struct api_part thinking, content;
+    struct api_part call; /* where a call may begin, to the end; n 0: none.  Content ends before it */
+};
+/* tools: a call may be in it; ended: no more comes. */
+void api_split(const char *text, size_t n, bool tools, enum form_calls how, bool ended, struct api_split *out);
+
+#define API_CALL_OPEN "<tool_call>"
+
+struct api_call {
+    char id[API_CALL_ID];
+    json_t *name, *arguments; /* a string; a string that is a JSON object */
+};
+/* The calls that the text is, and nothing else: how many, at most API_CALLS; 0: it is none.  known: whether a tool has
+ * that name (a form without a mark of its own is a call only then).  Ids are left empty. */
+int api_read_calls(const char *text, size_t n, enum form_calls how, bool (*known)(void *self, const char *name),
+                   void *self, struct api_call *out);
+void api_free_calls(struct api_call *c, int n);
+
+json_t *api_text(const char *bytes, size_t n); /* a JSON string; what is no UTF-8 is U+FFFD.  NULL: no memory */
+size_t api_whole(const char *bytes, size_t n); /* how much of it is not a beginning of a character */
+
+/* As JSON, a token's: {"token", "logprob", "bytes", "top_logprobs"}. */
+json_t *api_logprob(const struct vocab *v, const struct answer *a, int i);
+#endif

@@ -1,0 +1,399 @@
+/* api_messages.c - messages and tools as the engine's templates take them.
+ *
+ * Tools stand in the system message in the words of assets/forms/, a line each; the families that have marks of their
+ * own for tools, calls and results (Mistral's) get them as JSON in a message of their own. */
+#include "app/serve/api.h"
+
+static bool has_marks(enum form_calls c) { return c == FORM_CALLS_MISTRAL3 || c == FORM_CALLS_MISTRAL7; }
+
+/* ---------------------------------------------------------------- what is composed */
+
+/* A message whose text is what a->texts has from `from` on; the pointer comes once all is written: the buffer moves. */
+static struct msg composed(const struct api_ask *a, enum role role, size_t from)
+{
+    return (struct msg){.role = role, .text = NULL, .len = a->texts.len - from};
+}
+
+static void place(struct api_ask *a)
+{
+    const char *at = a->texts.data ? a->texts.data : "";
+    for (int i = 0; i < a->n_msgs; i++) {
+        if (a->msgs[i].text) continue;
+        a->msgs[i].text = at;
+        at += a->msgs[i].len;
+    }
+}
+
+static void push(struct api_ask *a, struct msg m) { a->msgs[a->n_msgs++] = m; }
+
+static int dump_some(const char *bytes, size_t n, void *out)
+{
+    buf_put(out, bytes, n);
+    return ((struct buf *)out)->failed ? -1 : 0;
+}
+
+static void put_json(const json_t *v, size_t flags, struct buf *out)
+{
+    if (json_dump_callback(v, dump_some, out, flags | JSON_ENCODE_ANY)) out->failed = true;
+}
+
+/* ---------------------------------------------------------------- tools */
+
+static const json_t *function_of(const json_t *tool) { return json_object_get(tool, "function"); }
+
+static const char *name_of(const json_t *tool)
+{
+    const char *name = json_string_value(json_object_get(function_of(tool), "name"));
+    return name ? name : "";
+}
+
+static bool is_name(const char *s)
+{
+    size_t n = strlen(s);
+    return n > 0 && n <= API_NAME &&
+           strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") == n;
+}
+
+static int check_tool(struct api_ask *a, size_t i, const json_t *t, struct api_error *e)
+{
+    char where[48];
+    const json_t *f = function_of(t), *about = json_object_get(f, "description");
+    const json_t *parameters = json_object_get(f, "parameters");
+    snprintf(where, sizeof where, "tools[%zu]", i);
+    const json_t *type = json_object_get(t, "type");
+    if (!json_is_string(type) || strcmp(json_string_value(type), "function") != 0 || !json_is_object(f))
+        return api_fail(e, 400, "invalid_value", where, "%s is to be {\"type\": \"function\", \"function\": {...}}; "
+                        "other types are not known here", where);
+    if (!is_name(name_of(t)))
+        return api_fail(e, 400, "invalid_value", where, "%s: its name is to have 1 to %d letters, digits, _, - or .",
+                        where, API_NAME);
+    if ((about && !json_is_string(about) && !json_is_null(about)) || (parameters && !json_is_object(parameters)))
+        return api_fail(e, 400, "invalid_type", where, "%s: description is to be a text, and parameters an object",
+                        where);
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(name_of(json_array_get(a->tools, k)), name_of(t)) == 0)
+            return api_fail(e, 400, "invalid_value", where, "two tools are named %s", name_of(t));
+    a->strict |= json_is_true(json_object_get(f, "strict"));
+    return 0;
+}
+
+/* "auto", "none", "required", or the one that is to be called. */
+static int read_choice(struct api_ask *a, struct api_error *e)
+{
+    const json_t *c = json_object_get(a->root, "tool_choice"), *t;
+    size_t i;
+    if (!c || json_is_null(c)) return 0;
+    const char *word = json_is_string(c) ? json_string_value(c) : "";
+    if (strcmp(word, "auto") == 0) return 0;
+    if (strcmp(word, "none") == 0) {
+        a->choice = API_NONE;
+        return 0;
+    }
+    if (strcmp(word, "required") == 0 && a->tools) {
+        a->choice = API_REQUIRED;
+        return 0;
+    }
+    json_array_foreach(a->tools, i, t) {
+        if (!json_is_object(c) || strcmp(name_of(c), name_of(t)) != 0) continue;
+        a->choice = API_NAMED;
+        a->named = name_of(t);
+        return 0;
+    }
+    return api_fail(e, 400, "invalid_value", "tool_choice", "tool_choice is to be \"auto\", \"none\", \"required\" or "
+                    "{\"type\": \"function\", \"function\": {\"name\": one of tools}}");
+}
+
+static int read_tools(struct api_ask *a, struct api_error *e)
+{
+    json_t *tools = json_object_get(a->root, "tools"), *t;
+    const json_t *parallel = json_object_get(a->root, "parallel_tool_calls");
+    size_t i;
+    if (parallel && !json_is_boolean(parallel) && !json_is_null(parallel))
+        return api_fail(e, 400, "invalid_type", "parallel_tool_calls", "parallel_tool_calls is to be true or false");
+    a->one_call = json_is_false(parallel);
+    if (tools && !json_is_null(tools) && !json_is_array(tools))
+        return api_fail(e, 400, "invalid_type", "tools", "tools is to be a list");
+    if (json_array_size(tools) > API_TOOLS)
+        return api_fail(e, 400, "invalid_value", "tools", "%zu tools; at most %d are taken", json_array_size(tools),
+                        API_TOOLS);
+    a->tools = json_array_size(tools) > 0 ? tools : NULL;
+    json_array_foreach(a->tools, i, t)
+        if (check_tool(a, i, t, e)) return -1;
+    if (read_choice(a, e)) return -1;
+    if (a->choice == API_NONE) a->tools = NULL;
+    return a->tools ? api_schema_of_calls(a, e) : 0;
+}
+
+/* "path, from:int?": as the embedded model knows arguments. */
+static void put_arguments(const json_t *parameters, struct buf *out)
+{
+    const json_t *required = json_object_get(parameters, "required"), *r;
+    json_t *properties = json_object_get(parameters, "properties"), *p;
+    const char *name, *comma = "";
+    size_t i;
+    json_object_foreach(properties, name, p) {
+        const char *type = json_string_value(json_object_get(p, "type"));
+        bool must = false;
+        json_array_foreach(required, i, r) must |= json_is_string(r) && strcmp(json_string_value(r), name) == 0;
+        bool is_int = type && strcmp(type, "integer") == 0;
+        buf_printf(out, "%s%s%s%s%s", comma, name, is_int || !must ? ":" : "", is_int ? "int" : must ? "" : "text",
+                   must ? "" : "?");
+        comma = ", ";
+    }
+}
+
+static void put_tool_line(const struct api_model *m, const json_t *t, struct buf *out)
+{
+    const json_t *f = function_of(t);
+    const char *about = json_string_value(json_object_get(f, "description"));
+    struct buf arguments = {0};
+    if (!m->embedded) {
+        put_json(f, JSON_COMPACT, out);
+        return;
+    }
+    put_arguments(json_object_get(f, "parameters"), &arguments);
+    const struct form_value v[] = {{"name", form_text(name_of(t))},
+                                   {"arguments", {arguments.data ? arguments.data : "", arguments.len}},
+                                   {"about", form_text(about ? about : "")}};
+    if (form_render(FORM_TOOL, v, 3, out, NULL)) out->failed = true;
+    out->failed |= arguments.failed;
+    buf_free(&arguments);
+}
+
+static void put_tools(const struct api_ask *a, const struct api_model *m, struct buf *out)
+{
+    struct buf lines = {0};
+    const json_t *t;
+    size_t i;
+    if (has_marks(m->calls)) {
+        put_json(a->tools, 0, out);
+        return;
+    }
+    json_array_foreach(a->tools, i, t) {
+        buf_puts(&lines, i ? "\n" : "");
+        put_tool_line(m, t, &lines);
+    }
+    const struct form_value v = {"tools", {lines.data ? lines.data : "", lines.len}};
+    if (form_render(FORM_TOOLS, &v, 1, out, NULL)) out->failed = true;
+    out->failed |= lines.failed;
+    buf_free(&lines);
+}
+
+/* ---------------------------------------------------------------- contents */
+
+static const char *const roles[] = {"system", "developer", "user", "assistant", "tool"};
+static const enum role role_is[] = {ROLE_SYSTEM, ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT, ROLE_TOOL};
+
+/* A text, or a list of {"type": "text", "text": ...}, appended. */
+static int put_content(const json_t *content, size_t i, struct buf *out, struct api_error *e)
+{
+    char where[48];
+    const json_t *part;
+    size_t k;
+    snprintf(where, sizeof where, "messages[%zu].content", i);
+    if (json_is_string(content)) {
+        buf_put(out, json_string_value(content), json_string_length(content));
+        return 0;
+    }
+    if (!json_is_array(content))
+        return api_fail(e, 400, "invalid_type", where, "%s is to be a text, or a list of parts that are texts", where);
+    json_array_foreach(content, k, part) {
+        const json_t *type = json_object_get(part, "type"), *text = json_object_get(part, "text");
+        if (!json_is_string(type) || strcmp(json_string_value(type), "text") != 0 || !json_is_string(text))
+            return api_fail(e, 400, "unsupported_value", where, "%s[%zu] is of type \"%.40s\"; only texts are read here",
+                            where, k, json_is_string(type) ? json_string_value(type) : "");
+        buf_put(out, json_string_value(text), json_string_length(text));
+    }
+    return 0;
+}
+
+/* ---------------------------------------------------------------- calls and results */
+
+/* The numbers of all calls, by id, from 1: Mistral's marks have numbers. */
+static json_t *number_calls(const json_t *messages)
+{
+    json_t *numbers = json_object(), *c;
+    const json_t *m;
+    size_t i, k;
+    json_int_t n = 0;
+    json_array_foreach(messages, i, m) {
+        json_array_foreach(json_object_get(m, "tool_calls"), k, c) {
+            const char *id = json_string_value(json_object_get(c, "id"));
+            n++;
+            if (id && !json_object_get(numbers, id)) json_object_set_new(numbers, id, json_integer(n));
+        }
+    }
+    return numbers;
+}
+
+static uint64_t call_number(const struct api_ask *a, const char *id)
+{
+    return (uint64_t)json_integer_value(json_object_get(a->numbers, id)); /* 0: no such */
+}
+
+static int put_call(const struct api_ask *a, const struct api_model *m, const json_t *c, const char *where,
+                    struct buf *out, struct api_error *e)
+{
+    const json_t *f = function_of(c), *arguments = json_object_get(f, "arguments");
+    struct form_text text = {"{}", 2};
+    struct err err = {0};
+    char name[TEMPLATE_CALL];
+    const char *id = json_string_value(json_object_get(c, "id"));
+    if (json_is_string(arguments) && json_string_length(arguments) > 0)
+        text = (struct form_text){json_string_value(arguments), json_string_length(arguments)};
+    if (!is_name(name_of(c)) || !id)
+        return api_fail(e, 400, "invalid_value", where, "%s: a call needs an id, and a function with a name", where);
+    if (!has_marks(m->calls)) {
+        if (forms_call(name_of(c), text, out, &err) == 0) return 0;
+        return api_fail(e, 400, "invalid_value", where, "%s: %.200s", where, err.text);
+    }
+    json_t *object = json_loadb(text.text, text.len, 0, NULL);
+    if (!json_is_object(object)) {
+        json_decref(object);
+        return api_fail(e, 400, "invalid_value", where, "%s: arguments are to be a JSON object, as a text", where);
+    }
+    template_call_name(call_number(a, id), name);
+    buf_printf(out, "{\"name\": \"%s\", \"arguments\": ", name_of(c));
+    put_json(object, 0, out);
+    buf_printf(out, ", \"id\": \"%s\"}", name);
+    json_decref(object);
+    return 0;
+}
+
+/* An assistant's message with calls: its text, and the calls as the family writes them, or as this model wrote them. */
+static int put_calls(struct api_ask *a, const struct api_model *m, const struct api_memory *memory,
+                     const json_t *messages, size_t i, struct api_error *e)
+{
+    const json_t *msg = json_array_get(messages, i), *calls = json_object_get(msg, "tool_calls"), *c;
+    const json_t *content = json_object_get(msg, "content");
+    const char *first = json_string_value(json_object_get(json_array_get(calls, 0), "id"));
+    char where[48];
+    size_t k, from = a->texts.len, n = 0;
+    snprintf(where, sizeof where, "messages[%zu].tool_calls", i);
+    if (json_array_size(calls) > API_CALLS)
+        return api_fail(e, 400, "invalid_value", where, "%s has more than %d calls", where, API_CALLS);
+    if (content && !json_is_null(content) && put_content(content, i, &a->texts, e)) return -1;
+    if (has_marks(m->calls)) { /* text and calls are apart there */
+        if (a->texts.len > from) push(a, composed(a, ROLE_ASSISTANT, from));
+        from = a->texts.len;
+        buf_puts(&a->texts, "[");
+    }
+    const char *kept = first && memory && !has_marks(m->calls) ? memory->text(memory->self, first, &n) : NULL;
+    if (kept) buf_put(&a->texts, kept, n);
+    json_array_foreach(calls, k, c) {
+        if (kept) break;
+        if (has_marks(m->calls)) buf_puts(&a->texts, k ? ", " : "");
+        else if (a->texts.len > from) buf_puts(&a->texts, "\n");
+        if (put_call(a, m, c, where, &a->texts, e)) return -1;
+    }
+    if (has_marks(m->calls)) buf_puts(&a->texts, "]");
+    struct msg made = composed(a, ROLE_ASSISTANT, from);
+    made.call = has_marks(m->calls) && first ? call_number(a, first) : 0;
+    push(a, made);
+    return 0;
+}
+
+static int put_result(struct api_ask *a, const struct api_model *m, const json_t *messages, size_t i,
+                      struct api_error *e)
+{
+    const json_t *msg = json_array_get(messages, i);
+    const char *id = json_string_value(json_object_get(msg, "tool_call_id"));
+    char where[48], name[TEMPLATE_CALL];
+    size_t from = a->texts.len;
+    uint64_t number = id ? call_number(a, id) : 0;
+    snprintf(where, sizeof where, "messages[%zu].tool_call_id", i);
+    if (number == 0)
+        return api_fail(e, 400, "invalid_value", where, "%s is to be the id of a call in a message before", where);
+    if (m->calls != FORM_CALLS_MISTRAL3) {
+        if (put_content(json_object_get(msg, "content"), i, &a->texts, e)) return -1;
+    } else {
+        struct buf text = {0};
+        int bad = put_content(json_object_get(msg, "content"), i, &text, e);
+        template_call_name(number, name);
+        forms_mistral_result((struct form_text){text.data ? text.data : "", text.len}, name, &a->texts);
+        a->texts.failed |= text.failed;
+        buf_free(&text);
+        if (bad) return -1;
+    }
+    struct msg made = composed(a, ROLE_TOOL, from);
+    made.call = number;
+    push(a, made);
+    return 0;
+}
+
+/* ---------------------------------------------------------------- all of them */
+
+static int put_message(struct api_ask *a, const struct api_model *m, const struct api_memory *memory,
+                       const json_t *messages, size_t i, struct api_error *e)
+{
+    const json_t *msg = json_array_get(messages, i), *role = json_object_get(msg, "role");
+    const json_t *calls = json_object_get(msg, "tool_calls");
+    char where[48];
+    size_t k = 0, from = a->texts.len;
+    snprintf(where, sizeof where, "messages[%zu].role", i);
+    while (json_is_string(role) && k < COUNT_OF(roles) && strcmp(json_string_value(role), roles[k]) != 0) k++;
+    if (!json_is_string(role) || k == COUNT_OF(roles))
+        return api_fail(e, 400, "invalid_value", where, "%s is to be system, developer, user, assistant or tool", where);
+    if (role_is[k] == ROLE_TOOL) return put_result(a, m, messages, i, e);
+    if (role_is[k] == ROLE_ASSISTANT && json_array_size(calls) > 0) return put_calls(a, m, memory, messages, i, e);
+    if (put_content(json_object_get(msg, "content"), i, &a->texts, e)) return -1;
+    push(a, composed(a, role_is[k], from));
+    return 0;
+}
+
+static bool begins_with_system(const json_t *messages)
+{
+    const char *role = json_string_value(json_object_get(json_array_get(messages, 0), "role"));
+    return role && (strcmp(role, "system") == 0 || strcmp(role, "developer") == 0);
+}
+
+/* The front: the system message and the tools, as the family has them.  *at: the first message behind it. */
+static int put_front(struct api_ask *a, const struct api_model *m, const json_t *messages, size_t *at,
+                     struct api_error *e)
+{
+    bool system = begins_with_system(messages), apart = has_marks(m->calls);
+    size_t from = a->texts.len;
+    *at = system;
+    if (!a->tools) {
+        *at = 0;
+        return 0;
+    }
+    for (int pass = 0; pass < 2; pass++) {
+        bool tools_now = apart && pass == (m->calls == FORM_CALLS_MISTRAL3 ? 0 : 1);
+        if (apart && tools_now) {
+            put_tools(a, m, &a->texts);
+            struct msg made = composed(a, ROLE_SYSTEM, from);
+            made.tools = true;
+            push(a, made);
+        } else if (apart || pass == 0) {
+            if (system && put_content(json_object_get(json_array_get(messages, 0), "content"), 0, &a->texts, e))
+                return -1;
+            if (!apart) {
+                if (a->texts.len > from) buf_puts(&a->texts, "\n\n");
+                put_tools(a, m, &a->texts);
+            }
+            if (a->texts.len > from) push(a, composed(a, ROLE_SYSTEM, from));
+        }
+        from = a->texts.len;
+    }
+    return 0;
+}
+
+int api_read_messages(struct api_ask *a, const struct api_model *m, const struct api_memory *memory,
+                      struct api_error *e)
+{
+    const json_t *messages = json_object_get(a->root, "messages");
+    size_t n = json_array_size(messages), i;
+    if (!json_is_array(messages) || n == 0 || n > API_MESSAGES)
+        return api_fail(e, 400, "invalid_value", "messages", "messages is to be a list of 1 to %d messages",
+                        API_MESSAGES);
+    a->msgs = calloc(2 * n + 2, sizeof *a->msgs); /* text and calls of one may be two, and tools and system */
+    a->numbers = number_calls(messages);
+    if (!a->msgs || !a->numbers) return api_fail(e, 500, "no_memory", NULL, "no memory for the messages");
+    if (read_tools(a, e) || put_front(a, m, messages, &i, e)) return -1;
+    for (; i < n; i++)
+        if (put_message(a, m, memory, messages, i, e)) return -1;
+    if (a->texts.failed) return api_fail(e, 500, "no_memory", NULL, "no memory for the messages");
+    place(a);
+    return 0;
+}

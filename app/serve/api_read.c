@@ -1,0 +1,311 @@
+/* api_read.c - a request's fields, one by one. */
+#include "app/serve/api.h"
+#include <math.h>
+
+int api_fail(struct api_error *e, int status, const char *code, const char *param, const char *fmt, ...)
+{
+    va_list ap;
+    *e = (struct api_error){.status = status, .code = code, .type = "invalid_request_error"};
+    if (status == 401) e->type = "authentication_error";
+    if (status == 429) e->type = "rate_limit_error";
+    if (status >= 500) e->type = "server_error";
+    if (param) snprintf(e->param, sizeof e->param, "%s", param);
+    va_start(ap, fmt);
+    vsnprintf(e->text, sizeof e->text, fmt, ap);
+    va_end(ap);
+    return -1;
+}
+
+/* ---------------------------------------------------------------- plain values */
+
+static bool is_given(const json_t *v) { return v && !json_is_null(v); }
+
+static int read_bool(const json_t *root, const char *name, bool *out, struct api_error *e)
+{
+    const json_t *v = json_object_get(root, name);
+    if (!is_given(v)) return 0;
+    if (!json_is_boolean(v)) return api_fail(e, 400, "invalid_type", name, "%s is to be true or false", name);
+    *out = json_is_true(v);
+    return 0;
+}
+
+static int read_int(const json_t *root, const char *name, int least, int most, int *out, struct api_error *e)
+{
+    const json_t *v = json_object_get(root, name);
+    if (!is_given(v)) return 0;
+    if (!json_is_integer(v) || json_integer_value(v) < least || json_integer_value(v) > most)
+        return api_fail(e, 400, "invalid_value", name, "%s is to be a whole number from %d to %d", name, least, most);
+    *out = (int)json_integer_value(v);
+    return 0;
+}
+
+/* ---------------------------------------------------------------- sampling */
+
+struct number {
+    const char *name;
+    size_t at; /* in struct sampling */
+    bool whole;
+};
+
+static const struct number numbers[] = {
+    {"temperature", offsetof(struct sampling, temp), false},
+    {"top_p", offsetof(struct sampling, top_p), false},
+    {"top_k", offsetof(struct sampling, top_k), true},
+    {"min_p", offsetof(struct sampling, min_p), false},
+    {"repetition_penalty", offsetof(struct sampling, repeat), false},
+    {"frequency_penalty", offsetof(struct sampling, frequency), false},
+    {"presence_penalty", offsetof(struct sampling, presence), false},
+};
+
+static int set_number(struct api_ask *a, const struct number *f, const json_t *v, int vocab, struct api_error *e)
+{
+    struct err err = {0};
+    char *to = (char *)&a->sampling + f->at;
+    double d = json_number_value(v);
+    if (!json_is_number(v)) return api_fail(e, 400, "invalid_type", f->name, "%s is to be a number", f->name);
+    if (f->whole) {
+        int k = d >= -1 && d <= INT32_MAX && d == floor(d) ? (int)d : -2;
+        if (k == -2)
+            return api_fail(e, 400, "invalid_value", f->name, "%s is to be a whole number; -1 or 0 is none", f->name);
+        k = MAX(k, 0);
+        memcpy(to, &k, sizeof k);
+    } else {
+        float x = (float)d;
+        memcpy(to, &x, sizeof x);
+    }
+    if (sampling_check(&a->sampling, vocab, &err) == 0) return 0;
+    return api_fail(e, 400, "invalid_value", f->name, "%s: %s", f->name, err.text);
+}
+
+/* {"token id": what is added to its logit}. */
+static int read_bias(struct api_ask *a, int vocab, struct api_error *e)
+{
+    json_t *map = json_object_get(a->root, "logit_bias"), *v;
+    const char *key;
+    if (!is_given(map)) return 0;
+    if (!json_is_object(map) || json_object_size(map) > ENGINE_MAX_BIAS)
+        return api_fail(e, 400, "invalid_value", "logit_bias", "logit_bias is to be an object of at most %d token ids "
+                        "with a number each", ENGINE_MAX_BIAS);
+    a->sampling.bias = a->bias;
+    a->sampling.n_bias = 0;
+    json_object_foreach(map, key, v) {
+        char *end;
+        long id = strtol(key, &end, 10);
+        if (!*key || *end || id < 0 || id >= vocab || !json_is_number(v))
+            return api_fail(e, 400, "invalid_value", "logit_bias", "logit_bias: \"%.40s\" is no token id from 0 to %d "
+                            "with a number", key, vocab - 1);
+        a->bias[a->sampling.n_bias++] = (struct kern_bias){(int32_t)id, (float)json_number_value(v)};
+    }
+    return 0;
+}
+
+static int read_sampling(struct api_ask *a, const struct api_model *m, struct api_error *e)
+{
+    int vocab = vocab_size(m->vocab);
+    const json_t *seed = json_object_get(a->root, "seed");
+    a->sampling = m->sampling;
+    for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+        const json_t *v = json_object_get(a->root, numbers[i].name);
+        if (is_given(v) && set_number(a, &numbers[i], v, vocab, e)) return -1;
+    }
+    if (is_given(seed)) {
+        if (!json_is_integer(seed)) return api_fail(e, 400, "invalid_type", "seed", "seed is to be a whole number");
+        a->sampling.seed = (uint64_t)json_integer_value(seed);
+        a->seeded = true;
+    }
+    return read_bias(a, vocab, e);
+}
+
+/* ---------------------------------------------------------------- lengths, ends, log-probabilities */
+
+static int add_stop(struct api_ask *a, const json_t *v, struct api_error *e)
+{
+    if (!json_is_string(v) || json_string_length(v) == 0 || strlen(json_string_value(v)) != json_string_length(v))
+        return api_fail(e, 400, "invalid_value", "stop", "stop is to be a text, or a list of texts, none of them empty");
+    if (a->n_stop == ENGINE_STOPS)
+        return api_fail(e, 400, "invalid_value", "stop", "stop: at most %d texts can end an answer, those of the "
+                        "server's --stop among them", ENGINE_STOPS);
+    a->stop[a->n_stop++] = json_string_value(v);
+    return 0;
+}
+
+static int read_stop(struct api_ask *a, const struct api_model *m, struct api_error *e)
+{
+    const json_t *v = json_object_get(a->root, "stop"), *one;
+    size_t i;
+    for (int k = 0; k < m->n_stop; k++) a->stop[a->n_stop++] = m->stop[k];
+    if (!is_given(v)) return 0;
+    if (!json_is_array(v)) return add_stop(a, v, e);
+    json_array_foreach(v, i, one)
+        if (add_stop(a, one, e)) return -1;
+    return 0;
+}
+
+static int read_logprobs(struct api_ask *a, struct api_error *e)
+{
+    if (a->kind == API_COMPLETION) {
+        int n = -1;
+        if (read_int(a->root, "logprobs", 0, KERN_TOP, &n, e)) return -1;
+        a->logprobs = n >= 0;
+        a->top_n = MAX(n, 0);
+        return 0;
+    }
+    if (read_bool(a->root, "logprobs", &a->logprobs, e) || read_int(a->root, "top_logprobs", 0, KERN_TOP, &a->top_n, e))
+        return -1;
+    if (a->top_n > 0 && !a->logprobs)
+        return api_fail(e, 400, "invalid_value", "top_logprobs", "top_logprobs needs logprobs: true");
+    return 0;
+}
+
+static int read_lengths(struct api_ask *a, struct api_error *e)
+{
+    int older = 0;
+    if (read_int(a->root, "max_tokens", 1, 1 << 27, &older, e) ||
+        read_int(a->root, "max_completion_tokens", 1, 1 << 27, &a->max_tokens, e))
+        return -1;
+    if (older && a->max_tokens && older != a->max_tokens)
+        return api_fail(e, 400, "invalid_value", "max_tokens", "max_tokens and max_completion_tokens say different "
+                        "numbers");
+    a->max_tokens = MAX(a->max_tokens, older);
+    return 0;
+}
+
+static int read_stream(struct api_ask *a, struct api_error *e)
+{
+    const json_t *options = json_object_get(a->root, "stream_options");
+    if (read_bool(a->root, "stream", &a->stream, e)) return -1;
+    if (!is_given(options)) return 0;
+    if (!json_is_object(options) || !a->stream)
+        return api_fail(e, 400, "invalid_value", "stream_options", "stream_options is to be an object, beside stream: "
+                        "true");
+    return read_bool(options, "include_usage", &a->usage, e);
+}
+
+/* ---------------------------------------------------------------- completions */
+
+static int read_ids(struct api_ask *a, const json_t *list, int vocab, struct api_error *e)
+{
+    const json_t *v;
+    size_t i, n = json_array_size(list);
+    a->ids = n > 0 && n < (1u << 27) ? calloc(n, sizeof *a->ids) : NULL;
+    if (!a->ids) return api_fail(e, 400, "invalid_value", "prompt", "prompt is empty, or too long to be held");
+    json_array_foreach(list, i, v) {
+        if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) >= vocab)
+            return api_fail(e, 400, "invalid_value", "prompt", "prompt[%zu] is no token id from 0 to %d", i, vocab - 1);
+        a->ids[a->n_ids++] = (int32_t)json_integer_value(v);
+    }
+    return 0;
+}
+
+static int read_prompt(struct api_ask *a, const struct api_model *m, struct api_error *e)
+{
+    const json_t *p = json_object_get(a->root, "prompt");
+    if (json_is_array(p) && json_array_size(p) == 1 && !json_is_integer(json_array_get(p, 0))) p = json_array_get(p, 0);
+    if (json_is_array(p) && json_is_integer(json_array_get(p, 0))) return read_ids(a, p, vocab_size(m->vocab), e);
+    if (!json_is_string(p))
+        return api_fail(e, 400, "invalid_type", "prompt", "prompt is to be a text, or a list of token ids; one a "
+                        "request");
+    a->prompt = json_string_value(p);
+    a->n_prompt = json_string_length(p);
+    return 0;
+}
+
+/* ---------------------------------------------------------------- fields */
+
+enum { CHAT = 1, COMPLETION = 2, BOTH = CHAT | COMPLETION };
+enum { READ, PASSED, ONE, OFF }; /* read; passed over; only as 1; only as false, null or empty */
+
+static const struct field {
+    const char *name;
+    int of, how;
+} fields[] = {
+    {"model", BOTH, READ}, {"messages", CHAT, READ}, {"prompt", COMPLETION, READ}, {"stream", BOTH, READ},
+    {"stream_options", BOTH, READ}, {"temperature", BOTH, READ}, {"top_p", BOTH, READ}, {"top_k", BOTH, READ},
+    {"min_p", BOTH, READ}, {"repetition_penalty", BOTH, READ}, {"frequency_penalty", BOTH, READ},
+    {"presence_penalty", BOTH, READ}, {"logit_bias", BOTH, READ}, {"seed", BOTH, READ}, {"stop", BOTH, READ},
+    {"max_tokens", BOTH, READ}, {"max_completion_tokens", CHAT, READ}, {"logprobs", BOTH, READ},
+    {"top_logprobs", CHAT, READ}, {"tools", CHAT, READ}, {"tool_choice", CHAT, READ}, {"response_format", CHAT, READ},
+    {"n", BOTH, ONE}, {"best_of", COMPLETION, ONE}, {"echo", COMPLETION, OFF}, {"suffix", COMPLETION, OFF},
+    {"user", BOTH, PASSED}, {"metadata", BOTH, PASSED}, {"store", BOTH, PASSED}, {"service_tier", BOTH, PASSED},
+    {"safety_identifier", BOTH, PASSED}, {"prompt_cache_key", BOTH, PASSED}, {"prompt_cache_retention", BOTH, PASSED},
+    {"parallel_tool_calls", CHAT, READ},
+};
+
+static const struct field *field_of(const char *name, enum api_kind kind)
+{
+    int of = kind == API_CHAT ? CHAT : COMPLETION;
+    for (size_t i = 0; i < COUNT_OF(fields); i++)
+        if (fields[i].of & of && strcmp(fields[i].name, name) == 0) return &fields[i];
+    return NULL;
+}
+
+static int check_fields(const struct api_ask *a, struct api_error *e)
+{
+    const char *key;
+    json_t *v;
+    json_object_foreach(a->root, key, v) {
+        const struct field *f = field_of(key, a->kind);
+        if (!f && is_given(v))
+            return api_fail(e, 400, "unknown_parameter", key, "%.60s is not known here; without it the request can be "
+                            "served", key);
+        if (!f || !is_given(v)) continue;
+        bool off = json_is_false(v) || (json_is_string(v) && json_string_length(v) == 0);
+        if ((f->how == ONE && !(json_is_integer(v) && json_integer_value(v) == 1)) || (f->how == OFF && !off))
+            return api_fail(e, 400, "unsupported_value", key, "%s: only %s is served; leave it out", key,
+                            f->how == ONE ? "1" : "false");
+    }
+    return 0;
+}
+
+static int check_model(const struct api_ask *a, const struct api_model *m, struct api_error *e)
+{
+    const json_t *v = json_object_get(a->root, "model");
+    if (!is_given(v)) return 0;
+    if (json_is_string(v) && (strcmp(json_string_value(v), m->id) == 0 || strcmp(json_string_value(v), "default") == 0))
+        return 0;
+    return api_fail(e, 404, "model_not_found", "model", "the model \"%.100s\" is not here; this server has \"%.100s\" "
+                    "(\"default\" names it too)", json_is_string(v) ? json_string_value(v) : "", m->id);
+}
+
+static int read_format(struct api_ask *a, struct api_error *e)
+{
+    const json_t *f = json_object_get(a->root, "response_format"), *type = json_object_get(f, "type");
+    const char *name = json_is_string(type) ? json_string_value(type) : "";
+    if (!is_given(f) || strcmp(name, "text") == 0) return 0;
+    if (strcmp(name, "json_schema") != 0)
+        return api_fail(e, 400, "unsupported_value", "response_format", "response_format: type \"%.40s\" is not known "
+                        "here; \"text\" and \"json_schema\" are%s", name, strcmp(name, "json_object") == 0 ?
+                        " (an answer that is any JSON is not held to one: give its schema)" : "");
+    if (a->choice == API_REQUIRED || a->choice == API_NAMED)
+        return api_fail(e, 400, "invalid_value", "response_format", "response_format and a tool_choice that asks for a "
+                        "call exclude each other");
+    return api_schema_of_answer(a, json_object_get(json_object_get(f, "json_schema"), "schema"), e);
+}
+
+int api_read(struct api_ask *a, enum api_kind kind, const char *body, size_t n, const struct api_model *m,
+             const struct api_memory *memory, struct api_error *e)
+{
+    json_error_t why;
+    *a = (struct api_ask){.kind = kind};
+    a->root = json_loadb(body, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
+    if (!a->root)
+        return api_fail(e, 400, "invalid_json", NULL, "the body is no JSON: %.160s (line %d, column %d)", why.text,
+                        why.line, why.column);
+    if (!json_is_object(a->root)) return api_fail(e, 400, "invalid_json", NULL, "the body is to be a JSON object");
+    if (check_fields(a, e) || check_model(a, m, e) || read_stream(a, e) || read_lengths(a, e) ||
+        read_sampling(a, m, e) || read_stop(a, m, e) || read_logprobs(a, e))
+        return -1;
+    if (kind == API_COMPLETION) return read_prompt(a, m, e);
+    return api_read_messages(a, m, memory, e) || read_format(a, e) ? -1 : 0;
+}
+
+void api_free(struct api_ask *a)
+{
+    json_decref(a->root);
+    json_decref(a->numbers);
+    free(a->msgs);
+    free(a->ids);
+    buf_free(&a->schema);
+    buf_free(&a->texts);
+    *a = (struct api_ask){0};
+}

@@ -1,0 +1,140 @@
+/* api_schema.c - the schemas that clients send, as the engine's grammars read them: references to definitions are put in
+ * place.  What a grammar does not know stays as it is, and is refused there by its name. */
+#include "app/serve/api.h"
+
+enum { DEPTH = 24, NODES = 16384 };
+
+struct resolving {
+    const json_t *root; /* what "#/..." is looked up in */
+    int nodes;
+    const char *why;
+};
+
+static json_t *stop(struct resolving *r, const char *why)
+{
+    if (!r->why) r->why = why;
+    return NULL;
+}
+
+/* "#/$defs/Name": the one form that is in use. */
+static const json_t *look_up(const json_t *root, const char *ref)
+{
+    const json_t *at = root;
+    if (strncmp(ref, "#/", 2) != 0) return NULL;
+    for (const char *p = ref + 2; at && *p;) {
+        char key[API_NAME + 1];
+        size_t n = strcspn(p, "/");
+        if (n >= sizeof key) return NULL;
+        memcpy(key, p, n);
+        key[n] = '\0';
+        at = json_object_get(at, key);
+        p += n + (p[n] == '/');
+    }
+    return at;
+}
+
+static json_t *resolve(struct resolving *r, const json_t *v, int depth, bool definitions);
+
+static json_t *resolve_list(struct resolving *r, const json_t *v, int depth)
+{
+    json_t *out = json_array();
+    const json_t *one;
+    size_t i;
+    json_array_foreach(v, i, one) {
+        json_t *made = resolve(r, one, depth, false);
+        if (!made || json_array_append_new(out, made)) {
+            json_decref(out);
+            return stop(r, "no memory for it");
+        }
+    }
+    return out;
+}
+
+static json_t *resolve_object(struct resolving *r, const json_t *v, int depth, bool root)
+{
+    json_t *out = json_object(), *one;
+    const char *key;
+    json_object_foreach((json_t *)(uintptr_t)v, key, one) {
+        if (root && (strcmp(key, "$defs") == 0 || strcmp(key, "definitions") == 0)) continue;
+        json_t *made = resolve(r, one, depth, false);
+        if (!made || json_object_set_new(out, key, made)) {
+            json_decref(out);
+            return stop(r, "no memory for it");
+        }
+    }
+    return out;
+}
+
+/* A copy; NULL: r->why. */
+static json_t *resolve(struct resolving *r, const json_t *v, int depth, bool root)
+{
+    const json_t *ref = json_object_get(v, "$ref"), *all = json_object_get(v, "allOf");
+    if (depth > DEPTH) return stop(r, "it is nested too deeply, or refers to itself");
+    if (++r->nodes > NODES) return stop(r, "it is too large when its references are written out");
+    if (json_is_string(ref)) {
+        const json_t *to = look_up(r->root, json_string_value(ref));
+        return to ? resolve(r, to, depth + 1, false) : stop(r, "it refers to a definition that is not in it");
+    }
+    if (json_array_size(all) == 1 && json_is_object(json_array_get(all, 0)))
+        return resolve(r, json_array_get(all, 0), depth + 1, false);
+    if (json_is_object(v)) return resolve_object(r, v, depth + 1, root);
+    if (json_is_array(v)) return resolve_list(r, v, depth + 1);
+    return json_deep_copy(v);
+}
+
+static int dump_some(const char *bytes, size_t n, void *out)
+{
+    buf_put(out, bytes, n);
+    return ((struct buf *)out)->failed ? -1 : 0;
+}
+
+static int keep(struct api_ask *a, json_t *schema, const char *param, struct api_error *e)
+{
+    int bad = !schema || json_dump_callback(schema, dump_some, &a->schema, JSON_COMPACT);
+    json_decref(schema);
+    return bad ? api_fail(e, 500, "no_memory", param, "no memory for a schema") : 0;
+}
+
+int api_schema_of_answer(struct api_ask *a, const json_t *schema, struct api_error *e)
+{
+    struct resolving r = {.root = schema};
+    if (!json_is_object(schema))
+        return api_fail(e, 400, "invalid_value", "response_format", "response_format.json_schema.schema is to be an "
+                        "object");
+    json_t *made = resolve(&r, schema, 0, true);
+    if (!made) return api_fail(e, 400, "invalid_value", "response_format", "the schema cannot be used: %s", r.why);
+    a->schema.len = 0;
+    a->whole = true;
+    return keep(a, made, "response_format", e);
+}
+
+/* {"name": NAME, "arguments": {...}} */
+static json_t *call_of(const json_t *tool, struct resolving *r)
+{
+    const json_t *f = json_object_get(tool, "function"), *parameters = json_object_get(f, "parameters");
+    *r = (struct resolving){.root = parameters};
+    json_t *arguments = json_object_size(parameters) > 0 ? resolve(r, parameters, 0, true)
+                                                         : json_pack("{s:s}", "type", "object");
+    if (!arguments) return NULL;
+    return json_pack("{s:s, s:[s,s], s:{s:{s:O}, s:o}}", "type", "object", "required", "name", "arguments",
+                     "properties", "name", "const", json_object_get(f, "name"), "arguments", arguments);
+}
+
+int api_schema_of_calls(struct api_ask *a, struct api_error *e)
+{
+    json_t *one_of = json_array(), *t;
+    struct resolving r = {0};
+    size_t i;
+    a->whole = a->choice == API_REQUIRED || a->choice == API_NAMED;
+    json_array_foreach(a->tools, i, t) {
+        const char *name = json_string_value(json_object_get(json_object_get(t, "function"), "name"));
+        if (a->choice == API_NAMED && strcmp(name, a->named) != 0) continue;
+        json_t *made = call_of(t, &r);
+        if (made && json_array_append_new(one_of, made) == 0) continue;
+        json_decref(one_of);
+        if (!a->whole && !a->strict) return 0; /* calls are not held to it then */
+        return api_fail(e, 400, "invalid_value", "tools", "the parameters of %.64s cannot be used: %s", name,
+                        r.why ? r.why : "no memory for them");
+    }
+    return keep(a, json_pack("{s:o}", "oneOf", one_of), "tools", e);
+}

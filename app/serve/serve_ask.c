@@ -1,0 +1,357 @@
+/* serve_ask.c - from a whole HTTP request to a request of the engine, or to a refusal. */
+#include "app/progress.h"
+#include "app/say.h"
+#include "app/serve/serve_impl.h"
+#include <strings.h>
+#include <time.h>
+
+static const char type_json[] = "application/json";
+
+/* ---------------------------------------------------------------- refusing */
+
+static void count_refusal(struct serve *s, const struct api_error *e)
+{
+    struct serve_counts *n = &s->counts;
+    if (e->status == 429) n->refused_busy++;
+    else if (e->status == 401 || e->status == 403) n->refused_key++;
+    else if (e->status >= 500) n->failed++;
+    else if (strcmp(e->code, "context_length_exceeded") == 0) n->refused_context++;
+    else if (strcmp(e->code, "exceeds_memory_budget") == 0) n->refused_memory++;
+    else n->refused_input++;
+}
+
+void serve_refuse(struct serve *s, struct http_call *c, const struct api_error *e)
+{
+    struct http_header headers[HTTP_HEADERS] = {0};
+    struct buf body = {0};
+    api_put_error(e, &body);
+    if (e->status == 429) {
+        headers[0] = (struct http_header){"Retry-After", "1"};
+        headers[1] = (struct http_header){"retry-after-ms", "1000"};
+    }
+    if (e->status == 401) headers[0] = (struct http_header){"WWW-Authenticate", "Bearer"};
+    count_refusal(s, e);
+    say_dim("%s %s: %d %s", http_method(c), http_path(c), e->status, e->text);
+    http_answer(c, e->status, type_json, headers, body.data ? body.data : "", body.len);
+    buf_free(&body);
+}
+
+void serve_id(struct serve *s, const char *front, char *out, size_t size)
+{
+    static const char digit[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    uint64_t number = ++s->made;
+    struct sip128 h = siphash128(s->secret, &number, sizeof number);
+    char text[23];
+    for (int i = 0; i < 22; i++) {
+        uint64_t *from = i < 11 ? &h.a : &h.b;
+        text[i] = digit[*from % 62];
+        *from /= 62;
+    }
+    text[22] = '\0';
+    snprintf(out, size, "%s%s", front, text);
+}
+
+/* ---------------------------------------------------------------- who may ask */
+
+/* As long as it takes, whatever is alike. */
+static bool same_key(const struct buf *key, const char *given)
+{
+    size_t n = strlen(given);
+    unsigned differ = n != key->len;
+    for (size_t i = 0; i < key->len; i++) differ |= (unsigned)(key->data[i] ^ (i < n ? given[i] : 0));
+    return differ == 0;
+}
+
+/* A page in a browser can send requests to this machine in its owner's name: under another name that leads here, and
+ * with the few types that need no leave.  So names are checked, and the type. */
+static bool is_local_name(const char *host)
+{
+    static const char *const local[] = {"localhost", "127.0.0.1", "[::1]"};
+    for (size_t i = 0; i < COUNT_OF(local); i++) {
+        size_t n = strlen(local[i]);
+        if (strncasecmp(host, local[i], n) == 0 && (host[n] == '\0' || host[n] == ':')) return true;
+    }
+    return false;
+}
+
+static int check_asker(const struct serve *s, const struct http_call *c, struct api_error *e)
+{
+    const char *host = http_header(c, "Host"), *key = http_header(c, "Authorization");
+    if (http_is_local(s->http) && s->key.len == 0 && (!host || !is_local_name(host)))
+        return api_fail(e, 403, "forbidden_host", NULL, "this server is for this machine: ask it as localhost or "
+                        "127.0.0.1");
+    if (s->key.len == 0 || strcmp(http_path(c), "/health") == 0) return 0;
+    if (key && strncasecmp(key, "Bearer ", 7) == 0 && same_key(&s->key, key + 7)) return 0;
+    return api_fail(e, 401, "invalid_api_key", NULL, "a key is needed: Authorization: Bearer KEY, as in the server's "
+                    "--key-file");
+}
+
+static int check_body(const struct serve *s, const struct http_call *c, struct api_error *e)
+{
+    const char *type = http_header(c, "Content-Type");
+    if (http_trouble(c) == HTTP_TOO_LONG) {
+        api_fail(e, 413, "context_length_exceeded", "messages", "This model's maximum context length is %d tokens. "
+                 "However, the body of this request is longer than the text of so many can be. Please reduce the length "
+                 "of the messages.", s->a->info->ctx);
+        e->n_ctx = s->a->info->ctx;
+        return -1;
+    }
+    if (http_trouble(c) == HTTP_FULL)
+        return api_fail(e, 429, "server_busy", NULL, "The server holds as many requests as it has room for; try again");
+    size_t n = sizeof type_json - 1;
+    if (type && strncasecmp(type, type_json, n) == 0 && strchr("; ", type[n])) return 0;
+    return api_fail(e, 415, "unsupported_media_type", NULL, "Content-Type is to be application/json");
+}
+
+/* ---------------------------------------------------------------- the engine's request */
+
+static int busy(const struct serve *s, struct api_error *e)
+{
+    struct engine_snapshot now;
+    s->a->ops->snapshot(s->a->engine, &now);
+    return api_fail(e, 429, "server_busy", NULL, "The server is busy: %lld requests run and %lld wait; try again later",
+                    (long long)now.running, (long long)now.waiting);
+}
+
+static int never_fits(const struct serve *s, int n_prompt, int max_tokens, struct api_error *e)
+{
+    struct engine_snapshot now;
+    s->a->ops->snapshot(s->a->engine, &now);
+    const int ctx = s->a->info->ctx, pool = (int)MIN(now.pool_tokens, (uint64_t)INT32_MAX);
+    const bool budget = (int64_t)n_prompt + max_tokens <= ctx;
+    api_fail(e, 400, budget ? "exceeds_memory_budget" : "context_length_exceeded", "messages",
+             "This model's maximum context length is %d tokens%s. However, you requested %lld tokens (%d in the messages, "
+             "%d in the completion). Please reduce the length of the messages or completion.", budget ? MIN(pool, ctx) :
+             ctx, budget ? " in the memory of this server" : "", (long long)n_prompt + max_tokens, n_prompt, max_tokens);
+    e->n_prompt = n_prompt;
+    e->n_ctx = budget ? MIN(pool, ctx) : ctx;
+    return -1;
+}
+
+static int refusal(const struct serve *s, int code, int n_prompt, int max_tokens, const struct err *err,
+                   struct api_error *e)
+{
+    switch (code) {
+    case ENGINE_NEVER_FITS: return never_fits(s, n_prompt, max_tokens, e);
+    case ENGINE_NO_MEMORY: if (s->active == 0) return never_fits(s, n_prompt, max_tokens, e); /* fall through */
+    case ENGINE_QUEUE_FULL:
+    case ENGINE_NOT_NOW: return busy(s, e);
+    case ENGINE_BAD_REQUEST: return api_fail(e, 400, "invalid_value", NULL, "%s", err->text);
+    default: return api_fail(e, 500, "engine_failed", NULL, "%s", err->text);
+    }
+}
+
+/* A completion's text as ids: nothing in it is a control token. */
+static int encode_prompt(struct serve *s, struct api_ask *ask, struct api_error *e)
+{
+    const struct vocab *v = s->model.vocab;
+    struct ids ids = {0};
+    struct err err = {0};
+    if (vocab_adds_bos(v) && vocab_bos(v) >= 0) ids_put(&ids, vocab_bos(v));
+    int rc = vocab_encode(v, NULL, ask->prompt, ask->n_prompt, 0, &ids, &err);
+    if (rc || ids.failed || ids.n == 0 || ids.n > INT32_MAX) {
+        ids_free(&ids);
+        return api_fail(e, rc ? 400 : ids.failed ? 500 : 400, "invalid_value", "prompt", "prompt: %s", rc ? err.text :
+                        "there is nothing in it, or no memory for it");
+    }
+    ask->ids = ids.id;
+    ask->n_ids = (int)ids.n;
+    return 0;
+}
+
+static int count_prompt(struct serve *s, const struct api_ask *ask, int *n, struct api_error *e)
+{
+    struct engine_count count = {0};
+    struct err err = {0};
+    *n = ask->n_ids;
+    if (ask->ids) return 0;
+    if (s->a->ops->count_tokens(s->a->engine, ask->msgs, ask->n_msgs, &count, &err) == 0) {
+        *n = count.tokens;
+        return 0;
+    }
+    return api_fail(e, 400, "invalid_value", "messages", "%s", err.text);
+}
+
+static int submit(struct serve *s, struct job *j, struct api_ask *ask, struct api_error *e)
+{
+    struct request_grammar g = {.schema = ask->schema.data, .n_schema = ask->schema.len, .blanks = !s->model.embedded,
+                                .whole = ask->whole};
+    struct err err = {0};
+    const bool own = s->model.calls == FORM_CALLS_OWN;
+    if (own && (!ask->whole || j->whole_call)) { /* families with forms of their own write a call bare */
+        g.open = API_CALL_OPEN;
+        g.close = "</tool_call>";
+    }
+    if (!ask->whole) {
+        g.free_open = "<think>";
+        g.free_close = "</think>";
+    }
+    struct request r = {
+        .msgs = ask->msgs, .n_msgs = ask->n_msgs, .ids = ask->ids, .n_ids = ask->n_ids, .agent = j->agent,
+        .max_tokens = j->max_tokens, .sampling = ask->sampling, .stop = ask->stop, .n_stop = ask->n_stop,
+        .top_n = ask->top_n, .no_logprobs = !ask->logprobs,
+        .grammar = ask->schema.len > 0 && (own || ask->whole) ? &g : NULL,
+    };
+    int code = s->a->ops->submit(s->a->engine, &r, &j->id, &err);
+    /* Parameters that no grammar can hold a call to: where nobody asked for that, the call is only hoped for. */
+    if (code == ENGINE_BAD_REQUEST && r.grammar && !ask->whole && !ask->strict) {
+        r.grammar = NULL;
+        code = s->a->ops->submit(s->a->engine, &r, &j->id, &err);
+    }
+    if (code) return refusal(s, code, j->n_prompt, j->max_tokens, &err, e);
+    j->ans = s->a->ops->answer(s->a->engine, j->id);
+    j->n_prompt = j->ans->n_prompt;
+    return 0;
+}
+
+/* ---------------------------------------------------------------- jobs */
+
+static int take_agent(struct serve *s)
+{
+    int least = 0;
+    for (int i = 1; i < ENGINE_AGENTS; i++)
+        if (s->agent[i] < s->agent[least]) least = i;
+    s->agent[least]++;
+    return least;
+}
+
+static void keep_names(struct job *j, const struct api_ask *ask)
+{
+    const json_t *t;
+    size_t i;
+    json_array_foreach(ask->tools, i, t) {
+        const char *name = json_string_value(json_object_get(json_object_get(t, "function"), "name"));
+        buf_put(&j->names, name, strlen(name) + 1);
+    }
+}
+
+static struct job *begin(struct serve *s, struct http_call *c, const struct api_ask *ask)
+{
+    struct job *j = calloc(1, sizeof *j);
+    if (!j) return NULL;
+    *j = (struct job){.s = s, .call = c, .kind = ask->kind, .stream = ask->stream, .usage = ask->usage,
+                      .tools = ask->tools != NULL, .one_call = ask->one_call, .logprobs = ask->logprobs,
+                      .whole_call = ask->tools && ask->whole && ask->choice >= API_REQUIRED, .agent = take_agent(s),
+                      .created = time(NULL), .start = progress_clock(), .max_tokens = ask->max_tokens};
+    j->said = j->start;
+    keep_names(j, ask);
+    serve_id(s, ask->kind == API_CHAT ? "chatcmpl-" : "cmpl-", j->name, sizeof j->name);
+    j->next = s->jobs;
+    if (s->jobs) s->jobs->prev = j;
+    s->jobs = j;
+    http_put_own(c, j);
+    return j;
+}
+
+static int start(struct serve *s, struct job *j, struct api_ask *ask, struct api_error *e)
+{
+    const int64_t usual = s->a->o->max_tokens > 0 ? s->a->o->max_tokens : SERVE_ANSWER;
+    if (j->names.failed) return api_fail(e, 500, "no_memory", NULL, "no memory for the request");
+    if (ask->kind == API_COMPLETION && !ask->ids && encode_prompt(s, ask, e)) return -1;
+    if (count_prompt(s, ask, &j->n_prompt, e)) return -1;
+    if (j->max_tokens == 0) j->max_tokens = (int)MAX(1, MIN(usual, (int64_t)s->a->info->ctx - j->n_prompt));
+    if (!ask->seeded) ask->sampling.seed += s->made; /* else all would draw the same numbers */
+    if (submit(s, j, ask, e)) return -1;
+    s->active++;
+    s->counts.requests++;
+    return 0;
+}
+
+static void complete(struct serve *s, struct http_call *c, enum api_kind kind)
+{
+    struct api_error e = {0};
+    struct api_ask ask = {0};
+    struct api_memory memory = {serve_kept, s};
+    size_t n;
+    const char *body = http_body(c, &n);
+    int bad = api_read(&ask, kind, body, n, &s->model, &memory, &e);
+    http_forget_body(c);
+    struct job *j = bad ? NULL : begin(s, c, &ask);
+    if (!bad && !j) bad = api_fail(&e, 500, "no_memory", NULL, "no memory for the request");
+    if (!bad) bad = start(s, j, &ask, &e);
+    api_free(&ask);
+    if (bad) {
+        serve_refuse(s, c, &e);
+        return;
+    }
+    if (!j->stream) return; /* its client waits */
+    static const struct http_header live[HTTP_HEADERS] = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}};
+    http_stream(c, "text/event-stream", live);
+}
+
+void serve_left(void *self, struct http_call *c)
+{
+    struct serve *s = self;
+    struct job *j = http_own(c);
+    if (!j || !j->ans) return;
+    s->a->ops->cancel(s->a->engine, j->id);
+    serve_forget(j);
+}
+
+void serve_gone(void *self, struct http_call *c)
+{
+    struct serve *s = self;
+    struct job *j = http_own(c);
+    if (!j) return;
+    serve_left(s, c);
+    s->agent[j->agent]--;
+    if (j->prev) j->prev->next = j->next;
+    else s->jobs = j->next;
+    if (j->next) j->next->prev = j->prev;
+    buf_free(&j->names);
+    buf_free(&j->out);
+    free(j);
+}
+
+/* ---------------------------------------------------------------- routes */
+
+enum route { CHAT, COMPLETIONS, MODELS, MODEL, HEALTH, METRICS };
+
+static const struct {
+    const char *method, *path;
+    enum route route;
+} routes[] = {
+    {"POST", "/v1/chat/completions", CHAT}, {"POST", "/v1/completions", COMPLETIONS}, {"GET", "/v1/models", MODELS},
+    {"GET", "/v1/models/", MODEL}, {"GET", "/health", HEALTH}, {"GET", "/metrics", METRICS},
+};
+
+static bool leads(const char *path, size_t i)
+{
+    if (routes[i].route != MODEL) return strcmp(path, routes[i].path) == 0;
+    return strncmp(path, routes[i].path, strlen(routes[i].path)) == 0;
+}
+
+static int find_route(const struct http_call *c, enum route *out, struct api_error *e)
+{
+    const char *method = http_method(c), *path = http_path(c), *other = NULL;
+    if (strcmp(method, "HEAD") == 0) method = "GET";
+    for (size_t i = 0; i < COUNT_OF(routes); i++) {
+        if (!leads(path, i)) continue;
+        *out = routes[i].route;
+        if (strcmp(method, routes[i].method) == 0) return 0;
+        other = routes[i].method;
+    }
+    if (other)
+        return api_fail(e, 405, "method_not_allowed", NULL, "%.95s is to be asked with %s", path, other);
+    return api_fail(e, 404, "not_found", NULL, "%.95s is not here; what is: /v1/chat/completions, /v1/completions, "
+                    "/v1/models, /health, /metrics", path);
+}
+
+void serve_ask(void *self, struct http_call *c)
+{
+    struct serve *s = self;
+    struct api_error e = {0};
+    enum route route = HEALTH;
+    if (check_asker(s, c, &e) || find_route(c, &route, &e) || (route <= COMPLETIONS && check_body(s, c, &e))) {
+        serve_refuse(s, c, &e);
+        return;
+    }
+    switch (route) {
+    case CHAT: complete(s, c, API_CHAT); break;
+    case COMPLETIONS: complete(s, c, API_COMPLETION); break;
+    case MODELS: serve_models(s, c, NULL); break;
+    case MODEL: serve_models(s, c, http_path(c) + strlen("/v1/models/")); break;
+    case HEALTH: serve_health(s, c); break;
+    case METRICS: serve_metrics(s, c); break;
+    }
+}

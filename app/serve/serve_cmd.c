@@ -1,0 +1,250 @@
+/* serve_cmd.c - the flags of `plimsoll serve`, and its loop. */
+#include "app/faces.h"
+#include "app/input.h"
+#include "app/progress.h"
+#include "app/say.h"
+#include "app/serve/serve_impl.h"
+#include "app/signals.h"
+#include "app/turn.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { KEY_MOST = 512, KEY_LEAST = 8, IDLE_MS = 1000, FAULTS = 3 };
+
+/* ---------------------------------------------------------------- options */
+
+void serve_help(struct buf *out)
+{
+    buf_printf(out,
+               "plimsoll serve: OpenAI's HTTP API over the engine, for programs that speak it\n"
+               "  plimsoll serve [--host ADDRESS] [--port N] [--key-file FILE] [FLAGS]\n"
+               "\n"
+               "  --host ADDRESS    where to listen (127.0.0.1: this machine alone); others need --key-file\n"
+               "  --port N          0 to 65535; %d by itself, 0 is any that is free\n", SERVE_PORT);
+    buf_printf(out,
+               "  --key-file FILE   its first line is the key that clients must send (Authorization: Bearer KEY)\n"
+               "\n"
+               "    export OPENAI_BASE_URL=http://127.0.0.1:%d/v1 OPENAI_API_KEY=none\n"
+               "\n", SERVE_PORT);
+    buf_puts(out,
+             "POST /v1/chat/completions and /v1/completions, whole or as a stream, with tools, tool_choice, logprobs\n"
+             "and response_format json_schema; GET /v1/models, /health, /metrics (Prometheus, with vLLM's names).\n"
+             "What is not known is refused by its name.\n"
+             "\n");
+    buf_printf(out,
+               "A request is admitted only if it can finish, or waits, or is refused: 400 context_length_exceeded (it\n"
+               "can never fit: trim), 429 server_busy (try again: Retry-After).  An answer has the tokens that the\n"
+               "request asks for, else -n or %d; a client that leaves gives its memory back at once.\n"
+               "\n", SERVE_ANSWER);
+    buf_puts(out,
+             "FLAGS are plimsoll's own (plimsoll --help): --parallel says how many requests run at once (8), --ctx how\n"
+             "many tokens each may have, --pool, --vram and --fit what memory there is; -n, --temp, --seed, --stop and\n"
+             "their like are for requests that say nothing of it.  Nothing is saved.\n");
+}
+
+static int take_port(const char *text, int *out, struct err *err)
+{
+    char *end = NULL;
+    long n = text && *text >= '0' && *text <= '9' ? strtol(text, &end, 10) : -1;
+    if (!end || *end || n < 0 || n > 65535)
+        return err_set(err, -1, "--port: \"%.60s\" is not a whole number from 0 to 65535", text ? text : "");
+    *out = (int)n;
+    return 0;
+}
+
+static int check_serve(const struct opts *o, struct err *err)
+{
+    const char *not_it = o->prompt ? "-p" : o->nll ? "--nll" : o->dump_tokens ? "--dump-tokens"
+                         : o->top_logprobs >= 0 ? "--dump-logprobs" : o->crew ? "--crew" : o->resume ? "--resume"
+                         : o->script ? "--script" : o->json ? "--json" : o->trace ? "--trace" : o->tools ? "--tools"
+                         : o->system ? "--system" : o->store ? "--store" : guards_any(&o->off) ? "--unguarded"
+                         : o->answers > 0 ? "--answers" : strcmp(o->naive, "none") != 0 ? "--naive" : NULL;
+    if (!not_it) return 0;
+    return err_set(err, -1, "plimsoll serve answers what its clients ask: %s does not go with it", not_it);
+}
+
+/* One of our own flags, with its value. */
+static int take_own(struct opts *o, const char *flag, const char *value, struct err *err)
+{
+    if (strcmp(flag, "--port") == 0) return take_port(value, &o->serve_port, err);
+    if (!value || !*value) return err_set(err, -1, "%s needs a value", flag);
+    if (strcmp(flag, "--host") == 0) o->serve_host = value;
+    else o->serve_key_file = value;
+    return 0;
+}
+
+int serve_opts(struct opts *o, int argc, char *const *argv, struct err *err)
+{
+    static const char *const own[] = {"--host", "--port", "--key-file"};
+    struct opts said = {.serve_host = "127.0.0.1", .serve_port = SERVE_PORT};
+    char **rest = calloc((size_t)argc + 1, sizeof *rest);
+    int n = 0, bad = rest ? 0 : err_set(err, -1, "no memory for the options");
+    for (int i = 0; i < argc && !bad; i++) {
+        bool is_own = false;
+        for (size_t k = 0; k < COUNT_OF(own); k++) is_own |= strcmp(argv[i], own[k]) == 0;
+        if (is_own) bad = take_own(&said, argv[i], i + 1 < argc ? argv[i + 1] : NULL, err);
+        else if (i != 1) rest[n++] = argv[i];
+        i += is_own;
+    }
+    if (!bad) bad = opts_parse(o, n, rest, NULL, err);
+    else *o = (struct opts){.plain = true};
+    if (!bad && !o->help && !o->version && !o->help_events && !o->help_crew) bad = check_serve(o, err);
+    free(rest);
+    o->argc = argc;
+    o->argv = argv;
+    o->serve = true;
+    o->serve_host = said.serve_host;
+    o->serve_port = said.serve_port;
+    o->serve_key_file = said.serve_key_file;
+    o->no_save = o->script = true; /* nothing of it is kept, and nobody is asked */
+    return bad;
+}
+
+/* ---------------------------------------------------------------- the key */
+
+static int read_key(struct serve *s, struct err *err)
+{
+    const char *path = s->a->o->serve_key_file;
+    char text[KEY_MOST + 1];
+    struct stat st;
+    if (!path) return 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+        const char *why = fd < 0 ? strerror(errno) : "it is no file";
+        if (fd >= 0) close(fd);
+        return err_set(err, EXIT_USAGE, "--key-file %.200s: %s", path, why);
+    }
+    ssize_t n = read(fd, text, sizeof text);
+    close(fd);
+    size_t len = 0;
+    while (n > 0 && len < (size_t)n && text[len] > ' ' && text[len] < 0x7f) len++;
+    if (len < KEY_LEAST || len > KEY_MOST || (len < (size_t)MAX(n, 0) && text[len] != '\n' && text[len] != '\r'))
+        return err_set(err, EXIT_USAGE, "--key-file %.200s: its first line is to be a key of %d to %d letters, digits and "
+                       "signs without blanks", path, KEY_LEAST, KEY_MOST);
+    buf_put(&s->key, text, len);
+    return s->key.failed ? err_set(err, EXIT_INTERNAL, "no memory for the key") : 0;
+}
+
+/* ---------------------------------------------------------------- opening */
+
+/* "/models/qwen2.5-0.5b-instruct-q8_0.gguf" is "qwen2.5-0.5b-instruct-q8_0". */
+static void name_model(struct serve *s)
+{
+    const char *path = s->a->o->model, *slash = strrchr(path, '/');
+    const char *name = s->a->o->embedded ? "plimsoll-tiny" : slash ? slash + 1 : path;
+    size_t n = strlen(name);
+    if (n > 5 && strcmp(name + n - 5, ".gguf") == 0) n -= 5;
+    for (size_t i = 0; i < n && i + 1 < sizeof s->model_id; i++)
+        s->model_id[i] = name[i] > ' ' && name[i] < 0x7f && name[i] != '"' ? name[i] : '_';
+    s->model.id = *s->model_id ? s->model_id : "model";
+}
+
+static int open_serve(struct serve *s, struct err *err)
+{
+    static const struct http_ops ops = {serve_ask, serve_more, serve_left, serve_gone};
+    struct app *a = s->a;
+    const size_t limit = MAX((size_t)SERVE_BODY_LEAST, (size_t)a->info->ctx * SERVE_BODY_TOKEN);
+    struct http_config cfg = {.host = a->o->serve_host, .port = a->o->serve_port, .connections = SERVE_CONNECTIONS,
+                              .body_limit = limit, .bodies_limit = SERVE_BODIES * limit, .silent_s = SERVE_SILENT,
+                              .ops = &ops, .self = s};
+    if (getrandom(&s->secret, sizeof s->secret, 0) != (ssize_t)sizeof s->secret)
+        return err_set(err, EXIT_INTERNAL, "no random numbers for ids: %s", strerror(errno));
+    int bad = read_key(s, err);
+    if (bad) return bad;
+    name_model(s);
+    s->opened = time(NULL);
+    s->model.calls = turn_calls(a);
+    s->model.embedded = a->o->embedded;
+    s->model.vocab = a->ops->vocab(a->engine);
+    s->model.sampling = a->sampling;
+    s->model.stop = a->o->stop;
+    s->model.n_stop = a->o->n_stop;
+    s->http = http_open(&cfg, err);
+    if (!s->http) return EXIT_USAGE;
+    if (http_is_local(s->http) || s->key.len > 0) return EXIT_DONE;
+    return err_set(err, EXIT_USAGE, "--host %.100s can be reached from other machines: give a key that clients must "
+                   "send, with --key-file", a->o->serve_host);
+}
+
+static void say_open(const struct serve *s)
+{
+    const struct engine_info *i = s->a->info;
+    const bool six = strchr(http_host(s->http), ':') != NULL;
+    say("serving %s at http://%s%s%s:%d/v1%s", s->model.id, six ? "[" : "", http_host(s->http), six ? "]" : "",
+        http_port(s->http), s->key.len > 0 ? ", with a key" : "");
+    say("%d requests at once, each with up to %d tokens; Ctrl-C ends it", i->max_seqs, i->ctx);
+}
+
+/* ---------------------------------------------------------------- the loop */
+
+/* After a pass, and now and then: who has something new? */
+static void look_at_jobs(struct serve *s)
+{
+    double now = progress_clock();
+    for (struct job *j = s->jobs, *next; j; j = next) {
+        next = j->next;
+        if (!j->ans) continue;
+        size_t len = atomic_load_explicit(&j->ans->text_len, memory_order_acquire);
+        if (j->first == 0 && atomic_load(&j->ans->n_tokens) > 0) j->first = now;
+        if (!j->stream && serve_ended(j)) serve_say_whole(j);
+        else if (j->stream && (serve_ended(j) || len != j->seen || now - j->said > SERVE_ALIVE)) http_wake(j->call);
+        j->seen = len;
+    }
+}
+
+/* Requests that a failing engine left without an end: each is told. */
+static void end_all(struct serve *s)
+{
+    for (struct job *j = s->jobs; j; j = j->next)
+        if (j->ans && !serve_ended(j)) s->a->ops->cancel(s->a->engine, j->id);
+    look_at_jobs(s);
+}
+
+static void step(struct serve *s)
+{
+    struct err err = {0};
+    bool left = false;
+    for (const struct job *j = s->jobs; j && !left; j = j->next) left = j->ans && !serve_ended(j);
+    if (!left) {
+        look_at_jobs(s);
+        return;
+    }
+    int n = app_step(s->a, &err);
+    if (n < 0) say_error("%s", err.text);
+    s->faults = n < 0 ? s->faults + 1 : 0;
+    if (n == 0 || s->faults >= FAULTS) end_all(s);
+    else look_at_jobs(s);
+}
+
+/* What is under way is told that it ends, and gets a moment to hear it. */
+static void say_goodbye(struct serve *s)
+{
+    end_all(s);
+    for (int i = 0; i < 10 && http_calls(s->http) > 0; i++) http_wait(s->http, 20, -1);
+}
+
+int serve_run(struct app *a)
+{
+    struct serve s = {.a = a};
+    struct err err = {0};
+    int status = open_serve(&s, &err);
+    if (status != EXIT_DONE) {
+        app_error(a, "open", err.text);
+    } else {
+        say_open(&s);
+        while (!signals_pending()) {
+            http_wait(s.http, s.active > 0 ? 0 : IDLE_MS, signals_fd());
+            step(&s);
+        }
+        say_goodbye(&s);
+        status = 128 + signals_pending();
+    }
+    http_close(s.http);
+    serve_kept_free(&s);
+    buf_free(&s.key);
+    return status;
+}

@@ -1,0 +1,104 @@
+/* serve_impl.h - what the files of `plimsoll serve` share. */
+#ifndef SERVE_IMPL_H
+#define SERVE_IMPL_H
+#include "app/serve/api.h"
+#include "app/serve/http.h"
+#include "app/serve/serve.h"
+#include "engine/siphash.h"
+
+enum {
+    SERVE_ANSWER = 1024,      /* tokens of an answer whose request does not say how many */
+    SERVE_CONNECTIONS = 256,
+    SERVE_SILENT = 60,        /* seconds */
+    SERVE_ALIVE = 10,         /* seconds without a word after which a stream says that it lives */
+    SERVE_BODY_LEAST = 1 << 20, SERVE_BODY_TOKEN = 32, /* bytes of a body: at least, and for each token of a context */
+    SERVE_BODIES = 4,         /* times the longest, of all bodies together */
+    SERVE_KEPT = 256, SERVE_KEPT_TEXT = 4096 /* calls, and bytes of one at most */
+};
+
+/* Seconds in steps, as Prometheus has a histogram. */
+enum { SERVE_STEPS = 12 };
+extern const double serve_step[SERVE_STEPS];
+struct serve_times {
+    uint64_t in[SERVE_STEPS + 1]; /* the last: above all steps */
+    double sum;
+};
+
+struct serve_counts {
+    uint64_t requests, ended[END_OOM + 1], refused_busy, refused_context, refused_memory, refused_input, refused_key,
+             failed, prompt_tokens, cached_tokens, generated_tokens, calls;
+    struct serve_times first_token, whole;
+};
+
+struct serve_kept {
+    char id[API_CALL_ID];
+    char *text;
+    size_t n;
+};
+
+struct job;
+struct serve {
+    struct app *a;
+    struct http *http;
+    struct api_model model;
+    char model_id[128];
+    struct buf key;          /* empty: everybody may ask */
+    struct sip128 secret;    /* ids are made from it */
+    uint64_t made;           /* ids so far */
+    int64_t opened;          /* when, in seconds of the calendar */
+    struct job *jobs;
+    int active;              /* that the engine has */
+    uint8_t agent[ENGINE_AGENTS]; /* jobs under that number */
+    struct serve_counts counts;
+    struct serve_kept kept[SERVE_KEPT];
+    size_t kept_next;
+    int faults;              /* passes in a row that failed */
+};
+
+/* One request that the engine was given. */
+struct job {
+    struct serve *s;
+    struct http_call *call;
+    struct job *prev, *next;
+    enum api_kind kind;
+    bool stream, usage, tools, whole_call, one_call, logprobs;
+    struct buf names;        /* of its tools, each with its NUL */
+    int id, agent;           /* in the engine */
+    const struct answer *ans; /* NULL: the engine has it no more */
+    int n_prompt, max_tokens;
+    char name[48];           /* "chatcmpl-..." */
+    int64_t created;
+    double start, first, said;
+    /* of a stream: what was written already */
+    bool head, finished;
+    size_t thinking, content;
+    size_t seen;             /* of the answer's text, when the stream was woken last */
+    int tokens;
+    struct buf out;
+    size_t out_at;
+};
+
+/* serve_ask.c */
+void serve_ask(void *self, struct http_call *c);
+void serve_left(void *self, struct http_call *c);
+void serve_gone(void *self, struct http_call *c);
+void serve_refuse(struct serve *s, struct http_call *c, const struct api_error *e);
+void serve_id(struct serve *s, const char *front, char *out, size_t size); /* front and 22 letters and digits */
+
+/* serve_say.c */
+long serve_more(void *self, struct http_call *c, char *to, size_t n);
+void serve_say_whole(struct job *j); /* its end has come */
+bool serve_ended(const struct job *j);
+void serve_forget(struct job *j);    /* the engine may forget it; counted and told on stderr */
+
+/* serve_figures.c */
+void serve_metrics(struct serve *s, struct http_call *c);
+void serve_models(struct serve *s, struct http_call *c, const char *id); /* NULL: all */
+void serve_health(struct serve *s, struct http_call *c);
+void serve_time(struct serve_times *t, double seconds);
+
+/* serve_kept.c: calls that were written lately, as struct api_memory has them */
+void serve_keep(struct serve *s, const char *id, const char *text, size_t n);
+const char *serve_kept(void *self, const char *id, size_t *n);
+void serve_kept_free(struct serve *s);
+#endif
