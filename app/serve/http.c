@@ -35,7 +35,7 @@ struct http {
     const struct mhd *lib;
     struct MHD_Daemon *daemon;
     int listener, epoll, port, n_calls;
-    bool local;
+    bool local, woken; /* woken: a connection goes on, which nothing but the next run of the library shows */
     char host[HOST];
     size_t held;
     struct http_call *calls;
@@ -122,6 +122,7 @@ void http_wake(struct http_call *c)
 {
     if (!c->suspended) return;
     c->suspended = false;
+    c->h->woken = true;
     c->h->lib->resume_connection(c->conn);
 }
 
@@ -328,7 +329,8 @@ void http_wait(struct http *h, int ms, int fd)
 {
     MHD_UNSIGNED_LONG_LONG due;
     nfds_t n = watch(h, fd);
-    if (h->lib->get_timeout(h->daemon, &due) == MHD_YES && due < (unsigned)ms) ms = (int)due;
+    if (h->woken) ms = 0;
+    else if (h->lib->get_timeout(h->daemon, &due) == MHD_YES && due < (unsigned)ms) ms = (int)due;
     if (poll(h->fds, n, ms) > 0) {
         for (nfds_t i = 2; i < n; i++) {
             struct http_call *c = h->watched[i];
@@ -338,6 +340,7 @@ void http_wait(struct http *h, int ms, int fd)
             http_wake(c);
         }
     }
+    h->woken = false;
     h->lib->run(h->daemon);
 }
 

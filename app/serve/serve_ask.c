@@ -198,7 +198,12 @@ static int submit(struct serve *s, struct job *j, struct api_ask *ask, struct ap
         r.grammar = NULL;
         code = s->a->ops->submit(s->a->engine, &r, &j->id, &err);
     }
-    if (code) return refusal(s, code, j->n_prompt, j->max_tokens, &err, e);
+    if (code) {
+        refusal(s, code, j->n_prompt, j->max_tokens, &err, e);
+        const char *whose = !r.grammar || code != ENGINE_BAD_REQUEST ? NULL : j->tools ? "tools" : "response_format";
+        if (whose) snprintf(e->param, sizeof e->param, "%s", whose);
+        return -1;
+    }
     j->ans = s->a->ops->answer(s->a->engine, j->id);
     j->n_prompt = j->ans->n_prompt;
     return 0;

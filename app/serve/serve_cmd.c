@@ -170,13 +170,17 @@ static int open_serve(struct serve *s, struct err *err)
                    "send, with --key-file", a->o->serve_host);
 }
 
-static void say_open(const struct serve *s)
+/* The address goes to stdout, alone: a program that chose --port 0 reads it there. */
+static void say_open(struct serve *s)
 {
     const struct engine_info *i = s->a->info;
     const bool six = strchr(http_host(s->http), ':') != NULL;
-    say("serving %s at http://%s%s%s:%d/v1%s", s->model.id, six ? "[" : "", http_host(s->http), six ? "]" : "",
-        http_port(s->http), s->key.len > 0 ? ", with a key" : "");
-    say("%d requests at once, each with up to %d tokens; Ctrl-C ends it", i->max_seqs, i->ctx);
+    struct buf at = {0};
+    buf_printf(&at, "http://%s%s%s:%d/v1\n", six ? "[" : "", http_host(s->http), six ? "]" : "", http_port(s->http));
+    if (at.data) out_put(&s->a->answers, at.data, at.len);
+    buf_free(&at);
+    say("serving %s%s: %d requests at once, each with up to %d tokens; Ctrl-C ends it", s->model.id,
+        s->key.len > 0 ? ", to who has the key" : "", i->max_seqs, i->ctx);
 }
 
 /* ---------------------------------------------------------------- the loop */
