@@ -247,7 +247,7 @@ TEST(completion_in_bash_offers_subcommands_and_what_is_theirs)
 {
     if (!is_there("bash")) SKIP("needs bash");
     bash_with_rig("touch stream.jsonl; mkdir new\n"
-                  "t sessions,store,stress plimsoll s\n"
+                  "t serve,sessions,store,stress plimsoll s\n"
                   "t check,compact plimsoll store c\n"
                   "t --to plimsoll store salvage --t\n"
                   "t new plimsoll store salvage --to n\n"

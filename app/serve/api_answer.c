@@ -76,7 +76,7 @@ static size_t split_thinking(const char *text, size_t n, bool ended, struct api_
 {
     size_t begin = skip_blanks(text, 0, n), same = 0, len = sizeof think_open - 1;
     while (begin + same < n && same < len && text[begin + same] == think_open[same]) same++;
-    if (same < len) return begin + same == n && same > 0 && !ended ? n : 0; /* it may become the tag */
+    if (same < len) return begin + same == n && !ended ? n : 0; /* it may become the tag */
     size_t from = skip_blanks(text, begin + len, n);
     const char *close = memmem(text + from, n - from, think_close, sizeof think_close - 1);
     size_t to = close ? (size_t)(close - text) : n;

@@ -1,0 +1,115 @@
+/* fuzz_serve.c - what a client may send to `plimsoll serve`, and what a model may have written, cut into parts.
+ *
+ * covers: app/serve/api_read.c app/serve/api_messages.c app/serve/api_schema.c app/serve/api_answer.c
+ *
+ * An input: one letter that says what the rest is (c: a chat's body, p: a completion's; s: an answer's text), the second
+ * says of which family's calls.  What must hold: a refusal has a status, a code and a line; messages have texts that can
+ * be read to their end; the parts of an answer that comes byte by byte only grow, and end as those of the whole. */
+#include "app/serve/api.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(bool holds)
+{
+    if (!holds) abort();
+}
+
+/* A vocabulary, once: GGUF of the tests. */
+static const struct vocab *vocab(void)
+{
+    static struct vocab *v;
+    struct err err = {0};
+    if (v) return v;
+    struct gguf *g = gguf_open("tests/fixtures/llama-gqa.gguf", &err);
+    must(g != NULL);
+    v = vocab_open(g, &err);
+    must(v != NULL);
+    gguf_close(g);
+    return v;
+}
+
+static unsigned sum_of(const char *text, size_t n)
+{
+    unsigned sum = 0;
+    for (size_t i = 0; i < n; i++) sum += (unsigned char)text[i];
+    return sum;
+}
+
+static void read_body(enum api_kind kind, enum form_calls calls, bool embedded, const char *text, size_t n)
+{
+    static const char *const stop[] = {"STOP"};
+    struct api_model m = {.id = "m", .calls = calls, .embedded = embedded, .vocab = vocab(), .sampling = SAMPLING_GREEDY,
+                          .stop = stop, .n_stop = 1};
+    struct api_ask a;
+    struct api_error e = {0};
+    if (api_read(&a, kind, text, n, &m, NULL, &e)) {
+        struct buf out = {0};
+        must(e.status >= 400 && e.code && *e.text && !strchr(e.text, '\n'));
+        api_put_error(&e, &out);
+        json_t *v = json_loadb(out.data, out.len, 0, NULL);
+        must(v != NULL);
+        json_decref(v);
+        buf_free(&out);
+    } else {
+        unsigned sum = 0;
+        must(kind == API_COMPLETION || a.n_msgs > 0);
+        for (int i = 0; i < a.n_msgs; i++) sum += sum_of(a.msgs[i].text, a.msgs[i].len);
+        for (int i = 0; i < a.n_stop; i++) sum += sum_of(a.stop[i], strlen(a.stop[i]));
+        sum += sum_of(a.schema.data, a.schema.len) + sum_of(a.prompt, a.n_prompt);
+        must(sampling_check(&a.sampling, vocab_size(vocab()), NULL) == 0 && sum + 1 != 0);
+    }
+    api_free(&a);
+}
+
+static bool any_name(void *self, const char *name)
+{
+    (void)self;
+    return *name != '\0';
+}
+
+static bool grows(struct api_part was, struct api_part is)
+{
+    return was.n == 0 || (was.at == is.at && was.n <= is.n);
+}
+
+static void split(enum form_calls how, bool tools, const char *text, size_t n)
+{
+    struct api_split was = {0}, now, end;
+    struct api_call call[API_CALLS];
+    api_split(text, n, tools, how, true, &end);
+    for (size_t k = 0; k <= n; k++) {
+        api_split(text, k, tools, how, false, &now);
+        must(now.thinking.at + now.thinking.n <= k && now.content.at + now.content.n <= k);
+        must(now.call.n == 0 || now.call.at + now.call.n == k);
+        must(grows(was.thinking, now.thinking) && grows(was.content, now.content));
+        was = now;
+    }
+    must(grows(was.thinking, end.thinking) && (was.content.n == 0 || was.content.at == end.content.at));
+    must(end.call.n > 0 || was.content.n <= end.content.n);
+    int got = end.call.n > 0 ? api_read_calls(text + end.call.at, end.call.n, how, any_name, NULL, call) : 0;
+    for (int i = 0; i < got; i++) {
+        json_t *v = json_loads(json_string_value(call[i].arguments), JSON_DECODE_ANY, NULL);
+        json_decref(v);
+    }
+    api_free_calls(call, got);
+    json_t *s = api_text(text, n);
+    must(s != NULL && api_whole(text, n) <= n && n - api_whole(text, n) <= 3);
+    json_decref(s);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 2 || size > 1 << 16) return 0;
+    char *text = malloc(size); /* its own block: reading past the end is seen */
+    must(text != NULL);
+    memcpy(text, data + 2, size - 2);
+    enum form_calls how = (enum form_calls)(data[1] % FORM_CALLS_ANY);
+    switch (data[0]) {
+    case 'c': read_body(API_CHAT, how, data[1] & 16, text, size - 2); break;
+    case 'p': read_body(API_COMPLETION, how, false, text, size - 2); break;
+    case 's': split(how, data[1] & 16, text, MIN(size - 2, (size_t)2048)); break;
+    default: break;
+    }
+    free(text);
+    return 0;
+}
