@@ -4,7 +4,9 @@
 
 #define CHAT "/v1/chat/completions"
 #define WORDS "tests/fixtures/llama-gqa.gguf"
-#define USER "\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]"
+#define POST                                                                                                          \
+    "POST " CHAT " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
+#define USER "'messages':[{'role':'user','content':'x'}]"
 
 /* ---------------------------------------------------------------- refusals */
 
@@ -15,42 +17,42 @@ static const struct {
 } refused[] = {
     {"{" USER, 400, "invalid_json", NULL},
     {"[]", 400, "invalid_json", NULL},
-    {"{" USER ",\"n\":1,\"n\":2}", 400, "invalid_json", NULL},
+    {"{" USER ",'n':1,'n':2}", 400, "invalid_json", NULL},
     {"{}", 400, "invalid_value", "messages"},
-    {"{\"messages\":[]}", 400, "invalid_value", "messages"},
-    {"{\"messages\":[1]}", 400, "invalid_value", "messages[0].role"},
-    {"{\"messages\":[{\"role\":\"user\"}]}", 400, "invalid_type", "messages[0].content"},
-    {"{\"messages\":[{\"role\":\"king\",\"content\":\"x\"}]}", 400, "invalid_value", "messages[0].role"},
-    {"{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"image_url\",\"image_url\":{}}]}]}", 400, "unsupported_value",
+    {"{'messages':[]}", 400, "invalid_value", "messages"},
+    {"{'messages':[1]}", 400, "invalid_value", "messages[0].role"},
+    {"{'messages':[{'role':'user'}]}", 400, "invalid_type", "messages[0].content"},
+    {"{'messages':[{'role':'king','content':'x'}]}", 400, "invalid_value", "messages[0].role"},
+    {"{'messages':[{'role':'user','content':[{'type':'image_url','image_url':{}}]}]}", 400, "unsupported_value",
      "messages[0].content"},
-    {"{\"messages\":[{\"role\":\"tool\",\"tool_call_id\":\"a\",\"content\":\"x\"}]}", 400, "invalid_value",
+    {"{'messages':[{'role':'tool','tool_call_id':'a','content':'x'}]}", 400, "invalid_value",
      "messages[0].tool_call_id"},
-    {"{\"messages\":[{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"[\"}}]}]}",
+    {"{'messages':[{'role':'assistant','tool_calls':[{'id':'a','function':{'name':'f','arguments':'['}}]}]}",
      400, "invalid_value", "messages[0].tool_calls"},
-    {"{" USER ",\"model\":\"gpt-4\"}", 404, "model_not_found", "model"},
-    {"{" USER ",\"n\":2}", 400, "unsupported_value", "n"},
-    {"{" USER ",\"temperature\":-1}", 400, "invalid_value", "temperature"},
-    {"{" USER ",\"temperature\":\"hot\"}", 400, "invalid_type", "temperature"},
-    {"{" USER ",\"top_p\":2}", 400, "invalid_value", "top_p"},
-    {"{" USER ",\"top_k\":1.5}", 400, "invalid_value", "top_k"},
-    {"{" USER ",\"seed\":\"a\"}", 400, "invalid_type", "seed"},
-    {"{" USER ",\"max_tokens\":0}", 400, "invalid_value", "max_tokens"},
-    {"{" USER ",\"max_tokens\":1,\"max_completion_tokens\":2}", 400, "invalid_value", "max_tokens"},
-    {"{" USER ",\"stop\":[\"\"]}", 400, "invalid_value", "stop"},
-    {"{" USER ",\"stop\":[\"1\",\"2\",\"3\",\"4\",\"5\",\"6\",\"7\",\"8\",\"9\"]}", 400, "invalid_value", "stop"},
-    {"{" USER ",\"logit_bias\":{\"x\":1}}", 400, "invalid_value", "logit_bias"},
-    {"{" USER ",\"top_logprobs\":2}", 400, "invalid_value", "top_logprobs"},
-    {"{" USER ",\"logprobs\":true,\"top_logprobs\":99}", 400, "invalid_value", "top_logprobs"},
-    {"{" USER ",\"stream_options\":{}}", 400, "invalid_value", "stream_options"},
-    {"{" USER ",\"audio\":{}}", 400, "unknown_parameter", "audio"},
-    {"{" USER ",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"a b\"}}]}", 400, "invalid_value", "tools[0]"},
-    {"{" USER ",\"tool_choice\":\"required\"}", 400, "invalid_value", "tool_choice"},
-    {"{" USER ",\"response_format\":{\"type\":\"json_object\"}}", 400, "unsupported_value", "response_format"},
-    {"{" USER ",\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"schema\":{\"type\":\"string\",\"pattern\":\"a\"}}}}",
+    {"{" USER ",'model':'gpt-4'}", 404, "model_not_found", "model"},
+    {"{" USER ",'n':2}", 400, "unsupported_value", "n"},
+    {"{" USER ",'temperature':-1}", 400, "invalid_value", "temperature"},
+    {"{" USER ",'temperature':'hot'}", 400, "invalid_type", "temperature"},
+    {"{" USER ",'top_p':2}", 400, "invalid_value", "top_p"},
+    {"{" USER ",'top_k':1.5}", 400, "invalid_value", "top_k"},
+    {"{" USER ",'seed':'a'}", 400, "invalid_type", "seed"},
+    {"{" USER ",'max_tokens':0}", 400, "invalid_value", "max_tokens"},
+    {"{" USER ",'max_tokens':1,'max_completion_tokens':2}", 400, "invalid_value", "max_tokens"},
+    {"{" USER ",'stop':['']}", 400, "invalid_value", "stop"},
+    {"{" USER ",'stop':['1','2','3','4','5','6','7','8','9']}", 400, "invalid_value", "stop"},
+    {"{" USER ",'logit_bias':{'x':1}}", 400, "invalid_value", "logit_bias"},
+    {"{" USER ",'top_logprobs':2}", 400, "invalid_value", "top_logprobs"},
+    {"{" USER ",'logprobs':true,'top_logprobs':99}", 400, "invalid_value", "top_logprobs"},
+    {"{" USER ",'stream_options':{}}", 400, "invalid_value", "stream_options"},
+    {"{" USER ",'audio':{}}", 400, "unknown_parameter", "audio"},
+    {"{" USER ",'tools':[{'type':'function','function':{'name':'a b'}}]}", 400, "invalid_value", "tools[0]"},
+    {"{" USER ",'tool_choice':'required'}", 400, "invalid_value", "tool_choice"},
+    {"{" USER ",'response_format':{'type':'json_object'}}", 400, "unsupported_value", "response_format"},
+    {"{" USER ",'response_format':{'type':'json_schema','json_schema':{'schema':{'type':'string','pattern':'a'}}}}",
      400, "invalid_value", "response_format"},
-    {"{" USER ",\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"schema\":{\"$ref\":\"#/$defs/A\",\"$defs\":{\"A\":"
-     "{\"$ref\":\"#/$defs/A\"}}}}}}", 400, "invalid_value", "response_format"},
-    {"{" USER ",\"max_tokens\":5000}", 400, "context_length_exceeded", "messages"},
+    {"{" USER ",'response_format':{'type':'json_schema','json_schema':{'schema':{'$ref':'#/$defs/A','$defs':{'A':"
+     "{'$ref':'#/$defs/A'}}}}}}", 400, "invalid_value", "response_format"},
+    {"{" USER ",'max_tokens':5000}", 400, "context_length_exceeded", "messages"},
 };
 
 TEST(serve_refuses_by_name_and_goes_on)
@@ -67,7 +69,7 @@ TEST(serve_refuses_by_name_and_goes_on)
         CHECK(strlen(text) > 5 && !strchr(text, '\n') && !strstr(text, "429") && !strstr(text, "Request too large"));
         json_decref(v);
     }
-    json_t *v = ask(CHAT, "{" USER ",\"max_tokens\":5}", 200);
+    json_t *v = ask(CHAT, "{" USER ",'max_tokens':5}", 200);
     json_decref(v);
     CHECK_NEAR(metric("plimsoll:requests_refused_total{reason=\"context\"}"), 1, 0);
     CHECK_EQ(serve_end(), 130);
@@ -77,21 +79,21 @@ TEST(serve_says_a_context_that_is_too_short_in_the_words_that_clients_look_for)
 {
     struct buf body = {0};
     SERVE("--threads", "1", "--ctx", "256");
-    buf_puts(&body, "{\"messages\":[{\"role\":\"user\",\"content\":\"");
+    buf_puts(&body, "{'messages':[{'role':'user','content':'");
     for (int i = 0; i < 400; i++) buf_puts(&body, "ship ");
-    buf_puts(&body, "\"}],\"max_tokens\":10}");
+    buf_puts(&body, "'}],'max_tokens':10}");
     json_t *v = ask(CHAT, body.data, 400);
     const char *text = text_at(v, "error.message");
     CHECK_STR(text_at(v, "error.code"), "context_length_exceeded");
     CHECK(strstr(text, "This model's maximum context length is 256 tokens") != NULL);
     CHECK(number_at(v, "error.n_prompt_tokens") > 256 && number_at(v, "error.n_ctx") == 256);
     json_decref(v);
-    v = ask(CHAT, "{" USER ",\"max_tokens\":20}", 200); /* exactly 20 fit beside it, as unnamed they would too */
+    v = ask(CHAT, "{" USER ",'max_tokens':20}", 200); /* exactly 20 fit beside it, as unnamed they would too */
     json_decref(v);
     buf_free(&body);
     CHECK_EQ(serve_end(), 130);
     SERVE("--threads", "1", "--ctx", "512", "--pool", "64", "--parallel", "1"); /* the pool is what is too small */
-    v = ask(CHAT, "{" USER ",\"max_tokens\":100}", 400);
+    v = ask(CHAT, "{" USER ",'max_tokens':100}", 400);
     CHECK_STR(text_at(v, "error.code"), "exceeds_memory_budget");
     CHECK(strstr(text_at(v, "error.message"), "maximum context length is 64 tokens in the memory") != NULL);
     json_decref(v);
@@ -181,9 +183,9 @@ TEST(serve_reads_a_body_up_to_its_limit)
     struct buf body = {0}, chunked = {0};
     struct response r;
     SERVE("--threads", "1");
-    buf_puts(&body, "{\"user\":\"");
+    buf_puts(&body, quoted("{'user':'"));
     while (body.len < LIMIT - 100) buf_puts(&body, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
-    buf_puts(&body, "\"," USER ",\"max_tokens\":3}");
+    buf_puts(&body, quoted("'," USER ",'max_tokens':3}"));
     exchange("POST", CHAT, NULL, body.data, body.len, &r);
     CHECK_EQ(r.status, 200);
     response_free(&r);
@@ -195,8 +197,7 @@ TEST(serve_reads_a_body_up_to_its_limit)
     }
     int fd = client();
     struct buf head = {0};
-    buf_puts(&head, "POST " CHAT " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
-                    "Transfer-Encoding: chunked\r\n\r\n");
+    buf_puts(&head, POST "Transfer-Encoding: chunked\r\n\r\n");
     client_put(fd, head.data, head.len);
     client_put(fd, chunked.data, chunked.len);
     client_put(fd, "0\r\n\r\n", 5);
@@ -206,8 +207,7 @@ TEST(serve_reads_a_body_up_to_its_limit)
     close(fd);
 
     fd = client(); /* a header that says too much: nothing of it is waited for */
-    static const char large[] = "POST " CHAT " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-                                "Connection: close\r\nContent-Length: 99999999999\r\n\r\n";
+    static const char large[] = POST "Content-Length: 99999999999\r\n\r\n";
     client_put(fd, large, sizeof large - 1);
     read_response(fd, &r);
     CHECK_EQ(r.status, 413);
@@ -236,7 +236,7 @@ TEST(serve_is_not_held_up_by_a_client_that_says_nothing)
     SERVE("--threads", "1");
     int silent = client(), slow = client();
     client_put(slow, "POST " CHAT " HTT", 15);
-    json_t *v = ask(CHAT, "{" USER ",\"max_tokens\":3}", 200);
+    json_t *v = ask(CHAT, "{" USER ",'max_tokens':3}", 200);
     json_decref(v);
     CHECK_EQ(serve_end(), 130);
     close(silent);
@@ -248,15 +248,15 @@ TEST(serve_is_not_held_up_by_a_client_that_says_nothing)
 static void begin_ask(int fd, const char *body)
 {
     struct buf out = {0};
-    buf_printf(&out, "POST " CHAT " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
-               "Content-Length: %zu\r\n\r\n%s", strlen(body), body);
+    buf_printf(&out, POST "Content-Length: %zu\r\n\r\n%s", strlen(body), quoted(body));
     client_put(fd, out.data, out.len);
     buf_free(&out);
 }
 
-static const char endless[] = "{\"answer\": \"word after word \", \"token_ms\": 2, \"end\": false}\n";
-#define ENDLESS(...) SERVE("-m", WORDS, "--engine", "scripted", "--script-file", serve_file("endless", endless), ##__VA_ARGS__)
-#define LONG "{" USER ",\"max_tokens\":450"
+static const char endless[] = "{'answer': 'word after word ', 'token_ms': 2, 'end': false}\n";
+#define ENDLESS(...)                                                                                                  \
+    SERVE("-m", WORDS, "--engine", "scripted", "--script-file", serve_file("endless", quoted(endless)), ##__VA_ARGS__)
+#define LONG "{" USER ",'max_tokens':450"
 
 TEST(serve_lets_a_crowd_wait_or_try_again)
 {
@@ -265,7 +265,7 @@ TEST(serve_lets_a_crowd_wait_or_try_again)
     ENDLESS("--ctx", "256", "--parallel", "2");
     for (int i = 0; i < CROWD; i++) {
         fd[i] = client();
-        begin_ask(fd[i], i % 3 ? "{" USER ",\"max_tokens\":20}" : "{" USER ",\"max_tokens\":100,\"stream\":true}");
+        begin_ask(fd[i], i % 3 ? "{" USER ",'max_tokens':20}" : "{" USER ",'max_tokens':100,'stream':true}");
     }
     for (int i = 0; i < CROWD; i++) {
         struct response r;
@@ -301,7 +301,7 @@ TEST(serve_gives_back_what_a_client_held_that_leaves)
     struct buf in = {0};
     ENDLESS();
     int fd = client();
-    begin_ask(fd, LONG ",\"stream\":true}");
+    begin_ask(fd, LONG ",'stream':true}");
     CHECK(client_read(fd, &in, "\"content\":\"w\""));
     CHECK(metric("plimsoll:kv_tokens{state=\"reserved\"}") > 0);
     close(fd);
@@ -321,7 +321,7 @@ TEST(serve_tells_those_who_wait_that_it_ends)
     struct buf in = {0};
     ENDLESS();
     int stream = client(), whole = client();
-    begin_ask(stream, LONG ",\"stream\":true}");
+    begin_ask(stream, LONG ",'stream':true}");
     begin_ask(whole, LONG "}");
     CHECK(client_read(stream, &in, "\"content\":\"w\""));
     while (metric("vllm:num_requests_running") < 2) usleep(1000);

@@ -61,7 +61,8 @@ TEST(strict_whole_answers_may_be_any_value_without_marks)
         int id;
         size_t k = i / 4;
         talk_begin(&t, tools, 1, "How many ships?");
-        t.grammar = (struct request_grammar){.schema = cases[k].schema, .n_schema = strlen(cases[k].schema), .whole = true};
+        t.grammar = (struct request_grammar){.schema = cases[k].schema, .n_schema = strlen(cases[k].schema),
+                                             .whole = true};
         t.r.sampling = (struct sampling){.temp = 2, .top_p = 1, .repeat = 1, .seed = i};
         const struct answer *a = ask(&engine_local, e, &t.r, &id);
         CHECK_EQ(atomic_load(&a->end), END_STOP);

@@ -200,8 +200,8 @@ static int put_content(const json_t *content, size_t i, struct buf *out, struct 
     json_array_foreach(content, k, part) {
         const json_t *type = json_object_get(part, "type"), *text = json_object_get(part, "text");
         if (!json_is_string(type) || strcmp(json_string_value(type), "text") != 0 || !json_is_string(text))
-            return api_fail(e, 400, "unsupported_value", where, "%s[%zu] is of type \"%.40s\"; only texts are read here",
-                            where, k, json_is_string(type) ? json_string_value(type) : "");
+            return api_fail(e, 400, "unsupported_value", where, "%s[%zu] is of type \"%.40s\"; only texts are read "
+                            "here", where, k, json_is_string(type) ? json_string_value(type) : "");
         buf_put(out, json_string_value(text), json_string_length(text));
     }
     return 0;
@@ -333,7 +333,8 @@ static int put_message(struct api_ask *a, const struct api_model *m, const struc
     snprintf(where, sizeof where, "messages[%zu].role", i);
     while (json_is_string(role) && k < COUNT_OF(roles) && strcmp(json_string_value(role), roles[k]) != 0) k++;
     if (!json_is_string(role) || k == COUNT_OF(roles))
-        return api_fail(e, 400, "invalid_value", where, "%s is to be system, developer, user, assistant or tool", where);
+        return api_fail(e, 400, "invalid_value", where, "%s is to be system, developer, user, assistant or tool",
+                        where);
     if (role_is[k] == ROLE_TOOL) return put_result(a, m, messages, i, e);
     if (role_is[k] == ROLE_ASSISTANT && json_array_size(calls) > 0) return put_calls(a, m, memory, messages, i, e);
     if (put_content(json_object_get(msg, "content"), i, &a->texts, e)) return -1;

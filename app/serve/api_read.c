@@ -13,6 +13,8 @@ int api_fail(struct api_error *e, int status, const char *code, const char *para
     va_start(ap, fmt);
     vsnprintf(e->text, sizeof e->text, fmt, ap);
     va_end(ap);
+    for (char *c = e->text; *c; c++) /* words of the client's are in it: it stays one line */
+        if ((unsigned char)*c < ' ' || *c == 0x7f) *c = ' ';
     return -1;
 }
 
@@ -121,7 +123,8 @@ static int read_sampling(struct api_ask *a, const struct api_model *m, struct ap
 static int add_stop(struct api_ask *a, const json_t *v, struct api_error *e)
 {
     if (!json_is_string(v) || json_string_length(v) == 0 || strlen(json_string_value(v)) != json_string_length(v))
-        return api_fail(e, 400, "invalid_value", "stop", "stop is to be a text, or a list of texts, none of them empty");
+        return api_fail(e, 400, "invalid_value", "stop", "stop is to be a text, or a list of texts, none of them "
+                        "empty");
     if (a->n_stop == ENGINE_STOPS)
         return api_fail(e, 400, "invalid_value", "stop", "stop: at most %d texts can end an answer, those of the "
                         "server's --stop among them", ENGINE_STOPS);

@@ -1,5 +1,5 @@
-/* api_schema.c - the schemas that clients send, as the engine's grammars read them: references to definitions are put in
- * place.  What a grammar does not know stays as it is, and is refused there by its name. */
+/* api_schema.c - the schemas that clients send, as the engine's grammars read them: references to definitions are put
+ * in place.  What a grammar does not know stays as it is, and is refused there by its name. */
 #include "app/serve/api.h"
 
 enum { DEPTH = 24, NODES = 16384 };

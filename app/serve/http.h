@@ -67,7 +67,8 @@ struct http_header {
 /* The answer; headers (HTTP_HEADERS at most, or NULL) beside Content-Type.  Once a call. */
 void http_answer(struct http_call *c, int status, const char *type, const struct http_header *header, const char *body,
                  size_t n);
-void http_stream(struct http_call *c, const char *type, const struct http_header *header); /* 200; more() has the rest */
+/* 200, and what more() has. */
+void http_stream(struct http_call *c, const char *type, const struct http_header *header);
 void http_wake(struct http_call *c); /* a stream has something new */
 int http_status(const struct http_call *c); /* that was answered; 0: none yet */
 #endif

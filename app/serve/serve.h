@@ -2,11 +2,11 @@
  * LangGraph, AutoGen, CrewAI) get a model that cannot run out of memory.
  *
  *     http.* (sockets) -> serve_ask.c (routes, refusals) -> api_* (JSON) -> the engine -> serve_say.c (answers)
- *     serve_cmd.c (flags, the loop: serve what is ready, one pass of the engine, by turns)     serve_figures.c (metrics)
+ *     serve_cmd.c (flags, the loop: serve what is ready, one pass of the engine, by turns)   serve_figures.c (metrics)
  *
- * A request is admitted only if it can finish; it waits in the engine's queue; or it is refused with what its client can
- * act on: 400 and context_length_exceeded (trim), 429 and server_busy with Retry-After (wait), 400 and the field's name
- * (mend).  Nothing is cut short silently.  A client that leaves frees its memory within one step of the engine.
+ * A request is admitted only if it can finish; it waits in the engine's queue; or it is refused with what its client
+ * can act on: 400 and context_length_exceeded (trim), 429 and server_busy with Retry-After (wait), 400 and the field's
+ * name (mend).  Nothing is cut short silently.  A client that leaves frees its memory within one step of the engine.
  *
  * One thread.  Nothing of what is asked is saved. */
 #ifndef SERVE_H

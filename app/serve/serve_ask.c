@@ -91,8 +91,8 @@ static int check_body(const struct serve *s, const struct http_call *c, struct a
     const char *type = http_header(c, "Content-Type");
     if (http_trouble(c) == HTTP_TOO_LONG) {
         api_fail(e, 413, "context_length_exceeded", "messages", "This model's maximum context length is %d tokens. "
-                 "However, the body of this request is longer than the text of so many can be. Please reduce the length "
-                 "of the messages.", s->a->info->ctx);
+                 "However, the body of this request is longer than the text of so many can be. Please reduce the "
+                 "length of the messages.", s->a->info->ctx);
         e->n_ctx = s->a->info->ctx;
         return -1;
     }
@@ -119,12 +119,13 @@ static int never_fits(const struct serve *s, int n_prompt, int max_tokens, struc
     s->a->ops->snapshot(s->a->engine, &now);
     const int ctx = s->a->info->ctx, pool = (int)MIN(now.pool_tokens, (uint64_t)INT32_MAX);
     const bool budget = (int64_t)n_prompt + max_tokens <= ctx;
+    const int most = budget ? MIN(pool, ctx) : ctx;
     api_fail(e, 400, budget ? "exceeds_memory_budget" : "context_length_exceeded", "messages",
-             "This model's maximum context length is %d tokens%s. However, you requested %lld tokens (%d in the messages, "
-             "%d in the completion). Please reduce the length of the messages or completion.", budget ? MIN(pool, ctx) :
-             ctx, budget ? " in the memory of this server" : "", (long long)n_prompt + max_tokens, n_prompt, max_tokens);
+             "This model's maximum context length is %d tokens%s. However, you requested %lld tokens (%d in the "
+             "messages, %d in the completion). Please reduce the length of the messages or completion.", most,
+             budget ? " in the memory of this server" : "", (long long)n_prompt + max_tokens, n_prompt, max_tokens);
     e->n_prompt = n_prompt;
-    e->n_ctx = budget ? MIN(pool, ctx) : ctx;
+    e->n_ctx = most;
     return -1;
 }
 

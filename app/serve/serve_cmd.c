@@ -41,8 +41,8 @@ void serve_help(struct buf *out)
                "request asks for, else -n or %d; a client that leaves gives its memory back at once.\n"
                "\n", SERVE_ANSWER);
     buf_puts(out,
-             "FLAGS are plimsoll's own (plimsoll --help): --parallel says how many requests run at once (8), --ctx how\n"
-             "many tokens each may have, --pool, --vram and --fit what memory there is; -n, --temp, --seed, --stop and\n"
+             "FLAGS are plimsoll's own (plimsoll --help): --parallel says how many requests run at once (8), --ctx\n"
+             "how many tokens each may have, --pool, --vram and --fit what memory there is; -n, --temp, --seed and\n"
              "their like are for requests that say nothing of it.  Nothing is saved.\n");
 }
 
@@ -123,8 +123,8 @@ static int read_key(struct serve *s, struct err *err)
     size_t len = 0;
     while (n > 0 && len < (size_t)n && text[len] > ' ' && text[len] < 0x7f) len++;
     if (len < KEY_LEAST || len > KEY_MOST || (len < (size_t)MAX(n, 0) && text[len] != '\n' && text[len] != '\r'))
-        return err_set(err, EXIT_USAGE, "--key-file %.200s: its first line is to be a key of %d to %d letters, digits and "
-                       "signs without blanks", path, KEY_LEAST, KEY_MOST);
+        return err_set(err, EXIT_USAGE, "--key-file %.200s: its first line is to be a key of %d to %d letters, digits "
+                       "and signs without blanks", path, KEY_LEAST, KEY_MOST);
     buf_put(&s->key, text, len);
     return s->key.failed ? err_set(err, EXIT_INTERNAL, "no memory for the key") : 0;
 }

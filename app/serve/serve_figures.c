@@ -1,7 +1,7 @@
 /* serve_figures.c - GET /health, /v1/models and /metrics.
  *
  * Metrics are Prometheus text (version 0.0.4).  Those named vllm: are vLLM's, by name and meaning, so that boards made
- * for it show these too; those named plimsoll: are what nobody else tells: who holds which byte, and who was refused. */
+ * for it show these too; those named plimsoll: are what nobody else tells: who holds which byte, who was refused. */
 #include "app/serve/serve_impl.h"
 #include "engine/hostmem.h"
 
@@ -35,8 +35,10 @@ static void histogram(struct buf *out, const char *name, const char *help, const
     head(out, name, "histogram", help);
     for (int i = 0; i <= SERVE_STEPS; i++) {
         all += t->in[i];
-        if (i < SERVE_STEPS) buf_printf(out, "%s_bucket{le=\"%g\"} %llu\n", name, serve_step[i], (unsigned long long)all);
-        else buf_printf(out, "%s_bucket{le=\"+Inf\"} %llu\n", name, (unsigned long long)all);
+        buf_printf(out, "%s_bucket{le=\"", name);
+        if (i < SERVE_STEPS) buf_printf(out, "%g", serve_step[i]);
+        else buf_puts(out, "+Inf");
+        buf_printf(out, "\"} %llu\n", (unsigned long long)all);
     }
     buf_printf(out, "%s_sum %.6f\n%s_count %llu\n", name, t->sum, name, (unsigned long long)all);
 }
@@ -52,10 +54,12 @@ static void put_requests(const struct serve_counts *n, const struct engine_snaps
                "%s{finished_reason=\"abort\"} %llu\n", ended, (unsigned long long)n->ended[END_STOP], ended,
                (unsigned long long)n->ended[END_LENGTH], ended, (unsigned long long)n->ended[END_CANCELLED]);
     head(out, refused, "counter", "Requests that were refused, by why.");
-    buf_printf(out, "%s{reason=\"busy\"} %llu\n%s{reason=\"context\"} %llu\n%s{reason=\"memory\"} %llu\n"
-               "%s{reason=\"input\"} %llu\n%s{reason=\"key\"} %llu\n", refused, (unsigned long long)n->refused_busy, refused,
-               (unsigned long long)n->refused_context, refused, (unsigned long long)n->refused_memory, refused,
-               (unsigned long long)n->refused_input, refused, (unsigned long long)n->refused_key);
+    const struct { const char *why; uint64_t n; } reason[] = {
+        {"busy", n->refused_busy}, {"context", n->refused_context}, {"memory", n->refused_memory},
+        {"input", n->refused_input}, {"key", n->refused_key},
+    };
+    for (size_t i = 0; i < COUNT_OF(reason); i++)
+        buf_printf(out, "%s{reason=\"%s\"} %llu\n", refused, reason[i].why, (unsigned long long)reason[i].n);
     one(out, "plimsoll:requests_failed_total", "counter", "Requests that the engine failed.",
         (double)(n->ended[END_FAULT] + n->ended[END_NO_TOKEN] + n->failed));
     one(out, "plimsoll:tool_calls_total", "counter", "Calls of tools that were handed to clients.", (double)n->calls);
@@ -129,8 +133,8 @@ void serve_models(struct serve *s, struct http_call *c, const char *id)
     const struct engine_info *i = s->a->info;
     struct api_error e;
     if (id && strcmp(id, s->model.id) != 0 && strcmp(id, "default") != 0) {
-        api_fail(&e, 404, "model_not_found", "model", "the model \"%.100s\" is not here; this server has \"%.100s\"", id,
-                 s->model.id);
+        api_fail(&e, 404, "model_not_found", "model", "the model \"%.100s\" is not here; this server has \"%.100s\"",
+                 id, s->model.id);
         serve_refuse(s, c, &e);
         return;
     }

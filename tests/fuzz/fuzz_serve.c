@@ -2,9 +2,9 @@
  *
  * covers: app/serve/api_read.c app/serve/api_messages.c app/serve/api_schema.c app/serve/api_answer.c
  *
- * An input: one letter that says what the rest is (c: a chat's body, p: a completion's; s: an answer's text), the second
- * says of which family's calls.  What must hold: a refusal has a status, a code and a line; messages have texts that can
- * be read to their end; the parts of an answer that comes byte by byte only grow, and end as those of the whole. */
+ * An input: one letter that says what the rest is (c: a chat's body, p: a completion's; s: an answer's text), a second
+ * of which family's calls.  What must hold: a refusal has a status, a code and a line; messages have texts that can be
+ * read to their end; the parts of an answer that comes byte by byte only grow, and end as those of the whole. */
 #include "app/serve/api.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -38,8 +38,8 @@ static unsigned sum_of(const char *text, size_t n)
 static void read_body(enum api_kind kind, enum form_calls calls, bool embedded, const char *text, size_t n)
 {
     static const char *const stop[] = {"STOP"};
-    struct api_model m = {.id = "m", .calls = calls, .embedded = embedded, .vocab = vocab(), .sampling = SAMPLING_GREEDY,
-                          .stop = stop, .n_stop = 1};
+    struct api_model m = {.id = "m", .calls = calls, .embedded = embedded, .vocab = vocab(),
+                          .sampling = SAMPLING_GREEDY, .stop = stop, .n_stop = 1};
     struct api_ask a;
     struct api_error e = {0};
     if (api_read(&a, kind, text, n, &m, NULL, &e)) {
