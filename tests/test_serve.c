@@ -204,18 +204,20 @@ TEST(serve_has_a_call_where_one_is_required)
     CHECK_EQ(serve_end(), 130);
 }
 
+/* References, a property that is named like a keyword, types as a list, and (not strict) what no grammar can say. */
+#define SCHEMA                                                                                                        \
+    "{'type':'object','title':'T','properties':{'sure':{'$ref':'#/$defs/Sure','description':'d'},'n':{'type':"          \
+    "['integer','null'],'minimum':5},'all':{'type':'array','maxItems':2,'items':{'allOf':[{'$ref':'#/$defs/Sure'}]}},"  \
+    "'format':{'const':{'pattern':'p'}}},'required':['sure','n','all','format'],'additionalProperties':true,"           \
+    "'$defs':{'Sure':{'type':'string','enum':['yes','no'],'deprecated':true}}}"
+
 TEST(serve_answers_in_the_schema_that_was_asked_for)
 {
     SERVE("--threads", "1", "--temp", "1.2");
     for (int seed = 0; seed < 4; seed++) {
         struct buf body = {0};
-        buf_printf(&body, "{'seed':%d,'max_tokens':300,", seed);
-        buf_puts(&body, "'messages':[{'role':'user','content':'Who are you?'}],'response_format':{'type':"
-                        "'json_schema','json_schema':{'name':'x','strict':true,'schema':{'type':'object',"
-                        "'properties':{'sure':{'$ref':'#/$defs/Sure'},'n':{'anyOf':[{'type':'integer'},{'type':"
-                        "'null'}]},'all':{'type':'array','maxItems':2,'items':{'allOf':[{'$ref':'#/$defs/Sure'}]}}}"
-                        ",'required':['sure','n','all'],'additionalProperties':false,'$defs':{'Sure':{'type':"
-                        "'string','enum':['yes','no']}}}}}}");
+        buf_printf(&body, "{'seed':%d,'max_tokens':300,'messages':[{'role':'user','content':'Who?'}],", seed);
+        buf_puts(&body, "'response_format':{'type':'json_schema','json_schema':{'name':'x','schema':" SCHEMA "}}}");
         json_t *a = ask(CHAT, body.data, 200);
         CHECK_STR(text_at(a, "choices.0.finish_reason"), "stop");
         json_t *v = json_loads(text_at(a, "choices.0.message.content"), 0, NULL);
@@ -223,10 +225,30 @@ TEST(serve_answers_in_the_schema_that_was_asked_for)
         CHECK(sure && (strcmp(sure, "yes") == 0 || strcmp(sure, "no") == 0));
         CHECK(json_is_integer(json_at(v, "n")) || json_is_null(json_at(v, "n")));
         CHECK(json_is_array(json_at(v, "all")) && json_array_size(json_at(v, "all")) <= 2);
+        CHECK_STR(text_at(v, "format.pattern"), "p");
         json_decref(v);
         json_decref(a);
         buf_free(&body);
     }
+    json_t *a = ask(CHAT, "{'messages':[{'role':'user','content':'x'}],'response_format':{'type':'json_schema',"
+                    "'json_schema':{'strict':true,'schema':" SCHEMA "}}}", 400);
+    CHECK(strstr(text_at(a, "error.message"), "minimum is not known") != NULL);
+    json_decref(a);
+    CHECK_EQ(serve_end(), 130);
+}
+
+/* As clients send them: no content beside calls or in a result, refusals, and a call whose arguments are no JSON. */
+TEST(serve_reads_a_conversation_as_others_left_it)
+{
+    SERVE("--threads", "1");
+    json_t *a = ask(CHAT, "{'max_tokens':3,'messages':[{'role':'developer','content':'s'},{'role':'user','content':'x'},"
+                    "{'role':'assistant','content':null},{'role':'user','content':'y'},"
+                    "{'role':'assistant','content':[{'type':'refusal','refusal':'no'}]},{'role':'user','content':'z'},"
+                    "{'role':'assistant','tool_calls':[{'id':'c','type':'function','function':{'name':'f','arguments':"
+                    "'{oh'}}]},{'role':'tool','tool_call_id':'c','content':null}],'tools':[{'type':'function','function':"
+                    "{'name':'f','description':null,'parameters':null}}]}", 200);
+    CHECK(number_at(a, "usage.prompt_tokens") > 40);
+    json_decref(a);
     CHECK_EQ(serve_end(), 130);
 }
 
@@ -263,7 +285,7 @@ TEST(serve_finds_calls_behind_words_and_what_only_looks_like_one)
              "{'answer': 'A <tool is no call <tool_call>{oh'}\n{'answer': 'A <tool is no call <tool_call>{oh'}\n");
     /* A schema that no grammar can hold a call to, or the script could not say what it says. */
 #define ODD "{'type':'function','function':{'name':'read','parameters':{'type':'object','properties':{'path':"    \
-            "{'type':'string','pattern':'a'}}}}}"
+            "{'type':'string','not':{}}}}}}"
     json_t *a = ask(CHAT, ANY ",'tools':[" ODD "]}", 200);
     CHECK_STR(text_at(a, "choices.0.message.content"), "I look.");
     CHECK_EQ(json_array_size(json_at(a, "choices.0.message.tool_calls")), 2);

@@ -27,7 +27,7 @@ static const struct {
      "messages[0].content"},
     {"{'messages':[{'role':'tool','tool_call_id':'a','content':'x'}]}", 400, "invalid_value",
      "messages[0].tool_call_id"},
-    {"{'messages':[{'role':'assistant','tool_calls':[{'id':'a','function':{'name':'f','arguments':'['}}]}]}",
+    {"{'messages':[{'role':'assistant','tool_calls':[{'function':{'name':'f','arguments':'{}'}}]}]}",
      400, "invalid_value", "messages[0].tool_calls"},
     {"{" USER ",'model':'gpt-4'}", 404, "model_not_found", "model"},
     {"{" USER ",'n':2}", 400, "unsupported_value", "n"},
@@ -48,7 +48,7 @@ static const struct {
     {"{" USER ",'tools':[{'type':'function','function':{'name':'a b'}}]}", 400, "invalid_value", "tools[0]"},
     {"{" USER ",'tool_choice':'required'}", 400, "invalid_value", "tool_choice"},
     {"{" USER ",'response_format':{'type':'json_object'}}", 400, "unsupported_value", "response_format"},
-    {"{" USER ",'response_format':{'type':'json_schema','json_schema':{'schema':{'type':'string','pattern':'a'}}}}",
+    {"{" USER ",'response_format':{'type':'json_schema','json_schema':{'strict':true,'schema':{'type':'string','pattern':'a'}}}}",
      400, "invalid_value", "response_format"},
     {"{" USER ",'response_format':{'type':'json_schema','json_schema':{'schema':{'$ref':'#/$defs/A','$defs':{'A':"
      "{'$ref':'#/$defs/A'}}}}}}", 400, "invalid_value", "response_format"},
@@ -119,6 +119,7 @@ TEST(serve_answers_this_machine_alone_under_its_own_names)
     CHECK_EQ(status_of("GET", "/v1/models/plimsoll-tiny", NULL, "", 0), 200);
     CHECK_EQ(status_of("GET", "/v1/models/other", NULL, "", 0), 404);
     CHECK_EQ(status_of("GET", "/v1/models", "Host: 127.0.0.1:80\r\n", "", 0), 200);
+    CHECK_EQ(status_of("GET", "/health", "Host: probe\r\n", "", 0), 200);
     CHECK_EQ(status_of("GET", "/v1/models", "Host: attacker.example\r\n", "", 0), 403);
     CHECK_EQ(status_of("GET", "/v1/models", "Host: localhost.attacker.example\r\n", "", 0), 403);
     CHECK_EQ(status_of("POST", CHAT, "Content-Type: text/plain\r\n", "{" USER "}", 10), 415);
@@ -210,7 +211,7 @@ TEST(serve_reads_a_body_up_to_its_limit)
     static const char large[] = POST "Content-Length: 99999999999\r\n\r\n";
     client_put(fd, large, sizeof large - 1);
     read_response(fd, &r);
-    CHECK_EQ(r.status, 413);
+    CHECK_EQ(r.status, 400);
     CHECK(strstr(r.body.data, "context_length_exceeded") != NULL);
     response_free(&r);
     close(fd);
@@ -221,7 +222,7 @@ TEST(serve_reads_a_body_up_to_its_limit)
     client_put(fd, chunked.data, chunked.len);
     client_put(fd, "0\r\n\r\n", 5);
     read_response(fd, &r);
-    CHECK_EQ(r.status, 413);
+    CHECK_EQ(r.status, 400);
     response_free(&r);
     close(fd);
     CHECK_NEAR(metric("plimsoll:http_body_bytes"), 0, 0);

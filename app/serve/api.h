@@ -24,7 +24,8 @@ struct api_error {
     const char *type, *code; /* "invalid_request_error", "context_length_exceeded", ... */
     char param[96];      /* "messages[2].content"; "": none */
     char text[512];
-    int n_prompt, n_ctx; /* of a context that is too short; 0: it is about something else */
+    int n_prompt, n_ctx; /* of a context that is too short; 0: not known, or it is about something else */
+    const char *allow;   /* of 405: the method; NULL: it is another */
 };
 __attribute__((format(printf, 5, 6))) int api_fail(struct api_error *e, int status, const char *code, const char *param,
                                                    const char *fmt, ...); /* -1 */
@@ -90,9 +91,10 @@ void api_free(struct api_ask *a);
 int api_read_messages(struct api_ask *a, const struct api_model *m, const struct api_memory *memory,
                       struct api_error *e);
 /* api_schema.c: the schema of one call of these tools (named: of that one), or of response_format, into a->schema;
- * references to definitions are put in place, as the engine's grammars have none. */
+ * references to definitions are put in place, as the engine's grammars have none, and where nobody asked for strictness
+ * a form or range that no grammar can say (format, pattern, minimum, ...) is left out. */
 int api_schema_of_calls(struct api_ask *a, struct api_error *e);
-int api_schema_of_answer(struct api_ask *a, const json_t *schema, struct api_error *e);
+int api_schema_of_answer(struct api_ask *a, const json_t *schema, bool strict, struct api_error *e);
 
 /* ---------------------------------------------------------------- answers */
 

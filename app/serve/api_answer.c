@@ -195,7 +195,7 @@ void api_put_error(const struct api_error *e, struct buf *out)
     json_t *body = json_pack("{s:o, s:s, s:o, s:s}", "message", api_text(e->text, strlen(e->text)), "type", e->type,
                              "param", *e->param ? api_text(e->param, strlen(e->param)) : json_null(), "code", e->code);
     if (body && e->n_ctx > 0) {
-        json_object_set_new(body, "n_prompt_tokens", json_integer(e->n_prompt));
+        if (e->n_prompt > 0) json_object_set_new(body, "n_prompt_tokens", json_integer(e->n_prompt));
         json_object_set_new(body, "n_ctx", json_integer(e->n_ctx));
     }
     json_t *o = json_pack("{s:o}", "error", body);

@@ -67,7 +67,8 @@ static int check_tool(struct api_ask *a, size_t i, const json_t *t, struct api_e
     if (!is_name(name_of(t)))
         return api_fail(e, 400, "invalid_value", where, "%s: its name is to have 1 to %d letters, digits, _, - or .",
                         where, API_NAME);
-    if ((about && !json_is_string(about) && !json_is_null(about)) || (parameters && !json_is_object(parameters)))
+    if ((about && !json_is_string(about) && !json_is_null(about)) ||
+        (parameters && !json_is_object(parameters) && !json_is_null(parameters)))
         return api_fail(e, 400, "invalid_type", where, "%s: description is to be a text, and parameters an object",
                         where);
     for (size_t k = 0; k < i; k++)
@@ -184,8 +185,8 @@ static void put_tools(const struct api_ask *a, const struct api_model *m, struct
 static const char *const roles[] = {"system", "developer", "user", "assistant", "tool"};
 static const enum role role_is[] = {ROLE_SYSTEM, ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT, ROLE_TOOL};
 
-/* A text, or a list of {"type": "text", "text": ...}, appended. */
-static int put_content(const json_t *content, size_t i, struct buf *out, struct api_error *e)
+/* A text, or a list of {"type": "text", "text": ...}, appended; nothing where it may lack and does. */
+static int put_content(const json_t *content, size_t i, bool may_lack, struct buf *out, struct api_error *e)
 {
     char where[48];
     const json_t *part;
@@ -195,11 +196,14 @@ static int put_content(const json_t *content, size_t i, struct buf *out, struct 
         buf_put(out, json_string_value(content), json_string_length(content));
         return 0;
     }
+    if (may_lack && (!content || json_is_null(content))) return 0;
     if (!json_is_array(content))
         return api_fail(e, 400, "invalid_type", where, "%s is to be a text, or a list of parts that are texts", where);
     json_array_foreach(content, k, part) {
-        const json_t *type = json_object_get(part, "type"), *text = json_object_get(part, "text");
-        if (!json_is_string(type) || strcmp(json_string_value(type), "text") != 0 || !json_is_string(text))
+        const json_t *type = json_object_get(part, "type");
+        const bool refusal = json_is_string(type) && strcmp(json_string_value(type), "refusal") == 0;
+        const json_t *text = json_object_get(part, refusal ? "refusal" : "text");
+        if (!json_is_string(text) || (!refusal && (!json_is_string(type) || strcmp(json_string_value(type), "text") != 0)))
             return api_fail(e, 400, "unsupported_value", where, "%s[%zu] is of type \"%.40s\"; only texts are read "
                             "here", where, k, json_is_string(type) ? json_string_value(type) : "");
         buf_put(out, json_string_value(text), json_string_length(text));
@@ -236,7 +240,6 @@ static int put_call(const struct api_ask *a, const struct api_model *m, const js
 {
     const json_t *f = function_of(c), *arguments = json_object_get(f, "arguments");
     struct form_text text = {"{}", 2};
-    struct err err = {0};
     char name[TEMPLATE_CALL];
     const char *id = json_string_value(json_object_get(c, "id"));
     if (json_is_string(arguments) && json_string_length(arguments) > 0)
@@ -244,14 +247,14 @@ static int put_call(const struct api_ask *a, const struct api_model *m, const js
     if (!is_name(name_of(c)) || !id)
         return api_fail(e, 400, "invalid_value", where, "%s: a call needs an id, and a function with a name", where);
     if (!has_marks(m->calls)) {
-        if (forms_call(name_of(c), text, out, &err) == 0) return 0;
-        return api_fail(e, 400, "invalid_value", where, "%s: %.200s", where, err.text);
+        if (forms_call(name_of(c), text, out, NULL) == 0) return 0;
+        buf_printf(out, API_CALL_OPEN "{\"name\":\"%s\",\"arguments\":", name_of(c)); /* as it was written */
+        buf_put(out, text.text, text.len);
+        buf_puts(out, "}</tool_call>");
+        return 0;
     }
     json_t *object = json_loadb(text.text, text.len, 0, NULL);
-    if (!json_is_object(object)) {
-        json_decref(object);
-        return api_fail(e, 400, "invalid_value", where, "%s: arguments are to be a JSON object, as a text", where);
-    }
+    if (!object) object = json_stringn(text.text, text.len);
     template_call_name(call_number(a, id), name);
     buf_printf(out, "{\"name\": \"%s\", \"arguments\": ", name_of(c));
     put_json(object, 0, out);
@@ -272,7 +275,7 @@ static int put_calls(struct api_ask *a, const struct api_model *m, const struct 
     snprintf(where, sizeof where, "messages[%zu].tool_calls", i);
     if (json_array_size(calls) > API_CALLS)
         return api_fail(e, 400, "invalid_value", where, "%s has more than %d calls", where, API_CALLS);
-    if (content && !json_is_null(content) && put_content(content, i, &a->texts, e)) return -1;
+    if (put_content(content, i, true, &a->texts, e)) return -1;
     if (has_marks(m->calls)) { /* text and calls are apart there */
         if (a->texts.len > from) push(a, composed(a, ROLE_ASSISTANT, from));
         from = a->texts.len;
@@ -305,10 +308,10 @@ static int put_result(struct api_ask *a, const struct api_model *m, const json_t
     if (number == 0)
         return api_fail(e, 400, "invalid_value", where, "%s is to be the id of a call in a message before", where);
     if (m->calls != FORM_CALLS_MISTRAL3) {
-        if (put_content(json_object_get(msg, "content"), i, &a->texts, e)) return -1;
+        if (put_content(json_object_get(msg, "content"), i, true, &a->texts, e)) return -1;
     } else {
         struct buf text = {0};
-        int bad = put_content(json_object_get(msg, "content"), i, &text, e);
+        int bad = put_content(json_object_get(msg, "content"), i, true, &text, e);
         template_call_name(number, name);
         forms_mistral_result((struct form_text){text.data ? text.data : "", text.len}, name, &a->texts);
         a->texts.failed |= text.failed;
@@ -337,7 +340,7 @@ static int put_message(struct api_ask *a, const struct api_model *m, const struc
                         where);
     if (role_is[k] == ROLE_TOOL) return put_result(a, m, messages, i, e);
     if (role_is[k] == ROLE_ASSISTANT && json_array_size(calls) > 0) return put_calls(a, m, memory, messages, i, e);
-    if (put_content(json_object_get(msg, "content"), i, &a->texts, e)) return -1;
+    if (put_content(json_object_get(msg, "content"), i, role_is[k] == ROLE_ASSISTANT, &a->texts, e)) return -1;
     push(a, composed(a, role_is[k], from));
     return 0;
 }
@@ -367,7 +370,7 @@ static int put_front(struct api_ask *a, const struct api_model *m, const json_t 
             made.tools = true;
             push(a, made);
         } else if (apart || pass == 0) {
-            if (system && put_content(json_object_get(json_array_get(messages, 0), "content"), 0, &a->texts, e))
+            if (system && put_content(json_object_get(json_array_get(messages, 0), "content"), 0, false, &a->texts, e))
                 return -1;
             if (!apart) {
                 if (a->texts.len > from) buf_puts(&a->texts, "\n\n");

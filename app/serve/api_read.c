@@ -282,7 +282,8 @@ static int read_format(struct api_ask *a, struct api_error *e)
     if (a->choice == API_REQUIRED || a->choice == API_NAMED)
         return api_fail(e, 400, "invalid_value", "response_format", "response_format and a tool_choice that asks for a "
                         "call exclude each other");
-    return api_schema_of_answer(a, json_object_get(json_object_get(f, "json_schema"), "schema"), e);
+    const json_t *given = json_object_get(f, "json_schema");
+    return api_schema_of_answer(a, json_object_get(given, "schema"), json_is_true(json_object_get(given, "strict")), e);
 }
 
 int api_read(struct api_ask *a, enum api_kind kind, const char *body, size_t n, const struct api_model *m,

@@ -8,10 +8,11 @@
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { HEADER_BYTES = 32 << 10, BLOCK = 16 << 10, METHOD = 12, PATH = 96, WASTE = 4, BACKLOG = 64, HOST = 64 };
+enum { HEADER_BYTES = 32 << 10, BLOCK = 16 << 10, METHOD = 12, PATH = 96, WASTE = 4, HOST = 64, OTHER_FILES = 64 };
 
 enum part { READING, WAITING, ANSWERED, STREAMING };
 
@@ -169,6 +170,13 @@ static enum MHD_Result on_request(void *self, struct MHD_Connection *conn, const
 
 /* ---------------------------------------------------------------- answering */
 
+/* Then connections are not kept for requests to come: those who wait for one of their own would wait for idle ones. */
+static bool is_crowded(const struct http *h)
+{
+    const union MHD_DaemonInfo *info = h->lib->get_daemon_info(h->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+    return info && info->num_connections > (unsigned)h->cfg.connections / 2;
+}
+
 static void give(struct http_call *c, int status, const char *type, const struct http_header *header,
                  struct MHD_Response *r)
 {
@@ -182,6 +190,7 @@ static void give(struct http_call *c, int status, const char *type, const struct
         return;
     }
     lib->add_response_header(r, "Content-Type", type);
+    if (is_crowded(c->h)) lib->add_response_header(r, "Connection", "close");
     for (int i = 0; header && i < HTTP_HEADERS && header[i].name; i++)
         lib->add_response_header(r, header[i].name, header[i].value);
     http_wake(c);
@@ -231,7 +240,7 @@ static int listen_at(struct http *h, const struct addrinfo *at, struct err *err)
     h->listener = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (h->listener < 0) return err_set(err, -1, "no socket: %s", strerror(errno));
     setsockopt(h->listener, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
-    if (bind(h->listener, at->ai_addr, at->ai_addrlen) || listen(h->listener, BACKLOG)) {
+    if (bind(h->listener, at->ai_addr, at->ai_addrlen) || listen(h->listener, SOMAXCONN)) {
         int why = errno;
         const char *hint = why == EADDRINUSE ? ": another program listens there; choose another with --port (0: any)"
                            : why == EACCES ? ": ports below 1024 are for root; choose another with --port" : "";
@@ -275,6 +284,19 @@ static int start(struct http *h, struct err *err)
     return 0;
 }
 
+/* So many connections as there may be files open. */
+static int connections_of(int wanted)
+{
+    struct rlimit files;
+    const rlim_t need = (rlim_t)wanted + OTHER_FILES;
+    if (getrlimit(RLIMIT_NOFILE, &files)) return wanted;
+    if (files.rlim_cur < need) {
+        files.rlim_cur = MIN(need, files.rlim_max);
+        if (setrlimit(RLIMIT_NOFILE, &files)) getrlimit(RLIMIT_NOFILE, &files);
+    }
+    return files.rlim_cur >= need ? wanted : MAX(4, (int)files.rlim_cur - OTHER_FILES);
+}
+
 struct http *http_open(const struct http_config *cfg, struct err *err)
 {
     struct http *h = calloc(1, sizeof *h);
@@ -283,10 +305,11 @@ struct http *http_open(const struct http_config *cfg, struct err *err)
         return NULL;
     }
     h->cfg = *cfg;
+    h->cfg.connections = connections_of(cfg->connections);
     h->listener = -1;
     h->lib = mhd_open(err);
-    h->fds = calloc((size_t)cfg->connections + 2, sizeof *h->fds);
-    h->watched = calloc((size_t)cfg->connections + 2, sizeof *h->watched);
+    h->fds = calloc((size_t)h->cfg.connections + 2, sizeof *h->fds);
+    h->watched = calloc((size_t)h->cfg.connections + 2, sizeof *h->watched);
     int bad = !h->lib ? -1 : !h->fds || !h->watched ? err_set(err, -1, "no memory to listen") : open_listener(h, err);
     if (!bad) bad = start(h, err);
     if (!bad) return h;

@@ -31,7 +31,7 @@ struct http_ops {
 struct http_config {
     const char *host; /* an address, or a name that stands for one */
     int port;         /* 0: any that is free */
-    int connections;
+    int connections; /* at most; fewer where the process may not have so many files open */
     size_t body_limit, bodies_limit; /* bytes: of one request's body, of all that are held */
     int silent_s;     /* a client that says nothing and takes nothing for so long is closed */
     const struct http_ops *ops;

@@ -29,6 +29,7 @@ void serve_refuse(struct serve *s, struct http_call *c, const struct api_error *
         headers[0] = (struct http_header){"Retry-After", "1"};
         headers[1] = (struct http_header){"retry-after-ms", "1000"};
     }
+    if (e->allow) headers[0] = (struct http_header){"Allow", e->allow};
     if (e->status == 401) headers[0] = (struct http_header){"WWW-Authenticate", "Bearer"};
     count_refusal(s, e);
     say_dim("%s %s: %d %s", http_method(c), http_path(c), e->status, e->text);
@@ -64,9 +65,9 @@ static bool same_key(const struct buf *key, const char *given)
 
 /* A page in a browser can send requests to this machine in its owner's name: under another name that leads here, and
  * with the few types that need no leave.  So names are checked, and the type. */
-static bool is_local_name(const char *host)
+static bool is_local_name(const struct serve *s, const char *host)
 {
-    static const char *const local[] = {"localhost", "127.0.0.1", "[::1]"};
+    const char *const local[] = {"localhost", "127.0.0.1", "[::1]", http_host(s->http)};
     for (size_t i = 0; i < COUNT_OF(local); i++) {
         size_t n = strlen(local[i]);
         if (strncasecmp(host, local[i], n) == 0 && (host[n] == '\0' || host[n] == ':')) return true;
@@ -77,11 +78,12 @@ static bool is_local_name(const char *host)
 static int check_asker(const struct serve *s, const struct http_call *c, struct api_error *e)
 {
     const char *host = http_header(c, "Host"), *key = http_header(c, "Authorization");
-    if (http_is_local(s->http) && s->key.len == 0 && (!host || !is_local_name(host)))
+    if (strcmp(http_path(c), "/health") == 0) return 0; /* who looks after it knows nothing of it */
+    if (http_is_local(s->http) && s->key.len == 0 && (!host || !is_local_name(s, host)))
         return api_fail(e, 403, "forbidden_host", NULL, "this server is for this machine: ask it as localhost or "
                         "127.0.0.1");
-    if (s->key.len == 0 || strcmp(http_path(c), "/health") == 0) return 0;
-    if (key && strncasecmp(key, "Bearer ", 7) == 0 && same_key(&s->key, key + 7)) return 0;
+    if (s->key.len == 0) return 0;
+    if (key && strncasecmp(key, "Bearer ", 7) == 0 && same_key(&s->key, key + 7 + strspn(key + 7, " "))) return 0;
     return api_fail(e, 401, "invalid_api_key", NULL, "a key is needed: Authorization: Bearer KEY, as in the server's "
                     "--key-file");
 }
@@ -90,9 +92,9 @@ static int check_body(const struct serve *s, const struct http_call *c, struct a
 {
     const char *type = http_header(c, "Content-Type");
     if (http_trouble(c) == HTTP_TOO_LONG) {
-        api_fail(e, 413, "context_length_exceeded", "messages", "This model's maximum context length is %d tokens. "
+        api_fail(e, 400, "context_length_exceeded", "messages", "This model's maximum context length is %d tokens. "
                  "However, the body of this request is longer than the text of so many can be. Please reduce the "
-                 "length of the messages.", s->a->info->ctx);
+                 "length of the messages. (context_length_exceeded)", s->a->info->ctx);
         e->n_ctx = s->a->info->ctx;
         return -1;
     }
@@ -122,7 +124,8 @@ static int never_fits(const struct serve *s, int n_prompt, int max_tokens, struc
     const int most = budget ? MIN(pool, ctx) : ctx;
     api_fail(e, 400, budget ? "exceeds_memory_budget" : "context_length_exceeded", "messages",
              "This model's maximum context length is %d tokens%s. However, you requested %lld tokens (%d in the "
-             "messages, %d in the completion). Please reduce the length of the messages or completion.", most,
+             "messages, %d in the completion). Please reduce the length of the messages or completion. "
+             "(context_length_exceeded)", most,
              budget ? " in the memory of this server" : "", (long long)n_prompt + max_tokens, n_prompt, max_tokens);
     e->n_prompt = n_prompt;
     e->n_ctx = most;
@@ -337,8 +340,11 @@ static int find_route(const struct http_call *c, enum route *out, struct api_err
         if (strcmp(method, routes[i].method) == 0) return 0;
         other = routes[i].method;
     }
-    if (other)
-        return api_fail(e, 405, "method_not_allowed", NULL, "%.95s is to be asked with %s", path, other);
+    if (other) {
+        api_fail(e, 405, "method_not_allowed", NULL, "%.95s is to be asked with %s", path, other);
+        e->allow = other;
+        return -1;
+    }
     return api_fail(e, 404, "not_found", NULL, "%.95s is not here; what is: /v1/chat/completions, /v1/completions, "
                     "/v1/models, /health, /metrics", path);
 }

@@ -8,8 +8,8 @@
 
 enum {
     SERVE_ANSWER = 1024,      /* tokens of an answer whose request does not say how many */
-    SERVE_CONNECTIONS = 256,
-    SERVE_SILENT = 60,        /* seconds */
+    SERVE_CONNECTIONS = 960,
+    SERVE_SILENT = 15,        /* seconds that a connection may neither say nor take anything */
     SERVE_ALIVE = 10,         /* seconds without a word after which a stream says that it lives */
     SERVE_BODY_LEAST = 1 << 20, SERVE_BODY_TOKEN = 32, /* bytes of a body: at least, and for each token of a context */
     SERVE_BODIES = 4,         /* times the longest, of all bodies together */
