@@ -173,7 +173,7 @@ TEST(a_long_row_s_attention_has_the_same_bits_whoever_takes_its_spans_and_is_the
 {
     enum { FEW = 4, MANY = 48, LONG = 1300, WIDE = 64 * 16 };
     static const int32_t at[FEW] = {LONG - 1, 1024, 512, 1023};
-    for (int round = 0; round < 2; round++) {
+    for (int round = 0; round < 2 - CHECK_SANITIZED; round++) {
         struct dice dice = {13}, same = {13};
         struct rig_shape s = {.embd = 32, .heads = 64, .kv_heads = 16, .head_dim = 16, .ff = 32, .vocab = 40,
                               .layers = 1, .kv = KT_F32, .scale = 0.5f, .window = round ? 700 : 0,

@@ -236,7 +236,7 @@ static void sweep(bool stay)
     struct swept swept = {0};
     long n = 1;
     play_calm();
-    while (fail_at(n, stay, &swept)) n += INTERPOSE_WORKS || swept.opens == n ? 1 : 3; /* sanitizers take their time */
+    while (fail_at(n, stay, &swept)) n += INTERPOSE_WORKS || swept.opens == n ? 1 : 7; /* sanitizers take their time */
     CHECK(swept.opens > 10); /* open, three slabs, weights */
     for (int c = SHIM_FETCH; c < SHIM_CALLS; c++) CHECK(swept.of[c] > 0 || c == SHIM_MAT_LOAD);
     CHECK(swept.saves > 0 && swept.loads > 0);

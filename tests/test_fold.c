@@ -173,7 +173,7 @@ TEST(terms_grow_no_more_than_the_header_says)
 {
     static const char *const behind[] = {"", ".", " "};
     for (int32_t c = 0; c < 0x110000; c += c == 0xd7ff ? 0x801 : 1)
-        for (size_t b = 0; b < COUNT_OF(behind); b++) {
+        for (size_t b = 0; b < (CHECK_SANITIZED ? 1 : COUNT_OF(behind)); b++) {
             uint8_t text[64];
             size_t n = 0;
             while (n + 8 < sizeof text) {

@@ -8,7 +8,7 @@
 #include <malloc.h>
 #endif
 
-enum { AGENTS = 4, CTX = 400, PAST = 64, TURNS = 12, TEXT = 1 << 16, LONGEST = 40, ROUNDS = 6 };
+enum { AGENTS = 4, CTX = 400, PAST = 64, TURNS = 12, TEXT = 1 << 16, LONGEST = 40, ROUNDS = CHECK_TSAN ? 1 : 6 };
 
 static const struct engine_ops *const ops = &engine_local;
 static const char *const CHATML =
