@@ -554,7 +554,7 @@ static void hammer(struct sched *s)
 
 TEST(random_readers_in_other_threads_see_consistent_copies)
 {
-    enum { OPS = CHECK_TSAN ? 6000 : 20000, EACH = 20, LEAST = 200, HAMMERED = CHECK_TSAN ? 2000 : 40000 / SLOWER };
+    enum { OPS = CHECK_TSAN ? 6000 : 20000, EACH = 20, LEAST = 200, HAMMERED = CHECK_TSAN ? 500 : 40000 / SLOWER };
     struct plan p = SOUND;
     pthread_t thread[3];
     p.overcommit = true;
