@@ -22,16 +22,16 @@ fi
 
 fail() { echo "train.sh: $*" >&2; exit 1; }
 
-# train_until POINTS RUN MINUTES OPTION...: trains for so long, and goes on, up to 8 times that, until the curve in
+# train_until POINTS RUN MINUTES OPTION...: trains for so long, and goes on, up to 12 times that, until the curve in
 # RUN has so many points (of 20 steps each).  A slow machine needs the time that a fast one does not.
 train_until() {
     points=$1 run=$2 minutes=$3
     shift 3
-    for times in 1 2 3 4 6 8; do
+    for times in 1 2 3 4 6 8 12; do
         "$python" assets/model/train.py "$@" --minutes "$(awk "BEGIN { print $minutes * $times }")"
         [ "$(wc -l <"$run/loss.csv")" -le "$points" ] || return 0
     done
-    fail "fewer than $points points after 8 times $minutes minutes"
+    fail "fewer than $points points after 12 times $minutes minutes"
 }
 
 echo "# dialogues: every module's own check"
@@ -45,8 +45,8 @@ echo "# cases: each expected answer satisfies its own check"
 
 echo "# train, be stopped, go on, export"
 small="--work $work/run --program $program --dialogues 1200 --dim 64 --layers 2 --heads 2 --ffn 128 --rows 2048 --device cpu"
-"$python" assets/model/train.py $small --minutes 0.06
-train_until 2 "$work/run" 0.1 $small | tee "$work/log" # whose status is tee's
+"$python" assets/model/train.py $small --minutes 0.08
+train_until 2 "$work/run" 0.2 $small | tee "$work/log" # whose status is tee's
 [ "$(wc -l <"$work/run/loss.csv")" -gt 2 ] || fail "the second run has too few points"
 grep -q '^goes on from step [1-9]' "$work/log" || fail "the second run did not go on from the first one's checkpoint"
 for f in model.gguf loss.csv loss.svg run.json; do [ -s "$work/run/$f" ] || fail "no $f"; done
