@@ -16,7 +16,7 @@
  * Schemas.  Known are, each where its type has it:
  *     type        object, array, string, integer, number, boolean, null: one name
  *     const, enum any values
- *     properties, required, additionalProperties (false)     items, minItems, maxItems
+ *     properties, required; or additionalProperties (false, or, instead of them, a schema)   items, minItems, maxItems
  *     anyOf       one of these, at least
  *     oneOf       one of these; refused if a text exists that two of them accept
  *     title, description, default, examples, $schema, $comment: passed over
@@ -25,7 +25,8 @@
  *
  * Texts.  JSON without blanks, as assets/forms/ writes it; with source.blanks, one space may follow each ':' and ','
  * (but not inside a const or enum).
- * Properties come in the order of the schema, the optional ones or not, and no others.  Names, const and enum are
+ * Properties come in the order of the schema, the optional ones or not, and no others; where additionalProperties is a
+ * schema, any names, one perhaps twice.  Names, const and enum are
  * spelled in one way: UTF-8, escaped only where JSON needs it.  Strings are whole UTF-8, with every escape of JSON but
  * \u0000 and lone surrogates.  An integer has at most 18 digits; a number 15 before the point, 17 after it and 2 in the
  * exponent: so jansson reads all that is accepted.

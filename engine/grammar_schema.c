@@ -223,7 +223,10 @@ static int check_object(struct reader *r, const json_t *s)
     const json_t *others = json_object_get(s, "additionalProperties");
     char safe[48];
     if (properties && !json_is_object(properties)) return refuse(r, GRAMMAR_REFUSED, "properties must be an object");
-    if (others && !json_is_false(others)) return refuse(r, GRAMMAR_REFUSED, "additionalProperties can only be false");
+    if (json_is_object(others) && json_object_size(properties) + json_array_size(required) > 0)
+        return refuse(r, GRAMMAR_REFUSED, "additionalProperties can only be a schema where there are no properties");
+    if (others && !json_is_false(others) && !json_is_object(others))
+        return refuse(r, GRAMMAR_REFUSED, "additionalProperties can only be false, or a schema");
     if (required && !json_is_array(required)) return refuse(r, GRAMMAR_REFUSED, "required must be a list of names");
     if (json_array_size(required) > json_object_size(properties))
         return refuse(r, GRAMMAR_REFUSED, "required has more names than properties");
@@ -252,6 +255,18 @@ static int32_t property(struct reader *r, const struct property *p, int depth, i
     return name ? start : refuse(r, GRAMMAR_NO_MEMORY, "no memory for a name");
 }
 
+/* Any names, each with a value of one schema; a name may come twice. */
+static int32_t map(struct reader *r, json_t *others, int depth, int32_t next)
+{
+    int32_t end = byte(r, '}', next), again = add(r, NODE_SPLIT, 0, 0, end, 0);
+    int32_t colon = mark(r, ':', inner(r, "additionalProperties", NULL, others, depth, again));
+    int32_t start = byte(r, '"', add(r, NODE_STRING, 0, 0, colon, 0));
+    int32_t comma = mark(r, ',', start);
+    if (comma < 0) return comma;
+    r->make->node[again].alt = comma;
+    return byte(r, '{', split(r, start, end));
+}
+
 /* Two ways lead through the properties: nothing is written yet, or something is and a comma must come.
  *
  *     first --------> first --------> } 
@@ -260,8 +275,9 @@ static int32_t property(struct reader *r, const struct property *p, int depth, i
 static int32_t object(struct reader *r, json_t *s, int depth, int32_t next)
 {
     if (check_object(r, s)) return GRAMMAR_REFUSED;
-    json_t *properties = json_object_get(s, "properties");
+    json_t *properties = json_object_get(s, "properties"), *others = json_object_get(s, "additionalProperties");
     const json_t *required = json_object_get(s, "required");
+    if (json_is_object(others)) return map(r, others, depth, next);
     size_t n = json_object_size(properties), i = 0;
     struct property *list = malloc((n + 1) * sizeof *list);
     if (!list) return refuse(r, GRAMMAR_NO_MEMORY, "no memory for %zu properties", n);

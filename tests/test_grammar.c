@@ -3,6 +3,8 @@
 
 #define OBJECT(properties) "{\"type\":\"object\",\"properties\":{" properties "}}"
 
+#define MAP "{\"type\":\"object\",\"additionalProperties\":{\"type\":\"integer\"}}"
+
 static struct rig rig;
 
 static void must_compile(const char *schema)
@@ -62,6 +64,11 @@ TEST(grammar_of_values)
         {OBJECT("\"a\":{\"const\":1},\"b\":{\"const\":2}"), "{\"b\":2}", "{,\"b\":2}"},
         {OBJECT("\"a\":{\"const\":1},\"b\":{\"const\":2}"), "{\"a\":1,\"b\":2}", "{\"a\":1\"b\":2}"},
         {OBJECT("\"a\":{\"const\":1}"), "{}", "{\"a\":1,\"a\":1}"},
+        {MAP, "{}", "{,}"},
+        {MAP, "{\"\\u00e9\":1}", "{\"a\":\"1\"}"},
+        {MAP, "{\"a\":1,\"b\":2,\"a\":3}", "{\"a\":1,}"},
+        {MAP, "{\"\":-3}", "{\"a\":1\"b\":2}"},
+        {OBJECT("\"m\":" MAP ",\"n\":{\"const\":1}"), "{\"m\":{\"x\":1},\"n\":1}", "{\"m\":{\"n\":{}}}"},
         {"{\"oneOf\":[{\"const\":1},{\"const\":12}]}", "12", "2"},
         {"{\"oneOf\":[{\"type\":\"array\",\"items\":{\"oneOf\":[{\"type\":\"integer\"},{\"type\":\"null\"}]}},"
          "{\"type\":\"string\"}]}", "[1,null,2]", "[\"\"]"},
@@ -134,6 +141,8 @@ TEST(grammar_refuses_by_name_and_place)
         {"{\"type\":\"object\",\"required\":[1],\"properties\":{\"a\":{\"const\":1}}}", "a list of names"},
         {"{\"type\":\"object\",\"required\":\"a\"}", "a list of names"},
         {"{\"type\":\"object\",\"additionalProperties\":true}", "additionalProperties can only be false"},
+        {"{\"type\":\"object\",\"properties\":{\"a\":{\"const\":1}},\"additionalProperties\":{\"const\":1}}",
+         "only be a schema where there are no properties"},
         {"{\"type\":\"array\"}", "items is needed"},
         {"{\"type\":\"array\",\"items\":{\"const\":1},\"minItems\":-1}", "minItems must be an integer"},
         {"{\"type\":\"array\",\"items\":{\"const\":1},\"maxItems\":1025}", "maxItems must be an integer"},

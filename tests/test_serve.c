@@ -206,9 +206,9 @@ TEST(serve_has_a_call_where_one_is_required)
 
 /* References, a property that is named like a keyword, types as a list, and (not strict) what no grammar can say. */
 #define SCHEMA                                                                                                        \
-    "{'type':'object','title':'T','properties':{'sure':{'$ref':'#/$defs/Sure','description':'d'},'n':{'type':"          \
-    "['integer','null'],'minimum':5},'all':{'type':'array','maxItems':2,'items':{'allOf':[{'$ref':'#/$defs/Sure'}]}},"  \
-    "'format':{'const':{'pattern':'p'}}},'required':['sure','n','all','format'],'additionalProperties':true,"           \
+    "{'type':'object','title':'T','properties':{'sure':{'$ref':'#/$defs/Sure','description':'d'},'n':{'type':"         \
+    "['integer','null'],'minimum':5},'all':{'type':'array','maxItems':2,'items':{'allOf':[{'$ref':'#/$defs/Sure'}]}}," \
+    "'format':{'const':{'pattern':'p'}}},'required':['sure','n','all','format'],'additionalProperties':true,"          \
     "'$defs':{'Sure':{'type':'string','enum':['yes','no'],'deprecated':true}}}"
 
 TEST(serve_answers_in_the_schema_that_was_asked_for)
@@ -230,6 +230,22 @@ TEST(serve_answers_in_the_schema_that_was_asked_for)
         json_decref(a);
         buf_free(&body);
     }
+    for (int seed = 0; seed < 4; seed++) { /* any JSON, by itself or where a schema leaves it open */
+        struct buf body = {0};
+        buf_printf(&body, "{'seed':%d,'max_tokens':600,'messages':[{'role':'user','content':'Who?'}],", seed);
+        buf_puts(&body, seed % 2 ? "'response_format':{'type':'json_object'}}"
+                                 : "'response_format':{'type':'json_schema','json_schema':{'schema':{'type':'object',"
+                                   "'properties':{'a':{},'b':{'type':'array','maxItems':3},'c':{'type':'object',"
+                                   "'additionalProperties':{'type':'integer'}}},'required':['a','b','c']}}}}");
+        json_t *a = ask(CHAT, body.data, 200);
+        const bool whole = strcmp(text_at(a, "choices.0.finish_reason"), "stop") == 0;
+        json_t *v = json_loads(text_at(a, "choices.0.message.content"), 0, NULL);
+        CHECK(!whole || json_is_object(v)); /* a string can be endless */
+        if (whole && seed % 2 == 0) CHECK(json_is_array(json_at(v, "b")) && json_is_object(json_at(v, "c")));
+        json_decref(v);
+        json_decref(a);
+        buf_free(&body);
+    }
     json_t *a = ask(CHAT, "{'messages':[{'role':'user','content':'x'}],'response_format':{'type':'json_schema',"
                     "'json_schema':{'strict':true,'schema':" SCHEMA "}}}", 400);
     CHECK(strstr(text_at(a, "error.message"), "minimum is not known") != NULL);
@@ -241,12 +257,12 @@ TEST(serve_answers_in_the_schema_that_was_asked_for)
 TEST(serve_reads_a_conversation_as_others_left_it)
 {
     SERVE("--threads", "1");
-    json_t *a = ask(CHAT, "{'max_tokens':3,'messages':[{'role':'developer','content':'s'},{'role':'user','content':'x'},"
-                    "{'role':'assistant','content':null},{'role':'user','content':'y'},"
+    json_t *a = ask(CHAT, "{'max_tokens':3,'messages':[{'role':'developer','content':'s'},{'role':'user','content':'x'}"
+                    ",{'role':'assistant','content':null},{'role':'user','content':'y'},"
                     "{'role':'assistant','content':[{'type':'refusal','refusal':'no'}]},{'role':'user','content':'z'},"
                     "{'role':'assistant','tool_calls':[{'id':'c','type':'function','function':{'name':'f','arguments':"
-                    "'{oh'}}]},{'role':'tool','tool_call_id':'c','content':null}],'tools':[{'type':'function','function':"
-                    "{'name':'f','description':null,'parameters':null}}]}", 200);
+                    "'{oh'}}]},{'role':'tool','tool_call_id':'c','content':null}],'tools':[{'type':'function',"
+                    "'function':{'name':'f','description':null,'parameters':null}}]}", 200);
     CHECK(number_at(a, "usage.prompt_tokens") > 40);
     json_decref(a);
     CHECK_EQ(serve_end(), 130);

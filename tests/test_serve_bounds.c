@@ -47,8 +47,9 @@ static const struct {
     {"{" USER ",'audio':{}}", 400, "unknown_parameter", "audio"},
     {"{" USER ",'tools':[{'type':'function','function':{'name':'a b'}}]}", 400, "invalid_value", "tools[0]"},
     {"{" USER ",'tool_choice':'required'}", 400, "invalid_value", "tool_choice"},
-    {"{" USER ",'response_format':{'type':'json_object'}}", 400, "unsupported_value", "response_format"},
-    {"{" USER ",'response_format':{'type':'json_schema','json_schema':{'strict':true,'schema':{'type':'string','pattern':'a'}}}}",
+    {"{" USER ",'response_format':{'type':'grammar'}}", 400, "unsupported_value", "response_format"},
+    {"{" USER ",'response_format':{'type':'json_schema','json_schema':{'strict':true,'schema':{'type':'string',"
+     "'pattern':'a'}}}}",
      400, "invalid_value", "response_format"},
     {"{" USER ",'response_format':{'type':'json_schema','json_schema':{'schema':{'$ref':'#/$defs/A','$defs':{'A':"
      "{'$ref':'#/$defs/A'}}}}}}", 400, "invalid_value", "response_format"},

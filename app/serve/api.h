@@ -94,6 +94,7 @@ int api_read_messages(struct api_ask *a, const struct api_model *m, const struct
  * references to definitions are put in place, as the engine's grammars have none, and where nobody asked for strictness
  * a form or range that no grammar can say (format, pattern, minimum, ...) is left out. */
 int api_schema_of_calls(struct api_ask *a, struct api_error *e);
+int api_schema_of_object(struct api_ask *a, struct api_error *e); /* any JSON object, not too deep */
 int api_schema_of_answer(struct api_ask *a, const json_t *schema, bool strict, struct api_error *e);
 
 /* ---------------------------------------------------------------- answers */

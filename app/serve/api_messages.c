@@ -201,11 +201,12 @@ static int put_content(const json_t *content, size_t i, bool may_lack, struct bu
         return api_fail(e, 400, "invalid_type", where, "%s is to be a text, or a list of parts that are texts", where);
     json_array_foreach(content, k, part) {
         const json_t *type = json_object_get(part, "type");
-        const bool refusal = json_is_string(type) && strcmp(json_string_value(type), "refusal") == 0;
+        const char *name = json_is_string(type) ? json_string_value(type) : "";
+        const bool refusal = strcmp(name, "refusal") == 0;
         const json_t *text = json_object_get(part, refusal ? "refusal" : "text");
-        if (!json_is_string(text) || (!refusal && (!json_is_string(type) || strcmp(json_string_value(type), "text") != 0)))
+        if (!json_is_string(text) || (!refusal && strcmp(name, "text") != 0))
             return api_fail(e, 400, "unsupported_value", where, "%s[%zu] is of type \"%.40s\"; only texts are read "
-                            "here", where, k, json_is_string(type) ? json_string_value(type) : "");
+                            "here", where, k, name);
         buf_put(out, json_string_value(text), json_string_length(text));
     }
     return 0;

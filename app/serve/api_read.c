@@ -275,13 +275,14 @@ static int read_format(struct api_ask *a, struct api_error *e)
     const json_t *f = json_object_get(a->root, "response_format"), *type = json_object_get(f, "type");
     const char *name = json_is_string(type) ? json_string_value(type) : "";
     if (!is_given(f) || strcmp(name, "text") == 0) return 0;
-    if (strcmp(name, "json_schema") != 0)
+    const bool object = strcmp(name, "json_object") == 0;
+    if (!object && strcmp(name, "json_schema") != 0)
         return api_fail(e, 400, "unsupported_value", "response_format", "response_format: type \"%.40s\" is not known "
-                        "here; \"text\" and \"json_schema\" are%s", name, strcmp(name, "json_object") == 0 ?
-                        " (an answer that is any JSON is not held to one: give its schema)" : "");
+                        "here; \"text\", \"json_object\" and \"json_schema\" are", name);
     if (a->choice == API_REQUIRED || a->choice == API_NAMED)
         return api_fail(e, 400, "invalid_value", "response_format", "response_format and a tool_choice that asks for a "
                         "call exclude each other");
+    if (object) return api_schema_of_object(a, e);
     const json_t *given = json_object_get(f, "json_schema");
     return api_schema_of_answer(a, json_object_get(given, "schema"), json_is_true(json_object_get(given, "strict")), e);
 }

@@ -2,7 +2,7 @@
  * in place.  What a grammar does not know stays as it is, and is refused there by its name. */
 #include "app/serve/api.h"
 
-enum { DEPTH = 24, NODES = 16384 };
+enum { DEPTH = 24, NODES = 16384, ANY_DEPTH = 1, ANSWER_DEPTH = 3 };
 
 struct resolving {
     const json_t *root; /* what "#/..." is looked up in */
@@ -15,6 +15,19 @@ static json_t *stop(struct resolving *r, const char *why)
 {
     if (!r->why) r->why = why;
     return NULL;
+}
+
+/* Any JSON, nested so deep at most: a grammar has an end. */
+static json_t *any_value(int depth)
+{
+    json_t *all = json_pack("[{s:s}, {s:s}, {s:s}, {s:s}]", "type", "string", "type", "number", "type", "boolean",
+                            "type", "null");
+    if (depth > 0)
+        json_array_append_new(all, json_pack("{s:s, s:o}", "type", "array", "items", any_value(depth - 1)));
+    if (depth > 0)
+        json_array_append_new(all, json_pack("{s:s, s:o}", "type", "object", "additionalProperties",
+                                             any_value(depth - 1)));
+    return json_pack("{s:o}", "anyOf", all);
 }
 
 /* "#/$defs/Name": the one form that is in use. */
@@ -117,8 +130,34 @@ static json_t *resolve_object(struct resolving *r, const json_t *v, int depth, e
     return out;
 }
 
+static bool has_type(const json_t *v, const char *name)
+{
+    const json_t *type = json_object_get(v, "type");
+    return json_is_string(type) && strcmp(json_string_value(type), name) == 0;
+}
+
+/* A schema that leaves open what its items or properties are: any JSON.  NULL: it is none. */
+static json_t *open_schema(const json_t *v)
+{
+    const json_t *others = json_object_get(v, "additionalProperties");
+    json_t *out;
+    if (json_is_true(v) || (json_is_object(v) && json_object_size(v) == 0)) return any_value(ANY_DEPTH);
+    const bool list = has_type(v, "array") && !json_object_get(v, "items") && !json_object_get(v, "prefixItems");
+    const bool map = has_type(v, "object") && !json_object_get(v, "properties") &&
+                     (!others || json_is_true(others) || (json_is_object(others) && json_object_size(others) == 0));
+    if ((!list && !map) || !(out = json_copy((json_t *)(uintptr_t)v))) return NULL;
+    json_object_set_new(out, list ? "items" : "additionalProperties", any_value(ANY_DEPTH));
+    return out;
+}
+
 static json_t *resolve_schema(struct resolving *r, const json_t *v, int depth)
 {
+    json_t *open = open_schema(v);
+    if (open) {
+        json_t *made = resolve(r, open, depth, SCHEMA);
+        json_decref(open);
+        return made;
+    }
     const json_t *ref = json_object_get(v, "$ref"), *all = json_object_get(v, "allOf");
     const bool fixed = json_object_get(v, "enum") || json_object_get(v, "const");
     if (json_is_string(ref)) {
@@ -140,7 +179,7 @@ static json_t *resolve(struct resolving *r, const json_t *v, int depth, enum kin
 {
     if (depth > DEPTH) return stop(r, "it is nested too deeply, or refers to itself");
     if (++r->nodes > NODES) return stop(r, "it is too large when its references are written out");
-    if (kind == SCHEMA && json_is_object(v)) return resolve_schema(r, v, depth + 1);
+    if (kind == SCHEMA && (json_is_object(v) || json_is_true(v))) return resolve_schema(r, v, depth + 1);
     if (kind == PROPERTIES && json_is_object(v)) return resolve_object(r, v, depth + 1, PROPERTIES);
     if (kind == SCHEMAS && json_is_array(v)) return resolve_list(r, v, depth + 1);
     json_t *copy = json_deep_copy(v);
@@ -158,6 +197,14 @@ static int keep(struct api_ask *a, json_t *schema, const char *param, struct api
     int bad = !schema || json_dump_callback(schema, dump_some, &a->schema, JSON_COMPACT);
     json_decref(schema);
     return bad ? api_fail(e, 500, "no_memory", param, "no memory for a schema") : 0;
+}
+
+int api_schema_of_object(struct api_ask *a, struct api_error *e)
+{
+    a->schema.len = 0;
+    a->whole = true;
+    return keep(a, json_pack("{s:s, s:o}", "type", "object", "additionalProperties", any_value(ANSWER_DEPTH)),
+                "response_format", e);
 }
 
 int api_schema_of_answer(struct api_ask *a, const json_t *schema, bool strict, struct api_error *e)
@@ -179,7 +226,7 @@ static json_t *call_of(const json_t *tool, struct resolving *r)
     const json_t *f = json_object_get(tool, "function"), *parameters = json_object_get(f, "parameters");
     *r = (struct resolving){.root = parameters, .loose = !json_is_true(json_object_get(f, "strict"))};
     json_t *arguments = json_object_size(parameters) > 0 ? resolve(r, parameters, 0, SCHEMA)
-                                                         : json_pack("{s:s}", "type", "object");
+                                                         : json_pack("{s:s, s:{}}", "type", "object", "properties");
     if (!arguments) return NULL;
     return json_pack("{s:s, s:[s,s], s:{s:{s:O}, s:o}}", "type", "object", "required", "name", "arguments",
                      "properties", "name", "const", json_object_get(f, "name"), "arguments", arguments);
