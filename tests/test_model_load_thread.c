@@ -93,14 +93,14 @@ TEST(weights_and_digest_are_the_files_on_any_number_of_threads)
     for (size_t s = 0; s < COUNT_OF(shape); s++) {
         const char *path = tiny_file(shape[s], NULL, "load.gguf");
         struct sip128 first = {0};
-        for (int threads = 0; threads < 5; threads += 1 + CHECK_TSAN) { /* 0: the reference backend */
+        for (int threads = 0; threads < 5; threads++) { /* 0: the reference backend */
             struct load l;
             struct err err = {0};
             plan(&l, path, threads ? kern_cpu() : kern_ref(), threads);
             if (threads == 4) model_widen(&l.m, l.k);
             CHECK_EQ(load(&l, NULL, NULL, &err), 0);
             CHECK_STR(err.text, "");
-            if (threads || !CHECK_TSAN) check_weights(&l);
+            if (!CHECK_TSAN || threads == 4) check_weights(&l); /* it is one thread's, and takes most of the time */
             if (threads == 0) first = l.m.digest;
             CHECK(l.m.digest.a == first.a && l.m.digest.b == first.b);
             unload(&l);
@@ -191,7 +191,7 @@ TEST(loading_that_breaks_off_says_why_once)
     static struct kern breaking;
     breaking = *kern_cpu();
     breaking.mat_load = breaking_load;
-    for (int threads = 1 + CHECK_TSAN; threads < 5; threads += 1 + CHECK_TSAN)
+    for (int threads = 1 + CHECK_TSAN; threads < 5; threads++)
         for (int cut = 0; cut < 2; cut++) {
             struct load l;
             struct err err = {0};
