@@ -15,7 +15,7 @@ static json_t *value_of(const struct answer *a, size_t from, size_t less)
 TEST(strict_whole_answers_are_calls_at_any_heat)
 {
     static const float heat[] = {0, 1, 1.5f, 3, 6, 20};
-    enum { SEEDS = CHECK_SANITIZED ? 12 : 90 };
+    enum { SEEDS = CHECK_SANITIZED ? 6 : 90 };
     struct engine *e = open_with(&engine_local, (struct engine_config){.ctx = 1024, .max_seqs = 4, .grammars = 1});
     int ended = 0;
     for (int seed = 0; seed < SEEDS; seed++) {
