@@ -138,7 +138,7 @@ for pair in libpcre2-8/pcre2.h jansson/jansson.h lmdb/lmdb.h libzstd/zstd.h libu
     [ ! -f "$file" ] || headers="$headers $file"
 done
 # The Makefile says by itself which of the system's calls are declared (ncursesw would say it too, otherwise).
-cflags=$(pkg-config --cflags $libraries | sed -E 's/-D_(DEFAULT|XOPEN|GNU)_SOURCE[^ ]* *//g')
+cflags=$(pkg-config --cflags $libraries libmicrohttpd | sed -E 's/-D_(DEFAULT|XOPEN|GNU)_SOURCE[^ ]* *//g')
 {
     echo "# written by tests/setup.sh"
     echo "PKG_CFLAGS := $cflags"

@@ -159,10 +159,11 @@ TEST(serve_has_options_that_are_checked)
 {
     struct child c = {0};
     static const char *const bad[][3] = {{"--port", "65536"}, {"--port", "x"}, {"--port"}, {"--host", ""}, {"--json"},
-                                         {"-p", "x"}, {"--tools", "read"}, {"--host", "no.such.host.invalid"}};
+                                         {"-p", "x"}, {"--tools", "read"}, {"--thinking", "9"}, {"--naive", "f32"},
+                                         {"--host", "no.such.host.invalid"}};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         CHECK_EQ(child_run(&c, (const char *const[]){"serve", bad[i][0], bad[i][1], NULL}, "", 0), 2);
-        CHECK(strstr(c.err_text.data, bad[i][0]) != NULL);
+        CHECK(strstr(c.err_text.data, strcmp(bad[i][0], "-p") == 0 ? "--prompt" : bad[i][0]) != NULL);
         child_free(&c);
     }
     CHECK_EQ(child_run(&c, (const char *const[]){"serve", "--help", NULL}, "", 0), 0);

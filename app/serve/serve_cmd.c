@@ -1,6 +1,6 @@
 /* serve_cmd.c - the flags of `plimsoll serve`, and its loop. */
 #include "app/faces.h"
-#include "app/input.h"
+#include "app/opts_table.h"
 #include "app/progress.h"
 #include "app/say.h"
 #include "app/serve/serve_impl.h"
@@ -56,15 +56,30 @@ static int take_port(const char *text, int *out, struct err *err)
     return 0;
 }
 
+static bool is_one_of(const char *name, const char *const *list)
+{
+    while (*list && strcmp(*list, name) != 0) list++;
+    return *list != NULL;
+}
+
+/* Flags that would do nothing are refused; in a configuration file they are for other faces.  Some would spoil what
+ * clients get, wherever they come from. */
 static int check_serve(const struct opts *o, struct err *err)
 {
-    const char *not_it = o->prompt ? "-p" : o->nll ? "--nll" : o->dump_tokens ? "--dump-tokens"
-                         : o->top_logprobs >= 0 ? "--dump-logprobs" : o->crew ? "--crew" : o->resume ? "--resume"
-                         : o->script ? "--script" : o->json ? "--json" : o->trace ? "--trace" : o->tools ? "--tools"
-                         : o->system ? "--system" : o->store ? "--store" : guards_any(&o->off) ? "--unguarded"
-                         : o->answers > 0 ? "--answers" : strcmp(o->naive, "none") != 0 ? "--naive" : NULL;
-    if (!not_it) return 0;
-    return err_set(err, -1, "plimsoll serve answers what its clients ask: %s does not go with it", not_it);
+    static const char *const goes[] = {
+        "--model", "--max-tokens", "--ctx", "--vram", "--fit", "--pool", "--overcommit", "--park", "--parallel",
+        "--template", "--temp", "--top-k", "--top-p", "--min-p", "--repeat-penalty", "--frequency-penalty",
+        "--presence-penalty", "--logit-bias", "--stop", "--seed", "--threads", "--isa", "--backend", "--device", "--exact",
+        "--fast", "--kv-type", "--no-pin", "--engine", "--script-file", "--no-save", "--config", "--no-config", NULL,
+    };
+    static const char *const never[] = {"--json", "--trace", "--naive", "--unguarded", "--answers", "--tools", NULL};
+    for (int i = 0; i < o->n_said; i++) {
+        const char *name = o->said[i].row->name;
+        const bool by_flag = o->said[i].from == OPTS_FLAG;
+        if ((by_flag && !is_one_of(name, goes)) || is_one_of(name, never))
+            return err_set(err, -1, "plimsoll serve answers what its clients ask: %s does not go with it", name);
+    }
+    return 0;
 }
 
 /* One of our own flags, with its value. */
