@@ -239,14 +239,14 @@ K ?= $(O)
 facts := $(strip $(opt) -std=gnu17 -ffp-contract=off $(CFLAGS))
 flags := $(facts) -Wall -Wextra -Wshadow -Wconversion -Werror -D_GNU_SOURCE -I. -I$(O) $(PKG_CFLAGS) -pthread
 libs  := $(PKG_LIBS) -lpthread -lm
-# Three hundred test programs are linked by gold where it is, in two thirds of the time; the program by the usual linker.
+# Three hundred test programs are linked by gold where it is, in two thirds of the time; the program is linked as ever.
 gold  := $(if $(and $(is_gcc),$(x86),$(shell command -v ld.gold 2>/dev/null)),-fuse-ld=gold)
-# The CUDA kernels on the host: fmaf() and halves by the machine's instructions, which have their bits.  As in the CPU's
-# kernels gcc's checks are called and UBSan traps, or half of the time to build with ASan were these files'.
-cxx_asan  := $(if $(is_gcc),-fsanitize-undefined-trap-on-error --param asan-instrumentation-with-call-threshold=0)
+# The CUDA kernels on the host: fmaf() and halves by the machine's instructions, which have their bits.  UBSan traps as
+# in the CPU's kernels; ASan's checks are in place here, since tests gain more by that than it takes to build.
+cxx_asan  := $(if $(is_gcc),-fsanitize-undefined-trap-on-error)
 fma_f16c  := $(if $(and $(x86),$(call cpu_has,fma),$(call cpu_has,f16c)),-mfma -mf16c)
-cxx_flags := $(opt) $(cxx_$(VARIANT)) -std=gnu++17 -ffp-contract=off $(fma_f16c) $(CFLAGS) -Wall -Wextra -Wshadow -Wconversion -Werror -I. \
-             -Itests/cuda_on_cpu -fPIC $(if $(is_gcc),,$(if $(filter asan fuzz,$(VARIANT)),-fno-sanitize=function))
+cxx_flags := $(opt) $(cxx_$(VARIANT)) -std=gnu++17 -ffp-contract=off $(fma_f16c) $(CFLAGS) \
+             -Wall -Wextra -Wshadow -Wconversion -Werror -I. -Itests/cuda_on_cpu -fPIC $(if $(is_gcc),,$(if $(filter asan fuzz,$(VARIANT)),-fno-sanitize=function))
 # Looked at by recipes of the CUDA kernels only: it asks nvcc.
 nvcc_flags = -std=c++17 -O3 -Xfatbin=-compress-all -fmad=false -I. -Xcompiler -fPIC,-Wall,-Wextra $(call gencode,$(CUDA_ARCH))
 gencode    = $(foreach a,$1,-gencode arch=compute_$a,code=sm_$a) \
@@ -278,7 +278,7 @@ isa_asan       := -O1 $(if $(is_gcc),-fsanitize-undefined-trap-on-error \
     -fsanitize-trap=undefined \
     -mllvm -asan-instrumentation-with-call-threshold=0 -fsanitize-address-use-after-return=never)
 isa_tsan       := -O1
-# Threads do the same in all instruction sets: TSan has one of the wide ones, and the other files say that they have none.
+# Threads do the same in all instruction sets: TSan has one of the wide ones, the other files say that they have none.
 ifeq ($(VARIANT),tsan)
 isa_avxvnni    :=
 isa_avx512     :=
