@@ -246,7 +246,8 @@ gold  := $(if $(and $(is_gcc),$(x86),$(shell command -v ld.gold 2>/dev/null)),-f
 cxx_asan  := $(if $(is_gcc),-fsanitize-undefined-trap-on-error)
 fma_f16c  := $(if $(and $(x86),$(call cpu_has,fma),$(call cpu_has,f16c)),-mfma -mf16c)
 cxx_flags := $(opt) $(cxx_$(VARIANT)) -std=gnu++17 -ffp-contract=off $(fma_f16c) $(CFLAGS) \
-             -Wall -Wextra -Wshadow -Wconversion -Werror -I. -Itests/cuda_on_cpu -fPIC $(if $(is_gcc),,$(if $(filter asan fuzz,$(VARIANT)),-fno-sanitize=function))
+             -Wall -Wextra -Wshadow -Wconversion -Werror -I. -Itests/cuda_on_cpu -fPIC \
+             $(if $(is_gcc),,$(if $(filter asan fuzz,$(VARIANT)),-fno-sanitize=function))
 # Looked at by recipes of the CUDA kernels only: it asks nvcc.
 nvcc_flags = -std=c++17 -O3 -Xfatbin=-compress-all -fmad=false -I. -Xcompiler -fPIC,-Wall,-Wextra $(call gencode,$(CUDA_ARCH))
 gencode    = $(foreach a,$1,-gencode arch=compute_$a,code=sm_$a) \
