@@ -325,6 +325,29 @@ TEST(serve_finds_calls_behind_words_and_what_only_looks_like_one)
     CHECK_EQ(serve_end(), 130);
 }
 
+/* Written anew it would have other blanks, and so other pages from there on. */
+TEST(serve_sends_a_call_back_to_the_model_as_it_was_written)
+{
+    struct buf body = {0};
+    SCRIPTED("{'answer': '<tool_call>  {\\'name\\':  \\'read\\',  \\'arguments\\': {\\'path\\':   "
+             "\\'some/long/path\\' } }  </tool_call>'}\n{'answer': 'So.'}\n");
+    json_t *a = ask(CHAT, ANY ",'tools':[" ODD "]}", 200);
+    char *made = json_dumps(json_at(a, "choices.0.message"), JSON_COMPACT);
+    buf_printf(&body, "{'messages':[{'role':'user','content':'x'},%s,{'role':'tool','content':'y','tool_call_id':",
+               made);
+    buf_printf(&body, "'%s'}],", text_at(a, "choices.0.message.tool_calls.0.id"));
+    buf_puts(&body, "'tools':[" ODD "]}");
+    json_t *b = ask(CHAT, body.data, 200);
+    CHECK_STR(text_at(b, "choices.0.message.content"), "So.");
+    long long pages = number_at(a, "usage.total_tokens") / 16 - 1;
+    CHECK(number_at(b, "usage.prompt_tokens_details.cached_tokens") >= 16 * pages);
+    free(made);
+    json_decref(a);
+    json_decref(b);
+    buf_free(&body);
+    CHECK_EQ(serve_end(), 130);
+}
+
 TEST(serve_tells_of_a_pass_that_failed_and_serves_on)
 {
     struct response r;

@@ -225,6 +225,7 @@ TEST(serve_reads_a_body_up_to_its_limit)
     client_put(fd, "0\r\n\r\n", 5);
     read_response(fd, &r);
     CHECK_EQ(r.status, 400);
+    CHECK(strstr(r.body.data, "context_length_exceeded") != NULL);
     response_free(&r);
     close(fd);
     CHECK_NEAR(metric("plimsoll:http_body_bytes"), 0, 0);
