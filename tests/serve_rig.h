@@ -37,10 +37,20 @@ static inline const char *serve_file(const char *name, const char *text)
     return to;
 }
 
+/* A server does not end with its input: one whose test failed would serve nobody for ever. */
+static inline void serve_kill(void)
+{
+    if (server.pid > 0) kill(server.pid, SIGKILL);
+    server.pid = 0;
+}
+
 /* `plimsoll serve --port 0` and these flags (NULL ends them), until it listens. */
 static inline void serve_begin(const char *const *flags)
 {
+    static bool registered;
     const char *args[CHILD_ARGS] = {"serve", "--port", "0"}, *at = NULL;
+    if (!registered) registered = atexit(serve_kill) == 0;
+    serve_kill();
     size_t n = 3;
     for (size_t i = 0; flags && flags[i]; i++) args[n++] = flags[i];
     args[n] = NULL;
@@ -60,7 +70,9 @@ static inline void serve_begin(const char *const *flags)
 static inline int serve_end(void)
 {
     kill(server.pid, SIGINT);
-    return child_end(&server);
+    int status = child_end(&server);
+    server.pid = 0;
+    return status;
 }
 
 /* ---------------------------------------------------------------- a client */

@@ -340,6 +340,7 @@ TEST(serve_tells_those_who_wait_that_it_ends)
     close(stream);
     close(whole);
     CHECK_EQ(child_end(&server), 143);
+    server.pid = 0;
 }
 
 CHECK_MAIN

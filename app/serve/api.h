@@ -125,6 +125,9 @@ void api_free_calls(struct api_call *c, int n);
 json_t *api_text(const char *bytes, size_t n); /* a JSON string; what is no UTF-8 is U+FFFD.  NULL: no memory */
 size_t api_whole(const char *bytes, size_t n); /* how much of it is not a beginning of a character */
 
+/* v as text, appended; flags are jansson's.  Memory that ran out shows in out->failed. */
+void api_put_json(const json_t *v, size_t flags, struct buf *out);
+
 /* As JSON, a token's: {"token", "logprob", "bytes", "top_logprobs"}. */
 json_t *api_logprob(const struct vocab *v, const struct answer *a, int i);
 #endif

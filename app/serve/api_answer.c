@@ -172,6 +172,17 @@ int api_read_calls(const char *text, size_t n, enum form_calls how, bool (*known
 
 /* ---------------------------------------------------------------- the rest */
 
+static int put_some(const char *bytes, size_t n, void *out)
+{
+    buf_put(out, bytes, n);
+    return ((struct buf *)out)->failed ? -1 : 0;
+}
+
+void api_put_json(const json_t *v, size_t flags, struct buf *out)
+{
+    if (json_dump_callback(v, put_some, out, flags | JSON_ENCODE_ANY)) out->failed = true;
+}
+
 static json_t *token_object(const struct vocab *v, int32_t id, float logprob)
 {
     const char *bytes;

@@ -26,17 +26,6 @@ static void place(struct api_ask *a)
 
 static void push(struct api_ask *a, struct msg m) { a->msgs[a->n_msgs++] = m; }
 
-static int dump_some(const char *bytes, size_t n, void *out)
-{
-    buf_put(out, bytes, n);
-    return ((struct buf *)out)->failed ? -1 : 0;
-}
-
-static void put_json(const json_t *v, size_t flags, struct buf *out)
-{
-    if (json_dump_callback(v, dump_some, out, flags | JSON_ENCODE_ANY)) out->failed = true;
-}
-
 /* ---------------------------------------------------------------- tools */
 
 static const json_t *function_of(const json_t *tool) { return json_object_get(tool, "function"); }
@@ -149,7 +138,7 @@ static void put_tool_line(const struct api_model *m, const json_t *t, struct buf
     const char *about = json_string_value(json_object_get(f, "description"));
     struct buf arguments = {0};
     if (!m->embedded) {
-        put_json(f, JSON_COMPACT, out);
+        api_put_json(f, JSON_COMPACT, out);
         return;
     }
     put_arguments(json_object_get(f, "parameters"), &arguments);
@@ -167,7 +156,7 @@ static void put_tools(const struct api_ask *a, const struct api_model *m, struct
     const json_t *t;
     size_t i;
     if (has_marks(m->calls)) {
-        put_json(a->tools, 0, out);
+        api_put_json(a->tools, 0, out);
         return;
     }
     json_array_foreach(a->tools, i, t) {
@@ -258,7 +247,7 @@ static int put_call(const struct api_ask *a, const struct api_model *m, const js
     if (!object) object = json_stringn(text.text, text.len);
     template_call_name(call_number(a, id), name);
     buf_printf(out, "{\"name\": \"%s\", \"arguments\": ", name_of(c));
-    put_json(object, 0, out);
+    api_put_json(object, 0, out);
     buf_printf(out, ", \"id\": \"%s\"}", name);
     json_decref(object);
     return 0;

@@ -186,15 +186,10 @@ static json_t *resolve(struct resolving *r, const json_t *v, int depth, enum kin
     return copy ? copy : stop(r, "no memory for it");
 }
 
-static int dump_some(const char *bytes, size_t n, void *out)
-{
-    buf_put(out, bytes, n);
-    return ((struct buf *)out)->failed ? -1 : 0;
-}
-
 static int keep(struct api_ask *a, json_t *schema, const char *param, struct api_error *e)
 {
-    int bad = !schema || json_dump_callback(schema, dump_some, &a->schema, JSON_COMPACT);
+    if (schema) api_put_json(schema, JSON_COMPACT, &a->schema);
+    const bool bad = !schema || a->schema.failed;
     json_decref(schema);
     return bad ? api_fail(e, 500, "no_memory", param, "no memory for a schema") : 0;
 }
