@@ -361,6 +361,7 @@ TEST(serve_tells_of_a_pass_that_failed_and_serves_on)
     CHECK_EQ(r.status, 200);
     CHECK(strstr(r.body.data, "the device was lost") && !strstr(r.body.data, "[DONE]"));
     response_free(&r);
+    CHECK_NEAR(metric("plimsoll:requests_failed_total"), 2, 0);
     a = ask(CHAT, ANY "}", 200);
     CHECK_STR(text_at(a, "choices.0.message.content"), "one two three four");
     json_decref(a);

@@ -164,6 +164,7 @@ static enum MHD_Result on_request(void *self, struct MHD_Connection *conn, const
         h->cfg.ops->ask(h->cfg.self, c);
     }
     if (c->response) return answer(c);
+    if (c->has_left) return MHD_NO; /* there was no memory for an answer */
     suspend(c);
     return MHD_YES;
 }

@@ -61,7 +61,7 @@ static void put_requests(const struct serve_counts *n, const struct engine_snaps
     for (size_t i = 0; i < COUNT_OF(reason); i++)
         buf_printf(out, "%s{reason=\"%s\"} %llu\n", refused, reason[i].why, (unsigned long long)reason[i].n);
     one(out, "plimsoll:requests_failed_total", "counter", "Requests that the engine failed.",
-        (double)(n->ended[END_FAULT] + n->ended[END_NO_TOKEN] + n->failed));
+        (double)n->failed);
     one(out, "plimsoll:tool_calls_total", "counter", "Calls of tools that were handed to clients.", (double)n->calls);
 }
 
