@@ -1,5 +1,6 @@
 /* app.c - opening and closing. */
 #include "app/app.h"
+#include "app/key_file.h"
 #include "app/nvml.h"
 #include "app/progress.h"
 #include "app/say.h"
@@ -92,6 +93,7 @@ static enum ktype kv_type(const struct opts *o)
 static int refuse(struct app *a, const struct buf *fits, const struct ledger *needs, const struct err *err)
 {
     a->advice = fits->data;
+    if (err->code == ENGINE_BAD_REQUEST) return EXIT_USAGE;
     if (err->code != ENGINE_NEVER_FITS) return EXIT_ENGINE;
     a->reason = "refused_weights";
     struct event e = {.kind = EV_SHORTAGE, .shortage = {
@@ -164,6 +166,24 @@ int app_engine_config(const struct opts *o, struct engine_config *cfg, struct er
     return EXIT_DONE;
 }
 
+/* What --remote asks for; and what the flags ask of a server that it does not have. */
+static int set_remote(struct app *a, struct engine_config *cfg, struct err *err)
+{
+    const struct opts *o = a->o;
+    if (!o->remote) return EXIT_DONE;
+    if (o->remote_key_file && key_file_read("--remote-key-file", o->remote_key_file, &a->key, err)) return err->code;
+    cfg->remote = (struct engine_remote){.at = o->remote, .model = o->remote_model, .key = a->key.data,
+                                         .own_vocab = !o->embedded_vocab};
+    return EXIT_DONE;
+}
+
+static int check_sampling(const struct app *a, struct err *err)
+{
+    static const char *const more[] = {"--top-k", "--min-p", "--repeat-penalty"};
+    const char *flag = a->info->plain_sampling ? opts_by_flag(a->o, more, COUNT_OF(more)) : NULL;
+    return flag ? err_set(err, EXIT_USAGE, "%s: %s does not know it", flag, a->info->backend) : EXIT_DONE;
+}
+
 static int open_engine(struct app *a, struct err *err)
 {
     struct loading loading;
@@ -176,13 +196,15 @@ static int open_engine(struct app *a, struct err *err)
     cfg.progress = on_load;
     cfg.progress_self = &loading;
     size_for_crew(a, &cfg);
-    progress_start(&loading.bar, "loading the model", say_on_terminal(), progress_clock());
+    int bad = set_remote(a, &cfg, err);
+    if (bad) return bad;
+    progress_start(&loading.bar, a->o->remote ? "asking the server" : "loading the model", say_on_terminal(), progress_clock());
     a->engine = a->ops->open(&cfg, err);
     progress_end(&loading.bar);
     if (!a->engine) return refuse(a, &fits, &needs, err);
     a->info = a->ops->info(a->engine);
     if (*a->info->note) say("%s", a->info->note);
-    return EXIT_DONE;
+    return check_sampling(a, err);
 }
 
 /* A conversation is saved unless that was not wanted.  Before the engine: opening the store forks. */
@@ -216,7 +238,7 @@ struct event app_opened(const struct app *a)
     const struct engine_info *i = a->info;
     return (struct event){.kind = EV_SESSION_OPEN, .session_open = {
         .version = event_str(PLIMSOLL_VERSION), .engine = event_str(i->maker),
-        .file = event_str(a->o->embedded ? "embedded" : a->o->model),
+        .file = event_str(a->o->embedded ? "embedded" : a->o->remote ? a->o->remote : a->o->model),
         .model = event_str(i->name), .arch = event_str(i->arch), .types = event_str(i->types),
         .template = event_str(i->template), .parameters = (int64_t)i->parameters, .vocab = i->vocab, .ctx = i->ctx,
         .seed = (int64_t)a->sampling.seed, .temperature = TEMPERATURE(a->o),
@@ -404,6 +426,8 @@ int app_close(struct app *a, int code)
     if (a->engine) a->ops->close(a->engine);
     free(a->advice);
     free(a->plain);
+    if (a->key.data) explicit_bzero(a->key.data, a->key.len);
+    buf_free(&a->key);
     crew_free(&a->crew);
     code = stream_status(a, &a->answers, "stdout", code, &told_answers);
     return stream_status(a, &a->trace.file, "the --trace file", code, &told_trace);

@@ -25,6 +25,7 @@ struct app {
     const struct engine_info *info;
     struct sampling sampling; /* the seed of the first turn in it */
     uint32_t *plain;          /* --answers: a bit for each token that is text: no answer ends itself; else NULL */
+    struct buf key;           /* of --remote-key-file */
     struct out answers;       /* stdout */
     struct trace trace;
     int turns;                /* admitted so far */

@@ -33,8 +33,9 @@ static int take_embedded(struct opts *o, struct buf *role, int *fd)
         say_error("%s", err.text);
         return EXIT_ENGINE;
     }
-    o->embedded = true;
-    if (o->system) return EXIT_DONE;
+    o->embedded = !o->remote;
+    o->embedded_vocab = o->remote != NULL;
+    if (o->system || o->remote) return EXIT_DONE;
     if (forms_system(&(struct form_system){.role = "assistant"}, role, &err) || role->failed) {
         say_error("%s", role->failed ? "out of memory" : err.text);
         return EXIT_INTERNAL;
@@ -66,7 +67,8 @@ static int run_engine(struct opts *o)
     struct buf role = {0};
     int fd = -1, status = o->model ? EXIT_DONE : take_embedded(o, &role, &fd);
     if (status != EXIT_DONE) return status;
-    status = app_open(&a, o, strcmp(o->engine, "scripted") == 0 ? &engine_scripted : &engine_local, &err);
+    status = app_open(&a, o, o->remote ? &engine_remote : strcmp(o->engine, "scripted") == 0 ? &engine_scripted
+                                                                                            : &engine_local, &err);
     if (status == EXIT_DONE) status = run_face(&a);
     else app_error(&a, "open", err.text);
     for (char *line = a.advice, *rest; line && *line; line = rest) {

@@ -190,8 +190,28 @@ static int check_lesson(const struct opts *o, struct err *err)
     return 0;
 }
 
+/* With a server that answers, what is about our own engine would do nothing; of settings from elsewhere, which are for
+ * that, nothing is left. */
+static int check_remote(struct opts *o, struct err *err)
+{
+    static const char *const never[] = {
+        "--vram", "--fit", "--naive", "--answers", "--strict-tools", "--thinking", "--logit-bias", "--threads", "--isa",
+        "--backend", "--device", "--exact", "--fast", "--kv-type", "--no-pin", "--engine", "--script-file",
+        "--dump-tokens", "--dump-logprobs", "--nll", "--snapshots", "--snapshots-session",
+    };
+    if (!o->remote && (o->remote_model || o->remote_key_file))
+        return err_set(err, -1, "%s goes with --remote URL", o->remote_model ? "--remote-model" : "--remote-key-file");
+    if (!o->remote) return 0;
+    const char *flag = opts_by_flag(o, never, COUNT_OF(never));
+    if (flag) return err_set(err, -1, "%s is about an engine of our own: with --remote a server answers", flag);
+    o->strict_tools = false;
+    o->thinking = 0;
+    o->n_bias = 0;
+    return 0;
+}
+
 /* Flags that do not go together. */
-static int check_together(const struct opts *o, struct err *err)
+static int check_together(struct opts *o, struct err *err)
 {
     int modes = (o->nll != NULL) + o->dump_tokens + (o->top_logprobs >= 0);
     bool scripted = strcmp(o->engine, "scripted") == 0;
@@ -205,7 +225,7 @@ static int check_together(const struct opts *o, struct err *err)
     if (o->low_mark + QUOTA_APART > o->high_mark)
         return err_set(err, -1, "--low-mark %" PRId64 " must be %d or more under --high-mark %" PRId64, o->low_mark,
                        QUOTA_APART, o->high_mark);
-    if (check_lesson(o, err)) return -1;
+    if (check_lesson(o, err) || check_remote(o, err)) return -1;
     if (o->exact && o->fast) return err_set(err, -1, "--exact and --fast do not go together");
     if (o->no_save && o->resume) return err_set(err, -1, "--resume and --no-save do not go together");
     if (o->crew && modes) return err_set(err, -1, "--crew does not go with --nll or a dump");
@@ -290,6 +310,14 @@ int opts_without(int argc, char *const *argv, const char *const *flag, int n, ch
         i += with_next;
     }
     return left;
+}
+
+const char *opts_by_flag(const struct opts *o, const char *const *names, size_t n)
+{
+    for (int i = 0; i < o->n_said; i++)
+        for (size_t k = 0; k < n; k++)
+            if (o->said[i].from == OPTS_FLAG && strcmp(o->said[i].row->name, names[k]) == 0) return names[k];
+    return NULL;
 }
 
 const char *opts_variable(const char *flag)

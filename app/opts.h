@@ -33,6 +33,7 @@ struct opts {
     const char *model, *prompt, *system, *template_name; /* NULL: not given */
     const char *engine, *script_file, *backend, *isa, *kv_type;
     const char *nll, *trace, *naive;
+    const char *remote, *remote_model, *remote_key_file; /* another server computes; NULL: not given */
     int64_t max_tokens; /* 0: not given */
     int64_t thinking;   /* 0: as long as an answer may be */
     int64_t ctx;        /* 0: the model's own, at most 4096 */
@@ -68,6 +69,7 @@ struct opts {
     bool version, help, help_events, help_crew;
     bool own_system; /* the system message was given by a person */
     bool embedded; /* no -m: model names the embedded one; main.c sets it */
+    bool embedded_vocab; /* --remote without -m: model names the embedded one, whose vocabulary counts alone */
     const char *config; /* the file that was asked for */
     bool no_config;
     char *file, *file_text; /* the file that was read, and what strings point into; owned; NULL: none */
@@ -124,6 +126,8 @@ void opts_free(struct opts *o);
 
 /* The command line less these flags and their values, n of them, into out, which has room for argc.  How many. */
 int opts_without(int argc, char *const *argv, const char *const *flag, int n, char **out);
+/* The first of these flags that the command line has, or NULL. */
+const char *opts_by_flag(const struct opts *o, const char *const *names, size_t n);
 const char *opts_variable(const char *flag); /* the environment's name for it; NULL: it has none */
 
 void opts_help(struct buf *out); /* the flags in the text of --help, from the same table */

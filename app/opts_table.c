@@ -126,6 +126,14 @@ const struct opt opts_table[] = {
      "scripted: answers come from a file, -m gives only the vocabulary"},
     {NULL, "--script-file", NULL, TEXT, AT(script_file), "FILE", 0, 0, NULL, NULL, "the answers of --engine scripted"},
 
+    {NULL, "--remote", NULL, TEXT | LINE_ONLY, AT(remote), "URL", 0, 0, NULL, NULL,
+     "let a server answer: vLLM, SGLang, TGI, llama-server, Ollama, plimsoll serve; -m is then a file with its model's "
+     "vocabulary, to count as it does"},
+    {NULL, "--remote-model", NULL, TEXT | LINE_ONLY, AT(remote_model), "NAME", 0, 0, NULL, NULL,
+     "which of the server's models (the only one)"},
+    {NULL, "--remote-key-file", NULL, TEXT | LINE_ONLY, AT(remote_key_file), "FILE", 0, 0, NULL, NULL,
+     "the first line of FILE is the key that the server wants"},
+
     {NULL, "--no-tui", "PLIMSOLL_NO_TUI", ON, AT(no_tui), NULL, 0, 0, NULL, NULL,
      "a chat line by line in a terminal, without the full screen"},
     {NULL, "--theme", "PLIMSOLL_THEME", CHOICE, AT(theme), "NAME", 0, 0, "dark|light|contrast|colour-blind", "dark",

@@ -33,12 +33,18 @@ static void add_rows(struct sched *s, struct request_live *q, int n)
     kv_grow(s->kv, q->slot, q->computed + n);
 }
 
+/* Its next token is to be chosen by a runner who does not know it yet. */
+static bool held(const struct sched *s, const struct request_live *q)
+{
+    return s->cfg.runner.ready && q->a.max_tokens > 0 && !s->cfg.runner.ready(s->cfg.runner.self, q->place);
+}
+
 /* How many rows of q still go into a pass of so many: scoring wants an out for each. */
 static int room_for(const struct sched *s, const struct request_live *q, int most)
 {
     const struct kern_batch *b = &s->pass.batch;
     int whole = naive_rows(s, q, b->rows);
-    int room = whole >= 0 ? whole : MIN(most - b->rows, q->n_ids - q->computed);
+    int room = whole >= 0 ? whole : MIN(most - b->rows, q->n_ids - q->computed - held(s, q));
     if (b->outs == s->cfg.max_outs) return 0;
     return q->score ? MIN(room, s->cfg.max_outs - b->outs) : room;
 }
@@ -81,11 +87,12 @@ void batch_make(struct sched *s)
     s->pass.choice = s->choice;
     s->pass.parts = 1;
     for (int i = 0; i < s->cfg.max_seqs; i++)
-        if (s->slot[i] && batch_generates(s->slot[i])) add_rows(s, s->slot[i], 1);
+        if (s->slot[i] && batch_generates(s->slot[i]) && !held(s, s->slot[i])) add_rows(s, s->slot[i], 1);
     if (make_long(s)) return;
     uint64_t after = 0;
     for (struct request_live *q; (q = next_prefill(s, after)); after = q->admitted) {
         int n = room_for(s, q, s->cfg.step_rows);
+        if (n == 0 && held(s, q)) continue; /* it is no reason for others to wait */
         if (n == 0) break;
         add_rows(s, q, n);
     }

@@ -9,9 +9,10 @@
  *         ops->drop(e, id);
  *     }
  *
- * Makers: engine_local (a GGUF model on one of kernels/'s backends) and engine_scripted (answers, timings and faults
- * from a file, tokens counted with a real vocabulary; the same scheduler, pages and text path, only the forward pass
- * left out).  app/, memory/ and their tests know only this table.
+ * Makers: engine_local (a GGUF model on one of kernels/'s backends), engine_scripted (answers, timings and faults from
+ * a file, tokens counted with a real vocabulary; the same scheduler, pages and text path, only the forward pass left
+ * out) and engine_remote (the same, and what is said comes from another server over HTTP: vLLM, SGLang, TGI,
+ * llama-server, Ollama, plimsoll serve).  app/, memory/ and their tests know only this table.
  *
  * Text does not travel in events: a request owns an answer, sized when it is submitted, that grows in place; an event
  * says only that it did.  A reader takes what is new by offset, whenever it likes, until drop().
@@ -23,8 +24,9 @@
  * are cache, and whoever comes next may have them.  So an agent that waits for a tool holds nothing.
  *
  * Threads: one thread calls the operations, but snapshot(), memory() and count_aside().  After open() nothing is
- * allocated, except by the policies of naive.h, by count_aside(), and while submit() reads a grammar that is not held
- * yet: heap, within what the ledger has for it, that is given back at once.  struct answer may be read by another
+ * allocated, except by the policies of naive.h, by count_aside(), by engine_remote for what it sends and receives (no
+ * more than its requests have room for), and while submit() reads a grammar that is not held yet: heap, within what the
+ * ledger has for it, that is given back at once.  struct answer may be read by another
  * thread while it grows: its counters are atomic, and what they cover never moves or changes.
  * Errors: 0, or one of enum engine_error with err filled (open: in err's code).  After a refusal the engine is as it
  * was before. */
@@ -43,7 +45,7 @@ struct engine; /* opaque; each maker has its own */
 enum engine_error {
     ENGINE_OK = 0,
     ENGINE_FAULT = -1,       /* the engine failed: model file, backend, memory at open */
-    ENGINE_BAD_REQUEST = -2, /* a field is out of its range: err names it */
+    ENGINE_BAD_REQUEST = -2, /* a field is out of its range: err names it (open: what a remote server does not have) */
     ENGINE_NEVER_FITS = -3,  /* prompt + max_tokens exceed the context or the whole pool: err has the figures */
     ENGINE_QUEUE_FULL = -4,  /* too many requests wait: try again when one ended */
     ENGINE_NO_MEMORY = -5,   /* the room for requests and their answers is taken: err says by how many; drop some */
@@ -53,9 +55,16 @@ enum engine_error {
 
 enum { ENGINE_AGENTS = 64 }; /* agents that figures tell apart */
 
+/* Another server, as a maker: http://HOST:PORT of one that has OpenAI's chat API. */
+struct engine_remote {
+    const char *at, *model, *key; /* model: as the server names it, NULL: the only one that it has; key NULL: none */
+    bool own_vocab; /* `model` of the configuration has the vocabulary of the server's model: counts are exact */
+};
+
 struct engine_config {
-    const char *model;  /* GGUF file: the model, or (scripted) the vocabulary */
+    const char *model;  /* GGUF file: the model, or (scripted, remote) the vocabulary */
     const char *script; /* scripted only: the file of answers */
+    struct engine_remote remote; /* remote only */
     const char *backend; /* as kern_named() knows it: "auto" (NULL means it), "cpu", "cuda" or "ref" */
     const struct kern *kernels; /* a backend of one's own instead; NULL: by name */
     bool fast; /* answers may differ in their last bits with company, where the backend has that mode (a GPU) */
@@ -97,6 +106,9 @@ struct engine_info {
     char backend[128];   /* the device in words */
     char kernels[320];   /* which kernel serves which weight type */
     bool fast;           /* answers may differ in their last bits with company; else each is exact */
+    bool remote;         /* another server computes: the KV pool is what these requests take there, by our count */
+    bool own_vocab;      /* of a remote one: tokens are counted with its model's vocabulary */
+    bool plain_sampling; /* it knows no top_k, min_p and repeat */
     bool on_device;      /* weights and pages lie in memory of its own, not in the host's */
     char note[480];      /* why the CPU serves, where --backend auto would have a device do it; "": nothing to say */
     uint64_t parameters, weight_bytes, kv_bytes, work_bytes; /* bytes as taken from the device */
@@ -224,6 +236,14 @@ struct engine_agent {
     uint64_t shared_tokens; /* that it reads in pages which others hold too: counted at each of them */
 };
 
+/* What a remote server says of itself, last time that it was asked (while requests run, once a second); -1: unknown. */
+struct engine_server {
+    int64_t kv_permille;        /* of its KV pool, in use */
+    int64_t running, waiting;   /* requests, of all its clients */
+    int64_t preempted;          /* that it took back to make room, since its start */
+};
+#define ENGINE_SERVER_UNKNOWN ((struct engine_server){-1, -1, -1, -1})
+
 /* Figures of one moment, all of the same: between two operations.  KV words: pool (taken at start) >= reserved
  * (promised to admitted requests) >= filled (holding tokens).  Of eight-byte fields alone. */
 struct engine_snapshot {
@@ -244,6 +264,7 @@ struct engine_snapshot {
     /* While one is in force, in bytes of the KV pool, or of all under the ceiling where it is about other memory:
      * taken, of that really filled (by tokens, or what requests have of their own), the largest piece that is left. */
     uint64_t naive_size, naive_reserved, naive_allocated, naive_hole;
+    struct engine_server server;
     struct engine_agent agent[ENGINE_AGENTS];
 };
 
@@ -348,6 +369,7 @@ struct engine_ops {
 
 extern const struct engine_ops engine_local;
 extern const struct engine_ops engine_scripted;
+extern const struct engine_ops engine_remote;
 
 /* The name of a page with these KERN_PAGE tokens: before is the name of the page before it, or of the first one info's
  * identity.  The same in every process; pure. */

@@ -1,4 +1,4 @@
-/* maker.c - the shared part of engine_local and engine_scripted. */
+/* maker.c - the shared part of engine_local, engine_scripted and engine_remote. */
 #include "engine/maker.h"
 #include "engine/hostmem.h"
 #ifdef __GLIBC__
@@ -101,6 +101,16 @@ int maker_sched_open(struct engine *e, const struct sched_config *cfg, struct er
     return e->sched ? 0 : ENGINE_FAULT;
 }
 
+int maker_end_token(const struct vocab *v, const char *path, int32_t *out, struct err *err)
+{
+    *out = vocab_eos(v);
+    for (int32_t id = 0; *out < 0 && id < vocab_size(v); id++)
+        if (vocab_is_end(v, id)) *out = id;
+    return *out >= 0 && vocab_is_end(v, *out)
+               ? 0
+               : err_set(err, ENGINE_FAULT, "%s: the vocabulary has no token that ends a turn", path);
+}
+
 /* ------------------------------------------------------------------ operations */
 
 const struct engine_info *maker_info(const struct engine *e) { return &e->info; }
@@ -150,6 +160,7 @@ void maker_snapshot(const struct engine *e, struct engine_snapshot *out)
     out->weight_bytes = e->info.weight_bytes;
     out->kv_bytes = e->info.kv_bytes;
     out->work_bytes = e->info.work_bytes;
+    out->server = ENGINE_SERVER_UNKNOWN;
 }
 
 void maker_memory(const struct engine *e, struct engine_memory *out)

@@ -41,6 +41,8 @@ int maker_outs(const struct engine *e); /* rows of a pass that may want logits *
 /* What the scheduler will be, by e->info and cfg; runner and template are left. */
 void maker_sched_plan(const struct engine *e, const struct engine_config *cfg, int pages, struct sched_config *out);
 int maker_sched_open(struct engine *e, const struct sched_config *cfg, struct err *err);
+/* A token that ends a turn, for makers whose answers are texts.  0, or ENGINE_FAULT: the vocabulary has none. */
+int maker_end_token(const struct vocab *v, const char *path, int32_t *out, struct err *err);
 
 /* The operations of struct engine_ops. */
 const struct engine_info *maker_info(const struct engine *e);

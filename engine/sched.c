@@ -388,15 +388,17 @@ void sched_leave(struct sched *s, struct request_live *q)
     s->look = true;
 }
 
-int sched_cancel(struct sched *s, int id)
+int sched_end(struct sched *s, int id, enum engine_end why, const char *fault)
 {
     struct request_live *q = sched_find(s, id);
     if (!q || q->state == REQUEST_ENDED) return -1;
-    request_end(q, END_CANCELLED, NULL);
+    request_end(q, why, fault);
     sched_leave(s, q);
     figures_publish(s);
     return 0;
 }
+
+int sched_cancel(struct sched *s, int id) { return sched_end(s, id, END_CANCELLED, NULL); }
 
 void sched_drop(struct sched *s, int id)
 {

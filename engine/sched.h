@@ -43,6 +43,8 @@ struct runner {
     void *self;
     /* A request was admitted; place < SCHED_REQUESTS.  May be NULL. */
     void (*start)(void *self, int place, const struct answer *a);
+    /* Whether the next token of a request can be chosen by now; until then its last row is in no pass.  NULL: always. */
+    bool (*ready)(void *self, int place);
     /* A part of a pass, from the first to the last; one may be left half done.  0, or negative: every request in the
      * pass ends with END_FAULT */
     int (*run)(void *self, const struct pass *p, struct err *err);
@@ -101,6 +103,10 @@ void sched_snapshot(const struct sched *s, struct engine_snapshot *out); /* all 
 void sched_waits(struct sched *s, int id, struct engine_wait *out);
 void sched_page_map(struct sched *s, struct engine_cell *cell, int n);
 int sched_naive_ops(const struct sched *s, uint64_t from, struct naive_op *out, int n);
+
+/* End a request that waits or runs, as a runner that hears of it elsewhere wants: why, and with END_FAULT a line.  END
+ * follows in the next step.  -1: no such, or it has ended. */
+int sched_end(struct sched *s, int id, enum engine_end why, const char *fault);
 
 /* The most text that one token of an answer can be, and the text_bytes that suit so many sequences: two requests of ctx
  * tokens for each, and a full queue of small ones. */

@@ -182,16 +182,6 @@ static void scripted_close(struct engine *e)
     maker_free(e);
 }
 
-static int find_end(struct maker *m, const struct vocab *v, const char *path, struct err *err)
-{
-    m->end_id = vocab_eos(v);
-    for (int32_t id = 0; m->end_id < 0 && id < vocab_size(v); id++)
-        if (vocab_is_end(v, id)) m->end_id = id;
-    return m->end_id >= 0 && vocab_is_end(v, m->end_id)
-               ? 0
-               : err_set(err, ENGINE_FAULT, "%s: the vocabulary has no token that ends a turn", path);
-}
-
 static int open_script(struct engine *e, const struct engine_config *cfg, const struct gguf *g, struct err *err)
 {
     struct engine_info *i = &e->info;
@@ -201,7 +191,8 @@ static int open_script(struct engine *e, const struct engine_config *cfg, const 
     struct maker *m = e->own = calloc(1, sizeof *m);
     if (!m) return err_set(err, ENGINE_FAULT, "no memory to open an engine");
     if (naive_check_config(cfg, false, err)) return ENGINE_FAULT;
-    if (maker_vocab_open(e, cfg, g, &kind, err) || find_end(m, e->vocab, cfg->model, err)) return ENGINE_FAULT;
+    if (maker_vocab_open(e, cfg, g, &kind, err) || maker_end_token(e->vocab, cfg->model, &m->end_id, err))
+        return ENGINE_FAULT;
     if (read_script(m, e->vocab, cfg->script, err) || maker_sizes(e, cfg, &sizes, &pages, err)) return ENGINE_FAULT;
     snprintf(i->maker, sizeof i->maker, "scripted");
     snprintf(i->arch, sizeof i->arch, "none");

@@ -26,6 +26,7 @@ gmp         libgmp-dev      gmp-devel          gmp      gmp-devel          gmp-d
 libseccomp  libseccomp-dev  libseccomp-devel   libseccomp libseccomp-devel libseccomp-dev -
 yaml-0.1    libyaml-dev     libyaml-devel      libyaml  libyaml-devel      yaml-dev     libyaml
 libmicrohttpd libmicrohttpd-dev libmicrohttpd-devel libmicrohttpd libmicrohttpd-devel libmicrohttpd-dev libmicrohttpd
+libcurl     libcurl4-openssl-dev libcurl-devel curl    libcurl-devel      curl-dev     curl
 jq          jq              jq                 jq       jq                 jq           jq
 ncursesw    libncurses-dev  ncurses-devel      ncurses  ncurses-devel      ncurses-dev  ncurses
 cmocka      libcmocka-dev   libcmocka-devel    cmocka   libcmocka-devel    cmocka-dev   cmocka
@@ -36,7 +37,7 @@ numpy       python3-numpy   -                  -        -                  -    
 libfuzzer   libclang-rt-dev compiler-rt        -        -                  compiler-rt  -
 '
 libraries='libpcre2-8 jansson lmdb libzstd libutf8proc gmp libseccomp yaml-0.1 ncursesw'
-needs="libc pkg-config $libraries libmicrohttpd" # that one is opened at run time, by who serves
+needs="libc pkg-config $libraries libmicrohttpd libcurl" # these two are opened at run time, by who serves and who asks a server
 case $stage in
 build) ;;
 test)  needs="$needs cmocka jq tmux g++" ;;
@@ -131,14 +132,14 @@ fi
 # A header of each library: where one is gone (another machine, same folder) make comes here again.
 headers=
 for pair in libpcre2-8/pcre2.h jansson/jansson.h lmdb/lmdb.h libzstd/zstd.h libutf8proc/utf8proc.h gmp/gmp.h \
-    libseccomp/seccomp.h yaml-0.1/yaml.h ncursesw/curses.h libmicrohttpd/microhttpd.h cmocka/cmocka.h; do
+    libseccomp/seccomp.h yaml-0.1/yaml.h ncursesw/curses.h libmicrohttpd/microhttpd.h libcurl/curl/curl.h cmocka/cmocka.h; do
     case " $needs " in *" ${pair%/*} "*) ;; *) continue ;; esac
     folder=$(pkg-config --variable=includedir "${pair%/*}")
     file=${folder:-/usr/include}/${pair#*/}
     [ ! -f "$file" ] || headers="$headers $file"
 done
 # The Makefile says by itself which of the system's calls are declared (ncursesw would say it too, otherwise).
-cflags=$(pkg-config --cflags $libraries libmicrohttpd | sed -E 's/-D_(DEFAULT|XOPEN|GNU)_SOURCE[^ ]* *//g')
+cflags=$(pkg-config --cflags $libraries libmicrohttpd libcurl | sed -E 's/-D_(DEFAULT|XOPEN|GNU)_SOURCE[^ ]* *//g')
 {
     echo "# written by tests/setup.sh"
     echo "PKG_CFLAGS := $cflags"

@@ -1,5 +1,6 @@
 /* serve_cmd.c - the flags of `plimsoll serve`, and its loop. */
 #include "app/faces.h"
+#include "app/key_file.h"
 #include "app/opts_table.h"
 #include "app/progress.h"
 #include "app/say.h"
@@ -13,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { KEY_MOST = 512, KEY_LEAST = 8, IDLE_MS = 1000, FAULTS = 3 };
+enum { IDLE_MS = 1000, FAULTS = 3 };
 
 /* ---------------------------------------------------------------- options */
 
@@ -119,31 +120,6 @@ int serve_opts(struct opts *o, int argc, char *const *argv, struct err *err)
     return bad;
 }
 
-/* ---------------------------------------------------------------- the key */
-
-static int read_key(struct serve *s, struct err *err)
-{
-    const char *path = s->a->o->serve_key_file;
-    char text[KEY_MOST + 1];
-    struct stat st;
-    if (!path) return 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-        const char *why = fd < 0 ? strerror(errno) : "it is no file";
-        if (fd >= 0) close(fd);
-        return err_set(err, EXIT_USAGE, "--key-file %.200s: %s", path, why);
-    }
-    ssize_t n = read(fd, text, sizeof text);
-    close(fd);
-    size_t len = 0;
-    while (n > 0 && len < (size_t)n && text[len] > ' ' && text[len] < 0x7f) len++;
-    if (len < KEY_LEAST || len > KEY_MOST || (len < (size_t)MAX(n, 0) && text[len] != '\n' && text[len] != '\r'))
-        return err_set(err, EXIT_USAGE, "--key-file %.200s: its first line is to be a key of %d to %d letters, digits "
-                       "and signs without blanks", path, KEY_LEAST, KEY_MOST);
-    buf_put(&s->key, text, len);
-    return s->key.failed ? err_set(err, EXIT_INTERNAL, "no memory for the key") : 0;
-}
-
 /* ---------------------------------------------------------------- opening */
 
 /* "/models/qwen2.5-0.5b-instruct-q8_0.gguf" is "qwen2.5-0.5b-instruct-q8_0". */
@@ -168,8 +144,7 @@ static int open_serve(struct serve *s, struct err *err)
                               .ops = &ops, .self = s};
     if (getrandom(&s->secret, sizeof s->secret, 0) != (ssize_t)sizeof s->secret)
         return err_set(err, EXIT_INTERNAL, "no random numbers for ids: %s", strerror(errno));
-    int bad = read_key(s, err);
-    if (bad) return bad;
+    if (a->o->serve_key_file && key_file_read("--key-file", a->o->serve_key_file, &s->key, err)) return err->code;
     name_model(s);
     s->opened = time(NULL);
     s->model.calls = turn_calls(a);

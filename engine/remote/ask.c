@@ -1,0 +1,105 @@
+/* ask.c - see ask.h. */
+#include "engine/remote/ask.h"
+#include "engine/text.h"
+#include <jansson.h>
+#include <math.h>
+
+/* ---------------------------------------------------------------- messages */
+
+static void put_utf8(struct buf *out, const char *text, size_t n)
+{
+    while (n > 0) {
+        size_t good = text_valid_utf8(text, n);
+        const char *nul = memchr(text, '\0', good);
+        if (nul) good = (size_t)(nul - text);
+        buf_put(out, text, good);
+        text += good;
+        n -= good;
+        if (n == 0) break;
+        buf_puts(out, "\xef\xbf\xbd");
+        text++;
+        n--;
+        while (n > 0 && ((unsigned char)*text & 0xc0) == 0x80) text++, n--; /* the rest of what was begun */
+    }
+}
+
+/* Whose it is over there: only what stands before anything was said is the system's. */
+static enum role side(const struct msg *m, bool front)
+{
+    if (m->role == ROLE_SYSTEM && front) return ROLE_SYSTEM;
+    return m->role == ROLE_ASSISTANT ? ROLE_ASSISTANT : ROLE_USER;
+}
+
+static json_t *messages(const struct msg *msgs, int n)
+{
+    json_t *list = json_array();
+    bool bad = !list, front = true;
+    for (int i = 0; i < n && !bad;) {
+        struct buf text = {0};
+        front = front && msgs[i].role == ROLE_SYSTEM;
+        const enum role who = side(&msgs[i], front);
+        for (int first = i; i < n && side(&msgs[i], front && msgs[i].role == ROLE_SYSTEM) == who; i++) {
+            const bool result = msgs[i].role == ROLE_TOOL;
+            if (i > first) buf_puts(&text, "\n\n");
+            if (result) buf_puts(&text, "<tool_response>\n");
+            put_utf8(&text, msgs[i].text, msgs[i].len);
+            if (result) buf_puts(&text, "\n</tool_response>");
+        }
+        json_t *content = text.failed ? NULL : json_stringn(text.data ? text.data : "", text.len);
+        bad = json_array_append_new(list, json_pack("{s:s, s:o}", "role", role_name(who), "content", content)) != 0;
+        buf_free(&text);
+    }
+    if (!bad) return list;
+    json_decref(list);
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- how it is sampled */
+
+/* Servers that know more than OpenAI's fields. */
+static bool knows_more(enum server_kind k)
+{
+    return k == SERVER_PLIMSOLL || k == SERVER_VLLM || k == SERVER_SGLANG || k == SERVER_LLAMA;
+}
+
+static int set_sampling(json_t *o, enum server_kind kind, const struct sampling *s)
+{
+    int bad = json_object_set_new(o, "temperature", json_real((double)s->temp));
+    bad |= json_object_set_new(o, "top_p", json_real(s->top_p > 0 ? (double)s->top_p : 1e-6));
+    bad |= json_object_set_new(o, "seed", json_integer((json_int_t)(s->seed & INT64_MAX)));
+    if (s->frequency != 0) bad |= json_object_set_new(o, "frequency_penalty", json_real((double)s->frequency));
+    if (s->presence != 0) bad |= json_object_set_new(o, "presence_penalty", json_real((double)s->presence));
+    if (!knows_more(kind)) return bad;
+    if (s->top_k > 0) bad |= json_object_set_new(o, "top_k", json_integer(s->top_k));
+    if (s->min_p > 0) bad |= json_object_set_new(o, "min_p", json_real((double)s->min_p));
+    const char *repeat = kind == SERVER_LLAMA ? "repeat_penalty" : "repetition_penalty";
+    if (s->repeat > 0 && s->repeat < 1) bad |= json_object_set_new(o, repeat, json_real((double)s->repeat));
+    if (s->repeat > 1) bad |= json_object_set_new(o, repeat, json_real((double)s->repeat));
+    return bad;
+}
+
+static int check(const struct request *r, struct err *err)
+{
+    const char *what = r->ids ? "a prompt of ready tokens" : r->top_n > 0 ? "the likeliest tokens"
+                       : r->score ? "log-probabilities of a prompt" : r->allowed ? "a set of allowed tokens"
+                       : r->sampling.n_bias > 0 ? "a bias of tokens" : r->grammar ? "a grammar"
+                       : r->ignore_end ? "going on behind its end" : NULL;
+    if (!what) return 0;
+    return err_set(err, ENGINE_BAD_REQUEST, "a remote engine cannot be asked for %s", what);
+}
+
+int remote_ask(const struct server *s, const struct request *r, struct buf *body, struct err *err)
+{
+    if (check(r, err)) return ENGINE_BAD_REQUEST;
+    json_t *list = messages(r->msgs, r->n_msgs);
+    json_t *o = list ? json_pack("{s:s, s:O, s:b, s:{s:b}, s:i}", "model", s->model, "messages", list, "stream", 1,
+                                 "stream_options", "include_usage", 1, "max_tokens", r->max_tokens) : NULL;
+    char *text = o && !set_sampling(o, s->kind, &r->sampling) ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(9))
+                                                              : NULL;
+    json_decref(list);
+    json_decref(o);
+    if (text) buf_puts(body, text);
+    free(text);
+    if (text && !body->failed) return 0;
+    return err_set(err, ENGINE_NO_MEMORY, "no memory for a request");
+}

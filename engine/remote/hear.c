@@ -1,0 +1,274 @@
+/* hear.c - see hear.h. */
+#include "engine/remote/hear.h"
+#include <jansson.h>
+#include <strings.h>
+
+enum { ERROR_MOST = 400 };
+
+static void fail(struct hear *h, const char *why)
+{
+    if (h->end == HEAR_FAILED) return;
+    h->end = HEAR_FAILED;
+    buf_puts(&h->trouble, why);
+}
+
+/* ---------------------------------------------------------------- errors */
+
+static const char *text_of(const json_t *o)
+{
+    static const char *const names[] = {"message", "detail", "error", "msg"};
+    if (json_is_string(o)) return json_string_value(o);
+    if (json_is_array(o)) return text_of(json_array_get(o, 0)); /* FastAPI: a list of what is wrong */
+    for (size_t i = 0; i < COUNT_OF(names) && json_is_object(o); i++) {
+        const json_t *v = json_object_get(o, names[i]);
+        const char *found = v ? text_of(v) : NULL;
+        if (found) return found;
+    }
+    return NULL;
+}
+
+void hear_line(const char *text, size_t n, char *out, size_t room)
+{
+    size_t len = 0;
+    for (size_t i = 0; i < n && len + 1 < room; i++) {
+        const unsigned char c = (unsigned char)text[i];
+        if (c > ' ' && c != 0x7f) out[len++] = text[i];
+        else if (len > 0 && out[len - 1] != ' ') out[len++] = ' ';
+    }
+    if (len + 1 == room)
+        while (len > 0 && ((unsigned char)out[len] & 0xc0) == 0x80) len--;
+    while (len > 0 && (out[len - 1] == ' ' || ((unsigned char)out[len - 1] & 0xc0) == 0xc0)) len--;
+    out[len] = '\0';
+}
+
+void hear_error(const char *body, size_t n, char *out, size_t room)
+{
+    json_t *o = json_loadb(body, n, JSON_DECODE_ANY, NULL);
+    const char *text = o ? text_of(o) : NULL;
+    if (text) hear_line(text, strlen(text), out, room);
+    else hear_line(body, n, out, MIN(room, 200)); /* a page of HTML, say */
+    json_decref(o);
+}
+
+bool hear_is_overflow(const char *text)
+{
+    static const char *const words[] = {
+        "context_length_exceeded", "maximum context length", "exceeds the available context size", "exceed_context_size",
+        "exceeds the maximum number of tokens", "is longer than the model's context length", "maximum input length is",
+        "`inputs` tokens + `max_new_tokens`", "context length exceeded", "longer than the maximum model length",
+        "exceeds the context", "exceed context",
+    };
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (strcasestr(text, words[i])) return true;
+    return false;
+}
+
+/* ---------------------------------------------------------------- a chunk's parts */
+
+static void leave_thinking(struct hear *h, struct buf *text)
+{
+    if (h->thinks) buf_puts(text, "</think>\n\n");
+    h->thinks = false;
+}
+
+static void leave_call(struct hear *h, struct buf *text)
+{
+    if (h->call) buf_puts(text, "}\n</tool_call>");
+    h->call = 0;
+}
+
+static void say_thought(struct hear *h, const json_t *v, struct buf *text)
+{
+    if (json_string_length(v) == 0) return;
+    leave_call(h, text);
+    if (!h->thinks) buf_puts(text, "<think>\n");
+    h->thinks = true;
+    buf_put(text, json_string_value(v), json_string_length(v));
+}
+
+static void say_text(struct hear *h, const json_t *v, struct buf *text)
+{
+    if (json_string_length(v) == 0) return;
+    leave_thinking(h, text);
+    leave_call(h, text);
+    buf_put(text, json_string_value(v), json_string_length(v));
+}
+
+/* Its name begins a call; its arguments come in pieces of JSON's text, which stay as they are. */
+static void say_call(struct hear *h, const json_t *o, int at, struct buf *text)
+{
+    const json_t *f = json_object_get(o, "function"), *index = json_object_get(o, "index");
+    const json_t *name = json_object_get(f, "name"), *arguments = json_object_get(f, "arguments");
+    const int which = json_is_integer(index) ? (int)(json_integer_value(index) & 0xffff) : at;
+    if (json_string_length(name) > 0 && h->call != which + 1) {
+        char *quoted = json_dumps(name, JSON_ENCODE_ANY);
+        leave_thinking(h, text);
+        leave_call(h, text);
+        buf_printf(text, "<tool_call>\n{\"name\": %s, \"arguments\": ", quoted ? quoted : "\"\"");
+        free(quoted);
+        h->call = which + 1;
+    }
+    if (h->call != which + 1) {
+        fail(h, "the server goes on with a call of a tool that it did not begin");
+        return;
+    }
+    if (json_is_string(arguments)) {
+        buf_put(text, json_string_value(arguments), json_string_length(arguments));
+    } else if (json_is_object(arguments)) {
+        char *all = json_dumps(arguments, 0);
+        if (all) buf_puts(text, all);
+        free(all);
+    }
+}
+
+static void take_finish(struct hear *h, const json_t *v)
+{
+    if (!json_is_string(v) || h->end != HEAR_OPEN) return;
+    const char *reason = json_string_value(v);
+    if (strcmp(reason, "length") == 0 || strcmp(reason, "max_tokens") == 0) h->end = HEAR_LENGTH;
+    else if (strcmp(reason, "error") == 0 || strcmp(reason, "abort") == 0) fail(h, "the server gave the answer up");
+    else if (strcmp(reason, "content_filter") == 0) fail(h, "the server's filter ended the answer");
+    else h->end = HEAR_STOP; /* stop, tool_calls, eos_token, stop_sequence ... */
+}
+
+static int64_t count_of(const json_t *o, const char *name)
+{
+    const json_t *v = json_object_get(o, name);
+    return json_is_integer(v) ? (int64_t)MAX(json_integer_value(v), 0) : -1;
+}
+
+static void take_usage(struct hear *h, const json_t *o)
+{
+    const int64_t prompt = count_of(o, "prompt_tokens");
+    if (prompt < 0) return;
+    h->counted = true;
+    h->prompt_tokens = prompt;
+    h->tokens = MAX(count_of(o, "completion_tokens"), 0);
+    h->cached_tokens = MAX(count_of(json_object_get(o, "prompt_tokens_details"), "cached_tokens"), 0);
+}
+
+/* delta of a stream's chunk, message of a whole answer: the same fields. */
+static void take_message(struct hear *h, const json_t *o, struct buf *text)
+{
+    const json_t *thought = json_object_get(o, "reasoning_content"), *calls = json_object_get(o, "tool_calls");
+    if (!json_is_string(thought)) thought = json_object_get(o, "reasoning");
+    if (json_is_string(thought)) say_thought(h, thought, text);
+    if (json_is_string(json_object_get(o, "content"))) say_text(h, json_object_get(o, "content"), text);
+    for (size_t i = 0; i < json_array_size(calls) && h->end != HEAR_FAILED; i++)
+        say_call(h, json_array_get(calls, i), (int)i, text);
+}
+
+static void take_object(struct hear *h, const char *bytes, size_t n, struct buf *text)
+{
+    json_error_t why;
+    json_t *o = json_loadb(bytes, n, 0, &why);
+    if (!json_is_object(o)) {
+        char line[ERROR_MOST + 100];
+        snprintf(line, sizeof line, "the server sent what is no JSON object: %.*s", ERROR_MOST, o ? "" : why.text);
+        fail(h, line);
+        json_decref(o);
+        return;
+    }
+    const json_t *error = json_object_get(o, "error"), *choice = json_array_get(json_object_get(o, "choices"), 0);
+    if (error && !json_is_null(error)) {
+        char line[ERROR_MOST];
+        const char *said = text_of(error);
+        hear_line(said ? said : "it does not say why", strlen(said ? said : "it does not say why"), line, sizeof line);
+        h->end = HEAR_OPEN; /* it counts for more than an end before it */
+        fail(h, *line ? line : "the server failed");
+    } else {
+        const json_t *message = json_object_get(choice, h->whole ? "message" : "delta");
+        take_usage(h, json_object_get(o, "usage"));
+        if (h->end == HEAR_OPEN) take_message(h, message, text);
+        const json_t *reason = json_object_get(choice, "finish_reason");
+        if (json_is_string(reason) && h->end == HEAR_OPEN) {
+            leave_thinking(h, text);
+            leave_call(h, text);
+        }
+        take_finish(h, reason);
+    }
+    json_decref(o);
+}
+
+/* ---------------------------------------------------------------- the stream */
+
+static void end_event(struct hear *h, struct buf *text)
+{
+    if (h->data.len == 0 || h->said_done) {
+        h->data.len = 0;
+        return;
+    }
+    if (h->data.len == 6 && memcmp(h->data.data, "[DONE]", 6) == 0) h->said_done = true;
+    else take_object(h, h->data.data, h->data.len, text);
+    h->data.len = 0;
+}
+
+/* "data: ..." is kept, of several lines of an event joined by a line feed; other fields and comments are nothing. */
+static void end_line(struct hear *h, struct buf *text)
+{
+    const char *s = h->line.data;
+    size_t n = h->line.len;
+    if (n == 0) {
+        end_event(h, text);
+    } else if (n >= 5 && memcmp(s, "data:", 5) == 0) {
+        const size_t skip = n > 5 && s[5] == ' ' ? 6 : 5;
+        if (h->data.len > 0) buf_put(&h->data, "\n", 1);
+        if (h->data.len + n > HEAR_LINE) fail(h, "the server sent an event of more than 1 MiB");
+        else buf_put(&h->data, s + skip, n - skip);
+    }
+    h->line.len = 0;
+}
+
+static void keep(struct hear *h, const char *bytes, size_t n)
+{
+    if (h->line.len + n > HEAR_LINE) fail(h, h->whole ? "the server sent an answer of more than 1 MiB in one piece"
+                                                      : "the server sent a line of more than 1 MiB");
+    else buf_put(&h->line, bytes, n);
+}
+
+void hear_bytes(struct hear *h, const char *bytes, size_t n, struct buf *text)
+{
+    for (size_t i = 0; i < n && !h->begun; i++) {
+        if (strchr(" \t\r\n", bytes[i])) continue;
+        h->begun = true;
+        h->whole = bytes[i] == '{';
+    }
+    if (h->whole) {
+        keep(h, bytes, n);
+        return;
+    }
+    while (n > 0 && h->end != HEAR_FAILED) {
+        size_t len = 0;
+        while (len < n && bytes[len] != '\n' && bytes[len] != '\r') len++;
+        if (len > 0) h->cr = false;
+        keep(h, bytes, len);
+        if (len == n || h->end == HEAR_FAILED) break;
+        const bool second = bytes[len] == '\n' && h->cr;
+        h->cr = bytes[len] == '\r';
+        if (!second) end_line(h, text);
+        bytes += len + 1;
+        n -= len + 1;
+    }
+    if (h->line.failed || h->data.failed || text->failed) fail(h, "no memory for what the server sends");
+}
+
+void hear_over(struct hear *h, struct buf *text)
+{
+    if (h->end == HEAR_FAILED) return;
+    if (h->whole) {
+        take_object(h, h->line.data ? h->line.data : "", h->line.len, text);
+        h->said_done = true;
+    } else {
+        if (h->line.len > 0) end_line(h, text);
+        end_event(h, text);
+    }
+    if (h->end == HEAR_OPEN) fail(h, "the server ended the answer without saying that it is whole");
+    if (text->failed) fail(h, "no memory for what the server sends");
+}
+
+void hear_free(struct hear *h)
+{
+    buf_free(&h->line);
+    buf_free(&h->data);
+    buf_free(&h->trouble);
+}

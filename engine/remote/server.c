@@ -1,0 +1,233 @@
+/* server.c - see server.h. */
+#include "engine/remote/server.h"
+#include "engine/remote/hear.h"
+#include <ctype.h>
+#include <jansson.h>
+#include <math.h>
+
+enum { LOOK_S = 15, LOAD_S = 300, LIST_MOST = 1 << 20, SHORT_MOST = 256 << 10, NAMED = 8 };
+
+static const char *const names[SERVER_KINDS] = {"a server", "plimsoll serve", "vLLM", "SGLang", "llama-server", "TGI",
+                                                "Ollama"};
+const char *server_name(enum server_kind k) { return names[k]; }
+
+static int64_t whole(const json_t *o, const char *name)
+{
+    const json_t *v = json_object_get(o, name);
+    return json_is_integer(v) && json_integer_value(v) > 0 ? (int64_t)json_integer_value(v) : 0;
+}
+
+/* ---------------------------------------------------------------- the list of models */
+
+static enum server_kind kind_of(const json_t *row)
+{
+    static const struct { const char *by; enum server_kind kind; } owner[] = {
+        {"plimsoll", SERVER_PLIMSOLL}, {"vllm", SERVER_VLLM}, {"sglang", SERVER_SGLANG}, {"llamacpp", SERVER_LLAMA},
+        {"library", SERVER_OLLAMA},
+    };
+    const char *by = json_string_value(json_object_get(row, "owned_by"));
+    for (size_t i = 0; by && i < COUNT_OF(owner); i++)
+        if (strcmp(by, owner[i].by) == 0) return owner[i].kind;
+    return SERVER_OTHER;
+}
+
+/* Names for a line of text: as many as have room, and nothing in them that is no name. */
+static void list_names(const json_t *data, char *out, size_t room)
+{
+    size_t len = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < json_array_size(data); i++) {
+        const char *id = json_string_value(json_object_get(json_array_get(data, i), "id"));
+        if (!id) continue;
+        if (i == NAMED || len + strlen(id) + 8 > room) {
+            snprintf(out + len, room - len, ", ...");
+            return;
+        }
+        len += (size_t)snprintf(out + len, room - len, "%s", len ? ", " : "");
+        hear_line(id, strlen(id), out + len, room - len);
+        len += strlen(out + len);
+    }
+}
+
+static const json_t *find_model(const json_t *data, const char *model)
+{
+    for (size_t i = 0; i < json_array_size(data); i++) {
+        const json_t *row = json_array_get(data, i);
+        const char *id = json_string_value(json_object_get(row, "id"));
+        if (id && (!model || strcmp(id, model) == 0)) return row;
+    }
+    return NULL;
+}
+
+int server_read_models(const char *json, size_t n, const char *model, struct server *out, struct err *err)
+{
+    char list[240];
+    json_t *o = json_loadb(json, n, 0, NULL);
+    const json_t *data = json_object_get(o, "data"), *row = find_model(data, model);
+    const char *id = json_string_value(json_object_get(row, "id"));
+    int bad = 0;
+    list_names(data, list, sizeof list);
+    if (!json_is_array(data)) bad = err_set(err, ENGINE_FAULT, "what it answers is no list of models: is it OpenAI's API?");
+    else if (!id && !*list) bad = err_set(err, ENGINE_FAULT, "it serves no model");
+    else if (!id) bad = err_set(err, ENGINE_BAD_REQUEST, "it serves no model \"%.100s\", but %s", model, list);
+    else if (!model && json_array_size(data) > 1)
+        bad = err_set(err, ENGINE_BAD_REQUEST, "it serves several models, name one with --remote-model: %s", list);
+    else if (strlen(id) >= sizeof out->model) bad = err_set(err, ENGINE_FAULT, "its model has a name of more than %zu bytes",
+                                                            sizeof out->model - 1);
+    if (!bad) {
+        *out = (struct server){.kind = kind_of(row), .ctx = whole(row, "max_model_len")};
+        snprintf(out->model, sizeof out->model, "%s", id);
+    }
+    json_decref(o);
+    return bad;
+}
+
+/* ---------------------------------------------------------------- what each has beside it */
+
+/* The JSON object behind a path, or NULL: it has none (err is left as it was). */
+static json_t *object_at(struct web *w, const char *path, const struct buf *body, int seconds)
+{
+    struct buf out = {0};
+    long status = 0;
+    json_t *o = NULL;
+    if (web_fetch(w, path, body, seconds, SHORT_MOST, &out, &status, NULL) == 0 && status == 200)
+        o = json_loadb(out.data ? out.data : "", out.len, 0, NULL);
+    buf_free(&out);
+    if (json_is_object(o)) return o;
+    json_decref(o);
+    return NULL;
+}
+
+static void ask_llama(struct web *w, struct server *s)
+{
+    json_t *o = object_at(w, "/props", NULL, LOOK_S);
+    s->ctx = whole(json_object_get(o, "default_generation_settings"), "n_ctx");
+    s->at_once = whole(o, "total_slots");
+    json_decref(o);
+}
+
+static bool ask_tgi(struct web *w, struct server *s)
+{
+    json_t *o = object_at(w, "/info", NULL, LOOK_S);
+    const int64_t ctx = whole(o, "max_total_tokens");
+    if (ctx > 0) *s = (struct server){.kind = SERVER_TGI, .ctx = ctx, .at_once = whole(o, "max_concurrent_requests")};
+    json_decref(o);
+    return ctx > 0;
+}
+
+static int64_t ollama_context(struct web *w, const char *model)
+{
+    json_t *o = object_at(w, "/api/ps", NULL, LOOK_S);
+    const json_t *rows = json_object_get(o, "models");
+    int64_t ctx = 0;
+    for (size_t i = 0; i < json_array_size(rows) && ctx == 0; i++) {
+        const json_t *row = json_array_get(rows, i);
+        const char *name = json_string_value(json_object_get(row, "name"));
+        if (name && strcmp(name, model) == 0) ctx = whole(row, "context_length");
+    }
+    json_decref(o);
+    return ctx;
+}
+
+static void ask_ollama(struct web *w, struct server *s)
+{
+    struct buf body = {0};
+    json_t *load = json_pack("{s:s, s:b}", "model", s->model, "stream", 0);
+    char *text = load ? json_dumps(load, JSON_COMPACT) : NULL;
+    s->ctx = ollama_context(w, s->model);
+    if (text) buf_puts(&body, text);
+    if (s->ctx == 0 && text && !body.failed) {
+        json_decref(object_at(w, "/api/generate", &body, LOAD_S)); /* without a prompt it loads, and answers nothing */
+        s->ctx = ollama_context(w, s->model);
+    }
+    free(text);
+    json_decref(load);
+    buf_free(&body);
+}
+
+/* Who it is, where the list does not say. */
+static void ask_who(struct web *w, struct server *s)
+{
+    char model[sizeof s->model];
+    memcpy(model, s->model, sizeof model);
+    if (ask_tgi(w, s)) {
+        memcpy(s->model, model, sizeof model);
+        return;
+    }
+    json_t *version = object_at(w, "/api/version", NULL, LOOK_S);
+    if (json_is_string(json_object_get(version, "version"))) s->kind = SERVER_OLLAMA;
+    json_decref(version);
+}
+
+static int refused(struct web *w, long status, const struct buf *body, struct err *err)
+{
+    char why[300];
+    hear_error(body->data ? body->data : "", body->len, why, sizeof why);
+    if (status == 401 || status == 403)
+        return err_set(err, ENGINE_BAD_REQUEST, "%s wants a key that it knows, from --remote-key-file: %s", web_at(w), why);
+    return err_set(err, ENGINE_FAULT, "%s/v1/models: HTTP %ld: %s", web_at(w), status, why);
+}
+
+int server_look(struct web *w, const char *model, struct server *out, struct err *err)
+{
+    struct buf body = {0};
+    struct err why = {0};
+    long status = 0;
+    int bad = web_fetch(w, "/v1/models", NULL, LOOK_S, LIST_MOST, &body, &status, err);
+    if (!bad && status != 200) bad = refused(w, status, &body, err);
+    else if (!bad && server_read_models(body.data ? body.data : "", body.len, model, out, &why))
+        bad = err_set(err, why.code, "%s: %s", web_at(w), why.text);
+    buf_free(&body);
+    if (bad) return bad;
+    if (out->kind == SERVER_OTHER && out->ctx == 0) ask_who(w, out);
+    if (out->kind == SERVER_LLAMA) ask_llama(w, out);
+    if (out->kind == SERVER_OLLAMA) ask_ollama(w, out);
+    return 0;
+}
+
+/* ---------------------------------------------------------------- figures */
+
+enum figure { KV_USE, RUNNING, WAITING, PREEMPTED };
+
+static const struct { const char *name; enum figure is; } metric[] = {
+    {"vllm:kv_cache_usage_perc", KV_USE},      {"vllm:gpu_cache_usage_perc", KV_USE},
+    {"sglang:token_usage", KV_USE},            {"llamacpp:kv_cache_usage_ratio", KV_USE},
+    {"vllm:num_requests_running", RUNNING},    {"sglang:num_running_reqs", RUNNING},
+    {"llamacpp:requests_processing", RUNNING}, {"tgi_batch_current_size", RUNNING},
+    {"vllm:num_requests_waiting", WAITING},    {"sglang:num_queue_reqs", WAITING},
+    {"llamacpp:requests_deferred", WAITING},   {"tgi_queue_size", WAITING},
+    {"vllm:num_preemptions_total", PREEMPTED}, {"sglang:num_retracted_requests_total", PREEMPTED},
+};
+
+/* "name{labels} value [time]": values of several engines or workers are added up, of shares the largest counts. */
+static void take_line(const char *line, size_t n, struct engine_server *out)
+{
+    char text[512], *end;
+    size_t name = 0;
+    if (n == 0 || n >= sizeof text || line[0] == '#') return;
+    memcpy(text, line, n);
+    text[n] = '\0';
+    while (text[name] && text[name] != '{' && text[name] != ' ' && text[name] != '\t') name++;
+    const char *close = text[name] == '{' ? strrchr(text, '}') : text + name - 1;
+    if (!close || name == 0) return;
+    const double v = strtod(close + 1, &end);
+    if (end == close + 1 || !isfinite(v) || v < 0 || v > 1e15) return;
+    for (size_t i = 0; i < COUNT_OF(metric); i++) {
+        if (strlen(metric[i].name) != name || memcmp(metric[i].name, text, name) != 0) continue;
+        int64_t *to = metric[i].is == RUNNING ? &out->running : metric[i].is == WAITING ? &out->waiting
+                      : metric[i].is == PREEMPTED ? &out->preempted : &out->kv_permille;
+        const int64_t got = metric[i].is == KV_USE ? (int64_t)(MIN(v, 1) * 1000 + 0.5) : (int64_t)v;
+        *to = metric[i].is == KV_USE ? MAX(*to, got) : MAX(*to, 0) + got;
+    }
+}
+
+void server_read_metrics(const char *text, size_t n, struct engine_server *out)
+{
+    *out = ENGINE_SERVER_UNKNOWN;
+    for (size_t at = 0; at < n;) {
+        const char *line = text + at, *end = memchr(line, '\n', n - at);
+        const size_t len = end ? (size_t)(end - line) : n - at;
+        take_line(line, len, out);
+        at += len + 1;
+    }
+}

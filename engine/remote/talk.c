@@ -1,0 +1,129 @@
+/* talk.c - see talk.h. */
+#include "engine/remote/talk.h"
+#include <time.h>
+
+enum { ERROR_BODY = 64 << 10, WAIT_MOST_S = 60 };
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void fail(struct talk *t, const char *why)
+{
+    if (t->end != END_NONE) return;
+    t->end = END_FAULT;
+    snprintf(t->why, sizeof t->why, "%.80s: %.150s", web_at(t->web), why);
+}
+
+/* New text becomes ids.  More of them than were asked for are not wanted. */
+static bool take_said(struct talk *t)
+{
+    struct err why = {0};
+    if (t->said.len > 0 && vocab_encode(t->vocab, NULL, t->said.data, t->said.len, VOCAB_NO_PREFIX, &t->ids, &why))
+        fail(t, why.text);
+    if (t->said.failed || t->ids.failed) fail(t, "no memory for what it says");
+    t->said.len = 0;
+    if (t->end == END_NONE && t->ids.n > (size_t)t->max_tokens) t->end = END_LENGTH;
+    return t->end == END_NONE;
+}
+
+static bool on_bytes(void *self, long status, const char *bytes, size_t n)
+{
+    struct talk *t = self;
+    if (status != 200) {
+        buf_put(&t->refusal, bytes, MIN(n, ERROR_BODY - t->refusal.len));
+        return t->refusal.len < ERROR_BODY && !t->refusal.failed;
+    }
+    hear_bytes(&t->hear, bytes, n, &t->said);
+    return take_said(t) && t->hear.end != HEAR_FAILED;
+}
+
+/* Another try, unless there were enough. */
+static bool again(struct talk *t, int retry_s)
+{
+    if (t->tries >= TALK_TRIES || t->hear.begun) return false;
+    t->again_at = now() + (retry_s >= 0 ? MIN(retry_s, WAIT_MOST_S) : 1 << (t->tries - 1));
+    t->refusal.len = 0;
+    return true;
+}
+
+static void refused(struct talk *t, long status, int retry_s)
+{
+    char said[180], why[230];
+    const bool busy = status == 429 || status == 502 || status == 503 || status == 504;
+    hear_error(t->refusal.data ? t->refusal.data : "", t->refusal.len, said, sizeof said);
+    if (busy && again(t, retry_s)) return;
+    t->overflow = hear_is_overflow(t->refusal.data ? t->refusal.data : "");
+    snprintf(why, sizeof why, "%s (HTTP %ld): %s", busy ? "it is busy" : "it refused the request", status, said);
+    fail(t, why);
+}
+
+static void on_done(void *self, long status, int retry_s, const char *why)
+{
+    struct talk *t = self;
+    t->over = true;
+    if (t->end != END_NONE) return;
+    if (status == 0 && t->hear.begun) fail(t, why);
+    else if (status == 0 && !again(t, -1)) fail(t, why);
+    if (status != 0 && status != 200) refused(t, status, retry_s);
+    if (status != 200) return;
+    hear_over(&t->hear, &t->said);
+    if (!take_said(t)) return;
+    if (t->hear.end == HEAR_FAILED) {
+        t->overflow = hear_is_overflow(t->hear.trouble.data ? t->hear.trouble.data : "");
+        fail(t, t->hear.trouble.data ? t->hear.trouble.data : "the answer failed");
+    }
+    if (t->end == END_NONE) t->end = t->hear.end == HEAR_LENGTH ? END_LENGTH : END_STOP;
+}
+
+static void try(struct talk *t)
+{
+    static const struct web_ops ops = {on_bytes, on_done};
+    struct err why = {0};
+    t->tries++;
+    t->again_at = 0;
+    t->over = false;
+    t->call = web_begin(t->web, "/v1/chat/completions", &t->body, &ops, t, &why);
+    if (!t->call) fail(t, why.text);
+}
+
+struct talk *talk_begin(struct web *w, const struct vocab *v, struct buf *body, int max_tokens)
+{
+    struct talk *t = calloc(1, sizeof *t);
+    if (!t) return NULL;
+    *t = (struct talk){.web = w, .vocab = v, .body = *body, .max_tokens = max_tokens};
+    *body = (struct buf){0};
+    try(t);
+    return t;
+}
+
+void talk_end(struct talk *t)
+{
+    if (!t) return;
+    if (t->call) web_end(t->call);
+    hear_free(&t->hear);
+    buf_free(&t->body);
+    buf_free(&t->said);
+    buf_free(&t->refusal);
+    ids_free(&t->ids);
+    free(t);
+}
+
+void talk_look(struct talk *t)
+{
+    if (t->call && t->over) {
+        web_end(t->call);
+        t->call = NULL;
+    }
+    if (!t->call && t->again_at > 0 && now() >= t->again_at) try(t);
+}
+
+bool talk_next(struct talk *t, int32_t *id)
+{
+    if (!talk_has_next(t)) return false;
+    *id = t->ids.id[t->next++];
+    return true;
+}

@@ -1,0 +1,253 @@
+/* web.c - see web.h. */
+#include "engine/remote/web.h"
+#include "engine/engine.h"
+#include "engine/remote/curl.h"
+#include <time.h>
+
+enum {
+    CONNECT_S = 10,
+    SILENT_S = 300, /* a long prompt on a busy server may take minutes before the first token */
+    RETRY_MOST_S = 60,
+    URL_MOST = 1000
+};
+
+struct web {
+    const struct curl_calls *curl;
+    CURLM *multi;
+    struct buf at;
+    struct curl_slist *headers;
+    struct web_call *calls;
+};
+
+struct web_call {
+    struct web *web;
+    struct web_call *next;
+    CURL *easy;
+    const struct web_ops *ops;
+    void *self;
+    char why[CURL_ERROR_SIZE];
+    bool full; /* ops->bytes() wants no more */
+    bool over; /* ops->done() was called */
+};
+
+/* ---------------------------------------------------------------- opening */
+
+/* Letters, digits and signs without blanks, behind a scheme; no user and no query: both would be lost in what is put
+ * behind it, and a password has no place on a command line. */
+static int check_address(const char *at, struct err *err)
+{
+    const size_t scheme = strncmp(at, "http://", 7) == 0 ? 7 : strncmp(at, "https://", 8) == 0 ? 8 : 0;
+    bool plain = true;
+    size_t n = strnlen(at, URL_MOST + 1);
+    for (size_t i = 0; i < n; i++) plain &= at[i] > ' ' && at[i] < 0x7f;
+    if (scheme == 0 || at[scheme] == '\0' || at[scheme] == '/' || n > URL_MOST || !plain)
+        return err_set(err, ENGINE_BAD_REQUEST, "--remote: \"%.100s\" is no address of a server: http://HOST:PORT or https://HOST",
+                       plain && n <= URL_MOST ? at : "...");
+    if (strpbrk(at, "@?#"))
+        return err_set(err, ENGINE_BAD_REQUEST, "--remote: an address without user, question mark and # is wanted; a key comes from "
+                       "--remote-key-file");
+    return 0;
+}
+
+static bool add_header(struct web *w, const char *line)
+{
+    struct curl_slist *more = w->curl->slist_append(w->headers, line);
+    if (more) w->headers = more;
+    return more != NULL;
+}
+
+static bool add_headers(struct web *w, const char *key)
+{
+    struct buf line = {0};
+    bool ok = add_header(w, "Content-Type: application/json") && add_header(w, "Expect:");
+    if (ok && key) {
+        buf_printf(&line, "Authorization: Bearer %s", key);
+        ok = !line.failed && add_header(w, line.data);
+    }
+    if (line.data) memset(line.data, 0, line.len);
+    buf_free(&line);
+    return ok;
+}
+
+struct web *web_open(const char *at, const char *key, struct err *err)
+{
+    if (check_address(at, err)) return NULL;
+    const struct curl_calls *curl = curl_open(err);
+    struct web *w = curl ? calloc(1, sizeof *w) : NULL;
+    if (!w) {
+        if (curl) err_set(err, -1, "no memory for a remote engine");
+        return NULL;
+    }
+    size_t n = strlen(at);
+    while (n > 0 && at[n - 1] == '/') n--;
+    if (n > 3 && memcmp(at + n - 3, "/v1", 3) == 0) n -= 3;
+    while (n > 0 && at[n - 1] == '/') n--;
+    w->curl = curl;
+    buf_put(&w->at, at, n);
+    w->multi = curl->multi_init();
+    if (w->multi && !w->at.failed && add_headers(w, key)) return w;
+    err_set(err, -1, "no memory for a remote engine");
+    web_close(w);
+    return NULL;
+}
+
+void web_close(struct web *w)
+{
+    if (!w) return;
+    while (w->calls) web_end(w->calls);
+    if (w->multi) w->curl->multi_cleanup(w->multi);
+    w->curl->slist_free_all(w->headers);
+    buf_free(&w->at);
+    free(w);
+}
+
+const char *web_at(const struct web *w) { return w->at.data; }
+
+/* ---------------------------------------------------------------- calls */
+
+static size_t take_bytes(char *bytes, size_t one, size_t n, void *self)
+{
+    struct web_call *c = self;
+    long status = 0;
+    c->web->curl->easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (n * one > 0 && !c->full) c->full = !c->ops->bytes(c->self, status, bytes, n * one);
+    return c->full ? 0 : n * one; /* another number than it was given ends the transfer */
+}
+
+static bool set_call(struct web_call *c, const char *url, const struct buf *body)
+{
+    const struct curl_calls *curl = c->web->curl;
+    CURL *e = c->easy;
+    bool ok = curl->easy_setopt(e, CURLOPT_URL, url) == CURLE_OK &&
+              curl->easy_setopt(e, CURLOPT_HTTPHEADER, c->web->headers) == CURLE_OK &&
+              curl->easy_setopt(e, CURLOPT_USERAGENT, "plimsoll") == CURLE_OK &&
+              curl->easy_setopt(e, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
+              curl->easy_setopt(e, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S) == CURLE_OK &&
+              curl->easy_setopt(e, CURLOPT_LOW_SPEED_LIMIT, 1L) == CURLE_OK &&
+              curl->easy_setopt(e, CURLOPT_LOW_SPEED_TIME, (long)SILENT_S) == CURLE_OK &&
+              curl->easy_setopt(e, CURLOPT_ERRORBUFFER, c->why) == CURLE_OK &&
+              curl->easy_setopt(e, CURLOPT_WRITEFUNCTION, take_bytes) == CURLE_OK &&
+              curl->easy_setopt(e, CURLOPT_WRITEDATA, c) == CURLE_OK &&
+              curl->easy_setopt(e, CURLOPT_PRIVATE, c) == CURLE_OK;
+    if (!ok || !body) return ok;
+    return curl->easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->len) == CURLE_OK &&
+           curl->easy_setopt(e, CURLOPT_COPYPOSTFIELDS, body->data ? body->data : "") == CURLE_OK;
+}
+
+struct web_call *web_begin(struct web *w, const char *path, const struct buf *body, const struct web_ops *ops,
+                           void *self, struct err *err)
+{
+    struct web_call *c = calloc(1, sizeof *c);
+    struct buf url = {0};
+    if (c) *c = (struct web_call){.web = w, .next = w->calls, .easy = w->curl->easy_init(), .ops = ops, .self = self};
+    if (c) w->calls = c;
+    buf_printf(&url, "%s%s", web_at(w), path);
+    const bool ok = c && c->easy && !url.failed && set_call(c, url.data, body) &&
+                    w->curl->multi_add_handle(w->multi, c->easy) == CURLM_OK;
+    buf_free(&url);
+    if (ok) return c;
+    if (c) web_end(c);
+    err_set(err, -1, "no memory for a call of %.200s", web_at(w));
+    return NULL;
+}
+
+void web_end(struct web_call *c)
+{
+    struct web *w = c->web;
+    struct web_call **at = &w->calls;
+    while (*at != c) at = &(*at)->next;
+    *at = c->next;
+    if (c->easy) {
+        w->curl->multi_remove_handle(w->multi, c->easy);
+        w->curl->easy_cleanup(c->easy);
+    }
+    free(c);
+}
+
+static void finish(struct web_call *c, CURLcode code)
+{
+    const struct curl_calls *curl = c->web->curl;
+    long status = 0;
+    curl_off_t retry = 0;
+    curl->easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
+    curl->easy_getinfo(c->easy, CURLINFO_RETRY_AFTER, &retry);
+    const bool whole = code == CURLE_OK || c->full;
+    c->over = true;
+    c->ops->done(c->self, whole ? status : 0, retry > 0 ? (int)MIN(retry, RETRY_MOST_S) : -1,
+                 *c->why ? c->why : curl->easy_strerror(code));
+}
+
+void web_pump(struct web *w, int wait_ms)
+{
+    int running, left;
+    if (wait_ms > 0 && !web_idle(w)) w->curl->multi_poll(w->multi, NULL, 0, wait_ms, NULL);
+    w->curl->multi_perform(w->multi, &running);
+    for (CURLMsg *m; (m = w->curl->multi_info_read(w->multi, &left)) != NULL;) {
+        char *self = NULL;
+        if (m->msg != CURLMSG_DONE) continue;
+        w->curl->easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &self);
+        struct web_call *c = (struct web_call *)(void *)self;
+        if (!c->over) finish(c, m->data.result);
+    }
+}
+
+bool web_idle(const struct web *w)
+{
+    const struct web_call *c = w->calls;
+    while (c && c->over) c = c->next;
+    return c == NULL;
+}
+
+/* ---------------------------------------------------------------- one call */
+
+struct fetch {
+    struct buf *out;
+    size_t limit;
+    bool over, too_long;
+    long status;
+    char why[CURL_ERROR_SIZE];
+};
+
+static bool fetch_bytes(void *self, long status, const char *bytes, size_t n)
+{
+    struct fetch *f = self;
+    (void)status;
+    f->too_long = n > f->limit - f->out->len;
+    if (!f->too_long) buf_put(f->out, bytes, n);
+    return !f->too_long && !f->out->failed;
+}
+
+static void fetch_done(void *self, long status, int retry_s, const char *why)
+{
+    struct fetch *f = self;
+    (void)retry_s;
+    f->over = true;
+    f->status = status;
+    snprintf(f->why, sizeof f->why, "%s", why);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+int web_fetch(struct web *w, const char *path, const struct buf *body, int seconds, size_t limit, struct buf *out,
+              long *status, struct err *err)
+{
+    static const struct web_ops ops = {fetch_bytes, fetch_done};
+    struct fetch f = {.out = out, .limit = limit};
+    const double until = now() + seconds;
+    out->len = 0;
+    struct web_call *c = web_begin(w, path, body, &ops, &f, err);
+    if (!c) return -1;
+    while (!f.over && now() < until) web_pump(w, 100);
+    web_end(c);
+    if (!f.over) return err_set(err, -1, "%s%s: no answer in %d seconds", web_at(w), path, seconds);
+    if (f.status == 0) return err_set(err, -1, "%s%s: %s", web_at(w), path, f.why);
+    if (f.too_long) return err_set(err, -1, "%s%s: an answer of more than %zu KiB", web_at(w), path, limit >> 10);
+    if (out->failed) return err_set(err, -1, "no memory for an answer of %s", web_at(w));
+    *status = f.status;
+    return 0;
+}
