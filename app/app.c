@@ -359,6 +359,15 @@ static void tell_naive(struct app *a, const struct engine_snapshot *s)
     trace_put(&a->trace, &e);
 }
 
+static void tell_server(struct app *a, const struct engine_snapshot *s)
+{
+    const struct engine_server *v = &s->server;
+    if (v->kv_permille < 0 && v->running < 0 && v->waiting < 0) return;
+    struct event e = {.kind = EV_SERVER, .server = {
+        .kv_permille = v->kv_permille, .running = v->running, .waiting = v->waiting, .preempted = v->preempted}};
+    trace_put(&a->trace, &e);
+}
+
 void app_memory(struct app *a)
 {
     struct engine_snapshot s;
@@ -375,6 +384,7 @@ void app_memory(struct app *a)
     }};
     if (!trace_put(&a->trace, &e)) return;
     tell_machine(a, &s);
+    tell_server(a, &s);
     tell_naive(a, &s);
     for (int i = 0; i < ENGINE_AGENTS; i++) tell_holding(a, &s, i);
 }

@@ -236,7 +236,7 @@ struct engine_agent {
     uint64_t shared_tokens; /* that it reads in pages which others hold too: counted at each of them */
 };
 
-/* What a remote server says of itself, last time that it was asked (while requests run, once a second); -1: unknown. */
+/* What a remote server says of itself, last time that it was asked (by step(), once a second); -1: unknown. */
 struct engine_server {
     int64_t kv_permille;        /* of its KV pool, in use */
     int64_t running, waiting;   /* requests, of all its clients */

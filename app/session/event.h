@@ -294,6 +294,12 @@ enum { STABLE, VOLATILE, NEWER = 3 };
     F(S, INT, filled_bytes, VOLATILE, "of those: that hold something")                                    \
     F(S, INT, hole_bytes, VOLATILE, "the largest piece that is free")
 
+#define EVENT_SERVER(F, S)                                                                                \
+    F(S, INT, kv_permille, VOLATILE, "of its KV pool, in use by all of its clients; -1, here and below: it does not say") \
+    F(S, INT, running, VOLATILE, "requests of all of them")                                               \
+    F(S, INT, waiting, VOLATILE, "")                                                                      \
+    F(S, INT, preempted, VOLATILE, "requests that it took back to make room, since it was started")
+
 #define EVENT_ERROR(F, S)                                                                                 \
     F(S, STR, where, STABLE, "open, turn, input, output, store or trace")                                 \
     F(S, STR, text, STABLE, "one line for a person")
@@ -334,6 +340,7 @@ enum { STABLE, VOLATILE, NEWER = 3 };
     E(EV_MEMORY, memory, SAMPLE, EVENT_MEMORY, "the engine's memory at this moment, and as the program leaves") \
     E(EV_HOLDING, holding, SAMPLE, EVENT_HOLDING, "what an agent's requests hold of it, behind each memory event") \
     E(EV_MACHINE, machine, SAMPLE, EVENT_MACHINE, "the device and the engine's totals, behind each memory event") \
+    E(EV_SERVER, server, SAMPLE, EVENT_SERVER, "what the server of --remote says of itself, behind each memory event") \
     E(EV_NAIVE, naive, SAMPLE, EVENT_NAIVE, "what a policy of --naive has given, behind each memory event") \
     E(EV_ERROR, error, DURABLE, EVENT_ERROR, "something failed")                                          \
     E(EV_SESSION_CLOSE, session_close, DURABLE, EVENT_SESSION_CLOSE, "the program leaves")

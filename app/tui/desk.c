@@ -254,9 +254,11 @@ static void obey(struct desk *d, const struct buf *order)
     bridge_put(d->b, NEWS_DONE, d->c.quit ? -1 : bridge_waiting(d->b), "", 0);
 }
 
-/* What others do on the machine is seen, and fills neither a --trace file nor the flight recorder. */
+/* What others do on the machine is seen, and fills neither a --trace file nor the flight recorder; so is what a remote
+ * server does for others, which a step asks it. */
 static void idle_sample(struct desk *d)
 {
+    if (d->a->info->remote) d->a->ops->step(d->a->engine, d->a->ev, APP_EVENTS, NULL);
     d->a->trace.idle = true;
     app_memory(d->a);
     d->a->trace.idle = false;

@@ -60,6 +60,11 @@ struct gauge_speed { /* a rate or a time that is not known is NAN */
     uint64_t queue_pages;                /* that it needs; 0: it waits for something else */
     uint64_t tokens_in, tokens_out, reused; /* in total; reused: of prompts, that needed no pre-fill */
     int gpu_load, gpu_celsius, gpu_watts; /* -1: nobody says */
+    struct { /* another engine, which answers (--remote), with all of its clients; -1: it does not say */
+        bool there;
+        int kv_permille;
+        int64_t running, waiting, preempted;
+    } server;
 };
 
 struct gauges {

@@ -384,6 +384,7 @@ static void on_any(struct state *s, struct state_agent *a, const struct event *e
     case EV_SESSION_OPEN: on_open(s, &e->session_open); break;
     case EV_MEMORY: before_holdings(s), state_memory(s, e); break;
     case EV_MACHINE: state_machine(s, e); break;
+    case EV_SERVER: state_server(s, &e->server); break;
     case EV_HOLDING: on_holding(s, e); break;
     case EV_REFUSAL: if (a) on_refusal(a); break;
     case EV_FLOW: if (e->flow.ask == 0) all_idle(s); break;

@@ -13,6 +13,7 @@ void state_rate_words(struct state_agent *a);               /* what it does, whi
 /* Memory and machine events into gauges and timeline. */
 void state_memory(struct state *s, const struct event *e);
 void state_machine(struct state *s, const struct event *e);
+void state_server(struct state *s, const struct event_server *e);
 void state_totals(struct state *s); /* the engine's, or what turns have told since */
 
 void state_mark(struct state *s, const struct event *e, int agent); /* nothing for kinds that are no news */

@@ -181,6 +181,16 @@ static void gpu(struct gauge_speed *p, const struct event_machine *m)
     p->gpu_watts = (int)MAX(MIN(m->gpu_watts, INT16_MAX), -1);
 }
 
+void state_server(struct state *s, const struct event_server *e)
+{
+    struct gauge_speed *p = &s->gauges.speed;
+    p->server.there = true;
+    p->server.kv_permille = (int)MAX(MIN(e->kv_permille, 1000), -1);
+    p->server.running = MAX(e->running, -1);
+    p->server.waiting = MAX(e->waiting, -1);
+    p->server.preempted = MAX(e->preempted, -1);
+}
+
 void state_machine(struct state *s, const struct event *e)
 {
     struct gauge_speed *p = &s->gauges.speed;

@@ -287,11 +287,11 @@ static int still_there(struct maker *m, struct engine_event *ev)
 static int remote_step(struct engine *e, struct engine_event *ev, int cap, struct err *err)
 {
     struct maker *m = e->own;
+    look_again(m);
     web_pump(m->web, 0);
     look_at_talks(m);
     int n = sched_step(e->sched, ev, cap, err);
     if (n == 0 && cap > 0 && still_there(m, ev)) {
-        look_again(m);
         web_pump(m->web, POLL_MS);
         look_at_talks(m);
         n = sched_step(e->sched, ev, cap, err);
