@@ -180,7 +180,9 @@ static void finish(struct web_call *c, CURLcode code)
 void web_pump(struct web *w, int wait_ms)
 {
     int running, left;
-    if (wait_ms > 0 && !web_idle(w)) w->curl->multi_poll(w->multi, NULL, 0, wait_ms, NULL);
+    const struct timespec whole = {.tv_sec = wait_ms / 1000, .tv_nsec = wait_ms % 1000 * 1000000L};
+    if (wait_ms > 0 && web_idle(w)) nanosleep(&whole, NULL); /* libcurl would return at once */
+    else if (wait_ms > 0) w->curl->multi_poll(w->multi, NULL, 0, wait_ms, NULL);
     w->curl->multi_perform(w->multi, &running);
     for (CURLMsg *m; (m = w->curl->multi_info_read(w->multi, &left)) != NULL;) {
         char *self = NULL;
