@@ -1,15 +1,33 @@
 /* hear.c - see hear.h. */
 #include "engine/remote/hear.h"
+#include "engine/text.h"
 #include <jansson.h>
 #include <strings.h>
 
 enum { ERROR_MOST = 400 };
 
+void hear_line(const char *text, size_t n, char *out, size_t room)
+{
+    size_t len = 0, at = 0;
+    for (; at < n && len + 1 < room; at++) {
+        const unsigned char c = (unsigned char)text[at];
+        if (c > ' ' && c != 0x7f) out[len++] = text[at];
+        else if (len > 0 && out[len - 1] != ' ') out[len++] = ' ';
+    }
+    const size_t good = text_valid_utf8(out, len);
+    if (at < n && len - good < 4) len = good; /* of the last character a part had room */
+    while (len > 0 && out[len - 1] == ' ') len--;
+    out[len] = '\0';
+}
+
+/* why: may have their words in it. */
 static void fail(struct hear *h, const char *why)
 {
+    char line[ERROR_MOST];
     if (h->end == HEAR_FAILED) return;
     h->end = HEAR_FAILED;
-    buf_puts(&h->trouble, why);
+    hear_line(why, strlen(why), line, sizeof line);
+    buf_puts(&h->trouble, *line ? line : "the server failed");
 }
 
 /* ---------------------------------------------------------------- errors */
@@ -25,20 +43,6 @@ static const char *text_of(const json_t *o)
         if (found) return found;
     }
     return NULL;
-}
-
-void hear_line(const char *text, size_t n, char *out, size_t room)
-{
-    size_t len = 0;
-    for (size_t i = 0; i < n && len + 1 < room; i++) {
-        const unsigned char c = (unsigned char)text[i];
-        if (c > ' ' && c != 0x7f) out[len++] = text[i];
-        else if (len > 0 && out[len - 1] != ' ') out[len++] = ' ';
-    }
-    if (len + 1 == room)
-        while (len > 0 && ((unsigned char)out[len] & 0xc0) == 0x80) len--;
-    while (len > 0 && (out[len - 1] == ' ' || ((unsigned char)out[len - 1] & 0xc0) == 0xc0)) len--;
-    out[len] = '\0';
 }
 
 void hear_error(const char *body, size_t n, char *out, size_t room)
@@ -163,19 +167,17 @@ static void take_object(struct hear *h, const char *bytes, size_t n, struct buf 
     json_error_t why;
     json_t *o = json_loadb(bytes, n, 0, &why);
     if (!json_is_object(o)) {
-        char line[ERROR_MOST + 100];
-        snprintf(line, sizeof line, "the server sent what is no JSON object: %.*s", ERROR_MOST, o ? "" : why.text);
+        char line[ERROR_MOST];
+        snprintf(line, sizeof line, "the server sent what is no JSON object: %s", o ? "" : why.text);
         fail(h, line);
         json_decref(o);
         return;
     }
     const json_t *error = json_object_get(o, "error"), *choice = json_array_get(json_object_get(o, "choices"), 0);
     if (error && !json_is_null(error)) {
-        char line[ERROR_MOST];
         const char *said = text_of(error);
-        hear_line(said ? said : "it does not say why", strlen(said ? said : "it does not say why"), line, sizeof line);
         h->end = HEAR_OPEN; /* it counts for more than an end before it */
-        fail(h, *line ? line : "the server failed");
+        fail(h, said ? said : "it does not say why");
     } else {
         const json_t *message = json_object_get(choice, h->whole ? "message" : "delta");
         take_usage(h, json_object_get(o, "usage"));
