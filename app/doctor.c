@@ -30,6 +30,7 @@ static const struct row {
     {"Landlock", doctor_landlock},
     {"seccomp", doctor_seccomp},
     {"control groups", doctor_groups},
+    {"libraries", doctor_libraries},
     {"store", doctor_store},
     {"disk", doctor_disk},
     {"open files", doctor_files},

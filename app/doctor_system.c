@@ -1,5 +1,7 @@
 /* doctor_system.c - `plimsoll doctor`: cores, control groups, what jails stand on, limits of a process. */
 #include "app/doctor.h"
+#include "app/serve/mhd.h"
+#include "engine/remote/curl.h"
 #include "app/store_cmd.h"
 #include "tools/job.h"
 #include "tools/job_group.h"
@@ -153,6 +155,18 @@ void doctor_landlock(const struct doctor *d, struct doctor_finding *f)
     }
     doctor_say(f, DOCTOR_WARN, "none");
     doctor_fix(f, "%s", err.text);
+}
+
+/* Those that are opened by who needs them. */
+void doctor_libraries(const struct doctor *d, struct doctor_finding *f)
+{
+    struct err server = {0}, client = {0};
+    const bool serves = mhd_open(&server) != NULL, asks = curl_open(&client) != NULL;
+    (void)d;
+    doctor_say(f, serves && asks ? DOCTOR_OK : DOCTOR_WARN, "libmicrohttpd (plimsoll serve): %s; libcurl (--remote): %s",
+               serves ? "there" : "not there", asks ? "there" : "not there");
+    if (!serves) doctor_fix(f, "%s", server.text);
+    else if (!asks) doctor_fix(f, "%s", client.text);
 }
 
 void doctor_seccomp(const struct doctor *d, struct doctor_finding *f)

@@ -182,7 +182,7 @@ TEST(of_several_models_one_has_to_be_named)
     CHECK_EQ(models(two, "c", &s, &err), ENGINE_BAD_REQUEST);
     CHECK(strstr(err.text, "no model \"c\"") && strstr(err.text, "a, b [2J"));
     static const char *const none[] = {"{'data':[]}", "{'data':[{}]}", "{'data':{}}", "[]", "{}", "", "x",
-                                       "{'data':[{'id':7}]}", "{'error':'no'}"};
+                                       "{'data':[{'id':7}]}", "{'data':[{'id':''}]}", "{'error':'no'}"};
     for (size_t i = 0; i < COUNT_OF(none); i++) CHECK_EQ(models(none[i], NULL, &s, &err), ENGINE_FAULT);
     struct buf many = {0};
     buf_puts(&many, "{'data':[");

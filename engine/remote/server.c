@@ -31,13 +31,19 @@ static enum server_kind kind_of(const json_t *row)
     return SERVER_OTHER;
 }
 
+static const char *name_of(const json_t *row)
+{
+    const char *id = json_string_value(json_object_get(row, "id"));
+    return id && *id ? id : NULL;
+}
+
 /* Names for a line of text: as many as have room, and nothing in them that is no name. */
 static void list_names(const json_t *data, char *out, size_t room)
 {
     size_t len = 0;
     out[0] = '\0';
     for (size_t i = 0; i < json_array_size(data); i++) {
-        const char *id = json_string_value(json_object_get(json_array_get(data, i), "id"));
+        const char *id = name_of(json_array_get(data, i));
         if (!id) continue;
         if (i == NAMED || len + strlen(id) + 8 > room) {
             snprintf(out + len, room - len, ", ...");
@@ -53,7 +59,7 @@ static const json_t *find_model(const json_t *data, const char *model)
 {
     for (size_t i = 0; i < json_array_size(data); i++) {
         const json_t *row = json_array_get(data, i);
-        const char *id = json_string_value(json_object_get(row, "id"));
+        const char *id = name_of(row);
         if (id && (!model || strcmp(id, model) == 0)) return row;
     }
     return NULL;
@@ -64,7 +70,7 @@ int server_read_models(const char *json, size_t n, const char *model, struct ser
     char list[240];
     json_t *o = json_loadb(json, n, 0, NULL);
     const json_t *data = json_object_get(o, "data"), *row = find_model(data, model);
-    const char *id = json_string_value(json_object_get(row, "id"));
+    const char *id = name_of(row);
     int bad = 0;
     list_names(data, list, sizeof list);
     if (!json_is_array(data)) bad = err_set(err, ENGINE_FAULT, "what it answers is no list of models: is it OpenAI's API?");

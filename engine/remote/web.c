@@ -2,6 +2,7 @@
 #include "engine/remote/web.h"
 #include "engine/engine.h"
 #include "engine/remote/curl.h"
+#include <fcntl.h>
 #include <time.h>
 
 enum {
@@ -114,6 +115,14 @@ static size_t take_bytes(char *bytes, size_t one, size_t n, void *self)
     return c->full ? 0 : n * one; /* another number than it was given ends the transfer */
 }
 
+/* A tool that is started meanwhile does not get it. */
+static int close_on_exec(void *self, curl_socket_t fd, curlsocktype type)
+{
+    (void)self;
+    (void)type;
+    return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 ? CURL_SOCKOPT_OK : CURL_SOCKOPT_ERROR;
+}
+
 static bool set_call(struct web_call *c, const char *url, const struct buf *body)
 {
     const struct curl_calls *curl = c->web->curl;
@@ -125,6 +134,7 @@ static bool set_call(struct web_call *c, const char *url, const struct buf *body
               curl->easy_setopt(e, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S) == CURLE_OK &&
               curl->easy_setopt(e, CURLOPT_LOW_SPEED_LIMIT, 1L) == CURLE_OK &&
               curl->easy_setopt(e, CURLOPT_LOW_SPEED_TIME, (long)SILENT_S) == CURLE_OK &&
+              curl->easy_setopt(e, CURLOPT_SOCKOPTFUNCTION, close_on_exec) == CURLE_OK &&
               curl->easy_setopt(e, CURLOPT_ERRORBUFFER, c->why) == CURLE_OK &&
               curl->easy_setopt(e, CURLOPT_WRITEFUNCTION, take_bytes) == CURLE_OK &&
               curl->easy_setopt(e, CURLOPT_WRITEDATA, c) == CURLE_OK &&
