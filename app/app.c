@@ -93,7 +93,7 @@ static enum ktype kv_type(const struct opts *o)
 static int refuse(struct app *a, const struct buf *fits, const struct ledger *needs, const struct err *err)
 {
     a->advice = fits->data;
-    if (err->code == ENGINE_BAD_REQUEST) return EXIT_USAGE;
+    if (a->o->remote && err->code == ENGINE_BAD_REQUEST) return EXIT_USAGE;
     if (err->code != ENGINE_NEVER_FITS) return EXIT_ENGINE;
     a->reason = "refused_weights";
     struct event e = {.kind = EV_SHORTAGE, .shortage = {

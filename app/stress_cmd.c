@@ -252,9 +252,8 @@ static void put_figures(struct stress *st, struct worker *all, struct buf *out)
                (long long)st->waiting);
     buf_printf(out, "pool         %llu of %llu tokens promised at most, %llu filled\n",
                (unsigned long long)st->reserved, (unsigned long long)s.pool_tokens, (unsigned long long)st->filled);
-    buf_printf(out, "ledger       %.1f MiB", (double)ledger_under(l) / 0x1p20);
-    if (l->ceiling > 0) buf_printf(out, " under a ceiling of %.1f MiB", (double)l->ceiling / 0x1p20);
-    buf_puts(out, "\n");
+    buf_printf(out, "ledger       %.1f MiB under a ceiling of %.1f MiB\n", (double)ledger_under(l) / 0x1p20,
+               (double)l->ceiling / 0x1p20);
     buf_printf(out, "order        an agent was overtaken %d times at most\n", all->most);
 }
 

@@ -132,6 +132,28 @@ TEST(an_answer_that_the_server_cut_says_so)
     end();
 }
 
+static atomic_int holds; /* 1: behind [DONE], 2: behind the end alone */
+static void holds_the_line(const struct fake_call *c)
+{
+    fake_stream(c);
+    fake_says(c, "all");
+    if (atomic_load(&holds) == 1) fake_ends(c, "stop", 1);
+    else fake_put(c->fd, "data: {'choices':[{'delta':{},'finish_reason':'stop'}]}\n\n");
+    fake_waits_for_leaving(c->fd, 30000);
+}
+
+TEST(an_answer_ends_with_its_end_not_with_the_connection)
+{
+    begin(VLLM, holds_the_line, 1);
+    for (int i = 1; i <= 2; i++) {
+        atomic_store(&holds, i);
+        const time_t begun = time(NULL);
+        check_answer(run(submit_text("Hi", 50)), END_STOP, "all");
+        CHECK(time(NULL) - begun < 20);
+    }
+    end();
+}
+
 static void says_stop_text(const struct fake_call *c)
 {
     fake_stream(c);

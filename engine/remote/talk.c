@@ -2,7 +2,11 @@
 #include "engine/remote/talk.h"
 #include <time.h>
 
-enum { ERROR_BODY = 64 << 10, WAIT_MOST_S = 60 };
+enum {
+    ERROR_BODY = 64 << 10,
+    WAIT_MOST_S = 60,
+    LINGER_S = 2 /* behind an answer's end the server may say what it counted; it has so long */
+};
 
 static double now(void)
 {
@@ -30,6 +34,17 @@ static bool take_said(struct talk *t)
     return t->end == END_NONE;
 }
 
+/* Nothing more of the answer is to come. */
+static void finish(struct talk *t)
+{
+    if (!take_said(t)) return;
+    if (t->hear.end == HEAR_FAILED) {
+        t->overflow = hear_is_overflow(t->hear.trouble.data ? t->hear.trouble.data : "");
+        fail(t, t->hear.trouble.data ? t->hear.trouble.data : "the answer failed");
+    }
+    if (t->end == END_NONE) t->end = t->hear.end == HEAR_LENGTH ? END_LENGTH : END_STOP;
+}
+
 static bool on_bytes(void *self, long status, const char *bytes, size_t n)
 {
     struct talk *t = self;
@@ -38,7 +53,10 @@ static bool on_bytes(void *self, long status, const char *bytes, size_t n)
         return t->refusal.len < ERROR_BODY && !t->refusal.failed;
     }
     hear_bytes(&t->hear, bytes, n, &t->said);
-    return take_said(t) && t->hear.end != HEAR_FAILED;
+    if (t->hear.end != HEAR_OPEN && t->ended_at == 0) t->ended_at = now();
+    if (t->hear.end == HEAR_FAILED || (t->hear.end != HEAR_OPEN && t->hear.said_done)) finish(t);
+    else take_said(t);
+    return t->end == END_NONE || t->end == END_STOP; /* a connection that the server ends too can be used again */
 }
 
 /* Another try, unless there were enough. */
@@ -71,12 +89,7 @@ static void on_done(void *self, long status, int retry_s, const char *why)
     if (status != 0 && status != 200) refused(t, status, retry_s);
     if (status != 200) return;
     hear_over(&t->hear, &t->said);
-    if (!take_said(t)) return;
-    if (t->hear.end == HEAR_FAILED) {
-        t->overflow = hear_is_overflow(t->hear.trouble.data ? t->hear.trouble.data : "");
-        fail(t, t->hear.trouble.data ? t->hear.trouble.data : "the answer failed");
-    }
-    if (t->end == END_NONE) t->end = t->hear.end == HEAR_LENGTH ? END_LENGTH : END_STOP;
+    finish(t);
 }
 
 static void try(struct talk *t)
@@ -118,6 +131,7 @@ void talk_look(struct talk *t)
         web_end(t->call);
         t->call = NULL;
     }
+    if (t->end == END_NONE && t->ended_at > 0 && now() - t->ended_at > LINGER_S) finish(t);
     if (!t->call && t->again_at > 0 && now() >= t->again_at) try(t);
 }
 

@@ -32,6 +32,7 @@ struct talk {
     size_t next;
     int max_tokens, tries;
     double again_at; /* another try is due then; 0: none is */
+    double ended_at; /* the model had said its last; 0: not yet */
     bool over;       /* the call is */
 };
 
