@@ -149,7 +149,7 @@ TEST(the_full_screen_shows_another_server)
     const char *args[] = {"--no-config", "--remote", url, "--no-save", "--temp", "0", NULL};
     open_screen(args, &wide);
     look_for("plimsoll serve at http://127.0.0.1:");
-    look_for("server KV 0 % run 0 wait 0"); /* it is looked at while nothing has run yet */
+    look_for("server KV 0 %  its run 0 wait 0"); /* it is looked at while nothing has run yet */
     press("What is a KV cache?\r");
     look_for("keys and values of all tokens");
     press("\033OQ"); /* F2 */

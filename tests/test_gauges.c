@@ -295,6 +295,31 @@ TEST(a_request_that_waits_for_no_pages_has_no_figure_of_them)
     buf_free(&row);
 }
 
+static void check_server(int64_t kv, int64_t running, int64_t waiting, int64_t preempted, int columns, const char *words,
+                         const char *not_there)
+{
+    struct gauges g = session;
+    g.speed.server.there = true;
+    g.speed.server.kv_permille = (int)kv;
+    g.speed.server.running = running;
+    g.speed.server.waiting = waiting;
+    g.speed.server.preempted = preempted;
+    struct buf row = row_of(&g, columns, columns < 100 ? 1 : 2);
+    if (!strstr(row.data, words)) CHECK_STR(row.data, words);
+    CHECK(!strstr(row.data, not_there));
+    buf_free(&row);
+}
+
+TEST(a_server_is_told_by_what_it_says_and_by_its_pool_where_room_is_short)
+{
+    check_server(934, 61, 1400, 3, 240, "server KV 93 %  its run 61 wait 1,400 preempted 3", "nobody");
+    check_server(934, 61, 1400, 3, 100, "server KV 93 %", "wait");
+    check_server(0, 0, 0, 0, 240, "server KV 0 %  its run 0 wait 0 ", "preempted");
+    check_server(-1, 2, 1, -1, 240, "server run 2 wait 1", "KV -");
+    check_server(-1, -1, 7, -1, 240, "server wait 7", "run");
+    check_server(-1, -1, -1, -1, 240, "queue 1", "server");
+}
+
 TEST(a_device_that_does_not_say_has_no_free_and_no_outside)
 {
     struct gauges g = session;
@@ -330,6 +355,7 @@ static void random_gauges(struct gauges *g)
     g->device.label = name[random_64() % 5];
     g->device.unknown = random_64() % 2;
     g->machine.there = random_64() % 2;
+    g->speed.server.there = random_64() % 2;
     g->speed.prefill_past = random_64() % 2 ? prefill_past : NULL;
     g->speed.decode_past = decode_past;
     g->speed.past = (int)(random_64() % 12);

@@ -206,16 +206,19 @@ static void gpu_word(struct words *w, const struct gauge_speed *p)
     if (*load || *heat || *power) words_add(w, HUE_DIM, 4, "GPU%s%s%s", load, heat, power);
 }
 
-static void server_word(struct words *w, const struct gauge_speed *p)
+/* How full it is, and beside that, where there is room, who fills it. */
+static void server_words(struct words *w, const struct gauge_speed *p)
 {
-    char pool[FIGURE + 8] = "", run[FIGURE + 8] = "", wait[FIGURE + 8] = "", back[FIGURE + 16] = "", a[FIGURE];
+    char run[FIGURE + 8] = "", wait[FIGURE + 8] = "", back[FIGURE + 16] = "", a[FIGURE];
+    const bool pool = p->server.kv_permille >= 0;
     const bool full = p->server.kv_permille >= 900 || p->server.waiting > 0 || p->server.preempted > 0;
+    const enum hue hue = full ? HUE_WARN : HUE_TEXT;
     if (!p->server.there) return;
-    if (p->server.kv_permille >= 0) snprintf(pool, sizeof pool, " KV %d %%", (p->server.kv_permille + 5) / 10);
     if (p->server.running >= 0) snprintf(run, sizeof run, " run %s", figure(a, (uint64_t)p->server.running));
     if (p->server.waiting >= 0) snprintf(wait, sizeof wait, " wait %s", figure(a, (uint64_t)p->server.waiting));
     if (p->server.preempted > 0) snprintf(back, sizeof back, " preempted %s", figure(a, (uint64_t)p->server.preempted));
-    words_add(w, full ? HUE_WARN : HUE_TEXT, 1, "server%s%s%s%s", pool, run, wait, back);
+    if (pool) words_add(w, hue, 1, "server KV %d %%", (MIN(p->server.kv_permille, 1000) + 5) / 10);
+    if (*run || *wait || *back) words_add(w, hue, pool ? 2 : 1, "%s%s%s%s", pool ? "its" : "server", run, wait, back);
 }
 
 static void speed_words(struct words *w, const struct gauge_speed *p)
@@ -230,7 +233,7 @@ static void speed_words(struct words *w, const struct gauge_speed *p)
     words_add(w, HUE_DIM, 2, "%s stream%s", figure(a, (uint64_t)MAX(p->streams, 0)), p->streams == 1 ? "" : "s");
     words_add(w, HUE_TEXT, 2, "first token %s", figure_seconds(a, p->first_token));
     queue_word(w, p);
-    server_word(w, p);
+    server_words(w, p);
     words_add(w, HUE_DIM, 3, "in %s", figure(a, p->tokens_in));
     words_add(w, HUE_DIM, 3, "out %s", figure(a, p->tokens_out));
     words_add(w, HUE_SHARED, 3, "reused %s", figure(a, p->reused));

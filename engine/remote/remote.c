@@ -277,8 +277,10 @@ static int still_there(struct maker *m, struct engine_event *ev)
     for (int i = 0; i < SCHED_REQUESTS; i++) {
         const struct answer *a = m->talk[i] ? sched_answer(m->sched, m->talk[i]->id) : NULL;
         if (!a) continue;
-        *ev = (struct engine_event){.kind = ENGINE_PREFILL, .id = a->id, .of = a->n_prompt,
-                                    .n = atomic_load_explicit(&a->n_prefilled, memory_order_relaxed)};
+        const int tokens = atomic_load_explicit(&a->n_tokens, memory_order_relaxed);
+        const int read = atomic_load_explicit(&a->n_prefilled, memory_order_relaxed);
+        *ev = (struct engine_event){.kind = tokens > 0 ? ENGINE_ADVANCED : ENGINE_PREFILL, .id = a->id,
+                                    .n = tokens > 0 ? tokens : read, .of = a->n_prompt};
         return 1;
     }
     return 0;
