@@ -198,7 +198,8 @@ static int open_engine(struct app *a, struct err *err)
     size_for_crew(a, &cfg);
     int bad = set_remote(a, &cfg, err);
     if (bad) return bad;
-    progress_start(&loading.bar, a->o->remote ? "asking the server" : "loading the model", say_on_terminal(), progress_clock());
+    const char *what = a->o->remote ? "asking the server" : "loading the model";
+    progress_start(&loading.bar, what, say_on_terminal(), progress_clock());
     a->engine = a->ops->open(&cfg, err);
     progress_end(&loading.bar);
     if (!a->engine) return refuse(a, &fits, &needs, err);

@@ -43,7 +43,8 @@ struct runner {
     void *self;
     /* A request was admitted; place < SCHED_REQUESTS.  May be NULL. */
     void (*start)(void *self, int place, const struct answer *a);
-    /* Whether the next token of a request can be chosen by now; until then its last row is in no pass.  NULL: always. */
+    /* Whether the next token of a request can be chosen by now; until then its last row is in no pass.  NULL: it always
+     * can. */
     bool (*ready)(void *self, int place);
     /* A part of a pass, from the first to the last; one may be left half done.  0, or negative: every request in the
      * pass ends with END_FAULT */

@@ -1,5 +1,5 @@
-/* fake_server.h - a server of OpenAI's chat API for the tests of engine_remote: threads of this process that answer what
- * the test wants, in pieces and with pauses if it likes. */
+/* fake_server.h - a server of OpenAI's chat API for the tests of engine_remote: threads of this process that answer
+ * what the test wants, in pieces and with pauses if it likes. */
 #ifndef FAKE_SERVER_H
 #define FAKE_SERVER_H
 #include "plimsoll.h"
@@ -90,8 +90,9 @@ static inline void fake_says(const struct fake_call *c, const char *text)
 static inline void fake_ends(const struct fake_call *c, const char *why, int prompt_tokens)
 {
     char event[256];
-    snprintf(event, sizeof event, "data: {'choices':[{'delta':{},'finish_reason':'%s'}]}\n\ndata: {'choices':[],'usage':"
-             "{'prompt_tokens':%d,'completion_tokens':1}}\n\ndata: [DONE]\n\n", why, prompt_tokens);
+    snprintf(event, sizeof event, "data: {'choices':[{'delta':{},'finish_reason':'%s'}]}\n\n"
+             "data: {'choices':[],'usage':{'prompt_tokens':%d,'completion_tokens':1}}\n\ndata: [DONE]\n\n", why,
+             prompt_tokens);
     fake_put(c->fd, event);
 }
 

@@ -3,6 +3,7 @@
 #define SERVE_RIG_H
 #include "tests/check.h"
 #include "tests/child.h"
+#include "tests/quoted.h"
 #include <arpa/inet.h>
 #include <jansson.h>
 #include <poll.h>
@@ -12,19 +13,6 @@
 
 static struct child server;
 static int server_port;
-
-/* Text of a test with ' for each ", which it becomes here: JSON that can be read.  Good until the eighth after it. */
-static inline const char *quoted(const char *text)
-{
-    static struct buf made[8];
-    static unsigned next;
-    struct buf *b = &made[next++ % 8];
-    b->len = 0;
-    buf_puts(b, text);
-    for (size_t i = 0; i < b->len; i++)
-        if (b->data[i] == '\'') b->data[i] = '"';
-    return b->data ? b->data : "";
-}
 
 static inline const char *serve_file(const char *name, const char *text)
 {

@@ -37,7 +37,8 @@ numpy       python3-numpy   -                  -        -                  -    
 libfuzzer   libclang-rt-dev compiler-rt        -        -                  compiler-rt  -
 '
 libraries='libpcre2-8 jansson lmdb libzstd libutf8proc gmp libseccomp yaml-0.1 ncursesw'
-needs="libc pkg-config $libraries libmicrohttpd libcurl" # these two are opened at run time, by who serves and who asks a server
+opened='libmicrohttpd libcurl' # at run time, by who serves and who asks a server
+needs="libc pkg-config $libraries $opened"
 case $stage in
 build) ;;
 test)  needs="$needs cmocka jq tmux g++" ;;
@@ -132,14 +133,15 @@ fi
 # A header of each library: where one is gone (another machine, same folder) make comes here again.
 headers=
 for pair in libpcre2-8/pcre2.h jansson/jansson.h lmdb/lmdb.h libzstd/zstd.h libutf8proc/utf8proc.h gmp/gmp.h \
-    libseccomp/seccomp.h yaml-0.1/yaml.h ncursesw/curses.h libmicrohttpd/microhttpd.h libcurl/curl/curl.h cmocka/cmocka.h; do
+    libseccomp/seccomp.h yaml-0.1/yaml.h ncursesw/curses.h libmicrohttpd/microhttpd.h libcurl/curl/curl.h \
+    cmocka/cmocka.h; do
     case " $needs " in *" ${pair%/*} "*) ;; *) continue ;; esac
     folder=$(pkg-config --variable=includedir "${pair%/*}")
     file=${folder:-/usr/include}/${pair#*/}
     [ ! -f "$file" ] || headers="$headers $file"
 done
 # The Makefile says by itself which of the system's calls are declared (ncursesw would say it too, otherwise).
-cflags=$(pkg-config --cflags $libraries libmicrohttpd libcurl | sed -E 's/-D_(DEFAULT|XOPEN|GNU)_SOURCE[^ ]* *//g')
+cflags=$(pkg-config --cflags $libraries $opened | sed -E 's/-D_(DEFAULT|XOPEN|GNU)_SOURCE[^ ]* *//g')
 {
     echo "# written by tests/setup.sh"
     echo "PKG_CFLAGS := $cflags"

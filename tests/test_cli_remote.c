@@ -1,5 +1,5 @@
-/* --remote: the program of the one side against `plimsoll serve` of the other.  The same model answers, so the same text
- * has to come; conversations, crews, tools, scripts and the full screen are as ever. */
+/* --remote: the program of the one side against `plimsoll serve` of the other.  The same model answers, so the same
+ * text has to come; conversations, crews, tools, scripts and the full screen are as ever. */
 #include "tests/serve_rig.h"
 #include "tests/term_rig.h"
 
@@ -46,7 +46,8 @@ TEST(the_other_side_says_what_our_own_engine_says)
         CHECK_EQ(REMOTE(NULL, "-p", question[i]), 0);
         CHECK_STR(out(), own);
         check_has(err(), "above the server's count");
-        CHECK_EQ(REMOTE(NULL, "-p", question[i], "-m", MODEL, "--system", ""), 0); /* its own vocabulary: nothing to say */
+        /* its own vocabulary: nothing to say */
+        CHECK_EQ(REMOTE(NULL, "-p", question[i], "-m", MODEL, "--system", ""), 0);
         CHECK_STR(out(), own);
         CHECK_STR(err(), "");
         free(own);
@@ -60,13 +61,14 @@ TEST(a_conversation_is_bounded_and_saved_as_ever)
     SERVES("--ctx", "1024");
     CHECK_EQ(REMOTE("What is a token?\nAnd what is a KV cache?\n", "--store", store), 0);
     check_has(out(), "keys and values");
-    CHECK_EQ(REMOTE("plimsoll 1\n/context\nWhat is a token?\n/assert context.share <= 90%\n", "--store", store, "--resume",
-                    "last"), 0);
+    CHECK_EQ(REMOTE("plimsoll 1\n/context\nWhat is a token?\n/assert context.share <= 90%\n", "--store", store,
+                    "--resume", "last"), 0);
     CHECK_EQ(run_with(NULL, (const char *const[]){"sessions", "show", "last", "--store", store, NULL}), 0);
     check_has(out(), "And what is a KV cache?");
     /* 1,024 tokens there; what has left the context is summed up over there too */
     struct buf many = {0};
-    for (int i = 0; i < 14; i++) buf_printf(&many, "Please tell me once more, for the %dth time: what is a KV cache?\n", i);
+    for (int i = 0; i < 14; i++)
+        buf_printf(&many, "Please tell me once more, for the %dth time: what is a KV cache?\n", i);
     CHECK_EQ(REMOTE(many.data, "--store", store), 0);
     buf_free(&many);
     CHECK_EQ(REMOTE(NULL, "-p", "x", "-n", "2000"), 3);
@@ -81,8 +83,8 @@ TEST(tools_crews_and_load_go_over_it)
     check_has(err(), "[calculator");
     CHECK_EQ(REMOTE("write a note about ships\n", "--crew", "debate", "--seed", "1", "--no-save"), 0);
     check_has(out(), "judge: ");
-    CHECK_EQ(run_with(NULL, (const char *const[]){"stress", "--agents", "6", "--turns", "2", "--remote", url, "--temp", "0",
-                                                  NULL}), 0);
+    CHECK_EQ(run_with(NULL, (const char *const[]){"stress", "--agents", "6", "--turns", "2", "--remote", url, "--temp",
+                                                  "0", NULL}), 0);
     check_has(out(), "12 of 12 ended");
 }
 
@@ -102,8 +104,9 @@ TEST(what_is_asked_wrongly_is_refused_in_a_line)
 {
     SERVES("--parallel", "1");
     static const char *const never[][3] = {
-        {"--vram", "1G", "--vram is about"}, {"--backend", "cpu", "--backend is about"}, {"--kv-type", "f16", "--kv-type is"},
-        {"--threads", "1", "--threads is about"}, {"--logit-bias", "1=1", "--logit-bias is"}, {"--thinking", "9", "--thinking"},
+        {"--vram", "1G", "--vram is about"}, {"--backend", "cpu", "--backend is about"},
+        {"--kv-type", "f16", "--kv-type is"}, {"--threads", "1", "--threads is about"},
+        {"--logit-bias", "1=1", "--logit-bias is"}, {"--thinking", "9", "--thinking is"},
         {"--dump-tokens", NULL, "--dump-tokens is about"}, {"--strict-tools", NULL, "--strict-tools is about"},
     };
     for (size_t i = 0; i < COUNT_OF(never); i++) {
@@ -140,7 +143,8 @@ TEST(what_the_server_does_not_know_is_not_asked_for)
 {
     /* plimsoll serve knows top_k and its like; that another does not is tested with a server of the test's own */
     SERVES("--parallel", "1");
-    CHECK_EQ(REMOTE(NULL, "-p", "Hello.", "--top-k", "5", "--min-p", "0.1", "--repeat-penalty", "1.1", "--stop", "!"), 0);
+    CHECK_EQ(REMOTE(NULL, "-p", "Hello.", "--top-k", "5", "--min-p", "0.1", "--repeat-penalty", "1.1", "--stop", "!"),
+             0);
 }
 
 TEST(the_full_screen_shows_another_server)

@@ -48,7 +48,8 @@ static void step(void)
 {
     struct engine_event ev[16];
     struct err err = {0};
-    if (ops->step(engine, ev, COUNT_OF(ev), &err) <= 0) check_fail(__FILE__, __LINE__, "nothing is left to do: %s", err.text);
+    if (ops->step(engine, ev, COUNT_OF(ev), &err) <= 0)
+        check_fail(__FILE__, __LINE__, "nothing is left to do: %s", err.text);
 }
 
 static const struct answer *run(int id)
@@ -195,7 +196,8 @@ static void says_its_question(const struct fake_call *c)
 TEST(a_slow_answer_does_not_hold_up_others)
 {
     begin(VLLM, says_its_question, 3);
-    const int slow = submit_text("question 1", 20), a = submit_text("question 2", 20), b = submit_text("question 3", 20);
+    const int slow = submit_text("question 1", 20);
+    const int a = submit_text("question 2", 20), b = submit_text("question 3", 20);
     const int waits = submit_text("question 4", 20); /* three at once are granted */
     struct engine_wait w;
     step();
@@ -383,8 +385,8 @@ TEST(what_the_server_counts_more_is_counted_from_then_on)
 
 static void too_long(const struct fake_call *c)
 {
-    fake_status(c, "400 Bad Request", "", "{'error':{'message':'This model has a maximum context length of 10 tokens','code':"
-                "'context_length_exceeded'}}");
+    fake_status(c, "400 Bad Request", "", "{'error':{'message':'This model has a maximum context length of 10 tokens',"
+                "'code':'context_length_exceeded'}}");
 }
 
 TEST(a_prompt_that_was_too_long_raises_the_count)
@@ -470,8 +472,9 @@ static void check_refused(const struct engine_remote *remote, int ctx, int code,
 
 TEST(addresses_are_read_with_care)
 {
-    static const char *const bad[] = {"", "http://", "https:///v1", "ftp://host", "host:80", "http://a b", "http://h\n/",
-                                      "http://user:secret@host/", "http://host/?key=1", "http://host/#x", "file:///etc/passwd"};
+    static const char *const bad[] = {"", "http://", "https:///v1", "ftp://host", "host:80", "http://a b",
+                                      "http://h\n/", "http://user:secret@host/", "http://host/?key=1", "http://host/#x",
+                                      "file:///etc/passwd"};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         const struct engine_remote remote = {.at = bad[i]};
         check_refused(&remote, 0, ENGINE_BAD_REQUEST, "--remote: ");

@@ -295,8 +295,8 @@ TEST(a_request_that_waits_for_no_pages_has_no_figure_of_them)
     buf_free(&row);
 }
 
-static void check_server(int64_t kv, int64_t running, int64_t waiting, int64_t preempted, int columns, const char *words,
-                         const char *not_there)
+static void check_server(int64_t kv, int64_t running, int64_t waiting, int64_t preempted, int columns,
+                         const char *words, const char *not_there)
 {
     struct gauges g = session;
     g.speed.server.there = true;

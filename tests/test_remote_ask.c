@@ -2,18 +2,10 @@
  * what it cannot be asked for; and what is read out of what servers say of themselves. */
 #include "engine/remote/ask.h"
 #include "tests/check.h"
+#include "tests/quoted.h"
 #include <jansson.h>
 
 #define TEXT(t) .text = (t), .len = sizeof(t) - 1
-
-static const char *quoted(const char *text)
-{
-    static char made[8192];
-    size_t n = strlen(text);
-    CHECK(n < sizeof made);
-    for (size_t i = 0; i <= n; i++) made[i] = text[i] == '\'' ? '"' : text[i];
-    return made;
-}
 
 static json_t *asked(enum server_kind kind, const struct request *r)
 {
@@ -46,17 +38,21 @@ TEST(messages_alternate)
                                        {.role = ROLE_ASSISTANT, TEXT("Hello.")}, {.role = ROLE_USER, TEXT("Bye")}};
     check_messages(plain, 4, "[{'role':'system','content':'Be brief.'},{'role':'user','content':'Hi'},"
                              "{'role':'assistant','content':'Hello.'},{'role':'user','content':'Bye'}]");
-    static const struct msg fronts[] = {{.role = ROLE_SYSTEM, TEXT("A")}, {.role = ROLE_SYSTEM, TEXT("B"), .tools = true},
+    static const struct msg fronts[] = {{.role = ROLE_SYSTEM, TEXT("A")},
+                                        {.role = ROLE_SYSTEM, TEXT("B"), .tools = true},
                                         {.role = ROLE_USER, TEXT("x")}, {.role = ROLE_USER, TEXT("y")}};
     check_messages(fronts, 4, "[{'role':'system','content':'A\\n\\nB'},{'role':'user','content':'x\\n\\ny'}]");
     /* a system message behind the front, and a tool's results, are a user's */
     static const struct msg tools[] = {
         {.role = ROLE_USER, TEXT("read it")}, {.role = ROLE_ASSISTANT, TEXT("<tool_call>{}</tool_call>"), .call = 1},
         {.role = ROLE_TOOL, TEXT("one"), .call = 1}, {.role = ROLE_TOOL, TEXT("two"), .call = 2},
-        {.role = ROLE_SYSTEM, TEXT("note")}, {.role = ROLE_ASSISTANT, TEXT("done")}, {.role = ROLE_SYSTEM, TEXT("more")}};
-    check_messages(tools, 7, "[{'role':'user','content':'read it'},{'role':'assistant','content':'<tool_call>{}</tool_call>'},"
-                             "{'role':'user','content':'<tool_response>\\none\\n</tool_response>\\n\\n<tool_response>\\ntwo\\n"
-                             "</tool_response>\\n\\nnote'},{'role':'assistant','content':'done'},"
+        {.role = ROLE_SYSTEM, TEXT("note")}, {.role = ROLE_ASSISTANT, TEXT("done")},
+        {.role = ROLE_SYSTEM, TEXT("more")}};
+    check_messages(tools, 7, "[{'role':'user','content':'read it'},"
+                             "{'role':'assistant','content':'<tool_call>{}</tool_call>'},"
+                             "{'role':'user','content':'<tool_response>\\none\\n</tool_response>\\n\\n"
+                             "<tool_response>\\ntwo\\n</tool_response>\\n\\nnote'},"
+                             "{'role':'assistant','content':'done'},"
                              "{'role':'user','content':'more'}]");
 }
 
@@ -87,7 +83,8 @@ TEST(each_server_is_asked_for_what_it_knows)
     CHECK(json_is_true(json_object_get(json_object_get(o, "stream_options"), "include_usage")));
     static const struct { const char *name; double is; } vllm[] = {
         {"max_tokens", 77}, {"temperature", 0.25}, {"top_p", 0.5}, {"seed", 42}, {"frequency_penalty", 0.5},
-        {"presence_penalty", -0.5}, {"top_k", 40}, {"min_p", 0.125}, {"repetition_penalty", 1.5}, {"repeat_penalty", -1}};
+        {"presence_penalty", -0.5}, {"top_k", 40}, {"min_p", 0.125}, {"repetition_penalty", 1.5},
+        {"repeat_penalty", -1}};
     for (size_t i = 0; i < COUNT_OF(vllm); i++) CHECK_NEAR(number(o, vllm[i].name), vllm[i].is, 0);
     json_decref(o);
     o = asked(SERVER_LLAMA, &r);
@@ -151,10 +148,10 @@ TEST(lists_of_models_tell_who_serves_what)
         {"{'object':'list','data':[{'id':'Qwen/Qwen3-8B','object':'model','owned_by':'vllm','max_model_len':32768}]}",
          SERVER_VLLM, "Qwen/Qwen3-8B", 32768},
         {"{'data':[{'id':'m','owned_by':'sglang','max_model_len':8192}]}", SERVER_SGLANG, "m", 8192},
-        {"{'models':[],'data':[{'id':'x.gguf','owned_by':'llamacpp','meta':{'n_ctx_train':131072}}]}", SERVER_LLAMA, "x.gguf",
-         0},
-        {"{'data':[{'id':'plimsoll-tiny','owned_by':'plimsoll','max_model_len':4096}]}", SERVER_PLIMSOLL, "plimsoll-tiny",
-         4096},
+        {"{'models':[],'data':[{'id':'x.gguf','owned_by':'llamacpp','meta':{'n_ctx_train':131072}}]}", SERVER_LLAMA,
+         "x.gguf", 0},
+        {"{'data':[{'id':'plimsoll-tiny','owned_by':'plimsoll','max_model_len':4096}]}", SERVER_PLIMSOLL,
+         "plimsoll-tiny", 4096},
         {"{'data':[{'id':'llama3:8b','owned_by':'library'}]}", SERVER_OLLAMA, "llama3:8b", 0},
         {"{'data':[{'id':'gpt','owned_by':'openai','max_model_len':-5}]}", SERVER_OTHER, "gpt", 0},
         {"{'data':[{'id':'gpt','max_model_len':1e30}]}", SERVER_OTHER, "gpt", 0},
@@ -171,7 +168,8 @@ TEST(lists_of_models_tell_who_serves_what)
 
 TEST(of_several_models_one_has_to_be_named)
 {
-    static const char two[] = "{'data':[{'id':'a','owned_by':'vllm','max_model_len':1},{'id':'b\\n\\u001b[2J','max_model_len':2}]}";
+    static const char two[] = "{'data':[{'id':'a','owned_by':'vllm','max_model_len':1},"
+                              "{'id':'b\\n\\u001b[2J','max_model_len':2}]}";
     struct server s;
     struct err err;
     CHECK_EQ(models(two, NULL, &s, &err), ENGINE_BAD_REQUEST);
@@ -213,7 +211,8 @@ static void check_figures(const char *text, int64_t kv, int64_t running, int64_t
 TEST(figures_are_read_by_each_servers_names)
 {
     check_figures("# HELP vllm:kv_cache_usage_perc x\n# TYPE vllm:kv_cache_usage_perc gauge\n"
-                  "vllm:kv_cache_usage_perc{engine='0',model_name='a} b'} 0.4321\nvllm:num_requests_running{engine='0'} 12.0\n"
+                  "vllm:kv_cache_usage_perc{engine='0',model_name='a} b'} 0.4321\n"
+                  "vllm:num_requests_running{engine='0'} 12.0\n"
                   "vllm:num_requests_waiting{engine='0'} 3.0\nvllm:num_preemptions_total{engine='0'} 7.0 1700000000\n",
                   432, 12, 3, 7);
     /* two engines: requests are added up, the fuller pool counts */

@@ -1,17 +1,8 @@
-/* What a server answers, and what is made of it: streams cut anywhere, whole answers, thinking and calls that the server
- * has taken out of the text, errors in every form, and what is not to be believed. */
+/* What a server answers, and what is made of it: streams cut anywhere, whole answers, thinking and calls that the
+ * server has taken out of the text, errors in every form, and what is not to be believed. */
 #include "engine/remote/hear.h"
 #include "tests/check.h"
-
-/* With ' for each ", good until the next call. */
-static const char *quoted(const char *text)
-{
-    static char made[8192];
-    size_t n = strlen(text);
-    CHECK(n < sizeof made);
-    for (size_t i = 0; i <= n; i++) made[i] = text[i] == '\'' ? '"' : text[i];
-    return made;
-}
+#include "tests/quoted.h"
 
 /* All of it in pieces of so many bytes; the text, good until the next call. */
 static const char *heard(struct hear *h, const char *bytes, size_t n, size_t piece)
@@ -47,12 +38,13 @@ static void check_hears(const char *stream, const char *text, enum hear_end end,
 
 TEST(a_stream_is_its_text_however_it_is_cut)
 {
-    check_hears("data: {'choices':[{'delta':{'role':'assistant','content':''}}]}\n\n" SAYS("Hello") SAYS(", w\\u00f6rld")
-                ENDS("stop") DONE, "Hello, w\xc3\xb6rld", HEAR_STOP, NULL);
+    check_hears("data: {'choices':[{'delta':{'role':'assistant','content':''}}]}\n\n" SAYS("Hello")
+                SAYS(", w\\u00f6rld") ENDS("stop") DONE, "Hello, w\xc3\xb6rld", HEAR_STOP, NULL);
     check_hears(SAYS("a") ENDS("length") DONE, "a", HEAR_LENGTH, NULL);
     check_hears(ENDS("stop") DONE, "", HEAR_STOP, NULL);
     /* without [DONE], with the end in the last piece of text, with a null for a text */
-    check_hears("data: {'choices':[{'delta':{'content':'all'},'finish_reason':'eos_token'}]}\n\n", "all", HEAR_STOP, NULL);
+    check_hears("data: {'choices':[{'delta':{'content':'all'},'finish_reason':'eos_token'}]}\n\n", "all",
+                HEAR_STOP, NULL);
     check_hears("data: {'choices':[{'delta':{'content':null},'finish_reason':null}]}\n\n" SAYS("x") ENDS("stop"), "x",
                 HEAR_STOP, NULL);
 }
@@ -63,8 +55,8 @@ TEST(lines_of_a_stream_are_read_as_the_standard_has_them)
                 "data:  'two lines'}}]}\r\n\r\n: ping\r\n\r\ndata:{'choices':[{'finish_reason':'stop'}]}\r\n\r\n",
                 "two lines", HEAR_STOP, NULL);
     check_hears("\n\n \n" SAYS("late") ENDS("stop"), "late", HEAR_STOP, NULL);
-    check_hears("data: {'choices':[{'delta':{'content':'cr'}}]}\r\rdata: {'choices':[{'finish_reason':'stop'}]}\r\r", "cr",
-                HEAR_STOP, NULL);
+    check_hears("data: {'choices':[{'delta':{'content':'cr'}}]}\r\rdata: {'choices':[{'finish_reason':'stop'}]}\r\r",
+                "cr", HEAR_STOP, NULL);
     /* the last event lacks its blank line; what comes behind [DONE] is nothing */
     check_hears(SAYS("x") "data: {'choices':[{'finish_reason':'stop'}]}", "x", HEAR_STOP, NULL);
     check_hears(SAYS("x") ENDS("stop") DONE SAYS("y"), "x", HEAR_STOP, NULL);
@@ -77,8 +69,9 @@ TEST(a_whole_answer_is_heard_too)
     check_hears("\n {'choices':[{'message':{'role':'assistant','content':'All at once.'},'finish_reason':'stop'}],"
                 "'usage':{'prompt_tokens':12,'completion_tokens':4}}\n", "All at once.", HEAR_STOP, NULL);
     struct hear h;
-    const char *q = quoted("{'choices':[{'message':{'content':'a'},'finish_reason':'length'}],'usage':{'prompt_tokens':12,"
-                           "'completion_tokens':4,'prompt_tokens_details':{'cached_tokens':8}}}");
+    const char *q = quoted("{'choices':[{'message':{'content':'a'},'finish_reason':'length'}],"
+                           "'usage':{'prompt_tokens':12,'completion_tokens':4,"
+                           "'prompt_tokens_details':{'cached_tokens':8}}}");
     heard(&h, q, strlen(q), 5);
     CHECK(h.counted);
     CHECK_EQ(h.prompt_tokens, 12);
@@ -90,8 +83,8 @@ TEST(a_whole_answer_is_heard_too)
 TEST(usage_comes_in_a_chunk_without_choices)
 {
     struct hear h;
-    const char *q = quoted(SAYS("x") ENDS("stop") "data: {'choices':[],'usage':{'prompt_tokens':31,'completion_tokens':1}}\n\n"
-                           DONE);
+    const char *q = quoted(SAYS("x") ENDS("stop")
+                           "data: {'choices':[],'usage':{'prompt_tokens':31,'completion_tokens':1}}\n\n" DONE);
     CHECK_STR(heard(&h, q, strlen(q), 9), "x");
     CHECK(h.counted);
     CHECK_EQ(h.prompt_tokens, 31);
@@ -117,13 +110,13 @@ TEST(calls_that_were_taken_out_are_put_back)
                 "{'name':'read','arguments':''}}]}}]}\n\n"
                 "data: {'choices':[{'delta':{'tool_calls':[{'index':0,'function':{'arguments':'{\\'path\\''}}]}}]}\n\n"
                 "data: {'choices':[{'delta':{'tool_calls':[{'index':0,'function':{'arguments':':\\'a b\\'}'}}]}}]}\n\n"
-                "data: {'choices':[{'delta':{'tool_calls':[{'index':1,'function':{'name':'list','arguments':'{}'}}]}}]}\n\n"
-                ENDS("tool_calls") DONE,
+                "data: {'choices':[{'delta':{'tool_calls':[{'index':1,'function':{'name':'list',"
+                "'arguments':'{}'}}]}}]}\n\n" ENDS("tool_calls") DONE,
                 "<tool_call>\n{\"name\": \"read\", \"arguments\": {\"path\":\"a b\"}}\n</tool_call>"
                 "<tool_call>\n{\"name\": \"list\", \"arguments\": {}}\n</tool_call>", HEAR_STOP, NULL);
     /* whole, with arguments as an object (Ollama's own way) */
-    check_hears("{'choices':[{'message':{'content':'Wait.','tool_calls':[{'function':{'name':'read','arguments':{'p':1}}}]},"
-                "'finish_reason':'tool_calls'}]}",
+    check_hears("{'choices':[{'message':{'content':'Wait.','tool_calls':[{'function':{'name':'read',"
+                "'arguments':{'p':1}}}]},'finish_reason':'tool_calls'}]}",
                 "Wait.<tool_call>\n{\"name\": \"read\", \"arguments\": {\"p\": 1}}\n</tool_call>", HEAR_STOP, NULL);
     check_hears("data: {'choices':[{'delta':{'tool_calls':[{'index':3,'function':{'arguments':'{}'}}]}}]}\n\n", "",
                 HEAR_FAILED, "did not begin");
@@ -189,7 +182,8 @@ TEST(a_line_without_end_is_given_up)
 TEST(bodies_of_errors_have_a_line)
 {
     static const struct { const char *body, *line; } known[] = {
-        {"{'error':{'message':'This model\\u0027s maximum context length is 8 tokens.','code':'context_length_exceeded'}}",
+        {"{'error':{'message':'This model\\u0027s maximum context length is 8 tokens.',"
+         "'code':'context_length_exceeded'}}",
          "This model's maximum context length is 8 tokens."},
         {"{'object':'error','message':'vLLM said so','code':400}", "vLLM said so"},
         {"{'error':'Model is overloaded','error_type':'overloaded'}", "Model is overloaded"},

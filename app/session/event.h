@@ -295,8 +295,8 @@ enum { STABLE, VOLATILE, NEWER = 3 };
     F(S, INT, hole_bytes, VOLATILE, "the largest piece that is free")
 
 #define EVENT_SERVER(F, S)                                                                                \
-    F(S, INT, kv_permille, VOLATILE, "of its KV pool, in use by all of its clients; -1, here and below: it does not say") \
-    F(S, INT, running, VOLATILE, "requests of all of them")                                               \
+    F(S, INT, kv_permille, VOLATILE, "of its KV pool, in use; -1, here and below: it does not say")       \
+    F(S, INT, running, VOLATILE, "requests, of all of its clients")                                       \
     F(S, INT, waiting, VOLATILE, "")                                                                      \
     F(S, INT, preempted, VOLATILE, "requests that it took back to make room, since it was started")
 

@@ -1,5 +1,5 @@
-/* curl.h - libcurl's functions, found in the library when a remote engine is opened: linked, it and what it brings would
- * make every start of the program longer, for a feature that most starts do not use. */
+/* curl.h - libcurl's functions, found in the library when a remote engine is opened: linked, it and what it brings
+ * would make every start of the program longer, for a feature that most starts do not use. */
 #ifndef REMOTE_CURL_H
 #define REMOTE_CURL_H
 #include "plimsoll.h"

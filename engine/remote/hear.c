@@ -57,8 +57,9 @@ void hear_error(const char *body, size_t n, char *out, size_t room)
 bool hear_is_overflow(const char *text)
 {
     static const char *const words[] = {
-        "context_length_exceeded", "maximum context length", "exceeds the available context size", "exceed_context_size",
-        "exceeds the maximum number of tokens", "is longer than the model's context length", "maximum input length is",
+        "context_length_exceeded", "maximum context length", "exceeds the available context size",
+        "exceed_context_size", "exceeds the maximum number of tokens", "is longer than the model's context length",
+        "maximum input length is",
         "`inputs` tokens + `max_new_tokens`", "context length exceeded", "longer than the maximum model length",
         "exceeds the context", "exceed context",
     };

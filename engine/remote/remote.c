@@ -237,8 +237,8 @@ static int check_raised(struct engine *e, const struct request *r, struct err *e
     const int64_t need = (int64_t)raised(m, ours.tokens) + r->max_tokens;
     if (rc || need <= e->info.ctx) return rc;
     return err_set(err, ENGINE_NEVER_FITS,
-                   "the request needs %lld tokens as the server counts (about %d in the prompt, up to %d in the answer), "
-                   "the context holds %d: shorten the conversation or ask for a shorter answer (-n)",
+                   "the request needs %lld tokens as the server counts (about %d in the prompt, up to %d in the "
+                   "answer), the context holds %d: shorten the conversation or ask for a shorter answer (-n)",
                    (long long)need, raised(m, ours.tokens), r->max_tokens, e->info.ctx);
 }
 
@@ -323,8 +323,8 @@ static int choose_ctx(const struct maker *m, const struct engine_config *cfg, in
 {
     const int64_t has = m->server.ctx;
     if (has == 0 && cfg->ctx <= 0)
-        return err_set(err, ENGINE_BAD_REQUEST, "%s does not say how many tokens the context of %.60s holds: give it with --ctx",
-                       web_at(m->web), m->server.model);
+        return err_set(err, ENGINE_BAD_REQUEST, "%s does not say how many tokens the context of %.60s holds: give it "
+                       "with --ctx", web_at(m->web), m->server.model);
     if (has > 0 && cfg->ctx > has)
         return err_set(err, ENGINE_BAD_REQUEST, "--ctx %d: the context of %.60s at %s holds %lld tokens%s", cfg->ctx,
                        m->server.model, web_at(m->web), (long long)has,
@@ -346,8 +346,9 @@ static void describe(struct engine *e, const struct engine_config *cfg)
     i->own_vocab = cfg->remote.own_vocab;
     i->plain_sampling = k == SERVER_OTHER || k == SERVER_TGI || k == SERVER_OLLAMA;
     if (!i->own_vocab)
-        snprintf(i->note, sizeof i->note, "tokens are counted with the embedded model's vocabulary, so above the server's "
-                 "count: up to half of the context may stay unused; -m FILE.gguf of the server's model counts as it does");
+        snprintf(i->note, sizeof i->note, "tokens are counted with the embedded model's vocabulary, so above the "
+                 "server's count: up to half of the context may stay unused; -m FILE.gguf of the server's model counts "
+                 "as it does");
 }
 
 static int open_remote(struct engine *e, const struct engine_config *cfg, const struct gguf *g, struct err *err)

@@ -73,13 +73,14 @@ int server_read_models(const char *json, size_t n, const char *model, struct ser
     const char *id = name_of(row);
     int bad = 0;
     list_names(data, list, sizeof list);
-    if (!json_is_array(data)) bad = err_set(err, ENGINE_FAULT, "what it answers is no list of models: is it OpenAI's API?");
+    if (!json_is_array(data))
+        bad = err_set(err, ENGINE_FAULT, "what it answers is no list of models: is it OpenAI's API?");
     else if (!id && !*list) bad = err_set(err, ENGINE_FAULT, "it serves no model");
     else if (!id) bad = err_set(err, ENGINE_BAD_REQUEST, "it serves no model \"%.100s\", but %s", model, list);
     else if (!model && json_array_size(data) > 1)
         bad = err_set(err, ENGINE_BAD_REQUEST, "it serves several models, name one with --remote-model: %s", list);
-    else if (strlen(id) >= sizeof out->model) bad = err_set(err, ENGINE_FAULT, "its model has a name of more than %zu bytes",
-                                                            sizeof out->model - 1);
+    else if (strlen(id) >= sizeof out->model)
+        bad = err_set(err, ENGINE_FAULT, "its model has a name of more than %zu bytes", sizeof out->model - 1);
     if (!bad) {
         *out = (struct server){.kind = kind_of(row), .ctx = whole(row, "max_model_len")};
         snprintf(out->model, sizeof out->model, "%s", id);
@@ -170,7 +171,8 @@ static int refused(struct web *w, long status, const struct buf *body, struct er
     char why[300];
     hear_error(body->data ? body->data : "", body->len, why, sizeof why);
     if (status == 401 || status == 403)
-        return err_set(err, ENGINE_BAD_REQUEST, "%s wants a key that it knows, from --remote-key-file: %s", web_at(w), why);
+        return err_set(err, ENGINE_BAD_REQUEST, "%s wants a key that it knows, from --remote-key-file: %s", web_at(w),
+                       why);
     return err_set(err, ENGINE_FAULT, "%s/v1/models: HTTP %ld: %s", web_at(w), status, why);
 }
 

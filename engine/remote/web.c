@@ -42,11 +42,11 @@ static int check_address(const char *at, struct err *err)
     size_t n = strnlen(at, URL_MOST + 1);
     for (size_t i = 0; i < n; i++) plain &= at[i] > ' ' && at[i] < 0x7f;
     if (scheme == 0 || at[scheme] == '\0' || at[scheme] == '/' || n > URL_MOST || !plain)
-        return err_set(err, ENGINE_BAD_REQUEST, "--remote: \"%.100s\" is no address of a server: http://HOST:PORT or https://HOST",
-                       plain && n <= URL_MOST ? at : "...");
+        return err_set(err, ENGINE_BAD_REQUEST, "--remote: \"%.100s\" is no address of a server: http://HOST:PORT or "
+                       "https://HOST", plain && n <= URL_MOST ? at : "...");
     if (strpbrk(at, "@?#"))
-        return err_set(err, ENGINE_BAD_REQUEST, "--remote: an address without user, question mark and # is wanted; a key comes from "
-                       "--remote-key-file");
+        return err_set(err, ENGINE_BAD_REQUEST, "--remote: an address without user, question mark and # is wanted; a "
+                       "key comes from --remote-key-file");
     return 0;
 }
 

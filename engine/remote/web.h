@@ -29,7 +29,8 @@ struct web *web_open(const char *at, const char *key, struct err *err);
 void web_close(struct web *w); /* calls that are under way are taken back */
 const char *web_at(const struct web *w); /* the address as it is used */
 
-/* body NULL: GET, else POST of JSON; it is copied.  self is the caller's until done() or web_end().  NULL: no memory. */
+/* body NULL: GET, else POST of JSON; it is copied.  self is the caller's until done() or web_end().  NULL: no
+ * memory. */
 struct web_call *web_begin(struct web *w, const char *path, const struct buf *body, const struct web_ops *ops,
                            void *self, struct err *err);
 void web_end(struct web_call *c);

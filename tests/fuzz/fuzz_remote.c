@@ -2,9 +2,9 @@
  *
  * covers: engine/remote/hear.c engine/remote/server.c
  *
- * An input: one letter that says what the rest is (h: the body of an answer; m: a list of models; f: figures; e: the body
- * of an error).  What must hold: an answer says and ends the same however it is cut, its text is UTF-8 without NUL, and
- * more of it is no reason to fall over; a failure has a line; what is read of a server is within its bounds. */
+ * An input: one letter that says what the rest is (h: the body of an answer; m: a list of models; f: figures; e: the
+ * body of an error).  What must hold: an answer says and ends the same however it is cut, and its text is UTF-8 without
+ * NUL; a failure has a line; what is read of a server is within its bounds. */
 #include "engine/remote/hear.h"
 #include "engine/remote/server.h"
 #include "engine/text.h"
@@ -32,7 +32,8 @@ static void hear_all(struct heard *h, const char *bytes, size_t n, size_t piece)
     for (size_t at = 0; at < n; at += piece) hear_bytes(&h->hear, bytes + at, MIN(piece, n - at), &h->text);
     hear_over(&h->hear, &h->text);
     must(h->hear.end != HEAR_OPEN && (h->hear.end == HEAR_FAILED) == (h->hear.trouble.len > 0));
-    must(text_valid_utf8(h->text.data, h->text.len) == h->text.len && !memchr(h->text.len ? h->text.data : "", 0, h->text.len));
+    must(text_valid_utf8(h->text.data, h->text.len) == h->text.len);
+    must(h->text.len == 0 || !memchr(h->text.data, 0, h->text.len));
     if (h->hear.trouble.data) must_be_a_line(h->hear.trouble.data);
     must(h->hear.prompt_tokens >= 0 && h->hear.tokens >= 0 && h->hear.cached_tokens >= 0);
 }
