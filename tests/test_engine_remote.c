@@ -299,7 +299,7 @@ static void breaks_off(const struct fake_call *c)
 
 static void says_nothing_known(const struct fake_call *c)
 {
-    fake_status(c, "400 Bad Request", "", "{'error':{'message':'System role not\\nsupported'}}");
+    fake_status(c, "400 Bad Request", "", "{'error':{'message':'The model is\\nnot known'}}");
 }
 
 static void goes_elsewhere(const struct fake_call *c)
@@ -318,7 +318,7 @@ TEST(a_broken_answer_fails_alone)
     fake.chat = says_nothing_known;
     a = run(submit_text("Hi", 50));
     check_answer(a, END_FAULT, "");
-    CHECK(strstr(a->fault, "refused the request (HTTP 400): System role not supported") != NULL);
+    CHECK(strstr(a->fault, "refused the request (HTTP 400): The model is not known") != NULL);
     fake.chat = goes_elsewhere; /* and the key with it: no */
     const int before = atomic_load(&fake.asked);
     a = run(submit_text("Hi", 50));
@@ -326,6 +326,28 @@ TEST(a_broken_answer_fails_alone)
     CHECK_EQ(atomic_load(&fake.asked), before + 1);
     fake.chat = says_hello;
     check_answer(run(submit_text("Hi", 50)), END_STOP, "Hello, world");
+    end();
+}
+
+static void has_no_system(const struct fake_call *c)
+{
+    if (strstr(c->body, "\"system\"")) fake_status(c, "400 Bad Request", "", "{'message':'System role not supported'}");
+    else says_hello(c);
+}
+
+TEST(a_model_without_a_system_role_is_asked_without_one)
+{
+    static const struct msg msgs[] = {{.role = ROLE_SYSTEM, .text = "Be brief.", .len = 9},
+                                      {.role = ROLE_USER, .text = "Hi", .len = 2}};
+    const struct request r = {.msgs = msgs, .n_msgs = 2, .max_tokens = 50, .sampling = SAMPLING_GREEDY};
+    begin(VLLM, has_no_system, 1);
+    for (int asked = 2; asked <= 3; asked++) { /* once it is known the first try is right */
+        int id;
+        CHECK_EQ(ops->submit(engine, &r, &id, NULL), 0);
+        check_answer(run(id), END_STOP, "Hello, world");
+        CHECK_EQ(atomic_load(&fake.asked), asked);
+        CHECK(strstr(fake.last, "\"messages\":[{\"role\":\"user\",\"content\":\"Be brief.\\n\\nHi\"}]") != NULL);
+    }
     end();
 }
 

@@ -54,6 +54,41 @@ static json_t *messages(const struct msg *msgs, int n)
     return NULL;
 }
 
+static const char *text_of(const json_t *message, const char *role)
+{
+    const char *is = json_string_value(json_object_get(message, "role"));
+    return is && strcmp(is, role) == 0 ? json_string_value(json_object_get(message, "content")) : NULL;
+}
+
+bool remote_fold_system(struct buf *body)
+{
+    struct buf made = {0};
+    json_t *o = json_loadb(body->data ? body->data : "", body->len, 0, NULL), *list = json_object_get(o, "messages");
+    const char *system = text_of(json_array_get(list, 0), "system"), *user = text_of(json_array_get(list, 1), "user");
+    char *text = NULL;
+    if (system) {
+        buf_puts(&made, system);
+        if (user) buf_printf(&made, "\n\n%s", user);
+        const char *said = made.data ? made.data : "";
+        json_t *both = made.failed ? NULL : json_pack("{s:s, s:s}", "role", "user", "content", said);
+        bool bad = user && json_array_remove(list, 1) != 0;
+        bad |= json_array_set_new(list, 0, both) != 0;
+        if (!bad) text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    }
+    made.len = 0;
+    if (text) buf_puts(&made, text);
+    const bool folded = text && !made.failed;
+    if (folded) {
+        buf_free(body);
+        *body = made;
+        made = (struct buf){0};
+    }
+    buf_free(&made);
+    free(text);
+    json_decref(o);
+    return folded;
+}
+
 /* ---------------------------------------------------------------- how it is sampled */
 
 /* Servers that know more than OpenAI's fields. */

@@ -9,4 +9,8 @@
  * become U+FFFD.  0, or ENGINE_BAD_REQUEST: it has a field that a server cannot be asked for (err names it), or
  * ENGINE_NO_MEMORY. */
 int remote_ask(const struct server *s, const struct request *r, struct buf *body, struct err *err);
+
+/* For a model whose template has no system role (Gemma 2, the first Mistrals): the system's text goes to the front of
+ * the first question.  false: the body has none, or there is no memory; it is as it was. */
+bool remote_fold_system(struct buf *body);
 #endif

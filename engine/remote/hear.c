@@ -54,18 +54,29 @@ void hear_error(const char *body, size_t n, char *out, size_t room)
     json_decref(o);
 }
 
+static bool has_one_of(const char *text, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcasestr(text, words[i])) return true;
+    return false;
+}
+
 bool hear_is_overflow(const char *text)
 {
     static const char *const words[] = {
         "context_length_exceeded", "maximum context length", "exceeds the available context size",
         "exceed_context_size", "exceeds the maximum number of tokens", "is longer than the model's context length",
-        "maximum input length is",
-        "`inputs` tokens + `max_new_tokens`", "context length exceeded", "longer than the maximum model length",
-        "exceeds the context", "exceed context",
+        "maximum input length is", "`inputs` tokens + `max_new_tokens`", "context length exceeded",
+        "longer than the maximum model length", "exceeds the context", "exceed context",
     };
-    for (size_t i = 0; i < COUNT_OF(words); i++)
-        if (strcasestr(text, words[i])) return true;
-    return false;
+    return has_one_of(text, words, COUNT_OF(words));
+}
+
+bool hear_wants_no_system(const char *text)
+{
+    static const char *const words[] = {"system role not supported", "system role is not supported",
+                                        "roles must alternate"};
+    return has_one_of(text, words, COUNT_OF(words));
 }
 
 /* ---------------------------------------------------------------- a chunk's parts */

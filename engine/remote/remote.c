@@ -37,6 +37,7 @@ struct maker {
     struct sched *sched;
     const struct vocab *vocab;
     int32_t end_id;
+    bool no_system; /* its model's template has no such role */
     struct talk *talk[SCHED_REQUESTS]; /* by place */
     struct body body[SCHED_QUEUE + 1];
     _Atomic int more, permille; /* counts are raised to tokens * permille / 1000 + more */
@@ -175,7 +176,7 @@ static void start(void *self, int place, const struct answer *a)
     struct body *b = body_of(m, a->id);
     if (!b) b = body_of(m, -1); /* admitted while it is being submitted */
     talk_end(m->talk[place]);
-    m->talk[place] = b ? talk_begin(m->web, m->vocab, &b->text, a->max_tokens) : NULL;
+    m->talk[place] = b ? talk_begin(m->web, m->vocab, &b->text, a->max_tokens, &m->no_system) : NULL;
     if (m->talk[place]) m->talk[place]->id = a->id;
     if (b) forget_body(b);
 }

@@ -1,5 +1,6 @@
 /* talk.c - see talk.h. */
 #include "engine/remote/talk.h"
+#include "engine/remote/ask.h"
 #include <time.h>
 
 enum {
@@ -74,6 +75,11 @@ static void refused(struct talk *t, long status, int retry_s)
     const bool busy = status == 429 || status == 502 || status == 503 || status == 504;
     hear_error(t->refusal.data ? t->refusal.data : "", t->refusal.len, said, sizeof said);
     if (busy && again(t, retry_s)) return;
+    if (!busy && !*t->no_system && hear_wants_no_system(t->refusal.data ? t->refusal.data : "") &&
+        remote_fold_system(&t->body) && again(t, 0)) {
+        *t->no_system = true;
+        return;
+    }
     t->overflow = hear_is_overflow(t->refusal.data ? t->refusal.data : "");
     snprintf(why, sizeof why, "%s (HTTP %ld): %s", busy ? "it is busy" : "it refused the request", status, said);
     fail(t, why);
@@ -103,12 +109,13 @@ static void try(struct talk *t)
     if (!t->call) fail(t, why.text);
 }
 
-struct talk *talk_begin(struct web *w, const struct vocab *v, struct buf *body, int max_tokens)
+struct talk *talk_begin(struct web *w, const struct vocab *v, struct buf *body, int max_tokens, bool *no_system)
 {
     struct talk *t = calloc(1, sizeof *t);
     if (!t) return NULL;
-    *t = (struct talk){.web = w, .vocab = v, .body = *body, .max_tokens = max_tokens};
+    *t = (struct talk){.web = w, .vocab = v, .body = *body, .max_tokens = max_tokens, .no_system = no_system};
     *body = (struct buf){0};
+    if (*no_system) remote_fold_system(&t->body);
     try(t);
     return t;
 }

@@ -1,7 +1,7 @@
 /* talk.h - one request over there, from its admission to its end: what was asked, what has been said, as tokens of our
  * own vocabulary, and another try where the server is busy or not there.
  *
- *     struct talk *t = talk_begin(web, vocab, &body, max_tokens);
+ *     struct talk *t = talk_begin(web, vocab, &body, max_tokens, &no_system);
  *     talk_look(t);                       // after each web_pump(): what is due is done
  *     talk_next(t, &id)                   // the next token, if it is known
  *     talk_end(t);
@@ -30,14 +30,16 @@ struct talk {
     struct buf body, said, refusal; /* what was asked; text without ids yet; the body of an error */
     struct ids ids;
     size_t next;
+    bool *no_system;
     int max_tokens, tries;
     double again_at; /* another try is due then; 0: none is */
     double ended_at; /* the model had said its last; 0: not yet */
     bool over;       /* the call is */
 };
 
-/* The body is taken over (and empty after).  NULL: no memory. */
-struct talk *talk_begin(struct web *w, const struct vocab *v, struct buf *body, int max_tokens);
+/* The body is taken over (and empty after).  no_system: the server is known to want no system message, or found to be
+ * so: then the body is made anew and sent again.  It outlives the talk.  NULL: no memory. */
+struct talk *talk_begin(struct web *w, const struct vocab *v, struct buf *body, int max_tokens, bool *no_system);
 void talk_end(struct talk *t);
 void talk_look(struct talk *t);
 bool talk_next(struct talk *t, int32_t *id);
