@@ -133,20 +133,21 @@ TEST(an_answer_that_the_server_cut_says_so)
     end();
 }
 
-static atomic_int holds; /* 1: behind [DONE], 2: behind the end alone */
+static atomic_int holds; /* 1: behind [DONE], 2: behind the end alone, 3: breaks off there */
 static void holds_the_line(const struct fake_call *c)
 {
-    fake_stream(c);
+    if (atomic_load(&holds) == 3) fake_put(c->fd, "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n");
+    else fake_stream(c);
     fake_says(c, "all");
     if (atomic_load(&holds) == 1) fake_ends(c, "stop", 1);
     else fake_put(c->fd, "data: {'choices':[{'delta':{},'finish_reason':'stop'}]}\n\n");
-    fake_waits_for_leaving(c->fd, 30000);
+    if (atomic_load(&holds) < 3) fake_waits_for_leaving(c->fd, 30000);
 }
 
 TEST(an_answer_ends_with_its_end_not_with_the_connection)
 {
     begin(VLLM, holds_the_line, 1);
-    for (int i = 1; i <= 2; i++) {
+    for (int i = 1; i <= 3; i++) {
         atomic_store(&holds, i);
         const time_t begun = time(NULL);
         check_answer(run(submit_text("Hi", 50)), END_STOP, "all");
@@ -273,6 +274,35 @@ TEST(a_busy_server_is_asked_again)
     begin(VLLM, busy_once, 1);
     check_answer(run(submit_text("Hi", 50)), END_STOP, "Hello, world");
     CHECK_EQ(atomic_load(&fake.asked), 3);
+    end();
+}
+
+static void away_once(const struct fake_call *c)
+{
+    if (c->nth > 0) says_hello(c); /* the first is closed without a byte */
+}
+
+TEST(a_server_that_was_away_is_asked_again)
+{
+    begin(VLLM, away_once, 1);
+    check_answer(run(submit_text("Hi", 50)), END_STOP, "Hello, world");
+    CHECK_EQ(atomic_load(&fake.asked), 2);
+    end();
+}
+
+static void says_nothing_for_ever(const struct fake_call *c)
+{
+    fake_stream(c);
+    for (int i = 0; i < 1000000 && !fake_waits_for_leaving(c->fd, 0); i++)
+        fake_put(c->fd, "data: {'choices':[{'delta':{'content':''}}]}\n\n: a comment that is long for a comment\n\n");
+}
+
+TEST(a_server_that_sends_without_saying_anything_is_given_up)
+{
+    begin(VLLM, says_nothing_for_ever, 1);
+    const struct answer *a = run(submit_text("Hi", 5));
+    CHECK_EQ(atomic_load(&a->end), END_FAULT);
+    CHECK(strstr(a->fault, "far more than an answer") != NULL);
     end();
 }
 

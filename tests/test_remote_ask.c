@@ -227,6 +227,7 @@ TEST(figures_are_read_by_each_servers_names)
                   "vllm:num_preemptions_total 1e300\nvllm:num_requests_running{x\nvllm:num_requests_running\n"
                   "vllm:num_requests_running_total 5\n{} 1\n 1\n\n", -1, -1, -1, -1);
     check_figures("vllm:kv_cache_usage_perc 17\n", 1000, -1, -1, -1);
+    check_figures("tgi_queue_size 1e15\ntgi_queue_size 1e15\n", -1, -1, 1000000000000000, -1); /* no sum runs over */
     check_figures("", -1, -1, -1, -1);
 }
 

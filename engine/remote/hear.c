@@ -89,7 +89,7 @@ static void leave_thinking(struct hear *h, struct buf *text)
 
 static void leave_call(struct hear *h, struct buf *text)
 {
-    if (h->call) buf_puts(text, "}\n</tool_call>");
+    if (h->call) buf_puts(text, h->call_argued ? "}\n</tool_call>" : "{}}\n</tool_call>");
     h->call = 0;
 }
 
@@ -104,10 +104,20 @@ static void say_thought(struct hear *h, const json_t *v, struct buf *text)
 
 static void say_text(struct hear *h, const json_t *v, struct buf *text)
 {
-    if (json_string_length(v) == 0) return;
+    const char *said = json_string_value(v);
+    if (*said == '\0' || (h->call && said[strspn(said, " \t\r\n")] == '\0')) return; /* blanks do not end a call */
     leave_thinking(h, text);
     leave_call(h, text);
     buf_put(text, json_string_value(v), json_string_length(v));
+}
+
+/* Is it another one than the call under way?  Some servers count none of them. */
+static bool is_new(const struct hear *h, const json_t *o, int which)
+{
+    const char *id = json_string_value(json_object_get(o, "id"));
+    char known[sizeof h->call_id];
+    snprintf(known, sizeof known, "%s", id ? id : "");
+    return h->call != which + 1 || (*known && strcmp(known, h->call_id) != 0);
 }
 
 /* Its name begins a call; its arguments come in pieces of JSON's text, which stay as they are. */
@@ -116,18 +126,22 @@ static void say_call(struct hear *h, const json_t *o, int at, struct buf *text)
     const json_t *f = json_object_get(o, "function"), *index = json_object_get(o, "index");
     const json_t *name = json_object_get(f, "name"), *arguments = json_object_get(f, "arguments");
     const int which = json_is_integer(index) ? (int)(json_integer_value(index) & 0xffff) : at;
-    if (json_string_length(name) > 0 && h->call != which + 1) {
+    if (json_string_length(name) > 0 && is_new(h, o, which)) {
+        const char *id = json_string_value(json_object_get(o, "id"));
         char *quoted = json_dumps(name, JSON_ENCODE_ANY);
         leave_thinking(h, text);
         leave_call(h, text);
         buf_printf(text, "<tool_call>\n{\"name\": %s, \"arguments\": ", quoted ? quoted : "\"\"");
         free(quoted);
         h->call = which + 1;
+        h->call_argued = false;
+        snprintf(h->call_id, sizeof h->call_id, "%s", id ? id : "");
     }
     if (h->call != which + 1) {
         fail(h, "the server goes on with a call of a tool that it did not begin");
         return;
     }
+    h->call_argued |= json_string_length(arguments) > 0 || json_is_object(arguments);
     if (json_is_string(arguments)) {
         buf_put(text, json_string_value(arguments), json_string_length(arguments));
     } else if (json_is_object(arguments)) {
@@ -139,7 +153,7 @@ static void say_call(struct hear *h, const json_t *o, int at, struct buf *text)
 
 static void take_finish(struct hear *h, const json_t *v)
 {
-    if (!json_is_string(v) || h->end != HEAR_OPEN) return;
+    if (json_string_length(v) == 0 || h->end != HEAR_OPEN) return;
     const char *reason = json_string_value(v);
     if (strcmp(reason, "length") == 0 || strcmp(reason, "max_tokens") == 0) h->end = HEAR_LENGTH;
     else if (strcmp(reason, "error") == 0 || strcmp(reason, "abort") == 0) fail(h, "the server gave the answer up");
@@ -186,6 +200,7 @@ static void take_object(struct hear *h, const char *bytes, size_t n, struct buf 
         return;
     }
     const json_t *error = json_object_get(o, "error"), *choice = json_array_get(json_object_get(o, "choices"), 0);
+    if (json_integer_value(json_object_get(choice, "index")) != 0) choice = NULL; /* one was asked for */
     if (error && !json_is_null(error)) {
         const char *said = text_of(error);
         h->end = HEAR_OPEN; /* it counts for more than an end before it */
@@ -195,7 +210,7 @@ static void take_object(struct hear *h, const char *bytes, size_t n, struct buf 
         take_usage(h, json_object_get(o, "usage"));
         if (h->end == HEAR_OPEN) take_message(h, message, text);
         const json_t *reason = json_object_get(choice, "finish_reason");
-        if (json_is_string(reason) && h->end == HEAR_OPEN) {
+        if (json_string_length(reason) > 0 && h->end == HEAR_OPEN) {
             leave_thinking(h, text);
             leave_call(h, text);
         }
@@ -242,6 +257,8 @@ static void keep(struct hear *h, const char *bytes, size_t n)
 
 void hear_bytes(struct hear *h, const char *bytes, size_t n, struct buf *text)
 {
+    static const char order[] = "\xef\xbb\xbf"; /* a mark that may stand before all of it, and is nothing */
+    for (; n > 0 && !h->begun && h->mark < 3 && bytes[0] == order[h->mark]; bytes++, n--) h->mark++;
     for (size_t i = 0; i < n && !h->begun; i++) {
         if (strchr(" \t\r\n", bytes[i])) continue;
         h->begun = true;
@@ -275,6 +292,11 @@ void hear_over(struct hear *h, struct buf *text)
     } else {
         if (h->line.len > 0) end_line(h, text);
         end_event(h, text);
+    }
+    if (h->end == HEAR_OPEN && h->said_done && !h->whole) {
+        leave_thinking(h, text);
+        leave_call(h, text);
+        h->end = HEAR_STOP; /* [DONE] says so too */
     }
     if (h->end == HEAR_OPEN) fail(h, "the server ended the answer without saying that it is whole");
     if (text->failed) fail(h, "no memory for what the server sends");

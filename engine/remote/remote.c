@@ -37,6 +37,7 @@ struct maker {
     struct sched *sched;
     const struct vocab *vocab;
     int32_t end_id;
+    int ctx;
     bool no_system; /* its model's template has no such role */
     struct talk *talk[SCHED_REQUESTS]; /* by place */
     struct body body[SCHED_QUEUE + 1];
@@ -73,7 +74,7 @@ static void compare(struct maker *m, const struct talk *t)
     if (t->overflow) atomic_store(&m->permille, MIN(atomic_load(&m->permille) * 5 / 4, FACTOR_MOST));
     if (!a || !t->hear.counted) return;
     const int64_t theirs = MIN(t->hear.prompt_tokens, INT32_MAX), lack = theirs - raised(m, a->n_prompt);
-    if (lack <= 0) return;
+    if (lack <= 0 || theirs > m->ctx) return; /* more than its context it cannot have read */
     if (atomic_load(&m->more) + lack <= TEMPLATE_TOKENS) {
         atomic_fetch_add(&m->more, (int)lack);
         return;
@@ -372,7 +373,11 @@ static int open_remote(struct engine *e, const struct engine_config *cfg, const 
     if (!m->web || server_look(m->web, cfg->remote.model, &m->server, err) || choose_ctx(m, cfg, &own.ctx, err))
         return ENGINE_FAULT;
     if (m->server.at_once > 0) own.max_seqs = (int)MIN(m->server.at_once, cfg->max_seqs > 0 ? cfg->max_seqs : 8);
-    const struct maker_model sizes = {.ctx = own.ctx, .chunk = {own.ctx, own.ctx}};
+    const uint64_t most = (uint64_t)own.ctx * (uint64_t)MAX(own.max_seqs, 8);
+    const int rows = MIN(own.ctx, 1 << 16); /* of a pass: they cost nothing, but places to write them down */
+    const struct maker_model sizes = {.ctx = own.ctx, .chunk = {rows, rows}};
+    own.pool_tokens = MIN(own.pool_tokens, most); /* 0 stays 0; more could not be held */
+    m->ctx = own.ctx;
     if (maker_sizes(e, &own, &sizes, &pages, err)) return ENGINE_FAULT;
     describe(e, cfg);
     struct sched_config sched;

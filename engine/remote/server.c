@@ -4,8 +4,9 @@
 #include <ctype.h>
 #include <jansson.h>
 #include <math.h>
+#include <time.h>
 
-enum { LOOK_S = 15, LOAD_S = 300, LIST_MOST = 1 << 20, SHORT_MOST = 256 << 10, NAMED = 8 };
+enum { LOOK_S = 15, LOAD_S = 300, LOADS_S = 16, LIST_MOST = 1 << 20, SHORT_MOST = 256 << 10, NAMED = 8 };
 
 static const char *const names[SERVER_KINDS] = {"a server", "plimsoll serve", "vLLM", "SGLang", "llama-server", "TGI",
                                                 "Ollama"};
@@ -182,6 +183,11 @@ int server_look(struct web *w, const char *model, struct server *out, struct err
     struct err why = {0};
     long status = 0;
     int bad = web_fetch(w, "/v1/models", NULL, LOOK_S, LIST_MOST, &body, &status, err);
+    for (int s = 1; !bad && status == 503 && s <= LOADS_S; s *= 2) { /* its model is being loaded */
+        const struct timespec t = {.tv_sec = s};
+        nanosleep(&t, NULL);
+        bad = web_fetch(w, "/v1/models", NULL, LOOK_S, LIST_MOST, &body, &status, err);
+    }
     if (!bad && status != 200) bad = refused(w, status, &body, err);
     else if (!bad && server_read_models(body.data ? body.data : "", body.len, model, out, &why))
         bad = err_set(err, why.code, "%s: %s", web_at(w), why.text);
@@ -194,6 +200,8 @@ int server_look(struct web *w, const char *model, struct server *out, struct err
 }
 
 /* ---------------------------------------------------------------- figures */
+
+#define COUNT_MOST INT64_C(1000000000000000)
 
 enum figure { KV_USE, RUNNING, WAITING, PREEMPTED };
 
@@ -219,13 +227,13 @@ static void take_line(const char *line, size_t n, struct engine_server *out)
     const char *close = text[name] == '{' ? strrchr(text, '}') : text + name - 1;
     if (!close || name == 0) return;
     const double v = strtod(close + 1, &end);
-    if (end == close + 1 || !isfinite(v) || v < 0 || v > 1e15) return;
+    if (end == close + 1 || !isfinite(v) || v < 0 || v > (double)COUNT_MOST) return;
     for (size_t i = 0; i < COUNT_OF(metric); i++) {
         if (strlen(metric[i].name) != name || memcmp(metric[i].name, text, name) != 0) continue;
         int64_t *to = metric[i].is == RUNNING ? &out->running : metric[i].is == WAITING ? &out->waiting
                       : metric[i].is == PREEMPTED ? &out->preempted : &out->kv_permille;
         const int64_t got = metric[i].is == KV_USE ? (int64_t)(MIN(v, 1) * 1000 + 0.5) : (int64_t)v;
-        *to = metric[i].is == KV_USE ? MAX(*to, got) : MAX(*to, 0) + got;
+        *to = metric[i].is == KV_USE ? MAX(*to, got) : MIN(MAX(*to, 0) + got, COUNT_MOST);
     }
 }
 

@@ -6,7 +6,9 @@
 enum {
     ERROR_BODY = 64 << 10,
     WAIT_MOST_S = 60,
-    LINGER_S = 2 /* behind an answer's end the server may say what it counted; it has so long */
+    LINGER_S = 2,    /* behind an answer's end the server may say what it counted; it has so long */
+    SILENT_S = 300,  /* ... and so long for the first word, or the next: pings are none */
+    BYTES_FIRST = 1 << 20, BYTES_TOKEN = 8 << 10 /* of an answer, with all that stands around its words */
 };
 
 static double now(void)
@@ -18,15 +20,18 @@ static double now(void)
 
 static void fail(struct talk *t, const char *why)
 {
+    char line[1024];
     if (t->end != END_NONE) return;
     t->end = END_FAULT;
-    snprintf(t->why, sizeof t->why, "%.80s: %.150s", web_at(t->web), why);
+    snprintf(line, sizeof line, "%.80s: %.900s", web_at(t->web), why);
+    hear_line(line, strlen(line), t->why, sizeof t->why);
 }
 
 /* New text becomes ids.  More of them than were asked for are not wanted. */
 static bool take_said(struct talk *t)
 {
     struct err why = {0};
+    if (t->said.len > 0) t->moved = now();
     if (t->said.len > 0 && vocab_encode(t->vocab, NULL, t->said.data, t->said.len, VOCAB_NO_PREFIX, &t->ids, &why))
         fail(t, why.text);
     if (t->said.failed || t->ids.failed) fail(t, "no memory for what it says");
@@ -54,6 +59,8 @@ static bool on_bytes(void *self, long status, const char *bytes, size_t n)
         return t->refusal.len < ERROR_BODY && !t->refusal.failed;
     }
     hear_bytes(&t->hear, bytes, n, &t->said);
+    t->bytes += n;
+    if (t->bytes > BYTES_FIRST + (uint64_t)t->max_tokens * BYTES_TOKEN) fail(t, "it sends far more than an answer");
     if (t->hear.end != HEAR_OPEN && t->ended_at == 0) t->ended_at = now();
     if (t->hear.end == HEAR_FAILED || (t->hear.end != HEAR_OPEN && t->hear.said_done)) finish(t);
     else take_said(t);
@@ -90,8 +97,9 @@ static void on_done(void *self, long status, int retry_s, const char *why)
     struct talk *t = self;
     t->over = true;
     if (t->end != END_NONE) return;
-    if (status == 0 && t->hear.begun) fail(t, why);
-    else if (status == 0 && !again(t, -1)) fail(t, why);
+    const bool ended = t->hear.end == HEAR_STOP || t->hear.end == HEAR_LENGTH; /* and then the connection broke */
+    if (status == 0 && ended) finish(t);
+    else if (status == 0 && (retry_s < 0 || !again(t, -1))) fail(t, why);
     if (status != 0 && status != 200) refused(t, status, retry_s);
     if (status != 200) return;
     hear_over(&t->hear, &t->said);
@@ -104,6 +112,7 @@ static void try(struct talk *t)
     struct err why = {0};
     t->tries++;
     t->again_at = 0;
+    t->moved = now();
     t->over = false;
     t->call = web_begin(t->web, "/v1/chat/completions", &t->body, &ops, t, &why);
     if (!t->call) fail(t, why.text);
@@ -139,6 +148,11 @@ void talk_look(struct talk *t)
         t->call = NULL;
     }
     if (t->end == END_NONE && t->ended_at > 0 && now() - t->ended_at > LINGER_S) finish(t);
+    if (t->end == END_NONE && t->call && now() - t->moved > SILENT_S) {
+        char why[80];
+        snprintf(why, sizeof why, "no word of the answer came in %d seconds", SILENT_S);
+        fail(t, why);
+    }
     if (!t->call && t->again_at > 0 && now() >= t->again_at) try(t);
 }
 

@@ -32,6 +32,8 @@ struct talk {
     size_t next;
     bool *no_system;
     int max_tokens, tries;
+    uint64_t bytes;  /* that came of the answer */
+    double moved;    /* when its last word came */
     double again_at; /* another try is due then; 0: none is */
     double ended_at; /* the model had said its last; 0: not yet */
     bool over;       /* the call is */

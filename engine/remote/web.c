@@ -81,7 +81,7 @@ struct web *web_open(const char *at, const char *key, struct err *err)
     }
     size_t n = strlen(at);
     while (n > 0 && at[n - 1] == '/') n--;
-    if (n > 3 && memcmp(at + n - 3, "/v1", 3) == 0) n -= 3;
+    if (n > 3 && memcmp(at + n - 3, "/v1", 3) == 0 && at[n - 4] != '/') n -= 3; /* and no host of that name */
     while (n > 0 && at[n - 1] == '/') n--;
     w->curl = curl;
     buf_put(&w->at, at, n);
@@ -130,6 +130,7 @@ static bool set_call(struct web_call *c, const char *url, const struct buf *body
     bool ok = curl->easy_setopt(e, CURLOPT_URL, url) == CURLE_OK &&
               curl->easy_setopt(e, CURLOPT_HTTPHEADER, c->web->headers) == CURLE_OK &&
               curl->easy_setopt(e, CURLOPT_USERAGENT, "plimsoll") == CURLE_OK &&
+              curl->easy_setopt(e, CURLOPT_PROXY, "") == CURLE_OK &&
               curl->easy_setopt(e, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
               curl->easy_setopt(e, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S) == CURLE_OK &&
               curl->easy_setopt(e, CURLOPT_LOW_SPEED_LIMIT, 1L) == CURLE_OK &&
@@ -174,6 +175,13 @@ void web_end(struct web_call *c)
     free(c);
 }
 
+/* Nobody was there, or went away before a byte of an answer. */
+static bool unanswered(CURLcode code)
+{
+    return code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_CONNECT || code == CURLE_GOT_NOTHING ||
+           code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR;
+}
+
 static void finish(struct web_call *c, CURLcode code)
 {
     const struct curl_calls *curl = c->web->curl;
@@ -182,8 +190,9 @@ static void finish(struct web_call *c, CURLcode code)
     curl->easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
     curl->easy_getinfo(c->easy, CURLINFO_RETRY_AFTER, &retry);
     const bool whole = code == CURLE_OK || c->full;
+    const int asked = retry > 0 ? (int)MIN(retry, RETRY_MOST_S) : -1;
     c->over = true;
-    c->ops->done(c->self, whole ? status : 0, retry > 0 ? (int)MIN(retry, RETRY_MOST_S) : -1,
+    c->ops->done(c->self, whole ? status : 0, whole ? asked : unanswered(code) ? 0 : -1,
                  *c->why ? c->why : curl->easy_strerror(code));
 }
 

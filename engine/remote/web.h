@@ -5,7 +5,8 @@
  *     while (...) web_pump(w, 50);     // ops->bytes() as they come, ops->done() once at the end
  *     web_end(c);                      // at any time but in its own ops; before done() it takes the call back
  *
- * Redirects are not followed, so the key goes to the server that was named and no other; certificates are checked.
+ * Redirects are not followed and no proxy is used, so the key goes to the server that was named and no other;
+ * certificates are checked.
  * Threads: one at a time. */
 #ifndef REMOTE_WEB_H
 #define REMOTE_WEB_H
@@ -17,8 +18,9 @@ struct web_call;
 struct web_ops {
     /* n > 0 bytes of the body came; status is known.  false: no more of it is wanted, done() follows. */
     bool (*bytes)(void *self, long status, const char *bytes, size_t n);
-    /* The call is over.  status 0: there was no whole answer, and why says it ("connection refused"); retry_s: what the
-     * server asks to wait before another try, -1: it does not say. */
+    /* The call is over.  status 0: there was no whole answer, and why says it ("connection refused").  retry_s: what
+     * the server asks to wait before another try; of status 0: 0 where nobody can have answered, so that another try
+     * does no harm; -1: nothing of it. */
     void (*done)(void *self, long status, int retry_s, const char *why);
 };
 
