@@ -133,21 +133,22 @@ TEST(an_answer_that_the_server_cut_says_so)
     end();
 }
 
-static atomic_int holds; /* 1: behind [DONE], 2: behind the end alone, 3: breaks off there */
+static atomic_int holds; /* 1: behind all, 2: behind the end alone, 3: breaks off there, 4: behind [DONE] alone */
 static void holds_the_line(const struct fake_call *c)
 {
     if (atomic_load(&holds) == 3) fake_put(c->fd, "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n");
     else fake_stream(c);
     fake_says(c, "all");
     if (atomic_load(&holds) == 1) fake_ends(c, "stop", 1);
+    else if (atomic_load(&holds) == 4) fake_put(c->fd, "data: [DONE]\n\n");
     else fake_put(c->fd, "data: {'choices':[{'delta':{},'finish_reason':'stop'}]}\n\n");
-    if (atomic_load(&holds) < 3) fake_waits_for_leaving(c->fd, 30000);
+    if (atomic_load(&holds) != 3) fake_waits_for_leaving(c->fd, 30000);
 }
 
 TEST(an_answer_ends_with_its_end_not_with_the_connection)
 {
     begin(VLLM, holds_the_line, 1);
-    for (int i = 1; i <= 3; i++) {
+    for (int i = 1; i <= 4; i++) {
         atomic_store(&holds, i);
         const time_t begun = time(NULL);
         check_answer(run(submit_text("Hi", 50)), END_STOP, "all");

@@ -151,14 +151,21 @@ static void say_call(struct hear *h, const json_t *o, int at, struct buf *text)
     }
 }
 
-static void take_finish(struct hear *h, const json_t *v)
+static void take_end(struct hear *h, enum hear_end end, struct buf *text)
+{
+    leave_thinking(h, text);
+    leave_call(h, text);
+    h->end = end;
+}
+
+static void take_finish(struct hear *h, const json_t *v, struct buf *text)
 {
     if (json_string_length(v) == 0 || h->end != HEAR_OPEN) return;
     const char *reason = json_string_value(v);
-    if (strcmp(reason, "length") == 0 || strcmp(reason, "max_tokens") == 0) h->end = HEAR_LENGTH;
+    if (strcmp(reason, "length") == 0 || strcmp(reason, "max_tokens") == 0) take_end(h, HEAR_LENGTH, text);
     else if (strcmp(reason, "error") == 0 || strcmp(reason, "abort") == 0) fail(h, "the server gave the answer up");
     else if (strcmp(reason, "content_filter") == 0) fail(h, "the server's filter ended the answer");
-    else h->end = HEAR_STOP; /* stop, tool_calls, eos_token, stop_sequence ... */
+    else take_end(h, HEAR_STOP, text); /* stop, tool_calls, eos_token, stop_sequence ... */
 }
 
 static int64_t count_of(const json_t *o, const char *name)
@@ -209,12 +216,7 @@ static void take_object(struct hear *h, const char *bytes, size_t n, struct buf 
         const json_t *message = json_object_get(choice, h->whole ? "message" : "delta");
         take_usage(h, json_object_get(o, "usage"));
         if (h->end == HEAR_OPEN) take_message(h, message, text);
-        const json_t *reason = json_object_get(choice, "finish_reason");
-        if (json_string_length(reason) > 0 && h->end == HEAR_OPEN) {
-            leave_thinking(h, text);
-            leave_call(h, text);
-        }
-        take_finish(h, reason);
+        take_finish(h, json_object_get(choice, "finish_reason"), text);
     }
     json_decref(o);
 }
@@ -227,8 +229,9 @@ static void end_event(struct hear *h, struct buf *text)
         h->data.len = 0;
         return;
     }
-    if (h->data.len == 6 && memcmp(h->data.data, "[DONE]", 6) == 0) h->said_done = true;
-    else take_object(h, h->data.data, h->data.len, text);
+    h->said_done = h->data.len == 6 && memcmp(h->data.data, "[DONE]", 6) == 0;
+    if (!h->said_done) take_object(h, h->data.data, h->data.len, text);
+    else if (h->end == HEAR_OPEN) take_end(h, HEAR_STOP, text); /* it says so too */
     h->data.len = 0;
 }
 
@@ -258,7 +261,8 @@ static void keep(struct hear *h, const char *bytes, size_t n)
 void hear_bytes(struct hear *h, const char *bytes, size_t n, struct buf *text)
 {
     static const char order[] = "\xef\xbb\xbf"; /* a mark that may stand before all of it, and is nothing */
-    for (; n > 0 && !h->begun && h->mark < 3 && bytes[0] == order[h->mark]; bytes++, n--) h->mark++;
+    for (; n > 0 && h->mark < 3 && bytes[0] == order[h->mark]; bytes++, n--) h->mark++;
+    if (n > 0) h->mark = 3;
     for (size_t i = 0; i < n && !h->begun; i++) {
         if (strchr(" \t\r\n", bytes[i])) continue;
         h->begun = true;
@@ -292,11 +296,6 @@ void hear_over(struct hear *h, struct buf *text)
     } else {
         if (h->line.len > 0) end_line(h, text);
         end_event(h, text);
-    }
-    if (h->end == HEAR_OPEN && h->said_done && !h->whole) {
-        leave_thinking(h, text);
-        leave_call(h, text);
-        h->end = HEAR_STOP; /* [DONE] says so too */
     }
     if (h->end == HEAR_OPEN) fail(h, "the server ended the answer without saying that it is whole");
     if (text->failed) fail(h, "no memory for what the server sends");

@@ -35,7 +35,7 @@ struct hear {
     int call;           /* amid a call of a tool: its index, + 1; 0: none */
     char call_id[64];   /* and its id, or the front of it */
     bool call_argued;   /* something of its arguments came */
-    unsigned mark;      /* how many bytes of a byte order mark came so far */
+    unsigned mark;      /* how many bytes of a byte order mark came; 3: no more of it is expected */
     bool said_done;     /* [DONE] came, or the object was whole */
     int64_t prompt_tokens, tokens, cached_tokens; /* as the server counts them; -1 or 0 until `counted` */
     bool counted;

@@ -72,7 +72,7 @@ static bool again(struct talk *t, int retry_s)
 {
     if (t->tries >= TALK_TRIES || t->hear.begun) return false;
     t->again_at = now() + (retry_s >= 0 ? MIN(retry_s, WAIT_MOST_S) : 1 << (t->tries - 1));
-    t->refusal.len = 0;
+    buf_free(&t->refusal);
     return true;
 }
 
