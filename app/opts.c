@@ -197,16 +197,21 @@ static int check_remote(struct opts *o, struct err *err)
     static const char *const never[] = {
         "--vram", "--fit", "--naive", "--answers", "--strict-tools", "--thinking", "--logit-bias", "--threads", "--isa",
         "--backend", "--device", "--exact", "--fast", "--kv-type", "--no-pin", "--engine", "--script-file",
-        "--dump-tokens", "--dump-logprobs", "--nll", "--snapshots", "--snapshots-session",
+        "--dump-tokens", "--dump-logprobs", "--nll", "--snapshots", "--snapshots-session", "--overcommit", "--park",
     };
     if (!o->remote && (o->remote_model || o->remote_key_file))
         return err_set(err, -1, "%s goes with --remote URL", o->remote_model ? "--remote-model" : "--remote-key-file");
     if (!o->remote) return 0;
     const char *flag = opts_by_flag(o, never, COUNT_OF(never));
     if (flag) return err_set(err, -1, "%s is about an engine of our own: with --remote a server answers", flag);
-    o->strict_tools = false;
+    static const char *const model[] = {"--model"}, *const form[] = {"--template"};
+    if (!opts_by_flag(o, model, 1)) o->model = NULL; /* of our own engine: no word on the server's */
+    if (!opts_by_flag(o, form, 1)) o->template_name = NULL;
+    o->strict_tools = o->overcommit = false;
     o->thinking = 0;
     o->n_bias = 0;
+    o->park = 0;
+    o->naive = "none";
     return 0;
 }
 

@@ -127,6 +127,17 @@ TEST(what_is_asked_wrongly_is_refused_in_a_line)
     check_has(err(), "/v1/models: ");
 }
 
+/* A model and a form of turns in the settings are for our own engine: they say nothing of the server's. */
+TEST(settings_of_our_own_engine_are_none_of_the_servers)
+{
+    const char *config = serve_file("config", "model = /nowhere.gguf\ntemplate = gemma\nstrict-tools = on\n"
+                                    "thinking = 9\novercommit = on\n");
+    SERVES("--parallel", "1");
+    CHECK_EQ(run_with(NULL, (const char *const[]){"--config", config, "--remote", url, "--temp", "0", "-p", "Hello.",
+                                                  NULL}), 0);
+    check_has(err(), "above the server's count");
+}
+
 TEST(a_key_is_read_from_its_file)
 {
     const char *key = serve_file("key", "sk-0123456789\n"), *other = serve_file("other", "sk-987654321\n");

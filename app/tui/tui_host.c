@@ -68,7 +68,7 @@ static int64_t tokens(void *self, const char *text, size_t n, bool *exact)
     }
     const double each = (double)ids.n / (double)MAX(part, (size_t)1);
     ids_free(&ids);
-    *exact = part == n;
+    *exact = part == n && (!h->a->info->remote || h->a->info->own_vocab);
     return (int64_t)(each * (double)n + 0.5);
 }
 
