@@ -413,19 +413,15 @@ TEST(what_the_server_counts_more_is_counted_from_then_on)
     const int ours = count(text, &exact);
     CHECK(exact && ours > 10);
     counts = ours - 3; /* less is fine */
-    run(submit_text(text, 5));
-    struct engine_event ev[4];
-    ops->step(engine, ev, 4, NULL);
+    ops->drop(engine, run(submit_text(text, 5))->id); /* as a turn does, at once */
     CHECK_EQ(count(text, &exact), ours);
     CHECK(exact);
     counts = ours + 7; /* a template with more around it */
-    run(submit_text(text, 5));
-    ops->step(engine, ev, 4, NULL);
+    ops->drop(engine, run(submit_text(text, 5))->id);
     CHECK_EQ(count(text, &exact), ours + 7);
     CHECK(!exact);
     counts = 20 * ours; /* another vocabulary */
-    run(submit_text(text, 5));
-    ops->step(engine, ev, 4, NULL);
+    ops->drop(engine, run(submit_text(text, 5))->id);
     CHECK(count(text, &exact) >= MIN(counts, 16 * ours));
     const struct msg m = {.role = ROLE_USER, .text = text, .len = strlen(text)};
     const struct request r = {.msgs = &m, .n_msgs = 1, .max_tokens = 900, .sampling = SAMPLING_GREEDY};
@@ -450,8 +446,7 @@ TEST(a_prompt_that_was_too_long_raises_the_count)
     const struct answer *a = run(submit_text("some words that are counted", 5));
     CHECK_EQ(atomic_load(&a->end), END_FAULT);
     CHECK(strstr(a->fault, "maximum context length") != NULL);
-    struct engine_event ev[4];
-    ops->step(engine, ev, 4, NULL);
+    ops->drop(engine, a->id);
     CHECK(count("some words that are counted", &exact) > ours);
     end();
 }

@@ -182,7 +182,7 @@ static void start(void *self, int place, const struct answer *a)
     if (b) forget_body(b);
 }
 
-/* What ended in another way than by the model is told by end_talks(). */
+/* What ended in another way than by the model is told by look_at_talks(). */
 static bool ready(void *self, int place)
 {
     const struct talk *t = ((struct maker *)self)->talk[place];
@@ -301,6 +301,7 @@ static int remote_step(struct engine *e, struct engine_event *ev, int cap, struc
         n = sched_step(e->sched, ev, cap, err);
         if (n == 0) n = still_there(m, ev);
     }
+    look_at_talks(m); /* what has ended is compared before it can be dropped */
     return n;
 }
 
