@@ -14,7 +14,6 @@
 #include "engine/maker.h"
 #include "engine/remote/ask.h"
 #include "engine/remote/talk.h"
-#include <time.h>
 
 enum {
     CTX_MOST = 32768,      /* of a server that has more, where nobody asked */
@@ -51,13 +50,6 @@ struct maker {
         _Atomic int64_t kv_permille, running, waiting, preempted;
     } look;
 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* ---------------------------------------------------------------- what was counted */
 
@@ -141,10 +133,10 @@ static void look_again(struct maker *m)
         web_end(m->look.call);
         m->look.call = NULL;
     }
-    if (m->look.call || m->look.failed >= FIGURES_FAILED || now() - m->look.at < 1) return;
+    if (m->look.call || m->look.failed >= FIGURES_FAILED || web_clock() - m->look.at < 1) return;
     buf_free(&m->look.text);
     m->look.over = false;
-    m->look.at = now();
+    m->look.at = web_clock();
     m->look.call = web_begin(m->web, "/metrics", NULL, &ops, m, NULL);
 }
 

@@ -1,7 +1,6 @@
 /* talk.c - see talk.h. */
 #include "engine/remote/talk.h"
 #include "engine/remote/ask.h"
-#include <time.h>
 
 enum {
     ERROR_BODY = 64 << 10,
@@ -10,13 +9,6 @@ enum {
     SILENT_S = 300,  /* ... and so long for the first word, or the next: pings are none */
     BYTES_FIRST = 1 << 20, BYTES_TOKEN = 8 << 10 /* of an answer, with all that stands around its words */
 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static void fail(struct talk *t, const char *why)
 {
@@ -31,7 +23,7 @@ static void fail(struct talk *t, const char *why)
 static bool take_said(struct talk *t)
 {
     struct err why = {0};
-    if (t->said.len > 0) t->moved = now();
+    if (t->said.len > 0) t->moved = web_clock();
     if (t->said.len > 0 && vocab_encode(t->vocab, NULL, t->said.data, t->said.len, VOCAB_NO_PREFIX, &t->ids, &why))
         fail(t, why.text);
     if (t->said.failed || t->ids.failed) fail(t, "no memory for what it says");
@@ -61,7 +53,7 @@ static bool on_bytes(void *self, long status, const char *bytes, size_t n)
     hear_bytes(&t->hear, bytes, n, &t->said);
     t->bytes += n;
     if (t->bytes > BYTES_FIRST + (uint64_t)t->max_tokens * BYTES_TOKEN) fail(t, "it sends far more than an answer");
-    if (t->hear.end != HEAR_OPEN && t->ended_at == 0) t->ended_at = now();
+    if (t->hear.end != HEAR_OPEN && t->ended_at == 0) t->ended_at = web_clock();
     if (t->hear.end == HEAR_FAILED || (t->hear.end != HEAR_OPEN && t->hear.said_done)) finish(t);
     else take_said(t);
     return t->end == END_NONE || t->end == END_STOP; /* a connection that the server ends too can be used again */
@@ -71,7 +63,7 @@ static bool on_bytes(void *self, long status, const char *bytes, size_t n)
 static bool again(struct talk *t, int retry_s)
 {
     if (t->tries >= TALK_TRIES || t->hear.begun) return false;
-    t->again_at = now() + (retry_s >= 0 ? MIN(retry_s, WAIT_MOST_S) : 1 << (t->tries - 1));
+    t->again_at = web_clock() + (retry_s >= 0 ? MIN(retry_s, WAIT_MOST_S) : 1 << (t->tries - 1));
     buf_free(&t->refusal);
     return true;
 }
@@ -112,7 +104,7 @@ static void try(struct talk *t)
     struct err why = {0};
     t->tries++;
     t->again_at = 0;
-    t->moved = now();
+    t->moved = web_clock();
     t->over = false;
     t->call = web_begin(t->web, "/v1/chat/completions", &t->body, &ops, t, &why);
     if (!t->call) fail(t, why.text);
@@ -147,13 +139,13 @@ void talk_look(struct talk *t)
         web_end(t->call);
         t->call = NULL;
     }
-    if (t->end == END_NONE && t->ended_at > 0 && now() - t->ended_at > LINGER_S) finish(t);
-    if (t->end == END_NONE && t->call && now() - t->moved > SILENT_S) {
+    if (t->end == END_NONE && t->ended_at > 0 && web_clock() - t->ended_at > LINGER_S) finish(t);
+    if (t->end == END_NONE && t->call && web_clock() - t->moved > SILENT_S) {
         char why[80];
         snprintf(why, sizeof why, "no word of the answer came in %d seconds", SILENT_S);
         fail(t, why);
     }
-    if (!t->call && t->again_at > 0 && now() >= t->again_at) try(t);
+    if (!t->call && t->again_at > 0 && web_clock() >= t->again_at) try(t);
 }
 
 bool talk_next(struct talk *t, int32_t *id)

@@ -247,7 +247,7 @@ static void fetch_done(void *self, long status, int retry_s, const char *why)
     snprintf(f->why, sizeof f->why, "%s", why);
 }
 
-static double now(void)
+double web_clock(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -259,11 +259,11 @@ int web_fetch(struct web *w, const char *path, const struct buf *body, int secon
 {
     static const struct web_ops ops = {fetch_bytes, fetch_done};
     struct fetch f = {.out = out, .limit = limit};
-    const double until = now() + seconds;
+    const double until = web_clock() + seconds;
     out->len = 0;
     struct web_call *c = web_begin(w, path, body, &ops, &f, err);
     if (!c) return -1;
-    while (!f.over && now() < until) web_pump(w, 100);
+    while (!f.over && web_clock() < until) web_pump(w, 100);
     web_end(c);
     if (!f.over) return err_set(err, -1, "%s%s: no answer in %d seconds", web_at(w), path, seconds);
     if (f.status == 0) return err_set(err, -1, "%s%s: %s", web_at(w), path, f.why);

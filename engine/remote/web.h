@@ -41,6 +41,8 @@ void web_end(struct web_call *c);
 void web_pump(struct web *w, int wait_ms);
 bool web_idle(const struct web *w); /* no call is under way */
 
+double web_clock(void); /* seconds, of a clock that only goes on */
+
 /* One call from start to end, for opening: 0 and the status, the body in out (limit bytes at most), or -1 and err. */
 int web_fetch(struct web *w, const char *path, const struct buf *body, int seconds, size_t limit, struct buf *out,
               long *status, struct err *err);
