@@ -8,6 +8,8 @@ static const struct model_arch archs[] = {
     {.name = "qwen3moe", .neox = true, .head_norm = true, .expert_ff = "expert_feed_forward_length", .mixture = true},
     {.name = "smollm3", .still = 4},
     {.name = "phi3", .neox = true, .window = true, .fused = true, .longrope = true},
+    {.name = "gpt-oss", .neox = true, .qkv_bias = true, .oss = true, .local = 2, .window_else = 128,
+     .expert_ff = "expert_feed_forward_length", .mixture = true},
     {.name = "gemma2", .neox = true, .gemma = true, .local = 2, .window_else = 4096, .attn_cap = 50, .cap = 30,
      .big = 46},
     {.name = "gemma3", .neox = true, .gemma = true, .head_norm = true, .local = 6, .local_base = 10000, .big = 62},
@@ -64,7 +66,7 @@ static int read_arch(struct planner *p)
         if (strcmp(m->arch, archs[i].name) == 0) p->arch = &archs[i];
     if (!p->arch)
         return err_set(p->err, -1, "%s: architecture \"%s\" is not supported; llama, qwen2, qwen3, qwen3moe, "
-                       "smollm3, phi3, gemma2 and gemma3 are", gguf_shown(p->g), m->arch);
+                       "smollm3, phi3, gpt-oss, gemma2 and gemma3 are", gguf_shown(p->g), m->arch);
     if (gguf_string(p->g, "general.name", &s, NULL) == GGUF_OK) {
         snprintf(m->name, sizeof m->name, "%.*s", (int)MIN(s.len, sizeof m->name - 1), s.data);
         for (char *c = m->name; *c; c++)
@@ -157,7 +159,7 @@ const struct gguf_tensor *model_find(struct planner *p, const char *name, struct
     else if (!info->usable)
         *rc = err_set(p->err, -1,
                       "%s: tensor %s has type %s, which is not supported; F32 F16 BF16 Q8_0 Q4_0 Q4_1 Q5_0 Q5_1 Q4_K "
-                      "Q5_K Q6_K are",
+                      "Q5_K Q6_K MXFP4 are",
                       gguf_shown(p->g), name, info->name);
     if (*rc) return NULL;
     p->used[t - gguf_tensor_at(p->g, 0)] = true;
@@ -177,12 +179,13 @@ static int add_part(struct planner *p, struct model_part part)
     part.offset = m->bytes;
     m->bytes = end;
     m->part[m->n_parts++] = part;
-    m->parameters += part.mat ? (uint64_t)part.mat->rows * (uint64_t)part.mat->cols : (uint64_t)part.t->dim[0];
+    m->parameters += part.mat ? (uint64_t)part.mat->rows * (uint64_t)part.mat->cols : (uint64_t)model_values(part.t);
     return 0;
 }
 
-/* A weight: a matrix, or a vector; without either the architecture has it not.  A matrix may be some rows of a tensor:
- * those from `first` on of `of`; of 0: it is all of it. */
+/* A weight: a matrix, or a vector, which may be `cols` of `rows` values each one after the other; without either the
+ * architecture has it not.  A matrix may be some rows of a tensor: those from `first` on of `of`; of 0: it is all of
+ * it. */
 struct want {
     const char *name;
     struct kmat *mat;
@@ -208,10 +211,10 @@ static int want_mat(struct planner *p, const char *name, const struct want *w, i
 static int want_vec(struct planner *p, const char *name, const struct want *w)
 {
     int rc;
-    const struct gguf_tensor *t = model_find(p, name, (struct model_shape){w->rows, 1, 1}, w->optional, &rc);
+    const struct gguf_tensor *t = model_find(p, name, (struct model_shape){w->rows, w->cols, 1}, w->optional, &rc);
     *w->vec = NULL;
     if (!t) return rc;
-    return add_part(p, (struct model_part){.t = t, .vec = w->vec, .bytes = (size_t)w->rows * sizeof(float)});
+    return add_part(p, (struct model_part){.t = t, .vec = w->vec, .bytes = (size_t)model_values(t) * sizeof(float)});
 }
 
 static int want_one(struct planner *p, const char *name, const struct want *w, int depth)
@@ -236,8 +239,15 @@ static int plan_feed(struct planner *p, int i)
     struct model *m = p->m;
     struct model_layer *l = &m->layer[i];
     const int n = m->experts, ff = m->ff, both = p->arch->fused ? 2 * ff : 0;
+    const bool oss = p->arch->oss;
     const char *gate = n ? "ffn_gate_exps.weight" : both ? "ffn_up.weight" : "ffn_gate.weight";
-    const struct want router = {"ffn_gate_inp.weight", &l->mix.router, NULL, n, m->embd, false, 0, 0};
+    const struct want router[] = {
+        {"ffn_gate_inp.weight", &l->mix.router, NULL, n, m->embd, false, 0, 0},
+        {"ffn_gate_inp.bias", NULL, oss ? &l->mix.dev_bias : NULL, n, 1, false, 0, 0},
+        {"ffn_gate_exps.bias", NULL, oss ? &l->dev_bg : NULL, ff, n, false, 0, 0},
+        {"ffn_up_exps.bias", NULL, oss ? &l->dev_bu : NULL, ff, n, false, 0, 0},
+        {"ffn_down_exps.bias", NULL, oss ? &l->dev_bd : NULL, m->embd, n, false, 0, 0},
+    };
     const struct want want[] = {
         {gate, &l->gate, NULL, ff, m->embd, false, 0, both},
         {n ? "ffn_up_exps.weight" : "ffn_up.weight", &l->up, NULL, ff, m->embd, false, both ? ff : 0, both},
@@ -245,7 +255,7 @@ static int plan_feed(struct planner *p, int i)
     };
     l->mix.n = n;
     l->mix.used = m->used;
-    if (n && want_all(p, i, &router, 1, 1)) return -1;
+    if (n && want_all(p, i, router, COUNT_OF(router), 1)) return -1;
     return want_all(p, i, want, COUNT_OF(want), MAX(n, 1));
 }
 
@@ -254,7 +264,7 @@ static int plan_layer(struct planner *p, int i)
     struct model *m = p->m;
     struct model_layer *l = &m->layer[i];
     const int q = m->heads * m->head_dim, kv = m->kv_heads * m->head_dim, all = p->arch->fused ? q + 2 * kv : 0;
-    const bool bias = p->arch->qkv_bias, heads = p->arch->head_norm, added = p->arch->gemma;
+    const bool bias = p->arch->qkv_bias, heads = p->arch->head_norm, added = p->arch->gemma, oss = p->arch->oss;
     const char *qkv = all ? "attn_qkv.weight" : NULL;
     const struct want want[] = {
         {"attn_norm.weight", NULL, &l->attn.dev_norm, m->embd, 1, false, 0, 0},
@@ -265,8 +275,9 @@ static int plan_layer(struct planner *p, int i)
         {"attn_k.bias", NULL, &l->attn.dev_bk, kv, 1, !bias, 0, 0},
         {"attn_v.bias", NULL, &l->attn.dev_bv, kv, 1, !bias, 0, 0},
         {"attn_output.weight", &l->wo, NULL, m->embd, q, false, 0, 0},
-        {"attn_output.bias", NULL, &l->dev_bo, m->embd, 1, true, 0, 0},
-        {"ffn_norm.weight", NULL, &l->dev_ffn_norm, m->embd, 1, false, 0, 0},
+        {"attn_output.bias", NULL, &l->dev_bo, m->embd, 1, !oss, 0, 0},
+        {"attn_sinks.weight", NULL, oss ? &l->dev_sinks : NULL, m->heads, 1, false, 0, 0},
+        {oss ? "post_attention_norm.weight" : "ffn_norm.weight", NULL, &l->dev_ffn_norm, m->embd, 1, false, 0, 0},
         {"attn_q_norm.weight", NULL, heads ? &l->attn.dev_q_norm : NULL, m->head_dim, 1, false, 0, 0},
         {"attn_k_norm.weight", NULL, heads ? &l->attn.dev_k_norm : NULL, m->head_dim, 1, false, 0, 0},
         {"post_attention_norm.weight", NULL, added ? &l->dev_attn_post : NULL, m->embd, 1, false, 0, 0},
@@ -318,7 +329,7 @@ int model_plan(struct model *m, const struct gguf *g, int n_vocab, const struct 
     *m = (struct model){0};
     if (read_arch(&p) || read_sizes(&p) || read_window(&p) || read_caps(&p) || model_rope(&p))
         return -1;
-    m->act = p.arch->gemma ? KERN_GELU : KERN_SILU;
+    m->act = p.arch->gemma ? KERN_GELU : p.arch->oss ? KERN_OSS : KERN_SILU;
     m->embed_scale = p.arch->gemma ? __builtin_sqrtf((float)m->embd) : 1;
     const size_t room = most_parts(m, g);
     p.room = (int)MIN(room, (size_t)INT32_MAX);
@@ -327,8 +338,8 @@ int model_plan(struct model *m, const struct gguf *g, int n_vocab, const struct 
     p.used = calloc(room, sizeof *p.used);
     int rc = m->layer && m->part && p.used ? plan_tensors(&p, n_vocab)
                                            : err_set(err, -1, "no memory for %d layers", m->layers);
-    m->active = m->parameters -
-                (uint64_t)m->layers * (uint64_t)(m->experts - m->used) * 3 * (uint64_t)m->ff * (uint64_t)m->embd;
+    const uint64_t ff = (uint64_t)m->ff, embd = (uint64_t)m->embd, expert = 3 * ff * embd + p.arch->oss * (2 * ff + embd);
+    m->active = m->parameters - (uint64_t)m->layers * (uint64_t)(m->experts - m->used) * expert;
     if (m->locals == m->layers) { /* too few for one that is not */
         m->window = m->local_window;
         m->local_window = m->locals = 0;

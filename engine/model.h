@@ -49,7 +49,9 @@ struct model_layer {
     const float *dev_bo;      /* or NULL */
     const float *dev_ffn_norm;
     struct kmat gate, up, down; /* (ff, embd) twice, (embd, ff); of a mixture one expert's rows below the other's */
+    const float *dev_bg, *dev_bu, *dev_bd; /* biases of these, or NULL */
     struct kern_mix mix;        /* n 0: no mixture */
+    const float *dev_sinks;     /* (heads) of attention, or NULL */
     const float *dev_attn_post, *dev_ffn_post; /* norms of what attention and feed-forward add, or NULL */
     bool local; /* of those with a window of their own, or rotation */
     int nth;    /* among those that are local, or among those that are not */

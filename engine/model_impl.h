@@ -27,6 +27,7 @@ struct model_arch {
     bool fused;      /* q, k and v are one tensor, gate and up too */
     bool longrope;   /* rotations for short and for long contexts, with a gain */
     bool gemma;      /* scaled embeddings, GELU, norms of what is added */
+    bool oss;        /* sinks, biases everywhere, an activation of its own; YaRN's ramp ends between pairs */
     int local;       /* the sliding window is in force in all layers but every local-th; 0: it is not so */
     int window_else; /* such a window where the file names none; 0: then there is none */
     double local_base; /* of the rotation in those layers, where the file names none; 0: it is that of the others */
@@ -57,6 +58,12 @@ struct model_shape {
 };
 /* The tensor of this name with exactly this shape; NULL and *rc 0: it is absent and may be; *rc -1: an error. */
 const struct gguf_tensor *model_find(struct planner *p, const char *name, struct model_shape s, bool optional, int *rc);
+
+/* Of a tensor. */
+static inline int64_t model_values(const struct gguf_tensor *t)
+{
+    return t->dim[0] * t->dim[1] * t->dim[2] * t->dim[3];
+}
 
 /* m->ff, m->experts and m->used: after the width is read. */
 int model_feed(struct planner *p);

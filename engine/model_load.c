@@ -149,7 +149,7 @@ static int load_mat(struct loader *l, const struct model_part *part)
 
 static int load_vec(struct loader *l, const struct model_part *part)
 {
-    int64_t n = part->t->dim[0];
+    int64_t n = model_values(part->t);
     float *floats = (float *)(void *)(l->stage + size_align(part->t->bytes, 64));
     if (gguf_read(l->g, part->t, 0, l->stage, (size_t)part->t->bytes, l->err)) return -1;
     digest_add(&l->digest, l->stage, (size_t)part->t->bytes);
@@ -177,7 +177,7 @@ static size_t stage_size(const struct model *m)
     size_t most = MAX(STAGE, piece_size(m));
     for (int i = 0; i < m->n_parts; i++) {
         const struct gguf_tensor *t = m->part[i].t;
-        if (m->part[i].vec) most = MAX(most, (size_t)size_align(t->bytes, 64) + (size_t)t->dim[0] * sizeof(float));
+        if (m->part[i].vec) most = MAX(most, (size_t)size_align(t->bytes, 64) + (size_t)model_values(t) * sizeof(float));
     }
     return (size_t)size_align(most, 64);
 }

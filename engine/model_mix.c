@@ -7,8 +7,9 @@ enum { EXPERT_ROWS = 32 }; /* struct kern_mix: an expert is whole groups of so m
  * without it. */
 static int refuse_other_ways(const struct planner *p)
 {
-    static const struct { const char *suffix; int least, most; } number[] = {
-        {"expert_gating_func", 1, 1}, /* the softmax */
+    const int softmax = p->arch->oss ? 3 : 1; /* of all logits, or of the chosen ones: scaled to 1 it is the same */
+    const struct { const char *suffix; int least, most; } number[] = {
+        {"expert_gating_func", softmax, softmax},
         {"expert_group_count", 0, 1},
         {"expert_group_used_count", 0, 1},
         {"expert_shared_count", 0, 0},
@@ -41,7 +42,7 @@ static int read_experts(const struct planner *p)
     const bool mix = m->experts > 0;
     if (mix && !p->arch->expert_ff)
         return err_set(p->err, -1, "%s: key %s.expert_count is %d: a mixture of experts is supported in the "
-                       "architectures llama and qwen3moe", gguf_shown(p->g), m->arch, m->experts);
+                       "architectures llama, qwen3moe and gpt-oss", gguf_shown(p->g), m->arch, m->experts);
     return model_key_int(p, "expert_used_count", mix ? -1 : 0, mix, MIN(m->experts, KERN_USED), &m->used);
 }
 

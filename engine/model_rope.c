@@ -23,12 +23,15 @@ static int read_linear(struct planner *p, double *factor)
 
 /* YaRN (Peng et al., 2023), as llama.cpp and HF transformers compute it: pairs that turn more than `fast` times over
  * the original context keep their angles, those that turn less than `slow` times are divided by the factor, and between
- * them it is a ramp; q and k are each multiplied by 1 + ln(factor) / 10, the gain. */
-struct yarn { double factor, fast, slow; int original; };
+ * them it is a ramp; q and k are each multiplied by 1 + ln(factor) / 10, the gain.  The ramp goes from pair to pair; of
+ * gpt-oss it begins and ends between them, as it was trained and HF transformers has it ("truncate": false); llama.cpp
+ * does not. */
+struct yarn { double factor, fast, slow; int original; bool between; };
 
 static int read_yarn(struct planner *p, struct yarn *y)
 {
     double whole = 1, none = 0;
+    y->between = p->arch->oss;
     if (p->m->rope.dims != p->m->head_dim)
         return err_set(p->err, -1, "%s: key %s.rope.scaling.type is \"yarn\" where %d of %d dimensions of a head are "
                        "rotated; all of them are supported", gguf_shown(p->g), p->m->arch, p->m->rope.dims,
@@ -53,8 +56,9 @@ static double yarn_pair(const struct yarn *y, double base, int dims, double turn
 static void apply_yarn(struct model *m, const struct yarn *y, double base)
 {
     const int dims = m->rope.dims;
-    const double low = MAX(floor(yarn_pair(y, base, dims, y->fast)), 0.0),
-                 high = MIN(ceil(yarn_pair(y, base, dims, y->slow)), dims - 1.0);
+    const double fast = yarn_pair(y, base, dims, y->fast), slow = yarn_pair(y, base, dims, y->slow);
+    const double low = MAX(y->between ? fast : floor(fast), 0.0),
+                 high = MIN(y->between ? slow : ceil(slow), dims - 1.0);
     for (int i = 0; i < dims / 2; i++) {
         const double ramp = MIN(MAX((i - low) / MAX(high - low, 0.001), 0.0), 1.0);
         m->inv_freq[i] *= 1 - ramp + ramp / y->factor;

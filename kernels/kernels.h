@@ -95,14 +95,18 @@ struct kern_attn_in {
     struct kern_rope rope;
 };
 
-enum kern_act { KERN_SILU, KERN_GELU };
+/* What the gate's product g and the other's, u, come to.  KERN_OSS is gpt-oss's clamped SwiGLU (its model card, 2025):
+ * with g' = min(g, 7) and u' = u kept within -7 .. 7, g' / (1 + e^(-1.702 g')) * (u' + 1). */
+enum kern_act { KERN_SILU, KERN_GELU, KERN_OSS };
 
 /* A mixture of experts: of n feed-forwards each row goes through `used`, those whose logit in the router is largest
  * (the first of equals), and what they come to is added up by the softmax of these logits alone (kern_route()).  Expert
- * i is rows [i * rows / n, (i + 1) * rows / n) of gate, up and down, whose rows / n are multiples of 32. */
+ * i is rows [i * rows / n, (i + 1) * rows / n) of gate, up and down, whose rows / n are multiples of 32; and those
+ * entries of their biases. */
 struct kern_mix {
     int n, used;        /* 0 <= used <= n, at most KERN_EXPERTS and KERN_USED; 0 and 0: one feed-forward, no router */
     struct kmat router; /* (n, embd) */
+    const float *dev_bias; /* (n) added to its logits, or NULL */
 };
 
 struct kern_ffn {
@@ -112,6 +116,7 @@ struct kern_ffn {
     enum kern_act act;
     const float *dev_post; /* (embd) norm of what the step adds, of the same eps; or NULL.  A mixture has none */
     struct kern_mix mix;
+    const float *dev_bg, *dev_bu, *dev_bd; /* added to the three's products: as many as they have rows; or NULL */
 };
 
 /* How one row's next token is chosen.  The order is fixed and is the field's usual one:
@@ -235,10 +240,11 @@ struct kern {
                    int group, int layer, const float *dev_x, float *dev_q, void *dev_work, struct err *err);
 
     /* att = softmax(scale * q k^T [, softcapped: cap * tanh(s / cap) if cap > 0]) v over the row's pages.  heads is a
-     * multiple of kv_heads. */
+     * multiple of kv_heads.  dev_sinks (heads): a score more of each head, without a value: it takes its part of the
+     * softmax and gives nothing; NULL: there is none. */
     int (*attn)(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_group *g, int group,
-                int layer, int heads,
-                float scale, float softcap, const float *dev_q, float *dev_att, void *dev_work, struct err *err);
+                int layer, int heads, float scale, float softcap, const float *dev_sinks,
+                const float *dev_q, float *dev_att, void *dev_work, struct err *err);
 
     /* x += W y + bias, bias may be NULL: the attention's way back (y = att).  dev_post (embd), if it is not NULL:
      * x += norm(W y + bias), by these weights and eps. */
@@ -246,8 +252,8 @@ struct kern {
                    const float *dev_post, float eps, const float *dev_y, float *dev_x,
                    void *dev_work, struct err *err);
 
-    /* x += Wdown(act(Wgate norm(x)) * (Wup norm(x))), by dev_post normed before it is added; of a mixture the weighted
-     * sum of its chosen experts' in rising order of their numbers. */
+    /* x += Wdown(act(Wgate norm(x) + bg) * (Wup norm(x) + bu)) + bd, by dev_post normed before it is added; of a
+     * mixture the weighted sum of its chosen experts' in rising order of their numbers. */
     int (*ffn)(struct kdev *d, struct kstream *st, int rows, const struct kern_ffn *w, float *dev_x, void *dev_work,
                struct err *err);
 

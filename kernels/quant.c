@@ -40,7 +40,7 @@ static const struct ktype_info types[KT_END] = {
     [KT_BF16] = {"BF16", 1, 2, true},
     [KT_TQ1_0] = {"TQ1_0", 256, 54, false},
     [KT_TQ2_0] = {"TQ2_0", 256, 66, false},
-    [KT_MXFP4] = {"MXFP4", 32, 17, false},
+    [KT_MXFP4] = {"MXFP4", 32, 17, true},
     [KT_NVFP4] = {"NVFP4", 64, 36, false},
     [KT_Q1_0] = {"Q1_0", 128, 18, false},
     [KT_Q2_0] = {"Q2_0", 64, 18, false},
@@ -100,6 +100,12 @@ uint16_t quant_to_f16(float f)
 float quant_bf16(uint16_t h)
 {
     return float_of_bits((uint32_t)h << 16);
+}
+
+/* e8m0: a power of two, as a float has it; 2^-127 is not normal there. */
+float quant_e8m0(uint8_t e)
+{
+    return e == 255 ? NAN : float_of_bits(e ? (uint32_t)e << 23 : 1u << 22);
 }
 
 /* --------------------------------------------------------------- the decoders */
@@ -184,6 +190,21 @@ static void block_q5_1(const uint8_t *b, float *y)
     for (int i = 0; i < 32; i++) y[i] = (float)q[i] * d + m;
 }
 
+/* MXFP4 (OCP Microscaling Formats 1.0, 2023), 17 bytes for 32 values.  A nibble is a float of sign, two bits of exponent
+ * and one of mantissa; the scale is a power of two, e8m0.  Byte i holds value i (lo) and value i + 16 (hi):
+ *     | e u8 | 16..0 17..1 ... 31..15 |      y[i] = f[q[i]] * 2^(e - 127)       e 255: no number
+ * f twice as large is whole, as quant_fp4 has it, and half the scale is exact for all e. */
+const int8_t quant_fp4[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+
+static void block_mxfp4(const uint8_t *b, float *y)
+{
+    float d = quant_e8m0(b[0]) * 0.5f;
+    for (int i = 0; i < 16; i++) {
+        y[i] = (float)quant_fp4[b[1 + i] & 15] * d;
+        y[i + 16] = (float)quant_fp4[b[1 + i] >> 4] * d;
+    }
+}
+
 /* The 12 bytes s that hold 8 scales and 8 minima of 6 bits for Q4_K and Q5_K.  Scale and minimum j, bits 5..0:
  *              7 6 | 5 4 3 2 1 0
  *     s[0..3]  (a) | scale 0..3          (a) bits 5,4 of scale 4..7
@@ -260,6 +281,7 @@ static void (*block_decoder(enum ktype type))(const uint8_t *, float *)
     case KT_Q4_1: return block_q4_1;
     case KT_Q5_0: return block_q5_0;
     case KT_Q5_1: return block_q5_1;
+    case KT_MXFP4: return block_mxfp4;
     case KT_Q4_K: return block_q4_k;
     case KT_Q5_K: return block_q5_k;
     case KT_Q6_K: return block_q6_k;

@@ -26,7 +26,7 @@ struct ktype_info {
     const char *name; /* "Q4_K" */
     int block;        /* values a block */
     int bytes;        /* bytes a block */
-    bool usable;      /* F32 F16 BF16 Q8_0 Q4_0 Q4_1 Q5_0 Q5_1 Q4_K Q5_K Q6_K */
+    bool usable;      /* F32 F16 BF16 Q8_0 Q4_0 Q4_1 Q5_0 Q5_1 Q4_K Q5_K Q6_K MXFP4 */
 };
 
 /* NULL: no such type (removed numbers included). */
@@ -39,6 +39,10 @@ void quant_decode(enum ktype type, const void *src, float *dst, int64_t n);
 float quant_f16(uint16_t h);
 uint16_t quant_to_f16(float f); /* round to nearest even; overflow gives infinity */
 float quant_bf16(uint16_t h);
+float quant_e8m0(uint8_t e); /* 2^(e - 127); 255: NaN */
+
+/* MXFP4's values, times 2. */
+extern const int8_t quant_fp4[16];
 
 /* Activations: 32 floats to 32 signed bytes and a scale, x[i] ~ q[i] * scale; scale = max|x| / 127, q rounded to
  * nearest even.  A block of nothing but zeros (or less than 2^-100) has scale 0; one with a NaN or an infinity has

@@ -250,19 +250,25 @@ static double softcapped(double x, float cap)
     return cap > 0 ? cap * tanh(x / cap) : x;
 }
 
-/* GELU in its usual tanh form, the one that models which name it were trained with. */
-static double activate(enum kern_act act, double z)
+/* act(gate) * up.  GELU in its usual tanh form, the one that models which name it were trained with. */
+static double gated(enum kern_act act, double gate, double up)
 {
-    if (act == KERN_SILU) return z / (1 + exp(-z));
-    return 0.5 * z * (1 + tanh(0.79788456080286535588 * (z + 0.044715 * z * z * z)));
+    const double z = act == KERN_OSS && gate > 7 ? 7 : gate; /* what is no number stays */
+    switch (act) {
+    case KERN_SILU: return z / (1 + exp(-z)) * up;
+    case KERN_GELU: return 0.5 * z * (1 + tanh(0.79788456080286535588 * (z + 0.044715 * z * z * z))) * up;
+    default: return z / (1 + exp(-1.702 * z)) * ((up > 7 ? 7 : up < -7 ? -7 : up) + 1);
+    }
 }
 
-/* v[n] becomes its softmax. */
-static void softmax(double *v, int n)
+/* v[n] becomes its softmax; sink: one more that takes part, or NULL. */
+static void softmax(double *v, int n, const float *sink)
 {
     double top = v[0], sum = 0;
     for (int i = 1; i < n; i++) top = MAX(top, v[i]);
+    if (sink) top = MAX(top, (double)*sink);
     for (int i = 0; i < n; i++) sum += v[i] = exp(v[i] - top);
+    if (sink) sum += exp((double)*sink - top);
     for (int i = 0; i < n; i++) v[i] /= sum;
 }
 
@@ -387,8 +393,8 @@ static void weighted_v(const struct kv_where *a, int row, int from, int pos, int
 }
 
 static int ref_attn(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_group *g,
-                    int group, int layer, int heads, float scale, float softcap, const float *dev_q, float *dev_att,
-                    void *dev_work, struct err *err)
+                    int group, int layer, int heads, float scale, float softcap, const float *sinks, const float *dev_q,
+                    float *dev_att, void *dev_work, struct err *err)
 {
     (void)d, (void)st, (void)err;
     struct kv_where a = kv_where(b, g, group, layer);
@@ -404,7 +410,7 @@ static int ref_attn(struct kdev *d, struct kstream *st, const struct kern_batch 
                 double s = q_dot_k(dev_q + at, &a, r, p, kv_head);
                 scores[p - from] = softcapped(scale * s, softcap);
             }
-            softmax(scores, pos - from + 1);
+            softmax(scores, pos - from + 1, sinks ? &sinks[h] : NULL);
             weighted_v(&a, r, from, pos, kv_head, scores, dev_att + at);
         }
     }
@@ -431,24 +437,39 @@ static int ref_project(struct kdev *d, struct kstream *st, int rows, const struc
     return 0;
 }
 
-/* w->out = what one feed-forward makes of the normed row. */
-static void feed(const struct kdev *d, const struct kern_ffn *f, const struct kmat *gate, const struct kmat *up,
-                 const struct kmat *down, struct work *w)
+/* Biases from `at` on, if there are any. */
+static const float *bias_at(const float *bias, int at)
 {
-    matmul(d, gate, NULL, w->norm, w);
-    activations(d, up->type, w->norm, up->cols, w->act);
-    for (int i = 0; i < up->rows; i++)
-        w->mid[i] = (float)(activate(f->act, w->out[i]) * dot(up, i, w->act, w->weights));
-    matmul(d, down, NULL, w->mid, w);
+    return bias ? bias + at : NULL;
 }
 
-/* Rows of one expert. */
-static struct kmat expert_of(const struct kmat *all, int n, int which)
+/* The rows of one expert of n, their biases too; what is no mixture is the first of one. */
+static struct kern_ffn expert_of(const struct kern_ffn *f, int which)
 {
-    struct kmat m = *all;
-    m.rows /= n;
-    m.dev_data = (char *)all->dev_data + (size_t)which * (size_t)m.rows * row_bytes(m.type, m.cols);
-    return m;
+    const int n = MAX(f->mix.n, 1);
+    struct kern_ffn one = *f;
+    struct kmat *const mats[] = {&one.gate, &one.up, &one.down};
+    for (size_t i = 0; i < COUNT_OF(mats); i++) {
+        struct kmat *m = mats[i];
+        m->rows /= n;
+        m->dev_data = (char *)m->dev_data + (size_t)which * (size_t)m->rows * row_bytes(m->type, m->cols);
+    }
+    one.dev_bg = bias_at(f->dev_bg, which * one.gate.rows);
+    one.dev_bu = bias_at(f->dev_bu, which * one.up.rows);
+    one.dev_bd = bias_at(f->dev_bd, which * one.down.rows);
+    return one;
+}
+
+/* w->out = what one feed-forward makes of the normed row. */
+static void feed(const struct kdev *d, const struct kern_ffn *f, struct work *w)
+{
+    matmul(d, &f->gate, f->dev_bg, w->norm, w);
+    activations(d, f->up.type, w->norm, f->up.cols, w->act);
+    for (int i = 0; i < f->up.rows; i++) {
+        const double up = dot(&f->up, i, w->act, w->weights) + (f->dev_bu ? (double)f->dev_bu[i] : 0.0);
+        w->mid[i] = (float)gated(f->act, w->out[i], up);
+    }
+    matmul(d, &f->down, f->dev_bd, w->mid, w);
 }
 
 /* The same of the experts that the row's logits choose. */
@@ -457,14 +478,13 @@ static void feed_mix(const struct kdev *d, const struct kern_ffn *f, struct work
     const int n = f->mix.n, embd = f->down.rows / n;
     int32_t expert[KERN_USED];
     float weight[KERN_USED];
-    matmul(d, &f->mix.router, NULL, w->norm, w);
+    matmul(d, &f->mix.router, f->mix.dev_bias, w->norm, w);
     for (int i = 0; i < n; i++) w->logits[i] = (float)w->out[i];
     kern_route(w->logits, n, f->mix.used, expert, weight);
     for (int i = 0; i < embd; i++) w->sum[i] = 0;
     for (int e = 0; e < f->mix.used; e++) {
-        const struct kmat gate = expert_of(&f->gate, n, expert[e]), up = expert_of(&f->up, n, expert[e]),
-                          down = expert_of(&f->down, n, expert[e]);
-        feed(d, f, &gate, &up, &down, w);
+        const struct kern_ffn one = expert_of(f, expert[e]);
+        feed(d, &one, w);
         for (int i = 0; i < embd; i++) w->sum[i] += weight[e] * w->out[i];
     }
     memcpy(w->out, w->sum, (size_t)embd * sizeof *w->out);
@@ -483,7 +503,7 @@ static int ref_ffn(struct kdev *d, struct kstream *st, int rows, const struct ke
         float *row = x + (size_t)r * (size_t)embd;
         rms_norm(row, f->dev_norm, embd, f->eps, w.norm);
         if (f->mix.n) feed_mix(d, f, &w);
-        else feed(d, f, &f->gate, &f->up, &f->down, &w);
+        else feed(d, f, &w);
         add_out(&w, embd, f->dev_post, f->eps, row);
     }
     return 0;

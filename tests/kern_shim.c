@@ -128,11 +128,11 @@ static int shim_attn_in(struct kdev *d, struct kstream *st, const struct kern_ba
 }
 
 static int shim_attn(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_group *g,
-                     int group, int layer, int heads, float scale, float softcap, const float *q, float *att,
-                     void *work, struct err *err)
+                     int group, int layer, int heads, float scale, float softcap, const float *sinks,
+                     const float *q, float *att, void *work, struct err *err)
 {
     if (fails(SHIM_ATTN, false, err)) return -1;
-    return real->attn(d, st, b, g, group, layer, heads, scale, softcap, q, att, work, err);
+    return real->attn(d, st, b, g, group, layer, heads, scale, softcap, sinks, q, att, work, err);
 }
 
 static int shim_project(struct kdev *d, struct kstream *st, int rows, const struct kmat *w, const float *bias,

@@ -116,6 +116,17 @@ struct rig_shape lockstep_mix(struct dice *d, bool floats)
     return s;
 }
 
+struct rig_shape lockstep_oss(struct dice *d, bool floats)
+{
+    struct rig_shape s = dice_below(d, 3) ? lockstep_mix(d, floats) : lockstep_shape(d, floats);
+    enum ktype *t[] = {&s.q, &s.k, &s.o, &s.gate, &s.up, &s.down};
+    for (size_t i = 0; i < COUNT_OF(t) && !floats; i++)
+        if (ktype_info(*t[i])->block == 32 && dice_below(d, 2)) *t[i] = KT_MXFP4;
+    s.act = dice_below(d, 3) ? KERN_OSS : s.act;
+    s.sinks = dice_below(d, 4) > 0, s.ffn_bias = dice_below(d, 4) > 0;
+    return s;
+}
+
 struct rig_shape lockstep_gemma(int which)
 {
     static const struct { int heads, kv_heads, dim; } of[] = {{4, 2, 256}, {4, 1, 256}, {6, 3, 128}, {10, 2, 64}};

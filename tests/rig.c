@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 const enum ktype rig_types[RIG_TYPES] = {KT_F32, KT_F16, KT_BF16, KT_Q8_0, KT_Q4_0, KT_Q4_1,
-                                         KT_Q5_0, KT_Q5_1, KT_Q4_K, KT_Q5_K, KT_Q6_K};
+                                         KT_Q5_0, KT_Q5_1, KT_Q4_K, KT_Q5_K, KT_Q6_K, KT_MXFP4};
 const char *const rig_isas[RIG_ISAS] = {"portable", "avx2", "avxvnni", "avx512"};
 
 const struct cpu_isa *rig_isa(size_t i) { return isa_choose(rig_isas[i], NULL); }
@@ -95,6 +95,10 @@ static void random_block(struct dice *d, enum ktype type, const struct ktype_inf
     int at_d, at_m;
     float spread;
     for (int i = 0; i < t->bytes; i++) b[i] = (uint8_t)(dice_roll(d) >> 24);
+    if (type == KT_MXFP4) { /* values deviate by about 3 of their scales, which are powers of two */
+        b[0] = (uint8_t)(127 + (int)floorf(log2f(scale / 3)) + dice_below(d, 3) - 1);
+        return;
+    }
     scale_places(type, &at_d, &at_m, &spread);
     float sign = dice_below(d, 4) ? 1.0f : -1.0f;
     uint16_t h = quant_to_f16(sign * scale / spread);
@@ -156,7 +160,10 @@ struct rig_model *rig_model(struct dice *d, const struct rig_shape *s)
     model_mat(m, d, RIG_TABLE, s->table, s->vocab, s->embd);
     if (s->experts) model_mat(m, d, RIG_ROUTER, s->router, s->experts, s->embd);
     m->norm = random_floats(d, s->embd, 0.2f, 1.0f);
-    m->bias = random_floats(d, widest(m), 0.5f, 0);
+    m->widest = widest(m);
+    m->bias = random_floats(d, m->widest, 0.5f, 0);
+    struct dice other = {21};
+    m->more_bias = random_floats(&other, m->widest, 0.5f, 0);
     m->head_norm = random_floats(d, s->head_dim, 0.2f, 1.0f);
     m->post = random_floats(d, s->embd, 0.3f, 0.5f);
     for (int i = 0; i < s->rope / 2; i++) {
@@ -174,7 +181,8 @@ void rig_model_free(struct rig_model *m)
         if (m->file[i]) rig_release(m->file[i], rig_file_bytes(m->type[i], m->rows[i], m->cols[i]));
     rig_release(m->norm, (size_t)m->s.embd * sizeof(float));
     rig_release(m->post, (size_t)m->s.embd * sizeof(float));
-    rig_release(m->bias, (size_t)widest(m) * sizeof(float));
+    rig_release(m->bias, (size_t)m->widest * sizeof(float));
+    rig_release(m->more_bias, (size_t)m->widest * sizeof(float));
     rig_release(m->head_norm, (size_t)m->s.head_dim * sizeof(float));
     free(m);
 }
@@ -308,7 +316,8 @@ static void lend_rows(struct rig *r)
     lend(r, r->logits, rows * (size_t)s->vocab * 4, true);
     lend(r, m->norm, (size_t)s->embd * 4, false);
     lend(r, m->post, (size_t)s->embd * 4, false);
-    lend(r, m->bias, (size_t)widest(m) * 4, false);
+    lend(r, m->bias, (size_t)m->widest * 4, false);
+    lend(r, m->more_bias, (size_t)m->widest * 4, false);
     lend(r, m->head_norm, (size_t)s->head_dim * 4, false);
 }
 
@@ -394,8 +403,12 @@ void rig_do(struct rig *r, enum rig_step step, int layer, const struct kern_batc
     const struct kern_attn_in w = attn_weights(r, group);
     const float *norm = w.dev_norm, *bias = s->bias ? rig_there(r, m->bias) : NULL;
     const float *post = s->post ? rig_there(r, m->post) : NULL;
-    const struct kern_ffn ffn = {norm, 1e-5f, r->mat[RIG_GATE], r->mat[RIG_UP], r->mat[RIG_DOWN], s->act,
-                                 s->experts ? NULL : post, {s->experts, s->used, r->mat[RIG_ROUTER]}};
+    const float *some = s->ffn_bias ? rig_there(r, m->bias) : NULL, *more = some ? rig_there(r, m->more_bias) : NULL;
+    const float *sinks = s->sinks ? rig_there(r, m->more_bias) : NULL;
+    const struct kern_ffn ffn = {.dev_norm = norm, .eps = 1e-5f, .gate = r->mat[RIG_GATE], .up = r->mat[RIG_UP],
+                                 .down = r->mat[RIG_DOWN], .act = s->act, .dev_post = s->experts ? NULL : post,
+                                 .mix = {s->experts, s->used, r->mat[RIG_ROUTER], more},
+                                 .dev_bg = some, .dev_bu = more, .dev_bd = some};
     float *x = rig_there(r, r->x), *q = rig_there(r, r->q), *att = rig_there(r, r->att);
     float *logits = rig_there(r, r->logits);
     void *work = rig_there(r, r->work);
@@ -410,7 +423,7 @@ void rig_do(struct rig *r, enum rig_step step, int layer, const struct kern_batc
     case STEP_EMBED: code = k->embed(d, NULL, b, &r->mat[RIG_TABLE], 3.5f, x, &err); break;
     case STEP_ATTN_IN: code = k->attn_in(d, NULL, b, &w, g, group, in, x, q, work, &err); break;
     case STEP_ATTN:
-        code = k->attn(d, NULL, b, g, group, in, s->heads, s->scale, s->attn_cap, q, att, work, &err);
+        code = k->attn(d, NULL, b, g, group, in, s->heads, s->scale, s->attn_cap, sinks, q, att, work, &err);
         break;
     case STEP_O: code = k->project(d, NULL, b->rows, &r->mat[RIG_O], bias, post, 1e-5f, att, x, work, &err); break;
     case STEP_FFN: code = k->ffn(d, NULL, b->rows, &ffn, x, work, &err); break;

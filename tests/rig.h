@@ -27,6 +27,7 @@ struct rig_shape {
     enum ktype table, q, k, v, o, gate, up, down, kv; /* table is the output matrix too */
     int rope, window;
     bool neox, bias, qk_norm, post;
+    bool sinks, ffn_bias; /* ffn_bias: the router's too */
     bool turns; /* layers by turns: every other one sees all, in a group of its own, rotated and gained otherwise */
     enum kern_act act;
     float attn_cap, out_cap, scale;
@@ -35,7 +36,7 @@ struct rig_shape {
 };
 
 /* All types of matrices that can be multiplied. */
-enum { RIG_TYPES = 11 };
+enum { RIG_TYPES = 12 };
 extern const enum ktype rig_types[RIG_TYPES];
 
 /* The CPU backend's instruction sets, portable first; NULL: not on this machine. */
@@ -52,7 +53,8 @@ struct rig_model {
     uint8_t *file[RIG_MATS];
     int rows[RIG_MATS], cols[RIG_MATS];
     enum ktype type[RIG_MATS];
-    float *norm, *post, *bias, *head_norm; /* (embd) twice, (widest matrix), (head_dim) */
+    float *norm, *post, *bias, *more_bias, *head_norm; /* (embd) twice, (widest matrix) twice, (head_dim) */
+    int widest; /* rows */
     double inv_freq[RIG_GROUPS][KERN_HEAD_MAX / 2], gain[RIG_GROUPS];
 };
 struct rig_model *rig_model(struct dice *d, const struct rig_shape *s);

@@ -257,8 +257,9 @@ TEST(every_call_of_a_pass_may_fail_and_says_which_step_it_was)
     float *x = rig_there(r, r->x), *q = rig_there(r, r->q), *att = rig_there(r, r->att);
     const float *post = rig_there(r, m->post);
     void *work = rig_there(r, r->work);
-    const struct kern_ffn ffn = {rig_there(r, m->norm), 1e-5f, r->mat[RIG_GATE], r->mat[RIG_UP], r->mat[RIG_DOWN],
-                                 KERN_SILU, NULL, {s.experts, s.used, r->mat[RIG_ROUTER]}};
+    const struct kern_ffn ffn = {.dev_norm = rig_there(r, m->norm), .eps = 1e-5f, .gate = r->mat[RIG_GATE],
+                                 .up = r->mat[RIG_UP], .down = r->mat[RIG_DOWN], .act = KERN_SILU,
+                                 .mix = {s.experts, s.used, r->mat[RIG_ROUTER], NULL}};
     int failed = 0;
     for (long at = 1;; at++) {
         struct err err = {0};
@@ -266,7 +267,7 @@ TEST(every_call_of_a_pass_may_fail_and_says_which_step_it_was)
         int rc = k->begin(r->d, NULL, &b, work, &err);
         if (!rc) rc = k->embed(r->d, NULL, &b, &r->mat[RIG_TABLE], 1, x, &err);
         if (!rc) rc = k->project(r->d, NULL, 3, &r->mat[RIG_O], NULL, post, 0, x, q, work, &err);
-        if (!rc) rc = k->attn(r->d, NULL, &b, &r->group[0], 0, 0, s.heads, 1, 0, q, att, work, &err);
+        if (!rc) rc = k->attn(r->d, NULL, &b, &r->group[0], 0, 0, s.heads, 1, 0, NULL, q, att, work, &err);
         if (!rc) rc = k->ffn(r->d, NULL, 3, &ffn, x, work, &err);
         if (!rc) rc = k->fetch(r->d, NULL, NULL, NULL, 0, &err);
         bool all = !shim_failed();

@@ -50,6 +50,16 @@ TEST(every_type_agrees_with_the_reference_in_every_place)
         }
 }
 
+TEST(every_step_agrees_with_the_reference_in_gpt_oss_s_shapes)
+{
+    struct dice dice = {15};
+    for (size_t i = 0; i < RIG_ISAS; i++)
+        for (int round = 0; round < STEP_SHAPES && rig_isa(i); round++) {
+            struct rig_shape s = lockstep_oss(&dice, round % 4 == 0);
+            cpu_lockstep(&dice, &s, rig_isas[i], 1 + round % 4, true, 3, 1e-5);
+        }
+}
+
 TEST(every_step_agrees_with_the_reference_in_gemma_s_shapes)
 {
     struct dice dice = {14};

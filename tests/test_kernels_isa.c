@@ -167,7 +167,8 @@ static void products_of(enum ktype type, const struct cpu_isa *isa, int T, int c
 static void infinite_scale(enum ktype type, uint8_t *row)
 {
     uint8_t *d = type == KT_Q6_K ? row + 208 : row;
-    d[0] = 0, d[1] = 0x7c;
+    if (type == KT_MXFP4) d[0] = 255;
+    else d[0] = 0, d[1] = 0x7c;
 }
 
 /* Weights and activations at the ends of their ranges too, where 16-bit sums would saturate. */

@@ -241,11 +241,11 @@ static void forward(struct world *w, const struct rows *r, float *logits)
         const float *bo = s->biases ? l->bo : NULL, *post = s->posts ? l->post : NULL;
         int g = group_of[i], in = layer_of[i];
         bad |= k->attn_in(w->dev, NULL, &b, &l->in, &w->group[g], g, in, x, q, w->work, NULL);
-        bad |= k->attn(w->dev, NULL, &b, &w->group[g], g, in, HEADS, scale, s->softcap, q, att, w->work, NULL);
+        bad |= k->attn(w->dev, NULL, &b, &w->group[g], g, in, HEADS, scale, s->softcap, NULL, q, att, w->work, NULL);
         bad |= k->project(w->dev, NULL, b.rows, &l->o.m, bo, post, eps, att, x, w->work, NULL);
-        const struct kern_ffn ffn = {l->ffn_norm, eps, l->gate.m, l->up.m, l->down.m, s->act,
-                                     s->posts ? l->ffn_post : NULL,
-                                     {s->used ? EXPERTS : 0, s->used, l->router.m}};
+        const struct kern_ffn ffn = {.dev_norm = l->ffn_norm, .eps = eps, .gate = l->gate.m, .up = l->up.m,
+                                     .down = l->down.m, .act = s->act, .dev_post = s->posts ? l->ffn_post : NULL,
+                                     .mix = {s->used ? EXPERTS : 0, s->used, l->router.m, NULL}};
         bad |= k->ffn(w->dev, NULL, b.rows, &ffn, x, w->work, NULL);
     }
     bad |= k->output(w->dev, NULL, &b, w->out_norm, eps, &w->output.m, s->out_softcap, x, logits, w->work, NULL);

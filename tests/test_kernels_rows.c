@@ -166,8 +166,9 @@ static void check_ffn(struct dice *dice, const struct cpu_isa *isa, int threads,
     for (int i = 0; i < EMBD; i++) norm[i] = dice_float(dice, 1), post[i] = dice_float(dice, 1);
     for (int i = 0; i < rows * EMBD; i++) x[i] = parts[i] = dice_float(dice, 1);
 
-    const struct kern_ffn ffn = {norm, 1e-5f, m[0], m[1], m[2], dice_below(dice, 2) ? KERN_SILU : KERN_GELU,
-                                 dice_below(dice, 2) ? post : NULL, {0}};
+    const struct kern_ffn ffn = {.dev_norm = norm, .eps = 1e-5f, .gate = m[0], .up = m[1], .down = m[2],
+                                 .act = dice_below(dice, 2) ? KERN_SILU : KERN_GELU,
+                                 .dev_post = dice_below(dice, 2) ? post : NULL};
     CHECK_EQ(k->ffn(d, NULL, rows, &ffn, x, work, NULL), 0);
     for (int r = 0; r < rows; r++) isa->norm(parts + r * EMBD, norm, EMBD, 1e-5f, normed + r * EMBD);
     memset(gate, 0, h_size), memset(up, 0, h_size);

@@ -44,7 +44,7 @@ TEST(types_have_the_published_bits_a_value)
     static const struct { enum ktype type; const char *name; int bits; } known[] = {
         {KT_F32, "F32", 320000}, {KT_F16, "F16", 160000}, {KT_BF16, "BF16", 160000}, {KT_Q8_0, "Q8_0", 85000},
         {KT_Q4_0, "Q4_0", 45000}, {KT_Q4_1, "Q4_1", 50000}, {KT_Q5_0, "Q5_0", 55000}, {KT_Q5_1, "Q5_1", 60000},
-        {KT_Q4_K, "Q4_K", 45000}, {KT_Q5_K, "Q5_K", 55000}, {KT_Q6_K, "Q6_K", 65625},
+        {KT_Q4_K, "Q4_K", 45000}, {KT_Q5_K, "Q5_K", 55000}, {KT_Q6_K, "Q6_K", 65625}, {KT_MXFP4, "MXFP4", 42500},
     };
     int usable = 0;
     for (size_t i = 0; i < COUNT_OF(known); i++) {
@@ -180,6 +180,32 @@ TEST(every_value_of_q4_0_and_q5_0_has_its_own_bits)
         quant_decode(KT_Q5_0, five, w, 32);
         for (int k = 0; k < 32; k++) CHECK(v[k] == (k == i ? 5 : -8) && w[k] == (k == i ? 13 : -16));
     }
+}
+
+/* As the package says that was asked above, too, for scales in the middle, at the ends, and where 12 times it is no
+ * float any more. */
+TEST(mxfp4_decodes_to_the_bits_of_another_decoder_for_every_scale)
+{
+    static const struct { int e; float at[4]; uint64_t hash; } of[] = {
+        {129, {-0x1.8p+2f, -0x1.8p+4f, 0x1.8p+3f, 0x1p+1f}, 0x8d932daf0c489035u},
+        {0, {-0x1.8p-127f, -0x1.8p-125f, 0x1.8p-126f, 0x1p-128f}, 0x7898043c4663f982u},
+        {1, {-0x1.8p-126f, -0x1.8p-124f, 0x1.8p-125f, 0x1p-127f}, 0xa4d9d9de5082c375u},
+        {254, {-0x1.8p+127f, -INFINITY, INFINITY, 0x1p+126f}, 0x3e7358ab1ce4f8d8u},
+    };
+    const struct golden g = {.type = KT_MXFP4, .scale = {-1, -1}};
+    uint8_t bytes[17];
+    float v[32];
+    golden_bytes(&g, 17, bytes);
+    for (size_t i = 0; i < COUNT_OF(of); i++) {
+        bytes[0] = (uint8_t)of[i].e;
+        quant_decode(KT_MXFP4, bytes, v, 32);
+        CHECK(v[0] == of[i].at[0] && v[1] == of[i].at[1] && v[17] == of[i].at[2] && v[31] == of[i].at[3]);
+        CHECK_EQ(fnv(v, 32), of[i].hash);
+    }
+    for (int e = 0; e < 255; e++) CHECK(quant_e8m0((uint8_t)e) == ldexpf(1, e - 127));
+    bytes[0] = 255; /* no number, whatever it is a scale of */
+    quant_decode(KT_MXFP4, bytes, v, 32);
+    for (int k = 0; k < 32; k++) CHECK(isnan(v[k]));
 }
 
 TEST(every_run_of_q4_k_has_its_own_scale_and_minimum)

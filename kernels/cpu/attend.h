@@ -8,7 +8,8 @@
  *     values   lanes are dims; o = o * e^(m - m'), then o = fma(p, v, o) for seen tokens in rising order
  * Spans of 512 tokens (8 chunks) begin anew, and are joined in rising order: with m' = max(m, span's),
  *     o = fma(span's o, e^(span's m - m'), o * e^(m - m')), and l alike
- * so that spans of one row may be summed up by several threads.
+ * so that spans of one row may be summed up by several threads.  A head's sink is joined behind the last, as a score
+ * without a value.
  * In Q8_0 pages k and v are integers there, and each block of 32 dims brings its scale d once a token: a score is the
  * sum over blocks, in rising order by fma, of d times the block's sum; p is rounded p * d of v's block.
  * Tokens that are not seen may be anything in memory, NaN too: their scores are replaced, not multiplied, and their

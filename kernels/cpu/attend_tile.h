@@ -129,12 +129,27 @@ static void join_parts(int queries, int dim, float *all, const float *parts)
     }
 }
 
+/* A sink joins last, as a span of one token whose value is 0: what all is faded by, and by what it is divided. */
+static void join_sink(float sink, float m, float *fade, float *l)
+{
+    const float most = sink > m ? sink : m;
+    vf e[2] = {vf_set1(m - most), vf_set1(sink - most)};
+    float faded[LANES], own[LANES];
+    exp_small_of(2, e);
+    vf_store(faded, e[0]);
+    vf_store(own, e[1]);
+    *fade = faded[0];
+    *l = *l * faded[0] + own[0];
+}
+
 static void put_att(const struct isa_attend *a, const float *parts)
 {
     const int part = isa_part(a->dim);
     for (int i = 0; i < a->rows * a->heads; i++, parts += part) {
         float *att = a->att + (size_t)(i / a->heads) * a->stride + (size_t)(i % a->heads) * (size_t)a->dim;
-        for (int d = 0; d < a->dim; d++) att[d] = parts[d] / parts[part - 16];
+        float l = parts[part - 16], fade = 1; /* times which nothing changes */
+        if (a->sinks) join_sink(a->sinks[i % a->heads], parts[part - 15], &fade, &l);
+        for (int d = 0; d < a->dim; d++) att[d] = parts[d] * fade / l;
     }
 }
 
@@ -164,6 +179,7 @@ static void row_attend(const struct isa_attend *a)
         size_t at = (size_t)h * (size_t)a->dim;
         some.heads = MIN(QUERIES, a->heads - h);
         some.q = a->q + at;
+        some.sinks = a->sinks ? a->sinks + h : NULL;
         if (a->part) some.part = a->part + h * isa_part(a->dim);
         else some.att = a->att + at;
         attend_tile(&some);

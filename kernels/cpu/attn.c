@@ -210,6 +210,7 @@ struct attn_job {
     int group, layer, heads; /* heads: query heads of one kv head */
     int tile;                /* a power of two: rows that attend() takes at a time */
     float scale, softcap;
+    const float *sinks; /* (all query heads), or NULL */
     const float *q;
     float *att;
     struct attn_split split[SPLIT_ROWS + 1]; /* (splits), and what all of them come to */
@@ -252,6 +253,7 @@ static struct isa_attend attend_rows(const struct attn_job *j, int kv_head, int 
         .window = g->window,
         .scale = j->scale,
         .softcap = j->softcap,
+        .sinks = j->sinks ? j->sinks + kv_head * j->heads : NULL,
         .lean = j->d->lean,
     };
 }
@@ -359,15 +361,15 @@ bool cpu_attn_bytes(const struct kern_dims *n, uint64_t *bytes)
 }
 
 int cpu_attn(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_group *g, int group,
-             int layer, int heads, float scale, float softcap, const float *q, float *att, void *dev_work,
-             struct err *err)
+             int layer, int heads, float scale, float softcap, const float *sinks, const float *q, float *att,
+             void *dev_work, struct err *err)
 {
     (void)st, (void)err;
     uint8_t *work = dev_work;
     check_group(b, g, group, layer);
     assert(heads > 0 && heads % g->kv_heads == 0);
     struct attn_job j = {.d = d, .b = b, .g = g, .group = group, .layer = layer, .heads = heads / g->kv_heads,
-                         .tile = 1, .scale = scale, .softcap = softcap, .q = q, .att = att};
+                         .tile = 1, .scale = scale, .softcap = softcap, .sinks = sinks, .q = q, .att = att};
     while (2 * j.tile * j.heads <= ISA_QUERIES && j.tile < TILE_MOST) j.tile *= 2;
     if (!cut_spans(&j)) {
         crew_run(d->crew, b->rows * g->kv_heads, attend_items, &j);

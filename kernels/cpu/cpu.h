@@ -94,12 +94,15 @@ bool cpu_input_bytes(int rows, int norm_cols, int cols, uint64_t *bytes);
 
 /* Up to 3 products of one input; softcap > 0 is laid on all of them. */
 void cpu_mul(struct kdev *d, const struct cpu_input *in, const struct cpu_out *out, int outs, float softcap);
+/* y = m x + bias, bias may be NULL. */
+void cpu_mul_bias(struct kdev *d, const struct cpu_input *in, const struct kmat *m, const float *bias, float *y);
 /* y += m x + bias, bias may be NULL. */
 void cpu_mul_add(struct kdev *d, const struct cpu_input *in, const struct kmat *m, const float *bias, float *y);
-/* act(gate x) * (up x), where the next product wants it: rounded to out.act if that is there, else to h. */
+/* act(gate x + bias) * (up x + bias_up), biases may be NULL, where the next product wants it: rounded to out.act if that is there, else to h. */
 struct cpu_gate {
     struct cpu_input in, out;
     struct kmat gate, up;
+    const float *bias, *bias_up;
     float *h; /* out.x, to be written */
 };
 void cpu_gate_room(struct cpu_gate *g, bool rounded, uint8_t **work); /* for out, in new workspace */
@@ -109,6 +112,7 @@ void cpu_mul_gate(struct kdev *d, const struct cpu_gate *g, enum kern_act act);
 struct cpu_expert {
     struct cpu_gate gate;
     struct kmat down;
+    const float *bias; /* of down, or NULL */
     const int32_t *row;
     const float *weight;
 };
@@ -127,7 +131,8 @@ int cpu_attn_in(struct kdev *d, struct kstream *st, const struct kern_batch *b, 
                 const struct kern_group *g, int group, int layer, const float *x, float *q, void *work,
                 struct err *err);
 int cpu_attn(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_group *g, int group,
-             int layer, int heads, float scale, float softcap, const float *q, float *att, void *work, struct err *err);
+             int layer, int heads, float scale, float softcap, const float *sinks, const float *q, float *att,
+             void *work, struct err *err);
 int cpu_embed(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kmat *table, float scale,
               float *x, struct err *err);
 int cpu_project(struct kdev *d, struct kstream *st, int rows, const struct kmat *w, const float *bias,

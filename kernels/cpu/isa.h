@@ -94,6 +94,7 @@ struct isa_attend {
     const int32_t *table;
     int pos, window;          /* of the first row; a row sees the last `window` positions, 0: all */
     float scale, softcap;
+    const float *sinks;       /* (heads) a score more of each query that has no value, or NULL */
     bool lean;                /* isa_lean() */
     const struct isa_attend *then; /* what comes next: its first keys are fetched; or NULL */
     float *part;              /* NULL; or (rows, heads, isa_part()): not att, but what is summed up of `span` alone */
@@ -123,7 +124,7 @@ struct cpu_isa {
     void (*norm)(const float *x, const float *w, int n, float eps, float *y);
     /* n blocks of 32 values to act[b * T]. */
     void (*quantise)(const float *x, int n, struct act *act, int T);
-    /* h = act(gate) * up */
+    /* h = act(gate) * up; KERN_OSS as struct kern_ffn's says */
     void (*gate)(enum kern_act act, const float *gate, const float *up, int n, float *h);
     /* y = cap * tanh(y / cap) */
     void (*softcap)(float *y, int n, float cap);

@@ -121,7 +121,7 @@ struct mul_job {
     int outs;
     enum mul_end end;
     float softcap;
-    const float *bias;
+    const float *bias, *bias_up; /* of the rows of all factors alike; END_GATE: the second's; or NULL */
     enum kern_act act;
     struct act *rounded; /* END_GATE: where the result goes, instead of floats to y; or NULL */
     const uint8_t *beyond; /* NULL; or where reading goes on behind group `last`, and not right behind it */
@@ -225,15 +225,24 @@ static void add_weighted(const float *sum, float weight, int n, float *y)
     for (int i = 0; i < n; i++) y[i] += weight * sum[i];
 }
 
+/* A group's biases to the sums of T tokens. */
+static void add_bias(const float *bias, int n, int T, float *sum)
+{
+    for (int t = 0; bias && t < T; t++, sum += ISA_GROUP)
+        for (int i = 0; i < n; i++) sum[i] += bias[i];
+}
+
 /* A tile's sums with one group of rows.  Rounded, they are one block of each token's activations for the next product,
  * and never floats in memory; the tokens' blocks lie one behind the other, as their sums do, and a group is whole. */
 static void put_tile(const struct mul_job *j, const struct factor *f, float *y, int group, int tile, float *sum,
-                     const float *other)
+                     float *other)
 {
     const struct cpu_tiles *tiles = &j->in->tiles;
     const int at = group * ISA_GROUP, n = MIN(ISA_GROUP, f->m->rows - at);
     const int start = tile_start(tiles, tile), T = tile_width(tiles, tile);
     const size_t rows = (size_t)f->m->rows;
+    if (j->end != END_ADD && j->bias) add_bias(j->bias + at, n, T, sum);
+    if (j->bias_up) add_bias(j->bias_up + at, n, T, other);
     if (j->rounded) {
         put_sums(j, sum, other, at, T * ISA_GROUP, sum);
         j->d->isa->quantise(sum, T, j->rounded + (size_t)start * (rows / 32) + (size_t)group * (size_t)T, 1);
@@ -308,6 +317,12 @@ void cpu_mul(struct kdev *d, const struct cpu_input *in, const struct cpu_out *o
     run_mul(&j, out);
 }
 
+void cpu_mul_bias(struct kdev *d, const struct cpu_input *in, const struct kmat *m, const float *bias, float *y)
+{
+    struct mul_job j = {.d = d, .in = in, .outs = 1, .end = END_STORE, .bias = bias};
+    run_mul(&j, &(struct cpu_out){m, y});
+}
+
 void cpu_mul_add(struct kdev *d, const struct cpu_input *in, const struct kmat *m, const float *bias, float *y)
 {
     struct mul_job j = {.d = d, .in = in, .outs = 1, .end = END_ADD, .bias = bias};
@@ -324,7 +339,7 @@ void cpu_gate_room(struct cpu_gate *g, bool rounded, uint8_t **work)
 static struct mul_job gate_job(const struct kdev *d, const struct cpu_gate *g, enum kern_act act)
 {
     struct mul_job j = {.d = d, .in = &g->in, .outs = 1, .end = END_GATE, .act = act, .rounded = g->out.act,
-                        .up = factor_of(d, &g->in, &g->up)};
+                        .bias = g->bias, .bias_up = g->bias_up, .up = factor_of(d, &g->in, &g->up)};
     assert(g->out.rows == g->in.rows && g->out.tiles.n == g->in.tiles.n && g->out.cols == g->up.rows);
     assert(g->up.rows == g->gate.rows && (g->h || g->out.act));
     return j;
@@ -369,7 +384,7 @@ static void mix_groups(void *arg, int first, int end, int who)
     const struct mix_job *m = arg;
     for (const struct cpu_expert *e = m->expert; e < m->expert + m->experts; e++) {
         struct mul_job j = {.d = m->d, .in = &e->gate.out, .outs = 1, .end = END_MIX, .row = e->row,
-                            .weight = e->weight};
+                            .weight = e->weight, .bias = e->bias};
         j.factor[0] = factor_of(m->d, j.in, &e->down);
         j.y[0] = m->x;
         j.last = end - 1;

@@ -61,6 +61,11 @@ static struct kmat expert_mat(const struct kmat *all, int n, int which)
     return m;
 }
 
+static const float *expert_bias(const float *all, const struct kmat *of, int which)
+{
+    return all ? all + (size_t)which * (size_t)of->rows : NULL;
+}
+
 static void gather_rows(void *arg, int first, int end, int who)
 {
     const struct mix *m = arg;
@@ -93,9 +98,12 @@ static void deal(struct mix *m, const int32_t *begin, uint8_t **work)
         if (rows == 0) continue;
         *e = (struct cpu_expert){.row = m->row + begin[i], .weight = m->weight + begin[i],
                                  .down = expert_mat(&w->down, w->mix.n, i)};
+        e->bias = expert_bias(w->dev_bd, &e->down, i);
         struct cpu_gate *g = &e++->gate;
         g->gate = expert_mat(&w->gate, w->mix.n, i);
         g->up = expert_mat(&w->up, w->mix.n, i);
+        g->bias = expert_bias(w->dev_bg, &g->gate, i);
+        g->bias_up = expert_bias(w->dev_bu, &g->up, i);
         g->in = (struct cpu_input){.rows = rows, .cols = m->in.cols, .tiles = cpu_cut_rows(m->d, rows)};
         g->out = (struct cpu_input){.rows = rows, .cols = w->down.cols, .tiles = g->in.tiles};
         if (plain) g->in.x = cpu_cut(work, (size_t)rows * cols, sizeof *g->in.x);
@@ -124,7 +132,7 @@ int cpu_mix(struct kdev *d, int rows, const struct kern_ffn *w, float *x, void *
     assert(router->rows == w->mix.n && w->down.rows == w->mix.n * w->gate.cols && !w->dev_post);
     m.in = cpu_input(d, rows, NULL, router->cols, x, w->dev_norm, w->eps, cpu_is_int(router->type), &work);
     cut_tables(&m, rows, &work);
-    cpu_mul(d, &m.in, &(struct cpu_out){router, m.logits}, 1, 0);
+    cpu_mul_bias(d, &m.in, router, w->mix.dev_bias, m.logits);
     crew_run(d->crew, rows, route_rows, &m);
     sort_rows(&m, begin);
     deal(&m, begin, &work);

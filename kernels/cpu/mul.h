@@ -8,7 +8,7 @@
  *
  * Lanes are rows (pack.h).  A function takes T tokens (a constant) and goes over the 32 rows in strips of NV
  * vectors, so that NV * T integer sums and NV * T float sums fit the registers.  Weights are unsigned, activations
- * signed; the offset of a format (8, 16, 32, 128) is undone by starting the integer sum at -offset * sum(x).
+ * signed; the offset of a format (8, 12, 16, 32, 128) is undone by starting the integer sum at -offset * sum(x).
  *
  * The order of a row's float sum is the same for every T, strip, chunk of k and instruction set:
  *     acc = 0; for blocks in rising k:   acc = fma(isum * dw, dx, acc), isum exact, isum * dw rounded once
@@ -115,7 +115,10 @@ INLINE const uint8_t *anew(const int NV, const uint8_t *p)
  * processor's cache for code with room to spare: the runs of K formats are a loop over pairs (K4, K5) or halves (K6),
  * and only what is inside is unrolled.  OPEN: as open_TYPE() has put them, for instruction sets whose sums of byte
  * products have 32 bits. */
-enum form { F8, F4, F5, K4, K5, K6, OPEN };
+enum form { F8, F4, F5, FP4, K4, K5, K6, OPEN };
+
+/* MXFP4's values, times 2, 12 too large. */
+static const uint8_t fp4_up[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
 
 /* Weights of step s (0..7), rows from byte `lane` of a line on.  run, a constant: which of a K format's pair (0, 1) or
  * half (0..3), K4's of run 1 HIGH_TIMES as large; bit: K5's in h. */
@@ -126,9 +129,11 @@ INLINE vi weights(const enum form form, const uint8_t *q, const uint8_t *h, cons
     switch (form) {
     case F8:
     case OPEN: return vi_load(q + s * LINE + lane);
-    case F4: {
+    case F4:
+    case FP4: {
         vi w = vi_load(q + s % 4 * LINE + lane);
-        return vi_and(s < 4 ? w : vi_srl(w, 4), low);
+        w = vi_and(s < 4 ? w : vi_srl(w, 4), low);
+        return form == FP4 ? vi_pick(fp4_up, w) : w;
     }
     case F5: {
         const uint8_t *at = q + lane;
@@ -166,7 +171,7 @@ INLINE void dot_steps(const int T, const int NV, const enum form form, const uin
                       const int run, int bit, const int first, const int last, const int lane,
                       const struct act *x, const vi *start, vi_tile isum)
 {
-    const int spill = form == K6 ? 2 : form == F5 || form == K5 ? 4 : 8;
+    const int spill = form == K6 ? 2 : form == F5 || form == FP4 || form == K5 ? 4 : 8;
     const int chains = T * NV <= 2 ? 2 : 1, together = STEPS_TOGETHER(form);
     vacc a[2][ISA_TILE][NV_MAX];
 
@@ -209,6 +214,10 @@ INLINE vi start_of(const int offset, const struct act *x)
     if (offset == 0) return vi_set1(ACT_LIFT);
     if (offset == 128) return bcast32(&x->start128);
     if (offset == 8) return bcast32(&x->start8);
+    if (offset == 12) {
+        const vi eight = bcast32(&x->start8);
+        return vi_add(eight, vi_sra(vi_sub(eight, vi_set1(ACT_LIFT)), 1));
+    }
     return vi_sub(vi_sll(bcast32(&x->start8), 1), vi_set1(ACT_LIFT)); /* 16 */
 }
 
@@ -233,6 +242,12 @@ INLINE vf sink(vf d)
     return vf_mul(d, vf_set1(-LIFT));
 }
 
+/* Scales that are powers of two, halved for weights that are doubled: quant_e8m0() * 0.5, and infinite for NaN. */
+INLINE vf load_e8m0(const uint8_t *p)
+{
+    return vf_mul(vf_max(vf_of_bits(vi_sll(vi_u8(p), 23)), vf_set1(0x1p-127f)), vf_set1(0.5f));
+}
+
 INLINE void load_halves(const int NV, const uint8_t *p, const int lane, vf *d)
 {
     UNROLL for (int v = 0; v < NV; v++) d[v] = vf_f16(p + lane / 2 + v * VB / 2);
@@ -248,13 +263,19 @@ INLINE void load_line(const int NV, const uint8_t *line, const int lane, vf *to)
 
 INLINE enum form form32(const enum ktype type)
 {
-    return type == KT_Q8_0 ? F8 : type == KT_Q5_0 || type == KT_Q5_1 ? F5 : F4;
+    return type == KT_Q8_0 ? F8 : type == KT_MXFP4 ? FP4 : type == KT_Q5_0 || type == KT_Q5_1 ? F5 : F4;
 }
 
 /* Where the quants of a packed block begin. */
 INLINE const uint8_t *quants32(const enum ktype type, const uint8_t *w)
 {
-    return w + (type == KT_Q4_1 || type == KT_Q5_1 ? 128 : 64);
+    return w + (type == KT_Q4_1 || type == KT_Q5_1 ? 128 : type == KT_MXFP4 ? 32 : 64);
+}
+
+/* A packed block's scales. */
+INLINE vf scale32(const enum ktype type, const uint8_t *w, const int lane)
+{
+    return type == KT_MXFP4 ? load_e8m0(w + lane / 4) : vf_f16(w + lane / 2);
 }
 
 /* w: the packed block; open: its opened weights, if it is (a constant), 128 too large as Q8_0's are where the format
@@ -264,15 +285,17 @@ INLINE void block32(const int T, const int NV, const enum ktype type, const bool
 {
     const bool has_min = type == KT_Q4_1 || type == KT_Q5_1;
     const enum form form = form32(type);
-    const int offset = has_min ? 0 : form == F8 || opened ? 128 : form == F5 ? 16 : 8;
+    const int offset = has_min ? 0 : form == F8 || opened ? 128 : form == FP4 ? 12 : form == F5 ? 16 : 8;
     const uint8_t *q = quants32(type, w);
     vi_tile isum;
     vf d[NV_MAX], sunk[NV_MAX], m[NV_MAX];
 
     if (opened) dot_run(T, NV, OPEN, offset, open, NULL, 0, 0, lane, x, isum);
     else dot_run(T, NV, form, offset, q, NULL, 0, 0, lane, x, isum);
-    load_halves(NV, w, lane, d);
-    UNROLL for (int v = 0; v < NV; v++) sunk[v] = sink(d[v]);
+    UNROLL for (int v = 0; v < NV; v++) {
+        d[v] = scale32(type, w, lane + v * VB);
+        sunk[v] = sink(d[v]);
+    }
     if (has_min) load_halves(NV, w + 64, lane, m);
     UNROLL for (int t = 0; t < T; t++) {
         vf dx = vf_set1(x[t].dx), mdx = vf_set1(x[t].mdx);

@@ -65,7 +65,7 @@ INLINE void open_block(const enum ktype type, const uint8_t *w, uint8_t *to)
     } else if (type == KT_Q6_K) {
         open_k6(w, to);
     } else {
-        const int up = type == KT_Q4_0 ? 128 - 8 : type == KT_Q5_0 ? 128 - 16 : 0;
+        const int up = type == KT_Q4_0 ? 128 - 8 : type == KT_MXFP4 ? 128 - 12 : type == KT_Q5_0 ? 128 - 16 : 0;
         open_run(form32(type), quants32(type, w), NULL, 0, 0, up, to);
     }
 }

@@ -16,7 +16,7 @@
  * minimum the sums are so many sums of x too small, which is the token's matter. */
 INLINE int swap_offset(const enum form form)
 {
-    return form == K6 ? 32 : form == F5 || form == K5 ? 16 : 8;
+    return form == K6 ? 32 : form == F5 || form == K5 ? 16 : form == FP4 ? 12 : 8;
 }
 
 /* ---------------------------------------------------------------------- opening */
@@ -48,7 +48,7 @@ INLINE void swap_weights(const enum form form, const uint8_t *q, const uint8_t *
 INLINE void swap_block32(const enum ktype type, const uint8_t *w, const int lane, uint8_t *to)
 {
     swap_weights(form32(type), quants32(type, w), NULL, 0, 0, lane, to);
-    put_line(to + RUN + LINE + lane, swap_scale(vf_f16(w + lane / 2)));
+    put_line(to + RUN + LINE + lane, swap_scale(scale32(type, w, lane)));
 }
 
 INLINE void swap_k45(const enum ktype type, const uint8_t *w, const int lane, uint8_t *to)
@@ -98,7 +98,7 @@ INLINE void swap_block(const enum ktype type, const uint8_t *w, uint8_t *to)
 INLINE void swap_steps(const enum form form, const uint8_t *run, const struct act *x, const int first, const int last,
                        const uint8_t *start, vi isum[NV_MAX])
 {
-    const int spill = form == K6 ? 2 : form == F5 || form == K5 ? 4 : 8;
+    const int spill = form == K6 ? 2 : form == F5 || form == FP4 || form == K5 ? 4 : 8;
     vacc a[NV_MAX];
     vi four = vi_set1(0);
     UNROLL for (int v = 0; v < NV_MAX; v++) a[v] = vacc_start(vi_set1(0));

@@ -44,6 +44,7 @@
     MUL_INT(Q4_1, 20, T)                                                                                               \
     MUL_INT(Q5_0, 22, T)                                                                                               \
     MUL_INT(Q5_1, 24, T)                                                                                               \
+    MUL_INT(MXFP4, 17, T)                                                                                              \
     MUL_INT(Q4_K, 144, T)                                                                                              \
     MUL_INT(Q5_K, 176, T)                                                                                              \
     MUL_INT(Q6_K, 210, T)                                                                                              \
@@ -55,12 +56,12 @@
     [KT_Q8_0][T] = mul_Q8_0_##T, [KT_Q4_0][T] = mul_Q4_0_##T, [KT_Q4_1][T] = mul_Q4_1_##T,                             \
     [KT_Q5_0][T] = mul_Q5_0_##T, [KT_Q5_1][T] = mul_Q5_1_##T, [KT_Q4_K][T] = mul_Q4_K_##T,                             \
     [KT_Q5_K][T] = mul_Q5_K_##T, [KT_Q6_K][T] = mul_Q6_K_##T, [KT_F32][T] = mul_F32_##T,                               \
-    [KT_F16][T] = mul_F16_##T, [KT_BF16][T] = mul_BF16_##T
+    [KT_F16][T] = mul_F16_##T, [KT_BF16][T] = mul_BF16_##T, [KT_MXFP4][T] = mul_MXFP4_##T
 
 /* isa->in_order: n tokens of weights that need not be taken apart, else one. */
 #define IN_ORDER(n)                                                                                                    \
     [KT_Q8_0] = n, [KT_F32] = n, [KT_F16] = n, [KT_BF16] = n, [KT_Q4_0] = 1, [KT_Q4_1] = 1, [KT_Q5_0] = 1,             \
-    [KT_Q5_1] = 1, [KT_Q4_K] = 1, [KT_Q6_K] = K6_IN_ORDER
+    [KT_Q5_1] = 1, [KT_MXFP4] = 1, [KT_Q4_K] = 1, [KT_Q6_K] = K6_IN_ORDER
 
 /* The same with opened weights.  OPENING(type, bytes, run, opening): what opens a type, to so many bytes a run of 32,
  * by a function for a block. */
@@ -78,6 +79,7 @@
     OPENS(Q4_1, 20)                                                                                                    \
     OPENS(Q5_0, 22)                                                                                                    \
     OPENS(Q5_1, 24)                                                                                                    \
+    OPENS(MXFP4, 17)                                                                                                   \
     OPENS(Q4_K, 144)                                                                                                   \
     OPENS(Q5_K, 176)                                                                                                   \
     OPENS(Q6_K, 210)
@@ -88,13 +90,14 @@
     MUL_OPEN(Q4_1, 20, T)                                                                                              \
     MUL_OPEN(Q5_0, 22, T)                                                                                              \
     MUL_OPEN(Q5_1, 24, T)                                                                                              \
+    MUL_OPEN(MXFP4, 17, T)                                                                                             \
     MUL_OPEN(Q4_K, 144, T)                                                                                             \
     MUL_OPEN(Q5_K, 176, T)                                                                                             \
     MUL_OPEN(Q6_K, 210, T)
 #define OPENED_ROW(T)                                                                                                  \
     [KT_Q4_0][T] = mul_open_Q4_0_##T, [KT_Q4_1][T] = mul_open_Q4_1_##T, [KT_Q5_0][T] = mul_open_Q5_0_##T,              \
     [KT_Q5_1][T] = mul_open_Q5_1_##T, [KT_Q4_K][T] = mul_open_Q4_K_##T, [KT_Q5_K][T] = mul_open_Q5_K_##T,              \
-    [KT_Q6_K][T] = mul_open_Q6_K_##T
+    [KT_Q6_K][T] = mul_open_Q6_K_##T, [KT_MXFP4][T] = mul_open_MXFP4_##T
 
 /* By mul_swap.h, whose tokens come one by one: the same function for each T. */
 #define SWAP(type, bytes)                                                                                              \
@@ -107,6 +110,7 @@
 #define SWAP_ALL                                                                                                       \
     SWAP(Q4_0, 18)                                                                                                     \
     SWAP(Q5_0, 22)                                                                                                     \
+    SWAP(MXFP4, 17)                                                                                                    \
     SWAP(Q4_K, 144)                                                                                                    \
     SWAP(Q5_K, 176)                                                                                                    \
     SWAP(Q6_K, 210)
@@ -121,9 +125,10 @@
 #define MUL_SWAPPED(T)                                                                                                 \
     SWAP_TOKENS(Q4_0, T)                                                                                               \
     SWAP_TOKENS(Q5_0, T)                                                                                               \
+    SWAP_TOKENS(MXFP4, T)                                                                                              \
     SWAP_TOKENS(Q4_K, T)                                                                                               \
     SWAP_TOKENS(Q5_K, T)                                                                                               \
     SWAP_TOKENS(Q6_K, T)
 #define SWAPPED_ROW(T)                                                                                                 \
     [KT_Q4_0][T] = mul_open_Q4_0_##T, [KT_Q5_0][T] = mul_open_Q5_0_##T, [KT_Q4_K][T] = mul_open_Q4_K_##T,              \
-    [KT_Q5_K][T] = mul_open_Q5_K_##T, [KT_Q6_K][T] = mul_open_Q6_K_##T
+    [KT_Q5_K][T] = mul_open_Q5_K_##T, [KT_Q6_K][T] = mul_open_Q6_K_##T, [KT_MXFP4][T] = mul_open_MXFP4_##T

@@ -57,29 +57,38 @@ struct form {
     uint32_t flip; /* dwords xor this */
     int spans;
     struct span span[7];
+    bool byte; /* no halves, but the file's first byte, 32 bytes of them */
     enum { PLAIN, FIVES, THREES } woven; /* FIVES: lines 0 .. 4; THREES: those from the fifth on, three at a time */
 };
 
 enum { THREES_AT = 4, THREES_END = THREES_AT + 3 * 16 };
 
-static const struct form q8_0 = {1, {0}, 0x80808080u, 1, {{2, 8, 0, 1}}, PLAIN};
-static const struct form q4_0 = {1, {0}, 0, 1, {{2, 4, 0, 1}}, PLAIN};
-static const struct form q4_1 = {2, {0, 2}, 0, 1, {{4, 4, 0, 1}}, PLAIN};
-static const struct form q5_0 = {1, {0}, 0, 1, {{2, 5, 0, 1}}, FIVES};
-static const struct form q5_1 = {2, {0, 2}, 0, 1, {{4, 5, 0, 1}}, FIVES};
-static const struct form q4_k = {2, {0, 2}, 0, 1, {{4, 35, 0, 1}}, PLAIN};
-static const struct form q5_k = {2, {0, 2}, 0, 1, {{4, 43, 0, 1}}, PLAIN};
+static const struct form q8_0 = {1, {0}, 0x80808080u, 1, {{2, 8, 0, 1}}, false, PLAIN};
+static const struct form q4_0 = {1, {0}, 0, 1, {{2, 4, 0, 1}}, false, PLAIN};
+static const struct form mxfp4 = {0, {0}, 0, 1, {{1, 4, 0, 1}}, true, PLAIN};
+static const struct form q4_1 = {2, {0, 2}, 0, 1, {{4, 4, 0, 1}}, false, PLAIN};
+static const struct form q5_0 = {1, {0}, 0, 1, {{2, 5, 0, 1}}, false, FIVES};
+static const struct form q5_1 = {2, {0, 2}, 0, 1, {{4, 5, 0, 1}}, false, FIVES};
+static const struct form q4_k = {2, {0, 2}, 0, 1, {{4, 35, 0, 1}}, false, PLAIN};
+static const struct form q5_k = {2, {0, 2}, 0, 1, {{4, 43, 0, 1}}, false, PLAIN};
 /* Scales; then for each half of 128: low bits of steps 0 .. 7, of steps 8 .. 15, high bits, 3 lines a step. */
 static const struct form q6_k = {1, {208}, 0, 7, {{192, 4, 0, 1},
                                                   {0, 8, 4, 3}, {32, 8, 5, 3}, {128, 8, 6, 3},
                                                   {64, 8, 28, 3}, {96, 8, 29, 3}, {160, 8, 30, 3}},
-                           THREES};
+                           false, THREES};
+
+/* Where its lines begin. */
+INLINE size_t head_bytes(const struct form *f)
+{
+    return f->byte ? ROWS : 64 * (size_t)f->halves;
+}
 
 static const struct form *form_of(enum ktype type)
 {
     switch (type) {
     case KT_Q8_0: return &q8_0;
     case KT_Q4_0: return &q4_0;
+    case KT_MXFP4: return &mxfp4;
     case KT_Q4_1: return &q4_1;
     case KT_Q5_0: return &q5_0;
     case KT_Q5_1: return &q5_1;
@@ -198,11 +207,12 @@ INLINE void weave_threes(uint8_t *a)
 /* One block of n rows; row r's is at src + r * stride. */
 INLINE void pack_block(const struct form *f, int n, const uint8_t *src, size_t stride, uint8_t *dst)
 {
-    uint8_t *lines = dst + 64 * f->halves;
+    uint8_t *lines = dst + head_bytes(f);
 
     for (int r = 0; r < n; r++) {
         const uint8_t *row = src + (size_t)r * stride;
         for (int h = 0; h < f->halves; h++) put16(dst + 64 * h + 2 * r, get16(row + f->half_at[h]));
+        if (f->byte) dst[r] = row[0];
     }
     for (int i = 0; i < f->spans; i++) pack_span(&f->span[i], f->flip, n, src, stride, lines);
     if (f->woven == FIVES) weave_fives(lines);
@@ -222,6 +232,7 @@ static void pack_blocks(enum ktype type, int blocks, const uint8_t *src, size_t 
     switch (type) {
     case KT_Q8_0: pack_form(&q8_0, 34, ROWS, blocks, src, stride, dst); break;
     case KT_Q4_0: pack_form(&q4_0, 18, ROWS, blocks, src, stride, dst); break;
+    case KT_MXFP4: pack_form(&mxfp4, 17, ROWS, blocks, src, stride, dst); break;
     case KT_Q4_1: pack_form(&q4_1, 20, ROWS, blocks, src, stride, dst); break;
     case KT_Q5_0: pack_form(&q5_0, 22, ROWS, blocks, src, stride, dst); break;
     case KT_Q5_1: pack_form(&q5_1, 24, ROWS, blocks, src, stride, dst); break;
@@ -312,7 +323,7 @@ static void unweave_threes(const uint8_t *lines, int r, uint32_t *three)
 /* The file's block of row r. */
 static void unpack_block(const struct form *f, const uint8_t *packed, int r, uint8_t *block)
 {
-    const uint8_t *lines = packed + 64 * f->halves;
+    const uint8_t *lines = packed + head_bytes(f);
     uint32_t v[THREES_END];
 
     for (const struct span *s = f->span; s < f->span + f->spans; s++)
@@ -325,6 +336,7 @@ static void unpack_block(const struct form *f, const uint8_t *packed, int r, uin
     for (int i = THREES_AT; f->woven == THREES && i < THREES_END; i += 3) unweave_threes(lines + LINE * i, r, v + i);
 
     for (int h = 0; h < f->halves; h++) put16(block + f->half_at[h], get16(packed + 64 * h + 2 * r));
+    if (f->byte) block[0] = packed[r];
     for (const struct span *s = f->span; s < f->span + f->spans; s++)
         for (int i = 0; i < s->dwords; i++) put32(block + s->from + 4 * i, v[s->line + i * s->step] ^ f->flip);
 }

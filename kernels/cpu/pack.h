@@ -6,6 +6,7 @@
  *
  *     Q8_0   d f16[32] | 8 steps x dword[32]          step s: k = 4 s .. 4 s + 3, each byte xor 0x80 (unsigned)
  *     Q4_0   d f16[32] | 4 steps x dword[32]          nibbles as in the file: lo is step s, hi is step s + 4
+ *     MXFP4  e u8[32] | 4 steps x dword[32]           the same
  *     Q4_1   d f16[32] | m f16[32] | 4 x dword[32]
  *     Q5_0   d f16[32] | 5 x dword[32]: of each byte of dword i bits 0-4 are step i; above them (a: bits 5-7, b: bits
  *            6-7, c: bit 5) step 5 is a0 b1, step 6 a2 b3, step 7 a4 c3 c1, each from its top bit down
@@ -17,7 +18,7 @@
  *            runs 0, 1 and 2; the two bits above each have bits 4-5, 2-3 and 0-1 of run 3's
  *     F32    one k: float[32]       F16, BF16    one k: 16-bit[32]
  *
- * All fields are whole 64-byte lines.  Rows that are missing in the last group are zeros.  Pure functions, any
+ * All fields are whole 64-byte lines, but for MXFP4's, whose blocks begin at multiples of 32.  Rows that are missing in the last group are zeros.  Pure functions, any
  * thread. */
 #ifndef PACK_H
 #define PACK_H

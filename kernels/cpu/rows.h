@@ -139,12 +139,20 @@ INLINE void store_some(float *p, int n, vf v)
     }
 }
 
+/* What is no number stays so. */
+INLINE vf vf_oss(vf gate, vf up)
+{
+    const vf seven = vf_set1(7.0f), one = vf_set1(1.0f);
+    vf g = vf_min(seven, gate), u = vf_max(vf_set1(-7.0f), vf_min(seven, up));
+    return vf_mul(vf_div(g, vf_add(one, vf_exp(vf_mul(g, vf_set1(-1.702f))))), vf_add(u, one));
+}
+
 static void row_gate(enum kern_act act, const float *gate, const float *up, int n, float *h)
 {
     for (int i = 0; i < n; i += LANES) {
-        vf g = load_some(gate + i, n - i);
-        g = act == KERN_SILU ? vf_silu(g) : vf_gelu(g);
-        store_some(h + i, n - i, vf_mul(g, load_some(up + i, n - i)));
+        vf g = load_some(gate + i, n - i), u = load_some(up + i, n - i);
+        g = act == KERN_OSS ? vf_oss(g, u) : vf_mul(act == KERN_SILU ? vf_silu(g) : vf_gelu(g), u);
+        store_some(h + i, n - i, g);
     }
 }
 

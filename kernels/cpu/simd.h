@@ -26,6 +26,8 @@
  *     vi_load4(p), vi_of4(v, i): four dwords in memory, dword i of these in all lanes; vi_add8, vi_sub8: of bytes
  *         (these six, with vi_xor, are AVX2's alone: mul_swap.h)
  *     vi_srl_by: vi_srl by a number that is no constant
+ *     vi_u8: LANES unsigned bytes in memory
+ *     vi_pick(table, v): each byte of v, which are 0..15, becomes that byte of the table
  *     vi_byte(v, j): byte j (0..3) of each lane
  *     REGISTERS: vectors that the set has names for
  *     HIGH_TIMES: how many times as large vacc_dot may have upper nibbles: 16, as they lie, or 1

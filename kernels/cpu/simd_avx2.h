@@ -88,6 +88,11 @@ INLINE vi vi_sll(vi a, const int n) { return (vi)((vu)a << (unsigned)n); }
 INLINE vi vi_srl(vi a, const int n) { return (vi)((vu)a >> (unsigned)n); }
 INLINE vi vi_srl_by(vi a, int n) { return _mm256_srlv_epi32(a, _mm256_set1_epi32(n)); }
 INLINE vi vi_byte(vi a, int j) { return vi_and(vi_srl_by(a, 8 * j), vi_set1(255)); }
+INLINE vi vi_u8(const uint8_t *p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i_u *)p)); }
+INLINE vi vi_pick(const uint8_t *table, vi v)
+{
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i_u *)table)), v);
+}
 INLINE vi vi_sra(vi a, const int n) { return (vi)((vs)a >> n); }
 INLINE vf vf_from(vi a) { return _mm256_cvtepi32_ps(a); }
 INLINE vf vf_of_bits(vi a) { return _mm256_castsi256_ps(a); }

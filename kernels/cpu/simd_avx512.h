@@ -96,6 +96,11 @@ INLINE vi vi_byte(vi a, int j)
     };
     return _mm512_shuffle_epi8(a, _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i_u *)from[j])));
 }
+INLINE vi vi_u8(const uint8_t *p) { return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i_u *)p)); }
+INLINE vi vi_pick(const uint8_t *table, vi v)
+{
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i_u *)table)), v);
+}
 INLINE vi vi_sra(vi a, const int n) { return (vi)((vs)a >> n); }
 INLINE vf vf_from(vi a) { return _mm512_cvtepi32_ps(a); }
 INLINE vf vf_of_bits(vi a) { return _mm512_castsi512_ps(a); }

@@ -94,6 +94,15 @@ INLINE vi vi_sll(vi a, const int n) { return (vi)((vu)a << (unsigned)n); }
 INLINE vi vi_srl(vi a, const int n) { return (vi)((vu)a >> (unsigned)n); }
 INLINE vi vi_srl_by(vi a, int n) { return (vi)((vu)a >> (unsigned)n); }
 INLINE vi vi_byte(vi a, int j) { return vi_srl_by(a, 8 * j) & 255; }
+INLINE vi vi_u8(const uint8_t *p) { return (vi){p[0], p[1], p[2], p[3]}; }
+INLINE vi vi_pick(const uint8_t *table, vi v)
+{
+    uint8_t b[sizeof v];
+    memcpy(b, &v, sizeof v);
+    for (size_t i = 0; i < sizeof b; i++) b[i] = table[b[i] & 15];
+    memcpy(&v, b, sizeof v);
+    return v;
+}
 INLINE vi vi_sra(vi a, const int n) { return a >> n; }
 INLINE vf vf_from(vi a) { return __builtin_convertvector(a, vf); }
 

@@ -89,16 +89,16 @@ int cpu_ffn(struct kdev *d, struct kstream *st, int rows, const struct kern_ffn 
     if (w->mix.n) return cpu_mix(d, rows, w, x, dev_work);
     bool any_int = cpu_is_int(w->gate.type) || cpu_is_int(w->up.type);
     struct cpu_gate g = {.in = cpu_input(d, rows, NULL, w->gate.cols, x, w->dev_norm, w->eps, any_int, &work),
-                         .gate = w->gate, .up = w->up};
+                         .gate = w->gate, .up = w->up, .bias = w->dev_bg, .bias_up = w->dev_bu};
     g.out = (struct cpu_input){.rows = rows, .cols = w->down.cols, .tiles = g.in.tiles};
     cpu_gate_room(&g, cpu_is_int(w->down.type), &work);
     cpu_mul_gate(d, &g, w->act);
     if (!w->dev_post) {
-        cpu_mul_add(d, &g.out, &w->down, NULL, x);
+        cpu_mul_add(d, &g.out, &w->down, w->dev_bd, x);
         return 0;
     }
     assert(w->down.rows == g.in.cols && (const void *)g.in.x == dev_work); /* which is done with */
-    mul_norm_add(d, &g.out, &w->down, NULL, w->dev_post, w->eps, dev_work, x);
+    mul_norm_add(d, &g.out, &w->down, w->dev_bd, w->dev_post, w->eps, dev_work, x);
     return 0;
 }
 

@@ -421,13 +421,14 @@ static int spans_of(int rows, int heads, int longest)
 }
 
 static int cuda_attn(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_group *g,
-                     int group, int layer, int heads, float scale, float softcap, const float *q, float *att,
-                     void *dev_work, struct err *err)
+                     int group, int layer, int heads, float scale, float softcap, const float *sinks,
+                     const float *q, float *att, void *dev_work, struct err *err)
 {
     const int spans = spans_of(b->rows, heads, d->longest);
     const struct gpu_attn a = {.at = rows_of(d, b, group), .from = pages_of(g, layer), .heads = heads, .scale = scale,
                                .cap = softcap, .dev_q = q, .dev_att = att, .spans = spans, .dev_part = floats(d, 0)};
     (void)st, (void)dev_work;
+    assert(!sinks);
     if (b->rows <= 0) return 0;
     return cuda_fail(d, d->face->attn(d->gpu, &a), "attention", err);
 }

@@ -206,6 +206,11 @@ EMU __m256i emu_cvtps_ph(__m512 a, const int how)
     return _mm256_setr_m128i(_mm256_cvtps_ph(x.half[0], _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC),
                              _mm256_cvtps_ph(x.half[1], _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
+EMU __m512i emu_cvtepu8_epi32(__m128i a)
+{
+    emu_si r = {.half = {_mm256_cvtepu8_epi32(a), _mm256_cvtepu8_epi32(_mm_unpackhi_epi64(a, a))}};
+    return r.v;
+}
 EMU __m512i emu_cvtepi8_epi32(__m128i a)
 {
     emu_si r = {.half = {_mm256_cvtepi8_epi32(a), _mm256_cvtepi8_epi32(_mm_unpackhi_epi64(a, a))}};
@@ -228,6 +233,7 @@ EMU __m128i emu_cvtepi32_epi8(__m512i a)
 #define _mm512_cvtph_ps emu_cvtph_ps
 #define _mm512_cvtps_ph emu_cvtps_ph
 #define _mm512_cvtepi8_epi32 emu_cvtepi8_epi32
+#define _mm512_cvtepu8_epi32 emu_cvtepu8_epi32
 #define _mm512_cvtepu16_epi32 emu_cvtepu16_epi32
 #define _mm512_cvtepi32_epi8 emu_cvtepi32_epi8
 
