@@ -9,5 +9,6 @@ static const char *const fixture[] = {"llama-defaults", "llama-gqa",   "llama-he
                                       "llama-window",   "gemma2-caps", "gemma2-27b",   "gemma3-windows",
                                       "gemma3-plain",   "gemma3-27b",  "gemma3-q8_0",  "smollm3",
                                       "qwen3moe",       "mixtral",     "qwen3moe-q8_0",
-                                      "phi3-window",    "phi3-long",   "phi3-q8_0"};
+                                      "phi3-window",    "phi3-long",   "phi3-q8_0",
+                                      "gpt-oss",        "gpt-oss-mxfp4"};
 #endif

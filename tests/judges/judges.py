@@ -34,7 +34,8 @@ class HF:
     later row sees; base, eps, llama3, yarn, window, windowed, local, linear, caps, query, rotated in place of what s
     says; attention: what yarn and longrope multiply q, k by; factors: divisors of longrope; local_linear: divisor of
     Gemma 3's layers with a window; scale: of embeddings; post: whether what attention (post[0]) and ffn (post[1]) add
-    is normed; gelu: "exact", or "table" as in llama.cpp."""
+    is normed; gelu: "exact", or "table" as in llama.cpp; alpha, limit: of gpt-oss's activation; ramp: "pairs" where
+    YaRN's begins and ends at one, as in llama.cpp."""
 
     def __init__(self, s, weights, vocab, context, lost=0, **other):
         import torch
@@ -49,6 +50,9 @@ class HF:
                       attn_implementation="eager", pad_token_id=None, bos_token_id=None, eos_token_id=None)
         if s.gemma:
             kind, config_kind = gemma(s, config, window, linear, other)
+        elif s.oss:
+            kind, config_kind = oss(s, config, window, other)
+            weights = interleaved(weights)
         elif s.experts:
             kind, config_kind = mixture(s, config)
             weights = fused(weights)
@@ -76,6 +80,8 @@ class HF:
         if yarn:
             config["rope_scaling"] = dict(factor=yarn[0], original_max_position_embeddings=yarn[1], rope_type="yarn",
                                           attention_factor=other.get("attention"))
+            if s.oss:
+                config["rope_scaling"]["truncate"] = other.get("ramp") == "pairs"
         model = kind(config_kind(**config)).float().eval()
         weights = {k: torch.from_numpy(np.ascontiguousarray(v)) for k, v in weights.items()}
         missing, unknown = model.load_state_dict(weights, strict=False)
@@ -92,8 +98,15 @@ class HF:
         assert abs(slowest / want - 1) < 1e-5, (slowest, want)
         if s.gemma:
             change(torch, model.model, other)
-        self.torch, self.model, self.lost, self.window, self.gemma = torch, model, lost, window, s.gemma
-        self.routers, self.gaps = [layer.mlp.gate for layer in model.model.layers] if s.experts else [], []
+        if s.oss:
+            for layer in model.model.layers:
+                layer.mlp.experts.alpha = other.get("alpha", 1.702)
+                layer.mlp.experts.limit = other.get("limit", 7.0)
+        self.torch, self.model, self.lost, self.window = torch, model, lost, window
+        self.by_kind = s.gemma or s.oss
+        self.routers = [getattr(layer.mlp, "router" if s.oss else "gate")
+                        for layer in model.model.layers] if s.experts else []
+        self.gaps = []
         for router in self.routers:
             router.register_forward_hook(self.look(s.experts[1], other.get("mix")))
 
@@ -123,7 +136,7 @@ class HF:
     def logits(self, ids):
         mask = None
         self.gaps = []
-        if self.lost and self.gemma:
+        if self.lost and self.by_kind:
             mask = {"full_attention": self.mask(len(ids), 0), "sliding_attention": self.mask(len(ids), self.window)}
         elif self.lost:
             mask = self.mask(len(ids), self.window)
@@ -142,6 +155,33 @@ def mixture(s, config):
     config.update(num_experts=s.experts[0], moe_intermediate_size=s.ff, norm_topk_prob=True, decoder_sparse_step=1,
                   mlp_only_layers=[])
     return transformers.Qwen3MoeForCausalLM, transformers.Qwen3MoeConfig
+
+
+def oss(s, config, window, other):
+    """HF's classes for gpt-oss."""
+    import transformers
+    config.update(head_dim=s.head_dim, num_experts_per_tok=s.experts[1], num_local_experts=s.experts[0],
+                  attention_bias=True, sliding_window=window or 2 * config["max_position_embeddings"],
+                  layer_types=["sliding_attention" if w else "full_attention"
+                               for w in other.get("windowed", s.windowed)])
+    if not other.get("yarn", s.yarn):
+        config["rope_parameters"] = dict(rope_type="default", rope_theta=config.pop("rope_theta"))
+    return transformers.GptOssForCausalLM, transformers.GptOssConfig
+
+
+def interleaved(weights):
+    """gpt-oss's experts as HF has them: gate and up by turns, and matrices with columns first."""
+    out = {}
+    for k, v in weights.items():
+        if ".experts.gate_proj." in k:
+            both = np.stack([v, weights[k.replace("gate_proj", "up_proj")]], axis=2).reshape(len(v), -1, *v.shape[2:])
+            k, v = k.replace("gate_proj", "gate_up_proj"), both
+        if ".experts." in k and ".up_proj" not in k:
+            k = k.replace(".weight", "").replace(".bias", "_bias")
+            v = v.swapaxes(1, 2) if v.ndim == 3 else v
+        if ".up_proj" not in k:
+            out[k] = v
+    return out
 
 
 def factors(s, other):

@@ -154,6 +154,30 @@ def mixture_mistakes(s, weights):
             ("gate and up swapped", swapped(weights, ".experts.gate_proj.", ".experts.up_proj."), {})]
 
 
+def moved_by(weights, part, change):
+    return {k: change(v) if part in k else v for k, v in weights.items()}
+
+
+def oss_mistakes(s, weights):
+    off, up = (lambda v: np.full_like(v, -1e4)), "experts.up_proj.bias"
+    out = [("no sinks", moved_by(weights, ".sinks", off), {}), ("sinks of 0", zeroed(weights, ".sinks"), {}),
+           ("another head's sink", moved_by(weights, ".sinks", lambda v: np.roll(v, 1)), {}),
+           ("nothing added to up", moved_by(weights, up, lambda v: v - 1), {}),
+           ("SiLU's slope", weights, {"alpha": 1.0}),
+           ("no bias of the router", zeroed(weights, "router.bias"), {}),
+           ("the window on the other layers", weights, {"windowed": [not w for w in s.windowed]}),
+           ("a window everywhere", weights, {"windowed": [True] * s.layers})]
+    for part in "gate", "up", "down":
+        name = ".experts.%s_proj.bias" % part
+        out += [("no bias of %s" % part, zeroed(weights, name), {}),
+                ("another expert's bias of %s" % part, moved_by(weights, name, lambda v: np.roll(v, 1, axis=0)), {})]
+    if s.feed > 2:
+        out.append(("nothing clamped", weights, {"limit": 1e6}))
+    if s.yarn:
+        out.append(("YaRN's ramp from pair to pair", weights, {"ramp": "pairs"}))
+    return out
+
+
 def gained(s, weights):
     """q and k times longrope's gain where they do not rotate, as if it were the scores'."""
     gain = np.where(np.arange(s.head_dim) < s.turning, 1.0, s.longrope[1]).astype(np.float32)
@@ -201,6 +225,8 @@ def mistakes(s, weights):
         out.append(("no window", weights, {"window": 0}))
     if s.gemma:
         out += gemma_mistakes(s, weights)
+    if s.oss:
+        out += oss_mistakes(s, weights)
     if s.arch == "phi3":
         out += phi_mistakes(s, weights)
     if s.experts:
@@ -227,13 +253,15 @@ def greedy(s, hf, ids, need):
         if margins[-1] < need or first >= tiny.NORMAL or len(narrow(s, hf)):
             return None
         out.append(int(first))
-    return (out, margins) if len(set(out)) >= s.greedy // 2 else None
+    if s.experts:
+        hf.logits(ids + out)  # the last token is seen too, when the judges are compared
+    return (out, margins) if len(set(out)) >= s.greedy // 2 and not len(narrow(s, hf)) else None
 
 
 def choice_of(s):
     """How wide a row's choice of experts must be.  Inputs of a router that are off by so much move its logits so much:
     what rounding does to the rows in between is less than what it does to the last logits."""
-    return max(CHOICE, s.rounded)
+    return max(CHOICE, s.rounded * s.choice)
 
 
 def narrow(s, hf):
@@ -276,8 +304,9 @@ def sequences(s, hf, seed):
 # ---------------------------------------------------------------------------------------------- judging
 
 def as_ggml(s, weights, seqs):
-    """HF's logits with GELU from ggml's table, which rounds to F16: what is compared with llama.cpp, but not kept."""
-    hf = judges.HF(s, weights, tiny.VOCAB, tiny.CONTEXT, gelu="table")
+    """HF's logits with what llama.cpp has otherwise: GELU from a table, which rounds to F16; YaRN's ramp.  They are
+    compared with it, but not kept."""
+    hf = judges.HF(s, weights, tiny.VOCAB, tiny.CONTEXT, gelu="table", ramp="pairs")
     return [hf.logits(ids + (more or [])) for ids, more, _ in seqs]
 
 
@@ -285,6 +314,7 @@ def compare(s, path, seqs, logits):
     """The worst error of each pair of judges over all sequences, prompts continued; Refused if one is too large.
     llama.cpp knows no window in the architectures llama and phi3: there it judges the rows before the window's end."""
     rows = s.window if s.arch in ("llama", "phi3") and s.window else None
+    same = not rows and not (s.oss and s.yarn)  # else its continuation may be another
     tol = {"F32": max(TOL_F32, s.rounded), "F16": max(TOL_F16, s.rounded)}
     worst = {"HF / F32": 0.0, "HF / F16": 0.0, "F32 / F16": 0.0}
     said = {}
@@ -294,7 +324,7 @@ def compare(s, path, seqs, logits):
             assert llama.n_vocab == tiny.VOCAB
             for i, (ids, more, _) in enumerate(seqs):
                 said[kv, i] = llama.logits((ids + (more or []))[:rows])
-                if more and not rows and llama.greedy(ids, len(more))[0] != more:
+                if more and same and llama.greedy(ids, len(more))[0] != more:
                     raise Refused("llama.cpp (%s K/V) continues sequence %d otherwise" % (kv, i))
         finally:
             llama.close()
@@ -358,7 +388,7 @@ def make(s, folder):
     for (ids, more, _), rows in zip(seqs, logits):
         if more and [int(i) for i in rows[len(ids) - 1:-1].argmax(axis=1)] != more:
             raise Refused("HF chooses otherwise when it sees the continuation whole")
-    worst = compare(s, path, seqs, logits if not s.gemma else as_ggml(s, weights, seqs))
+    worst = compare(s, path, seqs, as_ggml(s, weights, seqs) if s.gemma or s.oss and s.yarn else logits)
     moved = sensitivity(s, weights, seqs, logits)
     ref = folder / (s.name + ".ref")
     ref.write_text(ref_text(s, seqs, logits))

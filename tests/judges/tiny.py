@@ -18,7 +18,7 @@ import gguf
 import numpy as np
 from gguf import GGMLQuantizationType as Q
 
-TYPES = {"F32": Q.F32, "F16": Q.F16, "BF16": Q.BF16, "Q8_0": Q.Q8_0}
+TYPES = {"F32": Q.F32, "F16": Q.F16, "BF16": Q.BF16, "Q8_0": Q.Q8_0, "MXFP4": Q.MXFP4}
 CONTEXT = 512
 ROUTER = "ffn_gate_inp"  # F32 in every file
 
@@ -26,7 +26,7 @@ ROUTER = "ffn_gate_inp"  # F32 in every file
 @dataclasses.dataclass(frozen=True)
 class Spec:
     name: str
-    arch: str              # "llama", "smollm3", "qwen2", "qwen3", "qwen3moe", "phi3", "gemma2" or "gemma3"
+    arch: str              # "llama", "smollm3", "qwen2", "qwen3", "qwen3moe", "phi3", "gpt-oss", "gemma2" or "gemma3"
     embd: int
     heads: int
     kv_heads: int
@@ -50,6 +50,9 @@ class Spec:
     caps: tuple = ()          # gemma2: soft caps of attention's logits and of the final ones
     experts: tuple = ()       # a mixture: (experts of a layer, how many of them a token goes through)
     router: float = 1.0       # gain of what chooses them
+    choice: float = 1.0       # of experts: how many times `rounded` it must be away from a tie
+    expert_type: str = ""     # of their matrices; "": type
+    feed: float = 1.0         # gain of gate and up
     embd_std: float = 1.0
     gains: tuple = (1.6, 1.5) # of q and k; of ffn_down.  Peaked attention shows mistakes, and amplifies rounding too
     omit: tuple = ()          # optional keys that the file leaves out
@@ -61,7 +64,7 @@ class Spec:
     def biases(self):
         if self.arch == "qwen2":
             return ("q", "k", "v")
-        return ("q", "k", "v", "o") if self.attn_bias else ()
+        return ("q", "k", "v", "o") if self.attn_bias or self.oss else ()
 
     @property
     def normed(self):
@@ -71,6 +74,10 @@ class Spec:
     @property
     def gemma(self):
         return self.arch in ("gemma2", "gemma3")
+
+    @property
+    def oss(self):
+        return self.arch == "gpt-oss"
 
     @property
     def shift(self):
@@ -86,7 +93,7 @@ class Spec:
     @property
     def windowed(self):
         """Which layers have the window."""
-        period = {"gemma2": 2, "gemma3": 6}.get(self.arch)
+        period = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2}.get(self.arch)
         return [bool(self.window) and (not period or i % period < period - 1) for i in range(self.layers)]
 
     @property
@@ -95,7 +102,8 @@ class Spec:
         if self.gemma:
             return {"attn_norm": "input_layernorm", "post_attention_norm": "post_attention_layernorm",
                     "ffn_norm": "pre_feedforward_layernorm", "post_ffw_norm": "post_feedforward_layernorm"}
-        return {"attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm"}
+        return {"attn_norm": "input_layernorm",
+                "post_attention_norm" if self.oss else "ffn_norm": "post_attention_layernorm"}
 
     @property
     def turning(self):
@@ -162,19 +170,23 @@ def matrix_shapes(s):
         "attn_v": ("self_attn.v_proj", (kv, s.embd), 1.0),
         "attn_output": ("self_attn.o_proj", (s.embd, q), 1.0),
     }
-    feed = {"gate": ((s.ff, s.embd), 1.0), "up": ((s.ff, s.embd), 1.0), "down": ((s.embd, s.ff), down)}
+    feed = {"gate": ((s.ff, s.embd), s.feed), "up": ((s.ff, s.embd), s.feed), "down": ((s.embd, s.ff), down)}
     if s.arch == "phi3":  # both have them fused
         rows = np.repeat([peak, peak, 1.0], [q, kv, kv])[:, None]
         return {"attn_qkv": ("self_attn.qkv_proj", (q + 2 * kv, s.embd), rows), "attn_output": out["attn_output"],
                 "ffn_up": ("mlp.gate_up_proj", (2 * s.ff, s.embd), 1.0), "ffn_down": ("mlp.down_proj", *feed["down"])}
     if s.experts:
-        out[ROUTER] = ("mlp.gate", (s.experts[0], s.embd), s.router)
+        out[ROUTER] = ("mlp.router" if s.oss else "mlp.gate", (s.experts[0], s.embd), s.router)
     for part, (shape, gain) in feed.items():
         if s.experts:
             out["ffn_%s_exps" % part] = ("mlp.experts.%s_proj" % part, (s.experts[0], *shape), gain)
         else:
             out["ffn_" + part] = ("mlp.%s_proj" % part, shape, gain)
     return out
+
+
+def has_bias(s, name):
+    return name[5] in s.biases if name.startswith("attn_") else s.oss
 
 
 def draw(s, seed):
@@ -194,8 +206,10 @@ def draw(s, seed):
         w[p + before + ".weight"] = norm()
         for name, (hf, shape, gain) in matrix_shapes(s).items():
             w[p + hf + ".weight"] = normal(*shape, std=gain / math.sqrt(shape[-1]))
-            if name.startswith("attn_") and name[5] in s.biases:
-                w[p + hf + ".bias"] = normal(shape[0], std=0.5)
+            if has_bias(s, name):
+                w[p + hf + ".bias"] = normal(*shape[:-1], std=0.5)
+        if s.oss:
+            w[p + "self_attn.sinks"] = normal(s.heads, std=1.0)
         for part in s.normed:  # a norm takes the gain of q and k away, so it has one of its own
             w[p + "self_attn.%s_norm.weight" % part] = s.gains[0] * norm(s.head_dim)
         for hf in after:
@@ -227,8 +241,10 @@ def names(s):
         for name, (hf, _, _) in matrix_shapes(s).items():
             heads = {"attn_q": s.heads, "attn_k": s.kv_heads}.get(name, 0) if s.arch in ("llama", "smollm3") else 0
             out.append((g + name + ".weight", h + hf + ".weight", heads))
-            if name.startswith("attn_") and name[5] in s.biases:
+            if has_bias(s, name):
                 out.append((g + name + ".bias", h + hf + ".bias", heads))
+        if s.oss:
+            out.append((g + "attn_sinks.weight", h + "self_attn.sinks", 0))
         out += [(g + "attn_%s_norm.weight" % part, h + "self_attn.%s_norm.weight" % part, 0) for part in s.normed]
         out += norms[1:]
     out.append(("output_norm.weight", "model.norm.weight", 0))
@@ -276,7 +292,7 @@ def write(s, seed, path):
     if s.experts:
         w.add_expert_count(s.experts[0])
         w.add_expert_used_count(s.experts[1])
-    if s.arch == "qwen3moe":
+    if s.arch in ("qwen3moe", "gpt-oss"):
         w.add_expert_feed_forward_length(s.ff)
     w.add_head_count(s.heads)
     key("head_count_kv", w.add_head_count_kv, s.kv_heads)
@@ -323,8 +339,9 @@ def write(s, seed, path):
             a = permute(a, heads)
         if name.endswith("norm.weight"):
             a = a + np.float32(s.shift)
-        if a.ndim > 1 and s.type != "F32" and ROUTER not in name:
-            w.add_tensor(name, gguf.quants.quantize(a, TYPES[s.type]), raw_dtype=TYPES[s.type])
+        kind = TYPES[s.expert_type if s.expert_type and "_exps" in name else s.type]
+        if a.ndim > 1 and kind != Q.F32 and ROUTER not in name and name.endswith(".weight"):
+            w.add_tensor(name, gguf.quants.quantize(a, kind), raw_dtype=kind)
         else:
             w.add_tensor(name, a)
     if s.llama3:
