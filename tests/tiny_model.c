@@ -42,6 +42,8 @@ void tiny_vocab(struct gguf_make *m, const char *chat_template)
     if (chat_template) gguf_make_str(m, "tokenizer.chat_template", chat_template);
 }
 
+static bool is_oss(const struct tiny *t) { return strcmp(t->arch, "gpt-oss") == 0; }
+
 static void key_u32(struct gguf_make *m, const char *arch, const char *suffix, int v)
 {
     char key[96];
@@ -66,7 +68,7 @@ void tiny_keys(struct gguf_make *m, const struct tiny *t)
     if (!t->experts) return;
     key_u32(m, t->arch, "expert_count", t->experts);
     key_u32(m, t->arch, "expert_used_count", t->used);
-    if (strcmp(t->arch, "qwen3moe") == 0) key_u32(m, t->arch, "expert_feed_forward_length", t->ff);
+    if (strcmp(t->arch, "qwen3moe") == 0 || is_oss(t)) key_u32(m, t->arch, "expert_feed_forward_length", t->ff);
 }
 
 static void put(struct gguf_make *m, const char *name, enum ktype type, int cols, int rows, int deep, const void *data)
@@ -125,6 +127,15 @@ static void vector(struct gguf_make *m, const char *name, int n, float mean, flo
     gguf_make_tensor(m, name, KT_F32, 1, (int64_t[]){n}, v);
 }
 
+/* gpt-oss's, one for each row of n experts. */
+static void biases(struct gguf_make *m, const char *name, int rows, int n, uint32_t *seed)
+{
+    float v[4096];
+    CHECK(rows * n <= (int)COUNT_OF(v));
+    for (int i = 0; i < rows * n; i++) v[i] = 0.5f * uniform(seed);
+    gguf_make_tensor(m, name, KT_F32, 2, (int64_t[]){rows, n}, v);
+}
+
 static bool is_phi(const struct tiny *t) { return strcmp(t->arch, "phi3") == 0; }
 
 static void feed(struct gguf_make *m, const struct tiny *t, int layer, uint32_t *seed)
@@ -135,10 +146,14 @@ static void feed(struct gguf_make *m, const struct tiny *t, int layer, uint32_t 
     char name[64];
     snprintf(name, sizeof name, "blk.%d.ffn_gate_inp.weight", layer);
     if (t->experts) matrix(m, name, KT_F32, t->embd, t->experts, seed);
+    snprintf(name, sizeof name, "blk.%d.ffn_gate_inp.bias", layer);
+    if (is_oss(t)) vector(m, name, t->experts, 0, 0.5f, seed);
     for (size_t i = both; i < COUNT_OF(part); i++) {
         const int rows = both && i == 1 ? 2 * part[i].rows : part[i].rows;
         snprintf(name, sizeof name, "blk.%d.ffn_%s%s.weight", layer, part[i].name, t->experts ? "_exps" : "");
         matrices(m, name, t->type, part[i].cols, rows, MAX(t->experts, 1), seed);
+        snprintf(name, sizeof name, "blk.%d.ffn_%s_exps.bias", layer, part[i].name);
+        if (is_oss(t)) biases(m, name, rows, t->experts, seed);
     }
 }
 
@@ -160,7 +175,7 @@ void tiny_tensors(struct gguf_make *m, const struct tiny *t)
             matrix(m, NAME("attn_k.weight"), t->type, t->embd, kv, &seed);
             matrix(m, NAME("attn_v.weight"), t->type, t->embd, kv, &seed);
         }
-        if (strcmp(t->arch, "qwen2") == 0) {
+        if (strcmp(t->arch, "qwen2") == 0 || is_oss(t)) {
             vector(m, NAME("attn_q.bias"), q, 0, 0.5f, &seed);
             vector(m, NAME("attn_k.bias"), kv, 0, 0.5f, &seed);
             vector(m, NAME("attn_v.bias"), kv, 0, 0.5f, &seed);
@@ -170,7 +185,11 @@ void tiny_tensors(struct gguf_make *m, const struct tiny *t)
             vector(m, NAME("attn_k_norm.weight"), t->embd / t->heads, 1, 0.3f, &seed);
         }
         matrix(m, NAME("attn_output.weight"), t->type, q, t->embd, &seed);
-        vector(m, NAME("ffn_norm.weight"), t->embd, 1, 0.1f, &seed);
+        if (is_oss(t)) {
+            vector(m, NAME("attn_output.bias"), t->embd, 0, 0.5f, &seed);
+            vector(m, NAME("attn_sinks.weight"), t->heads, 0, 1, &seed);
+        }
+        vector(m, is_oss(t) ? NAME("post_attention_norm.weight") : NAME("ffn_norm.weight"), t->embd, 1, 0.1f, &seed);
         feed(m, t, i, &seed);
         if (strncmp(t->arch, "gemma", 5) == 0) {
             vector(m, NAME("post_attention_norm.weight"), t->embd, 1, 0.3f, &seed);
