@@ -222,14 +222,15 @@ TEST(plan_of_a_shape_is_the_plan_of_its_file)
         {"tests/fixtures/qwen2-bf16.gguf", "bf16"}, {"tests/fixtures/qwen2-tied.gguf", NULL},
         {"tests/fixtures/qwen2-q8_0.gguf", "q8_0"}, {"tests/fixtures/qwen3-gqa.gguf", NULL},
         {"tests/fixtures/qwen3-q8_0.gguf", "q8_0"}, {"tests/fixtures/mixtral.gguf", NULL},
-        {"tests/fixtures/qwen3moe.gguf", NULL},     {"tests/fixtures/qwen3moe-q8_0.gguf", "q8_0"}};
+        {"tests/fixtures/qwen3moe.gguf", NULL},     {"tests/fixtures/qwen3moe-q8_0.gguf", "q8_0"},
+        {"tests/fixtures/gpt-oss.gguf", NULL},      {"tests/fixtures/gpt-oss-mxfp4.gguf", "mxfp4"}};
     for (size_t i = 0; i < COUNT_OF(models); i++) {
         struct plan_ask ask = ask_for(models[i].file, 300, 3, 1 << 30);
         struct plan p = plan_of(&ask);
         uint64_t matrices = (uint64_t)p.vocab * (uint64_t)p.embd;
         struct plan_shape s = {.name = "mine", .arch = p.arch, .layers = p.layers, .embd = p.embd, .heads = p.heads,
                                .kv_heads = p.kv_heads, .head_dim = p.head_dim, .ff = p.ff, .vocab = p.vocab,
-                               .ctx = p.ctx_trained, .window = p.window, .words = WORDS_SPM,
+                               .ctx = p.ctx_trained, .window = p.local_layers ? p.local_window : p.window, .words = WORDS_SPM,
                                .experts = p.experts, .used = p.used};
         ask.engine.model = NULL;
         ask.shape = &s;
@@ -327,11 +328,12 @@ TEST(plan_shapes_are_found_by_the_names_that_people_type)
         CHECK_STR(s->name, "llama3.1-8b");
     }
     CHECK(!plan_shape_find("llama3.1-9b", &err) && strstr(err.text, "llama3.1-8b") && err.code == -1);
-    CHECK(!plan_shape_find("gpt", &err) && strstr(err.text, "not supported") && err.code == PLAN_NOT_RUN);
+    CHECK(!plan_shape_find("gpt", &err) && strstr(err.text, "gpt-oss-20b, gpt-oss-120b") && err.code == -1);
+    CHECK(!plan_shape_find("llama4", &err) && strstr(err.text, "not supported") && err.code == PLAN_NOT_RUN);
     CHECK(!plan_shape_find("qwen3", &err) && strstr(err.text, "qwen3-0.6b, qwen3-1.7b") && err.code == -1);
     CHECK_STR(plan_shape_find("Qwen/Qwen3-8B", &err)->name, "qwen3-8b");
     CHECK_STR(plan_shape_find("Qwen/Qwen3-30B-A3B", &err)->name, "qwen3-30b-a3b");
-    CHECK(!plan_shape_find("gpt-oss-20b", &err) && strstr(err.text, "attention sinks") && err.code == PLAN_NOT_RUN);
+    CHECK_STR(plan_shape_find("openai/gpt-oss-20b", &err)->name, "gpt-oss-20b");
     CHECK(!plan_shape_find("DeepSeek R1", &err) && strstr(err.text, "deepseek2 is not supported"));
     CHECK(!plan_shape_find("", &err) && err.code == -1);
     CHECK(!plan_shape_find("///", &err) && err.code == -1);

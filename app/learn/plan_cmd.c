@@ -14,7 +14,7 @@ static const char help[] =
     "\n"
     "  -m MODEL      a GGUF file, of which the header alone is read (the embedded model)\n"
     "  --shape NAME  a well-known model that is not here, by its layers, heads and widths\n"
-    "  --type TYPE   ... with its matrices in this type (q4_k_m, llama.cpp's mix of Q4_K and Q6_K)\n"
+    "  --type TYPE   ... with its matrices in this type (q4_k_m, llama.cpp's mix of Q4_K and Q6_K; of gpt-oss mxfp4)\n"
     "  --gpu NAME    as on this GPU, with nobody else on it, by --backend cuda\n"
     "  --vram SIZE   a ceiling, as a session has it; of another machine too\n"
     "  --agents N    so many conversations at once, each with a context of its own (1)\n"
@@ -139,10 +139,11 @@ static int take_shape(const struct args *a, struct plan_ask *ask, struct err *er
 {
     if (a->shape && a->model) return err_set(err, -1, "-m and --shape are two models; one is planned at a time");
     if (a->type && !a->shape) return err_set(err, -1, "--type goes with --shape; a file's types are in it");
-    if (plan_mix_find(a->type ? a->type : "q4_k_m", &ask->mix))
+    if (a->type && plan_mix_find(a->type, &ask->mix))
         return err_set(err, -1, "--type: \"%.60s\" is not one of %s", a->type, PLAN_MIXES);
     ask->shape = a->shape ? plan_shape_find(a->shape, err) : NULL;
-    return a->shape && !ask->shape ? -1 : 0;
+    if (a->shape && !ask->shape) return -1;
+    return a->type ? 0 : plan_mix_find(plan_mix_usual(ask->shape), &ask->mix);
 }
 
 static int take_gpu(const struct args *a, const struct opts *o, struct plan_ask *ask, struct err *err)

@@ -227,45 +227,86 @@ static bool has_more_bits(int layer, int layers)
     return layer < layers / 8 || layer >= 7 * layers / 8 || (layer - layers / 8) % 3 == 2;
 }
 
-static void put_layer(struct header *h, const struct plan_shape *s, struct plan_mix mix, int i)
+/* The type of all that is no expert's. */
+static enum ktype rest_of(struct plan_mix mix) { return mix.type == KT_MXFP4 ? KT_Q8_0 : mix.type; }
+
+static bool is_arch(const struct plan_shape *s, const char *arch) { return strcmp(s->arch, arch) == 0; }
+
+struct want { /* a layer's */
+    const char *name;
+    enum ktype type;
+    int cols, rows, deep;
+    bool there;
+};
+
+static void put_wanted(struct header *h, int layer, const struct want *want, size_t n)
 {
-    const int q = s->heads * s->head_dim, kv = s->kv_heads * s->head_dim, n = MAX(s->experts, 1);
-    const bool eight = mix.k_m && n == 8, many = n > 1; /* beside 8 experts attention is small */
-    const enum ktype t = mix.type, more = mix.k_m && has_more_bits(i, s->layers) ? KT_Q6_K : t;
-    const bool bias = strcmp(s->arch, "qwen2") == 0, gemma3 = strcmp(s->arch, "gemma3") == 0;
-    const bool head_norm = gemma3 || strncmp(s->arch, "qwen3", 5) == 0;
-    const bool added = gemma3 || strcmp(s->arch, "gemma2") == 0, fused = strcmp(s->arch, "phi3") == 0, apart = !fused;
-    const enum ktype keys = eight ? KT_Q8_0 : t, values = eight ? KT_Q8_0 : more, out = eight ? KT_Q5_K : t;
-    const struct { const char *name; enum ktype type; int cols, rows, deep; bool there; } want[] = {
-        {"attn_norm.weight", KT_F32, s->embd, 1, 1, true}, {"attn_q.weight", t, s->embd, q, 1, apart},
-        {"attn_k.weight", keys, s->embd, kv, 1, apart},    {"attn_v.weight", values, s->embd, kv, 1, apart},
-        {"attn_qkv.weight", mix.k_m ? KT_Q5_K : t, s->embd, q + 2 * kv, 1, fused},
-        {"attn_q.bias", KT_F32, q, 1, 1, bias},            {"attn_k.bias", KT_F32, kv, 1, 1, bias},
-        {"attn_v.bias", KT_F32, kv, 1, 1, bias},           {"attn_output.weight", out, q, s->embd, 1, true},
-        {"ffn_norm.weight", KT_F32, s->embd, 1, 1, true},  {"ffn_gate_inp.weight", KT_F32, s->embd, n, 1, many},
-        {many ? "ffn_gate_exps.weight" : "ffn_gate.weight", t, s->embd, s->ff, n, apart},
-        {many ? "ffn_up_exps.weight" : "ffn_up.weight", t, s->embd, fused ? 2 * s->ff : s->ff, n, true},
-        {many ? "ffn_down_exps.weight" : "ffn_down.weight", more, s->ff, s->embd, n, true},
-        {"attn_q_norm.weight", KT_F32, s->head_dim, 1, 1, head_norm},
-        {"attn_k_norm.weight", KT_F32, s->head_dim, 1, 1, head_norm},
-        {"post_attention_norm.weight", KT_F32, s->embd, 1, 1, added},
-        {"post_ffw_norm.weight", KT_F32, s->embd, 1, 1, added},
-    };
-    for (size_t k = 0; k < COUNT_OF(want); k++) {
+    for (size_t k = 0; k < n; k++) {
         char name[64];
-        snprintf(name, sizeof name, "blk.%d.%s", i, want[k].name);
+        snprintf(name, sizeof name, "blk.%d.%s", layer, want[k].name);
         if (!want[k].there) continue;
         put_tensor(h, name, type_for(want[k].type, want[k].cols), want[k].cols, want[k].rows, want[k].deep);
     }
 }
 
+static void put_attention(struct header *h, const struct plan_shape *s, struct plan_mix mix, int i, enum ktype more)
+{
+    const int q = s->heads * s->head_dim, kv = s->kv_heads * s->head_dim, embd = s->embd;
+    const bool eight = mix.k_m && s->experts == 8; /* beside which attention is small */
+    const bool oss = is_arch(s, "gpt-oss"), bias = oss || is_arch(s, "qwen2"), apart = !is_arch(s, "phi3");
+    const bool head_norm = is_arch(s, "gemma3") || strncmp(s->arch, "qwen3", 5) == 0;
+    const enum ktype t = rest_of(mix), keys = eight ? KT_Q8_0 : t, values = eight ? KT_Q8_0 : more;
+    const struct want want[] = {
+        {"attn_norm.weight", KT_F32, embd, 1, 1, true},
+        {"attn_q.weight", t, embd, q, 1, apart},
+        {"attn_k.weight", keys, embd, kv, 1, apart},
+        {"attn_v.weight", values, embd, kv, 1, apart},
+        {"attn_qkv.weight", mix.k_m ? KT_Q5_K : t, embd, q + 2 * kv, 1, !apart},
+        {"attn_q.bias", KT_F32, q, 1, 1, bias},
+        {"attn_k.bias", KT_F32, kv, 1, 1, bias},
+        {"attn_v.bias", KT_F32, kv, 1, 1, bias},
+        {"attn_output.weight", eight ? KT_Q5_K : t, q, embd, 1, true},
+        {"attn_output.bias", KT_F32, embd, 1, 1, oss},
+        {"attn_sinks.weight", KT_F32, s->heads, 1, 1, oss},
+        {"attn_q_norm.weight", KT_F32, s->head_dim, 1, 1, head_norm},
+        {"attn_k_norm.weight", KT_F32, s->head_dim, 1, 1, head_norm},
+    };
+    put_wanted(h, i, want, COUNT_OF(want));
+}
+
+static void put_feed(struct header *h, const struct plan_shape *s, struct plan_mix mix, int i, enum ktype more)
+{
+    const int n = MAX(s->experts, 1), embd = s->embd, ff = s->ff;
+    const bool many = n > 1, oss = is_arch(s, "gpt-oss"), fused = is_arch(s, "phi3");
+    const bool added = is_arch(s, "gemma3") || is_arch(s, "gemma2");
+    const enum ktype t = many ? mix.type : rest_of(mix), down = mix.k_m ? more : t;
+    const struct want want[] = {
+        {"ffn_norm.weight", KT_F32, embd, 1, 1, !oss},
+        {"post_attention_norm.weight", KT_F32, embd, 1, 1, added || oss},
+        {"post_ffw_norm.weight", KT_F32, embd, 1, 1, added},
+        {"ffn_gate_inp.weight", KT_F32, embd, n, 1, many},
+        {"ffn_gate_inp.bias", KT_F32, n, 1, 1, oss},
+        {many ? "ffn_gate_exps.weight" : "ffn_gate.weight", t, embd, ff, n, !fused},
+        {many ? "ffn_up_exps.weight" : "ffn_up.weight", t, embd, fused ? 2 * ff : ff, n, true},
+        {many ? "ffn_down_exps.weight" : "ffn_down.weight", down, ff, embd, n, true},
+        {"ffn_gate_exps.bias", KT_F32, ff, n, 1, oss},
+        {"ffn_up_exps.bias", KT_F32, ff, n, 1, oss},
+        {"ffn_down_exps.bias", KT_F32, embd, n, 1, oss},
+    };
+    put_wanted(h, i, want, COUNT_OF(want));
+}
+
 static void put_tensors(struct header *h, const struct plan_shape *s, struct plan_mix mix)
 {
-    const enum ktype last = type_for(mix.k_m ? KT_Q6_K : mix.type, s->embd);
-    put_tensor(h, "token_embd.weight", s->tied ? last : type_for(mix.type, s->embd), s->embd, s->vocab, 1);
+    const enum ktype t = rest_of(mix), last = type_for(mix.k_m ? KT_Q6_K : t, s->embd);
+    put_tensor(h, "token_embd.weight", s->tied ? last : type_for(t, s->embd), s->embd, s->vocab, 1);
     put_tensor(h, "output_norm.weight", KT_F32, s->embd, 1, 1);
     if (!s->tied) put_tensor(h, "output.weight", last, s->embd, s->vocab, 1);
-    for (int i = 0; i < s->layers; i++) put_layer(h, s, mix, i);
+    for (int i = 0; i < s->layers; i++) {
+        const enum ktype more = mix.k_m && has_more_bits(i, s->layers) ? KT_Q6_K : t;
+        put_attention(h, s, mix, i, more);
+        put_feed(h, s, mix, i, more);
+    }
 }
 
 /* ------------------------------------------------------------------ the file */

@@ -120,13 +120,18 @@ const struct plan_shape plan_shapes[] = {
      11766034176, 0, 0},
     {"gemma3-27b", "gemma3", NULL, 62, 5376, 32, 16, 128, 21504, 262208, 131072, 1024, true, WORDS_SPM,
      27009346304, 0, 0},
+    /* its vocabulary is taken to be like Qwen2's, too */
+    {"gpt-oss-20b", "gpt-oss", NULL, 24, 2880, 64, 8, 64, 2880, 201088, 131072, 128, false, WORDS_QWEN2,
+     20914757184, 32, 4},
+    {"gpt-oss-120b", "gpt-oss", NULL, 36, 2880, 64, 8, 64, 2880, 201088, 131072, 128, false, WORDS_QWEN2,
+     116829156672, 128, 4},
     /* Known, and not for this engine: they are told apart from a name that was mistyped. */
-    {.name = "gpt-oss-20b", .why = OTHER("gpt-oss", "attention sinks, experts with biases in MXFP4")},
-    {.name = "gpt-oss-120b", .why = OTHER("gpt-oss", "attention sinks, experts with biases in MXFP4")},
     {.name = "deepseek-v3", .why = OTHER("deepseek2", "latent attention, a shared expert beside 256")},
     {.name = "deepseek-r1", .why = OTHER("deepseek2", "latent attention, a shared expert beside 256")},
     {.name = "llama4-scout", .why = OTHER("llama4", "chunked attention, a shared expert beside 16")},
     {.name = "llama4-maverick", .why = OTHER("llama4", "chunked attention, a shared expert beside 128")},
+    {.name = "granite3.3-8b", .why = OTHER("granite", "factors of its own on embeddings, scores, sums and logits")},
+    {.name = "gemma3n-e2b", .why = OTHER("gemma3n", "embeddings for each layer, layers that share keys and values")},
     {.name = "gemma3n-e4b", .why = OTHER("gemma3n", "embeddings for each layer, layers that share keys and values")},
     {.name = "qwen3-next-80b-a3b", .why = OTHER("qwen3next", "linear attention in three of four layers")},
 };
@@ -198,6 +203,11 @@ const struct plan_shape *plan_shape_find(const char *name, struct err *err)
     list_near(name, near, sizeof near);
     err_set(err, -1, "--shape: \"%.60s\" is not known%s%s; --list names all", name, *near ? "; these are: " : "", near);
     return NULL;
+}
+
+const char *plan_mix_usual(const struct plan_shape *s)
+{
+    return s && s->arch && strcmp(s->arch, "gpt-oss") == 0 ? "mxfp4" : "q4_k_m";
 }
 
 int plan_mix_find(const char *name, struct plan_mix *out)
