@@ -317,6 +317,13 @@ static int plan_tensors(struct planner *p, int n_vocab)
     return 0;
 }
 
+/* Parameters of one. */
+static uint64_t of_expert(const struct planner *p)
+{
+    const uint64_t ff = (uint64_t)p->m->ff, embd = (uint64_t)p->m->embd;
+    return 3 * ff * embd + (p->arch->oss ? 2 * ff + embd : 0);
+}
+
 /* Of a fused layer, q, k and v are one tensor, and gate and up another. */
 static size_t most_parts(const struct model *m, const struct gguf *g)
 {
@@ -338,8 +345,7 @@ int model_plan(struct model *m, const struct gguf *g, int n_vocab, const struct 
     p.used = calloc(room, sizeof *p.used);
     int rc = m->layer && m->part && p.used ? plan_tensors(&p, n_vocab)
                                            : err_set(err, -1, "no memory for %d layers", m->layers);
-    const uint64_t ff = (uint64_t)m->ff, embd = (uint64_t)m->embd, expert = 3 * ff * embd + p.arch->oss * (2 * ff + embd);
-    m->active = m->parameters - (uint64_t)m->layers * (uint64_t)(m->experts - m->used) * expert;
+    m->active = m->parameters - (uint64_t)m->layers * (uint64_t)(m->experts - m->used) * of_expert(&p);
     if (m->locals == m->layers) { /* too few for one that is not */
         m->window = m->local_window;
         m->local_window = m->locals = 0;

@@ -4,18 +4,22 @@
  * and knows how many bytes the weights take on a backend; model_load() reads the data into one slab that the caller
  * took.
  *
- * Architectures: llama (also Llama 3's rope factors), qwen2, qwen3, which normalises each head of q and of k before it
- * rotates it, qwen3moe, smollm3, whose every fourth layer does not rotate, phi3, gemma2 and gemma3; metadata keys and
- * tensor names are those of the GGUF specification and of llama.cpp's converters.  A tensor that the architecture as we
- * know it does not use is refused by name: to leave it out would give plausible wrong answers.
+ * Architectures: llama (also Llama 3's rope factors), qwen2, qwen3, which normalises each head of q and of k before
+ * it rotates it, qwen3moe, smollm3, whose every fourth layer does not rotate, phi3, gpt-oss, gemma2 and gemma3;
+ * metadata keys and tensor names are those of the GGUF specification and of llama.cpp's converters.  A tensor that
+ * the architecture as we know it does not use is refused by name: to leave it out would give plausible wrong answers.
  *
- * Mixtures of experts: qwen3moe is one, llama with expert_count (Mixtral) too.  A token goes through the experts whose
- * logits are largest, weighed by the softmax of these logits alone; a key that says another way is refused.
+ * Mixtures of experts: qwen3moe and gpt-oss are, llama with expert_count (Mixtral) too.  A token goes through the
+ * experts whose logits are largest, weighed by the softmax of these logits alone; a key that says another way is
+ * refused.
  *
  * Gemma (its reports of 2024 and 2025): embeddings times sqrt(embd), the gate's GELU, norms of what attention and
  * feed-forward add.  Local layers have a sliding window, all others see all: gemma2 has them by turns and caps scores
  * and logits, of gemma3's six in a row five are local, rotate by a base of their own, and are not scaled with the
  * others.  The two that are named 27B, told by their layers, scale scores by sqrt(embd / heads).
+ *
+ * gpt-oss (its model card, 2025): layers by turns with a window of 128 and without, the first with; each head's sink, a
+ * score without a value; biases on all matrices but embedding and output; an activation of its own (KERN_OSS); YaRN.
  *
  * phi3 (Phi-3, 3.5 and 4, their minis too): q, k and v are one tensor, gate and up another; a part of a head may stay
  * as it is, and what is rotated may have a gain.

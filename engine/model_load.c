@@ -177,7 +177,8 @@ static size_t stage_size(const struct model *m)
     size_t most = MAX(STAGE, piece_size(m));
     for (int i = 0; i < m->n_parts; i++) {
         const struct gguf_tensor *t = m->part[i].t;
-        if (m->part[i].vec) most = MAX(most, (size_t)size_align(t->bytes, 64) + (size_t)model_values(t) * sizeof(float));
+        if (!m->part[i].vec) continue;
+        most = MAX(most, (size_t)size_align(t->bytes, 64) + (size_t)model_values(t) * sizeof(float));
     }
     return (size_t)size_align(most, 64);
 }

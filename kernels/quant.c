@@ -190,8 +190,8 @@ static void block_q5_1(const uint8_t *b, float *y)
     for (int i = 0; i < 32; i++) y[i] = (float)q[i] * d + m;
 }
 
-/* MXFP4 (OCP Microscaling Formats 1.0, 2023), 17 bytes for 32 values.  A nibble is a float of sign, two bits of exponent
- * and one of mantissa; the scale is a power of two, e8m0.  Byte i holds value i (lo) and value i + 16 (hi):
+/* MXFP4 (OCP Microscaling Formats 1.0, 2023), 17 bytes for 32 values.  A nibble is a float of sign, two bits of
+ * exponent and one of mantissa; the scale is a power of two, e8m0.  Byte i holds value i (lo) and value i + 16 (hi):
  *     | e u8 | 16..0 17..1 ... 31..15 |      y[i] = f[q[i]] * 2^(e - 127)       e 255: no number
  * f twice as large is whole, as quant_fp4 has it, and half the scale is exact for all e. */
 const int8_t quant_fp4[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
