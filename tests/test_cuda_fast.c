@@ -70,7 +70,8 @@ static void throw_tokens(struct dice *dice, float *y, int tokens, int cols)
  * is and a token's value as it is scaled. */
 TEST(large_products_are_within_the_bound_of_their_halves_for_every_type)
 {
-    static const enum ktype types[] = {KT_F16, KT_Q8_0, KT_Q4_0, KT_Q4_1, KT_Q5_0, KT_Q5_1, KT_Q4_K, KT_Q5_K, KT_Q6_K};
+    static const enum ktype types[] = {KT_F16, KT_Q8_0, KT_Q4_0, KT_Q4_1, KT_Q5_0, KT_Q5_1, KT_Q4_K, KT_Q5_K, KT_Q6_K,
+                                       KT_MXFP4};
     enum { EMBD = 300, COLS = 256 }; /* more rows than a tile of such sizes has */
     const struct rig_shape s = {.embd = EMBD, .heads = 2, .kv_heads = 1, .head_dim = COLS / 2, .ff = 64, .vocab = 40};
     static float y0[TOKENS * COLS], x[TOKENS * EMBD], got[TOKENS * EMBD], w[EMBD * COLS], bias[EMBD];
@@ -165,8 +166,8 @@ TEST(a_mixture_of_experts_is_exact_bit_for_bit)
 {
     enum { EMBD = 64 };
     const struct rig_shape s = {.embd = EMBD, .heads = 1, .kv_heads = 1, .head_dim = 32, .ff = 64, .vocab = 40,
-                                .layers = 1, .gate = KT_Q8_0, .up = KT_Q8_0, .down = KT_Q4_0, .experts = 2, .used = 2,
-                                .router = KT_F16};
+                                .layers = 1, .gate = KT_Q8_0, .up = KT_Q8_0, .down = KT_MXFP4, .experts = 2, .used = 2,
+                                .router = KT_F16, .act = KERN_OSS, .ffn_bias = true};
     static float x[TOKENS * EMBD], exact[TOKENS * EMBD];
     const struct rig_rows rows = {.n = TOKENS};
     struct dice dice = {34};
@@ -186,6 +187,34 @@ TEST(a_mixture_of_experts_is_exact_bit_for_bit)
         rig_close(r);
     }
     CHECK_EQ(shim_blas_calls(), calls);
+    rig_apart = false;
+    shim_blas_shown(false);
+    rig_model_free(m);
+}
+
+/* The reference sees floats here, as the library does.  Tolerance: 2^-10 of the sums of |w x|, which are several times
+ * as large as what they come to, of two products. */
+TEST(a_feed_forward_by_large_products_has_its_biases_and_its_act)
+{
+    enum { EMBD = 64 };
+    const struct rig_shape s = {.embd = EMBD, .heads = 1, .kv_heads = 1, .head_dim = 32, .ff = 96, .vocab = 40,
+                                .layers = 1, .gate = KT_MXFP4, .up = KT_Q8_0, .down = KT_MXFP4, .act = KERN_OSS,
+                                .ffn_bias = true};
+    const struct rig_rows rows = {.n = TOKENS};
+    struct dice dice = {35};
+    struct rig_model *m = rig_model(&dice, &s);
+    const long calls = shim_blas_calls();
+    shim_blas_shown(true), shim_apart();
+    struct rig *judge = rig_open(&dice, m, kern_ref(), NULL, TOKENS, 1, 16);
+    rig_apart = true;
+    struct rig *r = rig_open(&dice, m, kern_cuda_fast(), NULL, TOKENS, 1, 16);
+    const struct kern_batch a = rig_batch(judge, &rows), b = rig_batch(r, &rows);
+    for (int i = 0; i < TOKENS * EMBD; i++) judge->x[i] = r->x[i] = dice_float(&dice, 1);
+    rig_do(judge, STEP_FFN, 0, &a), rig_do(r, STEP_FFN, 0, &b);
+    CHECK_EQ(shim_blas_calls(), calls + 3);
+    for (int i = 0; i < TOKENS * EMBD; i++)
+        CHECK_NEAR(r->x[i], judge->x[i], 0.01 * (1 + fabs((double)judge->x[i])));
+    rig_close(judge), rig_close(r);
     rig_apart = false;
     shim_blas_shown(false);
     rig_model_free(m);

@@ -1,5 +1,6 @@
 /* test_cuda_mix.c - mixtures of experts on the CUDA kernels, compiled for the host (tests/cuda_on_cpu/): every type's
- * products in tiles of every size, and which experts a row goes through.  (test_cuda_steps.c has whole passes.) */
+ * products in tiles of every size, which experts a row goes through, and the gates.  (test_cuda_steps.c has whole
+ * passes.) */
 #include "kernels/cuda/cuda.h"
 #include "kernels/cuda/gpu.h"
 #include "tests/check.h"
@@ -40,7 +41,8 @@ TEST(a_mixture_of_every_type_agrees_with_the_reference_and_a_row_has_its_bits_in
     static float x[MIX_ROWS * 256], all[MIX_ROWS * 256];
     struct dice dice = {17};
     for (size_t t = 0; t < RIG_TYPES; t++) {
-        const struct rig_shape s = mix_of(rig_types[t], 5, 2);
+        struct rig_shape s = mix_of(rig_types[t], 5, 2);
+        s.ffn_bias = t % 2, s.act = t % 2 ? KERN_OSS : KERN_SILU;
         const double tol = ktype_info((uint32_t)rig_types[t])->block > 1 ? 0.01 : 1e-5; /* as lockstep() has it */
         const struct kern_config rounded = {.round_activations = true};
         struct rig_model *m = rig_model(&dice, &s);
@@ -63,11 +65,12 @@ TEST(a_mixture_of_every_type_agrees_with_the_reference_and_a_row_has_its_bits_in
 
 TEST(a_mixture_of_one_expert_has_the_bits_of_a_feed_forward)
 {
-    static const enum ktype some[] = {KT_F16, KT_Q8_0, KT_Q6_K};
+    static const enum ktype some[] = {KT_F16, KT_Q8_0, KT_Q6_K, KT_MXFP4};
     static float x[MIX_ROWS * 256], mixed[MIX_ROWS * 256];
     struct dice dice = {18};
     for (size_t t = 0; t < COUNT_OF(some); t++) {
-        const struct rig_shape s = mix_of(some[t], 1, 1);
+        struct rig_shape s = mix_of(some[t], 1, 1);
+        s.ffn_bias = t % 2;
         struct rig_model *m = rig_model(&dice, &s);
         struct rig *r = rig_open(&dice, m, kern_cuda(), NULL, MIX_ROWS, 1, 16);
         throw_rows(&dice, x, MIX_ROWS * s.embd);
@@ -105,6 +108,16 @@ struct mix_rig {
     const struct gpu_face *face;
     struct gpu *gpu;
 };
+
+static struct mix_rig open_rig(void)
+{
+    struct err err = {0};
+    struct gpu_info info;
+    struct mix_rig r = {cuda_face(&err), NULL};
+    CHECK_STR(err.text, "");
+    CHECK_EQ(r.face->open(0, &r.gpu, &info), 0);
+    return r;
+}
 
 static void *there(const struct mix_rig *r, const void *from, size_t n)
 {
@@ -184,17 +197,49 @@ TEST(rows_go_through_the_experts_that_kern_route_chooses_and_lie_by_expert_in_or
 {
     static const int n[] = {1, 7, 33, 128, KERN_EXPERTS}, rows[] = {1, 2, 3, 8, ROUTE_ROWS};
     struct dice dice = {19};
-    struct err err = {0};
-    struct gpu_info info;
-    struct mix_rig r = {cuda_face(&err), NULL};
-    CHECK_STR(err.text, "");
-    CHECK_EQ(r.face->open(0, &r.gpu, &info), 0);
+    struct mix_rig r = open_rig();
     for (size_t i = 0; i < COUNT_OF(n); i++)
         for (size_t j = 0; j < COUNT_OF(rows); j++) {
             const int used[] = {1, MIN(n[i], 8), MIN(n[i], KERN_USED)};
             shim_order((int)(i + j) % 3);
             check_route(&r, &dice, rows[j], n[i], used[(i + j) % COUNT_OF(used)]);
         }
+    r.face->close(r.gpu);
+}
+
+/* -------------------------------------------------------------------------------- gates */
+
+/* kernels.h's own words. */
+static double gated(enum kern_act act, double g, double u)
+{
+    if (act == KERN_SILU) return g / (1 + exp(-g)) * u;
+    if (act == KERN_GELU) return 0.5 * g * (1 + tanh(sqrt(2 / M_PI) * (g + 0.044715 * g * g * g))) * u;
+    g = g > 7 ? 7 : g, u = u > 7 ? 7 : u < -7 ? -7 : u;
+    return g / (1 + exp(-1.702 * g)) * (u + 1);
+}
+
+/* Bound: of a few roundings, and what those of the exponent do.  Of GELU below 0 it is 1 + tanh() that is small; that is
+ * held by whole steps. */
+TEST(gates_are_those_of_their_formulas_and_gpt_oss_s_is_clamped_and_keeps_what_is_no_number)
+{
+    static const float of[] = {-INFINITY, -50, -7.5f, -7, -6.75f, -1, -0.25f, 0, 0.5f, 1, 3, 6.75f, 7, 7.25f, 50,
+                               INFINITY, NAN};
+    enum { EACH = COUNT_OF(of), ALL = EACH * EACH };
+    float gate[ALL], up[ALL], got[ALL];
+    struct mix_rig r = open_rig();
+    for (int i = 0; i < ALL; i++) gate[i] = of[i / EACH], up[i] = of[i % EACH];
+    for (int act = KERN_SILU; act <= KERN_OSS; act++) {
+        float *dev_gate = there(&r, gate, sizeof gate), *dev_up = there(&r, up, sizeof up);
+        CHECK_EQ(r.face->gate(r.gpu, ALL, (enum gpu_gate)act, dev_gate, dev_up, NULL), 0);
+        back(&r, got, dev_gate, sizeof got), back(&r, up, dev_up, sizeof up);
+        for (int i = 0; i < ALL; i++) {
+            const double right = gated((enum kern_act)act, (double)gate[i], (double)up[i]);
+            if (act == KERN_GELU && gate[i] < 0) continue;
+            const double bound = 1e-6 + 0x1p-22 * fmin(fabs((double)gate[i]), 100);
+            if (isfinite(right)) CHECK_NEAR(got[i], right, bound * fabs(right) + 1e-30);
+            else CHECK(isnan(right) ? isnan(got[i]) : (double)got[i] == right);
+        }
+    }
     r.face->close(r.gpu);
 }
 

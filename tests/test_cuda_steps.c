@@ -55,6 +55,51 @@ TEST(every_step_agrees_with_the_reference_in_a_mixture_of_experts)
     }
 }
 
+/* Seeds whose shapes are small: mixtures and not, with sinks, biases and the act, and MXFP4 where not of floats. */
+TEST(every_step_agrees_with_the_reference_in_gpt_oss_s_shapes)
+{
+    static const struct { uint64_t seed; bool floats; } from[] = {{387, true}, {591, true}, {64, false}, {530, false},
+                                                                  {536, false}, {416, false}};
+    for (size_t i = 0; i < COUNT_OF(from) - CHECK_SANITIZED; i++) {
+        struct dice dice = {from[i].seed};
+        struct rig_shape s = lockstep_oss(&dice, from[i].floats);
+        CHECK(s.sinks && s.ffn_bias && s.act == KERN_OSS);
+        s.layers = 1, s.turns = false;
+        shim_order((int)i % 3);
+        lockstep(&dice, &s, kern_cuda(), NULL, true, 2, 1e-5);
+    }
+}
+
+/* From 2^-127, of which half is no normal float, to what is no number. */
+TEST(values_of_mxfp4_of_every_scale_are_those_of_its_decoder)
+{
+    enum { SCALES = 256, COLS = 32, BYTES = 17, ROWS = 64 };
+    struct dice dice = {16};
+    const struct rig_shape s = {.embd = COLS, .heads = 1, .kv_heads = 1, .head_dim = 32, .ff = 32, .vocab = SCALES,
+                                .layers = 1, .table = KT_MXFP4, .kv = KT_F32};
+    struct rig_model *m = rig_model(&dice, &s);
+    float right[COLS];
+    for (int e = 0; e < SCALES; e++)
+        for (int i = 0; i < BYTES; i++)
+            m->file[RIG_TABLE][e * BYTES + i] = (uint8_t)(i ? (i - 1) * 15 + e : e);
+    struct rig *r = rig_open(&dice, m, kern_cuda(), NULL, ROWS, 1, ROWS);
+    for (int from = 0; from < SCALES; from += ROWS) {
+        struct rig_rows rows = {.n = ROWS};
+        for (int i = 0; i < ROWS; i++) rows.token[i] = from + i, rows.pos[i] = i;
+        const struct kern_batch b = rig_batch(r, &rows);
+        rig_do(r, STEP_EMBED, 0, &b);
+        for (int i = 0; i < ROWS; i++) {
+            quant_decode(KT_MXFP4, m->file[RIG_TABLE] + (from + i) * BYTES, right, COLS);
+            for (int c = 0; c < COLS; c++) {
+                const float got = r->x[i * COLS + c], want = right[c] * 3.5f; /* as rig_do() scales it */
+                CHECK(isnan(want) ? isnan(got) : got == want);
+            }
+        }
+    }
+    rig_close(r);
+    rig_model_free(m);
+}
+
 /* A norm has 1024 threads at most, so that some of these have more of a row than others. */
 TEST(rows_of_more_values_than_a_block_has_threads_agree_with_the_reference)
 {
@@ -66,11 +111,11 @@ TEST(rows_of_more_values_than_a_block_has_threads_agree_with_the_reference)
 }
 
 /* As the reference does: a fault in one of the tokens seen is not lost, whichever lane and warp come upon it, and a
- * token of score -inf has no weight, unless it is alone. */
+ * token of score -inf has no weight, unless it is alone, without a sink even. */
 TEST(attention_over_a_token_that_is_not_a_number_or_infinite_is_that_of_the_reference)
 {
-    enum { ROWS = 40, DIM = 32 };
-    static const float bads[] = {NAN, INFINITY, -INFINITY};
+    enum { ROWS = 40, DIM = 32, BADS = 3 };
+    static const float bads[BADS] = {NAN, INFINITY, -INFINITY};
     struct dice dice = {6};
     struct rig_shape s = {.embd = 32, .heads = 1, .kv_heads = 1, .head_dim = DIM, .ff = 32, .vocab = 40, .layers = 1,
                           .kv = KT_F32, .scale = 0.2f};
@@ -83,16 +128,17 @@ TEST(attention_over_a_token_that_is_not_a_number_or_infinite_is_that_of_the_refe
     rig_do(r, STEP_ATTN_IN, 0, &b);
     rig_do(r, STEP_ATTN, 0, &b);
     for (int i = 0; i < ROWS * DIM; i++) CHECK(isfinite(r->att[i]));
-    for (int i = 0; i < ROWS * (int)COUNT_OF(bads); i++) {
+    for (int i = 0; i < 2 * BADS * ROWS; i++) {
         const int bad = i % ROWS;
         char *page = (char *)r->slab[0] + (size_t)r->table[0][bad / KERN_PAGE] * r->group[0].page_bytes;
         float *k = (float *)(void *)page + bad % KERN_PAGE, was = *k; /* dim 0 */
-        *k = bads[i / ROWS];
+        *k = bads[i / ROWS % BADS];
+        m->s.sinks = i >= BADS * ROWS;
         rig_do(r, STEP_ATTN, 0, &b);
         for (int at = 0; at < ROWS * DIM; at++) {
             const int row = at / DIM;
             const bool low = r->q[row * DIM] * *k < 0 && isinf(*k);
-            CHECK(!isnan(r->att[at]) == (row < bad || (low && row > 0)));
+            CHECK(!isnan(r->att[at]) == (row < bad || (low && (row > 0 || m->s.sinks))));
         }
         *k = was;
     }
@@ -142,8 +188,9 @@ TEST(a_row_has_the_same_bits_alone_or_in_company_in_every_order_of_threads)
     struct dice dice = {7};
     const struct rig_shape mixed = {.embd = 64, .heads = 2, .kv_heads = 1, .head_dim = 32, .ff = 32, .vocab = 40,
                                     .table = KT_Q8_0, .q = KT_Q8_0, .k = KT_Q8_0, .v = KT_Q8_0, .o = KT_Q8_0,
-                                    .gate = KT_Q4_0, .up = KT_Q8_0, .down = KT_Q5_1, .kv = KT_F16, .scale = 0.2f,
-                                    .experts = 9, .used = 3, .router = KT_F32};
+                                    .gate = KT_Q4_0, .up = KT_MXFP4, .down = KT_Q5_1, .kv = KT_F16, .scale = 0.2f,
+                                    .experts = 9, .used = 3, .router = KT_F32, .act = KERN_OSS, .sinks = true,
+                                    .ffn_bias = true};
     for (int round = 0; round <= SAME_SHAPES; round++) {
         struct rig_shape s = round < SAME_SHAPES ? lockstep_shape(&dice, round % 3 == 2) : mixed;
         s.window = round % 2 ? 20 + dice_below(&dice, 30) : 0;
@@ -167,11 +214,27 @@ TEST(a_row_has_the_same_bits_alone_or_in_company_in_every_order_of_threads)
     }
 }
 
+enum { FEW = 4, MANY = 48, LONG = 1300, WIDE = 64 * 16 };
+
+/* The pages of one sequence, and each head's query. */
+static void fill_long(struct dice *dice, struct rig *judge, struct rig *r)
+{
+    for (int from = 0; from < LONG; from += MANY) {
+        struct rig_rows rows = {.n = MIN(MANY, LONG - from)};
+        for (int i = 0; i < rows.n; i++) rows.token[i] = (from + i) * 7 % r->model->s.vocab, rows.pos[i] = from + i;
+        const struct kern_batch a = rig_batch(judge, &rows), b = rig_batch(r, &rows);
+        rig_do(judge, STEP_EMBED, 0, &a), rig_do(judge, STEP_ATTN_IN, 0, &a);
+        memcpy(r->x, judge->x, (size_t)(rows.n * r->model->s.embd) * sizeof(float));
+        rig_do(r, STEP_ATTN_IN, 0, &b);
+    }
+    for (int i = 0; i < MANY * WIDE; i++) judge->q[i] = r->q[i] = dice_float(dice, 1);
+}
+
 /* Few long rows' spans are blocks' of their own, those of many are not (gpu.h: GPU_SPAN, GPU_PARTS; 64 heads and three
- * spans: 42 rows at most).  Tolerance: sums of 1300 terms in another order. */
+ * spans: 42 rows at most).  Sinks are of about as much weight as all tokens.  Tolerance: sums of 1300 terms in another
+ * order. */
 TEST(a_long_row_s_attention_has_the_same_bits_whoever_takes_its_spans_and_is_the_reference_s)
 {
-    enum { FEW = 4, MANY = 48, LONG = 1300, WIDE = 64 * 16 };
     static const int32_t at[FEW] = {LONG - 1, 1024, 512, 1023};
     for (int round = 0; round < 2 - CHECK_SANITIZED; round++) {
         struct dice dice = {13}, same = {13};
@@ -179,29 +242,25 @@ TEST(a_long_row_s_attention_has_the_same_bits_whoever_takes_its_spans_and_is_the
                               .layers = 1, .kv = KT_F32, .scale = 0.5f, .window = round ? 700 : 0,
                               .attn_cap = round ? 5 : 0};
         struct rig_model *m = rig_model(&dice, &s);
+        for (int h = 0; h < s.heads; h++) m->more_bias[h] += 7;
         struct rig *judge = rig_open(&dice, m, kern_ref(), NULL, MANY, 1, LONG);
         struct rig *r = rig_open(&same, m, kern_cuda(), NULL, MANY, 1, LONG);
         float few[FEW * WIDE];
-        for (int from = 0; from < LONG; from += MANY) {
-            struct rig_rows rows = {.n = MIN(MANY, LONG - from)};
-            for (int i = 0; i < rows.n; i++) rows.token[i] = (from + i) * 7 % s.vocab, rows.pos[i] = from + i;
-            const struct kern_batch a = rig_batch(judge, &rows), b = rig_batch(r, &rows);
-            rig_do(judge, STEP_EMBED, 0, &a), rig_do(judge, STEP_ATTN_IN, 0, &a);
-            memcpy(r->x, judge->x, (size_t)(rows.n * s.embd) * sizeof(float));
-            rig_do(r, STEP_ATTN_IN, 0, &b);
+        fill_long(&dice, judge, r);
+        for (int sinks = 0; sinks < 2; sinks++) {
+            struct rig_rows rows = {.n = FEW};
+            m->s.sinks = sinks;
+            for (int i = 0; i < MANY; i++) rows.pos[i] = i < FEW ? at[i] : i;
+            struct kern_batch a = rig_batch(judge, &rows), b = rig_batch(r, &rows);
+            rig_do(judge, STEP_ATTN, 0, &a), rig_do(r, STEP_ATTN, 0, &b);
+            memcpy(few, r->att, sizeof few);
+            for (int i = 0; i < FEW * WIDE; i++)
+                CHECK_NEAR(few[i], judge->att[i], 1e-4 * (1 + fabs((double)judge->att[i])));
+            rows.n = MANY;
+            b = rig_batch(r, &rows);
+            rig_do(r, STEP_ATTN, 0, &b);
+            CHECK_MEM(few, r->att, sizeof few);
         }
-        for (int i = 0; i < MANY * WIDE; i++) judge->q[i] = r->q[i] = dice_float(&dice, 1);
-        struct rig_rows rows = {.n = FEW};
-        for (int i = 0; i < MANY; i++) rows.pos[i] = i < FEW ? at[i] : i;
-        struct kern_batch a = rig_batch(judge, &rows), b = rig_batch(r, &rows);
-        rig_do(judge, STEP_ATTN, 0, &a), rig_do(r, STEP_ATTN, 0, &b);
-        memcpy(few, r->att, sizeof few);
-        for (int i = 0; i < FEW * WIDE; i++)
-            CHECK_NEAR(few[i], judge->att[i], 1e-4 * (1 + fabs((double)judge->att[i])));
-        rows.n = MANY;
-        b = rig_batch(r, &rows);
-        rig_do(r, STEP_ATTN, 0, &b);
-        CHECK_MEM(few, r->att, sizeof few);
         rig_close(judge), rig_close(r);
         rig_model_free(m);
     }

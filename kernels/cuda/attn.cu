@@ -173,6 +173,18 @@ __device__ __forceinline__ float weighed(const weights &w, float x, float other)
     return __fmaf_rn(other, w.is, __fmul_rn(x, w.was));
 }
 
+/* A head's sink joins behind the last span, as one of one token whose value is 0: what sums of values are times, and
+ * what they are divided by.  Times 1 where there is none, which changes nothing. */
+struct ending {
+    float fade, l;
+};
+__device__ __forceinline__ ending end_of(const float *sinks, int head, float m, float l)
+{
+    if (!sinks) return {1.0f, l};
+    const weights by = weigh(m, sinks[head]);
+    return {by.was, weighed(by, l, 1.0f)};
+}
+
 /* What a block has of one row: n heads from the first on, tokens from .. pos. */
 struct task {
     int row, kv_head, first_head, n, from, pos;
@@ -366,9 +378,12 @@ __global__ void __launch_bounds__(WARP *TRACKS) attn_kernel(const __grid_constan
                                            static_cast<size_t>(dim + 2)
                         : a.dev_att + head * static_cast<size_t>(dim);
     if (a.spans && lane == 0) to[dim] = all.m, to[dim + 1] = all.l;
+    /* reckoned anew, for which fewer registers spill than for k's head kept till here */
+    const int nth = static_cast<int>(head - static_cast<size_t>(blockIdx.x) * static_cast<size_t>(a.heads));
+    const ending e = end_of(a.spans ? nullptr : a.dev_sinks, nth, all.m, all.l);
     for (int i = 0; i < 2 * PAIRS; i++) {
         const int d = 2 * lane + 2 * WARP * (i / 2) + i % 2;
-        if (d < dim) to[d] = a.spans ? all.o[i] : __fdiv_rn(all.o[i], all.l);
+        if (d < dim) to[d] = a.spans ? all.o[i] : __fdiv_rn(__fmul_rn(all.o[i], e.fade), e.l);
     }
 }
 
@@ -389,7 +404,8 @@ __global__ void join_kernel(const __grid_constant__ gpu_attn a)
             l = weighed(by, l, of[dim + 1]);
             o = weighed(by, o, of[d]);
         }
-        a.dev_att[head * static_cast<size_t>(dim) + static_cast<size_t>(d)] = __fdiv_rn(o, l);
+        const ending e = end_of(a.dev_sinks, static_cast<int>(blockIdx.y), m, l);
+        a.dev_att[head * static_cast<size_t>(dim) + static_cast<size_t>(d)] = __fdiv_rn(__fmul_rn(o, e.fade), e.l);
     }
 }
 

@@ -221,6 +221,7 @@ static int unpack(struct gpu *g, const gpu_mat &w, int first, int m, unsigned sh
     case KT_Q4_1: return unpack_type<KT_Q4_1>(g, w, first, m, tile);
     case KT_Q5_0: return unpack_type<KT_Q5_0>(g, w, first, m, tile);
     case KT_Q5_1: return unpack_type<KT_Q5_1>(g, w, first, m, tile);
+    case KT_MXFP4: return unpack_type<KT_MXFP4>(g, w, first, m, tile);
     case KT_Q4_K: return unpack_type<KT_Q4_K>(g, w, first, m, tile);
     case KT_Q5_K: return unpack_type<KT_Q5_K>(g, w, first, m, tile);
     case KT_Q6_K: return unpack_type<KT_Q6_K>(g, w, first, m, tile);
@@ -266,7 +267,7 @@ template <ktype... TYPES> static int load_unpacks()
 
 int load_blas(void)
 {
-    int rc = load_unpacks<KT_F16, KT_Q8_0, KT_Q4_0, KT_Q4_1, KT_Q5_0, KT_Q5_1, KT_Q4_K, KT_Q5_K, KT_Q6_K>();
+    int rc = load_unpacks<KT_F16, KT_Q8_0, KT_Q4_0, KT_Q4_1, KT_Q5_0, KT_Q5_1, KT_MXFP4, KT_Q4_K, KT_Q5_K, KT_Q6_K>();
     if (!rc) rc = load(halve_kernel);
     return rc ? rc : load(finish_kernel);
 }

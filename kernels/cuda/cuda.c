@@ -426,9 +426,9 @@ static int cuda_attn(struct kdev *d, struct kstream *st, const struct kern_batch
 {
     const int spans = spans_of(b->rows, heads, d->longest);
     const struct gpu_attn a = {.at = rows_of(d, b, group), .from = pages_of(g, layer), .heads = heads, .scale = scale,
-                               .cap = softcap, .dev_q = q, .dev_att = att, .spans = spans, .dev_part = floats(d, 0)};
+                               .cap = softcap, .dev_sinks = sinks, .dev_q = q, .dev_att = att, .spans = spans,
+                               .dev_part = floats(d, 0)};
     (void)st, (void)dev_work;
-    assert(!sinks);
     if (b->rows <= 0) return 0;
     return cuda_fail(d, d->face->attn(d->gpu, &a), "attention", err);
 }
@@ -471,13 +471,13 @@ static int cuda_ffn(struct kdev *d, struct kstream *st, int rows, const struct k
     if (!lay_scratch(rows, embd, MAX(embd, ff), ff, ff, &s)) return err_set(err, -1, "a pass is too large");
     float *normed = floats(d, s.normed), *gate = floats(d, s.a), *up = floats(d, s.b);
     struct gpu_act *act = acts(d, s.act), *rounded = is_plain(f->gate.type) && is_plain(f->up.type) ? NULL : act;
-    struct gpu_mul down = {.w = mat_of(&f->down), .rows = rows, .dev_x = gate, .dev_act = act};
-    const struct gpu_mul in[] = {mul_of(rows, &f->gate, normed, rounded, gate),
-                                 mul_of(rows, &f->up, normed, rounded, up)};
+    struct gpu_mul down = {.w = mat_of(&f->down), .rows = rows, .dev_x = gate, .dev_act = act, .dev_bias = f->dev_bd};
+    struct gpu_mul in[] = {mul_of(rows, &f->gate, normed, rounded, gate), mul_of(rows, &f->up, normed, rounded, up)};
+    in[0].dev_bias = f->dev_bg, in[1].dev_bias = f->dev_bu;
     int code = d->face->norm(d->gpu, rows, NULL, embd, x, f->dev_norm, f->eps, normed, rounded);
     if (!code) code = fast_mul(d, in, COUNT_OF(in));
     if (!code)
-        code = d->face->gate(d->gpu, (size_t)rows * (size_t)ff, f->act == KERN_GELU, gate, up,
+        code = d->face->gate(d->gpu, (size_t)rows * (size_t)ff, (enum gpu_gate)f->act, gate, up,
                              is_plain(f->down.type) ? NULL : act);
     if (!code) code = mul_add(d, &down, f->dev_post, f->eps, normed, x); /* these normed rows are done with */
     return cuda_fail(d, code, "the feed-forward", err);

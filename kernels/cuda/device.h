@@ -161,7 +161,7 @@ int run_norm(struct gpu *g, int rows, const int32_t *pick, int cols, const float
              float *normed, struct gpu_act *act);
 int run_norm_add(struct gpu *g, int rows, int cols, const float *x, const float *norm, float eps, float *y);
 int run_quantise(struct gpu *g, int rows, int cols, const float *x, struct gpu_act *act);
-int run_gate(struct gpu *g, size_t n, bool gelu, float *gate, const float *up, struct gpu_act *act);
+int run_gate(struct gpu *g, size_t n, enum gpu_gate how, float *gate, const float *up, struct gpu_act *act);
 int run_mul(struct gpu *g, const struct gpu_mul *m, int n);
 int run_mul_mix(struct gpu *g, const struct gpu_mix *mix, bool placed, const struct gpu_mul *m, int n);
 int run_heads(struct gpu *g, const struct gpu_heads *h);

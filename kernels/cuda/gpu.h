@@ -9,7 +9,7 @@
 #include "kernels/quant.h"
 #include <stddef.h>
 
-enum { GPU_FACE = 5 }; /* raised when this file changes: program and object must agree */
+enum { GPU_FACE = 6 }; /* raised when this file changes: program and object must agree */
 
 /* Those of CUDA's codes that the program has words of its own for. */
 enum gpu_code {
@@ -66,7 +66,7 @@ struct gpu_mix {
     struct gpu_tile *dev_tile; /* (tiles) */
 };
 
-/* y = W x (+ y if add) (+ bias), softcapped if cap > 0, for `rows` tokens. */
+/* y = W x (+ y if add) (+ bias), softcapped if cap > 0, for `rows` tokens.  Of a mixture dev_bias has all experts'. */
 struct gpu_mul {
     struct gpu_mat w;
     int rows;
@@ -122,12 +122,15 @@ struct gpu_attn {
     struct gpu_pages from;
     int heads;
     float scale, cap;
+    const float *dev_sinks; /* (heads) a score more of each that has no value, or NULL */
     const float *dev_q;
     float *dev_att;
     int spans;       /* that the longest row has begun, each a block's; 0: a block has all of a row */
     float *dev_part; /* scratch: (rows, heads, spans, dim + 2) */
 };
 enum { GPU_SPAN = 512, GPU_PARTS = 8192 }; /* tokens; rows * heads * spans that there is room for */
+
+enum gpu_gate { GPU_SILU, GPU_GELU, GPU_OSS }; /* enum kern_act */
 
 /* How a row is chosen (struct kern_sample has the words), of what the device can: ids are within the vocabulary, and a
  * parameter that is off is so here. */
@@ -192,8 +195,9 @@ struct gpu_face {
     int (*mul)(struct gpu *g, const struct gpu_mul *m, int n);
     int (*heads)(struct gpu *g, const struct gpu_heads *h);
     int (*attn)(struct gpu *g, const struct gpu_attn *a);
-    /* gate = act(gate) * up, n values, gelu: else silu; act (NULL: not wanted) = the same as integers. */
-    int (*gate)(struct gpu *g, size_t n, bool gelu, float *dev_gate, const float *dev_up, struct gpu_act *dev_act);
+    /* gate = what gate and up come to, n values; act (NULL: not wanted) = the same as integers. */
+    int (*gate)(struct gpu *g, size_t n, enum gpu_gate how, float *dev_gate, const float *dev_up,
+                struct gpu_act *dev_act);
     /* From logits to experts, weights, places, rows and tiles: kern_route()'s choice, a row by itself. */
     int (*route)(struct gpu *g, const struct gpu_mix *m);
     /* The same for places: y has one a row, and x as well if placed, else those of the pass.  w is the first expert's,

@@ -54,6 +54,9 @@ static inline bool gpu_cut(uint64_t *at, uint64_t count, uint64_t each, uint64_t
 
 static inline bool is_plain(enum ktype type) { return type == KT_F32 || type == KT_F16 || type == KT_BF16; }
 
+_Static_assert((int)GPU_SILU == (int)KERN_SILU && (int)GPU_GELU == (int)KERN_GELU && (int)GPU_OSS == (int)KERN_OSS,
+               "a gate's act goes on as it is");
+
 static inline struct gpu_mat mat_of(const struct kmat *m)
 {
     return (struct gpu_mat){m->type, m->rows, m->cols, m->dev_data};

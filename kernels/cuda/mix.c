@@ -34,11 +34,11 @@ bool mix_lay(int rows, int embd, int ff, int n, int used, struct mix_layout *l)
 
 static int32_t *ints(struct kdev *d, uint64_t at) { return (int32_t *)(void *)(d->dev_scratch + at); }
 
-/* A product with the first of n experts' rows of w. */
-static struct gpu_mul of_expert(int rows, const struct kmat *w, int n, const float *x, const struct gpu_act *act,
-                                float *y)
+/* A product with the first of n experts' rows of w, and all experts' biases. */
+static struct gpu_mul of_expert(int rows, const struct kmat *w, const float *bias, int n, const float *x,
+                                const struct gpu_act *act, float *y)
 {
-    struct gpu_mul m = {.w = mat_of(w), .rows = rows, .dev_x = x, .dev_act = act, .dev_y = y};
+    struct gpu_mul m = {.w = mat_of(w), .rows = rows, .dev_x = x, .dev_act = act, .dev_y = y, .dev_bias = bias};
     m.w.rows /= n;
     assert(w->rows % n == 0 && m.w.rows % 32 == 0);
     return m;
@@ -49,7 +49,7 @@ static int route(struct kdev *d, const struct kern_ffn *f, const struct gpu_mix 
                  struct gpu_act *act, float *logits)
 {
     const struct gpu_mul router = {.w = mat_of(&f->mix.router), .rows = mix->rows, .dev_x = normed, .dev_act = act,
-                                   .dev_y = logits};
+                                   .dev_y = logits, .dev_bias = f->mix.dev_bias};
     const bool floats_only = is_plain(f->mix.router.type) && is_plain(f->gate.type) && is_plain(f->up.type);
     int code = d->face->norm(d->gpu, mix->rows, NULL, f->gate.cols, x, f->dev_norm, f->eps, normed,
                              floats_only ? NULL : act);
@@ -71,13 +71,13 @@ int mix_ffn(struct kdev *d, int rows, const struct kern_ffn *f, float *x, struct
                                 .dev_expert = ints(d, l.expert), .dev_weight = floats(d, l.weight),
                                 .dev_place = ints(d, l.place), .dev_row = ints(d, l.row),
                                 .dev_tile = (struct gpu_tile *)(void *)(d->dev_scratch + l.tile)};
-    const struct gpu_mul in[] = {of_expert(rows, &f->gate, n, normed, act, gate),
-                                 of_expert(rows, &f->up, n, normed, act, up)};
-    const struct gpu_mul down = of_expert(rows, &f->down, n, gate, act, up); /* up is done with by then */
+    const struct gpu_mul in[] = {of_expert(rows, &f->gate, f->dev_bg, n, normed, act, gate),
+                                 of_expert(rows, &f->up, f->dev_bu, n, normed, act, up)};
+    const struct gpu_mul down = of_expert(rows, &f->down, f->dev_bd, n, gate, act, up); /* up is done with by then */
     int code = route(d, f, &mix, x, normed, act, floats(d, l.logits));
     if (!code) code = d->face->mul_mix(d->gpu, &mix, false, in, COUNT_OF(in));
     if (!code)
-        code = d->face->gate(d->gpu, (size_t)rows * (size_t)used * (size_t)ff, f->act == KERN_GELU, gate, up,
+        code = d->face->gate(d->gpu, (size_t)rows * (size_t)used * (size_t)ff, (enum gpu_gate)f->act, gate, up,
                              is_plain(f->down.type) ? NULL : act);
     if (!code) code = d->face->mul_mix(d->gpu, &mix, true, &down, 1);
     if (!code) code = d->face->mix(d->gpu, &mix, embd, up, x);

@@ -186,10 +186,13 @@ __device__ __forceinline__ int part_at(int units, int p)
     return static_cast<int>(static_cast<long long>(units) * p / PARTS);
 }
 
-__device__ __forceinline__ void put(const gpu_mul &m, int token, int row, float sum)
+/* An expert's biases lie behind the others', as its rows do.  Which it is is read again, for it not to be kept until
+ * then. */
+template <bool MIX>
+__device__ __forceinline__ void put(const products &all, const gpu_mul &m, int token, int row, float sum)
 {
     float *y = m.dev_y + static_cast<size_t>(token) * static_cast<size_t>(m.w.rows) + row;
-    if (m.dev_bias) sum = __fadd_rn(sum, m.dev_bias[row]);
+    if (m.dev_bias) sum = __fadd_rn(sum, m.dev_bias[MIX ? all.tile[blockIdx.x].expert * m.w.rows + row : row]);
     if (m.cap > 0) sum = __fmul_rn(m.cap, tanhf(__fdiv_rn(sum, m.cap)));
     *y = m.add ? __fadd_rn(*y, sum) : sum;
 }
@@ -221,7 +224,7 @@ __global__ void __launch_bounds__(WARP *PARTS) mul_kernel(const __grid_constant_
     }
     __syncthreads();
     for (int t = warp; t < TOK && first + t < end_of<MIX>(m, tile) && row < m.w.rows; t += warps)
-        put(m, first + t, row, sum_of(sums + t * WARP + lane, TOK * WARP));
+        put<MIX>(all, m, first + t, row, sum_of(sums + t * WARP + lane, TOK * WARP));
 }
 
 /* ------------------------------------------------------------------------- tensor cores */
@@ -368,7 +371,7 @@ __global__ void __launch_bounds__(WARP *PARTS) mma_kernel(const __grid_constant_
     }
     __syncthreads();
     for (int t = warp; t < TOKENS && first + t < end_of<MIX>(m, tile) && row < m.w.rows; t += warps)
-        put(m, first + t, row, sum_of(sums + t * PITCH + lane, TOKENS * PITCH));
+        put<MIX>(all, m, first + t, row, sum_of(sums + t * PITCH + lane, TOKENS * PITCH));
 }
 
 /* ------------------------------------------------------------------------------ launches */
@@ -431,6 +434,7 @@ static int mul_same(struct gpu *g, const products &all)
     case KT_Q4_1: return mul_type<KT_Q4_1>(g, all);
     case KT_Q5_0: return mul_type<KT_Q5_0>(g, all);
     case KT_Q5_1: return mul_type<KT_Q5_1>(g, all);
+    case KT_MXFP4: return mul_type<KT_MXFP4>(g, all);
     case KT_Q4_K: return mul_type<KT_Q4_K>(g, all);
     case KT_Q5_K: return mul_type<KT_Q5_K>(g, all);
     case KT_Q6_K: return mul_type<KT_Q6_K>(g, all);
@@ -484,6 +488,6 @@ template <ktype... TYPES> static int load_types()
 
 int load_mul(void)
 {
-    return load_types<KT_F32, KT_F16, KT_BF16, KT_Q8_0, KT_Q4_0, KT_Q4_1, KT_Q5_0, KT_Q5_1, KT_Q4_K, KT_Q5_K,
-                      KT_Q6_K>();
+    return load_types<KT_F32, KT_F16, KT_BF16, KT_Q8_0, KT_Q4_0, KT_Q4_1, KT_Q5_0, KT_Q5_1, KT_MXFP4, KT_Q4_K,
+                      KT_Q5_K, KT_Q6_K>();
 }

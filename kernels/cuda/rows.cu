@@ -35,6 +35,7 @@ int run_embed(struct gpu *g, int rows, const int32_t *token, const struct gpu_ma
     case KT_Q4_1: return embed_type<KT_Q4_1>(g, rows, token, table, scale, x);
     case KT_Q5_0: return embed_type<KT_Q5_0>(g, rows, token, table, scale, x);
     case KT_Q5_1: return embed_type<KT_Q5_1>(g, rows, token, table, scale, x);
+    case KT_MXFP4: return embed_type<KT_MXFP4>(g, rows, token, table, scale, x);
     case KT_Q4_K: return embed_type<KT_Q4_K>(g, rows, token, table, scale, x);
     case KT_Q5_K: return embed_type<KT_Q5_K>(g, rows, token, table, scale, x);
     case KT_Q6_K: return embed_type<KT_Q6_K>(g, rows, token, table, scale, x);
@@ -133,25 +134,30 @@ int run_quantise(struct gpu *g, int rows, int cols, const float *x, struct gpu_a
 
 /* ------------------------------------------------------------------------------ gate */
 
-__device__ float activated(float x, bool gelu)
+/* What is no number stays so. */
+__device__ float gated(gpu_gate how, float x, float up)
 {
-    if (!gelu) return __fdiv_rn(x, __fadd_rn(1.0f, expf(-x)));
+    if (how == GPU_SILU) return __fmul_rn(__fdiv_rn(x, __fadd_rn(1.0f, expf(-x))), up);
+    if (how == GPU_OSS) {
+        const float g = x > 7 ? 7.0f : x, u = up > 7 ? 7.0f : up < -7 ? -7.0f : up;
+        return __fmul_rn(__fdiv_rn(g, __fadd_rn(1.0f, expf(__fmul_rn(-1.702f, g)))), __fadd_rn(u, 1.0f));
+    }
     const float in = __fmul_rn(0.79788456f, __fmaf_rn(__fmul_rn(0.044715f, __fmul_rn(x, x)), x, x));
-    return __fmul_rn(__fmul_rn(0.5f, x), __fadd_rn(1.0f, tanhf(in)));
+    return __fmul_rn(__fmul_rn(__fmul_rn(0.5f, x), __fadd_rn(1.0f, tanhf(in))), up);
 }
 
-__global__ void gate_kernel(size_t n, bool gelu, float *gate, const float *up, gpu_act *act)
+__global__ void gate_kernel(size_t n, gpu_gate how, float *gate, const float *up, gpu_act *act)
 {
     const size_t i = static_cast<size_t>(blockIdx.x) * ROW_THREADS + threadIdx.x;
     if (i >= n) return;
-    const float v = __fmul_rn(activated(gate[i], gelu), up[i]);
+    const float v = gated(how, gate[i], up[i]);
     gate[i] = v;
     if (act) quantise32(v, &act[i / 32]); /* whole warps: 32 divides n then */
 }
 
-int run_gate(struct gpu *g, size_t n, bool gelu, float *gate, const float *up, struct gpu_act *act)
+int run_gate(struct gpu *g, size_t n, enum gpu_gate how, float *gate, const float *up, struct gpu_act *act)
 {
-    return launch(g, blocks_for(n), dim3(ROW_THREADS), 0, gate_kernel, n, gelu, gate, up, act);
+    return launch(g, blocks_for(n), dim3(ROW_THREADS), 0, gate_kernel, n, how, gate, up, act);
 }
 
 /* ----------------------------------------------------------------------------- loading */
@@ -165,8 +171,8 @@ template <ktype... TYPES> static int load_embeds()
 
 int load_rows(void)
 {
-    int rc = load_embeds<KT_F32, KT_F16, KT_BF16, KT_Q8_0, KT_Q4_0, KT_Q4_1, KT_Q5_0, KT_Q5_1, KT_Q4_K, KT_Q5_K,
-                         KT_Q6_K>();
+    int rc = load_embeds<KT_F32, KT_F16, KT_BF16, KT_Q8_0, KT_Q4_0, KT_Q4_1, KT_Q5_0, KT_Q5_1, KT_MXFP4, KT_Q4_K,
+                         KT_Q5_K, KT_Q6_K>();
     if (!rc) rc = load(norm_kernel);
     if (!rc) rc = load(norm_add_kernel);
     if (!rc) rc = load(quantise_kernel);

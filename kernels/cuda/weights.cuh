@@ -86,6 +86,59 @@ template <int OF, bool MINIMUM> struct fives : simple<OF, 5, MINIMUM> {
     }
 };
 
+/* Bytes of a table of 16 that the nibbles of `which` name: of the lower ones at [0], of the upper ones at [1]. */
+__device__ __forceinline__ void pick16(const uint32_t (&table)[4], uint32_t which, uint32_t (&picked)[2])
+{
+    const uint32_t of_eight = which & 0x77777777u, half = 0x32103210u | (which & 0x88888888u) >> 1;
+    uint32_t two[2]; /* of the lower and upper nibbles of bytes 0 and 1, then of 2 and 3 */
+    for (int i = 0; i < 2; i++) {
+        const uint32_t low = __byte_perm(table[0], table[1], of_eight >> 16 * i);
+        const uint32_t high = __byte_perm(table[2], table[3], of_eight >> 16 * i);
+        two[i] = __byte_perm(low, high, half >> 16 * i);
+    }
+    picked[0] = __byte_perm(two[0], two[1], 0x6420u), picked[1] = __byte_perm(two[0], two[1], 0x7531u);
+}
+
+/* MXFP4: nibbles that name a value, twice as large (quant_fp4); the block begins with its scales, a byte a row. */
+struct named_values {
+    enum { RUNS = 1, IN_BLOCK = 1, FROM = 0, HAS_MINIMUM = false, BYTES = 17 };
+    float d;
+    uint32_t line[4];
+
+    static __device__ __forceinline__ uint32_t at(const uint8_t *block, int i, int lane)
+    {
+        return dword_at(block + WARP + i * LINE, lane);
+    }
+    static __device__ __forceinline__ void values(uint32_t names, uint32_t (&q)[2])
+    {
+        const uint32_t table[4] = {0x03020100u, 0x0c080604u, 0xfdfeff00u, 0xf4f8fafcu};
+        pick16(table, names, q);
+    }
+    /* Half of quant_e8m0(), which is exact: 2^-127 and what is below are no normal floats. */
+    __device__ __forceinline__ void scales(const uint8_t *block, unsigned, int lane)
+    {
+        const uint32_t e = block[lane], bits = e < 2 ? 1u << 21 << e : (e - 1) << 23;
+        d = e == 255 ? NAN : __uint_as_float(bits);
+    }
+    __device__ __forceinline__ void load(const uint8_t *block, unsigned which, int lane)
+    {
+        scales(block, which, lane);
+        for (int i = 0; i < 4; i++) line[i] = at(block, i, lane);
+    }
+    __device__ __forceinline__ uint32_t q(int, int s) const
+    {
+        uint32_t both[2];
+        values(line[s % 4], both);
+        return both[s / 4];
+    }
+    static __device__ __forceinline__ void words(const uint8_t *block, unsigned, int s, int lane, uint32_t (&q)[1][2])
+    {
+        values(at(block, s, lane), q[0]);
+    }
+    __device__ __forceinline__ float step(int) const { return d; }
+    __device__ __forceinline__ float below(int) const { return 0; }
+};
+
 /* ---------------------------------------------------------- types of eight runs a block */
 
 /* Q4_K and Q5_K: a pair of runs, with 6-bit scales and minima (quant.c draws them). */
@@ -191,6 +244,7 @@ template <> struct unit_of_type<KT_Q4_0> { typedef nibbles<8, false> unit; };
 template <> struct unit_of_type<KT_Q4_1> { typedef nibbles<0, true> unit; };
 template <> struct unit_of_type<KT_Q5_0> { typedef fives<16, false> unit; };
 template <> struct unit_of_type<KT_Q5_1> { typedef fives<0, true> unit; };
+template <> struct unit_of_type<KT_MXFP4> { typedef named_values unit; };
 template <> struct unit_of_type<KT_Q4_K> { typedef pair_of_runs<false> unit; };
 template <> struct unit_of_type<KT_Q5_K> { typedef pair_of_runs<true> unit; };
 template <> struct unit_of_type<KT_Q6_K> { typedef half_of_six unit; };
@@ -223,8 +277,9 @@ template <ktype TYPE> struct unit_at {
 template <ktype TYPE> __device__ __forceinline__ float value_of(const unit<TYPE> &of, int run, int s, int i)
 {
     const uint32_t byte = of.q(run, s) >> i * 8 & 255u;
-    const float q = static_cast<float>(TYPE == KT_Q8_0 ? static_cast<int8_t>(byte)
-                                                       : static_cast<int>(byte) - unit<TYPE>::FROM);
+    const bool has_sign = TYPE == KT_Q8_0 || TYPE == KT_MXFP4;
+    const float q = static_cast<float>(has_sign ? static_cast<int8_t>(byte)
+                                                : static_cast<int>(byte) - unit<TYPE>::FROM);
     if constexpr (TYPE == KT_Q6_K) {
         return __fmul_rn(__fmul_rn(of.d, static_cast<float>(of.part_scale(run, s / 4))), q);
     } else {

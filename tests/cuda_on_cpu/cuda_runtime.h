@@ -65,6 +65,14 @@ inline int __dp4a(int a, int b, int c)
     for (int i = 0; i < 4; i++) c += static_cast<int8_t>(a >> 8 * i) * static_cast<int8_t>(b >> 8 * i);
     return c;
 }
+/* Bytes of a, then b, by the lowest three bits of four nibbles. */
+inline unsigned __byte_perm(unsigned a, unsigned b, unsigned which)
+{
+    const unsigned long long both = static_cast<unsigned long long>(b) << 32 | a;
+    unsigned all = 0;
+    for (unsigned i = 0; i < 4; i++) all |= static_cast<unsigned>(both >> 8 * (which >> 4 * i & 7u) & 255u) << 8 * i;
+    return all;
+}
 template <class T> T __ldg(const T *p) { return *p; }
 struct alignas(16) int4 { int x, y, z, w; };
 struct alignas(16) float4 { float x, y, z, w; };
