@@ -163,7 +163,7 @@ struct rig_model *rig_model(struct dice *d, const struct rig_shape *s)
     m->widest = widest(m);
     m->bias = random_floats(d, m->widest, 0.5f, 0);
     struct dice other = {21};
-    m->more_bias = random_floats(&other, m->widest, 0.5f, 0);
+    m->more_bias = random_floats(&other, 2 * m->widest, 0.5f, 0);
     m->head_norm = random_floats(d, s->head_dim, 0.2f, 1.0f);
     m->post = random_floats(d, s->embd, 0.3f, 0.5f);
     for (int i = 0; i < s->rope / 2; i++) {
@@ -182,7 +182,7 @@ void rig_model_free(struct rig_model *m)
     rig_release(m->norm, (size_t)m->s.embd * sizeof(float));
     rig_release(m->post, (size_t)m->s.embd * sizeof(float));
     rig_release(m->bias, (size_t)m->widest * sizeof(float));
-    rig_release(m->more_bias, (size_t)m->widest * sizeof(float));
+    rig_release(m->more_bias, (size_t)m->widest * 2 * sizeof(float));
     rig_release(m->head_norm, (size_t)m->s.head_dim * sizeof(float));
     free(m);
 }
@@ -317,7 +317,7 @@ static void lend_rows(struct rig *r)
     lend(r, m->norm, (size_t)s->embd * 4, false);
     lend(r, m->post, (size_t)s->embd * 4, false);
     lend(r, m->bias, (size_t)m->widest * 4, false);
-    lend(r, m->more_bias, (size_t)m->widest * 4, false);
+    lend(r, m->more_bias, (size_t)m->widest * 2 * 4, false);
     lend(r, m->head_norm, (size_t)s->head_dim * 4, false);
 }
 
@@ -408,7 +408,7 @@ void rig_do(struct rig *r, enum rig_step step, int layer, const struct kern_batc
     const struct kern_ffn ffn = {.dev_norm = norm, .eps = 1e-5f, .gate = r->mat[RIG_GATE], .up = r->mat[RIG_UP],
                                  .down = r->mat[RIG_DOWN], .act = s->act, .dev_post = s->experts ? NULL : post,
                                  .mix = {s->experts, s->used, r->mat[RIG_ROUTER], more},
-                                 .dev_bg = some, .dev_bu = more, .dev_bd = some};
+                                 .dev_bg = some, .dev_bu = more, .dev_bd = more ? more + m->widest : NULL};
     float *x = rig_there(r, r->x), *q = rig_there(r, r->q), *att = rig_there(r, r->att);
     float *logits = rig_there(r, r->logits);
     void *work = rig_there(r, r->work);

@@ -53,7 +53,7 @@ struct rig_model {
     uint8_t *file[RIG_MATS];
     int rows[RIG_MATS], cols[RIG_MATS];
     enum ktype type[RIG_MATS];
-    float *norm, *post, *bias, *more_bias, *head_norm; /* (embd) twice, (widest matrix) twice, (head_dim) */
+    float *norm, *post, *bias, *more_bias, *head_norm; /* (embd) twice, (widest matrix), two of such, (head_dim) */
     int widest; /* rows */
     double inv_freq[RIG_GROUPS][KERN_HEAD_MAX / 2], gain[RIG_GROUPS];
 };
