@@ -230,6 +230,7 @@ static void judge_shape(enum ktype type, bool fast, const char *name)
 TEST(a_model_of_a_real_shape_in_q8_0_says_what_it_says_on_the_cpu) { judge_shape(KT_Q8_0, false, "1b-q8_0.gguf"); }
 TEST(a_model_of_a_real_shape_in_q4_k_says_what_it_says_on_the_cpu) { judge_shape(KT_Q4_K, false, "1b-q4_k.gguf"); }
 TEST(a_model_of_a_real_shape_in_q6_k_says_what_it_says_on_the_cpu) { judge_shape(KT_Q6_K, false, "1b-q6_k.gguf"); }
+TEST(a_model_of_a_real_shape_in_mxfp4_says_what_it_says_on_the_cpu) { judge_shape(KT_MXFP4, false, "1b-mxfp4.gguf"); }
 TEST(a_model_of_a_real_shape_says_about_the_same_in_the_fast_mode) { judge_shape(KT_Q4_K, true, "1b-q4_k-fast.gguf"); }
 
 /* ---------------------------------------------------------------------------- soak */
