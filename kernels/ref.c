@@ -6,8 +6,7 @@
  * from, is rounded to float once, when it is written down.
  *
  * A KV page:  [layer][k, v][token 0..15][kv head][head_dim]  of float, half, or blocks of Q8_0 as in a file. */
-#include "kernels/kernels.h"
-#include <math.h>
+#include "kernels/ref_math.h"
 
 struct kdev {
     bool round_activations;
@@ -43,16 +42,11 @@ static const char *ref_numerics(const struct kdev *d)
     return d->round_activations ? "ref 1 int8 activations" : "ref 1";
 }
 
-static bool is_integer(enum ktype type)
-{
-    return type != KT_F32 && type != KT_F16 && type != KT_BF16;
-}
-
 static const char *ref_mat_kernel(const struct kdev *d, enum ktype type)
 {
     const struct ktype_info *t = ktype_info(type);
     if (!t || !t->usable) return "none";
-    return d->round_activations && is_integer(type) ? "double sums, int8 activations" : "double sums";
+    return d->round_activations && ref_is_integer(type) ? "double sums, int8 activations" : "double sums";
 }
 
 static size_t ref_slab_bytes(size_t bytes)
@@ -93,24 +87,18 @@ static int ref_fetch(struct kdev *d, struct kstream *st, void *dst, const void *
 
 /* ----------------------------------------------------------------------- sizes */
 
-static size_t row_bytes(enum ktype type, int cols)
-{
-    const struct ktype_info *t = ktype_info(type);
-    return (size_t)(cols / t->block) * (size_t)t->bytes;
-}
-
 static size_t ref_mat_bytes(enum ktype type, int rows, int cols)
 {
     const struct ktype_info *t = ktype_info(type);
     uint64_t bytes;
     if (!t || !t->usable || rows <= 0 || cols <= 0 || cols % t->block) return 0;
-    return size_mul((uint64_t)rows, row_bytes(type, cols), &bytes) || bytes > SIZE_MAX ? 0 : (size_t)bytes;
+    return size_mul((uint64_t)rows, ref_row_bytes(type, cols), &bytes) || bytes > SIZE_MAX ? 0 : (size_t)bytes;
 }
 
 /* K, or V, of one token in one layer: all heads. */
 static size_t kv_token_bytes(const struct kern_group *g)
 {
-    return (size_t)g->kv_heads * row_bytes(g->kv_type, g->head_dim);
+    return (size_t)g->kv_heads * ref_row_bytes(g->kv_type, g->head_dim);
 }
 
 static size_t ref_kv_page_bytes(const struct kern_group *g)
@@ -123,43 +111,11 @@ static size_t ref_kv_page_bytes(const struct kern_group *g)
     return (size_t)size_align(bytes, 64);
 }
 
-/* What a step with matrices needs of dev_work; attn keeps its scores there instead, and sample its scratch. */
-struct work {
-    float *norm;    /* (cols) */
-    double *act;    /* (cols) activations as one matrix sees them */
-    float *weights; /* (cols) one row of a matrix, decoded */
-    double *out;    /* (out) all rows of one matrix, where a step needs them together */
-    float *mid;     /* (out) one row between two matrices */
-    double *sum;    /* (out) what a mixture's experts come to */
-    float *logits;  /* (KERN_EXPERTS) its router's */
-};
-
-static void *cut(void *slab, size_t *at, size_t n, size_t size)
-{
-    void *p = slab ? (char *)slab + *at : NULL;
-    *at += size_align(n * size, 64);
-    return p;
-}
-
-/* Cut dev_work for a step whose matrices have at most cols columns and out rows; returns the bytes of it. */
-static size_t work_cut(struct work *w, void *slab, int cols, int out)
-{
-    size_t at = 0;
-    w->norm = cut(slab, &at, (size_t)cols, sizeof *w->norm);
-    w->act = cut(slab, &at, (size_t)cols, sizeof *w->act);
-    w->weights = cut(slab, &at, (size_t)cols, sizeof *w->weights);
-    w->out = cut(slab, &at, (size_t)out, sizeof *w->out);
-    w->mid = cut(slab, &at, (size_t)out, sizeof *w->mid);
-    w->sum = cut(slab, &at, (size_t)out, sizeof *w->sum);
-    w->logits = cut(slab, &at, KERN_EXPERTS, sizeof *w->logits);
-    return at;
-}
-
 static size_t ref_work_bytes(const struct kern_dims *n)
 {
-    struct work w;
+    struct ref_work w;
     int heads = MAX(n->heads, n->kv_heads) * n->head_dim, widest = MAX(MAX(MAX(n->embd, n->ff), heads), n->experts);
-    size_t matmul = work_cut(&w, NULL, widest, widest);
+    size_t matmul = ref_work_cut(&w, NULL, widest, widest);
     size_t scores = (size_t)n->max_ctx * sizeof(double), sample = kern_choose_bytes(n->vocab);
     return size_align(MAX(matmul, MAX(scores, sample)), 64);
 }
@@ -174,102 +130,9 @@ static int ref_mat_load(struct kdev *d, const struct kmat *m, int row0, int n, c
 {
     (void)d, (void)err;
     assert(row0 >= 0 && row0 % 32 == 0 && n >= 0 && n <= m->rows - row0 && (n % 32 == 0 || row0 + n == m->rows));
-    size_t one = row_bytes(m->type, m->cols);
+    size_t one = ref_row_bytes(m->type, m->cols);
     if (n) memcpy((char *)m->dev_data + (size_t)row0 * one, src, (size_t)n * one);
     return 0;
-}
-
-/* ----------------------------------------------------------------------- parts */
-
-static void rms_norm(const float *x, const float *weight, int n, float eps, float *y)
-{
-    double sum = 0;
-    for (int i = 0; i < n; i++) sum += (double)x[i] * x[i];
-    double scale = 1 / sqrt(sum / n + (double)eps);
-    for (int i = 0; i < n; i++) y[i] = (float)(x[i] * scale * weight[i]);
-}
-
-/* The same in place on what is still in double: one head of q or k, a row that is to be added. */
-static void norm_in_place(double *x, const float *weight, int n, float eps)
-{
-    double sum = 0;
-    for (int i = 0; i < n; i++) sum += x[i] * x[i];
-    double scale = 1 / sqrt(sum / n + (double)eps);
-    for (int i = 0; i < n; i++) x[i] *= scale * weight[i];
-}
-
-/* A row of activations as a matrix of this type sees it. */
-static void activations(const struct kdev *d, enum ktype type, const float *x, int n, double *y)
-{
-    if (d->round_activations && is_integer(type)) {
-        int8_t q[32];
-        for (int b = 0; b < n; b += 32) {
-            double scale = quant_act32(x + b, q);
-            for (int i = 0; i < 32; i++) y[b + i] = q[i] * scale;
-        }
-    } else {
-        for (int i = 0; i < n; i++) y[i] = x[i];
-    }
-}
-
-static const void *mat_row(const struct kmat *m, int row)
-{
-    return (const char *)m->dev_data + (size_t)row * row_bytes(m->type, m->cols);
-}
-
-/* One row of a matrix times activations. */
-static double dot(const struct kmat *m, int row, const double *act, float *weights)
-{
-    double sum = 0;
-    quant_decode(m->type, mat_row(m, row), weights, m->cols);
-    for (int i = 0; i < m->cols; i++) sum += weights[i] * act[i];
-    return sum;
-}
-
-/* w->out = m x + bias. */
-static void matmul(const struct kdev *d, const struct kmat *m, const float *bias, const float *x, struct work *w)
-{
-    activations(d, m->type, x, m->cols, w->act);
-    for (int r = 0; r < m->rows; r++) w->out[r] = dot(m, r, w->act, w->weights) + (bias ? (double)bias[r] : 0.0);
-}
-
-/* Each pair of one head is a complex number, turned by its angle. */
-static void rope_turn(const struct kern_rope *rope, int pos, double *x)
-{
-    for (int i = 0; i < rope->dims / 2; i++) {
-        double angle = pos * rope->inv_freq[i], c = rope->gain * cos(angle), s = rope->gain * sin(angle);
-        double *re = rope->neox ? &x[i] : &x[2 * i], *im = rope->neox ? &x[i + rope->dims / 2] : &x[2 * i + 1];
-        double turned = *re * c - *im * s;
-        *im = *re * s + *im * c;
-        *re = turned;
-    }
-}
-
-static double softcapped(double x, float cap)
-{
-    return cap > 0 ? cap * tanh(x / cap) : x;
-}
-
-/* act(gate) * up.  GELU in its usual tanh form, the one that models which name it were trained with. */
-static double gated(enum kern_act act, double gate, double up)
-{
-    const double z = act == KERN_OSS && gate > 7 ? 7 : gate; /* what is no number stays */
-    switch (act) {
-    case KERN_SILU: return z / (1 + exp(-z)) * up;
-    case KERN_GELU: return 0.5 * z * (1 + tanh(0.79788456080286535588 * (z + 0.044715 * z * z * z))) * up;
-    default: return z / (1 + exp(-1.702 * z)) * ((up > 7 ? 7 : up < -7 ? -7 : up) + 1);
-    }
-}
-
-/* v[n] becomes its softmax; sink: one more that takes part, or NULL. */
-static void softmax(double *v, int n, const float *sink)
-{
-    double top = v[0], sum = 0;
-    for (int i = 1; i < n; i++) top = MAX(top, v[i]);
-    if (sink) top = MAX(top, (double)*sink);
-    for (int i = 0; i < n; i++) sum += v[i] = exp(v[i] - top);
-    if (sink) sum += exp((double)*sink - top);
-    for (int i = 0; i < n; i++) v[i] /= sum;
 }
 
 /* ------------------------------------------------------------------- KV memory */
@@ -299,7 +162,7 @@ static char *kv_at(const struct kv_where *a, enum kv_half half, int row, int pos
     assert(page >= 0 && page < g->pages);
     size_t token = ((size_t)a->layer * 2 + half) * KERN_PAGE + (size_t)(pos % KERN_PAGE);
     return (char *)g->dev_slab + (size_t)page * g->page_bytes + token * kv_token_bytes(g) +
-           (size_t)head * row_bytes(g->kv_type, g->head_dim);
+           (size_t)head * ref_row_bytes(g->kv_type, g->head_dim);
 }
 
 /* n values, a whole number of blocks, to the bytes at `at`. */
@@ -324,7 +187,7 @@ static int ref_embed(struct kdev *d, struct kstream *st, const struct kern_batch
     for (int r = 0; r < b->rows; r++) {
         float *y = x + (size_t)r * (size_t)table->cols;
         assert(b->token[r] >= 0 && b->token[r] < table->rows);
-        quant_decode(table->type, mat_row(table, b->token[r]), y, table->cols);
+        quant_decode(table->type, ref_mat_row(table, b->token[r]), y, table->cols);
         for (int i = 0; i < table->cols; i++) y[i] *= scale;
     }
     return 0;
@@ -335,8 +198,8 @@ static void finish_heads(const struct kern_attn_in *w, const float *norm, int he
 {
     for (int h = 0; h < heads; h++) {
         double *head = x + (size_t)h * (size_t)head_dim;
-        if (norm) norm_in_place(head, norm, head_dim, w->eps);
-        rope_turn(&w->rope, pos, head);
+        if (norm) ref_norm_in_place(head, norm, head_dim, w->eps);
+        ref_rope_turn(&w->rope, pos, head);
     }
 }
 
@@ -347,24 +210,24 @@ static int ref_attn_in(struct kdev *d, struct kstream *st, const struct kern_bat
     (void)st, (void)err;
     int embd = w->q.cols, wide = w->heads * g->head_dim, kv_wide = g->kv_heads * g->head_dim;
     struct kv_where at = kv_where(b, g, group, layer);
-    struct work s;
+    struct ref_work s;
     assert(w->q.rows == wide && w->k.rows == kv_wide && w->v.rows == kv_wide && w->k.cols == embd && w->v.cols == embd);
     assert(w->rope.dims % 2 == 0 && w->rope.dims <= g->head_dim);
-    work_cut(&s, dev_work, embd, MAX(wide, kv_wide));
+    ref_work_cut(&s, dev_work, embd, MAX(wide, kv_wide));
 
     for (int r = 0; r < b->rows; r++) {
         int pos = b->pos[r];
-        rms_norm(x + (size_t)r * (size_t)embd, w->dev_norm, embd, w->eps, s.norm);
+        ref_rms_norm(x + (size_t)r * (size_t)embd, w->dev_norm, embd, w->eps, s.norm);
 
-        matmul(d, &w->q, w->dev_bq, s.norm, &s);
+        ref_matmul(d->round_activations, &w->q, w->dev_bq, s.norm, &s);
         finish_heads(w, w->dev_q_norm, w->heads, g->head_dim, pos, s.out);
         for (int i = 0; i < wide; i++) q[(size_t)r * (size_t)wide + (size_t)i] = (float)s.out[i];
 
-        matmul(d, &w->k, w->dev_bk, s.norm, &s);
+        ref_matmul(d->round_activations, &w->k, w->dev_bk, s.norm, &s);
         finish_heads(w, w->dev_k_norm, g->kv_heads, g->head_dim, pos, s.out);
         kv_write(kv_at(&at, KV_K, r, pos, 0), g->kv_type, s.out, kv_wide);
 
-        matmul(d, &w->v, w->dev_bv, s.norm, &s);
+        ref_matmul(d->round_activations, &w->v, w->dev_bv, s.norm, &s);
         kv_write(kv_at(&at, KV_V, r, pos, 0), g->kv_type, s.out, kv_wide);
     }
     return 0;
@@ -408,9 +271,9 @@ static int ref_attn(struct kdev *d, struct kstream *st, const struct kern_batch 
             int kv_head = h / (heads / g->kv_heads);
             for (int p = from; p <= pos; p++) {
                 double s = q_dot_k(dev_q + at, &a, r, p, kv_head);
-                scores[p - from] = softcapped(scale * s, softcap);
+                scores[p - from] = ref_softcapped(scale * s, softcap);
             }
-            softmax(scores, pos - from + 1, sinks ? &sinks[h] : NULL);
+            ref_softmax(scores, pos - from + 1, sinks ? &sinks[h] : NULL);
             weighted_v(&a, r, from, pos, kv_head, scores, dev_att + at);
         }
     }
@@ -418,9 +281,9 @@ static int ref_attn(struct kdev *d, struct kstream *st, const struct kern_batch 
 }
 
 /* x += w->out, after its norm if there is one. */
-static void add_out(const struct work *w, int n, const float *post, float eps, float *x)
+static void add_out(const struct ref_work *w, int n, const float *post, float eps, float *x)
 {
-    if (post) norm_in_place(w->out, post, n, eps);
+    if (post) ref_norm_in_place(w->out, post, n, eps);
     for (int i = 0; i < n; i++) x[i] = (float)(x[i] + w->out[i]);
 }
 
@@ -428,10 +291,10 @@ static int ref_project(struct kdev *d, struct kstream *st, int rows, const struc
                        const float *post, float eps, const float *y, float *x, void *dev_work, struct err *err)
 {
     (void)st, (void)err;
-    struct work w;
-    work_cut(&w, dev_work, m->cols, m->rows);
+    struct ref_work w;
+    ref_work_cut(&w, dev_work, m->cols, m->rows);
     for (int r = 0; r < rows; r++) {
-        matmul(d, m, bias, y + (size_t)r * (size_t)m->cols, &w);
+        ref_matmul(d->round_activations, m, bias, y + (size_t)r * (size_t)m->cols, &w);
         add_out(&w, m->rows, post, eps, x + (size_t)r * (size_t)m->rows);
     }
     return 0;
@@ -452,7 +315,7 @@ static struct kern_ffn expert_of(const struct kern_ffn *f, int which)
     for (size_t i = 0; i < COUNT_OF(mats); i++) {
         struct kmat *m = mats[i];
         m->rows /= n;
-        m->dev_data = (char *)m->dev_data + (size_t)which * (size_t)m->rows * row_bytes(m->type, m->cols);
+        m->dev_data = (char *)m->dev_data + (size_t)which * (size_t)m->rows * ref_row_bytes(m->type, m->cols);
     }
     one.dev_bg = bias_at(f->dev_bg, which * one.gate.rows);
     one.dev_bu = bias_at(f->dev_bu, which * one.up.rows);
@@ -461,24 +324,24 @@ static struct kern_ffn expert_of(const struct kern_ffn *f, int which)
 }
 
 /* w->out = what one feed-forward makes of the normed row. */
-static void feed(const struct kdev *d, const struct kern_ffn *f, struct work *w)
+static void feed(const struct kdev *d, const struct kern_ffn *f, struct ref_work *w)
 {
-    matmul(d, &f->gate, f->dev_bg, w->norm, w);
-    activations(d, f->up.type, w->norm, f->up.cols, w->act);
+    ref_matmul(d->round_activations, &f->gate, f->dev_bg, w->norm, w);
+    ref_activations(d->round_activations, f->up.type, w->norm, f->up.cols, w->act);
     for (int i = 0; i < f->up.rows; i++) {
-        const double up = dot(&f->up, i, w->act, w->weights) + (f->dev_bu ? (double)f->dev_bu[i] : 0.0);
-        w->mid[i] = (float)gated(f->act, w->out[i], up);
+        const double up = ref_dot(&f->up, i, w->act, w->weights) + (f->dev_bu ? (double)f->dev_bu[i] : 0.0);
+        w->mid[i] = (float)ref_gated(f->act, w->out[i], up);
     }
-    matmul(d, &f->down, f->dev_bd, w->mid, w);
+    ref_matmul(d->round_activations, &f->down, f->dev_bd, w->mid, w);
 }
 
 /* The same of the experts that the row's logits choose. */
-static void feed_mix(const struct kdev *d, const struct kern_ffn *f, struct work *w)
+static void feed_mix(const struct kdev *d, const struct kern_ffn *f, struct ref_work *w)
 {
     const int n = f->mix.n, embd = f->down.rows / n;
     int32_t expert[KERN_USED];
     float weight[KERN_USED];
-    matmul(d, &f->mix.router, f->mix.dev_bias, w->norm, w);
+    ref_matmul(d->round_activations, &f->mix.router, f->mix.dev_bias, w->norm, w);
     for (int i = 0; i < n; i++) w->logits[i] = (float)w->out[i];
     kern_route(w->logits, n, f->mix.used, expert, weight);
     for (int i = 0; i < embd; i++) w->sum[i] = 0;
@@ -495,13 +358,13 @@ static int ref_ffn(struct kdev *d, struct kstream *st, int rows, const struct ke
 {
     (void)st, (void)err;
     const int n = MAX(f->mix.n, 1), embd = f->gate.cols, ff = f->gate.rows / n;
-    struct work w;
+    struct ref_work w;
     assert(f->up.rows == f->gate.rows && f->up.cols == embd && f->down.rows == n * embd && f->down.cols == ff);
     assert(!f->mix.n || (f->mix.router.rows == n && f->mix.router.cols == embd && !f->dev_post));
-    work_cut(&w, dev_work, MAX(embd, ff), MAX(MAX(embd, ff), n));
+    ref_work_cut(&w, dev_work, MAX(embd, ff), MAX(MAX(embd, ff), n));
     for (int r = 0; r < rows; r++) {
         float *row = x + (size_t)r * (size_t)embd;
-        rms_norm(row, f->dev_norm, embd, f->eps, w.norm);
+        ref_rms_norm(row, f->dev_norm, embd, f->eps, w.norm);
         if (f->mix.n) feed_mix(d, f, &w);
         else feed(d, f, &w);
         add_out(&w, embd, f->dev_post, f->eps, row);
@@ -514,14 +377,14 @@ static int ref_output(struct kdev *d, struct kstream *st, const struct kern_batc
                       struct err *err)
 {
     (void)st, (void)err;
-    struct work w;
-    work_cut(&w, dev_work, m->cols, 0); /* vocab rows go straight to the logits */
+    struct ref_work w;
+    ref_work_cut(&w, dev_work, m->cols, 0); /* vocab rows go straight to the logits */
     for (int o = 0; o < b->outs; o++) {
         float *to = logits + (size_t)o * (size_t)m->rows;
         assert(b->out_row[o] >= 0 && b->out_row[o] < b->rows);
-        rms_norm(x + (size_t)b->out_row[o] * (size_t)m->cols, norm, m->cols, eps, w.norm);
-        activations(d, m->type, w.norm, m->cols, w.act);
-        for (int i = 0; i < m->rows; i++) to[i] = (float)softcapped(dot(m, i, w.act, w.weights), softcap);
+        ref_rms_norm(x + (size_t)b->out_row[o] * (size_t)m->cols, norm, m->cols, eps, w.norm);
+        ref_activations(d->round_activations, m->type, w.norm, m->cols, w.act);
+        for (int i = 0; i < m->rows; i++) to[i] = (float)ref_softcapped(ref_dot(m, i, w.act, w.weights), softcap);
     }
     return 0;
 }
