@@ -67,7 +67,7 @@ int request_check(const struct request *r, const int32_t *prompt, int n, const s
 
 size_t request_token_text(const struct vocab *v)
 {
-    size_t most = 1;
+    size_t most = harmony_speaks(v) ? HARMONY_ADDS : 1;
     for (int32_t id = 0; id < vocab_size(v); id++) {
         const char *bytes;
         size_t n = vocab_piece(v, id, &bytes), text = 0;
@@ -192,8 +192,22 @@ static void add_inside(struct request_live *q, const char *bytes, size_t n)
     q->text.n_stops = stops;
 }
 
+static void tell(void *self, const char *bytes, size_t n, bool apart)
+{
+    struct request_live *q = self;
+    if (q->text.stopped >= 0) return;
+    if (apart) add_inside(q, bytes, n);
+    else add_text(q, bytes, n, false);
+}
+
+void request_channels(struct request_live *q, const struct vocab *v)
+{
+    harmony_begin(&q->channels, v, q->ids, (size_t)q->a.n_prompt);
+}
+
 void request_end(struct request_live *q, enum engine_end why, const char *fault)
 {
+    if (q->channels.on) harmony_end(&q->channels, why == END_STOP, &(struct harmony_out){tell, q});
     if (q->text.stopped < 0) add_text(q, "", 0, true);
     if (fault) snprintf(q->a.fault, sizeof q->a.fault, "%s", fault);
     atomic_store_explicit(&q->a.end, (int)why, memory_order_release);
@@ -223,7 +237,8 @@ void request_add(struct request_live *q, const struct kern_choice *c, const stru
     }
     int n = atomic_load_explicit(&q->a.n_tokens, memory_order_relaxed);
     q->ids[q->n_ids++] = c->id;
-    add_text(q, piece, outside, false);
+    if (q->channels.on) harmony_token(&q->channels, v, c->id, piece, n_piece, &(struct harmony_out){tell, q});
+    else add_text(q, piece, outside, false);
     if (outside < n_piece && q->text.stopped < 0) add_inside(q, piece + outside, n_piece - outside);
     size_t text_end = atomic_load_explicit(&q->a.text_len, memory_order_relaxed);
     q->token[n] = (struct engine_token){.id = c->id, .logprob = c->logprob, .text_end = (uint32_t)text_end};

@@ -7,6 +7,7 @@
  * All of it lies in one block of memory, sized for the longest answer that the request allows; nothing grows after. */
 #ifndef REQUEST_H
 #define REQUEST_H
+#include "engine/harmony.h"
 #include "engine/strict.h"
 #include "engine/text.h"
 
@@ -34,6 +35,7 @@ struct request_live {
     struct carried *carried;    /* its grammar, which the scheduler takes and gives; NULL: none */
     struct strict_state strict; /* where the answer is in it */
     bool score, fresh, ignore_end, no_logprobs;
+    struct harmony channels;
     struct text text;
 
     char *text_buf; /* what a.text, a.token ... point to, writable */
@@ -42,7 +44,8 @@ struct request_live {
     float *prompt_logprob;
 };
 
-/* The most bytes of text that one token can add: what may not be shown as it is becomes U+FFFD, three bytes. */
+/* The most bytes of text that one token can add: what may not be shown as it is becomes U+FFFD, three bytes; and in a
+ * vocabulary with harmony's marks what is told for one. */
 size_t request_token_text(const struct vocab *v);
 
 /* Bytes of a request with n prompt tokens, checked or not; token_text: from request_token_text().  SIZE_MAX: overflow.
@@ -56,6 +59,9 @@ int request_check(const struct request *r, const int32_t *prompt, int n, const s
  * (n) of each, or NULL.  stop: text that ends the answer beside the request's own, unless it ignores ends; or NULL. */
 struct request_live *request_make(const struct request *r, const int32_t *prompt, const uint8_t *segment, int n,
                                   size_t token_text, const char *stop, void *mem);
+
+/* Its model writes in harmony's channels. */
+void request_channels(struct request_live *q, const struct vocab *v);
 
 /* How the next token is to be chosen; points into q.  The grammar's part is left to the scheduler. */
 struct kern_sample request_sample(const struct request_live *q);

@@ -305,6 +305,9 @@ static int enqueue(struct sched *s, const struct request *r, const int32_t *prom
     int rc = 0;
     if (r->max_tokens >= 0) rc = check_fits(s, (int)n, r->max_tokens, err); /* below 0: request_check() says so */
     if (!rc) rc = request_check(r, prompt, (int)n, s->cfg.vocab, err);
+    if (!rc && r->grammar && s->cfg.template == TEMPLATE_HARMONY)
+        rc = err_set(err, ENGINE_BAD_REQUEST, "the request carries a grammar; no answer of the harmony template can be "
+                     "held to one: its marks are no text");
     if (!rc) rc = take_room(s, r, n, &mem, err);
     if (rc) return rc;
     if (r->grammar && (rc = strict_take(s->strict, r->grammar, &carried, err)) != 0) {
@@ -314,6 +317,7 @@ static int enqueue(struct sched *s, const struct request *r, const int32_t *prom
     const char *stop = r->ids ? NULL : template_stop(s->cfg.template); /* ids may be any text */
     *place = request_make(r, prompt, segment, (int)n, s->cfg.token_text, stop, mem);
     (*place)->carried = carried;
+    if (s->cfg.template == TEMPLATE_HARMONY) request_channels(*place, s->cfg.vocab);
     s->requests++;
     s->next_id = s->next_id == INT32_MAX ? 1 : s->next_id + 1;
     (*place)->a.id = s->next_id;

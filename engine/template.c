@@ -75,6 +75,7 @@ static struct part part_of(const struct prompt *p)
 {
     const bool gap = p->kind == TEMPLATE_MISTRAL3 && p->msg != p->last;
     if (turns_has(p->kind)) return turns_part(p, p->msg);
+    if (p->kind == TEMPLATE_HARMONY) return harmony_part(p, p->msg);
     return (struct part){0, p->msg->len, gap ? 2 : 0};
 }
 
@@ -426,6 +427,7 @@ static void raw(struct prompt *p, const struct msg *msgs, int n)
 bool template_joins(enum template_kind k, const struct msg *m, const struct msg *next)
 {
     if (turns_has(k)) return turns_joins(k, m, next);
+    if (k == TEMPLATE_HARMONY) return harmony_joins(m, next);
     if (k == TEMPLATE_MISTRAL3 && m->role == ROLE_SYSTEM && !m->tools && next->role == ROLE_USER) return true;
     return k == TEMPLATE_RAW || (m->role == ROLE_TOOL && next->role == ROLE_TOOL);
 }
@@ -434,7 +436,7 @@ size_t template_text_bytes(size_t text_bytes, int n)
 {
     uint64_t bytes;
     bool over = size_add(text_bytes, AROUND * ((uint64_t)MAX(n, 0) + 1), &bytes); /* and one for role or turn */
-    return over || bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes;
+    return over || bytes > SIZE_MAX ? SIZE_MAX : MAX((size_t)bytes, (size_t)HARMONY_SYSTEM);
 }
 
 /* Enough for msgs, or for as much of a run as can be encoded at once: what is longer is then refused. */
@@ -458,6 +460,7 @@ static void write_all(struct prompt *p, const struct msg *msgs, int n, bool open
     case TEMPLATE_DEEPSEEK: deepseek(p, msgs, n, open); break;
     case TEMPLATE_PHI3:
     case TEMPLATE_PHI4: phi(p, msgs, n, open); break;
+    case TEMPLATE_HARMONY: harmony_write(p, msgs, n, open); break;
     case TEMPLATE_LLAMA2:
     case TEMPLATE_MISTRAL1:
     case TEMPLATE_GEMMA: turns_write(p, msgs, n, open); break;

@@ -1,9 +1,9 @@
 /* template.h - from a list of messages to the token ids that a model was trained to see.
  *
  * Families known: ChatML, Llama 2, Llama 3, Mistral (v1; v3 and v7, with an SPM vocabulary or tekken), DeepSeek R1,
- * Gemma (2 and 3) and Phi (3 and 4-mini; 4).  A file's tokenizer.chat_template is recognised by the marks it uses; it
- * is never executed.  A family that is not known is refused by name.  A file without a template is a plain text model:
- * messages are joined as they stand (RAW).
+ * Gemma (2 and 3), Phi (3 and 4-mini; 4) and harmony (gpt-oss).  A file's tokenizer.chat_template is recognised by the
+ * marks it uses; it is never executed.  A family that is not known is refused by name.  A file without a template is a
+ * plain text model: messages are joined as they stand (RAW).
  *
  * What the template itself writes is encoded with special tokens; what a message says is encoded without, so a pasted
  * `<|im_end|>` stays plain text.  Where a template's marks are themselves plain text (Llama 2, Mistral v1) a message
@@ -21,9 +21,10 @@ struct msg {
     const char *text; /* any bytes; not NUL-terminated */
     size_t len;
     size_t summary; /* of a system message: how many of its last bytes are a summary; more than len means len */
-    /* Where a family has marks of its own for them (Mistral); others write the text as any message of its role: */
-    bool tools;     /* a system message is the list of tools: v3 has it before the system text, v7 behind it */
+    /* Where a family has marks of its own for them (Mistral, harmony); others write the text as any of its role: */
+    bool tools;     /* a system message is the list of tools: v3 has it before the system text, others behind it */
     uint64_t call;  /* this assistant's message is a call of a tool, and its number; of a result, its call's; 0: none */
+    size_t name;    /* of harmony's calls and results: the tool's is so long, and stands before the rest and a blank */
 };
 
 /* What a token of a sequence belongs to: what was said and by whom, or what the model says now (never by render). */
@@ -32,7 +33,8 @@ const char *segment_name(enum segment s); /* "system", "summary", "history", "to
 
 enum template_kind {
     TEMPLATE_RAW, TEMPLATE_CHATML, TEMPLATE_LLAMA2, TEMPLATE_LLAMA3, TEMPLATE_MISTRAL1, TEMPLATE_MISTRAL3,
-    TEMPLATE_MISTRAL7, TEMPLATE_DEEPSEEK, TEMPLATE_GEMMA, TEMPLATE_PHI3, TEMPLATE_PHI4, TEMPLATE_KINDS
+    TEMPLATE_MISTRAL7, TEMPLATE_DEEPSEEK, TEMPLATE_GEMMA, TEMPLATE_PHI3, TEMPLATE_PHI4, TEMPLATE_HARMONY,
+    TEMPLATE_KINDS
 };
 const char *template_name(enum template_kind k); /* "raw", "chatml", "llama2", "mistral-v1", ... */
 int template_by_name(const char *name, enum template_kind *out); /* 0, or -1 */
@@ -46,6 +48,13 @@ int template_check(enum template_kind k, const struct vocab *v, struct err *err)
 /* Text with which a model would begin the next question itself, so that it ends an answer, where that is no token
  * (Llama 2, Mistral v1: "[INST]"); else NULL. */
 const char *template_stop(enum template_kind k);
+
+/* What closes a model's thinking where its marks are tokens (harmony: and opens the answer), to be encoded with
+ * VOCAB_SPECIAL; NULL: thinking ends in text. */
+const char *template_answers(enum template_kind k);
+
+/* How many of a prompt's ids, from the first, are no message's: what harmony's template says itself. */
+size_t template_head(enum template_kind k, const struct vocab *v, const int32_t *ids, size_t n);
 
 /* The name of a call in templates whose calls have names: nine digits. */
 enum { TEMPLATE_CALL = 10 };

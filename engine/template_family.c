@@ -8,7 +8,7 @@
 static const char *const role_names[ROLE_COUNT] = {"system", "user", "assistant", "tool"};
 static const char *const template_names[TEMPLATE_KINDS] = {
     "raw", "chatml", "llama2", "llama3", "mistral-v1", "mistral-v3", "mistral-v7", "deepseek", "gemma",
-    "phi3", "phi4"};
+    "phi3", "phi4", "harmony"};
 static const char *const segment_names[SEGMENTS] = {"system", "summary", "history", "tool", "answer"};
 
 const char *role_name(enum role r)
@@ -56,7 +56,7 @@ static const struct family {
     {"deepseek", TEMPLATE_DEEPSEEK, {TEMPLATE_DEEPSEEK_USER, TEMPLATE_DEEPSEEK_ASSISTANT}},
     {"another deepseek", -1, {TEMPLATE_DEEPSEEK_USER}},
     {"another deepseek", -1, {TEMPLATE_DEEPSEEK_ASSISTANT}},
-    {"harmony (gpt-oss)", -1, {"<|start|>", "<|message|>"}},
+    {"harmony", TEMPLATE_HARMONY, {"<|start|>", "<|message|>"}},
     {"phi4", TEMPLATE_PHI4, {"<|im_start|>", "<|im_sep|>"}},
     {"chatml", TEMPLATE_CHATML, {"<|im_start|>", "<|im_end|>"}},
     {"llama3", TEMPLATE_LLAMA3, {"<|start_header_id|>", "<|end_header_id|>"}},
@@ -105,6 +105,7 @@ static const char *const needs[TEMPLATE_KINDS][12] = {
     [TEMPLATE_GEMMA] = {"<bos>", "<start_of_turn>", "<end_of_turn>"},
     [TEMPLATE_PHI3] = {"<|system|>", "<|user|>", "<|assistant|>", "<|end|>"},
     [TEMPLATE_PHI4] = {"<|im_start|>", "<|im_sep|>", "<|im_end|>"},
+    [TEMPLATE_HARMONY] = {"<|start|>", "<|message|>", "<|channel|>", "<|end|>", "<|return|>", "<|call|>"},
 };
 
 int template_check(enum template_kind k, const struct vocab *v, struct err *err)
@@ -121,7 +122,7 @@ int template_check(enum template_kind k, const struct vocab *v, struct err *err)
 static int refuse_family(const struct gguf *g, const char *name, struct err *err)
 {
     return vocab_fail(g, err, "key %s asks for the family %s; known are chatml, llama2, llama3, mistral-v1, "
-                      "mistral-v3, mistral-v7, deepseek, gemma, phi3 and phi4", chat_key, name);
+                      "mistral-v3, mistral-v7, deepseek, gemma, phi3, phi4 and harmony", chat_key, name);
 }
 
 /* Phi-3's marks with newlines behind them that stay, as StarChat and Phi-3-small have them: Phi-3's own tokenizer (SPM)

@@ -2,6 +2,7 @@
  *
  *     messages -> [template.c: the families]  -> special ids, runs of text -> vocab_encode_to(), or a counter
  *              -> [template_turns.c: turns of more than one message]      ->
+ *              [template_harmony.c: messages with heads]                   ->
  *              (template_family.c: names, and which family a file asks for) */
 #ifndef TEMPLATE_IMPL_H
 #define TEMPLATE_IMPL_H
@@ -45,4 +46,10 @@ bool turns_has(enum template_kind k);
 bool turns_joins(enum template_kind k, const struct msg *m, const struct msg *next);
 void turns_write(struct prompt *p, const struct msg *msgs, int n, bool open);
 struct part turns_part(const struct prompt *p, const struct msg *m);
+
+/* template_harmony.c.  HARMONY_SYSTEM: bytes of the longest run that is no message's. */
+enum { HARMONY_SYSTEM = 320 };
+bool harmony_joins(const struct msg *m, const struct msg *next);
+void harmony_write(struct prompt *p, const struct msg *msgs, int n, bool open);
+struct part harmony_part(const struct prompt *p, const struct msg *m);
 #endif

@@ -1,4 +1,5 @@
 /* vocab.c - a vocabulary from its GGUF keys, and what may be asked of it.  encode.c has vocab_encode(). */
+#include "engine/harmony.h"
 #include "engine/template_marks.h"
 #include "engine/text.h"
 #include "engine/vocab_impl.h"
@@ -231,10 +232,10 @@ static int open_types(struct vocab *v, const struct gguf *g, struct err *err)
 static const char *const turn_mark[] = {
     "<|im_start|>", "<|im_end|>", "<|im_sep|>", "<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>",
     "<|end_header_id|>", "<|eot_id|>", "<|eom_id|>", "<|endoftext|>", "<|python_tag|>", "<|user|>", "<|assistant|>",
-    "<|system|>", "<|end|>", "<|return|>", "<|call|>", "<|start|>", "<|message|>", "<|channel|>", "<bos>", "<eos>",
-    "<start_of_turn>", "<end_of_turn>", "<|START_OF_TURN_TOKEN|>", "<|END_OF_TURN_TOKEN|>", "<|start_of_role|>",
-    "<|end_of_role|>", "[INST]", "[/INST]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[AVAILABLE_TOOLS]",
-    "[/AVAILABLE_TOOLS]", "[TOOL_CALLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CONTENT]",
+    "<|system|>", "<|end|>", "<|return|>", "<|call|>", "<|start|>", "<|message|>", "<|channel|>", "<|constrain|>",
+    "<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>", "<|START_OF_TURN_TOKEN|>", "<|END_OF_TURN_TOKEN|>",
+    "<|start_of_role|>", "<|end_of_role|>", "[INST]", "[/INST]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]",
+    "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_CALLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CONTENT]",
     TEMPLATE_DEEPSEEK_BEGIN, TEMPLATE_DEEPSEEK_USER, TEMPLATE_DEEPSEEK_ASSISTANT, TEMPLATE_DEEPSEEK_END,
 };
 /* What a template frames outside text with, and what Phi-4-mini knows tools by, though its template here writes none of
@@ -242,10 +243,9 @@ static const char *const turn_mark[] = {
 static const char *const frame_mark[] = {"<tool_response>", "</tool_response>", "<|tool|>", "<|/tool|>",
                                          "<|tool_call|>", "<|/tool_call|>", "<|tool_response|>"};
 
-/* (Harmony's <|end|> ends a message and not the answer; its template is refused.) */
 static const char *const end_mark[] = {"<|im_end|>",      "<|eot_id|>",    "<|eom_id|>",
                                        "<|end_of_text|>", "<|endoftext|>", "</s>", TEMPLATE_DEEPSEEK_END,
-                                       "<end_of_turn>",   "<eos>", "<|end|>"};
+                                       "<end_of_turn>",   "<eos>", "<|end|>", "<|return|>", "<|call|>"};
 
 static void open_marks(struct vocab *v)
 {
@@ -309,6 +309,7 @@ static int open_ids(struct vocab *v, const struct gguf *g, struct err *err)
         int32_t id = vocab_find(v, end_mark[i], strlen(end_mark[i]));
         if (id >= 0 && v->token[id].attr == VOCAB_CONTROL) mark_end(v, id);
     }
+    if (harmony_speaks(v)) v->token[vocab_find(v, "<|end|>", 7)].end = false; /* there it ends a message alone */
     return 0;
 }
 

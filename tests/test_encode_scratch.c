@@ -115,6 +115,11 @@ static void add_marks(struct vocab_make *m)
     vocab_make_add(m, "<|user|>", VOCAB_CONTROL, 0);
     vocab_make_add(m, "<|assistant|>", VOCAB_CONTROL, 0);
     vocab_make_add(m, "<|end|>", VOCAB_CONTROL, 0);
+    vocab_make_add(m, "<|start|>", VOCAB_CONTROL, 0);
+    vocab_make_add(m, "<|message|>", VOCAB_CONTROL, 0);
+    vocab_make_add(m, "<|channel|>", VOCAB_CONTROL, 0);
+    vocab_make_add(m, "<|return|>", VOCAB_CONTROL, 0);
+    vocab_make_add(m, "<|call|>", VOCAB_CONTROL, 0);
 }
 
 static struct vocab *open_spm(void)
@@ -498,7 +503,7 @@ enum { MSGS = 6 };
 
 /* The families whose neighbouring messages share turns, and those that have ChatML's for results alone. */
 static const enum template_kind turned[] = {TEMPLATE_LLAMA2, TEMPLATE_MISTRAL1, TEMPLATE_GEMMA, TEMPLATE_PHI3,
-                                            TEMPLATE_PHI4};
+                                            TEMPLATE_PHI4, TEMPLATE_HARMONY};
 
 static int draw_messages(struct buf text[MSGS], struct msg msgs[MSGS])
 {
@@ -506,7 +511,7 @@ static int draw_messages(struct buf text[MSGS], struct msg msgs[MSGS])
     for (int i = 0; i < n; i++) {
         text[i] = text_of(draw(KINDS), draw(60));
         msgs[i] = (struct msg){.role = (enum role)draw(ROLE_COUNT), .text = text[i].data, .len = text[i].len,
-                               .summary = draw(2) * draw(80)};
+                               .summary = draw(2) * draw(80), .name = draw(2) * draw(80), .tools = draw(4) == 0};
     }
     return n;
 }

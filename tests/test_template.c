@@ -93,7 +93,6 @@ TEST(other_templates_are_refused_by_name)
         {"{{ '<\xef\xbd\x9cUser\xef\xbd\x9c>' + message['content'] }}{{'<|im_start|><|im_end|>'}}", "another deepseek"},
         {"{{ '<|user|>\n' + message['content'] + eos_token }}{{ '<|assistant|>\n' }}", "zephyr"},
         {"{{ '<|START_OF_TURN_TOKEN|><|USER_TOKEN|>' + message['content'] + '<|END_OF_TURN_TOKEN|>' }}", "command-r"},
-        {"{{- \"<|start|>system<|message|>\" }}{{ \"<|channel|>\" }}", "gpt-oss"},
         {"{{ '<|start_of_role|>user<|end_of_role|>' }}", "granite"},
         {"{{ '<|header_start|>user<|header_end|>' }}", "llama4"},
         {"{{ 'USER: ' + message['content'] }}", "unknown"},
@@ -105,8 +104,8 @@ TEST(other_templates_are_refused_by_name)
         CHECK_EQ(detect(other[i].chat, true, &k, &err), -1);
         CHECK_EQ(k, TEMPLATE_KINDS);
         if (!strstr(err.text, other[i].name)) check_fail(__FILE__, __LINE__, "no %s in: %s", other[i].name, err.text);
-        CHECK(strstr(err.text, "chatml, llama2, llama3, mistral-v1, mistral-v3, mistral-v7, deepseek, gemma, phi3 and "
-                               "phi4"));
+        CHECK(strstr(err.text, "chatml, llama2, llama3, mistral-v1, mistral-v3, mistral-v7, deepseek, gemma, phi3, "
+                               "phi4 and harmony"));
     }
 }
 
