@@ -123,21 +123,34 @@ static void tell_tokens(struct run *r)
     }
 }
 
+static const char call_open[] = "<tool_call>";
+
+/* Where one begins behind other text, or may when there is more; n: nowhere.  No text but a call says that. */
+static size_t call_behind(struct run *r, size_t at, size_t n)
+{
+    const char *text = r->ans->text;
+    const char *found = at < n ? memmem(text + at, n - at, call_open, sizeof call_open - 1) : NULL;
+    size_t same = found ? 0 : MIN(n - at, sizeof call_open - 2);
+    if (found) return r->word = (size_t)(found - text);
+    while (same > 0 && memcmp(text + n - same, call_open, same) != 0) same--;
+    return r->word = n - same;
+}
+
 /* What may go to stdout of an answer's n bytes: none of what may become a call. */
 static size_t visible(struct run *r, size_t n)
 {
-    static const char call[] = "<tool_call>";
     static const char bare[] = {[FORM_CALLS_LLAMA3] = '{', [FORM_CALLS_MISTRAL3] = '[', [FORM_CALLS_MISTRAL7] = '['};
     const char *text = r->ans->text;
     if (!r->ask->tools) return n;
     size_t start = thinking_follow(&r->thinking, text, n), at = MAX(start, r->word), same = 0;
     if (start == n) return n;
+    if (turn_calls(r->a) == FORM_CALLS_HARMONY) return call_behind(r, at, n);
     while (at < n && strchr(" \t\r\n", text[at])) at++;
     r->word = at;
     const char first = bare[turn_calls(r->a)];
     if (at < n && first && text[at] == first) return start;
-    while (at + same < n && same < sizeof call - 1 && text[at + same] == call[same]) same++;
-    return at + same == n || same == sizeof call - 1 ? start : n;
+    while (at + same < n && same < sizeof call_open - 1 && text[at + same] == call_open[same]) same++;
+    return at + same == n || same == sizeof call_open - 1 ? start : n;
 }
 
 static void show(struct run *r, size_t upto)
@@ -260,7 +273,11 @@ static int close_thinking(struct run *r, struct request *q, int *id, struct err 
     int n = atomic_load(&r->ans->n_tokens);
     for (int i = 0; i < r->ans->n_prompt; i++) ids_put(&ids, r->ans->prompt[i]);
     for (int i = 0; i < n; i++) ids_put(&ids, r->ans->token[i].id);
-    int rc = vocab_encode(v, NULL, THINKING_CLOSE, strlen(THINKING_CLOSE), VOCAB_SPECIAL | VOCAB_NO_PREFIX, &ids, err);
+    enum template_kind kind;
+    const bool known = template_by_name(a->info->template, &kind) == 0;
+    const char *marks = known ? template_answers(kind, v, &ids, (size_t)r->ans->n_prompt) : NULL;
+    const char *tag = marks ? marks : THINKING_CLOSE;
+    int rc = vocab_encode(v, NULL, tag, strlen(tag), VOCAB_SPECIAL | VOCAB_NO_PREFIX, &ids, err);
     if (ids.failed) rc = err_set(err, ENGINE_NO_MEMORY, "no memory to close the thinking");
     int added = (int)ids.n - r->ans->n_prompt - n;
     buf_put(&r->before, r->ans->text, r->shown);
@@ -457,6 +474,7 @@ enum form_calls turn_calls(const struct app *a)
 {
     static const struct { const char *template; enum form_calls calls; } own[] = {
         {"llama3", FORM_CALLS_LLAMA3}, {"mistral-v3", FORM_CALLS_MISTRAL3}, {"mistral-v7", FORM_CALLS_MISTRAL7},
+        {"harmony", FORM_CALLS_HARMONY},
     };
     for (size_t i = 0; i < COUNT_OF(own) && !a->o->strict_tools; i++)
         if (strcmp(a->info->template, own[i].template) == 0) return own[i].calls;

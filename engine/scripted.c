@@ -9,8 +9,8 @@
  *
  * prefill_ms is slept once, when the prompt is done, token_ms at each token; "end": false goes on with the same answer
  * again instead of ending the turn (an endless talker).  Tokens are those of the vocabulary of the GGUF file
- * config.model.  Nothing is drawn: where a request's `allowed` or grammar does not have the script's next token, the
- * answer ends with END_NO_TOKEN. */
+ * config.model; with "marks": true what is spelled like a special one is one.  Nothing is drawn: where a request's
+ * `allowed` or grammar does not have the script's next token, the answer ends with END_NO_TOKEN. */
 #include "engine/maker.h"
 #include <jansson.h>
 #include <errno.h>
@@ -57,6 +57,7 @@ static int read_ms(const json_t *o, const char *key, double *out)
 static int add_answer(struct maker *m, const struct vocab *v, const json_t *o, const char *path, int n, struct err *err)
 {
     const json_t *text = json_object_get(o, "answer"), *end = json_object_get(o, "end");
+    const unsigned flags = VOCAB_NO_PREFIX | (json_is_true(json_object_get(o, "marks")) ? VOCAB_SPECIAL : 0);
     struct line l = {.ends = !json_is_false(end)};
     if (!json_is_string(text)) return bad_line(path, n, "\"answer\" must be a text", err);
     if (end && !json_is_boolean(end)) return bad_line(path, n, "\"end\" must be true or false", err);
@@ -66,7 +67,7 @@ static int add_answer(struct maker *m, const struct vocab *v, const json_t *o, c
     struct line *more = realloc(m->line, ((size_t)m->n_lines + 1) * sizeof *more);
     if (!more) return bad_line(path, n, "no memory", err);
     m->line = more;
-    if (vocab_encode(v, NULL, json_string_value(text), json_string_length(text), VOCAB_NO_PREFIX, &l.ids, err)) {
+    if (vocab_encode(v, NULL, json_string_value(text), json_string_length(text), flags, &l.ids, err)) {
         if (err) err->code = ENGINE_FAULT;
         return ENGINE_FAULT;
     }

@@ -50,8 +50,9 @@ int template_check(enum template_kind k, const struct vocab *v, struct err *err)
 const char *template_stop(enum template_kind k);
 
 /* What closes a model's thinking where its marks are tokens (harmony: and opens the answer), to be encoded with
- * VOCAB_SPECIAL; NULL: thinking ends in text. */
-const char *template_answers(enum template_kind k);
+ * VOCAB_SPECIAL behind what it has written: ids, from number `from` on, which loses a head that it had begun.  NULL:
+ * thinking ends in text. */
+const char *template_answers(enum template_kind k, const struct vocab *v, struct ids *ids, size_t from);
 
 /* How many of a prompt's ids, from the first, are no message's: what harmony's template says itself. */
 size_t template_head(enum template_kind k, const struct vocab *v, const int32_t *ids, size_t n);

@@ -169,9 +169,10 @@ int forms_read_call(const char *text, size_t len, struct form_call *out, struct 
  *     [{"name": NAME, "arguments": {...}}]         the objects may have an "id"; of several the first is the call
  *
  * only for a tool of forms_tools(), since these have no mark of their own (Mistral's is a token, which is no text) and
- * an answer may be JSON too; what is no such call is FORMS_OTHER.  Qwen's form is ours. */
+ * an answer may be JSON too; what is no such call is FORMS_OTHER.  Qwen's form is ours.  Harmony's comes in ours
+ * (engine/harmony.h), at the end; before it the model may have said something, with a blank line behind it. */
 enum form_calls { /* that, or ours */
-    FORM_CALLS_OWN, FORM_CALLS_LLAMA3, FORM_CALLS_MISTRAL3, FORM_CALLS_MISTRAL7, FORM_CALLS_ANY
+    FORM_CALLS_OWN, FORM_CALLS_LLAMA3, FORM_CALLS_HARMONY, FORM_CALLS_MISTRAL3, FORM_CALLS_MISTRAL7, FORM_CALLS_ANY
 };
 int forms_read_call_as(enum form_calls how, const char *text, size_t len, struct form_call *out, struct err *err);
 void forms_call_free(struct form_call *c);
@@ -181,6 +182,16 @@ void forms_call_free(struct form_call *c);
 int forms_mistral_tools(const char *const *names, int n, struct buf *out, struct err *err);
 void forms_mistral_call(const struct form_call *c, const char *id, struct buf *out); /* c was read by one of these */
 void forms_mistral_result(struct form_text text, const char *id, struct buf *out);   /* v3; v7 has texts as they are */
+
+/* And what a gpt-oss model is told.  A type is one tool; types: all of them, together.  Before a call or a result stands
+ * the tool's name with a blank behind it: forms_harmony_name() says how long it is, which may be 0, and then nothing
+ * stands there. */
+int forms_harmony_tools(const char *const *names, int n, struct buf *out, struct err *err);
+void forms_harmony_type(struct form_text name, struct form_text about, struct form_text arguments, struct buf *out);
+void forms_harmony_types(struct form_text types, struct buf *out);
+size_t forms_harmony_name(struct form_text name, struct buf *out);
+size_t forms_harmony_call(const struct form_call *c, struct buf *out); /* with its name, whose length it returns */
+void forms_harmony_result(struct form_text text, struct buf *out);
 
 /* 0, or -1: err says what tools.json does not allow: the tool, an argument of it, its type, or one that lacks. */
 int forms_check_call(const struct form_call *c, struct err *err);

@@ -14,6 +14,7 @@ void form_put(enum form f, const struct form_value *values, int n, struct buf *o
 void form_flat(struct form_text t, struct buf *out);        /* for one line: see forms.h */
 void form_json_string(struct form_text t, struct buf *out); /* with its quotes; t is UTF-8 */
 void form_json_compact(const json_t *v, struct buf *out);
+void form_json_spaced(const char *json, struct buf *out); /* forms_mistral.c: a call's, with blanks behind : and , */
 void forms_call_json(const char *name, const json_t *arguments, struct buf *out);
 int forms_check_json(const char *name, const json_t *arguments, struct err *err); /* as forms_check_call() */
 

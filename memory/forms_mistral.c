@@ -52,16 +52,21 @@ int forms_mistral_tools(const char *const *names, int n, struct buf *out, struct
     return 0;
 }
 
+void form_json_spaced(const char *json, struct buf *out)
+{
+    json_t *v = json_loads(json, 0, NULL);
+    if (v) put_json(v, out);
+    else out->failed = true; /* it was read before: no memory */
+    json_decref(v);
+}
+
 void forms_mistral_call(const struct form_call *c, const char *id, struct buf *out)
 {
-    json_t *arguments = json_loads(c->arguments, 0, NULL);
     buf_puts(out, "[{\"name\": ");
     form_json_string(form_text(c->name), out);
     buf_puts(out, ", \"arguments\": ");
-    if (arguments) put_json(arguments, out);
-    else out->failed = true; /* it was read before: no memory */
+    form_json_spaced(c->arguments, out);
     buf_printf(out, ", \"id\": \"%s\"}]", id);
-    json_decref(arguments);
 }
 
 void forms_mistral_result(struct form_text text, const char *id, struct buf *out)

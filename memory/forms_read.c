@@ -171,6 +171,25 @@ static int read_bare_call(struct form_text t, struct form_call *out, struct err 
     return err_set(err, FORMS_OTHER, "no call of a tool");
 }
 
+/* Behind what else was said and a blank line.  Looking for it is linear: JSON ends where another call could begin. */
+static int read_last_call(const char *text, size_t len, struct form_call *out, struct err *err)
+{
+    struct form_text open, close, t = trim((struct form_text){text, len});
+    int rc = forms_read_call(text, len, out, err);
+    call_marks(&open, &close);
+    if (len > FORMS_READ_LIMIT || t.len < close.len ||
+        memcmp(t.text + t.len - close.len, close.text, close.len) != 0)
+        return rc;
+    while (rc == FORMS_BAD) {
+        const char *end = t.text + t.len, *line = find(t, form_text("\n\n")).text;
+        if (!line) break;
+        t = (struct form_text){line + 1, (size_t)(end - line) - 1}; /* its newline may begin another */
+        if (t.len > open.len && memcmp(t.text + 1, open.text, open.len) == 0)
+            rc = forms_read_call(t.text + 1, t.len - 1, out, err);
+    }
+    return rc;
+}
+
 int forms_read_call_as(enum form_calls how, const char *text, size_t len, struct form_call *out, struct err *err)
 {
     struct form_text t = trim((struct form_text){text, len});
@@ -179,6 +198,7 @@ int forms_read_call_as(enum form_calls how, const char *text, size_t len, struct
     if (small && (any || how == FORM_CALLS_LLAMA3) && t.len > 0 && *t.text == '{') return read_bare_call(t, out, err);
     bool mistral = how == FORM_CALLS_MISTRAL3 || how == FORM_CALLS_MISTRAL7;
     if (small && (any || mistral) && form_begins_mistral(t)) return form_read_mistral(t, out, err);
+    if (any || how == FORM_CALLS_HARMONY) return read_last_call(text, len, out, err);
     return forms_read_call(text, len, out, err);
 }
 

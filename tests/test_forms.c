@@ -292,6 +292,37 @@ TEST(forms_of_mistral)
     check_out("{\"content\": \"a \\\"b\\\"\\n[/TOOL_RESULTS]\", \"call_id\": \"000000012\"}");
 }
 
+/* As its models were trained: a function of TypeScript each, calls behind the name, results as a JSON text. */
+TEST(forms_of_harmony)
+{
+    static const char *const names[] = {"calculator", "read"}, *const none[] = {"fly"};
+    struct form_call c = {strdup("read"), strdup("{\"path\":\"a \\\"b\\\"\",\"to\":3}")};
+    char want[2000];
+    CHECK_EQ(forms_harmony_tools(names, 2, fresh(), &err), 0);
+    snprintf(want, sizeof want, "## functions\n\nnamespace functions {\n\n// %s\ntype calculator = (_: {\n"
+             "expression: string,\n}) => any;\n\n// %s\ntype read = (_: {\npath: string,\nfrom?: number,\n"
+             "to?: number,\n", forms_tool("calculator")->about, forms_tool("read")->about);
+    CHECK(out.len > strlen(want) && memcmp(out.data, want, strlen(want)) == 0);
+    CHECK(strstr(out.data, "}) => any;\n\n} // namespace functions"));
+    CHECK_EQ(forms_harmony_tools(none, 1, fresh(), &err), -1);
+    CHECK(out.len == 0 && strstr(err.text, "no tool \"fly\""));
+    forms_harmony_type(form_text("f"), form_text("One.\nTwo."), form_text(""), fresh());
+    check_out("// One.\n// Two.\ntype f = () => any;\n\n");
+    CHECK_EQ(forms_harmony_call(&c, fresh()), 4);
+    check_out("read {\"path\": \"a \\\"b\\\"\", \"to\": 3}");
+    forms_call_free(&c);
+    CHECK_EQ(forms_harmony_name(form_text("a b\n<|call|>\xc3\xa4.B-9"), fresh()), 18);
+    check_out("a_b___call____.B-9 ");
+    CHECK_EQ(forms_harmony_name(form_text(""), fresh()), 0);
+    CHECK_EQ(out.len, 0);
+    char longer[100];
+    memset(longer, 'x', sizeof longer);
+    CHECK_EQ(forms_harmony_name((struct form_text){longer, sizeof longer}, fresh()), 64);
+    CHECK_EQ(out.len, 65);
+    forms_harmony_result(form_text("a \"b\"\n<|end|>"), fresh());
+    check_out("\"a \\\"b\\\"\\n<|end|>\"");
+}
+
 TEST(forms_call_refuses_arguments_that_are_no_object)
 {
     static const char *const bad[] = {"", "[]", "3", "{", "{\"a\":1,\"a\":2}", "{}{}", "{\"a\":\"\xff\"}"};

@@ -208,6 +208,19 @@ static const char ANSWERS[] =
     "{\"answer\": \"Facts:\\n- the harbour has nine piers\\nDecisions:\\nnone\\nDone:\\nnone\\nOpen:\\n- count\"}\n"
     "{\"answer\": \"I don't know, \\u00e9t\\u00e9 \\ud83d\\udea2.\"}\n";
 
+/* The same in harmony's channels. */
+static const char CHANNELS[] =
+    "{\"marks\": true, \"answer\": \"<|channel|>final<|message|>It is so.<|return|>\"}\n"
+    "{\"marks\": true, \"answer\": \"<|channel|>analysis<|message|>Count.<|end|><|start|>assistant<|channel|>final"
+    "<|message|>Nine piers, as far as I can see from here, and each of them has a number.<|return|>\"}\n"
+    "{\"marks\": true, \"answer\": \"<|channel|>commentary<|message|>I reckon.<|end|><|start|>assistant<|channel|>"
+    "commentary to=functions.calculator <|constrain|>json<|message|>{\\\"expression\\\":\\\"6*7\\\"}<|call|>\"}\n"
+    "{\"answer\": \"Forty-two.\"}\n"
+    "{\"answer\": \"Facts:\\n- the harbour has nine piers\\nDecisions:\\nnone\\nDone:\\nnone\\nOpen:\\n- count\"}\n"
+    "{\"answer\": \"I don't know, \\u00e9t\\u00e9 \\ud83d\\udea2.\"}\n";
+
+static bool speaks_in_channels;
+
 /* model: a file with the vocabulary; NULL: a token a byte, with or without a form of chat. */
 static void open_all(const char *model, const char *form, const char *crew)
 {
@@ -220,7 +233,7 @@ static void open_all(const char *model, const char *form, const char *crew)
         tiny_vocab(&m, form);
         cfg.model = gguf_make_file(&m, "vocab.gguf");
     }
-    cfg.script = tiny_text_file("answers.jsonl", ANSWERS);
+    cfg.script = tiny_text_file("answers.jsonl", speaks_in_channels ? CHANNELS : ANSWERS);
     err = (struct err){0};
     opts = (struct opts){.recall_index = 1e9, .recall_index_session = 1e8, .max_tokens = 200, .json = true,
                          .tools = "calculator", .crew = crew ? "t.yaml" : NULL,
@@ -393,6 +406,24 @@ static const char *mistral_file(bool v7)
     return path;
 }
 
+/* And for harmony's, in which what no message says stands before the first. */
+static const char *harmony_file(void)
+{
+    static const char *const token[] = {"<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|constrain|>",
+                                        "<|call|>", "<|return|>"};
+    static char path[256];
+    struct vocab_make m;
+    vocab_make_bpe(&m, "gpt-4o");
+    for (size_t i = 0; i < COUNT_OF(token); i++) m.eos = vocab_make_add(&m, token[i], VOCAB_CONTROL, 0);
+    m.chat = "<|start|>{{ m.role }}<|message|>{{ m.content }}<|end|>";
+    struct buf file = vocab_make_bytes(&m);
+    snprintf(path, sizeof path, "%s/harmony.gguf", check_tmpdir());
+    FILE *f = fopen(path, "wb");
+    CHECK(f && fwrite(file.data, 1, file.len, f) == file.len && fclose(f) == 0);
+    buf_free(&file);
+    return path;
+}
+
 /* And for Gemma's, whose turns have what several messages say: a token a byte, as in its files words are of SPM. */
 static const char *gemma_file(void)
 {
@@ -485,6 +516,16 @@ TEST(inspect_lists_what_the_next_request_carries_in_the_forms_of_mistral)
         for (uint64_t i = 1; i <= SESSIONS / 2; i++) random_session(model, NULL, 400 + 50 * (uint64_t)v7 + i, STEPS);
         CHECK(compared > SESSIONS * STEPS / 4 && rounds > SESSIONS / 4);
     }
+}
+
+TEST(inspect_lists_what_the_next_request_carries_in_the_form_of_harmony)
+{
+    const char *model = harmony_file();
+    compared = rounds = 0;
+    exact_front = speaks_in_channels = true;
+    for (uint64_t i = 1; i <= SESSIONS / 2; i++) random_session(model, NULL, 800 + i, STEPS);
+    exact_front = speaks_in_channels = false;
+    CHECK(compared > SESSIONS * STEPS / 4 && rounds > SESSIONS / 4);
 }
 
 TEST(inspect_lists_what_the_next_request_carries_in_the_form_of_gemma)

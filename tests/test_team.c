@@ -473,6 +473,37 @@ TEST(team_a_model_of_mistrals_family_is_told_and_calls_as_it_learned)
     end_team();
 }
 
+static const char *harmony_heard;
+
+static void calls_behind_words(const char *heard, char *out)
+{
+    static char text[MANY_TEXT];
+    bool called = hears(last_of(heard), "42");
+    if (called) snprintf(text, sizeof text, "%s", heard), harmony_heard = text;
+    says(out, called ? "It is 42." : "<think>\nHm.\n</think>\n\nI reckon.\n\n<tool_call>{\"name\":\"calculator\","
+                                     "\"arguments\":{\"expression\":\"6*7\"}}</tool_call>");
+}
+
+/* Its calls come in our form, behind what it says to people; it is told of tools, calls and results in its own. */
+TEST(team_a_model_of_harmony_is_told_and_calls_as_it_learned)
+{
+    static const char crew[] = "crew: test\nagents:\n  - name: ann\n    system: I am ann\n    tools: [calculator]\n"
+                               "    answer: 200\nflow:\n  kind: single\n";
+    open_app(crew, calls_behind_words, 4000, 8, NULL);
+    snprintf(many.info.template, sizeof many.info.template, "harmony");
+    opts.strict_tools = false;
+    OK(team_open(&team, &app, &err));
+    CHECK_STR(with_stdout_shown("Hello."), "ann: <think>\nHm.\n</think>\n\nI reckon.\n\nann: It is 42.\n");
+    CHECK_EQ(count_events("tool", NULL, NULL), 1);
+    CHECK(hears(harmony_heard, "system:## functions\n\nnamespace functions {\n\n// "));
+    CHECK(hears(harmony_heard, "\ntype calculator = (_: {\nexpression: string,\n}) => any;\n\n"));
+    CHECK(hears(harmony_heard, "assistant:calculator {\"expression\": \"6*7\"}"));
+    CHECK(hears(harmony_heard, "tool:calculator \"42\""));
+    CHECK(!hears(harmony_heard, "<tool_call>") && !hears(harmony_heard, "I reckon") && !hears(harmony_heard, "Hm."));
+    CHECK(strstr(harmony_heard, "system:I am ann") < strstr(harmony_heard, "system:## functions"));
+    end_team();
+}
+
 /* What ann says when she is asked what she hands over; NULL: she was not. */
 static const char *record, *bob_heard;
 static int asked_for_records;

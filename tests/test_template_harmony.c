@@ -33,8 +33,8 @@ static struct vocab *open_harmony(int attr)
 
 /* As the files of the models have it, in short. */
 static const char chat[] =
-    "{{- \"<|start|>system<|message|>\" }}{{- build_system_message() }}{{- \"<|end|>\" }}{%- for message in messages -%}"
-    "{{- \"<|start|>assistant to=\" }}{{- \"functions.\" + tool_call.name + \"<|channel|>commentary \" }}{{- \"<|call|>\" }}"
+    "{{- \"<|start|>system<|message|>\" }}{{- build_system_message() }}{{- \"<|end|>\" }}{%- for m in messages -%}"
+    "{{- \"<|start|>assistant to=\" }}{{- \"functions.\" + c.name + \"<|channel|>commentary \" }}{{- \"<|call|>\" }}"
     "{%- endfor -%}{%- if add_generation_prompt -%}<|start|>assistant{%- endif -%}";
 
 TEST(harmony_is_recognised_with_what_it_needs)
@@ -60,7 +60,7 @@ TEST(harmony_is_recognised_with_what_it_needs)
     enum template_kind k;
     CHECK_EQ(template_by_name("harmony", &k), 0);
     CHECK_EQ(k, TEMPLATE_HARMONY);
-    CHECK(template_stop(k) == NULL && template_answers(TEMPLATE_CHATML) == NULL);
+    CHECK(template_stop(k) == NULL);
 }
 
 TEST(harmony_s_message_ends_and_only_its_answer_ends_the_turn)
@@ -78,8 +78,8 @@ TEST(harmony_s_message_ends_and_only_its_answer_ends_the_turn)
 /* ---------------------------------------------------------------- what is written */
 
 #define SYSTEM(more) "<|start|>system<|message|>You are ChatGPT, a large language model trained by OpenAI.\n" \
-                     "Knowledge cutoff: 2024-06\n\nReasoning: medium\n\n# Valid channels: analysis, commentary, final. " \
-                     "Channel must be included for every message." more "<|end|>"
+                     "Knowledge cutoff: 2024-06\n\nReasoning: medium\n\n# Valid channels: analysis, commentary, " \
+                     "final. Channel must be included for every message." more "<|end|>"
 #define TOOLS "\nCalls to these tools must go to the commentary channel: 'functions'."
 #define DEV(text) "<|start|>developer<|message|>" text "<|end|>"
 #define USER(text) "<|start|>user<|message|>" text "<|end|>"
@@ -131,17 +131,33 @@ TEST(harmony_is_written_as_the_models_saw_it)
     vocab_close(v);
 }
 
-/* What closes its thinking are these marks. */
+/* What closes its thinking are these marks, wherever it is; a head that was begun goes. */
 TEST(harmony_s_thinking_is_closed_with_marks)
 {
+#define ANSWERS "<|start|>assistant<|channel|>final<|message|>"
+    static const struct { const char *said, *closed; } row[] = {
+        {"<|channel|>analysis<|message|>hm", "<|channel|>analysis<|message|>hm<|end|>" ANSWERS},
+        {"<|channel|>analysis<|message|>hm<|end|>", "<|channel|>analysis<|message|>hm<|end|>" ANSWERS},
+        {"<|message|>hm<|end|><|start|>assistant<|channel|>fi", "<|message|>hm<|end|>" ANSWERS},
+        {"<|message|>hm<|start|>assistant<|channel|>fi", "<|message|>hm<|end|>" ANSWERS},
+        {"hm", "hm<|end|>" ANSWERS}, {"", "<|end|>" ANSWERS},
+    };
     struct vocab *v = open_harmony(VOCAB_CONTROL);
-    struct ids ids = {0};
-    struct err err = {0};
-    const char *marks_of = template_answers(TEMPLATE_HARMONY);
-    CHECK_EQ(vocab_encode(v, NULL, marks_of, strlen(marks_of), VOCAB_SPECIAL | VOCAB_NO_PREFIX, &ids, &err), 0);
-    CHECK_STR(tpl_spelled(v, &ids), "<|end|><|start|>assistant<|channel|>final<|message|>");
-    CHECK(ids.id[0] == FIRST_MARK + 1 && ids.id[1] == FIRST_MARK && ids.id[ids.n - 1] == FIRST_MARK + 2);
-    ids_free(&ids);
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        struct ids ids = {0};
+        struct err err = {0};
+        char want[200];
+        CHECK_EQ(vocab_encode(v, NULL, OPEN, strlen(OPEN), VOCAB_SPECIAL, &ids, &err), 0);
+        const size_t prompt = ids.n;
+        CHECK_EQ(vocab_encode(v, NULL, row[i].said, strlen(row[i].said), VOCAB_SPECIAL, &ids, &err), 0);
+        CHECK(template_answers(TEMPLATE_CHATML, v, &ids, prompt) == NULL);
+        const char *with = template_answers(TEMPLATE_HARMONY, v, &ids, prompt);
+        CHECK_EQ(vocab_encode(v, NULL, with, strlen(with), VOCAB_SPECIAL | VOCAB_NO_PREFIX, &ids, &err), 0);
+        snprintf(want, sizeof want, OPEN "%s", row[i].closed);
+        CHECK_STR(tpl_spelled(v, &ids), want);
+        CHECK_EQ(ids.id[ids.n - 1], FIRST_MARK + 2);
+        ids_free(&ids);
+    }
     vocab_close(v);
 }
 

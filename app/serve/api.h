@@ -80,6 +80,7 @@ struct api_ask {
     bool whole;        /* the schema is of the whole answer */
     struct buf texts;  /* of the messages */
     json_t *numbers;   /* of the calls in them, by id */
+    json_t *names;     /* and of their tools */
 };
 
 /* 0; -1: e says what is wrong with which field.  api_free() is due either way. */
@@ -90,6 +91,8 @@ void api_free(struct api_ask *a);
 /* api_messages.c: messages and tools into a->msgs. */
 int api_read_messages(struct api_ask *a, const struct api_model *m, const struct api_memory *memory,
                       struct api_error *e);
+/* api_harmony.c: tools as types of TypeScript. */
+void api_harmony_tools(const json_t *tools, struct buf *out);
 /* api_schema.c: the schema of one call of these tools (named: of that one), or of response_format, into a->schema;
  * references to definitions are put in place, as the engine's grammars have none, and where nobody asked for strictness
  * a form or range that no grammar can say (format, pattern, minimum, ...) is left out. */

@@ -1,10 +1,13 @@
 /* api_messages.c - messages and tools as the engine's templates take them.
  *
  * Tools stand in the system message in the words of assets/forms/, a line each; the families that have marks of their
- * own for tools, calls and results (Mistral's) get them as JSON in a message of their own. */
+ * own for tools, calls and results get them in a message of their own, Mistral's as JSON and harmony's as types. */
 #include "app/serve/api.h"
 
-static bool has_marks(enum form_calls c) { return c == FORM_CALLS_MISTRAL3 || c == FORM_CALLS_MISTRAL7; }
+static bool has_marks(enum form_calls c)
+{
+    return c == FORM_CALLS_MISTRAL3 || c == FORM_CALLS_MISTRAL7 || c == FORM_CALLS_HARMONY;
+}
 
 /* ---------------------------------------------------------------- what is composed */
 
@@ -156,7 +159,8 @@ static void put_tools(const struct api_ask *a, const struct api_model *m, struct
     const json_t *t;
     size_t i;
     if (has_marks(m->calls)) {
-        api_put_json(a->tools, 0, out);
+        if (m->calls == FORM_CALLS_HARMONY) api_harmony_tools(a->tools, out);
+        else api_put_json(a->tools, 0, out);
         return;
     }
     json_array_foreach(a->tools, i, t) {
@@ -203,10 +207,11 @@ static int put_content(const json_t *content, size_t i, bool may_lack, struct bu
 
 /* ---------------------------------------------------------------- calls and results */
 
-/* The numbers of all calls, by id, from 1: Mistral's marks have numbers. */
-static json_t *number_calls(const json_t *messages)
+/* The numbers of all calls, by id, from 1: Mistral's marks have numbers, and harmony's results the names of tools.  How
+ * many there are. */
+static size_t number_calls(const json_t *messages, json_t *numbers, json_t *names)
 {
-    json_t *numbers = json_object(), *c;
+    json_t *c;
     const json_t *m;
     size_t i, k;
     json_int_t n = 0;
@@ -214,10 +219,12 @@ static json_t *number_calls(const json_t *messages)
         json_array_foreach(json_object_get(m, "tool_calls"), k, c) {
             const char *id = json_string_value(json_object_get(c, "id"));
             n++;
-            if (id && !json_object_get(numbers, id)) json_object_set_new(numbers, id, json_integer(n));
+            if (!id || json_object_get(numbers, id)) continue;
+            json_object_set_new(numbers, id, json_integer(n));
+            json_object_set_new(names, id, json_string(name_of(c)));
         }
     }
-    return numbers;
+    return (size_t)n;
 }
 
 static uint64_t call_number(const struct api_ask *a, const char *id)
@@ -225,17 +232,35 @@ static uint64_t call_number(const struct api_ask *a, const char *id)
     return (uint64_t)json_integer_value(json_object_get(a->numbers, id)); /* 0: no such */
 }
 
+static int check_call(const json_t *c, const char *where, struct api_error *e)
+{
+    if (is_name(name_of(c)) && json_string_value(json_object_get(c, "id"))) return 0;
+    return api_fail(e, 400, "invalid_value", where, "%s: a call needs an id, and a function with a name", where);
+}
+
+/* As it was written: a JSON text. */
+static struct form_text arguments_of(const json_t *c)
+{
+    const json_t *arguments = json_object_get(function_of(c), "arguments");
+    if (json_string_length(arguments) == 0) return (struct form_text){"{}", 2};
+    return (struct form_text){json_string_value(arguments), json_string_length(arguments)};
+}
+
+static void put_arguments_spaced(const json_t *c, struct buf *out)
+{
+    const struct form_text text = arguments_of(c);
+    json_t *v = json_loadb(text.text, text.len, 0, NULL);
+    if (!v) v = json_stringn(text.text, text.len);
+    api_put_json(v, 0, out);
+    json_decref(v);
+}
+
 static int put_call(const struct api_ask *a, const struct api_model *m, const json_t *c, const char *where,
                     struct buf *out, struct api_error *e)
 {
-    const json_t *f = function_of(c), *arguments = json_object_get(f, "arguments");
-    struct form_text text = {"{}", 2};
+    const struct form_text text = arguments_of(c);
     char name[TEMPLATE_CALL];
-    const char *id = json_string_value(json_object_get(c, "id"));
-    if (json_is_string(arguments) && json_string_length(arguments) > 0)
-        text = (struct form_text){json_string_value(arguments), json_string_length(arguments)};
-    if (!is_name(name_of(c)) || !id)
-        return api_fail(e, 400, "invalid_value", where, "%s: a call needs an id, and a function with a name", where);
+    if (check_call(c, where, e)) return -1;
     if (!has_marks(m->calls)) {
         if (forms_call(name_of(c), text, out, NULL) == 0) return 0;
         buf_printf(out, API_CALL_OPEN "{\"name\":\"%s\",\"arguments\":", name_of(c)); /* as it was written */
@@ -243,13 +268,28 @@ static int put_call(const struct api_ask *a, const struct api_model *m, const js
         buf_puts(out, "}</tool_call>");
         return 0;
     }
-    json_t *object = json_loadb(text.text, text.len, 0, NULL);
-    if (!object) object = json_stringn(text.text, text.len);
-    template_call_name(call_number(a, id), name);
+    template_call_name(call_number(a, json_string_value(json_object_get(c, "id"))), name);
     buf_printf(out, "{\"name\": \"%s\", \"arguments\": ", name_of(c));
-    api_put_json(object, 0, out);
+    put_arguments_spaced(c, out);
     buf_printf(out, ", \"id\": \"%s\"}", name);
-    json_decref(object);
+    return 0;
+}
+
+/* Each is a message of its own. */
+static int put_harmony_calls(struct api_ask *a, const json_t *calls, const char *where, struct api_error *e)
+{
+    const json_t *c;
+    size_t k;
+    json_array_foreach(calls, k, c) {
+        const size_t from = a->texts.len;
+        if (check_call(c, where, e)) return -1;
+        const size_t name = forms_harmony_name(form_text(name_of(c)), &a->texts);
+        put_arguments_spaced(c, &a->texts);
+        struct msg made = composed(a, ROLE_ASSISTANT, from);
+        made.call = call_number(a, json_string_value(json_object_get(c, "id")));
+        made.name = name;
+        push(a, made);
+    }
     return 0;
 }
 
@@ -268,6 +308,7 @@ static int put_calls(struct api_ask *a, const struct api_model *m, const struct 
     if (put_content(content, i, true, &a->texts, e)) return -1;
     if (has_marks(m->calls)) { /* text and calls are apart there */
         if (a->texts.len > from) push(a, composed(a, ROLE_ASSISTANT, from));
+        if (m->calls == FORM_CALLS_HARMONY) return put_harmony_calls(a, calls, where, e);
         from = a->texts.len;
         buf_puts(&a->texts, "[");
     }
@@ -297,18 +338,22 @@ static int put_result(struct api_ask *a, const struct api_model *m, const json_t
     snprintf(where, sizeof where, "messages[%zu].tool_call_id", i);
     if (number == 0)
         return api_fail(e, 400, "invalid_value", where, "%s is to be the id of a call in a message before", where);
-    if (m->calls != FORM_CALLS_MISTRAL3) {
-        if (put_content(json_object_get(msg, "content"), i, true, &a->texts, e)) return -1;
-    } else {
-        struct buf text = {0};
-        int bad = put_content(json_object_get(msg, "content"), i, true, &text, e);
-        template_call_name(number, name);
-        forms_mistral_result((struct form_text){text.data ? text.data : "", text.len}, name, &a->texts);
-        a->texts.failed |= text.failed;
-        buf_free(&text);
-        if (bad) return -1;
+    struct buf text = {0};
+    size_t named = 0;
+    const bool wrapped = m->calls == FORM_CALLS_MISTRAL3 || m->calls == FORM_CALLS_HARMONY;
+    int bad = put_content(json_object_get(msg, "content"), i, true, wrapped ? &text : &a->texts, e);
+    const struct form_text said = {text.data ? text.data : "", text.len};
+    template_call_name(number, name);
+    if (m->calls == FORM_CALLS_MISTRAL3) forms_mistral_result(said, name, &a->texts);
+    if (m->calls == FORM_CALLS_HARMONY) {
+        named = forms_harmony_name(form_text(json_string_value(json_object_get(a->names, id))), &a->texts);
+        forms_harmony_result(said, &a->texts);
     }
+    a->texts.failed |= text.failed;
+    buf_free(&text);
+    if (bad) return -1;
     struct msg made = composed(a, ROLE_TOOL, from);
+    made.name = named;
     made.call = number;
     push(a, made);
     return 0;
@@ -381,9 +426,11 @@ int api_read_messages(struct api_ask *a, const struct api_model *m, const struct
     if (!json_is_array(messages) || n == 0 || n > API_MESSAGES)
         return api_fail(e, 400, "invalid_value", "messages", "messages is to be a list of 1 to %d messages",
                         API_MESSAGES);
-    a->msgs = calloc(2 * n + 2, sizeof *a->msgs); /* text and calls of one may be two, and tools and system */
-    a->numbers = number_calls(messages);
-    if (!a->msgs || !a->numbers) return api_fail(e, 500, "no_memory", NULL, "no memory for the messages");
+    a->numbers = json_object();
+    a->names = json_object();
+    const size_t calls = number_calls(messages, a->numbers, a->names);
+    a->msgs = calloc(n + calls + 2, sizeof *a->msgs); /* text and calls of one are as many, and tools and system */
+    if (!a->msgs || !a->numbers || !a->names) return api_fail(e, 500, "no_memory", NULL, "no memory for the messages");
     if (read_tools(a, e) || put_front(a, m, messages, &i, e)) return -1;
     for (; i < n; i++)
         if (put_message(a, m, memory, messages, i, e)) return -1;

@@ -308,6 +308,7 @@ void api_free(struct api_ask *a)
 {
     json_decref(a->root);
     json_decref(a->numbers);
+    json_decref(a->names);
     free(a->msgs);
     free(a->ids);
     buf_free(&a->schema);

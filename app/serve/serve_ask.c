@@ -182,6 +182,7 @@ static int submit(struct serve *s, struct job *j, struct api_ask *ask, struct ap
                                 .whole = ask->whole};
     struct err err = {0};
     const bool own = s->model.calls == FORM_CALLS_OWN;
+    const bool no_grammar = s->model.calls == FORM_CALLS_HARMONY; /* the engine says so to whom asked for one */
     if (own && (!ask->whole || j->whole_call)) { /* families with forms of their own write a call bare */
         g.open = API_CALL_OPEN;
         g.close = "</tool_call>";
@@ -194,7 +195,7 @@ static int submit(struct serve *s, struct job *j, struct api_ask *ask, struct ap
         .msgs = ask->msgs, .n_msgs = ask->n_msgs, .ids = ask->ids, .n_ids = ask->n_ids, .agent = j->agent,
         .max_tokens = j->max_tokens, .sampling = ask->sampling, .stop = ask->stop, .n_stop = ask->n_stop,
         .top_n = ask->top_n, .no_logprobs = !ask->logprobs,
-        .grammar = ask->schema.len > 0 && (own || ask->whole) ? &g : NULL,
+        .grammar = ask->schema.len > 0 && (own || ask->whole || (no_grammar && ask->strict)) ? &g : NULL,
     };
     int code = s->a->ops->submit(s->a->engine, &r, &j->id, &err);
     /* Parameters that no grammar can hold a call to: where nobody asked for that, the call is only hoped for. */

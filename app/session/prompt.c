@@ -21,7 +21,10 @@ static enum role role_of(enum journal_kind kind)
     return kind == JOURNAL_ANSWER ? ROLE_ASSISTANT : ROLE_USER;
 }
 
-static bool has_marks(enum form_calls calls) { return calls == FORM_CALLS_MISTRAL3 || calls == FORM_CALLS_MISTRAL7; }
+static bool has_marks(enum form_calls calls)
+{
+    return calls == FORM_CALLS_MISTRAL3 || calls == FORM_CALLS_MISTRAL7 || calls == FORM_CALLS_HARMONY;
+}
 
 /* ---------------------------------------------------------------- the front */
 
@@ -82,7 +85,7 @@ static int put_all_front(struct prompt *p, enum form_calls calls, struct texts *
     if (calls == FORM_CALLS_MISTRAL3 && put_tools(p, texts, items, n, err)) return -1;
     const struct msg system = {.role = ROLE_SYSTEM, .text = p->front.data, .len = p->front.len, .summary = summary};
     if (p->front.len > 0 && push(p, system, err)) return -1;
-    if (calls == FORM_CALLS_MISTRAL7 && put_tools(p, texts, items, n, err)) return -1;
+    if (apart && calls != FORM_CALLS_MISTRAL3 && put_tools(p, texts, items, n, err)) return -1;
     p->front_msgs = p->n;
     return 0;
 }
@@ -90,71 +93,96 @@ static int put_all_front(struct prompt *p, enum form_calls calls, struct texts *
 /* ---------------------------------------------------------------- what follows */
 
 /* What p->lines has from `from` on; a pointer once all is written: the buffer moves. */
-static int push_line(struct prompt *p, enum role role, uint64_t call, size_t from, struct err *err)
+static int push_line(struct prompt *p, struct msg m, size_t from, struct err *err)
 {
-    if (p->lines.failed) return no_memory(err);
-    return push(p, (struct msg){.role = role, .text = NULL, .len = p->lines.len - from, .call = call}, err);
+    m.text = NULL;
+    m.len = p->lines.len - from;
+    return p->lines.failed ? no_memory(err) : push(p, m, err);
 }
 
-/* v3 has a result with its call's name, as JSON. */
+/* The tool of a call, which may be one that a damaged store has lost: then there is no name.  How long it is. */
+static size_t put_name(struct texts *texts, uint64_t id, struct buf *out)
+{
+    struct form_call call;
+    const struct text_entry *e = id > 0 ? texts_get(texts, id, NULL) : NULL;
+    if (!e || e->kind != JOURNAL_CALL || forms_read_call_as(FORM_CALLS_ANY, e->text, e->len, &call, NULL)) return 0;
+    const size_t n = forms_harmony_name(form_text(call.name), out);
+    forms_call_free(&call);
+    return n;
+}
+
+/* v3 has a result with its call's name, as JSON; harmony a JSON text behind the tool's. */
 static void put_result_text(enum form_calls calls, struct form_text text, uint64_t call, struct buf *out)
 {
     char name[TEMPLATE_CALL];
     template_call_name(call, name);
     if (calls == FORM_CALLS_MISTRAL3) forms_mistral_result(text, name, out);
+    else if (calls == FORM_CALLS_HARMONY) forms_harmony_result(text, out);
     else buf_put(out, text.text, text.len);
 }
 
-static int put_result(struct prompt *p, enum form_calls calls, const struct text_entry *e, uint64_t call,
-                      struct err *err)
+static int put_result(struct prompt *p, enum form_calls calls, struct texts *texts, uint64_t id, struct err *err)
 {
-    size_t from = p->lines.len;
-    if (calls != FORM_CALLS_MISTRAL3)
-        return push(p, (struct msg){.role = ROLE_TOOL, .text = e->text, .len = e->len, .call = call}, err);
-    put_result_text(calls, (struct form_text){e->text, e->len}, call, &p->lines);
-    return push_line(p, ROLE_TOOL, call, from, err);
+    const size_t from = p->lines.len;
+    const uint64_t call = id - 1;
+    struct msg m = {.role = ROLE_TOOL, .call = call};
+    if (calls == FORM_CALLS_HARMONY) m.name = put_name(texts, call, &p->lines);
+    const struct text_entry *e = texts_get(texts, id, err); /* looking at the call may have moved it */
+    if (!e) return -1;
+    if (calls == FORM_CALLS_MISTRAL3 || calls == FORM_CALLS_HARMONY) {
+        put_result_text(calls, (struct form_text){e->text, e->len}, call, &p->lines);
+        return push_line(p, m, from, err);
+    }
+    m.text = e->text;
+    m.len = e->len;
+    return push(p, m, err);
 }
 
-/* As the family writes it; what is no call after all stays what was said. */
+/* As the family writes it; what is no call after all stays what was said.  What was said before harmony's call is not
+ * told again, as what was thought is not. */
 static int put_call(struct prompt *p, enum form_calls calls, const struct text_entry *e, uint64_t id, struct err *err)
 {
     struct form_call call;
     char name[TEMPLATE_CALL];
+    struct msg m = {.role = ROLE_ASSISTANT, .call = id};
     size_t from = p->lines.len;
     if (!has_marks(calls) || forms_read_call_as(FORM_CALLS_ANY, e->text, e->len, &call, NULL))
         return push(p, (struct msg){.role = ROLE_ASSISTANT, .text = e->text, .len = e->len}, err);
     template_call_name(id, name);
-    forms_mistral_call(&call, name, &p->lines);
+    if (calls == FORM_CALLS_HARMONY) m.name = forms_harmony_call(&call, &p->lines);
+    else forms_mistral_call(&call, name, &p->lines);
     forms_call_free(&call);
-    return push_line(p, ROLE_ASSISTANT, id, from, err);
+    return push_line(p, m, from, err);
 }
 
-static int put_line(struct prompt *p, enum form_calls calls, enum role role, const struct window_item *it,
-                    struct err *err)
+static int put_line(struct prompt *p, enum form_calls calls, struct texts *texts, enum role role,
+                    const struct window_item *it, struct err *err)
 {
     struct buf line = {0};
     size_t from = p->lines.len;
-    uint64_t call = role != ROLE_TOOL ? 0 : it->part == WINDOW_RESULTS ? it->id - 1 : it->ref.first;
+    struct msg m = {.role = role};
+    if (role == ROLE_TOOL) m.call = it->part == WINDOW_RESULTS ? it->id - 1 : it->ref.first;
     if (it->part == WINDOW_REQUEST) forms_summary_request(&line);
     else window_reference(&it->ref, &line);
     const struct form_text text = {line.data ? line.data : "", line.len};
-    if (role == ROLE_TOOL) put_result_text(calls, text, call, &p->lines);
+    if (it->part == WINDOW_RESULTS && calls == FORM_CALLS_HARMONY) m.name = put_name(texts, m.call, &p->lines);
+    if (role == ROLE_TOOL) put_result_text(calls, text, m.call, &p->lines);
     else buf_put(&p->lines, text.text, text.len);
     p->lines.failed |= line.failed;
     buf_free(&line);
-    return push_line(p, role, call, from, err);
+    return push_line(p, m, from, err);
 }
 
 static int put_item(struct prompt *p, enum form_calls calls, struct texts *texts, const struct window_item *it,
                     struct err *err)
 {
-    if (it->part == WINDOW_REQUEST) return put_line(p, calls, ROLE_USER, it, err);
-    if (it->part == WINDOW_REFERENCE) return put_line(p, calls, ROLE_TOOL, it, err); /* a call and its results */
+    if (it->part == WINDOW_REQUEST) return put_line(p, calls, texts, ROLE_USER, it, err);
+    if (it->part == WINDOW_REFERENCE) return put_line(p, calls, texts, ROLE_TOOL, it, err); /* a call and results */
     if (it->ref.messages > 0) /* what it stands for is history of a person, or of the model, or a result */
-        return put_line(p, calls, it->part == WINDOW_RESULTS ? ROLE_TOOL : ROLE_USER, it, err);
+        return put_line(p, calls, texts, it->part == WINDOW_RESULTS ? ROLE_TOOL : ROLE_USER, it, err);
     const struct text_entry *e = texts_get(texts, it->id, err);
     if (!e) return -1;
-    if (e->kind == JOURNAL_RESULT) return put_result(p, calls, e, it->id - 1, err);
+    if (e->kind == JOURNAL_RESULT) return put_result(p, calls, texts, it->id, err);
     if (e->kind == JOURNAL_CALL) return put_call(p, calls, e, it->id, err);
     return push(p, (struct msg){.role = role_of(e->kind), .text = e->text, .len = e->len}, err);
 }

@@ -4,9 +4,9 @@
  *     history, results ──> user, assistant and tool messages; what stands in as a line is that line
  *     request          ──> a user message that asks for a summary
  *
- * A model of Mistral's has its own marks for tools, calls and results (engine/template.h): the tools are a message of
- * their own then, before the system message (v3) or behind it (v7); calls and results are written as it writes them,
- * whoever made them.
+ * A model of Mistral's, or of harmony, has its own marks for tools, calls and results (engine/template.h): the tools
+ * are a message of their own then, before the system message (v3) or behind it; calls and results are written as it
+ * writes them, whoever made them.
  *
  * Threads: the app's. */
 #ifndef PROMPT_H

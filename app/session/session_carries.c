@@ -143,8 +143,9 @@ static int cut_group(const struct cut *t, int first, int last, size_t from, stru
             return -1;
         }
         const int32_t *id = own.id, *whole = t->ids->id;
+        const size_t head = template_head(t->kind, t->v, id, own.n);
         const bool begins = first > 0 && own.n > 0 && from < t->ids->n && id[0] == whole[0] && id[0] != whole[from];
-        const size_t skip = begins ? 1 : 0; /* what only the whole begins with */
+        const size_t skip = head > 0 ? head : begins ? 1 : 0; /* what only the whole begins with */
         while (n + skip < own.n && from + n < t->ids->n && id[n + skip] == whole[from + n]) n++;
         t->end[i] = from + n;
         ids_free(&own);
@@ -160,7 +161,8 @@ static int cut_messages(const struct cut *t, struct err *err)
     }
     for (int i = 0, last; i < t->n; i = last + 1) {
         for (last = i; last + 1 < t->n && template_joins(t->kind, &t->msgs[last], &t->msgs[last + 1]);) last++;
-        if (cut_group(t, i, last, i > 0 ? t->end[i - 1] : 0, err)) return -1;
+        const size_t from = i > 0 ? t->end[i - 1] : template_head(t->kind, t->v, t->ids->id, t->ids->n);
+        if (cut_group(t, i, last, from, err)) return -1;
     }
     return 0;
 }

@@ -14,7 +14,7 @@ enum { COUNTED = 1 << 20, RESULT_LEAST = 32,
 
 struct result_scale result_scale(struct session *s)
 {
-    return (struct result_scale){s->a->ops, s->a->engine, turn_calls(s->a) == FORM_CALLS_MISTRAL3, false, false};
+    return (struct result_scale){s->a->ops, s->a->engine, turn_calls(s->a), false, false};
 }
 
 static bool count_one(struct result_scale *sc, const struct msg *m, struct engine_count *out)
@@ -29,10 +29,11 @@ size_t result_weigh(struct result_scale *sc, const char *text, size_t n)
 {
     struct engine_count empty = {0}, whole = {0};
     struct buf json = {0};
-    if (sc->wrapped) forms_mistral_result((struct form_text){text, n}, "", &json);
+    if (sc->calls == FORM_CALLS_MISTRAL3) forms_mistral_result((struct form_text){text, n}, "", &json);
+    if (sc->calls == FORM_CALLS_HARMONY) forms_harmony_result((struct form_text){text, n}, &json);
+    const bool wrapped = json.len > 0;
     const struct msg none = {.role = ROLE_TOOL, .text = "", .len = 0};
-    const struct msg m = {.role = ROLE_TOOL, .text = sc->wrapped ? json.data : text,
-                          .len = sc->wrapped ? json.len : n};
+    const struct msg m = {.role = ROLE_TOOL, .text = wrapped ? json.data : text, .len = wrapped ? json.len : n};
     bool failed = json.failed || !count_one(sc, &none, &empty) || !count_one(sc, &m, &whole);
     sc->no_memory |= json.failed;
     buf_free(&json);

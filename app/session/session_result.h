@@ -40,7 +40,7 @@ int result_append_ours(struct session *s, const char *arguments, const struct re
 struct result_scale {
     const struct engine_ops *ops;
     struct engine *engine; /* it must outlive the count */
-    bool wrapped;          /* results stand in a form of the model's own */
+    enum form_calls calls; /* results may stand in a form of the model's own */
     bool aside;            /* it is another thread that counts */
     bool no_memory;        /* of a count, which said SIZE_MAX then */
 };

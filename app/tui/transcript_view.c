@@ -73,6 +73,14 @@ bool transcript_is_call(const struct entry *e, size_t from)
     return same == sizeof open - 1 || (e->open && same > 0 && at + same == n);
 }
 
+/* Where what a model says before its call ends, which has a blank line behind it; at: it says nothing. */
+static size_t end_before_call(const struct entry *e, size_t at)
+{
+    static const char call[] = "\n\n<tool_call>";
+    const char *found = at < e->text.len ? memmem(e->text.data + at, e->text.len - at, call, sizeof call - 1) : NULL;
+    return found ? (size_t)(found - e->text.data) : at;
+}
+
 static void put_answer(struct entry *e, int columns, bool utf8)
 {
     struct shape *s = &e->shape;
@@ -83,7 +91,8 @@ static void put_answer(struct entry *e, int columns, bool utf8)
         put_lines(&s->out, text, skip, MD_MARK | MD_ITALIC, 0, false);
     else if (s->settled.source == 0 && skip > 0)
         put_said(&s->out, MD_MARK, "%s, %zu bytes", skip == n && e->open ? "thinks" : "thought", skip);
-    if (e->call) return;
+    if (e->call) n = end_before_call(e, skip);
+    if (e->call && n == skip) return;
     if (e->open && n > skip && transcript_is_call(e, skip)) {
         put_said(&s->out, MD_MARK, "writes a call of a tool, %zu bytes", n - skip);
         return;

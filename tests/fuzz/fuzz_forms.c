@@ -137,6 +137,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         read_call(FORM_CALLS_OWN, text, size - 1);
         read_call(FORM_CALLS_LLAMA3, text, size - 1);
         read_call(FORM_CALLS_MISTRAL3, text, size - 1);
+        read_call(FORM_CALLS_HARMONY, text, size - 1);
         break;
     case 'r': read_record(text, size - 1); break;
     case 'h': read_handover(text, size - 1); break;

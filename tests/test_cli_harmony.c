@@ -1,0 +1,162 @@
+/* test_cli_harmony.c - the program with a vocabulary of gpt-oss's and a script that speaks in channels: what a person
+ * sees, what a client of the server gets, and what is refused since no text holds a call. */
+#include "tests/serve_rig.h"
+#include "tests/vocab_make.h"
+
+static const char *vocabulary(void)
+{
+    static const char *const token[] = {"<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|constrain|>",
+                                        "<|call|>", "<|return|>"};
+    static char path[512];
+    struct vocab_make m;
+    vocab_make_bpe(&m, "gpt-4o");
+    for (size_t i = 0; i < COUNT_OF(token); i++) m.eos = vocab_make_add(&m, token[i], VOCAB_CONTROL, 0);
+    m.chat = "<|start|>{{ m.role }}<|message|>{{ m.content }}<|end|>";
+    struct buf file = vocab_make_bytes(&m);
+    snprintf(path, sizeof path, "%s/harmony.gguf", check_tmpdir());
+    FILE *f = fopen(path, "wb");
+    CHECK(f && fwrite(file.data, 1, file.len, f) == file.len && fclose(f) == 0);
+    buf_free(&file);
+    return path;
+}
+
+#define SAYS(text) "{'marks': true, 'answer': '" text "'}\n"
+#define FINAL "<|start|>assistant<|channel|>final<|message|>"
+#define THINKS(text) "<|channel|>analysis<|message|>" text "<|end|>"
+#define CALLS(name, args) "<|start|>assistant<|channel|>commentary to=functions." name " <|constrain|>json<|message|>" \
+                          args "<|call|>"
+
+static struct child c;
+static int run(const char *answers, const char *in, const char *const *more)
+{
+    const char *args[CHILD_ARGS] = {"-m", vocabulary(), "--engine", "scripted", "--script-file",
+                                    serve_file("answers", quoted(answers)), "--no-save"};
+    size_t n = 7;
+    for (size_t i = 0; more[i]; i++) args[n++] = more[i];
+    child_free(&c);
+    return child_run(&c, args, in, strlen(in));
+}
+#define RUN(answers, in, ...) run(answers, in, (const char *const[]){__VA_ARGS__, NULL})
+
+static void check_out(const char *want) { CHECK_STR(c.out_text.data ? c.out_text.data : "", want); }
+
+TEST(cli_harmony_thinks_calls_and_answers)
+{
+    CHECK_EQ(RUN(SAYS(THINKS("Hm.") FINAL "It is so.<|return|>"), "why\n", "--ctx", "1024"), 0);
+    check_out("<think>\nHm.\n</think>\n\nIt is so.\n");
+    CHECK_EQ(RUN(SAYS(THINKS("Six.") "<|start|>assistant<|channel|>commentary<|message|>I reckon.<|end|>"
+                      CALLS("calculator", "{\\'expression\\':\\'6*7\\'}"))
+                 SAYS("<|channel|>final<|message|>It is 42.<|return|>"), "why\n", "--ctx", "4096", "--tools",
+                 "calculator"), 0);
+    check_out("<think>\nSix.\n</think>\n\nI reckon.\n\nIt is 42.\n");
+    CHECK(strstr(c.err_text.data, "[calculator {\"expression\":\"6*7\"}: ") != NULL);
+}
+
+TEST(cli_harmony_s_thinking_is_closed_with_its_marks)
+{
+    static const char script[] = SAYS("<|channel|>analysis<|message|>la la la la la la la la la la la la la la la ")
+                                 SAYS("It is 42.<|return|>");
+    CHECK_EQ(RUN(script, "why\n", "--thinking", "30", "--ctx", "1024"), 0);
+    CHECK(c.out_text.data && strncmp(c.out_text.data, "<think>\nla la", 13) == 0);
+    const char *end = strstr(c.out_text.data, "\n</think>\n\n");
+    CHECK_STR(end ? end : "none", "\n</think>\n\nIt is 42.\n");
+    CHECK_EQ(RUN(script, "why\n", "--thinking", "30", "--ctx", "1024", "--json"), 0);
+    const char *line = strstr(c.out_text.data, "\"event\":\"turn_end\"");
+    CHECK(line != NULL);
+    while (line > c.out_text.data && line[-1] != '\n') line--;
+    json_t *e = json_loadb(line, strcspn(line, "\n"), 0, NULL);
+    const char *text = json_string_value(json_object_get(e, "text"));
+    CHECK(text && strncmp(text, "<think>\n", 8) == 0 && strstr(text, "</think>"));
+    const size_t thought = (size_t)(strstr(text, "\n</think>") - text) - 8; /* a token a byte, but for the marks */
+    CHECK_EQ(json_integer_value(json_object_get(e, "tokens")),
+             (json_int_t)(2 + strlen("analysis") + thought + 4 + strlen("assistant" "final" "It is 42.")));
+    json_decref(e);
+}
+
+TEST(cli_harmony_is_held_to_no_form_of_calls)
+{
+    CHECK(RUN(SAYS("x"), "why\n", "--strict-tools", "--tools", "calculator") != 0);
+    CHECK(strstr(c.err_text.data, "--strict-tools: no call of a model with the harmony template can be held"));
+}
+
+/* ---------------------------------------------------------------- served */
+
+#define READ "{'type':'function','function':{'name':'read','description':'Reads.','parameters':{'type':'object'," \
+             "'properties':{'path':{'type':'string','description':'Of a file.'},'n':{'type':'integer','default':3}," \
+             "'how':{'enum':['a','b']},'list':{'type':'array','items':{'type':'object','properties':{'x':{'type':" \
+             "['number','null']}}}}},'required':['path']}}}"
+#define CHAT "/v1/chat/completions"
+#define ANY "{'messages':[{'role':'user','content':'x'}],'max_tokens':400"
+
+static void serve(const char *answers)
+{
+    SERVE("-m", vocabulary(), "--engine", "scripted", "--script-file", serve_file("answers", quoted(answers)), "--ctx",
+          "4096");
+}
+
+TEST(serve_harmony_gives_thinking_content_and_calls)
+{
+    serve(SAYS(THINKS("Hm.") "<|start|>assistant<|channel|>commentary<|message|>I look.<|end|>"
+               CALLS("read", "{\\'path\\':\\'<tool_call>\\'}"))
+          SAYS("<|channel|>final<|message|><tool_call>{\\'name\\':\\'read\\',\\'arguments\\':{}}</tool_call>"
+               "<|return|>"));
+    json_t *a = ask(CHAT, ANY ",'tools':[" READ "]}", 200);
+    CHECK_STR(text_at(a, "choices.0.message.reasoning_content"), "Hm.");
+    CHECK_STR(text_at(a, "choices.0.message.content"), "I look.");
+    CHECK_STR(text_at(a, "choices.0.finish_reason"), "tool_calls");
+    CHECK_STR(text_at(a, "choices.0.message.tool_calls.0.function.name"), "read");
+    CHECK_STR(text_at(a, "choices.0.message.tool_calls.0.function.arguments"), "{\"path\":\"<tool_call>\"}");
+    json_decref(a);
+    a = ask(CHAT, ANY ",'tools':[" READ "]}", 200); /* who only says it */
+    CHECK_STR(text_at(a, "choices.0.finish_reason"), "stop");
+    CHECK_STR(text_at(a, "choices.0.message.content"), "(tool_call){\"name\":\"read\",\"arguments\":{}}</tool_call>");
+    json_decref(a);
+    CHECK_EQ(serve_end(), 130);
+}
+
+TEST(serve_harmony_refuses_what_no_grammar_can_hold)
+{
+    serve(SAYS("<|channel|>final<|message|>x<|return|>"));
+#define STRICT "{'type':'function','function':{'name':'f','strict':true,'parameters':{'type':'object'," \
+               "'properties':{}}}}"
+    static const char *const more[] = {",'tools':[" READ "],'tool_choice':'required'}",
+                                       ",'response_format':{'type':'json_object'}}", ",'tools':[" STRICT "]}"};
+    for (size_t i = 0; i < COUNT_OF(more); i++) {
+        char body[2000];
+        snprintf(body, sizeof body, "%s%s", ANY, more[i]);
+        json_t *a = ask(CHAT, body, 400);
+        CHECK(strstr(text_at(a, "error.message"), "no answer of the harmony template can be held to one") != NULL);
+        CHECK_STR(text_at(a, "error.param"), i == 1 ? "response_format" : "tools");
+        json_decref(a);
+    }
+    CHECK_EQ(serve_end(), 130);
+}
+
+/* A conversation as clients send it back, counted: calls and results weigh what their messages weigh. */
+TEST(serve_harmony_reads_calls_and_results)
+{
+    serve(SAYS("<|channel|>final<|message|>x<|return|>"));
+#define TALK(more) "{'max_tokens':9,'messages':[{'role':'user','content':'x'},{'role':'assistant','content':'Two.'," \
+                   "'tool_calls':[{'id':'c','type':'function','function':{'name':'read','arguments':'{\\'path\\':" \
+                   "\\'a\\'}'}}" more "]},{'role':'tool','tool_call_id':'c','content':'R\\n'}],'tools':[" READ "]}"
+    json_t *a = ask(CHAT, TALK(""), 200);
+    json_t *b = ask(CHAT, TALK(",{'id':'d','type':'function','function':{'name':'f.g','arguments':'{oh'}}"), 200);
+    const char *types = "# Tools\n\n## functions\n\nnamespace functions {\n\n// Reads.\ntype read = (_: {\n"
+                        "// Of a file.\npath: string,\nn?: number, // default: 3\nhow?: \"a\" | \"b\",\n"
+                        "list?: {\nx?: number | null,\n}[],\n}) => any;\n\n} // namespace functions";
+    const char *system = "You are ChatGPT, a large language model trained by OpenAI.\nKnowledge cutoff: 2024-06\n\n"
+                         "Reasoning: medium\n\n# Valid channels: analysis, commentary, final. Channel must be included "
+                         "for every message.\nCalls to these tools must go to the commentary channel: 'functions'.";
+    const long long marks = 3 + 3 + 3 + 4 + 4 + 4 + 1; /* system, developer, user, text, call, result, head */
+    const long long bytes = (long long)(strlen("system") + strlen(system) + strlen("developer") + strlen(types) +
+        strlen("user" "x" "assistant" "final" "Two." "assistant to=functions.read" "commentary json" "{\"path\": \"a\"}"
+               "functions.read to=assistant" "commentary" "\"R\\n\"" "assistant"));
+    CHECK_EQ(number_at(a, "usage.prompt_tokens"), marks + bytes);
+    CHECK_EQ(number_at(b, "usage.prompt_tokens"), marks + bytes + 4 +
+             (long long)strlen("assistant to=functions.f.g" "commentary json" "\"{oh\""));
+    json_decref(a);
+    json_decref(b);
+    CHECK_EQ(serve_end(), 130);
+}
+
+CHECK_MAIN
