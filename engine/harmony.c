@@ -46,7 +46,7 @@ static void tell_name(const struct harmony *h, const struct harmony_out *out)
         const bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
         name[i] = good || c == '-' || c == '.' ? c : '_';
     }
-    out->tell(out->self, name, (size_t)h->n_name, true);
+    if (h->n_name > 0) out->tell(out->self, name, (size_t)h->n_name, true);
 }
 
 /* What stands before a body's first byte. */

@@ -8,8 +8,9 @@
  *     <|start|>functions.f to=assistant<|channel|>commentary<|message|>"..."<|end|>
  *     <|start|>assistant<|channel|>final<|message|>answer<|end|>
  *
- * What the model thought for its answers is not told again, as in the original.  The original also says the date: that
- * would make another prompt of the same messages each day, and nothing of yesterday's could be shared. */
+ * What the model thought is not told again.  (The original keeps what it thought before a call until the turn has its
+ * answer; a session has none of it any more.)  The original also says the date: that would make another prompt of the
+ * same messages each day, and nothing of yesterday's could be shared. */
 #include "engine/template_impl.h"
 
 static const char instructions[] = "# Instructions\n\n", tools[] = "# Tools\n\n";

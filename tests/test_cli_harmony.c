@@ -83,7 +83,7 @@ TEST(cli_harmony_is_held_to_no_form_of_calls)
 
 #define READ "{'type':'function','function':{'name':'read','description':'Reads.','parameters':{'type':'object'," \
              "'properties':{'path':{'type':'string','description':'Of a file.'},'n':{'type':'integer','default':3}," \
-             "'how':{'enum':['a','b']},'list':{'type':'array','items':{'type':'object','properties':{'x':{'type':" \
+             "'how':{'enum':['a','b'],'default':'a'},'list':{'type':'array','items':{'type':'object','properties':{'x':{'type':" \
              "['number','null']}}}}},'required':['path']}}}"
 #define CHAT "/v1/chat/completions"
 #define ANY "{'messages':[{'role':'user','content':'x'}],'max_tokens':400"
@@ -142,7 +142,7 @@ TEST(serve_harmony_reads_calls_and_results)
     json_t *a = ask(CHAT, TALK(""), 200);
     json_t *b = ask(CHAT, TALK(",{'id':'d','type':'function','function':{'name':'f.g','arguments':'{oh'}}"), 200);
     const char *types = "# Tools\n\n## functions\n\nnamespace functions {\n\n// Reads.\ntype read = (_: {\n"
-                        "// Of a file.\npath: string,\nn?: number, // default: 3\nhow?: \"a\" | \"b\",\n"
+                        "// Of a file.\npath: string,\nn?: number, // default: 3\nhow?: \"a\" | \"b\", // default: a\n"
                         "list?: {\nx?: number | null,\n}[],\n}) => any;\n\n} // namespace functions";
     const char *system = "You are ChatGPT, a large language model trained by OpenAI.\nKnowledge cutoff: 2024-06\n\n"
                          "Reasoning: medium\n\n# Valid channels: analysis, commentary, final. Channel must be included "

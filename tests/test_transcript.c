@@ -193,6 +193,30 @@ TEST(transcript_a_call_is_a_card_that_runs)
     transcript_close(t);
 }
 
+/* What was said to people before a call stays, and of the call only its card is seen. */
+TEST(transcript_keeps_what_was_said_before_a_call)
+{
+    static const char *const said[] = {"I look.\n\n<tool_call>{}</tool_call>",
+                                       "<think>\nHm.\n</think>\n\nI look.\n\n<tool_call>{}</tool_call>",
+                                       "<think>\nHm.\n</think>\n\n<tool_call>{}</tool_call>"};
+#define LIST "              list {}\n              | running\n"
+    static const char *const seen[] = {"a             I look.\n" LIST,
+                                       "a             thought, 22 bytes\n              I look.\n" LIST,
+                                       "a             thought, 22 bytes\n" LIST};
+    for (size_t i = 0; i < COUNT_OF(said); i++) {
+        struct transcript *t = open_it(plenty);
+        text(t, "a", said[i]);
+        end(t, "a", "stop", said[i]);
+        tell(t, (struct event){.kind = EV_CALL, .agent = event_str("a"), .time = 2,
+                               .call = {.turn = 1, .name = event_str("list"), .arguments = event_str("{}")}});
+        const char *shown = screen(t, 80, 8);
+        if (strncmp(shown, seen[i], strlen(seen[i])) != 0) CHECK_STR(shown, seen[i]);
+        CHECK(!strstr(shown, "tool_call"));
+        transcript_close(t);
+    }
+#undef LIST
+}
+
 /* Without the names that events have. */
 TEST(what_came_to_nothing_is_said_in_words)
 {

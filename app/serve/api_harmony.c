@@ -25,7 +25,8 @@ static void put_default(const json_t *schema, struct buf *out)
     const json_t *v = json_object_get(schema, "default");
     if (!v) return;
     buf_puts(out, " // default: ");
-    api_put_json(v, 0, out);
+    if (json_is_string(v) && json_object_get(schema, "enum")) put_words(json_string_value(v), out);
+    else api_put_json(v, 0, out);
 }
 
 /* Each on a line of its own, with what is said of it before it. */
