@@ -274,7 +274,7 @@ static int close_thinking(struct run *r, struct request *q, int *id, struct err 
     for (int i = 0; i < r->ans->n_prompt; i++) ids_put(&ids, r->ans->prompt[i]);
     for (int i = 0; i < n; i++) ids_put(&ids, r->ans->token[i].id);
     enum template_kind kind;
-    const bool known = template_by_name(a->info->template, &kind) == 0;
+    const bool known = !a->info->remote && template_by_name(a->info->template, &kind) == 0;
     const char *marks = known ? template_answers(kind, v, &ids, (size_t)r->ans->n_prompt) : NULL;
     const char *tag = marks ? marks : THINKING_CLOSE;
     int rc = vocab_encode(v, NULL, tag, strlen(tag), VOCAB_SPECIAL | VOCAB_NO_PREFIX, &ids, err);
@@ -476,9 +476,10 @@ enum form_calls turn_calls(const struct app *a)
         {"llama3", FORM_CALLS_LLAMA3}, {"mistral-v3", FORM_CALLS_MISTRAL3}, {"mistral-v7", FORM_CALLS_MISTRAL7},
         {"harmony", FORM_CALLS_HARMONY},
     };
+    enum form_calls calls = FORM_CALLS_OWN;
     for (size_t i = 0; i < COUNT_OF(own) && !a->o->strict_tools; i++)
-        if (strcmp(a->info->template, own[i].template) == 0) return own[i].calls;
-    return FORM_CALLS_OWN;
+        if (strcmp(a->info->template, own[i].template) == 0) calls = own[i].calls;
+    return calls == FORM_CALLS_HARMONY && a->info->remote ? FORM_CALLS_OWN : calls; /* a server reads its marks */
 }
 
 int turn_exit(int code, const struct turn_result *result)

@@ -317,7 +317,7 @@ static int enqueue(struct sched *s, const struct request *r, const int32_t *prom
     const char *stop = r->ids ? NULL : template_stop(s->cfg.template); /* ids may be any text */
     *place = request_make(r, prompt, segment, (int)n, s->cfg.token_text, stop, mem);
     (*place)->carried = carried;
-    if (s->cfg.template == TEMPLATE_HARMONY) request_channels(*place, s->cfg.vocab);
+    if (s->cfg.template == TEMPLATE_HARMONY && !s->cfg.heard) request_channels(*place, s->cfg.vocab);
     s->requests++;
     s->next_id = s->next_id == INT32_MAX ? 1 : s->next_id + 1;
     (*place)->a.id = s->next_id;

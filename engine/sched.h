@@ -70,6 +70,7 @@ struct sched_config {
     const struct vocab *vocab;
     size_t token_text; /* of it: sched_token_text(), which looks at every token */
     enum template_kind template;
+    bool heard; /* answers are text that was read elsewhere: no marks of the template are in it */
     int ctx, max_seqs, max_rows, step_rows, max_outs; /* max_rows >= step_rows > max_seqs, max_outs >= max_seqs */
     int groups;                            /* KV pool */
     struct kv_group group[KERN_GROUPS];    /* windows that are below ctx, else 0 */

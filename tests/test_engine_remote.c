@@ -3,6 +3,8 @@
  * granted. */
 #include "engine/engine.h"
 #include "tests/fake_server.h"
+#include "tests/gguf_make.h"
+#include "tests/vocab_make.h"
 
 #define VLLM "{'data':[{'id':'m','owned_by':'vllm','max_model_len':1024}]}"
 
@@ -100,6 +102,36 @@ TEST(an_answer_comes_as_it_is_streamed)
     ops->drop(engine, id);
     struct engine_event ev[4];
     CHECK_EQ(ops->step(engine, ev, 4, NULL), 0); /* now nothing is left to do */
+    end();
+}
+
+static void says_a_call(const struct fake_call *c)
+{
+    fake_stream(c);
+    fake_says(c, "I look.\\n\\n<tool_call>{}</tool_call>");
+    fake_ends(c, "stop", 1);
+}
+
+/* A server has read its model's marks: what comes is the text, though the vocabulary is one that has them. */
+TEST(an_answer_of_a_server_is_text_in_harmony_too)
+{
+    static const char *const token[] = {"<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|call|>", "<|return|>"};
+    struct vocab_make m;
+    struct err err = {0};
+    vocab_make_bpe(&m, "gpt-4o");
+    for (size_t i = 0; i < COUNT_OF(token); i++) m.eos = vocab_make_add(&m, token[i], VOCAB_CONTROL, 0);
+    m.chat = "<|start|>{{ m.role }}<|message|>{{ m.content }}<|end|>";
+    struct buf file = vocab_make_bytes(&m);
+    const struct engine_config cfg = {.model = gguf_make_write("harmony.gguf", file.data, file.len), .max_seqs = 1,
+                                      .remote = {.at = fake_begin(VLLM, says_a_call), .own_vocab = true},
+                                      .template = -1};
+    buf_free(&file);
+    engine = ops->open(&cfg, &err);
+    CHECK(engine != NULL);
+    CHECK_STR(ops->info(engine)->template, "harmony");
+    const int id = submit_text("Hi", 200);
+    check_answer(run(id), END_STOP, "I look.\n\n<tool_call>{}</tool_call>");
+    ops->drop(engine, id);
     end();
 }
 

@@ -501,6 +501,10 @@ TEST(team_a_model_of_harmony_is_told_and_calls_as_it_learned)
     CHECK(hears(harmony_heard, "tool:calculator \"42\""));
     CHECK(!hears(harmony_heard, "<tool_call>") && !hears(harmony_heard, "I reckon") && !hears(harmony_heard, "Hm."));
     CHECK(strstr(harmony_heard, "system:I am ann") < strstr(harmony_heard, "system:## functions"));
+    many.info.remote = true; /* a server reads its marks: that is told as others are, and writes calls as they do */
+    CHECK_EQ(turn_calls(&app), FORM_CALLS_OWN);
+    many.info.remote = false;
+    CHECK_EQ(turn_calls(&app), FORM_CALLS_HARMONY);
     end_team();
 }
 

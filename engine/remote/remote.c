@@ -376,6 +376,7 @@ static int open_remote(struct engine *e, const struct engine_config *cfg, const 
     struct sched_config sched;
     maker_sched_plan(e, &own, pages, &sched);
     sched.template = kind;
+    sched.heard = true;
     sched.runner = (struct runner){.self = m, .start = start, .ready = ready, .run = run};
     sched_ledger(&sched, &e->info.ledger);
     if (maker_sched_open(e, &sched, err)) return ENGINE_FAULT;
