@@ -46,7 +46,7 @@ struct harmony_out {
     void *self;
 };
 
-/* What stands in the vocabulary: all the marks that the template writes, and a model may end with. */
+/* Whether the vocabulary has all the marks; <|constrain|> may lack. */
 bool harmony_speaks(const struct vocab *v);
 
 /* Behind these ids of a prompt. */
