@@ -184,6 +184,17 @@ static int check_sampling(const struct app *a, struct err *err)
     return flag ? err_set(err, EXIT_USAGE, "%s: %s does not know it", flag, a->info->backend) : EXIT_DONE;
 }
 
+/* From the settings it is for the models that know it. */
+static int check_reasoning(struct app *a, struct err *err)
+{
+    static const char *const flag[] = {"--reasoning"};
+    const bool known = a->info->remote || strcmp(a->info->template, "harmony") == 0;
+    if (a->o->reasoning && known) return effort_by_name(a->o->reasoning, &a->effort);
+    if (!opts_by_flag(a->o, flag, 1)) return EXIT_DONE;
+    return err_set(err, EXIT_USAGE, "--reasoning: a model with the %s template is not told how much to think; those with "
+                   "harmony's are (gpt-oss)", a->info->template);
+}
+
 static int open_engine(struct app *a, struct err *err)
 {
     struct loading loading;
@@ -208,6 +219,7 @@ static int open_engine(struct app *a, struct err *err)
     if (a->o->strict_tools && !a->info->remote && strcmp(a->info->template, "harmony") == 0)
         return err_set(err, EXIT_USAGE, "--strict-tools: no call of a model with the harmony template can be held to a "
                        "form; its marks are no text");
+    if (check_reasoning(a, err)) return EXIT_USAGE;
     return check_sampling(a, err);
 }
 

@@ -24,6 +24,7 @@ struct app {
     struct engine *engine;
     const struct engine_info *info;
     struct sampling sampling; /* the seed of the first turn in it */
+    enum effort effort;       /* --reasoning, where the model is told */
     uint32_t *plain;          /* --answers: a bit for each token that is text: no answer ends itself; else NULL */
     struct buf key;           /* of --remote-key-file */
     struct out answers;       /* stdout */

@@ -42,6 +42,7 @@ int oneshot_messages(const struct app *a, const struct buf *prompt, struct msg m
     const char *system = a->o->system;
     if (system && *system) msgs[n++] = (struct msg){.role = ROLE_SYSTEM, .text = system, .len = strlen(system)};
     msgs[n++] = (struct msg){.role = ROLE_USER, .text = prompt->data ? prompt->data : "", .len = prompt->len};
+    msgs[0].effort = a->effort;
     return n;
 }
 

@@ -30,7 +30,7 @@ struct opts_said {
 enum { OPTS_SAID = 192 };
 
 struct opts {
-    const char *model, *prompt, *system, *template_name; /* NULL: not given */
+    const char *model, *prompt, *system, *template_name, *reasoning; /* NULL: not given */
     const char *engine, *script_file, *backend, *isa, *kv_type;
     const char *nll, *trace, *naive;
     const char *remote, *remote_model, *remote_key_file; /* another server computes; NULL: not given */

@@ -16,6 +16,11 @@
 enum role { ROLE_SYSTEM, ROLE_USER, ROLE_ASSISTANT, ROLE_TOOL, ROLE_COUNT };
 const char *role_name(enum role r); /* "system", "user", "assistant", "tool" */
 
+/* How much a model is to think before it answers, where its family is told so (harmony).  USUAL is medium there. */
+enum effort { EFFORT_USUAL, EFFORT_LOW, EFFORT_MEDIUM, EFFORT_HIGH, EFFORTS };
+const char *effort_name(enum effort e);                /* "low", "medium", "high"; of USUAL NULL */
+int effort_by_name(const char *name, enum effort *out); /* 0, or -1 */
+
 struct msg {
     enum role role;
     const char *text; /* any bytes; not NUL-terminated */
@@ -24,6 +29,7 @@ struct msg {
     /* Where a family has marks of its own for them (Mistral, harmony); others write the text as any of its role: */
     bool tools;     /* a system message is the list of tools: v3 has it before the system text, others behind it */
     uint64_t call;  /* this assistant's message is a call of a tool, and its number; of a result, its call's; 0: none */
+    enum effort effort; /* of the first message of all: what is asked of the model */
     size_t name;    /* of harmony's calls and results: the tool's is so long, and stands before the rest and a blank */
 };
 

@@ -17,6 +17,24 @@ const char *role_name(enum role r)
     return role_names[r];
 }
 
+static const char *const effort_names[EFFORTS] = {NULL, "low", "medium", "high"};
+
+const char *effort_name(enum effort e)
+{
+    assert(e >= 0 && e < EFFORTS);
+    return effort_names[e];
+}
+
+int effort_by_name(const char *name, enum effort *out)
+{
+    for (int e = EFFORT_LOW; e < EFFORTS; e++) {
+        if (strcmp(name, effort_names[e]) != 0) continue;
+        *out = (enum effort)e;
+        return 0;
+    }
+    return -1;
+}
+
 const char *template_name(enum template_kind k)
 {
     assert(k >= 0 && k < TEMPLATE_KINDS);

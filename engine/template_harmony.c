@@ -34,19 +34,21 @@ static void head(struct prompt *p, const char *who)
     put(p, who);
 }
 
-static void put_system(struct prompt *p, bool with_tools)
+static void put_system(struct prompt *p, bool with_tools, enum effort effort)
 {
     static const char text[] = "You are ChatGPT, a large language model trained by OpenAI.\n"
-                               "Knowledge cutoff: 2024-06\n\nReasoning: medium\n\n"
-                               "# Valid channels: analysis, commentary, final. "
+                               "Knowledge cutoff: 2024-06\n\nReasoning: ";
+    static const char rest[] = "\n\n# Valid channels: analysis, commentary, final. "
                                "Channel must be included for every message.";
     static const char more[] = "\nCalls to these tools must go to the commentary channel: 'functions'.";
     static const struct msg system = {.role = ROLE_SYSTEM};
-    static_assert(sizeof text + sizeof more <= HARMONY_SYSTEM, "it is a run");
+    static_assert(sizeof text + sizeof "medium" + sizeof rest + sizeof more <= HARMONY_SYSTEM, "it is a run");
     prompt_begin(p, &system);
     head(p, "system");
     prompt_mark(p, "<|message|>");
     put(p, text);
+    put(p, effort_name(effort == EFFORT_USUAL ? EFFORT_MEDIUM : effort));
+    put(p, rest);
     if (with_tools) put(p, more);
     prompt_mark(p, "<|end|>");
 }
@@ -120,7 +122,7 @@ void harmony_write(struct prompt *p, const struct msg *msgs, int n, bool open)
 {
     bool with_tools = false;
     for (int i = 0; i < n; i++) with_tools |= msgs[i].role == ROLE_SYSTEM && msgs[i].tools;
-    put_system(p, with_tools);
+    put_system(p, with_tools, n > 0 ? msgs[0].effort : EFFORT_USUAL);
     for (int i = 0; i < n; i++) {
         const struct msg *m = &msgs[i];
         const bool joined = i + 1 < n && harmony_joins(m, m + 1);

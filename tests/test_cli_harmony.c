@@ -79,6 +79,32 @@ TEST(cli_harmony_is_held_to_no_form_of_calls)
     CHECK(strstr(c.err_text.data, "--strict-tools: no call of a model with the harmony template can be held"));
 }
 
+static int64_t prompt_tokens(const char *how, bool oneshot)
+{
+    const char *more[] = {"--json", "--ctx", "1024", "--reasoning", how, oneshot ? "-p" : NULL, "why", NULL};
+    CHECK_EQ(run(SAYS("<|channel|>final<|message|>x<|return|>"), "why\n", more), 0);
+    const char *at = strstr(c.out_text.data, "\"prompt_tokens\":");
+    CHECK(at != NULL);
+    return strtoll(strchr(at, ':') + 1, NULL, 10);
+}
+
+/* A token a byte: the three words are as long as their letters. */
+TEST(cli_harmony_is_told_how_much_to_think_and_no_other_family)
+{
+    for (int oneshot = 0; oneshot < 2; oneshot++) {
+        const int64_t medium = prompt_tokens("medium", oneshot);
+        CHECK_EQ(prompt_tokens("high", oneshot), medium - 2);
+        CHECK_EQ(prompt_tokens("low", oneshot), medium - 3);
+    }
+    CHECK(RUN(SAYS("x"), "why\n", "--reasoning", "much") == 2 && strstr(c.err_text.data, "one of low|medium|high"));
+    CHECK(RUN(SAYS("x"), "why\n", "--reasoning", "high", "--template", "raw") == 2);
+    CHECK(strstr(c.err_text.data, "--reasoning: a model with the raw template is not told how much to think"));
+    setenv("PLIMSOLL_REASONING", "high", 1); /* for the models that know it: others go on without a word */
+    CHECK_EQ(RUN(SAYS("x"), "why\n", "--template", "raw"), 0);
+    CHECK(!c.err_text.data || !strstr(c.err_text.data, "--reasoning"));
+    unsetenv("PLIMSOLL_REASONING");
+}
+
 /* ---------------------------------------------------------------- served */
 
 #define READ "{'type':'function','function':{'name':'read','description':'Reads.','parameters':{'type':'object'," \
@@ -129,6 +155,36 @@ TEST(serve_harmony_refuses_what_no_grammar_can_hold)
         CHECK_STR(text_at(a, "error.param"), i == 1 ? "response_format" : "tools");
         json_decref(a);
     }
+    CHECK_EQ(serve_end(), 130);
+}
+
+TEST(serve_harmony_is_told_how_much_to_think)
+{
+    SERVE("-m", vocabulary(), "--engine", "scripted", "--script-file",
+          serve_file("answers", quoted(SAYS("<|channel|>final<|message|>x<|return|>"))), "--ctx", "4096", "--reasoning",
+          "high");
+    static const struct { const char *more; int less; } asks[] = {
+        {"}", 2}, {",'reasoning_effort':null}", 2}, {",'reasoning_effort':'low'}", 3},
+        {",'reasoning_effort':'high'}", 2}, {",'reasoning_effort':'medium'}", 0}};
+    char body[400];
+    long long tokens[COUNT_OF(asks)];
+    for (size_t i = 0; i < COUNT_OF(asks); i++) {
+        snprintf(body, sizeof body, "%s%s", ANY, asks[i].more);
+        json_t *a = ask(CHAT, body, 200);
+        tokens[i] = number_at(a, "usage.prompt_tokens");
+        json_decref(a);
+    }
+    for (size_t i = 0; i < COUNT_OF(asks); i++) CHECK_EQ(tokens[COUNT_OF(asks) - 1] - tokens[i], asks[i].less);
+    json_t *a = ask(CHAT, ANY ",'reasoning_effort':'minimal'}", 400);
+    CHECK_STR(text_at(a, "error.message"), "reasoning_effort is to be low, medium or high");
+    CHECK_STR(text_at(a, "error.param"), "reasoning_effort");
+    json_decref(a);
+    CHECK_EQ(serve_end(), 130);
+    SERVE("-m", vocabulary(), "--engine", "scripted", "--script-file", serve_file("answers", quoted(SAYS("x"))),
+          "--template", "raw");
+    a = ask(CHAT, ANY ",'reasoning_effort':'low'}", 400);
+    CHECK_STR(text_at(a, "error.code"), "unsupported_value");
+    json_decref(a);
     CHECK_EQ(serve_end(), 130);
 }
 

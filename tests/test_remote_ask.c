@@ -56,6 +56,19 @@ TEST(messages_alternate)
                              "{'role':'user','content':'more'}]");
 }
 
+TEST(how_much_to_think_is_told_if_it_was_said)
+{
+    struct msg one = {.role = ROLE_USER, TEXT("Hi")};
+    const struct request r = {.msgs = &one, .n_msgs = 1, .max_tokens = 5, .sampling = SAMPLING_GREEDY};
+    for (int e = EFFORT_USUAL; e < EFFORTS; e++) {
+        one.effort = (enum effort)e;
+        json_t *o = asked(SERVER_VLLM, &r), *said = json_object_get(o, "reasoning_effort");
+        CHECK(e == EFFORT_USUAL ? !said : json_is_string(said) &&
+              strcmp(json_string_value(said), effort_name((enum effort)e)) == 0);
+        json_decref(o);
+    }
+}
+
 TEST(any_bytes_become_text)
 {
     static const struct msg odd[] = {{.role = ROLE_USER, TEXT("a\0b\xff\xc3(\xe2\x82 \xf0\x9f\x98\x80")}};

@@ -77,9 +77,11 @@ TEST(harmony_s_message_ends_and_only_its_answer_ends_the_turn)
 
 /* ---------------------------------------------------------------- what is written */
 
-#define SYSTEM(more) "<|start|>system<|message|>You are ChatGPT, a large language model trained by OpenAI.\n" \
-                     "Knowledge cutoff: 2024-06\n\nReasoning: medium\n\n# Valid channels: analysis, commentary, " \
-                     "final. Channel must be included for every message." more "<|end|>"
+#define THINKING(how, more) \
+    "<|start|>system<|message|>You are ChatGPT, a large language model trained by OpenAI.\n" \
+    "Knowledge cutoff: 2024-06\n\nReasoning: " how "\n\n# Valid channels: analysis, commentary, " \
+    "final. Channel must be included for every message." more "<|end|>"
+#define SYSTEM(more) THINKING("medium", more)
 #define TOOLS "\nCalls to these tools must go to the commentary channel: 'functions'."
 #define DEV(text) "<|start|>developer<|message|>" text "<|end|>"
 #define USER(text) "<|start|>user<|message|>" text "<|end|>"
@@ -128,6 +130,27 @@ TEST(harmony_is_written_as_the_models_saw_it)
               SYSTEM("") "<|start|>assistant to=functions.f {}<|channel|>commentary json<|message|><|call|>"
               "<|start|>functions.f {} to=assistant<|channel|>commentary<|message|><|end|>"
               "<|start|>functions.f to=assistant<|channel|>commentary<|message|><|end|>");
+    vocab_close(v);
+}
+
+/* Whoever's the first message is. */
+TEST(harmony_is_told_how_much_to_think)
+{
+    struct vocab *v = open_harmony(VOCAB_CONTROL);
+    struct msg msgs[] = {tools_of("T"), tpl_say(ROLE_USER, "hi")};
+    msgs[0].effort = EFFORT_HIGH;
+    tpl_check(TEMPLATE_HARMONY, v, msgs, 2, true, THINKING("high", TOOLS) DEV("# Tools\n\nT") USER("hi") OPEN);
+    msgs[0].effort = EFFORT_MEDIUM;
+    tpl_check(TEMPLATE_HARMONY, v, msgs, 2, true, SYSTEM(TOOLS) DEV("# Tools\n\nT") USER("hi") OPEN);
+    msgs[1].effort = EFFORT_LOW;
+    tpl_check(TEMPLATE_HARMONY, v, msgs + 1, 1, true, THINKING("low", "") USER("hi") OPEN);
+    tpl_check(TEMPLATE_HARMONY, v, msgs, 2, true, SYSTEM(TOOLS) DEV("# Tools\n\nT") USER("hi") OPEN);
+    for (int e = EFFORT_LOW; e < EFFORTS; e++) {
+        enum effort same = EFFORT_USUAL;
+        CHECK(effort_by_name(effort_name((enum effort)e), &same) == 0 && (int)same == e);
+    }
+    enum effort none;
+    CHECK(!effort_name(EFFORT_USUAL) && effort_by_name("minimal", &none) == -1 && effort_by_name("", &none) == -1);
     vocab_close(v);
 }
 

@@ -38,6 +38,7 @@ struct api_model {
     bool embedded;               /* it learned tools in the forms of assets/forms/ */
     const struct vocab *vocab;
     struct sampling sampling;    /* of a request that says nothing of it */
+    enum effort effort;          /* the same */
     const char *const *stop;     /* ends every answer */
     int n_stop;
 };
@@ -77,6 +78,7 @@ struct api_ask {
     bool one_call;     /* parallel_tool_calls: false */
     bool strict;       /* a tool asked for it: without its grammar the request is refused */
     struct buf schema; /* of a grammar: of its calls, or of the whole answer; empty: none */
+    enum effort effort;
     bool whole;        /* the schema is of the whole answer */
     struct buf texts;  /* of the messages */
     json_t *numbers;   /* of the calls in them, by id */

@@ -436,5 +436,6 @@ int api_read_messages(struct api_ask *a, const struct api_model *m, const struct
         if (put_message(a, m, memory, messages, i, e)) return -1;
     if (a->texts.failed) return api_fail(e, 500, "no_memory", NULL, "no memory for the messages");
     place(a);
+    if (a->n_msgs > 0) a->msgs[0].effort = a->effort;
     return 0;
 }

@@ -118,6 +118,20 @@ static int read_sampling(struct api_ask *a, const struct api_model *m, struct ap
     return read_bias(a, vocab, e);
 }
 
+/* Of the families here harmony alone is told. */
+static int read_effort(struct api_ask *a, const struct api_model *m, struct api_error *e)
+{
+    static const char key[] = "reasoning_effort";
+    const json_t *v = json_object_get(a->root, key);
+    a->effort = m->effort;
+    if (!is_given(v)) return 0;
+    if (m->calls != FORM_CALLS_HARMONY)
+        return api_fail(e, 400, "unsupported_value", key, "%s: this model is not told how much to think; leave it out",
+                        key);
+    if (json_is_string(v) && effort_by_name(json_string_value(v), &a->effort) == 0) return 0;
+    return api_fail(e, 400, "invalid_value", key, "%s is to be low, medium or high", key);
+}
+
 /* ---------------------------------------------------------------- lengths, ends, log-probabilities */
 
 static int add_stop(struct api_ask *a, const json_t *v, struct api_error *e)
@@ -231,7 +245,7 @@ static const struct field {
     {"n", BOTH, ONE}, {"best_of", COMPLETION, ONE}, {"echo", COMPLETION, OFF}, {"suffix", COMPLETION, OFF},
     {"user", BOTH, PASSED}, {"metadata", BOTH, PASSED}, {"store", BOTH, PASSED}, {"service_tier", BOTH, PASSED},
     {"safety_identifier", BOTH, PASSED}, {"prompt_cache_key", BOTH, PASSED}, {"prompt_cache_retention", BOTH, PASSED},
-    {"parallel_tool_calls", CHAT, READ},
+    {"parallel_tool_calls", CHAT, READ}, {"reasoning_effort", CHAT, READ},
 };
 
 static const struct field *field_of(const char *name, enum api_kind kind)
@@ -298,7 +312,7 @@ int api_read(struct api_ask *a, enum api_kind kind, const char *body, size_t n, 
                         why.line, why.column);
     if (!json_is_object(a->root)) return api_fail(e, 400, "invalid_json", NULL, "the body is to be a JSON object");
     if (check_fields(a, e) || check_model(a, m, e) || read_stream(a, e) || read_lengths(a, e) ||
-        read_sampling(a, m, e) || read_stop(a, m, e) || read_logprobs(a, e))
+        read_sampling(a, m, e) || read_effort(a, m, e) || read_stop(a, m, e) || read_logprobs(a, e))
         return -1;
     if (kind == API_COMPLETION) return read_prompt(a, m, e);
     return api_read_messages(a, m, memory, e) || read_format(a, e) ? -1 : 0;

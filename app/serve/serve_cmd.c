@@ -69,7 +69,7 @@ static int check_serve(const struct opts *o, struct err *err)
 {
     static const char *const goes[] = {
         "--model", "--max-tokens", "--ctx", "--vram", "--fit", "--pool", "--overcommit", "--park", "--parallel",
-        "--template", "--temp", "--top-k", "--top-p", "--min-p", "--repeat-penalty", "--frequency-penalty",
+        "--template", "--reasoning", "--temp", "--top-k", "--top-p", "--min-p", "--repeat-penalty", "--frequency-penalty",
         "--presence-penalty", "--logit-bias", "--stop", "--seed", "--threads", "--isa", "--backend", "--device",
         "--exact", "--fast", "--kv-type", "--no-pin", "--engine", "--script-file", "--no-save", "--config", "--no-config", NULL,
     };
@@ -148,6 +148,7 @@ static int open_serve(struct serve *s, struct err *err)
     name_model(s);
     s->opened = time(NULL);
     s->model.calls = turn_calls(a);
+    s->model.effort = a->effort;
     s->model.embedded = a->o->embedded;
     s->model.vocab = a->ops->vocab(a->engine);
     s->model.sampling = a->sampling;

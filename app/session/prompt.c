@@ -208,6 +208,7 @@ int prompt_make(struct prompt *p, enum form_calls calls, struct texts *texts, co
     for (; i < n; i++)
         if (put_item(p, calls, texts, &items[i], err)) return -1;
     place_lines(p);
+    if (p->n > 0) p->msgs[0].effort = p->effort;
     return 0;
 }
 

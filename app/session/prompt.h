@@ -19,6 +19,7 @@
 struct prompt { /* all zeros is an empty one; for use again and again */
     struct msg *msgs;
     int n, cap;
+    enum effort effort; /* that the first message asks for */
     int front_msgs; /* that the front is: system message and tools */
     struct buf front, lines; /* what the messages point into, beside the texts */
 };

@@ -354,7 +354,7 @@ int session_new_as(struct session *s, struct app *a, const struct session_role *
                    struct err *err)
 {
     char model[JOURNAL_TITLE + 1];
-    *s = (struct session){.a = a, .role = *role};
+    *s = (struct session){.a = a, .role = *role, .prompt.effort = a->effort};
     if (a->o->answers > 0) s->role.answer = (int)a->o->answers;
     session_title(a->info->name, strlen(a->info->name), JOURNAL_TITLE, model);
     if (a->keeper && !role->unsaved && keep_new(&s->keep, a->keeper, model, err)) {

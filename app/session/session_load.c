@@ -248,7 +248,7 @@ static int check_speaker(const struct keep *k, struct err *err)
 int session_resume_as(struct session *s, struct app *a, const struct session_role *role, const char *name,
                       const char *system, struct err *err)
 {
-    *s = (struct session){.a = a, .role = *role};
+    *s = (struct session){.a = a, .role = *role, .prompt.effort = a->effort};
     if (!a->keeper) return err_set(err, EXIT_USAGE, "sessions are not saved here (--no-save): none can be resumed");
     int rc = keep_open(&s->keep, a->keeper, name, err);
     if (rc == 0 && check_speaker(&s->keep, err)) {

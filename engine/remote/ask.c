@@ -129,7 +129,9 @@ int remote_ask(const struct server *s, const struct request *r, struct buf *body
     json_t *list = messages(r->msgs, r->n_msgs);
     json_t *o = list ? json_pack("{s:s, s:O, s:b, s:{s:b}, s:i}", "model", s->model, "messages", list, "stream", 1,
                                  "stream_options", "include_usage", 1, "max_tokens", r->max_tokens) : NULL;
-    char *text = o && !set_sampling(o, s->kind, &r->sampling) ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(9))
+    const char *effort = r->n_msgs > 0 ? effort_name(r->msgs[0].effort) : NULL;
+    const bool lacks = o && effort && json_object_set_new(o, "reasoning_effort", json_string(effort));
+    char *text = o && !lacks && !set_sampling(o, s->kind, &r->sampling) ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(9))
                                                               : NULL;
     json_decref(list);
     json_decref(o);
