@@ -191,8 +191,8 @@ static int check_reasoning(struct app *a, struct err *err)
     const bool known = a->info->remote || strcmp(a->info->template, "harmony") == 0;
     if (a->o->reasoning && known) return effort_by_name(a->o->reasoning, &a->effort);
     if (!opts_by_flag(a->o, flag, 1)) return EXIT_DONE;
-    return err_set(err, EXIT_USAGE, "--reasoning: a model with the %s template is not told how much to think; those with "
-                   "harmony's are (gpt-oss)", a->info->template);
+    return err_set(err, EXIT_USAGE, "--reasoning: a model with the %s template is not told how much to think; those "
+                   "with harmony's are (gpt-oss)", a->info->template);
 }
 
 static int open_engine(struct app *a, struct err *err)

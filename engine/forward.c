@@ -120,8 +120,9 @@ static int run_layer(struct forward *f, const struct kern_batch *b, int i, struc
     float *x = floats(f, f->at_x), *q = floats(f, f->at_q), *att = floats(f, f->at_att);
     void *work = f->dev_work + f->at_work;
     int rc = k->attn_in(f->d, NULL, b, &l->attn, g, group, layer, x, q, work, err);
-    if (!rc) rc = k->attn(f->d, NULL, b, g, group, layer, m->heads, m->attn_scale, m->attn_cap, l->dev_sinks, q, att, work,
-                        err);
+    if (!rc)
+        rc = k->attn(f->d, NULL, b, g, group, layer, m->heads, m->attn_scale, m->attn_cap, l->dev_sinks, q, att, work,
+                     err);
     if (!rc) rc = k->project(f->d, NULL, b->rows, &l->wo, l->dev_bo, l->dev_attn_post, m->eps, att, x, work, err);
     const struct kern_ffn ffn = {.dev_norm = l->dev_ffn_norm, .dev_post = l->dev_ffn_post, .eps = m->eps,
                                  .gate = l->gate, .up = l->up, .down = l->down, .act = m->act,

@@ -183,7 +183,7 @@ int forms_mistral_tools(const char *const *names, int n, struct buf *out, struct
 void forms_mistral_call(const struct form_call *c, const char *id, struct buf *out); /* c was read by one of these */
 void forms_mistral_result(struct form_text text, const char *id, struct buf *out);   /* v3; v7 has texts as they are */
 
-/* And what a gpt-oss model is told.  A type is one tool; types: all of them, together.  Before a call or a result stands
+/* And what a gpt-oss model is told.  A type is one tool; types: all of them, together.  Before a call or result stands
  * the tool's name with a blank behind it: forms_harmony_name() says how long it is, which may be 0, and then nothing
  * stands there. */
 int forms_harmony_tools(const char *const *names, int n, struct buf *out, struct err *err);

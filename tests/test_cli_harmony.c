@@ -109,8 +109,8 @@ TEST(cli_harmony_is_told_how_much_to_think_and_no_other_family)
 
 #define READ "{'type':'function','function':{'name':'read','description':'Reads.','parameters':{'type':'object'," \
              "'properties':{'path':{'type':'string','description':'Of a file.'},'n':{'type':'integer','default':3}," \
-             "'how':{'enum':['a','b'],'default':'a'},'list':{'type':'array','items':{'type':'object','properties':{'x':{'type':" \
-             "['number','null']}}}}},'required':['path']}}}"
+             "'how':{'enum':['a','b'],'default':'a'},'list':{'type':'array','items':{'type':'object','properties':{'x':" \
+             "{'type':['number','null']}}}}},'required':['path']}}}"
 #define CHAT "/v1/chat/completions"
 #define ANY "{'messages':[{'role':'user','content':'x'}],'max_tokens':400"
 

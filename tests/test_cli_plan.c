@@ -180,7 +180,7 @@ TEST(plan_by_shape_and_by_gpu)
     has(out(), "\n  llama3.1-8b                      32   4096   32   8  128  14336  128256  131072    8.0 B\n");
     has(out(), "\n  mixtral-8x7b                     32   4096   32   8  128  14336   32000   32768   46.7 B, "
                "2 of 8 experts\n");
-    has(out(), "\n  deepseek-v3                    no: its architecture deepseek2 is not supported (latent attention, ");
+    has(out(), "\n  deepseek-v3                    no: its architecture deepseek2 is not supported (latent ");
 }
 
 TEST(plan_says_of_a_mixture_what_must_be_in_memory)

@@ -69,9 +69,10 @@ static int check_serve(const struct opts *o, struct err *err)
 {
     static const char *const goes[] = {
         "--model", "--max-tokens", "--ctx", "--vram", "--fit", "--pool", "--overcommit", "--park", "--parallel",
-        "--template", "--reasoning", "--temp", "--top-k", "--top-p", "--min-p", "--repeat-penalty", "--frequency-penalty",
-        "--presence-penalty", "--logit-bias", "--stop", "--seed", "--threads", "--isa", "--backend", "--device",
-        "--exact", "--fast", "--kv-type", "--no-pin", "--engine", "--script-file", "--no-save", "--config", "--no-config", NULL,
+        "--template", "--reasoning", "--temp", "--top-k", "--top-p", "--min-p", "--repeat-penalty",
+        "--frequency-penalty", "--presence-penalty", "--logit-bias", "--stop", "--seed", "--threads", "--isa",
+        "--backend", "--device", "--exact", "--fast", "--kv-type", "--no-pin", "--engine", "--script-file",
+        "--no-save", "--config", "--no-config", NULL,
     };
     static const char *const never[] = {"--json", "--trace", "--naive", "--unguarded", "--answers", "--tools", NULL};
     for (int i = 0; i < o->n_said; i++) {

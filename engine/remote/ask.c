@@ -131,8 +131,8 @@ int remote_ask(const struct server *s, const struct request *r, struct buf *body
                                  "stream_options", "include_usage", 1, "max_tokens", r->max_tokens) : NULL;
     const char *effort = r->n_msgs > 0 ? effort_name(r->msgs[0].effort) : NULL;
     const bool lacks = o && effort && json_object_set_new(o, "reasoning_effort", json_string(effort));
-    char *text = o && !lacks && !set_sampling(o, s->kind, &r->sampling) ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(9))
-                                                              : NULL;
+    const bool whole = o && !lacks && !set_sampling(o, s->kind, &r->sampling);
+    char *text = whole ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
     json_decref(list);
     json_decref(o);
     if (text) buf_puts(body, text);

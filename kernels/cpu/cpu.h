@@ -98,7 +98,8 @@ void cpu_mul(struct kdev *d, const struct cpu_input *in, const struct cpu_out *o
 void cpu_mul_bias(struct kdev *d, const struct cpu_input *in, const struct kmat *m, const float *bias, float *y);
 /* y += m x + bias, bias may be NULL. */
 void cpu_mul_add(struct kdev *d, const struct cpu_input *in, const struct kmat *m, const float *bias, float *y);
-/* act(gate x + bias) * (up x + bias_up), biases may be NULL, where the next product wants it: rounded to out.act if that is there, else to h. */
+/* act(gate x + bias) * (up x + bias_up), biases may be NULL, where the next product wants it: rounded to out.act if
+ * that is there, else to h. */
 struct cpu_gate {
     struct cpu_input in, out;
     struct kmat gate, up;

@@ -47,7 +47,8 @@ const struct cpu_isa *isa_avx2(void)
         .in_order = {IN_ORDER(1)},
         .mul = {MUL_ROW(1), MUL_ROW(2), MUL_ROW(3), MUL_ROW(4), MUL_ROW(5), MUL_ROW(6)},
         .opens = true,
-        .opener = {SWAPPER(Q4_0, 8), SWAPPER(Q5_0, 3), SWAPPER(MXFP4, 3), SWAPPER(Q4_K, 8), SWAPPER(Q5_K, 2), SWAPPER(Q6_K, 2)},
+        .opener = {SWAPPER(Q4_0, 8), SWAPPER(Q5_0, 3), SWAPPER(MXFP4, 3), SWAPPER(Q4_K, 8), SWAPPER(Q5_K, 2),
+                   SWAPPER(Q6_K, 2)},
         .mul_open = {SWAPPED_ROW(3), SWAPPED_ROW(4), SWAPPED_ROW(5), SWAPPED_ROW(6)},
         ROW_FUNCTIONS,
     };

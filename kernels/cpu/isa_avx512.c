@@ -45,8 +45,8 @@ const struct cpu_isa *isa_avx512(void)
         .tile = 8,
         .in_order = {IN_ORDER(4)},
         .mul = {MUL_ROW(1), MUL_ROW(2), MUL_ROW(3), MUL_ROW(4), MUL_ROW(5), MUL_ROW(6), MUL_ROW(7), MUL_ROW(8)},
-        .opener = {OPENER(Q4_0, 3), OPENER(Q4_1, 3), OPENER(Q5_0, 3), OPENER(Q5_1, 3), OPENER(MXFP4, 3), OPENER(Q4_K, 2), OPENER(Q5_K, 2),
-                   OPENER(Q6_K, 2)},
+        .opener = {OPENER(Q4_0, 3), OPENER(Q4_1, 3), OPENER(Q5_0, 3), OPENER(Q5_1, 3), OPENER(MXFP4, 3),
+                   OPENER(Q4_K, 2), OPENER(Q5_K, 2), OPENER(Q6_K, 2)},
         .mul_open = {OPENED_ROW(4), OPENED_ROW(5), OPENED_ROW(6), OPENED_ROW(7), OPENED_ROW(8)},
         ROW_FUNCTIONS,
     };

@@ -44,8 +44,8 @@ const struct cpu_isa *isa_avxvnni(void)
         .tile = 8,
         .in_order = {IN_ORDER(1)},
         .mul = {MUL_ROW(1), MUL_ROW(2), MUL_ROW(3), MUL_ROW(4), MUL_ROW(5), MUL_ROW(6), MUL_ROW(7), MUL_ROW(8)},
-        .opener = {OPENER(Q4_0, 3), OPENER(Q4_1, 3), OPENER(Q5_0, 3), OPENER(Q5_1, 3), OPENER(MXFP4, 3), OPENER(Q4_K, 3), OPENER(Q5_K, 3),
-                   OPENER(Q6_K, 3)},
+        .opener = {OPENER(Q4_0, 3), OPENER(Q4_1, 3), OPENER(Q5_0, 3), OPENER(Q5_1, 3), OPENER(MXFP4, 3),
+                   OPENER(Q4_K, 3), OPENER(Q5_K, 3), OPENER(Q6_K, 3)},
         .mul_open = {OPENED_ROW(5), OPENED_ROW(6), OPENED_ROW(7), OPENED_ROW(8)},
         ROW_FUNCTIONS,
     };

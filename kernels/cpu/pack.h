@@ -18,8 +18,8 @@
  *            runs 0, 1 and 2; the two bits above each have bits 4-5, 2-3 and 0-1 of run 3's
  *     F32    one k: float[32]       F16, BF16    one k: 16-bit[32]
  *
- * All fields are whole 64-byte lines, but for MXFP4's, whose blocks begin at multiples of 32.  Rows that are missing in the last group are zeros.  Pure functions, any
- * thread. */
+ * All fields are whole 64-byte lines, but for MXFP4's, whose blocks begin at multiples of 32.  Rows that are missing in
+ * the last group are zeros.  Pure functions, any thread. */
 #ifndef PACK_H
 #define PACK_H
 #include "kernels/quant.h"
