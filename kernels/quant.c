@@ -193,15 +193,15 @@ static void block_q5_1(const uint8_t *b, float *y)
 /* MXFP4 (OCP Microscaling Formats 1.0, 2023), 17 bytes for 32 values.  A nibble is a float of sign, two bits of
  * exponent and one of mantissa; the scale is a power of two, e8m0.  Byte i holds value i (lo) and value i + 16 (hi):
  *     | e u8 | 16..0 17..1 ... 31..15 |      y[i] = f[q[i]] * 2^(e - 127)       e 255: no number
- * f twice as large is whole, as quant_fp4 has it, and half the scale is exact for all e. */
-const int8_t quant_fp4[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+ * f twice as large is whole, and half the scale is exact for all e. */
+static const int8_t fp4_twice[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
 static void block_mxfp4(const uint8_t *b, float *y)
 {
     float d = quant_e8m0(b[0]) * 0.5f;
     for (int i = 0; i < 16; i++) {
-        y[i] = (float)quant_fp4[b[1 + i] & 15] * d;
-        y[i + 16] = (float)quant_fp4[b[1 + i] >> 4] * d;
+        y[i] = (float)fp4_twice[b[1 + i] & 15] * d;
+        y[i + 16] = (float)fp4_twice[b[1 + i] >> 4] * d;
     }
 }
 

@@ -41,9 +41,6 @@ uint16_t quant_to_f16(float f); /* round to nearest even; overflow gives infinit
 float quant_bf16(uint16_t h);
 float quant_e8m0(uint8_t e); /* 2^(e - 127); 255: NaN */
 
-/* MXFP4's values, times 2. */
-extern const int8_t quant_fp4[16];
-
 /* Activations: 32 floats to 32 signed bytes and a scale, x[i] ~ q[i] * scale; scale = max|x| / 127, q rounded to
  * nearest even.  A block of nothing but zeros (or less than 2^-100) has scale 0; one with a NaN or an infinity has
  * scale NaN and q 0, so that the fault shows in the row's result.  The one definition that every CPU kernel shares, so

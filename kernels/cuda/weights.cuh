@@ -99,7 +99,7 @@ __device__ __forceinline__ void pick16(const uint32_t (&table)[4], uint32_t whic
     picked[0] = __byte_perm(two[0], two[1], 0x6420u), picked[1] = __byte_perm(two[0], two[1], 0x7531u);
 }
 
-/* MXFP4: nibbles that name a value, twice as large (quant_fp4); the block begins with its scales, a byte a row. */
+/* MXFP4: nibbles that name a value, twice as large (quant.c); the block begins with its scales, a byte a row. */
 struct named_values {
     enum { RUNS = 1, IN_BLOCK = 1, FROM = 0, HAS_MINIMUM = false, BYTES = 17 };
     float d;
