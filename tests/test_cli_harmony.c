@@ -1,24 +1,7 @@
 /* test_cli_harmony.c - the program with a vocabulary of gpt-oss's and a script that speaks in channels: what a person
  * sees, what a client of the server gets, and what is refused since no text holds a call. */
 #include "tests/serve_rig.h"
-#include "tests/vocab_make.h"
-
-static const char *vocabulary(void)
-{
-    static const char *const token[] = {"<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|constrain|>",
-                                        "<|call|>", "<|return|>"};
-    static char path[512];
-    struct vocab_make m;
-    vocab_make_bpe(&m, "gpt-4o");
-    for (size_t i = 0; i < COUNT_OF(token); i++) m.eos = vocab_make_add(&m, token[i], VOCAB_CONTROL, 0);
-    m.chat = "<|start|>{{ m.role }}<|message|>{{ m.content }}<|end|>";
-    struct buf file = vocab_make_bytes(&m);
-    snprintf(path, sizeof path, "%s/harmony.gguf", check_tmpdir());
-    FILE *f = fopen(path, "wb");
-    CHECK(f && fwrite(file.data, 1, file.len, f) == file.len && fclose(f) == 0);
-    buf_free(&file);
-    return path;
-}
+#include "tests/vocab_file.h"
 
 #define SAYS(text) "{'marks': true, 'answer': '" text "'}\n"
 #define FINAL "<|start|>assistant<|channel|>final<|message|>"
@@ -29,7 +12,7 @@ static const char *vocabulary(void)
 static struct child c;
 static int run(const char *answers, const char *in, const char *const *more)
 {
-    const char *args[CHILD_ARGS] = {"-m", vocabulary(), "--engine", "scripted", "--script-file",
+    const char *args[CHILD_ARGS] = {"-m", vocab_file_harmony(), "--engine", "scripted", "--script-file",
                                     serve_file("answers", quoted(answers)), "--no-save"};
     size_t n = 7;
     for (size_t i = 0; more[i]; i++) args[n++] = more[i];
@@ -116,7 +99,7 @@ TEST(cli_harmony_is_told_how_much_to_think_and_no_other_family)
 
 static void serve(const char *answers)
 {
-    SERVE("-m", vocabulary(), "--engine", "scripted", "--script-file", serve_file("answers", quoted(answers)), "--ctx",
+    SERVE("-m", vocab_file_harmony(), "--engine", "scripted", "--script-file", serve_file("answers", quoted(answers)), "--ctx",
           "4096");
 }
 
@@ -160,7 +143,7 @@ TEST(serve_harmony_refuses_what_no_grammar_can_hold)
 
 TEST(serve_harmony_is_told_how_much_to_think)
 {
-    SERVE("-m", vocabulary(), "--engine", "scripted", "--script-file",
+    SERVE("-m", vocab_file_harmony(), "--engine", "scripted", "--script-file",
           serve_file("answers", quoted(SAYS("<|channel|>final<|message|>x<|return|>"))), "--ctx", "4096", "--reasoning",
           "high");
     static const struct { const char *more; int less; } asks[] = {
@@ -180,7 +163,7 @@ TEST(serve_harmony_is_told_how_much_to_think)
     CHECK_STR(text_at(a, "error.param"), "reasoning_effort");
     json_decref(a);
     CHECK_EQ(serve_end(), 130);
-    SERVE("-m", vocabulary(), "--engine", "scripted", "--script-file", serve_file("answers", quoted(SAYS("x"))),
+    SERVE("-m", vocab_file_harmony(), "--engine", "scripted", "--script-file", serve_file("answers", quoted(SAYS("x"))),
           "--template", "raw");
     a = ask(CHAT, ANY ",'reasoning_effort':'low'}", 400);
     CHECK_STR(text_at(a, "error.code"), "unsupported_value");

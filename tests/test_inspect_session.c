@@ -9,7 +9,7 @@
 #include "app/tui/view_map.h"
 #include "tests/store_rig.h"
 #include "tests/tiny_model.h"
-#include "tests/vocab_make.h"
+#include "tests/vocab_file.h"
 #include <inttypes.h>
 #include <signal.h>
 
@@ -369,7 +369,6 @@ static void random_session(const char *model, const char *form, uint64_t which, 
 /* A vocabulary for Llama 3's form: every prompt begins with a token that a message by itself would have too. */
 static const char *llama3_file(void)
 {
-    static char path[256];
     struct vocab_make m;
     vocab_make_bpe(&m, "llama-bpe");
     m.bos = vocab_make_add(&m, "<|begin_of_text|>", VOCAB_CONTROL, 0);
@@ -377,12 +376,7 @@ static const char *llama3_file(void)
     vocab_make_add(&m, "<|end_header_id|>", VOCAB_CONTROL, 0);
     m.eos = vocab_make_add(&m, "<|eot_id|>", VOCAB_CONTROL, 0);
     m.chat = "<|start_header_id|>{{ m.role }}<|end_header_id|>\n\n{{ m.content }}<|eot_id|>";
-    struct buf file = vocab_make_bytes(&m);
-    snprintf(path, sizeof path, "%s/llama3.gguf", check_tmpdir());
-    FILE *f = fopen(path, "wb");
-    CHECK(f && fwrite(file.data, 1, file.len, f) == file.len && fclose(f) == 0);
-    buf_free(&file);
-    return path;
+    return vocab_file(&m, "llama3.gguf");
 }
 
 /* And for Mistral's, in which calls, results and tools have tokens of their own. */
@@ -391,43 +385,18 @@ static const char *mistral_file(bool v7)
     static const char *const token[] = {"[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_CALLS]",
                                         "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]",
                                         "[TOOL_CONTENT]"};
-    static char path[256];
     struct vocab_make m;
     vocab_make_bpe(&m, "tekken");
     m.bos = vocab_make_add(&m, "<s>", VOCAB_CONTROL, 0);
     m.eos = vocab_make_add(&m, "</s>", VOCAB_CONTROL, 0);
     for (size_t i = 0; i < COUNT_OF(token); i++) vocab_make_add(&m, token[i], VOCAB_CONTROL, 0);
     m.chat = v7 ? "[SYSTEM_PROMPT]{{ system }}[INST]{{ m.content }}[/INST]" : "[INST]{{ m.content }}[/INST]";
-    struct buf file = vocab_make_bytes(&m);
-    snprintf(path, sizeof path, "%s/mistral.gguf", check_tmpdir());
-    FILE *f = fopen(path, "wb");
-    CHECK(f && fwrite(file.data, 1, file.len, f) == file.len && fclose(f) == 0);
-    buf_free(&file);
-    return path;
-}
-
-/* And for harmony's, in which what no message says stands before the first. */
-static const char *harmony_file(void)
-{
-    static const char *const token[] = {"<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|constrain|>",
-                                        "<|call|>", "<|return|>"};
-    static char path[256];
-    struct vocab_make m;
-    vocab_make_bpe(&m, "gpt-4o");
-    for (size_t i = 0; i < COUNT_OF(token); i++) m.eos = vocab_make_add(&m, token[i], VOCAB_CONTROL, 0);
-    m.chat = "<|start|>{{ m.role }}<|message|>{{ m.content }}<|end|>";
-    struct buf file = vocab_make_bytes(&m);
-    snprintf(path, sizeof path, "%s/harmony.gguf", check_tmpdir());
-    FILE *f = fopen(path, "wb");
-    CHECK(f && fwrite(file.data, 1, file.len, f) == file.len && fclose(f) == 0);
-    buf_free(&file);
-    return path;
+    return vocab_file(&m, "mistral.gguf");
 }
 
 /* And for Gemma's, whose turns have what several messages say: a token a byte, as in its files words are of SPM. */
 static const char *gemma_file(void)
 {
-    static char path[256];
     struct vocab_make m;
     vocab_make_spm(&m);
     m.add_space_prefix = 0;
@@ -437,12 +406,7 @@ static const char *gemma_file(void)
     vocab_make_add(&m, "<start_of_turn>", VOCAB_CONTROL, 0);
     vocab_make_add(&m, "<end_of_turn>", VOCAB_CONTROL, 0);
     m.chat = "<start_of_turn>{{ role }}\n{{ m.content | trim }}<end_of_turn>\n";
-    struct buf file = vocab_make_bytes(&m);
-    snprintf(path, sizeof path, "%s/gemma.gguf", check_tmpdir());
-    FILE *f = fopen(path, "wb");
-    CHECK(f && fwrite(file.data, 1, file.len, f) == file.len && fclose(f) == 0);
-    buf_free(&file);
-    return path;
+    return vocab_file(&m, "gemma.gguf");
 }
 
 /* And for Phi's, with Phi-3's vocabulary or Phi-4's. */
@@ -450,7 +414,6 @@ static const char *phi_file(bool phi4)
 {
     static const char *const token[2][5] = {{"<|system|>", "<|user|>", "<|assistant|>", "<|end|>", "<|endoftext|>"},
                                             {"<|im_start|>", "<|im_sep|>", "<|im_end|>", "<|endoftext|>"}};
-    static char path[256];
     struct vocab_make m;
     if (phi4) vocab_make_bpe(&m, "dbrx");
     else vocab_make_spm(&m);
@@ -459,28 +422,17 @@ static const char *phi_file(bool phi4)
         m.eos = vocab_make_add(&m, token[phi4][i], VOCAB_CONTROL, 0);
     m.chat = phi4 ? "<|im_start|>{{ role }}<|im_sep|>{{ m.content }}<|im_end|>"
                   : "<|user|>\n{{ m.content }}<|end|>\n<|assistant|>\n";
-    struct buf file = vocab_make_bytes(&m);
-    snprintf(path, sizeof path, "%s/phi.gguf", check_tmpdir());
-    FILE *f = fopen(path, "wb");
-    CHECK(f && fwrite(file.data, 1, file.len, f) == file.len && fclose(f) == 0);
-    buf_free(&file);
-    return path;
+    return vocab_file(&m, "phi.gguf");
 }
 
 /* And for those whose marks are no tokens. */
 static const char *plain_marks_file(bool llama)
 {
-    static char path[256];
     struct vocab_make m;
     vocab_make_spm(&m);
     vocab_make_add(&m, "\xe2\x96\x81", VOCAB_NORMAL, -1);
     m.chat = llama ? "<s>[INST] <<SYS>>{{ m.content }} [/INST]" : "<s> [INST] {{ m.content }} [/INST]";
-    struct buf file = vocab_make_bytes(&m);
-    snprintf(path, sizeof path, "%s/marks.gguf", check_tmpdir());
-    FILE *f = fopen(path, "wb");
-    CHECK(f && fwrite(file.data, 1, file.len, f) == file.len && fclose(f) == 0);
-    buf_free(&file);
-    return path;
+    return vocab_file(&m, "marks.gguf");
 }
 
 enum { SESSIONS = CHECK_SANITIZED ? 6 : 20, STEPS = 12 };
@@ -520,7 +472,7 @@ TEST(inspect_lists_what_the_next_request_carries_in_the_forms_of_mistral)
 
 TEST(inspect_lists_what_the_next_request_carries_in_the_form_of_harmony)
 {
-    const char *model = harmony_file();
+    const char *model = vocab_file_harmony();
     compared = rounds = 0;
     exact_front = speaks_in_channels = true;
     for (uint64_t i = 1; i <= SESSIONS / 2; i++) random_session(model, NULL, 800 + i, STEPS);

@@ -426,13 +426,18 @@ TEST(team_a_model_of_llamas_family_may_call_as_it_learned)
     }
 }
 
-static const char *mistral_heard;
+static char with_result[MANY_TEXT]; /* what a model heard that has its result */
+
+static bool has_result(const char *heard)
+{
+    const bool called = hears(last_of(heard), "42");
+    if (called) snprintf(with_result, sizeof with_result, "%s", heard);
+    return called;
+}
 
 static void calls_as_mistral_does(const char *heard, char *out)
 {
-    static char text[MANY_TEXT];
-    bool called = hears(last_of(heard), "42");
-    if (called) snprintf(text, sizeof text, "%s", heard), mistral_heard = text;
+    const bool called = has_result(heard);
     says(out, called ? "[1, 2] it is [TOOL_CALLS]" : " [{\"name\": \"calculator\", \"arguments\": {\"expression\": "
                                                      "\"6*7\"}, \"id\": \"abcdefghi\"}]");
 }
@@ -459,11 +464,11 @@ TEST(team_a_model_of_mistrals_family_is_told_and_calls_as_it_learned)
         const char *shown = with_stdout_shown("Hello.");
         CHECK_EQ(count_events("tool", NULL, NULL), 1);
         CHECK_STR(shown, "ann: [1, 2] it is [TOOL_CALLS]\n");
-        CHECK(hears(mistral_heard, cases[i].tools) && hears(mistral_heard, cases[i].result));
-        CHECK(hears(mistral_heard, "assistant:[{\"name\": \"calculator\", \"arguments\": {\"expression\": \"6*7\"}, "
+        CHECK(hears(with_result, cases[i].tools) && hears(with_result, cases[i].result));
+        CHECK(hears(with_result, "assistant:[{\"name\": \"calculator\", \"arguments\": {\"expression\": \"6*7\"}, "
                                    "\"id\": \"0000000"));
-        CHECK(!hears(mistral_heard, "<tool_call>") && !hears(mistral_heard, "abcdefghi"));
-        const char *tools = strstr(mistral_heard, "system:["), *system = strstr(mistral_heard, "system:I am ann");
+        CHECK(!hears(with_result, "<tool_call>") && !hears(with_result, "abcdefghi"));
+        const char *tools = strstr(with_result, "system:["), *system = strstr(with_result, "system:I am ann");
         CHECK((tools < system) == (i == 0)); /* v7 has its system text first */
         end_team();
     }
@@ -473,13 +478,9 @@ TEST(team_a_model_of_mistrals_family_is_told_and_calls_as_it_learned)
     end_team();
 }
 
-static const char *harmony_heard;
-
 static void calls_behind_words(const char *heard, char *out)
 {
-    static char text[MANY_TEXT];
-    bool called = hears(last_of(heard), "42");
-    if (called) snprintf(text, sizeof text, "%s", heard), harmony_heard = text;
+    const bool called = has_result(heard);
     says(out, called ? "It is 42." : "<think>\nHm.\n</think>\n\nI reckon.\n\n<tool_call>{\"name\":\"calculator\","
                                      "\"arguments\":{\"expression\":\"6*7\"}}</tool_call>");
 }
@@ -495,12 +496,12 @@ TEST(team_a_model_of_harmony_is_told_and_calls_as_it_learned)
     OK(team_open(&team, &app, &err));
     CHECK_STR(with_stdout_shown("Hello."), "ann: <think>\nHm.\n</think>\n\nI reckon.\n\nann: It is 42.\n");
     CHECK_EQ(count_events("tool", NULL, NULL), 1);
-    CHECK(hears(harmony_heard, "system:## functions\n\nnamespace functions {\n\n// "));
-    CHECK(hears(harmony_heard, "\ntype calculator = (_: {\nexpression: string,\n}) => any;\n\n"));
-    CHECK(hears(harmony_heard, "assistant:calculator {\"expression\": \"6*7\"}"));
-    CHECK(hears(harmony_heard, "tool:calculator \"42\""));
-    CHECK(!hears(harmony_heard, "<tool_call>") && !hears(harmony_heard, "I reckon") && !hears(harmony_heard, "Hm."));
-    CHECK(strstr(harmony_heard, "system:I am ann") < strstr(harmony_heard, "system:## functions"));
+    CHECK(hears(with_result, "system:## functions\n\nnamespace functions {\n\n// "));
+    CHECK(hears(with_result, "\ntype calculator = (_: {\nexpression: string,\n}) => any;\n\n"));
+    CHECK(hears(with_result, "assistant:calculator {\"expression\": \"6*7\"}"));
+    CHECK(hears(with_result, "tool:calculator \"42\""));
+    CHECK(!hears(with_result, "<tool_call>") && !hears(with_result, "I reckon") && !hears(with_result, "Hm."));
+    CHECK(strstr(with_result, "system:I am ann") < strstr(with_result, "system:## functions"));
     many.info.remote = true; /* a server reads its marks: that is told as others are, and writes calls as they do */
     CHECK_EQ(turn_calls(&app), FORM_CALLS_OWN);
     many.info.remote = false;

@@ -1,0 +1,29 @@
+/* vocab_file.h - vocabularies of vocab_make.h as files of a test's own. */
+#ifndef VOCAB_FILE_H
+#define VOCAB_FILE_H
+#include "tests/gguf_make.h"
+#include "tests/vocab_make.h"
+
+/* The path lives until the next one is made, and not only as long as gguf_make_write()'s: it is opened again and again,
+ * while other files are written. */
+static inline const char *vocab_file(struct vocab_make *m, const char *name)
+{
+    static char path[512];
+    struct buf file = vocab_make_bytes(m);
+    snprintf(path, sizeof path, "%s", gguf_make_write(name, file.data, file.len));
+    buf_free(&file);
+    return path;
+}
+
+/* A byte a token, with the marks of gpt-oss and a template that asks for them. */
+static inline const char *vocab_file_harmony(void)
+{
+    static const char *const mark[] = {"<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|constrain|>",
+                                       "<|call|>", "<|return|>"};
+    struct vocab_make m;
+    vocab_make_bpe(&m, "gpt-4o");
+    for (size_t i = 0; i < sizeof mark / sizeof *mark; i++) m.eos = vocab_make_add(&m, mark[i], VOCAB_CONTROL, 0);
+    m.chat = "<|start|>{{ m.role }}<|message|>{{ m.content }}<|end|>";
+    return vocab_file(&m, "harmony.gguf");
+}
+#endif
