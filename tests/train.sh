@@ -44,9 +44,9 @@ echo "# cases: each expected answer satisfies its own check"
 "$build/tests/eval" --check "$work/cases.jsonl"
 
 echo "# train, be stopped, go on, export"
-small="--work $work/run --program $program --dialogues 1200 --dim 64 --layers 2 --heads 2 --ffn 128 --rows 2048 --device cpu"
-"$python" assets/model/train.py $small --minutes 0.08
-train_until 2 "$work/run" 0.2 $small | tee "$work/log" # whose status is tee's
+small="--work $work/run --program $program --dialogues 1200 --dim 64 --layers 2 --heads 2 --ffn 128 --rows 512 --type float32 --device cpu"
+"$python" assets/model/train.py $small --type auto --minutes 0.06
+train_until 2 "$work/run" 0.12 $small | tee "$work/log" # whose status is tee's
 [ "$(wc -l <"$work/run/loss.csv")" -gt 2 ] || fail "the second run has too few points"
 grep -q '^goes on from step [1-9]' "$work/log" || fail "the second run did not go on from the first one's checkpoint"
 for f in model.gguf loss.csv loss.svg run.json; do [ -s "$work/run/$f" ] || fail "no $f"; done

@@ -19,8 +19,9 @@ static bool sign_at(const char *s, size_t n, bool begins)
     for (size_t i = 0; i < COUNT_OF(signs); i++) {
         bool anywhere = signs[i][0] == '*';
         const char *sign = signs[i] + anywhere;
+        if (*sign != (*s | 0x20) || (!anywhere && !begins)) continue; /* nearly all end here: s begins with a letter */
         size_t len = strlen(sign);
-        if (len <= n && (anywhere || begins) && strncasecmp(s, sign, len) == 0) return true;
+        if (len <= n && strncasecmp(s, sign, len) == 0) return true;
     }
     return false;
 }
