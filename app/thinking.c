@@ -42,3 +42,15 @@ size_t thinking_end(const char *text, size_t n)
     struct thinking fresh = {0};
     return thinking_follow(&fresh, text, n);
 }
+
+size_t thinking_inner(const char *text, size_t n, size_t *at)
+{
+    *at = 0;
+    while (n > 0 && blank(text[n - 1])) n--;
+    while (*at < n && blank(text[*at])) ++*at;
+    if (n - *at >= OPEN && memcmp(text + *at, open_tag, OPEN) == 0) *at += OPEN;
+    if (n - *at >= CLOSE && memcmp(text + n - CLOSE, close_tag, CLOSE) == 0) n -= CLOSE;
+    while (n > *at && blank(text[n - 1])) n--;
+    while (*at < n && blank(text[*at])) ++*at;
+    return n - *at;
+}

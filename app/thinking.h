@@ -11,6 +11,10 @@
  * closing tag and the blanks after that. */
 size_t thinking_end(const char *text, size_t n);
 
+/* Of a text that is thinking alone: what stands between its tags, without the blanks beside them.  *at: where it
+ * begins; how long it is. */
+size_t thinking_inner(const char *text, size_t n, size_t *at);
+
 /* The same of a text that grows, asked again and again: each byte is looked at once, so that megabytes of blanks or of
  * thinking cost what they weigh.  All zeros at the beginning of a text. */
 struct thinking {

@@ -482,6 +482,12 @@ enum form_calls turn_calls(const struct app *a)
     return calls == FORM_CALLS_HARMONY && a->info->remote ? FORM_CALLS_OWN : calls; /* a server reads its marks */
 }
 
+bool turn_retells(const struct app *a)
+{
+    enum template_kind kind;
+    return !a->info->remote && template_by_name(a->info->template, &kind) == 0 && template_retells(kind);
+}
+
 int turn_exit(int code, const struct turn_result *result)
 {
     if (code) return app_exit(code);

@@ -50,6 +50,10 @@ int turn_refuse(struct app *a, int code, const char *reason, const struct err *e
 /* How this model writes calls of tools.  With --strict-tools it can do so in one form alone. */
 enum form_calls turn_calls(const struct app *a);
 
+/* Whether this model is told what it thought before a call as long as the turn goes on.  Servers are not: each has its
+ * own field for it, if any. */
+bool turn_retells(const struct app *a);
+
 /* The exit status that a turn stands for: code is what turn_run() returned. */
 int turn_exit(int code, const struct turn_result *result);
 #endif

@@ -31,6 +31,7 @@ struct msg {
     uint64_t call;  /* this assistant's message is a call of a tool, and its number; of a result, its call's; 0: none */
     enum effort effort; /* of the first message of all: what is asked of the model */
     size_t name;    /* of harmony's calls and results: the tool's is so long, and stands before the rest and a blank */
+    size_t thought; /* of harmony's calls: so many bytes before the name are what was thought before it */
 };
 
 /* What a token of a sequence belongs to: what was said and by whom, or what the model says now (never by render). */
@@ -59,6 +60,9 @@ const char *template_stop(enum template_kind k);
  * VOCAB_SPECIAL behind what it has written: ids, from number `from` on, which loses a head that it had begun.  NULL:
  * thinking ends in text. */
 const char *template_answers(enum template_kind k, const struct vocab *v, struct ids *ids, size_t from);
+
+/* Whether the family's own template has what the model thought before a call as long as the turn goes on. */
+bool template_retells(enum template_kind k);
 
 /* How many of a prompt's ids, from the first, are no message's: what harmony's template says itself. */
 size_t template_head(enum template_kind k, const struct vocab *v, const int32_t *ids, size_t n);

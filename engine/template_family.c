@@ -47,6 +47,8 @@ const char *segment_name(enum segment s)
     return segment_names[s];
 }
 
+bool template_retells(enum template_kind k) { return k == TEMPLATE_CHATML || k == TEMPLATE_HARMONY; }
+
 const char *template_stop(enum template_kind k)
 {
     return k == TEMPLATE_LLAMA2 || k == TEMPLATE_MISTRAL1 ? "[INST]" : NULL;

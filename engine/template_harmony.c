@@ -8,9 +8,10 @@
  *     <|start|>functions.f to=assistant<|channel|>commentary<|message|>"..."<|end|>
  *     <|start|>assistant<|channel|>final<|message|>answer<|end|>
  *
- * What the model thought is not told again.  (The original keeps what it thought before a call until the turn has its
- * answer; a session has none of it any more.)  The original also says the date: that would make another prompt of the
- * same messages each day, and nothing of yesterday's could be shared. */
+ * What the model thought before a call stands before it, as the model wrote it: an assistant's message on the channel
+ * `analysis`.  (Whoever makes the messages leaves it out once the turn has its answer, as the original does.)  The
+ * original also says the date: that would make another prompt of the same messages each day, and nothing of yesterday's
+ * could be shared. */
 #include "engine/template_impl.h"
 
 static const char instructions[] = "# Instructions\n\n", tools[] = "# Tools\n\n";
@@ -71,22 +72,41 @@ static void put_developer(struct prompt *p, const struct msg *m, const struct ms
     prompt_mark(p, "<|end|>");
 }
 
+/* The text of this much of a message. */
+static void put_text(struct prompt *p, const struct msg *m, size_t from, size_t to)
+{
+    prompt_mark(p, "<|message|>");
+    if (from < to) prompt_put(p, m->text + from, to - from);
+}
+
+/* Where the name begins; a thought that is longer than the text is all of it. */
+static size_t name_at(const struct msg *m) { return MIN(m->thought, m->len); }
+
 /* The text proper of a call or a result. */
 static void put_rest(struct prompt *p, const struct msg *m)
 {
-    const size_t skip = m->name > 0 ? MIN(m->name + 1, m->len) : 0;
-    prompt_mark(p, "<|message|>");
-    if (m->len > skip) prompt_put(p, m->text + skip, m->len - skip);
+    const size_t left = m->len - name_at(m), skip = m->name > 0 ? m->name + 1 : 0;
+    put_text(p, m, m->len - left + MIN(skip, left), m->len);
 }
 
 static void put_name(struct prompt *p, const struct msg *m)
 {
     put(p, "functions.");
-    prompt_put(p, m->text, MIN(m->name, m->len));
+    prompt_put(p, m->text + name_at(m), MIN(m->name, m->len - name_at(m)));
+}
+
+static void put_thought(struct prompt *p, const struct msg *m)
+{
+    head(p, "assistant");
+    prompt_mark(p, "<|channel|>");
+    put(p, "analysis");
+    put_text(p, m, 0, name_at(m));
+    prompt_mark(p, "<|end|>");
 }
 
 static void put_call(struct prompt *p, const struct msg *m)
 {
+    if (m->thought > 0) put_thought(p, m);
     head(p, "assistant to=");
     put_name(p, m);
     prompt_mark(p, "<|channel|>");
@@ -114,7 +134,7 @@ static void put_said(struct prompt *p, const struct msg *m)
         prompt_mark(p, "<|channel|>");
         put(p, "final");
     }
-    put_rest(p, &(struct msg){.text = m->text, .len = m->len});
+    put_text(p, m, 0, m->len);
     prompt_mark(p, "<|end|>");
 }
 

@@ -29,7 +29,7 @@ enum journal_kind { /* stored: numbers are never given anew */
     JOURNAL_PIN = 8,
     JOURNAL_MARK = 9,    /* what (enum journal_mark) happened to first .. last */
     JOURNAL_TOOLS = 10,  /* the tools that the model was told of */
-    JOURNAL_THINKING = 11, /* what the model thought before the answer that follows */
+    JOURNAL_THINKING = 11, /* what the model thought before the answer, or the call, that follows */
     JOURNAL_DOCUMENT = 12, /* was ingested: its text is the path, its artifact the bytes */
     JOURNAL_KINDS
 };

@@ -215,6 +215,26 @@ int window_append(struct window *w, enum window_kind kind, uint64_t id, int resu
     return 0;
 }
 
+static int recount(struct window *w, struct window_state *s, uint64_t from, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = s->n; i-- > 0 && s->msg[i].id >= from && rc == 0;) {
+        struct window_item it = {.part = WINDOW_RESULTS, .id = s->msg[i].id};
+        if (s->msg[i].kind != WINDOW_CALL) continue;
+        rc = window_weigh(w, &it, err);
+        if (rc == 0) s->msg[i].tokens = it.tokens;
+    }
+    return rc;
+}
+
+int window_recount(struct window *w, uint64_t from, struct err *err)
+{
+    int rc = recount(w, &w->now, from, err);
+    if (rc == 0 && w->can_undo) rc = recount(w, &w->saved, from, err);
+    w->proposed = false;
+    return rc;
+}
+
 /* ------------------------------------------------------------------ references */
 
 void window_ref_add(struct window_ref *to, const struct window_ref *from)

@@ -114,6 +114,10 @@ int window_remove(struct window *w, enum window_part part, uint64_t id, struct e
 /* Ids grow.  results: of a CALL, how many follow, > 0; else 0.  Until they are there nothing else can be appended. */
 int window_append(struct window *w, enum window_kind kind, uint64_t id, int results, struct err *err);
 
+/* The texts of calls (WINDOW_CALL) from this number on are others than when they were appended: they are counted again,
+ * and the next list begins with the one before up to the first that has another weight.  After an error some are. */
+int window_recount(struct window *w, uint64_t from, struct err *err);
+
 /* From the next call on this message stands as its reference line, in its own place; a CALL with its results, in one
  * line.  *freed (NULL: not wanted): tokens.  Not a note, nor what opened the present turn (WINDOW_BAD); WINDOW_NO_GAIN:
  * a line would be no smaller.  A window that is loaded under another vocabulary has the text again. */

@@ -339,8 +339,8 @@ static void apply(struct window *w, const struct window_plan *p)
 
 static bool same_item(const struct window_item *a, const struct window_item *b)
 {
-    return a->part == b->part && a->id == b->id && a->ref.first == b->ref.first && a->ref.last == b->ref.last &&
-           a->ref.messages == b->ref.messages && a->ref.tokens == b->ref.tokens;
+    return a->part == b->part && a->id == b->id && a->tokens == b->tokens && a->ref.first == b->ref.first &&
+           a->ref.last == b->ref.last && a->ref.messages == b->ref.messages && a->ref.tokens == b->ref.tokens;
 }
 
 size_t window_kept(const struct window *w, const struct window_item *items, size_t n)

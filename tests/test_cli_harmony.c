@@ -123,6 +123,25 @@ TEST(serve_harmony_gives_thinking_content_and_calls)
     CHECK_EQ(serve_end(), 130);
 }
 
+/* What was thought before a call, where the client sends it back: a token a byte, and four marks. */
+TEST(serve_harmony_reads_what_it_thought_before_a_call)
+{
+    static const char *const thought[] = {"'tool_calls'", "'reasoning_content':'\\n Hm.\\n','tool_calls'"};
+    long long tokens[2];
+    serve(SAYS("<|channel|>final<|message|>x<|return|>"));
+    for (size_t i = 0; i < 2; i++) {
+        char body[2000];
+        snprintf(body, sizeof body, "{'messages':[{'role':'user','content':'x'},{'role':'assistant',%s:[{'id':'c1',"
+                 "'type':'function','function':{'name':'read','arguments':'{}'}}]},{'role':'tool','tool_call_id':'c1',"
+                 "'content':'y'}],'tools':[" READ "]}", thought[i]);
+        json_t *a = ask(CHAT, body, 200);
+        tokens[i] = number_at(a, "usage.prompt_tokens");
+        json_decref(a);
+    }
+    CHECK_EQ(tokens[1] - tokens[0], 4 + strlen("assistant" "analysis" "Hm."));
+    CHECK_EQ(serve_end(), 130);
+}
+
 TEST(serve_harmony_refuses_what_no_grammar_can_hold)
 {
     serve(SAYS("<|channel|>final<|message|>x<|return|>"));

@@ -348,6 +348,41 @@ TEST(serve_sends_a_call_back_to_the_model_as_it_was_written)
     CHECK_EQ(serve_end(), 130);
 }
 
+/* With its thinking, where the client sends that too, as long as the turn goes on. */
+TEST(serve_tells_a_model_what_it_thought_before_its_call)
+{
+    struct buf body = {0};
+    SCRIPTED("{'answer': '<think>\\nWhere is it?\\n</think>\\n\\n" CALL("some/long/path") "'}\n{'answer': 'So.'}\n");
+    json_t *a = ask(CHAT, ANY ",'tools':[" ODD "]}", 200);
+    const long long pages = number_at(a, "usage.total_tokens") / 16 - 1;
+    long long tokens[5], cached = 0;
+    const char *id = text_at(a, "choices.0.message.tool_calls.0.id");
+    static const char *const with[] = {"'tool_calls'", "'reasoning_content':null,'tool_calls'",
+        "'reasoning_content':'Where is it?','tool_calls'", "'reasoning':' Where is it?\\n','tool_calls'",
+        "'reasoning_content':'Where is it?','tool_calls'"};
+    for (size_t i = 0; i < COUNT_OF(with); i++) {
+        body.len = 0;
+        buf_printf(&body, "{'messages':[{'role':'user','content':'x'},{'role':'assistant',%s:[{'id':'%s','type':"
+                   "'function','function':{'name':'read','arguments':'{\\'path\\':\\'some/long/path\\'}'}}]},"
+                   "{'role':'tool','content':'y','tool_call_id':'%s'}%s],'tools':[" ODD "]}", with[i], id, id,
+                   i == 4 ? ",{'role':'user','content':''}" : "");
+        json_t *b = ask(CHAT, body.data, 200);
+        tokens[i] = number_at(b, "usage.prompt_tokens");
+        if (i == 2) cached = number_at(b, "usage.prompt_tokens_details.cached_tokens");
+        json_decref(b);
+    }
+    CHECK(cached >= 16 * pages);
+    CHECK_EQ(tokens[1], tokens[0]);
+    CHECK(tokens[2] > tokens[0] + 4);
+    CHECK_EQ(tokens[3], tokens[2]);
+    CHECK(tokens[4] < tokens[2]); /* a turn later it is not told */
+    json_decref(a);
+    json_decref(ask(CHAT, "{'messages':[{'role':'assistant','reasoning':['a'],'tool_calls':[{'id':'c','type':"
+                    "'function','function':{'name':'f','arguments':'{}'}}]}]}", 400));
+    buf_free(&body);
+    CHECK_EQ(serve_end(), 130);
+}
+
 TEST(serve_tells_of_a_pass_that_failed_and_serves_on)
 {
     struct response r;

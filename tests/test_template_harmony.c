@@ -133,6 +133,26 @@ TEST(harmony_is_written_as_the_models_saw_it)
     vocab_close(v);
 }
 
+/* Before a call, as the model wrote it. */
+TEST(harmony_s_call_has_what_was_thought_before_it)
+{
+    struct vocab *v = open_harmony(VOCAB_CONTROL);
+    struct msg msgs[] = {tpl_say(ROLE_USER, "hi"), named(ROLE_ASSISTANT, 1, "Hi there.f {}"),
+                         named(ROLE_ASSISTANT, 1, "f {}")};
+    msgs[1].thought = strlen("Hi there.");
+    tpl_check(TEMPLATE_HARMONY, v, msgs, 3, true,
+              SYSTEM("") USER("hi") "<|start|>assistant<|channel|>analysis<|message|>Hi there.<|end|>"
+              "<|start|>assistant to=functions.f<|channel|>commentary json<|message|>{}<|call|>"
+              "<|start|>assistant to=functions.f<|channel|>commentary json<|message|>{}<|call|>" OPEN);
+    msgs[2].thought = 9; /* longer than the text */
+    tpl_check(TEMPLATE_HARMONY, v, msgs + 2, 1, false,
+              SYSTEM("") "<|start|>assistant<|channel|>analysis<|message|>f {}<|end|>"
+              "<|start|>assistant to=functions.<|channel|>commentary json<|message|><|call|>");
+    for (int k = 0; k < TEMPLATE_KINDS; k++)
+        CHECK_EQ(template_retells((enum template_kind)k), k == TEMPLATE_CHATML || k == TEMPLATE_HARMONY);
+    vocab_close(v);
+}
+
 /* Whoever's the first message is. */
 TEST(harmony_is_told_how_much_to_think)
 {

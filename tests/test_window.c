@@ -112,6 +112,59 @@ TEST(window_a_call_is_dropped_with_its_results)
     window_close(w);
 }
 
+/* What was thought before it is not told any more, say. */
+TEST(window_a_call_of_another_weight_is_counted_again)
+{
+    struct window *w = window(&usual);
+    talk(w, 1, 1, 50);
+    say(w, WINDOW_USER, 3, 50);
+    for (uint64_t id = 4; id < 8; id += 2) {
+        say(w, WINDOW_CALL, id, 200);
+        say(w, WINDOW_RESULT, id + 1, 30);
+    }
+    struct window_call c = call(w);
+    const size_t n = c.n;
+    const struct window_figures before = figures(w);
+    mock.size[3] = mock.size[4] = mock.size[6] = 20;
+    CHECK_EQ(window_recount(w, 8, &err), 0); /* none is so new */
+    CHECK_EQ(call(w).kept, n);
+    CHECK_EQ(window_recount(w, 5, &err), 0);
+    CHECK_EQ(before.used - figures(w).used, 180);
+    c = call(w);
+    CHECK(c.broke && c.kept == n - 2);
+    CHECK_EQ(window_recount(w, 3, &err), 0);
+    CHECK_EQ(before.used - figures(w).used, 360); /* of 3, which is no call, nothing */
+    c = call(w);
+    CHECK(c.broke && c.kept == n - 4);
+    CHECK_EQ(figures(w).breaks, before.breaks + 2);
+    CHECK(!call(w).broke);
+    window_close(w);
+}
+
+TEST(window_a_call_that_a_summary_took_in_is_counted_again_too)
+{
+    struct window *w = window(&usual);
+    talk(w, 1, 6, 60);
+    say(w, WINDOW_CALL, 20, 200);
+    say(w, WINDOW_RESULT, 21, 30);
+    say(w, WINDOW_USER, 22, 50);
+    call(w);
+    const int64_t used = figures(w).used;
+    propose(w);
+    CHECK_EQ(window_commit(w, SUMMARY, 3, false, &err), 0);
+    mock.size[20] = 50;
+    CHECK_EQ(window_recount(w, 20, &err), 0);
+    CHECK_EQ(window_undo(w, &err), 0);
+    CHECK_EQ(figures(w).used, used - 150);
+    propose(w);
+    CHECK_EQ(window_recount(w, 20, &err), 0); /* a proposal is stale with it */
+    CHECK_EQ(window_commit(w, SUMMARY, 3, false, &err), WINDOW_STALE);
+    mock.fails = true;
+    CHECK_EQ(window_recount(w, 20, &err), WINDOW_COUNT_FAILED);
+    mock.fails = false;
+    window_close(w);
+}
+
 TEST(window_drops_no_more_than_it_should)
 {
     struct window *w = window(&usual);

@@ -15,7 +15,7 @@
 #include "plimsoll.h"
 #include <jansson.h>
 
-enum api_kind { API_CHAT, API_COMPLETION };
+enum api_kind { API_CHAT, API_COMPLETION, API_KINDS };
 
 /* What a client acts on.  text is for a person; programs look for some of its words: those of a context that is too
  * short make them trim (LiteLLM, CrewAI), others make them wait. */
@@ -35,6 +35,7 @@ void api_put_error(const struct api_error *e, struct buf *out); /* {"error": {..
 struct api_model {
     const char *id;
     enum form_calls calls;       /* how its family writes calls of tools */
+    bool retells;                /* it is told what it thought before a call as long as the turn goes on */
     bool embedded;               /* it learned tools in the forms of assets/forms/ */
     const struct vocab *vocab;
     struct sampling sampling;    /* of a request that says nothing of it */
@@ -83,6 +84,7 @@ struct api_ask {
     struct buf texts;  /* of the messages */
     json_t *numbers;   /* of the calls in them, by id */
     json_t *names;     /* and of their tools */
+    size_t asked;      /* the last message of a person: the turn that goes on is behind it */
 };
 
 /* 0; -1: e says what is wrong with which field.  api_free() is due either way. */

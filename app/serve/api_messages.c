@@ -3,6 +3,7 @@
  * Tools stand in the system message in the words of assets/forms/, a line each; the families that have marks of their
  * own for tools, calls and results get them in a message of their own, Mistral's as JSON and harmony's as types. */
 #include "app/serve/api.h"
+#include "app/thinking.h"
 
 static bool has_marks(enum form_calls c)
 {
@@ -275,40 +276,74 @@ static int put_call(const struct api_ask *a, const struct api_model *m, const js
     return 0;
 }
 
-/* Each is a message of its own. */
-static int put_harmony_calls(struct api_ask *a, const json_t *calls, const char *where, struct api_error *e)
+/* What was thought before the calls of message i, if the client sends it and the model is told: what vLLM, llama.cpp
+ * and this server call reasoning_content, and OpenRouter, and vLLM later, reasoning. */
+static int read_thought(const struct api_ask *a, const struct api_model *m, const json_t *msg, size_t i,
+                        struct form_text *out, struct api_error *e)
+{
+    static const char *const keys[] = {"reasoning_content", "reasoning"};
+    *out = (struct form_text){"", 0};
+    for (size_t k = 0; k < COUNT_OF(keys); k++) {
+        const json_t *v = json_object_get(msg, keys[k]);
+        char where[64];
+        snprintf(where, sizeof where, "messages[%zu].%s", i, keys[k]);
+        if (v && !json_is_null(v) && !json_is_string(v))
+            return api_fail(e, 400, "invalid_type", where, "%s is to be a string", where);
+        if (json_string_length(v) == 0 || out->len > 0 || !m->retells || i < a->asked) continue;
+        const char *text = json_string_value(v);
+        size_t at;
+        out->len = thinking_inner(text, json_string_length(v), &at);
+        out->text = text + at;
+    }
+    return 0;
+}
+
+/* Each is a message of its own; before the first is what was thought. */
+static int put_harmony_calls(struct api_ask *a, struct form_text thought, const json_t *calls, const char *where,
+                             struct api_error *e)
 {
     const json_t *c;
     size_t k;
     json_array_foreach(calls, k, c) {
-        const size_t from = a->texts.len;
+        const size_t from = a->texts.len, thinks = k == 0 ? thought.len : 0;
         if (check_call(c, where, e)) return -1;
+        buf_put(&a->texts, thought.text, thinks);
         const size_t name = forms_harmony_name(form_text(name_of(c)), &a->texts);
         put_arguments_spaced(c, &a->texts);
         struct msg made = composed(a, ROLE_ASSISTANT, from);
         made.call = call_number(a, json_string_value(json_object_get(c, "id")));
         made.name = name;
+        made.thought = thinks;
         push(a, made);
     }
     return 0;
 }
 
-/* An assistant's message with calls: its text, and the calls as the family writes them, or as this model wrote them. */
+/* An assistant's message with calls: what was thought, its text, and the calls as the family writes them, or as this
+ * model wrote them. */
 static int put_calls(struct api_ask *a, const struct api_model *m, const struct api_memory *memory,
                      const json_t *messages, size_t i, struct api_error *e)
 {
     const json_t *msg = json_array_get(messages, i), *calls = json_object_get(msg, "tool_calls"), *c;
     const json_t *content = json_object_get(msg, "content");
     const char *first = json_string_value(json_object_get(json_array_get(calls, 0), "id"));
+    struct form_text thought;
     char where[48];
     size_t k, from = a->texts.len, n = 0;
     snprintf(where, sizeof where, "messages[%zu].tool_calls", i);
     if (json_array_size(calls) > API_CALLS)
         return api_fail(e, 400, "invalid_value", where, "%s has more than %d calls", where, API_CALLS);
+    if (read_thought(a, m, msg, i, &thought, e)) return -1;
+    if (thought.len > 0 && !has_marks(m->calls)) {
+        buf_puts(&a->texts, "<think>\n");
+        buf_put(&a->texts, thought.text, thought.len);
+        buf_puts(&a->texts, "\n</think>\n\n");
+    }
+    const size_t said = a->texts.len;
     if (put_content(content, i, true, &a->texts, e)) return -1;
     if (has_marks(m->calls)) { /* text and calls are apart there */
         if (a->texts.len > from) push(a, composed(a, ROLE_ASSISTANT, from));
-        if (m->calls == FORM_CALLS_HARMONY) return put_harmony_calls(a, calls, where, e);
+        if (m->calls == FORM_CALLS_HARMONY) return put_harmony_calls(a, thought, calls, where, e);
         from = a->texts.len;
         buf_puts(&a->texts, "[");
     }
@@ -317,7 +352,7 @@ static int put_calls(struct api_ask *a, const struct api_model *m, const struct 
     json_array_foreach(calls, k, c) {
         if (kept) break;
         if (has_marks(m->calls)) buf_puts(&a->texts, k ? ", " : "");
-        else if (a->texts.len > from) buf_puts(&a->texts, "\n");
+        else if (a->texts.len > said) buf_puts(&a->texts, "\n");
         if (put_call(a, m, c, where, &a->texts, e)) return -1;
     }
     if (has_marks(m->calls)) buf_puts(&a->texts, "]");
@@ -431,6 +466,10 @@ int api_read_messages(struct api_ask *a, const struct api_model *m, const struct
     const size_t calls = number_calls(messages, a->numbers, a->names);
     a->msgs = calloc(n + calls + 2, sizeof *a->msgs); /* text and calls of one are as many, and tools and system */
     if (!a->msgs || !a->numbers || !a->names) return api_fail(e, 500, "no_memory", NULL, "no memory for the messages");
+    for (size_t k = 0; k < n; k++) {
+        const char *role = json_string_value(json_object_get(json_array_get(messages, k), "role"));
+        if (role && strcmp(role, "user") == 0) a->asked = k;
+    }
     if (read_tools(a, e) || put_front(a, m, messages, &i, e)) return -1;
     for (; i < n; i++)
         if (put_message(a, m, memory, messages, i, e)) return -1;

@@ -149,6 +149,7 @@ static int open_serve(struct serve *s, struct err *err)
     name_model(s);
     s->opened = time(NULL);
     s->model.calls = turn_calls(a);
+    s->model.retells = turn_retells(a);
     s->model.effort = a->effort;
     s->model.embedded = a->o->embedded;
     s->model.vocab = a->ops->vocab(a->engine);

@@ -1,5 +1,6 @@
 /* prompt.c - see prompt.h. */
 #include "app/session/prompt.h"
+#include "app/thinking.h"
 
 static int no_memory(struct err *err) { return err_set(err, -1, "no memory for a prompt"); }
 
@@ -138,19 +139,38 @@ static int put_result(struct prompt *p, enum form_calls calls, struct texts *tex
     return push(p, m, err);
 }
 
+/* As it was written, what was thought before it included. */
+static int put_plain_call(struct prompt *p, const struct text_entry *thought, const struct text_entry *e,
+                          struct err *err)
+{
+    const size_t from = p->lines.len;
+    if (!thought) return push(p, (struct msg){.role = ROLE_ASSISTANT, .text = e->text, .len = e->len}, err);
+    buf_put(&p->lines, thought->text, thought->len);
+    buf_put(&p->lines, e->text, e->len);
+    return push_line(p, (struct msg){.role = ROLE_ASSISTANT}, from, err);
+}
+
 /* As the family writes it; what is no call after all stays what was said.  What was said before harmony's call is not
- * told again, as what was thought is not. */
-static int put_call(struct prompt *p, enum form_calls calls, const struct text_entry *e, uint64_t id, struct err *err)
+ * told again. */
+static int put_call(struct prompt *p, enum form_calls calls, struct texts *texts, const struct text_entry *e,
+                    struct err *err)
 {
     struct form_call call;
     char name[TEMPLATE_CALL];
-    struct msg m = {.role = ROLE_ASSISTANT, .call = id};
+    struct msg m = {.role = ROLE_ASSISTANT, .call = e->id};
+    const struct text_entry *thought = texts_thought(texts, e->id);
     size_t from = p->lines.len;
     if (!has_marks(calls) || forms_read_call_as(FORM_CALLS_ANY, e->text, e->len, &call, NULL))
-        return push(p, (struct msg){.role = ROLE_ASSISTANT, .text = e->text, .len = e->len}, err);
-    template_call_name(id, name);
-    if (calls == FORM_CALLS_HARMONY) m.name = forms_harmony_call(&call, &p->lines);
-    else forms_mistral_call(&call, name, &p->lines);
+        return put_plain_call(p, thought, e, err);
+    template_call_name(e->id, name);
+    if (calls == FORM_CALLS_HARMONY) {
+        size_t at = 0;
+        m.thought = thought ? thinking_inner(thought->text, thought->len, &at) : 0;
+        if (m.thought > 0) buf_put(&p->lines, thought->text + at, m.thought);
+        m.name = forms_harmony_call(&call, &p->lines);
+    } else {
+        forms_mistral_call(&call, name, &p->lines);
+    }
     forms_call_free(&call);
     return push_line(p, m, from, err);
 }
@@ -183,7 +203,7 @@ static int put_item(struct prompt *p, enum form_calls calls, struct texts *texts
     const struct text_entry *e = texts_get(texts, it->id, err);
     if (!e) return -1;
     if (e->kind == JOURNAL_RESULT) return put_result(p, calls, texts, it->id, err);
-    if (e->kind == JOURNAL_CALL) return put_call(p, calls, e, it->id, err);
+    if (e->kind == JOURNAL_CALL) return put_call(p, calls, texts, e, err);
     return push(p, (struct msg){.role = role_of(e->kind), .text = e->text, .len = e->len}, err);
 }
 

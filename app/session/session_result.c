@@ -273,11 +273,22 @@ void result_tell(struct session *s, const struct result *r, const char *argument
             *r->names ? " of " : "", r->names);
 }
 
-/* A call and its result enter together. */
-int result_append(struct session *s, const char *call, size_t n_call, const struct result *r, struct err *err)
+/* Its number is the one before the call's. */
+static int note_thought(struct session *s, const char *text, size_t n, struct err *err)
 {
-    struct journal_message m = {.kind = JOURNAL_CALL, .turn = s->keep.head.turns + 1, .results = 1, .text = call,
-                                .len = n_call};
+    const struct journal_message m = {.kind = JOURNAL_THINKING, .turn = s->keep.head.turns + 1, .text = text, .len = n};
+    if (n == 0) return 0;
+    const uint64_t id = session_note(s, &m, err);
+    if (id == 0) return -1;
+    if (turn_retells(s->a) && session_tokens(s, text, n) <= session_room(s)) texts_tell(&s->texts, id);
+    return 0;
+}
+
+int result_append(struct session *s, struct form_text call, size_t thought, const struct result *r, struct err *err)
+{
+    struct journal_message m = {.kind = JOURNAL_CALL, .turn = s->keep.head.turns + 1, .results = 1,
+                                .text = call.text + thought, .len = call.len - thought};
+    if (note_thought(s, call.text, thought, err)) return -1;
     uint64_t id = session_note(s, &m, err);
     if (id == 0 || window_append(s->w, WINDOW_CALL, id, 1, err)) return -1;
     m = (struct journal_message){.kind = JOURNAL_RESULT, .turn = s->keep.head.turns + 1, .artifact = r->artifact,
@@ -293,7 +304,7 @@ int result_append_ours(struct session *s, const char *arguments, const struct re
 {
     struct buf call = {0};
     int rc = forms_call(r->name, form_text(arguments), &call, err);
-    if (rc == 0) rc = result_append(s, call.data, call.len, r, err);
+    if (rc == 0) rc = result_append(s, (struct form_text){call.data, call.len}, 0, r, err);
     buf_free(&call);
     return rc;
 }

@@ -32,8 +32,10 @@ void result_fail(struct result *r, const struct err *err);
 int result_clip(struct session *s, struct buf *bytes, enum clip_kind kind, struct result *r, struct err *err);
 /* The event, and the line for a person. */
 void result_tell(struct session *s, const struct result *r, const char *arguments);
-/* A call and its result enter together; ours: as the model would have written it. */
-int result_append(struct session *s, const char *call, size_t n_call, const struct result *r, struct err *err);
+/* A call and its result enter together; ours: as the model would have written it.  The first `thought` bytes of call
+ * are what was thought before it, which is a text of its own; it is told with the call while the turn goes on, where it
+ * is no longer than a result may be. */
+int result_append(struct session *s, struct form_text call, size_t thought, const struct result *r, struct err *err);
 int result_append_ours(struct session *s, const char *arguments, const struct result *r, struct err *err);
 
 /* What tokens are counted with, by value. */

@@ -159,7 +159,7 @@ int session_make_call(struct session *s, const struct buf *answer, const struct 
     trace_put(&s->a->trace, &e);
     run_call(s, call, &r);
     result_tell(s, &r, call->arguments);
-    int rc = result_append(s, text + at, answer->len - at, &r, err);
+    int rc = result_append(s, (struct form_text){text, answer->len}, at, &r, err);
     *failed = r.failed;
     *got = r.text;
     return rc ? -1 : 0;

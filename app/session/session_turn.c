@@ -125,9 +125,10 @@ static void show_stopped(struct session *s, const struct turn_result *r)
     out_end(out);
 }
 
-/* What was thought is kept, and not carried on. */
-static int keep_answer(struct session *s, const struct turn_result *r, struct err *err)
+/* What was thought is kept, and not carried on: from here on that before the calls is not told either. */
+static int keep_answer(struct session *s, uint64_t first, const struct turn_result *r, struct err *err)
 {
+    if (texts_untell(&s->texts) && window_recount(s->w, first, err)) return -1;
     const char *text = r->text.data ? r->text.data : "";
     size_t at = thinking_end(text, r->text.len);
     struct journal_message thought = {.kind = JOURNAL_THINKING, .turn = s->keep.head.turns + 1, .text = text,
@@ -280,7 +281,7 @@ int session_ask(struct session *s, const char *text, size_t n, struct err *err)
 
     int status = try_turn(s, text, n, &r, &code, err);
     bool keep = !code && status != EXIT_INTERNAL && stays(&r);
-    if (keep && keep_answer(s, &r, err)) {
+    if (keep && keep_answer(s, first, &r, err)) {
         keep = false;
         status = EXIT_INTERNAL;
         err_set(err, -1, "no memory to keep the answer: the turn was withdrawn");

@@ -56,6 +56,28 @@ int texts_put(struct texts *t, uint64_t id, const struct journal_message *m, str
     return 0;
 }
 
+void texts_tell(struct texts *t, uint64_t id)
+{
+    struct text_entry *e = find(t, id);
+    if (e) e->told = true;
+}
+
+bool texts_untell(struct texts *t)
+{
+    bool any = false;
+    for (size_t i = 0; i < t->n; i++) {
+        any |= t->entry[i].told;
+        t->entry[i].told = false;
+    }
+    return any;
+}
+
+const struct text_entry *texts_thought(const struct texts *t, uint64_t call)
+{
+    const struct text_entry *e = call > 1 ? find(t, call - 1) : NULL;
+    return e && e->told ? e : NULL;
+}
+
 const struct text_entry *texts_get(struct texts *t, uint64_t id, struct err *err)
 {
     struct journal_message m;
@@ -107,7 +129,7 @@ static void note_gone(struct texts *t, const struct text_entry *e)
 void texts_sweep(struct texts *t, const struct window *w, uint64_t saved)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < t->n; i++) t->entry[i].used = false;
+    for (size_t i = 0; i < t->n; i++) t->entry[i].used = t->entry[i].told;
     window_each(w, mark, t);
     size_t over = too_many(t);
     for (size_t i = 0; i < t->n; i++) {

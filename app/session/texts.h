@@ -13,6 +13,7 @@ struct text_entry {
     char *text; /* NUL-terminated */
     size_t len;
     bool used;  /* by texts_sweep() */
+    bool told;  /* what was thought: by the call that follows */
 };
 
 struct texts {
@@ -29,10 +30,17 @@ void texts_close(struct texts *t);
 int texts_put(struct texts *t, uint64_t id, const struct journal_message *m, struct err *err);
 void texts_cut(struct texts *t, uint64_t from); /* forgets those with ids from there on */
 
+/* What was thought before a call is told with it as long as its turn goes on (template_retells()): the text of this
+ * number, which is there, until texts_untell(). */
+void texts_tell(struct texts *t, uint64_t id);
+bool texts_untell(struct texts *t); /* of all; false: there was none */
+/* What is told with the call of this number; NULL: nothing. */
+const struct text_entry *texts_thought(const struct texts *t, uint64_t call);
+
 /* The text, fetched if need be.  NULL: err says why; a damaged or lost one is named. */
 const struct text_entry *texts_get(struct texts *t, uint64_t id, struct err *err);
 
-/* Those that the window does not carry leave memory, if the store has them, or if they are more than t->spare. */
+/* Those that calls do not carry leave memory, if the store has them, or if they are more than t->spare. */
 struct window;
 void texts_sweep(struct texts *t, const struct window *w, uint64_t saved); /* ids up to `saved` are in the store */
 size_t texts_bytes(const struct texts *t);
