@@ -235,17 +235,22 @@ static void keep_names(struct job *j, const struct api_ask *ask)
     }
 }
 
+static const struct serve_voice *const voice_of[API_KINDS] = {
+    [API_CHAT] = &serve_chat, [API_COMPLETION] = &serve_completion,
+};
+
 static struct job *begin(struct serve *s, struct http_call *c, const struct api_ask *ask)
 {
     struct job *j = calloc(1, sizeof *j);
     if (!j) return NULL;
-    *j = (struct job){.s = s, .call = c, .kind = ask->kind, .stream = ask->stream, .usage = ask->usage,
-                      .tools = ask->tools != NULL, .one_call = ask->one_call, .logprobs = ask->logprobs,
+    *j = (struct job){.s = s, .call = c, .kind = ask->kind, .voice = voice_of[ask->kind],
+                      .stream = ask->stream, .usage = ask->usage, .tools = ask->tools != NULL,
+                      .one_call = ask->one_call, .logprobs = ask->logprobs,
                       .whole_call = ask->tools && ask->whole && ask->choice >= API_REQUIRED, .agent = take_agent(s),
                       .created = time(NULL), .start = progress_clock(), .max_tokens = ask->max_tokens};
     j->said = j->start;
     keep_names(j, ask);
-    serve_id(s, ask->kind == API_CHAT ? "chatcmpl-" : "cmpl-", j->name, sizeof j->name);
+    serve_id(s, j->voice->name, j->name, sizeof j->name);
     j->next = s->jobs;
     if (s->jobs) s->jobs->prev = j;
     s->jobs = j;

@@ -13,6 +13,7 @@ enum {
     SERVE_ALIVE = 10,         /* seconds without a word after which a stream says that it lives */
     SERVE_BODY_LEAST = 1 << 20, SERVE_BODY_TOKEN = 32, /* bytes of a body: at least, and for each token of a context */
     SERVE_BODIES = 4,         /* times the longest, of all bodies together */
+    SERVE_PIECE = 4096,       /* bytes of an answer's text in one event */
     SERVE_KEPT = 256, SERVE_KEPT_TEXT = 4096 /* calls, and bytes of one at most */
 };
 
@@ -37,6 +38,7 @@ struct serve_kept {
 };
 
 struct job;
+struct serve_voice;
 struct serve {
     struct app *a;
     struct http *http;
@@ -61,6 +63,7 @@ struct job {
     struct http_call *call;
     struct job *prev, *next;
     enum api_kind kind;
+    const struct serve_voice *voice; /* of that kind */
     bool stream, usage, tools, whole_call, one_call, logprobs;
     struct buf names;        /* of its tools, each with its NUL */
     int id, agent;           /* in the engine */
@@ -85,10 +88,46 @@ void serve_gone(void *self, struct http_call *c);
 void serve_refuse(struct serve *s, struct http_call *c, const struct api_error *e);
 void serve_id(struct serve *s, const char *front, char *out, size_t size); /* front and 22 letters and digits */
 
+/* serve_parts.c */
+struct serve_parts {
+    const char *text;
+    size_t n;
+    int tokens;
+    bool ended;
+    enum engine_end end;
+    struct api_split split;
+    struct api_call call[API_CALLS]; /* once it has ended */
+    int calls;
+};
+bool serve_ended(const struct job *j);
+void serve_look(struct job *j, struct serve_parts *p);       /* as far as it came; without calls */
+void serve_read_calls(struct job *j, struct serve_parts *p); /* once it has ended; api_free_calls() is due */
+/* Once an answer: its calls get their ids, by which the client sends them back. */
+void serve_name_calls(struct job *j, struct serve_parts *p);
+/* What the engine could not do; 0: it did it. */
+int serve_failure(const struct job *j, const struct serve_parts *p, struct api_error *e);
+json_t *serve_part(const struct serve_parts *p, const struct api_part *part); /* the whole of one as a JSON string */
+/* What is new of a part, in whole characters; NULL: nothing.  *told: how much of it was told, and then is. */
+json_t *serve_piece(const struct serve_parts *p, const struct api_part *part, size_t *told);
+void serve_put_json(json_t *o, struct buf *out); /* o is taken; NULL: there was no memory for it */
+
+/* How answers of one API are written.  Streams are events in j->out, made in this order: begin(), more() by turns,
+ * end() or failed(). */
+struct serve_voice {
+    const char *what;  /* "chat", for a person */
+    const char *name;  /* what an answer's id begins with */
+    const char *call;  /* what a call's does */
+    json_t *(*whole)(struct job *j, const struct serve_parts *p); /* NULL: no memory */
+    void (*begin)(struct job *j, const struct serve_parts *p);    /* the head, before there may be any text */
+    bool (*more)(struct job *j, const struct serve_parts *p);     /* what is new of the text; false: nothing */
+    void (*end)(struct job *j, const struct serve_parts *p);      /* calls, usage, the end */
+    void (*failed)(struct job *j, const struct api_error *e);
+};
+extern const struct serve_voice serve_chat, serve_completion; /* say_chat.c */
+
 /* serve_say.c */
 long serve_more(void *self, struct http_call *c, char *to, size_t n);
 void serve_say_whole(struct job *j); /* its end has come */
-bool serve_ended(const struct job *j);
 void serve_forget(struct job *j);    /* the engine may forget it; counted and told on stderr */
 
 /* serve_figures.c */

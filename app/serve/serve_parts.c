@@ -1,0 +1,83 @@
+/* serve_parts.c - an answer in its parts, as far as it came: what every API's voice speaks of. */
+#include "app/serve/serve_impl.h"
+
+bool serve_ended(const struct job *j)
+{
+    return j->ans && atomic_load_explicit(&j->ans->end, memory_order_acquire) != END_NONE;
+}
+
+static bool is_tool(void *self, const char *name)
+{
+    const struct job *j = self;
+    for (size_t at = 0; at < j->names.len; at += strlen(j->names.data + at) + 1)
+        if (strcmp(j->names.data + at, name) == 0) return true;
+    return false;
+}
+
+void serve_read_calls(struct job *j, struct serve_parts *p)
+{
+    enum form_calls how = j->whole_call ? FORM_CALLS_ANY : j->s->model.calls;
+    const struct api_part *c = &p->split.call;
+    p->calls = c->n > 0 ? api_read_calls(p->text + c->at, c->n, how, is_tool, j, p->call) : 0;
+    if (p->calls == 0) { /* it only began like one */
+        p->split.content.n = p->n - p->split.content.at;
+        return;
+    }
+    if (j->one_call && p->calls > 1) {
+        api_free_calls(p->call + 1, p->calls - 1);
+        p->calls = 1;
+    }
+}
+
+void serve_name_calls(struct job *j, struct serve_parts *p)
+{
+    for (int i = 0; i < p->calls; i++) serve_id(j->s, j->voice->call, p->call[i].id, sizeof p->call[i].id);
+    if (p->calls > 0) serve_keep(j->s, p->call[0].id, p->text + p->split.call.at, p->split.call.n);
+    j->s->counts.calls += (uint64_t)p->calls;
+}
+
+void serve_look(struct job *j, struct serve_parts *p)
+{
+    *p = (struct serve_parts){.text = j->ans->text, .ended = serve_ended(j)};
+    p->end = (enum engine_end)atomic_load_explicit(&j->ans->end, memory_order_acquire);
+    p->n = atomic_load_explicit(&j->ans->text_len, memory_order_acquire);
+    p->tokens = atomic_load_explicit(&j->ans->n_tokens, memory_order_acquire);
+    if (j->kind == API_COMPLETION) p->split.content.n = p->n;
+    else if (j->whole_call) p->split.call.n = p->n;
+    else api_split(p->text, p->n, j->tools, j->s->model.calls, p->ended, &p->split);
+}
+
+int serve_failure(const struct job *j, const struct serve_parts *p, struct api_error *e)
+{
+    switch (p->end) {
+    case END_STOP:
+    case END_LENGTH: return 0;
+    case END_NO_TOKEN: return api_fail(e, 400, "no_token_left", NULL, "logit_bias and schema left no token to choose");
+    case END_CANCELLED: return api_fail(e, 503, "shutting_down", NULL, "The server is shutting down");
+    default: return api_fail(e, 500, "engine_failed", NULL, "%s", j->ans->fault);
+    }
+}
+
+void serve_put_json(json_t *o, struct buf *out)
+{
+    char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
+    if (text) buf_puts(out, text);
+    else out->failed = true;
+    free(text);
+    json_decref(o);
+}
+
+json_t *serve_part(const struct serve_parts *p, const struct api_part *part)
+{
+    return api_text(p->text + part->at, part->n);
+}
+
+json_t *serve_piece(const struct serve_parts *p, const struct api_part *part, size_t *told)
+{
+    size_t n = MIN(part->n - *told, (size_t)SERVE_PIECE);
+    const char *from = p->text + part->at + *told;
+    if (!p->ended || *told + n < part->n) n = api_whole(from, n);
+    if (n == 0) return NULL;
+    *told += n;
+    return api_text(from, n);
+}
