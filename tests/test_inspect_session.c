@@ -2,7 +2,7 @@
  * made is what the engine then gets, id by id; and looking changes nothing. */
 #include "app/commands.h"
 #include "app/console.h"
-#include "app/session/session_impl.h"
+#include "app/session/session_result.h"
 #include "app/signals.h"
 #include "app/tui/doc.h"
 #include "app/tui/view_inspect.h"
@@ -574,6 +574,33 @@ TEST(inspect_says_what_each_row_is_and_what_dropping_it_frees)
     CHECK(tokens - x->ids.n >= (size_t)frees); /* a line is mostly shorter than the longest */
     CHECK(row_of(x, "tool result")->line && row_of(x, "tool result")->can == 0);
     doc_free(&d);
+    close_all();
+}
+
+/* What was thought before a call is of the call as long as its turn goes on. */
+TEST(inspect_shows_what_was_thought_before_a_call_with_it)
+{
+#define HM "<think>\nHm.\n</think>\n\n"
+    static const char call[] =
+        HM "<tool_call>{\"name\":\"calculator\",\"arguments\":{\"expression\":\"1\"}}</tool_call>";
+    begin_harbour(NULL);
+    ask("How many piers?");
+    for (int over = 0; over < 2; over++) {
+        struct result r = {.by = "model", .name = "calculator"};
+        buf_puts(&r.text, "1");
+        if (!over) OK(result_append(con.s, form_text(call), strlen(HM), &r, &err));
+        buf_free(&r.text);
+        if (over) CHECK(texts_untell(&con.s->texts) && window_recount(con.s->w, 1, &err) == 0);
+        struct doc d = look(0);
+        check_rows(d.data);
+        const struct inspect *x = d.data;
+        const struct inspect_row *row = row_of(x, "tool call");
+        const size_t skip = over ? strlen(HM) : 0;
+        CHECK_EQ(row->len, strlen(call) - skip);
+        CHECK_MEM(x->texts.data + row->text, call + skip, row->len);
+        CHECK_STR(row_of(x, "tool result")->who, "calculator");
+        doc_free(&d);
+    }
     close_all();
 }
 

@@ -2,6 +2,7 @@
 #include "app/console.h"
 #include "app/session/session_carries.h"
 #include "app/session/session_impl.h"
+#include "app/thinking.h"
 #include "app/tui/doc.h"
 #include "app/tui/view_inspect.h"
 #include "tools/escape.h"
@@ -51,7 +52,10 @@ static void name_tool(const struct session_carries *c, size_t i, char who[INSPEC
     struct form_call call;
     while (i > 0 && c->part[i].kind == JOURNAL_RESULT) i--;
     const struct carried *p = &c->part[i];
-    if (p->kind != JOURNAL_CALL || forms_read_call(c->texts.data + p->text, p->len, &call, NULL)) return;
+    if (p->kind != JOURNAL_CALL) return;
+    const char *text = c->texts.data + p->text;
+    const size_t at = thinking_end(text, p->len); /* while its turn goes on */
+    if (forms_read_call(text + at, p->len - at, &call, NULL)) return;
     snprintf(who, INSPECT_WHO, "%s", call.name);
     forms_call_free(&call);
 }
