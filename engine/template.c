@@ -42,7 +42,7 @@ static void end_run(struct prompt *p)
     p->run = 0;
 }
 
-static void put_id(struct prompt *p, int32_t id)
+void prompt_id(struct prompt *p, int32_t id)
 {
     end_run(p);
     p->text_at = SIZE_MAX; /* the id is no part of the message's text */
@@ -53,7 +53,7 @@ void prompt_mark(struct prompt *p, const char *mark)
 {
     int32_t id = vocab_find(p->v, mark, strlen(mark));
     enum vocab_attr attr = vocab_attr(p->v, id);
-    if (attr == VOCAB_CONTROL || attr == VOCAB_USER_DEFINED) put_id(p, id);
+    if (attr == VOCAB_CONTROL || attr == VOCAB_USER_DEFINED) prompt_id(p, id);
     else prompt_put(p, mark, strlen(mark));
 }
 
@@ -65,7 +65,7 @@ void prompt_begin(struct prompt *p, const struct msg *m)
     p->msg = p->first = p->last = m;
 }
 
-static void put_text(struct prompt *p, const struct msg *m)
+void prompt_text(struct prompt *p, const struct msg *m)
 {
     p->text_at = p->run;
     prompt_put(p, m->text, m->len);
@@ -124,11 +124,11 @@ static void began(void *self, size_t at)
  *
  * Tool results as Qwen and Hermes were trained: neighbours share one user turn. */
 
-static void put_response(struct prompt *p, const struct msg *m)
+void prompt_response(struct prompt *p, const struct msg *m)
 {
     prompt_mark(p, "<tool_response>");
     prompt_put(p, "\n", 1);
-    put_text(p, m);
+    prompt_text(p, m);
     prompt_put(p, "\n", 1);
     prompt_mark(p, "</tool_response>");
 }
@@ -141,7 +141,7 @@ static void chatml_tool(struct prompt *p, const struct msg *m, bool first, bool 
         prompt_put(p, "user", 4);
     }
     prompt_put(p, "\n", 1);
-    put_response(p, m);
+    prompt_response(p, m);
     if (!last) return;
     prompt_mark(p, "<|im_end|>");
     prompt_put(p, "\n", 1);
@@ -156,7 +156,7 @@ static void chatml_head(struct prompt *p, enum role role)
 
 static void chatml(struct prompt *p, const struct msg *msgs, int n, bool open)
 {
-    if (vocab_adds_bos(p->v)) put_id(p, vocab_bos(p->v));
+    if (vocab_adds_bos(p->v)) prompt_id(p, vocab_bos(p->v));
     for (int i = 0; i < n; i++) {
         if (msgs[i].role == ROLE_TOOL) {
             chatml_tool(p, &msgs[i], i == 0 || msgs[i - 1].role != ROLE_TOOL,
@@ -165,7 +165,7 @@ static void chatml(struct prompt *p, const struct msg *msgs, int n, bool open)
         }
         prompt_begin(p, &msgs[i]);
         chatml_head(p, msgs[i].role);
-        put_text(p, &msgs[i]);
+        prompt_text(p, &msgs[i]);
         prompt_mark(p, "<|im_end|>");
         prompt_put(p, "\n", 1);
     }
@@ -202,7 +202,7 @@ static void llama3(struct prompt *p, const struct msg *msgs, int n, bool open)
         struct msg m = prompt_stripped(msgs[i]);
         prompt_begin(p, &m);
         llama3_head(p, m.role == ROLE_TOOL ? "ipython" : role_name(m.role));
-        put_text(p, &m);
+        prompt_text(p, &m);
         prompt_mark(p, "<|eot_id|>");
     }
     prompt_begin(p, NULL); /* m is gone */
@@ -241,7 +241,7 @@ struct mistral {
 static void mistral_between(struct mistral *t, const struct msg *m, const char *before, const char *after)
 {
     if (*before) prompt_mark(t->p, before);
-    put_text(t->p, m);
+    prompt_text(t->p, m);
     prompt_mark(t->p, after);
 }
 
@@ -260,7 +260,7 @@ static void mistral_system(struct mistral *t, const struct msg *m)
         mistral_between(t, m, "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]");
     } else {
         mistral_inst(t, true);
-        put_text(t->p, m);
+        prompt_text(t->p, m);
         prompt_put(t->p, "\n\n", 2);
     }
 }
@@ -274,7 +274,7 @@ static void mistral_result(struct mistral *t, const struct msg *m)
         prompt_put(t->p, name, strlen(name));
         prompt_mark(t->p, "[TOOL_CONTENT]");
     }
-    put_text(t->p, m);
+    prompt_text(t->p, m);
     prompt_mark(t->p, "[/TOOL_RESULTS]");
 }
 
@@ -336,90 +336,19 @@ static void deepseek(struct prompt *p, const struct msg *msgs, int n, bool open)
         else prompt_begin(p, m);
         if (m->role == ROLE_ASSISTANT) prompt_mark(p, TEMPLATE_DEEPSEEK_ASSISTANT);
         else if (m->role != ROLE_SYSTEM && !more) prompt_mark(p, TEMPLATE_DEEPSEEK_USER);
-        if (m->role == ROLE_TOOL) put_response(p, m);
-        else put_text(p, m);
+        if (m->role == ROLE_TOOL) prompt_response(p, m);
+        else prompt_text(p, m);
         if (m->role == ROLE_ASSISTANT) prompt_mark(p, TEMPLATE_DEEPSEEK_END);
     }
     prompt_begin(p, NULL);
     if (open) prompt_mark(p, TEMPLATE_DEEPSEEK_ASSISTANT);
 }
 
-/* ---------------------------------------------------------------- Phi
- *
- *     Phi-3, Phi-4-mini    <|system|>S<|end|><|user|>Hello<|end|><|assistant|>
- *     Phi-4                <|im_start|>user<|im_sep|>Hello<|im_end|><|im_start|>assistant<|im_sep|>
- *
- * Phi-3's template has a newline behind each mark, and its tokenizer swallows the white space there: that newline, and
- * what a text begins with (all that Unicode calls white space; llama.cpp swallows ASCII's alone).  Nothing in a file
- * says so of its marks, but a vocabulary that is SPM is Phi-3's: Phi-4-mini has byte-level BPE and a template without
- * newlines, and its texts stay as they are, as Phi-4's do.  Results of tools stand in a user's turn, as ChatML's do,
- * and neighbours share it.  Templates of models that reason begin with a system text of their own; what is written here
- * is the session's. */
-
-static bool phi_swallows(const struct prompt *p)
-{
-    return p->kind == TEMPLATE_PHI3 && vocab_kind(p->v) == VOCAB_SPM;
-}
-
-static struct msg phi_said(const struct prompt *p, struct msg m)
-{
-    const size_t white = phi_swallows(p) ? text_white(m.text, m.len) : 0;
-    if (white > 0) m.text += white; /* an empty text may be NULL */
-    m.len -= white;
-    return m;
-}
-
-static void phi_head(struct prompt *p, enum role role)
-{
-    static const char *const mark[ROLE_COUNT] = {"<|system|>", "<|user|>", "<|assistant|>", "<|user|>"};
-    const char *name = role_name(role == ROLE_TOOL ? ROLE_USER : role);
-    if (p->kind == TEMPLATE_PHI3) {
-        prompt_mark(p, mark[role]);
-        return;
-    }
-    prompt_mark(p, "<|im_start|>");
-    prompt_put(p, name, strlen(name));
-    prompt_mark(p, "<|im_sep|>");
-}
-
-static void phi_end(struct prompt *p) { prompt_mark(p, p->kind == TEMPLATE_PHI3 ? "<|end|>" : "<|im_end|>"); }
-
-static void phi_tool(struct prompt *p, const struct msg *m, bool first, bool last)
-{
-    if (first) {
-        prompt_begin(p, m);
-        phi_head(p, ROLE_TOOL);
-    } else {
-        prompt_put(p, "\n", 1);
-    }
-    put_response(p, m);
-    if (last) phi_end(p);
-}
-
-static void phi(struct prompt *p, const struct msg *msgs, int n, bool open)
-{
-    if (vocab_adds_bos(p->v)) put_id(p, vocab_bos(p->v));
-    for (int i = 0; i < n; i++) {
-        const struct msg *m = &msgs[i], said = phi_said(p, *m);
-        if (phi_swallows(p) && m->role == ROLE_SYSTEM && m->len == 0) continue; /* so does the original */
-        if (m->role == ROLE_TOOL) {
-            phi_tool(p, m, i == 0 || m[-1].role != ROLE_TOOL, i + 1 == n || m[1].role != ROLE_TOOL);
-            continue;
-        }
-        prompt_begin(p, &said);
-        phi_head(p, said.role);
-        put_text(p, &said);
-        phi_end(p);
-    }
-    prompt_begin(p, NULL); /* said is gone */
-    if (open) phi_head(p, ROLE_ASSISTANT);
-}
-
 /* ---------------------------------------------------------------- raw, and the whole */
 
 static void raw(struct prompt *p, const struct msg *msgs, int n)
 {
-    if (vocab_adds_bos(p->v)) put_id(p, vocab_bos(p->v));
+    if (vocab_adds_bos(p->v)) prompt_id(p, vocab_bos(p->v));
     for (int i = 0; i < n; i++) prompt_put(p, msgs[i].text, msgs[i].len);
     if (n > 0) prompt_share(p, &msgs[0], &msgs[n - 1], 0);
 }
@@ -459,7 +388,7 @@ static void write_all(struct prompt *p, const struct msg *msgs, int n, bool open
     case TEMPLATE_MISTRAL7: mistral(p, msgs, n, true); break;
     case TEMPLATE_DEEPSEEK: deepseek(p, msgs, n, open); break;
     case TEMPLATE_PHI3:
-    case TEMPLATE_PHI4: phi(p, msgs, n, open); break;
+    case TEMPLATE_PHI4: phi_write(p, msgs, n, open); break;
     case TEMPLATE_HARMONY: harmony_write(p, msgs, n, open); break;
     case TEMPLATE_LLAMA2:
     case TEMPLATE_MISTRAL1:

@@ -2,6 +2,7 @@
  *
  *     messages -> [template.c: the families]  -> special ids, runs of text -> vocab_encode_to(), or a counter
  *              -> [template_turns.c: turns of more than one message]      ->
+ *              [template_phi.c]                                            ->
  *              [template_harmony.c: messages with heads]                   ->
  *              (template_family.c: names, and which family a file asks for) */
 #ifndef TEMPLATE_IMPL_H
@@ -29,6 +30,10 @@ struct prompt {
 /* What the template writes itself: the token where the vocabulary has it as a special one, else its spelling. */
 void prompt_mark(struct prompt *p, const char *mark);
 void prompt_put(struct prompt *p, const char *text, size_t n);
+void prompt_id(struct prompt *p, int32_t id);
+/* A message's text; the same within the marks of a tool's result, where they are text. */
+void prompt_text(struct prompt *p, const struct msg *m);
+void prompt_response(struct prompt *p, const struct msg *m);
 /* What is written from here on is m's.  (Tool messages in one turn may share a run too: they are one segment.) */
 void prompt_begin(struct prompt *p, const struct msg *m);
 /* The run has these messages from byte `at` on. */
@@ -46,6 +51,9 @@ bool turns_has(enum template_kind k);
 bool turns_joins(enum template_kind k, const struct msg *m, const struct msg *next);
 void turns_write(struct prompt *p, const struct msg *msgs, int n, bool open);
 struct part turns_part(const struct prompt *p, const struct msg *m);
+
+/* template_phi.c */
+void phi_write(struct prompt *p, const struct msg *msgs, int n, bool open);
 
 /* template_harmony.c.  HARMONY_SYSTEM: bytes of the longest run that is no message's. */
 enum { HARMONY_SYSTEM = 320 };
