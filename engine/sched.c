@@ -1,167 +1,6 @@
 /* sched.c - the table of requests, and the operations on it. */
 #include "engine/sched_impl.h"
 
-/* ------------------------------------------------------------------ open */
-
-size_t sched_token_text(const struct vocab *v) { return request_token_text(v); }
-
-uint64_t sched_text_bytes(size_t token_text, int ctx, int max_seqs)
-{
-    enum { SMALL = 8 << 10 };
-    struct request r = {.max_tokens = ctx};
-    uint64_t bytes;
-    bool over = size_mul(arena_need(request_bytes(&r, 1, token_text)), 2 * (uint64_t)max_seqs, &bytes) ||
-                size_add(bytes, SCHED_QUEUE * SMALL, &bytes);
-    return over ? UINT64_MAX : bytes;
-}
-
-/* Ids of a prompt that are counted exactly, so that a refusal has figures; of more it is known that there are more. */
-static size_t prompt_room(int ctx) { return 4 * (size_t)ctx; }
-
-/* A text of more bytes than this has more tokens than a context, or is too long to be encoded at once. */
-static size_t longest_text(const struct sched_config *cfg)
-{
-    enum { MESSAGES = 512 };
-    const size_t full = template_text_bytes((size_t)cfg->ctx * MAX(vocab_max_piece(cfg->vocab), 4), MESSAGES);
-    return MIN(full, (size_t)VOCAB_TEXT_MAX);
-}
-
-static size_t scratch_bytes(const struct sched_config *cfg)
-{
-    return (size_t)size_align(vocab_scratch_bytes(cfg->vocab, longest_text(cfg)), 64);
-}
-
-static uint64_t prompt_bytes(const struct sched_config *cfg)
-{
-    return scratch_bytes(cfg) + prompt_room(cfg->ctx) * (sizeof(int32_t) + 1);
-}
-
-static struct kv_config kv_of(const struct sched_config *cfg)
-{
-    struct kv_config kv = {.groups = cfg->groups, .rows = naive_pass_rows(cfg), .slots = cfg->max_seqs,
-                           .ctx = cfg->ctx};
-    memcpy(kv.group, cfg->group, sizeof kv.group);
-    return kv;
-}
-
-void sched_ledger(const struct sched_config *cfg, struct ledger *out)
-{
-    uint64_t rows = (uint64_t)naive_pass_rows(cfg), outs = (uint64_t)cfg->max_outs;
-    struct kv_config kv = kv_of(cfg);
-    out->bytes[LEDGER_TEXT] = cfg->text_bytes;
-    out->bytes[LEDGER_PARK] = cfg->park_bytes;
-    out->bytes[LEDGER_GRAMMARS] = strict_bytes(&cfg->strict, cfg->max_outs);
-    out->bytes[LEDGER_NAIVE] = naive_bytes(cfg);
-    out->bytes[LEDGER_TABLES] =
-        sizeof(struct sched) + sizeof(struct engine_snapshot) + vocab_bytes(cfg->vocab) + prompt_bytes(cfg) +
-        kv_bytes(&kv) +
-        (uint64_t)cfg->max_seqs * sizeof(struct request_live *) + rows * 3 * sizeof(int32_t) +
-        outs * (sizeof(int32_t) + sizeof(int) + sizeof(struct kern_sample) + sizeof(struct kern_choice) +
-                sizeof(struct request_live *));
-}
-
-static bool allocate(struct sched *s)
-{
-    size_t rows = (size_t)naive_pass_rows(&s->cfg), outs = (size_t)s->cfg.max_outs, seqs = (size_t)s->cfg.max_seqs;
-    s->slot = calloc(seqs, sizeof *s->slot);
-    s->token = calloc(rows, sizeof *s->token);
-    s->pos = calloc(rows, sizeof *s->pos);
-    s->seq = calloc(rows, sizeof *s->seq);
-    s->out_row = calloc(outs, sizeof *s->out_row);
-    s->out_place = calloc(outs, sizeof *s->out_place);
-    s->sample = calloc(outs, sizeof *s->sample);
-    s->choice = calloc(outs, sizeof *s->choice);
-    s->out_of = calloc(outs, sizeof *s->out_of);
-    s->published = figures_open();
-    return s->slot && s->token && s->pos && s->seq && s->out_row && s->out_place && s->sample && s->choice &&
-           s->out_of && s->published;
-}
-
-/* The room for requests: touched here, so that the system cannot refuse it later. */
-static bool take_text(struct sched *s)
-{
-    size_t bytes = (size_t)s->cfg.text_bytes;
-    if (s->cfg.text_bytes > PTRDIFF_MAX || !(s->text_mem = take_touched(bytes))) return false;
-    arena_open(&s->arena, s->text_mem, bytes);
-    return true;
-}
-
-static bool take_grammars(struct sched *s, struct err *err)
-{
-    if (s->cfg.strict.grammars == 0) return true;
-    s->strict = strict_open(&s->cfg.strict, s->cfg.vocab, s->cfg.max_outs, err);
-    return s->strict != NULL;
-}
-
-/* Where prompts are made: the scratch, their ids, the segments of these. */
-static bool take_prompt(struct sched *s, struct err *err)
-{
-    size_t scratch = scratch_bytes(&s->cfg), room = prompt_room(s->cfg.ctx);
-    char *mem = s->prompt_mem = take_touched(prompt_bytes(&s->cfg));
-    if (!mem) return false;
-    s->scratch = vocab_scratch_open(s->cfg.vocab, mem, scratch, err);
-    s->prompt = (int32_t *)(void *)(mem + scratch);
-    s->segment = (uint8_t *)(s->prompt + room);
-    return s->scratch != NULL;
-}
-
-static void *no_memory(int max_seqs, struct err *err)
-{
-    err_set(err, ENGINE_FAULT, "no host memory for a scheduler of %d sequences", max_seqs);
-    return NULL;
-}
-
-struct sched *sched_open(const struct sched_config *cfg, struct err *err)
-{
-    assert(cfg->max_rows >= cfg->step_rows && cfg->step_rows > cfg->max_seqs && cfg->max_outs >= cfg->max_seqs);
-    assert(cfg->ctx > 0 && cfg->text_bytes > 0);
-    struct sched *s = calloc(1, sizeof *s);
-    if (!s) return no_memory(cfg->max_seqs, err);
-    s->cfg = *cfg;
-    s->answer_mean = -1; /* nothing known */
-    struct kv_config kv = kv_of(cfg);
-    s->kv = kv_open(&kv, err);
-    if (!s->kv || park_open(&s->park, cfg->park_bytes, cfg->runner.page_bytes, err)) {
-        sched_close(s);
-        return NULL;
-    }
-    if (cfg->keeps_pages) kv_identify(s->kv, cfg->identity);
-    for (int g = 0; cfg->runner.usable_pages && g < cfg->groups; g++)
-        kv_limit(s->kv, g, cfg->runner.usable_pages(cfg->runner.self, g, false, 0));
-    const bool room = allocate(s) && take_text(s);
-    if (room && take_prompt(s, err) && take_grammars(s, err) && !naive_open(s, err)) {
-        figures_publish(s);
-        return s;
-    }
-    if (!room || !s->prompt_mem) no_memory(cfg->max_seqs, err); /* the others have said why */
-    sched_close(s);
-    return NULL;
-}
-
-void sched_close(struct sched *s)
-{
-    if (!s) return;
-    kv_close(s->kv);
-    park_close(&s->park);
-    strict_close(s->strict);
-    free(s->text_mem);
-    free(s->prompt_mem);
-    free(s->slot);
-    free(s->token);
-    free(s->pos);
-    free(s->seq);
-    free(s->out_row);
-    free(s->out_place);
-    free(s->sample);
-    free(s->choice);
-    free(s->out_of);
-    figures_close(s->published);
-    naive_close(s);
-    free(s);
-}
-
-/* ------------------------------------------------------------------ requests */
-
 /* The template's word becomes ours; its text stays. */
 static int render_failed(int rc, struct err *err)
 {
@@ -186,7 +25,7 @@ int sched_count_aside(const struct sched *s, const struct msg *msgs, int n, stru
     uint64_t text = 0, tokens;
     for (int i = 0; i < n; i++)
         if (size_add(text, msgs[i].len, &text)) text = SIZE_MAX;
-    size_t bytes = MIN(vocab_scratch_bytes(cfg->vocab, template_text_bytes((size_t)text, n)), scratch_bytes(cfg));
+    size_t bytes = MIN(vocab_scratch_bytes(cfg->vocab, template_text_bytes((size_t)text, n)), sched_scratch_bytes(cfg));
     void *mem = malloc(bytes);
     if (!mem) return err_set(err, ENGINE_NO_MEMORY, "no memory to count the tokens of %llu bytes",
                              (unsigned long long)text);
@@ -342,11 +181,11 @@ int sched_submit(struct sched *s, const struct request *r, int *id, struct err *
         if (r->n_ids < 0) return err_set(err, ENGINE_BAD_REQUEST, "the prompt has %d tokens", r->n_ids);
         return enqueue(s, r, r->ids, r->segment, (size_t)r->n_ids, id, err);
     }
-    size_t room = prompt_room(s->cfg.ctx);
+    size_t room = sched_prompt_room(s->cfg.ctx);
     struct ids ids = ids_fixed(s->prompt, room);
     int rc = template_render(s->cfg.template, s->cfg.vocab, s->scratch, r->msgs, r->n_msgs, true, &ids, s->segment,
                              room, err);
-    if (rc == VOCAB_TOO_LONG && longest_text(&s->cfg) == VOCAB_TEXT_MAX)
+    if (rc == VOCAB_TOO_LONG && sched_longest_text(&s->cfg) == VOCAB_TEXT_MAX)
         return err_set(err, ENGINE_NEVER_FITS, "the prompt has a text of more than %d MiB, the most that can be "
                        "encoded at once: shorten it", VOCAB_TEXT_MAX >> 20);
     if (rc == VOCAB_FULL || rc == VOCAB_TOO_LONG)

@@ -46,6 +46,13 @@ struct sched {
     struct pass pass; /* part > 0: half done, and of one request alone */
 };
 
+/* sched_open.c */
+/* Ids of a prompt that are counted exactly, so that a refusal has figures; of more it is known that there are more. */
+size_t sched_prompt_room(int ctx);
+/* A text of more bytes than this has more tokens than a context, or is too long to be encoded at once. */
+size_t sched_longest_text(const struct sched_config *cfg);
+size_t sched_scratch_bytes(const struct sched_config *cfg); /* of where prompts are made */
+
 /* Events of one step. */
 struct events {
     struct engine_event *ev;
