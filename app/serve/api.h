@@ -6,8 +6,11 @@
  * What is asked and not known is refused by its name: a client that asked for more than it got would never find out.
  * Fields that change nothing in an answer (user, metadata, store, ...) are passed over.
  *
- * Sources: platform.openai.com/docs/api-reference (chat, completions, errors, streaming); top_k, min_p and
- * repetition_penalty, reasoning_content and max_model_len as vLLM has them.  Threads: pure. */
+ * Requests of Anthropic's API are read as the chat completions that say the same (api_anthropic.c).
+ *
+ * Sources: platform.openai.com/docs/api-reference (chat, completions, errors, streaming); docs.anthropic.com/en/api
+ * (messages, count_tokens, errors, streaming); top_k, min_p and repetition_penalty, reasoning_content and max_model_len
+ * as vLLM has them.  Threads: pure. */
 #ifndef API_H
 #define API_H
 #include "engine/engine.h"
@@ -15,7 +18,7 @@
 #include "plimsoll.h"
 #include <jansson.h>
 
-enum api_kind { API_CHAT, API_COMPLETION, API_KINDS };
+enum api_kind { API_CHAT, API_COMPLETION, API_ANTHROPIC, API_COUNT, API_KINDS }; /* COUNT: how long an ANTHROPIC is */
 
 /* What a client acts on.  text is for a person; programs look for some of its words: those of a context that is too
  * short make them trim (LiteLLM, CrewAI), others make them wait. */
@@ -25,6 +28,7 @@ struct api_error {
     char param[96];      /* "messages[2].content"; "": none */
     char text[512];
     int n_prompt, n_ctx; /* of a context that is too short; 0: not known, or it is about something else */
+    int n_answer;        /* tokens that were asked for beside such a prompt */
     const char *allow;   /* of 405: the method; NULL: it is another */
 };
 __attribute__((format(printf, 5, 6))) int api_fail(struct api_error *e, int status, const char *code, const char *param,
@@ -95,6 +99,12 @@ void api_free(struct api_ask *a);
 /* api_messages.c: messages and tools into a->msgs. */
 int api_read_messages(struct api_ask *a, const struct api_model *m, const struct api_memory *memory,
                       struct api_error *e);
+bool api_is_name(const char *s); /* of a tool */
+/* api_anthropic.c: the body of a POST /v1/messages (counts: of its count_tokens) as a chat completion's; the caller's.
+ * NULL: e says what is wrong with which field, by the names that the client knows. */
+json_t *api_from_messages(const json_t *body, bool counts, const struct api_model *m, struct api_error *e);
+int api_messages_status(const struct api_error *e);                      /* HTTP */
+void api_put_messages_error(const struct api_error *e, struct buf *out); /* {"type": "error", "error": {...}} */
 /* api_harmony.c: tools as types of TypeScript. */
 void api_harmony_tools(const json_t *tools, struct buf *out);
 /* api_schema.c: the schema of one call of these tools (named: of that one), or of response_format, into a->schema;

@@ -40,7 +40,7 @@ static const char *name_of(const json_t *tool)
     return name ? name : "";
 }
 
-static bool is_name(const char *s)
+bool api_is_name(const char *s)
 {
     size_t n = strlen(s);
     return n > 0 && n <= API_NAME &&
@@ -57,7 +57,7 @@ static int check_tool(struct api_ask *a, size_t i, const json_t *t, struct api_e
     if (!json_is_string(type) || strcmp(json_string_value(type), "function") != 0 || !json_is_object(f))
         return api_fail(e, 400, "invalid_value", where, "%s is to be {\"type\": \"function\", \"function\": {...}}; "
                         "other types are not known here", where);
-    if (!is_name(name_of(t)))
+    if (!api_is_name(name_of(t)))
         return api_fail(e, 400, "invalid_value", where, "%s: its name is to have 1 to %d letters, digits, _, - or .",
                         where, API_NAME);
     if ((about && !json_is_string(about) && !json_is_null(about)) ||
@@ -235,7 +235,7 @@ static uint64_t call_number(const struct api_ask *a, const char *id)
 
 static int check_call(const json_t *c, const char *where, struct api_error *e)
 {
-    if (is_name(name_of(c)) && json_string_value(json_object_get(c, "id"))) return 0;
+    if (api_is_name(name_of(c)) && json_string_value(json_object_get(c, "id"))) return 0;
     return api_fail(e, 400, "invalid_value", where, "%s: a call needs an id, and a function with a name", where);
 }
 

@@ -250,7 +250,7 @@ static const struct field {
 
 static const struct field *field_of(const char *name, enum api_kind kind)
 {
-    int of = kind == API_CHAT ? CHAT : COMPLETION;
+    int of = kind == API_COMPLETION ? COMPLETION : CHAT;
     for (size_t i = 0; i < COUNT_OF(fields); i++)
         if (fields[i].of & of && strcmp(fields[i].name, name) == 0) return &fields[i];
     return NULL;
@@ -281,7 +281,9 @@ static int check_model(const struct api_ask *a, const struct api_model *m, struc
     if (json_is_string(v) && (strcmp(json_string_value(v), m->id) == 0 || strcmp(json_string_value(v), "default") == 0))
         return 0;
     return api_fail(e, 404, "model_not_found", "model", "the model \"%.100s\" is not here; this server has \"%.100s\" "
-                    "(\"default\" names it too)", json_is_string(v) ? json_string_value(v) : "", m->id);
+                    "(\"default\" names it too)%s", json_is_string(v) ? json_string_value(v) : "", m->id,
+                    a->kind < API_ANTHROPIC ? "" : "; Claude Code reads names from ANTHROPIC_MODEL and "
+                    "ANTHROPIC_SMALL_FAST_MODEL: set both");
 }
 
 static int read_format(struct api_ask *a, struct api_error *e)
@@ -301,6 +303,15 @@ static int read_format(struct api_ask *a, struct api_error *e)
     return api_schema_of_answer(a, json_object_get(given, "schema"), json_is_true(json_object_get(given, "strict")), e);
 }
 
+/* From here on it is a chat. */
+static int translate(struct api_ask *a, const struct api_model *m, struct api_error *e)
+{
+    json_t *chat = api_from_messages(a->root, a->kind == API_COUNT, m, e);
+    json_decref(a->root);
+    a->root = chat;
+    return chat ? 0 : -1;
+}
+
 int api_read(struct api_ask *a, enum api_kind kind, const char *body, size_t n, const struct api_model *m,
              const struct api_memory *memory, struct api_error *e)
 {
@@ -311,6 +322,7 @@ int api_read(struct api_ask *a, enum api_kind kind, const char *body, size_t n, 
         return api_fail(e, 400, "invalid_json", NULL, "the body is no JSON: %.160s (line %d, column %d)", why.text,
                         why.line, why.column);
     if (!json_is_object(a->root)) return api_fail(e, 400, "invalid_json", NULL, "the body is to be a JSON object");
+    if (kind >= API_ANTHROPIC && translate(a, m, e)) return -1;
     if (check_fields(a, e) || check_model(a, m, e) || read_stream(a, e) || read_lengths(a, e) ||
         read_sampling(a, m, e) || read_effort(a, m, e) || read_stop(a, m, e) || read_logprobs(a, e))
         return -1;

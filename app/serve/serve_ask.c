@@ -20,11 +20,22 @@ static void count_refusal(struct serve *s, const struct api_error *e)
     else n->refused_input++;
 }
 
+/* Whose clients want errors in their own form. */
+static bool is_anthropic(const struct http_call *c)
+{
+    static const char path[] = "/v1/messages";
+    const size_t n = sizeof path - 1;
+    return strncmp(http_path(c), path, n) == 0 && (http_path(c)[n] == '\0' || http_path(c)[n] == '/');
+}
+
 void serve_refuse(struct serve *s, struct http_call *c, const struct api_error *e)
 {
     struct http_header headers[HTTP_HEADERS] = {0};
     struct buf body = {0};
-    api_put_error(e, &body);
+    const bool anthropic = is_anthropic(c);
+    const int status = anthropic ? api_messages_status(e) : e->status;
+    if (anthropic) api_put_messages_error(e, &body);
+    else api_put_error(e, &body);
     if (e->status == 429) {
         headers[0] = (struct http_header){"Retry-After", "1"};
         headers[1] = (struct http_header){"retry-after-ms", "1000"};
@@ -32,8 +43,8 @@ void serve_refuse(struct serve *s, struct http_call *c, const struct api_error *
     if (e->allow) headers[0] = (struct http_header){"Allow", e->allow};
     if (e->status == 401) headers[0] = (struct http_header){"WWW-Authenticate", "Bearer"};
     count_refusal(s, e);
-    say_dim("%s %s: %d %s", http_method(c), http_path(c), e->status, e->text);
-    http_answer(c, e->status, type_json, headers, body.data ? body.data : "", body.len);
+    say_dim("%s %s: %d %s", http_method(c), http_path(c), status, e->text);
+    http_answer(c, status, type_json, headers, body.data ? body.data : "", body.len);
     buf_free(&body);
 }
 
@@ -78,14 +89,16 @@ static bool is_local_name(const struct serve *s, const char *host)
 static int check_asker(const struct serve *s, const struct http_call *c, struct api_error *e)
 {
     const char *host = http_header(c, "Host"), *key = http_header(c, "Authorization");
+    const char *bare = http_header(c, "x-api-key");
     if (strcmp(http_path(c), "/health") == 0) return 0; /* who looks after it knows nothing of it */
     if (http_is_local(s->http) && s->key.len == 0 && (!host || !is_local_name(s, host)))
         return api_fail(e, 403, "forbidden_host", NULL, "this server is for this machine: ask it as localhost or "
                         "127.0.0.1");
     if (s->key.len == 0) return 0;
     if (key && strncasecmp(key, "Bearer ", 7) == 0 && same_key(&s->key, key + 7 + strspn(key + 7, " "))) return 0;
-    return api_fail(e, 401, "invalid_api_key", NULL, "a key is needed: Authorization: Bearer KEY, as in the server's "
-                    "--key-file");
+    if (bare && same_key(&s->key, bare)) return 0; /* as Anthropic's clients send it */
+    return api_fail(e, 401, "invalid_api_key", NULL, "a key is needed: Authorization: Bearer KEY (or x-api-key: KEY), "
+                    "as in the server's --key-file");
 }
 
 static int check_body(const struct serve *s, const struct http_call *c, struct api_error *e)
@@ -128,6 +141,7 @@ static int never_fits(const struct serve *s, int n_prompt, int max_tokens, struc
              "(context_length_exceeded)", most,
              budget ? " in the memory of this server" : "", (long long)n_prompt + max_tokens, n_prompt, max_tokens);
     e->n_prompt = n_prompt;
+    e->n_answer = max_tokens;
     e->n_ctx = most;
     return -1;
 }
@@ -233,19 +247,22 @@ static void keep_names(struct job *j, const struct api_ask *ask)
         const char *name = json_string_value(json_object_get(json_object_get(t, "function"), "name"));
         buf_put(&j->names, name, strlen(name) + 1);
     }
+    for (int k = j->s->model.n_stop; k < ask->n_stop; k++) /* behind the server's own */
+        buf_put(&j->stops, ask->stop[k], strlen(ask->stop[k]) + 1);
 }
 
 static const struct serve_voice *const voice_of[API_KINDS] = {
     [API_CHAT] = &serve_chat, [API_COMPLETION] = &serve_completion,
+    [API_ANTHROPIC] = &serve_messages, [API_COUNT] = &serve_messages,
 };
 
 static struct job *begin(struct serve *s, struct http_call *c, const struct api_ask *ask)
 {
     struct job *j = calloc(1, sizeof *j);
     if (!j) return NULL;
-    *j = (struct job){.s = s, .call = c, .kind = ask->kind, .voice = voice_of[ask->kind],
-                      .stream = ask->stream, .usage = ask->usage, .tools = ask->tools != NULL,
-                      .one_call = ask->one_call, .logprobs = ask->logprobs,
+    *j = (struct job){.s = s, .call = c, .kind = ask->kind, .voice = voice_of[ask->kind], .stream = ask->stream,
+                      .usage = ask->usage, .tools = ask->tools != NULL, .one_call = ask->one_call,
+                      .logprobs = ask->logprobs,
                       .whole_call = ask->tools && ask->whole && ask->choice >= API_REQUIRED, .agent = take_agent(s),
                       .created = time(NULL), .start = progress_clock(), .max_tokens = ask->max_tokens};
     j->said = j->start;
@@ -261,7 +278,7 @@ static struct job *begin(struct serve *s, struct http_call *c, const struct api_
 static int start(struct serve *s, struct job *j, struct api_ask *ask, struct api_error *e)
 {
     const int64_t usual = s->a->o->max_tokens > 0 ? s->a->o->max_tokens : SERVE_ANSWER;
-    if (j->names.failed) return api_fail(e, 500, "no_memory", NULL, "no memory for the request");
+    if (j->names.failed || j->stops.failed) return api_fail(e, 500, "no_memory", NULL, "no memory for the request");
     if (ask->kind == API_COMPLETION && !ask->ids && encode_prompt(s, ask, e)) return -1;
     if (count_prompt(s, ask, &j->n_prompt, e)) return -1;
     if (j->max_tokens == 0) j->max_tokens = (int)MAX(1, MIN(usual, (int64_t)s->a->info->ctx - j->n_prompt));
@@ -294,6 +311,26 @@ static void complete(struct serve *s, struct http_call *c, enum api_kind kind)
     http_stream(c, "text/event-stream", live);
 }
 
+/* How long a prompt is, without running it. */
+static void count(struct serve *s, struct http_call *c)
+{
+    struct api_error e = {0};
+    struct api_ask ask = {0};
+    struct buf out = {0};
+    size_t size;
+    int n = 0;
+    const char *body = http_body(c, &size);
+    int bad = api_read(&ask, API_COUNT, body, size, &s->model, &(struct api_memory){serve_kept, s}, &e);
+    http_forget_body(c);
+    if (!bad) bad = count_prompt(s, &ask, &n, &e);
+    api_free(&ask);
+    buf_printf(&out, "{\"input_tokens\":%d}", n);
+    if (!bad && out.failed) bad = api_fail(&e, 500, "no_memory", NULL, "no memory for the answer");
+    if (bad) serve_refuse(s, c, &e);
+    else http_answer(c, 200, type_json, NULL, out.data, out.len);
+    buf_free(&out);
+}
+
 void serve_left(void *self, struct http_call *c)
 {
     struct serve *s = self;
@@ -314,19 +351,21 @@ void serve_gone(void *self, struct http_call *c)
     else s->jobs = j->next;
     if (j->next) j->next->prev = j->prev;
     buf_free(&j->names);
+    buf_free(&j->stops);
     buf_free(&j->out);
     free(j);
 }
 
 /* ---------------------------------------------------------------- routes */
 
-enum route { CHAT, COMPLETIONS, MODELS, MODEL, HEALTH, METRICS };
+enum route { CHAT, COMPLETIONS, MESSAGES, COUNT, MODELS, MODEL, HEALTH, METRICS };
 
 static const struct {
     const char *method, *path;
     enum route route;
 } routes[] = {
-    {"POST", "/v1/chat/completions", CHAT}, {"POST", "/v1/completions", COMPLETIONS}, {"GET", "/v1/models", MODELS},
+    {"POST", "/v1/chat/completions", CHAT}, {"POST", "/v1/completions", COMPLETIONS},
+    {"POST", "/v1/messages", MESSAGES}, {"POST", "/v1/messages/count_tokens", COUNT}, {"GET", "/v1/models", MODELS},
     {"GET", "/v1/models/", MODEL}, {"GET", "/health", HEALTH}, {"GET", "/metrics", METRICS},
 };
 
@@ -352,7 +391,7 @@ static int find_route(const struct http_call *c, enum route *out, struct api_err
         return -1;
     }
     return api_fail(e, 404, "not_found", NULL, "%.95s is not here; what is: /v1/chat/completions, /v1/completions, "
-                    "/v1/models, /health, /metrics", path);
+                    "/v1/messages, /v1/models, /health, /metrics", path);
 }
 
 void serve_ask(void *self, struct http_call *c)
@@ -360,13 +399,15 @@ void serve_ask(void *self, struct http_call *c)
     struct serve *s = self;
     struct api_error e = {0};
     enum route route = HEALTH;
-    if (check_asker(s, c, &e) || find_route(c, &route, &e) || (route <= COMPLETIONS && check_body(s, c, &e))) {
+    if (check_asker(s, c, &e) || find_route(c, &route, &e) || (route < MODELS && check_body(s, c, &e))) {
         serve_refuse(s, c, &e);
         return;
     }
     switch (route) {
     case CHAT: complete(s, c, API_CHAT); break;
     case COMPLETIONS: complete(s, c, API_COMPLETION); break;
+    case MESSAGES: complete(s, c, API_ANTHROPIC); break;
+    case COUNT: count(s, c); break;
     case MODELS: serve_models(s, c, NULL); break;
     case MODEL: serve_models(s, c, http_path(c) + strlen("/v1/models/")); break;
     case HEALTH: serve_health(s, c); break;

@@ -21,19 +21,22 @@ enum { IDLE_MS = 1000, FAULTS = 3 };
 void serve_help(struct buf *out)
 {
     buf_printf(out,
-               "plimsoll serve: OpenAI's HTTP API over the engine, for programs that speak it\n"
+               "plimsoll serve: OpenAI's and Anthropic's HTTP API over the engine, for programs that speak them\n"
                "  plimsoll serve [--host ADDRESS] [--port N] [--key-file FILE] [FLAGS]\n"
                "\n"
                "  --host ADDRESS    where to listen (127.0.0.1: this machine alone); others need --key-file\n"
                "  --port N          0 to 65535; %d by itself, 0 is any that is free\n", SERVE_PORT);
     buf_printf(out,
-               "  --key-file FILE   its first line is the key that clients must send (Authorization: Bearer KEY)\n"
+               "  --key-file FILE   its first line is the key that clients must send (Authorization: Bearer KEY, or\n"
+               "                    x-api-key: KEY)\n"
                "\n"
                "    export OPENAI_BASE_URL=http://127.0.0.1:%d/v1 OPENAI_API_KEY=none\n"
-               "\n", SERVE_PORT);
+               "    export ANTHROPIC_BASE_URL=http://127.0.0.1:%d ANTHROPIC_API_KEY=none\n"
+               "\n", SERVE_PORT, SERVE_PORT);
     buf_puts(out,
              "POST /v1/chat/completions and /v1/completions, whole or as a stream, with tools, tool_choice, logprobs\n"
-             "and response_format; GET /v1/models, /health, /metrics (Prometheus, with vLLM's names).\n"
+             "and response_format; /v1/messages and /v1/messages/count_tokens, for Anthropic's clients; GET /v1/models,\n"
+             "/health, /metrics (Prometheus, with vLLM's names).\n"
              "What is not known is refused by its name.\n"
              "\n");
     buf_printf(out,

@@ -13,6 +13,7 @@ enum {
     SERVE_ALIVE = 10,         /* seconds without a word after which a stream says that it lives */
     SERVE_BODY_LEAST = 1 << 20, SERVE_BODY_TOKEN = 32, /* bytes of a body: at least, and for each token of a context */
     SERVE_BODIES = 4,         /* times the longest, of all bodies together */
+    SERVE_TAIL = 65,          /* tokens at an answer's end among which a stop string is looked for */
     SERVE_PIECE = 4096,       /* bytes of an answer's text in one event */
     SERVE_KEPT = 256, SERVE_KEPT_TEXT = 4096 /* calls, and bytes of one at most */
 };
@@ -66,6 +67,7 @@ struct job {
     const struct serve_voice *voice; /* of that kind */
     bool stream, usage, tools, whole_call, one_call, logprobs;
     struct buf names;        /* of its tools, each with its NUL */
+    struct buf stops;        /* texts that the client named to end the answer, each with its NUL */
     int id, agent;           /* in the engine */
     const struct answer *ans; /* NULL: the engine has it no more */
     int n_prompt, max_tokens;
@@ -77,6 +79,8 @@ struct job {
     size_t thinking, content;
     size_t seen;             /* of the answer's text, when the stream was woken last */
     int tokens;
+    bool told_head;          /* say_messages.c: its first event, and of the blocks the open one and its number */
+    int open, block;
     struct buf out;
     size_t out_at;
 };
@@ -124,6 +128,7 @@ struct serve_voice {
     void (*failed)(struct job *j, const struct api_error *e);
 };
 extern const struct serve_voice serve_chat, serve_completion; /* say_chat.c */
+extern const struct serve_voice serve_messages;               /* say_messages.c */
 
 /* serve_say.c */
 long serve_more(void *self, struct http_call *c, char *to, size_t n);

@@ -1,0 +1,188 @@
+/* say_messages.c - answers of Anthropic's Messages API.
+ *
+ * A stream's head has the prompt's figures, so it is written with the first text: then it is known what was shared.
+ * Until then comments say that it lives.  The input of a call comes in one piece, as calls are known at the end. */
+#include "app/serve/serve_impl.h"
+
+enum { NO_BLOCK, THINKING_BLOCK, TEXT_BLOCK }; /* job.open */
+
+/* ---------------------------------------------------------------- JSON */
+
+/* Which of the request's texts ended the answer: the one that the last token completed first; NULL: none did.  An end
+ * of turn is no token of the answer, and a text that was met before would have ended it then. */
+static const char *stopped_by(const struct job *j, const struct serve_parts *p)
+{
+    const char *found = NULL, *piece;
+    struct buf tail = {0};
+    size_t last = 0, best = SIZE_MAX;
+    for (int i = MAX(0, p->tokens - SERVE_TAIL); i < p->tokens; i++) {
+        last = vocab_piece(j->s->model.vocab, j->ans->token[i].id, &piece);
+        buf_put(&tail, piece, last);
+    }
+    for (size_t at = 0, n; !tail.failed && tail.data && at < j->stops.len; at += n + 1) {
+        const char *stop = j->stops.data + at;
+        n = strlen(stop);
+        const size_t behind = tail.len - last, from = behind >= n ? behind - n + 1 : 0; /* it ends in the last piece */
+        const char *hit = tail.len > from ? memmem(tail.data + from, tail.len - from, stop, n) : NULL;
+        if (!hit || (size_t)(hit - tail.data) + n >= best) continue;
+        best = (size_t)(hit - tail.data) + n;
+        found = stop;
+    }
+    buf_free(&tail);
+    return found;
+}
+
+/* "stop_reason" and "stop_sequence" into o. */
+static void put_reason(const struct job *j, const struct serve_parts *p, json_t *o)
+{
+    const char *stop = p->end == END_STOP && p->calls == 0 ? stopped_by(j, p) : NULL;
+    const char *reason = p->calls > 0 ? "tool_use" : p->end == END_LENGTH ? "max_tokens" : stop ? "stop_sequence"
+                         : "end_turn";
+    json_object_set_new(o, "stop_reason", json_string(reason));
+    json_object_set_new(o, "stop_sequence", stop ? api_text(stop, strlen(stop)) : json_null());
+}
+
+/* In their words the prompt is the sum of the first three. */
+static json_t *usage_of(const struct job *j, int tokens)
+{
+    return json_pack("{s:i, s:i, s:i, s:i}", "input_tokens", j->n_prompt - j->ans->n_shared,
+                     "cache_creation_input_tokens", 0, "cache_read_input_tokens", j->ans->n_shared, "output_tokens",
+                     tokens);
+}
+
+/* A call's arguments as an object; a model may have written a text that is none: then it is its one member. */
+static json_t *input_of(const struct api_call *c)
+{
+    json_t *v = json_loadb(json_string_value(c->arguments), json_string_length(c->arguments), JSON_ALLOW_NUL, NULL);
+    if (json_is_object(v)) return v;
+    json_decref(v);
+    return json_pack("{s:O}", "arguments", c->arguments);
+}
+
+static json_t *use_of(const struct api_call *c, json_t *input)
+{
+    return json_pack("{s:s, s:s, s:O, s:o}", "type", "tool_use", "id", c->id, "name", c->name, "input", input);
+}
+
+/* Without what the end says; content is taken. */
+static json_t *message_of(const struct job *j, json_t *content, int tokens)
+{
+    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:n, s:n, s:o}", "id", j->name, "type", "message", "role", "assistant",
+                     "model", j->s->model.id, "content", content, "stop_reason", "stop_sequence", "usage",
+                     usage_of(j, tokens));
+}
+
+static json_t *whole(struct job *j, const struct serve_parts *p)
+{
+    json_t *list = json_array();
+    if (p->split.thinking.n > 0)
+        json_array_append_new(list, json_pack("{s:s, s:o, s:s}", "type", "thinking", "thinking",
+                                              serve_part(p, &p->split.thinking), "signature", ""));
+    if (p->split.content.n > 0)
+        json_array_append_new(list, json_pack("{s:s, s:o}", "type", "text", "text", serve_part(p, &p->split.content)));
+    for (int i = 0; i < p->calls; i++) json_array_append_new(list, use_of(&p->call[i], input_of(&p->call[i])));
+    json_t *o = message_of(j, list, p->tokens);
+    put_reason(j, p, o);
+    return o;
+}
+
+/* ---------------------------------------------------------------- streams */
+
+/* o is taken, and gets its type: the event's name. */
+static void put_event(struct job *j, const char *name, json_t *o)
+{
+    json_object_set_new(o, "type", json_string(name));
+    buf_printf(&j->out, "event: %s\ndata: ", name);
+    serve_put_json(o, &j->out);
+    buf_puts(&j->out, "\n\n");
+}
+
+static void put_delta(struct job *j, const char *type, const char *name, json_t *text)
+{
+    put_event(j, "content_block_delta",
+              json_pack("{s:i, s:{s:s, s:o}}", "index", j->block, "delta", "type", type, name, text));
+}
+
+static void open_block(struct job *j, int which, json_t *block)
+{
+    j->open = which;
+    put_event(j, "content_block_start", json_pack("{s:i, s:o}", "index", j->block, "content_block", block));
+}
+
+static void close_block(struct job *j)
+{
+    if (j->open == THINKING_BLOCK) put_delta(j, "signature_delta", "signature", json_string(""));
+    put_event(j, "content_block_stop", json_pack("{s:i}", "index", j->block++));
+    j->open = NO_BLOCK;
+}
+
+static void put_head(struct job *j)
+{
+    if (j->told_head) return;
+    j->told_head = true;
+    put_event(j, "message_start", json_pack("{s:o}", "message", message_of(j, json_array(), 0)));
+    put_event(j, "ping", json_object());
+}
+
+static void begin(struct job *j, const struct serve_parts *p)
+{
+    (void)j;
+    (void)p;
+}
+
+static bool put_piece(struct job *j, const struct serve_parts *p, int which, const struct api_part *part, size_t *told)
+{
+    const bool thinks = which == THINKING_BLOCK;
+    json_t *text = serve_piece(p, part, told);
+    if (!text) return false;
+    put_head(j);
+    if (j->open != which) {
+        if (j->open != NO_BLOCK) close_block(j);
+        open_block(j, which, thinks ? json_pack("{s:s, s:s, s:s}", "type", "thinking", "thinking", "", "signature", "")
+                                    : json_pack("{s:s, s:s}", "type", "text", "text", ""));
+    }
+    if (thinks) put_delta(j, "thinking_delta", "thinking", text);
+    else put_delta(j, "text_delta", "text", text);
+    return true;
+}
+
+/* A block is closed by the next: all of the thinking is told before any of the content. */
+static bool more(struct job *j, const struct serve_parts *p)
+{
+    bool any = put_piece(j, p, THINKING_BLOCK, &p->split.thinking, &j->thinking);
+    if (j->thinking < p->split.thinking.n) return any;
+    return put_piece(j, p, TEXT_BLOCK, &p->split.content, &j->content) || any;
+}
+
+static void put_call(struct job *j, const struct api_call *c)
+{
+    json_t *input = input_of(c);
+    struct buf text = {0};
+    api_put_json(input, JSON_COMPACT, &text);
+    json_decref(input);
+    open_block(j, TEXT_BLOCK, use_of(c, json_object()));
+    put_delta(j, "input_json_delta", "partial_json", api_text(text.data ? text.data : "", text.len));
+    close_block(j);
+    j->out.failed |= text.failed;
+    buf_free(&text);
+}
+
+static void end(struct job *j, const struct serve_parts *p)
+{
+    put_head(j);
+    if (j->open != NO_BLOCK) close_block(j);
+    for (int i = 0; i < p->calls; i++) put_call(j, &p->call[i]);
+    json_t *delta = json_object();
+    put_reason(j, p, delta);
+    put_event(j, "message_delta", json_pack("{s:o, s:o}", "delta", delta, "usage", usage_of(j, p->tokens)));
+    put_event(j, "message_stop", json_object());
+}
+
+static void failed(struct job *j, const struct api_error *e)
+{
+    buf_puts(&j->out, "event: error\ndata: ");
+    api_put_messages_error(e, &j->out);
+    buf_puts(&j->out, "\n\n");
+}
+
+const struct serve_voice serve_messages = {"messages", "msg_", "toolu_", whole, begin, more, end, failed};
