@@ -49,11 +49,11 @@ static int check_keys(const json_t *o, const char *known, const char *where, str
 
 /* ---------------------------------------------------------------- turns */
 
-/* The turn that was read, as one message. */
+/* The turn that was read, as one message.  A system text of nothing is none. */
 static void end_turn(struct reading *r)
 {
     const char *role = r->role == USER ? "user" : r->role == ASSISTANT ? "assistant" : "system";
-    if (r->said || r->role == ASSISTANT) {
+    if ((r->said && (r->role == USER || r->text.len > 0)) || r->role == ASSISTANT) {
         json_t *m = json_pack("{s:s, s:s%}", "role", role, "content", r->text.data ? r->text.data : "", r->text.len);
         if (r->thought.len > 0)
             json_object_set_new(m, "reasoning_content", json_stringn(r->thought.data, r->thought.len));
@@ -386,6 +386,7 @@ static int put_config(const json_t *body, const struct api_model *m, json_t *out
     static const char key[] = "output_config", level[] = "output_config.effort", form[] = "output_config.format";
     const json_t *c = json_object_get(body, key), *effort = json_object_get(c, "effort");
     const json_t *format = json_object_get(c, "format");
+    const char *choice = plain(json_object_get(body, "tool_choice"), "type");
     json_t *schema = json_object_get(format, "schema");
     enum effort known;
     if (!is_given(c)) return 0;
@@ -402,6 +403,9 @@ static int put_config(const json_t *body, const struct api_model *m, json_t *out
         return api_fail(e, 400, "unsupported_value", form, "%s is to be {\"type\": \"json_schema\", \"schema\": {...}}",
                         form);
     if (check_keys(format, "schema", form, e)) return -1;
+    if (strcmp(choice, "any") == 0 || strcmp(choice, "tool") == 0)
+        return api_fail(e, 400, "invalid_value", form, "%s and a tool_choice that asks for a call exclude each other",
+                        form);
     json_object_set_new(out, "response_format", json_pack("{s:s, s:{s:s, s:b, s:O}}", "type", "json_schema",
                                                           "json_schema", "name", "answer", "strict", 1, "schema",
                                                           schema));
