@@ -1,5 +1,6 @@
 /* `plimsoll serve` as clients of Anthropic's Messages API see it: answers, streams, calls, counts, errors. */
 #include "tests/serve_rig.h"
+#include "tests/vocab_file.h"
 
 #define MESSAGES "/v1/messages"
 #define COUNT_TOKENS "/v1/messages/count_tokens"
@@ -162,7 +163,7 @@ TEST(messages_say_what_a_chat_says_whole_and_as_a_stream)
 TEST(messages_tell_why_an_answer_ended)
 {
     SCRIPTED("{'answer': 'One two three END four'}\n{'answer': 'One two three END four'}\n{'answer': 'One two'}\n"
-             "{'answer': ''}\n{'answer': 'One END'}\n", "--stop", "three");
+             "{'answer': ''}\n{'answer': 'One END'}\n{'answer': 'END'}\n", "--stop", "three");
     json_t *m = ask(MESSAGES, ANY ",'stop_sequences':['zzz','END','two']}", 200);
     CHECK_STR(text_at(m, "stop_reason"), "stop_sequence");
     CHECK_STR(text_at(m, "stop_sequence"), "two");
@@ -183,6 +184,10 @@ TEST(messages_tell_why_an_answer_ended)
     m = message_of(events);
     CHECK_STR(text_at(m, "stop_sequence"), "END");
     json_decref(events);
+    json_decref(m);
+    m = ask(MESSAGES, ANY ",'stop_sequences':['END']}", 200);
+    CHECK_STR(text_at(m, "stop_sequence"), "END");
+    CHECK_EQ(json_array_size(json_at(m, "content")), 0);
     json_decref(m);
     CHECK_EQ(serve_end(), 130);
 }
@@ -363,6 +368,41 @@ TEST(messages_are_told_to_the_model_as_chats_are)
         buf_free(&counted);
         buf_free(&whole);
     }
+    CHECK_EQ(serve_end(), 130);
+}
+
+/* ---------------------------------------------------------------- a family with marks of its own */
+
+#define SAYS(text) "{'marks': true, 'answer': '" text "'}\n"
+
+/* gpt-oss: channels, a level of thinking that it is told, and no grammars. */
+TEST(messages_of_harmony_have_thinking_calls_and_effort)
+{
+    SERVE("-m", vocab_file_harmony(), "--engine", "scripted", "--ctx", "4096", "--script-file", serve_file("answers",
+          quoted(SAYS("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary "
+                      "to=functions.read <|constrain|>json<|message|>{\\'path\\':\\'a\\'}<|call|>")
+                 SAYS("<|channel|>final<|message|>One END<|return|>"))));
+    json_t *m = ask(MESSAGES, TWO "}", 200);
+    CHECK_STR(text_at(m, "stop_reason"), "tool_use");
+    CHECK_STR(text_at(m, "content.0.thinking"), "Hm.");
+    CHECK_STR(text_at(m, "content.1.input.path"), "a");
+    json_decref(m);
+    m = ask(MESSAGES, ANY ",'stop_sequences':['END'],'output_config':{'effort':'low'}}", 200);
+    CHECK_STR(text_at(m, "content.0.text"), "One ");
+    CHECK_STR(text_at(m, "stop_sequence"), "END");
+    json_decref(m);
+#define BACK(thought)                                                                                                 \
+    "{'messages':[" USER ",{'role':'assistant','content':[" thought USE "]},{'role':'user','content':[{'type':"        \
+    "'tool_result','tool_use_id':'c','content':'y'}]}]}"
+    CHECK(count_of(BACK("{'type':'thinking','thinking':'Hm.','signature':''},")) > count_of(BACK("")) + 2);
+#define LEVEL(word) "{'messages':[" USER "],'output_config':{'effort':'" word "'}}"
+    CHECK(count_of(LEVEL("low")) != count_of(LEVEL("medium")));
+    m = ask(COUNT_TOKENS, LEVEL("max"), 400);
+    CHECK_STR(text_at(m, "error.message"), "output_config.effort is to be low, medium or high");
+    json_decref(m);
+    m = ask(MESSAGES, TWO ",'tool_choice':{'type':'any'}}", 400);
+    CHECK(strstr(text_at(m, "error.message"), "no answer of the harmony template can be held to one") != NULL);
+    json_decref(m);
     CHECK_EQ(serve_end(), 130);
 }
 
