@@ -35,8 +35,8 @@ void serve_help(struct buf *out)
                "\n", SERVE_PORT, SERVE_PORT);
     buf_puts(out,
              "POST /v1/chat/completions and /v1/completions, whole or as a stream, with tools, tool_choice, logprobs\n"
-             "and response_format; /v1/messages and /v1/messages/count_tokens, for Anthropic's clients; GET /v1/models,\n"
-             "/health, /metrics (Prometheus, with vLLM's names).\n"
+             "and response_format; /v1/messages and /v1/messages/count_tokens for Anthropic's clients;\n"
+             "GET /v1/models, /health, /metrics (Prometheus, with vLLM's names).\n"
              "What is not known is refused by its name.\n"
              "\n");
     buf_printf(out,
