@@ -1,16 +1,16 @@
-/* api.h - the HTTP API that agent frameworks speak (OpenAI's chat completions and completions): requests read, answers
- * written.  Bytes and JSON alone: no socket, no engine but its types.
+/* api.h - the HTTP API that agent frameworks speak (OpenAI's chat completions, completions and responses): requests
+ * read, answers written.  Bytes and JSON alone: no socket, no engine but its types.
  *
  *     body -> api_read() -> struct api_ask -> (serve.c: an engine's request) -> api_split() -> chunks, or one object
  *
  * What is asked and not known is refused by its name: a client that asked for more than it got would never find out.
  * Fields that change nothing in an answer (user, metadata, store, ...) are passed over.
  *
- * Requests of Anthropic's API are read as the chat completions that say the same (api_anthropic.c).
+ * Requests of the other APIs are read as the chat completions that say the same (api_responses.c, api_anthropic.c).
  *
- * Sources: platform.openai.com/docs/api-reference (chat, completions, errors, streaming); docs.anthropic.com/en/api
- * (messages, count_tokens, errors, streaming); top_k, min_p and repetition_penalty, reasoning_content and max_model_len
- * as vLLM has them.  Threads: pure. */
+ * Sources: platform.openai.com/docs/api-reference (chat, completions, responses, errors, streaming);
+ * docs.anthropic.com/en/api (messages, count_tokens, errors, streaming); top_k, min_p and repetition_penalty,
+ * reasoning_content and max_model_len as vLLM has them.  Threads: pure. */
 #ifndef API_H
 #define API_H
 #include "engine/engine.h"
@@ -18,7 +18,9 @@
 #include "plimsoll.h"
 #include <jansson.h>
 
-enum api_kind { API_CHAT, API_COMPLETION, API_ANTHROPIC, API_COUNT, API_KINDS }; /* COUNT: how long an ANTHROPIC is */
+enum api_kind { /* COUNT: how long a request of ANTHROPIC is */
+    API_CHAT, API_COMPLETION, API_RESPONSES, API_ANTHROPIC, API_COUNT, API_KINDS
+};
 
 /* What a client acts on.  text is for a person; programs look for some of its words: those of a context that is too
  * short make them trim (LiteLLM, CrewAI), others make them wait. */
@@ -88,6 +90,7 @@ struct api_ask {
     struct buf texts;  /* of the messages */
     json_t *numbers;   /* of the calls in them, by id */
     json_t *names;     /* and of their tools */
+    json_t *echo;      /* of API_RESPONSES: what its answer repeats of the request; else NULL */
     size_t asked;      /* the last message of a person: the turn that goes on is behind it */
 };
 
@@ -105,6 +108,10 @@ bool api_is_name(const char *s); /* of a tool */
 json_t *api_from_messages(const json_t *body, bool counts, const struct api_model *m, struct api_error *e);
 int api_messages_status(const struct api_error *e);                      /* HTTP */
 void api_put_messages_error(const struct api_error *e, struct buf *out); /* {"type": "error", "error": {...}} */
+/* api_responses.c: a->root, a request of the Responses API, becomes that of a chat, and a->echo; -1: e.  _words(): what is
+ * wrong with that chat, in the words of the client's request. */
+int api_from_responses(struct api_ask *a, struct api_error *e);
+void api_responses_words(struct api_error *e);
 /* api_harmony.c: tools as types of TypeScript. */
 void api_harmony_tools(const json_t *tools, struct buf *out);
 /* api_schema.c: the schema of one call of these tools (named: of that one), or of response_format, into a->schema;

@@ -323,6 +323,7 @@ int api_read(struct api_ask *a, enum api_kind kind, const char *body, size_t n, 
                         why.line, why.column);
     if (!json_is_object(a->root)) return api_fail(e, 400, "invalid_json", NULL, "the body is to be a JSON object");
     if (kind >= API_ANTHROPIC && translate(a, m, e)) return -1;
+    if (kind == API_RESPONSES && api_from_responses(a, e)) return -1;
     if (check_fields(a, e) || check_model(a, m, e) || read_stream(a, e) || read_lengths(a, e) ||
         read_sampling(a, m, e) || read_effort(a, m, e) || read_stop(a, m, e) || read_logprobs(a, e))
         return -1;
@@ -335,6 +336,7 @@ void api_free(struct api_ask *a)
     json_decref(a->root);
     json_decref(a->numbers);
     json_decref(a->names);
+    json_decref(a->echo);
     free(a->msgs);
     free(a->ids);
     buf_free(&a->schema);

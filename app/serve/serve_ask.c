@@ -254,6 +254,7 @@ static void keep_names(struct job *j, const struct api_ask *ask)
 static const struct serve_voice *const voice_of[API_KINDS] = {
     [API_CHAT] = &serve_chat, [API_COMPLETION] = &serve_completion,
     [API_ANTHROPIC] = &serve_messages, [API_COUNT] = &serve_messages,
+    [API_RESPONSES] = &serve_responses,
 };
 
 static struct job *begin(struct serve *s, struct http_call *c, const struct api_ask *ask)
@@ -267,6 +268,7 @@ static struct job *begin(struct serve *s, struct http_call *c, const struct api_
                       .created = time(NULL), .start = progress_clock(), .max_tokens = ask->max_tokens};
     j->said = j->start;
     keep_names(j, ask);
+    if (ask->echo) serve_keep_echo(j, ask);
     serve_id(s, j->voice->name, j->name, sizeof j->name);
     j->next = s->jobs;
     if (s->jobs) s->jobs->prev = j;
@@ -278,7 +280,8 @@ static struct job *begin(struct serve *s, struct http_call *c, const struct api_
 static int start(struct serve *s, struct job *j, struct api_ask *ask, struct api_error *e)
 {
     const int64_t usual = s->a->o->max_tokens > 0 ? s->a->o->max_tokens : SERVE_ANSWER;
-    if (j->names.failed || j->stops.failed) return api_fail(e, 500, "no_memory", NULL, "no memory for the request");
+    if (j->names.failed || j->stops.failed || j->echo.failed)
+        return api_fail(e, 500, "no_memory", NULL, "no memory for the request");
     if (ask->kind == API_COMPLETION && !ask->ids && encode_prompt(s, ask, e)) return -1;
     if (count_prompt(s, ask, &j->n_prompt, e)) return -1;
     if (j->max_tokens == 0) j->max_tokens = (int)MAX(1, MIN(usual, (int64_t)s->a->info->ctx - j->n_prompt));
@@ -303,6 +306,7 @@ static void complete(struct serve *s, struct http_call *c, enum api_kind kind)
     if (!bad) bad = start(s, j, &ask, &e);
     api_free(&ask);
     if (bad) {
+        if (kind == API_RESPONSES) api_responses_words(&e);
         serve_refuse(s, c, &e);
         return;
     }
@@ -352,20 +356,22 @@ void serve_gone(void *self, struct http_call *c)
     if (j->next) j->next->prev = j->prev;
     buf_free(&j->names);
     buf_free(&j->stops);
+    buf_free(&j->echo);
     buf_free(&j->out);
     free(j);
 }
 
 /* ---------------------------------------------------------------- routes */
 
-enum route { CHAT, COMPLETIONS, MESSAGES, COUNT, MODELS, MODEL, HEALTH, METRICS };
+enum route { CHAT, COMPLETIONS, RESPONSES, MESSAGES, COUNT, MODELS, MODEL, HEALTH, METRICS };
 
 static const struct {
     const char *method, *path;
     enum route route;
 } routes[] = {
     {"POST", "/v1/chat/completions", CHAT}, {"POST", "/v1/completions", COMPLETIONS},
-    {"POST", "/v1/messages", MESSAGES}, {"POST", "/v1/messages/count_tokens", COUNT}, {"GET", "/v1/models", MODELS},
+    {"POST", "/v1/responses", RESPONSES}, {"POST", "/v1/messages", MESSAGES},
+    {"POST", "/v1/messages/count_tokens", COUNT}, {"GET", "/v1/models", MODELS},
     {"GET", "/v1/models/", MODEL}, {"GET", "/health", HEALTH}, {"GET", "/metrics", METRICS},
 };
 
@@ -379,6 +385,9 @@ static int find_route(const struct http_call *c, enum route *out, struct api_err
 {
     const char *method = http_method(c), *path = http_path(c), *other = NULL;
     if (strcmp(method, "HEAD") == 0) method = "GET";
+    if (strncmp(path, "/v1/responses/", strlen("/v1/responses/")) == 0)
+        return api_fail(e, 404, "not_found", NULL, "%.95s is not here: no response is stored; POST /v1/responses with "
+                        "the whole conversation in input is what is served", path);
     for (size_t i = 0; i < COUNT_OF(routes); i++) {
         if (!leads(path, i)) continue;
         *out = routes[i].route;
@@ -391,7 +400,7 @@ static int find_route(const struct http_call *c, enum route *out, struct api_err
         return -1;
     }
     return api_fail(e, 404, "not_found", NULL, "%.95s is not here; what is: /v1/chat/completions, /v1/completions, "
-                    "/v1/messages, /v1/models, /health, /metrics", path);
+                    "/v1/responses, /v1/messages, /v1/models, /health, /metrics", path);
 }
 
 void serve_ask(void *self, struct http_call *c)
@@ -408,6 +417,7 @@ void serve_ask(void *self, struct http_call *c)
     case COMPLETIONS: complete(s, c, API_COMPLETION); break;
     case MESSAGES: complete(s, c, API_ANTHROPIC); break;
     case COUNT: count(s, c); break;
+    case RESPONSES: complete(s, c, API_RESPONSES); break;
     case MODELS: serve_models(s, c, NULL); break;
     case MODEL: serve_models(s, c, http_path(c) + strlen("/v1/models/")); break;
     case HEALTH: serve_health(s, c); break;

@@ -14,6 +14,7 @@ enum {
     SERVE_BODY_LEAST = 1 << 20, SERVE_BODY_TOKEN = 32, /* bytes of a body: at least, and for each token of a context */
     SERVE_BODIES = 4,         /* times the longest, of all bodies together */
     SERVE_TAIL = 65,          /* tokens at an answer's end among which a stop string is looked for */
+    SERVE_ECHO = 32 << 10,    /* bytes that a response repeats of its request, at most: they are held till then */
     SERVE_PIECE = 4096,       /* bytes of an answer's text in one event */
     SERVE_KEPT = 256, SERVE_KEPT_TEXT = 4096 /* calls, and bytes of one at most */
 };
@@ -68,6 +69,7 @@ struct job {
     bool stream, usage, tools, whole_call, one_call, logprobs;
     struct buf names;        /* of its tools, each with its NUL */
     struct buf stops;        /* texts that the client named to end the answer, each with its NUL */
+    struct buf echo;         /* JSON: what a response repeats of its request */
     int id, agent;           /* in the engine */
     const struct answer *ans; /* NULL: the engine has it no more */
     int n_prompt, max_tokens;
@@ -81,6 +83,8 @@ struct job {
     int tokens;
     bool told_head;          /* say_messages.c: its first event, and of the blocks the open one and its number */
     int open, block;
+    enum serve_item { ITEM_NONE, ITEM_REASONING, ITEM_MESSAGE } item; /* of a response's stream: which is open */
+    int items, events;       /* that were begun, that were written */
     struct buf out;
     size_t out_at;
 };
@@ -129,6 +133,10 @@ struct serve_voice {
 };
 extern const struct serve_voice serve_chat, serve_completion; /* say_chat.c */
 extern const struct serve_voice serve_messages;               /* say_messages.c */
+
+/* say_responses.c */
+extern const struct serve_voice serve_responses;
+void serve_keep_echo(struct job *j, const struct api_ask *ask);
 
 /* serve_say.c */
 long serve_more(void *self, struct http_call *c, char *to, size_t n);
