@@ -422,8 +422,8 @@ static int check_rest(const json_t *root, struct api_error *e)
     if (is_given(store) && !json_is_boolean(store))
         return api_fail(e, 400, "invalid_type", "store", "store is to be true or false");
     if (is_given(json_object_get(root, "truncation")) && strcmp(text_in(root, "truncation"), "disabled") != 0)
-        return api_fail(e, 400, "unsupported_value", "truncation", "truncation: only \"disabled\" is served: nothing is "
-                        "cut silently here; what is too long is refused with its figures");
+        return api_fail(e, 400, "unsupported_value", "truncation", "truncation: only \"disabled\" is served: nothing "
+                        "is cut silently here; what is too long is refused with its figures");
     if (!is_given(options)) return 0;
     if (!json_is_object(options) || !json_is_true(json_object_get(root, "stream")))
         return api_fail(e, 400, "invalid_value", "stream_options", "stream_options is to be an object, beside stream: "

@@ -249,7 +249,8 @@ static void failed(struct job *j, const struct api_error *e)
     serve_look(j, &p);
     json_t *o = object_of(j, "failed", output_of(j, &p));
     const char *code = e->status >= 500 ? "server_error" : "invalid_prompt";
-    json_object_set_new(o, "error", json_pack("{s:s, s:o}", "code", code, "message", api_text(e->text, strlen(e->text))));
+    json_object_set_new(o, "error", json_pack("{s:s, s:o}", "code", code, "message",
+                                              api_text(e->text, strlen(e->text))));
     json_object_set_new(o, "usage", usage_of(j, &p));
     put_response(j, "response.failed", o);
 }

@@ -304,9 +304,9 @@ static void complete(struct serve *s, struct http_call *c, enum api_kind kind)
     struct job *j = bad ? NULL : begin(s, c, &ask);
     if (!bad && !j) bad = api_fail(&e, 500, "no_memory", NULL, "no memory for the request");
     if (!bad) bad = start(s, j, &ask, &e);
+    if (bad && ask.echo) api_responses_words(&e); /* it is about the chat that was made of it */
     api_free(&ask);
     if (bad) {
-        if (kind == API_RESPONSES) api_responses_words(&e);
         serve_refuse(s, c, &e);
         return;
     }

@@ -1,12 +1,12 @@
 /* fuzz_serve.c - what a client may send to `plimsoll serve`, and what a model may have written, cut into parts.
  *
  * covers: app/serve/api_read.c app/serve/api_messages.c app/serve/api_schema.c app/serve/api_answer.c
- *         app/serve/api_anthropic.c
+ *         app/serve/api_anthropic.c app/serve/api_responses.c
  *
- * An input: one letter that says what the rest is (c: a chat's body, p: a completion's, m: a message's, n: one whose
- * tokens are to be counted; s: an answer's text), a second of which family's calls.  What must hold: a refusal has a
- * status, a code and a line; messages have texts that can be read to their end; the parts of an answer that comes byte
- * by byte only grow, and end as those of the whole. */
+ * An input: one letter that says what the rest is (c: a chat's body, p: a completion's, r: a response's, m: a
+ * message's, n: one whose tokens are to be counted; s: an answer's text), a second of which family's calls.  What must
+ * hold: a refusal has a status, a code and a line; messages have texts that can be read to their end; the parts of an
+ * answer that comes byte by byte only grow, and end as those of the whole. */
 #include "app/serve/api.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -45,6 +45,7 @@ static void read_body(enum api_kind kind, enum form_calls calls, bool embedded, 
     struct api_ask a;
     struct api_error e = {0};
     if (api_read(&a, kind, text, n, &m, NULL, &e)) {
+        if (a.echo) api_responses_words(&e);
         struct buf out = {0};
         must(e.status >= 400 && e.code && *e.text && !strchr(e.text, '\n'));
         if (kind >= API_ANTHROPIC) api_put_messages_error(&e, &out);
@@ -112,6 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case 'p': read_body(API_COMPLETION, how, false, text, size - 2); break;
     case 'm': read_body(API_ANTHROPIC, how, data[1] & 16, text, size - 2); break;
     case 'n': read_body(API_COUNT, how, data[1] & 16, text, size - 2); break;
+    case 'r': read_body(API_RESPONSES, how, data[1] & 16, text, size - 2); break;
     case 's': split(how, data[1] & 16, text, MIN(size - 2, (size_t)2048)); break;
     default: break;
     }
