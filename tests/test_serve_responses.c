@@ -1,4 +1,5 @@
 /* `plimsoll serve` as clients of the Responses API see it: items whole and as streams, what is sent back, refusals. */
+#include "app/serve/serve_impl.h"
 #include "tests/serve_rig.h"
 
 #define RESPONSES "/v1/responses"
@@ -151,6 +152,34 @@ TEST(responses_have_thinking_words_and_calls_as_items)
     json_decref(a);
     buf_free(&text);
     CHECK_EQ(serve_end(), 130);
+}
+
+/* Thinking that takes two events, and the answer is there before the first is told: a client that reads slowly. */
+TEST(responses_end_an_item_before_the_next_begins)
+{
+    static struct serve s;
+    static struct answer none;
+    struct job j = {.s = &s, .ans = &none, .name = "resp_a"};
+    struct buf text = {0}, events = {0};
+    s.model.id = "m";
+    buf_puts(&j.echo, "{}");
+    for (int i = 0; i < SERVE_PIECE + 100; i++) buf_puts(&text, "a");
+    buf_puts(&text, "So.");
+    const struct serve_parts p = {.text = text.data, .n = text.len, .ended = true, .end = END_STOP,
+                                  .split = {.thinking = {0, SERVE_PIECE + 100}, .content = {SERVE_PIECE + 100, 3}}};
+    serve_responses.begin(&j, &p);
+    CHECK(serve_responses.more(&j, &p) && j.thinking == SERVE_PIECE && j.content == 0 && j.items == 1);
+    CHECK(serve_responses.more(&j, &p) && j.thinking == SERVE_PIECE + 100 && j.content == 3 && j.items == 2);
+    serve_responses.end(&j, &p);
+    buf_put(&events, j.out.data, j.out.len);
+    buf_puts(&events, "");
+    const char *thought = strstr(events.data, "response.reasoning_text.done");
+    const char *said = strstr(events.data, "response.output_text.");
+    CHECK(thought && said && thought < said && strstr(said, "response.completed"));
+    buf_free(&j.echo);
+    buf_free(&j.out);
+    buf_free(&text);
+    buf_free(&events);
 }
 
 TEST(responses_that_were_cut_or_failed_say_so)
