@@ -1,6 +1,7 @@
 /* `plimsoll serve` as clients of the Responses API see it: items whole and as streams, what is sent back, refusals. */
 #include "app/serve/serve_impl.h"
 #include "tests/serve_rig.h"
+#include "tests/vocab_file.h"
 
 #define RESPONSES "/v1/responses"
 #define CHAT "/v1/chat/completions"
@@ -223,6 +224,38 @@ TEST(responses_come_in_the_schema_that_was_asked_for)
             "'tool_choice':{'type':'function','name':'calculator'}}", 200);
     CHECK_STR(text_at(a, "output.0.type"), "function_call"); /* and no message before it */
     CHECK_STR(text_at(a, "tool_choice.name"), "calculator");
+    json_decref(a);
+    CHECK_EQ(serve_end(), 130);
+}
+
+#define MARKED(text) "{'marks': true, 'answer': '" text "'}\n"
+
+/* gpt-oss's channels, and how much it is to think, of which it alone is told. */
+TEST(responses_of_harmony_have_its_channels_as_items)
+{
+    long long tokens[2];
+    SERVE("-m", vocab_file_harmony(), "--ctx", "4096", "--engine", "scripted", "--script-file",
+          serve_file("answers", quoted(
+              MARKED("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary<|message|>I look."
+                     "<|end|><|start|>assistant<|channel|>commentary to=functions.read <|constrain|>json<|message|>"
+                     "{\\'path\\':\\'a\\'}<|call|>")
+              MARKED("<|channel|>final<|message|>So.<|return|>") MARKED("<|channel|>final<|message|>So.<|return|>"))));
+    json_t *a = ask(RESPONSES, ASKED "]}", 200);
+    CHECK_STR(text_at(a, "output.0.content.0.text"), "Hm.");
+    CHECK_STR(text_at(a, "output.1.content.0.text"), "I look.");
+    CHECK_STR(text_at(a, "output.2.arguments"), "{\"path\":\"a\"}");
+    CHECK(number_at(a, "usage.output_tokens_details.reasoning_tokens") >= 4);
+    json_decref(a);
+    for (int i = 0; i < 2; i++) {
+        a = ask(RESPONSES, i ? "{'input':'x','reasoning':{'effort':'low'}}" : "{'input':'x'}", 200);
+        tokens[i] = number_at(a, "usage.input_tokens");
+        CHECK_STR(text_at(a, "output.0.content.0.text"), "So.");
+        CHECK_EQ(number_at(a, "usage.output_tokens_details.reasoning_tokens"), 0);
+        json_decref(a);
+    }
+    CHECK(tokens[0] != tokens[1]);
+    a = ask(RESPONSES, "{'input':'x','text':{'format':{'type':'json_object'}}}", 400);
+    CHECK_STR(text_at(a, "error.param"), "text.format");
     json_decref(a);
     CHECK_EQ(serve_end(), 130);
 }
