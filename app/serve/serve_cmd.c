@@ -34,14 +34,10 @@ void serve_help(struct buf *out)
                "    export ANTHROPIC_BASE_URL=http://127.0.0.1:%d ANTHROPIC_API_KEY=none\n"
                "\n", SERVE_PORT, SERVE_PORT);
     buf_puts(out,
-             "POST /v1/chat/completions, /v1/responses and /v1/completions, whole or as a stream, with tools,
-"
-             "tool_choice, logprobs and response_format (responses: text.format, no logprobs); /v1/messages and
-"
-             "/v1/messages/count_tokens for Anthropic's clients; GET /v1/models, /health, /metrics (Prometheus, with
-"
-             "vLLM's names).  What is not known is refused by its name.
-"
+             "POST /v1/chat/completions, /v1/responses and /v1/completions, whole or as a stream, with tools,\n"
+             "tool_choice, logprobs and response_format (responses: text.format, no logprobs); /v1/messages and\n"
+             "/v1/messages/count_tokens for Anthropic's clients; GET /v1/models, /health, /metrics (Prometheus, with\n"
+             "vLLM's names).  What is not known is refused by its name.\n"
              "\n");
     buf_printf(out,
                "A request is admitted only if it can finish, or waits, or is refused: 400 context_length_exceeded (it\n"
