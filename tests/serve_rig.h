@@ -216,6 +216,30 @@ static inline json_t *stream_of(const char *path, const char *body)
     return list;
 }
 
+/* The events of a stream whose events have names, and no [DONE], as an array: each has its name as its type. */
+static inline json_t *named_events(const char *path, const char *body)
+{
+    struct response r;
+    json_t *list = json_array();
+    post(path, body, &r);
+    if (r.status != 200) check_fail(__FILE__, __LINE__, "%s: %d: %s", body, r.status, r.body.data);
+    CHECK(strstr(r.all.data, "text/event-stream") != NULL);
+    for (char *at = r.body.data, *end; *at; at = end + 2) {
+        end = strstr(at, "\n\n");
+        CHECK(end != NULL);
+        *end = '\0';
+        if (*at == ':') continue;
+        char *data = strchr(at, '\n');
+        CHECK(data && strncmp(at, "event: ", 7) == 0 && strncmp(data, "\ndata: ", 7) == 0);
+        *data = '\0';
+        json_t *v = json_loads(data + 7, 0, NULL);
+        if (!v || strcmp(text_at(v, "type"), at + 7) != 0) check_fail(__FILE__, __LINE__, "%s: %s", at, data + 7);
+        json_array_append_new(list, v);
+    }
+    response_free(&r);
+    return list;
+}
+
 /* What the choices' deltas have under this name, put together. */
 static inline void gather(const json_t *events, const char *name, struct buf *out)
 {

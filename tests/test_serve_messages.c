@@ -23,28 +23,12 @@
 
 /* ---------------------------------------------------------------- events */
 
-/* A stream's events, each with its name and checked for its order, as an array; pings are left out. */
+/* Without pings. */
 static json_t *events_of(const char *body)
 {
-    struct response r;
-    json_t *list = json_array();
-    post(MESSAGES, body, &r);
-    if (r.status != 200) check_fail(__FILE__, __LINE__, "%s: %d: %s", body, r.status, r.body.data);
-    CHECK(strstr(r.all.data, "text/event-stream") != NULL);
-    for (char *at = r.body.data, *end; *at; at = end + 2) {
-        end = strstr(at, "\n\n");
-        CHECK(end != NULL);
-        *end = '\0';
-        if (*at == ':') continue;
-        char *data = strstr(at, "\ndata: ");
-        CHECK(strncmp(at, "event: ", 7) == 0 && data != NULL);
-        *data = '\0';
-        json_t *v = json_loads(data + 7, 0, NULL);
-        if (!v || strcmp(text_at(v, "type"), at + 7) != 0) check_fail(__FILE__, __LINE__, "%s: %s", at, data + 7);
-        if (strcmp(at + 7, "ping") == 0) json_decref(v);
-        else json_array_append_new(list, v);
-    }
-    response_free(&r);
+    json_t *list = named_events(MESSAGES, body);
+    for (size_t i = json_array_size(list); i-- > 0;)
+        if (strcmp(text_at(json_array_get(list, i), "type"), "ping") == 0) json_array_remove(list, i);
     return list;
 }
 

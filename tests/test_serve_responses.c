@@ -14,28 +14,12 @@
 #define READ "{'type':'function'," PARAMETERS "}"
 #define CHATS_READ "{'type':'function','function':{" PARAMETERS "}}"
 
-/* A stream's events, in an array: each has the name that stands before it, and its number. */
+/* Each has its number. */
 static json_t *events_of(const char *body)
 {
-    struct response r;
-    json_t *list = json_array();
-    post(RESPONSES, body, &r);
-    if (r.status != 200) check_fail(__FILE__, __LINE__, "%s: %d: %s", body, r.status, r.body.data);
-    CHECK(strstr(r.all.data, "text/event-stream") != NULL);
-    for (char *at = r.body.data, *end; *at; at = end + 2) {
-        end = strstr(at, "\n\n");
-        CHECK(end != NULL);
-        *end = '\0';
-        if (*at == ':') continue;
-        char *line = strchr(at, '\n');
-        CHECK(line && strncmp(at, "event: ", 7) == 0 && strncmp(line, "\ndata: ", 7) == 0);
-        *line = '\0';
-        json_t *v = json_loads(line + 7, 0, NULL);
-        CHECK_STR(text_at(v, "type"), at + 7);
-        CHECK_EQ(number_at(v, "sequence_number"), (long long)json_array_size(list));
-        json_array_append_new(list, v);
-    }
-    response_free(&r);
+    json_t *list = named_events(RESPONSES, body), *e;
+    size_t i;
+    json_array_foreach(list, i, e) CHECK_EQ(number_at(e, "sequence_number"), (long long)i);
     return list;
 }
 
