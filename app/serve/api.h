@@ -108,8 +108,8 @@ bool api_is_name(const char *s); /* of a tool */
 json_t *api_from_messages(const json_t *body, bool counts, const struct api_model *m, struct api_error *e);
 int api_messages_status(const struct api_error *e);                      /* HTTP */
 void api_put_messages_error(const struct api_error *e, struct buf *out); /* {"type": "error", "error": {...}} */
-/* api_responses.c: a->root, a request of the Responses API, becomes that of a chat, and a->echo; -1: e.  _words(): what is
- * wrong with that chat, in the words of the client's request. */
+/* api_responses.c: a->root, a request of the Responses API, becomes that of a chat, and a->echo; -1: e.  _words(): what
+ * is wrong with that chat, in the words of the client's request. */
 int api_from_responses(struct api_ask *a, struct api_error *e);
 void api_responses_words(struct api_error *e);
 /* api_harmony.c: tools as types of TypeScript. */
