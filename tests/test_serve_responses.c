@@ -153,8 +153,8 @@ TEST(responses_end_an_item_before_the_next_begins)
     const struct serve_parts p = {.text = text.data, .n = text.len, .ended = true, .end = END_STOP,
                                   .split = {.thinking = {0, SERVE_PIECE + 100}, .content = {SERVE_PIECE + 100, 3}}};
     serve_responses.begin(&j, &p);
-    CHECK(serve_responses.more(&j, &p) && j.thinking == SERVE_PIECE && j.content == 0 && j.items == 1);
-    CHECK(serve_responses.more(&j, &p) && j.thinking == SERVE_PIECE + 100 && j.content == 3 && j.items == 2);
+    CHECK(serve_responses.more(&j, &p) && j.thinking == SERVE_PIECE && j.content == 0 && j.blocks == 1);
+    CHECK(serve_responses.more(&j, &p) && j.thinking == SERVE_PIECE + 100 && j.content == 3 && j.blocks == 2);
     serve_responses.end(&j, &p);
     buf_put(&events, j.out.data, j.out.len);
     buf_puts(&events, "");

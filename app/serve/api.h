@@ -103,6 +103,13 @@ void api_free(struct api_ask *a);
 int api_read_messages(struct api_ask *a, const struct api_model *m, const struct api_memory *memory,
                       struct api_error *e);
 bool api_is_name(const char *s); /* of a tool */
+/* api_json.c */
+bool api_is_given(const json_t *v);                         /* it is there, and not null */
+const char *api_text_of(const json_t *v);                   /* a string without NULs; NULL: it is none */
+const char *api_text_in(const json_t *o, const char *key);  /* the same of a field; "": it is none */
+/* Of the object at `where` no keys have a value but those of two lists ("a b c"); off: false is as good as none. */
+int api_check_keys(const json_t *o, const char *common, const char *known, bool off, const char *where,
+                   struct api_error *e);
 /* api_anthropic.c: the body of a POST /v1/messages (counts: of its count_tokens) as a chat completion's; the caller's.
  * NULL: e says what is wrong with which field, by the names that the client knows. */
 json_t *api_from_messages(const json_t *body, bool counts, const struct api_model *m, struct api_error *e);

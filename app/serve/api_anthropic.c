@@ -18,33 +18,10 @@ struct reading {
     struct api_error *e;
 };
 
-static bool is_given(const json_t *v) { return v && !json_is_null(v); }
-
-/* A text without NULs; "": it is none. */
-static const char *plain(const json_t *o, const char *key)
-{
-    const json_t *v = json_object_get(o, key);
-    const char *s = json_string_value(v);
-    return s && strlen(s) == json_string_length(v) ? s : "";
-}
-
 /* Every key is one of these ("a b c"), or one that all objects here may have, or null. */
 static int check_keys(const json_t *o, const char *known, const char *where, struct api_error *e)
 {
-    const char *key;
-    json_t *v;
-    json_object_foreach((json_t *)(uintptr_t)o, key, v) {
-        const size_t n = strlen(key);
-        bool found = !is_given(v) || strcmp(key, "type") == 0 || strcmp(key, "cache_control") == 0;
-        for (const char *at = known; *at && !found; at += strcspn(at, " "), at += *at == ' ')
-            found = strcspn(at, " ") == n && strncmp(at, key, n) == 0;
-        if (found) continue;
-        char full[96];
-        snprintf(full, sizeof full, "%.60s.%.30s", where, key);
-        return api_fail(e, 400, "unknown_parameter", full, "%s is not known here; without it the request can be served",
-                        full);
-    }
-    return 0;
+    return api_check_keys(o, "type cache_control", known, false, where, e);
 }
 
 /* ---------------------------------------------------------------- turns */
@@ -78,7 +55,7 @@ static int put_text(const json_t *text, const char *where, const char *between, 
 static int read_text(struct reading *r, const json_t *b, const char *where)
 {
     const json_t *cited = json_object_get(b, "citations");
-    if (is_given(cited) && json_array_size(cited) > 0)
+    if (api_is_given(cited) && json_array_size(cited) > 0)
         return api_fail(r->e, 400, "unsupported_value", where, "%s.citations: sources are not told to the model here",
                         where);
     r->said = true;
@@ -88,7 +65,7 @@ static int read_text(struct reading *r, const json_t *b, const char *where)
 static int read_thinking(struct reading *r, const json_t *b, const char *where)
 {
     const json_t *signature = json_object_get(b, "signature"); /* ours is empty, and another's says nothing here */
-    if (is_given(signature) && !json_is_string(signature))
+    if (api_is_given(signature) && !json_is_string(signature))
         return api_fail(r->e, 400, "invalid_type", where, "%s.signature is to be a text", where);
     return put_text(json_object_get(b, "thinking"), where, "\n", &r->thought, r->e);
 }
@@ -102,13 +79,13 @@ static int pass_redacted(struct reading *r, const json_t *b, const char *where)
 
 static int read_use(struct reading *r, const json_t *b, const char *where)
 {
-    const char *id = plain(b, "id"), *name = plain(b, "name");
+    const char *id = api_text_in(b, "id"), *name = api_text_in(b, "name");
     const json_t *input = json_object_get(b, "input"), *caller = json_object_get(b, "caller");
     struct buf text = {0};
     if (!*id || !api_is_name(name) || !json_is_object(input))
         return api_fail(r->e, 400, "invalid_value", where, "%s: a tool_use needs an id, the name of a tool and an "
                         "input that is an object", where);
-    if (is_given(caller) && strcmp(plain(caller, "type"), "direct") != 0)
+    if (api_is_given(caller) && strcmp(api_text_in(caller, "type"), "direct") != 0)
         return api_fail(r->e, 400, "unsupported_value", where, "%s.caller: only \"direct\" is known here", where);
     if (json_array_size(r->calls) == API_CALLS)
         return api_fail(r->e, 400, "invalid_value", where, "%s: an assistant's turn has more than %d calls", where,
@@ -126,7 +103,7 @@ static int put_result(struct reading *r, const json_t *content, const char *wher
 {
     const json_t *part;
     size_t k;
-    if (!is_given(content)) return 0;
+    if (!api_is_given(content)) return 0;
     if (json_is_string(content)) return put_text(content, where, "", out, r->e);
     if (!json_is_array(content))
         return api_fail(r->e, 400, "invalid_type", where, "%s is to be a text, or a list of text blocks", where);
@@ -134,9 +111,9 @@ static int put_result(struct reading *r, const json_t *content, const char *wher
     json_array_foreach(content, k, part) {
         char at[96];
         snprintf(at, sizeof at, "%.70s[%zu]", where, k);
-        int bad = strcmp(plain(part, "type"), "text") != 0
+        int bad = strcmp(api_text_in(part, "type"), "text") != 0
                   ? api_fail(r->e, 400, "unsupported_value", at, "%s is of type \"%.40s\"; only texts are read here",
-                             at, plain(part, "type"))
+                             at, api_text_in(part, "type"))
                   : check_keys(part, "text", at, r->e) ||
                     put_text(json_object_get(part, "text"), at, "\n\n", &all, r->e);
         if (!bad) continue;
@@ -151,7 +128,7 @@ static int put_result(struct reading *r, const json_t *content, const char *wher
 
 static int read_result(struct reading *r, const json_t *b, const char *where)
 {
-    const char *id = plain(b, "tool_use_id");
+    const char *id = api_text_in(b, "tool_use_id");
     const json_t *wrong = json_object_get(b, "is_error");
     struct buf text = {0};
     char at[96];
@@ -159,7 +136,7 @@ static int read_result(struct reading *r, const json_t *b, const char *where)
     if (!*id || !json_object_get(r->ids, id))
         return api_fail(r->e, 400, "invalid_value", at, "%s is to be the id of a tool_use in a message before", at);
     snprintf(at, sizeof at, "%.80s.is_error", where);
-    if (is_given(wrong) && !json_is_boolean(wrong))
+    if (api_is_given(wrong) && !json_is_boolean(wrong))
         return api_fail(r->e, 400, "invalid_type", at, "%s is to be true or false", at);
     snprintf(at, sizeof at, "%.80s.content", where);
     if (json_is_true(wrong)) buf_puts(&text, "Error: ");
@@ -195,7 +172,7 @@ static int read_content(struct reading *r, const json_t *content, const char *wh
     if (!json_is_array(content) || (json_array_size(content) == 0 && r->role != ASSISTANT))
         return api_fail(r->e, 400, "invalid_type", where, "%s is to be a text, or a list of blocks", where);
     json_array_foreach(content, k, b) {
-        const char *type = plain(b, "type");
+        const char *type = api_text_in(b, "type");
         char at[96];
         size_t i = 0;
         snprintf(at, sizeof at, "%.70s[%zu]", where, k);
@@ -212,7 +189,7 @@ static int read_content(struct reading *r, const json_t *content, const char *wh
 
 static int read_message(struct reading *r, const json_t *m, size_t i)
 {
-    const char *role = plain(m, "role");
+    const char *role = api_text_in(m, "role");
     char where[64];
     const int is = strcmp(role, "user") == 0 ? USER : strcmp(role, "assistant") == 0 ? ASSISTANT
                    : strcmp(role, "system") == 0 ? SYSTEM : 0;
@@ -235,8 +212,8 @@ static int read_turns(struct reading *r, const json_t *body)
     if (n == 0 || n > API_MESSAGES)
         return api_fail(r->e, 400, "invalid_value", "messages", "messages is to be a list of 1 to %d messages",
                         API_MESSAGES);
-    r->role = is_given(system) ? SYSTEM : 0;
-    if (is_given(system) && !(json_is_array(system) && json_array_size(system) == 0) &&
+    r->role = api_is_given(system) ? SYSTEM : 0;
+    if (api_is_given(system) && !(json_is_array(system) && json_array_size(system) == 0) &&
         read_content(r, system, "system"))
         return -1;
     json_array_foreach(messages, i, m)
@@ -268,16 +245,16 @@ static json_t *messages_of(const json_t *body, struct api_error *e)
 
 static int check_tool(const json_t *t, const char *where, struct api_error *e)
 {
-    const char *type = plain(t, "type");
+    const char *type = api_text_in(t, "type");
     const json_t *callers = json_object_get(t, "allowed_callers");
-    if (is_given(json_object_get(t, "type")) && strcmp(type, "custom") != 0)
+    if (api_is_given(json_object_get(t, "type")) && strcmp(type, "custom") != 0)
         return api_fail(e, 400, "unsupported_value", where, "%s is of type \"%.60s\", which Anthropic's servers or "
                         "models bring; here tools have a name and an input_schema", where, type);
     if (!json_is_object(json_object_get(t, "input_schema")))
         return api_fail(e, 400, "invalid_type", where, "%s.input_schema is to be an object", where);
     if (json_is_true(json_object_get(t, "defer_loading")))
         return api_fail(e, 400, "unsupported_value", where, "%s.defer_loading: all tools are told at once here", where);
-    if (is_given(callers) && !(json_array_size(callers) == 1 && json_is_string(json_array_get(callers, 0)) &&
+    if (api_is_given(callers) && !(json_array_size(callers) == 1 && json_is_string(json_array_get(callers, 0)) &&
                                strcmp(json_string_value(json_array_get(callers, 0)), "direct") == 0))
         return api_fail(e, 400, "unsupported_value", where, "%s.allowed_callers: only \"direct\" is known here", where);
     /* eager_input_streaming says how soon pieces come, and nothing of what is in them. */
@@ -291,7 +268,7 @@ static int put_tools(const json_t *body, json_t *out, struct api_error *e)
                                            {"input_schema", "parameters"}, {"strict", "strict"}};
     const json_t *tools = json_object_get(body, "tools"), *t;
     size_t i;
-    if (!is_given(tools)) return 0;
+    if (!api_is_given(tools)) return 0;
     if (!json_is_array(tools)) return api_fail(e, 400, "invalid_type", "tools", "tools is to be a list");
     json_t *list = json_array();
     json_object_set_new(out, "tools", list);
@@ -303,7 +280,7 @@ static int put_tools(const json_t *body, json_t *out, struct api_error *e)
         if (check_tool(t, where, e)) return -1;
         for (size_t k = 0; k < COUNT_OF(names); k++) {
             json_t *v = json_object_get(t, names[k][0]);
-            if (is_given(v)) json_object_set(f, names[k][1], v);
+            if (api_is_given(v)) json_object_set(f, names[k][1], v);
         }
     }
     return 0;
@@ -314,7 +291,7 @@ static bool has_tool(const json_t *body, const char *name)
     const json_t *t;
     size_t i;
     json_array_foreach(json_object_get(body, "tools"), i, t)
-        if (!name || strcmp(plain(t, "name"), name) == 0) return true;
+        if (!name || strcmp(api_text_in(t, "name"), name) == 0) return true;
     return false;
 }
 
@@ -323,10 +300,10 @@ static int put_choice(const json_t *body, json_t *out, struct api_error *e)
     static const char key[] = "tool_choice", parallel[] = "tool_choice.disable_parallel_tool_use";
     static const char *const words[][2] = {{"auto", "auto"}, {"none", "none"}, {"any", "required"}};
     const json_t *c = json_object_get(body, key), *one = json_object_get(c, "disable_parallel_tool_use");
-    const char *type = plain(c, "type"), *name = plain(c, "name");
+    const char *type = api_text_in(c, "type"), *name = api_text_in(c, "name");
     const bool tool = strcmp(type, "tool") == 0;
     size_t i = 0;
-    if (!is_given(c)) return 0;
+    if (!api_is_given(c)) return 0;
     while (i < COUNT_OF(words) && strcmp(type, words[i][0]) != 0) i++;
     if (i == COUNT_OF(words) && !(tool && has_tool(body, name)))
         return api_fail(e, 400, "invalid_value", key, "tool_choice is to be an object whose type is auto, any, none, "
@@ -334,7 +311,7 @@ static int put_choice(const json_t *body, json_t *out, struct api_error *e)
     if (strcmp(type, "any") == 0 && !has_tool(body, NULL))
         return api_fail(e, 400, "invalid_value", key, "tool_choice: there are no tools of which any could be called");
     if (check_keys(c, tool ? "name disable_parallel_tool_use" : "disable_parallel_tool_use", key, e)) return -1;
-    if (is_given(one) && !json_is_boolean(one))
+    if (api_is_given(one) && !json_is_boolean(one))
         return api_fail(e, 400, "invalid_type", parallel, "%s is to be true or false", parallel);
     if (json_is_true(one)) json_object_set_new(out, "parallel_tool_calls", json_false());
     json_object_set_new(out, key, tool ? json_pack("{s:s, s:{s:s}}", "type", "function", "function", "name", name)
@@ -349,7 +326,7 @@ static int put_stops(const json_t *body, const struct api_model *m, json_t *out,
     static const char key[] = "stop_sequences";
     json_t *list = json_object_get(body, key), *v;
     size_t i;
-    if (!is_given(list)) return 0;
+    if (!api_is_given(list)) return 0;
     bool good = json_is_array(list);
     json_array_foreach(list, i, v)
         good = good && json_string_length(v) > 0 && strlen(json_string_value(v)) == json_string_length(v);
@@ -367,15 +344,15 @@ static int check_thinking(const json_t *body, struct api_error *e)
 {
     static const char key[] = "thinking";
     const json_t *t = json_object_get(body, key);
-    const char *type = plain(t, "type");
-    if (!is_given(t)) return 0;
+    const char *type = api_text_in(t, "type");
+    if (!api_is_given(t)) return 0;
     if (strcmp(type, "enabled") == 0)
         return api_fail(e, 400, "unsupported_value", "thinking.type", "thinking: a budget_tokens cannot be kept here, "
                         "as the model thinks as long as it likes; ask for \"adaptive\", or leave it out "
                         "(MAX_THINKING_TOKENS=0 of Claude Code)");
     if (strcmp(type, "adaptive") != 0 && strcmp(type, "disabled") != 0)
         return api_fail(e, 400, "invalid_value", key, "thinking is to be an object whose type is adaptive or disabled");
-    if (is_given(json_object_get(t, "display")) && strcmp(plain(t, "display"), "summarized") != 0)
+    if (api_is_given(json_object_get(t, "display")) && strcmp(api_text_in(t, "display"), "summarized") != 0)
         return api_fail(e, 400, "unsupported_value", "thinking.display", "thinking.display: what is thought is told "
                         "here; leave it out");
     return check_keys(t, type[0] == 'a' ? "display" : "", key, e);
@@ -386,20 +363,20 @@ static int put_config(const json_t *body, const struct api_model *m, json_t *out
     static const char key[] = "output_config", level[] = "output_config.effort", form[] = "output_config.format";
     const json_t *c = json_object_get(body, key), *effort = json_object_get(c, "effort");
     const json_t *format = json_object_get(c, "format");
-    const char *choice = plain(json_object_get(body, "tool_choice"), "type");
+    const char *choice = api_text_in(json_object_get(body, "tool_choice"), "type");
     json_t *schema = json_object_get(format, "schema");
     enum effort known;
-    if (!is_given(c)) return 0;
+    if (!api_is_given(c)) return 0;
     if (!json_is_object(c)) return api_fail(e, 400, "invalid_type", key, "%s is to be an object", key);
     if (check_keys(c, "effort format", key, e)) return -1;
-    if (is_given(effort) && m->calls != FORM_CALLS_HARMONY)
+    if (api_is_given(effort) && m->calls != FORM_CALLS_HARMONY)
         return api_fail(e, 400, "unsupported_value", level, "%s: this model is not told how much to think; leave it "
                         "out", level);
-    if (is_given(effort) && effort_by_name(plain(c, "effort"), &known))
+    if (api_is_given(effort) && effort_by_name(api_text_in(c, "effort"), &known))
         return api_fail(e, 400, "invalid_value", level, "%s is to be low, medium or high", level);
-    if (is_given(effort)) json_object_set_new(out, "reasoning_effort", json_string(plain(c, "effort")));
-    if (!is_given(format)) return 0;
-    if (strcmp(plain(format, "type"), "json_schema") != 0 || !json_is_object(schema))
+    if (api_is_given(effort)) json_object_set_new(out, "reasoning_effort", json_string(api_text_in(c, "effort")));
+    if (!api_is_given(format)) return 0;
+    if (strcmp(api_text_in(format, "type"), "json_schema") != 0 || !json_is_object(schema))
         return api_fail(e, 400, "unsupported_value", form, "%s is to be {\"type\": \"json_schema\", \"schema\": {...}}",
                         form);
     if (check_keys(format, "schema", form, e)) return -1;
@@ -428,7 +405,7 @@ static int copy_fields(const json_t *body, bool counts, json_t *out, struct api_
     json_t *v;
     json_object_foreach((json_t *)(uintptr_t)body, key, v) {
         size_t i = 0;
-        if (!is_given(v)) continue;
+        if (!api_is_given(v)) continue;
         while (i < COUNT_OF(fields) && strcmp(key, fields[i].name) != 0) i++;
         if (i == COUNT_OF(fields) || (counts && !(fields[i].how & COUNTED)))
             return api_fail(e, 400, "unknown_parameter", key, "%.60s is not known here; without it the request can be "
@@ -436,7 +413,7 @@ static int copy_fields(const json_t *body, bool counts, json_t *out, struct api_
                             " (CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS=1 of Claude Code)" : "");
         if (fields[i].how & COPIED) json_object_set(out, key, v);
     }
-    if (counts || is_given(json_object_get(body, "max_tokens"))) return 0;
+    if (counts || api_is_given(json_object_get(body, "max_tokens"))) return 0;
     return api_fail(e, 400, "invalid_value", "max_tokens", "max_tokens is needed: the most tokens that the answer may "
                     "have");
 }

@@ -20,12 +20,10 @@ int api_fail(struct api_error *e, int status, const char *code, const char *para
 
 /* ---------------------------------------------------------------- plain values */
 
-static bool is_given(const json_t *v) { return v && !json_is_null(v); }
-
 static int read_bool(const json_t *root, const char *name, bool *out, struct api_error *e)
 {
     const json_t *v = json_object_get(root, name);
-    if (!is_given(v)) return 0;
+    if (!api_is_given(v)) return 0;
     if (!json_is_boolean(v)) return api_fail(e, 400, "invalid_type", name, "%s is to be true or false", name);
     *out = json_is_true(v);
     return 0;
@@ -34,7 +32,7 @@ static int read_bool(const json_t *root, const char *name, bool *out, struct api
 static int read_int(const json_t *root, const char *name, int least, int most, int *out, struct api_error *e)
 {
     const json_t *v = json_object_get(root, name);
-    if (!is_given(v)) return 0;
+    if (!api_is_given(v)) return 0;
     if (!json_is_integer(v) || json_integer_value(v) < least || json_integer_value(v) > most)
         return api_fail(e, 400, "invalid_value", name, "%s is to be a whole number from %d to %d", name, least, most);
     *out = (int)json_integer_value(v);
@@ -84,7 +82,7 @@ static int read_bias(struct api_ask *a, int vocab, struct api_error *e)
 {
     json_t *map = json_object_get(a->root, "logit_bias"), *v;
     const char *key;
-    if (!is_given(map)) return 0;
+    if (!api_is_given(map)) return 0;
     if (!json_is_object(map) || json_object_size(map) > ENGINE_MAX_BIAS)
         return api_fail(e, 400, "invalid_value", "logit_bias", "logit_bias is to be an object of at most %d token ids "
                         "with a number each", ENGINE_MAX_BIAS);
@@ -108,9 +106,9 @@ static int read_sampling(struct api_ask *a, const struct api_model *m, struct ap
     a->sampling = m->sampling;
     for (size_t i = 0; i < COUNT_OF(numbers); i++) {
         const json_t *v = json_object_get(a->root, numbers[i].name);
-        if (is_given(v) && set_number(a, &numbers[i], v, vocab, e)) return -1;
+        if (api_is_given(v) && set_number(a, &numbers[i], v, vocab, e)) return -1;
     }
-    if (is_given(seed)) {
+    if (api_is_given(seed)) {
         if (!json_is_integer(seed)) return api_fail(e, 400, "invalid_type", "seed", "seed is to be a whole number");
         a->sampling.seed = (uint64_t)json_integer_value(seed);
         a->seeded = true;
@@ -124,7 +122,7 @@ static int read_effort(struct api_ask *a, const struct api_model *m, struct api_
     static const char key[] = "reasoning_effort";
     const json_t *v = json_object_get(a->root, key);
     a->effort = m->effort;
-    if (!is_given(v)) return 0;
+    if (!api_is_given(v)) return 0;
     if (m->calls != FORM_CALLS_HARMONY)
         return api_fail(e, 400, "unsupported_value", key, "%s: this model is not told how much to think; leave it out",
                         key);
@@ -151,7 +149,7 @@ static int read_stop(struct api_ask *a, const struct api_model *m, struct api_er
     const json_t *v = json_object_get(a->root, "stop"), *one;
     size_t i;
     for (int k = 0; k < m->n_stop; k++) a->stop[a->n_stop++] = m->stop[k];
-    if (!is_given(v)) return 0;
+    if (!api_is_given(v)) return 0;
     if (!json_is_array(v)) return add_stop(a, v, e);
     json_array_foreach(v, i, one)
         if (add_stop(a, one, e)) return -1;
@@ -191,7 +189,7 @@ static int read_stream(struct api_ask *a, struct api_error *e)
 {
     const json_t *options = json_object_get(a->root, "stream_options");
     if (read_bool(a->root, "stream", &a->stream, e)) return -1;
-    if (!is_given(options)) return 0;
+    if (!api_is_given(options)) return 0;
     if (!json_is_object(options) || !a->stream)
         return api_fail(e, 400, "invalid_value", "stream_options", "stream_options is to be an object, beside stream: "
                         "true");
@@ -262,10 +260,10 @@ static int check_fields(const struct api_ask *a, struct api_error *e)
     json_t *v;
     json_object_foreach(a->root, key, v) {
         const struct field *f = field_of(key, a->kind);
-        if (!f && is_given(v))
+        if (!f && api_is_given(v))
             return api_fail(e, 400, "unknown_parameter", key, "%.60s is not known here; without it the request can be "
                             "served", key);
-        if (!f || !is_given(v)) continue;
+        if (!f || !api_is_given(v)) continue;
         bool off = json_is_false(v) || (json_is_string(v) && json_string_length(v) == 0);
         if ((f->how == ONE && !(json_is_integer(v) && json_integer_value(v) == 1)) || (f->how == OFF && !off))
             return api_fail(e, 400, "unsupported_value", key, "%s: only %s is served; leave it out", key,
@@ -277,7 +275,7 @@ static int check_fields(const struct api_ask *a, struct api_error *e)
 static int check_model(const struct api_ask *a, const struct api_model *m, struct api_error *e)
 {
     const json_t *v = json_object_get(a->root, "model");
-    if (!is_given(v)) return 0;
+    if (!api_is_given(v)) return 0;
     if (json_is_string(v) && (strcmp(json_string_value(v), m->id) == 0 || strcmp(json_string_value(v), "default") == 0))
         return 0;
     return api_fail(e, 404, "model_not_found", "model", "the model \"%.100s\" is not here; this server has \"%.100s\" "
@@ -290,7 +288,7 @@ static int read_format(struct api_ask *a, struct api_error *e)
 {
     const json_t *f = json_object_get(a->root, "response_format"), *type = json_object_get(f, "type");
     const char *name = json_is_string(type) ? json_string_value(type) : "";
-    if (!is_given(f) || strcmp(name, "text") == 0) return 0;
+    if (!api_is_given(f) || strcmp(name, "text") == 0) return 0;
     const bool object = strcmp(name, "json_object") == 0;
     if (!object && strcmp(name, "json_schema") != 0)
         return api_fail(e, 400, "unsupported_value", "response_format", "response_format: type \"%.40s\" is not known "

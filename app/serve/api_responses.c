@@ -5,38 +5,11 @@
  * their own there, and one message of the assistant's here. */
 #include "app/serve/api.h"
 
-static bool is_given(const json_t *v) { return v && !json_is_null(v); }
-
-/* A string without NULs; NULL: it is none. */
-static const char *text_of(const json_t *v)
+/* Of the object at `where` no fields but these ("a b c") have a value. */
+static int only(const json_t *o, const char *known, const char *where, struct api_error *e)
 {
-    const char *text = json_string_value(v);
-    return text && strlen(text) == json_string_length(v) ? text : NULL;
+    return api_check_keys(o, "", known, true, where, e);
 }
-
-static const char *text_in(const json_t *o, const char *key)
-{
-    const char *text = text_of(json_object_get(o, key));
-    return text ? text : "";
-}
-
-/* Of the object at `where` no fields but these (NULL ends them) have a value. */
-static int only(const json_t *o, const char *where, const char *const *names, struct api_error *e)
-{
-    const char *key;
-    json_t *v;
-    json_object_foreach((json_t *)o, key, v) {
-        char at[96];
-        size_t i = 0;
-        while (names[i] && strcmp(names[i], key) != 0) i++;
-        if (names[i] || !is_given(v) || json_is_false(v)) continue;
-        snprintf(at, sizeof at, "%s.%.40s", where, key);
-        return api_fail(e, 400, "unknown_parameter", at, "%s is not known here; without it the request can be served",
-                        at);
-    }
-    return 0;
-}
-#define ONLY(o, where, e, ...) only(o, where, (const char *const[]){__VA_ARGS__, NULL}, e)
 
 /* ---------------------------------------------------------------- fields */
 
@@ -71,7 +44,7 @@ static int copy_fields(const json_t *root, json_t *chat, struct api_error *e)
     json_object_foreach((json_t *)root, key, v) {
         size_t i = 0;
         while (i < COUNT_OF(fields) && strcmp(fields[i].name, key) != 0) i++;
-        if (!is_given(v)) continue;
+        if (!api_is_given(v)) continue;
         if (i == COUNT_OF(fields))
             return api_fail(e, 400, "unknown_parameter", key, "%.60s is not known here; without it the request can be "
                             "served", key);
@@ -144,7 +117,7 @@ static json_t *content_of(const json_t *v, const char *where, bool refusals, str
     }
     list = json_array();
     json_array_foreach(v, k, part) {
-        const char *type = text_in(part, "type");
+        const char *type = api_text_in(part, "type");
         const bool refusal = refusals && strcmp(type, "refusal") == 0;
         json_t *text = json_object_get(part, refusal ? "refusal" : "text");
         char at[96];
@@ -153,7 +126,8 @@ static json_t *content_of(const json_t *v, const char *where, bool refusals, str
         if (!known || !json_is_string(text)) {
             api_fail(e, 400, "unsupported_value", at, "%s is of type \"%.40s\"; only texts are read here: input_text, "
                      "output_text%s", at, type, refusals ? ", refusal" : "");
-        } else if (ONLY(part, at, e, "type", refusal ? "refusal" : "text", "annotations", "logprobs") == 0) {
+        } else if (only(part, refusal ? "type refusal annotations logprobs" : "type text annotations logprobs", at,
+                        e) == 0) {
             json_array_append_new(list, json_pack("{s:s, s:O}", "type", refusal ? "refusal" : "text",
                                                   refusal ? "refusal" : "text", text));
             continue;
@@ -167,10 +141,10 @@ static json_t *content_of(const json_t *v, const char *where, bool refusals, str
 static int put_message(struct reading *r, const json_t *item, const char *where)
 {
     static const char *const roles[] = {"user", "assistant", "system", "developer"};
-    const char *role = text_in(item, "role");
+    const char *role = api_text_in(item, "role");
     char at[96];
     size_t k = 0;
-    if (ONLY(item, where, r->e, "type", "role", "content", "id", "status", "phase")) return -1;
+    if (only(item, "type role content id status phase", where, r->e)) return -1;
     while (k < COUNT_OF(roles) && strcmp(roles[k], role) != 0) k++;
     snprintf(at, sizeof at, "%s.role", where);
     if (k == COUNT_OF(roles))
@@ -191,8 +165,8 @@ static int put_call(struct reading *r, const json_t *item, const char *where)
 {
     json_t *name = json_object_get(item, "name"), *id = json_object_get(item, "call_id");
     json_t *arguments = json_object_get(item, "arguments");
-    if (ONLY(item, where, r->e, "type", "call_id", "name", "arguments", "id", "status")) return -1;
-    if (!*text_in(item, "call_id") || !text_of(name) || !api_is_name(text_of(name)) || !json_is_string(arguments))
+    if (only(item, "type call_id name arguments id status", where, r->e)) return -1;
+    if (!*api_text_in(item, "call_id") || !api_is_name(api_text_in(item, "name")) || !json_is_string(arguments))
         return api_fail(r->e, 400, "invalid_value", where, "%s: a function_call needs a call_id, a name of 1 to %d "
                         "letters, digits, _, - or ., and arguments as a text", where, API_NAME);
     if (!r->open) r->open = push(r, "assistant");
@@ -200,7 +174,7 @@ static int put_call(struct reading *r, const json_t *item, const char *where)
     if (!calls && json_object_set_new(r->open, "tool_calls", calls = json_array())) return no_memory(r->e);
     if (json_array_size(calls) == API_CALLS)
         return api_fail(r->e, 400, "invalid_value", where, "%s: more than %d calls in a row", where, API_CALLS);
-    json_object_set(r->ids, text_of(id), json_true());
+    json_object_set(r->ids, api_text_of(id), json_true());
     if (json_array_append_new(calls, json_pack("{s:O, s:s, s:{s:O, s:O}}", "id", id, "type", "function", "function",
                                                "name", name, "arguments", arguments)))
         return no_memory(r->e);
@@ -210,8 +184,8 @@ static int put_call(struct reading *r, const json_t *item, const char *where)
 static int put_output(struct reading *r, const json_t *item, const char *where)
 {
     char at[96];
-    const char *id = text_in(item, "call_id");
-    if (ONLY(item, where, r->e, "type", "call_id", "output", "id", "status", "name")) return -1;
+    const char *id = api_text_in(item, "call_id");
+    if (only(item, "type call_id output id status name", where, r->e)) return -1;
     snprintf(at, sizeof at, "%s.call_id", where);
     if (!json_object_get(r->ids, id))
         return api_fail(r->e, 400, "invalid_value", at, "%s is to be the call_id of a function_call before it", at);
@@ -229,11 +203,11 @@ static int put_thoughts(const json_t *list, const char *where, const char *type,
 {
     const json_t *part;
     size_t k;
-    if (is_given(list) && !json_is_array(list))
+    if (api_is_given(list) && !json_is_array(list))
         return api_fail(e, 400, "invalid_type", where, "%s is to be a list", where);
     json_array_foreach(list, k, part) {
         const json_t *text = json_object_get(part, "text");
-        if (strcmp(text_in(part, "type"), type) != 0 || !json_is_string(text))
+        if (strcmp(api_text_in(part, "type"), type) != 0 || !json_is_string(text))
             return api_fail(e, 400, "unsupported_value", where, "%s[%zu] is to be {\"type\": \"%s\", \"text\": ...}",
                             where, k, type);
         buf_puts(out, out->len > 0 ? "\n\n" : "");
@@ -247,13 +221,13 @@ static int put_reasoning(struct reading *r, const json_t *item, const char *wher
     char at[96];
     struct buf text = {0}, summary = {0};
     const json_t *sealed = json_object_get(item, "encrypted_content");
-    if (ONLY(item, where, r->e, "type", "id", "status", "summary", "content", "encrypted_content")) return -1;
+    if (only(item, "type id status summary content encrypted_content", where, r->e)) return -1;
     snprintf(at, sizeof at, "%s.content", where);
     int bad = put_thoughts(json_object_get(item, "content"), at, "reasoning_text", &text, r->e);
     snprintf(at, sizeof at, "%s.summary", where);
     bad = bad || put_thoughts(json_object_get(item, "summary"), at, "summary_text", &summary, r->e);
     snprintf(at, sizeof at, "%s.encrypted_content", where);
-    if (!bad && is_given(sealed) && text.len == 0)
+    if (!bad && api_is_given(sealed) && text.len == 0)
         bad = api_fail(r->e, 400, "unsupported_value", at, "%s was not encrypted here and cannot be read; leave it "
                        "out, or send what was thought in content", at);
     const struct buf *said = text.len > 0 ? &text : &summary;
@@ -285,8 +259,8 @@ static const struct {
 static int put_item(struct reading *r, const json_t *item, size_t i)
 {
     char where[48];
-    const bool typed = is_given(json_object_get(item, "type"));
-    const char *type = typed ? text_in(item, "type") : "message";
+    const bool typed = api_is_given(json_object_get(item, "type"));
+    const char *type = typed ? api_text_in(item, "type") : "message";
     snprintf(where, sizeof where, "input[%zu]", i);
     if (!json_is_object(item)) return api_fail(r->e, 400, "invalid_type", where, "%s is to be an object", where);
     for (size_t k = 0; k < COUNT_OF(items); k++)
@@ -303,9 +277,9 @@ static int put_input(const json_t *root, struct reading *r)
     const json_t *input = json_object_get(root, "input"), *item;
     json_t *instructions = json_object_get(root, "instructions");
     size_t i;
-    if (is_given(instructions) && !json_is_string(instructions))
+    if (api_is_given(instructions) && !json_is_string(instructions))
         return api_fail(r->e, 400, "invalid_type", "instructions", "instructions is to be a text");
-    if (is_given(instructions))
+    if (api_is_given(instructions))
         json_array_append_new(r->messages, json_pack("{s:s, s:O}", "role", "system", "content", instructions));
     if (json_is_string(input))
         return json_array_append_new(r->messages, json_pack("{s:s, s:O}", "role", "user", "content", input))
@@ -327,21 +301,21 @@ static int put_tools(const json_t *root, json_t *chat, struct api_error *e)
     const json_t *tools = json_object_get(root, "tools"), *t;
     static const char *const keys[] = {"name", "description", "parameters", "strict"};
     size_t i;
-    if (!is_given(tools)) return 0;
+    if (!api_is_given(tools)) return 0;
     if (!json_is_array(tools)) return api_fail(e, 400, "invalid_type", "tools", "tools is to be a list");
     json_t *list = json_array();
     json_object_set_new(chat, "tools", list);
     json_array_foreach(tools, i, t) {
         char where[48];
         snprintf(where, sizeof where, "tools[%zu]", i);
-        if (strcmp(text_in(t, "type"), "function") != 0 || !text_of(json_object_get(t, "name")))
+        if (strcmp(api_text_in(t, "type"), "function") != 0 || !api_text_of(json_object_get(t, "name")))
             return api_fail(e, 400, "unsupported_value", where, "%s is of type \"%.40s\"; only functions with a name "
                             "are served: {\"type\": \"function\", \"name\": ..., \"parameters\": {...}}", where,
-                            text_in(t, "type"));
-        if (ONLY(t, where, e, "type", "name", "description", "parameters", "strict")) return -1;
+                            api_text_in(t, "type"));
+        if (only(t, "type name description parameters strict", where, e)) return -1;
         json_t *f = json_object();
         for (size_t k = 0; k < COUNT_OF(keys); k++)
-            if (is_given(json_object_get(t, keys[k]))) json_object_set(f, keys[k], json_object_get(t, keys[k]));
+            if (api_is_given(json_object_get(t, keys[k]))) json_object_set(f, keys[k], json_object_get(t, keys[k]));
         json_array_append_new(list, json_pack("{s:s, s:o}", "type", "function", "function", f));
     }
     return 0;
@@ -351,17 +325,17 @@ static int put_choice(const json_t *root, json_t *chat, struct api_error *e)
 {
     json_t *c = json_object_get(root, "tool_choice");
     const json_t *tools = json_object_get(root, "tools"), *t;
-    const char *word = text_of(c);
+    const char *word = api_text_of(c);
     size_t i;
-    if (!is_given(c)) return 0;
+    if (!api_is_given(c)) return 0;
     if (word && (strcmp(word, "auto") == 0 || strcmp(word, "none") == 0 ||
                  (strcmp(word, "required") == 0 && json_array_size(tools) > 0))) {
         json_object_set(chat, "tool_choice", c);
         return 0;
     }
     json_array_foreach(tools, i, t) {
-        if (!json_is_object(c) || strcmp(text_in(c, "type"), "function") != 0 ||
-            strcmp(text_in(c, "name"), text_in(t, "name")) != 0)
+        if (!json_is_object(c) || strcmp(api_text_in(c, "type"), "function") != 0 ||
+            strcmp(api_text_in(c, "name"), api_text_in(t, "name")) != 0)
             continue;
         json_object_set_new(chat, "tool_choice", json_pack("{s:s, s:{s:O}}", "type", "function", "function", "name",
                                                            json_object_get(t, "name")));
@@ -377,15 +351,15 @@ static int put_text(const json_t *root, json_t *chat, struct api_error *e)
 {
     json_t *text = json_object_get(root, "text"), *f = json_object_get(text, "format");
     const json_t *verbosity = json_object_get(text, "verbosity");
-    if (!is_given(text)) return 0;
-    if (!json_is_object(text) || (is_given(f) && !json_is_object(f)))
+    if (!api_is_given(text)) return 0;
+    if (!json_is_object(text) || (api_is_given(f) && !json_is_object(f)))
         return api_fail(e, 400, "invalid_type", "text", "text is to be {\"format\": {\"type\": ...}}");
-    if (ONLY(text, "text", e, "format", "verbosity")) return -1;
-    if (is_given(verbosity) && strcmp(text_in(text, "verbosity"), "medium") != 0)
+    if (only(text, "format verbosity", "text", e)) return -1;
+    if (api_is_given(verbosity) && strcmp(api_text_in(text, "verbosity"), "medium") != 0)
         return api_fail(e, 400, "unsupported_value", "text.verbosity", "text.verbosity: only medium is served; say in "
                         "instructions how long answers are to be");
-    if (!is_given(f)) return 0;
-    if (ONLY(f, "text.format", e, "type", "name", "description", "schema", "strict")) return -1;
+    if (!api_is_given(f)) return 0;
+    if (only(f, "type name description schema strict", "text.format", e)) return -1;
     json_t *schema = json_object_get(f, "schema"), *strict = json_object_get(f, "strict");
     json_t *made = json_pack("{s:O?}", "type", json_object_get(f, "type"));
     if (schema) json_object_set_new(made, "json_schema", json_pack("{s:O, s:b}", "schema", schema, "strict",
@@ -397,10 +371,10 @@ static int put_text(const json_t *root, json_t *chat, struct api_error *e)
 static int put_reasoning_effort(const json_t *root, json_t *chat, struct api_error *e)
 {
     const json_t *r = json_object_get(root, "reasoning");
-    if (!is_given(r)) return 0;
+    if (!api_is_given(r)) return 0;
     if (!json_is_object(r)) return api_fail(e, 400, "invalid_type", "reasoning", "reasoning is to be an object");
-    if (ONLY(r, "reasoning", e, "effort", "summary", "generate_summary")) return -1; /* the thinking itself is given */
-    if (is_given(json_object_get(r, "effort")))
+    if (only(r, "effort summary generate_summary", "reasoning", e)) return -1; /* the thinking itself is given */
+    if (api_is_given(json_object_get(r, "effort")))
         json_object_set(chat, "reasoning_effort", json_object_get(r, "effort"));
     return 0;
 }
@@ -410,29 +384,29 @@ static int check_rest(const json_t *root, struct api_error *e)
     const json_t *include = json_object_get(root, "include"), *options = json_object_get(root, "stream_options"), *v;
     const json_t *store = json_object_get(root, "store"), *top = json_object_get(root, "top_logprobs");
     size_t i;
-    if (is_given(include) && !json_is_array(include))
+    if (api_is_given(include) && !json_is_array(include))
         return api_fail(e, 400, "invalid_type", "include", "include is to be a list");
     json_array_foreach(include, i, v)
-        if (!text_of(v) || strcmp(text_of(v), "reasoning.encrypted_content") != 0) /* nothing is encrypted here */
+        if (!api_text_of(v) || strcmp(api_text_of(v), "reasoning.encrypted_content") != 0) /* nothing is encrypted */
             return api_fail(e, 400, "unsupported_value", "include", "include[%zu]: \"%.60s\" is not served here; leave "
-                            "it out", i, text_of(v) ? text_of(v) : "");
-    if (is_given(top) && !(json_is_integer(top) && json_integer_value(top) == 0))
+                            "it out", i, api_text_of(v) ? api_text_of(v) : "");
+    if (api_is_given(top) && !(json_is_integer(top) && json_integer_value(top) == 0))
         return api_fail(e, 400, "unsupported_value", "top_logprobs", "top_logprobs is not served here; chat "
                         "completions have it");
-    if (is_given(store) && !json_is_boolean(store))
+    if (api_is_given(store) && !json_is_boolean(store))
         return api_fail(e, 400, "invalid_type", "store", "store is to be true or false");
-    if (is_given(json_object_get(root, "truncation")) && strcmp(text_in(root, "truncation"), "disabled") != 0)
+    if (api_is_given(json_object_get(root, "truncation")) && strcmp(api_text_in(root, "truncation"), "disabled") != 0)
         return api_fail(e, 400, "unsupported_value", "truncation", "truncation: only \"disabled\" is served: nothing "
                         "is cut silently here; what is too long is refused with its figures");
-    if (!is_given(options)) return 0;
+    if (!api_is_given(options)) return 0;
     if (!json_is_object(options) || !json_is_true(json_object_get(root, "stream")))
         return api_fail(e, 400, "invalid_value", "stream_options", "stream_options is to be an object, beside stream: "
                         "true");
     v = json_object_get(options, "include_obfuscation");
-    if (is_given(v) && !json_is_false(v))
+    if (api_is_given(v) && !json_is_false(v))
         return api_fail(e, 400, "unsupported_value", "stream_options.include_obfuscation", "stream_options."
                         "include_obfuscation: only false is served; leave it out");
-    return ONLY(options, "stream_options", e, "include_obfuscation");
+    return only(options, "include_obfuscation", "stream_options", e);
 }
 
 /* ---------------------------------------------------------------- what an answer repeats */
@@ -452,9 +426,9 @@ static json_t *echo_of(const json_t *root)
     }
     json_object_set_new(o, "parallel_tool_calls", json_boolean(!json_is_false(parallel)));
     json_object_set_new(o, "metadata", json_is_object(metadata) ? json_incref(metadata) : json_object());
-    json_object_set_new(o, "tools", is_given(tools) ? json_incref(tools) : json_array());
-    json_object_set_new(o, "tool_choice", is_given(choice) ? json_incref(choice) : json_string("auto"));
-    json_object_set_new(o, "text", json_pack("{s:o}", "format", is_given(format) ? json_incref(format)
+    json_object_set_new(o, "tools", api_is_given(tools) ? json_incref(tools) : json_array());
+    json_object_set_new(o, "tool_choice", api_is_given(choice) ? json_incref(choice) : json_string("auto"));
+    json_object_set_new(o, "text", json_pack("{s:o}", "format", api_is_given(format) ? json_incref(format)
                                              : json_pack("{s:s}", "type", "text")));
     json_object_set_new(o, "reasoning", json_pack("{s:O?, s:n}", "effort", effort, "summary"));
     if (!effort) json_object_set_new(json_object_get(o, "reasoning"), "effort", json_null());

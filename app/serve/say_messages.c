@@ -4,8 +4,6 @@
  * Until then comments say that it lives.  The input of a call comes in one piece, as calls are known at the end. */
 #include "app/serve/serve_impl.h"
 
-enum { NO_BLOCK, THINKING_BLOCK, TEXT_BLOCK }; /* job.open */
-
 /* ---------------------------------------------------------------- JSON */
 
 /* Which of the request's texts ended the answer: the one that the last token completed first; NULL: none did.  An end
@@ -88,40 +86,30 @@ static json_t *whole(struct job *j, const struct serve_parts *p)
 
 /* ---------------------------------------------------------------- streams */
 
-/* o is taken, and gets its type: the event's name. */
-static void put_event(struct job *j, const char *name, json_t *o)
-{
-    json_object_set_new(o, "type", json_string(name));
-    buf_printf(&j->out, "event: %s\ndata: ", name);
-    serve_put_json(o, &j->out);
-    buf_puts(&j->out, "\n\n");
-}
-
 static void put_delta(struct job *j, const char *type, const char *name, json_t *text)
 {
-    put_event(j, "content_block_delta",
-              json_pack("{s:i, s:{s:s, s:o}}", "index", j->block, "delta", "type", type, name, text));
+    serve_put_event(j, "content_block_delta",
+                    json_pack("{s:i, s:{s:s, s:o}}", "index", j->blocks - 1, "delta", "type", type, name, text));
 }
 
-static void open_block(struct job *j, int which, json_t *block)
+static void open_block(struct job *j, enum serve_open which, json_t *block)
 {
     j->open = which;
-    put_event(j, "content_block_start", json_pack("{s:i, s:o}", "index", j->block, "content_block", block));
+    serve_put_event(j, "content_block_start", json_pack("{s:i, s:o}", "index", j->blocks++, "content_block", block));
 }
 
 static void close_block(struct job *j)
 {
-    if (j->open == THINKING_BLOCK) put_delta(j, "signature_delta", "signature", json_string(""));
-    put_event(j, "content_block_stop", json_pack("{s:i}", "index", j->block++));
-    j->open = NO_BLOCK;
+    if (j->open == OPEN_THINKING) put_delta(j, "signature_delta", "signature", json_string(""));
+    serve_put_event(j, "content_block_stop", json_pack("{s:i}", "index", j->blocks - 1));
+    j->open = OPEN_NONE;
 }
 
 static void put_head(struct job *j)
 {
-    if (j->told_head) return;
-    j->told_head = true;
-    put_event(j, "message_start", json_pack("{s:o}", "message", message_of(j, json_array(), 0)));
-    put_event(j, "ping", json_object());
+    if (j->events > 0) return;
+    serve_put_event(j, "message_start", json_pack("{s:o}", "message", message_of(j, json_array(), 0)));
+    serve_put_event(j, "ping", json_object());
 }
 
 static void begin(struct job *j, const struct serve_parts *p)
@@ -130,14 +118,15 @@ static void begin(struct job *j, const struct serve_parts *p)
     (void)p;
 }
 
-static bool put_piece(struct job *j, const struct serve_parts *p, int which, const struct api_part *part, size_t *told)
+static bool put_piece(struct job *j, const struct serve_parts *p, enum serve_open which, const struct api_part *part,
+                      size_t *told)
 {
-    const bool thinks = which == THINKING_BLOCK;
+    const bool thinks = which == OPEN_THINKING;
     json_t *text = serve_piece(p, part, told);
     if (!text) return false;
     put_head(j);
     if (j->open != which) {
-        if (j->open != NO_BLOCK) close_block(j);
+        if (j->open != OPEN_NONE) close_block(j);
         open_block(j, which, thinks ? json_pack("{s:s, s:s, s:s}", "type", "thinking", "thinking", "", "signature", "")
                                     : json_pack("{s:s, s:s}", "type", "text", "text", ""));
     }
@@ -149,9 +138,9 @@ static bool put_piece(struct job *j, const struct serve_parts *p, int which, con
 /* A block is closed by the next: all of the thinking is told before any of the content. */
 static bool more(struct job *j, const struct serve_parts *p)
 {
-    bool any = put_piece(j, p, THINKING_BLOCK, &p->split.thinking, &j->thinking);
+    bool any = put_piece(j, p, OPEN_THINKING, &p->split.thinking, &j->thinking);
     if (j->thinking < p->split.thinking.n) return any;
-    return put_piece(j, p, TEXT_BLOCK, &p->split.content, &j->content) || any;
+    return put_piece(j, p, OPEN_CONTENT, &p->split.content, &j->content) || any;
 }
 
 static void put_call(struct job *j, const struct api_call *c)
@@ -160,7 +149,7 @@ static void put_call(struct job *j, const struct api_call *c)
     struct buf text = {0};
     api_put_json(input, JSON_COMPACT, &text);
     json_decref(input);
-    open_block(j, TEXT_BLOCK, use_of(c, json_object()));
+    open_block(j, OPEN_CONTENT, use_of(c, json_object()));
     put_delta(j, "input_json_delta", "partial_json", api_text(text.data ? text.data : "", text.len));
     close_block(j);
     j->out.failed |= text.failed;
@@ -170,12 +159,12 @@ static void put_call(struct job *j, const struct api_call *c)
 static void end(struct job *j, const struct serve_parts *p)
 {
     put_head(j);
-    if (j->open != NO_BLOCK) close_block(j);
+    if (j->open != OPEN_NONE) close_block(j);
     for (int i = 0; i < p->calls; i++) put_call(j, &p->call[i]);
     json_t *delta = json_object();
     put_reason(j, p, delta);
-    put_event(j, "message_delta", json_pack("{s:o, s:o}", "delta", delta, "usage", usage_of(j, p->tokens)));
-    put_event(j, "message_stop", json_object());
+    serve_put_event(j, "message_delta", json_pack("{s:o, s:o}", "delta", delta, "usage", usage_of(j, p->tokens)));
+    serve_put_event(j, "message_stop", json_object());
 }
 
 static void failed(struct job *j, const struct api_error *e)

@@ -39,16 +39,16 @@ static json_t *name_of(const char *front, const char *of)
 }
 
 /* text: taken. */
-static json_t *part_of(enum serve_item item, json_t *text)
+static json_t *part_of(enum serve_open item, json_t *text)
 {
-    if (item == ITEM_REASONING) return json_pack("{s:s, s:o}", "type", "reasoning_text", "text", text);
+    if (item == OPEN_THINKING) return json_pack("{s:s, s:o}", "type", "reasoning_text", "text", text);
     return json_pack("{s:s, s:o, s:[], s:[]}", "type", "output_text", "text", text, "annotations", "logprobs");
 }
 
 /* content: taken. */
-static json_t *item_of(const struct job *j, enum serve_item item, const char *status, json_t *content)
+static json_t *item_of(const struct job *j, enum serve_open item, const char *status, json_t *content)
 {
-    if (item == ITEM_REASONING)
+    if (item == OPEN_THINKING)
         return json_pack("{s:o, s:s, s:s, s:[], s:o, s:n}", "id", name_of("rs_", j->name), "type", "reasoning",
                          "status", status, "summary", "content", content, "encrypted_content");
     return json_pack("{s:o, s:s, s:s, s:s, s:o}", "id", name_of("msg_", j->name), "type", "message", "role",
@@ -62,9 +62,9 @@ static json_t *call_of(const struct api_call *c, bool done)
                      done ? json_incref(c->arguments) : json_string(""));
 }
 
-static const struct api_part *text_of(const struct serve_parts *p, enum serve_item item)
+static const struct api_part *text_of(const struct serve_parts *p, enum serve_open item)
 {
-    return item == ITEM_REASONING ? &p->split.thinking : &p->split.content;
+    return item == OPEN_THINKING ? &p->split.thinking : &p->split.content;
 }
 
 /* A message that has nothing in it is one only where nothing else is the answer. */
@@ -74,13 +74,13 @@ static bool has_message(const struct serve_parts *p)
 }
 
 /* Of the last item whether its text was cut. */
-static const char *status_of(const struct serve_parts *p, enum serve_item item)
+static const char *status_of(const struct serve_parts *p, enum serve_open item)
 {
-    const bool last = p->calls == 0 && (item == ITEM_MESSAGE || p->split.content.n == 0);
+    const bool last = p->calls == 0 && (item == OPEN_CONTENT || p->split.content.n == 0);
     return last && p->end != END_STOP ? "incomplete" : "completed";
 }
 
-static json_t *finished(const struct job *j, const struct serve_parts *p, enum serve_item item)
+static json_t *finished(const struct job *j, const struct serve_parts *p, enum serve_open item)
 {
     return item_of(j, item, status_of(p, item), json_pack("[o]", part_of(item, serve_part(p, text_of(p, item)))));
 }
@@ -88,8 +88,8 @@ static json_t *finished(const struct job *j, const struct serve_parts *p, enum s
 static json_t *output_of(const struct job *j, const struct serve_parts *p)
 {
     json_t *list = json_array();
-    if (p->split.thinking.n > 0) json_array_append_new(list, finished(j, p, ITEM_REASONING));
-    if (has_message(p)) json_array_append_new(list, finished(j, p, ITEM_MESSAGE));
+    if (p->split.thinking.n > 0) json_array_append_new(list, finished(j, p, OPEN_THINKING));
+    if (has_message(p)) json_array_append_new(list, finished(j, p, OPEN_CONTENT));
     for (int i = 0; i < p->calls; i++) json_array_append_new(list, call_of(&p->call[i], true));
     return list;
 }
@@ -148,11 +148,8 @@ static json_t *whole(struct job *j, const struct serve_parts *p)
 /* o: taken. */
 static void put_event(struct job *j, const char *name, json_t *o)
 {
-    json_object_set_new(o, "type", json_string(name));
-    json_object_set_new(o, "sequence_number", json_integer(j->events++));
-    buf_printf(&j->out, "event: %s\ndata: ", name);
-    serve_put_json(o, &j->out);
-    buf_puts(&j->out, "\n\n");
+    json_object_set_new(o, "sequence_number", json_integer(j->events));
+    serve_put_event(j, name, o);
 }
 
 static void put_response(struct job *j, const char *name, json_t *response)
@@ -163,15 +160,15 @@ static void put_response(struct job *j, const char *name, json_t *response)
 /* An event about the item begun last; key: of what it brings, value: taken. */
 static void put_item(struct job *j, const char *name, const char *key, json_t *value)
 {
-    put_event(j, name, json_pack("{s:i, s:o}", "output_index", j->items - 1, key, value));
+    put_event(j, name, json_pack("{s:i, s:o}", "output_index", j->blocks - 1, key, value));
 }
 
 /* The same about the text in it. */
 static void put_in_item(struct job *j, const char *name, const char *key, json_t *value)
 {
-    const bool told = j->item == ITEM_MESSAGE && json_is_string(value); /* logprobs are of no other event */
-    json_t *o = json_pack("{s:i, s:i, s:o, s:o}", "output_index", j->items - 1, "content_index", 0, "item_id",
-                          name_of(j->item == ITEM_REASONING ? "rs_" : "msg_", j->name), key, value);
+    const bool told = j->open == OPEN_CONTENT && json_is_string(value); /* logprobs are of no other event */
+    json_t *o = json_pack("{s:i, s:i, s:o, s:o}", "output_index", j->blocks - 1, "content_index", 0, "item_id",
+                          name_of(j->open == OPEN_THINKING ? "rs_" : "msg_", j->name), key, value);
     if (told) json_object_set_new(o, "logprobs", json_array());
     put_event(j, name, o);
 }
@@ -185,31 +182,31 @@ static void begin(struct job *j, const struct serve_parts *p)
 
 static void close_item(struct job *j, const struct serve_parts *p)
 {
-    const bool thinks = j->item == ITEM_REASONING;
-    const struct api_part *text = text_of(p, j->item);
-    if (j->item == ITEM_NONE) return;
+    const bool thinks = j->open == OPEN_THINKING;
+    const struct api_part *text = text_of(p, j->open);
+    if (j->open == OPEN_NONE) return;
     put_in_item(j, thinks ? "response.reasoning_text.done" : "response.output_text.done", "text", serve_part(p, text));
-    put_in_item(j, "response.content_part.done", "part", part_of(j->item, serve_part(p, text)));
-    put_item(j, "response.output_item.done", "item", finished(j, p, j->item));
-    j->item = ITEM_NONE;
+    put_in_item(j, "response.content_part.done", "part", part_of(j->open, serve_part(p, text)));
+    put_item(j, "response.output_item.done", "item", finished(j, p, j->open));
+    j->open = OPEN_NONE;
 }
 
-static void open_item(struct job *j, const struct serve_parts *p, enum serve_item item)
+static void open_item(struct job *j, const struct serve_parts *p, enum serve_open item)
 {
-    if (j->item == item) return;
+    if (j->open == item) return;
     close_item(j, p);
-    j->items++;
-    j->item = item;
+    j->blocks++;
+    j->open = item;
     put_item(j, "response.output_item.added", "item", item_of(j, item, "in_progress", json_array()));
     put_in_item(j, "response.content_part.added", "part", part_of(item, json_string("")));
 }
 
-static bool put_piece(struct job *j, const struct serve_parts *p, enum serve_item item, size_t *told)
+static bool put_piece(struct job *j, const struct serve_parts *p, enum serve_open item, size_t *told)
 {
     json_t *text = serve_piece(p, text_of(p, item), told);
     if (!text) return false;
     open_item(j, p, item);
-    put_in_item(j, item == ITEM_REASONING ? "response.reasoning_text.delta" : "response.output_text.delta", "delta",
+    put_in_item(j, item == OPEN_THINKING ? "response.reasoning_text.delta" : "response.output_text.delta", "delta",
                 text);
     return true;
 }
@@ -217,27 +214,27 @@ static bool put_piece(struct job *j, const struct serve_parts *p, enum serve_ite
 /* An item is whole before the next begins. */
 static bool more(struct job *j, const struct serve_parts *p)
 {
-    const bool any = put_piece(j, p, ITEM_REASONING, &j->thinking);
+    const bool any = put_piece(j, p, OPEN_THINKING, &j->thinking);
     if (j->thinking < p->split.thinking.n) return any;
-    return put_piece(j, p, ITEM_MESSAGE, &j->content) || any;
+    return put_piece(j, p, OPEN_CONTENT, &j->content) || any;
 }
 
 static void put_call(struct job *j, const struct api_call *c)
 {
-    j->items++;
+    j->blocks++;
     put_item(j, "response.output_item.added", "item", call_of(c, false));
     put_event(j, "response.function_call_arguments.delta",
-              json_pack("{s:i, s:o, s:O}", "output_index", j->items - 1, "item_id", name_of("fc_", c->id), "delta",
+              json_pack("{s:i, s:o, s:O}", "output_index", j->blocks - 1, "item_id", name_of("fc_", c->id), "delta",
                         c->arguments));
     put_event(j, "response.function_call_arguments.done",
-              json_pack("{s:i, s:o, s:O, s:O}", "output_index", j->items - 1, "item_id", name_of("fc_", c->id), "name",
+              json_pack("{s:i, s:o, s:O, s:O}", "output_index", j->blocks - 1, "item_id", name_of("fc_", c->id), "name",
                         c->name, "arguments", c->arguments));
     put_item(j, "response.output_item.done", "item", call_of(c, true));
 }
 
 static void end(struct job *j, const struct serve_parts *p)
 {
-    if (has_message(p)) open_item(j, p, ITEM_MESSAGE);
+    if (has_message(p)) open_item(j, p, OPEN_CONTENT);
     close_item(j, p);
     for (int i = 0; i < p->calls; i++) put_call(j, &p->call[i]);
     put_response(j, p->end == END_LENGTH ? "response.incomplete" : "response.completed", whole(j, p));

@@ -81,10 +81,8 @@ struct job {
     size_t thinking, content;
     size_t seen;             /* of the answer's text, when the stream was woken last */
     int tokens;
-    bool told_head;          /* say_messages.c: its first event, and of the blocks the open one and its number */
-    int open, block;
-    enum serve_item { ITEM_NONE, ITEM_REASONING, ITEM_MESSAGE } item; /* of a response's stream: which is open */
-    int items, events;       /* that were begun, that were written */
+    enum serve_open { OPEN_NONE, OPEN_THINKING, OPEN_CONTENT } open; /* of APIs whose answers are in blocks, or items */
+    int blocks, events;      /* that were begun, that were written */
     struct buf out;
     size_t out_at;
 };
@@ -118,6 +116,9 @@ json_t *serve_part(const struct serve_parts *p, const struct api_part *part); /*
 /* What is new of a part, in whole characters; NULL: nothing.  *told: how much of it was told, and then is. */
 json_t *serve_piece(const struct serve_parts *p, const struct api_part *part, size_t *told);
 void serve_put_json(json_t *o, struct buf *out); /* o is taken; NULL: there was no memory for it */
+
+/* The next event of a stream whose events have names; o is taken, and gets its type: the name. */
+void serve_put_event(struct job *j, const char *name, json_t *o);
 
 /* How answers of one API are written.  Streams are events in j->out, made in this order: begin(), more() by turns,
  * end() or failed(). */

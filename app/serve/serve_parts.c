@@ -67,6 +67,15 @@ void serve_put_json(json_t *o, struct buf *out)
     json_decref(o);
 }
 
+void serve_put_event(struct job *j, const char *name, json_t *o)
+{
+    json_object_set_new(o, "type", json_string(name));
+    buf_printf(&j->out, "event: %s\ndata: ", name);
+    serve_put_json(o, &j->out);
+    buf_puts(&j->out, "\n\n");
+    j->events++;
+}
+
 json_t *serve_part(const struct serve_parts *p, const struct api_part *part)
 {
     return api_text(p->text + part->at, part->n);

@@ -1,7 +1,7 @@
 /* fuzz_serve.c - what a client may send to `plimsoll serve`, and what a model may have written, cut into parts.
  *
  * covers: app/serve/api_read.c app/serve/api_messages.c app/serve/api_schema.c app/serve/api_answer.c
- *         app/serve/api_anthropic.c app/serve/api_responses.c
+ *         app/serve/api_anthropic.c app/serve/api_responses.c app/serve/api_json.c
  *
  * An input: one letter that says what the rest is (c: a chat's body, p: a completion's, r: a response's, m: a
  * message's, n: one whose tokens are to be counted; s: an answer's text), a second of which family's calls.  What must
