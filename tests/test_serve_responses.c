@@ -60,6 +60,7 @@ TEST(responses_say_what_a_chat_says_whole_and_as_a_stream)
     json_t *chat = ask(CHAT, "{'messages':[{'role':'system','content':'s'},{'role':'user','content':'What is plimsoll?'"
                        "}]}", 200);
     json_t *a = ask(RESPONSES, "{'model':'default','instructions':'s','input':'What is plimsoll?','store':true,"
+                    "'reasoning':{'odd':false},"
                     "'metadata':{'a':'b'},'temperature':0.5,'top_k':1,'max_output_tokens':99,'user':'u'}", 200);
     const char *said = text_at(chat, "choices.0.message.content");
     CHECK_STR(text_at(a, "output.0.content.0.text"), said);
