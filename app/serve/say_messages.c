@@ -3,6 +3,7 @@
  * A stream's head has the prompt's figures, so it is written with the first text: then it is known what was shared.
  * Until then comments say that it lives.  The input of a call comes in one piece, as calls are known at the end. */
 #include "app/serve/serve_impl.h"
+#include "engine/text.h"
 
 /* ---------------------------------------------------------------- JSON */
 
@@ -13,7 +14,7 @@ static const char *stopped_by(const struct job *j, const struct serve_parts *p)
     const char *found = NULL, *piece;
     struct buf tail = {0};
     size_t last = 0, best = SIZE_MAX;
-    for (int i = MAX(0, p->tokens - SERVE_TAIL); i < p->tokens; i++) {
+    for (int i = MAX(0, p->tokens - TEXT_STOP_LEN - 1); i < p->tokens; i++) { /* a token has a byte at least */
         last = vocab_piece(j->s->model.vocab, j->ans->token[i].id, &piece);
         buf_put(&tail, piece, last);
     }

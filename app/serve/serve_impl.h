@@ -13,7 +13,6 @@ enum {
     SERVE_ALIVE = 10,         /* seconds without a word after which a stream says that it lives */
     SERVE_BODY_LEAST = 1 << 20, SERVE_BODY_TOKEN = 32, /* bytes of a body: at least, and for each token of a context */
     SERVE_BODIES = 4,         /* times the longest, of all bodies together */
-    SERVE_TAIL = 65,          /* tokens at an answer's end among which a stop string is looked for */
     SERVE_ECHO = 32 << 10,    /* bytes that a response repeats of its request, at most: they are held till then */
     SERVE_PIECE = 4096,       /* bytes of an answer's text in one event */
     SERVE_KEPT = 256, SERVE_KEPT_TEXT = 4096 /* calls, and bytes of one at most */
