@@ -1,16 +1,18 @@
-/* api.h - the HTTP API that agent frameworks speak (OpenAI's chat completions, completions and responses): requests
- * read, answers written.  Bytes and JSON alone: no socket, no engine but its types.
+/* api.h - the HTTP APIs that agent frameworks speak (OpenAI's chat completions, completions and responses; Anthropic's
+ * messages; Ollama's): requests read, answers written.  Bytes and JSON alone: no socket, no engine but its types.
  *
  *     body -> api_read() -> struct api_ask -> (serve.c: an engine's request) -> api_split() -> chunks, or one object
  *
  * What is asked and not known is refused by its name: a client that asked for more than it got would never find out.
  * Fields that change nothing in an answer (user, metadata, store, ...) are passed over.
  *
- * Requests of the other APIs are read as the chat completions that say the same (api_responses.c, api_anthropic.c).
+ * Requests of the other APIs are read as the chat completions that say the same (api_responses.c, api_anthropic.c,
+ * api_ollama.c).
  *
  * Sources: platform.openai.com/docs/api-reference (chat, completions, responses, errors, streaming);
- * docs.anthropic.com/en/api (messages, count_tokens, errors, streaming); top_k, min_p and repetition_penalty,
- * reasoning_content and max_model_len as vLLM has them.  Threads: pure. */
+ * docs.anthropic.com/en/api (messages, count_tokens, errors, streaming); docs.ollama.com/api; top_k, min_p and
+ * repetition_penalty, reasoning_content and max_model_len as vLLM has them, repeat_last_n as llama-server does.
+ * Threads: pure. */
 #ifndef API_H
 #define API_H
 #include "engine/engine.h"
@@ -19,7 +21,7 @@
 #include <jansson.h>
 
 enum api_kind { /* COUNT: how long a request of ANTHROPIC is */
-    API_CHAT, API_COMPLETION, API_RESPONSES, API_ANTHROPIC, API_COUNT, API_KINDS
+    API_CHAT, API_COMPLETION, API_RESPONSES, API_OLLAMA_CHAT, API_OLLAMA_GENERATE, API_ANTHROPIC, API_COUNT, API_KINDS
 };
 
 /* What a client acts on.  text is for a person; programs look for some of its words: those of a context that is too
@@ -43,6 +45,8 @@ struct api_model {
     enum form_calls calls;       /* how its family writes calls of tools */
     bool retells;                /* it is told what it thought before a call as long as the turn goes on */
     bool embedded;               /* it learned tools in the forms of assets/forms/ */
+    bool thinks;                 /* its template has marks for what is thought before an answer */
+    int ctx;                     /* tokens that a request may hold */
     const struct vocab *vocab;
     struct sampling sampling;    /* of a request that says nothing of it */
     enum effort effort;          /* the same */
@@ -64,6 +68,10 @@ struct api_memory {
 struct api_ask {
     json_t *root;      /* texts point into it */
     enum api_kind kind;
+    bool plain;        /* the prompt is a text, or ids, and no messages */
+    bool made;         /* root is what was made of the client's request, in other words than the client's */
+    const char *load;  /* of Ollama's: nothing is asked, but that the model be loaded: "load", or "unload"; else NULL */
+    bool fills;        /* where max_tokens is 0: all that the context leaves */
     bool stream, usage; /* usage: at a stream's end */
     struct msg *msgs;
     int n_msgs;
@@ -99,6 +107,9 @@ int api_read(struct api_ask *a, enum api_kind kind, const char *body, size_t n, 
              const struct api_memory *memory, struct api_error *e);
 void api_free(struct api_ask *a);
 
+/* api_small.c.  The body of a POST /api/show: 0, or -1 and e. */
+int api_read_show(const char *body, size_t n, const struct api_model *m, struct api_error *e);
+
 /* api_messages.c: messages and tools into a->msgs. */
 int api_read_messages(struct api_ask *a, const struct api_model *m, const struct api_memory *memory,
                       struct api_error *e);
@@ -107,6 +118,8 @@ bool api_is_name(const char *s); /* of a tool */
 bool api_is_given(const json_t *v);                         /* it is there, and not null */
 const char *api_text_of(const json_t *v);                   /* a string without NULs; NULL: it is none */
 const char *api_text_in(const json_t *o, const char *key);  /* the same of a field; "": it is none */
+int api_read_bool(const json_t *o, const char *name, bool *out, struct api_error *e); /* *out stays if none is given */
+json_t *api_read_object(const char *body, size_t n, struct api_error *e); /* the caller's; NULL: it is none, and e */
 /* Of the object at `where` no keys have a value but those of two lists ("a b c"); off: false is as good as none. */
 int api_check_keys(const json_t *o, const char *common, const char *known, bool off, const char *where,
                    struct api_error *e);
@@ -115,10 +128,15 @@ int api_check_keys(const json_t *o, const char *common, const char *known, bool 
 json_t *api_from_messages(const json_t *body, bool counts, const struct api_model *m, struct api_error *e);
 int api_messages_status(const struct api_error *e);                      /* HTTP */
 void api_put_messages_error(const struct api_error *e, struct buf *out); /* {"type": "error", "error": {...}} */
-/* api_responses.c: a->root, a request of the Responses API, becomes that of a chat, and a->echo; -1: e.  _words(): what
- * is wrong with that chat, in the words of the client's request. */
+/* api_responses.c: a->root, a request of the Responses API, becomes that of a chat, and a->echo; -1: e. */
 int api_from_responses(struct api_ask *a, struct api_error *e);
-void api_responses_words(struct api_error *e);
+/* api_ollama.c: the same of a request of Ollama's, by a->kind, and a->plain, load and fills. */
+int api_from_ollama(struct api_ask *a, const struct api_model *m, struct api_error *e);
+void api_put_ollama_error(const struct api_error *e, struct buf *out); /* {"error": "..."} */
+/* api_read.c: whether a client's name for the model is that of this one. */
+int api_check_model(const json_t *name, enum api_kind kind, const struct api_model *m, struct api_error *e);
+/* The same: what is wrong with the request that was made of the client's, in the words of the client's. */
+void api_own_words(const struct api_ask *a, struct api_error *e);
 /* api_harmony.c: tools as types of TypeScript. */
 void api_harmony_tools(const json_t *tools, struct buf *out);
 /* api_schema.c: the schema of one call of these tools (named: of that one), or of response_format, into a->schema;

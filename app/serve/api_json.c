@@ -15,6 +15,27 @@ const char *api_text_in(const json_t *o, const char *key)
     return text ? text : "";
 }
 
+int api_read_bool(const json_t *o, const char *name, bool *out, struct api_error *e)
+{
+    const json_t *v = json_object_get(o, name);
+    if (!api_is_given(v)) return 0;
+    if (!json_is_boolean(v)) return api_fail(e, 400, "invalid_type", name, "%s is to be true or false", name);
+    *out = json_is_true(v);
+    return 0;
+}
+
+json_t *api_read_object(const char *body, size_t n, struct api_error *e)
+{
+    json_error_t why;
+    json_t *v = json_loadb(body, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
+    if (json_is_object(v)) return v;
+    if (v) api_fail(e, 400, "invalid_json", NULL, "the body is to be a JSON object");
+    else api_fail(e, 400, "invalid_json", NULL, "the body is no JSON: %.160s (line %d, column %d)", why.text, why.line,
+                  why.column);
+    json_decref(v);
+    return NULL;
+}
+
 static bool has_word(const char *words, const char *word)
 {
     const size_t n = strlen(word);

@@ -18,16 +18,36 @@ int api_fail(struct api_error *e, int status, const char *code, const char *para
     return -1;
 }
 
-/* ---------------------------------------------------------------- plain values */
+/* None is shorter than what takes its place. */
+static const char *const responses_words[][2] = {
+    {"response_format.json_schema.schema", "text.format.schema"}, {"response_format", "text.format"},
+    {"reasoning_effort", "reasoning.effort"}, {"max_completion_tokens", "max_output_tokens"}, {NULL, NULL},
+}, *const ollama_words[][2] = {
+    {"response_format.json_schema.schema", "format"}, {"response_format", "format"}, {"reasoning_effort", "think"},
+    {"repetition_penalty", "repeat_penalty"}, {"reasoning_content", "thinking"}, {NULL, NULL},
+};
 
-static int read_bool(const json_t *root, const char *name, bool *out, struct api_error *e)
+static void replace(char *in, const char *was, const char *is)
 {
-    const json_t *v = json_object_get(root, name);
-    if (!api_is_given(v)) return 0;
-    if (!json_is_boolean(v)) return api_fail(e, 400, "invalid_type", name, "%s is to be true or false", name);
-    *out = json_is_true(v);
-    return 0;
+    const size_t n_was = strlen(was), n_is = strlen(is);
+    for (char *at = in; (at = strstr(at, was)); at += n_is) {
+        memmove(at + n_is, at + n_was, strlen(at + n_was) + 1);
+        memcpy(at, is, n_is);
+    }
 }
+
+void api_own_words(const struct api_ask *a, struct api_error *e)
+{
+    const char *const(*words)[2] = a->kind == API_RESPONSES ? responses_words : ollama_words;
+    if (!a->made) return;
+    for (; (*words)[0]; words++) {
+        replace(e->param, (*words)[0], (*words)[1]);
+        replace(e->text, (*words)[0], (*words)[1]);
+    }
+    if (a->kind == API_RESPONSES && strcmp(e->param, "messages") == 0) snprintf(e->param, sizeof e->param, "input");
+}
+
+/* ---------------------------------------------------------------- plain values */
 
 static int read_int(const json_t *root, const char *name, int least, int most, int *out, struct api_error *e)
 {
@@ -45,16 +65,18 @@ struct number {
     const char *name;
     size_t at; /* in struct sampling */
     bool whole;
+    int least; /* of a whole one: less is this much, and says the same */
 };
 
 static const struct number numbers[] = {
-    {"temperature", offsetof(struct sampling, temp), false},
-    {"top_p", offsetof(struct sampling, top_p), false},
-    {"top_k", offsetof(struct sampling, top_k), true},
-    {"min_p", offsetof(struct sampling, min_p), false},
-    {"repetition_penalty", offsetof(struct sampling, repeat), false},
-    {"frequency_penalty", offsetof(struct sampling, frequency), false},
-    {"presence_penalty", offsetof(struct sampling, presence), false},
+    {"temperature", offsetof(struct sampling, temp), false, 0},
+    {"top_p", offsetof(struct sampling, top_p), false, 0},
+    {"top_k", offsetof(struct sampling, top_k), true, 0},
+    {"min_p", offsetof(struct sampling, min_p), false, 0},
+    {"repetition_penalty", offsetof(struct sampling, repeat), false, 0},
+    {"frequency_penalty", offsetof(struct sampling, frequency), false, 0},
+    {"presence_penalty", offsetof(struct sampling, presence), false, 0},
+    {"repeat_last_n", offsetof(struct sampling, recent), true, -1}, /* as llama-server calls it */
 };
 
 static int set_number(struct api_ask *a, const struct number *f, const json_t *v, int vocab, struct api_error *e)
@@ -66,8 +88,9 @@ static int set_number(struct api_ask *a, const struct number *f, const json_t *v
     if (f->whole) {
         int k = d >= -1 && d <= INT32_MAX && d == floor(d) ? (int)d : -2;
         if (k == -2)
-            return api_fail(e, 400, "invalid_value", f->name, "%s is to be a whole number; -1 or 0 is none", f->name);
-        k = MAX(k, 0);
+            return api_fail(e, 400, "invalid_value", f->name, "%s is to be a whole number; %s", f->name,
+                            f->least < 0 ? "0 is none, and -1 all" : "-1 or 0 is none");
+        k = MAX(k, f->least);
         memcpy(to, &k, sizeof k);
     } else {
         float x = (float)d;
@@ -158,14 +181,15 @@ static int read_stop(struct api_ask *a, const struct api_model *m, struct api_er
 
 static int read_logprobs(struct api_ask *a, struct api_error *e)
 {
-    if (a->kind == API_COMPLETION) {
+    if (a->plain) {
         int n = -1;
         if (read_int(a->root, "logprobs", 0, KERN_TOP, &n, e)) return -1;
         a->logprobs = n >= 0;
         a->top_n = MAX(n, 0);
         return 0;
     }
-    if (read_bool(a->root, "logprobs", &a->logprobs, e) || read_int(a->root, "top_logprobs", 0, KERN_TOP, &a->top_n, e))
+    if (api_read_bool(a->root, "logprobs", &a->logprobs, e) ||
+        read_int(a->root, "top_logprobs", 0, KERN_TOP, &a->top_n, e))
         return -1;
     if (a->top_n > 0 && !a->logprobs)
         return api_fail(e, 400, "invalid_value", "top_logprobs", "top_logprobs needs logprobs: true");
@@ -188,12 +212,12 @@ static int read_lengths(struct api_ask *a, struct api_error *e)
 static int read_stream(struct api_ask *a, struct api_error *e)
 {
     const json_t *options = json_object_get(a->root, "stream_options");
-    if (read_bool(a->root, "stream", &a->stream, e)) return -1;
+    if (api_read_bool(a->root, "stream", &a->stream, e)) return -1;
     if (!api_is_given(options)) return 0;
     if (!json_is_object(options) || !a->stream)
         return api_fail(e, 400, "invalid_value", "stream_options", "stream_options is to be an object, beside stream: "
                         "true");
-    return read_bool(options, "include_usage", &a->usage, e);
+    return api_read_bool(options, "include_usage", &a->usage, e);
 }
 
 /* ---------------------------------------------------------------- completions */
@@ -237,7 +261,8 @@ static const struct field {
     {"model", BOTH, READ}, {"messages", CHAT, READ}, {"prompt", COMPLETION, READ}, {"stream", BOTH, READ},
     {"stream_options", BOTH, READ}, {"temperature", BOTH, READ}, {"top_p", BOTH, READ}, {"top_k", BOTH, READ},
     {"min_p", BOTH, READ}, {"repetition_penalty", BOTH, READ}, {"frequency_penalty", BOTH, READ},
-    {"presence_penalty", BOTH, READ}, {"logit_bias", BOTH, READ}, {"seed", BOTH, READ}, {"stop", BOTH, READ},
+    {"presence_penalty", BOTH, READ}, {"repeat_last_n", BOTH, READ}, {"logit_bias", BOTH, READ},
+    {"seed", BOTH, READ}, {"stop", BOTH, READ},
     {"max_tokens", BOTH, READ}, {"max_completion_tokens", CHAT, READ}, {"logprobs", BOTH, READ},
     {"top_logprobs", CHAT, READ}, {"tools", CHAT, READ}, {"tool_choice", CHAT, READ}, {"response_format", CHAT, READ},
     {"n", BOTH, ONE}, {"best_of", COMPLETION, ONE}, {"echo", COMPLETION, OFF}, {"suffix", COMPLETION, OFF},
@@ -246,9 +271,9 @@ static const struct field {
     {"parallel_tool_calls", CHAT, READ}, {"reasoning_effort", CHAT, READ},
 };
 
-static const struct field *field_of(const char *name, enum api_kind kind)
+static const struct field *field_of(const char *name, bool plain)
 {
-    int of = kind == API_COMPLETION ? COMPLETION : CHAT;
+    const int of = plain ? COMPLETION : CHAT;
     for (size_t i = 0; i < COUNT_OF(fields); i++)
         if (fields[i].of & of && strcmp(fields[i].name, name) == 0) return &fields[i];
     return NULL;
@@ -259,7 +284,7 @@ static int check_fields(const struct api_ask *a, struct api_error *e)
     const char *key;
     json_t *v;
     json_object_foreach(a->root, key, v) {
-        const struct field *f = field_of(key, a->kind);
+        const struct field *f = field_of(key, a->plain);
         if (!f && api_is_given(v))
             return api_fail(e, 400, "unknown_parameter", key, "%.60s is not known here; without it the request can be "
                             "served", key);
@@ -272,15 +297,21 @@ static int check_fields(const struct api_ask *a, struct api_error *e)
     return 0;
 }
 
-static int check_model(const struct api_ask *a, const struct api_model *m, struct api_error *e)
+/* Ollama's clients put ":latest" behind a name that has no tag. */
+static bool is_name(const char *text, const char *name, bool tagged)
 {
-    const json_t *v = json_object_get(a->root, "model");
-    if (!api_is_given(v)) return 0;
-    if (json_is_string(v) && (strcmp(json_string_value(v), m->id) == 0 || strcmp(json_string_value(v), "default") == 0))
-        return 0;
+    const size_t n = strlen(name);
+    return strncmp(text, name, n) == 0 && (!text[n] || (tagged && strcmp(text + n, ":latest") == 0));
+}
+
+int api_check_model(const json_t *name, enum api_kind kind, const struct api_model *m, struct api_error *e)
+{
+    const bool ollama = kind == API_OLLAMA_CHAT || kind == API_OLLAMA_GENERATE;
+    const char *text = api_text_of(name) ? api_text_of(name) : "";
+    if (!api_is_given(name) || is_name(text, m->id, ollama) || is_name(text, "default", ollama)) return 0;
     return api_fail(e, 404, "model_not_found", "model", "the model \"%.100s\" is not here; this server has \"%.100s\" "
-                    "(\"default\" names it too)%s", json_is_string(v) ? json_string_value(v) : "", m->id,
-                    a->kind < API_ANTHROPIC ? "" : "; Claude Code reads names from ANTHROPIC_MODEL and "
+                    "(\"default\" names it too)%s", text, m->id,
+                    kind < API_ANTHROPIC ? "" : "; Claude Code reads names from ANTHROPIC_MODEL and "
                     "ANTHROPIC_SMALL_FAST_MODEL: set both");
 }
 
@@ -304,6 +335,9 @@ static int read_format(struct api_ask *a, struct api_error *e)
 /* From here on it is a chat. */
 static int translate(struct api_ask *a, const struct api_model *m, struct api_error *e)
 {
+    if (a->kind == API_RESPONSES) return api_from_responses(a, e);
+    if (a->kind == API_OLLAMA_CHAT || a->kind == API_OLLAMA_GENERATE) return api_from_ollama(a, m, e);
+    if (a->kind < API_ANTHROPIC) return 0;
     json_t *chat = api_from_messages(a->root, a->kind == API_COUNT, m, e);
     json_decref(a->root);
     a->root = chat;
@@ -313,19 +347,14 @@ static int translate(struct api_ask *a, const struct api_model *m, struct api_er
 int api_read(struct api_ask *a, enum api_kind kind, const char *body, size_t n, const struct api_model *m,
              const struct api_memory *memory, struct api_error *e)
 {
-    json_error_t why;
-    *a = (struct api_ask){.kind = kind};
-    a->root = json_loadb(body, n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
-    if (!a->root)
-        return api_fail(e, 400, "invalid_json", NULL, "the body is no JSON: %.160s (line %d, column %d)", why.text,
-                        why.line, why.column);
-    if (!json_is_object(a->root)) return api_fail(e, 400, "invalid_json", NULL, "the body is to be a JSON object");
-    if (kind >= API_ANTHROPIC && translate(a, m, e)) return -1;
-    if (kind == API_RESPONSES && api_from_responses(a, e)) return -1;
-    if (check_fields(a, e) || check_model(a, m, e) || read_stream(a, e) || read_lengths(a, e) ||
+    *a = (struct api_ask){.kind = kind, .plain = kind == API_COMPLETION};
+    a->root = api_read_object(body, n, e);
+    if (!a->root || translate(a, m, e) || check_fields(a, e) ||
+        api_check_model(json_object_get(a->root, "model"), kind, m, e) || read_stream(a, e) || read_lengths(a, e) ||
         read_sampling(a, m, e) || read_effort(a, m, e) || read_stop(a, m, e) || read_logprobs(a, e))
         return -1;
-    if (kind == API_COMPLETION) return read_prompt(a, m, e);
+    if (a->load) return 0;
+    if (a->plain) return read_prompt(a, m, e);
     return api_read_messages(a, m, memory, e) || read_format(a, e) ? -1 : 0;
 }
 

@@ -55,24 +55,6 @@ static int copy_fields(const json_t *root, json_t *chat, struct api_error *e)
     return 0;
 }
 
-void api_responses_words(struct api_error *e)
-{
-    static const char *const words[][2] = { /* none is shorter than what takes its place */
-        {"response_format.json_schema.schema", "text.format.schema"}, {"response_format", "text.format"},
-        {"reasoning_effort", "reasoning.effort"}, {"max_completion_tokens", "max_output_tokens"},
-    };
-    for (size_t i = 0; i < COUNT_OF(words); i++) {
-        const size_t was = strlen(words[i][0]), is = strlen(words[i][1]);
-        char *const in[] = {e->param, e->text};
-        for (size_t k = 0; k < COUNT_OF(in); k++)
-            for (char *at = in[k]; (at = strstr(at, words[i][0])); at += is) {
-                memmove(at + is, at + was, strlen(at + was) + 1);
-                memcpy(at, words[i][1], is);
-            }
-    }
-    if (strcmp(e->param, "messages") == 0) snprintf(e->param, sizeof e->param, "input");
-}
-
 /* ---------------------------------------------------------------- input */
 
 struct reading {
@@ -454,5 +436,6 @@ int api_from_responses(struct api_ask *a, struct api_error *e)
     a->echo = echo_of(a->root);
     json_decref(a->root);
     a->root = chat;
+    a->made = true;
     return a->echo ? 0 : no_memory(e);
 }

@@ -39,14 +39,6 @@ static json_t *calls_of(const struct serve_parts *p, bool chunk)
     return list;
 }
 
-/* Of the tokens [from, to). */
-static json_t *chat_logprobs(const struct job *j, int from, int to)
-{
-    json_t *list = json_array();
-    for (int i = from; i < to; i++) json_array_append_new(list, api_logprob(j->s->model.vocab, j->ans, i));
-    return json_pack("{s:o}", "content", list);
-}
-
 static json_t *completion_logprobs(const struct job *j, int from, int to)
 {
     json_t *tokens = json_array(), *values = json_array(), *tops = json_array(), *offsets = json_array();
@@ -65,10 +57,12 @@ static json_t *completion_logprobs(const struct job *j, int from, int to)
                      "text_offset", offsets);
 }
 
+/* Of the tokens [from, to). */
 static json_t *logprobs_of(const struct job *j, int from, int to)
 {
     if (!j->logprobs) return json_null();
-    return j->kind == API_CHAT ? chat_logprobs(j, from, to) : completion_logprobs(j, from, to);
+    return j->kind == API_CHAT ? json_pack("{s:o}", "content", serve_logprobs(j, from, to))
+                               : completion_logprobs(j, from, to);
 }
 
 static json_t *message_of(const struct serve_parts *p)
@@ -171,5 +165,7 @@ static void failed(struct job *j, const struct api_error *e)
     buf_puts(&j->out, "\n\n");
 }
 
-const struct serve_voice serve_chat = {"chat", "chatcmpl-", "call_", whole, begin, more, end, failed};
-const struct serve_voice serve_completion = {"completion", "cmpl-", "call_", whole, begin, more, end, failed};
+const struct serve_voice serve_chat = {"chat", "chatcmpl-", "call_", whole, begin, more, end, failed,
+                                       SERVE_EVENTS, serve_put_comment};
+const struct serve_voice serve_completion = {"completion", "cmpl-", "call_", whole, begin, more, end, failed,
+                                             SERVE_EVENTS, serve_put_comment};

@@ -49,15 +49,6 @@ static json_t *usage_of(const struct job *j, int tokens)
                      tokens);
 }
 
-/* A call's arguments as an object; a model may have written a text that is none: then it is its one member. */
-static json_t *input_of(const struct api_call *c)
-{
-    json_t *v = json_loadb(json_string_value(c->arguments), json_string_length(c->arguments), JSON_ALLOW_NUL, NULL);
-    if (json_is_object(v)) return v;
-    json_decref(v);
-    return json_pack("{s:O}", "arguments", c->arguments);
-}
-
 static json_t *use_of(const struct api_call *c, json_t *input)
 {
     return json_pack("{s:s, s:s, s:O, s:o}", "type", "tool_use", "id", c->id, "name", c->name, "input", input);
@@ -79,7 +70,7 @@ static json_t *whole(struct job *j, const struct serve_parts *p)
                                               serve_part(p, &p->split.thinking), "signature", ""));
     if (p->split.content.n > 0)
         json_array_append_new(list, json_pack("{s:s, s:o}", "type", "text", "text", serve_part(p, &p->split.content)));
-    for (int i = 0; i < p->calls; i++) json_array_append_new(list, use_of(&p->call[i], input_of(&p->call[i])));
+    for (int i = 0; i < p->calls; i++) json_array_append_new(list, use_of(&p->call[i], serve_input(&p->call[i])));
     json_t *o = message_of(j, list, p->tokens);
     put_reason(j, p, o);
     return o;
@@ -146,7 +137,7 @@ static bool more(struct job *j, const struct serve_parts *p)
 
 static void put_call(struct job *j, const struct api_call *c)
 {
-    json_t *input = input_of(c);
+    json_t *input = serve_input(c);
     struct buf text = {0};
     api_put_json(input, JSON_COMPACT, &text);
     json_decref(input);
@@ -175,4 +166,5 @@ static void failed(struct job *j, const struct api_error *e)
     buf_puts(&j->out, "\n\n");
 }
 
-const struct serve_voice serve_messages = {"messages", "msg_", "toolu_", whole, begin, more, end, failed};
+const struct serve_voice serve_messages = {"messages", "msg_", "toolu_", whole, begin, more, end, failed,
+                                           SERVE_EVENTS, serve_put_comment};

@@ -252,4 +252,5 @@ static void failed(struct job *j, const struct api_error *e)
     put_response(j, "response.failed", o);
 }
 
-const struct serve_voice serve_responses = {"response", "resp_", "call_", whole, begin, more, end, failed};
+const struct serve_voice serve_responses = {"response", "resp_", "call_", whole, begin, more, end, failed,
+                                            SERVE_EVENTS, serve_put_comment};

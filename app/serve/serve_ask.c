@@ -14,17 +14,16 @@ static void count_refusal(struct serve *s, const struct api_error *e)
     struct serve_counts *n = &s->counts;
     if (e->status == 429) n->refused_busy++;
     else if (e->status == 401 || e->status == 403) n->refused_key++;
-    else if (e->status >= 500) n->failed++;
+    else if (e->status >= 500 && e->status != 501) n->failed++; /* 501: nobody could serve it here */
     else if (strcmp(e->code, "context_length_exceeded") == 0) n->refused_context++;
     else if (strcmp(e->code, "exceeds_memory_budget") == 0) n->refused_memory++;
     else n->refused_input++;
 }
 
 /* Whose clients want errors in their own form. */
-static bool is_anthropic(const struct http_call *c)
+static bool is_under(const struct http_call *c, const char *path)
 {
-    static const char path[] = "/v1/messages";
-    const size_t n = sizeof path - 1;
+    const size_t n = strlen(path);
     return strncmp(http_path(c), path, n) == 0 && (http_path(c)[n] == '\0' || http_path(c)[n] == '/');
 }
 
@@ -32,9 +31,10 @@ void serve_refuse(struct serve *s, struct http_call *c, const struct api_error *
 {
     struct http_header headers[HTTP_HEADERS] = {0};
     struct buf body = {0};
-    const bool anthropic = is_anthropic(c);
+    const bool anthropic = is_under(c, "/v1/messages");
     const int status = anthropic ? api_messages_status(e) : e->status;
     if (anthropic) api_put_messages_error(e, &body);
+    else if (is_under(c, "/api")) api_put_ollama_error(e, &body);
     else api_put_error(e, &body);
     if (e->status == 429) {
         headers[0] = (struct http_header){"Retry-After", "1"};
@@ -101,6 +101,15 @@ static int check_asker(const struct serve *s, const struct http_call *c, struct 
                     "as in the server's --key-file");
 }
 
+/* Ollama's clients (LiteLLM, curl as its manual has it) say no type, or that of a form.  A page could send that too,
+ * but a browser then says whose page it is. */
+static bool is_typeless(const struct http_call *c, const char *type)
+{
+    static const char form[] = "application/x-www-form-urlencoded";
+    if (!is_under(c, "/api") || (type && strcasecmp(type, form) != 0)) return false;
+    return !http_header(c, "Origin") && !http_header(c, "Referer") && !http_header(c, "Sec-Fetch-Site");
+}
+
 static int check_body(const struct serve *s, const struct http_call *c, struct api_error *e)
 {
     const char *type = http_header(c, "Content-Type");
@@ -115,6 +124,7 @@ static int check_body(const struct serve *s, const struct http_call *c, struct a
         return api_fail(e, 429, "server_busy", NULL, "The server holds as many requests as it has room for; try again");
     size_t n = sizeof type_json - 1;
     if (type && strncasecmp(type, type_json, n) == 0 && strchr("; ", type[n])) return 0;
+    if (is_typeless(c, type)) return 0;
     return api_fail(e, 415, "unsupported_media_type", NULL, "Content-Type is to be application/json");
 }
 
@@ -254,16 +264,17 @@ static void keep_names(struct job *j, const struct api_ask *ask)
 static const struct serve_voice *const voice_of[API_KINDS] = {
     [API_CHAT] = &serve_chat, [API_COMPLETION] = &serve_completion,
     [API_ANTHROPIC] = &serve_messages, [API_COUNT] = &serve_messages,
-    [API_RESPONSES] = &serve_responses,
+    [API_RESPONSES] = &serve_responses, [API_OLLAMA_CHAT] = &serve_ollama_chat,
+    [API_OLLAMA_GENERATE] = &serve_ollama_generate,
 };
 
 static struct job *begin(struct serve *s, struct http_call *c, const struct api_ask *ask)
 {
     struct job *j = calloc(1, sizeof *j);
     if (!j) return NULL;
-    *j = (struct job){.s = s, .call = c, .kind = ask->kind, .voice = voice_of[ask->kind], .stream = ask->stream,
-                      .usage = ask->usage, .tools = ask->tools != NULL, .one_call = ask->one_call,
-                      .logprobs = ask->logprobs,
+    *j = (struct job){.s = s, .call = c, .kind = ask->kind, .voice = voice_of[ask->kind], .plain = ask->plain,
+                      .stream = ask->stream, .usage = ask->usage, .tools = ask->tools != NULL,
+                      .one_call = ask->one_call, .logprobs = ask->logprobs,
                       .whole_call = ask->tools && ask->whole && ask->choice >= API_REQUIRED, .agent = take_agent(s),
                       .created = time(NULL), .start = progress_clock(), .max_tokens = ask->max_tokens};
     j->said = j->start;
@@ -277,14 +288,24 @@ static struct job *begin(struct serve *s, struct http_call *c, const struct api_
     return j;
 }
 
-static int start(struct serve *s, struct job *j, struct api_ask *ask, struct api_error *e)
+/* Tokens of an answer whose request does not say how many. */
+static int usual_length(const struct serve *s, const struct api_ask *ask, int n_prompt)
 {
     const int64_t usual = s->a->o->max_tokens > 0 ? s->a->o->max_tokens : SERVE_ANSWER;
+    const int64_t left = (int64_t)s->a->info->ctx - n_prompt;
+    struct engine_snapshot now;
+    if (!ask->fills) return (int)MAX(1, MIN(usual, left));
+    s->a->ops->snapshot(s->a->engine, &now);
+    return (int)MAX(1, MIN(left, (int64_t)now.pool_tokens - n_prompt));
+}
+
+static int start(struct serve *s, struct job *j, struct api_ask *ask, struct api_error *e)
+{
     if (j->names.failed || j->stops.failed || j->echo.failed)
         return api_fail(e, 500, "no_memory", NULL, "no memory for the request");
-    if (ask->kind == API_COMPLETION && !ask->ids && encode_prompt(s, ask, e)) return -1;
+    if (ask->plain && !ask->ids && encode_prompt(s, ask, e)) return -1;
     if (count_prompt(s, ask, &j->n_prompt, e)) return -1;
-    if (j->max_tokens == 0) j->max_tokens = (int)MAX(1, MIN(usual, (int64_t)s->a->info->ctx - j->n_prompt));
+    if (j->max_tokens == 0) j->max_tokens = usual_length(s, ask, j->n_prompt);
     if (!ask->seeded) ask->sampling.seed += s->made; /* else all would draw the same numbers */
     if (submit(s, j, ask, e)) return -1;
     s->active++;
@@ -301,10 +322,15 @@ static void complete(struct serve *s, struct http_call *c, enum api_kind kind)
     const char *body = http_body(c, &n);
     int bad = api_read(&ask, kind, body, n, &s->model, &memory, &e);
     http_forget_body(c);
+    if (!bad && ask.load) {
+        serve_say_loaded(s, c, &ask);
+        api_free(&ask);
+        return;
+    }
     struct job *j = bad ? NULL : begin(s, c, &ask);
     if (!bad && !j) bad = api_fail(&e, 500, "no_memory", NULL, "no memory for the request");
     if (!bad) bad = start(s, j, &ask, &e);
-    if (bad && ask.echo) api_responses_words(&e); /* it is about the chat that was made of it */
+    if (bad) api_own_words(&ask, &e);
     api_free(&ask);
     if (bad) {
         serve_refuse(s, c, &e);
@@ -312,7 +338,7 @@ static void complete(struct serve *s, struct http_call *c, enum api_kind kind)
     }
     if (!j->stream) return; /* its client waits */
     static const struct http_header live[HTTP_HEADERS] = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}};
-    http_stream(c, "text/event-stream", live);
+    http_stream(c, j->voice->type, live);
 }
 
 /* How long a prompt is, without running it. */
@@ -363,7 +389,10 @@ void serve_gone(void *self, struct http_call *c)
 
 /* ---------------------------------------------------------------- routes */
 
-enum route { CHAT, COMPLETIONS, RESPONSES, MESSAGES, COUNT, MODELS, MODEL, HEALTH, METRICS };
+enum route { /* those before MODELS have a body */
+    CHAT, COMPLETIONS, RESPONSES, MESSAGES, COUNT, OLLAMA_CHAT, GENERATE, SHOW,
+    MODELS, MODEL, HEALTH, METRICS, TAGS, RUNNING, VERSION, HERE
+};
 
 static const struct {
     const char *method, *path;
@@ -373,6 +402,8 @@ static const struct {
     {"POST", "/v1/responses", RESPONSES}, {"POST", "/v1/messages", MESSAGES},
     {"POST", "/v1/messages/count_tokens", COUNT}, {"GET", "/v1/models", MODELS},
     {"GET", "/v1/models/", MODEL}, {"GET", "/health", HEALTH}, {"GET", "/metrics", METRICS},
+    {"POST", "/api/chat", OLLAMA_CHAT}, {"POST", "/api/generate", GENERATE}, {"POST", "/api/show", SHOW},
+    {"GET", "/api/tags", TAGS}, {"GET", "/api/ps", RUNNING}, {"GET", "/api/version", VERSION}, {"GET", "/", HERE},
 };
 
 static bool leads(const char *path, size_t i)
@@ -388,6 +419,7 @@ static int find_route(const struct http_call *c, enum route *out, struct api_err
     if (strncmp(path, "/v1/responses/", strlen("/v1/responses/")) == 0)
         return api_fail(e, 404, "not_found", NULL, "%.95s is not here: no response is stored; POST /v1/responses with "
                         "the whole conversation in input is what is served", path);
+    if (serve_ollama_refuses(path, e)) return -1;
     for (size_t i = 0; i < COUNT_OF(routes); i++) {
         if (!leads(path, i)) continue;
         *out = routes[i].route;
@@ -400,7 +432,8 @@ static int find_route(const struct http_call *c, enum route *out, struct api_err
         return -1;
     }
     return api_fail(e, 404, "not_found", NULL, "%.95s is not here; what is: /v1/chat/completions, /v1/completions, "
-                    "/v1/responses, /v1/messages, /v1/models, /health, /metrics", path);
+                    "/v1/responses, /v1/messages, /v1/models, /api/chat, /api/generate, /api/tags, /api/ps, /api/show, "
+                    "/api/version, /health, /metrics", path);
 }
 
 void serve_ask(void *self, struct http_call *c)
@@ -422,5 +455,12 @@ void serve_ask(void *self, struct http_call *c)
     case MODEL: serve_models(s, c, http_path(c) + strlen("/v1/models/")); break;
     case HEALTH: serve_health(s, c); break;
     case METRICS: serve_metrics(s, c); break;
+    case OLLAMA_CHAT: complete(s, c, API_OLLAMA_CHAT); break;
+    case GENERATE: complete(s, c, API_OLLAMA_GENERATE); break;
+    case SHOW: serve_show(s, c); break;
+    case TAGS: serve_tags(s, c); break;
+    case RUNNING: serve_running(s, c); break;
+    case VERSION: serve_ollama_version(c); break;
+    case HERE: serve_ollama_here(c); break;
     }
 }

@@ -159,6 +159,8 @@ static int open_serve(struct serve *s, struct err *err)
     s->model.sampling = a->sampling;
     s->model.stop = a->o->stop;
     s->model.n_stop = a->o->n_stop;
+    s->model.ctx = a->info->ctx;
+    serve_file_look(s);
     s->http = http_open(&cfg, err);
     if (!s->http) return EXIT_USAGE;
     if (http_is_local(s->http) || s->key.len > 0) return EXIT_DONE;
@@ -189,11 +191,14 @@ static void look_at_jobs(struct serve *s)
         next = j->next;
         if (!j->ans) continue;
         size_t len = atomic_load_explicit(&j->ans->text_len, memory_order_acquire);
+        if (j->begun == 0 && atomic_load(&j->ans->n_prefilled) > 0) j->begun = MAX(j->start, s->passed);
         if (j->first == 0 && atomic_load(&j->ans->n_tokens) > 0) j->first = now;
+        if (j->ended == 0 && serve_ended(j)) j->ended = now;
         if (!j->stream && serve_ended(j)) serve_say_whole(j);
         else if (j->stream && (serve_ended(j) || len != j->seen || now - j->said > SERVE_ALIVE)) http_wake(j->call);
         j->seen = len;
     }
+    s->passed = now;
 }
 
 /* Requests that a failing engine left without an end: each is told. */
@@ -245,6 +250,7 @@ int serve_run(struct app *a)
     }
     http_close(s.http);
     serve_kept_free(&s);
+    serve_file_free(&s);
     buf_free(&s.key);
     return status;
 }

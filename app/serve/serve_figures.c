@@ -119,7 +119,7 @@ void serve_metrics(struct serve *s, struct http_call *c)
 
 /* ---------------------------------------------------------------- models, health */
 
-static void answer_json(struct http_call *c, int status, json_t *o)
+void serve_answer_json(struct http_call *c, int status, json_t *o)
 {
     char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
     if (text) http_answer(c, status, "application/json", NULL, text, strlen(text));
@@ -144,11 +144,11 @@ void serve_models(struct serve *s, struct http_call *c, const char *id)
                               (json_int_t)i->parameters, "size", (json_int_t)i->weight_bytes, "types", i->types,
                               "template", i->template, "parallel", i->max_seqs, "default_max_tokens",
                               (json_int_t)(s->a->o->max_tokens > 0 ? s->a->o->max_tokens : SERVE_ANSWER));
-    answer_json(c, 200, id ? model : json_pack("{s:s, s:[o]}", "object", "list", "data", model));
+    serve_answer_json(c, 200, id ? model : json_pack("{s:s, s:[o]}", "object", "list", "data", model));
 }
 
 void serve_health(struct serve *s, struct http_call *c)
 {
     const bool well = s->faults == 0;
-    answer_json(c, well ? 200 : 503, json_pack("{s:s}", "status", well ? "ok" : "the engine failed"));
+    serve_answer_json(c, well ? 200 : 503, json_pack("{s:s}", "status", well ? "ok" : "the engine failed"));
 }

@@ -56,6 +56,14 @@ struct serve {
     struct serve_kept kept[SERVE_KEPT];
     size_t kept_next;
     int faults;              /* passes in a row that failed */
+    double passed;           /* when the last one ended, or nothing was to be done */
+    struct serve_file {
+        json_t *keys;        /* of its header, but for arrays and the template */
+        json_t *template;    /* a text */
+        uint64_t bytes;
+        int64_t written;     /* when, in seconds of the calendar */
+        const char *quant;   /* "Q4_K_M", ...; "unknown" */
+    } file;
 };
 
 /* One request that the engine was given. */
@@ -65,6 +73,7 @@ struct job {
     struct job *prev, *next;
     enum api_kind kind;
     const struct serve_voice *voice; /* of that kind */
+    bool plain;              /* its answer is text alone: no thinking, no calls */
     bool stream, usage, tools, whole_call, one_call, logprobs;
     struct buf names;        /* of its tools, each with its NUL */
     struct buf stops;        /* texts that the client named to end the answer, each with its NUL */
@@ -74,7 +83,8 @@ struct job {
     int n_prompt, max_tokens;
     char name[48];           /* "chatcmpl-..." */
     int64_t created;
-    double start, first, said;
+    double start, first, said; /* first: 0 until there was a token */
+    double begun, ended;       /* the pass began that read of its prompt first; its end was seen */
     /* of a stream: what was written already */
     bool head, finished;
     size_t thinking, content;
@@ -116,8 +126,14 @@ json_t *serve_part(const struct serve_parts *p, const struct api_part *part); /*
 json_t *serve_piece(const struct serve_parts *p, const struct api_part *part, size_t *told);
 void serve_put_json(json_t *o, struct buf *out); /* o is taken; NULL: there was no memory for it */
 
+json_t *serve_input(const struct api_call *c);            /* its arguments as an object */
+json_t *serve_logprobs(const struct job *j, int from, int to); /* of the tokens [from, to), a list */
+
 /* The next event of a stream whose events have names; o is taken, and gets its type: the name. */
 void serve_put_event(struct job *j, const char *name, json_t *o);
+/* A comment among events, which clients pass over, and proxies take for life. */
+void serve_put_comment(struct job *j, int read); /* tokens of the prompt so far */
+#define SERVE_EVENTS "text/event-stream"
 
 /* How answers of one API are written.  Streams are events in j->out, made in this order: begin(), more() by turns,
  * end() or failed(). */
@@ -130,6 +146,8 @@ struct serve_voice {
     bool (*more)(struct job *j, const struct serve_parts *p);     /* what is new of the text; false: nothing */
     void (*end)(struct job *j, const struct serve_parts *p);      /* calls, usage, the end */
     void (*failed)(struct job *j, const struct api_error *e);
+    const char *type;                        /* of a stream */
+    void (*alive)(struct job *j, int read);  /* it goes on, though nothing is new; read: tokens of its prompt so far */
 };
 extern const struct serve_voice serve_chat, serve_completion; /* say_chat.c */
 extern const struct serve_voice serve_messages;               /* say_messages.c */
@@ -137,6 +155,11 @@ extern const struct serve_voice serve_messages;               /* say_messages.c 
 /* say_responses.c */
 extern const struct serve_voice serve_responses;
 void serve_keep_echo(struct job *j, const struct api_ask *ask);
+
+/* say_ollama.c */
+extern const struct serve_voice serve_ollama_chat, serve_ollama_generate;
+/* Nothing was asked, but that the model be there. */
+void serve_say_loaded(struct serve *s, struct http_call *c, const struct api_ask *ask);
 
 /* serve_say.c */
 long serve_more(void *self, struct http_call *c, char *to, size_t n);
@@ -148,6 +171,18 @@ void serve_metrics(struct serve *s, struct http_call *c);
 void serve_models(struct serve *s, struct http_call *c, const char *id); /* NULL: all */
 void serve_health(struct serve *s, struct http_call *c);
 void serve_time(struct serve_times *t, double seconds);
+void serve_answer_json(struct http_call *c, int status, json_t *o); /* o is taken */
+
+/* serve_file.c: the model's file as Ollama's clients ask for it */
+void serve_file_look(struct serve *s); /* once; what cannot be read is not known then */
+void serve_file_free(struct serve *s);
+void serve_tags(struct serve *s, struct http_call *c);
+void serve_running(struct serve *s, struct http_call *c);
+void serve_show(struct serve *s, struct http_call *c);
+void serve_ollama_version(struct http_call *c);
+void serve_ollama_here(struct http_call *c);
+/* Paths of Ollama's that are not served: -1, and e says why; else 0. */
+int serve_ollama_refuses(const char *path, struct api_error *e);
 
 /* serve_kept.c: calls that were written lately, as struct api_memory has them */
 void serve_keep(struct serve *s, const char *id, const char *text, size_t n);

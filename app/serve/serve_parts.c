@@ -42,7 +42,7 @@ void serve_look(struct job *j, struct serve_parts *p)
     p->end = (enum engine_end)atomic_load_explicit(&j->ans->end, memory_order_acquire);
     p->n = atomic_load_explicit(&j->ans->text_len, memory_order_acquire);
     p->tokens = atomic_load_explicit(&j->ans->n_tokens, memory_order_acquire);
-    if (j->kind == API_COMPLETION) p->split.content.n = p->n;
+    if (j->plain) p->split.content.n = p->n;
     else if (j->whole_call) p->split.call.n = p->n;
     else api_split(p->text, p->n, j->tools, j->s->model.calls, p->ended, &p->split);
 }
@@ -74,6 +74,27 @@ void serve_put_event(struct job *j, const char *name, json_t *o)
     serve_put_json(o, &j->out);
     buf_puts(&j->out, "\n\n");
     j->events++;
+}
+
+void serve_put_comment(struct job *j, int read)
+{
+    buf_printf(&j->out, ": %d of %d prompt tokens read\n\n", read, j->n_prompt);
+}
+
+/* A model may have written a text that is no object: then it is its one member. */
+json_t *serve_input(const struct api_call *c)
+{
+    json_t *v = json_loadb(json_string_value(c->arguments), json_string_length(c->arguments), JSON_ALLOW_NUL, NULL);
+    if (json_is_object(v)) return v;
+    json_decref(v);
+    return json_pack("{s:O}", "arguments", c->arguments);
+}
+
+json_t *serve_logprobs(const struct job *j, int from, int to)
+{
+    json_t *list = json_array();
+    for (int i = from; i < to; i++) json_array_append_new(list, api_logprob(j->s->model.vocab, j->ans, i));
+    return list;
 }
 
 json_t *serve_part(const struct serve_parts *p, const struct api_part *part)

@@ -39,7 +39,7 @@ void serve_say_whole(struct job *j)
         serve_refuse(j->s, j->call, &e);
         return;
     }
-    if (j->kind != API_COMPLETION) serve_read_calls(j, &p);
+    if (!j->plain) serve_read_calls(j, &p);
     serve_name_calls(j, &p);
     serve_put_json(j->voice->whole(j, &p), &body);
     api_free_calls(p.call, p.calls);
@@ -55,12 +55,10 @@ void serve_say_whole(struct job *j)
 
 /* ---------------------------------------------------------------- streams */
 
-/* A comment, which clients pass over, and proxies take for life. */
 static void put_sign_of_life(struct job *j)
 {
     int done = atomic_load_explicit(&j->ans->n_prefilled, memory_order_acquire);
-    if (progress_clock() - j->said < SERVE_ALIVE) return;
-    buf_printf(&j->out, ": %d of %d prompt tokens read\n\n", done, j->n_prompt);
+    if (progress_clock() - j->said >= SERVE_ALIVE) j->voice->alive(j, done);
 }
 
 static void put_failure(struct job *j, const struct api_error *e)
@@ -89,7 +87,7 @@ static void write_on(struct job *j)
         put_failure(j, &e);
         return;
     }
-    if (p.ended && j->kind != API_COMPLETION) serve_read_calls(j, &p);
+    if (p.ended && !j->plain) serve_read_calls(j, &p);
     bool more = j->voice->more(j, &p);
     bool told = j->thinking == p.split.thinking.n && j->content == p.split.content.n;
     if (p.ended && told) put_end(j, &p);

@@ -45,7 +45,7 @@ static void read_body(enum api_kind kind, enum form_calls calls, bool embedded, 
     struct api_ask a;
     struct api_error e = {0};
     if (api_read(&a, kind, text, n, &m, NULL, &e)) {
-        if (a.echo) api_responses_words(&e);
+        api_own_words(&a, &e);
         struct buf out = {0};
         must(e.status >= 400 && e.code && *e.text && !strchr(e.text, '\n'));
         if (kind >= API_ANTHROPIC) api_put_messages_error(&e, &out);
