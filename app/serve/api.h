@@ -109,6 +109,18 @@ void api_free(struct api_ask *a);
 
 /* api_small.c.  The body of a POST /api/show: 0, or -1 and e. */
 int api_read_show(const char *body, size_t n, const struct api_model *m, struct api_error *e);
+/* That of /tokenize, or (back) of /detokenize.  root is due to be given back either way. */
+struct api_tokens {
+    json_t *root;
+    const char *text; /* (of root) */
+    size_t n;
+    bool bos;         /* the token that begins a text is wanted too, where the vocabulary has one */
+    bool special;     /* spellings of control tokens are these tokens */
+    bool counted;     /* the answer has their number, and how many a request may hold */
+    const json_t *ids; /* (of root) back: whole numbers that are ids */
+};
+int api_read_tokens(struct api_tokens *t, bool back, const char *body, size_t n, const struct api_model *m,
+                    struct api_error *e);
 
 /* api_messages.c: messages and tools into a->msgs. */
 int api_read_messages(struct api_ask *a, const struct api_model *m, const struct api_memory *memory,

@@ -390,7 +390,7 @@ void serve_gone(void *self, struct http_call *c)
 /* ---------------------------------------------------------------- routes */
 
 enum route { /* those before MODELS have a body */
-    CHAT, COMPLETIONS, RESPONSES, MESSAGES, COUNT, OLLAMA_CHAT, GENERATE, SHOW,
+    CHAT, COMPLETIONS, RESPONSES, MESSAGES, COUNT, OLLAMA_CHAT, GENERATE, SHOW, TOKENIZE, DETOKENIZE,
     MODELS, MODEL, HEALTH, METRICS, TAGS, RUNNING, VERSION, HERE
 };
 
@@ -404,6 +404,7 @@ static const struct {
     {"GET", "/v1/models/", MODEL}, {"GET", "/health", HEALTH}, {"GET", "/metrics", METRICS},
     {"POST", "/api/chat", OLLAMA_CHAT}, {"POST", "/api/generate", GENERATE}, {"POST", "/api/show", SHOW},
     {"GET", "/api/tags", TAGS}, {"GET", "/api/ps", RUNNING}, {"GET", "/api/version", VERSION}, {"GET", "/", HERE},
+    {"POST", "/tokenize", TOKENIZE}, {"POST", "/detokenize", DETOKENIZE},
 };
 
 static bool leads(const char *path, size_t i)
@@ -433,7 +434,7 @@ static int find_route(const struct http_call *c, enum route *out, struct api_err
     }
     return api_fail(e, 404, "not_found", NULL, "%.95s is not here; what is: /v1/chat/completions, /v1/completions, "
                     "/v1/responses, /v1/messages, /v1/models, /api/chat, /api/generate, /api/tags, /api/ps, /api/show, "
-                    "/api/version, /health, /metrics", path);
+                    "/api/version, /tokenize, /detokenize, /health, /metrics", path);
 }
 
 void serve_ask(void *self, struct http_call *c)
@@ -462,5 +463,7 @@ void serve_ask(void *self, struct http_call *c)
     case RUNNING: serve_running(s, c); break;
     case VERSION: serve_ollama_version(c); break;
     case HERE: serve_ollama_here(c); break;
+    case TOKENIZE: serve_tokenize(s, c); break;
+    case DETOKENIZE: serve_detokenize(s, c); break;
     }
 }

@@ -184,6 +184,10 @@ void serve_ollama_here(struct http_call *c);
 /* Paths of Ollama's that are not served: -1, and e says why; else 0. */
 int serve_ollama_refuses(const char *path, struct api_error *e);
 
+/* serve_tokens.c */
+void serve_tokenize(struct serve *s, struct http_call *c);
+void serve_detokenize(struct serve *s, struct http_call *c);
+
 /* serve_kept.c: calls that were written lately, as struct api_memory has them */
 void serve_keep(struct serve *s, const char *id, const char *text, size_t n);
 const char *serve_kept(void *self, const char *id, size_t *n);
