@@ -240,6 +240,30 @@ static inline json_t *named_events(const char *path, const char *body)
     return list;
 }
 
+/* The objects of a stream that has one a line, as an array: the last is done, and no other. */
+static inline json_t *lines_of(const char *path, const char *body)
+{
+    struct response r;
+    json_t *list = json_array();
+    bool done = false;
+    post(path, body, &r);
+    if (r.status != 200) check_fail(__FILE__, __LINE__, "%s: %d: %s", body, r.status, r.body.data);
+    CHECK(strstr(r.all.data, "application/x-ndjson") != NULL);
+    for (char *at = r.body.data, *end; *at; at = end + 1) {
+        end = strchr(at, '\n');
+        CHECK(end != NULL && !done);
+        *end = '\0';
+        json_t *v = json_loads(at, 0, NULL);
+        if (!v) check_fail(__FILE__, __LINE__, "no JSON: %s", at);
+        done = json_is_true(json_object_get(v, "done"));
+        CHECK(done || json_is_false(json_object_get(v, "done")));
+        json_array_append_new(list, v);
+    }
+    CHECK(done);
+    response_free(&r);
+    return list;
+}
+
 /* What the choices' deltas have under this name, put together. */
 static inline void gather(const json_t *events, const char *name, struct buf *out)
 {

@@ -15,10 +15,10 @@ static json_t *object_of(const struct serve *s, bool done)
 {
     struct timespec now;
     struct tm day;
-    char text[32] = "", all[48];
+    char text[32] = "", all[64];
     clock_gettime(CLOCK_REALTIME, &now);
     if (gmtime_r(&now.tv_sec, &day)) strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &day);
-    snprintf(all, sizeof all, "%s.%06ldZ", text, now.tv_nsec / 1000);
+    snprintf(all, sizeof all, "%s.%06dZ", text, (int)(now.tv_nsec / 1000));
     return json_pack("{s:s, s:s, s:b}", "model", s->model.id, "created_at", all, "done", done);
 }
 

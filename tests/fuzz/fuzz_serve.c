@@ -1,10 +1,12 @@
 /* fuzz_serve.c - what a client may send to `plimsoll serve`, and what a model may have written, cut into parts.
  *
  * covers: app/serve/api_read.c app/serve/api_messages.c app/serve/api_schema.c app/serve/api_answer.c
- *         app/serve/api_anthropic.c app/serve/api_responses.c app/serve/api_json.c
+ *         app/serve/api_anthropic.c app/serve/api_responses.c app/serve/api_json.c app/serve/api_ollama.c
+ *         app/serve/api_small.c
  *
  * An input: one letter that says what the rest is (c: a chat's body, p: a completion's, r: a response's, m: a
- * message's, n: one whose tokens are to be counted; s: an answer's text), a second of which family's calls.  What must
+ * message's, n: one whose tokens are to be counted, o and g: a chat's and a prompt's of Ollama's, w: what /api/show is
+ * asked, t and d: what /tokenize and /detokenize are; s: an answer's text), a second of which family's calls.  What must
  * hold: a refusal has a status, a code and a line; messages have texts that can be read to their end; the parts of an
  * answer that comes byte by byte only grow, and end as those of the whole. */
 #include "app/serve/api.h"
@@ -41,7 +43,8 @@ static void read_body(enum api_kind kind, enum form_calls calls, bool embedded, 
 {
     static const char *const stop[] = {"STOP"};
     struct api_model m = {.id = "m", .calls = calls, .embedded = embedded, .vocab = vocab(),
-                          .sampling = SAMPLING_GREEDY, .stop = stop, .n_stop = 1};
+                          .sampling = SAMPLING_GREEDY, .stop = stop, .n_stop = 1, .ctx = 4096,
+                          .thinks = calls == FORM_CALLS_HARMONY};
     struct api_ask a;
     struct api_error e = {0};
     if (api_read(&a, kind, text, n, &m, NULL, &e)) {
@@ -49,6 +52,7 @@ static void read_body(enum api_kind kind, enum form_calls calls, bool embedded, 
         struct buf out = {0};
         must(e.status >= 400 && e.code && *e.text && !strchr(e.text, '\n'));
         if (kind >= API_ANTHROPIC) api_put_messages_error(&e, &out);
+        else if (kind >= API_OLLAMA_CHAT) api_put_ollama_error(&e, &out);
         else api_put_error(&e, &out);
         json_t *v = json_loadb(out.data, out.len, 0, NULL);
         must(v != NULL);
@@ -56,13 +60,28 @@ static void read_body(enum api_kind kind, enum form_calls calls, bool embedded, 
         buf_free(&out);
     } else {
         unsigned sum = 0;
-        must(kind == API_COMPLETION || a.n_msgs > 0);
+        must(a.plain || a.load || a.n_msgs > 0);
         for (int i = 0; i < a.n_msgs; i++) sum += sum_of(a.msgs[i].text, a.msgs[i].len);
         for (int i = 0; i < a.n_stop; i++) sum += sum_of(a.stop[i], strlen(a.stop[i]));
         sum += sum_of(a.schema.data, a.schema.len) + sum_of(a.prompt, a.n_prompt);
         must(sampling_check(&a.sampling, vocab_size(vocab()), NULL) == 0 && sum + 1 != 0);
     }
     api_free(&a);
+}
+
+static void read_small(char which, const char *text, size_t n)
+{
+    const struct api_model m = {.id = "m", .vocab = vocab()};
+    struct api_tokens t = {0};
+    struct api_error e = {0};
+    const int bad = which == 'w' ? api_read_show(text, n, &m, &e) : api_read_tokens(&t, which == 'd', text, n, &m, &e);
+    must(!bad || (e.status >= 400 && e.code && *e.text && !strchr(e.text, '\n')));
+    if (!bad && which == 't') must(sum_of(t.text, t.n) + 1 != 0);
+    for (size_t i = 0; !bad && i < json_array_size(t.ids); i++) {
+        const json_int_t id = json_integer_value(json_array_get(t.ids, i));
+        must(id >= 0 && id < vocab_size(vocab()));
+    }
+    json_decref(t.root);
 }
 
 static bool any_name(void *self, const char *name)
@@ -114,6 +133,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case 'm': read_body(API_ANTHROPIC, how, data[1] & 16, text, size - 2); break;
     case 'n': read_body(API_COUNT, how, data[1] & 16, text, size - 2); break;
     case 'r': read_body(API_RESPONSES, how, data[1] & 16, text, size - 2); break;
+    case 'o': read_body(API_OLLAMA_CHAT, how, data[1] & 16, text, size - 2); break;
+    case 'g': read_body(API_OLLAMA_GENERATE, how, data[1] & 16, text, size - 2); break;
+    case 'w':
+    case 't':
+    case 'd': read_small((char)data[0], text, size - 2); break;
     case 's': split(how, data[1] & 16, text, MIN(size - 2, (size_t)2048)); break;
     default: break;
     }
