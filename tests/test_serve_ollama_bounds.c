@@ -362,17 +362,32 @@ TEST(texts_become_tokens_and_texts_again)
     CHECK_EQ(serve_end(), 130);
 }
 
-TEST(texts_for_a_vocabulary_with_a_first_token_begin_with_it_where_it_is_asked_for)
+TEST(texts_begin_with_the_first_token_of_a_vocabulary_where_it_is_asked_for)
 {
     static const char *const bodies[] = {"{'content':'One'}", "{'content':'One','add_special':true}",
                                          "{'prompt':'One'}", "{'prompt':'One','add_special_tokens':false}"};
     size_t n[COUNT_OF(bodies)];
-    SCRIPTED("{'answer': 'x'}\n");
+    SCRIPTED("{'answer': 'x'}\n", "--ctx", "256");
     for (size_t i = 0; i < COUNT_OF(bodies); i++) {
         json_t *v = ask("/tokenize", bodies[i], 200);
         n[i] = json_array_size(json_object_get(v, "tokens"));
         json_decref(v);
     }
+    struct buf many = {0}; /* more than a request may hold */
+    buf_puts(&many, "{'tokens':[7");
+    for (int i = 1; i <= 256; i++) {
+        if (i == 256) {
+            buf_puts(&many, "]}");
+            json_decref(ask("/detokenize", many.data, 200));
+            many.len -= 2;
+        }
+        buf_puts(&many, ",7");
+    }
+    buf_puts(&many, "]}");
+    json_t *v = ask("/detokenize", many.data, 400);
+    CHECK_STR(text_at(v, "error.message"), "tokens: 257 of them; at most 256 are taken at once");
+    json_decref(v);
+    buf_free(&many);
     CHECK_EQ(n[1], n[0] + 1);
     CHECK_EQ(n[2], n[1]);
     CHECK_EQ(n[3], n[0]);

@@ -14,7 +14,7 @@ int api_read_show(const char *body, size_t n, const struct api_model *m, struct 
     return bad ? -1 : 0;
 }
 
-/* {"tokens": [ids]} */
+/* {"tokens": [ids]}: no more than a request may hold, since a few bytes that name one may stand for a hundred. */
 static int read_ids(struct api_tokens *t, const struct api_model *m, struct api_error *e)
 {
     const int vocab = vocab_size(m->vocab);
@@ -24,6 +24,9 @@ static int read_ids(struct api_tokens *t, const struct api_model *m, struct api_
     if (api_check_keys(t->root, "model", "tokens", false, "the request", e)) return -1;
     if (!json_is_array(t->ids))
         return api_fail(e, 400, "invalid_type", "tokens", "tokens is to be a list of token ids");
+    if (json_array_size(t->ids) > (size_t)m->ctx)
+        return api_fail(e, 400, "invalid_value", "tokens", "tokens: %zu of them; at most %d are taken at once",
+                        json_array_size(t->ids), m->ctx);
     json_array_foreach(t->ids, i, v)
         if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) >= vocab)
             return api_fail(e, 400, "invalid_value", "tokens", "tokens[%zu] is no token id from 0 to %d", i, vocab - 1);

@@ -71,12 +71,13 @@ static void read_body(enum api_kind kind, enum form_calls calls, bool embedded, 
 
 static void read_small(char which, const char *text, size_t n)
 {
-    const struct api_model m = {.id = "m", .vocab = vocab()};
+    const struct api_model m = {.id = "m", .vocab = vocab(), .ctx = 64};
     struct api_tokens t = {0};
     struct api_error e = {0};
     const int bad = which == 'w' ? api_read_show(text, n, &m, &e) : api_read_tokens(&t, which == 'd', text, n, &m, &e);
     must(!bad || (e.status >= 400 && e.code && *e.text && !strchr(e.text, '\n')));
     if (!bad && which == 't') must(sum_of(t.text, t.n) + 1 != 0);
+    must(bad || json_array_size(t.ids) <= 64);
     for (size_t i = 0; !bad && i < json_array_size(t.ids); i++) {
         const json_int_t id = json_integer_value(json_array_get(t.ids, i));
         must(id >= 0 && id < vocab_size(vocab()));
