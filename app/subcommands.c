@@ -34,7 +34,7 @@ const struct subcommand subcommand_table[] = {
     {"stress", "--agents N --turns N", NULL, "--agents=N --turns=N", true, NULL,
      "N agents at once, and what memory they took"},
     {"serve", "[--port N] [FLAGS]", NULL, "--host=ADDRESS --port=N --key-file=FILE", true, NULL,
-     "OpenAI's and Anthropic's HTTP API over the engine: LangGraph, AutoGen, CrewAI cannot run it out of memory"},
+     "OpenAI's, Anthropic's and Ollama's HTTP API over the engine: LangGraph and its like cannot run it out of memory"},
     {"completion", "bash|zsh", "bash zsh", "--help", false, completion_run,
      "so that a shell completes its flags (make install puts it in its place)"},
     {"manual", NULL, NULL, "--help", false, manual_run, "the manual page, in roff (make install puts it in its place)"},

@@ -1,6 +1,6 @@
 /* serve.h - `plimsoll serve`: programs that speak OpenAI's HTTP API (openai-python, LiteLLM, and with them LangChain,
- * LangGraph, AutoGen, CrewAI) or Anthropic's (anthropic-python, ChatAnthropic) get a model that cannot run out of
- * memory.
+ * LangGraph, AutoGen, CrewAI), Anthropic's (anthropic-python, ChatAnthropic) or Ollama's (ollama-python,
+ * ChatOllama) get a model that cannot run out of memory.
  *
  *     http.* (sockets) -> serve_ask.c (routes, refusals) -> api_* (JSON) -> the engine -> serve_say.c (answers)
  *     serve_cmd.c (flags, the loop: serve what is ready, one pass of the engine, by turns)   serve_figures.c (metrics)

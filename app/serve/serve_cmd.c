@@ -21,7 +21,7 @@ enum { IDLE_MS = 1000, FAULTS = 3 };
 void serve_help(struct buf *out)
 {
     buf_printf(out,
-               "plimsoll serve: OpenAI's and Anthropic's HTTP API over the engine, for programs that speak them\n"
+               "plimsoll serve: OpenAI's, Anthropic's and Ollama's HTTP API over the engine, for who speaks them\n"
                "  plimsoll serve [--host ADDRESS] [--port N] [--key-file FILE] [FLAGS]\n"
                "\n"
                "  --host ADDRESS    where to listen (127.0.0.1: this machine alone); others need --key-file\n"
@@ -32,12 +32,14 @@ void serve_help(struct buf *out)
                "\n"
                "    export OPENAI_BASE_URL=http://127.0.0.1:%d/v1 OPENAI_API_KEY=none\n"
                "    export ANTHROPIC_BASE_URL=http://127.0.0.1:%d ANTHROPIC_API_KEY=none\n"
-               "\n", SERVE_PORT, SERVE_PORT);
+               "    export OLLAMA_HOST=http://127.0.0.1:%d\n"
+               "\n", SERVE_PORT, SERVE_PORT, SERVE_PORT);
     buf_puts(out,
              "POST /v1/chat/completions, /v1/responses and /v1/completions, whole or as a stream, with tools,\n"
              "tool_choice, logprobs and response_format (responses: text.format, no logprobs); /v1/messages and\n"
-             "/v1/messages/count_tokens for Anthropic's clients; GET /v1/models, /health, /metrics (Prometheus, with\n"
-             "vLLM's names).  What is not known is refused by its name.\n"
+             "/v1/messages/count_tokens for Anthropic's clients; /api/chat, /api/generate, /api/show and GET\n"
+             "/api/tags, /api/ps, /api/version for Ollama's; /tokenize, /detokenize; GET /v1/models, /health,\n"
+             "/metrics (Prometheus, with vLLM's names).  What is not known is refused by its name.\n"
              "\n");
     buf_printf(out,
                "A request is admitted only if it can finish, or waits, or is refused: 400 context_length_exceeded (it\n"
