@@ -8,8 +8,8 @@
 # leaks, races or says nothing counts as one failed test more.  Whole logs are in build/logs.  Exit: 0 all well,
 # 1 something failed or nothing ran.
 #
-# Two programs run at once (TEST_LANES, 2; with one core 1), each in a lane; what tests/alone names runs after them,
-# one at a time.  Lines come in the order of the arguments, those that ran alone last.
+# Two programs run at once (TEST_LANES, 2; with one core 1), each in a lane; what tests/waiting names has a lane of its
+# own beside them, and what tests/alone names runs after all, one at a time.  Lines come in the order of the arguments, those that ran alone last.
 # PLIMSOLL_BIN tells a test the program of its own variant, where there is one.
 set -eu
 set -m          # each lane, and each test in one, is a process group of its own: Ctrl-C ends this and the tests at once
@@ -163,15 +163,18 @@ show() {
     case ${items[$1]} in script:*) ;; *) ran=$((ran + 1)) ;; esac
 }
 
-# Runs the items with the numbers that follow, in $1 lanes.  The pipe ends when the last lane does.
+# Runs the items with the numbers that follow, in $1 lanes, and one more for those of the list $2 as long as they last.
+# The pipe ends when the last lane does.
 run_all() {
-    n=$1
-    shift
+    n=$1 slow=$2
+    shift 2
     rm -f "$scratch/done"
     mkfifo "$scratch/done"
     exec 3<>"$scratch/done" 4<"$scratch/done" 5>"$scratch/done" 3>&-
-    for _ in $(seq "$n"); do
-        lane "$@" 4<&- >&5 5>&- &
+    for i in $(seq "$((n + (${#slow} > 0)))"); do
+        if [ "$i" -le "$n" ]; then lane "$@" 4<&- >&5 5>&- &
+        else lane $slow 4<&- >&5 5>&- & # numbers, split on purpose
+        fi
         lane_jobs="$lane_jobs $!"
     done
     exec 5>&-
@@ -188,30 +191,36 @@ run_all() {
     for i in "$@"; do show "$i"; done
 }
 
-# The first word of each line that is not a comment.
-listed=" $(sed -e '/^#/d' -e 's/ .*//' tests/alone | tr '\n' ' ')"
-for name in $listed; do
-    name=${name#*:}
-    [ ! -f "tests/$name.c" ] && [ ! -f "tests/$name.sh" ] || continue
-    echo "run.sh: tests/alone: no test is named $name" >&2
-    exit 2
-done
+# The first word of each line of a file that is not a comment: a test, or kind:test.
+names_in() {
+    names=" $(sed -e '/^#/d' -e 's/ .*//' "$1" | tr '\n' ' ')"
+    for name in $names; do
+        name=${name#*:}
+        [ ! -f "tests/$name.c" ] && [ ! -f "tests/$name.sh" ] || continue
+        echo "run.sh: $1: no test is named $name" >&2
+        exit 2
+    done
+}
+names_in tests/waiting
+waits=$names
+names_in tests/alone
 
-items=("$@") done_items=() shared="" alone=""
+items=("$@") done_items=() shared="" alone="" waiting=""
 for i in "${!items[@]}"; do
     case ${items[i]} in
     release:*|asan:*|tsan:*|replay:*|script:*) ;;
     *) echo "run.sh: no kind \"${items[i]%%:*}\"" >&2; exit 2 ;;
     esac
     name=$(basename "${items[i]}" .sh)
-    case $listed in
+    case $names in
     *" $name "*|*" ${items[i]%%:*}:$name "*) alone="$alone $i" ;;
     *)                                       shared="$shared $i" ;;
     esac
+    case $waits in *" $name "*|*" ${items[i]%%:*}:$name "*) waiting="$waiting $i" ;; esac
 done
 # Numbers, split on purpose.
-run_all "$lanes" $shared
-run_all 1 $alone
+run_all "$lanes" "$waiting" $shared
+run_all 1 "" $alone
 
 [ $ran != 0 ] || echo "no test ran"
 echo "$passed passed, $failed failed, $skipped skipped" | tee "$logs/summary"
