@@ -9,7 +9,8 @@
 # 1 something failed or nothing ran.
 #
 # Two programs run at once (TEST_LANES, 2; with one core 1), each in a lane; what tests/waiting names has a lane of its
-# own beside them, and what tests/alone names runs after all, one at a time.  Lines come in the order of the arguments, those that ran alone last.
+# own beside them, and what tests/alone names runs after all, one at a time.  Lines come in the order of the arguments,
+# those that ran alone last.
 # PLIMSOLL_BIN tells a test the program of its own variant, where there is one.
 set -eu
 set -m          # each lane, and each test in one, is a process group of its own: Ctrl-C ends this and the tests at once

@@ -230,8 +230,8 @@ inline cudaError_t shim_take(void **p, size_t bytes, bool pinned)
     void *map = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (map == MAP_FAILED || mprotect(static_cast<char *>(map) + mapped - 4096, 4096, PROT_NONE))
         return cudaErrorMemoryAllocation;
-    /* Of another kind than what is before it, so that the system need not join and cut them each time that is closed and
-     * opened: half of what that takes. */
+    /* Of another kind than what is before it, so that the system need not join and cut them each time that is closed
+     * and opened: half of what that takes. */
     madvise(static_cast<char *>(map) + mapped - 4096, 4096, MADV_DONTDUMP);
     *p = static_cast<char *>(map) + mapped - 4096 - size;
     if (size <= size_t(64) << 20) memset(*p, 0xff, size);
