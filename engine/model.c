@@ -158,8 +158,8 @@ const struct gguf_tensor *model_find(struct planner *p, const char *name, struct
         *rc = refuse_shape(p, t, s);
     else if (!info->usable)
         *rc = err_set(p->err, -1,
-                      "%s: tensor %s has type %s, which is not supported; F32 F16 BF16 Q8_0 Q4_0 Q4_1 Q5_0 Q5_1 Q4_K "
-                      "Q5_K Q6_K MXFP4 are",
+                      "%s: tensor %s has type %s, which is not supported; F32 F16 BF16 Q8_0 Q4_0 Q4_1 Q5_0 Q5_1 Q2_K "
+                      "Q3_K Q4_K Q5_K Q6_K IQ4_NL IQ4_XS MXFP4 are",
                       gguf_shown(p->g), name, info->name);
     if (*rc) return NULL;
     p->used[t - gguf_tensor_at(p->g, 0)] = true;

@@ -17,8 +17,8 @@ static const struct ktype_info types[KT_END] = {
     [KT_Q5_1] = {"Q5_1", 32, 24, true},
     [KT_Q8_0] = {"Q8_0", 32, 34, true},
     [KT_Q8_1] = {"Q8_1", 32, 36, false},
-    [KT_Q2_K] = {"Q2_K", 256, 84, false},
-    [KT_Q3_K] = {"Q3_K", 256, 110, false},
+    [KT_Q2_K] = {"Q2_K", 256, 84, true},
+    [KT_Q3_K] = {"Q3_K", 256, 110, true},
     [KT_Q4_K] = {"Q4_K", 256, 144, true},
     [KT_Q5_K] = {"Q5_K", 256, 176, true},
     [KT_Q6_K] = {"Q6_K", 256, 210, true},
@@ -27,10 +27,10 @@ static const struct ktype_info types[KT_END] = {
     [KT_IQ2_XS] = {"IQ2_XS", 256, 74, false},
     [KT_IQ3_XXS] = {"IQ3_XXS", 256, 98, false},
     [KT_IQ1_S] = {"IQ1_S", 256, 50, false},
-    [KT_IQ4_NL] = {"IQ4_NL", 32, 18, false},
+    [KT_IQ4_NL] = {"IQ4_NL", 32, 18, true},
     [KT_IQ3_S] = {"IQ3_S", 256, 110, false},
     [KT_IQ2_S] = {"IQ2_S", 256, 82, false},
-    [KT_IQ4_XS] = {"IQ4_XS", 256, 136, false},
+    [KT_IQ4_XS] = {"IQ4_XS", 256, 136, true},
     [KT_I8] = {"I8", 1, 1, false},
     [KT_I16] = {"I16", 1, 2, false},
     [KT_I32] = {"I32", 1, 4, false},
@@ -205,6 +205,37 @@ static void block_mxfp4(const uint8_t *b, float *y)
     }
 }
 
+/* IQ4_NL, 18 bytes for 32 values.  A nibble names one of 16 values, closer to each other near zero; nibbles as in Q4_0:
+ *     | d f16 | 16..0 17..1 ... 31..15 |     y[i] = uneven[q[i]] * d */
+static const int8_t uneven[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+
+static void uneven_32(const uint8_t *nibbles, float d, float *y)
+{
+    for (int i = 0; i < 16; i++) {
+        y[i] = (float)uneven[nibbles[i] & 15] * d;
+        y[i + 16] = (float)uneven[nibbles[i] >> 4] * d;
+    }
+}
+
+static void block_iq4_nl(const uint8_t *b, float *y)
+{
+    uneven_32(b + 2, quant_f16(le16(b)), y);
+}
+
+/* IQ4_XS, 136 bytes for 256 values, 8 runs of 32 of these, each with a scale of 6 bits that is stored plus 32:
+ *     | d f16 | high u16 | low 4 | nibbles 128 |          y = d * (scale[run] - 32) * uneven[q]
+ * Bits 3..0 of run j's scale are nibble j of low, bits 5,4 are bits 2 j + 1 and 2 j of high; bytes 16 j .. 16 j + 15 of
+ * the nibbles are its own. */
+static void block_iq4_xs(const uint8_t *b, float *y)
+{
+    const float d = quant_f16(le16(b));
+    const int high = le16(b + 2);
+    for (int j = 0; j < 8; j++) {
+        const int scale = (b[4 + j / 2] >> j % 2 * 4 & 15) | (high >> 2 * j & 3) << 4;
+        uneven_32(b + 8 + 16 * j, d * (float)(scale - 32), y + 32 * j);
+    }
+}
+
 /* The 12 bytes s that hold 8 scales and 8 minima of 6 bits for Q4_K and Q5_K.  Scale and minimum j, bits 5..0:
  *              7 6 | 5 4 3 2 1 0
  *     s[0..3]  (a) | scale 0..3          (a) bits 5,4 of scale 4..7
@@ -273,6 +304,38 @@ static void block_q6_k(const uint8_t *b, float *y)
     }
 }
 
+/* The two bits of value i in Q3_K and Q2_K: run 4 h + r of 32 has bits 2 r + 1 and 2 r of bytes 32 h .. 32 h + 31. */
+static int two_bits(const uint8_t *low, int i)
+{
+    return low[i / 128 * 32 + i % 32] >> i / 32 % 4 * 2 & 3;
+}
+
+/* Q3_K, 110 bytes for 256 values, 16 runs of 16 with a scale of 6 bits each that is stored plus 32; values stored plus
+ * 4:
+ *     | high 32 | low 64 | scales 12 | d f16 |             y[i] = d * (scale[i / 16] - 32) * (q[i] - 4)
+ * Of value i of run j of 32 the top bit is bit j of high[i].  Scale j:
+ *     bits 3..0    lo of scales[j], j < 8; hi of scales[j - 8] from there on
+ *     bits 5,4     bits 2 (j / 4) + 1 and 2 (j / 4) of scales[8 + j % 4] */
+static void block_q3_k(const uint8_t *b, float *y)
+{
+    const uint8_t *s = b + 96;
+    const float d = quant_f16(le16(b + 108));
+    for (int i = 0; i < 256; i++) {
+        const int j = i / 16, scale = (s[j % 8] >> j / 8 * 4 & 15) | (s[8 + j % 4] >> j / 4 * 2 & 3) << 4;
+        const int q = two_bits(b + 32, i) | (b[i % 32] >> i / 32 & 1) << 2;
+        y[i] = d * (float)(scale - 32) * (float)(q - 4);
+    }
+}
+
+/* Q2_K, 84 bytes for 256 values, 16 runs of 16 with a scale (lo) and a minimum (hi) of 4 bits each:
+ *     | scales 16 | low 64 | d f16 | dmin f16 |            y[i] = d * scale[i / 16] * q[i] - dmin * min[i / 16] */
+static void block_q2_k(const uint8_t *b, float *y)
+{
+    const float d = quant_f16(le16(b + 80)), dmin = quant_f16(le16(b + 82));
+    for (int i = 0; i < 256; i++)
+        y[i] = d * (float)(b[i / 16] & 15) * (float)two_bits(b + 16, i) - dmin * (float)(b[i / 16] >> 4);
+}
+
 static void (*block_decoder(enum ktype type))(const uint8_t *, float *)
 {
     switch (type) {
@@ -285,6 +348,10 @@ static void (*block_decoder(enum ktype type))(const uint8_t *, float *)
     case KT_Q4_K: return block_q4_k;
     case KT_Q5_K: return block_q5_k;
     case KT_Q6_K: return block_q6_k;
+    case KT_IQ4_NL: return block_iq4_nl;
+    case KT_IQ4_XS: return block_iq4_xs;
+    case KT_Q3_K: return block_q3_k;
+    case KT_Q2_K: return block_q2_k;
     default: return NULL;
     }
 }

@@ -26,7 +26,7 @@ struct ktype_info {
     const char *name; /* "Q4_K" */
     int block;        /* values a block */
     int bytes;        /* bytes a block */
-    bool usable;      /* F32 F16 BF16 Q8_0 Q4_0 Q4_1 Q5_0 Q5_1 Q4_K Q5_K Q6_K MXFP4 */
+    bool usable;      /* F32 F16 BF16 Q8_0 Q4_0 Q4_1 Q5_0 Q5_1 Q2_K Q3_K Q4_K Q5_K Q6_K IQ4_NL IQ4_XS MXFP4 */
 };
 
 /* NULL: no such type (removed numbers included). */

@@ -6,7 +6,8 @@
 #include <unistd.h>
 
 const enum ktype rig_types[RIG_TYPES] = {KT_F32, KT_F16, KT_BF16, KT_Q8_0, KT_Q4_0, KT_Q4_1,
-                                         KT_Q5_0, KT_Q5_1, KT_Q4_K, KT_Q5_K, KT_Q6_K, KT_MXFP4};
+                                         KT_Q5_0, KT_Q5_1, KT_Q4_K, KT_Q5_K, KT_Q6_K, KT_MXFP4,
+                                         KT_IQ4_NL, KT_IQ4_XS, KT_Q3_K, KT_Q2_K};
 const char *const rig_isas[RIG_ISAS] = {"portable", "avx2", "avxvnni", "avx512"};
 
 const struct cpu_isa *rig_isa(size_t i) { return isa_choose(rig_isas[i], NULL); }
@@ -85,6 +86,10 @@ static void scale_places(enum ktype type, int *d, int *m, float *spread)
     case KT_Q5_1: *m = 2, *spread = 9.2f; break;
     case KT_Q4_K: *m = 2, *spread = 4.6f * 32; break;
     case KT_Q5_K: *m = 2, *spread = 9.2f * 32; break;
+    case KT_IQ4_NL: *spread = 69; break;
+    case KT_IQ4_XS: *spread = 69 * 18.5f; break;
+    case KT_Q3_K: *d = 108, *spread = 2.3f * 18.5f; break;
+    case KT_Q2_K: *d = 80, *m = 82, *spread = 1.12f * 8.8f; break;
     case KT_Q6_K: *d = 208, *spread = 18.5f * 74; break;
     default: break;
     }
@@ -104,8 +109,9 @@ static void random_block(struct dice *d, enum ktype type, const struct ktype_inf
     uint16_t h = quant_to_f16(sign * scale / spread);
     memcpy(b + at_d, &h, 2);
     if (at_m < 0) return;
-    bool k = type == KT_Q4_K || type == KT_Q5_K; /* minima of 0..63 that are subtracted; the others' is added */
-    h = quant_to_f16(sign * 1.65f * scale / (k ? 32.0f : -1.0f)); /* about the mean of the integers, so that y's is 0 */
+    /* Minima of 0..63, or Q2_K's of 0..15, that are subtracted; the others' is added. */
+    const float most = type == KT_Q4_K || type == KT_Q5_K ? 32.0f : type == KT_Q2_K ? 10.8f : -1.0f;
+    h = quant_to_f16(sign * 1.65f * scale / most); /* about the mean of the integers, so that y's is 0 */
     memcpy(b + at_m, &h, 2);
 }
 

@@ -36,7 +36,7 @@ struct rig_shape {
 };
 
 /* All types of matrices that can be multiplied. */
-enum { RIG_TYPES = 12 };
+enum { RIG_TYPES = 16 };
 extern const enum ktype rig_types[RIG_TYPES];
 
 /* The CPU backend's instruction sets, portable first; NULL: not on this machine. */

@@ -162,7 +162,7 @@ TEST(cli_doctor_says_the_kernel_of_each_type_of_weights)
 {
     CHECK_EQ(RUN("doctor", "--backend", "cpu", "--isa", "portable", "--threads", "1", "--store", a_store()), 0);
     check_has(said(), "ok    kernels         F32 F16 BF16 by portable fp32 (32 rows x 2 tokens); Q4_0 Q4_1 Q5_0 Q5_1 "
-                      "Q8_0 Q4_K Q5_K Q6_K MXFP4 by portable int8 (32 rows x 2 tokens)\n");
+                      "Q8_0 Q2_K Q3_K Q4_K Q5_K Q6_K IQ4_NL IQ4_XS MXFP4 by portable int8 (32 rows x 2 tokens)\n");
     check_has(said(), "warn  backend         cpu: portable, 1 thread");
 }
 

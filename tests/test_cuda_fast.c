@@ -71,7 +71,7 @@ static void throw_tokens(struct dice *dice, float *y, int tokens, int cols)
 TEST(large_products_are_within_the_bound_of_their_halves_for_every_type)
 {
     static const enum ktype types[] = {KT_F16, KT_Q8_0, KT_Q4_0, KT_Q4_1, KT_Q5_0, KT_Q5_1, KT_Q4_K, KT_Q5_K, KT_Q6_K,
-                                       KT_MXFP4};
+                                       KT_MXFP4, KT_IQ4_NL, KT_IQ4_XS, KT_Q3_K, KT_Q2_K};
     enum { EMBD = 300, COLS = 256 }; /* more rows than a tile of such sizes has */
     const struct rig_shape s = {.embd = EMBD, .heads = 2, .kv_heads = 1, .head_dim = COLS / 2, .ff = 64, .vocab = 40};
     static float y0[TOKENS * COLS], x[TOKENS * EMBD], got[TOKENS * EMBD], w[EMBD * COLS], bias[EMBD];

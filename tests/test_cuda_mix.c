@@ -65,7 +65,7 @@ TEST(a_mixture_of_every_type_agrees_with_the_reference_and_a_row_has_its_bits_in
 
 TEST(a_mixture_of_one_expert_has_the_bits_of_a_feed_forward)
 {
-    static const enum ktype some[] = {KT_F16, KT_Q8_0, KT_Q6_K, KT_MXFP4};
+    static const enum ktype some[] = {KT_F16, KT_Q8_0, KT_Q6_K, KT_MXFP4, KT_IQ4_XS, KT_Q2_K};
     static float x[MIX_ROWS * 256], mixed[MIX_ROWS * 256];
     struct dice dice = {18};
     for (size_t t = 0; t < COUNT_OF(some); t++) {

@@ -78,7 +78,7 @@ TEST(sizes_say_0_for_what_cannot_be_multiplied_and_do_not_wrap)
     CHECK_EQ(k->mat_bytes(KT_Q8_0, 64, 20), 0);
     CHECK_EQ(k->mat_bytes(KT_Q8_0, 0, 32), 0);
     CHECK_EQ(k->mat_bytes(KT_Q8_0, -1, 32), 0);
-    CHECK_EQ(k->mat_bytes(KT_Q2_K, 32, 256), 0);
+    CHECK_EQ(k->mat_bytes(KT_Q8_K, 32, 256), 0);
     CHECK_EQ(k->mat_bytes((enum ktype)1000, 32, 256), 0);
     CHECK_EQ(k->mat_bytes(KT_F32, INT32_MAX, INT32_MAX) / 4 / INT32_MAX, (size_t)INT32_MAX + 1);
     struct kern_group g = {.layers = 2, .kv_heads = 3, .head_dim = 20, .kv_type = KT_F16};
@@ -163,15 +163,28 @@ static void products_of(enum ktype type, const struct cpu_isa *isa, int T, int c
     }
 }
 
+/* Where a block has its d. */
+static uint8_t *scale_of(enum ktype type, uint8_t *block)
+{
+    return block + (type == KT_Q6_K ? 208 : type == KT_Q3_K ? 108 : type == KT_Q2_K ? 80 : 0);
+}
+
 /* A row's first block has an infinite scale, as no good file has: what comes of it must be the same all the same. */
 static void infinite_scale(enum ktype type, uint8_t *row)
 {
-    uint8_t *d = type == KT_Q6_K ? row + 208 : row;
+    uint8_t *d = scale_of(type, row);
     if (type == KT_MXFP4) d[0] = 255;
     else d[0] = 0, d[1] = 0x7c;
 }
 
-/* Weights and activations at the ends of their ranges too, where 16-bit sums would saturate. */
+/* Of a block the bytes from the sixteenth on that are neither d nor, but for Q3_K's, scales. */
+static bool is_weights(enum ktype type, size_t at)
+{
+    const size_t end = type == KT_Q6_K ? 192 : type == KT_Q3_K ? 108 : type == KT_Q2_K ? 80 : SIZE_MAX;
+    return at > 15 && at < end;
+}
+
+/* Weights and activations at both ends of their ranges too, where 16-bit sums would saturate. */
 TEST(products_have_the_same_bits_on_every_instruction_set_and_in_every_tile)
 {
     struct dice dice = {3};
@@ -187,9 +200,10 @@ TEST(products_have_the_same_bits_on_every_instruction_set_and_in_every_tile)
             if (round % 4 == 1 && rig_types[t] == KT_Q8_0)
                 for (size_t i = 0; i < 32 * row; i++)
                     if (i % 34 > 1) file[i] = dice_below(&dice, 2) ? 0x80 : 0x7f;
-            if (round % 4 == 2 && block > 1)
+            if (round % 4 >= 2 && block > 1)
                 for (size_t i = 0; i < 32 * row; i++)
-                    if (i % (size_t)ktype_info(rig_types[t])->bytes > 15 && i % 210 < 192) file[i] = 0xff;
+                    if (is_weights(rig_types[t], i % (size_t)ktype_info(rig_types[t])->bytes))
+                        file[i] = round % 4 == 2 ? 0xff : 0;
             if (round == 5 && block > 1) infinite_scale(rig_types[t], file + 7 * row);
             pack_group(rig_types[t], 32, cols, file, row, w);
             for (int i = 0; i < MOST * cols; i++)
@@ -288,7 +302,9 @@ TEST(sums_are_exact_with_all_weights_and_activations_at_the_ends_of_their_ranges
     static const uint8_t one_and_zero[4] = {0, 0x3c, 0, 0};
     for (size_t t = 0; t < RIG_TYPES; t++) {
         const struct ktype_info *info = ktype_info(rig_types[t]);
-        const bool has_min = rig_types[t] != KT_Q8_0 && rig_types[t] != KT_Q4_0 && rig_types[t] != KT_Q5_0;
+        const bool has_min = rig_types[t] != KT_Q8_0 && rig_types[t] != KT_Q4_0 && rig_types[t] != KT_Q5_0 &&
+                             rig_types[t] != KT_IQ4_NL && rig_types[t] != KT_Q3_K;
+        const bool low = rig_types[t] == KT_Q3_K || rig_types[t] == KT_Q2_K; /* scales of the least and the most */
         const int cols = info->block;
         const size_t row = (size_t)info->bytes;
         float x[MOST * COLS_MOST], decoded[COLS_MOST], acc[MOST * 32], right[MOST * 32];
@@ -298,8 +314,9 @@ TEST(sums_are_exact_with_all_weights_and_activations_at_the_ends_of_their_ranges
             uint8_t *block = file + r * row;
             memset(block, r % 2 ? 0xff : 0, row);
             if (rig_types[t] == KT_Q8_0) memset(block, r % 2 ? 0x7f : 0x80, row);
-            if (cols == 256) memset(block + 4, 0xff, 12);
-            memcpy(block, one_and_zero, has_min ? 4 : 2);
+            if (cols == 256 && !low) memset(block + 4, 0xff, 12);
+            memcpy(scale_of(rig_types[t], block), one_and_zero, has_min ? 4 : 2);
+            if (rig_types[t] == KT_Q2_K) memcpy(block + 82, one_and_zero, 2);
         }
         for (int i = 0; i < MOST * cols; i++) x[i] = i / cols % 2 ? -127 : 127;
         for (int n = 0; n < 32 * MOST; n++) {

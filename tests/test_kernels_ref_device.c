@@ -94,7 +94,7 @@ TEST(sizes_are_those_of_the_file_and_nothing_for_what_cannot_be_multiplied)
     CHECK_EQ(k->mat_bytes(KT_F32, 3, 5), 60);
     CHECK_EQ(k->mat_bytes(KT_Q4_K, 10, 512), 10 * 2 * 144);
     CHECK_EQ(k->mat_bytes(KT_Q4_K, 10, 500), 0);
-    CHECK_EQ(k->mat_bytes(KT_IQ4_NL, 32, 32), 0);
+    CHECK_EQ(k->mat_bytes(KT_Q8_1, 32, 32), 0);
     CHECK_EQ(k->mat_bytes((enum ktype)31, 32, 32), 0);
     CHECK_EQ(k->mat_bytes(KT_F32, 0, 32), 0);
     CHECK_EQ(k->mat_bytes(KT_F32, 1 << 30, 1 << 29), (size_t)1 << 61);

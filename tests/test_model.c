@@ -156,8 +156,8 @@ TEST(model_refuses_tensors_of_wrong_shape_type_or_meaning)
     refuse(with_head_norms("q", 16), "blk.1.attn_k_norm.weight is missing");
     refuse(with_head_norms("qk", 64), "blk.0.attn_q_norm.weight is 64 x 1 x 1 x 1; it must be 16 x 1");
     refuse(with_tensor("blk.0.attn_q.bias", KT_F32, 1, (int64_t[]){63}, NULL), "blk.0.attn_q.bias is 63 x 1");
-    refuse(with_tensor("blk.0.attn_k.bias", KT_IQ4_NL, 1, (int64_t[]){32}, NULL),
-           "has type IQ4_NL, which is not supported");
+    refuse(with_tensor("blk.0.attn_k.bias", KT_Q8_1, 1, (int64_t[]){32}, NULL),
+           "has type Q8_1, which is not supported");
     refuse(with_tensor("rope_freqs.weight", KT_F32, 1, (int64_t[]){8}, factor), "rope_freqs.weight[3] is 0");
     refuse(with_tensor("rope_freqs.weight", KT_F32, 1, (int64_t[]){7}, NULL), "rope_freqs.weight is 7");
     factor[3] = NAN;

@@ -338,7 +338,7 @@ TEST(plan_shapes_are_found_by_the_names_that_people_type)
     CHECK(!plan_shape_find("", &err) && err.code == -1);
     CHECK(!plan_shape_find("///", &err) && err.code == -1);
     struct plan_mix mix;
-    CHECK(plan_mix_find("q3_k", &mix) && plan_mix_find("", &mix) && plan_mix_find("q8", &mix));
+    CHECK(plan_mix_find("iq3_s", &mix) && plan_mix_find("", &mix) && plan_mix_find("q8", &mix));
     CHECK(!plan_mix_find("BF16", &mix) && mix.type == KT_BF16 && !mix.k_m);
 }
 

@@ -45,6 +45,8 @@ TEST(types_have_the_published_bits_a_value)
         {KT_F32, "F32", 320000}, {KT_F16, "F16", 160000}, {KT_BF16, "BF16", 160000}, {KT_Q8_0, "Q8_0", 85000},
         {KT_Q4_0, "Q4_0", 45000}, {KT_Q4_1, "Q4_1", 50000}, {KT_Q5_0, "Q5_0", 55000}, {KT_Q5_1, "Q5_1", 60000},
         {KT_Q4_K, "Q4_K", 45000}, {KT_Q5_K, "Q5_K", 55000}, {KT_Q6_K, "Q6_K", 65625}, {KT_MXFP4, "MXFP4", 42500},
+        {KT_IQ4_NL, "IQ4_NL", 45000}, {KT_IQ4_XS, "IQ4_XS", 42500}, {KT_Q3_K, "Q3_K", 34375},
+        {KT_Q2_K, "Q2_K", 26250},
     };
     int usable = 0;
     for (size_t i = 0; i < COUNT_OF(known); i++) {
@@ -126,6 +128,10 @@ static const struct golden { enum ktype type; int scale[2]; float at[4]; uint64_
     {KT_Q4_K, {0, 2}, {0x1.b1b6cp+5f, 0x1.4e7ap+2f, 0x1.b8e5d8p+5f, 0x1.59bap-1f}, 0x79256a5f9a4b1eabu},
     {KT_Q5_K, {0, 2}, {0x1.c3ffep+6f, 0x1.1cc91p+7f, 0x1.f1e3bp+4f, 0x1.59bap-1f}, 0x25e37751aaaa1c08u},
     {KT_Q6_K, {208, -1}, {-0x1.c97dp+3f, 0x1.18bb4p+5f, -0x1.2fedp+6f, 0x1.4cb8p+6f}, 0xf89e357a66d7ea67u},
+    {KT_IQ4_NL, {0, -1}, {0x1.6983p+3f, -0x1.4cb8p+3f, 0x1.3fecp+1f, -0x1.0989p+3f}, 0x99d14243e937a202u},
+    {KT_IQ4_XS, {0, -1}, {-0x1.afb1dp+7f, -0x1.2b208p+5f, -0x1.63e9cp+5f, 0x1.ab188p+4f}, 0x70226a9795a0087du},
+    {KT_Q3_K, {108, -1}, {-0x1.2654p+1f, -0x1.b97ep+2f, 0x1.998p-1f, 0x1.3fecp+3f}, 0x00efdc099d421949u},
+    {KT_Q2_K, {80, 82}, {0x1.7fe8p+0f, 0x1.ffep-2f, 0x1.1064p-2f, 0x1.4f4p-6f}, 0x58bb6268155180e2u},
 };
 
 static void golden_bytes(const struct golden *g, int bytes, uint8_t *out)

@@ -29,7 +29,7 @@ struct act {
     float dx;     /* the scale of quant_act32() */
     float mdx;    /* dx * -(sum of q), for formats with a minimum */
     int32_t start128, start8; /* ACT_LIFT - 128 (8) * (sum of q): undoes the offset of Q8_0 (Q4_0) */
-    int32_t start32[2];       /* ACT_LIFT - 32 * (sum of q[0..15], q[16..31]), for Q6_K */
+    int32_t start32[2];       /* ACT_LIFT - 32 * (sum of q[0..15], q[16..31]), for Q6_K, Q3_K, Q2_K */
 };
 
 /* Where sums of byte products start: the bits of the float 1.5 * 2^23, whose last bit counts one.  So the bits of

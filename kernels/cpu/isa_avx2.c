@@ -19,6 +19,7 @@ enum { NV_SPLIT = 2, EVEN_IN_MEMORY = false, K6_IN_ORDER = false, FITS = 18 * 10
 #include "kernels/cpu/mul_k.h"
 #include "kernels/cpu/mul_strip.h"
 #include "kernels/cpu/mul_swap.h"
+#include "kernels/cpu/mul_shared.h"
 #include "kernels/cpu/mul_table.h"
 #include "kernels/cpu/rows.h"
 #include "kernels/cpu/attend.h"
@@ -30,6 +31,8 @@ MUL_ALL(3)
 MUL_ALL(4)
 MUL_ALL(5)
 MUL_ALL(6)
+SHARED_ALL
+MUL_SHARED_6
 SWAP_ALL
 MUL_SWAPPED(3)
 MUL_SWAPPED(4)
@@ -48,8 +51,8 @@ const struct cpu_isa *isa_avx2(void)
         .mul = {MUL_ROW(1), MUL_ROW(2), MUL_ROW(3), MUL_ROW(4), MUL_ROW(5), MUL_ROW(6)},
         .opens = true,
         .opener = {SWAPPER(Q4_0, 8), SWAPPER(Q5_0, 3), SWAPPER(MXFP4, 3), SWAPPER(Q4_K, 8), SWAPPER(Q5_K, 2),
-                   SWAPPER(Q6_K, 2)},
-        .mul_open = {SWAPPED_ROW(3), SWAPPED_ROW(4), SWAPPED_ROW(5), SWAPPED_ROW(6)},
+                   SWAPPER(Q6_K, 2), SHARERS},
+        .mul_open = {SWAPPED_ROW(3), SWAPPED_ROW(4), SWAPPED_ROW(5), SWAPPED_ROW(6), SHARED_OPENED_6},
         ROW_FUNCTIONS,
     };
     return &isa;

@@ -15,6 +15,7 @@ enum { NV_SPLIT = 1, EVEN_IN_MEMORY = true, K6_IN_ORDER = true };
 #include "kernels/cpu/mul.h"
 #include "kernels/cpu/mul_k.h"
 #include "kernels/cpu/mul_strip.h"
+#include "kernels/cpu/mul_shared.h"
 #include "kernels/cpu/mul_table.h"
 #include "kernels/cpu/rows.h"
 #include "kernels/cpu/attend.h"
@@ -28,6 +29,8 @@ MUL_ALL(5)
 MUL_ALL(6)
 MUL_ALL(7)
 MUL_ALL(8)
+SHARED_ALL
+MUL_SHARED_8
 OPEN_ALL
 MUL_OPENED(4)
 MUL_OPENED(5)
@@ -46,8 +49,8 @@ const struct cpu_isa *isa_avx512(void)
         .in_order = {IN_ORDER(4)},
         .mul = {MUL_ROW(1), MUL_ROW(2), MUL_ROW(3), MUL_ROW(4), MUL_ROW(5), MUL_ROW(6), MUL_ROW(7), MUL_ROW(8)},
         .opener = {OPENER(Q4_0, 3), OPENER(Q4_1, 3), OPENER(Q5_0, 3), OPENER(Q5_1, 3), OPENER(MXFP4, 3),
-                   OPENER(Q4_K, 2), OPENER(Q5_K, 2), OPENER(Q6_K, 2)},
-        .mul_open = {OPENED_ROW(4), OPENED_ROW(5), OPENED_ROW(6), OPENED_ROW(7), OPENED_ROW(8)},
+                   OPENER(Q4_K, 2), OPENER(Q5_K, 2), OPENER(Q6_K, 2), SHARERS},
+        .mul_open = {OPENED_ROW(4), OPENED_ROW(5), OPENED_ROW(6), OPENED_ROW(7), OPENED_ROW(8), SHARED_OPENED_8},
         ROW_FUNCTIONS,
     };
     return &isa;

@@ -12,6 +12,7 @@ enum { NV_SPLIT = 1, EVEN_IN_MEMORY = false, K6_IN_ORDER = false };
 #include "kernels/cpu/mul.h"
 #include "kernels/cpu/mul_k.h"
 #include "kernels/cpu/mul_strip.h"
+#include "kernels/cpu/mul_shared.h"
 #include "kernels/cpu/mul_table.h"
 #include "kernels/cpu/rows.h"
 #include "kernels/cpu/attend.h"
@@ -19,6 +20,8 @@ enum { NV_SPLIT = 1, EVEN_IN_MEMORY = false, K6_IN_ORDER = false };
 
 MUL_ALL(1)
 MUL_ALL(2)
+SHARED_ALL
+MUL_SHARED_2
 
 const struct cpu_isa *isa_portable(void)
 {
@@ -30,6 +33,8 @@ const struct cpu_isa *isa_portable(void)
         .tile = 2,
         .in_order = {IN_ORDER(1)},
         .mul = {MUL_ROW(1), MUL_ROW(2)},
+        .opener = {SHARERS},
+        .mul_open = {SHARED_OPENED_2},
         ROW_FUNCTIONS,
     };
     return &isa;

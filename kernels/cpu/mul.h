@@ -4,6 +4,7 @@
  *     mul_k.h      the K formats, as the end of this file has those of 32 a block
  *     mul_strip.h  rows and blocks gone over; floats; blocks opened for many tiles
  *     mul_swap.h   another way of opened blocks, of AVX2 alone
+ *     mul_shared.h types whose tiles share their functions
  *     mul_table.h  all of it by type and tokens
  *
  * Lanes are rows (pack.h).  A function takes T tokens (a constant) and goes over the 32 rows in strips of NV
@@ -15,6 +16,8 @@
  *         with a minimum:          then acc = fma(m, dx * sum(x), acc); K formats fma(dmin * m, dx * -sum(x), acc)
  *         Q6_K, a half of 128:     u = fma(isum * scale, dx, u) over its 8 sixteens, then acc = fma(u, d, acc);
  *                                  what is in the first place is exact
+ *         Q3_K and Q2_K, a block:  u = fma(s, dx, u) over its 8 runs, s the exact sum of both sixteens' isum * scale,
+ *                                  then acc = fma(u, d, acc); the same of minima, min * -sum(x), by dmin
  *     floats: per 32 k: s = fma(w, x, s) in rising k from 0, then acc = acc + s
  *
  * Integer sums start ACT_LIFT higher (isa.h), so that their bits are those of the float LIFT + isum: isum * dw is one
@@ -98,7 +101,7 @@ INLINE void see_lines(const struct fetch *f, const uint8_t *p, const int lines)
 INLINE int steps_of(const enum ktype type, const int T)
 {
     if (type == KT_Q6_K) return K6_IN_ORDER && T < 4 ? 2 : 8;
-    return type == KT_Q4_K || type == KT_Q5_K ? 4 : 1;
+    return type == KT_Q4_K || type == KT_Q5_K || type == KT_IQ4_XS || type == KT_Q3_K || type == KT_Q2_K ? 4 : 1;
 }
 
 /* The same pointer, which the compiler no longer knows to be the same: else it keeps what one run has loaded for the
@@ -111,17 +114,20 @@ INLINE const uint8_t *anew(const int NV, const uint8_t *p)
     return p;
 }
 
-/* How the bytes of a step are got from memory.  q: the first line of quants; h: K5's high bits.  A kernel must fit the
- * processor's cache for code with room to spare: the runs of K formats are a loop over pairs (K4, K5) or halves (K6),
- * and only what is inside is unrolled.  OPEN: as open_TYPE() has put them, for instruction sets whose sums of byte
- * products have 32 bits. */
-enum form { F8, F4, F5, FP4, K4, K5, K6, OPEN };
+/* How the bytes of a step are got from memory.  q: the first line of quants; h: high bits of K5 and K3.  A kernel must
+ * fit the processor's cache for code with room to spare: the runs of K formats are a loop over pairs (K4, K5) or halves
+ * (K6, K3, K2), and only what is inside is unrolled.  OPEN: as open_TYPE() has put them, for instruction sets whose
+ * sums of byte products have 32 bits, and for weights below 16. */
+enum form { F8, F4, F5, FP4, NL, K4, K5, K6, K3, K2, OPEN };
 
 /* MXFP4's values, times 2, 12 too large. */
 static const uint8_t fp4_up[16] = {12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0};
 
+/* IQ4's. */
+static const int8_t uneven[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+
 /* Weights of step s (0..7), rows from byte `lane` of a line on.  run, a constant: which of a K format's pair (0, 1) or
- * half (0..3), K4's of run 1 HIGH_TIMES as large; bit: K5's in h. */
+ * half (0..3), K4's of run 1 HIGH_TIMES as large; bit: K5's in h, and where K3's nibble begins. */
 INLINE vi weights(const enum form form, const uint8_t *q, const uint8_t *h, const int run, int bit, const int s,
                   const int lane)
 {
@@ -130,10 +136,11 @@ INLINE vi weights(const enum form form, const uint8_t *q, const uint8_t *h, cons
     case F8:
     case OPEN: return vi_load(q + s * LINE + lane);
     case F4:
+    case NL:
     case FP4: {
         vi w = vi_load(q + s % 4 * LINE + lane);
         w = vi_and(s < 4 ? w : vi_srl(w, 4), low);
-        return form == FP4 ? vi_pick(fp4_up, w) : w;
+        return form == FP4 ? vi_pick(fp4_up, w) : form == NL ? vi_pick8(uneven, w) : w;
     }
     case F5: {
         const uint8_t *at = q + lane;
@@ -152,6 +159,14 @@ INLINE vi weights(const enum form form, const uint8_t *q, const uint8_t *h, cons
         if (form == K4) return w;
         vi top = vi_sll(vi_srl_by(vi_load(h + s * LINE + lane), bit), 4);
         return vi_or(w, vi_and(top, vi_set1(0x10101010)));
+    }
+    case K2: return vi_and(vi_srl(vi_load(q + s * LINE + lane), 2 * run), vi_set1(0x03030303));
+    case K3: {
+        const uint8_t *at = q + s * LINE + lane, *high = h + s * LINE + lane;
+        if (run < 2) return vi_and(vi_srl(vi_load(at), 3 * run), vi_set1(0x07070707));
+        if (run == 3) return vi_and(vi_srl_by(vi_load(high), bit), vi_set1(0x07070707));
+        const vi w = vi_and(vi_srl_by(vi_load(high), bit + 1), vi_set1(0x04040404));
+        return vi_or(w, vi_and(vi_srl(vi_load(at), 6), vi_set1(0x03030303)));
     }
     default: { /* K6: q is the half's first line */
         const uint8_t *at = q + 3 * s * LINE + lane;
@@ -173,13 +188,14 @@ INLINE void dot_steps(const int T, const int NV, const enum form form, const uin
 {
     const int spill = form == K6 ? 2 : form == F5 || form == FP4 || form == K5 ? 4 : 8;
     const int chains = T * NV <= 2 ? 2 : 1, together = STEPS_TOGETHER(form);
+    const bool wide = form == F8 || form == NL; /* weights of 8 bits, which are signed */
     vacc a[2][ISA_TILE][NV_MAX];
 
     UNROLL for (int c = 0; c < chains; c++)
         UNROLL for (int t = 0; t < T; t++)
             UNROLL for (int v = 0; v < NV; v++) {
                 if (c) a[c][t][v] = vacc_start(vi_set1(0));
-                else if (form == F8) a[c][t][v] = vacc_start8(vi_set1(ACT_LIFT), start[t]);
+                else if (wide) a[c][t][v] = vacc_start8(vi_set1(ACT_LIFT), start[t]);
                 else a[c][t][v] = vacc_start(start[t]);
             }
     UNROLL for (int s0 = first; s0 < last; s0 += together) {
@@ -189,12 +205,12 @@ INLINE void dot_steps(const int T, const int NV, const enum form form, const uin
         UNROLL for (int t = 0; t < T; t++)
             UNROLL for (int s = s0; s < s0 + together; s++) {
                 const int c = s % chains;
-                const bool in_memory = (NV == 1 && form != F8) || (EVEN_IN_MEMORY && T > 2 && s % 2 == 0);
+                const bool in_memory = (NV == 1 && !wide) || (EVEN_IN_MEMORY && T > 2 && s % 2 == 0);
                 const void *at = x[t].q + 4 * s;
                 vi xs = bcast32(at);
                 UNROLL for (int v = 0; v < NV; v++) {
                     if (in_memory) a[c][t][v] = vacc_dot_at(a[c][t][v], w[s - s0][v], at);
-                    else if (form == F8) a[c][t][v] = vacc_dot8(a[c][t][v], w[s - s0][v], xs);
+                    else if (wide) a[c][t][v] = vacc_dot8(a[c][t][v], w[s - s0][v], xs);
                     else a[c][t][v] = vacc_dot(a[c][t][v], w[s - s0][v], xs);
                     if ((s + 1 - first) % spill == 0 && s + 1 < last) a[c][t][v] = vacc_spill(a[c][t][v]);
                 }
@@ -202,7 +218,7 @@ INLINE void dot_steps(const int T, const int NV, const enum form form, const uin
     }
     UNROLL for (int t = 0; t < T; t++)
         UNROLL for (int v = 0; v < NV; v++) {
-            if (form == F8) isum[t][v] = vacc_end8(a[0][t][v], vi_set1(ACT_LIFT), start[t]);
+            if (wide) isum[t][v] = vacc_end8(a[0][t][v], vi_set1(ACT_LIFT), start[t]);
             else isum[t][v] = vacc_end(a[0][t][v], start[t]);
             if (chains == 2) isum[t][v] = vi_add(isum[t][v], vacc_end(a[1][t][v], vi_set1(0)));
         }
@@ -263,7 +279,12 @@ INLINE void load_line(const int NV, const uint8_t *line, const int lane, vf *to)
 
 INLINE enum form form32(const enum ktype type)
 {
-    return type == KT_Q8_0 ? F8 : type == KT_MXFP4 ? FP4 : type == KT_Q5_0 || type == KT_Q5_1 ? F5 : F4;
+    switch (type) {
+    case KT_Q8_0: return F8;
+    case KT_MXFP4: return FP4;
+    case KT_IQ4_NL: return NL;
+    default: return type == KT_Q5_0 || type == KT_Q5_1 ? F5 : F4;
+    }
 }
 
 /* Where the quants of a packed block begin. */
@@ -285,7 +306,7 @@ INLINE void block32(const int T, const int NV, const enum ktype type, const bool
 {
     const bool has_min = type == KT_Q4_1 || type == KT_Q5_1;
     const enum form form = form32(type);
-    const int offset = has_min ? 0 : form == F8 || opened ? 128 : form == FP4 ? 12 : form == F5 ? 16 : 8;
+    const int offset = has_min ? 0 : form == F8 || form == NL || opened ? 128 : form == FP4 ? 12 : form == F5 ? 16 : 8;
     const uint8_t *q = quants32(type, w);
     vi_tile isum;
     vf d[NV_MAX], sunk[NV_MAX], m[NV_MAX];

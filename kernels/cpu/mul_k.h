@@ -182,3 +182,163 @@ INLINE void block_k6(const int T, const int NV, const bool opened, const uint8_t
             UNROLL for (int v = 0; v < NV; v++) acc[t][v] = vf_fma(u[t][v], d[v], acc[t][v]);
     }
 }
+
+/* ----------------------------------------------------------------------- IQ4_XS */
+
+/* Scales of run j, d times them: their lower bits are nibble j of `low`, the upper two bits 2 j of `high`. */
+INLINE vf scale_xs(vf d, vi low, vi high, const int j)
+{
+    const vi upper = vi_sll(vi_and(vi_srl_by(high, 2 * j), vi_set1(3)), 4);
+    const vi six = vi_or(vi_and(vi_srl_by(low, 4 * j), vi_set1(15)), upper);
+    return vf_mul(d, vf_from(vi_sub(six, vi_set1(32))));
+}
+
+/* What a block's runs have in common. */
+struct head_xs {
+    vf d[NV_MAX];
+    vi low[NV_MAX], high[NV_MAX];
+};
+
+INLINE struct head_xs head_xs(const int NV, const uint8_t *w, const int lane)
+{
+    struct head_xs b;
+    load_halves(NV, w, lane, b.d);
+    UNROLL for (int v = 0; v < NV; v++) {
+        const int at = lane + v * VB;
+        b.high[v] = vi_srl(vi_of_bits(vf_bf16(w + 64 + at / 2)), 16); /* words, as vf_bf16 reads them */
+        b.low[v] = vi_load(w + 128 + at);
+    }
+    return b;
+}
+
+/* A run's sums into acc. */
+INLINE void add_scaled(const int T, const int NV, const struct act *x, const vf *scale, vi_tile isum, vf_tile acc)
+{
+    vf sunk[NV_MAX];
+    UNROLL for (int v = 0; v < NV; v++) sunk[v] = sink(scale[v]);
+    UNROLL for (int t = 0; t < T; t++) {
+        const vf dx = vf_set1(x[t].dx);
+        UNROLL for (int v = 0; v < NV; v++)
+            acc[t][v] = vf_fma(times(isum[t][v], scale[v], sunk[v]), dx, acc[t][v]);
+    }
+}
+
+/* A block times one token. */
+INLINE void block_xs(const int NV, const uint8_t *w, const int lane, const struct act *x, vf_tile acc,
+                     struct fetch *fetch)
+{
+    const struct head_xs b = head_xs(NV, w, lane);
+    const uint8_t *q = w + 128 + LINE;
+    for (int j = 0; j < 8; j++, q += 4 * LINE, x++) {
+        vi_tile isum;
+        vf scale[NV_MAX];
+        if (j % 2 == 0) fetch_step(fetch);
+        dot_run(1, NV, NL, 128, q, NULL, 0, 0, lane, x, isum);
+        UNROLL for (int v = 0; v < NV; v++) scale[v] = scale_xs(b.d[v], b.low[v], b.high[v], j);
+        add_scaled(1, NV, x, scale, isum, acc);
+    }
+}
+
+/* ---------------------------------------------------------------- Q3_K and Q2_K */
+
+/* Bytes 2 `upper` and the next of each lane, to 16 bits each. */
+INLINE vi two_bytes(vi bytes, const int upper)
+{
+    const vi low = vi_set1(0xff), high = vi_set1(0xff0000);
+    if (upper) return vi_or(vi_and(vi_srl(bytes, 16), low), vi_and(vi_srl(bytes, 8), high));
+    return vi_or(vi_and(bytes, low), vi_and(vi_sll(bytes, 8), high));
+}
+
+/* The scales of both sixteens of run `run` (a constant) of a half, and Q2_K's minima; quant.c draws them. */
+INLINE vi scales_k23(const enum ktype type, const uint8_t *w, int half, const int run, const int lane, vi *min)
+{
+    if (type == KT_Q2_K) {
+        const vi both = two_bytes(vi_load(w + 128 + (2 * half + run / 2) * LINE + lane), run % 2);
+        const vi four = vi_set1(0x000f000f);
+        *min = vi_and(vi_srl(both, 4), four);
+        return vi_and(both, four);
+    }
+    const uint8_t *sc = w + 64 + lane;
+    const vi low = vi_and(vi_srl_by(vi_load(sc + run / 2 * LINE), 4 * half), vi_set1(0x0f0f0f0f));
+    const vi high = vi_and(vi_srl_by(vi_load(sc + 2 * LINE), 4 * half + run / 2 * 2), vi_set1(0x03030303));
+    return vi_sub16(two_bytes(vi_or(low, vi_sll(high, 4)), run % 2), vi_set1(0x00200020));
+}
+
+/* Less the sum of a sixteen's activations. */
+INLINE int32_t less_sum(const struct act *x, const int half)
+{
+    return (x->start32[half] - ACT_LIFT) >> 5;
+}
+
+/* A run's sums into u, and Q2_K's of the minima into m.  Whole as they are, they need not be rounded: of a run they are
+ * at most 2 * 16 * 4 * 127 times a scale of 32.  Sums of a sixteen have 16 bits. */
+INLINE void run_k23(const int T, const int NV, const enum ktype type, const enum form form, const uint8_t *q,
+                    const uint8_t *h, const int run, int bit, const int lane, const struct act *x, const vi *scale,
+                    const vi *min, vf_tile u, vf_tile m)
+{
+    vi_tile isum[2];
+    UNROLL for (int half = 0; half < 2; half++) {
+        vi start[ISA_TILE];
+        UNROLL for (int t = 0; t < T; t++) start[t] = vi_set1(type == KT_Q3_K ? 4 * less_sum(x + t, half) : 0);
+        dot_steps(T, NV, form, q, h, run, bit, 4 * half, 4 * half + 4, lane, x, start, isum[half]);
+    }
+    UNROLL for (int t = 0; t < T; t++) {
+        const vf dx = vf_set1(x[t].dx);
+        const vi sums = vi_set1((int32_t)((uint32_t)less_sum(x + t, 1) << 16 | (less_sum(x + t, 0) & 0xffff)));
+        UNROLL for (int v = 0; v < NV; v++) {
+            const vi both = vi_or(vi_and(isum[0][t][v], vi_set1(0xffff)), vi_sll(isum[1][t][v], 16));
+            u[t][v] = vf_fma(vf_from(vi_madd16(both, scale[v])), dx, u[t][v]);
+            if (type == KT_Q2_K) m[t][v] = vf_fma(vf_from(vi_madd16(sums, min[v])), dx, m[t][v]);
+        }
+    }
+}
+
+INLINE void zero_k23(const int T, const int NV, vf_tile u)
+{
+    UNROLL for (int t = 0; t < T; t++)
+        UNROLL for (int v = 0; v < NV; v++) u[t][v] = vf_zero();
+}
+
+/* What a block's runs come to, into acc. */
+INLINE void end_k23(const int T, const int NV, const enum ktype type, const uint8_t *w, const int lane, vf_tile u,
+                    vf_tile m, vf_tile acc)
+{
+    vf d[NV_MAX], dmin[NV_MAX];
+    load_halves(NV, w, lane, d);
+    if (type == KT_Q2_K) load_halves(NV, w + 64, lane, dmin);
+    UNROLL for (int t = 0; t < T; t++)
+        UNROLL for (int v = 0; v < NV; v++) {
+            acc[t][v] = vf_fma(u[t][v], d[v], acc[t][v]);
+            if (type == KT_Q2_K) acc[t][v] = vf_fma(m[t][v], dmin[v], acc[t][v]);
+        }
+}
+
+/* Where the lines are that a half's runs share, and Q3_K's high bits. */
+INLINE const uint8_t *low_k23(const enum ktype type, const uint8_t *w, int half)
+{
+    return w + (type == KT_Q2_K ? 128 + 4 * LINE : 64 + 11 * LINE) + half * 8 * LINE;
+}
+
+INLINE const uint8_t *high_k3(const uint8_t *w)
+{
+    return w + 64 + 3 * LINE;
+}
+
+/* A block times one token. */
+INLINE void block_k23(const int NV, const enum ktype type, const uint8_t *w, const int lane, const struct act *x,
+                      vf_tile acc, struct fetch *fetch)
+{
+    const enum form form = type == KT_Q2_K ? K2 : K3;
+    vf_tile u, m;
+    zero_k23(1, NV, u), zero_k23(1, NV, m);
+    for (int half = 0; half < 2; half++)
+        UNROLL for (int run = 0; run < 4; run++, x++) {
+            const uint8_t *q = anew(NV, low_k23(type, w, half)), *h = anew(NV, high_k3(w));
+            vi scale[NV_MAX], min[NV_MAX];
+            if (run % 2 == 0) fetch_step(fetch);
+            UNROLL for (int v = 0; v < NV; v++)
+                scale[v] = scales_k23(type, w, half, run, lane + v * VB, &min[v]);
+            run_k23(1, NV, type, form, q, h, run, 4 * half, lane, x, scale, min, u, m);
+        }
+    end_k23(1, NV, type, w, lane, u, m, acc);
+}

@@ -75,7 +75,15 @@ INLINE void open_block(const enum ktype type, const uint8_t *w, uint8_t *to)
 /* Runs of 32 in a block. */
 INLINE int runs_of(const enum ktype type)
 {
-    return type == KT_Q4_K || type == KT_Q5_K || type == KT_Q6_K ? 8 : 1;
+    switch (type) {
+    case KT_Q4_K:
+    case KT_Q5_K:
+    case KT_Q6_K:
+    case KT_IQ4_XS:
+    case KT_Q3_K:
+    case KT_Q2_K: return 8;
+    default: return 1;
+    }
 }
 
 INLINE void acc_load(const int T, const int NV, const float *from, vf_tile acc)
@@ -97,6 +105,10 @@ INLINE void block_int(const int T, const int NV, const enum ktype type, const bo
         block_k45(T, NV, type, opened, w, open, lane, x, acc, fetch);
     } else if (type == KT_Q6_K) {
         block_k6(T, NV, opened, w, open, lane, x, acc, fetch);
+    } else if (type == KT_IQ4_XS) {
+        block_xs(NV, w, lane, x, acc, fetch);
+    } else if (type == KT_Q3_K || type == KT_Q2_K) {
+        block_k23(NV, type, w, lane, x, acc, fetch);
     } else {
         fetch_step(fetch);
         block32(T, NV, type, opened, w, open, lane, x, acc);

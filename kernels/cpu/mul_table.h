@@ -1,5 +1,5 @@
-/* mul_table.h - the functions of mul_strip.h and mul_swap.h by type and tokens, for an isa_*.c's table.  It has said
- * before:
+/* mul_table.h - the functions of mul_strip.h, mul_swap.h and mul_shared.h by type and tokens, for an isa_*.c's table.
+ * It has said before:
  *
  *     NV_OF(type, T)          how many of 32 / LANES vectors a strip has
  *     SPLITS(type, T, bytes)  whether so many bytes are gone over block by block, NV_SPLIT vectors of each at a time,
@@ -56,12 +56,62 @@
     [KT_Q8_0][T] = mul_Q8_0_##T, [KT_Q4_0][T] = mul_Q4_0_##T, [KT_Q4_1][T] = mul_Q4_1_##T,                             \
     [KT_Q5_0][T] = mul_Q5_0_##T, [KT_Q5_1][T] = mul_Q5_1_##T, [KT_Q4_K][T] = mul_Q4_K_##T,                             \
     [KT_Q5_K][T] = mul_Q5_K_##T, [KT_Q6_K][T] = mul_Q6_K_##T, [KT_F32][T] = mul_F32_##T,                               \
-    [KT_F16][T] = mul_F16_##T, [KT_BF16][T] = mul_BF16_##T, [KT_MXFP4][T] = mul_MXFP4_##T
+    [KT_F16][T] = mul_F16_##T, [KT_BF16][T] = mul_BF16_##T, [KT_MXFP4][T] = mul_MXFP4_##T,                             \
+    [KT_IQ4_NL][T] = mul_IQ4_NL_##T, [KT_IQ4_XS][T] = mul_IQ4_XS_##T, [KT_Q3_K][T] = mul_Q3_K_##T,                     \
+    [KT_Q2_K][T] = mul_Q2_K_##T
+
+/* By mul_shared.h: the function of a lone token; and one that is given T, for each of those up to a set's tile. */
+#define SHARED(type, bytes)                                                                                            \
+    MUL_INT(type, bytes, 1)                                                                                            \
+    OPENING(type, bytes, SHARED_BYTES(KT_##type), shared_block)                                                        \
+    static __attribute__((noinline)) void shared_##type(const uint8_t *w, const uint8_t *open, int n,                  \
+                                                        const struct act *x, int T, float *acc,                        \
+                                                        struct isa_ahead ahead)                                        \
+    {                                                                                                                  \
+        shared_blocks(KT_##type, open_##type, ISA_GROUP *(bytes), w, open, n, x, T, acc, ahead);                       \
+    }                                                                                                                  \
+    SHARED_OPEN(type, 1)
+#define SHARED_OPEN(type, T)                                                                                           \
+    static void mul_open_##type##_##T(const uint8_t *w, const uint8_t *open, int n, const struct act *x, float *acc,   \
+                                     struct isa_ahead ahead)                                                           \
+    {                                                                                                                  \
+        shared_##type(w, open, n, x, T, acc, ahead);                                                                   \
+    }
+#define SHARED_ALL                                                                                                     \
+    SHARED(IQ4_NL, 18)                                                                                                 \
+    SHARED(IQ4_XS, 136)                                                                                                \
+    SHARED(Q3_K, 110)                                                                                                  \
+    SHARED(Q2_K, 84)
+#define SHARED_TOKENS(type, T)                                                                                         \
+    static void mul_##type##_##T(const uint8_t *w, int n, const void *x, size_t stride, float *acc,                    \
+                                struct isa_ahead ahead)                                                                \
+    {                                                                                                                  \
+        (void)stride;                                                                                                  \
+        shared_##type(w, NULL, n, x, T, acc, ahead);                                                                   \
+    }                                                                                                                  \
+    SHARED_OPEN(type, T)
+#define MUL_SHARED(T)                                                                                                  \
+    SHARED_TOKENS(IQ4_NL, T)                                                                                           \
+    SHARED_TOKENS(IQ4_XS, T)                                                                                           \
+    SHARED_TOKENS(Q3_K, T)                                                                                             \
+    SHARED_TOKENS(Q2_K, T)
+#define MUL_SHARED_2 MUL_SHARED(2)
+#define MUL_SHARED_6 MUL_SHARED_2 MUL_SHARED(3) MUL_SHARED(4) MUL_SHARED(5) MUL_SHARED(6)
+#define MUL_SHARED_8 MUL_SHARED_6 MUL_SHARED(7) MUL_SHARED(8)
+#define SHARED_OPENED(T)                                                                                               \
+    [KT_IQ4_NL][T] = mul_open_IQ4_NL_##T, [KT_IQ4_XS][T] = mul_open_IQ4_XS_##T, [KT_Q3_K][T] = mul_open_Q3_K_##T,      \
+    [KT_Q2_K][T] = mul_open_Q2_K_##T
+#define SHARED_OPENED_2 SHARED_OPENED(1), SHARED_OPENED(2)
+#define SHARED_OPENED_6 SHARED_OPENED_2, SHARED_OPENED(3), SHARED_OPENED(4), SHARED_OPENED(5), SHARED_OPENED(6)
+#define SHARED_OPENED_8 SHARED_OPENED_6, SHARED_OPENED(7), SHARED_OPENED(8)
+#define SHARER(type) [KT_##type] = {open_##type, SHARED_BYTES(KT_##type), 2}
+#define SHARERS SHARER(IQ4_NL), SHARER(IQ4_XS), SHARER(Q3_K), SHARER(Q2_K)
 
 /* isa->in_order: n tokens of weights that need not be taken apart, else one. */
 #define IN_ORDER(n)                                                                                                    \
     [KT_Q8_0] = n, [KT_F32] = n, [KT_F16] = n, [KT_BF16] = n, [KT_Q4_0] = 1, [KT_Q4_1] = 1, [KT_Q5_0] = 1,             \
-    [KT_Q5_1] = 1, [KT_MXFP4] = 1, [KT_Q4_K] = 1, [KT_Q6_K] = K6_IN_ORDER
+    [KT_Q5_1] = 1, [KT_MXFP4] = 1, [KT_IQ4_NL] = 1, [KT_Q4_K] = 1, [KT_IQ4_XS] = 1, [KT_Q2_K] = 1,                     \
+    [KT_Q6_K] = K6_IN_ORDER
 
 /* The same with opened weights.  OPENING(type, bytes, run, opening): what opens a type, to so many bytes a run of 32,
  * by a function for a block. */

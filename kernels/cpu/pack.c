@@ -58,10 +58,12 @@ struct form {
     int spans;
     struct span span[7];
     bool byte; /* no halves, but the file's first byte, 32 bytes of them */
-    enum { PLAIN, FIVES, THREES } woven; /* FIVES: lines 0 .. 4; THREES: those from the fifth on, three at a time */
+    /* FIVES: lines 0 .. 4; THREES: those from the fifth on, three at a time; TOPS: those from the fourth on, three that
+     * are TOPS_STEP apart at a time */
+    enum { PLAIN, FIVES, THREES, TOPS } woven;
 };
 
-enum { THREES_AT = 4, THREES_END = THREES_AT + 3 * 16 };
+enum { THREES_AT = 4, THREES_END = THREES_AT + 3 * 16, TOPS_AT = 3, TOPS_STEP = 8 };
 
 static const struct form q8_0 = {1, {0}, 0x80808080u, 1, {{2, 8, 0, 1}}, false, PLAIN};
 static const struct form q4_0 = {1, {0}, 0, 1, {{2, 4, 0, 1}}, false, PLAIN};
@@ -71,6 +73,9 @@ static const struct form q5_0 = {1, {0}, 0, 1, {{2, 5, 0, 1}}, false, FIVES};
 static const struct form q5_1 = {2, {0, 2}, 0, 1, {{4, 5, 0, 1}}, false, FIVES};
 static const struct form q4_k = {2, {0, 2}, 0, 1, {{4, 35, 0, 1}}, false, PLAIN};
 static const struct form q5_k = {2, {0, 2}, 0, 1, {{4, 43, 0, 1}}, false, PLAIN};
+static const struct form iq4_xs = {2, {0, 2}, 0, 1, {{4, 33, 0, 1}}, false, PLAIN};
+static const struct form q3_k = {1, {108}, 0, 2, {{96, 3, 0, 1}, {0, 24, TOPS_AT, 1}}, false, TOPS};
+static const struct form q2_k = {2, {80, 82}, 0, 1, {{0, 20, 0, 1}}, false, PLAIN};
 /* Scales; then for each half of 128: low bits of steps 0 .. 7, of steps 8 .. 15, high bits, 3 lines a step. */
 static const struct form q6_k = {1, {208}, 0, 7, {{192, 4, 0, 1},
                                                   {0, 8, 4, 3}, {32, 8, 5, 3}, {128, 8, 6, 3},
@@ -87,11 +92,15 @@ static const struct form *form_of(enum ktype type)
 {
     switch (type) {
     case KT_Q8_0: return &q8_0;
-    case KT_Q4_0: return &q4_0;
+    case KT_Q4_0:
+    case KT_IQ4_NL: return &q4_0;
+    case KT_IQ4_XS: return &iq4_xs;
     case KT_MXFP4: return &mxfp4;
     case KT_Q4_1: return &q4_1;
     case KT_Q5_0: return &q5_0;
     case KT_Q5_1: return &q5_1;
+    case KT_Q2_K: return &q2_k;
+    case KT_Q3_K: return &q3_k;
     case KT_Q4_K: return &q4_k;
     case KT_Q5_K: return &q5_k;
     case KT_Q6_K: return &q6_k;
@@ -204,6 +213,23 @@ INLINE void weave_threes(uint8_t *a)
     }
 }
 
+/* A step of a Q3_K block as the file has it: top bits of runs 0 .. 7, two bits of each of runs 0 .. 3, and of 4 .. 7.
+ * Woven, the latter two have runs 0 and 1 of their half whole, from the lowest bit on, and two bits of run 2; the first
+ * a nibble of each half: run 3, and the top bit of run 2.  So five operations are needed for one run of four alone. */
+INLINE void weave_tops(uint8_t *a)
+{
+    const size_t half = TOPS_STEP * LINE;
+    for (int i = 0; i < LINE; i += 16, a += 16) {
+        const dwords top = load(a), q0 = load(a + half), q1 = load(a + 2 * half);
+        store(a, (q0 >> 6 & 0x03030303u) | (q1 >> 2 & 0x30303030u) | (top >> 1 & 0x44444444u) |
+                     (top << 1 & 0x88888888u));
+        store(a + half, (q0 & 0x03030303u) | (q0 << 1 & 0x18181818u) | (q0 << 2 & 0xc0c0c0c0u) |
+                            (top << 2 & 0x04040404u) | (top << 4 & 0x20202020u));
+        store(a + 2 * half, (q1 & 0x03030303u) | (q1 << 1 & 0x18181818u) | (q1 << 2 & 0xc0c0c0c0u) |
+                                (top >> 2 & 0x04040404u) | (top & 0x20202020u));
+    }
+}
+
 /* One block of n rows; row r's is at src + r * stride. */
 INLINE void pack_block(const struct form *f, int n, const uint8_t *src, size_t stride, uint8_t *dst)
 {
@@ -217,6 +243,7 @@ INLINE void pack_block(const struct form *f, int n, const uint8_t *src, size_t s
     for (int i = 0; i < f->spans; i++) pack_span(&f->span[i], f->flip, n, src, stride, lines);
     if (f->woven == FIVES) weave_fives(lines);
     for (int i = THREES_AT; f->woven == THREES && i < THREES_END; i += 3) weave_threes(lines + LINE * i);
+    for (int i = TOPS_AT; f->woven == TOPS && i < TOPS_AT + TOPS_STEP; i++) weave_tops(lines + LINE * i);
 }
 
 /* Blocks of f, of `size` bytes each in the file. */
@@ -231,11 +258,15 @@ static void pack_blocks(enum ktype type, int blocks, const uint8_t *src, size_t 
 {
     switch (type) {
     case KT_Q8_0: pack_form(&q8_0, 34, ROWS, blocks, src, stride, dst); break;
-    case KT_Q4_0: pack_form(&q4_0, 18, ROWS, blocks, src, stride, dst); break;
+    case KT_Q4_0:
+    case KT_IQ4_NL: pack_form(&q4_0, 18, ROWS, blocks, src, stride, dst); break;
     case KT_MXFP4: pack_form(&mxfp4, 17, ROWS, blocks, src, stride, dst); break;
     case KT_Q4_1: pack_form(&q4_1, 20, ROWS, blocks, src, stride, dst); break;
     case KT_Q5_0: pack_form(&q5_0, 22, ROWS, blocks, src, stride, dst); break;
     case KT_Q5_1: pack_form(&q5_1, 24, ROWS, blocks, src, stride, dst); break;
+    case KT_IQ4_XS: pack_form(&iq4_xs, 136, ROWS, blocks, src, stride, dst); break;
+    case KT_Q2_K: pack_form(&q2_k, 84, ROWS, blocks, src, stride, dst); break;
+    case KT_Q3_K: pack_form(&q3_k, 110, ROWS, blocks, src, stride, dst); break;
     case KT_Q4_K: pack_form(&q4_k, 144, ROWS, blocks, src, stride, dst); break;
     case KT_Q5_K: pack_form(&q5_k, 176, ROWS, blocks, src, stride, dst); break;
     default: pack_form(&q6_k, 210, ROWS, blocks, src, stride, dst); break;
@@ -320,6 +351,18 @@ static void unweave_threes(const uint8_t *lines, int r, uint32_t *three)
     three[2] = (a >> 4 & 0x03030303u) | (b >> 2 & 0x0c0c0c0cu) | (c & 0x30303030u) | (a & 0xc0c0c0c0u);
 }
 
+/* The same of lines TOPS_STEP apart and weave_tops(). */
+static void unweave_tops(const uint8_t *lines, int r, uint32_t *v)
+{
+    const size_t half = TOPS_STEP * LINE;
+    const uint32_t top = get32(lines + 4 * r), q0 = get32(lines + half + 4 * r), q1 = get32(lines + 2 * half + 4 * r);
+    v[0] = (q0 >> 2 & 0x01010101u) | (q0 >> 4 & 0x02020202u) | (q1 << 2 & 0x10101010u) | (q1 & 0x20202020u) |
+           (top << 1 & 0x88888888u) | (top >> 1 & 0x44444444u);
+    v[TOPS_STEP] = (q0 & 0x03030303u) | (q0 >> 1 & 0x0c0c0c0cu) | (q0 >> 2 & 0x30303030u) | (top << 6 & 0xc0c0c0c0u);
+    v[2 * TOPS_STEP] = (q1 & 0x03030303u) | (q1 >> 1 & 0x0c0c0c0cu) | (q1 >> 2 & 0x30303030u) |
+                       (top << 2 & 0xc0c0c0c0u);
+}
+
 /* The file's block of row r. */
 static void unpack_block(const struct form *f, const uint8_t *packed, int r, uint8_t *block)
 {
@@ -334,6 +377,7 @@ static void unpack_block(const struct form *f, const uint8_t *packed, int r, uin
         }
     if (f->woven == FIVES) unweave_fives(lines, r, v);
     for (int i = THREES_AT; f->woven == THREES && i < THREES_END; i += 3) unweave_threes(lines + LINE * i, r, v + i);
+    for (int i = TOPS_AT; f->woven == TOPS && i < TOPS_AT + TOPS_STEP; i++) unweave_tops(lines + LINE * i, r, v + i);
 
     for (int h = 0; h < f->halves; h++) put16(block + f->half_at[h], get16(packed + 64 * h + 2 * r));
     if (f->byte) block[0] = packed[r];

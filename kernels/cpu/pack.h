@@ -7,10 +7,17 @@
  *     Q8_0   d f16[32] | 8 steps x dword[32]          step s: k = 4 s .. 4 s + 3, each byte xor 0x80 (unsigned)
  *     Q4_0   d f16[32] | 4 steps x dword[32]          nibbles as in the file: lo is step s, hi is step s + 4
  *     MXFP4  e u8[32] | 4 steps x dword[32]           the same
+ *     IQ4_NL                                          as Q4_0
+ *     IQ4_XS d f16[32] | high u16[32] | low dword[32] | 8 runs x 4 steps x dword[32]: each run as Q4_0's
  *     Q4_1   d f16[32] | m f16[32] | 4 x dword[32]
  *     Q5_0   d f16[32] | 5 x dword[32]: of each byte of dword i bits 0-4 are step i; above them (a: bits 5-7, b: bits
  *            6-7, c: bit 5) step 5 is a0 b1, step 6 a2 b3, step 7 a4 c3 c1, each from its top bit down
  *     Q5_1   d f16[32] | m f16[32] | 5 x dword[32]
+ *     Q2_K   d f16[32] | dmin f16[32] | scales 4 x dword[32] | 16 x dword[32]: dword 8 c + s has step s of runs
+ *            4 c .. 4 c + 3, from its lowest bits on
+ *     Q3_K   d f16[32] | scales 3 x dword[32] | h 8 x dword[32] | 16 x dword[32]: dword 8 c + s has step s of runs
+ *            4 c and 4 c + 1 (bits 0-2 and 3-5) and the two lower bits of run 4 c + 2 above; nibble c of h's dword s
+ *            has run 4 c + 3, and that one's third bit above
  *     Q4_K   d f16[32] | dmin f16[32] | scales 3 x dword[32] | 32 x dword[32]: dword 8 c + s: lo is step s of run
  *            2 c, hi of run 2 c + 1
  *     Q5_K   d f16[32] | dmin f16[32] | scales 3 x dword[32] | h 8 x dword[32] | 32 x dword[32]

@@ -28,6 +28,8 @@
  *     vi_srl_by: vi_srl by a number that is no constant
  *     vi_u8: LANES unsigned bytes in memory
  *     vi_pick(table, v): each byte of v, which are 0..15, becomes that byte of the table
+ *     vi_pick8(table, v): the same of signed bytes, each 128 larger: as vacc_dot8 takes them
+ *     vi_madd16(a, b): each lane adds both products of its signed 16 bits; vi_sub16: of 16 bits
  *     vi_byte(v, j): byte j (0..3) of each lane
  *     REGISTERS: vectors that the set has names for
  *     HIGH_TIMES: how many times as large vacc_dot may have upper nibbles: 16, as they lie, or 1

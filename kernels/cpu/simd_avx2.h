@@ -93,6 +93,9 @@ INLINE vi vi_pick(const uint8_t *table, vi v)
 {
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i_u *)table)), v);
 }
+INLINE vi vi_flip8(vi a) { return vi_xor(a, _mm256_set1_epi8(INT8_MIN)); }
+INLINE vi vi_madd16(vi a, vi b) { return _mm256_madd_epi16(a, b); }
+INLINE vi vi_sub16(vi a, vi b) { return _mm256_sub_epi16(a, b); }
 INLINE vi vi_sra(vi a, const int n) { return (vi)((vs)a >> n); }
 INLINE vf vf_from(vi a) { return _mm256_cvtepi32_ps(a); }
 INLINE vf vf_of_bits(vi a) { return _mm256_castsi256_ps(a); }
@@ -147,6 +150,9 @@ INLINE vi vacc_end(vacc a, vi first) { return _mm256_add_epi32(vacc_spill(a).sum
 
 enum { HIGH_TIMES = 1 }; /* 2 * 240 * 127 would not fit */
 
+/* The flip that vacc_dot8 undoes: a compiler leaves out both. */
+INLINE vi vi_pick8(const int8_t *table, vi v) { return vi_flip8(vi_pick((const uint8_t *)table, v)); }
+
 /* Eight bits do not fit: |w - 128| times (x with the sign of w - 128), at most 2 * 128 * 127. */
 INLINE vacc vacc_start8(vi first, vi less)
 {
@@ -155,7 +161,7 @@ INLINE vacc vacc_start8(vi first, vi less)
 }
 INLINE vacc vacc_dot8(vacc a, vi w, vi x)
 {
-    __m256i s = _mm256_xor_si256(w, _mm256_set1_epi8(INT8_MIN));
+    __m256i s = vi_flip8(w);
     __m256i p = _mm256_maddubs_epi16(_mm256_abs_epi8(s), _mm256_sign_epi8(x, s));
     a.sum = settled(_mm256_add_epi32(a.sum, _mm256_madd_epi16(p, _mm256_set1_epi16(1))));
     return a;

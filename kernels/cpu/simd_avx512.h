@@ -101,6 +101,13 @@ INLINE vi vi_pick(const uint8_t *table, vi v)
 {
     return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i_u *)table)), v);
 }
+INLINE vi vi_pick8(const int8_t *table, vi v)
+{
+    const __m128i up = _mm_xor_si128(_mm_loadu_si128((const __m128i_u *)table), _mm_set1_epi8(INT8_MIN));
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(up), v);
+}
+INLINE vi vi_madd16(vi a, vi b) { return _mm512_madd_epi16(a, b); }
+INLINE vi vi_sub16(vi a, vi b) { return _mm512_sub_epi16(a, b); }
 INLINE vi vi_sra(vi a, const int n) { return (vi)((vs)a >> n); }
 INLINE vf vf_from(vi a) { return _mm512_cvtepi32_ps(a); }
 INLINE vf vf_of_bits(vi a) { return _mm512_castsi512_ps(a); }

@@ -32,6 +32,12 @@ INLINE vi vacc_end(vacc a, vi first)
     return a.sum;
 }
 
+INLINE vi vi_pick8(const int8_t *table, vi v)
+{
+    const __m128i signed16 = _mm_loadu_si128((const __m128i_u *)table); /* what is flipped is the table */
+    return _mm256_shuffle_epi8(vi_flip8(_mm256_broadcastsi128_si256(signed16)), v);
+}
+
 /* w - 128 times x: the sum starts at -128 * sum(x). */
 INLINE vacc vacc_start8(vi first, vi less)
 {

@@ -103,6 +103,12 @@ INLINE vi vi_pick(const uint8_t *table, vi v)
     memcpy(&v, b, sizeof v);
     return v;
 }
+INLINE vi vi_pick8(const int8_t *table, vi v)
+{
+    return vi_pick((const uint8_t *)table, v) ^ vi_set1((int32_t)0x80808080);
+}
+INLINE vi vi_madd16(vi a, vi b) { return (vi_sll(a, 16) >> 16) * (vi_sll(b, 16) >> 16) + (a >> 16) * (b >> 16); }
+INLINE vi vi_sub16(vi a, vi b) { return (vi)((vus)a - (vus)b); }
 INLINE vi vi_sra(vi a, const int n) { return a >> n; }
 INLINE vf vf_from(vi a) { return __builtin_convertvector(a, vf); }
 

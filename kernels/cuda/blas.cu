@@ -225,6 +225,10 @@ static int unpack(struct gpu *g, const gpu_mat &w, int first, int m, unsigned sh
     case KT_Q4_K: return unpack_type<KT_Q4_K>(g, w, first, m, tile);
     case KT_Q5_K: return unpack_type<KT_Q5_K>(g, w, first, m, tile);
     case KT_Q6_K: return unpack_type<KT_Q6_K>(g, w, first, m, tile);
+    case KT_IQ4_NL: return unpack_type<KT_IQ4_NL>(g, w, first, m, tile);
+    case KT_IQ4_XS: return unpack_type<KT_IQ4_XS>(g, w, first, m, tile);
+    case KT_Q3_K: return unpack_type<KT_Q3_K>(g, w, first, m, tile);
+    case KT_Q2_K: return unpack_type<KT_Q2_K>(g, w, first, m, tile);
     default: return static_cast<int>(cudaErrorInvalidValue);
     }
 }
@@ -267,7 +271,8 @@ template <ktype... TYPES> static int load_unpacks()
 
 int load_blas(void)
 {
-    int rc = load_unpacks<KT_F16, KT_Q8_0, KT_Q4_0, KT_Q4_1, KT_Q5_0, KT_Q5_1, KT_MXFP4, KT_Q4_K, KT_Q5_K, KT_Q6_K>();
+    int rc = load_unpacks<KT_F16, KT_Q8_0, KT_Q4_0, KT_Q4_1, KT_Q5_0, KT_Q5_1, KT_MXFP4, KT_Q4_K, KT_Q5_K, KT_Q6_K,
+                          KT_IQ4_NL, KT_IQ4_XS, KT_Q3_K, KT_Q2_K>();
     if (!rc) rc = load(halve_kernel);
     return rc ? rc : load(finish_kernel);
 }

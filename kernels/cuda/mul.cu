@@ -36,30 +36,37 @@ __device__ __forceinline__ rounded act_at(const gpu_act *x)
 
 /* ------------------------------------------------------------------------ a part of k */
 
+/* A unit with a scale for 16 times one token's: it is summed by itself, then times d. */
+template <ktype TYPE>
+__device__ __forceinline__ float times_sixteens(const unit<TYPE> &w, const rounded (&x)[4], float acc)
+{
+    enum { FROM = unit<TYPE>::FROM, MINIMUM = unit<TYPE>::HAS_MINIMUM };
+    float u = 0, below = 0;
+    for (int run = 0; run < 4; run++) {
+        const int ns0 = x[run].ns0, ns1 = x[run].ns - ns0;
+        int sum0 = FROM * ns0, sum1 = FROM * ns1;
+        for (int s = 0; s < 4; s++) sum0 = __dp4a(static_cast<int>(w.q(run, s)), x[run].q[s], sum0);
+        for (int s = 4; s < 8; s++) sum1 = __dp4a(static_cast<int>(w.q(run, s)), x[run].q[s], sum1);
+        u = __fmaf_rn(__int2float_rn(w.part_scale(run, 0) * sum0 + w.part_scale(run, 1) * sum1), x[run].dx, u);
+        if (MINIMUM)
+            below = __fmaf_rn(__int2float_rn(w.part_min(run, 0) * ns0 + w.part_min(run, 1) * ns1), x[run].dx, below);
+    }
+    acc = __fmaf_rn(u, w.d, acc);
+    return MINIMUM ? __fmaf_rn(below, w.m, acc) : acc;
+}
+
 /* A unit of the row times one token's: into acc, a run after the other. */
 template <ktype TYPE>
 __device__ __forceinline__ float times(const unit<TYPE> &w, const rounded (&x)[unit<TYPE>::RUNS], float acc)
 {
-    for (int run = 0; run < unit<TYPE>::RUNS; run++) {
+    if constexpr (SIXTEENS<TYPE>) return times_sixteens<TYPE>(w, x, acc);
+    else for (int run = 0; run < unit<TYPE>::RUNS; run++) {
         int sum = unit<TYPE>::FROM * x[run].ns;
         for (int s = 0; s < 8; s++) sum = __dp4a(static_cast<int>(w.q(run, s)), x[run].q[s], sum);
         acc = __fmaf_rn(__int2float_rn(sum), __fmul_rn(w.step(run), x[run].dx), acc);
         if (unit<TYPE>::HAS_MINIMUM) acc = __fmaf_rn(w.below(run), x[run].mdx, acc);
     }
     return acc;
-}
-
-/* Q6_K has a scale for 16: a unit is summed by itself, then times d. */
-template <> __device__ __forceinline__ float times<KT_Q6_K>(const half_of_six &w, const rounded (&x)[4], float acc)
-{
-    float u = 0;
-    for (int run = 0; run < 4; run++) {
-        int sum0 = 32 * x[run].ns0, sum1 = 32 * (x[run].ns - x[run].ns0);
-        for (int s = 0; s < 4; s++) sum0 = __dp4a(static_cast<int>(w.q(run, s)), x[run].q[s], sum0);
-        for (int s = 4; s < 8; s++) sum1 = __dp4a(static_cast<int>(w.q(run, s)), x[run].q[s], sum1);
-        u = __fmaf_rn(__int2float_rn(w.part_scale(run, 0) * sum0 + w.part_scale(run, 1) * sum1), x[run].dx, u);
-    }
-    return __fmaf_rn(u, w.d, acc);
 }
 
 template <int RUNS>
@@ -257,6 +264,7 @@ template <ktype TYPE> struct four_rows {
 struct eight_tokens {
     uint32_t b[2];
     float dx[2], mdx[2];
+    int ns[2], ns0[2];
 };
 template <bool MINIMUM>
 __device__ __forceinline__ eight_tokens tokens_of(const gpu_act *mine, const gpu_act *const (&scale)[2], const place &l)
@@ -264,7 +272,9 @@ __device__ __forceinline__ eight_tokens tokens_of(const gpu_act *mine, const gpu
     const uint32_t *q = reinterpret_cast<const uint32_t *>(mine->q);
     return {{q[l.t], q[l.t + 4]},
             {scale[0]->dx, scale[1]->dx},
-            {MINIMUM ? scale[0]->mdx : 0.0f, MINIMUM ? scale[1]->mdx : 0.0f}};
+            {MINIMUM ? scale[0]->mdx : 0.0f, MINIMUM ? scale[1]->mdx : 0.0f},
+            {MINIMUM ? scale[0]->ns : 0, MINIMUM ? scale[1]->ns : 0},
+            {MINIMUM ? scale[0]->ns0 : 0, MINIMUM ? scale[1]->ns0 : 0}};
 }
 
 /* One run: 32 rows times 8 tokens, into acc[row i][token of two]. */
@@ -286,19 +296,25 @@ __device__ __forceinline__ void mma_run(const four_rows<TYPE> &w, int run, const
         }
 }
 
-/* The same for Q6_K, into what the unit comes to. */
-__device__ __forceinline__ void mma_run_of_six(const four_rows<KT_Q6_K> &w, int run, const eight_tokens &x,
-                                               float (&u)[4][2])
+/* The same of scales for 16, into what the unit comes to, and its minima do. */
+template <ktype TYPE>
+__device__ __forceinline__ void mma_run_of_sixteens(const four_rows<TYPE> &w, int run, const eight_tokens &x,
+                                                    float (&u)[4][2], float (&below)[4][2])
 {
     int c[2][2][4] = {}; /* by 16 of the run, rows */
     for (int k = 0; k < 2; k++)
         for (int half = 0; half < 2; half++)
             mma_16(c[k][half], w.word[2 * half][run][k], w.word[2 * half + 1][run][k], x.b[k]);
     for (int i = 0; i < 4; i++) {
-        const int scale0 = w.scale[i].part_scale(run, 0), scale1 = w.scale[i].part_scale(run, 1);
+        const unit<TYPE> &of = w.scale[i];
+        const int scale0 = of.part_scale(run, 0), scale1 = of.part_scale(run, 1);
+        const int min0 = of.part_min(run, 0), min1 = of.part_min(run, 1);
         for (int j = 0; j < 2; j++) {
             const int at = i % 2 * 2 + j;
             u[i][j] = __fmaf_rn(__int2float_rn(scale0 * c[0][i / 2][at] + scale1 * c[1][i / 2][at]), x.dx[j], u[i][j]);
+            if (unit<TYPE>::HAS_MINIMUM)
+                below[i][j] = __fmaf_rn(__int2float_rn(min0 * x.ns0[j] + min1 * (x.ns[j] - x.ns0[j])), x.dx[j],
+                                        below[i][j]);
         }
     }
 }
@@ -308,22 +324,26 @@ template <ktype TYPE, int EIGHTS>
 __device__ __forceinline__ void mma_unit(const four_rows<TYPE> &w, const gpu_act *x, const int (&mine)[EIGHTS],
                                          const int (&scale)[EIGHTS][2], const place &l, float (&acc)[EIGHTS][4][2])
 {
-    float u[EIGHTS][4][2] = {};
+    float u[EIGHTS][4][2] = {}, under[EIGHTS][4][2] = {}; /* of scales for 16 */
     for (int run = 0; run < unit<TYPE>::RUNS; run++) {
         float step[4] = {}, below[4] = {};
-        if constexpr (TYPE != KT_Q6_K)
+        if constexpr (!SIXTEENS<TYPE>)
             for (int i = 0; i < 4; i++) step[i] = w.scale[i].step(run), below[i] = w.scale[i].below(run);
         for (int n = 0; n < EIGHTS; n++) {
             const gpu_act *const of[2] = {x + scale[n][0] + run, x + scale[n][1] + run};
             const eight_tokens e = tokens_of<unit<TYPE>::HAS_MINIMUM>(x + mine[n] + run, of, l);
-            if constexpr (TYPE == KT_Q6_K) mma_run_of_six(w, run, e, u[n]);
+            if constexpr (SIXTEENS<TYPE>) mma_run_of_sixteens<TYPE>(w, run, e, u[n], under[n]);
             else mma_run<TYPE>(w, run, step, below, e, acc[n]);
         }
     }
-    if constexpr (TYPE == KT_Q6_K)
+    if constexpr (SIXTEENS<TYPE>)
         for (int n = 0; n < EIGHTS; n++)
             for (int i = 0; i < 4; i++)
-                for (int j = 0; j < 2; j++) acc[n][i][j] = __fmaf_rn(u[n][i][j], w.scale[i].d, acc[n][i][j]);
+                for (int j = 0; j < 2; j++) {
+                    float &sum = acc[n][i][j];
+                    sum = __fmaf_rn(u[n][i][j], w.scale[i].d, sum);
+                    if (unit<TYPE>::HAS_MINIMUM) sum = __fmaf_rn(under[n][i][j], w.scale[i].m, sum);
+                }
 }
 
 /* Floats that are between a token's sums and the next's: so that no two lanes are in one bank's way. */
@@ -438,6 +458,10 @@ static int mul_same(struct gpu *g, const products &all)
     case KT_Q4_K: return mul_type<KT_Q4_K>(g, all);
     case KT_Q5_K: return mul_type<KT_Q5_K>(g, all);
     case KT_Q6_K: return mul_type<KT_Q6_K>(g, all);
+    case KT_IQ4_NL: return mul_type<KT_IQ4_NL>(g, all);
+    case KT_IQ4_XS: return mul_type<KT_IQ4_XS>(g, all);
+    case KT_Q3_K: return mul_type<KT_Q3_K>(g, all);
+    case KT_Q2_K: return mul_type<KT_Q2_K>(g, all);
     default: return static_cast<int>(cudaErrorInvalidValue);
     }
 }
@@ -489,5 +513,5 @@ template <ktype... TYPES> static int load_types()
 int load_mul(void)
 {
     return load_types<KT_F32, KT_F16, KT_BF16, KT_Q8_0, KT_Q4_0, KT_Q4_1, KT_Q5_0, KT_Q5_1, KT_MXFP4, KT_Q4_K,
-                      KT_Q5_K, KT_Q6_K>();
+                      KT_Q5_K, KT_Q6_K, KT_IQ4_NL, KT_IQ4_XS, KT_Q3_K, KT_Q2_K>();
 }

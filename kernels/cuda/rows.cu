@@ -39,6 +39,10 @@ int run_embed(struct gpu *g, int rows, const int32_t *token, const struct gpu_ma
     case KT_Q4_K: return embed_type<KT_Q4_K>(g, rows, token, table, scale, x);
     case KT_Q5_K: return embed_type<KT_Q5_K>(g, rows, token, table, scale, x);
     case KT_Q6_K: return embed_type<KT_Q6_K>(g, rows, token, table, scale, x);
+    case KT_IQ4_NL: return embed_type<KT_IQ4_NL>(g, rows, token, table, scale, x);
+    case KT_IQ4_XS: return embed_type<KT_IQ4_XS>(g, rows, token, table, scale, x);
+    case KT_Q3_K: return embed_type<KT_Q3_K>(g, rows, token, table, scale, x);
+    case KT_Q2_K: return embed_type<KT_Q2_K>(g, rows, token, table, scale, x);
     default: return static_cast<int>(cudaErrorInvalidValue);
     }
 }
@@ -172,7 +176,7 @@ template <ktype... TYPES> static int load_embeds()
 int load_rows(void)
 {
     int rc = load_embeds<KT_F32, KT_F16, KT_BF16, KT_Q8_0, KT_Q4_0, KT_Q4_1, KT_Q5_0, KT_Q5_1, KT_MXFP4, KT_Q4_K,
-                         KT_Q5_K, KT_Q6_K>();
+                         KT_Q5_K, KT_Q6_K, KT_IQ4_NL, KT_IQ4_XS, KT_Q3_K, KT_Q2_K>();
     if (!rc) rc = load(norm_kernel);
     if (!rc) rc = load(norm_add_kernel);
     if (!rc) rc = load(quantise_kernel);

@@ -1,10 +1,10 @@
 /* weights.cuh - the packed groups of 32 rows (kernels/cpu/pack.h draws them), seen from one lane: a lane is a row.
  *
- * A block of a type is BYTES * 32 bytes.  A unit is what lies in lines of its own: one run of 32 values, two of Q4_K
- * and Q5_K, four of Q6_K.  Of a run, q() gives the 4 integers of a step s of 8 as the bytes of a dword, which count
- * from FROM, once load() has got the unit's dwords; words() gets those of two steps, s and s + 4, of all runs from
- * memory.  A value is step() * (integer - FROM) - below(), once scales() has got what they are made of (load() does,
- * too). */
+ * A block of a type is BYTES * 32 bytes.  A unit is what lies in lines of its own: one run of 32 values, two of Q4_K,
+ * Q5_K and IQ4_XS, four of Q6_K, Q3_K and Q2_K.  Of a run, q() gives the 4 integers of a step s of 8 as the bytes of a
+ * dword, which count from FROM, once load() has got the unit's dwords; words() gets those of two steps, s and s + 4, of
+ * all runs from memory.  A value is step() * (integer - FROM) - below(), once scales() has got what they are made of
+ * (load() does, too); of types with SIXTEENS d * part_scale() is the step, and m * part_min() what is below. */
 #ifndef CUDA_WEIGHTS_CUH
 #define CUDA_WEIGHTS_CUH
 #include "kernels/cuda/device.h"
@@ -99,26 +99,37 @@ __device__ __forceinline__ void pick16(const uint32_t (&table)[4], uint32_t whic
     picked[0] = __byte_perm(two[0], two[1], 0x6420u), picked[1] = __byte_perm(two[0], two[1], 0x7531u);
 }
 
-/* MXFP4: nibbles that name a value, twice as large (quant.c); the block begins with its scales, a byte a row. */
-struct named_values {
-    enum { RUNS = 1, IN_BLOCK = 1, FROM = 0, HAS_MINIMUM = false, BYTES = 17 };
+/* The values, signed, that nibbles name: MXFP4's twice as large (quant.c), and IQ4's. */
+template <ktype TYPE> __device__ __forceinline__ void named(uint32_t names, uint32_t (&q)[2])
+{
+    if constexpr (TYPE == KT_MXFP4) {
+        const uint32_t table[4] = {0x03020100u, 0x0c080604u, 0xfdfeff00u, 0xf4f8fafcu};
+        pick16(table, names, q);
+    } else {
+        const uint32_t table[4] = {0xbfad9881u, 0xf6eaddcfu, 0x26190d01u, 0x71594535u};
+        pick16(table, names, q);
+    }
+}
+
+/* MXFP4 and IQ4_NL; a block begins with its scales, which of MXFP4 are a byte a row. */
+template <ktype TYPE> struct named_values {
+    enum { RUNS = 1, IN_BLOCK = 1, FROM = 0, HAS_MINIMUM = false, BYTES = TYPE == KT_MXFP4 ? 17 : 18 };
     float d;
     uint32_t line[4];
 
     static __device__ __forceinline__ uint32_t at(const uint8_t *block, int i, int lane)
     {
-        return dword_at(block + WARP + i * LINE, lane);
+        return dword_at(block + (TYPE == KT_MXFP4 ? WARP : 2 * WARP) + i * LINE, lane);
     }
-    static __device__ __forceinline__ void values(uint32_t names, uint32_t (&q)[2])
-    {
-        const uint32_t table[4] = {0x03020100u, 0x0c080604u, 0xfdfeff00u, 0xf4f8fafcu};
-        pick16(table, names, q);
-    }
-    /* Half of quant_e8m0(), which is exact: 2^-127 and what is below are no normal floats. */
+    /* MXFP4's is half of quant_e8m0(), which is exact: 2^-127 and what is below are no normal floats. */
     __device__ __forceinline__ void scales(const uint8_t *block, unsigned, int lane)
     {
-        const uint32_t e = block[lane], bits = e < 2 ? 1u << 21 << e : (e - 1) << 23;
-        d = e == 255 ? NAN : __uint_as_float(bits);
+        if constexpr (TYPE == KT_MXFP4) {
+            const uint32_t e = block[lane], bits = e < 2 ? 1u << 21 << e : (e - 1) << 23;
+            d = e == 255 ? NAN : __uint_as_float(bits);
+        } else {
+            d = half_of(block, 0, lane);
+        }
     }
     __device__ __forceinline__ void load(const uint8_t *block, unsigned which, int lane)
     {
@@ -128,12 +139,12 @@ struct named_values {
     __device__ __forceinline__ uint32_t q(int, int s) const
     {
         uint32_t both[2];
-        values(line[s % 4], both);
+        named<TYPE>(line[s % 4], both);
         return both[s / 4];
     }
     static __device__ __forceinline__ void words(const uint8_t *block, unsigned, int s, int lane, uint32_t (&q)[1][2])
     {
-        values(at(block, s, lane), q[0]);
+        named<TYPE>(at(block, s, lane), q[0]);
     }
     __device__ __forceinline__ float step(int) const { return d; }
     __device__ __forceinline__ float below(int) const { return 0; }
@@ -196,10 +207,113 @@ template <bool FIVE> struct pair_of_runs {
     __device__ __forceinline__ float below(int run) const { return __fmul_rn(m, six(scale[1], 4, run)); }
 };
 
+/* IQ4_XS: a pair of runs, with scales of 6 bits. */
+struct pair_of_named {
+    enum { RUNS = 2, IN_BLOCK = 4, FROM = 0, HAS_MINIMUM = false, BYTES = 136 };
+    float d;
+    uint32_t low, high, line[8]; /* the scales' bits, of the first run the lowest */
+
+    static __device__ __forceinline__ uint32_t line_at(const uint8_t *block, unsigned which, int i, int lane)
+    {
+        return dword_at(block + 128 + LINE + which * 8 * LINE + i * LINE, lane);
+    }
+    __device__ __forceinline__ void scales(const uint8_t *block, unsigned which, int lane)
+    {
+        d = half_of(block, 0, lane);
+        high = static_cast<uint32_t>(*reinterpret_cast<const unsigned short *>(block + 64 + 2 * lane)) >> 4 * which;
+        low = dword_at(block + 128, lane) >> 8 * which;
+    }
+    __device__ __forceinline__ void load(const uint8_t *block, unsigned which, int lane)
+    {
+        scales(block, which, lane);
+        for (int i = 0; i < 8; i++) line[i] = line_at(block, which, i, lane);
+    }
+    __device__ __forceinline__ uint32_t q(int run, int s) const
+    {
+        uint32_t both[2];
+        named<KT_IQ4_XS>(line[4 * run + s % 4], both);
+        return both[s / 4];
+    }
+    static __device__ __forceinline__ void words(const uint8_t *block, unsigned which, int s, int lane,
+                                                 uint32_t (&q)[2][2])
+    {
+        for (int run = 0; run < 2; run++) named<KT_IQ4_XS>(line_at(block, which, 4 * run + s, lane), q[run]);
+    }
+    __device__ __forceinline__ float step(int run) const
+    {
+        const uint32_t six = (low >> 4 * run & 15u) | (high >> 2 * run & 3u) << 4;
+        return __fmul_rn(d, static_cast<float>(static_cast<int>(six) - 32));
+    }
+    __device__ __forceinline__ float below(int) const { return 0; }
+};
+
+/* Q3_K and Q2_K: a half of a block, 16 values a scale; Q2_K's have minima, too. */
+template <bool THREE> struct half_of_low {
+    enum { RUNS = 4, IN_BLOCK = 2, FROM = THREE ? 4 : 0, HAS_MINIMUM = !THREE, BYTES = THREE ? 110 : 84 };
+    float d, m;
+    unsigned half;
+    uint32_t scale[THREE ? 3 : 2], line[8], high[THREE ? 8 : 1];
+
+    static __device__ __forceinline__ uint32_t line_at(const uint8_t *block, unsigned which, int s, int lane)
+    {
+        return dword_at(block + (THREE ? 64 + 11 * LINE : 128 + 4 * LINE) + which * 8 * LINE + s * LINE, lane);
+    }
+    static __device__ __forceinline__ uint32_t high_at(const uint8_t *block, int s, int lane)
+    {
+        return THREE ? dword_at(block + 64 + (3 + s) * LINE, lane) : 0;
+    }
+    static __device__ __forceinline__ uint32_t joined(uint32_t low, uint32_t high, unsigned which, int run)
+    {
+        if (!THREE) return low >> 2 * run & 0x03030303u;
+        if (run < 2) return low >> 3 * run & 0x07070707u;
+        const uint32_t nibble = high >> 4 * which;
+        return run == 3 ? nibble & 0x07070707u : (low >> 6 & 0x03030303u) | (nibble >> 1 & 0x04040404u);
+    }
+    __device__ __forceinline__ void scales(const uint8_t *block, unsigned which, int lane)
+    {
+        half = which;
+        d = half_of(block, 0, lane), m = THREE ? 0.0f : half_of(block, 1, lane);
+        for (unsigned i = 0; i < (THREE ? 3 : 2); i++)
+            scale[i] = THREE ? dword_at(block + 64 + i * LINE, lane)
+                             : dword_at(block + 128 + (2 * which + i) * LINE, lane);
+    }
+    __device__ __forceinline__ void load(const uint8_t *block, unsigned which, int lane)
+    {
+        scales(block, which, lane);
+        for (int s = 0; s < 8; s++) line[s] = line_at(block, which, s, lane);
+        for (int s = 0; s < 8 && THREE; s++) high[s] = high_at(block, s, lane);
+    }
+    __device__ __forceinline__ uint32_t q(int run, int s) const
+    {
+        return joined(line[s], high[THREE ? s : 0], half, run);
+    }
+    static __device__ __forceinline__ void words(const uint8_t *block, unsigned which, int s, int lane,
+                                                 uint32_t (&q)[4][2])
+    {
+        for (int i = 0; i < 2; i++) {
+            const uint32_t low = line_at(block, which, s + 4 * i, lane), top = high_at(block, s + 4 * i, lane);
+            for (int run = 0; run < 4; run++) q[run][i] = joined(low, top, which, run);
+        }
+    }
+    /* Of the 16 values of a run's half: quant.c draws them. */
+    __device__ __forceinline__ int part_scale(int run, int part) const
+    {
+        const int at = (run % 2 * 2 + part) * 8;
+        if (!THREE) return static_cast<int>(scale[run / 2] >> at & 15u);
+        const uint32_t low = scale[run / 2] >> at >> 4 * half & 15u;
+        const uint32_t top = scale[THREE ? 2 : 0] >> at >> 2 * (2 * half + static_cast<unsigned>(run) / 2) & 3u;
+        return static_cast<int>(low | top << 4) - 32;
+    }
+    __device__ __forceinline__ int part_min(int run, int part) const
+    {
+        return THREE ? 0 : static_cast<int>(scale[run / 2] >> ((run % 2 * 2 + part) * 8 + 4) & 15u);
+    }
+};
+
 /* Q6_K: a half of a block, 16 values a scale. */
 struct half_of_six {
     enum { RUNS = 4, IN_BLOCK = 2, FROM = 32, HAS_MINIMUM = false, BYTES = 210 };
-    float d;
+    float d, m = 0;
     uint32_t scale[2], line[24];
 
     static __device__ __forceinline__ uint32_t line_at(const uint8_t *block, unsigned which, int i, int lane)
@@ -236,6 +350,7 @@ struct half_of_six {
     {
         return static_cast<int8_t>(scale[run / 2] >> (run % 2 * 2 + half) * 8 & 255u);
     }
+    __device__ __forceinline__ int part_min(int, int) const { return 0; }
 };
 
 template <ktype TYPE> struct unit_of_type;
@@ -244,11 +359,22 @@ template <> struct unit_of_type<KT_Q4_0> { typedef nibbles<8, false> unit; };
 template <> struct unit_of_type<KT_Q4_1> { typedef nibbles<0, true> unit; };
 template <> struct unit_of_type<KT_Q5_0> { typedef fives<16, false> unit; };
 template <> struct unit_of_type<KT_Q5_1> { typedef fives<0, true> unit; };
-template <> struct unit_of_type<KT_MXFP4> { typedef named_values unit; };
+template <> struct unit_of_type<KT_MXFP4> { typedef named_values<KT_MXFP4> unit; };
+template <> struct unit_of_type<KT_IQ4_NL> { typedef named_values<KT_IQ4_NL> unit; };
+template <> struct unit_of_type<KT_IQ4_XS> { typedef pair_of_named unit; };
+template <> struct unit_of_type<KT_Q2_K> { typedef half_of_low<false> unit; };
+template <> struct unit_of_type<KT_Q3_K> { typedef half_of_low<true> unit; };
 template <> struct unit_of_type<KT_Q4_K> { typedef pair_of_runs<false> unit; };
 template <> struct unit_of_type<KT_Q5_K> { typedef pair_of_runs<true> unit; };
 template <> struct unit_of_type<KT_Q6_K> { typedef half_of_six unit; };
 template <ktype TYPE> using unit = typename unit_of_type<TYPE>::unit;
+
+/* Types with a scale for 16 values: a unit has d, part_scale() and, of a minimum, m and part_min(). */
+template <ktype TYPE> constexpr bool SIXTEENS = TYPE == KT_Q6_K || TYPE == KT_Q3_K || TYPE == KT_Q2_K;
+
+/* Types whose integers have a sign of their own. */
+template <ktype TYPE>
+constexpr bool SIGNED = TYPE == KT_Q8_0 || TYPE == KT_MXFP4 || TYPE == KT_IQ4_NL || TYPE == KT_IQ4_XS;
 
 /* ------------------------------------------------------------------------------- groups */
 
@@ -277,15 +403,17 @@ template <ktype TYPE> struct unit_at {
 template <ktype TYPE> __device__ __forceinline__ float value_of(const unit<TYPE> &of, int run, int s, int i)
 {
     const uint32_t byte = of.q(run, s) >> i * 8 & 255u;
-    const bool has_sign = TYPE == KT_Q8_0 || TYPE == KT_MXFP4;
-    const float q = static_cast<float>(has_sign ? static_cast<int8_t>(byte)
-                                                : static_cast<int>(byte) - unit<TYPE>::FROM);
-    if constexpr (TYPE == KT_Q6_K) {
-        return __fmul_rn(__fmul_rn(of.d, static_cast<float>(of.part_scale(run, s / 4))), q);
+    const float q = static_cast<float>(SIGNED<TYPE> ? static_cast<int8_t>(byte)
+                                                    : static_cast<int>(byte) - unit<TYPE>::FROM);
+    float step, below;
+    if constexpr (SIXTEENS<TYPE>) {
+        step = __fmul_rn(of.d, static_cast<float>(of.part_scale(run, s / 4)));
+        below = __fmul_rn(of.m, static_cast<float>(of.part_min(run, s / 4)));
     } else {
-        const float v = __fmul_rn(of.step(run), q);
-        return unit<TYPE>::HAS_MINIMUM ? __fsub_rn(v, of.below(run)) : v;
+        step = of.step(run), below = of.below(run);
     }
+    const float v = __fmul_rn(step, q);
+    return unit<TYPE>::HAS_MINIMUM ? __fsub_rn(v, below) : v;
 }
 
 /* Plain floats: one k is a line of 32 values. */

@@ -57,6 +57,8 @@ EMU_FMA(emu_fmadd_ps, _mm256_fmadd_ps)
 EMU_FMA(emu_fnmadd_ps, _mm256_fnmadd_ps)
 EMU_2(emu_add_epi32, emu_si, __m512i, _mm256_add_epi32)
 EMU_2(emu_sub_epi32, emu_si, __m512i, _mm256_sub_epi32)
+EMU_2(emu_sub_epi16, emu_si, __m512i, _mm256_sub_epi16)
+EMU_2(emu_madd_epi16, emu_si, __m512i, _mm256_madd_epi16)
 EMU_2(emu_max_epu32, emu_si, __m512i, _mm256_max_epu32)
 EMU_2(emu_and_si512, emu_si, __m512i, _mm256_and_si256)
 EMU_2(emu_or_si512, emu_si, __m512i, _mm256_or_si256)
@@ -75,6 +77,8 @@ EMU_1(emu_cvtps_epi32, emu_si, __m512i, emu_ps, __m512, _mm256_cvtps_epi32)
 #define _mm512_fnmadd_ps emu_fnmadd_ps
 #define _mm512_add_epi32 emu_add_epi32
 #define _mm512_sub_epi32 emu_sub_epi32
+#define _mm512_sub_epi16 emu_sub_epi16
+#define _mm512_madd_epi16 emu_madd_epi16
 #define _mm512_max_epu32 emu_max_epu32
 #define _mm512_and_si512 emu_and_si512
 #define _mm512_or_si512 emu_or_si512
