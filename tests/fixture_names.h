@@ -10,5 +10,6 @@ static const char *const fixture[] = {"llama-defaults", "llama-gqa",   "llama-he
                                       "gemma3-plain",   "gemma3-27b",  "gemma3-q8_0",  "smollm3",
                                       "qwen3moe",       "mixtral",     "qwen3moe-q8_0",
                                       "phi3-window",    "phi3-long",   "phi3-q8_0",
-                                      "gpt-oss",        "gpt-oss-mxfp4"};
+                                      "gpt-oss",        "gpt-oss-mxfp4", "llama-iq4_nl", "llama-iq4_xs",
+                                      "llama-q3_k",     "llama-q2_k"};
 #endif

@@ -18,7 +18,9 @@ import gguf
 import numpy as np
 from gguf import GGMLQuantizationType as Q
 
-TYPES = {"F32": Q.F32, "F16": Q.F16, "BF16": Q.BF16, "Q8_0": Q.Q8_0, "MXFP4": Q.MXFP4}
+import blocks
+
+TYPES = {kind.name: kind for kind in (Q.F32, Q.F16, Q.BF16, Q.Q8_0, Q.MXFP4, Q.IQ4_NL, Q.IQ4_XS, Q.Q3_K, Q.Q2_K)}
 CONTEXT = 512
 ROUTER = "ffn_gate_inp"  # F32 in every file
 
@@ -341,7 +343,7 @@ def write(s, seed, path):
             a = a + np.float32(s.shift)
         kind = TYPES[s.expert_type if s.expert_type and "_exps" in name else s.type]
         if a.ndim > 1 and kind != Q.F32 and ROUTER not in name and name.endswith(".weight"):
-            w.add_tensor(name, gguf.quants.quantize(a, kind), raw_dtype=kind)
+            w.add_tensor(name, blocks.quantize(a, kind), raw_dtype=kind)
         else:
             w.add_tensor(name, a)
     if s.llama3:
