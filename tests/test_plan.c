@@ -223,7 +223,8 @@ TEST(plan_of_a_shape_is_the_plan_of_its_file)
         {"tests/fixtures/qwen2-q8_0.gguf", "q8_0"}, {"tests/fixtures/qwen3-gqa.gguf", NULL},
         {"tests/fixtures/qwen3-q8_0.gguf", "q8_0"}, {"tests/fixtures/mixtral.gguf", NULL},
         {"tests/fixtures/qwen3moe.gguf", NULL},     {"tests/fixtures/qwen3moe-q8_0.gguf", "q8_0"},
-        {"tests/fixtures/gpt-oss.gguf", NULL},      {"tests/fixtures/gpt-oss-mxfp4.gguf", "mxfp4"}};
+        {"tests/fixtures/gpt-oss.gguf", NULL},      {"tests/fixtures/gpt-oss-mxfp4.gguf", "mxfp4"},
+        {"tests/fixtures/llama-q3_k.gguf", "q3_k"}};
     for (size_t i = 0; i < COUNT_OF(models); i++) {
         struct plan_ask ask = ask_for(models[i].file, 300, 3, 1 << 30);
         struct plan p = plan_of(&ask);
@@ -263,7 +264,7 @@ TEST(plan_shapes_have_as_many_parameters_as_their_publishers_say)
         CHECK(plan_shape_find(s->name, &err) == s);
         struct plan_ask ask = ask_for(NULL, 0, 1, (uint64_t)1 << 50);
         ask.shape = s;
-        ask.mix = (struct plan_mix){.type = KT_Q4_K, .k_m = true};
+        ask.mix = (struct plan_mix){.type = KT_Q4_K, .how = PLAN_Q4_K_M};
         struct plan p = plan_of(&ask);
         if (p.parameters != s->parameters) printf("  %s\n", s->name);
         CHECK_EQ(p.parameters, s->parameters);
@@ -290,6 +291,47 @@ TEST(plan_of_q4_k_m_is_as_large_as_the_file_of_that_name)
     struct plan p = plan_of(&ask);
     CHECK_EQ(p.ledger.bytes[LEDGER_WEIGHTS], 4912898048);
     CHECK_STR(p.types, "F32 65, Q4_K 193, Q6_K 33");
+}
+
+/* The same model's others, which are told apart by what has more bits.  3.18 and 4.02 GB are what the files' pages say,
+ * and of IQ4_XS 4.45 GB with a matrix of importance, without which an eighth of ffn_down is Q5_K: 36.7 MB more. */
+TEST(plan_of_other_mixes_is_as_large_as_the_files_of_their_names)
+{
+    static const struct { const char *name; uint64_t bytes; const char *types; } of[] = {
+        {"Q2_K", 3171295232, "F32 65, Q2_K 129, Q3_K 64, Q4_K 32, Q6_K 1"},
+        {"Q3_K_M", 4011081728, "F32 65, Q3_K 129, Q4_K 92, Q5_K 4, Q6_K 1"},
+        {"IQ4_XS", 4476526592, "F32 65, Q5_K 36, Q6_K 1, IQ4_XS 189"},
+        {"iq4_nl", 4699512832, "F32 65, Q5_K 36, Q6_K 1, IQ4_NL 189"},
+        {"q3_k", 3451453440, "F32 65, Q3_K 226"}};
+    struct plan_ask ask = ask_for(NULL, 0, 1, (uint64_t)1 << 40);
+    ask.engine.backend = "cuda";
+    for (size_t i = 0; i < COUNT_OF(of); i++) {
+        ask.shape = plan_shape_find("llama3.1-8b", NULL);
+        CHECK_EQ(plan_mix_find(of[i].name, &ask.mix), 0);
+        struct plan p = plan_of(&ask);
+        CHECK_EQ(p.ledger.bytes[LEDGER_WEIGHTS], of[i].bytes);
+        CHECK_STR(p.types, of[i].types);
+    }
+}
+
+/* Rows that K types do not divide get what has blocks of 32; where each head has a V of its own less is spent on it;
+ * one matrix for q, k and v, and 8 experts. */
+TEST(plan_of_a_mix_has_the_types_that_llama_cpp_gives_to_such_shapes)
+{
+    static const struct { const char *shape, *name, *types; } of[] = {
+        {"qwen2.5-0.5b", "q2_k", "F32 121, Q4_0 120, Q5_0 24, Q8_0 1, Q3_K 24"},
+        {"qwen2.5-0.5b", "iq4_xs", "F32 121, Q5_1 24, Q8_0 1, Q5_K 3, IQ4_NL 120, IQ4_XS 21"},
+        {"llama2-7b", "q2_k", "F32 65, Q2_K 129, Q3_K 96, Q6_K 1"},
+        {"phi3.5-mini", "q3_k_m", "F32 65, Q3_K 33, Q4_K 94, Q5_K 2, Q6_K 1"},
+        {"mixtral-8x7b", "iq4_xs", "F32 97, Q8_0 64, Q5_K 36, Q6_K 1, IQ4_XS 125"}};
+    struct plan_ask ask = ask_for(NULL, 0, 1, (uint64_t)1 << 40);
+    for (size_t i = 0; i < COUNT_OF(of); i++) {
+        ask.shape = plan_shape_find(of[i].shape, NULL);
+        CHECK(ask.shape);
+        CHECK_EQ(plan_mix_find(of[i].name, &ask.mix), 0);
+        struct plan p = plan_of(&ask);
+        CHECK_STR(p.types, of[i].types);
+    }
 }
 
 /* All experts count: 18,556,686,912 bytes with a header of 6.0 MB.  Of those 3.35 B parameters compute a token. */
@@ -339,7 +381,7 @@ TEST(plan_shapes_are_found_by_the_names_that_people_type)
     CHECK(!plan_shape_find("///", &err) && err.code == -1);
     struct plan_mix mix;
     CHECK(plan_mix_find("iq3_s", &mix) && plan_mix_find("", &mix) && plan_mix_find("q8", &mix));
-    CHECK(!plan_mix_find("BF16", &mix) && mix.type == KT_BF16 && !mix.k_m);
+    CHECK(!plan_mix_find("BF16", &mix) && mix.type == KT_BF16 && mix.how == PLAN_ONE);
 }
 
 /* Tokenizers that are made up beside the real ones. */
@@ -353,7 +395,8 @@ TEST(plan_tokenizers_are_near_the_real_ones)
         struct err err = {0};
         int fd;
         snprintf(path, sizeof path, "%s/tokenizers/%s.gguf", check_vectors(), pair[i].file);
-        CHECK_EQ(plan_header(plan_shape_find(pair[i].shape, &err), (struct plan_mix){KT_F16, false}, &fd, made, &err), 0);
+        const struct plan_mix mix = {.type = KT_F16, .how = PLAN_ONE};
+        CHECK_EQ(plan_header(plan_shape_find(pair[i].shape, &err), mix, &fd, made, &err), 0);
         struct gguf *g = gguf_open(path, &err), *h = gguf_open(made, &err);
         struct vocab *v = g ? vocab_open(g, &err) : NULL, *w = h ? vocab_open(h, &err) : NULL;
         CHECK_STR(err.text, "");

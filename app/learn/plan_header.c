@@ -216,21 +216,54 @@ static void put_tensor(struct header *h, const char *name, enum ktype type, int 
 /* The type of a matrix with so many columns. */
 static enum ktype type_for(enum ktype type, int cols)
 {
+    enum ktype instead = KT_F16;
     if (cols % ktype_info(type)->block == 0) return type;
-    enum ktype instead = type == KT_Q6_K ? KT_Q8_0 : type == KT_Q5_K ? KT_Q5_1 : type == KT_Q4_K ? KT_Q5_0 : KT_F16;
+    switch (type) {
+    case KT_Q6_K: instead = KT_Q8_0; break;
+    case KT_Q5_K: instead = KT_Q5_1; break;
+    case KT_Q4_K: instead = KT_Q5_0; break;
+    case KT_Q3_K:
+    case KT_Q2_K: instead = KT_Q4_0; break;
+    case KT_IQ4_XS: instead = KT_IQ4_NL; break;
+    default: break;
+    }
     return cols % ktype_info(instead)->block == 0 ? instead : KT_F16;
-}
-
-/* llama.cpp's choice for the layers whose attn_v and ffn_down matter more. */
-static bool has_more_bits(int layer, int layers)
-{
-    return layer < layers / 8 || layer >= 7 * layers / 8 || (layer - layers / 8) % 3 == 2;
 }
 
 /* The type of all that is no expert's. */
 static enum ktype rest_of(struct plan_mix mix) { return mix.type == KT_MXFP4 ? KT_Q8_0 : mix.type; }
 
 static bool is_arch(const struct plan_shape *s, const char *arch) { return strcmp(s->arch, arch) == 0; }
+
+/* llama.cpp's choice of Q4_K_M for the layers whose attn_v and ffn_down matter more. */
+static bool has_more_bits(int layer, int layers)
+{
+    return layer < layers / 8 || layer >= 7 * layers / 8 || (layer - layers / 8) % 3 == 2;
+}
+
+/* A mix's type of attn_v: the more heads share one of K and V, the less it costs to give it more. */
+static enum ktype type_of_v(const struct plan_shape *s, struct plan_mix mix, int layer)
+{
+    const bool shared = s->heads / s->kv_heads >= 4;
+    switch (mix.how) {
+    case PLAN_Q4_K_M: return has_more_bits(layer, s->layers) ? KT_Q6_K : KT_Q4_K;
+    case PLAN_Q3_K_M: return layer < 2 ? KT_Q5_K : KT_Q4_K;
+    case PLAN_Q2_K: return shared ? KT_Q4_K : KT_Q3_K;
+    case PLAN_IQ4: return shared ? KT_Q5_K : mix.type;
+    default: return rest_of(mix);
+    }
+}
+
+static enum ktype type_of_down(const struct plan_shape *s, struct plan_mix mix, int layer)
+{
+    switch (mix.how) {
+    case PLAN_Q4_K_M: return has_more_bits(layer, s->layers) ? KT_Q6_K : KT_Q4_K;
+    case PLAN_Q3_K_M: return layer < s->layers / 16 ? KT_Q5_K : KT_Q4_K;
+    case PLAN_Q2_K: return KT_Q3_K;
+    case PLAN_IQ4: return layer < s->layers / 8 ? KT_Q5_K : mix.type;
+    default: return s->experts > 1 ? mix.type : rest_of(mix);
+    }
+}
 
 struct want { /* a layer's */
     const char *name;
@@ -249,23 +282,25 @@ static void put_wanted(struct header *h, int layer, const struct want *want, siz
     }
 }
 
-static void put_attention(struct header *h, const struct plan_shape *s, struct plan_mix mix, int i, enum ktype more)
+static void put_attention(struct header *h, const struct plan_shape *s, struct plan_mix mix, int i)
 {
     const int q = s->heads * s->head_dim, kv = s->kv_heads * s->head_dim, embd = s->embd;
-    const bool eight = mix.k_m && s->experts == 8; /* beside which attention is small */
+    const bool eight = mix.how != PLAN_ONE && s->experts == 8; /* beside which attention is small */
     const bool oss = is_arch(s, "gpt-oss"), bias = oss || is_arch(s, "qwen2"), apart = !is_arch(s, "phi3");
     const bool head_norm = is_arch(s, "gemma3") || strncmp(s->arch, "qwen3", 5) == 0;
-    const enum ktype t = rest_of(mix), keys = eight ? KT_Q8_0 : t, values = eight ? KT_Q8_0 : more;
+    const enum ktype t = rest_of(mix), keys = eight ? KT_Q8_0 : t, values = eight ? KT_Q8_0 : type_of_v(s, mix, i);
+    const enum ktype out = eight ? KT_Q5_K : mix.how == PLAN_Q3_K_M ? KT_Q4_K : mix.how == PLAN_Q2_K ? KT_Q3_K : t;
+    const enum ktype fused = mix.how == PLAN_Q4_K_M ? KT_Q5_K : mix.how == PLAN_Q3_K_M ? KT_Q4_K : t;
     const struct want want[] = {
         {"attn_norm.weight", KT_F32, embd, 1, 1, true},
         {"attn_q.weight", t, embd, q, 1, apart},
         {"attn_k.weight", keys, embd, kv, 1, apart},
         {"attn_v.weight", values, embd, kv, 1, apart},
-        {"attn_qkv.weight", mix.k_m ? KT_Q5_K : t, embd, q + 2 * kv, 1, !apart},
+        {"attn_qkv.weight", fused, embd, q + 2 * kv, 1, !apart},
         {"attn_q.bias", KT_F32, q, 1, 1, bias},
         {"attn_k.bias", KT_F32, kv, 1, 1, bias},
         {"attn_v.bias", KT_F32, kv, 1, 1, bias},
-        {"attn_output.weight", eight ? KT_Q5_K : t, q, embd, 1, true},
+        {"attn_output.weight", out, q, embd, 1, true},
         {"attn_output.bias", KT_F32, embd, 1, 1, oss},
         {"attn_sinks.weight", KT_F32, s->heads, 1, 1, oss},
         {"attn_q_norm.weight", KT_F32, s->head_dim, 1, 1, head_norm},
@@ -274,12 +309,12 @@ static void put_attention(struct header *h, const struct plan_shape *s, struct p
     put_wanted(h, i, want, COUNT_OF(want));
 }
 
-static void put_feed(struct header *h, const struct plan_shape *s, struct plan_mix mix, int i, enum ktype more)
+static void put_feed(struct header *h, const struct plan_shape *s, struct plan_mix mix, int i)
 {
     const int n = MAX(s->experts, 1), embd = s->embd, ff = s->ff;
     const bool many = n > 1, oss = is_arch(s, "gpt-oss"), fused = is_arch(s, "phi3");
     const bool added = is_arch(s, "gemma3") || is_arch(s, "gemma2");
-    const enum ktype t = many ? mix.type : rest_of(mix), down = mix.k_m ? more : t;
+    const enum ktype t = many ? mix.type : rest_of(mix), down = type_of_down(s, mix, i);
     const struct want want[] = {
         {"ffn_norm.weight", KT_F32, embd, 1, 1, !oss},
         {"post_attention_norm.weight", KT_F32, embd, 1, 1, added || oss},
@@ -298,14 +333,13 @@ static void put_feed(struct header *h, const struct plan_shape *s, struct plan_m
 
 static void put_tensors(struct header *h, const struct plan_shape *s, struct plan_mix mix)
 {
-    const enum ktype t = rest_of(mix), last = type_for(mix.k_m ? KT_Q6_K : t, s->embd);
+    const enum ktype t = rest_of(mix), last = type_for(mix.how != PLAN_ONE ? KT_Q6_K : t, s->embd);
     put_tensor(h, "token_embd.weight", s->tied ? last : type_for(t, s->embd), s->embd, s->vocab, 1);
     put_tensor(h, "output_norm.weight", KT_F32, s->embd, 1, 1);
     if (!s->tied) put_tensor(h, "output.weight", last, s->embd, s->vocab, 1);
     for (int i = 0; i < s->layers; i++) {
-        const enum ktype more = mix.k_m && has_more_bits(i, s->layers) ? KT_Q6_K : t;
-        put_attention(h, s, mix, i, more);
-        put_feed(h, s, mix, i, more);
+        put_attention(h, s, mix, i);
+        put_feed(h, s, mix, i);
     }
 }
 

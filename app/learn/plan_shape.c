@@ -212,9 +212,15 @@ const char *plan_mix_usual(const struct plan_shape *s)
 
 int plan_mix_find(const char *name, struct plan_mix *out)
 {
-    *out = (struct plan_mix){.type = KT_Q4_K, .k_m = true};
-    if (plan_same_name(name, "q4-k-m")) return 0;
-    out->k_m = false;
+    static const struct { const char *name; struct plan_mix mix; } mixes[] = {
+        {"q4-k-m", {KT_Q4_K, PLAN_Q4_K_M}}, {"q3-k-m", {KT_Q3_K, PLAN_Q3_K_M}}, {"q2-k", {KT_Q2_K, PLAN_Q2_K}},
+        {"iq4-nl", {KT_IQ4_NL, PLAN_IQ4}},  {"iq4-xs", {KT_IQ4_XS, PLAN_IQ4}},
+    };
+    for (size_t i = 0; i < COUNT_OF(mixes); i++) {
+        *out = mixes[i].mix;
+        if (plan_same_name(name, mixes[i].name)) return 0;
+    }
+    out->how = PLAN_ONE;
     for (uint32_t t = 0; t < KT_END; t++) {
         const struct ktype_info *info = ktype_info(t);
         char lower[16] = "";

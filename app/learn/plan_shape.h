@@ -36,16 +36,19 @@ extern const int plan_shapes_n;
 enum { PLAN_NOT_RUN = -7 };
 const struct plan_shape *plan_shape_find(const char *name, struct err *err);
 
-/* What types a shape's matrices are of.  "q4_k_m" is llama.cpp's mix: Q4_K, with Q6_K for the output matrix, and
- * for attn_v and ffn_down of half of the layers, Q5_K where q, k and v are one matrix, and more for the attention
- * of 8 experts; "mxfp4" is how gpt-oss is published: experts in it, all else in Q8_0; any other is one type for all
- * matrices.  What chooses experts is F32.  A matrix whose columns are no whole number of a type's blocks gets what
- * llama.cpp gives it instead: Q8_0 for Q6_K, Q5_1 for Q5_K, Q5_0 for Q4_K.  Vectors are F32. */
+/* What types a shape's matrices are of.  Five names are llama.cpp's mixes, as its quantizer makes them without a matrix
+ * of importance: Q6_K for the output matrix, more bits than the name says for attn_v and ffn_down (plan_header.c), and
+ * still more for the attention of 8 experts.  "mxfp4" is how gpt-oss is published: experts in it, all else in Q8_0; any
+ * other is one type for all matrices.  What chooses experts is F32.  A matrix whose columns are no whole number of a
+ * type's blocks gets what llama.cpp gives it instead: Q8_0 for Q6_K, Q5_1 for Q5_K, Q5_0 for Q4_K, Q4_0 for Q3_K and
+ * Q2_K, IQ4_NL for IQ4_XS.  Vectors are F32. */
+enum plan_how { PLAN_ONE, PLAN_Q4_K_M, PLAN_Q3_K_M, PLAN_Q2_K, PLAN_IQ4 }; /* IQ4_NL and IQ4_XS */
 struct plan_mix {
-    enum ktype type;
-    bool k_m;
+    enum ktype type; /* of most */
+    enum plan_how how;
 };
-#define PLAN_MIXES "f32, f16, bf16, q8_0, q6_k, q5_k, q5_1, q5_0, q4_k, q4_k_m, q4_1, q4_0, mxfp4"
+#define PLAN_MIXES                                                                                                     \
+    "f32, f16, bf16, q8_0, q6_k, q5_k, q5_1, q5_0, q4_k, q4_k_m, q4_1, q4_0, iq4_nl, iq4_xs, q3_k, q3_k_m, q2_k, mxfp4"
 int plan_mix_find(const char *name, struct plan_mix *out); /* -1: none of these */
 
 /* The name of a shape's usual one. */
