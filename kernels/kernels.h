@@ -1,6 +1,7 @@
 /* kernels.h - the steps of a transformer's forward pass, as a table of functions that each backend fills.
  *
  *     embed -> [ attn_in -> attn -> project -> ffn ] x layers -> output -> sample -> fetch
+ *                      delta      (gate before project, where attention has one)
  *
  * The steps are already fused: each is what one layer really needs between two points where rows must meet, so a
  * backend may keep intermediate values in registers.  Nothing returns to the host but by fetch().
@@ -49,7 +50,12 @@ struct kmat {
 };
 
 /* One layer group: layers whose KV has the same shape, type and window share pages.  A page holds KERN_PAGE tokens of
- * all layers of the group; its inside is the backend's affair. */
+ * all layers of the group; its inside is the backend's affair.
+ *
+ * taps > 0: layers that keep a state instead (struct kern_delta).  Its page is what they know after the last token that
+ * is in it, all that came before included, in floats: so a sequence needs the page of its last token alone, and others
+ * are there to go on from.  kv_heads and head_dim are value heads and their size, keys the heads of keys; dev_slab and
+ * the two after it are as ever. */
 struct kern_group {
     int layers, kv_heads, head_dim;
     enum ktype kv_type; /* KT_F32, KT_F16, or KT_Q8_0 if head_dim is a whole number of its 32 */
@@ -57,6 +63,7 @@ struct kern_group {
     void *dev_slab;     /* pages * page_bytes */
     size_t page_bytes;  /* from kv_page_bytes() */
     int pages;
+    int keys, taps; /* of states; 0: this is a group of keys and values */
 };
 
 /* Rotary position embedding.  Angle of pair i at position p is p * inv_freq[i] (scaling and Llama-3 factors already in
@@ -78,7 +85,8 @@ struct kern_batch {
     const int32_t *seq;            /* (rows) which block table */
     int seqs;
     int groups;
-    /* per group: (seqs, stride) page numbers; position p is in page table[g][seq * stride + p / 16] */
+    /* per group: (seqs, stride) page numbers; position p is in page table[g][seq * stride + p / 16].  Of states those
+     * behind what goes before a sequence's first row, and of its last; others may be -1 */
     const int32_t *table[KERN_GROUPS];
     int stride;
     int outs;
@@ -94,6 +102,37 @@ struct kern_attn_in {
     int heads;
     struct kern_rope rope;
 };
+
+/* Lets through what attention gives, as far as sigmoid(W norm(x)) says (Qiu et al., "Gated Attention for Large Language
+ * Models", 2025). */
+struct kern_gate {
+    const float *dev_norm; /* (embd) */
+    float eps;
+    struct kmat mat; /* (heads * head_dim, embd) */
+};
+
+/* A layer that keeps a state instead of keys and values: the gated delta rule (Yang, Kautz, Hatamizadeh, "Gated Delta
+ * Networks", 2024) as Qwen3-Next and Qwen3.5 have it.  Of n = norm(x):
+ *
+ *     c = silu(conv(Wqkv n))            each channel by itself, over its last `taps` values: sum over j of
+ *                                       conv[channel][j] * value[taps - 1 - j tokens ago]; before the first they are 0
+ *     q, k, v = c                       (keys, dim) twice, (values, dim); q and k of length 1, by their squares + eps,
+ *                                       q then divided by sqrt(dim); value head h has those of key head h % keys
+ *     beta = sigmoid(Wbeta n),   decay = e^(a * softplus(Walpha n + dt))       a number a value head
+ *     S = decay * S,   S += k (beta * (v - S^T k))^T,   o = S^T q              S (dim of keys, dim of values) a head
+ *     att = headnorm(o) * silu(Wz n)    by one weight for all heads
+ *
+ * A state is S of all value heads and the last taps - 1 values of each channel. */
+struct kern_delta {
+    const float *dev_norm;    /* (embd) */
+    float eps;                /* of all three norms */
+    struct kmat qkv, z;       /* ((2 * keys + values) * dim, embd), (values * dim, embd) */
+    struct kmat beta, alpha;  /* (values, embd) */
+    const float *dev_conv;    /* (channels, taps) */
+    const float *dev_dt, *dev_a; /* (values) */
+    const float *dev_head_norm;  /* (dim) */
+};
+enum { KERN_TAPS = 8, KERN_VALUES = 256 }; /* most of them; dim is at most KERN_HEAD_MAX */
 
 /* What the gate's product g and the other's, u, come to.  KERN_OSS is gpt-oss's clamped SwiGLU (its model card, 2025):
  * with g' = min(g, 7) and u' = u kept within -7 .. 7, g' / (1 + e^(-1.702 g')) * (u' + 1). */
@@ -157,6 +196,7 @@ struct kern_dims {
     int embd, heads, kv_heads, head_dim, ff, vocab;
     int max_rows, max_outs, max_ctx, max_seqs;
     int experts, used; /* 0 and 0, or those of struct kern_mix; ff is one expert's */
+    int keys, values, state_dim; /* of layers that keep a state; 0: there are none */
 };
 
 struct kern {
@@ -245,6 +285,18 @@ struct kern {
     int (*attn)(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_group *g, int group,
                 int layer, int heads, float scale, float softcap, const float *dev_sinks,
                 const float *dev_q, float *dev_att, void *dev_work, struct err *err);
+
+    /* In the place of attn_in and attn, of a group of states: att (rows, values * dim).  A sequence's rows are at
+     * neighbouring positions.  Its state is taken from the page of the position before its first row, and after its
+     * last row, and after every one that ends a page which is there, put into that row's page.  NULL: the backend has
+     * no such layers. */
+    int (*delta)(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_delta *w,
+                 const struct kern_group *g, int group, int layer, const float *dev_x, float *dev_att, void *dev_work,
+                 struct err *err);
+
+    /* att *= sigmoid(W norm(x)); x as attn_in had it.  NULL: the backend has none. */
+    int (*gate)(struct kdev *d, struct kstream *st, int rows, const struct kern_gate *w, const float *dev_x,
+                float *dev_att, void *dev_work, struct err *err);
 
     /* x += W y + bias, bias may be NULL: the attention's way back (y = att).  dev_post (embd), if it is not NULL:
      * x += norm(W y + bias), by these weights and eps. */

@@ -7,6 +7,7 @@
  *
  * A KV page:  [layer][k, v][token 0..15][kv head][head_dim]  of float, half, or blocks of Q8_0 as in a file. */
 #include "kernels/ref_math.h"
+#include "kernels/state.h"
 
 struct kdev {
     bool round_activations;
@@ -104,6 +105,7 @@ static size_t kv_token_bytes(const struct kern_group *g)
 static size_t ref_kv_page_bytes(const struct kern_group *g)
 {
     uint64_t bytes;
+    if (g->taps) return state_page_bytes(g);
     if (g->kv_type != KT_F32 && g->kv_type != KT_F16 && g->kv_type != KT_Q8_0) return 0;
     if (g->layers <= 0 || g->kv_heads <= 0 || g->head_dim <= 0 || g->head_dim > KERN_HEAD_MAX) return 0;
     if (g->head_dim % ktype_info(g->kv_type)->block) return 0;
@@ -114,7 +116,8 @@ static size_t ref_kv_page_bytes(const struct kern_group *g)
 static size_t ref_work_bytes(const struct kern_dims *n)
 {
     struct ref_work w;
-    int heads = MAX(n->heads, n->kv_heads) * n->head_dim, widest = MAX(MAX(MAX(n->embd, n->ff), heads), n->experts);
+    int heads = MAX(n->heads, n->kv_heads) * n->head_dim, channels = (2 * n->keys + n->values) * n->state_dim;
+    int widest = MAX(MAX(MAX(n->embd, n->ff), MAX(heads, channels)), n->experts);
     size_t matmul = ref_work_cut(&w, NULL, widest, widest);
     size_t scores = (size_t)n->max_ctx * sizeof(double), sample = kern_choose_bytes(n->vocab);
     return size_align(MAX(matmul, MAX(scores, sample)), 64);
@@ -280,6 +283,23 @@ static int ref_attn(struct kdev *d, struct kstream *st, const struct kern_batch 
     return 0;
 }
 
+static int ref_delta(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_delta *w,
+                     const struct kern_group *g, int group, int layer, const float *x, float *att, void *dev_work,
+                     struct err *err)
+{
+    (void)st, (void)err;
+    ref_delta_rows(d->round_activations, b, w, g, group, layer, x, att, dev_work);
+    return 0;
+}
+
+static int ref_gate(struct kdev *d, struct kstream *st, int rows, const struct kern_gate *w, const float *x, float *att,
+                    void *dev_work, struct err *err)
+{
+    (void)st, (void)err;
+    ref_gate_rows(d->round_activations, rows, w, x, att, dev_work);
+    return 0;
+}
+
 /* x += w->out, after its norm if there is one. */
 static void add_out(const struct ref_work *w, int n, const float *post, float eps, float *x)
 {
@@ -420,6 +440,8 @@ const struct kern *kern_ref(void)
         .embed = ref_embed,
         .attn_in = ref_attn_in,
         .attn = ref_attn,
+        .delta = ref_delta,
+        .gate = ref_gate,
         .project = ref_project,
         .ffn = ref_ffn,
         .output = ref_output,

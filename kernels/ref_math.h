@@ -1,5 +1,5 @@
 /* ref_math.h - what the steps of the reference backend (ref.c) are put together from: norms, products, rotations, in
- * double.  Only ref.c includes it. */
+ * double; and the steps that are not in ref.c itself.  Only ref*.c include it. */
 #ifndef REF_MATH_H
 #define REF_MATH_H
 #include "kernels/kernels.h"
@@ -42,4 +42,9 @@ double ref_softcapped(double x, float cap);
 double ref_gated(enum kern_act act, double gate, double up);
 /* v[n] becomes its softmax; sink: one more that takes part, or NULL. */
 void ref_softmax(double *v, int n, const float *sink);
+
+/* ref_delta.c: the steps gate and delta of kernels.h. */
+void ref_gate_rows(bool rounded, int rows, const struct kern_gate *g, const float *x, float *att, void *dev_work);
+void ref_delta_rows(bool rounded, const struct kern_batch *b, const struct kern_delta *w, const struct kern_group *g,
+                    int group, int layer, const float *x, float *att, void *dev_work);
 #endif

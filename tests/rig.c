@@ -287,7 +287,8 @@ static void open_pages(struct rig *r, struct dice *d, int which, int layers, int
     /* Pages that the first group has and the second has not: a table that is taken for the other leads out of them. */
     const int pages = r->seqs * r->stride + 20 * (r->groups - 1 - which);
     int32_t *table = malloc((size_t)pages * sizeof *table);
-    *g = (struct kern_group){layers, s->kv_heads, s->head_dim, s->kv, window, NULL, 0, pages};
+    *g = (struct kern_group){.layers = layers, .kv_heads = s->kv_heads, .head_dim = s->head_dim, .kv_type = s->kv,
+                             .window = window, .pages = pages};
     g->page_bytes = r->k->kv_page_bytes(g);
     CHECK(table && g->page_bytes > 0);
     r->slab_bytes[which] = g->page_bytes * (size_t)pages;
@@ -341,8 +342,10 @@ struct rig *rig_open(struct dice *d, const struct rig_model *m, const struct ker
     for (int i = 0; i < RIG_MATS; i++)
         if (m->file[i]) load_mat(r, d, i);
     open_groups(r, d, ctx);
-    const struct kern_dims dims = {s->embd, s->heads, s->kv_heads, s->head_dim, s->ff, s->vocab,
-                                   max_rows, max_rows, ctx, seqs, s->experts, s->used};
+    const struct kern_dims dims = {.embd = s->embd, .heads = s->heads, .kv_heads = s->kv_heads,
+                                   .head_dim = s->head_dim, .ff = s->ff, .vocab = s->vocab, .max_rows = max_rows,
+                                   .max_outs = max_rows, .max_ctx = ctx, .max_seqs = seqs, .experts = s->experts,
+                                   .used = s->used};
     if (k->ready) CHECK_EQ(k->ready(r->d, &dims, &err), 0);
     r->work_bytes = k->work_bytes(&dims);
     r->work = rig_memory(r->work_bytes);

@@ -19,8 +19,9 @@ static const float eps = 1e-4f;
 static void project(const struct kern *k, const struct rig_shape *s, enum ktype type, const uint8_t *file, int tokens,
                     const float *y0, const float *bias, const float *post, float *x)
 {
-    const struct kern_dims dims = {s->embd, s->heads, s->kv_heads, s->head_dim, s->ff, s->vocab, TOKENS, TOKENS, 64, 1,
-                                   0, 0};
+    const struct kern_dims dims = {.embd = s->embd, .heads = s->heads, .kv_heads = s->kv_heads,
+                                   .head_dim = s->head_dim, .ff = s->ff, .vocab = s->vocab, .max_rows = TOKENS,
+                                   .max_outs = TOKENS, .max_ctx = 64, .max_seqs = 1};
     const int cols = s->heads * s->head_dim;
     static const int32_t zero[TOKENS];
     const struct kern_batch b = {.rows = tokens, .token = zero, .pos = zero, .seq = zero, .seqs = 1, .groups = 1,

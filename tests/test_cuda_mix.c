@@ -90,7 +90,8 @@ TEST(a_mixture_of_one_expert_has_the_bits_of_a_feed_forward)
 TEST(experts_of_a_matrix_lie_behind_each_other_and_workspace_for_them_is_taken_only_where_there_are_some)
 {
     const struct kern *k = kern_cuda();
-    struct kern_dims dims = {256, 4, 2, 64, 256, 300, 40, 40, 128, 3, 0, 0};
+    struct kern_dims dims = {.embd = 256, .heads = 4, .kv_heads = 2, .head_dim = 64, .ff = 256, .vocab = 300,
+                             .max_rows = 40, .max_outs = 40, .max_ctx = 128, .max_seqs = 3};
     const size_t dense = k->work_bytes(&dims);
     for (size_t t = 0; t < RIG_TYPES; t++)
         CHECK_EQ(k->mat_bytes(rig_types[t], 7 * 96, 256), 7 * k->mat_bytes(rig_types[t], 96, 256));
@@ -98,7 +99,9 @@ TEST(experts_of_a_matrix_lie_behind_each_other_and_workspace_for_them_is_taken_o
     CHECK(k->work_bytes(&dims) > dense + (size_t)(40 * 8 * 256 * 2) * sizeof(float));
     dims.embd = dims.ff = 1 << 30, dims.max_rows = 1 << 28;
     CHECK_EQ(k->work_bytes(&dims), SIZE_MAX);
-    dims = (struct kern_dims){32, 1, 1, 32, 32, 40, 1 << 27, 1, 16, 1, 128, 32}; /* 2^32 places */
+    dims = (struct kern_dims){.embd = 32, .heads = 1, .kv_heads = 1, .head_dim = 32, .ff = 32, .vocab = 40,
+                              .max_rows = 1 << 27, .max_outs = 1, .max_ctx = 16, .max_seqs = 1, .experts = 128,
+                              .used = 32}; /* 2^32 places */
     CHECK_EQ(k->work_bytes(&dims), SIZE_MAX);
 }
 

@@ -18,7 +18,8 @@ struct setup {
 static struct setup open_setup(int vocab)
 {
     const struct kern *k = kern_cuda();
-    const struct kern_dims dims = {32, 1, 1, 32, 32, vocab, OUTS, OUTS, 16, 1, 0, 0};
+    const struct kern_dims dims = {.embd = 32, .heads = 1, .kv_heads = 1, .head_dim = 32, .ff = 32, .vocab = vocab,
+                                   .max_rows = OUTS, .max_outs = OUTS, .max_ctx = 16, .max_seqs = 1};
     struct err err = {0};
     struct setup s = {.vocab = vocab};
     shim_apart();

@@ -83,8 +83,9 @@ TEST(sizes_say_0_for_what_cannot_be_multiplied_and_do_not_wrap)
     CHECK_EQ(k->mat_bytes(KT_F32, INT32_MAX, INT32_MAX) / 4 / INT32_MAX, (size_t)INT32_MAX + 1);
     struct kern_group g = {.layers = 2, .kv_heads = 3, .head_dim = 20, .kv_type = KT_F16};
     CHECK_EQ(k->kv_page_bytes(&g), 2 * 3 * 16 * (20 + 32) * 2);
-    const struct kern_dims huge = {INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX,
-                                   INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX, 0, 0};
+    const struct kern_dims huge = {.embd = INT32_MAX, .heads = INT32_MAX, .kv_heads = INT32_MAX,
+                                   .head_dim = INT32_MAX, .ff = INT32_MAX, .vocab = INT32_MAX, .max_rows = INT32_MAX,
+                                   .max_outs = INT32_MAX, .max_ctx = INT32_MAX, .max_seqs = INT32_MAX};
     CHECK_EQ(k->work_bytes(&huge), SIZE_MAX);
     const struct kern_dims many = {.embd = 32, .ff = 32, .heads = 1, .head_dim = 32, .kv_heads = 1, .max_ctx = 16,
                                    .max_seqs = 1, .max_rows = 1 << 27, .experts = KERN_EXPERTS, .used = KERN_USED};

@@ -153,8 +153,9 @@ static struct world *make_world(struct shape shape)
 {
     struct world *w = calloc(1, sizeof *w);
     struct kern_config cfg = {.round_activations = shape.round};
-    struct kern_dims dims = {EMBD, HEADS, KV_HEADS, HEAD, FF, VOCAB, SEQS * CTX, SEQS * CTX, CTX, SEQS,
-                             shape.used ? EXPERTS : 0, shape.used};
+    struct kern_dims dims = {.embd = EMBD, .heads = HEADS, .kv_heads = KV_HEADS, .head_dim = HEAD, .ff = FF,
+                             .vocab = VOCAB, .max_rows = SEQS * CTX, .max_outs = SEQS * CTX, .max_ctx = CTX,
+                             .max_seqs = SEQS, .experts = shape.used ? EXPERTS : 0, .used = shape.used};
     CHECK(w != NULL);
     w->shape = shape;
     w->seed = 42;
@@ -164,7 +165,8 @@ static struct world *make_world(struct shape shape)
     for (int i = 0; i < HEAD / 2; i++) w->inv_freq[i] = pow(100, -i / 4.0);
     for (int g = 0; g < 2; g++) {
         struct kern_group *k = &w->group[g];
-        *k = (struct kern_group){g + 1, KV_HEADS, HEAD, shape.kv, g == 0 ? shape.window : 0, NULL, 0, PAGES};
+        *k = (struct kern_group){.layers = g + 1, .kv_heads = KV_HEADS, .head_dim = HEAD, .kv_type = shape.kv,
+                                 .window = g == 0 ? shape.window : 0, .pages = PAGES};
         k->page_bytes = w->kern->kv_page_bytes(k);
         k->dev_slab = w->kern->take(w->dev, PAGES * k->page_bytes, NULL);
         CHECK(k->dev_slab != NULL);

@@ -16,7 +16,8 @@ static float next_random(uint64_t *state) /* -1 .. 1 */
 static void project_with(bool round, const struct kmat *a, const float *x, float *y)
 {
     const struct kern *k = kern_ref();
-    struct kern_dims dims = {COLS, 1, 1, COLS, COLS, COLS, 1, 1, 1, 1, 0, 0};
+    struct kern_dims dims = {.embd = COLS, .heads = 1, .kv_heads = 1, .head_dim = COLS, .ff = COLS, .vocab = COLS,
+                             .max_rows = 1, .max_outs = 1, .max_ctx = 1, .max_seqs = 1};
     struct kdev *d = k->open(&(struct kern_config){.round_activations = round}, NULL);
     CHECK(d != NULL);
     void *work = k->take(d, k->work_bytes(&dims), NULL);

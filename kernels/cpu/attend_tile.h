@@ -197,4 +197,5 @@ static void row_attend_join(const struct isa_attend *a, int n)
 /* All of struct cpu_isa that rows.h and this file define. */
 #define ROW_FUNCTIONS                                                                                                  \
     .norm = row_norm, .quantise = row_quantise, .gate = row_gate, .softcap = row_softcap, .head = row_head,            \
+    .let = row_let, .conv = row_conv, .delta = row_delta,                                                              \
     .kv_write = row_kv_write, .attend = row_attend, .attend_join = row_attend_join, .scans = SCAN_FUNCTIONS

@@ -10,6 +10,7 @@
  * K lies across tokens so that one vector holds the same dim of 8 or 16 tokens, and scores need no sum across lanes.
  * So do the scales of both, as weights are multiplied by V's before they meet its integers. */
 #include "kernels/cpu/cpu.h"
+#include "kernels/state.h"
 #include <math.h>
 
 /* ------------------------------------------------------------------------ pages */
@@ -42,6 +43,7 @@ static struct isa_kv kv_of(const struct kern_group *g, int layer, int kv_head)
 size_t cpu_kv_page_bytes(const struct kern_group *g)
 {
     uint64_t bytes;
+    if (g->taps) return state_page_bytes(g);
     if (g->kv_type != KT_F32 && g->kv_type != KT_F16 && g->kv_type != KT_Q8_0) return 0;
     if (g->head_dim % ktype_info(g->kv_type)->block) return 0;
     if (g->layers <= 0 || g->kv_heads <= 0 || g->head_dim <= 0 || g->head_dim > KERN_HEAD_MAX) return 0;
@@ -56,6 +58,10 @@ int cpu_page_fetch(struct kdev *d, const struct kern_group *g, int page, void *h
     uint8_t *to = host;
     (void)d, (void)err;
     assert(page >= 0 && page < g->pages);
+    if (g->taps) {
+        memcpy(host, state_conv(g, page, 0), g->page_bytes);
+        return 0;
+    }
     for (; kv.head < heads; kv.head++, to += kv.head_bytes) memcpy(to, isa_kv_page(&kv, page), kv.head_bytes);
     memset(to, 0, g->page_bytes - heads * kv.head_bytes);
     return 0;
@@ -68,6 +74,10 @@ int cpu_page_upload(struct kdev *d, const struct kern_group *g, int page, const 
     const uint8_t *from = host;
     (void)d, (void)err;
     assert(page >= 0 && page < g->pages);
+    if (g->taps) {
+        memcpy(state_conv(g, page, 0), host, g->page_bytes);
+        return 0;
+    }
     for (; kv.head < heads; kv.head++, from += kv.head_bytes) memcpy(isa_kv_page(&kv, page), from, kv.head_bytes);
     return 0;
 }

@@ -145,16 +145,16 @@ static size_t cpu_work_bytes(const struct kern_dims *n)
 {
     const int rows = MAX(n->max_rows, n->max_outs), samplers = MIN(n->max_outs, CPU_SAMPLERS);
     uint64_t wide = (uint64_t)n->heads * (uint64_t)n->head_dim, kv_wide = (uint64_t)n->kv_heads * (uint64_t)n->head_dim;
-    uint64_t cols = MAX(MAX((uint64_t)n->embd, (uint64_t)n->ff), wide), input, kv, mid, sample, attn, mix;
+    uint64_t cols = MAX(MAX((uint64_t)n->embd, (uint64_t)n->ff), wide), input, kv, mid, sample, attn, mix, delta;
 
     if (cols > INT32_MAX || kv_wide > INT32_MAX) return SIZE_MAX;
     if (cpu_input_bytes(rows, n->embd, (int)cols, &input)) return SIZE_MAX;
     if (size_mul((uint64_t)rows * kv_wide, 2 * sizeof(float), &kv) || size_add(kv, 2 * 64, &kv)) return SIZE_MAX;
     if (size_mul((uint64_t)rows * (uint64_t)n->ff, sizeof(float), &mid) || size_add(mid, 64, &mid)) return SIZE_MAX;
     if (size_mul((uint64_t)samplers, kern_choose_bytes(n->vocab), &sample)) return SIZE_MAX;
-    if (cpu_mix_bytes(n, &mix)) return SIZE_MAX;
+    if (cpu_mix_bytes(n, &mix) || cpu_delta_bytes(n, &delta)) return SIZE_MAX;
     if (cpu_attn_bytes(n, &attn) || size_add(input, MAX(kv, mid), &input)) return SIZE_MAX;
-    uint64_t most = MAX(MAX(MAX(input, sample), attn), mix);
+    uint64_t most = MAX(MAX(MAX(input, sample), attn), MAX(mix, delta));
     return most > SIZE_MAX - 64 ? SIZE_MAX : (size_t)size_align(most, 64);
 }
 
@@ -205,6 +205,8 @@ const struct kern *kern_cpu(void)
         .embed = cpu_embed,
         .attn_in = cpu_attn_in,
         .attn = cpu_attn,
+        .delta = cpu_delta,
+        .gate = cpu_let,
         .project = cpu_project,
         .ffn = cpu_ffn,
         .output = cpu_output,

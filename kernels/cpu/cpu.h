@@ -2,7 +2,7 @@
  *
  *     cpu.c     the table; opening, memory, weights        mat.c     matrix products on the crew
  *     steps.c   embed ... sample                           attn.c    what happens to heads, KV pages and attention
- *     mix.c     mixtures of experts
+ *     mix.c     mixtures of experts                        delta.c   layers that keep a state; gates of attention
  *     isa.h     instruction sets    pack.h  weights' layout    crew.h  threads */
 #ifndef CPU_H
 #define CPU_H
@@ -15,6 +15,7 @@ enum {
     CPU_ROWS = 256,     /* token rows that a thread sums up at a time: 32 KB of sums */
     CPU_CHUNK = 18 * 1024, /* bytes of weights that several tiles go over, one after the other */
     CPU_OPEN = 20 * 1024,  /* ... and of opened ones at most: two blocks of a K format */
+    CPU_OUTS = 4,       /* products of one input */
     CPU_SAMPLERS = 8    /* rows that sample() works on at a time: that many scratches are in the workspace */
 };
 
@@ -92,7 +93,7 @@ struct cpu_input cpu_input(struct kdev *d, int rows, const int32_t *pick, int co
 /* The most that it takes of the workspace, for any cols up to these; true: overflow. */
 bool cpu_input_bytes(int rows, int norm_cols, int cols, uint64_t *bytes);
 
-/* Up to 3 products of one input; softcap > 0 is laid on all of them. */
+/* Up to CPU_OUTS products of one input; softcap > 0 is laid on all of them. */
 void cpu_mul(struct kdev *d, const struct cpu_input *in, const struct cpu_out *out, int outs, float softcap);
 /* y = m x + bias, bias may be NULL. */
 void cpu_mul_bias(struct kdev *d, const struct cpu_input *in, const struct kmat *m, const float *bias, float *y);
@@ -143,6 +144,13 @@ int cpu_ffn(struct kdev *d, struct kstream *st, int rows, const struct kern_ffn 
 /* mix.c: the same of a mixture, and the workspace that it takes at most; true: overflow. */
 int cpu_mix(struct kdev *d, int rows, const struct kern_ffn *w, float *x, void *work);
 bool cpu_mix_bytes(const struct kern_dims *dims, uint64_t *bytes);
+/* delta.c: and the workspace that these two take at most; true: overflow. */
+int cpu_delta(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_delta *w,
+              const struct kern_group *g, int group, int layer, const float *x, float *att, void *work,
+              struct err *err);
+int cpu_let(struct kdev *d, struct kstream *st, int rows, const struct kern_gate *w, const float *x, float *att,
+            void *work, struct err *err);
+bool cpu_delta_bytes(const struct kern_dims *dims, uint64_t *bytes);
 int cpu_output(struct kdev *d, struct kstream *st, const struct kern_batch *b, const float *norm, float eps,
                const struct kmat *w, float softcap, const float *x, float *logits, void *work, struct err *err);
 int cpu_sample(struct kdev *d, struct kstream *st, int outs, int vocab, const struct kern_sample *params,

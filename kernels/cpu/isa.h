@@ -108,6 +108,13 @@ static inline int isa_part(int dim)
     return (dim + 15) / 16 * 16 + 16;
 }
 
+/* A token and a head of a layer that keeps a state (struct kern_delta): q and k have their lengths. */
+struct isa_delta {
+    const float *q, *k, *v; /* (dim) */
+    float decay, beta;
+    float *o; /* (dim) */
+};
+
 struct cpu_isa {
     const char *name;                 /* "avx512" */
     const char *said;                 /* for describe() */
@@ -126,6 +133,13 @@ struct cpu_isa {
     void (*quantise)(const float *x, int n, struct act *act, int T);
     /* h = act(gate) * up; KERN_OSS as struct kern_ffn's says */
     void (*gate)(enum kern_act act, const float *gate, const float *up, int n, float *h);
+    /* y = y * sigmoid(gate) */
+    void (*let)(const float *gate, int n, float *y);
+    /* y = silu(sum over j of w[j][i] * in[j][i]), in rising j by fma; w: (taps, n) */
+    void (*conv)(const float *const *in, const float *w, int taps, int n, float *y);
+    /* n tokens, one after the other; S: (dim of keys, dim of values).  Sums are over dim, in rising order by fma:
+     *     known = S^T k,   news = beta * (v - decay * known),   S = fma(k, news, S * decay),   o = S^T q */
+    void (*delta)(float *S, int dim, const struct isa_delta *token, int n);
     /* y = cap * tanh(y / cap) */
     void (*softcap)(float *y, int n, float cap);
     /* One head after its projection, in place: + bias, norm, rotation; each may be NULL.  turn: (dims / 2) cos, then

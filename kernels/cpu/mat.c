@@ -116,8 +116,8 @@ struct factor {
 struct mul_job {
     const struct kdev *d;
     const struct cpu_input *in;
-    struct factor factor[3], up; /* up: END_GATE's second */
-    float *y[3];
+    struct factor factor[CPU_OUTS], up; /* up: END_GATE's second */
+    float *y[CPU_OUTS];
     int outs;
     enum mul_end end;
     float softcap;

@@ -156,6 +156,15 @@ static void row_gate(enum kern_act act, const float *gate, const float *up, int 
     }
 }
 
+static void row_let(const float *gate, int n, float *y)
+{
+    const vf one = vf_set1(1.0f);
+    for (int i = 0; i < n; i += LANES) {
+        vf g = vf_add(one, vf_exp(vf_sub(vf_zero(), load_some(gate + i, n - i))));
+        store_some(y + i, n - i, vf_div(load_some(y + i, n - i), g));
+    }
+}
+
 static void row_softcap(float *y, int n, float cap)
 {
     vf c = vf_set1(cap);
@@ -240,4 +249,56 @@ static void row_kv_write(const float *k, const float *v, int dim, enum ktype kv,
     if (kv == KT_Q8_0) kv_write_q8_0(k, v, dim, page_k, page_v, token);
     else if (kv == KT_F16) kv_write_f16(k, v, dim, page_k, page_v, token);
     else kv_write_f32(k, v, dim, page_k, page_v, token);
+}
+
+/* --------------------------------------------------------------------- states */
+
+static void row_conv(const float *const *in, const float *w, int taps, int n, float *y)
+{
+    for (int i = 0; i < n; i += LANES) {
+        vf sum = vf_zero();
+        for (int j = 0; j < taps; j++) sum = vf_fma(load_some(w + j * n + i, n - i), load_some(in[j] + i, n - i), sum);
+        store_some(y + i, n - i, vf_silu(sum));
+    }
+}
+
+/* A token further: NV vectors of columns of S, of which the last has `last` values. */
+INLINE void delta_columns(const int NV, const bool whole, int last, float *S, const struct isa_delta *t, int dim,
+                          int at)
+{
+    const vf decay = vf_set1(t->decay), beta = vf_set1(t->beta);
+    vf sum[4], news[4];
+    UNROLL for (int v = 0; v < NV; v++) sum[v] = vf_zero();
+    for (int i = 0; i < dim; i++)
+        UNROLL for (int v = 0; v < NV; v++) {
+            const float *s = S + (size_t)i * (size_t)dim + at + v * LANES;
+            sum[v] = vf_fma(whole ? vf_load(s) : load_some(s, last), vf_set1(t->k[i]), sum[v]);
+        }
+    UNROLL for (int v = 0; v < NV; v++) {
+        const float *p = t->v + at + v * LANES;
+        news[v] = vf_mul(beta, vf_fnma(decay, sum[v], whole ? vf_load(p) : load_some(p, last)));
+        sum[v] = vf_zero();
+    }
+    for (int i = 0; i < dim; i++)
+        UNROLL for (int v = 0; v < NV; v++) {
+            float *s = S + (size_t)i * (size_t)dim + at + v * LANES;
+            const vf next = vf_fma(vf_set1(t->k[i]), news[v], vf_mul(whole ? vf_load(s) : load_some(s, last), decay));
+            if (whole) vf_store(s, next);
+            else store_some(s, last, next);
+            sum[v] = vf_fma(next, vf_set1(t->q[i]), sum[v]);
+        }
+    UNROLL for (int v = 0; v < NV; v++) {
+        if (whole) vf_store(t->o + at + v * LANES, sum[v]);
+        else store_some(t->o + at + v * LANES, last, sum[v]);
+    }
+}
+
+/* Columns are independent: so many of them as the first cache holds go through all tokens. */
+static void row_delta(float *S, int dim, const struct isa_delta *token, int n)
+{
+    int at = 0;
+    for (; at + 4 * LANES <= dim; at += 4 * LANES)
+        for (int t = 0; t < n; t++) delta_columns(4, true, LANES, S, &token[t], dim, at);
+    for (; at < dim; at += LANES)
+        for (int t = 0; t < n; t++) delta_columns(1, false, MIN(LANES, dim - at), S, &token[t], dim, at);
 }
