@@ -42,6 +42,14 @@ static bool may_share(const struct sched *s, const struct request_live *q)
     return !q->score && !q->fresh && !naive_pages(s);
 }
 
+/* Tokens that both begin with, but for q's last. */
+static int same_front(const struct request_live *r, const struct request_live *q)
+{
+    int most = MIN(r->a.n_prompt, q->a.n_prompt - 1), same = 0;
+    while (same < most && r->ids[same] == q->ids[same]) same++;
+    return same;
+}
+
 /* Computing the same pages twice in the same passes would take as long as waiting, and twice the room. */
 const struct request_live *admit_front_of(const struct sched *s, const struct request_live *q)
 {
@@ -49,11 +57,16 @@ const struct request_live *admit_front_of(const struct sched *s, const struct re
     for (int i = 0; i < s->cfg.max_seqs; i++) {
         const struct request_live *r = s->slot[i];
         if (!r || r->computed >= r->a.n_prompt) continue;
-        int most = MIN(r->a.n_prompt, q->a.n_prompt - 1), same = 0;
-        while (same < most && r->ids[same] == q->ids[same]) same++;
-        if (same / KERN_PAGE > r->computed / KERN_PAGE) return r;
+        if (same_front(r, q) / KERN_PAGE > r->computed / KERN_PAGE) return r;
     }
     return NULL;
+}
+
+/* q waits for what r computes: a state is left where q will go on from it. */
+static void leave_state(const struct sched *s, struct request_live *r, const struct request_live *q)
+{
+    const int at = same_front(r, q) / KERN_PAGE * KERN_PAGE;
+    if (sched_has_states(s)) r->cut = r->cut > r->computed ? MIN(r->cut, at) : at;
 }
 
 /* ------------------------------------------------------------------ letting in */
@@ -135,6 +148,7 @@ static bool admit_one(struct sched *s, struct request_live *q)
     q->state = REQUEST_RUNNING;
     q->slot = slot;
     q->computed = shared;
+    q->cut = kv_front(s->kv, slot);
     if (!q->admitted) { /* a resumed one keeps its place */
         s->waiting--;
         q->admitted = ++s->admissions;
@@ -178,7 +192,9 @@ void admit_all(struct sched *s, struct events *e)
     struct request_live *last = NULL;
     for (struct request_live *q; !naive_closed(s) && s->running < s->cfg.max_seqs && (q = next_in_rank(s, last));) {
         bool first = rank(q) > 0;
-        if (!first && admit_front_of(s, q)) {
+        const struct request_live *front = first ? NULL : admit_front_of(s, q);
+        if (front) {
+            leave_state(s, s->slot[front->slot], q);
             last = q;
         } else if (admit_and_tell(s, q, e)) {
             last = NULL; /* someone may have been overtaken often enough by now */
@@ -220,13 +236,13 @@ static struct request_live *next_running(const struct sched *s, const struct req
 }
 
 /* Copy its pages to host memory; without room there, or when that fails, they will be computed again (or that is its
- * end, with park_copies). */
+ * end, with park_copies), and so are states, which may still be known. */
 static void save_pages(struct sched *s, struct request_live *q)
 {
     const struct runner *r = &s->cfg.runner;
     int pages = 0, end = kv_pages_for(q->computed);
     for (int g = 0; g < s->cfg.groups; g++) pages += end - first_page(s, g, q->computed);
-    q->park_first = r->save_page && r->load_page ? park_take(&s->park, pages) : -1;
+    q->park_first = r->save_page && r->load_page && !sched_has_states(s) ? park_take(&s->park, pages) : -1;
     for (int g = 0, place = q->park_first; place >= 0 && g < s->cfg.groups; g++) {
         const int32_t *row = row_of(s, q, g);
         for (int i = first_page(s, g, q->computed); i < end; i++, place = s->park.next[place]) {

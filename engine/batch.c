@@ -45,6 +45,7 @@ static int room_for(const struct sched *s, const struct request_live *q, int mos
     const struct kern_batch *b = &s->pass.batch;
     int whole = naive_rows(s, q, b->rows);
     int room = whole >= 0 ? whole : MIN(most - b->rows, q->n_ids - q->computed - held(s, q));
+    if (q->cut > q->computed) room = MIN(room, q->cut - q->computed);
     if (b->outs == s->cfg.max_outs) return 0;
     return q->score ? MIN(room, s->cfg.max_outs - b->outs) : room;
 }
@@ -119,6 +120,7 @@ static void take_rows(struct sched *s, struct request_live *q, int rows, struct 
     int from = q->computed, again = MIN(rows, MAX(q->high - from, 0)), prompt = q->a.n_prompt;
     q->computed += rows;
     if (!naive_pages(s)) kv_know(s->kv, q->slot, q->ids, q->computed);
+    if (q->computed == q->cut || (from < prompt && q->computed >= prompt)) kv_keep(s->kv, q->slot, q->computed);
     s->recomputed += (uint64_t)again;
     if (from < prompt) {
         s->prefilled += (uint64_t)MAX(MIN(q->computed, prompt) - MAX(from, q->high), 0);

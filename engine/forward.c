@@ -24,6 +24,16 @@ static int refuse_kv(const struct kern_group *g, struct err *err)
                    t ? t->name : "this type", g->head_dim);
 }
 
+/* What layers of a group keep. */
+static void set_layers(const struct model *m, struct kern_group *g, const struct kv_group *kv, enum ktype kv_type)
+{
+    g->kv_heads = kv->states ? m->values : m->kv_heads;
+    g->head_dim = kv->states ? m->state_dim : m->head_dim;
+    g->kv_type = kv->states ? KT_F32 : kv_type;
+    g->keys = kv->states ? m->keys : 0;
+    g->taps = kv->states ? m->taps : 0;
+}
+
 /* Groups and their pages, which lie in one slab. */
 static int plan_pages(struct forward *f, int pages, enum ktype kv_type, struct err *err)
 {
@@ -36,8 +46,8 @@ static int plan_pages(struct forward *f, int pages, enum ktype kv_type, struct e
     if (f->groups == 0) return err_set(err, -1, "more KV pages than can be counted");
     for (int g = f->groups - 1; g >= 0; g--) {
         const int layers = f->groups == 1 ? m->layers : g ? m->locals : m->layers - m->locals;
-        f->group[g] = (struct kern_group){.layers = layers, .kv_heads = m->kv_heads, .head_dim = m->head_dim,
-                                          .kv_type = kv_type, .window = kv[g].window, .pages = kv[g].pages};
+        f->group[g] = (struct kern_group){.layers = layers, .window = kv[g].window, .pages = kv[g].pages};
+        set_layers(m, &f->group[g], &kv[g], kv_type);
         f->group[g].page_bytes = f->k->kv_page_bytes(&f->group[g]);
         if (f->group[g].page_bytes == 0) return refuse_kv(&f->group[g], err);
         f->at_kv[g] = all = size_align(all, 64);
@@ -64,11 +74,18 @@ int forward_plan(struct forward *f, const struct model *m, const struct kern *k,
                                  .max_ctx = ctx,
                                  .max_seqs = max_seqs,
                                  .experts = m->experts,
-                                 .used = m->used};
+                                 .used = m->used,
+                                 .keys = m->keys,
+                                 .values = m->values,
+                                 .state_dim = m->state_dim};
+    if (m->values && !(k->delta && k->gate))
+        return err_set(err, -1, "layers of this model keep a state, and backend %s has none yet: use --backend cpu",
+                       k->name);
     if (plan_pages(f, pages, kv_type, err)) return -1;
     uint64_t rows = (uint64_t)max_rows, outs = (uint64_t)max_outs, heads = (uint64_t)m->heads * (uint64_t)m->head_dim;
+    const uint64_t att = MAX(heads, (uint64_t)m->values * (uint64_t)m->state_dim);
     bool ok = place(f, &f->at_x, rows, (uint64_t)m->embd, sizeof(float)) &&
-              place(f, &f->at_q, rows, heads, sizeof(float)) && place(f, &f->at_att, rows, heads, sizeof(float)) &&
+              place(f, &f->at_q, rows, heads, sizeof(float)) && place(f, &f->at_att, rows, att, sizeof(float)) &&
               place(f, &f->at_logits, outs, (uint64_t)m->vocab, sizeof(float)) &&
               place(f, &f->at_choice, outs, 1, sizeof(struct kern_choice)) &&
               place(f, &f->at_work, 1, 1, k->work_bytes(&f->dims));
@@ -110,6 +127,22 @@ void forward_attach_work(struct forward *f, const struct forward *pages, void *d
 
 static float *floats(const struct forward *f, size_t at) { return (float *)(void *)(f->dev_work + at); }
 
+static int run_attention(struct forward *f, const struct kern_batch *b, const struct model_layer *l, int group,
+                         int layer, struct err *err)
+{
+    const struct kern *k = f->k;
+    const struct model *m = f->m;
+    const struct kern_group *g = &f->group[group];
+    const struct kern_gate let = {l->attn.dev_norm, m->eps, l->let};
+    float *x = floats(f, f->at_x), *q = floats(f, f->at_q), *att = floats(f, f->at_att);
+    void *work = f->dev_work + f->at_work;
+    int rc = k->attn_in(f->d, NULL, b, &l->attn, g, group, layer, x, q, work, err);
+    if (!rc)
+        rc = k->attn(f->d, NULL, b, g, group, layer, m->heads, m->attn_scale, m->attn_cap, l->dev_sinks, q, att, work,
+                     err);
+    return rc || !l->let.cols ? rc : k->gate(f->d, NULL, b->rows, &let, x, att, work, err);
+}
+
 static int run_layer(struct forward *f, const struct kern_batch *b, int i, struct err *err)
 {
     const struct kern *k = f->k;
@@ -117,12 +150,10 @@ static int run_layer(struct forward *f, const struct kern_batch *b, int i, struc
     const struct model_layer *l = &m->layer[i];
     const int group = f->groups > 1 && l->local, layer = f->groups > 1 ? l->nth : i;
     const struct kern_group *g = &f->group[group];
-    float *x = floats(f, f->at_x), *q = floats(f, f->at_q), *att = floats(f, f->at_att);
+    float *x = floats(f, f->at_x), *att = floats(f, f->at_att);
     void *work = f->dev_work + f->at_work;
-    int rc = k->attn_in(f->d, NULL, b, &l->attn, g, group, layer, x, q, work, err);
-    if (!rc)
-        rc = k->attn(f->d, NULL, b, g, group, layer, m->heads, m->attn_scale, m->attn_cap, l->dev_sinks, q, att, work,
-                     err);
+    int rc = l->delta.qkv.cols ? k->delta(f->d, NULL, b, &l->delta, g, group, layer, x, att, work, err)
+                               : run_attention(f, b, l, group, layer, err);
     if (!rc) rc = k->project(f->d, NULL, b->rows, &l->wo, l->dev_bo, l->dev_attn_post, m->eps, att, x, work, err);
     const struct kern_ffn ffn = {.dev_norm = l->dev_ffn_norm, .dev_post = l->dev_ffn_post, .eps = m->eps,
                                  .gate = l->gate, .up = l->up, .down = l->down, .act = m->act,

@@ -161,6 +161,16 @@ int gguf_int_array(const struct gguf *g, const char *key, const int32_t **out, u
     return GGUF_OK;
 }
 
+int gguf_bool_array(const struct gguf *g, const char *key, const uint8_t **out, uint64_t *n, struct err *err)
+{
+    const struct gguf_entry *e = gguf_find(g, key);
+    if (!e) return GGUF_MISSING;
+    if (e->type != GGUF_ARRAY || e->element != GGUF_BOOL) return gguf_wrong(g, e, err, "an array of bool is needed");
+    *out = e->v.array;
+    *n = e->count;
+    return GGUF_OK;
+}
+
 /* ------------------------------------------------------------------ listing */
 
 uint64_t gguf_n_keys(const struct gguf *g) { return g->n_keys; }

@@ -22,12 +22,12 @@ size_t kv_bytes(const struct kv_config *cfg)
 
 int kv_groups(struct kv_group out[KERN_GROUPS], int pages, int window, int local, int seqs, int ctx, int rows)
 {
-    const int longest = (int)MIN((int64_t)pages * KERN_PAGE, ctx), each = kv_need(local, rows, longest);
-    int all;
+    const int longest = (int)MIN((int64_t)pages * KERN_PAGE, ctx);
+    const bool states = local == KV_STATES;
     out[0] = (struct kv_group){.pages = pages, .window = window};
     if (local == 0) return 1;
-    if (__builtin_mul_overflow(each, seqs, &all)) return 0;
-    out[1] = (struct kv_group){.pages = all, .window = local};
+    out[1] = (struct kv_group){.window = states ? KERN_PAGE + 1 : local, .states = states};
+    if (__builtin_mul_overflow(kv_group_need(&out[1], rows, longest), seqs, &out[1].pages)) return 0;
     return 2;
 }
 
@@ -49,8 +49,9 @@ static void take_free(struct kv_pool *g, int number)
 static bool open_pool(struct kv_pool *g, const struct kv_config *cfg, const struct kv_group *what, struct err *err)
 {
     size_t pages = (size_t)what->pages, slots = (size_t)cfg->slots, cells = slots * (size_t)kv_pages_for(cfg->ctx);
-    *g = (struct kv_pool){.pages = what->pages, .window = what->window, .usable = what->pages, .bound = INT32_MAX};
-    if (g->window > 0) g->bound = kv_need(g->window, cfg->rows, INT32_MAX - KERN_PAGE);
+    *g = (struct kv_pool){.pages = what->pages, .window = what->window, .states = what->states, .usable = what->pages,
+                          .bound = INT32_MAX};
+    if (g->window > 0) g->bound = kv_group_need(what, cfg->rows, INT32_MAX - KERN_PAGE);
     g->page = calloc(pages, sizeof *g->page);
     g->free_page = malloc(pages * sizeof *g->free_page);
     g->table = malloc(cells * sizeof *g->table);
@@ -218,6 +219,7 @@ struct kv_page *kv_take_empty(struct kv_pool *g, int number)
     struct kv_page *p = &g->page[number];
     take_free(g, number);
     p->fill = 0;
+    p->stays = false;
     memset(p->kind, 0, sizeof p->kind);
     return p;
 }
@@ -226,7 +228,7 @@ struct kv_page *kv_take_empty(struct kv_pool *g, int number)
 static int next_page(const struct kv *kv, const struct kv_pool *g, int slot)
 {
     const struct kv_span *span = &g->span[slot];
-    const int last = span->end > span->first ? *kv_cell(kv, g, slot, span->end - 1) : NONE;
+    const int last = span->end > span->first && !g->states ? *kv_cell(kv, g, slot, span->end - 1) : NONE;
     if (last != NONE && last + 1 < g->pages && g->page[last + 1].free_at != NONE) return last + 1;
     return g->free_page[g->free - 1];
 }
@@ -236,12 +238,19 @@ static void take_page(struct kv *kv, struct kv_pool *g, int slot)
 {
     const struct kv_slot *s = &kv->slot[slot];
     struct kv_span *span = &g->span[slot];
-    assert(span->end - span->first < span->promised);
+    assert(g->states || span->end - span->first < span->promised);
     kv_need_free(g);
     int number = s->first ? s->run + span->end : next_page(kv, g, slot);
     kv_take_empty(g, number);
     hold(kv, g, slot, span->end++, number);
     g->promised -= !span->slides;
+}
+
+/* A state that a later one has made useless: known no more, unless others hold it or may begin with it. */
+static void outdate(struct kv_pool *g, int number)
+{
+    const struct kv_page *p = &g->page[number];
+    if (g->states && p->refs == 1 && !p->stays && prefix_knows(g->prefix, number)) prefix_forget(g->prefix, number);
 }
 
 /* The next token is number `tokens`: what it does not see any more goes.  Places without a page are passed over. */
@@ -250,8 +259,12 @@ static void slide(struct kv *kv, struct kv_pool *g, int slot, int tokens)
     struct kv_span *span = &g->span[slot];
     for (int from = kv_first(g->window, tokens); span->first < from; span->first++) {
         bool held = span->first < span->end;
-        if (held) let_go(kv, g, slot, span->first);
-        else span->end++;
+        if (held && *kv_cell(kv, g, slot, span->first) != NONE) {
+            outdate(g, *kv_cell(kv, g, slot, span->first));
+            let_go(kv, g, slot, span->first);
+        } else if (!held) {
+            span->end++;
+        }
         if (span->slides) continue; /* it may have another */
         span->promised--;
         g->promised -= !held;
@@ -273,14 +286,14 @@ static void cut_rows(struct kv *kv, int slot, int found, int end)
 
 /* The longest front of a prompt, in pages, of which each group knows what the token after it sees; those pages are put
  * into the slot's rows, but not held yet. */
-static int find_front(struct kv *kv, int slot, const struct kv_ask *a, struct sip128 *hash)
+static int find_front(struct kv *kv, int slot, const struct kv_ask *a, struct sip128 *hash, int *but_states)
 {
     int found = 0, end = 0, run[KERN_GROUPS] = {0}; /* known pages that follow one another up to here */
     struct sip128 next = *hash;
     bool open = true; /* a longer one may be known */
     for (int most = a->ids ? (a->n - 1) / KERN_PAGE : 0; open && end < most;) {
         const int32_t *ids = a->ids + end * KERN_PAGE;
-        bool all = true;
+        bool all = true, others = true;
         next = kv_chain(kv, next, ids);
         end++;
         for (int k = 0; k < kv->groups; k++) {
@@ -289,8 +302,11 @@ static int find_front(struct kv *kv, int slot, const struct kv_ask *a, struct si
             *kv_cell(kv, g, slot, end - 1) = number;
             run[k] = number == NONE ? 0 : run[k] + 1;
             open = open && (g->window > 0 || number != NONE);
-            all = all && run[k] >= end - kv_first(g->window, end * KERN_PAGE);
+            const bool sees = run[k] >= end - kv_first(g->window, end * KERN_PAGE);
+            all = all && sees;
+            others = others && (sees || g->states);
         }
+        if (others) *but_states = end;
         if (!all) continue;
         found = end;
         *hash = next;
@@ -304,7 +320,7 @@ static struct kv_span plan_span(const struct kv *kv, const struct kv_pool *g, in
                                 int found, int *more)
 {
     int first = kv_first(g->window, found * KERN_PAGE), most = kv_pages_for(MAX(a->most, a->tokens)) - first;
-    struct kv_span span = {.first = first, .end = found, .slides = most > g->bound,
+    struct kv_span span = {.first = first, .end = found, .slides = g->states || most > g->bound,
                            .promised = MIN(kv_pages_for(a->tokens) - first, g->bound)};
     *more = span.promised;
     if (span.slides) return span;
@@ -319,7 +335,7 @@ bool kv_admit(struct kv *kv, int slot, const struct kv_ask *a, int *shared)
     struct kv_slot *s = &kv->slot[slot];
     struct kv_span span[KERN_GROUPS];
     struct sip128 hash = kv_root(kv);
-    int found = find_front(kv, slot, a, &hash), most = kv_pages_for(MAX(a->most, a->tokens));
+    int front = 0, found = find_front(kv, slot, a, &hash, &front), most = kv_pages_for(MAX(a->most, a->tokens));
     assert(s->most == 0 && most <= kv->stride);
     for (int k = 0, more; k < kv->groups; k++) {
         const struct kv_pool *g = &kv->group[k];
@@ -331,7 +347,7 @@ bool kv_admit(struct kv *kv, int slot, const struct kv_ask *a, int *shared)
     }
     *shared = found * KERN_PAGE;
     *s = (struct kv_slot){.most = most, .tokens = *shared, .agent = a->agent, .kind = a->kind, .first = a->first,
-                          .known = found, .hash = hash, .run = a->first ? *a->first : NONE};
+                          .known = found, .front = front * KERN_PAGE, .hash = hash, .run = a->first ? *a->first : NONE};
     for (int k = 0; k < kv->groups; k++) {
         struct kv_pool *g = &kv->group[k];
         g->span[slot] = span[k];
@@ -374,6 +390,12 @@ static void fill_page(struct kv *kv, struct kv_pool *g, int slot, int i, int fro
     p->fill += to - from;
 }
 
+/* Of states a pass leaves two behind: at its end, and at the end of the last page that is full then. */
+static bool leaves_out(const struct kv_pool *g, int i, int tokens)
+{
+    return g->states && i < tokens / KERN_PAGE - 1;
+}
+
 void kv_grow(struct kv *kv, int slot, int tokens)
 {
     struct kv_slot *s = &kv->slot[slot];
@@ -383,7 +405,9 @@ void kv_grow(struct kv *kv, int slot, int tokens)
         for (int k = 0; k < kv->groups; k++) {
             struct kv_pool *g = &kv->group[k];
             if (i < g->span[slot].first) continue; /* kv_restore(): before the window */
-            if (i == g->span[slot].end) take_page(kv, g, slot);
+            if (i == g->span[slot].end && leaves_out(g, i, tokens)) g->span[slot].end++;
+            else if (i == g->span[slot].end) take_page(kv, g, slot);
+            if (*kv_cell(kv, g, slot, i) == NONE) continue;
             fill_page(kv, g, slot, i, s->tokens, to);
         }
         s->tokens = to;
@@ -418,10 +442,25 @@ void kv_know(struct kv *kv, int slot, const int32_t *ids, int n)
         const int32_t *own = ids + s->known * KERN_PAGE;
         s->hash = kv_chain(kv, s->hash, own);
         for (int k = 0; k < kv->groups; k++)
-            if (s->known >= kv->group[k].span[slot].first) know_page(kv, &kv->group[k], slot, s->known, own);
+            if (s->known >= kv->group[k].span[slot].first && *kv_cell(kv, &kv->group[k], slot, s->known) != NONE)
+                know_page(kv, &kv->group[k], slot, s->known, own);
     }
     for (int k = 0; k < kv->groups; k++) slide(kv, &kv->group[k], slot, n);
 }
+
+void kv_keep(struct kv *kv, int slot, int tokens)
+{
+    for (int k = 0; k < kv->groups; k++) {
+        struct kv_pool *g = &kv->group[k];
+        const struct kv_span *span = &g->span[slot];
+        const int i = tokens / KERN_PAGE - 1; /* the last full one */
+        const int number = g->states && i >= span->first && i < span->end
+                                                           ? *kv_cell(kv, g, slot, i) : NONE;
+        if (number != NONE) g->page[number].stays = true;
+    }
+}
+
+int kv_front(const struct kv *kv, int slot) { return kv->slot[slot].front; }
 
 void kv_drop(struct kv *kv, int slot)
 {
@@ -430,7 +469,12 @@ void kv_drop(struct kv *kv, int slot)
         struct kv_span *span = &g->span[slot];
         g->promised -= span->promised - (span->slides ? 0 : span->end - span->first);
         /* The last first: then it is the oldest, and goes first. */
-        while (span->end > span->first) let_go(kv, g, slot, --span->end);
+        while (span->end > span->first) {
+            const int number = *kv_cell(kv, g, slot, --span->end);
+            if (number == NONE) continue;
+            g->page[number].stays = true;
+            let_go(kv, g, slot, span->end);
+        }
         *span = (struct kv_span){0};
     }
     kv->slot[slot] = (struct kv_slot){0};

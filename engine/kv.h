@@ -28,6 +28,12 @@
  * first, and of one sequence's pages the last.  A full page is never written again, so a fork of a sequence is a second
  * one with the same front: copy-on-write by construction.
  *
+ * States.  In a group of states (struct kern_group) a page is what layers know after its last token.  A sequence has
+ * the page of its last token and the one before, if that was the end of a pass: in between its places are empty, and it
+ * goes on from either.  A pass leaves two pages behind, so that is where prompts can be shared.  One that was left
+ * behind is of no use when a later one is there: it goes, unless kv_keep() says that others may begin there; what a
+ * sequence has when it ends stays.  Such a sequence slides, and counts with KV_STATE_PAGES.
+ *
  * Whose tokens.  Each token has a kind (what it is to its agent: a number below KV_KINDS).  A page with one holder
  * counts for that holder, kind by kind; one with several counts once, as shared.
  *
@@ -41,13 +47,14 @@
 #include "kernels/kernels.h"
 #include "plimsoll.h"
 
-enum { KV_KINDS = 5 };
+enum { KV_KINDS = 5, KV_STATE_PAGES = 4, KV_STATES = -1 /* in the place of a window: of kv_groups() */ };
 
 struct kv; /* opaque */
 
 struct kv_group {
     int pages;  /* in its slab */
     int window; /* 0: a token sees all before it; else itself and the window - 1 before it */
+    bool states; /* then the window is KERN_PAGE + 1: a page, and what comes before its first token */
 };
 
 struct kv_config {
@@ -84,9 +91,15 @@ static inline int kv_need(int window, int rows, int tokens)
     return (int)(window > 0 ? MIN(all, (seen - 1 + KERN_PAGE - 1) / KERN_PAGE + 1) : all);
 }
 
+/* The same of a group. */
+static inline int kv_group_need(const struct kv_group *g, int rows, int tokens)
+{
+    return g->states ? MIN(kv_pages_for(tokens), KV_STATE_PAGES) : kv_need(g->window, rows, tokens);
+}
+
 /* The groups of a model with a window (0: none) in some of its layers, and a shorter one, `local` (0: none), in the
  * others: so many pages for those, and for these what `seqs` sequences of at most ctx tokens need in passes of `rows`
- * rows.  How many groups; 0: more pages than can be counted. */
+ * rows.  local KV_STATES: they keep states.  How many groups; 0: more pages than can be counted. */
 int kv_groups(struct kv_group out[KERN_GROUPS], int pages, int window, int local, int seqs, int ctx, int rows);
 
 /* Only the first n pages of a group may be used so far (more later, never less); all may from open on. */
@@ -122,6 +135,14 @@ void kv_restore(struct kv *kv, int slot, int tokens);
 /* The slot's first n tokens, ids, are computed, and the next to be so is n: its full pages are known from now on (else
  * they stay its own), and those that token n does not see are given back. */
 void kv_know(struct kv *kv, int slot, const int32_t *ids, int n);
+
+/* Of states: who begins with the slot's first `tokens` tokens, in whole pages, may go on from there; nothing, if their
+ * last page is not in its row. */
+void kv_keep(struct kv *kv, int slot, int tokens);
+
+/* So many tokens of what the slot was admitted with are known but for their states: if it leaves one there, the next
+ * may share them.  Never less than were shared. */
+int kv_front(const struct kv *kv, int slot);
 
 void kv_drop(struct kv *kv, int slot); /* gives all back; an empty slot is fine */
 void kv_forget(struct kv *kv);         /* no page is known any more; those in tables stay there */

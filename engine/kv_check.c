@@ -67,13 +67,15 @@ static int check_slot(const struct kv *kv, const struct kv_pool *g, int slot, st
     const struct kv_slot *s = &kv->slot[slot];
     const struct kv_span *span = &g->span[slot];
     int held = span->end - span->first;
+    for (int i = span->first; i < span->end; i++) held -= g->states && *kv_cell(kv, g, slot, i) == NONE;
     if (held < 0 || held > span->promised || span->promised > MIN(s->most, g->bound) ||
         span->end != kv_pages_for(s->tokens) || span->first > kv_first(g->window, s->tokens))
         return err_set(err, -1, "slot %d: %d tokens in pages %d to %d of %d promised", slot, s->tokens, span->first,
                        span->end, span->promised);
-    if (span->slides && s->most <= g->bound) return err_set(err, -1, "slot %d slides and need not", slot);
+    if (span->slides && s->most <= g->bound && !g->states) return err_set(err, -1, "slot %d slides and need not", slot);
     for (int i = 0; i < kv->stride; i++)
-        if ((*kv_cell(kv, g, slot, i) != NONE) != (i >= span->first && i < span->end))
+        if ((*kv_cell(kv, g, slot, i) != NONE) != (i >= span->first && i < span->end) &&
+            !(g->states && *kv_cell(kv, g, slot, i) == NONE && i < kv_pages_for(s->tokens) - 1))
             return err_set(err, -1, "slot %d: place %d of its pages %d to %d", slot, i, span->first, span->end);
     c->reserved += span->slides ? span->promised : span->promised - held;
     return 0;

@@ -15,6 +15,7 @@ struct kv_page {
                              * held yet) */
     int kept;               /* of refs: those that do not slide */
     int agent;              /* of the last holder */
+    bool stays;             /* of states: kv_keep() */
     int holder;             /* the slot, while refs is 1 */
     int free_at;            /* where on the stack, while it is free; else KV_NONE */
     uint8_t kind[KV_KINDS]; /* tokens of each; they stay while it is cached */
@@ -28,6 +29,7 @@ struct kv_span {
 
 struct kv_pool { /* a group */
     int pages, window, usable, free;
+    bool states;
     int bound;                /* pages of a sequence at most; INT32_MAX without a window */
     int promised;             /* and not taken yet by those that do not slide; all promises of those that do */
     int held, shared, kept;   /* kept: held by one that does not slide */
@@ -45,6 +47,7 @@ struct kv_slot {
     const int *first;
     int run;            /* with `first`: where the run begins */
     int known;          /* pages of it that kv_know() has seen */
+    int front;          /* kv_front() */
     struct sip128 hash; /* of its tokens up to there */
     uint64_t own[KV_KINDS];
 };

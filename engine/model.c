@@ -6,6 +6,7 @@ static const struct model_arch archs[] = {
     {.name = "qwen2", .neox = true, .qkv_bias = true},
     {.name = "qwen3", .neox = true, .head_norm = true},
     {.name = "qwen3moe", .neox = true, .head_norm = true, .expert_ff = "expert_feed_forward_length", .mixture = true},
+    {.name = "qwen35", .neox = true, .head_norm = true, .delta = true, .local = 4},
     {.name = "smollm3", .still = 4},
     {.name = "phi3", .neox = true, .window = true, .fused = true, .longrope = true},
     {.name = "gpt-oss", .neox = true, .qkv_bias = true, .oss = true, .local = 2, .window_else = 128,
@@ -66,7 +67,7 @@ static int read_arch(struct planner *p)
         if (strcmp(m->arch, archs[i].name) == 0) p->arch = &archs[i];
     if (!p->arch)
         return err_set(p->err, -1, "%s: architecture \"%s\" is not supported; llama, qwen2, qwen3, qwen3moe, "
-                       "smollm3, phi3, gpt-oss, gemma2 and gemma3 are", gguf_shown(p->g), m->arch);
+                       "qwen35, smollm3, phi3, gpt-oss, gemma2 and gemma3 are", gguf_shown(p->g), m->arch);
     if (gguf_string(p->g, "general.name", &s, NULL) == GGUF_OK) {
         snprintf(m->name, sizeof m->name, "%.*s", (int)MIN(s.len, sizeof m->name - 1), s.data);
         for (char *c = m->name; *c; c++)
@@ -82,6 +83,8 @@ static int read_sizes(struct planner *p)
     char key[96];
     double eps = 0;
     if (model_key_int(p, "block_count", -1, 1, MODEL_MAX_LAYERS, &m->layers)) return -1;
+    if (p->arch->delta && model_key_int(p, "nextn_predict_layers", 0, 0, m->layers - 1, &p->skipped)) return -1;
+    m->layers -= p->skipped;
     if (model_key_int(p, "embedding_length", -1, 1, MODEL_MAX_EMBD, &m->embd)) return -1;
     if (model_feed(p)) return -1;
     if (model_key_int(p, "attention.head_count", -1, 1, MODEL_MAX_HEADS, &m->heads)) return -1;
@@ -110,6 +113,7 @@ static int read_window(struct planner *p)
     struct model *m = p->m;
     char key[96];
     const int every = p->arch->local;
+    if (p->arch->delta) return model_states(p);
     if (!p->arch->window && !every) return 0;
     int *out = every ? &m->local_window : &m->window;
     if (model_key_int(p, "attention.sliding_window", p->arch->window_else, 0, MODEL_MAX_CTX, out)) return -1;
@@ -183,20 +187,8 @@ static int add_part(struct planner *p, struct model_part part)
     return 0;
 }
 
-/* A weight: a matrix, or a vector, which may be `cols` of `rows` values each one after the other; without either the
- * architecture has it not.  A matrix may be some rows of a tensor: those from `first` on of `of`; of 0: it is all of
- * it. */
-struct want {
-    const char *name;
-    struct kmat *mat;
-    const float **vec;
-    int rows, cols;
-    bool optional;
-    int first, of;
-};
-
 /* depth matrices are one, the rows of each below those of the one before. */
-static int want_mat(struct planner *p, const char *name, const struct want *w, int depth)
+static int want_mat(struct planner *p, const char *name, const struct model_want *w, int depth)
 {
     int rc;
     const struct model_shape shape = {w->cols, w->of ? w->of : w->rows, depth};
@@ -204,11 +196,11 @@ static int want_mat(struct planner *p, const char *name, const struct want *w, i
     *w->mat = (struct kmat){0};
     if (!t) return rc;
     *w->mat = (struct kmat){.type = t->type, .rows = w->rows * depth, .cols = w->cols};
-    return add_part(p, (struct model_part){.t = t, .mat = w->mat, .row = w->first,
+    return add_part(p, (struct model_part){.t = t, .mat = w->mat, .row = w->first, .turn = w->turn,
                                            .bytes = p->k->mat_bytes(t->type, w->mat->rows, w->cols)});
 }
 
-static int want_vec(struct planner *p, const char *name, const struct want *w)
+static int want_vec(struct planner *p, const char *name, const struct model_want *w)
 {
     int rc;
     const struct gguf_tensor *t = model_find(p, name, (struct model_shape){w->rows, w->cols, 1}, w->optional, &rc);
@@ -217,13 +209,12 @@ static int want_vec(struct planner *p, const char *name, const struct want *w)
     return add_part(p, (struct model_part){.t = t, .vec = w->vec, .bytes = (size_t)model_values(t) * sizeof(float)});
 }
 
-static int want_one(struct planner *p, const char *name, const struct want *w, int depth)
+static int want_one(struct planner *p, const char *name, const struct model_want *w, int depth)
 {
     return w->mat ? want_mat(p, name, w, depth) : want_vec(p, name, w);
 }
 
-/* A layer's. */
-static int want_all(struct planner *p, int layer, const struct want *want, size_t n, int depth)
+int model_want_all(struct planner *p, int layer, const struct model_want *want, size_t n, int depth)
 {
     for (size_t k = 0; k < n; k++) {
         char name[64];
@@ -241,65 +232,75 @@ static int plan_feed(struct planner *p, int i)
     const int n = m->experts, ff = m->ff, both = p->arch->fused ? 2 * ff : 0;
     const bool oss = p->arch->oss;
     const char *gate = n ? "ffn_gate_exps.weight" : both ? "ffn_up.weight" : "ffn_gate.weight";
-    const struct want router[] = {
-        {"ffn_gate_inp.weight", &l->mix.router, NULL, n, m->embd, false, 0, 0},
-        {"ffn_gate_inp.bias", NULL, oss ? &l->mix.dev_bias : NULL, n, 1, false, 0, 0},
-        {"ffn_gate_exps.bias", NULL, oss ? &l->dev_bg : NULL, ff, n, false, 0, 0},
-        {"ffn_up_exps.bias", NULL, oss ? &l->dev_bu : NULL, ff, n, false, 0, 0},
-        {"ffn_down_exps.bias", NULL, oss ? &l->dev_bd : NULL, m->embd, n, false, 0, 0},
+    const struct model_want router[] = {
+        {"ffn_gate_inp.weight", &l->mix.router, NULL, n, m->embd, false, 0, 0, 0},
+        {"ffn_gate_inp.bias", NULL, oss ? &l->mix.dev_bias : NULL, n, 1, false, 0, 0, 0},
+        {"ffn_gate_exps.bias", NULL, oss ? &l->dev_bg : NULL, ff, n, false, 0, 0, 0},
+        {"ffn_up_exps.bias", NULL, oss ? &l->dev_bu : NULL, ff, n, false, 0, 0, 0},
+        {"ffn_down_exps.bias", NULL, oss ? &l->dev_bd : NULL, m->embd, n, false, 0, 0, 0},
     };
-    const struct want want[] = {
-        {gate, &l->gate, NULL, ff, m->embd, false, 0, both},
-        {n ? "ffn_up_exps.weight" : "ffn_up.weight", &l->up, NULL, ff, m->embd, false, both ? ff : 0, both},
-        {n ? "ffn_down_exps.weight" : "ffn_down.weight", &l->down, NULL, m->embd, ff, false, 0, 0},
+    const struct model_want want[] = {
+        {gate, &l->gate, NULL, ff, m->embd, false, 0, both, 0},
+        {n ? "ffn_up_exps.weight" : "ffn_up.weight", &l->up, NULL, ff, m->embd, false, both ? ff : 0, both, 0},
+        {n ? "ffn_down_exps.weight" : "ffn_down.weight", &l->down, NULL, m->embd, ff, false, 0, 0, 0},
     };
     l->mix.n = n;
     l->mix.used = m->used;
-    if (n && want_all(p, i, router, COUNT_OF(router), 1)) return -1;
-    return want_all(p, i, want, COUNT_OF(want), MAX(n, 1));
+    if (n && model_want_all(p, i, router, COUNT_OF(router), 1)) return -1;
+    return model_want_all(p, i, want, COUNT_OF(want), MAX(n, 1));
+}
+
+static int plan_attention(struct planner *p, int i)
+{
+    struct model *m = p->m;
+    struct model_layer *l = &m->layer[i];
+    const int q = m->heads * m->head_dim, kv = m->kv_heads * m->head_dim, all = p->arch->fused ? q + 2 * kv : 0;
+    const bool bias = p->arch->qkv_bias, heads = p->arch->head_norm, added = p->arch->gemma, oss = p->arch->oss;
+    const bool let = p->arch->delta, late = oss || let;
+    const char *qkv = all ? "attn_qkv.weight" : NULL;
+    const struct model_want want[] = {
+        {"attn_norm.weight", NULL, &l->attn.dev_norm, m->embd, 1, false, 0, 0, 0},
+        {qkv ? qkv : "attn_q.weight", &l->attn.q, NULL, q, m->embd, false, 0, let ? 2 * q : all, let ? m->head_dim : 0},
+        {"attn_q.weight", let ? &l->let : NULL, NULL, q, m->embd, false, m->head_dim, 2 * q, m->head_dim},
+        {qkv ? qkv : "attn_k.weight", &l->attn.k, NULL, kv, m->embd, false, all ? q : 0, all, 0},
+        {qkv ? qkv : "attn_v.weight", &l->attn.v, NULL, kv, m->embd, false, all ? q + kv : 0, all, 0},
+        {"attn_q.bias", NULL, &l->attn.dev_bq, q, 1, !bias, 0, 0, 0},
+        {"attn_k.bias", NULL, &l->attn.dev_bk, kv, 1, !bias, 0, 0, 0},
+        {"attn_v.bias", NULL, &l->attn.dev_bv, kv, 1, !bias, 0, 0, 0},
+        {"attn_output.weight", &l->wo, NULL, m->embd, q, false, 0, 0, 0},
+        {"attn_output.bias", NULL, &l->dev_bo, m->embd, 1, !oss, 0, 0, 0},
+        {"attn_sinks.weight", NULL, oss ? &l->dev_sinks : NULL, m->heads, 1, false, 0, 0, 0},
+        {late ? "post_attention_norm.weight" : "ffn_norm.weight", NULL, &l->dev_ffn_norm, m->embd, 1, false, 0, 0, 0},
+        {"attn_q_norm.weight", NULL, heads ? &l->attn.dev_q_norm : NULL, m->head_dim, 1, false, 0, 0, 0},
+        {"attn_k_norm.weight", NULL, heads ? &l->attn.dev_k_norm : NULL, m->head_dim, 1, false, 0, 0, 0},
+        {"post_attention_norm.weight", NULL, added ? &l->dev_attn_post : NULL, m->embd, 1, false, 0, 0, 0},
+        {"post_ffw_norm.weight", NULL, added ? &l->dev_ffn_post : NULL, m->embd, 1, false, 0, 0, 0},
+    };
+    if (model_want_all(p, i, want, COUNT_OF(want), 1)) return -1;
+    l->attn.eps = m->eps;
+    l->attn.heads = m->heads;
+    l->attn.rope = l->local ? m->rope_local : m->rope;
+    if (p->arch->still > 0 && (i + 1) % p->arch->still == 0) l->attn.rope.dims = 0;
+    return 0;
 }
 
 static int plan_layer(struct planner *p, int i)
 {
     struct model *m = p->m;
     struct model_layer *l = &m->layer[i];
-    const int q = m->heads * m->head_dim, kv = m->kv_heads * m->head_dim, all = p->arch->fused ? q + 2 * kv : 0;
-    const bool bias = p->arch->qkv_bias, heads = p->arch->head_norm, added = p->arch->gemma, oss = p->arch->oss;
-    const char *qkv = all ? "attn_qkv.weight" : NULL;
-    const struct want want[] = {
-        {"attn_norm.weight", NULL, &l->attn.dev_norm, m->embd, 1, false, 0, 0},
-        {qkv ? qkv : "attn_q.weight", &l->attn.q, NULL, q, m->embd, false, 0, all},
-        {qkv ? qkv : "attn_k.weight", &l->attn.k, NULL, kv, m->embd, false, all ? q : 0, all},
-        {qkv ? qkv : "attn_v.weight", &l->attn.v, NULL, kv, m->embd, false, all ? q + kv : 0, all},
-        {"attn_q.bias", NULL, &l->attn.dev_bq, q, 1, !bias, 0, 0},
-        {"attn_k.bias", NULL, &l->attn.dev_bk, kv, 1, !bias, 0, 0},
-        {"attn_v.bias", NULL, &l->attn.dev_bv, kv, 1, !bias, 0, 0},
-        {"attn_output.weight", &l->wo, NULL, m->embd, q, false, 0, 0},
-        {"attn_output.bias", NULL, &l->dev_bo, m->embd, 1, !oss, 0, 0},
-        {"attn_sinks.weight", NULL, oss ? &l->dev_sinks : NULL, m->heads, 1, false, 0, 0},
-        {oss ? "post_attention_norm.weight" : "ffn_norm.weight", NULL, &l->dev_ffn_norm, m->embd, 1, false, 0, 0},
-        {"attn_q_norm.weight", NULL, heads ? &l->attn.dev_q_norm : NULL, m->head_dim, 1, false, 0, 0},
-        {"attn_k_norm.weight", NULL, heads ? &l->attn.dev_k_norm : NULL, m->head_dim, 1, false, 0, 0},
-        {"post_attention_norm.weight", NULL, added ? &l->dev_attn_post : NULL, m->embd, 1, false, 0, 0},
-        {"post_ffw_norm.weight", NULL, added ? &l->dev_ffn_post : NULL, m->embd, 1, false, 0, 0},
-    };
-    if (want_all(p, i, want, COUNT_OF(want), 1) || plan_feed(p, i)) return -1;
-    l->attn.eps = m->eps;
-    l->attn.heads = m->heads;
-    l->local = m->local_window > 0 && (i + 1) % p->arch->local > 0;
+    l->local = m->local_window != 0 && (i + 1) % p->every > 0;
     l->nth = l->local ? m->locals++ : i - m->locals;
-    l->attn.rope = l->local ? m->rope_local : m->rope;
-    if (p->arch->still > 0 && (i + 1) % p->arch->still == 0) l->attn.rope.dims = 0;
-    return 0;
+    if (l->local && p->arch->delta ? model_plan_delta(p, i) : plan_attention(p, i)) return -1;
+    return plan_feed(p, i);
 }
 
 static int plan_tensors(struct planner *p, int n_vocab)
 {
     struct model *m = p->m;
-    const struct want want[] = {
-        {"token_embd.weight", &m->embed, NULL, n_vocab, m->embd, false, 0, 0},
-        {"output_norm.weight", NULL, &m->dev_norm, m->embd, 1, false, 0, 0},
-        {"output.weight", &m->output, NULL, n_vocab, m->embd, true, 0, 0},
+    const struct model_want want[] = {
+        {"token_embd.weight", &m->embed, NULL, n_vocab, m->embd, false, 0, 0, 0},
+        {"output_norm.weight", NULL, &m->dev_norm, m->embd, 1, false, 0, 0, 0},
+        {"output.weight", &m->output, NULL, n_vocab, m->embd, true, 0, 0, 0},
     };
     m->vocab = n_vocab;
     for (size_t i = 0; i < COUNT_OF(want); i++)
@@ -308,6 +309,7 @@ static int plan_tensors(struct planner *p, int n_vocab)
     for (int i = 0; i < m->layers; i++)
         if (plan_layer(p, i)) return -1;
     if (model_rope_factors(p)) return -1;
+    for (int i = 0; i < p->skipped; i++) model_skip_block(p, m->layers + i);
     for (uint64_t i = 0; i < gguf_n_tensors(p->g); i++)
         if (!p->used[i])
             return err_set(
@@ -334,7 +336,9 @@ int model_plan(struct model *m, const struct gguf *g, int n_vocab, const struct 
 {
     struct planner p = {.m = m, .g = g, .k = k, .err = err};
     *m = (struct model){0};
-    if (read_arch(&p) || read_sizes(&p) || read_window(&p) || read_caps(&p) || model_rope(&p))
+    if (read_arch(&p)) return -1;
+    p.every = p.arch->local;
+    if (read_sizes(&p) || read_window(&p) || read_caps(&p) || model_rope(&p))
         return -1;
     m->act = p.arch->gemma ? KERN_GELU : p.arch->oss ? KERN_OSS : KERN_SILU;
     m->embed_scale = p.arch->gemma ? __builtin_sqrtf((float)m->embd) : 1;
@@ -346,6 +350,8 @@ int model_plan(struct model *m, const struct gguf *g, int n_vocab, const struct 
     int rc = m->layer && m->part && p.used ? plan_tensors(&p, n_vocab)
                                            : err_set(err, -1, "no memory for %d layers", m->layers);
     m->active = m->parameters - (uint64_t)m->layers * (uint64_t)(m->experts - m->used) * of_expert(&p);
+    if (!rc && m->locals == m->layers && p.arch->delta)
+        rc = err_set(err, -1, "%s: none of its %d layers has attention: that is not supported", gguf_shown(g), m->layers);
     if (m->locals == m->layers) { /* too few for one that is not */
         m->window = m->local_window;
         m->local_window = m->locals = 0;

@@ -5,7 +5,7 @@
  * took.
  *
  * Architectures: llama (also Llama 3's rope factors), qwen2, qwen3, which normalises each head of q and of k before
- * it rotates it, qwen3moe, smollm3, whose every fourth layer does not rotate, phi3, gpt-oss, gemma2 and gemma3;
+ * it rotates it, qwen3moe, smollm3, whose every fourth layer does not rotate, qwen35, phi3, gpt-oss, gemma2 and gemma3;
  * metadata keys and tensor names are those of the GGUF specification and of llama.cpp's converters.  A tensor that
  * the architecture as we know it does not use is refused by name: to leave it out would give plausible wrong answers.
  *
@@ -23,6 +23,11 @@
  *
  * phi3 (Phi-3, 3.5 and 4, their minis too): q, k and v are one tensor, gate and up another; a part of a head may stay
  * as it is, and what is rotated may have a gain.
+ *
+ * qwen35 (Qwen3.5, as llama.cpp's converter writes it): of four layers in a row three keep a state instead of keys and
+ * values (struct kern_delta), the others have gates on what attention gives; a part of a head is rotated.  Of text all
+ * sections of its rotation are at the same position, so they make no difference.  A last block that guesses at further
+ * tokens (nextn) is left where it is.
  *
  * Rotation: plain, divided by a linear scale, by YaRN, or by Llama 3's factors; the same in short and in long contexts.
  * Only phi3's longrope (Ding et al., 2024) has a second set of factors, for contexts above the original: which is in
@@ -49,7 +54,9 @@ enum {
 
 struct model_layer {
     struct kern_attn_in attn; /* norm, q, k, v, biases, norms of heads, rope */
-    struct kmat wo;           /* (embd, heads * head_dim) */
+    struct kmat let;          /* (heads * head_dim, embd) the gate on what attention gives; cols 0: there is none */
+    struct kern_delta delta;  /* qkv.cols > 0: it keeps a state, and has no attention */
+    struct kmat wo;           /* (embd, heads * head_dim), or of a state's values */
     const float *dev_bo;      /* or NULL */
     const float *dev_ffn_norm;
     struct kmat gate, up, down; /* (ff, embd) twice, (embd, ff); of a mixture one expert's rows below the other's */
@@ -66,7 +73,9 @@ struct model {
     int layers, embd, heads, kv_heads, head_dim, ff, vocab, ctx_trained;
     int experts, used; /* of a layer, and of these for one token; ff is one expert's.  0 and 0: no mixture */
     int window; /* every layer: a token sees itself and the window - 1 before it; 0: all before it */
-    int local_window, locals; /* that of the local layers, and how many they are; 0: there are none */
+    int local_window, locals; /* that of the local layers, and how many they are; 0: there are none; KV_STATES (kv.h): they
+                                 keep a state */
+    int keys, values, state_dim, taps; /* of a state: struct kern_delta */
     float eps;
     float attn_scale;     /* what q * k is multiplied by: 1 / sqrt(head_dim), but for the largest Gemmas */
     float attn_cap, cap;  /* softcaps of scores and of logits; 0: none */

@@ -2,6 +2,7 @@
  *
  *     model.c       keys to sizes, names to weights
  *     model_mix.c   those of a mixture of experts
+ *     model_delta.c those of layers that keep a state
  *     model_rope.c  the frequencies of its rotation
  *     model_load.c  weights to the device */
 #ifndef MODEL_IMPL_H
@@ -12,7 +13,7 @@
 struct model_part {
     const struct gguf_tensor *t;
     struct kmat *mat;      /* matrix, or NULL ... */
-    int row;               /* ... it is the tensor's rows from this one on ... */
+    int row, turn;         /* ... it is the tensor's rows from this one on; turn > 0: so many of them, then as many not ... */
     const float **vec;     /* ... then this vector */
     size_t offset, bytes;  /* in the slab */
 };
@@ -28,6 +29,7 @@ struct model_arch {
     bool longrope;   /* rotations for short and for long contexts, with a gain */
     bool gemma;      /* scaled embeddings, GELU, norms of what is added */
     bool oss;        /* sinks, biases everywhere, an activation of its own; YaRN's ramp ends between pairs */
+    bool delta;      /* local layers keep a state, and the others' q brings a gate */
     int local;       /* the sliding window is in force in all layers but every local-th; 0: it is not so */
     int window_else; /* such a window where the file names none; 0: then there is none */
     double local_base; /* of the rotation in those layers, where the file names none; 0: it is that of the others */
@@ -45,6 +47,8 @@ struct planner {
     const struct kern *k;
     struct err *err;
     bool *used; /* (tensors of the file) */
+    int every;  /* arch->local, or what the file says */
+    int skipped; /* blocks behind the layers that are left where they are */
     int room;   /* of m->part */
 };
 
@@ -67,6 +71,26 @@ static inline int64_t model_values(const struct gguf_tensor *t)
 
 /* m->ff, m->experts and m->used: after the width is read. */
 int model_feed(struct planner *p);
+
+/* model_delta.c: sizes of states, after all others; a layer's weights that belong to its state. */
+int model_states(struct planner *p);
+int model_plan_delta(struct planner *p, int layer);
+/* The tensors of a block that stands behind the layers are known, and not used. */
+void model_skip_block(struct planner *p, int block);
+
+/* A weight: a matrix, or a vector, which may be `cols` of `rows` values each one after the other; without either the
+ * architecture has it not.  A matrix may be some rows of a tensor: those from `first` on of `of`; of 0: it is all of
+ * it; turn: struct model_part. */
+struct model_want {
+    const char *name;
+    struct kmat *mat;
+    const float **vec;
+    int rows, cols;
+    bool optional;
+    int first, of, turn;
+};
+/* A layer's; depth matrices of a tensor are one, the rows of each below those of the one before. */
+int model_want_all(struct planner *p, int layer, const struct model_want *want, size_t n, int depth);
 
 /* m->rope and m->rope_local, after the sizes; and the factors of pairs, which are tensors: Llama 3's, longrope's. */
 int model_rope(struct planner *p);

@@ -74,13 +74,25 @@ static int rows_in(size_t bytes, size_t row)
     return (int)MAX(bytes / row / 32 * 32, 32);
 }
 
+/* Rows [row, row + n) of the matrix; of a tensor's rows by turns some, some not. */
+static int read_rows(const struct loader *l, const struct model_part *part, int row, int n, unsigned char *to, struct err *err)
+{
+    const size_t bytes = file_row(part);
+    for (int some; n > 0; row += some, n -= some, to += (size_t)some * bytes) {
+        const int turn = part->turn, at = part->row + (turn ? row / turn * 2 * turn + row % turn : row);
+        some = turn ? MIN(n, turn - row % turn) : n;
+        if (gguf_read(l->g, part->t, (uint64_t)at * bytes, to, (size_t)some * bytes, err)) return -1;
+    }
+    return 0;
+}
+
 static int load_piece(struct loader *l, struct run *r, int row, int n, unsigned char *stage, struct digest *digest,
                       struct err *err)
 {
     const struct model_part *part = r->part;
     const size_t bytes = file_row(part), all = (size_t)n * bytes;
     unsigned char *src = stage;
-    if (gguf_read(l->g, part->t, (uint64_t)(part->row + row) * bytes, src, all, err)) return -1;
+    if (read_rows(l, part, row, n, src, err)) return -1;
     digest_add(digest, src, all);
     if (wide_row(part)) {
         src += size_align(all, 64);

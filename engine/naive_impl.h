@@ -25,6 +25,8 @@ int naive_check_config(const struct engine_config *cfg, bool has_model, struct e
 
 /* And with a model whose attention has this window below the context (0: none)?  0, or ENGINE_FAULT. */
 int naive_check_window(enum naive_policy p, int window, struct err *err);
+/* And with one some of whose layers keep a state? */
+int naive_check_states(enum naive_policy p, struct err *err);
 
 int naive_open(struct sched *s, struct err *err); /* into s->naive, NULL without a policy; 0 or ENGINE_FAULT */
 void naive_close(struct sched *s);

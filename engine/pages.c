@@ -4,6 +4,9 @@
 static int check_page(const struct sched *s, const int32_t *ids, int n, struct err *err)
 {
     int window = s->cfg.group[s->cfg.groups - 1].window;
+    if (!s->cfg.keeps_pages && sched_has_states(s))
+        return err_set(err, ENGINE_BAD_REQUEST, "some of the model's layers keep a state: its KV pages cannot be kept "
+                       "elsewhere");
     if (!s->cfg.keeps_pages && window > 0)
         return err_set(err, ENGINE_BAD_REQUEST, "the model's attention has a window of %d tokens%s: its KV pages "
                        "cannot be kept elsewhere", window, s->cfg.groups > 1 ? " in some layers" : "");

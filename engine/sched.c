@@ -53,7 +53,7 @@ struct request_live *sched_find(const struct sched *s, int id)
 
 int sched_need(const struct sched *s, int group, int tokens)
 {
-    return kv_need(s->cfg.group[group].window, naive_pass_rows(&s->cfg), tokens);
+    return kv_group_need(&s->cfg.group[group], naive_pass_rows(&s->cfg), tokens);
 }
 
 /* Can this ever be served?  The figures, if not. */

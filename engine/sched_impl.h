@@ -68,6 +68,9 @@ void sched_find_pages(struct sched *s, bool wait);
 /* q has ended: its slot and pages are free from now on. */
 void sched_leave(struct sched *s, struct request_live *q);
 
+/* Are there layers that keep a state? */
+static inline bool sched_has_states(const struct sched *s) { return s->cfg.group[s->cfg.groups - 1].states; }
+
 /* Let in whom there is room for. */
 void admit_all(struct sched *s, struct events *e);
 /* no_wait: in at once, or false. */

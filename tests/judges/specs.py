@@ -80,6 +80,13 @@ SPECS = [
          "MXFP4 experts, 2 of 4, the rest in Q8_0, all 8 heads on one; no YaRN",
          base=150000.0, pre="gpt-4o", window=10, experts=(4, 2), type="Q8_0", expert_type="MXFP4", rounded=3e-2,
          greedy=8, embd_std=2.0, gains=(1.2, 0.5), feed=2.0, choice=1.5),
+    Spec("qwen35", "qwen35", 48, 4, 2, 32, 64, 5,
+         "layers that keep a state: 6 value heads of 16 on 2 key heads, a convolution of 4 taps; the fourth of five has "
+         "attention with gates; 8 of a head's 32 dimensions rotate", base=1e6, eps=1e-6, pre="qwen2", state=(2, 6, 16, 4),
+         rotated=8),
+    Spec("qwen35-q8_0", "qwen35", 64, 2, 1, 32, 96, 8, "the same in Q8_0, tied: as many key heads as value heads, 3 taps",
+         base=1e6, eps=1e-6, type="Q8_0", pre="qwen2", tied=True, state=(4, 4, 32, 3), rotated=16, rounded=3e-2,
+         greedy=8, embd_std=2.0, gains=(1.5, 1.0)),
     Spec("smollm3", "smollm3", 40, 4, 2, 10, 48, 5, "the fourth of five layers does not rotate, tied", base=2e6,
          eps=1e-6, pre="smaug-bpe", tied=True, gains=(1.4, 1.2)),
     Spec("phi3-window", "phi3", 32, 4, 4, 8, 48, 2,

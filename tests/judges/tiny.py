@@ -7,7 +7,8 @@ Weights are drawn in the order and layout of HF transformers and written as the 
 architectures llama and smollm3 the rows of q and k (weights and biases) are permuted within each head from (0 ..
 d/2-1 | d/2 .. d-1) to (0, d/2, 1, d/2+1, ...), since GGUF's llama rotates neighbours where HF rotates halves; the
 others keep HF's order.
-HF's Gemma multiplies by 1 + the weight of a norm; the file has the 1 in it.
+HF's Gemma and Qwen3.5 multiply by 1 + the weight of a norm; the file has the 1 in it.  Qwen3.5's value heads lie by
+their key heads in HF, and by turns of them in the file.
 
 Random numbers: numpy's RandomState, whose streams are frozen: same seed, same file, on any version."""
 import dataclasses
@@ -28,7 +29,7 @@ ROUTER = "ffn_gate_inp"  # F32 in every file
 @dataclasses.dataclass(frozen=True)
 class Spec:
     name: str
-    arch: str              # "llama", "smollm3", "qwen2", "qwen3", "qwen3moe", "phi3", "gpt-oss", "gemma2" or "gemma3"
+    arch: str              # "llama", "smollm3", "qwen2", "qwen3", "qwen3moe", "qwen35", "phi3", "gpt-oss", "gemma2" or "gemma3"
     embd: int
     heads: int
     kv_heads: int
@@ -45,7 +46,8 @@ class Spec:
     llama3: tuple = ()        # rope factors: (factor, low, high, original context)
     yarn: tuple = ()          # rope scaling: (factor, original context)
     longrope: tuple = ()      # phi3: (original context, gain); the factors are longrope_factors()
-    rotated: int = 0          # phi3: dimensions of a head that rotate; 0: all
+    state: tuple = ()         # qwen35: (key heads, value heads, their size, taps of the convolution)
+    rotated: int = 0          # phi3, qwen35: dimensions of a head that rotate; 0: all
     window: int = 0           # a token sees itself and the window - 1 before it; 0: all before it
     local: float = 0.0        # gemma3: base of the layers with a window; 0: the file says nothing, which means 10000
     linear: float = 0.0       # gemma3: the full layers' frequencies are divided by it
@@ -71,7 +73,7 @@ class Spec:
     @property
     def normed(self):
         """What has a norm a head, before it is rotated; its weights are the same for all heads of a layer."""
-        return ("q", "k") if self.arch in ("qwen3", "qwen3moe", "gemma3") else ()
+        return ("q", "k") if self.arch in ("qwen3", "qwen3moe", "qwen35", "gemma3") else ()
 
     @property
     def gemma(self):
@@ -84,7 +86,11 @@ class Spec:
     @property
     def shift(self):
         """What HF adds to the weights of its norms."""
-        return 1.0 if self.gemma else 0.0
+        return 1.0 if self.gemma or self.state else 0.0
+
+    def recurrent(self, layer):
+        """Does it keep a state?"""
+        return bool(self.state) and layer % 4 < 3
 
     @property
     def query(self):
@@ -105,7 +111,7 @@ class Spec:
             return {"attn_norm": "input_layernorm", "post_attention_norm": "post_attention_layernorm",
                     "ffn_norm": "pre_feedforward_layernorm", "post_ffw_norm": "post_feedforward_layernorm"}
         return {"attn_norm": "input_layernorm",
-                "post_attention_norm" if self.oss else "ffn_norm": "post_attention_layernorm"}
+                "post_attention_norm" if self.oss or self.state else "ffn_norm": "post_attention_layernorm"}
 
     @property
     def turning(self):
@@ -161,7 +167,7 @@ def stream(*words):
     return np.random.RandomState(int.from_bytes(seed, "little"))
 
 
-def matrix_shapes(s):
+def matrix_shapes(s, layer):
     """GGUF's name of each matrix in a layer -> (HF's name, shape, gain).  HF has a mixture's gate and up in one, which
     judges.py does."""
     q, kv = s.heads * s.head_dim, s.kv_heads * s.head_dim
@@ -172,6 +178,17 @@ def matrix_shapes(s):
         "attn_v": ("self_attn.v_proj", (kv, s.embd), 1.0),
         "attn_output": ("self_attn.o_proj", (s.embd, q), 1.0),
     }
+    if s.state:
+        out["attn_q"] = ("self_attn.q_proj", (2 * q, s.embd), peak)
+    if s.recurrent(layer):
+        keys, values, dim, _ = s.state
+        out = {
+            "attn_qkv": ("linear_attn.in_proj_qkv", ((2 * keys + values) * dim, s.embd), 1.0),
+            "attn_gate": ("linear_attn.in_proj_z", (values * dim, s.embd), 1.0),
+            "ssm_beta": ("linear_attn.in_proj_b", (values, s.embd), 1.0),
+            "ssm_alpha": ("linear_attn.in_proj_a", (values, s.embd), 1.0),
+            "ssm_out": ("linear_attn.out_proj", (s.embd, values * dim), 1.0),
+        }
     feed = {"gate": ((s.ff, s.embd), s.feed), "up": ((s.ff, s.embd), s.feed), "down": ((s.embd, s.ff), down)}
     if s.arch == "phi3":  # both have them fused
         rows = np.repeat([peak, peak, 1.0], [q, kv, kv])[:, None]
@@ -206,13 +223,20 @@ def draw(s, seed):
         p = "model.layers.%d." % i
         before, *after = s.layer_norms.values()
         w[p + before + ".weight"] = norm()
-        for name, (hf, shape, gain) in matrix_shapes(s).items():
+        for name, (hf, shape, gain) in matrix_shapes(s, i).items():
             w[p + hf + ".weight"] = normal(*shape, std=gain / math.sqrt(shape[-1]))
             if has_bias(s, name):
                 w[p + hf + ".bias"] = normal(*shape[:-1], std=0.5)
         if s.oss:
             w[p + "self_attn.sinks"] = normal(s.heads, std=1.0)
-        for part in s.normed:  # a norm takes the gain of q and k away, so it has one of its own
+        if s.recurrent(i):
+            keys, values, dim, taps = s.state
+            linear = p + "linear_attn."
+            w[linear + "conv1d.weight"] = normal((2 * keys + values) * dim, 1, taps, std=0.6)
+            w[linear + "dt_bias"] = normal(values, std=1.0)
+            w[linear + "A_log"] = np.log(rng.uniform(0.02, 2, values)).astype(np.float32)
+            w[linear + "norm.weight"] = norm(dim) + np.float32(s.shift)  # of this one HF has no 1
+        for part in () if s.recurrent(i) else s.normed:  # a norm takes the gain of q and k away, so it has one of its own
             w[p + "self_attn.%s_norm.weight" % part] = s.gains[0] * norm(s.head_dim)
         for hf in after:
             w[p + hf + ".weight"] = norm()
@@ -233,6 +257,30 @@ def permute(rows, heads, undo=False):
     return np.ascontiguousarray(rows.reshape(*cut, *rows.shape[1:]).swapaxes(1, 2).reshape(rows.shape))
 
 
+def by_turns(s, name, a, undo=False):
+    """What belongs to a state's value heads: HF has all heads of the first key head first, GGUF the first of each; its
+    convolution has one dimension less there, and the decay is e^.  Or back."""
+    keys, values, dim, taps = s.state
+    each = {"attn_gate": dim, "ssm_out": dim, "ssm_beta": 1, "ssm_alpha": 1, "ssm_a": 1, "ssm_dt": 1, "attn_qkv": dim,
+            "ssm_conv1d": dim}.get(name.split(".")[2])
+    if not each:
+        return a
+    order = np.arange(values * each).reshape(*((values // keys, keys) if undo else (keys, values // keys)), each)
+    order = order.swapaxes(0, 1).reshape(-1)
+    if "ssm_conv1d" in name and not undo:
+        a = a[:, 0, :]
+    if "ssm_out" in name:
+        a = a[:, order]
+    else:
+        first = len(a) - len(order)  # q and k stay
+        a = np.concatenate([a[:first], a[first:][order]])
+    if "ssm_conv1d" in name and undo:
+        a = a[:, None, :]
+    if name.endswith("ssm_a"):
+        a = np.log(-a) if undo else -np.exp(a)
+    return np.ascontiguousarray(a, np.float32)
+
+
 def names(s):
     """(GGUF name, HF name, heads to permute by or 0) of every tensor but rope factors, in the file's order."""
     out = [("token_embd.weight", "model.embed_tokens.weight", 0)]
@@ -240,13 +288,19 @@ def names(s):
         g, h = "blk.%d." % i, "model.layers.%d." % i
         norms = [(g + gguf_name + ".weight", h + hf + ".weight", 0) for gguf_name, hf in s.layer_norms.items()]
         out.append(norms[0])
-        for name, (hf, _, _) in matrix_shapes(s).items():
+        for name, (hf, _, _) in matrix_shapes(s, i).items():
             heads = {"attn_q": s.heads, "attn_k": s.kv_heads}.get(name, 0) if s.arch in ("llama", "smollm3") else 0
             out.append((g + name + ".weight", h + hf + ".weight", heads))
             if has_bias(s, name):
                 out.append((g + name + ".bias", h + hf + ".bias", heads))
         if s.oss:
             out.append((g + "attn_sinks.weight", h + "self_attn.sinks", 0))
+        if s.recurrent(i):
+            out += [(g + name, h + "linear_attn." + hf, 0) for name, hf in (
+                ("ssm_conv1d.weight", "conv1d.weight"), ("ssm_dt.bias", "dt_bias"), ("ssm_a", "A_log"),
+                ("ssm_norm.weight", "norm.weight"))]
+            out += norms[1:]
+            continue
         out += [(g + "attn_%s_norm.weight" % part, h + "self_attn.%s_norm.weight" % part, 0) for part in s.normed]
         out += norms[1:]
     out.append(("output_norm.weight", "model.norm.weight", 0))
@@ -310,8 +364,17 @@ def write(s, seed, path):
     if s.longrope:
         w.add_rope_scaling_orig_ctx_len(s.longrope[0])
         w.add_rope_scaling_attn_factors(s.longrope[1])
-    if s.arch in ("llama", "phi3"):
+    if s.arch in ("llama", "phi3", "qwen35"):
         key("dimension_count", w.add_rope_dimension_count, s.turning)
+    if s.state:
+        keys, values, dim, taps = s.state
+        w.add_ssm_conv_kernel(taps)
+        w.add_ssm_state_size(dim)
+        w.add_ssm_group_count(keys)
+        w.add_ssm_time_step_rank(values)
+        w.add_ssm_inner_size(values * dim)
+        w.add_full_attention_interval(4)
+        w.add_rope_dimension_sections([s.turning // 2 - 2, 1, 1, 0])
     if s.local:
         w.add_rope_freq_base_swa(s.local)
     if s.linear:
@@ -320,7 +383,7 @@ def write(s, seed, path):
     if s.caps:
         w.add_attn_logit_softcapping(s.caps[0])
         w.add_final_logit_softcapping(s.caps[1])
-    if s.gemma or s.heads * s.head_dim != s.embd:
+    if s.gemma or s.state or s.heads * s.head_dim != s.embd:
         w.add_key_length(s.head_dim)
         w.add_value_length(s.head_dim)
     tokens, types, merges = vocabulary()
@@ -339,10 +402,13 @@ def write(s, seed, path):
         a = weights[hf]
         if heads:
             a = permute(a, heads)
-        if name.endswith("norm.weight"):
+        if s.state and name.startswith("blk."):
+            a = by_turns(s, name, a)
+        if name.endswith("norm.weight") and "ssm_norm" not in name:
             a = a + np.float32(s.shift)
         kind = TYPES[s.expert_type if s.expert_type and "_exps" in name else s.type]
-        if a.ndim > 1 and kind != Q.F32 and ROUTER not in name and name.endswith(".weight"):
+        if a.ndim > 1 and kind != Q.F32 and ROUTER not in name and name.endswith(".weight") \
+                and "ssm_conv1d" not in name:
             w.add_tensor(name, blocks.quantize(a, kind), raw_dtype=kind)
         else:
             w.add_tensor(name, a)
@@ -365,7 +431,9 @@ def read(s, path):
         t = tensors.pop(name)
         a = np.array(gguf.quants.dequantize(t.data, t.tensor_type), np.float32)
         a = a.reshape([int(n) for n in reversed(t.shape)])
-        if name.endswith("norm.weight"):
+        if s.state and name.startswith("blk."):
+            a = by_turns(s, name, a, undo=True)
+        if name.endswith("norm.weight") and "ssm_norm" not in name:
             a = a - np.float32(s.shift)
         out[hf] = permute(a, heads, undo=True) if heads else a
     for name in "rope_freqs", "rope_factors_long", "rope_factors_short":  # HF has these by its configuration

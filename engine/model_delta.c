@@ -1,0 +1,80 @@
+/* model_delta.c - what a file says of layers that keep a state: sizes, weights, and a block behind them. */
+#include "engine/kv.h"
+#include "engine/model_impl.h"
+
+/* Which layers have attention: every so many-th.  A file may name each by itself; one that has them otherwise is another
+ * model. */
+static int read_pattern(struct planner *p)
+{
+    const struct model *m = p->m;
+    const uint8_t *recurrent;
+    uint64_t n;
+    char key[96];
+    if (model_key_int(p, "full_attention_interval", p->arch->local, 1, MODEL_MAX_LAYERS, &p->every)) return -1;
+    snprintf(key, sizeof key, "%s.attention.recurrent_layers", m->arch);
+    const int rc = gguf_bool_array(p->g, key, &recurrent, &n, p->err);
+    if (rc == GGUF_MISSING) return 0;
+    if (rc == GGUF_WRONG) return -1;
+    if (n != (uint64_t)(m->layers + p->skipped))
+        return err_set(p->err, -1, "%s: key %s has %llu elements for %d layers", gguf_shown(p->g), key,
+                       (unsigned long long)n, m->layers + p->skipped);
+    for (int i = 0; i < m->layers; i++)
+        if (recurrent[i] != ((i + 1) % p->every > 0))
+            return err_set(p->err, -1, "%s: key %s says that layer %d %s a state; every %d. layer without one is "
+                           "supported", gguf_shown(p->g), key, i, recurrent[i] ? "keeps" : "does not keep", p->every);
+    return 0;
+}
+
+int model_states(struct planner *p)
+{
+    struct model *m = p->m;
+    int inner = 0;
+    if (read_pattern(p)) return -1;
+    if (p->every == 1)
+        return err_set(p->err, -1, "%s: key %s.full_attention_interval is 1: a model without states is of another "
+                       "architecture", gguf_shown(p->g), m->arch);
+    if (model_key_int(p, "ssm.conv_kernel", -1, 2, KERN_TAPS, &m->taps)) return -1;
+    if (model_key_int(p, "ssm.state_size", -1, 1, KERN_HEAD_MAX, &m->state_dim)) return -1;
+    if (model_key_int(p, "ssm.group_count", -1, 1, KERN_VALUES, &m->keys)) return -1;
+    if (model_key_int(p, "ssm.time_step_rank", -1, m->keys, KERN_VALUES, &m->values)) return -1;
+    if (model_key_int(p, "ssm.inner_size", -1, m->values * m->state_dim, m->values * m->state_dim, &inner)) return -1;
+    if (m->values % m->keys)
+        return err_set(p->err, -1, "%s: %d value heads of a state are not a multiple of %d key heads", gguf_shown(p->g),
+                       m->values, m->keys);
+    if (m->head_dim % 32)
+        return err_set(p->err, -1, "%s: heads of %d values, whose gates lie between them: multiples of 32 are supported",
+                       gguf_shown(p->g), m->head_dim);
+    m->local_window = KV_STATES;
+    return 0;
+}
+
+int model_plan_delta(struct planner *p, int i)
+{
+    struct model *m = p->m;
+    struct model_layer *l = &m->layer[i];
+    struct kern_delta *d = &l->delta;
+    const int values = m->values, inner = values * m->state_dim, channels = 2 * m->keys * m->state_dim + inner;
+    const struct model_want want[] = {
+        {"attn_norm.weight", NULL, &d->dev_norm, m->embd, 1, false, 0, 0, 0},
+        {"attn_qkv.weight", &d->qkv, NULL, channels, m->embd, false, 0, 0, 0},
+        {"attn_gate.weight", &d->z, NULL, inner, m->embd, false, 0, 0, 0},
+        {"ssm_beta.weight", &d->beta, NULL, values, m->embd, false, 0, 0, 0},
+        {"ssm_alpha.weight", &d->alpha, NULL, values, m->embd, false, 0, 0, 0},
+        {"ssm_conv1d.weight", NULL, &d->dev_conv, m->taps, channels, false, 0, 0, 0},
+        {"ssm_dt.bias", NULL, &d->dev_dt, values, 1, false, 0, 0, 0},
+        {"ssm_a", NULL, &d->dev_a, values, 1, false, 0, 0, 0},
+        {"ssm_norm.weight", NULL, &d->dev_head_norm, m->state_dim, 1, false, 0, 0, 0},
+        {"ssm_out.weight", &l->wo, NULL, m->embd, inner, false, 0, 0, 0},
+        {"post_attention_norm.weight", NULL, &l->dev_ffn_norm, m->embd, 1, false, 0, 0, 0},
+    };
+    d->eps = m->eps;
+    return model_want_all(p, i, want, COUNT_OF(want), 1);
+}
+
+void model_skip_block(struct planner *p, int block)
+{
+    char front[32];
+    const int n = snprintf(front, sizeof front, "blk.%d.", block);
+    for (uint64_t i = 0; i < gguf_n_tensors(p->g); i++)
+        if (strncmp(gguf_tensor_at(p->g, i)->name, front, (size_t)n) == 0) p->used[i] = true;
+}
