@@ -82,7 +82,7 @@ int gguf_float_array(const struct gguf *g, const char *key, const float **out, u
 /* Elements I32, or U32 that fit. */
 int gguf_int_array(const struct gguf *g, const char *key, const int32_t **out, uint64_t *n, struct err *err);
 
-int gguf_bool_array(const struct gguf *g, const char *key, const uint8_t **out, uint64_t *n, struct err *err); /* 0, 1 */
+int gguf_bool_array(const struct gguf *g, const char *key, const uint8_t **out, uint64_t *n, struct err *err);
 
 /* The i-th key, for listing: name, type, and (arrays) element type and count.  i < gguf_n_keys(). */
 struct gguf_key {

@@ -257,11 +257,12 @@ static int plan_attention(struct planner *p, int i)
     const int q = m->heads * m->head_dim, kv = m->kv_heads * m->head_dim, all = p->arch->fused ? q + 2 * kv : 0;
     const bool bias = p->arch->qkv_bias, heads = p->arch->head_norm, added = p->arch->gemma, oss = p->arch->oss;
     const bool let = p->arch->delta, late = oss || let;
+    const int turn = let ? m->head_dim : 0; /* of q's rows, then of the gate's */
     const char *qkv = all ? "attn_qkv.weight" : NULL;
     const struct model_want want[] = {
         {"attn_norm.weight", NULL, &l->attn.dev_norm, m->embd, 1, false, 0, 0, 0},
-        {qkv ? qkv : "attn_q.weight", &l->attn.q, NULL, q, m->embd, false, 0, let ? 2 * q : all, let ? m->head_dim : 0},
-        {"attn_q.weight", let ? &l->let : NULL, NULL, q, m->embd, false, m->head_dim, 2 * q, m->head_dim},
+        {qkv ? qkv : "attn_q.weight", &l->attn.q, NULL, q, m->embd, false, 0, let ? 2 * q : all, turn},
+        {"attn_q.weight", let ? &l->let : NULL, NULL, q, m->embd, false, turn, 2 * q, turn},
         {qkv ? qkv : "attn_k.weight", &l->attn.k, NULL, kv, m->embd, false, all ? q : 0, all, 0},
         {qkv ? qkv : "attn_v.weight", &l->attn.v, NULL, kv, m->embd, false, all ? q + kv : 0, all, 0},
         {"attn_q.bias", NULL, &l->attn.dev_bq, q, 1, !bias, 0, 0, 0},
@@ -351,7 +352,8 @@ int model_plan(struct model *m, const struct gguf *g, int n_vocab, const struct 
                                            : err_set(err, -1, "no memory for %d layers", m->layers);
     m->active = m->parameters - (uint64_t)m->layers * (uint64_t)(m->experts - m->used) * of_expert(&p);
     if (!rc && m->locals == m->layers && p.arch->delta)
-        rc = err_set(err, -1, "%s: none of its %d layers has attention: that is not supported", gguf_shown(g), m->layers);
+        rc = err_set(err, -1, "%s: none of its %d layers has attention: that is not supported", gguf_shown(g),
+                     m->layers);
     if (m->locals == m->layers) { /* too few for one that is not */
         m->window = m->local_window;
         m->local_window = m->locals = 0;

@@ -73,8 +73,8 @@ struct model {
     int layers, embd, heads, kv_heads, head_dim, ff, vocab, ctx_trained;
     int experts, used; /* of a layer, and of these for one token; ff is one expert's.  0 and 0: no mixture */
     int window; /* every layer: a token sees itself and the window - 1 before it; 0: all before it */
-    int local_window, locals; /* that of the local layers, and how many they are; 0: there are none; KV_STATES (kv.h): they
-                                 keep a state */
+    int local_window, locals; /* that of the local layers, and how many they are; 0: there are none; KV_STATES (kv.h):
+                                 they keep a state */
     int keys, values, state_dim, taps; /* of a state: struct kern_delta */
     float eps;
     float attn_scale;     /* what q * k is multiplied by: 1 / sqrt(head_dim), but for the largest Gemmas */

@@ -2,8 +2,8 @@
 #include "engine/kv.h"
 #include "engine/model_impl.h"
 
-/* Which layers have attention: every so many-th.  A file may name each by itself; one that has them otherwise is another
- * model. */
+/* Which layers have attention: every so many-th.  A file may name each by itself; one that has them otherwise is
+ * another model. */
 static int read_pattern(struct planner *p)
 {
     const struct model *m = p->m;
@@ -42,7 +42,7 @@ int model_states(struct planner *p)
         return err_set(p->err, -1, "%s: %d value heads of a state are not a multiple of %d key heads", gguf_shown(p->g),
                        m->values, m->keys);
     if (m->head_dim % 32)
-        return err_set(p->err, -1, "%s: heads of %d values, whose gates lie between them: multiples of 32 are supported",
+        return err_set(p->err, -1, "%s: heads of %d values, between which gates lie: multiples of 32 are supported",
                        gguf_shown(p->g), m->head_dim);
     m->local_window = KV_STATES;
     return 0;

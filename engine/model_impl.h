@@ -13,7 +13,7 @@
 struct model_part {
     const struct gguf_tensor *t;
     struct kmat *mat;      /* matrix, or NULL ... */
-    int row, turn;         /* ... it is the tensor's rows from this one on; turn > 0: so many of them, then as many not ... */
+    int row, turn;         /* ... it is the tensor's rows from this one on (turn > 0: so many, then as many not) ... */
     const float **vec;     /* ... then this vector */
     size_t offset, bytes;  /* in the slab */
 };

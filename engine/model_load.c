@@ -75,7 +75,8 @@ static int rows_in(size_t bytes, size_t row)
 }
 
 /* Rows [row, row + n) of the matrix; of a tensor's rows by turns some, some not. */
-static int read_rows(const struct loader *l, const struct model_part *part, int row, int n, unsigned char *to, struct err *err)
+static int read_rows(const struct loader *l, const struct model_part *part, int row, int n, unsigned char *to,
+                     struct err *err)
 {
     const size_t bytes = file_row(part);
     for (int some; n > 0; row += some, n -= some, to += (size_t)some * bytes) {

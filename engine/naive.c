@@ -50,8 +50,8 @@ int naive_check_window(enum naive_policy p, int window, struct err *err)
 int naive_check_states(enum naive_policy p, struct err *err)
 {
     if (p == NAIVE_NONE) return 0;
-    return err_set(err, ENGINE_FAULT, "memory policy %s knows keys and values only, and some of this model's layers keep "
-                   "a state: take a model with attention in all layers", naive_name(p));
+    return err_set(err, ENGINE_FAULT, "memory policy %s knows keys and values only, and some layers of this model "
+                   "keep a state: take a model with attention in all layers", naive_name(p));
 }
 
 int naive_pass_rows(const struct sched_config *cfg)

@@ -26,7 +26,7 @@ struct request_live {
     uint8_t *kind; /* the same length: enum segment of each */
     int n_ids, computed;
     int high; /* most of its tokens that were ever computed: what is below was computed before it was parked */
-    int cut;        /* where a pass of it shall end, so that others may go on from its state there; 0: it does not matter */
+    int cut;        /* where a pass of it shall end, so that others may go on from its state there; 0: anywhere */
     int park_first; /* parked: its pages in host memory; -1: none are */
 
     int agent, priority;

@@ -320,7 +320,8 @@ TEST(kv_is_sound_whatever_happens)
         {"window 17", 1, {{.pages = PAGES, .window = 17}}},
         {"window 40", 1, {{.pages = PAGES, .window = 40}}},
         {"all and window 30", 2, {{.pages = PAGES}, {.pages = PAGES - 6, .window = 30}}},
-        {"windows 16 and 50, and all", 3, {{.pages = PAGES - 9, .window = 16}, {.pages = PAGES, .window = 50}, {.pages = PAGES}}},
+        {"windows 16 and 50, and all", 3,
+         {{.pages = PAGES - 9, .window = 16}, {.pages = PAGES, .window = 50}, {.pages = PAGES}}},
         {"all and states", 2, {{.pages = PAGES}, {.pages = PAGES - 3, .window = P + 1, .states = true}}},
         {"states and a window", 2, {{.pages = PAGES, .window = 40}, {.pages = PAGES, .window = P + 1, .states = true}}},
     };

@@ -44,6 +44,8 @@ void tiny_vocab(struct gguf_make *m, const char *chat_template)
 
 static bool is_oss(const struct tiny *t) { return strcmp(t->arch, "gpt-oss") == 0; }
 
+static bool is_delta(const struct tiny *t) { return strcmp(t->arch, "qwen35") == 0; }
+
 static void key_u32(struct gguf_make *m, const char *arch, const char *suffix, int v)
 {
     char key[96];
@@ -65,6 +67,14 @@ void tiny_keys(struct gguf_make *m, const struct tiny *t)
     snprintf(key, sizeof key, "%s.attention.layer_norm_rms_epsilon", t->arch);
     gguf_make_f32(m, key, 1e-5f);
     if (t->window) key_u32(m, t->arch, "attention.sliding_window", t->window);
+    if (is_delta(t)) {
+        key_u32(m, t->arch, "ssm.conv_kernel", TINY_TAPS);
+        key_u32(m, t->arch, "ssm.state_size", TINY_STATE);
+        key_u32(m, t->arch, "ssm.group_count", TINY_KEYS);
+        key_u32(m, t->arch, "ssm.time_step_rank", TINY_VALUES);
+        key_u32(m, t->arch, "ssm.inner_size", TINY_VALUES * TINY_STATE);
+        key_u32(m, t->arch, "rope.dimension_count", t->embd / t->heads / 4);
+    }
     if (!t->experts) return;
     key_u32(m, t->arch, "expert_count", t->experts);
     key_u32(m, t->arch, "expert_used_count", t->used);
@@ -157,6 +167,32 @@ static void feed(struct gguf_make *m, const struct tiny *t, int layer, uint32_t 
     }
 }
 
+static const char *named(int layer, const char *suffix)
+{
+    static char name[64];
+    snprintf(name, sizeof name, "blk.%d.%s", layer, suffix);
+    return name;
+}
+
+/* All of a layer that keeps a state, but for its feed-forward. */
+static void recurrent(struct gguf_make *m, const struct tiny *t, int i, uint32_t *seed)
+{
+    const int inner = TINY_VALUES * TINY_STATE, channels = 2 * TINY_KEYS * TINY_STATE + inner;
+    float a[TINY_VALUES];
+    vector(m, named(i, "attn_norm.weight"), t->embd, 1, 0.1f, seed);
+    matrix(m, named(i, "attn_qkv.weight"), t->type, t->embd, channels, seed);
+    matrix(m, named(i, "attn_gate.weight"), t->type, t->embd, inner, seed);
+    matrix(m, named(i, "ssm_beta.weight"), t->type, t->embd, TINY_VALUES, seed);
+    matrix(m, named(i, "ssm_alpha.weight"), t->type, t->embd, TINY_VALUES, seed);
+    matrix(m, named(i, "ssm_conv1d.weight"), KT_F32, TINY_TAPS, channels, seed);
+    vector(m, named(i, "ssm_dt.bias"), TINY_VALUES, 0, 1, seed);
+    for (int k = 0; k < TINY_VALUES; k++) a[k] = -0.02f - 0.3f * fabsf(uniform(seed)); /* it forgets slowly */
+    gguf_make_tensor(m, named(i, "ssm_a"), KT_F32, 1, (int64_t[]){TINY_VALUES}, a);
+    vector(m, named(i, "ssm_norm.weight"), TINY_STATE, 1, 0.3f, seed);
+    matrix(m, named(i, "ssm_out.weight"), t->type, inner, t->embd, seed);
+    vector(m, named(i, "post_attention_norm.weight"), t->embd, 1, 0.1f, seed);
+}
+
 void tiny_tensors(struct gguf_make *m, const struct tiny *t)
 {
     uint32_t seed = t->seed;
@@ -167,11 +203,16 @@ void tiny_tensors(struct gguf_make *m, const struct tiny *t)
     for (int i = 0; i < t->layers; i++) {
         char name[64];
 #define NAME(suffix) (snprintf(name, sizeof name, "blk.%d.%s", i, suffix), name)
+        if (is_delta(t) && i % 4 < 3) {
+            recurrent(m, t, i, &seed);
+            feed(m, t, i, &seed);
+            continue;
+        }
         vector(m, NAME("attn_norm.weight"), t->embd, 1, 0.1f, &seed);
         if (is_phi(t)) {
             matrix(m, NAME("attn_qkv.weight"), t->type, t->embd, q + 2 * kv, &seed);
         } else {
-            matrix(m, NAME("attn_q.weight"), t->type, t->embd, q, &seed);
+            matrix(m, NAME("attn_q.weight"), t->type, t->embd, is_delta(t) ? 2 * q : q, &seed);
             matrix(m, NAME("attn_k.weight"), t->type, t->embd, kv, &seed);
             matrix(m, NAME("attn_v.weight"), t->type, t->embd, kv, &seed);
         }
@@ -189,7 +230,8 @@ void tiny_tensors(struct gguf_make *m, const struct tiny *t)
             vector(m, NAME("attn_output.bias"), t->embd, 0, 0.5f, &seed);
             vector(m, NAME("attn_sinks.weight"), t->heads, 0, 1, &seed);
         }
-        vector(m, is_oss(t) ? NAME("post_attention_norm.weight") : NAME("ffn_norm.weight"), t->embd, 1, 0.1f, &seed);
+        const bool late = is_oss(t) || is_delta(t);
+        vector(m, late ? NAME("post_attention_norm.weight") : NAME("ffn_norm.weight"), t->embd, 1, 0.1f, &seed);
         feed(m, t, i, &seed);
         if (strncmp(t->arch, "gemma", 5) == 0) {
             vector(m, NAME("post_attention_norm.weight"), t->embd, 1, 0.3f, &seed);
