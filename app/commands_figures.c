@@ -66,8 +66,10 @@ void command_say_model(const struct engine_info *i)
 void command_say_local(const struct engine_info *i)
 {
     if (i->local_layers == 0) return;
-    say("         and %.1f MiB for %d of %d layers, which see %d tokens: enough for all that can run at once",
-        mib(i->kv_local_bytes), i->local_layers, i->layers, i->local_window);
+    char what[48] = "keep a state";
+    if (!i->states) snprintf(what, sizeof what, "see %d tokens", i->local_window);
+    say("         and %.1f MiB for %d of %d layers, which %s: enough for all that can run at once",
+        mib(i->kv_local_bytes), i->local_layers, i->layers, what);
 }
 
 static void say_pool(const struct console *c, const struct engine_snapshot *s)

@@ -120,8 +120,8 @@ struct engine_info {
     int ctx, ctx_trained, vocab, layers, max_seqs, max_rows, step_rows;
     int experts, experts_used; /* of a mixture: in each layer, and by one token; 0: it is none */
     int window; /* a token sees itself and the window - 1 before it, and no more is kept; 0: all of ctx */
-    int local_window, local_layers; /* so it is in these layers alone, of `layers`; 0: there are none; window -1: they
-                                       keep a state instead of keys and values */
+    int local_window, local_layers; /* so it is in these layers alone, of `layers`; 0: there are none */
+    bool states; /* local layers have no window: they keep a state instead of keys and values */
 };
 
 /* How tokens are chosen; struct kern_sample says what each does and in which order. */

@@ -374,7 +374,7 @@ static int plan_model(struct engine *e, const struct engine_config *cfg, const s
                             .chunk = chunk_of(l->k->name, l->model.parameters, l->model.active)};
     if (maker_sizes(e, cfg, &m, &pages, err)) return ENGINE_FAULT;
     if (naive_check_window(cfg->naive, MAX(e->info.window, e->info.local_window), err)) return ENGINE_FAULT;
-    if (l->model.local_window == KV_STATES && naive_check_states(cfg->naive, err)) return ENGINE_FAULT;
+    if (e->info.states && naive_check_states(cfg->naive, err)) return ENGINE_FAULT;
     room->device = l->k->memory != NULL;
     if (l->d || !room->device) room->context = l->d && l->k->context ? l->k->context(l->d) : 0;
     if (room->free == 0 && available(l, &room->free, err)) return device_fails(l, cfg, err);

@@ -63,7 +63,8 @@ int maker_sizes(struct engine *e, const struct engine_config *cfg, const struct 
         return err_set(err, ENGINE_FAULT, "%d sequences of %d tokens in passes of %d are more than can be counted",
                        i->max_seqs, i->ctx, i->max_rows);
     i->window = kv_window(m->window, i->ctx);
-    i->local_window = kv_window(m->local, i->ctx);
+    i->states = m->local == KV_STATES;
+    i->local_window = i->states ? 0 : kv_window(m->local, i->ctx);
     int need = kv_need(i->window, i->max_rows, i->ctx);
     i->kv_seq_tokens = (uint64_t)need * KERN_PAGE;
     /* Each sequence rounds up to whole pages by itself, unless the pool's size was named. */
@@ -89,7 +90,8 @@ void maker_sched_plan(const struct engine *e, const struct engine_config *cfg, i
                                  .overcommit = cfg->overcommit,
                                  .strict = e->strict,
                                  .naive = {.policy = cfg->naive}};
-    out->groups = kv_groups(out->group, pages, e->info.window, e->info.local_window, e->info.max_seqs, e->info.ctx,
+    const int local = e->info.states ? KV_STATES : e->info.local_window;
+    out->groups = kv_groups(out->group, pages, e->info.window, local, e->info.max_seqs, e->info.ctx,
                             e->info.max_rows); /* as forward_plan() had it, which did not refuse */
     out->text_bytes = cfg->text_bytes ? cfg->text_bytes
                                       : sched_text_bytes(out->token_text, e->info.ctx, e->info.max_seqs);

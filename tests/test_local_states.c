@@ -22,7 +22,7 @@ TEST(states_are_beside_the_pool_of_tokens_and_in_the_ledger)
     const size_t page = kern_cpu()->kv_page_bytes(&full);
     struct engine_snapshot s;
     engine_local.snapshot(e, &s);
-    CHECK(i->window == 0 && i->local_window == KV_STATES && i->local_layers == 6 && i->layers == 8);
+    CHECK(i->window == 0 && i->states && i->local_window == 0 && i->local_layers == 6 && i->layers == 8);
     CHECK_EQ(s.pool_tokens, 3 * kv_pages_for(CTX) * P);
     CHECK_EQ(i->kv_bytes_per_token, page / P);
     CHECK_EQ(i->kv_local_bytes, 3 * KV_STATE_PAGES * state);

@@ -141,6 +141,7 @@ static void take_sizes(struct plan *p, const struct engine_info *info, const str
     p->agent_tokens = info->kv_seq_tokens;
     p->local_window = info->local_window;
     p->local_layers = info->local_layers;
+    p->states = info->states;
     p->local_bytes = info->kv_local_bytes;
     p->fits = ledger_fits(&p->ledger);
     p->have = made ? p->ledger.ceiling : have + f->context;

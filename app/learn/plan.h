@@ -67,6 +67,7 @@ struct plan {
     uint64_t needs;               /* what of it is under the ceiling */
     uint64_t page_bytes, token_bytes, agent_tokens; /* agent_tokens: of the pool, for one agent */
     int local_window, local_layers;                 /* layers with a window of their own, if the context is longer */
+    bool states;                                    /* those layers have none, but keep a state */
     uint64_t local_bytes;                           /* what they keep of all agents: beside those tokens, in the pool */
     bool fits;
     enum cause cause;             /* why not: WEIGHTS, ACTIVATIONS (no page fits beside them), KV, CONCURRENCY, HOST

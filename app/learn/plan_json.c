@@ -104,7 +104,8 @@ static void set_room(json_t *o, const struct plan_ask *ask, const struct plan *p
     set(o, "kv_agent_tokens", p->agent_tokens);
     if (p->local_layers > 0) {
         set(o, "local_layers", (uint64_t)p->local_layers);
-        set(o, "local_window", (uint64_t)p->local_window);
+        if (p->states) json_object_set_new(o, "local_states", json_true());
+        else set(o, "local_window", (uint64_t)p->local_window);
         set(o, "kv_local", p->local_bytes);
     }
     json_object_set_new(o, "fits", json_boolean(p->fits));

@@ -29,7 +29,10 @@ static void put_kv(const struct plan *p, struct buf *out)
                      figure(b, p->agent_tokens), figure(c, p->token_bytes));
     if (p->window > 0 && p->agent_tokens < (uint64_t)p->ctx && n > 0)
         snprintf(note + n, sizeof note - (size_t)n, ": the window of %s and a pass", figure(a, (uint64_t)p->window));
-    if (p->local_layers > 0 && n > 0)
+    if (p->states && n > 0)
+        snprintf(note + n, sizeof note - (size_t)n, ", %s for %d layers that keep a state",
+                 store_cmd_size(p->local_bytes).text, p->local_layers);
+    else if (p->local_layers > 0 && n > 0)
         snprintf(note + n, sizeof note - (size_t)n, ", %s for %d layers with a window of %s",
                  store_cmd_size(p->local_bytes).text, p->local_layers, figure(a, (uint64_t)p->local_window));
     put_line(out, "KV pool", false, p->ledger.bytes[LEDGER_KV], note);
@@ -187,7 +190,7 @@ static void put_formula(const struct plan *p, struct buf *out)
     buf_puts(out, ": it knows no contexts and no agents\n");
     buf_printf(out, "  %-14s %10s a token  ", "KV by width", store_cmd_size(u->token).text);
     buf_printf(out, "%.2f times the %s that one takes%s", u->token_times, store_cmd_size(p->token_bytes).text,
-               p->local_layers > 0 ? " beyond the windows" : "");
+               p->states ? " beyond the states" : p->local_layers > 0 ? " beyond the windows" : "");
     if (p->kv_heads < p->heads) buf_printf(out, ": %d heads share the keys of %d", p->heads, p->kv_heads);
     buf_printf(out, "\n  %-14s %10s          ", "both", store_cmd_size(u->all).text);
     put_wrong(out, u->all_wrong);

@@ -56,7 +56,8 @@ void doc_map(struct console *c, struct doc *d)
     struct map *m = pages > 0 && pages <= INT32_MAX ? calloc(1, sizeof *m) : NULL;
     if (m) *m = (struct map){.pages = pages, .page_tokens = KERN_PAGE,
                              .page_bytes = a->info->kv_bytes_per_token * KERN_PAGE,
-                             .local_bytes = a->info->kv_local_bytes, .local_layers = a->info->local_layers};
+                             .local_bytes = a->info->kv_local_bytes, .local_layers = a->info->local_layers,
+                             .states = a->info->states};
     if (!m || fill(a, d->ask.cells, m)) {
         snprintf(d->error, sizeof d->error, pages ? "no memory for a map of the pool" : "the KV pool has no pages");
         if (m) map_free(m);

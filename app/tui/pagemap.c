@@ -37,8 +37,8 @@ static void title(struct surface *s, struct box b, const struct pagemap *m)
     words_add(&w, HUE_TEXT, 1, "%s x %s tokens x %s %s", figure(a, m->pages), figure(c, m->page_tokens),
               figure(d, m->page_bytes / u.bytes), u.name);
     if (m->local_layers > 0)
-        words_add(&w, HUE_TEXT, 3, "and %.1f MiB for %d layers with a window", (double)m->local_bytes / 0x1p20,
-                  m->local_layers);
+        words_add(&w, HUE_TEXT, 3, "and %.1f MiB for %d layers with a %s", (double)m->local_bytes / 0x1p20,
+                  m->local_layers, m->states ? "state" : "window");
     if (m->cells > 0 && m->pages > (uint64_t)m->cells) {
         uint64_t least = m->pages / (uint64_t)m->cells, more = m->pages % (uint64_t)m->cells;
         words_add(&w, HUE_DIM, 2, "%s%s%s pages a cell", figure(a, least), more ? " to " : "",

@@ -29,6 +29,7 @@ struct pagemap {
     uint64_t pages, page_tokens, page_bytes; /* bytes of one page */
     uint64_t local_bytes; /* beside them, of the pool: what layers with a window of their own keep */
     int local_layers;     /* 0: there are none */
+    bool states;          /* they keep a state, and have no window */
     const struct pagemap_cell *cell;         /* (cells) */
     int cells;
     const struct pagemap_agent *agent;       /* (agents) for legend and line */

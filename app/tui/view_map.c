@@ -180,7 +180,7 @@ static void map_draw(void *self, struct surface *s, struct box b, const struct v
     v->cells = MIN(m->cells, MAX(pagemap_cells(box, m->pages), 1));
     v->selected = MIN(MAX(v->selected, 0), v->cells - 1);
     struct pagemap p = {.pages = m->pages, .page_tokens = m->page_tokens, .page_bytes = m->page_bytes,
-                        .local_bytes = m->local_bytes, .local_layers = m->local_layers,
+                        .local_bytes = m->local_bytes, .local_layers = m->local_layers, .states = m->states,
                         .cell = m->cell, .cells = m->cells, .agent = owner, .agents = owners(m, owner),
                         .selected = v->selected, .letters = in->mono};
     p.about = about(m, &p, line);

@@ -9,6 +9,7 @@ struct map {
     uint64_t pages, page_tokens, page_bytes; /* bytes of one page */
     uint64_t local_bytes; /* as in struct pagemap */
     int local_layers;
+    bool states;
     struct pagemap_cell *cell; /* (cells) */
     uint8_t *segment;          /* (cells) enum segment of most of its tokens */
     int cells;
