@@ -69,6 +69,8 @@ class HF:
             kind, config_kind = transformers.SmolLM3ForCausalLM, transformers.SmolLM3Config
             config.update(head_dim=s.head_dim, use_sliding_window=False,
                           no_rope_layer_interval=other.get("still", 4))
+        elif s.state:
+            kind, config_kind = recurrent(s, config, other)
         elif s.arch == "qwen3":
             kind, config_kind = transformers.Qwen3ForCausalLM, transformers.Qwen3Config
             config.update(head_dim=s.head_dim)
@@ -155,6 +157,18 @@ def mixture(s, config):
     config.update(num_experts=s.experts[0], moe_intermediate_size=s.ff, norm_topk_prob=True, decoder_sparse_step=1,
                   mlp_only_layers=[])
     return transformers.Qwen3MoeForCausalLM, transformers.Qwen3MoeConfig
+
+
+def recurrent(s, config, other):
+    """HF's classes for Qwen3.5's text."""
+    import transformers
+    keys, values, dim, taps = s.state
+    rope = dict(rope_type="default", rope_theta=config.pop("rope_theta"),
+                partial_rotary_factor=other.get("rotated", s.turning) / s.head_dim)
+    config.update(head_dim=s.head_dim, rope_parameters=rope, linear_conv_kernel_dim=taps, linear_key_head_dim=dim,
+                  linear_value_head_dim=dim, linear_num_key_heads=keys, linear_num_value_heads=values,
+                  layer_types=["linear_attention" if s.recurrent(i) else "full_attention" for i in range(s.layers)])
+    return transformers.Qwen3_5ForCausalLM, transformers.Qwen3_5TextConfig
 
 
 def oss(s, config, window, other):

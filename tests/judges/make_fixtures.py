@@ -54,7 +54,7 @@ def wrong_head_map(s, weights):
     out = dict(weights)
     for k, v in weights.items():
         if ".q_proj." in k:
-            out[k] = by_head(v, order, s.head_dim)
+            out[k] = by_head(v, order, 2 * s.head_dim if s.state else s.head_dim)
         elif k.endswith(".o_proj.weight"):
             out[k] = by_head(v, order, s.head_dim, axis=1)
     return out
@@ -63,6 +63,10 @@ def wrong_head_map(s, weights):
 def wrong_rotation(s, weights):
     """Rotating halves where neighbours belong together, or the other way round."""
     heads = {".q_proj.": s.heads, ".k_proj.": s.kv_heads}
+    if s.state:  # q and its gate are in one; a part of a head rotates
+        mixed = [*range(0, s.turning, 2), *range(1, s.turning, 2), *range(s.turning, s.head_dim)]
+        weights = moved_by(weights, ".k_proj.", lambda v: v.reshape(s.kv_heads, s.head_dim, -1)[:, mixed].reshape(v.shape))
+        return head_rows(s, weights, ".q_proj.", lambda q, g: (q[:, mixed], g))
     out = dict(weights)
     for k, v in weights.items():
         for part, n in heads.items():
@@ -178,6 +182,37 @@ def oss_mistakes(s, weights):
     return out
 
 
+def head_rows(s, weights, part, change):
+    """change(rows of q, rows of the gate) of each head of what has both in one."""
+    def one(v):
+        cut = v.reshape(s.heads, 2, s.head_dim, *v.shape[1:])
+        return np.ascontiguousarray(np.stack(change(cut[:, 0], cut[:, 1]), axis=1).reshape(v.shape))
+
+    return {k: one(v) if part in k else v for k, v in weights.items()}
+
+
+def state_mistakes(s, weights):
+    keys, values, dim, taps = s.state
+    last = lambda v: v * (np.arange(taps) == taps - 1).astype(np.float32)  # noqa: E731
+    out = [("no gate of attention", head_rows(s, weights, ".q_proj.", lambda q, g: (q, np.zeros_like(g))), {}),
+           ("the gate for q", head_rows(s, weights, ".q_proj.", lambda q, g: (g, q)), {}),
+           ("a convolution of one token", moved_by(weights, ".conv1d.", last), {}),
+           ("the convolution from its end", moved_by(weights, ".conv1d.", lambda v: v[..., ::-1]), {}),
+           ("no dt", zeroed(weights, ".dt_bias"), {}), ("a decay of e^-1", zeroed(weights, ".A_log"), {}),
+           ("another head's decay", moved_by(weights, ".A_log", lambda v: np.roll(v, 1)), {}),
+           ("all is believed by half", zeroed(weights, ".in_proj_b."), {}),
+           ("beta and alpha swapped", swapped(weights, ".in_proj_a.", ".in_proj_b."), {}),
+           ("plain norm of a state's heads", moved_by(weights, "linear_attn.norm.", np.ones_like), {}),
+           ("1 added to that norm", moved_by(weights, "linear_attn.norm.", lambda v: v + 1), {}),
+           ("another head's z", moved_by(weights, ".in_proj_z.", lambda v: np.roll(v, dim, axis=0)), {})]
+    if values > keys > 1:
+        order = [h for g in range(values // keys) for h in range(g, values, values // keys)]
+        rows = lambda v: by_head(v[-values * dim:], order, dim)  # noqa: E731
+        wrong = moved_by(weights, ".in_proj_qkv.", lambda v: np.concatenate([v[:-values * dim], rows(v)]))
+        out.append(("value heads by turns of key heads", wrong, {}))
+    return out
+
+
 def gained(s, weights):
     """q and k times longrope's gain where they do not rotate, as if it were the scores'."""
     gain = np.where(np.arange(s.head_dim) < s.turning, 1.0, s.longrope[1]).astype(np.float32)
@@ -207,6 +242,8 @@ def mistakes(s, weights):
            ("another rope base", weights, {"base": 10000.0 if s.base != 10000 else 20000.0}),
            ("attention lost", zeroed(weights, ".v_proj."), {}),
            ("first 16 positions lost", weights, {"lost": 16})]
+    if s.state:  # what is lost there is not a mask's to lose
+        out = out[:-1] + state_mistakes(s, weights)
     if s.kv_heads > 1 and s.group > 1:
         out.append(("KV head h % kv_heads", wrong_head_map(s, weights), {}))
     out += [("no %s bias" % b, zeroed(weights, b + "_proj.bias"), {}) for b in s.biases]
