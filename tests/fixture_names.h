@@ -11,5 +11,6 @@ static const char *const fixture[] = {"llama-defaults", "llama-gqa",   "llama-he
                                       "qwen3moe",       "mixtral",     "qwen3moe-q8_0",
                                       "phi3-window",    "phi3-long",   "phi3-q8_0",
                                       "gpt-oss",        "gpt-oss-mxfp4", "llama-iq4_nl", "llama-iq4_xs",
-                                      "llama-q3_k",     "llama-q2_k"};
+                                      "llama-q3_k",     "llama-q2_k",
+                                      "qwen35",         "qwen35-q8_0"};
 #endif

@@ -144,7 +144,9 @@ static const char *cpu_mat_kernel(const struct kdev *d, enum ktype type)
 static size_t cpu_work_bytes(const struct kern_dims *n)
 {
     const int rows = MAX(n->max_rows, n->max_outs), samplers = MIN(n->max_outs, CPU_SAMPLERS);
-    uint64_t wide = (uint64_t)n->heads * (uint64_t)n->head_dim, kv_wide = (uint64_t)n->kv_heads * (uint64_t)n->head_dim;
+    const uint64_t inner = (uint64_t)n->values * (uint64_t)n->state_dim;
+    const uint64_t wide = MAX((uint64_t)n->heads * (uint64_t)n->head_dim, inner);
+    const uint64_t kv_wide = (uint64_t)n->kv_heads * (uint64_t)n->head_dim;
     uint64_t cols = MAX(MAX((uint64_t)n->embd, (uint64_t)n->ff), wide), input, kv, mid, sample, attn, mix, delta;
 
     if (cols > INT32_MAX || kv_wide > INT32_MAX) return SIZE_MAX;

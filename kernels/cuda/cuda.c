@@ -6,6 +6,7 @@
  *     the pass (begin): tokens, positions, sequences, out rows, block tables | fast.c's room | scratch of one step */
 #include "kernels/cuda/impl.h"
 #include "kernels/cpu/pack.h"
+#include "kernels/state.h"
 
 enum { DEVICES = 64 }; /* that --device may name, and the best is chosen of */
 
@@ -224,6 +225,7 @@ static struct gpu_pages pages_of(const struct kern_group *g, int layer)
 static size_t cuda_kv_page_bytes(const struct kern_group *g)
 {
     uint64_t bytes;
+    if (g->taps) return state_page_bytes(g);
     if (g->kv_type != KT_F32 && g->kv_type != KT_F16 && g->kv_type != KT_Q8_0) return 0;
     if (g->layers <= 0 || g->kv_heads <= 0 || g->head_dim <= 0 || g->head_dim > KERN_HEAD_MAX) return 0;
     if (g->head_dim % ktype_info((uint32_t)g->kv_type)->block) return 0;
@@ -276,19 +278,22 @@ static uint64_t parts_bytes(const struct kern_dims *n)
 static size_t cuda_work_bytes(const struct kern_dims *n)
 {
     const int rows = MAX(n->max_rows, n->max_outs), stride = n->max_ctx / KERN_PAGE + 2;
-    const uint64_t wide = (uint64_t)n->heads * (uint64_t)n->head_dim;
+    const uint64_t inner = (uint64_t)n->values * (uint64_t)n->state_dim;
+    const uint64_t wide = MAX((uint64_t)n->heads * (uint64_t)n->head_dim, inner);
     const uint64_t kv = (uint64_t)n->kv_heads * (uint64_t)n->head_dim;
     const uint64_t cols = MAX(MAX((uint64_t)n->embd, (uint64_t)n->ff), wide), most = MAX(MAX(kv, (uint64_t)n->ff), 1);
     struct pass_layout l;
     struct scratch s;
     struct sampler_layout p;
     struct mix_layout x = {0};
+    struct delta_layout e = {0};
     if (cols > INT32_MAX || most > INT32_MAX) return SIZE_MAX;
     if (!lay_pass(rows, n->max_outs, MAX(n->max_seqs, 1), stride, KERN_GROUPS, &l)) return SIZE_MAX;
     if (!lay_scratch(rows, n->embd, (int)cols, (int)most, (int)most, &s)) return SIZE_MAX;
     if (!sampler_lay(n->max_outs, n->vocab, &p)) return SIZE_MAX;
     if (n->experts && !mix_lay(rows, n->embd, n->ff, n->experts, n->used, &x)) return SIZE_MAX;
-    s.end = MAX(MAX(s.end, p.end), MAX(parts_bytes(n), x.end));
+    if (n->values && !delta_most(n, rows, &e)) return SIZE_MAX;
+    s.end = MAX(MAX(MAX(s.end, p.end), MAX(parts_bytes(n), x.end)), e.end);
     return l.end > SIZE_MAX / 2 || s.end > SIZE_MAX / 2 ? SIZE_MAX : (size_t)(l.end + s.end);
 }
 
@@ -365,12 +370,6 @@ static int cuda_begin(struct kdev *d, struct kstream *st, const struct kern_batc
     return cuda_fail(d, code, "the beginning of a pass", err);
 }
 
-static struct gpu_rows rows_of(struct kdev *d, const struct kern_batch *b, int group)
-{
-    assert(group >= 0 && group < b->groups);
-    return (struct gpu_rows){b->rows, d->dev_pos, d->dev_seq, d->dev_table[group], b->stride};
-}
-
 static int cuda_embed(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kmat *table,
                       float scale, float *x, struct err *err)
 {
@@ -378,12 +377,6 @@ static int cuda_embed(struct kdev *d, struct kstream *st, const struct kern_batc
     (void)st;
     if (b->rows <= 0) return 0;
     return cuda_fail(d, d->face->embed(d->gpu, b->rows, d->dev_token, &m, scale, x), "the embedding", err);
-}
-
-/* y = w x, from the normed or rounded rows. */
-static struct gpu_mul mul_of(int rows, const struct kmat *w, const float *x, const struct gpu_act *act, float *y)
-{
-    return (struct gpu_mul){.w = mat_of(w), .rows = rows, .dev_x = x, .dev_act = act, .dev_y = y};
 }
 
 static int cuda_attn_in(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_attn_in *w,
@@ -506,7 +499,8 @@ static int cuda_output(struct kdev *d, struct kstream *st, const struct kern_bat
     .memory = cuda_memory, .take = cuda_take, .give = cuda_give, .upload = cuda_upload, .fetch = cuda_fetch, \
     .slab_bytes = cuda_slab_bytes, .mat_bytes = pack_bytes, .kv_page_bytes = cuda_kv_page_bytes, \
     .host_bytes = sampler_host_bytes, .ready = cuda_ready, .share = cuda_share, .mat_load = cuda_mat_load, \
-    .begin = cuda_begin, .embed = cuda_embed, .attn_in = cuda_attn_in, .attn = cuda_attn, .project = cuda_project, \
+    .begin = cuda_begin, .embed = cuda_embed, .attn_in = cuda_attn_in, .attn = cuda_attn, .delta = cuda_delta, \
+    .gate = cuda_let, .project = cuda_project, \
     .ffn = cuda_ffn, .output = cuda_output, .sample = sampler_run
 
 const struct kern *kern_cuda(void)

@@ -156,6 +156,7 @@ int load_route(void);
 int load_attn(void);
 int load_sample(void);
 int load_blas(void);
+int load_delta(void);
 int run_embed(struct gpu *g, int rows, const int32_t *token, const struct gpu_mat *table, float scale, float *x);
 int run_norm(struct gpu *g, int rows, const int32_t *pick, int cols, const float *x, const float *norm, float eps,
              float *normed, struct gpu_act *act);
@@ -166,6 +167,8 @@ int run_mul(struct gpu *g, const struct gpu_mul *m, int n);
 int run_mul_mix(struct gpu *g, const struct gpu_mix *mix, bool placed, const struct gpu_mul *m, int n);
 int run_heads(struct gpu *g, const struct gpu_heads *h);
 int run_attn(struct gpu *g, const struct gpu_attn *a);
+int run_delta(struct gpu *g, const struct gpu_delta *d);
+int run_let(struct gpu *g, size_t n, const float *gate, float *att);
 int run_route(struct gpu *g, const struct gpu_mix *m);
 int run_mix(struct gpu *g, const struct gpu_mix *m, int cols, const float *y, float *x);
 int run_sample(struct gpu *g, const struct gpu_sample *s);

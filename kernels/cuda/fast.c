@@ -8,7 +8,9 @@ enum { TILE_BYTES = 16 << 20, /* of unpacked weights, about */
 
 bool fast_lay(const struct kern_dims *n, struct room_layout *l)
 {
-    const uint64_t wide = (uint64_t)n->heads * (uint64_t)n->head_dim, tokens = (uint64_t)MAX(n->max_rows, n->max_outs);
+    const uint64_t inner = (uint64_t)n->values * (uint64_t)n->state_dim;
+    const uint64_t wide = MAX((uint64_t)n->heads * (uint64_t)n->head_dim, inner);
+    const uint64_t tokens = (uint64_t)MAX(n->max_rows, n->max_outs);
     const uint64_t cols = MAX(MAX((uint64_t)n->embd, (uint64_t)n->ff), wide);
     uint64_t rows = MAX(MIN(TILE_BYTES / 2 / MAX(cols, 1), cols) / 32 * 32, 32), at = 0;
     bool fits = gpu_cut(&at, cols, rows, 2, &l->tile) && gpu_cut(&at, tokens, cols, 2, &l->tokens) &&

@@ -9,7 +9,7 @@
 #include "kernels/quant.h"
 #include <stddef.h>
 
-enum { GPU_FACE = 6 }; /* raised when this file changes: program and object must agree */
+enum { GPU_FACE = 7 }; /* raised when this file changes: program and object must agree */
 
 /* Those of CUDA's codes that the program has words of its own for. */
 enum gpu_code {
@@ -130,6 +130,21 @@ struct gpu_attn {
 };
 enum { GPU_SPAN = 512, GPU_PARTS = 8192 }; /* tokens; rows * heads * spans that there is room for */
 
+/* A layer that keeps a state (struct kern_delta), after its products; a sequence's rows are neighbours. */
+enum { GPU_TAPS = 8 };
+struct gpu_delta {
+    struct gpu_rows at;                   /* dev_table: of the group of states; -1: no page */
+    uint8_t *dev_slab;
+    size_t page_bytes, layer_at, heads_at; /* bytes to the layer in a page; from there floats to its first head */
+    int keys, values, dim, taps;
+    const float *dev_conv, *dev_dt, *dev_a, *dev_head_norm;
+    float eps;
+    const float *dev_qkv, *dev_z;         /* (rows, channels), (rows, values * dim) */
+    const float *dev_beta, *dev_alpha;    /* (rows, values) */
+    float *dev_c;                         /* scratch: (rows, channels) */
+    float *dev_att;                       /* (rows, values * dim) */
+};
+
 enum gpu_gate { GPU_SILU, GPU_GELU, GPU_OSS }; /* enum kern_act */
 
 /* How a row is chosen (struct kern_sample has the words), of what the device can: ids are within the vocabulary, and a
@@ -198,6 +213,9 @@ struct gpu_face {
     /* gate = what gate and up come to, n values; act (NULL: not wanted) = the same as integers. */
     int (*gate)(struct gpu *g, size_t n, enum gpu_gate how, float *dev_gate, const float *dev_up,
                 struct gpu_act *dev_act);
+    int (*delta)(struct gpu *g, const struct gpu_delta *d);
+    /* att = att * sigmoid(gate), n values. */
+    int (*let)(struct gpu *g, size_t n, const float *dev_gate, float *dev_att);
     /* From logits to experts, weights, places, rows and tiles: kern_route()'s choice, a row by itself. */
     int (*route)(struct gpu *g, const struct gpu_mix *m);
     /* The same for places: y has one a row, and x as well if placed, else those of the pass.  w is the first expert's,

@@ -62,6 +62,19 @@ static inline struct gpu_mat mat_of(const struct kmat *m)
     return (struct gpu_mat){m->type, m->rows, m->cols, m->dev_data};
 }
 
+/* y = w x, from the normed or rounded rows. */
+static inline struct gpu_mul mul_of(int rows, const struct kmat *w, const float *x, const struct gpu_act *act, float *y)
+{
+    return (struct gpu_mul){.w = mat_of(w), .rows = rows, .dev_x = x, .dev_act = act, .dev_y = y};
+}
+
+/* The rows of a pass, with a group's table. */
+static inline struct gpu_rows rows_of(const struct kdev *d, const struct kern_batch *b, int group)
+{
+    assert(group >= 0 && group < b->groups);
+    return (struct gpu_rows){b->rows, d->dev_pos, d->dev_seq, d->dev_table[group], b->stride};
+}
+
 /* What lies in a step's scratch. */
 static inline float *floats(struct kdev *d, uint64_t at) { return (float *)(void *)(d->dev_scratch + at); }
 static inline struct gpu_act *acts(struct kdev *d, uint64_t at)
@@ -76,6 +89,18 @@ struct mix_layout {
 };
 bool mix_lay(int rows, int embd, int ff, int n, int used, struct mix_layout *l);
 int mix_ffn(struct kdev *d, int rows, const struct kern_ffn *f, float *x, struct err *err);
+
+/* states.c: where the arrays of a layer that keeps a state lie in the scratch of a step, which a gate on attention needs
+ * no more of (false: overflow); those steps. */
+struct delta_layout {
+    uint64_t normed, act, qkv, c, z, beta, alpha, end;
+};
+bool delta_most(const struct kern_dims *n, int rows, struct delta_layout *l);
+int cuda_delta(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_delta *w,
+               const struct kern_group *g, int group, int layer, const float *x, float *att, void *dev_work,
+               struct err *err);
+int cuda_let(struct kdev *d, struct kstream *st, int rows, const struct kern_gate *w, const float *x, float *att,
+             void *dev_work, struct err *err);
 
 /* Where sampling's arrays lie in a step's scratch. */
 struct sampler_layout {

@@ -1,0 +1,56 @@
+/* test_cuda_delta.c - layers that keep a state, and gates of attention, by the CUDA kernels, compiled for the host
+ * (tests/cuda_on_cpu/): judged by the reference in every order of threads; a row's bits in every cut, and from every
+ * state that was put aside.  Tolerances: those of test_cuda_steps.c, ten times as wide where a state has carried what
+ * was summed up otherwise through some dozen tokens. */
+#include "tests/cuda_on_cpu/shim.h"
+#include "tests/delta_rig.h"
+
+enum { ROUNDS = CHECK_SANITIZED ? 2 : 6 };
+
+TEST(states_and_what_comes_of_them_are_near_the_references_in_every_order_of_threads)
+{
+    struct dice dice = {6};
+    for (int round = 0; round < ROUNDS; round++) {
+        shim_order(round % 3);
+        judge(&dice, kern_cuda(), NULL);
+    }
+}
+
+TEST(a_row_has_the_same_bits_in_every_cut)
+{
+    struct dice dice = {9};
+    for (int round = 0; round < ROUNDS / 2; round++) {
+        const struct shape s = random_shape(&dice);
+        const int end[SEQS] = {20 + dice_below(&dice, 40), 1 + dice_below(&dice, 40), 48};
+        struct weights w = draw(&dice, &s);
+        const size_t n = (size_t)(SEQS * CTX) * (size_t)w.rows[1];
+        float *first = calloc(n, sizeof *first), *other = calloc(n, sizeof *other);
+        CHECK(first && other);
+        for (int cut = 0; cut < 2; cut++) {
+            struct world *o = open_world(&w, kern_cuda(), NULL);
+            shim_order(cut);
+            in_passes(&dice, o, end, cut, cut ? other : first);
+            close_world(o);
+        }
+        CHECK(memcmp(first, other, n * sizeof *first) == 0);
+        free(first), free(other);
+        undraw(&w);
+    }
+}
+
+TEST(a_sequence_goes_on_from_the_state_at_the_end_of_any_page)
+{
+    struct dice dice = {3};
+    for (int round = 0; round < ROUNDS / 2; round++) goes_on(&dice, kern_cuda());
+}
+
+TEST(gates_let_through_what_the_references_do)
+{
+    struct dice dice = {4};
+    for (int round = 0; round < ROUNDS; round++) {
+        shim_order(round % 3);
+        judge_gate(&dice, kern_cuda(), NULL);
+    }
+}
+
+CHECK_MAIN
