@@ -169,6 +169,14 @@ static int other_holder(const struct kv *kv, const struct kv_pool *g, int slot, 
     return NONE;
 }
 
+/* Nobody holds a known page any more.  A state that a later one has made useless is the first to go. */
+static void rest(struct kv_pool *g, int number)
+{
+    const int oldest = prefix_oldest(g->prefix);
+    if (g->states && !g->page[number].stays && oldest != NONE) prefix_rest_before(g->prefix, number, oldest);
+    else prefix_rest(g->prefix, number);
+}
+
 /* `slot` lets go of what it has at place i. */
 static void let_go(struct kv *kv, struct kv_pool *g, int slot, int i)
 {
@@ -191,7 +199,7 @@ static void let_go(struct kv *kv, struct kv_pool *g, int slot, int i)
     p->holder = NONE;
     g->held--;
     g->tokens -= (uint64_t)p->fill;
-    if (prefix_knows(g->prefix, number)) prefix_rest(g->prefix, number);
+    if (prefix_knows(g->prefix, number)) rest(g, number);
     else put_free(g, number);
 }
 
@@ -246,25 +254,14 @@ static void take_page(struct kv *kv, struct kv_pool *g, int slot)
     g->promised -= !span->slides;
 }
 
-/* A state that a later one has made useless: known no more, unless others hold it or may begin with it. */
-static void outdate(struct kv_pool *g, int number)
-{
-    const struct kv_page *p = &g->page[number];
-    if (g->states && p->refs == 1 && !p->stays && prefix_knows(g->prefix, number)) prefix_forget(g->prefix, number);
-}
-
 /* The next token is number `tokens`: what it does not see any more goes.  Places without a page are passed over. */
 static void slide(struct kv *kv, struct kv_pool *g, int slot, int tokens)
 {
     struct kv_span *span = &g->span[slot];
     for (int from = kv_first(g->window, tokens); span->first < from; span->first++) {
         bool held = span->first < span->end;
-        if (held && *kv_cell(kv, g, slot, span->first) != NONE) {
-            outdate(g, *kv_cell(kv, g, slot, span->first));
-            let_go(kv, g, slot, span->first);
-        } else if (!held) {
-            span->end++;
-        }
+        if (held && *kv_cell(kv, g, slot, span->first) != NONE) let_go(kv, g, slot, span->first);
+        if (!held) span->end++;
         if (span->slides) continue; /* it may have another */
         span->promised--;
         g->promised -= !held;

@@ -31,8 +31,9 @@
  * States.  In a group of states (struct kern_group) a page is what layers know after its last token.  A sequence has
  * the page of its last token and the one before, if that was the end of a pass: in between its places are empty, and it
  * goes on from either.  A pass leaves two pages behind, so that is where prompts can be shared.  One that was left
- * behind is of no use when a later one is there: it goes, unless kv_keep() says that others may begin there; what a
- * sequence has when it ends stays.  Such a sequence slides, and counts with KV_STATE_PAGES.
+ * behind is of little use when a later one is there: it is the first to go when room is needed, unless kv_keep() said
+ * that others may begin there; what a sequence has when it ends is worth as much.  Such a sequence slides, and counts
+ * with KV_STATE_PAGES.
  *
  * Whose tokens.  Each token has a kind (what it is to its agent: a number below KV_KINDS).  A page with one holder
  * counts for that holder, kind by kind; one with several counts once, as shared.

@@ -332,6 +332,56 @@ TEST(kv_is_sound_whatever_happens)
     }
 }
 
+/* ------------------------------------------------------------------ states */
+
+static int shared_of(struct kv *kv, const int32_t *ids, int n)
+{
+    int shared = -1;
+    const struct kv_ask ask = {.tokens = n, .ids = ids, .n = n};
+    CHECK(kv_admit(kv, 1, &ask, &shared));
+    kv_drop(kv, 1);
+    return shared;
+}
+
+/* In passes of one page each. */
+static void run_through(struct kv *kv, const int32_t *ids, int n, int keep)
+{
+    int shared;
+    CHECK(kv_admit(kv, 0, &(struct kv_ask){.tokens = n, .ids = ids, .n = n}, &shared));
+    for (int at = shared; at < n; at += P) {
+        kv_grow(kv, 0, MIN(at + P, n));
+        kv_know(kv, 0, ids, MIN(at + P, n));
+        if (at + P == keep) kv_keep(kv, 0, keep);
+        sound(kv);
+    }
+    kv_drop(kv, 0);
+    sound(kv);
+}
+
+/* Eight states.  Of the first text five are left behind, of which one was to be kept, and one is its end; each of the
+ * others leaves as many. */
+TEST(states_that_were_left_behind_go_first)
+{
+    enum { N = 6 * P, TEXTS = 4 };
+    struct err err = {0};
+    const struct kv_config cfg = {.groups = 2, .rows = P, .slots = 2, .ctx = 10 * P,
+                                  .group = {{.pages = 60}, {.pages = 8, .window = P + 1, .states = true}}};
+    int32_t ids[TEXTS][N + 1];
+    for (int texts = 1; texts <= TEXTS; texts++) {
+        struct kv *kv = kv_open(&cfg, &err);
+        CHECK_STR(err.text, "");
+        for (int k = 0; k < texts; k++) {
+            for (int i = 0; i <= N; i++) ids[k][i] = 1000 * k + i;
+            run_through(kv, ids[k], N, k ? 0 : 2 * P);
+        }
+        if (texts > 1) CHECK_EQ(kv_group_count(kv, 1).cached, 8);
+        for (int k = 0; k < texts; k++) CHECK_EQ(shared_of(kv, ids[k], N + 1), N);
+        CHECK_EQ(shared_of(kv, ids[0], 2 * P + 3), 2 * P);
+        if (texts == 1) CHECK_EQ(shared_of(kv, ids[0], 4 * P + 3), 4 * P); /* as long as there is room */
+        kv_close(kv);
+    }
+}
+
 /* ------------------------------------------------------------------ windows */
 
 /* One group of a window of two pages and passes of one: a sequence holds 4 at most, as (31 + 16 + 14) / 16 + 1. */

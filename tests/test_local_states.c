@@ -62,7 +62,7 @@ TEST(the_third_of_one_front_shares_it_whatever_lies_behind)
     static struct win_truth t[SEQS];
     uint32_t seed = 8;
     int shared[SEQS];
-    struct engine *e = win_open(&DELTA, "cpu", KT_F16, (struct engine_config){.max_seqs = SEQS, .max_rows = 64});
+    struct engine *e = win_open(&DELTA, "cpu", KT_F16, (struct engine_config){.max_seqs = 1, .max_rows = 64});
     for (int i = 0; i < SEQS; i++) {
         win_prompt(&seed, &t[i], FRONT + 70 + 9 * i);
         memcpy(t[i].ids, t[0].ids, FRONT * sizeof(int32_t));
@@ -74,7 +74,7 @@ TEST(the_third_of_one_front_shares_it_whatever_lies_behind)
         win_run(e);
         shared[i] = win_check(e, id, &t[i]);
     }
-    CHECK(shared[0] == 0 && shared[1] == 0);
+    CHECK(shared[0] == 0 && shared[1] == 4 * P); /* there a pass of the first ended */
     CHECK(shared[2] == FRONT / P * P && shared[3] == FRONT / P * P);
     engine_local.close(e);
 }
@@ -85,7 +85,7 @@ TEST(agents_that_come_together_compute_their_front_once)
     static struct win_truth t[SEQS];
     uint32_t seed = 9;
     int id[SEQS], shared = 0;
-    struct engine *e = win_open(&DELTA, "cpu", KT_F16, (struct engine_config){.max_seqs = SEQS, .max_rows = 24});
+    struct engine *e = win_open(&DELTA, "cpu", KT_F16, (struct engine_config){.max_seqs = SEQS, .max_rows = 48});
     for (int i = 0; i < SEQS; i++) {
         win_prompt(&seed, &t[i], FRONT + 70 + 9 * i);
         memcpy(t[i].ids, t[0].ids, FRONT * sizeof(int32_t));
