@@ -40,7 +40,7 @@ static const char *quant_of(const struct gguf *g)
     static const char *const names[] = {
         [0] = "F32", [1] = "F16", [2] = "Q4_0", [3] = "Q4_1", [7] = "Q8_0", [8] = "Q5_0", [9] = "Q5_1", [10] = "Q2_K",
         [11] = "Q3_K_S", [12] = "Q3_K_M", [13] = "Q3_K_L", [14] = "Q4_K_S", [15] = "Q4_K_M", [16] = "Q5_K_S",
-        [17] = "Q5_K_M", [18] = "Q6_K", [32] = "BF16", [38] = "MXFP4",
+        [17] = "Q5_K_M", [18] = "Q6_K", [25] = "IQ4_NL", [30] = "IQ4_XS", [32] = "BF16", [38] = "MXFP4",
     };
     uint64_t type = 0;
     if (gguf_uint(g, "general.file_type", COUNT_OF(names) - 1, &type, NULL) != GGUF_OK || !names[type])
