@@ -208,7 +208,7 @@ TEST(the_pack_has_all_that_its_programs_need_but_the_c_library)
     if (CHECK_SANITIZED) SKIP("a sanitizer's programs are no pack's");
     bash_built("pack 0 'KiB$'\n"
                "[ $(du -sb \"$D/pack\" | cut -f 1) -le $((40 << 20)) ]\n"
-               "for f in plimsoll plimsoll-cuda.so made check/steps.gz check/plimsoll-cuda.so lib/libcmocka.so.0 \\\n"
+               "for f in plimsoll.gz plimsoll-cuda.so made check/steps.gz check/plimsoll-cuda.so lib/libcmocka.so.0 \\\n"
                "    assets/plimsoll-tiny.gguf tests/fixtures/llama-gqa.gguf tests/fixtures/llama-gqa.ref; do\n"
                "    [ -f \"$D/pack/$f\" ] || die \"no $f\"; done\n"
                "! ls \"$D/pack/lib\" | grep -E '^(libc\\.|libm\\.|ld-linux|libcuda)' || die 'of the C library'\n"

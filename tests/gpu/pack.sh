@@ -1,8 +1,8 @@
 #!/bin/sh
 # pack.sh - what gpu-check runs, in one folder that needs nothing but a C library and a driver where it is carried to:
 #
-#   plimsoll, plimsoll-cuda.so     the program and its CUDA kernels
-#   check/                         the checks, compressed (check.sh unpacks them), and kernels whose calls of CUDA are
+#   plimsoll, plimsoll-cuda.so     the program, compressed, and its CUDA kernels
+#   check/                         the checks, compressed (check.sh unpacks all), and kernels whose calls of CUDA are
 #                                  counted
 #   lib/                           libraries of both, but the C library's and the driver's
 #   assets/, tests/                models, by the paths that they have in the tree
@@ -61,6 +61,7 @@ done
 } >"$new/made"
 
 for c in $checks; do gzip -9n "$new/check/$c"; done
+gzip -9n "$new/plimsoll"
 bytes=$(du -sb "$new" | cut -f 1)
 [ "$bytes" -le "$most" ] || stop "the pack would be $bytes bytes, and $most are the most that it may be"
 rm -rf "$pack"
