@@ -60,8 +60,8 @@ struct block {
     const struct delta_job *j;
     const struct span *s;
     int at, n;                            /* channels */
-    float w[KERN_TAPS][BLOCK];            /* (taps, n): across */
-    float old[KERN_TAPS][BLOCK];          /* (taps - 1, n): of the tokens before its rows */
+    float w[KERN_TAPS * BLOCK];           /* (taps, n): across */
+    float old[KERN_TAPS][BLOCK];          /* (taps - 1) rows of n: of the tokens before its rows */
 };
 
 /* What the channels had at row r of the span; those before it are -1 and less. */
@@ -99,7 +99,7 @@ static void convolve(const struct block *k)
     float *to = j->conv + (size_t)k->s->row * (size_t)state_channels(j->g) + k->at;
     for (int r = 0; r < k->s->n; r++, to += state_channels(j->g)) {
         for (int i = 0; i < taps; i++) in[i] = channels_at(k, r - (taps - 1) + i);
-        j->d->isa->conv(in, k->w[0], taps, k->n, to);
+        j->d->isa->conv(in, k->w, taps, k->n, to);
     }
 }
 
@@ -114,7 +114,7 @@ static void channel_blocks(void *arg, int first, int end, int who)
         k.at = item * BLOCK;
         k.n = MIN(BLOCK, state_channels(j->g) - k.at);
         for (int c = 0; c < k.n; c++)
-            for (int i = 0; i < taps; i++) k.w[0][i * k.n + c] = j->w->dev_conv[(k.at + c) * taps + i];
+            for (int i = 0; i < taps; i++) k.w[i * k.n + c] = j->w->dev_conv[(k.at + c) * taps + i];
         for (k.s = j->span; k.s < j->span + j->spans; k.s++) {
             read_old(&k);
             convolve(&k);
