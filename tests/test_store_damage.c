@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SWEEP = 300, MESSAGES = 120, ARTIFACT = 60000 };
+enum { SWEEP = CHECK_SANITIZED ? 150 : 300, MESSAGES = 120, ARTIFACT = 60000 };
 
 
 static uint64_t seed = 20240611;

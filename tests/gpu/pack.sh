@@ -60,8 +60,8 @@ done
         grep -o 'code=sm_[0-9a-z]*' "$build/device/nvcc-flags" 2>/dev/null | sed 's/code=sm_//' | tr '\n' ' ')"
 } >"$new/made"
 
-for c in $checks; do gzip -9n "$new/check/$c"; done
-gzip -9n "$new/plimsoll"
+for c in $checks; do gzip -n "$new/check/$c"; done
+gzip -n "$new/plimsoll"
 bytes=$(du -sb "$new" | cut -f 1)
 [ "$bytes" -le "$most" ] || stop "the pack would be $bytes bytes, and $most are the most that it may be"
 rm -rf "$pack"
