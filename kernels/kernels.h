@@ -286,8 +286,8 @@ struct kern {
                 int layer, int heads, float scale, float softcap, const float *dev_sinks,
                 const float *dev_q, float *dev_att, void *dev_work, struct err *err);
 
-    /* In the place of attn_in and attn, of a group of states: att (rows, values * dim).  A sequence's rows are at
-     * neighbouring positions.  Its state is taken from the page of the position before its first row, and after its
+    /* In the place of attn_in and attn, of a group of states: att (rows, values * dim).  A sequence's rows follow one
+     * another in the batch, at neighbouring positions.  Its state is taken from the page of the position before its first row, and after its
      * last row, and after every one that ends a page which is there, put into that row's page.  NULL: the backend has
      * no such layers. */
     int (*delta)(struct kdev *d, struct kstream *st, const struct kern_batch *b, const struct kern_delta *w,
