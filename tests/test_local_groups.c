@@ -110,29 +110,13 @@ TEST(parked_groups_come_back_as_they_were)
     static const unsigned room[] = {0, 40};
     static struct win_truth t[SEQS];
     uint32_t seed = 5;
-    int id[SEQS];
     for (int i = 0; i < SEQS; i++) win_prompt(&seed, &t[i], i ? P + 5 : 3 * WINDOW + 3);
     win_tell(&GEMMA3, "cpu", KT_F16, t, SEQS, N);
     for (size_t k = CHECK_TSAN; k < COUNT_OF(room); k++) {
         const struct kern_group g = {.layers = 7, .kv_heads = 1, .head_dim = 16, .kv_type = KT_F16};
-        struct engine_config cfg = {.max_seqs = SEQS, .max_rows = 24, .overcommit = true, .pool_tokens = 26 * P,
-                                    .park_bytes = room[k] * kern_cpu()->kv_page_bytes(&g)};
-        struct engine *e = win_open(&GEMMA3, "cpu", KT_F16, cfg);
-        struct engine_snapshot s;
-        t[1].n = t[1].prompt + 1; /* it learns that answers are short */
-        id[1] = win_submit(e, &t[1], t[1].prompt, 0);
-        win_run(e);
-        win_check(e, id[1], &t[1]);
-        t[1].n = N;
-        for (int i = 0; i < SEQS; i++) id[i] = win_submit(e, &t[i], t[i].prompt, i > 0);
-        win_run(e);
-        for (int i = 0; i < SEQS; i++) win_check(e, id[i], &t[i]);
-        engine_local.snapshot(e, &s);
-        printf("  room for %u pages: parked %llu times, %llu tokens computed again\n", room[k],
-               (unsigned long long)s.parkings, (unsigned long long)s.recomputed);
-        CHECK(s.parkings > 0 && s.parkings == s.resumes && s.park_used == 0);
-        CHECK(room[k] ? s.recomputed == 0 : s.recomputed > 0);
-        engine_local.close(e);
+        const uint64_t bytes = room[k] * kern_cpu()->kv_page_bytes(&g);
+        const struct engine_snapshot figures = win_park(&GEMMA3, "cpu", KT_F16, t, 26 * P, bytes);
+        CHECK(room[k] ? figures.recomputed == 0 : figures.recomputed > 0);
     }
 }
 
@@ -165,22 +149,7 @@ TEST(local_layers_keep_nobody_out_under_overcommit)
 
 /* ------------------------------------------------------------------ what is refused */
 
-TEST(pages_of_several_groups_stay_in_the_engine)
-{
-    static char page[64 << 10];
-    static struct win_truth t;
-    uint32_t seed = 6;
-    struct err err = {0};
-    win_prompt(&seed, &t, WINDOW + 20);
-    t.n = WINDOW + 22;
-    struct engine *e = win_open(&GEMMA2, "cpu", KT_F16, (struct engine_config){.max_seqs = 1});
-    int id = win_submit(e, &t, t.prompt, 0);
-    win_run(e);
-    engine_local.drop(e, id);
-    CHECK_EQ(engine_local.page_get(e, t.ids, P, page, &err), ENGINE_BAD_REQUEST);
-    CHECK(strstr(err.text, "a window of 40 tokens in some layers"));
-    engine_local.close(e);
-}
+TEST(pages_of_several_groups_stay_in_the_engine) { win_page_stays(&GEMMA2, "a window of 40 tokens in some layers"); }
 
 TEST(policies_that_keep_whole_sequences_refuse_local_windows_too) { win_policies(&GEMMA2); }
 

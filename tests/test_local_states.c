@@ -139,47 +139,17 @@ TEST(those_put_aside_come_back_as_they_were)
     enum { N = 5 * WINDOW };
     static struct win_truth t[SEQS];
     uint32_t seed = 5;
-    int id[SEQS];
     for (int i = 0; i < SEQS; i++) win_prompt(&seed, &t[i], i ? P + 5 : 3 * WINDOW + 3);
     win_tell(&DELTA, "cpu", KT_F16, t, SEQS, N);
     for (uint64_t room = 0; room < 2; room++) {
-        struct engine_config cfg = {.max_seqs = SEQS, .max_rows = 24, .overcommit = true, .pool_tokens = 26 * P,
-                                    .park_bytes = room << 22};
-        struct engine *e = win_open(&DELTA, "cpu", KT_F16, cfg);
-        struct engine_snapshot s;
-        t[1].n = t[1].prompt + 1; /* it learns that answers are short */
-        id[1] = win_submit(e, &t[1], t[1].prompt, 0);
-        win_run(e);
-        win_check(e, id[1], &t[1]);
-        t[1].n = N;
-        for (int i = 0; i < SEQS; i++) id[i] = win_submit(e, &t[i], t[i].prompt, i > 0);
-        win_run(e);
-        for (int i = 0; i < SEQS; i++) win_check(e, id[i], &t[i]);
-        engine_local.snapshot(e, &s);
-        CHECK(s.parkings > 0 && s.parkings == s.resumes && s.park_used == 0 && s.recomputed > 0);
-        engine_local.close(e);
+        const struct engine_snapshot figures = win_park(&DELTA, "cpu", KT_F16, t, 26 * P, room << 22);
+        CHECK(figures.recomputed > 0);
     }
 }
 
 /* ------------------------------------------------------------------ what is refused */
 
-TEST(pages_beside_states_stay_in_the_engine)
-{
-    static char page[64 << 10];
-    static struct win_truth t;
-    uint32_t seed = 6;
-    struct err err = {0};
-    win_prompt(&seed, &t, WINDOW + 20);
-    t.n = WINDOW + 22;
-    struct engine *e = win_open(&DELTA, "cpu", KT_F16, (struct engine_config){.max_seqs = 1});
-    CHECK_EQ(engine_local.info(e)->page_bytes, 0);
-    int id = win_submit(e, &t, t.prompt, 0);
-    win_run(e);
-    engine_local.drop(e, id);
-    CHECK_EQ(engine_local.page_get(e, t.ids, P, page, &err), ENGINE_BAD_REQUEST);
-    CHECK(strstr(err.text, "keep a state"));
-    engine_local.close(e);
-}
+TEST(pages_beside_states_stay_in_the_engine) { win_page_stays(&DELTA, "keep a state"); }
 
 TEST(policies_of_keys_and_values_refuse_states)
 {

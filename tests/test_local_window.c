@@ -56,30 +56,14 @@ static void park(const char *backend, enum ktype kv)
     static const unsigned room[] = {0, 2, 3};
     static struct win_truth t[SEQS];
     uint32_t seed = 5;
-    int id[SEQS];
     if (CHECK_TSAN && !strcmp(backend, "ref")) SKIP("the reference has no threads");
     for (int i = 0; i < SEQS; i++) win_prompt(&seed, &t[i], i ? P + 5 : 3 * WINDOW + 3);
     win_tell(&MODEL, backend, kv, t, SEQS, N);
     for (size_t k = 0; k < COUNT_OF(room); k++) {
         const struct kern_group g = {.layers = 2, .kv_heads = 2, .head_dim = 16, .kv_type = kv};
-        struct engine_config cfg = {.max_seqs = SEQS, .max_rows = 24, .overcommit = true, .pool_tokens = 15 * P,
-                                    .park_bytes = room[k] * kern_cpu()->kv_page_bytes(&g)};
-        struct engine *e = win_open(&MODEL, backend, kv, cfg);
-        struct engine_snapshot s;
-        t[1].n = t[1].prompt + 1; /* it learns that answers are short */
-        id[1] = win_submit(e, &t[1], t[1].prompt, 0);
-        win_run(e);
-        win_check(e, id[1], &t[1]);
-        t[1].n = N;
-        for (int i = 0; i < SEQS; i++) id[i] = win_submit(e, &t[i], t[i].prompt, i > 0);
-        win_run(e);
-        for (int i = 0; i < SEQS; i++) win_check(e, id[i], &t[i]);
-        engine_local.snapshot(e, &s);
-        printf("  room for %u pages: parked %llu times, %llu tokens computed again\n", room[k],
-               (unsigned long long)s.parkings, (unsigned long long)s.recomputed);
-        CHECK(s.parkings > 0 && s.parkings == s.resumes && s.park_used == 0);
-        CHECK(room[k] == 3 ? s.recomputed == 0 : s.recomputed > (uint64_t)t[0].prompt / 2);
-        engine_local.close(e);
+        const uint64_t bytes = room[k] * kern_cpu()->kv_page_bytes(&g);
+        const struct engine_snapshot figures = win_park(&MODEL, backend, kv, t, 15 * P, bytes);
+        CHECK(room[k] == 3 ? figures.recomputed == 0 : figures.recomputed > (uint64_t)t[0].prompt / 2);
     }
 }
 

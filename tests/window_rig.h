@@ -194,6 +194,51 @@ static void win_share(const struct tiny *m, const char *backend, enum ktype kv, 
     CHECK(shared >= (4 - first) * FRONT && again > SEQS * FRONT / (1 + first) && shared % P == 0 && again % P == 0);
 }
 
+/* Short ones, promised too little, outgrow it in a pool of so many tokens; then one with less priority must make room.
+ * What they say is the truth all the same; returned are the figures at the end. */
+static __attribute__((unused)) struct engine_snapshot win_park(const struct tiny *m, const char *backend, enum ktype kv,
+                                                               struct win_truth *t, uint64_t pool, uint64_t park_bytes)
+{
+    const struct engine_config cfg = {.max_seqs = SEQS, .max_rows = 24, .overcommit = true, .pool_tokens = pool,
+                                      .park_bytes = park_bytes};
+    struct engine *e = win_open(m, backend, kv, cfg);
+    struct engine_snapshot s;
+    int id[SEQS], n = t[1].n;
+    t[1].n = t[1].prompt + 1; /* it learns that answers are short */
+    id[1] = win_submit(e, &t[1], t[1].prompt, 0);
+    win_run(e);
+    win_check(e, id[1], &t[1]);
+    t[1].n = n;
+    for (int i = 0; i < SEQS; i++) id[i] = win_submit(e, &t[i], t[i].prompt, i > 0);
+    win_run(e);
+    for (int i = 0; i < SEQS; i++) win_check(e, id[i], &t[i]);
+    engine_local.snapshot(e, &s);
+    printf("  %llu bytes to park in: parked %llu times, %llu tokens computed again\n", (unsigned long long)park_bytes,
+           (unsigned long long)s.parkings, (unsigned long long)s.recomputed);
+    CHECK(s.parkings > 0 && s.parkings == s.resumes && s.park_used == 0);
+    engine_local.close(e);
+    return s;
+}
+
+/* Pages of such a model cannot leave the engine: it says so with this word. */
+static __attribute__((unused)) void win_page_stays(const struct tiny *m, const char *word)
+{
+    static char page[64 << 10];
+    static struct win_truth t;
+    uint32_t seed = 6;
+    struct err err = {0};
+    win_prompt(&seed, &t, WINDOW + 20);
+    t.n = WINDOW + 22;
+    struct engine *e = win_open(m, "cpu", KT_F16, (struct engine_config){.max_seqs = 1});
+    CHECK_EQ(engine_local.info(e)->page_bytes, 0);
+    int id = win_submit(e, &t, t.prompt, 0);
+    win_run(e);
+    engine_local.drop(e, id);
+    CHECK_EQ(engine_local.page_get(e, t.ids, P, page, &err), ENGINE_BAD_REQUEST);
+    CHECK(strstr(err.text, word));
+    engine_local.close(e);
+}
+
 /* Policies about weights work; those that keep whole sequences are refused, unless the context has no window. */
 static __attribute__((unused)) void win_policies(const struct tiny *m)
 {
