@@ -36,10 +36,10 @@ bool admit_must_go_first(const struct request_live *q) { return rank(q) > 0; }
 
 /* ------------------------------------------------------------------ fronts */
 
-/* Scores want every row. */
+/* Scores want every row, and so does a mean. */
 static bool may_share(const struct sched *s, const struct request_live *q)
 {
-    return !q->score && !q->fresh && !naive_pages(s);
+    return !q->score && q->pool != POOL_MEAN && !q->fresh && !naive_pages(s);
 }
 
 /* Tokens that both begin with, but for q's last. */

@@ -6,6 +6,13 @@ bool batch_generates(const struct request_live *q)
     return q->n_ids - q->computed == 1 && q->n_ids > q->a.n_prompt;
 }
 
+/* Of its rows in the pass those whose states are wanted, and are not had from before it was parked. */
+static void add_pool(struct sched *s, const struct request_live *q, int row, int n)
+{
+    const int known = MAX(q->pooled - q->computed, 0);
+    if (q->pool && known < n) s->pool[s->pass.pools++] = (struct pass_pool){row + known, n - known, q->vector};
+}
+
 /* Rows ids[computed .. computed + n) of q, with an out where a choice or a score is wanted. */
 static void add_rows(struct sched *s, struct request_live *q, int n)
 {
@@ -30,6 +37,7 @@ static void add_rows(struct sched *s, struct request_live *q, int n)
         s->seq[b->rows] = q->slot;
         b->rows++;
     }
+    add_pool(s, q, b->rows - n, n);
     kv_grow(s->kv, q->slot, q->computed + n);
 }
 
@@ -86,6 +94,8 @@ void batch_make(struct sched *s)
     s->pass.place = s->out_place;
     s->pass.sample = s->sample;
     s->pass.choice = s->choice;
+    s->pass.pool = s->pool;
+    s->pass.pools = 0;
     s->pass.parts = 1;
     for (int i = 0; i < s->cfg.max_seqs; i++)
         if (s->slot[i] && batch_generates(s->slot[i]) && !held(s, s->slot[i])) add_rows(s, s->slot[i], 1);
@@ -119,6 +129,7 @@ static void take_rows(struct sched *s, struct request_live *q, int rows, struct 
 {
     int from = q->computed, again = MIN(rows, MAX(q->high - from, 0)), prompt = q->a.n_prompt;
     q->computed += rows;
+    q->pooled = MAX(q->pooled, q->computed);
     if (!naive_pages(s)) kv_know(s->kv, q->slot, q->ids, q->computed);
     if (q->computed == q->cut || (from < prompt && q->computed >= prompt)) kv_keep(s->kv, q->slot, q->computed);
     s->recomputed += (uint64_t)again;
@@ -131,7 +142,7 @@ static void take_rows(struct sched *s, struct request_live *q, int rows, struct 
     }
     q->high = MAX(q->high, q->computed);
     if (q->n_ids > prompt && q->n_ids > q->computed) sched_tell(e, ENGINE_ADVANCED, q);
-    if (q->a.max_tokens == 0 && q->computed == prompt) request_end(q, END_LENGTH, NULL);
+    if (q->a.max_tokens == 0 && q->computed == prompt) request_end_prompt(q, s->cfg.embd);
     if (atomic_load_explicit(&q->a.end, memory_order_relaxed) != END_NONE) sched_leave(s, q);
 }
 

@@ -100,6 +100,9 @@ struct engine_name {
     uint8_t byte[16];
 };
 
+/* What of a prompt's hidden states, each by the output's norm, becomes its vector: their mean, or the last one. */
+enum engine_pool { POOL_NONE, POOL_MEAN, POOL_LAST };
+
 /* What was opened: constant until close. */
 struct engine_info {
     char maker[16], arch[32], name[64], template[16], types[96]; /* types: "Q4_K 120, Q6_K 21, F32 61" */
@@ -122,6 +125,8 @@ struct engine_info {
     int window; /* a token sees itself and the window - 1 before it, and no more is kept; 0: all of ctx */
     int local_window, local_layers; /* so it is in these layers alone, of `layers`; 0: there are none */
     bool states; /* local layers have no window: they keep a state instead of keys and values */
+    int embd;    /* values of a prompt's vector (request.pool); 0: this engine makes none */
+    enum engine_pool pool; /* how its model is meant to make them; of one that says nothing, POOL_LAST */
 };
 
 /* How tokens are chosen; struct kern_sample says what each does and in which order. */
@@ -168,7 +173,7 @@ struct request {
     int agent;    /* whose it is, for the figures: 0 .. ENGINE_AGENTS - 1 */
     int priority; /* the higher goes first; but see engine.h's word on fairness */
     bool no_wait; /* refuse with ENGINE_NOT_NOW rather than let it wait */
-    int max_tokens; /* most tokens to generate; 0 only with score */
+    int max_tokens; /* most tokens to generate; 0 only with score or pool */
     struct sampling sampling;
     const char *const *stop; /* text that ends the answer, itself left out */
     int n_stop;
@@ -177,6 +182,7 @@ struct request {
     int top_n;               /* also keep the N likeliest tokens of each step, <= KERN_TOP */
     bool no_logprobs;        /* without top_n: the tokens' log-probabilities may stay 0, and each is chosen sooner */
     bool score;              /* also keep the log-probability of every prompt token */
+    enum engine_pool pool;   /* a vector of the prompt, and nothing more: max_tokens is 0 */
     bool fresh;              /* pre-fill the whole prompt, though pages of its front may be known (measurements) */
     bool ignore_end;         /* do not end at an end-of-turn token (measurements) */
 };
@@ -213,6 +219,7 @@ struct answer {
     const struct engine_token *token;
     const struct engine_top *top; /* a token; NULL without top_n */
     const float *prompt_logprob;  /* (n_prompt); [0] is 0; NULL without score */
+    const float *vector;          /* (info's embd) of any length, once END_LENGTH is there; NULL without pool */
     int max_tokens, top_n;
     atomic_size_t text_len;
     atomic_int n_tokens, n_prefilled;

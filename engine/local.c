@@ -9,6 +9,7 @@
 #include "engine/slabs.h"
 #include "engine/touch.h"
 #include "engine/naive_own.h"
+#include "engine/pooling.h"
 #include "kernels/cuda/cuda.h"
 
 struct maker {
@@ -24,7 +25,9 @@ struct maker {
 static int run(void *self, const struct pass *p, struct err *err)
 {
     struct maker *l = self;
-    return l->own.slot ? naive_own_run(&l->own, p, err) : forward_run(&l->forward, p, err);
+    if (l->own.slot) return naive_own_run(&l->own, p, err);
+    int rc = forward_run(&l->forward, p, err);
+    return rc || p->part + 1 < p->parts ? rc : pooling_run(&l->forward, p, err);
 }
 
 static int lost(void *self, struct err *err)
@@ -325,6 +328,7 @@ static void describe(struct engine *e, const struct gguf *g)
     i->fast = is_fast(l);
     model_types(g, i->types, sizeof i->types);
     i->layers = l->model.layers;
+    i->pool = l->model.mean ? POOL_MEAN : POOL_LAST;
     i->experts = l->model.experts;
     i->experts_used = l->model.used;
     i->parameters = l->model.parameters;
@@ -381,6 +385,7 @@ static int plan_model(struct engine *e, const struct engine_config *cfg, const s
     if (plan_under_ceiling(e, cfg, g, room, &pages, sched, fit, err)) return ENGINE_FAULT;
     model_for_ctx(&l->model, e->info.ctx);
     describe(e, g);
+    e->info.embd = sched->embd = cfg->naive == NAIVE_NONE ? l->model.embd : 0;
     sched->template = kind;
     return 0;
 }

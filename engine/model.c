@@ -135,6 +135,18 @@ static int read_caps(struct planner *p)
     return 0;
 }
 
+/* How it was trained to make vectors of prompts, by llama.cpp's numbers; chat models say nothing. */
+static int read_pool(struct planner *p)
+{
+    enum { NONE, MEAN, FIRST, LAST, RANK };
+    int type;
+    if (model_key_int(p, "pooling_type", NONE, NONE, RANK, &type)) return -1;
+    p->m->mean = type == MEAN;
+    if (type != FIRST && type != RANK) return 0;
+    return err_set(p->err, -1, "%s: key %s.pooling_type is %d (%s); 1, the mean of all tokens, and 3, the last one, "
+                   "are supported", gguf_shown(p->g), p->m->arch, type, type == RANK ? "a ranking" : "the first token");
+}
+
 /* ------------------------------------------------------------------ tensors */
 
 static int refuse_shape(struct planner *p, const struct gguf_tensor *t, struct model_shape s)
@@ -339,7 +351,7 @@ int model_plan(struct model *m, const struct gguf *g, int n_vocab, const struct 
     *m = (struct model){0};
     if (read_arch(&p)) return -1;
     p.every = p.arch->local;
-    if (read_sizes(&p) || read_window(&p) || read_caps(&p) || model_rope(&p))
+    if (read_sizes(&p) || read_window(&p) || read_caps(&p) || read_pool(&p) || model_rope(&p))
         return -1;
     m->act = p.arch->gemma ? KERN_GELU : p.arch->oss ? KERN_OSS : KERN_SILU;
     m->embed_scale = p.arch->gemma ? __builtin_sqrtf((float)m->embd) : 1;

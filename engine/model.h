@@ -87,6 +87,7 @@ struct model {
     struct kmat output;        /* (vocab, embd); the same as embed where the file ties them */
     const float *dev_norm;
     bool tied;
+    bool mean; /* a prompt's vector is the mean of its hidden states, as the file says; else the last one (pooling.h) */
     uint64_t parameters, active; /* active: without the experts that a token does not go through */
 
     struct model_part *part; /* what to load: every tensor once, with its place */

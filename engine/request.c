@@ -42,11 +42,14 @@ int sampling_check(const struct sampling *s, int vocab, struct err *err)
     return 0;
 }
 
-int request_check(const struct request *r, const int32_t *prompt, int n, const struct vocab *v, struct err *err)
+int request_check(const struct request *r, const int32_t *prompt, int n, const struct vocab *v, int embd,
+                  struct err *err)
 {
     struct text text;
-    int least = r->score ? 0 : 1;
-    if (check_whole("max_tokens", r->max_tokens, least, INT32_MAX / 2, err)) return ENGINE_BAD_REQUEST;
+    int least = r->score || r->pool ? 0 : 1;
+    if (check_whole("max_tokens", r->max_tokens, least, r->pool ? 0 : INT32_MAX / 2, err)) return ENGINE_BAD_REQUEST;
+    if (check_whole("pool", r->pool, POOL_NONE, POOL_LAST, err)) return ENGINE_BAD_REQUEST;
+    if (r->pool && embd == 0) return err_set(err, ENGINE_BAD_REQUEST, "this engine makes no vectors of prompts");
     if (check_whole("top_n", r->top_n, 0, KERN_TOP, err)) return ENGINE_BAD_REQUEST;
     if (check_whole("agent", r->agent, 0, ENGINE_AGENTS - 1, err)) return ENGINE_BAD_REQUEST;
     if (check_whole("number of stop strings", r->n_stop, 0, ENGINE_STOPS, err)) return ENGINE_BAD_REQUEST;
@@ -79,7 +82,7 @@ size_t request_token_text(const struct vocab *v)
 
 /* The parts of the block, in order of their alignment. */
 struct layout {
-    size_t ids, token, top, prompt_logprob, kind, text, end;
+    size_t ids, token, top, prompt_logprob, vector, kind, text, end;
 };
 
 static bool part(size_t *at, size_t *end, size_t n, size_t each)
@@ -91,7 +94,7 @@ static bool part(size_t *at, size_t *end, size_t n, size_t each)
     return true;
 }
 
-static bool lay_out(struct layout *l, const struct request *r, size_t n, size_t token_text)
+static bool lay_out(struct layout *l, const struct request *r, size_t n, size_t token_text, int embd)
 {
     size_t answer = (size_t)MAX(r->max_tokens, 0), text;
     *l = (struct layout){.end = (size_t)size_align(sizeof(struct request_live), 8)};
@@ -99,14 +102,15 @@ static bool lay_out(struct layout *l, const struct request *r, size_t n, size_t 
            part(&l->token, &l->end, answer, sizeof(struct engine_token)) &&
            part(&l->top, &l->end, r->top_n > 0 ? answer : 0, sizeof(struct engine_top)) &&
            part(&l->prompt_logprob, &l->end, r->score ? n : 0, sizeof(float)) &&
+           part(&l->vector, &l->end, r->pool ? (size_t)embd : 0, 3 * sizeof(float)) &&
            part(&l->kind, &l->end, n + answer, 1) && part(&text, &l->end, answer, token_text) &&
            part(&l->text, &l->end, text_room(0) + 1, 1) && (l->text = text, true);
 }
 
-size_t request_bytes(const struct request *r, size_t n, size_t token_text)
+size_t request_bytes(const struct request *r, size_t n, size_t token_text, int embd)
 {
     struct layout l;
-    return lay_out(&l, r, n, token_text) ? l.end : SIZE_MAX;
+    return lay_out(&l, r, n, token_text, embd) ? l.end : SIZE_MAX;
 }
 
 /* request_check() has seen the request's own. */
@@ -121,18 +125,19 @@ static void begin_text(struct text *t, const struct request *r, const char *stop
 }
 
 struct request_live *request_make(const struct request *r, const int32_t *prompt, const uint8_t *segment, int n,
-                                  size_t token_text, const char *stop, void *mem)
+                                  size_t token_text, int embd, const char *stop, void *mem)
 {
     struct layout l;
     struct request_live *q = mem;
     char *at = mem;
-    bool ok = lay_out(&l, r, (size_t)n, token_text);
+    bool ok = lay_out(&l, r, (size_t)n, token_text, embd);
     assert(ok);
     memset(q, 0, sizeof *q);
     q->ids = (int32_t *)(void *)(at + l.ids);
     q->token = (struct engine_token *)(void *)(at + l.token);
     q->top = r->top_n > 0 ? (struct engine_top *)(void *)(at + l.top) : NULL;
     q->prompt_logprob = r->score ? (float *)(void *)(at + l.prompt_logprob) : NULL;
+    q->vector = r->pool ? (float *)(void *)(at + l.vector) : NULL;
     q->kind = (uint8_t *)at + l.kind;
     q->text_buf = at + l.text;
     begin_text(&q->text, r, stop);
@@ -141,6 +146,9 @@ struct request_live *request_make(const struct request *r, const int32_t *prompt
     else memset(q->kind, SEGMENT_HISTORY, (size_t)n);
     memset(q->kind + n, SEGMENT_ANSWER, (size_t)r->max_tokens);
     if (r->score) memset(q->prompt_logprob, 0, (size_t)n * sizeof *q->prompt_logprob);
+    if (r->pool) memset(q->vector, 0, (size_t)embd * sizeof *q->vector);
+    q->pool = r->pool;
+    q->pooled = r->pool == POOL_LAST ? n - 1 : 0;
     q->n_ids = n;
     q->park_first = -1;
     q->agent = r->agent;
@@ -155,7 +163,8 @@ struct request_live *request_make(const struct request *r, const int32_t *prompt
     q->ignore_end = r->ignore_end;
     q->text_buf[0] = '\0';
     q->a = (struct answer){.prompt = q->ids, .n_prompt = n, .text = q->text_buf, .token = q->token, .top = q->top,
-                           .prompt_logprob = q->prompt_logprob, .max_tokens = r->max_tokens, .top_n = r->top_n};
+                           .prompt_logprob = q->prompt_logprob, .vector = q->vector, .max_tokens = r->max_tokens,
+                           .top_n = r->top_n};
     return q;
 }
 
@@ -203,6 +212,12 @@ static void tell(void *self, const char *bytes, size_t n, bool apart)
 void request_channels(struct request_live *q, const struct vocab *v)
 {
     harmony_begin(&q->channels, v, q->ids, (size_t)q->a.n_prompt);
+}
+
+void request_end_prompt(struct request_live *q, int embd)
+{
+    for (int i = 0; i < embd && q->pool == POOL_MEAN; i++) q->vector[i] /= (float)q->a.n_prompt;
+    request_end(q, END_LENGTH, NULL);
 }
 
 void request_end(struct request_live *q, enum engine_end why, const char *fault)

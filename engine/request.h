@@ -36,6 +36,8 @@ struct request_live {
     struct carried *carried;    /* its grammar, which the scheduler takes and gives; NULL: none */
     struct strict_state strict; /* where the answer is in it */
     bool score, fresh, ignore_end, no_logprobs;
+    enum engine_pool pool;
+    int pooled; /* of its tokens, from the first: their states are in the vector, or not wanted there */
     struct harmony channels;
     struct text text;
 
@@ -43,23 +45,25 @@ struct request_live {
     struct engine_token *token;
     struct engine_top *top;
     float *prompt_logprob;
+    float *vector; /* as struct pass_pool has it */
 };
 
 /* The most bytes of text that one token can add: what may not be shown as it is becomes U+FFFD, three bytes; and in a
  * vocabulary with harmony's marks what is told for one. */
 size_t request_token_text(const struct vocab *v);
 
-/* Bytes of a request with n prompt tokens, checked or not; token_text: from request_token_text().  SIZE_MAX: overflow.
- * A negative field counts as 0. */
-size_t request_bytes(const struct request *r, size_t n, size_t token_text);
+/* Bytes of a request with n prompt tokens, checked or not; token_text: from request_token_text(); embd: values of a
+ * vector, 0: there are none.  SIZE_MAX: overflow.  A negative field counts as 0. */
+size_t request_bytes(const struct request *r, size_t n, size_t token_text, int embd);
 
 /* 0, or ENGINE_BAD_REQUEST: err names the field. */
-int request_check(const struct request *r, const int32_t *prompt, int n, const struct vocab *v, struct err *err);
+int request_check(const struct request *r, const int32_t *prompt, int n, const struct vocab *v, int embd,
+                  struct err *err);
 
 /* A checked request, in the caller's memory: request_bytes() at a multiple of 64.  prompt: n tokens, copied; segment:
  * (n) of each, or NULL.  stop: text that ends the answer beside the request's own, unless it ignores ends; or NULL. */
 struct request_live *request_make(const struct request *r, const int32_t *prompt, const uint8_t *segment, int n,
-                                  size_t token_text, const char *stop, void *mem);
+                                  size_t token_text, int embd, const char *stop, void *mem);
 
 /* Its model writes in harmony's channels. */
 void request_channels(struct request_live *q, const struct vocab *v);
@@ -70,6 +74,9 @@ struct kern_sample request_sample(const struct request_live *q);
 /* The pass chose a token: append it and its text, and end if it ends the answer, or no call can go on with it.  Sets
  * q->a.end then (state is the scheduler's). */
 void request_add(struct request_live *q, const struct kern_choice *c, const struct vocab *v);
+
+/* All of the prompt is computed, and no more was asked for. */
+void request_end_prompt(struct request_live *q, int embd);
 
 /* End for another reason; text that was held back comes out. */
 void request_end(struct request_live *q, enum engine_end why, const char *fault);

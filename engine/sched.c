@@ -81,7 +81,7 @@ static int check_fits(const struct sched *s, int prompt, int max_tokens, struct 
 /* Room for the request and its answer, or a refusal with the figures. */
 static int take_room(struct sched *s, const struct request *r, size_t n, void **mem, struct err *err)
 {
-    size_t bytes = request_bytes(r, n, s->cfg.token_text);
+    size_t bytes = request_bytes(r, n, s->cfg.token_text, s->cfg.embd);
     if (bytes == SIZE_MAX || arena_need(bytes) > s->cfg.text_bytes)
         return err_set(err, ENGINE_NEVER_FITS,
                        "the request and its answer take %.1f KiB, all requests may take %.1f KiB: ask for a shorter "
@@ -143,7 +143,7 @@ static int enqueue(struct sched *s, const struct request *r, const int32_t *prom
         return err_set(err, ENGINE_NEVER_FITS, "the prompt has %zu tokens, the context holds %d", n, s->cfg.ctx);
     int rc = 0;
     if (r->max_tokens >= 0) rc = check_fits(s, (int)n, r->max_tokens, err); /* below 0: request_check() says so */
-    if (!rc) rc = request_check(r, prompt, (int)n, s->cfg.vocab, err);
+    if (!rc) rc = request_check(r, prompt, (int)n, s->cfg.vocab, s->cfg.embd, err);
     if (!rc && r->grammar && s->cfg.template == TEMPLATE_HARMONY)
         rc = err_set(err, ENGINE_BAD_REQUEST, "the request carries a grammar; no answer of the harmony template can be "
                      "held to one: its marks are no text");
@@ -154,7 +154,7 @@ static int enqueue(struct sched *s, const struct request *r, const int32_t *prom
         return rc;
     }
     const char *stop = r->ids ? NULL : template_stop(s->cfg.template); /* ids may be any text */
-    *place = request_make(r, prompt, segment, (int)n, s->cfg.token_text, stop, mem);
+    *place = request_make(r, prompt, segment, (int)n, s->cfg.token_text, s->cfg.embd, stop, mem);
     (*place)->carried = carried;
     if (s->cfg.template == TEMPLATE_HARMONY && !s->cfg.heard) request_channels(*place, s->cfg.vocab);
     s->requests++;

@@ -30,12 +30,20 @@
 
 enum { SCHED_QUEUE = 64, SCHED_REQUESTS = 1024, SCHED_OVERTAKEN = 16 };
 
+/* Rows of a pass whose hidden states are wanted. */
+struct pass_pool {
+    int row, rows;
+    float *vector; /* (embd) to which they are added, each by the output's norm; and room for two such behind it */
+};
+
 /* One forward pass. */
 struct pass {
     struct kern_batch batch;
     const int *place;                 /* (batch.outs) whose it is: a request's own number from start to end */
     const struct kern_sample *sample; /* (batch.outs) */
     struct kern_choice *choice;       /* (batch.outs) to be filled */
+    const struct pass_pool *pool;     /* (pools) */
+    int pools;
     int part, parts;                  /* which part of it is to be computed, of how many; nothing else changes */
 };
 
@@ -71,6 +79,7 @@ struct sched_config {
     size_t token_text; /* of it: sched_token_text(), which looks at every token */
     enum template_kind template;
     bool heard; /* answers are text that was read elsewhere: no marks of the template are in it */
+    int embd; /* values of a hidden state; 0: the runner has none to give */
     int ctx, max_seqs, max_rows, step_rows, max_outs; /* max_rows >= step_rows > max_seqs, max_outs >= max_seqs */
     int groups;                            /* KV pool */
     struct kv_group group[KERN_GROUPS];    /* windows that are below ctx, else 0 */

@@ -43,6 +43,7 @@ struct sched {
     struct kern_sample *sample;
     struct kern_choice *choice;
     struct request_live **out_of; /* whose choice it is */
+    struct pass_pool *pool;       /* (max_seqs) */
     struct pass pass; /* part > 0: half done, and of one request alone */
 };
 

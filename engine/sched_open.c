@@ -8,7 +8,7 @@ uint64_t sched_text_bytes(size_t token_text, int ctx, int max_seqs)
     enum { SMALL = 8 << 10 };
     struct request r = {.max_tokens = ctx};
     uint64_t bytes;
-    bool over = size_mul(arena_need(request_bytes(&r, 1, token_text)), 2 * (uint64_t)max_seqs, &bytes) ||
+    bool over = size_mul(arena_need(request_bytes(&r, 1, token_text, 0)), 2 * (uint64_t)max_seqs, &bytes) ||
                 size_add(bytes, SCHED_QUEUE * SMALL, &bytes);
     return over ? UINT64_MAX : bytes;
 }
@@ -51,7 +51,8 @@ void sched_ledger(const struct sched_config *cfg, struct ledger *out)
     out->bytes[LEDGER_TABLES] =
         sizeof(struct sched) + sizeof(struct engine_snapshot) + vocab_bytes(cfg->vocab) + prompt_bytes(cfg) +
         kv_bytes(&kv) +
-        (uint64_t)cfg->max_seqs * sizeof(struct request_live *) + rows * 3 * sizeof(int32_t) +
+        (uint64_t)cfg->max_seqs * (sizeof(struct request_live *) + sizeof(struct pass_pool)) +
+        rows * 3 * sizeof(int32_t) +
         outs * (sizeof(int32_t) + sizeof(int) + sizeof(struct kern_sample) + sizeof(struct kern_choice) +
                 sizeof(struct request_live *));
 }
@@ -68,9 +69,10 @@ static bool allocate(struct sched *s)
     s->sample = calloc(outs, sizeof *s->sample);
     s->choice = calloc(outs, sizeof *s->choice);
     s->out_of = calloc(outs, sizeof *s->out_of);
+    s->pool = calloc(seqs, sizeof *s->pool);
     s->published = figures_open();
     return s->slot && s->token && s->pos && s->seq && s->out_row && s->out_place && s->sample && s->choice &&
-           s->out_of && s->published;
+           s->out_of && s->pool && s->published;
 }
 
 /* The room for requests: touched here, so that the system cannot refuse it later. */
@@ -151,6 +153,7 @@ void sched_close(struct sched *s)
     free(s->sample);
     free(s->choice);
     free(s->out_of);
+    free(s->pool);
     figures_close(s->published);
     naive_close(s);
     free(s);

@@ -313,11 +313,13 @@ static int open_ids(struct vocab *v, const struct gguf *g, struct err *err)
     return 0;
 }
 
-static int open_adds_bos(struct vocab *v, const struct gguf *g, struct err *err)
+static int open_added(struct vocab *v, const struct gguf *g, struct err *err)
 {
     v->adds_bos = v->kind == VOCAB_SPM || v->family->adds_bos;
     if (gguf_bool(g, "tokenizer.ggml.add_bos_token", &v->adds_bos, err) == GGUF_WRONG) return -1;
+    if (gguf_bool(g, "tokenizer.ggml.add_eos_token", &v->adds_eos, err) == GGUF_WRONG) return -1;
     v->adds_bos = v->adds_bos && v->bos >= 0;
+    v->adds_eos = v->adds_eos && v->eos >= 0;
     return 0;
 }
 
@@ -386,7 +388,7 @@ static int open_all(struct vocab *v, const struct gguf *g, struct err *err)
         return -1;
     if (v->kind == VOCAB_SPM ? spm_open(v, g, err) : bpe_open(v, g, err)) return -1;
     open_pieces(v);
-    return open_adds_bos(v, g, err) || open_special(v, g, err) ? -1 : 0;
+    return open_added(v, g, err) || open_special(v, g, err) ? -1 : 0;
 }
 
 struct vocab *vocab_open(const struct gguf *g, struct err *err)
@@ -424,6 +426,7 @@ int vocab_size(const struct vocab *v) { return v->n; }
 int32_t vocab_bos(const struct vocab *v) { return v->bos; }
 int32_t vocab_eos(const struct vocab *v) { return v->eos; }
 bool vocab_adds_bos(const struct vocab *v) { return v->adds_bos; }
+bool vocab_adds_eos(const struct vocab *v) { return v->adds_eos; }
 size_t vocab_bytes(const struct vocab *v)
 {
     size_t sum = sizeof *v + (size_t)v->n * sizeof *v->token + v->n_pool + pretok_bytes(v->pretok);

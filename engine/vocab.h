@@ -32,6 +32,7 @@ int32_t vocab_bos(const struct vocab *v);     /* -1: none */
 int32_t vocab_eos(const struct vocab *v);
 /* whether a text starts with bos (the file's word, else the kind's custom) */
 bool vocab_adds_bos(const struct vocab *v);
+bool vocab_adds_eos(const struct vocab *v); /* whether a whole text ends with eos: models that make vectors of texts */
 enum vocab_attr vocab_attr(const struct vocab *v, int32_t id);
 bool vocab_is_end(const struct vocab *v, int32_t id); /* eos, eot, eom and what the known families end a turn with */
 /* the token of exactly this spelling; -1: none */

@@ -46,7 +46,7 @@ struct vocab {
     size_t n_pool;                              /* its bytes */
     size_t max_spelling, max_piece;
     int32_t bos, eos, unknown;
-    bool adds_bos, space_prefix;
+    bool adds_bos, adds_eos, space_prefix;
     int32_t byte_id[256];                       /* the token that is this one byte; -1: none */
     uint64_t seed;                              /* of both hash tables: a file cannot choose its collisions */
     int32_t *by_text;                           /* open addressing: ids, -1 is free */

@@ -239,10 +239,10 @@ TEST(harmony_goes_on_where_the_prompt_ends)
 static struct request_live *make(const struct vocab *v, const struct request *r)
 {
     const int32_t prompt[] = {FIRST_MARK, 'a'};
-    const size_t token = request_token_text(v), bytes = request_bytes(r, 2, token);
+    const size_t token = request_token_text(v), bytes = request_bytes(r, 2, token, 0);
     char *mem = aligned_alloc(64, (size_t)size_align(bytes, 64));
     CHECK(mem != NULL);
-    struct request_live *q = request_make(r, prompt, NULL, 2, token, NULL, mem);
+    struct request_live *q = request_make(r, prompt, NULL, 2, token, 0, NULL, mem);
     request_channels(q, v);
     return q;
 }

@@ -20,12 +20,12 @@ static struct vocab *open_vocab(void)
 static struct request_live *make(const struct request *r, const int32_t *prompt, int n, const struct vocab *v)
 {
     struct err err = {0};
-    size_t bytes = request_bytes(r, (size_t)n, request_token_text(v));
+    size_t bytes = request_bytes(r, (size_t)n, request_token_text(v), 0);
     char *mem = aligned_alloc(64, (size_t)size_align(bytes, 64));
     CHECK(mem && bytes < SIZE_MAX);
     memset(mem, 0xa5, bytes); /* what was there before does not matter */
-    CHECK_EQ(request_check(r, prompt, n, v, &err), 0);
-    return request_make(r, prompt, NULL, n, request_token_text(v), NULL, mem);
+    CHECK_EQ(request_check(r, prompt, n, v, 0, &err), 0);
+    return request_make(r, prompt, NULL, n, request_token_text(v), 0, NULL, mem);
 }
 
 static void add(struct request_live *q, const struct vocab *v, int c)
@@ -180,10 +180,10 @@ TEST(request_counts_three_bytes_for_one_that_may_not_be_shown)
 TEST(request_sizes_that_overflow_are_said_to)
 {
     struct request r = {.max_tokens = INT32_MAX / 2};
-    CHECK_EQ(request_bytes(&r, SIZE_MAX / 2, 8), SIZE_MAX);
-    CHECK_EQ(request_bytes(&r, 1, SIZE_MAX / 64), SIZE_MAX);
+    CHECK_EQ(request_bytes(&r, SIZE_MAX / 2, 8, 0), SIZE_MAX);
+    CHECK_EQ(request_bytes(&r, 1, SIZE_MAX / 64, 0), SIZE_MAX);
     r.max_tokens = -5; /* a bad request, but nothing to fall over */
-    CHECK(request_bytes(&r, 1, 8) < 8192);
+    CHECK(request_bytes(&r, 1, 8, 0) < 8192);
 }
 
 CHECK_MAIN
