@@ -176,7 +176,6 @@ static const struct refusal {
     {"/api/pull", "{}", 501, "the one model"}, {"/api/push", "{}", 501, "the one model"},
     {"/api/create", "{}", 501, "the one model"}, {"/api/copy", "{}", 501, "the one model"},
     {"/api/delete", "{}", 501, "the one model"}, {"/api/blobs/sha256:00", "{}", 501, "the one model"},
-    {"/api/embed", "{}", 501, "no embeddings"}, {"/api/embeddings", "{}", 501, "no embeddings"},
     {"/api/nowhere", "{}", 404, "is not here"}, {"/api/tags", "{}", 405, "GET"},
 };
 

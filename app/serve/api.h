@@ -122,6 +122,24 @@ struct api_tokens {
 int api_read_tokens(struct api_tokens *t, bool back, const char *body, size_t n, const struct api_model *m,
                     struct api_error *e);
 
+/* api_vectors.c.  The body of a POST for vectors of texts: OpenAI's /v1/embeddings, Ollama's /api/embed, and its older
+ * /api/embeddings, of one text. */
+enum api_vectors_kind { VECTORS_OPENAI, VECTORS_EMBED, VECTORS_ONE };
+enum { API_INPUTS = 2048 };
+struct api_vectors {
+    json_t *root;        /* due to be given back either way */
+    enum api_vectors_kind kind;
+    const json_t *input; /* (of root) a text, or a list of n of them */
+    int n;
+    int dimensions;      /* the first so many values of each; 0: all */
+    bool base64;         /* as floats, little-endian, and not as numbers */
+    bool cut;            /* Ollama's truncate, where it was asked for: the end of a text that is too long is left out */
+};
+/* embd: values of a vector.  0, or -1 and e. */
+int api_read_vectors(struct api_vectors *v, enum api_vectors_kind kind, const char *body, size_t n, int embd,
+                     const struct api_model *m, struct api_error *e);
+const char *api_vectors_text(const struct api_vectors *v, int i, size_t *n);
+
 /* api_messages.c: messages and tools into a->msgs. */
 int api_read_messages(struct api_ask *a, const struct api_model *m, const struct api_memory *memory,
                       struct api_error *e);
@@ -144,6 +162,8 @@ void api_put_messages_error(const struct api_error *e, struct buf *out); /* {"ty
 int api_from_responses(struct api_ask *a, struct api_error *e);
 /* api_ollama.c: the same of a request of Ollama's, by a->kind, and a->plain, load and fills. */
 int api_from_ollama(struct api_ask *a, const struct api_model *m, struct api_error *e);
+/* Its options and keep_alive, where they change nothing but what they may. */
+int api_check_ollama_options(json_t *root, const struct api_model *m, struct api_error *e);
 void api_put_ollama_error(const struct api_error *e, struct buf *out); /* {"error": "..."} */
 /* api_read.c: whether a client's name for the model is that of this one. */
 int api_check_model(const json_t *name, enum api_kind kind, const struct api_model *m, struct api_error *e);

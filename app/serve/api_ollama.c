@@ -390,6 +390,15 @@ int api_from_ollama(struct api_ask *a, const struct api_model *m, struct api_err
     return 0;
 }
 
+int api_check_ollama_options(json_t *root, const struct api_model *m, struct api_error *e)
+{
+    struct api_ask a = {.root = root};
+    json_t *out = json_object();
+    int bad = out ? put_options(&a, m, out, e) || check_keep(&a, e) : no_memory(e);
+    json_decref(out);
+    return bad ? -1 : 0;
+}
+
 void api_put_ollama_error(const struct api_error *e, struct buf *out)
 {
     json_t *o = json_pack("{s:o}", "error", api_text(e->text, strlen(e->text)));

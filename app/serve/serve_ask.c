@@ -156,8 +156,8 @@ static int never_fits(const struct serve *s, int n_prompt, int max_tokens, struc
     return -1;
 }
 
-static int refusal(const struct serve *s, int code, int n_prompt, int max_tokens, const struct err *err,
-                   struct api_error *e)
+int serve_refusal(const struct serve *s, int code, int n_prompt, int max_tokens, const struct err *err,
+                  struct api_error *e)
 {
     switch (code) {
     case ENGINE_NEVER_FITS: return never_fits(s, n_prompt, max_tokens, e);
@@ -228,7 +228,7 @@ static int submit(struct serve *s, struct job *j, struct api_ask *ask, struct ap
         code = s->a->ops->submit(s->a->engine, &r, &j->id, &err);
     }
     if (code) {
-        refusal(s, code, j->n_prompt, j->max_tokens, &err, e);
+        serve_refusal(s, code, j->n_prompt, j->max_tokens, &err, e);
         const char *whose = !r.grammar || code != ENGINE_BAD_REQUEST ? NULL : j->tools ? "tools" : "response_format";
         if (whose) snprintf(e->param, sizeof e->param, "%s", whose);
         return -1;
@@ -268,23 +268,36 @@ static const struct serve_voice *const voice_of[API_KINDS] = {
     [API_OLLAMA_GENERATE] = &serve_ollama_generate,
 };
 
-static struct job *begin(struct serve *s, struct http_call *c, const struct api_ask *ask)
+struct job *serve_job(struct serve *s, struct http_call *c)
 {
     struct job *j = calloc(1, sizeof *j);
     if (!j) return NULL;
-    *j = (struct job){.s = s, .call = c, .kind = ask->kind, .voice = voice_of[ask->kind], .plain = ask->plain,
-                      .stream = ask->stream, .usage = ask->usage, .tools = ask->tools != NULL,
-                      .one_call = ask->one_call, .logprobs = ask->logprobs,
-                      .whole_call = ask->tools && ask->whole && ask->choice >= API_REQUIRED, .agent = take_agent(s),
-                      .created = time(NULL), .start = progress_clock(), .max_tokens = ask->max_tokens};
+    *j = (struct job){.s = s, .call = c, .agent = take_agent(s), .created = time(NULL), .start = progress_clock()};
     j->said = j->start;
-    keep_names(j, ask);
-    if (ask->echo) serve_keep_echo(j, ask);
-    serve_id(s, j->voice->name, j->name, sizeof j->name);
     j->next = s->jobs;
     if (s->jobs) s->jobs->prev = j;
     s->jobs = j;
     http_put_own(c, j);
+    return j;
+}
+
+static struct job *begin(struct serve *s, struct http_call *c, const struct api_ask *ask)
+{
+    struct job *j = serve_job(s, c);
+    if (!j) return NULL;
+    j->kind = ask->kind;
+    j->voice = voice_of[ask->kind];
+    j->plain = ask->plain;
+    j->stream = ask->stream;
+    j->usage = ask->usage;
+    j->tools = ask->tools != NULL;
+    j->one_call = ask->one_call;
+    j->logprobs = ask->logprobs;
+    j->whole_call = ask->tools && ask->whole && ask->choice >= API_REQUIRED;
+    j->max_tokens = ask->max_tokens;
+    keep_names(j, ask);
+    if (ask->echo) serve_keep_echo(j, ask);
+    serve_id(s, j->voice->name, j->name, sizeof j->name);
     return j;
 }
 
@@ -365,6 +378,7 @@ void serve_left(void *self, struct http_call *c)
 {
     struct serve *s = self;
     struct job *j = http_own(c);
+    if (j && j->vectors) serve_vectors_left(j);
     if (!j || !j->ans) return;
     s->a->ops->cancel(s->a->engine, j->id);
     serve_forget(j);
@@ -384,6 +398,7 @@ void serve_gone(void *self, struct http_call *c)
     buf_free(&j->stops);
     buf_free(&j->echo);
     buf_free(&j->out);
+    if (j->vectors) serve_vectors_free(j);
     free(j);
 }
 
@@ -391,6 +406,7 @@ void serve_gone(void *self, struct http_call *c)
 
 enum route { /* those before MODELS have a body */
     CHAT, COMPLETIONS, RESPONSES, MESSAGES, COUNT, OLLAMA_CHAT, GENERATE, SHOW, TOKENIZE, DETOKENIZE,
+    EMBEDDINGS, OLLAMA_EMBED, OLLAMA_EMBEDDINGS,
     MODELS, MODEL, HEALTH, METRICS, TAGS, RUNNING, VERSION, HERE
 };
 
@@ -404,7 +420,8 @@ static const struct {
     {"GET", "/v1/models/", MODEL}, {"GET", "/health", HEALTH}, {"GET", "/metrics", METRICS},
     {"POST", "/api/chat", OLLAMA_CHAT}, {"POST", "/api/generate", GENERATE}, {"POST", "/api/show", SHOW},
     {"GET", "/api/tags", TAGS}, {"GET", "/api/ps", RUNNING}, {"GET", "/api/version", VERSION}, {"GET", "/", HERE},
-    {"POST", "/tokenize", TOKENIZE}, {"POST", "/detokenize", DETOKENIZE},
+    {"POST", "/tokenize", TOKENIZE}, {"POST", "/detokenize", DETOKENIZE}, {"POST", "/v1/embeddings", EMBEDDINGS},
+    {"POST", "/api/embed", OLLAMA_EMBED}, {"POST", "/api/embeddings", OLLAMA_EMBEDDINGS},
 };
 
 static bool leads(const char *path, size_t i)
@@ -433,8 +450,8 @@ static int find_route(const struct http_call *c, enum route *out, struct api_err
         return -1;
     }
     return api_fail(e, 404, "not_found", NULL, "%.95s is not here; what is: /v1/chat/completions, /v1/completions, "
-                    "/v1/responses, /v1/messages, /v1/models, /api/chat, /api/generate, /api/tags, /api/ps, /api/show, "
-                    "/api/version, /tokenize, /detokenize, /health, /metrics", path);
+                    "/v1/responses, /v1/messages, /v1/embeddings, /v1/models, /api/chat, /api/generate, /api/embed, "
+                    "/api/tags, /api/ps, /api/show, /api/version, /tokenize, /detokenize, /health, /metrics", path);
 }
 
 void serve_ask(void *self, struct http_call *c)
@@ -465,5 +482,8 @@ void serve_ask(void *self, struct http_call *c)
     case HERE: serve_ollama_here(c); break;
     case TOKENIZE: serve_tokenize(s, c); break;
     case DETOKENIZE: serve_detokenize(s, c); break;
+    case EMBEDDINGS: serve_vectors(s, c, VECTORS_OPENAI); break;
+    case OLLAMA_EMBED: serve_vectors(s, c, VECTORS_EMBED); break;
+    case OLLAMA_EMBEDDINGS: serve_vectors(s, c, VECTORS_ONE); break;
     }
 }

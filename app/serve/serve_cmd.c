@@ -36,10 +36,11 @@ void serve_help(struct buf *out)
                "\n", SERVE_PORT, SERVE_PORT, SERVE_PORT);
     buf_puts(out,
              "POST /v1/chat/completions, /v1/responses and /v1/completions, whole or as a stream, with tools,\n"
-             "tool_choice, logprobs and response_format (responses: text.format, no logprobs); /v1/messages and\n"
-             "/v1/messages/count_tokens for Anthropic's clients; /api/chat, /api/generate, /api/show and GET\n"
-             "/api/tags, /api/ps, /api/version for Ollama's; /tokenize, /detokenize; GET /v1/models, /health,\n"
-             "/metrics (Prometheus, with vLLM's names).  What is not known is refused by its name.\n"
+             "tool_choice, logprobs and response_format (responses: text.format, no logprobs); /v1/embeddings;\n"
+             "/v1/messages and /v1/messages/count_tokens for Anthropic's clients; /api/chat, /api/generate,\n"
+             "/api/embed, /api/embeddings, /api/show and GET /api/tags, /api/ps, /api/version for Ollama's;\n"
+             "/tokenize, /detokenize; GET /v1/models, /health, /metrics (Prometheus, with vLLM's names).  What is\n"
+             "not known is refused by its name.\n"
              "\n");
     buf_printf(out,
                "A request is admitted only if it can finish, or waits, or is refused: 400 context_length_exceeded (it\n"
@@ -191,6 +192,7 @@ static void look_at_jobs(struct serve *s)
     double now = progress_clock();
     for (struct job *j = s->jobs, *next; j; j = next) {
         next = j->next;
+        if (j->vectors) serve_vectors_look(j);
         if (!j->ans) continue;
         size_t len = atomic_load_explicit(&j->ans->text_len, memory_order_acquire);
         if (j->begun == 0 && atomic_load(&j->ans->n_prefilled) > 0) j->begun = MAX(j->start, s->passed);
@@ -206,17 +208,25 @@ static void look_at_jobs(struct serve *s)
 /* Requests that a failing engine left without an end: each is told. */
 static void end_all(struct serve *s)
 {
-    for (struct job *j = s->jobs; j; j = j->next)
+    for (struct job *j = s->jobs; j; j = j->next) {
+        if (j->vectors) serve_vectors_cancel(j);
         if (j->ans && !serve_ended(j)) s->a->ops->cancel(s->a->engine, j->id);
+    }
     look_at_jobs(s);
+}
+
+/* The engine has something to do.  What has ended may wait long for a client that reads slowly. */
+static bool works(const struct serve *s)
+{
+    for (const struct job *j = s->jobs; j; j = j->next)
+        if (j->vectors ? serve_vectors_work(j) : j->ans && !serve_ended(j)) return true;
+    return false;
 }
 
 static void step(struct serve *s)
 {
     struct err err = {0};
-    bool left = false;
-    for (const struct job *j = s->jobs; j && !left; j = j->next) left = j->ans && !serve_ended(j);
-    if (!left) {
+    if (!works(s)) {
         look_at_jobs(s);
         return;
     }
@@ -244,7 +254,7 @@ int serve_run(struct app *a)
     } else {
         say_open(&s);
         while (!signals_pending()) {
-            http_wait(s.http, s.active > 0 ? 0 : IDLE_MS, signals_fd());
+            http_wait(s.http, works(&s) ? 0 : IDLE_MS, signals_fd());
             step(&s);
         }
         say_goodbye(&s);

@@ -74,6 +74,8 @@ static void put_tokens(const struct serve_counts *n, const struct engine_snapsho
         (double)n->prompt_tokens);
     one(out, "vllm:prefix_cache_hits_total", "counter", "... whose KV pages were known.", (double)n->cached_tokens);
     one(out, "vllm:num_preemptions_total", "counter", "Times that a request was parked.", (double)now->parkings);
+    one(out, "plimsoll:passes_total", "counter", "Passes of the model, each of some rows of all that run.",
+        (double)now->passes);
     one(out, "vllm:kv_cache_usage_perc", "gauge", "Part of the KV pool that is promised, 0 to 1.",
         now->pool_tokens > 0 ? (double)now->reserved_tokens / (double)now->pool_tokens : 0);
     histogram(out, "vllm:time_to_first_token_seconds", "From the request to its first token.", &n->first_token);

@@ -180,10 +180,9 @@ void serve_ollama_here(struct http_call *c)
 int serve_ollama_refuses(const char *path, struct api_error *e)
 {
     static const char one[] = "this server has the one model that it was started with: plimsoll serve -m FILE.gguf";
-    static const char none[] = "no embeddings are made here; another server is to be asked for them";
     static const struct { const char *path, *why; } refused[] = {
         {"/api/pull", one}, {"/api/push", one}, {"/api/create", one}, {"/api/delete", one}, {"/api/copy", one},
-        {"/api/blobs/", one}, {"/api/embed", none}, {"/api/embeddings", none},
+        {"/api/blobs/", one},
     };
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
         const size_t n = strlen(refused[i].path);

@@ -40,6 +40,7 @@ struct serve_kept {
 
 struct job;
 struct serve_voice;
+struct serve_vectors;
 struct serve {
     struct app *a;
     struct http *http;
@@ -66,7 +67,7 @@ struct serve {
     } file;
 };
 
-/* One request that the engine was given. */
+/* One request that the engine was given, or some, for a batch of vectors. */
 struct job {
     struct serve *s;
     struct http_call *call;
@@ -94,6 +95,8 @@ struct job {
     int blocks, events;      /* that were begun, that were written */
     struct buf out;
     size_t out_at;
+    struct serve_vectors *vectors; /* NULL: an answer in words is asked for; else of all above call, agent, start, head,
+                                      finished and out alone are used */
 };
 
 /* serve_ask.c */
@@ -101,6 +104,10 @@ void serve_ask(void *self, struct http_call *c);
 void serve_left(void *self, struct http_call *c);
 void serve_gone(void *self, struct http_call *c);
 void serve_refuse(struct serve *s, struct http_call *c, const struct api_error *e);
+/* What the engine said to a request, as a client is told it: -1. */
+int serve_refusal(const struct serve *s, int code, int n_prompt, int max_tokens, const struct err *err,
+                  struct api_error *e);
+struct job *serve_job(struct serve *s, struct http_call *c); /* of that call, until it is gone; NULL: no memory */
 void serve_id(struct serve *s, const char *front, char *out, size_t size); /* front and 22 letters and digits */
 
 /* serve_parts.c */
@@ -187,6 +194,15 @@ int serve_ollama_refuses(const char *path, struct api_error *e);
 /* serve_tokens.c */
 void serve_tokenize(struct serve *s, struct http_call *c);
 void serve_detokenize(struct serve *s, struct http_call *c);
+
+/* serve_vectors.c */
+void serve_vectors(struct serve *s, struct http_call *c, enum api_vectors_kind kind);
+void serve_vectors_look(struct job *j);   /* after a pass */
+bool serve_vectors_work(const struct job *j); /* the engine has something of it that has not ended */
+void serve_vectors_cancel(struct job *j); /* what the engine has of it */
+void serve_vectors_left(struct job *j);
+void serve_vectors_free(struct job *j);
+long serve_vectors_more(struct job *j, char *to, size_t n);
 
 /* serve_kept.c: calls that were written lately, as struct api_memory has them */
 void serve_keep(struct serve *s, const char *id, const char *text, size_t n);

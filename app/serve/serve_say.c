@@ -99,6 +99,7 @@ long serve_more(void *self, struct http_call *c, char *to, size_t n)
 {
     struct job *j = http_own(c);
     (void)self;
+    if (j->vectors) return serve_vectors_more(j, to, n);
     if (j->out_at == j->out.len) {
         j->out.len = j->out_at = 0;
         if (!j->ans) return HTTP_END;

@@ -2,11 +2,12 @@
  *
  * covers: app/serve/api_read.c app/serve/api_messages.c app/serve/api_schema.c app/serve/api_answer.c
  *         app/serve/api_anthropic.c app/serve/api_responses.c app/serve/api_json.c app/serve/api_ollama.c
- *         app/serve/api_small.c
+ *         app/serve/api_small.c app/serve/api_vectors.c
  *
  * An input: one letter that says what the rest is (c: a chat's body, p: a completion's, r: a response's, m: a
  * message's, n: one whose tokens are to be counted, o and g: a chat's and a prompt's of Ollama's, w: what /api/show is
- * asked, t and d: what /tokenize and /detokenize are; s: an answer's text), a second of which family's calls.  What must
+ * asked, t and d: what /tokenize and /detokenize are, v: a body for vectors of texts, of the API that the second letter
+ * says; s: an answer's text), a second of which family's calls.  What must
  * hold: a refusal has a status, a code and a line; messages have texts that can be read to their end; the parts of an
  * answer that comes byte by byte only grow, and end as those of the whole. */
 #include "app/serve/api.h"
@@ -85,6 +86,22 @@ static void read_small(char which, const char *text, size_t n)
     json_decref(t.root);
 }
 
+static void read_vectors(enum api_vectors_kind kind, const char *text, size_t n)
+{
+    const struct api_model m = {.id = "m", .vocab = vocab(), .ctx = 64};
+    struct api_vectors v;
+    struct api_error e = {0};
+    const int bad = api_read_vectors(&v, kind, text, n, 32, &m, &e);
+    must(!bad || (e.status >= 400 && e.code && *e.text && !strchr(e.text, '\n')));
+    must(bad || (v.n >= 0 && v.n <= API_INPUTS && v.dimensions >= 0 && v.dimensions <= 32));
+    for (int i = 0; !bad && i < v.n; i++) {
+        size_t size;
+        const char *one = api_vectors_text(&v, i, &size);
+        must(sum_of(one, size) + 1 != 0);
+    }
+    json_decref(v.root);
+}
+
 static bool any_name(void *self, const char *name)
 {
     (void)self;
@@ -139,6 +156,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case 'w':
     case 't':
     case 'd': read_small((char)data[0], text, size - 2); break;
+    case 'v': read_vectors((enum api_vectors_kind)(data[1] % 3), text, size - 2); break;
     case 's': split(how, data[1] & 16, text, MIN(size - 2, (size_t)2048)); break;
     default: break;
     }
