@@ -112,6 +112,30 @@ TEST(the_greedy_tokens_are_those_of_the_cpu_backend)
     }
 }
 
+/* As near as scores are, of values of deviation 1. */
+TEST(vectors_of_prompts_are_those_of_the_cpu_backend)
+{
+    static struct prompt prompt[SEQS];
+    uint32_t seed = 6;
+    make_prompts(&seed, prompt);
+    const char *path = model_of(KT_F16);
+    struct engine *e[] = {open_engine(path, "cpu", 16), open_engine(path, "cuda", 16)};
+    for (int pool = POOL_MEAN; pool <= POOL_LAST; pool++) {
+        const struct request r = {.ids = prompt[0].id, .n_ids = prompt[0].n, .pool = (enum engine_pool)pool,
+                                  .sampling = SAMPLING_GREEDY};
+        const float *vector[2];
+        for (int k = 0; k < 2; k++) {
+            int id;
+            CHECK_EQ(ops->submit(e[k], &r, &id, NULL), 0);
+            run(e[k]);
+            vector[k] = ops->answer(e[k], id)->vector;
+        }
+        for (int i = 0; i < ops->info(e[0])->embd; i++) CHECK_NEAR(vector[0][i], vector[1][i], 0.01);
+        CHECK(fabsf(vector[0][0]) > 0 && fabsf(vector[0][1]) > 0);
+    }
+    ops->close(e[0]), ops->close(e[1]);
+}
+
 TEST(an_answer_has_the_same_bits_alone_and_in_company_on_shared_pages_and_in_other_cuts)
 {
     static struct prompt prompt[SEQS];
