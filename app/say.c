@@ -2,9 +2,11 @@
 #include "app/say.h"
 #include "app/term_filter.h"
 #include <errno.h>
+#include <poll.h>
 #include <unistd.h>
 
-static bool is_plain = true;
+static bool is_plain = true, never_waits;
+static unsigned left_out; /* lines */
 static unsigned errors;
 static void (*divert)(void *self, enum say_kind kind, const char *text, size_t n);
 static void *diverter;
@@ -29,6 +31,8 @@ void say_plainly(bool plain)
     is_plain = plain;
 }
 
+void say_never_waits(void) { never_waits = true; }
+
 bool say_on_terminal(void)
 {
     return !is_plain && !divert && isatty(STDERR_FILENO) == 1;
@@ -46,6 +50,26 @@ void say_bytes(const char *bytes, size_t n)
     }
 }
 
+/* A pipe that is ready has a page free, which is more than a line. */
+static bool has_room(void)
+{
+    struct pollfd fd = {.fd = STDERR_FILENO, .events = POLLOUT};
+    if (!never_waits) return true;
+    return poll(&fd, 1, 0) > 0 && (fd.revents & POLLOUT);
+}
+
+static void put_line(const char *line, size_t n)
+{
+    char text[64];
+    if (left_out > 0 && has_room()) {
+        int words = snprintf(text, sizeof text, "(%u lines found no reader)\n", left_out);
+        left_out = 0;
+        say_bytes(text, (size_t)words);
+    }
+    if (has_room()) say_bytes(line, n);
+    else left_out++;
+}
+
 __attribute__((format(printf, 4, 0)))
 static void put(enum say_kind kind, const char *before, const char *after, const char *fmt, va_list ap)
 {
@@ -59,7 +83,7 @@ static void put(enum say_kind kind, const char *before, const char *after, const
     buf_puts(&line, before);
     term_filter_text(text, strlen(text), true, &line);
     buf_puts(&line, after);
-    say_bytes(line.data, line.len); /* one write: lines of two writers do not mix */
+    put_line(line.data, line.len); /* one write: lines of two writers do not mix */
     buf_free(&line);
 }
 

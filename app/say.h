@@ -13,6 +13,9 @@ bool say_diverted(void);
 void say_progress(const char *text); /* while it is diverted */
 
 void say_plainly(bool plain); /* no colour, and no line that is drawn over */
+/* A line that stderr has no room for now is left out, and how many were is said when there is room again: who serves
+ * others does not wait for the reader of its words. */
+void say_never_waits(void);
 bool say_on_terminal(void);   /* stderr is a terminal that may be drawn on */
 
 __attribute__((format(printf, 1, 2))) void say(const char *fmt, ...);       /* a line */

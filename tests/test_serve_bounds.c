@@ -343,4 +343,33 @@ TEST(serve_tells_those_who_wait_that_it_ends)
     server.pid = 0;
 }
 
+/* Nobody reads its stderr. */
+TEST(words_that_nobody_reads_stop_nobody)
+{
+    enum { MANY = 1000 };
+    static const char line[] = "GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    char in[4096];
+    SERVE("-m", WORDS, "--engine", "scripted", "--script-file", serve_file("answers", "{\"answer\":\"a\"}\n"));
+    const size_t before = server.err_text.len;
+    int fd = client();
+    for (int i = 0; i < MANY; i++) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        client_put(fd, line, sizeof line - 1);
+        for (size_t n = 0; n < 2 || memcmp(in + n - 2, "}}", 2) != 0;) {
+            if (poll(&p, 1, 1000 * CHILD_PATIENCE) != 1) check_fail(__FILE__, __LINE__, "no answer to request %d", i);
+            const ssize_t got = recv(fd, in + n, sizeof in - n, 0);
+            CHECK(got > 0);
+            n += (size_t)got;
+        }
+        CHECK(memcmp(in, "HTTP/1.1 404", 12) == 0);
+    }
+    close(fd);
+    for (int i = 0; i < 20; i++) child_look(&server, 10);
+    const size_t held = server.err_text.len - before;
+    CHECK(held > 4096 && held < MANY * 200); /* what a pipe holds */
+    json_decref(ask(CHAT, "{}", 400));
+    for (int i = 0; i < 20; i++) child_look(&server, 10);
+    CHECK(strstr(server.err_text.data, " lines found no reader)\n"));
+}
+
 CHECK_MAIN

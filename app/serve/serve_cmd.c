@@ -248,6 +248,7 @@ int serve_run(struct app *a)
 {
     struct serve s = {.a = a};
     struct err err = {0};
+    say_never_waits();
     int status = open_serve(&s, &err);
     if (status != EXIT_DONE) {
         app_error(a, "open", err.text);
