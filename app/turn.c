@@ -3,7 +3,7 @@
 #include "app/progress.h"
 #include "app/say.h"
 #include "app/signals.h"
-#include "app/thinking.h"
+#include "engine/thinking.h"
 #include <math.h>
 
 enum { DEFAULT_TOKENS = 512, FAULTS = 3, CLOSE_THINKING = 1 };

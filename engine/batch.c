@@ -28,7 +28,7 @@ static void add_rows(struct sched *s, struct request_live *q, int n)
             s->out_place[b->outs] = q->place;
             s->sample[b->outs] = request_sample(q);
             if (scored) s->sample[b->outs].target = q->ids[at + 1];
-            else if (q->carried)
+            else if (q->carried && q->n_decided == 0)
                 s->sample[b->outs].allowed = strict_mask(s->strict, q->carried, &q->strict, q->allowed, b->outs);
             b->outs++;
         }
@@ -115,7 +115,7 @@ static void take_choices(struct sched *s)
     for (int i = 0; i < b->outs; i++) {
         struct request_live *q = s->out_of[i];
         int at = s->pos[s->out_row[i]];
-        if (s->sample[i].target >= 0) {
+        if (at + 1 < q->a.n_prompt) {
             q->prompt_logprob[at + 1] = s->choice[i].logprob;
         } else {
             request_add(q, &s->choice[i], s->cfg.vocab);

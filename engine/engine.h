@@ -164,6 +164,10 @@ struct request_grammar {
     const char *free_open, *free_close;
 };
 
+/* How long a model may think before it answers (thinking.h), as request.thinking: as long as it likes, or at most so
+ * many tokens, or not at all.  Then the end of thinking is written for it, in tokens that count as its own. */
+enum { THINKING_FREE = 0, THINKING_OFF = -1 };
+
 struct request {
     const struct msg *msgs; /* rendered by the model's template, the assistant's turn opened ... */
     int n_msgs;
@@ -179,6 +183,7 @@ struct request {
     int n_stop;
     const uint32_t *allowed; /* bitset over the vocabulary; NULL: all; the caller keeps it until the request ended */
     const struct request_grammar *grammar; /* NULL: none */
+    int thinking;            /* tokens, THINKING_FREE or THINKING_OFF */
     int top_n;               /* also keep the N likeliest tokens of each step, <= KERN_TOP */
     bool no_logprobs;        /* without top_n: the tokens' log-probabilities may stay 0, and each is chosen sooner */
     bool score;              /* also keep the log-probability of every prompt token */

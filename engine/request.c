@@ -50,6 +50,10 @@ int request_check(const struct request *r, const int32_t *prompt, int n, const s
     if (check_whole("max_tokens", r->max_tokens, least, r->pool ? 0 : INT32_MAX / 2, err)) return ENGINE_BAD_REQUEST;
     if (check_whole("pool", r->pool, POOL_NONE, POOL_LAST, err)) return ENGINE_BAD_REQUEST;
     if (r->pool && embd == 0) return err_set(err, ENGINE_BAD_REQUEST, "this engine makes no vectors of prompts");
+    if (check_whole("thinking", r->thinking, THINKING_OFF, INT32_MAX, err)) return ENGINE_BAD_REQUEST;
+    if (r->thinking && r->grammar && r->grammar->whole)
+        return err_set(err, ENGINE_BAD_REQUEST, "an answer that is one value has no place for thinking: leave its "
+                       "bound out");
     if (check_whole("top_n", r->top_n, 0, KERN_TOP, err)) return ENGINE_BAD_REQUEST;
     if (check_whole("agent", r->agent, 0, ENGINE_AGENTS - 1, err)) return ENGINE_BAD_REQUEST;
     if (check_whole("number of stop strings", r->n_stop, 0, ENGINE_STOPS, err)) return ENGINE_BAD_REQUEST;
@@ -170,6 +174,30 @@ struct request_live *request_make(const struct request *r, const int32_t *prompt
 
 /* ------------------------------------------------------------------ growing */
 
+void request_bound(struct request_live *q, int thinking, const struct request_closing *closing)
+{
+    q->most_thinking = MAX(thinking, 0);
+    q->closing = closing;
+    if (thinking != THINKING_OFF) return;
+    q->decided = closing->instead;
+    q->n_decided = closing->n_instead;
+}
+
+/* A token more is there. */
+static void look_at_thinking(struct request_live *q)
+{
+    const size_t len = atomic_load_explicit(&q->a.text_len, memory_order_relaxed);
+    const int tokens = atomic_load_explicit(&q->a.n_tokens, memory_order_relaxed);
+    if (q->most_thinking == 0 || q->n_decided > 0) return;
+    const bool inside = len > 0 && thinking_follow(&q->thinks, q->text_buf, len) == len &&
+                        q->thinks.part == THINKING_INSIDE;
+    if (q->thinks.part > THINKING_INSIDE) q->most_thinking = 0; /* it is over */
+    if (!inside || tokens < q->most_thinking) return;
+    q->decided = q->closing->after;
+    q->n_decided = q->closing->n_after;
+    q->most_thinking = 0;
+}
+
 struct kern_sample request_sample(const struct request_live *q)
 {
     const struct sampling *s = &q->sampling;
@@ -180,7 +208,7 @@ struct kern_sample request_sample(const struct request_live *q)
         .recent = q->ids + q->n_ids - recent, .n_recent = recent,
         .bias = q->bias, .n_bias = s->n_bias, .allowed = q->allowed,
         .seed = s->seed, .step = (uint64_t)atomic_load_explicit(&q->a.n_tokens, memory_order_relaxed),
-        .top_n = q->a.top_n, .target = -1, .no_logprob = q->no_logprobs,
+        .top_n = q->a.top_n, .target = q->n_decided > 0 ? q->decided[0] : -1, .no_logprob = q->no_logprobs,
     };
 }
 
@@ -252,6 +280,10 @@ void request_add(struct request_live *q, const struct kern_choice *c, const stru
     }
     int n = atomic_load_explicit(&q->a.n_tokens, memory_order_relaxed);
     q->ids[q->n_ids++] = c->id;
+    const bool decided = q->n_decided > 0; /* no stop string is seen in it */
+    q->decided += decided;
+    q->n_decided -= decided;
+    if (decided) outside = 0;
     if (q->channels.on) harmony_token(&q->channels, v, c->id, piece, n_piece, &(struct harmony_out){tell, q});
     else add_text(q, piece, outside, false);
     if (outside < n_piece && q->text.stopped < 0) add_inside(q, piece + outside, n_piece - outside);
@@ -262,6 +294,7 @@ void request_add(struct request_live *q, const struct kern_choice *c, const stru
         memcpy(q->top[n].logprob, c->top_logprob, sizeof c->top_logprob);
     }
     atomic_store_explicit(&q->a.n_tokens, n + 1, memory_order_release);
+    look_at_thinking(q);
     if (q->text.stopped >= 0) request_end(q, END_STOP, NULL);
     else if (n + 1 == q->a.max_tokens) request_end(q, END_LENGTH, NULL);
 }

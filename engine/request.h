@@ -10,6 +10,15 @@
 #include "engine/harmony.h"
 #include "engine/strict.h"
 #include "engine/text.h"
+#include "engine/thinking.h"
+
+/* What is written for a model whose thinking has to end, or is not to begin: tokens of its vocabulary.  0: it has no
+ * such words. */
+enum { CLOSING_IDS = 40 };
+struct request_closing {
+    int32_t after[CLOSING_IDS], instead[CLOSING_IDS];
+    int n_after, n_instead;
+};
 
 enum request_state { REQUEST_WAITING, REQUEST_RUNNING, REQUEST_PARKED, REQUEST_ENDED };
 
@@ -36,6 +45,11 @@ struct request_live {
     struct carried *carried;    /* its grammar, which the scheduler takes and gives; NULL: none */
     struct strict_state strict; /* where the answer is in it */
     bool score, fresh, ignore_end, no_logprobs;
+    int most_thinking;       /* tokens; 0: no bound */
+    struct thinking thinks;  /* how far it is, where there is a bound */
+    const int32_t *decided;  /* ids that come next, whatever the model would choose */
+    int n_decided;
+    const struct request_closing *closing;
     enum engine_pool pool;
     int pooled; /* of its tokens, from the first: their states are in the vector, or not wanted there */
     struct harmony channels;
@@ -68,7 +82,11 @@ struct request_live *request_make(const struct request *r, const int32_t *prompt
 /* Its model writes in harmony's channels. */
 void request_channels(struct request_live *q, const struct vocab *v);
 
-/* How the next token is to be chosen; points into q.  The grammar's part is left to the scheduler. */
+/* How long it may think; closing outlives q. */
+void request_bound(struct request_live *q, int thinking, const struct request_closing *closing);
+
+/* How the next token is to be chosen, or which is decided (target); points into q.  The grammar's part is left to the
+ * scheduler. */
 struct kern_sample request_sample(const struct request_live *q);
 
 /* The pass chose a token: append it and its text, and end if it ends the answer, or no call can go on with it.  Sets

@@ -147,6 +147,9 @@ static int enqueue(struct sched *s, const struct request *r, const int32_t *prom
     if (!rc && r->grammar && s->cfg.template == TEMPLATE_HARMONY)
         rc = err_set(err, ENGINE_BAD_REQUEST, "the request carries a grammar; no answer of the harmony template can be "
                      "held to one: its marks are no text");
+    if (!rc && r->thinking && (s->cfg.heard || s->closing.n_after == 0))
+        rc = err_set(err, ENGINE_BAD_REQUEST, "the request bounds its thinking; with the %s template that cannot be done",
+                     template_name(s->cfg.template));
     if (!rc) rc = take_room(s, r, n, &mem, err);
     if (rc) return rc;
     if (r->grammar && (rc = strict_take(s->strict, r->grammar, &carried, err)) != 0) {
@@ -156,6 +159,7 @@ static int enqueue(struct sched *s, const struct request *r, const int32_t *prom
     const char *stop = r->ids ? NULL : template_stop(s->cfg.template); /* ids may be any text */
     *place = request_make(r, prompt, segment, (int)n, s->cfg.token_text, s->cfg.embd, stop, mem);
     (*place)->carried = carried;
+    request_bound(*place, r->thinking, &s->closing);
     if (s->cfg.template == TEMPLATE_HARMONY && !s->cfg.heard) request_channels(*place, s->cfg.vocab);
     s->requests++;
     s->next_id = s->next_id == INT32_MAX ? 1 : s->next_id + 1;

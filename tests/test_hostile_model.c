@@ -1,7 +1,7 @@
 /* test_hostile_model.c - the model wishes the person ill: broken calls, calls without end, calls of what is not there,
  * control tokens, commands to the terminal, megabytes.  Nothing breaks, all is bounded, and what was denied is told. */
 #include "app/session/event.h"
-#include "app/thinking.h"
+#include "engine/thinking.h"
 #include "tests/check.h"
 #include "tests/child.h"
 #include <jansson.h>

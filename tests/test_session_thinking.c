@@ -1,6 +1,6 @@
 /* What a model thinks before a call of a tool: told to it again as long as the turn goes on, kept in the journal, and
  * out of the context with the turn's answer. */
-#include "app/thinking.h"
+#include "engine/thinking.h"
 #include "tests/session_rig.h"
 
 #define CALL(sum) "<tool_call>{\"name\":\"calculator\",\"arguments\":{\"expression\":\"" sum "\"}}</tool_call>"

@@ -3,7 +3,7 @@
  * Tools stand in the system message in the words of assets/forms/, a line each; the families that have marks of their
  * own for tools, calls and results get them in a message of their own, Mistral's as JSON and harmony's as types. */
 #include "app/serve/api.h"
-#include "app/thinking.h"
+#include "engine/thinking.h"
 
 static bool has_marks(enum form_calls c)
 {

@@ -1,6 +1,6 @@
 /* prompt.c - see prompt.h. */
 #include "app/session/prompt.h"
-#include "app/thinking.h"
+#include "engine/thinking.h"
 
 static int no_memory(struct err *err) { return err_set(err, -1, "no memory for a prompt"); }
 

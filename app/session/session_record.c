@@ -1,6 +1,6 @@
 /* session_record.c - what an agent itself would hand over, asked aside: nothing of it enters its conversation. */
 #include "app/session/session_impl.h"
-#include "app/thinking.h"
+#include "engine/thinking.h"
 
 enum { FRAME = 160, LEAST = 24 }; /* tokens of its other lines, the task among them; fewer in all are no record */
 

@@ -1,7 +1,7 @@
 /* session_tools.c - which tools an agent has, what it is told of them, and what comes of its calls. */
 #include "app/session/session_result.h"
 #include "app/session/tool_schema.h"
-#include "app/thinking.h"
+#include "engine/thinking.h"
 #include "memory/forms.h"
 
 /* ---------------------------------------------------------------- calls of the model */

@@ -4,7 +4,7 @@
 #include "app/session/agent.h"
 #include "app/session/session_impl.h"
 #include "app/signals.h"
-#include "app/thinking.h"
+#include "engine/thinking.h"
 #include "tools/escape.h"
 
 enum { ANSWER = 512, FAILURES = 3, SHOWN_NAME = 60, SHOWN_ARGUMENTS = 200 };

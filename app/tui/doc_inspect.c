@@ -2,7 +2,7 @@
 #include "app/console.h"
 #include "app/session/session_carries.h"
 #include "app/session/session_impl.h"
-#include "app/thinking.h"
+#include "engine/thinking.h"
 #include "app/tui/doc.h"
 #include "app/tui/view_inspect.h"
 #include "tools/escape.h"

@@ -1,7 +1,7 @@
 /* transcript_impl.h - what transcript.c (events, bounds) and transcript_view.c (rows, scrolling, search) share. */
 #ifndef TRANSCRIPT_IMPL_H
 #define TRANSCRIPT_IMPL_H
-#include "app/thinking.h"
+#include "engine/thinking.h"
 #include "app/tui/markdown.h"
 #include "app/tui/transcript.h"
 

@@ -1,5 +1,5 @@
 /* thinking.c - see thinking.h. */
-#include "app/thinking.h"
+#include "engine/thinking.h"
 
 static const char open_tag[] = "<think>", close_tag[] = "</think>";
 enum { OPEN = sizeof open_tag - 1, CLOSE = sizeof close_tag - 1 };
