@@ -122,7 +122,8 @@ static void began(void *self, size_t at)
  *
  *     <|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n
  *
- * Tool results as Qwen and Hermes were trained: neighbours share one user turn. */
+ * Tool results as Qwen and Hermes were trained: neighbours share one user turn, in which Qwen3-Coder has a newline
+ * behind the last. */
 
 void prompt_response(struct prompt *p, const struct msg *m)
 {
@@ -143,6 +144,7 @@ static void chatml_tool(struct prompt *p, const struct msg *m, bool first, bool 
     prompt_put(p, "\n", 1);
     prompt_response(p, m);
     if (!last) return;
+    if (p->kind == TEMPLATE_QWEN3_CODER) prompt_put(p, "\n", 1);
     prompt_mark(p, "<|im_end|>");
     prompt_put(p, "\n", 1);
 }
@@ -382,7 +384,9 @@ static void write_all(struct prompt *p, const struct msg *msgs, int n, bool open
     p->msg = p->first = p->last = n > 0 ? &msgs[0] : NULL;
     switch (p->kind) {
     case TEMPLATE_RAW: raw(p, msgs, n); break;
-    case TEMPLATE_CHATML: chatml(p, msgs, n, open); break;
+    case TEMPLATE_CHATML:
+    case TEMPLATE_QWEN35:
+    case TEMPLATE_QWEN3_CODER: chatml(p, msgs, n, open); break;
     case TEMPLATE_LLAMA3: llama3(p, msgs, n, open); break;
     case TEMPLATE_MISTRAL3: mistral(p, msgs, n, false); break;
     case TEMPLATE_MISTRAL7: mistral(p, msgs, n, true); break;

@@ -1,9 +1,9 @@
 /* template.h - from a list of messages to the token ids that a model was trained to see.
  *
- * Families known: ChatML, Llama 2, Llama 3, Mistral (v1; v3 and v7, with an SPM vocabulary or tekken), DeepSeek R1,
- * Gemma (2 and 3), Phi (3 and 4-mini; 4) and harmony (gpt-oss).  A file's tokenizer.chat_template is recognised by the
- * marks it uses; it is never executed.  A family that is not known is refused by name.  A file without a template is a
- * plain text model: messages are joined as they stand (RAW).
+ * Families known: ChatML (and Qwen 3.5's and Qwen3-Coder's own), Llama 2, Llama 3, Mistral (v1; v3 and v7, with an SPM
+ * vocabulary or tekken), DeepSeek R1, Gemma (2 and 3), Phi (3 and 4-mini; 4) and harmony (gpt-oss).  A file's
+ * tokenizer.chat_template is recognised by the marks it uses; it is never executed.  A family that is not known is
+ * refused by name.  A file without a template is a plain text model: messages are joined as they stand (RAW).
  *
  * What the template itself writes is encoded with special tokens; what a message says is encoded without, so a pasted
  * `<|im_end|>` stays plain text.  Where a template's marks are themselves plain text (Llama 2, Mistral v1) a message
@@ -41,6 +41,7 @@ const char *segment_name(enum segment s); /* "system", "summary", "history", "to
 enum template_kind {
     TEMPLATE_RAW, TEMPLATE_CHATML, TEMPLATE_LLAMA2, TEMPLATE_LLAMA3, TEMPLATE_MISTRAL1, TEMPLATE_MISTRAL3,
     TEMPLATE_MISTRAL7, TEMPLATE_DEEPSEEK, TEMPLATE_GEMMA, TEMPLATE_PHI3, TEMPLATE_PHI4, TEMPLATE_HARMONY,
+    TEMPLATE_QWEN35, TEMPLATE_QWEN3_CODER, /* ChatML, with calls of tools in tags (memory/forms.h) */
     TEMPLATE_KINDS
 };
 const char *template_name(enum template_kind k); /* "raw", "chatml", "llama2", "mistral-v1", ... */

@@ -8,7 +8,7 @@
 static const char *const role_names[ROLE_COUNT] = {"system", "user", "assistant", "tool"};
 static const char *const template_names[TEMPLATE_KINDS] = {
     "raw", "chatml", "llama2", "llama3", "mistral-v1", "mistral-v3", "mistral-v7", "deepseek", "gemma",
-    "phi3", "phi4", "harmony"};
+    "phi3", "phi4", "harmony", "qwen3.5", "qwen3-coder"};
 static const char *const segment_names[SEGMENTS] = {"system", "summary", "history", "tool", "answer"};
 
 const char *role_name(enum role r)
@@ -47,7 +47,12 @@ const char *segment_name(enum segment s)
     return segment_names[s];
 }
 
-bool template_retells(enum template_kind k) { return k == TEMPLATE_CHATML || k == TEMPLATE_HARMONY; }
+static bool is_chatml(enum template_kind k)
+{
+    return k == TEMPLATE_CHATML || k == TEMPLATE_QWEN35 || k == TEMPLATE_QWEN3_CODER;
+}
+
+bool template_retells(enum template_kind k) { return is_chatml(k) || k == TEMPLATE_HARMONY; }
 
 const char *template_stop(enum template_kind k)
 {
@@ -126,6 +131,8 @@ static const char *const needs[TEMPLATE_KINDS][12] = {
     [TEMPLATE_PHI3] = {"<|system|>", "<|user|>", "<|assistant|>", "<|end|>"},
     [TEMPLATE_PHI4] = {"<|im_start|>", "<|im_sep|>", "<|im_end|>"},
     [TEMPLATE_HARMONY] = {"<|start|>", "<|message|>", "<|channel|>", "<|end|>", "<|return|>", "<|call|>"},
+    [TEMPLATE_QWEN35] = {"<|im_start|>", "<|im_end|>"},
+    [TEMPLATE_QWEN3_CODER] = {"<|im_start|>", "<|im_end|>"},
 };
 
 int template_check(enum template_kind k, const struct vocab *v, struct err *err)
@@ -141,8 +148,9 @@ int template_check(enum template_kind k, const struct vocab *v, struct err *err)
 /* Never executed, so what it would write can only be known by name. */
 static int refuse_family(const struct gguf *g, const char *name, struct err *err)
 {
-    return vocab_fail(g, err, "key %s asks for the family %s; known are chatml, llama2, llama3, mistral-v1, "
-                      "mistral-v3, mistral-v7, deepseek, gemma, phi3, phi4 and harmony", chat_key, name);
+    return vocab_fail(g, err, "key %s asks for the family %s; known are chatml, qwen3.5, qwen3-coder, llama2, "
+                      "llama3, mistral-v1, mistral-v3, mistral-v7, deepseek, gemma, phi3, phi4 and harmony", chat_key,
+                      name);
 }
 
 /* Phi-3's marks with newlines behind them that stay, as StarChat and Phi-3-small have them: Phi-3's own tokenizer (SPM)
@@ -153,6 +161,13 @@ static bool keeps_newlines(struct gguf_str s, const struct vocab *v)
     for (size_t i = 0; i < COUNT_OF(newline) && vocab_kind(v) == VOCAB_BPE; i++)
         if (holds(s, newline[i])) return true;
     return false;
+}
+
+/* Calls in tags are told apart by the list of tools before them: Qwen3-Coder's is of tags too. */
+static enum template_kind chatml_of(struct gguf_str s)
+{
+    if (!holds(s, "<function=") || !holds(s, "<parameter=")) return TEMPLATE_CHATML;
+    return holds(s, "<name>") ? TEMPLATE_QWEN3_CODER : TEMPLATE_QWEN35;
 }
 
 int template_detect(const struct gguf *g, const struct vocab *v, enum template_kind *out, struct err *err)
@@ -170,6 +185,7 @@ int template_detect(const struct gguf *g, const struct vocab *v, enum template_k
     if (k == TEMPLATE_PHI3 && keeps_newlines(s, v)) return refuse_family(g, "phi3 with newlines", err);
     if (k == TEMPLATE_MISTRAL3 && !f->mark[1] && vocab_find(v, f->mark[0], strlen(f->mark[0])) < 0)
         k = TEMPLATE_MISTRAL1;
+    if (k == TEMPLATE_CHATML) k = chatml_of(s);
     if (template_check(k, v, err)) return -1;
     *out = k;
     return 0;

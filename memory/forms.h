@@ -169,10 +169,12 @@ int forms_read_call(const char *text, size_t len, struct form_call *out, struct 
  *     [{"name": NAME, "arguments": {...}}]         the objects may have an "id"; of several the first is the call
  *
  * only for a tool of forms_tools(), since these have no mark of their own (Mistral's is a token, which is no text) and
- * an answer may be JSON too; what is no such call is FORMS_OTHER.  Qwen's form is ours.  Harmony's comes in ours
- * (engine/harmony.h), at the end; before it the model may have said something, with a blank line behind it. */
+ * an answer may be JSON too; what is no such call is FORMS_OTHER.  Qwen's form is ours, up to Qwen 3; Qwen 3.5 and
+ * Qwen3-Coder write tags (below).  Harmony's comes in ours (engine/harmony.h), at the end; before it the model may have
+ * said something, with a blank line behind it. */
 enum form_calls { /* that, or ours */
-    FORM_CALLS_OWN, FORM_CALLS_LLAMA3, FORM_CALLS_HARMONY, FORM_CALLS_MISTRAL3, FORM_CALLS_MISTRAL7, FORM_CALLS_ANY
+    FORM_CALLS_OWN, FORM_CALLS_LLAMA3, FORM_CALLS_HARMONY, FORM_CALLS_QWEN35, FORM_CALLS_QWEN3_CODER,
+    FORM_CALLS_MISTRAL3, FORM_CALLS_MISTRAL7, FORM_CALLS_ANY
 };
 int forms_read_call_as(enum form_calls how, const char *text, size_t len, struct form_call *out, struct err *err);
 void forms_call_free(struct form_call *c);
@@ -192,6 +194,50 @@ void forms_harmony_types(struct form_text types, struct buf *out);
 size_t forms_harmony_name(struct form_text name, struct buf *out);
 size_t forms_harmony_call(const struct form_call *c, struct buf *out); /* with its name, whose length it returns */
 void forms_harmony_result(struct form_text text, struct buf *out);
+
+/* Calls in tags, as Qwen 3.5 and Qwen3-Coder write them, behind anything that they say:
+ *
+ *     <tool_call>
+ *     <function=NAME>
+ *     <parameter=KEY>
+ *     a value: any lines
+ *     </parameter>
+ *     </function>
+ *     </tool_call>
+ *
+ * One newline behind <parameter=KEY> and one before </parameter> are no part of the value.  A value ends at the first
+ * </parameter> behind which, blanks aside, stand <parameter=, </function> or </tool_call>; so another within its text
+ * is text.  Where the model wrote none: before a line that begins with <parameter=KEY>, or before a </function> with a
+ * </tool_call> or another <tool_call> behind it.  A call ends with </function> or </tool_call>, or both: one that was
+ * cut before is none.  Of several in a row the first is the call; what stands behind the last makes none of them. */
+static inline bool forms_in_tags(enum form_calls how)
+{
+    return how == FORM_CALLS_QWEN35 || how == FORM_CALLS_QWEN3_CODER;
+}
+
+/* Which kinds of JSON a value may be: bits.  A value is what its text is, if that is JSON of one of these kinds (True,
+ * False and None are also read, as the models' templates write them), and else a string. */
+enum form_type { /* an integer is a number too */
+    FORM_STRING = 1, FORM_INTEGER = 2, FORM_NUMBER = 4, FORM_BOOLEAN = 8, FORM_NULL = 16, FORM_ARRAY = 32,
+    FORM_OBJECT = 64
+};
+struct form_types {
+    unsigned (*of)(void *self, const char *tool, const char *key); /* 0: not known, a string */
+    void *self;
+};
+
+/* Whether a text begins, behind blanks, with a call in tags; t->text may end anywhere. */
+bool forms_begins_tags(struct form_text t);
+/* Reads that call; then *t is what stands behind it.  0, FORMS_BAD or FORMS_NO_MEMORY, and *t is as it was. */
+int forms_read_tags(struct form_text *t, const struct form_types *types, struct form_call *out, struct err *err);
+/* How many bytes of a text are its first call in tags and what stands before it; 0: forms_read_call_as() finds none. */
+size_t forms_tags_end(const char *text, size_t len);
+
+/* What such a model is told.  Tools: of forms_tools(), 0, or -1 as forms_tool_lines(); or those of a JSON list as
+ * OpenAI's API has it.  c was read by one of these, or its arguments are no object: then they are one parameter. */
+int forms_tags_tools(enum form_calls how, const char *const *names, int n, struct buf *out, struct err *err);
+void forms_tags_list(enum form_calls how, struct form_text tools, struct buf *out);
+void forms_tags_call(const struct form_call *c, struct buf *out);
 
 /* 0, or -1: err says what tools.json does not allow: the tool, an argument of it, its type, or one that lacks. */
 int forms_check_call(const struct form_call *c, struct err *err);

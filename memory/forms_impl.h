@@ -15,6 +15,7 @@ void form_flat(struct form_text t, struct buf *out);        /* for one line: see
 void form_json_string(struct form_text t, struct buf *out); /* with its quotes; t is UTF-8 */
 void form_json_compact(const json_t *v, struct buf *out);
 void form_json_spaced(const char *json, struct buf *out); /* forms_mistral.c: a call's, with blanks behind : and , */
+void form_json_spaced_value(const json_t *v, struct buf *out); /* the same of any value */
 void forms_call_json(const char *name, const json_t *arguments, struct buf *out);
 int forms_check_json(const char *name, const json_t *arguments, struct err *err); /* as forms_check_call() */
 
@@ -23,6 +24,10 @@ int form_take_call(json_t *root, const char *key, struct form_call *out, struct 
 /* forms_mistral.c */
 bool form_begins_mistral(struct form_text t);
 int form_read_mistral(struct form_text t, struct form_call *out, struct err *err); /* 0, FORMS_OTHER, or no memory */
+
+/* forms_tags.c: a call in tags behind anything.  any: only in tags; else it may be in ours, with nothing behind it.  0,
+ * or enum forms_error; FORMS_OTHER also where any and what comes first is no tag. */
+int form_find_tags(const char *text, size_t len, bool any, struct form_call *out, struct err *err);
 
 /* Outside text for an error message: one short line of it. */
 struct form_quote { char s[84]; };

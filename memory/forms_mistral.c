@@ -9,9 +9,10 @@ static int dump_some(const char *bytes, size_t n, void *out)
     return ((struct buf *)out)->failed ? -1 : 0;
 }
 
-static void put_json(const json_t *v, struct buf *out)
+void form_json_spaced_value(const json_t *v, struct buf *out)
 {
-    if (json_dump_callback(v, dump_some, out, JSON_REAL_PRECISION(15))) out->failed = true; /* as form_json_compact() */
+    const size_t flags = JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY; /* digits as form_json_compact() */
+    if (json_dump_callback(v, dump_some, out, flags)) out->failed = true;
 }
 
 /* ------------------------------------------------------------------ what the program says */
@@ -55,7 +56,7 @@ int forms_mistral_tools(const char *const *names, int n, struct buf *out, struct
 void form_json_spaced(const char *json, struct buf *out)
 {
     json_t *v = json_loads(json, 0, NULL);
-    if (v) put_json(v, out);
+    if (v) form_json_spaced_value(v, out);
     else out->failed = true; /* it was read before: no memory */
     json_decref(v);
 }

@@ -198,6 +198,10 @@ int forms_read_call_as(enum form_calls how, const char *text, size_t len, struct
     if (small && (any || how == FORM_CALLS_LLAMA3) && t.len > 0 && *t.text == '{') return read_bare_call(t, out, err);
     bool mistral = how == FORM_CALLS_MISTRAL3 || how == FORM_CALLS_MISTRAL7;
     if (small && (any || mistral) && form_begins_mistral(t)) return form_read_mistral(t, out, err);
+    if (small && (any || forms_in_tags(how))) {
+        const int rc = form_find_tags(text, len, any, out, err);
+        if (!any || rc != FORMS_OTHER) return rc;
+    }
     if (any || how == FORM_CALLS_HARMONY) return read_last_call(text, len, out, err);
     return forms_read_call(text, len, out, err);
 }

@@ -603,6 +603,7 @@ TEST(a_scratch_of_template_text_bytes_holds_any_messages_of_so_many_bytes)
     for (int n = 0; n <= 50; n = n == 0 ? 1 : n / 10 * 10 + 10) {
         for (int i = 0; i < n; i++) msgs[i] = (struct msg){.role = ROLE_TOOL, .text = "ab\n", .len = 3};
         check_prompt(TEMPLATE_CHATML, v, msgs, n, true);
+        check_prompt(TEMPLATE_QWEN3_CODER, v, msgs, n, true);
         for (size_t k = 0; k < COUNT_OF(turned); k++) check_prompt(turned[k], v, msgs, n, true);
         for (int i = 0; i < n; i++) mixed[i] = i % 2 ? msgs[i] : (struct msg){.role = ROLE_USER, .text = "a", .len = 1};
         for (size_t k = 0; k < COUNT_OF(turned); k++) check_prompt(turned[k], v, mixed, n, true);

@@ -86,6 +86,31 @@ TEST(known_templates_are_recognised_by_their_marks)
     CHECK_EQ(k, TEMPLATE_RAW);
 }
 
+/* ChatML's that write calls in tags, told apart by the list of tools. */
+TEST(templates_with_calls_in_tags_are_recognised)
+{
+#define MARKS "{{ '<|im_start|>' + role + '\n' + content + '<|im_end|>\n' }}"
+    static const struct { const char *chat; enum template_kind kind; const char *name; } row[] = {
+        {MARKS "{{ tool | tojson }}{{ '<function=' + name + '>\n<parameter=' }}", TEMPLATE_QWEN35, "qwen3.5"},
+        {MARKS "{{ '<name>' ~ tool.name }}{{ '<function=' }}{{ '<parameter=' }}", TEMPLATE_QWEN3_CODER, "qwen3-coder"},
+        {MARKS "{{ '<function=' + name + '>' + arguments }}", TEMPLATE_CHATML, "chatml"}, /* and JSON behind it */
+        {MARKS "{{ '<name>' }}{{ '<parameter=' }}", TEMPLATE_CHATML, "chatml"},
+    };
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        enum template_kind k = TEMPLATE_KINDS, named = TEMPLATE_KINDS;
+        struct err err = {0};
+        CHECK_EQ(detect(row[i].chat, true, &k, &err), 0);
+        CHECK_EQ(k, row[i].kind);
+        CHECK_STR(template_name(k), row[i].name);
+        CHECK_EQ(template_by_name(row[i].name, &named), 0);
+        CHECK_EQ(named, k);
+        k = TEMPLATE_KINDS;
+        CHECK_EQ(detect(row[i].chat, false, &k, &err), -1);
+        CHECK_EQ(k, TEMPLATE_KINDS);
+        CHECK(strstr(err.text, row[i].name) && strstr(err.text, "needs the token <|im_start|>"));
+    }
+}
+
 TEST(other_templates_are_refused_by_name)
 {
     static const struct { const char *chat, *name; } other[] = {
@@ -104,8 +129,8 @@ TEST(other_templates_are_refused_by_name)
         CHECK_EQ(detect(other[i].chat, true, &k, &err), -1);
         CHECK_EQ(k, TEMPLATE_KINDS);
         if (!strstr(err.text, other[i].name)) check_fail(__FILE__, __LINE__, "no %s in: %s", other[i].name, err.text);
-        CHECK(strstr(err.text, "chatml, llama2, llama3, mistral-v1, mistral-v3, mistral-v7, deepseek, gemma, phi3, "
-                               "phi4 and harmony"));
+        CHECK(strstr(err.text, "chatml, qwen3.5, qwen3-coder, llama2, llama3, mistral-v1, mistral-v3, mistral-v7, "
+                               "deepseek, gemma, phi3, phi4 and harmony"));
     }
 }
 
@@ -150,6 +175,24 @@ TEST(chatml_is_written_as_the_models_saw_it)
     tpl_check(TEMPLATE_CHATML, v, msgs, 1, false, "<|im_start|>system\nBe brief.<|im_end|>\n");
     tpl_check(TEMPLATE_CHATML, v, NULL, 0, true, "<|im_start|>assistant\n");
     tpl_check(TEMPLATE_CHATML, v, NULL, 0, false, "");
+    vocab_close(v);
+}
+
+/* Qwen3-Coder's has a newline behind the last result of a turn. */
+TEST(chatml_with_calls_in_tags)
+{
+    struct vocab_make m;
+    make_chatml(&m, "qwen2");
+    struct vocab *v = tpl_made(&m);
+    const struct msg msgs[] = {tpl_say(ROLE_SYSTEM, "S"), tpl_say(ROLE_ASSISTANT, "<tool_call>\n<function=f>"),
+                               tpl_say(ROLE_TOOL, "one"), tpl_say(ROLE_TOOL, "two"), tpl_say(ROLE_USER, "x")};
+#define FRONT "<|im_start|>system\nS<|im_end|>\n<|im_start|>assistant\n<tool_call>\n<function=f><|im_end|>\n" \
+              "<|im_start|>user\n<tool_response>\none\n</tool_response>\n<tool_response>\ntwo\n</tool_response>"
+#define REST "<|im_end|>\n<|im_start|>user\nx<|im_end|>\n<|im_start|>assistant\n"
+    tpl_check(TEMPLATE_QWEN35, v, msgs, 5, true, FRONT REST);
+    tpl_check(TEMPLATE_QWEN3_CODER, v, msgs, 5, true, FRONT "\n" REST);
+    CHECK(template_joins(TEMPLATE_QWEN3_CODER, &msgs[2], &msgs[3]) &&
+          !template_joins(TEMPLATE_QWEN35, &msgs[3], &msgs[4]));
     vocab_close(v);
 }
 

@@ -1,9 +1,11 @@
 /* fuzz_forms.c - what a model may have written, read as a call, a record or a hand-over; and dialogues to be rendered.
  *
- * covers: memory/forms.c memory/forms_read.c memory/forms_tools.c memory/forms_dialogue.c
+ * covers: memory/forms.c memory/forms_read.c memory/forms_tools.c memory/forms_dialogue.c memory/forms_tags.c
+ *         memory/forms_tags_list.c
  *
- * An input: one letter that says what the rest is (c, r, h, d).  What must hold: a refusal has a message of one line;
- * what was read, written again and read again is the same; a rendered dialogue is one line of JSON. */
+ * An input: one letter that says what the rest is (c, r, h, d; t: tools as JSON).  What must hold: a refusal has a
+ * message of one line; what was read, written again and read again is the same; the first of calls in tags ends with a
+ * tag, and whoever reads it reads the same; a rendered dialogue is one line of JSON. */
 #include "memory/forms.h"
 #include "memory/forms_dialogue.h"
 #include <jansson.h>
@@ -64,6 +66,37 @@ static void read_call(enum form_calls how, const char *text, size_t n)
     must(strcmp(first.name, again.name) == 0 && strcmp(first.arguments, again.arguments) == 0);
     forms_call_free(&first);
     forms_call_free(&again);
+    buf_free(&out);
+}
+
+static void read_tags(const char *text, size_t n)
+{
+    struct form_call whole, first;
+    struct buf out = {0};
+    const size_t end = forms_tags_end(text, n);
+    must(end <= n);
+    if (end == 0) return;
+    must(text[end - 1] == '>');
+    must(forms_read_call_as(FORM_CALLS_QWEN35, text, n, &whole, NULL) == 0);
+    must(forms_read_call_as(FORM_CALLS_ANY, text, n, &first, NULL) == 0);
+    must(strcmp(whole.name, first.name) == 0 && strcmp(whole.arguments, first.arguments) == 0);
+    forms_tags_call(&first, &out);
+    must(!out.failed && forms_begins_tags((struct form_text){out.data, out.len}));
+    forms_call_free(&first);
+    forms_call_free(&whole);
+    buf_free(&out);
+}
+
+static void tell_tools(const char *text, size_t n)
+{
+    struct buf out = {0};
+    json_t *v = json_loadb(text, n, 0, NULL);
+    for (enum form_calls how = FORM_CALLS_QWEN35; how <= FORM_CALLS_QWEN3_CODER; how++) {
+        forms_tags_list(how, (struct form_text){text, n}, &out);
+        must(out.failed == !v);
+        out.failed = false;
+    }
+    json_decref(v);
     buf_free(&out);
 }
 
@@ -138,7 +171,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         read_call(FORM_CALLS_LLAMA3, text, size - 1);
         read_call(FORM_CALLS_MISTRAL3, text, size - 1);
         read_call(FORM_CALLS_HARMONY, text, size - 1);
+        read_call(FORM_CALLS_QWEN35, text, size - 1);
+        read_call(FORM_CALLS_ANY, text, size - 1);
+        read_tags(text, size - 1);
         break;
+    case 't': tell_tools(text, size - 1); break;
     case 'r': read_record(text, size - 1); break;
     case 'h': read_handover(text, size - 1); break;
     case 'd': render(text, size - 1); break;

@@ -1,0 +1,252 @@
+/* forms_tags.c - tools and calls as Qwen 3.5 and Qwen3-Coder were trained on them: see forms.h.
+ *
+ * A call in tags is written as the JSON of ours, and that is read: so all that is no text (no UTF-8, a NUL), a key that
+ * comes twice and JSON that is too deep are refused in one place, where they are of other calls. */
+#include "memory/forms.h"
+#include "memory/forms_impl.h"
+
+static const char call_open[] = "<tool_call>", call_close[] = "</tool_call>";
+static const char function_open[] = "<function=", function_close[] = "</function>";
+static const char parameter_open[] = "<parameter=", parameter_close[] = "</parameter>";
+
+/* ------------------------------------------------------------------ words */
+
+static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+static struct form_text from(struct form_text t, size_t n) { return (struct form_text){t.text + n, t.len - n}; }
+
+static struct form_text behind_blanks(struct form_text t)
+{
+    while (t.len > 0 && is_blank(*t.text)) t = from(t, 1);
+    return t;
+}
+
+static bool begins(struct form_text t, const char *word)
+{
+    const size_t n = strlen(word);
+    return t.len >= n && memcmp(t.text, word, n) == 0;
+}
+
+/* Past blanks and this word. */
+static bool skip(struct form_text *t, const char *word)
+{
+    const struct form_text at = behind_blanks(*t);
+    if (!begins(at, word)) return false;
+    *t = from(at, strlen(word));
+    return true;
+}
+
+/* NAME> on one line; t behind it. */
+static bool skip_name(struct form_text *t, struct form_text *name)
+{
+    size_t n = 0;
+    while (n < t->len && (unsigned char)t->text[n] >= ' ' && t->text[n] != 0x7f && t->text[n] != '<' &&
+           t->text[n] != '>')
+        n++;
+    if (n == t->len || t->text[n] != '>') return false;
+    *name = behind_blanks((struct form_text){t->text, n});
+    while (name->len > 0 && is_blank(name->text[name->len - 1])) name->len--;
+    *t = from(*t, n + 1);
+    return name->len > 0;
+}
+
+/* ------------------------------------------------------------------ values */
+
+/* Whether the value's text ends here, at a '<'; *rest: what is to be read on.  *closed: its end was not forgotten. */
+static bool ends_value(struct form_text here, bool line, bool *closed, struct form_text *rest)
+{
+    struct form_text name, behind = here;
+    *rest = here;
+    if (skip(&behind, parameter_close)) {
+        *closed = true;
+        *rest = behind;
+        behind = behind_blanks(behind);
+        return begins(behind, parameter_open) || begins(behind, function_close) || begins(behind, call_close);
+    }
+    if (*closed) return false;
+    if (skip(&behind, parameter_open)) return line && skip_name(&behind, &name);
+    if (!skip(&behind, function_close)) return false;
+    behind = behind_blanks(behind);
+    return begins(behind, call_close) || begins(behind, call_open);
+}
+
+/* Each byte is looked at a few times at most: blanks and names are before the next '<'. */
+static int take_value(struct form_text *t, struct form_text *value, struct err *err)
+{
+    bool closed = false;
+    for (size_t i = 0; i < t->len; i++) {
+        const char *at = memchr(t->text + i, '<', t->len - i);
+        struct form_text rest;
+        if (!at) break;
+        i = (size_t)(at - t->text);
+        if (!ends_value(from(*t, i), i > 0 && at[-1] == '\n', &closed, &rest)) continue;
+        *value = (struct form_text){t->text, i};
+        *t = rest;
+        if (value->len > 0 && *value->text == '\n') *value = from(*value, 1);
+        if (value->len > 0 && value->text[value->len - 1] == '\n') value->len--;
+        return 0;
+    }
+    return err_set(err, FORMS_BAD, "a parameter of the call does not end");
+}
+
+static unsigned kind_of(const json_t *v)
+{
+    if (!v) return 0;
+    switch (json_typeof(v)) {
+    case JSON_INTEGER: return FORM_INTEGER | FORM_NUMBER;
+    case JSON_REAL: return FORM_NUMBER;
+    case JSON_TRUE:
+    case JSON_FALSE: return FORM_BOOLEAN;
+    case JSON_NULL: return FORM_NULL;
+    case JSON_ARRAY: return FORM_ARRAY;
+    case JSON_OBJECT: return FORM_OBJECT;
+    case JSON_STRING: break; /* a text is one as it stands, with its quotes */
+    }
+    return 0;
+}
+
+static const char *const python[][2] = {{"True", "true"}, {"False", "false"}, {"None", "null"}};
+
+static void put_value(struct form_text value, unsigned types, struct buf *out)
+{
+    struct form_text t = value;
+    for (size_t i = 0; i < COUNT_OF(python); i++) {
+        struct form_text rest = value;
+        if (skip(&rest, python[i][0]) && behind_blanks(rest).len == 0) t = form_text(python[i][1]);
+    }
+    const bool typed = (types & ~(unsigned)FORM_STRING) != 0 && t.len > 0;
+    json_t *v = NULL;
+    for (int i = 0; typed && !v && i < 2; i++) /* jansson says the same without memory, which may come back */
+        v = json_loadb(t.text, t.len, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
+    if (kind_of(v) & types) buf_put(out, t.text, t.len);
+    else form_json_string(value, out);
+    json_decref(v);
+}
+
+/* ------------------------------------------------------------------ reading */
+
+static char *copy(struct form_text t)
+{
+    char *s = malloc(t.len + 1);
+    if (!s) return NULL;
+    memcpy(s, t.text, t.len);
+    s[t.len] = '\0';
+    return s;
+}
+
+static int put_parameter(struct form_text *t, const char *tool, const struct form_types *types, struct buf *out,
+                         struct err *err)
+{
+    struct form_text name, value = {0};
+    if (!skip(t, parameter_open)) return err_set(err, FORMS_BAD, "the call has something between its parameters");
+    if (!skip_name(t, &name)) return err_set(err, FORMS_BAD, "a parameter of the call has no name");
+    if (take_value(t, &value, err)) return FORMS_BAD;
+    char *key = copy(name);
+    if (!key) return err_set(err, FORMS_NO_MEMORY, "no memory");
+    form_json_string(name, out);
+    buf_puts(out, ":");
+    put_value(value, types->of(types->self, tool, key), out);
+    free(key);
+    return 0;
+}
+
+/* From <function= to the end of its parameters, as {"name":...,"arguments":{...}}. */
+static int put_function(struct form_text *t, const struct form_types *types, struct buf *out, struct err *err)
+{
+    struct form_text name;
+    int rc = 0;
+    if (!skip_name(t, &name)) return err_set(err, FORMS_BAD, "the call names no tool");
+    char *tool = copy(name);
+    if (!tool) return err_set(err, FORMS_NO_MEMORY, "no memory");
+    buf_puts(out, "{\"name\":");
+    form_json_string(name, out);
+    buf_puts(out, ",\"arguments\":{");
+    for (int n = 0; rc == 0 && !skip(t, function_close) && !begins(behind_blanks(*t), call_close); n++) {
+        buf_puts(out, n ? "," : "");
+        rc = put_parameter(t, tool, types, out, err);
+    }
+    buf_puts(out, "}}");
+    free(tool);
+    return rc;
+}
+
+bool forms_begins_tags(struct form_text t)
+{
+    return skip(&t, call_open) && skip(&t, function_open);
+}
+
+int forms_read_tags(struct form_text *t, const struct form_types *types, struct form_call *out, struct err *err)
+{
+    struct form_text rest = *t;
+    struct buf json = {0};
+    json_error_t e = {0};
+    *out = (struct form_call){0};
+    if (!skip(&rest, call_open) || !skip(&rest, function_open)) return err_set(err, FORMS_BAD, "no call in tags");
+    int rc = put_function(&rest, types, &json, err);
+    if (rc == 0 && json.failed) rc = err_set(err, FORMS_NO_MEMORY, "no memory");
+    json_t *root = rc == 0 ? json_loadb(json.data, json.len, JSON_REJECT_DUPLICATES, &e) : NULL;
+    if (rc == 0 && root) rc = form_take_call(root, "arguments", out, err);
+    else if (rc == 0 && !*e.text) rc = err_set(err, FORMS_NO_MEMORY, "no memory");
+    else if (rc == 0) rc = err_set(err, FORMS_BAD, "the call's parameters: %s", form_quote(e.text).s);
+    json_decref(root);
+    buf_free(&json);
+    if (rc) return rc;
+    skip(&rest, call_close); /* or it was forgotten */
+    *t = rest;
+    return 0;
+}
+
+static unsigned type_of_ours(void *self, const char *tool, const char *key)
+{
+    const struct form_tool *t = forms_tool(tool);
+    (void)self;
+    for (int i = 0; t && i < t->n_args; i++)
+        if (strcmp(t->arg[i].name, key) == 0) return t->arg[i].is_int ? FORM_INTEGER : FORM_STRING;
+    return 0;
+}
+
+/* Where <tool_call> stands before a tag or a brace, which no words have; t.len: nowhere. */
+static size_t find_call(struct form_text t)
+{
+    for (size_t at = 0; at < t.len;) {
+        const char *mark = memmem(t.text + at, t.len - at, call_open, sizeof call_open - 1);
+        if (!mark) break;
+        at = (size_t)(mark - t.text);
+        struct form_text rest = from(t, at);
+        if (forms_begins_tags(rest) || (skip(&rest, call_open) && begins(behind_blanks(rest), "{"))) return at;
+        at += sizeof call_open - 1;
+    }
+    return t.len;
+}
+
+/* rest: what stands behind the first call. */
+static int find_tags(struct form_text t, struct form_text *rest, struct form_call *out, struct err *err)
+{
+    const struct form_types ours = {type_of_ours, NULL};
+    *rest = t;
+    if (!forms_begins_tags(t)) return err_set(err, FORMS_OTHER, "no call of a tool");
+    const int rc = forms_read_tags(rest, &ours, out, err);
+    const struct form_text more = behind_blanks(*rest);
+    if (rc || more.len == 0 || begins(more, call_open)) return rc;
+    forms_call_free(out);
+    return err_set(err, FORMS_BAD, "text after the call");
+}
+
+int form_find_tags(const char *text, size_t len, bool any, struct form_call *out, struct err *err)
+{
+    const struct form_text t = {text, len};
+    const size_t at = find_call(t);
+    struct form_text rest;
+    if (any || at == len || forms_begins_tags(from(t, at))) return find_tags(from(t, at), &rest, out, err);
+    return forms_read_call(text + at, len - at, out, err);
+}
+
+size_t forms_tags_end(const char *text, size_t len)
+{
+    const struct form_text t = {text, len};
+    struct form_text rest;
+    struct form_call c;
+    if (len > FORMS_READ_LIMIT || find_tags(from(t, find_call(t)), &rest, &c, NULL)) return 0;
+    forms_call_free(&c);
+    return len - rest.len;
+}
