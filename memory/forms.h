@@ -230,6 +230,9 @@ struct form_types {
 bool forms_begins_tags(struct form_text t);
 /* Reads that call; then *t is what stands behind it.  0, FORMS_BAD or FORMS_NO_MEMORY, and *t is as it was. */
 int forms_read_tags(struct form_text *t, const struct form_types *types, struct form_call *out, struct err *err);
+/* Where a call begins in a text that goes on, or may with more of it: at a <tool_call> before a tag or a brace, which no
+ * words have; len: nowhere. */
+size_t forms_tags_begin(const char *text, size_t len);
 /* How many bytes of a text are its first call in tags and what stands before it; 0: forms_read_call_as() finds none. */
 size_t forms_tags_end(const char *text, size_t len);
 

@@ -205,18 +205,31 @@ static unsigned type_of_ours(void *self, const char *tool, const char *key)
     return 0;
 }
 
-/* Where <tool_call> stands before a tag or a brace, which no words have; t.len: nowhere. */
-static size_t find_call(struct form_text t)
+/* It ends within this word. */
+static bool may_become(struct form_text t, const char *word)
 {
-    for (size_t at = 0; at < t.len;) {
-        const char *mark = memmem(t.text + at, t.len - at, call_open, sizeof call_open - 1);
-        if (!mark) break;
+    return t.len < strlen(word) && memcmp(t.text, word, t.len) == 0;
+}
+
+/* Where a call in tags or in our form begins; goes_on: or may, with more text.  t.len: nowhere. */
+static size_t find_call(struct form_text t, bool goes_on)
+{
+    size_t at = 0, same = sizeof call_open - 2;
+    for (const char *mark; (mark = memmem(t.text + at, t.len - at, call_open, sizeof call_open - 1)) != NULL;) {
         at = (size_t)(mark - t.text);
-        struct form_text rest = from(t, at);
-        if (forms_begins_tags(rest) || (skip(&rest, call_open) && begins(behind_blanks(rest), "{"))) return at;
+        struct form_text rest = from(t, at + sizeof call_open - 1);
+        rest = behind_blanks(rest);
+        if (begins(rest, function_open) || begins(rest, "{") || (goes_on && may_become(rest, function_open))) return at;
         at += sizeof call_open - 1;
     }
-    return t.len;
+    same = MIN(same, t.len - at);
+    while (same > 0 && memcmp(t.text + t.len - same, call_open, same) != 0) same--;
+    return goes_on ? t.len - same : t.len;
+}
+
+size_t forms_tags_begin(const char *text, size_t len)
+{
+    return len > 0 ? find_call((struct form_text){text, len}, true) : 0;
 }
 
 /* rest: what stands behind the first call. */
@@ -235,7 +248,7 @@ static int find_tags(struct form_text t, struct form_text *rest, struct form_cal
 int form_find_tags(const char *text, size_t len, bool any, struct form_call *out, struct err *err)
 {
     const struct form_text t = {text, len};
-    const size_t at = find_call(t);
+    const size_t at = find_call(t, false);
     struct form_text rest;
     if (any || at == len || forms_begins_tags(from(t, at))) return find_tags(from(t, at), &rest, out, err);
     return forms_read_call(text + at, len - at, out, err);
@@ -246,7 +259,7 @@ size_t forms_tags_end(const char *text, size_t len)
     const struct form_text t = {text, len};
     struct form_text rest;
     struct form_call c;
-    if (len > FORMS_READ_LIMIT || find_tags(from(t, find_call(t)), &rest, &c, NULL)) return 0;
+    if (len > FORMS_READ_LIMIT || find_tags(from(t, find_call(t, false)), &rest, &c, NULL)) return 0;
     forms_call_free(&c);
     return len - rest.len;
 }

@@ -94,6 +94,7 @@ struct api_ask {
     bool strict;       /* a tool asked for it: without its grammar the request is refused */
     struct buf schema; /* of a grammar: of its calls, or of the whole answer; empty: none */
     enum effort effort;
+    enum form_calls calls; /* how its calls are written: as the model's family does, but for tags where a grammar holds */
     bool whole;        /* the schema is of the whole answer */
     struct buf texts;  /* of the messages */
     json_t *numbers;   /* of the calls in them, by id */
@@ -177,6 +178,13 @@ void api_harmony_tools(const json_t *tools, struct buf *out);
 int api_schema_of_calls(struct api_ask *a, struct api_error *e);
 int api_schema_of_object(struct api_ask *a, struct api_error *e); /* any JSON object, not too deep */
 int api_schema_of_answer(struct api_ask *a, const json_t *schema, bool strict, struct api_error *e);
+const json_t *api_look_up(const json_t *root, const char *ref); /* "#/$defs/Name"; NULL: it is not there */
+/* api_tags.c: a client's tools, and a call with its arguments as a client has them, for a model that writes calls in
+ * tags. */
+void api_tags_list(enum form_calls how, const json_t *tools, struct buf *out);
+void api_tags_call(const char *name, struct form_text arguments, struct buf *out);
+/* Which kinds of JSON a schema allows, as far as it says: bits of enum form_type.  root: what it is a part of. */
+unsigned api_types_of(const json_t *schema, const json_t *root);
 
 /* ---------------------------------------------------------------- answers */
 
@@ -198,9 +206,14 @@ struct api_call {
     json_t *name, *arguments; /* a string; a string that is a JSON object */
 };
 /* The calls that the text is, and nothing else: how many, at most API_CALLS; 0: it is none.  known: whether a tool has
- * that name (a form without a mark of its own is a call only then).  Ids are left empty. */
-int api_read_calls(const char *text, size_t n, enum form_calls how, bool (*known)(void *self, const char *name),
-                   void *self, struct api_call *out);
+ * that name (a form without a mark of its own is a call only then); type: which kinds of JSON a parameter of it may be
+ * (bits of enum form_type), which tags do not say.  Ids are left empty. */
+struct api_tools {
+    bool (*known)(void *self, const char *name);
+    unsigned (*type)(void *self, const char *tool, const char *key);
+    void *self;
+};
+int api_read_calls(const char *text, size_t n, enum form_calls how, const struct api_tools *tools, struct api_call *out);
 void api_free_calls(struct api_call *c, int n);
 
 json_t *api_text(const char *bytes, size_t n); /* a JSON string; what is no UTF-8 is U+FFFD.  NULL: no memory */

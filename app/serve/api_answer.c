@@ -63,6 +63,7 @@ static size_t tail_of(const char *text, size_t n, const char *word)
 /* Where a call may begin at or behind `at`; n: nowhere so far. */
 static size_t find_call(const char *text, size_t at, size_t n, enum form_calls how)
 {
+    if (forms_in_tags(how)) return at + forms_tags_begin(text + at, n - at);
     const char *mark = memmem(text + at, n - at, call_open, sizeof call_open - 1);
     size_t first = skip_blanks(text, at, n);
     if (how == FORM_CALLS_LLAMA3 && first < n && text[first] == '{') return first;
@@ -99,11 +100,13 @@ void api_split(const char *text, size_t n, bool tools, enum form_calls how, bool
 
 /* ---------------------------------------------------------------- calls */
 
-static int take_call(json_t *v, bool (*known)(void *self, const char *name), void *self, struct api_call *out)
+/* tools: it must be one of these; NULL: whatever it is named. */
+static int take_call(json_t *v, const struct api_tools *tools, struct api_call *out)
 {
     json_t *name = json_object_get(v, "name"), *arguments = json_object_get(v, "arguments");
     if (!arguments) arguments = json_object_get(v, "parameters");
-    if (!json_is_string(name) || json_string_length(name) == 0 || (known && !known(self, json_string_value(name))))
+    if (!json_is_string(name) || json_string_length(name) == 0 ||
+        (tools && !tools->known(tools->self, json_string_value(name))))
         return -1;
     char *text = json_is_string(arguments) ? strdup(json_string_value(arguments))
                  : json_is_object(arguments) ? json_dumps(arguments, JSON_COMPACT) : NULL;
@@ -141,25 +144,44 @@ static bool skip_word(const char *text, size_t *at, size_t n, const char *word)
     return true;
 }
 
-int api_read_calls(const char *text, size_t n, enum form_calls how, bool (*known)(void *self, const char *name),
-                   void *self, struct api_call *out)
+/* One in tags at text + *at, and *at behind it. */
+static int take_tags(const char *text, size_t *at, size_t n, const struct api_tools *tools, struct api_call *out)
+{
+    const struct form_types types = {tools->type, tools->self};
+    struct form_text t = {text + *at, n - *at};
+    struct form_call c;
+    if (forms_read_tags(&t, &types, &c, NULL)) return -1;
+    *at = n - t.len;
+    *out = (struct api_call){.name = json_string(c.name), .arguments = json_string(c.arguments)};
+    forms_call_free(&c);
+    if (out->name && out->arguments) return 0;
+    api_free_calls(out, 1);
+    return -1;
+}
+
+int api_read_calls(const char *text, size_t n, enum form_calls how, const struct api_tools *tools, struct api_call *out)
 {
     size_t at = 0;
     int got = 0;
     bool bare = false, bad = false;
     while (skip_blanks(text, at, n) < n && got < API_CALLS && !bad) {
+        if (forms_in_tags(how) && forms_begins_tags((struct form_text){text + at, n - at})) {
+            bad = take_tags(text, &at, n, tools, &out[got]);
+            got += !bad;
+            continue;
+        }
         bool marked = skip_word(text, &at, n, call_open);
         bare = !marked;
-        if (bare && (how == FORM_CALLS_OWN || how == FORM_CALLS_HARMONY || got > 0)) break;
+        if (bare && (how == FORM_CALLS_OWN || how == FORM_CALLS_HARMONY || forms_in_tags(how) || got > 0)) break;
         json_t *v = next_value(text, &at, n), *one;
         size_t i;
         if (json_is_array(v) && bare) {
             json_array_foreach(v, i, one) {
-                bad = bad || got == API_CALLS || take_call(one, known, self, &out[got]);
+                bad = bad || got == API_CALLS || take_call(one, tools, &out[got]);
                 got += !bad;
             }
         } else {
-            bad = !v || take_call(v, bare ? known : NULL, self, &out[got]);
+            bad = !v || take_call(v, bare ? tools : NULL, &out[got]);
             got += !bad;
         }
         json_decref(v);

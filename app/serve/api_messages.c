@@ -1,7 +1,8 @@
 /* api_messages.c - messages and tools as the engine's templates take them.
  *
- * Tools stand in the system message in the words of assets/forms/, a line each; the families that have marks of their
- * own for tools, calls and results get them in a message of their own, Mistral's as JSON and harmony's as types. */
+ * Tools stand in the system message in the words of assets/forms/, a line each, or in those of a family that writes
+ * calls in tags; the families that have marks of their own for tools, calls and results get them in a message of their
+ * own, Mistral's as JSON and harmony's as types. */
 #include "app/serve/api.h"
 #include "engine/thinking.h"
 
@@ -164,6 +165,10 @@ static void put_tools(const struct api_ask *a, const struct api_model *m, struct
         else api_put_json(a->tools, 0, out);
         return;
     }
+    if (forms_in_tags(a->calls)) {
+        api_tags_list(a->calls, a->tools, out);
+        return;
+    }
     json_array_foreach(a->tools, i, t) {
         buf_puts(&lines, i ? "\n" : "");
         put_tool_line(m, t, &lines);
@@ -262,6 +267,10 @@ static int put_call(const struct api_ask *a, const struct api_model *m, const js
     const struct form_text text = arguments_of(c);
     char name[TEMPLATE_CALL];
     if (check_call(c, where, e)) return -1;
+    if (forms_in_tags(a->calls)) {
+        api_tags_call(name_of(c), text, out);
+        return 0;
+    }
     if (!has_marks(m->calls)) {
         if (forms_call(name_of(c), text, out, NULL) == 0) return 0;
         buf_printf(out, API_CALL_OPEN "{\"name\":\"%s\",\"arguments\":", name_of(c)); /* as it was written */
@@ -348,11 +357,12 @@ static int put_calls(struct api_ask *a, const struct api_model *m, const struct 
         buf_puts(&a->texts, "[");
     }
     const char *kept = first && memory && !has_marks(m->calls) ? memory->text(memory->self, first, &n) : NULL;
+    if (kept && !forms_in_tags(a->calls) && forms_begins_tags((struct form_text){kept, n})) kept = NULL;
     if (kept) buf_put(&a->texts, kept, n);
     json_array_foreach(calls, k, c) {
         if (kept) break;
         if (has_marks(m->calls)) buf_puts(&a->texts, k ? ", " : "");
-        else if (a->texts.len > said) buf_puts(&a->texts, "\n");
+        else if (a->texts.len > said) buf_puts(&a->texts, k == 0 && forms_in_tags(a->calls) ? "\n\n" : "\n");
         if (put_call(a, m, c, where, &a->texts, e)) return -1;
     }
     if (has_marks(m->calls)) buf_puts(&a->texts, "]");
@@ -425,7 +435,7 @@ static bool begins_with_system(const json_t *messages)
 static int put_front(struct api_ask *a, const struct api_model *m, const json_t *messages, size_t *at,
                      struct api_error *e)
 {
-    bool system = begins_with_system(messages), apart = has_marks(m->calls);
+    const bool system = begins_with_system(messages), apart = has_marks(m->calls), first = a->calls == FORM_CALLS_QWEN35;
     size_t from = a->texts.len;
     *at = system;
     if (!a->tools) {
@@ -440,9 +450,11 @@ static int put_front(struct api_ask *a, const struct api_model *m, const json_t 
             made.tools = true;
             push(a, made);
         } else if (apart || pass == 0) {
+            if (first) put_tools(a, m, &a->texts);
+            if (first && system) buf_puts(&a->texts, "\n\n");
             if (system && put_content(json_object_get(json_array_get(messages, 0), "content"), 0, false, &a->texts, e))
                 return -1;
-            if (!apart) {
+            if (!apart && !first) {
                 if (a->texts.len > from) buf_puts(&a->texts, "\n\n");
                 put_tools(a, m, &a->texts);
             }
@@ -470,7 +482,9 @@ int api_read_messages(struct api_ask *a, const struct api_model *m, const struct
         const char *role = json_string_value(json_object_get(json_array_get(messages, k), "role"));
         if (role && strcmp(role, "user") == 0) a->asked = k;
     }
-    if (read_tools(a, e) || put_front(a, m, messages, &i, e)) return -1;
+    if (read_tools(a, e)) return -1;
+    if (a->tools && forms_in_tags(a->calls) && (a->strict || a->choice >= API_REQUIRED)) a->calls = FORM_CALLS_OWN;
+    if (put_front(a, m, messages, &i, e)) return -1;
     for (; i < n; i++)
         if (put_message(a, m, memory, messages, i, e)) return -1;
     if (a->texts.failed) return api_fail(e, 500, "no_memory", NULL, "no memory for the messages");

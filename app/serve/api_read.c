@@ -347,7 +347,7 @@ static int translate(struct api_ask *a, const struct api_model *m, struct api_er
 int api_read(struct api_ask *a, enum api_kind kind, const char *body, size_t n, const struct api_model *m,
              const struct api_memory *memory, struct api_error *e)
 {
-    *a = (struct api_ask){.kind = kind, .plain = kind == API_COMPLETION};
+    *a = (struct api_ask){.kind = kind, .plain = kind == API_COMPLETION, .calls = m->calls};
     a->root = api_read_object(body, n, e);
     if (!a->root || translate(a, m, e) || check_fields(a, e) ||
         api_check_model(json_object_get(a->root, "model"), kind, m, e) || read_stream(a, e) || read_lengths(a, e) ||

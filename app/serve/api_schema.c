@@ -30,8 +30,7 @@ static json_t *any_value(int depth)
     return json_pack("{s:o}", "anyOf", all);
 }
 
-/* "#/$defs/Name": the one form that is in use. */
-static const json_t *look_up(const json_t *root, const char *ref)
+const json_t *api_look_up(const json_t *root, const char *ref)
 {
     const json_t *at = root;
     if (strncmp(ref, "#/", 2) != 0) return NULL;
@@ -161,7 +160,7 @@ static json_t *resolve_schema(struct resolving *r, const json_t *v, int depth)
     const json_t *ref = json_object_get(v, "$ref"), *all = json_object_get(v, "allOf");
     const bool fixed = json_object_get(v, "enum") || json_object_get(v, "const");
     if (json_is_string(ref)) {
-        const json_t *to = look_up(r->root, json_string_value(ref));
+        const json_t *to = api_look_up(r->root, json_string_value(ref));
         return to ? resolve(r, to, depth, SCHEMA) : stop(r, "it refers to a definition that is not in it");
     }
     if (json_is_array(json_object_get(v, "type")) && !fixed) {

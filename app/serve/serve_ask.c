@@ -205,8 +205,8 @@ static int submit(struct serve *s, struct job *j, struct api_ask *ask, struct ap
     struct request_grammar g = {.schema = ask->schema.data, .n_schema = ask->schema.len, .blanks = !s->model.embedded,
                                 .whole = ask->whole};
     struct err err = {0};
-    const bool own = s->model.calls == FORM_CALLS_OWN;
-    const bool no_grammar = s->model.calls == FORM_CALLS_HARMONY; /* the engine says so to whom asked for one */
+    const bool own = ask->calls == FORM_CALLS_OWN;
+    const bool no_grammar = ask->calls == FORM_CALLS_HARMONY; /* the engine says so to whom asked for one */
     if (own && (!ask->whole || j->whole_call)) { /* families with forms of their own write a call bare */
         g.open = API_CALL_OPEN;
         g.close = "</tool_call>";
@@ -249,13 +249,29 @@ static int take_agent(struct serve *s)
     return least;
 }
 
+static void keep_types(struct job *j, const char *tool, const json_t *parameters)
+{
+    const char *key;
+    json_t *p;
+    json_object_foreach(json_object_get(parameters, "properties"), key, p) {
+        const unsigned types = api_types_of(p, parameters);
+        const char byte = (char)types;
+        if ((types & ~(unsigned)FORM_STRING) == 0) continue;
+        buf_put(&j->types, tool, strlen(tool) + 1);
+        buf_put(&j->types, key, strlen(key) + 1);
+        buf_put(&j->types, &byte, 1);
+    }
+}
+
 static void keep_names(struct job *j, const struct api_ask *ask)
 {
     const json_t *t;
     size_t i;
     json_array_foreach(ask->tools, i, t) {
-        const char *name = json_string_value(json_object_get(json_object_get(t, "function"), "name"));
+        const json_t *f = json_object_get(t, "function");
+        const char *name = json_string_value(json_object_get(f, "name"));
         buf_put(&j->names, name, strlen(name) + 1);
+        if (forms_in_tags(ask->calls)) keep_types(j, name, json_object_get(f, "parameters"));
     }
     for (int k = j->s->model.n_stop; k < ask->n_stop; k++) /* behind the server's own */
         buf_put(&j->stops, ask->stop[k], strlen(ask->stop[k]) + 1);
@@ -288,6 +304,7 @@ static struct job *begin(struct serve *s, struct http_call *c, const struct api_
     j->kind = ask->kind;
     j->voice = voice_of[ask->kind];
     j->plain = ask->plain;
+    j->calls = ask->calls;
     j->stream = ask->stream;
     j->usage = ask->usage;
     j->tools = ask->tools != NULL;
@@ -314,7 +331,7 @@ static int usual_length(const struct serve *s, const struct api_ask *ask, int n_
 
 static int start(struct serve *s, struct job *j, struct api_ask *ask, struct api_error *e)
 {
-    if (j->names.failed || j->stops.failed || j->echo.failed)
+    if (j->names.failed || j->types.failed || j->stops.failed || j->echo.failed)
         return api_fail(e, 500, "no_memory", NULL, "no memory for the request");
     if (ask->plain && !ask->ids && encode_prompt(s, ask, e)) return -1;
     if (count_prompt(s, ask, &j->n_prompt, e)) return -1;
@@ -395,6 +412,7 @@ void serve_gone(void *self, struct http_call *c)
     else s->jobs = j->next;
     if (j->next) j->next->prev = j->prev;
     buf_free(&j->names);
+    buf_free(&j->types);
     buf_free(&j->stops);
     buf_free(&j->echo);
     buf_free(&j->out);

@@ -14,11 +14,23 @@ static bool is_tool(void *self, const char *name)
     return false;
 }
 
+static unsigned type_of(void *self, const char *tool, const char *key)
+{
+    const struct job *j = self;
+    for (const char *at = j->types.data, *end = at + j->types.len; at < end;) {
+        const char *name = at, *parameter = name + strlen(name) + 1;
+        at = parameter + strlen(parameter) + 2;
+        if (strcmp(name, tool) == 0 && strcmp(parameter, key) == 0) return (unsigned char)at[-1];
+    }
+    return FORM_STRING;
+}
+
 void serve_read_calls(struct job *j, struct serve_parts *p)
 {
-    enum form_calls how = j->whole_call ? FORM_CALLS_ANY : j->s->model.calls;
+    enum form_calls how = j->whole_call ? FORM_CALLS_ANY : j->calls;
+    const struct api_tools tools = {is_tool, type_of, j};
     const struct api_part *c = &p->split.call;
-    p->calls = c->n > 0 ? api_read_calls(p->text + c->at, c->n, how, is_tool, j, p->call) : 0;
+    p->calls = c->n > 0 ? api_read_calls(p->text + c->at, c->n, how, &tools, p->call) : 0;
     if (p->calls == 0) { /* it only began like one */
         p->split.content.n = p->n - p->split.content.at;
         return;
@@ -44,7 +56,7 @@ void serve_look(struct job *j, struct serve_parts *p)
     p->tokens = atomic_load_explicit(&j->ans->n_tokens, memory_order_acquire);
     if (j->plain) p->split.content.n = p->n;
     else if (j->whole_call) p->split.call.n = p->n;
-    else api_split(p->text, p->n, j->tools, j->s->model.calls, p->ended, &p->split);
+    else api_split(p->text, p->n, j->tools, j->calls, p->ended, &p->split);
 }
 
 int serve_failure(const struct job *j, const struct serve_parts *p, struct api_error *e)

@@ -2,7 +2,11 @@
  *
  * covers: app/serve/api_read.c app/serve/api_messages.c app/serve/api_schema.c app/serve/api_answer.c
  *         app/serve/api_anthropic.c app/serve/api_responses.c app/serve/api_json.c app/serve/api_ollama.c
+<<<<<<< HEAD
  *         app/serve/api_small.c app/serve/api_vectors.c
+=======
+ *         app/serve/api_small.c app/serve/api_tags.c
+>>>>>>> 1e2c87a (The server reads and tells calls in tags, with the types that tools' schemas say)
  *
  * An input: one letter that says what the rest is (c: a chat's body, p: a completion's, r: a response's, m: a
  * message's, n: one whose tokens are to be counted, o and g: a chat's and a prompt's of Ollama's, w: what /api/show is
@@ -108,6 +112,12 @@ static bool any_name(void *self, const char *name)
     return *name != '\0';
 }
 
+static unsigned any_type(void *self, const char *tool, const char *key)
+{
+    (void)self;
+    return (unsigned char)(*tool + *key);
+}
+
 static bool grows(struct api_part was, struct api_part is)
 {
     return was.n == 0 || (was.at == is.at && was.n <= is.n);
@@ -127,7 +137,8 @@ static void split(enum form_calls how, bool tools, const char *text, size_t n)
     }
     must(grows(was.thinking, end.thinking) && (was.content.n == 0 || was.content.at == end.content.at));
     must(end.call.n > 0 || was.content.n <= end.content.n);
-    int got = end.call.n > 0 ? api_read_calls(text + end.call.at, end.call.n, how, any_name, NULL, call) : 0;
+    const struct api_tools tools_of = {any_name, any_type, NULL};
+    int got = end.call.n > 0 ? api_read_calls(text + end.call.at, end.call.n, how, &tools_of, call) : 0;
     for (int i = 0; i < got; i++) {
         json_t *v = json_loads(json_string_value(call[i].arguments), JSON_DECODE_ANY, NULL);
         json_decref(v);
