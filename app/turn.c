@@ -144,10 +144,12 @@ static size_t visible(struct run *r, size_t n)
     if (!r->ask->tools) return n;
     size_t start = thinking_follow(&r->thinking, text, n), at = MAX(start, r->word), same = 0;
     if (start == n) return n;
-    if (turn_calls(r->a) == FORM_CALLS_HARMONY) return call_behind(r, at, n);
+    const enum form_calls calls = turn_calls(r->a);
+    if (calls == FORM_CALLS_HARMONY) return call_behind(r, at, n);
+    if (forms_in_tags(calls)) return r->word = at + forms_tags_begin(text + at, n - at);
     while (at < n && strchr(" \t\r\n", text[at])) at++;
     r->word = at;
-    const char first = bare[turn_calls(r->a)];
+    const char first = bare[calls];
     if (at < n && first && text[at] == first) return start;
     while (at + same < n && same < sizeof call_open - 1 && text[at + same] == call_open[same]) same++;
     return at + same == n || same == sizeof call_open - 1 ? start : n;
@@ -474,12 +476,13 @@ enum form_calls turn_calls(const struct app *a)
 {
     static const struct { const char *template; enum form_calls calls; } own[] = {
         {"llama3", FORM_CALLS_LLAMA3}, {"mistral-v3", FORM_CALLS_MISTRAL3}, {"mistral-v7", FORM_CALLS_MISTRAL7},
-        {"harmony", FORM_CALLS_HARMONY},
+        {"harmony", FORM_CALLS_HARMONY}, {"qwen3.5", FORM_CALLS_QWEN35}, {"qwen3-coder", FORM_CALLS_QWEN3_CODER},
     };
     enum form_calls calls = FORM_CALLS_OWN;
     for (size_t i = 0; i < COUNT_OF(own) && !a->o->strict_tools; i++)
         if (strcmp(a->info->template, own[i].template) == 0) calls = own[i].calls;
-    return calls == FORM_CALLS_HARMONY && a->info->remote ? FORM_CALLS_OWN : calls; /* a server reads its marks */
+    const bool read = calls == FORM_CALLS_HARMONY || forms_in_tags(calls); /* by a server, which gives calls as JSON */
+    return read && a->info->remote ? FORM_CALLS_OWN : calls;
 }
 
 bool turn_retells(const struct app *a)

@@ -4,6 +4,8 @@
 #include "tests/session_rig.h"
 
 #define CALL(sum) "<tool_call>{\"name\":\"calculator\",\"arguments\":{\"expression\":\"" sum "\"}}</tool_call>"
+#define TAGS(sum) "<tool_call>\n<function=calculator>\n<parameter=expression>\n" sum "\n</parameter>\n</function>\n" \
+                  "</tool_call>"
 #define THOUGHT(text) "<think>\n" text "\n</think>\n\n"
 
 static const char *said[8]; /* what the model answers, one by one; the last again and again */
@@ -152,6 +154,66 @@ TEST(thinking_is_told_to_harmony_without_tags)
     next();
     for (int i = 0; i < s.prompt.n; i++) CHECK_EQ(s.prompt.msgs[i].thought, 0);
     CHECK(strstr(next(), "|assistant:calculator {"));
+    end_all();
+}
+
+/* Before a call in tags, as Qwen 3.5's template has it: what the model reads is what it wrote, word for word. */
+TEST(thinking_before_calls_in_tags)
+{
+    for (int coder = 0; coder < 2; coder++) {
+        begin_as(coder ? "qwen3-coder" : "qwen3.5", true);
+        said[0] = THOUGHT("Six sevens.") "I reckon.\n\n" TAGS("6*7");
+        said[1] = THOUGHT("And one.") "<tool_call><function=calculator><parameter=expression>42+1</parameter></function>";
+        said[2] = THOUGHT("That is it.") "It is 43.";
+        CHECK_EQ(say("what is it?"), 0);
+        CHECK_STR(s.answer.data, "It is 43.");
+        CHECK(go_on(0));
+        CHECK(go_on(1));
+        for (int i = 1; i < 3; i++) CHECK_EQ(exact[i] - parts[i], exact[0] - parts[0]);
+        const char *tools = strstr(heard[0].data, "# Tools\n\nYou have access to the following ");
+        const char *brief = strstr(heard[0].data, "be brief");
+        CHECK(tools && brief && (tools < brief) == !coder);
+        CHECK(strstr(heard[0].data, coder ? "system:be brief\n\n# Tools" : "</IMPORTANT>\n\nbe brief|user:"));
+        CHECK(strstr(next(), "assistant:I reckon.\n\n" TAGS("6*7") "|tool:42|assistant:<tool_call><function=calculator>"));
+        CHECK(!strstr(next(), "<think>"));
+        leave_and_come_back();
+        CHECK(strstr(next(), "assistant:I reckon.\n\n" TAGS("6*7") "|tool:42|"));
+        end_all();
+    }
+}
+
+/* Of several calls the first is made, and told; those that others wrote are told as this model writes them. */
+TEST(calls_are_told_in_the_form_that_the_model_writes)
+{
+    begin_as("qwen3.5", true);
+    said[0] = "I reckon.\n\n" TAGS("6*7") "\n" TAGS("7*8");
+    said[1] = CALL("42+1"); /* it drifts */
+    said[2] = "It is 43.";
+    CHECK_EQ(say("what is it?"), 0);
+    CHECK_EQ(n_said, 3);
+    check_text(number_of(said[0]), JOURNAL_CALL, said[0]);
+    CHECK(strstr(heard[1].data, "|assistant:I reckon.\n\n" TAGS("6*7") "|tool:42|"));
+    CHECK(strstr(heard[2].data, "|assistant:" TAGS("42+1") "|tool:43|"));
+    CHECK(!strstr(heard[2].data, "7*8"));
+    struct engine_info *info = (struct engine_info *)app.info;
+    snprintf(info->template, sizeof info->template, "chatml");
+    CHECK(strstr(next(), "|assistant:" CALL("6*7") "|tool:42|assistant:" CALL("42+1") "|tool:43|"));
+    snprintf(info->template, sizeof info->template, "mistral-v7");
+    CHECK(strstr(next(), "|assistant:[{\"name\": \"calculator\", \"arguments\": {\"expression\": \"6*7\"}, "));
+    end_all();
+}
+
+/* With --strict-tools there is one form alone, and a server gives calls in it. */
+TEST(calls_in_tags_are_for_a_model_that_is_told_of_them)
+{
+    begin_as("qwen3.5", false);
+    CHECK_EQ(turn_calls(&app), FORM_CALLS_QWEN35);
+    opts.strict_tools = true;
+    CHECK_EQ(turn_calls(&app), FORM_CALLS_OWN);
+    opts.strict_tools = false;
+    ((struct engine_info *)app.info)->remote = true;
+    CHECK_EQ(turn_calls(&app), FORM_CALLS_OWN);
+    ((struct engine_info *)app.info)->remote = false;
     end_all();
 }
 

@@ -26,4 +26,16 @@ static inline const char *vocab_file_harmony(void)
     m.chat = "<|start|>{{ m.role }}<|message|>{{ m.content }}<|end|>";
     return vocab_file(&m, "harmony.gguf");
 }
+
+/* A byte a token, with ChatML's marks and a template that writes calls in tags: Qwen3-Coder's, or Qwen 3.5's. */
+static inline const char *vocab_file_tags(bool coder)
+{
+    struct vocab_make m;
+    vocab_make_bpe(&m, "qwen2");
+    vocab_make_add(&m, "<|im_start|>", VOCAB_CONTROL, 0);
+    m.eos = vocab_make_add(&m, "<|im_end|>", VOCAB_CONTROL, 0);
+    m.chat = coder ? "<|im_start|>{{ '<name>' }}{{ '<function=' }}{{ '<parameter=' }}<|im_end|>"
+                   : "<|im_start|>{{ tool | tojson }}{{ '<function=' }}{{ '<parameter=' }}{{ '</think>' }}<|im_end|>";
+    return vocab_file(&m, "tags.gguf");
+}
 #endif

@@ -73,14 +73,16 @@ static int put_tools(struct prompt *p, struct texts *texts, const struct window_
     return 0;
 }
 
-/* The messages of the front; *at: the first item behind it. */
+/* The messages of the front; *at: the first item behind it.  Qwen 3.5 has tools before the rest of its text. */
 static int put_all_front(struct prompt *p, enum form_calls calls, struct texts *texts, const struct window_item *items,
                          size_t n, size_t *at, struct err *err)
 {
     size_t summary = 0;
-    bool apart = has_marks(calls);
+    const bool apart = has_marks(calls), first = calls == FORM_CALLS_QWEN35;
+    for (size_t i = 0; first && i < n && is_front(&items[i]); i++)
+        if (items[i].part == WINDOW_TOOLS && put_front(p, texts, &items[i], &summary, err)) return -1;
     for (*at = 0; *at < n && is_front(&items[*at]); ++*at) {
-        if (apart && items[*at].part == WINDOW_TOOLS) continue;
+        if ((apart || first) && items[*at].part == WINDOW_TOOLS) continue;
         if (put_front(p, texts, &items[*at], &summary, err)) return -1;
     }
     if (calls == FORM_CALLS_MISTRAL3 && put_tools(p, texts, items, n, err)) return -1;
@@ -139,14 +141,31 @@ static int put_result(struct prompt *p, enum form_calls calls, struct texts *tex
     return push(p, m, err);
 }
 
-/* As it was written, what was thought before it included. */
-static int put_plain_call(struct prompt *p, const struct text_entry *thought, const struct text_entry *e,
+/* The first bytes of it as they were written, what was thought before it included. */
+static int put_plain_call(struct prompt *p, const struct text_entry *thought, const struct text_entry *e, size_t len,
                           struct err *err)
 {
     const size_t from = p->lines.len;
-    if (!thought) return push(p, (struct msg){.role = ROLE_ASSISTANT, .text = e->text, .len = e->len}, err);
+    if (!thought) return push(p, (struct msg){.role = ROLE_ASSISTANT, .text = e->text, .len = len}, err);
     buf_put(&p->lines, thought->text, thought->len);
-    buf_put(&p->lines, e->text, e->len);
+    buf_put(&p->lines, e->text, len);
+    return push_line(p, (struct msg){.role = ROLE_ASSISTANT}, from, err);
+}
+
+/* In tags, for a model that writes them: its own as they were written, so that their pages are found again, without
+ * others behind the one that was made.  In our form, for one that writes that: those of a model that wrote tags. */
+static int put_text_call(struct prompt *p, enum form_calls calls, const struct text_entry *thought,
+                         const struct text_entry *e, struct err *err)
+{
+    struct form_call call;
+    const size_t from = p->lines.len, end = forms_tags_end(e->text, e->len);
+    const bool tags = forms_in_tags(calls);
+    if (tags == (end > 0) || forms_read_call_as(FORM_CALLS_ANY, e->text, e->len, &call, NULL))
+        return put_plain_call(p, thought, e, tags && end > 0 ? end : e->len, err);
+    if (thought) buf_put(&p->lines, thought->text, thought->len);
+    if (tags) forms_tags_call(&call, &p->lines);
+    else if (forms_call(call.name, form_text(call.arguments), &p->lines, NULL)) p->lines.failed = true;
+    forms_call_free(&call);
     return push_line(p, (struct msg){.role = ROLE_ASSISTANT}, from, err);
 }
 
@@ -160,8 +179,9 @@ static int put_call(struct prompt *p, enum form_calls calls, struct texts *texts
     struct msg m = {.role = ROLE_ASSISTANT, .call = e->id};
     const struct text_entry *thought = texts_thought(texts, e->id);
     size_t from = p->lines.len;
-    if (!has_marks(calls) || forms_read_call_as(FORM_CALLS_ANY, e->text, e->len, &call, NULL))
-        return put_plain_call(p, thought, e, err);
+    if (!has_marks(calls)) return put_text_call(p, calls, thought, e, err);
+    if (forms_read_call_as(FORM_CALLS_ANY, e->text, e->len, &call, NULL))
+        return put_plain_call(p, thought, e, e->len, err);
     template_call_name(e->id, name);
     if (calls == FORM_CALLS_HARMONY) {
         size_t at = 0;

@@ -6,7 +6,8 @@
  *
  * A model of Mistral's, or of harmony, has its own marks for tools, calls and results (engine/template.h): the tools
  * are a message of their own then, before the system message (v3) or behind it; calls and results are written as it
- * writes them, whoever made them.
+ * writes them, whoever made them.  So are calls in tags (memory/forms.h), whose tools stand in the system message, with
+ * Qwen 3.5 before all else.
  *
  * Threads: the app's. */
 #ifndef PROMPT_H

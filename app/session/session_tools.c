@@ -93,6 +93,7 @@ static int tools_text(struct session *s, struct buf *text, struct err *err)
     int n = names_of(s, name);
     if (calls == FORM_CALLS_MISTRAL3 || calls == FORM_CALLS_MISTRAL7) return forms_mistral_tools(name, n, text, err);
     if (calls == FORM_CALLS_HARMONY) return forms_harmony_tools(name, n, text, err);
+    if (forms_in_tags(calls)) return forms_tags_tools(calls, name, n, text, err);
     int rc = forms_tool_lines(name, n, s->a->o->embedded, &lines, err);
     const struct form_value v[] = {{"tools", {lines.data ? lines.data : "", lines.len}}};
     if (rc == 0) rc = form_render(FORM_TOOLS, v, 1, text, err);
