@@ -198,11 +198,12 @@ TEST(transcript_keeps_what_was_said_before_a_call)
 {
     static const char *const said[] = {"I look.\n\n<tool_call>{}</tool_call>",
                                        "<think>\nHm.\n</think>\n\nI look.\n\n<tool_call>{}</tool_call>",
-                                       "<think>\nHm.\n</think>\n\n<tool_call>{}</tool_call>"};
+                                       "<think>\nHm.\n</think>\n\n<tool_call>{}</tool_call>",
+                                       "I look.\n<tool_call>\n<function=list>\n</function>\n</tool_call>"};
 #define LIST "              list {}\n              | running\n"
     static const char *const seen[] = {"a             I look.\n" LIST,
                                        "a             thought, 22 bytes\n              I look.\n" LIST,
-                                       "a             thought, 22 bytes\n" LIST};
+                                       "a             thought, 22 bytes\n" LIST, "a             I look.\n" LIST};
     for (size_t i = 0; i < COUNT_OF(said); i++) {
         struct transcript *t = open_it(plenty);
         text(t, "a", said[i]);
@@ -215,6 +216,31 @@ TEST(transcript_keeps_what_was_said_before_a_call)
         transcript_close(t);
     }
 #undef LIST
+}
+
+/* Nothing of a call that is being written is seen behind words, in whatever pieces it comes; what only looked like one
+ * is. */
+TEST(transcript_hides_a_call_that_is_being_written_behind_words)
+{
+    static const char said[] = "I look.\n\n<tool_call>\n<function=f>\n</function>\n</tool_call>";
+    struct transcript *t = open_it(plenty);
+    for (size_t i = 0; said[i]; i++) {
+        text(t, "a", (char[]){said[i], '\0'});
+        const char *shown = screen(t, 80, 8);
+        CHECK(!strchr(shown, '<') && !strstr(shown, "function"));
+        CHECK_EQ(strstr(shown, "writes a call of a tool") != NULL, i >= strlen("I look.\n\n"));
+        if (i > strlen("I look.")) CHECK(strncmp(shown, "a             I look.\n", 22) == 0);
+    }
+    end(t, "a", "stop", said); /* and none came of it */
+    CHECK(strstr(screen(t, 80, 8), "function=f"));
+    transcript_close(t);
+    t = open_it(plenty);
+    text(t, "b", "One.\n<tool");
+    CHECK(!strstr(screen(t, 80, 8), "<tool"));
+    text(t, "b", "box>\n\nTwo.");
+    const char *shown = screen(t, 80, 8);
+    CHECK(strstr(shown, "<toolbox>") && strstr(shown, "Two.") && !strstr(shown, "writes a call"));
+    transcript_close(t);
 }
 
 /* Without the names that events have. */

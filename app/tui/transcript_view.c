@@ -73,12 +73,18 @@ bool transcript_is_call(const struct entry *e, size_t from)
     return same == sizeof open - 1 || (e->open && same > 0 && at + same == n);
 }
 
-/* Where what a model says before its call ends, which has a blank line behind it; at: it says nothing. */
+/* Where what a model says before its call ends: at a line that is, or may become, one; blanks are looked at once.  The
+ * text's end: it has none. */
 static size_t end_before_call(const struct entry *e, size_t at)
 {
-    static const char call[] = "\n\n<tool_call>";
-    const char *found = at < e->text.len ? memmem(e->text.data + at, e->text.len - at, call, sizeof call - 1) : NULL;
-    return found ? (size_t)(found - e->text.data) : at;
+    const char *text = e->text.data;
+    const size_t n = e->text.len;
+    while (at < n && !transcript_is_call(e, at)) {
+        while (at < n && strchr(" \t\r\n", text[at])) at++;
+        const char *newline = at < n ? memchr(text + at, '\n', n - at) : NULL;
+        at = newline ? (size_t)(newline - text) + 1 : n;
+    }
+    return at;
 }
 
 static void put_answer(struct entry *e, int columns, bool utf8)
@@ -91,12 +97,9 @@ static void put_answer(struct entry *e, int columns, bool utf8)
         put_lines(&s->out, text, skip, MD_MARK | MD_ITALIC, 0, false);
     else if (s->settled.source == 0 && skip > 0)
         put_said(&s->out, MD_MARK, "%s, %zu bytes", skip == n && e->open ? "thinks" : "thought", skip);
-    if (e->call) n = end_before_call(e, skip);
-    if (e->call && n == skip) return;
-    if (e->open && n > skip && transcript_is_call(e, skip)) {
-        put_said(&s->out, MD_MARK, "writes a call of a tool, %zu bytes", n - skip);
-        return;
-    }
+    const size_t whole = n;
+    if (e->call || e->open) n = end_before_call(e, MAX(s->settled.source, skip));
+    if (e->call && n == whole) n = skip; /* it is amid a line */
     struct md md = s->settled.md;
     bool all = true;
     for (size_t at = MAX(s->settled.source, skip); at < n;) {
@@ -109,7 +112,8 @@ static void put_answer(struct entry *e, int columns, bool utf8)
         s->settled.text = s->out.text.len;
         s->settled.lines = s->out.n_lines;
     }
-    if (e->open && n == 0)
+    if (e->open && n < whole) put_said(&s->out, MD_MARK, "writes a call of a tool, %zu bytes", whole - n);
+    if (e->open && whole == 0)
         put_said(&s->out, MD_MARK, "reads the prompt: %" PRId64 " of %" PRId64 " tokens", e->done, e->of);
 }
 
