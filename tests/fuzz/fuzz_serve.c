@@ -149,13 +149,21 @@ static void split(enum form_calls how, bool tools, const char *text, size_t n)
     json_decref(s);
 }
 
+static enum form_calls family_of(uint8_t byte)
+{
+    static const enum form_calls of[] = {FORM_CALLS_OWN, FORM_CALLS_LLAMA3, FORM_CALLS_HARMONY, FORM_CALLS_MISTRAL3,
+                                         FORM_CALLS_MISTRAL7};
+    if (byte & 128) return byte & 1 ? FORM_CALLS_QWEN3_CODER : FORM_CALLS_QWEN35;
+    return of[byte % COUNT_OF(of)];
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 2 || size > 1 << 16) return 0;
     char *text = malloc(size); /* its own block: reading past the end is seen */
     must(text != NULL);
     memcpy(text, data + 2, size - 2);
-    enum form_calls how = (enum form_calls)(data[1] % FORM_CALLS_ANY);
+    const enum form_calls how = family_of(data[1]);
     switch (data[0]) {
     case 'c': read_body(API_CHAT, how, data[1] & 16, text, size - 2); break;
     case 'p': read_body(API_COMPLETION, how, false, text, size - 2); break;
