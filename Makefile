@@ -57,7 +57,7 @@ x86      := $(filter x86_64% amd64% i386% i486% i586% i686%,$(machine))
 # test_kernels_X once more as test_emulated_X, with AVX2 doing what AVX-512 and VNNI do, for machines without those.
 # Where the processor has all of it test_kernels_X runs the real kernels, and these, which take minutes, run only if T
 # is given.
-emulated := $(if $(x86),$(addprefix test_emulated_,attn cpu kv))
+emulated := $(if $(x86),$(addprefix test_emulated_,attn cpu kv mix))
 cpu_has   = $(shell grep -o -w -m 1 '$1' /proc/cpuinfo 2>/dev/null)
 real      = $(and $(call cpu_has,avx512_vnni),$(call cpu_has,avx_vnni))
 wanted_emulated = $(if $(T),$(emulated),$(if $(real),,$(emulated)))

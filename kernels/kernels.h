@@ -148,13 +148,21 @@ struct kern_mix {
     const float *dev_bias; /* (n) added to its logits, or NULL */
 };
 
+/* A feed-forward beside a mixture's, through which every row goes: as much of what it comes to as sigmoid(let n) says, n
+ * the normed row, is added after the chosen experts' (Qwen's reports on Qwen1.5-MoE, 2024, and later). */
+struct kern_shared {
+    struct kmat gate, up, down; /* (ff, embd) twice, (embd, ff), of a width of its own; gate.cols 0: there is none */
+    const float *dev_let;       /* (embd) */
+};
+
 struct kern_ffn {
     const float *dev_norm; /* (embd) */
     float eps;
     struct kmat gate, up, down; /* (ff, embd) twice, (embd, ff); of a mixture n times as many rows */
-    enum kern_act act;
+    enum kern_act act;          /* of all feed-forwards */
     const float *dev_post; /* (embd) norm of what the step adds, of the same eps; or NULL.  A mixture has none */
     struct kern_mix mix;
+    struct kern_shared shared; /* of a mixture alone */
     const float *dev_bg, *dev_bu, *dev_bd; /* added to the three's products: as many as they have rows; or NULL */
 };
 
@@ -196,6 +204,7 @@ struct kern_dims {
     int embd, heads, kv_heads, head_dim, ff, vocab;
     int max_rows, max_outs, max_ctx, max_seqs;
     int experts, used; /* 0 and 0, or those of struct kern_mix; ff is one expert's */
+    int shared;        /* width of struct kern_shared's; 0: there is none */
     int keys, values, state_dim; /* of layers that keep a state; 0: there are none */
 };
 
@@ -305,7 +314,7 @@ struct kern {
                    void *dev_work, struct err *err);
 
     /* x += Wdown(act(Wgate norm(x) + bg) * (Wup norm(x) + bu)) + bd, by dev_post normed before it is added; of a
-     * mixture the weighted sum of its chosen experts' in rising order of their numbers. */
+     * mixture the weighted sum of its chosen experts' in rising order of their numbers, and of the shared one's. */
     int (*ffn)(struct kdev *d, struct kstream *st, int rows, const struct kern_ffn *w, float *dev_x, void *dev_work,
                struct err *err);
 

@@ -8,6 +8,7 @@
  * A KV page:  [layer][k, v][token 0..15][kv head][head_dim]  of float, half, or blocks of Q8_0 as in a file. */
 #include "kernels/ref_math.h"
 #include "kernels/state.h"
+#include <math.h>
 
 struct kdev {
     bool round_activations;
@@ -117,7 +118,7 @@ static size_t ref_work_bytes(const struct kern_dims *n)
 {
     struct ref_work w;
     int heads = MAX(n->heads, n->kv_heads) * n->head_dim, channels = (2 * n->keys + n->values) * n->state_dim;
-    int widest = MAX(MAX(MAX(n->embd, n->ff), MAX(heads, channels)), n->experts);
+    int widest = MAX(MAX(MAX(n->embd, MAX(n->ff, n->shared)), MAX(heads, channels)), n->experts);
     size_t matmul = ref_work_cut(&w, NULL, widest, widest);
     size_t scores = (size_t)n->max_ctx * sizeof(double), sample = kern_choose_bytes(n->vocab);
     return size_align(MAX(matmul, MAX(scores, sample)), 64);
@@ -355,6 +356,17 @@ static void feed(const struct kdev *d, const struct kern_ffn *f, struct ref_work
     ref_matmul(d->round_activations, &f->down, f->dev_bd, w->mid, w);
 }
 
+/* w->sum += what the shared expert makes of the normed row, as far as it is let. */
+static void add_shared(const struct kdev *d, const struct kern_ffn *f, struct ref_work *w)
+{
+    const struct kern_shared *s = &f->shared;
+    const struct kern_ffn one = {.gate = s->gate, .up = s->up, .down = s->down, .act = f->act};
+    double let = 0;
+    for (int i = 0; i < s->gate.cols; i++) let += (double)s->dev_let[i] * w->norm[i];
+    feed(d, &one, w);
+    for (int i = 0; i < s->down.rows; i++) w->sum[i] += w->out[i] / (1 + exp(-let));
+}
+
 /* The same of the experts that the row's logits choose. */
 static void feed_mix(const struct kdev *d, const struct kern_ffn *f, struct ref_work *w)
 {
@@ -370,6 +382,7 @@ static void feed_mix(const struct kdev *d, const struct kern_ffn *f, struct ref_
         feed(d, &one, w);
         for (int i = 0; i < embd; i++) w->sum[i] += weight[e] * w->out[i];
     }
+    if (f->shared.gate.cols) add_shared(d, f, w);
     memcpy(w->out, w->sum, (size_t)embd * sizeof *w->out);
 }
 
@@ -378,10 +391,14 @@ static int ref_ffn(struct kdev *d, struct kstream *st, int rows, const struct ke
 {
     (void)st, (void)err;
     const int n = MAX(f->mix.n, 1), embd = f->gate.cols, ff = f->gate.rows / n;
+    const int widest = MAX(MAX(embd, ff), f->shared.gate.rows);
+    const struct kern_shared *s = &f->shared;
     struct ref_work w;
     assert(f->up.rows == f->gate.rows && f->up.cols == embd && f->down.rows == n * embd && f->down.cols == ff);
     assert(!f->mix.n || (f->mix.router.rows == n && f->mix.router.cols == embd && !f->dev_post));
-    ref_work_cut(&w, dev_work, MAX(embd, ff), MAX(MAX(embd, ff), n));
+    assert(!s->gate.cols || (f->mix.n && s->gate.cols == embd && s->up.cols == embd && s->down.rows == embd));
+    assert(s->up.rows == s->gate.rows && s->down.cols == s->gate.rows);
+    ref_work_cut(&w, dev_work, widest, MAX(widest, n));
     for (int r = 0; r < rows; r++) {
         float *row = x + (size_t)r * (size_t)embd;
         ref_rms_norm(row, f->dev_norm, embd, f->eps, w.norm);

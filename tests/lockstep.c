@@ -40,12 +40,13 @@ void lockstep(struct dice *dice, const struct rig_shape *s, const struct kern *k
     struct dice same = *dice;
     struct rig *a = rig_open(dice, m, kern_ref(), &judge, ROWS, SEQS, CTX);
     struct rig *b = rig_open(&same, m, k, cfg, ROWS, SEQS, CTX);
-    char what[160];
+    char what[180];
     int len[SEQS] = {0};
     /* A value between the matrices that lies at the edge of two integers may be rounded to either. */
-    const double ffn_tol = ktype_info(s->down)->block > 1 ? MAX(tol, 0.01) : tol;
-    snprintf(what, sizeof what, "%s, %d of %d experts, table %s q %s k %s v %s o %s gate %s up %s down %s kv %s",
-             cfg && cfg->isa ? cfg->isa : k->name, s->used, s->experts,
+    const bool edges = ktype_info(s->down)->block > 1 || ktype_info(s->shared_down)->block > 1;
+    const double ffn_tol = edges ? MAX(tol, 0.01) : tol;
+    snprintf(what, sizeof what, "%s, %d of %d experts, shared %d, table %s q %s k %s v %s o %s gate %s up %s down %s kv %s",
+             cfg && cfg->isa ? cfg->isa : k->name, s->used, s->experts, s->shared,
              ktype_info(s->table)->name, ktype_info(s->q)->name, ktype_info(s->k)->name, ktype_info(s->v)->name,
              ktype_info(s->o)->name, ktype_info(s->gate)->name, ktype_info(s->up)->name, ktype_info(s->down)->name,
              ktype_info(s->kv)->name);
@@ -113,6 +114,14 @@ struct rig_shape lockstep_mix(struct dice *d, bool floats)
     s.used = 1 + dice_below(d, MIN(s.experts, most));
     s.router = dice_below(d, 3) ? KT_F32 : s.gate;
     if (s.experts > 9 && s.ff > 256) s.ff = 256;
+    return s;
+}
+
+struct rig_shape lockstep_shared(struct dice *d, bool floats)
+{
+    struct rig_shape s = lockstep_mix(d, floats);
+    s.shared_gate = s.up, s.shared_up = s.gate, s.shared_down = s.down;
+    s.shared = floats ? 1 + dice_below(d, 150) : MAX(ktype_info(s.down)->block, 32) * (1 + dice_below(d, 5));
     return s;
 }
 

@@ -9,6 +9,9 @@ struct rig_shape lockstep_shape(struct dice *d, bool floats);
 /* The same with a mixture of experts, of whole groups of 32 rows each. */
 struct rig_shape lockstep_mix(struct dice *dice, bool floats);
 
+/* The same with a shared expert, whose width and types are others. */
+struct rig_shape lockstep_shared(struct dice *dice, bool floats);
+
 /* One of both, often with what gpt-oss has: sinks, biases of the feed-forward, its activation, MXFP4. */
 struct rig_shape lockstep_oss(struct dice *dice, bool floats);
 

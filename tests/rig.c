@@ -165,6 +165,11 @@ struct rig_model *rig_model(struct dice *d, const struct rig_shape *s)
     model_mat(m, d, RIG_DOWN, s->down, n * s->embd, s->ff);
     model_mat(m, d, RIG_TABLE, s->table, s->vocab, s->embd);
     if (s->experts) model_mat(m, d, RIG_ROUTER, s->router, s->experts, s->embd);
+    if (s->shared) {
+        model_mat(m, d, RIG_SHARED_GATE, s->shared_gate, s->shared, s->embd);
+        model_mat(m, d, RIG_SHARED_UP, s->shared_up, s->shared, s->embd);
+        model_mat(m, d, RIG_SHARED_DOWN, s->shared_down, s->embd, s->shared);
+    }
     m->norm = random_floats(d, s->embd, 0.2f, 1.0f);
     m->widest = widest(m);
     m->bias = random_floats(d, m->widest, 0.5f, 0);
@@ -345,7 +350,7 @@ struct rig *rig_open(struct dice *d, const struct rig_model *m, const struct ker
     const struct kern_dims dims = {.embd = s->embd, .heads = s->heads, .kv_heads = s->kv_heads,
                                    .head_dim = s->head_dim, .ff = s->ff, .vocab = s->vocab, .max_rows = max_rows,
                                    .max_outs = max_rows, .max_ctx = ctx, .max_seqs = seqs, .experts = s->experts,
-                                   .used = s->used};
+                                   .used = s->used, .shared = s->shared};
     if (k->ready) CHECK_EQ(k->ready(r->d, &dims, &err), 0);
     r->work_bytes = k->work_bytes(&dims);
     r->work = rig_memory(r->work_bytes);
@@ -417,6 +422,8 @@ void rig_do(struct rig *r, enum rig_step step, int layer, const struct kern_batc
     const struct kern_ffn ffn = {.dev_norm = norm, .eps = 1e-5f, .gate = r->mat[RIG_GATE], .up = r->mat[RIG_UP],
                                  .down = r->mat[RIG_DOWN], .act = s->act, .dev_post = s->experts ? NULL : post,
                                  .mix = {s->experts, s->used, r->mat[RIG_ROUTER], more},
+                                 .shared = {r->mat[RIG_SHARED_GATE], r->mat[RIG_SHARED_UP], r->mat[RIG_SHARED_DOWN],
+                                            rig_there(r, m->post)},
                                  .dev_bg = some, .dev_bu = more, .dev_bd = more ? more + m->widest : NULL};
     float *x = rig_there(r, r->x), *q = rig_there(r, r->q), *att = rig_there(r, r->att);
     float *logits = rig_there(r, r->logits);

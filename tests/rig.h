@@ -33,6 +33,8 @@ struct rig_shape {
     float attn_cap, out_cap, scale;
     int experts, used; /* 0: no mixture; ff is one expert's */
     enum ktype router;
+    int shared; /* width of an expert beside the mixture's, which rig_model's post lets through; 0: there is none */
+    enum ktype shared_gate, shared_up, shared_down;
 };
 
 /* All types of matrices that can be multiplied. */
@@ -45,7 +47,8 @@ extern const char *const rig_isas[RIG_ISAS];
 const struct cpu_isa *rig_isa(size_t i);
 
 enum { RIG_GROUPS = 2 };
-enum { RIG_Q, RIG_K, RIG_V, RIG_O, RIG_GATE, RIG_UP, RIG_DOWN, RIG_TABLE, RIG_ROUTER, RIG_MATS };
+enum { RIG_Q, RIG_K, RIG_V, RIG_O, RIG_GATE, RIG_UP, RIG_DOWN, RIG_TABLE, RIG_ROUTER, RIG_SHARED_GATE,
+       RIG_SHARED_UP, RIG_SHARED_DOWN, RIG_MATS };
 
 /* The model as a file has it; layers share their weights. */
 struct rig_model {
@@ -64,7 +67,7 @@ void rig_model_free(struct rig_model *m);
  * memory of its own then takes it there, with bytes of 0xff around that must stay, and what is below is the host's
  * copy: each step begins by copying it there and ends by copying it back. */
 extern bool rig_apart;
-enum { RIG_COPIES = 20 };
+enum { RIG_COPIES = 24 };
 struct rig_copy {
     void *here, *there; /* here NULL: the host has none */
     size_t size;

@@ -43,6 +43,7 @@ TEST(a_mixture_of_every_type_agrees_with_the_reference_and_a_row_has_its_bits_in
     for (size_t t = 0; t < RIG_TYPES; t++) {
         struct rig_shape s = mix_of(rig_types[t], 5, 2);
         s.ffn_bias = t % 2, s.act = t % 2 ? KERN_OSS : KERN_SILU;
+        if (t % 2 == 0) s.shared = 2 * s.embd, s.shared_gate = s.shared_up = s.shared_down = rig_types[t];
         const double tol = ktype_info((uint32_t)rig_types[t])->block > 1 ? 0.01 : 1e-5; /* as lockstep() has it */
         const struct kern_config rounded = {.round_activations = true};
         struct rig_model *m = rig_model(&dice, &s);
@@ -97,6 +98,9 @@ TEST(experts_of_a_matrix_lie_behind_each_other_and_workspace_for_them_is_taken_o
         CHECK_EQ(k->mat_bytes(rig_types[t], 7 * 96, 256), 7 * k->mat_bytes(rig_types[t], 96, 256));
     dims.experts = 128, dims.used = 8;
     CHECK(k->work_bytes(&dims) > dense + (size_t)(40 * 8 * 256 * 2) * sizeof(float));
+    const size_t many = k->work_bytes(&dims);
+    dims.shared = 512;
+    CHECK(k->work_bytes(&dims) >= many + (size_t)(40 * (2 * 512 + 256)) * sizeof(float));
     dims.embd = dims.ff = 1 << 30, dims.max_rows = 1 << 28;
     CHECK_EQ(k->work_bytes(&dims), SIZE_MAX);
     dims = (struct kern_dims){.embd = 32, .heads = 1, .kv_heads = 1, .head_dim = 32, .ff = 32, .vocab = 40,

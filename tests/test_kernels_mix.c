@@ -5,7 +5,7 @@
 #include "tests/check.h"
 #include "tests/lockstep.h"
 
-enum { MATS = 4 }; /* gate, up, down, router */
+enum { MATS = 7 }; /* gate, up, down, router; a shared expert's gate, up, down */
 enum { SHAPES = CHECK_SANITIZED ? 1 : 9 };
 
 TEST(every_step_agrees_with_the_reference_with_a_mixture_of_experts)
@@ -19,9 +19,21 @@ TEST(every_step_agrees_with_the_reference_with_a_mixture_of_experts)
         }
 }
 
+TEST(every_step_agrees_with_the_reference_with_a_shared_expert_beside_the_mixture)
+{
+    struct dice dice = {16};
+    for (size_t i = 0; i < RIG_ISAS; i++)
+        for (int round = 0; round < SHAPES && rig_isa(i); round++) {
+            struct rig_shape s = lockstep_shared(&dice, round % 3 == 2);
+            const struct kern_config cfg = {.threads = 1 + round % 4, .isa = rig_isas[i]};
+            lockstep(&dice, &s, kern_cpu(), &cfg, true, 2, 1e-5);
+        }
+}
+
 struct mixture {
     int embd, ff, n, used, rows;
     enum ktype type[MATS];
+    int shared; /* its width; 0: there is none */
 };
 
 struct step {
@@ -29,7 +41,7 @@ struct step {
     struct kdev *d;
     struct kern_ffn ffn;
     struct kmat mat[MATS];
-    float *norm;
+    float *norm, *let;
     uint8_t *work;
     size_t work_bytes;
     struct mixture s;
@@ -38,16 +50,17 @@ struct step {
 /* The workspace has nothing to spare, as all that a rig has. */
 static struct step *step_open(struct dice *dice, const struct mixture *s, const struct kern_config *cfg)
 {
-    const int in[MATS] = {s->embd, s->embd, s->ff, s->embd};
-    const int out[MATS] = {s->n * s->ff, s->n * s->ff, s->n * s->embd, s->n};
-    const struct kern_dims dims = {.embd = s->embd, .ff = s->ff, .max_rows = s->rows, .experts = s->n, .used = s->used};
+    const int in[MATS] = {s->embd, s->embd, s->ff, s->embd, s->embd, s->embd, s->shared};
+    const int out[MATS] = {s->n * s->ff, s->n * s->ff, s->n * s->embd, s->n, s->shared, s->shared, s->embd};
+    const struct kern_dims dims = {.embd = s->embd, .ff = s->ff, .max_rows = s->rows, .experts = s->n, .used = s->used,
+                                   .shared = s->shared};
     struct step *t = calloc(1, sizeof *t);
     CHECK(t);
     t->k = kern_cpu();
     t->s = *s;
     t->d = t->k->open(cfg, NULL);
     CHECK(t->d);
-    for (int i = 0; i < MATS; i++) {
+    for (int i = 0; i < (s->shared ? MATS : 4); i++) {
         uint8_t *file = rig_memory(rig_file_bytes(s->type[i], out[i], in[i]));
         rig_weights(dice, s->type[i], out[i], in[i], file);
         t->mat[i] = (struct kmat){s->type[i], out[i], in[i], rig_memory(t->k->mat_bytes(s->type[i], out[i], in[i]))};
@@ -55,11 +68,13 @@ static struct step *step_open(struct dice *dice, const struct mixture *s, const 
         rig_release(file, rig_file_bytes(s->type[i], out[i], in[i]));
     }
     t->norm = rig_memory((size_t)s->embd * sizeof *t->norm);
-    for (int i = 0; i < s->embd; i++) t->norm[i] = dice_float(dice, 1);
+    t->let = rig_memory((size_t)s->embd * sizeof *t->let);
+    for (int i = 0; i < s->embd; i++) t->norm[i] = dice_float(dice, 1), t->let[i] = dice_float(dice, 0.1f);
     t->work_bytes = t->k->work_bytes(&dims);
     t->work = rig_memory(t->work_bytes);
     t->ffn = (struct kern_ffn){.dev_norm = t->norm, .eps = 1e-5f, .gate = t->mat[0], .up = t->mat[1],
-                               .down = t->mat[2], .mix = {s->n, s->used, t->mat[3], NULL}};
+                               .down = t->mat[2], .mix = {s->n, s->used, t->mat[3], NULL},
+                               .shared = {t->mat[4], t->mat[5], t->mat[6], t->let}};
     return t;
 }
 
@@ -73,8 +88,10 @@ static void step_close(struct step *t)
 {
     t->k->close(t->d);
     for (int i = 0; i < MATS; i++)
-        rig_release(t->mat[i].dev_data, t->k->mat_bytes(t->mat[i].type, t->mat[i].rows, t->mat[i].cols));
+        if (t->mat[i].dev_data)
+            rig_release(t->mat[i].dev_data, t->k->mat_bytes(t->mat[i].type, t->mat[i].rows, t->mat[i].cols));
     rig_release(t->norm, (size_t)t->s.embd * sizeof *t->norm);
+    rig_release(t->let, (size_t)t->s.embd * sizeof *t->let);
     rig_release(t->work, t->work_bytes);
     free(t);
 }
@@ -87,11 +104,16 @@ static float *rows_of(struct dice *dice, const struct mixture *s)
 }
 
 static const struct mixture kinds[] = {
-    {256, 512, 3, 2, 300, {KT_Q4_K, KT_Q4_K, KT_Q6_K, KT_F32}},
-    {160, 96, 9, 4, 70, {KT_Q8_0, KT_Q4_0, KT_Q5_1, KT_Q8_0}},
-    {64, 64, 40, 8, 33, {KT_F16, KT_Q8_0, KT_BF16, KT_F16}},
-    {96, 32, 70, KERN_USED, 5, {KT_F32, KT_F32, KT_Q5_0, KT_F32}},
-    {32, 32, KERN_EXPERTS, 2, 20, {KT_Q4_1, KT_Q5_0, KT_Q8_0, KT_F32}},
+    {256, 512, 3, 2, 300, {KT_Q4_K, KT_Q4_K, KT_Q6_K, KT_F32}, 0},
+    {160, 96, 9, 4, 70, {KT_Q8_0, KT_Q4_0, KT_Q5_1, KT_Q8_0}, 0},
+    {64, 64, 40, 8, 33, {KT_F16, KT_Q8_0, KT_BF16, KT_F16}, 0},
+    {96, 32, 70, KERN_USED, 5, {KT_F32, KT_F32, KT_Q5_0, KT_F32}, 0},
+    {32, 32, KERN_EXPERTS, 2, 20, {KT_Q4_1, KT_Q5_0, KT_Q8_0, KT_F32}, 0},
+    {256, 256, 3, 2, 300, {KT_Q4_K, KT_Q4_K, KT_Q6_K, KT_F32, KT_Q5_K, KT_Q4_K, KT_Q4_K}, 768},
+    {64, 64, 20, 8, 33, {KT_F16, KT_F32, KT_BF16, KT_F16, KT_F32, KT_Q8_0, KT_F16}, 75},
+    {96, 64, 9, 4, 70, {KT_Q8_0, KT_Q4_0, KT_Q5_1, KT_Q8_0, KT_Q4_0, KT_Q8_0, KT_Q8_0}, 32},
+    {32, 96, KERN_EXPERTS, 2, 20, {KT_Q4_1, KT_Q5_0, KT_Q8_0, KT_F32, KT_F32, KT_F16, KT_F32}, 1},
+    {32, 32, 2, 1, 33, {KT_F16, KT_F32, KT_F32, KT_F32, KT_F32, KT_F32, KT_F16}, 1000}, /* most of all that is needed */
 };
 enum { KINDS = COUNT_OF(kinds) };
 
@@ -101,7 +123,7 @@ TEST(a_mixture_of_one_expert_has_the_bits_of_the_dense_step)
     struct dice dice = {31};
     for (int i = 0; i < KINDS; i++) {
         struct mixture s = kinds[i];
-        s.n = s.used = 1;
+        s.n = s.used = 1, s.shared = 0;
         struct step *t = step_open(&dice, &s, &(struct kern_config){.threads = 1 + i % 3});
         const size_t bytes = (size_t)(s.rows * s.embd) * sizeof(float);
         float *x = rows_of(&dice, &s), *y = rig_memory(bytes);
@@ -178,7 +200,7 @@ TEST(a_row_of_no_numbers_is_itself_none_and_leaves_the_others_alone)
 TEST(equal_experts_are_chosen_from_the_first_on)
 {
     struct dice dice = {34};
-    const struct mixture s = {64, 32, 6, 2, 3, {KT_F32, KT_F32, KT_F32, KT_F32}};
+    const struct mixture s = {64, 32, 6, 2, 3, {KT_F32, KT_F32, KT_F32, KT_F32}, 0};
     struct step *t = step_open(&dice, &s, &(struct kern_config){.threads = 1});
     const size_t bytes = (size_t)(s.rows * s.embd) * sizeof(float);
     float *same = rig_memory((size_t)(s.n * s.embd) * sizeof *same);

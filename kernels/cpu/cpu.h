@@ -118,7 +118,7 @@ struct cpu_expert {
     const int32_t *row;
     const float *weight;
 };
-/* All of them, one at least, in the order that they have. */
+/* All of them, one at least, in the order that they have; all but the last are of the same sizes. */
 void cpu_mul_mix(struct kdev *d, const struct cpu_expert *expert, int experts, enum kern_act act, float *x);
 
 /* ------------------------------------------------------------------------ steps */

@@ -140,10 +140,12 @@ static int even_chunk(const struct cpu_tiles *tiles, int units, size_t unit, boo
     return (units + chunks - 1) / chunks;
 }
 
+static int groups_of(const struct kmat *m) { return (m->rows + ISA_GROUP - 1) / ISA_GROUP; }
+
 static struct factor factor_of(const struct kdev *d, const struct cpu_input *in, const struct kmat *m)
 {
     const struct ktype_info *type = ktype_info(m->type);
-    struct factor f = {.m = m, .groups = (m->rows + ISA_GROUP - 1) / ISA_GROUP, .units = m->cols / type->block,
+    struct factor f = {.m = m, .groups = groups_of(m), .units = m->cols / type->block,
                        .acts = type->block / 32, .unit = (size_t)ISA_GROUP * (size_t)type->bytes,
                        .group_bytes = pack_group_bytes(m->type, m->cols)};
     assert(m->dev_data && m->rows > 0 && m->cols == in->cols && (in->act || !cpu_is_int(m->type)));
@@ -356,7 +358,7 @@ void cpu_mul_gate(struct kdev *d, const struct cpu_gate *g, enum kern_act act)
 struct mix_job {
     const struct kdev *d;
     const struct cpu_expert *expert;
-    int experts, groups; /* groups: of one of them */
+    int experts, groups; /* groups: of each of them but the last, which may be of another width */
     enum kern_act act;
     float *x;
 };
@@ -366,13 +368,14 @@ static void gate_groups(void *arg, int first, int end, int who)
 {
     const struct mix_job *m = arg;
     while (first < end) {
-        const int which = first / m->groups, from = first % m->groups, n = MIN(m->groups - from, end - first);
+        const int which = MIN(first / m->groups, m->experts - 1), from = first - which * m->groups;
         const struct cpu_gate *g = &m->expert[which].gate;
         struct mul_job j = gate_job(m->d, g, m->act);
         j.factor[0] = factor_of(m->d, &g->in, &g->gate);
         j.y[0] = g->h;
         j.beyond = which + 1 < m->experts ? m->expert[which + 1].gate.gate.dev_data : NULL;
-        j.last = m->groups - 1;
+        j.last = j.factor[0].groups - 1;
+        const int n = MIN(j.factor[0].groups - from, end - first);
         mul_groups(&j, from, from + n, who);
         first += n;
     }
@@ -389,14 +392,15 @@ static void mix_groups(void *arg, int first, int end, int who)
         j.y[0] = m->x;
         j.last = end - 1;
         if (e + 1 < m->expert + m->experts)
-            j.beyond = (const uint8_t *)e[1].down.dev_data + (size_t)first * j.factor[0].group_bytes;
+            j.beyond = (const uint8_t *)e[1].down.dev_data +
+                       (size_t)first * pack_group_bytes(e[1].down.type, e[1].down.cols);
         mul_groups(&j, first, end, who);
     }
 }
 
 void cpu_mul_mix(struct kdev *d, const struct cpu_expert *expert, int experts, enum kern_act act, float *x)
 {
-    struct mix_job m = {d, expert, experts, expert->gate.gate.rows / ISA_GROUP, act, x};
-    crew_run(d->crew, experts * m.groups, gate_groups, &m);
+    struct mix_job m = {d, expert, experts, groups_of(&expert->gate.gate), act, x};
+    crew_run(d->crew, (experts - 1) * m.groups + groups_of(&expert[experts - 1].gate.gate), gate_groups, &m);
     crew_run(d->crew, expert->down.rows / ISA_GROUP, mix_groups, &m);
 }

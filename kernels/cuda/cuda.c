@@ -291,7 +291,7 @@ static size_t cuda_work_bytes(const struct kern_dims *n)
     if (!lay_pass(rows, n->max_outs, MAX(n->max_seqs, 1), stride, KERN_GROUPS, &l)) return SIZE_MAX;
     if (!lay_scratch(rows, n->embd, (int)cols, (int)most, (int)most, &s)) return SIZE_MAX;
     if (!sampler_lay(n->max_outs, n->vocab, &p)) return SIZE_MAX;
-    if (n->experts && !mix_lay(rows, n->embd, n->ff, n->experts, n->used, &x)) return SIZE_MAX;
+    if (n->experts && !mix_lay(rows, n, &x)) return SIZE_MAX;
     if (n->values && !delta_most(n, rows, &e)) return SIZE_MAX;
     s.end = MAX(MAX(MAX(s.end, p.end), MAX(parts_bytes(n), x.end)), e.end);
     return l.end > SIZE_MAX / 2 || s.end > SIZE_MAX / 2 ? SIZE_MAX : (size_t)(l.end + s.end);

@@ -170,7 +170,9 @@ int run_attn(struct gpu *g, const struct gpu_attn *a);
 int run_delta(struct gpu *g, const struct gpu_delta *d);
 int run_let(struct gpu *g, size_t n, const float *gate, float *att);
 int run_route(struct gpu *g, const struct gpu_mix *m);
-int run_mix(struct gpu *g, const struct gpu_mix *m, int cols, const float *y, float *x);
+int run_let_rows(struct gpu *g, int rows, int cols, const float *x, const float *w, float *let);
+int run_mix(struct gpu *g, const struct gpu_mix *m, int cols, const float *y, const float *shared, const float *let,
+            float *x);
 int run_sample(struct gpu *g, const struct gpu_sample *s);
 int run_blas(struct gpu *g, const struct gpu_mul *m, const struct gpu_room *r);
 int blas_open(struct gpu *g);

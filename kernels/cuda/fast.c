@@ -11,7 +11,7 @@ bool fast_lay(const struct kern_dims *n, struct room_layout *l)
     const uint64_t inner = (uint64_t)n->values * (uint64_t)n->state_dim;
     const uint64_t wide = MAX((uint64_t)n->heads * (uint64_t)n->head_dim, inner);
     const uint64_t tokens = (uint64_t)MAX(n->max_rows, n->max_outs);
-    const uint64_t cols = MAX(MAX((uint64_t)n->embd, (uint64_t)n->ff), wide);
+    const uint64_t cols = MAX(MAX((uint64_t)n->embd, MAX((uint64_t)n->ff, (uint64_t)n->shared)), wide);
     uint64_t rows = MAX(MIN(TILE_BYTES / 2 / MAX(cols, 1), cols) / 32 * 32, 32), at = 0;
     bool fits = gpu_cut(&at, cols, rows, 2, &l->tile) && gpu_cut(&at, tokens, cols, 2, &l->tokens) &&
                 gpu_cut(&at, tokens, 1, 4, &l->scale) && gpu_cut(&at, tokens, rows, 4, &l->product) &&

@@ -9,7 +9,7 @@
 #include "kernels/quant.h"
 #include <stddef.h>
 
-enum { GPU_FACE = 7 }; /* raised when this file changes: program and object must agree */
+enum { GPU_FACE = 8 }; /* raised when this file changes: program and object must agree */
 
 /* Those of CUDA's codes that the program has words of its own for. */
 enum gpu_code {
@@ -221,8 +221,12 @@ struct gpu_face {
     /* The same for places: y has one a row, and x as well if placed, else those of the pass.  w is the first expert's,
      * of a multiple of 32 rows; the others' lie behind it. */
     int (*mul_mix)(struct gpu *g, const struct gpu_mix *mix, bool placed, const struct gpu_mul *m, int n);
-    /* x (rows, cols) += y (places, cols) times weight, of each row's experts in rising order. */
-    int (*mix)(struct gpu *g, const struct gpu_mix *m, int cols, const float *dev_y, float *dev_x);
+    /* let (rows) = sigmoid(w x), x (rows, cols), summed in double. */
+    int (*let_rows)(struct gpu *g, int rows, int cols, const float *dev_x, const float *dev_w, float *dev_let);
+    /* x (rows, cols) += y (places, cols) times weight, of each row's experts in rising order; and then shared (rows,
+     * cols) times let (rows), which are NULL where there is none. */
+    int (*mix)(struct gpu *g, const struct gpu_mix *m, int cols, const float *dev_y, const float *dev_shared,
+               const float *dev_let, float *dev_x);
     int (*sample)(struct gpu *g, const struct gpu_sample *s);
     /* mul by cuBLASLt, from dev_x, for all types but F32 and BF16; blas_open: once, before; GPU_NO_LIBRARY: there is
      * none to be found. */

@@ -82,12 +82,14 @@ static inline struct gpu_act *acts(struct kdev *d, uint64_t at)
     return (struct gpu_act *)(void *)(d->dev_scratch + at);
 }
 
-/* mix.c: where a mixture's arrays lie in the scratch of a step of so many rows (false: overflow), and that step. */
+/* mix.c: where a mixture's arrays lie in the scratch of a step of so many rows (false: overflow), of dims as to embd,
+ * ff, experts, used and shared; and that step. */
 struct mix_layout {
     uint64_t normed, act, gate, up, logits, expert, weight, place, row, tile, end;
+    uint64_t shared_gate, shared_up, shared_act, shared, let;
     int tiles;
 };
-bool mix_lay(int rows, int embd, int ff, int n, int used, struct mix_layout *l);
+bool mix_lay(int rows, const struct kern_dims *dims, struct mix_layout *l);
 int mix_ffn(struct kdev *d, int rows, const struct kern_ffn *f, float *x, struct err *err);
 
 /* states.c: where the arrays of a layer that keeps a state lie in the scratch of a step, which a gate on attention needs

@@ -3,6 +3,7 @@
  *
  *     route     kern_route()'s choice, figure for figure            a warp a row
  *     sort      places by expert, and the table of tiles            one block
+ *     let       how much of a shared expert is let through          a warp a row
  *     add       x += weight * y, of a row's experts one by one      a thread a value
  *
  * Where a row's places are depends on the rows beside it; what is in them does not. */
@@ -163,37 +164,61 @@ __global__ void sort_kernel(gpu_mix m, int size)
 
 /* ------------------------------------------------------------------------------ adding */
 
+/* grid (rows by ROUTE_WARPS), block (32, ROUTE_WARPS). */
+__global__ void let_rows_kernel(int rows, int cols, const float *x, const float *w, float *let)
+{
+    const int row = static_cast<int>(blockIdx.x) * ROUTE_WARPS + static_cast<int>(threadIdx.y);
+    if (row >= rows) return;
+    const float *own = x + static_cast<size_t>(row) * static_cast<size_t>(cols);
+    double sum = 0;
+    for (int i = static_cast<int>(threadIdx.x); i < cols; i += WARP)
+        sum += static_cast<double>(w[i]) * static_cast<double>(own[i]);
+    for (int by = WARP / 2; by > 0; by /= 2) sum += __shfl_xor_sync(ALL_LANES, sum, by);
+    if (threadIdx.x == 0) let[row] = static_cast<float>(1 / (1 + exp(-sum)));
+}
+
 /* grid (rows, values by ADD_THREADS). */
-__global__ void add_kernel(gpu_mix m, int cols, const float *y, float *x)
+__global__ void add_kernel(gpu_mix m, int cols, const float *y, const float *shared, const float *let, float *x)
 {
     const int row = static_cast<int>(blockIdx.x), col = static_cast<int>(blockIdx.y * ADD_THREADS + threadIdx.x);
-    float *to = x + static_cast<size_t>(row) * static_cast<size_t>(cols) + col, sum = 0;
+    const size_t at = static_cast<size_t>(row) * static_cast<size_t>(cols) + static_cast<size_t>(col);
+    float sum = 0;
     if (col >= cols) return;
     for (int i = row * m.used; i < (row + 1) * m.used; i++)
         sum = __fmaf_rn(m.dev_weight[i], y[static_cast<size_t>(m.dev_place[i]) * static_cast<size_t>(cols) +
                                            static_cast<size_t>(col)], sum);
-    *to = __fadd_rn(*to, sum);
+    if (shared) sum = __fmaf_rn(let[row], shared[at], sum);
+    x[at] = __fadd_rn(x[at], sum);
 }
 
 /* ---------------------------------------------------------------------------- launches */
 
+static dim3 warps_for(int rows) { return dim3((static_cast<unsigned>(rows) + ROUTE_WARPS - 1) / ROUTE_WARPS); }
+
 int run_route(struct gpu *g, const struct gpu_mix *m)
 {
-    const unsigned blocks = (static_cast<unsigned>(m->rows) + ROUTE_WARPS - 1) / ROUTE_WARPS;
     const size_t memory = static_cast<size_t>((SORT_WARPS + 1) * m->n) * sizeof(int);
-    const int rc = launch(g, dim3(blocks), dim3(WARP, ROUTE_WARPS), 0, route_kernel, *m);
+    const int rc = launch(g, warps_for(m->rows), dim3(WARP, ROUTE_WARPS), 0, route_kernel, *m);
     return rc ? rc : launch(g, dim3(1), dim3(WARP, SORT_WARPS), memory, sort_kernel, *m, gpu_tile_size(m->rows));
 }
 
-int run_mix(struct gpu *g, const struct gpu_mix *m, int cols, const float *y, float *x)
+int run_let_rows(struct gpu *g, int rows, int cols, const float *x, const float *w, float *let)
+{
+    return launch(g, warps_for(rows), dim3(WARP, ROUTE_WARPS), 0, let_rows_kernel, rows, cols, x, w, let);
+}
+
+int run_mix(struct gpu *g, const struct gpu_mix *m, int cols, const float *y, const float *shared, const float *let,
+            float *x)
 {
     const unsigned wide = (static_cast<unsigned>(cols) + ADD_THREADS - 1) / ADD_THREADS;
-    return launch(g, dim3(static_cast<unsigned>(m->rows), wide), dim3(ADD_THREADS), 0, add_kernel, *m, cols, y, x);
+    return launch(g, dim3(static_cast<unsigned>(m->rows), wide), dim3(ADD_THREADS), 0, add_kernel, *m, cols, y, shared,
+                  let, x);
 }
 
 int load_route(void)
 {
     int rc = load(route_kernel);
     if (!rc) rc = load(sort_kernel);
+    if (!rc) rc = load(let_rows_kernel);
     return rc ? rc : load(add_kernel);
 }
