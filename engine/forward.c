@@ -75,6 +75,7 @@ int forward_plan(struct forward *f, const struct model *m, const struct kern *k,
                                  .max_seqs = max_seqs,
                                  .experts = m->experts,
                                  .used = m->used,
+                                 .shared = m->shared,
                                  .keys = m->keys,
                                  .values = m->values,
                                  .state_dim = m->state_dim};
@@ -157,7 +158,8 @@ static int run_layer(struct forward *f, const struct kern_batch *b, int i, struc
     if (!rc) rc = k->project(f->d, NULL, b->rows, &l->wo, l->dev_bo, l->dev_attn_post, m->eps, att, x, work, err);
     const struct kern_ffn ffn = {.dev_norm = l->dev_ffn_norm, .dev_post = l->dev_ffn_post, .eps = m->eps,
                                  .gate = l->gate, .up = l->up, .down = l->down, .act = m->act,
-                                 .dev_bg = l->dev_bg, .dev_bu = l->dev_bu, .dev_bd = l->dev_bd, .mix = l->mix};
+                                 .dev_bg = l->dev_bg, .dev_bu = l->dev_bu, .dev_bd = l->dev_bd, .mix = l->mix,
+                                 .shared = l->shared};
     return rc ? rc : k->ffn(f->d, NULL, b->rows, &ffn, x, work, err);
 }
 

@@ -7,6 +7,8 @@ static const struct model_arch archs[] = {
     {.name = "qwen3", .neox = true, .head_norm = true},
     {.name = "qwen3moe", .neox = true, .head_norm = true, .expert_ff = "expert_feed_forward_length", .mixture = true},
     {.name = "qwen35", .neox = true, .head_norm = true, .delta = true, .local = 4},
+    {.name = "qwen35moe", .neox = true, .head_norm = true, .delta = true, .local = 4,
+     .expert_ff = "expert_feed_forward_length", .mixture = true, .shared = true},
     {.name = "smollm3", .still = 4},
     {.name = "phi3", .neox = true, .window = true, .fused = true, .longrope = true},
     {.name = "gpt-oss", .neox = true, .qkv_bias = true, .oss = true, .local = 2, .window_else = 128,
@@ -67,7 +69,7 @@ static int read_arch(struct planner *p)
         if (strcmp(m->arch, archs[i].name) == 0) p->arch = &archs[i];
     if (!p->arch)
         return err_set(p->err, -1, "%s: architecture \"%s\" is not supported; llama, qwen2, qwen3, qwen3moe, "
-                       "qwen35, smollm3, phi3, gpt-oss, gemma2 and gemma3 are", gguf_shown(p->g), m->arch);
+                       "qwen35, qwen35moe, smollm3, phi3, gpt-oss, gemma2 and gemma3 are", gguf_shown(p->g), m->arch);
     if (gguf_string(p->g, "general.name", &s, NULL) == GGUF_OK) {
         snprintf(m->name, sizeof m->name, "%.*s", (int)MIN(s.len, sizeof m->name - 1), s.data);
         for (char *c = m->name; *c; c++)
@@ -256,9 +258,16 @@ static int plan_feed(struct planner *p, int i)
         {n ? "ffn_up_exps.weight" : "ffn_up.weight", &l->up, NULL, ff, m->embd, false, both ? ff : 0, both, 0},
         {n ? "ffn_down_exps.weight" : "ffn_down.weight", &l->down, NULL, m->embd, ff, false, 0, 0, 0},
     };
+    const struct model_want shared[] = {
+        {"ffn_gate_inp_shexp.weight", NULL, &l->shared.dev_let, m->embd, 1, false, 0, 0, 0},
+        {"ffn_gate_shexp.weight", &l->shared.gate, NULL, m->shared, m->embd, false, 0, 0, 0},
+        {"ffn_up_shexp.weight", &l->shared.up, NULL, m->shared, m->embd, false, 0, 0, 0},
+        {"ffn_down_shexp.weight", &l->shared.down, NULL, m->embd, m->shared, false, 0, 0, 0},
+    };
     l->mix.n = n;
     l->mix.used = m->used;
     if (n && model_want_all(p, i, router, COUNT_OF(router), 1)) return -1;
+    if (m->shared && model_want_all(p, i, shared, COUNT_OF(shared), 1)) return -1;
     return model_want_all(p, i, want, COUNT_OF(want), MAX(n, 1));
 }
 

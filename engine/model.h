@@ -5,13 +5,14 @@
  * took.
  *
  * Architectures: llama (also Llama 3's rope factors), qwen2, qwen3, which normalises each head of q and of k before
- * it rotates it, qwen3moe, smollm3, whose every fourth layer does not rotate, qwen35, phi3, gpt-oss, gemma2 and gemma3;
- * metadata keys and tensor names are those of the GGUF specification and of llama.cpp's converters.  A tensor that
- * the architecture as we know it does not use is refused by name: to leave it out would give plausible wrong answers.
+ * it rotates it, qwen3moe, smollm3, whose every fourth layer does not rotate, qwen35, qwen35moe, phi3, gpt-oss, gemma2
+ * and gemma3; metadata keys and tensor names are those of the GGUF specification and of llama.cpp's converters.  A
+ * tensor that the architecture as we know it does not use is refused by name: to leave it out would give plausible wrong
+ * answers.
  *
- * Mixtures of experts: qwen3moe and gpt-oss are, llama with expert_count (Mixtral) too.  A token goes through the
- * experts whose logits are largest, weighed by the softmax of these logits alone; a key that says another way is
- * refused.
+ * Mixtures of experts: qwen3moe, qwen35moe and gpt-oss are, llama with expert_count (Mixtral) too.  A token goes through
+ * the experts whose logits are largest, weighed by the softmax of these logits alone; a key that says another way is
+ * refused.  In qwen35moe each token goes through a shared expert beside them (struct kern_shared).
  *
  * Gemma (its reports of 2024 and 2025): embeddings times sqrt(embd), the gate's GELU, norms of what attention and
  * feed-forward add.  Local layers have a sliding window, all others see all: gemma2 has them by turns and caps scores
@@ -24,7 +25,7 @@
  * phi3 (Phi-3, 3.5 and 4, their minis too): q, k and v are one tensor, gate and up another; a part of a head may stay
  * as it is, and what is rotated may have a gain.
  *
- * qwen35 (Qwen3.5, as llama.cpp's converter writes it): of four layers in a row three keep a state instead of keys and
+ * qwen35 and qwen35moe (Qwen3.5, as llama.cpp's converter writes it): of four layers in a row three keep a state instead of keys and
  * values (struct kern_delta), the others have gates on what attention gives; a part of a head is rotated.  Of text all
  * sections of its rotation are at the same position, so they make no difference.  A last block that guesses at further
  * tokens (nextn) is left where it is.
@@ -62,6 +63,7 @@ struct model_layer {
     struct kmat gate, up, down; /* (ff, embd) twice, (embd, ff); of a mixture one expert's rows below the other's */
     const float *dev_bg, *dev_bu, *dev_bd; /* biases of these, or NULL */
     struct kern_mix mix;        /* n 0: no mixture */
+    struct kern_shared shared;  /* gate.cols 0: no expert that all tokens go through */
     const float *dev_sinks;     /* (heads) of attention, or NULL */
     const float *dev_attn_post, *dev_ffn_post; /* norms of what attention and feed-forward add, or NULL */
     bool local; /* of those with a window of their own, or rotation */
@@ -72,6 +74,7 @@ struct model {
     char arch[32], name[64];
     int layers, embd, heads, kv_heads, head_dim, ff, vocab, ctx_trained;
     int experts, used; /* of a layer, and of these for one token; ff is one expert's.  0 and 0: no mixture */
+    int shared;        /* width of the expert that all tokens go through; 0: there is none */
     int window; /* every layer: a token sees itself and the window - 1 before it; 0: all before it */
     int local_window, locals; /* that of the local layers, and how many they are; 0: there are none; KV_STATES (kv.h):
                                  they keep a state */

@@ -38,6 +38,7 @@ struct model_arch {
     int big;         /* with so many layers q k is scaled by the width a head instead of the head's size */
     const char *expert_ff; /* key of an expert's width, where the feed-forward can be a mixture; NULL: it cannot */
     bool mixture;    /* ... and must be one */
+    bool shared;     /* ... beside which is an expert that all tokens go through */
 };
 
 struct planner {

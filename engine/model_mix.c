@@ -8,15 +8,16 @@ enum { EXPERT_ROWS = 32 }; /* struct kern_mix: an expert is whole groups of so m
 static int refuse_other_ways(const struct planner *p)
 {
     const int softmax = p->arch->oss ? 3 : 1; /* of all logits, or of the chosen ones: scaled to 1 it is the same */
+    const int shared = p->arch->shared;
+    const struct model *m = p->m;
     const struct { const char *suffix; int least, most; } number[] = {
         {"expert_gating_func", softmax, softmax},
         {"expert_group_count", 0, 1},
         {"expert_group_used_count", 0, 1},
-        {"expert_shared_count", 0, 0},
-        {"expert_shared_feed_forward_length", 0, 0},
+        {"expert_shared_count", shared, shared},
+        {"expert_shared_feed_forward_length", m->shared, m->shared},
         {"leading_dense_block_count", 0, 0},
     };
-    const struct model *m = p->m;
     char key[96];
     bool norm = true;
     for (size_t i = 0; i < COUNT_OF(number); i++)
@@ -42,7 +43,7 @@ static int read_experts(const struct planner *p)
     const bool mix = m->experts > 0;
     if (mix && !p->arch->expert_ff)
         return err_set(p->err, -1, "%s: key %s.expert_count is %d: a mixture of experts is supported in the "
-                       "architectures llama, qwen3moe and gpt-oss", gguf_shown(p->g), m->arch, m->experts);
+                       "architectures llama, qwen3moe, qwen35moe and gpt-oss", gguf_shown(p->g), m->arch, m->experts);
     return model_key_int(p, "expert_used_count", mix ? -1 : 0, mix, MIN(m->experts, KERN_USED), &m->used);
 }
 
@@ -56,5 +57,7 @@ int model_feed(struct planner *p)
     if (m->ff % EXPERT_ROWS || m->embd % EXPERT_ROWS)
         return err_set(p->err, -1, "%s: experts of %d (key %s.%s) on a width of %d: multiples of %d are supported",
                        gguf_shown(p->g), m->ff, m->arch, ff, m->embd, EXPERT_ROWS);
+    if (p->arch->shared &&
+        model_key_int(p, "expert_shared_feed_forward_length", -1, 1, MODEL_MAX_FF, &m->shared)) return -1;
     return refuse_other_ways(p);
 }

@@ -67,7 +67,9 @@ static bool suits(const struct model *m, const struct model *base)
 {
     return m->bytes == base->bytes && m->layers == base->layers && m->embd == base->embd && m->heads == base->heads &&
            m->kv_heads == base->kv_heads && m->head_dim == base->head_dim && m->ff == base->ff &&
-           m->experts == base->experts && m->used == base->used && m->local_window == base->local_window;
+           m->experts == base->experts && m->used == base->used && m->shared == base->shared &&
+           m->local_window == base->local_window && m->keys == base->keys && m->values == base->values &&
+           m->state_dim == base->state_dim && m->taps == base->taps;
 }
 
 /* The way that open went: the file's header, a plan, and the tensors into memory that is taken for them.  After a

@@ -10,6 +10,10 @@ static const struct tiny DELTA = {.arch = "qwen35", .layers = 8, .embd = 64, .he
 static const struct tiny DELTA_Q8 = {.arch = "qwen35", .layers = 5, .embd = 64, .heads = 2, .kv_heads = 2, .ff = 64,
                                      .type = KT_Q8_0, .seed = 4};
 
+/* The same with a mixture of experts, and one beside it that all tokens go through. */
+static const struct tiny MIXED = {.arch = "qwen35moe", .layers = 4, .embd = 64, .heads = 2, .kv_heads = 1, .ff = 32,
+                                  .type = KT_Q8_0, .tied = true, .seed = 5, .experts = 5, .used = 2, .shared = 96};
+
 /* ------------------------------------------------------------------ sizes */
 
 TEST(states_are_beside_the_pool_of_tokens_and_in_the_ledger)
@@ -57,6 +61,7 @@ TEST(a_long_sequence_keeps_four_states_whatever_its_passes)
 
 TEST(agents_share_fronts_of_states_cpu_f16) { win_share(&DELTA, "cpu", KT_F16, 24 * P, LATER); }
 TEST(agents_share_fronts_of_states_cpu_q8_0) { win_share(&DELTA_Q8, "cpu", KT_Q8_0, 24 * P, LATER); }
+TEST(agents_share_fronts_of_a_mixture_with_states) { win_share(&MIXED, "cpu", KT_F16, 24 * P, LATER); }
 TEST(agents_share_fronts_of_states_ref_f32) { win_share(&DELTA, "ref", KT_F32, 24 * P, LATER); }
 
 /* Of a front the pages are known as soon as one sequence had it, and the state where it ends once the second has. */
@@ -145,6 +150,8 @@ TEST(those_put_aside_come_back_as_they_were)
         const struct engine_snapshot figures = win_park(&DELTA, "cpu", KT_F16, t, 26 * P, room << 22);
         CHECK(figures.recomputed > 0);
     }
+    win_tell(&MIXED, "cpu", KT_F16, t, SEQS, N);
+    CHECK(win_park(&MIXED, "cpu", KT_F16, t, 26 * P, 0).recomputed > 0);
 }
 
 /* ------------------------------------------------------------------ what is refused */

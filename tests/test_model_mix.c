@@ -9,6 +9,11 @@
     ((struct tiny){.arch = "llama", .layers = 2, .embd = 64, .heads = 4, .kv_heads = 2, .ff = 32,         \
                    .type = KT_F32, .seed = 1, .experts = 4, .used = 2})
 
+/* The same with states, and an expert that all tokens go through. */
+#define SHARED                                                                                             \
+    ((struct tiny){.arch = "qwen35moe", .layers = 4, .embd = 64, .heads = 2, .kv_heads = 1, .ff = 32,     \
+                   .type = KT_F32, .seed = 1, .experts = 4, .used = 2, .shared = 40})
+
 enum { NONE = -1 };
 
 static void refuse(const char *path, const char *word)
@@ -26,14 +31,15 @@ static const char *with_key(struct tiny t, const char *suffix, int64_t value)
 {
     struct gguf_make m;
     const struct { const char *suffix; int value; } usual[] = {{"expert_count", t.experts},
-        {"expert_used_count", t.used}, {"expert_feed_forward_length", t.ff}};
+        {"expert_used_count", t.used}, {"expert_feed_forward_length", t.ff},
+        {"expert_shared_feed_forward_length", t.shared}};
     char key[96];
     bool there = false;
     struct tiny dense = t;
     dense.experts = 0;
     gguf_make_begin(&m);
     tiny_keys(&m, &dense);
-    for (size_t i = 0; i < COUNT_OF(usual); i++) {
+    for (size_t i = 0; i < COUNT_OF(usual) - !t.shared; i++) {
         const bool this = strcmp(suffix, usual[i].suffix) == 0;
         there |= this;
         snprintf(key, sizeof key, "%s.%s", t.arch, usual[i].suffix);
@@ -82,6 +88,32 @@ TEST(mixtures_counts_are_held_to_what_there_is)
            "expert_feed_forward_length is 2097152");
     refuse(with_key(of_arch("qwen3"), "", 0), "qwen3.expert_count is 4: a mixture of experts is supported in");
     refuse(with_key(of_arch("gemma2"), "", 0), "gemma2.expert_count is 4");
+}
+
+TEST(the_width_of_a_shared_expert_is_held_to_what_there_is)
+{
+    static const struct { const char *key; int64_t value; const char *word; } bad[] = {
+        {"expert_shared_feed_forward_length", NONE,
+         "qwen35moe.expert_shared_feed_forward_length is missing; architecture qwen35moe needs it"},
+        {"expert_shared_feed_forward_length", 0, "expert_shared_feed_forward_length is 0; allowed is 1 to 1048576"},
+        {"expert_shared_feed_forward_length", 1 << 21, "is 2097152; allowed is 1 to 1048576"},
+        {"expert_shared_feed_forward_length", INT64_MIN, "qwen35moe.expert_shared_feed_forward_length"},
+        {"expert_shared_feed_forward_length", 41, "blk.0.ffn_gate_shexp.weight is 64 x 40 x 1 x 1; it must be 64 x 41"},
+        {"expert_shared_count", 0, "qwen35moe.expert_shared_count is 0; allowed is 1"},
+        {"expert_shared_count", 2, "qwen35moe.expert_shared_count is 2; allowed is 1"},
+        {"expert_count", 0, "qwen35moe.expert_count is 0; allowed is 1 to 512"},
+        {"expert_count", NONE, "qwen35moe.expert_count is missing"},
+        {"leading_dense_block_count", 1, "qwen35moe.leading_dense_block_count is 1; allowed is 0"},
+    };
+    for (size_t i = 0; i < COUNT_OF(bad); i++) refuse(with_key(SHARED, bad[i].key, bad[i].value), bad[i].word);
+    struct tiny none = SHARED;
+    none.shared = 0;
+    refuse(with_key(none, "expert_shared_feed_forward_length", 40), "blk.0.ffn_gate_inp_shexp.weight is missing");
+    struct tiny other = of_arch("qwen3moe");
+    other.shared = 40;
+    refuse(with_key(other, "", 0), "qwen3moe.expert_shared_feed_forward_length is 40; allowed is 0");
+    refuse(with_key(other, "expert_shared_feed_forward_length", 0),
+           "blk.0.ffn_gate_inp_shexp.weight is not part of architecture qwen3moe");
 }
 
 TEST(experts_are_whole_groups_of_rows)
@@ -184,6 +216,60 @@ TEST(tensors_of_a_mixture_are_all_there_and_in_their_shapes)
         }
         buf_free(&file);
     }
+}
+
+TEST(tensors_of_a_shared_expert_are_all_there_and_in_their_shapes)
+{
+    static const struct { const char *name, *must; int dims; int64_t other[3][2]; } part[] = {
+        {"blk.3.ffn_gate_inp_shexp.weight", "64 x 1", 1, {{60}, {63}, {0}}}, /* as many bytes, or the file ends early */
+        {"blk.3.ffn_gate_shexp.weight", "64 x 40", 2, {{40, 64}, {80, 32}, {2560, 1}}},
+        {"blk.3.ffn_up_shexp.weight", "64 x 40", 2, {{40, 64}, {32, 80}, {1, 2560}}},
+        {"blk.3.ffn_down_shexp.weight", "40 x 64", 2, {{64, 40}, {80, 32}, {20, 128}}},
+    };
+    const struct tiny t = SHARED;
+    for (size_t i = 0; i < COUNT_OF(part); i++) {
+        struct buf file = bytes_of(&t);
+        char *at = info_of(&file, part[i].name), word[128];
+        const size_t dims = strlen(part[i].name) + 4; /* their number is before them */
+        at[6] = 'x';
+        snprintf(word, sizeof word, "%s is missing; architecture qwen35moe needs it", part[i].name);
+        refuse(gguf_make_write("bent.gguf", file.data, file.len), word);
+        at[6] = 'f';
+        for (int k = 0; k < 3 && part[i].other[k][0]; k++) {
+            const int64_t *s = part[i].other[k];
+            memcpy(at + dims, s, (size_t)part[i].dims * sizeof *s);
+            snprintf(word, sizeof word, "%s is %lld x %lld x 1 x 1; it must be %s", part[i].name, (long long)s[0],
+                     part[i].dims > 1 ? (long long)s[1] : 1, part[i].must);
+            refuse(gguf_make_write("bent.gguf", file.data, file.len), word);
+        }
+        buf_free(&file);
+    }
+}
+
+TEST(a_shared_expert_is_of_its_own_width_and_computes_each_token)
+{
+    const struct tiny t = SHARED;
+    struct err err = {0};
+    struct model m;
+    struct gguf *g = gguf_open(tiny_file(&t, NULL, "sizes.gguf"), &err);
+    CHECK_EQ(model_plan(&m, g, TINY_VOCAB, kern_ref(), &err), 0);
+    CHECK(m.experts == 4 && m.used == 2 && m.ff == 32 && m.shared == 40);
+    CHECK_EQ(m.parameters - m.active, 4 * 2 * 3 * 64 * 32);
+    const uint64_t parameters = m.parameters;
+    for (int i = 0; i < 4; i++) {
+        const struct kern_shared *s = &m.layer[i].shared;
+        CHECK(s->gate.rows == 40 && s->up.rows == 40 && s->gate.cols == 64 && s->up.cols == 64);
+        CHECK(s->down.rows == 64 && s->down.cols == 40);
+    }
+    model_free(&m);
+    gguf_close(g);
+    struct tiny alone = t;
+    alone.shared = 72;
+    g = gguf_open(tiny_file(&alone, NULL, "wider.gguf"), &err);
+    CHECK_EQ(model_plan(&m, g, TINY_VOCAB, kern_ref(), &err), 0);
+    CHECK_EQ(m.parameters - parameters, 4 * 3 * 64 * 32);
+    model_free(&m);
+    gguf_close(g);
 }
 
 /* All three dimensions count, and of what a token is computed with the chosen experts alone. */

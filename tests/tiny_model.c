@@ -44,7 +44,7 @@ void tiny_vocab(struct gguf_make *m, const char *chat_template)
 
 static bool is_oss(const struct tiny *t) { return strcmp(t->arch, "gpt-oss") == 0; }
 
-static bool is_delta(const struct tiny *t) { return strcmp(t->arch, "qwen35") == 0; }
+static bool is_delta(const struct tiny *t) { return strncmp(t->arch, "qwen35", 6) == 0; }
 
 static void key_u32(struct gguf_make *m, const char *arch, const char *suffix, int v)
 {
@@ -78,7 +78,8 @@ void tiny_keys(struct gguf_make *m, const struct tiny *t)
     if (!t->experts) return;
     key_u32(m, t->arch, "expert_count", t->experts);
     key_u32(m, t->arch, "expert_used_count", t->used);
-    if (strcmp(t->arch, "qwen3moe") == 0 || is_oss(t)) key_u32(m, t->arch, "expert_feed_forward_length", t->ff);
+    if (strcmp(t->arch, "llama") != 0) key_u32(m, t->arch, "expert_feed_forward_length", t->ff);
+    if (t->shared) key_u32(m, t->arch, "expert_shared_feed_forward_length", t->shared);
 }
 
 static void put(struct gguf_make *m, const char *name, enum ktype type, int cols, int rows, int deep, const void *data)
@@ -148,12 +149,28 @@ static void biases(struct gguf_make *m, const char *name, int rows, int n, uint3
 
 static bool is_phi(const struct tiny *t) { return strcmp(t->arch, "phi3") == 0; }
 
+static const char *named(int layer, const char *suffix)
+{
+    static char name[64];
+    snprintf(name, sizeof name, "blk.%d.%s", layer, suffix);
+    return name;
+}
+
+static void shared_expert(struct gguf_make *m, const struct tiny *t, int i, uint32_t *seed)
+{
+    vector(m, named(i, "ffn_gate_inp_shexp.weight"), t->embd, 0, 0.3f, seed);
+    matrix(m, named(i, "ffn_gate_shexp.weight"), t->type, t->embd, t->shared, seed);
+    matrix(m, named(i, "ffn_up_shexp.weight"), t->type, t->embd, t->shared, seed);
+    matrix(m, named(i, "ffn_down_shexp.weight"), t->type, t->shared, t->embd, seed);
+}
+
 static void feed(struct gguf_make *m, const struct tiny *t, int layer, uint32_t *seed)
 {
     const struct { const char *name; int cols, rows; } part[] = {
         {"gate", t->embd, t->ff}, {"up", t->embd, t->ff}, {"down", t->ff, t->embd}};
     const bool both = is_phi(t); /* gate above up */
     char name[64];
+    if (t->shared) shared_expert(m, t, layer, seed);
     snprintf(name, sizeof name, "blk.%d.ffn_gate_inp.weight", layer);
     if (t->experts) matrix(m, name, KT_F32, t->embd, t->experts, seed);
     snprintf(name, sizeof name, "blk.%d.ffn_gate_inp.bias", layer);
@@ -165,13 +182,6 @@ static void feed(struct gguf_make *m, const struct tiny *t, int layer, uint32_t 
         snprintf(name, sizeof name, "blk.%d.ffn_%s_exps.bias", layer, part[i].name);
         if (is_oss(t)) biases(m, name, rows, t->experts, seed);
     }
-}
-
-static const char *named(int layer, const char *suffix)
-{
-    static char name[64];
-    snprintf(name, sizeof name, "blk.%d.%s", layer, suffix);
-    return name;
 }
 
 /* All of a layer that keeps a state, but for its feed-forward. */

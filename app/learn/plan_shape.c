@@ -4,7 +4,7 @@
 
 #define OTHER(arch, words) \
     "its architecture " arch " is not supported (" words \
-    "); llama, qwen2, qwen3, qwen3moe, qwen35, smollm3, phi3, gpt-oss, gemma2 and gemma3 are"
+    "); llama, qwen2, qwen3, qwen3moe, qwen35, qwen35moe, smollm3, phi3, gpt-oss, gemma2 and gemma3 are"
 
 const struct plan_shape plan_shapes[] = {
     /* name, arch, why not, layers, embd, heads, kv heads, head dim, ff, vocab, ctx, window, tied, words, parameters;
