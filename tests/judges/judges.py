@@ -34,7 +34,8 @@ class HF:
     later row sees; base, eps, llama3, yarn, window, windowed, local, linear, caps, query, rotated in place of what s
     says; attention: what yarn and longrope multiply q, k by; factors: divisors of longrope; local_linear: divisor of
     Gemma 3's layers with a window; scale: of embeddings; post: whether what attention (post[0]) and ffn (post[1]) add
-    is normed; gelu: "exact", or "table" as in llama.cpp; alpha, limit: of gpt-oss's activation; ramp: "pairs" where
+    is normed; gelu: "exact", or "table" as in llama.cpp; alpha, limit: of gpt-oss's activation; let: "all" or
+    "plain", in place of a shared expert's sigmoid; ramp: "pairs" where
     YaRN's begins and ends at one, as in llama.cpp."""
 
     def __init__(self, s, weights, vocab, context, lost=0, **other):
@@ -54,7 +55,7 @@ class HF:
             kind, config_kind = oss(s, config, window, other)
             weights = interleaved(weights)
         elif s.experts:
-            kind, config_kind = mixture(s, config)
+            kind, config_kind = mixture(s, config, other)
             weights = fused(weights)
         elif s.arch == "phi3":
             kind, config_kind = phi(s, config, window, other)
@@ -108,6 +109,9 @@ class HF:
         self.by_kind = s.gemma or s.oss
         self.routers = [getattr(layer.mlp, "router" if s.oss else "gate")
                         for layer in model.model.layers] if s.experts else []
+        if "let" in other:
+            for layer in model.model.layers:
+                layer.mlp.shared_expert_gate.register_forward_hook(let(torch, other["let"]))
         self.gaps = []
         for router in self.routers:
             router.register_forward_hook(self.look(s.experts[1], other.get("mix")))
@@ -147,10 +151,22 @@ class HF:
         return out.logits[0].float().numpy()
 
 
-def mixture(s, config):
+def let(torch, how):
+    """A hook on what lets a shared expert through, whose sigmoid then is 1, or what was to be its argument."""
+    def hook(gate, args, out):
+        return torch.full_like(out, 40.0) if how == "all" else torch.logit(out.clamp(0.001, 0.999))
+
+    return hook
+
+
+def mixture(s, config, other):
     """HF's classes for mixtures of experts; what is special to them goes into the configuration."""
     import transformers
     config.update(head_dim=s.head_dim, num_experts_per_tok=s.experts[1], router_aux_loss_coef=0.0)
+    if s.state:
+        config.update(num_experts=s.experts[0], moe_intermediate_size=s.ff, shared_expert_intermediate_size=s.shared)
+        recurrent(s, config, other)
+        return transformers.Qwen3_5MoeForCausalLM, transformers.Qwen3_5MoeTextConfig
     if s.arch == "llama":
         config.update(num_local_experts=s.experts[0], sliding_window=None)
         return transformers.MixtralForCausalLM, transformers.MixtralConfig

@@ -158,6 +158,17 @@ def mixture_mistakes(s, weights):
             ("gate and up swapped", swapped(weights, ".experts.gate_proj.", ".experts.up_proj."), {})]
 
 
+def shared_mistakes(s, weights):
+    gate, expert = ".shared_expert_gate.", ".shared_expert."
+    out = [("no shared expert", zeroed(weights, expert + "down_proj"), {}),
+           ("half of the shared expert", zeroed(weights, gate), {}),
+           ("all of the shared expert", weights, {"let": "all"}),
+           ("the shared expert let through as it is, not by its sigmoid", weights, {"let": "plain"}),
+           ("the shared expert's gate and up swapped",
+            swapped(weights, expert + "gate_proj.", expert + "up_proj."), {})]
+    return out
+
+
 def moved_by(weights, part, change):
     return {k: change(v) if part in k else v for k, v in weights.items()}
 
@@ -268,6 +279,8 @@ def mistakes(s, weights):
         out += phi_mistakes(s, weights)
     if s.experts:
         out += mixture_mistakes(s, weights)
+    if s.shared:
+        out += shared_mistakes(s, weights)
     if s.arch == "smollm3":
         out += [("rotation in all layers", weights, {"still": s.layers + 1}),
                 ("no rotation in every third", weights, {"still": 3})]

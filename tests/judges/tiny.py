@@ -23,13 +23,14 @@ import blocks
 
 TYPES = {kind.name: kind for kind in (Q.F32, Q.F16, Q.BF16, Q.Q8_0, Q.MXFP4, Q.IQ4_NL, Q.IQ4_XS, Q.Q3_K, Q.Q2_K)}
 CONTEXT = 512
-ROUTER = "ffn_gate_inp"  # F32 in every file
+ROUTER = "ffn_gate_inp"  # F32 in every file, as is what lets a shared expert through (ffn_gate_inp_shexp)
 
 
 @dataclasses.dataclass(frozen=True)
 class Spec:
     name: str
-    arch: str              # "llama", "smollm3", "qwen2", "qwen3", "qwen3moe", "qwen35", "phi3", "gpt-oss", "gemma2" or "gemma3"
+    arch: str              # "llama", "smollm3", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "phi3", "gpt-oss",
+                           # "gemma2" or "gemma3"
     embd: int
     heads: int
     kv_heads: int
@@ -53,6 +54,7 @@ class Spec:
     linear: float = 0.0       # gemma3: the full layers' frequencies are divided by it
     caps: tuple = ()          # gemma2: soft caps of attention's logits and of the final ones
     experts: tuple = ()       # a mixture: (experts of a layer, how many of them a token goes through)
+    shared: int = 0           # width of the expert that every token goes through; 0: there is none
     router: float = 1.0       # gain of what chooses them
     choice: float = 1.0       # of experts: how many times `rounded` it must be away from a tie
     expert_type: str = ""     # of their matrices; "": type
@@ -73,7 +75,7 @@ class Spec:
     @property
     def normed(self):
         """What has a norm a head, before it is rotated; its weights are the same for all heads of a layer."""
-        return ("q", "k") if self.arch in ("qwen3", "qwen3moe", "qwen35", "gemma3") else ()
+        return ("q", "k") if self.arch in ("qwen3", "qwen3moe", "gemma3") or self.state else ()
 
     @property
     def gemma(self):
@@ -201,6 +203,11 @@ def matrix_shapes(s, layer):
             out["ffn_%s_exps" % part] = ("mlp.experts.%s_proj" % part, (s.experts[0], *shape), gain)
         else:
             out["ffn_" + part] = ("mlp.%s_proj" % part, shape, gain)
+    if s.shared:
+        out["ffn_gate_inp_shexp"] = ("mlp.shared_expert_gate", (1, s.embd), 2.0)
+        for part in "gate", "up":
+            out["ffn_%s_shexp" % part] = ("mlp.shared_expert.%s_proj" % part, (s.shared, s.embd), 1.0)
+        out["ffn_down_shexp"] = ("mlp.shared_expert.down_proj", (s.embd, s.shared), down)
     return out
 
 
@@ -348,8 +355,10 @@ def write(s, seed, path):
     if s.experts:
         w.add_expert_count(s.experts[0])
         w.add_expert_used_count(s.experts[1])
-    if s.arch in ("qwen3moe", "gpt-oss"):
+    if s.experts and s.arch != "llama":
         w.add_expert_feed_forward_length(s.ff)
+    if s.shared:
+        w.add_expert_shared_feed_forward_length(s.shared)
     w.add_head_count(s.heads)
     key("head_count_kv", w.add_head_count_kv, s.kv_heads)
     w.add_layer_norm_rms_eps(s.eps)
@@ -364,7 +373,7 @@ def write(s, seed, path):
     if s.longrope:
         w.add_rope_scaling_orig_ctx_len(s.longrope[0])
         w.add_rope_scaling_attn_factors(s.longrope[1])
-    if s.arch in ("llama", "phi3", "qwen35"):
+    if s.arch in ("llama", "phi3") or s.state:
         key("dimension_count", w.add_rope_dimension_count, s.turning)
     if s.state:
         keys, values, dim, taps = s.state
@@ -402,6 +411,8 @@ def write(s, seed, path):
         a = weights[hf]
         if heads:
             a = permute(a, heads)
+        if "gate_inp_shexp" in name:
+            a = a[0]
         if s.state and name.startswith("blk."):
             a = by_turns(s, name, a)
         if name.endswith("norm.weight") and "ssm_norm" not in name:
@@ -435,6 +446,8 @@ def read(s, path):
             a = by_turns(s, name, a, undo=True)
         if name.endswith("norm.weight") and "ssm_norm" not in name:
             a = a - np.float32(s.shift)
+        if "gate_inp_shexp" in name:
+            a = a[None, :]
         out[hf] = permute(a, heads, undo=True) if heads else a
     for name in "rope_freqs", "rope_factors_long", "rope_factors_short":  # HF has these by its configuration
         tensors.pop(name + ".weight", None)
