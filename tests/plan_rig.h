@@ -12,7 +12,7 @@
 #define RIG static __attribute__((unused))
 #endif
 
-enum { PLAN_MODELS = 32, PLAN_ROOM = 1 << 30 };
+enum { PLAN_MODELS = 64, PLAN_ROOM = 1 << 30 };
 
 static uint64_t plan_context; /* what opening the device takes; 0: not asked */
 

@@ -224,7 +224,13 @@ TEST(plan_of_a_shape_is_the_plan_of_its_file)
         {"tests/fixtures/qwen3-q8_0.gguf", "q8_0"}, {"tests/fixtures/mixtral.gguf", NULL},
         {"tests/fixtures/qwen3moe.gguf", NULL},     {"tests/fixtures/qwen3moe-q8_0.gguf", "q8_0"},
         {"tests/fixtures/gpt-oss.gguf", NULL},      {"tests/fixtures/gpt-oss-mxfp4.gguf", "mxfp4"},
-        {"tests/fixtures/llama-q3_k.gguf", "q3_k"}};
+        {"tests/fixtures/llama-q3_k.gguf", "q3_k"}, {"tests/fixtures/qwen35.gguf", NULL},
+        {"tests/fixtures/qwen35-q8_0.gguf", "q8_0"}, {"tests/fixtures/qwen35moe.gguf", NULL},
+        {"tests/fixtures/qwen35moe-q8_0.gguf", "q8_0"}};
+    static const struct { const char *file; int shared; struct plan_states states; } more[] = {
+        {"tests/fixtures/qwen35.gguf", 0, {2, 6, 16, 4, 8}}, {"tests/fixtures/qwen35-q8_0.gguf", 0, {4, 4, 32, 3, 16}},
+        {"tests/fixtures/qwen35moe.gguf", 40, {2, 4, 16, 4, 8}},
+        {"tests/fixtures/qwen35moe-q8_0.gguf", 64, {2, 2, 32, 4, 16}}};
     for (size_t i = 0; i < COUNT_OF(models); i++) {
         struct plan_ask ask = ask_for(models[i].file, 300, 3, 1 << 30);
         struct plan p = plan_of(&ask);
@@ -233,6 +239,8 @@ TEST(plan_of_a_shape_is_the_plan_of_its_file)
                                .kv_heads = p.kv_heads, .head_dim = p.head_dim, .ff = p.ff, .vocab = p.vocab,
                                .ctx = p.ctx_trained, .window = p.local_layers ? p.local_window : p.window, .words = WORDS_SPM,
                                .experts = p.experts, .used = p.used};
+        for (size_t k = 0; k < COUNT_OF(more); k++)
+            if (strcmp(more[k].file, models[i].file) == 0) s.shared = more[k].shared, s.states = more[k].states;
         ask.engine.model = NULL;
         ask.shape = &s;
         CHECK_EQ(plan_mix_find(models[i].type ? models[i].type : "f32", &ask.mix), 0);
@@ -245,6 +253,7 @@ TEST(plan_of_a_shape_is_the_plan_of_its_file)
         CHECK_STR(q.types, p.types);
         for (int c = LEDGER_WEIGHTS; c <= LEDGER_LOGITS; c++) CHECK_EQ(q.ledger.bytes[c], p.ledger.bytes[c]);
         CHECK_EQ(q.token_bytes, p.token_bytes);
+        CHECK(q.local_layers == p.local_layers && q.local_bytes == p.local_bytes && q.states == p.states);
     }
 }
 
@@ -273,6 +282,7 @@ TEST(plan_shapes_have_as_many_parameters_as_their_publishers_say)
         const int whole = s->layers - p.local_layers;
         CHECK_EQ(p.token_bytes, (uint64_t)(2 * 2 * whole * s->kv_heads * s->head_dim));
         CHECK(p.local_window == (p.local_layers > 0 ? s->window : 0));
+        CHECK_EQ(p.states, s->states.keys > 0);
         run++;
     }
     printf("  %d that it runs, %d that it does not\n", run, no);
@@ -291,6 +301,19 @@ TEST(plan_of_q4_k_m_is_as_large_as_the_file_of_that_name)
     struct plan p = plan_of(&ask);
     CHECK_EQ(p.ledger.bytes[LEDGER_WEIGHTS], 4912898048);
     CHECK_STR(p.types, "F32 65, Q4_K 193, Q6_K 33");
+}
+
+/* What llama-server says of files of that name: "n_params" 26895998464, "size" 16536406016. */
+TEST(plan_of_a_shape_with_states_is_as_large_as_its_file)
+{
+    struct plan_ask ask = ask_for(NULL, 0, 1, (uint64_t)1 << 40);
+    ask.engine.backend = "ref"; /* whose weights lie as the file's do */
+    ask.shape = plan_shape_find("Qwen/Qwen3.6-27B", NULL);
+    CHECK(ask.shape && plan_mix_find("Q4_K_M", &ask.mix) == 0);
+    struct plan p = plan_of(&ask);
+    CHECK_EQ(p.ledger.bytes[LEDGER_WEIGHTS], 16536406016);
+    CHECK_EQ(p.parameters, 26895998464);
+    CHECK(p.states && p.local_layers == 48);
 }
 
 /* The same model's others, which are told apart by what has more bits.  3.18 and 4.02 GB are what the files' pages say,
@@ -323,7 +346,8 @@ TEST(plan_of_a_mix_has_the_types_that_llama_cpp_gives_to_such_shapes)
         {"qwen2.5-0.5b", "iq4_xs", "F32 121, Q5_1 24, Q8_0 1, Q5_K 3, IQ4_NL 120, IQ4_XS 21"},
         {"llama2-7b", "q2_k", "F32 65, Q2_K 129, Q3_K 96, Q6_K 1"},
         {"phi3.5-mini", "q3_k_m", "F32 65, Q3_K 33, Q4_K 94, Q5_K 2, Q6_K 1"},
-        {"mixtral-8x7b", "iq4_xs", "F32 97, Q8_0 64, Q5_K 36, Q6_K 1, IQ4_XS 125"}};
+        {"mixtral-8x7b", "iq4_xs", "F32 97, Q8_0 64, Q5_K 36, Q6_K 1, IQ4_XS 125"},
+        {"qwen3.5-35b-a3b", "mxfp4", "F32 301, Q8_0 312, MXFP4 120"}};
     struct plan_ask ask = ask_for(NULL, 0, 1, (uint64_t)1 << 40);
     for (size_t i = 0; i < COUNT_OF(of); i++) {
         ask.shape = plan_shape_find(of[i].shape, NULL);

@@ -58,7 +58,7 @@ static void put_shape(const struct plan_shape *s, struct buf *out)
     buf_printf(out, "  %-30s %4d %6d %4d %3d %4d %6d %7d %7d", s->name, s->layers, s->embd, s->heads, s->kv_heads,
                s->head_dim, s->ff, s->vocab, s->ctx);
     buf_printf(out, " %6.1f B", (double)s->parameters * 1e-9);
-    if (s->experts > 0) buf_printf(out, ", %d of %d experts", s->used, s->experts);
+    if (s->experts > 0) buf_printf(out, ", %d of %d experts%s", s->used, s->experts, s->shared ? " and one more" : "");
     buf_puts(out, "\n");
 }
 

@@ -176,6 +176,16 @@ static void put_tokenizer(struct header *h, const struct plan_shape *s)
 
 /* ------------------------------------------------------------------ keys and tensors */
 
+static void put_states(struct header *h, const struct plan_shape *s)
+{
+    key_u32(h, s->arch, "ssm.conv_kernel", s->states.taps);
+    key_u32(h, s->arch, "ssm.state_size", s->states.dim);
+    key_u32(h, s->arch, "ssm.group_count", s->states.keys);
+    key_u32(h, s->arch, "ssm.time_step_rank", s->states.values);
+    key_u32(h, s->arch, "ssm.inner_size", s->states.values * s->states.dim);
+    key_u32(h, s->arch, "rope.dimension_count", s->states.rotated);
+}
+
 static void put_sizes(struct header *h, const struct plan_shape *s)
 {
     key_str(h, "general.architecture", s->arch);
@@ -188,6 +198,8 @@ static void put_sizes(struct header *h, const struct plan_shape *s)
         key_u32(h, s->arch, "expert_used_count", s->used);
         key_u32(h, s->arch, "expert_feed_forward_length", s->ff);
     }
+    if (s->shared > 0) key_u32(h, s->arch, "expert_shared_feed_forward_length", s->shared);
+    if (s->states.keys > 0) put_states(h, s);
     key_u32(h, s->arch, "attention.head_count", s->heads);
     key_u32(h, s->arch, "attention.head_count_kv", s->kv_heads);
     key_u32(h, s->arch, "attention.key_length", s->head_dim);
@@ -290,10 +302,11 @@ static void put_attention(struct header *h, const struct plan_shape *s, struct p
     const bool head_norm = is_arch(s, "gemma3") || strncmp(s->arch, "qwen3", 5) == 0;
     const enum ktype t = rest_of(mix), keys = eight ? KT_Q8_0 : t, values = eight ? KT_Q8_0 : type_of_v(s, mix, i);
     const enum ktype out = eight ? KT_Q5_K : mix.how == PLAN_Q3_K_M ? KT_Q4_K : mix.how == PLAN_Q2_K ? KT_Q3_K : t;
+    const bool gated = s->states.keys > 0; /* by what lies between q's rows */
     const enum ktype fused = mix.how == PLAN_Q4_K_M ? KT_Q5_K : mix.how == PLAN_Q3_K_M ? KT_Q4_K : t;
     const struct want want[] = {
         {"attn_norm.weight", KT_F32, embd, 1, 1, true},
-        {"attn_q.weight", t, embd, q, 1, apart},
+        {"attn_q.weight", t, embd, gated ? 2 * q : q, 1, apart},
         {"attn_k.weight", keys, embd, kv, 1, apart},
         {"attn_v.weight", values, embd, kv, 1, apart},
         {"attn_qkv.weight", fused, embd, q + 2 * kv, 1, !apart},
@@ -309,15 +322,37 @@ static void put_attention(struct header *h, const struct plan_shape *s, struct p
     put_wanted(h, i, want, COUNT_OF(want));
 }
 
+/* A layer that keeps a state instead.  llama.cpp's mixes give the first matrix what they give attn_v. */
+static void put_delta(struct header *h, const struct plan_shape *s, struct plan_mix mix, int i)
+{
+    const struct plan_states *d = &s->states;
+    const int inner = d->values * d->dim, channels = 2 * d->keys * d->dim + inner, embd = s->embd;
+    const enum ktype t = rest_of(mix);
+    const struct want want[] = {
+        {"attn_norm.weight", KT_F32, embd, 1, 1, true},
+        {"attn_qkv.weight", type_of_v(s, mix, i), embd, channels, 1, true},
+        {"attn_gate.weight", t, embd, inner, 1, true},
+        {"ssm_beta.weight", t, embd, d->values, 1, true},
+        {"ssm_alpha.weight", t, embd, d->values, 1, true},
+        {"ssm_conv1d.weight", KT_F32, d->taps, channels, 1, true},
+        {"ssm_dt.bias", KT_F32, d->values, 1, 1, true},
+        {"ssm_a", KT_F32, d->values, 1, 1, true},
+        {"ssm_norm.weight", KT_F32, d->dim, 1, 1, true},
+        {"ssm_out.weight", t, inner, embd, 1, true},
+    };
+    put_wanted(h, i, want, COUNT_OF(want));
+}
+
 static void put_feed(struct header *h, const struct plan_shape *s, struct plan_mix mix, int i)
 {
     const int n = MAX(s->experts, 1), embd = s->embd, ff = s->ff;
     const bool many = n > 1, oss = is_arch(s, "gpt-oss"), fused = is_arch(s, "phi3");
     const bool added = is_arch(s, "gemma3") || is_arch(s, "gemma2");
-    const enum ktype t = many ? mix.type : rest_of(mix), down = type_of_down(s, mix, i);
+    const bool late = oss || s->states.keys > 0, beside = s->shared > 0;
+    const enum ktype t = many ? mix.type : rest_of(mix), down = type_of_down(s, mix, i), rest = rest_of(mix);
     const struct want want[] = {
-        {"ffn_norm.weight", KT_F32, embd, 1, 1, !oss},
-        {"post_attention_norm.weight", KT_F32, embd, 1, 1, added || oss},
+        {"ffn_norm.weight", KT_F32, embd, 1, 1, !late},
+        {"post_attention_norm.weight", KT_F32, embd, 1, 1, added || late},
         {"post_ffw_norm.weight", KT_F32, embd, 1, 1, added},
         {"ffn_gate_inp.weight", KT_F32, embd, n, 1, many},
         {"ffn_gate_inp.bias", KT_F32, n, 1, 1, oss},
@@ -327,6 +362,10 @@ static void put_feed(struct header *h, const struct plan_shape *s, struct plan_m
         {"ffn_gate_exps.bias", KT_F32, ff, n, 1, oss},
         {"ffn_up_exps.bias", KT_F32, ff, n, 1, oss},
         {"ffn_down_exps.bias", KT_F32, embd, n, 1, oss},
+        {"ffn_gate_inp_shexp.weight", KT_F32, embd, 1, 1, beside},
+        {"ffn_gate_shexp.weight", rest, embd, s->shared, 1, beside},
+        {"ffn_up_shexp.weight", rest, embd, s->shared, 1, beside},
+        {"ffn_down_shexp.weight", mix.how == PLAN_ONE ? rest : down, s->shared, embd, 1, beside},
     };
     put_wanted(h, i, want, COUNT_OF(want));
 }
@@ -338,7 +377,8 @@ static void put_tensors(struct header *h, const struct plan_shape *s, struct pla
     put_tensor(h, "output_norm.weight", KT_F32, s->embd, 1, 1);
     if (!s->tied) put_tensor(h, "output.weight", last, s->embd, s->vocab, 1);
     for (int i = 0; i < s->layers; i++) {
-        put_attention(h, s, mix, i);
+        if (s->states.keys > 0 && (i + 1) % 4 > 0) put_delta(h, s, mix, i);
+        else put_attention(h, s, mix, i);
         put_feed(h, s, mix, i);
     }
 }

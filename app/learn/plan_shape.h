@@ -27,6 +27,11 @@ struct plan_shape {
     enum plan_words words;
     uint64_t parameters;
     int experts, used; /* of a mixture; ff is one expert's.  0: none */
+    int shared;        /* width of the expert beside them that all tokens go through; 0: none */
+    struct plan_states {
+        int keys, values, dim, taps; /* of the layers but every fourth; 0: all have attention */
+        int rotated;                 /* of a head's dimensions, in those that have it */
+    } states;
 };
 
 extern const struct plan_shape plan_shapes[];
@@ -36,12 +41,12 @@ extern const int plan_shapes_n;
 enum { PLAN_NOT_RUN = -7 };
 const struct plan_shape *plan_shape_find(const char *name, struct err *err);
 
-/* What types a shape's matrices are of.  Five names are llama.cpp's mixes, as its quantizer makes them without a matrix
- * of importance: Q6_K for the output matrix, more bits than the name says for attn_v and ffn_down (plan_header.c), and
- * still more for the attention of 8 experts.  "mxfp4" is how gpt-oss is published: experts in it, all else in Q8_0; any
- * other is one type for all matrices.  What chooses experts is F32.  A matrix whose columns are no whole number of a
- * type's blocks gets what llama.cpp gives it instead: Q8_0 for Q6_K, Q5_1 for Q5_K, Q5_0 for Q4_K, Q4_0 for Q3_K and
- * Q2_K, IQ4_NL for IQ4_XS.  Vectors are F32. */
+/* What types a shape's matrices are of.  Five names are llama.cpp's mixes, as its quantizer makes them without a
+ * matrix of importance: Q6_K for the output matrix, more bits than the name says for attn_v, what stands for it in a
+ * layer that keeps a state, and ffn_down (plan_header.c), and still more for the attention of 8 experts.  "mxfp4" is
+ * how gpt-oss is published: experts in it, all else in Q8_0; any other is one type for all matrices.  What chooses
+ * experts is F32.  A matrix whose columns are no whole number of a type's blocks gets what llama.cpp gives it
+ * instead: Q8_0 for Q6_K, Q5_1 for Q5_K, Q5_0 for Q4_K, Q4_0 for Q3_K and Q2_K, IQ4_NL for IQ4_XS.  Vectors are F32. */
 enum plan_how { PLAN_ONE, PLAN_Q4_K_M, PLAN_Q3_K_M, PLAN_Q2_K, PLAN_IQ4 }; /* IQ4_NL and IQ4_XS */
 struct plan_mix {
     enum ktype type; /* of most */
