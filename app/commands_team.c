@@ -315,6 +315,7 @@ static void say_policies(const struct console *c)
         (int)opts_quota(o->summary_tokens, QUOTA_SUMMARY), (int)opts_quota(o->result_share, QUOTA_RESULT_SHARE),
         (int)opts_quota(o->result_tokens, QUOTA_RESULT_TOKENS));
     say("recall      %s", recall_of(c));
+    if (o->no_thinking) say("thinking    none");
     if (o->thinking > 0) say("thinking    %lld tokens aside, then it is closed", (long long)o->thinking);
     else say("thinking    as long as an answer may be");
     say_memory_policies(c);

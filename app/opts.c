@@ -195,8 +195,8 @@ static int check_lesson(const struct opts *o, struct err *err)
 static int check_remote(struct opts *o, struct err *err)
 {
     static const char *const never[] = {
-        "--vram", "--fit", "--naive", "--answers", "--strict-tools", "--thinking", "--logit-bias", "--threads", "--isa",
-        "--backend", "--device", "--exact", "--fast", "--kv-type", "--no-pin", "--engine", "--script-file",
+        "--vram", "--fit", "--naive", "--answers", "--strict-tools", "--thinking", "--no-thinking", "--logit-bias",
+        "--threads", "--isa", "--backend", "--device", "--exact", "--fast", "--kv-type", "--no-pin", "--engine", "--script-file",
         "--dump-tokens", "--dump-logprobs", "--nll", "--snapshots", "--snapshots-session", "--overcommit", "--park",
     };
     if (!o->remote && (o->remote_model || o->remote_key_file))
@@ -207,7 +207,7 @@ static int check_remote(struct opts *o, struct err *err)
     static const char *const model[] = {"--model"}, *const form[] = {"--template"};
     if (!opts_by_flag(o, model, 1)) o->model = NULL; /* of our own engine: no word on the server's */
     if (!opts_by_flag(o, form, 1)) o->template_name = NULL;
-    o->strict_tools = o->overcommit = false;
+    o->strict_tools = o->overcommit = o->no_thinking = false;
     o->thinking = 0;
     o->n_bias = 0;
     o->park = 0;
@@ -231,6 +231,8 @@ static int check_together(struct opts *o, struct err *err)
         return err_set(err, -1, "--low-mark %" PRId64 " must be %d or more under --high-mark %" PRId64, o->low_mark,
                        QUOTA_APART, o->high_mark);
     if (check_lesson(o, err) || check_remote(o, err)) return -1;
+    if (o->thinking > 0 && o->no_thinking)
+        return err_set(err, -1, "--thinking and --no-thinking do not go together");
     if (o->exact && o->fast) return err_set(err, -1, "--exact and --fast do not go together");
     if (o->no_save && o->resume) return err_set(err, -1, "--resume and --no-save do not go together");
     if (o->crew && modes) return err_set(err, -1, "--crew does not go with --nll or a dump");

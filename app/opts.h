@@ -60,7 +60,8 @@ struct opts {
     const char *crew;            /* NULL: not given */
     int64_t parallel;            /* 0: as the crew needs, and as its memory allows */
     const char *theme, *glyphs;
-    bool no_tui, no_pin, exact, fast, dump_tokens, json, fit, overcommit, no_save, script, lockstep, strict_tools;
+    bool no_tui, no_pin, no_thinking, exact, fast, dump_tokens, json, fit, overcommit, no_save, script, lockstep;
+    bool strict_tools;
     bool all_samples;
     const char *unguarded; /* NULL: not given */
     struct guards off;     /* what it says */

@@ -14,6 +14,8 @@ const struct opt opts_table[] = {
      "most tokens of an answer (512, or what the context leaves; if given, it must fit)"},
     {NULL, "--thinking", "PLIMSOLL_THINKING", INT, AT(thinking), "N", 1, 1e6, NULL, NULL,
      "set N tokens more aside for <think>, in a chat; at that many it is closed (part of the answer)"},
+    {NULL, "--no-thinking", "PLIMSOLL_NO_THINKING", ON, AT(no_thinking), NULL, 0, 0, NULL, NULL,
+     "a model that thinks in <think> is to answer at once"},
     {NULL, "--reasoning", "PLIMSOLL_REASONING", CHOICE, AT(reasoning), "HOW", 0, 0, "low|medium|high", NULL,
      "how much a gpt-oss model is to think before it answers (medium); with --remote the server is told"},
     {NULL, "--ctx", "PLIMSOLL_CTX", INT, AT(ctx), "N", 1, 1 << 24, NULL, NULL,

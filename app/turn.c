@@ -327,7 +327,8 @@ static void sum_up(struct run *r, struct turn_result *res)
     res->prefill_rate = read ? (res->n_prompt - r->n_shared) / prefill : (double)NAN;
     res->decode_rate = wrote ? (res->n_tokens - 1) / decode : (double)NAN;
     res->text = r->before;
-    if (r->ans) buf_put(&res->text, r->ans->text, r->shown);
+    const size_t at = r->ans && r->ask->aside ? thinking_end(r->ans->text, r->shown) : 0; /* no one asked for that */
+    if (r->ans) buf_put(&res->text, r->ans->text + at, r->shown - at);
     if (!r->ans || !r->ask->ids) return;
     int n = atomic_load(&r->ans->n_tokens);
     for (int i = 0; i < r->ans->n_prompt; i++) ids_put(&res->ids, r->ans->prompt[i]);
@@ -434,6 +435,7 @@ int turn_run(struct app *a, const struct turn_ask *ask, struct turn_result *resu
         .top_n = ask->top_n, .no_logprobs = !a->trace.has_file && a->o->top_logprobs < 0,
         .grammar = ask->grammar, .fresh = a->o->off.share,
         .ignore_end = a->o->answers > 0 && !ask->aside, .allowed = ask->aside ? NULL : a->plain,
+        .thinking = ask->aside && a->info->thinks ? THINKING_OFF : turn_thinking(a),
     };
     int id;
     *result = (struct turn_result){0};
@@ -483,6 +485,12 @@ enum form_calls turn_calls(const struct app *a)
         if (strcmp(a->info->template, own[i].template) == 0) calls = own[i].calls;
     const bool read = calls == FORM_CALLS_HARMONY || forms_in_tags(calls); /* by a server, which gives calls as JSON */
     return read && a->info->remote ? FORM_CALLS_OWN : calls;
+}
+
+int turn_thinking(const struct app *a)
+{
+    if (a->o->no_thinking && a->info->thinks) return THINKING_OFF;
+    return a->o->serve ? (int)a->o->thinking : THINKING_FREE;
 }
 
 bool turn_retells(const struct app *a)

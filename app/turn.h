@@ -19,7 +19,8 @@ struct turn_ask {
     bool (*close_thinking)(void *self, int tokens);
     void *thinking_self;
     bool ids;    /* the tokens are wanted */
-    bool aside;  /* no turn of the user's, but a question of the program's own: greedy, silent, no events */
+    /* No turn of the user's, but a question of the program's own: greedy, silent, no events, no thinking in it. */
+    bool aside;
     int max_tokens; /* of the answer; 0: what -n says, or else what the context leaves */
     const struct sampling *sampling; /* NULL: as the options say */
     /* Called whenever the answer grew, and at its end.  NULL: nobody. */
@@ -53,6 +54,8 @@ enum form_calls turn_calls(const struct app *a);
 /* Whether this model is told what it thought before a call as long as the turn goes on.  Servers are not: each has its
  * own field for it, if any. */
 bool turn_retells(const struct app *a);
+/* How long a model may think, as the engine's request has it; of a chat with --thinking the window says when. */
+int turn_thinking(const struct app *a);
 
 /* The exit status that a turn stands for: code is what turn_run() returned. */
 int turn_exit(int code, const struct turn_result *result);

@@ -125,6 +125,7 @@ struct engine_info {
     int window; /* a token sees itself and the window - 1 before it, and no more is kept; 0: all of ctx */
     int local_window, local_layers; /* so it is in these layers alone, of `layers`; 0: there are none */
     bool states; /* local layers have no window: they keep a state instead of keys and values */
+    bool thinks; /* its template has tags for what a model thinks before it answers (thinking.h) */
     int embd;    /* values of a prompt's vector (request.pool); 0: this engine makes none */
     enum engine_pool pool; /* how its model is meant to make them; of one that says nothing, POOL_LAST */
 };

@@ -46,6 +46,7 @@ int maker_vocab_open(struct engine *e, const struct engine_config *cfg, const st
         if (template_check(*kind, e->vocab, err)) return ENGINE_FAULT;
     }
     snprintf(e->info.template, sizeof e->info.template, "%s", template_name(*kind));
+    e->info.thinks = *kind != TEMPLATE_HARMONY && template_thinks(g);
     return 0;
 }
 

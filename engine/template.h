@@ -53,6 +53,9 @@ int template_by_name(const char *name, enum template_kind *out); /* 0, or -1 */
 int template_detect(const struct gguf *g, const struct vocab *v, enum template_kind *out, struct err *err);
 int template_check(enum template_kind k, const struct vocab *v, struct err *err); /* the vocabulary has what k needs */
 
+/* Whether the file's template has tags for what is thought before an answer (thinking.h). */
+bool template_thinks(const struct gguf *g);
+
 /* Text with which a model would begin the next question itself, so that it ends an answer, where that is no token
  * (Llama 2, Mistral v1: "[INST]"); else NULL. */
 const char *template_stop(enum template_kind k);

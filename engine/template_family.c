@@ -170,6 +170,12 @@ static enum template_kind chatml_of(struct gguf_str s)
     return holds(s, "<name>") ? TEMPLATE_QWEN3_CODER : TEMPLATE_QWEN35;
 }
 
+bool template_thinks(const struct gguf *g)
+{
+    struct gguf_str s;
+    return gguf_string(g, chat_key, &s, NULL) == GGUF_OK && holds(s, "</think>");
+}
+
 int template_detect(const struct gguf *g, const struct vocab *v, enum template_kind *out, struct err *err)
 {
     struct gguf_str s;

@@ -159,7 +159,7 @@ TEST(serve_has_options_that_are_checked)
 {
     struct child c = {0};
     static const char *const bad[][3] = {{"--port", "65536"}, {"--port", "x"}, {"--port"}, {"--host", ""}, {"--json"},
-                                         {"-p", "x"}, {"--tools", "read"}, {"--thinking", "9"}, {"--naive", "f32"},
+                                         {"-p", "x"}, {"--tools", "read"}, {"--naive", "f32"},
                                          {"--host", "no.such.host.invalid"}};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         CHECK_EQ(child_run(&c, (const char *const[]){"serve", bad[i][0], bad[i][1], NULL}, "", 0), 2);

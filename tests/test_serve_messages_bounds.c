@@ -52,7 +52,7 @@ static const struct { const char *body; int status; const char *type, *text; } r
     {ANY ",'stop_sequences':['']}", 400, "invalid_request_error", "stop_sequences"},
     {ANY ",'stop_sequences':['1','2','3','4','5','6','7','8','9']}", 400, "invalid_request_error", "stop_sequences"},
     {ANY ",'temperature':'hot'}", 400, "invalid_request_error", "temperature"},
-    {ANY ",'thinking':{'type':'enabled','budget_tokens':1024}}", 400, "invalid_request_error", "budget_tokens"},
+    {ANY ",'thinking':{'type':'enabled','budget_tokens':0}}", 400, "invalid_request_error", "budget_tokens"},
     {ANY ",'thinking':{'type':'adaptive','display':'omitted'}}", 400, "invalid_request_error", "thinking.display"},
     {ANY ",'context_management':{'edits':[]}}", 400, "invalid_request_error", "CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS"},
     {ANY ",'output_config':{'effort':'low'}}", 400, "invalid_request_error", "output_config.effort"},

@@ -92,7 +92,7 @@ TEST(ollama_is_told_whether_a_model_thinks_and_has_tools)
         CHECK_STR(text.data, can[i]);
         json_decref(show);
         json_decref(ask(CHAT, ANY ",'stream':false,'think':true}", i < 2 ? 200 : 400));
-        json_decref(ask(CHAT, ANY ",'stream':false,'think':false}", i < 2 ? 400 : 200));
+        json_decref(ask(CHAT, ANY ",'stream':false,'think':false}", i == 0 ? 400 : 200));
         json_t *low = ask(CHAT, ANY ",'stream':false,'think':'low'}", i == 0 ? 200 : 400);
         if (i == 1) CHECK(strstr(text_at(low, "error"), "think: this model is not told how much") != NULL);
         json_decref(low);

@@ -252,6 +252,33 @@ TEST(the_models_record_takes_the_place_of_what_it_sums_up)
     end();
 }
 
+/* A model that thinks is not to think here; what it thinks all the same is no part of its record. */
+static int asked_thinking;
+
+static const char *thought_record(void)
+{
+    static char text[512];
+    asked_thinking = fake.asked.thinking;
+    snprintf(text, sizeof text, "<think>\nHm. Facts:\n- none\n</think>\n\n%s", good_record());
+    return text;
+}
+
+TEST(what_a_model_thinks_before_its_record_is_no_part_of_it)
+{
+    for (int thinks = 0; thinks < 2; thinks++) {
+        begin("be brief");
+        ((struct engine_info *)(uintptr_t)app.info)->thinks = thinks;
+        record = thought_record;
+        CHECK_EQ(say("hello"), 0);
+        CHECK_EQ(fake.asked.thinking, THINKING_FREE);
+        fill();
+        CHECK_EQ(asked_thinking, thinks ? THINKING_OFF : THINKING_FREE);
+        CHECK(strstr(summary(), "nine piers") && !strstr(summary(), "Hm."));
+        CHECK(strstr(events(), "\"by\":\"model\""));
+        end();
+    }
+}
+
 static void check_extract(const char *(*answers)(void), const char *why)
 {
     begin("be brief");

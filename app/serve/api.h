@@ -50,6 +50,7 @@ struct api_model {
     const struct vocab *vocab;
     struct sampling sampling;    /* of a request that says nothing of it */
     enum effort effort;          /* the same */
+    int thinking;                /* the same, as the engine's request has it */
     const char *const *stop;     /* ends every answer */
     int n_stop;
 };
@@ -94,7 +95,8 @@ struct api_ask {
     bool strict;       /* a tool asked for it: without its grammar the request is refused */
     struct buf schema; /* of a grammar: of its calls, or of the whole answer; empty: none */
     enum effort effort;
-    enum form_calls calls; /* how its calls are written: as the model's family does, but for tags where a grammar holds */
+    int thinking;      /* as the engine's request has it */
+    enum form_calls calls; /* of its calls: as the model's family has them; not in tags where a grammar holds */
     bool whole;        /* the schema is of the whole answer */
     struct buf texts;  /* of the messages */
     json_t *numbers;   /* of the calls in them, by id */
@@ -179,6 +181,8 @@ int api_schema_of_calls(struct api_ask *a, struct api_error *e);
 int api_schema_of_object(struct api_ask *a, struct api_error *e); /* any JSON object, not too deep */
 int api_schema_of_answer(struct api_ask *a, const json_t *schema, bool strict, struct api_error *e);
 const json_t *api_look_up(const json_t *root, const char *ref); /* "#/$defs/Name"; NULL: it is not there */
+/* api_thinking.c: how much, and how long, the model is to think: a->effort and a->thinking. */
+int api_read_thinking(struct api_ask *a, const struct api_model *m, struct api_error *e);
 /* api_tags.c: a client's tools, and a call with its arguments as a client has them, for a model that writes calls in
  * tags. */
 void api_tags_list(enum form_calls how, const json_t *tools, struct buf *out);
@@ -213,7 +217,8 @@ struct api_tools {
     unsigned (*type)(void *self, const char *tool, const char *key);
     void *self;
 };
-int api_read_calls(const char *text, size_t n, enum form_calls how, const struct api_tools *tools, struct api_call *out);
+int api_read_calls(const char *text, size_t n, enum form_calls how, const struct api_tools *tools,
+                   struct api_call *out);
 void api_free_calls(struct api_call *c, int n);
 
 json_t *api_text(const char *bytes, size_t n); /* a JSON string; what is no UTF-8 is U+FFFD.  NULL: no memory */

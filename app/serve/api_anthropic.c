@@ -339,23 +339,32 @@ static int put_stops(const json_t *body, const struct api_model *m, json_t *out,
     return 0;
 }
 
-/* Whether it thinks is the model's: "adaptive" asks for that, and "disabled" is the same as to say nothing. */
-static int check_thinking(const json_t *body, struct api_error *e)
+/* Whether it thinks is the model's: "adaptive" asks for that, as does who says nothing.  Harmony's cannot be kept from
+ * it, so that there "disabled" is the same. */
+static int put_thinking(const json_t *body, const struct api_model *m, json_t *out, struct api_error *e)
 {
     static const char key[] = "thinking";
     const json_t *t = json_object_get(body, key);
     const char *type = api_text_in(t, "type");
     if (!api_is_given(t)) return 0;
-    if (strcmp(type, "enabled") == 0)
+    const bool harmony = m->calls == FORM_CALLS_HARMONY, enabled = strcmp(type, "enabled") == 0;
+    const json_t *budget = json_object_get(t, "budget_tokens");
+    if (enabled && harmony)
         return api_fail(e, 400, "unsupported_value", "thinking.type", "thinking: a budget_tokens cannot be kept here, "
                         "as the model thinks as long as it likes; ask for \"adaptive\", or leave it out "
                         "(MAX_THINKING_TOKENS=0 of Claude Code)");
-    if (strcmp(type, "adaptive") != 0 && strcmp(type, "disabled") != 0)
-        return api_fail(e, 400, "invalid_value", key, "thinking is to be an object whose type is adaptive or disabled");
+    if (enabled && (!json_is_integer(budget) || json_integer_value(budget) < 1 || json_integer_value(budget) > 1 << 27))
+        return api_fail(e, 400, "invalid_value", "thinking.budget_tokens", "thinking.budget_tokens is to be a whole "
+                        "number from 1 to %d", 1 << 27);
+    if (!enabled && strcmp(type, "adaptive") != 0 && strcmp(type, "disabled") != 0)
+        return api_fail(e, 400, "invalid_value", key, "thinking is to be an object whose type is enabled, adaptive or "
+                        "disabled");
     if (api_is_given(json_object_get(t, "display")) && strcmp(api_text_in(t, "display"), "summarized") != 0)
         return api_fail(e, 400, "unsupported_value", "thinking.display", "thinking.display: what is thought is told "
                         "here; leave it out");
-    return check_keys(t, type[0] == 'a' ? "display" : "", key, e);
+    if (enabled) json_object_set_new(out, "thinking_token_budget", json_integer(json_integer_value(budget)));
+    if (type[0] == 'd' && !harmony) json_object_set_new(out, "thinking_token_budget", json_integer(0));
+    return check_keys(t, type[0] == 'd' ? "" : enabled ? "display budget_tokens" : "display", key, e);
 }
 
 static int put_config(const json_t *body, const struct api_model *m, json_t *out, struct api_error *e)
@@ -421,7 +430,7 @@ static int copy_fields(const json_t *body, bool counts, json_t *out, struct api_
 json_t *api_from_messages(const json_t *body, bool counts, const struct api_model *m, struct api_error *e)
 {
     json_t *out = json_object(), *messages;
-    if (!copy_fields(body, counts, out, e) && !check_thinking(body, e) && !put_config(body, m, out, e) &&
+    if (!copy_fields(body, counts, out, e) && !put_thinking(body, m, out, e) && !put_config(body, m, out, e) &&
         !put_stops(body, m, out, e) && !put_tools(body, out, e) && !put_choice(body, out, e) &&
         (messages = messages_of(body, e))) {
         if (json_object_set_new(out, "messages", messages) == 0) return out;

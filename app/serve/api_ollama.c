@@ -264,7 +264,7 @@ static int put_options(struct api_ask *a, const struct api_model *m, json_t *out
 
 /* ---------------------------------------------------------------- the rest of a request */
 
-/* Whether it thinks is the model's; only harmony's are told how much. */
+/* Only harmony's are told how much, and cannot be told not to. */
 static int put_think(const struct api_ask *a, const struct api_model *m, json_t *out, struct api_error *e)
 {
     static const char key[] = "think";
@@ -277,9 +277,10 @@ static int put_think(const struct api_ask *a, const struct api_model *m, json_t 
         return api_fail(e, 400, "unsupported_value", key, "think: what comes behind a raw prompt is one text; leave "
                         "it out");
     if (a->plain) return 0;
-    if (off && m->thinks)
+    if (off && m->thinks && m->calls == FORM_CALLS_HARMONY)
         return api_fail(e, 400, "unsupported_value", key, "think: whether it thinks is this model's own affair, and "
                         "cannot be forbidden; leave it out: what is thought comes apart, as thinking");
+    if (off) return json_object_set_new(out, "thinking_token_budget", json_integer(0)) ? no_memory(e) : 0;
     if (!off && !m->thinks)
         return api_fail(e, 400, "unsupported_value", key, "\"%.100s\" does not support thinking; leave think out",
                         m->id);

@@ -24,7 +24,8 @@ static const char *const responses_words[][2] = {
     {"reasoning_effort", "reasoning.effort"}, {"max_completion_tokens", "max_output_tokens"}, {NULL, NULL},
 }, *const ollama_words[][2] = {
     {"response_format.json_schema.schema", "format"}, {"response_format", "format"}, {"reasoning_effort", "think"},
-    {"repetition_penalty", "repeat_penalty"}, {"reasoning_content", "thinking"}, {NULL, NULL},
+    {"repetition_penalty", "repeat_penalty"}, {"reasoning_content", "thinking"}, {"thinking_token_budget", "think"},
+    {NULL, NULL},
 };
 
 static void replace(char *in, const char *was, const char *is)
@@ -137,20 +138,6 @@ static int read_sampling(struct api_ask *a, const struct api_model *m, struct ap
         a->seeded = true;
     }
     return read_bias(a, vocab, e);
-}
-
-/* Of the families here harmony alone is told. */
-static int read_effort(struct api_ask *a, const struct api_model *m, struct api_error *e)
-{
-    static const char key[] = "reasoning_effort";
-    const json_t *v = json_object_get(a->root, key);
-    a->effort = m->effort;
-    if (!api_is_given(v)) return 0;
-    if (m->calls != FORM_CALLS_HARMONY)
-        return api_fail(e, 400, "unsupported_value", key, "%s: this model is not told how much to think; leave it out",
-                        key);
-    if (json_is_string(v) && effort_by_name(json_string_value(v), &a->effort) == 0) return 0;
-    return api_fail(e, 400, "invalid_value", key, "%s is to be low, medium or high", key);
 }
 
 /* ---------------------------------------------------------------- lengths, ends, log-probabilities */
@@ -268,7 +255,8 @@ static const struct field {
     {"n", BOTH, ONE}, {"best_of", COMPLETION, ONE}, {"echo", COMPLETION, OFF}, {"suffix", COMPLETION, OFF},
     {"user", BOTH, PASSED}, {"metadata", BOTH, PASSED}, {"store", BOTH, PASSED}, {"service_tier", BOTH, PASSED},
     {"safety_identifier", BOTH, PASSED}, {"prompt_cache_key", BOTH, PASSED}, {"prompt_cache_retention", BOTH, PASSED},
-    {"parallel_tool_calls", CHAT, READ}, {"reasoning_effort", CHAT, READ},
+    {"parallel_tool_calls", CHAT, READ}, {"reasoning_effort", CHAT, READ}, {"chat_template_kwargs", CHAT, READ},
+    {"enable_thinking", CHAT, READ}, {"thinking_token_budget", CHAT, READ}, {"thinking_budget", CHAT, READ},
 };
 
 static const struct field *field_of(const char *name, bool plain)
@@ -351,7 +339,7 @@ int api_read(struct api_ask *a, enum api_kind kind, const char *body, size_t n, 
     a->root = api_read_object(body, n, e);
     if (!a->root || translate(a, m, e) || check_fields(a, e) ||
         api_check_model(json_object_get(a->root, "model"), kind, m, e) || read_stream(a, e) || read_lengths(a, e) ||
-        read_sampling(a, m, e) || read_effort(a, m, e) || read_stop(a, m, e) || read_logprobs(a, e))
+        read_sampling(a, m, e) || api_read_thinking(a, m, e) || read_stop(a, m, e) || read_logprobs(a, e))
         return -1;
     if (a->load) return 0;
     if (a->plain) return read_prompt(a, m, e);

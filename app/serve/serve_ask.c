@@ -219,6 +219,7 @@ static int submit(struct serve *s, struct job *j, struct api_ask *ask, struct ap
         .msgs = ask->msgs, .n_msgs = ask->n_msgs, .ids = ask->ids, .n_ids = ask->n_ids, .agent = j->agent,
         .max_tokens = j->max_tokens, .sampling = ask->sampling, .stop = ask->stop, .n_stop = ask->n_stop,
         .top_n = ask->top_n, .no_logprobs = !ask->logprobs,
+        .thinking = ask->whole || ask->plain ? THINKING_FREE : ask->thinking,
         .grammar = ask->schema.len > 0 && (own || ask->whole || (no_grammar && ask->strict)) ? &g : NULL,
     };
     int code = s->a->ops->submit(s->a->engine, &r, &j->id, &err);

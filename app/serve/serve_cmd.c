@@ -75,7 +75,8 @@ static int check_serve(const struct opts *o, struct err *err)
 {
     static const char *const goes[] = {
         "--model", "--max-tokens", "--ctx", "--vram", "--fit", "--pool", "--overcommit", "--park", "--parallel",
-        "--template", "--reasoning", "--temp", "--top-k", "--top-p", "--min-p", "--repeat-penalty",
+        "--template", "--reasoning", "--thinking", "--no-thinking",
+        "--temp", "--top-k", "--top-p", "--min-p", "--repeat-penalty",
         "--frequency-penalty", "--presence-penalty", "--logit-bias", "--stop", "--seed", "--threads", "--isa",
         "--backend", "--device", "--exact", "--fast", "--kv-type", "--no-pin", "--engine", "--script-file",
         "--no-save", "--config", "--no-config", NULL,
@@ -157,6 +158,8 @@ static int open_serve(struct serve *s, struct err *err)
     s->model.calls = turn_calls(a);
     s->model.retells = turn_retells(a);
     s->model.effort = a->effort;
+    s->model.thinks = a->info->thinks || s->model.calls == FORM_CALLS_HARMONY;
+    s->model.thinking = turn_thinking(a);
     s->model.embedded = a->o->embedded;
     s->model.vocab = a->ops->vocab(a->engine);
     s->model.sampling = a->sampling;
@@ -164,6 +167,9 @@ static int open_serve(struct serve *s, struct err *err)
     s->model.n_stop = a->o->n_stop;
     s->model.ctx = a->info->ctx;
     serve_file_look(s);
+    if (s->model.thinking && s->model.calls == FORM_CALLS_HARMONY)
+        return err_set(err, EXIT_USAGE, "--thinking: how long a gpt-oss model thinks has no bound; --reasoning "
+                       "says how much");
     s->http = http_open(&cfg, err);
     if (!s->http) return EXIT_USAGE;
     if (http_is_local(s->http) || s->key.len > 0) return EXIT_DONE;

@@ -69,8 +69,6 @@ void serve_file_look(struct serve *s)
         say_error("what /api/show tells of the model's file: %s", err.text);
     }
     f->template = api_text(template.data, template.len);
-    s->model.thinks = s->model.calls == FORM_CALLS_HARMONY ||
-                      memmem(template.data, template.len, "</think>", strlen("</think>"));
     gguf_close(g);
     json_object_set_new(f->keys, "general.parameter_count", json_integer((json_int_t)s->a->info->parameters));
 }

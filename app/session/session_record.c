@@ -1,6 +1,5 @@
 /* session_record.c - what an agent itself would hand over, asked aside: nothing of it enters its conversation. */
 #include "app/session/session_impl.h"
-#include "engine/thinking.h"
 
 enum { FRAME = 160, LEAST = 24 }; /* tokens of its other lines, the task among them; fewer in all are no record */
 
@@ -28,10 +27,9 @@ static int read_record(const struct turn_result *r, struct buf *out, struct err 
 {
     struct form_handover h;
     const char *text = r->text.data ? r->text.data : "";
-    size_t at = thinking_end(text, r->text.len);
     if (r->end != END_STOP || r->text.failed)
         return err_set(err, -1, "it did not come to its end: %s", engine_end_name(r->end));
-    if (forms_read_handover(text + at, r->text.len - at, &h, err)) return -1;
+    if (forms_read_handover(text, r->text.len, &h, err)) return -1;
     buf_put(out, h.result.text, h.result.len);
     forms_handover_free(&h);
     return out->failed ? err_set(err, -1, "no memory for a hand-over") : 0;

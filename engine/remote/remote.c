@@ -338,6 +338,7 @@ static void describe(struct engine *e, const struct engine_config *cfg)
     snprintf(i->name, sizeof i->name, "%.63s", m->server.model);
     snprintf(i->backend, sizeof i->backend, "%s at %.90s", server_name(k), web_at(m->web));
     i->remote = true;
+    i->thinks = false; /* how its model is told to is the server's affair */
     i->own_vocab = cfg->remote.own_vocab;
     i->plain_sampling = k == SERVER_OTHER || k == SERVER_TGI || k == SERVER_OLLAMA;
     if (!i->own_vocab)
