@@ -196,8 +196,9 @@ static int check_remote(struct opts *o, struct err *err)
 {
     static const char *const never[] = {
         "--vram", "--fit", "--naive", "--answers", "--strict-tools", "--thinking", "--no-thinking", "--logit-bias",
-        "--threads", "--isa", "--backend", "--device", "--exact", "--fast", "--kv-type", "--no-pin", "--engine", "--script-file",
-        "--dump-tokens", "--dump-logprobs", "--nll", "--snapshots", "--snapshots-session", "--overcommit", "--park",
+        "--threads", "--isa", "--backend", "--device", "--exact", "--fast", "--kv-type", "--no-pin", "--engine",
+        "--script-file", "--dump-tokens", "--dump-logprobs", "--nll", "--snapshots", "--snapshots-session",
+        "--overcommit", "--park",
     };
     if (!o->remote && (o->remote_model || o->remote_key_file))
         return err_set(err, -1, "%s goes with --remote URL", o->remote_model ? "--remote-model" : "--remote-key-file");

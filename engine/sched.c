@@ -148,8 +148,8 @@ static int enqueue(struct sched *s, const struct request *r, const int32_t *prom
         rc = err_set(err, ENGINE_BAD_REQUEST, "the request carries a grammar; no answer of the harmony template can be "
                      "held to one: its marks are no text");
     if (!rc && r->thinking && (s->cfg.heard || s->closing.n_after == 0))
-        rc = err_set(err, ENGINE_BAD_REQUEST, "the request bounds its thinking; with the %s template that cannot be done",
-                     template_name(s->cfg.template));
+        rc = err_set(err, ENGINE_BAD_REQUEST, "the request bounds its thinking, for which the template %s has no "
+                     "words", template_name(s->cfg.template));
     if (!rc) rc = take_room(s, r, n, &mem, err);
     if (rc) return rc;
     if (r->grammar && (rc = strict_take(s->strict, r->grammar, &carried, err)) != 0) {

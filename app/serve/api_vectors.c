@@ -5,7 +5,8 @@
 static int refuse_ids(const char *where, struct api_error *e)
 {
     return api_fail(e, 400, "unsupported_value", where, "%s is to be a text, or a list of texts: token ids would be "
-                    "read by another vocabulary than the client's (LangChain: check_embedding_ctx_length=False)", where);
+                    "read by another vocabulary than the client's (LangChain: check_embedding_ctx_length=False)",
+                    where);
 }
 
 /* Ollama takes an empty text that stands alone for no text. */

@@ -56,7 +56,8 @@ static int too_long(const struct serve *s, int i, size_t n, int most, struct api
     snprintf(where, sizeof where, "input[%d]", i);
     api_fail(e, 400, budget ? "exceeds_memory_budget" : "context_length_exceeded", where,
              "This model's maximum context length is %d tokens%s. However, %s has %zu tokens. Please reduce its "
-             "length, or split it. (context_length_exceeded)", most, budget ? " in the memory of this server" : "", where, n);
+             "length, or split it. (context_length_exceeded)", most, budget ? " in the memory of this server" : "",
+             where, n);
     e->n_prompt = (int)MIN(n, (size_t)INT32_MAX);
     e->n_ctx = most;
     return -1;
