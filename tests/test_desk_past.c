@@ -1,5 +1,6 @@
 /* What the screen is told of a crew's run that goes on: what the person and each agent said, in the order of time. */
 #include "app/say.h"
+#include "app/session/session_result.h"
 #include "app/tui/desk_impl.h"
 #include "tests/team_rig.h"
 
@@ -112,12 +113,17 @@ TEST(past_of_a_crew_has_its_tools_and_nothing_that_was_taken_back)
     buf_puts(&bytes, "a line\n");
     const struct session_tool t = {.by = "user", .name = "read", .arguments = "{}", .kind = CLIP_TEXT};
     OK(session_result(&team.member[0].s, &t, &bytes, &err));
+    struct result r = {.by = "model", .name = "list"}; /* called in tags */
+    buf_puts(&r.text, "a.txt");
+    const struct form_text call = form_text("<tool_call>\n<function=list>\n</function>\n</tool_call>");
+    OK(result_append(&team.member[0].s, call, 0, &r, &err));
+    buf_free(&r.text);
     OK(session_save(&team.member[0].s, &err));
     app.trace.voice = &team.member[1].s.voice;
     OK(session_undo(&team.member[1].s, NULL, &err));
     app.trace.voice = &app.trace.own;
     go_on(TALK);
-    CHECK_STR(told_now(), "1: test: Hello.\n> Hello.\nann> ann says 1\nann> read\n");
+    CHECK_STR(told_now(), "1: test: Hello.\n> Hello.\nann> ann says 1\nann> read\nann> list\n");
     end_team();
 }
 

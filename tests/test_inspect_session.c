@@ -51,6 +51,8 @@ static bool has(const struct inspect *x, const struct inspect_row *r)
     return found;
 }
 
+static bool named_by_calls; /* every result's tool is known, by its call */
+
 /* The rows cut ids and texts without a gap. */
 static void check_rows(const struct inspect *x)
 {
@@ -66,6 +68,7 @@ static void check_rows(const struct inspect *x)
         if ((exact_texts || front) && !has(x, r))
             check_fail(__FILE__, __LINE__, "the tokens of %s %s lack its text", r->kind, r->name);
         if (r->can & INSPECT_DROP) CHECK(r->frees > 0);
+        if (strcmp(r->kind, "tool result") == 0 && !r->line && named_by_calls) CHECK(strcmp(r->who, "plimsoll") != 0);
     }
     CHECK_EQ(id, x->ids.n);
     CHECK_EQ(text, x->texts.len);
@@ -478,6 +481,18 @@ TEST(inspect_lists_what_the_next_request_carries_in_the_form_of_harmony)
     for (uint64_t i = 1; i <= SESSIONS / 2; i++) random_session(model, NULL, 800 + i, STEPS);
     exact_front = speaks_in_channels = false;
     CHECK(compared > SESSIONS * STEPS / 4 && rounds > SESSIONS / 4);
+}
+
+TEST(inspect_lists_what_the_next_request_carries_in_the_forms_with_tags)
+{
+    for (int coder = 0; coder < 2; coder++) {
+        const char *model = vocab_file_tags(coder);
+        compared = rounds = 0;
+        named_by_calls = exact_front = true; /* in whatever form calls are told, and wherever tools */
+        for (uint64_t i = 1; i <= SESSIONS / 2; i++) random_session(model, NULL, 900 + 50 * (uint64_t)coder + i, STEPS);
+        named_by_calls = exact_front = false;
+        CHECK(compared > SESSIONS * STEPS / 4 && rounds > SESSIONS / 4);
+    }
 }
 
 TEST(inspect_lists_what_the_next_request_carries_in_the_form_of_gemma)

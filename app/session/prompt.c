@@ -27,6 +27,8 @@ static bool has_marks(enum form_calls calls)
     return calls == FORM_CALLS_MISTRAL3 || calls == FORM_CALLS_MISTRAL7 || calls == FORM_CALLS_HARMONY;
 }
 
+bool prompt_has_tools_first(enum form_calls calls) { return calls == FORM_CALLS_QWEN35; }
+
 /* ---------------------------------------------------------------- the front */
 
 static void blank_line(struct buf *out)
@@ -73,12 +75,12 @@ static int put_tools(struct prompt *p, struct texts *texts, const struct window_
     return 0;
 }
 
-/* The messages of the front; *at: the first item behind it.  Qwen 3.5 has tools before the rest of its text. */
+/* The messages of the front; *at: the first item behind it. */
 static int put_all_front(struct prompt *p, enum form_calls calls, struct texts *texts, const struct window_item *items,
                          size_t n, size_t *at, struct err *err)
 {
     size_t summary = 0;
-    const bool apart = has_marks(calls), first = calls == FORM_CALLS_QWEN35;
+    const bool apart = has_marks(calls), first = prompt_has_tools_first(calls);
     for (size_t i = 0; first && i < n && is_front(&items[i]); i++)
         if (items[i].part == WINDOW_TOOLS && put_front(p, texts, &items[i], &summary, err)) return -1;
     for (*at = 0; *at < n && is_front(&items[*at]); ++*at) {

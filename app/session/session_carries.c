@@ -260,14 +260,28 @@ static int render(struct session *s, size_t front, struct session_carries *c, st
 
 /* ---------------------------------------------------------------- the whole */
 
+/* As they are told: a copy. */
+static struct window_item *in_order(const struct session *s, const struct window_item *item, size_t n)
+{
+    const bool first = prompt_has_tools_first(turn_calls(s->a));
+    struct window_item *told = malloc((n + 1) * sizeof *told);
+    size_t k = 0;
+    for (int pass = first ? 0 : 1; told && pass < 2; pass++)
+        for (size_t i = 0; i < n; i++)
+            if (!first || (item[i].part == WINDOW_TOOLS) == (pass == 0)) told[k++] = item[i];
+    return told;
+}
+
 static int carries(struct session *s, struct window *w, struct session_carries *out, struct err *err)
 {
     int rc = window_build(w, &out->call, err);
-    const struct window_item *item = out->call.items;
     const size_t n = out->call.n;
+    struct window_item *item = rc == 0 ? in_order(s, out->call.items, n) : NULL;
     out->call.items = NULL;
+    if (rc == 0 && !item) rc = no_memory(err);
     if (rc == 0) rc = add_all(s, item, n, out, err);
     if (rc == 0) rc = render(s, front_items(item, n), out, err);
+    free(item);
     return rc ? -1 : 0;
 }
 

@@ -46,7 +46,7 @@ static void note_call(struct telling *t, const struct journal_message *m)
 {
     struct form_call call;
     t->call.len = t->arguments.len = 0;
-    if (forms_read_call(m->text, m->len, &call, NULL)) return;
+    if (forms_read_call_as(FORM_CALLS_ANY, m->text, m->len, &call, NULL)) return;
     buf_puts(&t->call, call.name);
     buf_puts(&t->arguments, call.arguments);
     forms_call_free(&call);

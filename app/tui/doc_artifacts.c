@@ -57,7 +57,7 @@ static void on_call(struct collecting *l, const struct journal_message *m)
 {
     struct form_call call;
     l->tool[0] = l->about[0] = '\0';
-    if (forms_read_call(m->text, m->len, &call, NULL)) return;
+    if (forms_read_call_as(FORM_CALLS_ANY, m->text, m->len, &call, NULL)) return;
     put_cut(l->tool, sizeof l->tool, call.name, strlen(call.name));
     put_arguments(call.arguments, strlen(call.arguments), l->about);
     forms_call_free(&call);

@@ -55,7 +55,7 @@ static void name_tool(const struct session_carries *c, size_t i, char who[INSPEC
     if (p->kind != JOURNAL_CALL) return;
     const char *text = c->texts.data + p->text;
     const size_t at = thinking_end(text, p->len); /* while its turn goes on */
-    if (forms_read_call(text + at, p->len - at, &call, NULL)) return;
+    if (forms_read_call_as(FORM_CALLS_ANY, text + at, p->len - at, &call, NULL)) return;
     snprintf(who, INSPECT_WHO, "%s", call.name);
     forms_call_free(&call);
 }
