@@ -146,7 +146,7 @@ static size_t visible(struct run *r, size_t n)
     if (start == n) return n;
     const enum form_calls calls = turn_calls(r->a);
     if (calls == FORM_CALLS_HARMONY) return call_behind(r, at, n);
-    if (forms_in_tags(calls)) return r->word = at + forms_tags_begin(text + at, n - at);
+    if (forms_in_tags(calls)) return r->word = forms_tags_begin(text, at, n);
     while (at < n && strchr(" \t\r\n", text[at])) at++;
     r->word = at;
     const char first = bare[calls];

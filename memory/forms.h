@@ -209,11 +209,15 @@ void forms_harmony_result(struct form_text text, struct buf *out);
  * </parameter> behind which, blanks aside, stand <parameter=, </function> or </tool_call>; so another within its text
  * is text.  Where the model wrote none: before a line that begins with <parameter=KEY>, or before a </function> with a
  * </tool_call> or another <tool_call> behind it.  A call ends with </function> or </tool_call>, or both: one that was
- * cut before is none.  Of several in a row the first is the call; what stands behind the last makes none of them. */
+ * cut before is none.  Of several in a row the first is the call; what stands behind the last makes none of them.
+ * <tool_call> may lack where a line begins with <function= and the name of a tool: Qwen3-Coder forgets it. */
 static inline bool forms_in_tags(enum form_calls how)
 {
     return how == FORM_CALLS_QWEN35 || how == FORM_CALLS_QWEN3_CODER;
 }
+
+/* Whether the tools stand before all else of the one system message. */
+static inline bool forms_has_tools_first(enum form_calls how) { return how == FORM_CALLS_QWEN35; }
 
 /* Which kinds of JSON a value may be: bits.  A value is what its text is, if that is JSON of one of these kinds (True,
  * False and None are also read, as the models' templates write them), and else a string. */
@@ -226,13 +230,15 @@ struct form_types {
     void *self;
 };
 
-/* Whether a text begins, behind blanks, with a call in tags; t->text may end anywhere. */
+/* Whether a text begins, behind blanks, with a call in tags, and with a <tool_call>: without that it is one only where
+ * a tool has its name. */
 bool forms_begins_tags(struct form_text t);
+bool forms_begins_marked(struct form_text t);
 /* Reads that call; then *t is what stands behind it.  0, FORMS_BAD or FORMS_NO_MEMORY, and *t is as it was. */
 int forms_read_tags(struct form_text *t, const struct form_types *types, struct form_call *out, struct err *err);
-/* Where a call begins in a text that goes on, or may with more of it: at a <tool_call> before a tag or a brace, which no
- * words have; len: nowhere. */
-size_t forms_tags_begin(const char *text, size_t len);
+/* Where at or behind `at` a call begins in a text that goes on, or may with more of it: at a <tool_call> before a tag
+ * or a brace, or at a line that begins with <function=, which no words do; len: nowhere. */
+size_t forms_tags_begin(const char *text, size_t at, size_t len);
 /* How many bytes of a text are its first call in tags and what stands before it; 0: forms_read_call_as() finds none. */
 size_t forms_tags_end(const char *text, size_t len);
 

@@ -172,8 +172,11 @@ static int put_function(struct form_text *t, const struct form_types *types, str
 
 bool forms_begins_tags(struct form_text t)
 {
-    return skip(&t, call_open) && skip(&t, function_open);
+    skip(&t, call_open);
+    return begins(behind_blanks(t), function_open);
 }
+
+bool forms_begins_marked(struct form_text t) { return skip(&t, call_open); }
 
 int forms_read_tags(struct form_text *t, const struct form_types *types, struct form_call *out, struct err *err)
 {
@@ -181,7 +184,8 @@ int forms_read_tags(struct form_text *t, const struct form_types *types, struct 
     struct buf json = {0};
     json_error_t e = {0};
     *out = (struct form_call){0};
-    if (!skip(&rest, call_open) || !skip(&rest, function_open)) return err_set(err, FORMS_BAD, "no call in tags");
+    skip(&rest, call_open);
+    if (!skip(&rest, function_open)) return err_set(err, FORMS_BAD, "no call in tags");
     int rc = put_function(&rest, types, &json, err);
     if (rc == 0 && json.failed) rc = err_set(err, FORMS_NO_MEMORY, "no memory");
     json_t *root = rc == 0 ? json_loadb(json.data, json.len, JSON_REJECT_DUPLICATES, &e) : NULL;
@@ -211,25 +215,33 @@ static bool may_become(struct form_text t, const char *word)
     return t.len < strlen(word) && memcmp(t.text, word, t.len) == 0;
 }
 
-/* Where a call in tags or in our form begins; goes_on: or may, with more text.  t.len: nowhere. */
-static size_t find_call(struct form_text t, bool goes_on)
+/* Whether a call begins here, at a '<'; goes_on: or may, with more text. */
+static bool is_call(struct form_text here, bool line, bool goes_on)
 {
-    size_t at = 0, same = sizeof call_open - 2;
-    for (const char *mark; (mark = memmem(t.text + at, t.len - at, call_open, sizeof call_open - 1)) != NULL;) {
-        at = (size_t)(mark - t.text);
-        struct form_text rest = from(t, at + sizeof call_open - 1);
-        rest = behind_blanks(rest);
-        if (begins(rest, function_open) || begins(rest, "{") || (goes_on && may_become(rest, function_open))) return at;
-        at += sizeof call_open - 1;
+    struct form_text rest = here;
+    if (!skip(&rest, call_open)) {
+        const bool begun = line && begins(here, function_open);
+        return begun || (goes_on && (may_become(here, call_open) || (line && may_become(here, function_open))));
     }
-    same = MIN(same, t.len - at);
-    while (same > 0 && memcmp(t.text + t.len - same, call_open, same) != 0) same--;
-    return goes_on ? t.len - same : t.len;
+    rest = behind_blanks(rest);
+    return begins(rest, function_open) || begins(rest, "{") || (goes_on && may_become(rest, function_open));
 }
 
-size_t forms_tags_begin(const char *text, size_t len)
+/* Where a call in tags or in our form begins, at or behind `at`.  t.len: nowhere. */
+static size_t find_call(struct form_text t, size_t at, bool goes_on)
 {
-    return len > 0 ? find_call((struct form_text){text, len}, true) : 0;
+    for (; at < t.len; at++) {
+        const char *mark = memchr(t.text + at, '<', t.len - at);
+        if (!mark) break;
+        at = (size_t)(mark - t.text);
+        if (is_call(from(t, at), at == 0 || mark[-1] == '\n', goes_on)) return at;
+    }
+    return t.len;
+}
+
+size_t forms_tags_begin(const char *text, size_t at, size_t len)
+{
+    return find_call((struct form_text){text, len}, at, true);
 }
 
 /* rest: what stands behind the first call. */
@@ -240,15 +252,17 @@ static int find_tags(struct form_text t, struct form_text *rest, struct form_cal
     if (!forms_begins_tags(t)) return err_set(err, FORMS_OTHER, "no call of a tool");
     const int rc = forms_read_tags(rest, &ours, out, err);
     const struct form_text more = behind_blanks(*rest);
-    if (rc || more.len == 0 || begins(more, call_open)) return rc;
+    const bool tool = rc || forms_begins_marked(t) || forms_tool(out->name);
+    if (rc || (tool && (more.len == 0 || begins(more, call_open) || begins(more, function_open)))) return rc;
     forms_call_free(out);
+    if (!tool) return err_set(err, FORMS_OTHER, "no call of a tool");
     return err_set(err, FORMS_BAD, "text after the call");
 }
 
 int form_find_tags(const char *text, size_t len, bool any, struct form_call *out, struct err *err)
 {
     const struct form_text t = {text, len};
-    const size_t at = find_call(t, false);
+    const size_t at = find_call(t, 0, false);
     struct form_text rest;
     if (any || at == len || forms_begins_tags(from(t, at))) return find_tags(from(t, at), &rest, out, err);
     return forms_read_call(text + at, len - at, out, err);
@@ -259,7 +273,7 @@ size_t forms_tags_end(const char *text, size_t len)
     const struct form_text t = {text, len};
     struct form_text rest;
     struct form_call c;
-    if (len > FORMS_READ_LIMIT || find_tags(from(t, find_call(t, false)), &rest, &c, NULL)) return 0;
+    if (len > FORMS_READ_LIMIT || find_tags(from(t, find_call(t, 0, false)), &rest, &c, NULL)) return 0;
     forms_call_free(&c);
     return len - rest.len;
 }

@@ -38,7 +38,8 @@ TEST(cli_tags_call_a_tool_and_go_on)
 /* What only begins like one is an answer, and is all shown. */
 TEST(cli_tags_that_are_no_call_are_shown)
 {
-    static const char cut[] = SAYS("So: <tool_call>\\n<function=calculator>\\n<parameter=expression>\\n6*7\\n</function>");
+    static const char cut[] = SAYS("So: <tool_call>\\n<function=calculator>\\n<parameter=expression>\\n6*7\\n"
+                                   "</function>");
     CHECK_EQ(RUN(false, cut, "why\n", "--tools", "calculator"), 0);
     check_out("So: <tool_call>\n<function=calculator>\n<parameter=expression>\n6*7\n</function>\n");
     CHECK_EQ(RUN(false, SAYS("a <tool_"), "why\n", "--tools", "calculator"), 0);
@@ -57,8 +58,8 @@ TEST(cli_tags_with_strict_tools_are_none)
 #define CHAT "/v1/chat/completions"
 #define ANY "{'messages':[{'role':'user','content':'x'}],'max_tokens':900"
 #define PROPERTIES "'n':{'type':'integer'},'x':{'$ref':'#/$defs/X'},'ok':{'type':'boolean'}," \
-                   "'none':{'anyOf':[{'type':'string'},{'type':'null'}]},'list':{'type':'array'},'o':{'properties':{}}," \
-                   "'one':{'enum':[1,2]},'s':{'type':'string'},'free':{}"
+                   "'none':{'anyOf':[{'type':'string'},{'type':'null'}]},'list':{'type':'array'}," \
+                   "'o':{'properties':{}},'one':{'enum':[1,2]},'s':{'type':'string'},'free':{}"
 #define SCHEMA "{'type':'object','properties':{" PROPERTIES "},'$defs':{'X':{'type':['number','null']}}}"
 #define TOOL "{'type':'function','function':{'name':'f','parameters':" SCHEMA "}}"
 #define TYPED P("n", "7") P("x", "0.5") P("ok", "True") P("none", "None") P("list", "[1, {\\'a\\': null}]") \
@@ -163,7 +164,8 @@ TEST(serve_tags_that_are_no_call_are_words)
     struct buf text = {0};
     serve(false, SAYS("So <tool_call> it is: <tool_call>\\n<function=f>\\n<parameter=s>\\nhalf")
           SAYS("So <tool_call> it is: <tool_call>\\n<function=f>\\n<parameter=s>\\nhalf")
-          SAYS("I say <tool_call>.\\n\\n<tool_call>{\\'name\\': \\'f\\', \\'arguments\\': {\\'s\\': \\'<b>\\'}}</tool_call>"));
+          SAYS("I say <tool_call>.\\n\\n<tool_call>{\\'name\\': \\'f\\', \\'arguments\\': {\\'s\\': \\'<b>\\'}}"
+               "</tool_call>"));
     json_t *a = ask(CHAT, ANY ",'tools':[" TOOL "]}", 200);
     CHECK_STR(text_at(a, "choices.0.finish_reason"), "stop");
     CHECK_STR(text_at(a, "choices.0.message.content"),
@@ -181,17 +183,33 @@ TEST(serve_tags_that_are_no_call_are_words)
     CHECK_EQ(serve_end(), 130);
 }
 
+/* As Qwen3-Coder forgets it: a line and a tool of the client's. */
+TEST(serve_tags_without_the_first)
+{
+    serve(true, SAYS("I look.\\n<function=f>\\n" P("n", "7") "</function>\\n</tool_call>")
+          SAYS("<function=other>\\n</function>"));
+    json_t *a = ask(CHAT, ANY ",'tools':[" TOOL "]}", 200);
+    CHECK_STR(text_at(a, "choices.0.message.content"), "I look.");
+    CHECK_STR(text_at(a, "choices.0.message.tool_calls.0.function.arguments"), "{\"n\":7}");
+    json_decref(a);
+    a = ask(CHAT, ANY ",'tools':[" TOOL "]}", 200);
+    CHECK(!json_at(a, "choices.0.message.tool_calls"));
+    CHECK_STR(text_at(a, "choices.0.message.content"), "<function=other>\n</function>");
+    json_decref(a);
+    CHECK_EQ(serve_end(), 130);
+}
+
 /* As long as the models' own templates make it of the same messages and tools: a token a byte, and a mark each for the
  * ends of messages.  (Qwen 3.5's has an empty thought before calls whose thought nobody sent: that is left out.) */
 TEST(serve_tags_are_told_as_the_models_learned_them)
 {
     static const char talk[] = "{'max_tokens':9,'messages':[{'role':'system','content':'Be brief.'},{'role':'user',"
         "'content':'x'},{'role':'assistant','content':'Two.','tool_calls':[{'id':'c','type':'function','function':"
-        "{'name':'f','arguments':'{\\'n\\':3,\\'s\\':\\'a\\\\nb\\',\\'t\\':true}'}},{'id':'d','type':'function','function':"
-        "{'name':'g','arguments':''}}]},{'role':'tool','tool_call_id':'c','content':'R'},{'role':'tool','tool_call_id':"
-        "'d','content':'S'}],'tools':[{'type':'function','function':{'name':'f','description':'Does.','parameters':"
-        "{'type':'object','properties':{'n':{'type':'integer'},'s':{'type':['string','null'],'description':' A text. '"
-        "}},'required':['n']}}}]}";
+        "{'name':'f','arguments':'{\\'n\\':3,\\'s\\':\\'a\\\\nb\\',\\'t\\':true}'}},{'id':'d','type':'function',"
+        "'function':{'name':'g','arguments':''}}]},{'role':'tool','tool_call_id':'c','content':'R'},{'role':'tool',"
+        "'tool_call_id':'d','content':'S'}],'tools':[{'type':'function','function':{'name':'f','description':'Does.',"
+        "'parameters':{'type':'object','properties':{'n':{'type':'integer'},'s':{'type':['string','null'],"
+        "'description':' A text. '}},'required':['n']}}}]}";
     for (int coder = 0; coder < 2; coder++) {
         serve(coder, SAYS("So."));
         json_t *a = ask(CHAT, talk, 200);
@@ -205,8 +223,8 @@ TEST(serve_tags_are_told_as_the_models_learned_them)
 TEST(serve_tags_go_back_as_they_were_written)
 {
     struct buf body = {0};
-    serve(false, SAYS("<think>\\nHm.\\n</think>\\n\\nI look.\\n\\n<tool_call><function=f>\\n<parameter=n>7</parameter>\\n"
-                      "<parameter=s>\\n some long text, and more of it \\n</parameter></function></tool_call>")
+    serve(false, SAYS("<think>\\nHm.\\n</think>\\n\\nI look.\\n\\n<tool_call><function=f>\\n<parameter=n>7</parameter>"
+                      "\\n<parameter=s>\\n some long text, and more of it \\n</parameter></function></tool_call>")
           SAYS("So."));
     json_t *a = ask(CHAT, ANY ",'tools':[" TOOL "]}", 200);
     char *made = json_dumps(json_at(a, "choices.0.message"), JSON_COMPACT);

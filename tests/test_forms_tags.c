@@ -119,6 +119,34 @@ TEST(tags_behind_words_and_of_several_the_first)
     CHECK_EQ(read_as(FORM_CALLS_LLAMA3, one, strlen(one)), FORMS_BAD);
 }
 
+/* Where a line begins so, and there is such a tool. */
+TEST(tags_without_the_first)
+{
+    check_call("<function=list>\n" P("path", "a") "</function>\n</tool_call>", "list", "{\"path\":\"a\"}");
+    check_call("I look.\n<function=list>\n" P("path", "a") "</function>\n<function=list>\n</function>", "list",
+               "{\"path\":\"a\"}");
+    CHECK_EQ(read_text("<function=fly>\n</function>"), FORMS_OTHER);
+    CHECK_EQ(read_text("I use <function=list>\n</function>"), FORMS_OTHER);
+    CHECK_EQ(read_text("<function=list>\n</function>\nDone."), FORMS_BAD);
+    CHECK(!c.name && !c.arguments);
+}
+
+/* Of a text that goes on all is certain that no more of it can make a call. */
+TEST(tags_that_may_come)
+{
+    static const struct { const char *text; size_t at; } row[] = {
+        {"", 0}, {"a", 1}, {"a <", 2}, {"a <tool_call", 2}, {"a <tool_call>", 2}, {"a <tool_call> \n", 2},
+        {"a <tool_call> x", 15}, {"a <tool_call>\n<func", 2}, {"a <tool_call>{", 2}, {"a <tool_call><b <", 16},
+        {"a <function=", 12}, {"a\n<func", 2}, {"a\n<function=x", 2}, {"a\n<functional", 13}, {"<function=", 0},
+        {"<tool_call> <tool_call>\n<function=f>", 12},
+    };
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        const size_t n = strlen(row[i].text);
+        if (forms_tags_begin(row[i].text, 0, n) != row[i].at) check_fail(__FILE__, __LINE__, "%s", row[i].text);
+    }
+    CHECK_EQ(forms_tags_begin("a <function=", 2, 12), 12); /* it is amid a line */
+}
+
 /* They drift: a call in our form is one, and what it says of tags are its words. */
 TEST(tags_or_json)
 {

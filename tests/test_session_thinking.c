@@ -6,6 +6,7 @@
 #define CALL(sum) "<tool_call>{\"name\":\"calculator\",\"arguments\":{\"expression\":\"" sum "\"}}</tool_call>"
 #define TAGS(sum) "<tool_call>\n<function=calculator>\n<parameter=expression>\n" sum "\n</parameter>\n</function>\n" \
                   "</tool_call>"
+#define SLOPPY "<tool_call><function=calculator><parameter=expression>42+1</parameter></function>"
 #define THOUGHT(text) "<think>\n" text "\n</think>\n\n"
 
 static const char *said[8]; /* what the model answers, one by one; the last again and again */
@@ -163,7 +164,7 @@ TEST(thinking_before_calls_in_tags)
     for (int coder = 0; coder < 2; coder++) {
         begin_as(coder ? "qwen3-coder" : "qwen3.5", true);
         said[0] = THOUGHT("Six sevens.") "I reckon.\n\n" TAGS("6*7");
-        said[1] = THOUGHT("And one.") "<tool_call><function=calculator><parameter=expression>42+1</parameter></function>";
+        said[1] = THOUGHT("And one.") SLOPPY;
         said[2] = THOUGHT("That is it.") "It is 43.";
         CHECK_EQ(say("what is it?"), 0);
         CHECK_STR(s.answer.data, "It is 43.");
@@ -174,7 +175,7 @@ TEST(thinking_before_calls_in_tags)
         const char *brief = strstr(heard[0].data, "be brief");
         CHECK(tools && brief && (tools < brief) == !coder);
         CHECK(strstr(heard[0].data, coder ? "system:be brief\n\n# Tools" : "</IMPORTANT>\n\nbe brief|user:"));
-        CHECK(strstr(next(), "assistant:I reckon.\n\n" TAGS("6*7") "|tool:42|assistant:<tool_call><function=calculator>"));
+        CHECK(strstr(next(), "assistant:I reckon.\n\n" TAGS("6*7") "|tool:42|assistant:" SLOPPY "|tool:43|"));
         CHECK(!strstr(next(), "<think>"));
         leave_and_come_back();
         CHECK(strstr(next(), "assistant:I reckon.\n\n" TAGS("6*7") "|tool:42|"));

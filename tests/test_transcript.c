@@ -222,18 +222,22 @@ TEST(transcript_keeps_what_was_said_before_a_call)
  * is. */
 TEST(transcript_hides_a_call_that_is_being_written_behind_words)
 {
-    static const char said[] = "I look.\n\n<tool_call>\n<function=f>\n</function>\n</tool_call>";
-    struct transcript *t = open_it(plenty);
-    for (size_t i = 0; said[i]; i++) {
-        text(t, "a", (char[]){said[i], '\0'});
-        const char *shown = screen(t, 80, 8);
-        CHECK(!strchr(shown, '<') && !strstr(shown, "function"));
-        CHECK_EQ(strstr(shown, "writes a call of a tool") != NULL, i >= strlen("I look.\n\n"));
-        if (i > strlen("I look.")) CHECK(strncmp(shown, "a             I look.\n", 22) == 0);
+    static const char *const said[] = {"I look.\n\n<tool_call>\n<function=f>\n</function>\n</tool_call>",
+                                       "I look.\n\n<function=f>\n</function>\n</tool_call>"};
+    struct transcript *t;
+    for (size_t k = 0; k < COUNT_OF(said); k++) {
+        t = open_it(plenty);
+        for (size_t i = 0; said[k][i]; i++) {
+            text(t, "a", (char[]){said[k][i], '\0'});
+            const char *shown = screen(t, 80, 8);
+            CHECK(!strchr(shown, '<') && !strstr(shown, "function"));
+            CHECK_EQ(strstr(shown, "writes a call of a tool") != NULL, i >= strlen("I look.\n\n"));
+            if (i > strlen("I look.")) CHECK(strncmp(shown, "a             I look.\n", 22) == 0);
+        }
+        end(t, "a", "stop", said[k]); /* and none came of it */
+        CHECK(strstr(screen(t, 80, 8), "function=f"));
+        transcript_close(t);
     }
-    end(t, "a", "stop", said); /* and none came of it */
-    CHECK(strstr(screen(t, 80, 8), "function=f"));
-    transcript_close(t);
     t = open_it(plenty);
     text(t, "b", "One.\n<tool");
     CHECK(!strstr(screen(t, 80, 8), "<tool"));

@@ -63,7 +63,7 @@ static size_t tail_of(const char *text, size_t n, const char *word)
 /* Where a call may begin at or behind `at`; n: nowhere so far. */
 static size_t find_call(const char *text, size_t at, size_t n, enum form_calls how)
 {
-    if (forms_in_tags(how)) return at + forms_tags_begin(text + at, n - at);
+    if (forms_in_tags(how)) return forms_tags_begin(text, at, n);
     const char *mark = memmem(text + at, n - at, call_open, sizeof call_open - 1);
     size_t first = skip_blanks(text, at, n);
     if (how == FORM_CALLS_LLAMA3 && first < n && text[first] == '{') return first;
@@ -147,12 +147,15 @@ static bool skip_word(const char *text, size_t *at, size_t n, const char *word)
 /* One in tags at text + *at, and *at behind it. */
 static int take_tags(const char *text, size_t *at, size_t n, const struct api_tools *tools, struct api_call *out)
 {
+    *out = (struct api_call){0};
     const struct form_types types = {tools->type, tools->self};
     struct form_text t = {text + *at, n - *at};
+    const bool marked = forms_begins_marked(t);
     struct form_call c;
     if (forms_read_tags(&t, &types, &c, NULL)) return -1;
     *at = n - t.len;
-    *out = (struct api_call){.name = json_string(c.name), .arguments = json_string(c.arguments)};
+    if (marked || tools->known(tools->self, c.name))
+        *out = (struct api_call){.name = json_string(c.name), .arguments = json_string(c.arguments)};
     forms_call_free(&c);
     if (out->name && out->arguments) return 0;
     api_free_calls(out, 1);

@@ -435,7 +435,8 @@ static bool begins_with_system(const json_t *messages)
 static int put_front(struct api_ask *a, const struct api_model *m, const json_t *messages, size_t *at,
                      struct api_error *e)
 {
-    const bool system = begins_with_system(messages), apart = has_marks(m->calls), first = a->calls == FORM_CALLS_QWEN35;
+    const bool system = begins_with_system(messages), apart = has_marks(m->calls);
+    const bool first = forms_has_tools_first(a->calls);
     size_t from = a->texts.len;
     *at = system;
     if (!a->tools) {

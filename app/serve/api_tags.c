@@ -1,5 +1,5 @@
-/* api_tags.c - tools and calls of clients for models that write calls in tags (memory/forms.h), and which kinds of JSON a
- * tool's schema allows its parameters, since tags do not say. */
+/* api_tags.c - tools and calls of clients for models that write calls in tags (memory/forms.h), and which kinds of JSON
+ * a tool's schema allows its parameters, since tags do not say. */
 #include "app/serve/api.h"
 
 void api_tags_list(enum form_calls how, const json_t *tools, struct buf *out)

@@ -27,8 +27,6 @@ static bool has_marks(enum form_calls calls)
     return calls == FORM_CALLS_MISTRAL3 || calls == FORM_CALLS_MISTRAL7 || calls == FORM_CALLS_HARMONY;
 }
 
-bool prompt_has_tools_first(enum form_calls calls) { return calls == FORM_CALLS_QWEN35; }
-
 /* ---------------------------------------------------------------- the front */
 
 static void blank_line(struct buf *out)
@@ -80,7 +78,7 @@ static int put_all_front(struct prompt *p, enum form_calls calls, struct texts *
                          size_t n, size_t *at, struct err *err)
 {
     size_t summary = 0;
-    const bool apart = has_marks(calls), first = prompt_has_tools_first(calls);
+    const bool apart = has_marks(calls), first = forms_has_tools_first(calls);
     for (size_t i = 0; first && i < n && is_front(&items[i]); i++)
         if (items[i].part == WINDOW_TOOLS && put_front(p, texts, &items[i], &summary, err)) return -1;
     for (*at = 0; *at < n && is_front(&items[*at]); ++*at) {

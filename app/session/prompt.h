@@ -29,7 +29,4 @@ struct prompt { /* all zeros is an empty one; for use again and again */
 int prompt_make(struct prompt *p, enum form_calls calls, struct texts *texts, const struct window_item *items, size_t n,
                 struct err *err);
 void prompt_free(struct prompt *p);
-
-/* Whether the tools stand before all else of the one system message, whatever comes first in the window. */
-bool prompt_has_tools_first(enum form_calls calls);
 #endif

@@ -263,7 +263,7 @@ static int render(struct session *s, size_t front, struct session_carries *c, st
 /* As they are told: a copy. */
 static struct window_item *in_order(const struct session *s, const struct window_item *item, size_t n)
 {
-    const bool first = prompt_has_tools_first(turn_calls(s->a));
+    const bool first = forms_has_tools_first(turn_calls(s->a));
     struct window_item *told = malloc((n + 1) * sizeof *told);
     size_t k = 0;
     for (int pass = first ? 0 : 1; told && pass < 2; pass++)

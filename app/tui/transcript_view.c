@@ -65,12 +65,15 @@ __attribute__((format(printf, 3, 4))) static void put_said(struct md_out *out, i
 /* What is, or may become, a call of a tool is not shown as words: its card has it. */
 bool transcript_is_call(const struct entry *e, size_t from)
 {
-    static const char open[] = "<tool_call>";
-    size_t at = from, same = 0, n = e->text.len;
+    static const char *const opens[] = {"<tool_call>", "<function="}; /* some forget the former */
+    size_t at = from, n = e->text.len;
     const char *text = e->text.data;
     while (at < n && strchr(" \t\r\n", text[at])) at++;
-    while (at + same < n && same < sizeof open - 1 && text[at + same] == open[same]) same++;
-    return same == sizeof open - 1 || (e->open && same > 0 && at + same == n);
+    for (size_t i = 0; i < COUNT_OF(opens) && at < n; i++) {
+        const size_t len = strlen(opens[i]), same = MIN(len, n - at);
+        if (memcmp(text + at, opens[i], same) == 0 && (same == len || e->open)) return true;
+    }
+    return false;
 }
 
 /* Where what a model says before its call ends: at a line that is, or may become, one; blanks are looked at once.  The

@@ -73,8 +73,8 @@ static void read_tags(const char *text, size_t n)
 {
     struct form_call whole, first;
     struct buf out = {0};
-    const size_t end = forms_tags_end(text, n);
-    must(end <= n);
+    const size_t end = forms_tags_end(text, n), begin = forms_tags_begin(text, 0, n);
+    must(end <= n && begin <= n && (end == 0 || begin < end));
     if (end == 0) return;
     must(text[end - 1] == '>');
     must(forms_read_call_as(FORM_CALLS_QWEN35, text, n, &whole, NULL) == 0);
