@@ -117,7 +117,8 @@ struct kern_gate {
  *     c = silu(conv(Wqkv n))            each channel by itself, over its last `taps` values: sum over j of
  *                                       conv[channel][j] * value[taps - 1 - j tokens ago]; before the first they are 0
  *     q, k, v = c                       (keys, dim) twice, (values, dim); q and k of length 1, by their squares + eps,
- *                                       q then divided by sqrt(dim); value head h has those of key head h % keys
+ *                                       q then divided by sqrt(dim); value head h has those of key head h % keys, or
+ *                                       by_key: of h / (values / keys)
  *     beta = sigmoid(Wbeta n),   decay = e^(a * softplus(Walpha n + dt))       a number a value head
  *     S = decay * S,   S += k (beta * (v - S^T k))^T,   o = S^T q              S (dim of keys, dim of values) a head
  *     att = headnorm(o) * silu(Wz n)    by one weight for all heads
@@ -131,6 +132,7 @@ struct kern_delta {
     const float *dev_conv;    /* (channels, taps) */
     const float *dev_dt, *dev_a; /* (values) */
     const float *dev_head_norm;  /* (dim) */
+    bool by_key;                 /* value heads of one key head are neighbours */
 };
 enum { KERN_TAPS = 8, KERN_VALUES = 256 }; /* most of them; dim is at most KERN_HEAD_MAX */
 
@@ -148,8 +150,8 @@ struct kern_mix {
     const float *dev_bias; /* (n) added to its logits, or NULL */
 };
 
-/* A feed-forward beside a mixture's, through which every row goes: as much of what it comes to as sigmoid(let n) says, n
- * the normed row, is added after the chosen experts' (Qwen's reports on Qwen1.5-MoE, 2024, and later). */
+/* A feed-forward beside a mixture's, through which every row goes: as much of what it comes to as sigmoid(let n) says,
+ * n the normed row, is added after the chosen experts' (Qwen's reports on Qwen1.5-MoE, 2024, and later). */
 struct kern_shared {
     struct kmat gate, up, down; /* (ff, embd) twice, (embd, ff), of a width of its own; gate.cols 0: there is none */
     const float *dev_let;       /* (embd) */

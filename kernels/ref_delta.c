@@ -76,8 +76,9 @@ static void heads(const struct carried *at, const double *c, const double *beta,
     double q[KERN_HEAD_MAX], k[KERN_HEAD_MAX], o[KERN_HEAD_MAX];
     for (int h = 0; h < g->kv_heads; h++, att += dim) {
         const double eps = (double)at->w->eps;
-        to_length(c + h % keys * dim, dim, eps, 1 / sqrt(dim), q);
-        to_length(c + (keys + h % keys) * dim, dim, eps, 1, k);
+        const int key = state_key(at->w, g, h);
+        to_length(c + key * dim, dim, eps, 1 / sqrt(dim), q);
+        to_length(c + (keys + key) * dim, dim, eps, 1, k);
         delta_rule(state_head(g, at->page, at->layer, h), dim, q, k, c + (2 * keys + h) * dim, decay[h], beta[h], o);
         ref_norm_in_place(o, at->w->dev_head_norm, dim, at->w->eps);
         for (int i = 0; i < dim; i++) att[i] = (float)o[i];

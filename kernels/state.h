@@ -40,6 +40,12 @@ static inline size_t state_page_bytes(const struct kern_group *g)
     return size_mul((uint64_t)g->layers, state_layer_bytes(g), &bytes) || bytes > SIZE_MAX ? 0 : (size_t)bytes;
 }
 
+/* The key head of a value head. */
+static inline int state_key(const struct kern_delta *w, const struct kern_group *g, int head)
+{
+    return w->by_key ? head / (g->kv_heads / g->keys) : head % g->keys;
+}
+
 /* What a layer has in a page. */
 static inline float *state_conv(const struct kern_group *g, int page, int layer)
 {

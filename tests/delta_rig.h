@@ -12,6 +12,7 @@ enum { ROWS = 64, SEQS = 3, STRIDE = 12, CTX = (STRIDE - 1) * KERN_PAGE, LAYERS 
 struct shape {
     int embd, keys, values, dim, taps;
     enum ktype type[MATS]; /* qkv, z, beta, alpha, gate */
+    bool by_key;
 };
 
 /* Weights as a file has them, and vectors; the same for all backends. */
@@ -87,7 +88,7 @@ static struct world *open_world(const struct weights *w, const struct kern *k, c
     }
     o->delta = (struct kern_delta){.dev_norm = w->norm, .eps = 1e-6f, .qkv = o->mat[0], .z = o->mat[1],
                                    .beta = o->mat[2], .alpha = o->mat[3], .dev_conv = w->conv, .dev_dt = w->dt,
-                                   .dev_a = w->a, .dev_head_norm = w->head_norm};
+                                   .dev_a = w->a, .dev_head_norm = w->head_norm, .by_key = s->by_key};
     o->group = (struct kern_group){.layers = LAYERS, .kv_heads = s->values, .head_dim = s->dim, .keys = s->keys,
                                    .taps = s->taps, .kv_type = KT_F32, .pages = SEQS * STRIDE};
     o->group.page_bytes = k->kv_page_bytes(&o->group);
@@ -167,6 +168,7 @@ static struct shape random_shape(struct dice *d)
                       .taps = 2 + dice_below(d, 4)};
     s.values = s.keys * (1 + dice_below(d, 3));
     for (int i = 0; i < MATS; i++) s.type[i] = types[dice_below(d, 6)];
+    s.by_key = s.taps % 2;
     return s;
 }
 
@@ -187,15 +189,16 @@ static void compare_states(const char *what, const struct world *a, const struct
     compare(what, state_head(&a->group, page, layer, 0), state_head(&b->group, page, layer, 0), heads, tol);
 }
 
-static void judge(struct dice *dice, const struct kern *k, const struct kern_config *cfg)
+static void judge_shape(struct dice *dice, const struct shape *of, const struct kern *k, const struct kern_config *cfg)
 {
-    const struct shape s = random_shape(dice);
+    const struct shape s = *of;
     const struct kern_config rounded = {.round_activations = true};
     struct weights w = draw(dice, &s);
     struct world *a = open_world(&w, kern_ref(), &rounded), *b = open_world(&w, k, cfg);
     int from[SEQS] = {0}, to[SEQS];
     char what[120];
-    snprintf(what, sizeof what, "%s, %d of %d keys %d values %d taps", k->name, s.dim, s.keys, s.values, s.taps);
+    snprintf(what, sizeof what, "%s, %d of %d keys %d values %d taps%s", k->name, s.dim, s.keys, s.values, s.taps,
+             s.by_key ? ", by key" : "");
     for (int round = 0; round < 6; round++, memcpy(from, to, sizeof to)) {
         const bool all = dice_below(dice, 2);
         const int layer = LAYERS - 1;
@@ -215,6 +218,15 @@ static void judge(struct dice *dice, const struct kern *k, const struct kern_con
     close_world(a), close_world(b);
     undraw(&w);
 }
+
+static void judge(struct dice *dice, const struct kern *k, const struct kern_config *cfg)
+{
+    const struct shape s = random_shape(dice);
+    judge_shape(dice, &s, k, cfg);
+}
+
+/* Of value heads that lie by their key heads, of which there are more and more than one. */
+static const struct shape lies_by_key = {.embd = 64, .keys = 2, .values = 6, .dim = 20, .taps = 4, .by_key = true};
 
 /* att of each sequence's first rows, computed in passes of random sizes. */
 static void in_passes(struct dice *dice, struct world *o, const int *end, bool all, float *out)

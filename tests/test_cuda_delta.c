@@ -16,6 +16,12 @@ TEST(states_and_what_comes_of_them_are_near_the_references_in_every_order_of_thr
     }
 }
 
+TEST(value_heads_may_lie_by_their_key_heads)
+{
+    struct dice dice = {7};
+    judge_shape(&dice, &lies_by_key, kern_cuda(), NULL);
+}
+
 TEST(a_row_has_the_same_bits_in_every_cut)
 {
     struct dice dice = {9};

@@ -10,6 +10,13 @@ TEST(states_and_what_comes_of_them_are_near_the_references_for_every_instruction
             judge(&dice, kern_cpu(), &(struct kern_config){.isa = rig_isas[i], .threads = 1 + round % 2});
 }
 
+TEST(value_heads_may_lie_by_their_key_heads)
+{
+    struct dice dice = {7};
+    for (size_t i = 0; i < RIG_ISAS; i++)
+        if (rig_isa(i)) judge_shape(&dice, &lies_by_key, kern_cpu(), &(struct kern_config){.isa = rig_isas[i]});
+}
+
 TEST(a_row_has_the_same_bits_in_every_cut_and_every_instruction_set)
 {
     struct dice dice = {9};

@@ -151,15 +151,15 @@ static void few_tokens(const struct head *h, int r, int n)
     const struct delta_job *j = h->j;
     const struct kern_group *g = j->g;
     const struct cpu_isa *isa = j->d->isa;
-    const int dim = g->head_dim, keys = g->keys, values = g->kv_heads;
+    const int dim = g->head_dim, keys = g->keys, values = g->kv_heads, key = state_key(j->w, g, h->head);
     const float eps = j->w->eps / (float)dim;
     _Alignas(64) float q[TOKENS][KERN_HEAD_MAX], k[TOKENS][KERN_HEAD_MAX];
     struct isa_delta token[TOKENS];
     for (int t = 0; t < n; t++) {
         const size_t row = (size_t)(h->s->row + r + t);
         const float *c = j->conv + row * (size_t)state_channels(g);
-        isa->norm(c + h->head % keys * dim, h->q_norm, dim, eps, q[t]);
-        isa->norm(c + (keys + h->head % keys) * dim, h->k_norm, dim, eps, k[t]);
+        isa->norm(c + key * dim, h->q_norm, dim, eps, q[t]);
+        isa->norm(c + (keys + key) * dim, h->k_norm, dim, eps, k[t]);
         const size_t at = row * (size_t)values + (size_t)h->head;
         token[t] = (struct isa_delta){.q = q[t], .k = k[t], .v = c + (2 * keys + h->head) * dim,
                                       .decay = decay_of(j->w->dev_a[h->head], j->w->dev_dt[h->head], j->alpha[at]),

@@ -140,7 +140,7 @@ __device__ static float *head_of(const gpu_delta &d, int page, int head)
 __global__ void head_kernel(const __grid_constant__ gpu_delta d)
 {
     head_memory *m = reinterpret_cast<head_memory *>(block_memory());
-    const int h = static_cast<int>(blockIdx.y), dim = d.dim;
+    const int h = static_cast<int>(blockIdx.y), dim = d.dim, key = d.by_key ? h / (d.values / d.keys) : h % d.keys;
     const span s = span_at(d.at, static_cast<int>(blockIdx.x));
     if (s.n == 0) return;
     const size_t channels = static_cast<size_t>((2 * d.keys + d.values) * dim);
@@ -153,8 +153,8 @@ __global__ void head_kernel(const __grid_constant__ gpu_delta d)
         const double x = static_cast<double>(d.dev_alpha[at]) + static_cast<double>(d.dev_dt[h]);
         const float decay = static_cast<float>(exp(static_cast<double>(d.dev_a[h]) * (x > 30 ? x : log1p(exp(x)))));
         const float beta = static_cast<float>(1 / (1 + exp(-static_cast<double>(d.dev_beta[at]))));
-        to_length(m, c + h % d.keys * dim, dim, d.eps, 1 / sqrt(static_cast<double>(dim)), m->q);
-        to_length(m, c + (d.keys + h % d.keys) * dim, dim, d.eps, 1, m->k);
+        to_length(m, c + key * dim, dim, d.eps, 1 / sqrt(static_cast<double>(dim)), m->q);
+        to_length(m, c + (d.keys + key) * dim, dim, d.eps, 1, m->k);
         __syncthreads();
         delta_rule(m, S, dim, c + (2 * d.keys + h) * dim, decay, beta);
         __syncthreads();

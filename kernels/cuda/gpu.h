@@ -9,7 +9,7 @@
 #include "kernels/quant.h"
 #include <stddef.h>
 
-enum { GPU_FACE = 8 }; /* raised when this file changes: program and object must agree */
+enum { GPU_FACE = 9 }; /* raised when this file changes: program and object must agree */
 
 /* Those of CUDA's codes that the program has words of its own for. */
 enum gpu_code {
@@ -137,6 +137,7 @@ struct gpu_delta {
     uint8_t *dev_slab;
     size_t page_bytes, layer_at, heads_at; /* bytes to the layer in a page; from there floats to its first head */
     int keys, values, dim, taps;
+    bool by_key;
     const float *dev_conv, *dev_dt, *dev_a, *dev_head_norm;
     float eps;
     const float *dev_qkv, *dev_z;         /* (rows, channels), (rows, values * dim) */

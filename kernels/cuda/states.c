@@ -42,6 +42,7 @@ int cuda_delta(struct kdev *d, struct kstream *st, const struct kern_batch *b, c
     const struct gpu_delta step = {.at = rows_of(d, b, group), .dev_slab = g->dev_slab, .page_bytes = g->page_bytes,
                                    .layer_at = (size_t)layer * state_layer_bytes(g), .heads_at = state_conv_floats(g),
                                    .keys = g->keys, .values = g->kv_heads, .dim = g->head_dim, .taps = g->taps,
+                                   .by_key = w->by_key,
                                    .dev_conv = w->dev_conv, .dev_dt = w->dev_dt, .dev_a = w->dev_a,
                                    .dev_head_norm = w->dev_head_norm, .eps = w->eps, .dev_qkv = floats(d, l.qkv),
                                    .dev_z = floats(d, l.z), .dev_beta = floats(d, l.beta),
