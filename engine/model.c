@@ -9,6 +9,8 @@ static const struct model_arch archs[] = {
     {.name = "qwen35", .neox = true, .head_norm = true, .delta = true, .local = 4},
     {.name = "qwen35moe", .neox = true, .head_norm = true, .delta = true, .local = 4,
      .expert_ff = "expert_feed_forward_length", .mixture = true, .shared = true},
+    {.name = "qwen3next", .neox = true, .head_norm = true, .delta = true, .by_key = true, .local = 4,
+     .expert_ff = "expert_feed_forward_length", .mixture = true, .shared = true},
     {.name = "smollm3", .still = 4},
     {.name = "phi3", .neox = true, .window = true, .fused = true, .longrope = true},
     {.name = "gpt-oss", .neox = true, .qkv_bias = true, .oss = true, .local = 2, .window_else = 128,
@@ -69,7 +71,7 @@ static int read_arch(struct planner *p)
         if (strcmp(m->arch, archs[i].name) == 0) p->arch = &archs[i];
     if (!p->arch)
         return err_set(p->err, -1, "%s: architecture \"%s\" is not supported; llama, qwen2, qwen3, qwen3moe, "
-                       "qwen35, qwen35moe, smollm3, phi3, gpt-oss, gemma2 and gemma3 are", gguf_shown(p->g), m->arch);
+                       "qwen35, qwen35moe, qwen3next, smollm3, phi3, gpt-oss, gemma2 and gemma3 are", gguf_shown(p->g), m->arch);
     if (gguf_string(p->g, "general.name", &s, NULL) == GGUF_OK) {
         snprintf(m->name, sizeof m->name, "%.*s", (int)MIN(s.len, sizeof m->name - 1), s.data);
         for (char *c = m->name; *c; c++)

@@ -5,14 +5,15 @@
  * took.
  *
  * Architectures: llama (also Llama 3's rope factors), qwen2, qwen3, which normalises each head of q and of k before
- * it rotates it, qwen3moe, smollm3, whose every fourth layer does not rotate, qwen35, qwen35moe, phi3, gpt-oss, gemma2
- * and gemma3; metadata keys and tensor names are those of the GGUF specification and of llama.cpp's converters.  A
- * tensor that the architecture as we know it does not use is refused by name: to leave it out would give plausible wrong
- * answers.
+ * it rotates it, qwen3moe, smollm3, whose every fourth layer does not rotate, qwen35, qwen35moe, qwen3next, phi3,
+ * gpt-oss, gemma2 and gemma3; metadata keys and tensor names are those of the GGUF specification and of llama.cpp's
+ * converters.  A tensor that the architecture as we know it does not use is refused by name: to leave it out would give
+ * plausible wrong answers.
  *
- * Mixtures of experts: qwen3moe, qwen35moe and gpt-oss are, llama with expert_count (Mixtral) too.  A token goes through
- * the experts whose logits are largest, weighed by the softmax of these logits alone; a key that says another way is
- * refused.  In qwen35moe each token goes through a shared expert beside them (struct kern_shared).
+ * Mixtures of experts: qwen3moe, qwen35moe, qwen3next and gpt-oss are, llama with expert_count (Mixtral) too.  A token
+ * goes through the experts whose logits are largest, weighed by the softmax of these logits alone; a key that says
+ * another way is refused.  In qwen35moe and qwen3next each token goes through a shared expert beside them (struct
+ * kern_shared).
  *
  * Gemma (its reports of 2024 and 2025): embeddings times sqrt(embd), the gate's GELU, norms of what attention and
  * feed-forward add.  Local layers have a sliding window, all others see all: gemma2 has them by turns and caps scores
@@ -25,10 +26,11 @@
  * phi3 (Phi-3, 3.5 and 4, their minis too): q, k and v are one tensor, gate and up another; a part of a head may stay
  * as it is, and what is rotated may have a gain.
  *
- * qwen35 and qwen35moe (Qwen3.5, as llama.cpp's converter writes it): of four layers in a row three keep a state instead of keys and
- * values (struct kern_delta), the others have gates on what attention gives; a part of a head is rotated.  Of text all
- * sections of its rotation are at the same position, so they make no difference.  A last block that guesses at further
- * tokens (nextn) is left where it is.
+ * qwen35 and qwen35moe (Qwen3.5, as llama.cpp's converter writes it): of four layers in a row three keep a state
+ * instead of keys and values (struct kern_delta), the others have gates on what attention gives; a part of a head is
+ * rotated.  Of text all sections of its rotation are at the same position, so they make no difference.  A last block
+ * that guesses at further tokens (nextn) is left where it is.  qwen3next (Qwen3-Next) is the same but for where things
+ * lie: a state's value heads by their key head, beta and alpha by turns in one matrix.
  *
  * Rotation: plain, divided by a linear scale, by YaRN, or by Llama 3's factors; the same in short and in long contexts.
  * Only phi3's longrope (Ding et al., 2024) has a second set of factors, for contexts above the original: which is in

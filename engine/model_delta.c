@@ -54,12 +54,14 @@ int model_plan_delta(struct planner *p, int i)
     struct model_layer *l = &m->layer[i];
     struct kern_delta *d = &l->delta;
     const int values = m->values, inner = values * m->state_dim, channels = 2 * m->keys * m->state_dim + inner;
+    const bool by_key = p->arch->by_key;
+    const int both = by_key ? 2 * values : 0, turn = both / 2 / m->keys; /* of beta's rows, then of alpha's */
     const struct model_want want[] = {
         {"attn_norm.weight", NULL, &d->dev_norm, m->embd, 1, false, 0, 0, 0},
         {"attn_qkv.weight", &d->qkv, NULL, channels, m->embd, false, 0, 0, 0},
         {"attn_gate.weight", &d->z, NULL, inner, m->embd, false, 0, 0, 0},
-        {"ssm_beta.weight", &d->beta, NULL, values, m->embd, false, 0, 0, 0},
-        {"ssm_alpha.weight", &d->alpha, NULL, values, m->embd, false, 0, 0, 0},
+        {by_key ? "ssm_ba.weight" : "ssm_beta.weight", &d->beta, NULL, values, m->embd, false, 0, both, turn},
+        {by_key ? "ssm_ba.weight" : "ssm_alpha.weight", &d->alpha, NULL, values, m->embd, false, turn, both, turn},
         {"ssm_conv1d.weight", NULL, &d->dev_conv, m->taps, channels, false, 0, 0, 0},
         {"ssm_dt.bias", NULL, &d->dev_dt, values, 1, false, 0, 0, 0},
         {"ssm_a", NULL, &d->dev_a, values, 1, false, 0, 0, 0},
@@ -67,7 +69,14 @@ int model_plan_delta(struct planner *p, int i)
         {"ssm_out.weight", &l->wo, NULL, m->embd, inner, false, 0, 0, 0},
         {"post_attention_norm.weight", NULL, &l->dev_ffn_norm, m->embd, 1, false, 0, 0, 0},
     };
+    char old[32];
+    snprintf(old, sizeof old, "blk.%d.ssm_in.weight", i);
+    if (by_key && gguf_tensor(p->g, old))
+        return err_set(p->err, -1, "%s: tensor %s has q, k, v and z of a key head each after the other: this file is "
+                       "of an old converter; convert the model anew, into attn_qkv and attn_gate", gguf_shown(p->g),
+                       old);
     d->eps = m->eps;
+    d->by_key = by_key;
     return model_want_all(p, i, want, COUNT_OF(want), 1);
 }
 

@@ -30,6 +30,7 @@ struct model_arch {
     bool gemma;      /* scaled embeddings, GELU, norms of what is added */
     bool oss;        /* sinks, biases everywhere, an activation of its own; YaRN's ramp ends between pairs */
     bool delta;      /* local layers keep a state, and the others' q brings a gate */
+    bool by_key;     /* its value heads lie by key head, and beta and alpha are one tensor */
     int local;       /* the sliding window is in force in all layers but every local-th; 0: it is not so */
     int window_else; /* such a window where the file names none; 0: then there is none */
     double local_base; /* of the rotation in those layers, where the file names none; 0: it is that of the others */

@@ -14,6 +14,10 @@ static const struct tiny DELTA_Q8 = {.arch = "qwen35", .layers = 5, .embd = 64, 
 static const struct tiny MIXED = {.arch = "qwen35moe", .layers = 4, .embd = 64, .heads = 2, .kv_heads = 1, .ff = 32,
                                   .type = KT_Q8_0, .tied = true, .seed = 5, .experts = 5, .used = 2, .shared = 96};
 
+/* Its value heads lie by their key heads. */
+static const struct tiny NEXT = {.arch = "qwen3next", .layers = 4, .embd = 64, .heads = 2, .kv_heads = 1, .ff = 64,
+                                 .type = KT_Q8_0, .seed = 6, .experts = 4, .used = 2, .shared = 32};
+
 /* ------------------------------------------------------------------ sizes */
 
 TEST(states_are_beside_the_pool_of_tokens_and_in_the_ledger)
@@ -62,6 +66,7 @@ TEST(a_long_sequence_keeps_four_states_whatever_its_passes)
 TEST(agents_share_fronts_of_states_cpu_f16) { win_share(&DELTA, "cpu", KT_F16, 24 * P, LATER); }
 TEST(agents_share_fronts_of_states_cpu_q8_0) { win_share(&DELTA_Q8, "cpu", KT_Q8_0, 24 * P, LATER); }
 TEST(agents_share_fronts_of_a_mixture_with_states) { win_share(&MIXED, "cpu", KT_F16, 24 * P, LATER); }
+TEST(agents_share_fronts_of_states_by_key_heads) { win_share(&NEXT, "cpu", KT_Q8_0, 24 * P, LATER); }
 TEST(agents_share_fronts_of_states_ref_f32) { win_share(&DELTA, "ref", KT_F32, 24 * P, LATER); }
 
 /* Of a front the pages are known as soon as one sequence had it, and the state where it ends once the second has. */

@@ -9,6 +9,10 @@
     ((struct tiny){.arch = "qwen35", .layers = 5, .embd = 64, .heads = 2, .kv_heads = 1, .ff = 96,        \
                    .type = KT_F32, .seed = 1})
 
+#define NEXT                                                                                              \
+    ((struct tiny){.arch = "qwen3next", .layers = 4, .embd = 64, .heads = 2, .kv_heads = 1, .ff = 32,     \
+                   .type = KT_F32, .seed = 2, .experts = 4, .used = 2, .shared = 32})
+
 /* Of a plan; "" where all is well. */
 static const char *said_of(const char *path, struct model *m)
 {
@@ -98,6 +102,48 @@ TEST(rows_of_q_and_of_its_gate_lie_by_turns)
     k->close(d);
     model_free(&m);
     gguf_close(g);
+}
+
+/* Of qwen3next's one matrix for both each key head has the rows of its value heads' beta, then as many of alpha. */
+TEST(rows_of_beta_and_of_alpha_lie_by_turns_of_key_heads)
+{
+    enum { EACH = TINY_VALUES / TINY_KEYS, ROW = 64 };
+    const struct tiny t = NEXT;
+    const struct kern *k = kern_ref();
+    struct err err = {0};
+    struct model m = {0};
+    float file[2 * TINY_VALUES * ROW];
+    struct gguf *g = gguf_open(changed(&t, NULL, NULL, 0, NULL, 0), &err);
+    CHECK_EQ(model_plan(&m, g, TINY_VOCAB, k, &err), 0);
+    struct kdev *d = k->open(&(struct kern_config){0}, &err);
+    void *slab = k->take(d, m.bytes, &err);
+    CHECK_EQ(model_load(&m, g, k, d, slab, NULL, NULL, &err), 0);
+    CHECK_EQ(gguf_read(g, gguf_tensor(g, "blk.1.ssm_ba.weight"), 0, file, sizeof file, &err), 0);
+    CHECK(m.layer[1].delta.by_key && m.layer[1].delta.beta.rows == TINY_VALUES && m.shared == 32 && m.experts == 4);
+    for (int head = 0; head < TINY_VALUES; head++) {
+        const float *both = file + (head / EACH * 2 * EACH + head % EACH) * ROW;
+        const float *beta = m.layer[1].delta.beta.dev_data, *alpha = m.layer[1].delta.alpha.dev_data;
+        CHECK(memcmp(beta + head * ROW, both, ROW * sizeof *both) == 0);
+        CHECK(memcmp(alpha + head * ROW, both + EACH * ROW, ROW * sizeof *both) == 0);
+    }
+    k->give(d, slab, m.bytes);
+    k->close(d);
+    model_free(&m);
+    gguf_close(g);
+}
+
+TEST(files_of_qwen3next_are_held_to_their_one_matrix_and_old_ones_told_what_they_are)
+{
+    const struct tiny t = NEXT;
+    const uint64_t shape[] = {32, 4 * TINY_VALUES};
+    const char *name = "blk.2.ssm_ba.weight";
+    CHECK(strstr(said_of(changed(&t, NULL, name, 6, "z", 1), NULL),
+                 "tensor blk.2.ssm_ba.weight is missing; architecture qwen3next needs it"));
+    CHECK(strstr(said_of(changed(&t, NULL, name, strlen(name) + 4, shape, sizeof shape), NULL),
+                 "blk.2.ssm_ba.weight is 32 x 16 x 1 x 1; it must be 64 x 8"));
+    /* as many letters: what was said of beta and alpha is not of it any more */
+    CHECK(strstr(said_of(changed(&t, NULL, "blk.0.ssm_ba.weight", 0, "blk.0.ssm_in.weight", 19), NULL),
+                 "tensor blk.0.ssm_in.weight has q, k, v and z of a key head each after the other"));
 }
 
 TEST(sizes_of_a_state_that_cannot_be_are_refused)
@@ -190,7 +236,8 @@ TEST(a_block_behind_the_layers_is_left_where_it_is)
     CHECK_STR(said_of(changed(&t, one_more, NULL, 0, NULL, 0), &m), "");
     CHECK(m.layers == 4 && m.locals == 3 && m.layer[3].attn.q.cols > 0);
     model_free(&m);
-    CHECK(strstr(said_of(changed(&t, one_more, "blk.4.ssm_a\1", 4, "9", 1), NULL), "tensor blk.9.ssm_a is not part of"));
+    CHECK(strstr(said_of(changed(&t, one_more, "blk.4.ssm_a\1", 4, "9", 1), NULL),
+                 "tensor blk.9.ssm_a is not part of"));
 }
 
 CHECK_MAIN

@@ -44,7 +44,9 @@ void tiny_vocab(struct gguf_make *m, const char *chat_template)
 
 static bool is_oss(const struct tiny *t) { return strcmp(t->arch, "gpt-oss") == 0; }
 
-static bool is_delta(const struct tiny *t) { return strncmp(t->arch, "qwen35", 6) == 0; }
+static bool is_next(const struct tiny *t) { return strcmp(t->arch, "qwen3next") == 0; }
+
+static bool is_delta(const struct tiny *t) { return strncmp(t->arch, "qwen35", 6) == 0 || is_next(t); }
 
 static void key_u32(struct gguf_make *m, const char *arch, const char *suffix, int v)
 {
@@ -192,8 +194,12 @@ static void recurrent(struct gguf_make *m, const struct tiny *t, int i, uint32_t
     vector(m, named(i, "attn_norm.weight"), t->embd, 1, 0.1f, seed);
     matrix(m, named(i, "attn_qkv.weight"), t->type, t->embd, channels, seed);
     matrix(m, named(i, "attn_gate.weight"), t->type, t->embd, inner, seed);
-    matrix(m, named(i, "ssm_beta.weight"), t->type, t->embd, TINY_VALUES, seed);
-    matrix(m, named(i, "ssm_alpha.weight"), t->type, t->embd, TINY_VALUES, seed);
+    if (is_next(t)) {
+        matrix(m, named(i, "ssm_ba.weight"), t->type, t->embd, 2 * TINY_VALUES, seed);
+    } else {
+        matrix(m, named(i, "ssm_beta.weight"), t->type, t->embd, TINY_VALUES, seed);
+        matrix(m, named(i, "ssm_alpha.weight"), t->type, t->embd, TINY_VALUES, seed);
+    }
     matrix(m, named(i, "ssm_conv1d.weight"), KT_F32, TINY_TAPS, channels, seed);
     vector(m, named(i, "ssm_dt.bias"), TINY_VALUES, 0, 1, seed);
     for (int k = 0; k < TINY_VALUES; k++) a[k] = -0.02f - 0.3f * fabsf(uniform(seed)); /* it forgets slowly */

@@ -328,12 +328,14 @@ static void put_delta(struct header *h, const struct plan_shape *s, struct plan_
     const struct plan_states *d = &s->states;
     const int inner = d->values * d->dim, channels = 2 * d->keys * d->dim + inner, embd = s->embd;
     const enum ktype t = rest_of(mix);
+    const bool both = is_arch(s, "qwen3next");
     const struct want want[] = {
         {"attn_norm.weight", KT_F32, embd, 1, 1, true},
         {"attn_qkv.weight", type_of_v(s, mix, i), embd, channels, 1, true},
         {"attn_gate.weight", t, embd, inner, 1, true},
-        {"ssm_beta.weight", t, embd, d->values, 1, true},
-        {"ssm_alpha.weight", t, embd, d->values, 1, true},
+        {"ssm_beta.weight", t, embd, d->values, 1, !both},
+        {"ssm_alpha.weight", t, embd, d->values, 1, !both},
+        {"ssm_ba.weight", t, embd, 2 * d->values, 1, both},
         {"ssm_conv1d.weight", KT_F32, d->taps, channels, 1, true},
         {"ssm_dt.bias", KT_F32, d->values, 1, 1, true},
         {"ssm_a", KT_F32, d->values, 1, 1, true},

@@ -4,7 +4,7 @@
 
 #define OTHER(arch, words) \
     "its architecture " arch " is not supported (" words \
-    "); llama, qwen2, qwen3, qwen3moe, qwen35, qwen35moe, smollm3, phi3, gpt-oss, gemma2 and gemma3 are"
+    "); llama, qwen2, qwen3, qwen3moe, qwen35, qwen35moe, qwen3next, smollm3, phi3, gpt-oss, gemma2 and gemma3 are"
 
 /* Experts, used, and width of one that is shared; key heads and value heads of states, their size, taps, and dimensions
  * of attention's heads that rotate. */
@@ -126,6 +126,10 @@ const struct plan_shape plan_shapes[] = {
      122111526912, STATES(256, 8, 1024, 64)},
     {"qwen3.5-397b-a17b", "qwen35moe", NULL, 60, 4096, 32, 2, 256, 1024, 248320, 262144, 0, false, WORDS_QWEN2,
      396346350336, STATES(512, 10, 1024, 64)},
+    {"qwen3-next-80b-a3b", "qwen3next", NULL, 48, 2048, 16, 2, 256, 512, 151936, 262144, 0, false, WORDS_QWEN2,
+     79674391296, STATES(512, 10, 512, 32)},
+    {"qwen3-coder-next", "qwen3next", NULL, 48, 2048, 16, 2, 256, 512, 151936, 262144, 0, false, WORDS_QWEN2,
+     79674391296, STATES(512, 10, 512, 32)},
     {"smollm3-3b", "smollm3", NULL, 36, 2048, 16, 4, 128, 11008, 128256, 65536, 0, true, WORDS_LLAMA3,
      3075098624, DENSE},
     /* of Phi-4's vocabularies nothing was measured: they are taken to be like Qwen2's, which is byte-level BPE too */
@@ -162,10 +166,10 @@ const struct plan_shape plan_shapes[] = {
     {.name = "deepseek-r1", .why = OTHER("deepseek2", "latent attention, a shared expert beside 256")},
     {.name = "llama4-scout", .why = OTHER("llama4", "chunked attention, a shared expert beside 16")},
     {.name = "llama4-maverick", .why = OTHER("llama4", "chunked attention, a shared expert beside 128")},
+    {.name = "glm-4.5-air", .why = OTHER("glm4moe", "a router of sigmoids with biases of their own")},
     {.name = "granite3.3-8b", .why = OTHER("granite", "factors of its own on embeddings, scores, sums and logits")},
     {.name = "gemma3n-e2b", .why = OTHER("gemma3n", "embeddings for each layer, layers that share keys and values")},
     {.name = "gemma3n-e4b", .why = OTHER("gemma3n", "embeddings for each layer, layers that share keys and values")},
-    {.name = "qwen3-next-80b-a3b", .why = OTHER("qwen3next", "linear attention in three of four layers")},
 };
 const int plan_shapes_n = (int)COUNT_OF(plan_shapes);
 

@@ -56,7 +56,7 @@ class HF:
             weights = interleaved(weights)
         elif s.experts:
             kind, config_kind = mixture(s, config, other)
-            weights = fused(weights)
+            weights = fused(woven(s, weights) if s.by_key else weights)
         elif s.arch == "phi3":
             kind, config_kind = phi(s, config, window, other)
             weights = joined(weights)
@@ -166,6 +166,9 @@ def mixture(s, config, other):
     if s.state:
         config.update(num_experts=s.experts[0], moe_intermediate_size=s.ff, shared_expert_intermediate_size=s.shared)
         recurrent(s, config, other)
+        if s.by_key:
+            config.update(decoder_sparse_step=1, norm_topk_prob=True)
+            return transformers.Qwen3NextForCausalLM, transformers.Qwen3NextConfig
         return transformers.Qwen3_5MoeForCausalLM, transformers.Qwen3_5MoeTextConfig
     if s.arch == "llama":
         config.update(num_local_experts=s.experts[0], sliding_window=None)
@@ -256,6 +259,18 @@ def split(s, weights):
         for k in [k for k in weights if name in k]:
             for part, rows in zip(JOINED[name], np.split(out.pop(k), cuts)):
                 out[k.replace(name, part)] = rows
+    return out
+
+
+def woven(s, weights):
+    """Qwen3-Next's weights as HF has them: q, k, v and z of a key head each after the other."""
+    keys, values, dim, _ = s.state
+    out = dict(weights)
+    for k in [k for k in weights if ".in_proj_qkv." in k]:
+        qkv, z = out.pop(k), out.pop(k.replace("in_proj_qkv", "in_proj_z"))
+        cut = np.split(qkv, [keys * dim, 2 * keys * dim]) + [z]
+        out[k.replace("in_proj_qkv", "in_proj_qkvz")] = np.concatenate(
+            [a.reshape(keys, -1, s.embd) for a in cut], axis=1).reshape(-1, s.embd)
     return out
 
 

@@ -202,6 +202,21 @@ def head_rows(s, weights, part, change):
     return {k: one(v) if part in k else v for k, v in weights.items()}
 
 
+def beta_for_alpha(s, weights):
+    if not s.by_key:
+        return swapped(weights, ".in_proj_a.", ".in_proj_b.")
+    each = s.state[1] // s.state[0]
+    turn = lambda v: v.reshape(s.state[0], 2, each, -1)[:, ::-1].reshape(v.shape)  # noqa: E731
+    return moved_by(weights, ".in_proj_ba.", turn)
+
+
+def without_beta(s, weights):
+    if not s.by_key:
+        return zeroed(weights, ".in_proj_b.")
+    part = np.repeat(np.tile([0, 1], s.state[0]), s.state[1] // s.state[0])[:, None].astype(np.float32)
+    return moved_by(weights, ".in_proj_ba.", lambda v: v * part)
+
+
 def state_mistakes(s, weights):
     keys, values, dim, taps = s.state
     last = lambda v: v * (np.arange(taps) == taps - 1).astype(np.float32)  # noqa: E731
@@ -211,8 +226,8 @@ def state_mistakes(s, weights):
            ("the convolution from its end", moved_by(weights, ".conv1d.", lambda v: v[..., ::-1]), {}),
            ("no dt", zeroed(weights, ".dt_bias"), {}), ("a decay of e^-1", zeroed(weights, ".A_log"), {}),
            ("another head's decay", moved_by(weights, ".A_log", lambda v: np.roll(v, 1)), {}),
-           ("all is believed by half", zeroed(weights, ".in_proj_b."), {}),
-           ("beta and alpha swapped", swapped(weights, ".in_proj_a.", ".in_proj_b."), {}),
+           ("all is believed by half", without_beta(s, weights), {}),
+           ("beta and alpha swapped", beta_for_alpha(s, weights), {}),
            ("plain norm of a state's heads", moved_by(weights, "linear_attn.norm.", np.ones_like), {}),
            ("1 added to that norm", moved_by(weights, "linear_attn.norm.", lambda v: v + 1), {}),
            ("another head's z", moved_by(weights, ".in_proj_z.", lambda v: np.roll(v, dim, axis=0)), {})]

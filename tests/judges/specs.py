@@ -95,6 +95,10 @@ SPECS = [
          "the same in Q8_0, tied: 2 of 4 experts beside one of 64", base=1e6, eps=1e-6, type="Q8_0", pre="qwen2",
          tied=True, state=(2, 2, 32, 4), rotated=16, experts=(4, 2), shared=64, rounded=2.5e-2, greedy=8, embd_std=4.0,
          gains=(2.6, 0.8)),
+    Spec("qwen3next", "qwen3next", 32, 4, 2, 32, 32, 4,
+         "states whose 6 value heads lie by their 2 key heads, beta and alpha in one matrix, 2 of 4 experts beside one "
+         "of 48", base=1e6, eps=1e-6, pre="qwen2", state=(2, 6, 16, 4), rotated=16, experts=(4, 2), shared=48,
+         gains=(2.8, 1.0)),
     Spec("smollm3", "smollm3", 40, 4, 2, 10, 48, 5, "the fourth of five layers does not rotate, tied", base=2e6,
          eps=1e-6, pre="smaug-bpe", tied=True, gains=(1.4, 1.2)),
     Spec("phi3-window", "phi3", 32, 4, 4, 8, 48, 2,

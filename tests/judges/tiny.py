@@ -29,8 +29,8 @@ ROUTER = "ffn_gate_inp"  # F32 in every file, as is what lets a shared expert th
 @dataclasses.dataclass(frozen=True)
 class Spec:
     name: str
-    arch: str              # "llama", "smollm3", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "phi3", "gpt-oss",
-                           # "gemma2" or "gemma3"
+    arch: str              # "llama", "smollm3", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "qwen3next",
+                           # "phi3", "gpt-oss", "gemma2" or "gemma3"
     embd: int
     heads: int
     kv_heads: int
@@ -89,6 +89,11 @@ class Spec:
     def shift(self):
         """What HF adds to the weights of its norms."""
         return 1.0 if self.gemma or self.state else 0.0
+
+    @property
+    def by_key(self):
+        """Do a state's value heads lie by their key heads in the file too, and beta and alpha in one matrix?"""
+        return self.arch == "qwen3next"
 
     def recurrent(self, layer):
         """Does it keep a state?"""
@@ -191,6 +196,9 @@ def matrix_shapes(s, layer):
             "ssm_alpha": ("linear_attn.in_proj_a", (values, s.embd), 1.0),
             "ssm_out": ("linear_attn.out_proj", (s.embd, values * dim), 1.0),
         }
+        if s.by_key:
+            del out["ssm_beta"], out["ssm_alpha"]
+            out["ssm_ba"] = ("linear_attn.in_proj_ba", (2 * values, s.embd), 1.0)
     feed = {"gate": ((s.ff, s.embd), s.feed), "up": ((s.ff, s.embd), s.feed), "down": ((s.embd, s.ff), down)}
     if s.arch == "phi3":  # both have them fused
         rows = np.repeat([peak, peak, 1.0], [q, kv, kv])[:, None]
@@ -265,9 +273,11 @@ def permute(rows, heads, undo=False):
 
 
 def by_turns(s, name, a, undo=False):
-    """What belongs to a state's value heads: HF has all heads of the first key head first, GGUF the first of each; its
-    convolution has one dimension less there, and the decay is e^.  Or back."""
+    """What belongs to a state's value heads: HF has all heads of the first key head first, GGUF the first of each (but
+    qwen3next's, which is as HF's); its convolution has one dimension less there, and the decay is e^.  Or back."""
     keys, values, dim, taps = s.state
+    if s.by_key:
+        keys = 1  # all are the first one's
     each = {"attn_gate": dim, "ssm_out": dim, "ssm_beta": 1, "ssm_alpha": 1, "ssm_a": 1, "ssm_dt": 1, "attn_qkv": dim,
             "ssm_conv1d": dim}.get(name.split(".")[2])
     if not each:
