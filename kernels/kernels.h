@@ -141,13 +141,14 @@ enum { KERN_TAPS = 8, KERN_VALUES = 256 }; /* most of them; dim is at most KERN_
 enum kern_act { KERN_SILU, KERN_GELU, KERN_OSS };
 
 /* A mixture of experts: of n feed-forwards each row goes through `used`, those whose logit in the router is largest
- * (the first of equals), and what they come to is added up by the softmax of these logits alone (kern_route()).  Expert
- * i is rows [i * rows / n, (i + 1) * rows / n) of gate, up and down, whose rows / n are multiples of 32; and those
- * entries of their biases. */
+ * (the first of equals), and what they come to is added up by the softmax of these logits alone (kern_route()), or of
+ * all, where weights sum to less than one.  Expert i is rows [i * rows / n, (i + 1) * rows / n) of gate, up and down,
+ * whose rows / n are multiples of 32; and those entries of their biases. */
 struct kern_mix {
     int n, used;        /* 0 <= used <= n, at most KERN_EXPERTS and KERN_USED; 0 and 0: one feed-forward, no router */
     struct kmat router; /* (n, embd) */
     const float *dev_bias; /* (n) added to its logits, or NULL */
+    bool of_all;           /* weights are by the softmax of all logits */
 };
 
 /* A feed-forward beside a mixture's, through which every row goes: as much of what it comes to as sigmoid(let n) says,
@@ -344,8 +345,9 @@ const struct kern *kern_cuda_fast(void);
 const struct kern *kern_named(const char *name);
 
 /* Which experts a row goes through, by its logits (n) in the router: `used` of them, in rising order, and what each
- * one's result is times.  Plain C that ref and CPU share, and that a GPU's router is judged by. */
-void kern_route(const float *logits, int n, int used, int32_t *expert, float *weight);
+ * one's result is times: by the softmax of their logits, or of all n.  Plain C that ref and CPU share, and that a GPU's
+ * router is judged by. */
+void kern_route(const float *logits, int n, int used, bool of_all, int32_t *expert, float *weight);
 
 /* The choice of one row from its logits (vocab): plain C that ref and CPU share, and that a GPU's sampler is judged by.
  * scratch: kern_choose_bytes(vocab), aligned for doubles. */

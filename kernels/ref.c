@@ -375,7 +375,7 @@ static void feed_mix(const struct kdev *d, const struct kern_ffn *f, struct ref_
     float weight[KERN_USED];
     ref_matmul(d->round_activations, &f->mix.router, f->mix.dev_bias, w->norm, w);
     for (int i = 0; i < n; i++) w->logits[i] = (float)w->out[i];
-    kern_route(w->logits, n, f->mix.used, expert, weight);
+    kern_route(w->logits, n, f->mix.used, f->mix.of_all, expert, weight);
     for (int i = 0; i < embd; i++) w->sum[i] = 0;
     for (int e = 0; e < f->mix.used; e++) {
         const struct kern_ffn one = expert_of(f, expert[e]);

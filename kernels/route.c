@@ -11,7 +11,7 @@ static int best_of(const float *logits, int n, const uint64_t *taken)
     return best;
 }
 
-void kern_route(const float *logits, int n, int used, int32_t *expert, float *weight)
+void kern_route(const float *logits, int n, int used, bool of_all, int32_t *expert, float *weight)
 {
     uint64_t taken[KERN_EXPERTS / 64] = {0};
     float top = 0;
@@ -24,6 +24,6 @@ void kern_route(const float *logits, int n, int used, int32_t *expert, float *we
     }
     for (int i = 0, at = 0; at < used; i++)
         if (taken[i / 64] >> i % 64 & 1) expert[at++] = i;
-    for (int i = 0; i < used; i++) sum += exp((double)logits[expert[i]] - (double)top);
+    for (int i = 0; i < (of_all ? n : used); i++) sum += exp((double)logits[of_all ? i : expert[i]] - (double)top);
     for (int i = 0; i < used; i++) weight[i] = (float)(exp((double)logits[expert[i]] - (double)top) / sum);
 }

@@ -120,6 +120,7 @@ struct rig_shape lockstep_mix(struct dice *d, bool floats)
 struct rig_shape lockstep_shared(struct dice *d, bool floats)
 {
     struct rig_shape s = lockstep_mix(d, floats);
+    s.of_all = s.used % 2;
     s.shared_gate = s.up, s.shared_up = s.gate, s.shared_down = s.down;
     s.shared = floats ? 1 + dice_below(d, 150) : MAX(ktype_info(s.down)->block, 32) * (1 + dice_below(d, 5));
     return s;

@@ -421,7 +421,7 @@ void rig_do(struct rig *r, enum rig_step step, int layer, const struct kern_batc
     const float *sinks = s->sinks ? rig_there(r, m->more_bias) : NULL;
     const struct kern_ffn ffn = {.dev_norm = norm, .eps = 1e-5f, .gate = r->mat[RIG_GATE], .up = r->mat[RIG_UP],
                                  .down = r->mat[RIG_DOWN], .act = s->act, .dev_post = s->experts ? NULL : post,
-                                 .mix = {s->experts, s->used, r->mat[RIG_ROUTER], more},
+                                 .mix = {s->experts, s->used, r->mat[RIG_ROUTER], more, s->of_all},
                                  .shared = {r->mat[RIG_SHARED_GATE], r->mat[RIG_SHARED_UP], r->mat[RIG_SHARED_DOWN],
                                             rig_there(r, m->post)},
                                  .dev_bg = some, .dev_bu = more, .dev_bd = more ? more + m->widest : NULL};

@@ -33,6 +33,7 @@ struct rig_shape {
     float attn_cap, out_cap, scale;
     int experts, used; /* 0: no mixture; ff is one expert's */
     enum ktype router;
+    bool of_all; /* weights of its experts are by the softmax of all */
     int shared; /* width of an expert beside the mixture's, which rig_model's post lets through; 0: there is none */
     enum ktype shared_gate, shared_up, shared_down;
 };

@@ -333,7 +333,7 @@ TEST(every_call_of_a_pass_may_fail_and_says_which_step_it_was)
     void *work = rig_there(r, r->work);
     const struct kern_ffn ffn = {.dev_norm = rig_there(r, m->norm), .eps = 1e-5f, .gate = r->mat[RIG_GATE],
                                  .up = r->mat[RIG_UP], .down = r->mat[RIG_DOWN], .act = KERN_SILU,
-                                 .mix = {s.experts, s.used, r->mat[RIG_ROUTER], NULL},
+                                 .mix = {s.experts, s.used, r->mat[RIG_ROUTER], NULL, false},
                                  .shared = {r->mat[RIG_SHARED_GATE], r->mat[RIG_SHARED_UP], r->mat[RIG_SHARED_DOWN],
                                             post}};
     int failed = 0;

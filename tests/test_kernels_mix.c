@@ -73,7 +73,7 @@ static struct step *step_open(struct dice *dice, const struct mixture *s, const 
     t->work_bytes = t->k->work_bytes(&dims);
     t->work = rig_memory(t->work_bytes);
     t->ffn = (struct kern_ffn){.dev_norm = t->norm, .eps = 1e-5f, .gate = t->mat[0], .up = t->mat[1],
-                               .down = t->mat[2], .mix = {s->n, s->used, t->mat[3], NULL},
+                               .down = t->mat[2], .mix = {s->n, s->used, t->mat[3], NULL, s->used % 4 == 0},
                                .shared = {t->mat[4], t->mat[5], t->mat[6], t->let}};
     return t;
 }

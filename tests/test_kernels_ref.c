@@ -247,7 +247,7 @@ static void forward(struct world *w, const struct rows *r, float *logits)
         bad |= k->project(w->dev, NULL, b.rows, &l->o.m, bo, post, eps, att, x, w->work, NULL);
         const struct kern_ffn ffn = {.dev_norm = l->ffn_norm, .eps = eps, .gate = l->gate.m, .up = l->up.m,
                                      .down = l->down.m, .act = s->act, .dev_post = s->posts ? l->ffn_post : NULL,
-                                     .mix = {s->used ? EXPERTS : 0, s->used, l->router.m, NULL}};
+                                     .mix = {s->used ? EXPERTS : 0, s->used, l->router.m, NULL, false}};
         bad |= k->ffn(w->dev, NULL, b.rows, &ffn, x, w->work, NULL);
     }
     bad |= k->output(w->dev, NULL, &b, w->out_norm, eps, &w->output.m, s->out_softcap, x, logits, w->work, NULL);
@@ -458,18 +458,32 @@ TEST(a_row_goes_through_the_first_of_equal_experts_and_their_weights_sum_to_one)
     static const float logits[] = {1, 3, -INFINITY, 3, 3, 2.5f, 1};
     int32_t expert[KERN_USED];
     float weight[KERN_USED], equal[KERN_EXPERTS] = {0};
-    kern_route(logits, 7, 2, expert, weight);
+    kern_route(logits, 7, 2, false, expert, weight);
     CHECK(expert[0] == 1 && expert[1] == 3 && weight[0] == 0.5f && weight[1] == 0.5f);
-    kern_route(logits, 7, 5, expert, weight);
+    kern_route(logits, 7, 5, false, expert, weight);
     CHECK(expert[0] == 0 && expert[1] == 1 && expert[2] == 3 && expert[3] == 4 && expert[4] == 5);
     CHECK(fabs(weight[4] / weight[1] - exp(-0.5)) < 1e-7);
-    kern_route(logits, 7, 7, expert, weight);
+    kern_route(logits, 7, 7, false, expert, weight);
     CHECK(expert[2] == 2 && weight[2] == 0);
-    kern_route(equal, KERN_EXPERTS, KERN_USED, expert, weight);
+    kern_route(equal, KERN_EXPERTS, KERN_USED, false, expert, weight);
     for (int i = 0; i < KERN_USED; i++) CHECK(expert[i] == i && weight[i] == 1.0f / KERN_USED);
     const float wide[] = {-3e38f, 3e38f, 1}; /* their difference is none that a float has */
-    kern_route(wide, 3, 3, expert, weight);
+    kern_route(wide, 3, 3, false, expert, weight);
     CHECK(weight[0] == 0 && weight[1] == 1 && weight[2] == 0);
+}
+
+TEST(weights_by_the_softmax_of_all_logits_are_those_of_the_chosen_ones_and_sum_to_less)
+{
+    static const float logits[] = {1, 3, -INFINITY, 3, 2.5f};
+    const double all = exp(1) + 2 * exp(3) + exp(2.5);
+    int32_t expert[KERN_USED];
+    float weight[KERN_USED], equal[KERN_EXPERTS] = {0};
+    kern_route(logits, 5, 3, true, expert, weight);
+    CHECK(expert[0] == 1 && expert[1] == 3 && expert[2] == 4 && weight[0] == weight[1]);
+    CHECK_NEAR(weight[0], exp(3) / all, 1e-7);
+    CHECK_NEAR(weight[2], exp(2.5) / all, 1e-7);
+    kern_route(equal, KERN_EXPERTS, KERN_USED, true, expert, weight);
+    for (int i = 0; i < KERN_USED; i++) CHECK(expert[i] == i && weight[i] == 1.0f / KERN_EXPERTS);
 }
 
 TEST(half_kv_is_rounded_when_it_is_written)

@@ -47,7 +47,7 @@ static void route_rows(void *arg, int first, int end, int who)
     (void)who;
     for (int r = first; r < end; r++) {
         const size_t at = (size_t)r * (size_t)used;
-        kern_route(m->logits + (size_t)r * (size_t)n, n, used, m->chosen + at, m->share + at);
+        kern_route(m->logits + (size_t)r * (size_t)n, n, used, m->w->mix.of_all, m->chosen + at, m->share + at);
         if (!has_shared(m->w)) continue;
         m->each[r] = r;
         m->let[r] = let_through(m->w->shared.dev_let, m->in.x + (size_t)r * (size_t)cols, cols);

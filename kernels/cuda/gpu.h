@@ -9,7 +9,7 @@
 #include "kernels/quant.h"
 #include <stddef.h>
 
-enum { GPU_FACE = 9 }; /* raised when this file changes: program and object must agree */
+enum { GPU_FACE = 10 }; /* raised when this file changes: program and object must agree */
 
 /* Those of CUDA's codes that the program has words of its own for. */
 enum gpu_code {
@@ -64,6 +64,7 @@ struct gpu_mix {
     int32_t *dev_place;        /* ... and their places */
     int32_t *dev_row;          /* (rows * used) whose place it is */
     struct gpu_tile *dev_tile; /* (tiles) */
+    bool of_all;               /* weights are by the softmax of all logits */
 };
 
 /* y = W x (+ y if add) (+ bias), softcapped if cap > 0, for `rows` tokens.  Of a mixture dev_bias has all experts'. */

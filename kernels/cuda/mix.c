@@ -98,7 +98,8 @@ int mix_ffn(struct kdev *d, int rows, const struct kern_ffn *f, float *x, struct
     const struct gpu_mix mix = {.rows = rows, .n = n, .used = used, .tiles = l.tiles, .dev_logits = floats(d, l.logits),
                                 .dev_expert = ints(d, l.expert), .dev_weight = floats(d, l.weight),
                                 .dev_place = ints(d, l.place), .dev_row = ints(d, l.row),
-                                .dev_tile = (struct gpu_tile *)(void *)(d->dev_scratch + l.tile)};
+                                .dev_tile = (struct gpu_tile *)(void *)(d->dev_scratch + l.tile),
+                                .of_all = f->mix.of_all};
     const struct gpu_mul in[] = {of_expert(rows, &f->gate, f->dev_bg, n, normed, act, gate),
                                  of_expert(rows, &f->up, f->dev_bu, n, normed, act, up)};
     const struct gpu_mul down = of_expert(rows, &f->down, f->dev_bd, n, gate, act, up); /* up is done with by then */

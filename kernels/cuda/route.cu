@@ -75,7 +75,10 @@ __global__ void route_kernel(gpu_mix m)
     }
     put_experts(taken, lane, expert);
     const double own = lane < used ? exp(static_cast<double>(logits[expert[lane]]) - static_cast<double>(top)) : 0;
-    for (int i = 0; i < used; i++) sum += __shfl_sync(ALL_LANES, own, i);
+    double mine = own;
+    for (int i = lane; m.of_all && i < n; i += WARP)
+        mine = (i < WARP ? 0 : mine) + exp(static_cast<double>(logits[i]) - static_cast<double>(top));
+    for (int i = 0; i < (m.of_all ? WARP : used); i++) sum += __shfl_sync(ALL_LANES, mine, i);
     if (lane < used) m.dev_weight[row * used + lane] = static_cast<float>(own / sum);
 }
 
