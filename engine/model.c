@@ -4,6 +4,8 @@
 static const struct model_arch archs[] = {
     {.name = "llama", .window = true, .expert_ff = "feed_forward_length"},
     {.name = "qwen2", .neox = true, .qkv_bias = true},
+    {.name = "qwen2moe", .neox = true, .qkv_bias = true, .expert_ff = "expert_feed_forward_length", .mixture = true,
+     .shared = true, .of_all = true},
     {.name = "qwen3", .neox = true, .head_norm = true},
     {.name = "qwen3moe", .neox = true, .head_norm = true, .expert_ff = "expert_feed_forward_length", .mixture = true},
     {.name = "qwen35", .neox = true, .head_norm = true, .delta = true, .local = 4},
@@ -70,7 +72,7 @@ static int read_arch(struct planner *p)
     for (size_t i = 0; i < COUNT_OF(archs); i++)
         if (strcmp(m->arch, archs[i].name) == 0) p->arch = &archs[i];
     if (!p->arch)
-        return err_set(p->err, -1, "%s: architecture \"%s\" is not supported; llama, qwen2, qwen3, qwen3moe, "
+        return err_set(p->err, -1, "%s: architecture \"%s\" is not supported; llama, qwen2, qwen2moe, qwen3, qwen3moe, "
                        "qwen35, qwen35moe, qwen3next, smollm3, phi3, gpt-oss, gemma2 and gemma3 are", gguf_shown(p->g), m->arch);
     if (gguf_string(p->g, "general.name", &s, NULL) == GGUF_OK) {
         snprintf(m->name, sizeof m->name, "%.*s", (int)MIN(s.len, sizeof m->name - 1), s.data);
@@ -268,6 +270,7 @@ static int plan_feed(struct planner *p, int i)
     };
     l->mix.n = n;
     l->mix.used = m->used;
+    l->mix.of_all = p->arch->of_all;
     if (n && model_want_all(p, i, router, COUNT_OF(router), 1)) return -1;
     if (m->shared && model_want_all(p, i, shared, COUNT_OF(shared), 1)) return -1;
     return model_want_all(p, i, want, COUNT_OF(want), MAX(n, 1));

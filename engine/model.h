@@ -4,16 +4,16 @@
  * and knows how many bytes the weights take on a backend; model_load() reads the data into one slab that the caller
  * took.
  *
- * Architectures: llama (also Llama 3's rope factors), qwen2, qwen3, which normalises each head of q and of k before
- * it rotates it, qwen3moe, smollm3, whose every fourth layer does not rotate, qwen35, qwen35moe, qwen3next, phi3,
- * gpt-oss, gemma2 and gemma3; metadata keys and tensor names are those of the GGUF specification and of llama.cpp's
- * converters.  A tensor that the architecture as we know it does not use is refused by name: to leave it out would give
- * plausible wrong answers.
+ * Architectures: llama (also Llama 3's rope factors), qwen2, qwen2moe, qwen3, which normalises each head of q and of k
+ * before it rotates it, qwen3moe, smollm3, whose every fourth layer does not rotate, qwen35, qwen35moe, qwen3next,
+ * phi3, gpt-oss, gemma2 and gemma3; metadata keys and tensor names are those of the GGUF specification and of
+ * llama.cpp's converters.  A tensor that the architecture as we know it does not use is refused by name: to leave it
+ * out would give plausible wrong answers.
  *
- * Mixtures of experts: qwen3moe, qwen35moe, qwen3next and gpt-oss are, llama with expert_count (Mixtral) too.  A token
- * goes through the experts whose logits are largest, weighed by the softmax of these logits alone; a key that says
- * another way is refused.  In qwen35moe and qwen3next each token goes through a shared expert beside them (struct
- * kern_shared).
+ * Mixtures of experts: qwen2moe, qwen3moe, qwen35moe, qwen3next and gpt-oss are, llama with expert_count (Mixtral) too.
+ * A token goes through the experts whose logits are largest, weighed by the softmax of these logits alone (in qwen2moe
+ * of all); a key that says another way is refused.  In qwen2moe, qwen35moe and qwen3next each token goes through a
+ * shared expert beside them (struct kern_shared).
  *
  * Gemma (its reports of 2024 and 2025): embeddings times sqrt(embd), the gate's GELU, norms of what attention and
  * feed-forward add.  Local layers have a sliding window, all others see all: gemma2 has them by turns and caps scores
@@ -38,9 +38,9 @@
  * computes all keys again.
  *
  * llama.attention.sliding_window (Mistral 7B v0.1) and phi3's are a window for all layers; llama.cpp ignores them.
- * Files of the architectures qwen2 and qwen3 may have such a key too, and it is ignored: their window is in force only
- * with use_sliding_window, and only in the layers from max_window_layers on; GGUF has no key for either, and converters
- * have written the size for models that never use it.
+ * Files of the architectures qwen2, qwen2moe and qwen3 may have such a key too, and it is ignored: their window is in
+ * force only with use_sliding_window, and only in the layers from max_window_layers on; GGUF has no key for either, and
+ * converters have written the size for models that never use it.
  *
  * Owner: struct model owns its arrays; the slab is the caller's.  Threads: one; read-only after load. */
 #ifndef MODEL_H

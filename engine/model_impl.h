@@ -40,6 +40,7 @@ struct model_arch {
     const char *expert_ff; /* key of an expert's width, where the feed-forward can be a mixture; NULL: it cannot */
     bool mixture;    /* ... and must be one */
     bool shared;     /* ... beside which is an expert that all tokens go through */
+    bool of_all;     /* what the chosen experts give is weighed by the softmax of all, and not scaled to sum to 1 */
 };
 
 struct planner {

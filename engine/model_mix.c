@@ -19,15 +19,17 @@ static int refuse_other_ways(const struct planner *p)
         {"leading_dense_block_count", 0, 0},
     };
     char key[96];
-    bool norm = true;
+    const bool to_one = !p->arch->of_all;
+    bool norm = to_one;
     for (size_t i = 0; i < COUNT_OF(number); i++)
         if (model_key_int(p, number[i].suffix, number[i].least, number[i].least, number[i].most, &(int){0})) return -1;
     if (model_key_real(p, "expert_weights_scale", 1, 1, 1, &(double){0})) return -1;
     snprintf(key, sizeof key, "%s.expert_weights_norm", m->arch);
     if (gguf_bool(p->g, key, &norm, p->err) == GGUF_WRONG) return -1;
-    if (!norm)
-        return err_set(p->err, -1, "%s: key %s is false; weights of the chosen experts that sum to 1 are supported",
-                       gguf_shown(p->g), key);
+    if (norm != to_one)
+        return err_set(p->err, -1, "%s: key %s is %s; weights of the chosen experts that %s are supported",
+                       gguf_shown(p->g), key, norm ? "true" : "false",
+                       to_one ? "sum to 1" : "are parts of all experts'");
     const char *single = "blk.0.ffn_gate.0.weight";
     if (gguf_tensor(p->g, single))
         return err_set(p->err, -1, "%s: tensor %s is one expert's: this file is of an old converter; convert the model "
@@ -43,8 +45,8 @@ static int read_experts(const struct planner *p)
     const bool mix = m->experts > 0;
     if (mix && !p->arch->expert_ff)
         return err_set(p->err, -1, "%s: key %s.expert_count is %d: a mixture of experts is supported in the "
-                       "architectures llama, qwen3moe, qwen35moe, qwen3next and gpt-oss", gguf_shown(p->g), m->arch,
-                       m->experts);
+                       "architectures llama, qwen2moe, qwen3moe, qwen35moe, qwen3next and gpt-oss", gguf_shown(p->g),
+                       m->arch, m->experts);
     return model_key_int(p, "expert_used_count", mix ? -1 : 0, mix, MIN(m->experts, KERN_USED), &m->used);
 }
 

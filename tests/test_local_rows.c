@@ -150,11 +150,11 @@ TEST(rows_do_not_know_their_company_avxvnni) { check_isa("avxvnni", 2); }
 TEST(rows_do_not_know_their_company_avx512) { check_isa("avx512", 2); }
 
 /* Rows of one expert come together in company, and alone each is by itself. */
-static void check_mixture(const char *backend, const char *arch, enum ktype type)
+static void check_mixture(const char *backend, const char *arch, enum ktype type, int shared)
 {
     static struct said alone[SEQS], now[SEQS];
     const struct tiny t = {.arch = arch, .layers = 2, .window = 40, .embd = 64, .heads = 2,
-                           .kv_heads = 1, .ff = 64, .type = type, .seed = 9, .experts = 7, .used = 3};
+                           .kv_heads = 1, .ff = 64, .type = type, .seed = 9, .experts = 7, .used = 3, .shared = shared};
     struct kern_config cfg = {.threads = 1};
     uint32_t seed = 5;
     const char *path = tiny_file(&t, NULL, "mix.gguf");
@@ -171,9 +171,10 @@ TEST(rows_of_a_mixture_do_not_know_their_company)
 {
     static const char *const backend[] = {"ref", "cpu"};
     for (size_t i = 0; i < COUNT_OF(backend); i++) {
-        check_mixture(backend[i], "llama", KT_F32);
-        check_mixture(backend[i], "qwen3moe", KT_Q8_0);
-        check_mixture(backend[i], "gpt-oss", KT_MXFP4);
+        check_mixture(backend[i], "llama", KT_F32, 0);
+        check_mixture(backend[i], "qwen3moe", KT_Q8_0, 0);
+        check_mixture(backend[i], "gpt-oss", KT_MXFP4, 0);
+        check_mixture(backend[i], "qwen2moe", KT_Q4_0, 96);
     }
 }
 

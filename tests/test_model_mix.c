@@ -159,6 +159,34 @@ TEST(mixtures_that_choose_otherwise_are_refused_by_their_keys)
     }
 }
 
+/* Of qwen2moe the other way round. */
+TEST(weights_that_are_parts_of_all_experts_are_qwen2moe_s_alone)
+{
+    for (int norm = 0; norm < 3; norm++) { /* 2: the file does not say */
+        struct tiny t = of_arch("qwen2moe");
+        struct gguf_make m;
+        struct model model;
+        struct err err = {0};
+        t.shared = 96;
+        gguf_make_begin(&m);
+        tiny_keys(&m, &t);
+        if (norm < 2) gguf_make_bool(&m, "qwen2moe.expert_weights_norm", norm);
+        tiny_vocab(&m, NULL);
+        tiny_tensors(&m, &t);
+        const char *path = gguf_make_file(&m, "norm.gguf");
+        if (norm == 1) refuse(path, "expert_weights_norm is true; weights of the chosen experts that are parts of all");
+        if (norm == 1) continue;
+        struct gguf *g = gguf_open(path, &err);
+        CHECK_EQ(model_plan(&model, g, TINY_VOCAB, kern_ref(), &err), 0);
+        CHECK(model.layer[1].mix.of_all && model.layer[1].shared.gate.rows == 96);
+        CHECK_EQ(model.parameters - model.active, 2 * 2 * 3 * 64 * 32);
+        model_free(&model);
+        gguf_close(g);
+    }
+    struct tiny t = of_arch("qwen2moe");
+    refuse(tiny_file(&t, NULL, "none.gguf"), "qwen2moe.expert_shared_feed_forward_length is missing");
+}
+
 TEST(mixtures_of_old_converters_are_told_what_they_are)
 {
     struct tiny t = MIXTURE;

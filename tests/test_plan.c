@@ -226,12 +226,14 @@ TEST(plan_of_a_shape_is_the_plan_of_its_file)
         {"tests/fixtures/gpt-oss.gguf", NULL},      {"tests/fixtures/gpt-oss-mxfp4.gguf", "mxfp4"},
         {"tests/fixtures/llama-q3_k.gguf", "q3_k"}, {"tests/fixtures/qwen35.gguf", NULL},
         {"tests/fixtures/qwen35-q8_0.gguf", "q8_0"}, {"tests/fixtures/qwen35moe.gguf", NULL},
-        {"tests/fixtures/qwen35moe-q8_0.gguf", "q8_0"}, {"tests/fixtures/qwen3next.gguf", NULL}};
+        {"tests/fixtures/qwen35moe-q8_0.gguf", "q8_0"}, {"tests/fixtures/qwen3next.gguf", NULL},
+        {"tests/fixtures/qwen3next-q8_0.gguf", "q8_0"}, {"tests/fixtures/qwen2moe.gguf", NULL}};
     static const struct { const char *file; int shared; struct plan_states states; } more[] = {
         {"tests/fixtures/qwen35.gguf", 0, {2, 6, 16, 4, 8}}, {"tests/fixtures/qwen35-q8_0.gguf", 0, {4, 4, 32, 3, 16}},
         {"tests/fixtures/qwen35moe.gguf", 40, {2, 4, 16, 4, 8}},
         {"tests/fixtures/qwen35moe-q8_0.gguf", 64, {2, 2, 32, 4, 16}},
-        {"tests/fixtures/qwen3next.gguf", 48, {2, 6, 16, 4, 16}}};
+        {"tests/fixtures/qwen3next.gguf", 48, {2, 6, 16, 4, 16}}, {"tests/fixtures/qwen2moe.gguf", 72, {0}},
+        {"tests/fixtures/qwen3next-q8_0.gguf", 32, {2, 4, 32, 3, 24}}};
     for (size_t i = 0; i < COUNT_OF(models); i++) {
         struct plan_ask ask = ask_for(models[i].file, 300, 3, 1 << 30);
         struct plan p = plan_of(&ask);

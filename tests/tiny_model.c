@@ -232,7 +232,7 @@ void tiny_tensors(struct gguf_make *m, const struct tiny *t)
             matrix(m, NAME("attn_k.weight"), t->type, t->embd, kv, &seed);
             matrix(m, NAME("attn_v.weight"), t->type, t->embd, kv, &seed);
         }
-        if (strcmp(t->arch, "qwen2") == 0 || is_oss(t)) {
+        if (strncmp(t->arch, "qwen2", 5) == 0 || is_oss(t)) {
             vector(m, NAME("attn_q.bias"), q, 0, 0.5f, &seed);
             vector(m, NAME("attn_k.bias"), kv, 0, 0.5f, &seed);
             vector(m, NAME("attn_v.bias"), kv, 0, 0.5f, &seed);

@@ -9,8 +9,8 @@ enum { TINY_BYTE0 = 3, TINY_SPACE = 259, TINY_IM_END = 261, TINY_VOCAB = 262 };
 void tiny_vocab(struct gguf_make *m, const char *chat_template); /* NULL: no template */
 
 struct tiny {
-    const char *arch; /* "llama", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "qwen3next", "phi3", "gpt-oss",
-                         "gemma2" or "gemma3" */
+    const char *arch; /* "llama", "qwen2", "qwen2moe", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "qwen3next", "phi3",
+                         "gpt-oss", "gemma2" or "gemma3" */
     int layers, embd, heads, kv_heads, ff;
     enum ktype type;  /* of all matrices: any usable one; embd, heads' dims and ff are a whole number of its blocks */
     bool tied;

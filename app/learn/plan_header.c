@@ -298,7 +298,8 @@ static void put_attention(struct header *h, const struct plan_shape *s, struct p
 {
     const int q = s->heads * s->head_dim, kv = s->kv_heads * s->head_dim, embd = s->embd;
     const bool eight = mix.how != PLAN_ONE && s->experts == 8; /* beside which attention is small */
-    const bool oss = is_arch(s, "gpt-oss"), bias = oss || is_arch(s, "qwen2"), apart = !is_arch(s, "phi3");
+    const bool oss = is_arch(s, "gpt-oss"), apart = !is_arch(s, "phi3");
+    const bool bias = oss || strncmp(s->arch, "qwen2", 5) == 0;
     const bool head_norm = is_arch(s, "gemma3") || strncmp(s->arch, "qwen3", 5) == 0;
     const enum ktype t = rest_of(mix), keys = eight ? KT_Q8_0 : t, values = eight ? KT_Q8_0 : type_of_v(s, mix, i);
     const enum ktype out = eight ? KT_Q5_K : mix.how == PLAN_Q3_K_M ? KT_Q4_K : mix.how == PLAN_Q2_K ? KT_Q3_K : t;

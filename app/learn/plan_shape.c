@@ -4,12 +4,14 @@
 
 #define OTHER(arch, words) \
     "its architecture " arch " is not supported (" words \
-    "); llama, qwen2, qwen3, qwen3moe, qwen35, qwen35moe, qwen3next, smollm3, phi3, gpt-oss, gemma2 and gemma3 are"
+    "); llama, qwen2, qwen2moe, qwen3, qwen3moe, qwen35, qwen35moe, qwen3next, smollm3, phi3, gpt-oss, gemma2 and " \
+    "gemma3 are"
 
 /* Experts, used, and width of one that is shared; key heads and value heads of states, their size, taps, and dimensions
  * of attention's heads that rotate. */
 #define DENSE 0, 0, 0, {0}
 #define MIX(experts, used) experts, used, 0, {0}
+#define BESIDE(experts, used, shared) experts, used, shared, {0}
 #define STATES(experts, used, shared, values) experts, used, shared, {16, values, 128, 4, 64}
 
 const struct plan_shape plan_shapes[] = {
@@ -76,6 +78,10 @@ const struct plan_shape plan_shapes[] = {
      32763876352, DENSE},
     {"qwen2.5-72b", "qwen2", NULL, 80, 8192, 64, 8, 128, 29568, 152064, 32768, 0, false, WORDS_QWEN2,
      72706203648, DENSE},
+    {"qwen1.5-moe-a2.7b", "qwen2moe", NULL, 24, 2048, 16, 16, 128, 1408, 151936, 8192, 0, false, WORDS_QWEN2,
+     14315784192, BESIDE(60, 4, 5632)},
+    {"qwen2-57b-a14b", "qwen2moe", NULL, 28, 3584, 28, 4, 128, 2560, 151936, 131072, 0, false, WORDS_QWEN2,
+     57408658944, BESIDE(64, 8, 20480)},
     {"qwq-32b", "qwen2", NULL, 64, 5120, 40, 8, 128, 27648, 152064, 40960, 0, false, WORDS_QWEN2, 32763876352, DENSE},
     {"deepseek-r1-distill-qwen-1.5b", "qwen2", NULL, 28, 1536, 12, 2, 128, 8960, 151936, 131072, 0, false, WORDS_QWEN2,
      1777088000, DENSE},

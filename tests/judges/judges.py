@@ -173,8 +173,12 @@ def mixture(s, config, other):
     if s.arch == "llama":
         config.update(num_local_experts=s.experts[0], sliding_window=None)
         return transformers.MixtralForCausalLM, transformers.MixtralConfig
-    config.update(num_experts=s.experts[0], moe_intermediate_size=s.ff, norm_topk_prob=True, decoder_sparse_step=1,
-                  mlp_only_layers=[])
+    config.update(num_experts=s.experts[0], moe_intermediate_size=s.ff, norm_topk_prob=not s.of_all,
+                  decoder_sparse_step=1, mlp_only_layers=[])
+    if s.of_all:
+        config.pop("head_dim")
+        config.update(shared_expert_intermediate_size=s.shared, use_sliding_window=False)
+        return transformers.Qwen2MoeForCausalLM, transformers.Qwen2MoeConfig
     return transformers.Qwen3MoeForCausalLM, transformers.Qwen3MoeConfig
 
 

@@ -123,6 +123,10 @@ def over_all(torch, logits, weights, experts):
     return torch.softmax(logits, dim=-1).gather(1, experts), experts
 
 
+def to_one(torch, logits, weights, experts):
+    return weights / weights.sum(dim=-1, keepdim=True), experts
+
+
 def equally(torch, logits, weights, experts):
     return torch.full_like(weights, 1 / weights.shape[1]), experts
 
@@ -148,7 +152,9 @@ def rolled(weights, part):
 
 
 def mixture_mistakes(s, weights):
-    return [("weights by the softmax over all experts", weights, {"mix": over_all}),
+    other = ("weights that sum to 1", weights, {"mix": to_one}) if s.of_all else \
+            ("weights by the softmax over all experts", weights, {"mix": over_all})
+    return [other,
             ("experts weighed alike", weights, {"mix": equally}),
             ("an expert too few", weights, {"mix": without_last}),
             ("the smallest logits' experts", weights, {"mix": smallest}),

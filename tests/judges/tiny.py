@@ -29,8 +29,8 @@ ROUTER = "ffn_gate_inp"  # F32 in every file, as is what lets a shared expert th
 @dataclasses.dataclass(frozen=True)
 class Spec:
     name: str
-    arch: str              # "llama", "smollm3", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "qwen3next",
-                           # "phi3", "gpt-oss", "gemma2" or "gemma3"
+    arch: str              # "llama", "smollm3", "qwen2", "qwen2moe", "qwen3", "qwen3moe", "qwen35", "qwen35moe",
+                           # "qwen3next", "phi3", "gpt-oss", "gemma2" or "gemma3"
     embd: int
     heads: int
     kv_heads: int
@@ -68,7 +68,7 @@ class Spec:
 
     @property
     def biases(self):
-        if self.arch == "qwen2":
+        if self.arch in ("qwen2", "qwen2moe"):
             return ("q", "k", "v")
         return ("q", "k", "v", "o") if self.attn_bias or self.oss else ()
 
@@ -89,6 +89,11 @@ class Spec:
     def shift(self):
         """What HF adds to the weights of its norms."""
         return 1.0 if self.gemma or self.state else 0.0
+
+    @property
+    def of_all(self):
+        """Are a mixture's weights by the softmax of all experts, so that they sum to less than 1?"""
+        return self.arch == "qwen2moe"
 
     @property
     def by_key(self):
