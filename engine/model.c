@@ -73,7 +73,8 @@ static int read_arch(struct planner *p)
         if (strcmp(m->arch, archs[i].name) == 0) p->arch = &archs[i];
     if (!p->arch)
         return err_set(p->err, -1, "%s: architecture \"%s\" is not supported; llama, qwen2, qwen2moe, qwen3, qwen3moe, "
-                       "qwen35, qwen35moe, qwen3next, smollm3, phi3, gpt-oss, gemma2 and gemma3 are", gguf_shown(p->g), m->arch);
+                       "qwen35, qwen35moe, qwen3next, smollm3, phi3, gpt-oss, gemma2 and gemma3 are", gguf_shown(p->g),
+                       m->arch);
     if (gguf_string(p->g, "general.name", &s, NULL) == GGUF_OK) {
         snprintf(m->name, sizeof m->name, "%.*s", (int)MIN(s.len, sizeof m->name - 1), s.data);
         for (char *c = m->name; *c; c++)

@@ -45,7 +45,8 @@ void lockstep(struct dice *dice, const struct rig_shape *s, const struct kern *k
     /* A value between the matrices that lies at the edge of two integers may be rounded to either. */
     const bool edges = ktype_info(s->down)->block > 1 || ktype_info(s->shared_down)->block > 1;
     const double ffn_tol = edges ? MAX(tol, 0.01) : tol;
-    snprintf(what, sizeof what, "%s, %d of %d experts, shared %d, table %s q %s k %s v %s o %s gate %s up %s down %s kv %s",
+    snprintf(what, sizeof what,
+             "%s, %d of %d experts, shared %d, table %s q %s k %s v %s o %s gate %s up %s down %s kv %s",
              cfg && cfg->isa ? cfg->isa : k->name, s->used, s->experts, s->shared,
              ktype_info(s->table)->name, ktype_info(s->q)->name, ktype_info(s->k)->name, ktype_info(s->v)->name,
              ktype_info(s->o)->name, ktype_info(s->gate)->name, ktype_info(s->up)->name, ktype_info(s->down)->name,

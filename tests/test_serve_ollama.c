@@ -159,7 +159,8 @@ TEST(ollama_options_do_what_the_fields_of_a_chat_do)
 #define HOT "'temperature':1.5,'num_predict':40,"
     check_said(HOT "'seed':7", HOT "'seed':7", true);
     check_said(HOT "'seed':7", HOT "'seed':8", false);
-#define ANYTHING "'temperature':30,'top_p':1,'top_k':0,'min_p':0,'num_predict':40," /* of the likely alone two may be alike */
+    /* Of what is likely alone, two may be alike. */
+#define ANYTHING "'temperature':30,'top_p':1,'top_k':0,'min_p':0,'num_predict':40,"
     check_said(ANYTHING "'seed':-1", ANYTHING "'seed':-1", false);
     check_said("'num_predict':5", "'num_predict':9", false);
     check_said(HOT "'seed':7,'top_k':1", "'num_predict':40", true);

@@ -78,7 +78,7 @@ struct job {
     bool stream, usage, tools, whole_call, one_call, logprobs;
     enum form_calls calls;   /* how its answer has them */
     struct buf names;        /* of its tools, each with its NUL */
-    struct buf types;        /* of calls in tags: tool, NUL, parameter, NUL, types; those that are strings are left out */
+    struct buf types;        /* of calls in tags: tool, NUL, parameter, NUL, types; strings are left out */
     struct buf stops;        /* texts that the client named to end the answer, each with its NUL */
     struct buf echo;         /* JSON: what a response repeats of its request */
     int id, agent;           /* in the engine */
