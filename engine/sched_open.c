@@ -104,17 +104,18 @@ static bool take_prompt(struct sched *s, struct err *err)
 }
 
 /* Harmony's thinking is in a channel: it has no words that could be written for it here. */
-static int encode_closing(const struct sched_config *cfg, struct request_closing *to, struct err *err)
+static void encode_closing(struct sched *s)
 {
+    struct request_closing *to = &s->closing;
     struct ids after = ids_fixed(to->after, CLOSING_IDS), instead = ids_fixed(to->instead, CLOSING_IDS);
     const unsigned flags = VOCAB_SPECIAL | VOCAB_NO_PREFIX;
-    int rc = 0;
-    if (cfg->template == TEMPLATE_HARMONY) return 0;
-    rc = vocab_encode(cfg->vocab, NULL, THINKING_CLOSE, strlen(THINKING_CLOSE), flags, &after, err);
-    if (!rc) rc = vocab_encode(cfg->vocab, NULL, THINKING_SKIP, strlen(THINKING_SKIP), flags, &instead, err);
-    to->n_after = rc ? 0 : (int)after.n;
-    to->n_instead = rc ? 0 : (int)instead.n;
-    return rc == VOCAB_NO_MEMORY ? -1 : 0;
+    const struct vocab *v = s->cfg.vocab;
+    if (s->cfg.template == TEMPLATE_HARMONY) return;
+    if (vocab_encode(v, s->scratch, THINKING_CLOSE, strlen(THINKING_CLOSE), flags, &after, NULL) ||
+        vocab_encode(v, s->scratch, THINKING_SKIP, strlen(THINKING_SKIP), flags, &instead, NULL))
+        return;
+    to->n_after = (int)after.n;
+    to->n_instead = (int)instead.n;
 }
 
 static void *no_memory(int max_seqs, struct err *err)
@@ -141,8 +142,8 @@ struct sched *sched_open(const struct sched_config *cfg, struct err *err)
     for (int g = 0; cfg->runner.usable_pages && g < cfg->groups; g++)
         kv_limit(s->kv, g, cfg->runner.usable_pages(cfg->runner.self, g, false, 0));
     const bool room = allocate(s) && take_text(s);
-    if (room && take_prompt(s, err) && take_grammars(s, err) && !encode_closing(cfg, &s->closing, err) &&
-        !naive_open(s, err)) {
+    if (room && take_prompt(s, err) && take_grammars(s, err) && !naive_open(s, err)) {
+        encode_closing(s);
         figures_publish(s);
         return s;
     }
