@@ -342,9 +342,9 @@ soak-program: $(O)/tests/soak ; @:
 eval-program: $(O)/tests/eval ; @:
 needle-program: $(O)/tests/needle ; @:
 gpu-programs: $(gpu_bin) $(O)/plimsoll $(if $(NVCC),$(K)/plimsoll-cuda.so $(K)/counted/plimsoll-cuda.so) ; @:
-# The emulated kernels too where they are not run: they have to compile on every machine.
+# The emulated kernels too where they are not run: they have to compile on every machine, by one compiler at least.
 everything: $(program) $(if $(READ),read-tests,tests) replays $(if $(benches),bench-program) soak-program \
-    eval-program needle-program $(if $(emulated_bin),$(emulated_obj)) ; @:
+    eval-program needle-program $(if $(and $(READ),$(wanted_emulated)),,$(if $(emulated_bin),$(emulated_obj))) ; @:
 
 # A file rewritten only when what it says has changed, so that its dependents wait for that alone.
 rewrite = mkdir -p $(@D) && cat >$@.new && if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi

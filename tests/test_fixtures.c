@@ -218,9 +218,12 @@ static void judge(const char *name, const struct kern *k, const struct kern_conf
     fclose(w.in);
 }
 
+/* A sanitizer sees the same code in many of them: it gets every third, others in each test. */
 static void judge_all(const struct kern *k, const struct kern_config *cfg, enum ktype kv_type, bool rounds)
 {
-    for (size_t i = 0; i < COUNT_OF(fixture); i++) judge(fixture[i], k, cfg, kv_type, rounds);
+    static size_t first;
+    const size_t step = CHECK_SANITIZED ? 3 : 1;
+    for (size_t i = first++ % step; i < COUNT_OF(fixture); i += step) judge(fixture[i], k, cfg, kv_type, rounds);
 }
 
 TEST(the_reference_backend_agrees_with_both_judges)

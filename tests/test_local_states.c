@@ -66,7 +66,11 @@ TEST(a_long_sequence_keeps_four_states_whatever_its_passes)
 TEST(agents_share_fronts_of_states_cpu_f16) { win_share(&DELTA, "cpu", KT_F16, 24 * P, LATER); }
 TEST(agents_share_fronts_of_states_cpu_q8_0) { win_share(&DELTA_Q8, "cpu", KT_Q8_0, 24 * P, LATER); }
 TEST(agents_share_fronts_of_a_mixture_with_states) { win_share(&MIXED, "cpu", KT_F16, 24 * P, LATER); }
-TEST(agents_share_fronts_of_states_by_key_heads) { win_share(&NEXT, "cpu", KT_Q8_0, 24 * P, LATER); }
+TEST(agents_share_fronts_of_states_by_key_heads)
+{
+    if (CHECK_SANITIZED) SKIP("the steps are those of the others, which are seen");
+    win_share(&NEXT, "cpu", KT_Q8_0, 24 * P, 0);
+}
 TEST(agents_share_fronts_of_states_ref_f32) { win_share(&DELTA, "ref", KT_F32, 24 * P, LATER); }
 
 /* Of a front the pages are known as soon as one sequence had it, and the state where it ends once the second has. */

@@ -15,9 +15,8 @@
 #define STATES(experts, used, shared, values) experts, used, shared, {16, values, 128, 4, 64}
 
 const struct plan_shape plan_shapes[] = {
-    /* name, arch, why not, layers, embd, heads, kv heads, head dim, ff, vocab, ctx, window, tied, words,
-     parameters; and
-     * one of these */
+    /* name, arch, why not, layers, embd, heads, kv heads, head dim, ff, vocab, ctx, window, tied, words, parameters,
+     * and one of these */
     {"llama2-7b", "llama", NULL, 32, 4096, 32, 32, 128, 11008, 32000, 4096, 0, false, WORDS_SPM, 6738415616, DENSE},
     {"llama2-13b", "llama", NULL, 40, 5120, 40, 40, 128, 13824, 32000, 4096, 0, false, WORDS_SPM, 13015864320, DENSE},
     {"llama2-70b", "llama", NULL, 80, 8192, 64, 8, 128, 28672, 32000, 4096, 0, false, WORDS_SPM, 68976648192, DENSE},
@@ -45,8 +44,8 @@ const struct plan_shape plan_shapes[] = {
      7241732096, DENSE},
     {"mistral-7b-v0.3", "llama", NULL, 32, 4096, 32, 8, 128, 14336, 32768, 32768, 0, false, WORDS_SPM,
      7248023552, DENSE},
-    {"mixtral-8x7b", "llama", NULL, 32, 4096, 32, 8, 128, 14336, 32000, 32768, 0, false, WORDS_SPM, 46702792704, MIX(8,
-     2)},
+    {"mixtral-8x7b", "llama", NULL, 32, 4096, 32, 8, 128, 14336, 32000, 32768, 0, false, WORDS_SPM,
+     46702792704, MIX(8, 2)},
     {"mixtral-8x22b", "llama", NULL, 56, 6144, 48, 8, 128, 16384, 32768, 65536, 0, false, WORDS_SPM,
      140630071296, MIX(8, 2)},
     {"mistral-nemo-12b", "llama", NULL, 40, 5120, 32, 8, 128, 14336, 131072, 131072, 0, false, WORDS_TEKKEN,

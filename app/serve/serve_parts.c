@@ -17,6 +17,7 @@ static bool is_tool(void *self, const char *name)
 static unsigned type_of(void *self, const char *tool, const char *key)
 {
     const struct job *j = self;
+    if (j->types.len == 0) return FORM_STRING;
     for (const char *at = j->types.data, *end = at + j->types.len; at < end;) {
         const char *name = at, *parameter = name + strlen(name) + 1;
         at = parameter + strlen(parameter) + 2;
