@@ -187,8 +187,11 @@ static int check_sampling(const struct app *a, struct err *err)
 /* From the settings it is for the models that know it. */
 static int check_reasoning(struct app *a, struct err *err)
 {
-    static const char *const flag[] = {"--reasoning"};
-    const bool known = a->info->remote || strcmp(a->info->template, "harmony") == 0;
+    static const char *const flag[] = {"--reasoning"}, *const off[] = {"--no-thinking"};
+    const bool harmony = strcmp(a->info->template, "harmony") == 0, known = a->info->remote || harmony;
+    if (harmony && opts_by_flag(a->o, off, 1))
+        return err_set(err, EXIT_USAGE, "--no-thinking: a gpt-oss model cannot be kept from it; --reasoning low is the "
+                       "least, and --thinking N ends it");
     if (a->o->reasoning && known) return effort_by_name(a->o->reasoning, &a->effort);
     if (!opts_by_flag(a->o, flag, 1)) return EXIT_DONE;
     return err_set(err, EXIT_USAGE, "--reasoning: a model with the %s template is not told how much to think; those "

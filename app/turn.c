@@ -6,7 +6,7 @@
 #include "engine/thinking.h"
 #include <math.h>
 
-enum { DEFAULT_TOKENS = 512, FAULTS = 3, CLOSE_THINKING = 1 };
+enum { DEFAULT_TOKENS = 512, FAULTS = 3 };
 
 struct run {
     struct app *a;
@@ -21,8 +21,8 @@ struct run {
     int prefilled; /* of the prompt, as the trace has it; -1: anything is news */
     bool started; /* turn_start was told */
     bool named;   /* stdout has the agent's name before the text */
-    struct buf before;    /* thinking that was closed: the text of a request before this one, and the tag */
-    int tokens_before, n_prompt, n_shared, max_tokens;
+    bool closed;  /* who asked for a bound on its thinking was told */
+    int n_prompt, n_shared, max_tokens;
     double start, first, cancel_s;
 };
 
@@ -117,7 +117,7 @@ static void tell_tokens(struct run *r)
         size_t len = vocab_piece(v, t->id, &bytes);
         if (len == 0) len = vocab_spelling(v, t->id, &bytes);
         struct event e = {.kind = EV_TOKEN, .token = {
-            .turn = r->a->trace.voice->turns, .index = r->tokens_before + r->told, .id = t->id, .text = {bytes, len},
+            .turn = r->a->trace.voice->turns, .index = r->told, .id = t->id, .text = {bytes, len},
             .logprob = (double)t->logprob}};
         trace_put(&r->a->trace, &e);
     }
@@ -182,6 +182,13 @@ static void tell_text(struct run *r)
     r->shown = len;
 }
 
+static void tell_closed(struct run *r)
+{
+    if (r->closed || !r->ask->closed || !atomic_load_explicit(&r->ans->closed, memory_order_acquire)) return;
+    r->closed = true;
+    r->ask->closed(r->ask->self);
+}
+
 static void tell_growth(struct run *r)
 {
     if (r->first == 0 && atomic_load_explicit(&r->ans->n_tokens, memory_order_acquire) > 0) r->first = progress_clock();
@@ -192,6 +199,7 @@ static void tell_growth(struct run *r)
     }
     tell_tokens(r);
     tell_text(r);
+    tell_closed(r);
     if (r->ask->grew) r->ask->grew(r->ask->self, r->ans);
     app_memory(r->a);
 }
@@ -209,7 +217,7 @@ static void tell_parked(struct run *r, const struct engine_event *ev)
     bool parked = ev->kind == ENGINE_PARKED;
     struct event e = {.kind = EV_PARKED, .parked = {
         .turn = r->a->trace.voice->turns, .change = event_str(parked ? "parked" : "resumed"),
-        .tokens = r->tokens_before + atomic_load(&r->ans->n_tokens)}};
+        .tokens = atomic_load(&r->ans->n_tokens)}};
     r->prefilled = -1; /* computed again, perhaps */
     if (!r->ask->aside) trace_put(&r->a->trace, &e);
 }
@@ -217,14 +225,6 @@ static void tell_parked(struct run *r, const struct engine_event *ev)
 static bool has_ended(const struct run *r)
 {
     return atomic_load_explicit(&r->ans->end, memory_order_acquire) != END_NONE;
-}
-
-static bool thinks_too_long(struct run *r)
-{
-    size_t n = atomic_load_explicit(&r->ans->text_len, memory_order_acquire);
-    if (!r->ask->close_thinking || r->before.len > 0 || has_ended(r)) return false;
-    if (n == 0 || thinking_follow(&r->thinking, r->ans->text, n) < n) return false;
-    return r->ask->close_thinking(r->ask->thinking_self, atomic_load(&r->ans->n_tokens));
 }
 
 static void look_at_queue(struct app *a, int id)
@@ -236,7 +236,7 @@ static void look_at_queue(struct app *a, int id)
     a->queue.pages = w.what == WAIT_PAGES ? w.pages : 0;
 }
 
-/* Steps until the answer has its end.  -1: the engine left it without one; CLOSE_THINKING: it was told to end. */
+/* Steps until the answer has its end.  -1: the engine left it without one. */
 static int step_to_end(struct run *r, int id, struct err *err)
 {
     struct app *a = r->a;
@@ -260,47 +260,7 @@ static int step_to_end(struct run *r, int id, struct err *err)
             if (a->ev[i].kind == ENGINE_PARKED || a->ev[i].kind == ENGINE_RESUMED) tell_parked(r, &a->ev[i]);
         }
         tell_growth(r);
-        if (!cancelled && thinks_too_long(r)) return CLOSE_THINKING;
     }
-    return 0;
-}
-
-/* The tag is written for the model, which goes on behind it: a new request whose prompt is the one before, what it has
- * said, and the tag; all but the tag is in memory. */
-static int close_thinking(struct run *r, struct request *q, int *id, struct err *err)
-{
-    struct app *a = r->a;
-    const struct vocab *v = a->ops->vocab(a->engine);
-    struct ids ids = {0};
-    int n = atomic_load(&r->ans->n_tokens);
-    for (int i = 0; i < r->ans->n_prompt; i++) ids_put(&ids, r->ans->prompt[i]);
-    for (int i = 0; i < n; i++) ids_put(&ids, r->ans->token[i].id);
-    enum template_kind kind;
-    const bool known = !a->info->remote && template_by_name(a->info->template, &kind) == 0;
-    const char *marks = known ? template_answers(kind, v, &ids, (size_t)r->ans->n_prompt) : NULL;
-    const char *tag = marks ? marks : THINKING_CLOSE;
-    int rc = vocab_encode(v, NULL, tag, strlen(tag), VOCAB_SPECIAL | VOCAB_NO_PREFIX, &ids, err);
-    if (ids.failed) rc = err_set(err, ENGINE_NO_MEMORY, "no memory to close the thinking");
-    int added = (int)ids.n - r->ans->n_prompt - n;
-    buf_put(&r->before, r->ans->text, r->shown);
-    buf_puts(&r->before, THINKING_CLOSE);
-    r->tokens_before += n + added;
-    q->msgs = NULL;
-    q->ids = ids.id;
-    q->n_ids = (int)ids.n;
-    q->max_tokens = MAX(1, r->max_tokens - r->tokens_before);
-    a->ops->drop(a->engine, *id);
-    r->ans = NULL;
-    if (!rc) rc = a->ops->submit(a->engine, q, id, err);
-    ids_free(&ids);
-    if (rc) return rc;
-    r->ans = a->ops->answer(a->engine, *id);
-    r->shown = r->out = r->word = 0;
-    r->thinking = (struct thinking){0};
-    r->told = 0;
-    struct event e = {.kind = EV_TEXT, .text = {.turn = a->trace.voice->turns, .text = event_str(THINKING_CLOSE)}};
-    trace_put(&a->trace, &e);
-    if (!a->o->json && !r->ask->silent) out_put(&a->answers, THINKING_CLOSE, strlen(THINKING_CLOSE));
     return 0;
 }
 
@@ -319,17 +279,16 @@ static void sum_up(struct run *r, struct turn_result *res)
     double end = progress_clock(), prefill = r->first - r->start, decode = end - r->first;
     res->n_prompt = r->n_prompt;
     res->max_tokens = r->max_tokens;
-    res->n_tokens = r->tokens_before + (r->ans ? atomic_load(&r->ans->n_tokens) : 0);
+    res->n_tokens = atomic_load(&r->ans->n_tokens);
     res->cancel_s = r->cancel_s;
     res->first_s = r->first > 0 ? prefill : 0;
     res->total_s = end - r->start;
     bool read = r->first > 0 && prefill > 0, wrote = res->n_tokens > 1 && decode > 0;
     res->prefill_rate = read ? (res->n_prompt - r->n_shared) / prefill : (double)NAN;
     res->decode_rate = wrote ? (res->n_tokens - 1) / decode : (double)NAN;
-    res->text = r->before;
-    const size_t at = r->ans && r->ask->aside ? thinking_end(r->ans->text, r->shown) : 0; /* no one asked for that */
-    if (r->ans) buf_put(&res->text, r->ans->text + at, r->shown - at);
-    if (!r->ans || !r->ask->ids) return;
+    const size_t at = r->ask->aside ? thinking_end(r->ans->text, r->shown) : 0; /* no one asked for that */
+    buf_put(&res->text, r->ans->text + at, r->shown - at);
+    if (!r->ask->ids) return;
     int n = atomic_load(&r->ans->n_tokens);
     for (int i = 0; i < r->ans->n_prompt; i++) ids_put(&res->ids, r->ans->prompt[i]);
     for (int i = 0; i < n; i++) ids_put(&res->ids, r->ans->token[i].id);
@@ -376,15 +335,15 @@ static void finish(struct run *r, struct turn_result *res, const struct err *err
     sum_up(r, res);
     if (r->ask->aside) return;
     if (!a->o->json && !r->ask->silent) {
-        bool is_call = r->ans && r->ask->tools && says_call(r);
-        if (r->ans && !is_call) show(r, r->shown); /* it only looked like one */
+        bool is_call = r->ask->tools && says_call(r);
+        if (!is_call) show(r, r->shown); /* it only looked like one */
         bool open_line = res->text.len == 0 || res->text.data[res->text.len - 1] != '\n';
         bool answered = res->text.len > 0 || res->end == END_STOP || res->end == END_LENGTH || a->answers.terminal;
         if (open_line && answered && !is_call) out_put(&a->answers, "\n", 1);
         out_end(&a->answers);
         tell_cut(r, res);
     }
-    if (res->end == END_OOM && r->ans) tell_oom(r);
+    if (res->end == END_OOM) tell_oom(r);
     if (res->end == END_FAULT || res->end == END_OOM) {
         struct event e = {.kind = EV_ERROR, .error = {.where = event_str("turn"), .text = event_str(err->text)}};
         trace_put(&a->trace, &e);
@@ -396,16 +355,6 @@ static void finish(struct run *r, struct turn_result *res, const struct err *err
         .prompt_tokens = res->n_prompt, .tokens = res->n_tokens, .first_token_s = res->first_s, .total_s = res->total_s,
         .prefill_rate = res->prefill_rate, .decode_rate = res->decode_rate, .cancel_s = res->cancel_s}};
     trace_put(&a->trace, &e);
-}
-
-/* -1: it was left without an end (r->ans may be NULL then). */
-static int run_to_end(struct run *r, struct request *q, int *id, struct err *err)
-{
-    int bad = step_to_end(r, *id, err);
-    tell_start(r);
-    if (bad == CLOSE_THINKING) bad = close_thinking(r, q, id, err) ? -1 : step_to_end(r, *id, err);
-    if (r->ans) tell_growth(r);
-    return bad;
 }
 
 /* Where other turns go on, no room now is room later; who asked for it first is the first to have it.  After passes
@@ -435,7 +384,7 @@ int turn_run(struct app *a, const struct turn_ask *ask, struct turn_result *resu
         .top_n = ask->top_n, .no_logprobs = !a->trace.has_file && a->o->top_logprobs < 0,
         .grammar = ask->grammar, .fresh = a->o->off.share,
         .ignore_end = a->o->answers > 0 && !ask->aside, .allowed = ask->aside ? NULL : a->plain,
-        .thinking = ask->aside && a->info->thinks ? THINKING_OFF : turn_thinking(a),
+        .thinking = ask->aside && a->info->thinks ? THINKING_OFF : ask->thinking ? ask->thinking : turn_thinking(a),
     };
     int id;
     *result = (struct turn_result){0};
@@ -464,12 +413,14 @@ int turn_run(struct app *a, const struct turn_ask *ask, struct turn_result *resu
     r.n_prompt = r.ans->n_prompt;
     r.max_tokens = r.ans->max_tokens;
     announce(&r);
-    int bad = run_to_end(&r, &q, &id, err);
+    int bad = step_to_end(&r, id, err);
+    tell_start(&r);
+    tell_growth(&r);
     result->end = bad ? END_FAULT : (enum engine_end)atomic_load(&r.ans->end);
     bool failed = result->end == END_FAULT || result->end == END_OOM;
     if (!bad && failed && *r.ans->fault) err_set(err, ENGINE_FAULT, "%s", r.ans->fault);
     finish(&r, result, err);
-    if (r.ans) a->ops->drop(a->engine, id);
+    a->ops->drop(a->engine, id);
     app_memory(a);
     return 0;
 }

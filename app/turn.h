@@ -14,10 +14,7 @@ struct turn_ask {
     int round;   /* 0: the turn's first call of the model; else it goes on after a tool's result */
     const struct request_grammar *grammar; /* of its calls; NULL: none.  Without --strict-tools one is refused */
     bool tools;  /* an answer that begins as a call of a tool does not go to stdout */
-    /* Asked while the answer's thinking (thinking.h) goes on, with its tokens so far: true: it is closed now, and the
-     * model goes on with its answer.  NULL: it ends as it likes. */
-    bool (*close_thinking)(void *self, int tokens);
-    void *thinking_self;
+    int thinking; /* tokens, as struct request has it; THINKING_FREE: as turn_thinking() says */
     bool ids;    /* the tokens are wanted */
     /* No turn of the user's, but a question of the program's own: greedy, silent, no events, no thinking in it. */
     bool aside;
@@ -25,6 +22,8 @@ struct turn_ask {
     const struct sampling *sampling; /* NULL: as the options say */
     /* Called whenever the answer grew, and at its end.  NULL: nobody. */
     void (*grew)(void *self, const struct answer *ans);
+    /* Called once when its thinking had all its tokens and was ended.  NULL: nobody. */
+    void (*closed)(void *self);
     void *self;
 };
 
@@ -54,7 +53,7 @@ enum form_calls turn_calls(const struct app *a);
 /* Whether this model is told what it thought before a call as long as the turn goes on.  Servers are not: each has its
  * own field for it, if any. */
 bool turn_retells(const struct app *a);
-/* How long a model may think, as the engine's request has it; of a chat with --thinking the window says when. */
+/* How long a model may think, as the engine's request has it; of a chat with --thinking the window has the number. */
 int turn_thinking(const struct app *a);
 
 /* The exit status that a turn stands for: code is what turn_run() returned. */

@@ -165,9 +165,11 @@ struct request_grammar {
     const char *free_open, *free_close;
 };
 
-/* How long a model may think before it answers (thinking.h), as request.thinking: as long as it likes, or at most so
- * many tokens, or not at all.  Then the end of thinking is written for it, in tokens that count as its own. */
-enum { THINKING_FREE = 0, THINKING_OFF = -1 };
+/* How long a model may think before it answers (thinking.h), as request.thinking: as its template has it where nobody
+ * asks, or at most so many tokens, or as long as it likes, or not at all.  What that takes is written for it, in tokens
+ * that count as its own: the opening tag, where its template opens a turn so; the end, once it has had its tokens
+ * (gpt-oss: and its present thought has begun); instead of all, an empty pair of tags, which the text leaves out. */
+enum { THINKING_FREE = 0, THINKING_OFF = -1, THINKING_ON = INT32_MAX };
 
 struct request {
     const struct msg *msgs; /* rendered by the model's template, the assistant's turn opened ... */
@@ -230,6 +232,7 @@ struct answer {
     atomic_size_t text_len;
     atomic_int n_tokens, n_prefilled;
     atomic_int end; /* enum engine_end */
+    atomic_bool closed; /* its thinking had all its tokens, and is ended */
     char fault[240]; /* END_FAULT, END_OOM: why */
     struct engine_oom oom; /* END_OOM */
 };

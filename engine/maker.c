@@ -46,7 +46,8 @@ int maker_vocab_open(struct engine *e, const struct engine_config *cfg, const st
         if (template_check(*kind, e->vocab, err)) return ENGINE_FAULT;
     }
     snprintf(e->info.template, sizeof e->info.template, "%s", template_name(*kind));
-    e->info.thinks = *kind != TEMPLATE_HARMONY && template_thinks(g);
+    if (*kind != TEMPLATE_HARMONY) e->thoughts = template_thoughts(g);
+    e->info.thinks = e->thoughts.tags;
     return 0;
 }
 
@@ -90,6 +91,7 @@ void maker_sched_plan(const struct engine *e, const struct engine_config *cfg, i
                                  .park_bytes = cfg->park_bytes,
                                  .overcommit = cfg->overcommit,
                                  .strict = e->strict,
+                                 .thoughts = e->thoughts,
                                  .naive = {.policy = cfg->naive}};
     const int local = e->info.states ? KV_STATES : e->info.local_window;
     out->groups = kv_groups(out->group, pages, e->info.window, local, e->info.max_seqs, e->info.ctx,

@@ -12,6 +12,7 @@ struct engine {
     struct vocab *vocab;
     struct sched *sched;
     struct strict_config strict; /* sizes of the grammars that it is to hold */
+    struct template_thoughts thoughts;
     struct maker *own; /* the maker's part */
 };
 

@@ -174,13 +174,20 @@ struct request_live *request_make(const struct request *r, const int32_t *prompt
 
 /* ------------------------------------------------------------------ growing */
 
-void request_bound(struct request_live *q, int thinking, const struct request_closing *closing)
+void request_bound(struct request_live *q, int thinking, bool begun, const struct request_marks *marks)
 {
+    const bool off = thinking == THINKING_OFF;
     q->most_thinking = MAX(thinking, 0);
-    q->closing = closing;
-    if (thinking != THINKING_OFF) return;
-    q->decided = closing->instead;
-    q->n_decided = closing->n_instead;
+    q->marks = marks;
+    q->decided = off ? marks->skip : marks->open;
+    q->n_decided = off ? marks->n_skip : begun ? marks->n_open : 0;
+    q->untold = off;
+}
+
+/* Harmony's marks close a thought, not a head: one that is begun may open the answer. */
+static bool may_close(const struct request_live *q)
+{
+    return !q->channels.on || (q->channels.body && q->channels.kind == HARMONY_THOUGHTS);
 }
 
 /* A token more is there. */
@@ -192,10 +199,11 @@ static void look_at_thinking(struct request_live *q)
     const bool inside = len > 0 && thinking_follow(&q->thinks, q->text_buf, len) == len &&
                         q->thinks.part == THINKING_INSIDE;
     if (q->thinks.part > THINKING_INSIDE) q->most_thinking = 0; /* it is over */
-    if (!inside || tokens < q->most_thinking) return;
-    q->decided = q->closing->after;
-    q->n_decided = q->closing->n_after;
+    if (!inside || tokens < q->most_thinking || !may_close(q)) return;
+    q->decided = q->marks->close;
+    q->n_decided = q->marks->n_close;
     q->most_thinking = 0;
+    atomic_store_explicit(&q->a.closed, true, memory_order_release);
 }
 
 struct kern_sample request_sample(const struct request_live *q)
@@ -283,10 +291,11 @@ void request_add(struct request_live *q, const struct kern_choice *c, const stru
     const bool decided = q->n_decided > 0; /* no stop string is seen in it */
     q->decided += decided;
     q->n_decided -= decided;
+    if (decided && q->untold) n_piece = 0;
     if (decided) outside = 0;
     if (q->channels.on) harmony_token(&q->channels, v, c->id, piece, n_piece, &(struct harmony_out){tell, q});
     else add_text(q, piece, outside, false);
-    if (outside < n_piece && q->text.stopped < 0) add_inside(q, piece + outside, n_piece - outside);
+    if (!q->channels.on && outside < n_piece && q->text.stopped < 0) add_inside(q, piece + outside, n_piece - outside);
     size_t text_end = atomic_load_explicit(&q->a.text_len, memory_order_relaxed);
     q->token[n] = (struct engine_token){.id = c->id, .logprob = c->logprob, .text_end = (uint32_t)text_end};
     if (q->top) {

@@ -12,12 +12,12 @@
 #include "engine/text.h"
 #include "engine/thinking.h"
 
-/* What is written for a model whose thinking has to end, or is not to begin: tokens of its vocabulary.  0: it has no
- * such words. */
-enum { CLOSING_IDS = 40 };
-struct request_closing {
-    int32_t after[CLOSING_IDS], instead[CLOSING_IDS];
-    int n_after, n_instead;
+/* What is written for a model that thinks, in tokens of its vocabulary: where it begins to, where that has to end, and
+ * where it is not to begin.  0: nothing is. */
+enum { THINKING_IDS = 40 };
+struct request_marks {
+    int32_t open[THINKING_IDS], close[THINKING_IDS], skip[THINKING_IDS];
+    int n_open, n_close, n_skip;
 };
 
 enum request_state { REQUEST_WAITING, REQUEST_RUNNING, REQUEST_PARKED, REQUEST_ENDED };
@@ -49,7 +49,8 @@ struct request_live {
     struct thinking thinks;  /* how far it is, where there is a bound */
     const int32_t *decided;  /* ids that come next, whatever the model would choose */
     int n_decided;
-    const struct request_closing *closing;
+    bool untold; /* these are no part of the answer's text */
+    const struct request_marks *marks;
     enum engine_pool pool;
     int pooled; /* of its tokens, from the first: their states are in the vector, or not wanted there */
     struct harmony channels;
@@ -82,8 +83,9 @@ struct request_live *request_make(const struct request *r, const int32_t *prompt
 /* Its model writes in harmony's channels. */
 void request_channels(struct request_live *q, const struct vocab *v);
 
-/* How long it may think; closing outlives q. */
-void request_bound(struct request_live *q, int thinking, const struct request_closing *closing);
+/* How long it may think, as struct request has it; whether thinking is begun for it where nothing forbids it.  marks
+ * outlives q. */
+void request_bound(struct request_live *q, int thinking, bool begun, const struct request_marks *marks);
 
 /* How the next token is to be chosen, or which is decided (target); points into q.  The grammar's part is left to the
  * scheduler. */

@@ -130,6 +130,21 @@ static int refuse_waiting(struct sched *s, struct request_live **place, struct e
     return err_set(err, ENGINE_NOT_NOW, "the request would have to wait: %s", why);
 }
 
+static bool has_marks(const struct sched *s, int thinking)
+{
+    return !s->cfg.heard && (thinking == THINKING_OFF ? s->marks.n_skip : s->marks.n_close) > 0;
+}
+
+/* A prompt of messages is opened as the model's template has it, where thinking has a place in the answer. */
+static void say_thinking(struct sched *s, const struct request *r, struct request_live *q)
+{
+    const struct template_thoughts *t = &s->cfg.thoughts;
+    const bool opened = !r->ids && !s->cfg.heard && !(r->grammar && r->grammar->whole);
+    const bool skip = opened && t->skips && r->thinking == THINKING_FREE;
+    const bool begun = opened && (r->thinking > 0 ? t->asked : t->begun);
+    request_bound(q, skip ? THINKING_OFF : r->thinking, begun, &s->marks);
+}
+
 static int enqueue(struct sched *s, const struct request *r, const int32_t *prompt, const uint8_t *segment, size_t n,
                    int *id, struct err *err)
 {
@@ -147,7 +162,7 @@ static int enqueue(struct sched *s, const struct request *r, const int32_t *prom
     if (!rc && r->grammar && s->cfg.template == TEMPLATE_HARMONY)
         rc = err_set(err, ENGINE_BAD_REQUEST, "the request carries a grammar; no answer of the harmony template can be "
                      "held to one: its marks are no text");
-    if (!rc && r->thinking && (s->cfg.heard || s->closing.n_after == 0))
+    if (!rc && r->thinking && !has_marks(s, r->thinking))
         rc = err_set(err, ENGINE_BAD_REQUEST, "the request bounds its thinking, for which the template %s has no "
                      "words", template_name(s->cfg.template));
     if (!rc) rc = take_room(s, r, n, &mem, err);
@@ -159,7 +174,7 @@ static int enqueue(struct sched *s, const struct request *r, const int32_t *prom
     const char *stop = r->ids ? NULL : template_stop(s->cfg.template); /* ids may be any text */
     *place = request_make(r, prompt, segment, (int)n, s->cfg.token_text, s->cfg.embd, stop, mem);
     (*place)->carried = carried;
-    request_bound(*place, r->thinking, &s->closing);
+    say_thinking(s, r, *place);
     if (s->cfg.template == TEMPLATE_HARMONY && !s->cfg.heard) request_channels(*place, s->cfg.vocab);
     s->requests++;
     s->next_id = s->next_id == INT32_MAX ? 1 : s->next_id + 1;

@@ -78,6 +78,7 @@ struct sched_config {
     const struct vocab *vocab;
     size_t token_text; /* of it: sched_token_text(), which looks at every token */
     enum template_kind template;
+    struct template_thoughts thoughts;
     bool heard; /* answers are text that was read elsewhere: no marks of the template are in it */
     int embd; /* values of a hidden state; 0: the runner has none to give */
     int ctx, max_seqs, max_rows, step_rows, max_outs; /* max_rows >= step_rows > max_seqs, max_outs >= max_seqs */

@@ -21,7 +21,7 @@ struct sched {
     void *text_mem;
     struct arena arena; /* requests, in text_mem */
     struct park park;
-    struct request_closing closing; /* of thinking */
+    struct request_marks marks;
     struct strict *strict; /* grammars of requests; NULL: none is held */
     void *prompt_mem;
     struct vocab_scratch *scratch; /* in prompt_mem, and after it: */

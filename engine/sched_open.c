@@ -103,19 +103,22 @@ static bool take_prompt(struct sched *s, struct err *err)
     return s->scratch != NULL;
 }
 
-/* Harmony's thinking is in a channel: it has no words that could be written for it here. */
-static void encode_closing(struct sched *s)
+static int encode_mark(struct sched *s, const char *text, int32_t *to)
 {
-    struct request_closing *to = &s->closing;
-    struct ids after = ids_fixed(to->after, CLOSING_IDS), instead = ids_fixed(to->instead, CLOSING_IDS);
+    struct ids ids = ids_fixed(to, THINKING_IDS);
     const unsigned flags = VOCAB_SPECIAL | VOCAB_NO_PREFIX;
-    const struct vocab *v = s->cfg.vocab;
-    if (s->cfg.template == TEMPLATE_HARMONY) return;
-    if (vocab_encode(v, s->scratch, THINKING_CLOSE, strlen(THINKING_CLOSE), flags, &after, NULL) ||
-        vocab_encode(v, s->scratch, THINKING_SKIP, strlen(THINKING_SKIP), flags, &instead, NULL))
-        return;
-    to->n_after = (int)after.n;
-    to->n_instead = (int)instead.n;
+    return vocab_encode(s->cfg.vocab, s->scratch, text, strlen(text), flags, &ids, NULL) ? 0 : (int)ids.n;
+}
+
+/* Harmony's thinking is in a channel: a model that is to answer at once could not call a tool either. */
+static void encode_marks(struct sched *s)
+{
+    struct request_marks *m = &s->marks;
+    const bool harmony = s->cfg.template == TEMPLATE_HARMONY;
+    m->n_close = encode_mark(s, harmony ? THINKING_HARMONY : THINKING_CLOSE, m->close);
+    if (harmony) return;
+    m->n_skip = encode_mark(s, THINKING_SKIP, m->skip);
+    m->n_open = encode_mark(s, THINKING_OPEN, m->open);
 }
 
 static void *no_memory(int max_seqs, struct err *err)
@@ -143,7 +146,7 @@ struct sched *sched_open(const struct sched_config *cfg, struct err *err)
         kv_limit(s->kv, g, cfg->runner.usable_pages(cfg->runner.self, g, false, 0));
     const bool room = allocate(s) && take_text(s);
     if (room && take_prompt(s, err) && take_grammars(s, err) && !naive_open(s, err)) {
-        encode_closing(s);
+        encode_marks(s);
         figures_publish(s);
         return s;
     }

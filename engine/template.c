@@ -326,7 +326,7 @@ static void mistral(struct prompt *p, const struct msg *msgs, int n, bool v7)
  *
  * Results of tools stand in a user's turn, as ChatML's do, and neighbours share it: the distilled models' vocabularies
  * have no tokens for results, and calls are written as plimsoll asks for them.  A later version of the original opens
- * <think> behind the last mark; the model does that itself. */
+ * <think> behind the last mark: see template_thoughts(). */
 
 static void deepseek(struct prompt *p, const struct msg *msgs, int n, bool open)
 {

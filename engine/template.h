@@ -53,17 +53,20 @@ int template_by_name(const char *name, enum template_kind *out); /* 0, or -1 */
 int template_detect(const struct gguf *g, const struct vocab *v, enum template_kind *out, struct err *err);
 int template_check(enum template_kind k, const struct vocab *v, struct err *err); /* the vocabulary has what k needs */
 
-/* Whether the file's template has tags for what is thought before an answer (thinking.h). */
-bool template_thinks(const struct gguf *g);
+/* What the file's template says of thinking before an answer: whether it has tags for that (thinking.h), and how it
+ * opens a turn of the assistant.  Read from the template's text behind its last add_generation_prompt, by the statement
+ * that the tag stands behind: one that names thinking holds for who asks for it, or for all if it says "undefined". */
+struct template_thoughts {
+    bool tags;
+    bool begun; /* with an opening tag ... */
+    bool asked; /* ... where thinking is asked for */
+    bool skips; /* with the empty pair where it is not */
+};
+struct template_thoughts template_thoughts(const struct gguf *g);
 
 /* Text with which a model would begin the next question itself, so that it ends an answer, where that is no token
  * (Llama 2, Mistral v1: "[INST]"); else NULL. */
 const char *template_stop(enum template_kind k);
-
-/* What closes a model's thinking where its marks are tokens (harmony: and opens the answer), to be encoded with
- * VOCAB_SPECIAL behind what it has written: ids, from number `from` on, which loses a head that it had begun.  NULL:
- * thinking ends in text. */
-const char *template_answers(enum template_kind k, const struct vocab *v, struct ids *ids, size_t from);
 
 /* Whether the family's own template has what the model thought before a call as long as the turn goes on. */
 bool template_retells(enum template_kind k);

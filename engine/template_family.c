@@ -170,10 +170,40 @@ static enum template_kind chatml_of(struct gguf_str s)
     return holds(s, "<name>") ? TEMPLATE_QWEN3_CODER : TEMPLATE_QWEN35;
 }
 
-bool template_thinks(const struct gguf *g)
+/* The part behind the last of these words; empty: it is not there. */
+static struct gguf_str behind_last(struct gguf_str s, const char *word)
+{
+    struct gguf_str part = {s.data + s.len, 0};
+    const size_t n = strlen(word);
+    for (size_t i = s.len; i-- > 0 && part.len == 0;)
+        if (s.len - i > n && memcmp(s.data + i, word, n) == 0) part = (struct gguf_str){s.data + i + n, s.len - i - n};
+    return part;
+}
+
+/* A tag and a newline, and nothing more of the string that has them.  s.len: nowhere. */
+static size_t find_opening(struct gguf_str s)
+{
+    static const char *const opening[] = {"<think>\\n'", "<think>\\n\"", "<think>\n'", "<think>\n\""};
+    size_t at = s.len;
+    for (size_t i = 0; i < COUNT_OF(opening); i++) {
+        const char *found = memmem(s.data, s.len, opening[i], strlen(opening[i]));
+        if (found) at = MIN(at, (size_t)(found - s.data));
+    }
+    return at;
+}
+
+struct template_thoughts template_thoughts(const struct gguf *g)
 {
     struct gguf_str s;
-    return gguf_string(g, chat_key, &s, NULL) == GGUF_OK && holds(s, "</think>");
+    if (gguf_string(g, chat_key, &s, NULL) != GGUF_OK || !holds(s, "</think>")) return (struct template_thoughts){0};
+    s = behind_last(s, "add_generation_prompt");
+    const size_t at = find_opening(s);
+    if (at == s.len) return (struct template_thoughts){.tags = true};
+    const struct gguf_str last = behind_last((struct gguf_str){s.data, at}, "{%");
+    const bool chosen = holds(last, "thinking") && !holds(last, "undefined");
+    const struct gguf_str rest = {s.data + at, s.len - at};
+    const bool skips = holds(rest, "<think>\\n\\n</think>") || holds(rest, "<think>\n\n</think>");
+    return (struct template_thoughts){.tags = true, .begun = !chosen, .asked = true, .skips = chosen && skips};
 }
 
 int template_detect(const struct gguf *g, const struct vocab *v, enum template_kind *out, struct err *err)

@@ -160,23 +160,6 @@ void harmony_write(struct prompt *p, const struct msg *msgs, int n, bool open)
     if (open) head(p, "assistant");
 }
 
-const char *template_answers(enum template_kind k, const struct vocab *v, struct ids *ids, size_t from)
-{
-    static const char marks[] = "<|end|><|start|>assistant<|channel|>final<|message|>";
-    const size_t end = sizeof "<|end|>" - 1;
-    if (k != TEMPLATE_HARMONY) return NULL;
-    const int32_t message = vocab_find(v, "<|message|>", 11), over = vocab_find(v, marks, end);
-    const int32_t start = vocab_find(v, "<|start|>", 9);
-    for (size_t i = ids->n; i > from; i--) {
-        const int32_t id = ids->id[i - 1];
-        if (id == message) return marks;
-        if (id != over && id != start) continue;
-        ids->n = id == over ? i : i - 1;
-        return id == over || (i - 1 > from && ids->id[i - 2] == over) ? marks + end : marks;
-    }
-    return marks;
-}
-
 size_t template_head(enum template_kind k, const struct vocab *v, const int32_t *ids, size_t n)
 {
     const int32_t end = vocab_find(v, "<|end|>", 7);

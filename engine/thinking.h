@@ -5,7 +5,9 @@
 #define THINKING_H
 #include "plimsoll.h"
 
-#define THINKING_CLOSE "\n</think>\n\n" /* what is written for a model that would not end */
+#define THINKING_OPEN "<think>\n" /* what is written for a model whose template begins its thinking */
+#define THINKING_CLOSE "\n</think>\n\n" /* for one that would not end */
+#define THINKING_HARMONY "<|end|><|start|>assistant<|channel|>final<|message|>" /* the same, of gpt-oss */
 #define THINKING_SKIP "<think>\n\n</think>\n\n" /* and for one that is not to begin, as Qwen 3's template has it */
 
 /* Where the answer begins: 0 if the text does not begin with thinking; n if that has no end yet; else behind its

@@ -130,6 +130,7 @@ struct window_call {
     size_t n;
     int64_t tokens, limit;         /* exact; tokens <= limit */
     int64_t answer, thinking;      /* the most it may write: tokens + both <= ctx */
+    int64_t closes;                /* tokens of thinking after which it is closed: the rest is the tag's; 0: never */
     size_t kept;                   /* items from the front as in the call before */
     int64_t kept_tokens;           /* what those weigh, counted as a prompt */
     bool broke;                    /* the call before is not all there at the front */
@@ -142,10 +143,8 @@ int window_build(struct window *w, struct window_call *out, struct err *err);
  * who looks for what has left finds it before that call, not after it.  Too little is the next call's to refuse. */
 void window_make_room(struct window *w, int64_t tokens);
 
-struct window_thinking { int64_t left; bool close; }; /* close: write the closing tag now */
-/* After `used` tokens of thinking in the call that was built last.  Says close once there is room for the tag alone;
- * the first time is an event. */
-struct window_thinking window_thinking(struct window *w, int64_t used);
+/* In the call that was built last thinking had all its tokens, and was closed: an event, once a call. */
+void window_thinking_closed(struct window *w);
 
 /* The line that stands for what is not there; its name ("m12", "m12-57") is what a reader asks for. */
 void window_reference(const struct window_ref *r, struct buf *out);

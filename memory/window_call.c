@@ -376,6 +376,7 @@ int window_build(struct window *w, struct window_call *out, struct err *err)
     struct window_plan p = window_plan(w);
     struct window_list l;
     struct window_call c = {.limit = w->limit, .answer = w->l.answer, .thinking = w->l.thinking};
+    if (c.thinking > 0) c.closes = c.thinking - w->l.closing;
     if (w->awaited > 0)
         return err_set(err, WINDOW_UNANSWERED, "%d results of the newest call lack", w->awaited);
     int rc = fit(w, &p, &l, &c.tokens, err);
@@ -401,15 +402,11 @@ void window_make_room(struct window *w, int64_t tokens)
     if (any && window_compose(w, &p, w->now.n, NULL).sum <= w->limit) apply(w, &p);
 }
 
-struct window_thinking window_thinking(struct window *w, int64_t used)
+void window_thinking_closed(struct window *w)
 {
-    int64_t left = MAX(0, w->l.thinking - used);
-    bool close = used > 0 && left <= w->l.closing;
-    if (close && !w->thinking_closed) {
-        window_tell(w, (struct window_event){.kind = WINDOW_THINKING_CLOSED, .tokens = used});
-        w->thinking_closed = true;
-    }
-    return (struct window_thinking){left, close};
+    const int64_t tokens = w->l.thinking - w->l.closing;
+    if (!w->thinking_closed) window_tell(w, (struct window_event){.kind = WINDOW_THINKING_CLOSED, .tokens = tokens});
+    w->thinking_closed = true;
 }
 
 /* ------------------------------------------------------------------ what somebody wants out */

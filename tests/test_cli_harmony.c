@@ -37,12 +37,13 @@ TEST(cli_harmony_thinks_calls_and_answers)
 
 TEST(cli_harmony_s_thinking_is_closed_with_its_marks)
 {
-    static const char script[] = SAYS("<|channel|>analysis<|message|>la la la la la la la la la la la la la la la ")
-                                 SAYS("It is 42.<|return|>");
+    /* a token a byte, but for the marks: of 30 the closing ones may have eight, the head has ten */
+    static const char script[] = SAYS("<|channel|>analysis<|message|>la la la la.It is 42.<|return|>");
     CHECK_EQ(RUN(script, "why\n", "--thinking", "30", "--ctx", "1024"), 0);
-    CHECK(c.out_text.data && strncmp(c.out_text.data, "<think>\nla la", 13) == 0);
-    const char *end = strstr(c.out_text.data, "\n</think>\n\n");
-    CHECK_STR(end ? end : "none", "\n</think>\n\nIt is 42.\n");
+    check_out("<think>\nla la la la.\n</think>\n\nIt is 42.\n");
+    CHECK_EQ(RUN(SAYS("<|channel|>analysis<|message|>la la la<|end|><|start|>assistant<|channel|>final<|message|>"
+                      "It is 42.<|return|>"), "why\n", "--thinking", "30", "--ctx", "1024"), 0);
+    check_out("<think>\nla la la\n</think>\n\nIt is 42.\n"); /* its own head, begun in time */
     CHECK_EQ(RUN(script, "why\n", "--thinking", "30", "--ctx", "1024", "--json"), 0);
     const char *line = strstr(c.out_text.data, "\"event\":\"turn_end\"");
     CHECK(line != NULL);

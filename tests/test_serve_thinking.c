@@ -1,19 +1,46 @@
-/* `plimsoll serve` and how long a model may think: what each API says of it, and what then comes. */
+/* How long a model may think: what a chat is told of it, what each API of `plimsoll serve` says, what then comes. */
 #include "tests/serve_rig.h"
 #include "tests/vocab_file.h"
 
 #define CHAT "/v1/chat/completions"
 #define USER "'messages':[{'role':'user','content':'x'}]"
 #define THOUGHT "abcdefghijklmnop"
-#define SCRIPT "{'answer': '<think>\\n" THOUGHT "</think>\\n\\nSo.'}\n"
-/* A token a byte: <think> and its newline are eight, so of twelve four are left. */
+#define SCRIPT "{'answer': '" THOUGHT "</think>\\n\\nSo.'}\n"
+/* The tag is begun for it.  A token a byte: <think> and its newline are eight, so of twelve four are left. */
 #define BUDGET "12"
 #define AFTER "efghijklmnop</think>\n\nSo."
-#define INSTEAD "<think>\n" THOUGHT "</think>\n\nSo."
+#define INSTEAD THOUGHT "</think>\n\nSo."
 
-#define THINKING(...)                                                                                                 \
-    SERVE("-m", vocab_file_tags(false), "--engine", "scripted", "--script-file",                                      \
+#define THINKING_OF(asked, ...)                                                                                       \
+    SERVE("-m", vocab_file_thinks(asked), "--engine", "scripted", "--script-file",                                    \
           serve_file("answers", quoted(SCRIPT)), ##__VA_ARGS__)
+#define THINKING(...) THINKING_OF(false, ##__VA_ARGS__)
+
+/* Of 32 tokens a chat leaves eight for the tag, and the one that begins it has eight. */
+TEST(a_chat_begins_bounds_and_skips_thinking)
+{
+    static const struct { bool asked; const char *answer, *flag, *n, *out; } row[] = {
+        {false, THOUGHT "</think>\\n\\nSo.", NULL, NULL, "<think>\n" THOUGHT "</think>\n\nSo.\n"},
+        {false, THOUGHT "So.", "--thinking", "32", "<think>\n" THOUGHT "\n</think>\n\nSo.\n"},
+        {false, "So.", "--no-thinking", NULL, "So.\n"},
+        {true, "So.", NULL, NULL, "So.\n"},
+        {true, "So.", "--no-thinking", NULL, "So.\n"},
+        {true, THOUGHT "</think>\\n\\nSo.", "--thinking", "100", "<think>\n" THOUGHT "</think>\n\nSo.\n"},
+        {true, THOUGHT "So.", "--thinking", "32", "<think>\n" THOUGHT "\n</think>\n\nSo.\n"},
+    };
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        struct buf script = {0};
+        struct child c = {0};
+        buf_printf(&script, "{'answer':'%s'}\n", row[i].answer);
+        const char *args[] = {"-m", vocab_file_thinks(row[i].asked), "--engine", "scripted", "--script-file",
+                              serve_file("answers", quoted(script.data)), "--no-save", "--ctx", "4096", row[i].flag,
+                              row[i].n, NULL};
+        CHECK_EQ(child_run(&c, args, "why\n", 4), 0);
+        CHECK_STR(c.out_text.data, row[i].out);
+        child_free(&c);
+        buf_free(&script);
+    }
+}
 
 static const struct {
     const char *path, *body, *thought, *said; /* where the answer has them */
@@ -58,15 +85,48 @@ static void check_ask(size_t i, bool off)
     buf_free(&body);
 }
 
+#define CHAT_AT "choices.0.message.reasoning_content", "choices.0.message.content"
+
+/* thought, said: where they are in the answer. */
+static void check_whole(const char *path, const char *body, const char *thought, const char *said)
+{
+    struct buf all = {0};
+    buf_printf(&all, "{%s}", body);
+    json_t *a = ask(path, all.data, 200);
+    CHECK_STR(text_at(a, thought), THOUGHT);
+    CHECK_STR(text_at(a, said), "So.");
+    json_decref(a);
+    buf_free(&all);
+}
+
+/* Of a model that skips it where nobody asks. */
+TEST(thinking_that_has_to_be_asked_for_is_asked_for_by_each_api)
+{
+    THINKING_OF(true);
+    json_t *a = ask(CHAT, "{" USER "}", 200);
+    CHECK_STR(text_at(a, "choices.0.message.content"), INSTEAD);
+    CHECK(!text_at(a, "choices.0.message.reasoning_content"));
+    json_decref(a);
+    check_whole(CHAT, USER ",'enable_thinking':true", CHAT_AT);
+    check_whole(CHAT, USER ",'chat_template_kwargs':{'enable_thinking':true}", CHAT_AT);
+    check_whole("/api/chat", USER ",'stream':false,'think':true", "message.thinking", "message.content");
+    check_whole("/api/generate", "'prompt':'x','stream':false,'think':true", "thinking", "response");
+    check_ask(0, false); /* a budget asks too */
+    THINKING_OF(true, "--thinking", BUDGET);
+    a = ask(CHAT, "{" USER ",'enable_thinking':true}", 200);
+    CHECK_STR(text_at(a, "choices.0.message.reasoning_content"), "abcd"); /* the server's bound */
+    json_decref(a);
+    THINKING_OF(true, "--no-thinking");
+    check_whole(CHAT, USER ",'enable_thinking':true", CHAT_AT);
+}
+
 TEST(thinking_is_bounded_as_each_api_asks)
 {
     THINKING();
     for (size_t i = 0; i < COUNT_OF(asks); i++) check_ask(i, asks[i].off);
-    json_t *a = ask(CHAT, "{" USER ",'enable_thinking':true}", 200);
-    CHECK_STR(text_at(a, "choices.0.message.reasoning_content"), THOUGHT);
-    CHECK_STR(text_at(a, "choices.0.message.content"), "So.");
-    json_decref(a);
-    a = ask(CHAT, "{" USER ",'thinking_token_budget':" BUDGET ",'max_tokens':23}", 200);
+    check_whole(CHAT, USER, CHAT_AT);
+    check_whole(CHAT, USER ",'enable_thinking':true", CHAT_AT);
+    json_t *a = ask(CHAT, "{" USER ",'thinking_token_budget':" BUDGET ",'max_tokens':23}", 200);
     CHECK_STR(text_at(a, "choices.0.finish_reason"), "length");
     CHECK_STR(text_at(a, "choices.0.message.reasoning_content"), "abcd");
     CHECK_EQ(number_at(a, "usage.completion_tokens"), 23);
@@ -152,19 +212,38 @@ TEST(what_is_no_bound_is_refused)
     for (size_t i = 0; i < COUNT_OF(bad); i++) refused(bad[i].path, bad[i].body, bad[i].words);
     SERVE("-m", vocab_file_harmony(), "--engine", "scripted", "--script-file",
           serve_file("answers", "{\"answer\":\"So.\"}\n"));
-    refused(CHAT, "{" USER ",'enable_thinking':false}", "how long this model thinks has no bound here");
-    refused(CHAT, "{" USER ",'thinking_token_budget':9}", "how long this model thinks has no bound here");
+    refused(CHAT, "{" USER ",'enable_thinking':false}", "this model cannot be kept from thinking");
+    refused(CHAT, "{" USER ",'thinking_token_budget':0}", "this model cannot be kept from thinking");
     refused(CHAT, "{" USER ",'reasoning_effort':'none'}", "low, medium or high");
+}
+
+/* Its head is ten tokens: two marks and a word of eight letters. */
+TEST(gpt_oss_is_held_to_a_budget)
+{
+    static const struct { const char *path, *body, *thought, *said; } row[] = {
+        {CHAT, USER ",'thinking_token_budget':14", CHAT_AT},
+        {"/v1/messages", USER ",'max_tokens':100,'thinking':{'type':'enabled','budget_tokens':14}",
+         "content.0.thinking", "content.1.text"}};
+    SERVE("-m", vocab_file_harmony(), "--engine", "scripted", "--script-file",
+          serve_file("answers", "{\"marks\":true,\"answer\":\"<|channel|>analysis<|message|>abcdSo.<|return|>\"}\n"));
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        char body[400];
+        snprintf(body, sizeof body, "{%s}", row[i].body);
+        json_t *a = ask(row[i].path, body, 200);
+        CHECK_STR(text_at(a, row[i].thought), "abcd");
+        CHECK_STR(text_at(a, row[i].said), "So.");
+        json_decref(a);
+    }
 }
 
 TEST(flags_that_cannot_be_kept_are_refused)
 {
     static const char *const both[] = {"serve", "--port", "0", "--thinking", "9", "--no-thinking", NULL};
     const char *harmony[] = {"serve", "--port", "0", "-m", vocab_file_harmony(), "--engine", "scripted",
-                             "--script-file", serve_file("answers", "{\"answer\":\"So.\"}\n"), "--thinking", "9", NULL};
+                             "--script-file", serve_file("answers", "{\"answer\":\"So.\"}\n"), "--no-thinking", NULL};
     const struct { const char *const *args, *words; } bad[] = {
         {both, "--thinking and --no-thinking do not go together"},
-        {harmony, "has no bound; --reasoning says how much"}};
+        {harmony, "--no-thinking: a gpt-oss model cannot be kept from it"}};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         struct child c = {0};
         child_start(&c, bad[i].args);

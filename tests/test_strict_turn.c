@@ -1,16 +1,10 @@
-/* A turn passes its grammar on, to the request after a thinking that was closed too. */
+/* A turn passes its grammar on, and the bound of its thinking, behind which the grammar holds. */
 #include "app/turn.h"
 #include "tests/strict_rig.h"
 #include <fcntl.h>
 #include <unistd.h>
 
 static struct opts opts;
-
-static bool after_ten(void *self, int tokens)
-{
-    (void)self;
-    return tokens >= 10;
-}
 
 /* How a turn of this script ends; its text goes to out. */
 static enum engine_end run_turn(const char *script, const struct turn_ask *ask, struct buf *out)
@@ -30,11 +24,10 @@ static enum engine_end run_turn(const char *script, const struct turn_ask *ask, 
     return result.end;
 }
 
-TEST(strict_turn_passes_the_grammar_to_both_of_its_requests)
+TEST(strict_turn_passes_the_grammar_and_the_bound_of_thinking)
 {
     static const char loose[] = "{\"answer\":\"<tool_call>no\"}\n";
-    static const char thinks[] = "{\"answer\":\"<think>for ever <tool_call>and\",\"end\":false}\n"
-                                 "{\"answer\":\"<tool_call>no\"}\n";
+    static const char thinks[] = "{\"answer\":\"<think>for<tool_call>no\"}\n";
     struct talk t;
     struct buf text;
     talk_begin(&t, (const char *const[]){"read"}, 1, "?");
@@ -46,7 +39,10 @@ TEST(strict_turn_passes_the_grammar_to_both_of_its_requests)
     CHECK_EQ(run_turn(loose, &ask, &text), END_NO_TOKEN);
     CHECK_STR(text.data, "<tool_call>");
     buf_free(&text);
-    ask.close_thinking = after_ten;
+    CHECK_EQ(run_turn(thinks, &ask, &text), END_STOP);
+    CHECK_STR(text.data, "<think>for<tool_call>no"); /* as long as it likes */
+    buf_free(&text);
+    ask.thinking = 10;
     CHECK_EQ(run_turn(thinks, &ask, &text), END_NO_TOKEN);
     CHECK_STR(text.data, "<think>for\n</think>\n\n<tool_call>");
     buf_free(&text);

@@ -175,36 +175,6 @@ TEST(harmony_is_told_how_much_to_think)
     vocab_close(v);
 }
 
-/* What closes its thinking are these marks, wherever it is; a head that was begun goes. */
-TEST(harmony_s_thinking_is_closed_with_marks)
-{
-#define ANSWERS "<|start|>assistant<|channel|>final<|message|>"
-    static const struct { const char *said, *closed; } row[] = {
-        {"<|channel|>analysis<|message|>hm", "<|channel|>analysis<|message|>hm<|end|>" ANSWERS},
-        {"<|channel|>analysis<|message|>hm<|end|>", "<|channel|>analysis<|message|>hm<|end|>" ANSWERS},
-        {"<|message|>hm<|end|><|start|>assistant<|channel|>fi", "<|message|>hm<|end|>" ANSWERS},
-        {"<|message|>hm<|start|>assistant<|channel|>fi", "<|message|>hm<|end|>" ANSWERS},
-        {"hm", "hm<|end|>" ANSWERS}, {"", "<|end|>" ANSWERS},
-    };
-    struct vocab *v = open_harmony(VOCAB_CONTROL);
-    for (size_t i = 0; i < COUNT_OF(row); i++) {
-        struct ids ids = {0};
-        struct err err = {0};
-        char want[200];
-        CHECK_EQ(vocab_encode(v, NULL, OPEN, strlen(OPEN), VOCAB_SPECIAL, &ids, &err), 0);
-        const size_t prompt = ids.n;
-        CHECK_EQ(vocab_encode(v, NULL, row[i].said, strlen(row[i].said), VOCAB_SPECIAL, &ids, &err), 0);
-        CHECK(template_answers(TEMPLATE_CHATML, v, &ids, prompt) == NULL);
-        const char *with = template_answers(TEMPLATE_HARMONY, v, &ids, prompt);
-        CHECK_EQ(vocab_encode(v, NULL, with, strlen(with), VOCAB_SPECIAL | VOCAB_NO_PREFIX, &ids, &err), 0);
-        snprintf(want, sizeof want, OPEN "%s", row[i].closed);
-        CHECK_STR(tpl_spelled(v, &ids), want);
-        CHECK_EQ(ids.id[ids.n - 1], FIRST_MARK + 2);
-        ids_free(&ids);
-    }
-    vocab_close(v);
-}
-
 /* Whoever says them, in a text or in the name of a tool. */
 TEST(a_pasted_mark_stays_plain_text_in_harmony)
 {

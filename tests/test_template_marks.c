@@ -259,6 +259,44 @@ TEST(deepseek_is_recognised_with_what_it_needs)
     }
 }
 
+/* The last words of templates: how a turn of the assistant is opened. */
+TEST(a_template_says_whether_it_begins_the_thinking)
+{
+#define TURN "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}"
+#define PAIR "{{ '<think>\\n\\n</think>\\n\\n' }}"
+    static const struct { const char *chat; struct template_thoughts want; } row[] = {
+        {NULL, {0}},
+        {TURN "{% endif %}", {0}},
+        {"{{ '</think>' }}" TURN "{% endif %}", {.tags = true}},
+        {TURN "{% if enable_thinking is false %}" PAIR "{% endif %}", {.tags = true}},
+        {TURN "{% if enable_thinking is false %}" PAIR "{% else %}{{ '<think>\\n' }}", {true, true, true, false}},
+        {TURN "{% if enable_thinking is true %}{{ '<think>\\n' }}{% else %}" PAIR, {true, false, true, true}},
+        {TURN "{% if enable_thinking is true %}{{ \"<think>\n\" }}{% else %}" PAIR, {true, false, true, true}},
+        {TURN "{% if enable_thinking is false %}" PAIR "{% elif enable_thinking is true %}{{ '<think>\\n' }}",
+         {true, false, true, false}},
+        {TURN "{% if enable_thinking is undefined or enable_thinking is true %}{{ '<think>\\n' }}{% else %}" PAIR,
+         {true, true, true, false}},
+        {"{{ '</think>' }}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n<think>\\n' }}",
+         {true, true, true, false}},
+        {"{{ '</think>' }}{% if add_generation_prompt and not ns.is_tool %}{{\"" A "<think>\n\"}}",
+         {true, true, true, false}},
+        {"{{ '<think>\\n' }}{{ '</think>' }}" TURN "{% endif %}", {.tags = true}}, /* in what was said */
+        {"{{ '</think>' }}{% if add_generation_prompt %}{{ '<think>' }}", {.tags = true}},
+        {"</think>add_generation_prompt", {.tags = true}},
+        {"</think>add_generation_prompt<think>\n'", {true, true, true, false}},
+    };
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        struct vocab_make m;
+        vocab_make_bpe(&m, "qwen2");
+        m.chat = row[i].chat;
+        struct gguf *g = tpl_file(&m);
+        const struct template_thoughts got = template_thoughts(g), want = row[i].want;
+        if (got.tags != want.tags || got.begun != want.begun || got.asked != want.asked || got.skips != want.skips)
+            check_fail(__FILE__, __LINE__, "%s: %d %d %d %d", row[i].chat, got.tags, got.begun, got.asked, got.skips);
+        gguf_close(g);
+    }
+}
+
 TEST(deepseek_is_written_as_the_models_saw_it)
 {
     struct vocab_make m;

@@ -3,24 +3,30 @@
 #include "engine/thinking.h"
 #include "tests/check.h"
 #include "tests/tiny_model.h"
+#include "tests/vocab_file.h"
 
 enum { P = KERN_PAGE };
 
 static const struct tiny model = {.arch = "llama", .layers = 2, .embd = 64, .heads = 4, .kv_heads = 2, .ff = 96,
                                   .type = KT_F32, .seed = 1};
 
-static struct engine *scripted(const char *answer, enum template_kind kind)
+/* kind: -1: the file's own. */
+static struct engine *open_script(const char *file, const char *answer, int kind)
 {
     struct buf line = {0};
     struct err err = {0};
-    buf_printf(&line, "{\"answer\":\"%s\"}\n", answer);
-    const struct engine_config cfg = {.model = tiny_file(&model, NULL, "words.gguf"), .kv_type = KT_F16,
-                                      .script = tiny_text_file("script", line.data), .template = (int)kind,
-                                      .grammars = 2};
+    buf_printf(&line, "{\"marks\":%s,\"answer\":\"%s\"}\n", strstr(answer, "<|") ? "true" : "false", answer);
+    const struct engine_config cfg = {.model = file, .kv_type = KT_F16, .template = kind, .grammars = 2,
+                                      .script = tiny_text_file("script", line.data)};
     struct engine *e = engine_scripted.open(&cfg, &err);
     CHECK_STR(err.text, "");
     buf_free(&line);
     return e;
+}
+
+static struct engine *scripted(const char *answer, enum template_kind kind)
+{
+    return open_script(tiny_file(&model, NULL, "words.gguf"), answer, (int)kind);
 }
 
 static const struct answer *run(const struct engine_ops *ops, struct engine *e, const struct request *r)
@@ -42,15 +48,25 @@ static struct request request_of(int thinking)
 }
 
 /* The vocabulary has a token for each byte. */
-static void check_text(const char *script, int thinking, const char *text, int tokens)
+static void check_answer(struct engine *e, const struct request *r, const char *text, int tokens)
 {
-    struct engine *e = scripted(script, TEMPLATE_CHATML);
-    const struct request r = request_of(thinking);
-    const struct answer *a = run(&engine_scripted, e, &r);
+    const struct answer *a = run(&engine_scripted, e, r);
     CHECK_STR(a->text, text);
     CHECK_EQ(atomic_load(&a->n_tokens), tokens);
     CHECK_EQ(atomic_load(&a->end), END_STOP);
     engine_scripted.close(e);
+}
+
+static void check_text(const char *script, int thinking, const char *text, int tokens)
+{
+    const struct request r = request_of(thinking);
+    check_answer(scripted(script, TEMPLATE_CHATML), &r, text, tokens);
+}
+
+static void check_own(const char *file, const char *script, int thinking, const char *text, int tokens)
+{
+    const struct request r = request_of(thinking);
+    check_answer(open_script(file, script, -1), &r, text, tokens);
 }
 
 TEST(thinking_ends_after_so_many_tokens)
@@ -65,8 +81,66 @@ TEST(thinking_ends_after_so_many_tokens)
 
 TEST(a_model_that_is_not_to_think_begins_behind_it)
 {
-    check_text("Yes.", THINKING_OFF, "<think>\n\n</think>\n\nYes.", 19 + 4);
-    check_text("<think>a</think>Yes.", THINKING_OFF, "<think>\n\n</think>\n\n<think>a</think>Yes.", 19 + 20);
+    check_text("Yes.", THINKING_OFF, "Yes.", 19 + 4); /* the tags are no part of its text */
+    check_text("<think>a</think>Yes.", THINKING_OFF, "<think>a</think>Yes.", 19 + 20);
+    check_text("Yes.", THINKING_ON, "Yes.", 4);
+}
+
+TEST(a_turn_is_opened_as_the_template_has_it)
+{
+    const char *begun = vocab_file_thinks(false);
+    check_own(begun, "abcdef</think>Yes.", THINKING_FREE, "<think>\nabcdef</think>Yes.", 8 + 18);
+    check_own(begun, "abcdef</think>Yes.", THINKING_ON, "<think>\nabcdef</think>Yes.", 8 + 18);
+    check_own(begun, "abcdef</think>Yes.", 10, "<think>\nab\n</think>\n\ncdef</think>Yes.", 10 + 11 + 16);
+    check_own(begun, "Yes.", THINKING_OFF, "Yes.", 19 + 4);
+    const char *asked = vocab_file_thinks(true);
+    check_own(asked, "Yes.", THINKING_FREE, "Yes.", 19 + 4);
+    check_own(asked, "abcdef</think>Yes.", THINKING_ON, "<think>\nabcdef</think>Yes.", 8 + 18);
+    check_own(asked, "abcdef</think>Yes.", 10, "<think>\nab\n</think>\n\ncdef</think>Yes.", 10 + 11 + 16);
+}
+
+/* Neither a text that somebody else has made, nor an answer that is one value. */
+TEST(what_is_no_turn_is_not_opened)
+{
+    static const struct request_grammar whole = {.schema = "{\"type\":\"integer\"}", .n_schema = 18, .whole = true};
+    static const int32_t ids[] = {1, 2, 3};
+    for (int asked = 0; asked < 2; asked++) {
+        const char *file = vocab_file_thinks(asked);
+        struct request r = {.ids = ids, .n_ids = 3, .max_tokens = 100, .sampling = SAMPLING_GREEDY};
+        check_answer(open_script(file, "Yes.", -1), &r, "Yes.", 4);
+        r = request_of(THINKING_FREE);
+        r.grammar = &whole;
+        check_answer(open_script(file, "17", -1), &r, "17", 2);
+    }
+}
+
+TEST(gpt_oss_is_closed_where_a_thought_goes_on)
+{
+#define C "<|channel|>"
+#define M "<|message|>"
+#define E "<|end|><|start|>assistant"
+    const char *file = vocab_file_harmony();
+    const int marks = 4 + (int)strlen("assistant" "final");
+    check_own(file, C "analysis" M "abcdefgh<|return|>", 13, "<think>\nabc\n</think>\n\ndefgh", 13 + marks + 5);
+    const int head = 3 + (int)strlen("assistant"); /* up to its channel's name */
+    check_own(file, C "analysis" M "abc" E C "analysis" M "de<|return|>", 14, "<think>\nabc\n</think>\n\nde",
+              13 + head + 8 + 1 + marks + 2); /* a head that was begun comes to its end */
+    check_own(file, C "analysis" M "abc" E C "final" M "de<|return|>", 14, "<think>\nabc\n</think>\n\nde",
+              13 + head + 5 + 1 + 2);
+    check_own(file, C "final" M "abcdefgh<|return|>", 3, "abcdefgh", 1 + 5 + 1 + 8);
+#undef C
+#undef M
+#undef E
+}
+
+TEST(who_is_closed_says_so)
+{
+    for (int n = 10; n <= 22; n += 12) {
+        struct engine *e = scripted("<think>abcdef</think>Yes.", TEMPLATE_CHATML);
+        const struct request r = request_of(n);
+        CHECK_EQ(atomic_load(&run(&engine_scripted, e, &r)->closed), n == 10);
+        engine_scripted.close(e);
+    }
 }
 
 TEST(max_tokens_ends_it_wherever_it_is)
@@ -110,7 +184,7 @@ TEST(a_call_behind_it_is_held_to_its_grammar)
     engine_scripted.close(e);
     e = scripted("<tool_call>{\\\"a\\\":1}</tool_call>", TEMPLATE_CHATML);
     r.thinking = THINKING_OFF;
-    CHECK_STR(run(&engine_scripted, e, &r)->text, "<think>\n\n</think>\n\n<tool_call>{\"a\":1}</tool_call>");
+    CHECK_STR(run(&engine_scripted, e, &r)->text, "<tool_call>{\"a\":1}</tool_call>");
     engine_scripted.close(e);
 }
 
@@ -130,8 +204,11 @@ TEST(what_follows_is_what_would_follow_in_a_prompt)
                         .thinking = THINKING_OFF, .sampling = SAMPLING_GREEDY};
     const struct answer *a = run(&engine_local, e, &r);
     CHECK_EQ(atomic_load(&a->n_tokens), WRITTEN + NEW);
-    CHECK(strncmp(a->text, THINKING_SKIP, WRITTEN) == 0);
-    for (int i = 0; i < WRITTEN; i++) ids[PROMPT + i] = a->token[i].id;
+    for (int i = 0; i < WRITTEN; i++) {
+        CHECK_EQ(a->token[i].id, TINY_BYTE0 + (unsigned char)THINKING_SKIP[i]);
+        CHECK_EQ(a->token[i].text_end, 0);
+        ids[PROMPT + i] = a->token[i].id;
+    }
     r.n_ids = PROMPT + WRITTEN;
     r.max_tokens = NEW;
     r.thinking = THINKING_FREE;
@@ -165,6 +242,13 @@ TEST(what_cannot_be_bounded_is_refused)
     r.grammar = &whole;
     refuse(TEMPLATE_CHATML, r, "no place for thinking");
     refuse(TEMPLATE_CHATML, request_of(-2), "thinking is -2; allowed is -1 to");
+    struct err err = {0};
+    int id;
+    struct engine *e = open_script(vocab_file_harmony(), "Yes.", -1);
+    r = request_of(THINKING_OFF);
+    CHECK_EQ(engine_scripted.submit(e, &r, &id, &err), ENGINE_BAD_REQUEST);
+    CHECK(strstr(err.text, "for which the template harmony has no words"));
+    engine_scripted.close(e);
 }
 
 CHECK_MAIN

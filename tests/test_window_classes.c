@@ -111,7 +111,7 @@ TEST(window_f6_the_exchange_is_the_front_of_the_last_call_and_its_cost_is_known)
     window_close(w);
 }
 
-TEST(window_f7_answer_and_thinking_are_reserved_and_the_closing_tag_is_forced_in_time)
+TEST(window_f7_answer_and_thinking_are_reserved_and_there_is_room_for_the_closing_tag)
 {
     struct window *w = window(&usual);
     struct window_event e;
@@ -119,16 +119,15 @@ TEST(window_f7_answer_and_thinking_are_reserved_and_the_closing_tag_is_forced_in
     struct window_call c = call(w);
     CHECK_EQ(c.answer, 100);
     CHECK_EQ(c.thinking, 100);
-    CHECK(!window_thinking(w, 96).close);
-    CHECK_EQ(window_thinking(w, 96).left, 4);
+    CHECK_EQ(c.closes, 97); /* room for the tag of three tokens */
     CHECK(!event(w, WINDOW_THINKING_CLOSED, &e));
-    CHECK(window_thinking(w, 97).close); /* room for the tag of three tokens */
-    CHECK(window_thinking(w, 98).close);
+    window_thinking_closed(w);
+    window_thinking_closed(w);
     CHECK(event(w, WINDOW_THINKING_CLOSED, &e));
     CHECK_EQ(e.tokens, 97);
     CHECK(!event(w, WINDOW_THINKING_CLOSED, &e)); /* once a call */
     (void)call(w);
-    CHECK(window_thinking(w, 99).close);
+    window_thinking_closed(w);
     CHECK(event(w, WINDOW_THINKING_CLOSED, &e));
     window_close(w);
 }

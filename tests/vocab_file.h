@@ -27,6 +27,22 @@ static inline const char *vocab_file_harmony(void)
     return vocab_file(&m, "harmony.gguf");
 }
 
+/* A byte a token, with ChatML's marks and a template that thinks: it begins a turn so; or only where it is asked to, with
+ * an empty pair of tags where not. */
+static inline const char *vocab_file_thinks(bool asked)
+{
+#define VOCAB_FILE_TURN "{{ m.content }}<|im_end|>{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}"
+    struct vocab_make m;
+    vocab_make_bpe(&m, "qwen2");
+    vocab_make_add(&m, "<|im_start|>", VOCAB_CONTROL, 0);
+    m.eos = vocab_make_add(&m, "<|im_end|>", VOCAB_CONTROL, 0);
+    m.chat = asked ? VOCAB_FILE_TURN "{% if enable_thinking is true %}{{ '<think>\\n' }}{% else %}"
+                                     "{{ '<think>\\n\\n</think>\\n\\n' }}{% endif %}{% endif %}"
+                   : VOCAB_FILE_TURN "{% if enable_thinking is false %}{{ '<think>\\n\\n</think>\\n\\n' }}{% else %}"
+                                     "{{ '<think>\\n' }}{% endif %}{% endif %}";
+    return vocab_file(&m, "thinks.gguf");
+}
+
 /* A byte a token, with ChatML's marks and a template that writes calls in tags: Qwen3-Coder's, or Qwen 3.5's. */
 static inline const char *vocab_file_tags(bool coder)
 {

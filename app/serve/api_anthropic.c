@@ -349,10 +349,6 @@ static int put_thinking(const json_t *body, const struct api_model *m, json_t *o
     if (!api_is_given(t)) return 0;
     const bool harmony = m->calls == FORM_CALLS_HARMONY, enabled = strcmp(type, "enabled") == 0;
     const json_t *budget = json_object_get(t, "budget_tokens");
-    if (enabled && harmony)
-        return api_fail(e, 400, "unsupported_value", "thinking.type", "thinking: a budget_tokens cannot be kept here, "
-                        "as the model thinks as long as it likes; ask for \"adaptive\", or leave it out "
-                        "(MAX_THINKING_TOKENS=0 of Claude Code)");
     if (enabled && (!json_is_integer(budget) || json_integer_value(budget) < 1 || json_integer_value(budget) > 1 << 27))
         return api_fail(e, 400, "invalid_value", "thinking.budget_tokens", "thinking.budget_tokens is to be a whole "
                         "number from 1 to %d", 1 << 27);

@@ -284,7 +284,9 @@ static int put_think(const struct api_ask *a, const struct api_model *m, json_t 
     if (!off && !m->thinks)
         return api_fail(e, 400, "unsupported_value", key, "\"%.100s\" does not support thinking; leave think out",
                         m->id);
-    return json_is_string(v) && json_object_set(out, "reasoning_effort", v) ? no_memory(e) : 0;
+    const bool told = json_is_string(v), harmony = m->calls == FORM_CALLS_HARMONY;
+    if (!told && harmony) return 0;
+    return json_object_set(out, told ? "reasoning_effort" : "enable_thinking", v) ? no_memory(e) : 0;
 }
 
 static int put_format(const struct api_ask *a, json_t *out, struct api_error *e)

@@ -44,6 +44,7 @@ static int read_switch(struct api_ask *a, const json_t *in, const char *name, co
         return api_fail(e, 400, "unsupported_value", where, "%s: \"%.100s\" does not support thinking; leave it out",
                         where, m->id);
     if (json_is_false(v)) a->thinking = THINKING_OFF;
+    else if (a->thinking == THINKING_FREE) a->thinking = THINKING_ON; /* a budget has said it otherwise */
     return 0;
 }
 
@@ -65,9 +66,11 @@ int api_read_thinking(struct api_ask *a, const struct api_model *m, struct api_e
         read_switch(a, a->root, "enable_thinking", "enable_thinking", m, e) || read_kwargs(a, m, e))
         return -1;
     if (a->thinking == THINKING_FREE) a->thinking = m->thinking;
-    else if (m->calls == FORM_CALLS_HARMONY)
-        return api_fail(e, 400, "unsupported_value", "thinking_token_budget", "thinking_token_budget: how long this "
-                        "model thinks has no bound here; reasoning_effort says how much");
+    if (a->thinking == THINKING_OFF && m->calls == FORM_CALLS_HARMONY)
+        return api_fail(e, 400, "unsupported_value", "thinking_token_budget", "thinking_token_budget: this model "
+                        "cannot be kept from thinking; reasoning_effort says how much, and a budget of 1 ends it at "
+                        "once");
+    if (a->thinking == THINKING_ON && m->thinking > 0) a->thinking = m->thinking; /* the server's bound holds */
     if (a->thinking == THINKING_OFF && !m->thinks) a->thinking = THINKING_FREE; /* it does not */
     return 0;
 }

@@ -167,9 +167,6 @@ static int open_serve(struct serve *s, struct err *err)
     s->model.n_stop = a->o->n_stop;
     s->model.ctx = a->info->ctx;
     serve_file_look(s);
-    if (s->model.thinking && s->model.calls == FORM_CALLS_HARMONY)
-        return err_set(err, EXIT_USAGE, "--thinking: how long a gpt-oss model thinks has no bound; --reasoning "
-                       "says how much");
     s->http = http_open(&cfg, err);
     if (!s->http) return EXIT_USAGE;
     if (http_is_local(s->http) || s->key.len > 0) return EXIT_DONE;

@@ -49,12 +49,11 @@ static int refused(struct session *s, int rc, const struct err *err)
     return turn_refuse(s->a, code, app_refusal(code), err);
 }
 
-static bool close_thinking(void *self, int tokens)
+static void on_closed(void *self)
 {
     struct session *s = self;
-    bool close = window_thinking(s->w, tokens).close;
+    window_thinking_closed(s->w);
     session_tell(s);
-    return close;
 }
 
 static int call_model(struct session *s, uint64_t user, int round, struct turn_result *r, struct err *err)
@@ -77,7 +76,7 @@ static int call_model(struct session *s, uint64_t user, int round, struct turn_r
                            .said = {said ? said->text + s->loose.before : NULL,
                                     said ? said->len - s->loose.before : 0},
                            .round = round, .tools = session_offers_tools(s),
-                           .close_thinking = c.thinking > 0 ? close_thinking : NULL, .thinking_self = s,
+                           .thinking = (int)c.closes, .closed = on_closed, .self = s,
                            .ids = s->a->info->page_bytes > 0, .silent = s->silent, .grammar = session_grammar(s),
                            .sampling = &s->role.sampling};
     return turn_run(s->a, &ask, r, err);
