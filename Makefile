@@ -284,6 +284,11 @@ ifeq ($(VARIANT),tsan)
 isa_avxvnni    :=
 isa_avx512     :=
 endif
+# In CI, whose time is short, what this processor cannot run is compiled for what is said of it, and no more.
+ifeq ($(CI)-$(VARIANT),true-release)
+isa_avxvnni    += $(if $(call cpu_has,avx_vnni),,-O1)
+isa_avx512     += $(if $(call cpu_has,avx512_vnni),,-O1)
+endif
 # What this processor cannot run no sanitizer sees at work: those files say that they have none, too.
 ifeq ($(VARIANT),asan)
 isa_avxvnni    := $(if $(call cpu_has,avx_vnni),$(isa_avxvnni))
@@ -312,10 +317,12 @@ main_obj := $(call object,app/main.c)
 # gcc's ASan is slow with wide vectors: this makes it less so.
 asan_obj := $(if $(filter asan-gcc asan-cc,$(VARIANT)-$(compiler)),$(call object,tests/asan/ranges.c))
 # Kernels are seen at work by ASan in the tests of kernels and of the engine, with these and the embedded model.  The
-# program, and tests of what stands above the engine, have those of the release build, or kernels were half of their time.
+# program, and tests of what stands above the engine or of its books, have those of the release build, or kernels were
+# half of their time.
 plain_isa := $(if $(filter asan,$(VARIANT)),$(if $(CFLAGS),,$(patsubst %.c,$(call folder,release)/obj/%.o,\
                  $(sort $(wildcard kernels/cpu/isa_*.c)))))
-has_plain := $(addprefix $(O)/tests/test_,play soak_session strict strict_turn)
+has_plain := $(addprefix $(O)/tests/test_,play soak_session strict strict_turn faults peers_fit \
+             $(addprefix local_,admitted predicted snapshot))
 test_bin := $(addprefix $(O)/tests/,$(tests))
 emulated_obj := $(addprefix $(O)/emulated/,isa.o isa_avx512.o isa_avxvnni.o)
 emulated_bin := $(if $(filter release,$(VARIANT)),$(emulated:%=$(O)/tests/%))

@@ -21,7 +21,7 @@ bool admit_before(const struct request_live *a, const struct request_live *b)
 static struct request_live *next_in_rank(const struct sched *s, const struct request_live *after)
 {
     struct request_live *next = NULL;
-    for (int i = 0; i < SCHED_REQUESTS; i++) {
+    for (int i = 0; i < s->places && s->waiting + s->parked > 0; i++) {
         struct request_live *q = s->all[i];
         if (!q || (q->state != REQUEST_WAITING && q->state != REQUEST_PARKED)) continue;
         if (after && !admit_before(after, q)) continue;
@@ -164,7 +164,7 @@ static bool admit_one(struct sched *s, struct request_live *q)
 /* Those who came before q, and still wait, were overtaken. */
 static void count_overtaken(struct sched *s, const struct request_live *q)
 {
-    for (int i = 0; i < SCHED_REQUESTS; i++) {
+    for (int i = 0; i < s->places; i++) {
         struct request_live *r = s->all[i];
         if (r && r->state == REQUEST_WAITING && r->submitted < q->submitted) r->overtaken++;
     }

@@ -30,7 +30,7 @@ static void count_agents(const struct sched *s, struct engine_snapshot *out)
         a->shared_tokens += (uint64_t)c.tokens - own;
         a->running++;
     }
-    for (int i = 0, left = s->waiting + s->parked; i < SCHED_REQUESTS && left > 0; i++) {
+    for (int i = 0, left = s->waiting + s->parked; i < s->places && left > 0; i++) {
         const struct request_live *q = s->all[i];
         if (!q || (q->state != REQUEST_WAITING && q->state != REQUEST_PARKED)) continue;
         out->agent[q->agent].waiting += q->state == REQUEST_WAITING;
@@ -249,7 +249,7 @@ int sched_check(const struct sched *s, struct err *err)
     int count[REQUEST_ENDED + 1] = {0}, all = 0, parked_places = 0, carried = 0;
     uint64_t tokens = 0, shared = 0;
     struct engine_snapshot now;
-    for (int i = 0; i < SCHED_REQUESTS; i++) {
+    for (int i = 0; i < s->places; i++) { /* one behind them would lack in the sum */
         const struct request_live *q = s->all[i];
         if (!q) continue;
         all++;

@@ -106,7 +106,7 @@ static void refuse_the_endless(struct sched *s)
 {
     char words[160];
     s->naive->over = true;
-    for (int i = 0; i < SCHED_REQUESTS; i++) {
+    for (int i = 0; i < s->places; i++) {
         struct request_live *q = s->all[i];
         int need = q ? kv_pages_for(q->a.n_prompt + q->a.max_tokens) : 0, pool = s->cfg.group[0].pages;
         if (!q || q->state != REQUEST_WAITING || need <= pool) continue;

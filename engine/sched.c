@@ -40,7 +40,7 @@ int sched_count_aside(const struct sched *s, const struct msg *msgs, int n, stru
 
 static struct request_live **find(const struct sched *s, int id)
 {
-    for (int i = 0; i < SCHED_REQUESTS; i++)
+    for (int i = 0; i < s->places; i++)
         if (s->all[i] && s->all[i]->a.id == id) return (struct request_live **)&s->all[i];
     return NULL;
 }
@@ -113,6 +113,7 @@ static void forget(struct sched *s, struct request_live **q)
     arena_give(&s->arena, *q);
     *q = NULL;
     s->requests--;
+    while (s->places > 0 && !s->all[s->places - 1]) s->places--;
 }
 
 /* A request that would not wait goes in now or not at all. */
@@ -180,6 +181,7 @@ static int enqueue(struct sched *s, const struct request *r, const int32_t *prom
     s->next_id = s->next_id == INT32_MAX ? 1 : s->next_id + 1;
     (*place)->a.id = s->next_id;
     (*place)->place = (int)(place - s->all);
+    s->places = MAX(s->places, (*place)->place + 1);
     (*place)->submitted = ++s->submissions;
     if (r->no_wait) {
         rc = refuse_waiting(s, place, err);
@@ -290,7 +292,7 @@ bool sched_tell(struct events *e, enum engine_event_kind kind, const struct requ
 /* What happened outside a step, or found no room in the last one's events. */
 static void tell_rest(struct sched *s, struct events *e)
 {
-    for (int i = 0; i < SCHED_REQUESTS; i++) {
+    for (int i = 0; i < s->places; i++) {
         struct request_live *q = s->all[i];
         if (!q) continue;
         if (q->admitted && !q->told_admitted) q->told_admitted = sched_tell(e, ENGINE_ADMITTED, q);

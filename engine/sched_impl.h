@@ -28,6 +28,7 @@ struct sched {
     int32_t *prompt;               /* (prompt_room(ctx)) ids of the messages that are submitted */
     uint8_t *segment;              /* the same */
     struct request_live *all[SCHED_REQUESTS]; /* until dropped; NULL: free */
+    int places;                               /* of these, from the first: behind them all are free */
     struct request_live **slot;               /* (max_seqs) running */
     int next_id, requests, waiting, running, parked;
     uint64_t submissions, admissions;

@@ -10,7 +10,21 @@ const enum ktype rig_types[RIG_TYPES] = {KT_F32, KT_F16, KT_BF16, KT_Q8_0, KT_Q4
                                          KT_IQ4_NL, KT_IQ4_XS, KT_Q3_K, KT_Q2_K};
 const char *const rig_isas[RIG_ISAS] = {"portable", "avx2", "avxvnni", "avx512"};
 
-const struct cpu_isa *rig_isa(size_t i) { return isa_choose(rig_isas[i], NULL); }
+/* The sets that this processor lacks, as tests/emulated has them. */
+static bool emulated(void)
+{
+#if defined(__x86_64__)
+    return isa_choose("avx512", NULL) && !__builtin_cpu_supports("avx512vnni");
+#else
+    return false;
+#endif
+}
+
+const struct cpu_isa *rig_isa(size_t i)
+{
+    const bool elsewhere = i < 2 && emulated(); /* as it is: in the program whose name does not say so */
+    return elsewhere ? NULL : isa_choose(rig_isas[i], NULL);
+}
 
 /* ------------------------------------------------------------------------- dice */
 
@@ -41,20 +55,52 @@ static size_t whole_pages(size_t size)
     return (size + page - 1) / page * page;
 }
 
-void *rig_memory(size_t size)
+/* What was released, closed, for who wants as much again: the system is slow to give pages and to take them. */
+enum { LEFT = 64 };
+static struct {
+    uint8_t *p;
+    size_t whole;
+} left[LEFT];
+static unsigned released;
+
+static uint8_t *take_left(size_t whole)
 {
-    size_t whole = whole_pages(size), page = (size_t)sysconf(_SC_PAGESIZE);
+    for (int i = 0; i < LEFT; i++) {
+        uint8_t *p = left[i].p;
+        if (!p || left[i].whole != whole) continue;
+        left[i].p = NULL;
+        CHECK_EQ(mprotect(p, whole, PROT_READ | PROT_WRITE), 0);
+        return p;
+    }
+    return NULL;
+}
+
+static uint8_t *take_new(size_t whole)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
     uint8_t *p = mmap(NULL, whole + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(p != MAP_FAILED);
-    memset(p, 0xff, whole);
     CHECK_EQ(mprotect(p + whole, page, PROT_NONE), 0);
+    return p;
+}
+
+void *rig_memory(size_t size)
+{
+    size_t whole = whole_pages(size);
+    uint8_t *p = take_left(whole);
+    if (!p) p = take_new(whole);
+    memset(p, 0xff, whole);
     return p + (whole - size);
 }
 
 void rig_release(void *memory, size_t size)
 {
-    size_t whole = whole_pages(size);
-    if (memory) munmap((uint8_t *)memory - (whole - size), whole + (size_t)sysconf(_SC_PAGESIZE));
+    size_t whole = whole_pages(size), at = released++ % LEFT;
+    if (!memory) return;
+    if (left[at].p) munmap(left[at].p, left[at].whole + (size_t)sysconf(_SC_PAGESIZE));
+    left[at].p = (uint8_t *)memory - (whole - size);
+    left[at].whole = whole;
+    CHECK_EQ(mprotect(left[at].p, whole, PROT_NONE), 0);
 }
 
 static float *random_floats(struct dice *d, int n, float scale, float add)

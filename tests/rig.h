@@ -42,7 +42,8 @@ struct rig_shape {
 enum { RIG_TYPES = 16 };
 extern const enum ktype rig_types[RIG_TYPES];
 
-/* The CPU backend's instruction sets, portable first; NULL: not on this machine. */
+/* The CPU backend's instruction sets, portable first; NULL: not on this machine, or not in this program: the emulated
+ * ones are alone in theirs. */
 enum { RIG_ISAS = 4 };
 extern const char *const rig_isas[RIG_ISAS];
 const struct cpu_isa *rig_isa(size_t i);

@@ -27,8 +27,8 @@ static inline const char *vocab_file_harmony(void)
     return vocab_file(&m, "harmony.gguf");
 }
 
-/* A byte a token, with ChatML's marks and a template that thinks: it begins a turn so; or only where it is asked to, with
- * an empty pair of tags where not. */
+/* A byte a token, with ChatML's marks and a template that thinks: it begins a turn so; or only where it is asked
+ * to, with an empty pair of tags where not. */
 static inline const char *vocab_file_thinks(bool asked)
 {
 #define VOCAB_FILE_TURN "{{ m.content }}<|im_end|>{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}"

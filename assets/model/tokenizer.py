@@ -131,9 +131,10 @@ def _first_round(counts, n):
             where[a, b].add(i)
     merges = []
     while len(merges) < n and pairs:
-        best = max(pairs, key=lambda k: (pairs[k], k))
-        if pairs[best] < 4:
+        most = max(pairs.values())
+        if most < 4:
             break
+        best = max(k for k, n_k in pairs.items() if n_k == most)
         merges.append(best)
         for i in list(where[best]):
             p, c = parts[i]

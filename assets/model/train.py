@@ -126,7 +126,7 @@ def faster_type(device):
         return torch.bfloat16
     took = {}
     for dtype in (torch.bfloat16, torch.float32):
-        a, b = torch.ones(2048, 256, dtype=dtype), torch.ones(256, 640, dtype=dtype)
+        a, b = torch.ones(512, 256, dtype=dtype), torch.ones(256, 640, dtype=dtype)
         a @ b
         begun = time.time()
         for _ in range(8):

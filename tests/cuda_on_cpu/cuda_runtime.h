@@ -233,6 +233,8 @@ inline cudaError_t shim_take(void **p, size_t bytes, bool pinned)
     /* Of another kind than what is before it, so that the system need not join and cut them each time that is closed
      * and opened: half of what that takes. */
     madvise(static_cast<char *>(map) + mapped - 4096, 4096, MADV_DONTDUMP);
+    /* Large pages where the system has them, of which there are fewer to close and open. */
+    madvise(map, mapped - 4096, MADV_HUGEPAGE);
     *p = static_cast<char *>(map) + mapped - 4096 - size;
     if (size <= size_t(64) << 20) memset(*p, 0xff, size);
     (pinned ? d.pinned : d.taken) += size;
