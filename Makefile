@@ -322,7 +322,7 @@ asan_obj := $(if $(filter asan-gcc asan-cc,$(VARIANT)-$(compiler)),$(call object
 plain_isa := $(if $(filter asan,$(VARIANT)),$(if $(CFLAGS),,$(patsubst %.c,$(call folder,release)/obj/%.o,\
                  $(sort $(wildcard kernels/cpu/isa_*.c)))))
 has_plain := $(addprefix $(O)/tests/test_,play soak_session strict strict_turn faults peers_fit \
-             $(addprefix local_,admitted predicted snapshot))
+             naive_local $(addprefix local_,admitted predicted snapshot vectors))
 test_bin := $(addprefix $(O)/tests/,$(tests))
 emulated_obj := $(addprefix $(O)/emulated/,isa.o isa_avx512.o isa_avxvnni.o)
 emulated_bin := $(if $(filter release,$(VARIANT)),$(emulated:%=$(O)/tests/%))

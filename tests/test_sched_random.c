@@ -9,7 +9,7 @@
 
 /* What each history's length is divided by: under TSan one thread has no races, so a small part of it and the test of
  * threads; ASan looks at single accesses. */
-enum { SLOWER = CHECK_TSAN ? 80 : CHECK_SANITIZED ? 8 : 1 };
+enum { SLOWER = CHECK_TSAN ? 80 : CHECK_SANITIZED ? 4 : 1 };
 
 enum { DRAIN = 3000, DRAIN_STEPS = 100000 };
 
