@@ -25,6 +25,7 @@ int plan_run(int argc, char **argv);     /* learn/plan_cmd.c: `plimsoll plan ...
 int explain_run(int argc, char **argv);  /* learn/explain_cmd.c: `plimsoll explain ...`, likewise */
 int doctor_run(int argc, char **argv);   /* doctor.c: `plimsoll doctor ...`, likewise */
 int learn_run(int argc, char **argv);    /* learn/learn_cmd.c: `plimsoll learn ...`, likewise */
+int watch_run(int argc, char **argv);    /* watch/watch_cmd.c: `plimsoll watch ...`, likewise */
 int completion_run(int argc, char **argv); /* completion.c: `plimsoll completion ...`, likewise */
 int manual_run(int argc, char **argv);   /* manual.c: `plimsoll manual`, likewise */
 

@@ -31,6 +31,8 @@ const struct subcommand subcommand_table[] = {
      "what a model would take and what would fit, from its header alone, or from the shape of a well-known one"},
     {"explain", "[--json|--ask] [FILE]", "FILE", "--json --ask --help", false, explain_run,
      "whose out-of-memory is it? a log or a traceback read to a verdict, with the sums; no model is needed"},
+    {"watch", "[--once] URL...", "URL", "--once --json --every=SECONDS --count=N --remote-key-file=FILE --help", false,
+     watch_run, "how full the KV memory of other servers is (vLLM, SGLang, TGI, llama-server, Ollama), and what helps"},
     {"stress", "--agents N --turns N", NULL, "--agents=N --turns=N", true, NULL,
      "N agents at once, and what memory they took"},
     {"serve", "[--port N] [FLAGS]", NULL, "--host=ADDRESS --port=N --key-file=FILE", true, NULL,

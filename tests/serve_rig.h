@@ -277,16 +277,28 @@ static inline void gather(const json_t *events, const char *name, struct buf *ou
 }
 
 /* A metric's value; 0 lines of that name fail. */
+/* name: with the label that is wanted, if it has one: vllm:x{finished_reason="stop"}; that of the model may lack. */
+static inline bool is_metric(const char *line, const char *name)
+{
+    const size_t n = strcspn(name, "{"), label = strlen(name) - n;
+    char labels[400];
+    if (strncmp(line, name, n) != 0 || (line[n] != ' ' && line[n] != '{')) return false;
+    snprintf(labels, sizeof labels, "%.*s", line[n] == '{' ? (int)strcspn(line + n + 1, "}") : 0, line + n + 1);
+    char want[100] = "";
+    if (label > 2) snprintf(want, sizeof want, "%.*s", (int)label - 2, name + n + 1);
+    return label ? strstr(labels, want) != NULL : !*labels || strncmp(labels, "model_name=", 11) == 0;
+}
+
 static inline double metric(const char *name)
 {
     struct response r;
     exchange("GET", "/metrics", NULL, "", 0, &r);
     CHECK_EQ(r.status, 200);
-    size_t n = strlen(name);
     const char *at = r.body.data;
-    while (at && !(strncmp(at, name, n) == 0 && at[n] == ' ')) at = (at = strchr(at, '\n')) ? at + 1 : NULL;
+    while (at && !is_metric(at, name)) at = (at = strchr(at, '\n')) ? at + 1 : NULL;
     if (!at) check_fail(__FILE__, __LINE__, "no metric %s", name);
-    double value = atof(at + n);
+    const char *front = at + strcspn(at, "{ ");
+    double value = atof(*front == '{' ? strchr(front, '}') + 1 : front);
     response_free(&r);
     return value;
 }

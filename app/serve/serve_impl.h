@@ -19,7 +19,7 @@ enum {
 };
 
 /* Seconds in steps, as Prometheus has a histogram. */
-enum { SERVE_STEPS = 12 };
+enum { SERVE_STEPS = 12, SERVE_MODEL = 128 };
 extern const double serve_step[SERVE_STEPS];
 struct serve_times {
     uint64_t in[SERVE_STEPS + 1]; /* the last: above all steps */
@@ -45,7 +45,7 @@ struct serve {
     struct app *a;
     struct http *http;
     struct api_model model;
-    char model_id[128];
+    char model_id[SERVE_MODEL];
     struct buf key;          /* empty: everybody may ask */
     struct sip128 secret;    /* ids are made from it */
     uint64_t made;           /* ids so far */

@@ -1,9 +1,8 @@
 /* server.c - see server.h. */
 #include "engine/remote/server.h"
 #include "engine/remote/hear.h"
-#include <ctype.h>
+#include "engine/remote/load.h"
 #include <jansson.h>
-#include <math.h>
 #include <time.h>
 
 enum { LOOK_S = 15, LOAD_S = 300, LOADS_S = 16, LIST_MOST = 1 << 20, SHORT_MOST = 256 << 10, NAMED = 8 };
@@ -201,49 +200,9 @@ int server_look(struct web *w, const char *model, struct server *out, struct err
 
 /* ---------------------------------------------------------------- figures */
 
-#define COUNT_MOST INT64_C(1000000000000000)
-
-enum figure { KV_USE, RUNNING, WAITING, PREEMPTED };
-
-static const struct { const char *name; enum figure is; } metric[] = {
-    {"vllm:kv_cache_usage_perc", KV_USE},      {"vllm:gpu_cache_usage_perc", KV_USE},
-    {"sglang:token_usage", KV_USE},            {"llamacpp:kv_cache_usage_ratio", KV_USE},
-    {"vllm:num_requests_running", RUNNING},    {"sglang:num_running_reqs", RUNNING},
-    {"llamacpp:requests_processing", RUNNING}, {"tgi_batch_current_size", RUNNING},
-    {"vllm:num_requests_waiting", WAITING},    {"sglang:num_queue_reqs", WAITING},
-    {"llamacpp:requests_deferred", WAITING},   {"tgi_queue_size", WAITING},
-    {"vllm:num_preemptions_total", PREEMPTED}, {"sglang:num_retracted_requests_total", PREEMPTED},
-};
-
-/* "name{labels} value [time]": values of several engines or workers are added up, of shares the largest counts. */
-static void take_line(const char *line, size_t n, struct engine_server *out)
-{
-    char text[512], *end;
-    size_t name = 0;
-    if (n == 0 || n >= sizeof text || line[0] == '#') return;
-    memcpy(text, line, n);
-    text[n] = '\0';
-    while (text[name] && text[name] != '{' && text[name] != ' ' && text[name] != '\t') name++;
-    const char *close = text[name] == '{' ? strrchr(text, '}') : text + name - 1;
-    if (!close || name == 0) return;
-    const double v = strtod(close + 1, &end);
-    if (end == close + 1 || !isfinite(v) || v < 0 || v > (double)COUNT_MOST) return;
-    for (size_t i = 0; i < COUNT_OF(metric); i++) {
-        if (strlen(metric[i].name) != name || memcmp(metric[i].name, text, name) != 0) continue;
-        int64_t *to = metric[i].is == RUNNING ? &out->running : metric[i].is == WAITING ? &out->waiting
-                      : metric[i].is == PREEMPTED ? &out->preempted : &out->kv_permille;
-        const int64_t got = metric[i].is == KV_USE ? (int64_t)(MIN(v, 1) * 1000 + 0.5) : (int64_t)v;
-        *to = metric[i].is == KV_USE ? MAX(*to, got) : MIN(MAX(*to, 0) + got, COUNT_MOST);
-    }
-}
-
 void server_read_metrics(const char *text, size_t n, struct engine_server *out)
 {
-    *out = ENGINE_SERVER_UNKNOWN;
-    for (size_t at = 0; at < n;) {
-        const char *line = text + at, *end = memchr(line, '\n', n - at);
-        const size_t len = end ? (size_t)(end - line) : n - at;
-        take_line(line, len, out);
-        at += len + 1;
-    }
+    struct load l;
+    load_read(text, n, &l);
+    *out = (struct engine_server){l.kv_permille, l.running, l.waiting, (int64_t)l.count[LOAD_LOST]};
 }

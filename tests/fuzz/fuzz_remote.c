@@ -1,11 +1,14 @@
 /* fuzz_remote.c - what a server may send to `plimsoll --remote`.
  *
- * covers: engine/remote/hear.c engine/remote/server.c
+ * covers: engine/remote/hear.c engine/remote/server.c engine/remote/metrics.c engine/remote/load.c
  *
- * An input: one letter that says what the rest is (h: the body of an answer; m: a list of models; f: figures; e: the
- * body of an error).  What must hold: an answer says and ends the same however it is cut, and its text is UTF-8 without
- * NUL; a failure has a line; what is read of a server is within its bounds. */
+ * An input: one letter that says what the rest is (h: the body of an answer; m: a list of models; f: figures; o:
+ * Ollama's list of what it has loaded; e: the body of an error).  What must hold: an answer says and ends the same
+ * however it is cut, and its text is UTF-8 without NUL; a failure has a line; what is read of a server is within its
+ * bounds. */
 #include "engine/remote/hear.h"
+#include "engine/remote/load.h"
+#include "engine/remote/metrics.h"
 #include "engine/remote/server.h"
 #include "engine/text.h"
 
@@ -73,11 +76,37 @@ static void models(const char *bytes, size_t n)
     must(server_read_models(bytes, n, s.model, &again, &err) == 0 && strcmp(again.model, s.model) == 0);
 }
 
+static void loads(const struct load *l)
+{
+    must(l->kind < SERVER_KINDS && strlen(l->model) < sizeof l->model);
+    must_be_a_line(l->model);
+    must(l->kv_permille >= -1 && l->kv_permille <= 1000 && l->running >= -1 && l->waiting >= -1 && l->ceiling >= -1);
+    for (int i = 0; i < LOAD_COUNTS; i++) must(l->count[i] >= -1 && l->count[i] <= 1e15);
+    for (int i = 0; i < LOAD_TOKENS; i++) must(l->tokens[i] >= -1);
+    for (int i = 0; i < LEDGER_CLASSES; i++) must(l->bytes[i] >= -1);
+}
+
 static void figures(const char *bytes, size_t n)
 {
     struct engine_server s;
     server_read_metrics(bytes, n, &s);
     must(s.kv_permille >= -1 && s.kv_permille <= 1000 && s.running >= -1 && s.waiting >= -1 && s.preempted >= -1);
+    struct load l;
+    load_read(bytes, n, &l);
+    loads(&l);
+    struct metric m;
+    char label[24];
+    for (size_t at = 0; metrics_next(bytes, n, &at, &m);) {
+        must(m.n_name > 0 && m.value >= 0 && at <= n && m.labels + m.n_labels <= bytes + n);
+        if (metric_label(&m, "class", label, sizeof label)) must_be_a_line(label);
+    }
+}
+
+static void ollama(const char *bytes, size_t n)
+{
+    struct load l;
+    must((load_read_ollama(bytes, n, &l) == 0) == (l.kind == SERVER_OLLAMA));
+    loads(&l);
 }
 
 static void error(const char *bytes, size_t n)
@@ -101,6 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case 'h': answer(copy, size - 1); break;
     case 'm': models(copy, size - 1); break;
     case 'f': figures(copy, size - 1); break;
+    case 'o': ollama(copy, size - 1); break;
     case 'e': error(copy, size - 1); break;
     default: break;
     }
