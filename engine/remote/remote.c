@@ -363,8 +363,10 @@ static int open_remote(struct engine *e, const struct engine_config *cfg, const 
     if (maker_vocab_open(e, cfg, g, &kind, err) || maker_end_token(e->vocab, cfg->model, &m->end_id, err))
         return ENGINE_FAULT;
     m->vocab = e->vocab;
-    m->web = web_open(cfg->remote.at, cfg->remote.key, err);
-    if (!m->web || server_look(m->web, cfg->remote.model, &m->server, err) || choose_ctx(m, cfg, &own.ctx, err))
+    struct err why = {0};
+    m->web = web_open(cfg->remote.at, cfg->remote.key, &why);
+    if (!m->web) return err_set(err, why.code == ENGINE_BAD_REQUEST ? why.code : ENGINE_FAULT, "--remote: %s", why.text);
+    if (server_look(m->web, cfg->remote.model, &m->server, err) || choose_ctx(m, cfg, &own.ctx, err))
         return ENGINE_FAULT;
     if (m->server.at_once > 0) own.max_seqs = (int)MIN(m->server.at_once, cfg->max_seqs > 0 ? cfg->max_seqs : 8);
     const uint64_t most = (uint64_t)own.ctx * (uint64_t)MAX(own.max_seqs, 8);

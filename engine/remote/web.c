@@ -42,10 +42,10 @@ static int check_address(const char *at, struct err *err)
     size_t n = strnlen(at, URL_MOST + 1);
     for (size_t i = 0; i < n; i++) plain &= at[i] > ' ' && at[i] < 0x7f;
     if (scheme == 0 || at[scheme] == '\0' || at[scheme] == '/' || n > URL_MOST || !plain)
-        return err_set(err, ENGINE_BAD_REQUEST, "--remote: \"%.100s\" is no address of a server: http://HOST:PORT or "
+        return err_set(err, ENGINE_BAD_REQUEST, "\"%.100s\" is no address of a server: http://HOST:PORT or "
                        "https://HOST", plain && n <= URL_MOST ? at : "...");
     if (strpbrk(at, "@?#"))
-        return err_set(err, ENGINE_BAD_REQUEST, "--remote: an address without user, question mark and # is wanted; a "
+        return err_set(err, ENGINE_BAD_REQUEST, "an address without user, question mark and # is wanted; a "
                        "key comes from --remote-key-file");
     return 0;
 }
@@ -76,7 +76,7 @@ struct web *web_open(const char *at, const char *key, struct err *err)
     const struct curl_calls *curl = curl_open(err);
     struct web *w = curl ? calloc(1, sizeof *w) : NULL;
     if (!w) {
-        if (curl) err_set(err, -1, "no memory for a remote engine");
+        if (curl) err_set(err, -1, "no memory to reach a server");
         return NULL;
     }
     size_t n = strlen(at);
@@ -87,7 +87,7 @@ struct web *web_open(const char *at, const char *key, struct err *err)
     buf_put(&w->at, at, n);
     w->multi = curl->multi_init();
     if (w->multi && !w->at.failed && add_headers(w, key)) return w;
-    err_set(err, -1, "no memory for a remote engine");
+    err_set(err, -1, "no memory to reach a server");
     web_close(w);
     return NULL;
 }
