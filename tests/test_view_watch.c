@@ -110,7 +110,10 @@ TEST(watch_of_our_own_server_looks)
     press(KEY_DOWN);
     size(120, 36);
     check_golden("watch-own-120x36-utf8");
-    CHECK(shows("plimsoll-tiny") && shows("118 MiB of 512 MiB") && shows("weights 12 MiB"));
+    CHECK(shows("plimsoll-tiny") && shows("118 MiB of 512 MiB") && shows("weights 12 MiB") && !shows("other"));
+    kept[1][(w.server[1].n_kept - 1) % WATCH_KEPT].load.bytes[LEDGER_CONTEXT] = 64ll << 20;
+    size(200, 60);
+    CHECK(shows("182 MiB of 512 MiB") && shows("other 64 MiB")); /* with little room it is left out */
     close_view();
 }
 

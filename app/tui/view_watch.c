@@ -14,21 +14,6 @@ static const struct { const char *mark; struct look look; } grave_of[] = {
     [WATCH_BAD] = {"!", {.hue = HUE_ERROR, .attr = LOOK_BOLD}},
 };
 
-/* ------------------------------------------------------------------ figures as words */
-
-static const char *count(char out[FIGURE], double n)
-{
-    if (n < 0) return strcpy(out, "-");
-    return n < 10 && n != floor(n) ? figure_rate(out, n) : figure(out, (uint64_t)(n + 0.5));
-}
-
-static const char *part(char out[FIGURE], double p)
-{
-    if (p < 0) return strcpy(out, "-");
-    snprintf(out, FIGURE, "%.0f%%", 100 * p);
-    return out;
-}
-
 static double kv_of(const struct load *l) { return l->kv_permille < 0 ? -1 : (double)l->kv_permille / 1000; }
 
 /* ------------------------------------------------------------------ the list */
@@ -90,7 +75,7 @@ static void draw_kv(struct surface *s, struct box b, int column, int row, int co
     char text[FIGURE];
     enum { PERCENT = 5 };
     if (l->kv_permille >= 0) bar_draw(s, b, column, row, columns - PERCENT, p, kv_parts(l, p), glyphs);
-    table_right(s, b, column + columns - PERCENT, row, PERCENT, part(text, kv_of(l)), plain);
+    table_right(s, b, column + columns - PERCENT, row, PERCENT, watch_part(text, kv_of(l)), plain);
 }
 
 static const char *cell(const struct watched *s, const struct load *l, enum column c, char out[FIGURE])
@@ -98,31 +83,22 @@ static const char *cell(const struct watched *s, const struct load *l, enum colu
     const double first = watch_ratio(s, LOAD_FIRST_S, LOAD_FIRST_N);
     switch (c) {
     case KIND: return s->kind == SERVER_OTHER ? "-" : server_name(s->kind);
-    case RUN: return count(out, (double)l->running);
-    case WAIT: return count(out, (double)l->waiting);
-    case IN: return count(out, watch_rate(s, LOAD_PROMPT));
-    case OUT: return count(out, watch_rate(s, LOAD_GENERATED));
+    case RUN: return watch_count(out, (double)l->running);
+    case WAIT: return watch_count(out, (double)l->waiting);
+    case IN: return watch_count(out, watch_rate(s, LOAD_PROMPT));
+    case OUT: return watch_count(out, watch_rate(s, LOAD_GENERATED));
     case FIRST: return first < 0 ? "-" : figure_seconds(out, first);
-    case HIT: return part(out, watch_ratio(s, LOAD_HITS, LOAD_ASKED));
-    case LOST: return count(out, l->count[LOAD_LOST]);
+    case HIT: return watch_part(out, watch_ratio(s, LOAD_HITS, LOAD_ASKED));
+    case LOST: return watch_count(out, l->count[LOAD_LOST]);
     default: return "";
     }
-}
-
-static struct load load_of(const struct watched *s)
-{
-    const struct watch_sample *last = watch_last(s, 0);
-    if (last) return last->load;
-    struct load none;
-    load_read("", 0, &none);
-    return none;
 }
 
 static void draw_row(struct surface *s, struct box b, int row, const struct watched *w, const int wide[COLUMNS],
                      bool selected, double now, enum glyphs glyphs)
 {
     char verdict[400], text[FIGURE];
-    const struct load l = load_of(w);
+    const struct load l = watch_load(w);
     const enum watch_grave g = watch_verdict(w, now, verdict, sizeof verdict);
     const struct look grave = grave_of[g].look;
     int column = MARK;
@@ -197,7 +173,7 @@ static bool draw_past(struct surface *s, struct box b, int row, const struct wat
     surface_puts(s, b, 0, row, of[what].name, dim);
     if (columns > 4) spark_draw(s, b, LABEL, row, MIN(columns, WATCH_KEPT), value, n, of[what].hue, glyphs);
     const double last = (double)value[n - 1];
-    const char *(*const words)(char out[FIGURE], double) = what == PAST_KV ? part : count;
+    const char *(*const words)(char out[FIGURE], double) = what == PAST_KV ? watch_part : watch_count;
     surface_printf(s, b, LABEL + (columns > 4 ? MIN(columns, WATCH_KEPT) + 1 : 0), row, plain, "%s, at most %s",
                    words(now, last), words(top, (double)most));
     return true;
@@ -210,24 +186,29 @@ static bool draw_memory(struct surface *s, struct box b, int row, const struct l
         {LEDGER_WEIGHTS, "weights", HUE_WEIGHTS, BAR_FULL}, {LEDGER_KV, "KV", HUE_KV, BAR_DARK},
         {LEDGER_ACTIVATIONS, "work", HUE_WORK, BAR_MEDIUM}, {LEDGER_TEXT, "text", HUE_HISTORY, BAR_SLASH},
         {LEDGER_TABLES, "tables", HUE_CONTEXT, BAR_LINES}};
-    struct bar_part p[COUNT_OF(of) + 1];
+    enum { OTHER = COUNT_OF(of), FREE, PARTS };
+    struct bar_part p[PARTS];
     struct words words = {0};
-    uint64_t sum = 0;
+    uint64_t sum = 0, shown = 0;
     char all[FIGURE], most[FIGURE];
     const int bar = MIN(40, b.columns / 3);
     if (l->ceiling <= 0) return false;
     for (int c = 0; c < LEDGER_CLASSES; c++) sum += l->bytes[c] > 0 ? (uint64_t)l->bytes[c] : 0;
     for (size_t i = 0; i < COUNT_OF(of); i++) {
         const uint64_t n = l->bytes[of[i].c] > 0 ? (uint64_t)l->bytes[of[i].c] : 0;
+        shown += n;
         p[i] = (struct bar_part){n, of[i].hue, of[i].glyph};
         struct word *word = words_add(&words, (enum hue)of[i].hue, 2, "%s %s", of[i].name, table_bytes(all, n));
         word->glyph = (int8_t)of[i].glyph;
     }
-    p[COUNT_OF(of)] = (struct bar_part){(uint64_t)l->ceiling > sum ? (uint64_t)l->ceiling - sum : 0, HUE_FREE, BAR_DOT};
+    p[OTHER] = (struct bar_part){sum - shown, HUE_OUTSIDE, BAR_BACKSLASH};
+    p[FREE] = (struct bar_part){(uint64_t)l->ceiling > sum ? (uint64_t)l->ceiling - sum : 0, HUE_FREE, BAR_DOT};
+    if (sum > shown)
+        words_add(&words, HUE_OUTSIDE, 3, "other %s", table_bytes(all, sum - shown))->glyph = BAR_BACKSLASH;
     words_add(&words, HUE_TEXT, 1, "%s of %s", table_bytes(all, sum), table_bytes(most, (uint64_t)l->ceiling));
     words_fit(&words, b.columns - LABEL - bar - 1, 0);
     surface_puts(s, b, 0, row, "memory", dim);
-    bar_draw(s, b, LABEL, row, bar, p, (int)COUNT_OF(p), glyphs);
+    bar_draw(s, b, LABEL, row, bar, p, PARTS, glyphs);
     words_draw(s, b, LABEL + bar + 1, row, &words, 0, glyphs);
     return true;
 }
@@ -247,7 +228,7 @@ static int draw_wrapped(struct surface *s, struct box b, int row, const char *te
 static void draw_details(struct surface *s, struct box b, const struct watched *w, double now, enum glyphs glyphs)
 {
     char verdict[400];
-    const struct load l = load_of(w);
+    const struct load l = watch_load(w);
     const enum watch_grave g = watch_verdict(w, now, verdict, sizeof verdict);
     int column = surface_puts(s, b, 0, 0, w->at, head) + GAP, row = 1;
     if (w->kind != SERVER_OTHER) column += surface_puts(s, b, column, 0, server_name(w->kind), plain) + GAP;

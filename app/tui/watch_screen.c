@@ -1,4 +1,5 @@
-/* watch_screen.c - `plimsoll watch` on the full screen: the loop that asks, draws and takes keys. */
+/* watch_screen.c - see watch_screen.h: the loop that asks, draws and takes keys. */
+#include "app/tui/watch_screen.h"
 #include "app/app.h"
 #include "app/progress.h"
 #include "app/say.h"

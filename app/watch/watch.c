@@ -185,6 +185,14 @@ const struct watch_sample *watch_last(const struct watched *s, uint64_t ago)
     return &s->kept[(s->n_kept - 1 - ago) % WATCH_KEPT];
 }
 
+struct load watch_load(const struct watched *s)
+{
+    const struct watch_sample *last = watch_last(s, 0);
+    struct load none;
+    load_read("", 0, &none);
+    return last ? last->load : none;
+}
+
 double watch_grew(const struct watched *s, enum load_count which, double seconds, double *took)
 {
     const struct watch_sample *last = watch_last(s, 0), *from = last;

@@ -10,6 +10,7 @@
  * Threads: one.  Nothing waits. */
 #ifndef WATCH_H
 #define WATCH_H
+#include "app/tui/bar.h"
 #include "engine/remote/load.h"
 
 enum { WATCH_SERVERS = 32, WATCH_KEPT = 180, WATCH_WINDOW_S = 10, WATCH_LONG_S = 60, WATCH_SILENCE_S = 5 };
@@ -57,6 +58,7 @@ bool watch_step(struct watch *w, double now);
 
 /* What it said last, or `ago` samples before; NULL: nothing so long ago, or it tells nothing now. */
 const struct watch_sample *watch_last(const struct watched *s, uint64_t ago);
+struct load watch_load(const struct watched *s); /* that of the last; nothing is known where there is none */
 /* By how much a counter grew in the last `seconds`, as far as samples go back, or since the one before where that is
  * longer ago; in *took what they span.  -1: it is not
  * told, there are no two samples, or the server has begun to count anew. */
@@ -70,10 +72,11 @@ double watch_ratio(const struct watched *s, enum load_count of, enum load_count 
 enum watch_grave { WATCH_IDLE, WATCH_FINE, WATCH_NEAR /* to what is bad */, WATCH_BAD };
 /* How it is with its memory, in a line, and what helps. */
 enum watch_grave watch_verdict(const struct watched *s, double now, char *out, size_t room);
+/* "1,140", "2.5"; "43%": "-" for what is not told (below 0). */
+const char *watch_count(char out[FIGURE], double n);
+const char *watch_part(char out[FIGURE], double part);
 const char *watch_state_name(enum watch_state s); /* "told", "mute", ... */
 void watch_put_table(const struct watch *w, double now, struct buf *out);
 /* A JSON object a server, a line each; time: of the wall, in seconds since 1970. */
 void watch_put_json(const struct watch *w, double now, double time, struct buf *out);
-
-int watch_screen(struct watch *w); /* app/tui/watch_screen.c: an exit status */
 #endif

@@ -5,7 +5,7 @@
 #include "app/say.h"
 #include "app/signals.h"
 #include "app/store_cmd.h"
-#include "app/watch/watch.h"
+#include "app/tui/watch_screen.h"
 #include <time.h>
 #include <unistd.h>
 

@@ -1,5 +1,4 @@
 /* watch_say.c - what is said of watched servers: verdicts, a table, JSON. */
-#include "app/tui/bar.h"
 #include "app/watch/watch.h"
 #include <jansson.h>
 #include <math.h>
@@ -8,6 +7,21 @@ const char *watch_state_name(enum watch_state s)
 {
     static const char *const name[WATCH_STATES] = {"new", "told", "mute", "down"};
     return name[s];
+}
+
+/* ---------------------------------------------------------------- figures */
+
+const char *watch_count(char out[FIGURE], double n)
+{
+    if (n < 0) return strcpy(out, "-");
+    return n < 10 && n != floor(n) ? figure_rate(out, n) : figure(out, (uint64_t)(n + 0.5));
+}
+
+const char *watch_part(char out[FIGURE], double part)
+{
+    if (part < 0) return strcpy(out, "-");
+    snprintf(out, FIGURE, "%.0f%%", 100 * part);
+    return out;
 }
 
 /* ---------------------------------------------------------------- verdicts */
@@ -121,38 +135,23 @@ enum watch_grave watch_verdict(const struct watched *s, double now, char *out, s
 
 /* ---------------------------------------------------------------- a table */
 
-static void put_count(struct buf *out, int columns, double n)
-{
-    char number[FIGURE];
-    if (n < 0) buf_printf(out, "  %*s", columns, "-");
-    else if (n < 10 && n != floor(n)) buf_printf(out, "  %*s", columns, figure_rate(number, n));
-    else buf_printf(out, "  %*s", columns, figure(number, (uint64_t)(n + 0.5)));
-}
-
-static void put_part(struct buf *out, double part)
-{
-    char text[16];
-    snprintf(text, sizeof text, "%.0f%%", 100 * part);
-    buf_printf(out, "  %5s", part < 0 ? "-" : text);
-}
+static void put_cell(struct buf *out, int columns, const char *text) { buf_printf(out, "  %*s", columns, text); }
 
 static void put_row(const struct watched *s, double now, int columns, struct buf *out)
 {
-    static const struct load none = {.kv_permille = -1, .running = -1, .waiting = -1};
-    const struct watch_sample *last = watch_last(s, 0);
-    const struct load *l = last ? &last->load : &none;
-    char verdict[400], seconds[FIGURE];
+    const struct load l = watch_load(s);
+    char verdict[400], text[FIGURE];
     const double first = watch_ratio(s, LOAD_FIRST_S, LOAD_FIRST_N);
     watch_verdict(s, now, verdict, sizeof verdict);
     buf_printf(out, "%-*s  %-14s", columns, s->at, s->kind == SERVER_OTHER ? "-" : server_name(s->kind));
-    put_part(out, l->kv_permille < 0 ? -1 : (double)l->kv_permille / 1000);
-    put_count(out, 5, (double)l->running);
-    put_count(out, 5, (double)l->waiting);
-    put_count(out, 7, watch_rate(s, LOAD_PROMPT));
-    put_count(out, 7, watch_rate(s, LOAD_GENERATED));
-    buf_printf(out, "  %8s", first < 0 ? "-" : figure_seconds(seconds, first));
-    put_part(out, watch_ratio(s, LOAD_HITS, LOAD_ASKED));
-    put_count(out, 5, last ? last->load.count[LOAD_LOST] : -1);
+    put_cell(out, 5, watch_part(text, l.kv_permille < 0 ? -1 : (double)l.kv_permille / 1000));
+    put_cell(out, 5, watch_count(text, (double)l.running));
+    put_cell(out, 5, watch_count(text, (double)l.waiting));
+    put_cell(out, 7, watch_count(text, watch_rate(s, LOAD_PROMPT)));
+    put_cell(out, 7, watch_count(text, watch_rate(s, LOAD_GENERATED)));
+    put_cell(out, 8, first < 0 ? "-" : figure_seconds(text, first));
+    put_cell(out, 5, watch_part(text, watch_ratio(s, LOAD_HITS, LOAD_ASKED)));
+    put_cell(out, 5, watch_count(text, l.count[LOAD_LOST]));
     buf_printf(out, "  %s\n", verdict);
 }
 
