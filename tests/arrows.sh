@@ -2,7 +2,8 @@
 # arrows.sh - includes point one way: app -> engine, memory, tools; engine -> kernels; plimsoll.h below all.
 #
 # Siblings never include each other and nothing includes upward; what they need of each other app/ passes in.  Includes
-# are written from the repository's root ("engine/gguf.h"), so that a line shows where its arrow goes.
+# are written from the repository's root ("engine/gguf.h"), so that a line shows where its arrow goes.  Beside it: no
+# file has what a merge leaves where it was not finished.
 set -eu
 
 # The source files of those rooms that are there (an early tree has few of them).
@@ -49,6 +50,11 @@ if [ -n "$others" ]; then
 fi
 if [ -f plimsoll.h ] && grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' plimsoll.h; then
     echo 'plimsoll.h includes a header of the project'
+    bad=1
+fi
+list=$(sources $rooms)
+if grep -nHE '^(<<<<<<<|>>>>>>>) ' $list Makefile README.md; then
+    echo 'a merge was not finished there'
     bad=1
 fi
 [ $bad = 0 ] && echo "arrows: every include points downwards"
