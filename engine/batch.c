@@ -116,7 +116,7 @@ static void take_choices(struct sched *s)
         struct request_live *q = s->out_of[i];
         int at = s->pos[s->out_row[i]];
         if (at + 1 < q->a.n_prompt) {
-            q->prompt_logprob[at + 1] = s->choice[i].logprob;
+            request_score(q, at + 1, &s->choice[i]);
         } else {
             request_add(q, &s->choice[i], s->cfg.vocab);
             s->generated++;

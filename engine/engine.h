@@ -189,7 +189,7 @@ struct request {
     int thinking;            /* tokens, THINKING_FREE or THINKING_OFF */
     int top_n;               /* also keep the N likeliest tokens of each step, <= KERN_TOP */
     bool no_logprobs;        /* without top_n: the tokens' log-probabilities may stay 0, and each is chosen sooner */
-    bool score;              /* also keep the log-probability of every prompt token */
+    bool score;              /* also keep the log-probability of every prompt token, and with top_n the likeliest */
     enum engine_pool pool;   /* a vector of the prompt, and nothing more: max_tokens is 0 */
     bool fresh;              /* pre-fill the whole prompt, though pages of its front may be known (measurements) */
     bool ignore_end;         /* do not end at an end-of-turn token (measurements) */
@@ -227,6 +227,7 @@ struct answer {
     const struct engine_token *token;
     const struct engine_top *top; /* a token; NULL without top_n */
     const float *prompt_logprob;  /* (n_prompt); [0] is 0; NULL without score */
+    const struct engine_top *prompt_top; /* the same, of what could have stood there; NULL without top_n */
     const float *vector;          /* (info's embd) of any length, once END_LENGTH is there; NULL without pool */
     int max_tokens, top_n;
     atomic_size_t text_len;

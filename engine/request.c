@@ -86,7 +86,7 @@ size_t request_token_text(const struct vocab *v)
 
 /* The parts of the block, in order of their alignment. */
 struct layout {
-    size_t ids, token, top, prompt_logprob, vector, kind, text, end;
+    size_t ids, token, top, prompt_logprob, prompt_top, vector, kind, text, end;
 };
 
 static bool part(size_t *at, size_t *end, size_t n, size_t each)
@@ -98,6 +98,9 @@ static bool part(size_t *at, size_t *end, size_t n, size_t each)
     return true;
 }
 
+/* Of the prompt's tokens. */
+static bool keeps_tops(const struct request *r) { return r->score && r->top_n > 0; }
+
 static bool lay_out(struct layout *l, const struct request *r, size_t n, size_t token_text, int embd)
 {
     size_t answer = (size_t)MAX(r->max_tokens, 0), text;
@@ -106,6 +109,7 @@ static bool lay_out(struct layout *l, const struct request *r, size_t n, size_t 
            part(&l->token, &l->end, answer, sizeof(struct engine_token)) &&
            part(&l->top, &l->end, r->top_n > 0 ? answer : 0, sizeof(struct engine_top)) &&
            part(&l->prompt_logprob, &l->end, r->score ? n : 0, sizeof(float)) &&
+           part(&l->prompt_top, &l->end, keeps_tops(r) ? n : 0, sizeof(struct engine_top)) &&
            part(&l->vector, &l->end, r->pool ? (size_t)embd : 0, 3 * sizeof(float)) &&
            part(&l->kind, &l->end, n + answer, 1) && part(&text, &l->end, answer, token_text) &&
            part(&l->text, &l->end, text_room(0) + 1, 1) && (l->text = text, true);
@@ -141,6 +145,7 @@ struct request_live *request_make(const struct request *r, const int32_t *prompt
     q->token = (struct engine_token *)(void *)(at + l.token);
     q->top = r->top_n > 0 ? (struct engine_top *)(void *)(at + l.top) : NULL;
     q->prompt_logprob = r->score ? (float *)(void *)(at + l.prompt_logprob) : NULL;
+    q->prompt_top = keeps_tops(r) ? (struct engine_top *)(void *)(at + l.prompt_top) : NULL;
     q->vector = r->pool ? (float *)(void *)(at + l.vector) : NULL;
     q->kind = (uint8_t *)at + l.kind;
     q->text_buf = at + l.text;
@@ -150,6 +155,7 @@ struct request_live *request_make(const struct request *r, const int32_t *prompt
     else memset(q->kind, SEGMENT_HISTORY, (size_t)n);
     memset(q->kind + n, SEGMENT_ANSWER, (size_t)r->max_tokens);
     if (r->score) memset(q->prompt_logprob, 0, (size_t)n * sizeof *q->prompt_logprob);
+    for (int i = 0; i < n && q->prompt_top; i++) q->prompt_top[i].id[0] = -1; /* [0], and what is not known yet: none */
     if (r->pool) memset(q->vector, 0, (size_t)embd * sizeof *q->vector);
     q->pool = r->pool;
     q->pooled = r->pool == POOL_LAST ? n - 1 : 0;
@@ -167,7 +173,8 @@ struct request_live *request_make(const struct request *r, const int32_t *prompt
     q->ignore_end = r->ignore_end;
     q->text_buf[0] = '\0';
     q->a = (struct answer){.prompt = q->ids, .n_prompt = n, .text = q->text_buf, .token = q->token, .top = q->top,
-                           .prompt_logprob = q->prompt_logprob, .vector = q->vector, .max_tokens = r->max_tokens,
+                           .prompt_logprob = q->prompt_logprob, .prompt_top = q->prompt_top, .vector = q->vector,
+                           .max_tokens = r->max_tokens,
                            .top_n = r->top_n};
     return q;
 }
@@ -264,6 +271,18 @@ void request_end(struct request_live *q, enum engine_end why, const char *fault)
     atomic_store_explicit(&q->a.end, (int)why, memory_order_release);
 }
 
+static void put_top(struct engine_top *to, const struct kern_choice *c)
+{
+    memcpy(to->id, c->top_id, sizeof c->top_id);
+    memcpy(to->logprob, c->top_logprob, sizeof c->top_logprob);
+}
+
+void request_score(struct request_live *q, int at, const struct kern_choice *c)
+{
+    q->prompt_logprob[at] = c->logprob;
+    if (q->prompt_top) put_top(&q->prompt_top[at], c);
+}
+
 void request_add(struct request_live *q, const struct kern_choice *c, const struct vocab *v)
 {
     const bool rules = q->allowed || q->carried || q->sampling.n_bias > 0;
@@ -298,10 +317,7 @@ void request_add(struct request_live *q, const struct kern_choice *c, const stru
     if (!q->channels.on && outside < n_piece && q->text.stopped < 0) add_inside(q, piece + outside, n_piece - outside);
     size_t text_end = atomic_load_explicit(&q->a.text_len, memory_order_relaxed);
     q->token[n] = (struct engine_token){.id = c->id, .logprob = c->logprob, .text_end = (uint32_t)text_end};
-    if (q->top) {
-        memcpy(q->top[n].id, c->top_id, sizeof c->top_id);
-        memcpy(q->top[n].logprob, c->top_logprob, sizeof c->top_logprob);
-    }
+    if (q->top) put_top(&q->top[n], c);
     atomic_store_explicit(&q->a.n_tokens, n + 1, memory_order_release);
     look_at_thinking(q);
     if (q->text.stopped >= 0) request_end(q, END_STOP, NULL);

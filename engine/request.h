@@ -60,6 +60,7 @@ struct request_live {
     struct engine_token *token;
     struct engine_top *top;
     float *prompt_logprob;
+    struct engine_top *prompt_top;
     float *vector; /* as struct pass_pool has it */
 };
 
@@ -94,6 +95,9 @@ struct kern_sample request_sample(const struct request_live *q);
 /* The pass chose a token: append it and its text, and end if it ends the answer, or no call can go on with it.  Sets
  * q->a.end then (state is the scheduler's). */
 void request_add(struct request_live *q, const struct kern_choice *c, const struct vocab *v);
+
+/* The pass scored token `at` of the prompt. */
+void request_score(struct request_live *q, int at, const struct kern_choice *c);
 
 /* All of the prompt is computed, and no more was asked for. */
 void request_end_prompt(struct request_live *q, int embd);

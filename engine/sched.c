@@ -136,11 +136,13 @@ static bool has_marks(const struct sched *s, int thinking)
     return !s->cfg.heard && (thinking == THINKING_OFF ? s->marks.n_skip : s->marks.n_close) > 0;
 }
 
-/* A prompt of messages is opened as the model's template has it, where thinking has a place in the answer. */
+/* A prompt of messages is opened as the model's template has it, where thinking has a place in the answer: none where
+ * that was begun already. */
 static void say_thinking(struct sched *s, const struct request *r, struct request_live *q)
 {
     const struct template_thoughts *t = &s->cfg.thoughts;
-    const bool opened = !r->ids && !s->cfg.heard && !(r->grammar && r->grammar->whole);
+    const bool goes_on = r->n_msgs > 0 && r->msgs && r->msgs[r->n_msgs - 1].begun;
+    const bool opened = !r->ids && !goes_on && !s->cfg.heard && !(r->grammar && r->grammar->whole);
     const bool skip = opened && t->skips && r->thinking == THINKING_FREE;
     const bool begun = opened && (r->thinking > 0 ? t->asked : t->begun);
     request_bound(q, skip ? THINKING_OFF : r->thinking, begun, &s->marks);

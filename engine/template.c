@@ -168,6 +168,7 @@ static void chatml(struct prompt *p, const struct msg *msgs, int n, bool open)
         prompt_begin(p, &msgs[i]);
         chatml_head(p, msgs[i].role);
         prompt_text(p, &msgs[i]);
+        if (msgs[i].begun) break;
         prompt_mark(p, "<|im_end|>");
         prompt_put(p, "\n", 1);
     }
@@ -205,7 +206,7 @@ static void llama3(struct prompt *p, const struct msg *msgs, int n, bool open)
         prompt_begin(p, &m);
         llama3_head(p, m.role == ROLE_TOOL ? "ipython" : role_name(m.role));
         prompt_text(p, &m);
-        prompt_mark(p, "<|eot_id|>");
+        if (!m.begun) prompt_mark(p, "<|eot_id|>");
     }
     prompt_begin(p, NULL); /* m is gone */
     if (open) llama3_head(p, role_name(ROLE_ASSISTANT));
@@ -244,7 +245,7 @@ static void mistral_between(struct mistral *t, const struct msg *m, const char *
 {
     if (*before) prompt_mark(t->p, before);
     prompt_text(t->p, m);
-    prompt_mark(t->p, after);
+    if (!m->begun) prompt_mark(t->p, after);
 }
 
 static void mistral_inst(struct mistral *t, bool open)
@@ -340,7 +341,7 @@ static void deepseek(struct prompt *p, const struct msg *msgs, int n, bool open)
         else if (m->role != ROLE_SYSTEM && !more) prompt_mark(p, TEMPLATE_DEEPSEEK_USER);
         if (m->role == ROLE_TOOL) prompt_response(p, m);
         else prompt_text(p, m);
-        if (m->role == ROLE_ASSISTANT) prompt_mark(p, TEMPLATE_DEEPSEEK_END);
+        if (m->role == ROLE_ASSISTANT && !m->begun) prompt_mark(p, TEMPLATE_DEEPSEEK_END);
     }
     prompt_begin(p, NULL);
     if (open) prompt_mark(p, TEMPLATE_DEEPSEEK_ASSISTANT);
@@ -382,6 +383,7 @@ static struct vocab_scratch *own_scratch(const struct vocab *v, const struct msg
 static void write_all(struct prompt *p, const struct msg *msgs, int n, bool open)
 {
     p->msg = p->first = p->last = n > 0 ? &msgs[0] : NULL;
+    open &= n == 0 || !msgs[n - 1].begun;
     switch (p->kind) {
     case TEMPLATE_RAW: raw(p, msgs, n); break;
     case TEMPLATE_CHATML:

@@ -31,6 +31,7 @@ struct msg {
     uint64_t call;  /* this assistant's message is a call of a tool, and its number; of a result, its call's; 0: none */
     enum effort effort; /* of the first message of all: what is asked of the model */
     size_t name;    /* of harmony's calls and results: the tool's is so long, and stands before the rest and a blank */
+    bool begun;     /* of the last, an assistant's: its turn is not over, and the model goes on with the text */
     size_t thought; /* of harmony's calls: so many bytes before the name are what was thought before it */
 };
 
@@ -79,7 +80,7 @@ enum { TEMPLATE_CALL = 10 };
 void template_call_name(uint64_t call, char name[TEMPLATE_CALL]);
 
 /* Append the prompt of msgs to out: bos if the vocabulary adds one (and the template does not write it), every message,
- * and with `open` the head of the assistant's turn that the model is to write.
+ * and with `open` the head of the assistant's turn that the model is to write (behind one that is begun: none).
  *
  * segment (NULL: not wanted; n_segment entries) gets an enum segment for each id that is appended, the first at [0]:
  * that of the text in which the token begins, so SYSTEM where it begins before a summary and ends in it.  What the

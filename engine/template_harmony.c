@@ -135,7 +135,7 @@ static void put_said(struct prompt *p, const struct msg *m)
         put(p, "final");
     }
     put_text(p, m, 0, m->len);
-    prompt_mark(p, "<|end|>");
+    if (!m->begun) prompt_mark(p, "<|end|>");
 }
 
 void harmony_write(struct prompt *p, const struct msg *msgs, int n, bool open)

@@ -65,7 +65,7 @@ void phi_write(struct prompt *p, const struct msg *msgs, int n, bool open)
         prompt_begin(p, &said);
         phi_head(p, said.role);
         prompt_text(p, &said);
-        phi_end(p);
+        if (!said.begun) phi_end(p);
     }
     prompt_begin(p, NULL); /* said is gone */
     if (open) phi_head(p, ROLE_ASSISTANT);

@@ -108,7 +108,7 @@ static struct frame inst_frame(const struct prompt *p, const struct msg *m)
     if (m->role == ROLE_TOOL) add_result(&f);
     if (!is_model(m) && (last || is_model(m + 1))) add(f.after, " [/INST]");
     if (!is_model(m)) return f;
-    if (llama && last) add(f.after, " ");
+    if (llama && last && !m->begun) add(f.after, " ");
     if (opens) f.said = prompt_answer(f.said);
     return f;
 }
@@ -179,6 +179,7 @@ static void gemma_turn(struct prompt *p, const struct msg *first, const struct m
     prompt_begin(p, first);
     gemma_head(p, is_model(first));
     put_shared(p, first, last);
+    if (last->begun) return;
     prompt_mark(p, "<end_of_turn>");
     prompt_put(p, "\n", 1);
 }
@@ -189,7 +190,7 @@ static void inst_turns(struct prompt *p, const struct msg *first, const struct m
     prompt_begin(p, first);
     if (p->kind == TEMPLATE_LLAMA2) prompt_mark(p, "<s>");
     put_shared(p, first, last);
-    if (is_model(last)) prompt_mark(p, "</s>");
+    if (is_model(last) && !last->begun) prompt_mark(p, "</s>");
 }
 
 void turns_write(struct prompt *p, const struct msg *msgs, int n, bool open)

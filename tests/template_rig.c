@@ -84,6 +84,37 @@ void tpl_check(enum template_kind k, const struct vocab *v, const struct msg *ms
     ids_free(&whole);
 }
 
+void tpl_begun(enum template_kind k, const struct vocab *v, const char *end)
+{
+    static const char *const said[] = {"hi ab", "", "a", "hi\n\nhi", "ab [INST] <|im_end|> hi"};
+    for (size_t i = 0; i < COUNT_OF(said); i++) {
+        struct msg m[] = {tpl_say(ROLE_SYSTEM, "S"), tpl_say(ROLE_USER, "hi"), tpl_say(ROLE_ASSISTANT, "b"),
+                          tpl_say(ROLE_USER, "ab"), tpl_say(ROLE_ASSISTANT, said[i])};
+        char over[1000];
+        for (int n = 2; n <= 5; n += 3) { /* of one question, that is the answer's beginning too */
+            struct msg *last = &m[n - 1];
+            const enum role was = last->role;
+            last->role = ROLE_ASSISTANT;
+            struct ids ids = tpl_render(k, v, m, n, false);
+            const char *text = tpl_spelled(v, &ids);
+            const size_t len = strlen(text), cut = strlen(end);
+            CHECK(len < sizeof over && len > cut && strcmp(text + len - cut, end) == 0);
+            memcpy(over, text, len - cut);
+            over[len - cut] = '\0';
+            ids_free(&ids);
+            last->begun = true;
+            for (int open = 0; open < 2; open++) {
+                int exact = 0;
+                ids = tpl_render(k, v, m, n, open);
+                CHECK_STR(tpl_spelled(v, &ids), over);
+                ids_free(&ids);
+                tpl_counted(k, v, m, n, &exact);
+            }
+            *last = n == 2 ? tpl_say(was, "hi") : m[4];
+        }
+    }
+}
+
 /* The segments of the prompt of msgs, a letter for each token: S system, U summary, H history, T tool. */
 void tpl_counted(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, int *exact)
 {

@@ -18,6 +18,9 @@ int tpl_count(const struct ids *ids, int32_t id);
 /* The prompt of msgs is `text`, and its ids are the ones that text has when it is encoded whole with special tokens. */
 void tpl_check(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, bool open, const char *text);
 
+/* Talks whose last answer is begun have the prompt of those where it is over, but for `end`; open or not. */
+void tpl_begun(enum template_kind k, const struct vocab *v, const char *end);
+
 /* template_count() of msgs, in a scratch that most turns are longer than: exact (then *exact is one more), or a bound. */
 void tpl_counted(enum template_kind k, const struct vocab *v, const struct msg *msgs, int n, int *exact);
 

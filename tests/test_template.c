@@ -546,7 +546,7 @@ static void check_conversations(enum template_kind k, const struct vocab *v, con
     uint32_t state = 11;
     for (int i = 0; i < 200; i++) {
         struct buf said[4] = {{0}}, text = {0};
-        struct msg msgs[4];
+        struct msg msgs[4] = {0};
         int n = 1 + (int)(draw(&state) % 4);
         buf_puts(&text, bos);
         for (int j = 0; j < n; j++) {
@@ -597,6 +597,21 @@ TEST(the_qwen2_file_asks_for_chatml)
     CHECK_EQ(k, TEMPLATE_CHATML);
     vocab_close(v);
     gguf_close(g);
+}
+
+TEST(an_answer_that_is_begun_has_no_end)
+{
+    struct vocab_make m;
+    static const enum template_kind chatml[] = {TEMPLATE_CHATML, TEMPLATE_QWEN35, TEMPLATE_QWEN3_CODER};
+    make_chatml(&m, "qwen2");
+    struct vocab *v = tpl_made(&m);
+    for (size_t i = 0; i < COUNT_OF(chatml); i++) tpl_begun(chatml[i], v, "<|im_end|>\n");
+    tpl_begun(TEMPLATE_RAW, v, "");
+    vocab_close(v);
+    make_llama3(&m);
+    v = tpl_made(&m);
+    tpl_begun(TEMPLATE_LLAMA3, v, "<|eot_id|>");
+    vocab_close(v);
 }
 
 CHECK_MAIN

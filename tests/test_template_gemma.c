@@ -346,4 +346,11 @@ TEST(a_pasted_mark_stays_plain_text_in_gemma_whatever_the_file_calls_it)
     }
 }
 
+TEST(an_answer_that_is_begun_has_no_end)
+{
+    struct vocab *v = open_gemma(VOCAB_CONTROL);
+    tpl_begun(TEMPLATE_GEMMA, v, "<end_of_turn>\n");
+    vocab_close(v);
+}
+
 CHECK_MAIN

@@ -301,4 +301,11 @@ TEST(harmony_s_prompt_fits_a_scratch_of_template_text_bytes)
     vocab_close(v);
 }
 
+TEST(an_answer_that_is_begun_has_no_end)
+{
+    struct vocab *v = open_harmony(VOCAB_CONTROL);
+    tpl_begun(TEMPLATE_HARMONY, v, "<|end|>");
+    vocab_close(v);
+}
+
 CHECK_MAIN

@@ -395,4 +395,14 @@ TEST(a_conversation_with_plain_marks_that_goes_on_begins_with_the_ids_that_it_ha
     vocab_close(v);
 }
 
+TEST(an_answer_that_is_begun_has_no_end)
+{
+    for (int prefix = 0; prefix < 2; prefix++) {
+        struct vocab *v = open_spm(prefix, true);
+        tpl_begun(TEMPLATE_LLAMA2, v, " </s>");
+        tpl_begun(TEMPLATE_MISTRAL1, v, "</s>");
+        vocab_close(v);
+    }
+}
+
 CHECK_MAIN

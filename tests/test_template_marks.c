@@ -344,4 +344,21 @@ TEST(a_pasted_mark_stays_plain_text_in_deepseek)
 #undef U
 #undef A
 
+TEST(an_answer_that_is_begun_has_no_end)
+{
+    struct vocab_make m;
+    make_tekken(&m, COUNT_OF(mistral_tokens));
+    struct vocab *v = tpl_made(&m);
+    tpl_begun(TEMPLATE_MISTRAL7, v, "</s>");
+    vocab_close(v);
+    make_mistral_spm(&m);
+    v = tpl_made(&m);
+    tpl_begun(TEMPLATE_MISTRAL3, v, "</s>");
+    vocab_close(v);
+    make_deepseek(&m, COUNT_OF(deepseek_tokens));
+    v = tpl_made(&m);
+    tpl_begun(TEMPLATE_DEEPSEEK, v, TEMPLATE_DEEPSEEK_END);
+    vocab_close(v);
+}
+
 CHECK_MAIN

@@ -541,4 +541,13 @@ TEST(a_conversation_of_phi_s_that_goes_on_begins_with_the_ids_that_it_had)
     for (int i = 0; i < MSGS; i++) buf_free(&text[i]);
 }
 
+TEST(an_answer_that_is_begun_has_no_end)
+{
+    for (int f = 0; f <= PHI4; f++) {
+        struct vocab *v = open_phi((enum form)f, VOCAB_CONTROL);
+        tpl_begun(kind_of((enum form)f), v, f == PHI4 ? "<|im_end|>" : "<|end|>");
+        vocab_close(v);
+    }
+}
+
 CHECK_MAIN
