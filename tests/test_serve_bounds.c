@@ -30,7 +30,7 @@ static const struct {
     {"{'messages':[{'role':'assistant','tool_calls':[{'function':{'name':'f','arguments':'{}'}}]}]}",
      400, "invalid_value", "messages[0].tool_calls"},
     {"{" USER ",'model':'gpt-4'}", 404, "model_not_found", "model"},
-    {"{" USER ",'n':2}", 400, "unsupported_value", "n"},
+    {"{" USER ",'n':0}", 400, "invalid_value", "n"},
     {"{" USER ",'temperature':-1}", 400, "invalid_value", "temperature"},
     {"{" USER ",'temperature':'hot'}", 400, "invalid_type", "temperature"},
     {"{" USER ",'top_p':2}", 400, "invalid_value", "top_p"},

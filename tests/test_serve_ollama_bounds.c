@@ -328,6 +328,12 @@ TEST(texts_become_tokens_and_texts_again)
     CHECK(json_array_size(json_object_get(v, "tokens")) > 3);
     CHECK(!json_object_get(v, "count"));
     json_decref(v);
+    v = get("/tokenizer_info");
+    CHECK_STR(text_at(v, "eos_token"), "<|im_end|>");
+    CHECK(strstr(text_at(v, "chat_template"), "<|im_start|>") != NULL);
+    CHECK_EQ(number_at(v, "model_max_length"), 4096);
+    CHECK_STR(text_at(v, "tokenizer_class"), "bpe");
+    json_decref(v);
     v = ask("/tokenize", "{'prompt':'hello hello'}", 200);
     CHECK_EQ(number_at(v, "count"), (long long)json_array_size(json_object_get(v, "tokens")));
     CHECK_EQ(number_at(v, "max_model_len"), 4096);
@@ -338,6 +344,7 @@ TEST(texts_become_tokens_and_texts_again)
     json_t *back = ask("/detokenize", half.data, 200);
     CHECK_EQ(json_array_size(json_object_get(v, "tokens")), 2);
     CHECK_STR(text_at(back, "content"), "\xef\xbf\xbd");
+    CHECK_STR(text_at(back, "prompt"), "\xef\xbf\xbd");
     json_decref(v);
     json_decref(back);
     buf_free(&half);

@@ -161,6 +161,49 @@ TEST(the_server_may_bound_all_who_say_nothing)
     check_ask(0, false);
 }
 
+#define BEGUN(text) "'messages':[{'role':'user','content':'x'},{'role':'assistant','content':'" text "'}]"
+#define GOES_ON ",'continue_final_message':true"
+
+static long long prompt_of(const char *body)
+{
+    struct buf all = {0};
+    buf_printf(&all, "{%s" GOES_ON "}", body);
+    json_t *a = ask(CHAT, all.data, 200);
+    const long long n = number_at(a, "usage.prompt_tokens");
+    CHECK_STR(text_at(a, "choices.0.message.content"), INSTEAD); /* no tag was opened for it */
+    json_decref(a);
+    buf_free(&all);
+    return n;
+}
+
+/* Who begins the answer has left thinking behind: the empty pair is there, as in the models' own templates, unless the
+ * client wrote one. */
+TEST(an_answer_that_was_begun_is_not_thought_about)
+{
+    static const char *const bad[][2] = {
+        {"{" BEGUN("<think>hm") GOES_ON "}", "a thought that was begun"},
+        {"{" BEGUN("So") GOES_ON ",'enable_thinking':true}", "leave one of the two out"},
+        {"{" BEGUN("So") GOES_ON ",'thinking_token_budget':9}", "leave one of the two out"}};
+    for (int asked = 0; asked < 2; asked++) {
+        THINKING_OF(asked);
+        CHECK_EQ(prompt_of(BEGUN("So")), prompt_of(BEGUN("<think>\\n\\n</think>\\n\\nSo")));
+        CHECK_EQ(prompt_of(BEGUN("So") ",'enable_thinking':false"), prompt_of(BEGUN("So")));
+        CHECK(prompt_of(BEGUN("So")) - prompt_of(BEGUN("S")) == 1);
+        for (size_t i = 0; i < COUNT_OF(bad); i++) {
+            json_t *a = ask(CHAT, bad[i][0], 400);
+            if (!strstr(text_at(a, "error.message"), bad[i][1]))
+                check_fail(__FILE__, __LINE__, "%s: %s", bad[i][0], text_at(a, "error.message"));
+            json_decref(a);
+        }
+    }
+    SERVE("-m", vocab_file_harmony(), "--engine", "scripted", "--script-file",
+          serve_file("answers", "{\"marks\":true,\"answer\":\"abcd<|return|>\"}\n"));
+    json_t *a = ask(CHAT, "{" BEGUN("So") GOES_ON "}", 200);
+    CHECK_STR(text_at(a, "choices.0.message.content"), "abcd");
+    CHECK(!text_at(a, "choices.0.message.reasoning_content"));
+    json_decref(a);
+}
+
 /* Their answers have no place for tags of thinking. */
 TEST(one_value_and_a_model_that_does_not_think_are_left_alone)
 {

@@ -57,7 +57,7 @@ struct api_model {
 
 enum api_choice { API_AUTO, API_NONE, API_REQUIRED, API_NAMED }; /* tool_choice */
 
-enum { API_MESSAGES = 4096, API_TOOLS = 128, API_CALLS = 16, API_CALL_ID = 30, API_NAME = 64 };
+enum { API_MESSAGES = 4096, API_TOOLS = 128, API_CALLS = 16, API_CALL_ID = 30, API_NAME = 64, API_CHOICES = 128 };
 
 /* The calls that the server itself made lately, as the model wrote them: a client sends them back as JSON, and written
  * anew they might differ by a blank, so that the pages of all that follows would not be found.  NULL: not known. */
@@ -69,17 +69,18 @@ struct api_memory {
 struct api_ask {
     json_t *root;      /* texts point into it */
     enum api_kind kind;
-    bool plain;        /* the prompt is a text, or ids, and no messages */
+    bool plain;        /* prompts are texts, or ids, and no messages */
     bool made;         /* root is what was made of the client's request, in other words than the client's */
     const char *load;  /* of Ollama's: nothing is asked, but that the model be loaded: "load", or "unload"; else NULL */
     bool fills;        /* where max_tokens is 0: all that the context leaves */
     bool stream, usage; /* usage: at a stream's end */
     struct msg *msgs;
     int n_msgs;
-    int32_t *ids;      /* a completion's prompt, where it came as ids; NULL: prompt is a text */
-    int n_ids;
-    const char *prompt;
-    size_t n_prompt;
+    json_t *prompts;   /* of a completion: a list of texts, or of lists of ids; else NULL */
+    int n;             /* answers to each prompt; API_CHOICES to all together, at most */
+    bool goes_on;      /* the last message is an answer that the client began */
+    bool repeats;      /* a completion's prompt stands before its answer ... */
+    bool scores;       /* ... and nothing else is wanted: max_tokens is 0 */
     struct sampling sampling;
     bool seeded;       /* the client named the seed */
     struct kern_bias bias[ENGINE_MAX_BIAS];
@@ -172,6 +173,9 @@ void api_put_ollama_error(const struct api_error *e, struct buf *out); /* {"erro
 int api_check_model(const json_t *name, enum api_kind kind, const struct api_model *m, struct api_error *e);
 /* The same: what is wrong with the request that was made of the client's, in the words of the client's. */
 void api_own_words(const struct api_ask *a, struct api_error *e);
+/* api_begun.c: whether the last message is to be gone on with (a->goes_on); once all is read, whether it can be. */
+int api_read_begun(struct api_ask *a, struct api_error *e);
+int api_check_begun(struct api_ask *a, const struct api_model *m, struct api_error *e);
 /* api_harmony.c: tools as types of TypeScript. */
 void api_harmony_tools(const json_t *tools, struct buf *out);
 /* api_schema.c: the schema of one call of these tools (named: of that one), or of response_format, into a->schema;
@@ -227,6 +231,6 @@ size_t api_whole(const char *bytes, size_t n); /* how much of it is not a beginn
 /* v as text, appended; flags are jansson's.  Memory that ran out shows in out->failed. */
 void api_put_json(const json_t *v, size_t flags, struct buf *out);
 
-/* As JSON, a token's: {"token", "logprob", "bytes", "top_logprobs"}. */
-json_t *api_logprob(const struct vocab *v, const struct answer *a, int i);
+/* As JSON, a token's: {"token", "logprob", "bytes", "top_logprobs"}; top (NULL: none): the n likeliest in its place. */
+json_t *api_logprob(const struct vocab *v, int32_t id, float logprob, const struct engine_top *top, int n);
 #endif

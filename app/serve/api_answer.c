@@ -217,12 +217,12 @@ static json_t *token_object(const struct vocab *v, int32_t id, float logprob)
     return json_pack("{s:o, s:f, s:o}", "token", api_text(bytes, n), "logprob", (double)logprob, "bytes", list);
 }
 
-json_t *api_logprob(const struct vocab *v, const struct answer *a, int i)
+json_t *api_logprob(const struct vocab *v, int32_t id, float logprob, const struct engine_top *top, int n)
 {
-    json_t *o = token_object(v, a->token[i].id, a->token[i].logprob), *top = json_array();
-    for (int k = 0; k < a->top_n && a->top && a->top[i].id[k] >= 0; k++)
-        json_array_append_new(top, token_object(v, a->top[i].id[k], a->top[i].logprob[k]));
-    json_object_set_new(o, "top_logprobs", top);
+    json_t *o = token_object(v, id, logprob), *list = json_array();
+    for (int k = 0; k < n && top && top->id[k] >= 0; k++)
+        json_array_append_new(list, token_object(v, top->id[k], top->logprob[k]));
+    json_object_set_new(o, "top_logprobs", list);
     return o;
 }
 

@@ -203,11 +203,11 @@ static int read_message(struct reading *r, const json_t *m, size_t i)
     return read_content(r, json_object_get(m, "content"), where);
 }
 
-static int read_turns(struct reading *r, const json_t *body)
+/* begun: the last turn is the assistant's, who is to go on with it. */
+static int read_turns(struct reading *r, const json_t *body, bool *begun)
 {
     const json_t *messages = json_object_get(body, "messages"), *system = json_object_get(body, "system"), *m;
     const size_t n = json_array_size(messages);
-    char where[64];
     size_t i;
     if (n == 0 || n > API_MESSAGES)
         return api_fail(r->e, 400, "invalid_value", "messages", "messages is to be a list of 1 to %d messages",
@@ -218,18 +218,15 @@ static int read_turns(struct reading *r, const json_t *body)
         return -1;
     json_array_foreach(messages, i, m)
         if (read_message(r, m, i)) return -1;
-    snprintf(where, sizeof where, "messages[%zu].role", n - 1);
-    if (r->role == ASSISTANT)
-        return api_fail(r->e, 400, "unsupported_value", where, "%s: an answer that was begun is not gone on with here; "
-                        "the last message is to be the user's", where);
+    *begun = r->role == ASSISTANT;
     end_turn(r);
     return 0;
 }
 
-static json_t *messages_of(const json_t *body, struct api_error *e)
+static json_t *messages_of(const json_t *body, bool *begun, struct api_error *e)
 {
     struct reading r = {.out = json_array(), .ids = json_object(), .calls = json_array(), .e = e};
-    int bad = read_turns(&r, body);
+    int bad = read_turns(&r, body, begun);
     if (!bad && (r.text.failed || r.thought.failed))
         bad = api_fail(e, 500, "no_memory", NULL, "no memory for the messages");
     json_decref(r.ids);
@@ -426,10 +423,12 @@ static int copy_fields(const json_t *body, bool counts, json_t *out, struct api_
 json_t *api_from_messages(const json_t *body, bool counts, const struct api_model *m, struct api_error *e)
 {
     json_t *out = json_object(), *messages;
+    bool begun = false;
     if (!copy_fields(body, counts, out, e) && !put_thinking(body, m, out, e) && !put_config(body, m, out, e) &&
         !put_stops(body, m, out, e) && !put_tools(body, out, e) && !put_choice(body, out, e) &&
-        (messages = messages_of(body, e))) {
-        if (json_object_set_new(out, "messages", messages) == 0) return out;
+        (messages = messages_of(body, &begun, e))) {
+        if (!begun || json_object_set_new(out, "continue_final_message", json_true()) == 0)
+            if (json_object_set_new(out, "messages", messages) == 0) return out;
         api_fail(e, 500, "no_memory", NULL, "no memory for the messages");
     }
     json_decref(out);

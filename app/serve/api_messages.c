@@ -406,6 +406,29 @@ static int put_result(struct api_ask *a, const struct api_model *m, const json_t
 
 /* ---------------------------------------------------------------- all of them */
 
+/* Before an answer that was begun: what was thought, or that nothing was, as the templates of models that think have an
+ * answer that is the last.  (Harmony's is on a channel of its own.) */
+static int put_begun_thought(struct api_ask *a, const struct api_model *m, const json_t *msg, size_t i,
+                             struct api_error *e)
+{
+    struct form_text thought;
+    struct thinking own = {0};
+    struct buf text = {0};
+    if (read_thought(a, m, msg, i, &thought, e)) return -1;
+    int bad = put_content(json_object_get(msg, "content"), i, true, &text, e);
+    if (text.data) thinking_follow(&own, text.data, text.len);
+    buf_free(&text);
+    if (bad) return -1;
+    if (own.part == THINKING_INSIDE)
+        return api_fail(e, 400, "unsupported_value", "messages", "messages[%zu]: a thought that was begun is not gone "
+                        "on with here; an answer behind it is", i);
+    if (own.part == THINKING_BEHIND || !m->thinks || m->calls == FORM_CALLS_HARMONY) return 0;
+    buf_puts(&a->texts, THINKING_OPEN);
+    buf_put(&a->texts, thought.text, thought.len);
+    buf_puts(&a->texts, THINKING_CLOSE);
+    return 0;
+}
+
 static int put_message(struct api_ask *a, const struct api_model *m, const struct api_memory *memory,
                        const json_t *messages, size_t i, struct api_error *e)
 {
@@ -419,9 +442,15 @@ static int put_message(struct api_ask *a, const struct api_model *m, const struc
         return api_fail(e, 400, "invalid_value", where, "%s is to be system, developer, user, assistant or tool",
                         where);
     if (role_is[k] == ROLE_TOOL) return put_result(a, m, messages, i, e);
+    const bool begun = a->goes_on && i + 1 == json_array_size(messages);
+    if (begun && json_array_size(calls) > 0)
+        return api_fail(e, 400, "invalid_value", where, "messages[%zu]: a call cannot be gone on with", i);
     if (role_is[k] == ROLE_ASSISTANT && json_array_size(calls) > 0) return put_calls(a, m, memory, messages, i, e);
+    if (begun && put_begun_thought(a, m, msg, i, e)) return -1;
     if (put_content(json_object_get(msg, "content"), i, role_is[k] == ROLE_ASSISTANT, &a->texts, e)) return -1;
-    push(a, composed(a, role_is[k], from));
+    struct msg made = composed(a, role_is[k], from);
+    made.begun = begun;
+    push(a, made);
     return 0;
 }
 

@@ -131,6 +131,12 @@ static int put_message(struct reading *r, const json_t *m, size_t i)
     return strcmp(role, "tool") == 0 ? put_result(r, m, to, i) : 0;
 }
 
+/* An answer, which the model goes on with where it is the last message. */
+static bool is_own(const json_t *m)
+{
+    return strcmp(api_text_in(m, "role"), "assistant") == 0 && !json_object_get(m, "tool_calls");
+}
+
 static int put_messages(struct api_ask *a, json_t *out, struct api_error *e)
 {
     const json_t *messages = json_object_get(a->root, "messages"), *m;
@@ -147,6 +153,8 @@ static int put_messages(struct api_ask *a, json_t *out, struct api_error *e)
         bad = bad || put_message(&r, m, i);
         if (bad) break;
     }
+    if (!bad && is_own(json_array_get(r.out, json_array_size(r.out) - 1)) && !a->load)
+        bad = json_object_set_new(out, "continue_final_message", json_true()) ? no_memory(e) : 0;
     json_decref(r.ids);
     json_decref(r.open);
     return bad;

@@ -185,11 +185,12 @@ static int read_logprobs(struct api_ask *a, struct api_error *e)
 
 static int read_lengths(struct api_ask *a, struct api_error *e)
 {
-    int older = 0;
-    if (read_int(a->root, "max_tokens", 1, 1 << 27, &older, e) ||
+    int older = -1;
+    if (read_int(a->root, "max_tokens", a->repeats ? 0 : 1, 1 << 27, &older, e) ||
         read_int(a->root, "max_completion_tokens", 1, 1 << 27, &a->max_tokens, e))
         return -1;
-    if (older && a->max_tokens && older != a->max_tokens)
+    a->scores = older == 0;
+    if (older > 0 && a->max_tokens && older != a->max_tokens)
         return api_fail(e, 400, "invalid_value", "max_tokens", "max_tokens and max_completion_tokens say different "
                         "numbers");
     a->max_tokens = MAX(a->max_tokens, older);
@@ -209,37 +210,57 @@ static int read_stream(struct api_ask *a, struct api_error *e)
 
 /* ---------------------------------------------------------------- completions */
 
-static int read_ids(struct api_ask *a, const json_t *list, int vocab, struct api_error *e)
+static int check_ids(const json_t *list, int vocab, const char *where, struct api_error *e)
 {
     const json_t *v;
-    size_t i, n = json_array_size(list);
-    a->ids = n > 0 && n < (1u << 27) ? calloc(n, sizeof *a->ids) : NULL;
-    if (!a->ids) return api_fail(e, 400, "invalid_value", "prompt", "prompt is empty, or too long to be held");
-    json_array_foreach(list, i, v) {
+    size_t i;
+    json_array_foreach(list, i, v)
         if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) >= vocab)
-            return api_fail(e, 400, "invalid_value", "prompt", "prompt[%zu] is no token id from 0 to %d", i, vocab - 1);
-        a->ids[a->n_ids++] = (int32_t)json_integer_value(v);
-    }
+            return api_fail(e, 400, "invalid_value", where, "%s[%zu] is no token id from 0 to %d", where, i, vocab - 1);
     return 0;
 }
 
-static int read_prompt(struct api_ask *a, const struct api_model *m, struct api_error *e)
+static int check_prompt(const json_t *p, const char *where, int vocab, struct api_error *e)
 {
-    const json_t *p = json_object_get(a->root, "prompt");
-    if (json_is_array(p) && json_array_size(p) == 1 && !json_is_integer(json_array_get(p, 0))) p = json_array_get(p, 0);
-    if (json_is_array(p) && json_is_integer(json_array_get(p, 0))) return read_ids(a, p, vocab_size(m->vocab), e);
-    if (!json_is_string(p))
-        return api_fail(e, 400, "invalid_type", "prompt", "prompt is to be a text, or a list of token ids; one a "
-                        "request");
-    a->prompt = json_string_value(p);
-    a->n_prompt = json_string_length(p);
-    return 0;
+    if (json_is_array(p) && json_array_size(p) > 0) return check_ids(p, vocab, where, e);
+    if (json_is_string(p)) return 0;
+    return api_fail(e, 400, "invalid_type", where, "%s is to be a text, a list of token ids, or a list of such prompts",
+                    where);
+}
+
+static int read_prompts(struct api_ask *a, const struct api_model *m, struct api_error *e)
+{
+    json_t *p = json_object_get(a->root, "prompt"), *one;
+    const bool list = json_is_array(p) && json_array_size(p) > 0 && !json_is_integer(json_array_get(p, 0));
+    char where[32] = "prompt";
+    size_t i;
+    a->prompts = list ? json_incref(p) : json_pack("[O]", p ? p : json_null());
+    json_array_foreach(a->prompts, i, one) {
+        if (list) snprintf(where, sizeof where, "prompt[%zu]", i);
+        if (check_prompt(one, where, vocab_size(m->vocab), e)) return -1;
+    }
+    if (!a->prompts) return api_fail(e, 500, "no_memory", NULL, "no memory for the request");
+    if (json_array_size(a->prompts) * (size_t)a->n <= API_CHOICES) return 0;
+    return api_fail(e, 400, "invalid_value", "prompt", "%zu prompts with n of %d are more than %d answers, the most to "
+                    "one request", json_array_size(a->prompts), a->n, API_CHOICES);
+}
+
+/* How many answers, and whether prompts are repeated. */
+static int read_choices(struct api_ask *a, struct api_error *e)
+{
+    int best = 0;
+    a->n = 1;
+    if (read_int(a->root, "n", 1, API_CHOICES, &a->n, e) || read_int(a->root, "best_of", 1, API_CHOICES, &best, e) ||
+        api_read_bool(a->root, "echo", &a->repeats, e))
+        return -1;
+    if (best == 0 || best == a->n) return 0;
+    return api_fail(e, 400, "unsupported_value", "best_of", "best_of: only as many as n are made here; leave it out");
 }
 
 /* ---------------------------------------------------------------- fields */
 
 enum { CHAT = 1, COMPLETION = 2, BOTH = CHAT | COMPLETION };
-enum { READ, PASSED, ONE, OFF }; /* read; passed over; only as 1; only as false, null or empty */
+enum { READ, PASSED, OFF }; /* read; passed over; only as false, null or empty */
 
 static const struct field {
     const char *name;
@@ -252,11 +273,12 @@ static const struct field {
     {"seed", BOTH, READ}, {"stop", BOTH, READ},
     {"max_tokens", BOTH, READ}, {"max_completion_tokens", CHAT, READ}, {"logprobs", BOTH, READ},
     {"top_logprobs", CHAT, READ}, {"tools", CHAT, READ}, {"tool_choice", CHAT, READ}, {"response_format", CHAT, READ},
-    {"n", BOTH, ONE}, {"best_of", COMPLETION, ONE}, {"echo", COMPLETION, OFF}, {"suffix", COMPLETION, OFF},
+    {"n", BOTH, READ}, {"best_of", COMPLETION, READ}, {"echo", COMPLETION, READ}, {"suffix", COMPLETION, OFF},
     {"user", BOTH, PASSED}, {"metadata", BOTH, PASSED}, {"store", BOTH, PASSED}, {"service_tier", BOTH, PASSED},
     {"safety_identifier", BOTH, PASSED}, {"prompt_cache_key", BOTH, PASSED}, {"prompt_cache_retention", BOTH, PASSED},
     {"parallel_tool_calls", CHAT, READ}, {"reasoning_effort", CHAT, READ}, {"chat_template_kwargs", CHAT, READ},
     {"enable_thinking", CHAT, READ}, {"thinking_token_budget", CHAT, READ}, {"thinking_budget", CHAT, READ},
+    {"continue_final_message", CHAT, READ}, {"add_generation_prompt", CHAT, READ},
 };
 
 static const struct field *field_of(const char *name, bool plain)
@@ -278,9 +300,8 @@ static int check_fields(const struct api_ask *a, struct api_error *e)
                             "served", key);
         if (!f || !api_is_given(v)) continue;
         bool off = json_is_false(v) || (json_is_string(v) && json_string_length(v) == 0);
-        if ((f->how == ONE && !(json_is_integer(v) && json_integer_value(v) == 1)) || (f->how == OFF && !off))
-            return api_fail(e, 400, "unsupported_value", key, "%s: only %s is served; leave it out", key,
-                            f->how == ONE ? "1" : "false");
+        if (f->how == OFF && !off)
+            return api_fail(e, 400, "unsupported_value", key, "%s is not served here; leave it out", key);
     }
     return 0;
 }
@@ -338,12 +359,14 @@ int api_read(struct api_ask *a, enum api_kind kind, const char *body, size_t n, 
     *a = (struct api_ask){.kind = kind, .plain = kind == API_COMPLETION, .calls = m->calls};
     a->root = api_read_object(body, n, e);
     if (!a->root || translate(a, m, e) || check_fields(a, e) ||
-        api_check_model(json_object_get(a->root, "model"), kind, m, e) || read_stream(a, e) || read_lengths(a, e) ||
+        api_check_model(json_object_get(a->root, "model"), kind, m, e) || read_stream(a, e) || read_choices(a, e) ||
+        read_lengths(a, e) ||
         read_sampling(a, m, e) || api_read_thinking(a, m, e) || read_stop(a, m, e) || read_logprobs(a, e))
         return -1;
     if (a->load) return 0;
-    if (a->plain) return read_prompt(a, m, e);
-    return api_read_messages(a, m, memory, e) || read_format(a, e) ? -1 : 0;
+    if (a->plain) return read_prompts(a, m, e);
+    return api_read_begun(a, e) || api_read_messages(a, m, memory, e) || read_format(a, e) ||
+                   api_check_begun(a, m, e) ? -1 : 0;
 }
 
 void api_free(struct api_ask *a)
@@ -353,7 +376,7 @@ void api_free(struct api_ask *a)
     json_decref(a->names);
     json_decref(a->echo);
     free(a->msgs);
-    free(a->ids);
+    json_decref(a->prompts);
     buf_free(&a->schema);
     buf_free(&a->texts);
     *a = (struct api_ask){0};

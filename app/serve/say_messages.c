@@ -166,5 +166,7 @@ static void failed(struct job *j, const struct api_error *e)
     buf_puts(&j->out, "\n\n");
 }
 
-const struct serve_voice serve_messages = {"messages", "msg_", "toolu_", whole, begin, more, end, failed,
-                                           SERVE_EVENTS, serve_put_comment};
+const struct serve_voice serve_messages = {
+    .what = "messages", .name = "msg_", .call = "toolu_", .whole = whole, .begin = begin, .more = more, .end = end,
+    .failed = failed, .type = SERVE_EVENTS, .alive = serve_put_comment,
+};

@@ -150,7 +150,8 @@ static void alive(struct job *j, int read)
 }
 
 #define LINES "application/x-ndjson"
-const struct serve_voice serve_ollama_chat = {"api/chat", "chat_", "call_", whole, begin, more, end, failed, LINES,
-                                              alive};
-const struct serve_voice serve_ollama_generate = {"api/generate", "gen_", "call_", whole, begin, more, end, failed,
-                                                  LINES, alive};
+#define SPOKEN                                                                                                        \
+    .call = "call_", .whole = whole, .begin = begin, .more = more, .end = end, .failed = failed, .type = LINES,        \
+    .alive = alive
+const struct serve_voice serve_ollama_chat = {.what = "api/chat", .name = "chat_", SPOKEN};
+const struct serve_voice serve_ollama_generate = {.what = "api/generate", .name = "gen_", SPOKEN};

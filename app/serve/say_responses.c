@@ -252,5 +252,7 @@ static void failed(struct job *j, const struct api_error *e)
     put_response(j, "response.failed", o);
 }
 
-const struct serve_voice serve_responses = {"response", "resp_", "call_", whole, begin, more, end, failed,
-                                            SERVE_EVENTS, serve_put_comment};
+const struct serve_voice serve_responses = {
+    .what = "response", .name = "resp_", .call = "call_", .whole = whole, .begin = begin, .more = more, .end = end,
+    .failed = failed, .type = SERVE_EVENTS, .alive = serve_put_comment,
+};

@@ -1,9 +1,7 @@
-/* serve_ask.c - from a whole HTTP request to a request of the engine, or to a refusal. */
-#include "app/progress.h"
+/* serve_ask.c - who may ask, what is asked for, and how it is refused. */
 #include "app/say.h"
 #include "app/serve/serve_impl.h"
 #include <strings.h>
-#include <time.h>
 
 static const char type_json[] = "application/json";
 
@@ -128,305 +126,12 @@ static int check_body(const struct serve *s, const struct http_call *c, struct a
     return api_fail(e, 415, "unsupported_media_type", NULL, "Content-Type is to be application/json");
 }
 
-/* ---------------------------------------------------------------- the engine's request */
-
-static int busy(const struct serve *s, struct api_error *e)
-{
-    struct engine_snapshot now;
-    s->a->ops->snapshot(s->a->engine, &now);
-    return api_fail(e, 429, "server_busy", NULL, "The server is busy: %lld requests run and %lld wait; try again later",
-                    (long long)now.running, (long long)now.waiting);
-}
-
-static int never_fits(const struct serve *s, int n_prompt, int max_tokens, struct api_error *e)
-{
-    struct engine_snapshot now;
-    s->a->ops->snapshot(s->a->engine, &now);
-    const int ctx = s->a->info->ctx, pool = (int)MIN(now.pool_tokens, (uint64_t)INT32_MAX);
-    const bool budget = (int64_t)n_prompt + max_tokens <= ctx;
-    const int most = budget ? MIN(pool, ctx) : ctx;
-    api_fail(e, 400, budget ? "exceeds_memory_budget" : "context_length_exceeded", "messages",
-             "This model's maximum context length is %d tokens%s. However, you requested %lld tokens (%d in the "
-             "messages, %d in the completion). Please reduce the length of the messages or completion. "
-             "(context_length_exceeded)", most,
-             budget ? " in the memory of this server" : "", (long long)n_prompt + max_tokens, n_prompt, max_tokens);
-    e->n_prompt = n_prompt;
-    e->n_answer = max_tokens;
-    e->n_ctx = most;
-    return -1;
-}
-
-int serve_refusal(const struct serve *s, int code, int n_prompt, int max_tokens, const struct err *err,
-                  struct api_error *e)
-{
-    switch (code) {
-    case ENGINE_NEVER_FITS: return never_fits(s, n_prompt, max_tokens, e);
-    case ENGINE_NO_MEMORY: if (s->active == 0) return never_fits(s, n_prompt, max_tokens, e); /* fall through */
-    case ENGINE_QUEUE_FULL:
-    case ENGINE_NOT_NOW: return busy(s, e);
-    case ENGINE_BAD_REQUEST: return api_fail(e, 400, "invalid_value", NULL, "%s", err->text);
-    default: return api_fail(e, 500, "engine_failed", NULL, "%s", err->text);
-    }
-}
-
-/* A completion's text as ids: nothing in it is a control token. */
-static int encode_prompt(struct serve *s, struct api_ask *ask, struct api_error *e)
-{
-    const struct vocab *v = s->model.vocab;
-    struct ids ids = {0};
-    struct err err = {0};
-    if (vocab_adds_bos(v) && vocab_bos(v) >= 0) ids_put(&ids, vocab_bos(v));
-    int rc = vocab_encode(v, NULL, ask->prompt, ask->n_prompt, 0, &ids, &err);
-    if (rc || ids.failed || ids.n == 0 || ids.n > INT32_MAX) {
-        ids_free(&ids);
-        return api_fail(e, rc ? 400 : ids.failed ? 500 : 400, "invalid_value", "prompt", "prompt: %s", rc ? err.text :
-                        "there is nothing in it, or no memory for it");
-    }
-    ask->ids = ids.id;
-    ask->n_ids = (int)ids.n;
-    return 0;
-}
-
-static int count_prompt(struct serve *s, const struct api_ask *ask, int *n, struct api_error *e)
-{
-    struct engine_count count = {0};
-    struct err err = {0};
-    *n = ask->n_ids;
-    if (ask->ids) return 0;
-    if (s->a->ops->count_tokens(s->a->engine, ask->msgs, ask->n_msgs, &count, &err) == 0) {
-        *n = count.tokens;
-        return 0;
-    }
-    return api_fail(e, 400, "invalid_value", "messages", "%s", err.text);
-}
-
-static int submit(struct serve *s, struct job *j, struct api_ask *ask, struct api_error *e)
-{
-    struct request_grammar g = {.schema = ask->schema.data, .n_schema = ask->schema.len, .blanks = !s->model.embedded,
-                                .whole = ask->whole};
-    struct err err = {0};
-    const bool own = ask->calls == FORM_CALLS_OWN;
-    const bool no_grammar = ask->calls == FORM_CALLS_HARMONY; /* the engine says so to whom asked for one */
-    if (own && (!ask->whole || j->whole_call)) { /* families with forms of their own write a call bare */
-        g.open = API_CALL_OPEN;
-        g.close = "</tool_call>";
-    }
-    if (!ask->whole) {
-        g.free_open = "<think>";
-        g.free_close = "</think>";
-    }
-    struct request r = {
-        .msgs = ask->msgs, .n_msgs = ask->n_msgs, .ids = ask->ids, .n_ids = ask->n_ids, .agent = j->agent,
-        .max_tokens = j->max_tokens, .sampling = ask->sampling, .stop = ask->stop, .n_stop = ask->n_stop,
-        .top_n = ask->top_n, .no_logprobs = !ask->logprobs,
-        .thinking = ask->whole || ask->plain ? THINKING_FREE : ask->thinking,
-        .grammar = ask->schema.len > 0 && (own || ask->whole || (no_grammar && ask->strict)) ? &g : NULL,
-    };
-    int code = s->a->ops->submit(s->a->engine, &r, &j->id, &err);
-    /* Parameters that no grammar can hold a call to: where nobody asked for that, the call is only hoped for. */
-    if (code == ENGINE_BAD_REQUEST && r.grammar && !ask->whole && !ask->strict) {
-        r.grammar = NULL;
-        code = s->a->ops->submit(s->a->engine, &r, &j->id, &err);
-    }
-    if (code) {
-        serve_refusal(s, code, j->n_prompt, j->max_tokens, &err, e);
-        const char *whose = !r.grammar || code != ENGINE_BAD_REQUEST ? NULL : j->tools ? "tools" : "response_format";
-        if (whose) snprintf(e->param, sizeof e->param, "%s", whose);
-        return -1;
-    }
-    j->ans = s->a->ops->answer(s->a->engine, j->id);
-    j->n_prompt = j->ans->n_prompt;
-    return 0;
-}
-
-/* ---------------------------------------------------------------- jobs */
-
-static int take_agent(struct serve *s)
-{
-    int least = 0;
-    for (int i = 1; i < ENGINE_AGENTS; i++)
-        if (s->agent[i] < s->agent[least]) least = i;
-    s->agent[least]++;
-    return least;
-}
-
-static void keep_types(struct job *j, const char *tool, const json_t *parameters)
-{
-    const char *key;
-    json_t *p;
-    json_object_foreach(json_object_get(parameters, "properties"), key, p) {
-        const unsigned types = api_types_of(p, parameters);
-        const char byte = (char)types;
-        if ((types & ~(unsigned)FORM_STRING) == 0) continue;
-        buf_put(&j->types, tool, strlen(tool) + 1);
-        buf_put(&j->types, key, strlen(key) + 1);
-        buf_put(&j->types, &byte, 1);
-    }
-}
-
-static void keep_names(struct job *j, const struct api_ask *ask)
-{
-    const json_t *t;
-    size_t i;
-    json_array_foreach(ask->tools, i, t) {
-        const json_t *f = json_object_get(t, "function");
-        const char *name = json_string_value(json_object_get(f, "name"));
-        buf_put(&j->names, name, strlen(name) + 1);
-        if (forms_in_tags(ask->calls)) keep_types(j, name, json_object_get(f, "parameters"));
-    }
-    for (int k = j->s->model.n_stop; k < ask->n_stop; k++) /* behind the server's own */
-        buf_put(&j->stops, ask->stop[k], strlen(ask->stop[k]) + 1);
-}
-
-static const struct serve_voice *const voice_of[API_KINDS] = {
-    [API_CHAT] = &serve_chat, [API_COMPLETION] = &serve_completion,
-    [API_ANTHROPIC] = &serve_messages, [API_COUNT] = &serve_messages,
-    [API_RESPONSES] = &serve_responses, [API_OLLAMA_CHAT] = &serve_ollama_chat,
-    [API_OLLAMA_GENERATE] = &serve_ollama_generate,
-};
-
-struct job *serve_job(struct serve *s, struct http_call *c)
-{
-    struct job *j = calloc(1, sizeof *j);
-    if (!j) return NULL;
-    *j = (struct job){.s = s, .call = c, .agent = take_agent(s), .created = time(NULL), .start = progress_clock()};
-    j->said = j->start;
-    j->next = s->jobs;
-    if (s->jobs) s->jobs->prev = j;
-    s->jobs = j;
-    http_put_own(c, j);
-    return j;
-}
-
-static struct job *begin(struct serve *s, struct http_call *c, const struct api_ask *ask)
-{
-    struct job *j = serve_job(s, c);
-    if (!j) return NULL;
-    j->kind = ask->kind;
-    j->voice = voice_of[ask->kind];
-    j->plain = ask->plain;
-    j->calls = ask->calls;
-    j->stream = ask->stream;
-    j->usage = ask->usage;
-    j->tools = ask->tools != NULL;
-    j->one_call = ask->one_call;
-    j->logprobs = ask->logprobs;
-    j->whole_call = ask->tools && ask->whole && ask->choice >= API_REQUIRED;
-    j->max_tokens = ask->max_tokens;
-    keep_names(j, ask);
-    if (ask->echo) serve_keep_echo(j, ask);
-    serve_id(s, j->voice->name, j->name, sizeof j->name);
-    return j;
-}
-
-/* Tokens of an answer whose request does not say how many. */
-static int usual_length(const struct serve *s, const struct api_ask *ask, int n_prompt)
-{
-    const int64_t usual = s->a->o->max_tokens > 0 ? s->a->o->max_tokens : SERVE_ANSWER;
-    const int64_t left = (int64_t)s->a->info->ctx - n_prompt;
-    struct engine_snapshot now;
-    if (!ask->fills) return (int)MAX(1, MIN(usual, left));
-    s->a->ops->snapshot(s->a->engine, &now);
-    return (int)MAX(1, MIN(left, (int64_t)now.pool_tokens - n_prompt));
-}
-
-static int start(struct serve *s, struct job *j, struct api_ask *ask, struct api_error *e)
-{
-    if (j->names.failed || j->types.failed || j->stops.failed || j->echo.failed)
-        return api_fail(e, 500, "no_memory", NULL, "no memory for the request");
-    if (ask->plain && !ask->ids && encode_prompt(s, ask, e)) return -1;
-    if (count_prompt(s, ask, &j->n_prompt, e)) return -1;
-    if (j->max_tokens == 0) j->max_tokens = usual_length(s, ask, j->n_prompt);
-    if (!ask->seeded) ask->sampling.seed += s->made; /* else all would draw the same numbers */
-    if (submit(s, j, ask, e)) return -1;
-    s->active++;
-    s->counts.requests++;
-    return 0;
-}
-
-static void complete(struct serve *s, struct http_call *c, enum api_kind kind)
-{
-    struct api_error e = {0};
-    struct api_ask ask = {0};
-    struct api_memory memory = {serve_kept, s};
-    size_t n;
-    const char *body = http_body(c, &n);
-    int bad = api_read(&ask, kind, body, n, &s->model, &memory, &e);
-    http_forget_body(c);
-    if (!bad && ask.load) {
-        serve_say_loaded(s, c, &ask);
-        api_free(&ask);
-        return;
-    }
-    struct job *j = bad ? NULL : begin(s, c, &ask);
-    if (!bad && !j) bad = api_fail(&e, 500, "no_memory", NULL, "no memory for the request");
-    if (!bad) bad = start(s, j, &ask, &e);
-    if (bad) api_own_words(&ask, &e);
-    api_free(&ask);
-    if (bad) {
-        serve_refuse(s, c, &e);
-        return;
-    }
-    if (!j->stream) return; /* its client waits */
-    static const struct http_header live[HTTP_HEADERS] = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}};
-    http_stream(c, j->voice->type, live);
-}
-
-/* How long a prompt is, without running it. */
-static void count(struct serve *s, struct http_call *c)
-{
-    struct api_error e = {0};
-    struct api_ask ask = {0};
-    struct buf out = {0};
-    size_t size;
-    int n = 0;
-    const char *body = http_body(c, &size);
-    int bad = api_read(&ask, API_COUNT, body, size, &s->model, &(struct api_memory){serve_kept, s}, &e);
-    http_forget_body(c);
-    if (!bad) bad = count_prompt(s, &ask, &n, &e);
-    api_free(&ask);
-    buf_printf(&out, "{\"input_tokens\":%d}", n);
-    if (!bad && out.failed) bad = api_fail(&e, 500, "no_memory", NULL, "no memory for the answer");
-    if (bad) serve_refuse(s, c, &e);
-    else http_answer(c, 200, type_json, NULL, out.data, out.len);
-    buf_free(&out);
-}
-
-void serve_left(void *self, struct http_call *c)
-{
-    struct serve *s = self;
-    struct job *j = http_own(c);
-    if (j && j->vectors) serve_vectors_left(j);
-    if (!j || !j->ans) return;
-    s->a->ops->cancel(s->a->engine, j->id);
-    serve_forget(j);
-}
-
-void serve_gone(void *self, struct http_call *c)
-{
-    struct serve *s = self;
-    struct job *j = http_own(c);
-    if (!j) return;
-    serve_left(s, c);
-    s->agent[j->agent]--;
-    if (j->prev) j->prev->next = j->next;
-    else s->jobs = j->next;
-    if (j->next) j->next->prev = j->prev;
-    buf_free(&j->names);
-    buf_free(&j->types);
-    buf_free(&j->stops);
-    buf_free(&j->echo);
-    buf_free(&j->out);
-    if (j->vectors) serve_vectors_free(j);
-    free(j);
-}
-
 /* ---------------------------------------------------------------- routes */
 
 enum route { /* those before MODELS have a body */
     CHAT, COMPLETIONS, RESPONSES, MESSAGES, COUNT, OLLAMA_CHAT, GENERATE, SHOW, TOKENIZE, DETOKENIZE,
     EMBEDDINGS, OLLAMA_EMBED, OLLAMA_EMBEDDINGS,
-    MODELS, MODEL, HEALTH, METRICS, TAGS, RUNNING, VERSION, HERE
+    MODELS, MODEL, HEALTH, METRICS, TAGS, RUNNING, VERSION, HERE, TOKENIZER
 };
 
 static const struct {
@@ -439,6 +144,7 @@ static const struct {
     {"GET", "/v1/models/", MODEL}, {"GET", "/health", HEALTH}, {"GET", "/metrics", METRICS},
     {"POST", "/api/chat", OLLAMA_CHAT}, {"POST", "/api/generate", GENERATE}, {"POST", "/api/show", SHOW},
     {"GET", "/api/tags", TAGS}, {"GET", "/api/ps", RUNNING}, {"GET", "/api/version", VERSION}, {"GET", "/", HERE},
+    {"GET", "/tokenizer_info", TOKENIZER},
     {"POST", "/tokenize", TOKENIZE}, {"POST", "/detokenize", DETOKENIZE}, {"POST", "/v1/embeddings", EMBEDDINGS},
     {"POST", "/api/embed", OLLAMA_EMBED}, {"POST", "/api/embeddings", OLLAMA_EMBEDDINGS},
 };
@@ -470,7 +176,8 @@ static int find_route(const struct http_call *c, enum route *out, struct api_err
     }
     return api_fail(e, 404, "not_found", NULL, "%.95s is not here; what is: /v1/chat/completions, /v1/completions, "
                     "/v1/responses, /v1/messages, /v1/embeddings, /v1/models, /api/chat, /api/generate, /api/embed, "
-                    "/api/tags, /api/ps, /api/show, /api/version, /tokenize, /detokenize, /health, /metrics", path);
+                    "/api/tags, /api/ps, /api/show, /api/version, /tokenize, /detokenize, /tokenizer_info, /health, "
+                    "/metrics", path);
 }
 
 void serve_ask(void *self, struct http_call *c)
@@ -483,23 +190,24 @@ void serve_ask(void *self, struct http_call *c)
         return;
     }
     switch (route) {
-    case CHAT: complete(s, c, API_CHAT); break;
-    case COMPLETIONS: complete(s, c, API_COMPLETION); break;
-    case MESSAGES: complete(s, c, API_ANTHROPIC); break;
-    case COUNT: count(s, c); break;
-    case RESPONSES: complete(s, c, API_RESPONSES); break;
+    case CHAT: serve_complete(s, c, API_CHAT); break;
+    case COMPLETIONS: serve_complete(s, c, API_COMPLETION); break;
+    case MESSAGES: serve_complete(s, c, API_ANTHROPIC); break;
+    case COUNT: serve_count(s, c); break;
+    case RESPONSES: serve_complete(s, c, API_RESPONSES); break;
     case MODELS: serve_models(s, c, NULL); break;
     case MODEL: serve_models(s, c, http_path(c) + strlen("/v1/models/")); break;
     case HEALTH: serve_health(s, c); break;
     case METRICS: serve_metrics(s, c); break;
-    case OLLAMA_CHAT: complete(s, c, API_OLLAMA_CHAT); break;
-    case GENERATE: complete(s, c, API_OLLAMA_GENERATE); break;
+    case OLLAMA_CHAT: serve_complete(s, c, API_OLLAMA_CHAT); break;
+    case GENERATE: serve_complete(s, c, API_OLLAMA_GENERATE); break;
     case SHOW: serve_show(s, c); break;
     case TAGS: serve_tags(s, c); break;
     case RUNNING: serve_running(s, c); break;
     case VERSION: serve_ollama_version(c); break;
     case HERE: serve_ollama_here(c); break;
     case TOKENIZE: serve_tokenize(s, c); break;
+    case TOKENIZER: serve_tokenizer(s, c); break;
     case DETOKENIZE: serve_detokenize(s, c); break;
     case EMBEDDINGS: serve_vectors(s, c, VECTORS_OPENAI); break;
     case OLLAMA_EMBED: serve_vectors(s, c, VECTORS_EMBED); break;

@@ -39,8 +39,8 @@ void serve_help(struct buf *out)
              "tool_choice, logprobs and response_format (responses: text.format, no logprobs); /v1/embeddings;\n"
              "/v1/messages and /v1/messages/count_tokens for Anthropic's clients; /api/chat, /api/generate,\n"
              "/api/embed, /api/embeddings, /api/show and GET /api/tags, /api/ps, /api/version for Ollama's;\n"
-             "/tokenize, /detokenize; GET /v1/models, /health, /metrics (Prometheus, with vLLM's names).  What is\n"
-             "not known is refused by its name.\n"
+             "/tokenize, /detokenize; GET /v1/models, /tokenizer_info, /health, /metrics (Prometheus, with vLLM's\n"
+             "names).  What is not known is refused by its name.\n"
              "\n");
     buf_printf(out,
                "A request is admitted only if it can finish, or waits, or is refused: 400 context_length_exceeded (it\n"
@@ -196,6 +196,7 @@ static void look_at_jobs(struct serve *s)
     for (struct job *j = s->jobs, *next; j; j = next) {
         next = j->next;
         if (j->vectors) serve_vectors_look(j);
+        if (j->ask) serve_go_on(j);
         if (!j->ans) continue;
         size_t len = atomic_load_explicit(&j->ans->text_len, memory_order_acquire);
         if (j->begun == 0 && atomic_load(&j->ans->n_prefilled) > 0) j->begun = MAX(j->start, s->passed);
@@ -211,8 +212,11 @@ static void look_at_jobs(struct serve *s)
 /* Requests that a failing engine left without an end: each is told. */
 static void end_all(struct serve *s)
 {
+    struct api_error over;
+    serve_shutting_down(&over);
     for (struct job *j = s->jobs; j; j = j->next) {
         if (j->vectors) serve_vectors_cancel(j);
+        if (j->ask) serve_fail(j, &over); /* more of it was to come */
         if (j->ans && !serve_ended(j)) s->a->ops->cancel(s->a->engine, j->id);
     }
     look_at_jobs(s);

@@ -1,5 +1,5 @@
-/* serve_file.c - what Ollama's clients ask of a model's file, and of the server itself: GET /api/tags, /api/ps,
- * /api/version and /, POST /api/show; and which paths of Ollama's are not served.
+/* serve_file.c - what clients ask of a model's file, and of the server itself: Ollama's GET /api/tags, /api/ps,
+ * /api/version and /, POST /api/show, and which of Ollama's paths are not served; vLLM's GET /tokenizer_info.
  *
  * The file's header is read once, before anybody can ask.  A template is told as it stands in the file: prompts are
  * written by what was recognised in it (template.h), and it is never executed. */
@@ -159,6 +159,22 @@ void serve_show(struct serve *s, struct http_call *c)
                                         "parameters", parameters, "template", s->file.template, "details",
                                         details_of(s), "model_info", s->file.keys, "capabilities", can, "modified_at",
                                         day_of(s->file.written)));
+}
+
+/* As vLLM tells of a tokenizer, for clients that cut texts into tokens here (lm-eval's tokenizer_backend=remote). */
+void serve_tokenizer(struct serve *s, struct http_call *c)
+{
+    const struct vocab *v = s->model.vocab;
+    const int32_t id[] = {vocab_bos(v), vocab_eos(v)};
+    json_t *o = json_pack("{s:s, s:b, s:i, s:O}", "tokenizer_class", vocab_kind(v) == VOCAB_SPM ? "spm" : "bpe",
+                          "add_bos_token", vocab_adds_bos(v), "model_max_length", s->a->info->ctx, "chat_template",
+                          s->file.template);
+    for (size_t i = 0; i < COUNT_OF(id); i++) {
+        const char *text = "";
+        const size_t n = id[i] >= 0 ? vocab_spelling(v, id[i], &text) : 0;
+        json_object_set_new(o, i ? "eos_token" : "bos_token", n > 0 ? api_text(text, n) : json_null());
+    }
+    serve_answer_json(c, 200, o);
 }
 
 /* ---------------------------------------------------------------- the server */

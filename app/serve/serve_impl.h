@@ -15,6 +15,7 @@ enum {
     SERVE_BODIES = 4,         /* times the longest, of all bodies together */
     SERVE_ECHO = 32 << 10,    /* bytes that a response repeats of its request, at most: they are held till then */
     SERVE_PIECE = 4096,       /* bytes of an answer's text in one event */
+    SERVE_TOGETHER = 16,      /* of the many that one request may ask for the engine has so many at once, at most */
     SERVE_KEPT = 256, SERVE_KEPT_TEXT = 4096 /* calls, and bytes of one at most */
 };
 
@@ -67,11 +68,14 @@ struct serve {
     } file;
 };
 
-/* One request that the engine was given, or some, for a batch of vectors. */
+/* One answer that the engine is asked for (or some, for a batch of vectors).  Where a request wants several, the first
+ * is the lead of the others: what its client is told goes through the lead, and what all of them share lies there. */
 struct job {
     struct serve *s;
     struct http_call *call;
     struct job *prev, *next;
+    struct job *lead, *peer; /* itself, where it is alone; the next of the same request, in their order */
+    int index;               /* which of these it is */
     enum api_kind kind;
     const struct serve_voice *voice; /* of that kind */
     bool plain;              /* its answer is text alone: no thinking, no calls */
@@ -81,6 +85,8 @@ struct job {
     struct buf types;        /* of calls in tags: tool, NUL, parameter, NUL, types; strings are left out */
     struct buf stops;        /* texts that the client named to end the answer, each with its NUL */
     struct buf echo;         /* JSON: what a response repeats of its request */
+    struct buf prompt;       /* its text, where the answer repeats it */
+    size_t cut;              /* so many bytes less than its tokens': a blank that the vocabulary puts in front */
     int id, agent;           /* in the engine */
     const struct answer *ans; /* NULL: the engine has it no more */
     int n_prompt, max_tokens;
@@ -89,28 +95,46 @@ struct job {
     double start, first, said; /* first: 0 until there was a token */
     double begun, ended;       /* the pass began that read of its prompt first; its end was seen */
     /* of a stream: what was written already */
-    bool head, finished;
+    bool head, told_prompt, finished;
     size_t thinking, content;
     size_t seen;             /* of the answer's text, when the stream was woken last */
     int tokens;
     enum serve_open { OPEN_NONE, OPEN_THINKING, OPEN_CONTENT } open; /* of APIs whose answers are in blocks, or items */
     int blocks, events;      /* that were begun, that were written */
+    /* of a lead */
     struct buf out;
     size_t out_at;
+    struct api_ask *ask;     /* until the engine was given all of it; then NULL, as of others */
+    struct job *turn;        /* of a stream: whose events come next */
+    json_t *choices;         /* of an answer in one piece: a list, null where one is not there yet */
+    int wanted, given, over; /* answers: of the request, that the engine was given, that are told, or given up */
+    int each;                /* of them to one prompt */
+    int prompt_tokens, cached_tokens, answer_tokens; /* of those that are told; each prompt once */
+    bool repeats;            /* prompts stand before their answers */
     struct serve_vectors *vectors; /* NULL: an answer in words is asked for; else of all above call, agent, start, head,
                                       finished and out alone are used */
 };
 
 /* serve_ask.c */
 void serve_ask(void *self, struct http_call *c);
+void serve_refuse(struct serve *s, struct http_call *c, const struct api_error *e);
+void serve_id(struct serve *s, const char *front, char *out, size_t size); /* front and 22 letters and digits */
+
+/* serve_job.c */
+void serve_complete(struct serve *s, struct http_call *c, enum api_kind kind);
+void serve_count(struct serve *s, struct http_call *c); /* how long a prompt is, without running it */
 void serve_left(void *self, struct http_call *c);
 void serve_gone(void *self, struct http_call *c);
-void serve_refuse(struct serve *s, struct http_call *c, const struct api_error *e);
 /* What the engine said to a request, as a client is told it: -1. */
 int serve_refusal(const struct serve *s, int code, int n_prompt, int max_tokens, const struct err *err,
                   struct api_error *e);
 struct job *serve_job(struct serve *s, struct http_call *c); /* of that call, until it is gone; NULL: no memory */
-void serve_id(struct serve *s, const char *front, char *out, size_t size); /* front and 22 letters and digits */
+/* Others wait for the engine: no more of a batch goes before them. */
+bool serve_gives_way(const struct serve *s, int agent);
+/* Of a lead: more of its answers are given to the engine, while there is room.  After a pass. */
+void serve_go_on(struct job *lead);
+void serve_drop(struct job *lead);                            /* what there is of its request is not wanted any more */
+void serve_fail(struct job *lead, const struct api_error *e); /* the same, and its client is told why */
 
 /* serve_parts.c */
 struct serve_parts {
@@ -128,6 +152,7 @@ void serve_look(struct job *j, struct serve_parts *p);       /* as far as it cam
 void serve_read_calls(struct job *j, struct serve_parts *p); /* once it has ended; api_free_calls() is due */
 /* Once an answer: its calls get their ids, by which the client sends them back. */
 void serve_name_calls(struct job *j, struct serve_parts *p);
+int serve_shutting_down(struct api_error *e); /* -1 */
 /* What the engine could not do; 0: it did it. */
 int serve_failure(const struct job *j, const struct serve_parts *p, struct api_error *e);
 json_t *serve_part(const struct serve_parts *p, const struct api_part *part); /* the whole of one as a JSON string */
@@ -150,10 +175,14 @@ struct serve_voice {
     const char *what;  /* "chat", for a person */
     const char *name;  /* what an answer's id begins with */
     const char *call;  /* what a call's does */
-    json_t *(*whole)(struct job *j, const struct serve_parts *p); /* NULL: no memory */
+    json_t *(*whole)(struct job *j, const struct serve_parts *p); /* NULL from here: no memory */
+    /* Instead of whole(), where there may be several: one of them; then, of the lead, the whole. */
+    json_t *(*choice)(struct job *j, const struct serve_parts *p);
+    json_t *(*all)(struct job *lead);
     void (*begin)(struct job *j, const struct serve_parts *p);    /* the head, before there may be any text */
     bool (*more)(struct job *j, const struct serve_parts *p);     /* what is new of the text; false: nothing */
-    void (*end)(struct job *j, const struct serve_parts *p);      /* calls, usage, the end */
+    void (*end)(struct job *j, const struct serve_parts *p);      /* calls, the end */
+    void (*close)(struct job *lead);                              /* behind all ends; NULL: nothing */
     void (*failed)(struct job *j, const struct api_error *e);
     const char *type;                        /* of a stream */
     void (*alive)(struct job *j, int read);  /* it goes on, though nothing is new; read: tokens of its prompt so far */
@@ -173,7 +202,7 @@ void serve_say_loaded(struct serve *s, struct http_call *c, const struct api_ask
 /* serve_say.c */
 long serve_more(void *self, struct http_call *c, char *to, size_t n);
 void serve_say_whole(struct job *j); /* its end has come */
-void serve_forget(struct job *j);    /* the engine may forget it; counted and told on stderr */
+void serve_forget(struct job *j);    /* the engine may forget it; counted, and told on stderr */
 
 /* serve_figures.c */
 void serve_metrics(struct serve *s, struct http_call *c);
@@ -182,12 +211,13 @@ void serve_health(struct serve *s, struct http_call *c);
 void serve_time(struct serve_times *t, double seconds);
 void serve_answer_json(struct http_call *c, int status, json_t *o); /* o is taken */
 
-/* serve_file.c: the model's file as Ollama's clients ask for it */
+/* serve_file.c: the model's file as clients ask for it */
 void serve_file_look(struct serve *s); /* once; what cannot be read is not known then */
 void serve_file_free(struct serve *s);
 void serve_tags(struct serve *s, struct http_call *c);
 void serve_running(struct serve *s, struct http_call *c);
 void serve_show(struct serve *s, struct http_call *c);
+void serve_tokenizer(struct serve *s, struct http_call *c);
 void serve_ollama_version(struct http_call *c);
 void serve_ollama_here(struct http_call *c);
 /* Paths of Ollama's that are not served: -1, and e says why; else 0. */

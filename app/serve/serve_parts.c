@@ -8,7 +8,7 @@ bool serve_ended(const struct job *j)
 
 static bool is_tool(void *self, const char *name)
 {
-    const struct job *j = self;
+    const struct job *j = ((const struct job *)self)->lead;
     for (size_t at = 0; at < j->names.len; at += strlen(j->names.data + at) + 1)
         if (strcmp(j->names.data + at, name) == 0) return true;
     return false;
@@ -16,7 +16,7 @@ static bool is_tool(void *self, const char *name)
 
 static unsigned type_of(void *self, const char *tool, const char *key)
 {
-    const struct job *j = self;
+    const struct job *j = ((const struct job *)self)->lead;
     if (j->types.len == 0) return FORM_STRING;
     for (const char *at = j->types.data, *end = at + j->types.len; at < end;) {
         const char *name = at, *parameter = name + strlen(name) + 1;
@@ -60,13 +60,18 @@ void serve_look(struct job *j, struct serve_parts *p)
     else api_split(p->text, p->n, j->tools, j->calls, p->ended, &p->split);
 }
 
+int serve_shutting_down(struct api_error *e)
+{
+    return api_fail(e, 503, "shutting_down", NULL, "The server is shutting down");
+}
+
 int serve_failure(const struct job *j, const struct serve_parts *p, struct api_error *e)
 {
     switch (p->end) {
     case END_STOP:
     case END_LENGTH: return 0;
     case END_NO_TOKEN: return api_fail(e, 400, "no_token_left", NULL, "logit_bias and schema left no token to choose");
-    case END_CANCELLED: return api_fail(e, 503, "shutting_down", NULL, "The server is shutting down");
+    case END_CANCELLED: return serve_shutting_down(e);
     default: return api_fail(e, 500, "engine_failed", NULL, "%s", j->ans->fault);
     }
 }
@@ -106,7 +111,11 @@ json_t *serve_input(const struct api_call *c)
 json_t *serve_logprobs(const struct job *j, int from, int to)
 {
     json_t *list = json_array();
-    for (int i = from; i < to; i++) json_array_append_new(list, api_logprob(j->s->model.vocab, j->ans, i));
+    for (int i = from; i < to; i++) {
+        const struct engine_token *t = &j->ans->token[i];
+        const struct engine_top *top = j->ans->top ? &j->ans->top[i] : NULL;
+        json_array_append_new(list, api_logprob(j->s->model.vocab, t->id, t->logprob, top, j->ans->top_n));
+    }
     return list;
 }
 

@@ -32,7 +32,7 @@ static void put_text(struct serve *s, const struct api_tokens *t, struct buf *ou
         buf_put(&text, bytes, n);
     }
     json_t *all = text.failed ? NULL : api_text(text.data ? text.data : "", text.len);
-    serve_put_json(json_pack("{s:o}", "content", all), out);
+    serve_put_json(json_pack("{s:O, s:o}", "content", all, "prompt", all), out); /* llama-server's word, and vLLM's */
     buf_free(&text);
 }
 

@@ -12,7 +12,6 @@
 #include <math.h>
 
 enum {
-    TOGETHER = 16,       /* texts of one batch that the engine has at once, at most */
     WHOLE = 64 << 10,    /* bytes of an answer that is written at once, at most: a longer one goes out as it is made */
     UNREAD = 1 << 20     /* bytes of it that its client has not taken yet, beyond which no more is made */
 };
@@ -24,8 +23,8 @@ struct serve_vectors {
     int next, told;      /* texts that the engine was given, whose vectors were written */
     struct ids ids;      /* of all texts */
     size_t *end;         /* (n) of a text's, in ids */
-    int id[TOGETHER];    /* in the engine, of text i at i % TOGETHER */
-    const struct answer *ans[TOGETHER];
+    int id[SERVE_TOGETHER];    /* in the engine, of text i at i % SERVE_TOGETHER */
+    const struct answer *ans[SERVE_TOGETHER];
 };
 
 static struct ids_part { const int32_t *id; int n; } ids_of(const struct serve_vectors *v, int i)
@@ -113,7 +112,7 @@ static int submit(struct job *j, struct api_error *e)
     const struct ids_part ids = ids_of(v, v->next);
     const struct request r = {.ids = ids.id, .n_ids = ids.n, .agent = j->agent, .pool = a->info->pool,
                               .sampling = SAMPLING_GREEDY};
-    const int at = v->next % TOGETHER;
+    const int at = v->next % SERVE_TOGETHER;
     struct err err = {0};
     int code = a->ops->submit(a->engine, &r, &v->id[at], &err);
     if (code) return serve_refusal(j->s, code, ids.n, 0, &err, e);
@@ -128,12 +127,9 @@ static int go_on(struct job *j, struct api_error *e)
 {
     struct serve_vectors *v = j->vectors;
     const struct app *a = j->s->a;
-    const int most = MIN((int)TOGETHER, a->info->max_seqs);
-    struct engine_snapshot now;
+    const int most = MIN((int)SERVE_TOGETHER, a->info->max_seqs);
     while (v->next < v->n && v->next - v->told < most && j->out.len - j->out_at < UNREAD) {
-        a->ops->snapshot(a->engine, &now);
-        const int64_t others = now.waiting - now.agent[j->agent].waiting;
-        if (v->next > v->told && others > 0) return 0;
+        if (v->next > v->told && serve_gives_way(j->s, j->agent)) return 0;
         if (submit(j, e) == 0) continue;
         const bool later = e->status == 429 && (v->next > v->told || (v->told > 0 && j->s->active > 0));
         return later ? 0 : -1;
@@ -145,10 +141,10 @@ static int go_on(struct job *j, struct api_error *e)
 static void forget(struct job *j, int i)
 {
     struct serve_vectors *v = j->vectors;
-    const struct answer *a = v->ans[i % TOGETHER];
+    const struct answer *a = v->ans[i % SERVE_TOGETHER];
     j->s->counts.prompt_tokens += (uint64_t)a->n_prompt;
     j->s->counts.cached_tokens += (uint64_t)a->n_shared;
-    j->s->a->ops->drop(j->s->a->engine, v->id[i % TOGETHER]);
+    j->s->a->ops->drop(j->s->a->engine, v->id[i % SERVE_TOGETHER]);
     j->s->active--;
 }
 
@@ -208,9 +204,9 @@ static void put_head(struct job *j)
 static int put_one(struct job *j, struct api_error *e)
 {
     struct serve_vectors *v = j->vectors;
-    const struct answer *a = v->ans[v->told % TOGETHER];
+    const struct answer *a = v->ans[v->told % SERVE_TOGETHER];
     const enum engine_end how = (enum engine_end)atomic_load(&a->end);
-    if (how == END_CANCELLED) return api_fail(e, 503, "shutting_down", NULL, "The server is shutting down");
+    if (how == END_CANCELLED) return serve_shutting_down(e);
     if (how != END_LENGTH) return api_fail(e, 500, "engine_failed", NULL, "%s", a->fault);
     const double length = length_of(v, a->vector);
     if (!(length > 0))
@@ -265,7 +261,7 @@ void serve_vectors_look(struct job *j)
     struct api_error e = {0};
     int bad = 0;
     if (j->finished) return;
-    while (!bad && v->told < v->next && has_ended(v->ans[v->told % TOGETHER]) && j->out.len - j->out_at < UNREAD)
+    while (!bad && v->told < v->next && has_ended(v->ans[v->told % SERVE_TOGETHER]) && j->out.len - j->out_at < UNREAD)
         bad = put_one(j, &e);
     if (!bad) bad = go_on(j, &e);
     const bool all = !bad && v->told == v->n;
@@ -300,7 +296,7 @@ bool serve_vectors_work(const struct job *j)
 {
     const struct serve_vectors *v = j->vectors;
     for (int i = v->told; i < v->next; i++)
-        if (!has_ended(v->ans[i % TOGETHER])) return true;
+        if (!has_ended(v->ans[i % SERVE_TOGETHER])) return true;
     return false;
 }
 
@@ -308,7 +304,7 @@ void serve_vectors_cancel(struct job *j)
 {
     const struct serve_vectors *v = j->vectors;
     for (int i = v->told; i < v->next; i++)
-        if (!has_ended(v->ans[i % TOGETHER])) j->s->a->ops->cancel(j->s->a->engine, v->id[i % TOGETHER]);
+        if (!has_ended(v->ans[i % SERVE_TOGETHER])) j->s->a->ops->cancel(j->s->a->engine, v->id[i % SERVE_TOGETHER]);
 }
 
 void serve_vectors_left(struct job *j)

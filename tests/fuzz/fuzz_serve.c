@@ -2,18 +2,16 @@
  *
  * covers: app/serve/api_read.c app/serve/api_messages.c app/serve/api_schema.c app/serve/api_answer.c
  *         app/serve/api_anthropic.c app/serve/api_responses.c app/serve/api_json.c app/serve/api_ollama.c
-<<<<<<< HEAD
- *         app/serve/api_small.c app/serve/api_vectors.c
-=======
- *         app/serve/api_small.c app/serve/api_tags.c
->>>>>>> 1e2c87a (The server reads and tells calls in tags, with the types that tools' schemas say)
+ *         app/serve/api_small.c app/serve/api_vectors.c app/serve/api_tags.c app/serve/api_thinking.c
+ *         app/serve/api_begun.c
  *
  * An input: one letter that says what the rest is (c: a chat's body, p: a completion's, r: a response's, m: a
  * message's, n: one whose tokens are to be counted, o and g: a chat's and a prompt's of Ollama's, w: what /api/show is
  * asked, t and d: what /tokenize and /detokenize are, v: a body for vectors of texts, of the API that the second letter
- * says; s: an answer's text), a second of which family's calls.  What must
- * hold: a refusal has a status, a code and a line; messages have texts that can be read to their end; the parts of an
- * answer that comes byte by byte only grow, and end as those of the whole. */
+ * says; s: an answer's text), a second of which family's calls.  What must hold: a refusal has a status, a code and a
+ * line; prompts are texts or ids, no more than their answers may be; messages have texts that can be read to their end,
+ * and none but the last is begun; the parts of an answer that comes byte by byte only grow, and end as those of the
+ * whole. */
 #include "app/serve/api.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -44,12 +42,23 @@ static unsigned sum_of(const char *text, size_t n)
     return sum;
 }
 
+static void read_prompts(const struct api_ask *a)
+{
+    const json_t *p, *id;
+    size_t i, k;
+    must(json_array_size(a->prompts) > 0 && json_array_size(a->prompts) * (size_t)a->n <= API_CHOICES);
+    json_array_foreach(a->prompts, i, p) {
+        must(json_is_string(p) || json_array_size(p) > 0);
+        json_array_foreach(p, k, id) must(json_integer_value(id) >= 0 && json_integer_value(id) < vocab_size(vocab()));
+    }
+}
+
 static void read_body(enum api_kind kind, enum form_calls calls, bool embedded, const char *text, size_t n)
 {
     static const char *const stop[] = {"STOP"};
     struct api_model m = {.id = "m", .calls = calls, .embedded = embedded, .vocab = vocab(),
                           .sampling = SAMPLING_GREEDY, .stop = stop, .n_stop = 1, .ctx = 4096,
-                          .thinks = calls == FORM_CALLS_HARMONY};
+                          .thinks = calls == FORM_CALLS_HARMONY || forms_in_tags(calls)};
     struct api_ask a;
     struct api_error e = {0};
     if (api_read(&a, kind, text, n, &m, NULL, &e)) {
@@ -68,7 +77,11 @@ static void read_body(enum api_kind kind, enum form_calls calls, bool embedded, 
         must(a.plain || a.load || a.n_msgs > 0);
         for (int i = 0; i < a.n_msgs; i++) sum += sum_of(a.msgs[i].text, a.msgs[i].len);
         for (int i = 0; i < a.n_stop; i++) sum += sum_of(a.stop[i], strlen(a.stop[i]));
-        sum += sum_of(a.schema.data, a.schema.len) + sum_of(a.prompt, a.n_prompt);
+        sum += sum_of(a.schema.data, a.schema.len);
+        for (int i = 0; i + 1 < a.n_msgs; i++) must(!a.msgs[i].begun);
+        must(a.goes_on == (a.n_msgs > 0 && a.msgs[a.n_msgs - 1].begun));
+        if (a.plain) read_prompts(&a);
+        must(a.n >= 1 && a.n <= API_CHOICES);
         must(sampling_check(&a.sampling, vocab_size(vocab()), NULL) == 0 && sum + 1 != 0);
     }
     api_free(&a);
