@@ -313,17 +313,23 @@ static int begin_stream(const char *body)
     return fd;
 }
 
-/* Of a hundred long answers two are in the engine, and whoever comes goes before the rest of them. */
+/* Of a hundred answers as many are in the engine as run at once, and the next when one is over; what was asked is held
+ * until the engine has all of it.  Whoever needs more memory than they leave goes before the rest. */
 TEST(others_do_not_wait_for_the_rest_of_a_batch)
 {
     struct buf some = {0};
-    SERVE("--parallel", "2", "--ctx", "512");
-    int fd = begin_stream("{'prompt':'What is a token?','n':100,'max_tokens':300,'seed':1,'temperature':2,"
-                          "'stream':true}");
+    SERVE("--parallel", "4", "--ctx", "512", "--pool", "512");
+    int fd = begin_stream("{'prompt':'What is a token?','n':100,'max_tokens':90,'seed':1,'temperature':2,'stream':true}");
     client_read(fd, &some, "data: ");
-    for (int i = 0; i < 3; i++) json_decref(ask(TEXT, "{'prompt':'Hello','max_tokens':2}", 200));
-    CHECK(metric("vllm:num_requests_running") + metric("vllm:num_requests_waiting") >= 1); /* it goes on */
-    CHECK(metric("vllm:num_requests_waiting") <= 1);
+    CHECK_NEAR(metric("vllm:num_requests_running"), 4, 0);
+    CHECK_NEAR(metric("vllm:num_requests_waiting"), 0, 0);
+    CHECK(metric("plimsoll:http_body_bytes") > 0);
+    const double before = metric("vllm:request_success_total{finished_reason=\"length\"}");
+    json_decref(ask(TEXT, "{'prompt':'Hello','max_tokens':500}", 200));
+    const double ended = metric("vllm:request_success_total{finished_reason=\"length\"}") - before;
+    printf("  %.0f of the batch ended meanwhile\n", ended);
+    CHECK(ended < 10);
+    CHECK_NEAR(metric("vllm:num_requests_running"), 4, 0); /* it goes on */
     close(fd); /* and is given up with its client */
     buf_free(&some);
     double running = 1;
@@ -332,6 +338,11 @@ TEST(others_do_not_wait_for_the_rest_of_a_batch)
         running = metric("vllm:num_requests_running") + metric("vllm:num_requests_waiting");
     }
     check_idle();
+    fd = begin_stream("{'prompt':'What is a token?','max_tokens':450,'stream':true}");
+    client_read(fd, &some, "data: ");
+    CHECK_NEAR(metric("plimsoll:http_body_bytes"), 0, 0);
+    close(fd);
+    buf_free(&some);
     CHECK_EQ(serve_end(), 130);
 }
 

@@ -1,31 +1,44 @@
 /* http.c - see http.h.
  *
  * A connection that waits is suspended, so that the library does not ask again and again; it then looks at it no more,
- * and whether its client is still there is seen here, by poll(). */
+ * and whether its client is still there is seen here, by poll(); as of one whose request is still coming, since the
+ * library may miss an end that comes together with bytes. */
 #include "app/serve/http.h"
 #include "app/serve/mhd.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { HEADER_BYTES = 32 << 10, BLOCK = 16 << 10, METHOD = 12, PATH = 96, WASTE = 4, HOST = 64, OTHER_FILES = 64 };
+enum { HEADER_BYTES = 32 << 10, BLOCK = 16 << 10, METHOD = 12, PATH = 320, WASTE = 4, HOST = 64, OTHER_FILES = 64 };
 
 enum part { READING, WAITING, ANSWERED, STREAMING };
 
+/* Of a client, while it is connected. */
+struct peer {
+    struct peer *prev, *next;
+    int fd;
+    double since;           /* it connected, or its last answer was out */
+    struct http_call *call; /* NULL: none whose headers are there */
+};
+
 struct http_call {
     struct http *h;
+    struct peer *peer;
     struct MHD_Connection *conn;
     struct http_call *prev, *next;
-    int fd, status;
+    int status;
     enum part part;
     bool suspended, has_left;
     enum http_trouble trouble;
-    char method[METHOD], path[PATH];
+    char method[METHOD], path[PATH], id[HTTP_ID];
     struct buf body;
+    size_t limit;  /* bytes of it */
     size_t wasted; /* bytes of the body that were not kept */
     struct MHD_Response *response; /* that waits to be queued */
     void *own;
@@ -40,20 +53,61 @@ struct http {
     char host[HOST];
     size_t held;
     struct http_call *calls;
+    struct peer *peers;
+    double swept;                /* when it was last looked for those whose time is over */
     struct pollfd *fds;          /* connections + 2 */
     struct http_call **watched;  /* whose they are */
 };
 
 /* ---------------------------------------------------------------- a call's beginning and end */
 
-static struct http_call *begin(struct http *h, struct MHD_Connection *conn, const char *path, const char *method)
+static double seconds(void)
 {
-    struct http_call *c = calloc(1, sizeof *c);
-    const union MHD_ConnectionInfo *info = h->lib->get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void on_connection(void *self, struct MHD_Connection *conn, void **own, enum MHD_ConnectionNotificationCode how)
+{
+    struct http *h = self;
+    struct peer *p = *own;
+    if (how == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info = h->lib->get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD);
+        *own = p = info ? calloc(1, sizeof *p) : NULL;
+        if (!p) return; /* its requests are not served */
+        *p = (struct peer){.fd = info->connect_fd, .since = seconds(), .next = h->peers};
+        if (h->peers) h->peers->prev = p;
+        h->peers = p;
+        return;
+    }
+    if (!p) return;
+    if (p->prev) p->prev->next = p->next;
+    else h->peers = p->next;
+    if (p->next) p->next->prev = p->prev;
+    free(p);
+    *own = NULL;
+}
+
+/* Of "http://host/path", as who speaks to a proxy has it, the path. */
+static const char *path_of(const char *uri)
+{
+    if (strncasecmp(uri, "http://", 7) != 0) return uri;
+    const char *slash = strchr(uri + 7, '/');
+    return slash ? slash : "/";
+}
+
+static struct http_call *begin(struct http *h, struct MHD_Connection *conn, const char *uri, const char *method)
+{
+    const union MHD_ConnectionInfo *info = h->lib->get_connection_info(conn, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct peer *peer = info ? info->socket_context : NULL;
+    struct http_call *c = peer ? calloc(1, sizeof *c) : NULL;
+    const char *path = path_of(uri);
     if (!c) return NULL;
     c->h = h;
     c->conn = conn;
-    c->fd = info ? info->connect_fd : -1;
+    c->peer = peer;
+    peer->call = c;
     snprintf(c->method, sizeof c->method, "%s", method);
     snprintf(c->path, sizeof c->path, "%s", strlen(path) < sizeof c->path ? path : "");
     c->next = h->calls;
@@ -86,6 +140,8 @@ static void on_completed(void *self, struct MHD_Connection *conn, void **own, en
     else h->calls = c->next;
     if (c->next) c->next->prev = c->prev;
     h->n_calls--;
+    c->peer->call = NULL;
+    c->peer->since = seconds();
     *own = NULL;
     free(c);
 }
@@ -96,7 +152,7 @@ static void keep(struct http_call *c, const char *bytes, size_t n)
 {
     struct http *h = c->h;
     if (c->trouble == HTTP_FINE) {
-        if (n > h->cfg.body_limit - c->body.len) c->trouble = HTTP_TOO_LONG;
+        if (n > c->limit - c->body.len) c->trouble = HTTP_TOO_LONG;
         else if (n > h->cfg.bodies_limit - h->held) c->trouble = HTTP_FULL;
     }
     if (c->trouble != HTTP_FINE) {
@@ -136,11 +192,38 @@ static enum MHD_Result answer(struct http_call *c)
     return ok;
 }
 
-/* A body that its own header says to be too long is not read at all. */
-static bool announces_too_much(struct http_call *c)
+struct framing {
+    int lengths, codings;
+    bool odd; /* a name that is none, or a coding that is not known */
+};
+
+static enum MHD_Result look_at_header(void *self, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    struct framing *f = self;
+    (void)kind;
+    f->odd |= !*name || strpbrk(name, " \t") != NULL;
+    f->lengths += strcasecmp(name, "Content-Length") == 0;
+    if (strcasecmp(name, "Transfer-Encoding") != 0) return MHD_YES;
+    f->codings++;
+    f->odd |= !value || strcasecmp(value, "chunked") != 0;
+    return MHD_YES;
+}
+
+/* Where its body ends is said twice, or not by what is known here (RFC 9112, 6.3; 5.1 of blanks in names). */
+static bool is_malformed(const struct http_call *c)
+{
+    struct framing f = {0};
+    c->h->lib->get_connection_values(c->conn, MHD_HEADER_KIND, look_at_header, &f);
+    return f.odd || f.lengths + f.codings > 1;
+}
+
+/* What its headers say of the body; anything but FINE: it is not read at all. */
+static enum http_trouble look_at_headers(struct http_call *c)
 {
     const char *length = http_header(c, "Content-Length");
-    return length && strtoull(length, NULL, 10) > c->h->cfg.body_limit;
+    if (is_malformed(c)) return HTTP_MALFORMED;
+    c->limit = c->h->cfg.ops->wants(c->h->cfg.self, c);
+    return length && strtoull(length, NULL, 10) > c->limit ? HTTP_TOO_LONG : HTTP_FINE;
 }
 
 static enum MHD_Result on_request(void *self, struct MHD_Connection *conn, const char *path, const char *method,
@@ -151,12 +234,12 @@ static enum MHD_Result on_request(void *self, struct MHD_Connection *conn, const
     (void)version;
     if (!c) {
         if (!(*own = c = begin(h, conn, path, method))) return MHD_NO;
-        if (!announces_too_much(c)) return MHD_YES;
-        c->trouble = HTTP_TOO_LONG;
+        c->trouble = look_at_headers(c);
+        if (c->trouble == HTTP_FINE && c->limit > 0) return MHD_YES;
     } else if (*n > 0) {
         keep(c, data, *n);
         *n = 0;
-        return c->wasted > WASTE * h->cfg.body_limit ? MHD_NO : MHD_YES;
+        return c->wasted > WASTE * c->limit ? MHD_NO : MHD_YES;
     }
     if (c->has_left) return MHD_NO;
     if (c->part == READING) {
@@ -191,7 +274,9 @@ static void give(struct http_call *c, int status, const char *type, const struct
         return;
     }
     lib->add_response_header(r, "Content-Type", type);
-    if (is_crowded(c->h)) lib->add_response_header(r, "Connection", "close");
+    if (is_crowded(c->h) || c->trouble == HTTP_MALFORMED) lib->add_response_header(r, "Connection", "close");
+    if (*c->id) lib->add_response_header(r, "x-request-id", c->id);
+    if (*c->id) lib->add_response_header(r, "request-id", c->id);
     for (int i = 0; header && i < HTTP_HEADERS && header[i].name; i++)
         lib->add_response_header(r, header[i].name, header[i].value);
     http_wake(c);
@@ -276,7 +361,8 @@ static int start(struct http *h, struct err *err)
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)h->cfg.connections,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)h->cfg.silent_s,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, h,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_END);
     if (!h->daemon) return err_set(err, -1, "libmicrohttpd could not start");
     h->listener = -1; /* its own now */
     const union MHD_DaemonInfo *info = h->lib->get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD);
@@ -335,18 +421,45 @@ void http_close(struct http *h)
 
 /* ---------------------------------------------------------------- by turns */
 
-/* Who waits, suspended, is watched here; what else happens the library sees by its own descriptor. */
+/* Who waits, suspended, or sends is watched here; what else happens the library sees by its own descriptor. */
 static nfds_t watch(struct http *h, int fd)
 {
     nfds_t n = 0;
     h->fds[n++] = (struct pollfd){.fd = h->epoll, .events = POLLIN};
     h->fds[n++] = (struct pollfd){.fd = fd, .events = POLLIN};
     for (struct http_call *c = h->calls; c && n < (nfds_t)h->cfg.connections + 2; c = c->next) {
-        if (!c->suspended || c->fd < 0) continue;
+        if (c->has_left || (!c->suspended && c->part != READING)) continue;
         h->watched[n] = c;
-        h->fds[n++] = (struct pollfd){.fd = c->fd, .events = POLLRDHUP};
+        h->fds[n++] = (struct pollfd){.fd = c->peer->fd, .events = POLLRDHUP};
     }
     return n;
+}
+
+/* The library finds the end of it, and says so. */
+static void hang_up(struct peer *p)
+{
+    shutdown(p->fd, SHUT_RDWR);
+}
+
+static void leave(struct http_call *c)
+{
+    c->has_left = true;
+    c->h->cfg.ops->left(c->h->cfg.self, c);
+    if (c->suspended) http_wake(c);
+    else hang_up(c->peer);
+}
+
+/* Whose request takes too long to come: bytes now and then are no silence. */
+static void sweep(struct http *h)
+{
+    const double now = seconds();
+    if (now - h->swept < 1) return;
+    h->swept = now;
+    for (struct peer *p = h->peers; p; p = p->next) {
+        if (now - p->since < h->cfg.whole_s || (p->call && (p->call->part != READING || p->call->has_left))) continue;
+        if (p->call) leave(p->call);
+        else hang_up(p);
+    }
 }
 
 void http_wait(struct http *h, int ms, int fd)
@@ -357,13 +470,10 @@ void http_wait(struct http *h, int ms, int fd)
     else if (h->lib->get_timeout(h->daemon, &due) == MHD_YES && due < (unsigned)ms) ms = (int)due;
     if (poll(h->fds, n, ms) > 0) {
         for (nfds_t i = 2; i < n; i++) {
-            struct http_call *c = h->watched[i];
-            if (!(h->fds[i].revents & (POLLRDHUP | POLLHUP | POLLERR))) continue;
-            c->has_left = true;
-            h->cfg.ops->left(h->cfg.self, c);
-            http_wake(c);
+            if (h->fds[i].revents & (POLLRDHUP | POLLHUP | POLLERR)) leave(h->watched[i]);
         }
     }
+    sweep(h);
     h->woken = false;
     h->lib->run(h->daemon);
 }
@@ -378,9 +488,11 @@ int http_calls(const struct http *h) { return h->n_calls; }
 const char *http_method(const struct http_call *c) { return c->method; }
 const char *http_path(const struct http_call *c) { return c->path; }
 enum http_trouble http_trouble(const struct http_call *c) { return c->trouble; }
+size_t http_limit(const struct http_call *c) { return c->limit; }
 int http_status(const struct http_call *c) { return c->status; }
 void http_put_own(struct http_call *c, void *own) { c->own = own; }
 void *http_own(const struct http_call *c) { return c->own; }
+void http_put_id(struct http_call *c, const char *id) { snprintf(c->id, sizeof c->id, "%s", id); }
 
 const char *http_header(const struct http_call *c, const char *name)
 {

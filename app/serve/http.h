@@ -3,11 +3,13 @@
  *
  *     bytes -> whole request -> ops->ask() -> http_answer(), at once or later            one body
  *                                          -> http_stream(), then ops->more() by turns   as it comes
+ *     headers -> ops->wants(): how much of a body may follow
  *     client goes away -> ops->left(), once, whatever it was doing; then, as after every call, ops->gone()
  *
- * What comes is bounded before it is read: connections, header bytes of each, bytes of a body and of all bodies, and
- * the seconds that a client may be silent.  A client that has closed its side while it waits has left: nobody would
- * read the answer.
+ * What comes is bounded before it is read: connections, header bytes of each, bytes of a body and of all bodies, the
+ * seconds that a client may be silent, and those that a whole request may take to come.  A client that has closed its
+ * side before its answer has left: nobody would read it.  Headers by which a proxy in front could see another request
+ * than is seen here are refused, and the connection is closed.
  *
  * The library is opened when it is first needed: it brings a cryptography of its own into the process, which a program
  * started for each call of a tool has no use for.  Threads: one. */
@@ -18,9 +20,11 @@
 struct http;
 struct http_call; /* one request and its answer */
 
-enum { HTTP_END = -1, HTTP_HEADERS = 6 };
+enum { HTTP_END = -1, HTTP_HEADERS = 6, HTTP_ID = 40 };
 
 struct http_ops {
+    /* The headers are there: so many bytes may its body have; 0: nothing is wanted of it, and it is asked at once. */
+    size_t (*wants)(void *self, struct http_call *c);
     void (*ask)(void *self, struct http_call *c);
     /* Of a stream: up to n bytes of what is new; 0: nothing yet, http_wake() says when; HTTP_END: that was all. */
     long (*more)(void *self, struct http_call *c, char *to, size_t n);
@@ -32,8 +36,9 @@ struct http_config {
     const char *host; /* an address, or a name that stands for one */
     int port;         /* 0: any that is free */
     int connections; /* at most; fewer where the process may not have so many files open */
-    size_t body_limit, bodies_limit; /* bytes: of one request's body, of all that are held */
+    size_t bodies_limit; /* bytes: of all bodies that are held */
     int silent_s;     /* a client that says nothing and takes nothing for so long is closed */
+    int whole_s;      /* and one whose request is not there so long after it connected, or had its last answer */
     const struct http_ops *ops;
     void *self;
 };
@@ -56,7 +61,13 @@ const char *http_path(const struct http_call *c); /* without the query */
 const char *http_header(const struct http_call *c, const char *name); /* NULL: not there; good until ask() returns */
 const char *http_body(const struct http_call *c, size_t *n);
 void http_forget_body(struct http_call *c); /* its bytes are given back */
-enum http_trouble { HTTP_FINE, HTTP_TOO_LONG, HTTP_FULL } http_trouble(const struct http_call *c); /* with the body */
+enum http_trouble { /* with what came */
+    HTTP_FINE, HTTP_TOO_LONG, HTTP_FULL, HTTP_MALFORMED /* its headers contradict each other */
+} http_trouble(const struct http_call *c);
+size_t http_limit(const struct http_call *c); /* bytes that its body might have had */
+
+/* What stands for it in the answer's headers (x-request-id, request-id): a word, copied. */
+void http_put_id(struct http_call *c, const char *id);
 
 void http_put_own(struct http_call *c, void *own); /* a place for who answers; NULL at first */
 void *http_own(const struct http_call *c);

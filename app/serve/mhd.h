@@ -7,7 +7,8 @@
 #define MHD_CALLS(X)                                                                                                  \
     X(start_daemon) X(stop_daemon) X(run) X(get_daemon_info) X(get_timeout) X(queue_response)                          \
     X(create_response_from_buffer) X(create_response_from_callback) X(destroy_response) X(add_response_header)         \
-    X(lookup_connection_value) X(suspend_connection) X(resume_connection) X(get_connection_info)
+    X(lookup_connection_value) X(get_connection_values) X(suspend_connection) X(resume_connection)                     \
+    X(get_connection_info)
 
 #define MHD_FIELD(name) __typeof__(&MHD_##name) name;
 struct mhd {

@@ -108,9 +108,28 @@ static bool is_typeless(const struct http_call *c, const char *type)
     return !http_header(c, "Origin") && !http_header(c, "Referer") && !http_header(c, "Sec-Fetch-Site");
 }
 
+/* Whose bodies are many texts, each of which may be as long as the context. */
+static bool is_texts(const struct http_call *c)
+{
+    return is_under(c, "/v1/embeddings") || is_under(c, "/api/embed") || is_under(c, "/api/embeddings");
+}
+
+size_t serve_wants(void *self, struct http_call *c)
+{
+    const struct serve *s = self;
+    struct api_error e = {0};
+    if (check_asker(s, c, &e)) return 0; /* it is told so, whatever it would have sent */
+    return is_texts(c) ? MAX((size_t)SERVE_BODY_TEXTS, s->body_limit) : s->body_limit;
+}
+
 static int check_body(const struct serve *s, const struct http_call *c, struct api_error *e)
 {
-    const char *type = http_header(c, "Content-Type");
+    const char *type = http_header(c, "Content-Type"), *coding = http_header(c, "Content-Encoding");
+    const bool chats = is_under(c, "/v1/chat") || is_under(c, "/v1/completions") || is_under(c, "/v1/responses") ||
+                       is_under(c, "/v1/messages") || is_under(c, "/api/chat") || is_under(c, "/api/generate");
+    if (http_trouble(c) == HTTP_TOO_LONG && !chats)
+        return api_fail(e, 413, "request_too_large", NULL, "the body of this request is longer than %zu KiB, the most "
+                        "that is read at once: send less, or in parts", http_limit(c) >> 10);
     if (http_trouble(c) == HTTP_TOO_LONG) {
         api_fail(e, 400, "context_length_exceeded", "messages", "This model's maximum context length is %d tokens. "
                  "However, the body of this request is longer than the text of so many can be. Please reduce the "
@@ -120,6 +139,9 @@ static int check_body(const struct serve *s, const struct http_call *c, struct a
     }
     if (http_trouble(c) == HTTP_FULL)
         return api_fail(e, 429, "server_busy", NULL, "The server holds as many requests as it has room for; try again");
+    if (coding && *coding && strcasecmp(coding, "identity") != 0)
+        return api_fail(e, 415, "unsupported_media_type", NULL, "Content-Encoding %.40s is not read here: send the JSON "
+                        "as it is", coding);
     size_t n = sizeof type_json - 1;
     if (type && strncasecmp(type, type_json, n) == 0 && strchr("; ", type[n])) return 0;
     if (is_typeless(c, type)) return 0;
@@ -185,6 +207,15 @@ void serve_ask(void *self, struct http_call *c)
     struct serve *s = self;
     struct api_error e = {0};
     enum route route = HEALTH;
+    char id[HTTP_ID];
+    serve_id(s, "req_", id, sizeof id);
+    http_put_id(c, id);
+    if (http_trouble(c) == HTTP_MALFORMED) {
+        api_fail(&e, 400, "malformed_request", NULL, "the request's headers do not say clearly where its body ends, or "
+                 "one has a blank in its name");
+        serve_refuse(s, c, &e);
+        return;
+    }
     if (check_asker(s, c, &e) || find_route(c, &route, &e) || (route < MODELS && check_body(s, c, &e))) {
         serve_refuse(s, c, &e);
         return;

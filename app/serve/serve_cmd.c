@@ -144,12 +144,13 @@ static void name_model(struct serve *s)
 
 static int open_serve(struct serve *s, struct err *err)
 {
-    static const struct http_ops ops = {serve_ask, serve_more, serve_left, serve_gone};
+    static const struct http_ops ops = {serve_wants, serve_ask, serve_more, serve_left, serve_gone};
     struct app *a = s->a;
     const size_t limit = MAX((size_t)SERVE_BODY_LEAST, (size_t)a->info->ctx * SERVE_BODY_TOKEN);
     struct http_config cfg = {.host = a->o->serve_host, .port = a->o->serve_port, .connections = SERVE_CONNECTIONS,
-                              .body_limit = limit, .bodies_limit = SERVE_BODIES * limit, .silent_s = SERVE_SILENT,
-                              .ops = &ops, .self = s};
+                              .bodies_limit = SERVE_BODIES * MAX(limit, (size_t)SERVE_BODY_TEXTS),
+                              .silent_s = SERVE_SILENT, .whole_s = SERVE_PATIENCE, .ops = &ops, .self = s};
+    s->body_limit = limit;
     if (getrandom(&s->secret, sizeof s->secret, 0) != (ssize_t)sizeof s->secret)
         return err_set(err, EXIT_INTERNAL, "no random numbers for ids: %s", strerror(errno));
     if (a->o->serve_key_file && key_file_read("--key-file", a->o->serve_key_file, &s->key, err)) return err->code;

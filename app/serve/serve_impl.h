@@ -10,8 +10,10 @@ enum {
     SERVE_ANSWER = 1024,      /* tokens of an answer whose request does not say how many */
     SERVE_CONNECTIONS = 960,
     SERVE_SILENT = 15,        /* seconds that a connection may neither say nor take anything */
+    SERVE_PATIENCE = 60,      /* seconds that a request may take to come */
     SERVE_ALIVE = 10,         /* seconds without a word after which a stream says that it lives */
     SERVE_BODY_LEAST = 1 << 20, SERVE_BODY_TOKEN = 32, /* bytes of a body: at least, and for each token of a context */
+    SERVE_BODY_TEXTS = 8 << 20, /* of one with texts for vectors, at least */
     SERVE_BODIES = 4,         /* times the longest, of all bodies together */
     SERVE_ECHO = 32 << 10,    /* bytes that a response repeats of its request, at most: they are held till then */
     SERVE_PIECE = 4096,       /* bytes of an answer's text in one event */
@@ -49,7 +51,8 @@ struct serve {
     char model_id[SERVE_MODEL];
     struct buf key;          /* empty: everybody may ask */
     struct sip128 secret;    /* ids are made from it */
-    uint64_t made;           /* ids so far */
+    uint64_t made, drawn;    /* ids, and seeds, so far */
+    size_t body_limit;       /* bytes of a body, but for texts */
     int64_t opened;          /* when, in seconds of the calendar */
     struct job *jobs;
     int active;              /* that the engine has */
@@ -116,6 +119,7 @@ struct job {
 };
 
 /* serve_ask.c */
+size_t serve_wants(void *self, struct http_call *c);
 void serve_ask(void *self, struct http_call *c);
 void serve_refuse(struct serve *s, struct http_call *c, const struct api_error *e);
 void serve_id(struct serve *s, const char *front, char *out, size_t size); /* front and 22 letters and digits */

@@ -9,10 +9,13 @@
 
 /* ---------------------------------------------------------------- the engine's request */
 
-static int busy(const struct serve *s, struct api_error *e)
+static int busy(const struct serve *s, bool full, struct api_error *e)
 {
     struct engine_snapshot now;
     s->a->ops->snapshot(s->a->engine, &now);
+    if (full)
+        return api_fail(e, 429, "server_busy", NULL, "The server is busy: the %lld requests that it has take all the "
+                        "room for prompts and answers; try again later", (long long)now.text_requests);
     return api_fail(e, 429, "server_busy", NULL, "The server is busy: %lld requests run and %lld wait; try again later",
                     (long long)now.running, (long long)now.waiting);
 }
@@ -42,7 +45,7 @@ int serve_refusal(const struct serve *s, int code, int n_prompt, int max_tokens,
     case ENGINE_NEVER_FITS: return never_fits(s, n_prompt, max_tokens, e);
     case ENGINE_NO_MEMORY: if (s->active == 0) return never_fits(s, n_prompt, max_tokens, e); /* fall through */
     case ENGINE_QUEUE_FULL:
-    case ENGINE_NOT_NOW: return busy(s, e);
+    case ENGINE_NOT_NOW: return busy(s, code == ENGINE_NO_MEMORY, e);
     case ENGINE_BAD_REQUEST: return api_fail(e, 400, "invalid_value", NULL, "%s", err->text);
     default: return api_fail(e, 500, "engine_failed", NULL, "%s", err->text);
     }
@@ -108,7 +111,7 @@ static int submit(struct serve *s, struct job *j, const struct ids *ids, struct 
         .thinking = ask->whole || ask->plain ? THINKING_FREE : ask->thinking,
         .grammar = ask->schema.len > 0 && (own || ask->whole || (no_grammar && ask->strict)) ? &g : NULL,
     };
-    r.sampling.seed += ask->seeded ? (uint64_t)(j->index % ask->n) : s->made; /* else all would draw the same numbers */
+    r.sampling.seed += ask->seeded ? (uint64_t)(j->index % ask->n) : ++s->drawn; /* else all would draw the same */
     int code = s->a->ops->submit(s->a->engine, &r, &j->id, &err);
     /* Parameters that no grammar can hold a call to: where nobody asked for that, the call is only hoped for. */
     if (code == ENGINE_BAD_REQUEST && r.grammar && !ask->whole && !ask->strict) {
@@ -294,7 +297,6 @@ static int give(struct job *lead, struct api_error *e)
     if (!bad && j->prompt.failed) bad = api_fail(e, 500, "no_memory", NULL, "no memory for the request");
     if (!bad) {
         j->max_tokens = usual_length(s, lead->ask, j->n_prompt);
-        if (j != lead) s->made++; /* its seed is its own */
         bad = submit(s, j, &ids, e);
     }
     ids_free(&ids);
