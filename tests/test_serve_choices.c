@@ -319,7 +319,8 @@ TEST(others_do_not_wait_for_the_rest_of_a_batch)
 {
     struct buf some = {0};
     SERVE("--parallel", "4", "--ctx", "512", "--pool", "512");
-    int fd = begin_stream("{'prompt':'What is a token?','n':100,'max_tokens':90,'seed':1,'temperature':2,'stream':true}");
+    int fd = begin_stream("{'prompt':'What is a token?','n':100,'max_tokens':90,'seed':1,'temperature':2,"
+                          "'stream':true}");
     client_read(fd, &some, "data: ");
     CHECK_NEAR(metric("vllm:num_requests_running"), 4, 0);
     CHECK_NEAR(metric("vllm:num_requests_waiting"), 0, 0);

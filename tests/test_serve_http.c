@@ -23,8 +23,8 @@ static int hold(const char *path, const char *headers, size_t announced, size_t 
 {
     struct buf out = {0};
     int fd = client();
-    buf_printf(&out, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n%sContent-Length: %zu\r\n\r\n",
-               path, headers, announced);
+    buf_printf(&out, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n%sContent-Length: "
+               "%zu\r\n\r\n", path, headers, announced);
     for (size_t i = 0; i < sent; i++) buf_puts(&out, i ? "a" : "\"");
     client_put(fd, out.data, out.len);
     buf_free(&out);

@@ -65,8 +65,6 @@ static const struct { const char *body; int status; const char *type, *text; } r
      "tools[0].input_examples"},
     {ANY ",'tools':[{'name':'a','input_schema':{},'defer_loading':true}]}", 400, "invalid_request_error",
      "tools[0].defer_loading"},
-    {ANY ",'tools':[{'name':'a','input_schema':{}}],'tool_choice':{'type':'any'},'output_config':{'format':{'type':"
-     "'json_schema','schema':{}}}}", 400, "invalid_request_error", "output_config.format and a tool_choice"},
     {ANY ",'tool_choice':{'type':'any'}}", 400, "invalid_request_error", "tool_choice"},
     {ANY ",'tool_choice':{'type':'tool','name':'b'},'tools':[{'name':'a','input_schema':{}}]}", 400,
      "invalid_request_error", "tool_choice"},

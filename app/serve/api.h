@@ -60,9 +60,10 @@ enum api_choice { API_AUTO, API_NONE, API_REQUIRED, API_NAMED }; /* tool_choice 
 enum { API_MESSAGES = 4096, API_TOOLS = 128, API_CALLS = 16, API_CALL_ID = 30, API_NAME = 64, API_CHOICES = 128 };
 
 /* The calls that the server itself made lately, as the model wrote them: a client sends them back as JSON, and written
- * anew they might differ by a blank, so that the pages of all that follows would not be found.  NULL: not known. */
+ * anew they might differ by a blank, so that the pages of all that follows would not be found.  calls: as the client
+ * has them now, a list whose first has that id.  NULL: it is not known, or the client's are others by now. */
 struct api_memory {
-    const char *(*text)(void *self, const char *id, size_t *n);
+    const char *(*text)(void *self, const char *id, const json_t *calls, size_t *n);
     void *self;
 };
 
@@ -95,12 +96,16 @@ struct api_ask {
     bool one_call;     /* parallel_tool_calls: false */
     bool strict;       /* a tool asked for it: without its grammar the request is refused */
     struct buf schema; /* of a grammar: of its calls, or of the whole answer; empty: none */
+    struct buf looser; /* instead, where no grammar can hold that: calls to the tools' names alone; empty: none */
+    bool exact;        /* the schema of the answer is strict: nothing of it may be left out */
+    bool either;       /* the answer is a call, or a value of response_format's schema */
     enum effort effort;
     int thinking;      /* as the engine's request has it */
     enum form_calls calls; /* of its calls: as the model's family has them; not in tags where a grammar holds */
     bool whole;        /* the schema is of the whole answer */
     struct buf texts;  /* of the messages */
-    json_t *numbers;   /* of the calls in them, by id */
+    json_int_t calls_read;
+    json_t *numbers;   /* of the calls so far, by id; of one that comes again the last */
     json_t *names;     /* and of their tools */
     json_t *echo;      /* of API_RESPONSES: what its answer repeats of the request; else NULL */
     size_t asked;      /* the last message of a person: the turn that goes on is behind it */
@@ -148,6 +153,7 @@ const char *api_vectors_text(const struct api_vectors *v, int i, size_t *n);
 int api_read_messages(struct api_ask *a, const struct api_model *m, const struct api_memory *memory,
                       struct api_error *e);
 bool api_is_name(const char *s); /* of a tool */
+bool api_wants_form(const json_t *root); /* response_format is not plain text (api_read.c) */
 /* api_json.c */
 bool api_is_given(const json_t *v);                         /* it is there, and not null */
 const char *api_text_of(const json_t *v);                   /* a string without NULs; NULL: it is none */
@@ -182,7 +188,7 @@ void api_harmony_tools(const json_t *tools, struct buf *out);
  * references to definitions are put in place, as the engine's grammars have none, and where nobody asked for strictness
  * a form or range that no grammar can say (format, pattern, minimum, ...) is left out. */
 int api_schema_of_calls(struct api_ask *a, struct api_error *e);
-int api_schema_of_object(struct api_ask *a, struct api_error *e); /* any JSON object, not too deep */
+/* Of the whole answer: schema NULL is any JSON object, not too deep.  Where tools may be called, or so. */
 int api_schema_of_answer(struct api_ask *a, const json_t *schema, bool strict, struct api_error *e);
 const json_t *api_look_up(const json_t *root, const char *ref); /* "#/$defs/Name"; NULL: it is not there */
 /* api_thinking.c: how much, and how long, the model is to think: a->effort and a->thinking. */

@@ -365,7 +365,6 @@ static int put_config(const json_t *body, const struct api_model *m, json_t *out
     static const char key[] = "output_config", level[] = "output_config.effort", form[] = "output_config.format";
     const json_t *c = json_object_get(body, key), *effort = json_object_get(c, "effort");
     const json_t *format = json_object_get(c, "format");
-    const char *choice = api_text_in(json_object_get(body, "tool_choice"), "type");
     json_t *schema = json_object_get(format, "schema");
     enum effort known;
     if (!api_is_given(c)) return 0;
@@ -382,9 +381,6 @@ static int put_config(const json_t *body, const struct api_model *m, json_t *out
         return api_fail(e, 400, "unsupported_value", form, "%s is to be {\"type\": \"json_schema\", \"schema\": {...}}",
                         form);
     if (check_keys(format, "schema", form, e)) return -1;
-    if (strcmp(choice, "any") == 0 || strcmp(choice, "tool") == 0)
-        return api_fail(e, 400, "invalid_value", form, "%s and a tool_choice that asks for a call exclude each other",
-                        form);
     json_object_set_new(out, "response_format", json_pack("{s:s, s:{s:s, s:b, s:O}}", "type", "json_schema",
                                                           "json_schema", "name", "answer", "strict", 1, "schema",
                                                           schema));

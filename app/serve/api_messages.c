@@ -68,7 +68,9 @@ static int check_tool(struct api_ask *a, size_t i, const json_t *t, struct api_e
     for (size_t k = 0; k < i; k++)
         if (strcmp(name_of(json_array_get(a->tools, k)), name_of(t)) == 0)
             return api_fail(e, 400, "invalid_value", where, "two tools are named %s", name_of(t));
-    a->strict |= json_is_true(json_object_get(f, "strict"));
+    bool strict = false;
+    if (api_read_bool(f, "strict", &strict, e)) return -1;
+    a->strict |= strict;
     return 0;
 }
 
@@ -213,24 +215,46 @@ static int put_content(const json_t *content, size_t i, bool may_lack, struct bu
 
 /* ---------------------------------------------------------------- calls and results */
 
-/* The numbers of all calls, by id, from 1: Mistral's marks have numbers, and harmony's results the names of tools.  How
- * many there are. */
-static size_t number_calls(const json_t *messages, json_t *numbers, json_t *names)
+/* How many calls there are.  Arguments that came as an object become the text that they should be. */
+static int count_calls(const json_t *messages, size_t *n, struct api_error *e)
 {
     json_t *c;
     const json_t *m;
     size_t i, k;
-    json_int_t n = 0;
+    char where[80];
+    *n = 0;
     json_array_foreach(messages, i, m) {
         json_array_foreach(json_object_get(m, "tool_calls"), k, c) {
-            const char *id = json_string_value(json_object_get(c, "id"));
-            n++;
-            if (!id || json_object_get(numbers, id)) continue;
-            json_object_set_new(numbers, id, json_integer(n));
-            json_object_set_new(names, id, json_string(name_of(c)));
+            json_t *f = json_object_get(c, "function"), *arguments = json_object_get(f, "arguments");
+            struct buf text = {0};
+            ++*n;
+            if (!api_is_given(arguments) || json_is_string(arguments)) continue;
+            snprintf(where, sizeof where, "messages[%zu].tool_calls[%zu]", i, k);
+            if (!json_is_object(arguments))
+                return api_fail(e, 400, "invalid_type", where, "%s.function.arguments is to be a text that is a JSON "
+                                "object", where);
+            api_put_json(arguments, JSON_COMPACT, &text);
+            const int bad = text.failed || json_object_set_new(f, "arguments", json_stringn(text.data, text.len));
+            buf_free(&text);
+            if (bad) return api_fail(e, 500, "no_memory", NULL, "no memory for the messages");
         }
     }
-    return (size_t)n;
+    return 0;
+}
+
+/* The calls of one message get their numbers, from 1: Mistral's marks have numbers, and harmony's results the names of
+ * tools.  An id that comes again is the later call's from there on. */
+static void number_calls(struct api_ask *a, const json_t *calls)
+{
+    const json_t *c;
+    size_t k;
+    json_array_foreach(calls, k, c) {
+        const char *id = json_string_value(json_object_get(c, "id"));
+        a->calls_read++;
+        if (!id) continue;
+        json_object_set_new(a->numbers, id, json_integer(a->calls_read));
+        json_object_set_new(a->names, id, json_string(name_of(c)));
+    }
 }
 
 static uint64_t call_number(const struct api_ask *a, const char *id)
@@ -342,6 +366,7 @@ static int put_calls(struct api_ask *a, const struct api_model *m, const struct 
     snprintf(where, sizeof where, "messages[%zu].tool_calls", i);
     if (json_array_size(calls) > API_CALLS)
         return api_fail(e, 400, "invalid_value", where, "%s has more than %d calls", where, API_CALLS);
+    number_calls(a, calls);
     if (read_thought(a, m, msg, i, &thought, e)) return -1;
     if (thought.len > 0 && !has_marks(m->calls)) {
         buf_puts(&a->texts, "<think>\n");
@@ -356,7 +381,7 @@ static int put_calls(struct api_ask *a, const struct api_model *m, const struct 
         from = a->texts.len;
         buf_puts(&a->texts, "[");
     }
-    const char *kept = first && memory && !has_marks(m->calls) ? memory->text(memory->self, first, &n) : NULL;
+    const char *kept = first && memory && !has_marks(m->calls) ? memory->text(memory->self, first, calls, &n) : NULL;
     if (kept && !forms_in_tags(a->calls) && forms_begins_tags((struct form_text){kept, n})) kept = NULL;
     if (kept) buf_put(&a->texts, kept, n);
     json_array_foreach(calls, k, c) {
@@ -429,6 +454,21 @@ static int put_begun_thought(struct api_ask *a, const struct api_model *m, const
     return 0;
 }
 
+/* What a message may carry that is not read here, and would change the answer. */
+static int check_message(const json_t *msg, size_t i, struct api_error *e)
+{
+    static const char *const never[] = {"images", "audio", "function_call", "input_audio"};
+    for (size_t k = 0; k < COUNT_OF(never); k++) {
+        const json_t *v = json_object_get(msg, never[k]);
+        char where[64];
+        if (!api_is_given(v) || (json_is_array(v) && json_array_size(v) == 0)) continue;
+        snprintf(where, sizeof where, "messages[%zu].%s", i, never[k]);
+        return api_fail(e, 400, "unsupported_value", where, "%s is not read here; leave it out%s", where,
+                        k == 2 ? ", or say it as tool_calls" : "");
+    }
+    return 0;
+}
+
 static int put_message(struct api_ask *a, const struct api_model *m, const struct api_memory *memory,
                        const json_t *messages, size_t i, struct api_error *e)
 {
@@ -441,6 +481,7 @@ static int put_message(struct api_ask *a, const struct api_model *m, const struc
     if (!json_is_string(role) || k == COUNT_OF(roles))
         return api_fail(e, 400, "invalid_value", where, "%s is to be system, developer, user, assistant or tool",
                         where);
+    if (check_message(msg, i, e)) return -1;
     if (role_is[k] == ROLE_TOOL) return put_result(a, m, messages, i, e);
     const bool begun = a->goes_on && i + 1 == json_array_size(messages);
     if (begun && json_array_size(calls) > 0)
@@ -505,7 +546,8 @@ int api_read_messages(struct api_ask *a, const struct api_model *m, const struct
                         API_MESSAGES);
     a->numbers = json_object();
     a->names = json_object();
-    const size_t calls = number_calls(messages, a->numbers, a->names);
+    size_t calls;
+    if (count_calls(messages, &calls, e)) return -1;
     a->msgs = calloc(n + calls + 2, sizeof *a->msgs); /* text and calls of one are as many, and tools and system */
     if (!a->msgs || !a->numbers || !a->names) return api_fail(e, 500, "no_memory", NULL, "no memory for the messages");
     for (size_t k = 0; k < n; k++) {
@@ -513,7 +555,8 @@ int api_read_messages(struct api_ask *a, const struct api_model *m, const struct
         if (role && strcmp(role, "user") == 0) a->asked = k;
     }
     if (read_tools(a, e)) return -1;
-    if (a->tools && forms_in_tags(a->calls) && (a->strict || a->choice >= API_REQUIRED)) a->calls = FORM_CALLS_OWN;
+    const bool held = a->strict || a->choice >= API_REQUIRED || api_wants_form(a->root);
+    if (a->tools && forms_in_tags(a->calls) && held) a->calls = FORM_CALLS_OWN;
     if (put_front(a, m, messages, &i, e)) return -1;
     for (; i < n; i++)
         if (put_message(a, m, memory, messages, i, e)) return -1;

@@ -9,6 +9,7 @@
  * is about the machine (threads, layers on a GPU, how long the model stays loaded) changes nothing, as it changes
  * nothing at an Ollama whose model is loaded. */
 #include "app/serve/api.h"
+#include <math.h>
 
 static int no_memory(struct api_error *e) { return api_fail(e, 500, "no_memory", NULL, "no memory for the request"); }
 
@@ -223,11 +224,13 @@ static const struct option {
 static int put_number(struct api_ask *a, const char *name, json_t *v, const struct api_model *m, json_t *out,
                       struct api_error *e)
 {
-    const json_int_t n = json_integer_value(v), most = 1 << 27;
+    const double real = json_number_value(v); /* Ollama takes 10.0 for 10 */
+    const bool whole = json_is_integer(v) || (json_is_real(v) && fabs(real) < 1e15 && real == floor(real));
+    const json_int_t n = json_is_integer(v) ? json_integer_value(v) : whole ? (json_int_t)real : 0, most = 1 << 27;
     char where[48];
     snprintf(where, sizeof where, "options.%s", name);
-    if (!json_is_integer(v)) return api_fail(e, 400, "invalid_type", where, "%s is to be a whole number", where);
-    if (strcmp(name, "seed") == 0) return n >= 0 && json_object_set(out, name, v) ? no_memory(e) : 0;
+    if (!whole) return api_fail(e, 400, "invalid_type", where, "%s is to be a whole number", where);
+    if (strcmp(name, "seed") == 0) return n >= 0 && json_object_set_new(out, name, json_integer(n)) ? no_memory(e) : 0;
     if (strcmp(name, "num_ctx") == 0) {
         if (n <= m->ctx) return 0; /* there is room for that */
         return api_fail(e, 400, "unsupported_value", where, "%s: this server was started for %d tokens a request, and "
@@ -237,7 +240,7 @@ static int put_number(struct api_ask *a, const char *name, json_t *v, const stru
     if (n > most)
         return api_fail(e, 400, "invalid_value", where, "%s is to be at most %lld", where, (long long)most);
     a->fills = n <= 0;
-    return n > 0 && json_object_set(out, "max_tokens", v) ? no_memory(e) : 0;
+    return n > 0 && json_object_set_new(out, "max_tokens", json_integer(n)) ? no_memory(e) : 0;
 }
 
 static int put_option(struct api_ask *a, const char *key, json_t *v, const struct api_model *m, json_t *out,

@@ -205,7 +205,8 @@ static int read_stream(struct api_ask *a, struct api_error *e)
     if (!json_is_object(options) || !a->stream)
         return api_fail(e, 400, "invalid_value", "stream_options", "stream_options is to be an object, beside stream: "
                         "true");
-    return api_read_bool(options, "include_usage", &a->usage, e);
+    return api_check_keys(options, "include_usage include_obfuscation", "", true, "stream_options", e) ||
+           api_read_bool(options, "include_usage", &a->usage, e);
 }
 
 /* ---------------------------------------------------------------- completions */
@@ -324,21 +325,28 @@ int api_check_model(const json_t *name, enum api_kind kind, const struct api_mod
                     "ANTHROPIC_SMALL_FAST_MODEL: set both");
 }
 
+bool api_wants_form(const json_t *root)
+{
+    const json_t *f = json_object_get(root, "response_format");
+    return api_is_given(f) && strcmp(api_text_in(f, "type"), "text") != 0;
+}
+
+/* An answer that is a call has no other form; one that may be is either. */
 static int read_format(struct api_ask *a, struct api_error *e)
 {
-    const json_t *f = json_object_get(a->root, "response_format"), *type = json_object_get(f, "type");
-    const char *name = json_is_string(type) ? json_string_value(type) : "";
-    if (!api_is_given(f) || strcmp(name, "text") == 0) return 0;
+    const json_t *f = json_object_get(a->root, "response_format");
+    const char *name = api_text_in(f, "type");
+    if (!api_wants_form(a->root)) return 0;
     const bool object = strcmp(name, "json_object") == 0;
     if (!object && strcmp(name, "json_schema") != 0)
         return api_fail(e, 400, "unsupported_value", "response_format", "response_format: type \"%.40s\" is not known "
                         "here; \"text\", \"json_object\" and \"json_schema\" are", name);
-    if (a->choice == API_REQUIRED || a->choice == API_NAMED)
-        return api_fail(e, 400, "invalid_value", "response_format", "response_format and a tool_choice that asks for a "
-                        "call exclude each other");
-    if (object) return api_schema_of_object(a, e);
-    const json_t *given = json_object_get(f, "json_schema");
-    return api_schema_of_answer(a, json_object_get(given, "schema"), json_is_true(json_object_get(given, "strict")), e);
+    const json_t *given = json_object_get(f, "json_schema"), *schema = json_object_get(given, "schema");
+    if (!object && !json_is_object(schema))
+        return api_fail(e, 400, "invalid_value", "response_format", "response_format.json_schema.schema is to be an "
+                        "object");
+    if (a->tools && a->choice >= API_REQUIRED) return 0;
+    return api_schema_of_answer(a, object ? NULL : schema, json_is_true(json_object_get(given, "strict")), e);
 }
 
 /* From here on it is a chat. */
@@ -378,6 +386,7 @@ void api_free(struct api_ask *a)
     free(a->msgs);
     json_decref(a->prompts);
     buf_free(&a->schema);
+    buf_free(&a->looser);
     buf_free(&a->texts);
     *a = (struct api_ask){0};
 }

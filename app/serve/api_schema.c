@@ -1,8 +1,9 @@
 /* api_schema.c - the schemas that clients send, as the engine's grammars read them: references to definitions are put
  * in place.  What a grammar does not know stays as it is, and is refused there by its name. */
 #include "app/serve/api.h"
+#include <ctype.h>
 
-enum { DEPTH = 24, NODES = 16384, ANY_DEPTH = 1, ANSWER_DEPTH = 3 };
+enum { DEPTH = 24, NODES = 16384, ANY_DEPTH = 1, LOOSE_DEPTH = 2, ANSWER_DEPTH = 3, REF_KEY = 256 };
 
 struct resolving {
     const json_t *root; /* what "#/..." is looked up in */
@@ -30,17 +31,43 @@ static json_t *any_value(int depth)
     return json_pack("{s:o}", "anyOf", all);
 }
 
+/* One key of a JSON pointer (RFC 6901) in a fragment of a URI; -1: it is none, or too long. */
+static int spell_key(const char *p, size_t n, char key[REF_KEY])
+{
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++) {
+        unsigned byte = (unsigned char)p[i];
+        if (k + 1 == REF_KEY) return -1;
+        if (byte == '%') {
+            char hex[3] = {0};
+            if (i + 2 >= n || !isxdigit((unsigned char)p[i + 1]) || !isxdigit((unsigned char)p[i + 2])) return -1;
+            memcpy(hex, p + i + 1, 2);
+            byte = (unsigned)strtoul(hex, NULL, 16);
+            if (byte == 0) return -1;
+            i += 2;
+        }
+        key[k++] = (char)byte;
+    }
+    key[k] = '\0';
+    for (char *at = key; (at = strchr(at, '~')); at++) {
+        if (at[1] != '0' && at[1] != '1') return -1;
+        *at = at[1] == '0' ? '~' : '/';
+        memmove(at + 1, at + 2, strlen(at + 2) + 1);
+    }
+    return 0;
+}
+
 const json_t *api_look_up(const json_t *root, const char *ref)
 {
     const json_t *at = root;
-    if (strncmp(ref, "#/", 2) != 0) return NULL;
-    for (const char *p = ref + 2; at && *p;) {
-        char key[API_NAME + 1];
-        size_t n = strcspn(p, "/");
-        if (n >= sizeof key) return NULL;
-        memcpy(key, p, n);
-        key[n] = '\0';
-        at = json_object_get(at, key);
+    if (strcmp(ref, "#") != 0 && strncmp(ref, "#/", 2) != 0) return NULL;
+    for (const char *p = ref + MIN(strlen(ref), (size_t)2); at && *p;) {
+        char key[REF_KEY], *end;
+        const size_t n = strcspn(p, "/");
+        if (spell_key(p, n, key)) return NULL;
+        const unsigned long i = json_is_array(at) ? strtoul(key, &end, 10) : 0;
+        if (json_is_array(at)) at = *key >= '0' && *key <= '9' && !*end ? json_array_get(at, i) : NULL;
+        else at = json_object_get(at, key);
         p += n + (p[n] == '/');
     }
     return at;
@@ -114,6 +141,22 @@ static json_t *each_type(const json_t *v)
     return json_pack("{s:o}", "anyOf", all);
 }
 
+/* {"nullable": true, ...}, OpenAPI's word, as an anyOf. */
+static json_t *or_null(const json_t *v)
+{
+    json_t *one = json_copy((json_t *)(uintptr_t)v);
+    json_object_del(one, "nullable");
+    return json_pack("{s:[o, {s:s}]}", "anyOf", one, "type", "null");
+}
+
+/* Values that are told one by one need no list of their types. */
+static json_t *without_type(const json_t *v)
+{
+    json_t *one = json_copy((json_t *)(uintptr_t)v);
+    json_object_del(one, "type");
+    return one;
+}
+
 static json_t *resolve_object(struct resolving *r, const json_t *v, int depth, enum kind kind)
 {
     json_t *out = json_object(), *one;
@@ -163,9 +206,12 @@ static json_t *resolve_schema(struct resolving *r, const json_t *v, int depth)
         const json_t *to = api_look_up(r->root, json_string_value(ref));
         return to ? resolve(r, to, depth, SCHEMA) : stop(r, "it refers to a definition that is not in it");
     }
-    if (json_is_array(json_object_get(v, "type")) && !fixed) {
-        json_t *types = each_type(v), *made = types ? resolve(r, types, depth, SCHEMA) : stop(r, "no memory for it");
-        json_decref(types);
+    const bool nullable = json_is_true(json_object_get(v, "nullable"));
+    const bool types = json_is_array(json_object_get(v, "type"));
+    if (nullable || types) {
+        json_t *other = nullable ? or_null(v) : fixed ? without_type(v) : each_type(v);
+        json_t *made = other ? resolve(r, other, depth, SCHEMA) : stop(r, "no memory for it");
+        json_decref(other);
         return made;
     }
     if (json_array_size(all) == 1 && json_is_object(json_array_get(all, 0)))
@@ -185,33 +231,40 @@ static json_t *resolve(struct resolving *r, const json_t *v, int depth, enum kin
     return copy ? copy : stop(r, "no memory for it");
 }
 
-static int keep(struct api_ask *a, json_t *schema, const char *param, struct api_error *e)
+/* schema is taken. */
+static int keep(struct buf *to, json_t *schema, const char *param, struct api_error *e)
 {
-    if (schema) api_put_json(schema, JSON_COMPACT, &a->schema);
-    const bool bad = !schema || a->schema.failed;
+    if (schema) api_put_json(schema, JSON_COMPACT, to);
+    const bool bad = !schema || to->failed;
     json_decref(schema);
     return bad ? api_fail(e, 500, "no_memory", param, "no memory for a schema") : 0;
 }
 
-int api_schema_of_object(struct api_ask *a, struct api_error *e)
+/* What was kept of calls becomes: one of these, or the answer. */
+static int add_answer(struct buf *calls, const json_t *answer, struct api_error *e)
 {
-    a->schema.len = 0;
-    a->whole = true;
-    return keep(a, json_pack("{s:s, s:o}", "type", "object", "additionalProperties", any_value(ANSWER_DEPTH)),
-                "response_format", e);
+    json_t *was = calls->len > 0 ? json_loadb(calls->data, calls->len, 0, NULL) : NULL;
+    if (calls->len == 0) return 0;
+    calls->len = 0;
+    return keep(calls, was ? json_pack("{s:[o, O]}", "anyOf", was, answer) : NULL, "response_format", e);
 }
 
 int api_schema_of_answer(struct api_ask *a, const json_t *schema, bool strict, struct api_error *e)
 {
     struct resolving r = {.root = schema, .loose = !strict};
-    if (!json_is_object(schema))
-        return api_fail(e, 400, "invalid_value", "response_format", "response_format.json_schema.schema is to be an "
-                        "object");
-    json_t *made = resolve(&r, schema, 0, SCHEMA);
-    if (!made) return api_fail(e, 400, "invalid_value", "response_format", "the schema cannot be used: %s", r.why);
-    a->schema.len = 0;
+    json_t *made = schema ? resolve(&r, schema, 0, SCHEMA)
+                          : json_pack("{s:s, s:o}", "type", "object", "additionalProperties", any_value(ANSWER_DEPTH));
+    if (!made)
+        return api_fail(e, 400, "invalid_value", "response_format", "the schema cannot be used: %s",
+                        r.why ? r.why : "no memory for it");
     a->whole = true;
-    return keep(a, made, "response_format", e);
+    a->exact = strict;
+    a->either = a->tools != NULL;
+    if (!a->either) return keep(&a->schema, made, "response_format", e);
+    if (a->schema.len == 0) buf_put(&a->schema, a->looser.data, a->looser.len); /* no grammar can say its parameters */
+    const int bad = add_answer(&a->schema, made, e) || add_answer(&a->looser, made, e);
+    json_decref(made);
+    return bad ? -1 : 0;
 }
 
 /* {"name": NAME, "arguments": {...}} */
@@ -226,21 +279,41 @@ static json_t *call_of(const json_t *tool, struct resolving *r)
                      "properties", "name", "const", json_object_get(f, "name"), "arguments", arguments);
 }
 
+/* One of the tools, with any arguments. */
+static json_t *loose_calls(const struct api_ask *a)
+{
+    json_t *names = json_array();
+    const json_t *t;
+    size_t i;
+    json_array_foreach(a->tools, i, t) {
+        json_t *name = json_object_get(json_object_get(t, "function"), "name");
+        if (a->choice != API_NAMED || strcmp(json_string_value(name), a->named) == 0) json_array_append(names, name);
+    }
+    return json_pack("{s:s, s:[s,s], s:{s:{s:o}, s:{s:s, s:o}}}", "type", "object", "required", "name", "arguments",
+                     "properties", "name", "enum", names, "arguments", "type", "object", "additionalProperties",
+                     any_value(LOOSE_DEPTH));
+}
+
 int api_schema_of_calls(struct api_ask *a, struct api_error *e)
 {
     json_t *one_of = json_array(), *t;
     struct resolving r = {0};
     size_t i;
     a->whole = a->choice == API_REQUIRED || a->choice == API_NAMED;
+    if (!a->strict && keep(&a->looser, loose_calls(a), "tools", e)) {
+        json_decref(one_of);
+        return -1;
+    }
     json_array_foreach(a->tools, i, t) {
         const char *name = json_string_value(json_object_get(json_object_get(t, "function"), "name"));
         if (a->choice == API_NAMED && strcmp(name, a->named) != 0) continue;
         json_t *made = call_of(t, &r);
         if (made && json_array_append_new(one_of, made) == 0) continue;
         json_decref(one_of);
-        if (!a->whole && !a->strict) return 0; /* calls are not held to it then */
+        if (!a->strict && a->whole) return keep(&a->schema, loose_calls(a), "tools", e); /* held to the names alone */
+        if (!a->strict) return 0; /* held to nothing */
         return api_fail(e, 400, "invalid_value", "tools", "the parameters of %.64s cannot be used: %s", name,
                         r.why ? r.why : "no memory for them");
     }
-    return keep(a, json_pack("{s:o}", "oneOf", one_of), "tools", e);
+    return keep(&a->schema, json_pack("{s:o}", "oneOf", one_of), "tools", e);
 }

@@ -59,9 +59,12 @@ static void put_token(const struct job *j, int32_t id, float logprob, const stru
     json_t *one = api_logprob(j->s->model.vocab, id, logprob, top, j->ans->top_n), *all = json_object(), *t;
     size_t k;
     json_array_foreach(json_object_get(one, "top_logprobs"), k, t) {
-        const char *text = json_string_value(json_object_get(t, "token")); /* of two that look alike the likelier */
-        if (text && !json_object_get(all, text)) json_object_set(all, text, json_object_get(t, "logprob"));
+        const char *name = json_string_value(json_object_get(t, "token")); /* of two that look alike the likelier */
+        if (name && !json_object_get(all, name)) json_object_set(all, name, json_object_get(t, "logprob"));
     }
+    const char *text = json_string_value(json_object_get(one, "token"));
+    if (j->ans->top_n > 0 && text && !json_object_get(all, text)) /* what came is among them, whatever its rank */
+        json_object_set(all, text, json_object_get(one, "logprob"));
     json_array_append(l->tokens, json_object_get(one, "token"));
     json_array_append_new(l->values, none ? json_null() : json_incref(json_object_get(one, "logprob")));
     json_array_append_new(l->tops, none ? json_null() : json_incref(all));
@@ -157,7 +160,9 @@ static void put_choice(struct job *j, json_t *delta, json_t *logprobs, const cha
     json_t *choice = json_pack("{s:i, s:o, s:o}", "index", j->index, "logprobs", logprobs, "finish_reason",
                                finish ? json_string(finish) : json_null());
     json_object_set_new(choice, j->kind == API_CHAT ? "delta" : "text", delta);
-    put_event(j, object_of(j, true, json_pack("[o]", choice)));
+    json_t *o = object_of(j, true, json_pack("[o]", choice));
+    if (j->lead->usage) json_object_set_new(o, "usage", json_null()); /* it comes in the last */
+    put_event(j, o);
 }
 
 static void begin(struct job *j, const struct serve_parts *p)

@@ -140,8 +140,8 @@ static int check_body(const struct serve *s, const struct http_call *c, struct a
     if (http_trouble(c) == HTTP_FULL)
         return api_fail(e, 429, "server_busy", NULL, "The server holds as many requests as it has room for; try again");
     if (coding && *coding && strcasecmp(coding, "identity") != 0)
-        return api_fail(e, 415, "unsupported_media_type", NULL, "Content-Encoding %.40s is not read here: send the JSON "
-                        "as it is", coding);
+        return api_fail(e, 415, "unsupported_media_type", NULL, "Content-Encoding %.40s is not read here: send the "
+                        "JSON as it is", coding);
     size_t n = sizeof type_json - 1;
     if (type && strncasecmp(type, type_json, n) == 0 && strchr("; ", type[n])) return 0;
     if (is_typeless(c, type)) return 0;

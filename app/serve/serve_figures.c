@@ -184,7 +184,10 @@ void serve_models(struct serve *s, struct http_call *c, const char *id)
                               (json_int_t)i->parameters, "size", (json_int_t)i->weight_bytes, "types", i->types,
                               "template", i->template, "parallel", i->max_seqs, "default_max_tokens",
                               (json_int_t)(s->a->o->max_tokens > 0 ? s->a->o->max_tokens : SERVE_ANSWER));
-    serve_answer_json(c, 200, id ? model : json_pack("{s:s, s:[o]}", "object", "list", "data", model));
+    json_object_set_new(model, "type", json_string("model")); /* in Anthropic's words */
+    json_object_set_new(model, "display_name", json_string(s->model.id));
+    serve_answer_json(c, 200, id ? model : json_pack("{s:s, s:[o], s:b, s:s, s:s}", "object", "list", "data", model,
+                                                     "has_more", 0, "first_id", s->model.id, "last_id", s->model.id));
 }
 
 void serve_health(struct serve *s, struct http_call *c)

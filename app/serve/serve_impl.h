@@ -39,6 +39,7 @@ struct serve_kept {
     char id[API_CALL_ID];
     char *text;
     size_t n;
+    json_t *calls; /* [name, arguments] of each */
 };
 
 struct job;
@@ -82,7 +83,7 @@ struct job {
     enum api_kind kind;
     const struct serve_voice *voice; /* of that kind */
     bool plain;              /* its answer is text alone: no thinking, no calls */
-    bool stream, usage, tools, whole_call, one_call, logprobs;
+    bool stream, usage, tools, whole_call, either, one_call, logprobs;
     enum form_calls calls;   /* how its answer has them */
     struct buf names;        /* of its tools, each with its NUL */
     struct buf types;        /* of calls in tags: tool, NUL, parameter, NUL, types; strings are left out */
@@ -150,6 +151,7 @@ struct serve_parts {
     struct api_split split;
     struct api_call call[API_CALLS]; /* once it has ended */
     int calls;
+    bool cut; /* the model wrote more of them */
 };
 bool serve_ended(const struct job *j);
 void serve_look(struct job *j, struct serve_parts *p);       /* as far as it came; without calls */
@@ -241,7 +243,7 @@ void serve_vectors_free(struct job *j);
 long serve_vectors_more(struct job *j, char *to, size_t n);
 
 /* serve_kept.c: calls that were written lately, as struct api_memory has them */
-void serve_keep(struct serve *s, const char *id, const char *text, size_t n);
-const char *serve_kept(void *self, const char *id, size_t *n);
+void serve_keep(struct serve *s, const struct api_call *calls, int n_calls, const char *text, size_t n);
+const char *serve_kept(void *self, const char *id, const json_t *calls, size_t *n);
 void serve_kept_free(struct serve *s);
 #endif

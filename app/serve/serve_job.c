@@ -113,7 +113,13 @@ static int submit(struct serve *s, struct job *j, const struct ids *ids, struct 
     };
     r.sampling.seed += ask->seeded ? (uint64_t)(j->index % ask->n) : ++s->drawn; /* else all would draw the same */
     int code = s->a->ops->submit(s->a->engine, &r, &j->id, &err);
-    /* Parameters that no grammar can hold a call to: where nobody asked for that, the call is only hoped for. */
+    /* Parameters that no grammar can hold a call to: where nobody asked for that, one that must come is held to the
+     * tools' names, and else it is only hoped for. */
+    if (code == ENGINE_BAD_REQUEST && r.grammar && ask->whole && ask->looser.len > 0) {
+        g.schema = ask->looser.data;
+        g.n_schema = ask->looser.len;
+        code = s->a->ops->submit(s->a->engine, &r, &j->id, &err);
+    }
     if (code == ENGINE_BAD_REQUEST && r.grammar && !ask->whole && !ask->strict) {
         r.grammar = NULL;
         code = s->a->ops->submit(s->a->engine, &r, &j->id, &err);
@@ -123,6 +129,10 @@ static int submit(struct serve *s, struct job *j, const struct ids *ids, struct 
         const char *whose = ask->plain && e->n_ctx > 0 ? "prompt" : !r.grammar || code != ENGINE_BAD_REQUEST ? NULL
                             : j->lead->tools ? "tools" : "response_format";
         if (whose) snprintf(e->param, sizeof e->param, "%s", whose);
+        const size_t used = strlen(e->text);
+        if (whose && r.grammar && (ask->strict || ask->exact))
+            snprintf(e->text + used, sizeof e->text - used,
+                     " (without \"strict\" what no grammar can say is left out)");
         return -1;
     }
     j->ans = s->a->ops->answer(s->a->engine, j->id);
@@ -212,6 +222,7 @@ static struct job *begin(struct serve *s, struct http_call *c, struct api_ask *a
     j->logprobs = ask->logprobs;
     j->repeats = ask->repeats;
     j->whole_call = ask->tools && ask->whole && ask->choice >= API_REQUIRED;
+    j->either = ask->either;
     j->each = ask->n;
     j->wanted = ask->n * (ask->plain ? (int)json_array_size(ask->prompts) : 1);
     if (j->voice->choice) j->choices = json_array();
@@ -229,7 +240,8 @@ static struct job *make_peer(const struct job *lead)
     *j = (struct job){.s = lead->s, .call = lead->call, .lead = lead->lead, .kind = lead->kind, .voice = lead->voice,
                       .plain = lead->plain, .calls = lead->calls, .stream = lead->stream, .tools = lead->tools,
                       .one_call = lead->one_call, .logprobs = lead->logprobs, .whole_call = lead->whole_call,
-                      .agent = lead->agent, .index = lead->given, .created = lead->created, .start = lead->start};
+                      .either = lead->either, .agent = lead->agent, .index = lead->given, .created = lead->created,
+                      .start = lead->start};
     memcpy(j->name, lead->name, sizeof j->name);
     return j;
 }

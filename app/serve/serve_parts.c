@@ -28,7 +28,7 @@ static unsigned type_of(void *self, const char *tool, const char *key)
 
 void serve_read_calls(struct job *j, struct serve_parts *p)
 {
-    enum form_calls how = j->whole_call ? FORM_CALLS_ANY : j->calls;
+    enum form_calls how = j->whole_call || j->either ? FORM_CALLS_ANY : j->calls;
     const struct api_tools tools = {is_tool, type_of, j};
     const struct api_part *c = &p->split.call;
     p->calls = c->n > 0 ? api_read_calls(p->text + c->at, c->n, how, &tools, p->call) : 0;
@@ -39,14 +39,22 @@ void serve_read_calls(struct job *j, struct serve_parts *p)
     if (j->one_call && p->calls > 1) {
         api_free_calls(p->call + 1, p->calls - 1);
         p->calls = 1;
+        p->cut = true;
     }
 }
 
 void serve_name_calls(struct job *j, struct serve_parts *p)
 {
     for (int i = 0; i < p->calls; i++) serve_id(j->s, j->voice->call, p->call[i].id, sizeof p->call[i].id);
-    if (p->calls > 0) serve_keep(j->s, p->call[0].id, p->text + p->split.call.at, p->split.call.n);
+    if (p->calls > 0 && !p->cut) serve_keep(j->s, p->call, p->calls, p->text + p->split.call.at, p->split.call.n);
     j->s->counts.calls += (uint64_t)p->calls;
+}
+
+/* Of an answer that is a call or a value of a schema: it begins as a call does, or is not as long yet. */
+static bool may_be_call(const char *text, size_t n)
+{
+    static const char front[] = "{\"name\":";
+    return memcmp(text, front, MIN(n, sizeof front - 1)) == 0;
 }
 
 void serve_look(struct job *j, struct serve_parts *p)
@@ -56,7 +64,8 @@ void serve_look(struct job *j, struct serve_parts *p)
     p->n = atomic_load_explicit(&j->ans->text_len, memory_order_acquire);
     p->tokens = atomic_load_explicit(&j->ans->n_tokens, memory_order_acquire);
     if (j->plain) p->split.content.n = p->n;
-    else if (j->whole_call) p->split.call.n = p->n;
+    else if (j->either ? may_be_call(p->text, p->n) : j->whole_call) p->split.call.n = p->n;
+    else if (j->either) p->split.content.n = p->n;
     else api_split(p->text, p->n, j->tools, j->calls, p->ended, &p->split);
 }
 
