@@ -1,6 +1,7 @@
 /* What comes over the sockets of `plimsoll serve`: who holds its room, requests that a proxy could see otherwise, and
  * clients that stop in the middle. */
 #include "app/serve/http.h"
+#include "app/serve/mhd.h"
 #include "tests/serve_rig.h"
 #include <errno.h>
 #include <time.h>
@@ -224,6 +225,72 @@ TEST(a_request_that_trickles_is_not_waited_for_without_end)
     CHECK_EQ(http_held(h), 0);
     http_close(h);
     buf_free(&in);
+}
+
+/* ---------------------------------------------------------------- connections, counted */
+
+static bool in_a_call;
+static __typeof__(&MHD_get_daemon_info) daemon_info;
+
+/* The library's: it frees connections that have ended, while it goes over them. */
+static const union MHD_DaemonInfo *asked_for_info(struct MHD_Daemon *d, enum MHD_DaemonInfoType what, ...)
+{
+    CHECK(!in_a_call);
+    return daemon_info(d, what);
+}
+
+static void at_once(void *self, struct http_call *c)
+{
+    (void)self;
+    in_a_call = true;
+    http_answer(c, 200, "text/plain", NULL, "yes.", 4);
+    in_a_call = false;
+}
+
+/* Whether the answer to a request on this connection says that it was the last there. */
+static bool closes(struct http *h, int fd)
+{
+    static const char line[] = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    char in[1024];
+    size_t n = 0;
+    client_put(fd, line, sizeof line - 1);
+    for (int i = 0; n < 4 || memcmp(in + n - 4, "yes.", 4) != 0; i++) {
+        CHECK(i < 100 * CHILD_PATIENCE && n < sizeof in - 1);
+        http_wait(h, 10, -1);
+        const ssize_t got = recv(fd, in + n, sizeof in - 1 - n, MSG_DONTWAIT);
+        n += (size_t)MAX(got, 0);
+    }
+    in[n] = '\0';
+    return strstr(in, "Connection: close") != NULL;
+}
+
+/* Idle clients of a server that has few places left are not kept; who has gone is counted no more.  What is asked of
+ * the library for that is asked outside of its calls. */
+TEST(a_crowd_is_counted_without_asking_the_library)
+{
+    static const struct http_ops ops = {.wants = wants_all, .ask = at_once, .left = was_left, .gone = is_gone};
+    int left = 0;
+    struct err err = {0};
+    struct mhd *lib = (struct mhd *)(uintptr_t)mhd_open(&err);
+    CHECK(lib != NULL);
+    daemon_info = lib->get_daemon_info;
+    lib->get_daemon_info = asked_for_info;
+    struct http *h = http_open(&(struct http_config){.host = "127.0.0.1", .connections = 4, .bodies_limit = 64, .silent_s = 60,
+                                                     .whole_s = 60, .ops = &ops, .self = &left}, &err);
+    CHECK(h != NULL);
+    server_port = http_port(h);
+    int first = client(), second = client();
+    CHECK(!closes(h, first) && !closes(h, second));
+    int third = client();
+    CHECK(closes(h, third));
+    CHECK(!closes(h, second)); /* the third has gone */
+    close(second);
+    close(third);
+    for (int i = 0; i < 3; i++) http_wait(h, 10, -1);
+    CHECK(!closes(h, first));
+    close(first);
+    http_close(h);
+    lib->get_daemon_info = daemon_info;
 }
 
 CHECK_MAIN

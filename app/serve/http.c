@@ -48,7 +48,7 @@ struct http {
     struct http_config cfg;
     const struct mhd *lib;
     struct MHD_Daemon *daemon;
-    int listener, epoll, port, n_calls;
+    int listener, epoll, port, n_calls, n_connections;
     bool local, woken; /* woken: a connection goes on, which nothing but the next run of the library shows */
     char host[HOST];
     size_t held;
@@ -68,10 +68,13 @@ static double seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+/* They are counted here: asked for their number the library first frees those that have ended, and inside of a call it
+ * is going over them. */
 static void on_connection(void *self, struct MHD_Connection *conn, void **own, enum MHD_ConnectionNotificationCode how)
 {
     struct http *h = self;
     struct peer *p = *own;
+    h->n_connections += how == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1;
     if (how == MHD_CONNECTION_NOTIFY_STARTED) {
         const union MHD_ConnectionInfo *info = h->lib->get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD);
         *own = p = info ? calloc(1, sizeof *p) : NULL;
@@ -255,11 +258,7 @@ static enum MHD_Result on_request(void *self, struct MHD_Connection *conn, const
 /* ---------------------------------------------------------------- answering */
 
 /* Then connections are not kept for requests to come: those who wait for one of their own would wait for idle ones. */
-static bool is_crowded(const struct http *h)
-{
-    const union MHD_DaemonInfo *info = h->lib->get_daemon_info(h->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
-    return info && info->num_connections > (unsigned)h->cfg.connections / 2;
-}
+static bool is_crowded(const struct http *h) { return h->n_connections > h->cfg.connections / 2; }
 
 static void give(struct http_call *c, int status, const char *type, const struct http_header *header,
                  struct MHD_Response *r)
