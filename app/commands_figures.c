@@ -103,19 +103,11 @@ void command_memory(struct console *c, const char *arg, size_t n)
 
 /* ---------------------------------------------------------------- /plan */
 
-/* Tokens of the pool that a call of so many in all is promised: whole pages, and no more than a window needs. */
-static uint64_t promised(const struct engine_info *i, int64_t tokens)
-{
-    uint64_t n = (uint64_t)MAX(tokens, 1);
-    if (i->kv_seq_tokens > 0) n = MIN(n, i->kv_seq_tokens);
-    return size_align(n, KERN_PAGE);
-}
-
 static void say_next(const struct console *c, const struct window_figures *f, const struct engine_snapshot *s)
 {
     const struct engine_info *i = c->a->info;
     int64_t whole = MIN(f->used + f->answer + f->thinking, (int64_t)c->s->role.ctx);
-    uint64_t need = promised(i, whole), left = s->pool_tokens - MIN(s->reserved_tokens, s->pool_tokens);
+    uint64_t need = engine_promised(i, whole), left = s->pool_tokens - MIN(s->reserved_tokens, s->pool_tokens);
     say("carries  %lld tokens before your words, of %lld that a call may have", (long long)f->used,
         (long long)f->limit);
     say("reserves %lld more for the answer: %lld of a context of %d, %.0f%%", (long long)(f->answer + f->thinking),
@@ -136,7 +128,7 @@ void command_plan(struct console *c, const char *arg, size_t n)
     session_figures(c->s, &f);
     c->a->ops->snapshot(c->a->engine, &s);
     say_next(c, &f, &s);
-    uint64_t fit = s.pool_tokens / promised(i, c->s->role.ctx);
+    uint64_t fit = s.pool_tokens / engine_promised(i, c->s->role.ctx);
     say("at once  %llu context%s as large as this one may be fit%s the pool; %d run at most", (unsigned long long)fit,
         fit == 1 ? "" : "s", fit == 1 ? "s" : "", i->max_seqs);
     if (window_due(c->s->w)) say("before   it the oldest is summed up: above %lld tokens", (long long)f.high);

@@ -56,7 +56,7 @@ static void tell_short(struct app *a, const struct turn_ask *ask, int max_tokens
     const bool memory = code == ENGINE_NEVER_FITS || code == ENGINE_NO_MEMORY || code == ENGINE_QUEUE_FULL;
     if (!memory || a->ops->count_tokens(a->engine, ask->msgs, ask->n_msgs, &count, NULL)) return;
     a->ops->snapshot(a->engine, &now);
-    const int64_t need = (int64_t)count.tokens + max_tokens, pool = (int64_t)now.pool_tokens;
+    const int64_t need = (int64_t)count.tokens + max_tokens, pool = engine_longest(a->info, now.pool_tokens);
     struct event_shortage s = {.prompt_tokens = count.tokens, .answer_tokens = max_tokens};
     if (code == ENGINE_QUEUE_FULL) {
         s.reason = event_str("queue");

@@ -393,6 +393,14 @@ extern const struct engine_ops engine_remote;
  * identity.  The same in every process; pure. */
 struct engine_name engine_page_name(struct engine_name before, const int32_t *ids);
 
+/* Tokens of the KV pool that a request of so many, prompt and answer together, is promised: whole pages, and no more
+ * than a window needs. */
+uint64_t engine_promised(const struct engine_info *i, int64_t tokens);
+
+/* Tokens that a request may have at most, in a pool of so many: the whole context, unless the pool is too small to be
+ * promised for it. */
+int engine_longest(const struct engine_info *i, uint64_t pool_tokens);
+
 /* 0, or ENGINE_BAD_REQUEST naming the field that is out of range (NaN included). */
 int sampling_check(const struct sampling *s, int vocab, struct err *err);
 #endif

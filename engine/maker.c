@@ -77,6 +77,17 @@ int maker_sizes(struct engine *e, const struct engine_config *cfg, const struct 
     return 0;
 }
 
+uint64_t engine_promised(const struct engine_info *i, int64_t tokens)
+{
+    const uint64_t whole = size_align((uint64_t)MAX(tokens, 1), KERN_PAGE);
+    return i->kv_seq_tokens > 0 ? MIN(whole, i->kv_seq_tokens) : whole;
+}
+
+int engine_longest(const struct engine_info *i, uint64_t pool_tokens)
+{
+    return engine_promised(i, i->ctx) <= pool_tokens ? i->ctx : (int)MIN(pool_tokens, (uint64_t)i->ctx);
+}
+
 int maker_outs(const struct engine *e) { return MAX(e->info.max_seqs, 16); }
 
 void maker_sched_plan(const struct engine *e, const struct engine_config *cfg, int pages, struct sched_config *out)

@@ -164,6 +164,24 @@ TEST(crew_that_is_over_its_bounds_fails_the_script)
     CHECK(c.err_text.data && strstr(c.err_text.data, "line 4: "));
 }
 
+/* Of a model with a window a context takes less of the pool than it has tokens: here four do, whose contexts in full
+ * would be two. */
+TEST(crew_works_by_as_many_as_the_pool_is_promised_to)
+{
+    static const char script[] = "plimsoll 1\n<<X\none\ntwo\nthree\nfour\nX\n";
+    char path[300];
+    snprintf(path, sizeof path, "%s/many.yaml", check_tmpdir());
+    FILE *f = fopen(path, "w");
+    CHECK(f && fputs("crew: many\nagents: [{name: worker}]\n"
+                     "flow: {kind: map, members: [worker]}\n", f) >= 0);
+    fclose(f);
+    CHECK_EQ(run(script, sizeof script - 1, ARGS("-m", "tests/fixtures/llama-window.gguf", "--crew", path, "--ctx",
+                                                 "512", "--pool", "1216", "--parallel", "4", "--temp", "0", "--seed",
+                                                 "1", "--no-save", "--answers", "40", "--json",
+                                                 "--all-samples", "--script")), 0);
+    CHECK(strstr(out(), "\"running\":4"));
+}
+
 /* ---------------------------------------------------------------- saved, and gone on with */
 
 static void check_out(const char *part)

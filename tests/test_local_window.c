@@ -37,6 +37,10 @@ TEST(a_long_sequence_runs_in_a_pool_that_could_not_hold_it)
         CHECK(info->kv_seq_tokens <= (uint64_t)most * P);
         CHECK_EQ(info->kv_bytes, kern_cpu()->slab_bytes(s.pool_tokens * info->kv_bytes_per_token));
         CHECK_EQ(info->ledger.bytes[LEDGER_KV], info->kv_bytes);
+        CHECK_EQ(engine_promised(info, LONG), s.pool_tokens);
+        CHECK_EQ(engine_promised(info, P + 1), 2 * P);
+        CHECK_EQ(engine_longest(info, s.pool_tokens), info->ctx);
+        CHECK_EQ(engine_longest(info, s.pool_tokens - P), s.pool_tokens - P); /* a page too few for a window in full */
         int id = win_submit(e, &t, t.prompt, 0);
         win_run(e);
         win_check(e, id, &t);

@@ -151,6 +151,17 @@ TEST(ollama_loads_a_model_that_is_there_by_an_empty_question)
     CHECK_EQ(serve_end(), 130);
 }
 
+/* All that the context leaves, and of a model with a window the pool holds less than that. */
+TEST(ollama_fills_a_context_that_is_longer_than_a_window)
+{
+    SERVE("-m", "tests/fixtures/llama-window.gguf", "--ctx", "512", "--parallel", "1");
+    json_t *m = ask(GENERATE, "{'prompt':'a','raw':true,'stream':false,'options':{'num_predict':-1,'temperature':0,"
+                    "'repeat_penalty':0.1}}", 200);
+    CHECK_EQ(number_at(m, "prompt_eval_count") + number_at(m, "eval_count"), 512);
+    json_decref(m);
+    CHECK_EQ(serve_end(), 130);
+}
+
 /* ---------------------------------------------------------------- options */
 
 TEST(ollama_options_do_what_the_fields_of_a_chat_do)

@@ -236,6 +236,21 @@ static long resident(void)
 
 /* Thousands of texts, whose client reads nothing for a while: the server holds a part of the answer, serves others, and
  * sleeps; then all of it comes, in order. */
+/* Of a model whose attention has a window the pool holds fewer tokens than a context, and a text of a whole one. */
+TEST(a_window_is_no_bound_for_a_text)
+{
+    struct buf body = {0};
+    SERVE("-m", "tests/fixtures/llama-window.gguf", "--ctx", "512", "--parallel", "1");
+    CHECK(metric("plimsoll:kv_tokens{state=\"pool\"}") < 400);
+    buf_puts(&body, "{'input':'");
+    for (int i = 0; i < 400; i++) buf_puts(&body, "q");
+    buf_puts(&body, "'}");
+    json_t *a = ask(OPENAI, body.data, 200);
+    CHECK(number_at(a, "usage.prompt_tokens") >= 400);
+    json_decref(a);
+    buf_free(&body);
+}
+
 TEST(a_batch_goes_on_as_fast_as_its_client_reads)
 {
     double x[EMBD], y[EMBD];

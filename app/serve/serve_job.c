@@ -24,9 +24,9 @@ static int never_fits(const struct serve *s, int n_prompt, int max_tokens, struc
 {
     struct engine_snapshot now;
     s->a->ops->snapshot(s->a->engine, &now);
-    const int ctx = s->a->info->ctx, pool = (int)MIN(now.pool_tokens, (uint64_t)INT32_MAX);
+    const int ctx = s->a->info->ctx;
     const bool budget = (int64_t)n_prompt + max_tokens <= ctx;
-    const int most = budget ? MIN(pool, ctx) : ctx;
+    const int most = budget ? engine_longest(s->a->info, now.pool_tokens) : ctx;
     api_fail(e, 400, budget ? "exceeds_memory_budget" : "context_length_exceeded", "messages",
              "This model's maximum context length is %d tokens%s. However, you requested %lld tokens (%d in the "
              "messages, %d in the completion). Please reduce the length of the messages or completion. "
@@ -279,7 +279,7 @@ static int usual_length(const struct serve *s, const struct api_ask *ask, int n_
     if (ask->max_tokens > 0 || ask->scores) return ask->max_tokens;
     if (!ask->fills) return (int)MAX(1, MIN(usual, left));
     s->a->ops->snapshot(s->a->engine, &now);
-    return (int)MAX(1, MIN(left, (int64_t)now.pool_tokens - n_prompt));
+    return MAX(1, engine_longest(s->a->info, now.pool_tokens) - n_prompt);
 }
 
 /* The prompt that its answer repeats: a vocabulary may have put a blank in front of a text. */
@@ -344,7 +344,7 @@ static int check_lengths(const struct job *lead, struct api_error *e)
         ids_free(&ids);
         if (bad) return -1;
         const int most = usual_length(s, ask, n);
-        if ((int64_t)n + most <= s->a->info->ctx && (uint64_t)n + (uint64_t)most <= now.pool_tokens) continue;
+        if ((int64_t)n + most <= engine_longest(s->a->info, now.pool_tokens)) continue;
         never_fits(s, n, most, e);
         snprintf(e->param, sizeof e->param, "prompt[%d]", i / lead->each);
         return -1;

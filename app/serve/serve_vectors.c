@@ -45,7 +45,7 @@ static int longest(const struct serve *s)
 {
     struct engine_snapshot now;
     s->a->ops->snapshot(s->a->engine, &now);
-    return (int)MIN((uint64_t)s->a->info->ctx, now.pool_tokens);
+    return engine_longest(s->a->info, now.pool_tokens);
 }
 
 static int too_long(const struct serve *s, int i, size_t n, int most, struct api_error *e)

@@ -438,7 +438,7 @@ static void pursue(struct running *r)
     }
 }
 
-/* As many as the pool holds whole contexts of, at most as many as the engine runs at once. */
+/* As many as the pool can be promised to with whole contexts, at most as many as the engine runs at once. */
 static int parallel_of(const struct team *t)
 {
     const struct engine_info *i = t->a->info;
@@ -446,7 +446,7 @@ static int parallel_of(const struct team *t)
     int ctx = 1, most = t->crew->parallel > 0 ? MIN(t->crew->parallel, i->max_seqs) : i->max_seqs;
     for (int m = 0; m < t->n; m++) ctx = MAX(ctx, t->member[m].role.ctx);
     t->a->ops->snapshot(t->a->engine, &snap);
-    uint64_t fit = snap.pool_tokens / (uint64_t)ctx;
+    uint64_t fit = snap.pool_tokens / engine_promised(i, ctx);
     return MAX(1, MIN(MIN(most, STRANDS), (int)MIN(fit, (uint64_t)STRANDS)));
 }
 
