@@ -354,6 +354,57 @@ TEST(a_failure_at_the_end_of_a_text_that_is_too_long_is_found_with_its_line)
     buf_free(&text);
 }
 
+static int64_t dashes(struct buf *text, size_t until)
+{
+    int64_t lines = 0;
+    for (; text->len < until; lines++) buf_puts(text, "----------------------------\n");
+    return lines;
+}
+
+/* A server that was started again writes on: its end is behind, and not at, the end of the log.  Where the parts that
+ * are read meet, a failure is in one and what was done before it in the other: it is judged with both. */
+TEST(a_failure_amid_a_text_that_is_too_long_is_found_with_its_line)
+{
+    enum { HALF = EXPLAIN_BYTES / 2, LENGTH = 5 * HALF, MEET = LENGTH - 3 * HALF + (1 << 16) };
+    const struct { size_t at; bool wrapped; } row[] = {{HALF + 400, false}, {MEET - 300, false}, {MEET - 300, true}};
+    struct buf text = {0};
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        text.len = 0;
+        int64_t lines = dashes(&text, row[i].at);
+        buf_puts(&text, "  File \"a.py\", line 3, in embed_documents\n");
+        if (!row[i].wrapped) lines += dashes(&text, text.len + 600);
+        buf_puts(&text, "CUDA out");
+        for (int k = 0; row[i].wrapped && k < 600; k++) buf_puts(&text, "-"); /* it ends where the parts meet */
+        buf_puts(&text, row[i].wrapped ? "\nof memory.\n" : " of memory.\n");
+        dashes(&text, LENGTH);
+        CHECK(!text.failed);
+        CHECK_EQ(explain_text(text.data, text.len, v, EXPLAIN_MOST), 1);
+        CHECK_EQ(v[0].cause, CAUSE_ACTIVATIONS);
+        CHECK_EQ(v[0].line, lines + 2);
+        CHECK(strncmp(v[0].what, "CUDA out", 8) == 0);
+    }
+    buf_puts(&text, "ValueError: Requested tokens (9) exceed context window of 8\n"); /* that is at its end, then */
+    CHECK_EQ(explain_text(text.data, text.len, v, EXPLAIN_MOST), 1);
+    CHECK_EQ(v[0].cause, CAUSE_CONTEXT);
+    CHECK(says(v[0].next, v[0].nexts, "24.00 MiB in its middle were not read"));
+    buf_free(&text);
+}
+
+/* Amid it something failed that is no memory, and a server came up before and behind. */
+TEST(what_failed_amid_a_text_that_is_too_long_is_told_also_if_it_is_no_memory)
+{
+    struct buf text = {0};
+    buf_puts(&text, "INFO: Application startup complete\n");
+    const int64_t lines = dashes(&text, EXPLAIN_BYTES);
+    buf_puts(&text, "Segmentation fault (core dumped)\n");
+    dashes(&text, 2 * (size_t)EXPLAIN_BYTES);
+    buf_puts(&text, "INFO: Application startup complete\n");
+    CHECK_EQ(explain_text(text.data, text.len, v, EXPLAIN_MOST), 1);
+    CHECK_EQ(v[0].cause, CAUSE_NOT_MEMORY);
+    CHECK_EQ(v[0].line, lines + 2);
+    buf_free(&text);
+}
+
 TEST(what_is_quoted_is_printable)
 {
     static const char text[] = "\033[31mMemoryError\033[0m: \x01\x9b" "2J\xff\xe2\x80\xae evil\t\x7f\n";

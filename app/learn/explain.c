@@ -102,15 +102,17 @@ static int tell(const struct findings *f, const char *text, size_t n, const stru
 
 /* ------------------------------------------------------------------ the layers */
 
-int explain_with(const char *text, size_t n, const struct explain_answers *known, struct verdict *v, int cap)
+/* A part of a text, behind so many lines of it. */
+static int read_part(const char *text, size_t n, uint32_t before, const struct explain_answers *known,
+                     struct verdict *v, int cap)
 {
     struct run r;
     struct hits h = {0};
     int told = 0;
-    if (cap <= 0 || run_read(text, n, &r)) return 0;
+    if (run_read(text, n, &r)) return 0;
     struct findings *f = malloc(sizeof *f);
     if (f && !match_all(&r, word_phrase, words_all(), &h)) {
-        find_cases(text, n, &r, &h, f);
+        find_cases(text, n, before, &r, &h, f);
         told = tell(f, text, n, known, v, cap);
     }
     for (int i = 0; i < told; i++) {
@@ -121,6 +123,79 @@ int explain_with(const char *text, size_t n, const struct explain_answers *known
     hits_free(&h);
     run_free(&r);
     return told;
+}
+
+/* ------------------------------------------------------------------ a text that is too long to be read at once */
+
+enum { HALF = EXPLAIN_BYTES / 2, OVERLAP = 1 << 16 /* bytes that two parts share: a message at their border */ };
+
+/* Memory ran out, or tokens passed a limit: who only answered, or timed out, may have done that behind a failure. */
+static bool names_failure(const struct verdict *v, int told)
+{
+    return told > 0 && v[0].line > 0 && v[0].cause != CAUSE_NOT_MEMORY;
+}
+
+/* The first line's beginning behind `at` if it is near, else `at`. */
+static size_t line_from(const char *text, size_t n, size_t at)
+{
+    const char *end = at ? memchr(text + at, '\n', MIN(n - at, (size_t)OVERLAP / 2)) : NULL;
+    return end ? (size_t)(end - text) + 1 : at;
+}
+
+static size_t place_of_line(const char *text, size_t n, int64_t number)
+{
+    const char *at = text;
+    for (int64_t line = 1; line < number && at < text + n; line++) {
+        const char *end = memchr(at, '\n', (size_t)(text + n - at));
+        at = end ? end + 1 : text + n;
+    }
+    return (size_t)(at - text);
+}
+
+/* What lies between the beginning and the end, the last first; a failure in it is read again with as much of the text
+ * on both sides.  What failed and is no want of memory is told if nothing else is. */
+static int read_between(const char *text, size_t n, const struct explain_answers *known, struct verdict *v, int cap)
+{
+    struct verdict no_memory = {0};
+    size_t from = run_tail(text, n);
+    while (from > HALF) {
+        const size_t to = MIN(from + OVERLAP, n);
+        from = to > EXPLAIN_BYTES ? line_from(text, n, to - EXPLAIN_BYTES) : 0;
+        const int told = read_part(text + from, to - from, run_ends(text, from), known, v, cap);
+        if (names_failure(v, told)) {
+            const size_t at = place_of_line(text, n, v[0].line), begin = at > HALF ? line_from(text, n, at - HALF) : 0;
+            return read_part(text + begin, MIN(n - begin, (size_t)EXPLAIN_BYTES), run_ends(text, begin), known, v, cap);
+        }
+        if (told && v[0].line && !no_memory.line) no_memory = v[0];
+    }
+    v[0] = no_memory;
+    return no_memory.line > 0;
+}
+
+/* Its beginning and its end together; and if these say nothing of a failure, all that lies between. */
+static int read_long(const char *text, size_t n, const struct explain_answers *known, struct verdict *v, int cap)
+{
+    char between[VERDICT_BYTES];
+    const int told = read_part(text, n, 0, known, v, cap);
+    if (names_failure(v, told)) {
+        verdict_bytes(run_tail(text, n) - HALF, between);
+        for (int i = 0; i < told; i++)
+            verdict_next(&v[i], "The text is long, and %s in its middle were not read: its beginning and its end say "
+                         "this.  Cut out of it what else is to be explained.", between);
+        return told;
+    }
+    struct verdict *found = calloc((size_t)cap, sizeof *found);
+    const int n_found = found ? read_between(text, n, known, found, cap) : 0;
+    const bool better = names_failure(found, n_found) || (n_found && (!told || !v[0].line));
+    if (better) memcpy(v, found, (size_t)n_found * sizeof *v);
+    free(found);
+    return better ? n_found : told;
+}
+
+int explain_with(const char *text, size_t n, const struct explain_answers *known, struct verdict *v, int cap)
+{
+    if (cap <= 0) return 0;
+    return n > EXPLAIN_BYTES ? read_long(text, n, known, v, cap) : read_part(text, n, 0, known, v, cap);
 }
 
 int explain_text(const char *text, size_t n, struct verdict *v, int cap) { return explain_with(text, n, NULL, v, cap); }

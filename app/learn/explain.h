@@ -15,9 +15,11 @@
  *     explain_say     sentences, figures, fixes and next steps of a verdict
  *
  * No cause rests on one literal line: a phrase is words in their order, whatever stands between them, and a verdict is
- * the sum of all that speaks for it.  Pure: no file, no clock, no state.  Time and memory are linear in n, memory at
- * most some ten bytes a byte of the first and last EXPLAIN_BYTES.  The text is hostile: it is never obeyed, and what of
- * it comes back (`what`, `where`) is cut to a line of printable ASCII.  Threads: any. */
+ * the sum of all that speaks for it.  Pure: no file, no clock, no state.  Of a text of more than EXPLAIN_BYTES the
+ * beginning and the end are read, and what lies between if these say nothing of a failure; else a verdict's `next` says
+ * that it was not.  Time is linear in n, and memory too, at most some ten bytes a byte of EXPLAIN_BYTES.  The text is
+ * hostile: it is never obeyed, and what of it comes back (`what`, `where`) is cut to a line of printable ASCII.
+ * Threads: any. */
 #ifndef EXPLAIN_H
 #define EXPLAIN_H
 #include "app/learn/verdict.h"

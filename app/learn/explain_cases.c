@@ -341,11 +341,12 @@ static void find_loads(const char *text, size_t n, struct findings *f)
     for (int k = 0; k < f->n; k++) f->one[k].loads = loads[k];
 }
 
-void find_cases(const char *text, size_t n, const struct run *r, const struct hits *h, struct findings *f)
+void find_cases(const char *text, size_t n, uint32_t before, const struct run *r, const struct hits *h,
+                struct findings *f)
 {
     uint8_t *seen = calloc((size_t)words_all(), 1);
     int8_t *owner = malloc(h->n + 1); /* of a hit that is a failure: its case; -1: none */
-    *f = (struct findings){0};
+    *f = (struct findings){.before = before};
     if (!seen || !owner) {
         free(seen);
         free(owner);

@@ -46,10 +46,13 @@ struct findings {
     bool note[NOTES];
     int stack[STACKS];       /* points of all that names it */
     struct smi smi;
+    uint32_t before;         /* lines of the whole text before the part that was read */
 };
 
-/* The cases in the order of their first lines; r and h are of the n bytes of text. */
-void find_cases(const char *text, size_t n, const struct run *r, const struct hits *h, struct findings *f);
+/* The cases in the order of their first lines; r and h are of the n bytes of text, and so are all lines in f; what a
+ * person is told of them is more by `before`. */
+void find_cases(const char *text, size_t n, uint32_t before, const struct run *r, const struct hits *h,
+                struct findings *f);
 
 bool series_rises(const struct series *s, int least, double times);
 #endif

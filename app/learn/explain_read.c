@@ -93,7 +93,7 @@ static int put_text(struct run *r, const char *text, size_t n)
     return 0;
 }
 
-static uint32_t count_lines(const char *s, size_t n)
+uint32_t run_ends(const char *s, size_t n)
 {
     uint32_t lines = 0;
     for (const char *p = s, *end = s + n; (p = memchr(p, '\n', (size_t)(end - p))) != NULL; p++)
@@ -101,8 +101,7 @@ static uint32_t count_lines(const char *s, size_t n)
     return lines;
 }
 
-/* Where the end that is read begins, at a line if there is one near; n: the text is read whole. */
-static size_t tail_of(const char *text, size_t n)
+size_t run_tail(const char *text, size_t n)
 {
     if (n <= EXPLAIN_BYTES) return n;
     size_t tail = n - EXPLAIN_BYTES / 2;
@@ -112,13 +111,13 @@ static size_t tail_of(const char *text, size_t n)
 
 int run_read(const char *text, size_t n, struct run *r)
 {
-    size_t tail = tail_of(text, n), head = tail < n ? EXPLAIN_BYTES / 2 : n, size = head + (n - tail);
+    size_t tail = run_tail(text, n), head = tail < n ? EXPLAIN_BYTES / 2 : n, size = head + (n - tail);
     *r = (struct run){0};
     r->c = malloc(2 * size + 2); /* a blank may stand between two numbers */
     r->mark = malloc(2 * size + 2);
     bool bad = !r->c || !r->mark || put_text(r, text, head);
     if (!bad && tail < n) {
-        uint32_t missed = count_lines(text + head, tail - head);
+        uint32_t missed = run_ends(text + head, tail - head);
         r->last_line -= text[head - 1] != '\n'; /* a line that was cut is counted with those that are missed */
         r->last_line += MIN(missed, UINT32_MAX - r->last_line - EXPLAIN_BYTES);
         bad = put_text(r, text + tail, n - tail);

@@ -33,6 +33,12 @@ struct run {
 int run_read(const char *text, size_t n, struct run *r);
 void run_free(struct run *r);
 
+/* Of a text of more than EXPLAIN_BYTES: where the end that is read begins, at a line if one begins near; else n. */
+size_t run_tail(const char *text, size_t n);
+
+/* How many lines end in these bytes; at most UINT32_MAX. */
+uint32_t run_ends(const char *text, size_t n);
+
 /* The number of the line in which position `at` of the run is. */
 uint32_t run_line_of(const struct run *r, size_t at);
 

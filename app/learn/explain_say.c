@@ -122,16 +122,16 @@ static void say_series(const struct fail_case *c, enum cause cause, struct verdi
                          B(bytes->last), bytes->n);
 }
 
-static void say_loads(const struct fail_case *c, struct verdict *v)
+static void say_loads(const struct findings *f, const struct fail_case *c, struct verdict *v)
 {
     const struct loads *l = &c->loads;
     char lines[VERDICT_TEXT / 2] = "";
     size_t n = 0;
     if (!l->n || v->cause != CAUSE_LEAK) return;
     for (int i = 0; i < MIN(l->n, LOADS_LINES); i++)
-        n += (size_t)snprintf(lines + n, sizeof lines - n, "%s%u", i ? ", " : "", l->line[i]);
-    struct verdict_figure *f = verdict_figure(v, "loads", (uint64_t)l->n);
-    if (f) snprintf(f->unit, sizeof f->unit, "times");
+        n += (size_t)snprintf(lines + n, sizeof lines - n, "%s%u", i ? ", " : "", f->before + l->line[i]);
+    struct verdict_figure *loads = verdict_figure(v, "loads", (uint64_t)l->n);
+    if (loads) snprintf(loads->unit, sizeof loads->unit, "times");
     verdict_evidence(v, "the weights were loaded %d times without a new process, with requests between: lines %s%s",
                      l->n, lines, l->n > LOADS_LINES ? ", ..." : "");
 }
@@ -215,10 +215,10 @@ static void say_smi(const struct findings *f, const char *text, size_t n, struct
         verdict_evidence(v, "nvidia-smi: %s of %s are used; of %d process%s the biggest has %s", B(s->used),
                          B(s->total), s->processes, s->processes == 1 ? "" : "es", B(s->biggest));
         run_quote(text, n, s->biggest_line, row, sizeof row);
-        verdict_evidence(v, "the biggest is in line %u: %s", s->biggest_line, row);
+        verdict_evidence(v, "the biggest is in line %u: %s", f->before + s->biggest_line, row);
     }
     verdict_next(v, "nvidia-smi: a process holds %s of a device that is full (line %u).  Is it the one that failed?",
-                 B(s->biggest), s->biggest_line);
+                 B(s->biggest), f->before + s->biggest_line);
 }
 
 /* ------------------------------------------------------------------ a verdict */
@@ -248,7 +248,7 @@ static void say_where(const struct fail_case *c, struct verdict *v)
 void say_case(const struct findings *f, const struct fail_case *c, const struct judged *j, const char *text, size_t n,
               const struct explain_answers *known, struct verdict *v)
 {
-    *v = (struct verdict){.cause = j->cause, .sure = j->sure, .line = c->line};
+    *v = (struct verdict){.cause = j->cause, .sure = j->sure, .line = (int64_t)f->before + c->line};
     say_stacks(f, c, v);
     say_what(c, text, n, v);
     say_where(c, v);
@@ -256,7 +256,7 @@ void say_case(const struct findings *f, const struct fail_case *c, const struct 
     if (c->family == FAMILY_DEVICE) say_device(c, &j->sum, j->cause, v);
     say_pools(c, j->cause, v);
     say_series(c, j->cause, v);
-    say_loads(c, v);
+    say_loads(f, c, v);
     if (c->family != FAMILY_TOKENS && c->family != FAMILY_HOST) say_stage(c, j, v);
     if (c->family == FAMILY_DEVICE || c->family == FAMILY_ANY) say_smi(f, text, n, v);
     if (c->family != FAMILY_TOKENS) say_answers(known, j->cause, v);
@@ -276,14 +276,15 @@ void say_other(const struct findings *f, const char *text, size_t n, struct verd
         return;
     }
     v->sure = f->other_points >= 6 ? SURE_CERTAIN : f->other_points >= 4 ? SURE_LIKELY : SURE_GUESS;
-    v->line = f->other->line;
+    v->line = (int64_t)f->before + f->other->line;
     run_quote(text, n, f->other->line, v->what, sizeof v->what);
-    verdict_evidence(v, "what failed is in line %u, and it is no want of memory", f->other->line);
+    verdict_evidence(v, "what failed is in line %u, and it is no want of memory", f->before + f->other->line);
 }
 
 void say_probe(const struct findings *f, const struct fail_case *c, const char *text, size_t n, struct verdict *v)
 {
-    *v = (struct verdict){.cause = CAUSE_NOT_MEMORY, .sure = SURE_LIKELY, .stack = judge_stack(f, c), .line = c->line};
+    *v = (struct verdict){.cause = CAUSE_NOT_MEMORY, .sure = SURE_LIKELY, .stack = judge_stack(f, c),
+                          .line = (int64_t)f->before + c->line};
     say_what(c, text, n, v);
     verdict_evidence(v, "it was killed because it did not answer in time: the probe or the timeout is in the text");
     verdict_not(v, "the machine's memory: nobody counted it; signal 9 and exit code 137 only say that it was killed");
