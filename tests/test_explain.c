@@ -405,6 +405,34 @@ TEST(what_failed_amid_a_text_that_is_too_long_is_told_also_if_it_is_no_memory)
     buf_free(&text);
 }
 
+/* A shell of Windows writes what is sent into a file with two bytes a character. */
+TEST(a_log_in_utf16_is_judged_as_in_utf8)
+{
+    static struct verdict plain[EXPLAIN_MOST];
+    static struct corpus c;
+    corpus_read(&c);
+    for (int i = 0; i < c.n; i++) {
+        const struct buf *one = &c.one[i].text;
+        const int n = explain_text(one->data, one->len, plain, EXPLAIN_MOST);
+        for (int way = 0; way < 4; way++) { /* either half first, with a mark and without */
+            struct buf wide = {0};
+            if (way < 2) buf_put(&wide, way ? "\xfe\xff" : "\xff\xfe", 2);
+            for (size_t k = 0; k < one->len; k++)
+                buf_put(&wide, (const char[]){way % 2 ? 0 : one->data[k], way % 2 ? one->data[k] : 0}, 2);
+            const int got = explain_text(wide.data, wide.len, v, EXPLAIN_MOST);
+            const bool same = got == n && (n == 0 || (v[0].cause == plain[0].cause && v[0].line == plain[0].line &&
+                                                      v[0].figures == plain[0].figures));
+            if (!same) check_fail(__FILE__, __LINE__, "%s, way %d", c.one[i].name, way);
+            buf_free(&wide);
+        }
+    }
+    corpus_free(&c);
+    CHECK_EQ(explain_text("\xff\xfe" "M\0e\0m\0o\0r\0y\0E\0r\0r\0o\0r\0\x3d\xd8", 26, v, EXPLAIN_MOST), 1);
+    CHECK_STR(v[0].what, "MemoryError");
+    CHECK_EQ(explain_text("\xff\xfe", 2, v, EXPLAIN_MOST), 0);
+    CHECK_EQ(explain_text("\xff\xfeM", 3, v, EXPLAIN_MOST), 0);
+}
+
 TEST(what_is_quoted_is_printable)
 {
     static const char text[] = "\033[31mMemoryError\033[0m: \x01\x9b" "2J\xff\xe2\x80\xae evil\t\x7f\n";

@@ -194,8 +194,12 @@ static int read_long(const char *text, size_t n, const struct explain_answers *k
 
 int explain_with(const char *text, size_t n, const struct explain_answers *known, struct verdict *v, int cap)
 {
+    struct buf narrow = {0};
     if (cap <= 0) return 0;
-    return n > EXPLAIN_BYTES ? read_long(text, n, known, v, cap) : read_part(text, n, 0, known, v, cap);
+    if (run_narrow(text, n, &narrow)) text = narrow.data ? narrow.data : "", n = narrow.len;
+    const int told = n > EXPLAIN_BYTES ? read_long(text, n, known, v, cap) : read_part(text, n, 0, known, v, cap);
+    buf_free(&narrow);
+    return told;
 }
 
 int explain_text(const char *text, size_t n, struct verdict *v, int cap) { return explain_with(text, n, NULL, v, cap); }

@@ -93,6 +93,36 @@ static int put_text(struct run *r, const char *text, size_t n)
     return 0;
 }
 
+/* Where the letter of a pair stands, 0 or 1; -1: this is no UTF-16.  Without a mark most of the first pairs must have a
+ * NUL in one place and none in the other. */
+static int letter_of_pair(const char *text, size_t n)
+{
+    enum { LOOKED_AT = 4096, LEAST = 8 };
+    size_t nul[2] = {0}, looked = MIN(n, (size_t)LOOKED_AT);
+    if (n >= 2 && memcmp(text, "\xff\xfe", 2) == 0) return 0;
+    if (n >= 2 && memcmp(text, "\xfe\xff", 2) == 0) return 1;
+    for (size_t i = 0; i < looked; i++) nul[i % 2] += text[i] == '\0';
+    if (looked < LEAST) return -1;
+    for (int k = 0; k < 2; k++)
+        if (nul[k] == 0 && nul[1 - k] * 4 >= looked / 2 * 3) return k;
+    return -1;
+}
+
+bool run_narrow(const char *text, size_t n, struct buf *out)
+{
+    char part[4096];
+    const int letter = letter_of_pair(text, n);
+    if (letter < 0) return false;
+    for (size_t at = 0, put = 0; at + 1 < n; at += 2) {
+        const char c = text[at + (size_t)letter];
+        part[put++] = (char)(text[at + (size_t)(1 - letter)] || (unsigned char)c >= 0x80 ? 0xff : c);
+        if (put < sizeof part && at + 3 < n) continue;
+        buf_put(out, part, put);
+        put = 0;
+    }
+    return !out->failed;
+}
+
 uint32_t run_ends(const char *s, size_t n)
 {
     uint32_t lines = 0;
