@@ -299,6 +299,29 @@ TEST(a_line_that_is_cut_says_so)
     buf_free(&b);
 }
 
+/* As the first seed's mem_debug() prints them: one of the two may rise, and numbers alone are MiB. */
+TEST(two_series_that_take_turns_are_two)
+{
+    struct buf text = {0};
+    for (int i = 0; i < 5; i++) buf_printf(&text, "rss_mb 2110.%d\ncuda_mb %d.5\n", i % 2, 15320 + 1000 * i);
+    buf_puts(&text, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 MiB.\n");
+    CHECK_EQ(explain(text.data), 1);
+    CHECK_EQ(v[0].cause, CAUSE_LEAK);
+    CHECK(says(v[0].evidence, v[0].evidences, "from 14.96 GiB to 18.87 GiB in 5 steps"));
+    text.len = 0;
+    for (int i = 0; i < 5; i++) buf_printf(&text, "rss_mb %d\ncuda_mb 15320.5\n", 2110 + 6000 * i);
+    buf_puts(&text, "Killed\n");
+    CHECK_EQ(explain(text.data), 1);
+    CHECK_EQ(v[0].cause, CAUSE_LEAK);
+    CHECK(says(v[0].evidence, v[0].evidences, "from 2.06 GiB to 25.50 GiB in 5 steps"));
+    text.len = 0;
+    for (int i = 0; i < 5; i++) buf_printf(&text, "rss_mb %d\ncuda_mb 15320.5\n", 2110 + i % 2 * 900);
+    buf_puts(&text, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 MiB.\n");
+    CHECK_EQ(explain(text.data), 1);
+    CHECK(v[0].cause != CAUSE_LEAK);
+    buf_free(&text);
+}
+
 /* ------------------------------------------------------------------ hostile text */
 
 /* Of the program itself: pages that the system clears for it come when its host has them. */

@@ -196,19 +196,40 @@ static void add_value(struct series *s, double value, uint32_t end)
     s->n++;
 }
 
-bool series_rises(const struct series *s, int least, double times)
+static void add_to_set(struct series_set *s, double value, const struct hit *me)
+{
+    int k = 0;
+    while (k < s->words && s->word[k] != me->word) k++;
+    add_value(&s->all, value, me->end);
+    if (k == SERIES_WORDS) return;
+    if (k == s->words) s->word[s->words++] = me->word;
+    add_value(&s->of[k], value, me->end);
+}
+
+static bool rises(const struct series *s, int least, double times)
 {
     return s->n >= least && s->rises * 5 >= (s->n - 1) * 4 && s->last >= s->first * times && s->first > 0;
+}
+
+const struct series *series_rising(const struct series_set *s, int least, double times)
+{
+    const struct series *best = NULL;
+    if (rises(&s->all, least, times)) return &s->all;
+    for (int k = 0; k < s->words; k++)
+        if (rises(&s->of[k], least, times) && (!best || s->of[k].last - s->of[k].first > best->last - best->first))
+            best = &s->of[k];
+    return best;
 }
 
 static void add_series(struct fail_case *c, const struct hit *me, int figure)
 {
     double last = me->number[me->numbers - 1].value;
-    if (figure == FIG_TURN_TOKENS) add_value(&c->turn_tokens, last, me->end);
-    if (figure == FIG_TOKENS_SENT) add_value(&c->tokens_sent, last, me->end);
-    if (figure == FIG_MESSAGES) add_value(&c->messages, last, me->end);
-    if (figure == FIG_TURN_BYTES) add_value(&c->turn_bytes, last, me->end);
-    if (figure == FIG_BYTES_NOW) add_value(&c->bytes_now, last, me->end);
+    if (figure == FIG_TURN_TOKENS) add_to_set(&c->turn_tokens, last, me);
+    if (figure == FIG_TOKENS_SENT) add_to_set(&c->tokens_sent, last, me);
+    if (figure == FIG_MESSAGES) add_to_set(&c->messages, last, me);
+    if (figure == FIG_TURN_BYTES) add_to_set(&c->turn_bytes, last, me);
+    if (figure == FIG_BYTES_NOW) add_to_set(&c->bytes_now, last, me);
+    if (figure == FIG_MIB_NOW) add_to_set(&c->bytes_now, last * 0x1p20, me);
 }
 
 static void add_figure(struct fail_case *c, const struct hit *me, uint32_t chars)

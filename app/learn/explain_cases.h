@@ -17,6 +17,12 @@ struct series { /* values of one kind in their order, to see whether they rise *
     double first, last;
 };
 
+enum { SERIES_WORDS = 6 };
+struct series_set { /* of one kind: all of its values, and those of each phrase, since "rss_mb" and "cuda_mb" take turns */
+    struct series all, of[SERIES_WORDS];
+    int word[SERIES_WORDS], words;
+};
+
 struct fail_case {
     enum word_family family;
     enum cause said;          /* the cause that the words state; CAUSE_UNKNOWN: figures must tell */
@@ -35,7 +41,7 @@ struct fail_case {
     int hint_best[CAUSES];
     bool note[NOTES];
     struct loads loads;       /* of weights that were there already */
-    struct series turn_tokens, tokens_sent, messages, turn_bytes, bytes_now;
+    struct series_set turn_tokens, tokens_sent, messages, turn_bytes, bytes_now;
 };
 
 struct findings {
@@ -54,5 +60,7 @@ struct findings {
 void find_cases(const char *text, size_t n, uint32_t before, const struct run *r, const struct hits *h,
                 struct findings *f);
 
-bool series_rises(const struct series *s, int least, double times);
+/* Of the series with at least so many values that rise to at least so many times their first: the one that rises by
+ * most, all together if they do; NULL: none does. */
+const struct series *series_rising(const struct series_set *s, int least, double times);
 #endif

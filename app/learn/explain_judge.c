@@ -104,9 +104,9 @@ static void by_start_figures(const struct fail_case *c, int *points)
 
 static void by_series(const struct fail_case *c, int *points)
 {
-    bool tokens = series_rises(&c->turn_tokens, 3, 1.4) || series_rises(&c->tokens_sent, 4, 1.5);
-    bool messages = series_rises(&c->messages, 3, 1.4);
-    bool bytes = series_rises(&c->turn_bytes, 3, 1.1) || series_rises(&c->bytes_now, 4, 1.2);
+    bool tokens = series_rising(&c->turn_tokens, 3, 1.4) || series_rising(&c->tokens_sent, 4, 1.5);
+    bool messages = series_rising(&c->messages, 3, 1.4);
+    bool bytes = series_rising(&c->turn_bytes, 3, 1.1) || series_rising(&c->bytes_now, 4, 1.2);
     if (tokens) points[CAUSE_GROWTH] += 9;
     if (messages) points[CAUSE_GROWTH] += tokens ? 1 : 7;
     if (bytes && !tokens && !messages) points[CAUSE_LEAK] += 8;

@@ -110,14 +110,16 @@ static void say_pools(const struct fail_case *c, enum cause cause, struct verdic
 
 static void say_series(const struct fail_case *c, enum cause cause, struct verdict *v)
 {
-    const struct series *tokens = series_rises(&c->turn_tokens, 3, 1.4) ? &c->turn_tokens : &c->tokens_sent;
-    const struct series *bytes = series_rises(&c->turn_bytes, 3, 1.1) ? &c->turn_bytes : &c->bytes_now;
-    if (cause == CAUSE_GROWTH && series_rises(tokens, 3, 1.4))
+    const struct series *tokens = series_rising(&c->turn_tokens, 3, 1.4), *bytes = series_rising(&c->turn_bytes, 3, 1.1);
+    const struct series *messages = series_rising(&c->messages, 3, 1.4);
+    if (!tokens) tokens = series_rising(&c->tokens_sent, 3, 1.4);
+    if (!bytes) bytes = series_rising(&c->bytes_now, 3, 1.1);
+    if (cause == CAUSE_GROWTH && tokens)
         verdict_evidence(v, "the prompt rises from %.0f to %.0f tokens in %d steps", tokens->first, tokens->last,
                          tokens->n);
-    if (cause == CAUSE_GROWTH && series_rises(&c->messages, 3, 1.4))
-        verdict_evidence(v, "what is sent rises from %.0f to %.0f messages", c->messages.first, c->messages.last);
-    if (cause == CAUSE_LEAK && series_rises(bytes, 3, 1.1))
+    if (cause == CAUSE_GROWTH && messages)
+        verdict_evidence(v, "what is sent rises from %.0f to %.0f messages", messages->first, messages->last);
+    if (cause == CAUSE_LEAK && bytes)
         verdict_evidence(v, "memory rises from %s to %s in %d steps while the work stays the same", B(bytes->first),
                          B(bytes->last), bytes->n);
 }
