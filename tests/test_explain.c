@@ -279,6 +279,19 @@ TEST(a_model_that_needs_more_ram_has_more_fixes_than_a_cache)
     CHECK(offers("end what else holds"));
 }
 
+/* Ollama's refusal as its log has it and as clients get it; "total" before "free" is no size that is free. */
+TEST(a_model_that_is_too_large_for_the_system_has_its_sum)
+{
+    CHECK_EQ(explain("level=WARN msg=\"model request too large for system\" requested=\"63.5 GiB\" "
+                     "available=45204647116 total=\"62.7 GiB\" free=\"40.1 GiB\" swap=\"2.0 GiB\"\n"), 1);
+    CHECK_EQ(v[0].cause, CAUSE_HOST);
+    CHECK_EQ(figure("available"), 45204647116);
+    CHECK(!verdict_has(&v[0], "free"));
+    CHECK(says(v[0].evidence, v[0].evidences, "21.40 GiB too few"));
+    CHECK_EQ(explain("{\"error\":\"requested model (21.3 GiB) is too large for this system (7.4 GiB)\"}\n"), 1);
+    CHECK(says(v[0].evidence, v[0].evidences, "13.90 GiB too few"));
+}
+
 TEST(a_heap_that_has_a_limit_of_its_own_is_not_pythons)
 {
     CHECK_EQ(explain("Exception in thread \"main\" java.lang.OutOfMemoryError: Java heap space\n"), 1);

@@ -18,7 +18,7 @@ struct series { /* values of one kind in their order, to see whether they rise *
 };
 
 enum { SERIES_WORDS = 6 };
-struct series_set { /* of one kind: all of its values, and those of each phrase, since "rss_mb" and "cuda_mb" take turns */
+struct series_set { /* of one kind: all of its values; and those of each phrase, since "rss_mb", "cuda_mb" take turns */
     struct series all, of[SERIES_WORDS];
     int word[SERIES_WORDS], words;
 };

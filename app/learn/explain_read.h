@@ -34,8 +34,8 @@ int run_read(const char *text, size_t n, struct run *r);
 void run_free(struct run *r);
 
 /* A text in UTF-16, as shells of Windows write what is sent into a file: with its mark or, where letters of ASCII show
- * it, without.  True: out has it a byte a character, of which those beyond ASCII are 0xff, which is no letter here; false:
- * it is not, or memory ran out. */
+ * it, without.  True: out has it a byte a character, of which those beyond ASCII are 0xff, which is no letter here;
+ * false: it is not, or memory ran out. */
 bool run_narrow(const char *text, size_t n, struct buf *out);
 
 /* Of a text of more than EXPLAIN_BYTES: where the end that is read begins, at a line if one begins near; else n. */

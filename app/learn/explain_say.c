@@ -30,8 +30,9 @@ static void say_figures(const struct fail_case *c, const struct judged *j, struc
         {FIG_DESIRED, "wanted"}, {FIG_KV_NEEDED, "KV needed"}, {FIG_KV_HAVE, "KV there"}, {FIG_WEIGHTS, "weights"},
         {FIG_KV_POOL, "KV pool"}, {FIG_HOST_NEEDED, "needed"}, {FIG_HOST_HAVE, "available"}, {FIG_RSS, "resident"},
         {FIG_LIMIT, "limit"}};
+    const bool host_told = c->has[FIG_HOST_NEEDED] && c->has[FIG_HOST_HAVE]; /* then these are not a device's */
     for (size_t i = 0; i < COUNT_OF(row); i++)
-        if (c->has[row[i].of]) put(v, row[i].name, c->fig[row[i].of], false);
+        if (c->has[row[i].of] && !(host_told && row[i].of <= FIG_FREE)) put(v, row[i].name, c->fig[row[i].of], false);
     if (j->sum.has_gap) put(v, "gap", j->sum.gap, j->sum.gap_reckoned);
     if (!c->has[FIG_RESERVED] && j->sum.reserved > 0 && j->sum.has_gap) put(v, "reserved", j->sum.reserved, true);
     if (j->sum.has_outside) put(v, "outside", j->sum.outside, true);
@@ -110,7 +111,8 @@ static void say_pools(const struct fail_case *c, enum cause cause, struct verdic
 
 static void say_series(const struct fail_case *c, enum cause cause, struct verdict *v)
 {
-    const struct series *tokens = series_rising(&c->turn_tokens, 3, 1.4), *bytes = series_rising(&c->turn_bytes, 3, 1.1);
+    const struct series *tokens = series_rising(&c->turn_tokens, 3, 1.4);
+    const struct series *bytes = series_rising(&c->turn_bytes, 3, 1.1);
     const struct series *messages = series_rising(&c->messages, 3, 1.4);
     if (!tokens) tokens = series_rising(&c->tokens_sent, 3, 1.4);
     if (!bytes) bytes = series_rising(&c->bytes_now, 3, 1.1);
