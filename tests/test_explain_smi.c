@@ -164,4 +164,115 @@ TEST(beside_a_failure_it_is_evidence_or_a_question)
     CHECK(v[0].nexts > 0 && strstr(v[0].next[0], "holds 40.06 GiB of a device that is full (line 6)"));
 }
 
+/* ------------------------------------------------------------------ a series */
+
+/* Rows of `nvidia-smi --query-gpu=memory.used,memory.free --format=csv`, as a loop leaves them: used at row i of n. */
+static void series(struct buf *text, int n, double (*used)(int i, int n))
+{
+    text->len = 0;
+    buf_puts(text, "memory.used [MiB], memory.free [MiB]\n");
+    for (int i = 0; i < n; i++) buf_printf(text, "%.0f MiB, %.0f MiB\n", used(i, n), 80000 - used(i, n));
+}
+
+static double climbing(int i, int n) { return 20000 + 50000.0 * i / n - (i % 5 == 4 ? 900 : 0); }
+static double spiking(int i, int n) { return (void)n, i % 7 == 3 ? 70000 : 30000; }
+static double flat(int i, int n) { return (void)n, 72000 + 20 * (i % 3); }
+static double idle(int i, int n) { return (void)n, 600 + 20 * (i % 3); }
+static double loading(int i, int n) { return (void)n, i < 5 ? 500 + 15000 * i : 72000; }
+
+TEST(a_series_climbs_or_has_spikes_or_is_flat)
+{
+    static const struct { double (*used)(int, int); enum smi_shape shape; int rows; } row[] = {
+        {climbing, SMI_CLIMBS, 40}, {climbing, SMI_CLIMBS, 4000}, {spiking, SMI_SPIKES, 40}, {flat, SMI_FLAT, 40},
+        {idle, SMI_SHAPELESS, 40}, {loading, SMI_SHAPELESS, 40}, {climbing, SMI_SHAPELESS, SMI_ROWS_LEAST - 1}};
+    struct buf text = {0};
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        const struct smi_series *of;
+        series(&text, row[i].rows, row[i].used);
+        csv(text.data);
+        const enum smi_shape got = smi_shape(&smi, &of);
+        if (got != row[i].shape) check_fail(__FILE__, __LINE__, "row %zu: %d", i, got);
+        CHECK_EQ(of->rows, row[i].rows);
+        CHECK_NEAR(of->total, 80000 * MIB, 2 * MIB); /* used and free are in whole MiB */
+    }
+    buf_free(&text);
+}
+
+/* Two devices whose rows take turns: by a column, or by their places under a header that is written each time. */
+TEST(each_device_has_a_series_of_its_own)
+{
+    struct buf text = {0};
+    const struct smi_series *of;
+    buf_puts(&text, "timestamp, index, memory.used [MiB], memory.total [MiB]\n");
+    for (int i = 0; i < 20; i++)
+        buf_printf(&text, "2026/11/20 10:%02d:00.1, 0, 500 MiB, 80000 MiB\n"
+                          "2026/11/20 10:%02d:00.1, 1, %d MiB, 80000 MiB\n", i, i, 20000 + 2000 * i);
+    csv(text.data);
+    CHECK_EQ(smi_shape(&smi, &of), SMI_CLIMBS);
+    CHECK_EQ(of->rows, 20);
+    CHECK_NEAR(of->last, 58000 * MIB, 0.5);
+    text.len = 0;
+    for (int i = 0; i < 20; i++)
+        buf_printf(&text, "memory.used [MiB]\n%d MiB\n70000 MiB\n", 20000 + 2000 * i);
+    csv(text.data);
+    CHECK_EQ(smi_shape(&smi, &of), SMI_CLIMBS);
+    CHECK_EQ(of->rows, 20);
+    CHECK_EQ(of->total > 0, false);
+    text.len = 0;
+    buf_puts(&text, "index, memory.used [MiB]\n"); /* more devices than are kept, and the last are not mixed in */
+    for (int i = 0; i < 40 * SMI_DEVICES_MOST; i++)
+        buf_printf(&text, "%d, %d MiB\n", i % (2 * SMI_DEVICES_MOST), i % 7 * 9000);
+    csv(text.data);
+    CHECK_EQ(smi.devices, SMI_DEVICES_MOST);
+    buf_free(&text);
+}
+
+TEST(the_check_of_the_fifth_seed_is_read_to_a_verdict)
+{
+    struct buf text = {0};
+    series(&text, 40, climbing);
+    CHECK_EQ(explain_text(text.data, text.len, v, EXPLAIN_MOST), 1);
+    CHECK_EQ(v[0].cause, CAUSE_LEAK);
+    CHECK(tells(&v[0], "in 40 rows"));
+    CHECK(tells(&v[0], "full 10 rows later")); /* 12150 MiB are left, and it rises by (67850 - 20000) / 39 */
+    CHECK_EQ(explain_next_question(&v[0], &(struct explain_answers){0}), -1);
+    buf_puts(&text, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 MiB.\n");
+    CHECK_EQ(explain_text(text.data, text.len, v, EXPLAIN_MOST), 1);
+    CHECK_EQ(v[0].cause, CAUSE_LEAK);
+    CHECK_EQ(v[0].line, 42);
+    CHECK(tells(&v[0], "in 40 rows"));
+    series(&text, 40, spiking);
+    CHECK_EQ(explain_text(text.data, text.len, v, EXPLAIN_MOST), 1);
+    CHECK_EQ(v[0].cause, CAUSE_KV);
+    CHECK_EQ(v[0].sure, SURE_GUESS);
+    series(&text, 40, flat);
+    CHECK_EQ(explain_text(text.data, text.len, v, EXPLAIN_MOST), 1);
+    CHECK_EQ(v[0].cause, CAUSE_NOT_MEMORY);
+    CHECK(strstr(v[0].next[0], "plimsoll watch") != NULL);
+    buf_puts(&text, "Segmentation fault\n");
+    CHECK_EQ(explain_text(text.data, text.len, v, EXPLAIN_MOST), 1);
+    CHECK_EQ(v[0].line, 42);
+    series(&text, 40, idle);
+    CHECK_EQ(explain_text(text.data, text.len, v, EXPLAIN_MOST), 0);
+    buf_free(&text);
+}
+
+/* A device that a server fills on purpose is no want of memory, and no stranger. */
+TEST(a_device_that_a_server_fills_at_its_start_is_no_failure)
+{
+    static const char table[] = "|   0  NVIDIA H100 80GB HBM3          On  |   00000000:18:00.0 Off |\n"
+                                "| N/A   41C    P0            120W /  700W |   74210MiB /  81559MiB |      0%%\n"
+                                "|    0   N/A  N/A           12345      C   %s                      74192MiB |\n";
+    char text[sizeof table + 40];
+    static const struct { const char *name; enum cause cause; } row[] = {
+        {"VLLM::EngineCore", CAUSE_NOT_MEMORY}, {"sglang::scheduler", CAUSE_NOT_MEMORY},
+        {"python3", CAUSE_OTHER_PROCESS}};
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        snprintf(text, sizeof text, table, row[i].name);
+        CHECK_EQ(explain_text(text, strlen(text), v, EXPLAIN_MOST), 1);
+        CHECK_EQ(v[0].cause, row[i].cause);
+        CHECK(tells(&v[0], "72.45 GiB"));
+    }
+}
+
 CHECK_MAIN

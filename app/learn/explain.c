@@ -93,7 +93,10 @@ static int tell(const struct findings *f, const char *text, size_t n, const stru
 {
     int told = tell_cases(f, text, n, known, v, cap);
     if (told) return told;
-    if (smi_is_full(&f->smi)) say_table(f, text, n, v);
+    const enum smi_shape shape = smi_shape(&f->smi, NULL);
+    if (shape == SMI_CLIMBS || shape == SMI_SPIKES) say_smi_series(f, v);
+    else if (smi_is_full(&f->smi)) say_table(f, text, n, v);
+    else if (shape == SMI_FLAT && !f->other) say_smi_series(f, v);
     else if (f->note[NOTE_WRAPPER] && f->other_points < WEAK) return 0;
     else if (f->other || f->note[NOTE_STARTED]) say_other(f, text, n, v);
     else return 0;
@@ -207,6 +210,7 @@ int explain_text(const char *text, size_t n, struct verdict *v, int cap) { retur
 int explain_next_question(const struct verdict *v, const struct explain_answers *known)
 {
     if (v->sure == SURE_CERTAIN || v->cause == CAUSE_NOT_MEMORY || v->cause == CAUSE_CONTEXT) return -1;
+    if (v->line == 0) return -1; /* of a table: the answers are about a failure */
     if (explain_asks(ASK_GAP, known)) return ASK_GAP; /* nothing else tells its two causes apart */
     for (int q = 0; q < QUESTIONS; q++)
         if (explain_asks(q, known)) return q;

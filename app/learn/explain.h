@@ -8,7 +8,7 @@
  *     explain_prefix  (for it) what loggers write before a line
  *     explain_match   phrases found in that run, with the numbers that stand in them
  *     explain_words   the phrases: what failed, at which stage, in whose words, figures, what speaks for what
- *     explain_smi     (beside them) nvidia-smi's table and CSV: how full a device is, and who holds it
+ *     explain_smi     (beside them) nvidia-smi's table and CSV: how full a device is, who holds it, and how that went
  *     explain_loads   (beside them) weights that one process loaded again between requests
  *     explain_cases   hits gathered to failures; the innermost is kept, its wrappers are not
  *     explain_judge   points for and against each cause: arithmetic first, then stage, then words

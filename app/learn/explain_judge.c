@@ -200,6 +200,11 @@ static void by_loads(const struct fail_case *c, int *points)
     points[CAUSE_WEIGHTS] = 0;
 }
 
+static void by_smi(const struct findings *f, const struct fail_case *c, int *points)
+{
+    if (c->family == FAMILY_DEVICE && smi_shape(&f->smi, NULL) == SMI_CLIMBS) points[CAUSE_LEAK] += 6;
+}
+
 void judge_case(const struct findings *f, const struct fail_case *c, const struct explain_answers *known,
                 struct judged *j)
 {
@@ -214,6 +219,7 @@ void judge_case(const struct findings *f, const struct fail_case *c, const struc
     by_load(c, p);
     by_habit(f, c, p);
     by_loads(c, p);
+    by_smi(f, c, p);
     by_answers(known, c, p);
     p[CAUSE_UNKNOWN] = 0;
     p[CAUSE_NOT_MEMORY] = 0;

@@ -1,5 +1,6 @@
 /* explain_say.c - see explain_say.h. */
 #include "app/learn/explain_say.h"
+#include <math.h>
 
 enum { DEVICES = 1024, PIDS = 1 << 30 /* more is no number of one */ };
 
@@ -206,11 +207,23 @@ static void say_next(const struct judged *j, const struct explain_answers *known
         if (explain_asks(q, known)) verdict_next(v, "%s", explain_ask[q].words);
 }
 
+static void say_climb(const struct smi_series *s, struct verdict *v)
+{
+    const double step = (s->last - s->first) / (s->rows - 1);
+    verdict_evidence(v, "nvidia-smi: %s at first, %s at last, in %d rows; between them it fell by %s at most",
+                     B(s->first), B(s->last), s->rows, B(s->fall));
+    if (s->total > s->last && step > 0)
+        verdict_evidence(v, "that is %s a row: of %s, %s are left, so that it is full %.0f rows later", B(step),
+                         B(s->total), B(s->total - s->last), ceil((s->total - s->last) / step));
+}
+
 /* Who holds the device, by nvidia-smi: evidence if it was another, else a question, whose answer the text has not. */
 static void say_smi(const struct findings *f, const char *text, size_t n, struct verdict *v)
 {
     const struct smi *s = &f->smi;
+    const struct smi_series *series;
     char row[VERDICT_TEXT / 2];
+    if (v->cause == CAUSE_LEAK && smi_shape(s, &series) == SMI_CLIMBS) say_climb(series, v);
     if (!smi_is_full(s)) return;
     if (v->cause == CAUSE_OTHER_PROCESS) {
         if (!verdict_has(v, "used")) put(v, "used", s->used, false);
@@ -295,9 +308,65 @@ void say_probe(const struct findings *f, const struct fail_case *c, const char *
     verdict_next(v, "Does the kernel's log (dmesg) or the pod's reason speak of an OOM kill at that time?");
 }
 
+/* What a server reserves when it starts is held whether it is used or not. */
+static void say_look_into_pool(struct verdict *v)
+{
+    verdict_next(v, "A server that takes its pool at start is flat from then on, whatever runs in it.  How full the "
+                 "pool is say its metrics (vllm:kv_cache_usage_perc, sglang:token_usage): plimsoll watch URL");
+}
+
+static bool takes_pool_at_start(const char *row)
+{
+    static const char *const name[] = {"vllm", "sglang", "text-generation", "trtllm", "tritonserver"};
+    for (size_t i = 0; i < COUNT_OF(name); i++)
+        if (strcasestr(row, name[i])) return true;
+    return false;
+}
+
 void say_table(const struct findings *f, const char *text, size_t n, struct verdict *v)
 {
+    char row[VERDICT_TEXT];
     *v = (struct verdict){.cause = CAUSE_OTHER_PROCESS, .sure = SURE_GUESS, .stack = STACK_CUDA};
     snprintf(v->what, sizeof v->what, "the device is nearly full, and nothing in the text failed");
-    say_smi(f, text, n, v);
+    run_quote(text, n, f->smi.biggest_line, row, sizeof row);
+    if (!takes_pool_at_start(row)) {
+        say_smi(f, text, n, v);
+        return;
+    }
+    v->cause = CAUSE_NOT_MEMORY;
+    v->sure = SURE_LIKELY;
+    verdict_evidence(v, "nvidia-smi: %s of %s are used, and a server that takes its share at start has %s (line %u)",
+                     B(f->smi.used), B(f->smi.total), B(f->smi.biggest), f->before + f->smi.biggest_line);
+    say_look_into_pool(v);
+}
+
+void say_smi_series(const struct findings *f, struct verdict *v)
+{
+    const struct smi_series *s;
+    const enum smi_shape shape = smi_shape(&f->smi, &s);
+    *v = (struct verdict){.cause = CAUSE_NOT_MEMORY, .sure = SURE_LIKELY, .stack = STACK_CUDA};
+    if (shape == SMI_FLAT) {
+        snprintf(v->what, sizeof v->what, "nothing failed in this text, and the device's memory is as full as it was");
+        verdict_evidence(v, "nvidia-smi: between %s and %s in %d rows", B(s->least), B(s->most), s->rows);
+        say_look_into_pool(v);
+    } else if (shape == SMI_CLIMBS) {
+        v->cause = CAUSE_LEAK;
+        snprintf(v->what, sizeof v->what, "the device fills more and more, and nothing in the text failed");
+        say_climb(s, v);
+        verdict_not(v, "keys and values, or a batch: these come and go with requests, and a pool that is taken at "
+                    "start is flat");
+        verdict_next(v, "%s", explain_ask[ASK_GAP].words);
+        verdict_next(v, "Is a model still being loaded in these rows?  Then those behind them tell.");
+    } else {
+        v->cause = CAUSE_KV;
+        v->sure = SURE_GUESS;
+        snprintf(v->what, sizeof v->what, "the device's memory goes up and comes back, and nothing in the text failed");
+        verdict_evidence(v, "nvidia-smi: between %s and %s in %d rows, and back by %s", B(s->least), B(s->most),
+                         s->rows, B(s->fall));
+        verdict_not(v, "%s: it comes back", cause_words(CAUSE_LEAK));
+        verdict_next(v, "%s", explain_ask[ASK_LENGTH].words);
+        verdict_next(v, "%s", explain_ask[ASK_LOAD].words);
+    }
+    if (s->total > 0) put(v, "total", s->total, false);
+    put(v, "used", s->last, false);
 }

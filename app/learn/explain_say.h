@@ -16,4 +16,7 @@ void say_probe(const struct findings *f, const struct fail_case *c, const char *
 
 /* A table of a device, and nothing that failed: who holds it. */
 void say_table(const struct findings *f, const char *text, size_t n, struct verdict *v);
+
+/* How the memory of a device went, in a series that has a shape, and nothing that failed. */
+void say_smi_series(const struct findings *f, struct verdict *v);
 #endif

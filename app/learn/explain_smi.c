@@ -27,6 +27,55 @@ void smi_process(struct smi *s, double pid, double held, uint32_t line)
     s->biggest_line = line;
 }
 
+/* ------------------------------------------------------------------ rows of a device, behind each other */
+
+static void add_row(struct smi_series *s, double used, double total)
+{
+    if (s->rows == 0) s->first = s->least = s->most = used;
+    s->rows += s->rows < INT32_MAX;
+    s->last = used;
+    if (used >= s->level * 1.01) s->level = used, s->rose = s->rows;
+    s->least = MIN(s->least, used);
+    s->most = MAX(s->most, used);
+    s->fall = MAX(s->fall, s->most - used);
+    s->total = MAX(s->total, total);
+}
+
+static void add_to_series(struct smi *s, uint32_t key, double used, double total)
+{
+    if (used < 0 || (total > 0 && used > total)) return;
+    int k = 0;
+    while (k < s->devices && s->of[k].key != key) k++;
+    add_row(&s->all, used, total);
+    if (k == SMI_DEVICES_MOST) return;
+    if (k == s->devices) s->of[s->devices++] = (struct smi_series){.key = key};
+    add_row(&s->of[k], used, total);
+}
+
+static enum smi_shape shape_of(const struct smi_series *s)
+{
+    const double range = s->most - s->least, full = s->total > 0 ? s->total : s->most;
+    if (s->rows < SMI_ROWS_LEAST || full <= 0) return SMI_SHAPELESS;
+    if (range <= full * 0.02) return s->least >= full * 0.5 ? SMI_FLAT : SMI_SHAPELESS;
+    const bool to_the_end = s->rose >= s->rows / 4 * 3; /* a model that was loaded rose too, and then no more */
+    const bool ends = to_the_end && s->first <= s->least + range * 0.2 && s->last >= s->most - range * 0.2;
+    if (range >= full * 0.05 && ends && s->fall <= range * 0.2) return SMI_CLIMBS;
+    return range >= full * 0.1 && s->fall >= range * 0.5 ? SMI_SPIKES : SMI_SHAPELESS;
+}
+
+enum smi_shape smi_shape(const struct smi *s, const struct smi_series **of)
+{
+    const bool apart = s->named || s->headers >= SMI_ROWS_LEAST;
+    const struct smi_series *best = apart && s->devices ? &s->of[0] : &s->all;
+    for (int k = 1; apart && k < s->devices; k++) {
+        const enum smi_shape a = shape_of(&s->of[k]), b = shape_of(best);
+        const bool wider = s->of[k].most - s->of[k].least > best->most - best->least;
+        if (a != SMI_SHAPELESS && (b == SMI_SHAPELESS || a < b || (a == b && wider))) best = &s->of[k];
+    }
+    if (of) *of = best;
+    return shape_of(best);
+}
+
 bool smi_is_full(const struct smi *s) { return s->processes && s->total > 0 && s->used >= s->total * FULL; }
 
 /* ------------------------------------------------------------------ a line as cells */
@@ -58,13 +107,14 @@ static bool same(const char *s, size_t n, const char *word) { return n == strlen
 
 /* ------------------------------------------------------------------ the header */
 
-enum column { COL_TOTAL, COL_USED, COL_FREE, COL_PID, COL_HELD, COL_NAME, COLUMNS };
+enum column { COL_TOTAL, COL_USED, COL_FREE, COL_PID, COL_HELD, COL_NAME, COL_DEVICE, COLUMNS };
 
 struct header {
     int cells;              /* how many; 0: there is none */
     int at[COLUMNS];        /* -1: it has none */
     double unit[COLUMNS];   /* bytes of a number without a unit; 0: that would be a guess */
     bool stamped;           /* its rows begin with a time, which is not a logger's */
+    uint32_t rows;          /* of devices, under it */
 };
 
 static int column_of(const char *s, size_t n)
@@ -72,7 +122,9 @@ static int column_of(const char *s, size_t n)
     static const struct { const char *name; enum column of; } row[] = {
         {"memory.total", COL_TOTAL},   {"memory.used", COL_USED},  {"memory.free", COL_FREE},
         {"pid", COL_PID},              {"used_memory", COL_HELD},  {"used_gpu_memory", COL_HELD},
-        {"process_name", COL_NAME},    {"name", COL_NAME},         {"gpu_name", COL_NAME}};
+        {"process_name", COL_NAME},    {"name", COL_NAME},         {"gpu_name", COL_NAME},
+        {"index", COL_DEVICE},         {"uuid", COL_DEVICE},       {"gpu_uuid", COL_DEVICE},
+        {"pci.bus_id", COL_DEVICE},    {"gpu_bus_id", COL_DEVICE}};
     for (size_t i = 0; i < COUNT_OF(row); i++)
         if (same(s, n, row[i].name)) return (int)row[i].of;
     return -1;
@@ -111,7 +163,7 @@ static bool is_header(const struct cells *cells, double unit, struct header *h)
         new.at[col] = i;
         new.unit[col] = of.n ? bytes_of(of) : unit;
     }
-    bool device = new.at[COL_TOTAL] >= 0 && (new.at[COL_USED] >= 0 || new.at[COL_FREE] >= 0);
+    bool device = new.at[COL_USED] >= 0 || (new.at[COL_TOTAL] >= 0 && new.at[COL_FREE] >= 0);
     if (!device && new.at[COL_HELD] < 0) return false;
     *h = new;
     return true;
@@ -167,7 +219,17 @@ static double pid_in(const struct header *h, const struct cells *c)
     return from < cell.n && match_whole(cell.s + from, cell.n - from, &n) ? n.value : -1;
 }
 
-static bool row(struct smi *s, const struct header *h, struct cells *c, uint32_t line)
+/* Whose row this is: what stands in its column, or the how manyth it is. */
+static uint32_t key_of(const struct header *h, const struct cells *c)
+{
+    if (h->at[COL_DEVICE] < 0) return h->rows;
+    const struct cell *cell = &c->of[h->at[COL_DEVICE]];
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < cell->n; i++) hash = (hash ^ (unsigned char)cell->s[i]) * 16777619u;
+    return hash;
+}
+
+static bool row(struct smi *s, struct header *h, struct cells *c, uint32_t line)
 {
     double total, used, free, held;
     if (!align(h, c)) return false;
@@ -175,9 +237,16 @@ static bool row(struct smi *s, const struct header *h, struct cells *c, uint32_t
         smi_process(s, pid_in(h, c), held, line);
         return true;
     }
-    if (!bytes_in(h, c, COL_TOTAL, &total)) return false;
-    if (bytes_in(h, c, COL_USED, &used)) smi_device(s, used, total);
-    else if (bytes_in(h, c, COL_FREE, &free)) smi_device(s, total - free, total);
+    const bool has_total = bytes_in(h, c, COL_TOTAL, &total), has_free = bytes_in(h, c, COL_FREE, &free);
+    if (!bytes_in(h, c, COL_USED, &used)) {
+        if (!has_total || !has_free) return has_total;
+        used = total - free;
+    }
+    if (!has_total) total = has_free ? used + free : 0; /* what a driver keeps for itself is in neither */
+    smi_device(s, used, total);
+    add_to_series(s, key_of(h, c), used, total);
+    s->named = s->named || h->at[COL_DEVICE] >= 0;
+    h->rows++;
     return true;
 }
 
@@ -192,6 +261,7 @@ static void read_line(struct smi *s, struct header *h, int *since, const char *p
     if (is_header(&cells, 0, &new) || is_query(p, n, &new)) {
         *h = new;
         *since = 0;
+        s->headers += s->headers < INT32_MAX;
     } else if (h->cells) {
         if (h->stamped) split(p, n, &cells);
         *since = row(s, h, &cells, line) ? 0 : *since + 1;
