@@ -117,6 +117,26 @@ TEST(the_failure_within_a_wrapper_is_told_and_who_wrapped_it)
     CHECK_EQ(figure("KV needed"), 4ull << 30);
 }
 
+/* What a server answered, as its client tells it: the server is not Python, and its own log says more. */
+TEST(a_report_of_a_client_points_to_the_log_of_its_server)
+{
+    static const char head[] = "  File \"/x/autogen_ext/models/openai/_openai_client.py\", line 676, in create\n";
+    static const char tail[] = "openai.InternalServerError: Error code: 500 - {'error': {'message': 'OutOfMemoryError: "
+                               "KV cache allocation failed', 'type': 'server_error', 'code': 500}}\n";
+    char text[600];
+    snprintf(text, sizeof text, "Traceback (most recent call last):\n%s%s", head, tail);
+    CHECK_EQ(explain(text), 1);
+    CHECK_EQ(v[0].cause, CAUSE_KV);
+    CHECK_EQ(v[0].stack, STACK_OPENAI);
+    CHECK_EQ(v[0].wrapped_by, STACK_AUTOGEN);
+    CHECK(says(v[0].next, 1, "log of the server"));
+    CHECK_EQ(explain("openai.InternalServerError: Error code: 500 - {'error': {'message': 'CUDA out of memory. Tried "
+                     "to allocate 2 GiB. GPU 0 has a total capacity of 8 GiB of which 1 GiB is free.'}}\n"), 1);
+    CHECK(!says(v[0].next, v[0].nexts, "log of the server")); /* the figures are there */
+    CHECK_EQ(explain("Traceback (most recent call last):\nRuntimeError: CUDA out of memory.\n"), 1);
+    CHECK(!says(v[0].next, v[0].nexts, "log of the server"));
+}
+
 TEST(a_failure_that_another_one_followed_is_still_the_cause)
 {
     CHECK_EQ(explain("  File \"x.py\", line 3, in forward\nRuntimeError: CUDA out of memory. Tried to allocate 2 GiB\n"

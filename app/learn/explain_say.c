@@ -200,9 +200,21 @@ static void say_second(const struct judged *j, struct verdict *v)
 
 /* ------------------------------------------------------------------ what to look at next */
 
-static void say_next(const struct judged *j, const struct explain_answers *known, struct verdict *v)
+/* A client's report of what a server answered: no figure, no place in a program. */
+static bool is_report(const struct findings *f, const struct fail_case *c)
+{
+    const bool client = f->stack[STACK_OPENAI] >= 2 || f->stack[STACK_LITELLM] >= 2 || f->note[NOTE_WRAPPER];
+    return client && c->family != FAMILY_TOKENS && c->family != FAMILY_HOST && !c->has[FIG_FREE] &&
+           c->stage == STAGE_NONE;
+}
+
+static void say_next(const struct findings *f, const struct fail_case *c, const struct judged *j,
+                     const struct explain_answers *known, struct verdict *v)
 {
     if (j->sure == SURE_CERTAIN) return;
+    if (is_report(f, c))
+        verdict_next(v, "This is a client's report: the figures are in the log of the server that answered it, at that "
+                     "time.  Explain that one.");
     for (int q = 0; q < QUESTIONS; q++)
         if (explain_asks(q, known)) verdict_next(v, "%s", explain_ask[q].words);
 }
@@ -279,7 +291,7 @@ void say_case(const struct findings *f, const struct fail_case *c, const struct 
     if (c->family != FAMILY_TOKENS) say_answers(known, j->cause, v);
     say_habit(f, c, j, v);
     say_second(j, v);
-    say_next(j, known, v);
+    say_next(f, c, j, known, v);
 }
 
 void say_other(const struct findings *f, const char *text, size_t n, struct verdict *v)
