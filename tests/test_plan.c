@@ -389,7 +389,8 @@ TEST(plan_of_a_mixture_has_all_its_experts)
 TEST(plan_shapes_are_found_by_the_names_that_people_type)
 {
     struct err err = {0};
-    static const char *const same[] = {"llama3.1-8b", "Llama-3.1-8B", "meta-llama/Llama-3.1-8B", "llama3.1:8b",
+    static const char *const same[] = {"meta-llama/Meta-Llama-3.1-8B-Instruct", "Llama-3.1-8B-Instruct-GGUF",
+                                       "llama3.1-8b", "Llama-3.1-8B", "meta-llama/Llama-3.1-8B", "llama3.1:8b",
                                        "LLAMA 3.1 8B"};
     for (size_t i = 0; i < COUNT_OF(same); i++) {
         const struct plan_shape *s = plan_shape_find(same[i], &err);
@@ -450,6 +451,12 @@ TEST(plan_gpus_are_found_by_the_names_that_people_type)
         CHECK((uint64_t)plan_gpus[i].mib << 20 > 2 * PLAN_DRIVER);
     }
     CHECK(plan_gpu_find("RTX 4090", &err) == plan_gpu_find("rtx_4090", &err) && plan_gpu_find("rtx-4090", &err));
+    CHECK(plan_gpu_find("rtx4090", &err) && plan_gpu_find("rtx4090", &err) == plan_gpu_find("rtx-4090", &err));
+    CHECK(plan_gpu_find("NVIDIA GeForce RTX 4060 Ti 16GB", &err) == plan_gpu_find("rtx-4060-ti-16gb", &err));
+    CHECK(plan_gpu_find("NVIDIA A100-SXM4-80GB", &err) == plan_gpu_find("a100-80gb", &err));
+    CHECK(plan_gpu_find("NVIDIA H100 80GB HBM3", &err) == plan_gpu_find("h100-80gb", &err));
+    CHECK(plan_gpu_find("Tesla T4", &err) == plan_gpu_find("t4", &err));
+    CHECK(!plan_gpu_find("NVIDIA", &err) && !plan_gpu_find("nvidiat4", &err) && !plan_gpu_find("--- ", &err));
     CHECK(!plan_gpu_find("a100", &err) && strstr(err.text, "a100-40gb") && strstr(err.text, "a100-80gb"));
     CHECK(!plan_gpu_find("4090", &err) && strstr(err.text, "rtx-4090"));
     CHECK(!plan_gpu_find("", &err) && !plan_gpu_find("voodoo", &err) && strstr(err.text, "--list"));

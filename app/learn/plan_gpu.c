@@ -57,12 +57,38 @@ bool plan_same_name(const char *typed, const char *name)
     return !*typed && !*name;
 }
 
+size_t plan_skeleton(const char *name, const char *const *idle, char *out, size_t n)
+{
+    size_t at = 0, word = 0; /* where in out the word began */
+    for (const char *c = name;; c++) {
+        if (isalnum((unsigned char)*c) || *c == '.') {
+            if (at + 1 < n) out[at++] = (char)tolower((unsigned char)*c);
+            continue;
+        }
+        for (size_t i = 0; idle[i]; i++)
+            if (at - word == strlen(idle[i]) && memcmp(out + word, idle[i], at - word) == 0) at = word;
+        word = at;
+        if (!*c) break;
+    }
+    out[at] = '\0';
+    return at;
+}
+
+/* "NVIDIA GeForce RTX 4090", as nvidia-smi has it, and "rtx4090" mean "rtx-4090". */
+static bool same_gpu(const char *typed, const char *name)
+{
+    static const char *const idle[] = {"nvidia", "geforce", "tesla", "sxm", "sxm2", "sxm3", "sxm4", "sxm5", "pcie",
+                                       "hbm2", "hbm2e", "hbm3", "hbm3e", NULL};
+    char a[64], b[64];
+    return plan_skeleton(typed, idle, a, sizeof a) && plan_skeleton(name, idle, b, sizeof b) && strcmp(a, b) == 0;
+}
+
 const struct plan_gpu *plan_gpu_find(const char *name, struct err *err)
 {
     char near[200] = "";
     size_t at = 0;
     for (int i = 0; i < plan_gpus_n; i++)
-        if (plan_same_name(name, plan_gpus[i].name)) return &plan_gpus[i];
+        if (same_gpu(name, plan_gpus[i].name)) return &plan_gpus[i];
     for (int i = 0; i < plan_gpus_n && at < sizeof near; i++) { /* "a100" is two */
         size_t n = strlen(name);
         const char *key = plan_gpus[i].name, *part = strstr(key, "rtx-") == key ? key + 4 : key;

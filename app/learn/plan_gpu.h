@@ -21,9 +21,13 @@ extern const int plan_gpus_n;
 #define PLAN_CONTEXT ((uint64_t)555 << 20)
 extern const char plan_driver_source[];
 
-/* Upper case, blanks and underlines are as good: "RTX 4090".  NULL: err names those that are near, or where all are. */
+/* However it is written: "RTX 4090", "rtx4090", "NVIDIA A100-SXM4-80GB" as nvidia-smi has it.  NULL: err names those that are near, or where all are. */
 const struct plan_gpu *plan_gpu_find(const char *name, struct err *err);
 
-/* Whether a name that a person typed is this one; for other tables of names too. */
+/* What tells a name from others: its letters, digits and points, without the words that say nothing (idle, lower case,
+ * ends with NULL).  Cut at n - 1 bytes; returns how many. */
+size_t plan_skeleton(const char *name, const char *const *idle, char *out, size_t n);
+
+/* Whether a name that a person typed is this one; upper case, blanks and underlines are as good.  For other tables. */
 bool plan_same_name(const char *typed, const char *name);
 #endif

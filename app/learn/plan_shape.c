@@ -178,17 +178,13 @@ const struct plan_shape plan_shapes[] = {
 };
 const int plan_shapes_n = (int)COUNT_OF(plan_shapes);
 
-/* "meta-llama/Llama-3.1-8B" and "llama3.1:8b" mean "llama3.1-8b": only letters, digits and points count. */
+/* "meta-llama/Meta-Llama-3.1-8B-Instruct" and "llama3.1:8b" mean "llama3.1-8b": what a model was tuned for changes no
+ * width of it. */
 static size_t skeleton(const char *name, char *out, size_t n)
 {
+    static const char *const idle[] = {"meta", "instruct", "it", "chat", "base", "hf", "gguf", NULL};
     const char *slash = strrchr(name, '/');
-    size_t at = 0;
-    for (const char *c = slash ? slash + 1 : name; *c && at + 1 < n; c++) {
-        char lower = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
-        if ((lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9') || lower == '.') out[at++] = lower;
-    }
-    out[at] = '\0';
-    return at;
+    return plan_skeleton(slash ? slash + 1 : name, idle, out, n);
 }
 
 static bool same(const char *a, const char *b)
