@@ -495,6 +495,8 @@ TEST(what_is_quoted_is_printable)
     CHECK_EQ(explain_text(text, sizeof text - 1, v, EXPLAIN_MOST), 1);
     for (const char *p = v[0].what; *p; p++) CHECK(*p >= ' ' && *p <= '~');
     CHECK(strncmp(v[0].what, "MemoryError", 11) == 0);
+    CHECK_EQ(explain("WARNING: MemoryError\n"), 1); /* a level goes with its colon */
+    CHECK_STR(v[0].what, "MemoryError");
 }
 
 TEST(nothing_is_said_of_nothing)

@@ -261,6 +261,7 @@ enum stack judge_stack(const struct findings *f, const struct fail_case *c)
     if (f->stack[STACK_TRANSFORMERS] >= 3) s = STACK_TRANSFORMERS;
     if (s == STACK_UNKNOWN && c && c->family == FAMILY_TOKENS) return judge_wrapper(f);
     if (s == STACK_UNKNOWN && f->stack[STACK_CUDA]) s = STACK_CUDA;
+    if (s == STACK_UNKNOWN && f->stack[STACK_KUBERNETES] >= 4) s = STACK_KUBERNETES;
     if (s != STACK_UNKNOWN || !f->stack[STACK_PYTHON]) return s;
     const bool answered = c && c->family == FAMILY_DEVICE && f->stack[STACK_OPENAI] >= 2; /* the client is in Python */
     return answered ? STACK_OPENAI : STACK_PYTHON;

@@ -71,7 +71,8 @@ static size_t level_word(const char *s, size_t n)
                                         "I ", "W ", "E ", "D "};
     for (size_t k = 0; k < COUNT_OF(level); k++) {
         size_t len = strlen(level[k]);
-        if (n > len && memcmp(s, level[k], len) == 0 && !is_word(s[len - (level[k][len - 1] == ' ')])) return len;
+        if (n > len && memcmp(s, level[k], len) == 0 && !is_word(s[len - (level[k][len - 1] == ' ')]))
+            return len + (s[len] == ':');
     }
     return 0;
 }

@@ -122,7 +122,9 @@ const struct word words_hint[] = {
     STACK(STACK_LANGGRAPH, 2, "pregel"), STACK(STACK_LANGCHAIN, 2, "langchain"),
     STACK(STACK_LANGCHAIN, 2, "runnable"), STACK(STACK_AUTOGEN, 3, "autogen"), STACK(STACK_AUTOGEN, 2, "agentchat"),
     STACK(STACK_AUTOGEN, 2, "round robin group chat"), STACK(STACK_CREWAI, 3, "crewai"),
-    STACK(STACK_CREWAI, 2, "crew kickoff"), STACK(STACK_LITELLM, 3, "litellm"), STACK(STACK_OPENAI, 2, "openai"),
+    STACK(STACK_CREWAI, 2, "crew kickoff"), STACK(STACK_CREWAI, 3, "summarizing content to fit the model"),
+    STACK(STACK_SGLANG, 3, "longer than the model s context length"), STACK(STACK_KUBERNETES, 4, "failed scheduling"),
+    STACK(STACK_LITELLM, 3, "litellm"), STACK(STACK_OPENAI, 2, "openai"),
 
     NEAR(CAUSE_WEIGHTS, 4, "unable to allocate * buffer"), NEAR(CAUSE_WEIGHTS, 4, "error loading model"),
     NEAR(CAUSE_WEIGHTS, 3, "failed to load model"), NEAR(CAUSE_WEIGHTS, 2, "try reducing n gpu layers"),

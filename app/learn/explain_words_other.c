@@ -9,7 +9,8 @@ const struct word words_other[] = {
     OTHER(6, "rate limit"), OTHER(6, "ratelimit"), OTHER(6, "too many requests"), OTHER(6, "tokens per min"),
     OTHER(6, "token limit per min"), OTHER(6, "requests per min"), OTHER(6, "insufficient quota"),
     OTHER(6, "exceeded your current quota"), OTHER(5, "quota exceeded"),
-    OTHER(6, "maximum pending requests exceeded"), OTHER(6, "model is overloaded"), OTHER(5, "server busy"),
+    OTHER(6, "maximum pending requests exceeded"), OTHER(6, "insufficient nvidia com/gpu"),
+    OTHER(6, "max model len # is greater than the derived"), OTHER(6, "model is overloaded"), OTHER(5, "server busy"),
     OTHER(5, "queue is full"), OTHER(5, "service unavailable"), OTHER(5, "overloaded error"),
     OTHER(5, "currently overloaded"),
     /* the net */
