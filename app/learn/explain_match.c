@@ -162,7 +162,18 @@ static int letter(char c)
 struct index {
     int first[LETTERS * LETTERS]; /* -1: none */
     int *next, *seen;             /* by phrase; how often it was found */
+    char *third;                  /* by phrase: its third character where that is a letter right behind; 0: it is not */
 };
+
+static char third_of(const char *p)
+{
+    for (int n = 0; *p; p++) {
+        if (*p == ' ') continue;
+        if (n == 2) return letter(*p) >= 0 && *p != '/' ? *p : '\0';
+        n += letter(*p) >= 0;
+    }
+    return '\0';
+}
 
 static int key_of(const char *p)
 {
@@ -177,20 +188,23 @@ static int index_open(struct index *x, const char *(*phrase_of)(int), int words)
 {
     x->next = malloc((size_t)words * sizeof *x->next);
     x->seen = calloc((size_t)words, sizeof *x->seen);
+    x->third = malloc((size_t)words);
     for (size_t i = 0; i < COUNT_OF(x->first); i++) x->first[i] = -1;
-    for (int w = words - 1; x->next && x->seen && w >= 0; w--) {
+    for (int w = words - 1; x->next && x->seen && x->third && w >= 0; w--) {
         int key = key_of(phrase_of(w));
         assert(key >= 0);
+        x->third[w] = third_of(phrase_of(w));
         x->next[w] = x->first[key];
         x->first[key] = w;
     }
-    return x->next && x->seen ? 0 : -1;
+    return x->next && x->seen && x->third ? 0 : -1;
 }
 
 static void index_close(struct index *x)
 {
     free(x->next);
     free(x->seen);
+    free(x->third);
 }
 
 /* A word's first hits are kept, and of the rest the last. */
@@ -213,9 +227,13 @@ static void find(const struct run *r, const char *(*phrase_of)(int), struct inde
 {
     for (size_t at = 0; at + 1 < r->n; at++) {
         int a = letter(r->c[at]), b = letter(r->c[at + 1]);
-        if (b < 0 && a >= 0 && at + 2 < r->n) b = letter(r->c[at + 2]); /* a blank that is passed over */
+        size_t third = at + 2; /* a NUL stands behind the run */
+        if (b < 0 && a >= 0 && at + 2 < r->n) b = letter(r->c[third++]); /* a blank that is passed over */
         if (a < 0 || b < 0) continue;
+        const char c = r->c[third];
+        const bool passed_over = c == ' ' || c == '/';
         for (int w = x->first[a * LETTERS + b]; w >= 0; w = x->next[w]) {
+            if (x->third[w] && x->third[w] != c && !passed_over) continue;
             struct hit h = {.word = w};
             if (!fits_here(r, at, phrase_of(w), &h)) continue;
             h.line = run_line_of(r, at);
