@@ -117,6 +117,19 @@ TEST(the_failure_within_a_wrapper_is_told_and_who_wrapped_it)
     CHECK_EQ(figure("KV needed"), 4ull << 30);
 }
 
+/* Scrolled out of sight: how much was asked for.  What lies unused is there, and may be much or little. */
+TEST(a_message_without_its_head_is_judged_by_what_lies_unused)
+{
+    CHECK_EQ(explain("Of the allocated 58.20 GiB is allocated by PyTorch, and 18.40 GiB is reserved by PyTorch but "
+                     "unallocated.\n"), 1);
+    CHECK_EQ(v[0].cause, CAUSE_FRAGMENTATION);
+    CHECK(v[0].sure != SURE_CERTAIN);
+    CHECK(says(v[0].evidence, v[0].evidences, "18.40 GiB of 76.60 GiB lie unused"));
+    CHECK_EQ(explain("Of the allocated 58.20 GiB is allocated by PyTorch, and 0.40 GiB is reserved by PyTorch but "
+                     "unallocated.\n"), 1);
+    CHECK(v[0].cause != CAUSE_FRAGMENTATION);
+}
+
 /* What a server answered, as its client tells it: the server is not Python, and its own log says more. */
 TEST(a_report_of_a_client_points_to_the_log_of_its_server)
 {

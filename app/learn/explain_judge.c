@@ -76,6 +76,7 @@ static void by_arithmetic(const struct fail_case *c, const struct device_sum *s,
     if (c->has[FIG_ALLOWED] && c->has[FIG_BESIDE]) points[CAUSE_ALLOCATOR] += 5; /* MPS: its own high-water mark */
     else if (allowed_less(c, s) && s->known && s->free >= s->tried) points[CAUSE_ALLOCATOR] += 9;
     if (c->has[FIG_TRIED] && c->has[FIG_TOTAL] && s->tried >= s->total) points[CAUSE_ACTIVATIONS] += 3;
+    if (!c->has[FIG_TRIED] && s->has_gap && s->gap >= s->reserved * 0.15) points[CAUSE_FRAGMENTATION] += 4;
     if (!s->known) return;
     if (s->other_holds) points[CAUSE_OTHER_PROCESS] += s->outside >= s->total * 0.2 ? 9 : 5;
     if (s->free < s->tried && s->has_gap) {

@@ -51,6 +51,9 @@ static void say_device(const struct fail_case *c, const struct device_sum *s, en
     if (!s->known) {
         if (c->has[FIG_TRIED] && c->has[FIG_TOTAL] && s->tried >= s->total)
             verdict_evidence(v, "%s in one piece is more than the whole device has (%s)", B(s->tried), B(s->total));
+        if (!c->has[FIG_TRIED] && s->has_gap && cause == CAUSE_FRAGMENTATION)
+            verdict_evidence(v, "reserved - allocated = %s of %s lie unused; how much was asked for is not in the text",
+                             B(s->gap), B(s->reserved));
         return;
     }
     if (s->free < s->tried)

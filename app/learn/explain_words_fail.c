@@ -43,7 +43,8 @@ const struct word words_fail[] = {
     DEVICE("failed to allocate device memory"), DEVICE("failed to allocate gpu memory"),
     DEVICE("failed to allocate memory for requested buffer"), DEVICE("cannot allocate * on gpu"),
     DEVICE("unable to allocate * on gpu"), DEVICE("memory error cuda"),
-    DEVICE("tried to allocate $ * total capacity of"), /* a message whose head was cut off */
+    DEVICE("tried to allocate $ * total capacity of"), /* messages whose heads were cut off */
+    DEVICE("by pytorch and $ is reserved by pytorch but unallocated"),
     {"out of memory", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
     {"memory allocation of # failed", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},
     {"memory allocation failed", WORD_FAIL, FAMILY_ANY, CAUSE_UNKNOWN, 0},

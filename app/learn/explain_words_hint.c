@@ -99,6 +99,8 @@ const struct word words_hint[] = {
     STACK(STACK_OLLAMA, 8, "ollama"), STACK(STACK_OLLAMA, -8, "ollama llama server"),
     STACK(STACK_OLLAMA, 8, "llama runner"), STACK(STACK_OLLAMA, 8, "model requires more system memory"),
     STACK(STACK_OLLAMA, 8, "model request too large for system"), STACK(STACK_OLLAMA, 8, "too large for this system"),
+    STACK(STACK_OLLAMA, 8, "source runner go #"), STACK(STACK_OLLAMA, 8, "source server go #"),
+    STACK(STACK_OLLAMA, 8, "source sched go #"), STACK(STACK_OLLAMA, 6, "prompt too long exceeded max context length"),
     STACK(STACK_OLLAMA, 6, "truncating input prompt"), STACK(STACK_TRANSFORMERS, 3, "transformers"),
     STACK(STACK_TRANSFORMERS, 3, "from pretrained"), STACK(STACK_TRANSFORMERS, 2, "modeling utils"),
     STACK(STACK_TRANSFORMERS, 2, "loading checkpoint shards"), STACK(STACK_TRANSFORMERS, 2, "automodel"),
