@@ -291,12 +291,18 @@ TEST(one_request_that_is_too_long_for_the_pool_has_its_sum)
     CHECK_EQ(figure("limit"), 52000);
     CHECK(says(v[0].evidence, v[0].evidences, "131072 tokens, and the pool holds 52000: 79072 too few"));
     CHECK(offers("--max-model-len") && !offers("--max-num-seqs") && !offers("--kv-offloading-size"));
-    CHECK_EQ(explain("ValueError: To serve at least one request with the models's max seq len (32768), (4.00 GiB KV "
+    CHECK_STR(v[0].fix[0].how, "vllm serve --max-model-len 52000");
+    CHECK_EQ(v[0].fix[0].frees, -1);
+    CHECK_EQ(explain("INFO: Model loading took 14.99 GiB memory and 6 seconds\n" /* which is no reason to doubt it */
+                     "ValueError: To serve at least one request with the models's max seq len (32768), (4.00 GiB KV "
                      "cache is needed, which is larger than the available KV cache memory (1.50 GiB). Based on the "
                      "available memory, the estimated maximum model length is 12288.\n"), 1);
     CHECK_EQ(figure("asked"), 32768);
     CHECK_EQ(figure("limit"), 12288);
-    CHECK(!offers("--max-num-seqs"));
+    CHECK_EQ(v[0].sure, SURE_CERTAIN);
+    CHECK_STR(v[0].fix[0].how, "vllm serve --max-model-len 12288");
+    CHECK_EQ(v[0].fix[0].frees, 5ll << 29); /* 4.00 - 1.50 GiB */
+    CHECK(v[0].fix[0].demand && !offers("--max-num-seqs"));
     CHECK_EQ(explain("WARNING vllm: sequence group 0 is preempted by RECOMPUTE mode: not enough KV cache space\n"), 1);
     CHECK(offers("--max-num-seqs"));
     CHECK_EQ(explain("OutOfMemoryError: KV cache allocation failed\n"), 1);

@@ -92,6 +92,9 @@ static void by_arithmetic(const struct fail_case *c, const struct device_sum *s,
 
 static void by_start_figures(const struct fail_case *c, int *points)
 {
+    if (c->said == CAUSE_KV && c->has[FIG_KV_NEEDED] && c->has[FIG_KV_HAVE] &&
+        c->fig[FIG_KV_NEEDED] > c->fig[FIG_KV_HAVE])
+        points[CAUSE_KV] += 3;
     if (c->has[FIG_START_FREE] && c->has[FIG_TOTAL]) {
         double held = c->fig[FIG_TOTAL] - c->fig[FIG_START_FREE];
         if (held < c->fig[FIG_TOTAL] * 0.03) points[CAUSE_STATIC_BATCH] += 9; /* nobody holds it */

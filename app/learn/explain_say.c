@@ -253,6 +253,22 @@ static void say_smi(const struct findings *f, const char *text, size_t n, struct
                  B(s->biggest), f->before + s->biggest_line);
 }
 
+/* ------------------------------------------------------------------ a fix that the text itself names */
+
+/* "the estimated maximum model length is 44304" */
+static void say_longest(const struct fail_case *c, struct verdict *v)
+{
+    const double most = c->fig[FIG_TOKENS_MOST];
+    if (v->cause != CAUSE_KV || v->stack != STACK_VLLM || c->family == FAMILY_TOKENS) return;
+    if (!c->has[FIG_TOKENS_ASKED] || !c->has[FIG_TOKENS_MOST] || most < 1 || most >= c->fig[FIG_TOKENS_ASKED]) return;
+    const bool sum = c->has[FIG_KV_NEEDED] && c->has[FIG_KV_HAVE];
+    const double frees = sum ? c->fig[FIG_KV_NEEDED] - c->fig[FIG_KV_HAVE] : -1;
+    struct verdict_fix *fix = verdict_fix(v, (int64_t)frees, "the longest sequence that this pool holds");
+    if (!fix) return;
+    fix->demand = true;
+    snprintf(fix->how, sizeof fix->how, "vllm serve --max-model-len %.0f", most);
+}
+
 /* ------------------------------------------------------------------ a verdict */
 
 static void say_what(const struct fail_case *c, const char *text, size_t n, struct verdict *v)
@@ -295,6 +311,7 @@ void say_case(const struct findings *f, const struct fail_case *c, const struct 
     say_habit(f, c, j, v);
     say_second(j, v);
     say_next(f, c, j, known, v);
+    say_longest(c, v);
 }
 
 void say_other(const struct findings *f, const char *text, size_t n, struct verdict *v)
