@@ -115,15 +115,14 @@ static enum naive_policy naive_policy(const struct opts *o)
 
 /* Sequences at once, and tokens of the pool: of a crew, all the agents' contexts, so that one's pages are still there
  * when its turn comes again. */
-static void size_for_crew(const struct app *a, struct engine_config *cfg)
+void app_engine_sizes(const struct opts *o, const struct crew *c, struct engine_config *cfg)
 {
-    const struct crew *c = &a->crew;
     bool at_once = c->flow == FLOW_MAP || c->flow == FLOW_SUPERVISOR;
-    int seqs = a->o->parallel > 0 ? (int)a->o->parallel : c->parallel > 0 ? c->parallel : AT_ONCE;
+    int seqs = o->parallel > 0 ? (int)o->parallel : c->parallel > 0 ? c->parallel : AT_ONCE;
     int ctx = 0;
-    if (a->o->agents > 0) cfg->max_seqs = MIN(seqs, a->o->agents);
-    if (a->o->serve) cfg->max_seqs = seqs;
-    cfg->pool_tokens = (uint64_t)a->o->pool;
+    if (o->agents > 0) cfg->max_seqs = MIN(seqs, o->agents);
+    if (o->serve) cfg->max_seqs = seqs;
+    cfg->pool_tokens = (uint64_t)o->pool;
     if (c->n_agents == 0) return;
     for (int i = 0; i < c->n_agents; i++) {
         int own = c->agent[i].context; /* 0: as large as the model's */
@@ -209,7 +208,7 @@ static int open_engine(struct app *a, struct err *err)
     cfg.needs = &needs;
     cfg.progress = on_load;
     cfg.progress_self = &loading;
-    size_for_crew(a, &cfg);
+    app_engine_sizes(a->o, &a->crew, &cfg);
     int bad = set_remote(a, &cfg, err);
     if (bad) return bad;
     const char *what = a->o->remote ? "asking the server" : "loading the model";

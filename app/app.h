@@ -48,6 +48,8 @@ struct app {
 /* What these flags ask of an engine, for one conversation; a crew, who hears of progress and what would fit are left.
  * EXIT_DONE, or EXIT_USAGE and err. */
 int app_engine_config(const struct opts *o, struct engine_config *cfg, struct err *err);
+/* ... and then what of it hangs on the crew (all 0: there is none): sequences at once, the context, the pool. */
+void app_engine_sizes(const struct opts *o, const struct crew *c, struct engine_config *cfg);
 
 /* Open the engine and the streams.  EXIT_DONE, or the exit status with err filled; app_close() is due in both cases. */
 int app_open(struct app *a, const struct opts *o, const struct engine_ops *ops, struct err *err);

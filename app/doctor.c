@@ -24,6 +24,7 @@ static const struct row {
     {"memory", doctor_memory},
     {"model", doctor_model},
     {"embedded model", doctor_embedded},
+    {"session", doctor_session},
     {"locale", doctor_locale},
     {"colours", doctor_colours},
     {"terminal", doctor_terminal},

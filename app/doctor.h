@@ -36,7 +36,7 @@ void doctor_look(doctor_check *check, const struct doctor *d, struct doctor_find
 
 /* doctor_machine.c: what computes */
 doctor_check doctor_backend, doctor_kernels, doctor_instructions, doctor_driver, doctor_bandwidth, doctor_memory, doctor_model,
-    doctor_embedded;
+    doctor_embedded, doctor_session;
 /* doctor_system.c: what the system lets us do */
 doctor_check doctor_cores, doctor_landlock, doctor_seccomp, doctor_groups, doctor_files, doctor_locked, doctor_address,
     doctor_core_file, doctor_libraries;

@@ -1,4 +1,5 @@
 /* doctor_machine.c - `plimsoll doctor`: backend, instruction sets, driver, memory, models. */
+#include "app/app.h"
 #include "app/bandwidth.h"
 #include "app/doctor.h"
 #include "app/embedded.h"
@@ -9,6 +10,7 @@
 #include "kernels/cuda/cuda.h"
 #include "engine/gguf.h"
 #include "engine/hostmem.h"
+#include "engine/local.h"
 #include "memory/forms.h"
 #include <fcntl.h>
 #include <sched.h>
@@ -219,4 +221,59 @@ void doctor_embedded(const struct doctor *d, struct doctor_finding *f)
     }
     gguf_close(g);
     if (path) close(fd);
+}
+
+/* What a session would take, as local_plan() tells it. */
+struct would {
+    struct ledger ledger;
+    int ctx, seqs;
+};
+
+static int keep_plan(void *self, const struct engine_info *info, const struct fit *fit, uint64_t have, struct err *err)
+{
+    (void)fit, (void)have, (void)err;
+    *(struct would *)self = (struct would){.ledger = info->ledger, .ctx = info->ctx, .seqs = info->max_seqs};
+    return 0;
+}
+
+/* By what open() runs, up to where it would take the first byte.  0, or why it would not come so far. */
+static int plan_session(const struct opts *o, const char *model, struct would *w, struct err *err)
+{
+    struct engine_config cfg;
+    struct crew crew = {0};
+    int bad = o->crew ? crew_load(o->crew, &crew, err) : 0;
+    if (!bad) bad = app_engine_config(o, &cfg, err);
+    if (!bad) {
+        cfg.model = model;
+        app_engine_sizes(o, &crew, &cfg);
+        bad = local_plan(&cfg, 0, 0, keep_plan, w, err);
+    }
+    crew_free(&crew);
+    return bad;
+}
+
+void doctor_session(const struct doctor *d, struct doctor_finding *f)
+{
+    struct would w = {0};
+    struct err err = {0};
+    int fd = -1;
+    if (strcmp(d->o->engine, "local") != 0) {
+        doctor_say(f, DOCTOR_OK, "its answers come from a file: it takes no memory for weights and pages");
+        return;
+    }
+    const char *model = d->o->model ? d->o->model : embedded_open(&fd, &err);
+    if (!model || plan_session(d->o, model, &w, &err)) {
+        doctor_say(f, DOCTOR_FAIL, "one with these flags would not begin");
+        doctor_fix(f, "%s", err.text);
+    } else {
+        const bool fits = ledger_fits(&w.ledger);
+        const struct store_size needs = store_cmd_size(ledger_under(&w.ledger)),
+                                allowed = store_cmd_size(w.ledger.ceiling);
+        doctor_say(f, fits ? DOCTOR_OK : DOCTOR_FAIL, "a context of %d tokens, %d at once: %s %s of %s that %s", w.ctx,
+                   w.seqs, fits ? "takes" : "needs", needs.text, allowed.text,
+                   d->o->vram != 0 ? "--vram allows" : "it may take, half of what is free");
+        if (!fits) doctor_fix(f, "%splimsoll plan shows what would fit",
+                              d->o->fit ? "" : "--fit takes the largest context that does; ");
+    }
+    if (fd >= 0) close(fd);
 }

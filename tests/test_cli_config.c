@@ -132,7 +132,7 @@ TEST(cli_config_names_the_store_of_each_command)
 
 static const char *const checks[] = {
     "backend", "kernels", "instructions", "GPU driver", "cores", "bandwidth", "memory", "model", "embedded model",
-    "locale", "colours", "terminal", "Landlock", "seccomp", "control groups", "libraries", "store", "disk",
+    "session", "locale", "colours", "terminal", "Landlock", "seccomp", "control groups", "libraries", "store", "disk",
     "open files", "locked memory", "address space", "core file", "configuration"};
 
 TEST(cli_doctor_has_a_line_for_each_check)
@@ -191,6 +191,7 @@ TEST(cli_doctor_names_what_fails_with_its_fix_and_status_1)
     check_has(said(), "some-config:2: temp was already set in line 1\n");
     CHECK_EQ(RUN("doctor", "-m", "/nowhere.gguf", "--no-save"), 1);
     check_has(said(), "\nFAIL  model           /nowhere.gguf cannot be used\n");
+    check_has(said(), "\nFAIL  session         one with these flags would not begin\n");
     check_has(said(), "\nok    store           not used: --no-save\n");
     CHECK_EQ(RUN("doctor", "--store", "/proc/here"), 1);
     check_has(said(), "\nFAIL  disk            0 B free");
@@ -200,6 +201,18 @@ TEST(cli_doctor_names_what_fails_with_its_fix_and_status_1)
     CHECK_EQ(RUN("doctor", "--store", dir), 1);
     check_has(said(), "\nFAIL  store           ");
     check_has(said(), "store salvage");
+}
+
+/* What a session with these flags would be refused for, it is told before: by the sum that refuses it. */
+TEST(cli_doctor_says_whether_a_session_with_these_flags_fits)
+{
+    shell("D=\"$P doctor --no-save --backend cpu\" S=\"$P --no-save --backend cpu -p hi\"\n"
+          "for f in '--ctx 1000000 --vram 100M' '--crew debate --ctx 100000 --vram 1G'; do\n"
+          "    $S $f </dev/null >/dev/null 2>\"$HOME/e\" && exit 1 || test $? = 3\n"
+          "    $D $f >\"$HOME/out\" && exit 1 || test $? = 1\n"
+          "    grep -A1 '^FAIL  session         a context of ' \"$HOME/out\" | grep -q -- ' --fit takes the largest'\n"
+          "done\n"
+          "$D --ctx 1000000 --vram 100M --fit | grep -q '^ok    session         a context of '\n");
 }
 
 TEST(cli_doctor_warns_of_what_could_be_better)
