@@ -28,6 +28,9 @@ void completion_of_flag(const struct opt *o, struct completion_value *out);
 struct completion_item { char name[OPTS_NAME_MAX]; struct completion_value value; char what[OPTS_NAME_MAX]; };
 bool completion_item(const char **at, struct completion_item *out);
 bool completion_items_take(const char *items); /* something may follow one of them */
+/* What stands behind a subcommand where its words are one in capitals, FILE say, which is its name and no word to type.
+ * false: they are words, or there are none.  out->mem is the caller's. */
+bool completion_operand(const struct subcommand *s, struct completion_value *out);
 
 void completion_bash(struct buf *out);
 void completion_zsh(struct buf *out);

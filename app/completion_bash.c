@@ -132,7 +132,8 @@ static void put_values(struct buf *out, const char *indent, const char *word, co
 
 static void put_subcommand(struct buf *out, const struct subcommand *s)
 {
-    bool file = s->words && strcmp(s->words, "FILE") == 0;
+    struct completion_value operand;
+    bool list = !completion_operand(s, &operand) && s->words;
     buf_printf(out, "    %s)\n", s->name);
     put_values(out, "        ", "$prev", s->flags);
     if (s->all_flags) {
@@ -144,14 +145,19 @@ static void put_subcommand(struct buf *out, const struct subcommand *s)
     buf_puts(out, "        if [[ $cur == -* ]]; then _plimsoll_words '");
     put_names(out, s->flags);
     buf_puts(out, "'\n");
-    if (file) buf_puts(out, "        else _plimsoll_files -f\n");
-    if (s->words && !file) {
+    if (operand.kind > VALUE_ANY) {
+        buf_puts(out, "        else ");
+        put_offer(out, &operand);
+        buf_puts(out, "\n");
+    }
+    if (list) {
         buf_puts(out, "        elif (( COMP_CWORD == 2 )); then _plimsoll_words '");
         put_names(out, s->words);
         buf_puts(out, completion_items_take(s->words) ? "'\n        else\n" : "'\n");
         put_values(out, "            ", "${COMP_WORDS[2]}", s->words);
     }
     buf_puts(out, "        fi\n        return ;;\n");
+    buf_free(&operand.mem);
 }
 
 void completion_bash(struct buf *out)

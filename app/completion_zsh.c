@@ -71,12 +71,18 @@ static void put_operands(struct buf *out, const char *items)
 
 static void put_subcommand(struct buf *out, const struct subcommand *s)
 {
-    bool file = s->words && strcmp(s->words, "FILE") == 0;
+    struct completion_value operand;
+    bool has_operand = completion_operand(s, &operand);
     buf_printf(out, "    %s)\n        _arguments", s->name);
     if (s->all_flags) buf_puts(out, " $flags");
     put_own(out, s->flags);
-    if (file) buf_puts(out, " '1:FILE:_files'");
-    if (!s->words || file) {
+    if (has_operand) {
+        buf_puts(out, " '1");
+        put_value(out, &operand, s->words);
+        buf_puts(out, "'");
+    }
+    buf_free(&operand.mem);
+    if (!s->words || has_operand) {
         buf_puts(out, " ;;\n");
         return;
     }

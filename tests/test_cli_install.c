@@ -176,6 +176,9 @@ TEST(completion_gives_shells_words_that_they_leave_alone)
     }
     for (size_t i = 0; i < subcommands; i++) {
         CHECK(is_plain(subcommand_table[i].name));
+        struct completion_value v;
+        CHECK(!completion_operand(&subcommand_table[i], &v) || is_plain(v.words));
+        buf_free(&v.mem);
         check_items(subcommand_table[i].words);
         check_items(subcommand_table[i].flags);
     }
@@ -231,6 +234,7 @@ TEST(completion_in_bash_offers_flags_their_values_and_files)
                   "t off,on plimsoll --fit =\n"
                   "t off plimsoll --fit = of\n"
                   "t read,calculator plimsoll --tools read,calc\n"
+                  "t window,traces plimsoll --unguarded window,tr\n"
                   "t 'mo del.gguf,model.gguf,models' plimsoll -m mo\n"
                   "t 'mo del.gguf,model.gguf,models' plimsoll --model = mo\n"
                   "t models plimsoll --store mo\n"
@@ -257,6 +261,12 @@ TEST(completion_in_bash_offers_subcommands_and_what_is_theirs)
                   "t stream.jsonl plimsoll replay st\n"
                   "t --stable plimsoll events --s\n"
                   "t bash,zsh plimsoll completion ''\n"
+                  "t fan-out,fragmentation plimsoll learn f\n"
+                  "t '' plimsoll watch ''\n"
+                  "t last plimsoll post-mortem ''\n"
+                  "t rtx-4060,rtx-4060-ti-16gb,rtx-4060-ti-8gb plimsoll plan --agents 2 --gpu rtx-4060\n"
+                  "t qwen2.5-0.5b plimsoll plan --shape = qwen2.5-0\n"
+                  "t q4_k,q4_k_m plimsoll plan --type q4_k\n"
                   "t --agents plimsoll stress --ag\n"
                   "t '' plimsoll stress --agents ''\n"
                   "t avx2,avx512,avxvnni plimsoll doctor --isa av\n"
