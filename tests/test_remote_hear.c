@@ -113,6 +113,24 @@ TEST(thinking_that_was_taken_out_is_put_back)
                 "<think>\nHm</think>\n\n", HEAR_LENGTH, NULL);
 }
 
+/* As Mistral's reasoning models answer; what is no text is said, and not left out. */
+TEST(an_answer_in_parts_is_their_text)
+{
+    check_hears("data: {'choices':[{'delta':{'content':[{'type':'thinking','thinking':[{'type':'text','text':'Let me '}"
+                "]}]}}]}\n\n"
+                "data: {'choices':[{'delta':{'content':[{'type':'thinking','thinking':[{'type':'text','text':'see.'}]},"
+                "{'type':'text','text':'It '}]}}]}\n\n" SAYS("is 4.") ENDS("stop") DONE,
+                "<think>\nLet me see.</think>\n\nIt is 4.", HEAR_STOP, NULL);
+    check_hears("{'choices':[{'message':{'content':[{'type':'text','text':'All.'}]},'finish_reason':'stop'}]}", "All.",
+                HEAR_STOP, NULL);
+    check_hears("data: {'choices':[{'delta':{'content':[]}}]}\n\n" SAYS("x") ENDS("stop"), "x", HEAR_STOP, NULL);
+    check_hears(SAYS("a") "data: {'choices':[{'delta':{'content':[{'type':'image_url','image_url':'u'}]}}]}\n\n", "a",
+                HEAR_FAILED, "no text: image_url");
+    check_hears("data: {'choices':[{'delta':{'content':[{'type':'text','text':[]}]}}]}\n\n", "", HEAR_FAILED,
+                "no text: text");
+    check_hears("data: {'choices':[{'delta':{'content':7}}]}\n\n" ENDS("stop"), "", HEAR_FAILED, "is no text");
+}
+
 TEST(calls_that_were_taken_out_are_put_back)
 {
     check_hears("data: {'choices':[{'delta':{'tool_calls':[{'index':0,'id':'c1','type':'function','function':"
@@ -147,6 +165,9 @@ TEST(errors_are_told_in_one_line)
                 "CUDA out of memory");
     check_hears(SAYS("half") "data: {'error':'it broke'}\n\n" DONE, "half", HEAR_FAILED, "it broke");
     check_hears(SAYS("all") ENDS("stop") "data: {'error':{}}\n\n" DONE, "all", HEAR_FAILED, "does not say why");
+    check_hears(SAYS("half") "error: {'code':500,'message':'Compute error.','type':'server_error'}\n\n", "half",
+                HEAR_FAILED, "Compute error.");
+    check_hears(SAYS("all") ENDS("stop") "error: it broke\n\n" DONE, "all", HEAR_FAILED, "it broke");
     check_hears(SAYS("half"), "half", HEAR_FAILED, "without saying that it is whole");
     check_hears("", "", HEAR_FAILED, "without saying that it is whole");
     check_hears(SAYS("half") ENDS("abort") DONE, "half", HEAR_FAILED, "gave the answer up");

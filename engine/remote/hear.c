@@ -184,13 +184,39 @@ static void take_usage(struct hear *h, const json_t *o)
     h->cached_tokens = MAX(count_of(json_object_get(o, "prompt_tokens_details"), "cached_tokens"), 0);
 }
 
+/* One of a list of parts.  What is of another kind would be lost: that is no answer. */
+static void say_part(struct hear *h, const json_t *part, struct buf *text)
+{
+    const char *type = json_string_value(json_object_get(part, "type"));
+    const json_t *said = json_object_get(part, "text"), *thought = json_object_get(part, "thinking");
+    char line[ERROR_MOST];
+    if (type && strcmp(type, "text") == 0 && json_is_string(said)) {
+        say_text(h, said, text);
+    } else if (type && strcmp(type, "thinking") == 0 && json_is_array(thought)) {
+        for (size_t i = 0; i < json_array_size(thought); i++)
+            say_thought(h, json_object_get(json_array_get(thought, i), "text"), text);
+    } else {
+        snprintf(line, sizeof line, "the server sent a part of an answer that is no text: %.60s", type ? type : "?");
+        fail(h, line);
+    }
+}
+
+/* A text, or parts, which Mistral's reasoning models give: {"type": "text", "text": "..."} and
+ * {"type": "thinking", "thinking": [parts that are texts]}. */
+static void say_content(struct hear *h, const json_t *v, struct buf *text)
+{
+    if (json_is_string(v)) say_text(h, v, text);
+    else if (v && !json_is_array(v) && !json_is_null(v)) fail(h, "the server sent an answer that is no text");
+    for (size_t i = 0; i < json_array_size(v) && h->end != HEAR_FAILED; i++) say_part(h, json_array_get(v, i), text);
+}
+
 /* delta of a stream's chunk, message of a whole answer: the same fields. */
 static void take_message(struct hear *h, const json_t *o, struct buf *text)
 {
     const json_t *thought = json_object_get(o, "reasoning_content"), *calls = json_object_get(o, "tool_calls");
     if (!json_is_string(thought)) thought = json_object_get(o, "reasoning");
     if (json_is_string(thought)) say_thought(h, thought, text);
-    if (json_is_string(json_object_get(o, "content"))) say_text(h, json_object_get(o, "content"), text);
+    say_content(h, json_object_get(o, "content"), text);
     for (size_t i = 0; i < json_array_size(calls) && h->end != HEAR_FAILED; i++)
         say_call(h, json_array_get(calls, i), (int)i, text);
 }
@@ -235,6 +261,16 @@ static void end_event(struct hear *h, struct buf *text)
     h->data.len = 0;
 }
 
+/* "error: {...}" is no field of the standard, and what llama-server wrote in a stream where an answer failed, until
+ * late in 2025. */
+static void take_error(struct hear *h, const char *said, size_t n)
+{
+    char line[ERROR_MOST];
+    hear_error(said, n, line, sizeof line);
+    h->end = HEAR_OPEN;
+    fail(h, line);
+}
+
 /* "data: ..." is kept, of several lines of an event joined by a line feed; other fields and comments are nothing. */
 static void end_line(struct hear *h, struct buf *text)
 {
@@ -247,6 +283,8 @@ static void end_line(struct hear *h, struct buf *text)
         if (h->data.len > 0) buf_put(&h->data, "\n", 1);
         if (h->data.len + n > HEAR_LINE) fail(h, "the server sent an event of more than 1 MiB");
         else buf_put(&h->data, s + skip, n - skip);
+    } else if (n >= 6 && memcmp(s, "error:", 6) == 0) {
+        take_error(h, s + 6, n - 6);
     }
     h->line.len = 0;
 }

@@ -8,9 +8,10 @@
  *     hear_free(&h);
  *
  * What a server has taken out of the text it gets back: reasoning_content (vLLM, SGLang, llama-server) and reasoning
- * (Ollama, newer vLLM) become <think> ... </think>, tool_calls become <tool_call>{...}</tool_call>, which is how
- * plimsoll's own models write them.  Nothing is believed: a line has HEAR_LINE bytes at most, JSON is UTF-8 without NUL
- * and not nested deeply, or the answer ends with trouble.  Threads: pure. */
+ * (Ollama, newer vLLM), and the parts of an answer that are thinking (Mistral), become <think> ... </think>, tool_calls
+ * become <tool_call>{...}</tool_call>, which is how plimsoll's own models write them.  Nothing is believed: a line has
+ * HEAR_LINE bytes at most, JSON is UTF-8 without NUL and not nested deeply, or the answer ends with trouble.
+ * Threads: pure. */
 #ifndef REMOTE_HEAR_H
 #define REMOTE_HEAR_H
 #include "plimsoll.h"
