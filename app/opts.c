@@ -35,6 +35,53 @@ static const struct opts_said *said_of(const struct opts *o, size_t at, enum opt
     return NULL;
 }
 
+static const struct opts_said *said_as(const struct opts *o, const char *name)
+{
+    for (int i = 0; i < o->n_said; i++)
+        if (strcmp(o->said[i].row->name, name) == 0) return &o->said[i];
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- settings that give way */
+
+/* As if nobody had said it. */
+static void unset(struct opts *o, const struct opt *row)
+{
+    char *at = (char *)o + row->at;
+    assert(!opts_collects(row) && opts_kind(row) != SIZE && opts_kind(row) != REAL);
+    forget(o, row, OPTS_DEFAULT);
+    if (opts_kind(row) == ON) *(bool *)at = false;
+    else if (opts_kind(row) == INT) memset(at, 0, sizeof(int64_t));
+    else *(const char **)at = row->initial;
+}
+
+bool opts_yields(struct opts *o, const char *name)
+{
+    const struct opts_said *said = said_as(o, name);
+    if (said && said->from == OPTS_FLAG) return false;
+    if (said) unset(o, said->row);
+    return true;
+}
+
+/* Of two that do not go together that of the nearer layer is in force, and the other gives way; -1: both are of one. */
+static int choose(struct opts *o, const char *a, const char *b)
+{
+    const struct opts_said *x = said_as(o, a), *y = said_as(o, b);
+    if (!x || !y || x->from == y->from) return -1;
+    unset(o, x->from < y->from ? x->row : y->row);
+    return 0;
+}
+
+void opts_whence(const struct opts *o, const char *name, struct buf *out)
+{
+    const struct opts_said *said = said_as(o, name);
+    if (!said || said->from == OPTS_FLAG) return;
+    if (said->from == OPTS_FILE) buf_printf(out, " (%.300s:%d has it", o->file, said->line);
+    else buf_printf(out, " (%s has it", said->row->env);
+    if (opts_kind(said->row) == ON) buf_printf(out, "; %s=off undoes it", name);
+    buf_puts(out, ")");
+}
+
 /* ---------------------------------------------------------------- the command line */
 
 int opts_edits(const char *a, const char *b)
@@ -216,27 +263,50 @@ static int check_remote(struct opts *o, struct err *err)
     return 0;
 }
 
-/* Flags that do not go together. */
+/* A policy that fails on purpose, and pools that somebody chose. */
+static int check_policy(struct opts *o, struct err *err)
+{
+    const bool naive = strcmp(o->naive, "none") != 0;
+    if ((naive && o->overcommit && choose(o, "--naive", "--overcommit")) ||
+        (strcmp(o->naive, "none") != 0 && o->fit && choose(o, "--naive", "--fit")))
+        return err_set(err, -1, "--naive %s fails on purpose: it does not go with --overcommit or --fit", o->naive);
+    if (o->pool > 0 && o->fit && choose(o, "--pool", "--fit"))
+        return err_set(err, -1, "--fit chooses the KV pool: --pool does not go with it");
+    return 0;
+}
+
+/* --no-save of a setting stays: who wants nothing saved is not to find it saved. */
+static int check_resume(const struct opts *o, struct err *err)
+{
+    struct buf whence = {0};
+    if (!o->no_save || !o->resume) return 0;
+    opts_whence(o, "--no-save", &whence);
+    err_set(err, -1, "--resume and --no-save do not go together%s", whence.data ? whence.data : "");
+    buf_free(&whence);
+    return -1;
+}
+
+/* Flags that do not go together.  Where one of two is a setting from elsewhere, the flag is in force. */
 static int check_together(struct opts *o, struct err *err)
 {
     int modes = (o->nll != NULL) + o->dump_tokens + (o->top_logprobs >= 0);
     bool scripted = strcmp(o->engine, "scripted") == 0;
     if (modes > 1) return err_set(err, -1, "--dump-tokens, --dump-logprobs and --nll: one at a time");
     if (o->nll && o->prompt) return err_set(err, -1, "--nll reads its text from the file: -p does not go with it");
-    if (modes && o->json) return err_set(err, -1, "--json does not go with --dump-tokens, --dump-logprobs or --nll");
-    bool naive = strcmp(o->naive, "none") != 0;
-    if (naive && (o->overcommit || o->fit))
-        return err_set(err, -1, "--naive %s fails on purpose: it does not go with --overcommit or --fit", o->naive);
-    if (o->pool > 0 && o->fit) return err_set(err, -1, "--fit chooses the KV pool: --pool does not go with it");
+    if (modes && o->json && !opts_yields(o, "--json"))
+        return err_set(err, -1, "--json does not go with --dump-tokens, --dump-logprobs or --nll");
+    if (check_policy(o, err)) return -1;
     if (o->low_mark + QUOTA_APART > o->high_mark)
         return err_set(err, -1, "--low-mark %" PRId64 " must be %d or more under --high-mark %" PRId64, o->low_mark,
                        QUOTA_APART, o->high_mark);
     if (check_lesson(o, err) || check_remote(o, err)) return -1;
-    if (o->thinking > 0 && o->no_thinking)
+    if (o->thinking > 0 && o->no_thinking && choose(o, "--thinking", "--no-thinking"))
         return err_set(err, -1, "--thinking and --no-thinking do not go together");
-    if (o->exact && o->fast) return err_set(err, -1, "--exact and --fast do not go together");
-    if (o->no_save && o->resume) return err_set(err, -1, "--resume and --no-save do not go together");
-    if (o->crew && modes) return err_set(err, -1, "--crew does not go with --nll or a dump");
+    if (o->exact && o->fast && choose(o, "--exact", "--fast"))
+        return err_set(err, -1, "--exact and --fast do not go together");
+    if (check_resume(o, err)) return -1;
+    if (o->crew && modes && !opts_yields(o, "--crew"))
+        return err_set(err, -1, "--crew does not go with --nll or a dump");
     if (o->resume && (modes || o->prompt))
         return err_set(err, -1, "--resume is for a chat or lines on stdin: it does not go with -p, --nll or a dump");
     if (o->script_file && !scripted) return err_set(err, -1, "--script-file goes with --engine scripted");

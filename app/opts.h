@@ -129,6 +129,12 @@ void opts_free(struct opts *o);
 int opts_without(int argc, char *const *argv, const char *const *flag, int n, char **out);
 /* The first of these flags that the command line has, or NULL. */
 const char *opts_by_flag(const struct opts *o, const char *const *names, size_t n);
+/* A setting that does not go with what the command line asks for gives way: unless a flag says it, it is as by default
+ * again.  Whether it is. */
+bool opts_yields(struct opts *o, const char *name);
+/* Where a flag's value comes from, if the command line does not say it, and what undoes it: " (FILE:3 has it;
+ * --json=off undoes it)", appended. */
+void opts_whence(const struct opts *o, const char *name, struct buf *out);
 const char *opts_variable(const char *flag); /* the environment's name for it; NULL: it has none */
 
 void opts_help(struct buf *out); /* the flags in the text of --help, from the same table */

@@ -69,10 +69,11 @@ static int take_number(const char *flag, const char *text, int most, int *out, s
     return 0;
 }
 
-static int check_stress(const struct opts *o, struct err *err)
+static int check_stress(struct opts *o, struct err *err)
 {
+    const bool crew = o->crew && !opts_yields(o, "--crew");
     const char *not_it = o->prompt ? "-p" : o->nll ? "--nll" : o->dump_tokens ? "--dump-tokens"
-                         : o->top_logprobs >= 0 ? "--dump-logprobs" : o->crew ? "--crew" : o->resume ? "--resume"
+                         : o->top_logprobs >= 0 ? "--dump-logprobs" : crew ? "--crew" : o->resume ? "--resume"
                          : o->script ? "--script" : NULL;
     if (!not_it) return 0;
     return err_set(err, -1, "plimsoll stress has agents and turns of its own: %s does not go with it", not_it);

@@ -125,7 +125,10 @@ TEST(cli_config_names_the_store_of_each_command)
           "$P sessions list 2>\"$HOME/e\" && exit 1 || test $? = 2\n"
           "grep -q 'config:1: no such name: stoer; did you mean store?' \"$HOME/e\"\n"
           "$P store stat 2>\"$HOME/e\" && exit 1 || test $? = 2\n"
-          "$P store stat --store \"$D\" >/dev/null\n");
+          "$P store stat --store \"$D\" >/dev/null\n"
+          "echo 'json = on' > \"$C\"\n" /* where it is in the way, it is said where it stands */
+          "$P serve 2>\"$HOME/e\" && exit 1 || test $? = 2\n"
+          "grep -q 'config/plimsoll/config:1 has it; --json=off undoes it)' \"$HOME/e\"\n");
 }
 
 /* ---------------------------------------------------------------- doctor */

@@ -96,13 +96,14 @@ TEST(plan_says_what_a_session_with_the_same_flags_takes)
     compare((const char *const[]){"--vram", "9M", "-m", MODEL, "--fit", "--backend", "ref", "--threads", "1", NULL});
 }
 
-/* What the file and variables say holds for a plan too. */
+/* What the file and variables say holds for a plan too, but for what is a session's alone. */
 TEST(plan_follows_the_settings)
 {
     char path[600];
     snprintf(path, sizeof path, "%s/config", check_tmpdir());
     FILE *f = fopen(path, "w");
-    CHECK(f && fputs("ctx = 640\nkv-type = q8_0\n", f) > 0 && fclose(f) == 0);
+    CHECK(f && fputs("ctx = 640\nkv-type = q8_0\ncrew = debate\npool = 64\nnaive = reserve\nparallel = 3\n", f) > 0);
+    CHECK_EQ(fclose(f), 0);
     CHECK_EQ(RUN("plan", "--json", "--config", path), 0);
     json_t *o = object();
     CHECK_EQ(integer(o, "context"), 640);

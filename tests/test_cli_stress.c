@@ -178,6 +178,11 @@ TEST(stress_reads_its_flags_or_says_which_is_wrong)
         if (!strstr(err(), bad[i][2])) CHECK_STR(err(), bad[i][2]);
     }
     CHECK_EQ(RUN(answer, "--turns"), 2);
+    char config[320]; /* a setting of it is for sessions */
+    snprintf(config, sizeof config, "%s/settings", check_tmpdir());
+    FILE *file = fopen(config, "w");
+    CHECK(file && fputs("crew = debate\n", file) > 0 && fclose(file) == 0);
+    CHECK_EQ(RUN(answer, "--agents", "1", "--turns", "1", "--config", config), 0);
 }
 
 TEST(stress_ends_by_a_signal)

@@ -184,7 +184,39 @@ TEST(config_its_settings_must_go_together_with_the_flags)
 {
     CHECK_EQ(parse_with("no-save = on\n", ARGS("--resume", "last")), OPTS_BAD);
     check_has(err.text, "--resume and --no-save do not go together");
+    check_has(err.text, ":1 has it; --no-save=off undoes it)");
     CHECK_EQ(parse_with("no-save = on\n", ARGS("--resume", "last", "--no-save=off")), 0);
+    CHECK_EQ(parse_with("exact = on\nfast = on\n", ARGS("-p", "x")), OPTS_BAD);
+}
+
+/* Flags win over variables, and these over the file, also where two do not go together. */
+TEST(config_a_setting_gives_way_to_a_flag_that_it_does_not_go_with)
+{
+    CHECK_EQ(parse_with("fast = on\n", ARGS("--exact")), 0);
+    CHECK(o.exact && !o.fast);
+    CHECK_EQ(parse_with("no-thinking = on\n", ARGS("--thinking", "9")), 0);
+    CHECK(o.thinking == 9 && !o.no_thinking);
+    CHECK_EQ(parse_with("pool = 4096\n", ARGS("--fit")), 0);
+    CHECK(o.fit && o.pool == 0);
+    CHECK_EQ(parse_with("fit = on\n", ARGS("--pool", "4096")), 0);
+    CHECK(!o.fit && o.pool == 4096);
+    CHECK_EQ(parse_with("fit = on\novercommit = on\n", ARGS("--naive", "reserve")), 0);
+    CHECK(!o.fit && !o.overcommit);
+    CHECK_STR(o.naive, "reserve");
+    CHECK_EQ(parse_with("naive = reserve\n", ARGS("--overcommit")), 0);
+    CHECK(o.overcommit);
+    CHECK_STR(o.naive, "none");
+    CHECK_EQ(parse_with("json = on\ncrew = debate\n", ARGS("--dump-tokens")), 0);
+    CHECK(!o.json && !o.crew);
+    variables[1][0] = "PLIMSOLL_EXACT", variables[1][1] = "on";
+    CHECK_EQ(FILE_SAYS("fast = on\n"), 0);
+    CHECK(o.exact && !o.fast);
+    variables[1][0] = NULL;
+    struct buf shown = {0};
+    CHECK_EQ(parse_with("fast = on\n", ARGS("--exact")), 0);
+    opts_show(&o, &shown);
+    check_has(shown.data, "\nfast = off                        # default\n");
+    buf_free(&shown);
 }
 
 /* ---------------------------------------------------------------- which file */

@@ -2,7 +2,7 @@
 #include "app/embedded.h"
 #include "app/faces.h"
 #include "app/learn/plan.h"
-#include "app/opts_table.h"
+#include "app/opts.h"
 #include "app/say.h"
 #include "app/store_cmd.h"
 #include <unistd.h>
@@ -99,15 +99,14 @@ static int take_own(struct args *a, int argc, char **argv, char **rest, struct e
     return left;
 }
 
-/* A flag that a plan has no use for, and that stands there; NULL: none. */
-static const char *of_no_use(const struct opts *o)
+/* A flag that a plan has no use for, and that stands there; NULL: none.  Settings that are for sessions give way. */
+static const char *of_no_use(struct opts *o)
 {
-    if (o->crew) return "--crew: --agents says how many there are";
-    if (strcmp(o->naive, "none") != 0) return "--naive: a plan is of the sound memory policy";
-    if (o->pool > 0) return "--pool: a plan is of whole contexts";
-    for (int i = 0; i < o->n_said; i++) /* a setting of it is for crews, and plan's command line has its own */
-        if (o->said[i].from == OPTS_FLAG && o->said[i].row->at == offsetof(struct opts, parallel))
-            return "--parallel: --agents says how many there are";
+    if (o->crew && !opts_yields(o, "--crew")) return "--crew: --agents says how many there are";
+    if (strcmp(o->naive, "none") != 0 && !opts_yields(o, "--naive"))
+        return "--naive: a plan is of the sound memory policy";
+    if (o->pool > 0 && !opts_yields(o, "--pool")) return "--pool: a plan is of whole contexts";
+    if (o->parallel > 0 && !opts_yields(o, "--parallel")) return "--parallel: --agents says how many there are";
     if (strcmp(o->engine, "local") != 0) return "--engine: a scripted one has no weights";
     return opts_asks_once(o);
 }
@@ -157,7 +156,7 @@ static int take_gpu(const struct args *a, const struct opts *o, struct plan_ask 
 }
 
 /* The exit status. */
-static int take_all(const struct args *a, const struct opts *o, struct plan_ask *ask, struct err *err)
+static int take_all(const struct args *a, struct opts *o, struct plan_ask *ask, struct err *err)
 {
     const char *no = of_no_use(o);
     if (no) err_set(err, -1, "plimsoll plan takes no %s", no);
@@ -180,7 +179,7 @@ static int show(const struct plan_ask *ask, bool json, struct err *err)
     return status == EXIT_DONE && !p.fits ? EXIT_REFUSED : status;
 }
 
-static int make(const struct args *a, const struct opts *o, struct err *err)
+static int make(const struct args *a, struct opts *o, struct err *err)
 {
     struct plan_ask ask = {0};
     int fd = -1, status = take_all(a, o, &ask, err);

@@ -69,6 +69,16 @@ static bool is_one_of(const char *name, const char *const *list)
     return *list != NULL;
 }
 
+static int refuse_flag(const struct opts *o, const char *name, struct err *err)
+{
+    struct buf whence = {0};
+    opts_whence(o, name, &whence);
+    err_set(err, -1, "plimsoll serve answers what its clients ask: %s does not go with it%s", name,
+            whence.data ? whence.data : "");
+    buf_free(&whence);
+    return -1;
+}
+
 /* Flags that would do nothing are refused; in a configuration file they are for other faces.  Some would spoil what
  * clients get, wherever they come from. */
 static int check_serve(const struct opts *o, struct err *err)
@@ -86,7 +96,7 @@ static int check_serve(const struct opts *o, struct err *err)
         const char *name = o->said[i].row->name;
         const bool by_flag = o->said[i].from == OPTS_FLAG;
         if ((by_flag && !is_one_of(name, goes)) || is_one_of(name, never))
-            return err_set(err, -1, "plimsoll serve answers what its clients ask: %s does not go with it", name);
+            return refuse_flag(o, name, err);
     }
     return 0;
 }
