@@ -300,7 +300,7 @@ int app_open(struct app *a, const struct opts *o, const struct engine_ops *ops, 
 {
     *a = (struct app){.o = o, .ops = ops, .lockstep = o->lockstep || o->seed >= 0};
     out_init(&a->answers, STDOUT_FILENO);
-    const char *keep[] = {o->model, o->script_file, o->nll};
+    const char *keep[] = {o->model, o->script_file, o->nll, o->crew, o->file, o->remote_key_file, "/dev/stdin"};
     if (trace_open(&a->trace, o->json ? &a->answers : NULL, o->trace, keep, COUNT_OF(keep), err)) return EXIT_USAGE;
     a->trace.all_samples = o->all_samples;
     int code = set_sampling(a, err) ? EXIT_INTERNAL : EXIT_DONE;

@@ -12,7 +12,7 @@ static const double between_samples = 0.1;
 static bool is_one_of(const char *path, const char *const *keep, int n)
 {
     struct stat a, b;
-    if (stat(path, &a)) return false;
+    if (stat(path, &a) || !S_ISREG(a.st_mode)) return false;
     for (int i = 0; i < n; i++)
         if (keep[i] && stat(keep[i], &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino) return true;
     return false;
@@ -23,6 +23,8 @@ int trace_open(struct trace *t, struct out *json, const char *path, const char *
     *t = (struct trace){.json = json, .start = progress_clock(), .sampled = -1, .own.name = ""};
     t->voice = &t->own;
     if (!path) return 0;
+    if (strcmp(path, "-") == 0)
+        return err_set(err, -1, "--trace - is no file: --json writes events to stdout (./- is a file of that name)");
     if (is_one_of(path, keep, n)) return err_set(err, -1, "--trace %.200s would overwrite a file that is in use", path);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0) return err_set(err, -1, "--trace %.200s could not be opened: %s", path, strerror(errno));

@@ -539,6 +539,13 @@ TEST(cli_trace_does_not_overwrite_the_model)
     check_complaint("would overwrite");
     CHECK_EQ(stat(copy, &st), 0);
     CHECK_EQ(st.st_size, strlen(hello));
+    const char *crew = file_with("own.yaml", "crew: own\n");
+    CHECK_EQ(RUN(NULL, "", "--no-save", "--crew", crew, "-p", "x", "--trace", crew), 2);
+    check_complaint("would overwrite");
+    CHECK_EQ(stat(crew, &st), 0);
+    CHECK_EQ(st.st_size, strlen("crew: own\n"));
+    CHECK_EQ(RUN(NULL, "", "--no-save", "-p", "x", "--trace", "-"), 2);
+    check_complaint("--trace - is no file: --json writes events to stdout");
 }
 
 /* ---------------------------------------------------------------- looking inside */
