@@ -132,6 +132,15 @@ TEST(what_cannot_be_watched_is_refused)
     CHECK_EQ(watch_open(&w, bad, 2, NULL, 1, &err), -1);
     CHECK(strstr(err.text, "ftp://x"));
     watch_close(&w);
+    char *ports[] = {"http://h:99999", "http://h:0", "http://h:80a/v1", "http://[::1]:", "http://h:/v1"};
+    for (size_t i = 0; i < COUNT_OF(ports); i++) {
+        CHECK_EQ(watch_open(&w, &ports[i], 1, NULL, 1, &err), -1);
+        CHECK(strstr(err.text, "has no port from 1 to 65535"));
+        watch_close(&w);
+    }
+    char *good[] = {"http://[::1]:80/v1", "http://h/a:b", "https://h:65535"};
+    CHECK_EQ(watch_open(&w, good, 3, NULL, 1, &err), 0);
+    watch_close(&w);
     char *many[WATCH_SERVERS + 1];
     for (size_t i = 0; i < COUNT_OF(many); i++) many[i] = bad[0];
     CHECK_EQ(watch_open(&w, many, WATCH_SERVERS + 1, NULL, 1, &err), -1);
@@ -249,6 +258,8 @@ TEST(a_verdict_says_what_is_short_and_what_helps)
         {SERVER_VLLM, 900, 700, 4, 0, 0, WATCH_FINE, "all that came run"},
         {SERVER_LLAMA, -1, -1, 4, 3, -1, WATCH_NEAR, "3 wait until one of those that run has ended (-np)"},
         {SERVER_LLAMA, -1, -1, 4, 0, -1, WATCH_FINE, "all that came run"},
+        {SERVER_VLLM, 300, 300, 4, -1, 0, WATCH_FINE, "it does not tell how many wait"},
+        {SERVER_VLLM, 300, 300, -1, 0, 0, WATCH_FINE, "it does not tell how many run"},
         {SERVER_TGI, -1, -1, 0, 0, -1, WATCH_IDLE, "idle"},
         {SERVER_PLIMSOLL, 1000, 1000, 4, 1, 0, WATCH_BAD, "--kv-type q8_0"},
     };

@@ -109,6 +109,10 @@ static enum watch_grave judge(const struct watched *s, const struct load *l, cha
         snprintf(out, room, "idle");
         return WATCH_IDLE;
     }
+    if (l->waiting < 0 || l->running < 0) {
+        snprintf(out, room, "it does not tell how many %s", l->waiting < 0 ? "wait" : "run");
+        return WATCH_FINE;
+    }
     snprintf(out, room, "all that came run, and their memory is there");
     return WATCH_FINE;
 }

@@ -33,6 +33,16 @@ struct web_call {
 
 /* ---------------------------------------------------------------- opening */
 
+/* "8000" in "host:8000/v1" or "[::1]:8000"; none there, or a number that ports have. */
+static bool good_port(const char *host)
+{
+    const char *end = host + strcspn(host, "/"), *close = memchr(host, ']', (size_t)(end - host));
+    const char *colon = memchr(close ? close : host, ':', (size_t)(end - (close ? close : host)));
+    if (!colon) return true;
+    const size_t n = strspn(colon + 1, "0123456789");
+    return colon + 1 + n == end && n >= 1 && n <= 5 && atoi(colon + 1) >= 1 && atoi(colon + 1) <= UINT16_MAX;
+}
+
 /* Letters, digits and signs without blanks, behind a scheme; no user and no query: both would be lost in what is put
  * behind it, and a password has no place on a command line. */
 static int check_address(const char *at, struct err *err)
@@ -47,6 +57,8 @@ static int check_address(const char *at, struct err *err)
     if (strpbrk(at, "@?#"))
         return err_set(err, ENGINE_BAD_REQUEST, "an address without user, question mark and # is wanted; a "
                        "key comes from --remote-key-file");
+    if (!good_port(at + scheme))
+        return err_set(err, ENGINE_BAD_REQUEST, "\"%.100s\" has no port from 1 to 65535 behind its ':'", at);
     return 0;
 }
 
