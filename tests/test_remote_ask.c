@@ -109,6 +109,10 @@ TEST(each_server_is_asked_for_what_it_knows)
     for (size_t i = 0; i < COUNT_OF(more); i++) CHECK(!json_object_get(o, more[i]));
     CHECK_NEAR(number(o, "temperature"), 0.25, 0);
     json_decref(o);
+    r.sampling.temp = 0.7f; /* as it was typed */
+    o = asked(SERVER_OTHER, &r);
+    CHECK_NEAR(number(o, "temperature"), 0.7, 0);
+    json_decref(o);
     r.sampling = SAMPLING_GREEDY;
     r.sampling.seed = UINT64_MAX; /* JSON's integers end at 2^63 - 1 */
     o = asked(SERVER_PLIMSOLL, &r);

@@ -97,19 +97,27 @@ static bool knows_more(enum server_kind k)
     return k == SERVER_PLIMSOLL || k == SERVER_VLLM || k == SERVER_SGLANG || k == SERVER_LLAMA;
 }
 
+/* As a person wrote it: 0.7, not what the nearest float is in nine digits. */
+static json_t *real(float value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.7g", (double)value);
+    return json_real(strtod(text, NULL));
+}
+
 static int set_sampling(json_t *o, enum server_kind kind, const struct sampling *s)
 {
-    int bad = json_object_set_new(o, "temperature", json_real((double)s->temp));
-    bad |= json_object_set_new(o, "top_p", json_real(s->top_p > 0 ? (double)s->top_p : 1e-6));
+    int bad = json_object_set_new(o, "temperature", real(s->temp));
+    bad |= json_object_set_new(o, "top_p", real(s->top_p > 0 ? s->top_p : 1e-6F));
     bad |= json_object_set_new(o, "seed", json_integer((json_int_t)(s->seed & INT64_MAX)));
-    if (s->frequency != 0) bad |= json_object_set_new(o, "frequency_penalty", json_real((double)s->frequency));
-    if (s->presence != 0) bad |= json_object_set_new(o, "presence_penalty", json_real((double)s->presence));
+    if (s->frequency != 0) bad |= json_object_set_new(o, "frequency_penalty", real(s->frequency));
+    if (s->presence != 0) bad |= json_object_set_new(o, "presence_penalty", real(s->presence));
     if (!knows_more(kind)) return bad;
     if (s->top_k > 0) bad |= json_object_set_new(o, "top_k", json_integer(s->top_k));
-    if (s->min_p > 0) bad |= json_object_set_new(o, "min_p", json_real((double)s->min_p));
+    if (s->min_p > 0) bad |= json_object_set_new(o, "min_p", real(s->min_p));
     const char *repeat = kind == SERVER_LLAMA ? "repeat_penalty" : "repetition_penalty";
-    if (s->repeat > 0 && s->repeat < 1) bad |= json_object_set_new(o, repeat, json_real((double)s->repeat));
-    if (s->repeat > 1) bad |= json_object_set_new(o, repeat, json_real((double)s->repeat));
+    if (s->repeat > 0 && s->repeat < 1) bad |= json_object_set_new(o, repeat, real(s->repeat));
+    if (s->repeat > 1) bad |= json_object_set_new(o, repeat, real(s->repeat));
     return bad;
 }
 
