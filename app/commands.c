@@ -331,7 +331,7 @@ static void do_help(struct console *c, const char *arg, size_t n)
     say("  Ctrl-C     interrupts the answer; what was said stays in the conversation");
 }
 
-static void no_such_command(const char *word, size_t n)
+static void no_such_command(const char *word, size_t n, bool in_script)
 {
     char typed[OPTS_NAME_MAX];
     const char *near = NULL;
@@ -341,9 +341,10 @@ static void no_such_command(const char *word, size_t n)
         const int edits = opts_edits(typed, r->name);
         if (!near || edits < least) near = r->name, least = edits;
     }
-    const bool is_near = near && least <= 1 + len / 3;
-    say_error("no such command: %.*s%s%s%s (/help lists them; \"\"\" sends any text)", (int)MIN(n, (size_t)60), word,
-              is_near ? "; did you mean " : "", is_near ? near : "", is_near ? "?" : "");
+    const bool is_near = near && least <= 1 + (len - 1) / 3; /* without its '/' */
+    say_error("no such command: %.*s%s%s%s (/help lists them; %s)", (int)MIN(n, (size_t)60), word,
+              is_near ? "; did you mean " : "", is_near ? near : "", is_near ? "?" : "",
+              in_script ? "\\/ begins a turn with /" : "\"\"\" sends any text");
 }
 
 void console_command(struct console *c, const char *line, size_t n)
@@ -359,5 +360,5 @@ void console_command(struct console *c, const char *line, size_t n)
         if (!c->quit && c->team.crew) team_run_keep_up(&c->team);
         return;
     }
-    no_such_command(line, name);
+    no_such_command(line, name, c->script);
 }

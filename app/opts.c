@@ -112,7 +112,7 @@ const char *opts_nearest(const char *name, size_t n, size_t skip)
         int d = opts_edits(word, opts_table[i].name + skip);
         if (!best || d < best_d) best = opts_table[i].name + skip, best_d = d;
     }
-    return best_d <= 1 + (int)n / 3 ? best : NULL;
+    return best_d <= 1 + (int)(n - strspn(word, "-")) / 3 ? best : NULL;
 }
 
 static int unknown(const char *flag, struct err *err)
@@ -293,6 +293,8 @@ static int check_together(struct opts *o, struct err *err)
     bool scripted = strcmp(o->engine, "scripted") == 0;
     if (modes > 1) return err_set(err, -1, "--dump-tokens, --dump-logprobs and --nll: one at a time");
     if (o->nll && o->prompt) return err_set(err, -1, "--nll reads its text from the file: -p does not go with it");
+    if (o->script && (o->prompt || modes))
+        return err_set(err, -1, "--script reads turns from stdin: -p, --nll and a dump do not go with it");
     if (modes && o->json && !opts_yields(o, "--json"))
         return err_set(err, -1, "--json does not go with --dump-tokens, --dump-logprobs or --nll");
     if (check_policy(o, err)) return -1;

@@ -247,6 +247,7 @@ TEST(script_unknown_command_fails_with_its_line)
 {
     CHECK_EQ(SCRIPT("hello\n/frobnicate now\nnever asked\n", "--no-save"), 2);
     check_has(err(), "no such command: /frobnicate");
+    check_has(err(), "\\/ begins a turn with /)");
     check_has(err(), "line 3: ");
     CHECK_STR(out(), "Ships float.\n");
 }

@@ -217,6 +217,8 @@ TEST(values_that_are_none_are_refused_where_they_are)
         {"crew: x\nagents: a\nflow: {kind: single}\n", "2:9: agents is a list"},
         {"crew: x\nagents: []\nflow: {kind: single}\n",
          "2:9: agents is a list without anything in it: at least one is needed"},
+        {"crew: x\n" THREE "flow: {kind: graph, tasks: []}\n",
+         "3:28: tasks is a list without anything in it: at least one is needed"},
         {"crew: x\nagents: [{name: a}, {name: b}, {name: a}]\nflow: {kind: single}\n",
          "2:39: another agent is called a too"},
         {"crew: x\nagents: [{name: done}]\nflow: {kind: single}\n", "2:17: \"done\" means something else in a flow"},

@@ -99,6 +99,7 @@ TEST(opts_name_the_nearest_flag_for_an_unknown_one)
     REFUSED("did you mean --threads?", "--thread=2");
     REFUSED("did you mean --dump-tokens?", "--dump_tokens");
     REFUSED("no such flag: --frobnicate (", "--frobnicate");
+    REFUSED("no such flag: --bogus (", "--bogus"); /* --tools has three other letters of five */
     REFUSED("no such flag: -q", "-q");
     char many[500];
     memset(many, 'x', sizeof many - 1);
@@ -207,6 +208,8 @@ TEST(opts_that_do_not_go_together_are_refused)
     REFUSED("one at a time", "--dump-tokens", "--dump-logprobs", "0");
     REFUSED("-p does not go with it", "--nll", "f", "-p", "x");
     REFUSED("--json does not go", "--json", "--dump-tokens");
+    REFUSED("--script reads turns from stdin", "--script", "-p", "x");
+    REFUSED("--script reads turns from stdin", "--dump-tokens", "--script");
     REFUSED("--engine scripted", "--script-file", "f");
     REFUSED("needs --script-file", "--engine", "scripted");
     REFUSED("--exact and --fast do not go together", "--exact", "--fast");
