@@ -230,6 +230,7 @@ TEST(plan_refuses_by_a_line)
     refused(PLAN("--kv", "q4_0"), 2, "--kv: \"q4_0\" is not one of f16, q8_0, f32");
     refused(PLAN("--type", "q8_0"), 2, "--type goes with --shape");
     refused(PLAN("--shape", "llama2-7b", "--type", "iq3_s"), 2, "--type: \"iq3_s\" is not one of f32");
+    refused(PLAN("--shape", "llama2-7b", "--type", "mxfp4"), 2, "mxfp4 is of experts, and llama2-7b has none");
     refused(PLAN("--shape", "llama2-7b", "-m", MODEL), 2, "two models");
     refused(PLAN("--naive", "reserve"), 2, "plimsoll plan takes no --naive");
     refused(PLAN("--pool", "4096"), 2, "plimsoll plan takes no --pool");

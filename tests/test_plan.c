@@ -459,6 +459,7 @@ TEST(plan_gpus_are_found_by_the_names_that_people_type)
     CHECK(!plan_gpu_find("NVIDIA", &err) && !plan_gpu_find("nvidiat4", &err) && !plan_gpu_find("--- ", &err));
     CHECK(!plan_gpu_find("a100", &err) && strstr(err.text, "a100-40gb") && strstr(err.text, "a100-80gb"));
     CHECK(!plan_gpu_find("4090", &err) && strstr(err.text, "rtx-4090"));
+    CHECK(!plan_gpu_find("RTX4060TI", &err) && strstr(err.text, "these are: rtx-4060-ti-8gb, rtx-4060-ti-16gb;"));
     CHECK(!plan_gpu_find("", &err) && !plan_gpu_find("voodoo", &err) && strstr(err.text, "--list"));
 }
 

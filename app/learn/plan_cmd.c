@@ -142,6 +142,9 @@ static int take_shape(const struct args *a, struct plan_ask *ask, struct err *er
         return err_set(err, -1, "--type: \"%.60s\" is not one of %s", a->type, PLAN_MIXES);
     ask->shape = a->shape ? plan_shape_find(a->shape, err) : NULL;
     if (a->shape && !ask->shape) return -1;
+    if (a->type && ask->mix.type == KT_MXFP4 && ask->shape->experts == 0)
+        return err_set(err, -1, "--type: mxfp4 is of experts, and %s has none: all of it would be q8_0",
+                       ask->shape->name);
     return a->type ? 0 : plan_mix_find(plan_mix_usual(ask->shape), &ask->mix);
 }
 

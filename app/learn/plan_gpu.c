@@ -83,6 +83,19 @@ static bool same_gpu(const char *typed, const char *name)
     return plan_skeleton(typed, idle, a, sizeof a) && plan_skeleton(name, idle, b, sizeof b) && strcmp(a, b) == 0;
 }
 
+static bool is_between(char c) { return c == '-' || c == '_' || c == ' '; }
+
+/* Does the name begin so, whatever stands between its words?  "rtx4090" */
+static bool begins(const char *name, const char *typed)
+{
+    for (;; name++, typed++) {
+        while (is_between(*name)) name++;
+        while (is_between(*typed)) typed++;
+        if (!*typed) return true;
+        if (tolower((unsigned char)*typed) != *name) return false;
+    }
+}
+
 const struct plan_gpu *plan_gpu_find(const char *name, struct err *err)
 {
     char near[200] = "";
@@ -90,9 +103,8 @@ const struct plan_gpu *plan_gpu_find(const char *name, struct err *err)
     for (int i = 0; i < plan_gpus_n; i++)
         if (same_gpu(name, plan_gpus[i].name)) return &plan_gpus[i];
     for (int i = 0; i < plan_gpus_n && at < sizeof near; i++) { /* "a100" is two */
-        size_t n = strlen(name);
         const char *key = plan_gpus[i].name, *part = strstr(key, "rtx-") == key ? key + 4 : key;
-        if (n < 2 || (strncasecmp(key, name, n) && strncasecmp(part, name, n))) continue;
+        if (strlen(name) < 2 || (!begins(key, name) && !begins(part, name))) continue;
         at += (size_t)snprintf(near + at, sizeof near - at, "%s%s", at ? ", " : "", key);
     }
     err_set(err, -1, "--gpu: \"%.40s\" is not known%s%s; --list names all, and --vram SIZE does without a name", name,
