@@ -90,7 +90,8 @@ struct engine_config {
     bool fit;      /* take the largest context up to ctx that fits, instead of refusing */
     struct buf *fits; /* when open() refuses for want of memory: what would fit, as a table; NULL: not wanted */
     struct ledger *needs; /* then too: what all of it would take, under which ceiling; NULL: not wanted */
-    /* Called while the model loads, from open(): bytes done and in all.  NULL: silent. */
+    /* Called while the model loads, from open(): bytes done and in all; of a server, seconds, and those that it is
+     * waited for.  NULL: silent. */
     void (*progress)(void *self, uint64_t done, uint64_t all);
     void *progress_self;
 };

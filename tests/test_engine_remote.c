@@ -310,6 +310,37 @@ TEST(a_busy_server_is_asked_again)
     end();
 }
 
+static atomic_int loads;
+
+static void loads_then_serves(const struct fake_call *c)
+{
+    if (atomic_fetch_add(&loads, 1) == 0) fake_status(c, "503 Service Unavailable", "", "{'error':'loading'}");
+    else fake_status(c, "200 OK", "", VLLM);
+}
+
+static void note_progress(void *self, uint64_t done, uint64_t all)
+{
+    CHECK(done <= all && all > 0);
+    ++*(int *)self;
+}
+
+/* ... and whoever waits for it hears that it goes on. */
+TEST(a_server_that_loads_its_model_is_waited_for)
+{
+    int told = 0;
+    struct err err = {0};
+    atomic_store(&loads, 0);
+    const struct engine_config cfg = {.model = "tests/fixtures/llama-gqa.gguf", .max_seqs = 1, .template = TEMPLATE_RAW,
+                                      .remote = {.at = fake_begin(NULL, says_hello), .own_vocab = true},
+                                      .progress = note_progress, .progress_self = &told};
+    fake.other = loads_then_serves;
+    engine = ops->open(&cfg, &err);
+    if (!engine) check_fail(__FILE__, __LINE__, "%s", err.text);
+    CHECK_EQ(atomic_load(&loads), 2);
+    CHECK(told >= 2); /* as it begins to wait, and after a second */
+    end();
+}
+
 static void away_once(const struct fake_call *c)
 {
     if (c->nth > 0) says_hello(c); /* the first is closed without a byte */

@@ -366,7 +366,7 @@ static int open_remote(struct engine *e, const struct engine_config *cfg, const 
     struct err why = {0};
     m->web = web_open(cfg->remote.at, cfg->remote.key, &why);
     if (!m->web) return err_set(err, why.code == ENGINE_BAD_REQUEST ? why.code : ENGINE_FAULT, "--remote: %s", why.text);
-    if (server_look(m->web, cfg->remote.model, &m->server, err) || choose_ctx(m, cfg, &own.ctx, err))
+    if (server_look(m->web, cfg, &m->server, err) || choose_ctx(m, cfg, &own.ctx, err))
         return ENGINE_FAULT;
     if (m->server.at_once > 0) own.max_seqs = (int)MIN(m->server.at_once, cfg->max_seqs > 0 ? cfg->max_seqs : 8);
     const uint64_t most = (uint64_t)own.ctx * (uint64_t)MAX(own.max_seqs, 8);

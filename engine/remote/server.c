@@ -5,7 +5,11 @@
 #include <jansson.h>
 #include <time.h>
 
-enum { LOOK_S = 15, LOAD_S = 300, LOADS_S = 16, LIST_MOST = 1 << 20, SHORT_MOST = 256 << 10, NAMED = 8 };
+enum {
+    LOOK_S = 15, LOAD_S = 300, LIST_MOST = 1 << 20, SHORT_MOST = 256 << 10, NAMED = 8,
+    LOADING = 503, /* the HTTP status of one whose model is not there yet */
+    LOADS_S = 31   /* it is asked again after 1, 2, 4, 8 and 16 seconds */
+};
 
 static const char *const names[SERVER_KINDS] = {"a server", "plimsoll serve", "vLLM", "SGLang", "llama-server", "TGI",
                                                 "Ollama"};
@@ -173,18 +177,32 @@ static int refused(struct web *w, long status, const struct buf *body, struct er
     if (status == 401 || status == 403)
         return err_set(err, ENGINE_BAD_REQUEST, "%s wants a key that it knows, from --remote-key-file: %s", web_at(w),
                        why);
+    if (status == LOADING)
+        return err_set(err, ENGINE_FAULT, "%s was asked for %d s and still loads its model, or is too busy (HTTP %ld: "
+                       "%.200s): try again later", web_at(w), LOADS_S, status, why);
     return err_set(err, ENGINE_FAULT, "%s/v1/models: HTTP %ld: %s", web_at(w), status, why);
 }
 
-int server_look(struct web *w, const char *model, struct server *out, struct err *err)
+/* Whoever waits sees that it goes on. */
+static void wait_for(const struct engine_config *cfg, int from, int seconds)
 {
+    static const struct timespec second = {.tv_sec = 1};
+    for (int s = from; s < from + seconds; s++) {
+        if (cfg->progress) cfg->progress(cfg->progress_self, (uint64_t)s, LOADS_S);
+        nanosleep(&second, NULL);
+    }
+    if (cfg->progress) cfg->progress(cfg->progress_self, (uint64_t)(from + seconds), LOADS_S);
+}
+
+int server_look(struct web *w, const struct engine_config *cfg, struct server *out, struct err *err)
+{
+    const char *model = cfg->remote.model;
     struct buf body = {0};
     struct err why = {0};
     long status = 0;
     int bad = web_fetch(w, "/v1/models", NULL, LOOK_S, LIST_MOST, &body, &status, err);
-    for (int s = 1; !bad && status == 503 && s <= LOADS_S; s *= 2) { /* its model is being loaded */
-        const struct timespec t = {.tv_sec = s};
-        nanosleep(&t, NULL);
+    for (int s = 1, waited = 0; !bad && status == LOADING && waited < LOADS_S; waited += s, s *= 2) {
+        wait_for(cfg, waited, s);
         bad = web_fetch(w, "/v1/models", NULL, LOOK_S, LIST_MOST, &body, &status, err);
     }
     if (!bad && status != 200) bad = refused(w, status, &body, err);

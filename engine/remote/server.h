@@ -22,9 +22,10 @@ struct server {
     int64_t at_once;  /* requests that it runs at once; 0: it does not say */
 };
 
-/* Look.  model: the one that was asked for, or NULL: the only one that it serves.  0; or ENGINE_FAULT: it
- * does not answer as such servers do; ENGINE_BAD_REQUEST: it wants another key or name. */
-int server_look(struct web *w, const char *model, struct server *out, struct err *err);
+/* Look.  cfg->remote.model: the one that was asked for, or NULL: the only one that it serves.  While it still loads its
+ * model, for at most half a minute, it is asked again, and cfg->progress is called once a second.  0; or ENGINE_FAULT:
+ * it does not answer as such servers do; ENGINE_BAD_REQUEST: it wants another key or name. */
+int server_look(struct web *w, const struct engine_config *cfg, struct server *out, struct err *err);
 
 /* Of the list of /v1/models: kind (OTHER where it does not tell), model and ctx.  0, or as above. */
 int server_read_models(const char *json, size_t n, const char *model, struct server *out, struct err *err);
