@@ -452,7 +452,10 @@ static const struct command *command_of(const struct args *a)
         return NULL;
     }
     if (a->n_words == c->words) return c;
-    if (c->wants) say_error("plimsoll sessions %s needs %s", c->name, c->wants);
+    if (c->wants && a->n_words > c->words)
+        say_error("plimsoll sessions %s takes one %.*s, not also \"%.100s\"", c->name, (int)strcspn(c->wants, ","),
+                  c->wants, a->word[c->words]);
+    else if (c->wants) say_error("plimsoll sessions %s needs %s", c->name, c->wants);
     else say_error("plimsoll sessions %s takes nothing more", c->name);
     return NULL;
 }

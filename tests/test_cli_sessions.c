@@ -185,6 +185,8 @@ TEST(sessions_command_line_is_checked)
         {{"export", "last", "--format"}, "--format needs a value"}, {{"list", "--json=1"}, "--json takes no value"},
         {{"export", "last", "--format=x"}, "\"x\" is not one of jsonl|md"},
         {{"rename", "last"}, "rename needs SESSION and TITLE"},
+        {{"show", "last", "6261"}, "show takes one SESSION, not also \"6261\""},
+        {{"import", "a", "b"}, "import takes one FILE, not also \"b\""},
         {{"rename", "last", "a", "b"}, "a title of several words needs quotes"},
         {{"rename", "last", " "}, "a title needs a letter"}, {{"import"}, "import needs FILE"},
         {{"rename", "last", "a\nb"}, "a title is one line: this one has 2"},
