@@ -213,6 +213,7 @@ static int open_engine(struct app *a, struct err *err)
     if (bad) return bad;
     const char *what = a->o->remote ? "asking the server" : "loading the model";
     progress_start(&loading.bar, what, say_on_terminal(), progress_clock());
+    loading.bar.waits = a->o->remote != NULL;
     a->engine = a->ops->open(&cfg, err);
     progress_end(&loading.bar);
     if (!a->engine) return refuse(a, &fits, &needs, err);

@@ -19,34 +19,45 @@ static const char *figures(const struct progress *p, uint64_t done, uint64_t all
     return out;
 }
 
+/* "12.0 of 57.2 MiB, 20 %", "12 s" */
+static const char *measure(const struct progress *p, uint64_t done, uint64_t all, double now, char out[64])
+{
+    char bytes[48];
+    if (p->waits) snprintf(out, 64, "%.0f s", now - p->start);
+    else snprintf(out, 64, "%s%d %%", figures(p, done, all, bytes), (int)(100 * MIN((double)done / (double)all, 1.0)));
+    return out;
+}
+
 void progress_text(struct progress *p, uint64_t done, uint64_t all, double now, struct buf *out)
 {
     double wait = p->terminal ? between_bars : between_lines;
     if (all == 0 || now - p->start < silence || now - p->shown < wait) return;
     double part = MIN((double)done / (double)all, 1.0), left = part > 0 ? (now - p->start) * (1 / part - 1) : 0;
-    char bytes[48];
+    char bytes[48], far[64];
     p->shown = now;
-    figures(p, done, all, bytes);
     if (!p->terminal) {
-        buf_printf(out, "%s: %s%d %%\n", p->what, bytes, (int)(100 * part));
+        buf_printf(out, "%s: %s\n", p->what, measure(p, done, all, now, far));
+        return;
+    }
+    p->drawn = true;
+    if (p->waits) {
+        buf_printf(out, "\r\033[K%s: %s", p->what, measure(p, done, all, now, far));
         return;
     }
     int full = (int)(part * CELLS);
     buf_printf(out, "\r\033[K%s [%.*s%.*s] %s%3d %%", p->what, full, "##############################", CELLS - full,
-               "..............................", bytes, (int)(100 * part));
+               "..............................", figures(p, done, all, bytes), (int)(100 * part));
     if (part > 0 && part < 1) buf_printf(out, "  about %.0f s left", left);
-    p->drawn = true;
 }
 
 /* Whose screen it is draws bars of its own. */
 static void tell_elsewhere(struct progress *p, uint64_t done, uint64_t all, double now)
 {
-    char text[120], bytes[48];
+    char text[130], far[64];
     if (all == 0 || now - p->start < silence || now - p->shown < between_bars) return;
     p->shown = now;
     p->drawn = true;
-    snprintf(text, sizeof text, "%.60s: %s%d %%", p->what, figures(p, done, all, bytes),
-             (int)(100 * MIN((double)done / (double)all, 1.0)));
+    snprintf(text, sizeof text, "%.60s: %s", p->what, measure(p, done, all, now, far));
     say_progress(text);
 }
 

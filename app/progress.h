@@ -10,6 +10,7 @@ struct progress {
     double start, shown;
     bool terminal, drawn;
     bool bytes; /* what is done and all are, and are said: "12.0 of 57.2 MiB" */
+    bool waits; /* nobody knows how far it is: the seconds are said, "asking the server: 12 s" */
 };
 
 void progress_start(struct progress *p, const char *what, bool terminal, double now);

@@ -86,8 +86,10 @@ static void announce(struct run *r)
     const struct msg *user = &r->ask->msgs[r->ask->n_msgs - 1];
     struct event_str text = r->ask->said.data ? r->ask->said : (struct event_str){user->text, user->len};
     struct event said = {.kind = EV_TURN_USER, .turn_user = {.turn = a->trace.voice->turns, .text = text}};
-    const char *what = r->ask->aside ? "summing up" : "reading the prompt";
+    const bool remote = a->info->remote; /* who does not say how far it is, nor whether it has begun */
+    const char *what = r->ask->aside ? "summing up" : remote ? "waiting for the server" : "reading the prompt";
     progress_start(&r->bar, what, say_on_terminal() && !app_in_company(), r->start);
+    r->bar.waits = remote;
     if (r->ask->aside || r->ask->round > 0) return;
     trace_put(&a->trace, &said);
 }

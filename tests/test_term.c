@@ -108,6 +108,24 @@ TEST(progress_writes_a_line_every_few_seconds_where_no_terminal_is)
     buf_free(&out);
 }
 
+TEST(progress_says_seconds_where_nobody_knows_how_far_it_is)
+{
+    struct progress p;
+    struct buf out = {0};
+    progress_start(&p, "waiting", false, 100);
+    p.waits = true;
+    progress_text(&p, 31, 36, 100.9, &out);
+    progress_text(&p, 31, 36, 104, &out);
+    CHECK_STR(out.data, "waiting: 4 s\n");
+    out.len = 0;
+    progress_start(&p, "waiting", true, 100);
+    p.waits = true;
+    progress_text(&p, 31, 36, 112, &out);
+    CHECK_STR(out.data, "\r\033[Kwaiting: 12 s");
+    CHECK(p.drawn);
+    buf_free(&out);
+}
+
 TEST(progress_stands_odd_figures)
 {
     struct progress p;
