@@ -82,6 +82,14 @@ TEST(rights_lists_are_taken_whole_or_refused_by_name)
     }
     CHECK(!rights_open(&(struct rights_config){.workspace = "/nowhere/at/all"}, &err));
     CHECK_STR(err.text, "--workspace: /nowhere/at/all: No such file or directory");
+    char gone[300]; /* the current one, by nobody's flag */
+    const int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    snprintf(gone, sizeof gone, "%s/gone", check_tmpdir());
+    CHECK(here >= 0 && mkdir(gone, 0700) == 0 && chdir(gone) == 0 && rmdir(gone) == 0);
+    CHECK(!rights_open(&(struct rights_config){0}, &err));
+    CHECK(fchdir(here) == 0 && close(here) == 0);
+    CHECK_STR(err.text, "the folder that this was started in cannot be opened: No such file or directory; start it in "
+                        "another, or name one with --workspace");
 }
 
 TEST(rights_take_only_so_many_programs)

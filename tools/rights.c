@@ -168,12 +168,16 @@ static int each(struct rights *r, const char *flag, const char *list,
     return rc;
 }
 
-static int open_workspace(struct rights *r, const char *name, struct err *err)
+/* named NULL: the current folder, which may be gone. */
+static int open_workspace(struct rights *r, const char *named, struct err *err)
 {
+    const char *name = named ? named : ".";
     if (realpath(name, r->workspace)) r->folder = open(r->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (r->folder >= 0 && fstat(r->folder, &r->was) == 0) return 0;
     int why = errno;
-    return err_set(err, -1, "--workspace: %s: %s", path_shown(name).text, strerror(why));
+    if (named) return err_set(err, -1, "--workspace: %s: %s", path_shown(name).text, strerror(why));
+    return err_set(err, -1, "the folder that this was started in cannot be opened: %s; start it in another, or name "
+                   "one with --workspace", strerror(why));
 }
 
 struct rights *rights_open(const struct rights_config *cfg, struct err *err)
@@ -186,7 +190,7 @@ struct rights *rights_open(const struct rights_config *cfg, struct err *err)
     }
     r->folder = -1;
     r->person = cfg->person;
-    if (open_workspace(r, cfg->workspace ? cfg->workspace : ".", err) ||
+    if (open_workspace(r, cfg->workspace, err) ||
         (cfg->tools && each(r, "--tools", cfg->tools, turn_on, err)) ||
         (cfg->allow && each(r, "--allow", cfg->allow, allow, err))) {
         rights_close(r);

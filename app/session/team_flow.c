@@ -459,7 +459,8 @@ static int finish(struct running *r, struct err *err)
     t->steps = flow_steps(r->flow);
     tell_flow(t, &(struct event_flow){.change = event_str(flow_end_name(r->end)), .to = event_str(""),
                                       .why = event_str(r->why)});
-    say_dim("[%s: %s after %d asks: %s]", flow_kind_name(t->crew->flow), flow_end_name(r->end), t->steps, r->why);
+    say_dim("[%s: %s after %d ask%s: %s]", flow_kind_name(t->crew->flow), flow_end_name(r->end), t->steps,
+            t->steps == 1 ? "" : "s", r->why);
     if (r->end == FLOW_CANCELLED) return signals_pending() ? 128 + signals_pending() : EXIT_INTERNAL;
     if (r->end == FLOW_FAILED) {
         err_set(err, -1, "%s", *r->err.text ? r->err.text : r->why);
