@@ -104,6 +104,8 @@ TEST(screen_a_line_and_ctrl_d_at_once_are_answered_before_it_leaves)
     type("/quit\r");
     child_wait_for(&c, "\x1b[?1049l"); /* the terminal is as it was */
     child_wait_for(&c, " is saved: plimsoll --resume ");
+    child_wait_for(&c, " --model "); /* without it another would answer */
+    child_wait_for(&c, " goes on");
     CHECK_EQ(child_end(&c), 0);
     child_free(&c);
 }
@@ -253,6 +255,19 @@ static void files_of_at_most(rlim_t bytes)
 {
     const struct rlimit limit = {bytes, RLIM_INFINITY};
     CHECK_EQ(prlimit(c.pid, RLIMIT_FSIZE, &limit, NULL), 0);
+}
+
+/* Of a session that was never saved nothing can be resumed. */
+TEST(screen_on_a_full_disk_it_does_not_say_that_the_session_is_saved)
+{
+    start_at(100, 30, "xterm-256color", "C.UTF-8", NULL);
+    child_wait_for(&c, "new session"); /* its lock is written */
+    files_of_at_most(0);
+    type("one\r/quit\r");
+    CHECK(child_end(&c) != 0);
+    CHECK(c.out_text.data && strstr(c.out_text.data, "the last turn is not saved"));
+    CHECK(strstr(c.out_text.data, " is saved: ") == NULL);
+    child_free(&c);
 }
 
 TEST(screen_a_card_that_does_not_fit_on_the_disk_leaves_no_part_of_it)

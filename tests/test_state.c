@@ -453,6 +453,9 @@ TEST(the_session_itself)
     PUT(t, "", EV_UNDONE, undone, .turn = 4);
     CHECK_EQ(s->turn, 3);
     CHECK_EQ(s->saved_turn, 3);
+    PUT(t, "", EV_RESUMED, resumed, .session = S("5f3"), .title = S("masts"), .turns = 1, .tokens = 10);
+    CHECK_EQ(s->turn, 1); /* another session, and all of it is saved */
+    CHECK_EQ(s->saved_turn, 1);
     CHECK(!s->over);
     PUT(t, "", EV_SESSION_CLOSE, session_close, .turns = 4, .termination_reason = S("completed"));
     CHECK(s->over);

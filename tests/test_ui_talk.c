@@ -324,6 +324,11 @@ TEST(session_and_what_was_said_in_it_before)
     SHOWS("new session");
     ui_session(ui, id);
     CHECK_STR(id, ""); /* nothing of it is saved yet */
+    put_event(&(struct event){.kind = EV_TURN_USER, .turn_user = {1, event_str("how deep?")}});
+    put_news(NEWS_SESSION, 0, "5e55104a77aa\n1\nThe harbour");
+    SHOWS("session 5e55104a open");
+    ui_session(ui, id);
+    CHECK_STR(id, ""); /* its first turn could not be saved: nothing can be resumed */
     begun("old words");
     done();
     put_news(NEWS_PAST_BEGINS, 2, "The mast");

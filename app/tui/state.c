@@ -330,7 +330,7 @@ static void on_resumed(struct state *s, struct state_agent *a, const struct even
 {
     state_text(s->session, sizeof s->session, e->session);
     state_text(s->title, sizeof s->title, e->title);
-    s->saved_turn = count_of(e->turns);
+    s->turn = s->saved_turn = count_of(e->turns); /* what was asked before it was another session's */
     if (!a) return;
     a->growth = (struct forecast_agent){0};
     ends(a, false);

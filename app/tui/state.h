@@ -55,7 +55,7 @@ struct state {
     } opened;
     char session[33], title[121]; /* of the last resumed event; or nothing */
     int64_t saved_turn;           /* the last that is durable; 0: none */
-    int64_t turn;                 /* the last that was asked */
+    int64_t turn;                 /* the last that was asked, of the session that goes on */
     bool over;                    /* session_close came */
     double time;                  /* of the last event */
 

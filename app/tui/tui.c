@@ -2,6 +2,7 @@
  * and closes.  Nothing here waits for the engine or the store. */
 #include "app/tui/tui.h"
 #include "app/faces.h"
+#include "app/models.h"
 #include "app/progress.h"
 #include "app/say.h"
 #include "app/signals.h"
@@ -134,16 +135,30 @@ static int open_face(struct face *f, struct app *a, struct err *err)
     return -1;
 }
 
+/* Flags of the command line without which the session would not be found, or another model would answer. */
+static void put_same_flags(const struct opts *o, struct buf *out)
+{
+    const struct { const char *flag, *value; } same[] = {
+        {"--crew", o->crew}, {"--store", o->store}, {"--model", o->model}, {"--remote", o->remote}};
+    for (size_t i = 0; i < COUNT_OF(same); i++) {
+        if (!same[i].value || !opts_by_flag(o, &same[i].flag, 1)) continue;
+        buf_printf(out, " %s ", same[i].flag);
+        models_put_quoted(same[i].value, out);
+    }
+}
+
 /* What a person wants to know when the screen is gone. */
 static void say_goodbye(const struct app *a, const struct tui_host *h, int status)
 {
     char id[9];
-    const char *crew = a->o->crew;
+    struct buf flags = {0};
     struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT};
     if (poll(&room, 1, GOODBYE_MS) <= 0) return; /* a terminal that takes nothing any more */
+    put_same_flags(a->o, &flags);
     if (tui_host_session(h, id))
-        say_dim("session %s is saved: plimsoll %s%s%s--resume %s goes on", id, crew ? "--crew " : "", crew ? crew : "",
-                crew ? " " : "", id);
+        say_dim("session %s is saved: plimsoll --resume %s%s goes on", id, id,
+                flags.data && !flags.failed ? flags.data : "");
+    buf_free(&flags);
     if (status != EXIT_DONE && *h->last_error) say_error("%s", h->last_error);
 }
 

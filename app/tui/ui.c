@@ -71,7 +71,7 @@ const char *ui_last_error(const struct ui *ui) { return ui->last_error; }
 
 void ui_session(const struct ui *ui, char id[9])
 {
-    snprintf(id, 9, "%.8s", ui->turns > 0 ? ui->session : "");
+    snprintf(id, 9, "%.8s", ui->turns > 0 && ui->state.saved_turn > 0 ? ui->session : "");
 }
 
 bool ui_busy(const struct ui *ui) { return ui->busy; }
