@@ -475,6 +475,7 @@ static int make_workspace(void)
     make(root, "secret.txt", "outside");
     make(root, "ws/a.txt", "12345");
     make(root, "ws/.dot", "");
+    make(root, "ws/new\nline", "is refused, and so not offered");
     make(root, "ws/src/main.c", "int main;");
     CHECK(symlinkat("../secret.txt", root, "ws/out") == 0 && symlinkat("src", root, "ws/link") == 0);
     CHECK(mkfifoat(root, "ws/pipe", 0600) == 0);

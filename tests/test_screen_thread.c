@@ -290,6 +290,10 @@ TEST(thread_a_file_that_is_named_enters_the_conversation_of_who_is_asked)
     order("@ann short for @bob, @everybody, @app.route('/x')"); /* of these none was meant as a file */
     hear("done\n", 3);
     CHECK(!strstr(strstr(news(), "begun 2: @ann"), "no file"));
+    CHECK(!strstr(news(), "/attach FILE"));
+    order("@ann short of @etc/passwd"); /* it is there, and not below the workspace */
+    hear("done\n", 4);
+    CHECK(strstr(news(), "line 0: no file etc/passwd: sent as it is (an @ names files below the workspace; /attach"));
     CHECK_EQ(chdir(was), 0);
     end();
 }

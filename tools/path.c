@@ -95,11 +95,17 @@ static int beneath(int root, const char *path, int flags)
 #endif
 }
 
+bool path_sayable(const char *path)
+{
+    for (const char *p = path; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f) return false;
+    return true;
+}
+
 static int check(const char *path, struct err *err)
 {
     if (!*path) return err_set(err, -1, "the path is empty");
-    bool bad = strlen(path) > PATH_TEXT || *path == '/';
-    for (const char *p = path; *p; p++) bad |= (unsigned char)*p < 0x20 || *p == 0x7f;
+    const bool bad = strlen(path) > PATH_TEXT || *path == '/' || !path_sayable(path);
     return bad ? err_set(err, -1, "%s is not allowed", path_shown(path).text) : 0;
 }
 

@@ -28,6 +28,7 @@ enum { PATH_SHOWN = 160, PATH_TEXT = 4095 };
 /* The descriptors are close-on-exec, for close(); -1: err says why. */
 int path_open_file(int root, const char *path, struct stat *st, struct err *err); /* a regular file, to be read */
 int path_open_folder(int root, const char *path, struct err *err);                /* to be listed */
+bool path_sayable(const char *path); /* has no control character: one that has some is "not allowed" everywhere here */
 
 /* The whole file of that name becomes these bytes: a temporary file beside it, fsync, rename.  The mode of one that is
  * there is kept (not set-user-id and its like, access lists or extended attributes), and its owner where that can be.

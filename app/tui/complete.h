@@ -30,7 +30,8 @@ enum {
 /* Where files are looked up; complete_workspace() is the system's. */
 struct complete_files {
     /* The names of a folder ("": the one where it all begins) that begin with prefix, sorted; hidden ones only where
-     * prefix begins with a dot.  mention: of the workspace, and nothing else; or as the program opens names.
+     * prefix begins with a dot.  mention: of the workspace, and none that tools/path.h refuses; or as the program opens
+     * names.
      * 0, or -1: it cannot be read. */
     int (*list)(void *arg, bool mention, const char *folder, const char *prefix, struct folder *out);
     int64_t (*size)(void *arg, const char *path); /* bytes of a regular file of the workspace; -1: it is none */

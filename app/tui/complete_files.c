@@ -14,9 +14,10 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct folder_entry *)a)->name, ((const struct folder_entry *)b)->name);
 }
 
-static bool wanted(const char *name, const char *prefix, size_t n)
+/* What no mention could attach is not offered for one. */
+static bool wanted(const char *name, const char *prefix, size_t n, bool mention)
 {
-    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return false;
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || (mention && !path_sayable(name))) return false;
     return strncmp(name, prefix, n) == 0 && (name[0] != '.' || prefix[0] == '.');
 }
 
@@ -45,7 +46,7 @@ static int list(void *arg, bool mention, const char *folder, const char *prefix,
     for (int seen = 0; rc == 0 && (d = readdir(dir)); seen++) {
         if (seen == LOOKED_AT) out->more++;
         if (seen == LOOKED_AT) break;
-        if (!wanted(d->d_name, prefix, n)) continue;
+        if (!wanted(d->d_name, prefix, n, mention)) continue;
         if (out->n == COMPLETE_LISTED) out->more++;
         else rc = add(fd, d->d_name, out);
     }

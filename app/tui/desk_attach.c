@@ -58,19 +58,29 @@ static bool is_path(const struct complete_source *s, const char *text, const str
     return text[m->at + 1] == '"' || (strpbrk(m->path, "./") && !strpbrk(m->path, "()"));
 }
 
+/* It is a file, but none below the workspace. */
+static bool is_elsewhere(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 /* The message is sent as it stands; the person knows that nothing stands beside it. */
 static void say_missing(const struct desk_files *f, const char *text, const struct complete_mentions *m)
 {
     struct buf line = {0};
+    bool elsewhere = false;
     int n = 0;
     for (size_t i = 0; i < m->n; i++) {
         if (!is_path(&f->source, text, &m->mention[i])) continue;
         if (n < NAMED) buf_puts(&line, n > 0 ? ", " : "no file ");
         if (n < NAMED) escape_start(m->mention[i].path, strlen(m->mention[i].path), SHOWN, &line);
+        elsewhere = elsewhere || is_elsewhere(m->mention[i].path);
         n++;
     }
     if (n > NAMED) buf_printf(&line, " and %d more", n - NAMED);
-    if (n > 0 && !line.failed) say("%s: sent as it is", line.data);
+    const char *instead = elsewhere ? " (an @ names files below the workspace; /attach FILE takes any)" : "";
+    if (n > 0 && !line.failed) say("%s: sent as it is%s", line.data, instead);
     buf_free(&line);
 }
 
