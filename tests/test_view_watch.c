@@ -11,7 +11,7 @@ static void *open_it(void)
     v = (struct view_watch){.glyphs = GLYPHS_UTF8};
     return &v;
 }
-static void close_it(void *self) { (void)self; }
+static void close_it(void *self) { (void)self, view_watch_close(&v); }
 static void draw_it(void *self, struct surface *s, struct box b, const struct view_in *i)
 {
     (void)self;
@@ -142,6 +142,20 @@ TEST(watch_keys)
     CHECK(!type("q"));
     CHECK(type("?"));
     CHECK(!type("q")); /* there too it is the loop's */
+    close_view();
+}
+
+/* Nothing of it is cut: words go on in the next row, rows by the keys. */
+TEST(watch_help_is_read_to_its_end_at_every_size)
+{
+    begin_watch();
+    CHECK(type("?"));
+    size(100, 24);
+    CHECK(shows("to come") && shows("lost     requests") && !shows("PgDn more"));
+    size(40, 10);
+    CHECK(shows("KV       part of its KV pool") && shows("PgDn more") && !shows("leaves"));
+    for (int i = 0; i < 4; i++) CHECK(press(KEY_PAGE_DOWN));
+    CHECK(shows("q        leaves") && shows("another server") && !shows("PgDn more"));
     close_view();
 }
 

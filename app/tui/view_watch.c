@@ -255,17 +255,29 @@ static void draw_head(struct surface *s, struct box b, const struct watch *w, do
     surface_printf(s, b, column, 0, dim, "asked every %g s", w->every);
 }
 
-static void draw_help(struct surface *s, struct box b)
+static const char help_text[] =
+    "KV       part of its KV pool that is taken; where it tells: filled, promised, kept for prompts to come\n"
+    "run      requests that it computes\n"
+    "wait     requests that wait for room\n"
+    "in/s     tokens of prompts a second\n"
+    "out/s    tokens of answers a second\n"
+    "first    seconds to the first token; the last minute\n"
+    "hit      part of the prompts that was known; the last minute\n"
+    "lost     requests whose KV pages were taken away, since it began\n"
+    "\n"
+    "Up Down  another server\n"
+    "q        leaves";
+
+static void draw_help(struct view_watch *v, struct surface *s, struct box b)
 {
-    static const char *const line[] = {
-        "KV       part of its KV pool that is taken; where it tells: filled, promised, kept for prompts to come",
-        "run      requests that it computes          wait   requests that wait for room",
-        "in/s     tokens of prompts a second         out/s  of answers",
-        "first    seconds to the first token         hit    part of the prompts that was known; the last minute",
-        "lost     requests whose KV pages were taken away, since it began",
-        "", "Up Down  another server", "? Esc    back", "q        leaves"};
-    for (size_t i = 0; i < COUNT_OF(line); i++) surface_puts(s, b, 1, (int)i + 1, line[i], plain);
+    const struct box in = {1, 1, MAX(b.columns - 2, 1), MAX(b.rows - 2, 0)};
+    pager_draw(&v->pager, s, in, help_text, sizeof help_text - 1, plain);
+    v->help_rows = in.rows;
+    const bool more = v->pager.top + in.rows < v->pager.rows;
+    surface_puts(s, b, 1, b.rows - 1, more ? "? Esc back  PgDn more" : "? Esc back", dim);
 }
+
+void view_watch_close(struct view_watch *v) { pager_close(&v->pager); }
 
 void view_watch_draw(struct view_watch *v, const struct watch *w, double now, struct surface *s)
 {
@@ -274,7 +286,7 @@ void view_watch_draw(struct view_watch *v, const struct watch *w, double now, st
     surface_clear(s, all, plain);
     s->cursor_column = s->cursor_row = -1;
     if (v->help) {
-        draw_help(s, all);
+        draw_help(v, s, all);
         return;
     }
     const int room = all.rows - HEAD_ROWS - 1, listed = MIN(w->n, MAX(room - DETAIL_MOST, 1));
@@ -301,6 +313,7 @@ bool view_watch_key(struct view_watch *v, const struct watch *w, const struct ke
     const bool letter = k->name == KEY_CHAR && !(k->mods & (KEY_CTRL | KEY_ALT));
     if (v->help) {
         v->help = !(k->name == KEY_ESCAPE || (letter && k->rune == '?'));
+        if (v->help) pager_key(&v->pager, k, MAX(v->help_rows, 1));
         return !(letter && k->rune == 'q');
     }
     if (letter && k->rune == '?') return v->help = true;

@@ -8,7 +8,7 @@
  *     12 requests lost their KV pages in the last 60 s, to be computed again: ...
  *     KV       ▁▂▃▅▇▇█ 100%, at most 100%
  *
- * Threads: the screen's. */
+ * All zeros is one that is open.  Threads: the screen's. */
 #ifndef VIEW_WATCH_H
 #define VIEW_WATCH_H
 #include "app/tui/bar.h"
@@ -20,8 +20,11 @@ struct view_watch {
     enum glyphs glyphs;
     bool help;   /* its keys are shown in place of all */
     int seen;    /* rows of the list in the last draw */
+    struct pager pager; /* of the help */
+    int help_rows;      /* that it had in the last draw */
 };
 
 void view_watch_draw(struct view_watch *v, const struct watch *w, double now, struct surface *s);
+void view_watch_close(struct view_watch *v);
 bool view_watch_key(struct view_watch *v, const struct watch *w, const struct key *k); /* false: another key */
 #endif

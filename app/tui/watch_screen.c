@@ -90,6 +90,7 @@ int watch_screen(struct watch *w)
     loop_run(&l, &ops, &f, -1);
     tui_close_screen();
     surface_close(&f.surface);
+    view_watch_close(&f.view);
     if (l.ending) return 128 + l.ending;
     return l.gone ? 128 + SIGHUP : EXIT_DONE;
 }
