@@ -63,6 +63,9 @@ TEST(md_spans_within_a_line)
     CHECK_STR(seen("**a *b* c** ``x ` y`` **p *q***", ended), "{b:a }{bi:b}{b: c} {c:x ` y} {b:p }{bi:q}\n");
     CHECK_STR(seen("snake_case_name 2 * 3 * 4 a*b \\*no\\* c:\\dir", ended),
               "snake_case_name 2 * 3 * 4 a*b *no* c:\\dir\n");
+    CHECK_STR(seen("2*3*4, 2*(3+4)*5, x**2 + y**2, w*h*d", ended), "2*3*4, 2*(3+4)*5, x**2 + y**2, w*h*d\n");
+    CHECK_STR(seen("**token**s, *un*done, 3*(*a*), \xe7\x8c\xab*\xe7\x8c\xab*\xe7\x8c\xab", ended),
+              "{b:token}s, {i:un}done, 3*({i:a}), \xe7\x8c\xab{i:\xe7\x8c\xab}\xe7\x8c\xab\n");
     CHECK_STR(seen("**never closed, `nor this", ended), "**never closed, `nor this\n");
     CHECK_STR(seen("x ****", ended), "x ****\n");
 }

@@ -115,10 +115,14 @@ static bool may_close(const struct spans *s, size_t at, size_t run)
     return at > 0 && !blank(s->text[at - 1]) && !inside;
 }
 
+/* Behind a letter, a digit or ) * opens nothing, though within a word CommonMark has it so: 2*3*4 and x**2 + y**2
+ * would be shown as 234 and x2 + y2.  Where words are not parted by blanks it does. */
 static bool may_open(const struct spans *s, size_t at, size_t run)
 {
-    bool inside = s->text[at] == '_' && at > 0 && word(s->text[at - 1]);
-    return at + run < s->n && !blank(s->text[at + run]) && !inside;
+    if (at + run >= s->n || blank(s->text[at + run])) return false;
+    const char before = at > 0 ? s->text[at - 1] : ' ', after = s->text[at + run];
+    const bool product = (word(before) || among(")]", before)) && !((before | after) & 0x80);
+    return !(s->text[at] == '_' ? word(before) : product);
 }
 
 /* Is there an end of what `size` (1 or 2) marks open before `at`? */
