@@ -255,6 +255,7 @@ TEST(input_history_by_up_and_by_search)
     SHOWS("› alpha three");
     press(CTRL_U CTRL_R "alp" CTRL_R);
     SHOWS("alpha one");
+    SHOWS("Enter take  Ctrl-R older  Esc ends");
     told();
     press("\r"); /* taken into the text, not sent */
     ASKED("");
@@ -459,8 +460,11 @@ TEST(search_finds_older_and_newer_and_says_when_there_is_none)
 {
     open_live(80, 24);
     say_things(60);
+    SHOWS("Enter send");
     press(CTRL_F "number 7");
     SHOWS("search: number 7");
+    SHOWS("Enter next  Up before  Esc ends");
+    SHOWS_NO("Enter send"); /* what is said of a key is what it does now */
     SHOWS("question number 7\n");
     press("zz");
     SHOWS("nothing found");
@@ -551,6 +555,8 @@ TEST(browse_marks_a_row_opens_and_copies)
     done();
     SHOWS("3 lines more");
     press(CTRL_B);
+    SHOWS("Enter folds  c copies  Esc ends");
+    SHOWS_NO("Enter send");
     press("\r");
     SHOWS_NO("lines more");
     SHOWS("l7");

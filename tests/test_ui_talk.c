@@ -47,6 +47,8 @@ TEST(question_without_a_scope_is_not_answered_for_the_session)
     open_live(80, 24);
     put_question(1, "writer", "write notes.txt", "", false);
     SHOWS("y yes, once   n no");
+    SHOWS("Ctrl-C cancel");
+    SHOWS_NO("Esc cancel"); /* it says no, and the turn goes on */
     read_it();
     press("s");
     ASKED("");

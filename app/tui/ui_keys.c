@@ -168,16 +168,31 @@ void ui_key_row(const struct ui *ui, int i, const char **keys, const char **help
     *help = ui->setup.owns > 0 ? ui->setup.own[i].help : chat_keys[i].help;
 }
 
+/* In the chat, what keys do while they are not for the input; NULL: they are.  What a call waits for has its own on the
+ * card. */
+static const char *mode_keys(const struct ui *ui)
+{
+    switch (ui->mode) {
+    case MODE_SEARCH: return "Enter next  Up before  Esc ends  ";
+    case MODE_BROWSE: return "Up Down move  Enter folds  c copies  Esc ends  ";
+    case MODE_QUESTION: return ui->question && ui->question->asks_text ? "Enter answer  Esc none  Ctrl-C cancel  "
+                                                                       : "Up Down scroll  Ctrl-C cancel  ";
+    default: return edit_searching(ui->edit) ? "Enter take  Ctrl-R older  Esc ends  " : NULL;
+    }
+}
+
 void ui_footer(const struct ui *ui, struct buf *out)
 {
+    const char *mode = mode_keys(ui);
     const struct view_ops *v = ui_view(ui->view);
     const bool more = ui->view == VIEW_HELP && ui->help_top < ui_help_last(ui);
     if (v) buf_printf(out, "Esc chat  ? help  %s", v->keys);
     else if (ui->view == VIEW_HELP) buf_printf(out, "Esc chat  %s", more ? "PgDn more  " : "");
+    else if (mode) buf_puts(out, mode);
     else if (ui->setup.owns > 0) buf_puts(out, "? help  ");
     else buf_printf(out, "Enter send  Tab complete  %s? help  ", ui->busy ? "Esc cancel  " : "");
     for (int i = 0; i < ui->setup.owns; i++)
-        if (ui->setup.own[i].footer && !v) buf_printf(out, "%s %s  ", ui->setup.own[i].keys, ui->setup.own[i].footer);
+        if (ui->setup.own[i].footer && !v && !mode) buf_printf(out, "%s %s  ", ui->setup.own[i].keys, ui->setup.own[i].footer);
     for (size_t i = 0; i < COUNT_OF(table); i++)
         if (table[i].footer && !v) buf_printf(out, "%s %s  ", table[i].keys, table[i].footer);
 }
