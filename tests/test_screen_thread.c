@@ -16,6 +16,7 @@ static atomic_int asked; /* requests that the engine was given */
 static int wait_us;      /* what a pass takes */
 static atomic_bool held; /* passes read prompts, and nobody answers */
 static int samples;      /* memory events that were heard */
+static int spoken;       /* pieces of answers */
 
 static struct engine_ops slow_ops;
 
@@ -51,7 +52,7 @@ static void begin(const char *yaml, void (*reply)(const char *said, char *out), 
     opts.embedded = true;
     opts.max_tokens = 3000;
     wait_us = us;
-    samples = 0;
+    samples = spoken = 0;
     atomic_store(&held, false);
     atomic_store(&asked, 0);
     heard.len = 0;
@@ -94,6 +95,7 @@ static void take_news(void)
         if (n->kind == NEWS_EVENT) note_event(&n->event);
         if (n->kind == NEWS_EVENT && n->event.kind == EV_TOOL) note_tool(&n->event);
         samples += n->kind == NEWS_EVENT && n->event.kind == EV_MEMORY;
+        spoken += n->kind == NEWS_EVENT && n->event.kind == EV_TEXT;
         if (n->kind == NEWS_BEGUN) buf_printf(&heard, "begun %d: %s\n", (int)n->value, text);
         if (n->kind == NEWS_DONE) buf_puts(&heard, n->value < 0 ? "last\n" : "done\n");
         if (n->kind == NEWS_LINE) buf_printf(&heard, "%s %d: %s\n", n->said ? "aside" : "line", (int)n->value, text);
@@ -226,6 +228,27 @@ TEST(thread_cancel_by_name_in_a_conversation_lets_the_others_speak)
     hear("flow ", 1);
     CHECK(strstr(news(), "end of ann: cancelled") && strstr(news(), "end of bob: stop"));
     CHECK(strstr(news(), "flow done"));
+    end();
+}
+
+/* As with a signal: what was said before is of the conversation, and the others hear it. */
+TEST(thread_cancel_by_name_amid_an_answer_keeps_what_was_said)
+{
+    begin(AGENTS "flow:\n  kind: round_robin\n  members: [ann, bob]\n  rounds: 1\n", says_long, 1000);
+    order("@ann long");
+    while (spoken == 0) take_news(), usleep(1000);
+    desk_cancel(desk, "ann");
+    hear("done\n", 2);
+    CHECK(strstr(news(), "end of ann: cancelled") && !strstr(news(), "withdrawn"));
+    order("/for ann /context");
+    hear("done\n", 3);
+    CHECK(strstr(strstr(news(), "begun 2"), " in 2\n"));
+    spoken = 0;
+    order("long");
+    while (spoken == 0) take_news(), usleep(1000);
+    desk_cancel(desk, "ann");
+    hear("flow done", 1);
+    CHECK(strstr(news(), "Result: a") && strstr(news(), "a [ann was cancelled]"));
     end();
 }
 

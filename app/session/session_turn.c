@@ -279,7 +279,7 @@ int session_ask(struct session *s, const char *text, size_t n, struct err *err)
     }
 
     int status = try_turn(s, text, n, &r, &code, err);
-    bool keep = !code && status != EXIT_INTERNAL && stays(&r);
+    bool keep = !code && stays(&r);
     if (keep && keep_answer(s, first, &r, err)) {
         keep = false;
         status = EXIT_INTERNAL;
