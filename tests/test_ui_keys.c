@@ -127,6 +127,7 @@ TEST(cancel_by_escape_or_ctrl_c_while_something_runs)
     ASKED("cancel []\n");
     CHECK(ui_busy(ui));
     done();
+    SHOWS_NO("cancelling...");
     press(ESC); /* nothing runs: nothing is asked */
     ASKED("");
     close_ui();

@@ -240,6 +240,7 @@ static void on_done(struct ui *ui, const struct news *n)
 {
     ui->busy = ui->is_command = ui->for_view = false;
     *ui->progress = '\0';
+    if (strcmp(ui->notice, UI_CANCELLING) == 0) *ui->notice = '\0';
     ui->typed.n = SIZE_MAX; /* what stands beside the typed text has changed */
     ui_ask_docs(ui, true);
     if (n->value < 0) ui_leave(ui);

@@ -46,7 +46,7 @@ static void leave(struct ui *ui)
 
 static void cancel(struct ui *ui)
 {
-    ui_notice(ui, "cancelling...");
+    ui_notice(ui, UI_CANCELLING);
     if (ui->host.cancel) ui->host.cancel(ui->host.self, "");
 }
 
