@@ -347,6 +347,25 @@ TEST(session_and_what_was_said_in_it_before)
     close_ui();
 }
 
+/* It comes as an event, which knows whose it is, and as an error of what was asked. */
+TEST(session_refusal_is_said_once)
+{
+    open_live(80, 24);
+    begun("too much");
+    put_event(&(struct event){.kind = EV_REFUSAL, .refusal = {.turn = 1, .termination_reason = event_str("refused_kv"),
+                                                              .text = event_str("it needs 9 pages")}});
+    put_line(SAY_ERROR, false, "it needs 9 pages");
+    press(ESC); /* the card has gone */
+    SHOWS("refused: it needs 9 pages");
+    const char *once = strstr(screen(), "it needs 9 pages");
+    CHECK(once && !strstr(once + 1, "it needs 9 pages"));
+    put_line(SAY_ERROR, false, "it needs 9 pages"); /* of something else, as far as is known */
+    once = strstr(screen(), "it needs 9 pages");
+    CHECK(once && strstr(once + 1, "it needs 9 pages"));
+    CHECK_STR(ui_last_error(ui), "it needs 9 pages");
+    close_ui();
+}
+
 static int freed;
 static void count_free(void *data) { (void)data, freed++; }
 

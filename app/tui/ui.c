@@ -214,6 +214,7 @@ static void on_event(struct ui *ui, const struct event *e)
 {
     state_event(&ui->state, e);
     ui_card_event(ui, e);
+    if (e->kind == EV_REFUSAL) state_text(ui->refused, sizeof ui->refused, e->refusal.text);
     if (ui->setup.live && (e->kind == EV_TURN_USER || e->kind == EV_ERROR || e->kind == EV_RESUMED)) return;
     if (ui->is_command && (e->kind == EV_CONTEXT || e->kind == EV_UNDONE)) return; /* the command says so itself */
     if (e->kind == EV_CONTEXT && !ui->is_command && e->context.change.len == 13 &&
@@ -258,6 +259,10 @@ static void on_line(struct ui *ui, const struct news *n)
     log_put(&ui->log, ui->state.time, kind, text, n->text.len);
     if (ui->for_view && ui->view != VIEW_CHAT && (kind == LOG_ERROR || !*ui->notice)) ui_notice(ui, "%s", text);
     if (n->said && n->value != SAY_ERROR) return; /* about a turn: events say the same */
+    if (kind == LOG_ERROR && *ui->refused && strcmp(ui->last_error, ui->refused) == 0) { /* the refusal said it */
+        *ui->refused = '\0';
+        return;
+    }
     transcript_line(ui->transcript, n->value == SAY_ERROR, text, n->text.len);
 }
 

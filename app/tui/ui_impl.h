@@ -73,7 +73,8 @@ struct ui {
     bool for_view;           /* it is obeyed: what it says is shown in the view too */
     int help_top;            /* VIEW_HELP: the key that it begins with */
 
-    char session[33], title[121], last_error[240];
+    char session[33], title[121];
+    char last_error[240], refused[240]; /* refused: why a turn was, until a line says the same */
     int64_t turns;           /* of the session */
     int waiting;             /* orders that are not begun */
     bool busy, is_command;   /* one is obeyed; it is a command */
