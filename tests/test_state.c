@@ -462,6 +462,34 @@ TEST(the_session_itself)
     closed(t);
 }
 
+/* Turns are counted in each session by itself. */
+TEST(saved_is_what_each_agent_has_saved)
+{
+    struct stream *t = opened();
+    CHECK(state_saved(&t->state));
+    for (int turn = 1; turn <= 3; turn++) {
+        PUT(t, "ann", EV_TURN_USER, turn_user, .turn = turn);
+        CHECK(!state_saved(&t->state));
+        PUT(t, "ann", EV_SAVED, saved, .turn = turn);
+        CHECK(state_saved(&t->state));
+    }
+    PUT(t, "bob", EV_TURN_USER, turn_user, .turn = 1);
+    CHECK(!state_saved(&t->state)); /* ann's third is no help */
+    PUT(t, "bob", EV_SAVED, saved, .turn = 1);
+    CHECK(state_saved(&t->state));
+    PUT(t, "bob/7", EV_TURN_USER, turn_user, .turn = 1); /* a copy, in a session of its own */
+    CHECK(!state_saved(&t->state));
+    PUT(t, "bob/7", EV_SAVED, saved, .turn = 1);
+    CHECK(state_saved(&t->state));
+    PUT(t, "ann", EV_TURN_USER, turn_user, .turn = 4);
+    PUT(t, "ann", EV_UNDONE, undone, .turn = 4);
+    CHECK(state_saved(&t->state));
+    PUT(t, "ann", EV_TURN_USER, turn_user, .turn = 4);
+    PUT(t, "ann", EV_RESUMED, resumed, .session = S("5f3"), .title = S("masts"), .turns = 1, .tokens = 10);
+    CHECK(state_saved(&t->state));
+    closed(t);
+}
+
 /* ------------------------------------------------------------------ forecast, marks */
 
 TEST(forecast_in_words)

@@ -332,6 +332,7 @@ static void on_resumed(struct state *s, struct state_agent *a, const struct even
     state_text(s->title, sizeof s->title, e->title);
     s->turn = s->saved_turn = count_of(e->turns); /* what was asked before it was another session's */
     if (!a) return;
+    a->turn = a->saved_turn = s->turn;
     a->growth = (struct forecast_agent){0};
     ends(a, false);
 }
@@ -350,6 +351,7 @@ static void all_idle(struct state *s)
 static void on_saved(struct state *s, struct state_agent *a, const struct event_saved *e)
 {
     s->saved_turn = count_of(e->turn);
+    if (a) a->saved_turn = s->saved_turn;
     if (a && a->own.answering == 0 && a->gauge.state == AGENT_TOOL) ends(a, a->failed);
 }
 
@@ -364,7 +366,10 @@ static bool is_agents(enum event_kind kind)
 static void on_agent(struct state *s, struct state_agent *a, const struct event *e)
 {
     switch (e->kind) {
-    case EV_TURN_USER: s->turn = count_of(e->turn_user.turn); break;
+    case EV_TURN_USER:
+        s->turn = a->turn = count_of(e->turn_user.turn);
+        a->saved_turn = MIN(a->saved_turn, MAX(a->turn - 1, 0)); /* a copy's are counted from 1 on again */
+        break;
     case EV_TURN_START: on_turn_start(s, a, &e->turn_start); break;
     case EV_PREFILL: on_prefill(a, &e->prefill); break;
     case EV_PARKED: on_parked(a, &e->parked); break;
@@ -393,6 +398,7 @@ static void on_any(struct state *s, struct state_agent *a, const struct event *e
     case EV_UNDONE:
         s->turn = MAX(count_of(e->undone.turn) - 1, 0);
         s->saved_turn = MIN(s->saved_turn, s->turn);
+        if (a) a->turn = s->turn;
         break;
     case EV_SESSION_CLOSE: s->over = true, all_idle(s); break;
     default: if (a) on_agent(s, a, e); break;
@@ -405,6 +411,13 @@ void state_event(struct state *s, const struct event *e)
     if (e->time >= 0 && isfinite(e->time)) s->time = MIN(e->time, 1e9);
     on_any(s, i >= 0 ? &s->agent[i] : NULL, e);
     state_mark(s, e, i);
+}
+
+bool state_saved(const struct state *s)
+{
+    for (int i = 0; i < s->agents; i++)
+        if (s->agent[i].saved_turn < s->agent[i].turn) return false;
+    return true;
 }
 
 void state_open(struct state *s)

@@ -23,6 +23,7 @@ struct state_agent {
     int64_t ctx, high, reserve, frees, answer_max, rounds; /* as carries said last; 0: not yet */
     int64_t carried;         /* tokens of its next call */
     enum { HIGH_REFUSES, HIGH_LEAVE, HIGH_SUMS_UP } at_high; /* what becomes of the oldest above `high` */
+    int64_t turn, saved_turn; /* of its session: the last that was asked, the last that is durable */
     int64_t turns, calls;    /* that ended; of tools */
     int64_t tokens_in, tokens_out; /* of all its prompts (re-used ones too), and of its answers: the engine's figures
                                       have the tokens that end them, and summaries, too */
@@ -83,6 +84,8 @@ void state_event(struct state *s, const struct event *e);
 void state_name(struct state *s, const char *name);
 /* -1: nobody of this name.  A copy, NAME/ASK, is NAME. */
 int state_agent(const struct state *s, const char *name, size_t n);
+
+bool state_saved(const struct state *s); /* each agent's last turn is durable */
 
 /* A text into a field, cut to its size between characters. */
 void state_text(char *out, size_t size, struct event_str s);

@@ -55,7 +55,7 @@ static void draw_head(struct ui *ui, struct surface *s, struct box b)
     char right[120] = "", model[sizeof st->opened.model + sizeof st->opened.file + 24];
     if (b.rows < 1) return;
     surface_clear(s, b, plain);
-    const bool saved = st->saved_turn >= st->turn && !ui->busy;
+    const bool saved = state_saved(st) && !ui->busy;
     if (*ui->session && ui->turns == 0) snprintf(right, sizeof right, "new session ");
     else if (*ui->session) snprintf(right, sizeof right, "session %.8s %s ", ui->session, saved ? "saved" : "open");
     else if (ui->setup.live) snprintf(right, sizeof right, "not saved ");
