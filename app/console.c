@@ -199,35 +199,56 @@ static void say_choices(const char *scope)
     else command_text("o once, s for this session, anything else: no; s is for", scope, n);
 }
 
+/* A line behind the question: one that was typed or pasted before it was there is a turn, whatever it says.  false:
+ * none came.  input_put_back() is due. */
+static bool get_answer(struct console *c, const char **line, size_t *len)
+{
+    struct err err = {0};
+    if (c->in.aside.len > 0) say_dim("what was typed before this was asked does not answer it: it follows behind");
+    say_bytes("? ", 2);
+    if (input_line(&c->in, line, len, &err) == INPUT_OK) return true;
+    if (*err.text) say_error("%s", err.text);
+    return false;
+}
+
+static bool nothing_ahead(struct console *c)
+{
+    struct err err = {0};
+    const bool ok = input_put_aside(&c->in, &err) == INPUT_OK;
+    if (*err.text) say_error("%s", err.text);
+    return ok;
+}
+
 static enum toolbox_choice approve(void *self, const char *shown, size_t n, const char *scope)
 {
     struct console *c = self;
-    struct err err = {0};
+    enum toolbox_choice choice = TOOLBOX_DENY;
     const char *line, *who = c->a->trace.voice->name;
     char head[80];
     size_t len;
+    if (!nothing_ahead(c)) return TOOLBOX_DENY;
     snprintf(head, sizeof head, "%.40s wants this to be done:", *who ? who : "the model");
     command_text(head, shown, n);
     say_choices(scope);
-    say_bytes("? ", 2);
-    if (input_line(&c->in, &line, &len, &err) != INPUT_OK || len != 1) return TOOLBOX_DENY;
-    if (*line == 'o') return TOOLBOX_ONCE;
-    return *line == 's' && scope ? TOOLBOX_SESSION : TOOLBOX_DENY;
+    if (get_answer(c, &line, &len) && len == 1)
+        choice = *line == 'o' ? TOOLBOX_ONCE : *line == 's' && scope ? TOOLBOX_SESSION : TOOLBOX_DENY;
+    input_put_back(&c->in);
+    return choice;
 }
 
 static bool ask(void *self, const char *question, size_t n, struct buf *answer)
 {
     struct console *c = self;
-    struct err err = {0};
     const char *line, *who = c->a->trace.voice->name;
     char head[80];
     size_t len;
+    if (!nothing_ahead(c)) return false;
     snprintf(head, sizeof head, "%.40s asks you:", *who ? who : "the model");
     command_text(head, question, n);
-    say_bytes("? ", 2);
-    if (input_line(&c->in, &line, &len, &err) != INPUT_OK) return false;
-    buf_put(answer, line, len);
-    return !answer->failed;
+    const bool is = get_answer(c, &line, &len);
+    if (is) buf_put(answer, line, len);
+    input_put_back(&c->in);
+    return is && !answer->failed;
 }
 
 /* ---------------------------------------------------------------- open and close */

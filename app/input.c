@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-enum { CHUNK = 65536, SILENCE_MS = 2000 };
+enum { CHUNK = 65536, SILENCE_MS = 2000, AHEAD_MS = 100 /* between two parts of what is pasted */ };
 
 void input_open(struct input *in, int fd)
 {
@@ -16,6 +16,7 @@ void input_open(struct input *in, int fd)
 void input_close(struct input *in)
 {
     buf_free(&in->bytes);
+    buf_free(&in->aside);
 }
 
 /* Append what one read brings.  INPUT_END: nothing more will come.  say_waiting: told once, when it takes long; NULL:
@@ -42,12 +43,46 @@ static enum input_result more(int fd, const char *what, struct buf *b, const cha
     }
 }
 
-enum input_result input_line(struct input *in, const char **line, size_t *n, struct err *err)
+static void drop_given(struct input *in)
 {
     struct buf *b = &in->bytes;
     if (in->given > 0) memmove(b->data, b->data + in->given, b->len - in->given);
     b->len -= in->given;
     in->given = 0;
+}
+
+enum input_result input_put_aside(struct input *in, struct err *err)
+{
+    struct pollfd p = {.fd = in->fd, .events = POLLIN};
+    struct buf *b = &in->bytes;
+    assert(in->aside.len == 0); /* one question at a time */
+    drop_given(in);
+    while (!in->ended && b->len <= in->limit && poll(&p, 1, AHEAD_MS) > 0) {
+        enum input_result r = more(in->fd, in->what, b, NULL, err);
+        if (r == INPUT_END) in->ended = true;
+        else if (r != INPUT_OK) return r;
+    }
+    if (b->len > in->limit)
+        return (void)err_set(err, -1, "more than %zu MiB were typed ahead", in->limit >> 20), INPUT_FAILED;
+    in->aside = *b;
+    *b = (struct buf){0};
+    return INPUT_OK;
+}
+
+void input_put_back(struct input *in)
+{
+    drop_given(in);
+    if (in->aside.len == 0) return;
+    buf_put(&in->aside, in->bytes.data, in->bytes.len);
+    buf_free(&in->bytes);
+    in->bytes = in->aside;
+    in->aside = (struct buf){0};
+}
+
+enum input_result input_line(struct input *in, const char **line, size_t *n, struct err *err)
+{
+    struct buf *b = &in->bytes;
+    drop_given(in);
     for (size_t seen = 0;;) {
         const char *newline = b->len > seen ? memchr(b->data + seen, '\n', b->len - seen) : NULL;
         size_t len = newline ? (size_t)(newline - b->data) : b->len;

@@ -14,6 +14,7 @@ struct input {
     size_t limit;      /* bytes of a line */
     struct buf bytes; /* read and not yet given */
     size_t given;     /* of them, the front that the last line used */
+    struct buf aside; /* what came before something was asked */
     bool ended;
     bool (*confirm)(void *self, const char *question); /* who is asked for a yes instead (sessions_ask()); NULL */
     void *confirm_self;
@@ -29,6 +30,12 @@ enum input_result input_line(struct input *in, const char **line, size_t *n, str
 
 /* Would input_line() give something, or the end, at once?  (Of a line that is not whole yet this is believed.) */
 bool input_ready(const struct input *in);
+
+/* What has come by now (up to a pause of a tenth of a second) does not answer what is about to be asked: the next line
+ * is one that comes later.  input_put_back(), due then, lets the others follow; a line that was given is not valid any
+ * more.  INPUT_FAILED: err says why. */
+enum input_result input_put_aside(struct input *in, struct err *err);
+void input_put_back(struct input *in);
 
 /* The line that was just given will be given again. */
 static inline void input_again(struct input *in) { in->given = 0; }

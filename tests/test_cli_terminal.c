@@ -297,17 +297,44 @@ static const char *asked(void)
     return c.out_text.data;
 }
 
-TEST(terminal_shows_all_of_what_is_to_be_allowed_for_the_session)
+/* A model that wants to write, and then says so. */
+static void start_writer(const char *folder)
 {
     static const char answers[] =
         "{\"answer\":\"<tool_call>{\\\"name\\\":\\\"write\\\",\\\"arguments\\\":{\\\"path\\\":\\\"a\\\","
-        "\\\"text\\\":\\\"b\\\"}}</tool_call>\"}\n{\"answer\":\"It was denied\"}\n";
-    const char *path = scratch("script.jsonl", answers), *folder = deep_folder();
+        "\\\"text\\\":\\\"b\\\"}}</tool_call>\"}\n{\"answer\":\"It was denied\"}\n{\"answer\":\"To the second\"}\n"
+        "{\"answer\":\"To the third\"}\n";
+    const char *path = scratch("script.jsonl", answers);
     const char *const args[] = {"-m", MODEL, "--engine", "scripted", "--script-file", path, "--ctx", "4000",
                                 "--tools", "write", "--workspace", folder, NULL};
     child_free(&c);
     child_start_at_terminal(&c, args);
     child_wait_for(&c, "Ctrl-D leaves");
+}
+
+/* Else a text that was pasted would allow what it asks for: its lines are turns. */
+TEST(terminal_what_was_typed_before_it_was_asked_allows_nothing)
+{
+    const char *folder = check_tmpdir();
+    char written[512];
+    snprintf(written, sizeof written, "%s/a", folder);
+    start_writer(folder);
+    type("go\no\nand then\n");
+    child_wait_for(&c, "does not answer it: it follows behind");
+    child_wait_for(&c, "? ");
+    CHECK(access(written, F_OK) != 0);
+    type("n\n");
+    child_wait_for(&c, "It was denied");
+    child_wait_for(&c, "To the second");
+    turn("", "To the third");
+    CHECK(access(written, F_OK) != 0);
+    CHECK_EQ(leave(), 0);
+}
+
+TEST(terminal_shows_all_of_what_is_to_be_allowed_for_the_session)
+{
+    const char *folder = deep_folder();
+    start_writer(folder);
     type("go\n");
     child_wait_for(&c, "s for this session");
     CHECK(strstr(asked(), folder) != NULL);
