@@ -32,6 +32,21 @@ TEST(a_session_of_which_nothing_was_said_is_not_saved)
     store_close(store);
 }
 
+/* What was handed over first begins the session, whether it has arrived yet or not. */
+TEST(a_system_message_right_behind_a_pin_is_saved_with_it)
+{
+    uint64_t pin;
+    begin("be brief");
+    CHECK_EQ(session_pin(&s, "the ship is Ada", 15, &pin, &err), 0);
+    CHECK(s.acknowledged == 0 && s.keep.n_unsaved == 1);
+    CHECK_EQ(session_system(&s, "be long", 7, &err), 0);
+    leave_and_come_back();
+    CHECK_EQ(say("one"), 0);
+    CHECK(strstr(fake.heard.data, "be long") && strstr(fake.heard.data, "the ship is Ada"));
+    CHECK(!strstr(fake.heard.data, "be brief"));
+    end();
+}
+
 TEST(a_resumed_session_sends_what_the_one_that_was_left_would_have)
 {
     struct buf prompt = {0};

@@ -20,6 +20,11 @@ bool session_cancelled(const struct session *s) { return signals_pending() || s-
 
 bool session_saves(const struct session *s) { return s->keep.keeper != NULL; }
 
+bool session_begun(const struct session *s)
+{
+    return s->keep.head.turns > 0 || s->acknowledged > 0 || s->keep.n_unsaved > 0;
+}
+
 /* ---------------------------------------------------------------- numbers */
 
 uint64_t session_note(struct session *s, const struct journal_message *m, struct err *err)

@@ -23,7 +23,7 @@ int session_system(struct session *s, const char *text, size_t n, struct err *er
     }
     s->system = id;
     session_tell(s);
-    if (s->keep.head.turns > 0 || s->acknowledged > 0) return session_save(s, err);
+    if (session_begun(s)) return session_save(s, err);
     session_remember(s); /* a session begins to be saved with its first turn */
     return 0;
 }

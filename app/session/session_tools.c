@@ -136,7 +136,7 @@ int session_set_tools(struct session *s, int n, struct err *err)
 {
     s->role.n_tools = n;
     if (session_retell_tools(s, err)) return -1;
-    if (s->keep.head.turns > 0 || s->acknowledged > 0) return session_save(s, err);
+    if (session_begun(s)) return session_save(s, err);
     session_remember(s); /* a session begins to be saved with its first turn */
     return 0;
 }

@@ -186,11 +186,6 @@ void team_run_name(const struct team *t, const char *agent, struct journal_head 
 
 /* ---------------------------------------------------------------- saving */
 
-static bool has_said(const struct session *s)
-{
-    return s->keep.head.turns > 0 || s->acknowledged > 0 || s->keep.n_unsaved > 0;
-}
-
 /* Sessions may have changed since: by /fork, by /clear.  false: no memory. */
 static bool call_the_roll(struct team *t)
 {
@@ -202,7 +197,7 @@ static bool call_the_roll(struct team *t)
         team_run_name(t, team_name(t, i), h);
         journal_id_text(h->id, id);
         json_t *entry = json_pack("{s:s, s:I, s:b}", "session", id, "system", (json_int_t)team_run_system(t, i),
-                                  "said", has_said(s));
+                                  "said", session_begun(s));
         if (json_object_set_new(t->run.roster, team_name(t, i), entry)) ok = false;
     }
     return ok;
@@ -298,7 +293,7 @@ bool team_run_copy(struct team *t)
 void team_run_keep_up(struct team *t)
 {
     bool any = t->run.begun;
-    for (int i = 0; i < t->n; i++) any = any || has_said(&t->member[i].s);
+    for (int i = 0; i < t->n; i++) any = any || session_begun(&t->member[i].s);
     if (!t->run.keep.keeper || !any) return;
     begin(t);
     team_run_save(t);
