@@ -167,15 +167,16 @@ static int spawn(struct run *r, const struct trial *t, int in, int err_end)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
-    sigset_t none, pipes;
+    sigset_t none, ours;
     sigemptyset(&none);
-    sigemptyset(&pipes);
-    sigaddset(&pipes, SIGPIPE);
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGPIPE);
+    sigaddset(&ours, SIGXFSZ);
     posix_spawn_file_actions_init(&files);
     posix_spawnattr_init(&attr);
     int rc = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     if (rc == 0) rc = posix_spawnattr_setsigmask(&attr, &none);
-    if (rc == 0) rc = posix_spawnattr_setsigdefault(&attr, &pipes);
+    if (rc == 0) rc = posix_spawnattr_setsigdefault(&attr, &ours);
     if (rc == 0) rc = posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
     if (rc == 0) rc = posix_spawn_file_actions_adddup2(&files, err_end, STDERR_FILENO);
     if (rc == 0) rc = posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);

@@ -132,7 +132,7 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "--jail") == 0) job_guard(tool_run_jobs);
     fill_standard_descriptors();
     hostmem_return_large();
-    signals_ignore_pipe();
+    signals_of_writes();
     for (const struct subcommand *s = subcommand_table; argc > 1 && s < subcommand_table + subcommands; s++)
         if (s->run && strcmp(argv[1], s->name) == 0) return s->run(argc - 1, argv + 1);
     bool stress = argc > 1 && strcmp(argv[1], "stress") == 0, serve = argc > 1 && strcmp(argv[1], "serve") == 0;

@@ -66,9 +66,10 @@ int signals_open(struct err *err)
     return 0;
 }
 
-void signals_ignore_pipe(void)
+void signals_of_writes(void)
 {
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
 }
 
 int signals_fd(void)

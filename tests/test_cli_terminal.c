@@ -1,6 +1,7 @@
 /* The line chat at a terminal of its own: typing, Ctrl-C, Ctrl-D, and text that would like to command the terminal. */
 #include "tests/check.h"
 #include "tests/child.h"
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -339,6 +340,24 @@ TEST(terminal_shows_all_of_what_is_to_be_allowed_for_the_session)
     child_wait_for(&c, "s for this session");
     CHECK(strstr(asked(), folder) != NULL);
     turn("n\n", "It was denied");
+    CHECK_EQ(leave(), 0);
+}
+
+static void files_of_at_most(rlim_t bytes)
+{
+    const struct rlimit limit = {bytes, RLIM_INFINITY};
+    CHECK_EQ(prlimit(c.pid, RLIMIT_FSIZE, &limit, NULL), 0);
+}
+
+TEST(terminal_a_limit_of_a_files_size_is_a_full_disk_and_no_signal)
+{
+    start(hello, "512", NULL);
+    turn("first words\n", "Hello there");
+    turn("/save\n", "saved");
+    files_of_at_most(0);
+    turn("second words\n", "turn 2 is not saved yet");
+    files_of_at_most(RLIM_INFINITY);
+    turn("/save\n", "saved again, up to turn 2");
     CHECK_EQ(leave(), 0);
 }
 

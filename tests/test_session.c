@@ -30,7 +30,7 @@ static void begin(const char *says, const char *system)
     CHECK_EQ(trace_open(&app.trace, NULL, NULL, NULL, 0, &err), 0);
     signal(SIGINT, SIG_DFL); /* a background job of a shell's was started with it ignored */
     CHECK_EQ(signals_open(&err), 0);
-    signals_ignore_pipe();
+    signals_of_writes();
     CHECK_EQ(session_new(&s, &app, system, &err), 0);
 }
 

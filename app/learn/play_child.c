@@ -64,15 +64,16 @@ static int spawn(pid_t *pid, const struct play_command *cmd, char **env, int in,
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
-    sigset_t none, pipes;
+    sigset_t none, ours;
     sigemptyset(&none);
-    sigemptyset(&pipes);
-    sigaddset(&pipes, SIGPIPE);
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGPIPE);
+    sigaddset(&ours, SIGXFSZ);
     posix_spawn_file_actions_init(&files);
     posix_spawnattr_init(&attr);
     int rc = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     if (rc == 0) rc = posix_spawnattr_setsigmask(&attr, &none);
-    if (rc == 0) rc = posix_spawnattr_setsigdefault(&attr, &pipes);
+    if (rc == 0) rc = posix_spawnattr_setsigdefault(&attr, &ours);
     if (rc == 0) rc = posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
     if (rc == 0) rc = posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
     if (rc == 0) rc = posix_spawn_file_actions_adddup2(&files, err, STDERR_FILENO);

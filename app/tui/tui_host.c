@@ -164,6 +164,7 @@ static int run_editor(const char *path)
         sigaction(SIGINT, &usual, NULL);
         sigaction(SIGQUIT, &usual, NULL);
         sigaction(SIGPIPE, &usual, NULL); /* what is ignored would stay so in all that it starts */
+        sigaction(SIGXFSZ, &usual, NULL);
         execl("/bin/sh", "sh", "-c", line.data, "sh", path, (char *)NULL);
         _exit(127);
     }
