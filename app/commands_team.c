@@ -377,7 +377,7 @@ static void save_one(struct session *s)
 {
     struct err err = {0};
     const char *name = s->role.name;
-    bool begun = s->keep.head.turns > 0 || s->acknowledged > 0;
+    const bool begun = session_begun(s);
     session_settle(s);
     if (begun && !is_saved(s) && session_save(s, &err)) {
         command_complain(&err);

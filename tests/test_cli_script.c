@@ -241,6 +241,8 @@ TEST(script_commands_about_saved_sessions)
     check_has(err(), "(this one)");
     CHECK_EQ(SCRIPT("/save\n", "--store", new_store()), 0);
     check_has(err(), "nothing was said yet");
+    CHECK_EQ(SCRIPT("/pin the ship is Ada\n/save\n", "--store", new_store()), 0);
+    check_has(err(), "saved\n");
 }
 
 TEST(script_unknown_command_fails_with_its_line)

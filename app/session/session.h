@@ -131,6 +131,7 @@ int session_ask(struct session *s, const char *text, size_t n, struct err *err);
 
 void session_poll(struct session *s);   /* tells what has been saved since */
 void session_settle(struct session *s); /* waits for it */
+bool session_begun(const struct session *s); /* something of it is in the store, or on its way there */
 
 int session_system(struct session *s, const char *text, size_t n, struct err *err); /* n = 0: takes it away; saved */
 /* The text, or NULL: there is none. */

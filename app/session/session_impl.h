@@ -81,6 +81,5 @@ void session_last_ids(struct session *s, struct ids *ids); /* the same; they are
 void session_bring_pages(struct session *s); /* before a call whose messages are in s->prompt */
 void session_close_snap(struct session *s);
 bool session_saves(const struct session *s);
-bool session_begun(const struct session *s); /* something of it is in the store, or on its way there */
 bool session_cancelled(const struct session *s);
 #endif
