@@ -42,12 +42,28 @@ void command_text(const char *head, const char *text, size_t n)
 
 /* ---------------------------------------------------------------- the conversation */
 
+/* Would the store take a new session?  The one that is open here is closed for it. */
+static bool can_begin(struct console *c, struct err *err)
+{
+    struct keep probe;
+    struct keeper *keeper = c->s->keep.keeper;
+    if (!keeper) return true;
+    if (keep_new(&probe, keeper, "", err)) return false;
+    keep_close(&probe);
+    return true;
+}
+
 static void do_clear(struct console *c, const char *arg, size_t n)
 {
     struct err err = {0};
     struct buf system = {0};
     const struct text_entry *e = session_system_text(c->s);
     (void)arg, (void)n;
+    if (!console_may_leave(c)) return;
+    if (!can_begin(c, &err)) {
+        command_complain(&err);
+        return;
+    }
     if (e) buf_put(&system, e->text, e->len);
     struct session_role role = c->s->role;
     console_leave(c);
@@ -55,8 +71,9 @@ static void do_clear(struct console *c, const char *arg, size_t n)
         app_error(c->a, "open", err.text);
         c->status = EXIT_INTERNAL;
         c->quit = true;
+    } else {
+        say_dim("a new conversation%s", system.len ? "; the system message stays" : "");
     }
-    say_dim("a new conversation%s", system.len ? "; the system message stays" : "");
     buf_free(&system);
 }
 

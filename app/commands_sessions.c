@@ -78,7 +78,7 @@ struct resuming {
     const uint8_t *own; /* the session that is open here: its lock is held */
 };
 
-/* Would it open?  What was not saved yet of the one that is open here is lost once that is closed. */
+/* Would it open?  The one that is open here is closed for it. */
 static int can_resume(struct store *s, void *arg, struct err *err)
 {
     const struct resuming *r = arg;
@@ -112,6 +112,7 @@ void command_resume(struct console *c, const char *arg, size_t n)
         command_complain(&err);
         return;
     }
+    if (!console_may_leave(c)) return;
     journal_id_text(c->s->keep.head.id, old);
     bool said = c->s->keep.head.turns > 0;
     struct session_role role = c->s->role;

@@ -271,6 +271,16 @@ static void say_lost(struct app *a, int lost)
     if (lost > 0) app_error(a, "store", line);
 }
 
+bool console_may_leave(struct console *c)
+{
+    struct keep *k = &c->s->keep;
+    if (k->n_unsaved > 0) keep_again(k);
+    if (k->n_unsaved == 0) return true;
+    say_error("%d turn%s of this session %s not saved yet, and would be lost: it stays open; /save tries again, /quit "
+              "leaves all the same", k->n_unsaved, k->n_unsaved == 1 ? "" : "s", k->n_unsaved == 1 ? "is" : "are");
+    return false;
+}
+
 void console_leave(struct console *c) { say_lost(c->a, session_close(c->s)); }
 
 int console_close(struct console *c)

@@ -361,6 +361,23 @@ TEST(terminal_a_limit_of_a_files_size_is_a_full_disk_and_no_signal)
     CHECK_EQ(leave(), 0);
 }
 
+/* Neither what was said is given up, nor the program, because there is no room for what comes next. */
+TEST(terminal_no_conversation_is_left_for_another_while_the_disk_is_full)
+{
+    start(hello, "512", NULL);
+    turn("first words\n", "Hello there");
+    turn("/save\n", "saved");
+    files_of_at_most(0);
+    turn("/clear\n", ".lock: cannot write it");
+    turn("second words\n", "turn 2 is not saved yet");
+    turn("/clear\n", "1 turn of this session is not saved yet, and would be lost");
+    turn("/resume last\n", "1 turn of this session is not saved yet, and would be lost");
+    files_of_at_most(RLIM_INFINITY);
+    turn("/clear\n", "a new conversation");
+    turn("/resume last\n", "2 turns");
+    CHECK_EQ(leave(), 0);
+}
+
 TEST(terminal_that_is_hung_up_ends_the_program)
 {
     start(singer, "4000", NULL);
