@@ -126,7 +126,8 @@ int store_put(struct store *s, const struct store_key *key, enum rec_kind kind, 
 int store_remove(struct store *s, const struct store_key *key, struct err *err); /* it need not be there */
 
 /* 0: durable (the cache's: written).  Else nothing of it is acknowledged and all of it is still pending: commit again
- * or abort.  After STORE_IO the outcome on disk is not known until the commit is made again, which is safe. */
+ * or abort.  After STORE_IO the outcome on disk is not known until the commit is made again, which is safe.
+ * STORE_FAILED: also where the journal was removed meanwhile (what was committed before can still be read here). */
 int store_commit(struct store *s, struct err *err);
 void store_abort(struct store *s);
 

@@ -2,6 +2,7 @@
 #include "memory/store_impl.h"
 #include <errno.h>
 #include <malloc.h>
+#include <sys/stat.h>
 
 enum { LARGE = 1 << 20 };
 
@@ -187,11 +188,27 @@ static void give_back(size_t committed)
 #endif
 }
 
+/* Whoever removes a file that is open takes it from everybody but who has it open, and from him too when he ends: what
+ * is committed to it then is durable nowhere.  (A file that was moved has a name; on some file systems none has a
+ * number of names.) */
+static int check_not_removed(const struct store *s, const struct store_env *e, struct err *err)
+{
+    char path[STORE_PATH_MAX];
+    struct stat mine, there;
+    int fd;
+    if (mdb_env_get_fd(e->env, &fd) || fstat(fd, &mine) || mine.st_nlink > 0) return 0;
+    int rc = store_path(path, s->dir, "journal/data.mdb", err);
+    if (rc || (stat(path, &there) == 0 && there.st_ino == mine.st_ino && there.st_dev == mine.st_dev)) return rc;
+    return err_set(err, STORE_FAILED, "%s: was removed while it was open, and keeps nothing any more; export what it had "
+                   "until then", s->dir);
+}
+
 int store_commit(struct store *s, struct err *err)
 {
     struct store_env *e = &s->part[s->pending_part];
     int rc = store_env_ready(s, s->pending_part, err);
     assert(s->begun);
+    if (!rc && s->pending_part == STORE_JOURNAL) rc = check_not_removed(s, e, err);
     while (!rc) {
         int got = one_transaction(s, e);
         if (!got) {

@@ -211,6 +211,30 @@ TEST(what_was_aborted_or_not_committed_is_not_there)
     store_close(s);
 }
 
+/* Moved it is the store still; removed it is nobody's, even if another has its name. */
+TEST(nothing_is_acknowledged_into_a_store_that_was_removed)
+{
+    char dir[256], moved[280], journal[300];
+    snprintf(dir, sizeof dir, "%s", fresh_dir());
+    snprintf(moved, sizeof moved, "%s.moved", dir);
+    snprintf(journal, sizeof journal, "%s/journal/data.mdb", moved);
+    struct store *s = open_at(dir);
+    commit_message(s, ada, 0, "hello");
+    CHECK_EQ(rename(dir, moved), 0);
+    commit_message(s, ada, 1, "moved");
+    CHECK_EQ(unlink(journal), 0);
+    store_close(open_at(dir));
+    store_begin(s, STORE_JOURNAL);
+    put_message(s, ada, 2, "lost");
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQ(store_commit(s, &err), STORE_FAILED);
+        check_err(STORE_FAILED, "was removed while it was open");
+    }
+    store_abort(s);
+    check_message(s, ada, 1, "moved");
+    store_close(s);
+}
+
 TEST(a_transaction_puts_replaces_and_removes_in_its_order)
 {
     struct store *s = open_at(fresh_dir());
