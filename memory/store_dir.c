@@ -165,8 +165,12 @@ int store_dir_make(const char *dir, bool read_only, struct err *err)
     char sessions[STORE_PATH_MAX];
     int rc = store_path(sessions, dir, "sessions", err);
     if (!rc && !read_only) rc = make_parents(dir, err);
-    if (!rc) rc = make_folder(dir, read_only, err);
+    const bool made = !rc && !read_only && mkdir(dir, 0700) == 0;
+    if (!rc && !read_only && !made && errno != EEXIST) rc = store_errno(err, errno, "make it", dir);
+    /* One that was there may be any folder, named by mistake: until it is known to be a store its mode is not ours. */
+    if (!rc) rc = vet(dir, S_IFDIR, !made, err);
     if (!rc) rc = check_format(dir, read_only, err);
+    if (!rc) rc = vet(dir, S_IFDIR, read_only, err);
     if (!rc && !read_only) rc = make_folder(sessions, false, err);
     for (int p = 0; !rc && p < STORE_PARTS; p++) rc = make_part(dir, store_part_name[p], read_only, err);
     return rc;

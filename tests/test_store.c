@@ -83,6 +83,9 @@ TEST(a_folder_with_other_things_in_it_is_refused_and_untouched)
     CHECK_EQ(store_open(&s, dir, NULL, &err), STORE_FOREIGN);
     check_err(STORE_FOREIGN, "name another folder");
     CHECK(access(under(dir, "journal"), F_OK) != 0);
+    struct stat st;
+    CHECK_EQ(stat(dir, &st), 0);
+    CHECK_EQ(st.st_mode & 07777, 0755);
 }
 
 TEST(another_version_or_format_is_refused)
