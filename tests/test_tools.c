@@ -30,6 +30,31 @@ TEST(read_gives_a_file_or_lines_of_it)
     rig_close(&rig);
 }
 
+/* The end of the last line is left out whichever it is, and wherever a block of the file ends. */
+TEST(read_leaves_out_the_end_of_the_last_line)
+{
+    static const struct { const char *end, *shown; } ends[] = {
+        {"", ""}, {"\n", ""}, {"\r\n", ""}, {"\r", "\r"}, {"\r\r\n", "\r"}, {"\n\n", "\n"}, {"\r\n\r\n", "\r\n"},
+        {"\r\n\r", "\r\n\r"}, {"\n\r\n", "\n"}, {"\r\na", "\r\na"},
+    };
+    struct buf file = {0};
+    rig_open(&rig);
+    for (size_t i = 0; i < COUNT_OF(ends); i++)
+        for (size_t n = (64 << 10) - 4; n < (64 << 10) + 2; n++) {
+            file.len = 0;
+            for (size_t k = 0; k < n; k++) buf_put(&file, "x", 1);
+            buf_puts(&file, ends[i].end);
+            rig_file(&rig, "f", file.data, file.len);
+            rig_call(&rig, "read", json_pack("{s:s}", "path", "f"));
+            CHECK_EQ(rig.out.len, n + strlen(ends[i].shown));
+            CHECK_MEM(rig.out.data + n, ends[i].shown, strlen(ends[i].shown));
+        }
+    buf_free(&file);
+    rig_text(&rig, "w", "one\r\ntwo\r\nthree\r\n");
+    CALL_SAYS(&rig, "one\r\ntwo", "read", "{s:s,s:i}", "path", "w", "to", 2);
+    rig_close(&rig);
+}
+
 TEST(read_streams_what_is_large)
 {
     enum { MIB = 1 << 20 };
@@ -104,6 +129,14 @@ TEST(edit_changes_the_one_place)
     CALL_ERROR(&rig, "error: no such file: g", "edit", "{s:s,s:s,s:s}", "path", "g", "old", "a", "new", "b");
     CALL_ERROR(&rig, "error: new is missing", "edit", "{s:s,s:s}", "path", "f", "old", "a");
     CALL_SAYS(&rig, "port = 23\nhost = a\naaa", "read", "{s:s}", "path", "f");
+    rig_text(&rig, "w", "one\r\ntwo\r\nthree\r\n");
+    CALL_ERROR(&rig, "error: the text is not in w: its lines end with \\r\\n; write them so in old and new", "edit",
+               "{s:s,s:s,s:s}", "path", "w", "old", "one\ntwo", "new", "");
+    CALL_ERROR(&rig, "error: the text is not in w", "edit", "{s:s,s:s,s:s}", "path", "w", "old", "one\nthree", "new",
+               "");
+    CALL_SAYS(&rig, "replaced 1 place in w", "edit", "{s:s,s:s,s:s}", "path", "w", "old", "one\r\ntwo", "new",
+              "1\r\n2");
+    CALL_SAYS(&rig, "1\r\n2\r\nthree", "read", "{s:s}", "path", "w");
     char many[301];
     memset(many, 'a', 300);
     rig_file(&rig, "m", many, 300);

@@ -2,6 +2,20 @@
 #include "tools/path.h"
 #include "tools/tool.h"
 
+/* Would it be there if its lines ended as those of a file of Windows do?  A result shows these as any other. */
+static bool with_returns(const struct tool_change *e)
+{
+    struct buf old = {0};
+    size_t at;
+    for (size_t i = 0; i < e->old.n; i++) {
+        const bool bare = e->old.s[i] == '\n' && (i == 0 || e->old.s[i - 1] != '\r');
+        buf_put(&old, bare ? "\r\n" : e->old.s + i, bare ? 2 : 1);
+    }
+    bool is = !old.failed && tool_places(e->text, e->len, (struct tool_text){old.data, old.len}, &at) > 0;
+    buf_free(&old);
+    return is;
+}
+
 static int find(struct tool_change *e, uint64_t max, struct err *err)
 {
     const char *x = e->path.s;
@@ -9,7 +23,9 @@ static int find(struct tool_change *e, uint64_t max, struct err *err)
     if (e->old.n == e->new.n && memcmp(e->old.s, e->new.s, e->old.n) == 0)
         return err_set(err, -1, "old and new are the same");
     int n = tool_places(e->text, e->len, e->old, &e->at);
-    if (n == 0) return err_set(err, -1, "the text is not in %s", path_shown(x).text);
+    if (n == 0)
+        return err_set(err, -1, "the text is not in %s%s", path_shown(x).text,
+                       with_returns(e) ? ": its lines end with \\r\\n; write them so in old and new" : "");
     if (n > 1)
         return err_set(err, -1, "the text is %d times%s in %s; old must be in it once", n, n < 100 ? "" : " or more",
                        path_shown(x).text);

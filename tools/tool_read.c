@@ -1,4 +1,4 @@
-/* tool_read.c - a file, or its lines from-to, as a stream; without the newline at its end. */
+/* tool_read.c - a file, or its lines from-to, as a stream; without the newline at its end, or the \r\n. */
 #include "tools/path.h"
 #include "tools/tool.h"
 #include <errno.h>
@@ -9,7 +9,9 @@ enum { BLOCK = 64 << 10 };
 struct reading {
     const struct tool_context *c;
     int64_t from, to, line; /* the line that the next byte lies in; 1 is the first */
-    bool newline, any;      /* one is held back; something was given or held back */
+    bool any;               /* something was given or held back: */
+    char held[2];           /* what may be the end of the last line: "\n", "\r\n", or a "\r" whose "\n" may come */
+    size_t n_held;
 };
 
 /* The part of a block that lies in the lines wanted: one run.  *n becomes its length. */
@@ -36,9 +38,14 @@ static enum tool_verdict give(struct reading *r, const char *s, size_t n)
 {
     if (n == 0) return TOOL_DONE;
     r->any = true;
-    if (r->newline && tool_say(r->c, "\n", 1)) return TOOL_STOPPED;
-    r->newline = s[n - 1] == '\n';
-    return tool_say(r->c, s, n - r->newline);
+    const bool goes_on = r->n_held == 1 && r->held[0] == '\r' && n == 1 && *s == '\n';
+    if (!goes_on && tool_say(r->c, r->held, r->n_held)) return TOOL_STOPPED;
+    if (!goes_on) r->n_held = 0;
+    const bool newline = s[n - 1] == '\n', before = n > 1 && s[n - 2] == '\r';
+    const size_t keep = newline && before ? 2 : newline || s[n - 1] == '\r' ? 1 : 0;
+    memcpy(r->held + r->n_held, s + n - keep, keep);
+    r->n_held += keep;
+    return tool_say(r->c, s, n - keep);
 }
 
 /* What is there when it is opened, however fast it grows. */
@@ -80,6 +87,7 @@ enum tool_verdict tool_read(const struct tool_context *c, const json_t *argument
     if (fd < 0) return tool_fail(c, &err);
     enum tool_verdict v = stream(&r, fd, (uint64_t)st.st_size, path.s);
     close(fd);
+    if (v == TOOL_DONE && r.n_held == 1 && *r.held == '\r') v = tool_say(c, r.held, 1); /* of no line's end */
     if (v || r.any) return v;
     if (st.st_size == 0) return tool_say(c, "(empty)", 7);
     err_set(&err, -1, "%s has no line %lld", path_shown(path.s).text, (long long)r.from);
