@@ -174,7 +174,9 @@ static void export_to(struct console *c, struct sessions_file *f)
 {
     struct err err = {0};
     session_settle(c->s); /* what waits is in it too */
-    if (c->s->keep.n_unsaved > 0) say("%d turns could not be saved yet, and are not in it", c->s->keep.n_unsaved);
+    const int unsaved = c->s->keep.n_unsaved;
+    if (unsaved == 1) say("the last turn could not be saved yet, and is not in it");
+    else if (unsaved > 1) say("the last %d turns could not be saved yet, and are not in it", unsaved);
     if (c->s->acknowledged == 0) {
         say_error("nothing was said yet in this session");
         return;
