@@ -245,6 +245,30 @@ TEST(script_commands_about_saved_sessions)
     check_has(err(), "saved\n");
 }
 
+/* Who hands over a PDF is told why nothing of it will be found. */
+TEST(script_a_file_that_is_no_text_is_taken_and_said_to_be_none)
+{
+    static const struct { const char *name, *bytes, *said; } files[] = {
+        {"a.pdf", "%PDF-1.7 stream", "a.pdf is no plain text: what it says may be neither read nor found; pdftotext"},
+        {"b.txt", "\xff\xfeh", "b.txt is no plain text: what it says may be neither read nor found; it is UTF-16"},
+        {"c.zip", "PK", "c.zip is no plain text: what it says may be neither read nor found; give its text in a file"},
+        {"d.txt", "h\xc3\xa9 \xff\xfe %PDF-", NULL}, {"empty", "", NULL},
+    };
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
+        const char *path = file(files[i].name, files[i].bytes);
+        struct buf script = {0};
+        if (i == 2) CHECK_EQ(truncate(path, 100), 0); /* NULs */
+        for (int attach = 0; attach < 2; attach++) {
+            script.len = 0;
+            buf_printf(&script, "plimsoll 1\n/%s %s\n", attach ? "attach" : "ingest", path);
+            CHECK_EQ(RUN(script.data, "--store", new_store()), 0);
+            if (files[i].said) check_has(err(), files[i].said);
+            else check_hasnt(err(), "no plain text");
+        }
+        buf_free(&script);
+    }
+}
+
 TEST(script_unknown_command_fails_with_its_line)
 {
     CHECK_EQ(SCRIPT("hello\n/frobnicate now\nnever asked\n", "--no-save"), 2);

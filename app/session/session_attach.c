@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ATTACH_MOST = 64 << 20 };
+enum { ATTACH_MOST = 64 << 20, LOOK = 4096 };
 
 /* It may be long on its way, from another machine's disk: how far it is is shown, and Esc or Ctrl-C ends it. */
 static int read_file(struct session *s, const char *path, struct buf *out, struct err *err)
@@ -37,6 +37,18 @@ static int read_file(struct session *s, const char *path, struct buf *out, struc
     progress_end(&bar);
     close(fd);
     return rc;
+}
+
+/* A document of an office, an archive, UTF-16: it is taken, as any bytes are, but few will read or find words in it. */
+static void say_if_no_text(const char *path, const struct buf *bytes)
+{
+    const char *b = bytes->len ? bytes->data : "";
+    const bool pdf = strncmp(b, "%PDF-", 5) == 0, wide = strncmp(b, "\xff\xfe", 2) == 0 || strncmp(b, "\xfe\xff", 2) == 0;
+    if (!pdf && !wide && !memchr(b, 0, MIN(bytes->len, (size_t)LOOK))) return;
+    say("%.200s is no plain text: what it says may be neither read nor found; %s", path,
+        wide  ? "it is UTF-16: iconv -f UTF-16 -t UTF-8 makes text of it"
+        : pdf ? "pdftotext makes text of a PDF"
+              : "give its text in a file of its own");
 }
 
 /* Its name tells more than a look at its first lines. */
@@ -93,6 +105,7 @@ int session_attach_file(struct session *s, const char *path, struct err *err)
     char *args = path_argument(path);
     int rc = args ? 0 : err_set(err, -1, "%.200s is no name in UTF-8", path);
     if (rc == 0) rc = !has_room(s, path, err) ? -1 : read_file(s, path, &bytes, err);
+    if (rc == 0) say_if_no_text(path, &bytes);
     window_save(s->w, s->vocabulary, &before);
     if (before.failed) rc = err_set(err, -1, "no memory for %.200s", path);
     const struct session_tool read = {.by = "user", .name = "read", .arguments = args, .kind = kind_of(path)};
@@ -115,6 +128,7 @@ int session_ingest(struct session *s, const char *path, struct err *err)
     char *args = path_argument(path); /* a name that JSON can say can be shown */
     int rc = args ? 0 : err_set(err, -1, "%.200s is no name in UTF-8", path);
     if (rc == 0) rc = !has_room(s, path, err) ? -1 : read_file(s, path, &bytes, err);
+    if (rc == 0) say_if_no_text(path, &bytes);
     if (rc == 0) {
         struct journal_message m = {.kind = JOURNAL_DOCUMENT, .turn = s->keep.head.turns, .text = path,
                                     .len = strlen(path), .artifact = s->keep.head.artifacts};
