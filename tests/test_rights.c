@@ -221,6 +221,7 @@ TEST(rights_program_is_strict)
         "a()", "a 'b", "a \"b", "a \"$b\"", "a \"`b`\"", "a \"b\\\"c\"", "a 'b\nc'", "a \"\x1b\"", "'git' log",
         "\"git\"", "gi't' log", "./a", "/bin/git", "a/b", "-a", "+a", "sh -c a", "bash", "env git", "xargs git",
         "exec git", "eval git", "command git", ". a", "source a", "time git", "if git", "{ git", "sudo git",
+        "flock f git", "setpriv git", "runuser -c git", "unbuffer git", "pwsh -c git",
         "nice git", "busybox sh", "g\xc3\xa4t", "git \xc2\xa0", "git a^b", "%1", "~/a", "$a", "a\x7f"};
     char name[RIGHTS_PROGRAM_MAX];
     for (size_t i = 0; i < COUNT_OF(good); i++)

@@ -48,6 +48,8 @@ static bool runs_any(const char *name)
         "sh", "ash", "bash", "dash", "rbash", "ksh", "mksh", "zsh", "fish", "csh", "tcsh", "busybox", "toybox",
         "env", "xargs", "parallel", "nohup", "timeout", "nice", "ionice", "chrt", "taskset", "setsid", "stdbuf",
         "setarch", "unshare", "nsenter", "chroot", "su", "sudo", "doas", "script", "watch", "time", "strace", "gdb",
+        "flock", "setpriv", "prlimit", "runuser", "sg", "capsh", "choom", "numactl", "fakeroot", "bwrap", "firejail",
+        "systemd-run", "run-parts", "expect", "unbuffer", "rlwrap", "ltrace", "valgrind", "perf", "yash", "pwsh",
         ".", "source", "eval", "exec", "command", "builtin", "trap", "alias", "coproc", "function", "set", "enable",
         "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for", "select", "in",
     };
