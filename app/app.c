@@ -243,6 +243,11 @@ static int open_store(struct app *a, struct err *err)
     else rc = store_default_dir(opts_getenv, &dir, err);
     if (!rc) rc = store_open(&s, dir.data ? dir.data : "", &options, err);
     store_watch_end(&watch);
+    if (!rc && toolbox_keep_off(&a->toolbox, dir.data, err)) {
+        store_close(s);
+        buf_free(&dir);
+        return EXIT_USAGE;
+    }
     if (!rc) rc = keeper_open(&a->keeper, s, err);
     buf_free(&dir);
     if (!rc) return EXIT_DONE;

@@ -2,6 +2,7 @@
  * stdin.  What happened is the same: `plimsoll events --stable` of the three traces, byte by byte.  Who looks at the
  * screen's views meanwhile changes nothing. */
 #include "tests/term_rig.h"
+#include <sys/stat.h>
 
 enum way { SCRIPT, LINES, SCREEN, SCREEN_LOOKING, WAYS };
 static const char *const way_name[WAYS] = {"script", "lines", "screen", "screen, looked at"};
@@ -233,7 +234,8 @@ TEST(parity_of_turns_and_commands_with_scripted_answers)
 TEST(parity_of_calls_that_a_person_allows_and_a_script_has_allowed)
 {
     static char workspace[300];
-    snprintf(workspace, sizeof workspace, "%s", folder());
+    snprintf(workspace, sizeof workspace, "%s/work", folder()); /* the stores lie beside it */
+    CHECK_EQ(mkdir(workspace, 0700), 0);
     const struct session s = {
         .answers = WRITE("one.txt", "a ship") "{\"answer\":\"Written.\"}\n"
                    CALL("read", "{\\\"path\\\":\\\"one.txt\\\"}") "{\"answer\":\"A ship.\"}\n"

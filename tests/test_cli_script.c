@@ -572,6 +572,21 @@ TEST(script_an_agent_of_a_map_that_was_stopped_says_so_too)
     answered = answers;
 }
 
+/* Of all that a tool may write over, what was said is the last. */
+TEST(script_no_tool_reaches_the_store)
+{
+    char dir[512], store[600];
+    snprintf(dir, sizeof dir, "%s", file("workshop", NULL));
+    snprintf(store, sizeof store, "%s/store", dir);
+    CHECK(mkdir(dir, 0700) == 0);
+    CHECK_EQ(SCRIPT("hello\n", "--tools", "read", "--workspace", dir, "--store", store), 2);
+    check_has(err(), "lies where tools could read and change it");
+    check_has(err(), "name another --store or --workspace");
+    CHECK_STR(out(), "");
+    CHECK_EQ(SCRIPT("hello\n", "--tools", "calculator", "--workspace", dir, "--store", store), 0);
+    CHECK_EQ(SCRIPT("hello\n", "--tools", "all", "--workspace", dir, "--store", new_store()), 0);
+}
+
 TEST(script_tools_that_are_off_are_off)
 {
     char dir[512];

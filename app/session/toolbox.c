@@ -33,13 +33,22 @@ int toolbox_open(struct toolbox *b, struct app *a, bool person, struct err *err)
         if (strcmp(t[i].name, "ask") == 0) on = on && person;
         if (on) b->on[b->n_on++] = t[i].name;
     }
-    bool jailed = false;
     for (int i = 0; i < b->n_on; i++) {
         enum tool_place place = tool_find(b->on[i])->place;
-        jailed |= place == TOOL_JAILED || place == TOOL_COMMAND;
+        b->jailed |= place == TOOL_JAILED || place == TOOL_COMMAND;
     }
-    if (jailed && tool_run_check(&b->run, rights_workspace(b->rights), err)) return -1;
+    if (b->jailed && tool_run_check(&b->run, rights_workspace(b->rights), err)) return -1;
     return 0;
+}
+
+int toolbox_keep_off(const struct toolbox *b, const char *store, struct err *err)
+{
+    struct tool_run_config run = b->run;
+    struct err why = {0};
+    run.home = store;
+    if (!b->jailed || tool_run_check(&run, rights_workspace(b->rights), &why) != JAIL_BAD_WORKSPACE) return 0;
+    return err_set(err, -1, "the store %.200s lies where tools could read and change it (the workspace is %.200s): name "
+                   "another --store or --workspace", store, rights_workspace(b->rights));
 }
 
 void toolbox_close(struct toolbox *b)

@@ -21,6 +21,7 @@ struct toolbox {
     struct tool_run_config run;
     const char *on[TOOLBOX_TOOLS]; /* names, in the order of assets/forms/tools.json */
     int n_on;
+    bool jailed; /* some of these read, write or run in the workspace */
     /* Set by a face with a person at it; NULL: nobody can be asked.  approve: shown is what the call would do, scope
      * what "for this session" would grant (NULL: only once can be offered).  ask: false: no answer. */
     enum toolbox_choice (*approve)(void *self, const char *shown, size_t n, const char *scope);
@@ -30,6 +31,8 @@ struct toolbox {
 
 /* As the options say; person: somebody can be asked.  0, or -1: err names the flag. */
 int toolbox_open(struct toolbox *b, struct app *a, bool person, struct err *err);
+/* Could the tools that are on reach this folder, which is not for them?  0, or -1: err says so, and what to do. */
+int toolbox_keep_off(const struct toolbox *b, const char *store, struct err *err);
 void toolbox_close(struct toolbox *b);
 
 /* The agent `who` may have these: 0, or -1: err names the one that is not on, and the flag for it. */
