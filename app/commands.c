@@ -59,7 +59,7 @@ static void do_clear(struct console *c, const char *arg, size_t n)
     struct buf system = {0};
     const struct text_entry *e = session_system_text(c->s);
     (void)arg, (void)n;
-    if (!console_may_leave(c)) return;
+    if (!console_may_leave(c, false)) return;
     if (!can_begin(c, &err)) {
         command_complain(&err);
         return;

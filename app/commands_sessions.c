@@ -66,6 +66,7 @@ void command_sessions(struct console *c, const char *arg, size_t n)
 static void resume_crew(struct console *c, const char *name)
 {
     struct err err = {0};
+    if (!console_may_leave(c, true)) return;
     int status = team_resume(&c->team, name, &err);
     if (status) command_complain(&err);
     if (status <= 0) return;
@@ -112,7 +113,7 @@ void command_resume(struct console *c, const char *arg, size_t n)
         command_complain(&err);
         return;
     }
-    if (!console_may_leave(c)) return;
+    if (!console_may_leave(c, false)) return;
     journal_id_text(c->s->keep.head.id, old);
     bool said = c->s->keep.head.turns > 0;
     struct session_role role = c->s->role;

@@ -271,13 +271,18 @@ static void say_lost(struct app *a, int lost)
     if (lost > 0) app_error(a, "store", line);
 }
 
-bool console_may_leave(struct console *c)
+bool console_may_leave(struct console *c, bool all)
 {
-    struct keep *k = &c->s->keep;
-    if (k->n_unsaved > 0) keep_again(k);
-    if (k->n_unsaved == 0) return true;
-    say_error("%d turn%s of this session %s not saved yet, and would be lost: it stays open; /save tries again, /quit "
-              "leaves all the same", k->n_unsaved, k->n_unsaved == 1 ? "" : "s", k->n_unsaved == 1 ? "is" : "are");
+    int n = 0;
+    for (int i = 0; i < c->team.n; i++) {
+        struct session *s = &c->team.member[i].s;
+        if (!all && s != c->s) continue;
+        if (s->keep.n_unsaved > 0) keep_again(&s->keep);
+        n += s->keep.n_unsaved;
+    }
+    if (n == 0) return true;
+    say_error("%d turn%s not saved yet, and would be lost: what is open stays open; /save tries again, /quit leaves all "
+              "the same", n, n == 1 ? " is" : "s are");
     return false;
 }
 

@@ -30,8 +30,9 @@ bool console_names_nobody(const struct console *c, const char *text, size_t n);
 void console_turn(struct console *c, const char *text, size_t n);    /* as typed: "@agent text", in a crew */
 int console_open(struct console *c, struct app *a); /* an exit status, told; console_close() is due in both cases */
 int console_close(struct console *c);               /* the exit status */
-/* Before another session takes the place of the current agent's: is all of it saved, after one more try?  false: told. */
-bool console_may_leave(struct console *c);
+/* Before another session takes the place of the current agent's, or (all) another run that of this one: is all of it
+ * saved, after one more try?  false: told. */
+bool console_may_leave(struct console *c, bool all);
 void console_leave(struct console *c); /* the current agent's session is closed, and what is lost of it is said */
 bool console_use(struct console *c, const char *agent, size_t n); /* false: nobody of that name */
 void script_obey(struct console *c, struct input *in); /* script_run.c */

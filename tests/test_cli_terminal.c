@@ -255,8 +255,7 @@ TEST(terminal_commands_show_change_and_take_back_what_a_call_carries)
     CHECK_EQ(leave(), 0);
 }
 
-/* All agents would be asked by a slip. */
-TEST(terminal_line_of_a_crew_for_nobody_is_asked_of_nobody)
+static void start_crew(void)
 {
     const char *path = scratch("script.jsonl", hello);
     const char *const args[] = {"-m", MODEL, "--engine", "scripted", "--script-file", path, "--ctx", "512", "--crew",
@@ -265,6 +264,12 @@ TEST(terminal_line_of_a_crew_for_nobody_is_asked_of_nobody)
     child_start_at_terminal(&c, args);
     child_wait_for(&c, "Ctrl-D leaves");
     child_wait_for(&c, "> ");
+}
+
+/* All agents would be asked by a slip. */
+TEST(terminal_line_of_a_crew_for_nobody_is_asked_of_nobody)
+{
+    start_crew();
     turn("@nobody hi there\n", "there is no agent nobody (first, second, judge), nor a file: nobody was asked");
     turn("@second hi there\n", "Hello there"); /* the first answer that was given */
     CHECK_EQ(leave(), 0);
@@ -370,11 +375,18 @@ TEST(terminal_no_conversation_is_left_for_another_while_the_disk_is_full)
     files_of_at_most(0);
     turn("/clear\n", ".lock: cannot write it");
     turn("second words\n", "turn 2 is not saved yet");
-    turn("/clear\n", "1 turn of this session is not saved yet, and would be lost");
-    turn("/resume last\n", "1 turn of this session is not saved yet, and would be lost");
+    turn("/clear\n", "1 turn is not saved yet, and would be lost");
+    turn("/resume last\n", "1 turn is not saved yet, and would be lost");
     files_of_at_most(RLIM_INFINITY);
     turn("/clear\n", "a new conversation");
     turn("/resume last\n", "2 turns");
+    CHECK_EQ(leave(), 0);
+    start_crew();
+    files_of_at_most(0);
+    turn("first words\n", "turn 1 is not saved yet");
+    turn("/resume last\n", "turns are not saved yet, and would be lost");
+    files_of_at_most(RLIM_INFINITY);
+    turn("/save\n", "is saved again, up to turn 1");
     CHECK_EQ(leave(), 0);
 }
 
