@@ -281,8 +281,8 @@ bool console_may_leave(struct console *c, bool all)
         n += s->keep.n_unsaved;
     }
     if (n == 0) return true;
-    say_error("%d turn%s not saved yet, and would be lost: what is open stays open; /save tries again, /quit leaves all "
-              "the same", n, n == 1 ? " is" : "s are");
+    say_error("%d turn%s not saved yet, and would be lost: what is open stays open; /save tries again, /quit leaves "
+              "all the same", n, n == 1 ? " is" : "s are");
     return false;
 }
 

@@ -199,8 +199,8 @@ static int check_not_removed(const struct store *s, const struct store_env *e, s
     if (mdb_env_get_fd(e->env, &fd) || fstat(fd, &mine) || mine.st_nlink > 0) return 0;
     int rc = store_path(path, s->dir, "journal/data.mdb", err);
     if (rc || (stat(path, &there) == 0 && there.st_ino == mine.st_ino && there.st_dev == mine.st_dev)) return rc;
-    return err_set(err, STORE_FAILED, "%s: was removed while it was open, and keeps nothing any more; export what it had "
-                   "until then", s->dir);
+    return err_set(err, STORE_FAILED, "%s: was removed while it was open, and keeps nothing any more; export what it "
+                   "had until then", s->dir);
 }
 
 int store_commit(struct store *s, struct err *err)

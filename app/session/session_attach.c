@@ -43,7 +43,8 @@ static int read_file(struct session *s, const char *path, struct buf *out, struc
 static void say_if_no_text(const char *path, const struct buf *bytes)
 {
     const char *b = bytes->len ? bytes->data : "";
-    const bool pdf = strncmp(b, "%PDF-", 5) == 0, wide = strncmp(b, "\xff\xfe", 2) == 0 || strncmp(b, "\xfe\xff", 2) == 0;
+    const bool pdf = strncmp(b, "%PDF-", 5) == 0;
+    const bool wide = strncmp(b, "\xff\xfe", 2) == 0 || strncmp(b, "\xfe\xff", 2) == 0;
     if (!pdf && !wide && !memchr(b, 0, MIN(bytes->len, (size_t)LOOK))) return;
     say("%.200s is no plain text: what it says may be neither read nor found; %s", path,
         wide  ? "it is UTF-16: iconv -f UTF-16 -t UTF-8 makes text of it"

@@ -47,8 +47,8 @@ int toolbox_keep_off(const struct toolbox *b, const char *store, struct err *err
     struct err why = {0};
     run.home = store;
     if (!b->jailed || tool_run_check(&run, rights_workspace(b->rights), &why) != JAIL_BAD_WORKSPACE) return 0;
-    return err_set(err, -1, "the store %.200s lies where tools could read and change it (the workspace is %.200s): name "
-                   "another --store or --workspace", store, rights_workspace(b->rights));
+    return err_set(err, -1, "the store %.200s lies where tools could read and change it (the workspace is %.200s): "
+                   "name another --store or --workspace", store, rights_workspace(b->rights));
 }
 
 void toolbox_close(struct toolbox *b)
