@@ -200,6 +200,8 @@ void command_artifact(struct console *c, const char *arg, size_t n)
     }
     if (session_read_artifact(c->s, id, &r, &text, &f, &err)) {
         command_complain(&err);
+    } else if (r.by == CLIP_BY_REGEX && f.count == 0) {
+        say_dim("no line of a%" PRIu64 " matches", id);
     } else {
         snprintf(head, sizeof head, "artifact a%" PRIu64 ", %" PRIu64 " of %" PRIu64 " bytes:", id, f.shown_bytes,
                  f.bytes);

@@ -245,6 +245,20 @@ TEST(script_commands_about_saved_sessions)
     check_has(err(), "saved\n");
 }
 
+TEST(script_an_artifact_without_a_match_says_so)
+{
+    struct buf text = {0}, script = {0};
+    for (int i = 0; i < 2000; i++) buf_printf(&text, "line %d of the hull\n", i);
+    const char *path = file("hull", text.data);
+    buf_printf(&script, "plimsoll 1\n/attach %s\n/artifact a1 /line 77 /\n/artifact a1 /mast/\n", path);
+    CHECK_EQ(RUN(script.data, "--store", new_store()), 0);
+    check_has(err(), "  line 77 of the hull\n");
+    check_has(err(), "no line of a1 matches\n");
+    check_hasnt(err(), ", 0 of ");
+    buf_free(&text);
+    buf_free(&script);
+}
+
 /* Who hands over a PDF is told why nothing of it will be found. */
 TEST(script_a_file_that_is_no_text_is_taken_and_said_to_be_none)
 {
