@@ -152,22 +152,24 @@ static bool get_block(struct console *c, const char *first, size_t n, struct buf
     }
 }
 
+/* The line is copied: what is asked meanwhile reads another one into its place. */
 static void one_turn(struct console *c)
 {
     const char *line;
     size_t n;
+    struct buf text = {0};
     if (!get_line(c, "> ", &line, &n)) return;
     c->warned = false;
     if (n == 0) return;
     if (n >= 3 && memcmp(line, "\"\"\"", 3) == 0) {
-        struct buf block = {0};
-        if (get_block(c, line + 3, n - 3, &block) && block.len > 0) console_turn(c, block.data, block.len);
-        buf_free(&block);
-    } else if (line[0] == '/') {
-        console_command(c, line, n);
+        if (get_block(c, line + 3, n - 3, &text) && text.len > 0) console_turn(c, text.data, text.len);
     } else {
-        console_turn(c, line, n);
+        buf_put(&text, line, n);
+        if (text.failed) say_error("no memory for a turn");
+        else if (text.data[0] == '/') console_command(c, text.data, text.len);
+        else console_turn(c, text.data, text.len);
     }
+    buf_free(&text);
 }
 
 static void greet(struct console *c)

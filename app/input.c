@@ -64,6 +64,7 @@ enum input_result input_put_aside(struct input *in, struct err *err)
     }
     if (b->len > in->limit)
         return (void)err_set(err, -1, "more than %zu MiB were typed ahead", in->limit >> 20), INPUT_FAILED;
+    if (b->len == 0) return INPUT_OK;
     in->aside = *b;
     *b = (struct buf){0};
     return INPUT_OK;
