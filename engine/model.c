@@ -142,6 +142,17 @@ static int read_caps(struct planner *p)
     return 0;
 }
 
+/* Some that make vectors were trained to see what follows as well. */
+static int read_causal(const struct planner *p)
+{
+    char key[96];
+    bool causal = true;
+    snprintf(key, sizeof key, "%s.attention.causal", p->m->arch);
+    if (gguf_bool(p->g, key, &causal, p->err) == GGUF_WRONG) return -1;
+    return causal ? 0 : err_set(p->err, -1, "%s: key %s is false: attention that sees what follows a token too is not "
+                                "supported", gguf_shown(p->g), key);
+}
+
 /* How it was trained to make vectors of prompts, by llama.cpp's numbers; chat models say nothing. */
 static int read_pool(struct planner *p)
 {
@@ -149,7 +160,7 @@ static int read_pool(struct planner *p)
     int type;
     if (model_key_int(p, "pooling_type", NONE, NONE, RANK, &type)) return -1;
     p->m->mean = type == MEAN;
-    if (type != FIRST && type != RANK) return 0;
+    if (type != FIRST && type != RANK) return read_causal(p);
     return err_set(p->err, -1, "%s: key %s.pooling_type is %d (%s); 1, the mean of all tokens, and 3, the last one, "
                    "are supported", gguf_shown(p->g), p->m->arch, type, type == RANK ? "a ranking" : "the first token");
 }

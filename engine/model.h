@@ -42,6 +42,8 @@
  * force only with use_sliding_window, and only in the layers from max_window_layers on; GGUF has no key for either, and
  * converters have written the size for models that never use it.
  *
+ * Attention sees what is before a token; a file that says otherwise (attention.causal) is refused.
+ *
  * Owner: struct model owns its arrays; the slab is the caller's.  Threads: one; read-only after load. */
 #ifndef MODEL_H
 #define MODEL_H

@@ -308,12 +308,14 @@ TEST(what_is_no_request_for_a_vector_is_refused)
     engine_scripted.close(e);
 }
 
-static const char *file_of(int type)
+/* Of both -1: the file says nothing. */
+static const char *file_of(int type, int causal)
 {
     struct gguf_make m;
     gguf_make_begin(&m);
     tiny_keys(&m, &model);
     if (type >= 0) gguf_make_u32(&m, "qwen3.pooling_type", (uint32_t)type);
+    if (causal >= 0) gguf_make_bool(&m, "qwen3.attention.causal", causal);
     tiny_vocab(&m, NULL);
     tiny_tensors(&m, &model);
     return gguf_make_file(&m, "pooling.gguf");
@@ -321,19 +323,24 @@ static const char *file_of(int type)
 
 TEST(a_file_says_how_its_vectors_are_made)
 {
-    static const struct { int type; enum engine_pool pool; } says[] = {
-        {-1, POOL_LAST}, {0, POOL_LAST}, {1, POOL_MEAN}, {3, POOL_LAST}};
+    static const struct { int type, causal; enum engine_pool pool; } says[] = {
+        {-1, -1, POOL_LAST}, {0, 1, POOL_LAST}, {1, -1, POOL_MEAN}, {3, 1, POOL_LAST}};
+    static const struct { int type, causal; const char *key; } refused[] = {
+        {2, -1, "qwen3.pooling_type is 2"}, {4, 1, "qwen3.pooling_type is 4"}, {5, -1, "qwen3.pooling_type is 5"},
+        {1, 0, "qwen3.attention.causal is false"}};
     for (size_t i = 0; i < COUNT_OF(says); i++) {
-        struct engine *e = open_file(file_of(says[i].type), "cpu", (struct engine_config){.ctx = P, .max_seqs = 1});
+        struct engine *e = open_file(file_of(says[i].type, says[i].causal), "cpu",
+                                     (struct engine_config){.ctx = P, .max_seqs = 1});
         CHECK_EQ(ops->info(e)->pool, says[i].pool);
         CHECK_EQ(ops->info(e)->embd, EMBD);
         ops->close(e);
     }
-    for (int type = 2; type <= 5; type += type == 2 ? 2 : 1) {
+    for (size_t i = 0; i < COUNT_OF(refused); i++) {
         struct err err = {0};
-        const struct engine_config cfg = {.model = file_of(type), .backend = "cpu", .kv_type = KT_F32, .template = -1};
+        const struct engine_config cfg = {.model = file_of(refused[i].type, refused[i].causal), .backend = "cpu",
+                                          .kv_type = KT_F32, .template = -1};
         CHECK(!ops->open(&cfg, &err));
-        if (!strstr(err.text, "qwen3.pooling_type is ")) check_fail(__FILE__, __LINE__, "%d: %s", type, err.text);
+        if (!strstr(err.text, refused[i].key)) check_fail(__FILE__, __LINE__, "%s: %s", refused[i].key, err.text);
     }
 }
 
