@@ -155,13 +155,24 @@ static int open_table(struct vocab *v, const struct gguf *g, struct err *err)
 
 /* ---------------------------------------------------------------- tokens and their types */
 
+/* What lies beside a model, and is given in its place: a projector of images, an adapter, figures for a quantiser. */
+static int no_vocabulary(const struct gguf *g, struct err *err)
+{
+    struct gguf_str type;
+    char shown[QUOTE_ROOM];
+    const bool named = gguf_string(g, "general.type", &type, NULL) == GGUF_OK;
+    if (named && !(type.len == 5 && memcmp(type.data, "model", 5) == 0))
+        return vocab_fail(g, err, "is no model: its key general.type is %s; give the file of the model that it "
+                          "belongs to", vocab_quote(shown, type.data, type.len));
+    return vocab_fail(g, err, "key tokenizer.ggml.model is missing: the file has no vocabulary");
+}
+
 static int open_kind(struct vocab *v, const struct gguf *g, struct err *err)
 {
     struct gguf_str name;
     char shown[QUOTE_ROOM];
     int rc = gguf_string(g, "tokenizer.ggml.model", &name, err);
-    if (rc == GGUF_MISSING)
-        return vocab_fail(g, err, "key tokenizer.ggml.model is missing: the file has no vocabulary");
+    if (rc == GGUF_MISSING) return no_vocabulary(g, err);
     if (rc) return -1;
     if (name.len == 5 && memcmp(name.data, "llama", 5) == 0) v->kind = VOCAB_SPM;
     else if (name.len == 4 && memcmp(name.data, "gpt2", 4) == 0) v->kind = VOCAB_BPE;

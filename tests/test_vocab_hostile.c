@@ -64,6 +64,16 @@ TEST(a_model_key_that_is_missing_or_unknown_is_refused_by_name)
     vocab_make_spm(&m);
     m.model = NULL;
     CHECK_REFUSED(&m, "tokenizer.ggml.model", "no vocabulary");
+    for (int i = 0; i < 2; i++) { /* what lies beside a model */
+        struct gguf_make beside;
+        struct err err = {0};
+        gguf_make_begin(&beside);
+        gguf_make_str(&beside, "general.type", i ? "mmproj" : "model");
+        struct gguf *g = gguf_open(gguf_make_file(&beside, "beside.gguf"), &err);
+        CHECK(g && !vocab_open(g, &err));
+        CHECK(strstr(err.text, i ? "is no model: its key general.type is \"mmproj\"" : "the file has no vocabulary"));
+        gguf_close(g);
+    }
     vocab_make_spm(&m);
     m.model = "bert";
     CHECK_REFUSED(&m, "tokenizer.ggml.model", "\"bert\"");
