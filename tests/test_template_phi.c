@@ -134,6 +134,7 @@ TEST(what_is_like_phi_s_is_refused_by_name)
         CHECK_EQ(detected(row[i].f, n_marks(row[i].f), row[i].chat, &k, &err), -1);
         CHECK_EQ(k, TEMPLATE_KINDS);
         if (!strstr(err.text, want)) check_fail(__FILE__, __LINE__, "not %s: %s", want, err.text);
+        CHECK(strstr(err.text, " and harmony (--template NAME writes one of these all the same)"));
     }
 }
 
