@@ -586,6 +586,29 @@ TEST(script_an_agent_of_a_map_that_was_stopped_says_so_too)
     answered = answers;
 }
 
+/* A long question and long results: the question itself stands in the context as a line when the turn ends. */
+TEST(script_a_turn_whose_question_stands_as_a_line_is_taken_back_and_asked_again)
+{
+    char dir[512];
+    struct buf text = {0}, script = {0};
+    for (int i = 0; i < 200; i++) buf_printf(&text, "line %d of the hull\n", i);
+    snprintf(dir, sizeof dir, "%s", file("hull", text.data));
+    *strrchr(dir, '/') = '\0';
+    buf_puts(&script, "plimsoll 1\nfirst\nlook:");
+    for (int i = 0; i < 330; i++) buf_puts(&script, " ship");
+    buf_puts(&script, "\n/retry\n/undo\n/assert turns = 1\n/retry\n/assert turns = 1\n");
+    answered = "{\"answer\":\"Well.\"}\n" CALL("read", "{\\\"path\\\":\\\"hull\\\"}")
+               CALL("read", "{\\\"path\\\":\\\"hull\\\",\\\"from\\\":2}") "{\"answer\":\"Seen.\"}\n"
+               CALL("read", "{\\\"path\\\":\\\"hull\\\"}")
+               CALL("read", "{\\\"path\\\":\\\"hull\\\",\\\"from\\\":2}") "{\"answer\":\"Seen again.\"}\n";
+    CHECK_EQ(RUN(script.data, "--tools", "read", "--workspace", dir, "--store", new_store(), "--result-share", "40"), 0);
+    check_has(err(), "is too large for the context and stands as a line");
+    check_has(out(), "Seen again.");
+    answered = answers;
+    buf_free(&text);
+    buf_free(&script);
+}
+
 /* Of all that a tool may write over, what was said is the last. */
 TEST(script_no_tool_reaches_the_store)
 {

@@ -290,11 +290,27 @@ static bool has_text(void *self, uint64_t id)
 
 bool session_has_texts(struct session *s) { return session_saves(s) || window_each(s->w, has_text, s); }
 
+/* What opened the last turn may stand in the window as a line, or have left it, and is not lost by that: what was said
+ * since is looked through. */
+static uint64_t user_behind_a_line(struct session *s)
+{
+    const uint32_t turns = s->keep.head.turns;
+    for (uint64_t id = s->keep.head.next - 1; id > 0; id--) {
+        const struct text_entry *e = texts_get(&s->texts, id, NULL);
+        if (!e || e->kind == JOURNAL_MARK || e->turn > turns) continue;
+        if (e->turn < turns) break;
+        if (e->kind != JOURNAL_USER) continue;
+        if (session_find_undone(s, id, NULL)) break;
+        if (!journal_span_has(&s->undone, id)) return id;
+    }
+    return 0;
+}
+
 uint64_t session_last_user(struct session *s)
 {
     struct newest newest = {.s = s};
     window_each(s->w, newest_user, &newest);
-    return newest.user;
+    return newest.user || s->keep.head.turns == 0 ? newest.user : user_behind_a_line(s);
 }
 
 /* The window after the turn before, in place of the one there is; what the user said goes to text. */
