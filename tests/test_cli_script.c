@@ -641,7 +641,7 @@ TEST(script_tools_that_are_off_are_off)
     check_hasnt(after, "write(path, text)");
     check_hasnt(after, "  write   ");
     check_has(after, "no such tool: write");
-    CHECK(access(file("workspace/f", NULL), F_OK) != 0);
+    CHECK_EQ(rmdir(dir), 0); /* nothing was written in it */
     answered = answers;
 }
 
