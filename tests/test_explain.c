@@ -441,9 +441,10 @@ static int64_t dashes(struct buf *text, size_t until)
 TEST(a_failure_amid_a_text_that_is_too_long_is_found_with_its_line)
 {
     enum { HALF = EXPLAIN_BYTES / 2, LENGTH = 5 * HALF, MEET = LENGTH - 3 * HALF + (1 << 16) };
-    const struct { size_t at; bool wrapped; } row[] = {{HALF + 400, false}, {MEET - 300, false}, {MEET - 300, true}};
+    const struct { size_t at; bool wrapped; } row[] = {{MEET - 300, true}, {HALF + 400, false}, {MEET - 300, false}};
+    const size_t rows = CHECK_SANITIZED ? 1 : COUNT_OF(row);
     struct buf text = {0};
-    for (size_t i = 0; i < COUNT_OF(row); i++) {
+    for (size_t i = 0; i < rows; i++) {
         text.len = 0;
         int64_t lines = dashes(&text, row[i].at);
         buf_puts(&text, "  File \"a.py\", line 3, in embed_documents\n");
