@@ -601,7 +601,8 @@ TEST(script_a_turn_whose_question_stands_as_a_line_is_taken_back_and_asked_again
                CALL("read", "{\\\"path\\\":\\\"hull\\\",\\\"from\\\":2}") "{\"answer\":\"Seen.\"}\n"
                CALL("read", "{\\\"path\\\":\\\"hull\\\"}")
                CALL("read", "{\\\"path\\\":\\\"hull\\\",\\\"from\\\":2}") "{\"answer\":\"Seen again.\"}\n";
-    CHECK_EQ(RUN(script.data, "--tools", "read", "--workspace", dir, "--store", new_store(), "--result-share", "40"), 0);
+    CHECK_EQ(RUN(script.data, "--tools", "read", "--workspace", dir, "--store", new_store(), "--result-share", "40"),
+             0);
     check_has(err(), "is too large for the context and stands as a line");
     check_has(out(), "Seen again.");
     answered = answers;
