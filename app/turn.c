@@ -147,7 +147,7 @@ static size_t visible(struct run *r, size_t n)
     size_t start = thinking_follow(&r->thinking, text, n), at = MAX(start, r->word), same = 0;
     if (start == n) return n;
     const enum form_calls calls = turn_calls(r->a);
-    if (calls == FORM_CALLS_HARMONY) return call_behind(r, at, n);
+    if (forms_by_tokens(calls)) return call_behind(r, at, n);
     if (forms_in_tags(calls)) return r->word = forms_tags_begin(text, at, n);
     while (at < n && strchr(" \t\r\n", text[at])) at++;
     r->word = at;
@@ -431,12 +431,13 @@ enum form_calls turn_calls(const struct app *a)
 {
     static const struct { const char *template; enum form_calls calls; } own[] = {
         {"llama3", FORM_CALLS_LLAMA3}, {"mistral-v3", FORM_CALLS_MISTRAL3}, {"mistral-v7", FORM_CALLS_MISTRAL7},
+        {"mistral-v11", FORM_CALLS_MISTRAL11}, {"mistral-v13", FORM_CALLS_MISTRAL11},
         {"harmony", FORM_CALLS_HARMONY}, {"qwen3.5", FORM_CALLS_QWEN35}, {"qwen3-coder", FORM_CALLS_QWEN3_CODER},
     };
     enum form_calls calls = FORM_CALLS_OWN;
     for (size_t i = 0; i < COUNT_OF(own) && !a->o->strict_tools; i++)
         if (strcmp(a->info->template, own[i].template) == 0) calls = own[i].calls;
-    const bool read = calls == FORM_CALLS_HARMONY || forms_in_tags(calls); /* by a server, which gives calls as JSON */
+    const bool read = forms_by_tokens(calls) || forms_in_tags(calls); /* by a server, which gives calls as JSON */
     return read && a->info->remote ? FORM_CALLS_OWN : calls;
 }
 

@@ -131,13 +131,15 @@ struct engine_info {
     enum engine_pool pool; /* how its model is meant to make them; of one that says nothing, POOL_LAST */
 };
 
+enum { RECENT_ANSWER = -2 };
+
 /* How tokens are chosen; struct kern_sample says what each does and in which order. */
 struct sampling {
     float temp; /* 0: greedy */
     int top_k;
     float top_p, min_p;
     float repeat, frequency, presence;
-    int recent; /* how many of the last tokens penalties look at; 0: none, -1: all */
+    int recent; /* how many of the last tokens penalties look at; 0: none, -1: all, RECENT_ANSWER: the answer's alone */
     const struct kern_bias *bias;
     int n_bias;
     uint64_t seed;
@@ -216,6 +218,10 @@ struct engine_top {
     int32_t id[KERN_TOP];
     float logprob[KERN_TOP];
 };
+struct engine_likely {
+    int32_t id;
+    float logprob;
+};
 
 /* A request's result.  Everything but the counters is set at submit(), n_shared before the ADMITTED event; arrays are
  * as long as the request allows. */
@@ -228,7 +234,9 @@ struct answer {
     const struct engine_token *token;
     const struct engine_top *top; /* a token; NULL without top_n */
     const float *prompt_logprob;  /* (n_prompt); [0] is 0; NULL without score */
-    const struct engine_top *prompt_top; /* the same, of what could have stood there; NULL without top_n */
+    /* (n_prompt, top_n) what was likeliest in each place, the best first; id -1: none more, as in all of [0].  NULL
+     * without score and top_n. */
+    const struct engine_likely *prompt_top;
     const float *vector;          /* (info's embd) of any length, once END_LENGTH is there; NULL without pool */
     int max_tokens, top_n;
     atomic_size_t text_len;

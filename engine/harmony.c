@@ -3,9 +3,16 @@
 
 /* ---------------------------------------------------------------- marks */
 
-enum mark { START, END, MESSAGE, CHANNEL, CONSTRAIN, RETURN, CALL, MARKS };
-static const char *const spelled[MARKS] = {"<|start|>",     "<|end|>",    "<|message|>", "<|channel|>",
-                                           "<|constrain|>", "<|return|>", "<|call|>"};
+enum mark {
+    START, END, MESSAGE, CHANNEL, CONSTRAIN, RETURN, CALL,
+    TOOL_CALLS, CALL_ID, ARGS, THINK, END_THINK, /* Mistral's */
+    MARKS
+};
+static const char *const spelled[MARKS] = {
+    "<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|constrain|>", "<|return|>", "<|call|>",
+    "[TOOL_CALLS]", "[CALL_ID]", "[ARGS]", "[THINK]", "[/THINK]"};
+
+static bool has(const struct vocab *v, enum mark m) { return vocab_find(v, spelled[m], strlen(spelled[m])) >= 0; }
 
 /* MARKS: none. */
 static enum mark mark_of(const struct vocab *v, int32_t id)
@@ -20,9 +27,11 @@ static enum mark mark_of(const struct vocab *v, int32_t id)
 bool harmony_speaks(const struct vocab *v)
 {
     bool all = true;
-    for (int m = 0; m < MARKS; m++) all = all && (m == CONSTRAIN || vocab_find(v, spelled[m], strlen(spelled[m])) >= 0);
+    for (enum mark m = START; m <= CALL; m++) all = all && (m == CONSTRAIN || has(v, m));
     return all;
 }
+
+bool harmony_speaks_mistral(const struct vocab *v) { return has(v, TOOL_CALLS) && has(v, ARGS); }
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
@@ -260,15 +269,70 @@ void harmony_begin(struct harmony *h, const struct vocab *v, const int32_t *ids,
     if (last == CHANNEL) h->channel = 0;
 }
 
+/* ---------------------------------------------------------------- Mistral's */
+
+static void begin_words(struct harmony *h, enum harmony_body kind)
+{
+    h->kind = (uint8_t)kind;
+    h->body = true;
+    h->begun = h->argued = false;
+}
+
+/* What stands behind [TOOL_CALLS], up to [CALL_ID], is the tool's name; without one it is no call. */
+static void begin_call(struct harmony *h, const struct harmony_out *out)
+{
+    struct word w = {0};
+    const int n = h->n;
+    if (h->type >= 0) h->n = h->type;
+    const bool named = next_word(h, &w);
+    h->n = (int16_t)n;
+    if (!named) {
+        tell_head(h, out);
+        return;
+    }
+    h->name = (int16_t)w.at;
+    h->n_name = (int16_t)w.n;
+    close_thoughts(h, out);
+    begin_words(h, HARMONY_CALL);
+}
+
+static void put_mistral(struct harmony *h, enum mark m, const struct harmony_out *out)
+{
+    const bool head = !h->body, thoughts = h->body && h->kind == HARMONY_THOUGHTS;
+    h->marked = true;
+    if (m == CALL_ID && head && h->type < 0) h->type = h->n;
+    if (m == ARGS && head) begin_call(h, out);
+    if (m == CALL_ID || m == ARGS || (m == END_THINK && !thoughts)) return;
+    end_message(h, out);
+    if (m == THINK) begin_words(h, HARMONY_THOUGHTS);
+    if (m != END_THINK) return;
+    close_thoughts(h, out);
+    begin_words(h, HARMONY_WORDS);
+}
+
+void harmony_begin_mistral(struct harmony *h)
+{
+    *h = (struct harmony){.on = true, .mistral = true};
+    open_head(h);
+    begin_words(h, HARMONY_WORDS);
+}
+
+/* ---------------------------------------------------------------- tokens */
+
 void harmony_token(struct harmony *h, const struct vocab *v, int32_t id, const char *bytes, size_t n,
                    const struct harmony_out *out)
 {
-    const enum mark m = mark_of(v, id);
+    const enum mark found = mark_of(v, id), m = h->mistral == (found >= TOOL_CALLS) ? found : MARKS;
     switch (m) {
     case MARKS:
         if (h->body) tell_body(h, bytes, n, out);
         else put_head(h, bytes, n, out);
         return;
+    case TOOL_CALLS:
+    case CALL_ID:
+    case ARGS:
+    case THINK:
+    case END_THINK: put_mistral(h, m, out); return;
     case CHANNEL:
     case CONSTRAIN:
     case MESSAGE: put_mark(h, m, out); return;

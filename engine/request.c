@@ -32,7 +32,7 @@ int sampling_check(const struct sampling *s, int vocab, struct err *err)
     if (check_range("repetition penalty", (double)s->repeat, 0.01, 100, err)) return ENGINE_BAD_REQUEST;
     if (check_range("frequency penalty", (double)s->frequency, -100, 100, err)) return ENGINE_BAD_REQUEST;
     if (check_range("presence penalty", (double)s->presence, -100, 100, err)) return ENGINE_BAD_REQUEST;
-    if (check_whole("penalty window", s->recent, -1, INT32_MAX, err)) return ENGINE_BAD_REQUEST;
+    if (check_whole("penalty window", s->recent, RECENT_ANSWER, INT32_MAX, err)) return ENGINE_BAD_REQUEST;
     if (check_whole("number of logit biases", s->n_bias, 0, ENGINE_MAX_BIAS, err)) return ENGINE_BAD_REQUEST;
     for (int i = 0; i < s->n_bias; i++) {
         if (check_whole("token id of a logit bias", s->bias[i].id, 0, vocab - 1, err)) return ENGINE_BAD_REQUEST;
@@ -74,7 +74,7 @@ int request_check(const struct request *r, const int32_t *prompt, int n, const s
 
 size_t request_token_text(const struct vocab *v)
 {
-    size_t most = harmony_speaks(v) ? HARMONY_ADDS : 1;
+    size_t most = harmony_speaks(v) || harmony_speaks_mistral(v) ? HARMONY_ADDS : 1;
     for (int32_t id = 0; id < vocab_size(v); id++) {
         const char *bytes;
         size_t n = vocab_piece(v, id, &bytes), text = 0;
@@ -109,7 +109,7 @@ static bool lay_out(struct layout *l, const struct request *r, size_t n, size_t 
            part(&l->token, &l->end, answer, sizeof(struct engine_token)) &&
            part(&l->top, &l->end, r->top_n > 0 ? answer : 0, sizeof(struct engine_top)) &&
            part(&l->prompt_logprob, &l->end, r->score ? n : 0, sizeof(float)) &&
-           part(&l->prompt_top, &l->end, keeps_tops(r) ? n : 0, sizeof(struct engine_top)) &&
+           part(&l->prompt_top, &l->end, keeps_tops(r) ? n * (size_t)r->top_n : 0, sizeof(struct engine_likely)) &&
            part(&l->vector, &l->end, r->pool ? (size_t)embd : 0, 3 * sizeof(float)) &&
            part(&l->kind, &l->end, n + answer, 1) && part(&text, &l->end, answer, token_text) &&
            part(&l->text, &l->end, text_room(0) + 1, 1) && (l->text = text, true);
@@ -145,7 +145,7 @@ struct request_live *request_make(const struct request *r, const int32_t *prompt
     q->token = (struct engine_token *)(void *)(at + l.token);
     q->top = r->top_n > 0 ? (struct engine_top *)(void *)(at + l.top) : NULL;
     q->prompt_logprob = r->score ? (float *)(void *)(at + l.prompt_logprob) : NULL;
-    q->prompt_top = keeps_tops(r) ? (struct engine_top *)(void *)(at + l.prompt_top) : NULL;
+    q->prompt_top = keeps_tops(r) ? (struct engine_likely *)(void *)(at + l.prompt_top) : NULL;
     q->vector = r->pool ? (float *)(void *)(at + l.vector) : NULL;
     q->kind = (uint8_t *)at + l.kind;
     q->text_buf = at + l.text;
@@ -155,7 +155,7 @@ struct request_live *request_make(const struct request *r, const int32_t *prompt
     else memset(q->kind, SEGMENT_HISTORY, (size_t)n);
     memset(q->kind + n, SEGMENT_ANSWER, (size_t)r->max_tokens);
     if (r->score) memset(q->prompt_logprob, 0, (size_t)n * sizeof *q->prompt_logprob);
-    for (int i = 0; i < n && q->prompt_top; i++) q->prompt_top[i].id[0] = -1; /* [0], and what is not known yet: none */
+    for (int i = 0; i < n * r->top_n && q->prompt_top; i++) q->prompt_top[i].id = -1; /* what is not known yet: none */
     if (r->pool) memset(q->vector, 0, (size_t)embd * sizeof *q->vector);
     q->pool = r->pool;
     q->pooled = r->pool == POOL_LAST ? n - 1 : 0;
@@ -216,7 +216,8 @@ static void look_at_thinking(struct request_live *q)
 struct kern_sample request_sample(const struct request_live *q)
 {
     const struct sampling *s = &q->sampling;
-    int recent = s->recent < 0 ? q->n_ids : MIN(s->recent, q->n_ids);
+    const int all = s->recent == RECENT_ANSWER ? q->n_ids - q->a.n_prompt : q->n_ids;
+    const int recent = s->recent < 0 ? all : MIN(s->recent, all);
     return (struct kern_sample){
         .temp = s->temp, .top_k = s->top_k, .top_p = s->top_p, .min_p = s->min_p,
         .repeat = s->repeat, .frequency = s->frequency, .presence = s->presence,
@@ -252,9 +253,10 @@ static void tell(void *self, const char *bytes, size_t n, bool apart)
     else add_text(q, bytes, n, false);
 }
 
-void request_channels(struct request_live *q, const struct vocab *v)
+void request_channels(struct request_live *q, const struct vocab *v, bool mistral)
 {
-    harmony_begin(&q->channels, v, q->ids, (size_t)q->a.n_prompt);
+    if (mistral) harmony_begin_mistral(&q->channels);
+    else harmony_begin(&q->channels, v, q->ids, (size_t)q->a.n_prompt);
 }
 
 void request_end_prompt(struct request_live *q, int embd)
@@ -280,7 +282,9 @@ static void put_top(struct engine_top *to, const struct kern_choice *c)
 void request_score(struct request_live *q, int at, const struct kern_choice *c)
 {
     q->prompt_logprob[at] = c->logprob;
-    if (q->prompt_top) put_top(&q->prompt_top[at], c);
+    for (int i = 0; i < q->a.top_n && q->prompt_top; i++)
+        q->prompt_top[(size_t)at * (size_t)q->a.top_n + (size_t)i] =
+            (struct engine_likely){c->top_id[i], c->top_logprob[i]};
 }
 
 void request_add(struct request_live *q, const struct kern_choice *c, const struct vocab *v)

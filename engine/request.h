@@ -60,7 +60,7 @@ struct request_live {
     struct engine_token *token;
     struct engine_top *top;
     float *prompt_logprob;
-    struct engine_top *prompt_top;
+    struct engine_likely *prompt_top;
     float *vector; /* as struct pass_pool has it */
 };
 
@@ -81,8 +81,8 @@ int request_check(const struct request *r, const int32_t *prompt, int n, const s
 struct request_live *request_make(const struct request *r, const int32_t *prompt, const uint8_t *segment, int n,
                                   size_t token_text, int embd, const char *stop, void *mem);
 
-/* Its model writes in harmony's channels. */
-void request_channels(struct request_live *q, const struct vocab *v);
+/* Its model marks calls and thoughts by tokens: as gpt-oss does, or as Mistral's do. */
+void request_channels(struct request_live *q, const struct vocab *v, bool mistral);
 
 /* How long it may think, as struct request has it; whether thinking is begun for it where nothing forbids it.  marks
  * outlives q. */

@@ -227,6 +227,8 @@ struct msg prompt_answer(struct msg m)
  *
  *     [TOOL_CALLS][{...}]</s>      [TOOL_RESULTS]{...}[/TOOL_RESULTS]                            answer</s>
  *                                  v7: [TOOL_RESULTS]000000012[TOOL_CONTENT]...[/TOOL_RESULTS]
+ *     v11 as v7, with calls        [TOOL_CALLS]name[CALL_ID]000000012[ARGS]{...}[TOOL_CALLS]name...</s>
+ *     v13 the same without ids     [TOOL_CALLS]name[ARGS]{...}</s>  [TOOL_RESULTS]...[/TOOL_RESULTS]
  *
  * In an SPM vocabulary each text has a space before it, which encoding puts there; tekken has none.  System and tools
  * stand in front, where the originals move them along to the last question: so the pages of a prompt's front stay. */
@@ -238,7 +240,8 @@ void template_call_name(uint64_t call, char name[TEMPLATE_CALL])
 
 struct mistral {
     struct prompt *p;
-    bool v7, inside; /* inside: v3's [INST] with the system's text is open */
+    enum template_kind kind;
+    bool v7, inside; /* or later; v3's [INST] with the system's text is open */
 };
 
 static void mistral_between(struct mistral *t, const struct msg *m, const char *before, const char *after)
@@ -272,7 +275,7 @@ static void mistral_result(struct mistral *t, const struct msg *m)
 {
     char name[TEMPLATE_CALL];
     prompt_mark(t->p, "[TOOL_RESULTS]");
-    if (t->v7) {
+    if (t->v7 && t->kind != TEMPLATE_MISTRAL13) {
         template_call_name(m->call, name);
         prompt_put(t->p, name, strlen(name));
         prompt_mark(t->p, "[TOOL_CONTENT]");
@@ -296,7 +299,24 @@ static void mistral_answer(struct mistral *t, const struct msg *m)
     mistral_between(t, &said, m->call > 0 ? "[TOOL_CALLS]" : "", "</s>");
 }
 
-static void mistral_message(struct mistral *t, const struct msg *m)
+/* next: NULL, or the message behind it, which may be a call of the same turn. */
+static void mistral_call(struct mistral *t, const struct msg *m, const struct msg *next)
+{
+    char id[TEMPLATE_CALL];
+    const size_t named = MIN(m->name, m->len), rest = MIN(named + (named > 0), m->len);
+    prompt_mark(t->p, "[TOOL_CALLS]");
+    prompt_put(t->p, m->text, named);
+    if (t->kind == TEMPLATE_MISTRAL11) {
+        template_call_name(m->call, id);
+        prompt_mark(t->p, "[CALL_ID]");
+        prompt_put(t->p, id, strlen(id));
+    }
+    prompt_mark(t->p, "[ARGS]");
+    if (rest < m->len) prompt_put(t->p, m->text + rest, m->len - rest);
+    if (!next || next->role != ROLE_ASSISTANT || next->call == 0) prompt_mark(t->p, "</s>");
+}
+
+static void mistral_message(struct mistral *t, const struct msg *m, const struct msg *next)
 {
     if (t->inside && m->role == ROLE_USER) {
         mistral_joined(t, m);
@@ -308,16 +328,19 @@ static void mistral_message(struct mistral *t, const struct msg *m)
     case ROLE_SYSTEM: mistral_system(t, m); break;
     case ROLE_USER: mistral_between(t, m, "[INST]", "[/INST]"); break;
     case ROLE_TOOL: mistral_result(t, m); break;
-    case ROLE_ASSISTANT: mistral_answer(t, m); break;
+    case ROLE_ASSISTANT:
+        if (m->call > 0 && template_marks_calls(t->kind)) mistral_call(t, m, next);
+        else mistral_answer(t, m);
+        break;
     case ROLE_COUNT: assert(m->role < ROLE_COUNT); break;
     }
 }
 
-static void mistral(struct prompt *p, const struct msg *msgs, int n, bool v7)
+static void mistral(struct prompt *p, const struct msg *msgs, int n)
 {
-    struct mistral t = {.p = p, .v7 = v7};
+    struct mistral t = {.p = p, .kind = p->kind, .v7 = p->kind != TEMPLATE_MISTRAL3};
     prompt_mark(p, "<s>");
-    for (int i = 0; i < n; i++) mistral_message(&t, &msgs[i]);
+    for (int i = 0; i < n; i++) mistral_message(&t, &msgs[i], i + 1 < n ? &msgs[i + 1] : NULL);
     mistral_inst(&t, false);
 }
 
@@ -390,8 +413,10 @@ static void write_all(struct prompt *p, const struct msg *msgs, int n, bool open
     case TEMPLATE_QWEN35:
     case TEMPLATE_QWEN3_CODER: chatml(p, msgs, n, open); break;
     case TEMPLATE_LLAMA3: llama3(p, msgs, n, open); break;
-    case TEMPLATE_MISTRAL3: mistral(p, msgs, n, false); break;
-    case TEMPLATE_MISTRAL7: mistral(p, msgs, n, true); break;
+    case TEMPLATE_MISTRAL3:
+    case TEMPLATE_MISTRAL7:
+    case TEMPLATE_MISTRAL11:
+    case TEMPLATE_MISTRAL13: mistral(p, msgs, n); break;
     case TEMPLATE_DEEPSEEK: deepseek(p, msgs, n, open); break;
     case TEMPLATE_PHI3:
     case TEMPLATE_PHI4: phi_write(p, msgs, n, open); break;

@@ -1,7 +1,7 @@
 /* template.h - from a list of messages to the token ids that a model was trained to see.
  *
  * Families known: ChatML (and Qwen 3.5's and Qwen3-Coder's own), Llama 2, Llama 3, Mistral (v1; v3 and v7, with an SPM
- * vocabulary or tekken), DeepSeek R1, Gemma (2 and 3), Phi (3 and 4-mini; 4) and harmony (gpt-oss).  A file's
+ * vocabulary or tekken; v11, v13), DeepSeek R1, Gemma (2 and 3), Phi (3 and 4-mini; 4) and harmony (gpt-oss).  A file's
  * tokenizer.chat_template is recognised by the marks it uses; it is never executed.  A family that is not known is
  * refused by name.  A file without a template is a plain text model: messages are joined as they stand (RAW).
  *
@@ -30,7 +30,8 @@ struct msg {
     bool tools;     /* a system message is the list of tools: v3 has it before the system text, others behind it */
     uint64_t call;  /* this assistant's message is a call of a tool, and its number; of a result, its call's; 0: none */
     enum effort effort; /* of the first message of all: what is asked of the model */
-    size_t name;    /* of harmony's calls and results: the tool's is so long, and stands before the rest and a blank */
+    size_t name;    /* of harmony's calls and results, and Mistral's calls of v11 and later: the tool's is so long, and
+                       stands before the rest and a blank */
     bool begun;     /* of the last, an assistant's: its turn is not over, and the model goes on with the text */
     size_t thought; /* of harmony's calls: so many bytes before the name are what was thought before it */
 };
@@ -42,6 +43,7 @@ const char *segment_name(enum segment s); /* "system", "summary", "history", "to
 enum template_kind {
     TEMPLATE_RAW, TEMPLATE_CHATML, TEMPLATE_LLAMA2, TEMPLATE_LLAMA3, TEMPLATE_MISTRAL1, TEMPLATE_MISTRAL3,
     TEMPLATE_MISTRAL7, TEMPLATE_DEEPSEEK, TEMPLATE_GEMMA, TEMPLATE_PHI3, TEMPLATE_PHI4, TEMPLATE_HARMONY,
+    TEMPLATE_MISTRAL11, TEMPLATE_MISTRAL13, /* v7, with tokens around a call's name, arguments and (v11) id */
     TEMPLATE_QWEN35, TEMPLATE_QWEN3_CODER, /* ChatML, with calls of tools in tags (memory/forms.h) */
     TEMPLATE_KINDS
 };
@@ -68,6 +70,9 @@ struct template_thoughts template_thoughts(const struct gguf *g);
 /* Text with which a model would begin the next question itself, so that it ends an answer, where that is no token
  * (Llama 2, Mistral v1: "[INST]"); else NULL. */
 const char *template_stop(enum template_kind k);
+
+/* Mistral v11 and later: what the model writes has marks that are tokens (harmony.h). */
+bool template_marks_calls(enum template_kind k);
 
 /* Whether the family's own template has what the model thought before a call as long as the turn goes on. */
 bool template_retells(enum template_kind k);

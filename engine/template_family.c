@@ -8,7 +8,7 @@
 static const char *const role_names[ROLE_COUNT] = {"system", "user", "assistant", "tool"};
 static const char *const template_names[TEMPLATE_KINDS] = {
     "raw", "chatml", "llama2", "llama3", "mistral-v1", "mistral-v3", "mistral-v7", "deepseek", "gemma",
-    "phi3", "phi4", "harmony", "qwen3.5", "qwen3-coder"};
+    "phi3", "phi4", "harmony", "mistral-v11", "mistral-v13", "qwen3.5", "qwen3-coder"};
 static const char *const segment_names[SEGMENTS] = {"system", "summary", "history", "tool", "answer"};
 
 const char *role_name(enum role r)
@@ -52,6 +52,8 @@ static bool is_chatml(enum template_kind k)
     return k == TEMPLATE_CHATML || k == TEMPLATE_QWEN35 || k == TEMPLATE_QWEN3_CODER;
 }
 
+bool template_marks_calls(enum template_kind k) { return k == TEMPLATE_MISTRAL11 || k == TEMPLATE_MISTRAL13; }
+
 bool template_retells(enum template_kind k) { return is_chatml(k) || k == TEMPLATE_HARMONY; }
 
 const char *template_stop(enum template_kind k)
@@ -91,7 +93,8 @@ static const struct family {
     {"command-r", -1, {"<|START_OF_TURN_TOKEN|>"}},
     {"granite", -1, {"<|start_of_role|>"}},
     {"llama2", TEMPLATE_LLAMA2, {"[INST]", "<<SYS>>"}},
-    {"mistral v11", -1, {"[INST]", "[ARGS]"}}, /* calls as no other writes them */
+    {"mistral-v11", TEMPLATE_MISTRAL11, {"[ARGS]", "[CALL_ID]"}},
+    {"mistral-v13", TEMPLATE_MISTRAL13, {"[INST]", "[ARGS]"}},
     {"mistral-v7", TEMPLATE_MISTRAL7, {"[INST]", "[SYSTEM_PROMPT]"}},
     {"mistral-v3", TEMPLATE_MISTRAL3, {"[INST]", "[AVAILABLE_TOOLS]"}},
     {"mistral-v3", TEMPLATE_MISTRAL3, {"[INST]"}}, /* v1 where that is no token: template_detect() */
@@ -118,13 +121,16 @@ static const struct family *family_of(struct gguf_str s)
 /* What a family needs in the vocabulary. */
 #define MISTRAL_TOKENS "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_CALLS]", \
                        "[TOOL_RESULTS]", "[/TOOL_RESULTS]"
-static const char *const needs[TEMPLATE_KINDS][12] = {
+static const char *const needs[TEMPLATE_KINDS][15] = {
     [TEMPLATE_CHATML] = {"<|im_start|>", "<|im_end|>"},
     [TEMPLATE_LLAMA2] = {"<s>", "</s>"},
     [TEMPLATE_LLAMA3] = {"<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"},
     [TEMPLATE_MISTRAL1] = {"<s>", "</s>"},
     [TEMPLATE_MISTRAL3] = {MISTRAL_TOKENS},
     [TEMPLATE_MISTRAL7] = {MISTRAL_TOKENS, "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]"},
+    [TEMPLATE_MISTRAL11] = {MISTRAL_TOKENS, "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]", "[ARGS]",
+                            "[CALL_ID]"},
+    [TEMPLATE_MISTRAL13] = {MISTRAL_TOKENS, "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[ARGS]"},
     [TEMPLATE_DEEPSEEK] = {TEMPLATE_DEEPSEEK_BEGIN, TEMPLATE_DEEPSEEK_USER, TEMPLATE_DEEPSEEK_ASSISTANT,
                            TEMPLATE_DEEPSEEK_END},
     [TEMPLATE_GEMMA] = {"<bos>", "<start_of_turn>", "<end_of_turn>"},
@@ -149,7 +155,8 @@ int template_check(enum template_kind k, const struct vocab *v, struct err *err)
 static int refuse_family(const struct gguf *g, const char *name, struct err *err)
 {
     return vocab_fail(g, err, "key %s asks for the family %s; known are chatml, qwen3.5, qwen3-coder, llama2, "
-                      "llama3, mistral-v1, mistral-v3, mistral-v7, deepseek, gemma, phi3, phi4 and harmony "
+                      "llama3, mistral-v1, mistral-v3, mistral-v7, mistral-v11, mistral-v13, deepseek, gemma, phi3, phi4 and "
+                      "harmony "
                       "(--template NAME writes one of these all the same)", chat_key, name);
 }
 

@@ -170,11 +170,11 @@ int forms_read_call(const char *text, size_t len, struct form_call *out, struct 
  *
  * only for a tool of forms_tools(), since these have no mark of their own (Mistral's is a token, which is no text) and
  * an answer may be JSON too; what is no such call is FORMS_OTHER.  Qwen's form is ours, up to Qwen 3; Qwen 3.5 and
- * Qwen3-Coder write tags (below).  Harmony's comes in ours (engine/harmony.h), at the end; before it the model may have
- * said something, with a blank line behind it. */
+ * Qwen3-Coder write tags (below).  Harmony's, and that of Mistral v11 and later, comes in ours (engine/harmony.h), at the
+ * end; before it the model may have said something, or made another, with a blank line behind it. */
 enum form_calls { /* that, or ours */
     FORM_CALLS_OWN, FORM_CALLS_LLAMA3, FORM_CALLS_HARMONY, FORM_CALLS_QWEN35, FORM_CALLS_QWEN3_CODER,
-    FORM_CALLS_MISTRAL3, FORM_CALLS_MISTRAL7, FORM_CALLS_ANY
+    FORM_CALLS_MISTRAL3, FORM_CALLS_MISTRAL7, FORM_CALLS_MISTRAL11, FORM_CALLS_ANY
 };
 int forms_read_call_as(enum form_calls how, const char *text, size_t len, struct form_call *out, struct err *err);
 void forms_call_free(struct form_call *c);
@@ -194,6 +194,12 @@ void forms_harmony_types(struct form_text types, struct buf *out);
 size_t forms_harmony_name(struct form_text name, struct buf *out);
 size_t forms_harmony_call(const struct form_call *c, struct buf *out); /* with its name, whose length it returns */
 void forms_harmony_result(struct form_text text, struct buf *out);
+
+/* Whether calls come in ours though the model marks them by tokens; and are told with the name before the rest. */
+static inline bool forms_by_tokens(enum form_calls how)
+{
+    return how == FORM_CALLS_HARMONY || how == FORM_CALLS_MISTRAL11;
+}
 
 /* Calls in tags, as Qwen 3.5 and Qwen3-Coder write them, behind anything that they say:
  *

@@ -209,7 +209,7 @@ int forms_read_call_as(enum form_calls how, const char *text, size_t len, struct
         rc = form_find_tags(text, len, any, out, err);
         if (!any || rc != FORMS_OTHER) return rc;
     }
-    if (any || how == FORM_CALLS_HARMONY) return read_last_call(text, len, out, err);
+    if (any || forms_by_tokens(how)) return read_last_call(text, len, out, err);
     return forms_read_call(text, len, out, err);
 }
 

@@ -1,5 +1,6 @@
-/* test_cli_harmony.c - the program with a vocabulary of gpt-oss's and a script that speaks in channels: what a person
- * sees, what a client of the server gets, and what is refused since no text holds a call. */
+/* test_cli_harmony.c - the program with a vocabulary of gpt-oss's and a script that speaks in channels, or of Mistral's
+ * and one that calls by tokens: what a person sees, what a client of the server gets, and what is refused since no text
+ * holds a call. */
 #include "tests/serve_rig.h"
 #include "tests/vocab_file.h"
 
@@ -216,6 +217,71 @@ TEST(serve_harmony_reads_calls_and_results)
     json_decref(a);
     json_decref(b);
     CHECK_EQ(serve_end(), 130);
+}
+
+/* ---------------------------------------------------------------- Mistral's */
+
+/* A call behind words, its result, and the answer: with an id and without. */
+TEST(cli_mistral_calls_by_tokens)
+{
+    for (int ids = 0; ids < 2; ids++) {
+        const char *call = ids ? "{'marks':true,'answer':'I reckon.[TOOL_CALLS]calculator[CALL_ID]abcdefghi[ARGS]"
+                                 "{\\'expression\\': \\'6*7\\'}'}\n"
+                                 "{'marks':true,'answer':'[THINK]Hm.[/THINK]It is 42.'}\n"
+                               : "{'marks':true,'answer':'I reckon.[TOOL_CALLS]calculator[ARGS]"
+                                 "{\\'expression\\': \\'6*7\\'}'}\n"
+                                 "{'marks':true,'answer':'[THINK]Hm.[/THINK]It is 42.'}\n";
+        const char *args[] = {"-m", vocab_file_mistral(ids), "--engine", "scripted", "--script-file",
+                              serve_file("answers", quoted(call)), "--no-save", "--ctx", "4096", "--tools",
+                              "calculator", NULL};
+        child_free(&c);
+        CHECK_EQ(child_run(&c, args, "why\n", 4), 0);
+        check_out("I reckon.\n\n<think>\nHm.\n</think>\n\nIt is 42.\n");
+        CHECK(strstr(c.err_text.data, "[calculator {\"expression\":\"6*7\"}: ") != NULL);
+    }
+}
+
+static long long mistral_prompt(const char *messages)
+{
+    struct buf body = {0};
+    buf_printf(&body, "{'messages':[%s],'max_tokens':1}", messages);
+    json_t *a = ask(CHAT, body.data, 200);
+    const long long n = number_at(a, "usage.prompt_tokens");
+    json_decref(a);
+    buf_free(&body);
+    return n;
+}
+
+#define CALL_OF(id) "{'id':'" id "','type':'function','function':{'name':'ls','arguments':'{}'}}"
+#define RESULT_OF(id) "{'role':'tool','tool_call_id':'" id "','content':'r'}"
+
+TEST(serve_mistral_gives_calls_and_reads_them_back)
+{
+    for (int ids = 0; ids < 2; ids++) {
+        SERVE("-m", vocab_file_mistral(ids), "--engine", "scripted", "--ctx", "4096", "--script-file",
+              serve_file("answers", quoted("{'marks':true,'answer':'[THINK]Hm.[/THINK]I look.[TOOL_CALLS]read[ARGS]"
+                                           "{\\'path\\':\\'a\\'}[TOOL_CALLS]read[ARGS]{\\'path\\':\\'b\\'}'}\n")));
+        json_t *a = ask(CHAT, ANY ",'tools':[" READ "]}", 200);
+        CHECK_STR(text_at(a, "choices.0.message.reasoning_content"), "Hm.");
+        CHECK_STR(text_at(a, "choices.0.message.content"), "I look.");
+        CHECK_STR(text_at(a, "choices.0.message.tool_calls.0.function.arguments"), "{\"path\":\"a\"}");
+        CHECK_STR(text_at(a, "choices.0.message.tool_calls.1.function.arguments"), "{\"path\":\"b\"}");
+        CHECK_STR(text_at(a, "choices.0.finish_reason"), "tool_calls");
+        json_decref(a);
+        /* A token a byte, but for the marks: [TOOL_CALLS]ls[CALL_ID]000000001[ARGS]{}, and both call and result of
+         * the second. */
+        const long long none = mistral_prompt("{'role':'user','content':'x'}");
+        const long long one = mistral_prompt("{'role':'user','content':'x'},{'role':'assistant','tool_calls':["
+                                             CALL_OF("a") "]}," RESULT_OF("a"));
+        const long long two = mistral_prompt("{'role':'user','content':'x'},{'role':'assistant','tool_calls':["
+                                             CALL_OF("a") "," CALL_OF("b") "]}," RESULT_OF("a") "," RESULT_OF("b"));
+        const int call = 1 + 2 + (ids ? 10 : 0) + 1 + 2, result = 1 + (ids ? 10 : 0) + 1 + 1;
+        CHECK_EQ(one - none, call + 1 + result);
+        CHECK_EQ(two - one, call + result);
+        a = ask(CHAT, ANY ",'response_format':{'type':'json_object'}}", 400); /* the script says something else */
+        json_decref(a);
+        CHECK_EQ(serve_end(), 130);
+    }
 }
 
 CHECK_MAIN

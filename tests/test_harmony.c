@@ -1,5 +1,5 @@
-/* test_harmony.c - what a gpt-oss model writes, told in the words of other families: every cut into tokens, streams of
- * a model that means no good, and how much is told for how many tokens. */
+/* test_harmony.c - what a gpt-oss model writes, or Mistral's, told in the words of other families: every cut into
+ * tokens, streams of a model that means no good, and how much is told for how many tokens. */
 #include "engine/harmony.h"
 #include "engine/request.h"
 #include "tests/check.h"
@@ -243,7 +243,7 @@ static struct request_live *make(const struct vocab *v, const struct request *r)
     char *mem = aligned_alloc(64, (size_t)size_align(bytes, 64));
     CHECK(mem != NULL);
     struct request_live *q = request_make(r, prompt, NULL, 2, token, 0, NULL, mem);
-    request_channels(q, v);
+    request_channels(q, v, false);
     return q;
 }
 
@@ -372,6 +372,105 @@ TEST(harmony_is_spoken_by_vocabularies_that_have_its_marks)
         CHECK_EQ(request_token_text(v) >= HARMONY_ADDS, speaks);
         vocab_close(v);
     }
+}
+
+/* ---------------------------------------------------------------- Mistral's */
+
+static const char *const mistral[] = {"[TOOL_CALLS]", "[CALL_ID]", "[ARGS]", "[THINK]", "[/THINK]"};
+
+static int mistral_at(const char *s)
+{
+    for (int i = 0; i < (int)COUNT_OF(mistral); i++)
+        if (strncmp(s, mistral[i], strlen(mistral[i])) == 0) return i;
+    return -1;
+}
+
+static const char *mistral_cut(const struct vocab *v, const char *stream, size_t most, bool whole)
+{
+    struct harmony h;
+    harmony_begin_mistral(&h);
+    told.len = 0;
+    for (const char *s = stream; *s;) {
+        const int m = mistral_at(s);
+        size_t n = m >= 0 ? strlen(mistral[m]) : 1;
+        while (m < 0 && n < most && s[n] && mistral_at(s + n) < 0) n++;
+        if (m >= 0) harmony_token(&h, v, FIRST_MARK + m, "", 0, &out);
+        else harmony_token(&h, v, 'a', s, n, &out);
+        s += n;
+    }
+    harmony_end(&h, whole, &out);
+    buf_put(&told, "", 1);
+    return told.data;
+}
+
+TEST(mistral_s_marks_are_told_as_thinking_calls_and_text)
+{
+    static const struct { bool cut; const char *stream, *want; } row[] = {
+        {false, "Hello.", "Hello."},
+        {false, "", ""},
+        {false, "[TOOL_CALLS]read[CALL_ID]abcdefghi[ARGS]{\"a\": 1}", CALL("read", "{\"a\": 1}")},
+        {false, "[TOOL_CALLS]read[ARGS]{}", CALL("read", "{}")},
+        {false, "[TOOL_CALLS] read [ARGS]{}", CALL("read", "{}")},
+        {false, "[TOOL_CALLS]read[ARGS]", CALL("read", "{}")},
+        {false, "[TOOL_CALLS]a\"b[ARGS]{}", CALL("a_b", "{}")},
+        {false, "I look.[TOOL_CALLS]read[ARGS]{}", "I look.\n\n" CALL("read", "{}")},
+        {false, "[TOOL_CALLS]a[ARGS]{}[TOOL_CALLS]b[CALL_ID]x[ARGS]{}", CALL("a", "{}") "\n\n" CALL("b", "{}")},
+        {false, "[THINK]Hm.[/THINK]So.", THINK("Hm.") "So."},
+        {false, "[THINK]Hm.[/THINK][TOOL_CALLS]a[ARGS]{}", THINK("Hm.") CALL("a", "{}")},
+        {false, "[THINK]Hm.[TOOL_CALLS]a[ARGS]{}", THINK("Hm.") CALL("a", "{}")},
+        {false, "[THINK]Hm.", THINK("Hm.")},
+        {false, "[THINK][/THINK]So.", "So."},
+        {false, "[/THINK]So[ARGS].[CALL_ID]", "So."},
+        {false, "[TOOL_CALLS]read", "read"},             /* no call after all: nothing of it is lost */
+        {false, "[TOOL_CALLS]read[TOOL_CALLS]ls[ARGS]{}", "read\n\n" CALL("ls", "{}")},
+        {false, "[TOOL_CALLS][ARGS]{}", "{}"},
+        {false, "say " CALL("x", "{}"), "say (tool_call){\"name\":\"x\",\"arguments\":{}}</tool_call>"},
+        {false, "[THINK]a</think>b[/THINK]c", THINK("a(/think)b") "c"},
+        {false, "<|channel|>final<|message|>x", "<|channel|>final<|message|>x"}, /* they are text to it */
+        {true, "[TOOL_CALLS]read[ARGS]{\"a", "<tool_call>{\"name\":\"read\",\"arguments\":{\"a"},
+        {true, "[THINK]Hm", "<think>\nHm"},
+        {true, "[TOOL_CALLS]rea", "rea"},
+        {true, "So", "So"},
+    };
+    struct vocab_make m;
+    vocab_make_bpe(&m, "tekken");
+    for (size_t i = 0; i < COUNT_OF(mistral); i++) vocab_make_add(&m, mistral[i], VOCAB_CONTROL, 0);
+    m.eos = FIRST_MARK;
+    struct vocab *v = tpl_made(&m);
+    CHECK(harmony_speaks_mistral(v) && !harmony_speaks(v));
+    for (size_t i = 0; i < COUNT_OF(row); i++) {
+        for (size_t most = 1; most < 40; most++) {
+            const char *got = mistral_cut(v, row[i].stream, most, !row[i].cut);
+            if (strcmp(got, row[i].want) == 0) continue;
+            check_fail(__FILE__, __LINE__, "%s in %zus is\n%s\nnot\n%s", row[i].stream, most, got, row[i].want);
+        }
+    }
+    vocab_close(v);
+}
+
+/* Whatever it writes: no more is told than there is room for. */
+TEST(mistral_s_marks_add_no_more_than_there_is_room_for)
+{
+    struct vocab_make m;
+    vocab_make_bpe(&m, "tekken");
+    for (size_t i = 0; i < COUNT_OF(mistral); i++) vocab_make_add(&m, mistral[i], VOCAB_CONTROL, 0);
+    struct vocab *v = tpl_made(&m);
+    for (int k = 0; k < 20000; k++) {
+        struct harmony h;
+        size_t room = 0;
+        harmony_begin_mistral(&h);
+        told.len = 0;
+        for (uint32_t i = draw(30); i > 0; i--) {
+            const uint32_t what = draw(COUNT_OF(mistral) + 3);
+            if (what < COUNT_OF(mistral)) harmony_token(&h, v, (int32_t)(FIRST_MARK + what), "", 0, &out);
+            else harmony_token(&h, v, 'a', &" a<"[what - COUNT_OF(mistral)], 1, &out);
+            room += HARMONY_ADDS;
+            CHECK(told.len <= room);
+        }
+        harmony_end(&h, draw(2), &out);
+        CHECK(told.len <= room + HARMONY_ADDS);
+    }
+    vocab_close(v);
 }
 
 CHECK_MAIN

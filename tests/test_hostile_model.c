@@ -327,7 +327,7 @@ TEST(hostile_model_control_tokens_in_an_answer_are_letters)
 TEST(hostile_model_no_command_to_the_terminal_comes_through)
 {
     static const char *const never[] = {"\x1b", "\x07", "\xe2\x80\xae", "\xe2\x81\xa6", "\xc2\x9b"};
-    static const char typed[] = "go\ngo\ngo\nn\ngo\n/quit\n"; /* n: the call of shell is not allowed */
+    static const char asked[] = "go\ngo\ngo\n", denied[] = "n\ngo\n/quit\n"; /* the call of shell is not allowed */
     static const char *const said[] = {"one ^[]52;c;", "two", "the model wants this to be done:",
                                        "ls \\x1b[2J\\u{202e}\\u{200b}", "three", "four"};
     prepare();
@@ -344,7 +344,9 @@ TEST(hostile_model_no_command_to_the_terminal_comes_through)
                                 "--tools", "all", "--workspace", workspace, "--no-save", NULL};
     child_free(&c);
     child_start_at_terminal(&c, args);
-    child_type(&c, typed, sizeof typed - 1);
+    child_type(&c, asked, sizeof asked - 1);
+    for (int i = 0; i < 20 * CHILD_PATIENCE && !strstr(out(), "anything else: no"); i++) child_look(&c, 50);
+    child_type(&c, denied, sizeof denied - 1);
     CHECK_EQ(child_end(&c), 0);
     for (size_t i = 0; i < COUNT_OF(said); i++) check_has(out(), said[i]);
     for (size_t i = 0; i < COUNT_OF(never); i++)

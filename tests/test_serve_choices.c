@@ -154,6 +154,29 @@ TEST(streams_of_several_answers_are_told_apart_by_their_index)
     check_idle();
 }
 
+/* Which tokens are penalised where nobody says it: a prompt that repeats itself is gone on with as it is, but for
+ * repetition_penalty. */
+TEST(penalties_look_at_what_the_apis_say)
+{
+#define SAME "'prompt':'a a a a a a a a a a','max_tokens':8,'temperature':0"
+    SERVE("--parallel", "2");
+    json_t *plain = ask(TEXT, "{" SAME "}", 200), *frequent = ask(TEXT, "{" SAME ",'frequency_penalty':2}", 200);
+    json_t *present = ask(TEXT, "{" SAME ",'presence_penalty':2,'frequency_penalty':0}", 200);
+    json_t *window = ask(TEXT, "{" SAME ",'frequency_penalty':2,'repeat_last_n':64}", 200);
+    json_t *repeated = ask(TEXT, "{" SAME ",'repetition_penalty':50}", 200);
+    const size_t first = strcspn(choice(plain, 0) + 1, " ") + 1; /* a token */
+    CHECK(strncmp(choice(frequent, 0), choice(plain, 0), first) == 0);
+    CHECK(strcmp(choice(frequent, 0), choice(plain, 0)) != 0);
+    CHECK(strncmp(choice(present, 0), choice(plain, 0), first) == 0);
+    CHECK(strncmp(choice(window, 0), choice(plain, 0), first) != 0);
+    CHECK(strncmp(choice(repeated, 0), choice(plain, 0), first) != 0);
+    json_decref(plain);
+    json_decref(frequent);
+    json_decref(present);
+    json_decref(window);
+    json_decref(repeated);
+}
+
 /* ---------------------------------------------------------------- prompts repeated */
 
 static double value_at(const json_t *a, const char *list, size_t i)

@@ -114,7 +114,6 @@ TEST(templates_with_calls_in_tags_are_recognised)
 TEST(other_templates_are_refused_by_name)
 {
     static const struct { const char *chat, *name; } other[] = {
-        {"{{ '[INST]' + message['content'] + '[/INST]' }}{{ '[TOOL_CALLS]' + name + '[ARGS]' }}", "mistral v11"},
         {"{{ '<\xef\xbd\x9cUser\xef\xbd\x9c>' + message['content'] }}{{'<|im_start|><|im_end|>'}}", "another deepseek"},
         {"{{ '<|user|>\n' + message['content'] + eos_token }}{{ '<|assistant|>\n' }}", "zephyr"},
         {"{{ '<|START_OF_TURN_TOKEN|><|USER_TOKEN|>' + message['content'] + '<|END_OF_TURN_TOKEN|>' }}", "command-r"},
@@ -130,7 +129,7 @@ TEST(other_templates_are_refused_by_name)
         CHECK_EQ(k, TEMPLATE_KINDS);
         if (!strstr(err.text, other[i].name)) check_fail(__FILE__, __LINE__, "no %s in: %s", other[i].name, err.text);
         CHECK(strstr(err.text, "chatml, qwen3.5, qwen3-coder, llama2, llama3, mistral-v1, mistral-v3, mistral-v7, "
-                               "deepseek, gemma, phi3, phi4 and harmony"));
+                               "mistral-v11, mistral-v13, deepseek, gemma, phi3, phi4 and harmony"));
     }
 }
 

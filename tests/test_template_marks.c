@@ -9,7 +9,7 @@
 
 static const char *const mistral_tokens[] = {
     "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_CALLS]", "[TOOL_RESULTS]",
-    "[/TOOL_RESULTS]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]"};
+    "[/TOOL_RESULTS]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]", "[ARGS]", "[CALL_ID]"};
 
 static void add_mistral(struct vocab_make *m, size_t n)
 {
@@ -41,6 +41,12 @@ TEST(mistral_is_recognised_with_what_it_needs)
     static const struct { const char *chat; size_t tokens; int rc; enum template_kind k; } row[] = {
         {"{{ '[INST] ' + message['content'] + '[/INST]' }}", 9, 0, TEMPLATE_MISTRAL3},
         {"{{ '[INST]' + message['content'] + '[/INST]' }}{{ '[SYSTEM_PROMPT]' }}", 12, 0, TEMPLATE_MISTRAL7},
+        {"{{ '[SYSTEM_PROMPT]' }}{{ '[INST]' }}{{ '[TOOL_CALLS]' + name + '[CALL_ID]' + id + '[ARGS]' }}", 14, 0,
+         TEMPLATE_MISTRAL11},
+        {"{{ '[SYSTEM_PROMPT]' }}{{ '[INST]' }}{{ '[TOOL_CALLS]' + name + '[ARGS]' }}", 14, 0, TEMPLATE_MISTRAL13},
+        {"{{ '[SYSTEM_PROMPT]' }}{{ '[INST]' }}{{ '[TOOL_CALLS]' + name + '[CALL_ID]' + id + '[ARGS]' }}", 13, -1,
+         TEMPLATE_KINDS},
+        {"{{ '[SYSTEM_PROMPT]' }}{{ '[INST]' }}{{ '[TOOL_CALLS]' + name + '[ARGS]' }}", 12, -1, TEMPLATE_KINDS},
         {"{{ '[INST]' + message['content'] + '[/INST]' }}", 8, -1, TEMPLATE_KINDS},
         {"{{ '[INST]' + message['content'] + '[/INST]' }}{{ '[SYSTEM_PROMPT]' }}", 11, -1, TEMPLATE_KINDS},
     };
@@ -113,6 +119,35 @@ TEST(mistral_is_written_as_the_models_saw_it)
     tpl_check(TEMPLATE_CHATML, v, msgs, 4, false,
                 "<|im_start|>system\n[{}]<|im_end|>\n<|im_start|>system\nS<|im_end|>\n"
                 "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n[c]<|im_end|>\n");
+    vocab_close(v);
+}
+
+/* Calls by tokens: a name, (v11) an id, and the arguments; those of one turn end together. */
+TEST(mistral_s_later_calls_are_written_as_the_models_saw_them)
+{
+    struct vocab_make m;
+    make_tekken(&m, COUNT_OF(mistral_tokens));
+    struct vocab *v = tpl_made(&m);
+    struct msg msgs[] = {tpl_say(ROLE_SYSTEM, "S"), tpl_say(ROLE_SYSTEM, "[{}]"), tpl_say(ROLE_USER, "hi"),
+                         tpl_say(ROLE_ASSISTANT, "read {\"a\": 1}"), tpl_say(ROLE_ASSISTANT, "ls {}"),
+                         tpl_say(ROLE_TOOL, "r"), tpl_say(ROLE_TOOL, "s"), tpl_say(ROLE_ASSISTANT, "a")};
+    msgs[1].tools = true;
+    msgs[3].call = msgs[5].call = 12;
+    msgs[4].call = msgs[6].call = 4000000013;
+    msgs[3].name = 4;
+    msgs[4].name = 2;
+#define FRONT "<s>[SYSTEM_PROMPT]S[/SYSTEM_PROMPT][AVAILABLE_TOOLS][{}][/AVAILABLE_TOOLS][INST]hi[/INST]"
+    tpl_check(TEMPLATE_MISTRAL11, v, msgs, 8, true,
+              FRONT "[TOOL_CALLS]read[CALL_ID]000000012[ARGS]{\"a\": 1}[TOOL_CALLS]ls[CALL_ID]000000013[ARGS]{}</s>"
+              "[TOOL_RESULTS]000000012[TOOL_CONTENT]r[/TOOL_RESULTS][TOOL_RESULTS]000000013[TOOL_CONTENT]s"
+              "[/TOOL_RESULTS]a</s>");
+    tpl_check(TEMPLATE_MISTRAL13, v, msgs, 8, true,
+              FRONT "[TOOL_CALLS]read[ARGS]{\"a\": 1}[TOOL_CALLS]ls[ARGS]{}</s>[TOOL_RESULTS]r[/TOOL_RESULTS]"
+              "[TOOL_RESULTS]s[/TOOL_RESULTS]a</s>");
+    msgs[3].name = 0; /* a damaged store has lost it */
+    msgs[4].name = 900;
+    tpl_check(TEMPLATE_MISTRAL13, v, msgs + 3, 2, true,
+              "<s>[TOOL_CALLS][ARGS]read {\"a\": 1}[TOOL_CALLS]ls {}[ARGS]</s>");
     vocab_close(v);
 }
 
@@ -350,6 +385,8 @@ TEST(an_answer_that_is_begun_has_no_end)
     make_tekken(&m, COUNT_OF(mistral_tokens));
     struct vocab *v = tpl_made(&m);
     tpl_begun(TEMPLATE_MISTRAL7, v, "</s>");
+    tpl_begun(TEMPLATE_MISTRAL11, v, "</s>");
+    tpl_begun(TEMPLATE_MISTRAL13, v, "</s>");
     vocab_close(v);
     make_mistral_spm(&m);
     v = tpl_made(&m);

@@ -27,6 +27,21 @@ static inline const char *vocab_file_harmony(void)
     return vocab_file(&m, "harmony.gguf");
 }
 
+/* A byte a token, with the marks of Mistral's models of v11 (ids: a call has one) or v13. */
+static inline const char *vocab_file_mistral(bool ids)
+{
+    static const char *const mark[] = {"<s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]",
+                                       "[TOOL_CALLS]", "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[SYSTEM_PROMPT]",
+                                       "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]", "[ARGS]", "[CALL_ID]", "[THINK]",
+                                       "[/THINK]", "</s>"};
+    struct vocab_make m;
+    vocab_make_bpe(&m, "tekken");
+    for (size_t i = 0; i < sizeof mark / sizeof *mark; i++) m.eos = vocab_make_add(&m, mark[i], VOCAB_CONTROL, 0);
+    m.chat = ids ? "{{ '[INST]' }}{{ '[TOOL_CALLS]' + name + '[CALL_ID]' + id + '[ARGS]' }}"
+                 : "{{ '[INST]' }}{{ '[TOOL_CALLS]' + name + '[ARGS]' }}";
+    return vocab_file(&m, "mistral.gguf");
+}
+
 /* A byte a token, with ChatML's marks and a template that thinks: it begins a turn so; or only where it is asked
  * to, with an empty pair of tags where not. */
 static inline const char *vocab_file_thinks(bool asked)

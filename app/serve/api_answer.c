@@ -175,7 +175,7 @@ int api_read_calls(const char *text, size_t n, enum form_calls how, const struct
         }
         bool marked = skip_word(text, &at, n, call_open);
         bare = !marked;
-        if (bare && (how == FORM_CALLS_OWN || how == FORM_CALLS_HARMONY || forms_in_tags(how) || got > 0)) break;
+        if (bare && (how == FORM_CALLS_OWN || forms_by_tokens(how) || forms_in_tags(how) || got > 0)) break;
         json_t *v = next_value(text, &at, n), *one;
         size_t i;
         if (json_is_array(v) && bare) {

@@ -8,7 +8,7 @@
 
 static bool has_marks(enum form_calls c)
 {
-    return c == FORM_CALLS_MISTRAL3 || c == FORM_CALLS_MISTRAL7 || c == FORM_CALLS_HARMONY;
+    return c == FORM_CALLS_MISTRAL3 || c == FORM_CALLS_MISTRAL7 || forms_by_tokens(c);
 }
 
 /* ---------------------------------------------------------------- what is composed */
@@ -332,8 +332,8 @@ static int read_thought(const struct api_ask *a, const struct api_model *m, cons
 }
 
 /* Each is a message of its own; before the first is what was thought. */
-static int put_harmony_calls(struct api_ask *a, struct form_text thought, const json_t *calls, const char *where,
-                             struct api_error *e)
+static int put_calls_apart(struct api_ask *a, struct form_text thought, const json_t *calls, const char *where,
+                           struct api_error *e)
 {
     const json_t *c;
     size_t k;
@@ -377,7 +377,7 @@ static int put_calls(struct api_ask *a, const struct api_model *m, const struct 
     if (put_content(content, i, true, &a->texts, e)) return -1;
     if (has_marks(m->calls)) { /* text and calls are apart there */
         if (a->texts.len > from) push(a, composed(a, ROLE_ASSISTANT, from));
-        if (m->calls == FORM_CALLS_HARMONY) return put_harmony_calls(a, thought, calls, where, e);
+        if (forms_by_tokens(m->calls)) return put_calls_apart(a, thought, calls, where, e);
         from = a->texts.len;
         buf_puts(&a->texts, "[");
     }

@@ -123,6 +123,22 @@ static int read_bias(struct api_ask *a, int vocab, struct api_error *e)
     return 0;
 }
 
+static bool is_not(const json_t *root, const char *name, double none)
+{
+    const double d = json_number_value(json_object_get(root, name));
+    return api_is_given(json_object_get(root, name)) && (d < none || d > none);
+}
+
+/* Where nobody says which tokens are penalised: as vLLM does, by repetition_penalty all, and by OpenAI's two those of
+ * the answer.  (Where both are asked for all.)  Ollama's own has a window. */
+static void choose_window(struct api_ask *a)
+{
+    if (a->made || api_is_given(json_object_get(a->root, "repeat_last_n"))) return;
+    if (is_not(a->root, "repetition_penalty", 1)) a->sampling.recent = -1;
+    else if (is_not(a->root, "frequency_penalty", 0) || is_not(a->root, "presence_penalty", 0))
+        a->sampling.recent = RECENT_ANSWER;
+}
+
 static int read_sampling(struct api_ask *a, const struct api_model *m, struct api_error *e)
 {
     int vocab = vocab_size(m->vocab);
@@ -132,6 +148,7 @@ static int read_sampling(struct api_ask *a, const struct api_model *m, struct ap
         const json_t *v = json_object_get(a->root, numbers[i].name);
         if (api_is_given(v) && set_number(a, &numbers[i], v, vocab, e)) return -1;
     }
+    choose_window(a);
     if (api_is_given(seed)) {
         if (!json_is_integer(seed)) return api_fail(e, 400, "invalid_type", "seed", "seed is to be a whole number");
         a->sampling.seed = (uint64_t)json_integer_value(seed);

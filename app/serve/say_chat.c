@@ -78,8 +78,13 @@ static void put_prompt_tokens(const struct job *j, struct lists *l)
     const struct answer *a = j->ans;
     const char *piece;
     for (size_t i = 0, at = 0; i < (size_t)a->n_prompt; i++) { /* at: bytes of the tokens, cut of which are not shown */
-        const size_t shown = MIN(at - MIN(at, j->cut), j->prompt.len);
-        put_token(j, a->prompt[i], a->prompt_logprob[i], a->prompt_top ? &a->prompt_top[i] : NULL, i == 0,
+        const size_t shown = MIN(at - MIN(at, j->cut), j->prompt.len), n = (size_t)a->top_n;
+        struct engine_top top;
+        for (size_t k = 0; a->prompt_top && k < n; k++) {
+            top.id[k] = a->prompt_top[i * n + k].id;
+            top.logprob[k] = a->prompt_top[i * n + k].logprob;
+        }
+        put_token(j, a->prompt[i], a->prompt_logprob[i], a->prompt_top ? &top : NULL, i == 0,
                   characters(j->prompt.data, shown), l);
         at += vocab_piece(j->s->model.vocab, a->prompt[i], &piece);
     }

@@ -24,7 +24,7 @@ static enum role role_of(enum journal_kind kind)
 
 static bool has_marks(enum form_calls calls)
 {
-    return calls == FORM_CALLS_MISTRAL3 || calls == FORM_CALLS_MISTRAL7 || calls == FORM_CALLS_HARMONY;
+    return calls == FORM_CALLS_MISTRAL3 || calls == FORM_CALLS_MISTRAL7 || forms_by_tokens(calls);
 }
 
 /* ---------------------------------------------------------------- the front */
@@ -183,9 +183,10 @@ static int put_call(struct prompt *p, enum form_calls calls, struct texts *texts
     if (forms_read_call_as(FORM_CALLS_ANY, e->text, e->len, &call, NULL))
         return put_plain_call(p, thought, e, e->len, err);
     template_call_name(e->id, name);
-    if (calls == FORM_CALLS_HARMONY) {
+    if (forms_by_tokens(calls)) {
         size_t at = 0;
-        m.thought = thought ? thinking_inner(thought->text, thought->len, &at) : 0;
+        const bool told = thought && calls == FORM_CALLS_HARMONY;
+        m.thought = told ? thinking_inner(thought->text, thought->len, &at) : 0;
         if (m.thought > 0) buf_put(&p->lines, thought->text + at, m.thought);
         m.name = forms_harmony_call(&call, &p->lines);
     } else {

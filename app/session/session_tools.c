@@ -91,7 +91,8 @@ static int tools_text(struct session *s, struct buf *text, struct err *err)
     struct buf lines = {0};
     const enum form_calls calls = turn_calls(s->a);
     int n = names_of(s, name);
-    if (calls == FORM_CALLS_MISTRAL3 || calls == FORM_CALLS_MISTRAL7) return forms_mistral_tools(name, n, text, err);
+    const bool mistral = calls == FORM_CALLS_MISTRAL3 || calls == FORM_CALLS_MISTRAL7 || calls == FORM_CALLS_MISTRAL11;
+    if (mistral) return forms_mistral_tools(name, n, text, err);
     if (calls == FORM_CALLS_HARMONY) return forms_harmony_tools(name, n, text, err);
     if (forms_in_tags(calls)) return forms_tags_tools(calls, name, n, text, err);
     int rc = forms_tool_lines(name, n, s->a->o->embedded, &lines, err);
