@@ -18,7 +18,8 @@ static bool has(const struct vocab *v, enum mark m) { return vocab_find(v, spell
 static enum mark mark_of(const struct vocab *v, int32_t id)
 {
     const char *s;
-    const size_t n = vocab_attr(v, id) == VOCAB_CONTROL ? vocab_spelling(v, id, &s) : 0;
+    const enum vocab_attr attr = vocab_attr(v, id); /* files differ in what they call them */
+    const size_t n = attr == VOCAB_CONTROL || attr == VOCAB_USER_DEFINED ? vocab_spelling(v, id, &s) : 0;
     int m = n > 0 ? 0 : MARKS;
     while (m < MARKS && (strlen(spelled[m]) != n || memcmp(spelled[m], s, n) != 0)) m++;
     return (enum mark)m;

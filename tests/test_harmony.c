@@ -6,8 +6,10 @@
 #include "tests/template_rig.h"
 
 static const char *const marks[] = {"<|start|>",     "<|end|>",    "<|message|>", "<|channel|>",
-                                    "<|constrain|>", "<|return|>", "<|call|>"};
-enum { N_MARKS = COUNT_OF(marks), FIRST_MARK = 256 }; /* ids below are bytes */
+                                    "<|constrain|>", "<|return|>", "<|call|>",
+                                    "[TOOL_CALLS]", "[CALL_ID]", "[ARGS]", "[THINK]", "[/THINK]"};
+enum { MISTRAL = 7, N_MARKS = COUNT_OF(marks), FIRST_MARK = 256 }; /* ids below are bytes */
+static bool by_mistral; /* who writes */
 
 static struct vocab *open_vocab(void)
 {
@@ -36,22 +38,23 @@ static const struct harmony_out out = {take, NULL};
 
 static int mark_at(const char *s)
 {
-    for (int i = 0; i < N_MARKS; i++)
+    for (int i = by_mistral ? MISTRAL : 0; i < (by_mistral ? N_MARKS : MISTRAL); i++)
         if (strncmp(s, marks[i], strlen(marks[i])) == 0) return i;
     return -1;
 }
 
-/* The stream behind an opened head, its text in tokens of up to `most` bytes; whole: the last mark ends the answer. */
+/* The stream behind an opened head, its text in tokens of up to `most` bytes; whole: the last mark ends the answer (Mistral's: its end). */
 static const char *tell_cut(const struct vocab *v, const char *stream, size_t most, bool whole)
 {
     struct harmony h;
     const int32_t head[] = {FIRST_MARK, 'a'};
-    harmony_begin(&h, v, head, 2);
+    if (by_mistral) harmony_begin_mistral(&h);
+    else harmony_begin(&h, v, head, 2);
     told.len = 0;
     for (const char *s = stream; *s;) {
         const int m = mark_at(s);
         size_t n = m >= 0 ? strlen(marks[m]) : 1;
-        if (m >= 0 && whole && !s[n]) break;
+        if (m >= 0 && whole && !by_mistral && !s[n]) break;
         while (m < 0 && n < most && s[n] && mark_at(s + n) < 0) n++;
         if (m >= 0) harmony_token(&h, v, FIRST_MARK + m, "", 0, &out);
         else harmony_token(&h, v, 'a', s, n, &out);
@@ -359,10 +362,10 @@ TEST(harmony_s_shortest_messages_add_the_most)
 
 TEST(harmony_is_spoken_by_vocabularies_that_have_its_marks)
 {
-    for (int without = -1; without < N_MARKS; without++) {
+    for (int without = -1; without < MISTRAL; without++) {
         struct vocab_make m;
         vocab_make_bpe(&m, "gpt-4o");
-        for (int i = 0; i < N_MARKS; i++) vocab_make_add(&m, i == without ? "<|none|>" : marks[i], VOCAB_NORMAL, 0);
+        for (int i = 0; i < MISTRAL; i++) vocab_make_add(&m, i == without ? "<|none|>" : marks[i], VOCAB_NORMAL, 0);
         m.eos = FIRST_MARK + 1; /* whatever the file says */
         struct vocab *v = tpl_made(&m);
         const bool speaks = without < 0 || without == 4; /* <|constrain|> may lack */
@@ -375,33 +378,6 @@ TEST(harmony_is_spoken_by_vocabularies_that_have_its_marks)
 }
 
 /* ---------------------------------------------------------------- Mistral's */
-
-static const char *const mistral[] = {"[TOOL_CALLS]", "[CALL_ID]", "[ARGS]", "[THINK]", "[/THINK]"};
-
-static int mistral_at(const char *s)
-{
-    for (int i = 0; i < (int)COUNT_OF(mistral); i++)
-        if (strncmp(s, mistral[i], strlen(mistral[i])) == 0) return i;
-    return -1;
-}
-
-static const char *mistral_cut(const struct vocab *v, const char *stream, size_t most, bool whole)
-{
-    struct harmony h;
-    harmony_begin_mistral(&h);
-    told.len = 0;
-    for (const char *s = stream; *s;) {
-        const int m = mistral_at(s);
-        size_t n = m >= 0 ? strlen(mistral[m]) : 1;
-        while (m < 0 && n < most && s[n] && mistral_at(s + n) < 0) n++;
-        if (m >= 0) harmony_token(&h, v, FIRST_MARK + m, "", 0, &out);
-        else harmony_token(&h, v, 'a', s, n, &out);
-        s += n;
-    }
-    harmony_end(&h, whole, &out);
-    buf_put(&told, "", 1);
-    return told.data;
-}
 
 TEST(mistral_s_marks_are_told_as_thinking_calls_and_text)
 {
@@ -432,38 +408,28 @@ TEST(mistral_s_marks_are_told_as_thinking_calls_and_text)
         {true, "[TOOL_CALLS]rea", "rea"},
         {true, "So", "So"},
     };
-    struct vocab_make m;
-    vocab_make_bpe(&m, "tekken");
-    for (size_t i = 0; i < COUNT_OF(mistral); i++) vocab_make_add(&m, mistral[i], VOCAB_CONTROL, 0);
-    m.eos = FIRST_MARK;
-    struct vocab *v = tpl_made(&m);
-    CHECK(harmony_speaks_mistral(v) && !harmony_speaks(v));
-    for (size_t i = 0; i < COUNT_OF(row); i++) {
-        for (size_t most = 1; most < 40; most++) {
-            const char *got = mistral_cut(v, row[i].stream, most, !row[i].cut);
-            if (strcmp(got, row[i].want) == 0) continue;
-            check_fail(__FILE__, __LINE__, "%s in %zus is\n%s\nnot\n%s", row[i].stream, most, got, row[i].want);
-        }
-    }
+    struct vocab *v = open_vocab();
+    by_mistral = true;
+    for (size_t i = 0; i < COUNT_OF(row); i++) check_told(v, row[i].stream, !row[i].cut, row[i].want);
+    by_mistral = false;
     vocab_close(v);
 }
 
 /* Whatever it writes: no more is told than there is room for. */
 TEST(mistral_s_marks_add_no_more_than_there_is_room_for)
 {
-    struct vocab_make m;
-    vocab_make_bpe(&m, "tekken");
-    for (size_t i = 0; i < COUNT_OF(mistral); i++) vocab_make_add(&m, mistral[i], VOCAB_CONTROL, 0);
-    struct vocab *v = tpl_made(&m);
+    enum { OWN = N_MARKS - MISTRAL };
+    struct vocab *v = open_vocab();
+    CHECK(harmony_speaks_mistral(v));
     for (int k = 0; k < 20000; k++) {
         struct harmony h;
         size_t room = 0;
         harmony_begin_mistral(&h);
         told.len = 0;
         for (uint32_t i = draw(30); i > 0; i--) {
-            const uint32_t what = draw(COUNT_OF(mistral) + 3);
-            if (what < COUNT_OF(mistral)) harmony_token(&h, v, (int32_t)(FIRST_MARK + what), "", 0, &out);
-            else harmony_token(&h, v, 'a', &" a<"[what - COUNT_OF(mistral)], 1, &out);
+            const uint32_t what = draw(OWN + 3);
+            if (what < OWN) harmony_token(&h, v, (int32_t)(FIRST_MARK + MISTRAL + what), "", 0, &out);
+            else harmony_token(&h, v, 'a', &" a<"[what - OWN], 1, &out);
             room += HARMONY_ADDS;
             CHECK(told.len <= room);
         }
