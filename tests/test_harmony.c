@@ -419,8 +419,11 @@ TEST(mistral_s_marks_are_told_as_thinking_calls_and_text)
 TEST(mistral_s_marks_add_no_more_than_there_is_room_for)
 {
     enum { OWN = N_MARKS - MISTRAL };
-    struct vocab *v = open_vocab();
-    CHECK(harmony_speaks_mistral(v));
+    struct vocab_make m;
+    vocab_make_bpe(&m, "tekken");
+    for (int i = MISTRAL; i < N_MARKS; i++) vocab_make_add(&m, marks[i], VOCAB_CONTROL, 0);
+    struct vocab *v = tpl_made(&m);
+    CHECK(harmony_speaks_mistral(v) && !harmony_speaks(v) && request_token_text(v) >= HARMONY_ADDS);
     for (int k = 0; k < 20000; k++) {
         struct harmony h;
         size_t room = 0;
@@ -428,7 +431,7 @@ TEST(mistral_s_marks_add_no_more_than_there_is_room_for)
         told.len = 0;
         for (uint32_t i = draw(30); i > 0; i--) {
             const uint32_t what = draw(OWN + 3);
-            if (what < OWN) harmony_token(&h, v, (int32_t)(FIRST_MARK + MISTRAL + what), "", 0, &out);
+            if (what < OWN) harmony_token(&h, v, (int32_t)(FIRST_MARK + what), "", 0, &out);
             else harmony_token(&h, v, 'a', &" a<"[what - OWN], 1, &out);
             room += HARMONY_ADDS;
             CHECK(told.len <= room);
