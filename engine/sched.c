@@ -178,7 +178,8 @@ static int enqueue(struct sched *s, const struct request *r, const int32_t *prom
     *place = request_make(r, prompt, segment, (int)n, s->cfg.token_text, s->cfg.embd, stop, mem);
     (*place)->carried = carried;
     say_thinking(s, r, *place);
-    const bool mistral = template_marks_calls(s->cfg.template), harmony = s->cfg.template == TEMPLATE_HARMONY;
+    const bool harmony = s->cfg.template == TEMPLATE_HARMONY; /* a grammar's calls are text */
+    const bool mistral = template_marks_calls(s->cfg.template) && !r->grammar;
     if ((mistral || harmony) && !s->cfg.heard) request_channels(*place, s->cfg.vocab, mistral);
     s->requests++;
     s->next_id = s->next_id == INT32_MAX ? 1 : s->next_id + 1;

@@ -173,8 +173,8 @@ int forms_read_call(const char *text, size_t len, struct form_call *out, struct 
  * Qwen3-Coder write tags (below).  Harmony's, and that of Mistral v11 and later, comes in ours (engine/harmony.h), at the
  * end; before it the model may have said something, or made another, with a blank line behind it. */
 enum form_calls { /* that, or ours */
-    FORM_CALLS_OWN, FORM_CALLS_LLAMA3, FORM_CALLS_HARMONY, FORM_CALLS_QWEN35, FORM_CALLS_QWEN3_CODER,
-    FORM_CALLS_MISTRAL3, FORM_CALLS_MISTRAL7, FORM_CALLS_MISTRAL11, FORM_CALLS_ANY
+    FORM_CALLS_OWN, FORM_CALLS_LLAMA3, FORM_CALLS_HARMONY, FORM_CALLS_MISTRAL11, FORM_CALLS_QWEN35,
+    FORM_CALLS_QWEN3_CODER, FORM_CALLS_MISTRAL3, FORM_CALLS_MISTRAL7, FORM_CALLS_ANY
 };
 int forms_read_call_as(enum form_calls how, const char *text, size_t len, struct form_call *out, struct err *err);
 void forms_call_free(struct form_call *c);

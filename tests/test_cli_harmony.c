@@ -241,6 +241,33 @@ TEST(cli_mistral_calls_by_tokens)
     }
 }
 
+/* Told of JSON, and held to it, it calls in text. */
+TEST(mistral_is_held_to_json_where_that_is_asked_for)
+{
+    static const char call[] = "{'answer':'<tool_call>{\\'name\\':\\'calculator\\',\\'arguments\\':"
+                               "{\\'expression\\':\\'6*7\\'}}</tool_call>'}\n{'answer':'It is 42.'}\n";
+    const char *args[] = {"-m", vocab_file_mistral(false), "--engine", "scripted", "--script-file",
+                          serve_file("answers", quoted(call)), "--no-save", "--ctx", "4096", "--tools", "calculator",
+                          "--strict-tools", NULL};
+    child_free(&c);
+    CHECK_EQ(child_run(&c, args, "why\n", 4), 0);
+    check_out("It is 42.\n");
+    CHECK(strstr(c.err_text.data, "[calculator {\"expression\":\"6*7\"}: ") != NULL);
+    SERVE("-m", vocab_file_mistral(true), "--engine", "scripted", "--ctx", "4096", "--script-file",
+          serve_file("answers", quoted("{'answer':'So.<tool_call>{\\'name\\':\\'f\\',\\'arguments\\':{\\'a\\':1}}"
+                                       "</tool_call>'}\n")));
+#define STRICT_TOOL ",'tools':[{'type':'function','function':{'name':'f','strict':true,'parameters':{'type':'object',"     \
+    "'required':['a'],'properties':{'a':{'type':'integer'}},'additionalProperties':false}}}]"
+    json_t *a = ask(CHAT, ANY STRICT_TOOL "}", 200);
+    CHECK_STR(text_at(a, "choices.0.message.tool_calls.0.function.arguments"), "{\"a\":1}");
+    CHECK_STR(text_at(a, "choices.0.message.content"), "So.");
+    const long long strict = number_at(a, "usage.prompt_tokens");
+    json_decref(a);
+    a = ask(CHAT, ANY STRICT_TOOL ",'tool_choice':'none'}", 200);
+    CHECK(number_at(a, "usage.prompt_tokens") < strict);
+    json_decref(a);
+}
+
 static long long mistral_prompt(const char *messages)
 {
     struct buf body = {0};

@@ -152,7 +152,12 @@ const char *api_vectors_text(const struct api_vectors *v, int i, size_t *n);
 /* api_messages.c: messages and tools into a->msgs. */
 int api_read_messages(struct api_ask *a, const struct api_model *m, const struct api_memory *memory,
                       struct api_error *e);
-bool api_is_name(const char *s); /* of a tool */
+bool api_has_marks(enum form_calls c); /* tools, calls and results are messages of their own */
+/* api_tools.c */
+int api_read_tools(struct api_ask *a, struct api_error *e); /* and tool_choice */
+void api_put_tools(const struct api_ask *a, const struct api_model *m, struct buf *out);
+const char *api_tool_name(const json_t *tool); /* of a call too; "": it has none */
+bool api_is_name(const char *s);               /* of a tool */
 bool api_wants_form(const json_t *root); /* response_format is not plain text (api_read.c) */
 /* api_json.c */
 bool api_is_given(const json_t *v);                         /* it is there, and not null */
@@ -160,7 +165,8 @@ const char *api_text_of(const json_t *v);                   /* a string without 
 const char *api_text_in(const json_t *o, const char *key);  /* the same of a field; "": it is none */
 int api_read_bool(const json_t *o, const char *name, bool *out, struct api_error *e); /* *out stays if none is given */
 json_t *api_read_object(const char *body, size_t n, struct api_error *e); /* the caller's; NULL: it is none, and e */
-/* Of the object at `where` no keys have a value but those of two lists ("a b c"); off: false is as good as none. */
+/* Of the object at `where` ("": the request itself) no keys have a value but those of two lists ("a b c"); off: false is
+ * as good as none. */
 int api_check_keys(const json_t *o, const char *common, const char *known, bool off, const char *where,
                    struct api_error *e);
 /* api_anthropic.c: the body of a POST /v1/messages (counts: of its count_tokens) as a chat completion's; the caller's.

@@ -52,7 +52,7 @@ int api_check_keys(const json_t *o, const char *common, const char *known, bool 
     json_object_foreach((json_t *)(uintptr_t)o, key, v) {
         char at[96];
         if (!api_is_given(v) || (off && json_is_false(v)) || has_word(common, key) || has_word(known, key)) continue;
-        snprintf(at, sizeof at, "%.54s.%.40s", where, key);
+        snprintf(at, sizeof at, "%.54s%s%.40s", where, *where ? "." : "", key);
         return api_fail(e, 400, "unknown_parameter", at, "%s is not known here; without it the request can be served",
                         at);
     }

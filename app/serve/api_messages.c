@@ -1,4 +1,4 @@
-/* api_messages.c - messages and tools as the engine's templates take them.
+/* api_messages.c - messages as the engine's templates take them.
  *
  * Tools stand in the system message in the words of assets/forms/, a line each, or in those of a family that writes
  * calls in tags; the families that have marks of their own for tools, calls and results get them in a message of their
@@ -6,7 +6,7 @@
 #include "app/serve/api.h"
 #include "engine/thinking.h"
 
-static bool has_marks(enum form_calls c)
+bool api_has_marks(enum form_calls c)
 {
     return c == FORM_CALLS_MISTRAL3 || c == FORM_CALLS_MISTRAL7 || forms_by_tokens(c);
 }
@@ -30,156 +30,6 @@ static void place(struct api_ask *a)
 }
 
 static void push(struct api_ask *a, struct msg m) { a->msgs[a->n_msgs++] = m; }
-
-/* ---------------------------------------------------------------- tools */
-
-static const json_t *function_of(const json_t *tool) { return json_object_get(tool, "function"); }
-
-static const char *name_of(const json_t *tool)
-{
-    const char *name = json_string_value(json_object_get(function_of(tool), "name"));
-    return name ? name : "";
-}
-
-bool api_is_name(const char *s)
-{
-    size_t n = strlen(s);
-    return n > 0 && n <= API_NAME &&
-           strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") == n;
-}
-
-static int check_tool(struct api_ask *a, size_t i, const json_t *t, struct api_error *e)
-{
-    char where[48];
-    const json_t *f = function_of(t), *about = json_object_get(f, "description");
-    const json_t *parameters = json_object_get(f, "parameters");
-    snprintf(where, sizeof where, "tools[%zu]", i);
-    const json_t *type = json_object_get(t, "type");
-    if (!json_is_string(type) || strcmp(json_string_value(type), "function") != 0 || !json_is_object(f))
-        return api_fail(e, 400, "invalid_value", where, "%s is to be {\"type\": \"function\", \"function\": {...}}; "
-                        "other types are not known here", where);
-    if (!api_is_name(name_of(t)))
-        return api_fail(e, 400, "invalid_value", where, "%s: its name is to have 1 to %d letters, digits, _, - or .",
-                        where, API_NAME);
-    if ((about && !json_is_string(about) && !json_is_null(about)) ||
-        (parameters && !json_is_object(parameters) && !json_is_null(parameters)))
-        return api_fail(e, 400, "invalid_type", where, "%s: description is to be a text, and parameters an object",
-                        where);
-    for (size_t k = 0; k < i; k++)
-        if (strcmp(name_of(json_array_get(a->tools, k)), name_of(t)) == 0)
-            return api_fail(e, 400, "invalid_value", where, "two tools are named %s", name_of(t));
-    bool strict = false;
-    if (api_read_bool(f, "strict", &strict, e)) return -1;
-    a->strict |= strict;
-    return 0;
-}
-
-/* "auto", "none", "required", or the one that is to be called. */
-static int read_choice(struct api_ask *a, struct api_error *e)
-{
-    const json_t *c = json_object_get(a->root, "tool_choice"), *t;
-    size_t i;
-    if (!c || json_is_null(c)) return 0;
-    const char *word = json_is_string(c) ? json_string_value(c) : "";
-    if (strcmp(word, "auto") == 0) return 0;
-    if (strcmp(word, "none") == 0) {
-        a->choice = API_NONE;
-        return 0;
-    }
-    if (strcmp(word, "required") == 0 && a->tools) {
-        a->choice = API_REQUIRED;
-        return 0;
-    }
-    json_array_foreach(a->tools, i, t) {
-        if (!json_is_object(c) || strcmp(name_of(c), name_of(t)) != 0) continue;
-        a->choice = API_NAMED;
-        a->named = name_of(t);
-        return 0;
-    }
-    return api_fail(e, 400, "invalid_value", "tool_choice", "tool_choice is to be \"auto\", \"none\", \"required\" or "
-                    "{\"type\": \"function\", \"function\": {\"name\": one of tools}}");
-}
-
-static int read_tools(struct api_ask *a, struct api_error *e)
-{
-    json_t *tools = json_object_get(a->root, "tools"), *t;
-    const json_t *parallel = json_object_get(a->root, "parallel_tool_calls");
-    size_t i;
-    if (parallel && !json_is_boolean(parallel) && !json_is_null(parallel))
-        return api_fail(e, 400, "invalid_type", "parallel_tool_calls", "parallel_tool_calls is to be true or false");
-    a->one_call = json_is_false(parallel);
-    if (tools && !json_is_null(tools) && !json_is_array(tools))
-        return api_fail(e, 400, "invalid_type", "tools", "tools is to be a list");
-    if (json_array_size(tools) > API_TOOLS)
-        return api_fail(e, 400, "invalid_value", "tools", "%zu tools; at most %d are taken", json_array_size(tools),
-                        API_TOOLS);
-    a->tools = json_array_size(tools) > 0 ? tools : NULL;
-    json_array_foreach(a->tools, i, t)
-        if (check_tool(a, i, t, e)) return -1;
-    if (read_choice(a, e)) return -1;
-    if (a->choice == API_NONE) a->tools = NULL;
-    return a->tools ? api_schema_of_calls(a, e) : 0;
-}
-
-/* "path, from:int?": as the embedded model knows arguments. */
-static void put_arguments(const json_t *parameters, struct buf *out)
-{
-    const json_t *required = json_object_get(parameters, "required"), *r;
-    json_t *properties = json_object_get(parameters, "properties"), *p;
-    const char *name, *comma = "";
-    size_t i;
-    json_object_foreach(properties, name, p) {
-        const char *type = json_string_value(json_object_get(p, "type"));
-        bool must = false;
-        json_array_foreach(required, i, r) must |= json_is_string(r) && strcmp(json_string_value(r), name) == 0;
-        bool is_int = type && strcmp(type, "integer") == 0;
-        buf_printf(out, "%s%s%s%s%s", comma, name, is_int || !must ? ":" : "", is_int ? "int" : must ? "" : "text",
-                   must ? "" : "?");
-        comma = ", ";
-    }
-}
-
-static void put_tool_line(const struct api_model *m, const json_t *t, struct buf *out)
-{
-    const json_t *f = function_of(t);
-    const char *about = json_string_value(json_object_get(f, "description"));
-    struct buf arguments = {0};
-    if (!m->embedded) {
-        api_put_json(f, JSON_COMPACT, out);
-        return;
-    }
-    put_arguments(json_object_get(f, "parameters"), &arguments);
-    const struct form_value v[] = {{"name", form_text(name_of(t))},
-                                   {"arguments", {arguments.data ? arguments.data : "", arguments.len}},
-                                   {"about", form_text(about ? about : "")}};
-    if (form_render(FORM_TOOL, v, 3, out, NULL)) out->failed = true;
-    out->failed |= arguments.failed;
-    buf_free(&arguments);
-}
-
-static void put_tools(const struct api_ask *a, const struct api_model *m, struct buf *out)
-{
-    struct buf lines = {0};
-    const json_t *t;
-    size_t i;
-    if (has_marks(m->calls)) {
-        if (m->calls == FORM_CALLS_HARMONY) api_harmony_tools(a->tools, out);
-        else api_put_json(a->tools, 0, out);
-        return;
-    }
-    if (forms_in_tags(a->calls)) {
-        api_tags_list(a->calls, a->tools, out);
-        return;
-    }
-    json_array_foreach(a->tools, i, t) {
-        buf_puts(&lines, i ? "\n" : "");
-        put_tool_line(m, t, &lines);
-    }
-    const struct form_value v = {"tools", {lines.data ? lines.data : "", lines.len}};
-    if (form_render(FORM_TOOLS, &v, 1, out, NULL)) out->failed = true;
-    out->failed |= lines.failed;
-    buf_free(&lines);
-}
 
 /* ---------------------------------------------------------------- contents */
 
@@ -253,7 +103,7 @@ static void number_calls(struct api_ask *a, const json_t *calls)
         a->calls_read++;
         if (!id) continue;
         json_object_set_new(a->numbers, id, json_integer(a->calls_read));
-        json_object_set_new(a->names, id, json_string(name_of(c)));
+        json_object_set_new(a->names, id, json_string(api_tool_name(c)));
     }
 }
 
@@ -264,14 +114,14 @@ static uint64_t call_number(const struct api_ask *a, const char *id)
 
 static int check_call(const json_t *c, const char *where, struct api_error *e)
 {
-    if (api_is_name(name_of(c)) && json_string_value(json_object_get(c, "id"))) return 0;
+    if (api_is_name(api_tool_name(c)) && json_string_value(json_object_get(c, "id"))) return 0;
     return api_fail(e, 400, "invalid_value", where, "%s: a call needs an id, and a function with a name", where);
 }
 
 /* As it was written: a JSON text. */
 static struct form_text arguments_of(const json_t *c)
 {
-    const json_t *arguments = json_object_get(function_of(c), "arguments");
+    const json_t *arguments = json_object_get(json_object_get(c, "function"), "arguments");
     if (json_string_length(arguments) == 0) return (struct form_text){"{}", 2};
     return (struct form_text){json_string_value(arguments), json_string_length(arguments)};
 }
@@ -292,18 +142,18 @@ static int put_call(const struct api_ask *a, const struct api_model *m, const js
     char name[TEMPLATE_CALL];
     if (check_call(c, where, e)) return -1;
     if (forms_in_tags(a->calls)) {
-        api_tags_call(name_of(c), text, out);
+        api_tags_call(api_tool_name(c), text, out);
         return 0;
     }
-    if (!has_marks(m->calls)) {
-        if (forms_call(name_of(c), text, out, NULL) == 0) return 0;
-        buf_printf(out, API_CALL_OPEN "{\"name\":\"%s\",\"arguments\":", name_of(c)); /* as it was written */
+    if (!api_has_marks(m->calls)) {
+        if (forms_call(api_tool_name(c), text, out, NULL) == 0) return 0;
+        buf_printf(out, API_CALL_OPEN "{\"name\":\"%s\",\"arguments\":", api_tool_name(c)); /* as it was written */
         buf_put(out, text.text, text.len);
         buf_puts(out, "}</tool_call>");
         return 0;
     }
     template_call_name(call_number(a, json_string_value(json_object_get(c, "id"))), name);
-    buf_printf(out, "{\"name\": \"%s\", \"arguments\": ", name_of(c));
+    buf_printf(out, "{\"name\": \"%s\", \"arguments\": ", api_tool_name(c));
     put_arguments_spaced(c, out);
     buf_printf(out, ", \"id\": \"%s\"}", name);
     return 0;
@@ -341,7 +191,7 @@ static int put_calls_apart(struct api_ask *a, struct form_text thought, const js
         const size_t from = a->texts.len, thinks = k == 0 ? thought.len : 0;
         if (check_call(c, where, e)) return -1;
         buf_put(&a->texts, thought.text, thinks);
-        const size_t name = forms_harmony_name(form_text(name_of(c)), &a->texts);
+        const size_t name = forms_harmony_name(form_text(api_tool_name(c)), &a->texts);
         put_arguments_spaced(c, &a->texts);
         struct msg made = composed(a, ROLE_ASSISTANT, from);
         made.call = call_number(a, json_string_value(json_object_get(c, "id")));
@@ -368,31 +218,32 @@ static int put_calls(struct api_ask *a, const struct api_model *m, const struct 
         return api_fail(e, 400, "invalid_value", where, "%s has more than %d calls", where, API_CALLS);
     number_calls(a, calls);
     if (read_thought(a, m, msg, i, &thought, e)) return -1;
-    if (thought.len > 0 && !has_marks(m->calls)) {
+    if (thought.len > 0 && !api_has_marks(m->calls)) {
         buf_puts(&a->texts, "<think>\n");
         buf_put(&a->texts, thought.text, thought.len);
         buf_puts(&a->texts, "\n</think>\n\n");
     }
     const size_t said = a->texts.len;
     if (put_content(content, i, true, &a->texts, e)) return -1;
-    if (has_marks(m->calls)) { /* text and calls are apart there */
+    if (api_has_marks(m->calls)) { /* text and calls are apart there */
         if (a->texts.len > from) push(a, composed(a, ROLE_ASSISTANT, from));
         if (forms_by_tokens(m->calls)) return put_calls_apart(a, thought, calls, where, e);
         from = a->texts.len;
         buf_puts(&a->texts, "[");
     }
-    const char *kept = first && memory && !has_marks(m->calls) ? memory->text(memory->self, first, calls, &n) : NULL;
+    const bool may = first && memory && !api_has_marks(m->calls);
+    const char *kept = may ? memory->text(memory->self, first, calls, &n) : NULL;
     if (kept && !forms_in_tags(a->calls) && forms_begins_tags((struct form_text){kept, n})) kept = NULL;
     if (kept) buf_put(&a->texts, kept, n);
     json_array_foreach(calls, k, c) {
         if (kept) break;
-        if (has_marks(m->calls)) buf_puts(&a->texts, k ? ", " : "");
+        if (api_has_marks(m->calls)) buf_puts(&a->texts, k ? ", " : "");
         else if (a->texts.len > said) buf_puts(&a->texts, k == 0 && forms_in_tags(a->calls) ? "\n\n" : "\n");
         if (put_call(a, m, c, where, &a->texts, e)) return -1;
     }
-    if (has_marks(m->calls)) buf_puts(&a->texts, "]");
+    if (api_has_marks(m->calls)) buf_puts(&a->texts, "]");
     struct msg made = composed(a, ROLE_ASSISTANT, from);
-    made.call = has_marks(m->calls) && first ? call_number(a, first) : 0;
+    made.call = api_has_marks(m->calls) && first ? call_number(a, first) : 0;
     push(a, made);
     return 0;
 }
@@ -505,7 +356,7 @@ static bool begins_with_system(const json_t *messages)
 static int put_front(struct api_ask *a, const struct api_model *m, const json_t *messages, size_t *at,
                      struct api_error *e)
 {
-    const bool system = begins_with_system(messages), apart = has_marks(m->calls);
+    const bool system = begins_with_system(messages), apart = api_has_marks(m->calls);
     const bool first = forms_has_tools_first(a->calls);
     size_t from = a->texts.len;
     *at = system;
@@ -516,24 +367,39 @@ static int put_front(struct api_ask *a, const struct api_model *m, const json_t 
     for (int pass = 0; pass < 2; pass++) {
         bool tools_now = apart && pass == (m->calls == FORM_CALLS_MISTRAL3 ? 0 : 1);
         if (apart && tools_now) {
-            put_tools(a, m, &a->texts);
+            api_put_tools(a, m, &a->texts);
             struct msg made = composed(a, ROLE_SYSTEM, from);
             made.tools = true;
             push(a, made);
         } else if (apart || pass == 0) {
-            if (first) put_tools(a, m, &a->texts);
+            if (first) api_put_tools(a, m, &a->texts);
             if (first && system) buf_puts(&a->texts, "\n\n");
             if (system && put_content(json_object_get(json_array_get(messages, 0), "content"), 0, false, &a->texts, e))
                 return -1;
             if (!apart && !first) {
                 if (a->texts.len > from) buf_puts(&a->texts, "\n\n");
-                put_tools(a, m, &a->texts);
+                api_put_tools(a, m, &a->texts);
             }
             if (a->texts.len > from) push(a, composed(a, ROLE_SYSTEM, from));
         }
         from = a->texts.len;
     }
     return 0;
+}
+
+static struct api_model told_in_json(const struct api_model *m)
+{
+    struct api_model as = *m;
+    as.calls = FORM_CALLS_OWN;
+    return as;
+}
+
+/* Whether the model is told of tools and calls in JSON, instead of its family's form, since only there a grammar holds:
+ * of tags whatever is to be held, and of other forms a call that it may make (one that it must is bare JSON). */
+static bool is_held(const struct api_ask *a, const struct api_model *m)
+{
+    if (forms_in_tags(m->calls)) return a->strict || a->choice >= API_REQUIRED || api_wants_form(a->root);
+    return a->strict && a->choice < API_REQUIRED && m->calls != FORM_CALLS_OWN && m->calls != FORM_CALLS_HARMONY;
 }
 
 int api_read_messages(struct api_ask *a, const struct api_model *m, const struct api_memory *memory,
@@ -554,9 +420,12 @@ int api_read_messages(struct api_ask *a, const struct api_model *m, const struct
         const char *role = json_string_value(json_object_get(json_array_get(messages, k), "role"));
         if (role && strcmp(role, "user") == 0) a->asked = k;
     }
-    if (read_tools(a, e)) return -1;
-    const bool held = a->strict || a->choice >= API_REQUIRED || api_wants_form(a->root);
-    if (a->tools && forms_in_tags(a->calls) && held) a->calls = FORM_CALLS_OWN;
+    if (api_read_tools(a, e)) return -1;
+    const struct api_model as_json = told_in_json(m);
+    if (a->tools && is_held(a, m)) {
+        a->calls = FORM_CALLS_OWN;
+        if (!forms_in_tags(m->calls)) m = &as_json;
+    }
     if (put_front(a, m, messages, &i, e)) return -1;
     for (; i < n; i++)
         if (put_message(a, m, memory, messages, i, e)) return -1;

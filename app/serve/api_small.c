@@ -7,7 +7,7 @@ int api_read_show(const char *body, size_t n, const struct api_model *m, struct 
     if (!root) return -1;
     json_t *name = json_object_get(root, "model"); /* older clients call it name */
     if (!api_is_given(name)) name = json_object_get(root, "name");
-    int bad = api_check_keys(root, "model name verbose", "system template options", true, "the request", e) ||
+    int bad = api_check_keys(root, "model name verbose", "system template options", true, "", e) ||
               (api_is_given(name) ? api_check_model(name, API_OLLAMA_CHAT, m, e)
                                   : api_fail(e, 400, "invalid_value", "model", "model is needed: its name"));
     json_decref(root);
@@ -21,7 +21,7 @@ static int read_ids(struct api_tokens *t, const struct api_model *m, struct api_
     const json_t *v;
     size_t i;
     t->ids = json_object_get(t->root, "tokens");
-    if (api_check_keys(t->root, "model", "tokens", false, "the request", e)) return -1;
+    if (api_check_keys(t->root, "model", "tokens", false, "", e)) return -1;
     if (!json_is_array(t->ids))
         return api_fail(e, 400, "invalid_type", "tokens", "tokens is to be a list of token ids");
     if (json_array_size(t->ids) > (size_t)m->ctx)
@@ -44,7 +44,7 @@ static int read_text(struct api_tokens *t, struct api_error *e)
     if (!json_is_string(text))
         return api_fail(e, 400, "invalid_type", "content", "content is to be a text (or prompt, in vLLM's words)");
     if (api_check_keys(t->root, "model", t->counted ? "prompt add_special_tokens"
-                                                    : "content add_special parse_special", false, "the request", e) ||
+                                                    : "content add_special parse_special", false, "", e) ||
         api_read_bool(t->root, t->counted ? "add_special_tokens" : "add_special", &t->bos, e))
         return -1;
     t->text = json_string_value(text);

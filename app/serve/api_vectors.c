@@ -61,7 +61,7 @@ int api_read_vectors(struct api_vectors *v, enum api_vectors_kind kind, const ch
     *v = (struct api_vectors){.root = api_read_object(body, n, e), .kind = kind};
     if (!v->root) return -1;
     const json_t *name = json_object_get(v->root, "model");
-    if (api_check_keys(v->root, "model", own[kind], false, "the request", e) ||
+    if (api_check_keys(v->root, "model", own[kind], false, "", e) ||
         api_check_model(name, kind == VECTORS_OPENAI ? API_CHAT : API_OLLAMA_CHAT, m, e) ||
         read_input(v, kind == VECTORS_ONE ? "prompt" : "input", e) || read_dimensions(v, embd, e) || read_format(v, e))
         return -1;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 enum { IDLE_MS = 1000, FAULTS = 3 };
+#define GOODBYE 0.5 /* seconds for clients to hear that it ends */
 
 /* ---------------------------------------------------------------- options */
 
@@ -258,8 +259,9 @@ static void step(struct serve *s)
 /* What is under way is told that it ends, and gets a moment to hear it. */
 static void say_goodbye(struct serve *s)
 {
+    const double until = progress_clock() + GOODBYE;
     end_all(s);
-    for (int i = 0; i < 10 && http_calls(s->http) > 0; i++) http_wait(s->http, 20, -1);
+    while (http_calls(s->http) > 0 && progress_clock() < until) http_wait(s->http, 20, -1);
 }
 
 int serve_run(struct app *a)

@@ -64,9 +64,9 @@ static int encode_prompt(const struct serve *s, const struct api_ask *ask, int i
         rc = vocab_encode(v, NULL, json_string_value(p), json_string_length(p), 0, ids, &err);
     else
         json_array_foreach(p, k, id) ids_put(ids, (int32_t)json_integer_value(id));
-    if (!rc && !ids->failed && ids->n > 0 && ids->n <= INT32_MAX) return 0;
-    return api_fail(e, rc ? 400 : ids->failed ? 500 : 400, "invalid_value", "prompt", "prompt: %s", rc ? err.text :
-                    "there is nothing in it, or no memory for it");
+    if (ids->failed) return api_fail(e, 500, "no_memory", NULL, "no memory for the request");
+    if (!rc && ids->n > 0 && ids->n <= INT32_MAX) return 0;
+    return api_fail(e, 400, "invalid_value", "prompt", "prompt: %s", rc ? err.text : "there is nothing in it");
 }
 
 /* How long the prompt of answer `index` is; of a text its ids too. */

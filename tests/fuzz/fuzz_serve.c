@@ -3,7 +3,7 @@
  * covers: app/serve/api_read.c app/serve/api_messages.c app/serve/api_schema.c app/serve/api_answer.c
  *         app/serve/api_anthropic.c app/serve/api_responses.c app/serve/api_json.c app/serve/api_ollama.c
  *         app/serve/api_small.c app/serve/api_vectors.c app/serve/api_tags.c app/serve/api_thinking.c
- *         app/serve/api_begun.c
+ *         app/serve/api_begun.c app/serve/api_tools.c
  *
  * An input: one letter that says what the rest is (c: a chat's body, p: a completion's, r: a response's, m: a
  * message's, n: one whose tokens are to be counted, o and g: a chat's and a prompt's of Ollama's, w: what /api/show is
@@ -166,6 +166,7 @@ static enum form_calls family_of(uint8_t byte)
 {
     static const enum form_calls of[] = {FORM_CALLS_OWN, FORM_CALLS_LLAMA3, FORM_CALLS_HARMONY, FORM_CALLS_MISTRAL3,
                                          FORM_CALLS_MISTRAL7};
+    if ((byte & 192) == 192) return FORM_CALLS_MISTRAL11;
     if (byte & 128) return byte & 1 ? FORM_CALLS_QWEN3_CODER : FORM_CALLS_QWEN35;
     return of[byte % COUNT_OF(of)];
 }
