@@ -273,7 +273,7 @@ static void give(struct http_call *c, int status, const char *type, const struct
         return;
     }
     lib->add_response_header(r, "Content-Type", type);
-    if (is_crowded(c->h) || c->trouble == HTTP_MALFORMED) lib->add_response_header(r, "Connection", "close");
+    if (is_crowded(c->h)) lib->add_response_header(r, "Connection", "close");
     if (*c->id) lib->add_response_header(r, "x-request-id", c->id);
     if (*c->id) lib->add_response_header(r, "request-id", c->id);
     for (int i = 0; header && i < HTTP_HEADERS && header[i].name; i++)
