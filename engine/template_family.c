@@ -155,9 +155,8 @@ int template_check(enum template_kind k, const struct vocab *v, struct err *err)
 static int refuse_family(const struct gguf *g, const char *name, struct err *err)
 {
     return vocab_fail(g, err, "key %s asks for the family %s; known are chatml, qwen3.5, qwen3-coder, llama2, "
-                      "llama3, mistral-v1, mistral-v3, mistral-v7, mistral-v11, mistral-v13, deepseek, gemma, phi3, phi4 and "
-                      "harmony "
-                      "(--template NAME writes one of these all the same)", chat_key, name);
+                      "llama3, mistral-v1, mistral-v3, mistral-v7, mistral-v11, mistral-v13, deepseek, gemma, phi3, "
+                      "phi4 and harmony (--template NAME writes one of these all the same)", chat_key, name);
 }
 
 /* Phi-3's marks with newlines behind them that stay, as StarChat and Phi-3-small have them: Phi-3's own tokenizer (SPM)

@@ -256,7 +256,8 @@ TEST(mistral_is_held_to_json_where_that_is_asked_for)
     SERVE("-m", vocab_file_mistral(true), "--engine", "scripted", "--ctx", "4096", "--script-file",
           serve_file("answers", quoted("{'answer':'So.<tool_call>{\\'name\\':\\'f\\',\\'arguments\\':{\\'a\\':1}}"
                                        "</tool_call>'}\n")));
-#define STRICT_TOOL ",'tools':[{'type':'function','function':{'name':'f','strict':true,'parameters':{'type':'object',"     \
+#define STRICT_TOOL                                                                                       \
+    ",'tools':[{'type':'function','function':{'name':'f','strict':true,'parameters':{'type':'object'," \
     "'required':['a'],'properties':{'a':{'type':'integer'}},'additionalProperties':false}}}]"
     json_t *a = ask(CHAT, ANY STRICT_TOOL "}", 200);
     CHECK_STR(text_at(a, "choices.0.message.tool_calls.0.function.arguments"), "{\"a\":1}");

@@ -355,12 +355,18 @@ static void files_of_at_most(rlim_t bytes)
     CHECK_EQ(prlimit(c.pid, RLIMIT_FSIZE, &limit, NULL), 0);
 }
 
-TEST(terminal_a_limit_of_a_files_size_is_a_full_disk_and_no_signal)
+/* A conversation of one turn, saved; then the disk is full. */
+static void start_on_a_disk_that_fills(void)
 {
     start(hello, "512", NULL);
     turn("first words\n", "Hello there");
     turn("/save\n", "saved");
     files_of_at_most(0);
+}
+
+TEST(terminal_a_limit_of_a_files_size_is_a_full_disk_and_no_signal)
+{
+    start_on_a_disk_that_fills();
     turn("second words\n", "turn 2 is not saved yet");
     files_of_at_most(RLIM_INFINITY);
     turn("/save\n", "saved again, up to turn 2");
@@ -370,10 +376,7 @@ TEST(terminal_a_limit_of_a_files_size_is_a_full_disk_and_no_signal)
 /* Neither what was said is given up, nor the program, because there is no room for what comes next. */
 TEST(terminal_no_conversation_is_left_for_another_while_the_disk_is_full)
 {
-    start(hello, "512", NULL);
-    turn("first words\n", "Hello there");
-    turn("/save\n", "saved");
-    files_of_at_most(0);
+    start_on_a_disk_that_fills();
     turn("/clear\n", ".lock: cannot write it");
     turn("second words\n", "turn 2 is not saved yet");
     turn("/clear\n", "1 turn is not saved yet, and would be lost");

@@ -43,7 +43,8 @@ static int mark_at(const char *s)
     return -1;
 }
 
-/* The stream behind an opened head, its text in tokens of up to `most` bytes; whole: the last mark ends the answer (Mistral's: its end). */
+/* The stream behind an opened head, its text in tokens of up to `most` bytes; whole: the last mark ends the answer
+ * (Mistral's: its end). */
 static const char *tell_cut(const struct vocab *v, const char *stream, size_t most, bool whole)
 {
     struct harmony h;

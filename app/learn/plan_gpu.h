@@ -21,7 +21,8 @@ extern const int plan_gpus_n;
 #define PLAN_CONTEXT ((uint64_t)555 << 20)
 extern const char plan_driver_source[];
 
-/* However it is written: "RTX 4090", "rtx4090", "NVIDIA A100-SXM4-80GB" as nvidia-smi has it.  NULL: err names those that are near, or where all are. */
+/* However it is written: "RTX 4090", "rtx4090", "NVIDIA A100-SXM4-80GB" as nvidia-smi has it.  NULL: err names those
+ * that are near, or where all are. */
 const struct plan_gpu *plan_gpu_find(const char *name, struct err *err);
 
 /* What tells a name from others: its letters, digits and points, without the words that say nothing (idle, lower case,

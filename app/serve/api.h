@@ -165,8 +165,8 @@ const char *api_text_of(const json_t *v);                   /* a string without 
 const char *api_text_in(const json_t *o, const char *key);  /* the same of a field; "": it is none */
 int api_read_bool(const json_t *o, const char *name, bool *out, struct api_error *e); /* *out stays if none is given */
 json_t *api_read_object(const char *body, size_t n, struct api_error *e); /* the caller's; NULL: it is none, and e */
-/* Of the object at `where` ("": the request itself) no keys have a value but those of two lists ("a b c"); off: false is
- * as good as none. */
+/* Of the object at `where` ("": the request itself) no keys have a value but those of two lists ("a b c"); off: false
+ * is as good as none. */
 int api_check_keys(const json_t *o, const char *common, const char *known, bool off, const char *where,
                    struct api_error *e);
 /* api_anthropic.c: the body of a POST /v1/messages (counts: of its count_tokens) as a chat completion's; the caller's.

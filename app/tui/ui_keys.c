@@ -191,8 +191,8 @@ void ui_footer(const struct ui *ui, struct buf *out)
     else if (mode) buf_puts(out, mode);
     else if (ui->setup.owns > 0) buf_puts(out, "? help  ");
     else buf_printf(out, "Enter send  Tab complete  %s? help  ", ui->busy ? "Esc cancel  " : "");
-    for (int i = 0; i < ui->setup.owns; i++)
-        if (ui->setup.own[i].footer && !v && !mode) buf_printf(out, "%s %s  ", ui->setup.own[i].keys, ui->setup.own[i].footer);
+    for (int i = 0; i < ui->setup.owns && !v && !mode; i++)
+        if (ui->setup.own[i].footer) buf_printf(out, "%s %s  ", ui->setup.own[i].keys, ui->setup.own[i].footer);
     for (size_t i = 0; i < COUNT_OF(table); i++)
         if (table[i].footer && !v) buf_printf(out, "%s %s  ", table[i].keys, table[i].footer);
 }

@@ -3,7 +3,8 @@
  * covers: engine/harmony.c
  *
  * An input: a byte for how long tokens are, then text; 0x80 to 0x8b are the marks of both, and any other byte a byte of
- * text.  What must hold, of either: the same is told however the text is cut, and no more than the tokens allow, at the end too. */
+ * text.  What must hold, of either: the same is told however the text is cut, and no more than the tokens allow, at the
+ * end too. */
 #include "engine/harmony.h"
 #include "tests/vocab_make.h"
 #include <sys/mman.h>
@@ -21,8 +22,8 @@ static void must(bool holds)
 static struct vocab *vocabulary(void)
 {
     static const char *const mark[MARKS] = {"<|start|>",     "<|end|>",    "<|message|>", "<|channel|>",
-                                            "<|constrain|>", "<|return|>", "<|call|>", "[TOOL_CALLS]", "[CALL_ID]", "[ARGS]",
-                                            "[THINK]", "[/THINK]"};
+                                            "<|constrain|>", "<|return|>", "<|call|>",    "[TOOL_CALLS]",
+                                            "[CALL_ID]",     "[ARGS]",     "[THINK]",     "[/THINK]"};
     static struct vocab_make m;
     char path[64];
     struct err err;
