@@ -178,13 +178,14 @@ static inline long long number_at(const json_t *v, const char *path)
     return json_integer_value(json_at(v, path));
 }
 
-/* The JSON of a POST's answer, which must have this status; the caller's. */
+/* The JSON of a POST's answer, which must have this status; the caller's.  What is drawn from all tokens
+ * may have a U+0000. */
 static inline json_t *ask(const char *path, const char *body, int status)
 {
     struct response r;
     json_error_t why;
     post(path, body, &r);
-    json_t *v = json_loads(r.body.data ? r.body.data : "", 0, &why);
+    json_t *v = json_loads(r.body.data ? r.body.data : "", JSON_ALLOW_NUL, &why);
     if (r.status != status || !v)
         check_fail(__FILE__, __LINE__, "%s: %d, not %d: %s", body, r.status, status, r.body.data ? r.body.data : "");
     response_free(&r);
