@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { TRIES = 64, LEVELS = 512 };
+enum { TRIES = 64, LEVELS = 512, LINKS = 40 /* as many as Linux follows */ };
 
 struct path_shown path_shown(const char *path)
 {
@@ -44,14 +44,17 @@ static int step(int dir, const char *name, bool last, bool folder, int flags)
     struct stat st;
     int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) return -1;
-    int why = fstat(fd, &st) ? errno : S_ISLNK(st.st_mode) ? ELOOP : folder && !S_ISDIR(st.st_mode) ? ENOTDIR : 0;
+    const bool link_itself = last && (flags & O_PATH) && (flags & O_NOFOLLOW);
+    int why = fstat(fd, &st) ? errno : S_ISLNK(st.st_mode) && !link_itself ? ELOOP
+              : folder && !S_ISDIR(st.st_mode) ? ENOTDIR : 0;
     if (!why && (!last || (flags & O_PATH))) return fd;
     close(fd);
     errno = why;
     return why ? -1 : openat(dir, name, flags | O_NOFOLLOW | O_CLOEXEC);
 }
 
-int path_walk(int root, const char *path, int flags)
+/* One component at a time, and no link among them: ELOOP.  ".." leads out: EXDEV. */
+static int walk_plain(int root, const char *path, int flags)
 {
     char name[256];
     const char *at = path;
@@ -75,6 +78,85 @@ int path_walk(int root, const char *path, int flags)
     int fd = openat(dir, ".", flags | O_CLOEXEC);
     close(dir);
     return fd;
+}
+
+/* A name that has links and ".." in it, made into one that has none: `done` of it, each a folder but perhaps the last,
+ * and `rest` still to be gone through. */
+struct names {
+    char done[PATH_TEXT + 1], rest[2 * PATH_TEXT + 2];
+    size_t n_done;
+    int links;
+    bool folder; /* what done names; "": the root */
+};
+
+static int refused(int why)
+{
+    errno = why;
+    return -1;
+}
+
+static int go_up(struct names *n)
+{
+    if (n->n_done == 0) return refused(EXDEV);
+    if (!n->folder) return refused(ENOTDIR);
+    while (n->n_done > 0 && n->done[n->n_done - 1] != '/') n->n_done--;
+    if (n->n_done > 0) n->n_done--;
+    n->done[n->n_done] = '\0';
+    return 0;
+}
+
+/* What a link says goes before the rest, and the link leaves `done`. */
+static int go_through(struct names *n, int fd, size_t before, const char *rest)
+{
+    char to[PATH_TEXT + 1], both[sizeof n->rest];
+    ssize_t len = readlinkat(fd, "", to, sizeof to);
+    if (len < 0) return -1;
+    if (++n->links > LINKS) return refused(ELOOP);
+    if (len == 0) return refused(ENOENT);
+    if (len == (ssize_t)sizeof to) return refused(ENAMETOOLONG);
+    if (*to == '/') return refused(EXDEV);
+    if (snprintf(both, sizeof both, "%.*s%s", (int)len, to, rest) > PATH_TEXT) return refused(ENAMETOOLONG);
+    memcpy(n->rest, both, sizeof both);
+    n->done[n->n_done = before] = '\0';
+    n->folder = true;
+    return 1;
+}
+
+/* 0; 1: `rest` is another now; -1. */
+static int go_down(struct names *n, int root, const char *name, const char *rest)
+{
+    struct stat st;
+    const size_t before = n->n_done, len = strlen(name);
+    if (before + 1 + len > PATH_TEXT) return refused(ENAMETOOLONG);
+    n->n_done += (size_t)snprintf(n->done + before, sizeof n->done - before, "%s%s", before ? "/" : "", name);
+    int fd = walk_plain(root, n->done, O_PATH | O_NOFOLLOW);
+    if (fd < 0) return -1;
+    int rc = fstat(fd, &st);
+    n->folder = rc == 0 && S_ISDIR(st.st_mode);
+    if (rc == 0 && S_ISLNK(st.st_mode)) rc = go_through(n, fd, before, rest);
+    const int why = errno;
+    close(fd);
+    errno = why;
+    return rc;
+}
+
+int path_walk(int root, const char *path, int flags)
+{
+    char name[256];
+    struct names n = {.folder = true};
+    int fd = walk_plain(root, path, flags);
+    if (fd >= 0 || (errno != ELOOP && errno != EXDEV) || *path == '/') return fd;
+    if (strlen(path) > PATH_TEXT) return refused(ENAMETOOLONG);
+    snprintf(n.rest, sizeof n.rest, "%s", path);
+    const char *at = n.rest;
+    for (size_t len; (len = component(&at, name)) > 0;) {
+        const int rc = len > 255 ? refused(ENAMETOOLONG) : strcmp(name, "..") == 0 ? go_up(&n)
+                                                                                 : go_down(&n, root, name, at);
+        if (rc < 0) return -1;
+        if (rc > 0) at = n.rest;
+    }
+    if (at > n.rest && at[-1] == '/' && !n.folder) return refused(ENOTDIR);
+    return walk_plain(root, n.n_done ? n.done : ".", flags);
 }
 
 /* -1 and errno; EXDEV: it leads out. */

@@ -4,9 +4,9 @@
  *     root (a folder's descriptor) + "src/a.c" --openat2(RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS)--> descriptor
  *
  * The system resolves the name, so a second process that swaps folders for links in the meantime changes nothing.
- * Absolute names are refused, ".." may not climb above the root, links may lead to what lies below it.  Where there is
- * no openat2 (Linux before 5.6, a seccomp filter) names are walked one component at a time, and links and ".." are
- * refused altogether.
+ * Absolute names and links are refused, ".." may not climb above the root, links may lead to what lies below it.  Where
+ * there is no openat2 (Linux before 5.6; the jail, whose filter cannot see what it is asked for) names are walked one
+ * component at a time, none of them through a link: what a link says is put in its place, and walked the same way.
  *
  * A file with several names (hard links) that already lies in the workspace is read like any other; writing gives its
  * name a new file and never changes what other names see.
