@@ -71,6 +71,25 @@ void prompt_text(struct prompt *p, const struct msg *m)
     prompt_put(p, m->text, m->len);
 }
 
+void prompt_unmarked(struct prompt *p, const struct prompt_bent *marks, const char *text, size_t n)
+{
+    size_t from = 0;
+    if (n == 0) return; /* an empty text may be NULL */
+    for (size_t i = 0; i < n;) {
+        size_t len = 0;
+        for (const struct prompt_bent *b = marks; b->mark && len == 0 && (text[i] == '[' || text[i] == '<'); b++) {
+            const size_t bytes = strlen(b->mark);
+            if (n - i < bytes || memcmp(text + i, b->mark, bytes) != 0) continue;
+            len = bytes;
+            prompt_put(p, text + from, i - from);
+            prompt_put(p, b->other, len);
+            from = i + len;
+        }
+        i += MAX(len, 1);
+    }
+    prompt_put(p, text + from, n - from);
+}
+
 static struct part part_of(const struct prompt *p)
 {
     const bool gap = p->kind == TEMPLATE_MISTRAL3 && p->msg != p->last;
@@ -420,6 +439,7 @@ static void write_all(struct prompt *p, const struct msg *msgs, int n, bool open
     case TEMPLATE_DEEPSEEK: deepseek(p, msgs, n, open); break;
     case TEMPLATE_PHI3:
     case TEMPLATE_PHI4: phi_write(p, msgs, n, open); break;
+    case TEMPLATE_ZEPHYR: zephyr_write(p, msgs, n, open); break;
     case TEMPLATE_HARMONY: harmony_write(p, msgs, n, open); break;
     case TEMPLATE_LLAMA2:
     case TEMPLATE_MISTRAL1:

@@ -1,13 +1,14 @@
 /* template.h - from a list of messages to the token ids that a model was trained to see.
  *
  * Families known: ChatML (and Qwen 3.5's and Qwen3-Coder's own), Llama 2, Llama 3, Mistral (v1; v3 and v7, with an SPM
- * vocabulary or tekken; v11, v13), DeepSeek R1, Gemma (2 and 3), Phi (3 and 4-mini; 4) and harmony (gpt-oss).  A file's
- * tokenizer.chat_template is recognised by the marks it uses; it is never executed.  A family that is not known is
- * refused by name.  A file without a template is a plain text model: messages are joined as they stand (RAW).
+ * vocabulary or tekken; v11, v13), DeepSeek R1, Gemma (2 and 3), Phi (3 and 4-mini; 4), Zephyr (and TinyLlama) and
+ * harmony (gpt-oss).  A file's tokenizer.chat_template is recognised by the marks it uses; it is never executed.  A
+ * family that is not known is refused by name.  A file without a template is a plain text model: messages are joined as
+ * they stand (RAW).
  *
  * What the template itself writes is encoded with special tokens; what a message says is encoded without, so a pasted
- * `<|im_end|>` stays plain text.  Where a template's marks are themselves plain text (Llama 2, Mistral v1) a message
- * that says one is written with other brackets: `[INST]` as `(INST)`.  Threads: pure. */
+ * `<|im_end|>` stays plain text.  Where a template's marks are themselves plain text (Llama 2, Mistral v1, Zephyr) a
+ * message that says one is written with other brackets: `[INST]` as `(INST)`.  Threads: pure. */
 #ifndef TEMPLATE_H
 #define TEMPLATE_H
 #include "engine/vocab.h"
@@ -44,13 +45,14 @@ enum template_kind {
     TEMPLATE_RAW, TEMPLATE_CHATML, TEMPLATE_LLAMA2, TEMPLATE_LLAMA3, TEMPLATE_MISTRAL1, TEMPLATE_MISTRAL3,
     TEMPLATE_MISTRAL7, TEMPLATE_DEEPSEEK, TEMPLATE_GEMMA, TEMPLATE_PHI3, TEMPLATE_PHI4, TEMPLATE_HARMONY,
     TEMPLATE_MISTRAL11, TEMPLATE_MISTRAL13, /* v7, with tokens around a call's name, arguments and (v11) id */
+    TEMPLATE_ZEPHYR,
     TEMPLATE_QWEN35, TEMPLATE_QWEN3_CODER, /* ChatML, with calls of tools in tags (memory/forms.h) */
     TEMPLATE_KINDS
 };
 const char *template_name(enum template_kind k); /* "raw", "chatml", "llama2", "mistral-v1", ... */
 int template_by_name(const char *name, enum template_kind *out); /* 0, or -1 */
 
-/* What the file asks for.  0; or -1: err names the family found ("llama4", "zephyr", ... or "unknown") and the
+/* What the file asks for.  0; or -1: err names the family found ("llama4", "command-r", ... or "unknown") and the
  * known ones.
  * Also checked: the special tokens that the family needs are in the vocabulary.  Mistral's v1 is told from v3 by it. */
 int template_detect(const struct gguf *g, const struct vocab *v, enum template_kind *out, struct err *err);
@@ -68,7 +70,7 @@ struct template_thoughts {
 struct template_thoughts template_thoughts(const struct gguf *g);
 
 /* Text with which a model would begin the next question itself, so that it ends an answer, where that is no token
- * (Llama 2, Mistral v1: "[INST]"); else NULL. */
+ * (Llama 2, Mistral v1: "[INST]"; Zephyr: "<|user|>"); else NULL. */
 const char *template_stop(enum template_kind k);
 
 /* Mistral v11 and later: what the model writes has marks that are tokens (harmony.h). */

@@ -8,7 +8,7 @@
 static const char *const role_names[ROLE_COUNT] = {"system", "user", "assistant", "tool"};
 static const char *const template_names[TEMPLATE_KINDS] = {
     "raw", "chatml", "llama2", "llama3", "mistral-v1", "mistral-v3", "mistral-v7", "deepseek", "gemma",
-    "phi3", "phi4", "harmony", "mistral-v11", "mistral-v13", "qwen3.5", "qwen3-coder"};
+    "phi3", "phi4", "harmony", "mistral-v11", "mistral-v13", "zephyr", "qwen3.5", "qwen3-coder"};
 static const char *const segment_names[SEGMENTS] = {"system", "summary", "history", "tool", "answer"};
 
 const char *role_name(enum role r)
@@ -58,7 +58,7 @@ bool template_retells(enum template_kind k) { return is_chatml(k) || k == TEMPLA
 
 const char *template_stop(enum template_kind k)
 {
-    return k == TEMPLATE_LLAMA2 || k == TEMPLATE_MISTRAL1 ? "[INST]" : NULL;
+    return k == TEMPLATE_LLAMA2 || k == TEMPLATE_MISTRAL1 ? "[INST]" : k == TEMPLATE_ZEPHYR ? "<|user|>" : NULL;
 }
 
 int template_by_name(const char *name, enum template_kind *out)
@@ -99,7 +99,7 @@ static const struct family {
     {"mistral-v3", TEMPLATE_MISTRAL3, {"[INST]", "[AVAILABLE_TOOLS]"}},
     {"mistral-v3", TEMPLATE_MISTRAL3, {"[INST]"}}, /* v1 where that is no token: template_detect() */
     {"phi3", TEMPLATE_PHI3, {"<|assistant|>", "<|end|>"}}, /* Phi-4-mini makes the others of roles */
-    {"zephyr", -1, {"<|user|>", "<|assistant|>"}},
+    {"zephyr", TEMPLATE_ZEPHYR, {"<|user|>", "<|assistant|>"}},
 };
 
 static const char chat_key[] = "tokenizer.chat_template";
@@ -148,6 +148,8 @@ int template_check(enum template_kind k, const struct vocab *v, struct err *err)
             return err_set(err, -1, "the %s template needs the token %s, which the vocabulary does not have",
                            template_name(k), needs[k][i]);
     }
+    if (k == TEMPLATE_ZEPHYR && vocab_eos(v) < 0)
+        return err_set(err, -1, "the zephyr template needs an end of text, which the vocabulary does not have");
     return 0;
 }
 
@@ -156,7 +158,7 @@ static int refuse_family(const struct gguf *g, const char *name, struct err *err
 {
     return vocab_fail(g, err, "key %s asks for the family %s; known are chatml, qwen3.5, qwen3-coder, llama2, "
                       "llama3, mistral-v1, mistral-v3, mistral-v7, mistral-v11, mistral-v13, deepseek, gemma, phi3, "
-                      "phi4 and harmony (--template NAME writes one of these all the same)", chat_key, name);
+                      "phi4, zephyr and harmony (--template NAME writes one of these all the same)", chat_key, name);
 }
 
 /* Phi-3's marks with newlines behind them that stay, as StarChat and Phi-3-small have them: Phi-3's own tokenizer (SPM)
@@ -167,6 +169,18 @@ static bool keeps_newlines(struct gguf_str s, const struct vocab *v)
     for (size_t i = 0; i < COUNT_OF(newline) && vocab_kind(v) == VOCAB_BPE; i++)
         if (holds(s, newline[i])) return true;
     return false;
+}
+
+/* Zephyr's marks with another end behind a person's text, or none: Tulu, GLM, Falcon 3. */
+static bool ends_as_zephyr(struct gguf_str s)
+{
+    static const char user[] = "<|user|>";
+    const char *from = memmem(s.data, s.len, user, strlen(user));
+    if (!from) return false;
+    const size_t left = s.len - (size_t)(from - s.data);
+    const char *to = memmem(from, left, "}}", 2);
+    const struct gguf_str said = {from, to ? (size_t)(to - from) : left};
+    return holds(said, "eos_token") || holds(said, "</s>") || holds(said, "<|endoftext|>");
 }
 
 /* Calls in tags are told apart by the list of tools before them: Qwen3-Coder's is of tags too. */
@@ -225,6 +239,7 @@ int template_detect(const struct gguf *g, const struct vocab *v, enum template_k
     if (!f || f->kind < 0) return refuse_family(g, f ? f->name : "unknown", err);
     enum template_kind k = (enum template_kind)f->kind;
     if (k == TEMPLATE_PHI3 && keeps_newlines(s, v)) return refuse_family(g, "phi3 with newlines", err);
+    if (k == TEMPLATE_ZEPHYR && !ends_as_zephyr(s)) return refuse_family(g, "zephyr with other ends", err);
     if (k == TEMPLATE_MISTRAL3 && !f->mark[1] && vocab_find(v, f->mark[0], strlen(f->mark[0])) < 0)
         k = TEMPLATE_MISTRAL1;
     if (k == TEMPLATE_CHATML) k = chatml_of(s);

@@ -2,7 +2,7 @@
  *
  *     messages -> [template.c: the families]  -> special ids, runs of text -> vocab_encode_to(), or a counter
  *              -> [template_turns.c: turns of more than one message]      ->
- *              [template_phi.c]                                            ->
+ *              [template_phi.c, template_zephyr.c]                         ->
  *              [template_harmony.c: messages with heads]                   ->
  *              (template_family.c: names, and which family a file asks for) */
 #ifndef TEMPLATE_IMPL_H
@@ -34,6 +34,11 @@ void prompt_id(struct prompt *p, int32_t id);
 /* A message's text; the same within the marks of a tool's result, where they are text. */
 void prompt_text(struct prompt *p, const struct msg *m);
 void prompt_response(struct prompt *p, const struct msg *m);
+/* No message may write a mark that is plain text.  The models know the marks in this spelling alone, so others may
+ * stay; what stands for one is as long, so that no byte of a text changes its place.  The list ends with a NULL; a mark
+ * begins with [ or <. */
+struct prompt_bent { const char *mark, *other; };
+void prompt_unmarked(struct prompt *p, const struct prompt_bent *marks, const char *text, size_t n);
 /* What is written from here on is m's.  (Tool messages in one turn may share a run too: they are one segment.) */
 void prompt_begin(struct prompt *p, const struct msg *m);
 /* The run has these messages from byte `at` on. */
@@ -54,6 +59,9 @@ struct part turns_part(const struct prompt *p, const struct msg *m);
 
 /* template_phi.c */
 void phi_write(struct prompt *p, const struct msg *msgs, int n, bool open);
+
+/* template_zephyr.c */
+void zephyr_write(struct prompt *p, const struct msg *msgs, int n, bool open);
 
 /* template_harmony.c.  HARMONY_SYSTEM: bytes of the longest run that is no message's. */
 enum { HARMONY_SYSTEM = 320 };

@@ -113,28 +113,8 @@ static struct frame inst_frame(const struct prompt *p, const struct msg *m)
     return f;
 }
 
-/* No message may write a mark.  The models know the marks in this spelling alone, so others may stay; what stands for
- * one is as long, so that no byte of a text changes its place. */
-static void put_unmarked(struct prompt *p, const char *text, size_t n)
-{
-    static const char *const mark[][2] = {
-        {"[INST]", "(INST)"}, {"[/INST]", "(/INST)"}, {"<<SYS>>", "((SYS))"}, {"<</SYS>>", "((/SYS))"}};
-    size_t from = 0;
-    if (n == 0) return; /* an empty text may be NULL */
-    for (size_t i = 0; i < n;) {
-        size_t len = 0;
-        for (size_t k = 0; k < COUNT_OF(mark) && len == 0 && (text[i] == '[' || text[i] == '<'); k++) {
-            const size_t bytes = strlen(mark[k][0]);
-            if (n - i < bytes || memcmp(text + i, mark[k][0], bytes) != 0) continue;
-            len = bytes;
-            prompt_put(p, text + from, i - from);
-            prompt_put(p, mark[k][1], len);
-            from = i + len;
-        }
-        i += MAX(len, 1);
-    }
-    prompt_put(p, text + from, n - from);
-}
+static const struct prompt_bent inst_marks[] = {
+    {"[INST]", "(INST)"}, {"[/INST]", "(/INST)"}, {"<<SYS>>", "((SYS))"}, {"<</SYS>>", "((/SYS))"}, {NULL, NULL}};
 
 /* ---------------------------------------------------------------- writing */
 
@@ -162,7 +142,7 @@ static void put_shared(struct prompt *p, const struct msg *first, const struct m
         const struct frame f = frame_of(p, m);
         put_all(p, f.before);
         if (p->kind == TEMPLATE_GEMMA) prompt_put(p, f.said.text, f.said.len);
-        else put_unmarked(p, f.said.text, f.said.len);
+        else prompt_unmarked(p, inst_marks, f.said.text, f.said.len);
         put_all(p, f.after);
     }
     prompt_begin(p, last);

@@ -115,7 +115,7 @@ TEST(other_templates_are_refused_by_name)
 {
     static const struct { const char *chat, *name; } other[] = {
         {"{{ '<\xef\xbd\x9cUser\xef\xbd\x9c>' + message['content'] }}{{'<|im_start|><|im_end|>'}}", "another deepseek"},
-        {"{{ '<|user|>\n' + message['content'] + eos_token }}{{ '<|assistant|>\n' }}", "zephyr"},
+        {"{{ '<|user|>\n' + message['content'] + '\n' }}{{ '<|assistant|>\n' }}", "zephyr with other ends"},
         {"{{ '<|START_OF_TURN_TOKEN|><|USER_TOKEN|>' + message['content'] + '<|END_OF_TURN_TOKEN|>' }}", "command-r"},
         {"{{ '<|start_of_role|>user<|end_of_role|>' }}", "granite"},
         {"{{ '<|header_start|>user<|header_end|>' }}", "llama4"},
@@ -129,7 +129,7 @@ TEST(other_templates_are_refused_by_name)
         CHECK_EQ(k, TEMPLATE_KINDS);
         if (!strstr(err.text, other[i].name)) check_fail(__FILE__, __LINE__, "no %s in: %s", other[i].name, err.text);
         CHECK(strstr(err.text, "chatml, qwen3.5, qwen3-coder, llama2, llama3, mistral-v1, mistral-v3, mistral-v7, "
-                               "mistral-v11, mistral-v13, deepseek, gemma, phi3, phi4 and harmony"));
+                               "mistral-v11, mistral-v13, deepseek, gemma, phi3, phi4, zephyr and harmony"));
     }
 }
 

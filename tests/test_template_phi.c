@@ -83,8 +83,8 @@ static const char phi4[] =
     "message['content'] + '<|im_end|>'}}{% elif (message['role'] == 'assistant') %}{{'<|im_start|>assistant<|im_sep|>' "
     "+ message['content'] + '<|im_end|>'}}{% endif %}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant<|im_sep|>' }}{% endif %}";
-static const char zephyr[] =
-    "{% for message in messages %}{% if message['role'] == 'user' %}{{ '<|user|>\n' + message['content'] + eos_token }}"
+static const char tulu[] =
+    "{% for message in messages %}{% if message['role'] == 'user' %}{{ '<|user|>\n' + message['content'] + '\n' }}"
     "{% elif message['role'] == 'assistant' %}{{ '<|assistant|>\n'  + message['content'] + eos_token }}{% endif %}"
     "{% if loop.last and add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}{% endfor %}";
 static const char unknown[] = "{{ '<|user|>' + message['content'] + '<|end|>' }}{{ '<|bot|>' }}";
@@ -121,7 +121,7 @@ TEST(phi_is_recognised_by_the_templates_of_its_files)
 TEST(what_is_like_phi_s_is_refused_by_name)
 {
     static const struct { enum form f; const char *chat, *name; } row[] = {
-        {PHI3, zephyr, "zephyr"},           {PHI4_MINI, zephyr, "zephyr"},
+        {PHI3, tulu, "zephyr with other ends"}, {PHI4_MINI, tulu, "zephyr with other ends"},
         {PHI3, unknown, "unknown"},         {PHI4_MINI, phi35, "phi3 with newlines"},
         {PHI4_MINI, phi3_first, "phi3 with newlines"}, {PHI4_MINI, phi35_escaped, "phi3 with newlines"},
         {PHI4_MINI, phi3_escaped, "phi3 with newlines"},
