@@ -58,7 +58,8 @@ void command_say_model(const struct engine_info *i)
 {
     char mixture[64] = "";
     if (i->experts > 0)
-        snprintf(mixture, sizeof mixture, ", %d of %d experts compute a token", i->experts_used, i->experts);
+        snprintf(mixture, sizeof mixture, ", %d of %d experts%s compute a token", i->experts_used, i->experts,
+                 i->shared_expert ? " and a shared one" : "");
     say("model    %s, %s, %.1f M parameters%s, %s", *i->name ? i->name : "(no name)", i->arch,
         (double)i->parameters / 1e6, mixture, i->types);
 }

@@ -123,6 +123,7 @@ struct engine_info {
     struct ledger ledger; /* the same bytes by class, under their ceiling */
     int ctx, ctx_trained, vocab, layers, max_seqs, max_rows, step_rows;
     int experts, experts_used; /* of a mixture: in each layer, and by one token; 0: it is none */
+    bool shared_expert;        /* and one more, that every token goes through */
     int window; /* a token sees itself and the window - 1 before it, and no more is kept; 0: all of ctx */
     int local_window, local_layers; /* so it is in these layers alone, of `layers`; 0: there are none */
     bool states; /* local layers have no window: they keep a state instead of keys and values */

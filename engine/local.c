@@ -331,6 +331,7 @@ static void describe(struct engine *e, const struct gguf *g)
     i->pool = l->model.mean ? POOL_MEAN : POOL_LAST;
     i->experts = l->model.experts;
     i->experts_used = l->model.used;
+    i->shared_expert = l->model.shared > 0;
     i->parameters = l->model.parameters;
     i->weight_bytes = l->k->slab_bytes(l->model.bytes);
     i->work_bytes = l->k->slab_bytes(l->forward.work_bytes);

@@ -222,14 +222,19 @@ TEST(script_figures_name_what_layers_with_a_window_keep)
 
 TEST(script_figures_say_which_experts_compute_a_token)
 {
-    const char *const args[] = {"-m", "tests/fixtures/qwen3moe.gguf", "--ctx", "64", "--backend", "ref", "-n", "1",
-                                "--no-save", NULL};
-    const char *in = "plimsoll 1\n/stats\n/model\n", *part = " parameters, 3 of 8 experts compute a token, F32 27\n";
-    child_free(&c);
-    CHECK_EQ(child_run(&c, args, in, strlen(in)), 0);
-    const char *first = strstr(err(), part);
-    if (!first) CHECK_STR(err(), part);
-    check_has(first + 1, part);
+    static const struct { const char *file, *part; } rows[] = {
+        {"tests/fixtures/qwen3moe.gguf", " parameters, 3 of 8 experts compute a token, F32 27\n"},
+        {"tests/fixtures/qwen2moe.gguf", " experts and a shared one compute a token, F32 "}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const char *const args[] = {"-m", rows[i].file, "--ctx", "64", "--backend", "ref", "-n", "1", "--no-save",
+                                    NULL};
+        const char *in = "plimsoll 1\n/stats\n/model\n";
+        child_free(&c);
+        CHECK_EQ(child_run(&c, args, in, strlen(in)), 0);
+        const char *first = strstr(err(), rows[i].part);
+        if (!first) CHECK_STR(err(), rows[i].part);
+        check_has(first + 1, rows[i].part);
+    }
 }
 
 TEST(script_commands_about_saved_sessions)
