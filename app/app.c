@@ -219,9 +219,6 @@ static int open_engine(struct app *a, struct err *err)
     if (!a->engine) return refuse(a, &fits, &needs, err);
     a->info = a->ops->info(a->engine);
     if (*a->info->note) say("%s", a->info->note);
-    if (a->o->strict_tools && !a->info->remote && strcmp(a->info->template, "harmony") == 0)
-        return err_set(err, EXIT_USAGE, "--strict-tools: no call of a model with the harmony template can be held to a "
-                       "form; its marks are no text");
     if (check_reasoning(a, err)) return EXIT_USAGE;
     return check_sampling(a, err);
 }

@@ -435,8 +435,10 @@ enum form_calls turn_calls(const struct app *a)
         {"harmony", FORM_CALLS_HARMONY}, {"qwen3.5", FORM_CALLS_QWEN35}, {"qwen3-coder", FORM_CALLS_QWEN3_CODER},
     };
     enum form_calls calls = FORM_CALLS_OWN;
-    for (size_t i = 0; i < COUNT_OF(own) && !a->o->strict_tools; i++)
-        if (strcmp(a->info->template, own[i].template) == 0) calls = own[i].calls;
+    for (size_t i = 0; i < COUNT_OF(own); i++) {
+        const bool held = !a->o->strict_tools || own[i].calls == FORM_CALLS_HARMONY;
+        if (held && strcmp(a->info->template, own[i].template) == 0) calls = own[i].calls;
+    }
     const bool read = forms_by_tokens(calls) || forms_in_tags(calls); /* by a server, which gives calls as JSON */
     return read && a->info->remote ? FORM_CALLS_OWN : calls;
 }

@@ -47,7 +47,7 @@ void turn_short(struct app *a, struct event_shortage s);
 /* A refusal that comes before the engine is asked: the event and a->reason.  Returns code (an enum engine_error). */
 int turn_refuse(struct app *a, int code, const char *reason, const struct err *err);
 
-/* How this model writes calls of tools.  With --strict-tools it can do so in one form alone. */
+/* How this model writes calls of tools.  With --strict-tools it can do so in JSON alone, or as harmony does. */
 enum form_calls turn_calls(const struct app *a);
 
 /* Whether this model is told what it thought before a call as long as the turn goes on.  Servers are not: each has its

@@ -157,13 +157,18 @@ enum { ENGINE_MAX_BIAS = 64, ENGINE_STOPS = 8 };
  * call.  Texts of marks: at most 32 bytes each, and the schema's at most 32 KiB.
  *
  * whole: instead, the answer is the opening, one value, the closing and nothing else, from its first token on; opening
- * and closing may be NULL then.  Thinking has no place in it. */
+ * and closing may be NULL then.  Thinking has no place in it.
+ *
+ * Of a model that marks calls by tokens as gpt-oss does (harmony.h), all of the answer is held in the same words: with
+ * an opening to calls or, unless it is whole, to any messages beside them; whole without one to a last message that is
+ * a value.  Thoughts may come before.  The schema of calls is one {"name", "arguments"}, or a oneOf of them. */
 struct request_grammar {
     const char *open, *close; /* "<tool_call>", "</tool_call>" */
     const char *schema;       /* a JSON Schema (grammar.h), of all calls that may come: mostly a oneOf */
     size_t n_schema;
     bool blanks;              /* a space may follow each ':' and ',' */
     bool whole;
+    bool either; /* whole, without marks: the schema is an anyOf of two, the calls' and that of another answer */
     /* An answer that begins with the one, blanks before it not counted, is free until the other has come: thinking, in
      * which an opening is none.  NULL, both: there is no such. */
     const char *free_open, *free_close;

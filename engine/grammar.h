@@ -1,6 +1,6 @@
 /* grammar.h - which tokens may come next, so that what a model writes is a JSON value of a given schema.
  *
- *     schema text -> [grammar_schema.c] -> nodes -> [grammar_dfa.c] -> automaton over bytes
+ *     schema text -> [grammar_schema.c, grammar_harmony.c] -> nodes -> [grammar_dfa.c] -> automaton over bytes
  *     vocabulary  -> [grammar_index.c]  -> trie of its pieces          |
  *                                              +--- [grammar.c] -------+--> mask of allowed tokens
  *
@@ -41,6 +41,15 @@
  * with source.close "</tool_call>".  The texts differ at the name, so the model has chosen a tool when it has written
  * enough of that.  Where the family closes a call with a token of its own, close is empty and `after` has that token.
  *
+ * Messages.  An answer in harmony's channels (harmony.h) is held as a whole, with its marks: for the automaton a mark
+ * is one byte that no UTF-8 has.  Such a text begins with <|start|>, so what of the answer's first message a prompt
+ * has is told to it first.  source.harmony says what may come, and what the schema is of:
+ *     GRAMMAR_CALLS                   a call, of a tool {"name", "arguments"} as above or one of a oneOf of them
+ *     GRAMMAR_ANSWER                  a final message with a value
+ *     both                            one or the other; the schema is an anyOf of the two, in this order
+ *     GRAMMAR_CALLS | GRAMMAR_TEXT    a call, or any final message; and words before it (a preamble)
+ * Thoughts may come first, once; with GRAMMAR_TEXT as often as the model likes.
+ *
  * Tokens.  Only normal and byte tokens are ever allowed inside, never a control, user-defined, unknown or unused one,
  * nor one that ends a turn.  A token may reach over the value's end into close, but not past close.  Behind it the
  * tokens of `after` alone are allowed, and one of them ends it.  (A bare number can also go on, where close is empty.)
@@ -78,7 +87,9 @@ struct grammar_words {
     int n;
     size_t (*piece)(const void *self, int32_t id, const char **bytes);
 };
-struct grammar_words grammar_words(const struct vocab *v); /* v must outlive it and what is made of it */
+/* v must outlive them and what is made of them. */
+struct grammar_words grammar_words(const struct vocab *v);
+struct grammar_words grammar_words_harmony(const struct vocab *v); /* with marks */
 
 /* Pieces must stay where they are as long as the index.  mem: any alignment.  SIZE_MAX: too large.  NULL: err. */
 size_t grammar_index_bytes(const struct grammar_words *w);
@@ -100,7 +111,9 @@ struct grammar_source {
     const int32_t *after; /* at most GRAMMAR_AFTER tokens that may follow close */
     int n_after;
     bool blanks;
+    unsigned harmony; /* GRAMMAR_CALLS ...; 0: a bare value.  The index is of harmony's words; close is empty */
 };
+enum { GRAMMAR_CALLS = 1, GRAMMAR_ANSWER = 2, GRAMMAR_TEXT = 4 };
 
 /* What one grammar takes, compiling included; SIZE_MAX: limits are out of their range. */
 size_t grammar_bytes(const struct grammar_index *x, const struct grammar_limits *limits);

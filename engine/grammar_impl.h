@@ -90,6 +90,7 @@ struct grammar {
 };
 
 size_t grammar_piece(const struct grammar_words *w, int32_t id, const char **bytes); /* 0: never allowed */
+size_t grammar_word_of(const void *vocab, int32_t id, const char **bytes);           /* of grammar_words() */
 
 /* Schema to nodes; nodes to states.  0, or enum grammar_error and err. */
 int grammar_read(struct grammar *g, const struct grammar_source *source, struct err *err);

@@ -11,14 +11,17 @@ struct item {
     int32_t id;
 };
 
-static size_t word_of(const void *self, int32_t id, const char **bytes)
+size_t grammar_word_of(const void *self, int32_t id, const char **bytes)
 {
     enum vocab_attr attr = vocab_attr(self, id);
     if ((attr != VOCAB_NORMAL && attr != VOCAB_BYTE) || vocab_is_end(self, id)) return 0;
     return vocab_piece(self, id, bytes);
 }
 
-struct grammar_words grammar_words(const struct vocab *v) { return (struct grammar_words){v, vocab_size(v), word_of}; }
+struct grammar_words grammar_words(const struct vocab *v)
+{
+    return (struct grammar_words){v, vocab_size(v), grammar_word_of};
+}
 
 size_t grammar_piece(const struct grammar_words *w, int32_t id, const char **bytes)
 {

@@ -1,18 +1,7 @@
 /* grammar_schema.c - a JSON Schema read, refused or written out as nodes.
  *
- * Nodes are made from the back: each value is given the node that follows it.  What a schema says twice (an array's
- * items) is written twice; limits.nodes ends that. */
-#include "engine/grammar_impl.h"
-#include <jansson.h>
-
-struct reader {
-    struct grammar_make *make;
-    struct err *err;
-    int max_nodes, max_depth;
-    bool blanks;
-    char place[PLACE_MAX];
-    size_t n_place;
-};
+ * What a schema says twice (an array's items) is written twice; limits.nodes ends that. */
+#include "engine/grammar_nodes.h"
 
 enum kind { K_OBJECT, K_ARRAY, K_STRING, K_INTEGER, K_NUMBER, K_BOOLEAN, K_NULL, K_VALUES, K_ONE, K_ANY, KINDS };
 static const char *const type_name[] = {"object", "array", "string", "integer", "number", "boolean", "null"};
@@ -40,7 +29,7 @@ static const char *shown(char *out, size_t n, const char *text)
     return out;
 }
 
-__attribute__((format(printf, 3, 4))) static int32_t refuse(struct reader *r, int code, const char *fmt, ...)
+int32_t grammar_refuse(struct reader *r, int code, const char *fmt, ...)
 {
     char text[240];
     va_list ap;
@@ -50,7 +39,7 @@ __attribute__((format(printf, 3, 4))) static int32_t refuse(struct reader *r, in
     return err_set(r->err, code, "schema, at %s: %s", r->n_place ? r->place : "/", text);
 }
 
-static size_t enter(struct reader *r, const char *key, const char *name)
+size_t grammar_enter(struct reader *r, const char *key, const char *name)
 {
     size_t before = r->n_place;
     char safe[48];
@@ -60,33 +49,10 @@ static size_t enter(struct reader *r, const char *key, const char *name)
     return before;
 }
 
-static void leave(struct reader *r, size_t before)
+void grammar_leave(struct reader *r, size_t before)
 {
     r->n_place = before;
     r->place[before] = '\0';
-}
-
-/* Every maker of nodes returns the first of them, or enum grammar_error; and passes on an error that it is given as
- * what follows. */
-static int32_t add(struct reader *r, enum node_kind kind, int lo, int hi, int32_t next, int32_t alt)
-{
-    struct grammar_make *m = r->make;
-    if (next < 0) return next;
-    if (alt < 0) return alt;
-    if (m->n_node >= r->max_nodes)
-        return refuse(r, GRAMMAR_TOO_LARGE, "written out it has more than %d nodes", r->max_nodes);
-    m->node[m->n_node] = (struct node){next, alt, (uint8_t)kind, (uint8_t)lo, (uint8_t)hi};
-    return m->n_node++;
-}
-
-static int32_t range(struct reader *r, int lo, int hi, int32_t next) { return add(r, NODE_RANGE, lo, hi, next, 0); }
-static int32_t byte(struct reader *r, int b, int32_t next) { return range(r, b, b, next); }
-static int32_t split(struct reader *r, int32_t a, int32_t b) { return add(r, NODE_SPLIT, 0, 0, a, b); }
-
-static int32_t literal(struct reader *r, const char *text, size_t n, int32_t next)
-{
-    while (n > 0 && next >= 0) next = byte(r, (unsigned char)text[--n], next);
-    return next;
 }
 
 /* ':' or ',' and what may stand behind it. */
@@ -134,7 +100,7 @@ static char *spell(const json_t *v)
 static int32_t exactly(struct reader *r, const json_t *v, int32_t next)
 {
     char *text = spell(v);
-    if (!text) return refuse(r, GRAMMAR_NO_MEMORY, "no memory for a value");
+    if (!text) return grammar_refuse(r, GRAMMAR_NO_MEMORY, "no memory for a value");
     int32_t start = literal(r, text, strlen(text), next);
     free(text);
     return start;
@@ -156,27 +122,27 @@ static bool has_type(const json_t *v, enum kind type)
 static int32_t values(struct reader *r, const json_t *s, int type, int32_t next)
 {
     const json_t *one = json_object_get(s, "const"), *many = json_object_get(s, "enum");
-    if (one && many) return refuse(r, GRAMMAR_REFUSED, "const and enum together are not known");
-    if (many && json_array_size(many) == 0) return refuse(r, GRAMMAR_REFUSED, "enum must be a list that has values");
+    if (one && many) return grammar_refuse(r, GRAMMAR_REFUSED, "const and enum together are not known");
+    if (many && json_array_size(many) == 0)
+        return grammar_refuse(r, GRAMMAR_REFUSED, "enum must be a list that has values");
     int32_t all = 0;
     for (size_t i = one ? 1 : json_array_size(many); i-- > 0 && all >= 0;) {
         const json_t *v = one ? one : json_array_get(many, i);
         if (type >= 0 && !has_type(v, (enum kind)type))
-            return refuse(r, GRAMMAR_REFUSED, "value %zu of const or enum is not of type %s", i, type_name[type]);
+            return grammar_refuse(r, GRAMMAR_REFUSED, "value %zu of const or enum is not of type %s", i,
+                                  type_name[type]);
         int32_t this = exactly(r, v, next);
         all = one || i + 1 == json_array_size(many) ? this : split(r, this, all);
     }
     return all;
 }
 
-static int32_t value(struct reader *r, json_t *s, int depth, int32_t next);
-
 static int32_t inner(struct reader *r, const char *key, const char *name, json_t *s, int depth, int32_t next)
 {
     if (next < 0) return next;
-    size_t before = enter(r, key, name);
-    int32_t start = value(r, s, depth + 1, next);
-    leave(r, before);
+    size_t before = grammar_enter(r, key, name);
+    int32_t start = grammar_value(r, s, depth + 1, next);
+    grammar_leave(r, before);
     return start;
 }
 
@@ -186,7 +152,7 @@ static int32_t remember_one(struct reader *r, const json_t *s)
     struct grammar_make *m = r->make;
     for (int i = 0; i < m->n_one; i++)
         if (m->one[i] == s) return i;
-    if (m->n_one == MAX_ONE) return refuse(r, GRAMMAR_TOO_LARGE, "more than %d oneOf", MAX_ONE);
+    if (m->n_one == MAX_ONE) return grammar_refuse(r, GRAMMAR_TOO_LARGE, "more than %d oneOf", MAX_ONE);
     m->one[m->n_one] = s;
     snprintf(m->one_place[m->n_one], PLACE_MAX, "%s", r->n_place ? r->place : "/");
     return m->n_one++;
@@ -198,7 +164,7 @@ static int32_t alternatives(struct reader *r, json_t *s, bool one, int depth, in
     const char *key = one ? "oneOf" : "anyOf";
     const json_t *list = json_object_get(s, key);
     size_t n = json_array_size(list);
-    if (n == 0) return refuse(r, GRAMMAR_REFUSED, "%s must be a list that has schemas", key);
+    if (n == 0) return grammar_refuse(r, GRAMMAR_REFUSED, "%s must be a list that has schemas", key);
     int32_t meet = one ? add(r, NODE_ONE, 0, 0, next, remember_one(r, s)) : next, all = 0;
     for (size_t i = n; i-- > 0 && all >= 0;) {
         char index[24];
@@ -222,20 +188,23 @@ static int check_object(struct reader *r, const json_t *s)
     const json_t *properties = json_object_get(s, "properties"), *required = json_object_get(s, "required");
     const json_t *others = json_object_get(s, "additionalProperties");
     char safe[48];
-    if (properties && !json_is_object(properties)) return refuse(r, GRAMMAR_REFUSED, "properties must be an object");
+    if (properties && !json_is_object(properties))
+        return grammar_refuse(r, GRAMMAR_REFUSED, "properties must be an object");
     if (json_is_object(others) && json_object_size(properties) + json_array_size(required) > 0)
-        return refuse(r, GRAMMAR_REFUSED, "additionalProperties can only be a schema where there are no properties");
+        return grammar_refuse(r, GRAMMAR_REFUSED, "additionalProperties can only be a schema where there are no "
+                              "properties");
     if (others && !json_is_false(others) && !json_is_object(others))
-        return refuse(r, GRAMMAR_REFUSED, "additionalProperties can only be false, or a schema");
-    if (required && !json_is_array(required)) return refuse(r, GRAMMAR_REFUSED, "required must be a list of names");
+        return grammar_refuse(r, GRAMMAR_REFUSED, "additionalProperties can only be false, or a schema");
+    if (required && !json_is_array(required))
+        return grammar_refuse(r, GRAMMAR_REFUSED, "required must be a list of names");
     if (json_array_size(required) > json_object_size(properties))
-        return refuse(r, GRAMMAR_REFUSED, "required has more names than properties");
+        return grammar_refuse(r, GRAMMAR_REFUSED, "required has more names than properties");
     for (size_t i = 0; i < json_array_size(required); i++) {
         const char *name = json_string_value(json_array_get(required, i));
-        if (!name) return refuse(r, GRAMMAR_REFUSED, "required must be a list of names");
+        if (!name) return grammar_refuse(r, GRAMMAR_REFUSED, "required must be a list of names");
         if (!json_object_get(properties, name))
-            return refuse(r, GRAMMAR_REFUSED, "required has \"%s\", which properties lack",
-                          shown(safe, sizeof safe, name));
+            return grammar_refuse(r, GRAMMAR_REFUSED, "required has \"%s\", which properties lack",
+                                  shown(safe, sizeof safe, name));
     }
     return 0;
 }
@@ -252,7 +221,7 @@ static int32_t property(struct reader *r, const struct property *p, int depth, i
     int32_t colon = mark(r, ':', content);
     int32_t start = name && colon >= 0 ? exactly(r, name, colon) : colon;
     json_decref(name);
-    return name ? start : refuse(r, GRAMMAR_NO_MEMORY, "no memory for a name");
+    return name ? start : grammar_refuse(r, GRAMMAR_NO_MEMORY, "no memory for a name");
 }
 
 /* Any names, each with a value of one schema; a name may come twice. */
@@ -280,7 +249,7 @@ static int32_t object(struct reader *r, json_t *s, int depth, int32_t next)
     if (json_is_object(others)) return map(r, others, depth, next);
     size_t n = json_object_size(properties), i = 0;
     struct property *list = malloc((n + 1) * sizeof *list);
-    if (!list) return refuse(r, GRAMMAR_NO_MEMORY, "no memory for %zu properties", n);
+    if (!list) return grammar_refuse(r, GRAMMAR_NO_MEMORY, "no memory for %zu properties", n);
     for (void *it = json_object_iter(properties); it; it = json_object_iter_next(properties, it))
         list[i++] = (struct property){json_object_iter_key(it), json_object_iter_value(it)};
     int32_t first = byte(r, '}', next), more = first;
@@ -300,7 +269,7 @@ static int items_bound(struct reader *r, const json_t *s, const char *key, int o
     const json_t *v = json_object_get(s, key);
     if (!v) return otherwise;
     if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) > GRAMMAR_ITEMS)
-        return refuse(r, GRAMMAR_REFUSED, "%s must be an integer of 0 to %d", key, GRAMMAR_ITEMS);
+        return grammar_refuse(r, GRAMMAR_REFUSED, "%s must be an integer of 0 to %d", key, GRAMMAR_ITEMS);
     return (int)json_integer_value(v);
 }
 
@@ -327,10 +296,10 @@ static int32_t array(struct reader *r, json_t *s, int depth, int32_t next)
     json_t *item = json_object_get(s, "items");
     int least = items_bound(r, s, "minItems", 0), most = items_bound(r, s, "maxItems", GRAMMAR_ITEMS + 1);
     if (least < 0 || most < 0) return MIN(least, most);
-    if (least > most) return refuse(r, GRAMMAR_REFUSED, "minItems %d is more than maxItems %d", least, most);
+    if (least > most) return grammar_refuse(r, GRAMMAR_REFUSED, "minItems %d is more than maxItems %d", least, most);
     int32_t end = byte(r, ']', next);
     if (most == 0) return byte(r, '[', end);
-    if (!item) return refuse(r, GRAMMAR_REFUSED, "items is needed");
+    if (!item) return grammar_refuse(r, GRAMMAR_REFUSED, "items is needed");
     int32_t some = items(r, item, least, most > GRAMMAR_ITEMS ? 0 : most, depth, end);
     return byte(r, '[', least == 0 ? split(r, some, end) : some);
 }
@@ -340,13 +309,15 @@ static int kind_of(struct reader *r, const json_t *s, int *type)
 {
     char safe[48];
     *type = -1;
-    if (!json_is_object(s)) return refuse(r, GRAMMAR_REFUSED, "a schema must be an object");
+    if (!json_is_object(s)) return grammar_refuse(r, GRAMMAR_REFUSED, "a schema must be an object");
     const json_t *t = json_object_get(s, "type");
     for (int i = 0; t && json_is_string(t) && i < (int)COUNT_OF(type_name); i++)
         if (strcmp(json_string_value(t), type_name[i]) == 0) *type = i;
-    if (t && !json_is_string(t)) return refuse(r, GRAMMAR_REFUSED, "type must be one name; for several use anyOf");
+    if (t && !json_is_string(t))
+        return grammar_refuse(r, GRAMMAR_REFUSED, "type must be one name; for several use anyOf");
     if (t && *type < 0)
-        return refuse(r, GRAMMAR_REFUSED, "type %s is not known", shown(safe, sizeof safe, json_string_value(t)));
+        return grammar_refuse(r, GRAMMAR_REFUSED, "type %s is not known",
+                              shown(safe, sizeof safe, json_string_value(t)));
     if (json_object_get(s, "oneOf")) return K_ONE;
     if (json_object_get(s, "anyOf")) return K_ANY;
     if (json_object_get(s, "const") || json_object_get(s, "enum")) return K_VALUES;
@@ -361,9 +332,9 @@ static int check_keywords(struct reader *r, json_t *s, int kind)
         const struct keyword *k = NULL;
         for (size_t i = 0; i < COUNT_OF(keywords) && !k; i++)
             if (strcmp(keywords[i].name, name) == 0) k = &keywords[i];
-        if (!k) return refuse(r, GRAMMAR_REFUSED, "%s is not known", shown(safe, sizeof safe, name));
+        if (!k) return grammar_refuse(r, GRAMMAR_REFUSED, "%s is not known", shown(safe, sizeof safe, name));
         if (kind < KINDS && !(k->of & 1u << kind))
-            return refuse(r, GRAMMAR_REFUSED, "%s does not go with %s", k->name,
+            return grammar_refuse(r, GRAMMAR_REFUSED, "%s does not go with %s", k->name,
                           kind == K_ONE      ? "oneOf"
                           : kind == K_ANY    ? "anyOf"
                           : kind == K_VALUES ? "const or enum"
@@ -372,10 +343,11 @@ static int check_keywords(struct reader *r, json_t *s, int kind)
     return 0;
 }
 
-static int32_t value(struct reader *r, json_t *s, int depth, int32_t next)
+int32_t grammar_value(struct reader *r, json_t *s, int depth, int32_t next)
 {
     int type, kind = kind_of(r, s, &type);
-    if (depth > r->max_depth) return refuse(r, GRAMMAR_TOO_LARGE, "it is more than %d values deep", r->max_depth);
+    if (depth > r->max_depth)
+        return grammar_refuse(r, GRAMMAR_TOO_LARGE, "it is more than %d values deep", r->max_depth);
     if (kind < 0) return kind;
     if (check_keywords(r, s, kind)) return GRAMMAR_REFUSED;
     switch (kind) {
@@ -389,7 +361,7 @@ static int32_t value(struct reader *r, json_t *s, int depth, int32_t next)
     case K_NUMBER: return number(r, next);
     case K_BOOLEAN: return split(r, literal(r, "true", 4, next), literal(r, "false", 5, next));
     case K_NULL: return literal(r, "null", 4, next);
-    default: return refuse(r, GRAMMAR_REFUSED, "a type, const, enum, oneOf or anyOf is needed");
+    default: return grammar_refuse(r, GRAMMAR_REFUSED, "a type, const, enum, oneOf or anyOf is needed");
     }
 }
 
@@ -407,7 +379,8 @@ int grammar_read(struct grammar *g, const struct grammar_source *source, struct 
         return err_set(err, GRAMMAR_REFUSED, "schema: line %d, column %d: %s", e.line, e.column,
                        shown(safe, sizeof safe, e.text));
     int32_t end = add(&r, NODE_END, 0, 0, 0, 0);
-    g->make.root = value(&r, s, 1, literal(&r, source->close, source->n_close, end));
+    g->make.root = source->harmony ? grammar_harmony(&r, s, source->harmony, end)
+                                   : grammar_value(&r, s, 1, literal(&r, source->close, source->n_close, end));
     json_decref(s);
     return MIN(g->make.root, 0);
 }

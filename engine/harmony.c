@@ -3,36 +3,33 @@
 
 /* ---------------------------------------------------------------- marks */
 
-enum mark {
-    START, END, MESSAGE, CHANNEL, CONSTRAIN, RETURN, CALL,
-    TOOL_CALLS, CALL_ID, ARGS, THINK, END_THINK, /* Mistral's */
-    MARKS
-};
-static const char *const spelled[MARKS] = {
+static const char *const spelled[HARMONY_MARKS] = {
     "<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|constrain|>", "<|return|>", "<|call|>",
     "[TOOL_CALLS]", "[CALL_ID]", "[ARGS]", "[THINK]", "[/THINK]"};
 
-static bool has(const struct vocab *v, enum mark m) { return vocab_find(v, spelled[m], strlen(spelled[m])) >= 0; }
+static bool has(const struct vocab *v, enum harmony_mark m)
+{
+    return vocab_find(v, spelled[m], strlen(spelled[m])) >= 0;
+}
 
-/* MARKS: none. */
-static enum mark mark_of(const struct vocab *v, int32_t id)
+enum harmony_mark harmony_mark(const struct vocab *v, int32_t id)
 {
     const char *s;
     const enum vocab_attr attr = vocab_attr(v, id); /* files differ in what they call them */
     const size_t n = attr == VOCAB_CONTROL || attr == VOCAB_USER_DEFINED ? vocab_spelling(v, id, &s) : 0;
-    int m = n > 0 ? 0 : MARKS;
-    while (m < MARKS && (strlen(spelled[m]) != n || memcmp(spelled[m], s, n) != 0)) m++;
-    return (enum mark)m;
+    int m = n > 0 ? 0 : HARMONY_MARKS;
+    while (m < HARMONY_MARKS && (strlen(spelled[m]) != n || memcmp(spelled[m], s, n) != 0)) m++;
+    return (enum harmony_mark)m;
 }
 
 bool harmony_speaks(const struct vocab *v)
 {
     bool all = true;
-    for (enum mark m = START; m <= CALL; m++) all = all && (m == CONSTRAIN || has(v, m));
+    for (enum harmony_mark m = MARK_START; m <= MARK_CALL; m++) all = all && (m == MARK_CONSTRAIN || has(v, m));
     return all;
 }
 
-bool harmony_speaks_mistral(const struct vocab *v) { return has(v, TOOL_CALLS) && has(v, ARGS); }
+bool harmony_speaks_mistral(const struct vocab *v) { return has(v, MARK_TOOL_CALLS) && has(v, MARK_ARGS); }
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
@@ -249,25 +246,25 @@ static void end_message(struct harmony *h, const struct harmony_out *out)
 }
 
 /* A mark that only heads have; one amid a body begins a head, or (<|message|>) says nothing. */
-static void put_mark(struct harmony *h, enum mark m, const struct harmony_out *out)
+static void put_mark(struct harmony *h, enum harmony_mark m, const struct harmony_out *out)
 {
     h->marked = true;
-    if (m == CHANNEL && (h->body || !is_head(h, WORDS_OF_HEADS))) end_message(h, out);
+    if (m == MARK_CHANNEL && (h->body || !is_head(h, WORDS_OF_HEADS))) end_message(h, out);
     if (h->body) return;
-    if (m == MESSAGE && !is_head(h, NAMED)) end_message(h, out);
-    if (m == CHANNEL) h->channel = h->n;
-    if (m == CONSTRAIN) h->type = h->n;
-    if (m == MESSAGE) begin_body(h, out);
+    if (m == MARK_MESSAGE && !is_head(h, NAMED)) end_message(h, out);
+    if (m == MARK_CHANNEL) h->channel = h->n;
+    if (m == MARK_CONSTRAIN) h->type = h->n;
+    if (m == MARK_MESSAGE) begin_body(h, out);
 }
 
 void harmony_begin(struct harmony *h, const struct vocab *v, const int32_t *ids, size_t n)
 {
-    enum mark last = MARKS;
+    enum harmony_mark last = HARMONY_MARKS;
     *h = (struct harmony){.on = true};
-    while (n > 0 && last == MARKS) last = mark_of(v, ids[--n]);
+    while (n > 0 && last == HARMONY_MARKS) last = harmony_mark(v, ids[--n]);
     open_head(h);
-    h->body = last == MESSAGE || last == MARKS; /* a text that has no marks */
-    if (last == CHANNEL) h->channel = 0;
+    h->body = last == MARK_MESSAGE || last == HARMONY_MARKS; /* a text that has no marks */
+    if (last == MARK_CHANNEL) h->channel = 0;
 }
 
 /* ---------------------------------------------------------------- Mistral's */
@@ -297,16 +294,16 @@ static void begin_call(struct harmony *h, const struct harmony_out *out)
     begin_words(h, HARMONY_CALL);
 }
 
-static void put_mistral(struct harmony *h, enum mark m, const struct harmony_out *out)
+static void put_mistral(struct harmony *h, enum harmony_mark m, const struct harmony_out *out)
 {
     const bool head = !h->body, thoughts = h->body && h->kind == HARMONY_THOUGHTS;
     h->marked = true;
-    if (m == CALL_ID && head && h->type < 0) h->type = h->n;
-    if (m == ARGS && head) begin_call(h, out);
-    if (m == CALL_ID || m == ARGS || (m == END_THINK && !thoughts)) return;
+    if (m == MARK_CALL_ID && head && h->type < 0) h->type = h->n;
+    if (m == MARK_ARGS && head) begin_call(h, out);
+    if (m == MARK_CALL_ID || m == MARK_ARGS || (m == MARK_END_THINK && !thoughts)) return;
     end_message(h, out);
-    if (m == THINK) begin_words(h, HARMONY_THOUGHTS);
-    if (m != END_THINK) return;
+    if (m == MARK_THINK) begin_words(h, HARMONY_THOUGHTS);
+    if (m != MARK_END_THINK) return;
     close_thoughts(h, out);
     begin_words(h, HARMONY_WORDS);
 }
@@ -323,24 +320,25 @@ void harmony_begin_mistral(struct harmony *h)
 void harmony_token(struct harmony *h, const struct vocab *v, int32_t id, const char *bytes, size_t n,
                    const struct harmony_out *out)
 {
-    const enum mark found = mark_of(v, id), m = h->mistral == (found >= TOOL_CALLS) ? found : MARKS;
+    const enum harmony_mark found = harmony_mark(v, id);
+    const enum harmony_mark m = h->mistral == (found >= MARK_TOOL_CALLS) ? found : HARMONY_MARKS;
     switch (m) {
-    case MARKS:
+    case HARMONY_MARKS:
         if (h->body) tell_body(h, bytes, n, out);
         else put_head(h, bytes, n, out);
         return;
-    case TOOL_CALLS:
-    case CALL_ID:
-    case ARGS:
-    case THINK:
-    case END_THINK: put_mistral(h, m, out); return;
-    case CHANNEL:
-    case CONSTRAIN:
-    case MESSAGE: put_mark(h, m, out); return;
-    case START:
-    case END:
-    case RETURN:
-    case CALL:
+    case MARK_TOOL_CALLS:
+    case MARK_CALL_ID:
+    case MARK_ARGS:
+    case MARK_THINK:
+    case MARK_END_THINK: put_mistral(h, m, out); return;
+    case MARK_CHANNEL:
+    case MARK_CONSTRAIN:
+    case MARK_MESSAGE: put_mark(h, m, out); return;
+    case MARK_START:
+    case MARK_END:
+    case MARK_RETURN:
+    case MARK_CALL:
         end_message(h, out);
         h->marked = true;
         return;

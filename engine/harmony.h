@@ -26,6 +26,14 @@
 
 enum { HARMONY_HEAD = 160, HARMONY_ADDS = 64 };
 
+enum harmony_mark {
+    MARK_START, MARK_END, MARK_MESSAGE, MARK_CHANNEL, MARK_CONSTRAIN, MARK_RETURN, MARK_CALL,
+    MARK_TOOL_CALLS, MARK_CALL_ID, MARK_ARGS, MARK_THINK, MARK_END_THINK, /* Mistral's */
+    HARMONY_MARKS
+};
+/* Which one a token is; HARMONY_MARKS: none. */
+enum harmony_mark harmony_mark(const struct vocab *v, int32_t id);
+
 enum harmony_body { HARMONY_WORDS, HARMONY_THOUGHTS, HARMONY_CALL };
 
 struct harmony {

@@ -38,15 +38,16 @@ int maker_vocab_open(struct engine *e, const struct engine_config *cfg, const st
     e->vocab = vocab_open(g, err);
     if (!e->vocab) return ENGINE_FAULT;
     e->info.vocab = vocab_size(e->vocab);
-    if (strict_plan(e->vocab, cfg->grammars, &cfg->grammar_limits, &e->strict, err)) return ENGINE_FAULT;
     if (cfg->template < 0) {
         if (template_detect(g, e->vocab, kind, err)) return ENGINE_FAULT;
     } else {
         *kind = (enum template_kind)cfg->template;
         if (template_check(*kind, e->vocab, err)) return ENGINE_FAULT;
     }
+    const bool harmony = *kind == TEMPLATE_HARMONY;
+    if (strict_plan(e->vocab, cfg->grammars, harmony, &cfg->grammar_limits, &e->strict, err)) return ENGINE_FAULT;
     snprintf(e->info.template, sizeof e->info.template, "%s", template_name(*kind));
-    if (*kind != TEMPLATE_HARMONY) e->thoughts = template_thoughts(g);
+    if (!harmony) e->thoughts = template_thoughts(g);
     e->info.thinks = e->thoughts.tags;
     return 0;
 }

@@ -51,9 +51,6 @@ int request_check(const struct request *r, const int32_t *prompt, int n, const s
     if (check_whole("pool", r->pool, POOL_NONE, POOL_LAST, err)) return ENGINE_BAD_REQUEST;
     if (r->pool && embd == 0) return err_set(err, ENGINE_BAD_REQUEST, "this engine makes no vectors of prompts");
     if (check_whole("thinking", r->thinking, THINKING_OFF, INT32_MAX, err)) return ENGINE_BAD_REQUEST;
-    if (r->thinking && r->grammar && r->grammar->whole)
-        return err_set(err, ENGINE_BAD_REQUEST, "an answer that is one value has no place for thinking: leave its "
-                       "bound out");
     if (check_whole("top_n", r->top_n, 0, KERN_TOP, err)) return ENGINE_BAD_REQUEST;
     if (check_whole("agent", r->agent, 0, ENGINE_AGENTS - 1, err)) return ENGINE_BAD_REQUEST;
     if (check_whole("number of stop strings", r->n_stop, 0, ENGINE_STOPS, err)) return ENGINE_BAD_REQUEST;
@@ -209,6 +206,7 @@ static void look_at_thinking(struct request_live *q)
     if (!inside || tokens < q->most_thinking || !may_close(q)) return;
     q->decided = q->marks->close;
     q->n_decided = q->marks->n_close;
+    if (q->carried) q->n_decided = strict_may(q->carried, &q->strict, q->decided, q->n_decided); /* or a call comes */
     q->most_thinking = 0;
     atomic_store_explicit(&q->a.closed, true, memory_order_release);
 }

@@ -136,6 +136,17 @@ static bool has_marks(const struct sched *s, int thinking)
     return !s->cfg.heard && (thinking == THINKING_OFF ? s->marks.n_skip : s->marks.n_close) > 0;
 }
 
+static int check_thinking(const struct sched *s, const struct request *r, struct err *err)
+{
+    if (r->thinking == THINKING_FREE) return 0;
+    if (r->grammar && r->grammar->whole && s->cfg.template != TEMPLATE_HARMONY) /* which has its channel */
+        return err_set(err, ENGINE_BAD_REQUEST, "an answer that is one value has no place for thinking: leave its "
+                       "bound out");
+    if (has_marks(s, r->thinking)) return 0;
+    return err_set(err, ENGINE_BAD_REQUEST, "the request bounds its thinking, for which the template %s has no words",
+                   template_name(s->cfg.template));
+}
+
 /* A prompt of messages is opened as the model's template has it, where thinking has a place in the answer: none where
  * that was begun already. */
 static void say_thinking(struct sched *s, const struct request *r, struct request_live *q)
@@ -148,11 +159,26 @@ static void say_thinking(struct sched *s, const struct request *r, struct reques
     request_bound(q, skip ? THINKING_OFF : r->thinking, begun, &s->marks);
 }
 
+/* The request's grammar, and where its answer is in that. */
+static int take_grammar(struct sched *s, const struct request *r, const int32_t *prompt, size_t n,
+                        struct carried **carried, struct strict_state *at, struct err *err)
+{
+    *carried = NULL;
+    *at = (struct strict_state){0};
+    if (!r->grammar) return 0;
+    int rc = strict_take(s->strict, r->grammar, carried, err);
+    if (rc || s->cfg.heard || strict_begin(s->strict, *carried, prompt, n, at)) return rc;
+    strict_give(*carried);
+    return err_set(err, ENGINE_BAD_REQUEST, "the prompt ends in no message of the assistant's with which an answer of "
+                   "the request's grammar begins");
+}
+
 static int enqueue(struct sched *s, const struct request *r, const int32_t *prompt, const uint8_t *segment, size_t n,
                    int *id, struct err *err)
 {
     void *mem;
-    struct carried *carried = NULL;
+    struct carried *carried;
+    struct strict_state begun;
     if (s->waiting >= SCHED_QUEUE && !r->no_wait)
         return err_set(err, ENGINE_QUEUE_FULL, "%d requests wait already: submit again when one has ended", s->waiting);
     struct request_live **place = free_place(s);
@@ -162,21 +188,18 @@ static int enqueue(struct sched *s, const struct request *r, const int32_t *prom
     int rc = 0;
     if (r->max_tokens >= 0) rc = check_fits(s, (int)n, r->max_tokens, err); /* below 0: request_check() says so */
     if (!rc) rc = request_check(r, prompt, (int)n, s->cfg.vocab, s->cfg.embd, err);
-    if (!rc && r->grammar && s->cfg.template == TEMPLATE_HARMONY)
-        rc = err_set(err, ENGINE_BAD_REQUEST, "the request carries a grammar; no answer of the harmony template can be "
-                     "held to one: its marks are no text");
-    if (!rc && r->thinking && !has_marks(s, r->thinking))
-        rc = err_set(err, ENGINE_BAD_REQUEST, "the request bounds its thinking, for which the template %s has no "
-                     "words", template_name(s->cfg.template));
+    if (!rc) rc = check_thinking(s, r, err);
     if (!rc) rc = take_room(s, r, n, &mem, err);
     if (rc) return rc;
-    if (r->grammar && (rc = strict_take(s->strict, r->grammar, &carried, err)) != 0) {
+    rc = take_grammar(s, r, prompt, n, &carried, &begun, err);
+    if (rc) {
         arena_give(&s->arena, mem);
         return rc;
     }
     const char *stop = r->ids ? NULL : template_stop(s->cfg.template); /* ids may be any text */
     *place = request_make(r, prompt, segment, (int)n, s->cfg.token_text, s->cfg.embd, stop, mem);
     (*place)->carried = carried;
+    (*place)->strict = begun;
     say_thinking(s, r, *place);
     const bool harmony = s->cfg.template == TEMPLATE_HARMONY; /* a grammar's calls are text */
     const bool mistral = template_marks_calls(s->cfg.template) && !r->grammar;

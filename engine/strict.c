@@ -1,5 +1,6 @@
 /* strict.c - grammars kept for requests, and the state of an answer beside its grammar. */
 #include "engine/strict.h"
+#include "engine/harmony.h"
 
 /* A text that is looked for, with the failure function of Knuth, Morris and Pratt ("Fast pattern matching in strings",
  * SIAM Journal on Computing 6, 1977): fail[i] is the longest proper beginning that text[0 .. i] ends with. */
@@ -11,6 +12,7 @@ struct mark {
 struct carried {
     struct mark open, close, free_open, free_close;
     bool blanks, whole;
+    unsigned harmony;  /* as struct grammar_source has it */
     struct grammar *g; /* NULL: nothing is compiled here */
     int holds;
     uint64_t used;     /* when it was last taken: the oldest goes first */
@@ -33,10 +35,15 @@ struct strict {
 
 /* ------------------------------------------------------------------ memory */
 
-int strict_plan(const struct vocab *v, int grammars, const struct grammar_limits *limits, struct strict_config *out,
-                struct err *err)
+static struct grammar_words words_of(const struct vocab *v, bool harmony)
 {
-    struct grammar_words words = grammar_words(v);
+    return harmony ? grammar_words_harmony(v) : grammar_words(v);
+}
+
+int strict_plan(const struct vocab *v, int grammars, bool harmony, const struct grammar_limits *limits,
+                struct strict_config *out, struct err *err)
+{
+    struct grammar_words words = words_of(v, harmony);
     bool given = limits->states || limits->nodes || limits->depth || limits->masks;
     *out = (struct strict_config){0};
     if (grammars == 0) return 0;
@@ -49,6 +56,7 @@ int strict_plan(const struct vocab *v, int grammars, const struct grammar_limits
         return err_set(err, ENGINE_FAULT, "the limits of grammars (%d states, %d nodes, %d deep, %d masks) are out of "
                        "their range", out->limits.states, out->limits.nodes, out->limits.depth, out->limits.masks);
     out->grammars = grammars;
+    out->harmony = harmony;
     out->mask_bytes = ((uint64_t)vocab_size(v) + 31) / 32 * sizeof(uint32_t);
     return 0;
 }
@@ -79,7 +87,7 @@ static void find_ends(struct strict *s, const struct vocab *v)
 struct strict *strict_open(const struct strict_config *cfg, const struct vocab *v, int outs, struct err *err)
 {
     uint64_t bytes = block_bytes(cfg, outs);
-    struct grammar_words words = grammar_words(v);
+    struct grammar_words words = words_of(v, cfg->harmony);
     struct strict *s = bytes < UINT64_MAX ? take_touched((size_t)bytes) : NULL;
     if (!s) {
         err_set(err, ENGINE_FAULT, "no host memory for %d grammars", cfg->grammars);
@@ -156,6 +164,14 @@ static int read_marks(struct carried *to, const struct request_grammar *r, struc
     return 0;
 }
 
+/* Marks and free text of its own are in the grammar itself. */
+static void turn_harmony(struct carried *c, const struct request_grammar *r)
+{
+    const unsigned calls = c->open.n > 0 || r->either ? GRAMMAR_CALLS : 0;
+    *c = (struct carried){.blanks = c->blanks, .whole = true,
+                          .harmony = calls | (!c->whole ? GRAMMAR_TEXT : c->open.n > 0 ? 0 : GRAMMAR_ANSWER)};
+}
+
 static bool same_mark(const struct mark *a, const struct mark *b)
 {
     return a->n == b->n && memcmp(a->text, b->text, a->n) == 0;
@@ -163,7 +179,7 @@ static bool same_mark(const struct mark *a, const struct mark *b)
 
 static bool is_same(const struct carried *a, const struct carried *b, const struct request_grammar *r)
 {
-    return a->g && a->blanks == b->blanks && a->whole == b->whole && a->n_schema == r->n_schema &&
+    return a->g && a->blanks == b->blanks && a->whole == b->whole && a->harmony == b->harmony && a->n_schema == r->n_schema &&
            memcmp(a->schema, r->schema, r->n_schema) == 0 && same_mark(&a->open, &b->open) &&
            same_mark(&a->close, &b->close) && same_mark(&a->free_open, &b->free_open) &&
            same_mark(&a->free_close, &b->free_close);
@@ -185,7 +201,7 @@ static int compile(struct strict *s, struct carried *c, const struct carried *wa
                    struct err *err)
 {
     struct grammar_source source = {.schema = r->schema, .n_schema = r->n_schema, .close = r->close,
-                                    .n_close = want->close.n, .blanks = r->blanks};
+                                    .n_close = want->close.n, .blanks = r->blanks, .harmony = want->harmony};
     if (want->whole) source.after = s->end, source.n_after = s->n_end;
     struct err why = {0};
     struct carried old = *c;
@@ -205,6 +221,7 @@ int strict_take(struct strict *s, const struct request_grammar *r, struct carrie
     if (!s)
         return err_set(err, ENGINE_BAD_REQUEST, "the request carries a grammar; the engine was opened to hold none");
     if (read_marks(&want, r, err)) return ENGINE_BAD_REQUEST;
+    if (s->cfg.harmony) turn_harmony(&want, r);
     struct carried *c = find_place(s, &want, r);
     if (!c)
         return err_set(err, ENGINE_NO_MEMORY, "requests hold %d different grammars, as many as there is room for: try "
@@ -237,11 +254,37 @@ bool strict_same(const struct strict_state *a, const struct strict_state *b)
     return a->phase == b->phase && a->match == b->match && a->skip == b->skip && a->at.at == b->at.at;
 }
 
+static struct strict_state inside(const struct carried *c)
+{
+    return (struct strict_state){.phase = STRICT_INSIDE, .at = grammar_begin(c->g)};
+}
+
 /* Where the whole answer is the grammar's: how it stands before its first token. */
 static struct strict_state begun(const struct carried *c, const struct strict_state *st)
 {
-    if (!c->whole || st->phase != STRICT_START || c->open.n > 0) return *st;
-    return (struct strict_state){.phase = STRICT_INSIDE, .at = grammar_begin(c->g)};
+    return !c->whole || st->phase != STRICT_START || c->open.n > 0 ? *st : inside(c);
+}
+
+bool strict_begin(const struct strict *s, const struct carried *c, const int32_t *prompt, size_t n,
+                  struct strict_state *st)
+{
+    size_t from = n;
+    *st = (struct strict_state){0};
+    if (!c->harmony) return true;
+    *st = inside(c);
+    while (from > 0 && harmony_mark(s->v, prompt[from - 1]) != MARK_START) from--;
+    bool good = from > 0;
+    for (size_t i = from - 1; good && i < n; i++) good = grammar_accept(c->g, &st->at, prompt[i]);
+    return good;
+}
+
+int strict_may(const struct carried *c, const struct strict_state *st, const int32_t *ids, int n)
+{
+    struct strict_state now = begun(c, st);
+    int may = 0;
+    if (now.phase != STRICT_INSIDE) return n;
+    while (may < n && grammar_accept(c->g, &now.at, ids[may])) may++;
+    return may;
 }
 
 /* Where an opening must come: the tokens that go on with it. */
@@ -296,14 +339,14 @@ static void go_on(const struct carried *c, struct strict_state *st, char byte)
         if (c->free_open.n == 0 || c->free_open.text[st->skip] != byte) st->phase = STRICT_OUTSIDE;
         else if (++st->skip == c->free_open.n) *st = (struct strict_state){.phase = STRICT_FREE};
     }
-    if (st->match == c->open.n) *st = (struct strict_state){.phase = STRICT_INSIDE, .at = grammar_begin(c->g)};
+    if (st->match == c->open.n) *st = inside(c);
 }
 
 /* One byte of the opening that must come. */
 static bool go_on_opening(const struct carried *c, struct strict_state *st, char byte)
 {
     if (c->open.text[st->match] != byte) return false;
-    if (++st->match == c->open.n) *st = (struct strict_state){.phase = STRICT_INSIDE, .at = grammar_begin(c->g)};
+    if (++st->match == c->open.n) *st = inside(c);
     return true;
 }
 

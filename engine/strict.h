@@ -16,6 +16,10 @@
  * once where there is none; and when value and closing are complete only what ends a turn may follow (or, of a bare
  * number, more digits).
  *
+ * Where calls and thoughts are marked by tokens (harmony.h) the whole answer is the grammar's, whatever is asked for:
+ * it has the marks in it, and free text where that may come.  Then it is INSIDE from its first token on, and what of
+ * its first message the prompt has is behind it (strict_begin).
+ *
  * A grammar is compiled when the first request that carries it is submitted, and kept until its place is needed;
  * requests with the same texts share it.
  *
@@ -38,13 +42,14 @@ struct carried; /* one of them */
 /* Sizes, known before anything is taken. */
 struct strict_config {
     int grammars; /* 0: requests carry none, and nothing is taken */
+    bool harmony; /* answers are in messages of harmony's */
     struct grammar_limits limits;
     size_t index_bytes, grammar_bytes;
     uint64_t mask_bytes;
 };
 /* 0, or ENGINE_FAULT: a size is out of its range. */
-int strict_plan(const struct vocab *v, int grammars, const struct grammar_limits *limits, struct strict_config *out,
-                struct err *err);
+int strict_plan(const struct vocab *v, int grammars, bool harmony, const struct grammar_limits *limits,
+                struct strict_config *out, struct err *err);
 uint64_t strict_bytes(const struct strict_config *cfg, int outs); /* outs: tokens that a pass chooses at most */
 
 /* NULL: err.  v must outlive it.  With no grammars there is nothing to open: s is NULL then, everywhere below. */
@@ -57,13 +62,19 @@ int strict_take(struct strict *s, const struct request_grammar *r, struct carrie
 void strict_give(struct carried *c); /* NULL is fine */
 int strict_holds(const struct strict *s); /* how often grammars are held, in all */
 
-/* Where an answer is; all zeros: at its beginning. */
+/* Where an answer is; all zeros: at its beginning, but for strict_begin(). */
 enum strict_phase { STRICT_START, STRICT_FREE, STRICT_OUTSIDE, STRICT_INSIDE };
 struct strict_state {
     uint8_t phase;       /* enum strict_phase */
     uint8_t match, skip; /* bytes of the opening, and of a tag of thinking, that the text ends with */
     struct grammar_state at; /* INSIDE */
 };
+/* Behind n tokens of a prompt.  false: the answer that they begin is none of the grammar's. */
+bool strict_begin(const struct strict *s, const struct carried *c, const int32_t *prompt, size_t n,
+                  struct strict_state *st);
+/* How many of n tokens may come next, in this order, where the whole answer is the grammar's; else all. */
+int strict_may(const struct carried *c, const struct strict_state *st, const int32_t *ids, int n);
+
 bool strict_same(const struct strict_state *a, const struct strict_state *b);
 
 /* What may come next, of what is `allowed` (NULL: all): that itself where nothing is forbidden, else a mask for the

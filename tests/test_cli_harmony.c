@@ -1,6 +1,5 @@
 /* test_cli_harmony.c - the program with a vocabulary of gpt-oss's and a script that speaks in channels, or of Mistral's
- * and one that calls by tokens: what a person sees, what a client of the server gets, and what is refused since no text
- * holds a call. */
+ * and one that calls by tokens: what a person sees, what a client of the server gets, and what it is held to. */
 #include "tests/serve_rig.h"
 #include "tests/vocab_file.h"
 
@@ -58,10 +57,43 @@ TEST(cli_harmony_s_thinking_is_closed_with_its_marks)
     json_decref(e);
 }
 
-TEST(cli_harmony_is_held_to_no_form_of_calls)
+TEST(cli_harmony_s_calls_are_held_to_their_tools)
 {
-    CHECK(RUN(SAYS("x"), "why\n", "--strict-tools", "--tools", "calculator") != 0);
-    CHECK(strstr(c.err_text.data, "--strict-tools: no call of a model with the harmony template can be held"));
+#define STRICTLY "--strict-tools", "--tools", "calculator", "--ctx", "4096"
+    CHECK_EQ(RUN(SAYS(THINKS("Six.") CALLS("calculator", "{\\'expression\\':\\'6*7\\'}"))
+                 SAYS("<|channel|>final<|message|>It is 42.<|return|>"), "why\n", STRICTLY), 0);
+    check_out("<think>\nSix.\n</think>\n\nIt is 42.\n");
+    CHECK(strstr(c.err_text.data, "[calculator {\"expression\":\"6*7\"}: ") != NULL);
+    static const char *const wrong[] = {SAYS(THINKS("Six.") CALLS("calculate", "{}")),
+                                        SAYS(THINKS("Six.") CALLS("calculator", "{\\'sum\\':1}"))};
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        CHECK(RUN(wrong[i], "why\n", STRICTLY) != 0);
+        CHECK(strstr(c.err_text.data, "left no token") != NULL);
+    }
+}
+
+/* It is told of tools in its own words all the same. */
+TEST(cli_harmony_is_told_the_same_where_calls_are_held)
+{
+    int64_t tokens[2];
+    for (int strict = 0; strict < 2; strict++) {
+        const char *more[] = {"--json", "--tools", "calculator", "--ctx", "4096", strict ? "--strict-tools" : NULL,
+                              NULL};
+        CHECK_EQ(run(SAYS("<|channel|>final<|message|>x<|return|>"), "why\n", more), 0);
+        const char *at = strstr(c.out_text.data, "\"prompt_tokens\":");
+        CHECK(at != NULL);
+        tokens[strict] = strtoll(strchr(at, ':') + 1, NULL, 10);
+    }
+    CHECK(tokens[0] > 0);
+    CHECK_EQ(tokens[0], tokens[1]);
+}
+
+/* The bound's end leads on to the call that must come, and to the answer where one may. */
+TEST(cli_harmony_thinks_no_longer_than_it_may_where_calls_are_held)
+{
+    CHECK_EQ(RUN(SAYS("<|channel|>analysis<|message|>la la la la.It is 42.<|return|>"), "why\n", STRICTLY,
+                 "--thinking", "30"), 0);
+    check_out("<think>\nla la la la.\n</think>\n\nIt is 42.\n");
 }
 
 static int64_t prompt_tokens(const char *how, bool oneshot)
@@ -144,21 +176,54 @@ TEST(serve_harmony_reads_what_it_thought_before_a_call)
     CHECK_EQ(serve_end(), 130);
 }
 
-TEST(serve_harmony_refuses_what_no_grammar_can_hold)
+/* What is asked for, and an answer that is so and one that is not: where any message may come a call's arguments are. */
+TEST(serve_harmony_s_answers_are_held_to_what_is_asked_for)
 {
-    serve(SAYS("<|channel|>final<|message|>x<|return|>"));
-#define STRICT "{'type':'function','function':{'name':'f','strict':true,'parameters':{'type':'object'," \
-               "'properties':{}}}}"
-    static const char *const more[] = {",'tools':[" READ "],'tool_choice':'required'}",
-                                       ",'response_format':{'type':'json_object'}}", ",'tools':[" STRICT "]}"};
-    for (size_t i = 0; i < COUNT_OF(more); i++) {
-        char body[2000];
-        snprintf(body, sizeof body, "%s%s", ANY, more[i]);
-        json_t *a = ask(CHAT, body, 400);
-        CHECK(strstr(text_at(a, "error.message"), "no answer of the harmony template can be held to one") != NULL);
-        CHECK_STR(text_at(a, "error.param"), i == 1 ? "response_format" : "tools");
+#define TOOL_OF(more) "'tools':[{'type':'function','function':{'name':'f'" more ",'parameters':{'type':'object'," \
+                      "'required':['a'],'properties':{'a':{'type':'integer'}},'additionalProperties':false}}}]"
+#define FORM "'response_format':{'type':'json_schema','json_schema':{'name':'n','strict':true,'schema':{'type':" \
+             "'object','required':['ok'],'properties':{'ok':{'type':'boolean'}},'additionalProperties':false}}}"
+#define GOOD_CALL THINKS("Hm.") CALLS("f", "{\\'a\\':1}")
+#define BAD_CALL THINKS("Hm.") CALLS("f", "{\\'a\\':\\'1\\'}")
+#define GOOD_VALUE THINKS("Hm.") FINAL "{\\'ok\\':true}<|return|>"
+    static const struct { const char *more, *good, *bad; } asks[] = {
+        {",'tools':[" READ "],'tool_choice':'required'}", THINKS("Hm.") CALLS("read", "{\\'path\\':\\'a\\'}"),
+         THINKS("Hm.") FINAL "No.<|return|>"},
+        {"," TOOL_OF("") ",'tool_choice':{'type':'function','function':{'name':'f'}}}", GOOD_CALL, BAD_CALL},
+        {"," TOOL_OF(",'strict':true") "}", GOOD_CALL, BAD_CALL},
+        {"," TOOL_OF("") "}", GOOD_CALL, BAD_CALL},
+        {"," FORM "}", GOOD_VALUE, THINKS("Hm.") FINAL "yes<|return|>"},
+        {",'response_format':{'type':'json_object'}}", GOOD_VALUE, FINAL "[]<|return|>"},
+        {"," FORM "," TOOL_OF("") "}", GOOD_VALUE, THINKS("Hm.") FINAL "yes<|return|>"},
+        {"," FORM "," TOOL_OF("") "}", GOOD_CALL, BAD_CALL},
+    };
+    for (size_t i = 0; i < COUNT_OF(asks); i++) {
+        char body[2000], answers[2000];
+        const bool calls = strstr(asks[i].good, "to=functions") != NULL;
+        snprintf(answers, sizeof answers, SAYS("%s") SAYS("%s"), asks[i].good, asks[i].bad);
+        serve(answers);
+        snprintf(body, sizeof body, "%s%s", ANY, asks[i].more);
+        json_t *a = ask(CHAT, body, 200);
+        CHECK_STR(text_at(a, "choices.0.message.reasoning_content"), "Hm.");
+        CHECK_STR(text_at(a, "choices.0.finish_reason"), calls ? "tool_calls" : "stop");
+        if (!calls) CHECK_STR(text_at(a, "choices.0.message.content"), "{\"ok\":true}");
+        else if (i > 0) CHECK_STR(text_at(a, "choices.0.message.tool_calls.0.function.arguments"), "{\"a\":1}");
         json_decref(a);
+        a = ask(CHAT, body, 400);
+        CHECK_STR(text_at(a, "error.code"), "no_token_left");
+        json_decref(a);
+        CHECK_EQ(serve_end(), 130);
     }
+}
+
+/* A bound on thinking, and a call that must come: what closes the thought leads on to it. */
+TEST(serve_harmony_thinks_no_longer_than_it_may_before_a_call)
+{
+    serve(SAYS("<|channel|>analysis<|message|>la la lacommentary to=functions.f<|message|>{\\'a\\':1}<|call|>"));
+    json_t *a = ask(CHAT, ANY ",'thinking_token_budget':18," TOOL_OF("") ",'tool_choice':'required'}", 200);
+    CHECK_STR(text_at(a, "choices.0.message.reasoning_content"), "la la la");
+    CHECK_STR(text_at(a, "choices.0.message.tool_calls.0.function.arguments"), "{\"a\":1}");
+    json_decref(a);
     CHECK_EQ(serve_end(), 130);
 }
 

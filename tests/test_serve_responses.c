@@ -224,7 +224,8 @@ TEST(responses_of_harmony_have_its_channels_as_items)
               MARKED("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary<|message|>I look."
                      "<|end|><|start|>assistant<|channel|>commentary to=functions.read <|constrain|>json<|message|>"
                      "{\\'path\\':\\'a\\'}<|call|>")
-              MARKED("<|channel|>final<|message|>So.<|return|>") MARKED("<|channel|>final<|message|>So.<|return|>"))));
+              MARKED("<|channel|>final<|message|>So.<|return|>") MARKED("<|channel|>final<|message|>So.<|return|>")
+              MARKED("<|channel|>final<|message|>{\\'so\\':true}<|return|>"))));
     json_t *a = ask(RESPONSES, ASKED "]}", 200);
     CHECK_STR(text_at(a, "output.0.content.0.text"), "Hm.");
     CHECK_STR(text_at(a, "output.1.content.0.text"), "I look.");
@@ -239,8 +240,8 @@ TEST(responses_of_harmony_have_its_channels_as_items)
         json_decref(a);
     }
     CHECK(tokens[0] != tokens[1]);
-    a = ask(RESPONSES, "{'input':'x','text':{'format':{'type':'json_object'}}}", 400);
-    CHECK_STR(text_at(a, "error.param"), "text.format");
+    a = ask(RESPONSES, "{'input':'x','text':{'format':{'type':'json_object'}}}", 200);
+    CHECK_STR(text_at(a, "output.0.content.0.text"), "{\"so\":true}");
     json_decref(a);
     CHECK_EQ(serve_end(), 130);
 }

@@ -74,7 +74,7 @@ TEST(strict_bars_the_tokens_that_would_open_a_call_wrongly)
     struct engine *e = open_with(&engine_local, (struct engine_config){.ctx = 64, .max_seqs = 1});
     const struct vocab *v = engine_local.vocab(e);
     struct strict_config cfg;
-    CHECK_EQ(strict_plan(v, 1, &(struct grammar_limits){0}, &cfg, &err), 0);
+    CHECK_EQ(strict_plan(v, 1, false, &(struct grammar_limits){0}, &cfg, &err), 0);
     struct strict *s = strict_open(&cfg, v, 1, &err);
     long barred = 0, inside = 0;
     CHECK(s && (size_t)vocab_size(v) <= 32 * COUNT_OF(all));

@@ -91,11 +91,10 @@ static int submit(struct serve *s, struct job *j, const struct ids *ids, struct 
 {
     const struct api_ask *ask = j->lead->ask;
     struct request_grammar g = {.schema = ask->schema.data, .n_schema = ask->schema.len, .blanks = !s->model.embedded,
-                                .whole = ask->whole};
+                                .whole = ask->whole, .either = ask->either};
     struct err err = {0};
-    const bool own = ask->calls == FORM_CALLS_OWN;
-    const bool no_grammar = ask->calls == FORM_CALLS_HARMONY; /* the engine says so to whom asked for one */
-    if (own && (!ask->whole || j->whole_call)) { /* families with forms of their own write a call bare */
+    const bool harmony = ask->calls == FORM_CALLS_HARMONY, in_tags = harmony || ask->calls == FORM_CALLS_OWN;
+    if (in_tags && ask->tools && !ask->either) { /* families with forms of their own write a call bare */
         g.open = API_CALL_OPEN;
         g.close = "</tool_call>";
     }
@@ -108,8 +107,8 @@ static int submit(struct serve *s, struct job *j, const struct ids *ids, struct 
         .max_tokens = j->max_tokens, .sampling = ask->sampling, .stop = ask->stop, .n_stop = ask->n_stop,
         .top_n = ask->top_n, .no_logprobs = !ask->logprobs,
         .score = ask->scores || (ask->repeats && ask->logprobs),
-        .thinking = ask->whole || ask->plain ? THINKING_FREE : ask->thinking,
-        .grammar = ask->schema.len > 0 && (own || ask->whole || (no_grammar && ask->strict)) ? &g : NULL,
+        .thinking = (ask->whole && !harmony) || ask->plain ? THINKING_FREE : ask->thinking,
+        .grammar = ask->schema.len > 0 && (in_tags || ask->whole) ? &g : NULL,
     };
     r.sampling.seed += ask->seeded ? (uint64_t)(j->index % ask->n) : ++s->drawn; /* else all would draw the same */
     int code = s->a->ops->submit(s->a->engine, &r, &j->id, &err);
@@ -221,8 +220,9 @@ static struct job *begin(struct serve *s, struct http_call *c, struct api_ask *a
     j->one_call = ask->one_call;
     j->logprobs = ask->logprobs;
     j->repeats = ask->repeats;
-    j->whole_call = ask->tools && ask->whole && ask->choice >= API_REQUIRED;
-    j->either = ask->either;
+    const bool bare = ask->calls != FORM_CALLS_HARMONY; /* which has channels, whatever is asked for */
+    j->whole_call = bare && ask->tools && ask->whole && ask->choice >= API_REQUIRED;
+    j->either = bare && ask->either;
     j->each = ask->n;
     j->wanted = ask->n * (ask->plain ? (int)json_array_size(ask->prompts) : 1);
     if (j->voice->choice) j->choices = json_array();
