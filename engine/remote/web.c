@@ -135,6 +135,13 @@ static int close_on_exec(void *self, curl_socket_t fd, curlsocktype type)
     return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 ? CURL_SOCKOPT_OK : CURL_SOCKOPT_ERROR;
 }
 
+/* Whom to believe. */
+static bool set_trust(struct web_call *c)
+{
+    const char *file = getenv("SSL_CERT_FILE");
+    return !file || !*file || c->web->curl->easy_setopt(c->easy, CURLOPT_CAINFO, file) == CURLE_OK;
+}
+
 static bool set_call(struct web_call *c, const char *url, const struct buf *body)
 {
     const struct curl_calls *curl = c->web->curl;
@@ -151,7 +158,7 @@ static bool set_call(struct web_call *c, const char *url, const struct buf *body
               curl->easy_setopt(e, CURLOPT_ERRORBUFFER, c->why) == CURLE_OK &&
               curl->easy_setopt(e, CURLOPT_WRITEFUNCTION, take_bytes) == CURLE_OK &&
               curl->easy_setopt(e, CURLOPT_WRITEDATA, c) == CURLE_OK &&
-              curl->easy_setopt(e, CURLOPT_PRIVATE, c) == CURLE_OK;
+              curl->easy_setopt(e, CURLOPT_PRIVATE, c) == CURLE_OK && set_trust(c);
     if (!ok || !body) return ok;
     return curl->easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body->len) == CURLE_OK &&
            curl->easy_setopt(e, CURLOPT_COPYPOSTFIELDS, body->data ? body->data : "") == CURLE_OK;
@@ -194,6 +201,17 @@ static bool unanswered(CURLcode code)
            code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR;
 }
 
+/* A certificate that nobody vouches for: OpenSSL's 18 to 21, self-signed ones among them. */
+static void say_trust(struct web_call *c, CURLcode code)
+{
+    long verified = 0;
+    const size_t used = strlen(c->why);
+    if (code != CURLE_PEER_FAILED_VERIFICATION || used == 0) return;
+    c->web->curl->easy_getinfo(c->easy, CURLINFO_SSL_VERIFYRESULT, &verified);
+    if (verified >= 18 && verified <= 21)
+        snprintf(c->why + used, sizeof c->why - used, "; if it is to be trusted, put its file into SSL_CERT_FILE");
+}
+
 static void finish(struct web_call *c, CURLcode code)
 {
     const struct curl_calls *curl = c->web->curl;
@@ -204,6 +222,7 @@ static void finish(struct web_call *c, CURLcode code)
     const bool whole = code == CURLE_OK || c->full;
     const int asked = retry > 0 ? (int)MIN(retry, RETRY_MOST_S) : -1;
     c->over = true;
+    say_trust(c, code);
     c->ops->done(c->self, whole ? status : 0, whole ? asked : unanswered(code) ? 0 : -1,
                  *c->why ? c->why : curl->easy_strerror(code));
 }

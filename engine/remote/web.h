@@ -6,7 +6,8 @@
  *     web_end(c);                      // at any time but in its own ops; before done() it takes the call back
  *
  * Redirects are not followed and no proxy is used, so the key goes to the server that was named and no other;
- * certificates are checked.
+ * certificates are checked: by those that SSL_CERT_FILE names (of an own authority, or the server's own), as OpenSSL's
+ * and Python's clients do it, else by the system's.
  * Threads: one at a time. */
 #ifndef REMOTE_WEB_H
 #define REMOTE_WEB_H
